@@ -1,0 +1,291 @@
+// A candidate asks: how it comes to stand, its rounds, and how they are judged.
+
+package elector
+
+import (
+	"time"
+
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+)
+
+// stand begins a campaign: in the same term if the last round left that open
+// and this member may, in a larger one otherwise.
+func (m *Machine) stand(r *Rules, in *Input, out *Output) {
+	if m.serving {
+		// The engine still runs a Lead of a term that is lost. Winning now
+		// would only make a leader that cannot serve.
+		m.armVoteWait(r, out)
+		return
+	}
+	term := m.Term
+	if m.judged == WaitToVoteNext || !m.MayStand(r.Self) {
+		term = max(m.Term+1, m.known)
+		if r.PreVote { // every refusal teaches its term; ask above the largest (D4)
+			term = max(m.Term, m.known) + 1
+		}
+	}
+	if r.PreVote {
+		m.askPreVotes(r, in, out, term)
+	} else {
+		m.askVotes(r, in, out, term, rpc.Plain, memberstate.Nobody)
+	}
+}
+
+// askPreVotes begins a round that asks who would vote for this member in term.
+// Nothing changes by it, here or at the others.
+func (m *Machine) askPreVotes(r *Rules, in *Input, out *Output, term memberstate.Term) {
+	end, ok := m.ledger(in, out)
+	if !ok {
+		return
+	}
+	m.openRound(r, out, preVoting, rpc.PreVote, term)
+	m.ask(r, out, end, memberstate.Nobody)
+	m.settle(r, in, out)
+}
+
+// askVotes raises the term if need be, votes for this member, and asks the
+// others to. A mark lives for this one round: a winner of a pre-vote that is cut
+// off for hours and comes back must win another one before it may depose (D4),
+// and a handover that came to nothing leaves no claim (D14).
+func (m *Machine) askVotes(r *Rules, in *Input, out *Output, term memberstate.Term, mark rpc.Mark, giver memberstate.Seat) {
+	if term > m.Term {
+		m.adopt(r, out, term)
+	}
+	m.openRound(r, out, voting, mark, term)
+	end, ok := m.ledger(in, out)
+	if !ok {
+		return
+	}
+	if !m.voteForSelf(r, in, out) {
+		return
+	}
+	m.ask(r, out, end, giver)
+	m.settle(r, in, out)
+}
+
+// voteForSelf puts this member's own vote to the same arbitration as anyone's.
+// A leader has always voted for itself, so without that vote the round is lost
+// before anyone is asked (D6).
+func (m *Machine) voteForSelf(r *Rules, in *Input, out *Output) bool {
+	own := *in
+	own.Message = Message{From: r.Self, Body: rpc.Body{Kind: rpc.VoteRequest, Term: m.Term, Ledger: in.Ledger}}
+	if m.arbitrate(r, &own, out, true) == rpc.Accept {
+		return true
+	}
+	m.accepted = 0
+	m.learn(in.Ledger.Term)
+	m.conclude(r, in, out, WaitToVoteNext)
+	return false
+}
+
+func (m *Machine) openRound(r *Rules, out *Output, phase phase, mark rpc.Mark, term memberstate.Term) {
+	m.ballot++
+	m.phase, m.mark, m.asked = phase, mark, term
+	m.accepted, m.answered = memberstate.SetOf(r.Self), memberstate.SetOf(r.Self)
+	m.notReady, m.bigger = 0, 0
+	m.hasLeader, m.vetoed = false, false
+	if m.Role == memberstate.Leader {
+		m.challenge = m.beat // its alarm is the next beat
+		return
+	}
+	timeout := max(r.Timing.RoundTimeout, 2*m.measured()) // D6
+	m.arm(out, timeout, timeout)
+}
+
+// ask sends the round's request to all other voters.
+func (m *Machine) ask(r *Rules, out *Output, end memberstate.Position, giver memberstate.Seat) {
+	out.To = r.others()
+	out.Send = Message{Leader: giver, Body: rpc.Body{
+		Kind: rpc.VoteRequest, Mark: m.mark, Round: m.ballot, Term: m.asked, Ledger: end,
+	}}
+}
+
+func (m *Machine) onVoteResponse(r *Rules, in *Input, out *Output) {
+	q := &in.Message
+	if !r.Voters.Has(q.From) {
+		out.Dropped = DropNotAVoter
+		return
+	}
+	m.observe(in.RoundTrip) // of late answers too: they are what shows that rounds are too short
+	switch q.Result {
+	case rpc.RejectExpiredVoteTerm, rpc.RejectTermSmallThanLedger:
+		m.learn(q.Term)
+	default:
+		if q.Mark == rpc.PreVote && q.Result != rpc.Accept {
+			m.learn(q.Term)
+		}
+	}
+	// An answer counts in the round that it answers, and in no other.
+	if m.phase == idle || q.Round != m.ballot || q.Mark != m.mark || q.Asked != m.asked {
+		out.Dropped = DropStaleAnswer
+		return
+	}
+	m.count(q)
+	m.settle(r, in, out)
+}
+
+// count enters one answer. Sets, not numbers: a duplicate changes nothing, and
+// who accepted and then refuses has accepted all the same.
+func (m *Machine) count(q *Message) {
+	m.answered = m.answered.With(q.From)
+	switch q.Result {
+	case rpc.Accept:
+		m.accepted = m.accepted.With(q.From)
+	case rpc.RejectTermNotReady:
+		m.notReady = m.notReady.With(q.From)
+	case rpc.RejectExpiredLedgerTerm, rpc.RejectSmallLedgerEndIndex:
+		m.bigger = m.bigger.With(q.From)
+	case rpc.RejectAlreadyHasLeader:
+		m.hasLeader = true
+		// D6: in a pre-vote only the leader's own word is a veto, a follower's
+		// is one refusal. In a round of votes a leader of the very term asked
+		// for has won it, and nobody else can.
+		if q.Mark == rpc.PreVote {
+			m.vetoed = m.vetoed || q.Leader == q.From
+		} else {
+			m.vetoed = m.vetoed || q.Term == m.asked
+		}
+	default: // refused, without more to learn
+	}
+}
+
+// settle ends the round if it can be judged. D6: it has passed the moment a
+// quorum has accepted, and is lost as soon as a quorum no longer can; the
+// slowest answer is waited for in neither case.
+func (m *Machine) settle(r *Rules, in *Input, out *Output) {
+	if m.phase == idle {
+		return
+	}
+	quorum, accepted := r.quorum(), m.accepted.Len()
+	open := r.Voters.Len() - m.answered.Len()
+	switch {
+	case accepted >= quorum,
+		m.vetoed,
+		(m.accepted | m.notReady).Len() >= quorum,
+		accepted+open < quorum:
+		m.conclude(r, in, out, m.judge(r))
+	}
+}
+
+// judge names how the round ended, in DLedger's order but for a quorum's
+// accept, which comes first (D6), and for an existing leader, which never
+// raises the term (D5).
+func (m *Machine) judge(r *Rules) Judgement {
+	quorum := r.quorum()
+	switch {
+	case m.accepted.Len() >= quorum:
+		return Passed
+	case m.known > m.asked:
+		return WaitToVoteNext
+	case m.hasLeader:
+		return WaitToRevote
+	case m.answered.Len() < quorum:
+		return WaitToRevote
+	case (m.accepted | m.notReady).Len() >= quorum:
+		return RevoteImmediately
+	case (m.accepted | m.bigger).Len() >= quorum:
+		return WaitToRevote
+	default:
+		return WaitToVoteNext
+	}
+}
+
+// conclude acts on how the round ended.
+func (m *Machine) conclude(r *Rules, in *Input, out *Output, judged Judgement) {
+	ended := m.phase
+	m.phase, m.judged = idle, judged
+	if judged == Passed {
+		m.hurries = 0
+		if ended == preVoting {
+			m.askVotes(r, in, out, m.asked, rpc.Won, memberstate.Nobody)
+		} else {
+			m.takeOffice(r, out)
+		}
+		return
+	}
+	if m.Role == memberstate.Leader {
+		return // it goes on leading, and its alarm is the next beat
+	}
+	switch {
+	case judged == RevoteImmediately && m.hurries < maxHurries:
+		m.hurries++
+		m.stand(r, in, out)
+		return
+	case m.hasLeader:
+		// D5: about one heartbeat from now there is one, or there is none.
+		m.arm(out, r.Timing.Heartbeat, r.Timing.Heartbeat*5/4)
+	default:
+		m.armVoteWait(r, out)
+	}
+	m.hurries = 0
+}
+
+// maxHurries bounds how often a round is repeated without a wait, or one voter
+// that is never ready would keep the group's network busy.
+const maxHurries = 3
+
+// armVoteWait draws the wait for the next attempt from [min, max), stretched
+// where round trips are longer: two candidates must be able to miss each other.
+func (m *Machine) armVoteWait(r *Rules, out *Output) {
+	low, spread := r.Timing.MinVoteWait, r.Timing.MaxVoteWait-r.Timing.MinVoteWait
+	m.arm(out, max(low, m.measured()), max(low, m.measured())+max(spread, 2*m.measured()))
+}
+
+// armSlot waits for this member's turn to stand (D12). The members take turns
+// by term; preferred leaders go first, and the last leader goes last, for it has
+// just fallen silent. Slots are a little longer than an election takes, so one
+// candidate is alone on the stage; a candidate with a poor ledger is refused,
+// and the next slot is another's.
+func (m *Machine) armSlot(r *Rules, out *Output, last memberstate.Seat) {
+	if !r.Ranks {
+		m.arm(out, 0, r.Timing.MaxVoteWait-r.Timing.MinVoteWait)
+		return
+	}
+	slot := m.slot(r)
+	begin := time.Duration(m.rank(r, last))*slot + slot/4
+	m.arm(out, begin, begin+slot/4)
+}
+
+// slot exceeds the message delays of a pre-vote and the vote after it, and the
+// skew with which the last heartbeat reached the others.
+func (m *Machine) slot(r *Rules) time.Duration {
+	return max(r.Timing.Detection()/30, m.measured()*3/2)
+}
+
+// rank counts the voters whose turn to stand comes before this member's.
+func (m *Machine) rank(r *Rules, last memberstate.Seat) int {
+	mine, rank := m.turn(r, r.Self, last), 0
+	for v := range r.Voters.Seats() {
+		if m.turn(r, v, last) < mine {
+			rank++
+		}
+	}
+	return rank
+}
+
+// turn orders the voters of a term: smaller is earlier.
+func (m *Machine) turn(r *Rules, v, last memberstate.Seat) int {
+	n := r.Voters.Len()
+	turn := (int(v) + n - int(m.Term%memberstate.Term(n))) % n
+	if !r.Preferred.Has(v) {
+		turn += n
+	}
+	if v == last {
+		turn += 2 * n
+	}
+	return turn
+}
+
+// standOnCommand stands now, if nothing speaks against it: a voter that has
+// promised a lease is bound by it, also when told otherwise (D11).
+func (m *Machine) standOnCommand(r *Rules, in *Input, out *Output) {
+	switch {
+	case m.Role == memberstate.Candidate && m.phase == idle && !m.fasting:
+	case m.Role == memberstate.Follower && r.Lease == 0:
+		m.did(out, m.StandDown())
+	default:
+		return
+	}
+	m.stand(r, in, out)
+}

@@ -1,0 +1,138 @@
+// A follower hears its leader, and waits when it does not.
+
+package elector
+
+import (
+	"time"
+
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+)
+
+func (m *Machine) onHeartbeat(r *Rules, in *Input, out *Output) {
+	q := &in.Message
+	switch {
+	case !r.Voters.Has(q.From):
+		m.reply(in, out, rpc.UnknownMember)
+		return
+	case q.From == r.Self:
+		m.reply(in, out, rpc.UnexpectedMember)
+		return
+	case q.Term < m.Term:
+		m.reply(in, out, rpc.ExpiredTerm)
+		return
+	case q.Term > m.Term:
+		if m.learnsOfLeader(r, in, out) {
+			return
+		}
+	case m.hasOtherLeader(q.From):
+		m.reply(in, out, rpc.InconsistentLeader)
+		return
+	}
+	if m.Leader == memberstate.Nobody {
+		m.follow(out, q.From)
+	}
+	if q.RoundTrip > 0 {
+		// The leader's measure, so that all who wait for their turn count in
+		// the same slots.
+		m.roundTrip = uint32(min(q.RoundTrip, maxRoundTrip).Microseconds())
+	}
+	promised := m.promise(r, out, q.Lease)
+	m.armSilence(r, out, promised)
+	m.reply(in, out, rpc.Success)
+	out.Reply.Promised = promised > 0
+}
+
+// learnsOfLeader adopts the larger term of a leader. A voter says that it was
+// not ready and follows when it is told again, as in DLedger; an observer has
+// nothing to get ready, and false is returned for it to go on.
+func (m *Machine) learnsOfLeader(r *Rules, in *Input, out *Output) bool {
+	term := m.Term
+	m.adopt(r, out, in.Message.Term)
+	// Its old promise, if it made one, was to a leader that a quorum has since
+	// replaced: that lease is over.
+	m.fasting = false
+	if m.Role == memberstate.Observer {
+		return false
+	}
+	m.armSilence(r, out, 0) // there is a leader: wait for it
+	m.reply(in, out, rpc.TermNotReady)
+	out.Reply.Term = term // as DLedger: the term that was not ready
+	return true
+}
+
+// follow accepts the leader of the term and ends whatever campaign was on.
+func (m *Machine) follow(out *Output, leader memberstate.Seat) {
+	m.phase, m.judged = idle, WaitToRevote
+	m.hurries = 0
+	// Whom the forgotten promise was made to is this leader, or one that a
+	// quorum has replaced by it.
+	m.fasting = false
+	m.did(out, m.Follow(leader))
+}
+
+// promise is how long this voter stands by its leader: the longer of what the
+// leader counts on and its own lease (D11). That a promise so long was ever made
+// is durable before the answer is sent, for a restart forgets the rest.
+func (m *Machine) promise(r *Rules, out *Output, lease time.Duration) time.Duration {
+	if r.Lease == 0 || lease <= 0 || m.Role == memberstate.Observer {
+		return 0
+	}
+	lease = min(max(lease, r.Lease), maxDetection)
+	if lease > m.Promise {
+		m.did(out, m.PromiseFor(lease))
+		out.Save = true
+	}
+	return lease
+}
+
+// armSilence waits for the leader's next sign of life.
+func (m *Machine) armSilence(r *Rules, out *Output, promised time.Duration) {
+	wait := max(r.Timing.Detection(), promised)
+	m.arm(out, wait, wait)
+}
+
+// silence forgets a leader that has not been heard for too long. D12: a second
+// alarm then waits for the turn to stand.
+func (m *Machine) silence(r *Rules, out *Output) {
+	if m.Leader == memberstate.Nobody {
+		return // an observer without a leader waits for nothing
+	}
+	last := m.Leader
+	m.did(out, m.StandDown())
+	if m.Role == memberstate.Candidate {
+		m.armSlot(r, out, last)
+	}
+}
+
+// heard is the engine's word for a heartbeat: the leader of a term has sent it
+// an append. Nobody is answered.
+func (m *Machine) heard(r *Rules, in *Input, out *Output) {
+	if in.Seat == r.Self || !r.Voters.Has(in.Seat) || in.Term < m.Term || in.Term == m.Term && m.hasOtherLeader(in.Seat) {
+		out.Dropped = DropMalformed
+		return
+	}
+	if in.Term > m.Term+memberstate.MaxTermStep { // D10
+		out.Dropped = DropImpossibleTerm
+		return
+	}
+	if in.Term > m.Term {
+		m.adopt(r, out, in.Term)
+	}
+	if m.Leader == memberstate.Nobody {
+		m.follow(out, in.Seat)
+	}
+	m.armSilence(r, out, m.Promise)
+}
+
+// peerLost takes the hint that a process is gone (D13). With leases it is no
+// reason to break a promise. It counts once a term, and a leader that is alive
+// after all vetoes the pre-vote that follows, so that whatever resets
+// connections deposes nobody.
+func (m *Machine) peerLost(r *Rules, in *Input, out *Output) {
+	if r.Lease > 0 || m.Role != memberstate.Follower || in.Seat != m.Leader || m.hinted {
+		return
+	}
+	m.hinted = true
+	m.silence(r, out)
+}

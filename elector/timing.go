@@ -1,0 +1,96 @@
+// How long things take: the intervals that an election is run by.
+
+package elector
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Timing holds the intervals of a group. All members should have the same.
+type Timing struct {
+	// Heartbeat is how often a leader is heard.
+	Heartbeat time.Duration
+	// Leak is how many heartbeats may be missed: a leader unheard for
+	// Leak * Heartbeat is taken for dead, and a leader that hears no quorum
+	// for as long steps down.
+	Leak int
+	// MinVoteWait and MaxVoteWait bound the random wait between two attempts
+	// of a candidate.
+	MinVoteWait, MaxVoteWait time.Duration
+	// RoundTimeout is how long a candidate waits for the answers to one round.
+	// It is stretched where round trips turn out to be longer.
+	RoundTimeout time.Duration
+	// DriftMargin is what a lease is shorter at its holder than at those who
+	// promised it, so that clocks of different rates cannot make two holders.
+	// It is used with leases only.
+	DriftMargin time.Duration
+}
+
+// DefaultTiming is for members in one data centre: a silent leader is replaced
+// in about a third of a second.
+func DefaultTiming() Timing {
+	return Timing{
+		Heartbeat:    100 * time.Millisecond,
+		Leak:         3,
+		MinVoteWait:  30 * time.Millisecond,
+		MaxVoteWait:  100 * time.Millisecond,
+		RoundTimeout: 100 * time.Millisecond,
+		DriftMargin:  15 * time.Millisecond,
+	}
+}
+
+// DLedgerTiming has the intervals that DLedger comes with.
+func DLedgerTiming() Timing {
+	return Timing{
+		Heartbeat:    2 * time.Second,
+		Leak:         3,
+		MinVoteWait:  300 * time.Millisecond,
+		MaxVoteWait:  1000 * time.Millisecond,
+		RoundTimeout: 3 * time.Second,
+		DriftMargin:  300 * time.Millisecond,
+	}
+}
+
+// Detection is how long a leader may be silent before it is taken for dead.
+func (t Timing) Detection() time.Duration { return time.Duration(t.Leak) * t.Heartbeat }
+
+// maxDetection keeps sums of intervals far from overflow.
+const maxDetection = 24 * time.Hour
+
+// validate names every field that is wrong.
+func (t Timing) validate(leases bool) error {
+	var problems []error
+	wrong := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
+	if t.Heartbeat <= 0 {
+		wrong("Timing.Heartbeat is %v, must be more than 0", t.Heartbeat)
+	}
+	if t.Leak <= 0 || t.Leak > maxLeak {
+		wrong("Timing.Leak is %d, must be 1 to %d", t.Leak, maxLeak)
+	} else if t.Heartbeat > maxDetection/time.Duration(t.Leak) {
+		wrong("Timing.Heartbeat %v times Timing.Leak %d is more than %v", t.Heartbeat, t.Leak, maxDetection)
+	}
+	if t.MinVoteWait <= 0 {
+		wrong("Timing.MinVoteWait is %v, must be more than 0", t.MinVoteWait)
+	}
+	if t.MinVoteWait >= t.MaxVoteWait {
+		wrong("Timing.MinVoteWait %v must be less than Timing.MaxVoteWait %v", t.MinVoteWait, t.MaxVoteWait)
+	}
+	if t.MaxVoteWait > maxDetection {
+		wrong("Timing.MaxVoteWait is %v, %v is the most", t.MaxVoteWait, maxDetection)
+	}
+	if t.RoundTimeout <= 0 || t.RoundTimeout > maxDetection {
+		wrong("Timing.RoundTimeout is %v, must be more than 0 and at most %v", t.RoundTimeout, maxDetection)
+	}
+	if leases && t.DriftMargin <= 0 {
+		wrong("Timing.DriftMargin is %v, must be more than 0 with leases", t.DriftMargin)
+	}
+	if leases && t.DriftMargin >= t.Detection() {
+		wrong("Timing.DriftMargin %v eats the whole lease of %v", t.DriftMargin, t.Detection())
+	}
+	return errors.Join(problems...)
+}
+
+// maxLeak bounds the beats that a leader counts; it fits in a byte.
+const maxLeak = 100

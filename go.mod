@@ -1,0 +1,3 @@
+module github.com/hustings/hustings
+
+go 1.26

@@ -1,0 +1,193 @@
+// Who sits in a group: its members in a fixed order, and sets of them.
+
+package memberstate
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"iter"
+	"math/bits"
+	"slices"
+	"strings"
+)
+
+// MaxMembers is how many members, voters and observers together, a group can have.
+const MaxMembers = 64
+
+// MaxIDLength bounds the length of a member's id, in bytes.
+const MaxIDLength = 255
+
+// Member is one node of a group.
+type Member struct {
+	// ID names the node. It is unique in the group and compared byte by byte.
+	ID string
+	// Observer marks a member that learns who leads, but never votes, counts
+	// or deposes.
+	Observer bool
+}
+
+// Voters is a list of members that all vote, for the common case.
+func Voters(ids ...string) []Member {
+	list := make([]Member, len(ids))
+	for i, id := range ids {
+		list[i] = Member{ID: id}
+	}
+	return list
+}
+
+// Seat is the place of a member in its group's list, from 1. All voters sit
+// before all observers, each sorted by id, so that every member of the group
+// gives the same voter the same seat.
+type Seat uint8
+
+const (
+	// Nobody is the seat of no one: no vote, no leader.
+	Nobody Seat = 0
+	// Stranger is whoever has no seat in the group. A vote that was given to a
+	// member that has since left is a Stranger's: it is still given away.
+	Stranger Seat = MaxMembers + 1
+)
+
+// Set is a set of seats.
+type Set uint64
+
+// SetOf is the set of the given seats.
+func SetOf(seats ...Seat) Set {
+	var set Set
+	for _, s := range seats {
+		set = set.With(s)
+	}
+	return set
+}
+
+// With is the set and this seat. Nobody and Stranger are never in a set.
+func (set Set) With(s Seat) Set { return set | bit(s) }
+
+// Without is the set less this seat.
+func (set Set) Without(s Seat) Set { return set &^ bit(s) }
+
+// Has says whether the seat is in the set.
+func (set Set) Has(s Seat) bool { return set&bit(s) != 0 }
+
+// Len counts the seats in the set.
+func (set Set) Len() int { return bits.OnesCount64(uint64(set)) }
+
+// Seats yields the seats of the set in ascending order.
+func (set Set) Seats() iter.Seq[Seat] {
+	return func(yield func(Seat) bool) {
+		for rest := set; rest != 0; rest &= rest - 1 {
+			if !yield(Seat(bits.TrailingZeros64(uint64(rest)) + 1)) {
+				return
+			}
+		}
+	}
+}
+
+// bit is the seat's bit, and none for Nobody and Stranger: shifts of 64 and
+// more yield zero in Go, and Nobody - 1 is such a shift.
+func bit(s Seat) Set { return 1 << (s - 1) }
+
+// Members is the list of a group. The zero value is an empty group; a usable
+// one comes from [NewMembers]. It is immutable and may be shared.
+type Members struct {
+	ids    []string // voters sorted by id, then observers sorted by id
+	voters int
+	digest uint64
+}
+
+// NewMembers checks and sorts the members of a group.
+func NewMembers(list []Member) (Members, error) {
+	var voters, observers []string
+	var problems []error
+	seen := make(map[string]bool, len(list))
+	for i, m := range list {
+		switch {
+		case m.ID == "":
+			problems = append(problems, fmt.Errorf("member %d has an empty id", i))
+		case len(m.ID) > MaxIDLength:
+			problems = append(problems, fmt.Errorf("member %d has an id of %d bytes, %d is the most", i, len(m.ID), MaxIDLength))
+		case seen[m.ID]:
+			problems = append(problems, fmt.Errorf("member %q is listed twice", m.ID))
+		case m.Observer:
+			observers = append(observers, m.ID)
+		default:
+			voters = append(voters, m.ID)
+		}
+		seen[m.ID] = true
+	}
+	if len(list) > MaxMembers {
+		problems = append(problems, fmt.Errorf("%d members, %d is the most", len(list), MaxMembers))
+	}
+	if len(voters) == 0 {
+		problems = append(problems, errors.New("no voters"))
+	}
+	if err := errors.Join(problems...); err != nil {
+		return Members{}, err
+	}
+	slices.Sort(voters)
+	slices.Sort(observers)
+	return Members{ids: append(voters, observers...), voters: len(voters), digest: digest(voters)}, nil
+}
+
+// digest is a fingerprint of the voters, independent of observers, so that
+// those can come and go member by member.
+func digest(voters []string) uint64 {
+	h := fnv.New64a()
+	for _, id := range voters {
+		_ = binary.Write(h, binary.BigEndian, uint32(len(id)))
+		_, _ = h.Write([]byte(id))
+	}
+	return h.Sum64()
+}
+
+// Len counts all members.
+func (m Members) Len() int { return len(m.ids) }
+
+// Seat finds the seat of a member by its id. An unknown id is a Stranger's, an
+// empty one is Nobody's.
+func (m Members) Seat(id string) Seat {
+	if id == "" {
+		return Nobody
+	}
+	for i := range m.ids {
+		if m.ids[i] == id {
+			return Seat(i + 1)
+		}
+	}
+	return Stranger
+}
+
+// ID is the id of the member on a seat, and empty for Nobody and Stranger.
+func (m Members) ID(s Seat) string {
+	if s == Nobody || int(s) > len(m.ids) {
+		return ""
+	}
+	return m.ids[s-1]
+}
+
+// Voters is the set of the members that vote.
+func (m Members) Voters() Set { return first(m.voters) }
+
+// All is the set of all members.
+func (m Members) All() Set { return first(len(m.ids)) }
+
+// first is the set of the first n seats.
+func first(n int) Set { return 1<<n - 1 }
+
+// Digest is a fingerprint of the voters. Members whose lists differ in a voter
+// count different quorums and must not listen to each other.
+func (m Members) Digest() uint64 { return m.digest }
+
+// String lists the ids, observers in brackets: "n0 n1 n2 [n3]".
+func (m Members) String() string {
+	words := slices.Clone(m.ids)
+	for i := m.voters; i < len(words); i++ {
+		words[i] = "[" + words[i] + "]"
+	}
+	return strings.Join(words, " ")
+}
+
+// Quorum is how many of a set of voters make a majority.
+func Quorum(voters Set) int { return voters.Len()/2 + 1 }

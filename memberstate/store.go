@@ -1,0 +1,39 @@
+// The contract between an elector and the disk.
+
+package memberstate
+
+import "time"
+
+// Record is the hard state of one group at one node, as a store keeps it. Seats
+// change with the list of members, so the vote is kept by id.
+type Record struct {
+	Group   string
+	Term    Term
+	Vote    string        // empty: not voted
+	Promise time.Duration // see HardState
+	// Voters is the digest of the voters that the record was written under. A
+	// member that comes back with other voters would count other quorums.
+	Voters uint64
+}
+
+// Store keeps the hard state of all groups of one node. It is safe for
+// concurrent use.
+//
+// A vote that is forgotten can be given twice, and two leaders of one term lose
+// what was committed. Hence the contract:
+//
+//   - When Save returns nil, every record of the batch is durable: no crash of
+//     the process or the machine loses it.
+//   - When Save returns an error, any record of the batch may be durable or
+//     not. The caller must not act on any of them, now or later, and must not
+//     try again: a disk that failed to sync may report success the next time
+//     without having written anything.
+//   - A crash during Save leaves each record either wholly there or wholly
+//     absent; never torn, never an older one than was acknowledged.
+type Store interface {
+	// Load returns the last record saved for a group, and false if there is none.
+	Load(group string) (Record, bool, error)
+	// Save makes a batch of records durable, at most one for each group. It
+	// does not keep the slice.
+	Save(batch []Record) error
+}

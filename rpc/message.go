@@ -1,0 +1,208 @@
+// What members say to each other.
+
+package rpc
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/hustings/hustings/memberstate"
+)
+
+// Message is what one member of a group tells another.
+type Message struct {
+	// Group is the group that both are members of.
+	Group string
+	// From and To are the ids of the sender and the addressee.
+	From, To string
+	// Leader is, in an answer, the leader that the sender knows in its term; in
+	// a vote request marked Handed, the leader that handed over. Empty: none.
+	Leader string
+	// Voters is the digest of the sender's list of voters.
+	Voters uint64
+	Body
+}
+
+// Body is what a message says, apart from who says it to whom.
+type Body struct {
+	Kind   Kind
+	Result Result // in answers: what became of the request
+	Mark   Mark   // in requests, and echoed in their answers
+
+	// Promised says, in the answer to a heartbeat, that the sender will refuse
+	// every other candidate for as long as the heartbeat's Lease.
+	Promised bool
+
+	// Round numbers the sender's rounds of votes, or of heartbeats. Answers
+	// echo it, so that each counts for the round it belongs to.
+	Round uint32
+	// Term is the sender's term; in a vote request marked PreVote, the term
+	// that it would stand in.
+	Term memberstate.Term
+	// Asked is, in an answer, the Term of the request.
+	Asked memberstate.Term
+
+	// Ledger is, in vote requests, the end of the sender's ledger; in
+	// TakeLeadership, the position that the addressee must have reached.
+	Ledger memberstate.Position
+
+	// Lease is, in heartbeats, how long a lease the leader counts on; zero if
+	// on none.
+	Lease time.Duration
+	// RoundTrip is, in heartbeats, how long answers take to come back, as the
+	// leader measures it; zero if it does not know.
+	RoundTrip time.Duration
+}
+
+// Kind is what a message is about.
+type Kind uint8
+
+const (
+	// VoteRequest asks for a vote, or with mark PreVote whether one would be given.
+	VoteRequest Kind = iota + 1
+	// VoteResponse answers it.
+	VoteResponse
+	// Heartbeat says that the sender leads.
+	Heartbeat
+	// HeartbeatResponse answers it.
+	HeartbeatResponse
+	// TakeLeadership asks the addressee to stand in place of the sender, or
+	// with mark PreVote whether it could.
+	TakeLeadership
+	// TakeLeadershipResponse answers it.
+	TakeLeadershipResponse
+)
+
+var kindNames = [...]string{
+	VoteRequest:            "vote",
+	VoteResponse:           "vote answer",
+	Heartbeat:              "heartbeat",
+	HeartbeatResponse:      "heartbeat answer",
+	TakeLeadership:         "take leadership",
+	TakeLeadershipResponse: "take leadership answer",
+}
+
+// String names the kind for logs.
+func (k Kind) String() string { return name(kindNames[:], uint8(k), "kind") }
+
+// Valid says whether k is one of the kinds above.
+func (k Kind) Valid() bool { return k >= VoteRequest && k <= TakeLeadershipResponse }
+
+// Mark qualifies a request.
+type Mark uint8
+
+const (
+	// Plain is a request without more.
+	Plain Mark = iota
+	// PreVote asks what the answer would be, and changes nothing at the other.
+	PreVote
+	// Won says that the candidate has just won a pre-vote for this term.
+	Won
+	// Handed says that the leader of the term before has asked the candidate
+	// to stand in its place; the message's Leader is that leader.
+	Handed
+)
+
+var markNames = [...]string{Plain: "plain", PreVote: "pre-vote", Won: "won", Handed: "handed"}
+
+// String names the mark for logs.
+func (m Mark) String() string { return name(markNames[:], uint8(m), "mark") }
+
+// Valid says whether m is one of the marks above.
+func (m Mark) Valid() bool { return m <= Handed }
+
+// Result is what became of a request, with one name for every reason to refuse.
+type Result uint8
+
+const (
+	// Accept: the vote is given, or would be; the leadership is taken.
+	Accept Result = iota + 1
+	// RejectUnknownLeader: the candidate is no voter of this group.
+	RejectUnknownLeader
+	// RejectUnexpectedLeader: the candidate claims to be the one it asks.
+	RejectUnexpectedLeader
+	// RejectExpiredVoteTerm: the candidate's term is smaller than the voter's.
+	RejectExpiredVoteTerm
+	// RejectAlreadyHasLeader: the voter knows a leader and stands by it.
+	RejectAlreadyHasLeader
+	// RejectAlreadyVoted: the vote of this term is another's.
+	RejectAlreadyVoted
+	// RejectTermNotReady: the term is news to the voter, which has adopted it
+	// and can be asked again.
+	RejectTermNotReady
+	// RejectExpiredLedgerTerm: the voter's ledger ends in a later term.
+	RejectExpiredLedgerTerm
+	// RejectSmallLedgerEndIndex: the voter's ledger is longer.
+	RejectSmallLedgerEndIndex
+	// RejectTermSmallThanLedger: the voter's ledger ends in a larger term than
+	// the one voted in.
+	RejectTermSmallThanLedger
+	// RejectTakingLeadership: the voter is about to take over itself.
+	RejectTakingLeadership
+
+	// Success: the leader is followed.
+	Success
+	// UnknownMember: the sender of the heartbeat is no voter of this group.
+	UnknownMember
+	// UnexpectedMember: the sender claims to be the one it tells.
+	UnexpectedMember
+	// ExpiredTerm: the leader's term is smaller than the member's.
+	ExpiredTerm
+	// InconsistentLeader: the member knows another leader of this term.
+	InconsistentLeader
+	// TermNotReady: the term is news to the member, which has adopted it and
+	// can be told again.
+	TermNotReady
+
+	// NotFollowing: the addressee of TakeLeadership does not follow the sender.
+	NotFollowing
+	// LedgerBehind: its ledger has not reached the position asked for.
+	LedgerBehind
+)
+
+var resultNames = [...]string{
+	Accept:                    "ACCEPT",
+	RejectUnknownLeader:       "REJECT_UNKNOWN_LEADER",
+	RejectUnexpectedLeader:    "REJECT_UNEXPECTED_LEADER",
+	RejectExpiredVoteTerm:     "REJECT_EXPIRED_VOTE_TERM",
+	RejectAlreadyHasLeader:    "REJECT_ALREADY_HAS_LEADER",
+	RejectAlreadyVoted:        "REJECT_ALREADY_VOTED",
+	RejectTermNotReady:        "REJECT_TERM_NOT_READY",
+	RejectExpiredLedgerTerm:   "REJECT_EXPIRED_LEDGER_TERM",
+	RejectSmallLedgerEndIndex: "REJECT_SMALL_LEDGER_END_INDEX",
+	RejectTermSmallThanLedger: "REJECT_TERM_SMALL_THAN_LEDGER",
+	RejectTakingLeadership:    "REJECT_TAKING_LEADERSHIP",
+	Success:                   "SUCCESS",
+	UnknownMember:             "UNKNOWN_MEMBER",
+	UnexpectedMember:          "UNEXPECTED_MEMBER",
+	ExpiredTerm:               "EXPIRED_TERM",
+	InconsistentLeader:        "INCONSISTENT_LEADER",
+	TermNotReady:              "TERM_NOT_READY",
+	NotFollowing:              "NOT_FOLLOWING",
+	LedgerBehind:              "LEDGER_BEHIND",
+}
+
+// String is the name that DLedger gives to the result, where it has one.
+func (r Result) String() string { return name(resultNames[:], uint8(r), "result") }
+
+// Answers says whether r can answer a request of the kind that k answers.
+func (r Result) Answers(k Kind) bool {
+	switch k {
+	case VoteResponse:
+		return r >= Accept && r <= RejectTakingLeadership
+	case HeartbeatResponse:
+		return r >= Success && r <= TermNotReady
+	case TakeLeadershipResponse:
+		return r == Accept || r == NotFollowing || r == LedgerBehind
+	case VoteRequest, Heartbeat, TakeLeadership:
+		return r == 0
+	}
+	return false
+}
+
+func name(names []string, i uint8, what string) string {
+	if int(i) < len(names) && names[i] != "" {
+		return names[i]
+	}
+	return fmt.Sprintf("%s(%d)", what, i)
+}
