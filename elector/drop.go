@@ -10,6 +10,8 @@ const (
 	DropUnknownGroup Drop = iota + 1
 	// DropMisaddressed: the message is for another node.
 	DropMisaddressed
+	// DropFromSelf: the message claims to come from this very node.
+	DropFromSelf
 	// DropOtherVoters: the sender counts other voters than this member.
 	DropOtherVoters
 	// DropMalformed: a field has an impossible value.
@@ -34,6 +36,7 @@ const (
 var dropNames = [dropReasons]string{
 	DropUnknownGroup:    "unknown group",
 	DropMisaddressed:    "misaddressed",
+	DropFromSelf:        "from self",
 	DropOtherVoters:     "other voters",
 	DropMalformed:       "malformed",
 	DropImpossibleTerm:  "impossible term",

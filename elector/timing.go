@@ -2,11 +2,7 @@
 
 package elector
 
-import (
-	"errors"
-	"fmt"
-	"time"
-)
+import "time"
 
 // Timing holds the intervals of a group. All members should have the same.
 type Timing struct {
@@ -60,36 +56,33 @@ func (t Timing) Detection() time.Duration { return time.Duration(t.Leak) * t.Hea
 const maxDetection = 24 * time.Hour
 
 // validate names every field that is wrong.
-func (t Timing) validate(leases bool) error {
-	var problems []error
-	wrong := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
+func (t Timing) validate(c *complaints, leases bool) {
 	if t.Heartbeat <= 0 {
-		wrong("Timing.Heartbeat is %v, must be more than 0", t.Heartbeat)
+		c.add("Timing.Heartbeat", "is %v, must be more than 0", t.Heartbeat)
 	}
 	if t.Leak <= 0 || t.Leak > maxLeak {
-		wrong("Timing.Leak is %d, must be 1 to %d", t.Leak, maxLeak)
+		c.add("Timing.Leak", "is %d, must be 1 to %d", t.Leak, maxLeak)
 	} else if t.Heartbeat > maxDetection/time.Duration(t.Leak) {
-		wrong("Timing.Heartbeat %v times Timing.Leak %d is more than %v", t.Heartbeat, t.Leak, maxDetection)
+		c.add("Timing.Heartbeat", "%v times Timing.Leak %d is more than %v", t.Heartbeat, t.Leak, maxDetection)
 	}
 	if t.MinVoteWait <= 0 {
-		wrong("Timing.MinVoteWait is %v, must be more than 0", t.MinVoteWait)
+		c.add("Timing.MinVoteWait", "is %v, must be more than 0", t.MinVoteWait)
 	}
 	if t.MinVoteWait >= t.MaxVoteWait {
-		wrong("Timing.MinVoteWait %v must be less than Timing.MaxVoteWait %v", t.MinVoteWait, t.MaxVoteWait)
+		c.add("Timing.MaxVoteWait", "is %v, must be more than Timing.MinVoteWait %v", t.MaxVoteWait, t.MinVoteWait)
 	}
 	if t.MaxVoteWait > maxDetection {
-		wrong("Timing.MaxVoteWait is %v, %v is the most", t.MaxVoteWait, maxDetection)
+		c.add("Timing.MaxVoteWait", "is %v, %v is the most", t.MaxVoteWait, maxDetection)
 	}
 	if t.RoundTimeout <= 0 || t.RoundTimeout > maxDetection {
-		wrong("Timing.RoundTimeout is %v, must be more than 0 and at most %v", t.RoundTimeout, maxDetection)
+		c.add("Timing.RoundTimeout", "is %v, must be more than 0 and at most %v", t.RoundTimeout, maxDetection)
 	}
 	if leases && t.DriftMargin <= 0 {
-		wrong("Timing.DriftMargin is %v, must be more than 0 with leases", t.DriftMargin)
+		c.add("Timing.DriftMargin", "is %v, must be more than 0 with leases", t.DriftMargin)
 	}
 	if leases && t.DriftMargin >= t.Detection() {
-		wrong("Timing.DriftMargin %v eats the whole lease of %v", t.DriftMargin, t.Detection())
+		c.add("Timing.DriftMargin", "%v eats the whole lease of %v", t.DriftMargin, t.Detection())
 	}
-	return errors.Join(problems...)
 }
 
 // maxLeak bounds the beats that a leader counts; it fits in a byte.

@@ -1,0 +1,141 @@
+// What an embedding tells an elector.
+
+package elector
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+)
+
+// HostConfig describes a node.
+type HostConfig struct {
+	// Self is the id of this node, as it appears among the members of groups.
+	Self string
+	// Store keeps the hard state of all groups of the node, over crashes.
+	Store memberstate.Store
+	// Transport carries the messages of all groups of the node.
+	Transport rpc.Transport
+	// Logger is where role changes and refusals are told. Nil: nowhere.
+	Logger *slog.Logger
+}
+
+// Config describes one group at one node.
+type Config struct {
+	// Group names the group. Its members use the same name.
+	Group string
+	// Members lists the voters and observers of the group, this node included.
+	Members []memberstate.Member
+	// Timing holds the intervals; all members should have the same.
+	Timing Timing
+
+	// LedgerEnd tells where the engine's ledger ends, and promises that from its
+	// return on the engine acknowledges no append of a lower term. See the
+	// package documentation: an embedding stands or falls with this promise. It
+	// is never called twice at once for one group. It must not call the elector.
+	LedgerEnd func(term memberstate.Term) memberstate.Position
+	// Lead serves while this member leads, for one term. Its context ends when
+	// the term is lost, or the lease if there are leases; the term fences every
+	// write. The Lead of an old term has returned before that of a new one is
+	// called. If it returns while the context lives, the member resigns. Nil if
+	// the engine watches Status instead.
+	Lead func(ctx context.Context, term memberstate.Term) error
+	// Pause stops the engine from accepting writes, for a handover, and returns
+	// when no more are accepted. When its context ends the handover is over: if
+	// the term is still led, writes go on. Nil if there is nothing to pause.
+	Pause func(ctx context.Context, term memberstate.Term) error
+	// Handlers are told of every change that they have time for, and of the
+	// latest in any case.
+	Handlers []RoleHandler
+
+	// Preferred are the ids of voters that should lead whenever they can.
+	Preferred []string
+	// Leases gives the leader a lease: until it runs out, or the term ends, no
+	// other member can lead. See Elector.Lease.
+	Leases bool
+	// NoPreVote has candidates raise the term without asking first, as DLedger
+	// does, so that a member that was cut off deposes the leader on its return.
+	NoPreVote bool
+	// NoRanks has candidates draw lots for the first attempt, too.
+	NoRanks bool
+
+	// Self, Store, Transport and Logger describe the node, as in HostConfig. They
+	// are for New; a Host's groups use the host's.
+	Self      string
+	Store     memberstate.Store
+	Transport rpc.Transport
+	Logger    *slog.Logger
+}
+
+// RoleHandler is told what the member is. Its methods are called by one
+// goroutine, outside any lock: a slow one holds up nothing but itself.
+type RoleHandler interface {
+	// Startup is called once, before anything else.
+	Startup()
+	// Handle is told the latest role, term and leader. A handler that is slower
+	// than the changes skips some, but never the latest.
+	Handle(s Status)
+	// Shutdown is called once, last.
+	Shutdown()
+}
+
+func (c *HostConfig) validate() error {
+	var bad complaints
+	if c.Self == "" {
+		bad.add("Self", "is empty")
+	}
+	if c.Store == nil {
+		bad.add("Store", "is nil")
+	}
+	if c.Transport == nil {
+		bad.add("Transport", "is nil")
+	}
+	return errors.Join(bad...)
+}
+
+// maxGroupName bounds the length of a group's name, in bytes.
+const maxGroupName = 255
+
+// rules checks a group's configuration at a node and works out its rules.
+func (c *Config) rules(self string) (memberstate.Members, *Rules, error) {
+	var bad complaints
+	switch {
+	case c.Group == "":
+		bad.add("Group", "is empty")
+	case len(c.Group) > maxGroupName:
+		bad.add("Group", "has %d bytes, %d is the most", len(c.Group), maxGroupName)
+	}
+	members, err := memberstate.NewMembers(c.Members)
+	if err != nil {
+		bad.add("Members", "are unusable: %v", err)
+	} else if seat := members.Seat(self); seat == memberstate.Stranger {
+		bad.add("Members", "do not include Self %q", self)
+	}
+	if c.LedgerEnd == nil {
+		bad.add("LedgerEnd", "is nil")
+	}
+	for i, h := range c.Handlers {
+		if h == nil {
+			bad.add("Handlers", "has nil at %d", i)
+		}
+	}
+	c.Timing.validate(&bad, c.Leases)
+	r := &Rules{
+		Self: members.Seat(self), Voters: members.Voters(), All: members.All(),
+		Timing: c.Timing, PreVote: !c.NoPreVote, Ranks: !c.NoRanks,
+	}
+	for _, id := range c.Preferred {
+		seat := members.Seat(id)
+		if err == nil && !r.Voters.Has(seat) {
+			bad.add("Preferred", "names %q, which is no voter", id)
+		}
+		r.Preferred = r.Preferred.With(seat)
+	}
+	if c.Leases {
+		r.Lease = c.Timing.Detection()
+	}
+	return members, r, errors.Join(bad...)
+}

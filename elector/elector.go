@@ -1,0 +1,360 @@
+// The elector: one group at one node, as an engine holds it.
+
+package elector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/hustings/hustings/memberstate"
+)
+
+// Elector elects the leader of one group at one node.
+type Elector struct {
+	group   *group
+	started bool // guarded by the host's mu
+}
+
+// New is a host of one group, for the common case.
+func New(config Config) (*Elector, error) {
+	host, hostErr := NewHost(HostConfig{Self: config.Self, Store: config.Store, Transport: config.Transport, Logger: config.Logger})
+	if hostErr != nil {
+		_, _, groupErr := config.rules(config.Self)
+		return nil, errors.Join(hostErr, groupErr)
+	}
+	config.Self, config.Store, config.Transport, config.Logger = "", nil, nil, nil
+	return host.Join(config)
+}
+
+// Host is the host that the group belongs to.
+func (e *Elector) Host() *Host { return e.group.host }
+
+// Run takes part in the group until the context ends, and then stops as Stop
+// does. It returns once Lead and every goroutine have ended: nil after the
+// context, or the error for which the member had to stop.
+func (e *Elector) Run(ctx context.Context) error {
+	if err := e.Start(); err != nil {
+		return err
+	}
+	select {
+	case <-ctx.Done():
+		return e.Stop(context.WithoutCancel(ctx))
+	case <-e.group.done:
+		e.group.host.awaitLoop()
+		return e.group.err
+	}
+}
+
+// Start begins to take part in the group, once, and returns. Stop ends it.
+func (e *Elector) Start() error {
+	g, h := e.group, e.group.host
+	h.mu.Lock()
+	again := e.started
+	e.started = true
+	h.mu.Unlock()
+	if again {
+		return fmt.Errorf("%w: group %q has been started before", ErrStopped, g.name)
+	}
+	err := g.restore()
+	if err == nil {
+		err = h.enter()
+	}
+	if err != nil {
+		h.mu.Lock()
+		delete(h.names, g.name)
+		h.mu.Unlock()
+		g.err = err
+		close(g.done)
+		return err
+	}
+	h.request(func() {
+		if g.ended {
+			return
+		}
+		h.groups[g.name] = g
+		g.publish(false)
+		for _, handler := range g.config.Handlers {
+			h.runHandler(g, handler)
+		}
+		h.give(g, &Input{Kind: Start}, nil)
+	})
+	return nil
+}
+
+// restore sets the machine up with what the store has kept, and holds it
+// against the ledger.
+func (g *group) restore() error {
+	store := g.host.config.Store
+	r, known, err := store.Load(g.name)
+	if err != nil {
+		return fmt.Errorf("elector: group %q: loading its hard state: %w", g.name, err)
+	}
+	if known && r.Voters != g.members.Digest() {
+		return fmt.Errorf("%w: group %q: a quorum of the old ones may have elected someone", ErrOtherVoters, g.name)
+	}
+	if vote := g.members.Seat(r.Vote); vote != memberstate.Nobody && !g.rules.Voters.Has(vote) {
+		return fmt.Errorf("%w: group %q: it voted for %q", ErrOtherVoters, g.name, r.Vote)
+	}
+	end := g.config.LedgerEnd(r.Term)
+	if known && end.Term > r.Term {
+		return fmt.Errorf("%w: group %q: the ledger ends in term %d, the store knows terms up to %d", ErrStoreBehindLedger, g.name, end.Term, r.Term)
+	}
+	hard := memberstate.HardState{Term: r.Term, Vote: g.members.Seat(r.Vote), Promise: r.Promise}
+	g.ledgerLog = ledgerLog{end: end, asked: r.Term, known: end.Term}
+	if !known && end.Term > 0 {
+		// A new member beside an existing ledger: it has voted in no term that
+		// the ledger has seen the end of.
+		hard.Term = end.Term
+	}
+	g.machine = NewMachine(g.rules, hard)
+	if !known {
+		if err := store.Save([]memberstate.Record{g.record()}); err != nil {
+			return fmt.Errorf("elector: group %q: saving its first hard state: %w", g.name, err)
+		}
+	}
+	return nil
+}
+
+// runHandler tells a role handler of changes, in a goroutine of its own.
+func (h *Host) runHandler(g *group, handler RoleHandler) {
+	g.outstanding++
+	go func() {
+		handler.Startup()
+		for s := range (&Elector{group: g}).Watch(context.Background()) {
+			handler.Handle(s)
+		}
+		handler.Shutdown()
+		h.request(func() {
+			g.outstanding--
+			h.bury(g)
+		})
+	}()
+}
+
+// Stop takes the member out of the group: it resigns if it leads, so that the
+// others need not wait for its silence, and returns once Lead and every
+// goroutine have ended. If the context ends first, the member stops without
+// having handed over.
+func (e *Elector) Stop(ctx context.Context) error {
+	g, h := e.group, e.group.host
+	if !e.retire() {
+		return nil
+	}
+	select {
+	case <-g.done:
+	case <-ctx.Done():
+		h.request(func() { h.end(g, nil) })
+		<-g.done
+	}
+	h.awaitLoop()
+	return g.err
+}
+
+// retire begins to stop a member that was started, or makes sure that it never is.
+func (e *Elector) retire() (started bool) {
+	g, h := e.group, e.group.host
+	h.mu.Lock()
+	started, e.started = e.started, true
+	if !started {
+		delete(h.names, g.name)
+	}
+	h.mu.Unlock()
+	if !started {
+		return false
+	}
+	select {
+	case <-g.done:
+		return true
+	default:
+	}
+	h.request(func() {
+		if g.ended || g.retiring {
+			return
+		}
+		g.retiring = true
+		if g.machine.Role != memberstate.Leader {
+			h.end(g, nil)
+			return
+		}
+		h.give(g, &Input{Kind: Resign}, nil)
+	})
+	return true
+}
+
+// fail stops a member that must not go on.
+func (h *Host) fail(g *group, err error) {
+	h.log.Error("stopped", "group", g.name, "term", uint64(g.machine.Term), "error", err)
+	h.end(g, err)
+}
+
+// end takes the group out of everything. It is over once nothing works for it.
+func (h *Host) end(g *group, err error) {
+	if g.ended {
+		return
+	}
+	g.ended, g.err = true, err
+	g.endOffice()
+	if g.pause != nil {
+		g.pause.cancel()
+	}
+	for _, t := range g.transfers {
+		t.done <- ErrStopped
+	}
+	g.transfers = nil
+	h.alarms.remove(g)
+	delete(h.groups, g.name)
+	g.publish(true)
+	queue := g.queue
+	g.queue = nil
+	for i := range queue {
+		if queue[i].then != nil {
+			queue[i].then()
+		}
+	}
+	h.bury(g)
+}
+
+// bury concludes a group that has ended, when the last goroutine has.
+func (h *Host) bury(g *group) {
+	if g.ended && g.outstanding == 0 && !g.buried {
+		g.buried = true
+		h.exit(g)
+		close(g.done)
+	}
+}
+
+// TransferLeadership hands the leadership to a voter, or to the best one if to
+// is empty. Writes are paused in between, through Config.Pause. It returns nil
+// when this member has given its office up to the target and knows who leads
+// now. If the target does not take over in time, or the context ends, this
+// member goes on leading.
+func (e *Elector) TransferLeadership(ctx context.Context, to string) error {
+	g := e.group
+	seat := g.members.Seat(to)
+	if to != "" && !g.rules.others().Has(seat) {
+		return fmt.Errorf("%w: %q is not another voter of group %q", ErrTransferFailed, to, g.name)
+	}
+	t, err := e.command(ctx, &Input{Kind: Transfer, Seat: seat})
+	if err != nil {
+		return err
+	}
+	select {
+	case err = <-t.done:
+	case <-ctx.Done():
+		g.host.request(func() { g.host.give(g, &Input{Kind: Abort}, nil) })
+		err = ctx.Err()
+	}
+	if err != nil {
+		return err
+	}
+	return e.awaitSuccessor(ctx, t.term, to)
+}
+
+// awaitSuccessor waits until a later term than this has a leader.
+func (e *Elector) awaitSuccessor(ctx context.Context, term memberstate.Term, to string) error {
+	for s := range e.Watch(ctx) {
+		switch {
+		case s.Stopped:
+			return ErrStopped
+		case s.Term == term || s.Leader == "":
+		case to != "" && s.Leader != to, s.Leader == s.Self:
+			return fmt.Errorf("%w: %q leads term %d", ErrTransferFailed, s.Leader, s.Term)
+		default:
+			return nil
+		}
+	}
+	return ctx.Err()
+}
+
+// Resign gives the leadership up: to the best voter if one takes over in time,
+// and without more if none does. It returns nil when this member leads no more.
+func (e *Elector) Resign(ctx context.Context) error {
+	t, err := e.command(ctx, &Input{Kind: Resign})
+	if err != nil {
+		return err
+	}
+	select {
+	case err = <-t.done:
+		return err
+	case <-ctx.Done():
+		e.group.host.request(func() { e.group.host.give(e.group, &Input{Kind: Abort}, nil) })
+		return ctx.Err()
+	}
+}
+
+// command orders a leader to hand over, and returns the transfer to wait for.
+func (e *Elector) command(ctx context.Context, in *Input) (*transfer, error) {
+	g, h := e.group, e.group.host
+	if s := e.Status(); s.Revision == 0 || s.Stopped {
+		return nil, ErrStopped
+	}
+	t := &transfer{done: make(chan error, 1)}
+	began := make(chan error, 1)
+	h.request(func() {
+		m := &g.machine
+		switch {
+		case g.ended:
+			began <- ErrStopped
+		case m.Role != memberstate.Leader:
+			began <- ErrNotLeader
+		case m.handover != NoHandover && in.Kind == Transfer:
+			began <- ErrTransferInProgress
+		default:
+			t.term = m.Term
+			h.give(g, in, func() {
+				if !g.ended {
+					g.transfers = append(g.transfers, t)
+					h.attendHandover(g) // it may be over already
+				} else {
+					t.done <- ErrStopped
+				}
+				began <- nil
+			})
+		}
+	})
+	select {
+	case err := <-began:
+		return t, err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Campaign has this member stand for election now, if it does not lead and is
+// bound by no promise. Members that still hear their leader refuse it.
+func (e *Elector) Campaign() {
+	g := e.group
+	g.host.request(func() { g.host.give(g, &Input{Kind: Stand}, nil) })
+}
+
+// Lease is the lease that this member holds: the term that it leads, and until
+// when no other member can lead. It is false if it holds none, which is always
+// so without Config.Leases. It reads the clock and nothing else.
+func (e *Elector) Lease() (term memberstate.Term, until time.Time, ok bool) {
+	l := e.group.lease.Load()
+	if l == nil || time.Since(e.group.host.epoch) >= l.until {
+		return 0, time.Time{}, false
+	}
+	return l.term, e.group.host.epoch.Add(l.until), true
+}
+
+// Done is closed when the member has ended; Err then says why.
+func (e *Elector) Done() <-chan struct{} { return e.group.done }
+
+// Err is the error for which the member had to stop, nil if it was told to or
+// has not stopped.
+func (e *Elector) Err() error {
+	select {
+	case <-e.group.done:
+		return e.group.err
+	default:
+		return nil
+	}
+}
+
+// randomDuration draws from [0, below). The host draws from the process's own
+// randomness: alarms need to differ, not to be secret or to be repeatable.
+func randomDuration(below time.Duration) time.Duration { return rand.N(below) }

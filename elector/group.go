@@ -1,0 +1,263 @@
+// One group at a host: its machine, and the edge between the machine's seats
+// and alarms and the world's ids and clocks. All of it belongs to the loop but
+// for the atomic fields.
+
+package elector
+
+import (
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+)
+
+type group struct {
+	host    *Host
+	name    string
+	config  *Config
+	rules   *Rules
+	members memberstate.Members
+	machine Machine
+
+	alarm     uint32        // number of the alarm that is set
+	place     int32         // in the heap of alarms, from 1; 0: in none
+	due, look time.Duration // when the alarm rings, and when to look at it next
+
+	busy  *pending  // the step that waits for the ledger or the disk
+	queue []pending // what has happened meanwhile, bounded but for commands
+	sent  *sendTimes
+
+	view      atomic.Pointer[view]
+	heardAt   atomic.Int64  // when the engine last heard from the leader it follows
+	announced atomic.Uint64 // the largest term that the engine heard of
+	ledgerLog ledgerLog
+	served    memberstate.Term // the last term that Lead was called for
+	office    atomic.Pointer[office]
+	lease     atomic.Pointer[lease]
+	pause     *pauseJob
+	transfers []*transfer
+	retiring  bool
+
+	outstanding int // goroutines that work for the group
+	ended       bool
+	buried      bool
+	err         error
+	done        chan struct{}
+}
+
+// pending is a step that is being carried out, with what it takes to finish it.
+type pending struct {
+	Execution
+	from string // who is answered
+	then func() // called when it is done, if not nil
+}
+
+// sendTimes has when the newest rounds were sent, to measure round trips and
+// leases by.
+type sendTimes struct {
+	beats, ballots [recentBeats]time.Duration
+}
+
+// maxQueued bounds the messages that wait for a group's disk.
+const maxQueued = 256
+
+// record is the group's hard state as a store keeps it.
+func (g *group) record() memberstate.Record {
+	m := &g.machine
+	return memberstate.Record{
+		Group: g.name, Term: m.Term, Vote: g.members.ID(m.Vote), Promise: m.Promise, Voters: g.members.Digest(),
+	}
+}
+
+// deliver takes a message from the edge to the machine. What cannot be
+// translated is dropped, or answered by the machine as a stranger's.
+func (h *Host) deliver(msg *rpc.Message) {
+	g := h.groups[msg.Group]
+	switch {
+	case g == nil:
+		h.drop(DropUnknownGroup)
+	case msg.To != h.config.Self:
+		h.drop(DropMisaddressed)
+	case msg.From == h.config.Self:
+		h.drop(DropFromSelf)
+	case msg.From == "" || !msg.Result.Answers(msg.Kind) || !msg.Mark.Valid() || msg.Lease < 0 || msg.RoundTrip < 0:
+		h.drop(DropMalformed)
+	case msg.Voters != g.members.Digest():
+		h.drop(DropOtherVoters)
+	default:
+		in := Input{Kind: Receive, RoundTrip: g.roundTrip(msg, h.now), Message: Message{
+			From: g.members.Seat(msg.From), Leader: g.members.Seat(msg.Leader), Body: msg.Body,
+		}}
+		if g.busy != nil && len(g.queue) >= maxQueued {
+			h.drop(DropQueueFull)
+			return
+		}
+		h.giveFrom(g, &in, msg.From, nil)
+	}
+}
+
+// roundTrip is how long ago the request of an answer was sent.
+func (g *group) roundTrip(msg *rpc.Message, now time.Duration) time.Duration {
+	if g.sent == nil {
+		return 0
+	}
+	switch {
+	case msg.Kind == rpc.HeartbeatResponse && g.machine.beat-msg.Round < recentBeats:
+		return now - g.sent.beats[msg.Round%recentBeats]
+	case msg.Kind == rpc.VoteResponse && g.machine.ballot-msg.Round < recentBeats:
+		return now - g.sent.ballots[msg.Round%recentBeats]
+	}
+	return 0
+}
+
+func (h *Host) give(g *group, in *Input, then func()) { h.giveFrom(g, in, "", then) }
+
+// giveFrom gives the machine an input, or keeps it until the step under way is
+// done.
+func (h *Host) giveFrom(g *group, in *Input, from string, then func()) {
+	switch {
+	case g.ended:
+		if then != nil {
+			then()
+		}
+	case g.busy != nil:
+		g.queue = append(g.queue, pending{Execution: Execution{Input: *in}, from: from, then: then})
+	default:
+		h.step.Input, h.step.from, h.step.then = *in, from, then
+		h.begin(g, &h.step)
+		h.workOff(g)
+	}
+}
+
+// workOff gives the machine what had to wait.
+func (h *Host) workOff(g *group) {
+	for g.busy == nil && len(g.queue) > 0 && !g.ended {
+		h.step = g.queue[0]
+		g.queue = g.queue[1:]
+		if len(g.queue) == 0 {
+			g.queue = nil
+		}
+		h.begin(g, &h.step)
+	}
+}
+
+func (h *Host) begin(g *group, p *pending) {
+	h.effects = effects{host: h, group: g, from: p.from}
+	h.proceed(g, p, p.Begin(&g.machine, g.rules, &h.effects))
+}
+
+// proceed finishes a step, or puts it by until what it needs is there.
+func (h *Host) proceed(g *group, p *pending, need Need) {
+	if need == NeedLedger || need == NeedSave {
+		if g.busy == nil {
+			kept := *p
+			g.busy = &kept
+		}
+		g.outstanding++
+	}
+	switch need {
+	case NeedLedger:
+		h.askLedger(g, p.Output.LedgerTerm)
+	case NeedSave:
+		h.unsaved = append(h.unsaved, g)
+	case NeedStop:
+		then := p.then
+		h.fail(g, fmt.Errorf("elector: group %q: defect: %w", g.name, p.Output.Err))
+		if then != nil {
+			then()
+		}
+	case NeedNothing:
+		then := p.then
+		g.busy = nil
+		h.attend(g)
+		if then != nil {
+			then()
+		}
+	}
+}
+
+// resume goes on with the step that waited, or lets it go if the group has
+// ended meanwhile.
+func (h *Host) resume(g *group, next func(p *pending) Need) {
+	g.outstanding--
+	p := g.busy
+	if g.ended {
+		g.busy = nil
+		if p.then != nil {
+			p.then()
+		}
+		h.bury(g)
+		return
+	}
+	h.effects = effects{host: h, group: g, from: p.from}
+	h.proceed(g, p, next(p))
+	h.workOff(g)
+}
+
+// saved goes on after the disk, or stops a group that cannot remember.
+func (h *Host) saved(g *group, err error) {
+	if err != nil && !g.ended {
+		h.fail(g, fmt.Errorf("elector: group %q: saving term %d: %w", g.name, g.machine.Term, err))
+	}
+	h.resume(g, func(p *pending) Need { return p.Saved(&h.effects) })
+}
+
+// effects carries out the outputs of one group's step.
+type effects struct {
+	host  *Host
+	group *group
+	from  string
+}
+
+func (fx *effects) Withdraw() {
+	g := fx.group
+	g.endOffice()
+	g.publishLoss()
+}
+
+func (fx *effects) Publish() {
+	g := fx.group
+	g.publish(false)
+	s := g.view.Load().Status
+	fx.host.log.Info("role", "group", s.Group, "term", uint64(s.Term), "role", s.Role.String(), "leader", s.Leader, "vote", s.Vote)
+}
+
+func (fx *effects) Reply(m *Message) { fx.post(fx.from, m) }
+
+func (fx *effects) Send(to memberstate.Set, m *Message) {
+	g := fx.group
+	if m.Kind == rpc.Heartbeat || m.Kind == rpc.VoteRequest {
+		if g.sent == nil {
+			g.sent = new(sendTimes)
+		}
+		times := &g.sent.beats
+		if m.Kind == rpc.VoteRequest {
+			times = &g.sent.ballots
+		}
+		times[m.Round%recentBeats] = fx.host.now
+	}
+	for seat := range to.Seats() {
+		fx.post(g.members.ID(seat), m)
+	}
+}
+
+// post puts a message into the batch for a node.
+func (fx *effects) post(to string, m *Message) {
+	g, h := fx.group, fx.host
+	h.outbox[to] = append(h.outbox[to], rpc.Message{
+		Group: g.name, From: h.config.Self, To: to, Leader: g.members.ID(m.Leader), Voters: g.members.Digest(), Body: m.Body,
+	})
+}
+
+func (fx *effects) Arm(a Alarm) {
+	wait := a.Min
+	if spread := a.Max - a.Min; spread > 0 {
+		wait += randomDuration(spread)
+	}
+	fx.group.alarm = a.Number
+	fx.host.alarms.set(fx.group, fx.host.now+wait)
+}
+
+func (fx *effects) Drop(why Drop) { fx.host.drop(why) }

@@ -1,0 +1,284 @@
+// The host: one node, with the groups that it takes part in, over one transport
+// and one store. A single goroutine, the loop, owns the machines of all groups;
+// an idle group costs no goroutine and no timer of its own.
+
+package elector
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+)
+
+// Host runs the groups of one node.
+type Host struct {
+	config HostConfig
+	log    *slog.Logger
+	epoch  time.Time // what the loop counts time from, on the monotonic clock
+	drops  [dropReasons]atomic.Uint64
+	wake   chan struct{}
+
+	entering sync.Mutex // held while the loop is being started
+
+	mu       sync.Mutex
+	names    map[string]*Elector // groups that joined and have not ended
+	live     int                 // groups that were started and have not ended
+	stopped  chan struct{}       // closed when the loop of the last start has ended
+	arrived  []rpc.Message       // for the loop, bounded
+	requests []func()            // for the loop; each source has few at a time
+
+	// What follows belongs to the loop.
+	groups  map[string]*group
+	alarms  alarms
+	now     time.Duration
+	outbox  map[string][]rpc.Message
+	unsaved []*group // wait for the disk
+	saving  bool
+	step    pending // the step under way
+	effects effects
+	taken   []rpc.Message
+	todo    []func()
+}
+
+// maxArrived bounds what waits for the loop.
+const maxArrived = 1 << 16
+
+// NewHost is a host without groups. It needs no closing before the first group
+// is started, and none once all have ended.
+func NewHost(config HostConfig) (*Host, error) {
+	if err := config.validate(); err != nil {
+		return nil, err
+	}
+	log := config.Logger
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	return &Host{
+		config: config, log: log, epoch: time.Now(), wake: make(chan struct{}, 1),
+		names: make(map[string]*Elector), groups: make(map[string]*group), outbox: make(map[string][]rpc.Message),
+	}, nil
+}
+
+// Join adds a group to the host. It takes part once its Run or Start is called.
+func (h *Host) Join(config Config) (*Elector, error) {
+	var bad complaints
+	if config.Self != "" || config.Store != nil || config.Transport != nil || config.Logger != nil {
+		bad.add("Self, Store, Transport and Logger", "are the host's, and must be left out of a group's configuration")
+	}
+	members, rules, err := config.rules(h.config.Self)
+	if err = errors.Join(append(bad, err)...); err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.names[config.Group] != nil {
+		return nil, ErrGroupExists
+	}
+	g := &group{host: h, name: config.Group, config: &config, members: members, rules: rules, done: make(chan struct{})}
+	g.view.Store(&view{Status: Status{Group: g.name, Self: h.config.Self}})
+	e := &Elector{group: g}
+	h.names[g.name] = e
+	return e, nil
+}
+
+// Close stops all groups, as their Stop does, and returns when they have ended.
+func (h *Host) Close(ctx context.Context) error {
+	h.mu.Lock()
+	var all []*Elector
+	for _, e := range h.names {
+		all = append(all, e)
+	}
+	h.mu.Unlock()
+	for _, e := range all {
+		e.retire()
+	}
+	var problems []error
+	for _, e := range all {
+		problems = append(problems, e.Stop(ctx))
+	}
+	return errors.Join(problems...)
+}
+
+// Dropped counts what was ignored for a reason, over all groups.
+func (h *Host) Dropped(why Drop) uint64 {
+	if int(why) >= len(h.drops) {
+		return 0
+	}
+	return h.drops[why].Load()
+}
+
+func (h *Host) drop(why Drop) { h.drops[why].Add(1) }
+
+// Receive takes what the transport delivers.
+func (h *Host) Receive(batch []rpc.Message) {
+	h.mu.Lock()
+	room := min(maxArrived-len(h.arrived), len(batch))
+	h.arrived = append(h.arrived, batch[:room]...)
+	h.mu.Unlock()
+	if lost := len(batch) - room; lost > 0 {
+		h.drops[DropQueueFull].Add(uint64(lost))
+	}
+	h.rouse()
+}
+
+// PeerLost takes the transport's hint that a node is gone.
+func (h *Host) PeerLost(node string) {
+	h.request(func() {
+		for _, g := range h.groups {
+			if seat := g.members.Seat(node); seat == g.machine.Leader {
+				h.give(g, &Input{Kind: PeerLost, Seat: seat}, nil)
+			}
+		}
+	})
+}
+
+// request has the loop call f.
+func (h *Host) request(f func()) {
+	h.mu.Lock()
+	h.requests = append(h.requests, f)
+	h.mu.Unlock()
+	h.rouse()
+}
+
+func (h *Host) rouse() {
+	select {
+	case h.wake <- struct{}{}:
+	default: // it has been told already
+	}
+}
+
+// enter counts a group in, and starts the loop for the first one.
+func (h *Host) enter() error {
+	h.entering.Lock()
+	defer h.entering.Unlock()
+	h.mu.Lock()
+	stopped := h.stopped
+	running := h.live > 0
+	if running {
+		h.live++
+	}
+	h.mu.Unlock()
+	if running {
+		return nil
+	}
+	if stopped != nil {
+		<-stopped // the loop of the time before has nothing left to wait for
+	}
+	stopServing, err := h.config.Transport.Serve(h)
+	if err != nil {
+		return err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.live = 1
+	h.stopped = make(chan struct{})
+	go h.loop(stopServing, h.stopped)
+	return nil
+}
+
+// exit counts a group out.
+func (h *Host) exit(g *group) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.names, g.name)
+	h.live--
+}
+
+// awaitLoop returns when the loop has ended, if it is about to.
+func (h *Host) awaitLoop() {
+	h.mu.Lock()
+	live, stopped := h.live, h.stopped
+	h.mu.Unlock()
+	if live == 0 && stopped != nil {
+		<-stopped
+	}
+}
+
+// loop works off what happens, until the last group has ended.
+func (h *Host) loop(stopServing func(), stopped chan struct{}) {
+	defer close(stopped)
+	defer stopServing()
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for h.turn() {
+		wait := time.Hour
+		if next, ok := h.alarms.next(); ok {
+			wait = next - time.Since(h.epoch)
+		}
+		timer.Reset(max(wait, 0))
+		select {
+		case <-h.wake:
+		case <-timer.C:
+		}
+	}
+}
+
+// turn takes everything that is there, then sends and saves in batches. It
+// returns false when there is no group left.
+func (h *Host) turn() bool {
+	h.mu.Lock()
+	h.taken, h.arrived = h.arrived, h.taken[:0]
+	h.todo, h.requests = h.requests, h.todo[:0]
+	h.mu.Unlock()
+	// Read after the queues: nothing taken arrived later than this, so what a
+	// member promises from now on is no shorter than the sender believes. And
+	// nothing is sent before this, so a lease counted from it is no longer.
+	h.now = time.Since(h.epoch)
+	for i := range h.taken {
+		h.deliver(&h.taken[i])
+	}
+	clear(h.taken)
+	for i, f := range h.todo {
+		f()
+		h.todo[i] = nil
+	}
+	for g := h.alarms.ripe(h.now); g != nil; g = h.alarms.ripe(h.now) {
+		h.give(g, &Input{Kind: Ring, Number: g.alarm}, nil)
+	}
+	h.flush()
+	h.save()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.live > 0
+}
+
+// flush sends what has gathered for each node.
+func (h *Host) flush() {
+	for node, batch := range h.outbox {
+		if len(batch) > 0 {
+			h.config.Transport.Send(node, batch)
+			clear(batch)
+			h.outbox[node] = batch[:0]
+		}
+	}
+}
+
+// save has the disk work for all groups that wait for it, at once. One batch is
+// under way at a time; the next one gathers meanwhile.
+func (h *Host) save() {
+	if h.saving || len(h.unsaved) == 0 {
+		return
+	}
+	h.saving = true
+	groups := h.unsaved
+	h.unsaved = nil
+	batch := make([]memberstate.Record, len(groups))
+	for i, g := range groups {
+		batch[i] = g.record()
+	}
+	go func() {
+		err := h.config.Store.Save(batch)
+		h.request(func() {
+			h.saving = false
+			for _, g := range groups {
+				h.saved(g, err)
+			}
+		})
+	}()
+}

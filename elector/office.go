@@ -1,0 +1,218 @@
+// Being in office: the engine's Lead, the lease that bounds it, and the pause
+// of writes before it is handed over. Each runs beside the loop, never in it.
+
+package elector
+
+import (
+	"context"
+	"time"
+
+	"github.com/hustings/hustings/memberstate"
+)
+
+// office is a call of the engine's Lead that has not returned.
+type office struct {
+	term   memberstate.Term
+	cancel context.CancelFunc
+}
+
+// lease is what a leader holds until a time of the host's clock. It is replaced,
+// not changed, when it is extended.
+type lease struct {
+	term  memberstate.Term
+	until time.Duration
+	over  chan struct{} // closed when the term holds no lease any more
+}
+
+// pauseJob is a handover for which the engine pauses its writes.
+type pauseJob struct{ cancel context.CancelFunc }
+
+// transfer is a call of TransferLeadership that waits for the handover's end.
+type transfer struct {
+	term memberstate.Term
+	done chan error
+}
+
+// attend brings what runs beside the loop in line with what the machine is now.
+// It is called after every step.
+func (h *Host) attend(g *group) {
+	m := &g.machine
+	h.attendLease(g)
+	h.attendOffice(g)
+	h.attendHandover(g)
+	if m.Role == memberstate.Leader {
+		g.ledgerLog.known = m.Term
+	} else if g.retiring {
+		h.end(g, nil)
+	}
+}
+
+// attendLease extends the lease when a quorum has confirmed it. It runs from
+// when the beat was sent, not from when the answers came.
+func (h *Host) attendLease(g *group) {
+	beat, held := g.machine.LeaseBeat(), g.lease.Load()
+	if beat == 0 {
+		g.dropLease()
+		return
+	}
+	t := g.rules.Timing
+	until := g.sent.beats[beat%recentBeats] + t.Detection() - t.DriftMargin
+	if held != nil && held.term == g.machine.Term {
+		if until > held.until {
+			g.lease.Store(&lease{held.term, until, held.over})
+		}
+		return
+	}
+	g.dropLease()
+	l := &lease{g.machine.Term, until, make(chan struct{})}
+	g.lease.Store(l)
+	g.outstanding++
+	go h.watchLease(g, l)
+}
+
+func (g *group) dropLease() {
+	if l := g.lease.Swap(nil); l != nil {
+		close(l.over)
+	}
+}
+
+// watchLease ends the office when the lease runs out. It is a goroutine of its
+// own, for it must do so also when the loop is held up.
+func (h *Host) watchLease(g *group, l *lease) {
+	lapsed := h.runsOut(g, l)
+	if o := g.office.Load(); lapsed && o != nil && o.term == l.term {
+		o.cancel()
+	}
+	h.request(func() {
+		g.outstanding--
+		if lapsed && g.machine.Term == l.term {
+			h.give(g, &Input{Kind: Lapsed}, nil)
+		}
+		h.bury(g)
+	})
+}
+
+// runsOut waits for the end of a lease, and says whether its time was up.
+func (h *Host) runsOut(g *group, l *lease) bool {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-l.over:
+			return false
+		case <-timer.C:
+		}
+		if newest := g.lease.Load(); newest != nil && newest.term == l.term {
+			l = newest
+		}
+		left := l.until - time.Since(h.epoch)
+		if left <= 0 {
+			return true
+		}
+		timer.Reset(left)
+	}
+}
+
+// attendOffice calls Lead when there is a term to lead, once for each, and never
+// before the Lead of the term before has returned.
+func (h *Host) attendOffice(g *group) {
+	m, o := &g.machine, g.office.Load()
+	leads := m.Role == memberstate.Leader && !g.ended
+	if g.rules.Lease > 0 {
+		leads = leads && g.lease.Load() != nil
+	}
+	switch {
+	case o != nil:
+		if !leads || o.term != m.Term {
+			o.cancel()
+		}
+	case leads && g.config.Lead != nil && g.served < m.Term:
+		h.openOffice(g)
+	case m.serving && m.Role != memberstate.Leader && !g.ended:
+		h.give(g, &Input{Kind: Served}, nil)
+	}
+}
+
+func (h *Host) openOffice(g *group) {
+	ctx, cancel := context.WithCancel(context.Background())
+	term := g.machine.Term
+	g.served = term
+	g.office.Store(&office{term, cancel})
+	g.outstanding++
+	go func() {
+		err := g.config.Lead(ctx, term)
+		early := ctx.Err() == nil
+		cancel()
+		h.request(func() {
+			g.outstanding--
+			g.office.Store(nil)
+			if early {
+				h.log.Warn("lead returned early, resigning", "group", g.name, "term", uint64(term), "error", err)
+				h.give(g, &Input{Kind: Resign}, nil)
+			}
+			if !g.ended {
+				h.attend(g)
+			}
+			h.bury(g)
+		})
+	}()
+}
+
+// endOffice ends what this member may do as a leader, at once.
+func (g *group) endOffice() {
+	g.dropLease()
+	if o := g.office.Load(); o != nil {
+		o.cancel()
+	}
+}
+
+// attendHandover pauses the engine's writes when the target is ready, and tells
+// who waits when the handover is over.
+func (h *Host) attendHandover(g *group) {
+	m := &g.machine
+	switch {
+	case m.handover == Pausing && g.pause == nil && !g.ended:
+		h.pauseWrites(g)
+	case m.handover == NoHandover && g.pause != nil:
+		g.pause.cancel()
+		g.pause = nil
+	}
+	if m.handover != NoHandover || len(g.transfers) == 0 {
+		return
+	}
+	for _, t := range g.transfers {
+		if m.Role == memberstate.Leader && m.Term == t.term {
+			t.done <- ErrTransferFailed
+		} else {
+			t.done <- nil
+		}
+	}
+	g.transfers = nil
+}
+
+func (h *Host) pauseWrites(g *group) {
+	ctx, cancel := context.WithCancel(context.Background())
+	job := &pauseJob{cancel}
+	g.pause = job
+	if g.config.Pause == nil {
+		h.give(g, &Input{Kind: Paused}, nil)
+		return
+	}
+	term := g.machine.Term
+	g.outstanding++
+	go func() {
+		err := g.config.Pause(ctx, term)
+		h.request(func() {
+			g.outstanding--
+			switch {
+			case g.pause != job: // over already
+			case err != nil:
+				h.log.Warn("writes could not be paused", "group", g.name, "term", uint64(term), "error", err)
+				h.give(g, &Input{Kind: Abort}, nil)
+			default:
+				h.give(g, &Input{Kind: Paused}, nil)
+			}
+			h.bury(g)
+		})
+	}()
+}
