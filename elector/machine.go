@@ -107,6 +107,7 @@ type Machine struct {
 	hasLeader    bool // someone answered the round with ALREADY_HAS_LEADER
 	vetoed       bool // and it was the leader itself, or one who follows it in this very term
 	hinted       bool // the leader of this term has been reported lost already (D13)
+	doubtful     bool // the next pre-vote follows from such a report: wait for the leader's veto
 	fasting      bool // just started: does not vote until old promises have run out (D11)
 	serving      bool // the engine's Lead of a term that this member led has not returned
 }
@@ -402,7 +403,7 @@ func (m *Machine) adopt(r *Rules, out *Output, term memberstate.Term) {
 		promise = 0
 	}
 	m.did(out, m.Raise(term, promise))
-	m.hinted, m.judged = false, WaitToRevote
+	m.hinted, m.doubtful, m.judged = false, false, WaitToRevote
 	out.Save = true
 }
 

@@ -90,8 +90,16 @@ func (m *Machine) openRound(r *Rules, out *Output, phase phase, mark rpc.Mark, t
 		return
 	}
 	timeout := max(r.Timing.RoundTimeout, 2*m.measured()) // D6
+	if m.awaitsVeto() && m.roundTrip > 0 {
+		timeout = m.measured() * 3 / 2
+	}
 	m.arm(out, timeout, timeout)
 }
+
+// awaitsVeto says whether a quorum's accept is not enough yet: the round follows
+// from a report that the leader is gone, which may be wrong, and its veto may be
+// on its way (D13).
+func (m *Machine) awaitsVeto() bool { return m.doubtful && m.phase == preVoting }
 
 // ask sends the round's request to all other voters.
 func (m *Machine) ask(r *Rules, out *Output, end memberstate.Position, giver memberstate.Seat) {
@@ -160,9 +168,9 @@ func (m *Machine) settle(r *Rules, in *Input, out *Output) {
 	quorum, accepted := r.quorum(), m.accepted.Len()
 	open := r.Voters.Len() - m.answered.Len()
 	switch {
-	case accepted >= quorum,
+	case accepted >= quorum && (open == 0 || !m.awaitsVeto()),
 		m.vetoed,
-		(m.accepted | m.notReady).Len() >= quorum,
+		m.notReady != 0 && (m.accepted|m.notReady).Len() >= quorum,
 		accepted+open < quorum:
 		m.conclude(r, in, out, m.judge(r))
 	}
@@ -174,6 +182,8 @@ func (m *Machine) settle(r *Rules, in *Input, out *Output) {
 func (m *Machine) judge(r *Rules) Judgement {
 	quorum := r.quorum()
 	switch {
+	case m.phase == preVoting && m.vetoed:
+		return WaitToRevote
 	case m.accepted.Len() >= quorum:
 		return Passed
 	case m.known > m.asked:
@@ -194,7 +204,7 @@ func (m *Machine) judge(r *Rules) Judgement {
 // conclude acts on how the round ended.
 func (m *Machine) conclude(r *Rules, in *Input, out *Output, judged Judgement) {
 	ended := m.phase
-	m.phase, m.judged = idle, judged
+	m.phase, m.judged, m.doubtful = idle, judged, false
 	if judged == Passed {
 		m.hurries = 0
 		if ended == preVoting {

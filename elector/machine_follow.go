@@ -64,7 +64,7 @@ func (m *Machine) learnsOfLeader(r *Rules, in *Input, out *Output) bool {
 // follow accepts the leader of the term and ends whatever campaign was on.
 func (m *Machine) follow(out *Output, leader memberstate.Seat) {
 	m.phase, m.judged = idle, WaitToRevote
-	m.hurries = 0
+	m.hurries, m.doubtful = 0, false
 	// Whom the forgotten promise was made to is this leader, or one that a
 	// quorum has replaced by it.
 	m.fasting = false
@@ -133,6 +133,6 @@ func (m *Machine) peerLost(r *Rules, in *Input, out *Output) {
 	if r.Lease > 0 || m.Role != memberstate.Follower || in.Seat != m.Leader || m.hinted {
 		return
 	}
-	m.hinted = true
+	m.hinted, m.doubtful = true, true
 	m.silence(r, out)
 }

@@ -58,6 +58,7 @@ type actor struct {
 	from        memberstate.Seat // whom step answers
 	queue       []actorInput
 	sentBeats   map[uint32]time.Duration
+	sentBallots map[uint32]time.Duration
 	noPause     bool // the engine never pauses its writes
 	deadDisk    bool // saves never end
 }
@@ -262,7 +263,7 @@ func (a *actor) start() {
 	a.promised = 0
 	a.machine = NewMachine(&a.rules, a.disk)
 	a.step, a.queue = nil, nil
-	a.sentBeats = map[uint32]time.Duration{}
+	a.sentBeats, a.sentBallots = map[uint32]time.Duration{}, map[uint32]time.Duration{}
 	a.give(Input{Kind: Start})
 }
 
@@ -367,6 +368,7 @@ func (a *actor) Send(to memberstate.Set, m *Message) {
 		if m.Mark == rpc.PreVote {
 			what = "pre-votes"
 		}
+		a.sentBallots[m.Round] = a.stage.now
 		a.note("%s asks for %s in term %d, marked %v", a.id, what, m.Term, m.Mark)
 	case rpc.TakeLeadership:
 		what := "to take over"
@@ -417,10 +419,15 @@ func (a *actor) transmit(to memberstate.Seat, m *Message) {
 
 func (a *actor) receive(m *Message) {
 	in := Input{Kind: Receive, Message: *m}
-	if m.Kind == rpc.HeartbeatResponse {
-		if sent, ok := a.sentBeats[m.Round]; ok {
-			in.RoundTrip = a.stage.now - sent
-		}
+	sent := a.sentBeats
+	if m.Kind == rpc.VoteResponse {
+		sent = a.sentBallots
+	}
+	if at, ok := sent[m.Round]; ok && m.Result != 0 {
+		in.RoundTrip = a.stage.now - at
 	}
 	a.giveFrom(in, m.From)
 }
+
+// threeVoters is the smallest group that can lose a member.
+func threeVoters() []memberstate.Member { return memberstate.Voters("n0", "n1", "n2") }
