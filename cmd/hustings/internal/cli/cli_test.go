@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/assert"
+)
+
+func run(args ...string) (code int, stdout, stderr string) {
+	var out, err strings.Builder
+	code = Main(args, &out, &err)
+	return code, out.String(), err.String()
+}
+
+func TestAWrongCommandLineIsAnsweredWithHelpAndCodeTwo(t *testing.T) {
+	for name, c := range map[string]struct {
+		args []string
+		says []string
+	}{
+		"no command":        {nil, []string{"no command given", "version", "Run 'hustings --help'"}},
+		"unknown command":   {[]string{"conquer"}, []string{`unknown command "conquer"`, "Run 'hustings --help'"}},
+		"misspelt command":  {[]string{"versoin"}, []string{`unknown command "versoin"`, "did you mean version?"}},
+		"unknown flag":      {[]string{"--loud"}, []string{"--loud", "Run 'hustings --help'"}},
+		"flag of a command": {[]string{"version", "--loud"}, []string{"--loud", "Run 'hustings version --help'"}},
+		"too many words":    {[]string{"version", "now"}, []string{"now", "Run 'hustings version --help'"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, stdout, stderr := run(c.args...)
+			assert.Equal(t, exitUsage, code)
+			assert.Empty(t, stdout, "an error is not what was asked for")
+			for _, s := range c.says {
+				assert.Contains(t, stderr, s)
+			}
+		})
+	}
+}
+
+func TestHelpIsAskedForAndSucceeds(t *testing.T) {
+	for _, args := range [][]string{{"help"}, {"--help"}, {"version", "--help"}} {
+		code, stdout, stderr := run(args...)
+		assert.Equal(t, exitOK, code, args)
+		assert.Contains(t, stdout, "Usage:", args)
+		assert.Empty(t, stderr, args)
+	}
+}
+
+func TestWhatACommandMeetsWhileItRunsKeepsItsCause(t *testing.T) {
+	cause := errors.New("disk full")
+	err := told(func(*cobra.Command, []string) error { return cause })(nil, nil)
+	assert.ErrorAs(t, err, new(runError))
+	assert.ErrorIs(t, err, cause)
+}
+
+type brokenPipe struct{}
+
+func (brokenPipe) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
+
+func TestAFailureIsCodeOneWithoutTheHelp(t *testing.T) {
+	var stderr strings.Builder
+	code := Main([]string{"version"}, brokenPipe{}, &stderr)
+	assert.Equal(t, exitFailed, code)
+	assert.Equal(t, "hustings: broken pipe\n", stderr.String())
+}

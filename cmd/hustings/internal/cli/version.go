@@ -1,0 +1,79 @@
+// What this binary was built from.
+
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// A version is what a bug report should quote. A field that the build did not
+// record is "unknown": go run, for one, records no revision.
+type version struct {
+	Module   string `json:"module"`
+	Version  string `json:"version"`
+	Go       string `json:"go"`
+	Revision string `json:"revision"`
+	Time     string `json:"time"`     // of the revision
+	Modified bool   `json:"modified"` // the tree differed from the revision
+}
+
+func newVersion(read func() (*debug.BuildInfo, bool)) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Say what this binary was built from",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			info, ok := read()
+			if !ok {
+				return errors.New("this binary holds no build information")
+			}
+			v := versionOf(info)
+			if asJSON {
+				return json.NewEncoder(cmd.OutOrStdout()).Encode(v)
+			}
+			_, err := fmt.Fprint(cmd.OutOrStdout(), v)
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object on one line")
+	return cmd
+}
+
+func versionOf(info *debug.BuildInfo) version {
+	const unknown = "unknown"
+	v := version{Module: unknown, Version: unknown, Go: unknown, Revision: unknown, Time: unknown}
+	set := func(field *string, value string) {
+		if value != "" {
+			*field = value
+		}
+	}
+	set(&v.Module, info.Main.Path)
+	set(&v.Version, info.Main.Version)
+	set(&v.Go, info.GoVersion)
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			set(&v.Revision, s.Value)
+		case "vcs.time":
+			set(&v.Time, s.Value)
+		case "vcs.modified":
+			v.Modified = s.Value == "true"
+		}
+	}
+	return v
+}
+
+// String is the answer for human readers, one fact a line.
+func (v version) String() string {
+	revision := v.Revision
+	if v.Modified {
+		revision += " (modified)"
+	}
+	return fmt.Sprintf("%s %s\ngo        %s\nrevision  %s\ntime      %s\n", v.Module, v.Version, v.Go, revision, v.Time)
+}

@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"encoding/json"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func released() *debug.BuildInfo {
+	return &debug.BuildInfo{
+		GoVersion: "go1.26.8",
+		Main:      debug.Module{Path: "example.org/hustings", Version: "v1.2.3"},
+		Settings: []debug.BuildSetting{
+			{Key: "vcs", Value: "git"},
+			{Key: "vcs.revision", Value: "0123abcd"},
+			{Key: "vcs.time", Value: "2026-01-02T03:04:05Z"},
+			{Key: "vcs.modified", Value: "true"},
+		},
+	}
+}
+
+func TestVersionReadsTheBuildInformation(t *testing.T) {
+	assert.Equal(t, version{
+		Module: "example.org/hustings", Version: "v1.2.3", Go: "go1.26.8",
+		Revision: "0123abcd", Time: "2026-01-02T03:04:05Z", Modified: true,
+	}, versionOf(released()))
+}
+
+func TestVersionNamesWhatItDoesNotKnow(t *testing.T) {
+	assert.Equal(t, version{
+		Module: "unknown", Version: "unknown", Go: "unknown", Revision: "unknown", Time: "unknown",
+	}, versionOf(&debug.BuildInfo{}))
+}
+
+func TestVersionForHumanReaders(t *testing.T) {
+	assert.Equal(t, `example.org/hustings v1.2.3
+go        go1.26.8
+revision  0123abcd (modified)
+time      2026-01-02T03:04:05Z
+`, versionOf(released()).String())
+}
+
+func TestVersionAsJSONIsOneObjectOnOneLine(t *testing.T) {
+	code, stdout, stderr := run("version", "--json")
+	require.Equal(t, exitOK, code, stderr)
+	assert.Equal(t, 1, strings.Count(stdout, "\n"))
+	assert.True(t, strings.HasSuffix(stdout, "\n"))
+	var v version
+	require.NoError(t, json.Unmarshal([]byte(stdout), &v))
+	assert.Equal(t, runtime.Version(), v.Go)
+	assert.NotEmpty(t, v.Revision)
+}
+
+func TestVersionOfABinaryWithoutBuildInformationIsAnError(t *testing.T) {
+	cmd := newVersion(func() (*debug.BuildInfo, bool) { return nil, false })
+	cmd.SetArgs(nil)
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	assert.ErrorContains(t, cmd.Execute(), "no build information")
+}
