@@ -22,7 +22,7 @@ func TestAWrongCommandLineIsAnsweredWithHelpAndCodeTwo(t *testing.T) {
 	}{
 		"no command":        {nil, []string{"no command given", "version", "Run 'hustings --help'"}},
 		"unknown command":   {[]string{"conquer"}, []string{`unknown command "conquer"`, "Run 'hustings --help'"}},
-		"misspelt command":  {[]string{"versoin"}, []string{`unknown command "versoin"`, "did you mean version?"}},
+		"mistyped command":  {[]string{"versionn"}, []string{`unknown command "versionn"`, "did you mean version?"}},
 		"unknown flag":      {[]string{"--loud"}, []string{"--loud", "Run 'hustings --help'"}},
 		"flag of a command": {[]string{"version", "--loud"}, []string{"--loud", "Run 'hustings version --help'"}},
 		"too many words":    {[]string{"version", "now"}, []string{"now", "Run 'hustings version --help'"}},

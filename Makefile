@@ -1,0 +1,108 @@
+# What a developer does, and what the gate does: .ci/run calls these targets.
+# verify reads and never writes; fix writes.
+
+SHELL      := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS  += --no-print-directory
+
+# What is tested from the root, under go.work.
+PACKAGES := ./... ./cmd/hustings/...
+
+# Every module, and those of them that hold code. They are checked one by one
+# and without go.work, as whoever depends on one of them gets it.
+MODULES := $(sort $(patsubst %/,%,$(dir $(shell find . -name go.mod -not -path '*/testdata/*' -not -path './.git/*'))))
+CODE    := $(filter-out ./internal/tools,$(MODULES))
+
+# The developers' tools, at the versions that internal/tools/go.mod pins.
+TOOL := GOWORK=off go tool -modfile=$(CURDIR)/internal/tools/go.mod
+LINT := $(TOOL) golangci-lint
+
+# How long each fuzz target runs.
+FUZZTIME ?= 10s
+
+# The steps of verify that come before the tests. The gate asks for this list
+# (make checks), so that the two cannot drift apart.
+CHECKS := format vet lint tidy paths
+
+##@ Every day
+
+.PHONY: help
+help: ## List the targets.
+	@awk 'BEGIN { FS = ":.*## " } /^##@ / { printf "\n%s\n", substr($$0, 5) } /^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
+
+.PHONY: test
+test: ## Run all tests that need no server.
+	go test $(PACKAGES)
+
+.PHONY: verify
+verify: $(CHECKS) test ## Check everything and change nothing: what a commit must pass.
+
+.PHONY: fix
+fix: ## Format the code, apply the linters' own fixes, tidy every module.
+	@for m in $(CODE); do (cd $$m && $(LINT) fmt ./... && { $(LINT) run --fix ./... || true; }); done
+	@for m in $(MODULES); do (cd $$m && GOWORK=off go mod tidy); done
+
+##@ One check at a time
+
+.PHONY: format
+format: ## The code is formatted.
+	@for m in $(CODE); do (cd $$m && $(LINT) fmt --diff ./...) || { echo "$$m: not formatted; make fix does it" >&2; exit 1; }; done
+
+.PHONY: vet
+vet: ## go vet finds nothing.
+	@for m in $(CODE); do (cd $$m && GOWORK=off go vet ./...) || exit 1; done
+
+.PHONY: lint
+lint: ## The linters find nothing, in style or in architecture.
+	@$(LINT) config verify
+	@for m in $(CODE); do (cd $$m && $(LINT) run ./...) || { echo "$$m: the linters found something" >&2; exit 1; }; done
+
+.PHONY: tidy
+tidy: ## Every go.mod and go.sum is tidy.
+	@for m in $(MODULES); do (cd $$m && GOWORK=off go mod tidy -diff) || { echo "$$m: not tidy; make fix does it" >&2; exit 1; }; done
+
+# A text that only makes sense on one machine: a path out of this tree, or the
+# place where this checkout happens to lie (unless that is a word such as /src,
+# which texts may hold for other reasons). The pattern is put together here so
+# that this file does not hold what it looks for.
+.PHONY: paths
+paths: ## No file names a place outside the tree.
+	@outside='\.\.'/shared; here='$(CURDIR)'; \
+	[[ $$here == /*/* ]] && outside+="|(^|[^[:alnum:]_./-])$$(sed 's/[][\.*^$$+?(){}|]/\\&/g' <<< "$$here")([^[:alnum:]_-]|$$)"; \
+	if grep -rnIE --exclude-dir=.git --exclude-dir=bin --exclude-dir=dist -e "$$outside" .; then \
+		echo "a file names a place that exists on one machine only" >&2; exit 1; \
+	fi
+
+##@ The longer ones
+
+.PHONY: race
+race: ## Run the tests in random order under the race detector.
+	go test -race -shuffle=on $(PACKAGES)
+
+.PHONY: bench
+bench: ## Every benchmark compiles and runs, once.
+	go test -run '^$$' -bench . -benchtime 1x $(PACKAGES)
+
+# Go 1.26 may end a run whose time is up with "context deadline exceeded", as if
+# that were a finding (golang/go#75804, mended in 1.27). It has found nothing if
+# it wrote no failing input, and gets another try.
+.PHONY: fuzz
+fuzz: ## Run every fuzz target for FUZZTIME (10s).
+	@log=$$(mktemp); trap 'rm -f "$$log"' EXIT; \
+	targets=$$(go test -list '^Fuzz' $(PACKAGES)); \
+	awk '/^Fuzz/ { names[n++] = $$1 } /^ok/ { for (i = 0; i < n; i++) print $$2, names[i]; n = 0 }' <<< "$$targets" | \
+	while read -r package name; do \
+		for try in 1 2 3; do \
+			echo "fuzz $$package $$name"; \
+			if go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "$$package" > "$$log" 2>&1 < /dev/null; then tail -n 3 "$$log"; continue 2; fi; \
+			cat "$$log"; \
+			if grep -q 'Failing input written' "$$log" || ! grep -q '^ *context deadline exceeded' "$$log"; then break; fi; \
+		done; \
+		exit 1; \
+	done
+
+# For .ci/run.
+.PHONY: checks
+checks:
+	@echo $(CHECKS)

@@ -1,0 +1,69 @@
+// Package elector elects the leader of a group.
+//
+// # The promise that an engine keeps
+//
+// An election is only as safe as the answer to one question: where does this
+// member's ledger end? A member votes for a candidate whose ledger is at least
+// as good as its own. If its own ledger can still grow in the old term after
+// the vote, an entry can be acknowledged that the new leader has never seen, and
+// what was committed is lost. So the ledger and the vote are one promise, made
+// in two calls:
+//
+//   - [Config.LedgerEnd] is called with a term when a vote is at stake. From its
+//     return on, the engine acknowledges no append of a lower term.
+//   - [Elector.Heard] is called by the engine with the term and the leader of an
+//     append BEFORE it accepts it. An error means: refuse it.
+//
+// Between the two the engine needs a lock of its own, because LedgerEnd may be
+// called after Heard has returned and before the append is in the ledger. In
+// short:
+//
+//	func (e *Engine) LedgerEnd(term memberstate.Term) memberstate.Position {
+//		e.mu.Lock()
+//		defer e.mu.Unlock()
+//		e.promised = max(e.promised, term)
+//		return e.end
+//	}
+//
+//	func (e *Engine) Append(term memberstate.Term, leader string, entry []byte) error {
+//		if err := e.elector.Heard(term, leader); err != nil {
+//			return err
+//		}
+//		e.mu.Lock()
+//		defer e.mu.Unlock()
+//		if term < e.promised { // a vote was given in between
+//			return elector.ErrStaleTerm
+//		}
+//		return e.write(term, entry) // durable, then acknowledged
+//	}
+//
+// The leader's own appends are fenced the same way: it writes only while term is
+// the largest that it was asked with. The tests of this module have an engine
+// that keeps this promise, and one that does not and loses a committed entry.
+//
+// # What is guaranteed
+//
+// A term is led at most once, by one incarnation of one member; so the term is a
+// fencing token. A member gives one vote a term, over any number of crashes, as
+// long as its store keeps what it acknowledged. Terms never fall. Two members
+// may both believe that they lead for a while, in different terms: fence every
+// write with the term. With [Config.Leases] no two members hold a lease at one
+// time, as long as no clock runs faster or slower than another by more than the
+// drift margin in one lease.
+//
+// # What is not
+//
+// There is no leader while no quorum of voters can reach each other. The list of
+// voters cannot change while the group runs. A process that stands still between
+// looking at its lease and acting on it is not protected by the lease, but is by
+// the term.
+//
+// # How it is built
+//
+// [Machine] is the whole protocol of one group at one member: a value without
+// clock, lock or goroutine. [Execution] carries out what a step asks for, saving
+// before it sends. A [Host] gives time, disk, network and the engine's callbacks
+// to the machines of many groups at one node; [New] is a host of one. An engine
+// needs New or [Host.Join], [Elector.Run] and the callbacks of [Config]; the rest
+// is for those who test or simulate.
+package elector

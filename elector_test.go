@@ -1,0 +1,146 @@
+// The public story: what hustings does for a storage engine, told through its
+// exported API alone.
+
+package hustings_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/memberstate"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// Three engines start. One of them leads, all know it, and what it writes is
+// committed once two have it.
+func TestThreeEnginesElectALeaderThatWrites(t *testing.T) {
+	inCluster(t, func(c *cluster) {
+		leader := c.leader()
+		term := leader.el.Status().Term
+		assert.True(t, leader.write(term))
+		for _, e := range c.engines {
+			assert.Equal(t, []memberstate.Term{term}, e.ledger)
+		}
+	})
+}
+
+// The leader is cut off. The others notice its silence and elect one of them in
+// a later term. The old one believes in its office for a while; but nobody
+// accepts what it writes, for its term is stale.
+func TestASilentLeaderIsReplacedAndFenced(t *testing.T) {
+	inCluster(t, func(c *cluster) {
+		old := c.leader()
+		oldTerm := old.el.Status().Term
+		require.True(t, old.write(oldTerm))
+		c.cutOff(old, true)
+		leader := c.leader()
+		require.NotEqual(t, old, leader)
+		c.cutOff(old, false)
+		assert.False(t, old.write(oldTerm), "a stale write was committed")
+		assert.Equal(t, leader, c.leader())
+		assert.True(t, leader.write(leader.el.Status().Term))
+		assert.Equal(t, leader.ledger, old.ledger, "what the old one wrote alone is overwritten")
+	})
+}
+
+// A member whose ledger is behind does not get elected while that would lose
+// what is committed.
+func TestAPoorerLedgerIsNotElected(t *testing.T) {
+	inCluster(t, func(c *cluster) {
+		leader := c.leader()
+		poor, rich := c.others(leader)[0], c.others(leader)[1]
+		c.cutOff(poor, true)
+		require.True(t, leader.write(leader.el.Status().Term))
+		c.cutOff(poor, false)
+		c.cutOff(leader, true)
+		assert.Equal(t, rich, c.leader())
+	})
+}
+
+// The leader hands over. Writes stop for a moment, the successor has everything,
+// and nobody waited for silence.
+func TestLeadershipIsTransferred(t *testing.T) {
+	inCluster(t, func(c *cluster) {
+		leader := c.leader()
+		heir := c.others(leader)[0]
+		require.True(t, leader.write(leader.el.Status().Term))
+		begin := time.Now()
+		require.NoError(t, leader.el.TransferLeadership(context.Background(), heir.id))
+		assert.Equal(t, heir, c.leader())
+		assert.Less(t, time.Since(begin), elector.DefaultTiming().Detection())
+		assert.Equal(t, leader.ledger, heir.ledger)
+	})
+}
+
+// A watcher sees the latest state, however slow it is.
+func TestLeadershipIsWatched(t *testing.T) {
+	inCluster(t, func(c *cluster) {
+		leader := c.leader()
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		go func() {
+			<-time.After(time.Second)
+			_ = leader.el.Resign(ctx)
+		}()
+		for s := range leader.el.Watch(ctx) {
+			if s.Role == memberstate.Follower {
+				assert.NotEmpty(t, s.Leader)
+				break
+			}
+		}
+	})
+}
+
+// The promise of LedgerEnd. A follower has heard of an append and is about to
+// write it, when a new leader gets its vote: one that does not have the entry.
+// An engine that keeps its promise refuses the append now.
+func TestTheLedgerAndTheVoteAreOnePromise(t *testing.T) {
+	inCluster(t, func(c *cluster) {
+		committed, kept := voteBetweenHeardAndAppend(c, false)
+		assert.False(t, committed)
+		assert.False(t, kept)
+	})
+}
+
+// And an engine that does not keep it commits an entry, and loses it.
+func TestWithoutThePromiseACommittedEntryIsLost(t *testing.T) {
+	inCluster(t, func(c *cluster) {
+		committed, kept := voteBetweenHeardAndAppend(c, true)
+		assert.True(t, committed)
+		assert.False(t, kept, "if the entry is kept, this test shows nothing")
+	})
+}
+
+// voteBetweenHeardAndAppend has a leader write one entry, which only one
+// follower hears of; before that follower writes it, the other one is elected
+// with its vote. It tells whether the entry was committed, and whether the new
+// leader has it.
+func voteBetweenHeardAndAppend(c *cluster, careless bool) (committed, kept bool) {
+	old := c.leader()
+	voter, heir := c.others(old)[0], c.others(old)[1]
+	for _, e := range c.engines {
+		e.careless = careless
+	}
+	term := old.el.Status().Term
+	voter.between = func() {
+		// The old leader's elector is cut off, and silent long enough. Its
+		// append is on its way all the same.
+		c.cutOff(old, true)
+		for voter.el.Status().Vote != heir.id {
+			heir.el.Campaign()
+			c.pass(10 * time.Millisecond)
+		}
+		c.cutOff(old, false)
+	}
+	c.cut[heir] = true // for the append only, not for the election
+	committed = old.write(term)
+	c.cut[heir] = false
+	return committed, len(heir.ledger) > 0
+}
