@@ -70,7 +70,7 @@ tidy: ## Every go.mod and go.sum is tidy.
 paths: ## No file names a place outside the tree.
 	@outside='\.\.'/shared; here='$(CURDIR)'; \
 	[[ $$here == /*/* ]] && outside+="|(^|[^[:alnum:]_./-])$$(sed 's/[][\.*^$$+?(){}|]/\\&/g' <<< "$$here")([^[:alnum:]_-]|$$)"; \
-	if grep -rnIE --exclude-dir=.git --exclude-dir=bin --exclude-dir=dist -e "$$outside" .; then \
+	if grep -rnIE --exclude-dir=.git --exclude=.git --exclude-dir=bin --exclude-dir=dist -e "$$outside" .; then \
 		echo "a file names a place that exists on one machine only" >&2; exit 1; \
 	fi
 

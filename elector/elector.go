@@ -70,7 +70,9 @@ func (e *Elector) Start() error {
 		close(g.done)
 		return err
 	}
+	began := make(chan struct{})
 	h.request(func() {
+		defer close(began)
 		if g.ended {
 			return
 		}
@@ -81,6 +83,7 @@ func (e *Elector) Start() error {
 		}
 		h.give(g, &Input{Kind: Start}, nil)
 	})
+	<-began
 	return nil
 }
 

@@ -1,0 +1,226 @@
+// What is not to be trusted: messages from strangers and from the edge of sense,
+// and a store or a ledger that cannot be right. All of it is answered, counted
+// or refused, and none of it panics.
+
+package elector_test
+
+import (
+	"context"
+	"math"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+)
+
+// outsider is a node that speaks to n0 as it likes, and hears what is answered.
+type outsider struct {
+	transport rpc.Transport
+	stop      func()
+	answers   chan rpc.Message
+}
+
+func newOutsider(t *testing.T, network *rpc.Network, id string) *outsider {
+	t.Helper()
+	o := &outsider{transport: network.Join(id), answers: make(chan rpc.Message, 100)}
+	stop, err := o.transport.Serve(o)
+	require.NoError(t, err)
+	o.stop = stop
+	return o
+}
+
+func (o *outsider) Receive(batch []rpc.Message) {
+	for _, m := range batch {
+		if m.Result != 0 && len(o.answers) < cap(o.answers) {
+			o.answers <- m
+		}
+	}
+}
+
+func (o *outsider) PeerLost(string) {}
+
+// withOutsider plays a test against n0, one of three of which the others never
+// start, with someone at n1 (or whatever id) who says what the test likes.
+func withOutsider(t *testing.T, id string, play func(o *outsider, el *elector.Elector, good rpc.Message)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		network := rpc.NewNetwork(1)
+		o := newOutsider(t, network, id)
+		c := goodConfig()
+		c.Transport = network.Join("n0")
+		members, err := memberstate.NewMembers(c.Members)
+		require.NoError(t, err)
+		el, err := elector.New(c)
+		require.NoError(t, err)
+		require.NoError(t, el.Start())
+		defer o.stop()
+		defer func() { assert.NoError(t, el.Stop(context.Background())) }()
+		play(o, el, rpc.Message{
+			Group: "g", From: id, To: "n0", Voters: members.Digest(),
+			Body: rpc.Body{Kind: rpc.Heartbeat, Term: 1, Round: 1},
+		})
+	})
+}
+
+func TestMessagesThatAreDroppedAreCounted(t *testing.T) {
+	bad := []struct {
+		why   elector.Drop
+		spoil func(*rpc.Message)
+	}{
+		{elector.DropUnknownGroup, func(m *rpc.Message) { m.Group = "other" }},
+		{elector.DropMisaddressed, func(m *rpc.Message) { m.To = "n2" }},
+		{elector.DropFromSelf, func(m *rpc.Message) { m.From = "n0" }},
+		{elector.DropOtherVoters, func(m *rpc.Message) { m.Voters++ }},
+		{elector.DropMalformed, func(m *rpc.Message) { m.From = "" }},
+		{elector.DropMalformed, func(m *rpc.Message) { m.Kind = 0 }},
+		{elector.DropMalformed, func(m *rpc.Message) { m.Kind = 99 }},
+		{elector.DropMalformed, func(m *rpc.Message) { m.Mark = 99 }},
+		{elector.DropMalformed, func(m *rpc.Message) { m.Result = 99 }},
+		{elector.DropMalformed, func(m *rpc.Message) { m.Result = rpc.Accept }},
+		{elector.DropMalformed, func(m *rpc.Message) { m.Lease = -1 }},
+		{elector.DropMalformed, func(m *rpc.Message) { m.RoundTrip = -1 }},
+		{elector.DropImpossibleTerm, func(m *rpc.Message) { m.Term = math.MaxUint64 }},
+		{elector.DropStaleAnswer, func(m *rpc.Message) { m.Kind, m.Result = rpc.HeartbeatResponse, rpc.Success }},
+	}
+	for _, b := range bad {
+		t.Run(b.why.String(), func(t *testing.T) {
+			withOutsider(t, "n1", func(o *outsider, el *elector.Elector, m rpc.Message) {
+				b.spoil(&m)
+				before := el.Host().Dropped(b.why)
+				o.transport.Send("n0", []rpc.Message{m})
+				synctest.Wait()
+				assert.Equal(t, before+1, el.Host().Dropped(b.why))
+				assert.Empty(t, el.Status().Leader)
+			})
+		})
+	}
+}
+
+func TestAStrangerIsAnsweredThatItIsUnknown(t *testing.T) {
+	withOutsider(t, "nx", func(o *outsider, el *elector.Elector, m rpc.Message) {
+		o.transport.Send("n0", []rpc.Message{m})
+		assert.Equal(t, rpc.UnknownMember, (<-o.answers).Result)
+		m.Kind = rpc.VoteRequest
+		o.transport.Send("n0", []rpc.Message{m})
+		assert.Equal(t, rpc.RejectUnknownLeader, (<-o.answers).Result)
+		assert.Zero(t, el.Status().Term)
+	})
+}
+
+// A million messages cannot make a host grow without bound, or stop.
+func TestAFloodIsBounded(t *testing.T) {
+	withOutsider(t, "n1", func(o *outsider, el *elector.Elector, m rpc.Message) {
+		flood := make([]rpc.Message, 1<<17)
+		for i := range flood {
+			flood[i] = m
+		}
+		el.Host().Receive(flood)
+		synctest.Wait()
+		assert.Positive(t, el.Host().Dropped(elector.DropQueueFull))
+		assert.Equal(t, "n1", el.Status().Leader, "what was not lost was worked off")
+	})
+}
+
+// startAlone starts a member that is the whole group.
+func startAlone(t *testing.T, store memberstate.Store, end func(memberstate.Term) memberstate.Position) *elector.Elector {
+	t.Helper()
+	c := goodConfig()
+	c.Members, c.Store, c.LedgerEnd = memberstate.Voters("n0"), store, end
+	el, err := elector.New(c)
+	require.NoError(t, err)
+	return el
+}
+
+func at(term memberstate.Term, index uint64) func(memberstate.Term) memberstate.Position {
+	return func(memberstate.Term) memberstate.Position { return memberstate.Position{Term: term, Index: index} }
+}
+
+func TestAStoreOlderThanTheLedgerIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := new(memberstate.MemStore)
+		el := startAlone(t, store, at(0, 0))
+		require.NoError(t, el.Start())
+		<-time.After(time.Second)
+		require.NoError(t, el.Stop(context.Background()))
+		require.ErrorIs(t, startAlone(t, store, at(9, 1)).Start(), elector.ErrStoreBehindLedger)
+	})
+}
+
+func TestANewStoreBesideALedgerBeginsAtItsTerm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		el := startAlone(t, new(memberstate.MemStore), at(9, 1))
+		require.NoError(t, el.Start())
+		<-time.After(time.Second)
+		assert.EqualValues(t, 10, el.Status().Term)
+		require.NoError(t, el.Stop(context.Background()))
+	})
+}
+
+func TestAStoreOfOtherVotersIsRefused(t *testing.T) {
+	store := new(memberstate.MemStore)
+	require.NoError(t, store.Save([]memberstate.Record{{Group: "g", Term: 3, Voters: 1}}))
+	require.ErrorIs(t, startAlone(t, store, at(0, 0)).Start(), elector.ErrOtherVoters)
+}
+
+// Fault 6: DLedger believes whatever the log says of its end.
+func TestFault06ALedgerThatMovesBackStopsTheMember(t *testing.T) {
+	var reads atomic.Uint64
+	ledger := func(memberstate.Term) memberstate.Position {
+		return memberstate.Position{Term: 1, Index: 10 - min(reads.Add(1), 5)}
+	}
+	assertLedgerError(t, ledger, "moved backwards")
+}
+
+func TestFault06ALedgerOfATermNeverHeardStopsTheMember(t *testing.T) {
+	var reads atomic.Uint64
+	ledger := func(memberstate.Term) memberstate.Position {
+		return memberstate.Position{Term: memberstate.Term(reads.Add(1)), Index: 10}
+	}
+	assertLedgerError(t, ledger, "never announced")
+}
+
+func assertLedgerError(t *testing.T, ledger func(memberstate.Term) memberstate.Position, problem string) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		err := startAlone(t, new(memberstate.MemStore), ledger).Run(t.Context())
+		var bad *elector.LedgerError
+		require.ErrorAs(t, err, &bad)
+		assert.Contains(t, err.Error(), problem)
+	})
+}
+
+func TestAppendsThatMustBeRefused(t *testing.T) {
+	withOutsider(t, "n1", func(o *outsider, el *elector.Elector, m rpc.Message) {
+		require.NoError(t, el.Heard(5, "n1"))
+		assert.Equal(t, "n1", el.Status().Leader)
+		assert.EqualValues(t, 5, el.Status().Term)
+		require.NoError(t, el.Heard(5, "n1"))
+		require.ErrorIs(t, el.Heard(4, "n1"), elector.ErrStaleTerm)
+		require.ErrorIs(t, el.Heard(5, "n2"), elector.ErrOtherLeader)
+		require.ErrorIs(t, el.Heard(6, "nx"), elector.ErrOtherLeader)
+		require.ErrorIs(t, el.Heard(6, "n0"), elector.ErrOtherLeader)
+		require.ErrorIs(t, el.Heard(math.MaxUint64, "n1"), elector.ErrStaleTerm)
+		require.NoError(t, el.Heard(7, "n2"))
+		assert.Equal(t, "n2", el.Status().Leader)
+	})
+}
+
+func TestHeardCountsAsAHeartbeat(t *testing.T) {
+	withOutsider(t, "n1", func(o *outsider, el *elector.Elector, m rpc.Message) {
+		for range 100 {
+			require.NoError(t, el.Heard(1, "n1"))
+			<-time.After(50 * time.Millisecond)
+			synctest.Wait()
+			require.Equal(t, "n1", el.Status().Leader)
+		}
+		<-time.After(time.Second)
+		assert.Empty(t, el.Status().Leader)
+	})
+}

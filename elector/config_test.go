@@ -1,0 +1,135 @@
+// Every field of a configuration that can be wrong is named when it is.
+
+package elector_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+)
+
+// goodConfig is a configuration with nothing wrong in it.
+func goodConfig() elector.Config {
+	return elector.Config{
+		Group: "g", Self: "n0", Members: memberstate.Voters("n0", "n1", "n2"), Timing: elector.DefaultTiming(),
+		Store: new(memberstate.MemStore), Transport: rpc.NewNetwork(1).Join("n0"),
+		LedgerEnd: func(memberstate.Term) memberstate.Position { return memberstate.Position{} },
+	}
+}
+
+func TestGoodConfigurationsAreTaken(t *testing.T) {
+	good := map[string]func(*elector.Config){
+		"default":          func(*elector.Config) {},
+		"DLedger's timing": func(c *elector.Config) { c.Timing = elector.DLedgerTiming() },
+		"leases":           func(c *elector.Config) { c.Leases = true },
+		"alone":            func(c *elector.Config) { c.Members = memberstate.Voters("n0") },
+		"as an observer":   func(c *elector.Config) { c.Members[0].Observer = true },
+		"ids with dashes":  func(c *elector.Config) { c.Self, c.Members[0].ID = "rack-1", "rack-1" },
+		"64 members":       func(c *elector.Config) { c.Members = crowd(64) },
+		"preferred":        func(c *elector.Config) { c.Preferred = []string{"n1"} },
+	}
+	for name, change := range good {
+		t.Run(name, func(t *testing.T) {
+			c := goodConfig()
+			change(&c)
+			_, err := elector.New(c)
+			assert.NoError(t, err)
+		})
+	}
+}
+
+func TestEveryWrongFieldIsNamed(t *testing.T) {
+	wrong := []struct {
+		field   string
+		problem string // part of what is said
+		change  func(*elector.Config)
+	}{
+		{"Group", "empty", func(c *elector.Config) { c.Group = "" }},
+		{"Group", "256 bytes", func(c *elector.Config) { c.Group = strings.Repeat("g", 256) }},
+		{"Self", "empty", func(c *elector.Config) { c.Self = "" }},
+		{"Store", "nil", func(c *elector.Config) { c.Store = nil }},
+		{"Transport", "nil", func(c *elector.Config) { c.Transport = nil }},
+		{"LedgerEnd", "nil", func(c *elector.Config) { c.LedgerEnd = nil }},
+		{"Handlers", "nil at 0", func(c *elector.Config) { c.Handlers = []elector.RoleHandler{nil} }},
+		{"Members", "no voters", func(c *elector.Config) { c.Members = nil }},
+		{"Members", "no voters", func(c *elector.Config) { c.Members = []memberstate.Member{{ID: "n0", Observer: true}} }},
+		{"Members", "empty id", func(c *elector.Config) { c.Members[1].ID = "" }},
+		{"Members", `"n0" is listed twice`, func(c *elector.Config) { c.Members[1].ID = "n0" }},
+		{"Members", `do not include Self "n9"`, func(c *elector.Config) { c.Self = "n9" }},
+		{"Members", "65 members", func(c *elector.Config) { c.Members = crowd(65) }},
+		{"Preferred", `"n7"`, func(c *elector.Config) { c.Preferred = []string{"n7"} }},
+		{"Preferred", `"n1"`, func(c *elector.Config) { c.Members[1].Observer, c.Preferred = true, []string{"n1"} }},
+		{"Timing.Heartbeat", "0s", func(c *elector.Config) { c.Timing.Heartbeat = 0 }},
+		{"Timing.Heartbeat", "-1s", func(c *elector.Config) { c.Timing.Heartbeat = -time.Second }},
+		{"Timing.Heartbeat", "more than 24h", func(c *elector.Config) { c.Timing.Heartbeat = 1 << 62 }},
+		{"Timing.Leak", "is 0", func(c *elector.Config) { c.Timing.Leak = 0 }},
+		{"Timing.Leak", "is 101", func(c *elector.Config) { c.Timing.Leak = 101 }},
+		{"Timing.MinVoteWait", "0s", func(c *elector.Config) { c.Timing.MinVoteWait = 0 }},
+		{"Timing.MaxVoteWait", "more than Timing.MinVoteWait", func(c *elector.Config) { c.Timing.MaxVoteWait = c.Timing.MinVoteWait }},
+		{"Timing.MaxVoteWait", "the most", func(c *elector.Config) { c.Timing.MaxVoteWait = 1 << 62 }},
+		{"Timing.RoundTimeout", "0s", func(c *elector.Config) { c.Timing.RoundTimeout = 0 }},
+		{"Timing.DriftMargin", "more than 0", func(c *elector.Config) { c.Leases, c.Timing.DriftMargin = true, 0 }},
+		{"Timing.DriftMargin", "eats", func(c *elector.Config) { c.Leases, c.Timing.DriftMargin = true, c.Timing.Detection() }},
+	}
+	for _, w := range wrong {
+		t.Run(w.field+" "+w.problem, func(t *testing.T) {
+			c := goodConfig()
+			w.change(&c)
+			_, err := elector.New(c)
+			assert.ErrorContains(t, err, w.problem)
+			assert.Contains(t, namedFields(err), w.field)
+		})
+	}
+}
+
+func TestAllWrongFieldsAreNamedAtOnce(t *testing.T) {
+	_, err := elector.New(elector.Config{})
+	named := namedFields(err)
+	for _, field := range []string{"Self", "Store", "Transport", "Group", "Members", "LedgerEnd", "Timing.Heartbeat"} {
+		assert.Contains(t, named, field)
+	}
+}
+
+func TestAHostsGroupLeavesTheNodeToTheHost(t *testing.T) {
+	c := goodConfig()
+	host, err := elector.NewHost(elector.HostConfig{Self: c.Self, Store: c.Store, Transport: c.Transport})
+	require.NoError(t, err)
+	_, err = host.Join(c)
+	require.ErrorContains(t, err, "are the host's")
+	c.Self, c.Store, c.Transport = "", nil, nil
+	_, err = host.Join(c)
+	require.NoError(t, err)
+	_, err = host.Join(c)
+	require.ErrorIs(t, err, elector.ErrGroupExists)
+}
+
+// namedFields are the fields that an error complains about.
+func namedFields(err error) (fields []string) {
+	var bad *elector.ConfigError
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, part := range joined.Unwrap() {
+			fields = append(fields, namedFields(part)...)
+		}
+	} else if errors.As(err, &bad) {
+		fields = append(fields, bad.Field)
+	}
+	return fields
+}
+
+// crowd is n0 and others, n in all.
+func crowd(n int) []memberstate.Member {
+	members := make([]memberstate.Member, n)
+	for i := range members {
+		members[i].ID = fmt.Sprintf("n%d", i)
+	}
+	return members
+}
