@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -208,16 +209,6 @@ func TestGroupsOfEverySizeElectAndSurviveTheirLeader(t *testing.T) {
 	}
 }
 
-func TestRunResignsOnTheWayOut(t *testing.T) {
-	inTown(t, 3, nil, func(town *town) {
-		first := town.leader()
-		before := time.Now()
-		require.NoError(t, town.end(first))
-		town.leader()
-		assert.Less(t, time.Since(before), elector.DefaultTiming().Detection(), "the others had to wait for its silence")
-	})
-}
-
 func TestLeadNeverRunsTwiceAtOnce(t *testing.T) {
 	const changes = 1000
 	inTown(t, 3, nil, func(town *town) {
@@ -230,6 +221,38 @@ func TestLeadNeverRunsTwiceAtOnce(t *testing.T) {
 		town.pass(time.Millisecond)
 		assert.GreaterOrEqual(t, town.offices.opened, changes)
 	})
+}
+
+// Whatever is killed, cut off and restarted, in the end one leads again.
+func TestMembersComeAndGo(t *testing.T) {
+	for _, size := range []int{3, 5} {
+		t.Run(fmt.Sprint(size), func(t *testing.T) {
+			inTown(t, size, nil, func(town *town) {
+				random := rand.New(rand.NewPCG(uint64(size), 0))
+				for range 100 {
+					n := town.nodes[town.ids[random.IntN(size)]]
+					switch random.IntN(4) {
+					case 0: // killed: it has no chance to say so
+						town.cut(n.id, true)
+						require.NoError(t, town.end(n))
+						town.cut(n.id, false)
+						town.start(n.id)
+					case 1: // paused
+						town.cut(n.id, true)
+						town.pass(time.Duration(random.IntN(1000)) * time.Millisecond)
+						town.cut(n.id, false)
+					case 2: // stopped
+						require.NoError(t, town.end(n))
+						town.pass(time.Duration(random.IntN(1000)) * time.Millisecond)
+						town.start(n.id)
+					case 3:
+						town.pass(time.Duration(random.IntN(1000)) * time.Millisecond)
+					}
+				}
+				town.leader()
+			})
+		})
+	}
 }
 
 func TestFailedSaveStopsTheMember(t *testing.T) {
