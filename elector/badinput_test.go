@@ -116,7 +116,7 @@ func TestAStrangerIsAnsweredThatItIsUnknown(t *testing.T) {
 
 // A million messages cannot make a host grow without bound, or stop.
 func TestAFloodIsBounded(t *testing.T) {
-	withOutsider(t, "n1", func(o *outsider, el *elector.Elector, m rpc.Message) {
+	withOutsider(t, "n1", func(_ *outsider, el *elector.Elector, m rpc.Message) {
 		flood := make([]rpc.Message, 1<<17)
 		for i := range flood {
 			flood[i] = m
@@ -197,7 +197,7 @@ func assertLedgerError(t *testing.T, ledger func(memberstate.Term) memberstate.P
 }
 
 func TestAppendsThatMustBeRefused(t *testing.T) {
-	withOutsider(t, "n1", func(o *outsider, el *elector.Elector, m rpc.Message) {
+	withOutsider(t, "n1", func(_ *outsider, el *elector.Elector, _ rpc.Message) {
 		require.NoError(t, el.Heard(5, "n1"))
 		assert.Equal(t, "n1", el.Status().Leader)
 		assert.EqualValues(t, 5, el.Status().Term)
@@ -213,7 +213,7 @@ func TestAppendsThatMustBeRefused(t *testing.T) {
 }
 
 func TestHeardCountsAsAHeartbeat(t *testing.T) {
-	withOutsider(t, "n1", func(o *outsider, el *elector.Elector, m rpc.Message) {
+	withOutsider(t, "n1", func(_ *outsider, el *elector.Elector, _ rpc.Message) {
 		for range 100 {
 			require.NoError(t, el.Heard(1, "n1"))
 			<-time.After(50 * time.Millisecond)

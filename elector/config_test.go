@@ -114,12 +114,11 @@ func TestAHostsGroupLeavesTheNodeToTheHost(t *testing.T) {
 
 // namedFields are the fields that an error complains about.
 func namedFields(err error) (fields []string) {
-	var bad *elector.ConfigError
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, part := range joined.Unwrap() {
 			fields = append(fields, namedFields(part)...)
 		}
-	} else if errors.As(err, &bad) {
+	} else if bad, ok := errors.AsType[*elector.ConfigError](err); ok {
 		fields = append(fields, bad.Field)
 	}
 	return fields

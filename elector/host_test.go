@@ -77,7 +77,7 @@ func (town *town) close() {
 	}
 	for _, n := range town.nodes {
 		if n.stop != nil {
-			<-n.err
+			assert.NoError(town.t, <-n.err)
 		}
 	}
 }

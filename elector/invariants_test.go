@@ -33,6 +33,7 @@ type ballot struct {
 }
 
 func newInvariants(t testing.TB) *invariants {
+	t.Helper()
 	return &invariants{t: t, leaders: map[memberstate.Term]tenure{}, votes: map[ballot]memberstate.Seat{}}
 }
 

@@ -28,6 +28,7 @@ func (m *Machine) onVoteRequest(r *Rules, in *Input, out *Output) {
 		out.Reply.Term = term // as DLedger: the term that was not ready
 	case rpc.RejectTermSmallThanLedger:
 		out.Reply.Term = in.Ledger.Term
+	default: // the voter's own term, as in every answer
 	}
 }
 

@@ -378,6 +378,7 @@ func (a *actor) Send(to memberstate.Set, m *Message) {
 		for seat := range to.Seats() {
 			a.note("%s asks %s %s at %v", a.id, a.name(seat), what, m.Ledger)
 		}
+	default: // answers go to Reply
 	}
 	for seat := range to.Seats() {
 		a.transmit(seat, m)
