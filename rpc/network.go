@@ -6,6 +6,7 @@ package rpc
 import (
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 )
@@ -123,6 +124,7 @@ type endpoint struct {
 	wake    chan struct{}
 	handler Handler
 	flying  flight
+	beats   int // how many of flying are periodic
 	sent    uint64
 	lastDue map[string]time.Time // by sender, to keep links in order
 	hints   []string
@@ -181,22 +183,22 @@ func (e *endpoint) enqueue(from string, l Link, now time.Time, m Message) {
 		e.lastDue[from] = due
 	}
 	e.sent++
+	if periodic(m.Kind) {
+		e.beats++
+	}
 	e.flying.push(flying{due: due, number: e.sent, message: m})
 }
 
 // makeRoom drops a heartbeat, or the answer to one, for a message of another kind.
 func (e *endpoint) makeRoom(kind Kind) bool {
-	if periodic(kind) {
+	if periodic(kind) || e.beats == 0 {
 		return false
 	}
-	for i := range e.flying {
-		if periodic(e.flying[i].message.Kind) {
-			e.flying.remove(i)
-			e.network.lost++
-			return true
-		}
-	}
-	return false
+	i := slices.IndexFunc(e.flying, func(f flying) bool { return periodic(f.message.Kind) })
+	e.flying.remove(i)
+	e.beats--
+	e.network.lost++
+	return true
 }
 
 // periodic says whether another message of the kind comes soon anyway.
@@ -244,7 +246,11 @@ func (e *endpoint) arrived(batch []Message, hints []string) ([]Message, []string
 	defer n.mu.Unlock()
 	now := time.Now()
 	for len(e.flying) > 0 && !e.flying[0].due.After(now) {
-		batch = append(batch, e.flying.pop().message)
+		m := e.flying.pop().message
+		if periodic(m.Kind) {
+			e.beats--
+		}
+		batch = append(batch, m)
 	}
 	hints = append(hints, e.hints...)
 	e.hints = e.hints[:0]
@@ -261,5 +267,5 @@ func (e *endpoint) leave() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.lost += uint64(len(e.flying))
-	e.handler, e.flying, e.hints = nil, nil, nil
+	e.handler, e.flying, e.beats, e.hints = nil, nil, 0, nil
 }

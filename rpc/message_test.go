@@ -1,0 +1,65 @@
+// Every name is there, and no two are the same.
+
+package rpc_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/hustings/hustings/rpc"
+)
+
+func TestNamesAreDistinct(t *testing.T) {
+	assertNamed(t, rpc.VoteRequest, rpc.TakeLeadershipResponse)
+	assertNamed(t, rpc.Plain, rpc.Handed)
+	assertNamed(t, rpc.Accept, rpc.LedgerBehind)
+	assert.Equal(t, "kind(0)", rpc.Kind(0).String())
+	assert.Equal(t, "result(255)", rpc.Result(255).String())
+}
+
+// assertNamed checks the names of all values from first to last.
+func assertNamed[T interface {
+	~uint8
+	fmt.Stringer
+}](t *testing.T, first, last T) {
+	t.Helper()
+	seen := map[string]T{}
+	for v := first; v <= last; v++ {
+		name := v.String()
+		assert.NotContains(t, name, "(", "%d has no name", v)
+		assert.NotContains(t, seen, name)
+		seen[name] = v
+	}
+}
+
+func TestWhichResultsAnswerWhat(t *testing.T) {
+	answers := map[rpc.Kind][]rpc.Result{
+		rpc.VoteResponse:           {rpc.Accept, rpc.RejectUnknownLeader, rpc.RejectTakingLeadership},
+		rpc.HeartbeatResponse:      {rpc.Success, rpc.UnknownMember, rpc.TermNotReady},
+		rpc.TakeLeadershipResponse: {rpc.Accept, rpc.NotFollowing, rpc.LedgerBehind},
+		rpc.VoteRequest:            {0},
+		rpc.Heartbeat:              {0},
+		rpc.TakeLeadership:         {0},
+	}
+	for kind, good := range answers {
+		for _, r := range good {
+			assert.True(t, r.Answers(kind), "%v answers %v", r, kind)
+		}
+	}
+	assert.False(t, rpc.Success.Answers(rpc.VoteResponse))
+	assert.False(t, rpc.Accept.Answers(rpc.HeartbeatResponse))
+	assert.False(t, rpc.RejectAlreadyVoted.Answers(rpc.TakeLeadershipResponse))
+	assert.False(t, rpc.Result(0).Answers(rpc.VoteResponse))
+	assert.False(t, rpc.Accept.Answers(rpc.VoteRequest))
+	assert.False(t, rpc.Accept.Answers(rpc.Kind(99)))
+}
+
+func TestWhatIsValid(t *testing.T) {
+	assert.True(t, rpc.VoteRequest.Valid())
+	assert.False(t, rpc.Kind(0).Valid())
+	assert.False(t, (rpc.TakeLeadershipResponse + 1).Valid())
+	assert.True(t, rpc.Handed.Valid())
+	assert.False(t, (rpc.Handed + 1).Valid())
+}

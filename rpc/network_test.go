@@ -1,0 +1,193 @@
+// The network in memory keeps the contract, and its links do what they are told.
+
+package rpc_test
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/hustings/hustings/rpc"
+	"github.com/hustings/hustings/rpc/rpctest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestNetworkIsATransport(t *testing.T) {
+	networks := map[string]*rpc.Network{}
+	rpctest.Run(t, func(t *testing.T, node string) rpc.Transport {
+		t.Helper()
+		if networks[t.Name()] == nil {
+			networks[t.Name()] = rpc.NewNetwork(1)
+		}
+		return networks[t.Name()].Join(node)
+	})
+}
+
+// listener notes the rounds of what it hears, and who is lost.
+type listener struct {
+	rounds []uint32
+	lost   []string
+}
+
+func (l *listener) Receive(batch []rpc.Message) {
+	for _, m := range batch {
+		l.rounds = append(l.rounds, m.Round)
+	}
+}
+
+func (l *listener) PeerLost(node string) { l.lost = append(l.lost, node) }
+
+// heardOver sends n messages from a to b, one a millisecond, and returns the
+// rounds in which b heard them a second later.
+func heardOver(t *testing.T, seed uint64, l rpc.Link, n int) (rounds []uint32, lost uint64) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		network := rpc.NewNetwork(seed)
+		network.SetLink("a", "b", l)
+		b := new(listener)
+		stop, err := network.Join("b").Serve(b)
+		require.NoError(t, err)
+		for i := range n {
+			network.Join("a").Send("b", []rpc.Message{{Body: rpc.Body{Kind: rpc.Heartbeat, Round: uint32(i)}}})
+			<-time.After(time.Millisecond)
+		}
+		<-time.After(time.Second)
+		stop()
+		rounds, lost = b.rounds, network.Lost()
+	})
+	return rounds, lost
+}
+
+func TestPerfectLinksDeliverEverythingInOrder(t *testing.T) {
+	rounds, lost := heardOver(t, 1, rpc.Link{}, 100)
+	assert.Len(t, rounds, 100)
+	assert.True(t, slices.IsSorted(rounds))
+	assert.Zero(t, lost)
+}
+
+func TestJitterKeepsTheOrder(t *testing.T) {
+	rounds, _ := heardOver(t, 1, rpc.Link{Delay: time.Millisecond, Jitter: 20 * time.Millisecond}, 100)
+	assert.Len(t, rounds, 100)
+	assert.True(t, slices.IsSorted(rounds))
+}
+
+func TestLossLosesSome(t *testing.T) {
+	rounds, lost := heardOver(t, 1, rpc.Link{Loss: 0.5}, 1000)
+	assert.Len(t, rounds, 1000-int(lost))
+	assert.InDelta(t, 500, len(rounds), 100)
+}
+
+func TestDuplicatesArriveTwice(t *testing.T) {
+	rounds, _ := heardOver(t, 1, rpc.Link{Duplicate: 0.5}, 1000)
+	assert.InDelta(t, 1500, len(rounds), 100)
+	assert.Len(t, slices.Compact(rounds), 1000)
+}
+
+func TestReorderedMessagesAreOvertaken(t *testing.T) {
+	rounds, _ := heardOver(t, 1, rpc.Link{Delay: 5 * time.Millisecond, Reorder: 0.1}, 1000)
+	assert.Len(t, rounds, 1000)
+	assert.False(t, slices.IsSorted(rounds))
+}
+
+func TestCutLinksAreCutOneWay(t *testing.T) {
+	rounds, lost := heardOver(t, 1, rpc.Link{Cut: true}, 10)
+	assert.Empty(t, rounds)
+	assert.EqualValues(t, 10, lost)
+	synctest.Test(t, func(t *testing.T) {
+		network, a := rpc.NewNetwork(1), new(listener)
+		network.SetLink("a", "b", rpc.Link{Cut: true})
+		stop, err := network.Join("a").Serve(a)
+		require.NoError(t, err)
+		network.Join("b").Send("a", []rpc.Message{{}})
+		synctest.Wait()
+		stop()
+		assert.Len(t, a.rounds, 1)
+	})
+}
+
+func TestTheSameSeedGivesTheSameDeliveries(t *testing.T) {
+	bad := rpc.Link{Delay: time.Millisecond, Jitter: 9 * time.Millisecond, Loss: 0.2, Duplicate: 0.2, Reorder: 0.2}
+	first, _ := heardOver(t, 7, bad, 500)
+	again, _ := heardOver(t, 7, bad, 500)
+	other, _ := heardOver(t, 8, bad, 500)
+	assert.Equal(t, first, again)
+	assert.NotEqual(t, first, other)
+}
+
+func TestAReportReachesAllButTheOneThatIsLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		network := rpc.NewNetwork(1)
+		ears := map[string]*listener{"a": {}, "b": {}, "c": {}}
+		var stops []func()
+		for node, ear := range ears {
+			stop, err := network.Join(node).Serve(ear)
+			require.NoError(t, err)
+			stops = append(stops, stop)
+		}
+		network.ReportLost("a")
+		synctest.Wait()
+		for _, stop := range stops {
+			stop()
+		}
+		assert.Empty(t, ears["a"].lost)
+		assert.Equal(t, []string{"a"}, ears["b"].lost)
+		assert.Equal(t, []string{"a"}, ears["c"].lost)
+	})
+}
+
+// When there is no more room, a vote displaces a heartbeat.
+func TestVotesDisplaceHeartbeats(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		network := rpc.NewNetwork(1)
+		network.SetAll(rpc.Link{Delay: time.Second})
+		b := new(listener)
+		stop, err := network.Join("b").Serve(b)
+		require.NoError(t, err)
+		beats := make([]rpc.Message, 1<<16+10)
+		for i := range beats {
+			beats[i].Kind = rpc.Heartbeat
+		}
+		a := network.Join("a")
+		a.Send("b", beats)
+		a.Send("b", []rpc.Message{{Body: rpc.Body{Kind: rpc.VoteRequest, Round: 9}}})
+		<-time.After(2 * time.Second)
+		stop()
+		assert.Len(t, b.rounds, 1<<16)
+		assert.Contains(t, b.rounds, uint32(9))
+		assert.EqualValues(t, 11, network.Lost())
+	})
+}
+
+// echo hands one token back for every message, so that no more than a few are on
+// their way.
+type echo struct{ tokens chan struct{} }
+
+func (e echo) Receive(batch []rpc.Message) {
+	for range batch {
+		e.tokens <- struct{}{}
+	}
+}
+
+func (e echo) PeerLost(string) {}
+
+func BenchmarkNetwork(b *testing.B) {
+	network, window := rpc.NewNetwork(1), echo{make(chan struct{}, 100)}
+	for range cap(window.tokens) {
+		window.tokens <- struct{}{}
+	}
+	stop, err := network.Join("b").Serve(window)
+	require.NoError(b, err)
+	a, batch := network.Join("a"), make([]rpc.Message, 1)
+	b.ReportAllocs()
+	for b.Loop() {
+		<-window.tokens
+		a.Send("b", batch)
+	}
+	stop()
+}

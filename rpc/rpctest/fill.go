@@ -1,0 +1,38 @@
+// Filling a value by reflection, so that a field that is added later is tested
+// without anyone thinking of it.
+
+package rpctest
+
+import (
+	"fmt"
+	"reflect"
+	"testing"
+)
+
+// fill gives every field of a struct a value of its own.
+func fill(t *testing.T, pointer any) {
+	t.Helper()
+	next := 0
+	fillValue(t, reflect.ValueOf(pointer).Elem(), &next)
+}
+
+func fillValue(t *testing.T, v reflect.Value, next *int) {
+	t.Helper()
+	*next++
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			fillValue(t, v.Field(i), next)
+		}
+	case reflect.String:
+		v.SetString(fmt.Sprint("text ", *next))
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Uint8, reflect.Uint32, reflect.Uint64:
+		v.SetUint(uint64(*next))
+	case reflect.Int64:
+		v.SetInt(int64(*next) * 1_000_000) // a duration that a wire may round to milliseconds
+	default:
+		t.Fatalf("a message has a field of kind %v, which this test cannot fill", v.Kind())
+	}
+}

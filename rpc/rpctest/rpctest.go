@@ -1,0 +1,334 @@
+// Package rpctest is the acceptance test for any [rpc.Transport]. Whoever writes
+// one calls [Run] from a test of its own:
+//
+//	func TestTransport(t *testing.T) {
+//		rpctest.Run(t, func(t *testing.T, node string) rpc.Transport { ... })
+//	}
+//
+// A transport may lose what it carries, so nothing here demands that one message
+// arrives: what must arrive is sent until it does.
+package rpctest
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/rpc"
+)
+
+// Endpoints makes the endpoint of a node in a network of its own for each test;
+// the nodes are "a", "b" and "c", each asked for once. It registers its own cleanup
+// with t.
+type Endpoints func(t *testing.T, node string) rpc.Transport
+
+// patience is how long anything may take. Nothing takes as long unless it fails.
+const patience = 30 * time.Second
+
+// Run checks that a transport keeps the contract.
+func Run(t *testing.T, endpoints Endpoints) {
+	t.Helper()
+	tests := map[string]func(*testing.T, *stand){
+		"every field arrives":                     everyFieldArrives,
+		"the sender keeps its slice":              senderKeepsItsSlice,
+		"only the addressee hears":                onlyTheAddresseeHears,
+		"a large batch arrives":                   largeBatchArrives,
+		"an empty batch is nothing":               emptyBatchIsNothing,
+		"sending to nobody does nothing":          sendingToNobodyDoesNothing,
+		"a stuck handler holds up nobody else":    stuckHandlerHoldsUpNobody,
+		"after stop no call comes":                afterStopNoCallComes,
+		"stop waits for the call under way":       stopWaitsForTheCallUnderWay,
+		"one handler at a time":                   oneHandlerAtATime,
+		"many may send at once":                   manyMaySendAtOnce,
+		"what comes before serving hurts nothing": beforeServing,
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := &stand{t: t, nodes: map[string]rpc.Transport{}}
+			for _, node := range []string{"a", "b", "c"} {
+				s.nodes[node] = endpoints(t, node)
+			}
+			test(t, s)
+		})
+	}
+}
+
+// stand is one test's network.
+type stand struct {
+	t     *testing.T
+	nodes map[string]rpc.Transport
+}
+
+func (s *stand) node(name string) rpc.Transport { return s.nodes[name] }
+
+// ear is a handler that keeps what it hears, and can be made to block.
+type ear struct {
+	heard chan rpc.Message
+	block chan struct{} // nil: never
+}
+
+func newEar() *ear { return &ear{heard: make(chan rpc.Message, 10000)} }
+
+func (e *ear) Receive(batch []rpc.Message) {
+	if e.block != nil {
+		<-e.block
+	}
+	for _, m := range batch {
+		select {
+		case e.heard <- m:
+		default: // it has heard enough
+		}
+	}
+}
+
+func (e *ear) PeerLost(string) {}
+
+// serve has a node listen until the test ends.
+func (s *stand) serve(node string, e *ear) (stop func()) {
+	s.t.Helper()
+	stop, err := s.node(node).Serve(e)
+	require.NoError(s.t, err)
+	s.t.Cleanup(stop)
+	return stop
+}
+
+// message is a small message from one node to another.
+func message(from, to string, round uint32) rpc.Message {
+	return rpc.Message{Group: "g", From: from, To: to, Voters: 1, Body: rpc.Body{Kind: rpc.VoteRequest, Round: round, Term: 1}}
+}
+
+// sendUntil sends again and again until something is heard, and returns it.
+func (s *stand) sendUntil(from, to string, e *ear, batch ...rpc.Message) rpc.Message {
+	s.t.Helper()
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	again := time.NewTicker(10 * time.Millisecond)
+	defer again.Stop()
+	for {
+		s.node(from).Send(to, batch)
+		select {
+		case m := <-e.heard:
+			return m
+		case <-again.C:
+		case <-deadline.C:
+			s.t.Fatalf("nothing arrived from %s at %s within %v", from, to, patience)
+		}
+	}
+}
+
+// within fails the test if something blocks.
+func (s *stand) within(what string, do func()) {
+	s.t.Helper()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		do()
+	}()
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	select {
+	case <-done:
+	case <-deadline.C:
+		s.t.Fatalf("%s did not return within %v", what, patience)
+	}
+}
+
+func everyFieldArrives(t *testing.T, s *stand) {
+	e := newEar()
+	s.serve("b", e)
+	full := fullMessage(t)
+	full.From, full.To = "a", "b"
+	assert.Equal(t, full, s.sendUntil("a", "b", e, full))
+}
+
+func senderKeepsItsSlice(t *testing.T, s *stand) {
+	e := newEar()
+	s.serve("b", e)
+	batch := make([]rpc.Message, 1)
+	for range 100 {
+		batch[0] = message("a", "b", 7)
+		s.node("a").Send("b", batch)
+		batch[0] = message("a", "b", 666)
+	}
+	heard := s.sendUntil("a", "b", e, message("a", "b", 7))
+	for range len(e.heard) {
+		assert.EqualValues(t, 7, heard.Round)
+		heard = <-e.heard
+	}
+}
+
+func onlyTheAddresseeHears(t *testing.T, s *stand) {
+	b, c := newEar(), newEar()
+	s.serve("b", b)
+	s.serve("c", c)
+	s.sendUntil("a", "b", b, message("a", "b", 1))
+	s.sendUntil("a", "c", c, message("a", "c", 2))
+	for range len(c.heard) {
+		assert.EqualValues(t, 2, (<-c.heard).Round)
+	}
+}
+
+func largeBatchArrives(t *testing.T, s *stand) {
+	e := newEar()
+	s.serve("b", e)
+	const size = 1000
+	batch := make([]rpc.Message, size)
+	for i := range batch {
+		batch[i] = message("a", "b", uint32(i))
+	}
+	missing := size
+	seen := make([]bool, size)
+	for missing > 0 {
+		m := s.sendUntil("a", "b", e, batch...)
+		for heard := true; heard; {
+			if !seen[m.Round] {
+				seen[m.Round] = true
+				missing--
+			}
+			select {
+			case m = <-e.heard:
+			default:
+				heard = false
+			}
+		}
+	}
+	assert.NotContains(t, seen, false)
+}
+
+func emptyBatchIsNothing(t *testing.T, s *stand) {
+	e := newEar()
+	s.serve("b", e)
+	s.within("Send", func() { s.node("a").Send("b", nil) })
+	assert.EqualValues(t, 1, s.sendUntil("a", "b", e, message("a", "b", 1)).Round)
+}
+
+func sendingToNobodyDoesNothing(t *testing.T, s *stand) {
+	s.within("Send", func() { s.node("a").Send("nobody", []rpc.Message{message("a", "nobody", 1)}) })
+	e := newEar()
+	s.serve("b", e)
+	assert.EqualValues(t, 1, s.sendUntil("a", "b", e, message("a", "b", 1)).Round)
+}
+
+func beforeServing(t *testing.T, s *stand) {
+	s.within("Send", func() {
+		for range 1000 {
+			s.node("a").Send("b", []rpc.Message{message("a", "b", 1)})
+		}
+	})
+	e := newEar()
+	s.serve("b", e)
+	assert.EqualValues(t, 1, s.sendUntil("a", "b", e, message("a", "b", 1)).Round)
+}
+
+func stuckHandlerHoldsUpNobody(t *testing.T, s *stand) {
+	stuck, c := newEar(), newEar()
+	stuck.block = make(chan struct{})
+	s.serve("b", stuck)
+	s.t.Cleanup(func() { close(stuck.block) }) // before the handler is stopped
+	s.serve("c", c)
+	s.within("Send to a stuck node", func() {
+		for range 100_000 {
+			s.node("a").Send("b", []rpc.Message{message("a", "b", 1)})
+		}
+	})
+	assert.EqualValues(t, 2, s.sendUntil("a", "c", c, message("a", "c", 2)).Round)
+}
+
+func afterStopNoCallComes(t *testing.T, s *stand) {
+	e := newEar()
+	stop := s.serve("b", e)
+	s.sendUntil("a", "b", e, message("a", "b", 1))
+	s.within("stop", stop)
+	for range len(e.heard) {
+		<-e.heard
+	}
+	s.node("a").Send("b", []rpc.Message{message("a", "b", 2)})
+	s.within("a second stop", stop)
+	again := newEar()
+	s.serve("b", again)
+	s.sendUntil("a", "b", again, message("a", "b", 3))
+	assert.Empty(t, e.heard)
+}
+
+func stopWaitsForTheCallUnderWay(t *testing.T, s *stand) {
+	e := &blockingEar{entered: make(chan struct{}), leave: make(chan struct{})}
+	stop, err := s.node("b").Serve(e)
+	require.NoError(t, err)
+	again := time.NewTicker(10 * time.Millisecond)
+	defer again.Stop()
+	for inside := false; !inside; {
+		s.node("a").Send("b", []rpc.Message{message("a", "b", 1)})
+		select {
+		case <-e.entered:
+			inside = true
+		case <-again.C:
+		}
+	}
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		stop()
+	}()
+	select {
+	case <-stopped:
+		t.Error("stop returned while a call was under way")
+	case <-again.C:
+	}
+	close(e.leave)
+	s.within("stop", func() { <-stopped })
+}
+
+// blockingEar says when it is called, and stays until it is told to leave.
+type blockingEar struct {
+	once           sync.Once
+	entered, leave chan struct{}
+}
+
+func (e *blockingEar) Receive([]rpc.Message) {
+	e.once.Do(func() { close(e.entered) })
+	<-e.leave
+}
+
+func (e *blockingEar) PeerLost(string) {}
+
+func oneHandlerAtATime(t *testing.T, s *stand) {
+	first := newEar()
+	stop := s.serve("b", first)
+	_, err := s.node("b").Serve(newEar())
+	require.Error(t, err)
+	s.sendUntil("a", "b", first, message("a", "b", 1))
+	stop()
+	second := newEar()
+	s.serve("b", second)
+	s.sendUntil("a", "b", second, message("a", "b", 2))
+}
+
+func manyMaySendAtOnce(t *testing.T, s *stand) {
+	e := newEar()
+	s.serve("b", e)
+	var senders sync.WaitGroup
+	for i := range 10 {
+		senders.Go(func() {
+			for range 100 {
+				s.node("a").Send("b", []rpc.Message{message("a", "b", uint32(i))})
+				s.node("c").Send("b", []rpc.Message{message("c", "b", uint32(i))})
+			}
+		})
+	}
+	s.within("Send", senders.Wait)
+	assert.Contains(t, []string{"a", "c"}, s.sendUntil("a", "b", e, message("a", "b", 1)).From)
+}
+
+// fullMessage has something in every field, those that are added later included.
+func fullMessage(t *testing.T) rpc.Message {
+	t.Helper()
+	var m rpc.Message
+	fill(t, &m)
+	m.Kind, m.Result, m.Mark = rpc.VoteResponse, rpc.RejectAlreadyVoted, rpc.Won
+	require.True(t, m.Result.Answers(m.Kind), fmt.Sprint(m))
+	return m
+}
