@@ -1,0 +1,99 @@
+// The store that can be crashed: what was acknowledged stays, what was not may.
+
+package memberstate_test
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/memberstate"
+)
+
+func record(group string, term memberstate.Term) []memberstate.Record {
+	return []memberstate.Record{{Group: group, Term: term}}
+}
+
+func none(memberstate.Record) bool { return false }
+func all(memberstate.Record) bool  { return true }
+
+// assertTerm checks what the store knows of a group.
+func assertTerm(t *testing.T, s *memberstate.MemStore, group string, term memberstate.Term) {
+	t.Helper()
+	r, known, err := s.Load(group)
+	require.NoError(t, err)
+	assert.Equal(t, term > 0, known)
+	assert.Equal(t, term, r.Term)
+}
+
+func TestWhatIsSavedSurvivesACrash(t *testing.T) {
+	var s memberstate.MemStore
+	require.NoError(t, s.Save(record("g", 7)))
+	s.Crash(none)
+	assertTerm(t, &s, "g", 7)
+	assertTerm(t, &s, "other", 0)
+}
+
+func TestWhatIsOnlyWrittenMaySurvive(t *testing.T) {
+	for _, survives := range []bool{true, false} {
+		var s memberstate.MemStore
+		require.NoError(t, s.Save(record("g", 1)))
+		require.NoError(t, s.Write(record("g", 2)))
+		assertTerm(t, &s, "g", 1)
+		s.Crash(func(memberstate.Record) bool { return survives })
+		if survives {
+			assertTerm(t, &s, "g", 2)
+		} else {
+			assertTerm(t, &s, "g", 1)
+		}
+		require.NoError(t, s.Sync())
+		assert.Len(t, s.Durable(), 1)
+	}
+}
+
+func TestTheLaterRecordWins(t *testing.T) {
+	var s memberstate.MemStore
+	require.NoError(t, s.Write(record("g", 1)))
+	require.NoError(t, s.Write(record("g", 2)))
+	s.Crash(func(r memberstate.Record) bool { return r.Term == 1 })
+	assertTerm(t, &s, "g", 1)
+	require.NoError(t, s.Write(record("g", 3)))
+	require.NoError(t, s.Write(record("g", 4)))
+	s.Crash(all)
+	assertTerm(t, &s, "g", 4)
+}
+
+func TestABrokenStoreFailsUntilItIsOpenedAnew(t *testing.T) {
+	var s memberstate.MemStore
+	broken := errors.New("broken")
+	require.NoError(t, s.Write(record("g", 1)))
+	s.Break(broken)
+	require.ErrorIs(t, s.Sync(), broken)
+	require.ErrorIs(t, s.Write(record("g", 2)), broken)
+	require.ErrorIs(t, s.Save(record("g", 2)), broken)
+	s.Crash(none)
+	assertTerm(t, &s, "g", 0)
+	require.NoError(t, s.Save(record("g", 3)))
+	assertTerm(t, &s, "g", 3)
+}
+
+func TestManySaveAtOnce(t *testing.T) {
+	var s memberstate.MemStore
+	var savers sync.WaitGroup
+	for i := range 10 {
+		savers.Go(func() {
+			for term := range memberstate.Term(100) {
+				assert.NoError(t, s.Save(record(fmt.Sprint(i), term+1)))
+			}
+		})
+	}
+	savers.Wait()
+	s.Crash(none)
+	for i := range 10 {
+		assertTerm(t, &s, fmt.Sprint(i), 100)
+	}
+}
