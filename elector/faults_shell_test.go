@@ -41,7 +41,7 @@ func TestFault29HandlersRunOutsideAnyLockAndAreToldTheLeader(t *testing.T) {
 		seen.ask = func() { // from inside Handle
 			_ = first.el.Status()
 			_ = first.el.Host().Dropped(elector.DropMalformed)
-			first.el.Campaign()
+			_, _, _ = first.el.Lease()
 		}
 		seen.mu.Unlock()
 		require.NoError(t, first.el.TransferLeadership(context.Background(), ""))
