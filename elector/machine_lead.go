@@ -78,9 +78,14 @@ func (m *Machine) onHeartbeatResponse(r *Rules, in *Input, out *Output) {
 	switch q.Result {
 	case rpc.Success:
 		m.acknowledge(r, q)
-		m.onward(r, in, out)
+		if !m.beatAgain(r, out) {
+			m.onward(r, in, out)
+		}
 	case rpc.TermNotReady:
-		m.beatAgain(r, q, out)
+		if q.Round == m.beat && m.phase == idle {
+			m.notReady = m.notReady.With(q.From)
+		}
+		m.beatAgain(r, out)
 	case rpc.ExpiredTerm:
 		m.accused(r, in, out)
 	case rpc.InconsistentLeader:
@@ -124,16 +129,17 @@ func (m *Machine) LeaseBeat() uint32 {
 
 // beatAgain sends the next beat at once when a quorum has answered or is ready
 // now, but did not follow for want of the term. Once between two alarms.
-func (m *Machine) beatAgain(r *Rules, q *Message, out *Output) {
-	if q.Round != m.beat || m.resent || m.phase != idle {
-		return
+func (m *Machine) beatAgain(r *Rules, out *Output) bool {
+	if m.notReady == 0 || m.resent || m.phase != idle {
+		return false
 	}
-	m.notReady = m.notReady.With(q.From)
 	acks := m.acks[m.beat%recentBeats]
-	if acks.Len() < r.quorum() && (acks|m.notReady).Len() >= r.quorum() {
-		m.resent = true
-		m.sendBeat(r, out)
+	if acks.Len() >= r.quorum() || (acks|m.notReady).Len() < r.quorum() {
+		return false
 	}
+	m.resent = true
+	m.sendBeat(r, out)
+	return true
 }
 
 // accused: a voter has answered that its term is larger. D7: the leader does not
