@@ -121,7 +121,7 @@ func vectors(t *testing.T, kind string) (all []*vector) {
 	t.Helper()
 	file, err := os.Open("testdata/dledger/vectors-" + kind + ".jsonl.gz")
 	require.NoError(t, err)
-	defer file.Close()
+	defer func() { assert.NoError(t, file.Close()) }()
 	unzipped, err := gzip.NewReader(file)
 	require.NoError(t, err)
 	lines := bufio.NewScanner(unzipped)

@@ -12,10 +12,16 @@ import (
 
 func TestMachineIsASmallValue(t *testing.T) {
 	assert.LessOrEqual(t, unsafe.Sizeof(Machine{}), uintptr(200))
-	machine := reflect.TypeOf(Machine{})
-	assert.True(t, machine.Comparable())
-	assertPlain(t, machine, "Machine")
+	assert.True(t, reflect.TypeOf(Machine{}).Comparable())
+}
+
+// Fault 17: every timer of DLedger reads the wall clock, so that a step forward
+// elects and a step back delays. A machine holds numbers and is given numbers:
+// there is no clock in it that could step, nor one handed in.
+func TestFault17AMachineKnowsNoClock(t *testing.T) {
+	assertPlain(t, reflect.TypeOf(Machine{}), "Machine")
 	assertPlain(t, reflect.TypeOf(Input{}), "Input")
+	assertPlain(t, reflect.TypeOf(Output{}.Alarm), "Alarm")
 }
 
 // assertPlain checks that a type holds nothing but numbers and booleans.

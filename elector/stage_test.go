@@ -59,8 +59,9 @@ type actor struct {
 	queue       []actorInput
 	sentBeats   map[uint32]time.Duration
 	sentBallots map[uint32]time.Duration
-	noPause     bool // the engine never pauses its writes
-	deadDisk    bool // saves never end
+	replied     Message // its newest answer
+	noPause     bool    // the engine never pauses its writes
+	deadDisk    bool    // saves never end
 }
 
 type actorInput struct {
@@ -336,9 +337,12 @@ func (a *actor) after() {
 	}
 }
 
-// hear is the engine's Heard.
-func (a *actor) hear(leader *actor, term memberstate.Term) {
-	a.give(Input{Kind: Heard, Seat: leader.rules.Self, Term: term})
+// ask has this member asked by another one, and returns the answer.
+func (a *actor) ask(by *actor, body rpc.Body) rpc.Result {
+	a.replied = Message{}
+	a.receive(&Message{From: by.rules.Self, Leader: by.rules.Self, Body: body})
+	a.stage.run(0)
+	return a.replied.Result
 }
 
 // The actor's effects.
@@ -348,6 +352,7 @@ func (a *actor) Withdraw() {}
 func (a *actor) Publish() { a.note("%s", a) }
 
 func (a *actor) Reply(m *Message) {
+	a.replied = *m
 	if a.stage.tell != nil && m.Result != rpc.Accept && m.Result != rpc.Success {
 		question := m.Kind - 1
 		text := question.String()

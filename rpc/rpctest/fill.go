@@ -21,8 +21,8 @@ func fillValue(t *testing.T, v reflect.Value, next *int) {
 	*next++
 	switch v.Kind() {
 	case reflect.Struct:
-		for i := range v.NumField() {
-			fillValue(t, v.Field(i), next)
+		for _, field := range v.Fields() {
+			fillValue(t, field, next)
 		}
 	case reflect.String:
 		v.SetString(fmt.Sprint("text ", *next))

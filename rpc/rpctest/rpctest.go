@@ -32,19 +32,19 @@ const patience = 30 * time.Second
 // Run checks that a transport keeps the contract.
 func Run(t *testing.T, endpoints Endpoints) {
 	t.Helper()
-	tests := map[string]func(*testing.T, *stand){
-		"every field arrives":                     everyFieldArrives,
-		"the sender keeps its slice":              senderKeepsItsSlice,
-		"only the addressee hears":                onlyTheAddresseeHears,
-		"a large batch arrives":                   largeBatchArrives,
-		"an empty batch is nothing":               emptyBatchIsNothing,
-		"sending to nobody does nothing":          sendingToNobodyDoesNothing,
-		"a stuck handler holds up nobody else":    stuckHandlerHoldsUpNobody,
-		"after stop no call comes":                afterStopNoCallComes,
-		"stop waits for the call under way":       stopWaitsForTheCallUnderWay,
-		"one handler at a time":                   oneHandlerAtATime,
-		"many may send at once":                   manyMaySendAtOnce,
-		"what comes before serving hurts nothing": beforeServing,
+	tests := map[string]func(*stand){
+		"every field arrives":                     (*stand).everyFieldArrives,
+		"the sender keeps its slice":              (*stand).senderKeepsItsSlice,
+		"only the addressee hears":                (*stand).onlyTheAddresseeHears,
+		"a large batch arrives":                   (*stand).largeBatchArrives,
+		"an empty batch is nothing":               (*stand).emptyBatchIsNothing,
+		"sending to nobody does nothing":          (*stand).sendingToNobodyDoesNothing,
+		"a stuck handler holds up nobody else":    (*stand).stuckHandlerHoldsUpNobody,
+		"after stop no call comes":                (*stand).afterStopNoCallComes,
+		"stop waits for the call under way":       (*stand).stopWaitsForTheCallUnderWay,
+		"one handler at a time":                   (*stand).oneHandlerAtATime,
+		"many may send at once":                   (*stand).manyMaySendAtOnce,
+		"what comes before serving hurts nothing": (*stand).beforeServing,
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -52,7 +52,7 @@ func Run(t *testing.T, endpoints Endpoints) {
 			for _, node := range []string{"a", "b", "c"} {
 				s.nodes[node] = endpoints(t, node)
 			}
-			test(t, s)
+			test(s)
 		})
 	}
 }
@@ -101,21 +101,21 @@ func message(from, to string, round uint32) rpc.Message {
 	return rpc.Message{Group: "g", From: from, To: to, Voters: 1, Body: rpc.Body{Kind: rpc.VoteRequest, Round: round, Term: 1}}
 }
 
-// sendUntil sends again and again until something is heard, and returns it.
-func (s *stand) sendUntil(from, to string, e *ear, batch ...rpc.Message) rpc.Message {
+// sendUntil has a send again and again until something is heard, and returns it.
+func (s *stand) sendUntil(to string, e *ear, batch ...rpc.Message) rpc.Message {
 	s.t.Helper()
 	deadline := time.NewTimer(patience)
 	defer deadline.Stop()
 	again := time.NewTicker(10 * time.Millisecond)
 	defer again.Stop()
 	for {
-		s.node(from).Send(to, batch)
+		s.node("a").Send(to, batch)
 		select {
 		case m := <-e.heard:
 			return m
 		case <-again.C:
 		case <-deadline.C:
-			s.t.Fatalf("nothing arrived from %s at %s within %v", from, to, patience)
+			s.t.Fatalf("nothing arrived at %s within %v", to, patience)
 		}
 	}
 }
@@ -137,15 +137,15 @@ func (s *stand) within(what string, do func()) {
 	}
 }
 
-func everyFieldArrives(t *testing.T, s *stand) {
+func (s *stand) everyFieldArrives() {
 	e := newEar()
 	s.serve("b", e)
-	full := fullMessage(t)
+	full := fullMessage(s.t)
 	full.From, full.To = "a", "b"
-	assert.Equal(t, full, s.sendUntil("a", "b", e, full))
+	assert.Equal(s.t, full, s.sendUntil("b", e, full))
 }
 
-func senderKeepsItsSlice(t *testing.T, s *stand) {
+func (s *stand) senderKeepsItsSlice() {
 	e := newEar()
 	s.serve("b", e)
 	batch := make([]rpc.Message, 1)
@@ -154,25 +154,25 @@ func senderKeepsItsSlice(t *testing.T, s *stand) {
 		s.node("a").Send("b", batch)
 		batch[0] = message("a", "b", 666)
 	}
-	heard := s.sendUntil("a", "b", e, message("a", "b", 7))
+	heard := s.sendUntil("b", e, message("a", "b", 7))
 	for range len(e.heard) {
-		assert.EqualValues(t, 7, heard.Round)
+		assert.EqualValues(s.t, 7, heard.Round)
 		heard = <-e.heard
 	}
 }
 
-func onlyTheAddresseeHears(t *testing.T, s *stand) {
+func (s *stand) onlyTheAddresseeHears() {
 	b, c := newEar(), newEar()
 	s.serve("b", b)
 	s.serve("c", c)
-	s.sendUntil("a", "b", b, message("a", "b", 1))
-	s.sendUntil("a", "c", c, message("a", "c", 2))
+	s.sendUntil("b", b, message("a", "b", 1))
+	s.sendUntil("c", c, message("a", "c", 2))
 	for range len(c.heard) {
-		assert.EqualValues(t, 2, (<-c.heard).Round)
+		assert.EqualValues(s.t, 2, (<-c.heard).Round)
 	}
 }
 
-func largeBatchArrives(t *testing.T, s *stand) {
+func (s *stand) largeBatchArrives() {
 	e := newEar()
 	s.serve("b", e)
 	const size = 1000
@@ -183,7 +183,7 @@ func largeBatchArrives(t *testing.T, s *stand) {
 	missing := size
 	seen := make([]bool, size)
 	for missing > 0 {
-		m := s.sendUntil("a", "b", e, batch...)
+		m := s.sendUntil("b", e, batch...)
 		for heard := true; heard; {
 			if !seen[m.Round] {
 				seen[m.Round] = true
@@ -196,24 +196,24 @@ func largeBatchArrives(t *testing.T, s *stand) {
 			}
 		}
 	}
-	assert.NotContains(t, seen, false)
+	assert.NotContains(s.t, seen, false)
 }
 
-func emptyBatchIsNothing(t *testing.T, s *stand) {
+func (s *stand) emptyBatchIsNothing() {
 	e := newEar()
 	s.serve("b", e)
 	s.within("Send", func() { s.node("a").Send("b", nil) })
-	assert.EqualValues(t, 1, s.sendUntil("a", "b", e, message("a", "b", 1)).Round)
+	assert.EqualValues(s.t, 1, s.sendUntil("b", e, message("a", "b", 1)).Round)
 }
 
-func sendingToNobodyDoesNothing(t *testing.T, s *stand) {
+func (s *stand) sendingToNobodyDoesNothing() {
 	s.within("Send", func() { s.node("a").Send("nobody", []rpc.Message{message("a", "nobody", 1)}) })
 	e := newEar()
 	s.serve("b", e)
-	assert.EqualValues(t, 1, s.sendUntil("a", "b", e, message("a", "b", 1)).Round)
+	assert.EqualValues(s.t, 1, s.sendUntil("b", e, message("a", "b", 1)).Round)
 }
 
-func beforeServing(t *testing.T, s *stand) {
+func (s *stand) beforeServing() {
 	s.within("Send", func() {
 		for range 1000 {
 			s.node("a").Send("b", []rpc.Message{message("a", "b", 1)})
@@ -221,10 +221,10 @@ func beforeServing(t *testing.T, s *stand) {
 	})
 	e := newEar()
 	s.serve("b", e)
-	assert.EqualValues(t, 1, s.sendUntil("a", "b", e, message("a", "b", 1)).Round)
+	assert.EqualValues(s.t, 1, s.sendUntil("b", e, message("a", "b", 1)).Round)
 }
 
-func stuckHandlerHoldsUpNobody(t *testing.T, s *stand) {
+func (s *stand) stuckHandlerHoldsUpNobody() {
 	stuck, c := newEar(), newEar()
 	stuck.block = make(chan struct{})
 	s.serve("b", stuck)
@@ -235,13 +235,13 @@ func stuckHandlerHoldsUpNobody(t *testing.T, s *stand) {
 			s.node("a").Send("b", []rpc.Message{message("a", "b", 1)})
 		}
 	})
-	assert.EqualValues(t, 2, s.sendUntil("a", "c", c, message("a", "c", 2)).Round)
+	assert.EqualValues(s.t, 2, s.sendUntil("c", c, message("a", "c", 2)).Round)
 }
 
-func afterStopNoCallComes(t *testing.T, s *stand) {
+func (s *stand) afterStopNoCallComes() {
 	e := newEar()
 	stop := s.serve("b", e)
-	s.sendUntil("a", "b", e, message("a", "b", 1))
+	s.sendUntil("b", e, message("a", "b", 1))
 	s.within("stop", stop)
 	for range len(e.heard) {
 		<-e.heard
@@ -250,14 +250,14 @@ func afterStopNoCallComes(t *testing.T, s *stand) {
 	s.within("a second stop", stop)
 	again := newEar()
 	s.serve("b", again)
-	s.sendUntil("a", "b", again, message("a", "b", 3))
-	assert.Empty(t, e.heard)
+	s.sendUntil("b", again, message("a", "b", 3))
+	assert.Empty(s.t, e.heard)
 }
 
-func stopWaitsForTheCallUnderWay(t *testing.T, s *stand) {
+func (s *stand) stopWaitsForTheCallUnderWay() {
 	e := &blockingEar{entered: make(chan struct{}), leave: make(chan struct{})}
 	stop, err := s.node("b").Serve(e)
-	require.NoError(t, err)
+	require.NoError(s.t, err)
 	again := time.NewTicker(10 * time.Millisecond)
 	defer again.Stop()
 	for inside := false; !inside; {
@@ -275,7 +275,7 @@ func stopWaitsForTheCallUnderWay(t *testing.T, s *stand) {
 	}()
 	select {
 	case <-stopped:
-		t.Error("stop returned while a call was under way")
+		s.t.Error("stop returned while a call was under way")
 	case <-again.C:
 	}
 	close(e.leave)
@@ -295,19 +295,19 @@ func (e *blockingEar) Receive([]rpc.Message) {
 
 func (e *blockingEar) PeerLost(string) {}
 
-func oneHandlerAtATime(t *testing.T, s *stand) {
+func (s *stand) oneHandlerAtATime() {
 	first := newEar()
 	stop := s.serve("b", first)
 	_, err := s.node("b").Serve(newEar())
-	require.Error(t, err)
-	s.sendUntil("a", "b", first, message("a", "b", 1))
+	require.Error(s.t, err)
+	s.sendUntil("b", first, message("a", "b", 1))
 	stop()
 	second := newEar()
 	s.serve("b", second)
-	s.sendUntil("a", "b", second, message("a", "b", 2))
+	s.sendUntil("b", second, message("a", "b", 2))
 }
 
-func manyMaySendAtOnce(t *testing.T, s *stand) {
+func (s *stand) manyMaySendAtOnce() {
 	e := newEar()
 	s.serve("b", e)
 	var senders sync.WaitGroup
@@ -320,7 +320,7 @@ func manyMaySendAtOnce(t *testing.T, s *stand) {
 		})
 	}
 	s.within("Send", senders.Wait)
-	assert.Contains(t, []string{"a", "c"}, s.sendUntil("a", "b", e, message("a", "b", 1)).From)
+	assert.Contains(s.t, []string{"a", "c"}, s.sendUntil("b", e, message("a", "b", 1)).From)
 }
 
 // fullMessage has something in every field, those that are added later included.
