@@ -78,6 +78,21 @@ func TestFault04ATermIsLedOnce(t *testing.T) {
 	assert.Greater(t, s.leader().machine.Term, led)
 }
 
+// All crash, and the old leader is the first to stand again, before those who
+// voted for it: in a new term, not in the one that it has led.
+func TestFault04NorByAnotherIncarnation(t *testing.T) {
+	s := newStage(t, stageOptions{members: threeVoters(), noPreVote: true})
+	leader := s.elect()
+	led := leader.machine.Term
+	for _, a := range s.actors {
+		a.crash()
+	}
+	s.startAllThatAreDown()
+	leader.give(Input{Kind: Stand})
+	s.runUntil(time.Second, "it leads again", func() bool { return s.leader() == leader })
+	assert.Greater(t, leader.machine.Term, led)
+}
+
 func (s *stage) startAllThatAreDown() {
 	for _, a := range s.actors {
 		if !a.alive {

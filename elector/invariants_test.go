@@ -4,8 +4,6 @@
 package elector
 
 import (
-	"testing"
-
 	"github.com/stretchr/testify/require"
 
 	"github.com/hustings/hustings/memberstate"
@@ -14,7 +12,7 @@ import (
 
 // invariants watches a group from outside and remembers what may not change.
 type invariants struct {
-	t       testing.TB
+	t       tester
 	leaders map[memberstate.Term]tenure
 	votes   map[ballot]memberstate.Seat
 	steps   int
@@ -32,7 +30,7 @@ type ballot struct {
 	term  memberstate.Term
 }
 
-func newInvariants(t testing.TB) *invariants {
+func newInvariants(t tester) *invariants {
 	t.Helper()
 	return &invariants{t: t, leaders: map[memberstate.Term]tenure{}, votes: map[ballot]memberstate.Seat{}}
 }
@@ -50,7 +48,13 @@ func (i *invariants) stepped(a *actor, before *Machine, x *Execution) {
 	if m.Vote != memberstate.Nobody {
 		i.vote(a)
 	}
-	if m.Role == memberstate.Leader && before.Role != memberstate.Leader {
+}
+
+// published checks what takes effect. An office that a crash prevents, because
+// the vote for it was not saved yet, never was one.
+func (i *invariants) published(a *actor) {
+	i.t.Helper()
+	if led, ok := i.leaders[a.machine.Term]; a.machine.Role == memberstate.Leader && (!ok || led != tenure{a.rules.Self, a.incarnation}) {
 		i.elected(a)
 	}
 }
@@ -71,6 +75,8 @@ func (i *invariants) againstBefore(a *actor, before *Machine, x *Execution) {
 		i.fail(a, "it changed and does not say so")
 	case x.Input.Kind == Receive && x.Input.Message.Mark == rpc.PreVote && x.Input.Message.Kind == rpc.VoteRequest && *m != *before:
 		i.fail(a, "a pre-vote request changed it")
+	case x.Input.Kind == Ring && x.Input.Number != before.alarm && *m != *before:
+		i.fail(a, "a stale alarm changed it")
 	case m.alarm != before.alarm && out.Alarm.Number != m.alarm:
 		i.fail(a, "it waits for alarm %d, which was not set", m.alarm)
 	case x.Input.Kind == Ring && x.Input.Number == before.alarm && out.Alarm.Number == 0 && m.Role != memberstate.Observer:
@@ -119,7 +125,7 @@ func (i *invariants) elected(a *actor) {
 		i.fail(a, "term %d was led before, by %v", term, led)
 	}
 	i.leaders[term] = tenure{a.rules.Self, a.incarnation}
-	votes := memberstate.SetOf(a.rules.Self) // its own is on its way to the disk if not there
+	var votes memberstate.Set
 	for _, b := range a.stage.actors {
 		if b.disk.Term == term && b.disk.Vote == a.rules.Self {
 			votes = votes.With(b.rules.Self)

@@ -11,7 +11,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -22,7 +21,7 @@ import (
 
 // stage is the world. It is single-threaded, and the same seed gives the same play.
 type stage struct {
-	t       testing.TB
+	t       tester
 	now     time.Duration
 	actors  []*actor // by seat - 1
 	links   map[link]*linkState
@@ -33,6 +32,13 @@ type stage struct {
 	seq     int
 	checker *invariants
 	tell    func(format string, args ...any) // what a script prints; nil: nothing
+}
+
+// tester is what a stage needs of a test, be it one of package testing or of rapid.
+type tester interface {
+	require.TestingT
+	Helper()
+	Fatalf(format string, args ...any)
 }
 
 type link struct{ from, to memberstate.Seat }
@@ -102,7 +108,7 @@ type stageOptions struct {
 	seed      uint64
 }
 
-func newStage(t testing.TB, o stageOptions) *stage {
+func newStage(t tester, o stageOptions) *stage {
 	t.Helper()
 	if o.timing == (Timing{}) {
 		o.timing = DefaultTiming()
@@ -349,7 +355,10 @@ func (a *actor) ask(by *actor, body rpc.Body) rpc.Result {
 
 func (a *actor) Withdraw() {}
 
-func (a *actor) Publish() { a.note("%s", a) }
+func (a *actor) Publish() {
+	a.stage.checker.published(a)
+	a.note("%s", a)
+}
 
 func (a *actor) Reply(m *Message) {
 	a.replied = *m

@@ -35,6 +35,9 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	if failed := (runError{}); errors.As(err, &failed) {
 		return exitFailed
 	}
+	if cmd.Name() == "help" {
+		cmd = cmd.Root() // help on help is no help
+	}
 	fmt.Fprintf(stderr, "Run '%s --help' for what there is.\n", cmd.CommandPath())
 	return exitUsage
 }
@@ -46,27 +49,57 @@ func newRoot() *cobra.Command {
 		// Main reports errors, once and on one line; the usage text would bury them.
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		// cobra's own check names the unknown command but not its neighbours
-		// when the root has a RunE, and without one it prints help and succeeds.
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return nil
-			}
-			return unknownCommand(cmd, args[0])
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			cmd.SetOut(cmd.ErrOrStderr())
-			_ = cmd.Help() // to stderr; that it cannot be written, no one would read
-			return errors.New("no command given")
-		},
 	}
-	root.SuggestionsMinimumDistance = 2 // letters; cobra sets this only in the check that Args replaces
 	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetHelpCommand(newHelp())
 	root.AddCommand(newVersion(debug.ReadBuildInfo))
 	for _, cmd := range root.Commands() {
 		cmd.RunE = told(cmd.RunE)
 	}
+	root.InitDefaultCompletionCmd() // cobra would add it later, and then it would let an unknown shell pass
+	for _, cmd := range append(root.Commands(), root) {
+		if cmd.HasSubCommands() {
+			needsCommand(cmd)
+		}
+	}
 	return root
+}
+
+// needsCommand makes cmd, called without one of its commands or with one that it
+// has not, an error. cobra's own check names the unknown command but not its
+// neighbours when cmd has a RunE, and without one it prints help and succeeds.
+func needsCommand(cmd *cobra.Command) {
+	cmd.SuggestionsMinimumDistance = 2 // letters; cobra sets this only in the check that Args replaces
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		return unknownCommand(cmd, args[0])
+	}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		cmd.SetOut(cmd.ErrOrStderr())
+		_ = cmd.Help() // to stderr; that it cannot be written, no one would read
+		return errors.New("no command given")
+	}
+}
+
+// newHelp is cobra's help command, but for a name that it does not know: that is
+// a wrong command line too.
+func newHelp() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [command]",
+		Short: "Say what a command does",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			found, rest, err := cmd.Root().Find(args)
+			if err != nil {
+				return err
+			}
+			if len(rest) > 0 {
+				return unknownCommand(found, rest[0])
+			}
+			return found.Help()
+		},
+	}
 }
 
 // unknownCommand names the commands that may have been meant.

@@ -26,6 +26,9 @@ func TestAWrongCommandLineIsAnsweredWithHelpAndCodeTwo(t *testing.T) {
 		"unknown flag":      {[]string{"--loud"}, []string{"--loud", "Run 'hustings --help'"}},
 		"flag of a command": {[]string{"version", "--loud"}, []string{"--loud", "Run 'hustings version --help'"}},
 		"too many words":    {[]string{"version", "now"}, []string{"now", "Run 'hustings version --help'"}},
+		"unknown help":      {[]string{"help", "versionn"}, []string{`unknown command "versionn"`, "did you mean version?", "Run 'hustings --help'"}},
+		"unknown shell":     {[]string{"completion", "fsh"}, []string{`unknown command "fsh"`, "Run 'hustings completion --help'"}},
+		"no shell":          {[]string{"completion"}, []string{"no command given", "zsh", "Run 'hustings completion --help'"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, stdout, stderr := run(c.args...)
@@ -39,7 +42,7 @@ func TestAWrongCommandLineIsAnsweredWithHelpAndCodeTwo(t *testing.T) {
 }
 
 func TestHelpIsAskedForAndSucceeds(t *testing.T) {
-	for _, args := range [][]string{{"help"}, {"--help"}, {"version", "--help"}} {
+	for _, args := range [][]string{{"help"}, {"--help"}, {"help", "version"}, {"version", "--help"}} {
 		code, stdout, stderr := run(args...)
 		assert.Equal(t, exitOK, code, args)
 		assert.Contains(t, stdout, "Usage:", args)

@@ -1,0 +1,111 @@
+// Rules that are best seen at one machine, asked one question.
+
+package elector
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+)
+
+// answerTo is a voter's answer to one of the leader's beats.
+func answerTo(leader *actor, beat uint32) rpc.Body {
+	term := leader.machine.Term
+	return rpc.Body{Kind: rpc.HeartbeatResponse, Result: rpc.Success, Promised: true, Round: beat, Term: term, Asked: term}
+}
+
+// D8, D11: an answer counts for the beat that it answers. Were it credited to a
+// later one, the lease would run from a time at which nobody had promised it.
+func TestAnAnswerCountsForItsOwnBeat(t *testing.T) {
+	s := newStage(t, stageOptions{members: threeVoters(), leases: true})
+	leader := s.elect()
+	s.run(time.Second)
+	for _, a := range s.without(leader) {
+		s.link(a, leader).cut = true
+	}
+	s.run(2 * leader.rules.Timing.Heartbeat)
+	newest := leader.machine.beat
+	leader.ask(s.without(leader)[0], answerTo(leader, newest-1))
+	assert.Equal(t, newest-1, leader.machine.heardBeat)
+	assert.Equal(t, newest-1, leader.machine.LeaseBeat())
+	before := leader.machine
+	leader.ask(s.without(leader)[1], answerTo(leader, newest+1))
+	assert.Equal(t, before, leader.machine, "it counted an answer to a beat that it has not sent")
+}
+
+// D11: while its leader is not silent a voter refuses every other candidate, of
+// whatever term, and adopts nothing.
+func TestAStickyVoterStandsByItsLeader(t *testing.T) {
+	s := newStage(t, stageOptions{members: threeVoters(), leases: true})
+	leader := s.elect()
+	voter, other := s.without(leader)[0], s.without(leader)[1]
+	for _, mark := range []rpc.Mark{rpc.Plain, rpc.Won, rpc.Handed} {
+		body := voteFor(leader.machine.Term + 1)
+		body.Mark = mark
+		assert.Equal(t, rpc.RejectAlreadyHasLeader, voter.ask(other, body), "marked %v", mark)
+	}
+	assert.Equal(t, leader.machine.Term, voter.machine.Term)
+	voter.give(Input{Kind: Stand})
+	assert.Equal(t, memberstate.Follower, voter.machine.Role, "it stood on command")
+}
+
+// D14: the word of a candidate that it was handed the leadership is believed by
+// who follows that very leader in that very term, and only for the next one.
+func TestAHandoverIsHonouredByThoseWhoFollowTheGiver(t *testing.T) {
+	honours := func(giver memberstate.Seat, step memberstate.Term) rpc.Result {
+		s := newStage(t, stageOptions{members: threeVoters(), leases: true})
+		leader := s.elect() // n2, on seat 3
+		voter, other := s.without(leader)[0], s.without(leader)[1]
+		body := voteFor(leader.machine.Term + step)
+		body.Mark = rpc.Handed
+		voter.receive(&Message{From: other.rules.Self, Leader: giver, Body: body})
+		s.run(0)
+		return voter.replied.Result
+	}
+	assert.Equal(t, rpc.Accept, honours(3, 1))
+	assert.Equal(t, rpc.RejectAlreadyHasLeader, honours(2, 1), "another giver")
+	assert.Equal(t, rpc.RejectAlreadyHasLeader, honours(memberstate.Nobody, 1), "no giver")
+	assert.Equal(t, rpc.RejectAlreadyHasLeader, honours(3, 2), "another term")
+}
+
+// A leader that only observers answer has no quorum.
+func TestObserversAreNoQuorum(t *testing.T) {
+	members := append(memberstate.Voters("n0", "n1", "n2"), memberstate.Member{ID: "w0", Observer: true}, memberstate.Member{ID: "w1", Observer: true})
+	s := newStage(t, stageOptions{members: members})
+	leader := s.elect()
+	for _, a := range s.actors {
+		if a != leader && a.machine.Role != memberstate.Observer {
+			a.crash()
+		}
+	}
+	s.run(2 * leader.rules.Timing.Detection())
+	assert.Equal(t, memberstate.Candidate, leader.machine.Role)
+}
+
+// D11: a leader may count on a longer lease than its voter's own. The voter
+// promises the longer one, and remembers over a restart that it did.
+func TestAVoterPromisesTheLongerLease(t *testing.T) {
+	s := newStage(t, stageOptions{members: threeVoters(), leases: true})
+	leader := s.elect()
+	voter := s.without(leader)[0]
+	long := 10 * voter.rules.Lease
+	assert.Equal(t, rpc.Success, voter.ask(leader, rpc.Body{Kind: rpc.Heartbeat, Term: leader.machine.Term, Round: 99, Lease: long}))
+	assert.True(t, voter.replied.Promised)
+	assert.Equal(t, long, voter.disk.Promise)
+	for _, a := range s.actors {
+		a.crash()
+	}
+	voter.start()
+	other := s.without(leader)[1]
+	other.start()
+	s.run(long - time.Millisecond)
+	assert.Zero(t, voter.rounds(), "it stood before the lease that it had promised was over")
+	s.runUntil(time.Second, "a leader", s.settled)
+}
+
+// rounds counts the rounds of votes of this incarnation.
+func (a *actor) rounds() uint32 { return a.machine.ballot }
