@@ -91,6 +91,24 @@ func TestEveryWrongFieldIsNamed(t *testing.T) {
 	}
 }
 
+// Fault 18: equal bounds of the vote interval make DLedger's timer throw, and its
+// loop spin. No configuration value is checked there.
+func TestFault18EqualBoundsAreRefused(t *testing.T) {
+	c := goodConfig()
+	c.Timing.MinVoteWait = c.Timing.MaxVoteWait
+	_, err := elector.New(c)
+	assert.Equal(t, []string{"Timing.MaxVoteWait"}, namedFields(err))
+}
+
+// Fault 28: ids cannot contain '-'.
+func TestFault28AnIDMayContainAnything(t *testing.T) {
+	c := goodConfig()
+	c.Self = "rack-1/näme:with \x00 and -"
+	c.Members = memberstate.Voters(c.Self, "-", "--")
+	_, err := elector.New(c)
+	assert.NoError(t, err)
+}
+
 func TestAllWrongFieldsAreNamedAtOnce(t *testing.T) {
 	_, err := elector.New(elector.Config{})
 	named := namedFields(err)

@@ -68,6 +68,18 @@ func TestFault11AFailoverTakesOneDetectionTime(t *testing.T) {
 	}
 }
 
+// And who is told that there is a leader asks again after about a heartbeat, not
+// after three: the leader may have died since.
+func TestFault11WhoIsToldOfALeaderAsksAgainSoon(t *testing.T) {
+	s := newStage(t, stageOptions{members: threeVoters()})
+	leader := s.elect()
+	deaf := s.without(leader)[0]
+	s.link(leader, deaf).cut = true
+	s.runUntil(time.Second, "it asks", func() bool { return deaf.rounds() == 1 })
+	s.run(leader.rules.Timing.Detection() * 2)
+	assert.GreaterOrEqual(t, deaf.rounds(), uint32(3))
+}
+
 // A lost round ends only when the slowest peer has answered.
 func TestFault12ALostRoundEndsWithoutTheSilent(t *testing.T) {
 	s := newStage(t, stageOptions{members: memberstate.Voters("n0", "n1", "n2", "n3", "n4")})
@@ -92,6 +104,22 @@ func TestFault13AFailoverTakesFewRounds(t *testing.T) {
 	before := s.rounds()
 	s.runUntil(time.Minute, "a new leader", func() bool { return s.leader() != nil && s.settled() })
 	assert.Less(t, s.rounds()-before, 20)
+}
+
+// Nor can a voter that is never ready keep a candidate asking at full speed.
+func TestFault13RevotesAtOnceAreFew(t *testing.T) {
+	s := newStage(t, stageOptions{members: threeVoters(), noPreVote: true})
+	candidate, never := s.actors[0], s.actors[1]
+	candidate.start()
+	candidate.give(Input{Kind: Stand})
+	for range 100 {
+		m := &candidate.machine
+		candidate.ask(never, rpc.Body{
+			Kind: rpc.VoteResponse, Result: rpc.RejectTermNotReady, Round: m.ballot, Term: m.Term - 1, Asked: m.Term,
+		})
+	}
+	assert.Equal(t, uint32(1+maxHurries), candidate.rounds())
+	assert.Equal(t, idle, candidate.machine.phase, "it waits")
 }
 
 // rounds counts the rounds of votes so far.

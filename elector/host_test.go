@@ -223,6 +223,47 @@ func TestLeadNeverRunsTwiceAtOnce(t *testing.T) {
 	})
 }
 
+func TestALostProcessIsReplacedWithoutWaitingForItsSilence(t *testing.T) {
+	inTown(t, 3, nil, func(town *town) {
+		first := town.leader()
+		town.pass(time.Second)
+		town.cut(first.id, true)
+		before := time.Now()
+		town.network.ReportLost(first.id)
+		for town.others(first)[0].el.Status().Leader == first.id || town.others(first)[0].el.Status().Leader == "" {
+			town.pass(time.Millisecond)
+		}
+		assert.Less(t, time.Since(before), elector.DefaultTiming().Detection()/3, "in virtual time")
+		town.cut(first.id, false)
+		town.leader()
+	})
+}
+
+func TestWhatCannotBeTransferred(t *testing.T) {
+	inTown(t, 3, nil, func(town *town) {
+		ctx := context.Background()
+		leader := town.leader()
+		follower := town.others(leader)[0]
+		require.ErrorIs(t, follower.el.TransferLeadership(ctx, leader.id), elector.ErrNotLeader)
+		require.ErrorIs(t, follower.el.TransferLeadership(ctx, ""), elector.ErrNotLeader)
+		require.ErrorIs(t, follower.el.Resign(ctx), elector.ErrNotLeader)
+		require.ErrorIs(t, leader.el.TransferLeadership(ctx, "nobody"), elector.ErrTransferFailed)
+		require.ErrorIs(t, leader.el.TransferLeadership(ctx, leader.id), elector.ErrTransferFailed)
+		for _, other := range town.others(leader) {
+			town.network.SetLink(other.id, leader.id, rpc.Link{Cut: true}) // it will not answer
+		}
+		short, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
+		defer cancel()
+		require.ErrorIs(t, leader.el.TransferLeadership(short, follower.id), context.DeadlineExceeded)
+		assert.Equal(t, memberstate.Leader, leader.el.Status().Role)
+		require.NoError(t, leader.el.Resign(ctx), "it steps down, though nobody takes over")
+		assert.NotEqual(t, memberstate.Leader, leader.el.Status().Role)
+		require.NoError(t, town.end(follower))
+		require.ErrorIs(t, follower.el.TransferLeadership(ctx, ""), elector.ErrStopped)
+		require.ErrorIs(t, follower.el.Heard(1, leader.id), elector.ErrStopped)
+	})
+}
+
 // Whatever is killed, cut off and restarted, in the end one leads again.
 func TestMembersComeAndGo(t *testing.T) {
 	for _, size := range []int{3, 5} {
