@@ -98,7 +98,8 @@ func (v *vector) playRound(r *Rules, m *Machine, answers []dledgerAnswer) verdic
 		if result == 0 {
 			continue
 		}
-		o := v.stepIn(r, m, Input{Kind: Receive, Message: Message{From: seatOf(&a.From), Body: rpc.Body{
+		// D9: who has a leader names it. DLedger does not; say it is the one that answers.
+		o := v.stepIn(r, m, Input{Kind: Receive, Message: Message{From: seatOf(&a.From), Leader: seatOf(&a.From), Body: rpc.Body{
 			Kind: rpc.VoteResponse, Result: result, Round: ballot, Term: termOf(a.Term), Asked: termOf(v.State.asks()),
 		}}})
 		if o.Alarm.Number != 0 {

@@ -228,6 +228,9 @@ func (fx *effects) Reply(m *Message) { fx.post(fx.from, m) }
 
 func (fx *effects) Send(to memberstate.Set, m *Message) {
 	g := fx.group
+	if m.Kind == rpc.TakeLeadership && m.Mark == rpc.Plain {
+		g.dropLease() // the target may win from the moment that it hears of this (D14)
+	}
 	if m.Kind == rpc.Heartbeat || m.Kind == rpc.VoteRequest {
 		if g.sent == nil {
 			g.sent = new(sendTimes)

@@ -365,6 +365,18 @@ func TestWatchSkipsButNeverMissesTheLatest(t *testing.T) {
 	})
 }
 
+func TestALoneVoterHoldsALease(t *testing.T) {
+	inTown(t, 1, func(c *elector.Config) { c.Leases = true }, func(town *town) {
+		only := town.leader()
+		for range 100 {
+			town.pass(50 * time.Millisecond)
+			_, _, ok := only.el.Lease()
+			require.True(t, ok)
+		}
+		assert.EqualValues(t, 1, only.el.Status().Term)
+	})
+}
+
 func TestLeaseEndsBeforeAnotherLeads(t *testing.T) {
 	inTown(t, 3, func(c *elector.Config) { c.Leases = true }, func(town *town) {
 		first := town.leader()

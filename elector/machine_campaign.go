@@ -152,7 +152,7 @@ func (m *Machine) count(q *Message) {
 		if q.Mark == rpc.PreVote {
 			m.vetoed = m.vetoed || q.Leader == q.From
 		} else {
-			m.vetoed = m.vetoed || q.Term == m.asked
+			m.vetoed = m.vetoed || q.Term == m.asked && q.Leader != memberstate.Nobody
 		}
 	default: // refused, without more to learn
 	}
@@ -292,7 +292,7 @@ func (m *Machine) turn(r *Rules, v, last memberstate.Seat) int {
 func (m *Machine) standOnCommand(r *Rules, in *Input, out *Output) {
 	switch {
 	case m.Role == memberstate.Candidate && m.phase == idle && !m.fasting:
-	case m.Role == memberstate.Follower && r.Lease == 0:
+	case m.Role == memberstate.Follower && !m.bound(r):
 		m.did(out, m.StandDown())
 	default:
 		return

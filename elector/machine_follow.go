@@ -38,9 +38,9 @@ func (m *Machine) onHeartbeat(r *Rules, in *Input, out *Output) {
 		m.roundTrip = uint32(min(q.RoundTrip, maxRoundTrip).Microseconds())
 	}
 	promised := m.promise(r, out, q.Lease)
-	m.armSilence(r, out, promised)
+	m.armSilence(r, out)
 	m.reply(in, out, rpc.Success)
-	out.Reply.Promised = promised > 0
+	out.Reply.Promised = promised
 }
 
 // learnsOfLeader adopts the larger term of a leader. A voter says that it was
@@ -55,7 +55,7 @@ func (m *Machine) learnsOfLeader(r *Rules, in *Input, out *Output) bool {
 	if m.Role == memberstate.Observer {
 		return false
 	}
-	m.armSilence(r, out, 0) // there is a leader: wait for it
+	m.armSilence(r, out) // there is a leader: wait for it
 	m.reply(in, out, rpc.TermNotReady)
 	out.Reply.Term = term // as DLedger: the term that was not ready
 	return true
@@ -65,30 +65,31 @@ func (m *Machine) learnsOfLeader(r *Rules, in *Input, out *Output) bool {
 func (m *Machine) follow(out *Output, leader memberstate.Seat) {
 	m.phase, m.judged = idle, WaitToRevote
 	m.hurries, m.doubtful = 0, false
-	// Whom the forgotten promise was made to is this leader, or one that a
-	// quorum has replaced by it.
+	// Whom the forgotten promise was made to is this leader, by whom it stands
+	// from now on for as long again, or one that a quorum has replaced by it.
 	m.fasting = false
 	m.did(out, m.Follow(leader))
 }
 
-// promise is how long this voter stands by its leader: the longer of what the
-// leader counts on and its own lease (D11). That a promise so long was ever made
-// is durable before the answer is sent, for a restart forgets the rest.
-func (m *Machine) promise(r *Rules, out *Output, lease time.Duration) time.Duration {
+// promise has this voter stand by its leader, if both have leases: for the longer
+// of what the leader counts on and its own (D11). That a promise so long was ever
+// made is durable before the answer is sent, for a restart forgets the rest.
+func (m *Machine) promise(r *Rules, out *Output, lease time.Duration) bool {
 	if r.Lease == 0 || lease <= 0 || m.Role == memberstate.Observer {
-		return 0
+		return false
 	}
 	lease = min(max(lease, r.Lease), maxDetection)
 	if lease > m.Promise {
 		m.did(out, m.PromiseFor(lease))
 		out.Save = true
 	}
-	return lease
+	return true
 }
 
-// armSilence waits for the leader's next sign of life.
-func (m *Machine) armSilence(r *Rules, out *Output, promised time.Duration) {
-	wait := max(r.Timing.Detection(), promised)
+// armSilence waits for the leader's next sign of life, no shorter than the
+// longest promise made in this term.
+func (m *Machine) armSilence(r *Rules, out *Output) {
+	wait := max(r.Timing.Detection(), m.Promise)
 	m.arm(out, wait, wait)
 }
 
@@ -122,15 +123,15 @@ func (m *Machine) heard(r *Rules, in *Input, out *Output) {
 	if m.Leader == memberstate.Nobody {
 		m.follow(out, in.Seat)
 	}
-	m.armSilence(r, out, m.Promise)
+	m.armSilence(r, out)
 }
 
 // peerLost takes the hint that a process is gone (D13). With leases it is no
-// reason to break a promise. It counts once a term, and a leader that is alive
-// after all vetoes the pre-vote that follows, so that whatever resets
-// connections deposes nobody.
+// reason to break a promise. It counts once a term, and only with pre-vote: a
+// leader that is alive after all vetoes the one that follows, so that whatever
+// resets connections deposes nobody.
 func (m *Machine) peerLost(r *Rules, in *Input, out *Output) {
-	if r.Lease > 0 || m.Role != memberstate.Follower || in.Seat != m.Leader || m.hinted {
+	if !r.PreVote || m.bound(r) || m.Role != memberstate.Follower || in.Seat != m.Leader || m.hinted {
 		return
 	}
 	m.hinted, m.doubtful = true, true

@@ -160,16 +160,17 @@ func (m *Machine) endHandover(r *Rules, out *Output) {
 	if m.handover == NoHandover {
 		return
 	}
-	resigning := m.resigning
+	resigning, preferred := m.resigning, r.Preferred.Has(m.target)
 	m.handover, m.target, m.resigning = NoHandover, memberstate.Nobody, false
 	if resigning {
 		m.stepDown(out)
 		m.armRest(r, out)
 		return
 	}
-	// A preferred leader that cannot take over is asked ever more rarely.
-	m.declined = min(m.declined+1, maxDeclined)
-	m.courtesy = m.beat + uint32(r.Timing.Leak)<<m.declined
+	if preferred { // one that cannot take over is asked ever more rarely
+		m.declined = min(m.declined+1, maxDeclined)
+		m.courtesy = m.beat + uint32(r.Timing.Leak)<<m.declined
+	}
 }
 
 // maxDeclined bounds the wait between two offers to 2^maxDeclined detection times.

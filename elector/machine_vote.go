@@ -53,7 +53,7 @@ func (m *Machine) arbitrate(r *Rules, in *Input, out *Output, self bool) rpc.Res
 		}
 	}
 	switch {
-	case m.fasting, r.Lease > 0 && m.hasOtherLeader(q.From):
+	case m.fasting, m.bound(r) && m.hasOtherLeader(q.From):
 		return rpc.RejectAlreadyHasLeader
 	case m.Vote == memberstate.Nobody || m.Vote == q.From:
 	case m.Leader != memberstate.Nobody:
@@ -138,12 +138,16 @@ func (m *Machine) standsByLeader(r *Rules, q *Message) bool {
 		return true
 	case m.honours(q):
 		return false
-	case r.Lease > 0: // D11: voters are sticky
+	case m.bound(r): // D11: voters are sticky
 		return m.hasOtherLeader(q.From)
-	default: // D4: only who has won a pre-vote may depose a leader
-		return r.PreVote && m.Role == memberstate.Leader && q.Mark != rpc.Won
+	default: // D4: only who has won a pre-vote may depose a leader that is not silent
+		return r.PreVote && q.Mark != rpc.Won && m.hasOtherLeader(q.From)
 	}
 }
+
+// bound says whether this voter stands by its leader because of a lease. It is
+// bound by what it promised also if it has been restarted without leases since.
+func (m *Machine) bound(r *Rules) bool { return r.Lease > 0 || m.Promise > 0 }
 
 // honours says whether a request comes from the one to whom the leader of this
 // very term has handed over (D14). The leader itself knows to whom it did; a

@@ -55,8 +55,12 @@ func (h *Host) attendLease(g *group) {
 		g.dropLease()
 		return
 	}
+	sent := h.now // a lone voter's beat is sent to nobody, and answered at once
+	if g.rules.others() != 0 {
+		sent = g.sent.beats[beat%recentBeats]
+	}
 	t := g.rules.Timing
-	until := g.sent.beats[beat%recentBeats] + t.Detection() - t.DriftMargin
+	until := sent + t.Detection() - t.DriftMargin
 	if held != nil && held.term == g.machine.Term {
 		if until > held.until {
 			g.lease.Store(&lease{held.term, until, held.over})

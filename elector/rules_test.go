@@ -107,5 +107,42 @@ func TestAVoterPromisesTheLongerLease(t *testing.T) {
 	s.runUntil(time.Second, "a leader", s.settled)
 }
 
+// A voter that was restarted without leases still keeps the promise of its former
+// life, also when it follows the same leader again.
+func TestAPromiseOutlivesTheConfiguration(t *testing.T) {
+	s := newStage(t, stageOptions{members: threeVoters(), leases: true})
+	leader := s.elect()
+	voter, other := s.without(leader)[0], s.without(leader)[1]
+	voter.crash()
+	voter.rules.Lease = 0
+	voter.start()
+	next := voteFor(leader.machine.Term + 1)
+	assert.Equal(t, rpc.RejectAlreadyHasLeader, voter.ask(other, next), "while it knows no leader")
+	s.runUntil(time.Second, "it follows again", s.settled)
+	assert.Equal(t, rpc.RejectAlreadyHasLeader, voter.ask(other, next), "while it follows")
+	voter.give(Input{Kind: PeerLost, Seat: leader.rules.Self})
+	voter.give(Input{Kind: Stand})
+	assert.Equal(t, memberstate.Follower, voter.machine.Role)
+}
+
+// D4: a member without pre-vote deposes nobody either, for those who have it
+// stand by a leader that is not silent.
+func TestAMemberWithoutPreVoteDeposesNobody(t *testing.T) {
+	for seed := range uint64(20) {
+		s := newStage(t, stageOptions{members: memberstate.Voters("n0", "n1", "n2", "n3", "n4"), seed: seed})
+		rude := s.actors[0]
+		rude.rules.PreVote = false
+		leader := s.elect()
+		rude.crash()
+		s.run(time.Second)
+		rude.start()
+		rude.give(Input{Kind: Stand})
+		s.runUntil(time.Minute, "all follow", s.settled)
+		if leader != rude {
+			assert.Equal(t, leader, s.leader())
+		}
+	}
+}
+
 // rounds counts the rounds of votes of this incarnation.
 func (a *actor) rounds() uint32 { return a.machine.ballot }

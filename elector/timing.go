@@ -9,8 +9,8 @@ type Timing struct {
 	// Heartbeat is how often a leader is heard.
 	Heartbeat time.Duration
 	// Leak is how many heartbeats may be missed: a leader unheard for
-	// Leak * Heartbeat is taken for dead, and a leader that hears no quorum
-	// for as long steps down.
+	// Leak * Heartbeat is taken for dead, and a leader steps down when no
+	// quorum has answered its last Leak heartbeats.
 	Leak int
 	// MinVoteWait and MaxVoteWait bound the random wait between two attempts
 	// of a candidate.
