@@ -57,8 +57,8 @@ func (m *Machine) onBeat(r *Rules, out *Output) {
 	}
 }
 
-// stepDown ends the office within its term. The vote of the term is kept: it
-// has been given, and may have elected someone.
+// stepDown ends the office within its term. D2: the vote of the term is kept, for
+// it has been given and may have elected someone; and the term is spent.
 func (m *Machine) stepDown(out *Output) {
 	m.leave(out)
 	m.did(out, m.StandDown())

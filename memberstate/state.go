@@ -65,7 +65,7 @@ type State struct {
 	// Spent says that this member must not stand in Term (any more): it has
 	// just started, or it led Term and stopped, or it followed a leader in it.
 	// This, and that only who voted for itself may stand, is why a term is led
-	// at most once, by one incarnation of one member. Raise clears it.
+	// at most once, by one incarnation of one member (D1, D2). Raise clears it.
 	Spent bool
 }
 

@@ -10,6 +10,7 @@ replace github.com/hustings/hustings => ../..
 require (
 	github.com/spf13/cobra v1.10.2
 	github.com/stretchr/testify v1.12.1
+	go.uber.org/goleak v1.3.0
 )
 
 require (
