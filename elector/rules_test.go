@@ -144,5 +144,16 @@ func TestAMemberWithoutPreVoteDeposesNobody(t *testing.T) {
 	}
 }
 
+// D13: without pre-vote a report that the leader is gone could depose a living
+// one, which would have no chance to refuse.
+func TestWithoutPreVoteAReportIsNotActedOn(t *testing.T) {
+	s := newStage(t, stageOptions{members: threeVoters(), noPreVote: true})
+	leader := s.elect()
+	for _, a := range s.without(leader) {
+		a.give(Input{Kind: PeerLost, Seat: leader.rules.Self})
+		assert.Equal(t, memberstate.Follower, a.machine.Role)
+	}
+}
+
 // rounds counts the rounds of votes of this incarnation.
 func (a *actor) rounds() uint32 { return a.machine.ballot }
