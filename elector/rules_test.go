@@ -144,6 +144,23 @@ func TestAMemberWithoutPreVoteDeposesNobody(t *testing.T) {
 	}
 }
 
+// A voter that has just started refuses everyone, for it may have a leader. That
+// is one refusal; only one who names a leader of the very term ends the round.
+func TestOnlyWhoNamesALeaderEndsTheRound(t *testing.T) {
+	s := newStage(t, stageOptions{members: threeVoters(), noPreVote: true})
+	candidate, fasting, other := s.actors[0], s.actors[1], s.actors[2]
+	candidate.start()
+	candidate.give(Input{Kind: Stand})
+	refusal := rpc.Body{
+		Kind: rpc.VoteResponse, Result: rpc.RejectAlreadyHasLeader,
+		Round: candidate.machine.ballot, Term: candidate.machine.Term, Asked: candidate.machine.Term,
+	}
+	candidate.receive(&Message{From: fasting.rules.Self, Body: refusal})
+	assert.Equal(t, voting, candidate.machine.phase)
+	candidate.receive(&Message{From: fasting.rules.Self, Leader: other.rules.Self, Body: refusal})
+	assert.Equal(t, idle, candidate.machine.phase)
+}
+
 // D13: without pre-vote a report that the leader is gone could depose a living
 // one, which would have no chance to refuse.
 func TestWithoutPreVoteAReportIsNotActedOn(t *testing.T) {
