@@ -151,6 +151,7 @@ func TestOnlyWhoNamesALeaderEndsTheRound(t *testing.T) {
 	candidate, fasting, other := s.actors[0], s.actors[1], s.actors[2]
 	candidate.start()
 	candidate.give(Input{Kind: Stand})
+	s.run(0) // it has saved its vote, and asked
 	refusal := rpc.Body{
 		Kind: rpc.VoteResponse, Result: rpc.RejectAlreadyHasLeader,
 		Round: candidate.machine.ballot, Term: candidate.machine.Term, Asked: candidate.machine.Term,
