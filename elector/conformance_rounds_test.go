@@ -1,242 +1,212 @@
-// Conformance of rounds: a candidate asks for votes, a leader beats, and answers
-// come in.
+// Conformance of vote rounds: a candidate's alarm rings, and answers come in.
 
 package elector
 
 import (
-	"slices"
-	"testing"
-
 	"github.com/stretchr/testify/assert"
 
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 )
 
-const (
-	byD2 verdict = "D2: a term whose vote is another's is not campaigned in"
-	byD3 verdict = "D3: the term was raised when it was seen"
-	byD5 verdict = "D5: an existing leader never raises the term"
-	byD6 verdict = "D6: passed is passed, lost is lost"
-	byD7 verdict = "D7: a larger term is asked for before it deposes"
-	byD8 verdict = "D8: beats count from the election"
-)
-
-// replayVoteRound: a candidate's alarm rings, and the answers to its round come.
-func replayVoteRound(t *testing.T, v *vector) verdict {
-	t.Helper()
-	r, m := dledgerRules(v.Peers), machineIn(&v.State)
-	switch {
-	case v.Outcome == "TERM_INCREASED_NO_VOTE":
-		return v.raisedBefore(t, r, m)
-	case v.Waiting:
-		before := *m
-		v.stepIn(r, m, Input{Kind: Ring, Number: 2})
-		assert.Equal(t, before, *m)
-		v.assertAfter(t, m)
-		return agrees
-	}
-	if v.State.CurrVoteFor != nil && *v.State.CurrVoteFor != "n0" && m.judged != WaitToVoteNext {
-		out := v.stepIn(r, m, Input{Kind: Ring, Number: 1})
-		assert.Equal(t, max(termOf(v.State.CurrTerm)+1, m.known), m.Term)
-		assert.Equal(t, memberstate.Seat(1), m.Vote)
-		assert.True(t, out.Save)
-		return byD2
-	}
-	var judged verdict
-	for _, order := range v.orders() {
-		again := *m
-		if judged = v.playRound(r, &again, order); judged != "" {
-			v.assertVerdict(t, r, &again, judged)
-			return judged
-		}
-	}
-	assert.Fail(t, "no deviation excuses this")
-	return ""
+var voteRounds = decisions{
+	kind:  "voteround",
+	agree: agreeOnRound,
+	excuses: []excuse{
+		{byD3, (*vector).raisePending, raisesWhenSeen},
+		{byD2, (*vector).termSpent, raisesInstead},
+		{byD6Own, (*vector).ownVoteRefused, asksNobody},
+		{byD6Passed, func(v *vector) bool { return v.Voted && v.predict().judged == Passed && v.Outcome != "PASSED" }, endsAsPredicted},
+		{byD5, func(v *vector) bool { return v.Voted && v.predict().retries }, endsAsPredicted},
+		{byD6Lost, (*vector).lostEarly, endsAsPredicted},
+	},
+	expected: map[verdict]int{agrees: 793, byD2: 398, byD3: 102, byD5: 162, byD6Passed: 23, byD6Lost: 9, byD6Own: 13},
 }
 
-// raisedBefore shows what D3 makes of a raise that is pending in DLedger.
-func (v *vector) raisedBefore(t *testing.T, r *Rules, m *Machine) verdict {
-	t.Helper()
-	out := new(Output)
-	m.adopt(r, out, termOf(v.After.CurrTerm))
-	v.assertAfter(t, m)
-	assert.True(t, out.Save)
-	assert.Zero(t, out.To, "it asks for votes before its alarm rings")
-	return byD3
+func (v *vector) raisePending() bool { return v.Outcome == "TERM_INCREASED_NO_VOTE" }
+
+// termSpent says whether DLedger asks for votes in a term whose vote it has
+// given to another, or that it has led before.
+func (v *vector) termSpent() bool {
+	own := seatOf(v.State.CurrVoteFor)
+	return v.Voted && v.asks() == v.State.CurrTerm &&
+		(own != memberstate.Nobody && own != n0 || v.State.LastParseResult == "PASSED")
 }
 
-// orders are the orders in which the answers may have come. Where the vector
-// leaves it open, those that further the round may come last or first.
-func (v *vector) orders() [][]dledgerAnswer {
-	if v.Arrival == "ordered" {
-		return [][]dledgerAnswer{v.Responses}
-	}
-	var accepts, notReady, refusals []dledgerAnswer
-	for _, a := range v.Responses {
-		switch a.Result {
-		case "ACCEPT", "SUCCESS":
-			accepts = append(accepts, a)
-		case "REJECT_TERM_NOT_READY", "TERM_NOT_READY":
-			notReady = append(notReady, a)
-		case "REJECT_ALREADY_HAS_LEADER":
-			refusals = slices.Insert(refusals, 0, a)
-		default:
-			refusals = append(refusals, a)
-		}
-	}
-	return [][]dledgerAnswer{slices.Concat(refusals, notReady, accepts), slices.Concat(accepts, notReady, refusals)}
-}
+func (v *vector) ownVoteRefused() bool { return v.Voted && v.SelfVote.VoteResult != "ACCEPT" }
 
-// playRound plays one round and says how it compares, or nothing if it does not.
-func (v *vector) playRound(r *Rules, m *Machine, answers []dledgerAnswer) verdict {
-	out := v.stepIn(r, m, Input{Kind: Ring, Number: 1})
-	saved := out.Save == (v.Persisted != nil && v.changesHardState())
-	ballot, alarm := m.ballot, out.Alarm
-	for _, a := range answers {
-		result := resultOf(a.Result)
-		if result == 0 {
-			continue
-		}
-		// D9: who has a leader names it. DLedger does not; say it is the one that answers.
-		o := v.stepIn(r, m, Input{Kind: Receive, Message: Message{From: seatOf(&a.From), Leader: seatOf(&a.From), Body: rpc.Body{
-			Kind: rpc.VoteResponse, Result: result, Round: ballot, Term: termOf(a.Term), Asked: termOf(v.State.asks()),
-		}}})
-		if o.Alarm.Number != 0 {
-			alarm = o.Alarm
-		}
-	}
-	if m.phase == voting && m.ballot == ballot {
-		alarm = v.stepIn(r, m, Input{Kind: Ring, Number: m.alarm}).Alarm
-	}
-	return v.compareRound(r, m, alarm, saved)
+// lostEarly says whether a quorum could no longer accept before DLedger had seen
+// all that it judged by.
+func (v *vector) lostEarly() bool {
+	p := v.predict()
+	return v.Voted && !p.matches(v) && p.seen < len(v.seen()) && p.accepted+p.open < dledgerRules(v.Peers).quorum()
 }
 
 // asks is the term in which DLedger asks for votes.
-func (s *dledgerState) asks() int {
-	if s.LastParseResult == "WAIT_TO_VOTE_NEXT" {
-		return max(s.CurrTerm+1, s.KnownMaxTermInGroup)
+func (v *vector) asks() int {
+	if v.State.LastParseResult == "WAIT_TO_VOTE_NEXT" {
+		return max(v.State.CurrTerm+1, v.State.KnownMaxTermInGroup)
 	}
-	return s.CurrTerm
+	return v.State.CurrTerm
 }
 
-func (v *vector) compareRound(r *Rules, m *Machine, alarm Alarm, saved bool) verdict {
-	same := m.judged.String() == v.Outcome && saved && m.nextTerm() == v.nextTerm()
-	if v.NextVote == "base" {
-		same = same && alarm.Min == r.Timing.MinVoteWait && alarm.Max == r.Timing.MaxVoteWait
+// raisesWhenSeen: the raise that is pending in DLedger was made in the step that
+// saw the term. Nobody is asked for a vote until the alarm rings, and then in
+// this very term.
+func raisesWhenSeen(c *trial, v *vector) {
+	if v.Peers == 1 { // there is nobody to learn a term from but oneself
+		m := machineIn(&v.State)
+		m.judged = WaitToVoteNext
+		v.stepIn(c, dledgerRules(1), m, Input{Kind: Ring, Number: 1})
+		assert.Equal(c, termOf(v.After.CurrTerm), m.Term)
+		assert.Equal(c, memberstate.Leader, m.Role)
+		return
 	}
-	hasLeader := slices.ContainsFunc(v.Responses, func(a dledgerAnswer) bool { return a.Result == "REJECT_ALREADY_HAS_LEADER" })
-	switch {
-	case same && v.NextVote != "base+leak*heartbeat":
-		return agrees
-	case m.Role == memberstate.Leader:
-		return byD6
-	case v.NextVote == "base+leak*heartbeat" && hasLeader && m.judged == WaitToRevote && alarm.Min == r.Timing.Heartbeat:
-		return byD5
-	case m.judged != Passed && v.Outcome != "PASSED" && m.phase != voting:
-		return byD6
-	}
-	return ""
-}
-
-// nextTerm is the term of the campaign after this one.
-func (m *Machine) nextTerm() memberstate.Term {
-	if m.judged == WaitToVoteNext {
-		return max(m.Term+1, m.known)
-	}
-	return m.Term
-}
-
-// nextTerm is the same in DLedger.
-func (v *vector) nextTerm() memberstate.Term {
-	if v.Outcome == "WAIT_TO_VOTE_NEXT" {
-		return termOf(max(v.After.CurrTerm+1, v.After.KnownMaxTermInGroup))
-	}
-	return termOf(v.After.CurrTerm)
-}
-
-// assertVerdict checks that the machine does what the verdict says.
-func (v *vector) assertVerdict(t *testing.T, r *Rules, m *Machine, judged verdict) {
-	t.Helper()
-	accepts := 1 // its own
-	for _, a := range v.Responses {
-		if a.Result == "ACCEPT" {
-			accepts++
-		}
-	}
-	switch {
-	case judged == agrees:
-		v.assertAfter(t, m)
-	case judged == byD5:
-		assert.Equal(t, termOf(v.After.CurrTerm), m.Term)
-	case m.Role == memberstate.Leader:
-		assert.GreaterOrEqual(t, accepts, r.quorum(), "it leads without a quorum")
-	default:
-		assert.Less(t, accepts, r.quorum(), "the round could still have passed")
-	}
-}
-
-// replayBeat: a leader beats once, and the answers come.
-func replayBeat(t *testing.T, v *vector) verdict {
-	t.Helper()
-	r, m := dledgerRules(v.Peers), machineIn(&v.State)
-	m.serving = true
-	m.beat, m.heardBeat = 10, 10 // fresh; or, for a new leader, counted from its election
-	if v.LastQuorumSuccess == "expired" {
-		m.heardBeat = 11 - uint32(r.Timing.Leak)
-	}
-	m.challenge = m.beat - uint32(r.Timing.Leak)
-	v.stepIn(r, m, Input{Kind: Ring, Number: 1})
-	orders := v.orders()
-	preVote := false
-	for _, a := range orders[len(orders)-1] {
-		result := resultOf(a.Result)
-		if result == 0 {
-			continue
-		}
-		out := v.stepIn(r, m, Input{Kind: Receive, Message: Message{From: seatOf(&a.From), Body: rpc.Body{
-			Kind: rpc.HeartbeatResponse, Result: result, Round: 11, Term: termOf(a.Term), Asked: termOf(v.State.CurrTerm),
+	for _, kind := range []rpc.Kind{rpc.VoteRequest, rpc.Heartbeat} {
+		r, m := dledgerRules(v.Peers), machineIn(&v.State)
+		m.openRound(r, new(Output), voting, rpc.Plain, m.Term)
+		rounds := m.ballot
+		out := v.stepIn(c, r, m, Input{Kind: Receive, Message: Message{From: 2, Body: rpc.Body{
+			Kind: kind, Term: termOf(v.After.CurrTerm), Ledger: v.State.ledger(),
 		}}})
-		preVote = preVote || out.To != 0 && out.Send.Mark == rpc.PreVote
+		assert.Contains(c, out.Reply.Result.String(), "TERM_NOT_READY")
+		assert.Equal(c, termOf(v.State.CurrTerm), out.Reply.Term)
+		v.After.assertAfter(c, m)
+		if kind == rpc.VoteRequest {
+			assertArmed(c, m, out.Alarm, r.Timing.MinVoteWait, r.Timing.MaxVoteWait)
+		}
+		for _, a := range v.Responses { // to the round that the raise has ended
+			late := v.answer(c, r, m, rounds, a)
+			assert.Zero(c, late.To)
+			assert.Equal(c, memberstate.Candidate, m.Role)
+		}
+		number := m.alarm
+		assert.Equal(c, DropStaleAlarm, v.stepIn(c, r, m, Input{Kind: Ring, Number: number - 1}).Dropped)
+		out = v.stepIn(c, r, m, Input{Kind: Ring, Number: number})
+		v.assertAsks(c, r, m, out, termOf(v.After.CurrTerm))
 	}
-	if preVote {
-		assert.Equal(t, memberstate.Leader, m.Role, "it stepped down before it was elected anew")
-		assert.Greater(t, m.asked, termOf(v.State.CurrTerm)+1)
-		assert.GreaterOrEqual(t, m.known, v.largestAnswered())
-		return byD7
-	}
-	outcome := v.beatOutcome(r, m)
-	if v.LastQuorumSuccess == "never" && v.Outcome == "STEP_DOWN_SAME_TERM" && outcome != v.Outcome {
-		assert.Equal(t, memberstate.Leader, m.Role)
-		return byD8
-	}
-	assert.Equal(t, v.Outcome, outcome)
-	v.assertAfter(t, m)
-	return agrees
 }
 
-// beatOutcome names what became of a beat as DLedger does.
-func (v *vector) beatOutcome(r *Rules, m *Machine) string {
-	switch {
-	case m.beat == 12:
-		return "RESEND_NOW"
-	case m.heardBeat == 11:
-		return "QUORUM_OK"
-	}
-	v.stepIn(r, m, Input{Kind: Ring, Number: m.alarm})
-	if m.Role == memberstate.Leader {
-		return "WAIT_NEXT_INTERVAL"
-	}
-	return "STEP_DOWN_SAME_TERM"
+// raisesInstead: the machine asks for votes in a larger term at once.
+func raisesInstead(c *trial, v *vector) {
+	r, m := dledgerRules(v.Peers), machineIn(&v.State)
+	out := v.stepIn(c, r, m, Input{Kind: Ring, Number: 1})
+	v.assertAsks(c, r, m, out, v.State.nextTerm())
+	assert.Greater(c, m.Term, termOf(v.State.CurrTerm))
+	assertSpentByRestart(c, v)
 }
 
-// largestAnswered is the largest term that an answer has taught.
-func (v *vector) largestAnswered() memberstate.Term {
-	largest := 0
-	for _, a := range v.Responses {
-		if a.Result == "EXPIRED_TERM" {
-			largest = max(largest, a.Term)
+// asksNobody: without its own vote the round is lost, and the next one is above
+// the term of the ledger that refused.
+func asksNobody(c *trial, v *vector) {
+	r, m := dledgerRules(v.Peers), machineIn(&v.State)
+	out := v.stepIn(c, r, m, Input{Kind: Ring, Number: 1})
+	assert.Zero(c, out.To)
+	assert.Equal(c, idle, m.phase)
+	assert.Equal(c, v.Outcome, m.judged.String())
+	assertArmed(c, m, out.Alarm, r.Timing.MinVoteWait, r.Timing.MaxVoteWait)
+	want := v.After
+	want.KnownMaxTermInGroup = max(v.State.KnownMaxTermInGroup, v.State.LedgerEndTerm)
+	want.assertAfter(c, m)
+	assert.GreaterOrEqual(c, m.known, v.State.ledger().Term)
+}
+
+// assertSpentByRestart: had the member restarted, it would not ask in this term (D1).
+func assertSpentByRestart(c *trial, v *vector) {
+	r := dledgerRules(v.Peers)
+	m := NewMachine(r, memberstate.HardState{Term: termOf(v.State.CurrTerm), Vote: seatOf(v.State.CurrVoteFor)})
+	start := v.stepIn(c, r, &m, Input{Kind: Start})
+	out := v.stepIn(c, r, &m, Input{Kind: Ring, Number: start.Alarm.Number})
+	v.assertAsks(c, r, &m, out, termOf(v.State.CurrTerm)+1)
+}
+
+// assertAsks checks that a round was opened in this term, as DLedger opens one.
+func (v *vector) assertAsks(c *trial, r *Rules, m *Machine, out *Output, term memberstate.Term) {
+	assert.Equal(c, term, m.Term)
+	assert.Equal(c, n0, m.Vote)
+	if v.Peers == 1 { // its own vote has elected it
+		assert.Equal(c, memberstate.Leader, m.Role)
+		return
+	}
+	assert.Equal(c, memberstate.Candidate, m.Role)
+	assert.Equal(c, r.others(), out.To)
+	assert.Equal(c, Message{Body: rpc.Body{
+		Kind: rpc.VoteRequest, Round: m.ballot, Term: term, Ledger: v.State.ledger(),
+	}}, out.Send)
+	assertArmed(c, m, out.Alarm, r.Timing.RoundTimeout, r.Timing.RoundTimeout)
+}
+
+// answer delivers an answer to a round, unless it is one that never comes.
+func (v *vector) answer(c *trial, r *Rules, m *Machine, round uint32, a dledgerAnswer) *Output {
+	result := resultOf(a.Result)
+	if result == 0 {
+		return new(Output)
+	}
+	leader := memberstate.Nobody
+	if result == rpc.RejectAlreadyHasLeader { // D9: it is named. DLedger does not; say it is the one that answers
+		leader = seatOf(&a.From)
+	}
+	return v.stepIn(c, r, m, Input{Kind: Receive, Message: Message{From: seatOf(&a.From), Leader: leader, Body: rpc.Body{
+		Kind: rpc.VoteResponse, Result: result, Round: round, Term: termOf(a.Term), Asked: termOf(v.asks()),
+	}}})
+}
+
+// playRound rings the alarm, delivers the answers in this order, and rings the
+// time-out of the round if they do not end it. It returns the step that ended it.
+func (v *vector) playRound(c *trial, r *Rules, m *Machine, order []dledgerAnswer) *Output {
+	ended := v.stepIn(c, r, m, Input{Kind: Ring, Number: 1})
+	if v.Peers == 1 {
+		return ended
+	}
+	v.assertAsks(c, r, m, ended, termOf(v.asks()))
+	assert.Equal(c, v.VoteRequest.Term, v.asks())
+	round := m.ballot
+	open := func() bool { return m.phase == voting && m.ballot == round }
+	for i, a := range order {
+		wasOpen := open()
+		if !wasOpen && i >= len(v.seen()) {
+			break
+		}
+		if out := v.answer(c, r, m, round, a); wasOpen && !open() {
+			ended = out
 		}
 	}
-	return termOf(largest)
+	if open() {
+		ended = v.stepIn(c, r, m, Input{Kind: Ring, Number: m.alarm})
+	}
+	return ended
+}
+
+// endsAsPredicted plays the round in every order that the vector leaves open.
+func endsAsPredicted(c *trial, v *vector) {
+	for _, order := range v.orders() {
+		r, m := dledgerRules(v.Peers), machineIn(&v.State)
+		out := v.playRound(c, r, m, order)
+		v.predictOf(order).assertEnded(c, v, r, m, out)
+	}
+	assertSpentByRestart(c, v)
+}
+
+// agreeOnRound: it ends as DLedger's, in the order that is the most like it; in
+// every other one it ends as D5 and D6 have it.
+func agreeOnRound(c *trial, v *vector) {
+	if v.Waiting {
+		m := machineIn(&v.State)
+		out := v.stepIn(c, dledgerRules(v.Peers), m, Input{Kind: Ring, Number: 2})
+		assert.Equal(c, machineIn(&v.State), m)
+		assert.Equal(c, Output{Dropped: DropStaleAlarm}, *out)
+		v.After.assertAfter(c, m)
+		return
+	}
+	p := v.predict()
+	assert.True(c, p.matches(v), "no deviation excuses this: %+v", p)
+	r, m := dledgerRules(v.Peers), machineIn(&v.State)
+	out := v.playRound(c, r, m, p.order)
+	assert.Equal(c, v.Outcome, m.judged.String())
+	v.After.assertAfter(c, m)
+	if v.NextVote == "base" {
+		assertArmed(c, m, out.Alarm, r.Timing.MinVoteWait, r.Timing.MaxVoteWait)
+	}
+	assert.Equal(c, v.Persisted != nil, v.After.CurrTerm != v.State.CurrTerm || v.After.CurrVoteFor != nil)
+	endsAsPredicted(c, v)
 }
