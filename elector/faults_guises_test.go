@@ -152,7 +152,7 @@ func TestFault16ACandidateStandsAboveTheLargestTerm(t *testing.T) {
 // A late message of the old leader turns the target back into a follower. An
 // append is such a message, and reaches the elector through the engine.
 func TestFault24ALateAppendChangesNothing(t *testing.T) {
-	s, giver, target, _ := handingOver(t, stageOptions{})
+	s, giver, target, _ := handingOver(t)
 	old := giver.machine.Term
 	s.runUntil(time.Second, "it asks for votes", func() bool { return target.machine.phase == voting })
 	before := target.machine

@@ -13,10 +13,9 @@ import (
 )
 
 // handingOver is a stage whose leader has just told a target to take over.
-func handingOver(t *testing.T, o stageOptions) (s *stage, giver, target, third *actor) {
+func handingOver(t *testing.T) (s *stage, giver, target, third *actor) {
 	t.Helper()
-	o.members = threeVoters()
-	s = newStage(t, o)
+	s = newStage(t, stageOptions{members: threeVoters()})
 	giver = s.elect()
 	target, third = s.without(giver)[0], s.without(giver)[1]
 	giver.give(Input{Kind: Transfer, Seat: target.rules.Self})
@@ -26,7 +25,7 @@ func handingOver(t *testing.T, o stageOptions) (s *stage, giver, target, third *
 
 // A target that loses its vote stays a candidate with a larger term.
 func TestFault21ATargetThatFailsComesBack(t *testing.T) {
-	s, giver, target, third := handingOver(t, stageOptions{})
+	s, giver, target, third := handingOver(t)
 	s.cutOff(target, true)
 	s.run(5 * time.Second)
 	assert.Equal(t, giver, s.leader(), "the old leader carries on")
@@ -47,7 +46,7 @@ func TestFault22ATransferTakesAFewMessages(t *testing.T) {
 // REJECT_TAKING_LEADERSHIP refuses a candidate that is as good, and nothing
 // makes it expire. Here it ends with the one round of the target.
 func TestFault23TakingLeadershipExpires(t *testing.T) {
-	s, _, target, third := handingOver(t, stageOptions{})
+	s, _, target, third := handingOver(t)
 	s.cutOff(target, true) // but what is under way arrives
 	s.runUntil(time.Second, "it asks for votes", func() bool { return target.machine.phase == voting })
 	next := target.machine.Term + 1
@@ -58,7 +57,7 @@ func TestFault23TakingLeadershipExpires(t *testing.T) {
 
 // A late heartbeat of the old leader turns the target back into a follower.
 func TestFault24ALateHeartbeatChangesNothing(t *testing.T) {
-	s, giver, target, _ := handingOver(t, stageOptions{})
+	s, giver, target, _ := handingOver(t)
 	old := giver.machine.Term
 	s.runUntil(time.Second, "it asks for votes", func() bool { return target.machine.phase == voting })
 	assert.Equal(t, rpc.ExpiredTerm, target.ask(giver, rpc.Body{Kind: rpc.Heartbeat, Term: old, Round: giver.machine.beat}))
