@@ -1,0 +1,59 @@
+// What can be wrong with a store on disk.
+
+package memberstate
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+)
+
+var (
+	// ErrNoStore: there is no store. If the node is new, create one. If it is
+	// not, its disk has been lost, and with it the knowledge of whom it voted
+	// for: it could vote twice in one term, and elect two leaders.
+	ErrNoStore = errors.New("there is no store; make one only for a node that is new: " +
+		"one that has lost its store may have voted, and must come back under another id")
+	// ErrStoreExists: a store that is to be created is there already.
+	ErrStoreExists = errors.New("there is a store already, so this node is not new; open it instead")
+	// ErrStoreLocked: another process, or this one, has the store open.
+	ErrStoreLocked = errors.New("another process has the store open")
+	// ErrOtherNode: the store is that of another node.
+	ErrOtherNode = errors.New("this is the store of node")
+	// ErrNewerFormat: the store was written by a later version of this library.
+	ErrNewerFormat = errors.New("the store has a newer format")
+	// ErrDamaged: what was acknowledged cannot be read any more, or may be missing.
+	ErrDamaged = errors.New("the store is damaged")
+	// ErrStoreBroken: a write or a sync has failed, and what the disk holds is
+	// unknown until the store is opened again.
+	ErrStoreBroken = errors.New("the store is unusable until it is opened again")
+)
+
+// nowhere is the offset of what concerns a file as a whole.
+const nowhere = -1
+
+// FileError is what went wrong with which file, and where in it.
+type FileError struct {
+	Path   string
+	Op     string // what was tried
+	Offset int64  // in bytes; negative: the file as a whole
+	Err    error
+}
+
+func (e *FileError) Error() string {
+	where := ""
+	if e.Offset >= 0 {
+		where = fmt.Sprintf(" at offset %d", e.Offset)
+	}
+	return fmt.Sprintf("memberstate: %s: %s%s: %v", e.Path, e.Op, where, e.Err)
+}
+
+func (e *FileError) Unwrap() error { return e.Err }
+
+// failed says what this store has tried in vain. The path is told once.
+func (s *FileStore) failed(op string, offset int64, err error) error {
+	if p := (*fs.PathError)(nil); errors.As(err, &p) && err == error(p) {
+		err = p.Err
+	}
+	return &FileError{Path: s.path, Op: op, Offset: offset, Err: err}
+}

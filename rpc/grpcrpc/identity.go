@@ -1,0 +1,61 @@
+// Who a certificate says that someone is.
+
+package grpcrpc
+
+import (
+	"crypto/x509"
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+// Role is what the holder of a certificate may do. Neither role includes the other.
+type Role string
+
+const (
+	// Member takes part in elections, as the node that the certificate names.
+	Member Role = "member"
+	// Operator looks at nodes and commands them.
+	Operator Role = "operator"
+)
+
+// Identity is who the holder of a certificate is: it stands there as a URI, such
+// as hustings://member/n0, among the subject's alternative names.
+type Identity struct {
+	Role Role
+	// Name is the id of a member's node, or an operator's name.
+	Name string
+}
+
+const scheme = "hustings"
+
+// String is the identity as it stands in a certificate.
+func (i Identity) String() string { return i.URI().String() }
+
+// URI is the identity as it stands in a certificate.
+func (i Identity) URI() *url.URL {
+	return &url.URL{Scheme: scheme, Host: string(i.Role), Path: "/" + i.Name, RawPath: "/" + url.PathEscape(i.Name)}
+}
+
+// IdentityOf reads the identity in a certificate. It says nothing of whether the
+// certificate is to be trusted. A certificate with more than one identity has
+// none: whoever reads it could take either.
+func IdentityOf(c *x509.Certificate) (Identity, error) {
+	var found []Identity
+	for _, u := range c.URIs {
+		if u.Scheme == scheme {
+			found = append(found, Identity{Role(u.Host), strings.TrimPrefix(u.Path, "/")})
+		}
+	}
+	if len(found) != 1 {
+		return Identity{}, fmt.Errorf("the certificate of %q holds %d names of the form %s://ROLE/NAME, want one", c.Subject, len(found), scheme)
+	}
+	i := found[0]
+	switch {
+	case i.Role != Member && i.Role != Operator:
+		return Identity{}, fmt.Errorf("the certificate of %q names the role %q, which is neither %s nor %s", c.Subject, i.Role, Member, Operator)
+	case i.Name == "":
+		return Identity{}, fmt.Errorf("the certificate of %q names a role and nobody", c.Subject)
+	}
+	return i, nil
+}
