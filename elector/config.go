@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"unicode/utf8"
 
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
@@ -96,17 +97,16 @@ func (c *HostConfig) validate() error {
 	return errors.Join(bad...)
 }
 
-// maxGroupName bounds the length of a group's name, in bytes.
-const maxGroupName = 255
-
 // rules checks a group's configuration at a node and works out its rules.
 func (c *Config) rules(self string) (memberstate.Members, *Rules, error) {
 	var bad complaints
 	switch {
 	case c.Group == "":
 		bad.add("Group", "is empty")
-	case len(c.Group) > maxGroupName:
-		bad.add("Group", "has %d bytes, %d is the most", len(c.Group), maxGroupName)
+	case len(c.Group) > rpc.MaxGroupLength:
+		bad.add("Group", "has %d bytes, %d is the most", len(c.Group), rpc.MaxGroupLength)
+	case !utf8.ValidString(c.Group):
+		bad.add("Group", "is not valid UTF-8: %q", c.Group)
 	}
 	members, err := memberstate.NewMembers(c.Members)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"math/bits"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // MaxMembers is how many members, voters and observers together, a group can have.
@@ -108,6 +109,8 @@ func NewMembers(list []Member) (Members, error) {
 			problems = append(problems, fmt.Errorf("member %d has an empty id", i))
 		case len(m.ID) > MaxIDLength:
 			problems = append(problems, fmt.Errorf("member %d has an id of %d bytes, %d is the most", i, len(m.ID), MaxIDLength))
+		case !utf8.ValidString(m.ID):
+			problems = append(problems, fmt.Errorf("member %d has an id that is not valid UTF-8: %q", i, m.ID))
 		case seen[m.ID]:
 			problems = append(problems, fmt.Errorf("member %q is listed twice", m.ID))
 		case m.Observer:

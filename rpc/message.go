@@ -9,6 +9,9 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
+// MaxGroupLength bounds the name of a group, in bytes.
+const MaxGroupLength = 255
+
 // Message is what one member of a group tells another.
 type Message struct {
 	// Group is the group that both are members of.
@@ -87,6 +90,10 @@ func (k Kind) String() string { return name(kindNames[:], uint8(k), "kind") }
 
 // Valid says whether k is one of the kinds above.
 func (k Kind) Valid() bool { return k >= VoteRequest && k <= TakeLeadershipResponse }
+
+// Periodic says whether another message of this kind comes soon anyway, so that
+// of all messages it can best be spared.
+func (k Kind) Periodic() bool { return k == Heartbeat || k == HeartbeatResponse }
 
 // Mark qualifies a request.
 type Mark uint8

@@ -183,7 +183,7 @@ func (e *endpoint) enqueue(from string, l Link, now time.Time, m Message) {
 		e.lastDue[from] = due
 	}
 	e.sent++
-	if periodic(m.Kind) {
+	if m.Kind.Periodic() {
 		e.beats++
 	}
 	e.flying.push(flying{due: due, number: e.sent, message: m})
@@ -191,18 +191,15 @@ func (e *endpoint) enqueue(from string, l Link, now time.Time, m Message) {
 
 // makeRoom drops a heartbeat, or the answer to one, for a message of another kind.
 func (e *endpoint) makeRoom(kind Kind) bool {
-	if periodic(kind) || e.beats == 0 {
+	if kind.Periodic() || e.beats == 0 {
 		return false
 	}
-	i := slices.IndexFunc(e.flying, func(f flying) bool { return periodic(f.message.Kind) })
+	i := slices.IndexFunc(e.flying, func(f flying) bool { return f.message.Kind.Periodic() })
 	e.flying.remove(i)
 	e.beats--
 	e.network.lost++
 	return true
 }
-
-// periodic says whether another message of the kind comes soon anyway.
-func periodic(k Kind) bool { return k == Heartbeat || k == HeartbeatResponse }
 
 func (e *endpoint) rouse() {
 	select {
@@ -247,7 +244,7 @@ func (e *endpoint) arrived(batch []Message, hints []string) ([]Message, []string
 	now := time.Now()
 	for len(e.flying) > 0 && !e.flying[0].due.After(now) {
 		m := e.flying.pop().message
-		if periodic(m.Kind) {
+		if m.Kind.Periodic() {
 			e.beats--
 		}
 		batch = append(batch, m)

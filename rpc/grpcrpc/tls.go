@@ -1,0 +1,163 @@
+// Mutual TLS: who this node is, whom it believes, and how both change while it runs.
+
+package grpcrpc
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+)
+
+// TLS names the files, in PEM, that say who someone is and whom to believe. They
+// are read again when they have changed, so a certificate can be replaced while
+// the program runs.
+type TLS struct {
+	// CA holds the certificates of the authorities that are believed.
+	CA string
+	// Cert and Key are this node's, or this operator's, own.
+	Cert, Key string
+}
+
+// reloader has the newest usable content of the files.
+type reloader struct {
+	files  TLS
+	self   Identity // with an empty name: anyone of its role
+	refuse func(Refusal, ...any)
+
+	mu    sync.Mutex
+	stamp stamp
+	own   *tls.Certificate
+	pool  *x509.CertPool
+}
+
+// stamp tells one version of the files from another.
+type stamp [3]struct {
+	modified time.Time
+	size     int64
+}
+
+// newReloader reads the files, which must be those of this identity.
+func newReloader(files TLS, self Identity, refuse func(Refusal, ...any)) (*reloader, error) {
+	r := &reloader{files: files, self: self, refuse: refuse}
+	now, err := files.stamp()
+	if err == nil {
+		err = r.load(now)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("grpcrpc: TLS: %w", err)
+	}
+	return r, nil
+}
+
+// load takes the files' content over, if all of it can be used.
+func (r *reloader) load(now stamp) error {
+	own, err := tls.LoadX509KeyPair(r.files.Cert, r.files.Key)
+	if err != nil {
+		return fmt.Errorf("%s and %s: %w", r.files.Cert, r.files.Key, err)
+	}
+	if err := r.isSelf(own.Leaf); err != nil {
+		return fmt.Errorf("%s: %w", r.files.Cert, err)
+	}
+	ca, err := os.ReadFile(r.files.CA)
+	if err != nil {
+		return err
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(ca) {
+		return fmt.Errorf("%s holds no certificate in PEM", r.files.CA)
+	}
+	r.stamp, r.own, r.pool = now, &own, pool
+	return nil
+}
+
+// isSelf refuses a certificate that is another's.
+func (r *reloader) isSelf(c *x509.Certificate) error {
+	got, err := IdentityOf(c)
+	if err == nil && (got.Role != r.self.Role || r.self.Name != "" && got.Name != r.self.Name) {
+		err = fmt.Errorf("the certificate is that of %v, not of %v", got, r.self)
+	}
+	return err
+}
+
+func (f *TLS) stamp() (s stamp, err error) {
+	for i, name := range []string{f.CA, f.Cert, f.Key} {
+		info, err := os.Stat(name)
+		if err != nil {
+			return s, err
+		}
+		s[i].modified, s[i].size = info.ModTime(), info.Size()
+	}
+	return s, nil
+}
+
+// newest reads the files again if they have changed. If they cannot be used now,
+// perhaps because they are being replaced, the ones before go on being used.
+func (r *reloader) newest() (*tls.Certificate, *x509.CertPool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now, err := r.files.stamp()
+	if err == nil && now != r.stamp {
+		err = r.load(now)
+	}
+	if err != nil {
+		r.refuse(RefusedReload, "certificate", r.files.Cert, "error", err)
+	}
+	return r.own, r.pool
+}
+
+// server is for incoming connections, of members and operators alike.
+func (r *reloader) server() *tls.Config {
+	return &tls.Config{
+		MinVersion: tls.VersionTLS13,
+		ClientAuth: tls.RequireAnyClientCert, // verified below, by the newest authorities
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+			own, _ := r.newest()
+			return own, nil
+		},
+		VerifyConnection: func(s tls.ConnectionState) error {
+			_, err := r.verify(s, x509.ExtKeyUsageClientAuth)
+			return err
+		},
+	}
+}
+
+// client is for a connection to a member; to any if it is not named.
+func (r *reloader) client(member string) *tls.Config {
+	return &tls.Config{
+		MinVersion: tls.VersionTLS13,
+		// Names of hosts say nothing here, for addresses may change. Who the
+		// other is stands in the certificate, and is verified below.
+		InsecureSkipVerify: true,
+		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+			own, _ := r.newest()
+			return own, nil
+		},
+		VerifyConnection: func(s tls.ConnectionState) error {
+			who, err := r.verify(s, x509.ExtKeyUsageServerAuth)
+			if err == nil && (who.Role != Member || member != "" && who.Name != member) {
+				err = fmt.Errorf("the other side is %v, not %v", who, Identity{Member, member})
+			}
+			return err
+		},
+	}
+}
+
+// verify holds the other's certificate against the newest authorities.
+func (r *reloader) verify(s tls.ConnectionState, use x509.ExtKeyUsage) (Identity, error) {
+	if len(s.PeerCertificates) == 0 {
+		return Identity{}, errors.New("no certificate")
+	}
+	_, pool := r.newest()
+	options := x509.VerifyOptions{Roots: pool, Intermediates: x509.NewCertPool(), KeyUsages: []x509.ExtKeyUsage{use}}
+	for _, c := range s.PeerCertificates[1:] {
+		options.Intermediates.AddCert(c)
+	}
+	if _, err := s.PeerCertificates[0].Verify(options); err != nil {
+		return Identity{}, err
+	}
+	return IdentityOf(s.PeerCertificates[0])
+}

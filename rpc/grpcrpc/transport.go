@@ -1,0 +1,252 @@
+// The transport of a node: its server, and a link to each of its peers.
+
+package grpcrpc
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+
+	"google.golang.org/grpc"
+
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+)
+
+// Config describes a node's transport.
+type Config struct {
+	// Self is the id of this node.
+	Self string
+	// Listener is where the others find this node. The transport closes it.
+	Listener net.Listener
+	// Peers holds the address, as host:port, of every other node that shares a
+	// group with this one. Names are looked up anew at every attempt.
+	Peers map[string]string
+	// TLS says who this node is, and who may speak to it. Nil: everyone may,
+	// as anyone; the listener must then be on a loopback address, unless
+	// TrustNetwork says otherwise.
+	TLS *TLS
+	// TrustNetwork allows to listen beyond loopback without TLS.
+	TrustNetwork bool
+	// Logger is told of connections, and of what is refused. Nil: nobody is.
+	Logger *slog.Logger
+}
+
+// Transport carries messages over gRPC. It is made by New.
+type Transport struct {
+	self        string
+	incarnation uint64
+	tls         *reloader // nil: plaintext
+	log         *quietLog
+	listener    net.Listener
+	guard       *guard
+	server      *grpc.Server
+	counts      counts
+
+	ctx     context.Context // ends with Close
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+
+	mu      sync.Mutex
+	started bool
+	links   map[string]*link
+
+	handling sync.RWMutex // held for reading while the handler is called
+	handler  rpc.Handler
+}
+
+// New is a transport that listens, but neither answers nor calls anyone until it
+// is first used, by Serve or Send. It must be closed.
+func New(config Config) (*Transport, error) {
+	if err := config.validate(); err != nil {
+		return nil, err
+	}
+	log := config.Logger
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	t := &Transport{
+		self: config.Self, incarnation: newIncarnation(), log: newQuietLog(log), links: make(map[string]*link),
+	}
+	if config.TLS != nil {
+		var err error
+		if t.tls, err = newReloader(*config.TLS, Identity{Member, config.Self}, t.refuse); err != nil {
+			return nil, err
+		}
+	}
+	t.ctx, t.cancel = context.WithCancel(context.Background())
+	t.guard = newGuard(config.Listener, t.refuse)
+	t.listener = config.Listener
+	t.server = t.newServer()
+	t.SetPeers(config.Peers)
+	return t, nil
+}
+
+func (c *Config) validate() error {
+	var problems []error
+	bad := func(field, format string, args ...any) {
+		problems = append(problems, fmt.Errorf("grpcrpc: %s "+format, append([]any{field}, args...)...))
+	}
+	if c.Self == "" || len(c.Self) > memberstate.MaxIDLength {
+		bad("Self", "has %d bytes, want 1 to %d", len(c.Self), memberstate.MaxIDLength)
+	}
+	switch {
+	case c.Listener == nil:
+		bad("Listener", "is nil")
+	case c.TLS == nil && !c.TrustNetwork && !isLoopback(c.Listener.Addr()):
+		bad("TLS", "is nil, and %v is not a loopback address: anyone who can reach it could lead. "+
+			"Set TLS, or TrustNetwork if only members can reach it", c.Listener.Addr())
+	}
+	for node, address := range c.Peers {
+		if _, _, err := net.SplitHostPort(address); err != nil {
+			bad("Peers", "has the address %q for %q: %v", address, node, err)
+		}
+		if node == c.Self {
+			bad("Peers", "includes Self %q", node)
+		}
+	}
+	return errors.Join(problems...)
+}
+
+func isLoopback(a net.Addr) bool {
+	tcp, ok := a.(*net.TCPAddr)
+	return ok && tcp.IP.IsLoopback() || a.Network() == "unix"
+}
+
+// newIncarnation is a number that no other process of this node has had.
+func newIncarnation() uint64 {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return binary.LittleEndian.Uint64(b[:])
+}
+
+// Addr is where the transport listens.
+func (t *Transport) Addr() net.Addr { return t.listener.Addr() }
+
+// Registrar takes further services, before the transport is first used. They
+// are for operators: a call needs a certificate of that role.
+func (t *Transport) Registrar() grpc.ServiceRegistrar { return t.server }
+
+// Address is where a peer is said to be; empty if it is none.
+func (t *Transport) Address(node string) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if l := t.links[node]; l != nil {
+		return l.address
+	}
+	return ""
+}
+
+// SetPeers replaces the peers and their addresses. Links to those that stay, at
+// the same address, go on.
+func (t *Transport) SetPeers(peers map[string]string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for node, l := range t.links {
+		if address, stays := peers[node]; !stays || address != l.address {
+			l.cancel()
+			delete(t.links, node)
+		}
+	}
+	for node, address := range peers {
+		if t.links[node] != nil || node == t.self {
+			continue
+		}
+		l := newLink(t, node, address)
+		t.links[node] = l
+		if t.started {
+			t.running.Go(l.run)
+		}
+	}
+}
+
+// Serve delivers to h until stop is called. Connections stay until Close.
+func (t *Transport) Serve(h rpc.Handler) (stop func(), err error) {
+	if h == nil {
+		return nil, errors.New("grpcrpc: nil handler")
+	}
+	t.handling.Lock()
+	defer t.handling.Unlock()
+	if t.handler != nil {
+		return nil, fmt.Errorf("grpcrpc: node %s is being served already", t.self)
+	}
+	t.mu.Lock()
+	t.start()
+	t.mu.Unlock()
+	if t.ctx.Err() != nil {
+		return nil, errors.New("grpcrpc: the transport is closed")
+	}
+	t.handler = h
+	return sync.OnceFunc(func() {
+		t.handling.Lock() // waits for calls under way
+		defer t.handling.Unlock()
+		t.handler = nil
+	}), nil
+}
+
+// start starts the server and the links, once. The caller holds mu.
+func (t *Transport) start() {
+	if t.started || t.ctx.Err() != nil {
+		return
+	}
+	t.started = true
+	t.running.Go(func() {
+		if err := t.server.Serve(t.guard); err != nil && t.ctx.Err() == nil {
+			t.log.Error("accepts no connections any more", "error", err)
+		}
+	})
+	for _, l := range t.links {
+		t.running.Go(l.run)
+	}
+}
+
+// Send queues a batch for another node.
+func (t *Transport) Send(to string, batch []rpc.Message) {
+	t.mu.Lock()
+	t.start()
+	l := t.links[to]
+	t.mu.Unlock()
+	if l == nil {
+		t.counts.dropped.Add(uint64(len(batch)))
+		return
+	}
+	t.counts.dropped.Add(uint64(l.queue.put(batch)))
+}
+
+// deliver hands a batch to the handler, if there is one.
+func (t *Transport) deliver(batch []rpc.Message) {
+	t.handling.RLock()
+	defer t.handling.RUnlock()
+	if t.handler == nil {
+		t.counts.dropped.Add(uint64(len(batch)))
+		return
+	}
+	t.counts.received.Add(uint64(len(batch)))
+	t.handler.Receive(batch)
+}
+
+// reportLost hands on that a peer's process is gone.
+func (t *Transport) reportLost(peer, how string) {
+	t.log.Info("peer is gone", "peer", peer, "how", how)
+	t.handling.RLock()
+	defer t.handling.RUnlock()
+	if t.handler != nil {
+		t.handler.PeerLost(peer)
+	}
+}
+
+// Close ends all connections, and returns when every goroutine has ended. The
+// handler must have been stopped.
+func (t *Transport) Close() {
+	t.mu.Lock()
+	t.cancel() // of the links, too
+	t.mu.Unlock()
+	t.server.Stop()
+	_ = t.listener.Close() // again, unless it was never served
+	t.running.Wait()
+}
