@@ -22,6 +22,9 @@ type HostConfig struct {
 	Transport rpc.Transport
 	// Logger is where role changes and refusals are told. Nil: nowhere.
 	Logger *slog.Logger
+	// Metrics is told what happens, for those who measure.
+	// Nil: nobody does.
+	Metrics *Metrics
 }
 
 // Config describes one group at one node.
@@ -63,12 +66,13 @@ type Config struct {
 	// NoRanks has candidates draw lots for the first attempt, too.
 	NoRanks bool
 
-	// Self, Store, Transport and Logger describe the node, as in HostConfig. They
-	// are for New; a Host's groups use the host's.
+	// Self, Store, Transport, Logger and Metrics describe the node, as in
+	// HostConfig. They are for New; a Host's groups use the host's.
 	Self      string
 	Store     memberstate.Store
 	Transport rpc.Transport
 	Logger    *slog.Logger
+	Metrics   *Metrics
 }
 
 // RoleHandler is told what the member is. Its methods are called by one

@@ -20,12 +20,12 @@ type Elector struct {
 
 // New is a host of one group, for the common case.
 func New(config Config) (*Elector, error) {
-	host, hostErr := NewHost(HostConfig{Self: config.Self, Store: config.Store, Transport: config.Transport, Logger: config.Logger})
+	host, hostErr := NewHost(HostConfig{Self: config.Self, Store: config.Store, Transport: config.Transport, Logger: config.Logger, Metrics: config.Metrics})
 	if hostErr != nil {
 		_, _, groupErr := config.rules(config.Self)
 		return nil, errors.Join(hostErr, groupErr)
 	}
-	config.Self, config.Store, config.Transport, config.Logger = "", nil, nil, nil
+	config.Self, config.Store, config.Transport, config.Logger, config.Metrics = "", nil, nil, nil, nil
 	return host.Join(config)
 }
 
@@ -338,7 +338,7 @@ func (e *Elector) Campaign() {
 // so without Config.Leases. It reads the clock and nothing else.
 func (e *Elector) Lease() (term memberstate.Term, until time.Time, ok bool) {
 	l := e.group.lease.Load()
-	if l == nil || time.Since(e.group.host.epoch) >= l.until {
+	if l == nil || e.group.host.elapsed() >= l.until {
 		return 0, time.Time{}, false
 	}
 	return l.term, e.group.host.epoch.Add(l.until), true

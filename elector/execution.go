@@ -4,7 +4,10 @@
 
 package elector
 
-import "github.com/hustings/hustings/memberstate"
+import (
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+)
 
 // Execution is one input on its way through a machine. It may have to wait, for
 // the end of the ledger and then for the disk; until it is done the machine must
@@ -43,6 +46,8 @@ type Effects interface {
 	Send(to memberstate.Set, m *Message)
 	// Arm replaces the member's alarm.
 	Arm(a Alarm)
+	// Judge counts a round of this member's that has ended.
+	Judge(asked rpc.Mark, judged Judgement)
 	// Drop counts an input that was ignored.
 	Drop(why Drop)
 }
@@ -102,6 +107,9 @@ func (x *Execution) finish(fx Effects) {
 	}
 	if out.Alarm.Number != 0 {
 		fx.Arm(out.Alarm)
+	}
+	if out.Ended {
+		fx.Judge(out.Asked, out.Judged)
 	}
 	if out.Dropped != 0 {
 		fx.Drop(out.Dropped)

@@ -28,6 +28,7 @@ type group struct {
 	busy  *pending  // the step that waits for the ledger or the disk
 	queue []pending // what has happened meanwhile, bounded but for commands
 	sent  *sendTimes
+	heard quorumHeard
 
 	view      atomic.Pointer[view]
 	heardAt   atomic.Int64  // when the engine last heard from the leader it follows
@@ -77,21 +78,21 @@ func (h *Host) deliver(msg *rpc.Message) {
 	g := h.groups[msg.Group]
 	switch {
 	case g == nil:
-		h.drop(DropUnknownGroup)
+		h.drop(DropUnknownGroup, 1)
 	case msg.To != h.config.Self:
-		h.drop(DropMisaddressed)
+		h.drop(DropMisaddressed, 1)
 	case msg.From == h.config.Self:
-		h.drop(DropFromSelf)
+		h.drop(DropFromSelf, 1)
 	case msg.From == "" || !msg.Result.Answers(msg.Kind) || !msg.Mark.Valid() || msg.Lease < 0 || msg.RoundTrip < 0:
-		h.drop(DropMalformed)
+		h.drop(DropMalformed, 1)
 	case msg.Voters != g.members.Digest():
-		h.drop(DropOtherVoters)
+		h.drop(DropOtherVoters, 1)
 	default:
 		in := Input{Kind: Receive, RoundTrip: g.roundTrip(msg, h.now), Message: Message{
 			From: g.members.Seat(msg.From), Leader: g.members.Seat(msg.Leader), Body: msg.Body,
 		}}
 		if g.busy != nil && len(g.queue) >= maxQueued {
-			h.drop(DropQueueFull)
+			h.drop(DropQueueFull, 1)
 			return
 		}
 		h.giveFrom(g, &in, msg.From, nil)
@@ -224,10 +225,14 @@ func (fx *effects) Publish() {
 	fx.host.log.Info("role", "group", s.Group, "term", uint64(s.Term), "role", s.Role.String(), "leader", s.Leader, "vote", s.Vote)
 }
 
-func (fx *effects) Reply(m *Message) { fx.post(fx.from, m) }
+func (fx *effects) Reply(m *Message) {
+	fx.countVote(m)
+	fx.post(fx.from, m)
+}
 
 func (fx *effects) Send(to memberstate.Set, m *Message) {
 	g := fx.group
+	fx.countRound(m)
 	if m.Kind == rpc.TakeLeadership && m.Mark == rpc.Plain {
 		g.dropLease() // the target may win from the moment that it hears of this (D14)
 	}
@@ -263,4 +268,4 @@ func (fx *effects) Arm(a Alarm) {
 	fx.host.alarms.set(fx.group, fx.host.now+wait)
 }
 
-func (fx *effects) Drop(why Drop) { fx.host.drop(why) }
+func (fx *effects) Drop(why Drop) { fx.host.drop(why, 1) }

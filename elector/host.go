@@ -8,6 +8,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,11 +21,13 @@ import (
 
 // Host runs the groups of one node.
 type Host struct {
-	config HostConfig
-	log    *slog.Logger
-	epoch  time.Time // what the loop counts time from, on the monotonic clock
-	drops  [dropReasons]atomic.Uint64
-	wake   chan struct{}
+	config  HostConfig
+	log     *slog.Logger
+	metrics Metrics
+	clock   func() time.Time // tests have one whose wall time jumps
+	epoch   time.Time        // what time is counted from
+	drops   [dropReasons]atomic.Uint64
+	wake    chan struct{}
 
 	entering sync.Mutex // held while the loop is being started
 
@@ -59,8 +64,12 @@ func NewHost(config HostConfig) (*Host, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
+	var metrics Metrics
+	if config.Metrics != nil {
+		metrics = *config.Metrics
+	}
 	return &Host{
-		config: config, log: log, epoch: time.Now(), wake: make(chan struct{}, 1),
+		config: config, metrics: metrics, log: log, clock: time.Now, epoch: time.Now(), wake: make(chan struct{}, 1),
 		names: make(map[string]*Elector), groups: make(map[string]*group), outbox: make(map[string][]rpc.Message),
 	}, nil
 }
@@ -68,8 +77,8 @@ func NewHost(config HostConfig) (*Host, error) {
 // Join adds a group to the host. It takes part once its Run or Start is called.
 func (h *Host) Join(config Config) (*Elector, error) {
 	var bad complaints
-	if config.Self != "" || config.Store != nil || config.Transport != nil || config.Logger != nil {
-		bad.add("Self, Store, Transport and Logger", "are the host's, and must be left out of a group's configuration")
+	if config.Self != "" || config.Store != nil || config.Transport != nil || config.Logger != nil || config.Metrics != nil {
+		bad.add("Self, Store, Transport, Logger and Metrics", "are the host's, and must be left out of a group's configuration")
 	}
 	members, rules, err := config.rules(h.config.Self)
 	if err = errors.Join(append(bad, err)...); err != nil {
@@ -89,12 +98,7 @@ func (h *Host) Join(config Config) (*Elector, error) {
 
 // Close stops all groups, as their Stop does, and returns when they have ended.
 func (h *Host) Close(ctx context.Context) error {
-	h.mu.Lock()
-	var all []*Elector
-	for _, e := range h.names {
-		all = append(all, e)
-	}
-	h.mu.Unlock()
+	all := h.Electors()
 	for _, e := range all {
 		e.retire()
 	}
@@ -113,7 +117,32 @@ func (h *Host) Dropped(why Drop) uint64 {
 	return h.drops[why].Load()
 }
 
-func (h *Host) drop(why Drop) { h.drops[why].Add(1) }
+func (h *Host) drop(why Drop, n int) {
+	h.drops[why].Add(uint64(n))
+	if f := h.metrics.Dropped; f != nil {
+		f(why, n)
+	}
+}
+
+// elapsed is the time since the host was made, on the monotonic clock: both of
+// its times have a monotonic reading, and then package time looks at no other.
+func (h *Host) elapsed() time.Duration { return h.clock().Sub(h.epoch) }
+
+// Electors lists the groups that have joined and have not ended, by name.
+func (h *Host) Electors() []*Elector {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	all := slices.Collect(maps.Values(h.names))
+	slices.SortFunc(all, func(a, b *Elector) int { return strings.Compare(a.group.name, b.group.name) })
+	return all
+}
+
+// Elector is the one of a group; nil if the host has no such group.
+func (h *Host) Elector(group string) *Elector {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.names[group]
+}
 
 // Receive takes what the transport delivers.
 func (h *Host) Receive(batch []rpc.Message) {
@@ -122,7 +151,7 @@ func (h *Host) Receive(batch []rpc.Message) {
 	h.arrived = append(h.arrived, batch[:room]...)
 	h.mu.Unlock()
 	if lost := len(batch) - room; lost > 0 {
-		h.drops[DropQueueFull].Add(uint64(lost))
+		h.drop(DropQueueFull, lost)
 	}
 	h.rouse()
 }
@@ -209,7 +238,7 @@ func (h *Host) loop(stopServing func(), stopped chan struct{}) {
 	for h.turn() {
 		wait := time.Hour
 		if next, ok := h.alarms.next(); ok {
-			wait = next - time.Since(h.epoch)
+			wait = next - h.elapsed()
 		}
 		timer.Reset(max(wait, 0))
 		select {
@@ -229,7 +258,7 @@ func (h *Host) turn() bool {
 	// Read after the queues: nothing taken arrived later than this, so what a
 	// member promises from now on is no shorter than the sender believes. And
 	// nothing is sent before this, so a lease counted from it is no longer.
-	h.now = time.Since(h.epoch)
+	h.now = h.elapsed()
 	for i := range h.taken {
 		h.deliver(&h.taken[i])
 	}
@@ -253,6 +282,7 @@ func (h *Host) flush() {
 	for node, batch := range h.outbox {
 		if len(batch) > 0 {
 			h.config.Transport.Send(node, batch)
+			h.countSent(node, batch)
 			clear(batch)
 			h.outbox[node] = batch[:0]
 		}
@@ -273,7 +303,7 @@ func (h *Host) save() {
 		batch[i] = g.record()
 	}
 	go func() {
-		err := h.config.Store.Save(batch)
+		err := h.timedSave(batch)
 		h.request(func() {
 			h.saving = false
 			for _, g := range groups {

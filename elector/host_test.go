@@ -28,6 +28,7 @@ type town struct {
 	ids     []string
 	nodes   map[string]*node
 	change  func(*elector.Config) // what a test wants different
+	clock   func() time.Time      // nil: time.Now
 	offices offices
 }
 
@@ -97,6 +98,9 @@ func (town *town) start(id string) {
 	}
 	el, err := elector.New(config)
 	require.NoError(town.t, err)
+	if town.clock != nil {
+		elector.SetClock(el, town.clock)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	n.el, n.stop, n.err = el, cancel, make(chan error, 1)
 	go func() { n.err <- el.Run(ctx) }()

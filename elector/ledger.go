@@ -6,7 +6,6 @@ package elector
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/hustings/hustings/memberstate"
 )
@@ -115,7 +114,7 @@ func (s *Status) hears(term memberstate.Term, leader string) (done bool, err err
 // may be many: the loop is told of one in a quarter of a heartbeat.
 func (g *group) heardLeader(term memberstate.Term, seat memberstate.Seat) {
 	g.announce(term)
-	now, last := int64(time.Since(g.host.epoch)), g.heardAt.Load()
+	now, last := int64(g.host.elapsed()), g.heardAt.Load()
 	if now-last < int64(g.rules.Timing.Heartbeat)/4 || !g.heardAt.CompareAndSwap(last, now) {
 		return
 	}

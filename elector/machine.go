@@ -239,6 +239,12 @@ type Output struct {
 	// Alarm replaces the one alarm of the machine, if its Number is not zero.
 	Alarm Alarm
 
+	// Ended: a round of this member's was judged, and with what mark it had
+	// asked. This is for those who count.
+	Ended  bool
+	Asked  rpc.Mark
+	Judged Judgement
+
 	// Dropped says why the input's message was ignored, if it was.
 	Dropped Drop
 	// Err is a defect: the step tried an illegal transition. The member must

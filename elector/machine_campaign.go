@@ -204,6 +204,7 @@ func (m *Machine) judge(r *Rules) Judgement {
 // conclude acts on how the round ended.
 func (m *Machine) conclude(r *Rules, in *Input, out *Output, judged Judgement) {
 	ended := m.phase
+	out.Ended, out.Asked, out.Judged = true, m.mark, judged
 	m.phase, m.judged, m.doubtful = idle, judged, false
 	if judged == Passed {
 		m.hurries = 0

@@ -37,6 +37,7 @@ type transfer struct {
 // It is called after every step.
 func (h *Host) attend(g *group) {
 	m := &g.machine
+	h.countQuorum(g)
 	h.attendLease(g)
 	h.attendOffice(g)
 	h.attendHandover(g)
@@ -109,7 +110,7 @@ func (h *Host) runsOut(g *group, l *lease) bool {
 		if newest := g.lease.Load(); newest != nil && newest.term == l.term {
 			l = newest
 		}
-		left := l.until - time.Since(h.epoch)
+		left := l.until - h.elapsed()
 		if left <= 0 {
 			return true
 		}

@@ -90,6 +90,9 @@ func (g *group) show(s Status) {
 	s.Revision = old.Revision + 1
 	g.view.Store(&view{Status: s})
 	old.outdate()
+	if f := g.host.metrics.Changed; f != nil {
+		f(s)
+	}
 }
 
 // Status is what the member is now. It never waits.

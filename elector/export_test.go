@@ -1,0 +1,9 @@
+package elector
+
+import "time"
+
+// SetClock gives an elector that was not started yet another clock.
+func SetClock(e *Elector, clock func() time.Time) {
+	h := e.group.host
+	h.clock, h.epoch = clock, clock()
+}

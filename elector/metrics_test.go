@@ -1,0 +1,88 @@
+// What happens is told to those who measure.
+
+package elector_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+)
+
+// tally counts what it is told.
+type tally struct {
+	mu      sync.Mutex
+	counts  map[string]int
+	longest time.Duration // from a heartbeat to its quorum
+}
+
+func newTally() *tally { return &tally{counts: map[string]int{}} }
+
+func (y *tally) add(format string, args ...any) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	y.counts[fmt.Sprintf(format, args...)]++
+}
+
+func (y *tally) count(what string) int {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	return y.counts[what]
+}
+
+func (y *tally) metrics() *elector.Metrics {
+	return &elector.Metrics{
+		Changed:  func(s elector.Status) { y.add("is %v", s.Role) },
+		Asked:    func(group string, mark rpc.Mark) { y.add("%s asks %v", group, mark) },
+		Judged:   func(group string, mark rpc.Mark, j elector.Judgement) { y.add("%s %v %v", group, mark, j) },
+		Answered: func(group string, mark rpc.Mark, r rpc.Result) { y.add("%s answers %v %v", group, mark, r) },
+		QuorumHeard: func(_ string, took time.Duration) {
+			y.add("quorum")
+			y.mu.Lock()
+			defer y.mu.Unlock()
+			y.longest = max(y.longest, took)
+		},
+		Saved:   func(records int, _ time.Duration, err error) { y.add("saved %d %v", records, err) },
+		Sent:    func(to string, _ []rpc.Message) { y.add("sent to %s", to) },
+		Dropped: func(why elector.Drop, _ int) { y.add("dropped %v", why) },
+	}
+}
+
+func TestMetricsAreToldWhatHappens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		told := newTally()
+		town := newTown(t, 3, func(c *elector.Config) { c.Metrics = told.metrics() })
+		town.open()
+		defer town.close()
+		town.leader()
+		town.pass(10 * elector.DefaultTiming().Heartbeat)
+		for _, once := range []string{"g asks won", "g won PASSED", "is leader"} {
+			assert.Equal(t, 1, told.count(once), once)
+		}
+		assert.Positive(t, told.count("g asks pre-vote"))
+		assert.Positive(t, told.count("g pre-vote PASSED"))
+		assert.Positive(t, told.count("g answers won ACCEPT"))
+		assert.Positive(t, told.count("g answers pre-vote ACCEPT"))
+		assert.GreaterOrEqual(t, told.count("saved 1 <nil>"), 2)
+		assert.InDelta(t, 10, told.count("quorum"), 2)
+		assert.Equal(t, 2*time.Millisecond, told.longest, "there and back")
+		assert.Positive(t, told.count("sent to n0"))
+		town.network.Join("n0").Send("n1", []rpc.Message{{Group: "other", From: "n0", To: "n1"}})
+		town.pass(time.Second)
+		assert.Equal(t, 1, told.count("dropped unknown group"))
+	})
+}
+
+func TestMetricsBelongToTheHost(t *testing.T) {
+	host, err := elector.NewHost(elector.HostConfig{Self: "n0", Store: new(memberstate.MemStore), Transport: rpc.NewNetwork(1).Join("n0")})
+	assert.NoError(t, err)
+	_, err = host.Join(elector.Config{Metrics: new(elector.Metrics)})
+	assert.ErrorContains(t, err, "Metrics")
+}
