@@ -12,18 +12,19 @@ PACKAGES := ./... ./cmd/hustings/...
 # Every module, and those of them that hold code. They are checked one by one
 # and without go.work, as whoever depends on one of them gets it.
 MODULES := $(sort $(patsubst %/,%,$(dir $(shell find . -name go.mod -not -path '*/testdata/*' -not -path './.git/*'))))
-CODE    := $(filter-out ./internal/tools,$(MODULES))
+CODE    := $(filter-out ./internal/tools ./internal/tools/proto,$(MODULES))
 
 # The developers' tools, at the versions that internal/tools/go.mod pins.
 TOOL := GOWORK=off go tool -modfile=$(CURDIR)/internal/tools/go.mod
 LINT := $(TOOL) golangci-lint
+BUF  := GOWORK=off go tool -modfile=$(CURDIR)/internal/tools/proto/go.mod buf
 
 # How long each fuzz target runs.
 FUZZTIME ?= 10s
 
 # The steps of verify that come before the tests. The gate asks for this list
 # (make checks), so that the two cannot drift apart.
-CHECKS := format vet lint tidy paths
+CHECKS := format vet lint tidy generated paths
 
 ##@ Every day
 
@@ -61,6 +62,17 @@ lint: ## The linters find nothing, in style or in architecture.
 .PHONY: tidy
 tidy: ## Every go.mod and go.sum is tidy.
 	@for m in $(MODULES); do (cd $$m && GOWORK=off go mod tidy -diff) || { echo "$$m: not tidy; make fix does it" >&2; exit 1; }; done
+
+.PHONY: generated
+generated: ## The generated code is what its source makes.
+	@$(BUF) lint proto
+	@made=$$(mktemp -d); trap 'rm -rf "$$made"' EXIT; \
+	GOWORK=off $(BUF) generate proto --template proto/buf.gen.yaml --output "$$made"; \
+	diff -r "$$made/proto/electorpb" proto/electorpb || { echo "proto/electorpb is not what proto/elector.proto makes; make generate does it" >&2; exit 1; }
+
+.PHONY: generate
+generate: ## Make proto/electorpb from proto/elector.proto.
+	@GOWORK=off $(BUF) generate proto --template proto/buf.gen.yaml
 
 # A text that only makes sense on one machine: a path out of this tree, or the
 # place where this checkout happens to lie (unless that is a word such as /src,

@@ -52,7 +52,7 @@ func (e *FileError) Unwrap() error { return e.Err }
 
 // failed says what this store has tried in vain. The path is told once.
 func (s *FileStore) failed(op string, offset int64, err error) error {
-	if p := (*fs.PathError)(nil); errors.As(err, &p) && err == error(p) {
+	if p, ok := err.(*fs.PathError); ok { //nolint:errorlint // only if it is not wrapped
 		err = p.Err
 	}
 	return &FileError{Path: s.path, Op: op, Offset: offset, Err: err}

@@ -41,8 +41,9 @@ func readImage(path string, f File) (*image, error) {
 		return m, err
 	}
 	raw := make([]byte, m.size)
-	if _, err := readFull(f, raw, 0); err != nil {
-		return m, m.fault(nowhere, err)
+	if n, err := readFull(f, raw, 0); err != nil {
+		err = m.fault(int64(n), err)
+		return m, err
 	}
 	m.decodePages(raw)
 	for m.tail.batch <= m.last && !m.torn {

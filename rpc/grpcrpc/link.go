@@ -173,7 +173,7 @@ func (l *link) suspected() bool {
 func (l *link) gone(how string) {
 	l.mu.Lock()
 	suspect := l.suspect
-	l.suspect = false
+	l.suspect, l.incarnation = false, 0 // the next one is no news
 	l.mu.Unlock()
 	if suspect && l.ctx.Err() == nil {
 		l.transport.reportLost(l.peer, how)

@@ -1,4 +1,5 @@
-// The transport passes the acceptance test of all transports, with TLS and without.
+// The transport passes the acceptance test of all transports, and refuses a
+// configuration that cannot be meant.
 
 package grpcrpc_test
 
@@ -6,6 +7,7 @@ import (
 	"net"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hustings/hustings/rpc"
@@ -13,45 +15,61 @@ import (
 	"github.com/hustings/hustings/rpc/rpctest"
 )
 
-func TestTransportWithoutTLS(t *testing.T) {
-	towns := map[string]*town{}
-	rpctest.Run(t, func(t *testing.T, node string) rpc.Transport {
-		if towns[t.Name()] == nil {
-			towns[t.Name()] = newTown(t, "a", "b", "c")
-		}
-		return towns[t.Name()].open(node, nil)
-	})
-}
-
-// town is a number of nodes on loopback.
-type town struct {
-	t         *testing.T
-	listeners map[string]net.Listener
-	addresses map[string]string
-}
-
-func newTown(t *testing.T, nodes ...string) *town {
-	t.Helper()
-	w := &town{t: t, listeners: map[string]net.Listener{}, addresses: map[string]string{}}
-	for _, node := range nodes {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		w.listeners[node], w.addresses[node] = l, l.Addr().String()
+func TestTransport(t *testing.T) {
+	for name, build := range map[string]func(*testing.T, ...string) *town{"plain": newTown, "TLS": newTownWithTLS} {
+		t.Run(name, func(t *testing.T) {
+			towns := map[string]*town{}
+			rpctest.Run(t, func(t *testing.T, node string) rpc.Transport {
+				t.Helper()
+				if towns[t.Name()] == nil {
+					towns[t.Name()] = build(t, "a", "b", "c")
+				}
+				return towns[t.Name()].open(node)
+			})
+		})
 	}
-	return w
 }
 
-// open is the transport of a node; it is closed when the test ends.
-func (w *town) open(node string, files *grpcrpc.TLS) *grpcrpc.Transport {
-	w.t.Helper()
-	peers := map[string]string{}
-	for id, address := range w.addresses {
-		if id != node {
-			peers[id] = address
-		}
+func TestAConfigurationIsChecked(t *testing.T) {
+	loopback, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, loopback.Close()) }()
+	everywhere, err := net.Listen("tcp", ":0")
+	require.NoError(t, err)
+	good := grpcrpc.Config{Self: "a", Listener: loopback}
+	for says, spoil := range map[string]func(*grpcrpc.Config){
+		"Self has 0 bytes":                        func(c *grpcrpc.Config) { c.Self = "" },
+		"Listener is nil":                         func(c *grpcrpc.Config) { c.Listener = nil },
+		"TLS is nil, and":                         func(c *grpcrpc.Config) { c.Listener = everywhere },
+		"includes Self":                           func(c *grpcrpc.Config) { c.Peers = map[string]string{"a": "localhost:1"} },
+		`Peers has the address "nowhere" for "b"`: func(c *grpcrpc.Config) { c.Peers = map[string]string{"b": "nowhere"} },
+		"no such file":                            func(c *grpcrpc.Config) { c.TLS = &grpcrpc.TLS{CA: "none", Cert: "none", Key: "none"} },
+	} {
+		c := good
+		spoil(&c)
+		_, err := grpcrpc.New(c)
+		assert.ErrorContains(t, err, says)
 	}
-	tr, err := grpcrpc.New(grpcrpc.Config{Self: node, Listener: w.listeners[node], Peers: peers, TLS: files})
-	require.NoError(w.t, err)
-	w.t.Cleanup(tr.Close)
-	return tr
+	trusting := good
+	trusting.Listener, trusting.TrustNetwork = everywhere, true
+	tr, err := grpcrpc.New(trusting)
+	require.NoError(t, err)
+	tr.Close()
+}
+
+func TestACertificateOfAnotherIsNoneOfOurs(t *testing.T) {
+	w := newTownWithTLS(t, "a", "b")
+	w.issue(w.authority, grpcrpc.Member, "b", "a", 1e12)
+	files := grpcrpc.TLS{CA: w.dir + "/ca.crt", Cert: w.dir + "/a.crt", Key: w.dir + "/a.key"}
+	_, err := grpcrpc.New(grpcrpc.Config{Self: "a", Listener: w.listeners["a"], TLS: &files})
+	assert.ErrorContains(t, err, "hustings://member/b")
+}
+
+func TestServingAfterCloseIsAnError(t *testing.T) {
+	w := newTown(t, "a", "b")
+	tr := w.open("a")
+	tr.Close()
+	_, err := tr.Serve(new(ear))
+	assert.ErrorContains(t, err, "closed")
+	tr.Send("b", []rpc.Message{vote(1)}) // does nothing
 }

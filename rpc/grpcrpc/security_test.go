@@ -1,0 +1,243 @@
+// Who is refused, how that is counted and told, and that those who may speak are
+// heard all the while.
+
+package grpcrpc_test
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/health"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
+
+	"github.com/hustings/hustings/proto/electorpb"
+	"github.com/hustings/hustings/rpc/grpcrpc"
+)
+
+// besieged is a town in which a talks to b, and someone else tries to.
+type besieged struct {
+	*town
+	a, b *grpcrpc.Transport
+	ear  *ear
+}
+
+func besiege(t *testing.T, build func(*testing.T, ...string) *town) *besieged {
+	t.Helper()
+	w := build(t, "a", "b", "c")
+	s := &besieged{town: w}
+	s.a, _ = w.serve("a")
+	s.b, s.ear = w.serve("b")
+	w.reaches(s.a, "b", s.ear)
+	return s
+}
+
+// holds checks that a refusal was counted and told, and that a still reaches b.
+func (s *besieged) holds(why grpcrpc.Refusal, atLeast int) {
+	s.t.Helper()
+	s.eventually("it is counted as "+why.String(), func() bool { return s.b.Stats().Refused[why] >= uint64(atLeast) })
+	assert.Contains(s.t, s.log.String(), "reason="+why.String())
+	for len(s.ear.heard) > 0 {
+		<-s.ear.heard
+	}
+	s.reaches(s.a, "b", s.ear)
+}
+
+// caller is a gRPC connection to b with a certificate of the test's choice.
+func (s *besieged) caller(files *grpcrpc.TLS) *grpc.ClientConn {
+	s.t.Helper()
+	config := &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS13}
+	if files != nil {
+		own, err := tls.LoadX509KeyPair(files.Cert, files.Key)
+		require.NoError(s.t, err)
+		config.Certificates = []tls.Certificate{own}
+	}
+	conn, err := grpc.NewClient("passthrough:///"+s.addresses["b"], grpc.WithTransportCredentials(credentials.NewTLS(config)))
+	require.NoError(s.t, err)
+	s.t.Cleanup(func() { assert.NoError(s.t, conn.Close()) })
+	return conn
+}
+
+// exchange opens a stream as a member does, and returns what became of it.
+func (s *besieged) exchange(files *grpcrpc.TLS, from, to string, then ...*electorpb.Packet) error {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	stream, err := electorpb.NewMemberServiceClient(s.caller(files)).Exchange(ctx)
+	if err != nil {
+		return err
+	}
+	hello := &electorpb.Packet{Content: &electorpb.Packet_Hello{Hello: &electorpb.Hello{From: from, To: to, Incarnation: 7}}}
+	for _, p := range append([]*electorpb.Packet{hello}, then...) {
+		if stream.Send(p) != nil {
+			break // Recv says why
+		}
+	}
+	for {
+		if _, err := stream.Recv(); err != nil {
+			return err
+		}
+	}
+}
+
+func TestWrongCertificatesAreRefused(t *testing.T) {
+	s := besiege(t, newTownWithTLS)
+	for name, files := range map[string]*grpcrpc.TLS{
+		"none":            nil,
+		"wrong authority": s.issue(newAuthority(t), grpcrpc.Member, "c", "wrong", time.Hour),
+		"expired":         s.issue(s.authority, grpcrpc.Member, "c", "expired", -time.Minute),
+		"no role":         s.issue(s.authority, "king", "c", "king", time.Hour),
+		"nobody":          s.issue(s.authority, grpcrpc.Member, "", "nobody", time.Hour),
+	} {
+		before := s.b.Stats().Refused[grpcrpc.RefusedHandshake]
+		assert.Equal(t, codes.Unavailable, status.Code(s.exchange(files, "c", "b")), name)
+		s.holds(grpcrpc.RefusedHandshake, int(before)+1)
+	}
+}
+
+// A member with a good certificate is who it says, and nobody else.
+func TestAMemberCannotSpeakForAnother(t *testing.T) {
+	s := besiege(t, newTownWithTLS)
+	c := s.issue(s.authority, grpcrpc.Member, "c", "c", time.Hour)
+	for i, err := range []error{
+		s.exchange(c, "a", "b"),
+		s.exchange(c, "c", "a"), // it looks for another
+		s.exchange(s.issue(s.authority, grpcrpc.Member, "d", "d", time.Hour), "d", "b"), // a stranger to b
+		s.exchange(c, "c", "b"), // not its turn: b calls c
+	} {
+		assert.Equal(t, codes.PermissionDenied, status.Code(err), "%d: %v", i, err)
+	}
+	s.holds(grpcrpc.RefusedIdentity, 4)
+}
+
+// A caller holds the one it reaches against the one it looks for.
+func TestAnAddressThatIsAnothersIsNotBelieved(t *testing.T) {
+	w := newTownWithTLS(t, "a", "b", "c")
+	_, ear := w.serve("b")
+	c, _ := w.serve("c")
+	right := w.addresses["b"]
+	w.addresses["b"] = w.addresses["c"]
+	a, _ := w.serve("a")
+	w.eventually("c is taken for b, and left", func() bool { return c.Stats().Refused[grpcrpc.RefusedHandshake] > 0 })
+	assert.Empty(t, ear.heard)
+	a.SetPeers(map[string]string{"b": right})
+	w.reaches(a, "b", ear)
+}
+
+func TestEachRoleHasItsOwnCalls(t *testing.T) {
+	w := newTownWithTLS(t, "a", "b", "c")
+	s := &besieged{town: w}
+	s.a, _ = w.serve("a")
+	s.b = w.open("b")
+	electorpb.RegisterOperatorServiceServer(s.b.Registrar(), electorpb.UnimplementedOperatorServiceServer{})
+	s.ear = w.listenTo(s.b)
+	operator := s.issue(s.authority, grpcrpc.Operator, "alice", "alice", time.Hour)
+	err := s.exchange(operator, "a", "b")
+	assert.Equal(t, codes.PermissionDenied, status.Code(err), err)
+	member := s.issue(s.authority, grpcrpc.Member, "c", "c", time.Hour)
+	_, err = electorpb.NewOperatorServiceClient(s.caller(member)).Status(t.Context(), new(electorpb.StatusRequest))
+	assert.Equal(t, codes.PermissionDenied, status.Code(err), err)
+	s.holds(grpcrpc.RefusedRole, 1)
+	_, err = electorpb.NewOperatorServiceClient(s.caller(operator)).Status(t.Context(), new(electorpb.StatusRequest))
+	assert.Equal(t, codes.Unimplemented, status.Code(err), "it may call, but the service does nothing: %v", err)
+}
+
+func TestEveryoneMayAskAfterTheHealth(t *testing.T) {
+	w := newTownWithTLS(t, "b")
+	b := w.open("b")
+	grpc_health_v1.RegisterHealthServer(b.Registrar(), health.NewServer())
+	stop, err := b.Serve(new(ear))
+	require.NoError(t, err)
+	defer stop()
+	s := &besieged{town: w, b: b}
+	for role, name := range map[grpcrpc.Role]string{grpcrpc.Member: "c", grpcrpc.Operator: "alice"} {
+		caller := s.caller(w.issue(w.authority, role, name, name, time.Hour))
+		_, err := grpc_health_v1.NewHealthClient(caller).Check(t.Context(), new(grpc_health_v1.HealthCheckRequest))
+		assert.NoError(t, err, role)
+	}
+}
+
+func packetOf(messages ...*electorpb.Message) *electorpb.Packet {
+	return &electorpb.Packet{Content: &electorpb.Packet_Batch{Batch: &electorpb.Batch{Messages: messages}}}
+}
+
+func TestAnOversizedBatchEndsTheConnection(t *testing.T) {
+	s := besiege(t, newTownWithTLS)
+	large := packetOf(&electorpb.Message{Group: strings.Repeat("g", 5<<20)})
+	err := s.exchange(s.issue(s.authority, grpcrpc.Member, "a", "a2", time.Hour), "a", "b", large)
+	assert.Equal(t, codes.ResourceExhausted, status.Code(err), err)
+	s.holds(grpcrpc.RefusedPeer, 1)
+}
+
+func TestMalformedMessagesAreDroppedAndTooManyEndTheConnection(t *testing.T) {
+	s := besiege(t, newTownWithTLS)
+	bad := make([]*electorpb.Message, 101)
+	for i := range bad {
+		bad[i] = &electorpb.Message{Group: "g", Kind: 99}
+	}
+	err := s.exchange(s.issue(s.authority, grpcrpc.Member, "a", "a2", time.Hour), "a", "b", packetOf(bad...))
+	assert.Equal(t, codes.InvalidArgument, status.Code(err), err)
+	s.holds(grpcrpc.RefusedMessage, len(bad))
+	s.holds(grpcrpc.RefusedPeer, 1)
+}
+
+func TestGarbageOnThePort(t *testing.T) {
+	for why, build := range map[grpcrpc.Refusal]func(*testing.T, ...string) *town{
+		grpcrpc.RefusedHandshake: newTownWithTLS,
+		grpcrpc.RefusedSilence:   newTown,
+	} {
+		s := besiege(t, build)
+		c, err := net.Dial("tcp", s.addresses["b"])
+		require.NoError(t, err)
+		_, err = c.Write([]byte(strings.Repeat("GET / HTTP/1.1\r\n", 100)))
+		require.NoError(t, err)
+		s.holds(why, 1)
+		assert.NoError(t, c.Close())
+	}
+}
+
+// Ten thousand connections are opened and left. The oldest are closed, and
+// members come and go as ever.
+func TestACrowdAtTheDoorKeepsNobodyOut(t *testing.T) {
+	const crowd = 10_000
+	s := besiege(t, newTownWithTLS)
+	for range crowd {
+		c, err := net.Dial("tcp", s.addresses["b"])
+		require.NoError(t, err)
+		defer func() { _ = c.Close() }()
+	}
+	s.holds(grpcrpc.RefusedCrowd, crowd-1000)
+	s.a.Close()
+	s.listen("a", s.addresses["a"])
+	s.a, _ = s.serve("a")
+	s.reaches(s.a, "b", s.ear)
+}
+
+// A peer that connects and then reads nothing holds up only what is for it.
+func TestASlowReaderHoldsUpNobody(t *testing.T) {
+	w := newTownWithTLS(t, "a", "b", "c")
+	b, _ := w.serve("b")
+	c, ear := w.serve("c")
+	s := &besieged{town: w, b: b}
+	stream, err := electorpb.NewMemberServiceClient(s.caller(w.issue(w.authority, grpcrpc.Member, "a", "a", time.Hour))).Exchange(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, stream.Send(&electorpb.Packet{Content: &electorpb.Packet_Hello{Hello: &electorpb.Hello{From: "a", To: "b"}}}))
+	w.eventually("it is connected", func() bool { return b.Stats().Connected > 0 })
+	w.eventually("its queue is full", func() bool {
+		for range 1000 {
+			b.Send("a", manyVotes)
+		}
+		return b.Stats().Dropped > 0
+	})
+	w.reaches(b, "c", ear)
+	c.Close()
+}

@@ -1,0 +1,118 @@
+// The wire's own tests are inside the package: what is malformed cannot be sent
+// by any other means.
+
+package grpcrpc
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/proto/electorpb"
+	"github.com/hustings/hustings/rpc"
+)
+
+func answer() *electorpb.Message {
+	return encode(&rpc.Message{Group: "g", Leader: "n1", Voters: 5, Body: rpc.Body{
+		Kind: rpc.VoteResponse, Result: rpc.RejectAlreadyVoted, Mark: rpc.Won, Round: 3, Term: 7, Asked: 6,
+		Ledger: memberstate.Position{Term: 2, Index: 9}, Lease: time.Second, RoundTrip: time.Millisecond,
+	}})
+}
+
+func TestWhatIsMalformedIsNamed(t *testing.T) {
+	long := string(make([]byte, 256))
+	for says, spoil := range map[string]func(*electorpb.Message){
+		"the kind is 0":                   func(m *electorpb.Message) { m.Kind = 0 },
+		"the kind is 258":                 func(m *electorpb.Message) { m.Kind = 258 }, // a kind, if cut to a byte
+		"the kind is -254":                func(m *electorpb.Message) { m.Kind = -254 },
+		"does not go with the kind":       func(m *electorpb.Message) { m.Result = electorpb.Result_RESULT_SUCCESS },
+		"the result 257 does":             func(m *electorpb.Message) { m.Result = 257 },
+		"the mark is 4":                   func(m *electorpb.Message) { m.Mark = 4 },
+		"the mark is 256":                 func(m *electorpb.Message) { m.Mark = 256 },
+		"the group's name has 0 bytes":    func(m *electorpb.Message) { m.Group = "" },
+		"the group's name has 256 bytes":  func(m *electorpb.Message) { m.Group = long },
+		"the leader's id has 256 bytes":   func(m *electorpb.Message) { m.Leader = long },
+		"a duration is negative: lease -": func(m *electorpb.Message) { m.LeaseNanos = -1 },
+		"round trip -1":                   func(m *electorpb.Message) { m.RoundTripNanos = -1 },
+	} {
+		m := answer()
+		spoil(m)
+		_, err := decode(m, "n0", "n2")
+		assert.ErrorContains(t, err, says)
+	}
+	_, err := decode(answer(), "n0", "n2")
+	assert.NoError(t, err)
+}
+
+// FuzzDecode: nothing that a peer sends makes a message that an elector would
+// choke on, and what is accepted is sent again as the same.
+func FuzzDecode(f *testing.F) {
+	for _, m := range []*electorpb.Message{answer(), {}, {Kind: 3, Group: "g", LeaseNanos: 1}} {
+		wire, err := proto.Marshal(&electorpb.Packet{Content: &electorpb.Packet_Batch{Batch: &electorpb.Batch{Messages: []*electorpb.Message{m}}}})
+		assert.NoError(f, err)
+		f.Add(wire)
+	}
+	f.Fuzz(func(t *testing.T, wire []byte) {
+		var p electorpb.Packet
+		if proto.Unmarshal(wire, &p) != nil {
+			return
+		}
+		for _, w := range p.GetBatch().GetMessages() {
+			m, err := decode(w, "a", "b")
+			if err != nil {
+				continue
+			}
+			assert.True(t, m.Kind.Valid() && m.Mark.Valid() && m.Result.Answers(m.Kind))
+			again, err := decode(encode(&m), "a", "b")
+			assert.NoError(t, err)
+			assert.Equal(t, m, again)
+		}
+	})
+}
+
+func beat(round uint32) rpc.Message {
+	return rpc.Message{Body: rpc.Body{Kind: rpc.Heartbeat, Round: round}}
+}
+
+func vote(round uint32) rpc.Message {
+	return rpc.Message{Body: rpc.Body{Kind: rpc.VoteRequest, Round: round}}
+}
+
+func TestAFullQueueDropsTheOldestHeartbeatsFirst(t *testing.T) {
+	q := newQueue()
+	for i := range uint32(maxQueued / 2) {
+		assert.Zero(t, q.put([]rpc.Message{beat(i), vote(i)}))
+	}
+	assert.Equal(t, 1, q.put([]rpc.Message{vote(1e6)}), "a heartbeat goes")
+	assert.EqualValues(t, 1, q.beats[0].Round, "the oldest one")
+	assert.Equal(t, 1, q.put([]rpc.Message{beat(1e6)}))
+	assert.EqualValues(t, 2, q.beats[0].Round)
+	votes := make([]rpc.Message, maxQueued)
+	assert.Equal(t, maxQueued, q.put(votes))
+	assert.Empty(t, q.beats)
+	assert.Len(t, q.urgent, maxQueued)
+	assert.Zero(t, q.urgent[0].Round, "the oldest votes went, when there was no heartbeat left")
+}
+
+func TestAQueueYieldsWhatMattersFirst(t *testing.T) {
+	q := newQueue()
+	q.put([]rpc.Message{beat(1), vote(2), beat(3), vote(4)})
+	var rounds []uint32
+	for _, m := range q.take(t.Context(), nil) {
+		rounds = append(rounds, m.Round)
+	}
+	assert.Equal(t, []uint32{2, 4, 1, 3}, rounds)
+	q.put(make([]rpc.Message, maxBatch+1))
+	assert.Len(t, q.take(t.Context(), nil), maxBatch)
+	assert.Len(t, q.take(t.Context(), nil), 1)
+	q.put([]rpc.Message{beat(1), vote(2)})
+	assert.Equal(t, 1, q.forget())
+	assert.Len(t, q.take(t.Context(), nil), 1)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	assert.Empty(t, q.take(ended, nil))
+}
