@@ -32,6 +32,10 @@ func New(config Config) (*Elector, error) {
 // Host is the host that the group belongs to.
 func (e *Elector) Host() *Host { return e.group.host }
 
+// Members lists the members of the group, as they were configured, the voters
+// first.
+func (e *Elector) Members() []memberstate.Member { return e.group.members.List() }
+
 // Run takes part in the group until the context ends, and then stops as Stop
 // does. It returns once Lead and every goroutine have ended: nil after the
 // context, or the error for which the member had to stop.

@@ -179,6 +179,15 @@ func (m Members) All() Set { return first(len(m.ids)) }
 // first is the set of the first n seats.
 func first(n int) Set { return 1<<n - 1 }
 
+// List is the members as NewMembers takes them, in the order of their seats.
+func (m Members) List() []Member {
+	list := make([]Member, len(m.ids))
+	for i, id := range m.ids {
+		list[i] = Member{ID: id, Observer: i >= m.voters}
+	}
+	return list
+}
+
 // Digest is a fingerprint of the voters. Members whose lists differ in a voter
 // count different quorums and must not listen to each other.
 func (m Members) Digest() uint64 { return m.digest }

@@ -196,7 +196,7 @@ func (t *Transport) start() {
 	}
 	t.started = true
 	t.running.Go(func() {
-		if err := t.server.Serve(t.guard); err != nil && t.ctx.Err() == nil {
+		if err := t.server.Serve(t.guard); err != nil && t.ctx.Err() == nil && !errors.Is(err, net.ErrClosed) {
 			t.log.Error("accepts no connections any more", "error", err)
 		}
 	})
@@ -241,12 +241,13 @@ func (t *Transport) reportLost(peer, how string) {
 }
 
 // Close ends all connections, and returns when every goroutine has ended. The
-// handler must have been stopped.
+// handler must have been stopped. The listener goes first, so that a peer that
+// looks whether this node is still there is refused.
 func (t *Transport) Close() {
+	_ = t.listener.Close()
 	t.mu.Lock()
 	t.cancel() // of the links, too
 	t.mu.Unlock()
 	t.server.Stop()
-	_ = t.listener.Close() // again, unless it was never served
 	t.running.Wait()
 }

@@ -1,0 +1,154 @@
+// The side of the operator.
+
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/proto/electorpb"
+	"github.com/hustings/hustings/rpc/grpcrpc"
+)
+
+// Client is an operator's connection to a node.
+type Client struct {
+	address string
+	conn    *grpc.ClientConn
+	calls   electorpb.OperatorServiceClient
+}
+
+// Member is a member of a group, and where it is said to be.
+type Member struct {
+	memberstate.Member
+	Address string // empty: the node asked, or unknown
+}
+
+// Dial is a connection to the node at an address. The files are an operator's; nil
+// for a node without TLS. It connects with the first call.
+func Dial(address string, files *grpcrpc.TLS) (*Client, error) {
+	conn, err := grpcrpc.Dial(address, files)
+	if err != nil {
+		return nil, err
+	}
+	return &Client{address, conn, electorpb.NewOperatorServiceClient(conn)}, nil
+}
+
+// Close ends the connection.
+func (c *Client) Close() error { return c.conn.Close() }
+
+// Address is that of the node.
+func (c *Client) Address() string { return c.address }
+
+// Members lists the members of a group, the voters first.
+func (c *Client) Members(ctx context.Context, group string) ([]Member, error) {
+	answer, err := c.calls.Members(ctx, &electorpb.MembersRequest{Group: group})
+	if err != nil {
+		return nil, c.explain(err)
+	}
+	var members []Member
+	for _, m := range answer.GetMembers() {
+		members = append(members, Member{memberstate.Member{ID: m.GetId(), Observer: m.GetObserver()}, m.GetAddress()})
+	}
+	return members, nil
+}
+
+// Status tells what the node is in a group, or in all if none is named.
+func (c *Client) Status(ctx context.Context, group string) ([]elector.Status, error) {
+	answer, err := c.calls.Status(ctx, &electorpb.StatusRequest{Group: group})
+	if err != nil {
+		return nil, c.explain(err)
+	}
+	var all []elector.Status
+	for _, s := range answer.GetStatuses() {
+		all = append(all, decode(s))
+	}
+	return all, nil
+}
+
+// Watch yields what the node is in a group, now and after every change, until the
+// context ends, the member has stopped, or an error, which comes last.
+func (c *Client) Watch(ctx context.Context, group string) iter.Seq2[elector.Status, error] {
+	return func(yield func(elector.Status, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		stream, err := c.calls.Watch(ctx, &electorpb.WatchRequest{Group: group})
+		for err == nil {
+			var answer *electorpb.WatchResponse
+			if answer, err = stream.Recv(); err == nil && !yield(decode(answer.GetStatus()), nil) {
+				return
+			}
+		}
+		if !errors.Is(err, io.EOF) && ctx.Err() == nil {
+			yield(elector.Status{}, c.explain(err))
+		}
+	}
+}
+
+// Transfer has the node, which must lead the group, hand over to a voter, or to
+// the best one if none is named. It returns when a later term has a leader.
+func (c *Client) Transfer(ctx context.Context, group, to string) error {
+	_, err := c.calls.Transfer(ctx, &electorpb.TransferRequest{Group: group, To: to})
+	return c.explain(err)
+}
+
+// Resign has the node, which must lead the group, give the leadership up.
+func (c *Client) Resign(ctx context.Context, group string) error {
+	_, err := c.calls.Resign(ctx, &electorpb.ResignRequest{Group: group})
+	return c.explain(err)
+}
+
+// callError is a failed call. It is also the error that the node had.
+type callError struct {
+	address string
+	status  *status.Status
+}
+
+func (e *callError) Error() string {
+	return fmt.Sprintf("%s: %s", e.address, e.status.Message())
+}
+
+func (e *callError) GRPCStatus() *status.Status { return e.status }
+
+func (e *callError) Is(target error) bool {
+	for _, c := range causes {
+		if c.err == target && c.code == e.status.Code() { //nolint:errorlint // these are the sentinels themselves
+			return true
+		}
+	}
+	switch target { //nolint:errorlint // as above
+	case context.DeadlineExceeded:
+		return e.status.Code() == codes.DeadlineExceeded
+	case context.Canceled:
+		return e.status.Code() == codes.Canceled
+	}
+	return false
+}
+
+func (c *Client) explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &callError{c.address, status.Convert(err)}
+}
+
+func decode(s *electorpb.Status) elector.Status {
+	role := memberstate.Candidate
+	for ours, theirs := range roles {
+		if theirs == s.GetRole() {
+			role = ours
+		}
+	}
+	return elector.Status{
+		Group: s.GetGroup(), Self: s.GetNode(), Role: role, Term: memberstate.Term(s.GetTerm()),
+		Leader: s.GetLeader(), Vote: s.GetVote(), Revision: s.GetRevision(), Stopped: s.GetStopped(),
+	}
+}

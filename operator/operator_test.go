@@ -1,0 +1,178 @@
+// An operator's day: three nodes on loopback, looked at and commanded.
+
+package operator_test
+
+import (
+	"context"
+	"maps"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/internal/certs"
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/operator"
+	"github.com/hustings/hustings/rpc/grpcrpc"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// site is three nodes with TLS, and the files of an operator.
+type site struct {
+	t         *testing.T
+	ctx       context.Context
+	addresses map[string]string
+	files     *grpcrpc.TLS
+}
+
+var nodes = []string{"n0", "n1", "n2"}
+
+func newSite(t *testing.T) *site {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	t.Cleanup(cancel)
+	s := &site{t: t, ctx: ctx, addresses: map[string]string{}}
+	dir := t.TempDir()
+	s.certify(dir)
+	listeners := map[string]net.Listener{}
+	for _, node := range nodes {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		listeners[node], s.addresses[node] = l, l.Addr().String()
+	}
+	for _, node := range nodes {
+		s.open(node, listeners[node], certs.Files(dir, node))
+	}
+	return s
+}
+
+func (s *site) certify(dir string) {
+	s.t.Helper()
+	a, err := certs.NewAuthority(time.Now(), time.Hour)
+	require.NoError(s.t, err)
+	require.NoError(s.t, a.WriteAuthority(dir))
+	for name, role := range map[string]grpcrpc.Role{"n0": grpcrpc.Member, "n1": grpcrpc.Member, "n2": grpcrpc.Member, "alice": grpcrpc.Operator} {
+		pair, err := a.Issue(certs.Request{Identity: grpcrpc.Identity{Role: role, Name: name}, Now: time.Now(), Lifetime: time.Hour})
+		require.NoError(s.t, err)
+		require.NoError(s.t, pair.Write(dir, name, false))
+	}
+	files := certs.Files(dir, "alice")
+	s.files = &files
+}
+
+// open runs a node until the test ends.
+func (s *site) open(node string, l net.Listener, files grpcrpc.TLS) {
+	s.t.Helper()
+	peers := maps.Clone(s.addresses)
+	delete(peers, node)
+	tr, err := grpcrpc.New(grpcrpc.Config{Self: node, Listener: l, Peers: peers, TLS: &files})
+	require.NoError(s.t, err)
+	s.t.Cleanup(tr.Close)
+	host, err := elector.NewHost(elector.HostConfig{Self: node, Store: new(memberstate.MemStore), Transport: tr})
+	require.NoError(s.t, err)
+	operator.Register(tr.Registrar(), host, tr.Address)
+	el, err := host.Join(elector.Config{
+		Group: "orders", Members: memberstate.Voters(nodes...), Timing: elector.DefaultTiming(),
+		LedgerEnd: func(memberstate.Term) memberstate.Position { return memberstate.Position{} },
+	})
+	require.NoError(s.t, err)
+	require.NoError(s.t, el.Start())
+	s.t.Cleanup(func() {
+		stopped, cancel := context.WithCancel(context.Background())
+		cancel()
+		assert.NoError(s.t, el.Stop(stopped))
+	})
+}
+
+func (s *site) dial(node string) *operator.Client {
+	s.t.Helper()
+	c, err := operator.Dial(s.addresses[node], s.files)
+	require.NoError(s.t, err)
+	s.t.Cleanup(func() { assert.NoError(s.t, c.Close()) })
+	return c
+}
+
+// leader waits until a node knows who leads after a term.
+func (s *site) leader(by string, after memberstate.Term) elector.Status {
+	s.t.Helper()
+	for now, err := range s.dial(by).Watch(s.ctx, "orders") {
+		require.NoError(s.t, err)
+		if now.Leader != "" && now.Term > after {
+			return now
+		}
+	}
+	require.FailNow(s.t, "no leader")
+	return elector.Status{}
+}
+
+func (s *site) dialLeader() *operator.Client {
+	s.t.Helper()
+	c, err := operator.DialLeader(s.ctx, []string{"127.0.0.1:1", s.addresses["n1"]}, s.files, "orders")
+	require.NoError(s.t, err)
+	s.t.Cleanup(func() { assert.NoError(s.t, c.Close()) })
+	return c
+}
+
+func TestAnOperatorsDay(t *testing.T) {
+	s := newSite(t)
+	first := s.leader("n1", 0)
+	leader := s.dialLeader()
+	assert.Equal(t, s.addresses[first.Leader], leader.Address())
+
+	all, err := leader.Status(s.ctx, "")
+	require.NoError(t, err)
+	require.Len(t, all, 1)
+	assert.Equal(t, memberstate.Leader, all[0].Role)
+	assert.Equal(t, first.Leader, all[0].Self)
+
+	members, err := leader.Members(s.ctx, "orders")
+	require.NoError(t, err)
+	require.Len(t, members, 3)
+	for _, m := range members {
+		if m.ID != first.Leader {
+			assert.Equal(t, s.addresses[m.ID], m.Address)
+		}
+	}
+
+	to := other(first.Leader)
+	require.NoError(t, leader.Transfer(s.ctx, "orders", to))
+	second := s.leader("n1", first.Term)
+	assert.Equal(t, to, second.Leader)
+
+	require.NoError(t, s.dialLeader().Resign(s.ctx, "orders"))
+	third := s.leader("n1", second.Term)
+	assert.NotEqual(t, to, third.Leader)
+}
+
+func other(node string) string {
+	for _, n := range nodes {
+		if n != node {
+			return n
+		}
+	}
+	return ""
+}
+
+func TestWhatANodeRefusesIsItsOwnError(t *testing.T) {
+	s := newSite(t)
+	now := s.leader("n1", 0)
+	follower := s.dial(other(now.Leader))
+	assert.ErrorIs(t, follower.Resign(s.ctx, "orders"), elector.ErrNotLeader)
+	assert.ErrorContains(t, follower.Resign(s.ctx, "orders"), s.addresses[other(now.Leader)], "it says which node")
+	err := s.dial(now.Leader).Transfer(s.ctx, "orders", "n9")
+	assert.ErrorIs(t, err, elector.ErrTransferFailed)
+	assert.ErrorContains(t, err, "n9")
+	_, err = follower.Members(s.ctx, "nothing")
+	assert.ErrorContains(t, err, `no group "nothing"`)
+	_, err = operator.DialLeader(s.ctx, []string{s.addresses["n0"]}, s.files, "nothing")
+	assert.ErrorContains(t, err, `no group "nothing"`)
+	ended, cancel := context.WithCancel(s.ctx)
+	cancel()
+	_, err = follower.Status(ended, "")
+	assert.ErrorIs(t, err, context.Canceled)
+}
