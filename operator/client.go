@@ -120,11 +120,11 @@ func (e *callError) GRPCStatus() *status.Status { return e.status }
 
 func (e *callError) Is(target error) bool {
 	for _, c := range causes {
-		if c.err == target && c.code == e.status.Code() { //nolint:errorlint // these are the sentinels themselves
+		if c.err == target && c.code == e.status.Code() {
 			return true
 		}
 	}
-	switch target { //nolint:errorlint // as above
+	switch target {
 	case context.DeadlineExceeded:
 		return e.status.Code() == codes.DeadlineExceeded
 	case context.Canceled:

@@ -11,7 +11,7 @@ import (
 	"github.com/hustings/hustings/rpc/grpcrpc"
 )
 
-// ErrNoLeader: none of the nodes that could be asked knows a leader.
+// ErrNoLeader is the error if none of the nodes that could be asked knows a leader.
 var ErrNoLeader = errors.New("no leader is known")
 
 // DialLeader asks the nodes at these addresses, one after the other, who leads a

@@ -97,10 +97,10 @@ func (s *site) dial(node string) *operator.Client {
 	return c
 }
 
-// leader waits until a node knows who leads after a term.
-func (s *site) leader(by string, after memberstate.Term) elector.Status {
+// leader waits until n1 knows who leads after a term.
+func (s *site) leader(after memberstate.Term) elector.Status {
 	s.t.Helper()
-	for now, err := range s.dial(by).Watch(s.ctx, "orders") {
+	for now, err := range s.dial("n1").Watch(s.ctx, "orders") {
 		require.NoError(s.t, err)
 		if now.Leader != "" && now.Term > after {
 			return now
@@ -120,7 +120,7 @@ func (s *site) dialLeader() *operator.Client {
 
 func TestAnOperatorsDay(t *testing.T) {
 	s := newSite(t)
-	first := s.leader("n1", 0)
+	first := s.leader(0)
 	leader := s.dialLeader()
 	assert.Equal(t, s.addresses[first.Leader], leader.Address())
 
@@ -141,11 +141,11 @@ func TestAnOperatorsDay(t *testing.T) {
 
 	to := other(first.Leader)
 	require.NoError(t, leader.Transfer(s.ctx, "orders", to))
-	second := s.leader("n1", first.Term)
+	second := s.leader(first.Term)
 	assert.Equal(t, to, second.Leader)
 
 	require.NoError(t, s.dialLeader().Resign(s.ctx, "orders"))
-	third := s.leader("n1", second.Term)
+	third := s.leader(second.Term)
 	assert.NotEqual(t, to, third.Leader)
 }
 
@@ -160,7 +160,7 @@ func other(node string) string {
 
 func TestWhatANodeRefusesIsItsOwnError(t *testing.T) {
 	s := newSite(t)
-	now := s.leader("n1", 0)
+	now := s.leader(0)
 	follower := s.dial(other(now.Leader))
 	assert.ErrorIs(t, follower.Resign(s.ctx, "orders"), elector.ErrNotLeader)
 	assert.ErrorContains(t, follower.Resign(s.ctx, "orders"), s.addresses[other(now.Leader)], "it says which node")

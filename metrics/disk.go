@@ -1,0 +1,40 @@
+// How long a disk takes to sync.
+
+package metrics
+
+import (
+	"time"
+
+	"github.com/hustings/hustings/memberstate"
+)
+
+// Disk is a disk whose syncs are timed.
+func (c *Collector) Disk(d memberstate.Disk) memberstate.Disk { return timedDisk{d, c} }
+
+type timedDisk struct {
+	memberstate.Disk
+	collector *Collector
+}
+
+func (d timedDisk) Open(name string) (memberstate.File, error) { return d.timed(d.Disk.Open(name)) }
+
+func (d timedDisk) Create(name string) (memberstate.File, error) { return d.timed(d.Disk.Create(name)) }
+
+func (d timedDisk) timed(f memberstate.File, err error) (memberstate.File, error) {
+	if err != nil {
+		return nil, err
+	}
+	return timedFile{f, d.collector}, nil
+}
+
+type timedFile struct {
+	memberstate.File
+	collector *Collector
+}
+
+func (f timedFile) Sync() error {
+	began := time.Now()
+	err := f.File.Sync()
+	f.collector.fsync.Observe(time.Since(began).Seconds())
+	return err
+}

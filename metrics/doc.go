@@ -1,0 +1,11 @@
+// Package metrics keeps figures about electors for Prometheus.
+//
+//	m := metrics.New()
+//	prometheus.MustRegister(m)
+//	store, err := memberstate.OpenFileOn(m.Disk(memberstate.OSDisk()), path, node)
+//	m.Watch(transport)
+//	host, err := elector.NewHost(elector.HostConfig{Metrics: m.Elector(), ...})
+//
+// Most figures are kept for every group. docs/operation.md says what each one is
+// good for, and docs/grafana.json draws them.
+package metrics

@@ -1,0 +1,200 @@
+// The collector, and what it keeps.
+
+package metrics
+
+import (
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+	"github.com/hustings/hustings/rpc/grpcrpc"
+)
+
+// Collector keeps the figures of one host. It is a [prometheus.Collector].
+type Collector struct {
+	all []prometheus.Collector
+
+	started, ended, answered *prometheus.CounterVec
+	sent, dropped, saves     *prometheus.CounterVec
+	records                  prometheus.Counter
+	quorum                   *prometheus.HistogramVec
+	save, fsync              prometheus.Histogram
+
+	role, term, leaderless, sinceQuorum *prometheus.Desc
+	transport                           transportDescs
+
+	mu      sync.Mutex
+	groups  map[string]*group
+	watched *grpcrpc.Transport
+}
+
+// group is what is known of a group, for figures that change with time alone.
+type group struct {
+	status     elector.Status
+	leaderless time.Duration // in all, before since
+	since      time.Time     // when the leader was lost; zero: there is one
+	quorum     time.Time     // when a quorum last answered, while leading
+}
+
+// buckets reach from a fast disk or network to a hopeless one.
+var buckets = prometheus.ExponentialBuckets(0.0001, 2.5, 13)
+
+// New is a collector without figures.
+func New() *Collector {
+	c := &Collector{groups: make(map[string]*group)}
+	c.started = c.counters("rounds_started_total", "Rounds of votes and pre-votes that were begun.", "group", "mark")
+	c.ended = c.counters("rounds_ended_total", "Rounds that were judged, by how.", "group", "mark", "judgement")
+	c.answered = c.counters("vote_answers_total", "Answers to requests for a vote, by result.", "group", "mark", "result")
+	c.sent = c.counters("messages_sent_total", "Messages handed to the transport, by kind.", "kind")
+	c.dropped = c.counters("inputs_dropped_total", "Messages and alarms that were ignored, by reason.", "reason")
+	c.saves = c.counters("saves_total", "Batches given to the store, by outcome.", "outcome")
+	c.records = prometheus.NewCounter(prometheus.CounterOpts{Name: name("saved_records_total"), Help: "Records in those batches."})
+	c.quorum = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: name("quorum_seconds"), Help: "From a leader's heartbeat to the answer of a quorum.", Buckets: buckets,
+	}, []string{"group"})
+	c.save = histogram("save_seconds", "How long the store took for a batch.")
+	c.fsync = histogram("fsync_seconds", "How long the disk took to sync.")
+	c.all = append(c.all, c.records, c.quorum, c.save, c.fsync)
+	c.role = desc("role", "1 for the role that the member has, 0 for the others.", "group", "role")
+	c.term = desc("term", "The term that the member is in.", "group")
+	c.leaderless = desc("leaderless_seconds_total", "How long the member knew no leader.", "group")
+	c.sinceQuorum = desc("since_quorum_seconds", "How long ago a quorum answered this leader.", "group")
+	c.transport = newTransportDescs()
+	return c
+}
+
+func name(of string) string { return "hustings_" + of }
+
+func desc(of, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(name(of), help, labels, nil)
+}
+
+func histogram(of, help string) prometheus.Histogram {
+	return prometheus.NewHistogram(prometheus.HistogramOpts{Name: name(of), Help: help, Buckets: buckets})
+}
+
+func (c *Collector) counters(of, help string, labels ...string) *prometheus.CounterVec {
+	v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name(of), Help: help}, labels)
+	c.all = append(c.all, v)
+	return v
+}
+
+// Elector is what a host is to be given as its Metrics.
+func (c *Collector) Elector() *elector.Metrics {
+	return &elector.Metrics{
+		Changed: c.changed,
+		Asked: func(group string, mark rpc.Mark) {
+			c.started.WithLabelValues(group, mark.String()).Inc()
+		},
+		Judged: func(group string, mark rpc.Mark, judged elector.Judgement) {
+			c.ended.WithLabelValues(group, mark.String(), judged.String()).Inc()
+		},
+		Answered: func(group string, mark rpc.Mark, result rpc.Result) {
+			c.answered.WithLabelValues(group, mark.String(), result.String()).Inc()
+		},
+		QuorumHeard: c.quorumHeard,
+		Saved:       c.saved,
+		Sent: func(_ string, batch []rpc.Message) {
+			for i := range batch {
+				c.sent.WithLabelValues(batch[i].Kind.String()).Inc()
+			}
+		},
+		Dropped: func(why elector.Drop, n int) {
+			c.dropped.WithLabelValues(why.String()).Add(float64(n))
+		},
+	}
+}
+
+func (c *Collector) changed(s elector.Status) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	g := c.groups[s.Group]
+	if g == nil {
+		g = &group{since: time.Now()}
+		c.groups[s.Group] = g
+	}
+	switch {
+	case s.Leader == "" && g.since.IsZero():
+		g.since = time.Now()
+	case s.Leader != "" && !g.since.IsZero():
+		g.leaderless += time.Since(g.since)
+		g.since = time.Time{}
+	}
+	if s.Role == memberstate.Leader && (g.status.Role != s.Role || g.status.Term != s.Term) {
+		g.quorum = time.Now() // the one that elected it
+	}
+	g.status = s
+	if s.Stopped {
+		delete(c.groups, s.Group)
+	}
+}
+
+func (c *Collector) quorumHeard(group string, took time.Duration) {
+	c.quorum.WithLabelValues(group).Observe(took.Seconds())
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if g := c.groups[group]; g != nil {
+		g.quorum = time.Now()
+	}
+}
+
+func (c *Collector) saved(records int, took time.Duration, err error) {
+	outcome := "done"
+	if err != nil {
+		outcome = "failed"
+	}
+	c.saves.WithLabelValues(outcome).Inc()
+	c.records.Add(float64(records))
+	c.save.Observe(took.Seconds())
+}
+
+// Describe names the figures.
+func (c *Collector) Describe(to chan<- *prometheus.Desc) {
+	for _, one := range c.all {
+		one.Describe(to)
+	}
+	for _, d := range append(c.transport.all(), c.role, c.term, c.leaderless, c.sinceQuorum) {
+		to <- d
+	}
+}
+
+// Collect yields the figures as they are now.
+func (c *Collector) Collect(to chan<- prometheus.Metric) {
+	for _, one := range c.all {
+		one.Collect(to)
+	}
+	c.mu.Lock()
+	watched := c.watched
+	for name, g := range c.groups {
+		c.collectGroup(to, name, g)
+	}
+	c.mu.Unlock()
+	if watched != nil {
+		c.transport.collect(to, watched.Stats())
+	}
+}
+
+var roles = []memberstate.Role{memberstate.Candidate, memberstate.Follower, memberstate.Leader, memberstate.Observer}
+
+func (c *Collector) collectGroup(to chan<- prometheus.Metric, name string, g *group) {
+	for _, role := range roles {
+		has := 0.0
+		if role == g.status.Role {
+			has = 1
+		}
+		to <- prometheus.MustNewConstMetric(c.role, prometheus.GaugeValue, has, name, role.String())
+	}
+	to <- prometheus.MustNewConstMetric(c.term, prometheus.GaugeValue, float64(g.status.Term), name)
+	leaderless := g.leaderless
+	if !g.since.IsZero() {
+		leaderless += time.Since(g.since)
+	}
+	to <- prometheus.MustNewConstMetric(c.leaderless, prometheus.CounterValue, leaderless.Seconds(), name)
+	if g.status.Role == memberstate.Leader {
+		to <- prometheus.MustNewConstMetric(c.sinceQuorum, prometheus.GaugeValue, time.Since(g.quorum).Seconds(), name)
+	}
+}

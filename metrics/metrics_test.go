@@ -1,0 +1,113 @@
+package metrics_test
+
+import (
+	"math"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	dto "github.com/prometheus/client_model/go"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/metrics"
+	"github.com/hustings/hustings/rpc"
+)
+
+// figures are all that a collector yields, by name and labels, and rounded.
+func figures(t *testing.T, c *metrics.Collector) map[string]int {
+	t.Helper()
+	registry := prometheus.NewPedanticRegistry()
+	require.NoError(t, registry.Register(c))
+	families, err := registry.Gather()
+	require.NoError(t, err)
+	all := map[string]int{}
+	for _, family := range families {
+		for _, m := range family.GetMetric() {
+			name := family.GetName()
+			for _, l := range m.GetLabel() {
+				name += " " + l.GetValue()
+			}
+			all[name] = int(math.Round(value(m)))
+		}
+	}
+	return all
+}
+
+func value(m *dto.Metric) float64 {
+	switch {
+	case m.Counter != nil:
+		return m.GetCounter().GetValue()
+	case m.Gauge != nil:
+		return m.GetGauge().GetValue()
+	default:
+		return float64(m.GetHistogram().GetSampleCount())
+	}
+}
+
+func TestAVoterWithoutAQuorum(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := metrics.New()
+		el, err := elector.New(elector.Config{
+			Group: "g", Self: "n0", Members: memberstate.Voters("n0", "n1", "n2"), Timing: elector.DefaultTiming(),
+			Store: new(memberstate.MemStore), Transport: rpc.NewNetwork(1).Join("n0"), Metrics: m.Elector(),
+			LedgerEnd: func(memberstate.Term) memberstate.Position { return memberstate.Position{} },
+		})
+		require.NoError(t, err)
+		require.NoError(t, el.Start())
+		<-time.After(10 * time.Second)
+		synctest.Wait()
+		now := figures(t, m)
+		assert.Equal(t, 1, now["hustings_role g candidate"])
+		assert.Equal(t, 0, now["hustings_role g leader"])
+		assert.Equal(t, 10, now["hustings_leaderless_seconds_total g"])
+		assert.Positive(t, now["hustings_rounds_started_total g pre-vote"])
+		assert.Positive(t, now["hustings_rounds_ended_total g WAIT_TO_REVOTE pre-vote"])
+		assert.Positive(t, now["hustings_messages_sent_total vote"])
+		assert.NotContains(t, now, "hustings_since_quorum_seconds g")
+		require.NoError(t, el.Stop(t.Context()))
+		assert.NotContains(t, figures(t, m), "hustings_term g", "a group that has ended has no figures that go on")
+	})
+}
+
+func TestALeader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := metrics.New()
+		told := m.Elector()
+		told.Changed(elector.Status{Group: "g", Term: 3, Leader: "n0", Role: memberstate.Leader})
+		<-time.After(2 * time.Second)
+		assert.Equal(t, 2, figures(t, m)["hustings_since_quorum_seconds g"])
+		told.QuorumHeard("g", time.Millisecond)
+		<-time.After(time.Second)
+		now := figures(t, m)
+		assert.Equal(t, 1, now["hustings_since_quorum_seconds g"])
+		assert.Equal(t, 1, now["hustings_quorum_seconds g"])
+		assert.Equal(t, 3, now["hustings_term g"])
+		assert.Zero(t, now["hustings_leaderless_seconds_total g"])
+		told.Saved(3, time.Millisecond, nil)
+		told.Saved(2, time.Millisecond, assert.AnError)
+		now = figures(t, m)
+		assert.Equal(t, 1, now["hustings_saves_total done"])
+		assert.Equal(t, 1, now["hustings_saves_total failed"])
+		assert.Equal(t, 5, now["hustings_saved_records_total"])
+	})
+}
+
+func TestADisksSyncsAreTimed(t *testing.T) {
+	m := metrics.New()
+	store, err := memberstate.CreateFileOn(m.Disk(memberstate.OSDisk()), t.TempDir()+"/n0", "n0")
+	require.NoError(t, err)
+	require.NoError(t, store.Save([]memberstate.Record{{Group: "g"}}))
+	require.NoError(t, store.Close())
+	assert.Equal(t, 2, figures(t, m)["hustings_fsync_seconds"], "one to create it, one to save")
+}
+
+func TestNamesAndHelpAreAsTheyShouldBe(t *testing.T) {
+	problems, err := testutil.CollectAndLint(metrics.New())
+	require.NoError(t, err)
+	assert.Empty(t, problems)
+}
