@@ -52,10 +52,11 @@ func newRoot() *cobra.Command {
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetHelpCommand(newHelp())
-	root.AddCommand(newVersion(debug.ReadBuildInfo))
-	for _, cmd := range root.Commands() {
-		cmd.RunE = told(cmd.RunE)
-	}
+	root.AddCommand(
+		newServe(), newStatus(), newWatch(), newTransfer(), newResign(),
+		newStore(), newCerts(), newVersion(debug.ReadBuildInfo), newWatchdog(),
+	)
+	tellAll(root)
 	root.InitDefaultCompletionCmd() // cobra would add it later, and then it would let an unknown shell pass
 	for _, cmd := range append(root.Commands(), root) {
 		if cmd.HasSubCommands() {
@@ -63,6 +64,16 @@ func newRoot() *cobra.Command {
 		}
 	}
 	return root
+}
+
+// tellAll marks the errors of all commands below one.
+func tellAll(cmd *cobra.Command) {
+	for _, below := range cmd.Commands() {
+		if below.RunE != nil {
+			below.RunE = told(below.RunE)
+		}
+		tellAll(below)
+	}
 }
 
 // needsCommand makes cmd, called without one of its commands or with one that it
@@ -117,12 +128,16 @@ type runError struct{ error }
 
 func (e runError) Unwrap() error { return e.error }
 
+// A usageError is one that a command found in its flags.
+type usageError struct{ error }
+
 // told marks the errors of run as runErrors.
 func told(run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		if err := run(cmd, args); err != nil {
-			return runError{err}
+		err := run(cmd, args)
+		if err == nil || errors.As(err, new(usageError)) {
+			return err
 		}
-		return nil
+		return runError{err}
 	}
 }

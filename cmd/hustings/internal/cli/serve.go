@@ -1,0 +1,188 @@
+// Running a node.
+
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hustings/hustings/cmd/hustings/internal/node"
+)
+
+// serveFlags are what a node's file does not say, or says otherwise.
+type serveFlags struct {
+	node.Config
+	file               string
+	members, observers []string
+	tls                tlsFlags
+	local              int
+	asJSON, verbose    bool
+}
+
+func newServe() *cobra.Command {
+	var f serveFlags
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Run a node that takes part in elections",
+		Long: `Run a node that takes part in elections, until it is interrupted. A node that
+leads hands over before it ends.
+
+It prints a line for every change to stdout, and logs to stderr. With --exec a
+program runs while, and only while, this node leads: it is asked to end (SIGTERM)
+before a handover, and killed when the term is lost or this process ends. With
+--leases it is killed in time even if this process is stopped, and no other node
+leads before. HUSTINGS_NODE, HUSTINGS_GROUP and HUSTINGS_TERM are in its environment.`,
+		Example: `  # a first look: three nodes in one process
+  hustings serve --local 3
+
+  # one of three nodes; --new only the very first time
+  hustings serve --node n0 --members n0=10.0.0.1:7000,n1=10.0.0.2:7000,n2=10.0.0.3:7000 \
+      --data /var/lib/hustings --tls /etc/hustings --new
+
+  # all of it from a file, and a program that runs on the leader
+  hustings serve --config node.yaml --leases --exec 'exec /usr/bin/worker'`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.serve(cmd) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.file, "config", "", "a YAML `file` with any of what the flags say, by the same names; flags come before it")
+	flags.StringVar(&f.Node, "node", "", "the `id` of this node")
+	flags.StringVar(&f.Group, "group", "demo", "the `name` of the group")
+	flags.StringSliceVar(&f.members, "members", nil, "all voters as `id=host:port,...`, this node included")
+	flags.StringSliceVar(&f.observers, "observers", nil, "nodes that learn who leads and do not vote, as `id=host:port,...`")
+	flags.StringVar(&f.Listen, "listen", "", "the `address` to listen on, if it is not the one in --members")
+	flags.StringVar(&f.Data, "data", "", "the `directory` that keeps what this node must remember")
+	flags.BoolVar(&f.New, "new", false, "this node has never run before: make its store")
+	f.tls.add(cmd, "this node's id")
+	flags.BoolVar(&f.TrustNetwork, "trust-network", false, "listen beyond loopback without TLS")
+	flags.StringVar(&f.HTTP, "http", "", "the `address` for /healthz, /leader and /metrics")
+	flags.BoolVar(&f.Leases, "leases", false, "leaders hold a lease (all nodes the same)")
+	flags.StringSliceVar(&f.Preferred, "preferred", nil, "`ids` of voters that should lead whenever they can")
+	flags.StringVar(&f.Timing, "timing", "default", "`default` (detects a dead leader in 300 ms) or dledger (6 s)")
+	flags.StringVar(&f.Exec, "exec", "", "a shell `command` that runs while this node leads")
+	flags.IntVar(&f.local, "local", 0, "run `n` nodes on loopback in this process, for a first look")
+	flags.BoolVar(&f.asJSON, "json", false, "print one JSON object a line")
+	flags.BoolVar(&f.verbose, "verbose", false, "log more")
+	return cmd
+}
+
+func (f *serveFlags) serve(cmd *cobra.Command) error {
+	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	out := node.NewPrinter(cmd.OutOrStdout(), f.asJSON)
+	log := f.logger(cmd.ErrOrStderr())
+	if f.local != 0 {
+		return f.serveLocal(ctx, cmd, out, log)
+	}
+	config, err := f.config(cmd)
+	if err != nil {
+		return err
+	}
+	return node.Run(ctx, config, out, log)
+}
+
+func (f *serveFlags) serveLocal(ctx context.Context, cmd *cobra.Command, out *node.Printer, log *slog.Logger) error {
+	const most = 64
+	if f.local < 1 || f.local > most {
+		return usageError{fmt.Errorf("--local is %d, want 1 to %d", f.local, most)}
+	}
+	stderr := cmd.ErrOrStderr()
+	return node.Local(ctx, f.local, f.Leases, out, log, func(m node.Member) {
+		fmt.Fprintf(stderr, "%s is at %s; try: hustings status --address %s\n", m.ID, m.Address, m.Address)
+	})
+}
+
+func (f *serveFlags) logger(to io.Writer) *slog.Logger {
+	level := slog.LevelWarn
+	if f.verbose {
+		level = slog.LevelDebug
+	}
+	return slog.New(slog.NewTextHandler(to, &slog.HandlerOptions{Level: level}))
+}
+
+// config is what the file says, and over it what the flags say.
+func (f *serveFlags) config(cmd *cobra.Command) (node.Config, error) {
+	c := f.Config
+	if f.file != "" {
+		file, err := node.ReadConfig(f.file)
+		if err != nil {
+			return c, err
+		}
+		c = f.over(cmd, file)
+	}
+	for _, list := range []struct {
+		flag     string
+		entries  []string
+		observer bool
+	}{{"members", f.members, false}, {"observers", f.observers, true}} {
+		for _, entry := range list.entries {
+			id, address, ok := strings.Cut(entry, "=")
+			if _, _, err := net.SplitHostPort(address); !ok || err != nil {
+				return c, usageError{fmt.Errorf("--%s: %q is not of the form id=host:port", list.flag, entry)}
+			}
+			c.Members = append(c.Members, node.Member{ID: id, Address: address, Observer: list.observer})
+		}
+	}
+	if c.Node == "" {
+		return c, usageError{fmt.Errorf("--node is not given")}
+	}
+	if f.tls.given() {
+		files, err := f.tls.files(c.Node)
+		if err != nil {
+			return c, usageError{err}
+		}
+		c.TLS = &node.Files{CA: files.CA, Cert: files.Cert, Key: files.Key}
+	}
+	return c, nil
+}
+
+// over lays the flags that were given over a file.
+func (f *serveFlags) over(cmd *cobra.Command, c node.Config) node.Config {
+	given := cmd.Flags().Changed
+	for _, field := range []struct {
+		flag     string
+		to, from *string
+	}{
+		{"node", &c.Node, &f.Node}, {"group", &c.Group, &f.Group}, {"listen", &c.Listen, &f.Listen}, {"data", &c.Data, &f.Data},
+		{"http", &c.HTTP, &f.HTTP}, {"timing", &c.Timing, &f.Timing}, {"exec", &c.Exec, &f.Exec},
+	} {
+		if given(field.flag) {
+			*field.to = *field.from
+		}
+	}
+	if given("leases") {
+		c.Leases = f.Leases
+	}
+	if given("trust-network") {
+		c.TrustNetwork = f.TrustNetwork
+	}
+	if given("preferred") {
+		c.Preferred = f.Preferred
+	}
+	if given("members") || given("observers") {
+		c.Members = nil
+	}
+	c.New = f.New
+	return c
+}
+
+func newWatchdog() *cobra.Command {
+	return &cobra.Command{
+		Use:    node.WatchdogCommand + " COMMAND",
+		Short:  "Hold the deadline of a program (for serve --exec)",
+		Hidden: true,
+		Args:   cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return node.Watchdog(args[0], cmd.InOrStdin())
+		},
+	}
+}

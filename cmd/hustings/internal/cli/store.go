@@ -1,0 +1,100 @@
+// Looking at a node's store.
+
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hustings/hustings/memberstate"
+)
+
+func newStore() *cobra.Command {
+	cmd := &cobra.Command{Use: "store", Short: "Look at the store of a node"}
+	cmd.AddCommand(newInspect())
+	return cmd
+}
+
+func newInspect() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "inspect FILE",
+		Short: "Say what a store holds, and whether it can be used",
+		Long: `Say what a store holds, and whether it can be used. The store is not changed, and
+need not be closed; while a node uses it, a save that is being written may show as
+torn. If it cannot be used, this tells why, shows what could be read, and fails.`,
+		Example: `  hustings store inspect /var/lib/hustings/n0.store`,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			info, err := memberstate.InspectFile(args[0])
+			if info.Version == 0 {
+				return err
+			}
+			if asJSON {
+				return errors.Join(json.NewEncoder(cmd.OutOrStdout()).Encode(storeJSON(info, err)), err)
+			}
+			return errors.Join(printStore(cmd.OutOrStdout(), &info), err)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object on one line")
+	return cmd
+}
+
+func printStore(w io.Writer, info *memberstate.FileInfo) error {
+	fmt.Fprintf(w, "node        %s\nformat      %d\ngeneration  %d\nsaves       %d\nsize        %d bytes, %d of them used\n",
+		info.Node, info.Version, info.Generation, info.Saves, info.Size, info.Used)
+	if len(info.Damaged) > 0 {
+		fmt.Fprintf(w, "damaged     one copy of the pages at %v; it is mended when the store is opened\n", info.Damaged)
+	}
+	if info.Torn {
+		fmt.Fprintf(w, "torn        the last save was cut short; nobody relied on it\n")
+	}
+	_, err := fmt.Fprintf(w, "groups      %d\n", len(info.Records))
+	for _, r := range info.Records {
+		vote := "no vote"
+		if r.Vote != "" {
+			vote = "voted for " + r.Vote
+		}
+		_, err = fmt.Fprintf(w, "  %-20s term %-8d %s\n", r.Group, r.Term, vote)
+	}
+	return err
+}
+
+type storedGroup struct {
+	Group        string `json:"group"`
+	Term         uint64 `json:"term"`
+	Vote         string `json:"vote"`
+	PromiseNanos int64  `json:"promise_nanos"`
+	Voters       string `json:"voters"` // in hexadecimal: scripts round large numbers
+}
+
+type storeInfo struct {
+	Node       string        `json:"node"`
+	Version    uint32        `json:"version"`
+	Generation uint64        `json:"generation"`
+	Saves      uint64        `json:"saves"`
+	Size       int64         `json:"size_bytes"`
+	Used       int64         `json:"used_bytes"`
+	Damaged    []int64       `json:"damaged_offsets"`
+	Torn       bool          `json:"torn"`
+	Error      string        `json:"error,omitempty"`
+	Groups     []storedGroup `json:"groups"`
+}
+
+func storeJSON(info memberstate.FileInfo, err error) storeInfo {
+	s := storeInfo{
+		Node: info.Node, Version: info.Version, Generation: info.Generation, Saves: info.Saves,
+		Size: info.Size, Used: info.Used, Damaged: append([]int64{}, info.Damaged...), Torn: info.Torn, Groups: []storedGroup{},
+	}
+	if err != nil {
+		s.Error = err.Error()
+	}
+	for _, r := range info.Records {
+		s.Groups = append(s.Groups, storedGroup{r.Group, uint64(r.Term), r.Vote, int64(r.Promise), fmt.Sprintf("%016x", r.Voters)})
+	}
+	return s
+}

@@ -1,0 +1,137 @@
+// Package node is a standalone elector node: what "hustings serve" runs.
+package node
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc/grpcrpc"
+)
+
+// Config describes a node. It can be read from a YAML file.
+type Config struct {
+	// Node is the id of this node, Group the one that it takes part in.
+	Node  string `yaml:"node"`
+	Group string `yaml:"group"`
+	// Members lists all nodes, this one included.
+	Members []Member `yaml:"members"`
+	// Listen is the address to listen on; empty: that of this node in Members.
+	Listen string `yaml:"listen"`
+	// Data is the directory of the store.
+	Data string `yaml:"data"`
+	// New says that this node has never run before. It is no key of the file: a
+	// file stays, and a node is new once.
+	New bool `yaml:"-"`
+	// TLS names the files of the certificates; none: no TLS.
+	TLS          *Files `yaml:"tls"`
+	TrustNetwork bool   `yaml:"trust_network"`
+	// HTTP is the address of /healthz, /leader and /metrics; empty: none.
+	HTTP string `yaml:"http"`
+	// Timing is "default" or "dledger".
+	Timing    string   `yaml:"timing"`
+	Leases    bool     `yaml:"leases"`
+	Preferred []string `yaml:"preferred"`
+	// Exec is a shell command that runs while this node leads.
+	Exec string `yaml:"exec"`
+}
+
+// Member is a node of the group.
+type Member struct {
+	ID       string `yaml:"id"`
+	Address  string `yaml:"address"`
+	Observer bool   `yaml:"observer"`
+}
+
+// Files names the files of the certificates.
+type Files struct {
+	CA   string `yaml:"ca"`
+	Cert string `yaml:"cert"`
+	Key  string `yaml:"key"`
+}
+
+// ReadConfig reads a YAML file. What it does not know is an error, so that a typing
+// mistake is not a default.
+func ReadConfig(name string) (Config, error) {
+	var c Config
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return c, err
+	}
+	d := yaml.NewDecoder(bytes.NewReader(text))
+	d.KnownFields(true)
+	if err := d.Decode(&c); err != nil && !errors.Is(err, io.EOF) {
+		return c, fmt.Errorf("%s: %w", name, err)
+	}
+	return c, nil
+}
+
+// check finds what the packages below cannot, and fills in what follows.
+func (c *Config) check() error {
+	var problems []error
+	bad := func(field, format string, args ...any) {
+		problems = append(problems, fmt.Errorf("%s "+format, append([]any{field}, args...)...))
+	}
+	if c.Node == "" {
+		bad("node", "is not given")
+	}
+	if c.Group == "" {
+		bad("group", "is not given")
+	}
+	if c.Data == "" {
+		bad("data", "is not given: the votes must be kept somewhere")
+	}
+	self := slices.IndexFunc(c.Members, func(m Member) bool { return m.ID == c.Node })
+	if self < 0 {
+		bad("members", "do not include node %q", c.Node)
+	} else if c.Listen == "" {
+		c.Listen = c.Members[self].Address
+	}
+	if _, err := c.timing(); err != nil {
+		problems = append(problems, err)
+	}
+	return errors.Join(problems...)
+}
+
+func (c *Config) timing() (elector.Timing, error) {
+	switch c.Timing {
+	case "", "default":
+		return elector.DefaultTiming(), nil
+	case "dledger":
+		return elector.DLedgerTiming(), nil
+	}
+	return elector.Timing{}, fmt.Errorf(`timing is %q, want "default" or "dledger"`, c.Timing)
+}
+
+func (c *Config) members() []memberstate.Member {
+	list := make([]memberstate.Member, len(c.Members))
+	for i, m := range c.Members {
+		list[i] = memberstate.Member{ID: m.ID, Observer: m.Observer}
+	}
+	return list
+}
+
+// peers has the addresses of the others.
+func (c *Config) peers() map[string]string {
+	peers := make(map[string]string)
+	for _, m := range c.Members {
+		if m.ID != c.Node {
+			peers[m.ID] = m.Address
+		}
+	}
+	return peers
+}
+
+func (c *Config) tls() *grpcrpc.TLS {
+	if c.TLS == nil {
+		return nil
+	}
+	return &grpcrpc.TLS{CA: c.TLS.CA, Cert: c.TLS.Cert, Key: c.TLS.Key}
+}

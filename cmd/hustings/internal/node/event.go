@@ -1,0 +1,101 @@
+// What a node says of itself: a line for every change, for people or as JSON.
+
+package node
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/memberstate"
+)
+
+// Event is a line that a node prints with --json.
+type Event struct {
+	// Event is "start", "role", "lead" (this node serves from here on), "lease"
+	// (no other node can lead until UntilNanos), "unlead" (it serves no more) or
+	// "stop".
+	Event string `json:"event"`
+	Node  string `json:"node"`
+	// Process tells one incarnation of the node from another.
+	Process string           `json:"process"`
+	Group   string           `json:"group"`
+	Term    memberstate.Term `json:"term"`
+	Role    string           `json:"role,omitempty"`
+	Leader  string           `json:"leader,omitempty"`
+	Vote    string           `json:"vote,omitempty"`
+	// AtNanos and UntilNanos are by the machine's monotonic clock, which all
+	// processes on it share.
+	AtNanos    int64  `json:"at_nanos"`
+	UntilNanos int64  `json:"until_nanos,omitempty"`
+	Error      string `json:"error,omitempty"`
+}
+
+// Printer prints events. It is safe for concurrent use.
+type Printer struct {
+	mu   sync.Mutex
+	to   io.Writer
+	json bool
+}
+
+// NewPrinter is a printer for people, or of JSON lines.
+func NewPrinter(to io.Writer, asJSON bool) *Printer { return &Printer{to: to, json: asJSON} }
+
+func (p *Printer) print(e Event) {
+	if e.AtNanos == 0 {
+		e.AtNanos = monotonic()
+	}
+	text := e.text()
+	if p.json {
+		line, _ := json.Marshal(e) // there is nothing in it that could fail
+		text = string(line)
+	}
+	if text == "" {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, _ = fmt.Fprintln(p.to, text) // there is nobody to tell that it failed
+}
+
+// text is the line for people; empty if it would tell them nothing.
+func (e *Event) text() string {
+	switch e.Event {
+	case "start":
+		return fmt.Sprintf("%s  takes part in group %s from term %d on", e.Node, e.Group, e.Term)
+	case "stop":
+		if e.Error != "" {
+			return fmt.Sprintf("%s  has stopped: %s", e.Node, e.Error)
+		}
+		return fmt.Sprintf("%s  has stopped", e.Node)
+	case "role":
+		switch {
+		case e.Leader == e.Node:
+			return fmt.Sprintf("%s  leads term %d", e.Node, e.Term)
+		case e.Leader != "":
+			return fmt.Sprintf("%s  follows %s in term %d", e.Node, e.Leader, e.Term)
+		}
+		return fmt.Sprintf("%s  knows no leader in term %d", e.Node, e.Term)
+	}
+	return ""
+}
+
+func (n *node) event(kind string, term memberstate.Term) Event {
+	return Event{Event: kind, Node: n.config.Node, Process: n.process, Group: n.config.Group, Term: term}
+}
+
+func (n *node) tell(s elector.Status) {
+	e := n.event("role", s.Term)
+	e.Role, e.Leader, e.Vote = s.Role.String(), s.Leader, s.Vote
+	n.out.print(e)
+}
+
+// until is a time of this process by the clock that all processes share. It is
+// never later than that time: the shared clock is read first.
+func until(t time.Time) int64 {
+	now := monotonic()
+	return now + int64(time.Until(t))
+}

@@ -1,0 +1,63 @@
+// A few nodes in one process, for a first look.
+
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"sync"
+)
+
+// Local runs some nodes on loopback in this process, without TLS, until the
+// context ends. Each is told to found when it is known where it listens. What they
+// keep is gone when they end.
+func Local(ctx context.Context, count int, leases bool, out *Printer, log *slog.Logger, found func(Member)) (err error) {
+	data, err := os.MkdirTemp("", "hustings-local-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(data)) }()
+	members, err := localMembers(count)
+	if err != nil {
+		return err
+	}
+	for _, m := range members {
+		found(m)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // if one cannot run, none does
+	var running sync.WaitGroup
+	problems := make([]error, count)
+	for i, m := range members {
+		running.Go(func() {
+			problems[i] = Run(ctx, Config{
+				Node: m.ID, Group: "demo", Members: members, Data: data, New: true, Leases: leases,
+			}, out, log)
+			if problems[i] != nil {
+				cancel()
+			}
+		})
+	}
+	running.Wait()
+	return errors.Join(problems...)
+}
+
+// localMembers finds free ports. They are free again until the nodes take them.
+func localMembers(count int) ([]Member, error) {
+	var members []Member
+	for i := range count {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = l.Close() }() // all at once, so that no port is given twice
+		members = append(members, Member{ID: fmt.Sprintf("n%d", i), Address: l.Addr().String()})
+	}
+	return members, nil
+}
+
+func makeDir(name string) error { return os.MkdirAll(name, 0o700) }
