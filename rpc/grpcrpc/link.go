@@ -56,7 +56,7 @@ func (l *link) run() {
 	for l.ctx.Err() == nil {
 		began := time.Now()
 		err := l.call()
-		if time.Since(began) > maxWait {
+		if time.Since(began) > lasting {
 			wait = pause{}
 		}
 		if l.ctx.Err() == nil {
@@ -277,7 +277,11 @@ type pause struct{ last time.Duration }
 
 const (
 	minWait = time.Millisecond
-	maxWait = 500 * time.Millisecond
+	// maxWait is short: a node that comes back takes part only when it is
+	// connected, and an attempt at one that is away costs next to nothing.
+	maxWait = 100 * time.Millisecond
+	// lasting is how long a connection must have lasted to be called again at once.
+	lasting = time.Second
 )
 
 func (p *pause) sleep(ctx context.Context) {

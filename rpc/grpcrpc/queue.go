@@ -70,13 +70,14 @@ func (q *queue) take(ctx context.Context, batch []rpc.Message) []rpc.Message {
 	}
 }
 
-// forget empties the queue of what is stale by the time that a connection is
-// there again, and returns how much that was.
+// forget empties the queue, and returns how much was in it. What waited for a
+// connection is stale when there is one: a late vote is of no use, and its answer
+// would show a round trip that no message takes.
 func (q *queue) forget() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	stale := len(q.beats)
-	q.beats = nil
+	stale := len(q.urgent) + len(q.beats)
+	q.urgent, q.beats = nil, nil
 	return stale
 }
 

@@ -16,8 +16,8 @@ import (
 // Event is a line that a node prints with --json.
 type Event struct {
 	// Event is "start", "role", "lead" (this node serves from here on), "lease"
-	// (no other node can lead until UntilNanos), "unlead" (it serves no more) or
-	// "stop".
+	// (no other node can lead until UntilNanos), "handover" (its lease is void, for
+	// it is about to hand over), "unlead" (it serves no more) or "stop".
 	Event string `json:"event"`
 	Node  string `json:"node"`
 	// Process tells one incarnation of the node from another.

@@ -35,7 +35,11 @@ func Run(ctx context.Context, config Config, out *Printer, log *slog.Logger) (er
 	if err := n.open(); err != nil {
 		return err
 	}
-	n.out.print(n.event("start", n.elector.Status().Term))
+	kept, _, err := n.store.Load(config.Group)
+	if err != nil {
+		return err
+	}
+	n.out.print(n.event("start", kept.Term))
 	watching, stopWatching := context.WithCancel(context.Background())
 	var watch sync.WaitGroup
 	watch.Go(func() {
@@ -112,10 +116,10 @@ func (n *node) open() error {
 		Leases: n.config.Leases, Preferred: n.config.Preferred,
 		LedgerEnd: func(memberstate.Term) memberstate.Position { return memberstate.Position{} }, // there is no ledger
 		Lead:      n.lead,
+		Pause:     n.pause,
 	}
 	if n.config.Exec != "" {
 		n.program = &program{command: n.config.Exec, every: timing.Heartbeat / 2}
-		group.Pause = n.program.pause
 	}
 	if n.elector, err = host.Join(group); err != nil {
 		return err
@@ -182,6 +186,17 @@ func (n *node) lead(ctx context.Context, term memberstate.Term) error {
 		n.log.Warn("the program has ended, so this node gives up the leadership", "term", uint64(term), "error", err)
 	}
 	return err
+}
+
+// pause comes before a handover: from here on another node may lead.
+func (n *node) pause(ctx context.Context, term memberstate.Term) error {
+	if n.program != nil {
+		if err := n.program.pause(ctx); err != nil {
+			return err
+		}
+	}
+	n.out.print(n.event("handover", term))
+	return nil
 }
 
 // tellLeases prints how far the lease of a term reaches, whenever it grows.

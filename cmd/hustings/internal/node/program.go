@@ -13,8 +13,6 @@ import (
 	"os/exec"
 	"sync"
 	"time"
-
-	"github.com/hustings/hustings/memberstate"
 )
 
 type program struct {
@@ -103,7 +101,7 @@ func (w *watched) order(format string, args ...any) {
 
 // pause asks the program to end, and waits until it has: then there are no more
 // writes, and the leadership can be handed over.
-func (p *program) pause(ctx context.Context, _ memberstate.Term) error {
+func (p *program) pause(ctx context.Context) error {
 	p.mu.Lock()
 	w := p.running
 	p.mu.Unlock()

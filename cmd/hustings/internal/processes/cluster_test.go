@@ -1,0 +1,291 @@
+// A cluster of real processes: this test's own binary, run as "hustings serve".
+
+package processes_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/hustings/hustings/cmd/hustings/internal/cli"
+	"github.com/hustings/hustings/cmd/hustings/internal/node"
+	"github.com/hustings/hustings/cmd/hustings/internal/processes"
+	"github.com/hustings/hustings/internal/certs"
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc/grpcrpc"
+)
+
+// asCommand in the environment makes this binary the command itself.
+const asCommand = "HUSTINGS_TEST_AS_COMMAND"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asCommand) != "" {
+		os.Exit(cli.Main(os.Args[1:], os.Stdout, os.Stderr))
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// patience is how long anything may take before the test gives up.
+const patience = 30 * time.Second
+
+type cluster struct {
+	t       *testing.T
+	ids     []string
+	dir     string // certificates, and the stores
+	listen  map[string]string
+	proxies map[[2]string]*processes.Proxy // by caller and called; none: direct
+	flags   []string
+	nodes   map[string]*process // the running ones
+	starts  map[string]int      // how often each was started
+	checker processes.Checker
+
+	mu      sync.Mutex
+	changed *sync.Cond
+	events  []node.Event
+}
+
+type clusterOptions struct {
+	size    int
+	proxied bool
+	flags   []string
+}
+
+func newCluster(t *testing.T, o clusterOptions) *cluster {
+	t.Helper()
+	c := &cluster{
+		t: t, dir: t.TempDir(), listen: map[string]string{}, flags: o.flags,
+		proxies: map[[2]string]*processes.Proxy{}, nodes: map[string]*process{}, starts: map[string]int{},
+	}
+	c.changed = sync.NewCond(&c.mu)
+	for i := range o.size {
+		c.ids = append(c.ids, fmt.Sprintf("n%d", i))
+	}
+	c.certify()
+	c.findPorts()
+	if o.proxied {
+		c.putProxiesBetween()
+	}
+	t.Cleanup(c.end)
+	for _, id := range c.ids {
+		c.start(id, "--new")
+	}
+	return c
+}
+
+func (c *cluster) certify() {
+	c.t.Helper()
+	a, err := certs.NewAuthority(time.Now(), time.Hour)
+	require.NoError(c.t, err)
+	require.NoError(c.t, a.WriteAuthority(c.dir))
+	issue := func(role grpcrpc.Role, name string) {
+		pair, err := a.Issue(certs.Request{Identity: grpcrpc.Identity{Role: role, Name: name}, Now: time.Now(), Lifetime: time.Hour})
+		require.NoError(c.t, err)
+		require.NoError(c.t, pair.Write(c.dir, name, false))
+	}
+	issue(grpcrpc.Operator, "alice")
+	for _, id := range c.ids {
+		issue(grpcrpc.Member, id)
+	}
+}
+
+func (c *cluster) findPorts() {
+	c.t.Helper()
+	for _, id := range c.ids {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(c.t, err)
+		defer func() { assert.NoError(c.t, l.Close()) }()
+		c.listen[id] = l.Addr().String()
+	}
+}
+
+func (c *cluster) putProxiesBetween() {
+	c.t.Helper()
+	for _, from := range c.ids {
+		for _, to := range c.ids {
+			if from < to { // who calls
+				p, err := processes.NewProxy(c.listen[to])
+				require.NoError(c.t, err)
+				c.proxies[[2]string{from, to}] = p
+			}
+		}
+	}
+}
+
+// process is one incarnation of a node.
+type process struct {
+	cmd    *exec.Cmd
+	ended  chan struct{} // closed when it has ended and all that it said was read
+	err    error
+	stderr *bytes.Buffer
+}
+
+// start runs a node.
+func (c *cluster) start(id string, flags ...string) {
+	c.t.Helper()
+	var members []string
+	for _, other := range c.ids {
+		address := c.listen[other]
+		if p := c.proxies[[2]string{id, other}]; p != nil {
+			address = p.Address()
+		}
+		members = append(members, other+"="+address)
+	}
+	args := append([]string{
+		"serve", "--json", "--node", id, "--members", strings.Join(members, ","), "--listen", c.listen[id],
+		"--data", c.dir, "--tls", c.dir,
+	}, append(flags, c.flags...)...)
+	p := &process{cmd: c.command(args...), ended: make(chan struct{}), stderr: new(bytes.Buffer)}
+	p.cmd.Stderr = p.stderr
+	out, err := p.cmd.StdoutPipe()
+	require.NoError(c.t, err)
+	require.NoError(c.t, p.cmd.Start())
+	c.nodes[id] = p
+	go func() {
+		defer close(p.ended)
+		c.read(out)
+		p.err = p.cmd.Wait()
+	}()
+	c.starts[id]++
+	c.awaitStart(id)
+}
+
+// awaitStart waits until a node has said as often that it starts as it was started.
+func (c *cluster) awaitStart(id string) {
+	c.t.Helper()
+	seen := 0
+	c.await(id+" starts", func(e node.Event) bool {
+		if e.Event == "start" && e.Node == id {
+			seen++
+		}
+		return seen == c.starts[id]
+	})
+}
+
+// command is this binary as the command.
+func (c *cluster) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0], args...)
+	cmd.Env = append(os.Environ(), asCommand+"=1")
+	return cmd
+}
+
+// read takes in what a node says.
+func (c *cluster) read(from io.Reader) {
+	for lines := bufio.NewScanner(from); lines.Scan(); {
+		var e node.Event
+		if !assert.NoError(c.t, json.Unmarshal(lines.Bytes(), &e), "%s", lines.Bytes()) {
+			continue
+		}
+		c.checker.Add(e)
+		c.mu.Lock()
+		c.events = append(c.events, e)
+		c.changed.Broadcast()
+		c.mu.Unlock()
+	}
+}
+
+// await waits for an event, and returns it.
+func (c *cluster) await(what string, is func(node.Event) bool) node.Event {
+	c.t.Helper()
+	timer := time.AfterFunc(patience, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.changed.Broadcast()
+	})
+	defer timer.Stop()
+	began := time.Now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for seen := 0; ; {
+		if i := slices.IndexFunc(c.events[seen:], is); i >= 0 {
+			return c.events[seen+i]
+		}
+		seen = len(c.events)
+		if time.Since(began) > patience {
+			require.FailNow(c.t, "did not come about: "+what, "%+v", c.events[max(0, seen-20):])
+		}
+		c.changed.Wait()
+	}
+}
+
+// leaderAfter is when a node begins to lead after a term.
+func (c *cluster) leaderAfter(term memberstate.Term) node.Event {
+	c.t.Helper()
+	return c.await(fmt.Sprintf("a leader after term %d", term), func(e node.Event) bool { return e.Event == "lead" && e.Term > term })
+}
+
+// followed waits until all running nodes follow the leader of a term, or a later one.
+func (c *cluster) followed(term memberstate.Term) {
+	c.t.Helper()
+	for id := range c.nodes {
+		c.await(id+" follows", func(e node.Event) bool { return e.Event == "role" && e.Node == id && e.Term >= term && e.Leader != "" })
+	}
+}
+
+func (c *cluster) signal(id string, s syscall.Signal) {
+	c.t.Helper()
+	require.NoError(c.t, c.nodes[id].cmd.Process.Signal(s))
+}
+
+// kill ends a node's process without warning, and waits until it is gone.
+func (c *cluster) kill(id string) {
+	c.t.Helper()
+	c.signal(id, syscall.SIGKILL)
+	<-c.nodes[id].ended
+	delete(c.nodes, id)
+}
+
+// end ends all nodes as an operator does, and checks what they have said.
+func (c *cluster) end() {
+	for id := range c.nodes {
+		c.signal(id, syscall.SIGCONT)
+		c.signal(id, syscall.SIGTERM)
+	}
+	for id, p := range c.nodes {
+		select {
+		case <-p.ended:
+			assert.NoError(c.t, p.err, "%s: %s", id, p.stderr)
+		case <-time.After(patience):
+			_ = p.cmd.Process.Kill()
+			assert.Fail(c.t, "does not end", "%s: %s", id, p.stderr)
+			<-p.ended
+		}
+	}
+	for _, p := range c.proxies {
+		assert.NoError(c.t, p.Close())
+	}
+	assert.Empty(c.t, c.checker.Problems())
+}
+
+// run runs the command beside the nodes and returns what it printed.
+func (c *cluster) run(args ...string) (stdout string, err error) {
+	cmd := c.command(args...)
+	var out, problems bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &problems
+	if err := cmd.Run(); err != nil {
+		return out.String(), fmt.Errorf("%w: %s", err, &problems)
+	}
+	return out.String(), nil
+}
+
+// operate runs a command of the operator's against a node.
+func (c *cluster) operate(command, id string, args ...string) string {
+	c.t.Helper()
+	out, err := c.run(append([]string{command, "--json", "--address", c.listen[id], "--tls", c.dir, "--as", "alice"}, args...)...)
+	require.NoError(c.t, err, out)
+	return out
+}

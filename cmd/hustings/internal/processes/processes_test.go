@@ -1,0 +1,286 @@
+// Real processes are killed, paused, cut off and restarted, and what they say is
+// checked: no term with two leaders, no term that falls, no two leases at once.
+// These tests wait in real time, and assert nothing about it but that nothing
+// hangs. How long things took is reported.
+//
+// HUSTINGS_TEST_LONG, a duration, makes the campaigns as long.
+
+package processes_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/hustings/hustings/cmd/hustings/internal/node"
+	"github.com/hustings/hustings/cmd/hustings/internal/processes"
+	"github.com/hustings/hustings/memberstate"
+)
+
+// campaign says whether to go on after some rounds: a few, or for as long as
+// HUSTINGS_TEST_LONG says.
+func campaign(t *testing.T, few int) func(round int) bool {
+	t.Helper()
+	long := os.Getenv("HUSTINGS_TEST_LONG")
+	if long == "" {
+		return func(round int) bool { return round < few }
+	}
+	lasts, err := time.ParseDuration(long)
+	require.NoError(t, err)
+	began := time.Now()
+	return func(int) bool { return time.Since(began) < lasts }
+}
+
+func now() int64 {
+	var t unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &t) // always there
+	return t.Nano()
+}
+
+// latencies collects how long it took until there was another leader.
+type latencies []time.Duration
+
+func (l *latencies) add(from int64, e node.Event) { *l = append(*l, time.Duration(e.AtNanos-from)) }
+
+func (l latencies) report(t *testing.T, what string) {
+	t.Helper()
+	slices.Sort(l)
+	if len(l) > 0 {
+		at := func(q int) time.Duration { return l[(len(l)-1)*q/100].Round(100 * time.Microsecond) }
+		t.Logf("%-8s %4d leader changes, time to the new leader: p50 %v, p99 %v, max %v", what, len(l), at(50), at(99), at(100))
+	}
+}
+
+// The leader's process is killed. Its connections break, so the others know.
+func TestKill(t *testing.T) {
+	for _, size := range []int{3, 5} {
+		t.Run(strconv.Itoa(size), func(t *testing.T) {
+			c := newCluster(t, clusterOptions{size: size})
+			led := c.leaderAfter(0)
+			var took latencies
+			for round, more := 0, campaign(t, 5); more(round); round++ {
+				c.followed(led.Term)
+				at := now()
+				c.kill(led.Node)
+				next := c.leaderAfter(led.Term)
+				took.add(at, next)
+				c.start(led.Node)
+				led = next
+			}
+			took.report(t, "kill -9")
+		})
+	}
+}
+
+// The leader's process is stopped: it is silent, and its connections stay.
+func TestPause(t *testing.T) {
+	c := newCluster(t, clusterOptions{size: 3, flags: []string{"--leases"}})
+	led := c.leaderAfter(0)
+	var took latencies
+	for round, more := 0, campaign(t, 3); more(round); round++ {
+		c.followed(led.Term)
+		at := now()
+		c.signal(led.Node, syscall.SIGSTOP)
+		next := c.leaderAfter(led.Term)
+		took.add(at, next)
+		c.signal(led.Node, syscall.SIGCONT)
+		led = next
+	}
+	took.report(t, "SIGSTOP")
+}
+
+// The leader resigns, and hands over to a named one in turn.
+func TestHandover(t *testing.T) {
+	c := newCluster(t, clusterOptions{size: 3})
+	led := c.leaderAfter(0)
+	var resigned, handed latencies
+	for round, more := 0, campaign(t, 3); more(round); round++ {
+		c.followed(led.Term)
+		at := now()
+		if round%2 == 0 {
+			c.operate("resign", c.ids[round%3])
+			next := c.leaderAfter(led.Term)
+			resigned.add(at, next)
+			led = next
+			continue
+		}
+		to := c.ids[(slices.Index(c.ids, led.Node)+1)%3]
+		c.operate("transfer", c.ids[round%3], "--to", to)
+		next := c.leaderAfter(led.Term)
+		handed.add(at, next)
+		assert.Equal(t, to, next.Node)
+		led = next
+	}
+	resigned.report(t, "resign")
+	handed.report(t, "transfer")
+}
+
+// Links are cut, one way and both ways, while a majority stays connected.
+func TestCuts(t *testing.T) {
+	c := newCluster(t, clusterOptions{size: 3, proxied: true})
+	led := c.leaderAfter(0)
+	var took latencies
+	for round, more := 0, campaign(t, 4); more(round); round++ {
+		c.followed(led.Term)
+		both := round%2 == 0
+		at := now()
+		c.cutOff(led.Node, both, true)
+		next := c.leaderAfter(led.Term)
+		took.add(at, next)
+		c.cutOff(led.Node, both, false)
+		led = next
+	}
+	took.report(t, "cut")
+}
+
+// cutOff cuts all that a node sends, and if both ways all that is sent to it.
+func (c *cluster) cutOff(id string, both, cut bool) {
+	for link, p := range c.proxies {
+		for direction, from := range map[int]string{processes.There: link[0], processes.Back: link[1]} {
+			if link[0] == id || link[1] == id {
+				if from == id || both {
+					p.Cut(direction, cut)
+				}
+			}
+		}
+	}
+}
+
+// Everything at once, drawn: what holds is that nothing is led twice, and that a
+// majority that is up and connected has a leader.
+func TestTurmoil(t *testing.T) {
+	for _, leases := range []bool{false, true} {
+		t.Run(fmt.Sprintf("leases=%v", leases), func(t *testing.T) {
+			o := clusterOptions{size: 5, proxied: true}
+			if leases {
+				o.flags = []string{"--leases"}
+			}
+			c := newCluster(t, o)
+			seed := rand.Uint64()
+			t.Logf("seed %d", seed)
+			r := rand.New(rand.NewPCG(seed, 0))
+			led := c.leaderAfter(0)
+			for round, more := 0, campaign(t, 4); more(round); round++ {
+				victims := r.Perm(5)[:2]
+				if leader := slices.Index(c.ids, led.Node); !slices.Contains(victims, leader) {
+					victims[0] = leader // a leader change a round
+				}
+				heal := c.strike(r, victims)
+				led = c.leaderAfter(led.Term)
+				heal()
+			}
+			t.Logf("%d events, up to term %d", c.checker.Events(), led.Term)
+		})
+	}
+}
+
+// strike does something drawn to each victim, and returns what undoes it.
+func (c *cluster) strike(r *rand.Rand, victims []int) (heal func()) {
+	var undo []func()
+	for _, v := range victims {
+		id := c.ids[v]
+		switch r.IntN(3) {
+		case 0:
+			c.kill(id)
+			undo = append(undo, func() { c.start(id) })
+		case 1:
+			c.signal(id, syscall.SIGSTOP)
+			undo = append(undo, func() { c.signal(id, syscall.SIGCONT) })
+		default:
+			both := r.IntN(2) == 0
+			c.cutOff(id, both, true)
+			undo = append(undo, func() { c.cutOff(id, both, false) })
+		}
+	}
+	return func() {
+		for _, f := range undo {
+			f()
+		}
+	}
+}
+
+// A program runs on the leader alone, and does not outlive its office.
+func TestTheProgramEndsWithTheOffice(t *testing.T) {
+	pids := filepath.Join(t.TempDir(), "pids")
+	c := newCluster(t, clusterOptions{size: 3, flags: []string{
+		"--leases", "--exec", `echo "$HUSTINGS_TERM $HUSTINGS_NODE $HUSTINGS_GROUP $$" >> ` + pids + `; exec sleep 1000`,
+	}})
+	led := c.leaderAfter(0)
+	for _, end := range []func(){
+		func() { c.kill(led.Node) },
+		func() { c.signal(led.Node, syscall.SIGSTOP) },
+		func() { c.operate("resign", led.Node) },
+	} {
+		c.followed(led.Term)
+		program := started(t, pids, led)
+		end()
+		require.Eventually(t, func() bool { return gone(program) }, patience, time.Millisecond, "the program of term %d lives", led.Term)
+		next := c.leaderAfter(led.Term)
+		if c.nodes[led.Node] == nil {
+			c.start(led.Node)
+		} else {
+			c.signal(led.Node, syscall.SIGCONT)
+		}
+		led = next
+	}
+}
+
+// started waits until the program of a term has said who it is.
+func started(t *testing.T, pids string, led node.Event) (pid int) {
+	t.Helper()
+	says := fmt.Sprintf("%d %s demo ", led.Term, led.Node)
+	require.Eventually(t, func() bool {
+		text, _ := os.ReadFile(pids)
+		for line := range strings.Lines(string(text)) {
+			if rest, found := strings.CutPrefix(line, says); found {
+				pid, _ = strconv.Atoi(strings.TrimSpace(rest))
+			}
+		}
+		return pid != 0
+	}, patience, time.Millisecond, "%s", says)
+	return pid
+}
+
+// gone says whether a process is no more, or is dead and waits for its parent.
+func gone(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err != nil || strings.Contains(string(stat), ") Z ")
+}
+
+// A program that ends by itself ends the office.
+func TestAProgramThatEndsGivesTheLeadershipUp(t *testing.T) {
+	c := newCluster(t, clusterOptions{size: 3, flags: []string{"--exec", "exit 3"}})
+	var last memberstate.Term
+	for range 3 {
+		last = c.leaderAfter(last).Term
+	}
+}
+
+func TestAnOperatorLooksAround(t *testing.T) {
+	c := newCluster(t, clusterOptions{size: 3, flags: []string{"--leases"}})
+	led := c.leaderAfter(0)
+	c.followed(led.Term)
+	assert.Contains(t, c.operate("status", led.Node), `"role":"leader"`)
+	out, err := c.run("status", "--address", c.listen["n0"], "--tls", c.dir, "--as", "n0")
+	assert.ErrorContains(t, err, "exit status 1", "a member is no operator")
+	assert.Contains(t, out, "n0")
+	store, err := c.run("store", "inspect", "--json", node.StorePath(c.dir, led.Node))
+	require.NoError(t, err)
+	assert.Contains(t, store, fmt.Sprintf(`"vote":%q`, led.Node))
+	_, err = c.run("serve", "--node", "n0", "--members", "n0=127.0.0.1:1", "--data", c.dir)
+	assert.ErrorContains(t, err, "another process has the store open")
+	_, err = c.run("serve", "--node", "n9", "--members", "n9=127.0.0.1:1", "--data", c.dir)
+	assert.ErrorContains(t, err, "there is no store")
+	assert.ErrorContains(t, err, "--new")
+}
