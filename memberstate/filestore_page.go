@@ -90,7 +90,12 @@ func (p *page) encode(b []byte) {
 	le.PutUint32(b[36:], p.count)
 	le.PutUint32(b[40:], uint32(len(p.payload)))
 	copy(b[pageHead:], p.payload)
-	le.PutUint32(b, crc32.Checksum(b[4:pageSize], castagnoli))
+	seal(b)
+}
+
+// seal gives a page its checksum.
+func seal(b []byte) {
+	binary.LittleEndian.PutUint32(b, crc32.Checksum(b[4:pageSize], castagnoli))
 }
 
 // decodePage reads the page of a number, and false if it is not valid there.

@@ -57,7 +57,7 @@ func (l latencies) report(t *testing.T, what string) {
 	t.Helper()
 	slices.Sort(l)
 	if len(l) > 0 {
-		at := func(q int) time.Duration { return l[(len(l)-1)*q/100].Round(100 * time.Microsecond) }
+		at := func(q int) time.Duration { return l[(len(l)*q+99)/100-1].Round(100 * time.Microsecond) }
 		t.Logf("%-8s %4d leader changes, time to the new leader: p50 %v, p99 %v, max %v", what, len(l), at(50), at(99), at(100))
 	}
 }
@@ -107,23 +107,28 @@ func TestHandover(t *testing.T) {
 	var resigned, handed latencies
 	for round, more := 0, campaign(t, 3); more(round); round++ {
 		c.followed(led.Term)
-		at := now()
 		if round%2 == 0 {
 			c.operate("resign", c.ids[round%3])
 			next := c.leaderAfter(led.Term)
-			resigned.add(at, next)
+			resigned.add(c.handedOver(led), next)
 			led = next
 			continue
 		}
 		to := c.ids[(slices.Index(c.ids, led.Node)+1)%3]
 		c.operate("transfer", c.ids[round%3], "--to", to)
 		next := c.leaderAfter(led.Term)
-		handed.add(at, next)
+		handed.add(c.handedOver(led), next)
 		assert.Equal(t, to, next.Node)
 		led = next
 	}
 	resigned.report(t, "resign")
 	handed.report(t, "transfer")
+}
+
+// handedOver is when a leader was ready to hand over, its writes paused.
+func (c *cluster) handedOver(led node.Event) int64 {
+	c.t.Helper()
+	return c.await("a handover", func(e node.Event) bool { return e.Event == "handover" && e.Term == led.Term }).AtNanos
 }
 
 // Links are cut, one way and both ways, while a majority stays connected.

@@ -1,0 +1,126 @@
+package crashdisk_test
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/internal/crashdisk"
+	"github.com/hustings/hustings/memberstate"
+)
+
+func drawn() *rand.Rand { return rand.New(rand.NewPCG(1, 2)) }
+
+// create makes a file and makes its name durable.
+func create(t *testing.T, d *crashdisk.Disk, name string) memberstate.File {
+	t.Helper()
+	f, err := d.Create(name)
+	require.NoError(t, err)
+	require.NoError(t, d.SyncDir(name))
+	return f
+}
+
+func write(t *testing.T, f memberstate.File, text []byte, at int64) {
+	t.Helper()
+	n, err := f.WriteAt(text, at)
+	require.NoError(t, err)
+	require.Equal(t, len(text), n)
+}
+
+// states are the contents that a file may have after a crash; nil: there is none.
+func states(d *crashdisk.Disk, name string) (all [][]byte) {
+	for after := range d.States(drawn()) {
+		all = append(all, after.Get(name))
+	}
+	return all
+}
+
+func TestWhatIsSyncedSurvives(t *testing.T) {
+	var d crashdisk.Disk
+	f := create(t, &d, "f")
+	write(t, f, []byte("kept"), 0)
+	require.NoError(t, f.Sync())
+	for _, text := range states(&d, "f") {
+		assert.Equal(t, "kept", string(text))
+	}
+}
+
+func TestWhatIsNotSyncedMaySurviveInAnyPart(t *testing.T) {
+	var d crashdisk.Disk
+	f := create(t, &d, "f")
+	write(t, f, bytes.Repeat([]byte("-"), 3*crashdisk.SectorSize), 0)
+	require.NoError(t, f.Sync())
+	write(t, f, bytes.Repeat([]byte("+"), 3*crashdisk.SectorSize), 0)
+	seen := map[string]bool{}
+	torn := false
+	for _, text := range states(&d, "f") {
+		pattern := ""
+		for sector := range 3 {
+			part := text[sector*crashdisk.SectorSize:][:crashdisk.SectorSize]
+			n := bytes.Count(part, []byte("+"))
+			torn = torn || n > 0 && n < len(part)
+			pattern += string("-+"[n/len(part)])
+		}
+		seen[pattern] = true
+	}
+	for _, pattern := range []string{"---", "+--", "-+-", "--+", "++-", "+-+", "-++", "+++"} {
+		assert.True(t, seen[pattern], pattern)
+	}
+	assert.True(t, torn, "a sector may be torn")
+}
+
+func TestNamesAreDurableOnceTheDirectoryIsSynced(t *testing.T) {
+	var d crashdisk.Disk
+	old := create(t, &d, "f")
+	write(t, old, []byte("old"), 0)
+	require.NoError(t, old.Sync())
+	aside, err := d.Create("aside")
+	require.NoError(t, err)
+	write(t, aside, []byte("new"), 0)
+	require.NoError(t, aside.Sync())
+	require.NoError(t, d.Rename("aside", "f"))
+	texts := map[string]bool{}
+	for _, text := range states(&d, "f") {
+		texts[string(text)] = true
+	}
+	assert.Equal(t, map[string]bool{"old": true, "new": true}, texts)
+	require.NoError(t, d.SyncDir("f"))
+	for _, text := range states(&d, "f") {
+		assert.Equal(t, "new", string(text))
+	}
+}
+
+func TestAFailedSyncLosesWhatItWasToKeep(t *testing.T) {
+	var d crashdisk.Disk
+	f := create(t, &d, "f")
+	write(t, f, []byte("lost"), 0)
+	failure := errors.New("no")
+	d.Before = func(op string) error {
+		if op == "sync" {
+			return failure
+		}
+		return nil
+	}
+	assert.ErrorIs(t, f.Sync(), failure)
+	d.Before = nil
+	assert.NoError(t, f.Sync(), "the next one knows of nothing to do")
+	assert.Equal(t, "lost", string(d.Get("f")), "it is in the cache")
+	for _, text := range states(&d, "f") {
+		assert.Empty(t, text)
+	}
+}
+
+func TestALockIsHeldOnce(t *testing.T) {
+	var d crashdisk.Disk
+	l, err := d.Lock("l")
+	require.NoError(t, err)
+	_, err = d.Lock("l")
+	assert.ErrorIs(t, err, memberstate.ErrStoreLocked)
+	require.NoError(t, l.Close())
+	_, err = d.Lock("l")
+	assert.NoError(t, err)
+}

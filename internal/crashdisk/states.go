@@ -1,0 +1,143 @@
+// What a crash may leave.
+
+package crashdisk
+
+import (
+	"iter"
+	"maps"
+	"math/rand/v2"
+	"slices"
+)
+
+// States yields the disks that a crash at this moment may leave: for each of the
+// states that the names can be in, many of those that the sectors can. With few
+// pages of 4 KiB that are not synced, all combinations of whole pages are among
+// them, and besides, by sector: none, all, every beginning, every end, each one
+// alone, all but each one, each one torn, and some that are drawn.
+func (d *Disk) States(random *rand.Rand) iter.Seq[*Disk] {
+	return func(yield func(*Disk) bool) {
+		for _, names := range append([]map[string]*content{d.durable}, d.renames...) {
+			for kept := range fates(dirtySectors(names), random) {
+				if !yield(survivor(names, kept)) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// place is a sector of a file.
+type place struct {
+	name   string
+	sector int
+}
+
+func dirtySectors(names map[string]*content) []place {
+	var all []place
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		for _, sector := range slices.Sorted(maps.Keys(names[name].dirty)) {
+			all = append(all, place{name, sector})
+		}
+	}
+	return all
+}
+
+// fate says how many bytes of a sector that was not synced survive.
+type fate func(place) int
+
+// fates yields the ways in which a crash may treat the sectors. Where there are
+// many, only some of those that go through them one by one are.
+func fates(all []place, random *rand.Rand) iter.Seq[fate] {
+	index := make(map[place]int, len(all))
+	for i, p := range all {
+		index[p] = i
+	}
+	whole := func(keep func(i int) bool) fate {
+		return func(p place) int {
+			if keep(index[p]) {
+				return SectorSize
+			}
+			return 0
+		}
+	}
+	step := max(1, len(all)/64)
+	return func(yield func(fate) bool) {
+		if !yield(whole(func(int) bool { return false })) || len(all) == 0 {
+			return
+		}
+		if !yield(whole(func(int) bool { return true })) {
+			return
+		}
+		for at := 0; at < len(all); at += step {
+			torn := 1 + random.IntN(SectorSize-1)
+			for _, k := range []fate{
+				whole(func(i int) bool { return i < at }),
+				whole(func(i int) bool { return i >= at }),
+				whole(func(i int) bool { return i == at }),
+				whole(func(i int) bool { return i != at }),
+				whole(func(int) bool { return random.IntN(2) == 0 }),
+				func(p place) int { // written in order, until the crash tore this one
+					switch i := index[p]; {
+					case i < at:
+						return SectorSize
+					case i == at:
+						return torn
+					}
+					return 0
+				},
+			} {
+				if !yield(k) {
+					return
+				}
+			}
+		}
+		for mask := range pageSubsets(all) {
+			if !yield(mask) {
+				return
+			}
+		}
+	}
+}
+
+const maxPages = 8
+
+// pageSubsets yields all combinations of whole pages, if there are few.
+func pageSubsets(all []place) iter.Seq[fate] {
+	const sectors = 4096 / SectorSize
+	pages := map[place]int{}
+	for _, p := range all {
+		page := place{p.name, p.sector / sectors}
+		if _, seen := pages[page]; !seen {
+			pages[page] = len(pages)
+		}
+	}
+	return func(yield func(fate) bool) {
+		if len(pages) > maxPages {
+			return
+		}
+		for mask := range 1 << len(pages) {
+			keep := func(p place) int {
+				return SectorSize * (mask >> pages[place{p.name, p.sector / sectors}] & 1)
+			}
+			if !yield(keep) {
+				return
+			}
+		}
+	}
+}
+
+// survivor is the disk after the crash.
+func survivor(names map[string]*content, keep fate) *Disk {
+	after := map[string]*content{}
+	for name, c := range names {
+		left := &content{durable: slices.Clone(c.durable), current: c.current, dirty: map[int]bool{}}
+		for _, sector := range slices.Sorted(maps.Keys(c.dirty)) {
+			if n := keep(place{name, sector}); n > 0 {
+				left.keep(sector, n)
+			}
+		}
+		left.current = slices.Clone(left.durable)
+		after[name] = left
+	}
+	return &Disk{durable: after, current: after}
+}

@@ -1,0 +1,90 @@
+// How fast a store is on a real disk: that of the directory for temporary files.
+
+package memberstate_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/memberstate"
+)
+
+// countingDisk counts the syncs of files.
+type countingDisk struct {
+	memberstate.Disk
+	syncs atomic.Int64
+}
+
+func (d *countingDisk) Open(name string) (memberstate.File, error) {
+	f, err := d.Disk.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	return countingFile{f, d}, nil
+}
+
+type countingFile struct {
+	memberstate.File
+	disk *countingDisk
+}
+
+func (f countingFile) Sync() error {
+	f.disk.syncs.Add(1)
+	return f.File.Sync()
+}
+
+// Every group saves as soon as its last save is done.
+func BenchmarkSave(b *testing.B) {
+	for _, groups := range []int{1, 100, 10_000} {
+		b.Run(fmt.Sprintf("groups=%d", groups), func(b *testing.B) {
+			disk := &countingDisk{Disk: memberstate.OSDisk()}
+			s, err := memberstate.CreateFileOn(disk, filepath.Join(b.TempDir(), "n0"), "n0")
+			require.NoError(b, err)
+			var left atomic.Int64
+			left.Store(int64(b.N))
+			b.ResetTimer()
+			var savers sync.WaitGroup
+			for g := range groups {
+				savers.Go(func() {
+					name := fmt.Sprint("group ", g)
+					for term := memberstate.Term(1); left.Add(-1) >= 0; term++ {
+						if err := s.Save([]memberstate.Record{{Group: name, Term: term, Vote: "n1"}}); err != nil {
+							b.Error(err)
+							return
+						}
+					}
+				})
+			}
+			savers.Wait()
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "saves/s")
+			b.ReportMetric(float64(b.N)/float64(max(1, disk.syncs.Load())), "saves/sync")
+			require.NoError(b, s.Close())
+		})
+	}
+}
+
+func BenchmarkOpen100k(b *testing.B) {
+	path := filepath.Join(b.TempDir(), "n0")
+	s, err := memberstate.CreateFile(path, "n0")
+	require.NoError(b, err)
+	batch := make([]memberstate.Record, 100_000)
+	for i := range batch {
+		batch[i] = memberstate.Record{Group: fmt.Sprint("group ", i), Term: 7, Vote: "n1", Voters: 1 << 60}
+	}
+	require.NoError(b, s.Save(batch))
+	require.NoError(b, s.Close())
+	info, err := os.Stat(path)
+	require.NoError(b, err)
+	for b.Loop() {
+		s, err := memberstate.OpenFile(path, "n0")
+		require.NoError(b, err)
+		require.NoError(b, s.Close())
+	}
+	b.ReportMetric(float64(info.Size())/float64(len(batch)), "bytes/group")
+}

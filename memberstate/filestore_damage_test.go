@@ -1,0 +1,216 @@
+// Damage: every bit flipped, every sector lost, every length cut. What is opened
+// then is exactly what was acknowledged, or it is not opened.
+
+package memberstate_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/internal/crashdisk"
+	"github.com/hustings/hustings/memberstate"
+)
+
+// whole is the file of a small store, and what it holds: a few saves, one of them
+// over two pages.
+func whole(t *testing.T) (text []byte, holds []memberstate.Record) {
+	t.Helper()
+	disk := new(crashdisk.Disk)
+	s, err := memberstate.CreateSmall(disk, "n0", "n0", room)
+	require.NoError(t, err)
+	require.NoError(t, s.Save([]memberstate.Record{written("g", 1, "n1")}))
+	require.NoError(t, s.Save([]memberstate.Record{written("g", 2, ""), written(strings.Repeat("h", 5000), 1, "n2")}))
+	require.NoError(t, s.Save([]memberstate.Record{written("g", 3, "n2")}))
+	closed(t, s)
+	return disk.Get("n0"), s.Records()
+}
+
+// open opens a file that holds this.
+func open(text []byte) ([]memberstate.Record, error) {
+	disk := new(crashdisk.Disk)
+	disk.Set("n0", text)
+	s, err := memberstate.OpenSmall(disk, "n0", "n0", room)
+	if err != nil {
+		return nil, err
+	}
+	found := s.Records()
+	return found, s.Close()
+}
+
+// neverOlder checks that a damaged file gives exactly what it held, or is refused
+// with a word about the damage.
+func neverOlder(t *testing.T, damaged []byte, holds []memberstate.Record, what string, at int) {
+	t.Helper()
+	found, err := open(damaged)
+	switch {
+	case err == nil:
+		require.Equal(t, holds, found, "%s at %d", what, at)
+	default:
+		require.ErrorIs(t, err, memberstate.ErrDamaged, "%s at %d", what, at)
+	}
+}
+
+// smallest is a store of six pages, all of which hold something.
+func smallest(t *testing.T) (text []byte, holds []memberstate.Record) {
+	t.Helper()
+	disk := new(crashdisk.Disk)
+	s, err := memberstate.CreateSmall(disk, "n0", "n0", 0)
+	require.NoError(t, err)
+	require.NoError(t, s.Save([]memberstate.Record{written("g", 1, "n1")}))
+	closed(t, s)
+	text = disk.Get("n0")
+	require.Len(t, text, 8*memberstate.PageSize, "and two that are free")
+	return text, s.Records()
+}
+
+// Whatever one bit says, the other copy says what was meant: nothing is refused.
+func TestEveryFlippedBitIsMended(t *testing.T) {
+	text, holds := smallest(t)
+	for at := range len(text) {
+		for bit := range 8 {
+			text[at] ^= 1 << bit
+			found, err := memberstate.Read(text)
+			if err != nil || !slices.Equal(found, holds) {
+				require.NoError(t, err, "bit %d of byte %d", bit, at)
+				require.Equal(t, holds, found, "bit %d of byte %d", bit, at)
+			}
+			text[at] ^= 1 << bit
+		}
+	}
+}
+
+func TestEveryLostSectorIsMended(t *testing.T) {
+	text, holds := whole(t)
+	for _, size := range []int{crashdisk.SectorSize, memberstate.PageSize} {
+		for _, fill := range []byte{0, 0xff} {
+			for at := 0; at < len(text); at += size {
+				damaged := bytes.Clone(text)
+				copy(damaged[at:], bytes.Repeat([]byte{fill}, size))
+				found, err := open(damaged)
+				require.NoError(t, err, "%d bytes at %d", size, at)
+				require.Equal(t, holds, found, "%d bytes at %d", size, at)
+			}
+		}
+	}
+}
+
+// A page of another place, or of an older file, is not taken for what it is not.
+func TestAMisplacedPageIsMended(t *testing.T) {
+	text, holds := whole(t)
+	pages := len(text) / memberstate.PageSize
+	page := func(of []byte, i int) []byte { return of[i*memberstate.PageSize:][:memberstate.PageSize] }
+	for to := range pages {
+		for from := range pages {
+			damaged := bytes.Clone(text)
+			copy(page(damaged, to), page(text, from))
+			neverOlder(t, damaged, holds, "a copy of page "+fmt.Sprint(from), to)
+		}
+		older := bytes.Clone(page(text, to))
+		binary.LittleEndian.PutUint64(older[16:], 77) // another generation
+		memberstate.Seal(older)
+		damaged := bytes.Clone(text)
+		copy(page(damaged, to), older)
+		neverOlder(t, damaged, holds, "a page of another file", to)
+	}
+}
+
+func TestEveryLengthIsNoticed(t *testing.T) {
+	text, _ := smallest(t)
+	for length := range len(text) {
+		_, err := memberstate.Read(text[:length])
+		require.ErrorIs(t, err, memberstate.ErrDamaged, "%d bytes", length)
+	}
+	_, err := open(append(text, 0))
+	require.ErrorIs(t, err, memberstate.ErrDamaged)
+	assert.ErrorContains(t, err, fmt.Sprint("at offset ", len(text)))
+}
+
+// spoilBatch damages both copies of a batch of one page.
+func spoilBatch(text []byte, page int) []byte {
+	damaged := bytes.Clone(text)
+	for _, p := range []int{page, page + 1} {
+		damaged[p*memberstate.PageSize+100] ^= 1
+	}
+	return damaged
+}
+
+func TestBothCopiesDamagedAreARefusalUnlessTheyAreTheLast(t *testing.T) {
+	text, holds := whole(t)
+	for name, page := range map[string]int{"the header": 0, "what was there before": 2, "the first save": 4} {
+		_, err := open(spoilBatch(text, page))
+		require.ErrorIs(t, err, memberstate.ErrDamaged, name)
+		assert.ErrorContains(t, err, fmt.Sprint("at offset ", page*memberstate.PageSize), name)
+	}
+	found, err := open(spoilBatch(text, 10))
+	require.NoError(t, err, "the last one looks as if a crash had cut it short")
+	require.NotEqual(t, holds, found)
+	assert.EqualValues(t, 2, found[0].Term)
+}
+
+// A batch over two pages can be put together from either copy of each.
+func TestABatchIsPutTogetherFromBothCopies(t *testing.T) {
+	text, holds := whole(t)
+	for _, pages := range [][2]int{{6, 9}, {7, 8}} {
+		damaged := bytes.Clone(text)
+		for _, p := range pages {
+			damaged[p*memberstate.PageSize+100] ^= 1
+		}
+		found, err := open(damaged)
+		require.NoError(t, err)
+		assert.Equal(t, holds, found)
+	}
+	damaged := bytes.Clone(text)
+	damaged[6*memberstate.PageSize+100] ^= 1
+	damaged[8*memberstate.PageSize+100] ^= 1
+	_, err := open(damaged)
+	assert.ErrorIs(t, err, memberstate.ErrDamaged)
+}
+
+// A file of a later version is not read, whatever its checksums are then.
+func TestANewerFormatIsNamed(t *testing.T) {
+	text, _ := whole(t)
+	for _, sealed := range []bool{true, false} {
+		newer := bytes.Clone(text)
+		for p := range 2 {
+			page := newer[p*memberstate.PageSize:][:memberstate.PageSize]
+			binary.LittleEndian.PutUint32(page[memberstate.FormatOffset:], 2)
+			if sealed {
+				memberstate.Seal(page)
+			}
+		}
+		_, err := open(newer)
+		require.ErrorIs(t, err, memberstate.ErrNewerFormat, "sealed: %v", sealed)
+		assert.ErrorContains(t, err, "its version is 2, this program reads 1")
+	}
+}
+
+// FuzzOpenStore: no file makes a store panic. Half of the time the checksums are
+// put right, so that what is behind them is read.
+func FuzzOpenStore(f *testing.F) {
+	disk := new(crashdisk.Disk)
+	s, err := memberstate.CreateSmall(disk, "n0", "n0", 8)
+	require.NoError(f, err)
+	require.NoError(f, s.Save([]memberstate.Record{written("g", 1, "n1")}))
+	text := disk.Get("n0")
+	f.Add(text, true)
+	f.Add(text[:5000], false)
+	f.Fuzz(func(t *testing.T, text []byte, sealed bool) {
+		if sealed {
+			for at := 0; at+memberstate.PageSize <= len(text); at += memberstate.PageSize {
+				memberstate.Seal(text[at:][:memberstate.PageSize])
+			}
+		}
+		if found, err := open(text); err == nil {
+			for _, r := range found {
+				assert.GreaterOrEqual(t, r.Promise, written("", 0, "").Promise)
+			}
+		}
+	})
+}

@@ -1,0 +1,137 @@
+// A disk that fails: full, broken, not ours to write.
+
+package memberstate_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/internal/crashdisk"
+	"github.com/hustings/hustings/memberstate"
+)
+
+// failNth makes the n-th operation from now on fail, once.
+func failNth(disk *crashdisk.Disk, n int, failure error) (failed *string) {
+	failed = new(string)
+	disk.Before = func(op string) error {
+		if n--; n == 0 {
+			*failed = op
+			return failure
+		}
+		return nil
+	}
+	return failed
+}
+
+// Each operation of a life of saves fails in turn. Whatever it was, the store says
+// so, is of no use from then on, and opened anew it holds what was acknowledged.
+func TestAFailureIsTheLastThingThatAStoreDoes(t *testing.T) {
+	for _, failure := range []error{syscall.ENOSPC, syscall.EIO} {
+		failed := map[string]int{}
+		for n := 1; ; n++ {
+			op := failsAt(t, n, failure)
+			if op == "" {
+				break
+			}
+			failed[op]++
+		}
+		for _, op := range []string{"create", "write", "sync", "rename", "syncdir"} {
+			assert.Positive(t, failed[op], "%s has failed: %v", op, failed)
+		}
+	}
+}
+
+// failsAt plays the script with the n-th operation failing, and returns which one
+// that was.
+func failsAt(t *testing.T, n int, failure error) string {
+	t.Helper()
+	disk := new(crashdisk.Disk)
+	s, err := memberstate.CreateSmall(disk, "n0", "n0", room)
+	require.NoError(t, err)
+	m := &model{created: true, acked: map[string]memberstate.Record{}}
+	failed := failNth(disk, n, failure)
+	for _, batch := range script() {
+		m.underway = batch
+		if err = s.Save(batch); err != nil {
+			break
+		}
+		m.acked, m.underway = m.with(), nil
+	}
+	if *failed == "" {
+		return ""
+	}
+	require.ErrorIs(t, err, memberstate.ErrStoreBroken, *failed)
+	require.ErrorIs(t, err, failure, *failed)
+	require.ErrorContains(t, err, "n0", "it names the file")
+	require.ErrorIs(t, s.Save([]memberstate.Record{{Group: "later"}}), memberstate.ErrStoreBroken)
+	_, _, err = s.Load("g0")
+	require.ErrorIs(t, err, memberstate.ErrStoreBroken)
+	require.NoError(t, s.Close())
+	again, err := memberstate.OpenSmall(disk, "n0", "n0", room)
+	require.NoError(t, err)
+	require.Empty(t, m.allows(again.Records()), "after a failed %s", *failed)
+	require.NoError(t, again.Close())
+	return *failed
+}
+
+func TestAStoreThatCannotBeMadeLeavesNothingInTheWay(t *testing.T) {
+	for n := 1; ; n++ {
+		disk := new(crashdisk.Disk)
+		failed := failNth(disk, n, syscall.ENOSPC)
+		s, err := memberstate.CreateSmall(disk, "n0", "n0", room)
+		if *failed == "" {
+			require.NoError(t, err)
+			break
+		}
+		require.ErrorIs(t, err, syscall.ENOSPC, *failed)
+		require.Nil(t, s)
+		s, err = memberstate.CreateSmall(disk, "n0", "n0", room)
+		if errors.Is(err, memberstate.ErrStoreExists) { // it was whole, but nobody could be sure
+			s, err = memberstate.OpenSmall(disk, "n0", "n0", room)
+		}
+		require.NoError(t, err, "after a failed %s", *failed)
+		require.NoError(t, s.Close())
+	}
+}
+
+func TestAnOpenThatFailsCanBeTriedAgain(t *testing.T) {
+	text, holds := whole(t)
+	text[memberstate.FirstSave*memberstate.PageSize] ^= 1 // it has to be written anew
+	for n := 1; ; n++ {
+		disk := new(crashdisk.Disk)
+		disk.Set("n0", text)
+		failed := failNth(disk, n, syscall.EIO)
+		_, err := memberstate.OpenSmall(disk, "n0", "n0", room)
+		if *failed == "" {
+			break
+		}
+		require.ErrorIs(t, err, syscall.EIO, *failed)
+		disk.Before = nil
+		s, err := memberstate.OpenSmall(disk, "n0", "n0", room)
+		require.NoError(t, err, "after a failed %s", *failed)
+		require.Equal(t, holds, s.Records())
+	}
+}
+
+func TestADirectoryThatCannotBeWrittenIsNamed(t *testing.T) {
+	notOne := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(notOne, nil, 0o600))
+	_, err := memberstate.CreateFile(filepath.Join(notOne, "store"), "n0")
+	assert.ErrorIs(t, err, syscall.ENOTDIR)
+	assert.ErrorContains(t, err, notOne)
+
+	locked := t.TempDir()
+	require.NoError(t, os.Chmod(locked, 0o500))
+	if os.WriteFile(filepath.Join(locked, "probe"), nil, 0o600) == nil {
+		t.Skip("this user may write anywhere")
+	}
+	_, err = memberstate.CreateFile(filepath.Join(locked, "store"), "n0")
+	assert.ErrorIs(t, err, os.ErrPermission)
+	assert.ErrorContains(t, err, locked)
+}

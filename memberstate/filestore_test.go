@@ -1,0 +1,227 @@
+// A store on disk, from the outside.
+
+package memberstate_test
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/internal/crashdisk"
+	"github.com/hustings/hustings/memberstate"
+)
+
+func written(group string, term memberstate.Term, vote string) memberstate.Record {
+	return memberstate.Record{Group: group, Term: term, Vote: vote, Promise: time.Duration(term) * time.Second, Voters: uint64(term) << 40}
+}
+
+// load is the record of a group, which must be there.
+func load(t *testing.T, s memberstate.Store, group string) memberstate.Record {
+	t.Helper()
+	r, known, err := s.Load(group)
+	require.NoError(t, err)
+	require.True(t, known, "group %q is not known", group)
+	return r
+}
+
+func closed(t *testing.T, s *memberstate.FileStore) {
+	t.Helper()
+	require.NoError(t, s.Close())
+}
+
+func TestWhatIsSavedIsThereWhenTheStoreIsOpenedAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "n0")
+	s, err := memberstate.CreateFile(path, "n0")
+	require.NoError(t, err)
+	long := strings.Repeat("g", 10_000) // takes several pages
+	require.NoError(t, s.Save([]memberstate.Record{written("a", 1, "n1"), written(long, 2, "")}))
+	require.NoError(t, s.Save([]memberstate.Record{written("a", 3, "")}))
+	_, known, err := s.Load("b")
+	require.NoError(t, err)
+	assert.False(t, known)
+	for range 2 {
+		assert.Equal(t, written("a", 3, ""), load(t, s, "a"))
+		assert.Equal(t, written(long, 2, ""), load(t, s, long))
+		assert.Len(t, s.Records(), 2)
+		closed(t, s)
+		s, err = memberstate.OpenFile(path, "n0")
+		require.NoError(t, err)
+	}
+	assert.Equal(t, "n0", s.Node())
+	closed(t, s)
+}
+
+// Far more is saved than a file holds: it is written anew again and again.
+func TestAFullFileIsWrittenAnew(t *testing.T) {
+	disk := new(crashdisk.Disk)
+	s, err := memberstate.CreateSmall(disk, "n0", "n0", 16)
+	require.NoError(t, err)
+	for i := range memberstate.Term(500) {
+		require.NoError(t, s.Save([]memberstate.Record{written(fmt.Sprint("g", i%20), i, "n1")}))
+	}
+	closed(t, s)
+	assert.Len(t, disk.Get("n0"), 16*memberstate.PageSize)
+	s, err = memberstate.OpenSmall(disk, "n0", "n0", 16)
+	require.NoError(t, err)
+	for i := range memberstate.Term(20) {
+		assert.Equal(t, 480+i, load(t, s, fmt.Sprint("g", i)).Term)
+	}
+	closed(t, s)
+}
+
+// A batch that is larger than the file has room for makes a larger file.
+func TestABatchOfAnySizeIsSaved(t *testing.T) {
+	disk := new(crashdisk.Disk)
+	s, err := memberstate.CreateSmall(disk, "n0", "n0", 8)
+	require.NoError(t, err)
+	var batch []memberstate.Record
+	for i := range 5000 {
+		batch = append(batch, written(fmt.Sprint("group ", i), 7, "n2"))
+	}
+	require.NoError(t, s.Save(batch))
+	require.NoError(t, s.Save([]memberstate.Record{written("group 17", 8, "")}))
+	closed(t, s)
+	s, err = memberstate.OpenSmall(disk, "n0", "n0", 8)
+	require.NoError(t, err)
+	assert.Len(t, s.Records(), 5000)
+	assert.Equal(t, written("group 17", 8, ""), load(t, s, "group 17"))
+	assert.Equal(t, written("group 18", 7, "n2"), load(t, s, "group 18"))
+	closed(t, s)
+}
+
+// slowDisk holds up every sync of a file that was opened, until the gate is open.
+type slowDisk struct {
+	memberstate.Disk
+	gate    chan struct{}
+	entered chan struct{} // gets one for each
+}
+
+func (d *slowDisk) Open(name string) (memberstate.File, error) {
+	f, err := d.Disk.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	return slowFile{f, d}, nil
+}
+
+type slowFile struct {
+	memberstate.File
+	disk *slowDisk
+}
+
+func (f slowFile) Sync() error {
+	f.disk.entered <- struct{}{}
+	<-f.disk.gate
+	return f.File.Sync()
+}
+
+// A hundred saves that come while one is being synced share the next sync.
+func TestSavesThatWaitAreWrittenTogether(t *testing.T) {
+	disk := &slowDisk{Disk: new(crashdisk.Disk), entered: make(chan struct{}, 10)}
+	s, err := memberstate.CreateFileOn(disk, "n0", "n0")
+	require.NoError(t, err)
+	disk.gate = make(chan struct{})
+	var savers sync.WaitGroup
+	save := func(group string) {
+		savers.Go(func() { assert.NoError(t, s.Save([]memberstate.Record{written(group, 1, "n1")})) })
+	}
+	save("first")
+	<-disk.entered
+	for i := range 100 {
+		save(fmt.Sprint("g", i))
+	}
+	require.Eventually(t, func() bool { return s.Waiting() == 100 }, 20*time.Second, time.Millisecond)
+	_, known, err := s.Load("first")
+	require.NoError(t, err)
+	assert.False(t, known, "nothing is known before it is durable")
+	close(disk.gate)
+	savers.Wait()
+	assert.Len(t, disk.entered, 1, "one more sync")
+	assert.Len(t, s.Records(), 101)
+	closed(t, s)
+}
+
+func TestAStoreIsCreatedOnceAndOpenedByItsNode(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store")
+	_, err := memberstate.OpenFile(path, "n0")
+	assert.ErrorIs(t, err, memberstate.ErrNoStore)
+	assert.ErrorIs(t, err, fs.ErrNotExist)
+	assert.ErrorContains(t, err, path)
+	_, err = memberstate.CreateFile(path, "")
+	assert.ErrorContains(t, err, "empty")
+	s, err := memberstate.CreateFile(path, "n0")
+	require.NoError(t, err)
+	for _, open := range []func(string, string) (*memberstate.FileStore, error){memberstate.OpenFile, memberstate.CreateFile} {
+		_, err = open(path, "n0")
+		assert.ErrorIs(t, err, memberstate.ErrStoreLocked)
+		assert.ErrorContains(t, err, path)
+	}
+	closed(t, s)
+	_, err = memberstate.CreateFile(path, "n0")
+	assert.ErrorIs(t, err, memberstate.ErrStoreExists)
+	_, err = memberstate.OpenFile(path, "n1")
+	assert.ErrorIs(t, err, memberstate.ErrOtherNode)
+	assert.ErrorContains(t, err, `"n0", not "n1"`)
+	s, err = memberstate.OpenFile(path, "n0")
+	require.NoError(t, err, "no failed attempt has left a lock")
+	closed(t, s)
+}
+
+func TestAClosedStoreIsClosed(t *testing.T) {
+	s, err := memberstate.CreateFileOn(new(crashdisk.Disk), "n0", "n0")
+	require.NoError(t, err)
+	closed(t, s)
+	assert.ErrorIs(t, s.Save([]memberstate.Record{{Group: "g"}}), fs.ErrClosed)
+	_, _, err = s.Load("g")
+	assert.ErrorIs(t, err, fs.ErrClosed)
+	assert.NoError(t, s.Close(), "again")
+}
+
+func TestWhatCannotBeReadAgainIsNotSaved(t *testing.T) {
+	s, err := memberstate.CreateFileOn(new(crashdisk.Disk), "n0", "n0")
+	require.NoError(t, err)
+	defer closed(t, s)
+	long := strings.Repeat("x", 1<<16+1)
+	for says, r := range map[string]memberstate.Record{
+		"Group has 65537 bytes": {Group: long}, "Vote has 65537 bytes": {Vote: long}, "Promise is negative": {Promise: -1},
+	} {
+		assert.ErrorContains(t, s.Save([]memberstate.Record{{Group: "good"}, r}), says)
+	}
+	assert.Empty(t, s.Records(), "none of the batch")
+	require.NoError(t, s.Save([]memberstate.Record{{Group: long[1:], Vote: long[1:]}}), "and it can be used")
+}
+
+func TestInspectingChangesNothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store")
+	_, err := memberstate.InspectFile(path)
+	assert.ErrorIs(t, err, memberstate.ErrNoStore)
+	s, err := memberstate.CreateFile(path, "n0")
+	require.NoError(t, err)
+	require.NoError(t, s.Save([]memberstate.Record{written("g", 1, "n1")}))
+	before, err := os.ReadFile(path)
+	require.NoError(t, err)
+	info, err := memberstate.InspectFile(path)
+	require.NoError(t, err, "while it is open")
+	assert.Equal(t, memberstate.FileInfo{
+		Path: path, Version: 1, Node: "n0", Generation: 1, Saves: 1,
+		Size: 1024 * memberstate.PageSize, Used: 6 * memberstate.PageSize, Records: []memberstate.Record{written("g", 1, "n1")},
+	}, info)
+	closed(t, s)
+	damaged := append([]byte(nil), before...)
+	damaged[memberstate.FirstSave*memberstate.PageSize+50] ^= 1
+	require.NoError(t, os.WriteFile(path, damaged, 0o600))
+	info, err = memberstate.InspectFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, []int64{memberstate.FirstSave * memberstate.PageSize}, info.Damaged)
+	after, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, damaged, after)
+}
