@@ -5,7 +5,6 @@
 package crashdisk
 
 import (
-	"fmt"
 	"io"
 	"io/fs"
 	"maps"
@@ -216,14 +215,4 @@ func (d *Disk) Get(name string) []byte {
 		return slices.Clone(c.current)
 	}
 	return nil
-}
-
-// String lists the files.
-func (d *Disk) String() string {
-	text := ""
-	for _, name := range slices.Sorted(maps.Keys(d.current)) {
-		c := d.current[name]
-		text += fmt.Sprintf("%s: %d bytes, %d sectors not synced\n", name, len(c.current), len(c.dirty))
-	}
-	return text
 }

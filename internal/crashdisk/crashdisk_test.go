@@ -15,49 +15,49 @@ import (
 
 func drawn() *rand.Rand { return rand.New(rand.NewPCG(1, 2)) }
 
-// create makes a file and makes its name durable.
-func create(t *testing.T, d *crashdisk.Disk, name string) memberstate.File {
+// create makes the file "f" and makes its name durable.
+func create(t *testing.T, d *crashdisk.Disk) memberstate.File {
 	t.Helper()
-	f, err := d.Create(name)
+	f, err := d.Create("f")
 	require.NoError(t, err)
-	require.NoError(t, d.SyncDir(name))
+	require.NoError(t, d.SyncDir("f"))
 	return f
 }
 
-func write(t *testing.T, f memberstate.File, text []byte, at int64) {
+func write(t *testing.T, f memberstate.File, text []byte) {
 	t.Helper()
-	n, err := f.WriteAt(text, at)
+	n, err := f.WriteAt(text, 0)
 	require.NoError(t, err)
 	require.Equal(t, len(text), n)
 }
 
-// states are the contents that a file may have after a crash; nil: there is none.
-func states(d *crashdisk.Disk, name string) (all [][]byte) {
+// states are the contents that "f" may have after a crash; nil: there is none.
+func states(d *crashdisk.Disk) (all [][]byte) {
 	for after := range d.States(drawn()) {
-		all = append(all, after.Get(name))
+		all = append(all, after.Get("f"))
 	}
 	return all
 }
 
 func TestWhatIsSyncedSurvives(t *testing.T) {
 	var d crashdisk.Disk
-	f := create(t, &d, "f")
-	write(t, f, []byte("kept"), 0)
+	f := create(t, &d)
+	write(t, f, []byte("kept"))
 	require.NoError(t, f.Sync())
-	for _, text := range states(&d, "f") {
+	for _, text := range states(&d) {
 		assert.Equal(t, "kept", string(text))
 	}
 }
 
 func TestWhatIsNotSyncedMaySurviveInAnyPart(t *testing.T) {
 	var d crashdisk.Disk
-	f := create(t, &d, "f")
-	write(t, f, bytes.Repeat([]byte("-"), 3*crashdisk.SectorSize), 0)
+	f := create(t, &d)
+	write(t, f, bytes.Repeat([]byte("-"), 3*crashdisk.SectorSize))
 	require.NoError(t, f.Sync())
-	write(t, f, bytes.Repeat([]byte("+"), 3*crashdisk.SectorSize), 0)
+	write(t, f, bytes.Repeat([]byte("+"), 3*crashdisk.SectorSize))
 	seen := map[string]bool{}
 	torn := false
-	for _, text := range states(&d, "f") {
+	for _, text := range states(&d) {
 		pattern := ""
 		for sector := range 3 {
 			part := text[sector*crashdisk.SectorSize:][:crashdisk.SectorSize]
@@ -75,29 +75,29 @@ func TestWhatIsNotSyncedMaySurviveInAnyPart(t *testing.T) {
 
 func TestNamesAreDurableOnceTheDirectoryIsSynced(t *testing.T) {
 	var d crashdisk.Disk
-	old := create(t, &d, "f")
-	write(t, old, []byte("old"), 0)
+	old := create(t, &d)
+	write(t, old, []byte("old"))
 	require.NoError(t, old.Sync())
 	aside, err := d.Create("aside")
 	require.NoError(t, err)
-	write(t, aside, []byte("new"), 0)
+	write(t, aside, []byte("new"))
 	require.NoError(t, aside.Sync())
 	require.NoError(t, d.Rename("aside", "f"))
 	texts := map[string]bool{}
-	for _, text := range states(&d, "f") {
+	for _, text := range states(&d) {
 		texts[string(text)] = true
 	}
 	assert.Equal(t, map[string]bool{"old": true, "new": true}, texts)
 	require.NoError(t, d.SyncDir("f"))
-	for _, text := range states(&d, "f") {
+	for _, text := range states(&d) {
 		assert.Equal(t, "new", string(text))
 	}
 }
 
 func TestAFailedSyncLosesWhatItWasToKeep(t *testing.T) {
 	var d crashdisk.Disk
-	f := create(t, &d, "f")
-	write(t, f, []byte("lost"), 0)
+	f := create(t, &d)
+	write(t, f, []byte("lost"))
 	failure := errors.New("no")
 	d.Before = func(op string) error {
 		if op == "sync" {
@@ -109,7 +109,7 @@ func TestAFailedSyncLosesWhatItWasToKeep(t *testing.T) {
 	d.Before = nil
 	assert.NoError(t, f.Sync(), "the next one knows of nothing to do")
 	assert.Equal(t, "lost", string(d.Get("f")), "it is in the cache")
-	for _, text := range states(&d, "f") {
+	for _, text := range states(&d) {
 		assert.Empty(t, text)
 	}
 }
