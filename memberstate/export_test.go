@@ -28,6 +28,12 @@ func Read(text []byte) ([]Record, error) {
 	return sorted(m.records), err
 }
 
+// Clean says whether nothing in a file of this content is damaged.
+func Clean(text []byte) bool {
+	m, err := readImage("text", memFile(text))
+	return err == nil && m.clean()
+}
+
 type memFile []byte
 
 func (f memFile) ReadAt(b []byte, at int64) (int, error) { return bytes.NewReader(f).ReadAt(b, at) }

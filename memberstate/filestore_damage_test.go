@@ -6,6 +6,7 @@ package memberstate_test
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,13 +33,17 @@ func whole(t *testing.T) (text []byte, holds []memberstate.Record) {
 	return disk.Get("n0"), s.Records()
 }
 
-// open opens a file that holds this.
+// open opens a file that holds this, and checks that it is whole then: one damage
+// must not wait there for another.
 func open(text []byte) ([]memberstate.Record, error) {
 	disk := new(crashdisk.Disk)
 	disk.Set("n0", text)
 	s, err := memberstate.OpenSmall(disk, "n0", "n0", room)
 	if err != nil {
 		return nil, err
+	}
+	if !memberstate.Clean(disk.Get("n0")) {
+		return nil, errors.New("the file was opened and is still damaged")
 	}
 	found := s.Records()
 	return found, s.Close()

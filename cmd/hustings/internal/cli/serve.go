@@ -28,8 +28,9 @@ type serveFlags struct {
 	asJSON, verbose    bool
 }
 
-func newServe() *cobra.Command {
-	var f serveFlags
+func newServe() *cobra.Command { return new(serveFlags).command() }
+
+func (f *serveFlags) command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run a node that takes part in elections",
@@ -152,8 +153,13 @@ func (f *serveFlags) over(cmd *cobra.Command, c node.Config) node.Config {
 		flag     string
 		to, from *string
 	}{
-		{"node", &c.Node, &f.Node}, {"group", &c.Group, &f.Group}, {"listen", &c.Listen, &f.Listen}, {"data", &c.Data, &f.Data},
-		{"http", &c.HTTP, &f.HTTP}, {"timing", &c.Timing, &f.Timing}, {"exec", &c.Exec, &f.Exec},
+		{"node", &c.Node, &f.Node},
+		{"group", &c.Group, &f.Group},
+		{"listen", &c.Listen, &f.Listen},
+		{"data", &c.Data, &f.Data},
+		{"http", &c.HTTP, &f.HTTP},
+		{"timing", &c.Timing, &f.Timing},
+		{"exec", &c.Exec, &f.Exec},
 	} {
 		if given(field.flag) {
 			*field.to = *field.from

@@ -46,18 +46,32 @@ func Local(ctx context.Context, count int, leases bool, out *Printer, log *slog.
 	return errors.Join(problems...)
 }
 
-// localMembers finds free ports. They are free again until the nodes take them.
 func localMembers(count int) ([]Member, error) {
+	addresses, err := FreeAddresses(count)
 	var members []Member
-	for i := range count {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
-		}
-		defer func() { _ = l.Close() }() // all at once, so that no port is given twice
-		members = append(members, Member{ID: fmt.Sprintf("n%d", i), Address: l.Addr().String()})
+	for i, address := range addresses {
+		members = append(members, Member{ID: fmt.Sprintf("n%d", i), Address: address})
 	}
-	return members, nil
+	return members, err
+}
+
+// FreeAddresses finds ports on loopback that nobody listens on. Nobody else is kept
+// from taking them meanwhile.
+func FreeAddresses(count int) (addresses []string, err error) {
+	var listeners []net.Listener // all at once, so that no port is given twice
+	for range count {
+		l, listenErr := net.Listen("tcp", "127.0.0.1:0")
+		if listenErr != nil {
+			err = listenErr
+			break
+		}
+		listeners = append(listeners, l)
+		addresses = append(addresses, l.Addr().String())
+	}
+	for _, l := range listeners {
+		err = errors.Join(err, l.Close())
+	}
+	return addresses, err
 }
 
 func makeDir(name string) error { return os.MkdirAll(name, 0o700) }

@@ -59,7 +59,7 @@ func Watchdog(command string, orders io.Reader) error {
 
 func kill(group int, ended <-chan error, why string) error {
 	_ = syscall.Kill(group, syscall.SIGKILL)
-	<-ended
+	_ = <-ended // killed, what else
 	return errors.New("killed: " + why)
 }
 

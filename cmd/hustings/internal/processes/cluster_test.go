@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"slices"
@@ -105,11 +104,10 @@ func (c *cluster) certify() {
 
 func (c *cluster) findPorts() {
 	c.t.Helper()
-	for _, id := range c.ids {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(c.t, err)
-		defer func() { assert.NoError(c.t, l.Close()) }()
-		c.listen[id] = l.Addr().String()
+	addresses, err := node.FreeAddresses(len(c.ids))
+	require.NoError(c.t, err)
+	for i, id := range c.ids {
+		c.listen[id] = addresses[i]
 	}
 }
 

@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/memberstate"
+)
+
+func TestAStoreIsInspected(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "n0.store")
+	assert.Contains(t, fail(t, exitFailed, "store", "inspect", path), "there is no store")
+	s, err := memberstate.CreateFile(path, "n0")
+	require.NoError(t, err)
+	require.NoError(t, s.Save([]memberstate.Record{{Group: "orders", Term: 7, Vote: "n1", Promise: 5, Voters: 1 << 63}, {Group: "users", Term: 2}}))
+	require.NoError(t, s.Close())
+
+	lines := succeed(t, "store", "inspect", path)
+	assert.Equal(t, "node        n0", lines[0])
+	assert.Regexp(t, `^  orders +term 7 +voted for n1$`, lines[len(lines)-2])
+	assert.Regexp(t, `^  users +term 2 +no vote$`, lines[len(lines)-1])
+
+	var info storeInfo
+	require.NoError(t, json.Unmarshal([]byte(succeed(t, "store", "inspect", "--json", path)[0]), &info))
+	assert.Equal(t, storedGroup{"orders", 7, "n1", 5, "8000000000000000"}, info.Groups[0])
+	assert.EqualValues(t, 1, info.Saves)
+	assert.Empty(t, info.Error)
+}
+
+// What can be read of a store that cannot be used is shown all the same.
+func TestADamagedStoreIsShownAndFails(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "n0.store")
+	s, err := memberstate.CreateFile(path, "n0")
+	require.NoError(t, err)
+	for term := range memberstate.Term(3) {
+		require.NoError(t, s.Save([]memberstate.Record{{Group: "orders", Term: term + 1}}))
+	}
+	require.NoError(t, s.Close())
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	const second = 6 * 4096
+	text[second+100] ^= 1
+	require.NoError(t, os.WriteFile(path, text, 0o600))
+	assert.Contains(t, succeed(t, "store", "inspect", path), "damaged     one copy of the pages at [24576]; it is mended when the store is opened")
+	text[second+4096+100] ^= 1
+	require.NoError(t, os.WriteFile(path, text, 0o600))
+	code, stdout, stderr := run("store", "inspect", path)
+	assert.Equal(t, exitFailed, code)
+	assert.Contains(t, stderr, "offset 24576")
+	assert.Contains(t, stdout, "term 1", "what came before the damage")
+}
