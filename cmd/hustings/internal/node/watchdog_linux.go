@@ -4,7 +4,6 @@ package node
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -59,8 +58,7 @@ func Watchdog(command string, orders io.Reader) error {
 
 func kill(group int, ended <-chan error, why string) error {
 	_ = syscall.Kill(group, syscall.SIGKILL)
-	_ = <-ended // killed, what else
-	return errors.New("killed: " + why)
+	return fmt.Errorf("killed, for %s: %w", why, <-ended)
 }
 
 // left is how long it is until a deadline.

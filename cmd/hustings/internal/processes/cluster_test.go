@@ -1,3 +1,5 @@
+//go:build linux
+
 // A cluster of real processes: this test's own binary, run as "hustings serve".
 
 package processes_test
@@ -5,6 +7,7 @@ package processes_test
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -49,6 +52,7 @@ type cluster struct {
 	listen  map[string]string
 	proxies map[[2]string]*processes.Proxy // by caller and called; none: direct
 	flags   []string
+	data    map[string]string
 	nodes   map[string]*process // the running ones
 	starts  map[string]int      // how often each was started
 	checker processes.Checker
@@ -62,12 +66,13 @@ type clusterOptions struct {
 	size    int
 	proxied bool
 	flags   []string
+	data    map[string]string // where a node keeps its store, if not with the others
 }
 
 func newCluster(t *testing.T, o clusterOptions) *cluster {
 	t.Helper()
 	c := &cluster{
-		t: t, dir: t.TempDir(), listen: map[string]string{}, flags: o.flags,
+		t: t, dir: t.TempDir(), listen: map[string]string{}, flags: o.flags, data: o.data,
 		proxies: map[[2]string]*processes.Proxy{}, nodes: map[string]*process{}, starts: map[string]int{},
 	}
 	c.changed = sync.NewCond(&c.mu)
@@ -145,7 +150,7 @@ func (c *cluster) start(id string, flags ...string) {
 	}
 	args := append([]string{
 		"serve", "--json", "--node", id, "--members", strings.Join(members, ","), "--listen", c.listen[id],
-		"--data", c.dir, "--tls", c.dir,
+		"--data", cmp.Or(c.data[id], c.dir), "--tls", c.dir,
 	}, append(flags, c.flags...)...)
 	p := &process{cmd: c.command(args...), ended: make(chan struct{}), stderr: new(bytes.Buffer)}
 	p.cmd.Stderr = p.stderr

@@ -1,3 +1,5 @@
+//go:build linux
+
 // Real processes are killed, paused, cut off and restarted, and what they say is
 // checked: no term with two leaders, no term that falls, no two leases at once.
 // These tests wait in real time, and assert nothing about it but that nothing

@@ -1,0 +1,126 @@
+package node_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+	"google.golang.org/grpc/health/grpc_health_v1"
+
+	"github.com/hustings/hustings/cmd/hustings/internal/node"
+	"github.com/hustings/hustings/rpc/grpcrpc"
+)
+
+func TestMain(m *testing.M) {
+	http.DefaultTransport.(*http.Transport).DisableKeepAlives = true // they would look like leaks
+	goleak.VerifyTestMain(m)
+}
+
+const patience = 20 * time.Second
+
+// paper keeps what is printed.
+type paper struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (p *paper) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.text.Write(b)
+}
+
+func (p *paper) String() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.text.String()
+}
+
+// run runs a node of a group of so many until the test ends, and returns what it
+// prints and where its pages are.
+func run(t *testing.T, size int, asJSON bool) (printed *paper, pages, address string) {
+	t.Helper()
+	free, err := node.FreeAddresses(size + 1)
+	require.NoError(t, err)
+	c := node.Config{Node: "n0", Group: "orders", Data: t.TempDir(), New: true, HTTP: free[size]}
+	for i := range size {
+		c.Members = append(c.Members, node.Member{ID: "n" + string(rune('0'+i)), Address: free[i]})
+	}
+	printed = new(paper)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- node.Run(ctx, c, node.NewPrinter(printed, asJSON), slog.New(slog.DiscardHandler)) }()
+	t.Cleanup(func() {
+		cancel()
+		assert.NoError(t, <-ended)
+		assert.Contains(t, printed.String(), "stop")
+	})
+	require.Eventually(t, func() bool { code, _ := get("http://" + free[size] + "/healthz"); return code == http.StatusOK }, patience, time.Millisecond)
+	return printed, "http://" + free[size], free[0]
+}
+
+func get(url string) (code int, body string) {
+	answer, err := http.Get(url)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer func() { _ = answer.Body.Close() }()
+	text, _ := io.ReadAll(answer.Body)
+	return answer.StatusCode, string(text)
+}
+
+func TestThePagesOfALeader(t *testing.T) {
+	printed, pages, address := run(t, 1, false)
+	require.Eventually(t, func() bool { code, _ := get(pages + "/leader"); return code == http.StatusOK }, patience, time.Millisecond)
+	_, body := get(pages + "/leader")
+	assert.Equal(t, "group=orders term=1 leader=n0\n", body)
+	_, body = get(pages + "/metrics")
+	assert.Contains(t, body, `hustings_role{group="orders",role="leader"} 1`)
+	assert.Contains(t, body, "hustings_fsync_seconds_count")
+	assert.Contains(t, body, `hustings_transport_refused_total{reason="crowd"} 0`)
+	assert.Contains(t, printed.String(), "n0  leads term 1\n")
+
+	conn, err := grpcrpc.Dial(address, nil)
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, conn.Close()) }()
+	health, err := grpc_health_v1.NewHealthClient(conn).Check(t.Context(), new(grpc_health_v1.HealthCheckRequest))
+	require.NoError(t, err)
+	assert.Equal(t, grpc_health_v1.HealthCheckResponse_SERVING, health.GetStatus())
+}
+
+func TestThePagesOfOneThatDoesNotLead(t *testing.T) {
+	printed, pages, _ := run(t, 3, true)
+	code, body := get(pages + "/leader")
+	assert.Equal(t, http.StatusServiceUnavailable, code)
+	assert.Equal(t, "group=orders term=0 leader=\n", body)
+	var start node.Event
+	require.NoError(t, json.NewDecoder(strings.NewReader(printed.String())).Decode(&start))
+	assert.Equal(t, "start", start.Event)
+	assert.Equal(t, "n0", start.Node)
+	assert.Positive(t, start.AtNanos)
+}
+
+// Three nodes in one process elect, and clean up behind them.
+func TestLocal(t *testing.T) {
+	printed := new(paper)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	var found []node.Member
+	go func() {
+		ended <- node.Local(ctx, 3, true, node.NewPrinter(printed, false), slog.New(slog.DiscardHandler), func(m node.Member) { found = append(found, m) })
+	}()
+	require.Eventually(t, func() bool { return strings.Contains(printed.String(), "leads term") }, patience, time.Millisecond)
+	cancel()
+	require.NoError(t, <-ended)
+	assert.Len(t, found, 3)
+	assert.Equal(t, 3, strings.Count(printed.String(), "has stopped"))
+}
