@@ -6,8 +6,9 @@ SHELL      := /bin/bash
 .DEFAULT_GOAL := help
 MAKEFLAGS  += --no-print-directory
 
-# What is tested from the root, under go.work.
+# What the README says to test, and what else is tested from the root under go.work.
 PACKAGES := ./... ./cmd/hustings/...
+ALL      := $(PACKAGES) ./metrics/...
 
 # Every module, and those of them that hold code. They are checked one by one
 # and without go.work, as whoever depends on one of them gets it.
@@ -21,6 +22,9 @@ BUF  := GOWORK=off go tool -modfile=$(CURDIR)/internal/tools/proto/go.mod buf
 
 # How long each fuzz target runs.
 FUZZTIME ?= 10s
+
+# How long each campaign with real processes goes on.
+LONG ?= 2m
 
 # The steps of verify that come before the tests. The gate asks for this list
 # (make checks), so that the two cannot drift apart.
@@ -36,8 +40,12 @@ help: ## List the targets.
 test: ## Run all tests that need no server.
 	go test $(PACKAGES)
 
+.PHONY: test-all
+test-all: ## Run these tests in all modules.
+	go test $(ALL)
+
 .PHONY: verify
-verify: $(CHECKS) test ## Check everything and change nothing: what a commit must pass.
+verify: $(CHECKS) test-all ## Check everything and change nothing: what a commit must pass.
 
 .PHONY: fix
 fix: ## Format the code, apply the linters' own fixes, tidy every module.
@@ -90,11 +98,15 @@ paths: ## No file names a place outside the tree.
 
 .PHONY: race
 race: ## Run the tests in random order under the race detector.
-	go test -race -shuffle=on $(PACKAGES)
+	go test -race -shuffle=on $(ALL)
 
 .PHONY: bench
 bench: ## Every benchmark compiles and runs, once.
-	go test -run '^$$' -bench . -benchtime 1x $(PACKAGES)
+	go test -run '^$$' -bench . -benchtime 1x $(ALL)
+
+.PHONY: processes
+processes: ## Kill, pause and cut off real processes for LONG (2m) in each way.
+	HUSTINGS_TEST_LONG=$(LONG) go test -count 1 -v -timeout 1h ./cmd/hustings/internal/processes
 
 # Go 1.26 may end a run whose time is up with "context deadline exceeded", as if
 # that were a finding (golang/go#75804, mended in 1.27). It has found nothing if

@@ -10,7 +10,9 @@
 // explains the one promise that an engine has to keep. The others are:
 //
 //   - [github.com/hustings/hustings/memberstate]: roles, terms, members, and the
-//     store that remembers a vote;
+//     store that remembers a vote, on disk and in memory;
 //   - [github.com/hustings/hustings/rpc]: messages, and the contract of whatever
-//     carries them.
+//     carries them; [github.com/hustings/hustings/rpc/grpcrpc] carries them over
+//     gRPC;
+//   - [github.com/hustings/hustings/operator]: what operators use.
 package hustings

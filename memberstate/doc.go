@@ -4,8 +4,9 @@
 // exist here; anything else is a [TransitionError].
 //
 // The part of the state that must survive a crash is [HardState]. A [Store]
-// keeps it; one store serves all groups of a node. [MemStore] is a store for
-// tests that can be crashed.
+// keeps it; one store serves all groups of a node. [FileStore] is the one on disk,
+// made by [CreateFile] and opened by [OpenFile]; [MemStore] is a store for tests
+// that can be crashed.
 //
 // Nothing in this package knows about time, the network or the protocol.
 package memberstate

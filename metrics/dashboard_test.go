@@ -1,0 +1,52 @@
+package metrics_test
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/metrics"
+)
+
+// described are the names of all figures that there are.
+func described(t *testing.T) map[string]bool {
+	t.Helper()
+	descs := make(chan *prometheus.Desc, 100)
+	metrics.New().Describe(descs)
+	close(descs)
+	names := map[string]bool{}
+	for d := range descs {
+		found := regexp.MustCompile(`fqName: "(\w+)"`).FindStringSubmatch(d.String())
+		require.NotNil(t, found, d)
+		names[found[1]] = true
+	}
+	return names
+}
+
+// The dashboard draws what there is, and the documentation names nothing else.
+func TestTheDashboardDrawsWhatThereIs(t *testing.T) {
+	text, err := os.ReadFile("../docs/grafana.json")
+	require.NoError(t, err)
+	names := described(t)
+	drawn := 0
+	for _, name := range regexp.MustCompile(`hustings_\w+`).FindAllString(string(text), -1) {
+		drawn++
+		assert.True(t, names[strings.TrimSuffix(name, "_bucket")], name)
+	}
+	assert.Greater(t, drawn, 10)
+}
+
+func TestTheDocumentationNamesEveryFigure(t *testing.T) {
+	text, err := os.ReadFile("../docs/operation.md")
+	require.NoError(t, err)
+	for name := range described(t) {
+		if name = strings.TrimPrefix(name, "hustings_"); !strings.HasPrefix(name, "transport_") && name != "saved_records_total" {
+			assert.Contains(t, string(text), "`"+name+"`")
+		}
+	}
+}
