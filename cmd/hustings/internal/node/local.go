@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"os"
 	"sync"
@@ -55,21 +56,26 @@ func localMembers(count int) ([]Member, error) {
 	return members, err
 }
 
-// FreeAddresses finds ports on loopback that nobody listens on. Nobody else is kept
-// from taking them meanwhile.
+// FreeAddresses finds ports on loopback that nobody listens on. They are below
+// those that systems give to connections that go out, so that none of these takes
+// one before a node does, or while a node is restarted.
 func FreeAddresses(count int) (addresses []string, err error) {
+	const lowest, above, attempts = 20_000, 32_768, 1000
 	var listeners []net.Listener // all at once, so that no port is given twice
-	for range count {
-		l, listenErr := net.Listen("tcp", "127.0.0.1:0")
-		if listenErr != nil {
-			err = listenErr
+	for range attempts {
+		if len(listeners) == count {
 			break
 		}
-		listeners = append(listeners, l)
-		addresses = append(addresses, l.Addr().String())
+		address := fmt.Sprintf("127.0.0.1:%d", lowest+rand.IntN(above-lowest))
+		if l, err := net.Listen("tcp", address); err == nil {
+			listeners, addresses = append(listeners, l), append(addresses, address)
+		}
 	}
 	for _, l := range listeners {
 		err = errors.Join(err, l.Close())
+	}
+	if len(addresses) < count {
+		err = errors.Join(err, fmt.Errorf("found %d free ports on 127.0.0.1, want %d", len(addresses), count))
 	}
 	return addresses, err
 }

@@ -254,9 +254,10 @@ func (c *cluster) kill(id string) {
 
 // end ends all nodes as an operator does, and checks what they have said.
 func (c *cluster) end() {
-	for id := range c.nodes {
-		c.signal(id, syscall.SIGCONT)
-		c.signal(id, syscall.SIGTERM)
+	for _, p := range c.nodes {
+		for _, s := range []os.Signal{syscall.SIGCONT, syscall.SIGTERM} {
+			_ = p.cmd.Process.Signal(s) // one that is gone already says so below
+		}
 	}
 	for id, p := range c.nodes {
 		select {
