@@ -64,7 +64,9 @@ func run(t *testing.T, size int, asJSON bool) (printed *paper, pages, address st
 		assert.NoError(t, <-ended)
 		assert.Contains(t, printed.String(), "stop")
 	})
-	require.Eventually(t, func() bool { code, _ := get("http://" + free[size] + "/healthz"); return code == http.StatusOK }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return printed.String() != "" }, patience, time.Millisecond)
+	code, _ := get("http://" + free[size] + "/healthz")
+	assert.Equal(t, http.StatusOK, code)
 	return printed, "http://" + free[size], free[0]
 }
 
