@@ -41,7 +41,7 @@ type FileStore struct {
 	waiting *commit           // saves that the next write takes along
 	broken  error
 
-	writing sync.Mutex // held by the one who writes; guards what follows
+	writing chan struct{} // holds one while someone writes; guards what follows
 	file    File
 	tail    tail
 }
@@ -54,10 +54,11 @@ type tail struct {
 	batch      uint64 // the number of the next batch
 }
 
-// commit is a number of saves that become durable by one write and one sync.
+// commit is a number of saves that become durable by one write and one sync. The
+// first of them sees to that, and the others wait for it.
 type commit struct {
 	batch []Record
-	done  bool
+	done  chan struct{}
 	err   error
 }
 
@@ -109,7 +110,7 @@ func openFile(disk Disk, path, node string, room uint32) (*FileStore, error) {
 
 // withLock makes a store that holds its lock, and readies it.
 func withLock(disk Disk, path, node string, room uint32, ready func(*FileStore) error) (*FileStore, error) {
-	s := &FileStore{disk: disk, path: path, node: node, room: room, records: make(map[string]Record)}
+	s := &FileStore{disk: disk, path: path, node: node, room: room, records: make(map[string]Record), writing: make(chan struct{}, 1)}
 	lock, err := disk.Lock(path + ".lock")
 	if err != nil {
 		return nil, s.failed("lock", nowhere, err)
@@ -185,26 +186,33 @@ func (s *FileStore) Save(batch []Record) error {
 		return fmt.Errorf("memberstate: %s: %w", s.path, err)
 	}
 	s.mu.Lock()
-	if s.waiting == nil {
-		s.waiting = new(commit)
-	}
 	c := s.waiting
+	first := c == nil
+	if first {
+		c = &commit{done: make(chan struct{})}
+		s.waiting = c
+	}
 	c.batch = append(c.batch, batch...)
 	s.mu.Unlock()
-
-	s.writing.Lock()
-	defer s.writing.Unlock()
-	if !c.done { // nobody has taken it along
-		s.mu.Lock()
-		s.waiting = nil
-		c.err = s.broken
-		s.mu.Unlock()
-		if c.err == nil {
-			c.err = s.write(c.batch)
-		}
-		c.done = true
+	if first {
+		s.carryOut(c)
 	}
+	<-c.done
 	return c.err
+}
+
+// carryOut waits until the disk is free, and writes all that has gathered by then.
+func (s *FileStore) carryOut(c *commit) {
+	defer close(c.done)
+	s.writing <- struct{}{}
+	defer func() { <-s.writing }()
+	s.mu.Lock()
+	s.waiting = nil
+	c.err = s.broken
+	s.mu.Unlock()
+	if c.err == nil {
+		c.err = s.write(c.batch)
+	}
 }
 
 // write makes a batch durable, and known to Load.
@@ -323,8 +331,8 @@ func fillFile(f File, content []byte, size int64) error {
 
 // Close gives the file and its lock back. Saves that are under way end first.
 func (s *FileStore) Close() error {
-	s.writing.Lock()
-	defer s.writing.Unlock()
+	s.writing <- struct{}{}
+	defer func() { <-s.writing }()
 	s.mu.Lock()
 	s.broken = fmt.Errorf("memberstate: %s: %w", s.path, fs.ErrClosed)
 	s.mu.Unlock()

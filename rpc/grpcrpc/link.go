@@ -195,13 +195,18 @@ func (l *link) sendAll(ctx context.Context, s packets) error {
 	}
 }
 
-// maxMalformed is how many malformed messages a connection survives.
+// maxMalformed is how many malformed messages a connection survives in a minute. A
+// few now and then may be what a later version of the peer says.
 const maxMalformed = 100
 
 func (l *link) receiveAll(s packets) error {
 	t := l.transport
 	var malformed int
+	since := time.Now()
 	for {
+		if time.Since(since) > time.Minute {
+			malformed, since = 0, time.Now()
+		}
 		p, err := s.Recv()
 		if status.Code(err) == codes.ResourceExhausted {
 			t.refuse(RefusedPeer, "peer", l.peer, "error", err)
