@@ -5,9 +5,9 @@ package operator
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
+	"strings"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -113,7 +113,11 @@ type callError struct {
 }
 
 func (e *callError) Error() string {
-	return fmt.Sprintf("%s: %s", e.address, e.status.Message())
+	text := e.status.Message()
+	if inner, found := strings.CutPrefix(text, `connection error: desc = "transport: `); found {
+		text = strings.TrimPrefix(strings.TrimSuffix(inner, `"`), "Error while dialing: ")
+	}
+	return e.address + ": " + text
 }
 
 func (e *callError) GRPCStatus() *status.Status { return e.status }

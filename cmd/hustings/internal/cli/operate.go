@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -109,7 +110,7 @@ func newStatus() *cobra.Command {
 				all, err := o.status(ctx, address, files)
 				if err != nil {
 					silent++
-					all = []shownStatus{{Address: address, Error: err.Error()}}
+					all = []shownStatus{{Address: address, Error: strings.TrimPrefix(err.Error(), address+": ")}}
 				}
 				for i := range all {
 					if err := all[i].print(cmd.OutOrStdout(), o.asJSON); err != nil {
@@ -186,7 +187,8 @@ func newResign() *cobra.Command {
 		})
 }
 
-// commandLeader has the leader, wherever it is, do something, and prints what it is then.
+// commandLeader has the leader, wherever it is, do something, and prints what it is
+// when there is a leader again.
 func (o *operation) commandLeader(ctx context.Context, cmd *cobra.Command, do func(context.Context, *operator.Client) error) (err error) {
 	files, err := o.files()
 	if err != nil {
@@ -202,9 +204,14 @@ func (o *operation) commandLeader(ctx context.Context, cmd *cobra.Command, do fu
 	if err := do(ctx, c); err != nil {
 		return err
 	}
-	all, err := o.status(ctx, c.Address(), files)
-	for i := range all {
-		err = errors.Join(err, all[i].print(cmd.OutOrStdout(), o.asJSON))
+	for s, err := range c.Watch(ctx, o.group) {
+		if err != nil {
+			return err
+		}
+		if s.Leader != "" {
+			line := shown(c.Address(), s)
+			return line.print(cmd.OutOrStdout(), o.asJSON)
+		}
 	}
-	return err
+	return fmt.Errorf("it is done, but nobody led after %v", o.timeout)
 }
