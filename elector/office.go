@@ -152,7 +152,9 @@ func (h *Host) openOffice(g *group) {
 			g.outstanding--
 			g.office.Store(nil)
 			if early {
-				h.log.Warn("lead returned early, resigning", "group", g.name, "term", uint64(term), "error", err)
+				if g.pause == nil { // it was not asked to end
+					h.log.Warn("lead returned early, resigning", "group", g.name, "term", uint64(term), "error", err)
+				}
 				h.give(g, &Input{Kind: Resign}, nil)
 			}
 			if !g.ended {

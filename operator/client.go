@@ -117,6 +117,9 @@ func (e *callError) Error() string {
 	if inner, found := strings.CutPrefix(text, `connection error: desc = "transport: `); found {
 		text = strings.TrimPrefix(strings.TrimSuffix(inner, `"`), "Error while dialing: ")
 	}
+	if strings.Contains(text, "error reading server preface") {
+		text += " (does the node expect TLS?)"
+	}
 	return e.address + ": " + text
 }
 

@@ -90,12 +90,31 @@ func TestFiles(t *testing.T) {
 	assert.ErrorIs(t, pair.Write(dir, "n0", false), fs.ErrExist)
 	assert.NoError(t, pair.Write(dir, "n0", true))
 	assert.ErrorIs(t, authority(t).WriteAuthority(dir), fs.ErrExist, "an authority is never replaced")
-	for _, name := range []string{"", "ca", "../n0", ".hidden", "a\\b"} {
+	for _, name := range []string{"", "ca", "CA", "../n0", ".hidden", "a\\b", "a\nb"} {
 		assert.ErrorContains(t, pair.Write(dir, name, true), "cannot be the name of a file", "%q", name)
 	}
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	assert.Len(t, left, 4, "nothing else is left behind")
+}
+
+// A node's directory holds ca.crt and no ca.key: to make an authority there by
+// mistake once left a key beside it that was not its own.
+func TestAHalfOfAPairIsNotCompleted(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, authority(t).WriteAuthority(dir))
+	a, err := certs.ReadAuthority(dir)
+	require.NoError(t, err)
+	pair, err := a.Issue(certs.Request{Identity: grpcrpc.Identity{Role: grpcrpc.Member, Name: "n0"}, Now: noon, Lifetime: day})
+	require.NoError(t, err)
+	require.NoError(t, pair.Write(dir, "n0", false))
+	for _, name := range []string{"ca", "n0"} {
+		require.NoError(t, os.Remove(certs.KeyFile(dir, name)))
+	}
+	assert.ErrorIs(t, authority(t).WriteAuthority(dir), fs.ErrExist)
+	assert.ErrorIs(t, pair.Write(dir, "n0", false), fs.ErrExist)
+	assert.NoFileExists(t, certs.KeyFile(dir, "ca"))
+	assert.NoFileExists(t, certs.KeyFile(dir, "n0"))
 }
 
 func TestAnAuthorityMustBeWhole(t *testing.T) {

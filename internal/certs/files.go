@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode"
 
 	"github.com/hustings/hustings/rpc/grpcrpc"
 )
@@ -34,6 +35,17 @@ func (p Pair) Write(dir, name string, replace bool) error {
 	if err := checkName(name); err != nil {
 		return err
 	}
+	return p.write(dir, name, replace)
+}
+
+func (p Pair) write(dir, name string, replace bool) error {
+	// Both are looked for before either is written: a new key beside a certificate
+	// that was there would look like a pair, and be none.
+	for _, file := range []string{KeyFile(dir, name), CertFile(dir, name)} {
+		if _, err := os.Lstat(file); err == nil && !replace {
+			return fmt.Errorf("%s: %w", file, fs.ErrExist)
+		}
+	}
 	// The key first: a certificate without its key is of no use to anyone, and
 	// says so; the other way round a new key would go with an old certificate.
 	for _, f := range []struct {
@@ -41,7 +53,7 @@ func (p Pair) Write(dir, name string, replace bool) error {
 		text []byte
 		mode fs.FileMode
 	}{{KeyFile(dir, name), p.Key, 0o600}, {CertFile(dir, name), p.Cert, 0o644}} {
-		if err := write(f.name, f.text, f.mode, replace); err != nil {
+		if err := write(f.name, f.text, f.mode); err != nil {
 			return err
 		}
 	}
@@ -50,17 +62,16 @@ func (p Pair) Write(dir, name string, replace bool) error {
 
 // checkName refuses what is no plain file name.
 func checkName(name string) error {
-	if name == "" || name == authorityName || strings.HasPrefix(name, ".") || strings.ContainsAny(name, "/\\:\x00") {
-		return fmt.Errorf("%q cannot be the name of a file; name the certificate's files yourself", name)
+	// Some file systems take CA.key for ca.key.
+	if name == "" || strings.EqualFold(name, authorityName) || strings.HasPrefix(name, ".") ||
+		strings.ContainsAny(name, "/\\:") || strings.ContainsFunc(name, unicode.IsControl) {
+		return fmt.Errorf("%q cannot be the name of a file; take another name", name)
 	}
 	return nil
 }
 
 // write replaces a file as a whole, or not at all.
-func write(name string, text []byte, mode fs.FileMode, replace bool) error {
-	if _, err := os.Lstat(name); err == nil && !replace {
-		return fmt.Errorf("%s: %w", name, fs.ErrExist)
-	}
+func write(name string, text []byte, mode fs.FileMode) error {
 	aside, err := os.CreateTemp(filepath.Dir(name), ".new-*")
 	if err != nil {
 		return err
@@ -81,10 +92,7 @@ func (a *Authority) WriteAuthority(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	if err := write(KeyFile(dir, authorityName), a.Key, 0o600, false); err != nil {
-		return err
-	}
-	return write(CAFile(dir), a.Cert, 0o644, false)
+	return a.write(dir, authorityName, false)
 }
 
 // ReadAuthority reads the authority of a directory.

@@ -34,6 +34,7 @@ type guest struct {
 	net.Conn
 	guard *guard
 	spoke atomic.Bool
+	known atomic.Bool   // who it is: it has a certificate, or none is asked for
 	place *list.Element // among the strangers; nil once it is none
 }
 
@@ -88,8 +89,8 @@ func (c *guest) Read(b []byte) (int, error) {
 }
 
 // Close ends the connection. One that said something, but nothing of use, is
-// counted; one that said nothing may have been a peer that looked whether this
-// node is there.
+// counted, unless it has been as one whose handshake failed. One that said nothing
+// may have been a peer that looked whether this node is there.
 func (c *guest) Close() error {
 	g := c.guard
 	g.mu.Lock()
@@ -98,7 +99,7 @@ func (c *guest) Close() error {
 	}
 	stranger := g.forget(c)
 	g.mu.Unlock()
-	if stranger && c.spoke.Load() {
+	if stranger && c.spoke.Load() && c.known.Load() {
 		g.refuse(RefusedSilence, "remote", c.RemoteAddr())
 	}
 	return c.Conn.Close()
@@ -108,4 +109,11 @@ func (c *guest) Close() error {
 func spoke(c net.Conn) bool {
 	g, ok := c.(*guest)
 	return ok && g.spoke.Load()
+}
+
+// know notes that a connection's handshake is done.
+func know(c net.Conn) {
+	if g, ok := c.(*guest); ok {
+		g.known.Store(true)
+	}
 }

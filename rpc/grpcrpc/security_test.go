@@ -99,6 +99,7 @@ func TestWrongCertificatesAreRefused(t *testing.T) {
 		"nobody":          s.issue(s.authority, grpcrpc.Member, "", "nobody", time.Hour),
 	} {
 		before := s.b.Stats().Refused[grpcrpc.RefusedHandshake]
+		assert.Zero(t, s.b.Stats().Refused[grpcrpc.RefusedSilence], "it is counted once")
 		assert.Equal(t, codes.Unavailable, status.Code(s.exchange(files, "c", "b")), name)
 		s.holds(grpcrpc.RefusedHandshake, int(before)+1)
 	}

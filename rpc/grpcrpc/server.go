@@ -38,7 +38,7 @@ const (
 )
 
 func (t *Transport) newServer() *grpc.Server {
-	creds := insecure.NewCredentials()
+	creds := doorman{insecure.NewCredentials(), t.refuse}
 	if t.tls != nil {
 		creds = doorman{credentials.NewTLS(t.tls.server()), t.refuse}
 	}
@@ -68,7 +68,7 @@ func (t *Transport) newServer() *grpc.Server {
 	return s
 }
 
-// doorman is TLS that tells of whom it turns away.
+// doorman is a handshake that tells of whom it turns away.
 type doorman struct {
 	credentials.TransportCredentials
 	refuse func(Refusal, ...any)
@@ -76,7 +76,10 @@ type doorman struct {
 
 func (d doorman) ServerHandshake(c net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	secured, info, err := d.TransportCredentials.ServerHandshake(c)
-	if err != nil && !errors.Is(err, net.ErrClosed) && spoke(c) {
+	switch {
+	case err == nil:
+		know(c)
+	case !errors.Is(err, net.ErrClosed) && spoke(c):
 		d.refuse(RefusedHandshake, "remote", c.RemoteAddr(), "error", err)
 	}
 	return secured, info, err
@@ -98,6 +101,7 @@ func (t *Transport) authorise(ctx context.Context, method string) error {
 		if err != nil {
 			return status.Error(codes.Unauthenticated, err.Error())
 		}
+		t.guard.admit(p.Addr) // it is none who says nothing
 		if need := roleFor(method); need != "" && need != who.Role {
 			t.refuse(RefusedRole, "caller", who.String(), "method", method, "remote", p.Addr)
 			return status.Errorf(codes.PermissionDenied, "%s is for a certificate of the role %s; this one is that of %v", method, need, who)

@@ -78,7 +78,7 @@ func (r *reloader) load(now stamp) error {
 func (r *reloader) isSelf(c *x509.Certificate) error {
 	got, err := IdentityOf(c)
 	if err == nil && (got.Role != r.self.Role || r.self.Name != "" && got.Name != r.self.Name) {
-		err = fmt.Errorf("the certificate is that of %v, not of %v", got, r.self)
+		err = fmt.Errorf("the certificate is that of %v, not of %s %s", got, r.self.Role, r.self.Name)
 	}
 	return err
 }

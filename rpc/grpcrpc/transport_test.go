@@ -62,7 +62,7 @@ func TestACertificateOfAnotherIsNoneOfOurs(t *testing.T) {
 	w.issue(w.authority, grpcrpc.Member, "b", "a", 1e12)
 	files := grpcrpc.TLS{CA: w.dir + "/ca.crt", Cert: w.dir + "/a.crt", Key: w.dir + "/a.key"}
 	_, err := grpcrpc.New(grpcrpc.Config{Self: "a", Listener: w.listeners["a"], TLS: &files})
-	assert.ErrorContains(t, err, "hustings://member/b")
+	assert.ErrorContains(t, err, "the certificate is that of hustings://member/b, not of member a")
 }
 
 func TestServingAfterCloseIsAnError(t *testing.T) {

@@ -1,13 +1,16 @@
-// Making certificates.
+// Making certificates, and looking at them.
 
 package cli
 
 import (
 	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"net"
 	"os"
 	"strings"
 	"time"
@@ -27,83 +30,196 @@ func newCerts() *cobra.Command {
 		Long: `Make the certificates of an installation: an authority, and one certificate for
 every member and operator. Copy to each node ca.crt and its own .crt and .key, and
 nothing else; ca.key stays where certificates are made.`,
+		Example: `  hustings certs ca --dir certs
+  hustings certs member n0 --dir certs
+  hustings certs operator alice --dir certs`,
 	}
-	cmd.AddCommand(newAuthority(), newLeaf(grpcrpc.Member, "NODE"), newLeaf(grpcrpc.Operator, "NAME"), newShow())
+	cmd.AddCommand(newAuthority(), newMember(), newOperator(), newShow())
 	return cmd
 }
 
+// certFlags are those of every command that makes a certificate.
+type certFlags struct {
+	dir    string
+	days   int
+	asJSON bool
+}
+
+func (f *certFlags) add(cmd *cobra.Command, days int) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.dir, "dir", ".", "the `directory` of the authority")
+	flags.IntVar(&f.days, "days", days, "how many `days` it is good for")
+	flags.BoolVar(&f.asJSON, "json", false, "print one JSON object on one line")
+}
+
+// lifetime refuses what would make a certificate that is good for nothing. Beyond
+// the upper bound a time.Duration would overflow, and the certificate expire in
+// the past.
+func (f *certFlags) lifetime() (time.Duration, error) {
+	const most = 100 * 365
+	if f.days < 1 || f.days > most {
+		return 0, usageError{fmt.Errorf("--days is %d, want 1 to %d", f.days, most)}
+	}
+	return time.Duration(f.days) * day, nil
+}
+
+// madeCert says where a certificate is that was made.
+type madeCert struct {
+	Cert  string `json:"cert"`
+	Key   string `json:"key"`
+	Until string `json:"until"`
+}
+
+func (f *certFlags) print(w io.Writer, m madeCert) error {
+	if f.asJSON {
+		return json.NewEncoder(w).Encode(m)
+	}
+	_, err := fmt.Fprintf(w, "%s\n%s\n", m.Cert, m.Key)
+	return err
+}
+
 func newAuthority() *cobra.Command {
-	var dir string
-	var days int
+	var f certFlags
 	cmd := &cobra.Command{
 		Use:     "ca",
 		Short:   "Make the authority",
 		Example: `  hustings certs ca --dir certs`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			a, err := certs.NewAuthority(time.Now(), time.Duration(days)*day)
+			lifetime, err := f.lifetime()
 			if err != nil {
 				return err
 			}
-			if err := a.WriteAuthority(dir); err != nil {
+			a, err := certs.NewAuthority(time.Now(), lifetime)
+			if err != nil {
+				return err
+			}
+			if err := a.WriteAuthority(f.dir); err != nil {
 				if errors.Is(err, fs.ErrExist) {
 					err = fmt.Errorf("%w: an authority is never replaced; all that it has signed would be worth nothing", err)
 				}
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s\n%s\n", certs.CAFile(dir), certs.KeyFile(dir, "ca"))
-			return err
+			return f.print(cmd.OutOrStdout(), madeCert{certs.CAFile(f.dir), certs.KeyFile(f.dir, "ca"), calendar(a.Until())})
 		},
 	}
-	certFlags(cmd, &dir, &days, 3650)
+	f.add(cmd, 3650)
 	return cmd
 }
 
-func certFlags(cmd *cobra.Command, dir *string, days *int, lifetime int) {
-	cmd.Flags().StringVar(dir, "dir", ".", "the `directory` of the authority")
-	cmd.Flags().IntVar(days, "days", lifetime, "how many `days` it is good for")
+// leafFlags are those of the commands that make what an authority signs.
+type leafFlags struct {
+	certFlags
+	out   string
+	hosts []string
+	renew bool
 }
 
-func newLeaf(role grpcrpc.Role, arg string) *cobra.Command {
-	var dir string
-	var days int
-	var hosts []string
-	var renew bool
+func newMember() *cobra.Command {
+	var f leafFlags
 	cmd := &cobra.Command{
-		Use:     fmt.Sprintf("%s %s", role, arg),
-		Short:   fmt.Sprintf("Make the certificate of a %s", role),
-		Example: fmt.Sprintf("  hustings certs %s %s --dir certs", role, map[grpcrpc.Role]string{grpcrpc.Member: "n0", grpcrpc.Operator: "alice"}[role]),
+		Use:   "member NODE",
+		Short: "Make the certificate of a member",
+		Example: `  hustings certs member n0 --dir certs
+  hustings certs member n0 --dir certs --renew
+  hustings certs member n1 --dir certs --host n1.example.org --host 10.0.0.2`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd, grpcrpc.Identity{Role: grpcrpc.Member, Name: args[0]})
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().StringSliceVar(&f.hosts, "host", []string{"localhost", "127.0.0.1", "::1"}, "`names` and addresses of the node, for other programs than hustings")
+	return cmd
+}
+
+func newOperator() *cobra.Command {
+	var f leafFlags
+	cmd := &cobra.Command{
+		Use:     "operator NAME",
+		Short:   "Make the certificate of an operator",
+		Example: `  hustings certs operator alice --dir certs`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			a, err := certs.ReadAuthority(dir)
-			if err != nil {
-				if errors.Is(err, fs.ErrNotExist) {
-					err = fmt.Errorf("%w; 'hustings certs ca --dir %s' makes the authority", err, dir)
-				}
-				return err
-			}
-			pair, err := a.Issue(certs.Request{
-				Identity: grpcrpc.Identity{Role: role, Name: args[0]}, Hosts: hosts, Now: time.Now(), Lifetime: time.Duration(days) * day,
-			})
-			if err != nil {
-				return err
-			}
-			if err := pair.Write(dir, args[0], renew); err != nil {
-				if errors.Is(err, fs.ErrExist) {
-					err = fmt.Errorf("%w; --renew replaces it", err)
-				}
-				return err
-			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s\n%s\n", certs.CertFile(dir, args[0]), certs.KeyFile(dir, args[0]))
-			return err
+			return f.run(cmd, grpcrpc.Identity{Role: grpcrpc.Operator, Name: args[0]})
 		},
 	}
-	certFlags(cmd, &dir, &days, 365)
-	cmd.Flags().BoolVar(&renew, "renew", false, "replace the one that there is; a running node takes it over")
-	if role == grpcrpc.Member {
-		cmd.Flags().StringSliceVar(&hosts, "host", []string{"localhost", "127.0.0.1", "::1"}, "`names` and addresses of the node, for other programs than hustings")
-	}
+	f.add(cmd)
 	return cmd
+}
+
+func (f *leafFlags) add(cmd *cobra.Command) {
+	f.certFlags.add(cmd, 365)
+	cmd.Flags().StringVar(&f.out, "out", "", "the `directory` to write to, if not that of the authority")
+	cmd.Flags().BoolVar(&f.renew, "renew", false, "replace the one that there is; a running node takes it over")
+}
+
+// run makes the certificate and key of who.
+func (f *leafFlags) run(cmd *cobra.Command, who grpcrpc.Identity) error {
+	lifetime, err := f.lifetime()
+	if err == nil {
+		err = checkHosts(f.hosts)
+	}
+	if err != nil {
+		return err
+	}
+	a, err := f.authority()
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	if !now.Before(a.Until()) {
+		return fmt.Errorf("%s: the authority expired at %s; make another, in another directory", certs.CAFile(f.dir), calendar(a.Until()))
+	}
+	pair, err := a.Issue(certs.Request{Identity: who, Hosts: f.hosts, Now: now, Lifetime: lifetime})
+	if err != nil {
+		return err
+	}
+	made, err := f.write(pair, who.Name)
+	if err != nil {
+		return err
+	}
+	made.Until = calendar(now.Add(lifetime))
+	if a.Until().Before(now.Add(lifetime)) {
+		made.Until = calendar(a.Until())
+		stderr := cmd.ErrOrStderr() // not stdout: scripts read the names of files there
+		fmt.Fprintf(stderr, "%s: good until %s only, when the authority expires\n", made.Cert, made.Until)
+	}
+	return f.print(cmd.OutOrStdout(), made)
+}
+
+func (f *leafFlags) authority() (*certs.Authority, error) {
+	a, err := certs.ReadAuthority(f.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w; 'hustings certs ca --dir %s' makes the authority", err, f.dir)
+	}
+	return a, err
+}
+
+func (f *leafFlags) write(pair certs.Pair, name string) (madeCert, error) {
+	dir := f.dir
+	if f.out != "" {
+		dir = f.out
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return madeCert{}, err
+		}
+	}
+	err := pair.Write(dir, name, f.renew)
+	if errors.Is(err, fs.ErrExist) {
+		err = fmt.Errorf("%w; --renew replaces it", err)
+	}
+	return madeCert{Cert: certs.CertFile(dir, name), Key: certs.KeyFile(dir, name)}, err
+}
+
+// checkHosts refuses what is written as no certificate has it, such as an address
+// with its port: it would stand there and never match.
+func checkHosts(hosts []string) error {
+	for _, host := range hosts {
+		if net.ParseIP(host) == nil && (host == "" || strings.ContainsAny(host, ":[]/ ")) {
+			return usageError{fmt.Errorf("--host: %q is neither a name nor an address; leave out the port", host)}
+		}
+	}
+	return nil
 }
 
 func newShow() *cobra.Command {
@@ -115,22 +231,14 @@ func newShow() *cobra.Command {
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, name := range args {
-				text, err := os.ReadFile(name)
+				found, err := readCerts(name)
 				if err != nil {
 					return err
 				}
-				c, err := certs.ParseCert(text)
-				if err != nil {
-					return fmt.Errorf("%s: %w", name, err)
-				}
-				s := shownCertOf(name, c)
-				if asJSON {
-					err = json.NewEncoder(cmd.OutOrStdout()).Encode(s)
-				} else {
-					_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s  %s  until %s  %s\n", s.File, s.Identity, s.Until, strings.Join(s.Hosts, " "))
-				}
-				if err != nil {
-					return err
+				for _, c := range found {
+					if err := shownCertOf(name, c).print(cmd.OutOrStdout(), asJSON); err != nil {
+						return err
+					}
 				}
 			}
 			return nil
@@ -140,9 +248,37 @@ func newShow() *cobra.Command {
 	return cmd
 }
 
+// readCerts reads all certificates of a file: while authorities change, ca.crt
+// holds both.
+func readCerts(name string) ([]*x509.Certificate, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	var found []*x509.Certificate
+	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
+		if block.Type != "CERTIFICATE" {
+			continue
+		}
+		c, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		found = append(found, c)
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("%s: there is no certificate in PEM", name)
+	}
+	return found, nil
+}
+
+// shownCert is what a certificate says. Role and Name are empty where it names
+// nobody, as an authority's does.
 type shownCert struct {
 	File     string   `json:"file"`
 	Identity string   `json:"identity"`
+	Role     string   `json:"role"`
+	Name     string   `json:"name"`
 	Hosts    []string `json:"hosts"`
 	From     string   `json:"from"`
 	Until    string   `json:"until"`
@@ -152,16 +288,30 @@ type shownCert struct {
 func shownCertOf(name string, c *x509.Certificate) shownCert {
 	s := shownCert{
 		File: name, Identity: "authority", Hosts: append([]string{}, c.DNSNames...),
-		From: c.NotBefore.UTC().Format(time.RFC3339), Until: c.NotAfter.UTC().Format(time.RFC3339), Issuer: c.Issuer.CommonName,
+		From: calendar(c.NotBefore), Until: calendar(c.NotAfter), Issuer: c.Issuer.CommonName,
 	}
 	for _, ip := range c.IPAddresses {
 		s.Hosts = append(s.Hosts, ip.String())
 	}
-	if !c.IsCA {
-		who, err := grpcrpc.IdentityOf(c)
-		if s.Identity = who.String(); err != nil {
-			s.Identity = "nobody: " + err.Error()
-		}
+	if c.IsCA {
+		return s
 	}
+	who, err := grpcrpc.IdentityOf(c)
+	if err != nil {
+		s.Identity = "nobody: " + err.Error()
+		return s
+	}
+	s.Identity, s.Role, s.Name = who.String(), string(who.Role), who.Name
 	return s
 }
+
+func (s shownCert) print(w io.Writer, asJSON bool) error {
+	if asJSON {
+		return json.NewEncoder(w).Encode(s)
+	}
+	_, err := fmt.Fprintf(w, "%s  %s  from %s  until %s  by %q  %s\n", s.File, s.Identity, s.From, s.Until, s.Issuer, strings.Join(s.Hosts, " "))
+	return err
+}
+
+// calendar is a time as certificates have it: to the second, of no time zone.
+func calendar(t time.Time) string { return t.UTC().Format(time.RFC3339) }

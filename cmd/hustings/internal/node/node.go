@@ -182,8 +182,8 @@ func (n *node) lead(ctx context.Context, term memberstate.Term) error {
 		return nil
 	}
 	err := n.program.run(ctx, n.environment(term), n.lease(term))
-	if ctx.Err() == nil {
-		n.log.Warn("the program has ended, so this node gives up the leadership", "term", uint64(term), "error", err)
+	if err != nil && ctx.Err() == nil {
+		n.log.Warn("this node gives up the leadership", "term", uint64(term), "error", err)
 	}
 	return err
 }

@@ -5,6 +5,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -26,12 +28,17 @@ type program struct {
 // watched is a program that was started.
 type watched struct {
 	orders io.WriteCloser
-	mu     sync.Mutex // of orders
+	mu     sync.Mutex  // of orders
+	asked  atomic.Bool // to end
 	ended  chan struct{}
 	err    error // how it ended
 }
 
-// run runs the program until it ends or the context does, which kills it.
+// errDone is how a program ends that has not failed.
+var errDone = errors.New("exit status 0")
+
+// run runs the program until it ends or the context does, which kills it. It is an
+// error if the program ends and nobody has asked it to.
 func (p *program) run(ctx context.Context, environment []string, lease func() (int64, bool)) error {
 	w, err := p.start(environment, lease)
 	if err != nil {
@@ -44,7 +51,10 @@ func (p *program) run(ctx context.Context, environment []string, lease func() (i
 	for {
 		select {
 		case <-w.ended:
-			return w.err
+			if w.asked.Load() {
+				return nil
+			}
+			return fmt.Errorf("the program has ended by itself: %w", cmp.Or(w.err, errDone))
 		case <-ctx.Done():
 			_ = w.orders.Close() // the watchdog takes this for our end
 			<-w.ended
@@ -108,6 +118,7 @@ func (p *program) pause(ctx context.Context) error {
 	if w == nil {
 		return nil
 	}
+	w.asked.Store(true)
 	w.order("stop")
 	select {
 	case <-w.ended:

@@ -33,17 +33,22 @@ func Watchdog(command string, orders io.Reader) error {
 	deadline := time.NewTimer(time.Hour)
 	defer deadline.Stop()
 	var until int64
+	asked := false
 	for {
 		deadline.Reset(left(until))
 		select {
 		case err := <-ended:
 			_ = syscall.Kill(group, syscall.SIGKILL) // what it has left behind
+			if asked {
+				return nil
+			}
 			return err
 		case order, more := <-lines:
 			switch {
 			case !more:
 				return kill(group, ended, "the node is gone")
 			case order.stop:
+				asked = true
 				_ = syscall.Kill(group, syscall.SIGTERM)
 			default:
 				until = order.until
