@@ -150,6 +150,9 @@ func newWatch() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if len(o.addresses) != 1 {
+				return usageError{fmt.Errorf("--address is given %d times; watch looks at one node", len(o.addresses))}
+			}
 			c, err := operator.Dial(o.addresses[0], files)
 			if err != nil {
 				return err

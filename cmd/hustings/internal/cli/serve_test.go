@@ -80,6 +80,7 @@ func TestAWrongConfigurationIsNamed(t *testing.T) {
 
 func TestOperatorsAreToldWhatIsMissing(t *testing.T) {
 	assert.Contains(t, fail(t, exitUsage, "resign", "--cert", "x"), "TLS needs")
+	assert.Contains(t, fail(t, exitUsage, "watch", "-a", "h:1", "-a", "h:2"), "watch looks at one node")
 	assert.Contains(t, fail(t, exitFailed, "resign", "--address", "127.0.0.1:1", "--timeout", "2s"), "127.0.0.1:1")
 	code, stdout, stderr := run("status", "--address", "127.0.0.1:1", "--timeout", "2s")
 	assert.Equal(t, exitFailed, code)
