@@ -14,5 +14,6 @@
 //   - [github.com/hustings/hustings/rpc]: messages, and the contract of whatever
 //     carries them; [github.com/hustings/hustings/rpc/grpcrpc] carries them over
 //     gRPC;
-//   - [github.com/hustings/hustings/operator]: what operators use.
+//   - [github.com/hustings/hustings/operator]: what operators use;
+//   - [github.com/hustings/hustings/simulation]: a hostile world for all of it.
 package hustings

@@ -268,6 +268,10 @@ func NewMachine(r *Rules, hard memberstate.HardState) Machine {
 	}
 }
 
+// Serving says whether this member has begun to lead and was not told since that no
+// Lead of the engine runs any more. Then it does not stand.
+func (m *Machine) Serving() bool { return m.serving }
+
 // Step is what one input does to the machine.
 func (m *Machine) Step(r *Rules, in *Input, out *Output) {
 	*out = Output{}
@@ -433,10 +437,13 @@ func (m *Machine) did(out *Output, err error) {
 // learn remembers the largest term heard of.
 func (m *Machine) learn(term memberstate.Term) { m.known = max(m.known, term) }
 
-// observe takes in a measured round trip: longer ones at once, shorter ones by
-// and by.
-func (m *Machine) observe(measured time.Duration) {
-	us := uint32(min(max(measured.Microseconds(), 0), maxRoundTrip.Microseconds()))
+// observe takes in a measured round trip: longer ones soon, shorter ones by and by.
+// A single one may say nothing of the network, as when a process was stopped while
+// it waited. So it counts for no more than twice what was known and the length of a
+// slot; if trips really are as long now, the next few say so, too.
+func (m *Machine) observe(r *Rules, measured time.Duration) {
+	most := min(2*m.measured()+r.shortestSlot(), maxRoundTrip)
+	us := uint32(min(max(measured, 0), most).Microseconds())
 	switch {
 	case us == 0:
 	case us >= m.roundTrip:

@@ -115,7 +115,7 @@ func (m *Machine) onVoteResponse(r *Rules, in *Input, out *Output) {
 		out.Dropped = DropNotAVoter
 		return
 	}
-	m.observe(in.RoundTrip) // of late answers too: they are what shows that rounds are too short
+	m.observe(r, in.RoundTrip) // of late answers too: they are what shows that rounds are too short
 	switch q.Result {
 	case rpc.RejectExpiredVoteTerm, rpc.RejectTermSmallThanLedger:
 		m.learn(q.Term)
@@ -260,9 +260,10 @@ func (m *Machine) armSlot(r *Rules, out *Output, last memberstate.Seat) {
 
 // slot exceeds the message delays of a pre-vote and the vote after it, and the
 // skew with which the last heartbeat reached the others.
-func (m *Machine) slot(r *Rules) time.Duration {
-	return max(r.Timing.Detection()/30, m.measured()*3/2)
-}
+func (m *Machine) slot(r *Rules) time.Duration { return max(r.shortestSlot(), m.measured()*3/2) }
+
+// shortestSlot is that of a network whose delays are nothing against the timing.
+func (r *Rules) shortestSlot() time.Duration { return r.Timing.Detection() / 30 }
 
 // rank counts the voters whose turn to stand comes before this member's.
 func (m *Machine) rank(r *Rules, last memberstate.Seat) int {

@@ -74,7 +74,7 @@ func (m *Machine) onHeartbeatResponse(r *Rules, in *Input, out *Output) {
 		out.Dropped = DropStaleAnswer
 		return
 	}
-	m.observe(in.RoundTrip)
+	m.observe(r, in.RoundTrip)
 	switch q.Result {
 	case rpc.Success:
 		m.acknowledge(r, q)

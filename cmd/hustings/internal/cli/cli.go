@@ -52,7 +52,7 @@ func newRoot() *cobra.Command {
 	}
 	root.SetHelpCommand(newHelp())
 	root.AddCommand(
-		newServe(), newStatus(), newWatch(), newTransfer(), newResign(),
+		newSim(), newServe(), newStatus(), newWatch(), newTransfer(), newResign(),
 		newStore(), newCerts(), newVersion(debug.ReadBuildInfo), newWatchdog(),
 	)
 	tellAll(root)

@@ -1,0 +1,58 @@
+// Who leads: one incarnation a term, ever, elected by a quorum; and nobody follows
+// anyone else.
+
+package simulation
+
+import "github.com/hustings/hustings/memberstate"
+
+// tenure is who led a term.
+type tenure struct {
+	seat        memberstate.Seat
+	incarnation uint32
+}
+
+func (c *checker) leads(n *node) {
+	term, now := n.machine.Term, tenure{n.seat, n.incarnation}
+	led, known := c.leaders[term]
+	c.counts[OneLeader]++
+	if known {
+		if led != now {
+			c.violated(OneLeader, n, "term %d was led by n%d, incarnation %d", term, led.seat-1, led.incarnation)
+		}
+		return
+	}
+	c.leaders[term] = now
+	c.wonByQuorum(n)
+	c.complete(n)
+}
+
+// wonByQuorum counts the votes that are on disks, or were before their voters went on
+// to a later term.
+func (c *checker) wonByQuorum(n *node) {
+	c.counts[WonByQuorum]++
+	term, votes := n.machine.Term, 0
+	for i := range c.world.nodes {
+		v := &c.world.nodes[i]
+		switch d := &v.disk.durable; {
+		case d.Term == term && d.Vote == n.seat:
+			votes++
+		case d.Term > term && c.votes[ballot{v.seat, term}] == n.seat:
+			votes++
+		}
+	}
+	if votes < memberstate.Quorum(n.rules.Voters) {
+		c.violated(WonByQuorum, n, "it leads term %d with %d durable votes", term, votes)
+	}
+}
+
+// follows: a leader of someone's has won that term.
+func (c *checker) follows(n *node) {
+	m := &n.machine
+	if m.Leader == memberstate.Nobody || m.Leader == n.seat {
+		return
+	}
+	c.counts[FollowsWinner]++
+	if led, known := c.leaders[m.Term]; !known || led.seat != m.Leader {
+		c.violated(FollowsWinner, n, "it follows n%d in term %d, which that has not won", m.Leader-1, m.Term)
+	}
+}

@@ -1,0 +1,32 @@
+// A step: what it may change, what it must tell, and that nobody waits for nothing.
+
+package simulation
+
+import (
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/memberstate"
+)
+
+func (c *checker) step(n *node, before *elector.Machine, x *elector.Execution) {
+	c.counts[LegalStep]++
+	m, out := &n.machine, &x.Output
+	lost := before.Role == memberstate.Leader && (m.Role != memberstate.Leader || m.Term != before.Term)
+	switch {
+	case out.Err != nil:
+		c.violated(LegalStep, n, "%v", out.Err)
+	case m.HardState != before.HardState && !out.Save:
+		c.violated(LegalStep, n, "its hard state changed and is not saved")
+	case out.Lost != lost:
+		c.violated(LegalStep, n, "Lost is %t from %v to %v", out.Lost, before.Role, m.Role)
+	case !out.Changed && m.State != before.State && (m.Role != before.Role || m.Term != before.Term || m.Leader != before.Leader || m.Vote != before.Vote):
+		c.violated(LegalStep, n, "it changed and does not say so")
+	case m.Role == memberstate.Leader && (m.Vote != n.seat || m.Leader != n.seat):
+		c.violated(LegalStep, n, "it leads and did not vote for itself")
+	case m.Role == memberstate.Follower && (m.Leader == memberstate.Nobody || m.Leader == n.seat):
+		c.violated(LegalStep, n, "it follows nobody")
+	}
+	c.counts[NeverStuck]++
+	if x.Input.Kind == elector.Ring && x.Input.Number == n.number && out.Alarm.Number == 0 && m.Role != memberstate.Observer {
+		c.violated(NeverStuck, n, "its alarm rang and no other is set")
+	}
+}

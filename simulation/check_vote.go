@@ -1,0 +1,58 @@
+// Votes and terms: one vote a term, terms that rise, and nothing said before it is
+// durable; over all restarts.
+
+package simulation
+
+import (
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+)
+
+// ballot is the one vote that a member has in a term.
+type ballot struct {
+	voter memberstate.Seat
+	term  memberstate.Term
+}
+
+// vote looks at a vote that was just given.
+func (c *checker) vote(n *node, before *elector.Machine) {
+	c.counts[TermsRise]++
+	m := &n.machine
+	if m.Term < before.Term {
+		c.violated(TermsRise, n, "its term fell from %d to %d", before.Term, m.Term)
+	}
+	if m.Vote == memberstate.Nobody || m.Vote == before.Vote && m.Term == before.Term {
+		return
+	}
+	c.counts[OneVote]++
+	if m.Term == before.Term && before.Vote != memberstate.Nobody {
+		c.violated(OneVote, n, "it changed its vote of term %d from n%d to n%d", m.Term, before.Vote-1, m.Vote-1)
+	}
+	b := ballot{n.seat, m.Term}
+	if given, known := c.votes[b]; known && given != m.Vote && n.disk.durable.Term == m.Term && n.disk.durable.Vote == given {
+		c.violated(OneVote, n, "it voted for n%d in term %d and now for n%d", given-1, m.Term, m.Vote-1)
+	}
+	c.votes[b] = m.Vote
+}
+
+// termsRose holds what a restart finds against what was said before it.
+func (c *checker) termsRose(n *node, found *memberstate.HardState) {
+	c.counts[TermsRise]++
+	if found.Term < n.said.Term || found.Term == n.said.Term && n.said.Vote != memberstate.Nobody && found.Vote != n.said.Vote {
+		c.violated(TermsRise, n, "it comes back with term %d and vote %d; it has spoken with %d and %d",
+			found.Term, found.Vote, n.said.Term, n.said.Vote)
+	}
+}
+
+// sends: what is said is on the disk.
+func (c *checker) sends(n *node, m *elector.Message) {
+	c.counts[SavedBeforeSaid]++
+	if n.disk.durable != n.machine.HardState {
+		c.violated(SavedBeforeSaid, n, "it sends %v with %+v on disk and %+v in memory", m.Kind, n.disk.durable, n.machine.HardState)
+	}
+	if n.machine.Role == memberstate.Observer && (m.Kind == rpc.VoteRequest || m.Kind == rpc.VoteResponse) {
+		c.violated(OneVote, n, "an observer says %v", m.Kind)
+	}
+	n.said = n.machine.HardState
+}

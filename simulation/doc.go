@@ -1,0 +1,25 @@
+// Package simulation runs elections in a hostile world of its own, and tries to
+// break them.
+//
+// The machines are those that are shipped ([elector.Machine], driven by
+// [elector.Execution]); the world is virtual. Messages are lost, delayed and sent
+// twice, links are cut one way or both, processes crash at any point of a step, are
+// paused and restarted, disks are slow and fail, clocks run at rates of their own,
+// operators transfer and resign. After every event the invariants are checked. One
+// seed decides everything: the same seed gives the same [Result.Digest] anywhere.
+//
+// # What is checked
+//
+//	invariant        file                 source
+//	OneLeader        check_leader.go      Raft, election safety; CCF LogInv; fault 4: one incarnation leads a term, ever
+//	WonByQuorum      check_leader.go      Raft; xraft#27: a leader has a quorum of durable votes
+//	FollowsWinner    check_leader.go      who is followed in a term has won it
+//	OneVote          check_vote.go        Raft, figure 2, votedFor; fault 1: one vote a term, over restarts
+//	TermsRise        check_vote.go        Raft, figure 2, currentTerm
+//	SavedBeforeSaid  check_vote.go        robustmq#2039; fault 2: nothing is sent before it is durable
+//	LegalStep        check_step.go        memberstate's transitions; a step tells what it changed
+//	NeverStuck       check_step.go        who takes part has an alarm
+//	LeaderComplete   check_ledger.go      Raft, leader completeness: a leader's ledger holds what was committed
+//	OneLease         check_lease.go       no two leases at one instant of true time
+//	Converges        check_liveness.go    a healed majority has a leader soon, and keeps it
+package simulation

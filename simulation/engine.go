@@ -1,0 +1,184 @@
+// A small storage engine: it keeps a ledger, replicates it as engines do, and keeps
+// the contract of an embedding.
+
+package simulation
+
+import (
+	"slices"
+	"time"
+
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+)
+
+// entries is a ledger: for each term that wrote, the index of its last entry. It is
+// never changed once it was sent.
+type entries []run
+
+type run struct {
+	term memberstate.Term
+	last uint64
+}
+
+func (e entries) end() memberstate.Position {
+	if len(e) == 0 {
+		return memberstate.Position{}
+	}
+	return memberstate.Position{Term: e[len(e)-1].term, Index: e[len(e)-1].last}
+}
+
+// holds says whether a ledger begins with all of another one.
+func (e entries) holds(other entries) bool {
+	for i, r := range other {
+		switch {
+		case i >= len(e) || e[i].term != r.term:
+			return false
+		case i < len(other)-1 && e[i].last != r.last, e[i].last < r.last:
+			return false
+		}
+	}
+	return true
+}
+
+// engineTick is how often a leader writes.
+const engineTick = 40 * time.Millisecond
+
+type engine struct {
+	ledger   entries // durable at once: engines sync before they acknowledge
+	promised memberstate.Term
+	leading  memberstate.Term // the term in which it serves; 0: it does not
+	stopped  bool             // writes are paused for a handover
+	acked    [64]uint64       // by index of the follower, in this term
+	writing  parcel           // an append that is on its way to the disk
+}
+
+// restart forgets what is only in memory. A promise binds no longer than the process
+// that acknowledges: the machine's own term is durable before it asks for one.
+func (e *engine) restart() {
+	e.promised, e.leading, e.stopped, e.writing = 0, 0, false, parcel{}
+}
+
+// promise is LedgerEnd.
+func (e *engine) promise(term memberstate.Term) memberstate.Position {
+	e.promised = max(e.promised, term)
+	return e.ledger.end()
+}
+
+// lead is what a Host does about Lead: the engine serves while its node leads, with
+// a lease if there are leases, and says when it has stopped.
+func (e *engine) lead(n *node) {
+	m := &n.machine
+	leads := m.Role == memberstate.Leader && (n.rules.Lease == 0 || n.lease.term == m.Term)
+	switch {
+	case leads && e.leading != m.Term:
+		e.leading, e.stopped = m.Term, false
+		e.acked = [64]uint64{}
+	case !leads && m.Role != memberstate.Leader:
+		e.leading = 0
+		if m.Serving() {
+			n.give(&elector.Input{Kind: elector.Served}, memberstate.Nobody)
+		}
+	}
+	if phase, _ := m.Handover(); phase == elector.NoHandover {
+		e.stopped = false
+	}
+}
+
+// tick writes an entry and sends the ledger to all, if this node leads.
+func (n *node) tick(incarnation uint32) {
+	if !n.alive || n.incarnation != incarnation {
+		return
+	}
+	w, e := n.world, &n.engine
+	w.after(engineTick/2+w.draw(engineTick), engineTicks, n, incarnation)
+	if n.paused || e.leading == 0 || e.promised > e.leading {
+		return
+	}
+	if !e.stopped {
+		e.write()
+		e.acked[n.index] = e.ledger.end().Index
+	}
+	for i := range w.nodes {
+		if i != n.index {
+			w.network.post(&parcel{engine: true, from: uint8(n.index), to: uint8(i), entries: e.ledger, message: elector.Message{
+				From: n.seat, Leader: n.seat, Body: rpc.Body{Kind: rpc.Heartbeat, Term: e.leading},
+			}})
+		}
+	}
+}
+
+// write appends an entry. The ledger may be on its way to others: it is copied.
+func (e *engine) write() {
+	end := e.ledger.end()
+	if end.Term == e.leading {
+		e.ledger = slices.Clone(e.ledger)
+		e.ledger[len(e.ledger)-1].last++
+		return
+	}
+	e.ledger = append(slices.Clip(e.ledger), run{e.leading, end.Index + 1})
+}
+
+// hear takes an append, or the answer to one.
+func (n *node) hear(p *parcel) {
+	if n.paused || n.saving != nil {
+		return // it is sent again soon
+	}
+	if p.message.Kind == rpc.HeartbeatResponse {
+		n.engine.acknowledged(n, p)
+		return
+	}
+	e := &n.engine
+	if e.writing.engine || !n.world.options.Careless && !n.heard(&p.message) {
+		return
+	}
+	e.writing = *p
+	takes := n.world.draw(2 * time.Millisecond)
+	if n.disk.slow {
+		takes += n.world.draw(n.rules.Timing.Detection())
+	}
+	n.world.after(takes, entriesWritten, n, n.incarnation)
+}
+
+// heard tells the machine of an append before it is accepted, and says whether it may be.
+func (n *node) heard(q *elector.Message) bool {
+	m := &n.machine
+	if q.Term < m.Term {
+		return false
+	}
+	n.give(&elector.Input{Kind: elector.Heard, Term: q.Term, Seat: q.Leader}, memberstate.Nobody)
+	return n.alive && n.saving == nil && m.Term == q.Term && m.Leader == q.Leader
+}
+
+// wrote is when an append is on the disk, and is acknowledged. Meanwhile the machine
+// may have asked where the ledger ends, for a later term: then the append must not
+// count, for who asked was told of a ledger without it.
+func (n *node) wrote(incarnation uint32) {
+	if !n.alive || n.incarnation != incarnation {
+		return
+	}
+	e := &n.engine
+	p := e.writing
+	e.writing = parcel{}
+	if e.promised > p.message.Term && !n.world.options.Careless {
+		return
+	}
+	if !e.ledger.holds(p.entries) { // an older append of this term may come late
+		e.ledger = p.entries
+	}
+	n.world.network.post(&parcel{engine: true, from: uint8(n.index), to: p.from, message: elector.Message{
+		From: n.seat, Body: rpc.Body{Kind: rpc.HeartbeatResponse, Term: p.message.Term, Ledger: p.entries.end()},
+	}})
+}
+
+// acknowledged counts who has what. An entry of this term that a quorum has is
+// committed, and all before it.
+func (e *engine) acknowledged(n *node, p *parcel) {
+	if e.leading == 0 || p.message.Term != e.leading {
+		return
+	}
+	e.acked[p.from] = max(e.acked[p.from], p.message.Ledger.Index)
+	have := append([]uint64(nil), e.acked[:len(n.world.nodes)]...)
+	slices.Sort(have)
+	n.world.check.committed(n, have[len(have)-memberstate.Quorum(n.rules.Voters)])
+}

@@ -1,0 +1,53 @@
+// Leases, by each node's own clock.
+
+package simulation
+
+import (
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/memberstate"
+)
+
+// lease is what a leader holds until a true time.
+type lease struct {
+	term  memberstate.Term // 0: none
+	until int64
+	beat  uint32
+}
+
+// attendLease extends the lease when a quorum has confirmed it, as a Host does.
+func (n *node) attendLease() {
+	beat := n.machine.LeaseBeat()
+	if beat == 0 {
+		n.lease = lease{}
+		return
+	}
+	if n.lease.term == n.machine.Term && n.lease.beat == beat {
+		return
+	}
+	t := n.rules.Timing
+	until := n.beats[beat%4] + n.elapsed(t.Detection()-t.DriftMargin)
+	if n.lease.term == n.machine.Term {
+		until = max(until, n.lease.until)
+	}
+	n.lease = lease{n.machine.Term, until, beat}
+	n.world.check.leased(n)
+	n.world.events.push(event{at: max(until, n.world.now), kind: leaseEnds, node: uint8(n.index), arg: n.incarnation})
+}
+
+func (n *node) leaseEnded(incarnation uint32) {
+	if n.alive && n.incarnation == incarnation && !n.paused {
+		n.lapseIfOver()
+	}
+}
+
+// lapseIfOver tells the machine when its lease has run out.
+func (n *node) lapseIfOver() {
+	if n.lease.term != 0 && n.lease.until <= n.world.now {
+		term := n.lease.term
+		n.lease = lease{}
+		if n.machine.Term == term {
+			n.engine.leading = 0
+			n.give(&elector.Input{Kind: elector.Lapsed}, memberstate.Nobody)
+		}
+	}
+}

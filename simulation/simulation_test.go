@@ -1,0 +1,117 @@
+package simulation_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/simulation"
+)
+
+// run plays a seed with options that must be good.
+func run(t *testing.T, o simulation.Options) simulation.Result {
+	t.Helper()
+	r, err := simulation.Run(o)
+	require.NoError(t, err)
+	return r
+}
+
+// campaign runs seeds, none of which may break an election, and adds up what struck
+// and what was checked.
+func campaign(t *testing.T, seeds uint64, o simulation.Options) *simulation.Summary {
+	t.Helper()
+	total := simulation.NewSummary()
+	for o.Seed = range seeds {
+		r := run(t, o)
+		if r.Violation != nil {
+			require.NoError(t, r.Violation, "%+v", o)
+		}
+		total.Add(r)
+	}
+	return total
+}
+
+func TestNothingBreaksAnElection(t *testing.T) {
+	for _, o := range []simulation.Options{
+		{Members: 3},
+		{Members: 5, Leases: true},
+		{Members: 4, NoRanks: true},
+		{Members: 7, NoPreVote: true},
+		{Members: 1},
+		{Members: 2},
+	} {
+		o.Duration = 20 * time.Second
+		t.Run(fmt.Sprintf("%d members", o.Members), func(t *testing.T) {
+			total := campaign(t, 60, o)
+			t.Logf("%d events, %d elections, %v", total.Events, total.Elections, total.Virtual)
+		})
+	}
+}
+
+// A fault that never strikes, and an invariant that is never looked at, show nothing.
+func TestEverythingStrikesAndEverythingIsChecked(t *testing.T) {
+	total := campaign(t, 60, simulation.Options{Members: 5})
+	total.Merge(campaign(t, 20, simulation.Options{Members: 3, Leases: true}))
+	for _, f := range simulation.Faults() {
+		assert.Positive(t, total.Struck[f], "%v never struck", f)
+	}
+	for _, i := range simulation.Invariants() {
+		assert.Positive(t, total.Checked[i], "%v was never checked", i)
+	}
+}
+
+func TestTheSameSeedIsTheSameRun(t *testing.T) {
+	digests := map[uint64]bool{}
+	for seed := range uint64(20) {
+		o := simulation.Options{Seed: seed, Members: 5, Leases: seed%2 == 0, Duration: 10 * time.Second}
+		r := run(t, o)
+		assert.Equal(t, r, run(t, o), "seed %d", seed)
+		digests[r.Digest] = true
+	}
+	assert.Len(t, digests, 20, "and another seed is another run")
+}
+
+// An engine that acknowledges what it has promised not to loses what was committed.
+func TestACarelessEngineIsCaught(t *testing.T) {
+	caught := 0
+	for seed := range uint64(200) {
+		r := run(t, simulation.Options{Seed: seed, Members: 5, Careless: true})
+		if r.Violation != nil {
+			caught++
+			assert.Equal(t, simulation.LeaderComplete, r.Violation.Invariant, r.Violation)
+			t.Logf("seed %d: %v", seed, r.Violation)
+			break
+		}
+	}
+	assert.Positive(t, caught)
+}
+
+func TestOptionsAreChecked(t *testing.T) {
+	for says, o := range map[string]simulation.Options{
+		"Members is 10":    {Members: 10},
+		"Members is -1":    {Members: -1},
+		"Duration is -1ns": {Duration: -1},
+		"Faults has bits":  {Faults: 1 << 31},
+	} {
+		_, err := simulation.Run(o)
+		assert.ErrorContains(t, err, says)
+	}
+}
+
+func BenchmarkRun(b *testing.B) {
+	for _, members := range []int{3, 5} {
+		b.Run(fmt.Sprintf("members=%d", members), func(b *testing.B) {
+			var events uint64
+			for seed := range uint64(b.N) {
+				r, err := simulation.Run(simulation.Options{Seed: seed, Members: members})
+				require.NoError(b, err)
+				events += r.Events
+			}
+			b.ReportMetric(float64(events)/b.Elapsed().Seconds(), "events/s")
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(events), "ns/event")
+		})
+	}
+}
