@@ -175,3 +175,25 @@ func TestWithoutPreVoteAReportIsNotActedOn(t *testing.T) {
 
 // rounds counts the rounds of votes of this incarnation.
 func (a *actor) rounds() uint32 { return a.machine.ballot }
+
+// A process that was stopped sees one answer come very late. What counts is what the
+// others say; a network that has become slow says it again and again.
+func TestOneLongRoundTripRulesNothing(t *testing.T) {
+	r := &Rules{Timing: DefaultTiming()}
+	var m Machine
+	for range 20 {
+		m.observe(r, time.Millisecond)
+	}
+	m.observe(r, 3*time.Second)
+	assert.LessOrEqual(t, m.measured(), 2*time.Millisecond+r.shortestSlot())
+	for range 8 {
+		m.observe(r, 3*time.Second)
+	}
+	assert.Equal(t, 3*time.Second, m.measured())
+	for range 50 {
+		m.observe(r, time.Millisecond)
+	}
+	assert.Less(t, m.measured(), 10*time.Millisecond)
+	m.observe(r, -time.Second)
+	assert.Positive(t, m.measured(), "what cannot be is not taken in")
+}

@@ -3,6 +3,7 @@
 package simulation
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/hustings/hustings/memberstate"
@@ -23,20 +24,20 @@ func (c *checker) committed(n *node, index uint64) {
 	if i < 0 || index == 0 || ledger[i].term != term || i > 0 && index <= ledger[i-1].last {
 		return
 	}
-	before := c.committedBefore(term + 1)
-	now := append(slices.Clone(ledger[:i]), run{term, min(index, ledger[i].last)})
-	if !ledger.holds(before) {
-		c.violated(LeaderComplete, n, "in term %d it commits up to %v, without what was committed up to %v", term, now.end(), before.end())
+	index = min(index, ledger[i].last)
+	at, known := slices.BinarySearchFunc(c.commitments, term, func(k commitment, t memberstate.Term) int { return cmp.Compare(k.term, t) })
+	if known { // one leader writes the term: the ledger is the one that it was
+		if so := c.commitments[at].ledger; i < len(so) {
+			so[i].last = max(so[i].last, index)
+		}
 		return
 	}
-	if before.end().Compare(now.end()) >= 0 {
+	if before := c.committedBefore(term); !ledger.holds(before) {
+		c.violated(LeaderComplete, n, "in term %d it commits up to %d, without what was committed up to %v", term, index, before.end())
 		return
 	}
-	at, known := slices.BinarySearchFunc(c.commitments, term, func(k commitment, t memberstate.Term) int { return int(k.term) - int(t) })
-	if !known {
-		c.commitments = slices.Insert(c.commitments, at, commitment{term: term})
-	}
-	c.commitments[at].ledger = now
+	now := append(slices.Clone(ledger[:i]), run{term, index})
+	c.commitments = slices.Insert(c.commitments, at, commitment{term, now})
 }
 
 // committedBefore is what leaders of terms below this one have committed. One of a

@@ -47,10 +47,10 @@ const engineTick = 40 * time.Millisecond
 type engine struct {
 	ledger   entries // durable at once: engines sync before they acknowledge
 	promised memberstate.Term
-	leading  memberstate.Term // the term in which it serves; 0: it does not
-	stopped  bool             // writes are paused for a handover
-	acked    [64]uint64       // by index of the follower, in this term
-	writing  parcel           // an append that is on its way to the disk
+	leading  memberstate.Term   // the term in which it serves; 0: it does not
+	stopped  bool               // writes are paused for a handover
+	acked    [maxMembers]uint64 // by index of the follower, in this term
+	writing  parcel             // an append that is on its way to the disk
 }
 
 // restart forgets what is only in memory. A promise binds no longer than the process
@@ -73,7 +73,7 @@ func (e *engine) lead(n *node) {
 	switch {
 	case leads && e.leading != m.Term:
 		e.leading, e.stopped = m.Term, false
-		e.acked = [64]uint64{}
+		e.acked = [maxMembers]uint64{}
 	case !leads && m.Role != memberstate.Leader:
 		e.leading = 0
 		if m.Serving() {
@@ -177,8 +177,12 @@ func (e *engine) acknowledged(n *node, p *parcel) {
 	if e.leading == 0 || p.message.Term != e.leading {
 		return
 	}
-	e.acked[p.from] = max(e.acked[p.from], p.message.Ledger.Index)
-	have := append([]uint64(nil), e.acked[:len(n.world.nodes)]...)
+	if p.message.Ledger.Index <= e.acked[p.from] {
+		return
+	}
+	e.acked[p.from] = p.message.Ledger.Index
+	all := e.acked // a copy
+	have := all[:len(n.world.nodes)]
 	slices.Sort(have)
 	n.world.check.committed(n, have[len(have)-memberstate.Quorum(n.rules.Voters)])
 }
