@@ -46,6 +46,7 @@ func (n *node) lapseIfOver() {
 		term := n.lease.term
 		n.lease = lease{}
 		if n.machine.Term == term {
+			n.world.met(LeaseLapsed)
 			n.engine.leading = 0
 			n.give(&elector.Input{Kind: elector.Lapsed}, memberstate.Nobody)
 		}

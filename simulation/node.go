@@ -70,6 +70,7 @@ func (n *node) start() {
 	n.saving, n.queue, n.lease, n.due = nil, n.queue[:0], lease{}, 0
 	n.beats, n.ballots = [4]int64{}, [4]int64{}
 	n.world.check.started(n)
+	n.world.restarted(n)
 	n.give(&elector.Input{Kind: elector.Start}, memberstate.Nobody)
 	n.world.after(n.world.draw(engineTick), engineTicks, n, n.incarnation)
 }
@@ -201,6 +202,7 @@ func (n *node) dies() bool {
 
 // Withdraw ends the office before the disk is waited for.
 func (n *node) Withdraw() {
+	n.world.withdrew(n)
 	n.engine.leading = 0
 	n.lease = lease{}
 }
@@ -256,6 +258,7 @@ func (n *node) Judge(asked rpc.Mark, judged elector.Judgement) {
 	if judged == elector.Passed && asked != rpc.PreVote {
 		n.world.election++
 	}
+	n.world.judged(asked, judged)
 }
 
 // Drop counts nothing here.

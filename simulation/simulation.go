@@ -43,6 +43,8 @@ type Result struct {
 	// was looked at.
 	Struck  map[Fault]uint64
 	Checked map[Invariant]uint64
+	// Met counts how often a condition came about.
+	Met map[Condition]uint64
 	// Converged is how long a healed majority took to have a leader.
 	Converged time.Duration
 	// Digest is the same for the same Options, anywhere.
@@ -96,6 +98,10 @@ func Run(o Options) (Result, error) {
 	r.Struck, r.Checked = make(map[Fault]uint64, faults), make(map[Invariant]uint64, invariants)
 	for f, count := range w.swarm.struck {
 		r.Struck[Fault(f)] = count
+	}
+	r.Met = make(map[Condition]uint64, conditions)
+	for c, count := range w.conditions {
+		r.Met[Condition(c)] = count
 	}
 	for i, count := range w.check.counts {
 		r.Checked[Invariant(i)] = count

@@ -61,6 +61,9 @@ func TestEverythingStrikesAndEverythingIsChecked(t *testing.T) {
 	for _, i := range simulation.Invariants() {
 		assert.Positive(t, total.Checked[i], "%v was never checked", i)
 	}
+	for _, c := range simulation.Conditions() {
+		assert.Positive(t, total.Met[c], "%v never came about", c)
+	}
 }
 
 func TestTheSameSeedIsTheSameRun(t *testing.T) {

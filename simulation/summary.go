@@ -14,6 +14,7 @@ type Summary struct {
 	Virtual                  time.Duration
 	Struck                   map[Fault]uint64
 	Checked                  map[Invariant]uint64
+	Met                      map[Condition]uint64
 	// How long each healed majority took.
 	converged []time.Duration
 	// Digest is that of all runs, whatever their order.
@@ -24,7 +25,9 @@ type Summary struct {
 
 // NewSummary is one of no runs.
 func NewSummary() *Summary {
-	return &Summary{Struck: make(map[Fault]uint64, faults), Checked: make(map[Invariant]uint64, invariants)}
+	return &Summary{
+		Struck: make(map[Fault]uint64, faults), Checked: make(map[Invariant]uint64, invariants), Met: make(map[Condition]uint64, conditions),
+	}
 }
 
 // Add enters a result.
@@ -39,6 +42,9 @@ func (s *Summary) Add(r Result) {
 	}
 	for i, n := range r.Checked {
 		s.Checked[i] += n
+	}
+	for c, n := range r.Met {
+		s.Met[c] += n
 	}
 	if r.Violation != nil {
 		s.Failing = append(s.Failing, r)
@@ -60,6 +66,9 @@ func (s *Summary) Merge(o *Summary) {
 	}
 	for i, n := range o.Checked {
 		s.Checked[i] += n
+	}
+	for c, n := range o.Met {
+		s.Met[c] += n
 	}
 	s.converged = append(s.converged, o.converged...)
 	s.Failing = append(s.Failing, o.Failing...)

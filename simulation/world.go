@@ -26,6 +26,8 @@ type world struct {
 	count    uint64            // events
 	digest   uint64
 	election uint64
+
+	conditions [conditions]uint64
 }
 
 func newWorld(o Options) *world {

@@ -182,6 +182,7 @@ type simReport struct {
 	P99        float64           `json:"leader_p99_detections"`
 	Faults     map[string]uint64 `json:"faults"`
 	Invariants map[string]uint64 `json:"invariants"`
+	Conditions map[string]uint64 `json:"conditions"`
 
 	wall time.Duration
 }
@@ -196,13 +197,16 @@ func newSimReport(f *simFlags, s *simulation.Summary, cpu, wall time.Duration) s
 		Seeds: s.Seeds, FirstSeed: f.first, Events: s.Events, Virtual: s.Virtual.Seconds(), CPU: cpu.Seconds(),
 		PerCPU: float64(s.Events) / max(cpu.Seconds(), 1e-9), Elections: s.Elections, Violations: len(s.Failing),
 		Failing: []uint64{}, Digest: fmt.Sprintf("%016x", s.Digest), P50: detections(s.Converged(0.5)), P99: detections(s.Converged(0.99)),
-		Faults: map[string]uint64{}, Invariants: map[string]uint64{}, wall: wall,
+		Faults: map[string]uint64{}, Invariants: map[string]uint64{}, Conditions: map[string]uint64{}, wall: wall,
 	}
 	for _, failing := range s.Failing {
 		r.Failing = append(r.Failing, failing.Seed)
 	}
 	for _, fault := range simulation.Faults() {
 		r.Faults[fault.String()] = s.Struck[fault]
+	}
+	for _, c := range simulation.Conditions() {
+		r.Conditions[c.String()] = s.Met[c]
 	}
 	for _, i := range simulation.Invariants() {
 		r.Invariants[i.String()] = s.Checked[i]
@@ -217,16 +221,26 @@ func (r *simReport) print(out io.Writer, s *simulation.Summary) error {
 	fmt.Fprintf(out, "%d events (%.1f million a CPU second), %d elections\n", r.Events, r.PerCPU/1e6, r.Elections)
 	fmt.Fprintf(out, "a healed majority had a leader after %.2f detection times (p50), %.2f (p99)\n\n", r.P50, r.P99)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "fault\tstruck\tinvariant\tchecked\n")
-	for i := range max(len(simulation.Faults()), len(simulation.Invariants())) {
-		row := [4]string{}
-		if all := simulation.Faults(); i < len(all) {
-			row[0], row[1] = all[i].String(), fmt.Sprint(s.Struck[all[i]])
+	columns := [3][][2]string{}
+	for _, f := range simulation.Faults() {
+		columns[0] = append(columns[0], [2]string{f.String(), fmt.Sprint(s.Struck[f])})
+	}
+	for _, i := range simulation.Invariants() {
+		columns[1] = append(columns[1], [2]string{i.String(), fmt.Sprint(s.Checked[i])})
+	}
+	for _, c := range simulation.Conditions() {
+		columns[2] = append(columns[2], [2]string{c.String(), fmt.Sprint(s.Met[c])})
+	}
+	fmt.Fprintf(w, "fault\tstruck\tinvariant\tchecked\tcondition\tmet\n")
+	for i := range max(len(columns[0]), len(columns[1]), len(columns[2])) {
+		for _, column := range columns {
+			cell := [2]string{}
+			if i < len(column) {
+				cell = column[i]
+			}
+			fmt.Fprintf(w, "%s\t%s\t", cell[0], cell[1])
 		}
-		if all := simulation.Invariants(); i < len(all) {
-			row[2], row[3] = all[i].String(), fmt.Sprint(s.Checked[all[i]])
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", row[0], row[1], row[2], row[3])
+		fmt.Fprintln(w)
 	}
 	fmt.Fprintf(w, "\ndigest %s\n", r.Digest)
 	for _, failing := range s.Failing {

@@ -1,0 +1,99 @@
+// What must come about in a campaign, or the faults were too tame to show anything.
+
+package simulation
+
+import (
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+)
+
+// Condition is something that a protocol is there to cope with.
+type Condition uint8
+
+// The conditions.
+const (
+	// PreVoteLost: a pre-vote was refused, and nothing was changed by it.
+	PreVoteLost Condition = iota
+	// VoteLost: a round of votes was lost, for one because the vote was split.
+	VoteLost
+	// AskedAgain: a round was repeated at once, for those who were not ready.
+	AskedAgain
+	// TermTooSmall: a round was lost to a larger term.
+	TermTooSmall
+	// LeaderDeposed: a leader learnt of a larger term.
+	LeaderDeposed
+	// LeaderSilenced: a leader stepped down in its own term, for want of a quorum, or
+	// because it resigned.
+	LeaderSilenced
+	// HandedOver: a leader was elected to whom the one before had handed over.
+	HandedOver
+	// LeaseLapsed: a lease ran out under a leader.
+	LeaseLapsed
+	// VoteSurvived: a process restarted in a term in which it had voted.
+	VoteSurvived
+
+	conditions
+)
+
+var conditionNames = [conditions]string{
+	"pre-vote lost", "vote lost", "asked again", "term too small", "leader deposed", "leader silenced",
+	"handed over", "lease lapsed", "vote survived a restart",
+}
+
+// String names the condition.
+func (c Condition) String() string {
+	if c < conditions {
+		return conditionNames[c]
+	}
+	return "unknown condition"
+}
+
+// Conditions lists all there are.
+func Conditions() []Condition {
+	all := make([]Condition, conditions)
+	for i := range all {
+		all[i] = Condition(i)
+	}
+	return all
+}
+
+// met counts a condition.
+func (w *world) met(c Condition) { w.conditions[c]++ }
+
+// judged counts what the end of a round tells.
+func (w *world) judged(asked rpc.Mark, judged elector.Judgement) {
+	switch judged {
+	case elector.Passed:
+		if asked == rpc.Handed {
+			w.met(HandedOver)
+		}
+		return
+	case elector.RevoteImmediately:
+		w.met(AskedAgain)
+	case elector.WaitToVoteNext:
+		w.met(TermTooSmall)
+	case elector.WaitToRevote: // nothing beyond that it was lost
+	}
+	if asked == rpc.PreVote {
+		w.met(PreVoteLost)
+	} else {
+		w.met(VoteLost)
+	}
+}
+
+// withdrew counts how an office ended.
+func (w *world) withdrew(n *node) {
+	if n.machine.Term > n.engine.leading && n.engine.leading > 0 {
+		w.met(LeaderDeposed)
+	} else {
+		w.met(LeaderSilenced)
+	}
+}
+
+// restarted counts a vote that outlived its process.
+func (w *world) restarted(n *node) {
+	if n.incarnation > 1 && n.disk.durable.Vote != memberstate.Nobody {
+		w.met(VoteSurvived)
+	}
+}
