@@ -83,7 +83,7 @@ func (h *Host) deliver(msg *rpc.Message) {
 		h.drop(DropMisaddressed, 1)
 	case msg.From == h.config.Self:
 		h.drop(DropFromSelf, 1)
-	case msg.From == "" || !msg.Result.Answers(msg.Kind) || !msg.Mark.Valid() || msg.Lease < 0 || msg.RoundTrip < 0:
+	case msg.From == "" || !msg.WellFormed():
 		h.drop(DropMalformed, 1)
 	case msg.Voters != g.members.Digest():
 		h.drop(DropOtherVoters, 1)

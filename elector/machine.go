@@ -272,6 +272,12 @@ func NewMachine(r *Rules, hard memberstate.HardState) Machine {
 // Lead of the engine runs any more. Then it does not stand.
 func (m *Machine) Serving() bool { return m.serving }
 
+// Asking says whether a round of votes is under way, whether it is a pre-vote, and who
+// has accepted so far.
+func (m *Machine) Asking() (asks, preVote bool, accepted memberstate.Set) {
+	return m.phase != idle, m.phase == preVoting, m.accepted
+}
+
 // Step is what one input does to the machine.
 func (m *Machine) Step(r *Rules, in *Input, out *Output) {
 	*out = Output{}

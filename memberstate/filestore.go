@@ -79,9 +79,17 @@ func OpenFile(path, node string) (*FileStore, error) {
 	return OpenFileOn(osDisk{}, path, node)
 }
 
+// roomOn is how many pages a file has at least.
+func roomOn(disk Disk) uint32 {
+	if d, ok := disk.(interface{ Room() uint32 }); ok {
+		return d.Room()
+	}
+	return defaultRoom
+}
+
 // CreateFileOn is CreateFile on a disk of the caller's.
 func CreateFileOn(disk Disk, path, node string) (*FileStore, error) {
-	return createFile(disk, path, node, defaultRoom)
+	return createFile(disk, path, node, roomOn(disk))
 }
 
 func createFile(disk Disk, path, node string, room uint32) (*FileStore, error) {
@@ -101,7 +109,7 @@ func createFile(disk Disk, path, node string, room uint32) (*FileStore, error) {
 
 // OpenFileOn is OpenFile on a disk of the caller's.
 func OpenFileOn(disk Disk, path, node string) (*FileStore, error) {
-	return openFile(disk, path, node, defaultRoom)
+	return openFile(disk, path, node, roomOn(disk))
 }
 
 func openFile(disk Disk, path, node string, room uint32) (*FileStore, error) {

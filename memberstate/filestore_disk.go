@@ -10,7 +10,8 @@ import (
 
 // Disk is the file system that a [FileStore] is on. It is an interface so that a
 // simulation can crash it and a measurement can look at it; OpenFile and
-// CreateFile use that of the operating system.
+// CreateFile use that of the operating system. A Disk that has a method
+// Room() (pages uint32) says how much a file has room for at least; else it is 4 MiB.
 type Disk interface {
 	// Open opens a file for reading and writing. The error wraps
 	// fs.ErrNotExist if there is none.

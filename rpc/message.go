@@ -57,6 +57,12 @@ type Body struct {
 	RoundTrip time.Duration
 }
 
+// WellFormed says whether the body can be what a member says. What is not must not
+// reach a machine.
+func (b *Body) WellFormed() bool {
+	return b.Result.Answers(b.Kind) && b.Mark.Valid() && b.Lease >= 0 && b.RoundTrip >= 0
+}
+
 // Kind is what a message is about.
 type Kind uint8
 

@@ -20,20 +20,26 @@ const (
 	WonByQuorum
 	FollowsWinner
 	OneVote
+	ObserverSilent
 	TermsRise
 	SavedBeforeSaid
 	LegalStep
 	NeverStuck
+	OneOffice
 	LeaderComplete
 	OneLease
+	TransferEnds
 	Converges
+	ReturnsQuietly
+	PreferredLeads
 
 	invariants
 )
 
 var invariantNames = [invariants]string{
-	"one leader a term", "won by a quorum", "follows a winner", "one vote a term", "terms rise", "saved before said",
-	"legal step", "never stuck", "leader has what is committed", "one lease", "converges",
+	"one leader a term", "won by a quorum", "follows a winner", "one vote a term", "observers have no voice",
+	"terms rise", "saved before said", "legal step", "never stuck", "one office", "leader has what is committed",
+	"one lease", "transfer ends", "converges", "returns quietly", "preferred leads",
 }
 
 // String names the invariant.
@@ -71,23 +77,52 @@ type checker struct {
 	world     *world
 	counts    [invariants]uint64
 	violation *Violation
+	over      bool // nothing more is to be learnt from this run
+
+	// What was broken that the invariants rest on: those are not demanded any more.
+	// Where somebody could tell, and has, the fault is in tellers.
+	excused [invariants]bool
+	broken  [invariants]uint64 // how often one was, and was excused
+	tellers FaultSet
 
 	leaders     map[memberstate.Term]tenure
 	votes       map[ballot]memberstate.Seat
 	commitments []commitment // by term
+	offices     map[memberstate.Term]int
 }
 
 func (c *checker) init(w *world) {
 	c.world = w
 	c.leaders, c.votes = map[memberstate.Term]tenure{}, map[ballot]memberstate.Seat{}
+	c.offices = map[memberstate.Term]int{}
 }
 
 // violated notes the first violation; the run ends with it.
 func (c *checker) violated(i Invariant, n *node, format string, args ...any) {
-	if c.violation == nil {
-		c.violation = &Violation{i, time.Duration(c.world.now), n.index, fmt.Sprintf(format, args...)}
+	if c.over {
+		return
+	}
+	c.over = true
+	if c.excused[i] {
+		c.broken[i]++
+		return
+	}
+	c.violation = &Violation{i, time.Duration(c.world.now), n.index, fmt.Sprintf(format, args...)}
+	c.world.tracer.violated(c.violation)
+}
+
+// excuse demands an invariant no more.
+func (c *checker) excuse(i Invariant) { c.excused[i] = true }
+
+// excuseSafety demands nothing more.
+func (c *checker) excuseSafety() {
+	for i := range invariants {
+		c.excuse(i)
 	}
 }
+
+// told notes that a fault was detected, and refused.
+func (c *checker) told(f Fault) { c.tellers |= 1 << f }
 
 // started checks an incarnation that begins.
 func (c *checker) started(n *node) { c.termsRose(n, &n.disk.durable) }
@@ -98,11 +133,12 @@ func (c *checker) stepped(n *node, before *elector.Machine, x *elector.Execution
 	c.step(n, before, x)
 	c.vote(n, before)
 	c.follows(n)
+	c.inOffice(n)
 }
 
 // published checks what has taken effect.
 func (c *checker) published(n *node) {
-	if n.machine.Role == memberstate.Leader {
+	if n.leads() {
 		c.leads(n)
 	}
 }

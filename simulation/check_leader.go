@@ -8,16 +8,17 @@ import "github.com/hustings/hustings/memberstate"
 // tenure is who led a term.
 type tenure struct {
 	seat        memberstate.Seat
+	node        int
 	incarnation uint32
 }
 
 func (c *checker) leads(n *node) {
-	term, now := n.machine.Term, tenure{n.seat, n.incarnation}
+	term, now := n.machine.Term, tenure{n.seat, n.index, n.incarnation}
 	led, known := c.leaders[term]
 	c.counts[OneLeader]++
 	if known {
 		if led != now {
-			c.violated(OneLeader, n, "term %d was led by n%d, incarnation %d", term, led.seat-1, led.incarnation)
+			c.violated(OneLeader, n, "term %d was led by n%d, incarnation %d", term, led.node, led.incarnation)
 		}
 		return
 	}

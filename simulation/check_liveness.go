@@ -4,92 +4,184 @@
 package simulation
 
 import (
+	"slices"
 	"time"
 
 	"github.com/hustings/hustings/memberstate"
 )
 
+// All in detection times.
 const (
 	// convergeWithin is how soon a healed majority has a leader that all follow,
 	// endsWithin how soon what was begun before has come to its end, a handover for
-	// one, and calmFor how long the leader must be kept then; all in detection times.
+	// one, and calmFor how long the leader must be kept then.
 	convergeWithin = 20
 	endsWithin     = 10
 	calmFor        = 20
+	// preferWithin is how soon a preferred leader leads. Who has declined often is
+	// asked rarely, at last every 128 detection times.
+	preferWithin = 150
+	// awayFor is how long a member is cut off that must come back quietly.
+	awayFor = 3
 )
 
-// converge heals a drawn majority, leaves the others as they are but for new troubles,
-// and demands a leader. It is not asked of members that do not ask before they raise
-// the term: as in DLedger, those with poor ledgers get in the way of the others, and
-// nothing bounds for how long.
-func (w *world) converge() (took time.Duration) {
+// chooseCore draws the majority that is to be healed, or takes the scenario's; nil if
+// liveness is not demanded. It is not asked of members that do not ask before they
+// raise the term: as in DLedger, those with poor ledgers get in the way of the others,
+// and nothing bounds for how long.
+func (w *world) chooseCore() []int {
+	if w.swarm.striking == nil { // a scenario's
+		return w.core
+	}
+	if w.options.NoPreVote || w.check.excused[Converges] {
+		return nil
+	}
+	voters := w.options.Members
+	quorum := memberstate.Quorum(w.voters)
+	core := w.swarm.random.Perm(voters)[:quorum+w.swarm.random.IntN(voters-quorum+1)]
+	slices.Sort(core)
+	w.core = core
+	return core
+}
+
+// converge heals the core, leaves the others as they are but for new troubles, and
+// demands what a healthy group must do.
+func (w *world) converge(core []int) (took time.Duration) {
 	w.calm = true
-	core := w.healCore()
-	detection, began := w.options.Timing.Detection(), w.now
-	limit := began + int64(convergeWithin*detection)
-	for w.check.violation == nil && !w.settled(core) {
+	w.heal(core)
+	took = w.electsSoon(core)
+	w.run(time.Duration(w.now) + endsWithin*w.options.Timing.Detection())
+	w.preferredLeads(core)
+	w.keepsLeader(core, calmFor)
+	w.returnsQuietly(core)
+	return took
+}
+
+// heal has the nodes of the core run, on good links and disks. The others are cut off
+// for good, or dead.
+func (w *world) heal(core []int) {
+	w.network.healAll()
+	for i := range w.nodes {
+		n := &w.nodes[i]
+		n.sluggish, n.doomed = 0, 0
+		n.disk.slow, n.disk.trouble = false, 0
+		n.rules.Preferred = w.nodes[core[0]].rules.Preferred
+		if !slices.Contains(core, i) && n != w.observer {
+			w.sever(i, 1)
+			continue
+		}
+		if n.alive && n.hung {
+			n.crash()
+		}
+		if !n.alive {
+			n.start()
+		} else {
+			n.resume(n.incarnation)
+		}
+	}
+}
+
+// sever cuts a node off (1), or lets it come back (-1).
+func (w *world) sever(i, sign int) {
+	t := trouble{links: w.linksBetween(func(from, to int) bool { return from == i || to == i })}
+	w.network.apply(&t, sign)
+}
+
+// electsSoon demands a leader.
+func (w *world) electsSoon(core []int) time.Duration {
+	began := w.now
+	limit := began + int64(convergeWithin*w.options.Timing.Detection())
+	for !w.check.over && !w.settled(core) {
 		if w.now >= limit {
 			w.check.violated(Converges, &w.nodes[core[0]], "no leader of n%v within %d detection times: %s", core, convergeWithin, w.describe())
 			return 0
 		}
 		w.run(time.Duration(w.now) + w.options.Timing.Heartbeat/4)
 	}
-	took = time.Duration(w.now - began)
-	w.run(time.Duration(w.now) + endsWithin*detection)
-	term := w.nodes[core[0]].machine.Term
-	w.run(time.Duration(w.now) + calmFor*detection)
+	return time.Duration(w.now - began)
+}
+
+// keepsLeader demands that nothing changes, for so many detection times.
+func (w *world) keepsLeader(core []int, detections time.Duration) {
+	first := &w.nodes[core[0]]
+	term := first.machine.Term
+	w.run(time.Duration(w.now) + detections*w.options.Timing.Detection())
 	w.check.counts[Converges]++
-	if w.check.violation == nil && (!w.settled(core) || w.nodes[core[0]].machine.Term != term) {
-		w.check.violated(Converges, &w.nodes[core[0]], "the leader of term %d was lost while all was calm: %s", term, w.describe())
+	if !w.settled(core) || first.machine.Term != term {
+		w.check.violated(Converges, first, "the leader of term %d was lost while all was calm: %s", term, w.describe())
 	}
-	return took
 }
 
-// healCore draws a majority and heals it: its nodes run, its links and disks are good.
-// The others are cut off for good, or dead.
-func (w *world) healCore() []int {
-	w.network.healAll()
-	size := memberstate.Quorum(memberstate.Set(1<<len(w.nodes) - 1))
-	core := w.random.Perm(len(w.nodes))[:size+w.random.IntN(len(w.nodes)-size+1)]
-	in := make([]bool, len(w.nodes))
+// preferredLeads demands that a preferred member leads in the end, if one can.
+func (w *world) preferredLeads(core []int) {
+	var can memberstate.Set
 	for _, i := range core {
-		in[i] = true
+		can = can.With(w.nodes[i].seat)
 	}
-	for i := range w.nodes {
+	first := &w.nodes[core[0]]
+	can &= first.rules.Preferred
+	if can == 0 || w.check.over || !w.spares(core, nil) { // where nobody serves, ledgers stay behind
+		return
+	}
+	w.check.counts[PreferredLeads]++
+	limit := w.now + int64(preferWithin*w.options.Timing.Detection())
+	for !w.check.over && (!w.settled(core) || !can.Has(first.machine.Leader)) {
+		if w.now >= limit {
+			w.check.violated(PreferredLeads, first, "of seats %b none leads: %s", can, w.describe())
+			return
+		}
+		w.run(time.Duration(w.now) + w.options.Timing.Heartbeat)
+	}
+}
+
+// returnsQuietly cuts one follower off, where the others are still a quorum, and
+// demands that it comes back without a change of the term.
+func (w *world) returnsQuietly(core []int) {
+	if len(core) <= memberstate.Quorum(w.voters) || w.check.over {
+		return
+	}
+	first := &w.nodes[core[0]].machine
+	term, leader := first.Term, first.Leader
+	for _, i := range core {
 		n := &w.nodes[i]
-		n.disk.slow, n.disk.failing, n.crashIn = false, false, 0
-		switch {
-		case in[i] && !n.alive:
-			n.start()
-		case in[i]:
-			n.resume(n.incarnation)
-		default:
-			w.leaveOut(n)
+		if n.seat == leader || !n.rules.PreVote || !w.spares(core, n) {
+			continue
 		}
-	}
-	return core
-}
-
-// leaveOut makes the trouble of a node outside the core permanent.
-func (w *world) leaveOut(n *node) {
-	for i := range w.nodes {
-		if i != n.index {
-			w.network.cuts[n.index][i]++
-			w.network.cuts[i][n.index]++
+		w.sever(i, 1)
+		w.run(time.Duration(w.now) + awayFor*w.options.Timing.Detection())
+		w.sever(i, -1)
+		w.run(time.Duration(w.now) + endsWithin*w.options.Timing.Detection())
+		w.check.counts[ReturnsQuietly]++
+		if !w.settled(core) || first.Term != term {
+			w.check.violated(ReturnsQuietly, n, "it came back, and term %d under n%d is over: %s", term, leader-1, w.describe())
 		}
+		return
 	}
 }
 
-// settled says whether all of the core follow one of it.
+// spares says whether a lease does not need a node: whether those of the core that
+// promise leases are a quorum without it.
+func (w *world) spares(core []int, n *node) bool {
+	promise := 0
+	for _, i := range core {
+		if o := &w.nodes[i]; o != n && o.rules.Lease > 0 {
+			promise++
+		}
+	}
+	return !w.options.Leases || promise >= memberstate.Quorum(w.voters)
+}
+
+// settled says whether all of the core, and the observer, follow one of the core.
 func (w *world) settled(core []int) bool {
 	first := &w.nodes[core[0]].machine
-	if first.Leader == memberstate.Nobody || w.nodes[first.Leader-1].machine.Role != memberstate.Leader {
+	if first.Leader == memberstate.Nobody || !w.nodes[first.Leader-1].leads() {
 		return false
 	}
+	follows := func(n *node) bool { return n.alive && n.machine.Leader == first.Leader && n.machine.Term == first.Term }
 	for _, i := range core {
-		if m := &w.nodes[i].machine; !w.nodes[i].alive || m.Leader != first.Leader || m.Term != first.Term {
+		if !follows(&w.nodes[i]) {
 			return false
 		}
 	}
-	return true
+	return w.observer == nil || follows(w.observer)
 }

@@ -6,7 +6,6 @@ package simulation
 import (
 	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/memberstate"
-	"github.com/hustings/hustings/rpc"
 )
 
 // ballot is the one vote that a member has in a term.
@@ -51,8 +50,8 @@ func (c *checker) sends(n *node, m *elector.Message) {
 	if n.disk.durable != n.machine.HardState {
 		c.violated(SavedBeforeSaid, n, "it sends %v with %+v on disk and %+v in memory", m.Kind, n.disk.durable, n.machine.HardState)
 	}
-	if n.machine.Role == memberstate.Observer && (m.Kind == rpc.VoteRequest || m.Kind == rpc.VoteResponse) {
-		c.violated(OneVote, n, "an observer says %v", m.Kind)
+	if n.machine.Role == memberstate.Observer {
+		c.observerSays(n, m)
 	}
 	n.said = n.machine.HardState
 }

@@ -41,23 +41,30 @@ func (e entries) holds(other entries) bool {
 	return true
 }
 
-// engineTick is how often a leader writes.
-const engineTick = 40 * time.Millisecond
+// dullTick is how often a leader writes where nothing was drawn, busiestTick how often
+// it does at most. It is drawn for each seed, over a wide range: where much is written
+// ledgers differ by a little, where little is, by long stretches of time.
+const (
+	dullTick    = 100 * time.Millisecond
+	busiestTick = 50 * time.Millisecond
+	doublings   = 6
+)
 
 type engine struct {
 	ledger   entries // durable at once: engines sync before they acknowledge
 	promised memberstate.Term
-	leading  memberstate.Term   // the term in which it serves; 0: it does not
-	stopped  bool               // writes are paused for a handover
-	acked    [maxMembers]uint64 // by index of the follower, in this term
-	writing  parcel             // an append that is on its way to the disk
+	leading  memberstate.Term // the term in which it serves; 0: it does not
+	running  memberstate.Term // the term of a Lead that has not returned; 0: none
+	served   memberstate.Term // the last term for which Lead was called
+	ending   bool             // Lead was told to return
+	stopped  bool             // writes are paused for a handover
+	acked    [maxNodes]uint64 // by index of the follower, in this term
+	writing  parcel           // an append that is on its way to the disk
 }
 
 // restart forgets what is only in memory. A promise binds no longer than the process
 // that acknowledges: the machine's own term is durable before it asks for one.
-func (e *engine) restart() {
-	e.promised, e.leading, e.stopped, e.writing = 0, 0, false, parcel{}
-}
+func (e *engine) restart() { *e = engine{ledger: e.ledger} }
 
 // promise is LedgerEnd.
 func (e *engine) promise(term memberstate.Term) memberstate.Position {
@@ -65,34 +72,47 @@ func (e *engine) promise(term memberstate.Term) memberstate.Position {
 	return e.ledger.end()
 }
 
-// lead is what a Host does about Lead: the engine serves while its node leads, with
-// a lease if there are leases, and says when it has stopped.
-func (e *engine) lead(n *node) {
+// attend is what a Host does about Lead: it runs while its node leads, with a lease if
+// there are leases, once a term; and never before the one of the term before has
+// returned, which takes a while.
+func (e *engine) attend(n *node) {
 	m := &n.machine
-	leads := m.Role == memberstate.Leader && (n.rules.Lease == 0 || n.lease.term == m.Term)
+	leads := n.leads() && (n.rules.Lease == 0 || n.lease.term == m.Term)
 	switch {
-	case leads && e.leading != m.Term:
-		e.leading, e.stopped = m.Term, false
-		e.acked = [maxMembers]uint64{}
-	case !leads && m.Role != memberstate.Leader:
-		e.leading = 0
-		if m.Serving() {
-			n.give(&elector.Input{Kind: elector.Served}, memberstate.Nobody)
+	case e.running != 0:
+		if (!leads || e.running != m.Term) && !e.ending {
+			e.leading, e.ending = 0, true
+			n.world.after(n.world.choices.span(chooseStop, n.index, 0, n.rules.Timing.Heartbeat, 0), leadReturns, n, n.incarnation)
 		}
+	case leads && e.served < m.Term:
+		e.leading, e.running, e.served, e.ending, e.stopped = m.Term, m.Term, m.Term, false, false
+		e.acked = [maxNodes]uint64{}
+		n.world.check.served(n)
+		n.world.after(n.world.choices.span(chooseTick, n.index, 0, n.world.tick, n.world.tick), engineTicks, n, uint32(m.Term))
+	case m.Serving() && !n.leads():
+		n.give(&elector.Input{Kind: elector.Served}, memberstate.Nobody)
 	}
 	if phase, _ := m.Handover(); phase == elector.NoHandover {
 		e.stopped = false
 	}
 }
 
-// tick writes an entry and sends the ledger to all, if this node leads.
-func (n *node) tick(incarnation uint32) {
-	if !n.alive || n.incarnation != incarnation {
+// returned is when the engine's Lead has.
+func (n *node) returned(incarnation uint32) {
+	if n.alive && n.incarnation == incarnation {
+		n.engine.running, n.engine.leading = 0, 0
+		n.attend()
+	}
+}
+
+// tick writes an entry and sends the ledger to all, as long as this node leads the term.
+func (n *node) tick(term uint32) {
+	w, e := n.world, &n.engine
+	if !n.alive || e.running != memberstate.Term(term) || e.leading == 0 {
 		return
 	}
-	w, e := n.world, &n.engine
-	w.after(engineTick/2+w.draw(engineTick), engineTicks, n, incarnation)
-	if n.paused || e.leading == 0 || e.promised > e.leading {
+	w.after(w.choices.span(chooseTick, n.index, w.tick/2, w.tick*3/2, w.tick), engineTicks, n, term)
+	if n.paused || e.promised > e.leading {
 		return
 	}
 	if !e.stopped {
@@ -133,10 +153,11 @@ func (n *node) hear(p *parcel) {
 		return
 	}
 	e.writing = *p
-	takes := n.world.draw(2 * time.Millisecond)
+	most := 2 * time.Millisecond
 	if n.disk.slow {
-		takes += n.world.draw(n.rules.Timing.Detection())
+		most += n.rules.Timing.Detection()
 	}
+	takes := n.world.choices.span(chooseWrite, n.index, 0, most, time.Millisecond)
 	n.world.after(takes, entriesWritten, n, n.incarnation)
 }
 
@@ -181,8 +202,8 @@ func (e *engine) acknowledged(n *node, p *parcel) {
 		return
 	}
 	e.acked[p.from] = p.message.Ledger.Index
-	all := e.acked // a copy
-	have := all[:len(n.world.nodes)]
+	all := e.acked                        // a copy
+	have := all[:n.world.options.Members] // observers do not count
 	slices.Sort(have)
 	n.world.check.committed(n, have[len(have)-memberstate.Quorum(n.rules.Voters)])
 }

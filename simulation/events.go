@@ -17,12 +17,19 @@ const (
 	parcelArrives  eventKind = iota // arg: its place in the pool
 	saveEnds                        // arg: the incarnation that saves
 	leaseEnds                       // arg: the incarnation that holds it
-	engineTicks                     // arg: the incarnation
+	engineTicks                     // arg: the term
 	entriesWritten                  // arg: the incarnation
+	leadReturns                     // arg: the incarnation
 	faultStrikes
-	nodeRestarts
-	pauseEnds // arg: the incarnation
-	healing   // arg: number of the trouble that ends
+	strikePlanned // arg: its number
+	strikeFollows // arg: its number
+	nodeRestarts  // arg: the incarnation that ended
+	pauseEnds     // arg: the incarnation
+	diesInSave    // arg: the incarnation
+	sluggishEnds
+	diskRecovers
+	troubleEnds // arg: its number
+	branches    // arg: its number
 )
 
 // events is a heap by time, and among equal times by order of entry.

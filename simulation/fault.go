@@ -1,56 +1,192 @@
-// What can go wrong, and how much of it goes wrong in a run.
+// What can go wrong.
 
 package simulation
 
 import (
-	"math/rand/v2"
-	"time"
-
-	"github.com/hustings/hustings/elector"
-	"github.com/hustings/hustings/memberstate"
+	"fmt"
+	"slices"
+	"strings"
 )
 
 // Fault is a kind of trouble.
 type Fault uint8
 
-// The faults.
+// The faults. Each is explained where it is inflicted.
 const (
+	// Of the network; the first five are decided message by message.
 	Loss Fault = iota
 	Delay
+	HeavyTail
 	Duplicate
+	Reorder
+	SlowLink
 	StaleMessage
+	Corrupt
 	OneWayCut
 	Partition
 	Isolation
-	LeaderCut
-	Crash
-	CrashInStep
-	CrashAll
-	Pause
-	SlowDisk
-	SaveFails
-	ClockRate
+	LeaderMinority
+	LeaderMute
+	Ring
+	Bridge
+	Flap
 	TrueHint
+	LateHint
 	FalseHint
+	// Of processes.
+	Crash
+	CrashBeforeSave
+	CrashInSave
+	CrashBeforeSend
+	CrashBetweenSends
+	CrashAll
+	RollingRestart
+	NeverBack
+	Pause
+	SlowNode
+	// Of disks.
+	SaveFails
+	SyncFails
+	SaveHangs
+	SlowDisk
+	TornTail
+	// Of clocks.
+	ClockRate
+	ClockBeyond
+	WallJump
+	// Of operators.
 	Transfer
 	Resign
 	Stand
+	Prefer
+	Observe
+	WithoutPreVote
+	WithoutLeases
+	// Of what every election by votes assumes.
+	Wiped
+	RolledBack
+	Twin
+	OtherMembers
 
 	faults
 )
 
-var faultNames = [faults]string{
-	"loss", "delay", "duplicate", "stale message", "one-way cut", "partition", "isolation", "leader cut",
-	"crash", "crash in a step", "crash of all", "pause", "slow disk", "save fails", "clock rate",
-	"true hint", "false hint", "transfer", "resign", "stand",
+// Class is where a fault comes from.
+type Class uint8
+
+// The classes of faults.
+const (
+	NetworkFaults Class = iota
+	ProcessFaults
+	DiskFaults
+	ClockFaults
+	OperatorFaults
+	// AssumptionFaults break what every election by votes assumes: that a member keeps
+	// what it has acknowledged, is alone under its name, and agrees with the others on
+	// who votes. They strike only if they are asked for.
+	AssumptionFaults
+
+	classes
+)
+
+var classNames = [classes]string{"network", "process", "disk", "clock", "operator", "assumptions"}
+
+// String names the class.
+func (c Class) String() string { return classNames[c] }
+
+// about is what there is to know of a fault.
+type about struct {
+	name  string
+	class Class
+	// draw fills in a strike of it, and says whether there is one to be had. It is nil
+	// for the faults that strike message by message.
+	draw func(*world, *Strike) bool
+	// inflict carries the strike out, and says whether it made a difference. Faults
+	// that strike later, when something comes about, are counted then.
+	inflict func(*world, *Strike) bool
+}
+
+// known describes all faults. It is filled in by init, for the functions in it refer to it.
+var known [faults]about
+
+func init() {
+	known = [faults]about{
+		Loss:         {"loss", NetworkFaults, nil, nil},
+		Delay:        {"delay", NetworkFaults, nil, nil},
+		HeavyTail:    {"heavy-tail", NetworkFaults, nil, nil},
+		Duplicate:    {"duplicate", NetworkFaults, nil, nil},
+		Reorder:      {"reorder", NetworkFaults, nil, nil},
+		SlowLink:     {"slow-link", NetworkFaults, drawSlowLink, slowDown},
+		StaleMessage: {"stale-message", NetworkFaults, drawStale, replay},
+		Corrupt:      {"corrupt", NetworkFaults, drawCorrupt, corrupt},
+
+		OneWayCut:      {"one-way-cut", NetworkFaults, drawCut, cut},
+		Partition:      {"partition", NetworkFaults, drawCut, cut},
+		Isolation:      {"isolation", NetworkFaults, drawCut, cut},
+		LeaderMinority: {"leader-minority", NetworkFaults, drawCut, cut},
+		LeaderMute:     {"leader-mute", NetworkFaults, drawCut, cut},
+		Ring:           {"ring", NetworkFaults, drawCut, cut},
+		Bridge:         {"bridge", NetworkFaults, drawCut, cut},
+		Flap:           {"flap", NetworkFaults, drawFlap, cut},
+		TrueHint:       {"true-hint", NetworkFaults, drawLeader, crashAndTell},
+		LateHint:       {"late-hint", NetworkFaults, drawLeader, crashAndTell},
+		FalseHint:      {"false-hint", NetworkFaults, drawFalseHint, hint},
+
+		Crash:             {"crash", ProcessFaults, drawNode, crash},
+		CrashBeforeSave:   {"crash-before-save", ProcessFaults, drawNode, doom},
+		CrashInSave:       {"crash-in-save", ProcessFaults, drawNode, doom},
+		CrashBeforeSend:   {"crash-before-send", ProcessFaults, drawNode, doom},
+		CrashBetweenSends: {"crash-between-sends", ProcessFaults, drawNode, doom},
+		CrashAll:          {"crash-all", ProcessFaults, drawNode, crashAll},
+		RollingRestart:    {"rolling-restart", ProcessFaults, drawNode, rollingRestart},
+		NeverBack:         {"never-back", ProcessFaults, drawNode, crash},
+		Pause:             {"pause", ProcessFaults, drawNode, pause},
+		SlowNode:          {"slow-node", ProcessFaults, drawSlowNode, slowNode},
+
+		SaveFails: {"save-fails", DiskFaults, drawNode, breakDisk},
+		SyncFails: {"sync-fails", DiskFaults, drawNode, breakDisk},
+		SaveHangs: {"save-hangs", DiskFaults, drawNode, breakDisk},
+		SlowDisk:  {"slow-disk", DiskFaults, drawNode, slowDisk},
+		TornTail:  {"torn-tail", DiskFaults, drawNode, useFiles},
+
+		ClockRate:   {"clock-rate", ClockFaults, drawRate, setRate},
+		ClockBeyond: {"clock-beyond", ClockFaults, drawRate, setRate},
+		WallJump:    {"wall-jump", ClockFaults, drawWall, jump},
+
+		Transfer:       {"transfer", OperatorFaults, drawTransfer, command},
+		Resign:         {"resign", OperatorFaults, drawLeaderOrNode, command},
+		Stand:          {"stand", OperatorFaults, drawNode, command},
+		Prefer:         {"prefer", OperatorFaults, drawPrefer, prefer},
+		Observe:        {"observe", OperatorFaults, drawObserve, observe},
+		WithoutPreVote: {"without-pre-vote", OperatorFaults, drawNode, without},
+		WithoutLeases:  {"without-leases", OperatorFaults, drawNode, without},
+
+		Wiped:        {"wiped", AssumptionFaults, drawWiped, wipe},
+		RolledBack:   {"rolled-back", AssumptionFaults, drawNode, rollBack},
+		Twin:         {"twin", AssumptionFaults, drawNode, addTwin},
+		OtherMembers: {"other-members", AssumptionFaults, drawOthers, listOthers},
+	}
 }
 
 // String names the fault.
 func (f Fault) String() string {
 	if f < faults {
-		return faultNames[f]
+		return known[f].name
 	}
-	return "unknown fault"
+	return fmt.Sprintf("Fault(%d)", uint8(f))
+}
+
+// Class says where the fault comes from.
+func (f Fault) Class() Class { return known[f].class }
+
+// standing says whether a fault is there from the beginning, or not at all.
+func (f Fault) standing() bool {
+	switch f {
+	case TornTail, ClockRate, ClockBeyond, WithoutPreVote, WithoutLeases, OtherMembers:
+		return true
+	default:
+		return false
+	}
 }
 
 // Faults lists all kinds.
@@ -62,167 +198,93 @@ func Faults() []Fault {
 	return all
 }
 
-// swarm is the part of all faults that a run has. Each seed enables some, so that
-// rare combinations occur, and none hides behind a frequent one.
-type swarm struct {
-	enabled  [faults]bool
-	striking []Fault // those that strike at a time; the others are in every message, or in the clocks
-	every    time.Duration
-	struck   [faults]uint64
-}
+// FaultSet is a set of faults. As an option the empty set stands for those of
+// DefaultFaults; NoFaults has none.
+type FaultSet uint64
 
-func drawSwarm(r *rand.Rand, o *Options) swarm {
-	var s swarm
-	for f := range faults {
-		s.enabled[f] = o.Faults&(1<<f) != 0 && r.IntN(2) == 0
-		if s.enabled[f] && f != Loss && f != Delay && f != Duplicate && f != ClockRate {
-			s.striking = append(s.striking, f)
+// NoFaults is a set without any.
+const NoFaults FaultSet = 1 << 63
+
+// Has says whether a fault is in the set.
+func (s FaultSet) Has(f Fault) bool { return s>>f&1 == 1 }
+
+// FaultsOf is the set of all faults of some classes.
+func FaultsOf(all ...Class) FaultSet {
+	s := NoFaults
+	for _, f := range Faults() {
+		if slices.Contains(all, f.Class()) {
+			s |= 1 << f
 		}
 	}
-	d := int64(o.Timing.Detection())
-	s.every = time.Duration(d/4 + r.Int64N(4*d))
 	return s
 }
 
-func (s *swarm) has(f Fault) bool { return s.enabled[f] }
-
-// drawRate is how much too fast a clock runs, in parts in a million: so much that a
-// lease differs by less than its margin.
-func (s *swarm) drawRate(r *rand.Rand) int64 {
-	if !s.has(ClockRate) {
-		return 0
-	}
-	s.struck[ClockRate]++
-	const most = 20_000
-	return r.Int64N(2*most+1) - most
+// DefaultFaults are all but those that break an assumption.
+func DefaultFaults() FaultSet {
+	return FaultsOf(NetworkFaults, ProcessFaults, DiskFaults, ClockFaults, OperatorFaults)
 }
 
-// schedule draws when the next fault strikes.
-func (s *swarm) schedule(w *world) {
-	if len(s.striking) > 0 {
-		w.events.push(event{at: w.now + 1 + int64(w.draw(2*s.every)), kind: faultStrikes})
-	}
-}
-
-func (s *swarm) strike(w *world) {
-	if w.calm {
-		return
-	}
-	f := s.striking[w.random.IntN(len(s.striking))]
-	if s.inflict(w, f, &w.nodes[w.random.IntN(len(w.nodes))]) {
-		s.struck[f]++
-	}
-	s.schedule(w)
-}
-
-// inflict does what the fault is, mostly to one node, and says whether it could.
-func (s *swarm) inflict(w *world, f Fault, n *node) bool {
-	detection := w.options.Timing.Detection()
-	lasts := detection/8 + w.draw(4*detection)
-	switch f {
-	case StaleMessage:
-		return s.replay(w)
-	case OneWayCut, Partition, Isolation, LeaderCut:
-		links := w.linksOf(f, n)
-		w.network.cut(links, lasts)
-		return len(links) > 0
-	case Crash, CrashAll:
-		return s.crash(w, f, n, lasts)
-	case CrashInStep: // counted when it does
-		n.crashIn = 1 + w.random.IntN(6)
-		return false
-	case SlowDisk:
-		n.disk.slow = !n.disk.slow
-	case SaveFails: // counted when it does
-		n.disk.failing = true
-		return false
-	default:
-		return s.command(w, f, n, lasts)
-	}
-	return true
-}
-
-func (s *swarm) crash(w *world, f Fault, n *node, lasts time.Duration) bool {
-	struck := false
-	for i := range w.nodes {
-		if v := &w.nodes[i]; v.alive && (v == n || f == CrashAll) {
-			v.crash()
-			w.after(w.draw(lasts), nodeRestarts, v, 0)
-			struck = true
+// ParseFaults reads a list of faults and classes, separated by commas. The word "all"
+// stands for DefaultFaults and "none" for no fault; what is written with a minus is
+// taken out again.
+func ParseFaults(list string) (FaultSet, error) {
+	set := NoFaults
+	for i, word := range strings.Split(list, ",") {
+		word, minus := strings.CutPrefix(strings.TrimSpace(word), "-")
+		named, err := parseFault(word)
+		switch {
+		case err != nil:
+			return 0, err
+		case minus && i == 0: // of all
+			set = DefaultFaults() &^ (named &^ NoFaults)
+		case minus:
+			set &^= named &^ NoFaults
+		default:
+			set |= named
 		}
 	}
-	return struck
+	return set, nil
 }
 
-// command does what is done to a living process, from outside.
-func (s *swarm) command(w *world, f Fault, n *node, lasts time.Duration) bool {
-	if !n.alive {
-		return false
+func parseFault(word string) (FaultSet, error) {
+	switch word {
+	case "all":
+		return DefaultFaults(), nil
+	case "none":
+		return NoFaults, nil
 	}
-	drawn := memberstate.Seat(1 + w.random.IntN(len(w.nodes)))
-	switch f {
-	case Pause:
-		if n.paused {
-			return false
-		}
-		n.paused = true
-		w.after(lasts, pauseEnds, n, n.incarnation)
-	case TrueHint, FalseHint:
-		leader := n.machine.Leader
-		if leader == memberstate.Nobody || leader == n.seat || w.nodes[leader-1].alive == (f == TrueHint) {
-			return false
-		}
-		n.give(&elector.Input{Kind: elector.PeerLost, Seat: leader}, memberstate.Nobody)
-	case Transfer:
-		n.give(&elector.Input{Kind: elector.Transfer, Seat: drawn}, memberstate.Nobody)
-	case Resign:
-		n.give(&elector.Input{Kind: elector.Resign}, memberstate.Nobody)
-	case Stand:
-		n.give(&elector.Input{Kind: elector.Stand}, memberstate.Nobody)
-	default: // the others are no commands
-		return false
+	if c := slices.Index(classNames[:], word); c >= 0 {
+		return FaultsOf(Class(c)), nil
 	}
-	return true
+	for _, f := range Faults() {
+		if f.String() == word {
+			return 1<<f | NoFaults, nil
+		}
+	}
+	var names []string
+	for _, f := range Faults() {
+		names = append(names, f.String())
+	}
+	return 0, fmt.Errorf("simulation: no fault is called %q; there are all, none, %s, %s",
+		word, strings.Join(classNames[:], ", "), strings.Join(names, ", "))
 }
 
-// replay delivers something that was said long ago once more.
-func (s *swarm) replay(w *world) bool {
-	p := w.network.old[w.random.IntN(oldParcels)]
-	if p.message.Kind == 0 {
-		return false
-	}
-	w.network.launch(&p, w.network.takes())
-	return true
-}
-
-// linksOf are the links that a fault cuts.
-func (w *world) linksOf(f Fault, n *node) (links [][2]uint8) {
-	var side func(*node) bool // whether a node is on the one side of the cut
-	switch f {
-	case LeaderCut: // what the leader says does not arrive, and it hears everything
-		for i := range w.nodes {
-			if w.nodes[i].machine.Role == memberstate.Leader && w.nodes[i].alive {
-				n = &w.nodes[i]
-			}
-		}
-		for i := range w.nodes {
-			links = append(links, [2]uint8{uint8(n.index), uint8(i)})
-		}
-		return links
-	case OneWayCut:
-		return [][2]uint8{{uint8(n.index), uint8(w.random.IntN(len(w.nodes)))}}
-	case Isolation:
-		side = func(o *node) bool { return o == n }
-	default: // a partition in two halves
-		mask := w.random.Uint64()
-		side = func(o *node) bool { return mask>>o.index&1 == 1 }
-	}
-	for i := range w.nodes {
-		for j := range w.nodes {
-			if side(&w.nodes[i]) != side(&w.nodes[j]) {
-				links = append(links, [2]uint8{uint8(i), uint8(j)})
-			}
+// String is a list that ParseFaults reads.
+func (s FaultSet) String() string {
+	var words []string
+	for c := range classes {
+		if of := FaultsOf(c) &^ NoFaults; s&of == of {
+			words = append(words, c.String())
+			s &^= of
 		}
 	}
-	return links
+	for _, f := range Faults() {
+		if s.Has(f) {
+			words = append(words, f.String())
+		}
+	}
+	if len(words) == 0 {
+		return "none"
+	}
+	return strings.Join(words, ",")
 }

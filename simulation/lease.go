@@ -18,7 +18,7 @@ type lease struct {
 func (n *node) attendLease() {
 	beat := n.machine.LeaseBeat()
 	if beat == 0 {
-		n.lease = lease{}
+		n.dropLease()
 		return
 	}
 	if n.lease.term == n.machine.Term && n.lease.beat == beat {
@@ -34,6 +34,8 @@ func (n *node) attendLease() {
 	n.world.events.push(event{at: max(until, n.world.now), kind: leaseEnds, node: uint8(n.index), arg: n.incarnation})
 }
 
+func (n *node) dropLease() { n.lease = lease{} }
+
 func (n *node) leaseEnded(incarnation uint32) {
 	if n.alive && n.incarnation == incarnation && !n.paused {
 		n.lapseIfOver()
@@ -44,7 +46,7 @@ func (n *node) leaseEnded(incarnation uint32) {
 func (n *node) lapseIfOver() {
 	if n.lease.term != 0 && n.lease.until <= n.world.now {
 		term := n.lease.term
-		n.lease = lease{}
+		n.dropLease()
 		if n.machine.Term == term {
 			n.world.met(LeaseLapsed)
 			n.engine.leading = 0

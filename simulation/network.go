@@ -1,8 +1,10 @@
-// The network: every directed link may be cut, lose, delay and duplicate.
+// The network: every directed link may be cut, be slow, lose, delay, duplicate and
+// reorder.
 
 package simulation
 
 import (
+	"math/rand/v2"
 	"time"
 
 	"github.com/hustings/hustings/elector"
@@ -13,90 +15,185 @@ import (
 type parcel struct {
 	message  elector.Message
 	entries  entries
+	voters   memberstate.Set // the sender's list, of which a real message has the digest
+	number   uint32          // which of its link it is, from 1
+	passage  int32           // its place in the trace
 	from, to uint8
 	engine   bool
+	slowed   bool // its addressee has been slow already
+}
+
+// address is that of the choice what becomes of the parcel.
+func (p *parcel) address() choice {
+	kind := chooseFate
+	if p.engine {
+		kind = chooseCopy
+	}
+	return choice{kind, p.from, p.to, p.number}
 }
 
 type network struct {
 	world *world
 	pool  []parcel
 	free  []uint32
+	links [maxNodes][maxNodes]link
 
-	cuts     [][]uint8 // by sender and receiver: how many troubles cut the link
 	troubles []trouble
 	old      [oldParcels]parcel // some that were sent before
+	wanted   map[choice]*parcel // those that a scenario will send again
 	sent     uint64
 
-	delay, jitter, tail time.Duration
-	loss, duplicate     float64
+	// What a seed draws of the network's manners, in parts of 65,536 where it is a
+	// probability.
+	delay, jitter, tail             time.Duration
+	loss, duplicate, delayed, heavy uint32
+	rough                           bool // any of these
+	mayBeReordered                  bool
+}
+
+// link is one direction between two nodes.
+type link struct {
+	cuts    uint8         // how many troubles cut it
+	damage  uint8         // how the next message is to be damaged; 0: not at all
+	slow    time.Duration // what every message takes more
+	last    int64         // when the one sent before arrives
+	arrived uint32        // the largest number that has
 }
 
 // oldParcels is how many messages are remembered, to be delivered again much later.
 const oldParcels = 32
 
-// trouble is a set of links that are cut for a while.
-type trouble struct{ links [][2]uint8 }
+// dullDelay is what a message takes where nothing was drawn.
+const dullDelay = time.Millisecond
 
-func (n *network) init(w *world) {
-	n.world = w
-	n.cuts = make([][]uint8, w.options.Members)
-	for i := range n.cuts {
-		n.cuts[i] = make([]uint8, w.options.Members)
+// draw draws the network's manners.
+func (n *network) draw(r *rand.Rand, enabled FaultSet, detection time.Duration) {
+	n.delay = 50*time.Microsecond + time.Duration(r.Int64N(int64(2*time.Millisecond)))
+	n.jitter = time.Duration(r.Int64N(int64(2 * time.Millisecond)))
+	n.tail = time.Duration(r.Int64N(int64(detection)))
+	rate := func(f Fault, most uint32) uint32 {
+		drawn := r.Uint32N(most) + 1
+		if !enabled.Has(f) {
+			return 0
+		}
+		n.rough = true
+		return drawn
 	}
-	n.delay = 50*time.Microsecond + w.draw(2*time.Millisecond)
-	n.jitter = w.draw(2 * time.Millisecond)
-	if w.swarm.has(Delay) {
-		n.tail = w.draw(w.options.Timing.Detection())
-	}
-	if w.swarm.has(Loss) {
-		n.loss = w.random.Float64() * 0.3
-	}
-	if w.swarm.has(Duplicate) {
-		n.duplicate = w.random.Float64() * 0.3
-	}
+	n.loss, n.duplicate = rate(Loss, 20_000), rate(Duplicate, 20_000)
+	n.delayed, n.heavy = rate(Delay, 6_500), rate(HeavyTail, 6_500)
+	n.mayBeReordered = enabled.Has(Reorder)
 }
 
 // send puts a message of the election on its way.
 func (n *network) send(from *node, to memberstate.Seat, m *elector.Message) {
-	p := parcel{message: *m, from: uint8(from.index), to: uint8(to - 1)}
+	p := parcel{message: *m, from: uint8(from.index), voters: from.rules.Voters}
 	p.message.From = from.seat
+	p.to = uint8(n.world.at(to, n.sent).index)
 	n.post(&p)
 }
 
 // post decides what becomes of a parcel.
 func (n *network) post(p *parcel) {
 	w := n.world
-	if n.sent++; n.sent%101 == 0 {
+	at := p.address()
+	s := w.choices.stream(at.kind, p.from, p.to)
+	s.count++
+	p.number, p.passage, at.number = s.count, -1, s.count
+	if n.sent++; n.sent%101 == 0 && !p.engine {
 		n.old[n.sent/101%oldParcels] = *p
 	}
-	if n.cuts[p.from][p.to] > 0 {
+	if n.wanted != nil {
+		n.remember(p)
+	}
+	if w.tracer != nil && !p.engine {
+		p.passage = w.tracer.posted(p, false)
+	}
+	l := &n.links[p.from][p.to]
+	if l.cuts > 0 {
+		w.tracer.ended(p, Severed)
 		return
 	}
-	copies := 1
-	if !w.calm {
-		if n.loss > 0 && w.random.Float64() < n.loss {
-			w.swarm.struck[Loss]++
-			return
-		}
-		if n.duplicate > 0 && w.random.Float64() < n.duplicate {
-			w.swarm.struck[Duplicate]++
-			copies = 2
-		}
+	if l.damage > 0 && !p.engine {
+		damage(&p.message, l.damage)
+		l.damage = 0
 	}
-	for range copies {
-		n.launch(p, n.takes())
+	fate := n.fate(s, l, at)
+	if fate.first == lost {
+		w.tracer.ended(p, Lost)
+	} else {
+		n.launch(p, time.Duration(fate.first))
+	}
+	if fate.second != 0 {
+		again := *p
+		if w.tracer != nil && !p.engine {
+			again.passage = w.tracer.posted(p, true)
+		}
+		n.launch(&again, time.Duration(fate.second))
 	}
 }
 
-// takes is how long a message is on its way: mostly little, sometimes very long.
-func (n *network) takes() time.Duration {
+// fate chooses what becomes of one message of a link.
+func (n *network) fate(s *stream, l *link, c choice) (fate chosen) {
 	w := n.world
-	takes := n.delay + w.draw(n.jitter)
-	if n.tail > 0 && !w.calm && w.random.IntN(20) == 0 {
-		w.swarm.struck[Delay]++
-		takes += w.draw(n.tail)
+	dull := int64(n.delay)
+	fate.first = dull
+	switch {
+	case w.choices.script != nil:
+		if given, ok := w.choices.script[c]; ok {
+			fate = given
+		}
+	default:
+		fate = n.drawFate(s)
+		if !n.mayBeReordered && fate.first != lost {
+			fate.first = max(fate.first, l.last+1-w.now)
+			l.last = w.now + fate.first
+		}
 	}
-	return takes
+	if w.choices.tape != nil && fate != (chosen{first: dull}) {
+		w.choices.tape[c] = fate
+	}
+	return fate
+}
+
+// drawFate is by the manners of the network: most messages take little time, and some
+// very much.
+func (n *network) drawFate(s *stream) (fate chosen) {
+	w, random := n.world, s.next()
+	fate.first = int64(n.delay) + int64(below(random, uint64(n.jitter)+1))
+	if !n.rough || w.calm {
+		return fate
+	}
+	random = scramble(random)
+	if chance(random, n.delayed) {
+		w.swarm.struck[Delay]++
+		fate.first += int64(below(scramble(random), uint64(n.tail)+1))
+	}
+	if chance(random>>16, n.heavy) {
+		w.swarm.struck[HeavyTail]++
+		fate.first += int64(heavyTail(n.delay+n.jitter, scramble(random+1)))
+	}
+	if chance(random>>32, n.duplicate) {
+		w.swarm.struck[Duplicate]++
+		fate.second = fate.first + int64(below(scramble(random+2), uint64(n.jitter+n.tail)+1))
+	}
+	if chance(random>>48, n.loss) {
+		w.swarm.struck[Loss]++
+		fate.first = lost
+	}
+	return fate
+}
+
+// heavyTail is a time with no limit to speak of: every doubling is half as likely.
+func heavyTail(from time.Duration, random uint64) time.Duration {
+	const mostDoublings = 12
+	d := from
+	for range mostDoublings {
+		if random&1 == 0 {
+			break
+		}
+		d, random = 2*d, random>>1
+	}
+	return d
 }
 
 func (n *network) launch(p *parcel, takes time.Duration) {
@@ -109,6 +206,7 @@ func (n *network) launch(p *parcel, takes time.Duration) {
 		n.pool = append(n.pool, parcel{})
 	}
 	n.pool[place] = *p
+	takes += n.links[p.from][p.to].slow
 	n.world.events.push(event{at: n.world.now + int64(takes), kind: parcelArrives, node: p.to, arg: place})
 }
 
@@ -116,35 +214,35 @@ func (n *network) arrive(place uint32) {
 	p := n.pool[place]
 	n.pool[place].entries = nil
 	n.free = append(n.free, place)
-	to := &n.world.nodes[p.to]
+	w := n.world
+	to, l := &w.nodes[p.to], &n.links[p.from][p.to]
+	if to.sluggish > 0 && !p.slowed {
+		p.slowed = true
+		n.launch(&p, to.sluggish)
+		return
+	}
+	if n.mayBeReordered && !p.engine {
+		if p.number < l.arrived {
+			w.swarm.struck[Reorder]++
+		}
+		l.arrived = max(l.arrived, p.number)
+	}
 	switch {
-	case !to.alive || n.cuts[p.from][p.to] > 0:
+	case !to.alive:
+		w.tracer.ended(&p, Unanswered)
+	case l.cuts > 0:
+		w.tracer.ended(&p, Severed)
 	case p.engine:
 		to.hear(&p)
 	default:
-		to.receive(&p.message)
+		to.take(&p)
 	}
 }
 
-// cut cuts links for a while.
-func (n *network) cut(links [][2]uint8, lasts time.Duration) {
-	for _, l := range links {
-		n.cuts[l[0]][l[1]]++
-	}
-	n.troubles = append(n.troubles, trouble{links})
-	n.world.events.push(event{at: n.world.now + int64(lasts), kind: healing, arg: uint32(len(n.troubles) - 1)})
-}
-
-func (n *network) heal(number uint32) {
-	for _, l := range n.troubles[number].links {
-		n.cuts[l[0]][l[1]]--
-	}
-	n.troubles[number].links = nil
-}
-
-// healAll ends all troubles, and all that is on its way arrives soon.
-func (n *network) healAll() {
-	for i := range n.troubles {
-		n.heal(uint32(i))
+// remember keeps a message that will be sent again.
+func (n *network) remember(p *parcel) {
+	if _, ok := n.wanted[p.address()]; ok {
+		kept := *p
+		n.wanted[p.address()] = &kept
 	}
 }

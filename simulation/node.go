@@ -11,7 +11,8 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// node implements elector.Effects: what a step asks for takes effect here.
+// node is a process, over all its incarnations. What its machine asks for takes effect
+// in effects.go.
 type node struct {
 	world *world
 	index int
@@ -21,79 +22,118 @@ type node struct {
 	alive       bool
 	incarnation uint32
 	paused      bool
+	hung        bool          // its save never returns
+	sluggish    time.Duration // how much longer everything takes
 	machine     elector.Machine
 	disk        disk
 	engine      engine
-	rate        int64 // of its clock: parts in a million that it runs too fast
+	rate        int64         // of its clock: parts in a million that it runs too fast
+	wall        time.Duration // what its wall clock shows beyond that; nothing depends on it
 
 	due    int64 // true time at which the alarm rings; 0: it is not set
 	number uint32
 
-	saving *elector.Execution // the step that waits for the disk
-	from   memberstate.Seat   // whom the step under way answers
-	queue  []input            // what has come meanwhile
+	saving  *elector.Execution // the step that waits for the disk
+	kept    elector.Execution  // where it is kept
+	from    memberstate.Seat   // whom the step under way answers
+	queue   []input            // what has come meanwhile
+	hearing int32              // the place in the trace of the message that is being taken
 
 	beats, ballots [4]int64 // when the newest rounds were sent, by true time
 	lease          lease
+	handing        int64 // when a handover began, by true time; 0: none is on
 
 	said    memberstate.HardState // what it has spoken with last, in any incarnation
-	crashIn int                   // the process dies before the effect of this number; 0: it does not
+	doomed  Fault                 // the point of a step at which the process will die; 0: none
+	downFor time.Duration         // and for how long then
 }
 
 type input struct {
 	elector.Input
-	from memberstate.Seat
+	from  memberstate.Seat
+	heard int32
 }
 
 // maxQueue bounds what waits for a disk, as a Host does.
 const maxQueue = 256
 
-func (n *node) init(w *world, index int, voters memberstate.Set) {
+func (n *node) init(w *world, index int, seat memberstate.Seat) {
 	o := &w.options
-	n.world, n.index, n.seat = w, index, memberstate.Seat(index+1)
+	n.world, n.index, n.seat = w, index, seat
 	n.rules = elector.Rules{
-		Self: n.seat, Voters: voters, All: voters, Timing: o.Timing, PreVote: !o.NoPreVote, Ranks: !o.NoRanks,
+		Self: seat, Voters: w.voters, All: w.voters.With(seat), Timing: o.Timing, PreVote: !o.NoPreVote, Ranks: !o.NoRanks,
 	}
 	if o.Leases {
 		n.rules.Lease = o.Timing.Detection()
 	}
-	n.rate = w.swarm.drawRate(w.random)
 }
 
 // start begins an incarnation with what the disk has.
 func (n *node) start() {
-	n.alive, n.paused, n.crashIn = true, false, 0
+	w := n.world
+	if err := n.disk.open(); err != nil {
+		w.check.violated(TermsRise, n, "the store does not open after a crash: %v", err)
+		return
+	}
+	n.alive, n.paused, n.hung, n.doomed = true, false, false, 0
 	n.incarnation++
-	n.disk.open()
 	n.machine = elector.NewMachine(&n.rules, n.disk.durable)
 	n.engine.restart()
-	n.saving, n.queue, n.lease, n.due = nil, n.queue[:0], lease{}, 0
+	n.saving, n.queue, n.lease, n.due, n.handing = nil, n.queue[:0], lease{}, 0, 0
 	n.beats, n.ballots = [4]int64{}, [4]int64{}
-	n.world.check.started(n)
-	n.world.restarted(n)
+	w.check.started(n)
+	w.restarted(n)
+	w.tracer.happened(n, Started, "starts")
 	n.give(&elector.Input{Kind: elector.Start}, memberstate.Nobody)
-	n.world.after(n.world.draw(engineTick), engineTicks, n, n.incarnation)
 }
 
 // crash ends the process. What was not durable is lost.
 func (n *node) crash() {
-	n.alive, n.due, n.lease = false, 0, lease{}
-	n.disk.crash(n.world)
+	n.alive, n.due, n.doomed = false, 0, 0
+	n.disk.crash(n)
+	n.saving = nil
+	n.world.tracer.happened(n, Crashed, "crashes")
+	n.dropLease()
+	n.engine.leading = 0
+	if n.world.coverage != nil {
+		n.world.coverage.look(n)
+	}
 }
+
+// comesBack starts the process again after a while, if nobody else has.
+func (n *node) comesBack(after time.Duration) {
+	n.world.after(after, nodeRestarts, n, n.incarnation)
+}
+
+// dies crashes the process as a fault has it.
+func (n *node) dies(of Fault) {
+	n.world.swarm.struck[of]++
+	n.crash()
+	n.comesBack(n.downFor)
+}
+
+// leads says whether the node takes itself for the leader.
+func (n *node) leads() bool { return n.machine.Role == memberstate.Leader }
 
 // elapsed is how much true time passes while this node's clock counts so much.
 func (n *node) elapsed(local time.Duration) int64 {
 	return int64(local) - int64(local)/1_000_000*n.rate
 }
 
-func (n *node) ring() {
-	if n.paused {
-		n.due = 0 // it rings when the process goes on
-		return
+// since is how long ago something was, by the node's own clock.
+func (n *node) since(at int64) time.Duration {
+	if at == 0 {
+		return 0
 	}
-	number := n.number
+	d := n.world.now - at
+	return time.Duration(d + d/1_000_000*n.rate)
+}
+
+func (n *node) ring() {
 	n.due = 0
-	n.give(&elector.Input{Kind: elector.Ring, Number: number}, memberstate.Nobody)
+	if !n.paused { // else it rings when the process goes on
+		n.give(&elector.Input{Kind: elector.Ring, Number: n.number}, memberstate.Nobody)
+	}
 }
 
 // resume goes on after a pause, with everything that has waited.
@@ -102,6 +142,10 @@ func (n *node) resume(incarnation uint32) {
 		return
 	}
 	n.paused = false
+	n.world.tracer.happened(n, PauseEnded, "goes on")
+	if n.handing != 0 {
+		n.handing = n.world.now
+	}
 	if n.due == 0 && n.number != 0 {
 		n.due = n.world.now + 1
 	}
@@ -109,163 +153,25 @@ func (n *node) resume(incarnation uint32) {
 	n.workOff()
 }
 
-// give gives the machine an input, or keeps it until the process or the disk is free.
-func (n *node) give(in *elector.Input, from memberstate.Seat) {
-	if !n.alive {
-		return
-	}
-	if n.paused || n.saving != nil {
-		if len(n.queue) < maxQueue || in.Kind != elector.Receive {
-			n.queue = append(n.queue, input{*in, from})
-		}
-		return
-	}
-	w := n.world
-	before := n.machine
-	x := &w.step
-	x.Input, n.from = *in, from
-	need := x.Begin(&n.machine, &n.rules, n)
-	for need == elector.NeedLedger {
-		end := n.engine.promise(x.Output.LedgerTerm)
-		need = x.Ledger(&n.machine, &n.rules, n, end)
-	}
-	w.check.stepped(n, &before, x)
-	w.mix(uint64(w.now)^uint64(n.index)<<56, uint64(n.machine.Term)<<8^uint64(n.machine.Role)<<4^uint64(in.Kind))
-	if need == elector.NeedSave && n.alive {
-		kept := *x
-		n.saving = &kept
-		n.disk.save(n, n.machine.HardState)
-		return
-	}
-	n.attend()
-}
-
-// saveEnded goes on after the disk.
-func (n *node) saveEnded(incarnation uint32) {
-	if !n.alive || n.incarnation != incarnation || n.saving == nil {
-		return
-	}
-	if !n.disk.sync() { // a member that cannot save stops
-		n.world.swarm.struck[SaveFails]++
-		n.crash()
-		n.world.after(n.world.draw(n.world.options.Timing.Detection()), nodeRestarts, n, 0)
-		return
-	}
-	if n.paused { // the process does not know yet
-		n.world.after(time.Millisecond, saveEnds, n, incarnation)
-		return
-	}
-	x := n.saving
-	n.saving = nil
-	x.Saved(n)
-	n.attend()
-	n.workOff()
-}
-
-func (n *node) workOff() {
-	for n.alive && !n.paused && n.saving == nil && len(n.queue) > 0 {
-		next := n.queue[0]
-		n.queue = append(n.queue[:0], n.queue[1:]...)
-		n.give(&next.Input, next.from)
-	}
-}
-
-// attend is what a Host does after every step: the lease, the engine's Lead, the
-// handover.
-func (n *node) attend() {
-	if !n.alive || n.saving != nil {
-		return
-	}
-	n.attendLease()
-	n.engine.lead(n)
-	if phase, _ := n.machine.Handover(); phase == elector.Pausing && !n.engine.stopped {
-		n.engine.stopped = true
-		n.give(&elector.Input{Kind: elector.Paused}, memberstate.Nobody)
-	}
-}
-
-// dies counts an effect, and says whether the process has died before it.
-func (n *node) dies() bool {
-	if !n.alive {
-		return true
-	}
-	if n.crashIn > 0 {
-		if n.crashIn--; n.crashIn == 0 {
-			n.world.swarm.struck[CrashInStep]++
-			n.crash()
-			n.world.after(n.world.draw(2*n.world.options.Timing.Detection()), nodeRestarts, n, 0)
-			return true
-		}
-	}
-	return false
-}
-
-// Withdraw ends the office before the disk is waited for.
-func (n *node) Withdraw() {
-	n.world.withdrew(n)
-	n.engine.leading = 0
-	n.lease = lease{}
-}
-
-// Publish makes the machine's state known.
-func (n *node) Publish() {
-	if !n.dies() {
-		n.world.check.published(n)
-	}
-}
-
-// Reply answers the message that was the input.
-func (n *node) Reply(m *elector.Message) {
-	if !n.dies() {
-		n.post(n.from, m)
-	}
-}
-
-// Send sends a message to each of a set of members.
-func (n *node) Send(to memberstate.Set, m *elector.Message) {
+// take takes a message from the network, or refuses it as a Host does.
+func (n *node) take(p *parcel) {
+	w, m := n.world, &p.message
 	switch {
-	case m.Kind == rpc.Heartbeat:
-		n.beats[m.Round%4] = n.world.now
-	case m.Kind == rpc.VoteRequest:
-		n.ballots[m.Round%4] = n.world.now
-	case m.Kind == rpc.TakeLeadership && m.Mark == rpc.Plain:
-		n.lease = lease{}
-	}
-	for seat := range to.Seats() {
-		if n.dies() {
-			return
-		}
-		n.post(seat, m)
-	}
-}
-
-func (n *node) post(to memberstate.Seat, m *elector.Message) {
-	n.world.check.sends(n, m)
-	n.world.network.send(n, to, m)
-}
-
-// Arm sets the alarm, by the node's own clock.
-func (n *node) Arm(a elector.Alarm) {
-	if n.dies() {
+	case !m.WellFormed():
+		w.swarm.struck[Corrupt]++
+		w.tracer.ended(p, Refused)
+		return
+	case m.From == n.seat: // from a twin
+		w.check.told(Twin)
+		w.tracer.ended(p, Refused)
+		return
+	case p.voters != n.rules.Voters:
+		w.check.told(OtherMembers)
+		w.tracer.ended(p, Refused)
 		return
 	}
-	wait := a.Min + n.world.draw(a.Max-a.Min)
-	n.number, n.due = a.Number, max(n.world.now+n.elapsed(wait), n.world.now+1)
-}
-
-// Judge counts an election.
-func (n *node) Judge(asked rpc.Mark, judged elector.Judgement) {
-	if judged == elector.Passed && asked != rpc.PreVote {
-		n.world.election++
-	}
-	n.world.judged(asked, judged)
-}
-
-// Drop counts nothing here.
-func (n *node) Drop(elector.Drop) {}
-
-// receive takes a message from the network.
-func (n *node) receive(m *elector.Message) {
+	w.tracer.ended(p, Delivered)
+	n.hearing = p.passage
 	in := elector.Input{Kind: elector.Receive, Message: *m}
 	switch m.Kind {
 	case rpc.HeartbeatResponse:
@@ -277,11 +183,118 @@ func (n *node) receive(m *elector.Message) {
 	n.give(&in, m.From)
 }
 
-// since is how long ago something was, by the node's own clock.
-func (n *node) since(at int64) time.Duration {
-	if at == 0 {
-		return 0
+// give gives the machine an input, or keeps it until the process or the disk is free.
+func (n *node) give(in *elector.Input, from memberstate.Seat) {
+	if !n.alive {
+		return
 	}
-	d := n.world.now - at
-	return time.Duration(d + d/1_000_000*n.rate)
+	if n.paused || n.saving != nil {
+		if len(n.queue) < maxQueue || in.Kind != elector.Receive {
+			n.queue = append(n.queue, input{*in, from, n.hearing})
+		}
+		return
+	}
+	w := n.world
+	w.steps++
+	before := n.machine
+	x := &w.step
+	x.Input, n.from = *in, from
+	w.tracer.steps(n, in)
+	need := x.Begin(&n.machine, &n.rules, n)
+	for need == elector.NeedLedger {
+		end := n.engine.promise(x.Output.LedgerTerm)
+		need = x.Ledger(&n.machine, &n.rules, n, end)
+	}
+	w.check.stepped(n, &before, x)
+	w.mix(uint64(w.now)^uint64(n.index)<<56, uint64(n.machine.Term)<<8^uint64(n.machine.Role)<<4^uint64(in.Kind))
+	if need == elector.NeedSave && n.alive {
+		n.save(x)
+	}
+	w.tracer.stepped(n)
+	if w.coverage != nil {
+		w.coverage.look(n)
+	}
+	n.attend()
+}
+
+// save puts a step by until the disk has what it depends on.
+func (n *node) save(x *elector.Execution) {
+	if n.doomed == CrashBeforeSave {
+		n.dies(CrashBeforeSave)
+		return
+	}
+	n.kept = *x
+	n.saving = &n.kept
+	takes := n.disk.save(n, n.machine.HardState) + n.sluggish
+	n.world.tracer.saves(n)
+	switch {
+	case n.disk.trouble == SaveHangs: // somebody notices, and kills the process
+		n.hung = true
+		n.world.swarm.struck[SaveHangs]++
+		n.world.follow(n.downFor, Strike{Fault: Crash, Node: n.index})
+	case n.doomed == CrashInSave:
+		n.world.after(takes/2, diesInSave, n, n.incarnation)
+	default:
+		n.world.after(takes, saveEnds, n, n.incarnation)
+	}
+}
+
+// diesInSave is when a process dies while it saves.
+func (n *node) diesInSave(incarnation uint32) {
+	if n.alive && n.incarnation == incarnation && n.saving != nil {
+		n.dies(CrashInSave)
+	}
+}
+
+// saveEnded goes on after the disk.
+func (n *node) saveEnded(incarnation uint32) {
+	if !n.alive || n.incarnation != incarnation || n.saving == nil {
+		return
+	}
+	if n.paused { // the process does not know yet
+		n.world.after(time.Millisecond, saveEnds, n, incarnation)
+		return
+	}
+	trouble := n.disk.trouble
+	if !n.disk.sync() { // a member that cannot save stops
+		n.dies(trouble)
+		return
+	}
+	n.world.tracer.saved(n)
+	x := n.saving
+	n.saving = nil
+	if n.doomed == CrashBeforeSend {
+		n.dies(CrashBeforeSend)
+		return
+	}
+	n.from = x.Input.Message.From
+	x.Saved(n)
+	n.world.tracer.stepped(n)
+	n.attend()
+	n.workOff()
+}
+
+func (n *node) workOff() {
+	for n.alive && !n.paused && n.saving == nil && len(n.queue) > 0 {
+		next := n.queue[0]
+		n.queue = append(n.queue[:0], n.queue[1:]...)
+		n.hearing = next.heard
+		n.give(&next.Input, next.from)
+	}
+}
+
+// attend is what a Host does after every step: the lease, the engine's Lead, the
+// handover.
+func (n *node) attend() {
+	if !n.alive || n.saving != nil {
+		return
+	}
+	n.attendLease()
+	n.engine.attend(n)
+	phase, _ := n.machine.Handover()
+	n.world.check.handsOver(n, phase)
+	if phase == elector.Pausing && !n.engine.stopped {
+		n.engine.stopped = true
+		n.give(&elector.Input{Kind: elector.Paused}, memberstate.Nobody)
+	}
 }

@@ -11,18 +11,21 @@ import (
 	"github.com/hustings/hustings/elector"
 )
 
-// Options describe a run. The zero Options are a run of seed 0 with all faults.
+// Options describe a run. The zero Options are a run of seed 0 with all faults that
+// leave the assumptions of an election whole.
 type Options struct {
 	// Seed decides everything that is drawn.
 	Seed uint64
+	// Branches go on with the choices of other seeds, each from a time on.
+	Branches []Branch
 	// Members is how many voters there are, up to 9; 0 for 3.
 	Members int
 	// Duration is how long faults strike, in virtual time; 0 for a minute. What
 	// follows, until it is known whether a healed majority has a leader, is more.
 	Duration time.Duration
-	// Faults are those that may strike, as bits 1 << Fault; 0 for all. Of these the
-	// seed enables some.
-	Faults uint32
+	// Faults are those that may strike; 0 for DefaultFaults. Of these the seed enables
+	// some.
+	Faults FaultSet
 	// Timing holds the intervals; zero for the default.
 	Timing elector.Timing
 	// Leases, NoPreVote and NoRanks are as in elector.Config.
@@ -33,27 +36,38 @@ type Options struct {
 	Careless bool
 }
 
+// Branch is where a run leaves what its seed would have chosen.
+type Branch struct {
+	At   time.Duration
+	Seed uint64
+}
+
 // Result is what became of a run.
 type Result struct {
-	Seed uint64
-	// Events counts steps and what led to them, Elections those that were won.
+	Seed     uint64
+	Branches []Branch
+	// Events counts the steps of machines, Elections those that were won.
 	Events, Elections uint64
 	Virtual           time.Duration
 	// Struck counts how often each fault struck, Checked how often each invariant
-	// was looked at.
+	// was looked at, Met how often a condition came about.
 	Struck  map[Fault]uint64
 	Checked map[Invariant]uint64
-	// Met counts how often a condition came about.
-	Met map[Condition]uint64
-	// Converged is how long a healed majority took to have a leader.
+	Met     map[Condition]uint64
+	// Told are the faults that break an assumption and were detected, and refused.
+	Told FaultSet
+	// Excused is the invariant that did not hold where none could be demanded, if any.
+	Excused map[Invariant]uint64
+	// Converged is how long a healed majority took to have a leader, if that was Demanded.
 	Converged time.Duration
+	Demanded  bool
+	// Unmet lists what a scenario expects and did not find.
+	Unmet []string
 	// Digest is the same for the same Options, anywhere.
 	Digest uint64
 	// Violation is nil if all invariants held.
 	Violation *Violation
 }
-
-const maxMembers = 9
 
 // fill puts defaults where nothing is said, and refuses what cannot be.
 func (o *Options) fill() error {
@@ -67,7 +81,7 @@ func (o *Options) fill() error {
 		o.Timing = elector.DefaultTiming()
 	}
 	if o.Faults == 0 {
-		o.Faults = 1<<faults - 1
+		o.Faults = DefaultFaults()
 	}
 	var problems []error
 	if o.Members < 1 || o.Members > maxMembers {
@@ -76,8 +90,13 @@ func (o *Options) fill() error {
 	if o.Duration < 0 {
 		problems = append(problems, fmt.Errorf("simulation: Duration is %v, want more than 0", o.Duration))
 	}
-	if o.Faults >= 1<<faults {
+	if o.Faults&^NoFaults >= 1<<faults {
 		problems = append(problems, fmt.Errorf("simulation: Faults has bits beyond %v", faults-1))
+	}
+	for i, b := range o.Branches {
+		if b.At < 0 {
+			problems = append(problems, fmt.Errorf("simulation: Branches[%d].At is %v, want 0 or more", i, b.At))
+		}
 	}
 	return errors.Join(problems...)
 }
@@ -89,27 +108,55 @@ func Run(o Options) (Result, error) {
 		return Result{}, err
 	}
 	w := newWorld(o)
-	w.run(o.Duration)
-	r := Result{Seed: o.Seed}
-	if w.check.violation == nil && !o.NoPreVote {
-		r.Converged = w.converge()
+	w.drawn()
+	return w.play(nil), nil
+}
+
+// play plays what has been prepared, and looks now and then whether all is as expected.
+func (w *world) play(expected []Expectation) Result {
+	var unmet []string
+	for _, e := range expected {
+		if w.run(e.At); !w.check.over && !e.met(w) {
+			unmet = append(unmet, fmt.Sprintf("expected: %v; found: %s", e, w.describe()))
+		}
 	}
-	r.Events, r.Elections, r.Virtual, r.Digest, r.Violation = w.count, w.election, time.Duration(w.now), w.digest, w.check.violation
-	r.Struck, r.Checked = make(map[Fault]uint64, faults), make(map[Invariant]uint64, invariants)
+	w.run(w.options.Duration)
+	took, demanded := time.Duration(0), false
+	if core := w.chooseCore(); core != nil && !w.check.over {
+		took, demanded = w.converge(core), true
+	}
+	r := w.result()
+	r.Converged, r.Demanded, r.Unmet = took, demanded && !w.check.over, unmet
+	return r
+}
+
+// result is what there is to say of a run that has ended.
+func (w *world) result() Result {
+	r := Result{
+		Seed: w.options.Seed, Branches: w.options.Branches,
+		Events: w.steps, Elections: w.election, Virtual: time.Duration(w.now),
+		Struck: make(map[Fault]uint64, faults), Checked: make(map[Invariant]uint64, invariants),
+		Met: make(map[Condition]uint64, conditions), Excused: map[Invariant]uint64{},
+		Told: w.check.tellers, Digest: w.digest, Violation: w.check.violation,
+	}
 	for f, count := range w.swarm.struck {
 		r.Struck[Fault(f)] = count
 	}
-	r.Met = make(map[Condition]uint64, conditions)
 	for c, count := range w.conditions {
 		r.Met[Condition(c)] = count
 	}
 	for i, count := range w.check.counts {
 		r.Checked[Invariant(i)] = count
 	}
-	return r, nil
+	for i, count := range w.check.broken {
+		if count > 0 {
+			r.Excused[Invariant(i)] = count
+		}
+	}
+	return r
 }
 
-// describe tells what the nodes are, for violations.
+// describe tells what the nodes are.
 func (w *world) describe() string {
 	var parts []string
 	for i := range w.nodes {

@@ -55,6 +55,7 @@ func TestNothingBreaksAnElection(t *testing.T) {
 func TestEverythingStrikesAndEverythingIsChecked(t *testing.T) {
 	total := campaign(t, 60, simulation.Options{Members: 5})
 	total.Merge(campaign(t, 20, simulation.Options{Members: 3, Leases: true}))
+	total.Merge(campaign(t, 30, simulation.Options{Members: 5, Faults: simulation.FaultsOf(simulation.AssumptionFaults)}))
 	for _, f := range simulation.Faults() {
 		assert.Positive(t, total.Struck[f], "%v never struck", f)
 	}
@@ -80,7 +81,7 @@ func TestTheSameSeedIsTheSameRun(t *testing.T) {
 // An engine that acknowledges what it has promised not to loses what was committed.
 func TestACarelessEngineIsCaught(t *testing.T) {
 	caught := 0
-	for seed := range uint64(200) {
+	for seed := range uint64(2000) {
 		r := run(t, simulation.Options{Seed: seed, Members: 5, Careless: true})
 		if r.Violation != nil {
 			caught++
@@ -97,7 +98,7 @@ func TestOptionsAreChecked(t *testing.T) {
 		"Members is 10":    {Members: 10},
 		"Members is -1":    {Members: -1},
 		"Duration is -1ns": {Duration: -1},
-		"Faults has bits":  {Faults: 1 << 31},
+		"Faults has bits":  {Faults: 1 << 62},
 	} {
 		_, err := simulation.Run(o)
 		assert.ErrorContains(t, err, says)

@@ -4,6 +4,7 @@ package simulation
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 )
@@ -15,72 +16,93 @@ type Summary struct {
 	Struck                   map[Fault]uint64
 	Checked                  map[Invariant]uint64
 	Met                      map[Condition]uint64
-	// How long each healed majority took.
-	converged []time.Duration
+	// Excused counts, for each invariant, the runs in which it was broken after
+	// something had struck that it rests on, so that it was not demanded any more.
+	Excused map[Invariant]uint64
+	// Assumed counts the runs in which a fault struck that breaks an assumption, Told
+	// those of them in which it was detected and refused.
+	Assumed, Told map[Fault]uint64
+	// Converged counts the healed majorities by how long each took to have a leader.
+	Converged map[time.Duration]uint64
+	// States is how many abstract states were reached; zero if nobody counted.
+	States int
 	// Digest is that of all runs, whatever their order.
 	Digest uint64
-	// Failing lists the results in which an invariant did not hold.
+	// Failing lists the results in which an invariant did not hold, by seed.
 	Failing []Result
 }
 
 // NewSummary is one of no runs.
 func NewSummary() *Summary {
 	return &Summary{
-		Struck: make(map[Fault]uint64, faults), Checked: make(map[Invariant]uint64, invariants), Met: make(map[Condition]uint64, conditions),
+		Struck: map[Fault]uint64{}, Checked: map[Invariant]uint64{}, Met: map[Condition]uint64{},
+		Excused: map[Invariant]uint64{}, Assumed: map[Fault]uint64{}, Told: map[Fault]uint64{}, Converged: map[time.Duration]uint64{},
 	}
 }
 
 // Add enters a result.
 func (s *Summary) Add(r Result) {
-	s.Seeds++
-	s.Events += r.Events
-	s.Elections += r.Elections
-	s.Virtual += r.Virtual
-	s.Digest += r.Digest // wraps: the order must not matter
-	for f, n := range r.Struck {
-		s.Struck[f] += n
+	one := Summary{
+		Seeds: 1, Events: r.Events, Elections: r.Elections, Virtual: r.Virtual, Digest: r.Digest,
+		Struck: r.Struck, Checked: r.Checked, Met: r.Met, Excused: r.Excused,
+		Assumed: map[Fault]uint64{}, Told: map[Fault]uint64{}, Converged: map[time.Duration]uint64{},
 	}
-	for i, n := range r.Checked {
-		s.Checked[i] += n
+	for f := range r.Struck {
+		if f.Class() == AssumptionFaults && r.Struck[f] > 0 {
+			one.Assumed[f] = 1
+			if r.Told.Has(f) {
+				one.Told[f] = 1
+			}
+		}
 	}
-	for c, n := range r.Met {
-		s.Met[c] += n
+	if r.Demanded {
+		one.Converged[r.Converged] = 1
 	}
 	if r.Violation != nil {
-		s.Failing = append(s.Failing, r)
-		slices.SortFunc(s.Failing, func(a, b Result) int { return cmp.Compare(a.Seed, b.Seed) })
-		return
+		one.Failing = []Result{r}
 	}
-	s.converged = append(s.converged, r.Converged)
+	s.Merge(&one)
 }
 
-// Merge enters all of another summary.
+// Merge enters all of another summary. States do not add up, for both may have been in
+// the same ones: the larger number stays.
 func (s *Summary) Merge(o *Summary) {
 	s.Seeds += o.Seeds
 	s.Events += o.Events
 	s.Elections += o.Elections
 	s.Virtual += o.Virtual
-	s.Digest += o.Digest
-	for f, n := range o.Struck {
-		s.Struck[f] += n
+	s.States = max(s.States, o.States)
+	s.Digest += o.Digest // wraps: the order must not matter
+	addAll(s.Struck, o.Struck)
+	addAll(s.Checked, o.Checked)
+	addAll(s.Met, o.Met)
+	addAll(s.Excused, o.Excused)
+	addAll(s.Assumed, o.Assumed)
+	addAll(s.Told, o.Told)
+	addAll(s.Converged, o.Converged)
+	if len(o.Failing) > 0 {
+		s.Failing = append(s.Failing, o.Failing...)
+		slices.SortStableFunc(s.Failing, func(a, b Result) int { return cmp.Compare(a.Seed, b.Seed) })
 	}
-	for i, n := range o.Checked {
-		s.Checked[i] += n
-	}
-	for c, n := range o.Met {
-		s.Met[c] += n
-	}
-	s.converged = append(s.converged, o.converged...)
-	s.Failing = append(s.Failing, o.Failing...)
-	slices.SortFunc(s.Failing, func(a, b Result) int { return cmp.Compare(a.Seed, b.Seed) })
 }
 
-// Converged is how long healed majorities took to have a leader, at a quantile from
-// 0 to 1; zero if there were none.
-func (s *Summary) Converged(quantile float64) time.Duration {
-	if len(s.converged) == 0 {
-		return 0
+func addAll[K comparable](to, from map[K]uint64) {
+	for k, n := range from {
+		to[k] += n
 	}
-	slices.Sort(s.converged)
-	return s.converged[int(quantile*float64(len(s.converged)-1)+0.5)]
+}
+
+// ConvergedWithin is how long healed majorities took to have a leader, at a quantile
+// from 0 to 1; zero if there were none.
+func (s *Summary) ConvergedWithin(quantile float64) time.Duration {
+	var all, seen uint64
+	for _, n := range s.Converged {
+		all += n
+	}
+	for _, took := range slices.Sorted(maps.Keys(s.Converged)) {
+		if seen += s.Converged[took]; float64(seen) >= quantile*float64(all) {
+			return took
+		}
+	}
+	return 0
 }

@@ -13,44 +13,97 @@ import (
 // world is one run. It is single-threaded.
 type world struct {
 	options Options
-	random  *rand.Rand
+	voters  memberstate.Set
+	choices choices
 	now     int64 // true time, in nanoseconds
 	events  events
-	nodes   []node
+	nodes   []node // voters first; there is room for those that come later
 	network network
 	swarm   swarm
 	check   checker
-	calm    bool // no fault strikes any more
+	calm    bool          // no fault strikes any more
+	tick    time.Duration // how often engines write
+
+	observer, twin *node    // those that came later
+	core           []int    // the majority that is healed in the end
+	planned        []Strike // of a scenario
+	following      []Strike // of strikes that have parts
 
 	step     elector.Execution // the one under way
-	count    uint64            // events
+	steps    uint64            // of machines
 	digest   uint64
 	election uint64
 
 	conditions [conditions]uint64
+
+	// For those who want to know more; nil in most runs.
+	tape     *tape
+	tracer   *tracer
+	coverage *coverage
 }
 
+// maxNodes bounds the processes in a world: the voters, an observer, and a twin.
+const (
+	maxMembers = 9
+	maxNodes   = maxMembers + 2
+)
+
 func newWorld(o Options) *world {
-	w := &world{options: o, random: rand.New(rand.NewPCG(o.Seed, 0x6875737469)), digest: o.Seed}
-	w.swarm = drawSwarm(w.random, &o)
-	w.network.init(w)
+	w := &world{options: o, voters: memberstate.Set(1<<o.Members - 1)}
+	w.nodes = make([]node, 0, o.Members+2)
+	w.network.world = w
 	w.check.init(w)
-	voters := memberstate.Set(1<<o.Members - 1)
-	w.nodes = make([]node, o.Members)
-	for i := range w.nodes {
-		w.nodes[i].init(w, i, voters)
+	for i := range o.Members {
+		w.addNode(memberstate.Seat(i + 1))
 	}
+	return w
+}
+
+// addNode makes a node that has not started.
+func (w *world) addNode(seat memberstate.Seat) *node {
+	w.nodes = append(w.nodes, node{})
+	n := &w.nodes[len(w.nodes)-1]
+	n.init(w, len(w.nodes)-1, seat)
+	return n
+}
+
+// drawn has a seed decide everything.
+func (w *world) drawn() {
+	w.manners(w.options.Seed)
+	for i, b := range w.options.Branches {
+		w.events.push(event{at: int64(b.At), kind: branches, arg: uint32(i)})
+	}
+	w.swarm.stand(w)
+	w.begin()
+	w.swarm.schedule(w)
+}
+
+// manners draws what kind of world it is.
+func (w *world) manners(seed uint64) {
+	w.choices.reseed(seed)
+	w.swarm.random = rand.New(rand.NewPCG(seed, 0x6875737469))
+	w.swarm.enable(&w.options)
+	w.network.draw(w.swarm.random, w.swarm.enabled, w.options.Timing.Detection())
+	w.tick = busiestTick << w.swarm.random.IntN(doublings)
+}
+
+// begin starts the nodes.
+func (w *world) begin() {
 	for i := range w.nodes {
 		w.nodes[i].start()
 	}
-	w.swarm.schedule(w)
-	return w
+}
+
+// branch goes on with other choices than the seed's.
+func (w *world) branch(b Branch) {
+	w.choices.reseed(b.Seed)
+	w.swarm.random = rand.New(rand.NewPCG(b.Seed, 0x6875737469))
 }
 
 // run plays until a time, or until an invariant is violated.
 func (w *world) run(until time.Duration) {
 	end := int64(until)
-	for w.check.violation == nil {
+	for !w.check.over {
 		alarm, queue := w.nextAlarm(), &w.events
 		switch {
 		case len(queue.heap) > 0 && queue.heap[0].at <= end && (alarm == nil || queue.heap[0].at <= alarm.due):
@@ -64,12 +117,11 @@ func (w *world) run(until time.Duration) {
 			w.now = max(w.now, end)
 			return
 		}
-		w.count++
 	}
 }
 
 // nextAlarm is the node whose alarm rings first, of those that ring at once the one
-// with the smallest id. There are few nodes: looking is faster than sorting.
+// with the smallest index. There are few nodes: looking is faster than sorting.
 func (w *world) nextAlarm() *node {
 	var first *node
 	for i := range w.nodes {
@@ -93,16 +145,32 @@ func (w *world) happen(e *event) {
 		n.tick(e.arg)
 	case entriesWritten:
 		n.wrote(e.arg)
+	case leadReturns:
+		n.returned(e.arg)
 	case faultStrikes:
 		w.swarm.strike(w)
+	case strikePlanned:
+		w.inflict(&w.planned[e.arg])
+	case strikeFollows:
+		if s := &w.following[e.arg]; !w.calm {
+			known[s.Fault].inflict(w, s)
+		}
 	case nodeRestarts:
-		if !n.alive {
+		if !n.alive && n.incarnation == e.arg {
 			n.start()
 		}
 	case pauseEnds:
 		n.resume(e.arg)
-	case healing:
-		w.network.heal(e.arg)
+	case diesInSave:
+		n.diesInSave(e.arg)
+	case sluggishEnds:
+		n.sluggish = 0
+	case diskRecovers:
+		n.disk.slow = false
+	case troubleEnds:
+		w.network.end(e.arg)
+	case branches:
+		w.branch(w.options.Branches[e.arg])
 	}
 }
 
@@ -111,12 +179,16 @@ func (w *world) after(wait time.Duration, kind eventKind, n *node, arg uint32) {
 	w.events.push(event{at: w.now + int64(wait), kind: kind, node: uint8(n.index), arg: arg})
 }
 
-// draw is a random time below a limit.
-func (w *world) draw(below time.Duration) time.Duration {
-	if below <= 0 {
-		return 0
+// at is the process that a message to a seat reaches.
+func (w *world) at(seat memberstate.Seat, number uint64) *node {
+	switch {
+	case w.twin != nil && w.twin.seat == seat && number%2 == 1:
+		return w.twin
+	case w.observer != nil && w.observer.seat == seat:
+		return w.observer
+	default:
+		return &w.nodes[seat-1]
 	}
-	return time.Duration(w.random.Int64N(int64(below)))
 }
 
 // mix enters numbers into the digest, which is what two runs are compared by.

@@ -141,3 +141,19 @@ func survivor(names map[string]*content, keep fate) *Disk {
 	}
 	return &Disk{durable: after, current: after}
 }
+
+// Crash is one drawn disk of those that a crash at this moment may leave: each sector
+// that was not synced is lost, or there, or torn.
+func (d *Disk) Crash(random *rand.Rand) *Disk {
+	names := append([]map[string]*content{d.durable}, d.renames...)
+	return survivor(names[random.IntN(len(names))], func(place) int {
+		switch random.IntN(4) {
+		case 0:
+			return random.IntN(SectorSize)
+		case 1:
+			return SectorSize
+		default:
+			return 0
+		}
+	})
+}

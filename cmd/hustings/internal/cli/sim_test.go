@@ -2,11 +2,15 @@ package cli
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/simulation"
 )
 
 func simulated(t *testing.T, args ...string) simReport {
@@ -31,15 +35,17 @@ func TestSimulating(t *testing.T) {
 // A seed that is played alone, by the command line that a failure tells, is the same
 // world as among others.
 func TestASeedIsSeenAgain(t *testing.T) {
-	f := simFlags{members: []int{3, 5, 7}, duration: 1e9, timing: "default", leases: "mixed"}
+	f := simFlags{members: []int{3, 5, 7}, world: worldFlags{duration: 1e9, timing: "default", leases: "mixed", faults: "network,-loss"}}
+	require.NoError(t, f.check())
 	for seed := range uint64(12) {
-		among, alone := f.options(seed), simFlags{timing: "default"}
-		cmd := alone.command()
-		words := strings.Fields(f.again(seed))
-		require.Equal(t, []string{"hustings", "sim"}, words[:2])
-		require.NoError(t, cmd.ParseFlags(words[2:]))
-		assert.Equal(t, seed, alone.first)
-		assert.Equal(t, among, alone.options(seed))
+		among := f.options(seed)
+		among.Branches = []simulation.Branch{{At: 1e8, Seed: seed}}
+		words := strings.Fields(replayCommand(among))
+		require.Equal(t, []string{"hustings", "replay"}, words[:2])
+		again := new(replayFlags)
+		require.NoError(t, again.command().ParseFlags(words[2:]))
+		require.NoError(t, again.world.check())
+		assert.Equal(t, among, again.options())
 	}
 }
 
@@ -53,4 +59,78 @@ func TestAWrongSimulationIsNamed(t *testing.T) {
 	assert.Contains(t, fail(t, exitUsage, "sim", "--timing", "fast"), `--timing is "fast"`)
 	assert.Contains(t, fail(t, exitUsage, "sim", "--leases=some"), `--leases is "some"`)
 	assert.Contains(t, fail(t, exitFailed, "sim", "--members", "99", "--seeds", "1"), "Members is 99")
+}
+
+// failing runs a command that prints something, and fails.
+func failing(t *testing.T, args ...string) (said, wrong string) {
+	t.Helper()
+	code, said, wrong := run(args...)
+	require.Equal(t, exitFailed, code, wrong)
+	return said, wrong
+}
+
+// What a careless engine breaks is shrunk and written down, and what is written shows
+// it again.
+func TestAViolationIsWrittenDown(t *testing.T) {
+	folder := t.TempDir()
+	_, said := failing(t, "sim", "--careless", "--until-failure", "--members", "3", "--duration", "20s", "--out", folder)
+	assert.Contains(t, said, "leader has what is committed violated")
+	assert.Contains(t, said, "hustings replay --seed")
+	scenarios, err := filepath.Glob(filepath.Join(folder, "violation-*", "scenario.txt"))
+	require.NoError(t, err)
+	require.Len(t, scenarios, 1)
+	dir := filepath.Dir(scenarios[0])
+	for _, name := range []string{"trace.txt", "picture.html"} {
+		info, err := os.Stat(filepath.Join(dir, name))
+		require.NoError(t, err)
+		assert.Positive(t, info.Size(), name)
+	}
+	page := filepath.Join(folder, "again.html")
+	lines := succeed(t, "replay", scenarios[0], "--text", "--html", page)
+	assert.Contains(t, lines[len(lines)-1], "as expected: leader has what is committed violated")
+	assert.FileExists(t, page)
+}
+
+// The parts of a campaign come to the whole of it.
+func TestShardsAddUp(t *testing.T) {
+	folder := t.TempDir()
+	var files []string
+	for _, shard := range []string{"0/3", "1/3", "2/3"} {
+		out := succeed(t, "sim", "--json", "--seeds", "50", "--first", "7", "--duration", "5s", "--shard", shard)
+		files = append(files, filepath.Join(folder, strings.ReplaceAll(shard, "/", "of")))
+		require.NoError(t, os.WriteFile(files[len(files)-1], []byte(out[0]+"\n"), 0o600))
+	}
+	var parts simReport
+	require.NoError(t, json.Unmarshal([]byte(succeed(t, append([]string{"merge", "--json"}, files...)...)[0]), &parts))
+	whole := simulated(t, "--seeds", "50", "--first", "7")
+	assert.NotZero(t, parts.CPU)
+	parts.CPU, parts.PerCPU, whole.CPU, whole.PerCPU = 0, 0, 0, 0
+	assert.InDelta(t, whole.Virtual, parts.Virtual, 1e-6)
+	parts.Virtual = whole.Virtual
+	assert.Equal(t, whole, parts)
+	assert.Contains(t, succeed(t, append([]string{"merge"}, files...)...)[0], "50 seeds from 7")
+}
+
+func TestWrongPartsAreNamed(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "part.json")
+	require.NoError(t, os.WriteFile(file, []byte("{}"), 0o600))
+	assert.Contains(t, fail(t, exitFailed, "merge", file), `part.json: object 1: digest is ""`)
+	require.NoError(t, os.WriteFile(file, []byte("seeds"), 0o600))
+	assert.Contains(t, fail(t, exitFailed, "merge", file), "part.json: object 1: ")
+	assert.Contains(t, fail(t, exitUsage, "sim", "--shard", "3/3"), "want i/n")
+	assert.Contains(t, fail(t, exitUsage, "sim", "--faults", "weather"), `no fault is called "weather"`)
+}
+
+func TestReplaying(t *testing.T) {
+	story := filepath.Join(t.TempDir(), "story.txt")
+	require.NoError(t, os.WriteFile(story, []byte("members 3\nduration 2s\nexpect leader n1 at 1s\n"), 0o600))
+	out, said := failing(t, "replay", story)
+	assert.Contains(t, out, "expected: leader n1 at 1s; found: n0 follower in term 1")
+	assert.Contains(t, said, "1 expectations were not met")
+	require.NoError(t, os.WriteFile(story, []byte("members 3\nat noon crash n1\n"), 0o600))
+	assert.Contains(t, fail(t, exitFailed, "replay", story), `story.txt: line 2: "at noon crash n1"`)
+	assert.Contains(t, fail(t, exitUsage, "replay"), "want a scenario's file, or --seed")
+	lines := succeed(t, "replay", "--seed", "5", "--duration", "1s", "--text")
+	assert.Contains(t, lines[len(lines)-1], "no invariant was violated")
+	assert.Contains(t, lines[0], "starts")
 }

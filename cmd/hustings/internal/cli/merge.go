@@ -1,0 +1,70 @@
+// Adding up the parts of a campaign that was spread over machines.
+
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+)
+
+func newMerge() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "merge FILE...",
+		Short: "Add up what several simulations came to",
+		Long: `Add up what several simulations came to: each file has what hustings sim --json has
+printed, one object or several, a line each. The command fails if there was a violation
+in one of them.`,
+		Example: `  hustings sim --shard 0/2 --json > a.json
+  hustings sim --shard 1/2 --json > b.json
+  hustings merge a.json b.json`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return merge(cmd.OutOrStdout(), args, asJSON) },
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object on one line")
+	return cmd
+}
+
+func merge(out io.Writer, files []string, asJSON bool) error {
+	total := &simReport{Failing: []uint64{}, Replay: []string{}}
+	for _, name := range files {
+		if err := mergeFile(total, name); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	err := error(nil)
+	if asJSON {
+		err = json.NewEncoder(out).Encode(total)
+	} else {
+		err = total.print(out)
+	}
+	if err == nil && total.Violations > 0 {
+		err = fmt.Errorf("%d runs broke an election; see the first one with: %s", total.Violations, total.Replay[0])
+	}
+	return err
+}
+
+func mergeFile(total *simReport, name string) error {
+	file, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	reports := json.NewDecoder(file)
+	for number := 1; ; number++ {
+		var r simReport
+		switch err := reports.Decode(&r); {
+		case err == io.EOF && number > 1:
+			return nil
+		case err != nil:
+			return fmt.Errorf("object %d: %w", number, err)
+		}
+		if err := total.add(&r); err != nil {
+			return fmt.Errorf("object %d: %w", number, err)
+		}
+	}
+}

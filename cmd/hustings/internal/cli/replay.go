@@ -1,0 +1,166 @@
+// Seeing a run again: a scenario from a file, or a seed.
+
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hustings/hustings/simulation"
+	"github.com/hustings/hustings/simulation/picture"
+)
+
+// replayFlags say which run is seen, and how.
+type replayFlags struct {
+	world      worldFlags
+	seed       uint64
+	members    int
+	branches   branchFlag
+	html       string
+	text, step bool
+}
+
+func newReplay() *cobra.Command { return new(replayFlags).command() }
+
+func (f *replayFlags) command() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "replay [FILE]",
+		Short: "See a simulated run again",
+		Long: `See a simulated run again: a scenario from a file, or a seed. Without more, it says
+how the run ended, and fails if that is not as the scenario expects, or if an invariant
+did not hold.`,
+		Example: `  hustings replay violation-35/scenario.txt --html picture.html
+  hustings replay --seed 35 --members 5 --text
+  hustings replay story.txt --step`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+	}
+	flags := cmd.Flags()
+	flags.Uint64Var(&f.seed, "seed", 0, "the `seed`")
+	flags.IntVar(&f.members, "members", 3, "the `size` of the group")
+	f.world.add(flags)
+	flags.StringVar(&f.world.leases, "leases", "off", "leaders hold leases: `on` or off")
+	flags.Lookup("leases").NoOptDefVal = "on"
+	flags.Var(&f.branches, "branch", "from a time on, go on with the choices of another seed")
+	flags.StringVar(&f.html, "html", "", "write a picture of the run to this `file`")
+	flags.BoolVar(&f.text, "text", false, "print what happened, line by line")
+	flags.BoolVar(&f.step, "step", false, "print what happened, one line for each press of Enter")
+	return cmd
+}
+
+func (f *replayFlags) run(cmd *cobra.Command, args []string) error {
+	if err := f.world.check(); err != nil {
+		return usageError{err}
+	}
+	if len(args) == 1 == cmd.Flags().Changed("seed") {
+		return usageError{errors.New("want a scenario's file, or --seed")}
+	}
+	s, again, err := f.scenario(args)
+	if err != nil {
+		return err
+	}
+	trace, err := s.Trace()
+	if err != nil {
+		return err
+	}
+	if err := f.show(cmd, trace, again); err != nil {
+		return err
+	}
+	return verdict(cmd.OutOrStdout(), trace, s)
+}
+
+// options are those of the seed.
+func (f *replayFlags) options() simulation.Options {
+	o := f.world.options()
+	o.Seed, o.Members, o.Branches = f.seed, f.members, f.branches
+	return o
+}
+
+// scenario reads the file, or plays the seed and writes down what it drew. It also
+// returns the command that shows it again.
+func (f *replayFlags) scenario(args []string) (*simulation.Scenario, string, error) {
+	if len(args) == 0 {
+		o := f.options()
+		s, _, err := simulation.Record(o)
+		return s, replayCommand(o), err
+	}
+	file, err := os.Open(args[0])
+	if err != nil {
+		return nil, "", err
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	s, err := simulation.ParseScenario(file)
+	if err != nil {
+		return nil, "", fmt.Errorf("%s: %w", args[0], err)
+	}
+	return s, "hustings replay " + args[0], nil
+}
+
+// show does what the flags ask for.
+func (f *replayFlags) show(cmd *cobra.Command, t *simulation.Trace, again string) error {
+	switch {
+	case f.step:
+		return stepThrough(cmd.InOrStdin(), cmd.OutOrStdout(), t)
+	case f.text:
+		if err := t.WriteText(cmd.OutOrStdout()); err != nil {
+			return err
+		}
+	}
+	if f.html == "" {
+		return nil
+	}
+	page := picture.Page{Title: filepath.Base(f.html), Replay: again, Traces: []picture.Tab{{Name: "run", Trace: t}}}
+	return writePicture(f.html, page)
+}
+
+// stepThrough prints a line for each line that is read, to the end of either.
+func stepThrough(in io.Reader, out io.Writer, t *simulation.Trace) error {
+	enter := bufio.NewScanner(in)
+	for i := range t.Moments {
+		if _, err := fmt.Fprintln(out, t.Line(i)); err != nil || !enter.Scan() {
+			return err
+		}
+	}
+	return enter.Err()
+}
+
+// verdict says how the run ended.
+func verdict(out io.Writer, t *simulation.Trace, s *simulation.Scenario) error {
+	r := &t.Result
+	fmt.Fprintf(out, "%v of virtual time, %d events, %d elections\n", r.Virtual, r.Events, r.Elections)
+	for _, line := range r.Unmet {
+		fmt.Fprintln(out, line)
+	}
+	switch {
+	case len(r.Unmet) > 0:
+		return fmt.Errorf("%d expectations were not met", len(r.Unmet))
+	case r.Violation != nil && s.Expects(r.Violation.Invariant):
+		_, err := fmt.Fprintf(out, "as expected: %v\n", r.Violation)
+		return err
+	case r.Violation != nil:
+		return r.Violation
+	default:
+		_, err := fmt.Fprintln(out, "no invariant was violated")
+		return err
+	}
+}
+
+func writePicture(name string, page picture.Page) error {
+	return write(name, func(w io.Writer) error { return picture.Write(w, page) })
+}
+
+// write writes a file, through a buffer.
+func write(name string, content func(io.Writer) error) error {
+	file, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	buffer := bufio.NewWriter(file)
+	return errors.Join(content(buffer), buffer.Flush(), file.Close())
+}

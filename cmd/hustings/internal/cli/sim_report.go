@@ -1,0 +1,241 @@
+// What a campaign comes to, for people and as JSON.
+
+package cli
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"text/tabwriter"
+	"time"
+
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/simulation"
+)
+
+// simReport can be added up: what it has besides sums follows from them.
+type simReport struct {
+	Seeds      uint64            `json:"seeds"`
+	FirstSeed  uint64            `json:"first_seed"`
+	Events     uint64            `json:"events"`
+	Virtual    float64           `json:"virtual_seconds"`
+	CPU        float64           `json:"cpu_seconds"`
+	PerCPU     float64           `json:"events_per_cpu_second"`
+	Elections  uint64            `json:"elections"`
+	Violations int               `json:"violations"`
+	Failing    []uint64          `json:"failing_seeds"`
+	Replay     []string          `json:"replay"`
+	Digest     string            `json:"digest"`
+	P50        float64           `json:"leader_p50_detections"`
+	P99        float64           `json:"leader_p99_detections"`
+	After      map[string]uint64 `json:"leader_after_ms"`
+	Detection  float64           `json:"detection_ms"`
+	States     int               `json:"states,omitempty"`
+	Faults     map[string]uint64 `json:"faults"`
+	Invariants map[string]uint64 `json:"invariants"`
+	Conditions map[string]uint64 `json:"conditions"`
+	Excused    map[string]uint64 `json:"excused"`
+	Assumed    map[string]uint64 `json:"assumptions_broken"`
+	Told       map[string]uint64 `json:"assumptions_told"`
+
+	wall  time.Duration
+	asked simulation.FaultSet // what might strike
+	what  []string            // a line for each failing run
+}
+
+func newSimReport(f *simFlags, s *simulation.Summary, cpu, wall time.Duration) *simReport {
+	timing := elector.DefaultTiming()
+	if f.world.timing == "dledger" {
+		timing = elector.DLedgerTiming()
+	}
+	r := &simReport{
+		Seeds: s.Seeds, FirstSeed: f.first, Events: s.Events, Virtual: s.Virtual.Seconds(), CPU: cpu.Seconds(),
+		Elections: s.Elections, Violations: len(s.Failing), Failing: []uint64{}, Replay: []string{}, States: s.States,
+		Digest: fmt.Sprintf("%016x", s.Digest), Detection: float64(timing.Detection().Milliseconds()), After: map[string]uint64{},
+		Faults: named(simulation.Faults(), s.Struck), Invariants: named(simulation.Invariants(), s.Checked),
+		Conditions: named(simulation.Conditions(), s.Met), Excused: named(nil, s.Excused),
+		Assumed: named(nil, s.Assumed), Told: named(nil, s.Told), wall: wall, asked: f.world.set,
+	}
+	for took, n := range s.Converged {
+		r.After[strconv.FormatInt(took.Milliseconds(), 10)] += n
+	}
+	for _, failing := range s.Failing {
+		o := f.options(failing.Seed)
+		o.Branches = failing.Branches
+		r.Failing, r.Replay = append(r.Failing, failing.Seed), append(r.Replay, replayCommand(o))
+		r.what = append(r.what, fmt.Sprintf("seed %d: %v", failing.Seed, failing.Violation))
+	}
+	r.follow()
+	return r
+}
+
+// named gives counts the names of what is counted. All of them are there, also those
+// that are zero.
+func named[K interface {
+	comparable
+	fmt.Stringer
+}](all []K, counts map[K]uint64) map[string]uint64 {
+	m := map[string]uint64{}
+	for _, k := range all {
+		m[k.String()] = 0
+	}
+	for k, n := range counts {
+		m[k.String()] = n
+	}
+	return m
+}
+
+// follow works out what follows from the sums.
+func (r *simReport) follow() {
+	r.PerCPU = float64(r.Events) / max(r.CPU, 1e-9)
+	r.P50, r.P99 = r.quantile(0.5), r.quantile(0.99)
+}
+
+// quantile is how long healed majorities took to have a leader, in detection times.
+func (r *simReport) quantile(q float64) float64 {
+	var times []int
+	var all, seen uint64
+	for ms, n := range r.After {
+		t, _ := strconv.Atoi(ms) // it was written from a number
+		times = append(times, t)
+		all += n
+	}
+	slices.Sort(times)
+	for _, t := range times {
+		if seen += r.After[strconv.Itoa(t)]; float64(seen) >= q*float64(all) {
+			return math.Round(float64(t)/r.Detection*100) / 100
+		}
+	}
+	return 0
+}
+
+// add enters another report.
+func (r *simReport) add(o *simReport) error {
+	if r.Seeds > 0 && o.Seeds > 0 && r.Detection != o.Detection {
+		return fmt.Errorf("detection times differ, %v ms and %v ms: these are two campaigns", r.Detection, o.Detection)
+	}
+	mine, _ := strconv.ParseUint(r.Digest, 16, 64) // empty in the first
+	theirs, err := strconv.ParseUint(o.Digest, 16, 64)
+	if err != nil {
+		return fmt.Errorf("digest is %q, want 16 hexadecimal digits", o.Digest)
+	}
+	r.Digest = fmt.Sprintf("%016x", mine+theirs)
+	if r.Seeds == 0 {
+		r.FirstSeed = o.FirstSeed
+	}
+	r.FirstSeed, r.Detection = min(r.FirstSeed, o.FirstSeed), max(r.Detection, o.Detection)
+	r.Seeds += o.Seeds
+	r.Events += o.Events
+	r.Virtual += o.Virtual
+	r.CPU += o.CPU
+	r.Elections += o.Elections
+	r.Violations += o.Violations
+	r.Failing, r.Replay = append(r.Failing, o.Failing...), append(r.Replay, o.Replay...)
+	r.States = max(r.States, o.States)
+	for _, sum := range []struct{ to, from *map[string]uint64 }{
+		{&r.After, &o.After},
+		{&r.Faults, &o.Faults},
+		{&r.Invariants, &o.Invariants},
+		{&r.Conditions, &o.Conditions},
+		{&r.Excused, &o.Excused},
+		{&r.Assumed, &o.Assumed},
+		{&r.Told, &o.Told},
+	} {
+		if *sum.to == nil {
+			*sum.to = map[string]uint64{}
+		}
+		for k, n := range *sum.from {
+			(*sum.to)[k] += n
+		}
+	}
+	r.follow()
+	return nil
+}
+
+// print is the report for people.
+func (r *simReport) print(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "%d seeds from %d, %.0f hours of virtual time", r.Seeds, r.FirstSeed, r.Virtual/3600)
+	if r.wall > 0 {
+		fmt.Fprintf(w, " in %v, %.0f times as fast as real time", r.wall.Round(10*time.Millisecond), r.Virtual/r.wall.Seconds())
+	}
+	fmt.Fprintf(w, ": %d violations\n%d events, %.1f million a CPU second; %d elections\n", r.Violations, r.Events, r.PerCPU/1e6, r.Elections)
+	fmt.Fprintf(w, "a healed majority had a leader after %.2f detection times (p50), %.2f (p99)\n", r.P50, r.P99)
+	if r.States > 0 {
+		fmt.Fprintf(w, "%d states were reached\n", r.States)
+	}
+	fmt.Fprintf(w, "\n")
+	r.printTable(w)
+	r.printAssumptions(w)
+	r.printMissing(w)
+	fmt.Fprintf(w, "digest %s\n", r.Digest)
+	for _, line := range r.what {
+		fmt.Fprintf(w, "%s\n", line)
+	}
+	return w.Flush()
+}
+
+// printTable prints the three lists of counts side by side.
+func (r *simReport) printTable(w io.Writer) {
+	columns := [][][2]string{
+		rows(simulation.Faults(), r.Faults, func(f simulation.Fault) bool {
+			return f.Class() != simulation.AssumptionFaults || r.Faults[f.String()] > 0
+		}),
+		rows(simulation.Invariants(), r.Invariants, nil),
+		rows(simulation.Conditions(), r.Conditions, nil),
+	}
+	fmt.Fprintf(w, "fault\tstruck\tinvariant\tchecked\tcondition\tmet\n")
+	for i := range columns[0] {
+		for _, column := range columns {
+			cell := [2]string{}
+			if i < len(column) {
+				cell = column[i]
+			}
+			fmt.Fprintf(w, "%s\t%s\t", cell[0], cell[1])
+		}
+		fmt.Fprintf(w, "\n")
+	}
+	fmt.Fprintf(w, "\n")
+}
+
+func rows[K fmt.Stringer](all []K, counts map[string]uint64, shown func(K) bool) (out [][2]string) {
+	for _, k := range all {
+		if shown == nil || shown(k) {
+			out = append(out, [2]string{k.String(), strconv.FormatUint(counts[k.String()], 10)})
+		}
+	}
+	return out
+}
+
+// printAssumptions says what was excused, and what was told of what cannot be coped with.
+func (r *simReport) printAssumptions(w io.Writer) {
+	for _, name := range slices.Sorted(maps.Keys(r.Assumed)) {
+		fmt.Fprintf(w, "%s: struck in %d runs, detected and refused in %d\n", name, r.Assumed[name], r.Told[name])
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Excused)) {
+		fmt.Fprintf(w, "%s: broken in %d runs, and excused: clocks beyond the margin, or an assumption broken\n", name, r.Excused[name])
+	}
+}
+
+// printMissing says what never came about. A campaign that is large enough shows
+// everything at least once, or shows nothing.
+func (r *simReport) printMissing(w io.Writer) {
+	for _, f := range simulation.Faults() {
+		if r.asked.Has(f) && r.Faults[f.String()] == 0 {
+			fmt.Fprintf(w, "note: the fault %q never struck\n", f)
+		}
+	}
+	for _, i := range simulation.Invariants() {
+		if r.Invariants[i.String()] == 0 {
+			fmt.Fprintf(w, "note: the invariant %q was never checked\n", i)
+		}
+	}
+	for _, c := range simulation.Conditions() {
+		if r.Conditions[c.String()] == 0 {
+			fmt.Fprintf(w, "note: the condition %q never came about\n", c)
+		}
+	}
+}

@@ -1,0 +1,79 @@
+// Writing a violation down: as a scenario, as a text, and as a picture.
+
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+
+	"github.com/hustings/hustings/simulation"
+	"github.com/hustings/hustings/simulation/picture"
+)
+
+// shrinkFor bounds how long a violation is shrunk.
+const shrinkFor = 2 * time.Minute
+
+// writeViolation shrinks a run that breaks something, and writes it to a folder of its
+// own, whose name it returns.
+func writeViolation(cmd *cobra.Command, out string, o simulation.Options) (string, error) {
+	original, _, err := simulation.Record(o)
+	if err != nil {
+		return "", err
+	}
+	shrunk := shrink(cmd, original)
+	folder := filepath.Join(out, fmt.Sprintf("violation-%d", o.Seed))
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return "", err
+	}
+	about := fmt.Sprintf("# Shrunk from: %s\n", replayCommand(o))
+	scenario := filepath.Join(folder, "scenario.txt")
+	if err := os.WriteFile(scenario, []byte(about+shrunk.String()), 0o666); err != nil {
+		return "", err
+	}
+	traces, err := traced(original, shrunk)
+	if err != nil {
+		return "", err
+	}
+	err = write(filepath.Join(folder, "trace.txt"), traces[1].WriteText)
+	if err != nil {
+		return "", err
+	}
+	page := picture.Page{
+		Title: fmt.Sprintf("Seed %d", o.Seed), Replay: "hustings replay " + scenario,
+		Traces: []picture.Tab{{Name: "shrunk", Trace: traces[1]}, {Name: "original", Trace: traces[0]}},
+	}
+	return folder, writePicture(filepath.Join(folder, "picture.html"), page)
+}
+
+// shrink makes a scenario small, and shows how far it has come.
+func shrink(cmd *cobra.Command, s *simulation.Scenario) *simulation.Scenario {
+	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
+	defer stop()
+	ctx, cancel := context.WithTimeout(ctx, shrinkFor)
+	defer cancel()
+	bar := progressbar.NewOptions64(-1, progressbar.OptionSetWriter(cmd.ErrOrStderr()), progressbar.OptionClearOnFinish(),
+		progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionSetVisibility(isTerminal(cmd.ErrOrStderr())))
+	defer func() { _ = bar.Finish() }() // there is nobody to tell
+	return s.Shrink(ctx, func(runs, left int) {
+		bar.Describe(fmt.Sprintf("shrinking: %d runs, %d faults and choices left", runs, left))
+		_ = bar.Set(runs)
+	})
+}
+
+func traced(all ...*simulation.Scenario) (traces []*simulation.Trace, err error) {
+	for _, s := range all {
+		t, err := s.Trace()
+		if err != nil {
+			return nil, err
+		}
+		traces = append(traces, t)
+	}
+	return traces, nil
+}

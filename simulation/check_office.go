@@ -1,0 +1,21 @@
+// Offices: an engine's Lead runs once for a term, in one place, and only while its node
+// leads.
+
+package simulation
+
+// served looks at an office that begins.
+func (c *checker) served(n *node) {
+	term := n.machine.Term
+	if other, known := c.offices[term]; known {
+		c.violated(OneOffice, n, "its engine begins to serve term %d, which n%d's has served", term, other)
+	}
+	c.offices[term] = n.index
+}
+
+// inOffice looks at a node after a step: whoever has lost its term has been told.
+func (c *checker) inOffice(n *node) {
+	c.counts[OneOffice]++
+	if serving := n.engine.leading; serving != 0 && (!n.leads() || n.machine.Term != serving) {
+		c.violated(OneOffice, n, "its engine serves term %d, and it is %v in term %d", serving, n.machine.Role, n.machine.Term)
+	}
+}

@@ -1,0 +1,77 @@
+// Which states of a group a search has reached, so that it can go where it has not been.
+
+package simulation
+
+import (
+	"github.com/hustings/hustings/memberstate"
+)
+
+// coverage is the set of abstract states that runs have reached: of every node its role,
+// whether it runs, whether it voted for and follows itself or another, and its term next
+// to the largest; whichever node it is. A state has a place in a table of fixed size.
+type coverage struct {
+	seen  []uint64 // bits
+	found []uint32 // the places whose bits are set
+	codes [maxNodes]uint16
+	terms [maxNodes]memberstate.Term
+	most  memberstate.Term
+}
+
+const coverageBits = 1 << 23
+
+func newCoverage() *coverage { return &coverage{seen: make([]uint64, coverageBits/64)} }
+
+// look notes the state after a node has changed.
+func (c *coverage) look(n *node) {
+	code := n.code()
+	if c.codes[n.index] == code && c.terms[n.index] == n.machine.Term {
+		return
+	}
+	c.codes[n.index], c.terms[n.index] = code, n.machine.Term
+	c.most = max(c.most, n.machine.Term)
+	sum := uint64(len(n.world.nodes))
+	for i := range n.world.nodes {
+		behind := min(c.most-c.terms[i], 3)
+		sum += scramble(uint64(c.codes[i])<<2 | uint64(behind)) // a sum: which node it is does not matter
+	}
+	c.add(uint32(scramble(sum) % coverageBits))
+}
+
+// code is what a node is, but for its term.
+func (n *node) code() uint16 {
+	m := &n.machine
+	whom := func(s memberstate.Seat) uint16 {
+		switch s {
+		case memberstate.Nobody:
+			return 0
+		case n.seat:
+			return 1
+		default:
+			return 2
+		}
+	}
+	code := uint16(m.Role)<<4 | whom(m.Vote)<<2 | whom(m.Leader)
+	if code <<= 1; n.alive {
+		code |= 1
+	}
+	return code
+}
+
+// add enters a place, and says whether it is new.
+func (c *coverage) add(place uint32) bool {
+	bit := uint64(1) << (place % 64)
+	if c.seen[place/64]&bit != 0 {
+		return false
+	}
+	c.seen[place/64] |= bit
+	c.found = append(c.found, place)
+	return true
+}
+
+// clear forgets everything.
+func (c *coverage) clear() {
+	for _, place := range c.found {
+		c.seen[place/64] = 0
+	}
+	*c = coverage{seen: c.seen, found: c.found[:0]}
+}

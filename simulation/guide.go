@@ -1,0 +1,84 @@
+// Guiding a search: what reached a new state is varied, before fresh seeds are drawn.
+
+package simulation
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// guide decides what is played next.
+type guide struct {
+	campaign *Campaign
+	reached  *coverage
+	fresh    uint64 // seeds that were drawn
+	varied   uint64 // variations that were made
+	pending  []variant
+}
+
+// variant is a run that reached new states, how many for each of its events, and how
+// often it will yet be varied.
+type variant struct {
+	options Options
+	yield   float64
+	left    int
+}
+
+const (
+	variations   = 3 // of a run, for each time that it reaches something new
+	mostBranches = 6 // in one run
+	mostPending  = 256
+)
+
+func newGuide(c *Campaign) *guide { return &guide{campaign: c, reached: newCoverage()} }
+
+// next prepares runs: of those that reached something new, and fresh ones. At least
+// half are fresh, or the search would never leave where it began.
+func (g *guide) next(size int) []Options {
+	all := make([]Options, 0, size)
+	for len(all) < size {
+		if len(g.pending) > 0 && len(all)%4 != 0 {
+			all = append(all, g.vary())
+			continue
+		}
+		all = append(all, g.campaign.Options(g.campaign.First+g.fresh))
+		g.fresh++
+	}
+	return all
+}
+
+// vary has a run go on differently from some time on.
+func (g *guide) vary() Options {
+	v := &g.pending[0]
+	g.varied++
+	drawn := scramble(g.varied)
+	o := v.options
+	branch := Branch{At: time.Duration(below(drawn, uint64(o.Duration)/8)), Seed: scramble(drawn)}
+	o.Branches = slices.DeleteFunc(slices.Clone(o.Branches), func(b Branch) bool { return b.At >= branch.At })
+	o.Branches = append(o.Branches, branch)
+	if v.left--; v.left == 0 {
+		g.pending = g.pending[1:]
+	}
+	return o
+}
+
+// learn notes what a run has reached.
+func (g *guide) learn(r played) {
+	found := 0
+	for _, place := range r.reached {
+		if g.reached.add(place) {
+			found++
+		}
+	}
+	if g.campaign.Guided && found > 0 && len(r.options.Branches) < mostBranches {
+		g.enter(variant{r.options, float64(found) / float64(r.Events), variations})
+	}
+}
+
+// enter keeps a run among those that are to be varied, the best of them first.
+func (g *guide) enter(v variant) {
+	at, _ := slices.BinarySearchFunc(g.pending, v, func(a, b variant) int { return cmp.Compare(b.yield, a.yield) })
+	g.pending = slices.Insert(g.pending, at, v)
+	g.pending = g.pending[:min(len(g.pending), mostPending)]
+}

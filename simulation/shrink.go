@@ -1,0 +1,322 @@
+// Making a scenario as small as it can be while it still breaks the same invariant.
+
+package simulation
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+)
+
+// Shrink takes away from a scenario that breaks an invariant whatever that does not
+// need: faults, members, time, and all that was left to chance; until nothing more can
+// be taken away, or the context ends. What is left breaks the same invariant, in the
+// same way whenever it is played. progress, if not nil, is told after every run how
+// many there were, and how many faults and choices are left. A scenario that breaks
+// nothing is returned as it is.
+func (s *Scenario) Shrink(ctx context.Context, progress func(runs, left int)) *Scenario {
+	x := shrinker{ctx: ctx, progress: progress, best: s.clone()}
+	r, err := x.best.Run()
+	if err != nil || r.Violation == nil {
+		return x.best
+	}
+	x.invariant = r.Violation.Invariant
+	x.cut(r)
+	for left := -1; left != len(x.best.Strikes) && x.best.origin != nil && ctx.Err() == nil; {
+		left = len(x.best.Strikes)
+		x.fewerStrikesByChance()
+		x.soonerByChance()
+	}
+	for size := -1; size != x.size() && ctx.Err() == nil; {
+		size = x.size()
+		x.fewerStrikes()
+		x.fewerChoices()
+		x.fewerMembers()
+		x.shorter()
+		x.rounder()
+	}
+	x.best.Expect = []Expectation{{Violation: &x.invariant, Leader: AnyLeader}}
+	return x.best
+}
+
+type shrinker struct {
+	ctx       context.Context
+	progress  func(runs, left int)
+	best      *Scenario
+	invariant Invariant
+	runs      int
+}
+
+// size is what is to become small.
+func (x *shrinker) size() int {
+	size := len(x.best.Strikes) + len(x.best.choices) + x.best.Members
+	for i := range x.best.Strikes {
+		size += digits(x.best.Strikes[i].At) + digits(x.best.Strikes[i].Lasts)
+	}
+	return size
+}
+
+// digits counts those of a time that are not zeros at its end.
+func digits(d time.Duration) (n int) {
+	for d != 0 && d%10 == 0 {
+		d /= 10
+	}
+	for ; d != 0; d /= 10 {
+		n++
+	}
+	return n
+}
+
+// try plays a smaller scenario, and keeps it if it breaks the same invariant.
+func (x *shrinker) try(s *Scenario) bool {
+	if x.ctx.Err() != nil {
+		return false
+	}
+	x.runs++
+	r, err := s.Run()
+	if err != nil || r.Violation == nil || r.Violation.Invariant != x.invariant {
+		return false
+	}
+	x.best = s
+	x.cut(r)
+	if x.progress != nil {
+		x.progress(x.runs, len(s.Strikes)+len(s.choices))
+	}
+	return true
+}
+
+// cut leaves out what comes after the violation. If that came before all was healed,
+// nothing needs to be.
+func (x *shrinker) cut(r Result) {
+	s, at := x.best, r.Violation.At
+	if at <= s.Duration {
+		s.Duration, s.Heal = max(at, 1), nil
+	}
+	s.Strikes = slices.DeleteFunc(s.Strikes, func(k Strike) bool { return k.At > at })
+}
+
+// minimize is delta debugging: it takes parts away from a list, large ones first, as
+// long as what remains is still good.
+func minimize[T any](items []T, good func([]T) bool) {
+	for size := max(len(items), 1); size > 0; size /= 2 {
+		for from := 0; from < len(items); {
+			without := slices.Delete(slices.Clone(items), from, min(from+size, len(items)))
+			if len(without) < len(items) && good(without) {
+				items = without
+			} else {
+				from += size
+			}
+		}
+	}
+}
+
+// chances is in how many worlds a set of strikes is tried that differ by chance alone.
+const chances = 100
+
+// fewerStrikesByChance looks for few strikes that are enough, if all else is left to
+// chance. What was chosen after a strike was taken away is about another run than
+// before, so that it rarely fits; but often something else does.
+func (x *shrinker) fewerStrikesByChance() {
+	minimize(x.best.Strikes, func(left []Strike) bool { return x.tryByChance(left, chances) })
+}
+
+// soonerByChance closes the gaps between strikes. The shorter a run is the more often it
+// can be tried, so the shortest come first.
+func (x *shrinker) soonerByChance() {
+	for i := 0; i < len(x.best.Strikes); i++ {
+		for _, part := range []time.Duration{32, 8, 2} {
+			left := slices.Clone(x.best.Strikes)
+			gap := left[i].At
+			if i > 0 {
+				gap -= left[i-1].At
+			}
+			if gap < 2*x.best.Timing.Detection() {
+				break
+			}
+			for j := i; j < len(left); j++ {
+				left[j].At -= (gap - gap/part).Round(time.Millisecond)
+			}
+			if x.tryByChance(left, chances*int(part)) {
+				i-- // there may be more to gain
+				break
+			}
+		}
+	}
+}
+
+// tryByChance tries strikes in many worlds.
+func (x *shrinker) tryByChance(strikes []Strike, times int) bool {
+	for k := range uint64(times) {
+		if x.ctx.Err() != nil {
+			return false
+		}
+		x.runs++
+		if s := x.byChance(strikes, k); s != nil && x.try(s) {
+			return true
+		}
+	}
+	return false
+}
+
+// byChance plays strikes in a world of chance, and if the invariant is broken returns
+// the scenario.
+func (x *shrinker) byChance(strikes []Strike, k uint64) *Scenario {
+	s, origin := x.best.clone(), *x.best.origin
+	s.Strikes, s.Options = strikes, origin
+	if s.Heal == nil { // it may take a little longer here
+		s.Duration = x.best.Duration
+		if len(strikes) > 0 {
+			s.Duration = strikes[len(strikes)-1].At + 10*x.best.Timing.Detection()
+		}
+	}
+	w := newWorld(s.Options)
+	w.manners(origin.Seed)
+	w.choices.reseed(origin.Seed + k)
+	w.swarm.striking = nil
+	w.record()
+	s.plan(w)
+	w.begin()
+	if r := w.play(nil); r.Violation == nil || r.Violation.Invariant != x.invariant {
+		return nil
+	}
+	recorded := w.recorded()
+	recorded.origin = x.best.origin
+	return recorded
+}
+
+func (x *shrinker) fewerStrikes() {
+	minimize(x.best.Strikes, func(left []Strike) bool {
+		s := x.best.clone()
+		s.Strikes = left
+		return x.try(s)
+	})
+}
+
+// fewerChoices has ever more of what was left to chance be dull.
+func (x *shrinker) fewerChoices() {
+	all := slices.SortedFunc(maps.Keys(x.best.choices), compareChoices)
+	minimize(all, func(left []choice) bool {
+		s := x.best.clone()
+		s.choices = make(map[choice]chosen, len(left))
+		for _, c := range left {
+			s.choices[c] = x.best.choices[c]
+		}
+		return x.try(s)
+	})
+}
+
+// fewerMembers leaves members out, one by one.
+func (x *shrinker) fewerMembers() {
+	for out := x.best.Members - 1; out >= 0 && x.best.Members > 1; out-- {
+		x.try(x.best.withoutMember(out))
+	}
+}
+
+// withoutMember is the scenario of a smaller group. Those after the one that is left
+// out move up.
+func (s *Scenario) withoutMember(out int) *Scenario {
+	moved := func(i int) int {
+		if i > out {
+			return i - 1
+		}
+		return i
+	}
+	c := s.clone()
+	c.Members--
+	c.Strikes, c.choices, c.Heal = nil, map[choice]chosen{}, nil
+	for _, k := range s.Strikes {
+		if k.Node == out || k.Other == out {
+			continue
+		}
+		k.Node, k.Other = moved(k.Node), moved(k.Other)
+		var links [][2]int
+		for _, l := range k.Links {
+			if l[0] != out && l[1] != out {
+				links = append(links, [2]int{moved(l[0]), moved(l[1])})
+			}
+		}
+		if k.Links = links; links != nil || !k.isCut() {
+			c.Strikes = append(c.Strikes, k)
+		}
+	}
+	for at, v := range s.choices {
+		if int(at.node) != out && (!at.kind.ofLink() || int(at.to) != out) {
+			at.node, at.to = uint8(moved(int(at.node))), uint8(moved(int(at.to)))
+			c.choices[at] = v
+		}
+	}
+	for _, i := range s.Heal {
+		if i != out {
+			c.Heal = append(c.Heal, moved(i))
+		}
+	}
+	return c
+}
+
+// isCut says whether the strike is about links alone.
+func (s *Strike) isCut() bool {
+	return known[s.Fault].class == NetworkFaults && s.Fault >= OneWayCut && s.Fault <= Flap
+}
+
+// shorter has what lasts last less, down to nothing, and cuts fewer links.
+func (x *shrinker) shorter() {
+	for i := range x.best.Strikes {
+		for i < len(x.best.Strikes) && x.best.Strikes[i].Lasts > 0 && x.changed(i, func(k *Strike) { k.Lasts /= 2 }) {
+			continue
+		}
+		if i < len(x.best.Strikes) && x.best.Strikes[i].isCut() {
+			minimize(x.best.Strikes[i].Links, func(left [][2]int) bool {
+				return len(left) > 0 && x.changed(i, func(k *Strike) { k.Links = left })
+			})
+		}
+	}
+}
+
+// rounder moves times to round ones.
+func (x *shrinker) rounder() {
+	for _, delay := range []time.Duration{0, x.best.Delay.Round(time.Millisecond), x.best.Delay.Round(100 * time.Microsecond)} {
+		if s := x.best.clone(); s.Delay != delay && x.best.Delay != 0 {
+			s.Delay = delay
+			x.try(s)
+		}
+	}
+	for _, unit := range []time.Duration{100 * time.Millisecond, 10 * time.Millisecond, time.Millisecond} {
+		for i := range x.best.Strikes {
+			x.changed(i, func(k *Strike) { k.At = rounded(k.At, unit) })
+			x.changed(i, func(k *Strike) { k.Lasts = rounded(k.Lasts, unit) })
+		}
+		for _, c := range slices.SortedFunc(maps.Keys(x.best.choices), compareChoices) {
+			v := x.best.choices[c]
+			round := chosen{int64(rounded(time.Duration(v.first), unit)), int64(rounded(time.Duration(v.second), unit))}
+			if c.kind == chooseTorn || v.first == lost || v == round {
+				continue
+			}
+			s := x.best.clone()
+			s.choices[c] = round
+			x.try(s)
+		}
+	}
+}
+
+// rounded is a round time, but not none where there was some.
+func rounded(d, unit time.Duration) time.Duration {
+	if r := d.Round(unit); r != 0 {
+		return r
+	}
+	return d
+}
+
+// changed tries another strike in place of one, if it is another one.
+func (x *shrinker) changed(i int, change func(*Strike)) bool {
+	if i >= len(x.best.Strikes) {
+		return false
+	}
+	s := x.best.clone()
+	change(&s.Strikes[i])
+	if before, now := &x.best.Strikes[i], &s.Strikes[i]; before.At == now.At && before.Lasts == now.Lasts && len(before.Links) == len(now.Links) {
+		return false
+	}
+	slices.SortStableFunc(s.Strikes, func(a, b Strike) int { return int(a.At - b.At) })
+	return x.try(s)
+}

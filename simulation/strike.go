@@ -1,0 +1,87 @@
+// A fault that strikes at a time, with all that there is to say of it. What a seed
+// draws and what a scenario says become the same strikes.
+
+package simulation
+
+import (
+	"time"
+)
+
+// Strike is one fault at one time.
+type Strike struct {
+	At    time.Duration
+	Fault Fault
+	// Node is whom it strikes, Other the second one that it concerns, if any, both by
+	// index from 0; nobody is -1.
+	Node, Other int
+	// Lasts is for how long: until a process is back, a link whole.
+	Lasts time.Duration
+	// Count is what the fault counts: parts in a million, how often, a set of nodes.
+	Count int64
+	// Links are those that are cut, by sender and receiver.
+	Links [][2]int
+}
+
+const nobody = -1
+
+// inflict carries out a strike now.
+func (w *world) inflict(s *Strike) {
+	if known[s.Fault].inflict == nil || s.Node >= len(w.nodes) || s.Other >= len(w.nodes) {
+		return
+	}
+	if w.tape != nil {
+		w.tape.strike(s)
+	}
+	w.tracer.strikes(s)
+	if known[s.Fault].inflict(w, s) {
+		w.swarm.struck[s.Fault]++
+	}
+}
+
+// follow carries out a strike that is part of another one, later.
+func (w *world) follow(after time.Duration, s Strike) {
+	s.At = time.Duration(w.now) + after
+	w.following = append(w.following, s)
+	w.events.push(event{at: int64(s.At), kind: strikeFollows, arg: uint32(len(w.following) - 1)})
+}
+
+// struckBy is the node that is struck.
+func (w *world) struckBy(s *Strike) *node { return &w.nodes[s.Node] }
+
+// draw fills in a strike of a fault now, and says whether there is one to be had.
+func (s *swarm) draw(w *world, f Fault) (Strike, bool) {
+	detection := w.options.Timing.Detection()
+	strike := Strike{
+		At: time.Duration(w.now), Fault: f, Node: s.random.IntN(len(w.nodes)), Other: nobody,
+		Lasts: detection/8 + s.span(4*detection),
+	}
+	could := known[f].draw(w, &strike)
+	return strike, could
+}
+
+// span is a random time below a limit.
+func (s *swarm) span(below time.Duration) time.Duration {
+	return time.Duration(s.random.Int64N(int64(below)))
+}
+
+// drawNode has a node struck, whichever.
+func drawNode(*world, *Strike) bool { return true }
+
+// drawLeaderOrNode has the leader struck as often as anyone.
+func drawLeaderOrNode(w *world, s *Strike) bool {
+	if leader := w.leader(); leader != nil && w.swarm.random.IntN(2) == 0 {
+		s.Node = leader.index
+	}
+	return true
+}
+
+// leader is the node that leads in the largest term, or nil.
+func (w *world) leader() *node {
+	var leader *node
+	for i := range w.nodes {
+		if n := &w.nodes[i]; n.alive && n.leads() && (leader == nil || n.machine.Term > leader.machine.Term) {
+			leader = n
+		}
+	}
+	return leader
+}

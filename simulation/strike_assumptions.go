@@ -1,0 +1,84 @@
+// Faults that break what every election by votes assumes. Some of them can be told,
+// and must be: a store that is missing, another list of voters. For what nobody could
+// tell, safety is excused from the strike on.
+
+package simulation
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/hustings/hustings/internal/crashdisk"
+	"github.com/hustings/hustings/memberstate"
+)
+
+func drawWiped(w *world, s *Strike) bool {
+	s.Count = w.swarm.random.Int64N(2)
+	return true
+}
+
+// wipe restarts a node with an empty disk. The store of a node that is not new must
+// say that it is missing. Where the operator insists that the node is new (s.Count is
+// 1) it forgets its votes.
+func wipe(w *world, s *Strike) bool {
+	n := w.struckBy(s)
+	if n.alive {
+		n.crash()
+	}
+	if s.Count == 0 {
+		_, err := memberstate.OpenFileOn(new(crashdisk.Disk), "wiped", fmt.Sprint(n.seat))
+		if errors.Is(err, memberstate.ErrNoStore) {
+			w.check.told(Wiped)
+			return true
+		}
+	}
+	w.check.excuseSafety()
+	n.disk.replace(memberstate.HardState{})
+	n.said = memberstate.HardState{}
+	n.comesBack(s.Lasts)
+	return true
+}
+
+// rollBack restarts a node with the disk that it had when it was last started, as a
+// backup would. Nobody can tell.
+func rollBack(w *world, s *Strike) bool {
+	n := w.struckBy(s)
+	if n.disk.durable == n.disk.before {
+		return false
+	}
+	if n.alive {
+		n.crash()
+	}
+	w.check.excuseSafety()
+	n.disk.replace(n.disk.before)
+	n.comesBack(s.Lasts)
+	return true
+}
+
+// addTwin starts a second process under a member's name, with a disk of its own. Some
+// of the messages to the member reach the one and some the other. It is told when one
+// of them hears from its own name.
+func addTwin(w *world, s *Strike) bool {
+	if w.twin != nil || s.Node >= w.options.Members {
+		return false
+	}
+	w.check.excuseSafety()
+	w.twin = w.addNode(w.nodes[s.Node].seat)
+	w.twin.start()
+	return true
+}
+
+func drawOthers(w *world, _ *Strike) bool { return w.options.Members > 2 }
+
+// listOthers has a member list one voter less than the others, from the beginning. The
+// lists have other digests, so nothing that it says counts for them.
+func listOthers(w *world, s *Strike) bool {
+	n := w.struckBy(s)
+	last := memberstate.Seat(w.options.Members)
+	if n.seat == last || w.options.Members < 3 {
+		return false
+	}
+	n.rules.Voters, n.rules.All = n.rules.Voters.Without(last), n.rules.All.Without(last)
+	w.check.excuse(Converges)
+	return true
+}

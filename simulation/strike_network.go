@@ -1,0 +1,210 @@
+// Faults of the network.
+
+package simulation
+
+import (
+	"time"
+
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+)
+
+// drawLink has a message of one link struck.
+func drawLink(w *world, s *Strike) {
+	s.Lasts = 0
+	s.Other = (s.Node + 1 + w.swarm.random.IntN(max(len(w.nodes)-1, 1))) % len(w.nodes)
+}
+
+func drawSlowLink(w *world, s *Strike) bool {
+	lasts := s.Lasts
+	drawLink(w, s)
+	s.Lasts, s.Count = lasts, int64(w.swarm.span(w.options.Timing.Detection()))
+	return s.Node != s.Other && s.Count > 0
+}
+
+// slowDown makes every message of a link take longer, by s.Count nanoseconds.
+func slowDown(w *world, s *Strike) bool {
+	w.network.begin(trouble{links: [][2]int{{s.Node, s.Other}}, slow: time.Duration(s.Count), lasts: s.Lasts}, s.Fault)
+	return true
+}
+
+func drawStale(w *world, s *Strike) bool {
+	p := &w.network.old[w.swarm.random.IntN(oldParcels)]
+	s.Node, s.Other, s.Count, s.Lasts = int(p.from), int(p.to), int64(p.number), 0
+	return p.number != 0 && !p.engine
+}
+
+// replay delivers something once more that was said long ago: message s.Count of a link.
+func replay(w *world, s *Strike) bool {
+	p := w.network.wanted[choice{chooseFate, uint8(s.Node), uint8(s.Other), uint32(s.Count)}]
+	for i := range w.network.old {
+		if o := &w.network.old[i]; p == nil && !o.engine && o.number == uint32(s.Count) && int(o.from) == s.Node && int(o.to) == s.Other {
+			p = o
+		}
+	}
+	if p == nil {
+		return false
+	}
+	again := *p
+	if w.tracer != nil && !p.engine {
+		again.passage = w.tracer.posted(&again, true)
+	}
+	w.network.launch(&again, dullDelay)
+	return true
+}
+
+func drawCorrupt(w *world, s *Strike) bool {
+	drawLink(w, s)
+	s.Count = 1 + w.swarm.random.Int64N(damages)
+	return s.Node != s.Other
+}
+
+// corrupt has the next message of a link damaged. It is counted when it is refused.
+func corrupt(w *world, s *Strike) bool {
+	w.network.links[s.Node][s.Other].damage = uint8(s.Count)
+	return false
+}
+
+const damages = 5
+
+// damage makes of a message what its addressee must refuse.
+func damage(m *elector.Message, how uint8) {
+	switch how {
+	case 1:
+		m.Kind = rpc.TakeLeadershipResponse + 1
+	case 2:
+		m.Mark = rpc.Handed + 1
+	case 3:
+		m.Result ^= 0x80
+	case 4:
+		m.Lease = -1
+	default:
+		m.RoundTrip = -1
+	}
+}
+
+// drawCut draws which links are cut.
+func drawCut(w *world, s *Strike) bool {
+	r := w.swarm.random
+	switch s.Fault {
+	case OneWayCut:
+		if other := r.IntN(len(w.nodes)); other != s.Node {
+			s.Links = [][2]int{{s.Node, other}}
+		}
+	case LeaderMute: // nobody hears the leader, and it hears everybody
+		if leader := w.leader(); leader != nil {
+			s.Links = w.linksBetween(func(from, _ int) bool { return from == leader.index })
+		}
+	case LeaderMinority:
+		if leader := w.leader(); leader != nil {
+			with := w.swarm.minority(len(w.nodes), leader.index)
+			s.Links = w.linksBetween(func(from, to int) bool { return with[from] != with[to] })
+		}
+	case Isolation:
+		s.Links = w.linksBetween(func(from, to int) bool { return (from == s.Node) != (to == s.Node) })
+	case Ring: // every node has its two neighbours
+		at := r.Perm(len(w.nodes))
+		s.Links = w.linksBetween(func(from, to int) bool {
+			apart := (at[from] - at[to] + len(at)) % len(at)
+			return apart != 1 && apart != len(at)-1
+		})
+	case Bridge: // two halves, and one node that both can reach
+		mask := r.Uint64()
+		s.Links = w.linksBetween(func(from, to int) bool {
+			return from != s.Node && to != s.Node && mask>>from&1 != mask>>to&1
+		})
+	default: // Partition: in two parts
+		mask := r.Uint64()
+		s.Links = w.linksBetween(func(from, to int) bool { return mask>>from&1 != mask>>to&1 })
+	}
+	return len(s.Links) > 0
+}
+
+// linksBetween are the links for which severed holds.
+func (w *world) linksBetween(severed func(from, to int) bool) (links [][2]int) {
+	for i := range w.nodes {
+		for j := range w.nodes {
+			if i != j && severed(i, j) {
+				links = append(links, [2]int{i, j})
+			}
+		}
+	}
+	return links
+}
+
+// minority draws less than half of the nodes, one of which is given.
+func (s *swarm) minority(nodes, one int) []bool {
+	in := make([]bool, nodes)
+	in[one] = true
+	size := s.random.IntN((nodes + 1) / 2)
+	for _, i := range s.random.Perm(nodes)[:size] {
+		in[i] = in[i] || size > 1
+	}
+	return in
+}
+
+func drawFlap(w *world, s *Strike) bool {
+	s.Fault = Partition
+	drawCut(w, s)
+	s.Fault = Flap
+	s.Count = 2 + 2*w.swarm.random.Int64N(5)
+	return len(s.Links) > 0
+}
+
+// cut cuts links for a while. A flapping link comes back and goes again, s.Count times
+// together.
+func cut(w *world, s *Strike) bool {
+	flaps := 0
+	if s.Fault == Flap {
+		flaps = int(s.Count) &^ 1
+	}
+	w.network.begin(trouble{links: s.Links, flaps: flaps, lasts: s.Lasts / time.Duration(flaps+1)}, s.Fault)
+	return len(s.Links) > 0
+}
+
+// drawLeader has the leader struck.
+func drawLeader(w *world, s *Strike) bool {
+	leader := w.leader()
+	if leader != nil {
+		s.Node = leader.index
+	}
+	return leader != nil
+}
+
+// crashAndTell crashes a node, and the broken connections tell all who can see it: at
+// once, or when it may long be back.
+func crashAndTell(w *world, s *Strike) bool {
+	if !crash(w, s) {
+		return false
+	}
+	told := dullDelay
+	if s.Fault == LateHint {
+		told += s.Lasts
+	}
+	for i := range w.nodes {
+		if i != s.Node && w.network.links[s.Node][i].cuts == 0 {
+			w.follow(told, Strike{Fault: FalseHint, Node: i, Other: s.Node})
+		}
+	}
+	return true
+}
+
+func drawFalseHint(w *world, s *Strike) bool {
+	leader := w.nodes[s.Node].machine.Leader
+	if s.Lasts = 0; leader == memberstate.Nobody || leader == w.nodes[s.Node].seat {
+		return false
+	}
+	s.Other = int(leader) - 1
+	return w.nodes[s.Other].alive
+}
+
+// hint tells a node that a connection is lost.
+func hint(w *world, s *Strike) bool {
+	n := w.struckBy(s)
+	if !n.alive || s.Other < 0 {
+		return false
+	}
+	n.give(&elector.Input{Kind: elector.PeerLost, Seat: w.nodes[s.Other].seat}, memberstate.Nobody)
+	return true
+}

@@ -1,0 +1,87 @@
+// What operators do: commands, other preferences, observers, and members that are set
+// up differently where that is allowed.
+
+package simulation
+
+import (
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/memberstate"
+)
+
+func drawTransfer(w *world, s *Strike) bool {
+	drawLeaderOrNode(w, s)
+	s.Other = w.swarm.random.IntN(len(w.nodes))
+	return true
+}
+
+// command gives a living process a command.
+func command(w *world, s *Strike) bool {
+	n := w.struckBy(s)
+	if !n.alive {
+		return false
+	}
+	in := elector.Input{Kind: elector.Stand}
+	switch s.Fault {
+	case Transfer:
+		in.Kind = elector.Transfer
+		if s.Other >= 0 {
+			in.Seat = w.nodes[s.Other].seat
+		}
+	case Resign:
+		in.Kind = elector.Resign
+	default: // Stand
+	}
+	n.give(&in, memberstate.Nobody)
+	return true
+}
+
+func drawPrefer(w *world, s *Strike) bool {
+	r := w.swarm.random
+	if s.Lasts = 0; r.IntN(2) == 0 {
+		s.Node = nobody
+	}
+	s.Count = int64(w.voters & memberstate.Set(1<<r.IntN(w.options.Members)|r.Int64()&r.Int64()))
+	return true
+}
+
+// prefer has other voters preferred, a set in s.Count: at one node, or if that is
+// nobody, at all.
+func prefer(w *world, s *Strike) bool {
+	for i := range w.nodes {
+		if s.Node == nobody || s.Node == i {
+			w.nodes[i].rules.Preferred = memberstate.Set(s.Count) & w.voters
+		}
+	}
+	return true
+}
+
+func drawObserve(w *world, s *Strike) bool {
+	s.Node, s.Lasts = nobody, 0
+	return w.observer == nil
+}
+
+// observe adds an observer to the group, at a node of its own.
+func observe(w *world, _ *Strike) bool {
+	if w.observer != nil {
+		return false
+	}
+	w.observer = w.addNode(memberstate.Seat(w.options.Members + 1))
+	for i := range w.nodes {
+		w.nodes[i].rules.All = w.nodes[i].rules.All.With(w.observer.seat)
+	}
+	w.observer.start()
+	return true
+}
+
+// without has a member do without pre-vote, or without leases, from the beginning.
+func without(w *world, s *Strike) bool {
+	r := &w.struckBy(s).rules
+	had := r.PreVote
+	if s.Fault == WithoutPreVote {
+		r.PreVote = false
+	} else {
+		had = r.Lease > 0
+		r.Lease = 0
+	}
+	return had
+}

@@ -1,0 +1,138 @@
+// Faults of processes, disks and clocks.
+
+package simulation
+
+import "time"
+
+// crash kills a process. It is back after s.Lasts; one that is never back, not before
+// all is healed, if then.
+func crash(w *world, s *Strike) bool {
+	n := w.struckBy(s)
+	if !n.alive {
+		return false
+	}
+	n.crash()
+	if s.Fault != NeverBack {
+		n.comesBack(s.Lasts)
+	}
+	return true
+}
+
+// doom has a process die at a point of a step, when it next comes there.
+func doom(w *world, s *Strike) bool {
+	n := w.struckBy(s)
+	n.doomed, n.downFor = s.Fault, s.Lasts
+	return false
+}
+
+// crashAll kills all processes. They come back one after the other.
+func crashAll(w *world, s *Strike) bool {
+	struck := false
+	for i := range w.nodes {
+		n := &w.nodes[(s.Node+i)%len(w.nodes)]
+		if n.alive {
+			n.crash()
+			n.comesBack(s.Lasts * time.Duration(i) / time.Duration(len(w.nodes)))
+			struck = true
+		}
+	}
+	return struck
+}
+
+// rollingRestart restarts all processes in turn, as for an upgrade.
+func rollingRestart(w *world, s *Strike) bool {
+	each := s.Lasts / time.Duration(len(w.nodes))
+	for i := range w.nodes {
+		w.follow(each*time.Duration(i), Strike{Fault: Crash, Node: (s.Node + i) % len(w.nodes), Lasts: each / 2})
+	}
+	return true
+}
+
+// pause has a process stand still.
+func pause(w *world, s *Strike) bool {
+	n := w.struckBy(s)
+	if !n.alive || n.paused {
+		return false
+	}
+	n.paused = true
+	w.tracer.happened(n, PauseBegan, "is paused")
+	w.after(s.Lasts, pauseEnds, n, n.incarnation)
+	return true
+}
+
+func drawSlowNode(w *world, s *Strike) bool {
+	s.Count = int64(w.swarm.span(w.options.Timing.Heartbeat))
+	return s.Count > 0
+}
+
+// slowNode has a process take s.Count nanoseconds longer for everything.
+func slowNode(w *world, s *Strike) bool {
+	n := w.struckBy(s)
+	n.sluggish = time.Duration(s.Count)
+	w.lasting(s, sluggishEnds)
+	return true
+}
+
+// lasting ends a state of a node after a while.
+func (w *world) lasting(s *Strike, kind eventKind) {
+	w.tracer.lasted(Band{Kind: FaultBand, Node: s.Node, To: time.Duration(w.now) + s.Lasts, What: s.Fault.String()})
+	w.after(s.Lasts, kind, w.struckBy(s), 0)
+}
+
+// breakDisk has the next save fail, or never return. It is counted when it does.
+func breakDisk(w *world, s *Strike) bool {
+	n := w.struckBy(s)
+	n.disk.trouble, n.downFor = s.Fault, s.Lasts
+	return false
+}
+
+// slowDisk has all saves take long.
+func slowDisk(w *world, s *Strike) bool {
+	w.struckBy(s).disk.slow = true
+	w.lasting(s, diskRecovers)
+	return true
+}
+
+// useFiles gives a node the store that is shipped, on a disk of which a crash may
+// leave any part of what was not synced.
+func useFiles(w *world, s *Strike) bool {
+	w.struckBy(s).disk.useFiles()
+	return false
+}
+
+// The most by which clocks differ from true time, in parts in a million: within the
+// margin of a lease, and far beyond it.
+const (
+	mostDrift = 20_000
+	anyDrift  = 300_000
+)
+
+func drawRate(w *world, s *Strike) bool {
+	most := int64(mostDrift)
+	if s.Fault == ClockBeyond {
+		most = anyDrift
+	}
+	s.Count = w.swarm.random.Int64N(2*most+1) - most
+	return s.Count != 0
+}
+
+// setRate has a clock run too fast, by s.Count parts in a million.
+func setRate(w *world, s *Strike) bool {
+	w.struckBy(s).rate = s.Count
+	if s.Count > mostDrift || s.Count < -mostDrift {
+		w.check.excuse(OneLease)
+	}
+	return true
+}
+
+func drawWall(w *world, s *Strike) bool {
+	s.Lasts = 0
+	s.Count = w.swarm.random.Int64N(int64(48*time.Hour)) - int64(24*time.Hour)
+	return true
+}
+
+// jump sets the wall clock. Nothing may depend on it: nobody is told.
+func jump(w *world, s *Strike) bool {
+	w.struckBy(s).wall += time.Duration(s.Count)
+	return true
+}

@@ -1,0 +1,80 @@
+// How much goes wrong in a run. Each seed enables some faults and not the others, so
+// that rare combinations occur, and none hides behind a frequent one.
+
+package simulation
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// swarm is the part of all faults that a run has.
+type swarm struct {
+	random   *rand.Rand
+	enabled  FaultSet
+	striking []Fault // those that strike at a time
+	every    time.Duration
+	struck   [faults]uint64
+}
+
+// enable draws the faults of a run.
+func (s *swarm) enable(o *Options) {
+	s.enabled = NoFaults
+	for _, f := range Faults() {
+		rarity := 3
+		if f == TornTail { // the store that is shipped costs more than all the rest
+			rarity = 20
+		}
+		if drawn := s.random.IntN(rarity) == 0; !drawn || !o.Faults.Has(f) {
+			continue
+		}
+		s.enabled |= 1 << f
+		if known[f].draw != nil && !f.standing() {
+			s.striking = append(s.striking, f)
+		}
+	}
+	d := o.Timing.Detection()
+	s.every = d/4 + s.span(4*d)
+}
+
+// stand draws the faults that are there from the beginning, each at some nodes; where
+// members are set up differently, at one.
+func (s *swarm) stand(w *world) {
+	for _, f := range Faults() {
+		if !f.standing() || !s.enabled.Has(f) {
+			continue
+		}
+		one, odd := s.random.IntN(len(w.nodes)), f == WithoutPreVote || f == WithoutLeases || f == OtherMembers || f == TornTail
+		for i := range w.nodes {
+			strike, ok := s.draw(w, f)
+			strike.Node, strike.Lasts = i, 0
+			if ok && (odd && i == one || !odd && s.random.IntN(2) == 0) {
+				w.inflict(&strike)
+			}
+		}
+	}
+}
+
+// schedule draws when the next fault strikes. Some come in quick succession: what
+// breaks an election is often the second one, before the first is got over.
+func (s *swarm) schedule(w *world) {
+	if len(s.striking) == 0 {
+		return
+	}
+	wait := s.span(2 * s.every)
+	if s.random.IntN(4) == 0 {
+		wait = s.span(w.options.Timing.Heartbeat)
+	}
+	w.events.push(event{at: w.now + 1 + int64(wait), kind: faultStrikes})
+}
+
+// strike draws what strikes now.
+func (s *swarm) strike(w *world) {
+	if w.calm {
+		return
+	}
+	if strike, ok := s.draw(w, s.striking[s.random.IntN(len(s.striking))]); ok {
+		w.inflict(&strike)
+	}
+	s.schedule(w)
+}

@@ -1,0 +1,131 @@
+// What happened in a run, told in full, for those who want to see it.
+
+package simulation
+
+import (
+	"time"
+
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+)
+
+// Trace is a run in every detail. Times are true times since its beginning; nodes are
+// numbered from 0, and the numbers -1 and nil stand for nobody and nothing.
+type Trace struct {
+	Scenario *Scenario // what was played, with all that was drawn
+	Result   Result
+
+	Nodes    int           // how many, observers included
+	Moments  []Moment      // in the order in which they happened
+	Passages []Passage     // all messages of the election, in the order in which they were sent
+	Bands    []Band        // all that lasted, in the order in which it began
+	End      time.Duration // of the run
+}
+
+// Moment is something that happened at a node: one step of its machine, or what was
+// done to its process.
+type Moment struct {
+	At   time.Duration
+	Node int
+	// What says in a few words what happened: "alarm rings", "receives vote from n1".
+	What string
+	// Kind is what the drawing chooses a mark by.
+	Kind MomentKind
+	// Passage is the place in Trace.Passages of the message that was received, or -1.
+	Passage int
+	// Cause is the place in Trace.Moments of what led to this, or -1: for a message its
+	// sending, for an alarm the step that set it, for a save the step that asked for it.
+	Cause int
+	// State is the node's after this.
+	State NodeState
+	// Past says that this belongs to what led to the violation.
+	Past bool
+}
+
+// MomentKind sorts moments.
+type MomentKind uint8
+
+// The kinds of moments.
+const (
+	Stepped    MomentKind = iota // the machine had an input
+	SaveDone                     // the disk has finished, and the step takes effect
+	Started                      // an incarnation begins
+	Crashed                      // an incarnation ends
+	PauseBegan                   // the process stands still
+	PauseEnded                   // it goes on
+	Struck                       // another fault struck here
+	Violated                     // an invariant did not hold
+)
+
+// NodeState is what is known of a node at a moment.
+type NodeState struct {
+	Up, Paused, Saving bool
+	Incarnation        uint32
+	Role               memberstate.Role
+	Term               memberstate.Term
+	Vote, Leader       int
+	Durable            memberstate.Term // term on the disk
+	DurableVote        int              // and the vote in it
+	Ledger             memberstate.Position
+	Asking             string // the round under way: "", "pre-vote", "vote"
+	Accepts            int    // how many have accepted in it, the node included
+	Serving            memberstate.Term
+}
+
+// Passage is a message on its way, once: a message that is delivered twice has two.
+type Passage struct {
+	From, To        int
+	Kind            rpc.Kind
+	Mark            rpc.Mark
+	Result          rpc.Result // in answers
+	Term            memberstate.Term
+	Round           uint32
+	Sent, Arrived   time.Duration // Arrived is zero if it never did
+	Fate            Fate
+	Again           bool // a second copy, or one from long ago
+	SentBy, HeardBy int  // places in Trace.Moments, or -1
+}
+
+// Fate is what became of a message.
+type Fate uint8
+
+// The fates.
+const (
+	Underway   Fate = iota // the run ended before
+	Delivered              // it was given to the machine
+	Lost                   // the network lost it
+	Severed                // the link was cut
+	Unanswered             // its addressee was down
+	Refused                // its addressee refused it as malformed or as a stranger's
+)
+
+var fateNames = [...]string{"under way", "delivered", "lost", "link cut", "addressee down", "refused"}
+
+// String names the fate.
+func (f Fate) String() string { return fateNames[f] }
+
+// Band is something that lasted.
+type Band struct {
+	Kind     BandKind
+	Node     int      // or -1
+	Links    [][2]int // the links that it concerns, by sender and receiver
+	From, To time.Duration
+	// What says what it was: the fault's name; of a lease, its term.
+	What string
+	Term memberstate.Term
+	// Local is, of a lease, how long it lasted by the holder's own clock.
+	Local time.Duration
+}
+
+// BandKind sorts bands.
+type BandKind uint8
+
+// The kinds of bands.
+const (
+	FaultBand  BandKind = iota // a fault: a cut, a slow disk
+	DownBand                   // the process was dead
+	PauseBand                  // the process stood still
+	SaveBand                   // from a save's being asked for to its being durable
+	LeaseBand                  // a lease
+	OfficeBand                 // an engine's Lead
+)

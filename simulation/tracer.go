@@ -1,0 +1,281 @@
+// Writing down everything that happens in a run.
+
+package simulation
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+)
+
+// tracer writes a trace. All its methods may be called on nil, and then do nothing.
+type tracer struct {
+	world   *world
+	trace   Trace
+	last    []int32 // by node: its newest moment
+	armedBy []int32 // by node: the moment that set its alarm
+	number  []uint32
+	open    []openBands
+}
+
+// openBands are those of a node that have not ended, as places in Trace.Bands; -1: none.
+type openBands struct{ down, pause, save, lease, office int }
+
+func newTracer(w *world) *tracer {
+	return &tracer{world: w}
+}
+
+// Trace plays a seed and tells everything.
+func (o Options) Trace() (*Trace, error) {
+	s, _, err := Record(o)
+	if err != nil {
+		return nil, err
+	}
+	t, err := s.Trace()
+	if err != nil {
+		return nil, err
+	}
+	t.Scenario.Seed = o.Seed
+	return t, nil
+}
+
+// Trace plays the scenario and tells everything.
+func (s *Scenario) Trace() (*Trace, error) {
+	w, err := s.world()
+	if err != nil {
+		return nil, err
+	}
+	w.tracer = newTracer(w)
+	r := s.play(w)
+	return w.tracer.finish(s, r), nil
+}
+
+// finish closes what is open.
+func (t *tracer) finish(s *Scenario, r Result) *Trace {
+	trace := &t.trace
+	trace.Scenario, trace.Result, trace.Nodes, trace.End = s.clone(), r, len(t.world.nodes), time.Duration(t.world.now)
+	for i := range trace.Bands {
+		if b := &trace.Bands[i]; b.To == 0 || b.To > trace.End {
+			b.To = trace.End
+		}
+	}
+	markPast(trace)
+	return trace
+}
+
+func (t *tracer) now() time.Duration { return time.Duration(t.world.now) }
+
+// node makes room for a node's places.
+func (t *tracer) node(n *node) {
+	for len(t.last) <= n.index {
+		t.last, t.armedBy, t.number = append(t.last, -1), append(t.armedBy, -1), append(t.number, 0)
+		t.open = append(t.open, openBands{-1, -1, -1, -1, -1})
+	}
+}
+
+// moment writes down that something happened at a node.
+func (t *tracer) moment(n *node, kind MomentKind, what string, passage, cause int32) {
+	t.node(n)
+	t.trace.Moments = append(t.trace.Moments, Moment{
+		At: t.now(), Node: n.index, Kind: kind, What: what, Passage: int(passage), Cause: int(cause),
+	})
+	t.last[n.index] = int32(len(t.trace.Moments) - 1)
+	t.look(n)
+}
+
+// happened writes down what was done to a process.
+func (t *tracer) happened(n *node, kind MomentKind, what string) {
+	if t != nil {
+		t.moment(n, kind, what, -1, -1)
+	}
+}
+
+// strikes writes down a fault.
+func (t *tracer) strikes(s *Strike) {
+	if t != nil && s.Node >= 0 {
+		t.moment(&t.world.nodes[s.Node], Struck, s.String(), -1, -1)
+	}
+}
+
+// steps writes down an input, as its step begins.
+func (t *tracer) steps(n *node, in *elector.Input) {
+	if t == nil {
+		return
+	}
+	t.node(n)
+	cause, passage := int32(-1), int32(-1)
+	switch in.Kind {
+	case elector.Receive:
+		if passage = n.hearing; passage >= 0 {
+			p := &t.trace.Passages[passage]
+			cause, p.HeardBy = int32(p.SentBy), len(t.trace.Moments)
+		}
+	case elector.Ring:
+		cause = t.armedBy[n.index]
+	default: // the others come from outside
+	}
+	n.hearing = -1
+	t.moment(n, Stepped, inputText(in), passage, cause)
+}
+
+// stepped writes down what a step has made of a node.
+func (t *tracer) stepped(n *node) {
+	if t == nil {
+		return
+	}
+	t.look(n)
+	if t.number[n.index] != n.number {
+		t.number[n.index], t.armedBy[n.index] = n.number, t.last[n.index]
+	}
+}
+
+// look notes what a node is, in its newest moment, and which of its bands begin and end.
+func (t *tracer) look(n *node) {
+	m := &t.trace.Moments[t.last[n.index]]
+	m.State = n.state()
+	b := &t.open[n.index]
+	t.keep(&b.down, !n.alive && n.incarnation > 0, Band{Kind: DownBand, Node: n.index, What: "down"})
+	t.keep(&b.pause, n.alive && n.paused, Band{Kind: PauseBand, Node: n.index, What: "paused"})
+	t.keep(&b.save, n.saving != nil, Band{Kind: SaveBand, Node: n.index, What: "saves", Term: n.machine.Term})
+	t.keep(&b.lease, n.lease.term != 0, Band{Kind: LeaseBand, Node: n.index, What: "lease", Term: n.lease.term})
+	t.keep(&b.office, n.engine.leading != 0, Band{Kind: OfficeBand, Node: n.index, What: "leads", Term: n.engine.leading})
+	if b.lease >= 0 {
+		band := &t.trace.Bands[b.lease]
+		lasts := t.now() - band.From
+		band.Local = lasts + lasts/1_000_000*time.Duration(n.rate)
+	}
+}
+
+// keep begins a band, or ends it, or begins another one for another term.
+func (t *tracer) keep(open *int, is bool, b Band) {
+	if *open >= 0 && (!is || t.trace.Bands[*open].Term != b.Term) {
+		t.over(*open)
+		*open = -1
+	}
+	if is && *open < 0 {
+		*open = t.began(b)
+	}
+}
+
+// state is what is known of a node now.
+func (n *node) state() NodeState {
+	m := &n.machine
+	asking, accepts := "", 0
+	if asks, preVote, accepted := m.Asking(); asks {
+		asking, accepts = "vote", accepted.Len()
+		if preVote {
+			asking = "pre-vote"
+		}
+	}
+	return NodeState{
+		Up: n.alive, Paused: n.paused, Saving: n.saving != nil, Incarnation: n.incarnation,
+		Role: m.Role, Term: m.Term, Vote: int(m.Vote) - 1, Leader: int(m.Leader) - 1,
+		Durable: n.disk.durable.Term, DurableVote: int(n.disk.durable.Vote) - 1,
+		Ledger: n.engine.ledger.end(), Asking: asking, Accepts: accepts, Serving: n.engine.leading,
+	}
+}
+
+// saves and saved are the two ends of a save.
+func (t *tracer) saves(n *node) {
+	if t != nil {
+		t.look(n)
+	}
+}
+
+func (t *tracer) saved(n *node) {
+	if t != nil {
+		t.moment(n, SaveDone, "has saved", -1, t.last[n.index])
+	}
+}
+
+// posted writes down a message that is sent.
+func (t *tracer) posted(p *parcel, again bool) int32 {
+	t.node(&t.world.nodes[p.from])
+	m := &p.message
+	t.trace.Passages = append(t.trace.Passages, Passage{
+		From: int(p.from), To: int(p.to), Kind: m.Kind, Mark: m.Mark, Result: m.Result, Term: m.Term, Round: m.Round,
+		Sent: t.now(), Again: again, SentBy: int(t.last[p.from]), HeardBy: -1,
+	})
+	return int32(len(t.trace.Passages) - 1)
+}
+
+// ended writes down what became of a message.
+func (t *tracer) ended(p *parcel, f Fate) {
+	if t == nil || p.passage < 0 {
+		return
+	}
+	passage := &t.trace.Passages[p.passage]
+	passage.Fate = f
+	if f == Delivered || f == Refused || f == Unanswered {
+		passage.Arrived = t.now()
+	}
+}
+
+// began writes down that something begins to last.
+func (t *tracer) began(b Band) int {
+	if t == nil {
+		return -1
+	}
+	b.From = t.now()
+	t.trace.Bands = append(t.trace.Bands, b)
+	return len(t.trace.Bands) - 1
+}
+
+// lasted writes down something of which the end is known.
+func (t *tracer) lasted(b Band) {
+	if t != nil {
+		b.From = t.now()
+		t.trace.Bands = append(t.trace.Bands, b)
+	}
+}
+
+// over writes down that it has ended.
+func (t *tracer) over(band int) {
+	if t != nil && band >= 0 {
+		t.trace.Bands[band].To = max(t.now(), t.trace.Bands[band].From+1)
+	}
+}
+
+// violated writes down what the run ends with.
+func (t *tracer) violated(v *Violation) {
+	if t != nil {
+		t.moment(&t.world.nodes[v.Node], Violated, v.Invariant.String()+": "+v.What, -1, -1)
+	}
+}
+
+var inputNames = map[elector.InputKind]string{
+	elector.Start: "begins to take part", elector.Ring: "its alarm rings", elector.Heard: "hears of an append",
+	elector.Stand: "is told to stand", elector.Transfer: "is told to hand over", elector.Resign: "is told to resign",
+	elector.Paused: "has paused its writes", elector.Abort: "could not pause its writes", elector.Lapsed: "its lease has run out",
+	elector.Served: "serves no more",
+}
+
+// inputText is an input in words.
+func inputText(in *elector.Input) string {
+	switch m := &in.Message; in.Kind {
+	case elector.Receive:
+		return fmt.Sprintf("receives %s from n%d", messageText(m.Kind, m.Mark, m.Result, m.Term), m.From-1)
+	case elector.PeerLost:
+		return fmt.Sprintf("is told that its connection to n%d is lost", in.Seat-1)
+	default:
+		return inputNames[in.Kind]
+	}
+}
+
+// messageText is a message in words.
+func messageText(k rpc.Kind, mark rpc.Mark, result rpc.Result, term memberstate.Term) string {
+	text := k.String()
+	if mark != rpc.Plain {
+		text += " (" + mark.String() + ")"
+	}
+	if result != 0 {
+		text += " " + result.String()
+	}
+	return fmt.Sprintf("%s in term %d", text, term)
+}
+
+// String is the message in words.
+func (p *Passage) String() string { return messageText(p.Kind, p.Mark, p.Result, p.Term) }

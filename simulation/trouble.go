@@ -1,0 +1,82 @@
+// Troubles of the network that last: links that are cut or slow, for a while.
+
+package simulation
+
+import "time"
+
+// trouble is a set of links that are cut, or slow, for a while. A flapping link is cut
+// and whole by turns.
+type trouble struct {
+	links [][2]int
+	slow  time.Duration // what a message takes more; 0: the links are cut
+	flaps int           // how often it is still to come back
+	lasts time.Duration // each time
+	band  int           // its place in the trace
+	over  bool
+}
+
+// begin brings a trouble about.
+func (n *network) begin(t trouble, fault Fault) {
+	t.band = n.world.tracer.began(Band{Kind: FaultBand, Node: -1, Links: t.links, What: fault.String()})
+	n.apply(&t, 1)
+	n.troubles = append(n.troubles, t)
+	n.wait(uint32(len(n.troubles) - 1))
+}
+
+func (n *network) wait(number uint32) {
+	lasts := n.troubles[number].lasts
+	n.world.events.push(event{at: n.world.now + int64(lasts), kind: troubleEnds, arg: number})
+}
+
+// apply makes the links bad (1) or good again (-1).
+func (n *network) apply(t *trouble, sign int) {
+	for _, pair := range t.links {
+		l := &n.links[pair[0]][pair[1]]
+		if t.slow > 0 {
+			l.slow += time.Duration(sign) * t.slow
+		} else {
+			l.cuts += uint8(sign)
+		}
+	}
+}
+
+// end is when a trouble has lasted long enough. A flapping link then is whole for as
+// long as it was cut.
+func (n *network) end(number uint32) {
+	t := &n.troubles[number]
+	if t.over {
+		return
+	}
+	if t.flaps == 0 {
+		n.heal(t)
+		return
+	}
+	t.flaps--
+	if t.flaps%2 == 1 {
+		n.apply(t, -1)
+	} else {
+		n.apply(t, 1)
+	}
+	n.wait(number)
+}
+
+func (n *network) heal(t *trouble) {
+	if !t.over && t.flaps%2 == 0 {
+		n.apply(t, -1)
+	}
+	t.over = true
+	n.world.tracer.over(t.band)
+}
+
+// healAll ends all troubles. What is on its way for long yet does not hold up what
+// follows: connections are new.
+func (n *network) healAll() {
+	for i := range n.troubles {
+		n.heal(&n.troubles[i])
+	}
+	for i := range n.links {
+		for j := range n.links[i] {
+			n.links[i][j].damage, n.links[i][j].last = 0, 0
+		}
+	}
+}
