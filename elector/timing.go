@@ -2,7 +2,10 @@
 
 package elector
 
-import "time"
+import (
+	"errors"
+	"time"
+)
 
 // Timing holds the intervals of a group. All members should have the same.
 type Timing struct {
@@ -54,6 +57,14 @@ func (t Timing) Detection() time.Duration { return time.Duration(t.Leak) * t.Hea
 
 // maxDetection keeps sums of intervals far from overflow.
 const maxDetection = 24 * time.Hour
+
+// Validate says what is wrong with the intervals, for members with leases or without.
+// The error wraps a *ConfigError for every field that is.
+func (t Timing) Validate(leases bool) error {
+	var bad complaints
+	t.validate(&bad, leases)
+	return errors.Join(bad...)
+}
 
 // validate names every field that is wrong.
 func (t Timing) validate(c *complaints, leases bool) {

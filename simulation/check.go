@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/hustings/hustings/elector"
-	"github.com/hustings/hustings/memberstate"
 )
 
 // Invariant names what must hold. The package documentation says where each is from.
@@ -82,31 +81,30 @@ type checker struct {
 	// What was broken that the invariants rest on: those are not demanded any more.
 	// Where somebody could tell, and has, the fault is in tellers.
 	excused [invariants]bool
+	lawless bool               // all are
 	broken  [invariants]uint64 // how often one was, and was excused
 	tellers FaultSet
 
-	leaders     map[memberstate.Term]tenure
-	votes       map[ballot]memberstate.Seat
+	terms       terms
 	commitments []commitment // by term
-	offices     map[memberstate.Term]int
 }
 
 func (c *checker) init(w *world) {
 	c.world = w
-	c.leaders, c.votes = map[memberstate.Term]tenure{}, map[ballot]memberstate.Seat{}
-	c.offices = map[memberstate.Term]int{}
 }
 
-// violated notes the first violation; the run ends with it.
+// violated notes the first violation; the run ends with it. One that is excused is
+// counted; if all are the run ends, too, for what follows means nothing.
 func (c *checker) violated(i Invariant, n *node, format string, args ...any) {
 	if c.over {
 		return
 	}
-	c.over = true
 	if c.excused[i] {
 		c.broken[i]++
+		c.over = c.lawless
 		return
 	}
+	c.over = true
 	c.violation = &Violation{i, time.Duration(c.world.now), n.index, fmt.Sprintf(format, args...)}
 	c.world.tracer.violated(c.violation)
 }
@@ -119,6 +117,7 @@ func (c *checker) excuseSafety() {
 	for i := range invariants {
 		c.excuse(i)
 	}
+	c.lawless = true
 }
 
 // told notes that a fault was detected, and refused.

@@ -7,22 +7,23 @@ import "github.com/hustings/hustings/memberstate"
 
 // tenure is who led a term.
 type tenure struct {
-	seat        memberstate.Seat
+	seat        memberstate.Seat // Nobody: nobody did yet
 	node        int
 	incarnation uint32
 }
 
 func (c *checker) leads(n *node) {
 	term, now := n.machine.Term, tenure{n.seat, n.index, n.incarnation}
-	led, known := c.leaders[term]
 	c.counts[OneLeader]++
-	if known {
-		if led != now {
-			c.violated(OneLeader, n, "term %d was led by n%d, incarnation %d", term, led.node, led.incarnation)
-		}
+	r := c.terms.of(term)
+	if r == nil || r.led == now {
 		return
 	}
-	c.leaders[term] = now
+	if r.led.seat != memberstate.Nobody {
+		c.violated(OneLeader, n, "term %d was led by n%d, incarnation %d", term, r.led.node, r.led.incarnation)
+		return
+	}
+	r.led = now
 	c.wonByQuorum(n)
 	c.complete(n)
 }
@@ -37,7 +38,7 @@ func (c *checker) wonByQuorum(n *node) {
 		switch d := &v.disk.durable; {
 		case d.Term == term && d.Vote == n.seat:
 			votes++
-		case d.Term > term && c.votes[ballot{v.seat, term}] == n.seat:
+		case d.Term > term && c.terms.of(term).votes[v.index] == n.seat:
 			votes++
 		}
 	}
@@ -53,7 +54,7 @@ func (c *checker) follows(n *node) {
 		return
 	}
 	c.counts[FollowsWinner]++
-	if led, known := c.leaders[m.Term]; !known || led.seat != m.Leader {
+	if r := c.terms.of(m.Term); r != nil && r.led.seat != m.Leader {
 		c.violated(FollowsWinner, n, "it follows n%d in term %d, which that has not won", m.Leader-1, m.Term)
 	}
 }

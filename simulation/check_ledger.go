@@ -13,42 +13,47 @@ import (
 // knows.
 type commitment struct {
 	term   memberstate.Term
-	ledger entries
+	ledger ledger
 }
+
+// mostCommitments bounds how many are kept. Who leads a term before the oldest of them
+// is not held against any.
+const mostCommitments = 128
 
 // committed notes that all entries up to an index are, if the last of them is of the
 // leader's own term: an older one may still be overwritten (Raft, figure 8).
 func (c *checker) committed(n *node, index uint64) {
-	term, ledger := n.engine.leading, n.engine.ledger
-	i := len(ledger) - 1
-	if i < 0 || index == 0 || ledger[i].term != term || i > 0 && index <= ledger[i-1].last {
+	term, now := n.engine.leading, n.engine.ledger
+	if now.term != term || index == 0 || now.before != nil && index <= now.before.last {
 		return
 	}
-	index = min(index, ledger[i].last)
+	now.last = min(index, now.last)
 	at, known := slices.BinarySearchFunc(c.commitments, term, func(k commitment, t memberstate.Term) int { return cmp.Compare(k.term, t) })
 	if known { // one leader writes the term: the ledger is the one that it was
-		if so := c.commitments[at].ledger; i < len(so) {
-			so[i].last = max(so[i].last, index)
-		}
+		so := &c.commitments[at].ledger
+		so.last = max(so.last, now.last)
 		return
 	}
-	if before := c.committedBefore(term); !ledger.holds(before) {
+	if before := c.committedBefore(term); !now.holds(before) {
 		c.violated(LeaderComplete, n, "in term %d it commits up to %d, without what was committed up to %v", term, index, before.end())
 		return
 	}
-	now := append(slices.Clone(ledger[:i]), run{term, index})
 	c.commitments = slices.Insert(c.commitments, at, commitment{term, now})
+	if len(c.commitments) > mostCommitments {
+		c.commitments = slices.Delete(c.commitments, 0, mostCommitments/2)
+		c.commitments[0].ledger.forget()
+	}
 }
 
 // committedBefore is what leaders of terms below this one have committed. One of a
 // larger term may be ahead of a leader that comes late.
-func (c *checker) committedBefore(term memberstate.Term) entries {
-	for _, k := range slices.Backward(c.commitments) {
-		if k.term < term {
-			return k.ledger
+func (c *checker) committedBefore(term memberstate.Term) *ledger {
+	for i := range slices.Backward(c.commitments) {
+		if k := &c.commitments[i]; k.term < term {
+			return &k.ledger
 		}
 	}
-	return nil
+	return new(ledger)
 }
 
 // complete looks at the ledger of one that begins to lead.

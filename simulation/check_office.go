@@ -6,10 +6,14 @@ package simulation
 // served looks at an office that begins.
 func (c *checker) served(n *node) {
 	term := n.machine.Term
-	if other, known := c.offices[term]; known {
-		c.violated(OneOffice, n, "its engine begins to serve term %d, which n%d's has served", term, other)
+	r := c.terms.of(term)
+	if r == nil {
+		return
 	}
-	c.offices[term] = n.index
+	if r.served {
+		c.violated(OneOffice, n, "its engine begins to serve term %d, which n%d's has served", term, r.server)
+	}
+	r.served, r.server = true, n.index
 }
 
 // inOffice looks at a node after a step: whoever has lost its term has been told.

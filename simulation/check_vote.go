@@ -8,12 +8,6 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// ballot is the one vote that a member has in a term.
-type ballot struct {
-	voter memberstate.Seat
-	term  memberstate.Term
-}
-
 // vote looks at a vote that was just given.
 func (c *checker) vote(n *node, before *elector.Machine) {
 	c.counts[TermsRise]++
@@ -28,11 +22,14 @@ func (c *checker) vote(n *node, before *elector.Machine) {
 	if m.Term == before.Term && before.Vote != memberstate.Nobody {
 		c.violated(OneVote, n, "it changed its vote of term %d from n%d to n%d", m.Term, before.Vote-1, m.Vote-1)
 	}
-	b := ballot{n.seat, m.Term}
-	if given, known := c.votes[b]; known && given != m.Vote && n.disk.durable.Term == m.Term && n.disk.durable.Vote == given {
+	r := c.terms.of(m.Term)
+	if r == nil {
+		return
+	}
+	if given := r.votes[n.index]; given != memberstate.Nobody && given != m.Vote && n.disk.durable.Term == m.Term && n.disk.durable.Vote == given {
 		c.violated(OneVote, n, "it voted for n%d in term %d and now for n%d", given-1, m.Term, m.Vote-1)
 	}
-	c.votes[b] = m.Vote
+	r.votes[n.index] = m.Vote
 }
 
 // termsRose holds what a restart finds against what was said before it.

@@ -12,35 +12,6 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// entries is a ledger: for each term that wrote, the index of its last entry. It is
-// never changed once it was sent.
-type entries []run
-
-type run struct {
-	term memberstate.Term
-	last uint64
-}
-
-func (e entries) end() memberstate.Position {
-	if len(e) == 0 {
-		return memberstate.Position{}
-	}
-	return memberstate.Position{Term: e[len(e)-1].term, Index: e[len(e)-1].last}
-}
-
-// holds says whether a ledger begins with all of another one.
-func (e entries) holds(other entries) bool {
-	for i, r := range other {
-		switch {
-		case i >= len(e) || e[i].term != r.term:
-			return false
-		case i < len(other)-1 && e[i].last != r.last, e[i].last < r.last:
-			return false
-		}
-	}
-	return true
-}
-
 // dullTick is how often a leader writes where nothing was drawn, busiestTick how often
 // it does at most. It is drawn for each seed, over a wide range: where much is written
 // ledgers differ by a little, where little is, by long stretches of time.
@@ -51,7 +22,7 @@ const (
 )
 
 type engine struct {
-	ledger   entries // durable at once: engines sync before they acknowledge
+	ledger   ledger // durable at once: engines sync before they acknowledge
 	promised memberstate.Term
 	leading  memberstate.Term // the term in which it serves; 0: it does not
 	running  memberstate.Term // the term of a Lead that has not returned; 0: none
@@ -116,27 +87,16 @@ func (n *node) tick(term uint32) {
 		return
 	}
 	if !e.stopped {
-		e.write()
+		e.ledger.write(e.leading)
 		e.acked[n.index] = e.ledger.end().Index
 	}
 	for i := range w.nodes {
 		if i != n.index {
-			w.network.post(&parcel{engine: true, from: uint8(n.index), to: uint8(i), entries: e.ledger, message: elector.Message{
+			w.network.post(&parcel{engine: true, from: uint8(n.index), to: uint8(i), ledger: e.ledger, message: elector.Message{
 				From: n.seat, Leader: n.seat, Body: rpc.Body{Kind: rpc.Heartbeat, Term: e.leading},
 			}})
 		}
 	}
-}
-
-// write appends an entry. The ledger may be on its way to others: it is copied.
-func (e *engine) write() {
-	end := e.ledger.end()
-	if end.Term == e.leading {
-		e.ledger = slices.Clone(e.ledger)
-		e.ledger[len(e.ledger)-1].last++
-		return
-	}
-	e.ledger = append(slices.Clip(e.ledger), run{e.leading, end.Index + 1})
 }
 
 // hear takes an append, or the answer to one.
@@ -184,11 +144,11 @@ func (n *node) wrote(incarnation uint32) {
 	if e.promised > p.message.Term && !n.world.options.Careless {
 		return
 	}
-	if !e.ledger.holds(p.entries) { // an older append of this term may come late
-		e.ledger = p.entries
+	if !e.ledger.holds(&p.ledger) { // an older append of this term may come late
+		e.ledger = p.ledger
 	}
 	n.world.network.post(&parcel{engine: true, from: uint8(n.index), to: p.from, message: elector.Message{
-		From: n.seat, Body: rpc.Body{Kind: rpc.HeartbeatResponse, Term: p.message.Term, Ledger: p.entries.end()},
+		From: n.seat, Body: rpc.Body{Kind: rpc.HeartbeatResponse, Term: p.message.Term, Ledger: p.ledger.end()},
 	}})
 }
 

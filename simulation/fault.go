@@ -139,7 +139,7 @@ func init() {
 		CrashBetweenSends: {"crash-between-sends", ProcessFaults, drawNode, doom},
 		CrashAll:          {"crash-all", ProcessFaults, drawNode, crashAll},
 		RollingRestart:    {"rolling-restart", ProcessFaults, drawNode, rollingRestart},
-		NeverBack:         {"never-back", ProcessFaults, drawNode, crash},
+		NeverBack:         {"never-back", ProcessFaults, drawMinority, crash},
 		Pause:             {"pause", ProcessFaults, drawNode, pause},
 		SlowNode:          {"slow-node", ProcessFaults, drawSlowNode, slowNode},
 

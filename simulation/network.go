@@ -14,7 +14,7 @@ import (
 // parcel is a message on its way: one of the election, or one of the engines.
 type parcel struct {
 	message  elector.Message
-	entries  entries
+	ledger   ledger
 	voters   memberstate.Set // the sender's list, of which a real message has the digest
 	number   uint32          // which of its link it is, from 1
 	passage  int32           // its place in the trace
@@ -212,7 +212,7 @@ func (n *network) launch(p *parcel, takes time.Duration) {
 
 func (n *network) arrive(place uint32) {
 	p := n.pool[place]
-	n.pool[place].entries = nil
+	n.pool[place].ledger.before = nil
 	n.free = append(n.free, place)
 	w := n.world
 	to, l := &w.nodes[p.to], &n.links[p.from][p.to]

@@ -23,6 +23,7 @@ type node struct {
 	incarnation uint32
 	paused      bool
 	hung        bool          // its save never returns
+	gone        bool          // it crashed, and nobody starts it again
 	sluggish    time.Duration // how much longer everything takes
 	machine     elector.Machine
 	disk        disk

@@ -56,7 +56,7 @@ type Result struct {
 	Met     map[Condition]uint64
 	// Told are the faults that break an assumption and were detected, and refused.
 	Told FaultSet
-	// Excused is the invariant that did not hold where none could be demanded, if any.
+	// Excused counts how often an invariant did not hold where it could not be demanded.
 	Excused map[Invariant]uint64
 	// Converged is how long a healed majority took to have a leader, if that was Demanded.
 	Converged time.Duration
@@ -92,6 +92,9 @@ func (o *Options) fill() error {
 	}
 	if o.Faults&^NoFaults >= 1<<faults {
 		problems = append(problems, fmt.Errorf("simulation: Faults has bits beyond %v", faults-1))
+	}
+	if err := o.Timing.Validate(o.Leases); err != nil {
+		problems = append(problems, fmt.Errorf("simulation: %w", err))
 	}
 	for i, b := range o.Branches {
 		if b.At < 0 {

@@ -2,12 +2,14 @@ package simulation_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/simulation"
 )
 
@@ -65,6 +67,42 @@ func TestEverythingStrikesAndEverythingIsChecked(t *testing.T) {
 	for _, c := range simulation.Conditions() {
 		assert.Positive(t, total.Met[c], "%v never came about", c)
 	}
+	assert.Positive(t, total.Excused[simulation.OneLease], "clocks beyond the margin must break leases, or nobody looks")
+}
+
+// Of what breaks an assumption, that which can be told is, and the rest is excused.
+func TestBrokenAssumptions(t *testing.T) {
+	for f, told := range map[simulation.Fault]bool{
+		simulation.Wiped: true, simulation.OtherMembers: true, simulation.RolledBack: false, simulation.Twin: false,
+	} {
+		set, err := simulation.ParseFaults("all," + f.String())
+		require.NoError(t, err)
+		total := campaign(t, 200, simulation.Options{Members: 3, Faults: set, Duration: 20 * time.Second})
+		assert.Positive(t, total.Assumed[f], "%v", f)
+		assert.Equal(t, told, total.Told[f] > 0, "%v", f)
+		t.Logf("%v: struck in %d runs, told in %d; excused: %v", f, total.Assumed[f], total.Told[f], total.Excused)
+	}
+}
+
+// Nothing may depend on the wall clock.
+func TestTheWallClockHasNoEffect(t *testing.T) {
+	for seed := range uint64(20) {
+		s, _, err := simulation.Record(simulation.Options{Seed: seed, Duration: 10 * time.Second, Faults: faultsOf(t, "wall-jump,crash,loss")})
+		require.NoError(t, err)
+		with, err := s.Run()
+		require.NoError(t, err)
+		s.Strikes = slices.DeleteFunc(s.Strikes, func(k simulation.Strike) bool { return k.Fault == simulation.WallJump })
+		without, err := s.Run()
+		require.NoError(t, err)
+		assert.Equal(t, with.Digest, without.Digest)
+	}
+}
+
+func faultsOf(t *testing.T, list string) simulation.FaultSet {
+	t.Helper()
+	set, err := simulation.ParseFaults(list)
+	require.NoError(t, err)
+	return set
 }
 
 func TestTheSameSeedIsTheSameRun(t *testing.T) {
@@ -96,9 +134,11 @@ func TestACarelessEngineIsCaught(t *testing.T) {
 func TestOptionsAreChecked(t *testing.T) {
 	for says, o := range map[string]simulation.Options{
 		"Members is 10":    {Members: 10},
+		"Timing.Leak":      {Timing: elector.Timing{Heartbeat: 1}},
 		"Members is -1":    {Members: -1},
 		"Duration is -1ns": {Duration: -1},
 		"Faults has bits":  {Faults: 1 << 62},
+		"Branches[0].At":   {Branches: []simulation.Branch{{At: -1}}},
 	} {
 		_, err := simulation.Run(o)
 		assert.ErrorContains(t, err, says)

@@ -4,6 +4,7 @@
 package simulation
 
 import (
+	"slices"
 	"time"
 )
 
@@ -41,8 +42,13 @@ func (w *world) inflict(s *Strike) {
 // follow carries out a strike that is part of another one, later.
 func (w *world) follow(after time.Duration, s Strike) {
 	s.At = time.Duration(w.now) + after
-	w.following = append(w.following, s)
-	w.events.push(event{at: int64(s.At), kind: strikeFollows, arg: uint32(len(w.following) - 1)})
+	place := slices.IndexFunc(w.following, func(k Strike) bool { return k.At < time.Duration(w.now) }) // one that is over
+	if place < 0 {
+		place = len(w.following)
+		w.following = append(w.following, Strike{})
+	}
+	w.following[place] = s
+	w.events.push(event{at: int64(s.At), kind: strikeFollows, arg: uint32(place)})
 }
 
 // struckBy is the node that is struck.

@@ -51,6 +51,7 @@ func rollBack(w *world, s *Strike) bool {
 	}
 	w.check.excuseSafety()
 	n.disk.replace(n.disk.before)
+	n.said = n.disk.before // nobody holds against it what it said since
 	n.comesBack(s.Lasts)
 	return true
 }

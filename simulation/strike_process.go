@@ -2,7 +2,11 @@
 
 package simulation
 
-import "time"
+import (
+	"time"
+
+	"github.com/hustings/hustings/memberstate"
+)
 
 // crash kills a process. It is back after s.Lasts; one that is never back, not before
 // all is healed, if then.
@@ -12,10 +16,22 @@ func crash(w *world, s *Strike) bool {
 		return false
 	}
 	n.crash()
-	if s.Fault != NeverBack {
+	if n.gone = s.Fault == NeverBack; !n.gone {
 		n.comesBack(s.Lasts)
 	}
 	return true
+}
+
+// drawMinority has a node struck for good, as long as most are not.
+func drawMinority(w *world, s *Strike) bool {
+	s.Lasts = 0
+	gone := 1
+	for i := range w.nodes {
+		if n := &w.nodes[i]; n.gone && !n.alive {
+			gone++
+		}
+	}
+	return gone <= w.options.Members-memberstate.Quorum(w.voters)
 }
 
 // doom has a process die at a point of a step, when it next comes there.

@@ -16,8 +16,8 @@ type Summary struct {
 	Struck                   map[Fault]uint64
 	Checked                  map[Invariant]uint64
 	Met                      map[Condition]uint64
-	// Excused counts, for each invariant, the runs in which it was broken after
-	// something had struck that it rests on, so that it was not demanded any more.
+	// Excused counts, for each invariant, how often it was broken after something had
+	// struck that it rests on, so that it was not demanded any more.
 	Excused map[Invariant]uint64
 	// Assumed counts the runs in which a fault struck that breaks an assumption, Told
 	// those of them in which it was detected and refused.

@@ -2,7 +2,10 @@
 
 package simulation
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // trouble is a set of links that are cut, or slow, for a while. A flapping link is cut
 // and whole by turns.
@@ -13,14 +16,20 @@ type trouble struct {
 	lasts time.Duration // each time
 	band  int           // its place in the trace
 	over  bool
+	ended bool // and no event is about it any more
 }
 
 // begin brings a trouble about.
 func (n *network) begin(t trouble, fault Fault) {
 	t.band = n.world.tracer.began(Band{Kind: FaultBand, Node: -1, Links: t.links, What: fault.String()})
 	n.apply(&t, 1)
-	n.troubles = append(n.troubles, t)
-	n.wait(uint32(len(n.troubles) - 1))
+	place := slices.IndexFunc(n.troubles, func(t trouble) bool { return t.over && t.ended })
+	if place < 0 {
+		place = len(n.troubles)
+		n.troubles = append(n.troubles, trouble{})
+	}
+	n.troubles[place] = t
+	n.wait(uint32(place))
 }
 
 func (n *network) wait(number uint32) {
@@ -44,11 +53,9 @@ func (n *network) apply(t *trouble, sign int) {
 // long as it was cut.
 func (n *network) end(number uint32) {
 	t := &n.troubles[number]
-	if t.over {
-		return
-	}
-	if t.flaps == 0 {
+	if t.over || t.flaps == 0 {
 		n.heal(t)
+		t.ended = true
 		return
 	}
 	t.flaps--
@@ -61,7 +68,10 @@ func (n *network) end(number uint32) {
 }
 
 func (n *network) heal(t *trouble) {
-	if !t.over && t.flaps%2 == 0 {
+	if t.over {
+		return
+	}
+	if t.flaps%2 == 0 {
 		n.apply(t, -1)
 	}
 	t.over = true

@@ -216,7 +216,7 @@ func (r *simReport) printAssumptions(w io.Writer) {
 		fmt.Fprintf(w, "%s: struck in %d runs, detected and refused in %d\n", name, r.Assumed[name], r.Told[name])
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Excused)) {
-		fmt.Fprintf(w, "%s: broken in %d runs, and excused: clocks beyond the margin, or an assumption broken\n", name, r.Excused[name])
+		fmt.Fprintf(w, "%s: broken %d times, and excused: clocks beyond the margin, or an assumption broken\n", name, r.Excused[name])
 	}
 }
 
