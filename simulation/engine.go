@@ -17,7 +17,7 @@ import (
 // ledgers differ by a little, where little is, by long stretches of time.
 const (
 	dullTick    = 100 * time.Millisecond
-	busiestTick = 50 * time.Millisecond
+	busiestTick = 100 * time.Millisecond
 	doublings   = 6
 )
 
@@ -92,7 +92,7 @@ func (n *node) tick(term uint32) {
 	}
 	for i := range w.nodes {
 		if i != n.index {
-			w.network.post(&parcel{engine: true, from: uint8(n.index), to: uint8(i), ledger: e.ledger, message: elector.Message{
+			w.network.ship(&parcel{engine: true, from: uint8(n.index), to: uint8(i), ledger: e.ledger, message: elector.Message{
 				From: n.seat, Leader: n.seat, Body: rpc.Body{Kind: rpc.Heartbeat, Term: e.leading},
 			}})
 		}
@@ -147,7 +147,7 @@ func (n *node) wrote(incarnation uint32) {
 	if !e.ledger.holds(&p.ledger) { // an older append of this term may come late
 		e.ledger = p.ledger
 	}
-	n.world.network.post(&parcel{engine: true, from: uint8(n.index), to: p.from, message: elector.Message{
+	n.world.network.ship(&parcel{engine: true, from: uint8(n.index), to: p.from, message: elector.Message{
 		From: n.seat, Body: rpc.Body{Kind: rpc.HeartbeatResponse, Term: p.message.Term, Ledger: p.ledger.end()},
 	}})
 }

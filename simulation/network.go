@@ -86,15 +86,42 @@ func (n *network) draw(r *rand.Rand, enabled FaultSet, detection time.Duration) 
 
 // send puts a message of the election on its way.
 func (n *network) send(from *node, to memberstate.Seat, m *elector.Message) {
-	p := parcel{message: *m, from: uint8(from.index), voters: from.rules.Voters}
+	place := n.room()
+	p := &n.pool[place]
+	p.message, p.from, p.voters = *m, uint8(from.index), from.rules.Voters
 	p.message.From = from.seat
 	p.to = uint8(n.world.at(to, n.sent).index)
-	n.post(&p)
+	p.engine, p.slowed = false, false
+	n.post(place)
+}
+
+// ship puts an engine's message on its way.
+func (n *network) ship(p *parcel) {
+	place := n.room()
+	n.pool[place] = *p
+	n.post(place)
+}
+
+// room is a place for a parcel. Places are used again; what is in them is not cleared.
+func (n *network) room() uint32 {
+	if last := len(n.free) - 1; last >= 0 {
+		place := n.free[last]
+		n.free = n.free[:last]
+		return place
+	}
+	n.pool = append(n.pool, parcel{})
+	return uint32(len(n.pool) - 1)
+}
+
+// release gives a place back.
+func (n *network) release(place uint32) {
+	n.pool[place].ledger.before = nil
+	n.free = append(n.free, place)
 }
 
 // post decides what becomes of a parcel.
-func (n *network) post(p *parcel) {
-	w := n.world
+func (n *network) post(place uint32) {
+	w, p := n.world, &n.pool[place]
 	at := p.address()
 	s := w.choices.stream(at.kind, p.from, p.to)
 	s.count++
@@ -111,6 +138,7 @@ func (n *network) post(p *parcel) {
 	l := &n.links[p.from][p.to]
 	if l.cuts > 0 {
 		w.tracer.ended(p, Severed)
+		n.release(place)
 		return
 	}
 	if l.damage > 0 && !p.engine {
@@ -118,18 +146,26 @@ func (n *network) post(p *parcel) {
 		l.damage = 0
 	}
 	fate := n.fate(s, l, at)
-	if fate.first == lost {
-		w.tracer.ended(p, Lost)
-	} else {
-		n.launch(p, time.Duration(fate.first))
-	}
 	if fate.second != 0 {
-		again := *p
-		if w.tracer != nil && !p.engine {
-			again.passage = w.tracer.posted(p, true)
-		}
-		n.launch(&again, time.Duration(fate.second))
+		n.again(p, time.Duration(fate.second))
 	}
+	if fate.first == lost {
+		w.tracer.ended(&n.pool[place], Lost)
+		n.release(place)
+		return
+	}
+	n.launch(place, time.Duration(fate.first))
+}
+
+// again puts another copy of a parcel on its way.
+func (n *network) again(p *parcel, takes time.Duration) {
+	place := n.room()
+	other := &n.pool[place]
+	*other = *p
+	if n.world.tracer != nil && !p.engine {
+		other.passage = n.world.tracer.posted(p, true)
+	}
+	n.launch(place, takes)
 }
 
 // fate chooses what becomes of one message of a link.
@@ -196,29 +232,21 @@ func heavyTail(from time.Duration, random uint64) time.Duration {
 	return d
 }
 
-func (n *network) launch(p *parcel, takes time.Duration) {
-	var place uint32
-	if len(n.free) > 0 {
-		place = n.free[len(n.free)-1]
-		n.free = n.free[:len(n.free)-1]
-	} else {
-		place = uint32(len(n.pool))
-		n.pool = append(n.pool, parcel{})
-	}
-	n.pool[place] = *p
+// launch has a parcel arrive, after a while.
+func (n *network) launch(place uint32, takes time.Duration) {
+	p := &n.pool[place]
 	takes += n.links[p.from][p.to].slow
 	n.world.events.push(event{at: n.world.now + int64(takes), kind: parcelArrives, node: p.to, arg: place})
 }
 
+// arrive gives a parcel to its addressee, and its place back. What that says in return
+// may move the pool, but not change what p is.
 func (n *network) arrive(place uint32) {
-	p := n.pool[place]
-	n.pool[place].ledger.before = nil
-	n.free = append(n.free, place)
-	w := n.world
+	w, p := n.world, &n.pool[place]
 	to, l := &w.nodes[p.to], &n.links[p.from][p.to]
 	if to.sluggish > 0 && !p.slowed {
 		p.slowed = true
-		n.launch(&p, to.sluggish)
+		n.launch(place, to.sluggish)
 		return
 	}
 	if n.mayBeReordered && !p.engine {
@@ -229,14 +257,15 @@ func (n *network) arrive(place uint32) {
 	}
 	switch {
 	case !to.alive:
-		w.tracer.ended(&p, Unanswered)
+		w.tracer.ended(p, Unanswered)
 	case l.cuts > 0:
-		w.tracer.ended(&p, Severed)
+		w.tracer.ended(p, Severed)
 	case p.engine:
-		to.hear(&p)
+		to.hear(p)
 	default:
-		to.take(&p)
+		to.take(p)
 	}
+	n.release(place)
 }
 
 // remember keeps a message that will be sent again.

@@ -31,8 +31,7 @@ type node struct {
 	rate        int64         // of its clock: parts in a million that it runs too fast
 	wall        time.Duration // what its wall clock shows beyond that; nothing depends on it
 
-	due    int64 // true time at which the alarm rings; 0: it is not set
-	number uint32
+	number uint32 // of its alarm; when that rings is in world.due
 
 	saving  *elector.Execution // the step that waits for the disk
 	kept    elector.Execution  // where it is kept
@@ -80,7 +79,8 @@ func (n *node) start() {
 	n.incarnation++
 	n.machine = elector.NewMachine(&n.rules, n.disk.durable)
 	n.engine.restart()
-	n.saving, n.queue, n.lease, n.due, n.handing = nil, n.queue[:0], lease{}, 0, 0
+	n.saving, n.queue, n.lease, n.handing = nil, n.queue[:0], lease{}, 0
+	w.due[n.index] = 0
 	n.beats, n.ballots = [4]int64{}, [4]int64{}
 	w.check.started(n)
 	w.restarted(n)
@@ -90,7 +90,8 @@ func (n *node) start() {
 
 // crash ends the process. What was not durable is lost.
 func (n *node) crash() {
-	n.alive, n.due, n.doomed = false, 0, 0
+	n.alive, n.doomed = false, 0
+	n.world.due[n.index] = 0
 	n.disk.crash(n)
 	n.saving = nil
 	n.world.tracer.happened(n, Crashed, "crashes")
@@ -131,7 +132,7 @@ func (n *node) since(at int64) time.Duration {
 }
 
 func (n *node) ring() {
-	n.due = 0
+	n.world.due[n.index] = 0
 	if !n.paused { // else it rings when the process goes on
 		n.give(&elector.Input{Kind: elector.Ring, Number: n.number}, memberstate.Nobody)
 	}
@@ -147,8 +148,8 @@ func (n *node) resume(incarnation uint32) {
 	if n.handing != 0 {
 		n.handing = n.world.now
 	}
-	if n.due == 0 && n.number != 0 {
-		n.due = n.world.now + 1
+	if due := &n.world.due[n.index]; *due == 0 && n.number != 0 {
+		*due = n.world.now + 1
 	}
 	n.lapseIfOver()
 	n.workOff()
@@ -173,7 +174,11 @@ func (n *node) take(p *parcel) {
 	}
 	w.tracer.ended(p, Delivered)
 	n.hearing = p.passage
-	in := elector.Input{Kind: elector.Receive, Message: *m}
+	in := &w.step.Input // where it would be copied to
+	if n.paused || n.saving != nil {
+		in = new(elector.Input)
+	}
+	*in = elector.Input{Kind: elector.Receive, Message: *m}
 	switch m.Kind {
 	case rpc.HeartbeatResponse:
 		in.RoundTrip = n.since(n.beats[m.Round%4])
@@ -181,7 +186,7 @@ func (n *node) take(p *parcel) {
 		in.RoundTrip = n.since(n.ballots[m.Round%4])
 	default: // requests have no round trip
 	}
-	n.give(&in, m.From)
+	n.give(in, m.From)
 }
 
 // give gives the machine an input, or keeps it until the process or the disk is free.
@@ -199,7 +204,9 @@ func (n *node) give(in *elector.Input, from memberstate.Seat) {
 	w.steps++
 	before := n.machine
 	x := &w.step
-	x.Input, n.from = *in, from
+	if n.from = from; in != &x.Input {
+		x.Input = *in
+	}
 	w.tracer.steps(n, in)
 	need := x.Begin(&n.machine, &n.rules, n)
 	for need == elector.NeedLedger {

@@ -21,7 +21,7 @@ func TestStories(t *testing.T) {
 		t.Run(strings.TrimSuffix(filepath.Base(name), ".txt"), func(t *testing.T) {
 			file, err := os.Open(name)
 			require.NoError(t, err)
-			defer file.Close()
+			defer func() { assert.NoError(t, file.Close()) }()
 			s, err := simulation.ParseScenario(file)
 			require.NoError(t, err)
 			r, err := s.Run()

@@ -56,7 +56,7 @@ func TestNothingBreaksAnElection(t *testing.T) {
 // A fault that never strikes, and an invariant that is never looked at, show nothing.
 func TestEverythingStrikesAndEverythingIsChecked(t *testing.T) {
 	total := campaign(t, 60, simulation.Options{Members: 5})
-	total.Merge(campaign(t, 20, simulation.Options{Members: 3, Leases: true}))
+	total.Merge(campaign(t, 200, simulation.Options{Members: 3, Leases: true}))
 	total.Merge(campaign(t, 30, simulation.Options{Members: 5, Faults: simulation.FaultsOf(simulation.AssumptionFaults)}))
 	for _, f := range simulation.Faults() {
 		assert.Positive(t, total.Struck[f], "%v never struck", f)

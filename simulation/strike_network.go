@@ -46,11 +46,7 @@ func replay(w *world, s *Strike) bool {
 	if p == nil {
 		return false
 	}
-	again := *p
-	if w.tracer != nil && !p.engine {
-		again.passage = w.tracer.posted(&again, true)
-	}
-	w.network.launch(&again, dullDelay)
+	w.network.again(p, dullDelay)
 	return true
 }
 

@@ -3,6 +3,7 @@
 package simulation
 
 import (
+	"math"
 	"math/rand/v2"
 	"time"
 
@@ -17,7 +18,8 @@ type world struct {
 	choices choices
 	now     int64 // true time, in nanoseconds
 	events  events
-	nodes   []node // voters first; there is room for those that come later
+	nodes   []node          // voters first; there is room for those that come later
+	due     [maxNodes]int64 // when each one's alarm rings; 0: it is not set
 	network network
 	swarm   swarm
 	check   checker
@@ -104,15 +106,16 @@ func (w *world) branch(b Branch) {
 func (w *world) run(until time.Duration) {
 	end := int64(until)
 	for !w.check.over {
-		alarm, queue := w.nextAlarm(), &w.events
+		queue := &w.events
+		ringer, due := w.nextAlarm()
 		switch {
-		case len(queue.heap) > 0 && queue.heap[0].at <= end && (alarm == nil || queue.heap[0].at <= alarm.due):
+		case len(queue.heap) > 0 && queue.heap[0].at <= min(due, end):
 			e := queue.pop()
 			w.now = e.at
 			w.happen(&e)
-		case alarm != nil && alarm.due <= end:
-			w.now = alarm.due
-			alarm.ring()
+		case due <= end:
+			w.now = due
+			w.nodes[ringer].ring()
 		default:
 			w.now = max(w.now, end)
 			return
@@ -120,16 +123,16 @@ func (w *world) run(until time.Duration) {
 	}
 }
 
-// nextAlarm is the node whose alarm rings first, of those that ring at once the one
-// with the smallest index. There are few nodes: looking is faster than sorting.
-func (w *world) nextAlarm() *node {
-	var first *node
-	for i := range w.nodes {
-		if n := &w.nodes[i]; n.due > 0 && (first == nil || n.due < first.due) {
-			first = n
+// nextAlarm is whose alarm rings first, of those that ring at once the one with the
+// smallest index, and when. There are few nodes: looking is faster than sorting.
+func (w *world) nextAlarm() (ringer int, due int64) {
+	due = math.MaxInt64
+	for i, at := range w.due[:len(w.nodes)] {
+		if at > 0 && at < due {
+			ringer, due = i, at
 		}
 	}
-	return first
+	return ringer, due
 }
 
 func (w *world) happen(e *event) {
