@@ -216,7 +216,8 @@ func (m *Machine) conclude(r *Rules, in *Input, out *Output, judged Judgement) {
 		return
 	}
 	if m.Role == memberstate.Leader {
-		return // it goes on leading, and its alarm is the next beat
+		m.makeWay(r, out) // or it goes on leading, and its alarm is the next beat
+		return
 	}
 	switch {
 	case judged == RevoteImmediately && m.hurries < maxHurries:

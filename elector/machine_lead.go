@@ -49,6 +49,9 @@ func (m *Machine) onBeat(r *Rules, out *Output) {
 	}
 	if m.phase != idle && m.beat-m.challenge >= uint32(r.Timing.Leak) {
 		m.phase = idle
+		if m.makeWay(r, out) {
+			return
+		}
 	}
 	m.waitForHandover(r, out)
 	if m.Role == memberstate.Leader {
@@ -159,6 +162,18 @@ func (m *Machine) renew(r *Rules, in *Input, out *Output) {
 		return
 	}
 	m.askPreVotes(r, in, out, max(m.Term, m.known)+1)
+}
+
+// makeWay ends the office of a leader that was refused another term by a voter with more
+// in its ledger, if its own term can hold no lease any more: it would lead on and never
+// serve, and nobody would stand against it.
+func (m *Machine) makeWay(r *Rules, out *Output) bool {
+	if r.Lease == 0 || !m.leaseVoid || m.bigger == 0 {
+		return false
+	}
+	m.stepDown(out)
+	m.armRest(r, out)
+	return true
 }
 
 // lapsed: the lease has run out. The engine's Lead of this term ends with it and

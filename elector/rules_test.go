@@ -197,3 +197,19 @@ func TestOneLongRoundTripRulesNothing(t *testing.T) {
 	m.observe(r, -time.Second)
 	assert.Positive(t, m.measured(), "what cannot be is not taken in")
 }
+
+// A leader whose term can hold no lease any more, after a handover that came to
+// nothing, and whom a voter with more in its ledger will not elect again, makes way for
+// that voter. Else it would lead for ever and never serve. (Found by simulation.)
+func TestALeaderThatCanHoldNoLeaseMakesWay(t *testing.T) {
+	s := newStage(t, stageOptions{members: threeVoters(), leases: true})
+	leader := s.elect()
+	better, third := s.without(leader)[0], s.without(leader)[1]
+	s.run(time.Second)
+	third.crash()
+	better.ledger = memberstate.Position{Term: 1, Index: 9}
+	leader.machine.leaseVoid = true
+	s.runUntil(20*leader.rules.Timing.Detection(), "the better one leads, with a lease", func() bool {
+		return s.leader() == better && better.machine.LeaseBeat() > 0
+	})
+}

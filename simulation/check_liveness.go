@@ -61,11 +61,15 @@ func (w *world) converge(core []int) (took time.Duration) {
 // for good, or dead.
 func (w *world) heal(core []int) {
 	w.network.healAll()
+	preferred := w.nodes[core[0]].rules.Preferred
+	if !w.spares(core, nil) { // nobody can hold a lease, and ledgers stay behind
+		preferred = 0
+	}
 	for i := range w.nodes {
 		n := &w.nodes[i]
 		n.sluggish, n.doomed = 0, 0
 		n.disk.slow, n.disk.trouble = false, 0
-		n.rules.Preferred = w.nodes[core[0]].rules.Preferred
+		n.rules.Preferred = preferred
 		if !slices.Contains(core, i) && n != w.observer {
 			w.sever(i, 1)
 			continue
@@ -120,7 +124,7 @@ func (w *world) preferredLeads(core []int) {
 	}
 	first := &w.nodes[core[0]]
 	can &= first.rules.Preferred
-	if can == 0 || w.check.over || !w.spares(core, nil) { // where nobody serves, ledgers stay behind
+	if can == 0 || w.check.over {
 		return
 	}
 	w.check.counts[PreferredLeads]++

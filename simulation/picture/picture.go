@@ -1,27 +1,120 @@
-// Package picture will draw a run.
+// The page: what it is made of, and that it may not load anything.
+
 package picture
 
 import (
-	"fmt"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"html/template"
 	"io"
 
 	"github.com/hustings/hustings/simulation"
 )
 
-// Page is what is drawn.
+// Page is what to draw.
 type Page struct {
-	Title, Replay string
-	Traces        []Tab
+	Title string
+	// Replay is the command line that shows this again; it may be empty.
+	Replay string
+	Traces []Tab
 }
 
-// Tab is one run of a page.
+// Tab is one of the traces on a page.
 type Tab struct {
-	Name  string
+	Name  string // "original", "shrunk"
 	Trace *simulation.Trace
 }
 
-// Write writes the page.
+// Write writes the page as HTML.
 func Write(w io.Writer, p Page) error {
-	_, err := fmt.Fprintln(w, p.Title)
-	return err
+	view := pageView{
+		Title: p.Title, Replay: p.Replay,
+		Style: template.CSS(style), Script: template.JS(script), // both are our own files
+		Policy: policy,
+	}
+	if view.Title == "" {
+		view.Title = "An election"
+	}
+	for i, t := range p.Traces {
+		if t.Trace == nil {
+			t.Trace = &simulation.Trace{}
+		}
+		view.Tabs = append(view.Tabs, newTabView(i, t))
+	}
+	return page.Execute(w, view)
+}
+
+var (
+	//go:embed page.html
+	pageText string
+	//go:embed still.svg
+	stillText string
+	//go:embed style.css
+	style string
+	//go:embed data.js
+	dataScript string
+	//go:embed draw.js
+	drawScript string
+	//go:embed panel.js
+	panelScript string
+	//go:embed interact.js
+	interactScript string
+
+	page = template.Must(template.Must(template.New("page").Parse(pageText)).New("still").Parse(stillText)).Lookup("page")
+
+	// The files of the script share one scope, and leave nothing in that of the page.
+	script = "(() => {\n\"use strict\";\n" + dataScript + drawScript + panelScript + interactScript + "})();\n"
+
+	// The page loads nothing, and runs no script but this one: should anything in a
+	// trace ever get past the escaping, the browser still refuses to run it.
+	policy = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-" + hash(script) + "'; base-uri 'none'; form-action 'none'"
+)
+
+func hash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return base64.StdEncoding.EncodeToString(sum[:])
+}
+
+// pageView is what the template shows.
+type pageView struct {
+	Title, Replay, Policy string
+	Style                 template.CSS
+	Script                template.JS
+	Tabs                  []tabView
+}
+
+// tabView is what it shows of one trace.
+type tabView struct {
+	Index     int
+	Name      string
+	Sentence  string
+	Violated  bool
+	Facts     []fact
+	Still     still
+	Story     story
+	Tables    []table
+	Scenario  string
+	Packed    packed
+	Observers bool
+}
+
+func newTabView(i int, tab Tab) tabView {
+	t := tab.Trace
+	lanes := spans(t)
+	v := tabView{
+		Index: i, Name: tab.Name, Sentence: sentence(t), Violated: t.Result.Violation != nil, Facts: facts(t),
+		Tables: tables(&t.Result), Observers: observers(t) > 0,
+	}
+	if v.Name == "" {
+		v.Name = "run"
+	}
+	if t.Scenario != nil {
+		v.Scenario = t.Scenario.String()
+	}
+	opens := windowThatMatters(t, lanes)
+	v.Still = newStill(t, lanes, opens)
+	v.Story = tell(t, opens)
+	v.Packed = pack(t, opens)
+	return v
 }

@@ -1,0 +1,241 @@
+// The picture in a real browser. It opens the pages of the sample traces and looks at
+// what a reader would see; it waits for what it wants, never for a time.
+//
+//	npm ci && npm test
+//
+// It needs Go, Node 20 and Chromium: /usr/bin/chromium, or what CHROMIUM names.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+import { chromium } from "playwright-core";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const limit = { timeout: 60_000 };
+let browser, pages;
+
+before(async () => {
+  pages = mkdtempSync(join(tmpdir(), "pages-"));
+  execFileSync("go", ["run", "./simulation/picture/internal/pages", pages], { cwd: root, stdio: "inherit" });
+  browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    args: process.getuid?.() === 0 ? ["--no-sandbox"] : [], // the sandbox refuses root
+  });
+}, { timeout: 180_000 });
+
+after(async () => {
+  await browser?.close();
+  rmSync(pages, { recursive: true, force: true });
+});
+
+// look opens a page, and closes it when the test ends. Whatever it complains about or
+// loads makes the test fail.
+async function look(t, name, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+  const page = await context.newPage(), wrong = [];
+  const address = pathToFileURL(join(pages, name + ".html")).href;
+  page.on("pageerror", (e) => wrong.push(String(e.stack)));
+  page.on("console", (m) => { if (["error", "warning"].includes(m.type())) wrong.push(m.text()); });
+  page.on("request", (r) => { if (r.url() !== address && !r.url().startsWith("data:")) wrong.push("loads " + r.url()); });
+  await page.goto(address);
+  if (options.javaScriptEnabled !== false) await page.locator(".stage:visible, main > .sentence").first().waitFor();
+  t.after(async () => {
+    await context.close();
+    assert.deepEqual(wrong, []);
+  });
+  return page;
+}
+
+const run = (page) => page.locator(".run:visible");
+const cursor = async (page) => Number(await run(page).getAttribute("data-cursor"));
+const count = (page, selector) => run(page).locator(".stage " + selector).count();
+
+// until waits for a condition in the page.
+const until = (page, condition, argument) => page.waitForFunction(condition, argument);
+const cursorIs = (page, want) => until(page, (w) => document.querySelector(".run:not([hidden])").dataset.cursor === String(w), want);
+
+// repainted does something, and waits until the view is another one.
+async function repainted(page, doing) {
+  const last = await run(page).getAttribute("data-view");
+  await doing();
+  await until(page, (l) => document.querySelector(".run:not([hidden])").dataset.view !== l, last);
+}
+
+for (const name of ["violation", "calm", "large", "nothing"]) {
+  test(`${name}: loads without a complaint, and nothing else`, limit, async (t) => {
+    const page = await look(t, name);
+    assert.ok(await run(page).locator(".sentence").textContent());
+    await page.keyboard.press("n");
+    await page.keyboard.press("0");
+    await page.keyboard.press(".");
+  });
+}
+
+test("the violation is named, marked and in view", limit, async (t) => {
+  const page = await look(t, "violation");
+  assert.match(await run(page).locator(".sentence").textContent(), /^n\d led term \d+ while n\d led it: one leader a term violated at/);
+  assert.ok(await count(page, "path.violation") > 0);
+  assert.ok(await count(page, ".message.past") > 0);
+});
+
+test("only what led to the violation", limit, async (t) => {
+  const page = await look(t, "violation"), all = await count(page, ".message");
+  await page.keyboard.press("o");
+  await run(page).locator(".only[aria-pressed=true]").waitFor();
+  await run(page).locator(".stage .dimmed").first().waitFor({ state: "attached" });
+  const past = await count(page, ".message.past");
+  assert.equal(await count(page, ".message"), past);
+  assert.ok(past < all);
+  await page.keyboard.press("p");
+  await run(page).locator(".moment").waitFor();
+  await page.keyboard.press("o");
+  await run(page).locator(".only[aria-pressed=false]").waitFor();
+  await until(page, (n) => document.querySelectorAll(".run:not([hidden]) .stage .message").length > n, past);
+});
+
+test("filters change what is drawn", limit, async (t) => {
+  const page = await look(t, "calm");
+  for (const kind of ["vote", "prevote", "heartbeat"]) {
+    assert.ok(await count(page, ".message." + kind) > 0, kind);
+    await run(page).locator(`[data-filter=${kind}]`).uncheck();
+    await until(page, (k) => document.querySelectorAll(".run:not([hidden]) .stage .message." + k).length === 0, kind);
+    await run(page).locator(`[data-filter=${kind}]`).check();
+    await until(page, (k) => document.querySelectorAll(".run:not([hidden]) .stage .message." + k).length > 0, kind);
+  }
+  const rails = await count(page, ".rail");
+  await run(page).locator("[data-node='2']").uncheck();
+  await until(page, (n) => document.querySelectorAll(".run:not([hidden]) .stage .rail").length === n - 1, rails);
+});
+
+test("delivered heartbeats can be hidden", limit, async (t) => {
+  const page = await look(t, "violation"), all = await count(page, ".message.heartbeat:not(.past)");
+  await run(page).locator("[data-filter=troubled]").check();
+  await until(page, (n) => document.querySelectorAll(".run:not([hidden]) .stage .message.heartbeat:not(.past)").length < n, all);
+  assert.ok(await count(page, ".crossed") > 0, "those that were lost stay");
+});
+
+test("step keys move the cursor and the state panel", limit, async (t) => {
+  const page = await look(t, "calm"), moment = run(page).locator(".moment"), began = await cursor(page);
+  const told = await moment.textContent();
+  await page.keyboard.press("n");
+  await cursorIs(page, began + 1);
+  assert.notEqual(await moment.textContent(), told);
+  await page.keyboard.press("k");
+  await cursorIs(page, began);
+  assert.equal(await moment.textContent(), told);
+  await page.keyboard.press("N");
+  await until(page, (b) => Number(document.querySelector(".run").dataset.cursor) > b, began);
+  assert.match(await run(page).locator(".changes").textContent(), /role|serves/);
+  await page.keyboard.press("Home");
+  await cursorIs(page, 0);
+  await page.keyboard.press("End");
+  await until(page, () => document.querySelector(".moment").textContent.includes("5000 of 5000"));
+  assert.equal(await run(page).locator(".states tbody tr").count(), 6);
+  assert.equal(await run(page).locator(".graph circle").count(), 6);
+});
+
+test("messages are told about, by key and by pointer", limit, async (t) => {
+  const page = await look(t, "calm");
+  await page.keyboard.press(".");
+  await run(page).locator(".stage .message.chosen").waitFor({ state: "attached" });
+  assert.match(await run(page).locator(".told").textContent(), /n\d to n\d: .*term \d+, round \d+.*sent/);
+  await run(page).locator(".stage rect.reign").first().hover();
+  await page.locator(".tip:visible").waitFor();
+  assert.match(await page.locator(".tip").textContent(), /led term/);
+});
+
+test("a click puts the cursor there", limit, async (t) => {
+  const page = await look(t, "calm"), box = await run(page).locator(".stage").boundingBox(), began = await cursor(page);
+  await page.mouse.click(box.x + box.width - 30, box.y + box.height - 40);
+  await until(page, (b) => Number(document.querySelector(".run").dataset.cursor) > b, began);
+});
+
+test("wheel, drag and keys zoom and pan", limit, async (t) => {
+  const page = await look(t, "calm"), box = await run(page).locator(".stage").boundingBox();
+  await page.keyboard.press("n");
+  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+  await repainted(page, () => page.mouse.wheel(0, -200));
+  await repainted(page, () => page.keyboard.press("-"));
+  await repainted(page, () => page.keyboard.press("ArrowRight"));
+  await repainted(page, async () => {
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width / 2 - 120, box.y + box.height / 2, { steps: 4 });
+    await page.mouse.up();
+  });
+  await repainted(page, () => page.keyboard.press("v"));
+});
+
+test("tabs", limit, async (t) => {
+  const page = await look(t, "violation"), tabs = page.getByRole("tab");
+  assert.deepEqual(await tabs.allTextContents(), ["original", "shrunk"]);
+  await tabs.nth(0).focus();
+  await page.keyboard.press("ArrowRight");
+  await page.locator("#run-1 .stage").waitFor();
+  assert.equal(await page.locator("#run-0").isVisible(), false);
+  assert.equal(await tabs.nth(1).getAttribute("aria-selected"), "true");
+});
+
+test("help opens and closes by key", limit, async (t) => {
+  const page = await look(t, "calm");
+  await page.keyboard.press("?");
+  await page.locator("dialog.help").waitFor();
+  await page.keyboard.press("Escape");
+  await page.locator("dialog.help").waitFor({ state: "hidden" });
+});
+
+test("the command line that shows it again is copied", limit, async (t) => {
+  const page = await look(t, "violation", { permissions: ["clipboard-read", "clipboard-write"] });
+  await page.getByRole("button", { name: "Copy" }).click();
+  await page.getByRole("button", { name: "Copied" }).waitFor();
+  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), await page.locator(".replay code").textContent());
+});
+
+for (const name of ["violation", "calm", "large", "nothing"]) {
+  test(`${name}: fits a small screen`, limit, async (t) => {
+    const page = await look(t, name, { viewport: { width: 360, height: 640 } });
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 360);
+  });
+}
+
+test("every control has a name", limit, async (t) => {
+  const page = await look(t, "violation");
+  const nameless = await page.evaluate(() => [...document.querySelectorAll("button, input")]
+    .filter((e) => !(e.ariaLabel || e.textContent.trim() || e.labels?.[0]?.textContent.trim())).map((e) => e.outerHTML));
+  assert.deepEqual(nameless, []);
+});
+
+test("the dark scheme is dark", limit, async (t) => {
+  const light = async (colorScheme) => {
+    const page = await look(t, "calm", { colorScheme });
+    return page.evaluate(() => getComputedStyle(document.body).backgroundColor.match(/\d+/g).slice(0, 3).reduce((sum, n) => sum + Number(n), 0));
+  };
+  assert.ok(await light("dark") < 120);
+  assert.ok(await light("light") > 700);
+});
+
+for (const width of [1280, 360]) {
+  test(`without JavaScript there is a still drawing and a list, ${width} wide`, limit, async (t) => {
+    const page = await look(t, "violation", { javaScriptEnabled: false, viewport: { width, height: 800 } });
+    assert.equal(await page.locator("svg.still").count(), 2);
+    assert.ok(await page.locator("svg.still").first().isVisible());
+    assert.ok(await page.locator(".story li.violated").first().isVisible());
+    assert.equal(await page.locator(".tools:visible, .panels:visible, button:visible").count(), 0);
+  });
+}
+
+test("100,000 moments can be zoomed and panned", limit, async (t) => {
+  const page = await look(t, "large");
+  await page.keyboard.press("End");
+  await until(page, () => /of 10\d{4}$|of 1\d{5}/.test(document.querySelector(".moment .faint").textContent));
+  await repainted(page, () => page.keyboard.press("0"));
+  assert.ok(await count(page, ".beats") > 0, "heartbeats are a density");
+  assert.ok(await count(page, "*") < 6000, "and the drawing stays small");
+  for (const key of ["+", "+", "ArrowLeft", "+", "ArrowLeft", "-", "+", "+", "ArrowLeft", "+"]) {
+    await repainted(page, () => page.keyboard.press(key));
+  }
+});

@@ -1,0 +1,159 @@
+// What happened, in one sentence.
+
+package picture
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/simulation"
+)
+
+func sentence(t *simulation.Trace) string {
+	v := t.Result.Violation
+	if v == nil {
+		return fmt.Sprintf("No violation: %s in %s.", plural(t.Result.Elections, "election"), seconds(length(t)))
+	}
+	return fmt.Sprintf("%s: %v violated at %s.", accusation(t, v), v.Invariant, seconds(v.At))
+}
+
+// accusation says who did what, and better than the invariant if the trace tells.
+func accusation(t *simulation.Trace, v *simulation.Violation) string {
+	switch v.Invariant {
+	case simulation.OneLeader:
+		if said := twoLeaders(t, v); said != "" {
+			return said
+		}
+	case simulation.OneLease:
+		if said := twoLeases(t, v); said != "" {
+			return said
+		}
+	default:
+	}
+	if what, itself := strings.CutPrefix(v.What, "it "); itself {
+		return fmt.Sprintf("n%d: %s", v.Node, what)
+	}
+	return fmt.Sprintf("n%d: %s", v.Node, v.What)
+}
+
+// twoLeaders finds who else has led the term, and whether it still did.
+func twoLeaders(t *simulation.Trace, v *simulation.Violation) string {
+	term, found := termOf(t, v)
+	if !found {
+		return ""
+	}
+	other, still := -1, false
+	for i := range t.Moments {
+		m := &t.Moments[i]
+		if m.At > v.At || m.Node == v.Node {
+			continue
+		}
+		leads := m.State.Up && m.State.Role == memberstate.Leader && m.State.Term == term
+		switch {
+		case leads:
+			other, still = m.Node, true
+		case m.Node == other:
+			still = false
+		}
+	}
+	switch {
+	case other < 0:
+		return ""
+	case still:
+		return fmt.Sprintf("n%d led term %d while n%d led it", v.Node, term, other)
+	default:
+		return fmt.Sprintf("n%d led term %d, which n%d had led before", v.Node, term, other)
+	}
+}
+
+// termOf is the term of the node that violated an invariant, when it did.
+func termOf(t *simulation.Trace, v *simulation.Violation) (term memberstate.Term, found bool) {
+	for i := range t.Moments {
+		if m := &t.Moments[i]; m.Node == v.Node && m.At <= v.At {
+			term, found = m.State.Term, true
+		}
+	}
+	return term, found
+}
+
+// twoLeases finds the two leases that were held at the time of the violation.
+func twoLeases(t *simulation.Trace, v *simulation.Violation) string {
+	var own, other *simulation.Band
+	for i := range t.Bands {
+		b := &t.Bands[i]
+		if b.Kind != simulation.LeaseBand || b.From > v.At || b.To < v.At {
+			continue
+		}
+		if b.Node == v.Node {
+			own = b
+		} else {
+			other = b
+		}
+	}
+	if own == nil || other == nil {
+		return ""
+	}
+	return fmt.Sprintf("n%d held a lease in term %d while n%d held one in term %d", own.Node, own.Term, other.Node, other.Term)
+}
+
+// fact is a figure that stands below the sentence.
+type fact struct{ Name, Value string }
+
+func facts(t *simulation.Trace) []fact {
+	r := &t.Result
+	all := []fact{
+		{"seed", fmt.Sprint(r.Seed)},
+		{"nodes", fmt.Sprint(t.Nodes)},
+		{"elections", grouped(r.Elections)},
+		{"length", seconds(length(t))},
+		{"moments", grouped(uint64(len(t.Moments)))},
+		{"messages", grouped(uint64(len(t.Passages)))},
+	}
+	if n := observers(t); n > 0 {
+		all[1].Value += fmt.Sprintf(", %s", plural(uint64(n), "observer"))
+	}
+	if r.Violation == nil && r.Converged > 0 {
+		all = append(all, fact{"converged in", seconds(r.Converged)})
+	}
+	return all
+}
+
+func observers(t *simulation.Trace) int {
+	seen := map[int]bool{}
+	for i := range t.Moments {
+		if m := &t.Moments[i]; m.State.Role == memberstate.Observer {
+			seen[m.Node] = true
+		}
+	}
+	return len(seen)
+}
+
+// length is how long the run was.
+func length(t *simulation.Trace) time.Duration { return max(t.End, t.Result.Virtual) }
+
+// seconds is a time as people read it: to the millisecond below a second.
+func seconds(d time.Duration) string {
+	text := fmt.Sprintf("%.3f", d.Seconds())
+	if d >= time.Second {
+		text = fmt.Sprintf("%.2f", d.Seconds())
+	}
+	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".") + " s"
+}
+
+func plural(n uint64, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return grouped(n) + " " + what + "s"
+}
+
+// grouped is a number with thin spaces between thousands.
+func grouped(n uint64) string {
+	digits := fmt.Sprint(n)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "\u202f" + digits[i:]
+	}
+	return digits
+}

@@ -1,0 +1,139 @@
+// The still drawing: what a reader sees without JavaScript. It shows the time that
+// matters and cannot be moved, so heartbeats are counts, and nothing waits for a pointer.
+
+package picture
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/hustings/hustings/simulation"
+)
+
+// The measures, in the units of the drawing; draw.js has the same.
+const (
+	stillWidth = 1080.0
+	gutter     = 52.0
+	axisHeight = 26.0
+	reignRow   = 30.0
+	faultRow   = 17.0
+	lanePitch  = 74.0
+	barTop     = 16.0 // of the bar that shows the role, in its lane
+	barHeight  = 20.0
+	fewest     = 3.0 // a narrower bar has no text, and no end that could be seen
+)
+
+// still is the drawing as a list of shapes, in the order in which they are painted.
+type still struct {
+	Width, Height float64
+	Name          string
+	Shapes        []shape
+}
+
+// shape is a rectangle, a line, a path or a text; the template knows them by Kind.
+type shape struct {
+	Kind, Class  string
+	X, Y, W, H   float64
+	Text, Title  string
+	Path, Marker string
+}
+
+// canvas is a drawing in the making.
+type canvas struct {
+	trace *simulation.Trace
+	lanes [][]span
+	window
+	top    float64 // of the first lane
+	shapes []shape
+}
+
+func newStill(t *simulation.Trace, lanes [][]span, w window) still {
+	c := &canvas{trace: t, lanes: lanes, window: w}
+	rows := c.faultRows()
+	c.top = axisHeight + reignRow + float64(len(rows))*faultRow + 8
+	height := c.top + float64(t.Nodes)*lanePitch
+	c.axis(height)
+	c.faults(rows, height)
+	c.reigns()
+	for i := range lanes {
+		c.lane(i)
+	}
+	c.messages()
+	c.violation(height)
+	return still{stillWidth, height, fmt.Sprintf("What happened from %s to %s", seconds(w.from), seconds(w.to)), c.shapes}
+}
+
+func (c *canvas) add(s shape) {
+	s.X, s.Y, s.W, s.H = tenth(s.X), tenth(s.Y), tenth(s.W), tenth(s.H)
+	c.shapes = append(c.shapes, s)
+}
+
+func (c *canvas) text(class string, x, y float64, format string, args ...any) {
+	c.add(shape{Kind: "text", Class: class, X: x, Y: y, Text: fmt.Sprintf(format, args...)})
+}
+
+func (c *canvas) rect(class, title string, x, y, w, h float64) {
+	c.add(shape{Kind: "rect", Class: class, X: x, Y: y, W: max(w, 1), H: h, Title: title})
+}
+
+func (c *canvas) path(class, title, format string, args ...any) {
+	c.add(shape{Kind: "path", Class: class, Title: title, Path: fmt.Sprintf(format, args...)})
+}
+
+// x is where a time is drawn, kept inside the drawing.
+func (c *canvas) x(at time.Duration) float64 {
+	at = min(max(at, c.from), c.to)
+	return gutter + (stillWidth-gutter)*float64(at-c.from)/float64(c.to-c.from)
+}
+
+// y is the middle of a node's bar.
+func (c *canvas) y(node int) float64 { return c.top + float64(node)*lanePitch + barTop + barHeight/2 }
+
+// shows says whether something that lasts can be seen.
+func (c *canvas) shows(from, to time.Duration) bool { return from <= c.to && to >= c.from }
+
+// axis draws the times, about ten of them, at round figures.
+func (c *canvas) axis(height float64) {
+	step := roundStep((c.to - c.from) / 10)
+	for at := (c.from + step - 1) / step * step; at <= c.to; at += step {
+		c.path("tick", "", "M%.1f %.1fV%.1f", c.x(at), axisHeight-6, height)
+		if c.x(at) > stillWidth-48 {
+			continue // its label would be cut off
+		}
+		c.text("time", c.x(at)+3, axisHeight-9, "%s", axisLabel(at, step))
+	}
+}
+
+// roundStep is the next of 1, 2, 5, 10, 20...
+func roundStep(least time.Duration) time.Duration {
+	for step := time.Microsecond; ; step *= 10 {
+		for _, times := range []time.Duration{1, 2, 5} {
+			if step*times >= least {
+				return step * times
+			}
+		}
+	}
+}
+
+// axisLabel has as many digits as the steps need.
+func axisLabel(at, step time.Duration) string {
+	digits := 0
+	for unit := time.Second; unit > step; unit /= 10 {
+		digits++
+	}
+	return fmt.Sprintf("%.*f s", digits, at.Seconds())
+}
+
+func (c *canvas) violation(height float64) {
+	v := c.trace.Result.Violation
+	if v == nil || !c.shows(v.At, v.At) {
+		return
+	}
+	c.path("violation", v.Error(), "M%.1f %.1fV%.1f", c.x(v.At), axisHeight-6, height)
+	if v.Node >= 0 && v.Node < c.trace.Nodes {
+		c.text("violation", c.x(v.At)+8, c.y(v.Node)-barHeight/2-4, "%s", v.Invariant)
+	}
+}
+
+func tenth(v float64) float64 { return math.Round(v*10) / 10 }

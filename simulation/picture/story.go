@@ -1,0 +1,90 @@
+// The moments that matter, as a list: what a reader without a drawing goes by.
+
+package picture
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/simulation"
+)
+
+// storyLength bounds the list; those around the window that matters are kept.
+const storyLength = 80
+
+// story is the list.
+type story struct {
+	Lines []line
+	Left  int // how many more there are in the run
+}
+
+// line is a moment in it.
+type line struct {
+	Moment int
+	At     string
+	Node   int
+	What   string
+	Class  string
+}
+
+// tell lists the important moments, the nearest ones to the cursor if there are many.
+func tell(t *simulation.Trace, w window) story {
+	var lines []line
+	near := 0 // the first line at or after the window's beginning
+	roles := make([]simulation.NodeState, t.Nodes)
+	for i := range t.Moments {
+		m := &t.Moments[i]
+		if m.Node < 0 || m.Node >= t.Nodes {
+			continue
+		}
+		before := roles[m.Node]
+		roles[m.Node] = m.State
+		class := importance(m, &before)
+		if class == "" {
+			continue
+		}
+		if m.At < w.from {
+			near = len(lines)
+		}
+		lines = append(lines, line{i, stamp(m.At), m.Node, m.What + turned(m, &before), class})
+	}
+	first := max(0, min(near-storyLength/8, len(lines)-storyLength))
+	shown := lines[first:min(len(lines), first+storyLength)]
+	return story{shown, len(lines) - len(shown)}
+}
+
+// importance is the class of an important moment, and empty for the others.
+func importance(m *simulation.Moment, before *simulation.NodeState) string {
+	switch {
+	case m.Kind == simulation.Violated:
+		return "violated"
+	case m.Kind == simulation.Crashed:
+		return "crashed"
+	case m.Kind == simulation.Started, m.Kind == simulation.PauseBegan, m.Kind == simulation.PauseEnded, m.Kind == simulation.Struck:
+		return "fault"
+	case m.State.Role != before.Role && m.State.Role == memberstate.Leader:
+		return "leader"
+	case m.State.Role != before.Role || m.State.Asking != before.Asking && m.State.Asking != "":
+		return "changed"
+	case m.Past:
+		return "past"
+	}
+	return ""
+}
+
+// turned says what became of the node.
+func turned(m *simulation.Moment, before *simulation.NodeState) string {
+	switch {
+	case m.Kind == simulation.Violated || !m.State.Up:
+		return ""
+	case m.State.Role != before.Role:
+		return fmt.Sprintf(": %v in term %d", m.State.Role, m.State.Term)
+	case m.State.Asking != before.Asking && m.State.Asking != "":
+		return fmt.Sprintf(": asks for %ss in term %d", m.State.Asking, m.State.Term)
+	}
+	return ""
+}
+
+// stamp is a time of one width for a list.
+func stamp(d time.Duration) string { return fmt.Sprintf("%.4f s", d.Seconds()) }

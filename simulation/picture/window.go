@@ -1,0 +1,87 @@
+// The time that matters: around the violation, or else around the first election.
+
+package picture
+
+import (
+	"time"
+
+	"github.com/hustings/hustings/simulation"
+)
+
+// window is a part of the run, and the moment at which its cursor stands.
+type window struct {
+	from, to time.Duration
+	cursor   int // a place in Trace.Moments; -1 if there are none
+}
+
+const (
+	// longestPast is how much of what led to a violation the page opens with: more
+	// would be too small to read.
+	longestPast = 900 * time.Millisecond
+	// shortest is the shortest time that it opens with.
+	shortest = 120 * time.Millisecond
+)
+
+func windowThatMatters(t *simulation.Trace, lanes [][]span) window {
+	if len(t.Moments) == 0 {
+		return window{0, max(t.End, shortest), -1}
+	}
+	if v := t.Result.Violation; v != nil {
+		return aroundViolation(t, v)
+	}
+	return aroundElection(t, lanes)
+}
+
+func aroundViolation(t *simulation.Trace, v *simulation.Violation) window {
+	from, cursor := v.At, 0
+	for i := range t.Moments {
+		m := &t.Moments[i]
+		if m.At > v.At {
+			break
+		}
+		if m.Past && m.At >= v.At-longestPast && m.At < from {
+			from = m.At
+		}
+		if m.Node == v.Node || m.Kind == simulation.Violated {
+			cursor = i
+		}
+	}
+	w := padded(t, from, v.At, cursor)
+	w.to += (w.to - w.from) / 8 // its name stands there
+	return w
+}
+
+// aroundElection is from the first round that was asked to the first leader.
+func aroundElection(t *simulation.Trace, lanes [][]span) window {
+	asked, won := time.Duration(-1), time.Duration(-1)
+	for _, lane := range lanes {
+		for i := range lane {
+			s := &lane[i]
+			if s.asking != "" && (asked < 0 || s.from < asked) {
+				asked = s.from
+			}
+			if s.leads() && (won < 0 || s.from < won) {
+				won = s.from
+			}
+		}
+	}
+	if won < 0 {
+		return padded(t, t.Moments[0].At, min(t.End, t.Moments[0].At+time.Second), 0)
+	}
+	if asked < 0 || asked > won || asked < won-longestPast {
+		asked = max(won-longestPast, 0)
+	}
+	cursor := 0
+	for cursor < len(t.Moments)-1 && t.Moments[cursor].At < won {
+		cursor++
+	}
+	return padded(t, asked, won, cursor)
+}
+
+// padded leaves some room on both sides.
+func padded(t *simulation.Trace, from, to time.Duration, cursor int) window {
+	room := max((to-from)/6, (shortest-(to-from))/2, 10*time.Millisecond)
+	w := window{max(from-room, 0), min(to+room, t.End+room/2), cursor}
+	w.to = max(w.to, w.from+shortest)
+	return w
+}
