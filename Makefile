@@ -90,7 +90,7 @@ generate: ## Make proto/electorpb from proto/elector.proto.
 paths: ## No file names a place outside the tree.
 	@outside='\.\.'/shared; here='$(CURDIR)'; \
 	[[ $$here == /*/* ]] && outside+="|(^|[^[:alnum:]_./-])$$(sed 's/[][\.*^$$+?(){}|]/\\&/g' <<< "$$here")([^[:alnum:]_-]|$$)"; \
-	if grep -rnIE --exclude-dir=.git --exclude=.git --exclude-dir=bin --exclude-dir=dist -e "$$outside" .; then \
+	if grep -rnIE --exclude-dir=.git --exclude-dir=node_modules --exclude=.git --exclude-dir=bin --exclude-dir=dist -e "$$outside" .; then \
 		echo "a file names a place that exists on one machine only" >&2; exit 1; \
 	fi
 
@@ -107,6 +107,22 @@ bench: ## Every benchmark compiles and runs, once.
 .PHONY: processes
 processes: ## Kill, pause and cut off real processes for LONG (2m) in each way.
 	HUSTINGS_TEST_LONG=$(LONG) go test -count 1 -v -timeout 1h ./cmd/hustings/internal/processes
+
+.PHONY: browser
+browser: ## Look at the simulator's pictures in a real browser.
+	bash internal/browser/run
+
+.PHONY: campaign
+campaign: ## 100,000 worlds of 3 to 7 members with all faults.
+	go run ./cmd/hustings sim --seeds 100000 --members 3,4,5,6,7 --json
+
+.PHONY: week
+week: ## A virtual week: memory must not grow.
+	HUSTINGS_TEST_LONG=1 go test -count 1 -v -run Memory ./simulation
+
+.PHONY: mutants
+mutants: ## Break the protocol on purpose, in many ways: is it noticed?
+	go run ./simulation/mutants
 
 # Go 1.26 may end a run whose time is up with "context deadline exceeded", as if
 # that were a finding (golang/go#75804, mended in 1.27). It has found nothing if

@@ -26,6 +26,7 @@ const (
 	NeverStuck
 	OneOffice
 	LeaderComplete
+	LeaderHeard
 	OneLease
 	TransferEnds
 	Converges
@@ -38,7 +39,7 @@ const (
 var invariantNames = [invariants]string{
 	"one leader a term", "won by a quorum", "follows a winner", "one vote a term", "observers have no voice",
 	"terms rise", "saved before said", "legal step", "never stuck", "one office", "leader has what is committed",
-	"one lease", "transfer ends", "converges", "returns quietly", "preferred leads",
+	"leader is heard", "one lease", "transfer ends", "converges", "returns quietly", "preferred leads",
 }
 
 // String names the invariant.
@@ -133,6 +134,7 @@ func (c *checker) stepped(n *node, before *elector.Machine, x *elector.Execution
 	c.vote(n, before)
 	c.follows(n)
 	c.inOffice(n)
+	c.heard(n, x)
 }
 
 // published checks what has taken effect.

@@ -62,6 +62,7 @@ const (
 	Observe
 	WithoutPreVote
 	WithoutLeases
+	LongerLeases
 	// Of what every election by votes assumes.
 	Wiped
 	RolledBack
@@ -160,6 +161,7 @@ func init() {
 		Observe:        {"observe", OperatorFaults, drawObserve, observe},
 		WithoutPreVote: {"without-pre-vote", OperatorFaults, drawNode, without},
 		WithoutLeases:  {"without-leases", OperatorFaults, drawNode, without},
+		LongerLeases:   {"longer-leases", OperatorFaults, drawNode, longer},
 
 		Wiped:        {"wiped", AssumptionFaults, drawWiped, wipe},
 		RolledBack:   {"rolled-back", AssumptionFaults, drawNode, rollBack},
@@ -182,7 +184,7 @@ func (f Fault) Class() Class { return known[f].class }
 // standing says whether a fault is there from the beginning, or not at all.
 func (f Fault) standing() bool {
 	switch f {
-	case TornTail, ClockRate, ClockBeyond, WithoutPreVote, WithoutLeases, OtherMembers:
+	case TornTail, ClockRate, ClockBeyond, WithoutPreVote, WithoutLeases, LongerLeases, OtherMembers:
 		return true
 	default:
 		return false

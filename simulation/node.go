@@ -41,6 +41,7 @@ type node struct {
 
 	beats, ballots [4]int64 // when the newest rounds were sent, by true time
 	lease          lease
+	answers        answers
 	handing        int64 // when a handover began, by true time; 0: none is on
 
 	said    memberstate.HardState // what it has spoken with last, in any incarnation

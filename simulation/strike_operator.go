@@ -85,3 +85,10 @@ func without(w *world, s *Strike) bool {
 	}
 	return had
 }
+
+// longer has a member promise leases that are longer than the others', and ask for such.
+func longer(w *world, s *Strike) bool {
+	r := &w.struckBy(s).rules
+	r.Lease *= 2
+	return r.Lease > 0
+}

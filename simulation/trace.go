@@ -16,6 +16,7 @@ type Trace struct {
 	Result   Result
 
 	Nodes    int           // how many, observers included
+	Voters   int           // how many of them, the first ones, are voters
 	Moments  []Moment      // in the order in which they happened
 	Passages []Passage     // all messages of the election, in the order in which they were sent
 	Bands    []Band        // all that lasted, in the order in which it began

@@ -57,6 +57,7 @@ func (s *Scenario) Trace() (*Trace, error) {
 func (t *tracer) finish(s *Scenario, r Result) *Trace {
 	trace := &t.trace
 	trace.Scenario, trace.Result, trace.Nodes, trace.End = s.clone(), r, len(t.world.nodes), time.Duration(t.world.now)
+	trace.Voters = t.world.options.Members
 	for i := range trace.Bands {
 		if b := &trace.Bands[i]; b.To == 0 || b.To > trace.End {
 			b.To = trace.End

@@ -19,14 +19,16 @@ import (
 	"os"
 	"os/signal"
 	"regexp"
+	"strings"
 	"text/tabwriter"
 	"time"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
 		os.Exit(1)
 	}
@@ -64,7 +66,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}
 	if *list {
 		for _, m := range chosen {
-			fmt.Fprintln(stdout, m.Name)
+			if _, err := fmt.Fprintln(stdout, m.Name); err != nil {
+				return err
+			}
 		}
 		return nil
 	}
@@ -79,7 +83,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", chosen[i].Name, err)
 		}
-		fmt.Fprintf(stderr, "%3d of %d  %-40s %-32s %8d seeds %6.1f CPU s\n", i+1, len(chosen), r.Mutant, r.Noticed, r.Seeds, r.CPU)
+		_, _ = fmt.Fprintf(stderr, "%3d of %d  %-40s %-32s %8d seeds %6.1f CPU s\n", i+1, len(chosen), r.Mutant, r.Noticed, r.Seeds, r.CPU)
 		total.add(r)
 	}
 	if *asJSON {
@@ -117,15 +121,19 @@ func (r *report) add(one result) {
 }
 
 func (r *report) print(out io.Writer) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "mutant\tnoticed by\tseeds\tCPU s\n")
+	var w strings.Builder
+	fmt.Fprintf(&w, "mutant\tnoticed by\tseeds\tCPU s\n")
 	for _, v := range r.Verdicts {
 		by := v.Noticed
 		if by == "" {
 			by = "NOBODY"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%.1f\n", v.Mutant, by, v.Seeds, v.CPU)
+		fmt.Fprintf(&w, "%s\t%s\t%d\t%.1f\n", v.Mutant, by, v.Seeds, v.CPU)
 	}
-	fmt.Fprintf(w, "\n%d of %d mutants were caught\n", r.Caught, r.Mutants)
-	return w.Flush()
+	fmt.Fprintf(&w, "\n%d of %d mutants were caught\n", r.Caught, r.Mutants)
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	if _, err := io.WriteString(table, w.String()); err != nil {
+		return err
+	}
+	return table.Flush()
 }

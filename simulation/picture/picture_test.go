@@ -56,8 +56,8 @@ func TestAViolatingTraceSaysWhatHappened(t *testing.T) {
 	original, shrunk := sample.Violation()
 	html := written(t, original, shrunk)
 	sentence := regexp.MustCompile(`<h2 .*</h2>`).FindString(html)
-	assert.Regexp(t, `<h2 class="sentence violated">n\d led term \d+ while n\d led it: one leader a term violated at [\d.]+ s\.</h2>`, sentence)
-	says(t, html, "one leader a term — violated")
+	assert.Regexp(t, `<h2 class="sentence violated">n\d .*: “leader has what is committed” violated at [\d.]+ s\.</h2>`, sentence)
+	says(t, html, "leader has what is committed — violated")
 	says(t, html, `data-name="shrunk"`)
 	says(t, html, "<code>hustings sim --seed 1</code>")
 	says(t, html, `<li class="violated"`)
@@ -73,15 +73,15 @@ func TestSentences(t *testing.T) {
 		return simulation.Band{Kind: simulation.LeaseBand, Node: node, Term: term, To: 5 * time.Second}
 	}
 	for sentence, trace := range map[string]*simulation.Trace{
-		"n1: term 4 was led by n0: one leader a term violated at 3.21 s.": {
+		"n1: term 4 was led by n0: “one leader a term” violated at 3.21 s.": {
 			Result: simulation.Result{Violation: &simulation.Violation{Invariant: simulation.OneLeader, At: 3210 * time.Millisecond, Node: 1, What: "term 4 was led by n0"}},
 		},
-		"n2: leads term 4 with 1 durable votes: won by a quorum violated at 0.25 s.": {
+		"n2 leads term 4 with 1 durable votes: “won by a quorum” violated at 0.25 s.": {
 			Result: simulation.Result{Violation: &simulation.Violation{
 				Invariant: simulation.WonByQuorum, At: 250 * time.Millisecond, Node: 2, What: "it leads term 4 with 1 durable votes",
 			}},
 		},
-		"n0 held a lease in term 3 while n1 held one in term 2: one lease violated at 4 s.": {
+		"n0 held a lease in term 3 while n1 held one in term 2: “one lease” violated at 4 s.": {
 			Nodes: 2, Bands: []simulation.Band{lease(0, 3), lease(1, 2)},
 			Result: simulation.Result{Violation: &simulation.Violation{Invariant: simulation.OneLease, At: 4 * time.Second, What: "?"}},
 		},
@@ -93,7 +93,7 @@ func TestSentences(t *testing.T) {
 
 func TestWhatIsNotTrustedIsEscaped(t *testing.T) {
 	const evil = `</script><img src=x onerror=alert(1)>{{.}}"'<!--`
-	trace := sample.Make(sample.Options{Nodes: 3, Seed: 1, Moments: 200})
+	trace := sample.Calm(3)
 	for i := range trace.Moments {
 		trace.Moments[i].What = evil
 		trace.Moments[i].State.Asking = evil
@@ -108,7 +108,7 @@ func TestWhatIsNotTrustedIsEscaped(t *testing.T) {
 }
 
 func TestTheScenarioIsShown(t *testing.T) {
-	trace := sample.Make(sample.Options{Nodes: 3, Seed: 1, Moments: 200})
+	trace := sample.Calm(3)
 	if text := trace.Scenario.String(); text != "" {
 		says(t, written(t, trace), "<pre")
 	}
@@ -117,9 +117,9 @@ func TestTheScenarioIsShown(t *testing.T) {
 func TestTheStillDrawingIsWellFormed(t *testing.T) {
 	original, shrunk := sample.Violation()
 	assertDrawings(t, written(t, original, shrunk), 2)
-	assertDrawings(t, written(t, sample.Make(sample.Options{Nodes: 1, Seed: 3, Moments: 200})), 1)
+	assertDrawings(t, written(t, sample.Calm(1)), 1)
 	for _, nodes := range []int{2, 9} {
-		html := written(t, sample.Make(sample.Options{Nodes: nodes, Seed: 3, Moments: 2000}))
+		html := written(t, sample.Calm(nodes))
 		assertDrawings(t, html, 1)
 		says(t, html, `class="span leader"`)
 	}
@@ -154,7 +154,7 @@ func TestThePageNeedsNothingButItself(t *testing.T) {
 }
 
 func TestALongRunIsASmallPage(t *testing.T) {
-	trace := sample.Make(sample.Options{Nodes: 5, Seed: 9, Moments: 100_000})
+	trace := sample.Long(100_000)
 	require.GreaterOrEqual(t, len(trace.Moments), 100_000)
 	assert.Less(t, len(written(t, trace)), 15_000_000)
 }
@@ -172,7 +172,7 @@ func TestNothingIsNoReasonToPanic(t *testing.T) {
 
 // What the script is given is JSON, and as many columns are as long as there are moments.
 func TestTheDataIsJSON(t *testing.T) {
-	trace := sample.Make(sample.Options{Nodes: 4, Seed: 2, Moments: 3000})
+	trace := sample.Stormy()
 	data := regexp.MustCompile(`(?s)<script type="application/json" class="data">(.*?)</script>`).FindStringSubmatch(written(t, trace))
 	require.Len(t, data, 2)
 	var read struct {
@@ -198,7 +198,7 @@ func TestAWriterThatFails(t *testing.T) {
 }
 
 func BenchmarkWrite(b *testing.B) {
-	page := picture.Page{Traces: []picture.Tab{{Trace: sample.Make(sample.Options{Nodes: 5, Seed: 9, Moments: 100_000})}}}
+	page := picture.Page{Traces: []picture.Tab{{Trace: sample.Long(100_000)}}}
 	for b.Loop() {
 		require.NoError(b, picture.Write(io.Discard, page))
 	}

@@ -16,7 +16,7 @@ func sentence(t *simulation.Trace) string {
 	if v == nil {
 		return fmt.Sprintf("No violation: %s in %s.", plural(t.Result.Elections, "election"), seconds(length(t)))
 	}
-	return fmt.Sprintf("%s: %v violated at %s.", accusation(t, v), v.Invariant, seconds(v.At))
+	return fmt.Sprintf("%s: “%v” violated at %s.", accusation(t, v), v.Invariant, seconds(v.At))
 }
 
 // accusation says who did what, and better than the invariant if the trace tells.
@@ -33,7 +33,7 @@ func accusation(t *simulation.Trace, v *simulation.Violation) string {
 	default:
 	}
 	if what, itself := strings.CutPrefix(v.What, "it "); itself {
-		return fmt.Sprintf("n%d: %s", v.Node, what)
+		return fmt.Sprintf("n%d %s", v.Node, what)
 	}
 	return fmt.Sprintf("n%d: %s", v.Node, v.What)
 }
@@ -120,15 +120,8 @@ func facts(t *simulation.Trace) []fact {
 	return all
 }
 
-func observers(t *simulation.Trace) int {
-	seen := map[int]bool{}
-	for i := range t.Moments {
-		if m := &t.Moments[i]; m.State.Role == memberstate.Observer {
-			seen[m.Node] = true
-		}
-	}
-	return len(seen)
-}
+// observers counts the nodes that have no vote.
+func observers(t *simulation.Trace) int { return t.Nodes - t.Voters }
 
 // length is how long the run was.
 func length(t *simulation.Trace) time.Duration { return max(t.End, t.Result.Virtual) }

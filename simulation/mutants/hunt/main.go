@@ -26,27 +26,31 @@ func main() {
 	limit := flag.Duration("for", time.Minute, "how long to look")
 	faults := flag.String("faults", "all", "the faults that may strike")
 	flag.Parse()
-	set, err := simulation.ParseFaults(*faults)
+	f, err := hunt(*limit, *faults)
+	if err == nil {
+		err = json.NewEncoder(os.Stdout).Encode(f)
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(2)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), *limit)
+}
+
+func hunt(limit time.Duration, faults string) (found, error) {
+	set, err := simulation.ParseFaults(faults)
+	if err != nil {
+		return found{}, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	c := simulation.Campaign{UntilFailure: true, Options: func(seed uint64) simulation.Options { return options(seed, set) }}
 	total, err := c.Run(ctx)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(2)
-	}
 	f := found{Seeds: total.Seeds, Events: total.Events}
 	if len(total.Failing) > 0 {
 		first := total.Failing[0]
 		f.Invariant, f.What, f.Seed = first.Violation.Invariant.String(), first.Violation.Error(), first.Seed
 	}
-	if err := json.NewEncoder(os.Stdout).Encode(f); err != nil {
-		os.Exit(2)
-	}
+	return f, err
 }
 
 // options have every feature on in some seeds and off in others.

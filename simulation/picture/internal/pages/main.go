@@ -28,11 +28,11 @@ func main() {
 func writeAll(dir string) error {
 	original, shrunk := sample.Violation()
 	pages := map[string]picture.Page{
-		"violation": {Title: "Two leaders in a term", Replay: "hustings sim --seed 11 --picture out.html", Traces: []picture.Tab{
-			{Name: "original", Trace: original}, {Name: "shrunk", Trace: shrunk},
+		"violation": {Title: "A careless engine", Replay: "hustings replay scenario.txt", Traces: []picture.Tab{
+			{Name: "shrunk", Trace: shrunk}, {Name: "original", Trace: original},
 		}},
-		"calm":    {Title: "An election with faults", Replay: "hustings sim --seed 5", Traces: tab(sample.Options{Nodes: 6, Observers: 1, Seed: 5, Moments: 5000})},
-		"large":   {Title: "A long run", Replay: "hustings sim --seed 9", Traces: tab(sample.Options{Nodes: 5, Seed: 9, Moments: 100_000})},
+		"stormy":  {Title: "A run with faults", Replay: "hustings replay --seed 5", Traces: tab(sample.Stormy())},
+		"large":   {Title: "A long run", Replay: "hustings replay --seed 9", Traces: tab(sample.Long(100_000))},
 		"nothing": {Title: "Nothing", Traces: []picture.Tab{{Name: "empty", Trace: &simulation.Trace{}}}},
 	}
 	for name, page := range pages {
@@ -43,9 +43,7 @@ func writeAll(dir string) error {
 	return nil
 }
 
-func tab(o sample.Options) []picture.Tab {
-	return []picture.Tab{{Name: "run", Trace: sample.Make(o)}}
-}
+func tab(t *simulation.Trace) []picture.Tab { return []picture.Tab{{Name: "run", Trace: t}} }
 
 func write(path string, page picture.Page) error {
 	file, err := os.Create(path)
