@@ -12,12 +12,15 @@ import (
 
 // All in detection times.
 const (
-	// convergeWithin is how soon a healed majority has a leader that all follow,
-	// endsWithin how soon what was begun before has come to its end, a handover for
+	// convergeWithin is how soon a healed majority has a leader that all follow; where a
+	// member is set up differently, and raises terms that it cannot win or makes the
+	// others wait for a longer lease, it is convergeMixed.
+	convergeWithin = 12
+	convergeMixed  = 20
+	// endsWithin is how soon what was begun before has come to its end, a handover for
 	// one, and calmFor how long the leader must be kept then.
-	convergeWithin = 20
-	endsWithin     = 10
-	calmFor        = 20
+	endsWithin = 10
+	calmFor    = 20
 	// preferWithin is how soon a preferred leader leads. Who has declined often is
 	// asked rarely, at last every 128 detection times.
 	preferWithin = 150
@@ -93,11 +96,14 @@ func (w *world) sever(i, sign int) {
 
 // electsSoon demands a leader.
 func (w *world) electsSoon(core []int) time.Duration {
-	began := w.now
-	limit := began + int64(convergeWithin*w.options.Timing.Detection())
+	began, within := w.now, time.Duration(convergeWithin)
+	if s := &w.swarm.struck; s[WithoutPreVote]+s[WithoutLeases]+s[LongerLeases] > 0 {
+		within = convergeMixed
+	}
+	limit := began + int64(within*w.options.Timing.Detection())
 	for !w.check.over && !w.settled(core) {
 		if w.now >= limit {
-			w.check.violated(Converges, &w.nodes[core[0]], "no leader of n%v within %d detection times: %s", core, convergeWithin, w.describe())
+			w.check.violated(Converges, &w.nodes[core[0]], "no leader of n%v within %d detection times: %s", core, within, w.describe())
 			return 0
 		}
 		w.run(time.Duration(w.now) + w.options.Timing.Heartbeat/4)
