@@ -135,6 +135,7 @@ func (c *checker) stepped(n *node, before *elector.Machine, x *elector.Execution
 	c.follows(n)
 	c.inOffice(n)
 	c.heard(n, x)
+	c.takes(n, x)
 }
 
 // published checks what has taken effect.

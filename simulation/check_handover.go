@@ -1,12 +1,29 @@
-// Handovers: each ends in time, whatever becomes of the other.
+// Handovers: each ends in time, whatever becomes of the other, and whoever takes over has
+// what the leader had.
 
 package simulation
 
-import "github.com/hustings/hustings/elector"
+import (
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/rpc"
+)
 
 // handoverWithin is how long a handover may take, in detection times: it has three
 // phases of one each, counted in beats by a clock that may be slow, at a node that may.
 const handoverWithin = 8
+
+// takes looks at a member that stands in place of its leader: its ledger has got to where
+// the leader's ended.
+func (c *checker) takes(n *node, x *elector.Execution) {
+	q, asks := &x.Input.Message, &x.Output.Send
+	if x.Input.Kind != elector.Receive || q.Kind != rpc.TakeLeadership || x.Output.To == 0 || asks.Mark != rpc.Handed {
+		return
+	}
+	c.counts[TransferEnds]++
+	if end := n.engine.ledger.end(); end.Compare(q.Ledger) < 0 {
+		c.violated(TransferEnds, n, "it takes over with a ledger up to %v, and the leader's ends at %v", end, q.Ledger)
+	}
+}
 
 func (c *checker) handsOver(n *node, phase elector.Handover) {
 	if phase == elector.NoHandover {

@@ -2,9 +2,15 @@
 
 package simulation
 
+import "github.com/hustings/hustings/memberstate"
+
 // leased looks at a lease that was just extended.
 func (c *checker) leased(n *node) {
 	c.counts[OneLease]++
+	b := &n.promises[n.lease.beat%4]
+	if voters := n.rules.Voters; voters.Len() > 1 && (b.number != n.lease.beat || b.asked != n.lease.term || b.accepted.Len() < memberstate.Quorum(voters)) {
+		c.violated(OneLease, n, "its lease in term %d runs from beat %d, which %d have answered with a promise", n.lease.term, n.lease.beat, b.accepted.Len())
+	}
 	for i := range c.world.nodes {
 		o := &c.world.nodes[i]
 		if o != n && o.lease.term != 0 && o.lease.until > c.world.now && n.lease.until > c.world.now {

@@ -39,8 +39,10 @@ func (n *node) Send(to memberstate.Set, m *elector.Message) {
 	switch {
 	case m.Kind == rpc.Heartbeat:
 		n.beats[m.Round%4] = n.world.now
+		n.world.check.beats(n, m)
 	case m.Kind == rpc.VoteRequest:
 		n.ballots[m.Round%4] = n.world.now
+		n.world.check.asks(n, m)
 	case m.Kind == rpc.TakeLeadership && m.Mark == rpc.Plain:
 		n.dropLease() // the target may win from the moment that it hears of this
 	}
@@ -71,8 +73,11 @@ func (n *node) Arm(a elector.Alarm) {
 
 // Judge counts an election.
 func (n *node) Judge(asked rpc.Mark, judged elector.Judgement) {
-	if judged == elector.Passed && asked != rpc.PreVote {
-		n.world.election++
+	if judged == elector.Passed {
+		n.world.check.passed(n, asked)
+		if asked != rpc.PreVote {
+			n.world.election++
+		}
 	}
 	n.world.judged(asked, judged)
 }

@@ -124,9 +124,6 @@ func (n *node) hear(p *parcel) {
 // heard tells the machine of an append before it is accepted, and says whether it may be.
 func (n *node) heard(q *elector.Message) bool {
 	m := &n.machine
-	if q.Term < m.Term {
-		return false
-	}
 	n.give(&elector.Input{Kind: elector.Heard, Term: q.Term, Seat: q.Leader}, memberstate.Nobody)
 	return n.alive && n.saving == nil && m.Term == q.Term && m.Leader == q.Leader
 }

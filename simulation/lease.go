@@ -24,8 +24,12 @@ func (n *node) attendLease() {
 	if n.lease.term == n.machine.Term && n.lease.beat == beat {
 		return
 	}
+	sent := n.beats[beat%4]
+	if n.rules.Voters.Len() == 1 { // its beat is sent to nobody, and answered at once
+		sent = n.world.now
+	}
 	t := n.rules.Timing
-	until := n.beats[beat%4] + n.elapsed(t.Detection()-t.DriftMargin)
+	until := sent + n.elapsed(t.Detection()-t.DriftMargin)
 	if n.lease.term == n.machine.Term {
 		until = max(until, n.lease.until)
 	}

@@ -32,6 +32,7 @@ type node struct {
 	wall        time.Duration // what its wall clock shows beyond that; nothing depends on it
 
 	number uint32 // of its alarm; when that rings is in world.due
+	armed  uint32 // which it was when the step under way began
 
 	saving  *elector.Execution // the step that waits for the disk
 	kept    elector.Execution  // where it is kept
@@ -42,7 +43,9 @@ type node struct {
 	beats, ballots [4]int64 // when the newest rounds were sent, by true time
 	lease          lease
 	answers        answers
-	handing        int64 // when a handover began, by true time; 0: none is on
+	rounds         [2]round // the newest rounds of votes
+	promises       [4]round // and of heartbeats
+	handing        int64    // when a handover began, by true time; 0: none is on
 
 	said    memberstate.HardState // what it has spoken with last, in any incarnation
 	doomed  Fault                 // the point of a step at which the process will die; 0: none
@@ -83,6 +86,7 @@ func (n *node) start() {
 	n.saving, n.queue, n.lease, n.handing = nil, n.queue[:0], lease{}, 0
 	w.due[n.index] = 0
 	n.beats, n.ballots = [4]int64{}, [4]int64{}
+	n.rounds, n.promises = [2]round{}, [4]round{}
 	w.check.started(n)
 	w.restarted(n)
 	w.tracer.happened(n, Started, "starts")
@@ -209,6 +213,10 @@ func (n *node) give(in *elector.Input, from memberstate.Seat) {
 		x.Input = *in
 	}
 	w.tracer.steps(n, in)
+	if in.Kind == elector.Receive {
+		w.check.answers(n, &x.Input.Message)
+	}
+	n.armed = n.number
 	need := x.Begin(&n.machine, &n.rules, n)
 	for need == elector.NeedLedger {
 		end := n.engine.promise(x.Output.LedgerTerm)

@@ -73,7 +73,7 @@ var handwritten = []mutant{
 	// Alarms.
 	{"stale-alarm-obeyed", "elector/machine.go", "\tif in.Number != m.alarm {\n\t\tout.Dropped = DropStaleAlarm\n\t\treturn\n\t}\n", ""},
 	{"no-alarm-after-a-lost-round", "elector/machine_campaign.go", "\tdefault:\n\t\tm.armVoteWait(r, out)\n\t}\n\tm.hurries = 0", "\tdefault:\n\t}\n\tm.hurries = 0"},
-	{"no-alarm-after-silence", "elector/machine_follow.go", "\t\tm.armSlot(r, out, last)", ""},
+	{"no-alarm-after-silence", "elector/machine_follow.go", "\t\tm.armSlot(r, out, last)", "\t\t_ = last"},
 	{"no-alarm-after-following", "elector/machine_follow.go", "\tpromised := m.promise(r, out, q.Lease)\n\tm.armSilence(r, out)", "\tpromised := m.promise(r, out, q.Lease)"},
 	{"silence-half-as-long", "elector/machine_follow.go", "wait := max(r.Timing.Detection(), m.Promise)", "wait := r.Timing.Detection() / 2"},
 
@@ -95,7 +95,7 @@ var handwritten = []mutant{
 	{"lease-survives-the-handover", "elector/machine_handover.go", "m.goal, m.leaseVoid = end, true", "m.goal = end"},
 	{"stands-on-command-though-bound", "elector/machine_campaign.go", "case m.Role == memberstate.Follower && !m.bound(r):", "case m.Role == memberstate.Follower:"},
 	{"lost-connection-breaks-the-promise", "elector/machine_follow.go", "if !r.PreVote || m.bound(r) || m.Role", "if !r.PreVote || m.Role"},
-	{"lease-from-the-receipt", "simulation/lease.go", "until := n.beats[beat%4] + n.elapsed(t.Detection()-t.DriftMargin)", "until := n.world.now + n.elapsed(t.Detection()-t.DriftMargin)"},
+	{"lease-from-the-receipt", "simulation/lease.go", "sent := n.beats[beat%4]", "sent := n.world.now"},
 	{"drift-margin-forgotten", "simulation/lease.go", "n.elapsed(t.Detection()-t.DriftMargin)", "n.elapsed(t.Detection())"},
 	{"lapsed-lease-goes-on", "elector/machine_lead.go", "if m.Role == memberstate.Leader && r.Lease > 0 {", "if false {"},
 	{"heartbeat-claims-no-lease", "elector/machine_lead.go", "Lease: r.Lease, RoundTrip:", "RoundTrip:"},
