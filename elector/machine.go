@@ -448,7 +448,7 @@ func (m *Machine) learn(term memberstate.Term) { m.known = max(m.known, term) }
 // it waited. So it counts for no more than twice what was known and the length of a
 // slot; if trips really are as long now, the next few say so, too.
 func (m *Machine) observe(r *Rules, measured time.Duration) {
-	most := min(2*m.measured()+r.shortestSlot(), maxRoundTrip)
+	most := min(2*m.measured()+r.shortestSlot(), r.longestRoundTrip())
 	us := uint32(min(max(measured, 0), most).Microseconds())
 	switch {
 	case us == 0:
@@ -459,7 +459,11 @@ func (m *Machine) observe(r *Rules, measured time.Duration) {
 	}
 }
 
-// maxRoundTrip bounds what a measurement can stretch waits to.
-const maxRoundTrip = time.Minute
+// longestRoundTrip bounds what a measurement can stretch waits to. Where round trips are
+// longer than the beats that a leader keeps no leader can hold out, so there is nothing to
+// wait for; and what was learnt in bad times must not slow down the good ones after them.
+func (r *Rules) longestRoundTrip() time.Duration {
+	return min(recentBeats*r.Timing.Heartbeat, time.Minute)
+}
 
 func (m *Machine) measured() time.Duration { return time.Duration(m.roundTrip) * time.Microsecond }

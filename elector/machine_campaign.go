@@ -205,7 +205,8 @@ func (m *Machine) judge(r *Rules) Judgement {
 func (m *Machine) conclude(r *Rules, in *Input, out *Output, judged Judgement) {
 	ended := m.phase
 	out.Ended, out.Asked, out.Judged = true, m.mark, judged
-	m.phase, m.judged, m.doubtful = idle, judged, false
+	m.phase, m.judged = idle, judged
+	m.doubtful = m.doubtful && m.vetoed // who lives is asked again, until it is heard
 	if judged == Passed {
 		m.hurries = 0
 		if ended == preVoting {

@@ -35,7 +35,7 @@ func (m *Machine) onHeartbeat(r *Rules, in *Input, out *Output) {
 	if q.RoundTrip > 0 {
 		// The leader's measure, so that all who wait for their turn count in
 		// the same slots.
-		m.roundTrip = uint32(min(q.RoundTrip, maxRoundTrip).Microseconds())
+		m.roundTrip = uint32(min(q.RoundTrip, r.longestRoundTrip()).Microseconds())
 	}
 	promised := m.promise(r, out, q.Lease)
 	m.armSilence(r, out)

@@ -31,6 +31,7 @@ const (
 	TransferEnds
 	Converges
 	ReturnsQuietly
+	HintsInVain
 	PreferredLeads
 
 	invariants
@@ -39,7 +40,7 @@ const (
 var invariantNames = [invariants]string{
 	"one leader a term", "won by a quorum", "follows a winner", "one vote a term", "observers have no voice",
 	"terms rise", "saved before said", "legal step", "never stuck", "one office", "leader has what is committed",
-	"leader is heard", "one lease", "transfer ends", "converges", "returns quietly", "preferred leads",
+	"leader is heard", "one lease", "transfer ends", "converges", "returns quietly", "hints in vain", "preferred leads",
 }
 
 // String names the invariant.
@@ -135,7 +136,7 @@ func (c *checker) stepped(n *node, before *elector.Machine, x *elector.Execution
 	c.follows(n)
 	c.inOffice(n)
 	c.heard(n, x)
-	c.takes(n, x)
+	c.takes(n, before, x)
 }
 
 // published checks what has taken effect.

@@ -13,13 +13,16 @@ import (
 const handoverWithin = 8
 
 // takes looks at a member that stands in place of its leader: its ledger has got to where
-// the leader's ended.
-func (c *checker) takes(n *node, x *elector.Execution) {
+// the leader's ended. What was said long ago, or by another, is not obeyed.
+func (c *checker) takes(n *node, before *elector.Machine, x *elector.Execution) {
 	q, asks := &x.Input.Message, &x.Output.Send
 	if x.Input.Kind != elector.Receive || q.Kind != rpc.TakeLeadership || x.Output.To == 0 || asks.Mark != rpc.Handed {
 		return
 	}
 	c.counts[TransferEnds]++
+	if before.Leader != q.From || before.Term != q.Term {
+		c.violated(TransferEnds, n, "it takes over from n%d in term %d, and follows n%d in term %d", q.From-1, q.Term, before.Leader-1, before.Term)
+	}
 	if end := n.engine.ledger.end(); end.Compare(q.Ledger) < 0 {
 		c.violated(TransferEnds, n, "it takes over with a ledger up to %v, and the leader's ends at %v", end, q.Ledger)
 	}

@@ -12,11 +12,12 @@ import (
 
 // All in detection times.
 const (
-	// convergeWithin is how soon a healed majority has a leader that all follow; where a
-	// member is set up differently, and raises terms that it cannot win or makes the
-	// others wait for a longer lease, it is convergeMixed.
+	// convergeWithin is how soon a healed majority has a leader that all follow. It is
+	// convergeSlowly where members have learnt that round trips are long, and unlearn it
+	// with every answer by an eighth; and where one is set up differently, and raises
+	// terms that it cannot win, or makes the others wait for a longer lease.
 	convergeWithin = 12
-	convergeMixed  = 20
+	convergeSlowly = 20
 	// endsWithin is how soon what was begun before has come to its end, a handover for
 	// one, and calmFor how long the leader must be kept then.
 	endsWithin = 10
@@ -57,6 +58,7 @@ func (w *world) converge(core []int) (took time.Duration) {
 	w.preferredLeads(core)
 	w.keepsLeader(core, calmFor)
 	w.returnsQuietly(core)
+	w.hintsInVain(core)
 	return took
 }
 
@@ -97,8 +99,10 @@ func (w *world) sever(i, sign int) {
 // electsSoon demands a leader.
 func (w *world) electsSoon(core []int) time.Duration {
 	began, within := w.now, time.Duration(convergeWithin)
-	if s := &w.swarm.struck; s[WithoutPreVote]+s[WithoutLeases]+s[LongerLeases] > 0 {
-		within = convergeMixed
+	for _, f := range []Fault{Delay, HeavyTail, SlowLink, SlowNode, WithoutPreVote, WithoutLeases, LongerLeases} {
+		if w.swarm.struck[f] > 0 {
+			within = convergeSlowly
+		}
 	}
 	limit := began + int64(within*w.options.Timing.Detection())
 	for !w.check.over && !w.settled(core) {
@@ -154,7 +158,7 @@ func (w *world) returnsQuietly(core []int) {
 	term, leader := first.Term, first.Leader
 	for _, i := range core {
 		n := &w.nodes[i]
-		if n.seat == leader || !n.rules.PreVote || !w.spares(core, n) {
+		if n.seat == leader || !w.spares(core, n) {
 			continue
 		}
 		w.sever(i, 1)
@@ -162,10 +166,31 @@ func (w *world) returnsQuietly(core []int) {
 		w.sever(i, -1)
 		w.run(time.Duration(w.now) + endsWithin*w.options.Timing.Detection())
 		w.check.counts[ReturnsQuietly]++
-		if !w.settled(core) || first.Term != term {
+		// Without pre-vote it has raised its own term, from which the leader frees it by a
+		// term of its own.
+		if !w.settled(core) || first.Leader != leader || first.Term != term && n.rules.PreVote {
 			w.check.violated(ReturnsQuietly, n, "it came back, and term %d under n%d is over: %s", term, leader-1, w.describe())
 		}
 		return
+	}
+}
+
+// hintsInVain tells all followers that the connection to their leader is lost, which is
+// not so, and demands that nothing comes of it: the leader's veto is heard. Who asks
+// waits for that as long as one and a half round trips, as it has measured them; where
+// they vary by more, or its clock is far off, it may be too late.
+func (w *world) hintsInVain(core []int) {
+	first := &w.nodes[core[0]].machine
+	if w.check.over || first.Leader == memberstate.Nobody || w.swarm.struck[ClockBeyond] > 0 {
+		return
+	}
+	w.network.jitter = min(w.network.jitter, w.network.delay/8)
+	term, leader := first.Term, first.Leader
+	hint(w, &Strike{Fault: FalseHint, Node: core[0], Other: int(leader) - 1, Count: 1})
+	w.run(time.Duration(w.now) + endsWithin*w.options.Timing.Detection())
+	w.check.counts[HintsInVain]++
+	if !w.settled(core) || first.Term != term {
+		w.check.violated(HintsInVain, &w.nodes[leader-1], "a connection was said to be lost, and term %d is over: %s", term, w.describe())
 	}
 }
 
@@ -184,7 +209,7 @@ func (w *world) spares(core []int, n *node) bool {
 // settled says whether all of the core, and the observer, follow one of the core.
 func (w *world) settled(core []int) bool {
 	first := &w.nodes[core[0]].machine
-	if first.Leader == memberstate.Nobody || !w.nodes[first.Leader-1].leads() {
+	if first.Leader == memberstate.Nobody || !slices.Contains(core, int(first.Leader)-1) || !w.nodes[first.Leader-1].leads() {
 		return false
 	}
 	follows := func(n *node) bool { return n.alive && n.machine.Leader == first.Leader && n.machine.Term == first.Term }

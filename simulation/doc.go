@@ -32,5 +32,6 @@
 //	TransferEnds     check_handover.go     Ongaro's thesis, 3.10; faults 23 and 25: a handover ends in time
 //	Converges        check_liveness.go     VOPR: a healed majority has a leader soon, and keeps it
 //	ReturnsQuietly   check_liveness.go     Ongaro's thesis, 9.6; hashicorp/raft#411: who comes back raises no term
+//	HintsInVain      check_liveness.go     a connection that is said to be lost deposes nobody
 //	PreferredLeads   check_liveness.go     a preferred member leads in the end, if one can
 package simulation

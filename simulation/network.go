@@ -9,6 +9,7 @@ import (
 
 	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
 )
 
 // parcel is a message on its way: one of the election, or one of the engines.
@@ -21,6 +22,11 @@ type parcel struct {
 	from, to uint8
 	engine   bool
 	slowed   bool // its addressee has been slow already
+}
+
+// rare says whether the message is of a kind that is seldom sent: it is worth keeping.
+func (p *parcel) rare() bool {
+	return p.message.Kind == rpc.TakeLeadership || p.message.Mark == rpc.Handed
 }
 
 // address is that of the choice what becomes of the parcel.
@@ -42,6 +48,7 @@ type network struct {
 	old      [oldParcels]parcel // some that were sent before
 	wanted   map[choice]*parcel // those that a scenario will send again
 	sent     uint64
+	kept     uint64 // of these, in old
 
 	// What a seed draws of the network's manners, in parts of 65,536 where it is a
 	// probability.
@@ -126,8 +133,9 @@ func (n *network) post(place uint32) {
 	s := w.choices.stream(at.kind, p.from, p.to)
 	s.count++
 	p.number, p.passage, at.number = s.count, -1, s.count
-	if n.sent++; n.sent%101 == 0 && !p.engine {
-		n.old[n.sent/101%oldParcels] = *p
+	if n.sent++; !p.engine && (n.sent%101 == 0 || p.rare()) {
+		n.old[n.kept%oldParcels] = *p
+		n.kept++
 	}
 	if n.wanted != nil {
 		n.remember(p)

@@ -192,15 +192,26 @@ func drawFalseHint(w *world, s *Strike) bool {
 		return false
 	}
 	s.Other = int(leader) - 1
+	s.Count = w.swarm.random.Int64N(4)
 	return w.nodes[s.Other].alive
 }
 
-// hint tells a node that a connection is lost.
+// hint tells a node that its connection to another one is lost; with s.Count 1 or 3 it
+// tells all nodes, and with 2 or 3 the other one is cut off besides.
 func hint(w *world, s *Strike) bool {
-	n := w.struckBy(s)
-	if !n.alive || s.Other < 0 {
+	if s.Other < 0 {
 		return false
 	}
-	n.give(&elector.Input{Kind: elector.PeerLost, Seat: w.nodes[s.Other].seat}, memberstate.Nobody)
-	return true
+	if s.Count&2 != 0 {
+		links := w.linksBetween(func(from, to int) bool { return (from == s.Other) != (to == s.Other) })
+		w.network.begin(trouble{links: links, lasts: w.options.Timing.Detection()}, s.Fault)
+	}
+	told := false
+	for i := range w.nodes {
+		if n := &w.nodes[i]; n.alive && i != s.Other && (i == s.Node || s.Count&1 != 0) {
+			n.give(&elector.Input{Kind: elector.PeerLost, Seat: w.nodes[s.Other].seat}, memberstate.Nobody)
+			told = true
+		}
+	}
+	return told
 }

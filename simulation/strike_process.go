@@ -119,7 +119,7 @@ func useFiles(w *world, s *Strike) bool {
 // The most by which clocks differ from true time, in parts in a million: within the
 // margin of a lease, and far beyond it.
 const (
-	mostDrift = 20_000
+	mostDrift = 24_000
 	anyDrift  = 300_000
 )
 
@@ -129,6 +129,12 @@ func drawRate(w *world, s *Strike) bool {
 		most = anyDrift
 	}
 	s.Count = w.swarm.random.Int64N(2*most+1) - most
+	if w.swarm.random.IntN(2) == 0 { // as far as it can
+		s.Count = most
+	}
+	if w.swarm.random.IntN(2) == 0 {
+		s.Count = -s.Count
+	}
 	return s.Count != 0
 }
 

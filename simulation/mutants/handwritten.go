@@ -106,7 +106,7 @@ var handwritten = []mutant{
 	{"target-told-without-a-pause", "elector/machine_handover.go", "m.handover, m.patience = Pausing, uint8(r.Timing.Leak)", "m.handover, m.patience = Taking, uint8(r.Timing.Leak)"},
 	{"stranger-takes-over", "elector/machine_handover.go", "if m.Role != memberstate.Follower || m.Leader != q.From || m.Term != q.Term || m.serving {", "if m.Role != memberstate.Follower || m.serving {"},
 	{"preferred-never-offered", "elector/machine_handover.go", "case r.Preferred.Has(from) && !r.Preferred.Has(r.Self) &&", "case false && r.Preferred.Has(from) && !r.Preferred.Has(r.Self) &&"},
-	{"resignation-forgotten", "elector/machine_handover.go", "\tif resigning {\n\t\tm.stepDown(out)", "\tif false {\n\t\tm.stepDown(out)"},
+	{"resignation-forgotten", "elector/machine_handover.go", "\tif resigning {\n\t\tm.stepDown(out)", "\tif resigning && m.beat == 0 {\n\t\tm.stepDown(out)"},
 
 	// Observers.
 	{"observer-votes", "elector/machine_vote.go", "if m.Role == memberstate.Observer {", "if false {"},
