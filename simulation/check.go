@@ -137,6 +137,9 @@ func (c *checker) stepped(n *node, before *elector.Machine, x *elector.Execution
 	c.inOffice(n)
 	c.heard(n, x)
 	c.takes(n, before, x)
+	if x.Input.Kind == elector.Resign && n.leads() && n.resigning != n.machine.Term {
+		n.resigning, n.resigned = n.machine.Term, c.world.now
+	}
 }
 
 // published checks what has taken effect.

@@ -12,6 +12,21 @@ import (
 // phases of one each, counted in beats by a clock that may be slow, at a node that may.
 const handoverWithin = 8
 
+// leaves looks at a leader that was told to resign: it does, whatever the others do.
+func (c *checker) leaves(n *node) {
+	if n.resigning == 0 || n.resigning != n.machine.Term || !n.leads() {
+		n.resigning = 0
+		return
+	}
+	if n.sluggish > 0 {
+		n.resigned = c.world.now
+	}
+	c.counts[TransferEnds]++
+	if limit := handoverWithin * int64(n.rules.Timing.Detection()); c.world.now-n.resigned > limit {
+		c.violated(TransferEnds, n, "it was told to resign, and leads on in term %d", n.machine.Term)
+	}
+}
+
 // takes looks at a member that stands in place of its leader: its ledger has got to where
 // the leader's ended. What was said long ago, or by another, is not obeyed.
 func (c *checker) takes(n *node, before *elector.Machine, x *elector.Execution) {
@@ -29,6 +44,7 @@ func (c *checker) takes(n *node, before *elector.Machine, x *elector.Execution) 
 }
 
 func (c *checker) handsOver(n *node, phase elector.Handover) {
+	c.leaves(n)
 	if phase == elector.NoHandover {
 		n.handing = 0
 		return

@@ -43,9 +43,11 @@ type node struct {
 	beats, ballots [4]int64 // when the newest rounds were sent, by true time
 	lease          lease
 	answers        answers
-	rounds         [2]round // the newest rounds of votes
-	promises       [4]round // and of heartbeats
-	handing        int64    // when a handover began, by true time; 0: none is on
+	rounds         [2]round         // the newest rounds of votes
+	promises       [4]round         // and of heartbeats
+	resigning      memberstate.Term // that it was told to resign
+	resigned       int64            // and when, by true time
+	handing        int64            // when a handover began, by true time; 0: none is on
 
 	said    memberstate.HardState // what it has spoken with last, in any incarnation
 	doomed  Fault                 // the point of a step at which the process will die; 0: none
@@ -86,7 +88,7 @@ func (n *node) start() {
 	n.saving, n.queue, n.lease, n.handing = nil, n.queue[:0], lease{}, 0
 	w.due[n.index] = 0
 	n.beats, n.ballots = [4]int64{}, [4]int64{}
-	n.rounds, n.promises = [2]round{}, [4]round{}
+	n.rounds, n.promises, n.resigning = [2]round{}, [4]round{}, 0
 	w.check.started(n)
 	w.restarted(n)
 	w.tracer.happened(n, Started, "starts")
@@ -153,6 +155,7 @@ func (n *node) resume(incarnation uint32) {
 	if n.handing != 0 {
 		n.handing = n.world.now
 	}
+	n.resigned = n.world.now
 	if due := &n.world.due[n.index]; *due == 0 && n.number != 0 {
 		*due = n.world.now + 1
 	}

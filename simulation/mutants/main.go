@@ -16,9 +16,11 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/signal"
 	"regexp"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -36,10 +38,12 @@ func main() {
 
 // report is what all mutants come to.
 type report struct {
-	Mutants   int      `json:"mutants"`
-	Caught    int      `json:"caught"`
-	Survivors []string `json:"survivors"`
-	Verdicts  []result `json:"verdicts"`
+	Mutants int `json:"mutants"`
+	Caught  int `json:"caught"`
+	// Equivalent are the mutants that change nothing that can be seen, each with the reason.
+	Equivalent map[string]string `json:"equivalent"`
+	Survivors  []string          `json:"survivors"`
+	Verdicts   []result          `json:"verdicts"`
 }
 
 // result is what became of one mutant.
@@ -77,8 +81,16 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	defer h.close()
-	total := report{Survivors: []string{}}
+	total := report{Survivors: []string{}, Equivalent: map[string]string{}}
 	for i := range chosen {
+		if why := chosen[i].Equivalent; why != "" {
+			if _, err := h.overlay(&chosen[i]); err != nil { // it must still apply
+				return fmt.Errorf("%s: %w", chosen[i].Name, err)
+			}
+			total.Mutants++
+			total.Equivalent[chosen[i].Name] = why
+			continue
+		}
 		r, err := h.hunt(ctx, &chosen[i])
 		if err != nil {
 			return fmt.Errorf("%s: %w", chosen[i].Name, err)
@@ -130,7 +142,10 @@ func (r *report) print(out io.Writer) error {
 		}
 		fmt.Fprintf(&w, "%s\t%s\t%d\t%.1f\n", v.Mutant, by, v.Seeds, v.CPU)
 	}
-	fmt.Fprintf(&w, "\n%d of %d mutants were caught\n", r.Caught, r.Mutants)
+	for _, name := range slices.Sorted(maps.Keys(r.Equivalent)) {
+		fmt.Fprintf(&w, "%s\tequivalent: %s\t\t\n", name, r.Equivalent[name])
+	}
+	fmt.Fprintf(&w, "\n%d of %d mutants were caught, %d are equivalent\n", r.Caught, r.Mutants, len(r.Equivalent))
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	if _, err := io.WriteString(table, w.String()); err != nil {
 		return err
