@@ -66,7 +66,7 @@ text and a picture, and tells how to see it again.`,
 }
 
 // defaultSeeds take about 20 seconds on two cores.
-const defaultSeeds = 20_000
+const defaultSeeds = 30_000
 
 func (f *simFlags) run(cmd *cobra.Command) error {
 	if err := f.check(); err != nil {
