@@ -172,11 +172,18 @@ func (r *simReport) print(out io.Writer) error {
 	r.printAssumptions(w)
 	r.printMissing(w)
 	fmt.Fprintf(w, "digest %s\n", r.Digest)
-	for _, line := range r.what {
+	for i, line := range r.what {
+		if i == mostTold {
+			fmt.Fprintf(w, "and %d more\n", len(r.what)-i)
+			break
+		}
 		fmt.Fprintf(w, "%s\n", line)
 	}
 	return w.Flush()
 }
+
+// mostTold is how many violations are told one by one.
+const mostTold = 10
 
 // printTable prints the three lists of counts side by side.
 func (r *simReport) printTable(w io.Writer) {
