@@ -88,11 +88,16 @@ class Drawing {
     }
   }
 
+  // faults draws what lasted, above the lanes and behind them. Of those too narrow to be
+  // told apart only some are drawn.
   faults(all) {
+    const taken = Array(mostFaultRows).fill(-9);
     this.run.bands.forEach((b, i) => {
       if (b.kind !== bandKinds.fault || !this.shows(b.from, b.to)) return;
-      const x = this.clamp(this.x(b.from)), w = Math.max(2, this.clamp(this.x(b.to)) - x);
-      const y = axisHeight + reignRow + Math.min(b.row, mostFaultRows - 1) * faultRow;
+      const x = this.clamp(this.x(b.from)), w = Math.max(2, this.clamp(this.x(b.to)) - x), row = Math.min(b.row, mostFaultRows - 1);
+      if (x + w - taken[row] < 3) return;
+      taken[row] = x + w;
+      const y = axisHeight + reignRow + row * faultRow;
       shape(all, "rect", { class: "shade", x, y, width: w, height: this.height - y });
       shape(all, "rect", { class: "fault", x, y, width: w, height: faultRow - 3 }, "band " + i);
       const start = Math.max(x, this.left), text = faultLabel(b);
@@ -193,7 +198,7 @@ class Drawing {
       const node = m.node[i], plain = m.kind[i] <= momentKinds.saveDone;
       if (!this.view.nodes[node] || plain && !m.past[i] && !dots) continue;
       const x = this.x(m.at[i]), place = node * 2 + (plain ? 1 : 0);
-      if (!dots && x - taken[place] < 3 && m.kind[i] !== momentKinds.violated) continue;
+      if (!dots && x - taken[place] < 5 && m.kind[i] !== momentKinds.violated) continue;
       taken[place] = x;
       this.mark(group, i, x, this.y(node), this.scale > 2e-4 ? 6 : 3.5);
     }
