@@ -4,6 +4,13 @@ package simulation
 
 import "github.com/hustings/hustings/memberstate"
 
+// lapsed looks at a leader whose lease has run out.
+func (c *checker) lapsed(n *node, term memberstate.Term) {
+	if n.alive && !n.paused && n.saving == nil && n.leads() && n.machine.Term == term {
+		c.violated(LegalStep, n, "its lease in term %d has run out, and it leads on", term)
+	}
+}
+
 // leased looks at a lease that was just extended.
 func (c *checker) leased(n *node) {
 	c.counts[OneLease]++

@@ -55,6 +55,7 @@ func (n *node) lapseIfOver() {
 			n.world.met(LeaseLapsed)
 			n.engine.leading = 0
 			n.give(&elector.Input{Kind: elector.Lapsed}, memberstate.Nobody)
+			n.world.check.lapsed(n, term)
 		}
 	}
 }

@@ -60,6 +60,10 @@ type input struct {
 	heard int32
 }
 
+// mostLedgers is how often a step may ask where the ledger ends: for each term that it
+// is about.
+const mostLedgers = 4
+
 // maxQueue bounds what waits for a disk, as a Host does.
 const maxQueue = 256
 
@@ -221,7 +225,11 @@ func (n *node) give(in *elector.Input, from memberstate.Seat) {
 	}
 	n.armed = n.number
 	need := x.Begin(&n.machine, &n.rules, n)
-	for need == elector.NeedLedger {
+	for asked := 0; need == elector.NeedLedger; asked++ {
+		if asked == mostLedgers {
+			w.check.violated(NeverStuck, n, "it asks for its ledger for term %d again and again", x.Output.LedgerTerm)
+			return
+		}
 		end := n.engine.promise(x.Output.LedgerTerm)
 		need = x.Ledger(&n.machine, &n.rules, n, end)
 	}

@@ -37,7 +37,8 @@ type Bounds struct {
 	// NoCrash has no process crash, NoCommands none be told to stand, to hand over, or to
 	// resign, NoHints none be told that a connection is lost.
 	NoCrash, NoCommands, NoHints bool
-	// MaxStates ends the search; 0: nothing does.
+	// MaxStates ends the search; 0: nothing does but that there are more than 1,024
+	// different messages.
 	MaxStates int
 }
 
@@ -95,7 +96,7 @@ func Explore(ctx context.Context, b Bounds) Result {
 	}
 	x.enter(&first)
 	for len(x.open) > 0 && x.result.Violation == nil && ctx.Err() == nil {
-		if b.MaxStates > 0 && len(x.states) > b.MaxStates {
+		if b.MaxStates > 0 && len(x.states) > b.MaxStates || x.model.full {
 			break
 		}
 		last := len(x.open) - 1
@@ -105,7 +106,7 @@ func Explore(ctx context.Context, b Bounds) Result {
 	}
 	r := &x.result
 	r.States, r.Nodes, r.Messages = uint64(len(x.states)), len(x.model.nodes), len(x.model.messages)
-	r.Complete = len(x.open) == 0 && r.Violation == nil
+	r.Complete = len(x.open) == 0 && r.Violation == nil && !x.model.full
 	return *r
 }
 
@@ -212,7 +213,7 @@ func (x *explorer) describe(before nodeID, by step) string {
 // said is the set of messages that were ever sent.
 type said [mostMessages / 64]uint64
 
-const mostMessages = 2048
+const mostMessages = 1024
 
 // add enters a message, and says whether it is new.
 func (s *said) add(m messageID) bool {

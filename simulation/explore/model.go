@@ -104,6 +104,7 @@ type model struct {
 	memo     map[uint64]*taken
 	own      [maxMembers][]inputID // what can happen to a node besides messages
 	scratch  []inputID
+	full     bool // there are more messages than there is room for
 }
 
 func newModel(b Bounds) *model {
@@ -186,6 +187,10 @@ func (m *model) node(n *node) nodeID {
 func (m *model) message(msg message) messageID {
 	id, ok := m.byMsg[msg]
 	if !ok {
+		if len(m.messages) == mostMessages {
+			m.full = true
+			return 0
+		}
 		id = messageID(len(m.messages))
 		m.messages = append(m.messages, msg)
 		m.byMsg[msg] = id

@@ -30,7 +30,11 @@ func (w *stepping) step(in elector.Input, from memberstate.Seat) {
 	x := elector.Execution{Input: in}
 	w.from, w.disk = from, before.HardState
 	need := x.Begin(&n.machine, r, w)
-	for need == elector.NeedLedger {
+	for asked := 0; need == elector.NeedLedger; asked++ {
+		if asked == mostLedgers {
+			w.blame("it asks for its ledger for term %d again and again", x.Output.LedgerTerm)
+			return
+		}
 		n.promised = max(n.promised, x.Output.LedgerTerm)
 		need = x.Ledger(&n.machine, r, w, n.ledger.end())
 	}
@@ -53,6 +57,9 @@ func (w *stepping) step(in elector.Input, from memberstate.Seat) {
 		w.step(elector.Input{Kind: elector.Served}, memberstate.Nobody)
 	}
 }
+
+// mostLedgers is how often a step may ask where the ledger ends.
+const mostLedgers = 4
 
 // saves is when what was decided is on the disk.
 func (w *stepping) saves() {
