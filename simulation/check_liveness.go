@@ -34,7 +34,7 @@ const (
 // raise the term: as in DLedger, those with poor ledgers get in the way of the others,
 // and nothing bounds for how long.
 func (w *world) chooseCore() []int {
-	if w.swarm.striking == nil { // a scenario's
+	if w.scripted {
 		return w.core
 	}
 	if w.options.NoPreVote || w.check.excused[Converges] {

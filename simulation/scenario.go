@@ -131,7 +131,7 @@ func (s *Scenario) world() (*world, error) {
 
 // plan has the strikes strike.
 func (s *Scenario) plan(w *world) {
-	w.core = s.Heal
+	w.core, w.scripted = s.Heal, true
 	w.network.wanted = map[choice]*parcel{}
 	for i := range s.Strikes {
 		strike := s.Strikes[i]

@@ -84,6 +84,13 @@ func TestBrokenAssumptions(t *testing.T) {
 	}
 }
 
+// A world without faults must have a leader, and keep it, too.
+func TestNothingGoesWrongWhereNothingStrikes(t *testing.T) {
+	total := campaign(t, 5, simulation.Options{Members: 5, Faults: simulation.NoFaults, Duration: 10 * time.Second})
+	assert.LessOrEqual(t, total.Elections, uint64(10), "one each, and another one where the majority that stays is not the leader's")
+	assert.EqualValues(t, 5, total.Checked[simulation.Converges])
+}
+
 // Nothing may depend on the wall clock.
 func TestTheWallClockHasNoEffect(t *testing.T) {
 	for seed := range uint64(20) {

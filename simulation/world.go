@@ -29,6 +29,7 @@ type world struct {
 	observer, twin *node    // those that came later
 	core           []int    // the majority that is healed in the end
 	planned        []Strike // of a scenario
+	scripted       bool     // it is one
 	following      []Strike // of strikes that have parts
 
 	step     elector.Execution // the one under way
