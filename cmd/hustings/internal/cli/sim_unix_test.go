@@ -4,9 +4,12 @@ package cli
 
 import (
 	"encoding/json"
+	"io"
 	"os"
+	"os/exec"
 	"os/signal"
 	"runtime"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -14,23 +17,40 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// commandVariable has this test's binary be the command, with these arguments.
+const commandVariable = "HUSTINGS_TEST_COMMAND"
+
+// beTheCommand is what a child does. An interrupt that comes before the command listens,
+// or after it has ended, does not kill it.
+func beTheCommand() {
+	if args := os.Getenv(commandVariable); args != "" {
+		signal.Notify(make(chan os.Signal, 1), os.Interrupt)
+		_, _ = os.Stderr.WriteString("ready\n") // who waits for it finds out if it cannot be written
+		os.Exit(Main(strings.Fields(args), os.Stdout, os.Stderr))
+	}
+}
+
 // Ctrl-C ends a simulation with what it came to so far.
 func TestAnInterruptedSimulationTellsWhatItHas(t *testing.T) {
-	ignored := make(chan os.Signal, 1)
-	signal.Notify(ignored, os.Interrupt) // this process must not die of what comes before the command listens
-	defer signal.Stop(ignored)
-	code, out := make(chan int, 1), ""
-	go func() {
-		c, stdout, _ := run("sim", "--json", "--until-failure", "--duration", "1s")
-		out = stdout
-		code <- c
-	}()
-	for len(code) == 0 {
-		require.NoError(t, syscall.Kill(os.Getpid(), syscall.SIGINT))
+	self, err := os.Executable()
+	require.NoError(t, err)
+	child := exec.Command(self)
+	child.Env = append(os.Environ(), commandVariable+"=sim --json --until-failure --duration 1s")
+	var out strings.Builder
+	child.Stdout = &out
+	says, err := child.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, child.Start())
+	_, err = io.ReadFull(says, make([]byte, len("ready\n")))
+	require.NoError(t, err)
+	ended := make(chan error, 1)
+	go func() { ended <- child.Wait() }()
+	for len(ended) == 0 {
+		_ = child.Process.Signal(syscall.SIGINT) // it may have ended just now
 		runtime.Gosched()
 	}
-	assert.Equal(t, exitOK, <-code)
+	require.NoError(t, <-ended)
 	var r simReport
-	require.NoError(t, json.Unmarshal([]byte(out), &r))
+	require.NoError(t, json.Unmarshal([]byte(out.String()), &r))
 	assert.Zero(t, r.Violations)
 }
