@@ -74,14 +74,21 @@ func TestNoCertificateOutlivesItsAuthority(t *testing.T) {
 	assert.Equal(t, a.Until(), issue(t, a, grpcrpc.Member, "n0", 1000*day).NotAfter)
 }
 
-func TestFiles(t *testing.T) {
-	dir := t.TempDir()
+// directory holds an authority, and what it has signed for n0.
+func directory(t *testing.T) (dir string, pair certs.Pair) {
+	t.Helper()
+	dir = t.TempDir()
 	require.NoError(t, authority(t).WriteAuthority(dir))
 	a, err := certs.ReadAuthority(dir)
 	require.NoError(t, err)
-	pair, err := a.Issue(certs.Request{Identity: grpcrpc.Identity{Role: grpcrpc.Member, Name: "n0"}, Now: noon, Lifetime: day})
+	pair, err = a.Issue(certs.Request{Identity: grpcrpc.Identity{Role: grpcrpc.Member, Name: "n0"}, Now: noon, Lifetime: day})
 	require.NoError(t, err)
 	require.NoError(t, pair.Write(dir, "n0", false))
+	return dir, pair
+}
+
+func TestFiles(t *testing.T) {
+	dir, pair := directory(t)
 	for _, name := range []string{certs.KeyFile(dir, "ca"), certs.KeyFile(dir, "n0")} {
 		info, err := os.Stat(name)
 		require.NoError(t, err)
@@ -101,13 +108,7 @@ func TestFiles(t *testing.T) {
 // A node's directory holds ca.crt and no ca.key: to make an authority there by
 // mistake once left a key beside it that was not its own.
 func TestAHalfOfAPairIsNotCompleted(t *testing.T) {
-	dir := t.TempDir()
-	require.NoError(t, authority(t).WriteAuthority(dir))
-	a, err := certs.ReadAuthority(dir)
-	require.NoError(t, err)
-	pair, err := a.Issue(certs.Request{Identity: grpcrpc.Identity{Role: grpcrpc.Member, Name: "n0"}, Now: noon, Lifetime: day})
-	require.NoError(t, err)
-	require.NoError(t, pair.Write(dir, "n0", false))
+	dir, pair := directory(t)
 	for _, name := range []string{"ca", "n0"} {
 		require.NoError(t, os.Remove(certs.KeyFile(dir, name)))
 	}

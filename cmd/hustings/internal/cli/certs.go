@@ -116,36 +116,34 @@ type leafFlags struct {
 }
 
 func newMember() *cobra.Command {
-	var f leafFlags
-	cmd := &cobra.Command{
-		Use:   "member NODE",
-		Short: "Make the certificate of a member",
-		Example: `  hustings certs member n0 --dir certs
+	f, cmd := newLeaf(grpcrpc.Member, "member NODE")
+	cmd.Short = "Make the certificate of a member"
+	cmd.Example = `  hustings certs member n0 --dir certs
   hustings certs member n0 --dir certs --renew
-  hustings certs member n1 --dir certs --host n1.example.org --host 10.0.0.2`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.run(cmd, grpcrpc.Identity{Role: grpcrpc.Member, Name: args[0]})
-		},
-	}
-	f.add(cmd)
+  hustings certs member n1 --dir certs --host n1.example.org --host 10.0.0.2`
 	cmd.Flags().StringSliceVar(&f.hosts, "host", []string{"localhost", "127.0.0.1", "::1"}, "`names` and addresses of the node, for other programs than hustings")
 	return cmd
 }
 
 func newOperator() *cobra.Command {
-	var f leafFlags
+	_, cmd := newLeaf(grpcrpc.Operator, "operator NAME")
+	cmd.Short = "Make the certificate of an operator"
+	cmd.Example = `  hustings certs operator alice --dir certs`
+	return cmd
+}
+
+// newLeaf is a command that makes the certificate of someone in a role.
+func newLeaf(role grpcrpc.Role, use string) (*leafFlags, *cobra.Command) {
+	f := new(leafFlags)
 	cmd := &cobra.Command{
-		Use:     "operator NAME",
-		Short:   "Make the certificate of an operator",
-		Example: `  hustings certs operator alice --dir certs`,
-		Args:    cobra.ExactArgs(1),
+		Use:  use,
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.run(cmd, grpcrpc.Identity{Role: grpcrpc.Operator, Name: args[0]})
+			return f.run(cmd, grpcrpc.Identity{Role: role, Name: args[0]})
 		},
 	}
 	f.add(cmd)
-	return cmd
+	return f, cmd
 }
 
 func (f *leafFlags) add(cmd *cobra.Command) {
