@@ -48,7 +48,7 @@ type Host struct {
 	step    pending // the step under way
 	effects effects
 	taken   []rpc.Message
-	todo    []func()
+	called  []func()
 }
 
 // maxArrived bounds what waits for the loop.
@@ -253,7 +253,7 @@ func (h *Host) loop(stopServing func(), stopped chan struct{}) {
 func (h *Host) turn() bool {
 	h.mu.Lock()
 	h.taken, h.arrived = h.arrived, h.taken[:0]
-	h.todo, h.requests = h.requests, h.todo[:0]
+	h.called, h.requests = h.requests, h.called[:0]
 	h.mu.Unlock()
 	// Read after the queues: nothing taken arrived later than this, so what a
 	// member promises from now on is no shorter than the sender believes. And
@@ -263,9 +263,9 @@ func (h *Host) turn() bool {
 		h.deliver(&h.taken[i])
 	}
 	clear(h.taken)
-	for i, f := range h.todo {
+	for i, f := range h.called {
 		f()
-		h.todo[i] = nil
+		h.called[i] = nil
 	}
 	for g := h.alarms.ripe(h.now); g != nil; g = h.alarms.ripe(h.now) {
 		h.give(g, &Input{Kind: Ring, Number: g.alarm}, nil)
