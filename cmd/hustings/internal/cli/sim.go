@@ -124,7 +124,8 @@ func (f *simFlags) options(seed uint64) simulation.Options {
 // campaign plays the seeds on all cores, until it is interrupted or has found what it
 // looks for.
 func (f *simFlags) campaign(ctx context.Context, stderr io.Writer) (*simulation.Summary, error) {
-	count, visible := int64(f.shard.of(f.seeds)), int64(f.shard.of(f.seeds))
+	count := f.shard.of(f.seeds)
+	visible := int64(count)
 	if f.untilFailure {
 		count, visible = 0, -1
 	} else if count == 0 {
@@ -135,7 +136,7 @@ func (f *simFlags) campaign(ctx context.Context, stderr io.Writer) (*simulation.
 		progressbar.OptionSetVisibility(isTerminal(stderr)), progressbar.OptionSetPredictTime(true))
 	began := time.Now()
 	campaign := simulation.Campaign{
-		Count: uint64(count), Guided: f.guided, UntilFailure: f.untilFailure,
+		Count: count, Guided: f.guided, UntilFailure: f.untilFailure,
 		Options: func(i uint64) simulation.Options { return f.options(f.first + f.shard.seed(i)) },
 		Progress: func(s *simulation.Summary) {
 			bar.Describe(fmt.Sprintf("%.1f M events/s, %d violations", float64(s.Events)/1e6/time.Since(began).Seconds(), len(s.Failing)))
