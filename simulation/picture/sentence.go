@@ -104,7 +104,6 @@ type fact struct{ Name, Value string }
 func facts(t *simulation.Trace) []fact {
 	r := &t.Result
 	all := []fact{
-		{"seed", fmt.Sprint(r.Seed)},
 		{"nodes", fmt.Sprint(t.Nodes)},
 		{"elections", grouped(r.Elections)},
 		{"length", seconds(length(t))},
@@ -112,7 +111,7 @@ func facts(t *simulation.Trace) []fact {
 		{"messages", grouped(uint64(len(t.Passages)))},
 	}
 	if n := observers(t); n > 0 {
-		all[1].Value += fmt.Sprintf(", %s", plural(uint64(n), "observer"))
+		all[0].Value += fmt.Sprintf(", %s", plural(uint64(n), "observer"))
 	}
 	if r.Violation == nil && r.Converged > 0 {
 		all = append(all, fact{"converged in", seconds(r.Converged)})
