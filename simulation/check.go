@@ -52,13 +52,7 @@ func (i Invariant) String() string {
 }
 
 // Invariants lists all there are.
-func Invariants() []Invariant {
-	all := make([]Invariant, invariants)
-	for i := range all {
-		all[i] = Invariant(i)
-	}
-	return all
-}
+func Invariants() []Invariant { return allBelow[Invariant](invariants) }
 
 // Violation is an invariant that did not hold.
 type Violation struct {

@@ -50,13 +50,7 @@ func (c Condition) String() string {
 }
 
 // Conditions lists all there are.
-func Conditions() []Condition {
-	all := make([]Condition, conditions)
-	for i := range all {
-		all[i] = Condition(i)
-	}
-	return all
-}
+func Conditions() []Condition { return allBelow[Condition](conditions) }
 
 // met counts a condition.
 func (w *world) met(c Condition) { w.conditions[c]++ }

@@ -192,13 +192,7 @@ func (f Fault) standing() bool {
 }
 
 // Faults lists all kinds.
-func Faults() []Fault {
-	all := make([]Fault, faults)
-	for i := range all {
-		all[i] = Fault(i)
-	}
-	return all
-}
+func Faults() []Fault { return allBelow[Fault](faults) }
 
 // FaultSet is a set of faults. As an option the empty set stands for those of
 // DefaultFaults; NoFaults has none.

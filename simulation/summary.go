@@ -86,6 +86,15 @@ func (s *Summary) Merge(o *Summary) {
 	}
 }
 
+// allBelow lists the kinds of something, of which there are so many.
+func allBelow[K ~uint8](count K) []K {
+	all := make([]K, count)
+	for i := range all {
+		all[i] = K(i)
+	}
+	return all
+}
+
 func addAll[K comparable](to, from map[K]uint64) {
 	for k, n := range from {
 		to[k] += n

@@ -24,22 +24,13 @@ type tracer struct {
 // openBands are those of a node that have not ended, as places in Trace.Bands; -1: none.
 type openBands struct{ down, pause, save, lease, office int }
 
-func newTracer(w *world) *tracer {
-	return &tracer{world: w}
-}
-
 // Trace plays a seed and tells everything.
 func (o Options) Trace() (*Trace, error) {
 	s, _, err := Record(o)
 	if err != nil {
 		return nil, err
 	}
-	t, err := s.Trace()
-	if err != nil {
-		return nil, err
-	}
-	t.Scenario.Seed = o.Seed
-	return t, nil
+	return s.Trace()
 }
 
 // Trace plays the scenario and tells everything.
@@ -48,7 +39,7 @@ func (s *Scenario) Trace() (*Trace, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.tracer = newTracer(w)
+	w.tracer = &tracer{world: w}
 	r := s.play(w)
 	return w.tracer.finish(s, r), nil
 }

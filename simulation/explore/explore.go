@@ -118,7 +118,7 @@ func (x *explorer) expand(at int32) {
 	}
 	for i := range x.bounds.Members {
 		id := from.nodes[i]
-		for _, input := range slices.Clone(x.model.inputs(i, id, &from.said)) { // the next ones overwrite it
+		for _, input := range slices.Clone(x.model.inputs(i, &from.said)) { // the next ones overwrite it
 			x.result.Transitions++
 			t := x.model.take(id, input)
 			if t.wrong != "" {
@@ -174,7 +174,7 @@ func (x *explorer) saturate(s *state) {
 	for grown := true; grown; {
 		grown = false
 		for i := range x.bounds.Members {
-			for _, input := range x.model.inputs(i, s.nodes[i], &s.said) {
+			for _, input := range x.model.inputs(i, &s.said) {
 				if t := x.model.take(s.nodes[i], input); t.node == s.nodes[i] && !t.beyond && t.wrong == "" {
 					for _, m := range t.says {
 						grown = s.said.add(m) || grown

@@ -158,12 +158,12 @@ func (m *model) start(n *node) nodeID {
 	s := *n
 	s.machine, s.promised = elector.NewMachine(r, n.machine.HardState), 0
 	x := elector.Execution{Input: elector.Input{Kind: elector.Start}}
-	x.Begin(&s.machine, r, new(effects))
+	x.Begin(&s.machine, r, new(stepping)) // it says nothing
 	return m.node(&s)
 }
 
 // inputs are what can happen to a node in a state. The list is good until the next call.
-func (m *model) inputs(i int, _ nodeID, s *said) []inputID {
+func (m *model) inputs(i int, s *said) []inputID {
 	m.scratch = append(m.scratch[:0], m.own[i]...)
 	for _, id := range m.toSeat[seatOf(i)] {
 		if s.has(id) {

@@ -146,9 +146,6 @@ func (w *stepping) Arm(elector.Alarm)                 {}
 func (w *stepping) Judge(rpc.Mark, elector.Judgement) {}
 func (w *stepping) Drop(elector.Drop)                 {}
 
-// effects are those of a start, which says nothing.
-type effects struct{ stepping }
-
 // wrong says which invariant a state breaks, if any.
 func (m *model) wrong(s *state, members int) string {
 	for i := range members {
