@@ -217,3 +217,29 @@ func TestALeaderThatCanHoldNoLeaseMakesWay(t *testing.T) {
 		return s.leader() == better && better.machine.LeaseBeat() > 0
 	})
 }
+
+// D13: who was told that its leader is lost, and was vetoed by it, waits for the veto in
+// the next pre-vote, too: where clocks differ that may come before the leader's next
+// heartbeat. It doubts no longer once it hears from it. (Found by simulation.)
+func TestADoubtOutlivesTheVeto(t *testing.T) {
+	s := newStage(t, stageOptions{members: threeVoters()})
+	leader := s.elect()
+	s.run(time.Second)
+	voter := s.without(leader)[0]
+	s.link(leader, voter).hold = true // its next heartbeat is late
+	voter.give(Input{Kind: PeerLost, Seat: leader.rules.Self})
+	s.runUntil(time.Second, "it asks", func() bool { return voter.machine.phase == preVoting })
+	veto := rpc.Body{
+		Kind: rpc.VoteResponse, Result: rpc.RejectAlreadyHasLeader, Mark: rpc.PreVote,
+		Round: voter.machine.ballot, Term: voter.machine.Term, Asked: voter.machine.asked,
+	}
+	voter.receive(&Message{From: leader.rules.Self, Leader: leader.rules.Self, Body: veto})
+	assert.Equal(t, idle, voter.machine.phase, "vetoed")
+	assert.True(t, voter.machine.doubtful)
+	s.runUntil(time.Second, "it asks again", func() bool { return voter.machine.phase == preVoting })
+	assert.True(t, voter.machine.awaitsVeto())
+	s.release(leader, voter)
+	s.runUntil(time.Second, "it follows again", func() bool { return voter.machine.Role == memberstate.Follower })
+	assert.False(t, voter.machine.doubtful)
+	assert.Equal(t, leader, s.leader())
+}
