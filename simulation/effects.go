@@ -68,7 +68,8 @@ func (n *node) Arm(a elector.Alarm) {
 	// In a scenario nobody waits as long as another one, or all would always contest.
 	dull := a.Min + (a.Max-a.Min)*(2*time.Duration(n.index)+1)/(2*maxNodes)
 	wait := max(n.world.choices.span(chooseWait, n.index, a.Min, a.Max, dull), a.Min) + n.sluggish
-	n.number, n.world.due[n.index] = a.Number, max(n.world.now+n.elapsed(wait), n.world.now+1)
+	n.number = a.Number
+	n.world.alarms.set(n.index, max(n.world.now+n.elapsed(wait), n.world.now+1))
 }
 
 // Judge counts an election.

@@ -2,14 +2,21 @@
 
 package simulation
 
-// event is something that happens at a time. It is small: there are millions.
+// event is something that happens at a time. It is small and copied in whole words:
+// there are millions.
 type event struct {
 	at   int64 // true time, in nanoseconds
-	seq  uint32
-	arg  uint32 // what it is about: a parcel, or an incarnation
-	kind eventKind
-	node uint8 // index
+	what uint64
 }
+
+// newEvent is one of a kind at a node, about a parcel or an incarnation or a term.
+func newEvent(at int64, kind eventKind, node uint8, arg uint32) event {
+	return event{at, uint64(kind)<<40 | uint64(node)<<32 | uint64(arg)}
+}
+
+func (e event) kind() eventKind { return eventKind(e.what >> 40) }
+func (e event) node() uint8     { return uint8(e.what >> 32) }
+func (e event) arg() uint32     { return uint32(e.what) }
 
 type eventKind uint8
 
@@ -32,56 +39,29 @@ const (
 	branches    // arg: its number
 )
 
-// events is a heap by time, and among equal times by order of entry.
-type events struct {
-	heap []event
-	seq  uint32
-}
-
-func (q *events) before(a, b *event) bool { return a.at < b.at || a.at == b.at && a.seq < b.seq }
+// events are sorted, the next one last; among equal times, in the order in which they
+// were entered. Few are on their way, and most that are entered come soon: a heap does
+// more work.
+type events []event
 
 func (q *events) push(e event) {
-	q.seq++
-	e.seq = q.seq
-	q.heap = append(q.heap, e)
-	i := len(q.heap) - 1
-	for i > 0 {
-		parent := (i - 1) / 2
-		if !q.before(&e, &q.heap[parent]) {
-			break
-		}
-		q.heap[i] = q.heap[parent]
-		i = parent
+	all := append(*q, e)
+	i := len(all) - 1
+	for i > 0 && all[i-1].at <= e.at {
+		all[i] = all[i-1]
+		i--
 	}
-	q.heap[i] = e
+	all[i] = e
+	*q = all
 }
 
-func (q *events) pop() event {
-	first := q.heap[0]
-	last := q.heap[len(q.heap)-1]
-	q.heap = q.heap[:len(q.heap)-1]
-	if len(q.heap) > 0 {
-		q.sink(last)
+// next is the event that happens first, if there is one by then.
+func (q *events) next(by int64) (e event, ok bool) {
+	last := len(*q) - 1
+	if last < 0 || (*q)[last].at > by {
+		return event{}, false
 	}
-	return first
-}
-
-// sink puts an event where the first one was.
-func (q *events) sink(e event) {
-	i, n := 0, len(q.heap)
-	for {
-		child := 2*i + 1
-		if child >= n {
-			break
-		}
-		if child+1 < n && q.before(&q.heap[child+1], &q.heap[child]) {
-			child++
-		}
-		if !q.before(&q.heap[child], &e) {
-			break
-		}
-		q.heap[i] = q.heap[child]
-		i = child
-	}
-	q.heap[i] = e
+	e = (*q)[last]
+	*q = (*q)[:last]
+	return e, true
 }

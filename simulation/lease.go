@@ -35,7 +35,7 @@ func (n *node) attendLease() {
 	}
 	n.lease = lease{n.machine.Term, until, beat}
 	n.world.check.leased(n)
-	n.world.events.push(event{at: max(until, n.world.now), kind: leaseEnds, node: uint8(n.index), arg: n.incarnation})
+	n.world.events.push(newEvent(max(until, n.world.now), leaseEnds, uint8(n.index), n.incarnation))
 }
 
 func (n *node) dropLease() { n.lease = lease{} }

@@ -31,7 +31,7 @@ type node struct {
 	rate        int64         // of its clock: parts in a million that it runs too fast
 	wall        time.Duration // what its wall clock shows beyond that; nothing depends on it
 
-	number uint32 // of its alarm; when that rings is in world.due
+	number uint32 // of its alarm; when that rings is in world.alarms
 	armed  uint32 // which it was when the step under way began
 
 	saving  *elector.Execution // the step that waits for the disk
@@ -90,7 +90,7 @@ func (n *node) start() {
 	n.machine = elector.NewMachine(&n.rules, n.disk.durable)
 	n.engine.restart()
 	n.saving, n.queue, n.lease, n.handing = nil, n.queue[:0], lease{}, 0
-	w.due[n.index] = 0
+	w.alarms.set(n.index, 0)
 	n.beats, n.ballots = [4]int64{}, [4]int64{}
 	n.rounds, n.promises, n.resigning = [2]round{}, [4]round{}, 0
 	w.check.started(n)
@@ -102,7 +102,7 @@ func (n *node) start() {
 // crash ends the process. What was not durable is lost.
 func (n *node) crash() {
 	n.alive, n.doomed = false, 0
-	n.world.due[n.index] = 0
+	n.world.alarms.set(n.index, 0)
 	n.disk.crash(n)
 	n.saving = nil
 	n.world.tracer.happened(n, Crashed, "crashes")
@@ -143,7 +143,7 @@ func (n *node) since(at int64) time.Duration {
 }
 
 func (n *node) ring() {
-	n.world.due[n.index] = 0
+	n.world.alarms.set(n.index, 0)
 	if !n.paused { // else it rings when the process goes on
 		n.give(&elector.Input{Kind: elector.Ring, Number: n.number}, memberstate.Nobody)
 	}
@@ -160,8 +160,8 @@ func (n *node) resume(incarnation uint32) {
 		n.handing = n.world.now
 	}
 	n.resigned = n.world.now
-	if due := &n.world.due[n.index]; *due == 0 && n.number != 0 {
-		*due = n.world.now + 1
+	if alarms := &n.world.alarms; !alarms.isSet(n.index) && n.number != 0 {
+		alarms.set(n.index, n.world.now+1)
 	}
 	n.lapseIfOver()
 	n.workOff()
@@ -190,7 +190,8 @@ func (n *node) take(p *parcel) {
 	if n.paused || n.saving != nil {
 		in = new(elector.Input)
 	}
-	*in = elector.Input{Kind: elector.Receive, Message: *m}
+	*in = elector.Input{}
+	in.Kind, in.Message = elector.Receive, *m
 	switch m.Kind {
 	case rpc.HeartbeatResponse:
 		in.RoundTrip = n.since(n.beats[m.Round%4])

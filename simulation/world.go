@@ -3,7 +3,6 @@
 package simulation
 
 import (
-	"math"
 	"math/rand/v2"
 	"time"
 
@@ -18,8 +17,8 @@ type world struct {
 	choices choices
 	now     int64 // true time, in nanoseconds
 	events  events
-	nodes   []node          // voters first; there is room for those that come later
-	due     [maxNodes]int64 // when each one's alarm rings; 0: it is not set
+	nodes   []node // voters first; there is room for those that come later
+	alarms  alarms
 	network network
 	swarm   swarm
 	check   checker
@@ -55,6 +54,7 @@ func newWorld(o Options) *world {
 	w := &world{options: o, voters: memberstate.Set(1<<o.Members - 1)}
 	w.nodes = make([]node, 0, o.Members+2)
 	w.network.world = w
+	w.alarms.look()
 	w.check.init(w)
 	for i := range o.Members {
 		w.addNode(memberstate.Seat(i + 1))
@@ -74,7 +74,7 @@ func (w *world) addNode(seat memberstate.Seat) *node {
 func (w *world) drawn() {
 	w.manners(w.options.Seed)
 	for i, b := range w.options.Branches {
-		w.events.push(event{at: int64(b.At), kind: branches, arg: uint32(i)})
+		w.events.push(newEvent(int64(b.At), branches, 0, uint32(i)))
 	}
 	w.swarm.stand(w)
 	w.begin()
@@ -107,80 +107,65 @@ func (w *world) branch(b Branch) {
 func (w *world) run(until time.Duration) {
 	end := int64(until)
 	for !w.check.over {
-		queue := &w.events
-		ringer, due := w.nextAlarm()
-		switch {
-		case len(queue.heap) > 0 && queue.heap[0].at <= min(due, end):
-			e := queue.pop()
+		if e, ok := w.events.next(min(w.alarms.at, end)); ok {
 			w.now = e.at
-			w.happen(&e)
-		case due <= end:
-			w.now = due
-			w.nodes[ringer].ring()
-		default:
+			w.happen(e)
+			continue
+		}
+		if w.alarms.at > end {
 			w.now = max(w.now, end)
 			return
 		}
+		w.now = w.alarms.at
+		w.nodes[w.alarms.first].ring()
 	}
 }
 
-// nextAlarm is whose alarm rings first, of those that ring at once the one with the
-// smallest index, and when. There are few nodes: looking is faster than sorting.
-func (w *world) nextAlarm() (ringer int, due int64) {
-	due = math.MaxInt64
-	for i, at := range w.due[:len(w.nodes)] {
-		if at > 0 && at < due {
-			ringer, due = i, at
-		}
-	}
-	return ringer, due
-}
-
-func (w *world) happen(e *event) {
-	n := &w.nodes[e.node]
-	switch e.kind {
+func (w *world) happen(e event) {
+	n, arg := &w.nodes[e.node()], e.arg()
+	switch e.kind() {
 	case parcelArrives:
-		w.network.arrive(e.arg)
+		w.network.arrive(arg)
 	case saveEnds:
-		n.saveEnded(e.arg)
+		n.saveEnded(arg)
 	case leaseEnds:
-		n.leaseEnded(e.arg)
+		n.leaseEnded(arg)
 	case engineTicks:
-		n.tick(e.arg)
+		n.tick(arg)
 	case entriesWritten:
-		n.wrote(e.arg)
+		n.wrote(arg)
 	case leadReturns:
-		n.returned(e.arg)
+		n.returned(arg)
 	case faultStrikes:
 		w.swarm.strike(w)
 	case strikePlanned:
-		w.inflict(&w.planned[e.arg])
+		w.inflict(&w.planned[arg])
 	case strikeFollows:
-		if s := &w.following[e.arg]; !w.calm {
+		if s := &w.following[arg]; !w.calm {
 			known[s.Fault].inflict(w, s)
 		}
 	case nodeRestarts:
-		if !n.alive && n.incarnation == e.arg {
+		if !n.alive && n.incarnation == arg {
 			n.start()
 		}
 	case pauseEnds:
-		n.resume(e.arg)
+		n.resume(arg)
 	case diesInSave:
-		n.diesInSave(e.arg)
+		n.diesInSave(arg)
 	case sluggishEnds:
 		n.sluggish = 0
 	case diskRecovers:
 		n.disk.slow = false
 	case troubleEnds:
-		w.network.end(e.arg)
+		w.network.end(arg)
 	case branches:
-		w.branch(w.options.Branches[e.arg])
+		w.branch(w.options.Branches[arg])
 	}
 }
 
 // after schedules an event.
 func (w *world) after(wait time.Duration, kind eventKind, n *node, arg uint32) {
-	w.events.push(event{at: w.now + int64(wait), kind: kind, node: uint8(n.index), arg: arg})
+	w.events.push(newEvent(w.now+int64(wait), kind, uint8(n.index), arg))
 }
 
 // at is the process that a message to a seat reaches.
