@@ -120,6 +120,11 @@ campaign: ## 100,000 worlds of 3 to 7 members with all faults.
 week: ## A virtual week: memory must not grow.
 	HUSTINGS_TEST_LONG=1 go test -count 1 -v -run Memory ./simulation
 
+.PHONY: profile
+profile: ## Measure where the simulator's time goes; go build of the command uses it.
+	@there=$$(mktemp -d); trap 'rm -rf "$$there"' EXIT; \
+	GOMAXPROCS=1 go test -trimpath -run '^$$' -bench Run -benchtime 4s -o "$$there"/test -cpuprofile "$$PWD"/cmd/hustings/default.pgo ./simulation
+
 .PHONY: mutants
 mutants: ## Break the protocol on purpose, in many ways: is it noticed?
 	go run ./simulation/mutants

@@ -153,16 +153,18 @@ func TestOptionsAreChecked(t *testing.T) {
 }
 
 func BenchmarkRun(b *testing.B) {
-	for _, members := range []int{3, 5} {
-		b.Run(fmt.Sprintf("members=%d", members), func(b *testing.B) {
-			var events uint64
-			for seed := range uint64(b.N) {
-				r, err := simulation.Run(simulation.Options{Seed: seed, Members: members})
-				require.NoError(b, err)
-				events += r.Events
-			}
-			b.ReportMetric(float64(events)/b.Elapsed().Seconds(), "events/s")
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(events), "ns/event")
-		})
+	for name, faults := range map[string]simulation.FaultSet{"none": simulation.NoFaults, "all": simulation.DefaultFaults()} {
+		for _, members := range []int{3, 5} {
+			b.Run(fmt.Sprintf("faults=%s/members=%d", name, members), func(b *testing.B) {
+				var events uint64
+				for seed := range uint64(b.N) {
+					r, err := simulation.Run(simulation.Options{Seed: seed, Members: members, Faults: faults})
+					require.NoError(b, err)
+					events += r.Events
+				}
+				b.ReportMetric(float64(events)/b.Elapsed().Seconds(), "events/s")
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(events), "ns/event")
+			})
+		}
 	}
 }
