@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -32,10 +33,13 @@ func writeViolation(cmd *cobra.Command, out string, o simulation.Options) (strin
 	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return "", err
 	}
-	about := fmt.Sprintf("# Shrunk from: %s\n", replayCommand(o))
+	text := fmt.Sprintf("# Shrunk from: %s\n%v", replayCommand(o), shrunk)
 	scenario := filepath.Join(folder, "scenario.txt")
-	if err := os.WriteFile(scenario, []byte(about+shrunk.String()), 0o666); err != nil {
+	if err := os.WriteFile(scenario, []byte(text), 0o666); err != nil {
 		return "", err
+	}
+	if err := confirm(text); err != nil {
+		return "", fmt.Errorf("%s: %w", scenario, err)
 	}
 	traces, err := traced(original, shrunk)
 	if err != nil {
@@ -50,6 +54,25 @@ func writeViolation(cmd *cobra.Command, out string, o simulation.Options) (strin
 		Traces: []picture.Tab{{Name: "shrunk", Trace: traces[1]}, {Name: "original", Trace: traces[0]}},
 	}
 	return folder, writePicture(filepath.Join(folder, "picture.html"), page)
+}
+
+// confirm plays a scenario twice, from the text that was written: it is of use only if
+// whoever reads it sees the same violation.
+func confirm(text string) error {
+	scenario, err := simulation.ParseScenario(strings.NewReader(text))
+	if err != nil {
+		return err
+	}
+	var seen [2]simulation.Result
+	for i := range seen {
+		if seen[i], err = scenario.Run(); err != nil {
+			return err
+		}
+	}
+	if seen[0].Digest != seen[1].Digest || seen[0].Violation == nil || seen[1].Violation == nil {
+		return fmt.Errorf("does not play the same every time: %v, then %v", seen[0].Violation, seen[1].Violation)
+	}
+	return nil
 }
 
 // shrink makes a scenario small, and shows how far it has come.
