@@ -278,9 +278,6 @@ func (m *Machine) Asking() (asks, preVote bool, accepted memberstate.Set) {
 	return m.phase != idle, m.phase == preVoting, m.accepted
 }
 
-// Rounds are the numbers of the newest round of votes, and of heartbeats.
-func (m *Machine) Rounds() (ballot, beat uint32) { return m.ballot, m.beat }
-
 // Step is what one input does to the machine.
 func (m *Machine) Step(r *Rules, in *Input, out *Output) {
 	*out = Output{}

@@ -2,18 +2,38 @@
 
 package elector
 
-import "github.com/hustings/hustings/memberstate"
+import (
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+)
 
 // Canonical is the machine without what tells apart two that behave alike: the number of
 // its alarm, which becomes 1, and measured times; and what nothing looks at until it is
-// set anew, that is, the answers to a round that is over, and the books of an office
-// that has ended. An explorer has so many states less.
-func (m Machine) Canonical() Machine {
+// set anew, that is, the answers to a round that is over, a handover that is not under
+// way, the books of an office that has ended.
+//
+// Rounds are numbered anew, too: the newest one becomes round 1, and any other number is
+// that of an older one. The beats of an office count from 1. Whoever keeps messages must
+// do the same to them.
+func (m Machine) Canonical(r *Rules) Machine {
 	m.alarm, m.roundTrip = 1, 0
+	if m.known <= m.Term {
+		m.known = 0
+	}
+	if m.phase != idle || !m.MayStand(r.Self) { // only stand looks at it, and only then
+		m.judged = 0
+	}
+	m.ballot = 1
+	if m.hurries > 0 { // to hurry is to wait, and not for long
+		m.hurries = maxHurries
+	}
 	if m.phase == idle { // openRound sets these
 		m.asked, m.mark = 0, 0
 		m.accepted, m.answered, m.bigger = 0, 0, 0
 		m.hasLeader, m.vetoed = false, false
+	}
+	if m.handover == NoHandover { // handOver sets these
+		m.target, m.goal, m.patience, m.named = memberstate.Nobody, memberstate.Position{}, 0, false
 	}
 	if m.Role == memberstate.Leader {
 		return m
@@ -21,10 +41,43 @@ func (m Machine) Canonical() Machine {
 	if m.phase == idle {
 		m.notReady = 0
 	}
-	// takeOffice and handOver set these.
+	// takeOffice sets these.
 	m.acks = [recentBeats]memberstate.Set{}
-	m.sticky, m.heardBeat, m.leaseBeat, m.challenge, m.courtesy = 0, 0, 0, 0, 0
-	m.goal, m.patience, m.declined = memberstate.Position{}, 0, 0
-	m.named, m.resigning, m.leaseVoid, m.inconsistent, m.resent = false, false, false, false, false
+	m.sticky, m.beat, m.heardBeat, m.leaseBeat, m.challenge, m.courtesy = 0, 0, 0, 0, 0, 0
+	m.declined = 0
+	m.resigning, m.leaseVoid, m.inconsistent, m.resent = false, false, false, false
 	return m
 }
+
+// Renamed is the machine in a group in which every member has another seat.
+func (m Machine) Renamed(name func(memberstate.Seat) memberstate.Seat) Machine {
+	m.Vote, m.Leader, m.target = name(m.Vote), name(m.Leader), name(m.target)
+	for _, s := range []*memberstate.Set{
+		&m.accepted, &m.notReady, &m.bigger, &m.answered, &m.sticky, &m.acks[0], &m.acks[1], &m.acks[2], &m.acks[3],
+	} {
+		var renamed memberstate.Set
+		for seat := range s.Seats() {
+			renamed = renamed.With(name(seat))
+		}
+		*s = renamed
+	}
+	return m
+}
+
+// Renamed is the message in such a group.
+func (m Message) Renamed(name func(memberstate.Seat) memberstate.Seat) Message {
+	m.From, m.Leader = name(m.From), name(m.Leader)
+	return m
+}
+
+// Open is the number of the round of votes that is under way, and its mark; 0: there is
+// none.
+func (m *Machine) Open() (ballot uint32, mark rpc.Mark) {
+	if m.phase == idle {
+		return 0, 0
+	}
+	return m.ballot, m.mark
+}
+
+// Beat is the number of the newest beat.
+func (m *Machine) Beat() uint32 { return m.beat }

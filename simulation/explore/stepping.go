@@ -1,4 +1,4 @@
-// A step of a node, by the executor that is shipped.
+// A step of a node, by the executor that is shipped; and what must hold of it.
 
 package explore
 
@@ -15,17 +15,19 @@ type stepping struct {
 	model  *model
 	node   *node
 	before node
+	back   renaming // to the seats that the members have
 	from   memberstate.Seat
-	says   []messageID
+	says   []message
 	disk   memberstate.HardState // what is durable
 	saved  bool
+	beyond bool
 	wrong  string
 }
 
 // step gives the machine an input, and what follows from it at once: an engine returns
 // from Lead when it is told to, and pauses its writes when it is asked.
 func (w *stepping) step(in elector.Input, from memberstate.Seat) {
-	n, r := w.node, &w.model.rules[w.node.seat-1]
+	n, r := w.node, &w.model.rules[w.node.index()]
 	before := n.machine
 	x := elector.Execution{Input: in}
 	w.from, w.disk = from, before.HardState
@@ -38,17 +40,17 @@ func (w *stepping) step(in elector.Input, from memberstate.Seat) {
 		n.promised = max(n.promised, x.Output.LedgerTerm)
 		need = x.Ledger(&n.machine, r, w, n.ledger.end())
 	}
-	if need == elector.NeedStop {
+	switch {
+	case need == elector.NeedStop:
 		w.blame("%v", x.Output.Err)
 		return
-	}
-	if need == elector.NeedSave {
-		w.saves()
+	case need == elector.NeedSave:
+		w.saves(&before)
 		x.Saved(w)
-	} else if n.machine.HardState != before.HardState {
+	case n.machine.HardState != before.HardState:
 		w.blame("its hard state changed, and is not saved")
 	}
-	w.look(&before)
+	w.look(&before, &x)
 	phase, _ := n.machine.Handover()
 	switch {
 	case phase == elector.Pausing:
@@ -62,66 +64,114 @@ func (w *stepping) step(in elector.Input, from memberstate.Seat) {
 const mostLedgers = 4
 
 // saves is when what was decided is on the disk.
-func (w *stepping) saves() {
-	n := w.node
-	w.saved, w.disk = true, n.machine.HardState
-	if given := &n.votes[min(n.machine.Term, 7)]; n.machine.Vote != memberstate.Nobody {
-		if *given != memberstate.Nobody && *given != n.machine.Vote {
-			w.blame("it votes for n%d in term %d, and has voted for n%d", n.machine.Vote-1, n.machine.Term, *given-1)
-		}
-		*given = n.machine.Vote
+func (w *stepping) saves(before *elector.Machine) {
+	now := w.node.machine.HardState
+	w.saved, w.disk = true, now
+	switch {
+	case now.Term < before.Term:
+		w.blame("its term falls from %d to %d", before.Term, now.Term)
+	case now.Term == before.Term && before.Vote != memberstate.Nobody && now.Vote != before.Vote:
+		w.blame("it votes for another one in term %d", now.Term)
 	}
 }
 
 // look holds what the machine is now against what it was.
-func (w *stepping) look(before *elector.Machine) {
-	n := w.node
-	if n.machine.Term < before.Term {
-		w.blame("its term falls from %d to %d", before.Term, n.machine.Term)
+func (w *stepping) look(before *elector.Machine, x *elector.Execution) {
+	n, q := w.node, &x.Input.Message
+	switch now := &n.machine; {
+	case x.Input.Kind == elector.Receive && q.Kind == rpc.VoteRequest && q.Mark == rpc.PreVote && *now != *before:
+		w.blame("to be asked for a pre-vote changes it")
+	case x.Input.Kind == elector.Ring && x.Output.Alarm.Number == 0 && !w.beyond:
+		w.blame("its alarm rang, and no other is set")
 	}
-	if n.machine.Role != memberstate.Leader || before.Role == memberstate.Leader && before.Term == n.machine.Term {
-		return
-	}
-	if bit := uint8(1) << min(n.machine.Term, 7); n.led&bit != 0 {
-		w.blame("it leads term %d a second time", n.machine.Term)
-	} else {
-		n.led |= bit
+	if term := n.machine.Term; n.machine.Role == memberstate.Leader && (before.Role != memberstate.Leader || before.Term != term) {
+		if bit := uint8(1) << min(term, mostTerms); n.led&bit != 0 {
+			w.blame("it leads term %d a second time", term)
+		} else {
+			n.led |= bit
+		}
 	}
 }
 
 func (w *stepping) blame(format string, args ...any) {
 	if w.wrong == "" {
-		w.wrong = fmt.Sprintf("n%d: %s", w.node.seat-1, fmt.Sprintf(format, args...))
+		w.wrong = fmt.Sprintf(format, args...)
 	}
 }
 
 // taken is what has come of it.
-func (w *stepping) taken(id nodeID) *taken {
-	n, b := w.node, &w.model.bounds
-	ballot, beat := n.machine.Rounds()
-	if n.machine.Term > memberstate.Term(b.Terms) || ballot > b.Ballots || beat > b.Beats {
-		return &taken{node: id, beyond: true}
+func (w *stepping) taken() taken {
+	n, m := w.node, w.model
+	if w.beyond || n.machine.Term > memberstate.Term(m.bounds.Terms) || n.machine.Beat() > uint32(m.bounds.Beats) {
+		return taken{beyond: true}
 	}
 	if w.wrong != "" {
-		return &taken{node: id, wrong: w.wrong}
+		return taken{wrong: w.wrong}
 	}
-	t := &taken{node: w.model.node(n), says: w.says}
-	if w.saved && !b.NoCrash {
+	now := n.renamed(w.back)
+	ballot, _ := n.machine.Open()
+	t := taken{node: m.intern(&now), saved: w.saved, ended: w.before.open() && ballot != thisRound}
+	for _, msg := range w.says {
+		if w.numbered(&msg.body, ballot) {
+			t.says = append(t.says, m.message(msg.renamed(w.back)))
+		}
+	}
+	if w.saved && !m.bounds.NoCrash {
 		// The disk has what was decided, and nobody has heard of it.
-		crashed := *n
+		crashed := now
 		crashed.led = w.before.led
-		t.crashed = w.model.start(&crashed)
+		t.crashed = m.crash(crashed)
 	}
 	return t
 }
 
-// Reply answers the message that was the input.
-func (w *stepping) Reply(m *elector.Message) { w.say(w.from, m) }
+// numbered gives a message of a round of votes the number that the model has for it, and
+// says whether it need be kept.
+func (w *stepping) numbered(b *elector.Message, ballot uint32) bool {
+	switch {
+	case b.Kind == rpc.VoteResponse:
+		return b.Round == thisRound && (b.Mark != rpc.PreVote || w.model.bounds.NoCrash) // else it is among the stale ones
+	case b.Kind == rpc.VoteRequest && b.Round == ballot:
+		b.Round = thisRound
+	case b.Kind == rpc.VoteRequest:
+		b.Round = roundOver
+		return b.Mark != rpc.PreVote
+	}
+	return true
+}
 
-// Send sends a message to each of a set of members.
+// Reply answers the message that was the input.
+func (w *stepping) Reply(m *elector.Message) {
+	if m.Kind == rpc.VoteResponse && m.Result == rpc.Accept && m.Mark != rpc.PreVote && (w.disk.Term != m.Asked || w.disk.Vote != w.from) {
+		w.blame("it says that it votes, and does not")
+	}
+	w.say(w.from, m)
+}
+
+// Send sends a message to each of a set of members: to all others, or to one.
 func (w *stepping) Send(to memberstate.Set, m *elector.Message) {
-	for seat := range to.Seats() {
-		w.say(seat, m)
+	if m.Kind == rpc.VoteRequest {
+		w.asks(m)
+	}
+	if to.Len() == 1 && w.model.bounds.Members > 2 {
+		for seat := range to.Seats() {
+			w.say(seat, m)
+		}
+		return
+	}
+	w.say(memberstate.Nobody, m)
+}
+
+// asks looks at a request for votes.
+func (w *stepping) asks(m *elector.Message) {
+	before := &w.before.machine
+	switch {
+	case m.Term > memberstate.Term(w.model.bounds.Terms):
+		w.beyond = true
+	case m.Mark != rpc.PreVote && m.Term == before.Term && before.Spent:
+		w.blame("it asks for votes in term %d, which is spent", m.Term)
+	case m.Ledger != w.node.ledger.end():
+		w.blame("it asks for votes with a ledger that ends at %v", m.Ledger)
 	}
 }
 
@@ -132,10 +182,7 @@ func (w *stepping) say(to memberstate.Seat, m *elector.Message) {
 	body := *m
 	body.From = w.node.seat
 	body.RoundTrip = 0
-	if int(body.Term) > w.model.bounds.Terms+1 {
-		return // nobody can act on it within the bounds
-	}
-	w.says = append(w.says, w.model.message(message{to: to, body: body}))
+	w.says = append(w.says, message{to: to, body: body})
 }
 
 // Withdraw, Publish, Arm, Judge and Drop need nothing here: every alarm may ring at any
@@ -145,58 +192,3 @@ func (w *stepping) Publish()                          {}
 func (w *stepping) Arm(elector.Alarm)                 {}
 func (w *stepping) Judge(rpc.Mark, elector.Judgement) {}
 func (w *stepping) Drop(elector.Drop)                 {}
-
-// wrong says which invariant a state breaks, if any.
-func (m *model) wrong(s *state, members int) string {
-	for i := range members {
-		for j := range i {
-			if both := m.nodes[s.nodes[i]].led & m.nodes[s.nodes[j]].led; both != 0 {
-				return fmt.Sprintf("n%d and n%d have led the same term (%b)", j, i, both)
-			}
-		}
-	}
-	for i := range members {
-		if n := &m.nodes[s.nodes[i]]; n.machine.Role == memberstate.Leader {
-			if what := m.wrongLeader(s, n, members); what != "" {
-				return what
-			}
-		}
-	}
-	return ""
-}
-
-// wrongLeader looks at a leader: a quorum has voted for it, and what was committed in
-// earlier terms is in its ledger.
-func (m *model) wrongLeader(s *state, n *node, members int) string {
-	votes, quorum := 0, memberstate.Quorum(memberstate.Set(1<<members-1))
-	for i := range members {
-		if m.nodes[s.nodes[i]].votes[min(n.machine.Term, 7)] == n.seat {
-			votes++
-		}
-	}
-	if votes < quorum {
-		return fmt.Sprintf("n%d leads term %d with %d votes", n.seat-1, n.machine.Term, votes)
-	}
-	if m.bounds.Entries == 0 {
-		return ""
-	}
-	acks := map[ledgerAt]int{}
-	for id := range m.messages {
-		msg := &m.messages[id]
-		if msg.engine && msg.body.Kind == rpc.HeartbeatResponse && s.said.has(messageID(id)) && msg.ledger.end().Term == msg.body.Term {
-			acks[ledgerAt{msg.body.Term, msg.ledger}]++
-		}
-	}
-	for at, others := range acks {
-		if others+1 >= quorum && at.term < n.machine.Term && !n.ledger.holds(at.ledger) {
-			return fmt.Sprintf("n%d leads term %d with the ledger %x, and %x was committed in term %d", n.seat-1, n.machine.Term, n.ledger, at.ledger, at.term)
-		}
-	}
-	return ""
-}
-
-// ledgerAt is a ledger in a term.
-type ledgerAt struct {
-	term   memberstate.Term
-	ledger ledger
-}

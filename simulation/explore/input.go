@@ -1,0 +1,137 @@
+// What can happen to a node.
+
+package explore
+
+import (
+	"fmt"
+
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/memberstate"
+)
+
+// inputID names an input; two that are equal have the same.
+type inputID uint32
+
+type input struct {
+	kind    inputKind
+	message messageID        // delivered
+	seat    memberstate.Seat // of a transfer, or of a lost connection
+	answer  int              // of stale: its place in the list of those
+}
+
+type inputKind uint8
+
+const (
+	none inputKind = iota
+	rings
+	delivered
+	stale
+	writes
+	stands
+	handsOver
+	resigns
+	loses
+)
+
+func (m *model) input(in input) inputID {
+	id, ok := m.byInput[in]
+	if !ok {
+		id = inputID(len(m.inputs))
+		m.inputs = append(m.inputs, in)
+		m.byInput[in] = id
+	}
+	return id
+}
+
+// delivery is that a message arrives.
+func (m *model) delivery(id messageID) inputID {
+	for len(m.deliveries) <= int(id) {
+		m.deliveries = append(m.deliveries, m.input(input{kind: delivered, message: messageID(len(m.deliveries))}))
+	}
+	return m.deliveries[id]
+}
+
+// ownInputs are what can happen to a node besides messages, and besides a crash.
+func (m *model) ownInputs(i int) []inputID {
+	own := []inputID{m.input(input{kind: rings})}
+	if m.bounds.Entries > 0 {
+		own = append(own, m.input(input{kind: writes}))
+	}
+	if !m.bounds.NoTransfer {
+		own = append(own, m.input(input{kind: stands}), m.input(input{kind: resigns}))
+	}
+	for other := range m.bounds.Members {
+		if other == i {
+			continue
+		}
+		if !m.bounds.NoTransfer {
+			own = append(own, m.input(input{kind: handsOver, seat: seatOf(other)}))
+		}
+		if !m.bounds.NoHints {
+			own = append(own, m.input(input{kind: loses, seat: seatOf(other)}))
+		}
+	}
+	return own
+}
+
+// given is an input as a machine has it in a group where the members have other seats.
+func (m *model) given(in input, name renaming) (e elector.Input, from memberstate.Seat) {
+	switch in.kind {
+	case delivered:
+		body := m.messages[in.message].body.Renamed(name.of)
+		return elector.Input{Kind: elector.Receive, Message: body}, body.From
+	case stale:
+		body := m.stale[in.answer].Renamed(name.of)
+		return elector.Input{Kind: elector.Receive, Message: body}, body.From
+	case rings:
+		e = elector.Input{Kind: elector.Ring, Number: 1}
+	case stands:
+		e = elector.Input{Kind: elector.Stand}
+	case handsOver:
+		e = elector.Input{Kind: elector.Transfer, Seat: name.of(in.seat)}
+	case resigns:
+		e = elector.Input{Kind: elector.Resign}
+	case loses:
+		e = elector.Input{Kind: elector.PeerLost, Seat: name.of(in.seat)}
+	default: // the engine's
+	}
+	return e, memberstate.Nobody
+}
+
+// describe is an input in words; name says who is who.
+func (m *model) describe(id inputID, name renaming) string {
+	who := func(s memberstate.Seat) string { return fmt.Sprintf("n%d", int(name.of(s))-1) }
+	switch in := m.inputs[id]; in.kind {
+	case delivered:
+		msg := &m.messages[in.message]
+		if msg.engine {
+			return fmt.Sprintf("its engine hears of %s in term %d", who(msg.body.From), msg.body.Term)
+		}
+		return describeMessage(&msg.body, who)
+	case stale:
+		return describeMessage(&m.stale[in.answer], who) + ", which is stale"
+	case rings:
+		return "its alarm rings"
+	case writes:
+		return "it writes an entry"
+	case stands:
+		return "it is told to stand"
+	case handsOver:
+		return "it is told to hand over to " + who(in.seat)
+	case resigns:
+		return "it is told to resign"
+	default:
+		return "it is told that " + who(in.seat) + " is gone"
+	}
+}
+
+func describeMessage(b *elector.Message, who func(memberstate.Seat) string) string {
+	text := fmt.Sprintf("%v from %s in term %d", b.Kind, who(b.From), b.Term)
+	if b.Result != 0 {
+		text = fmt.Sprintf("%s, %v to term %d", text, b.Result, b.Asked)
+	}
+	if b.Mark != 0 {
+		text += fmt.Sprintf(" (%v)", b.Mark)
+	}
+	return text
+}

@@ -1,0 +1,232 @@
+// What one node can do next that others can notice, given what it may hear.
+
+package explore
+
+import (
+	"slices"
+
+	"github.com/hustings/hustings/memberstate"
+)
+
+// localKey is a node with what it may hear, and the largest term of the others, which is
+// what they can have said in answers to rounds that are over.
+type localKey struct {
+	node  nodeID
+	most  memberstate.Term
+	heard said
+}
+
+// local is what a node can do.
+type local struct {
+	next []successor
+	says []messageID // without a change: said at once
+	// up is what the node becomes at once, saying upSays, since it can silently come back;
+	// 0: nothing.
+	up     nodeID
+	upSays []messageID
+	wrong  *wrong
+	base   []silent // what it can become silently, itself first
+	took   uint64   // steps that were looked at
+}
+
+// successor is one thing that a node can do: any silent steps, and one that is noticed.
+type successor struct {
+	node    nodeID
+	says    []messageID
+	ended   bool // the round of votes that was under way is over
+	after   int  // of the silent ones: its place in base
+	input   inputID
+	crashes bool // after the save of the input, or without one if there is none
+}
+
+// silent is a node after silent steps.
+type silent struct {
+	node  nodeID
+	ended bool
+	after int // place of the one before
+	input inputID
+}
+
+// wrong is an invariant that a step breaks.
+type wrong struct {
+	what  string
+	after int
+	input inputID
+}
+
+// path is the silent steps to a place in base.
+func (l *local) path(at int) (inputs []inputID) {
+	for ; at > 0; at = l.base[at].after {
+		inputs = append(inputs, l.base[at].input)
+	}
+	slices.Reverse(inputs)
+	return inputs
+}
+
+// pathOf is all steps to a successor.
+func (l *local) pathOf(s *successor) []inputID {
+	inputs := l.path(s.after)
+	if s.input != nothing {
+		inputs = append(inputs, s.input)
+	}
+	return inputs
+}
+
+// nothing is no input.
+const nothing inputID = 0
+
+func (m *model) local(key localKey) *local {
+	l, ok := m.locals[key]
+	if !ok {
+		l = m.workLocal(key)
+		m.locals[key] = l
+	}
+	return l
+}
+
+func (m *model) workLocal(key localKey) *local {
+	l := &local{}
+	m.silently(l, &key)
+	if !m.bounds.NoCrash {
+		base := m.nodes[key.node]
+		l.add(successor{node: m.crash(base), ended: base.open(), input: nothing, crashes: true})
+	}
+	m.goUp(l, key.node)
+	m.thin(l, &key)
+	return l
+}
+
+// silently takes all silent steps, which lead to l.base, and enters into l what can be
+// noticed on the way.
+func (m *model) silently(l *local, key *localKey) {
+	inputs := slices.Clone(m.own[m.nodes[key.node].index()])
+	for id := range key.heard.all {
+		inputs = append(inputs, m.delivery(id))
+	}
+	l.base = []silent{{node: key.node}}
+	for i := 0; i < len(l.base) && l.wrong == nil; i++ {
+		at := l.base[i].node
+		for _, in := range inputs {
+			m.enter(l, i, in, m.take(at, in))
+		}
+		for _, in := range m.staleInputs(at) {
+			if m.stale[m.inputs[in].answer].Term <= key.most {
+				m.enter(l, i, in, m.take(at, in))
+			}
+		}
+	}
+}
+
+// enter sorts what an input does in: as silent, as what only says something, or as what
+// is noticed.
+func (m *model) enter(l *local, at int, in inputID, all []taken) {
+	before := l.base[at]
+	for i := range all {
+		t := &all[i]
+		ended := before.ended || t.ended
+		switch {
+		case t.wrong != "":
+			if l.wrong == nil {
+				l.wrong = &wrong{t.wrong, at, in}
+			}
+		case t.beyond:
+		case len(t.says) == 0 && !t.saved:
+			if !slices.ContainsFunc(l.base, func(s silent) bool { return s.node == t.node && s.ended == ended }) {
+				l.base = append(l.base, silent{t.node, ended, at, in})
+			}
+		case at == 0 && t.node == before.node && !t.saved && !t.ended:
+			for _, id := range t.says {
+				if !slices.Contains(l.says, id) {
+					l.says = append(l.says, id)
+				}
+			}
+		default:
+			l.add(successor{t.node, t.says, ended, at, in, false})
+			if t.crashed != 0 {
+				l.add(successor{t.crashed, nil, true, at, in, true})
+			}
+		}
+	}
+}
+
+func (l *local) add(s successor) {
+	if !slices.ContainsFunc(l.next, func(k successor) bool { return k.node == s.node && k.ended == s.ended && slices.Equal(k.says, s.says) }) {
+		l.next = append(l.next, s)
+	}
+}
+
+// goUp finds what the node becomes at once: a candidate that waits asks for pre-votes, if
+// the end of its patience leads back to where it is now.
+func (m *model) goUp(l *local, id nodeID) {
+	ring := m.own[m.nodes[id].index()][0]
+	asks := m.take(id, ring)
+	if t := &asks[0]; len(asks) == 1 && !t.saved && !t.beyond && t.wrong == "" && !t.ended && len(t.says) > 0 && t.node != id {
+		back := m.take(t.node, ring)
+		if b := &back[0]; len(back) == 1 && b.node == id && !b.saved && len(b.says) == 0 && !b.beyond && b.wrong == "" {
+			l.up, l.upSays = t.node, t.says
+		}
+	}
+}
+
+// thin takes out what others cover: where a node gets to by a step that it could have
+// taken before the silent ones, it is still to come to those.
+func (m *model) thin(l *local, key *localKey) {
+	kept := l.next[:0]
+	for i := range l.next {
+		s := &l.next[i]
+		if !s.ended && l.saysAll(s.says) && holds(l.base, s.node) {
+			continue
+		}
+		kept = append(kept, *s)
+	}
+	l.next = kept
+	kept = nil
+	gone := make([]bool, len(l.next))
+	for i := range l.next {
+		s := &l.next[i]
+		for j := range l.next {
+			o := &l.next[j]
+			if i == j || gone[j] || o.ended != s.ended || !slices.Equal(o.says, s.says) || o.node == s.node {
+				continue
+			}
+			if holds(m.reach(o, key), s.node) {
+				gone[i] = true
+				break
+			}
+		}
+	}
+	for i := range l.next {
+		if !gone[i] {
+			kept = append(kept, l.next[i])
+		}
+	}
+	l.next = kept
+}
+
+func (l *local) saysAll(says []messageID) bool {
+	return !slices.ContainsFunc(says, func(id messageID) bool { return !slices.Contains(l.says, id) })
+}
+
+// holds says whether a node can be come to without the end of its round.
+func holds(reached []silent, id nodeID) bool {
+	return slices.ContainsFunc(reached, func(s silent) bool { return s.node == id && !s.ended })
+}
+
+// reach is what a node can become silently after a successor's step.
+func (m *model) reach(s *successor, before *localKey) []silent {
+	key := localKey{node: s.node, most: before.most, heard: before.heard}
+	if s.ended {
+		i := m.nodes[s.node].index()
+		for w := range key.heard {
+			key.heard[w] &^= m.round[i][w]
+		}
+	}
+	reached, ok := m.reached[key]
+	if !ok {
+		var l local
+		m.silently(&l, &key)
+		reached = l.base
+		m.reached[key] = reached
+	}
+	return reached
+}

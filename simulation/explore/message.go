@@ -1,0 +1,89 @@
+// What is said. A message stays: it may arrive at any time from then on.
+
+package explore
+
+import (
+	"math/bits"
+
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/memberstate"
+)
+
+// messageID names a message; two that are equal have the same.
+type messageID uint32
+
+// message is what was said to whom: of the election, or an append or its answer, which
+// tell a ledger.
+type message struct {
+	to     memberstate.Seat // Nobody: to all others
+	body   elector.Message
+	ledger ledger
+	engine bool
+}
+
+// for says whether it may arrive at a seat.
+func (m *message) isFor(seat memberstate.Seat) bool {
+	return m.to == seat || m.to == memberstate.Nobody && m.body.From != seat
+}
+
+const (
+	// thisRound numbers the round of votes that is under way, in requests and in answers;
+	// roundOver all others.
+	roundOver = 0
+	thisRound = 1
+)
+
+// said is a set of messages.
+type said [mostMessages / 64]uint64
+
+const mostMessages = 1024
+
+// add enters a message, and says whether it is new.
+func (s *said) add(m messageID) bool {
+	bit := uint64(1) << (m % 64)
+	if s[m/64]&bit != 0 {
+		return false
+	}
+	s[m/64] |= bit
+	return true
+}
+
+func (s *said) remove(m messageID) { s[m/64] &^= 1 << (m % 64) }
+
+func (s *said) has(m messageID) bool { return s[m/64]>>(m%64)&1 == 1 }
+
+// covers says whether all that was said in another state was said in this one.
+func (s *said) covers(other *said) bool {
+	for i := range s {
+		if other[i]&^s[i] != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *said) len() (n int) {
+	for _, word := range s {
+		n += bits.OnesCount64(word)
+	}
+	return n
+}
+
+// and is what is in both.
+func (s *said) and(other *said) (both said) {
+	for i := range s {
+		both[i] = s[i] & other[i]
+	}
+	return both
+}
+
+// all goes through the set.
+func (s *said) all(yield func(messageID) bool) {
+	for i, word := range s {
+		for ; word != 0; word &= word - 1 {
+			if !yield(messageID(i*64 + bits.TrailingZeros64(word))) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,58 @@
+// What a node is: the shipped machine with its durable half, and a small engine.
+
+package explore
+
+import (
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/memberstate"
+)
+
+// nodeID names a node; two that are equal have the same. 0 is none.
+type nodeID uint32
+
+// node is all that a node is. It is compared with ==.
+type node struct {
+	seat     memberstate.Seat
+	machine  elector.Machine
+	ledger   ledger
+	promised memberstate.Term // by the engine: no append of a smaller term is taken
+	led      uint8            // the terms that it has led, in any incarnation
+}
+
+// open says whether a round of votes of the node's is under way.
+func (n *node) open() bool {
+	ballot, _ := n.machine.Open()
+	return ballot != 0
+}
+
+// leads says whether the node leads a term.
+func (n *node) leads(term memberstate.Term) bool {
+	return n.machine.Role == memberstate.Leader && n.machine.Term == term
+}
+
+func seatOf(index int) memberstate.Seat { return memberstate.Seat(index + 1) }
+
+func (n *node) index() int { return int(n.seat) - 1 }
+
+// ledger is the terms of a ledger's entries, four bits each, from the first one on.
+type ledger uint32
+
+func (l ledger) len() (n int) {
+	for ; l != 0; l >>= 4 {
+		n++
+	}
+	return n
+}
+
+func (l ledger) end() memberstate.Position {
+	if l == 0 {
+		return memberstate.Position{}
+	}
+	n := l.len()
+	return memberstate.Position{Term: memberstate.Term(l >> (4 * (n - 1)) & 15), Index: uint64(n)}
+}
+
+func (l ledger) with(term memberstate.Term) ledger { return l | ledger(term)<<(4*l.len()) }
+
+// holds says whether a ledger begins with all of another one.
+func (l ledger) holds(other ledger) bool { return l&(1<<(4*other.len())-1) == other }

@@ -1,0 +1,236 @@
+// The search: from every state to what can follow.
+
+package explore
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hustings/hustings/memberstate"
+)
+
+// state is all that there is: what every node is, and what was said.
+type state struct {
+	nodes [mostMembers]nodeID
+	said  said
+}
+
+// origin is how a state was come to.
+type origin struct {
+	parent    int32 // -1: it is the first
+	node      uint8 // which did something
+	successor uint32
+}
+
+type search struct {
+	options Options
+	model   *model
+	states  []state
+	origins []origin
+	depths  []uint16
+	next    int // the first state that was not looked at
+	known   map[[mostMembers]nodeID][]int32
+	result  Result
+}
+
+func newSearch(o Options) *search {
+	return &search{options: o, model: newModel(o.Bounds), known: map[[mostMembers]nodeID][]int32{}}
+}
+
+func (x *search) begin() {
+	var first state
+	for i := range x.options.Members {
+		first.nodes[i] = x.model.begin(i)
+	}
+	x.enter(&first, origin{parent: -1}, 0)
+}
+
+// key is what a node is and may hear in a state.
+func (x *search) key(s *state, i int) localKey {
+	k := localKey{node: s.nodes[i], heard: s.said.and(&x.model.to[i])}
+	for j := range x.options.Members {
+		if j != i {
+			k.most = max(k.most, x.model.nodes[s.nodes[j]].machine.Term)
+		}
+	}
+	return k
+}
+
+// expand looks at all that can happen in a state.
+func (x *search) expand(at int32) {
+	from := x.states[at] // a copy: the list may move
+	if !slices.Contains(x.known[from.nodes], at) {
+		return // another state covers it by now
+	}
+	for i := range x.options.Members {
+		l := x.model.local(x.key(&from, i))
+		if l.wrong != nil {
+			x.violated(at, i, l.wrong)
+			return
+		}
+		for s := range l.next {
+			x.result.Transitions++
+			next := x.model.apply(&from, i, &l.next[s])
+			x.enter(&next, origin{at, uint8(i), uint32(s)}, x.depths[at]+1)
+			if x.result.Violation != nil {
+				return
+			}
+		}
+	}
+}
+
+// apply is a state after a node has done something.
+func (m *model) apply(from *state, i int, does *successor) state {
+	next := *from
+	next.nodes[i] = does.node
+	if does.ended {
+		m.endRound(&next.said, i)
+	}
+	if before := &m.nodes[from.nodes[i]]; !m.nodes[does.node].leads(before.machine.Term) {
+		over := next.said.and(&m.office[i])
+		for id := range over.all {
+			next.said.remove(id)
+		}
+	}
+	for _, id := range does.says {
+		m.say(&next, id)
+	}
+	return next
+}
+
+// say adds a message to what was said, and tells whether it is new.
+func (m *model) say(s *state, id messageID) bool { return !m.late(s, id) && s.said.add(id) }
+
+// enter keeps a state, if nothing that is known covers it.
+func (x *search) enter(s *state, from origin, depth uint16) {
+	x.saturate(s)
+	least, _ := x.model.canonical(s)
+	same := x.known[least.nodes]
+	for _, other := range same {
+		if x.states[other].said.covers(&least.said) {
+			return
+		}
+	}
+	same = slices.DeleteFunc(same, func(other int32) bool { return least.said.covers(&x.states[other].said) })
+	at := int32(len(x.states))
+	x.states, x.origins, x.depths = append(x.states, least), append(x.origins, from), append(x.depths, depth)
+	x.known[least.nodes] = append(same, at)
+	x.result.Depth = max(x.result.Depth, int(depth))
+	if what := x.model.wrong(&least); what != "" {
+		x.violated(at, 0, &wrong{what: what})
+	}
+}
+
+// saturate takes all steps that only say something.
+func (x *search) saturate(s *state) {
+	for grown := true; grown; {
+		grown = false
+		for i := range x.options.Members {
+			l := x.model.local(x.key(s, i))
+			for _, id := range l.says {
+				grown = x.model.say(s, id) || grown
+			}
+			if l.up != 0 {
+				s.nodes[i], grown = l.up, true
+				for _, id := range l.upSays {
+					x.model.say(s, id)
+				}
+			}
+		}
+	}
+}
+
+// violated notes the first violation, with the way there.
+func (x *search) violated(at int32, i int, w *wrong) {
+	var way []int32
+	for k := at; k > 0; k = x.origins[k].parent {
+		way = append(way, k)
+	}
+	slices.Reverse(way)
+	v := &Violation{What: w.what}
+	first := state{}
+	for i := range x.options.Members {
+		first.nodes[i] = x.model.begin(i)
+	}
+	name := x.names(&first, x.model.renamings[0])
+	for _, k := range way {
+		o := x.origins[k]
+		from := x.states[o.parent]
+		l := x.model.local(x.key(&from, int(o.node)))
+		does := &l.next[o.successor]
+		v.Path = append(v.Path, x.model.describePath(int(o.node), l.pathOf(does), does.crashes, name)...)
+		next := x.model.apply(&from, int(o.node), does)
+		name = x.names(&next, name)
+	}
+	if w.input != nothing {
+		l := x.model.local(x.key(&x.states[at], i))
+		v.Path = append(v.Path, x.model.describePath(i, append(l.path(w.after), w.input), false, name)...)
+		v.What = fmt.Sprintf("n%d: %s", int(name.of(seatOf(i)))-1, w.what)
+	}
+	x.result.Violation = v
+}
+
+// names says who is who in the canonical form of a state, by who is who in the state.
+func (x *search) names(s *state, name renaming) renaming {
+	x.saturate(s)
+	_, by := x.model.canonical(s)
+	return name.after(x.model.renamings[by].back())
+}
+
+func (m *model) describePath(i int, inputs []inputID, crashes bool, name renaming) (lines []string) {
+	who := fmt.Sprintf("n%d: ", int(name.of(seatOf(i)))-1)
+	for _, in := range inputs {
+		lines = append(lines, who+m.describe(in, name))
+	}
+	switch {
+	case crashes && len(inputs) > 0:
+		lines = append(lines, who+"it has saved, and crashes before it says anything")
+	case crashes:
+		lines = append(lines, who+"it crashes, and starts again")
+	}
+	return lines
+}
+
+// wrong says which invariant a state breaks, if any.
+func (m *model) wrong(s *state) string {
+	for i := range m.bounds.Members {
+		n := &m.nodes[s.nodes[i]]
+		for j := range i {
+			if both := n.led & m.nodes[s.nodes[j]].led; both != 0 {
+				return "two members have led the same term"
+			}
+		}
+		switch leader := n.machine.Leader; {
+		case n.machine.Role == memberstate.Leader:
+			if what := m.wrongLeader(s, n); what != "" {
+				return what
+			}
+		case leader != memberstate.Nobody && m.nodes[s.nodes[leader-1]].led>>min(n.machine.Term, mostTerms)&1 == 0:
+			return fmt.Sprintf("a member follows another one in term %d that has not led it", n.machine.Term)
+		}
+	}
+	return ""
+}
+
+// wrongLeader looks at a leader: a quorum has voted for it, unless it has gone on to a
+// larger term since, and what was committed in earlier terms is in its ledger.
+func (m *model) wrongLeader(s *state, n *node) string {
+	term, votes := n.machine.Term, 0
+	quorum := memberstate.Quorum(memberstate.Set(1<<m.bounds.Members - 1))
+	for i := range m.bounds.Members {
+		if v := &m.nodes[s.nodes[i]].machine; v.Term > term || v.Term == term && v.Vote == n.seat {
+			votes++
+		}
+	}
+	if votes < quorum {
+		return fmt.Sprintf("term %d is led with %d votes", term, votes)
+	}
+	for i := range m.acks {
+		a := &m.acks[i]
+		others := a.said.and(&s.said)
+		if others.len()+1 >= quorum && a.term < term && !n.ledger.holds(a.ledger) {
+			return fmt.Sprintf("term %d is led without what was committed in term %d", term, a.term)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,116 @@
+// Who is who does not matter: states that differ by the seats of the members are one.
+
+package explore
+
+import (
+	"slices"
+
+	"github.com/hustings/hustings/memberstate"
+)
+
+// renaming gives every member another seat, by index of the old one.
+type renaming [mostMembers]uint8
+
+func (r renaming) of(seat memberstate.Seat) memberstate.Seat {
+	if seat == memberstate.Nobody {
+		return seat
+	}
+	return seatOf(int(r[seat-1]))
+}
+
+// after is the renaming that has the effect of another one and then this one.
+func (r renaming) after(first renaming) (both renaming) {
+	for i := range both {
+		both[i] = r[first[i]]
+	}
+	return both
+}
+
+// back is the renaming that undoes this one.
+func (r renaming) back() (back renaming) {
+	for i, to := range r {
+		back[to] = uint8(i)
+	}
+	return back
+}
+
+// renamings are all for so many members; the first one changes nothing.
+func renamings(members int) (all []renaming) {
+	var same renaming
+	for i := range same {
+		same[i] = uint8(i)
+	}
+	var place func(r renaming, at int)
+	place = func(r renaming, at int) {
+		if at == members {
+			all = append(all, r)
+			return
+		}
+		for i := at; i < members; i++ {
+			r[at], r[i] = r[i], r[at]
+			place(r, at+1)
+			r[at], r[i] = r[i], r[at]
+		}
+	}
+	place(same, 0)
+	return all
+}
+
+func (n *node) renamed(r renaming) node {
+	other := *n
+	other.seat, other.machine = r.of(n.seat), n.machine.Renamed(r.of)
+	return other
+}
+
+func (msg message) renamed(r renaming) message {
+	msg.to, msg.body = r.of(msg.to), msg.body.Renamed(r.of)
+	return msg
+}
+
+// rename is a node in another seat.
+func (m *model) rename(id nodeID, by int) nodeID {
+	known := &m.renamedNodes[by]
+	if int(id) >= len(*known) {
+		*known = append(*known, make([]nodeID, len(m.nodes)-len(*known)+1024)...)
+	}
+	if (*known)[id] == 0 {
+		other := m.nodes[id].renamed(m.renamings[by])
+		(*known)[id] = m.intern(&other)
+	}
+	return (*known)[id]
+}
+
+// renameMessage is a message among members in other seats.
+func (m *model) renameMessage(id messageID, by int) messageID {
+	known := &m.renamedMessages[by]
+	for int(id) >= len(*known) {
+		*known = append(*known, 0)
+	}
+	if (*known)[id] == 0 {
+		(*known)[id] = m.message(m.messages[id].renamed(m.renamings[by])) + 1
+	}
+	return (*known)[id] - 1
+}
+
+// canonical is the first of all states that differ from this one by who is who, and the
+// number of the renaming that leads there.
+func (m *model) canonical(s *state) (least state, by int) {
+	least = *s
+	for r := 1; r < len(m.renamings); r++ {
+		other := state{}
+		for i := range m.bounds.Members {
+			other.nodes[m.renamings[r][i]] = m.rename(s.nodes[i], r)
+		}
+		order := slices.Compare(other.nodes[:], least.nodes[:])
+		if order > 0 {
+			continue
+		}
+		for id := range s.said.all {
+			other.said.add(m.renameMessage(id, r))
+		}
+		if order < 0 || slices.Compare(other.said[:], least.said[:]) < 0 {
+			least, by = other, r
+		}
+	}
+	return least, by
+}
