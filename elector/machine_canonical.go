@@ -20,7 +20,7 @@ func (m Machine) Canonical(r *Rules) Machine {
 	if m.known <= m.Term {
 		m.known = 0
 	}
-	if m.phase != idle || !m.MayStand(r.Self) { // only stand looks at it, and only then
+	if m.judged != WaitToVoteNext || m.phase != idle || !m.MayStand(r.Self) { // stand asks only this, and only then
 		m.judged = 0
 	}
 	m.ballot = 1

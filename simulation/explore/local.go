@@ -99,15 +99,21 @@ func (m *model) workLocal(key localKey) *local {
 // silently takes all silent steps, which lead to l.base, and enters into l what can be
 // noticed on the way.
 func (m *model) silently(l *local, key *localKey) {
-	inputs := slices.Clone(m.own[m.nodes[key.node].index()])
-	for id := range key.heard.all {
-		inputs = append(inputs, m.delivery(id))
-	}
+	own := m.own[m.nodes[key.node].index()]
 	l.base = []silent{{node: key.node}}
 	for i := 0; i < len(l.base) && l.wrong == nil; i++ {
 		at := l.base[i].node
-		for _, in := range inputs {
+		for _, in := range own {
 			m.enter(l, i, in, m.take(at, in))
+		}
+		heard := key.heard.without(m.inertTo(at))
+		for id := range heard.all {
+			in := m.delivery(id)
+			all := m.take(at, in)
+			if len(all) == 1 && !all[0].noticed(at) {
+				m.inertTo(at).add(id)
+			}
+			m.enter(l, i, in, all)
 		}
 		for _, in := range m.staleInputs(at) {
 			if m.stale[m.inputs[in].answer].Term <= key.most {
@@ -115,6 +121,14 @@ func (m *model) silently(l *local, key *localKey) {
 			}
 		}
 	}
+}
+
+// inertTo are messages of which it is known that they do nothing to a node.
+func (m *model) inertTo(id nodeID) *said {
+	for int(id) >= len(m.inert) {
+		m.inert = append(m.inert, said{})
+	}
+	return &m.inert[id]
 }
 
 // enter sorts what an input does in: as silent, as what only says something, or as what

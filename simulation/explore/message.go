@@ -77,6 +77,14 @@ func (s *said) and(other *said) (both said) {
 	return both
 }
 
+// without is what is in the one and not in the other.
+func (s *said) without(other *said) (rest said) {
+	for i := range s {
+		rest[i] = s[i] &^ other[i]
+	}
+	return rest
+}
+
 // all goes through the set.
 func (s *said) all(yield func(messageID) bool) {
 	for i, word := range s {

@@ -35,15 +35,11 @@ type model struct {
 	stale   []elector.Message
 	staleOf map[nodeID][]inputID
 
-	steps   map[stepKey][]taken
+	steps   [][][]taken // by node and input; nil: not worked out yet
+	inert   []said      // by node
 	locals  map[localKey]*local
 	reached map[localKey][]silent
 	full    bool // there are more messages than there is room for
-}
-
-type stepKey struct {
-	node  nodeID
-	input inputID
 }
 
 // taken is what an input does to a node.
@@ -68,8 +64,8 @@ func fingerprint(of ...any) string { return fmt.Sprint(of...) }
 func newModel(b Bounds) *model {
 	m := &model{
 		bounds: b, nodes: make([]node, 1), byNode: map[node]nodeID{}, byMessage: map[message]messageID{},
-		byInput: map[input]inputID{}, staleOf: map[nodeID][]inputID{}, steps: map[stepKey][]taken{}, locals: map[localKey]*local{}, reached: map[localKey][]silent{},
-		renamings: renamings(b.Members), stale: staleAnswers(&b),
+		byInput: map[input]inputID{}, staleOf: map[nodeID][]inputID{}, locals: map[localKey]*local{}, reached: map[localKey][]silent{},
+		renamings: renamings(b.Members), stale: staleMessages(&b),
 	}
 	m.renamedNodes, m.renamedMessages = make([][]nodeID, len(m.renamings)), make([][]messageID, len(m.renamings))
 	m.input(input{kind: none})
@@ -155,6 +151,24 @@ func (m *model) late(s *state, id messageID) bool {
 	return msg.answersLeader() && !m.nodes[s.nodes[msg.to-1]].leads(msg.body.Asked)
 }
 
+// forget takes out the requests that come too late for all whom they may reach: they are
+// among the stale ones.
+func (m *model) forget(s *state) {
+	for id := range s.said.all {
+		msg := &m.messages[id]
+		if b := &msg.body; b.Result != 0 || b.Round == thisRound && b.Kind == rpc.VoteRequest || !msg.engine && m.nodes[s.nodes[b.From-1]].leads(b.Term) {
+			continue
+		}
+		past := true
+		for i := range m.bounds.Members {
+			past = past && (!msg.isFor(seatOf(i)) || m.nodes[s.nodes[i]].machine.Term > msg.body.Term)
+		}
+		if past {
+			s.said.remove(id)
+		}
+	}
+}
+
 // endRound takes a round that is over out of what was said. Its answers are among the
 // stale ones from now on; who asked for a vote has still asked for it.
 func (m *model) endRound(s *said, i int) {
@@ -188,13 +202,19 @@ func (m *model) crash(n node) nodeID { return m.start(&n) }
 
 // take is what an input does to a node: more than one thing where that depends on seats.
 func (m *model) take(id nodeID, in inputID) []taken {
-	key := stepKey{id, in}
-	all, ok := m.steps[key]
-	if !ok {
-		all = m.work(id, m.inputs[in])
-		m.steps[key] = all
+	if n := len(m.nodes); len(m.steps) < n {
+		m.steps = append(m.steps, make([][][]taken, n-len(m.steps))...)
 	}
-	return all
+	of := &m.steps[id]
+	if n := len(m.inputs); len(*of) <= int(in) {
+		*of = append(*of, make([][]taken, n-len(*of))...)
+	}
+	if (*of)[in] == nil {
+		all := m.work(id, m.inputs[in])
+		m.steps[id][in] = all
+		return all
+	}
+	return (*of)[in]
 }
 
 func (m *model) work(id nodeID, in input) (all []taken) {
@@ -220,7 +240,7 @@ func (m *model) work(id nodeID, in input) (all []taken) {
 // workIn is what an input does to a node among members that have other seats.
 func (m *model) workIn(id nodeID, in input, by int) taken {
 	n := m.nodes[id].renamed(m.renamings[by])
-	w := stepping{model: m, node: &n, before: n, back: m.renamings[by].back()}
+	w := stepping{model: m, node: &n, before: n, back: m.renamings[by].back(), late: in.kind == stale}
 	w.step(m.given(in, m.renamings[by]))
 	return w.taken()
 }
@@ -251,7 +271,7 @@ func (m *model) hear(id nodeID, msg message) taken {
 			n.ledger = msg.ledger
 		}
 		w.says = append(w.says, message{to: msg.body.From, engine: true, ledger: msg.ledger, body: elector.Message{
-			From: n.seat, Body: rpc.Body{Kind: rpc.HeartbeatResponse, Term: msg.body.Term},
+			From: n.seat, Body: rpc.Body{Kind: rpc.HeartbeatResponse, Result: rpc.Success, Term: msg.body.Term},
 		}})
 	}
 	return w.taken()

@@ -104,6 +104,7 @@ func (m *model) say(s *state, id messageID) bool { return !m.late(s, id) && s.sa
 // enter keeps a state, if nothing that is known covers it.
 func (x *search) enter(s *state, from origin, depth uint16) {
 	x.saturate(s)
+	x.model.forget(s)
 	least, _ := x.model.canonical(s)
 	same := x.known[least.nodes]
 	for _, other := range same {
@@ -173,6 +174,7 @@ func (x *search) violated(at int32, i int, w *wrong) {
 // names says who is who in the canonical form of a state, by who is who in the state.
 func (x *search) names(s *state, name renaming) renaming {
 	x.saturate(s)
+	x.model.forget(s)
 	_, by := x.model.canonical(s)
 	return name.after(x.model.renamings[by].back())
 }

@@ -1,7 +1,8 @@
-// Answers that come too late: to rounds of votes that are over, and to a leader that is
-// none any more. There are many, a node must ignore all of them, and which of them were
-// really given is not remembered: whatever could have been may arrive at any time. So
-// nothing depends on the code ignoring them.
+// What comes too late: answers to rounds of votes that are over, or to a leader that is
+// none any more; requests of a term that all others have left behind. There are many, a
+// node must ignore all of them, and which of them were really sent is not remembered:
+// whatever could have been may arrive at any time. So nothing depends on the code ignoring
+// them.
 
 package explore
 
@@ -11,7 +12,33 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// staleAnswers are all that there could be.
+// staleMessages are all that there could be.
+func staleMessages(b *Bounds) []elector.Message { return append(staleAnswers(b), staleRequests(b)...) }
+
+func staleRequests(b *Bounds) (all []elector.Message) {
+	for i := range b.Members {
+		for term := range memberstate.Term(b.Terms) {
+			add := func(kind rpc.Kind, mark rpc.Mark, leader memberstate.Seat, ledger memberstate.Position) {
+				all = append(all, elector.Message{From: seatOf(i), Leader: leader, Body: rpc.Body{
+					Kind: kind, Mark: mark, Term: term, Ledger: ledger, Round: roundOver,
+				}})
+			}
+			add(rpc.Heartbeat, rpc.Plain, seatOf(i), memberstate.Position{})
+			for index := range uint64(b.Entries + 1) {
+				ledger := memberstate.Position{Term: min(term, memberstate.Term(index)), Index: index}
+				add(rpc.TakeLeadership, rpc.Plain, seatOf(i), ledger)
+				add(rpc.TakeLeadership, rpc.PreVote, seatOf(i), ledger)
+				for mark := rpc.Plain; mark <= rpc.Handed; mark++ {
+					for leader := range b.Members {
+						add(rpc.VoteRequest, mark, seatOf(leader), ledger)
+					}
+				}
+			}
+		}
+	}
+	return all
+}
+
 func staleAnswers(b *Bounds) (all []elector.Message) {
 	terms := memberstate.Term(b.Terms)
 	add := func(from memberstate.Seat, kind rpc.Kind, result rpc.Result, mark rpc.Mark, round uint32) {
@@ -44,24 +71,26 @@ func staleAnswers(b *Bounds) (all []elector.Message) {
 	return all
 }
 
-// couldBe says whether an answer that comes too late could reach a node.
+// couldBe says whether a message that comes too late could reach a node.
 //
 // A process that is started again numbers its rounds from the beginning, so an answer to
 // the one before may bear the number of the round that is under way. To a pre-vote it may
 // be any. To a vote it is one of an earlier term: a member does not ask for votes in the
 // term that it restarts in, which is looked at in stepping.go.
-func (m *model) couldBe(n *node, answer *elector.Message) bool {
+func (m *model) couldBe(n *node, msg *elector.Message) bool {
 	switch {
-	case answer.From == n.seat:
+	case msg.From == n.seat:
 		return false
-	case answer.Kind != rpc.VoteResponse:
-		return !n.leads(answer.Asked)
-	case answer.Round == roundOver || !n.open():
+	case msg.Result == 0:
+		return msg.Term < n.machine.Term
+	case msg.Kind != rpc.VoteResponse:
+		return !n.leads(msg.Asked)
+	case msg.Round == roundOver || !n.open():
 		return true
 	case m.bounds.NoCrash:
 		return false
 	default:
-		return answer.Mark == rpc.PreVote || answer.Asked < n.machine.Term
+		return msg.Mark == rpc.PreVote || msg.Asked < n.machine.Term
 	}
 }
 
@@ -92,10 +121,11 @@ func (m *model) staleInputs(id nodeID) []inputID {
 
 // ignores says whether a node does nothing at all about a message. It is work's answer,
 // for most messages, at a fraction of the cost.
-func (m *model) ignores(n *node, answer *elector.Message) bool {
+func (m *model) ignores(n *node, msg *elector.Message) bool {
 	machine, r := n.machine, &m.rules[n.index()]
-	in, out := elector.Input{Kind: elector.Receive, Message: *answer}, elector.Output{}
+	in, out := elector.Input{Kind: elector.Receive, Message: *msg}, elector.Output{}
 	machine.Step(r, &in, &out)
-	acts := out.NeedLedger || out.Save || out.Replied || out.To != 0 || out.Err != nil
+	answers := out.Replied && msg.Result != 0 // who asked too late hears too late
+	acts := answers || out.NeedLedger || out.Save || out.To != 0 || out.Err != nil
 	return !acts && machine.Canonical(r) == n.machine
 }

@@ -17,6 +17,7 @@ type stepping struct {
 	before node
 	back   renaming // to the seats that the members have
 	from   memberstate.Seat
+	late   bool // nobody waits for the answer
 	says   []message
 	disk   memberstate.HardState // what is durable
 	saved  bool
@@ -145,7 +146,9 @@ func (w *stepping) Reply(m *elector.Message) {
 	if m.Kind == rpc.VoteResponse && m.Result == rpc.Accept && m.Mark != rpc.PreVote && (w.disk.Term != m.Asked || w.disk.Vote != w.from) {
 		w.blame("it says that it votes, and does not")
 	}
-	w.say(w.from, m)
+	if !w.late {
+		w.say(w.from, m)
+	}
 }
 
 // Send sends a message to each of a set of members: to all others, or to one.
