@@ -31,7 +31,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
+	"runtime/metrics"
 )
 
 // Bounds say how far is explored.
@@ -75,8 +75,8 @@ func (b *Bounds) Check() error {
 // Options are how a search is made.
 type Options struct {
 	Bounds
-	// MaxStates ends the search when it has come to so many; 0: nothing does.
-	MaxStates uint64
+	// MaxStates and MaxMemory, in bytes, end the search; 0: they do not.
+	MaxStates, MaxMemory uint64
 	// Progress, if not nil, is told now and then how far the search has come.
 	Progress func(Result)
 }
@@ -86,9 +86,12 @@ type Result struct {
 	States, Transitions uint64
 	Depth, Frontier     int
 	Nodes, Messages     int // different ones
-	Complete            bool
-	Violation           *Violation
-	Took                time.Duration
+	Memory              uint64
+	// Complete says that there is nothing else within the bounds. If it is not, and nothing
+	// is violated, Stopped says why.
+	Complete  bool
+	Stopped   string
+	Violation *Violation
 }
 
 // Violation is an invariant that did not hold, and a shortest way there.
@@ -106,29 +109,46 @@ func Explore(ctx context.Context, o Options) (Result, error) {
 		return Result{}, err
 	}
 	x := newSearch(o)
-	began := time.Now()
 	x.begin()
-	for x.next < len(x.states) && x.result.Violation == nil && ctx.Err() == nil && !x.model.full {
-		if o.MaxStates > 0 && uint64(len(x.states)) > o.MaxStates {
-			break
-		}
+	for x.next < len(x.states) && x.result.Violation == nil && x.result.Stopped == "" {
 		x.expand(int32(x.next))
 		x.next++
-		if x.next%tellEvery == 0 && o.Progress != nil {
-			o.Progress(x.summary(began))
+		if x.next%lookEvery == 0 {
+			x.look(ctx)
 		}
 	}
-	r := x.summary(began)
-	r.Complete = x.next == len(x.states) && r.Violation == nil && !x.model.full
+	r := x.summary()
+	r.Complete = x.next == len(x.states) && r.Violation == nil && r.Stopped == ""
 	return r, nil
 }
 
-// tellEvery is after how many states progress is told.
-const tellEvery = 1 << 12
+// lookEvery is after how many states a search looks up.
+const lookEvery = 1 << 10
 
-func (x *search) summary(began time.Time) Result {
+// look tells how far the search has come, and ends it if it has come far enough.
+func (x *search) look(ctx context.Context) {
+	o := &x.options
+	used := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	metrics.Read(used)
+	x.result.Memory = max(x.result.Memory, used[0].Value.Uint64()-used[1].Value.Uint64())
+	switch {
+	case ctx.Err() != nil:
+		x.result.Stopped = "it was interrupted"
+	case o.MaxStates > 0 && uint64(len(x.states)) > o.MaxStates:
+		x.result.Stopped = "it has come to as many states as it may"
+	case o.MaxMemory > 0 && x.result.Memory > o.MaxMemory:
+		x.result.Stopped = "it has used as much memory as it may"
+	case x.model.full:
+		x.result.Stopped = fmt.Sprintf("there are more than %d different messages", mostMessages)
+	}
+	if o.Progress != nil {
+		o.Progress(x.summary())
+	}
+}
+
+func (x *search) summary() Result {
 	r := x.result
 	r.States, r.Nodes, r.Messages = uint64(len(x.states)), len(x.model.nodes)-1, len(x.model.messages)
-	r.Frontier, r.Took = len(x.states)-x.next, time.Since(began)
+	r.Frontier = len(x.states) - x.next
 	return r
 }

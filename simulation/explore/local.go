@@ -188,7 +188,7 @@ func (m *model) thin(l *local, key *localKey) {
 	kept := l.next[:0]
 	for i := range l.next {
 		s := &l.next[i]
-		if !s.ended && l.saysAll(s.says) && holds(l.base, s.node) {
+		if !s.ended && contains(l.says, s.says) && holds(l.base, s.node) {
 			continue
 		}
 		kept = append(kept, *s)
@@ -217,8 +217,8 @@ func (m *model) thin(l *local, key *localKey) {
 	l.next = kept
 }
 
-func (l *local) saysAll(says []messageID) bool {
-	return !slices.ContainsFunc(says, func(id messageID) bool { return !slices.Contains(l.says, id) })
+func contains(all, some []messageID) bool {
+	return !slices.ContainsFunc(some, func(id messageID) bool { return !slices.Contains(all, id) })
 }
 
 // holds says whether a node can be come to without the end of its round.

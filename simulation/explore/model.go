@@ -69,16 +69,25 @@ func newModel(b Bounds) *model {
 	}
 	m.renamedNodes, m.renamedMessages = make([][]nodeID, len(m.renamings)), make([][]messageID, len(m.renamings))
 	m.input(input{kind: none})
-	voters := memberstate.Set(1<<b.Members - 1)
-	timing := elector.DefaultTiming()
-	timing.Leak = 1 // time does not count, only how many beats were not answered
+	m.rules = rulesOf(&b)
 	for i := range b.Members {
-		m.rules = append(m.rules, elector.Rules{
-			Self: seatOf(i), Voters: voters, All: voters, Timing: timing, PreVote: !b.NoPreVote, Ranks: true,
-		})
 		m.own[i] = m.ownInputs(i)
 	}
 	return m
+}
+
+// rulesOf are what the members go by. Time does not count, only how many beats were not
+// answered.
+func rulesOf(b *Bounds) (all []elector.Rules) {
+	voters := memberstate.Set(1<<b.Members - 1)
+	timing := elector.DefaultTiming()
+	timing.Leak = 1
+	for i := range b.Members {
+		all = append(all, elector.Rules{
+			Self: seatOf(i), Voters: voters, All: voters, Timing: timing, PreVote: !b.NoPreVote, Ranks: true,
+		})
+	}
+	return all
 }
 
 // intern is the name of a node.

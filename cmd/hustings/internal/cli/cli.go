@@ -52,7 +52,7 @@ func newRoot() *cobra.Command {
 	}
 	root.SetHelpCommand(newHelp())
 	root.AddCommand(
-		newSim(), newReplay(), newMerge(), newServe(), newStatus(), newWatch(), newTransfer(), newResign(),
+		newSim(), newReplay(), newMerge(), newExplore(), newServe(), newStatus(), newWatch(), newTransfer(), newResign(),
 		newStore(), newCerts(), newVersion(debug.ReadBuildInfo), newWatchdog(),
 	)
 	tellAll(root)

@@ -1,0 +1,179 @@
+// Every interleaving of a small group.
+
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+
+	"github.com/hustings/hustings/simulation/explore"
+)
+
+// exploreFlags say how far is explored.
+type exploreFlags struct {
+	options  explore.Options
+	features []string
+	memory   uint64 // in megabytes
+	asJSON   bool
+}
+
+// features are what can be left out, and how.
+var features = map[string]func(*explore.Bounds){
+	"pre-vote":  func(b *explore.Bounds) { b.NoPreVote = true },
+	"crashes":   func(b *explore.Bounds) { b.NoCrash = true },
+	"transfers": func(b *explore.Bounds) { b.NoTransfer = true },
+	"hints":     func(b *explore.Bounds) { b.NoHints = true },
+}
+
+// allFeatures are the names of all, in the order of their importance.
+var allFeatures = []string{"pre-vote", "crashes", "transfers", "hints"}
+
+func newExplore() *cobra.Command { return new(exploreFlags).command() }
+
+func (f *exploreFlags) command() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "explore",
+		Short: "Look at every interleaving of a small group",
+		Long: `Look at every interleaving of a small group: the code that is shipped, and every order
+in which its messages can arrive, again or never, its alarms ring, its processes crash,
+its ledgers grow. Where sim tries many worlds at random, explore leaves out none within
+its bounds, and says whether it got to their end. The command fails if an invariant does
+not hold, and prints a shortest way there.`,
+		Example: `  hustings explore
+  hustings explore --members 5 --terms 1 --ledger 0 --features pre-vote
+  hustings explore --members 2 --terms 3 --rounds 2 --json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+	}
+	flags := cmd.Flags()
+	b := &f.options.Bounds
+	flags.IntVar(&b.Members, "members", 3, "the `size` of the group, up to 5")
+	flags.IntVar(&b.Terms, "terms", 1, "the largest `term` that anyone stands in")
+	flags.IntVar(&b.Beats, "rounds", 1, "how `many` rounds of heartbeats a leader sends; rounds of votes have no bound")
+	flags.IntVar(&b.Entries, "ledger", 1, "how `long` a ledger gets")
+	flags.StringSliceVar(&f.features, "features", allFeatures, "what there is besides elections: `names` of these")
+	flags.Uint64Var(&f.options.MaxStates, "max-states", 0, "stop at so `many` states; 0: do not")
+	flags.Uint64Var(&f.memory, "memory", 0, "stop at so many `megabytes`; 0: do not")
+	flags.BoolVar(&f.asJSON, "json", false, "print one JSON object on one line")
+	return cmd
+}
+
+func (f *exploreFlags) run(cmd *cobra.Command) error {
+	if err := f.check(); err != nil {
+		return usageError{err}
+	}
+	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	defer debug.SetGCPercent(debug.SetGCPercent(exploreGC))
+	began := time.Now()
+	result, err := f.explore(ctx, cmd.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	report := f.report(&result, time.Since(began))
+	if f.asJSON {
+		err = json.NewEncoder(cmd.OutOrStdout()).Encode(report)
+	} else {
+		err = report.print(cmd.OutOrStdout(), &result)
+	}
+	if err == nil && result.Violation != nil {
+		err = fmt.Errorf("an invariant does not hold: %w", result.Violation)
+	}
+	return err
+}
+
+// exploreGC is the garbage collector's target: nearly all that a search allocates it keeps.
+const exploreGC = 300
+
+func (f *exploreFlags) check() error {
+	for name, leaveOut := range features {
+		if !slices.Contains(f.features, name) {
+			leaveOut(&f.options.Bounds)
+		}
+	}
+	for _, name := range f.features {
+		if features[name] == nil {
+			return fmt.Errorf("--features has %q, want names of %s", name, strings.Join(allFeatures, ", "))
+		}
+	}
+	f.options.MaxMemory = f.memory << 20
+	return f.options.Check()
+}
+
+func (f *exploreFlags) explore(ctx context.Context, stderr io.Writer) (explore.Result, error) {
+	bar := progressbar.NewOptions64(-1, progressbar.OptionSetWriter(stderr), progressbar.OptionClearOnFinish(),
+		progressbar.OptionThrottle(200*time.Millisecond), progressbar.OptionSetVisibility(isTerminal(stderr)))
+	began := time.Now()
+	f.options.Progress = func(r explore.Result) {
+		bar.Describe(fmt.Sprintf("%d states, %.0f a second, %d to be looked at, depth %d, %d MB",
+			r.States, float64(r.States)/time.Since(began).Seconds(), r.Frontier, r.Depth, r.Memory>>20))
+		_ = bar.Set64(int64(r.States)) // there is nobody to tell
+	}
+	r, err := explore.Explore(ctx, f.options)
+	_ = bar.Finish()
+	return r, err
+}
+
+// exploreReport is what is printed.
+type exploreReport struct {
+	States         uint64         `json:"states"`
+	Transitions    uint64         `json:"transitions"`
+	Depth          int            `json:"depth"`
+	Complete       bool           `json:"complete"`
+	Stopped        string         `json:"stopped,omitempty"`
+	Violations     int            `json:"violations"`
+	Violation      string         `json:"violation,omitempty"`
+	Path           []string       `json:"path,omitempty"`
+	StatesPer      float64        `json:"states_per_second"`
+	TransitionsPer float64        `json:"transitions_per_second"`
+	Seconds        float64        `json:"seconds"`
+	Memory         uint64         `json:"peak_memory_bytes"`
+	Bounds         map[string]any `json:"bounds"`
+}
+
+func (f *exploreFlags) report(r *explore.Result, took time.Duration) *exploreReport {
+	b := &f.options.Bounds
+	report := &exploreReport{
+		States: r.States, Transitions: r.Transitions, Depth: r.Depth, Complete: r.Complete, Stopped: r.Stopped,
+		Seconds: took.Seconds(), Memory: r.Memory,
+		StatesPer: float64(r.States) / took.Seconds(), TransitionsPer: float64(r.Transitions) / took.Seconds(),
+		Bounds: map[string]any{
+			"members": b.Members, "terms": b.Terms, "rounds": b.Beats, "ledger": b.Entries, "features": f.features,
+		},
+	}
+	if r.Violation != nil {
+		report.Violations, report.Violation, report.Path = 1, r.Violation.What, r.Violation.Path
+	}
+	return report
+}
+
+func (e *exploreReport) print(out io.Writer, r *explore.Result) error {
+	var text strings.Builder
+	for i, line := range e.Path {
+		fmt.Fprintf(&text, "%3d  %s\n", i+1, line)
+	}
+	fmt.Fprintf(&text, "%d states, %d transitions, depth %d, %d different nodes and %d messages; %.1f s, %d MB\n",
+		e.States, e.Transitions, e.Depth, r.Nodes, r.Messages, e.Seconds, e.Memory>>20)
+	switch {
+	case r.Violation != nil:
+		fmt.Fprintf(&text, "violated after %d steps: %v\n", len(e.Path), r.Violation)
+	case r.Complete:
+		fmt.Fprintf(&text, "complete: within these bounds every interleaving was seen, and every invariant held\n")
+	default:
+		fmt.Fprintf(&text, "NOT complete: %s, with %d states to be looked at; every invariant held so far\n", e.Stopped, r.Frontier)
+	}
+	_, err := io.WriteString(out, text.String())
+	return err
+}
