@@ -170,31 +170,26 @@ func (w *walk) place() (p place) {
 func (w *walk) step() {
 	i := w.random.IntN(w.bounds.Members)
 	other := seatOf(w.random.IntN(w.bounds.Members))
-	switch w.random.IntN(20) {
-	case 0:
-		w.crash(i)
-	case 1:
+	b := &w.bounds
+	switch what := w.random.IntN(20); {
+	case what == 0 && !b.NoCrash:
+		w.start(i)
+	case what == 1 && !b.NoTransfer:
 		w.give(i, elector.Input{Kind: elector.Stand}, memberstate.Nobody)
-	case 2:
+	case what == 2 && !b.NoTransfer:
 		w.give(i, elector.Input{Kind: elector.Resign}, memberstate.Nobody)
-	case 3:
-		if other != seatOf(i) {
-			w.give(i, elector.Input{Kind: elector.Transfer, Seat: other}, memberstate.Nobody)
-		}
-	case 4:
-		if other != seatOf(i) {
-			w.give(i, elector.Input{Kind: elector.PeerLost, Seat: other}, memberstate.Nobody)
-		}
-	case 5:
+	case what == 3 && !b.NoTransfer && other != seatOf(i):
+		w.give(i, elector.Input{Kind: elector.Transfer, Seat: other}, memberstate.Nobody)
+	case what == 4 && !b.NoHints && other != seatOf(i):
+		w.give(i, elector.Input{Kind: elector.PeerLost, Seat: other}, memberstate.Nobody)
+	case what == 5:
 		w.write(i)
-	case 6, 7, 8:
+	case what <= 8:
 		w.give(i, elector.Input{Kind: elector.Ring, Number: alarmOf(&w.nodes[i].machine)}, memberstate.Nobody)
 	default:
 		w.deliver()
 	}
 }
-
-func (w *walk) crash(i int) { w.start(i) }
 
 // deliver has a message arrive, a new one more often than an old one.
 func (w *walk) deliver() {
@@ -248,7 +243,7 @@ func (w *walk) give(i int, in elector.Input, from memberstate.Seat) {
 		need = x.Ledger(&n.machine, &w.rules[i], w, n.ledger.end())
 	}
 	w.beyond = w.beyond || n.machine.Term > memberstate.Term(w.bounds.Terms)
-	dies := need == elector.NeedSave && w.random.IntN(10) == 0
+	dies := need == elector.NeedSave && !w.bounds.NoCrash && w.random.IntN(10) == 0
 	if !dies && n.machine.Role == memberstate.Leader && before != memberstate.Leader {
 		n.led |= 1 << min(n.machine.Term, mostTerms)
 	}
