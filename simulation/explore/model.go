@@ -92,10 +92,7 @@ func rulesOf(b *Bounds) (all []elector.Rules) {
 
 // intern is the name of a node.
 func (m *model) intern(n *node) nodeID {
-	n.machine = n.machine.Canonical(&m.rules[n.index()])
-	if n.promised <= n.machine.Term {
-		n.promised = 0 // what it forbids, the machine does
-	}
+	n.canonize(&m.rules[n.index()])
 	id, ok := m.byNode[*n]
 	if !ok {
 		id = nodeID(len(m.nodes))

@@ -25,6 +25,14 @@ func (n *node) open() bool {
 	return ballot != 0
 }
 
+// canonize takes away what tells apart two nodes that behave alike.
+func (n *node) canonize(r *elector.Rules) {
+	n.machine = n.machine.Canonical(r)
+	if n.promised <= n.machine.Term {
+		n.promised = 0 // what it forbids, the machine does
+	}
+}
+
 // leads says whether the node leads a term.
 func (n *node) leads(term memberstate.Term) bool {
 	return n.machine.Role == memberstate.Leader && n.machine.Term == term
