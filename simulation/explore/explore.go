@@ -1,7 +1,8 @@
 // Package explore plays every interleaving of the machines that are shipped, up to a
 // bound: every message that was ever sent may arrive at any time, any number of times, or
 // never; every alarm may ring at any time; every process may crash at any time, also
-// between a save and what was to be sent after it.
+// between a save and what was to be sent after it: that is a crash after it was sent, and
+// nothing of it ever arrives.
 //
 // The network is monotone: nothing is ever taken out of it. That covers loss,
 // duplication, reordering, delay and staleness without a budget for any of them, and

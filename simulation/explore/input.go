@@ -24,6 +24,7 @@ type inputKind uint8
 const (
 	none inputKind = iota
 	rings
+	crashes
 	delivered
 	stale
 	writes
@@ -112,6 +113,8 @@ func (m *model) describe(id inputID, name renaming) string {
 		return describeMessage(&m.stale[in.answer], who) + ", which is stale"
 	case rings:
 		return "its alarm rings"
+	case crashes:
+		return "it crashes, and starts again"
 	case writes:
 		return "it writes an entry"
 	case stands:

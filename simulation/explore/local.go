@@ -31,12 +31,11 @@ type local struct {
 
 // successor is one thing that a node can do: any silent steps, and one that is noticed.
 type successor struct {
-	node    nodeID
-	says    []messageID
-	ended   bool // the round of votes that was under way is over
-	after   int  // of the silent ones: its place in base
-	input   inputID
-	crashes bool // after the save of the input, or without one if there is none
+	node  nodeID
+	says  []messageID
+	ended bool // the round of votes that was under way is over
+	after int  // of the silent ones: its place in base
+	input inputID
 }
 
 // silent is a node after silent steps.
@@ -64,13 +63,7 @@ func (l *local) path(at int) (inputs []inputID) {
 }
 
 // pathOf is all steps to a successor.
-func (l *local) pathOf(s *successor) []inputID {
-	inputs := l.path(s.after)
-	if s.input != nothing {
-		inputs = append(inputs, s.input)
-	}
-	return inputs
-}
+func (l *local) pathOf(s *successor) []inputID { return append(l.path(s.after), s.input) }
 
 // nothing is no input.
 const nothing inputID = 0
@@ -89,7 +82,7 @@ func (m *model) workLocal(key localKey) *local {
 	m.silently(l, &key)
 	if !m.bounds.NoCrash {
 		base := m.nodes[key.node]
-		l.add(successor{node: m.crash(base), ended: base.open(), input: nothing, crashes: true})
+		l.add(successor{node: m.crash(base), ended: base.open(), input: m.crashing})
 	}
 	m.goUp(l, key.node)
 	m.thin(l, &key)
@@ -155,10 +148,7 @@ func (m *model) enter(l *local, at int, in inputID, all []taken) {
 				}
 			}
 		default:
-			l.add(successor{t.node, t.says, ended, at, in, false})
-			if t.crashed != 0 {
-				l.add(successor{t.crashed, nil, true, at, in, true})
-			}
+			l.add(successor{t.node, t.says, ended, at, in})
 		}
 	}
 }

@@ -23,6 +23,7 @@ type model struct {
 	inputs          []input
 	byInput         map[input]inputID
 	deliveries      []inputID // by message
+	crashing        inputID
 	renamings       []renaming
 	renamedNodes    [][]nodeID
 	renamedMessages [][]messageID
@@ -44,13 +45,12 @@ type model struct {
 
 // taken is what an input does to a node.
 type taken struct {
-	node    nodeID
-	crashed nodeID // what it is if it crashes after the save; 0: nothing was saved
-	says    []messageID
-	saved   bool
-	ended   bool   // the round of votes that was under way is over
-	beyond  bool   // out of bounds
-	wrong   string // an invariant that does not hold
+	node   nodeID
+	says   []messageID
+	saved  bool
+	ended  bool   // the round of votes that was under way is over
+	beyond bool   // out of bounds
+	wrong  string // an invariant that does not hold
 }
 
 // noticed says whether anything has happened to a node within the bounds.
@@ -69,6 +69,7 @@ func newModel(b Bounds) *model {
 	}
 	m.renamedNodes, m.renamedMessages = make([][]nodeID, len(m.renamings)), make([][]messageID, len(m.renamings))
 	m.input(input{kind: none})
+	m.crashing = m.input(input{kind: crashes})
 	m.rules = rulesOf(&b)
 	for i := range b.Members {
 		m.own[i] = m.ownInputs(i)

@@ -159,13 +159,13 @@ func (x *search) violated(at int32, i int, w *wrong) {
 		from := x.states[o.parent]
 		l := x.model.local(x.key(&from, int(o.node)))
 		does := &l.next[o.successor]
-		v.Path = append(v.Path, x.model.describePath(int(o.node), l.pathOf(does), does.crashes, name)...)
+		v.Path = append(v.Path, x.model.describePath(int(o.node), l.pathOf(does), name)...)
 		next := x.model.apply(&from, int(o.node), does)
 		name = x.names(&next, name)
 	}
 	if w.input != nothing {
 		l := x.model.local(x.key(&x.states[at], i))
-		v.Path = append(v.Path, x.model.describePath(i, append(l.path(w.after), w.input), false, name)...)
+		v.Path = append(v.Path, x.model.describePath(i, append(l.path(w.after), w.input), name)...)
 		v.What = fmt.Sprintf("n%d: %s", int(name.of(seatOf(i)))-1, w.what)
 	}
 	x.result.Violation = v
@@ -179,16 +179,9 @@ func (x *search) names(s *state, name renaming) renaming {
 	return name.after(x.model.renamings[by].back())
 }
 
-func (m *model) describePath(i int, inputs []inputID, crashes bool, name renaming) (lines []string) {
-	who := fmt.Sprintf("n%d: ", int(name.of(seatOf(i)))-1)
+func (m *model) describePath(i int, inputs []inputID, name renaming) (lines []string) {
 	for _, in := range inputs {
-		lines = append(lines, who+m.describe(in, name))
-	}
-	switch {
-	case crashes && len(inputs) > 0:
-		lines = append(lines, who+"it has saved, and crashes before it says anything")
-	case crashes:
-		lines = append(lines, who+"it crashes, and starts again")
+		lines = append(lines, fmt.Sprintf("n%d: %s", int(name.of(seatOf(i)))-1, m.describe(in, name)))
 	}
 	return lines
 }

@@ -117,12 +117,6 @@ func (w *stepping) taken() taken {
 			t.says = append(t.says, m.message(msg.renamed(w.back)))
 		}
 	}
-	if w.saved && !m.bounds.NoCrash {
-		// The disk has what was decided, and nobody has heard of it.
-		crashed := now
-		crashed.led = w.before.led
-		t.crashed = m.crash(crashed)
-	}
 	return t
 }
 
