@@ -114,7 +114,7 @@ func Explore(ctx context.Context, o Options) (Result, error) {
 	for x.next < len(x.states) && x.result.Violation == nil && x.result.Stopped == "" {
 		x.expand(int32(x.next))
 		x.next++
-		if x.next%lookEvery == 0 {
+		if x.next%lookEvery == 0 || ctx.Err() != nil {
 			x.look(ctx)
 		}
 	}
@@ -124,7 +124,7 @@ func Explore(ctx context.Context, o Options) (Result, error) {
 }
 
 // lookEvery is after how many states a search looks up.
-const lookEvery = 1 << 10
+const lookEvery = 1 << 8
 
 // look tells how far the search has come, and ends it if it has come far enough.
 func (x *search) look(ctx context.Context) {

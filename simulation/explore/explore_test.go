@@ -1,0 +1,108 @@
+package explore
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/memberstate"
+)
+
+// Within these bounds every interleaving was seen, and none broke an election.
+func TestEveryInterleavingOfSmallGroups(t *testing.T) {
+	for name, b := range map[string]Bounds{
+		"one member":                   {Members: 1, Terms: 3, Beats: 2, Entries: 2},
+		"two members, two terms":       {Members: 2, Terms: 2, Beats: 2, Entries: 1},
+		"three members, a term":        {Members: 3, Terms: 1, Beats: 1},
+		"three, no pre-vote, a ledger": {Members: 3, Terms: 2, Beats: 1, Entries: 1, NoPreVote: true, NoTransfer: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, err := Explore(t.Context(), Options{Bounds: b})
+			require.NoError(t, err)
+			require.Nil(t, r.Violation)
+			assert.True(t, r.Complete)
+			assert.Zero(t, r.Frontier)
+			t.Logf("%+v", r)
+		})
+	}
+}
+
+// The same search finds the same, to the last state.
+func TestASearchIsRepeatable(t *testing.T) {
+	explore := func() Result {
+		r, err := Explore(t.Context(), Options{Bounds: Bounds{Members: 3, Terms: 1, Beats: 1, NoHints: true}})
+		require.NoError(t, err)
+		r.Memory = 0
+		return r
+	}
+	assert.Equal(t, explore(), explore())
+}
+
+// A search that is cut short says so, and why.
+func TestAnUnfinishedSearchIsNotComplete(t *testing.T) {
+	big := Bounds{Members: 3, Terms: 2, Beats: 1}
+	interrupted, cancel := context.WithCancel(t.Context())
+	cancel()
+	for says, o := range map[string]Options{
+		"states":      {Bounds: big, MaxStates: 2000},
+		"memory":      {Bounds: big, MaxMemory: 1},
+		"interrupted": {Bounds: big},
+	} {
+		ctx := t.Context()
+		if says == "interrupted" {
+			ctx = interrupted
+		}
+		r, err := Explore(ctx, o)
+		require.NoError(t, err)
+		assert.False(t, r.Complete)
+		assert.Contains(t, r.Stopped, says)
+		assert.Positive(t, r.Frontier)
+		assert.Nil(t, r.Violation)
+	}
+}
+
+func TestBoundsThatMakeNoSenseAreNamed(t *testing.T) {
+	_, err := Explore(t.Context(), Options{Bounds: Bounds{Members: 6, Beats: 4, Entries: -1}})
+	for _, says := range []string{"Members is 6", "Terms is 0", "Beats is 4", "Entries is -1"} {
+		assert.ErrorContains(t, err, says)
+	}
+}
+
+// A member that takes itself for a group of its own leads without the others. The way
+// there is told, and it is a shortest one.
+func TestAViolationIsToldWithTheWayThere(t *testing.T) {
+	x := newSearch(Options{Bounds: Bounds{Members: 3, Terms: 1, Beats: 1}})
+	x.model.rules[2].Voters = memberstate.SetOf(3)
+	x.begin()
+	for ; x.next < len(x.states) && x.result.Violation == nil; x.next++ {
+		x.expand(int32(x.next))
+	}
+	require.NotNil(t, x.result.Violation)
+	assert.Equal(t, "term 1 is led with 1 votes", x.result.Violation.Error())
+	require.Len(t, x.result.Violation.Path, 1)
+	assert.Contains(t, x.result.Violation.Path[0], ": its alarm rings")
+}
+
+// To give every member another seat and back changes nothing; and there are as many ways
+// as orders.
+func TestRenamings(t *testing.T) {
+	all := renamings(4)
+	assert.Len(t, all, 24)
+	for _, r := range all {
+		assert.Equal(t, all[0], r.back().after(r))
+		assert.Equal(t, memberstate.Nobody, r.of(memberstate.Nobody))
+	}
+}
+
+func BenchmarkExplore(b *testing.B) {
+	var transitions uint64
+	for b.Loop() {
+		r, err := Explore(b.Context(), Options{Bounds: Bounds{Members: 3, Terms: 2, Beats: 1, NoTransfer: true}})
+		require.NoError(b, err)
+		require.Nil(b, r.Violation)
+		transitions += r.Transitions
+	}
+	b.ReportMetric(float64(transitions)/b.Elapsed().Seconds(), "transitions/s")
+}
