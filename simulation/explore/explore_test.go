@@ -37,7 +37,8 @@ func TestASearchIsRepeatable(t *testing.T) {
 		r.Memory = 0
 		return r
 	}
-	assert.Equal(t, explore(), explore())
+	once, again := explore(), explore()
+	assert.Equal(t, once, again)
 }
 
 // A search that is cut short says so, and why.

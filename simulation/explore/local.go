@@ -26,7 +26,6 @@ type local struct {
 	upSays []messageID
 	wrong  *wrong
 	base   []silent // what it can become silently, itself first
-	took   uint64   // steps that were looked at
 }
 
 // successor is one thing that a node can do: any silent steps, and one that is noticed.

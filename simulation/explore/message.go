@@ -21,9 +21,9 @@ type message struct {
 	engine bool
 }
 
-// for says whether it may arrive at a seat.
-func (m *message) isFor(seat memberstate.Seat) bool {
-	return m.to == seat || m.to == memberstate.Nobody && m.body.From != seat
+// isFor says whether it may arrive at a seat.
+func (msg *message) isFor(seat memberstate.Seat) bool {
+	return msg.to == seat || msg.to == memberstate.Nobody && msg.body.From != seat
 }
 
 const (
@@ -49,8 +49,6 @@ func (s *said) add(m messageID) bool {
 }
 
 func (s *said) remove(m messageID) { s[m/64] &^= 1 << (m % 64) }
-
-func (s *said) has(m messageID) bool { return s[m/64]>>(m%64)&1 == 1 }
 
 // covers says whether all that was said in another state was said in this one.
 func (s *said) covers(other *said) bool {
