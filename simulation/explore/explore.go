@@ -23,8 +23,8 @@
 //     (stale.go).
 //
 // The last two let more happen than can. A violation might be one that cannot; that there
-// is none says the more. Time is not modelled, so leases are off. What is pruned are
-// states beyond the [Bounds], and nothing else: if [Result.Complete] all states within
+// is none says the more. Time is modelled only where there are leases. What is pruned
+// are states beyond the [Bounds], and nothing else: if [Result.Complete] all states within
 // them were reached.
 package explore
 
@@ -47,6 +47,11 @@ type Bounds struct {
 	Entries int
 	// NoPreVote is as in elector.Config.
 	NoPreVote bool
+	// Leases has leaders hold leases: time passes in ticks, a promise lasts three, a lease
+	// two. Lag is how many ticks a clock may miss in all; it is one less than a promise may
+	// be longer than a lease, or there are two leases at once.
+	Leases bool
+	Lag    int
 	// NoCrash has no process crash, NoTransfer none be told to hand over, to resign or to
 	// stand, NoHints none be told that a connection is lost.
 	NoCrash, NoTransfer, NoHints bool
@@ -56,6 +61,7 @@ const (
 	mostMembers = 5
 	mostTerms   = 7
 	mostEntries = 7
+	mostLag     = 3
 )
 
 // Check says what is wrong with the bounds.
@@ -70,6 +76,10 @@ func (b *Bounds) Check() error {
 	within("Terms", b.Terms, 1, mostTerms)
 	within("Beats", b.Beats, 1, 3)
 	within("Entries", b.Entries, 0, mostEntries)
+	within("Lag", b.Lag, 0, mostLag)
+	if b.Lag > 0 && !b.Leases {
+		problems = append(problems, errors.New("explore: Lag is set, and Leases is not"))
+	}
 	return errors.Join(problems...)
 }
 

@@ -32,6 +32,7 @@ const (
 	handsOver
 	resigns
 	loses
+	lapses
 )
 
 func (m *model) input(in input) inputID {
@@ -55,6 +56,9 @@ func (m *model) delivery(id messageID) inputID {
 // ownInputs are what can happen to a node besides messages, and besides a crash.
 func (m *model) ownInputs(i int) []inputID {
 	own := []inputID{m.input(input{kind: rings})}
+	if m.bounds.Leases {
+		own = append(own, m.input(input{kind: lapses}))
+	}
 	if m.bounds.Entries > 0 {
 		own = append(own, m.input(input{kind: writes}))
 	}
@@ -92,6 +96,8 @@ func (m *model) given(in input, name renaming) (e elector.Input, from memberstat
 		e = elector.Input{Kind: elector.Transfer, Seat: name.of(in.seat)}
 	case resigns:
 		e = elector.Input{Kind: elector.Resign}
+	case lapses:
+		e = elector.Input{Kind: elector.Lapsed}
 	case loses:
 		e = elector.Input{Kind: elector.PeerLost, Seat: name.of(in.seat)}
 	default: // the engine's
@@ -123,6 +129,8 @@ func (m *model) describe(id inputID, name renaming) string {
 		return "it is told to hand over to " + who(in.seat)
 	case resigns:
 		return "it is told to resign"
+	case lapses:
+		return "its lease has run out"
 	default:
 		return "it is told that " + who(in.seat) + " is gone"
 	}

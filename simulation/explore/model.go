@@ -84,9 +84,11 @@ func rulesOf(b *Bounds) (all []elector.Rules) {
 	timing := elector.DefaultTiming()
 	timing.Leak = 1
 	for i := range b.Members {
-		all = append(all, elector.Rules{
-			Self: seatOf(i), Voters: voters, All: voters, Timing: timing, PreVote: !b.NoPreVote, Ranks: true,
-		})
+		r := elector.Rules{Self: seatOf(i), Voters: voters, All: voters, Timing: timing, PreVote: !b.NoPreVote, Ranks: true}
+		if b.Leases {
+			withLeases(&r)
+		}
+		all = append(all, r)
 	}
 	return all
 }
@@ -200,7 +202,7 @@ func (m *model) start(n *node) nodeID {
 	s := *n
 	s.machine, s.promised = elector.NewMachine(r, n.machine.HardState), 0
 	x := elector.Execution{Input: elector.Input{Kind: elector.Start}}
-	x.Begin(&s.machine, r, new(stepping)) // it says nothing
+	x.Begin(&s.machine, r, &stepping{model: m, node: &s, starts: true}) // it says nothing
 	return m.intern(&s)
 }
 
@@ -232,6 +234,8 @@ func (m *model) work(id nodeID, in input) (all []taken) {
 		return []taken{m.hear(id, m.messages[in.message])}
 	case in.kind == stale:
 		return []taken{m.workIn(id, in, 0)}
+	case in.kind == rings && m.nodes[id].time.wait > 0, in.kind == lapses && !m.nodes[id].lapsed():
+		return []taken{{node: id}} // not yet
 	}
 	seen := map[string]bool{}
 	for r := range m.renamings {

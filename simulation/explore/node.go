@@ -17,6 +17,7 @@ type node struct {
 	ledger   ledger
 	promised memberstate.Term // by the engine: no append of a smaller term is taken
 	led      uint8            // the terms that it has led, in any incarnation
+	time     clocks
 }
 
 // open says whether a round of votes of the node's is under way.
@@ -30,6 +31,9 @@ func (n *node) canonize(r *elector.Rules) {
 	n.machine = n.machine.Canonical(r)
 	if n.promised <= n.machine.Term {
 		n.promised = 0 // what it forbids, the machine does
+	}
+	if n.machine.Role != memberstate.Leader {
+		n.time.ages = [len(n.time.ages)]uint8{}
 	}
 }
 

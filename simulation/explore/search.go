@@ -62,6 +62,13 @@ func (x *search) expand(at int32) {
 	if !slices.Contains(x.known[from.nodes], at) {
 		return // another state covers it by now
 	}
+	if x.options.Leases {
+		if x.twoLeases(&from) {
+			x.violated(at, 0, &wrong{what: "two members hold a lease at once"})
+			return
+		}
+		x.ticks(at, &from)
+	}
 	for i := range x.options.Members {
 		l := x.model.local(x.key(&from, i))
 		if l.wrong != nil {
@@ -157,6 +164,12 @@ func (x *search) violated(at int32, i int, w *wrong) {
 	for _, k := range way {
 		o := x.origins[k]
 		from := x.states[o.parent]
+		if o.node == theClock {
+			next, _ := x.model.tick(&from, int(o.successor))
+			v.Path = append(v.Path, describeTick(int(o.successor), x.options.Members, name))
+			name = x.names(&next, name)
+			continue
+		}
 		l := x.model.local(x.key(&from, int(o.node)))
 		does := &l.next[o.successor]
 		v.Path = append(v.Path, x.model.describePath(int(o.node), l.pathOf(does), name)...)
@@ -184,6 +197,16 @@ func (m *model) describePath(i int, inputs []inputID, name renaming) (lines []st
 		lines = append(lines, fmt.Sprintf("n%d: %s", int(name.of(seatOf(i)))-1, m.describe(in, name)))
 	}
 	return lines
+}
+
+func describeTick(missing, members int, name renaming) string {
+	text := "a tick passes"
+	for i := range members {
+		if missing>>i&1 == 1 {
+			text += fmt.Sprintf(", which the clock of n%d misses", int(name.of(seatOf(i)))-1)
+		}
+	}
+	return text
 }
 
 // wrong says which invariant a state breaks, if any.

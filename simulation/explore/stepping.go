@@ -18,6 +18,7 @@ type stepping struct {
 	back   renaming // to the seats that the members have
 	from   memberstate.Seat
 	late   bool // nobody waits for the answer
+	starts bool
 	says   []message
 	disk   memberstate.HardState // what is durable
 	saved  bool
@@ -150,6 +151,7 @@ func (w *stepping) Send(to memberstate.Set, m *elector.Message) {
 	if m.Kind == rpc.VoteRequest {
 		w.asks(m)
 	}
+	w.node.sent(m)
 	if to.Len() == 1 && w.model.bounds.Members > 2 {
 		for seat := range to.Seats() {
 			w.say(seat, m)
@@ -182,10 +184,15 @@ func (w *stepping) say(to memberstate.Seat, m *elector.Message) {
 	w.says = append(w.says, message{to: to, body: body})
 }
 
-// Withdraw, Publish, Arm, Judge and Drop need nothing here: every alarm may ring at any
-// time.
+// Arm sets the alarm, which may ring at any time unless it keeps a promise.
+func (w *stepping) Arm(a elector.Alarm) {
+	if w.model.bounds.Leases {
+		w.node.waits(a.Min, w.starts)
+	}
+}
+
+// Withdraw, Publish, Judge and Drop need nothing here.
 func (w *stepping) Withdraw()                         {}
 func (w *stepping) Publish()                          {}
-func (w *stepping) Arm(elector.Alarm)                 {}
 func (w *stepping) Judge(rpc.Mark, elector.Judgement) {}
 func (w *stepping) Drop(elector.Drop)                 {}

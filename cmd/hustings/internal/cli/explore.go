@@ -29,16 +29,12 @@ type exploreFlags struct {
 	asJSON   bool
 }
 
-// features are what can be left out, and how.
-var features = map[string]func(*explore.Bounds){
-	"pre-vote":  func(b *explore.Bounds) { b.NoPreVote = true },
-	"crashes":   func(b *explore.Bounds) { b.NoCrash = true },
-	"transfers": func(b *explore.Bounds) { b.NoTransfer = true },
-	"hints":     func(b *explore.Bounds) { b.NoHints = true },
-}
-
-// allFeatures are the names of all, in the order of their importance.
-var allFeatures = []string{"pre-vote", "crashes", "transfers", "hints"}
+// features are what there can be besides elections. Leases cost much, so who wants them
+// says so.
+var (
+	features    = []string{"pre-vote", "crashes", "transfers", "hints"}
+	allFeatures = append(slices.Clone(features), "leases")
+)
 
 func newExplore() *cobra.Command { return new(exploreFlags).command() }
 
@@ -52,7 +48,8 @@ its ledgers grow. Where sim tries many worlds at random, explore leaves out none
 its bounds, and says whether it got to their end. The command fails if an invariant does
 not hold, and prints a shortest way there.`,
 		Example: `  hustings explore
-  hustings explore --members 5 --terms 1 --ledger 0 --features pre-vote
+  hustings explore --members 5 --ledger 0 --features pre-vote
+  hustings explore --terms 2 --ledger 0 --features pre-vote,leases --lag 2   # what a poor clock does
   hustings explore --members 2 --terms 3 --rounds 2 --json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
@@ -63,7 +60,8 @@ not hold, and prints a shortest way there.`,
 	flags.IntVar(&b.Terms, "terms", 1, "the largest `term` that anyone stands in")
 	flags.IntVar(&b.Beats, "rounds", 1, "how `many` rounds of heartbeats a leader sends; rounds of votes have no bound")
 	flags.IntVar(&b.Entries, "ledger", 1, "how `long` a ledger gets")
-	flags.StringSliceVar(&f.features, "features", allFeatures, "what there is besides elections: `names` of these")
+	flags.StringSliceVar(&f.features, "features", features, "what there is besides elections: `names` of these, and leases")
+	flags.IntVar(&b.Lag, "lag", 0, "how many `ticks` a clock may miss; a lease is good for 1")
 	flags.Uint64Var(&f.options.MaxStates, "max-states", 0, "stop at so `many` states; 0: do not")
 	flags.Uint64Var(&f.memory, "memory", 0, "stop at so many `megabytes`; 0: do not")
 	flags.BoolVar(&f.asJSON, "json", false, "print one JSON object on one line")
@@ -98,16 +96,15 @@ func (f *exploreFlags) run(cmd *cobra.Command) error {
 const exploreGC = 300
 
 func (f *exploreFlags) check() error {
-	for name, leaveOut := range features {
-		if !slices.Contains(f.features, name) {
-			leaveOut(&f.options.Bounds)
-		}
-	}
 	for _, name := range f.features {
-		if features[name] == nil {
+		if !slices.Contains(allFeatures, name) {
 			return fmt.Errorf("--features has %q, want names of %s", name, strings.Join(allFeatures, ", "))
 		}
 	}
+	has := func(name string) bool { return slices.Contains(f.features, name) }
+	b := &f.options.Bounds
+	b.NoPreVote, b.NoCrash, b.NoTransfer, b.NoHints = !has("pre-vote"), !has("crashes"), !has("transfers"), !has("hints")
+	b.Leases = has("leases")
 	f.options.MaxMemory = f.memory << 20
 	return f.options.Check()
 }
@@ -150,7 +147,7 @@ func (f *exploreFlags) report(r *explore.Result, took time.Duration) *exploreRep
 		Seconds: took.Seconds(), Memory: r.Memory,
 		StatesPer: float64(r.States) / took.Seconds(), TransitionsPer: float64(r.Transitions) / took.Seconds(),
 		Bounds: map[string]any{
-			"members": b.Members, "terms": b.Terms, "rounds": b.Beats, "ledger": b.Entries, "features": f.features,
+			"members": b.Members, "terms": b.Terms, "rounds": b.Beats, "ledger": b.Entries, "features": f.features, "lag": b.Lag,
 		},
 	}
 	if r.Violation != nil {

@@ -1,0 +1,43 @@
+package cli
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestExploreSaysThatItIsComplete(t *testing.T) {
+	lines := succeed(t, "explore", "--members", "2", "--ledger", "0")
+	assert.Contains(t, lines[len(lines)-1], "complete: ")
+	assert.NotContains(t, lines[len(lines)-1], "NOT")
+	lines = succeed(t, "explore", "--terms", "2", "--max-states", "500")
+	assert.Contains(t, lines[len(lines)-1], "NOT complete: it has come to as many states")
+}
+
+func TestWhatWasExploredIsOneJSONObject(t *testing.T) {
+	lines := succeed(t, "explore", "--members", "2", "--terms", "2", "--features", "crashes", "--json")
+	require.Len(t, lines, 1)
+	var report exploreReport
+	require.NoError(t, json.Unmarshal([]byte(lines[0]), &report))
+	assert.True(t, report.Complete)
+	assert.Zero(t, report.Violations)
+	assert.Positive(t, report.States)
+	assert.Positive(t, report.TransitionsPer)
+	assert.Equal(t, []any{"crashes"}, report.Bounds["features"])
+}
+
+// A clock that falls behind by more than the margin makes two leases; that is told with
+// the way there.
+func TestExploreTellsTheWayToAViolation(t *testing.T) {
+	printed, wrong := failing(t, "explore", "--terms", "2", "--ledger", "0", "--features", "leases", "--lag", "2")
+	assert.Contains(t, printed, "which the clock of n")
+	assert.Contains(t, wrong, "two members hold a lease at once")
+}
+
+func TestWrongBoundsAreNamed(t *testing.T) {
+	assert.Contains(t, fail(t, exitUsage, "explore", "--features", "magic"), `--features has "magic"`)
+	assert.Contains(t, fail(t, exitUsage, "explore", "--members", "9"), "Members is 9")
+	assert.Contains(t, fail(t, exitUsage, "explore", "--lag", "1"), "Leases is not")
+}

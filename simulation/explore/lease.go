@@ -1,0 +1,120 @@
+// Time, where there are leases: ticks of which a lease has a few, clocks that fall behind,
+// and alarms that keep a promise.
+
+package explore
+
+import (
+	"time"
+
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+)
+
+// A promise lasts so many ticks of the clock of whoever gives it, and a lease fewer by the
+// margin, by the clock of whoever holds it.
+const (
+	tick         = time.Millisecond
+	promiseTicks = 3
+	marginTicks  = 1
+	leaseTicks   = promiseTicks - marginTicks
+)
+
+// clocks are a node's, as far as they matter.
+type clocks struct {
+	wait uint8    // ticks before its alarm may ring, if that keeps a promise
+	lag  uint8    // ticks that its clock has missed
+	ages [4]uint8 // of a leader: ticks since it sent its newest beats
+}
+
+// withLeases changes the rules to those of a group with leases.
+func withLeases(r *elector.Rules) {
+	r.Timing.Heartbeat = promiseTicks * tick // one beat that is not answered is silence
+	r.Timing.DriftMargin = marginTicks * tick
+	r.Lease = promiseTicks * tick
+}
+
+// holdsLease says whether the node holds a lease, by its own clock.
+func (n *node) holdsLease() bool {
+	beat := n.machine.LeaseBeat()
+	return beat != 0 && n.time.ages[beat%4] < leaseTicks
+}
+
+// lapsed says whether it has held one that is over, and was not told.
+func (n *node) lapsed() bool { return n.machine.LeaseBeat() != 0 && !n.holdsLease() }
+
+// sent notes when a beat was.
+func (n *node) sent(m *elector.Message) {
+	if m.Kind == rpc.Heartbeat {
+		n.time.ages[m.Round%4] = 0
+	}
+}
+
+// waits notes when the alarm may ring at the earliest, if that matters: who follows keeps
+// a promise so long, and who has just started keeps one that it has forgotten. All else
+// may happen at any time.
+func (n *node) waits(least time.Duration, starts bool) {
+	n.time.wait = 0
+	if n.machine.Role == memberstate.Follower || starts && n.machine.Promise > 0 {
+		n.time.wait = uint8(least / tick)
+	}
+}
+
+// ticked is a node after a tick, which its clock may miss.
+func (n *node) ticked(misses bool) node {
+	other := *n
+	if misses {
+		other.time.lag++
+		return other
+	}
+	if other.time.wait > 0 {
+		other.time.wait--
+	}
+	for i, age := range other.time.ages {
+		other.time.ages[i] = min(age+1, promiseTicks)
+	}
+	return other
+}
+
+// tick is a state after a tick that the clocks of some have missed; false if one of those
+// has missed as many as it may.
+func (m *model) tick(s *state, missing int) (state, bool) {
+	next := *s
+	for i := range m.bounds.Members {
+		n := &m.nodes[s.nodes[i]]
+		misses := missing>>i&1 == 1
+		if misses && int(n.time.lag) == m.bounds.Lag {
+			return next, false
+		}
+		after := n.ticked(misses)
+		next.nodes[i] = m.intern(&after)
+	}
+	return next, true
+}
+
+// ticks looks at what time does to a state.
+func (x *search) ticks(at int32, from *state) {
+	for missing := range 1 << x.options.Members {
+		if next, ok := x.model.tick(from, missing); ok {
+			x.result.Transitions++
+			x.enter(&next, origin{at, theClock, uint32(missing)}, x.depths[at]+1)
+		}
+	}
+}
+
+// theClock is who does something when time passes.
+const theClock = mostMembers
+
+// twoLeases says whether two members can silently come to hold a lease at once.
+func (x *search) twoLeases(s *state) bool {
+	holders := 0
+	for i := range x.options.Members {
+		for _, at := range x.model.local(x.key(s, i)).base {
+			if n := &x.model.nodes[at.node]; n.holdsLease() {
+				holders++
+				break
+			}
+		}
+	}
+	return holders > 1
+}
