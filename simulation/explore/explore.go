@@ -139,9 +139,7 @@ const lookEvery = 1 << 8
 // look tells how far the search has come, and ends it if it has come far enough.
 func (x *search) look(ctx context.Context) {
 	o := &x.options
-	used := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
-	metrics.Read(used)
-	x.result.Memory = max(x.result.Memory, used[0].Value.Uint64()-used[1].Value.Uint64())
+	x.result.Memory = max(x.result.Memory, memoryUsed())
 	switch {
 	case ctx.Err() != nil:
 		x.result.Stopped = "it was interrupted"
@@ -155,6 +153,13 @@ func (x *search) look(ctx context.Context) {
 	if o.Progress != nil {
 		o.Progress(x.summary())
 	}
+}
+
+// memoryUsed is what this process has of the machine.
+func memoryUsed() uint64 {
+	used := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	metrics.Read(used)
+	return used[0].Value.Uint64() - used[1].Value.Uint64()
 }
 
 func (x *search) summary() Result {

@@ -1,0 +1,358 @@
+// Whether a leader can always still come about. A network in which nothing is ever lost
+// says nothing of that, so this is another search: messages are on their way until they
+// arrive, once; some are lost or arrive twice, some processes crash, as often as budgets
+// allow. From every state that is reached so, some continuation without any more trouble
+// must lead to a leader that a quorum follows. A member that waits for nothing, or that
+// never may stand again, would be found.
+
+package explore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+)
+
+// Budgets bound the trouble of a [Live] search, and how many messages are on their way.
+type Budgets struct {
+	InFlight                    int // up to 12
+	Drops, Duplicates, Restarts int // up to 3
+}
+
+const (
+	mostInFlight = 12
+	mostTrouble  = 3
+)
+
+// Check says what is wrong with the budgets.
+func (b *Budgets) Check() error {
+	var problems []error
+	within := func(name string, n, least, most int) {
+		if n < least || n > most {
+			problems = append(problems, fmt.Errorf("explore: %s is %d, want %d to %d", name, n, least, most))
+		}
+	}
+	within("InFlight", b.InFlight, 1, mostInFlight)
+	within("Drops", b.Drops, 0, mostTrouble)
+	within("Duplicates", b.Duplicates, 0, mostTrouble)
+	within("Restarts", b.Restarts, 0, mostTrouble)
+	return errors.Join(problems...)
+}
+
+// flight is a message on its way to one member. 0 is none.
+type flight uint32
+
+func newFlight(id messageID, to int) flight { return flight(id)<<3 | flight(to+1) }
+
+func (f flight) message() messageID { return messageID(f >> 3) }
+func (f flight) to() int            { return int(f&7) - 1 }
+
+// liveState is all that there is, in a network that forgets.
+type liveState struct {
+	nodes   [mostMembers]nodeID
+	flights [mostInFlight]flight // sorted
+	left    Budgets
+}
+
+// liveSearch looks at all states, and remembers what leads where without trouble.
+type liveSearch struct {
+	options Options
+	model   *model
+	states  []liveState
+	origins []liveOrigin
+	known   map[liveState]int32
+	edges   [][2]int32 // without trouble
+	result  Result
+}
+
+// liveOrigin is how a state was come to.
+type liveOrigin struct {
+	parent int32
+	depth  int32
+	what   string
+}
+
+// Live looks at all states within the bounds and budgets, and for one from which no
+// leader can come about any more. States in which a member has got to the largest term, or
+// a leader to its last beat, are not asked: what they need may lie beyond the bounds.
+func Live(ctx context.Context, o Options, b Budgets) (Result, error) {
+	if err := errors.Join(o.Check(), b.Check()); err != nil {
+		return Result{}, err
+	}
+	return newLiveSearch(o).run(ctx, b), nil
+}
+
+func newLiveSearch(o Options) *liveSearch {
+	bounds := o.Bounds
+	bounds.NoCrash = true // the budgets have the crashes, and answers to pre-votes are kept
+	return &liveSearch{options: o, model: newModel(bounds), known: map[liveState]int32{}}
+}
+
+func (x *liveSearch) run(ctx context.Context, b Budgets) Result {
+	first := liveState{left: b}
+	for i := range x.options.Members {
+		first.nodes[i] = x.model.begin(i)
+	}
+	x.enter(&first, -1, "", true)
+	at := 0
+	for ; at < len(x.states) && x.result.Violation == nil && x.result.Stopped == ""; at++ {
+		x.expand(int32(at))
+		if at%lookEvery == 0 {
+			x.look(ctx, at)
+		}
+	}
+	r := x.summary(at)
+	r.Complete = at == len(x.states) && r.Violation == nil && r.Stopped == ""
+	if r.Complete {
+		x.judge(&r)
+	}
+	return r
+}
+
+func (x *liveSearch) look(ctx context.Context, at int) {
+	o := &x.options
+	switch {
+	case ctx.Err() != nil:
+		x.result.Stopped = "it was interrupted"
+	case o.MaxStates > 0 && uint64(len(x.states)) > o.MaxStates:
+		x.result.Stopped = "it has come to as many states as it may"
+	}
+	if x.result.Memory = max(x.result.Memory, memoryUsed()); o.MaxMemory > 0 && x.result.Memory > o.MaxMemory {
+		x.result.Stopped = "it has used as much memory as it may"
+	}
+	if o.Progress != nil {
+		o.Progress(x.summary(at))
+	}
+}
+
+func (x *liveSearch) summary(at int) Result {
+	r := x.result
+	r.States, r.Nodes, r.Messages = uint64(len(x.states)), len(x.model.nodes)-1, len(x.model.messages)
+	r.Frontier = len(x.states) - at
+	return r
+}
+
+// expand looks at all that can happen in a state.
+func (x *liveSearch) expand(at int32) {
+	from := x.states[at]
+	for i := range x.options.Members {
+		for _, in := range x.model.own[i] {
+			x.act(at, &from, i, in, x.model.inputs[in].kind == rings)
+		}
+		if s := from; s.left.Restarts > 0 {
+			s.left.Restarts--
+			base := x.model.nodes[s.nodes[i]]
+			x.become(&s, i, x.model.crash(base), base.open())
+			x.enter(&s, at, fmt.Sprintf("n%d: it crashes, and starts again", i), false)
+		}
+	}
+	for k, f := range from.flights {
+		if f == 0 || k > 0 && from.flights[k-1] == f {
+			continue
+		}
+		s := from
+		s.land(k)
+		x.act(at, &s, f.to(), x.model.delivery(f.message()), true)
+		if s := from; s.left.Duplicates > 0 {
+			s.left.Duplicates--
+			x.act(at, &s, f.to(), x.model.delivery(f.message()), false)
+		}
+		if s.left.Drops > 0 {
+			s.left.Drops--
+			x.enter(&s, at, fmt.Sprintf("n%d: what was on its way to it is lost", f.to()), false)
+		}
+	}
+}
+
+// act gives a node an input.
+func (x *liveSearch) act(at int32, from *liveState, i int, in inputID, calm bool) {
+	for _, t := range x.model.take(from.nodes[i], in) {
+		x.result.Transitions++
+		if t.wrong != "" && x.result.Violation == nil {
+			x.violated(at, fmt.Sprintf("n%d: %s", i, t.wrong))
+		}
+		if t.beyond || t.wrong != "" {
+			continue
+		}
+		s := *from
+		x.become(&s, i, t.node, t.ended)
+		if x.send(&s, i, t.says) {
+			x.enter(&s, at, fmt.Sprintf("n%d: %s", i, x.model.describe(in, x.model.renamings[0])), calm)
+		}
+	}
+}
+
+// become makes a node what it is now. What was on its way for a round of votes that is
+// over, or for an office, is ignored; that the explorer has seen in the other search.
+func (x *liveSearch) become(s *liveState, i int, now nodeID, ended bool) {
+	s.nodes[i] = now
+	for k := len(s.flights) - 1; k >= 0; k-- {
+		f := s.flights[k]
+		if f == 0 {
+			continue
+		}
+		id, keep := f.message(), true
+		if msg := &x.model.messages[id]; ended && msg.ofRound(seatOf(i)) {
+			id, keep = x.model.over(id)
+		} else if msg.answersLeader() && msg.to == seatOf(i) {
+			keep = x.model.nodes[now].leads(msg.body.Asked)
+		}
+		if to := f.to(); !keep {
+			s.land(k)
+		} else if id != f.message() {
+			s.land(k)
+			s.take(newFlight(id, to))
+		}
+	}
+}
+
+// over is what a message is when its round of votes is over, and whether it is anything.
+func (m *model) over(id messageID) (messageID, bool) {
+	msg := m.messages[id]
+	if msg.body.Kind != rpc.VoteRequest || msg.body.Mark == rpc.PreVote {
+		return id, false
+	}
+	msg.body.Round = roundOver
+	return m.message(msg), true
+}
+
+// send puts messages on their way, and says whether there is room for them.
+func (x *liveSearch) send(s *liveState, from int, says []messageID) bool {
+	for _, id := range says {
+		msg := &x.model.messages[id]
+		if msg.answersLeader() && !x.model.nodes[s.nodes[msg.to-1]].leads(msg.body.Asked) {
+			continue
+		}
+		for i := range x.options.Members {
+			if i != from && msg.isFor(seatOf(i)) && !s.take(newFlight(id, i)) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// take puts one more message on its way, if there is room.
+func (s *liveState) take(f flight) bool {
+	if s.flights[0] != 0 || s.count() == s.left.InFlight {
+		return false
+	}
+	s.flights[0] = f
+	slices.Sort(s.flights[:])
+	return true
+}
+
+// land takes one off.
+func (s *liveState) land(k int) {
+	s.flights[k] = 0
+	slices.Sort(s.flights[:])
+}
+
+func (s *liveState) count() (n int) {
+	for _, f := range s.flights {
+		if f != 0 {
+			n++
+		}
+	}
+	return n
+}
+
+func (x *liveSearch) enter(s *liveState, parent int32, what string, calm bool) {
+	at, ok := x.known[*s]
+	if !ok {
+		at = int32(len(x.states))
+		x.known[*s] = at
+		depth := int32(0)
+		if parent >= 0 {
+			depth = x.origins[parent].depth + 1
+		}
+		x.states, x.origins = append(x.states, *s), append(x.origins, liveOrigin{parent, depth, what})
+		x.result.Depth = max(x.result.Depth, int(depth))
+	}
+	if calm && parent >= 0 {
+		x.edges = append(x.edges, [2]int32{parent, at})
+	}
+}
+
+// judge looks for a state from which no leader can come about.
+func (x *liveSearch) judge(r *Result) {
+	hopeful := x.hopeful()
+	for at := range x.states {
+		if !hopeful[at] && x.hasRoom(&x.states[at]) {
+			x.violated(int32(at), "from here no leader can come about any more")
+			r.Violation, r.Complete = x.result.Violation, false
+			return
+		}
+	}
+}
+
+// hopeful are the states from which a leader can come about.
+func (x *liveSearch) hopeful() []bool {
+	before := make([][]int32, len(x.states))
+	for _, e := range x.edges {
+		before[e[1]] = append(before[e[1]], e[0])
+	}
+	hopeful := make([]bool, len(x.states))
+	var open []int32
+	for at := range x.states {
+		if x.hasLeader(&x.states[at]) {
+			hopeful[at], open = true, append(open, int32(at))
+		}
+	}
+	for len(open) > 0 {
+		at := open[len(open)-1]
+		open = open[:len(open)-1]
+		for _, b := range before[at] {
+			if !hopeful[b] {
+				hopeful[b], open = true, append(open, b)
+			}
+		}
+	}
+	return hopeful
+}
+
+// hasLeader says whether a quorum follows a leader.
+func (x *liveSearch) hasLeader(s *liveState) bool {
+	quorum := memberstate.Quorum(memberstate.Set(1<<x.options.Members - 1))
+	for i := range x.options.Members {
+		leader := &x.model.nodes[s.nodes[i]]
+		if leader.machine.Role != memberstate.Leader {
+			continue
+		}
+		with := 0
+		for j := range x.options.Members {
+			if m := &x.model.nodes[s.nodes[j]].machine; m.Leader == leader.seat && m.Term == leader.machine.Term {
+				with++
+			}
+		}
+		if with >= quorum {
+			return true
+		}
+	}
+	return false
+}
+
+// hasRoom says whether there is a term left within the bounds, and a beat for whoever
+// leads.
+func (x *liveSearch) hasRoom(s *liveState) bool {
+	for i := range x.options.Members {
+		m := &x.model.nodes[s.nodes[i]].machine
+		if m.Term >= memberstate.Term(x.options.Terms) || m.Role == memberstate.Leader && m.Beat() >= uint32(x.options.Beats) {
+			return false
+		}
+	}
+	return true
+}
+
+func (x *liveSearch) violated(at int32, what string) {
+	v := &Violation{What: what}
+	for ; x.origins[at].parent >= 0; at = x.origins[at].parent {
+		v.Path = append(v.Path, x.origins[at].what)
+	}
+	slices.Reverse(v.Path)
+	x.result.Violation = v
+}

@@ -1,0 +1,50 @@
+package explore
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/memberstate"
+)
+
+// Whatever happens within these budgets, a leader can still come about.
+func TestALeaderCanAlwaysComeAbout(t *testing.T) {
+	for name, c := range map[string]struct {
+		bounds  Bounds
+		budgets Budgets
+	}{
+		"two members":              {Bounds{Members: 2, Terms: 2, Beats: 2}, Budgets{InFlight: 3, Drops: 1, Duplicates: 1, Restarts: 1}},
+		"two, without pre-vote":    {Bounds{Members: 2, Terms: 2, Beats: 2, NoPreVote: true}, Budgets{InFlight: 4, Drops: 1, Restarts: 1}},
+		"three, with little to do": {Bounds{Members: 3, Terms: 2, Beats: 1, NoTransfer: true, NoHints: true}, Budgets{InFlight: 3}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, err := Live(t.Context(), Options{Bounds: c.bounds}, c.budgets)
+			require.NoError(t, err)
+			require.Nil(t, r.Violation)
+			assert.True(t, r.Complete)
+			t.Logf("%+v", r)
+		})
+	}
+}
+
+// Members that wait for the votes of others that there are not never have a leader.
+func TestAGroupThatCanHaveNoLeaderIsNoticed(t *testing.T) {
+	x := newLiveSearch(Options{Bounds: Bounds{Members: 2, Terms: 2, Beats: 1, NoTransfer: true, NoHints: true}})
+	for i := range x.model.rules {
+		x.model.rules[i].Voters = memberstate.SetOf(1, 2, 3, 4)
+	}
+	r := x.run(t.Context(), Budgets{InFlight: 3})
+	require.NotNil(t, r.Violation)
+	assert.False(t, r.Complete)
+	assert.Contains(t, r.Violation.What, "no leader can come about")
+	assert.Empty(t, r.Violation.Path, "it is so from the beginning")
+}
+
+func TestBudgetsThatMakeNoSenseAreNamed(t *testing.T) {
+	_, err := Live(t.Context(), Options{Bounds: Bounds{Members: 2, Terms: 1, Beats: 1}}, Budgets{InFlight: 13, Drops: 4, Restarts: -1})
+	for _, says := range []string{"InFlight is 13", "Drops is 4", "Restarts is -1"} {
+		assert.ErrorContains(t, err, says)
+	}
+}
