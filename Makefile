@@ -128,6 +128,7 @@ profile: ## Measure where the simulator's time goes; go build of the command use
 .PHONY: mutants
 mutants: ## Break the protocol on purpose, in many ways: is it noticed?
 	go run ./simulation/mutants
+	HUSTINGS_TEST_LONG=1 go test -count 1 ./simulation/mutants
 
 # Go 1.26 may end a run whose time is up with "context deadline exceeded", as if
 # that were a finding (golang/go#75804, mended in 1.27). It has found nothing if

@@ -243,3 +243,38 @@ func TestADoubtOutlivesTheVeto(t *testing.T) {
 	assert.False(t, voter.machine.doubtful)
 	assert.Equal(t, leader, s.leader())
 }
+
+// A step sends one message. A beat that goes out early, for those who are ready now, is
+// not given up for the word to the target of a handover, who answers that beat, too.
+func TestAnEarlyBeatComesBeforeAHandover(t *testing.T) {
+	all := memberstate.SetOf(1, 2, 3, 4, 5)
+	r := &Rules{Self: 1, Voters: all, All: all, Timing: DefaultTiming()}
+	m := Machine{
+		State: memberstate.State{HardState: memberstate.HardState{Term: 1, Vote: 1}, Role: memberstate.Leader, Leader: 1},
+		beat:  5, handover: Taking, target: 2, notReady: memberstate.SetOf(3),
+	}
+	m.acks[m.beat%recentBeats] = memberstate.SetOf(1)
+	var out Output
+	m.Step(r, &Input{Kind: Receive, Message: Message{From: 2, Body: rpc.Body{
+		Kind: rpc.HeartbeatResponse, Result: rpc.Success, Round: 5, Term: 1, Asked: 1,
+	}}}, &out)
+	assert.Equal(t, rpc.Heartbeat, out.Send.Kind)
+	assert.Equal(t, r.others(), out.To)
+}
+
+// What a round leaves behind for the next one: nothing, if it was won; and no doubt that
+// the leader lives, unless it has just said that it does.
+func TestARoundLeavesNothingBehind(t *testing.T) {
+	all := memberstate.SetOf(1, 2, 3)
+	r := &Rules{Self: 1, Voters: all, All: all, Timing: DefaultTiming(), PreVote: true}
+	m := Machine{State: memberstate.State{HardState: memberstate.HardState{Term: 1, Vote: 1}}, phase: voting, hurries: 2}
+	m.conclude(r, &Input{}, &Output{}, Passed)
+	assert.Equal(t, memberstate.Leader, m.Role)
+	assert.Zero(t, m.hurries)
+	for _, vetoed := range []bool{true, false} {
+		m := Machine{phase: preVoting, doubtful: true, vetoed: vetoed, hurries: 2}
+		m.conclude(r, &Input{}, &Output{}, WaitToRevote)
+		assert.Equal(t, vetoed, m.doubtful)
+		assert.Zero(t, m.hurries)
+	}
+}

@@ -3,17 +3,6 @@
 
 package main
 
-// mutant is one small bug.
-type mutant struct {
-	Name string
-	File string // beside go.mod
-	Old  string // what stands there, once
-	New  string // and what the bug makes of it
-	// Equivalent says why nobody can notice, for a mutant that changes nothing that can
-	// be seen. Such a one is not hunted.
-	Equivalent string
-}
-
 // handwritten are the mutants, by what they break.
 var handwritten = []mutant{
 	// Quorums.
@@ -34,7 +23,9 @@ var handwritten = []mutant{
 	{"vote-forgotten-on-standing-down", "memberstate/state.go", "\ts.Leader, s.Spent = Nobody, true\n\tif s.Role != Observer {\n\t\ts.Role = Candidate", "\ts.Leader, s.Spent, s.Vote = Nobody, true, Nobody\n\tif s.Role != Observer {\n\t\ts.Role = Candidate", ""},
 	{"votes-in-an-older-term", "elector/machine_vote.go", "case q.Term < m.Term:\n\t\treturn rpc.RejectExpiredVoteTerm", "case q.Term+1 < m.Term:\n\t\treturn rpc.RejectExpiredVoteTerm", ""},
 	{"restart-forgets-the-vote", "memberstate/state.go", "s := State{HardState: hard, Spent: true}", "hard.Vote = Nobody\n\ts := State{HardState: hard, Spent: true}", ""},
-	{"restart-in-the-same-term", "memberstate/state.go", "s := State{HardState: hard, Spent: true}", "s := State{HardState: hard}", ""},
+	{"restart-in-the-same-term", "memberstate/state.go", "s := State{HardState: hard, Spent: true}", "s := State{HardState: hard, Spent: hard.Term == 0}", ""},
+	{"vote-goes-to-the-leader", "elector/machine_follow.go", "\tm.did(out, m.Follow(leader))", "\tm.did(out, m.Follow(leader))\n\tif m.Role == memberstate.Follower {\n\t\tm.Vote, out.Save = leader, true\n\t}", ""},
+	{"store-not-synced", "memberstate/filestore.go", "if err := s.file.Sync(); err != nil {\n\t\treturn s.failed(\"sync\", at, err)\n\t}\n\ts.tail", "s.tail", ""},
 	{"self-vote-skipped", "elector/machine_campaign.go", "if m.arbitrate(r, &own, out, true) == rpc.Accept {", "if m.arbitrate(r, &own, out, true) == rpc.Accept || true {", ""},
 
 	// Ledgers.
@@ -114,4 +105,5 @@ var handwritten = []mutant{
 	// Observers.
 	{"observer-votes", "elector/machine_vote.go", "if m.Role == memberstate.Observer {", "if false {", "nobody who has the same list of voters asks an observer, and who has another list is refused"},
 	{"observer-promises", "elector/machine_follow.go", "if r.Lease == 0 || lease <= 0 || m.Role == memberstate.Observer {", "if r.Lease == 0 || lease <= 0 {", ""},
+	{"observer-claims-a-promise", "elector/machine_follow.go", "if r.Lease == 0 || lease <= 0 || m.Role == memberstate.Observer {\n\t\treturn false", "if r.Lease == 0 || lease <= 0 || m.Role == memberstate.Observer {\n\t\treturn lease > 0", ""},
 }

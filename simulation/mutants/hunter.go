@@ -1,4 +1,4 @@
-// Building a mutant, and looking for what it breaks.
+// Building a mutant, and having one means after the other look at it.
 
 package main
 
@@ -8,98 +8,126 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"strings"
-	"time"
 )
 
 // hunter builds mutants in a folder of its own.
 type hunter struct {
-	root  string // of the module
-	work  string
-	limit time.Duration
+	root    string // of the module
+	work    string
+	overlay string // which source stands for which
+	binary  string // the command hunt, with the bug
 }
 
-func newHunter(limit time.Duration) (*hunter, error) {
+func newHunter() (*hunter, error) {
 	out, err := exec.Command("go", "env", "GOMOD").Output()
 	if err != nil {
 		return nil, fmt.Errorf("go env GOMOD: %w", err)
 	}
 	work, err := os.MkdirTemp("", "mutants-")
-	return &hunter{root: filepath.Dir(strings.TrimSpace(string(out))), work: work, limit: limit}, err
+	return &hunter{
+		root: filepath.Dir(strings.TrimSpace(string(out))), work: work,
+		overlay: filepath.Join(work, "overlay.json"), binary: filepath.Join(work, "hunt"),
+	}, err
 }
 
 func (h *hunter) close() { _ = os.RemoveAll(h.work) } // it is a temporary folder
 
-// hunt builds a mutant and lets the simulator look at it.
-func (h *hunter) hunt(ctx context.Context, m *mutant) (result, error) {
-	overlay, err := h.overlay(m)
-	if err != nil {
-		return result{}, err
+// huntAll hunts one mutant after the other until the context ends, and says so as it
+// goes. Those that do not compile are counted where that can be forgiven.
+func (h *hunter) huntAll(ctx context.Context, all []mutant, ways []means, forgive bool, progress io.Writer) (report, error) {
+	total := newReport()
+	for i := range all {
+		m := &all[i]
+		if m.Equivalent != "" {
+			if err := h.lay(m); err != nil { // it must still apply
+				return total, fmt.Errorf("%s: %w", m.Name, err)
+			}
+			total.Mutants++
+			total.Equivalent[m.Name] = m.Equivalent
+			continue
+		}
+		r, err := h.hunt(ctx, m, ways)
+		switch {
+		case ctx.Err() != nil:
+			return total, nil
+		case forgive && errors.Is(err, errNotCompiled):
+			total.Discarded++
+			continue
+		case err != nil:
+			return total, fmt.Errorf("%s: %w", m.Name, err)
+		}
+		_, _ = fmt.Fprintf(progress, "%3d of %d  %-40s %-9s %-32s %8d seeds %6.1f CPU s\n", i+1, len(all), r.Mutant, r.Means, r.Noticed, r.Seeds, r.CPU)
+		total.add(r)
 	}
-	binary := filepath.Join(h.work, "hunt")
-	build := exec.CommandContext(ctx, "go", "build", "-overlay", overlay, "-o", binary, "./simulation/mutants/hunt")
-	build.Dir = h.root
-	if out, err := build.CombinedOutput(); err != nil {
-		return result{}, fmt.Errorf("it does not compile: %w\n%s", err, out)
-	}
-	return h.let(ctx, m, binary)
+	return total, nil
 }
 
-// overlay writes the mutant's source, and says where it stands for which.
-func (h *hunter) overlay(m *mutant) (string, error) {
+// hunt builds a mutant and lets the means look at it, until one of them notices.
+func (h *hunter) hunt(ctx context.Context, m *mutant, all []means) (result, error) {
+	r := result{Mutant: m.Name}
+	if err := h.build(ctx, m); err != nil {
+		return r, err
+	}
+	for _, one := range all {
+		s, err := one.look(ctx, h)
+		if err != nil {
+			return r, err
+		}
+		r.Seeds += s.seeds
+		r.CPU += s.cpu
+		if s.noticed != "" {
+			r.Means, r.Noticed = one.name, s.noticed
+			break
+		}
+	}
+	return r, nil
+}
+
+// errNotCompiled is what a mutant is that is no program.
+var errNotCompiled = errors.New("it does not compile")
+
+// build makes the command hunt with the bug.
+func (h *hunter) build(ctx context.Context, m *mutant) error {
+	if err := h.lay(m); err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, "go", "build", "-overlay", h.overlay, "-o", h.binary, "./simulation/mutants/hunt")
+	cmd.Dir = h.root
+	out, err := cmd.CombinedOutput()
+	switch {
+	case err == nil:
+		return nil
+	case bytes.HasPrefix(out, []byte("# ")) && bytes.Contains(out, []byte(path.Base(m.File)+":")):
+		return fmt.Errorf("%w\n%s", errNotCompiled, out)
+	default:
+		return fmt.Errorf("go build: %w\n%s", err, out)
+	}
+}
+
+// lay writes the mutant's source, and says where it stands for which.
+func (h *hunter) lay(m *mutant) error {
 	name := filepath.Join(h.root, filepath.FromSlash(m.File))
 	source, err := os.ReadFile(name)
 	if err != nil {
-		return "", err
+		return err
 	}
-	if n := bytes.Count(source, []byte(m.Old)); n != 1 {
-		return "", fmt.Errorf("it does not apply any more: in %s there are %d of %q", m.File, n, m.Old)
-	}
-	broken := filepath.Join(h.work, filepath.Base(m.File))
-	if err := os.WriteFile(broken, bytes.Replace(source, []byte(m.Old), []byte(m.New), 1), 0o600); err != nil {
-		return "", err
-	}
-	text, err := json.Marshal(map[string]map[string]string{"Replace": {name: broken}})
+	broken, err := m.in(source)
 	if err != nil {
-		return "", err
+		return err
 	}
-	overlay := filepath.Join(h.work, "overlay.json")
-	return overlay, os.WriteFile(overlay, text, 0o600)
-}
-
-// let runs the simulator on the mutant. If it panics or does not end, that is
-// noticed, too.
-func (h *hunter) let(ctx context.Context, m *mutant, binary string) (result, error) {
-	ctx, cancel := context.WithTimeout(ctx, 2*h.limit+10*time.Second)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, binary, "-for", h.limit.String())
-	var errs bytes.Buffer
-	cmd.Stderr = &errs
-	out, err := cmd.Output()
-	r := result{Mutant: m.Name}
-	if cmd.ProcessState != nil {
-		r.CPU = (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()
+	instead := filepath.Join(h.work, filepath.Base(m.File))
+	if err := os.WriteFile(instead, broken, 0o600); err != nil {
+		return err
 	}
-	switch {
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		r.Noticed = "it hangs"
-		return r, nil
-	case err != nil && bytes.Contains(errs.Bytes(), []byte("panic")):
-		r.Noticed = "it panics"
-		return r, nil
-	case err != nil:
-		return r, fmt.Errorf("%w\n%s", err, errs.Bytes())
+	text, err := json.Marshal(map[string]map[string]string{"Replace": {name: instead}})
+	if err != nil {
+		return err
 	}
-	var found struct {
-		Invariant string `json:"invariant"`
-		Seeds     uint64 `json:"seeds"`
-	}
-	if err := json.Unmarshal(out, &found); err != nil {
-		return r, err
-	}
-	r.Noticed, r.Seeds = found.Invariant, found.Seeds
-	return r, nil
+	return os.WriteFile(h.overlay, text, 0o600)
 }

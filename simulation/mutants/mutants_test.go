@@ -9,15 +9,25 @@ import (
 
 // A mutant that does not apply any more would show nothing.
 func TestEveryMutantApplies(t *testing.T) {
-	h, err := newHunter(0)
-	require.NoError(t, err)
-	defer h.close()
+	assertApply(t, newTestHunter(t), handwritten)
+}
+
+func assertApply(t *testing.T, h *hunter, all []mutant) {
+	t.Helper()
 	names := map[string]bool{}
-	for i := range handwritten {
-		m := &handwritten[i]
-		_, err := h.overlay(m)
-		assert.NoError(t, err, m.Name)
+	for i := range all {
+		m := &all[i]
+		assert.NoError(t, h.lay(m), m.Name)
+		assert.NotEqual(t, m.Old, m.New, m.Name)
 		assert.False(t, names[m.Name], "%s is there twice", m.Name)
 		names[m.Name] = true
 	}
+}
+
+func newTestHunter(t *testing.T) *hunter {
+	t.Helper()
+	h, err := newHunter()
+	require.NoError(t, err)
+	t.Cleanup(h.close)
+	return h
 }

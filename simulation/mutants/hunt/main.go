@@ -1,5 +1,6 @@
 // Command hunt looks for a violation in the code that it was built from, with all
-// that the simulator has, and prints what it found as JSON.
+// that the simulator has, and prints what it found as JSON. With -explore the
+// explorer looks instead.
 package main
 
 import (
@@ -8,9 +9,9 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/signal"
+	"runtime"
 	"time"
-
-	"github.com/hustings/hustings/simulation"
 )
 
 // found is what a hunt comes to.
@@ -24,9 +25,22 @@ type found struct {
 
 func main() {
 	limit := flag.Duration("for", time.Minute, "how long to look")
-	faults := flag.String("faults", "all", "the faults that may strike")
+	exploring := flag.Bool("explore", false, "explore every interleaving within small bounds, not seeds")
+	var s search
+	flag.StringVar(&s.faults, "faults", "all", "the faults that may strike")
+	flag.StringVar(&s.ignored, "ignore", "", "an `invariant` of which a violation counts for nothing")
+	flag.Uint64Var(&s.first, "first", 0, "the first seed")
+	flag.Uint64Var(&s.count, "seeds", 0, "how many seeds to look at; 0: no end")
 	flag.Parse()
-	f, err := hunt(*limit, *faults)
+	signal.Ignore(os.Interrupt) // who started this ends it
+	go watchMemory()
+	ctx, cancel := context.WithTimeout(context.Background(), *limit)
+	look := s.seeds
+	if *exploring {
+		look = explored
+	}
+	f, err := look(ctx)
+	cancel()
 	if err == nil {
 		err = json.NewEncoder(os.Stdout).Encode(f)
 	}
@@ -36,27 +50,15 @@ func main() {
 	}
 }
 
-func hunt(limit time.Duration, faults string) (found, error) {
-	set, err := simulation.ParseFaults(faults)
-	if err != nil {
-		return found{}, err
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	defer cancel()
-	c := simulation.Campaign{UntilFailure: true, Options: func(seed uint64) simulation.Options { return options(seed, set) }}
-	total, err := c.Run(ctx)
-	f := found{Seeds: total.Seeds, Events: total.Events}
-	if len(total.Failing) > 0 {
-		first := total.Failing[0]
-		f.Invariant, f.What, f.Seed = first.Violation.Invariant.String(), first.Violation.Error(), first.Seed
-	}
-	return f, err
-}
+// enough is more memory than any hunt needs.
+const enough = 3 << 30
 
-// options have every feature on in some seeds and off in others.
-func options(seed uint64, faults simulation.FaultSet) simulation.Options {
-	return simulation.Options{
-		Seed: seed, Members: 3 + int(seed%3), Leases: seed%2 == 0, NoPreVote: seed%7 == 3, NoRanks: seed%5 == 1,
-		Duration: 30 * time.Second, Faults: faults,
+// watchMemory ends a mutant that grows without end, before the machine suffers from it.
+func watchMemory() {
+	for range time.Tick(100 * time.Millisecond) {
+		var m runtime.MemStats
+		if runtime.ReadMemStats(&m); m.Sys > enough {
+			panic("it grows without end")
+		}
 	}
 }

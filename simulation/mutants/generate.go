@@ -1,0 +1,209 @@
+// The mutants that are made by rule: whatever the sources of the protocol say, said a
+// little differently. Those that were written by hand are bugs that somebody thought of;
+// these are there for those that nobody has thought of.
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"hash/fnv"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// mutated are the sources that mutants are made of: the machine, what carries out its
+// outputs, and what it is a machine of.
+var mutated = []string{"elector/machine*.go", "elector/execution.go", "memberstate/state.go", "memberstate/members.go"}
+
+// share is how many mutants there are for one that is hunted. Which one is decided by its
+// name alone, but for the line, so that whoever edits the sources does not exchange those
+// that are hunted for others.
+const share = 3
+
+// generate makes mutants of the module's sources, in the order of the text.
+func generate(root string) ([]mutant, error) {
+	all, err := generateAll(root)
+	return slices.DeleteFunc(all, func(m mutant) bool {
+		h := fnv.New32a()
+		_, _ = h.Write([]byte(key(&m))) // it never fails
+		return h.Sum32()%share != 0
+	}), err
+}
+
+// key is the name of a generated mutant without the place in the file.
+func key(m *mutant) string {
+	_, what, _ := strings.Cut(m.Name, " ")
+	return m.File + " " + what
+}
+
+// generateAll makes every mutant there is.
+func generateAll(root string) ([]mutant, error) {
+	var all []mutant
+	for _, pattern := range mutated {
+		names, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range names {
+			if spared(name) {
+				continue
+			}
+			text, err := os.ReadFile(name)
+			if err != nil {
+				return nil, err
+			}
+			made, err := mutantsOf(filepath.ToSlash(strings.TrimPrefix(name, root+string(filepath.Separator))), text)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, made...)
+		}
+	}
+	return all, nil
+}
+
+// spared says whether a file is left alone. The canonical form of a machine is for
+// whoever compares states; the protocol does not know it.
+func spared(name string) bool {
+	return strings.HasSuffix(name, "_test.go") || filepath.Base(name) == "machine_canonical.go"
+}
+
+// mutantsOf makes the mutants of one file.
+func mutantsOf(file string, text []byte) ([]mutant, error) {
+	s := source{file: file, text: text, fset: token.NewFileSet(), known: map[string]int{}}
+	parsed, err := parser.ParseFile(s.fset, file, text, parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range parsed.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if !speaks(d) {
+				s.in = d.Name.Name
+				s.walk(d.Body)
+			}
+		case *ast.GenDecl:
+			if d.Tok == token.CONST {
+				s.in = "const"
+				s.walk(d)
+			}
+		}
+	}
+	return s.made, nil
+}
+
+// speaks says whether a function only words something for a reader.
+func speaks(f *ast.FuncDecl) bool {
+	return f.Body == nil || slices.Contains([]string{"String", "Error", "illegal"}, f.Name.Name)
+}
+
+// source is a file that mutants are made of, and those that were made so far.
+type source struct {
+	file  string
+	text  []byte
+	fset  *token.FileSet
+	in    string         // the function that is looked at
+	known map[string]int // how often something was said
+	made  []mutant
+}
+
+// edit puts other words in the place of some.
+type edit struct {
+	from, to token.Pos
+	text     string
+	within   ast.Node // what a reader has to see to know which words are meant; nil: they are taken out
+	under    ast.Node // what a reader has to see besides, of a statement that is taken out, if not nil
+}
+
+// walk makes the mutants of a part of the file.
+func (s *source) walk(part ast.Node) {
+	var above []ast.Node
+	ast.Inspect(part, func(n ast.Node) bool {
+		if n == nil {
+			above = above[:len(above)-1]
+			return true
+		}
+		if named(n) {
+			return false
+		}
+		for _, e := range s.edits(n, above) {
+			s.add(&e)
+		}
+		above = append(above, n)
+		return true
+	})
+}
+
+// named says whether a constant's value is but a name for it.
+func named(n ast.Node) bool {
+	spec, ok := n.(*ast.ValueSpec)
+	if !ok {
+		return false
+	}
+	counted := len(spec.Values) == 0
+	ast.Inspect(spec, func(n ast.Node) bool {
+		id, ok := n.(*ast.Ident)
+		counted = counted || ok && id.Name == "iota"
+		return true
+	})
+	return counted
+}
+
+// add makes a mutant of an edit.
+func (s *source) add(e *edit) {
+	from, to := s.offset(e.from), s.offset(e.to)
+	says := "without " + short(string(s.text[from:to]))
+	if e.under != nil {
+		says += " of " + s.heading(e.under)
+	}
+	if e.within != nil {
+		first, last := s.offset(e.within.Pos()), s.offset(e.within.End())
+		says = short(string(s.text[first:last])) + " becomes " + short(string(s.text[first:from])+e.text+string(s.text[to:last]))
+	}
+	what := s.in + ": " + says
+	if s.known[what]++; s.known[what] > 1 {
+		what = fmt.Sprintf("%s (%d)", what, s.known[what])
+	}
+	place := s.fset.Position(e.from)
+	m := mutant{Name: fmt.Sprintf("%s:%d:%d %s", s.file, place.Line, place.Column, what), File: s.file}
+	m.Equivalent = equivalents[key(&m)]
+	m.Old, m.New = s.replacement(from, to, e.text)
+	s.made = append(s.made, m)
+}
+
+func (s *source) offset(p token.Pos) int { return s.fset.Position(p).Offset }
+
+// heading is the first line of a statement.
+func (s *source) heading(n ast.Node) string {
+	first, _, _ := strings.Cut(string(s.text[s.offset(n.Pos()):s.offset(n.End())]), "\n")
+	return short(strings.TrimSuffix(first, " {"))
+}
+
+// replacement is the edit as a mutant has it: with as many whole lines before it as
+// are there only once.
+func (s *source) replacement(from, to int, text string) (before, after string) {
+	begin, end := from, to+max(0, bytes.IndexByte(s.text[to:], '\n'))
+	for {
+		begin = max(0, bytes.LastIndexByte(s.text[:begin], '\n'))
+		before = string(s.text[begin:end])
+		if begin == 0 || bytes.Count(s.text, []byte(before)) == 1 {
+			return before, string(s.text[begin:from]) + text + string(s.text[to:end])
+		}
+	}
+}
+
+// short is a text on one line, and no longer than can be read at a glance.
+func short(text string) string {
+	const longest = 100
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) > longest {
+		text = text[:longest] + "..."
+	}
+	return text
+}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestAListHasAMutantALine(t *testing.T) {
+	var out strings.Builder
+	require.NoError(t, run(t.Context(), []string{"--list"}, &out, io.Discard))
+	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+	require.Len(t, lines, len(handwritten))
+	for i, m := range handwritten {
+		assert.Equal(t, m.Name, lines[i])
+	}
+	out.Reset()
+	require.NoError(t, run(t.Context(), []string{"--list", "--generated", "--sample", "5"}, &out, io.Discard))
+	assert.Equal(t, 5, strings.Count(out.String(), "\n"))
+}
+
+func TestWhoInterruptsGetsWhatThereIs(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var out strings.Builder
+	assert.ErrorContains(t, run(ctx, []string{"--json", "--only", "^(quorum-less-one|observer-votes)$"}, &out, io.Discard), "not all")
+	var total map[string]any
+	require.NoError(t, json.Unmarshal([]byte(out.String()), &total))
+	assert.Equal(t, []string{"caught", "discarded", "equivalent", "mutants", "survivors", "verdicts"}, slices.Sorted(maps.Keys(total)))
+	assert.Empty(t, total["verdicts"])
+}
+
+func TestAReportAddsUp(t *testing.T) {
+	total := newReport()
+	total.add(result{Mutant: "a", Means: "simulator", Noticed: "one vote a term", Seeds: 64})
+	total.add(result{Mutant: "b"})
+	total.Discarded = 3
+	var out strings.Builder
+	require.NoError(t, total.print(&out))
+	for _, says := range []string{"NOBODY", "1 of 2 mutants were caught, 0 are equivalent", "1 by the simulator", "3 more do not compile"} {
+		assert.Contains(t, out.String(), says)
+	}
+	assert.Equal(t, []string{"b"}, total.Survivors)
+}
+
+func TestWhatFailedHasAName(t *testing.T) {
+	for out, want := range map[string]string{
+		"ok  \telector\n--- FAIL: TestTwo (0.1s)\n    --- FAIL: TestTwo/of_them\nFAIL": "TestTwo",
+		"panic: test timed out after 1m0s\n":                                           "a test hangs",
+		"panic: index out of range\n":                                                  "the tests break off",
+	} {
+		assert.Equal(t, want, whatFailed([]byte(out)))
+	}
+}
