@@ -97,6 +97,25 @@ func TestRenamings(t *testing.T) {
 	}
 }
 
+// Who sits where matters only where a successor is chosen.
+func TestOnlyTheChoiceOfASuccessorIsAsymmetric(t *testing.T) {
+	x := newSearch(Options{Bounds: Bounds{Members: 3, Terms: 2, Beats: 1, Entries: 1}})
+	x.begin()
+	for ; x.next < 5000; x.next++ {
+		x.expand(int32(x.next))
+	}
+	asymmetric := 0
+	for id, inputs := range x.model.steps {
+		for in, all := range inputs {
+			if len(all) > 1 {
+				asymmetric++
+				assert.True(t, x.model.asymmetric(x.model.inputs[in]), "%+v: %+v", x.model.nodes[id], x.model.inputs[in])
+			}
+		}
+	}
+	assert.Positive(t, asymmetric)
+}
+
 func BenchmarkExplore(b *testing.B) {
 	var transitions uint64
 	for b.Loop() {

@@ -232,7 +232,7 @@ func (m *model) work(id nodeID, in input) (all []taken) {
 		return []taken{m.write(id)}
 	case in.kind == delivered && m.messages[in.message].engine:
 		return []taken{m.hear(id, m.messages[in.message])}
-	case in.kind == stale:
+	case in.kind == stale, m.bounds.Members > 3 && !m.asymmetric(in):
 		return []taken{m.workIn(id, in, 0)}
 	case in.kind == rings && m.nodes[id].time.wait > 0, in.kind == lapses && !m.nodes[id].lapsed():
 		return []taken{{node: id}} // not yet

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
 )
 
 // renaming gives every member another seat, by index of the old one.
@@ -54,6 +55,20 @@ func renamings(members int) (all []renaming) {
 	}
 	place(same, 0)
 	return all
+}
+
+// asymmetric says whether what a machine does about an input depends on who sits where.
+// It should only if the machine is to choose a successor, by turns; a test holds it to that.
+// In small groups every input is taken as if it might.
+func (m *model) asymmetric(in input) bool {
+	switch in.kind {
+	case resigns:
+		return true
+	case delivered:
+		return m.messages[in.message].body.Kind == rpc.TakeLeadershipResponse
+	default:
+		return false
+	}
 }
 
 func (n *node) renamed(r renaming) node {
