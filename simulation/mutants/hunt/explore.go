@@ -10,24 +10,34 @@ import (
 	"github.com/hustings/hustings/simulation/explore"
 )
 
-// bounds are what is explored: many beats of one term, two terms that a ledger grows in,
-// and a change of terms among three.
+// bounds are what is explored: a term with all that can happen in it; two, in which a
+// ledger grows, with and without pre-votes; two with leases.
 var bounds = []explore.Bounds{
-	{Members: 3, Terms: 1, Beats: 2},
+	{Members: 3, Terms: 1, Beats: 1},
 	{Members: 2, Terms: 2, Beats: 2, Entries: 1},
+	{Members: 3, Terms: 2, Beats: 1, Entries: 1, NoPreVote: true, NoTransfer: true, NoHints: true},
 	{Members: 3, Terms: 2, Beats: 1, Entries: 1, NoTransfer: true, NoHints: true},
+	{Members: 3, Terms: 2, Beats: 1, Leases: true, NoPreVote: true, NoTransfer: true, NoHints: true},
 }
 
-// explored explores all bounds at once, and ends with the first that shows something.
+// calm are the bounds within which a leader must always be able to come about.
+var calm = explore.Bounds{Members: 2, Terms: 2, Beats: 2, NoTransfer: true, NoHints: true}
+
+// explored explores all of these at once, and ends with the first that shows something.
 func explored(ctx context.Context) (found, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	results, failures := make([]explore.Result, len(bounds)), make([]error, len(bounds))
+	looks := []func() (explore.Result, error){func() (explore.Result, error) {
+		return explore.Live(ctx, explore.Options{Bounds: calm}, explore.Budgets{InFlight: 3, Drops: 1, Restarts: 1})
+	}}
+	for _, b := range bounds {
+		looks = append(looks, func() (explore.Result, error) { return explore.Explore(ctx, explore.Options{Bounds: b}) })
+	}
+	results, failures := make([]explore.Result, len(looks)), make([]error, len(looks))
 	var waiting sync.WaitGroup
-	for i, b := range bounds {
+	for i, look := range looks {
 		waiting.Go(func() {
-			results[i], failures[i] = explore.Explore(ctx, explore.Options{Bounds: b})
-			if results[i].Violation != nil {
+			if results[i], failures[i] = look(); results[i].Violation != nil {
 				cancel()
 			}
 		})
