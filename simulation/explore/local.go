@@ -26,6 +26,8 @@ type local struct {
 	upSays []messageID
 	wrong  *wrong
 	base   []silent // what it can become silently, itself first
+
+	onlyBase bool // nothing else is wanted
 }
 
 // successor is one thing that a node can do: any silent steps, and one that is noticed.
@@ -140,6 +142,7 @@ func (m *model) enter(l *local, at int, in inputID, all []taken) {
 			if !slices.ContainsFunc(l.base, func(s silent) bool { return s.node == t.node && s.ended == ended }) {
 				l.base = append(l.base, silent{t.node, ended, at, in})
 			}
+		case l.onlyBase:
 		case at == 0 && t.node == before.node && !t.saved && !t.ended:
 			for _, id := range t.says {
 				if !slices.Contains(l.says, id) {
@@ -183,8 +186,7 @@ func (m *model) thin(l *local, key *localKey) {
 		kept = append(kept, *s)
 	}
 	l.next = kept
-	kept = nil
-	gone := make([]bool, len(l.next))
+	gone, reached := make([]bool, len(l.next)), make([][]silent, len(l.next))
 	for i := range l.next {
 		s := &l.next[i]
 		for j := range l.next {
@@ -192,18 +194,21 @@ func (m *model) thin(l *local, key *localKey) {
 			if i == j || gone[j] || o.ended != s.ended || !slices.Equal(o.says, s.says) || o.node == s.node {
 				continue
 			}
-			if holds(m.reach(o, key), s.node) {
-				gone[i] = true
+			if reached[j] == nil {
+				reached[j] = m.reach(o, key)
+			}
+			if gone[i] = holds(reached[j], s.node); gone[i] {
 				break
 			}
 		}
 	}
+	kept = l.next[:0]
 	for i := range l.next {
 		if !gone[i] {
 			kept = append(kept, l.next[i])
 		}
 	}
-	l.next = kept
+	l.next = slices.Clip(kept)
 }
 
 func contains(all, some []messageID) bool {
@@ -224,12 +229,7 @@ func (m *model) reach(s *successor, before *localKey) []silent {
 			key.heard[w] &^= m.round[i][w]
 		}
 	}
-	reached, ok := m.reached[key]
-	if !ok {
-		var l local
-		m.silently(&l, &key)
-		reached = l.base
-		m.reached[key] = reached
-	}
-	return reached
+	l := local{onlyBase: true}
+	m.silently(&l, &key)
+	return l.base
 }

@@ -34,13 +34,12 @@ type model struct {
 	office  [mostMembers]said      // what answers it as a leader
 	acks    []ack
 	stale   []elector.Message
-	staleOf map[nodeID][]inputID
+	staleOf [][]inputID // by node; nil: not worked out yet
 
-	steps   [][][]taken // by node and input; nil: not worked out yet
-	inert   []said      // by node
-	locals  map[localKey]*local
-	reached map[localKey][]silent
-	full    bool // there are more messages than there is room for
+	steps  [][][]taken // by node and input; nil: not worked out yet
+	inert  []said      // by node
+	locals map[localKey]*local
+	full   bool // there are more messages than there is room for
 }
 
 // taken is what an input does to a node.
@@ -64,7 +63,7 @@ func fingerprint(of ...any) string { return fmt.Sprint(of...) }
 func newModel(b Bounds) *model {
 	m := &model{
 		bounds: b, nodes: make([]node, 1), byNode: map[node]nodeID{}, byMessage: map[message]messageID{},
-		byInput: map[input]inputID{}, staleOf: map[nodeID][]inputID{}, locals: map[localKey]*local{}, reached: map[localKey][]silent{},
+		byInput: map[input]inputID{}, locals: map[localKey]*local{},
 		renamings: renamings(b.Members), stale: staleMessages(&b),
 	}
 	m.renamedNodes, m.renamedMessages = make([][]nodeID, len(m.renamings)), make([][]messageID, len(m.renamings))

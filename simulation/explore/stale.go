@@ -97,11 +97,14 @@ func (m *model) couldBe(n *node, msg *elector.Message) bool {
 // staleInputs are those that change a node. Most change none, and what others change the
 // same way is left out.
 func (m *model) staleInputs(id nodeID) []inputID {
-	if known, ok := m.staleOf[id]; ok {
+	for len(m.staleOf) <= int(id) {
+		m.staleOf = append(m.staleOf, nil)
+	}
+	if known := m.staleOf[id]; known != nil {
 		return known
 	}
 	n := m.nodes[id] // a copy
-	var matter []inputID
+	matter := []inputID{}
 	seen := map[string]bool{}
 	for i := range m.stale {
 		if !m.couldBe(&n, &m.stale[i]) || m.ignores(&n, &m.stale[i]) {
