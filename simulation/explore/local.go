@@ -72,11 +72,17 @@ const nothing inputID = 0
 func (m *model) local(key localKey) *local {
 	l, ok := m.locals[key]
 	if !ok {
+		if len(m.locals) == mostLocals {
+			clear(m.locals) // they can be worked out again, and states must have room
+		}
 		l = m.workLocal(key)
 		m.locals[key] = l
 	}
 	return l
 }
+
+// mostLocals bounds what is remembered.
+const mostLocals = 1 << 19
 
 func (m *model) workLocal(key localKey) *local {
 	l := &local{}
