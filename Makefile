@@ -120,6 +120,26 @@ campaign: ## 100,000 worlds of 3 to 7 members with all faults.
 week: ## A virtual week: memory must not grow.
 	HUSTINGS_TEST_LONG=1 go test -count 1 -v -run Memory ./simulation
 
+# The first of these takes a minute; the others have the other core meanwhile.
+.PHONY: interleavings
+interleavings: ## Look at every interleaving, within bounds that take a minute.
+	@there=$$(mktemp -d); trap 'rm -rf "$$there"' EXIT; go build -o "$$there"/hustings ./cmd/hustings; \
+	explore() { local out; out=$$("$$there"/hustings explore "$$@") && printf 'hustings explore %s\n%s\n' "$$*" "$$out" && [[ $$out == *$$'\n'complete:* ]]; }; \
+	(explore --terms 2 --features pre-vote,crashes,transfers) & \
+	(explore --members 5 --ledger 0 --features crashes && \
+	explore --members 5 --ledger 0 --features pre-vote && \
+	explore --terms 2 --ledger 0 --features crashes,leases --lag 1 && \
+	explore --live --members 2 --terms 2 --rounds 2 --ledger 0 --features pre-vote --drops 1 --duplicates 1) && wait %1
+
+.PHONY: explore
+explore: ## The largest bounds that were come to: an hour, and up to 16 GB.
+	go run ./cmd/hustings explore --terms 2
+	go run ./cmd/hustings explore --terms 3 --features crashes
+	go run ./cmd/hustings explore --terms 4 --ledger 0 --features crashes
+	go run ./cmd/hustings explore --terms 4 --ledger 0 --features pre-vote,crashes --memory 16000
+	go run ./cmd/hustings explore --members 5 --ledger 0 --features pre-vote,crashes
+	go run ./cmd/hustings explore --members 5 --terms 2 --ledger 0 --features crashes --memory 16000
+
 .PHONY: profile
 profile: ## Measure where the simulator's time goes; go build of the command uses it.
 	@there=$$(mktemp -d); trap 'rm -rf "$$there"' EXIT; \
@@ -129,6 +149,12 @@ profile: ## Measure where the simulator's time goes; go build of the command use
 mutants: ## Break the protocol on purpose, in many ways: is it noticed?
 	go run ./simulation/mutants
 	HUSTINGS_TEST_LONG=1 go test -count 1 ./simulation/mutants
+	go run ./simulation/mutants --generated --for 10s
+
+.PHONY: sample
+sample: ## Break it in a few of these ways.
+	go run ./simulation/mutants --sample 12
+	go run ./simulation/mutants --generated --sample 12 --for 3s
 
 # Go 1.26 may end a run whose time is up with "context deadline exceeded", as if
 # that were a finding (golang/go#75804, mended in 1.27). It has found nothing if

@@ -83,6 +83,9 @@ func Live(ctx context.Context, o Options, b Budgets) (Result, error) {
 	if err := errors.Join(o.Check(), b.Check()); err != nil {
 		return Result{}, err
 	}
+	if o.Leases {
+		return Result{}, errors.New("explore: Leases is set, and a network that forgets knows no time")
+	}
 	return newLiveSearch(o).run(ctx, b), nil
 }
 

@@ -28,6 +28,13 @@ func TestWhatWasExploredIsOneJSONObject(t *testing.T) {
 	assert.Equal(t, []any{"crashes"}, report.Bounds["features"])
 }
 
+func TestExploreAsksWhetherALeaderCanComeAbout(t *testing.T) {
+	lines := succeed(t, "explore", "--live", "--members", "2", "--terms", "2", "--ledger", "0")
+	assert.Contains(t, lines[len(lines)-1], "a leader can come about")
+	assert.Contains(t, fail(t, exitUsage, "explore", "--live", "--in-flight", "99"), "InFlight is 99")
+	assert.Contains(t, fail(t, exitFailed, "explore", "--live", "--features", "leases"), "Leases is set")
+}
+
 // A clock that falls behind by more than the margin makes two leases; that is told with
 // the way there.
 func TestExploreTellsTheWayToAViolation(t *testing.T) {
