@@ -105,14 +105,6 @@ type Result struct {
 	Violation *Violation
 }
 
-// Violation is an invariant that did not hold, and a shortest way there.
-type Violation struct {
-	What string
-	Path []string
-}
-
-func (v *Violation) Error() string { return v.What }
-
 // Explore searches until all is known, the context ends or an invariant is broken. It
 // looks at all that can be reached in one step before what needs two, and so on.
 func Explore(ctx context.Context, o Options) (Result, error) {

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/simulation"
 )
 
 // Within these bounds every interleaving was seen, and none broke an election.
@@ -81,9 +82,13 @@ func TestAViolationIsToldWithTheWayThere(t *testing.T) {
 		x.expand(int32(x.next))
 	}
 	require.NotNil(t, x.result.Violation)
-	assert.Equal(t, "term 1 is led with 1 votes", x.result.Violation.Error())
+	assert.Equal(t, "won by a quorum: term 1 is led with 1 votes", x.result.Violation.Error())
 	require.Len(t, x.result.Violation.Path, 1)
-	assert.Contains(t, x.result.Violation.Path[0], ": its alarm rings")
+	assert.Contains(t, x.result.Violation.Path[0].String(), ": its alarm rings")
+	trace := x.result.Violation.Trace(3)
+	require.Len(t, trace.Moments, 3+1+1)
+	assert.Equal(t, memberstate.Leader, trace.Moments[3].State.Role)
+	assert.Equal(t, simulation.Violated, trace.Moments[4].Kind)
 }
 
 // To give every member another seat and back changes nothing; and there are as many ways

@@ -15,6 +15,7 @@ import (
 
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
+	"github.com/hustings/hustings/simulation"
 )
 
 // Budgets bound the trouble of a [Live] search, and how many messages are on their way.
@@ -73,7 +74,7 @@ type liveSearch struct {
 type liveOrigin struct {
 	parent int32
 	depth  int32
-	what   string
+	step   Step
 }
 
 // Live looks at all states within the bounds and budgets, and for one from which no
@@ -100,7 +101,7 @@ func (x *liveSearch) run(ctx context.Context, b Budgets) Result {
 	for i := range x.options.Members {
 		first.nodes[i] = x.model.begin(i)
 	}
-	x.enter(&first, -1, "", true)
+	x.enter(&first, -1, Step{}, true)
 	at := 0
 	for ; at < len(x.states) && x.result.Violation == nil && x.result.Stopped == ""; at++ {
 		x.expand(int32(at))
@@ -150,7 +151,7 @@ func (x *liveSearch) expand(at int32) {
 			s.left.Restarts--
 			base := x.model.nodes[s.nodes[i]]
 			x.become(&s, i, x.model.crash(base), base.open())
-			x.enter(&s, at, fmt.Sprintf("n%d: it crashes, and starts again", i), false)
+			x.enter(&s, at, x.model.step(x.model.crashing, s.nodes[i], x.model.renamings[0]), false)
 		}
 	}
 	for k, f := range from.flights {
@@ -166,7 +167,7 @@ func (x *liveSearch) expand(at int32) {
 		}
 		if s.left.Drops > 0 {
 			s.left.Drops--
-			x.enter(&s, at, fmt.Sprintf("n%d: what was on its way to it is lost", f.to()), false)
+			x.enter(&s, at, Step{Node: -1, What: fmt.Sprintf("what was on its way to n%d is lost", f.to())}, false)
 		}
 	}
 }
@@ -175,16 +176,16 @@ func (x *liveSearch) expand(at int32) {
 func (x *liveSearch) act(at int32, from *liveState, i int, in inputID, calm bool) {
 	for _, t := range x.model.take(from.nodes[i], in) {
 		x.result.Transitions++
-		if t.wrong != "" && x.result.Violation == nil {
-			x.violated(at, fmt.Sprintf("n%d: %s", i, t.wrong))
+		if !t.defect.none() && x.result.Violation == nil {
+			x.violated(at, defect{t.defect.invariant, fmt.Sprintf("n%d: %s, after %s", i, t.defect.what, x.model.describe(in, x.model.renamings[0]))})
 		}
-		if t.beyond || t.wrong != "" {
+		if t.beyond || !t.defect.none() {
 			continue
 		}
 		s := *from
 		x.become(&s, i, t.node, t.ended)
 		if x.send(&s, i, t.says) {
-			x.enter(&s, at, fmt.Sprintf("n%d: %s", i, x.model.describe(in, x.model.renamings[0])), calm)
+			x.enter(&s, at, x.model.step(in, t.node, x.model.renamings[0]), calm)
 		}
 	}
 }
@@ -264,7 +265,7 @@ func (s *liveState) count() (n int) {
 	return n
 }
 
-func (x *liveSearch) enter(s *liveState, parent int32, what string, calm bool) {
+func (x *liveSearch) enter(s *liveState, parent int32, by Step, calm bool) {
 	at, ok := x.known[*s]
 	if !ok {
 		at = int32(len(x.states))
@@ -273,7 +274,7 @@ func (x *liveSearch) enter(s *liveState, parent int32, what string, calm bool) {
 		if parent >= 0 {
 			depth = x.origins[parent].depth + 1
 		}
-		x.states, x.origins = append(x.states, *s), append(x.origins, liveOrigin{parent, depth, what})
+		x.states, x.origins = append(x.states, *s), append(x.origins, liveOrigin{parent, depth, by})
 		x.result.Depth = max(x.result.Depth, int(depth))
 	}
 	if calm && parent >= 0 {
@@ -286,7 +287,7 @@ func (x *liveSearch) judge(r *Result) {
 	hopeful := x.hopeful()
 	for at := range x.states {
 		if !hopeful[at] && x.hasRoom(&x.states[at]) {
-			x.violated(int32(at), "from here no leader can come about any more")
+			x.violated(int32(at), defect{simulation.Converges, "from here no leader can come about any more"})
 			r.Violation, r.Complete = x.result.Violation, false
 			return
 		}
@@ -351,10 +352,10 @@ func (x *liveSearch) hasRoom(s *liveState) bool {
 	return true
 }
 
-func (x *liveSearch) violated(at int32, what string) {
-	v := &Violation{What: what}
+func (x *liveSearch) violated(at int32, d defect) {
+	v := &Violation{Invariant: d.invariant, What: d.what}
 	for ; x.origins[at].parent >= 0; at = x.origins[at].parent {
-		v.Path = append(v.Path, x.origins[at].what)
+		v.Path = append(v.Path, x.origins[at].step)
 	}
 	slices.Reverse(v.Path)
 	x.result.Violation = v

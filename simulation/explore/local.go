@@ -47,24 +47,12 @@ type silent struct {
 	input inputID
 }
 
-// wrong is an invariant that a step breaks.
+// wrong is a step that breaks an invariant.
 type wrong struct {
-	what  string
-	after int
-	input inputID
+	defect defect
+	after  int
+	input  inputID
 }
-
-// path is the silent steps to a place in base.
-func (l *local) path(at int) (inputs []inputID) {
-	for ; at > 0; at = l.base[at].after {
-		inputs = append(inputs, l.base[at].input)
-	}
-	slices.Reverse(inputs)
-	return inputs
-}
-
-// pathOf is all steps to a successor.
-func (l *local) pathOf(s *successor) []inputID { return append(l.path(s.after), s.input) }
 
 // nothing is no input.
 const nothing inputID = 0
@@ -139,9 +127,9 @@ func (m *model) enter(l *local, at int, in inputID, all []taken) {
 		t := &all[i]
 		ended := before.ended || t.ended
 		switch {
-		case t.wrong != "":
+		case !t.defect.none():
 			if l.wrong == nil {
-				l.wrong = &wrong{t.wrong, at, in}
+				l.wrong = &wrong{t.defect, at, in}
 			}
 		case t.beyond:
 		case len(t.says) == 0 && !t.saved:
@@ -172,9 +160,9 @@ func (l *local) add(s successor) {
 func (m *model) goUp(l *local, id nodeID) {
 	ring := m.own[m.nodes[id].index()][0]
 	asks := m.take(id, ring)
-	if t := &asks[0]; len(asks) == 1 && !t.saved && !t.beyond && t.wrong == "" && !t.ended && len(t.says) > 0 && t.node != id {
+	if t := &asks[0]; len(asks) == 1 && !t.saved && !t.beyond && t.defect.none() && !t.ended && len(t.says) > 0 && t.node != id {
 		back := m.take(t.node, ring)
-		if b := &back[0]; len(back) == 1 && b.node == id && !b.saved && len(b.says) == 0 && !b.beyond && b.wrong == "" {
+		if b := &back[0]; len(back) == 1 && b.node == id && !b.saved && len(b.says) == 0 && !b.beyond && b.defect.none() {
 			l.up, l.upSays = t.node, t.says
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
+	"github.com/hustings/hustings/simulation"
 )
 
 type model struct {
@@ -47,14 +48,22 @@ type taken struct {
 	node   nodeID
 	says   []messageID
 	saved  bool
-	ended  bool   // the round of votes that was under way is over
-	beyond bool   // out of bounds
-	wrong  string // an invariant that does not hold
+	ended  bool // the round of votes that was under way is over
+	beyond bool // out of bounds
+	defect defect
 }
+
+// defect is an invariant that does not hold, in words; there is none in most steps.
+type defect struct {
+	invariant simulation.Invariant
+	what      string
+}
+
+func (d *defect) none() bool { return d.what == "" }
 
 // noticed says whether anything has happened to a node within the bounds.
 func (t *taken) noticed(before nodeID) bool {
-	return t.wrong != "" || !t.beyond && (t.node != before || len(t.says) > 0 || t.saved)
+	return !t.defect.none() || !t.beyond && (t.node != before || len(t.says) > 0 || t.saved)
 }
 
 // fingerprint tells results apart.
@@ -276,7 +285,7 @@ func (m *model) hear(id nodeID, msg message) taken {
 	n := m.nodes[id]
 	w := stepping{model: m, node: &n, before: n, back: m.renamings[0]}
 	w.step(elector.Input{Kind: elector.Heard, Term: msg.body.Term, Seat: msg.body.Leader}, memberstate.Nobody)
-	if w.wrong == "" && n.machine.Term == msg.body.Term && n.machine.Leader == msg.body.Leader && n.promised <= msg.body.Term {
+	if w.defect.none() && n.machine.Term == msg.body.Term && n.machine.Leader == msg.body.Leader && n.promised <= msg.body.Term {
 		if !n.ledger.holds(msg.ledger) {
 			n.ledger = msg.ledger
 		}

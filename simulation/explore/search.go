@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/simulation"
 )
 
 // state is all that there is: what every node is, and what was said.
@@ -64,7 +65,7 @@ func (x *search) expand(at int32) {
 	}
 	if x.options.Leases {
 		if x.twoLeases(&from) {
-			x.violated(at, 0, &wrong{what: "two members hold a lease at once"})
+			x.violated(at, 0, &wrong{defect: defect{simulation.OneLease, "two members hold a lease at once"}})
 			return
 		}
 		x.ticks(at, &from)
@@ -124,8 +125,8 @@ func (x *search) enter(s *state, from origin, depth uint16) {
 	x.states, x.origins, x.depths = append(x.states, least), append(x.origins, from), append(x.depths, depth)
 	x.known[least.nodes] = append(same, at)
 	x.result.Depth = max(x.result.Depth, int(depth))
-	if what := x.model.wrong(&least); what != "" {
-		x.violated(at, 0, &wrong{what: what})
+	if d := x.model.wrong(&least); !d.none() {
+		x.violated(at, 0, &wrong{defect: d})
 	}
 }
 
@@ -148,91 +149,30 @@ func (x *search) saturate(s *state) {
 	}
 }
 
-// violated notes the first violation, with the way there.
-func (x *search) violated(at int32, i int, w *wrong) {
-	var way []int32
-	for k := at; k > 0; k = x.origins[k].parent {
-		way = append(way, k)
-	}
-	slices.Reverse(way)
-	v := &Violation{What: w.what}
-	first := state{}
-	for i := range x.options.Members {
-		first.nodes[i] = x.model.begin(i)
-	}
-	name := x.names(&first, x.model.renamings[0])
-	for _, k := range way {
-		o := x.origins[k]
-		from := x.states[o.parent]
-		if o.node == theClock {
-			next, _ := x.model.tick(&from, int(o.successor))
-			v.Path = append(v.Path, describeTick(int(o.successor), x.options.Members, name))
-			name = x.names(&next, name)
-			continue
-		}
-		l := x.model.local(x.key(&from, int(o.node)))
-		does := &l.next[o.successor]
-		v.Path = append(v.Path, x.model.describePath(int(o.node), l.pathOf(does), name)...)
-		next := x.model.apply(&from, int(o.node), does)
-		name = x.names(&next, name)
-	}
-	if w.input != nothing {
-		l := x.model.local(x.key(&x.states[at], i))
-		v.Path = append(v.Path, x.model.describePath(i, append(l.path(w.after), w.input), name)...)
-		v.What = fmt.Sprintf("n%d: %s", int(name.of(seatOf(i)))-1, w.what)
-	}
-	x.result.Violation = v
-}
-
-// names says who is who in the canonical form of a state, by who is who in the state.
-func (x *search) names(s *state, name renaming) renaming {
-	x.saturate(s)
-	x.model.forget(s)
-	_, by := x.model.canonical(s)
-	return name.after(x.model.renamings[by].back())
-}
-
-func (m *model) describePath(i int, inputs []inputID, name renaming) (lines []string) {
-	for _, in := range inputs {
-		lines = append(lines, fmt.Sprintf("n%d: %s", int(name.of(seatOf(i)))-1, m.describe(in, name)))
-	}
-	return lines
-}
-
-func describeTick(missing, members int, name renaming) string {
-	text := "a tick passes"
-	for i := range members {
-		if missing>>i&1 == 1 {
-			text += fmt.Sprintf(", which the clock of n%d misses", int(name.of(seatOf(i)))-1)
-		}
-	}
-	return text
-}
-
 // wrong says which invariant a state breaks, if any.
-func (m *model) wrong(s *state) string {
+func (m *model) wrong(s *state) (d defect) {
 	for i := range m.bounds.Members {
 		n := &m.nodes[s.nodes[i]]
 		for j := range i {
 			if both := n.led & m.nodes[s.nodes[j]].led; both != 0 {
-				return "two members have led the same term"
+				return defect{simulation.OneLeader, "two members have led the same term"}
 			}
 		}
 		switch leader := n.machine.Leader; {
 		case n.machine.Role == memberstate.Leader:
-			if what := m.wrongLeader(s, n); what != "" {
-				return what
+			if d = m.wrongLeader(s, n); !d.none() {
+				return d
 			}
 		case leader != memberstate.Nobody && m.nodes[s.nodes[leader-1]].led>>min(n.machine.Term, mostTerms)&1 == 0:
-			return fmt.Sprintf("a member follows another one in term %d that has not led it", n.machine.Term)
+			return defect{simulation.FollowsWinner, fmt.Sprintf("a member follows another one in term %d that has not led it", n.machine.Term)}
 		}
 	}
-	return ""
+	return d
 }
 
 // wrongLeader looks at a leader: a quorum has voted for it, unless it has gone on to a
 // larger term since, and what was committed in earlier terms is in its ledger.
-func (m *model) wrongLeader(s *state, n *node) string {
+func (m *model) wrongLeader(s *state, n *node) (d defect) {
 	term, votes := n.machine.Term, 0
 	quorum := memberstate.Quorum(memberstate.Set(1<<m.bounds.Members - 1))
 	for i := range m.bounds.Members {
@@ -241,14 +181,14 @@ func (m *model) wrongLeader(s *state, n *node) string {
 		}
 	}
 	if votes < quorum {
-		return fmt.Sprintf("term %d is led with %d votes", term, votes)
+		return defect{simulation.WonByQuorum, fmt.Sprintf("term %d is led with %d votes", term, votes)}
 	}
 	for i := range m.acks {
 		a := &m.acks[i]
 		others := a.said.and(&s.said)
 		if others.len()+1 >= quorum && a.term < term && !n.ledger.holds(a.ledger) {
-			return fmt.Sprintf("term %d is led without what was committed in term %d", term, a.term)
+			return defect{simulation.LeaderComplete, fmt.Sprintf("term %d is led without what was committed in term %d", term, a.term)}
 		}
 	}
-	return ""
+	return d
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
+	"github.com/hustings/hustings/simulation"
 )
 
 // stepping is a step under way. It implements elector.Effects.
@@ -23,7 +24,7 @@ type stepping struct {
 	disk   memberstate.HardState // what is durable
 	saved  bool
 	beyond bool
-	wrong  string
+	defect defect
 }
 
 // step gives the machine an input, and what follows from it at once: an engine returns
@@ -36,7 +37,7 @@ func (w *stepping) step(in elector.Input, from memberstate.Seat) {
 	need := x.Begin(&n.machine, r, w)
 	for asked := 0; need == elector.NeedLedger; asked++ {
 		if asked == mostLedgers {
-			w.blame("it asks for its ledger for term %d again and again", x.Output.LedgerTerm)
+			w.blame(simulation.NeverStuck, "it asks for its ledger for term %d again and again", x.Output.LedgerTerm)
 			return
 		}
 		n.promised = max(n.promised, x.Output.LedgerTerm)
@@ -44,13 +45,13 @@ func (w *stepping) step(in elector.Input, from memberstate.Seat) {
 	}
 	switch {
 	case need == elector.NeedStop:
-		w.blame("%v", x.Output.Err)
+		w.blame(simulation.LegalStep, "%v", x.Output.Err)
 		return
 	case need == elector.NeedSave:
 		w.saves(&before)
 		x.Saved(w)
 	case n.machine.HardState != before.HardState:
-		w.blame("its hard state changed, and is not saved")
+		w.blame(simulation.LegalStep, "its hard state changed, and is not saved")
 	}
 	w.look(&before, &x)
 	phase, _ := n.machine.Handover()
@@ -71,9 +72,9 @@ func (w *stepping) saves(before *elector.Machine) {
 	w.saved, w.disk = true, now
 	switch {
 	case now.Term < before.Term:
-		w.blame("its term falls from %d to %d", before.Term, now.Term)
+		w.blame(simulation.TermsRise, "its term falls from %d to %d", before.Term, now.Term)
 	case now.Term == before.Term && before.Vote != memberstate.Nobody && now.Vote != before.Vote:
-		w.blame("it votes for another one in term %d", now.Term)
+		w.blame(simulation.OneVote, "it votes for another one in term %d", now.Term)
 	}
 }
 
@@ -82,22 +83,22 @@ func (w *stepping) look(before *elector.Machine, x *elector.Execution) {
 	n, q := w.node, &x.Input.Message
 	switch now := &n.machine; {
 	case x.Input.Kind == elector.Receive && q.Kind == rpc.VoteRequest && q.Mark == rpc.PreVote && *now != *before:
-		w.blame("to be asked for a pre-vote changes it")
+		w.blame(simulation.LegalStep, "to be asked for a pre-vote changes it")
 	case x.Input.Kind == elector.Ring && x.Output.Alarm.Number == 0 && !w.beyond:
-		w.blame("its alarm rang, and no other is set")
+		w.blame(simulation.NeverStuck, "its alarm rang, and no other is set")
 	}
 	if term := n.machine.Term; n.machine.Role == memberstate.Leader && (before.Role != memberstate.Leader || before.Term != term) {
 		if bit := uint8(1) << min(term, mostTerms); n.led&bit != 0 {
-			w.blame("it leads term %d a second time", term)
+			w.blame(simulation.OneLeader, "it leads term %d a second time", term)
 		} else {
 			n.led |= bit
 		}
 	}
 }
 
-func (w *stepping) blame(format string, args ...any) {
-	if w.wrong == "" {
-		w.wrong = fmt.Sprintf(format, args...)
+func (w *stepping) blame(invariant simulation.Invariant, format string, args ...any) {
+	if w.defect.none() {
+		w.defect = defect{invariant, fmt.Sprintf(format, args...)}
 	}
 }
 
@@ -107,8 +108,8 @@ func (w *stepping) taken() taken {
 	if w.beyond || n.machine.Term > memberstate.Term(m.bounds.Terms) || n.machine.Beat() > uint32(m.bounds.Beats) {
 		return taken{beyond: true}
 	}
-	if w.wrong != "" {
-		return taken{wrong: w.wrong}
+	if !w.defect.none() {
+		return taken{defect: w.defect}
 	}
 	now := n.renamed(w.back)
 	ballot, _ := n.machine.Open()
@@ -139,7 +140,7 @@ func (w *stepping) numbered(b *elector.Message, ballot uint32) bool {
 // Reply answers the message that was the input.
 func (w *stepping) Reply(m *elector.Message) {
 	if m.Kind == rpc.VoteResponse && m.Result == rpc.Accept && m.Mark != rpc.PreVote && (w.disk.Term != m.Asked || w.disk.Vote != w.from) {
-		w.blame("it says that it votes, and does not")
+		w.blame(simulation.OneVote, "it says that it votes, and does not")
 	}
 	if !w.late {
 		w.say(w.from, m)
@@ -168,15 +169,15 @@ func (w *stepping) asks(m *elector.Message) {
 	case m.Term > memberstate.Term(w.model.bounds.Terms):
 		w.beyond = true
 	case m.Mark != rpc.PreVote && m.Term == before.Term && before.Spent:
-		w.blame("it asks for votes in term %d, which is spent", m.Term)
+		w.blame(simulation.OneLeader, "it asks for votes in term %d, which is spent", m.Term)
 	case m.Ledger != w.node.ledger.end():
-		w.blame("it asks for votes with a ledger that ends at %v", m.Ledger)
+		w.blame(simulation.LeaderComplete, "it asks for votes with a ledger that ends at %v", m.Ledger)
 	}
 }
 
 func (w *stepping) say(to memberstate.Seat, m *elector.Message) {
 	if w.node.machine.HardState != w.disk {
-		w.blame("it says %v before it has saved what that is about", m.Kind)
+		w.blame(simulation.SavedBeforeSaid, "it says %v before it has saved what that is about", m.Kind)
 	}
 	body := *m
 	body.From = w.node.seat

@@ -37,7 +37,7 @@ func explored(ctx context.Context) (found, error) {
 	var waiting sync.WaitGroup
 	for i, look := range looks {
 		waiting.Go(func() {
-			if results[i], failures[i] = look(); results[i].Violation != nil {
+			if results[i], failures[i] = look(); failures[i] != nil || results[i].Violation != nil {
 				cancel()
 			}
 		})
@@ -50,7 +50,7 @@ func explored(ctx context.Context) (found, error) {
 		}
 		f.Events += r.Transitions
 		if r.Violation != nil {
-			f.Invariant, f.What = "explored", r.Violation.What
+			f.Invariant, f.What = r.Violation.Invariant.String(), r.Violation.What
 		}
 	}
 	return f, nil

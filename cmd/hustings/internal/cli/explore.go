@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hustings/hustings/simulation/explore"
+	"github.com/hustings/hustings/simulation/picture"
 )
 
 // exploreFlags say how far is explored.
@@ -29,6 +30,7 @@ type exploreFlags struct {
 	budgets  explore.Budgets
 	features []string
 	memory   uint64 // in megabytes
+	html     string
 	asJSON   bool
 }
 
@@ -56,7 +58,7 @@ Messages stay: they are lost, late, doubled or out of order as often as can be. 
 can come about from wherever the group has got to.`,
 		Example: `  hustings explore
   hustings explore --members 5 --ledger 0 --features pre-vote
-  hustings explore --terms 2 --ledger 0 --features pre-vote,leases --lag 2   # what a poor clock does
+  hustings explore --terms 2 --ledger 0 --features pre-vote,leases --lag 2 --html picture.html
   hustings explore --live --members 2 --terms 2 --rounds 2 --drops 1
   hustings explore --members 2 --terms 3 --rounds 2 --json`,
 		Args: cobra.NoArgs,
@@ -77,6 +79,7 @@ can come about from wherever the group has got to.`,
 	flags.IntVar(&f.budgets.Restarts, "restarts", 1, "with --live, how `many` processes crash")
 	flags.Uint64Var(&f.options.MaxStates, "max-states", 0, "stop at so `many` states; 0: do not")
 	flags.Uint64Var(&f.memory, "memory", 0, "stop at so many `megabytes`; 0: do not")
+	flags.StringVar(&f.html, "html", "", "write a picture of the way to a violation to this `file`")
 	flags.BoolVar(&f.asJSON, "json", false, "print one JSON object on one line")
 	return cmd
 }
@@ -99,10 +102,19 @@ func (f *exploreFlags) run(cmd *cobra.Command) error {
 	} else {
 		err = report.print(cmd.OutOrStdout(), &result)
 	}
-	if err == nil && result.Violation != nil {
-		err = fmt.Errorf("what must hold does not: %w", result.Violation)
+	if err != nil || result.Violation == nil {
+		return err
 	}
-	return err
+	return errors.Join(fmt.Errorf("what must hold does not: %w", result.Violation), f.draw(result.Violation))
+}
+
+// draw writes a picture of the way to a violation, if one is wanted.
+func (f *exploreFlags) draw(v *explore.Violation) error {
+	if f.html == "" {
+		return nil
+	}
+	trace := v.Trace(f.options.Members)
+	return writePicture(f.html, picture.Page{Title: v.Error(), Traces: []picture.Tab{{Name: "a shortest way", Trace: trace}}})
 }
 
 // exploreGC is the garbage collector's target: nearly all that a search allocates it keeps.
@@ -179,7 +191,10 @@ func (f *exploreFlags) report(r *explore.Result, took time.Duration) *exploreRep
 		report.held = "a leader can come about from every one"
 	}
 	if r.Violation != nil {
-		report.Violations, report.Violation, report.Path = 1, r.Violation.What, r.Violation.Path
+		report.Violations, report.Violation = 1, r.Violation.Error()
+		for _, step := range r.Violation.Path {
+			report.Path = append(report.Path, step.String())
+		}
 	}
 	return report
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -38,7 +39,9 @@ func TestExploreAsksWhetherALeaderCanComeAbout(t *testing.T) {
 // A clock that falls behind by more than the margin makes two leases; that is told with
 // the way there.
 func TestExploreTellsTheWayToAViolation(t *testing.T) {
-	printed, wrong := failing(t, "explore", "--terms", "2", "--ledger", "0", "--features", "leases", "--lag", "2")
+	page := filepath.Join(t.TempDir(), "picture.html")
+	printed, wrong := failing(t, "explore", "--terms", "2", "--ledger", "0", "--features", "leases", "--lag", "2", "--html", page)
+	assert.FileExists(t, page)
 	assert.Contains(t, printed, "which the clock of n")
 	assert.Contains(t, wrong, "two members hold a lease at once")
 }
