@@ -131,14 +131,17 @@ interleavings: ## Look at every interleaving, within bounds that take a minute.
 	explore --terms 2 --ledger 0 --features crashes,leases --lag 1 && \
 	explore --live --members 2 --terms 2 --rounds 2 --ledger 0 --features pre-vote --drops 1 --duplicates 1) && wait %1
 
+# What is stopped goes on from its checkpoint.
 .PHONY: explore
 explore: ## The largest bounds that were come to: an hour, and up to 16 GB.
-	go run ./cmd/hustings explore --terms 2
-	go run ./cmd/hustings explore --terms 3 --features crashes
-	go run ./cmd/hustings explore --terms 4 --ledger 0 --features crashes
-	go run ./cmd/hustings explore --terms 4 --ledger 0 --features pre-vote,crashes --memory 16000
-	go run ./cmd/hustings explore --members 5 --ledger 0 --features pre-vote,crashes
-	go run ./cmd/hustings explore --members 5 --terms 2 --ledger 0 --features crashes --memory 16000
+	@mkdir -p bin && go build -o bin/hustings ./cmd/hustings
+	bin/hustings explore --terms 2
+	bin/hustings explore --terms 3 --features crashes
+	bin/hustings explore --terms 4 --ledger 0 --features crashes
+	bin/hustings explore --members 5 --ledger 0 --features pre-vote,crashes
+	bin/hustings explore --members 5 --ledger 0 --features pre-vote,hints,transfers
+	bin/hustings explore --terms 4 --ledger 0 --features pre-vote,crashes --memory 20000 --checkpoint bin/3x4.checkpoint
+	bin/hustings explore --members 5 --terms 2 --ledger 0 --features crashes --memory 20000 --checkpoint bin/5x2.checkpoint
 
 .PHONY: profile
 profile: ## Measure where the simulator's time goes; go build of the command uses it.

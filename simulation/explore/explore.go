@@ -32,7 +32,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"runtime/metrics"
+	"time"
 )
 
 // Bounds say how far is explored.
@@ -88,6 +91,10 @@ type Options struct {
 	Bounds
 	// MaxStates and MaxMemory, in bytes, end the search; 0: they do not.
 	MaxStates, MaxMemory uint64
+	// Checkpoint names a file that the search is written to now and then, and when it is
+	// stopped, and that it goes on from if it is there. When the search is done it is
+	// removed. Empty: there is none.
+	Checkpoint string
 	// Progress, if not nil, is told now and then how far the search has come.
 	Progress func(Result)
 }
@@ -112,24 +119,53 @@ func Explore(ctx context.Context, o Options) (Result, error) {
 		return Result{}, err
 	}
 	x := newSearch(o)
-	x.begin()
+	if err := x.start(); err != nil {
+		return Result{}, err
+	}
 	for x.next < len(x.states) && x.result.Violation == nil && x.result.Stopped == "" {
 		x.expand(int32(x.next))
 		x.next++
 		if x.next%lookEvery == 0 || ctx.Err() != nil {
-			x.look(ctx)
+			if err := x.look(ctx); err != nil {
+				return x.summary(), err
+			}
 		}
 	}
 	r := x.summary()
 	r.Complete = x.next == len(x.states) && r.Violation == nil && r.Stopped == ""
-	return r, nil
+	return r, x.finish()
+}
+
+// start begins at the beginning, or where the last search was stopped.
+func (x *search) start() error {
+	if x.saved = time.Now(); x.options.Checkpoint != "" {
+		if resumed, err := x.resume(); resumed || err != nil {
+			return err
+		}
+	}
+	x.begin()
+	return nil
+}
+
+// finish keeps a search that was stopped for another day.
+func (x *search) finish() error {
+	switch {
+	case x.options.Checkpoint == "":
+		return nil
+	case x.result.Stopped != "":
+		return x.save()
+	}
+	if err := os.Remove(x.options.Checkpoint); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // lookEvery is after how many states a search looks up.
 const lookEvery = 1 << 8
 
 // look tells how far the search has come, and ends it if it has come far enough.
-func (x *search) look(ctx context.Context) {
+func (x *search) look(ctx context.Context) error {
 	o := &x.options
 	x.result.Memory = max(x.result.Memory, memoryUsed())
 	switch {
@@ -145,6 +181,10 @@ func (x *search) look(ctx context.Context) {
 	if o.Progress != nil {
 		o.Progress(x.summary())
 	}
+	if o.Checkpoint != "" && time.Since(x.saved) > saveEvery {
+		return x.save()
+	}
+	return nil
 }
 
 // memoryUsed is what this process has of the machine.

@@ -84,6 +84,9 @@ func Live(ctx context.Context, o Options, b Budgets) (Result, error) {
 	if err := errors.Join(o.Check(), b.Check()); err != nil {
 		return Result{}, err
 	}
+	if o.Checkpoint != "" {
+		return Result{}, errors.New("explore: Checkpoint is set, and such a search has none")
+	}
 	if o.Leases {
 		return Result{}, errors.New("explore: Leases is set, and a network that forgets knows no time")
 	}

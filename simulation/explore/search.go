@@ -5,6 +5,7 @@ package explore
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/simulation"
@@ -31,6 +32,7 @@ type search struct {
 	depths  []uint16
 	next    int // the first state that was not looked at
 	known   map[[mostMembers]nodeID][]int32
+	saved   time.Time // when it was written down
 	result  Result
 }
 

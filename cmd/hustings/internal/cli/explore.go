@@ -79,6 +79,7 @@ can come about from wherever the group has got to.`,
 	flags.IntVar(&f.budgets.Restarts, "restarts", 1, "with --live, how `many` processes crash")
 	flags.Uint64Var(&f.options.MaxStates, "max-states", 0, "stop at so `many` states; 0: do not")
 	flags.Uint64Var(&f.memory, "memory", 0, "stop at so many `megabytes`; 0: do not")
+	flags.StringVar(&f.options.Checkpoint, "checkpoint", "", "write the search to this `file` now and then and when it is stopped, and go on from it")
 	flags.StringVar(&f.html, "html", "", "write a picture of the way to a violation to this `file`")
 	flags.BoolVar(&f.asJSON, "json", false, "print one JSON object on one line")
 	return cmd

@@ -1,0 +1,180 @@
+// A search that goes on another day. What it has come to is written to a file now and
+// then, and when it is stopped; the next search with the same bounds begins there.
+//
+// States are numbers of nodes and of messages, which are written as they are in memory.
+// So a checkpoint is good for the executable that wrote it and for no other one, which
+// would not be the same code that is explored anyway.
+
+package explore
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+	"unsafe"
+)
+
+// saveEvery is how often a checkpoint is written. A large one takes seconds.
+const saveEvery = 5 * time.Minute
+
+// checkpointHead begins a checkpoint.
+type checkpointHead struct {
+	Executable                       [sha256.Size]byte
+	Bounds                           Bounds
+	Nodes, Messages, States, Current int
+	Next, Depth                      int
+	Transitions                      uint64
+}
+
+// save writes the search to the file that its options name.
+func (x *search) save() (err error) {
+	partial := x.options.Checkpoint + ".partial"
+	file, err := os.Create(partial)
+	if err != nil {
+		return err
+	}
+	out, sum := bufio.NewWriterSize(file, 1<<20), sha256.New()
+	err = x.write(io.MultiWriter(out, sum))
+	_, failed := out.Write(sum.Sum(nil))
+	err = errors.Join(err, failed, out.Flush(), file.Sync(), file.Close())
+	if err != nil {
+		return errors.Join(err, os.Remove(partial))
+	}
+	x.saved = time.Now()
+	return os.Rename(partial, x.options.Checkpoint)
+}
+
+func (x *search) write(out io.Writer) error {
+	executable, err := executableHash()
+	if err != nil {
+		return err
+	}
+	var current []int32 // those that no other one covers
+	for _, same := range x.known {
+		current = append(current, same...)
+	}
+	head := checkpointHead{
+		Executable: executable, Bounds: x.options.Bounds,
+		Nodes: len(x.model.nodes), Messages: len(x.model.messages), States: len(x.states), Current: len(current),
+		Next: x.next, Depth: x.result.Depth, Transitions: x.result.Transitions,
+	}
+	if err := gob.NewEncoder(out).Encode(head); err != nil {
+		return err
+	}
+	for _, part := range [][]byte{
+		raw(x.model.nodes), raw(x.model.messages), raw(x.states), raw(x.origins), raw(x.depths), raw(current),
+	} {
+		if _, err := out.Write(part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// resume goes on from a checkpoint, if there is one, and says whether there was.
+func (x *search) resume() (bool, error) {
+	file, err := os.Open(x.options.Checkpoint)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	err = whole(file)
+	if err == nil {
+		err = x.read(bufio.NewReaderSize(file, 1<<20))
+	}
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", x.options.Checkpoint, err)
+	}
+	return true, nil
+}
+
+// whole says what is wrong with a file that does not end with the sum of all before, and
+// goes back to its beginning.
+func whole(file *os.File) error {
+	size, err := file.Seek(0, io.SeekEnd)
+	if err != nil {
+		return err
+	}
+	var sum [sha256.Size]byte
+	if size -= sha256.Size; size < 0 {
+		return errors.New("it is damaged: it is too short")
+	}
+	if _, err := file.ReadAt(sum[:], size); err != nil {
+		return err
+	}
+	hash := sha256.New()
+	if _, err := io.Copy(hash, io.NewSectionReader(file, 0, size)); err != nil {
+		return err
+	}
+	if [sha256.Size]byte(hash.Sum(nil)) != sum {
+		return errors.New("it is damaged: its sum is not that of what it holds")
+	}
+	_, err = file.Seek(0, io.SeekStart)
+	return err
+}
+
+func (x *search) read(in *bufio.Reader) error {
+	var head checkpointHead
+	if err := gob.NewDecoder(in).Decode(&head); err != nil {
+		return fmt.Errorf("it is no checkpoint: %w", err)
+	}
+	executable, err := executableHash()
+	switch {
+	case err != nil:
+		return err
+	case head.Bounds != x.options.Bounds:
+		return fmt.Errorf("its bounds are %+v", head.Bounds)
+	case head.Executable != executable:
+		return errors.New("it is of another build, which may have explored other code")
+	}
+	nodes, messages, current := make([]node, head.Nodes), make([]message, head.Messages), make([]int32, head.Current)
+	x.states, x.origins, x.depths = make([]state, head.States), make([]origin, head.States), make([]uint16, head.States)
+	for _, part := range [][]byte{raw(nodes), raw(messages), raw(x.states), raw(x.origins), raw(x.depths), raw(current)} {
+		if _, err := io.ReadFull(in, part); err != nil {
+			return err
+		}
+	}
+	for i := range nodes[1:] {
+		x.model.intern(&nodes[i+1])
+	}
+	for i := range messages {
+		x.model.message(messages[i])
+	}
+	for _, at := range current {
+		x.known[x.states[at].nodes] = append(x.known[x.states[at].nodes], at)
+	}
+	x.next, x.result.Depth, x.result.Transitions = head.Next, head.Depth, head.Transitions
+	return nil
+}
+
+// executableHash tells builds apart.
+func executableHash() (sum [sha256.Size]byte, err error) {
+	name, err := os.Executable()
+	if err != nil {
+		return sum, err
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return sum, err
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	hash := sha256.New()
+	if _, err := io.Copy(hash, file); err != nil {
+		return sum, err
+	}
+	return [sha256.Size]byte(hash.Sum(nil)), nil
+}
+
+// raw is a list as it is in memory. It must hold numbers only.
+func raw[T any](list []T) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(list))), len(list)*int(unsafe.Sizeof(*new(T)))) //nolint:gosec // its elements are plain numbers
+}

@@ -1,0 +1,55 @@
+package explore
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A search that is stopped again and again comes to the same end as one that is not, and
+// leaves nothing behind.
+func TestASearchGoesOnWhereItWasStopped(t *testing.T) {
+	bounds := Bounds{Members: 3, Terms: 1, Beats: 1, Entries: 1, NoHints: true}
+	whole, err := Explore(t.Context(), Options{Bounds: bounds})
+	require.NoError(t, err)
+	require.True(t, whole.Complete)
+
+	o := Options{Bounds: bounds, Checkpoint: filepath.Join(t.TempDir(), "checkpoint")}
+	stops := 0
+	for o.MaxStates = 1000; ; o.MaxStates += 3000 {
+		r, err := Explore(t.Context(), o)
+		require.NoError(t, err)
+		if r.Complete {
+			r.Memory, whole.Memory = 0, 0
+			assert.Equal(t, whole, r)
+			break
+		}
+		assert.FileExists(t, o.Checkpoint)
+		stops++
+	}
+	assert.Greater(t, stops, 2)
+	assert.NoFileExists(t, o.Checkpoint)
+}
+
+func TestACheckpointThatDoesNotFitIsRefused(t *testing.T) {
+	o := Options{Bounds: Bounds{Members: 3, Terms: 1, Beats: 1}, MaxStates: 500, Checkpoint: filepath.Join(t.TempDir(), "checkpoint")}
+	_, err := Explore(t.Context(), o)
+	require.NoError(t, err)
+
+	other := o
+	other.Terms = 2
+	_, err = Explore(t.Context(), other)
+	require.ErrorContains(t, err, "its bounds are {Members:3 Terms:1")
+
+	text, err := os.ReadFile(o.Checkpoint)
+	require.NoError(t, err)
+	for _, damaged := range [][]byte{text[:len(text)-1], []byte("hello"), append([]byte("x"), text[1:]...)} {
+		require.NoError(t, os.WriteFile(o.Checkpoint, damaged, 0o600))
+		_, err = Explore(t.Context(), o)
+		require.ErrorContains(t, err, "it is damaged")
+		require.ErrorContains(t, err, o.Checkpoint)
+	}
+}
