@@ -10,20 +10,22 @@
 //
 //   - Silent steps wait. A step that says nothing and makes nothing durable commutes with
 //     whatever others do, and can be taken later just as well, for what it needs is still
-//     there. So it is taken when its node's next step that others can notice is (local.go).
+//     there. So it is taken when its node's next step that others can notice is; and what
+//     a node gets to by silent steps is left out if it can also get there later (local.go).
 //   - Saturation. A step that only says something is taken at once: whatever can follow
 //     without it can follow with it. So is one that begins a pre-vote, if the node can
 //     silently come back from it to where it was.
 //   - Antichain. Of two states with the same nodes, the one in which more was said covers
-//     the other (antichain.go).
+//     the other (search.go).
 //   - Symmetry. States that differ by who is who are one. Where the code is not symmetric,
 //     as in whose turn it is, a node does what it would do in any seat (symmetry.go).
-//   - Rounds of votes have no numbers but "this one" and "over". Answers to rounds that are
-//     over are not kept: any that could ever have been given may arrive at any time
-//     (stale.go).
+//   - Rounds of votes have no numbers but "this one" and "over". What comes too late is not
+//     kept, answers to rounds that are over and requests of terms that all have left: any
+//     that could ever have been sent may arrive at any time (stale.go).
 //
 // The last two let more happen than can. A violation might be one that cannot; that there
-// is none says the more. Time is modelled only where there are leases. What is pruned
+// is none says the more. [Live] is another search, without reductions, in a network that
+// forgets: it asks whether a leader can always come about. Time is modelled only where there are leases. What is pruned
 // are states beyond the [Bounds], and nothing else: if [Result.Complete] all states within
 // them were reached.
 package explore
