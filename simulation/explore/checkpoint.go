@@ -29,7 +29,7 @@ type checkpointHead struct {
 	Bounds                           Bounds
 	Nodes, Messages, States, Current int
 	Next, Depth                      int
-	Transitions                      uint64
+	Transitions, Steps               uint64
 }
 
 // save writes the search to the file that its options name.
@@ -62,7 +62,7 @@ func (x *search) write(out io.Writer) error {
 	head := checkpointHead{
 		Executable: executable, Bounds: x.options.Bounds,
 		Nodes: len(x.model.nodes), Messages: len(x.model.messages), States: len(x.states), Current: len(current),
-		Next: x.next, Depth: x.result.Depth, Transitions: x.result.Transitions,
+		Next: x.next, Depth: x.result.Depth, Transitions: x.result.Transitions, Steps: x.result.Steps,
 	}
 	if err := gob.NewEncoder(out).Encode(head); err != nil {
 		return err
@@ -152,7 +152,7 @@ func (x *search) read(in *bufio.Reader) error {
 	for _, at := range current {
 		x.known[x.states[at].nodes] = append(x.known[x.states[at].nodes], at)
 	}
-	x.next, x.result.Depth, x.result.Transitions = head.Next, head.Depth, head.Transitions
+	x.next, x.result.Depth, x.result.Transitions, x.result.Steps = head.Next, head.Depth, head.Transitions, head.Steps
 	return nil
 }
 

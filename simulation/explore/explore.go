@@ -104,9 +104,12 @@ type Options struct {
 // Result is what a search has come to.
 type Result struct {
 	States, Transitions uint64
-	Depth, Frontier     int
-	Nodes, Messages     int // different ones
-	Memory              uint64
+	// Steps are the steps of machines that the transitions stand for: those that can be taken
+	// in a state now, or after others that nobody notices.
+	Steps           uint64
+	Depth, Frontier int
+	Nodes, Messages int // different ones
+	Memory          uint64
 	// Complete says that there is nothing else within the bounds. If it is not, and nothing
 	// is violated, Stopped says why.
 	Complete  bool

@@ -179,6 +179,7 @@ func (x *liveSearch) expand(at int32) {
 func (x *liveSearch) act(at int32, from *liveState, i int, in inputID, calm bool) {
 	for _, t := range x.model.take(from.nodes[i], in) {
 		x.result.Transitions++
+		x.result.Steps++
 		if !t.defect.none() && x.result.Violation == nil {
 			x.violated(at, defect{t.defect.invariant, fmt.Sprintf("n%d: %s, after %s", i, t.defect.what, x.model.describe(in, x.model.renamings[0]))})
 		}

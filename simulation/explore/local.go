@@ -25,6 +25,7 @@ type local struct {
 	up     nodeID
 	upSays []messageID
 	wrong  *wrong
+	steps  uint32   // how many were looked at
 	base   []silent // what it can become silently, itself first
 
 	onlyBase bool // nothing else is wanted
@@ -88,9 +89,11 @@ func (m *model) workLocal(key localKey) *local {
 // noticed on the way.
 func (m *model) silently(l *local, key *localKey) {
 	own := m.own[m.nodes[key.node].index()]
+	inputs := uint32(len(own) + key.heard.len())
 	l.base = []silent{{node: key.node}}
 	for i := 0; i < len(l.base) && l.wrong == nil; i++ {
 		at := l.base[i].node
+		l.steps += inputs
 		for _, in := range own {
 			m.enter(l, i, in, m.take(at, in))
 		}
@@ -105,6 +108,7 @@ func (m *model) silently(l *local, key *localKey) {
 		}
 		for _, in := range m.staleInputs(at) {
 			if m.stale[m.inputs[in].answer].Term <= key.most {
+				l.steps++
 				m.enter(l, i, in, m.take(at, in))
 			}
 		}

@@ -74,6 +74,7 @@ func (x *search) expand(at int32) {
 	}
 	for i := range x.options.Members {
 		l := x.model.local(x.key(&from, i))
+		x.result.Steps += uint64(l.steps)
 		if l.wrong != nil {
 			x.violated(at, i, l.wrong)
 			return

@@ -158,6 +158,7 @@ func (f *exploreFlags) explore(ctx context.Context, stderr io.Writer) (explore.R
 type exploreReport struct {
 	States         uint64         `json:"states"`
 	Transitions    uint64         `json:"transitions"`
+	Steps          uint64         `json:"steps"`
 	Depth          int            `json:"depth"`
 	Complete       bool           `json:"complete"`
 	Stopped        string         `json:"stopped,omitempty"`
@@ -166,6 +167,7 @@ type exploreReport struct {
 	Path           []string       `json:"path,omitempty"`
 	StatesPer      float64        `json:"states_per_second"`
 	TransitionsPer float64        `json:"transitions_per_second"`
+	StepsPer       float64        `json:"steps_per_second"`
 	Seconds        float64        `json:"seconds"`
 	Memory         uint64         `json:"peak_memory_bytes"`
 	Bounds         map[string]any `json:"bounds"`
@@ -186,6 +188,7 @@ func (f *exploreFlags) report(r *explore.Result, took time.Duration) *exploreRep
 		States: r.States, Transitions: r.Transitions, Depth: r.Depth, Complete: r.Complete, Stopped: r.Stopped,
 		Seconds: took.Seconds(), Memory: r.Memory,
 		StatesPer: float64(r.States) / took.Seconds(), TransitionsPer: float64(r.Transitions) / took.Seconds(),
+		Steps: r.Steps, StepsPer: float64(r.Steps) / took.Seconds(),
 		Bounds: bounds,
 	}
 	if report.held = "every invariant held"; f.live {
@@ -205,8 +208,8 @@ func (e *exploreReport) print(out io.Writer, r *explore.Result) error {
 	for i, line := range e.Path {
 		fmt.Fprintf(&text, "%3d  %s\n", i+1, line)
 	}
-	fmt.Fprintf(&text, "%d states, %d transitions, depth %d, %d different nodes and %d messages; %.1f s, %d MB\n",
-		e.States, e.Transitions, e.Depth, r.Nodes, r.Messages, e.Seconds, e.Memory>>20)
+	fmt.Fprintf(&text, "%d states, %d transitions for %d steps of machines, depth %d, %d different nodes and %d messages; %.1f s, %d MB\n",
+		e.States, e.Transitions, e.Steps, e.Depth, r.Nodes, r.Messages, e.Seconds, e.Memory>>20)
 	switch {
 	case r.Violation != nil:
 		fmt.Fprintf(&text, "violated after %d steps: %v\n", len(e.Path), r.Violation)
