@@ -32,7 +32,8 @@ type checkpointHead struct {
 	Transitions, Steps               uint64
 }
 
-// save writes the search to the file that its options name.
+// save writes the search to the file that its options name. It is called with the lock, or
+// when nobody works any more.
 func (x *search) save() (err error) {
 	partial := x.options.Checkpoint + ".partial"
 	file, err := os.Create(partial)
@@ -59,16 +60,17 @@ func (x *search) write(out io.Writer) error {
 	for _, same := range x.known {
 		current = append(current, same...)
 	}
+	nodes, messages := x.registry.since(0, 0)
 	head := checkpointHead{
 		Executable: executable, Bounds: x.options.Bounds,
-		Nodes: len(x.model.nodes), Messages: len(x.model.messages), States: len(x.states), Current: len(current),
-		Next: x.next, Depth: x.result.Depth, Transitions: x.result.Transitions, Steps: x.result.Steps,
+		Nodes: len(nodes), Messages: len(messages), States: len(x.states), Current: len(current),
+		Next: x.unseen(), Depth: x.result.Depth, Transitions: x.result.Transitions, Steps: x.result.Steps,
 	}
 	if err := gob.NewEncoder(out).Encode(head); err != nil {
 		return err
 	}
 	for _, part := range [][]byte{
-		raw(x.model.nodes), raw(x.model.messages), raw(x.states), raw(x.origins), raw(x.depths), raw(current),
+		raw(nodes), raw(messages), raw(x.states), raw(x.origins), raw(x.depths), raw(current),
 	} {
 		if _, err := out.Write(part); err != nil {
 			return err
@@ -77,8 +79,19 @@ func (x *search) write(out io.Writer) error {
 	return nil
 }
 
+// unseen is the first state that nobody has looked at to the end.
+func (x *search) unseen() int {
+	first := x.next
+	for _, w := range x.workers {
+		if w.at >= 0 {
+			first = min(first, int(w.at))
+		}
+	}
+	return first
+}
+
 // resume goes on from a checkpoint, if there is one, and says whether there was.
-func (x *search) resume() (bool, error) {
+func (x *worker) resume() (bool, error) {
 	file, err := os.Open(x.options.Checkpoint)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -122,7 +135,7 @@ func whole(file *os.File) error {
 	return err
 }
 
-func (x *search) read(in *bufio.Reader) error {
+func (x *worker) read(in *bufio.Reader) error {
 	var head checkpointHead
 	if err := gob.NewDecoder(in).Decode(&head); err != nil {
 		return fmt.Errorf("it is no checkpoint: %w", err)
@@ -153,6 +166,9 @@ func (x *search) read(in *bufio.Reader) error {
 		x.known[x.states[at].nodes] = append(x.known[x.states[at].nodes], at)
 	}
 	x.next, x.result.Depth, x.result.Transitions, x.result.Steps = head.Next, head.Depth, head.Transitions, head.Steps
+	for x.level = x.next; x.level < len(x.states) && x.depths[x.level] == x.depths[x.next]; {
+		x.level++
+	}
 	return nil
 }
 

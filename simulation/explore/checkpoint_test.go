@@ -12,14 +12,14 @@ import (
 // A search that is stopped again and again comes to the same end as one that is not, and
 // leaves nothing behind.
 func TestASearchGoesOnWhereItWasStopped(t *testing.T) {
-	bounds := Bounds{Members: 3, Terms: 1, Beats: 1, Entries: 1, NoHints: true}
-	whole, err := Explore(t.Context(), Options{Bounds: bounds})
+	bounds := Bounds{Members: 2, Terms: 2, Beats: 1, Entries: 1}
+	whole, err := Explore(t.Context(), Options{Bounds: bounds, Workers: 1})
 	require.NoError(t, err)
 	require.True(t, whole.Complete)
 
-	o := Options{Bounds: bounds, Checkpoint: filepath.Join(t.TempDir(), "checkpoint")}
+	o := Options{Bounds: bounds, Workers: 1, Checkpoint: filepath.Join(t.TempDir(), "checkpoint")}
 	stops := 0
-	for o.MaxStates = 1000; ; o.MaxStates += 3000 {
+	for o.MaxStates = 500; ; o.MaxStates += 500 {
 		r, err := Explore(t.Context(), o)
 		require.NoError(t, err)
 		if r.Complete {

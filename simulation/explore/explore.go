@@ -36,7 +36,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"runtime"
 	"runtime/metrics"
+	"sync"
 	"time"
 )
 
@@ -93,6 +95,10 @@ type Options struct {
 	Bounds
 	// MaxStates and MaxMemory, in bytes, end the search; 0: they do not.
 	MaxStates, MaxMemory uint64
+	// Workers is how many search at once; 0: as many as there are cores. With more than one
+	// the number of states that are kept differs a little from search to search: of two that
+	// are alike but for who is who, the one is kept that was named first.
+	Workers int
 	// Checkpoint names a file that the search is written to now and then, and when it is
 	// stopped, and that it goes on from if it is there. When the search is done it is
 	// removed. Empty: there is none.
@@ -127,22 +133,21 @@ func Explore(ctx context.Context, o Options) (Result, error) {
 	if err := x.start(); err != nil {
 		return Result{}, err
 	}
-	for x.next < len(x.states) && x.result.Violation == nil && x.result.Stopped == "" {
-		x.expand(int32(x.next))
-		x.next++
-		if x.next%lookEvery == 0 || ctx.Err() != nil {
-			if err := x.look(ctx); err != nil {
-				return x.summary(), err
-			}
-		}
+	for len(x.workers) < o.Workers || o.Workers == 0 && len(x.workers) < runtime.GOMAXPROCS(0) {
+		x.employ()
 	}
+	var working sync.WaitGroup
+	for _, w := range x.workers {
+		working.Go(func() { w.work(ctx) })
+	}
+	working.Wait()
 	r := x.summary()
-	r.Complete = x.next == len(x.states) && r.Violation == nil && r.Stopped == ""
-	return r, x.finish()
+	r.Complete = x.next == len(x.states) && !x.over.Load()
+	return r, errors.Join(x.err, x.finish())
 }
 
 // start begins at the beginning, or where the last search was stopped.
-func (x *search) start() error {
+func (x *worker) start() error {
 	if x.saved = time.Now(); x.options.Checkpoint != "" {
 		if resumed, err := x.resume(); resumed || err != nil {
 			return err
@@ -166,32 +171,6 @@ func (x *search) finish() error {
 	return nil
 }
 
-// lookEvery is after how many states a search looks up.
-const lookEvery = 1 << 8
-
-// look tells how far the search has come, and ends it if it has come far enough.
-func (x *search) look(ctx context.Context) error {
-	o := &x.options
-	x.result.Memory = max(x.result.Memory, memoryUsed())
-	switch {
-	case ctx.Err() != nil:
-		x.result.Stopped = "it was interrupted"
-	case o.MaxStates > 0 && uint64(len(x.states)) > o.MaxStates:
-		x.result.Stopped = "it has come to as many states as it may"
-	case o.MaxMemory > 0 && x.result.Memory > o.MaxMemory:
-		x.result.Stopped = "it has used as much memory as it may"
-	case x.model.full:
-		x.result.Stopped = fmt.Sprintf("there are more than %d different messages", mostMessages)
-	}
-	if o.Progress != nil {
-		o.Progress(x.summary())
-	}
-	if o.Checkpoint != "" && time.Since(x.saved) > saveEvery {
-		return x.save()
-	}
-	return nil
-}
-
 // memoryUsed is what this process has of the machine.
 func memoryUsed() uint64 {
 	used := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
@@ -201,7 +180,8 @@ func memoryUsed() uint64 {
 
 func (x *search) summary() Result {
 	r := x.result
-	r.States, r.Nodes, r.Messages = uint64(len(x.states)), len(x.model.nodes)-1, len(x.model.messages)
+	r.Nodes, r.Messages = x.registry.size()
+	r.States = uint64(len(x.states))
 	r.Frontier = len(x.states) - x.next
 	return r
 }

@@ -33,7 +33,7 @@ func TestEveryInterleavingOfSmallGroups(t *testing.T) {
 // The same search finds the same, to the last state.
 func TestASearchIsRepeatable(t *testing.T) {
 	explore := func() Result {
-		r, err := Explore(t.Context(), Options{Bounds: Bounds{Members: 3, Terms: 1, Beats: 1, NoHints: true}})
+		r, err := Explore(t.Context(), Options{Workers: 1, Bounds: Bounds{Members: 3, Terms: 1, Beats: 1, NoHints: true}})
 		require.NoError(t, err)
 		r.Memory = 0
 		return r
@@ -42,9 +42,21 @@ func TestASearchIsRepeatable(t *testing.T) {
 	assert.Equal(t, once, again)
 }
 
+// Those who search together come to the same end.
+func TestMoreWorkersFindTheSame(t *testing.T) {
+	bounds := Bounds{Members: 3, Terms: 1, Beats: 1, NoTransfer: true}
+	alone, err := Explore(t.Context(), Options{Workers: 1, Bounds: bounds})
+	require.NoError(t, err)
+	together, err := Explore(t.Context(), Options{Workers: 3, Bounds: bounds})
+	require.NoError(t, err)
+	assert.True(t, alone.Complete)
+	assert.True(t, together.Complete)
+	assert.InEpsilon(t, alone.States, together.States, 0.1)
+}
+
 // A search that is cut short says so, and why.
 func TestAnUnfinishedSearchIsNotComplete(t *testing.T) {
-	big := Bounds{Members: 3, Terms: 2, Beats: 1}
+	big := Bounds{Members: 3, Terms: 1, Beats: 1, Entries: 1}
 	interrupted, cancel := context.WithCancel(t.Context())
 	cancel()
 	for says, o := range map[string]Options{
@@ -106,7 +118,7 @@ func TestRenamings(t *testing.T) {
 func TestOnlyTheChoiceOfASuccessorIsAsymmetric(t *testing.T) {
 	x := newSearch(Options{Bounds: Bounds{Members: 3, Terms: 2, Beats: 1, Entries: 1}})
 	x.begin()
-	for ; x.next < 5000; x.next++ {
+	for ; x.next < 1000; x.next++ {
 		x.expand(int32(x.next))
 	}
 	asymmetric := 0

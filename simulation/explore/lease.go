@@ -93,11 +93,11 @@ func (m *model) tick(s *state, missing int) (state, bool) {
 }
 
 // ticks looks at what time does to a state.
-func (x *search) ticks(at int32, from *state) {
+func (x *worker) ticks(at int32, from *state, depth uint16) {
 	for missing := range 1 << x.options.Members {
 		if next, ok := x.model.tick(from, missing); ok {
-			x.result.Transitions++
-			x.enter(&next, origin{at, theClock, uint32(missing)}, x.depths[at]+1)
+			x.transitions++
+			x.enter(&next, origin{at, theClock, uint32(missing)}, depth)
 		}
 	}
 }
@@ -106,7 +106,7 @@ func (x *search) ticks(at int32, from *state) {
 const theClock = mostMembers
 
 // twoLeases says whether two members can silently come to hold a lease at once.
-func (x *search) twoLeases(s *state) bool {
+func (x *worker) twoLeases(s *state) bool {
 	holders := 0
 	for i := range x.options.Members {
 		for _, at := range x.model.local(x.key(s, i)).base {

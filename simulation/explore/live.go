@@ -96,7 +96,7 @@ func Live(ctx context.Context, o Options, b Budgets) (Result, error) {
 func newLiveSearch(o Options) *liveSearch {
 	bounds := o.Bounds
 	bounds.NoCrash = true // the budgets have the crashes, and answers to pre-votes are kept
-	return &liveSearch{options: o, model: newModel(bounds), known: map[liveState]int32{}}
+	return &liveSearch{options: o, model: newModel(bounds, newRegistry()), known: map[liveState]int32{}}
 }
 
 func (x *liveSearch) run(ctx context.Context, b Budgets) Result {

@@ -14,8 +14,9 @@ import (
 )
 
 type model struct {
-	bounds Bounds
-	rules  []elector.Rules
+	registry *registry // nodes and messages are copies of what is in it
+	bounds   Bounds
+	rules    []elector.Rules
 
 	nodes           []node
 	byNode          map[node]nodeID
@@ -40,7 +41,6 @@ type model struct {
 	steps  [][][]taken // by node and input; nil: not worked out yet
 	inert  []said      // by node
 	locals map[localKey]*local
-	full   bool // there are more messages than there is room for
 }
 
 // taken is what an input does to a node.
@@ -69,9 +69,9 @@ func (t *taken) noticed(before nodeID) bool {
 // fingerprint tells results apart.
 func fingerprint(of ...any) string { return fmt.Sprint(of...) }
 
-func newModel(b Bounds) *model {
+func newModel(b Bounds, names *registry) *model {
 	m := &model{
-		bounds: b, nodes: make([]node, 1), byNode: map[node]nodeID{}, byMessage: map[message]messageID{},
+		registry: names, bounds: b, nodes: make([]node, 1), byNode: map[node]nodeID{}, byMessage: map[message]messageID{},
 		byInput: map[input]inputID{}, locals: map[localKey]*local{},
 		renamings: renamings(b.Members), stale: staleMessages(&b),
 	}
@@ -106,24 +106,37 @@ func (m *model) intern(n *node) nodeID {
 	n.canonize(&m.rules[n.index()])
 	id, ok := m.byNode[*n]
 	if !ok {
-		id = nodeID(len(m.nodes))
-		m.nodes = append(m.nodes, *n)
-		m.byNode[*n] = id
+		id = m.registry.node(n)
+		m.learn()
 	}
 	return id
+}
+
+// learn takes over the names that were given since, by whomever.
+func (m *model) learn() {
+	nodes, messages := m.registry.since(len(m.nodes), len(m.messages))
+	for i := range nodes {
+		m.byNode[nodes[i]] = nodeID(len(m.nodes))
+		m.nodes = append(m.nodes, nodes[i])
+	}
+	for i := range messages {
+		m.enlist(messages[i])
+	}
 }
 
 // message is the name of one.
 func (m *model) message(msg message) messageID {
 	id, ok := m.byMessage[msg]
-	if ok {
-		return id
+	if !ok {
+		id = m.registry.message(msg)
+		m.learn()
 	}
-	if len(m.messages) == mostMessages {
-		m.full = true
-		return 0
-	}
-	id = messageID(len(m.messages))
+	return id
+}
+
+// enlist notes whom a message concerns, and how.
+func (m *model) enlist(msg message) {
+	id := messageID(len(m.messages))
 	m.messages = append(m.messages, msg)
 	m.byMessage[msg] = id
 	for i := range m.bounds.Members {
@@ -140,7 +153,6 @@ func (m *model) message(msg message) messageID {
 	if msg.engine && msg.body.Kind == rpc.HeartbeatResponse {
 		m.acknowledged(&msg, id)
 	}
-	return id
 }
 
 // ofRound says whether a message belongs to the round of votes of a member that is under

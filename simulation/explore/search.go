@@ -5,6 +5,8 @@ package explore
 import (
 	"fmt"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hustings/hustings/memberstate"
@@ -24,23 +26,42 @@ type origin struct {
 	successor uint32
 }
 
+// search is what those who search share. The lock is for all of it.
 type search struct {
-	options Options
-	model   *model
+	options  Options
+	registry *registry
+	over     atomic.Bool // nobody need go on
+
+	mu      sync.Mutex
 	states  []state
 	origins []origin
 	depths  []uint16
-	next    int // the first state that was not looked at
-	known   map[[mostMembers]nodeID][]int32
-	saved   time.Time // when it was written down
+	known   map[[mostMembers]nodeID][]int32 // by nodes: those states of which none covers another
+	workers []*worker
+	next    int        // the first state that nobody has looked at
+	level   int        // the first one that is a step further from the beginning
+	busy    int        // how many look at one
+	idle    *sync.Cond // for those who find none
+	saved   time.Time  // when it was written down
+	err     error
 	result  Result
 }
 
-func newSearch(o Options) *search {
-	return &search{options: o, model: newModel(o.Bounds), known: map[[mostMembers]nodeID][]int32{}}
+// newSearch is a search with its first worker.
+func newSearch(o Options) *worker {
+	x := &search{options: o, registry: newRegistry(), known: map[[mostMembers]nodeID][]int32{}}
+	x.idle = sync.NewCond(&x.mu)
+	return x.employ()
 }
 
-func (x *search) begin() {
+// employ adds a worker.
+func (x *search) employ() *worker {
+	w := &worker{search: x, model: newModel(x.options.Bounds, x.registry), at: -1}
+	x.workers = append(x.workers, w)
+	return w
+}
+
+func (x *worker) begin() {
 	var first state
 	for i := range x.options.Members {
 		first.nodes[i] = x.model.begin(i)
@@ -49,7 +70,7 @@ func (x *search) begin() {
 }
 
 // key is what a node is and may hear in a state.
-func (x *search) key(s *state, i int) localKey {
+func (x *worker) key(s *state, i int) localKey {
 	k := localKey{node: s.nodes[i], heard: s.said.and(&x.model.to[i])}
 	for j := range x.options.Members {
 		if j != i {
@@ -60,32 +81,36 @@ func (x *search) key(s *state, i int) localKey {
 }
 
 // expand looks at all that can happen in a state.
-func (x *search) expand(at int32) {
-	from := x.states[at] // a copy: the list may move
-	if !slices.Contains(x.known[from.nodes], at) {
-		return // another state covers it by now
+func (x *worker) expand(at int32) {
+	x.mu.Lock()
+	from, depth := x.states[at], x.depths[at]+1
+	covered := !slices.Contains(x.known[from.nodes], at)
+	x.mu.Unlock()
+	if covered {
+		return // by another state, by now
 	}
+	x.model.learn()
 	if x.options.Leases {
 		if x.twoLeases(&from) {
 			x.violated(at, 0, &wrong{defect: defect{simulation.OneLease, "two members hold a lease at once"}})
 			return
 		}
-		x.ticks(at, &from)
+		x.ticks(at, &from, depth)
 	}
 	for i := range x.options.Members {
 		l := x.model.local(x.key(&from, i))
-		x.result.Steps += uint64(l.steps)
+		x.steps += uint64(l.steps)
 		if l.wrong != nil {
 			x.violated(at, i, l.wrong)
 			return
 		}
 		for s := range l.next {
-			x.result.Transitions++
-			next := x.model.apply(&from, i, &l.next[s])
-			x.enter(&next, origin{at, uint8(i), uint32(s)}, x.depths[at]+1)
-			if x.result.Violation != nil {
+			if x.over.Load() {
 				return
 			}
+			x.transitions++
+			next := x.model.apply(&from, i, &l.next[s])
+			x.enter(&next, origin{at, uint8(i), uint32(s)}, depth)
 		}
 	}
 }
@@ -113,28 +138,39 @@ func (m *model) apply(from *state, i int, does *successor) state {
 func (m *model) say(s *state, id messageID) bool { return !m.late(s, id) && s.said.add(id) }
 
 // enter keeps a state, if nothing that is known covers it.
-func (x *search) enter(s *state, from origin, depth uint16) {
+func (x *worker) enter(s *state, from origin, depth uint16) {
 	x.saturate(s)
 	x.model.forget(s)
 	least, _ := x.model.canonical(s)
-	same := x.known[least.nodes]
-	for _, other := range same {
-		if x.states[other].said.covers(&least.said) {
-			return
-		}
+	at, isNew := x.keep(&least, from, depth)
+	if !isNew {
+		return
 	}
-	same = slices.DeleteFunc(same, func(other int32) bool { return least.said.covers(&x.states[other].said) })
-	at := int32(len(x.states))
-	x.states, x.origins, x.depths = append(x.states, least), append(x.origins, from), append(x.depths, depth)
-	x.known[least.nodes] = append(same, at)
-	x.result.Depth = max(x.result.Depth, int(depth))
 	if d := x.model.wrong(&least); !d.none() {
 		x.violated(at, 0, &wrong{defect: d})
 	}
 }
 
+// keep adds a state to those that are known, unless one of them covers it.
+func (x *search) keep(s *state, from origin, depth uint16) (at int32, isNew bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	same := x.known[s.nodes]
+	for _, other := range same {
+		if x.states[other].said.covers(&s.said) {
+			return 0, false
+		}
+	}
+	same = slices.DeleteFunc(same, func(other int32) bool { return s.said.covers(&x.states[other].said) })
+	at = int32(len(x.states))
+	x.states, x.origins, x.depths = append(x.states, *s), append(x.origins, from), append(x.depths, depth)
+	x.known[s.nodes] = append(same, at)
+	x.result.Depth = max(x.result.Depth, int(depth))
+	return at, true
+}
+
 // saturate takes all steps that only say something.
-func (x *search) saturate(s *state) {
+func (x *worker) saturate(s *state) {
 	for grown := true; grown; {
 		grown = false
 		for i := range x.options.Members {

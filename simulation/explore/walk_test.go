@@ -56,7 +56,7 @@ type place [mostMembers]node
 // been is where an explorer has been: for every node that a member has been, or could have
 // become silently, in which states, as a set of their numbers.
 type been struct {
-	*search
+	*worker
 	in [mostMembers]map[nodeID][]uint64
 }
 
@@ -64,7 +64,7 @@ type been struct {
 func everything(t *testing.T, b Bounds) *been {
 	t.Helper()
 	require.NoError(t, b.Check())
-	x := &been{search: newSearch(Options{Bounds: b})}
+	x := &been{worker: newSearch(Options{Bounds: b})}
 	x.begin()
 	for ; x.next < len(x.states); x.next++ {
 		x.expand(int32(x.next))

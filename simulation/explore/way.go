@@ -40,7 +40,13 @@ func (s Step) String() string {
 }
 
 // violated notes the first violation, with the way there.
-func (x *search) violated(at int32, i int, w *wrong) {
+func (x *worker) violated(at int32, i int, w *wrong) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.over.Swap(true) {
+		return
+	}
+	x.model.learn()
 	var way []int32
 	for k := at; k > 0; k = x.origins[k].parent {
 		way = append(way, k)
@@ -67,7 +73,7 @@ func (x *search) violated(at int32, i int, w *wrong) {
 
 // walked is what happened from a state to the next one, by the names that the members
 // have in it, and the names that they have in the next.
-func (x *search) walked(o *origin, name renaming) ([]Step, renaming) {
+func (x *worker) walked(o *origin, name renaming) ([]Step, renaming) {
 	from := x.states[o.parent]
 	if o.node == theClock {
 		next, _ := x.model.tick(&from, int(o.successor))
@@ -80,7 +86,7 @@ func (x *search) walked(o *origin, name renaming) ([]Step, renaming) {
 }
 
 // names says who is who in the canonical form of a state, by who is who in the state.
-func (x *search) names(s *state, name renaming) renaming {
+func (x *worker) names(s *state, name renaming) renaming {
 	x.saturate(s)
 	x.model.forget(s)
 	_, by := x.model.canonical(s)

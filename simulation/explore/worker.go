@@ -1,0 +1,98 @@
+// One of those who search together. Each has a model of its own, so what can be looked up
+// needs no lock; states are common to all. All that is one step from the beginning is
+// looked at before anything that is two steps from it, and so on.
+
+package explore
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+type worker struct {
+	*search
+	model              *model
+	at                 int32 // the state that it looks at, or -1
+	transitions, steps uint64
+}
+
+// work looks at states until there are no more, or the search is over.
+func (x *worker) work(ctx context.Context) {
+	for x.take(ctx) {
+		x.expand(x.at)
+		x.done()
+	}
+}
+
+// take finds a state that nobody has looked at. A worker waits if there is none yet, for
+// others may come to one.
+func (x *worker) take(ctx context.Context) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for !x.over.Load() {
+		if x.next < x.level {
+			if x.next%lookEvery == 0 || ctx.Err() != nil || x.registry.full.Load() {
+				x.look(ctx)
+				if x.over.Load() {
+					break
+				}
+			}
+			x.at = int32(x.next)
+			x.next++
+			x.busy++
+			return true
+		}
+		if x.busy == 0 {
+			if x.next == len(x.states) {
+				break
+			}
+			x.level = len(x.states)
+			x.idle.Broadcast()
+			continue
+		}
+		x.idle.Wait()
+	}
+	x.idle.Broadcast()
+	return false
+}
+
+// done is when a worker has looked at its state.
+func (x *worker) done() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.at = -1
+	x.result.Transitions, x.result.Steps = x.result.Transitions+x.transitions, x.result.Steps+x.steps
+	x.transitions, x.steps = 0, 0
+	if x.busy--; x.busy == 0 {
+		x.idle.Broadcast()
+	}
+}
+
+// lookEvery is after how many states somebody looks up.
+const lookEvery = 1 << 8
+
+// look tells how far the search has come, and ends it if it has come far enough.
+func (x *search) look(ctx context.Context) {
+	o := &x.options
+	x.result.Memory = max(x.result.Memory, memoryUsed())
+	switch {
+	case ctx.Err() != nil:
+		x.result.Stopped = "it was interrupted"
+	case o.MaxStates > 0 && uint64(len(x.states)) > o.MaxStates:
+		x.result.Stopped = "it has come to as many states as it may"
+	case o.MaxMemory > 0 && x.result.Memory > o.MaxMemory:
+		x.result.Stopped = "it has used as much memory as it may"
+	case x.registry.full.Load():
+		x.result.Stopped = fmt.Sprintf("there are more than %d different messages", mostMessages)
+	}
+	if o.Progress != nil {
+		o.Progress(x.summary())
+	}
+	if o.Checkpoint != "" && time.Since(x.saved) > saveEvery {
+		x.err = x.save()
+	}
+	if x.result.Stopped != "" || x.err != nil {
+		x.over.Store(true)
+	}
+}
