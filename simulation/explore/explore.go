@@ -73,21 +73,22 @@ const (
 
 // Check says what is wrong with the bounds.
 func (b *Bounds) Check() error {
-	var problems []error
-	within := func(name string, n, least, most int) {
-		if n < least || n > most {
-			problems = append(problems, fmt.Errorf("explore: %s is %d, want %d to %d", name, n, least, most))
-		}
-	}
-	within("Members", b.Members, 1, mostMembers)
-	within("Terms", b.Terms, 1, mostTerms)
-	within("Beats", b.Beats, 1, 3)
-	within("Entries", b.Entries, 0, mostEntries)
-	within("Lag", b.Lag, 0, mostLag)
+	var timeless error
 	if b.Lag > 0 && !b.Leases {
-		problems = append(problems, errors.New("explore: Lag is set, and Leases is not"))
+		timeless = errors.New("explore: Lag is set, and Leases is not")
 	}
-	return errors.Join(problems...)
+	return errors.Join(
+		within("Members", b.Members, 1, mostMembers), within("Terms", b.Terms, 1, mostTerms), within("Beats", b.Beats, 1, 3),
+		within("Entries", b.Entries, 0, mostEntries), within("Lag", b.Lag, 0, mostLag), timeless,
+	)
+}
+
+// within says whether a number is too small, or too large.
+func within(name string, n, least, most int) error {
+	if n < least || n > most {
+		return fmt.Errorf("explore: %s is %d, want %d to %d", name, n, least, most)
+	}
+	return nil
 }
 
 // Options are how a search is made.

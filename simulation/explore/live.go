@@ -31,17 +31,10 @@ const (
 
 // Check says what is wrong with the budgets.
 func (b *Budgets) Check() error {
-	var problems []error
-	within := func(name string, n, least, most int) {
-		if n < least || n > most {
-			problems = append(problems, fmt.Errorf("explore: %s is %d, want %d to %d", name, n, least, most))
-		}
-	}
-	within("InFlight", b.InFlight, 1, mostInFlight)
-	within("Drops", b.Drops, 0, mostTrouble)
-	within("Duplicates", b.Duplicates, 0, mostTrouble)
-	within("Restarts", b.Restarts, 0, mostTrouble)
-	return errors.Join(problems...)
+	return errors.Join(
+		within("InFlight", b.InFlight, 1, mostInFlight), within("Drops", b.Drops, 0, mostTrouble),
+		within("Duplicates", b.Duplicates, 0, mostTrouble), within("Restarts", b.Restarts, 0, mostTrouble),
+	)
 }
 
 // flight is a message on its way to one member. 0 is none.
