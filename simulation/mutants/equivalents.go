@@ -5,13 +5,17 @@ package main
 // equivalents are known by their names without the place in the file, so that they survive
 // edits elsewhere.
 var equivalents = map[string]string{
-	"elector/machine.go Step: in.Kind == Receive becomes in.Kind != Receive":                                                   "the shortcut for heartbeats saves time, and nothing else",
-	"elector/machine.go leave: m.handover, m.resigning = NoHandover, false becomes m.handover, m.resigning = NoHandover, true": "only a leader reads it, and takeOffice has cleared it",
-	"elector/machine.go observe: us >= m.roundTrip becomes us > m.roundTrip":                                                   "what is equal is left as it is, by this case or by the next",
-	"elector/machine.go observe: m.roundTrip - us + 7 becomes m.roundTrip - us + 8":                                            "it is a microsecond, now and then",
-	"elector/machine_lead.go acknowledge: r.Lease > 0 becomes r.Lease >= 0":                                                    "nobody asks who has promised where there are no leases",
-	"elector/machine_lead.go makeWay: return true becomes return false":                                                        "it has stood down, and the rest of the beat is for leaders, or for a handover, of which there is none",
-	"elector/machine_lead.go lapsed: r.Lease > 0 becomes r.Lease > 1":                                                          "no lease is as short as a nanosecond",
-	"elector/machine_campaign.go askVotes: without return of if !ok":                                                           "without the ledger the step is taken again, whatever it has done",
-	"elector/machine_campaign.go openRound: m.roundTrip > 0 becomes m.roundTrip > 1":                                           "no round trip takes a microsecond",
+	"elector/machine.go Step: in.Kind == Receive becomes in.Kind != Receive":                                                                                          "the shortcut for heartbeats saves time, and nothing else",
+	"elector/machine.go leave: m.handover, m.resigning = NoHandover, false becomes m.handover, m.resigning = NoHandover, true":                                        "only a leader reads it, and takeOffice has cleared it",
+	"elector/machine.go observe: us >= m.roundTrip becomes us > m.roundTrip":                                                                                          "what is equal is left as it is, by this case or by the next",
+	"elector/machine.go observe: m.roundTrip - us + 7 becomes m.roundTrip - us + 8":                                                                                   "it is a microsecond, now and then",
+	"elector/machine_lead.go acknowledge: r.Lease > 0 becomes r.Lease >= 0":                                                                                           "nobody asks who has promised where there are no leases",
+	"elector/machine_lead.go makeWay: return true becomes return false":                                                                                               "it has stood down, and the rest of the beat is for leaders, or for a handover, of which there is none",
+	"elector/machine_lead.go lapsed: r.Lease > 0 becomes r.Lease > 1":                                                                                                 "no lease is as short as a nanosecond",
+	"elector/machine_campaign.go askVotes: without return of if !ok":                                                                                                  "without the ledger the step is taken again, whatever it has done",
+	"elector/machine_campaign.go openRound: m.roundTrip > 0 becomes m.roundTrip > 1":                                                                                  "no round trip takes a microsecond",
+	"elector/machine_lead.go lapsed: r.Lease > 0 becomes r.Lease >= 0":                                                                                                "only who holds a lease is told that it has run out",
+	"elector/machine_lead.go onBeat: without return of if m.makeWay(r, out)":                                                                                          "it has stood down, and the rest of the beat is for leaders, or for a handover, of which there is none",
+	"elector/machine_follow.go onHeartbeat: q.RoundTrip > 0 becomes q.RoundTrip > 1":                                                                                  "round trips are told in microseconds",
+	"elector/machine_handover.go onTakeLeadership: m.Role != memberstate.Follower || m.Leader != q.From becomes m.Role != memberstate.Follower && m.Leader != q.From": "who asks leads the term, so who follows in it follows that one, and nobody else has it for a leader",
 }
