@@ -120,7 +120,7 @@ campaign: ## 100,000 worlds of 3 to 7 members with all faults.
 week: ## A virtual week: memory must not grow.
 	HUSTINGS_TEST_LONG=1 go test -count 1 -v -run Memory ./simulation
 
-# The first of these takes a minute; the others have the other core meanwhile.
+# The first of these takes nearly a minute; the others have the other core meanwhile.
 .PHONY: interleavings
 interleavings: ## Look at every interleaving, within bounds that take a minute.
 	@there=$$(mktemp -d); trap 'rm -rf "$$there"' EXIT; go build -o "$$there"/hustings ./cmd/hustings; \

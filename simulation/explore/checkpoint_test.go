@@ -13,11 +13,11 @@ import (
 // leaves nothing behind.
 func TestASearchGoesOnWhereItWasStopped(t *testing.T) {
 	bounds := Bounds{Members: 2, Terms: 2, Beats: 1, Entries: 1}
-	whole, err := Explore(t.Context(), Options{Bounds: bounds, Workers: 1})
+	whole, err := Explore(t.Context(), Options{Bounds: bounds})
 	require.NoError(t, err)
 	require.True(t, whole.Complete)
 
-	o := Options{Bounds: bounds, Workers: 1, Checkpoint: filepath.Join(t.TempDir(), "checkpoint")}
+	o := Options{Bounds: bounds, Checkpoint: filepath.Join(t.TempDir(), "checkpoint")}
 	stops := 0
 	for o.MaxStates = 500; ; o.MaxStates += 500 {
 		r, err := Explore(t.Context(), o)

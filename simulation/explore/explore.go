@@ -36,7 +36,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"runtime"
 	"runtime/metrics"
 	"sync"
 	"time"
@@ -96,8 +95,9 @@ type Options struct {
 	Bounds
 	// MaxStates and MaxMemory, in bytes, end the search; 0: they do not.
 	MaxStates, MaxMemory uint64
-	// Workers is how many search at once; 0: as many as there are cores. With more than one
-	// the number of states that are kept differs a little from search to search: of two that
+	// Workers is how many search at once; 0: one. More need more memory, for each works out
+	// for itself what nodes can do, and where that is most of the work they gain nothing. The
+	// number of states that are kept then differs a little from search to search: of two that
 	// are alike but for who is who, the one is kept that was named first.
 	Workers int
 	// Checkpoint names a file that the search is written to now and then, and when it is
@@ -134,7 +134,7 @@ func Explore(ctx context.Context, o Options) (Result, error) {
 	if err := x.start(); err != nil {
 		return Result{}, err
 	}
-	for len(x.workers) < o.Workers || o.Workers == 0 && len(x.workers) < runtime.GOMAXPROCS(0) {
+	for len(x.workers) < o.Workers {
 		x.employ()
 	}
 	var working sync.WaitGroup

@@ -33,7 +33,7 @@ func TestEveryInterleavingOfSmallGroups(t *testing.T) {
 // The same search finds the same, to the last state.
 func TestASearchIsRepeatable(t *testing.T) {
 	explore := func() Result {
-		r, err := Explore(t.Context(), Options{Workers: 1, Bounds: Bounds{Members: 3, Terms: 1, Beats: 1, NoHints: true}})
+		r, err := Explore(t.Context(), Options{Bounds: Bounds{Members: 3, Terms: 1, Beats: 1, NoHints: true}})
 		require.NoError(t, err)
 		r.Memory = 0
 		return r
@@ -45,7 +45,7 @@ func TestASearchIsRepeatable(t *testing.T) {
 // Those who search together come to the same end.
 func TestMoreWorkersFindTheSame(t *testing.T) {
 	bounds := Bounds{Members: 3, Terms: 1, Beats: 1, NoTransfer: true}
-	alone, err := Explore(t.Context(), Options{Workers: 1, Bounds: bounds})
+	alone, err := Explore(t.Context(), Options{Bounds: bounds})
 	require.NoError(t, err)
 	together, err := Explore(t.Context(), Options{Workers: 3, Bounds: bounds})
 	require.NoError(t, err)

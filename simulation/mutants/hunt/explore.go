@@ -31,7 +31,7 @@ func explored(ctx context.Context) (found, error) {
 		return explore.Live(ctx, explore.Options{Bounds: calm}, explore.Budgets{InFlight: 3, Drops: 1, Restarts: 1})
 	}}
 	for _, b := range bounds {
-		looks = append(looks, func() (explore.Result, error) { return explore.Explore(ctx, explore.Options{Bounds: b, Workers: 1}) })
+		looks = append(looks, func() (explore.Result, error) { return explore.Explore(ctx, explore.Options{Bounds: b}) })
 	}
 	results, failures := make([]explore.Result, len(looks)), make([]error, len(looks))
 	var waiting sync.WaitGroup
