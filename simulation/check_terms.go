@@ -12,7 +12,7 @@ type terms struct {
 	records [termWindow]termRecord
 }
 
-const termWindow = 256
+const termWindow = 1024
 
 // termRecord is one term's.
 type termRecord struct {
