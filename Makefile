@@ -125,15 +125,15 @@ week: ## A virtual week: memory must not grow.
 interleavings: ## Look at every interleaving, within bounds that take a minute.
 	@there=$$(mktemp -d); trap 'rm -rf "$$there"' EXIT; go build -o "$$there"/hustings ./cmd/hustings; \
 	explore() { local out; out=$$("$$there"/hustings explore "$$@") && printf 'hustings explore %s\n%s\n' "$$*" "$$out" && [[ $$out == *$$'\n'complete:* ]]; }; \
-	(explore --terms 2 --features pre-vote,crashes,transfers) & \
+	(explore --terms 2 --features pre-vote,crashes,transfers) & first=$$!; \
 	(explore --members 5 --ledger 0 --features crashes && \
 	explore --members 5 --ledger 0 --features pre-vote && \
 	explore --terms 2 --ledger 0 --features crashes,leases --lag 1 && \
-	explore --live --members 2 --terms 2 --rounds 2 --ledger 0 --features pre-vote --drops 1 --duplicates 1) && wait %1
+	explore --live --members 2 --terms 2 --rounds 2 --ledger 0 --features pre-vote --drops 1 --duplicates 1) && others=0 || others=$$?; wait $$first && exit $$others
 
 # What is stopped goes on from its checkpoint.
 .PHONY: explore
-explore: ## The largest bounds that were come to: an hour, and up to 16 GB.
+explore: ## The largest bounds that were come to: hours, and up to 20 GB.
 	@mkdir -p bin && go build -o bin/hustings ./cmd/hustings
 	bin/hustings explore --terms 2
 	bin/hustings explore --terms 3 --features crashes

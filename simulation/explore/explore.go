@@ -66,6 +66,7 @@ type Bounds struct {
 const (
 	mostMembers = 5
 	mostTerms   = 7
+	mostBeats   = 3 // a machine remembers the newest four
 	mostEntries = 7
 	mostLag     = 3
 )
@@ -77,7 +78,7 @@ func (b *Bounds) Check() error {
 		timeless = errors.New("explore: Lag is set, and Leases is not")
 	}
 	return errors.Join(
-		within("Members", b.Members, 1, mostMembers), within("Terms", b.Terms, 1, mostTerms), within("Beats", b.Beats, 1, 3),
+		within("Members", b.Members, 1, mostMembers), within("Terms", b.Terms, 1, mostTerms), within("Beats", b.Beats, 1, mostBeats),
 		within("Entries", b.Entries, 0, mostEntries), within("Lag", b.Lag, 0, mostLag), timeless,
 	)
 }
@@ -142,6 +143,9 @@ func Explore(ctx context.Context, o Options) (Result, error) {
 		working.Go(func() { w.work(ctx) })
 	}
 	working.Wait()
+	if x.registry.full.Load() && !x.over.Load() { // by the very last steps
+		x.look(ctx)
+	}
 	r := x.summary()
 	r.Complete = x.next == len(x.states) && !x.over.Load()
 	return r, errors.Join(x.err, x.finish())
@@ -170,6 +174,22 @@ func (x *search) finish() error {
 		return err
 	}
 	return nil
+}
+
+// enough says why a search should end, if it should.
+func (o *Options) enough(ctx context.Context, r *Result, states int, names *registry) string {
+	switch {
+	case ctx.Err() != nil:
+		return "it was interrupted"
+	case o.MaxStates > 0 && uint64(states) > o.MaxStates:
+		return "it has come to as many states as it may"
+	case o.MaxMemory > 0 && r.Memory > o.MaxMemory:
+		return "it has used as much memory as it may"
+	case names.full.Load():
+		return fmt.Sprintf("there are more than %d different messages", mostMessages)
+	default:
+		return ""
+	}
 }
 
 // memoryUsed is what this process has of the machine.

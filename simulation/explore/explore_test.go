@@ -77,6 +77,27 @@ func TestAnUnfinishedSearchIsNotComplete(t *testing.T) {
 	}
 }
 
+// Nor is one that had more to name than there is room for, though it came to an end.
+func TestASearchWithoutRoomForMessagesIsNotComplete(t *testing.T) {
+	fill := func(m *model) {
+		for i := ledger(1); !m.registry.full.Load(); i++ {
+			m.message(message{engine: true, ledger: i})
+		}
+	}
+	o := Options{Bounds: Bounds{Members: 2, Terms: 1, Beats: 1}}
+	x := newSearch(o)
+	fill(x.model)
+	x.begin()
+	x.work(t.Context())
+	assert.Contains(t, x.result.Stopped, "different messages")
+
+	live := newLiveSearch(o)
+	fill(live.model)
+	r := live.run(t.Context(), Budgets{InFlight: 2})
+	assert.False(t, r.Complete)
+	assert.Contains(t, r.Stopped, "different messages")
+}
+
 func TestBoundsThatMakeNoSenseAreNamed(t *testing.T) {
 	_, err := Explore(t.Context(), Options{Bounds: Bounds{Members: 6, Beats: 4, Entries: -1}})
 	for _, says := range []string{"Members is 6", "Terms is 0", "Beats is 4", "Entries is -1"} {

@@ -16,7 +16,7 @@ type input struct {
 	kind    inputKind
 	message messageID        // delivered
 	seat    memberstate.Seat // of a transfer, or of a lost connection
-	answer  int              // of stale: its place in the list of those
+	late    int              // of stale: its place in the list of those
 }
 
 type inputKind uint8
@@ -86,7 +86,7 @@ func (m *model) given(in input, name renaming) (e elector.Input, from memberstat
 		body := m.messages[in.message].body.Renamed(name.of)
 		return elector.Input{Kind: elector.Receive, Message: body}, body.From
 	case stale:
-		body := m.stale[in.answer].Renamed(name.of)
+		body := m.stale[in.late].Renamed(name.of)
 		return elector.Input{Kind: elector.Receive, Message: body}, body.From
 	case rings:
 		e = elector.Input{Kind: elector.Ring, Number: 1}
@@ -116,7 +116,7 @@ func (m *model) describe(id inputID, name renaming) string {
 		}
 		return describeMessage(&msg.body, who)
 	case stale:
-		return describeMessage(&m.stale[in.answer], who) + ", which is stale"
+		return describeMessage(&m.stale[in.late], who) + ", which is stale"
 	case rings:
 		return "its alarm rings"
 	case crashes:

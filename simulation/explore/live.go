@@ -101,7 +101,7 @@ func (x *liveSearch) run(ctx context.Context, b Budgets) Result {
 	at := 0
 	for ; at < len(x.states) && x.result.Violation == nil && x.result.Stopped == ""; at++ {
 		x.expand(int32(at))
-		if at%lookEvery == 0 {
+		if at%lookEvery == 0 || ctx.Err() != nil || x.model.registry.full.Load() {
 			x.look(ctx, at)
 		}
 	}
@@ -115,15 +115,8 @@ func (x *liveSearch) run(ctx context.Context, b Budgets) Result {
 
 func (x *liveSearch) look(ctx context.Context, at int) {
 	o := &x.options
-	switch {
-	case ctx.Err() != nil:
-		x.result.Stopped = "it was interrupted"
-	case o.MaxStates > 0 && uint64(len(x.states)) > o.MaxStates:
-		x.result.Stopped = "it has come to as many states as it may"
-	}
-	if x.result.Memory = max(x.result.Memory, memoryUsed()); o.MaxMemory > 0 && x.result.Memory > o.MaxMemory {
-		x.result.Stopped = "it has used as much memory as it may"
-	}
+	x.result.Memory = max(x.result.Memory, memoryUsed())
+	x.result.Stopped = o.enough(ctx, &x.result, len(x.states), x.model.registry)
 	if o.Progress != nil {
 		o.Progress(x.summary(at))
 	}

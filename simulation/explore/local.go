@@ -107,7 +107,7 @@ func (m *model) silently(l *local, key *localKey) {
 			m.enter(l, i, in, all)
 		}
 		for _, in := range m.staleInputs(at) {
-			if m.stale[m.inputs[in].answer].Term <= key.most {
+			if m.stale[m.inputs[in].late].Term <= key.most {
 				l.steps++
 				m.enter(l, i, in, m.take(at, in))
 			}

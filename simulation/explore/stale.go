@@ -110,7 +110,7 @@ func (m *model) staleInputs(id nodeID) []inputID {
 		if !m.couldBe(&n, &m.stale[i]) || m.ignores(&n, &m.stale[i]) {
 			continue
 		}
-		in := input{kind: stale, answer: i}
+		in := input{kind: stale, late: i}
 		if all := m.work(id, in); len(all) > 1 || all[0].noticed(id) {
 			if key := fingerprint(m.stale[i].Term, all); !seen[key] {
 				seen[key] = true

@@ -43,7 +43,7 @@ func (s Step) String() string {
 func (x *worker) violated(at int32, i int, w *wrong) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.over.Swap(true) {
+	if x.registry.full.Load() || x.over.Swap(true) { // names are not to be trusted any more, or somebody was faster
 		return
 	}
 	x.model.learn()
@@ -114,7 +114,7 @@ func (m *model) step(in inputID, now nodeID, name renaming) Step {
 		heard := m.messages[of.message].body.Renamed(name.of)
 		s.Heard = &heard
 	case of.kind == stale:
-		heard := m.stale[of.answer].Renamed(name.of)
+		heard := m.stale[of.late].Renamed(name.of)
 		s.Heard = &heard
 	}
 	return s

@@ -6,7 +6,6 @@ package explore
 
 import (
 	"context"
-	"fmt"
 	"time"
 )
 
@@ -76,16 +75,7 @@ const lookEvery = 1 << 8
 func (x *search) look(ctx context.Context) {
 	o := &x.options
 	x.result.Memory = max(x.result.Memory, memoryUsed())
-	switch {
-	case ctx.Err() != nil:
-		x.result.Stopped = "it was interrupted"
-	case o.MaxStates > 0 && uint64(len(x.states)) > o.MaxStates:
-		x.result.Stopped = "it has come to as many states as it may"
-	case o.MaxMemory > 0 && x.result.Memory > o.MaxMemory:
-		x.result.Stopped = "it has used as much memory as it may"
-	case x.registry.full.Load():
-		x.result.Stopped = fmt.Sprintf("there are more than %d different messages", mostMessages)
-	}
+	x.result.Stopped = o.enough(ctx, &x.result, len(x.states), x.registry)
 	if o.Progress != nil {
 		o.Progress(x.summary())
 	}
