@@ -12,12 +12,11 @@ import (
 
 // All in detection times.
 const (
-	// convergeWithin is how soon a healed majority has a leader that all follow. It is
-	// convergeSlowly where members have learnt that round trips are long, and unlearn it
-	// with every answer by an eighth; and where one is set up differently, and raises
-	// terms that it cannot win, or makes the others wait for a longer lease.
+	// convergeWithin is how soon a healed majority has a leader that all follow; where a
+	// member is set up differently, and raises terms that it cannot win or makes the
+	// others wait for a longer lease, it is convergeMixed.
 	convergeWithin = 12
-	convergeSlowly = 20
+	convergeMixed  = 20
 	// endsWithin is how soon what was begun before has come to its end, a handover for
 	// one, and calmFor how long the leader must be kept then.
 	endsWithin = 10
@@ -99,10 +98,8 @@ func (w *world) sever(i, sign int) {
 // electsSoon demands a leader.
 func (w *world) electsSoon(core []int) time.Duration {
 	began, within := w.now, time.Duration(convergeWithin)
-	for _, f := range []Fault{Delay, HeavyTail, SlowLink, SlowNode, WithoutPreVote, WithoutLeases, LongerLeases} {
-		if w.swarm.struck[f] > 0 {
-			within = convergeSlowly
-		}
+	if s := &w.swarm.struck; s[WithoutPreVote]+s[WithoutLeases]+s[LongerLeases] > 0 {
+		within = convergeMixed
 	}
 	limit := began + int64(within*w.options.Timing.Detection())
 	for !w.check.over && !w.settled(core) {
