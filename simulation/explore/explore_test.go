@@ -105,23 +105,43 @@ func TestBoundsThatMakeNoSenseAreNamed(t *testing.T) {
 	}
 }
 
-// A member that takes itself for a group of its own leads without the others. The way
+// Members that take themselves for groups of their own lead without the others. The way
 // there is told, and it is a shortest one.
 func TestAViolationIsToldWithTheWayThere(t *testing.T) {
+	v := broken(t, 1, 2, 3)
+	assert.Equal(t, "won by a quorum: term 1 is led with 1 votes", v.Error())
+	require.Len(t, v.Path, 1)
+	assert.Contains(t, v.Path[0].String(), ": its alarm rings")
+	require.NotNil(t, v.Script)
+	assert.Regexp(t, `^explored\nmembers 3\n1 n\d alarm\nexpect violation won by a quorum\n$`, v.Script.String())
+	trace := v.Trace(3)
+	require.Len(t, trace.Moments, 3+1+1)
+	assert.Equal(t, memberstate.Leader, trace.Moments[3].State.Role)
+	assert.Equal(t, simulation.Violated, trace.Moments[4].Kind)
+}
+
+// The explorer does not know who is who. If that matters its way may be one that nobody
+// can go, and it says so: there is no script.
+func TestAWayThatNobodyCanGoIsNoScript(t *testing.T) {
+	v := broken(t, 3)
+	assert.Len(t, v.Path, 1)
+	assert.Nil(t, v.Script)
+}
+
+// broken is what is found where those who have these seats take themselves for groups of
+// their own.
+func broken(t *testing.T, alone ...memberstate.Seat) *Violation {
+	t.Helper()
 	x := newSearch(Options{Bounds: Bounds{Members: 3, Terms: 1, Beats: 1}})
-	x.model.rules[2].Voters = memberstate.SetOf(3)
+	for _, seat := range alone {
+		x.model.rules[seat-1].Voters = memberstate.SetOf(seat)
+	}
 	x.begin()
 	for ; x.next < len(x.states) && x.result.Violation == nil; x.next++ {
 		x.expand(int32(x.next))
 	}
 	require.NotNil(t, x.result.Violation)
-	assert.Equal(t, "won by a quorum: term 1 is led with 1 votes", x.result.Violation.Error())
-	require.Len(t, x.result.Violation.Path, 1)
-	assert.Contains(t, x.result.Violation.Path[0].String(), ": its alarm rings")
-	trace := x.result.Violation.Trace(3)
-	require.Len(t, trace.Moments, 3+1+1)
-	assert.Equal(t, memberstate.Leader, trace.Moments[3].State.Role)
-	assert.Equal(t, simulation.Violated, trace.Moments[4].Kind)
+	return x.result.Violation
 }
 
 // To give every member another seat and back changes nothing; and there are as many ways

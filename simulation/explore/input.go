@@ -33,6 +33,7 @@ const (
 	resigns
 	loses
 	lapses
+	passes // time; it happens to all
 )
 
 func (m *model) input(in input) inputID {
@@ -105,14 +106,17 @@ func (m *model) given(in input, name renaming) (e elector.Input, from memberstat
 	return e, memberstate.Nobody
 }
 
+// seatName is how people call who sits there.
+func seatName(s memberstate.Seat) string { return fmt.Sprintf("n%d", int(s)-1) }
+
 // describe is an input in words; name says who is who.
-func (m *model) describe(id inputID, name renaming) string {
-	who := func(s memberstate.Seat) string { return fmt.Sprintf("n%d", int(name.of(s))-1) }
-	switch in := m.inputs[id]; in.kind {
+func (m *model) describe(in input, name renaming) string {
+	who := func(s memberstate.Seat) string { return seatName(name.of(s)) }
+	switch in.kind {
 	case delivered:
 		msg := &m.messages[in.message]
 		if msg.engine {
-			return fmt.Sprintf("its engine hears of %s in term %d", who(msg.body.From), msg.body.Term)
+			return describeAppend(msg, who)
 		}
 		return describeMessage(&msg.body, who)
 	case stale:
@@ -134,6 +138,10 @@ func (m *model) describe(id inputID, name renaming) string {
 	default:
 		return "it is told that " + who(in.seat) + " is gone"
 	}
+}
+
+func describeAppend(msg *message, who func(memberstate.Seat) string) string {
+	return fmt.Sprintf("its engine hears of %s in term %d", who(msg.body.From), msg.body.Term)
 }
 
 func describeMessage(b *elector.Message, who func(memberstate.Seat) string) string {

@@ -9,6 +9,7 @@ import (
 	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
+	"github.com/hustings/hustings/simulation"
 )
 
 // A promise lasts so many ticks of the clock of whoever gives it, and a lease fewer by the
@@ -105,8 +106,11 @@ func (x *worker) ticks(at int32, from *state, depth uint16) {
 // theClock is who does something when time passes.
 const theClock = mostMembers
 
-// twoLeases says whether two members can silently come to hold a lease at once.
-func (x *worker) twoLeases(s *state) bool {
+// twoLeases is what must not be.
+var twoLeases = defect{simulation.OneLease, "two members hold a lease at once"}
+
+// canHoldTwo says whether two members can silently come to hold a lease at once.
+func (x *worker) canHoldTwo(s *state) bool {
 	holders := 0
 	for i := range x.options.Members {
 		for _, at := range x.model.local(x.key(s, i)).base {

@@ -140,7 +140,7 @@ func (x *liveSearch) expand(at int32) {
 			s.left.Restarts--
 			base := x.model.nodes[s.nodes[i]]
 			x.become(&s, i, x.model.crash(base), base.open())
-			x.enter(&s, at, x.model.step(x.model.crashing, s.nodes[i], x.model.renamings[0]), false)
+			x.enter(&s, at, x.step(x.model.crashing, s.nodes[i]), false)
 		}
 	}
 	for k, f := range from.flights {
@@ -167,7 +167,7 @@ func (x *liveSearch) act(at int32, from *liveState, i int, in inputID, calm bool
 		x.result.Transitions++
 		x.result.Steps++
 		if !t.defect.none() && x.result.Violation == nil {
-			x.violated(at, defect{t.defect.invariant, fmt.Sprintf("n%d: %s, after %s", i, t.defect.what, x.model.describe(in, x.model.renamings[0]))})
+			x.violated(at, defect{t.defect.invariant, fmt.Sprintf("n%d: %s, after %s", i, t.defect.what, x.model.describe(x.model.inputs[in], x.model.renamings[0]))})
 		}
 		if t.beyond || !t.defect.none() {
 			continue
@@ -175,9 +175,14 @@ func (x *liveSearch) act(at int32, from *liveState, i int, in inputID, calm bool
 		s := *from
 		x.become(&s, i, t.node, t.ended)
 		if x.send(&s, i, t.says) {
-			x.enter(&s, at, x.model.step(in, t.node, x.model.renamings[0]), calm)
+			x.enter(&s, at, x.step(in, t.node), calm)
 		}
 	}
+}
+
+// step tells what happened to a node.
+func (x *liveSearch) step(in inputID, now nodeID) Step {
+	return x.model.step(move{name: x.model.renamings[0], input: in, now: now})
 }
 
 // become makes a node what it is now. What was on its way for a round of votes that is

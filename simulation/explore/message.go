@@ -7,6 +7,7 @@ import (
 
 	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
 )
 
 // messageID names a message; two that are equal have the same.
@@ -24,6 +25,11 @@ type message struct {
 // isFor says whether it may arrive at a seat.
 func (msg *message) isFor(seat memberstate.Seat) bool {
 	return msg.to == seat || msg.to == memberstate.Nobody && msg.body.From != seat
+}
+
+// acknowledges says whether it is an engine's answer to an append.
+func (msg *message) acknowledges() bool {
+	return msg.engine && msg.body.Kind == rpc.HeartbeatResponse
 }
 
 const (

@@ -26,6 +26,7 @@ type model struct {
 	byInput         map[input]inputID
 	deliveries      []inputID // by message
 	crashing        inputID
+	passing         inputID // time
 	renamings       []renaming
 	renamedNodes    [][]nodeID
 	renamedMessages [][]messageID
@@ -77,7 +78,7 @@ func newModel(b Bounds, names *registry) *model {
 	}
 	m.renamedNodes, m.renamedMessages = make([][]nodeID, len(m.renamings)), make([][]messageID, len(m.renamings))
 	m.input(input{kind: none})
-	m.crashing = m.input(input{kind: crashes})
+	m.crashing, m.passing = m.input(input{kind: crashes}), m.input(input{kind: passes})
 	m.rules = rulesOf(&b)
 	for i := range b.Members {
 		m.own[i] = m.ownInputs(i)
@@ -150,7 +151,7 @@ func (m *model) enlist(msg message) {
 			m.office[i].add(id)
 		}
 	}
-	if msg.engine && msg.body.Kind == rpc.HeartbeatResponse {
+	if msg.acknowledges() {
 		m.acknowledged(&msg, id)
 	}
 }
@@ -215,14 +216,11 @@ func (m *model) endRound(s *said, i int) {
 // begin is a node that has never run before, started.
 func (m *model) begin(i int) nodeID { return m.start(&node{seat: seatOf(i)}) }
 
-// start begins an incarnation with what is durable. The engine has kept its ledger, and
-// forgotten its promise.
+// start is a node in a new incarnation.
 func (m *model) start(n *node) nodeID {
-	r := &m.rules[n.index()]
 	s := *n
-	s.machine, s.promised = elector.NewMachine(r, n.machine.HardState), 0
-	x := elector.Execution{Input: elector.Input{Kind: elector.Start}}
-	x.Begin(&s.machine, r, &stepping{model: m, node: &s, starts: true}) // it says nothing
+	w := stepping{model: m, node: &s}
+	w.start()
 	return m.intern(&s)
 }
 
@@ -276,35 +274,22 @@ func (m *model) workIn(id nodeID, in input, by int) taken {
 	return w.taken()
 }
 
-// write appends an entry, if the node leads and its engine may, and sends the ledger.
 func (m *model) write(id nodeID) taken {
 	n := m.nodes[id]
-	if n.machine.Role != memberstate.Leader || n.promised > n.machine.Term || n.ledger.len() >= m.bounds.Entries {
+	if n.ledger.len() >= m.bounds.Entries || !n.writes() {
 		return taken{node: id}
 	}
-	n.ledger = n.ledger.with(n.machine.Term)
-	says := m.message(message{engine: true, ledger: n.ledger, body: elector.Message{
-		From: n.seat, Leader: n.seat, Body: rpc.Body{Kind: rpc.Heartbeat, Term: n.machine.Term},
-	}})
+	says := m.message(n.append())
 	return taken{node: m.intern(&n), says: []messageID{says}, saved: true}
 }
 
-// hear takes an append, if the elector lets it, and acknowledges it.
 func (m *model) hear(id nodeID, msg message) taken {
-	if msg.body.Kind == rpc.HeartbeatResponse {
+	if msg.acknowledges() {
 		return taken{node: id} // it counts as soon as it is said
 	}
 	n := m.nodes[id]
 	w := stepping{model: m, node: &n, before: n, back: m.renamings[0]}
-	w.step(elector.Input{Kind: elector.Heard, Term: msg.body.Term, Seat: msg.body.Leader}, memberstate.Nobody)
-	if w.defect.none() && n.machine.Term == msg.body.Term && n.machine.Leader == msg.body.Leader && n.promised <= msg.body.Term {
-		if !n.ledger.holds(msg.ledger) {
-			n.ledger = msg.ledger
-		}
-		w.says = append(w.says, message{to: msg.body.From, engine: true, ledger: msg.ledger, body: elector.Message{
-			From: n.seat, Body: rpc.Body{Kind: rpc.HeartbeatResponse, Result: rpc.Success, Term: msg.body.Term},
-		}})
-	}
+	w.hear(&msg)
 	return w.taken()
 }
 

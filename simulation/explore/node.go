@@ -5,6 +5,7 @@ package explore
 import (
 	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
 )
 
 // nodeID names a node; two that are equal have the same. 0 is none.
@@ -40,6 +41,20 @@ func (n *node) canonize(r *elector.Rules) {
 // leads says whether the node leads a term.
 func (n *node) leads(term memberstate.Term) bool {
 	return n.machine.Role == memberstate.Leader && n.machine.Term == term
+}
+
+// writes says whether the node's engine may append an entry: it leads, and nobody was
+// promised otherwise.
+func (n *node) writes() bool {
+	return n.machine.Role == memberstate.Leader && n.promised <= n.machine.Term
+}
+
+// append appends an entry, and sends the ledger to all others.
+func (n *node) append() message {
+	n.ledger = n.ledger.with(n.machine.Term)
+	return message{engine: true, ledger: n.ledger, body: elector.Message{
+		From: n.seat, Leader: n.seat, Body: rpc.Body{Kind: rpc.Heartbeat, Term: n.machine.Term},
+	}}
 }
 
 func seatOf(index int) memberstate.Seat { return memberstate.Seat(index + 1) }

@@ -91,8 +91,8 @@ func (x *worker) expand(at int32) {
 	}
 	x.model.learn()
 	if x.options.Leases {
-		if x.twoLeases(&from) {
-			x.violated(at, 0, &wrong{defect: defect{simulation.OneLease, "two members hold a lease at once"}})
+		if x.canHoldTwo(&from) {
+			x.violated(at, 0, &wrong{defect: twoLeases})
 			return
 		}
 		x.ticks(at, &from, depth)
@@ -139,7 +139,7 @@ func (m *model) say(s *state, id messageID) bool { return !m.late(s, id) && s.sa
 
 // enter keeps a state, if nothing that is known covers it.
 func (x *worker) enter(s *state, from origin, depth uint16) {
-	x.saturate(s)
+	x.saturate(s, nil)
 	x.model.forget(s)
 	least, _ := x.model.canonical(s)
 	at, isNew := x.keep(&least, from, depth)
@@ -169,20 +169,30 @@ func (x *search) keep(s *state, from origin, depth uint16) (at int32, isNew bool
 	return at, true
 }
 
-// saturate takes all steps that only say something.
-func (x *worker) saturate(s *state) {
+// saturate takes all steps that only say something. did, if not nil, is told of them.
+func (x *worker) saturate(s *state, did func(i int, in inputID)) {
 	for grown := true; grown; {
 		grown = false
 		for i := range x.options.Members {
-			l := x.model.local(x.key(s, i))
+			key := x.key(s, i)
+			l := x.model.local(key)
 			for _, id := range l.says {
-				grown = x.model.say(s, id) || grown
-			}
-			if l.up != 0 {
-				s.nodes[i], grown = l.up, true
-				for _, id := range l.upSays {
-					x.model.say(s, id)
+				if !x.model.say(s, id) {
+					continue
 				}
+				if grown = true; did != nil {
+					did(i, x.model.saying(&key, id))
+				}
+			}
+			if l.up == 0 {
+				continue
+			}
+			s.nodes[i], grown = l.up, true
+			for _, id := range l.upSays {
+				x.model.say(s, id)
+			}
+			if did != nil {
+				did(i, x.model.own[x.model.nodes[l.up].index()][0])
 			}
 		}
 	}

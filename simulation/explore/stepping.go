@@ -20,11 +20,36 @@ type stepping struct {
 	from   memberstate.Seat
 	late   bool // nobody waits for the answer
 	starts bool
+	alarm  uint32 // the number of the newest one that was set; 0: none was
 	says   []message
 	disk   memberstate.HardState // what is durable
 	saved  bool
 	beyond bool
 	defect defect
+}
+
+// start begins an incarnation with what is durable. The engine has kept its ledger, and
+// forgotten its promise.
+func (w *stepping) start() {
+	n, r := w.node, &w.model.rules[w.node.index()]
+	n.machine, n.promised, w.starts = elector.NewMachine(r, n.machine.HardState), 0, true
+	x := elector.Execution{Input: elector.Input{Kind: elector.Start}}
+	x.Begin(&n.machine, r, w) // it says nothing
+}
+
+// hear gives the engine an append, which it takes if the elector lets it, and then
+// acknowledges.
+func (w *stepping) hear(msg *message) {
+	n := w.node
+	w.step(elector.Input{Kind: elector.Heard, Term: msg.body.Term, Seat: msg.body.Leader}, memberstate.Nobody)
+	if w.defect.none() && n.machine.Term == msg.body.Term && n.machine.Leader == msg.body.Leader && n.promised <= msg.body.Term {
+		if !n.ledger.holds(msg.ledger) {
+			n.ledger = msg.ledger
+		}
+		w.says = append(w.says, message{to: msg.body.From, engine: true, ledger: msg.ledger, body: elector.Message{
+			From: n.seat, Body: rpc.Body{Kind: rpc.HeartbeatResponse, Result: rpc.Success, Term: msg.body.Term},
+		}})
+	}
 }
 
 // step gives the machine an input, and what follows from it at once: an engine returns
@@ -187,6 +212,7 @@ func (w *stepping) say(to memberstate.Seat, m *elector.Message) {
 
 // Arm sets the alarm, which may ring at any time unless it keeps a promise.
 func (w *stepping) Arm(a elector.Alarm) {
+	w.alarm = a.Number
 	if w.model.bounds.Leases {
 		w.node.waits(a.Min, w.starts)
 	}

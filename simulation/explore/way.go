@@ -1,42 +1,24 @@
-// The way to a violation: step by step, by names that do not change on the way.
+// The way to a violation: what happened, one thing after the other, by names that do not
+// change on the way.
 
 package explore
 
 import (
 	"fmt"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/hustings/hustings/elector"
-	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/simulation"
 )
 
-// Violation is an invariant that did not hold, and a shortest way there.
-type Violation struct {
-	Invariant simulation.Invariant
-	What      string
-	Path      []Step
-}
-
-func (v *Violation) Error() string { return fmt.Sprintf("%v: %s", v.Invariant, v.What) }
-
-// Step is something that happened on the way.
-type Step struct {
-	Node int // -1: time passed
-	What string
-	// Heard is the message that was received, if one was.
-	Heard *elector.Message
-	// State is the node's after this.
-	State simulation.NodeState
-}
-
-func (s Step) String() string {
-	if s.Node < 0 {
-		return s.What
-	}
-	return fmt.Sprintf("n%d: %s", s.Node, s.What)
+// move is a step as the explorer took it: what happened to a member that has other names
+// in every state, and what it was after that.
+type move struct {
+	name    renaming // from the names in the state to those at the beginning
+	input   inputID
+	now     nodeID
+	missing int  // whose clocks missed it, if time passed
+	atOnce  bool // it only says something, and is no step of the search
 }
 
 // violated notes the first violation, with the way there.
@@ -47,148 +29,142 @@ func (x *worker) violated(at int32, i int, w *wrong) {
 		return
 	}
 	x.model.learn()
-	var way []int32
-	for k := at; k > 0; k = x.origins[k].parent {
-		way = append(way, k)
+	way, name := x.wayTo(at)
+	what := w.defect.what
+	switch {
+	case w.input != nothing:
+		l := x.model.local(x.key(&x.states[at], i))
+		way = append(way, x.model.movesTo(l, w.after, w.input, 0, name)...)
+		what = fmt.Sprintf("n%d: %s", int(name.of(seatOf(i)))-1, what)
+	case w.defect.invariant == simulation.OneLease:
+		way = append(way, x.takeLeases(&x.states[at], name)...)
 	}
-	slices.Reverse(way)
-	v := &Violation{Invariant: w.defect.invariant, What: w.defect.what}
+	v := &Violation{Invariant: w.defect.invariant, What: what}
+	v.confirm(x.model, way)
+	x.result.Violation = v
+}
+
+// wayTo is the way to a state, and who is who there.
+func (x *worker) wayTo(at int32) (way []move, name renaming) {
+	var origins []int32
+	for ; at > 0; at = x.origins[at].parent {
+		origins = append(origins, at)
+	}
 	var first state
 	for i := range x.options.Members {
 		first.nodes[i] = x.model.begin(i)
 	}
-	name := x.names(&first, x.model.renamings[0])
-	for _, k := range way {
-		var steps []Step
-		steps, name = x.walked(&x.origins[k], name)
-		v.Path = append(v.Path, steps...)
+	way, name = x.settle(&first, nil, x.model.renamings[0])
+	for _, k := range slices.Backward(origins) {
+		way, name = x.walked(&x.origins[k], way, name)
 	}
-	if w.input != nothing {
-		l := x.model.local(x.key(&x.states[at], i))
-		v.Path = append(v.Path, x.model.stepsTo(l, w.after, w.input, 0, name)...)
-		v.What = fmt.Sprintf("n%d: %s", int(name.of(seatOf(i)))-1, w.defect.what)
-	}
-	x.result.Violation = v
+	return way, name
 }
 
-// walked is what happened from a state to the next one, by the names that the members
-// have in it, and the names that they have in the next.
-func (x *worker) walked(o *origin, name renaming) ([]Step, renaming) {
+// walked adds what happened from a state to the next one, and says who is who there.
+func (x *worker) walked(o *origin, way []move, name renaming) ([]move, renaming) {
 	from := x.states[o.parent]
 	if o.node == theClock {
 		next, _ := x.model.tick(&from, int(o.successor))
-		return []Step{tickStep(int(o.successor), x.options.Members, name)}, x.names(&next, name)
+		return x.settle(&next, append(way, move{name: name, input: x.model.passing, missing: int(o.successor)}), name)
 	}
 	l := x.model.local(x.key(&from, int(o.node)))
 	does := &l.next[o.successor]
 	next := x.model.apply(&from, int(o.node), does)
-	return x.model.stepsTo(l, does.after, does.input, does.node, name), x.names(&next, name)
+	return x.settle(&next, append(way, x.model.movesTo(l, does.after, does.input, does.node, name)...), name)
 }
 
-// names says who is who in the canonical form of a state, by who is who in the state.
-func (x *worker) names(s *state, name renaming) renaming {
-	x.saturate(s)
+// settle adds what happens at once in a state, and says who is who in its canonical form.
+func (x *worker) settle(s *state, way []move, name renaming) ([]move, renaming) {
+	x.saturate(s, func(i int, in inputID) { way = append(way, move{name: name, input: in, now: s.nodes[i], atOnce: true}) })
 	x.model.forget(s)
 	_, by := x.model.canonical(s)
-	return name.after(x.model.renamings[by].back())
+	return way, name.after(x.model.renamings[by].back())
 }
 
-// stepsTo are silent steps up to a place in l.base and one more, after which the node is
-// another one, or as it was if that is not known.
-func (m *model) stepsTo(l *local, after int, last inputID, now nodeID, name renaming) (all []Step) {
-	for at := after; at > 0; at = l.base[at].after {
-		all = append(all, m.step(l.base[at].input, l.base[at].node, name))
+// saying is what has a node say something without a change.
+func (m *model) saying(key *localKey, id messageID) inputID {
+	says := func(in inputID) bool {
+		return slices.ContainsFunc(m.take(key.node, in), func(t taken) bool { return t.node == key.node && slices.Contains(t.says, id) })
 	}
-	slices.Reverse(all)
+	for _, in := range m.own[m.nodes[key.node].index()] {
+		if says(in) {
+			return in
+		}
+	}
+	for heard := range key.heard.all {
+		if in := m.delivery(heard); says(in) {
+			return in
+		}
+	}
+	for _, in := range m.staleInputs(key.node) {
+		if says(in) {
+			return in
+		}
+	}
+	return nothing
+}
+
+// takeLeases are the silent steps by which every member that can comes to hold a lease.
+func (x *worker) takeLeases(s *state, name renaming) (way []move) {
+	for i := range x.options.Members {
+		l := x.model.local(x.key(s, i))
+		if at := slices.IndexFunc(l.base, func(b silent) bool { return x.model.nodes[b.node].holdsLease() }); at > 0 {
+			way = append(way, x.model.silentTo(l, at, name)...)
+		}
+	}
+	return way
+}
+
+// silentTo are silent steps up to a place in l.base.
+func (m *model) silentTo(l *local, at int, name renaming) (way []move) {
+	for ; at > 0; at = l.base[at].after {
+		way = append(way, move{name: name, input: l.base[at].input, now: l.base[at].node})
+	}
+	slices.Reverse(way)
+	return way
+}
+
+// movesTo are those and one step more, after which the node is another one, or as it was
+// if that is not known.
+func (m *model) movesTo(l *local, after int, last inputID, now nodeID, name renaming) []move {
 	if now == 0 {
 		now = l.base[after].node
 	}
-	return append(all, m.step(last, now, name))
+	return append(m.silentTo(l, after, name), move{name: name, input: last, now: now})
 }
 
-func (m *model) step(in inputID, now nodeID, name renaming) Step {
-	n := m.nodes[now].renamed(name)
-	s := Step{Node: n.index(), What: m.describe(in, name), State: n.state()}
-	switch of := m.inputs[in]; {
-	case of.kind == delivered && !m.messages[of.message].engine:
-		heard := m.messages[of.message].body.Renamed(name.of)
-		s.Heard = &heard
-	case of.kind == stale:
-		heard := m.stale[of.late].Renamed(name.of)
+// step tells a move.
+func (m *model) step(of move) Step {
+	in := m.inputs[of.input]
+	if in.kind == passes {
+		return tickStep(m.missed(&of), m.bounds.Members)
+	}
+	n := m.nodes[of.now].renamed(of.name)
+	s := Step{Node: n.index(), What: m.describe(in, of.name), State: n.state()}
+	if body := m.body(in); body != nil {
+		heard := body.Renamed(of.name.of)
 		s.Heard = &heard
 	}
 	return s
 }
 
-func tickStep(missing, members int, name renaming) Step {
-	text := []string{"a tick passes"}
-	for i := range members {
-		if missing>>i&1 == 1 {
-			text = append(text, fmt.Sprintf("which the clock of n%d misses", int(name.of(seatOf(i)))-1))
-		}
+// body is the message of the election that an input delivers, if it does.
+func (m *model) body(in input) *elector.Message {
+	switch {
+	case in.kind == stale:
+		return &m.stale[in.late]
+	case in.kind == delivered && !m.messages[in.message].engine:
+		return &m.messages[in.message].body
+	default:
+		return nil
 	}
-	return Step{Node: -1, What: strings.Join(text, ", ")}
 }
 
-// state is what can be seen of a node.
-func (n *node) state() simulation.NodeState {
-	index := func(s memberstate.Seat) int { return int(s) - 1 }
-	m := &n.machine
-	state := simulation.NodeState{
-		Up: true, Incarnation: 1, Role: m.Role, Term: m.Term, Vote: index(m.Vote), Leader: index(m.Leader),
-		Durable: m.Term, DurableVote: index(m.Vote), Ledger: n.ledger.end(),
+// missed is whose clocks missed the time that passed.
+func (m *model) missed(of *move) (missing int) {
+	for i := range m.bounds.Members {
+		missing |= (of.missing >> i & 1) << of.name[i]
 	}
-	if asks, preVote, accepted := m.Asking(); asks {
-		if state.Asking = "vote"; preVote {
-			state.Asking = "pre-vote"
-		}
-		state.Accepts = accepted.Len()
-	}
-	if m.Role == memberstate.Leader {
-		state.Serving = m.Term
-	}
-	return state
-}
-
-// everyStep is how long a step takes in a trace.
-const everyStep = 5 * time.Millisecond
-
-// Trace is the way as a run that can be drawn. Its times mean nothing but an order; and of
-// messages it shows only those that were received.
-func (v *Violation) Trace(members int) *simulation.Trace {
-	t := &simulation.Trace{Nodes: members, Voters: members}
-	last := make([]int, members)
-	for i := range members {
-		last[i] = i
-		state := simulation.NodeState{Up: true, Incarnation: 1, Vote: -1, Leader: -1, DurableVote: -1}
-		t.Moments = append(t.Moments, simulation.Moment{Node: i, What: "starts", Kind: simulation.Started, Passage: -1, Cause: -1, State: state})
-	}
-	node := 0
-	for _, s := range v.Path {
-		if t.End += everyStep; s.Node < 0 {
-			continue
-		}
-		node = s.Node
-		m := simulation.Moment{At: t.End, Node: node, What: s.What, Passage: -1, Cause: last[node], State: s.State, Past: true}
-		if s.Heard != nil {
-			m.Passage, m.Cause = len(t.Passages), last[s.Heard.From-1]
-			t.Passages = append(t.Passages, passage(s.Heard, t, &m))
-		}
-		last[node] = len(t.Moments)
-		t.Moments = append(t.Moments, m)
-	}
-	t.Result.Violation = &simulation.Violation{Invariant: v.Invariant, At: t.End, Node: node, What: v.What}
-	end := simulation.Moment{At: t.End, Node: node, What: v.What, Kind: simulation.Violated, Passage: -1, Cause: last[node], Past: true}
-	end.State = t.Moments[last[node]].State
-	t.Moments = append(t.Moments, end)
-	t.Result.Virtual, t.Result.Events = t.End, uint64(len(v.Path))
-	return t
-}
-
-// passage is a message on its way from the moment that caused it.
-func passage(heard *elector.Message, t *simulation.Trace, m *simulation.Moment) simulation.Passage {
-	return simulation.Passage{
-		From: int(heard.From) - 1, To: m.Node, Kind: heard.Kind, Mark: heard.Mark, Result: heard.Result, Term: heard.Term, Round: heard.Round,
-		Sent: t.Moments[m.Cause].At, Arrived: m.At, Fate: simulation.Delivered, SentBy: m.Cause, HeardBy: len(t.Moments),
-	}
+	return missing
 }

@@ -62,7 +62,7 @@ func (h *hunter) huntAll(ctx context.Context, all []mutant, ways []means, forgiv
 		case err != nil:
 			return total, fmt.Errorf("%s: %w", m.Name, err)
 		}
-		_, _ = fmt.Fprintf(progress, "%3d of %d  %-40s %-9s %-32s %8d seeds %6.1f CPU s\n", i+1, len(all), r.Mutant, r.Means, r.Noticed, r.Seeds, r.CPU)
+		_, _ = fmt.Fprintf(progress, "%3d of %d  %-40s %-9s %-32s %8d seeds %4d steps %6.1f CPU s\n", i+1, len(all), r.Mutant, r.Means, r.Noticed, r.Seeds, r.Steps, r.CPU)
 		total.add(r)
 	}
 	return total, nil
@@ -82,7 +82,7 @@ func (h *hunter) hunt(ctx context.Context, m *mutant, all []means) (result, erro
 		r.Seeds += s.seeds
 		r.CPU += s.cpu
 		if s.noticed != "" {
-			r.Means, r.Noticed = one.name, s.noticed
+			r.Means, r.Noticed, r.Steps = one.name, s.noticed, s.steps
 			break
 		}
 	}

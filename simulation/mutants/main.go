@@ -5,6 +5,7 @@
 //	go run ./simulation/mutants --generated   those that are made by rules, which takes long
 //	go run ./simulation/mutants --list        their names
 //	go run ./simulation/mutants --only lease
+//	go run ./simulation/mutants --by explorer
 //
 // The sources are never changed: a mutant is built with an overlay. One that was written
 // by hand and does not apply any more, or does not compile, is an error, for it would show
@@ -41,6 +42,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	asJSON := flags.Bool("json", false, "print one JSON object on one line")
 	only := flags.String("only", "", "those whose names match a regular `expression`")
 	sample := flags.Int("sample", 0, "so many of them, chosen evenly; 0: all")
+	by := flags.String("by", "", "`who` looks: simulator, or explorer; empty: the one and then the other")
 	limit := flags.Duration("for", 30*time.Second, "how long the simulator looks for each, on all cores")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -50,7 +52,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	defer h.close()
-	mutants, ways := handwritten, forHandwritten(*limit)
+	mutants := handwritten
+	ways, err := forHandwritten(*by, *limit)
+	if err != nil {
+		return err
+	}
 	if *generated {
 		ways = forGenerated(*limit)
 		if mutants, err = generate(h.root); err != nil {

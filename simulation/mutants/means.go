@@ -28,6 +28,7 @@ type means struct {
 // sighting is what a look came to.
 type sighting struct {
 	noticed string // what was; empty: nothing
+	steps   int    // of plain machines, by which it is shown; 0: it is not shown by those
 	seeds   uint64
 	cpu     float64 // seconds
 }
@@ -36,9 +37,19 @@ type sighting struct {
 // What it can notice it has noticed by then, but for a few.
 const glance = 2 * time.Second
 
-// forHandwritten are the means for mutants that were written by hand.
-func forHandwritten(limit time.Duration) []means {
-	return []means{simulator(0, limit), explorer}
+// forHandwritten are the means for mutants that were written by hand: either of them, one
+// after the other if it is not said which.
+func forHandwritten(by string, limit time.Duration) ([]means, error) {
+	all := []means{simulator(0, limit), explorer}
+	if by == "" {
+		return all, nil
+	}
+	for _, one := range all {
+		if one.name == by {
+			return []means{one}, nil
+		}
+	}
+	return nil, fmt.Errorf("--by is %q, want %s or %s", by, all[0].name, all[1].name)
 }
 
 // forGenerated are those for generated ones, the cheapest first. The simulator looks
@@ -83,10 +94,11 @@ func (h *hunter) run(ctx context.Context, limit time.Duration, args ...string) (
 	}
 	var found struct {
 		Invariant string `json:"invariant"`
+		Steps     int    `json:"steps"`
 		Seeds     uint64 `json:"seeds"`
 	}
 	err = json.Unmarshal(out, &found)
-	s.noticed, s.seeds = found.Invariant, found.Seeds
+	s.noticed, s.steps, s.seeds = found.Invariant, found.Steps, found.Seeds
 	return s, err
 }
 

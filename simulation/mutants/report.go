@@ -28,6 +28,7 @@ type result struct {
 	Means   string  `json:"means"`      // simulator, explorer or tests
 	Noticed string  `json:"noticed_by"` // the invariant, or the test; empty: nobody noticed
 	Seeds   uint64  `json:"seeds"`
+	Steps   int     `json:"steps"` // by which plain machines come to what the explorer found; 0: they cannot
 	CPU     float64 `json:"cpu_seconds"`
 }
 
@@ -47,7 +48,7 @@ func (r *report) add(one result) {
 
 func (r *report) print(out io.Writer) error {
 	var w strings.Builder
-	fmt.Fprintf(&w, "mutant\tmeans\tnoticed by\tseeds\tCPU s\n")
+	fmt.Fprintf(&w, "mutant\tmeans\tnoticed by\tseeds\tsteps\tCPU s\n")
 	by := map[string]int{}
 	for _, v := range r.Verdicts {
 		noticed := v.Noticed
@@ -56,10 +57,18 @@ func (r *report) print(out io.Writer) error {
 		} else {
 			by[v.Means]++
 		}
-		fmt.Fprintf(&w, "%s\t%s\t%s\t%d\t%.1f\n", v.Mutant, v.Means, noticed, v.Seeds, v.CPU)
+		fmt.Fprintf(&w, "%s\t%s\t%s\t%d\t%d\t%.1f\n", v.Mutant, v.Means, noticed, v.Seeds, v.Steps, v.CPU)
 	}
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	if _, err := io.WriteString(table, w.String()); err != nil {
+		return err
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	w.Reset()
 	for _, name := range slices.Sorted(maps.Keys(r.Equivalent)) {
-		fmt.Fprintf(&w, "%s\tequivalent: %s\t\t\t\n", name, r.Equivalent[name])
+		fmt.Fprintf(&w, "%s is equivalent: %s\n", name, r.Equivalent[name])
 	}
 	fmt.Fprintf(&w, "\n%d of %d mutants were caught, %d are equivalent\n", r.Caught, r.Mutants, len(r.Equivalent))
 	for _, means := range slices.Sorted(maps.Keys(by)) {
@@ -68,9 +77,6 @@ func (r *report) print(out io.Writer) error {
 	if r.Discarded > 0 {
 		fmt.Fprintf(&w, "%d more do not compile\n", r.Discarded)
 	}
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	if _, err := io.WriteString(table, w.String()); err != nil {
-		return err
-	}
-	return table.Flush()
+	_, err := io.WriteString(out, w.String())
+	return err
 }

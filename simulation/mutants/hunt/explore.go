@@ -49,8 +49,11 @@ func explored(ctx context.Context) (found, error) {
 			return f, failures[i]
 		}
 		f.Events += r.Transitions
-		if r.Violation != nil {
-			f.Invariant, f.What = r.Violation.Invariant.String(), r.Violation.What
+		if v := r.Violation; v != nil {
+			f.Invariant, f.What, f.Steps = v.Invariant.String(), v.What, 0
+			if v.Script != nil {
+				f.Steps = len(v.Path)
+			}
 		}
 	}
 	return f, nil

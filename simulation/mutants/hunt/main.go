@@ -18,7 +18,8 @@ import (
 type found struct {
 	Invariant string `json:"invariant,omitempty"`
 	What      string `json:"what,omitempty"`
-	Seed      uint64 `json:"seed,omitempty"` // the one that showed it
+	Seed      uint64 `json:"seed,omitempty"`  // the one that showed it
+	Steps     int    `json:"steps,omitempty"` // of plain machines, if the explorer found it
 	Seeds     uint64 `json:"seeds"`
 	Events    uint64 `json:"events"`
 }

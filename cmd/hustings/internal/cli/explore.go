@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -30,7 +31,7 @@ type exploreFlags struct {
 	budgets  explore.Budgets
 	features []string
 	memory   uint64 // in megabytes
-	html     string
+	out      string
 	asJSON   bool
 }
 
@@ -51,14 +52,15 @@ func (f *exploreFlags) command() *cobra.Command {
 in which its messages can arrive, again or never, its alarms ring, its processes crash,
 its ledgers grow. Where sim tries many worlds at random, explore leaves out none within
 its bounds, and says whether it got to their end. The command fails if an invariant does
-not hold, and prints a shortest way there.
+not hold. Then it prints a shortest way there, has plain machines go it, writes it to a
+folder as a scenario and a picture, and tells how to see it again.
 
 Messages stay: they are lost, late, doubled or out of order as often as can be. With
 --live they arrive once, some trouble has budgets, and what is asked is whether a leader
 can come about from wherever the group has got to.`,
 		Example: `  hustings explore
   hustings explore --members 5 --ledger 0 --features pre-vote
-  hustings explore --terms 2 --ledger 0 --features pre-vote,leases --lag 2 --html picture.html
+  hustings explore --terms 2 --ledger 0 --features pre-vote,leases --lag 2
   hustings explore --live --members 2 --terms 2 --rounds 2 --drops 1
   hustings explore --members 2 --terms 3 --rounds 2 --json`,
 		Args: cobra.NoArgs,
@@ -81,7 +83,7 @@ can come about from wherever the group has got to.`,
 	flags.Uint64Var(&f.options.MaxStates, "max-states", 0, "stop at so `many` states; 0: do not")
 	flags.Uint64Var(&f.memory, "memory", 0, "stop at so many `megabytes`; 0: do not")
 	flags.StringVar(&f.options.Checkpoint, "checkpoint", "", "write the search to this `file` now and then and when it is stopped, and go on from it")
-	flags.StringVar(&f.html, "html", "", "write a picture of the way to a violation to this `file`")
+	flags.StringVar(&f.out, "out", ".", "the `folder` that a violation is written to, in a folder of its own")
 	flags.BoolVar(&f.asJSON, "json", false, "print one JSON object on one line")
 	return cmd
 }
@@ -107,16 +109,26 @@ func (f *exploreFlags) run(cmd *cobra.Command) error {
 	if err != nil || result.Violation == nil {
 		return err
 	}
-	return errors.Join(fmt.Errorf("what must hold does not: %w", result.Violation), f.draw(result.Violation))
+	return f.tellViolation(result.Violation)
 }
 
-// draw writes a picture of the way to a violation, if one is wanted.
-func (f *exploreFlags) draw(v *explore.Violation) error {
-	if f.html == "" {
-		return nil
+// tellViolation writes the way to a violation down, and says how to see it.
+func (f *exploreFlags) tellViolation(v *explore.Violation) error {
+	told := fmt.Errorf("what must hold does not: %w", v)
+	folder := filepath.Join(f.out, "violation-explored")
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return errors.Join(told, err)
 	}
-	trace := v.Trace(f.options.Members)
-	return writePicture(f.html, picture.Page{Title: v.Error(), Traces: []picture.Tab{{Name: "a shortest way", Trace: trace}}})
+	scenario, drawn := filepath.Join(folder, "scenario.txt"), filepath.Join(folder, "picture.html")
+	page := picture.Page{Title: v.Error(), Traces: []picture.Tab{{Name: "a shortest way", Trace: v.Trace(f.options.Members)}}}
+	if v.Script == nil {
+		return errors.Join(fmt.Errorf("%w\nplain machines could not be led there; what the explorer did is drawn in %s", told, drawn), writePicture(drawn, page))
+	}
+	page.Replay = "hustings replay " + scenario
+	if err := errors.Join(os.WriteFile(scenario, []byte(v.Text()), 0o666), writePicture(drawn, page)); err != nil {
+		return errors.Join(told, err)
+	}
+	return fmt.Errorf("%w\nsee it with: %s\nwritten to %s: see picture.html", told, page.Replay, folder)
 }
 
 // exploreGC is the garbage collector's target: nearly all that a search allocates it keeps.

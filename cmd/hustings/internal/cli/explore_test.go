@@ -37,13 +37,17 @@ func TestExploreAsksWhetherALeaderCanComeAbout(t *testing.T) {
 }
 
 // A clock that falls behind by more than the margin makes two leases; that is told with
-// the way there.
+// the way there, and whoever reads what was written can see it again.
 func TestExploreTellsTheWayToAViolation(t *testing.T) {
-	page := filepath.Join(t.TempDir(), "picture.html")
-	printed, wrong := failing(t, "explore", "--terms", "2", "--ledger", "0", "--features", "leases", "--lag", "2", "--html", page)
-	assert.FileExists(t, page)
+	out := t.TempDir()
+	printed, wrong := failing(t, "explore", "--terms", "2", "--ledger", "0", "--features", "leases", "--lag", "2", "--out", out)
 	assert.Contains(t, printed, "which the clock of n")
 	assert.Contains(t, wrong, "two members hold a lease at once")
+	assert.FileExists(t, filepath.Join(out, "violation-explored", "picture.html"))
+	scenario := filepath.Join(out, "violation-explored", "scenario.txt")
+	assert.Contains(t, wrong, "hustings replay "+scenario)
+	lines := succeed(t, "replay", scenario)
+	assert.Contains(t, lines[len(lines)-1], "as expected: one lease")
 }
 
 func TestWrongBoundsAreNamed(t *testing.T) {

@@ -4,6 +4,7 @@ package cli
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hustings/hustings/simulation"
+	"github.com/hustings/hustings/simulation/explore"
 	"github.com/hustings/hustings/simulation/picture"
 )
 
@@ -34,7 +36,8 @@ func (f *replayFlags) command() *cobra.Command {
 		Short: "See a simulated run again",
 		Long: `See a simulated run again: a scenario from a file, or a seed. Without more, it says
 how the run ended, and fails if that is not as the scenario expects, or if an invariant
-did not hold.`,
+did not hold. What explore has written down is played on plain machines; its times mean
+nothing but an order.`,
 		Example: `  hustings replay violation-35/scenario.txt --html picture.html
   hustings replay --seed 35 --members 5 --text
   hustings replay story.txt --step`,
@@ -82,24 +85,42 @@ func (f *replayFlags) options() simulation.Options {
 	return o
 }
 
+// played is what can be seen again.
+type played interface {
+	Trace() (*simulation.Trace, error)
+	Expects(i simulation.Invariant) bool
+}
+
 // scenario reads the file, or plays the seed and writes down what it drew. It also
 // returns the command that shows it again.
-func (f *replayFlags) scenario(args []string) (*simulation.Scenario, string, error) {
+func (f *replayFlags) scenario(args []string) (played, string, error) {
 	if len(args) == 0 {
 		o := f.options()
 		s, _, err := simulation.Record(o)
 		return s, replayCommand(o), err
 	}
-	file, err := os.Open(args[0])
+	text, err := os.ReadFile(args[0])
 	if err != nil {
 		return nil, "", err
 	}
-	defer file.Close() //nolint:errcheck // it was only read
-	s, err := simulation.ParseScenario(file)
+	s, err := parse(text)
 	if err != nil {
 		return nil, "", fmt.Errorf("%s: %w", args[0], err)
 	}
 	return s, "hustings replay " + args[0], nil
+}
+
+// parse reads a scenario, or what the explorer has written.
+func parse(text []byte) (played, error) {
+	for line := range bytes.Lines(text) {
+		switch line = bytes.TrimSpace(line); {
+		case bytes.Equal(line, []byte(explore.ScriptHead)):
+			return explore.ParseScript(bytes.NewReader(text))
+		case len(line) > 0 && line[0] != '#':
+			return simulation.ParseScenario(bytes.NewReader(text))
+		}
+	}
+	return nil, errors.New("there is nothing in it")
 }
 
 // show does what the flags ask for.
@@ -131,7 +152,7 @@ func stepThrough(in io.Reader, out io.Writer, t *simulation.Trace) error {
 }
 
 // verdict says how the run ended.
-func verdict(out io.Writer, t *simulation.Trace, s *simulation.Scenario) error {
+func verdict(out io.Writer, t *simulation.Trace, s played) error {
 	r := &t.Result
 	fmt.Fprintf(out, "%v of virtual time, %d events, %d elections\n", r.Virtual, r.Events, r.Elections)
 	for _, line := range r.Unmet {

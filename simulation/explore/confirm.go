@@ -1,0 +1,184 @@
+// Leading plain machines the way that the explorer found.
+
+package explore
+
+import (
+	"slices"
+
+	"github.com/hustings/hustings/elector"
+)
+
+// confirm finds what plain machines have to go through to come to the violation, and leaves
+// out what they need not. If they cannot be led there, only what the explorer did is told.
+func (v *Violation) confirm(m *model, way []move) {
+	for _, of := range way {
+		if !of.atOnce {
+			v.Path = append(v.Path, m.step(of))
+		}
+	}
+	s := m.scripted(way)
+	if s == nil {
+		return
+	}
+	s.breaks = &v.Invariant
+	s.shrink(m)
+	p, err := s.play(m)
+	if err != nil || p.defect.none() {
+		return // it was, a moment ago
+	}
+	v.Script, v.Path, v.What = s, p.steps, p.defect.what
+}
+
+// scripted is a script by which plain machines get to a violation on the way of the
+// explorer; nil if they do not.
+func (m *model) scripted(way []move) *Script {
+	s := &Script{members: m.bounds.Members, noPreVote: m.bounds.NoPreVote, leases: m.bounds.Leases}
+	p := newPlayer(m)
+	for i, of := range way {
+		for _, a := range p.follow(of, i == len(way)-1) {
+			if err := p.act(&a); err != nil {
+				return nil
+			}
+			s.acts = append(s.acts, a)
+		}
+		if !p.defect.none() {
+			return s
+		}
+	}
+	return nil
+}
+
+// follow is what plain machines have to go through to come to what the explorer did. If
+// what is heard was never said, and might have been, then who is to have said it is made
+// to say something like it first.
+func (p *player) follow(of move, last bool) []act {
+	for _, a := range p.candidates(of) {
+		if p.leads(&a, of, last) {
+			return []act{a}
+		}
+	}
+	if p.model.inputs[of.input].kind != stale {
+		return nil
+	}
+	from := p.model.body(p.model.inputs[of.input]).Renamed(of.name.of).From
+	to := int(of.name.of(p.model.nodes[of.now].seat)) - 1
+	for _, first := range p.all(int(from) - 1) {
+		q := p.clone()
+		if q.act(&first) != nil || !q.defect.none() {
+			continue
+		}
+		for k, msg := range q.said[len(q.said)-1] {
+			second := act{kind: delivered, node: to, heard: utterance{len(q.said), k + 1}}
+			if msg.isFor(seatOf(to)) && q.leads(&second, of, last) {
+				return []act{first, second}
+			}
+		}
+	}
+	return nil
+}
+
+// all are the acts that are possible at a node.
+func (p *player) all(node int) (all []act) {
+	for _, id := range p.model.own[node] {
+		in := p.model.inputs[id]
+		all = append(all, act{kind: in.kind, node: node, other: int(in.seat) - 1})
+	}
+	return append(all, p.hearings(node, func(*message) bool { return true })...)
+}
+
+// hearings are that a node hears what was said and is for it, the newest first.
+func (p *player) hearings(node int, fit func(*message) bool) (all []act) {
+	for step := len(p.said); step > 0; step-- {
+		for k := range p.said[step-1] {
+			if msg := &p.said[step-1][k]; msg.isFor(seatOf(node)) && fit(msg) {
+				all = append(all, act{kind: delivered, node: node, heard: utterance{step, k + 1}})
+			}
+		}
+	}
+	return all
+}
+
+// candidates are the acts that could be what the explorer did. Its messages have other
+// numbers, so of those that look alike the newest is tried first; and one that comes too
+// late may be any that does the same.
+func (p *player) candidates(of move) (all []act) {
+	in := p.model.inputs[of.input]
+	a := act{kind: in.kind, missing: p.model.missed(&of)}
+	if in.kind == passes {
+		return []act{a}
+	}
+	at := p.model.nodes[of.now].renamed(of.name)
+	if a.node = at.index(); in.seat != 0 {
+		a.other = int(of.name.of(in.seat)) - 1
+	}
+	if in.kind != delivered && in.kind != stale {
+		return []act{a}
+	}
+	all = p.hearings(a.node, func(msg *message) bool { return p.model.looksLike(of, msg) })
+	if in.kind == stale {
+		all = append(all, p.hearings(a.node, func(msg *message) bool { return !p.model.looksLike(of, msg) })...)
+	}
+	return all
+}
+
+// looksLike says whether a message that was sent is one of the explorer's, but for how
+// rounds are numbered.
+func (m *model) looksLike(of move, sent *message) bool {
+	in := m.inputs[of.input]
+	if in.kind == delivered && m.messages[in.message].engine {
+		return sent.engine && *sent == m.messages[in.message].renamed(of.name)
+	}
+	unnumbered := func(body elector.Message) elector.Message {
+		body.Round = 0
+		return body
+	}
+	return !sent.engine && unnumbered(sent.body) == unnumbered(m.body(in).Renamed(of.name.of))
+}
+
+// leads says whether an act does to plain machines what a move did to the explorer's: its
+// node becomes the same, or a violation comes of it.
+func (p *player) leads(a *act, of move, last bool) bool {
+	q := p.clone()
+	if q.act(a) != nil {
+		return false
+	}
+	if last || a.kind == passes || !q.defect.none() {
+		return !q.defect.none() || !last
+	}
+	now, want := q.nodes[a.node], p.model.nodes[of.now].renamed(of.name)
+	now.canonize(&p.model.rules[a.node])
+	want.time.ages = now.time.ages // those of the explorer's are by other numbers of beats
+	return now == want
+}
+
+// shrink leaves out what the violation does not need.
+func (s *Script) shrink(m *model) {
+	for again := true; again; {
+		again = false
+		for k := len(s.acts) - 1; k >= 0; k-- {
+			if smaller := s.without(k); smaller != nil && smaller.breaksStill(m) {
+				s.acts, again = smaller.acts, true
+			}
+		}
+	}
+}
+
+func (s *Script) breaksStill(m *model) bool {
+	p, err := s.play(m)
+	return err == nil && !p.defect.none() && p.defect.invariant == *s.breaks
+}
+
+// without is the script without a step; nil if what was said in it is heard later.
+func (s *Script) without(step int) *Script {
+	smaller := *s
+	smaller.acts = slices.Delete(slices.Clone(s.acts), step, step+1)
+	for i := range smaller.acts {
+		switch heard := &smaller.acts[i].heard; {
+		case heard.step == step+1:
+			return nil
+		case heard.step > step+1:
+			heard.step--
+		}
+	}
+	return &smaller
+}

@@ -1,0 +1,209 @@
+// Playing a script: with machines as they are shipped, by the shipped executor, in a
+// network that keeps what was said. Nothing is renamed, renumbered, forgotten, left out or
+// taken for the same, so what is violated here is violated.
+
+package explore
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/simulation"
+)
+
+// What cannot happen.
+var (
+	errNoWrite  = fmt.Errorf("it does not lead, or may not write, or has %d entries", mostEntries)
+	errTooEarly = errors.New("it is too early for that")
+	errItself   = errors.New("that is itself")
+	errTooFar   = fmt.Errorf("that leads beyond term %d", mostTerms)
+)
+
+// player is a group that is led through a script.
+type player struct {
+	model  *model // has the rules, and knows what must hold
+	nodes  []node
+	alarms []uint32    // their numbers
+	said   [][]message // by step
+	steps  []Step
+	defect defect
+}
+
+func newPlayer(m *model) *player {
+	p := &player{model: m, nodes: make([]node, m.bounds.Members), alarms: make([]uint32, m.bounds.Members)}
+	for i := range p.nodes {
+		p.nodes[i].seat = seatOf(i)
+		w := stepping{model: m, node: &p.nodes[i]}
+		w.start()
+		p.alarms[i] = w.alarm
+	}
+	return p
+}
+
+func (p *player) clone() *player {
+	c := *p
+	c.nodes, c.alarms = slices.Clone(p.nodes), slices.Clone(p.alarms)
+	c.said, c.steps = slices.Clip(p.said), slices.Clip(p.steps)
+	return &c
+}
+
+// play plays a script to its end, or to the first violation.
+func (s *Script) play(m *model) (*player, error) {
+	p := newPlayer(m)
+	for i := range s.acts {
+		if err := p.act(&s.acts[i]); err != nil {
+			return nil, fmt.Errorf("step %d, %v: %w", i+1, &s.acts[i], err)
+		}
+		if !p.defect.none() {
+			break
+		}
+	}
+	return p, nil
+}
+
+// Trace plays the script, and tells what happened as a run that can be drawn. Its times
+// mean nothing but an order.
+func (s *Script) Trace() (*simulation.Trace, error) {
+	p, err := s.play(newModel(s.bounds(), newRegistry()))
+	if err != nil {
+		return nil, err
+	}
+	t := trace(s.members, p.steps, p.violation())
+	if s.breaks != nil && (p.defect.none() || p.defect.invariant != *s.breaks) {
+		t.Result.Unmet = append(t.Result.Unmet, fmt.Sprintf("expected, and did not come about: violation %v", *s.breaks))
+	}
+	return t, nil
+}
+
+func (p *player) violation() *Violation {
+	if p.defect.none() {
+		return nil
+	}
+	return &Violation{Invariant: p.defect.invariant, What: p.defect.what, Path: p.steps}
+}
+
+// act has something happen. An error means that it cannot.
+func (p *player) act(a *act) error {
+	if a.kind == passes {
+		p.tick(a.missing)
+		return nil
+	}
+	if last := max(a.node, a.other); last >= len(p.nodes) {
+		return fmt.Errorf("there is no n%d", last)
+	}
+	n := p.nodes[a.node] // a copy
+	w := stepping{model: p.model, node: &n, before: n}
+	heard, err := p.happens(&w, a)
+	if err != nil {
+		return err
+	}
+	p.nodes[a.node] = n
+	if w.alarm != 0 {
+		p.alarms[a.node] = w.alarm
+	}
+	p.said = append(p.said, w.says)
+	p.steps = append(p.steps, p.told(a, &n, heard))
+	if p.defect = w.defect; !p.defect.none() {
+		p.defect.what = fmt.Sprintf("n%d: %s", a.node, w.defect.what)
+	} else {
+		p.look()
+	}
+	return nil
+}
+
+// happens does what an act says to one node, and returns the message that it heard, if it
+// heard one.
+func (p *player) happens(w *stepping, a *act) (heard *message, err error) {
+	switch n := w.node; {
+	case a.kind == delivered:
+		if heard, err = p.utterance(a); err != nil {
+			return nil, err
+		}
+		if heard.engine {
+			w.hear(heard)
+		} else {
+			w.step(elector.Input{Kind: elector.Receive, Message: heard.body}, heard.body.From)
+		}
+	case a.kind == crashes:
+		w.start()
+	case a.kind == writes:
+		if !n.writes() || n.ledger.len() == mostEntries {
+			return nil, errNoWrite
+		}
+		w.says = append(w.says, n.append())
+	case a.kind == rings && n.time.wait > 0, a.kind == lapses && !n.lapsed():
+		return nil, errTooEarly
+	case (a.kind == handsOver || a.kind == loses) && a.other == a.node:
+		return nil, errItself
+	default:
+		in, _ := p.model.given(input{kind: a.kind, seat: seatOf(a.other)}, p.model.renamings[0])
+		in.Number = p.alarms[a.node]
+		w.step(in, memberstate.Nobody)
+	}
+	if w.node.machine.Term > mostTerms {
+		return nil, errTooFar
+	}
+	return heard, nil
+}
+
+// utterance is the message that an act delivers.
+func (p *player) utterance(a *act) (*message, error) {
+	u := a.heard
+	if u.step > len(p.said) || u.nth > len(p.said[u.step-1]) {
+		return nil, fmt.Errorf("so much was not said in step %d", u.step)
+	}
+	heard := &p.said[u.step-1][u.nth-1]
+	if !heard.isFor(seatOf(a.node)) {
+		return nil, fmt.Errorf("what was said in step %d is not for n%d", u.step, a.node)
+	}
+	return heard, nil
+}
+
+// tick has time pass.
+func (p *player) tick(missing int) {
+	for i := range p.nodes {
+		p.nodes[i] = p.nodes[i].ticked(missing>>i&1 == 1)
+	}
+	p.said, p.steps = append(p.said, nil), append(p.steps, tickStep(missing, len(p.nodes)))
+	p.look()
+}
+
+// look holds what all nodes are now against what must hold.
+func (p *player) look() {
+	var s state
+	holders := 0
+	for i := range p.nodes {
+		if p.nodes[i].holdsLease() {
+			holders++
+		}
+		n := p.nodes[i] // a copy
+		s.nodes[i] = p.model.intern(&n)
+	}
+	for _, all := range p.said {
+		for _, msg := range all {
+			if msg.acknowledges() {
+				s.said.add(p.model.message(msg))
+			}
+		}
+	}
+	if p.defect = p.model.wrong(&s); p.defect.none() && holders > 1 {
+		p.defect = twoLeases
+	}
+}
+
+// told is what an act was.
+func (p *player) told(a *act, n *node, heard *message) Step {
+	s := Step{Node: a.node, State: n.state()}
+	switch {
+	case heard == nil:
+		s.What = p.model.describe(input{kind: a.kind, seat: seatOf(a.other)}, p.model.renamings[0])
+	case heard.engine:
+		s.What = describeAppend(heard, seatName)
+	default:
+		s.What, s.Heard, s.By = describeMessage(&heard.body, seatName), &heard.body, a.heard.step
+	}
+	return s
+}

@@ -1,0 +1,172 @@
+package explore
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/simulation"
+)
+
+func parsed(t *testing.T, text string) *Script {
+	t.Helper()
+	s, err := ParseScript(strings.NewReader(text))
+	require.NoError(t, err)
+	return s
+}
+
+// A clock that falls behind by more than the margin makes two leases: the stored script
+// shows it, with machines as they are now.
+func TestAScriptIsPlayedOnPlainMachines(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("testdata", "two_leases.txt"))
+	require.NoError(t, err)
+	s := parsed(t, string(text))
+	trace, err := s.Trace()
+	require.NoError(t, err)
+	assert.Empty(t, trace.Result.Unmet)
+	require.NotNil(t, trace.Result.Violation)
+	assert.True(t, s.Expects(trace.Result.Violation.Invariant))
+	assert.Equal(t, uint64(2), trace.Result.Elections)
+	for _, p := range trace.Passages {
+		assert.Equal(t, p.Sent, trace.Moments[p.SentBy].At)
+		assert.Less(t, p.SentBy, p.HeardBy)
+	}
+}
+
+// With all clocks right the same steps end with one lease, and the script says that it had
+// expected two.
+func TestWhatAScriptExpectsAndDoesNotGetIsSaid(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("testdata", "two_leases.txt"))
+	require.NoError(t, err)
+	trace, err := parsed(t, strings.ReplaceAll(string(text), " without n0", "")).Trace()
+	require.NoError(t, err)
+	assert.Nil(t, trace.Result.Violation)
+	assert.Equal(t, []string{"expected, and did not come about: violation one lease"}, trace.Result.Unmet)
+}
+
+// What is written is read as it was.
+func TestAScriptsTextIsReadAsItWasWritten(t *testing.T) {
+	text := `explored
+members 3
+pre-vote off
+leases on
+1 n0 alarm
+2 n1 hears 1
+3 n0 hears 2/2
+4 tick
+5 tick without n0 n2
+6 n2 hands-over-to n1
+7 n1 loses n0
+8 n1 crashes
+9 n1 stands
+10 n1 resigns
+11 n1 lapses
+12 n1 writes
+expect violation one leader a term
+`
+	s := parsed(t, text)
+	assert.Equal(t, text, s.String())
+	assert.True(t, s.Expects(simulation.OneLeader))
+	assert.False(t, s.Expects(simulation.OneLease))
+}
+
+func TestAScriptThatMakesNoSenseIsRefused(t *testing.T) {
+	const head = "explored\nmembers 3\n"
+	for text, says := range map[string]string{
+		"":                                   "how many members",
+		"members 3":                          `line 1: "members 3": want "explored"`,
+		"explored\nmembers 9":                "members is 9",
+		"explored\nmembers many":             "many",
+		head + "2 n0 alarm":                  "this must be step 1",
+		head + "alarm":                       "this must be step 1",
+		head + "1":                           "does not say what happens",
+		head + "1 n0":                        "does not say what happens",
+		head + "1 n0 sings":                  `what is "sings"?`,
+		head + "1 n0 tick":                   `what is "tick"?`,
+		head + "1 x0 alarm":                  `"x0" is no node`,
+		head + "1 n0 alarm twice":            `what follows "alarm"`,
+		head + "1 n0 hears":                  `what follows "hears"`,
+		head + "1 n0 hears 1/x":              `"1/x" is no step`,
+		head + "1 n0 hears 0":                `"0" is no step`,
+		head + "1 n0 loses":                  `what follows "loses"`,
+		head + "1 tick with n0":              `what follows "tick"`,
+		head + "expect violation of manners": `no invariant is called "of manners"`,
+	} {
+		_, err := ParseScript(strings.NewReader(text))
+		require.ErrorContains(t, err, says, text)
+	}
+}
+
+// A script may ask for what cannot be.
+func TestAStepThatCannotBeIsNamed(t *testing.T) {
+	const head = "explored\nmembers 3\n"
+	for text, says := range map[string]string{
+		"1 n3 alarm":                 "step 1, n3 alarm: there is no n3",
+		"1 n0 loses n4":              "there is no n4",
+		"1 n0 hears 1":               "so much was not said in step 1",
+		"1 n0 alarm\n2 n1 hears 1/2": "step 2, n1 hears 1/2: so much was not said in step 1",
+		"1 n0 alarm\n2 n0 hears 1":   "not for n0",
+		"1 n0 writes":                "does not lead",
+		"1 n0 lapses":                "too early",
+		"1 n0 hands-over-to n0":      "that is itself",
+		lone(mostTerms):              "",
+		lone(mostTerms + 1):          "beyond term 7",
+	} {
+		_, err := parsed(t, head+text).Trace()
+		if says == "" {
+			require.NoError(t, err)
+			continue
+		}
+		require.ErrorContains(t, err, says, text)
+	}
+}
+
+// lone is what takes a group of one so many terms further, crash by crash.
+func lone(terms int) string {
+	lines := []string{"members 1", "pre-vote off"}
+	for i := range terms {
+		lines = append(lines, fmt.Sprintf("%d n0 alarm", 2*i+1), fmt.Sprintf("%d n0 crashes", 2*i+2))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Steps that a violation does not need are left out, and what is left shows it still.
+func TestAScriptIsMadeSmall(t *testing.T) {
+	m := newModel(Bounds{Members: 3, Terms: mostTerms, Beats: 1}, newRegistry())
+	for i := range m.rules {
+		m.rules[i].Voters = memberstate.SetOf(seatOf(i)) // each is a group of its own
+	}
+	s := parsed(t, "explored\nmembers 3\n1 n1 stands\n2 n2 hears 1\n3 n2 crashes\n4 n0 alarm\n5 n2 loses n1\n6 n1 stands\n")
+	p, err := s.play(m)
+	require.NoError(t, err)
+	require.False(t, p.defect.none())
+	s.breaks = &p.defect.invariant
+	s.shrink(m)
+	assert.Len(t, s.acts, 1)
+	assert.True(t, s.breaksStill(m))
+}
+
+// Whatever stands in a file is refused or played, and does no harm.
+func FuzzScript(f *testing.F) {
+	text, err := os.ReadFile(filepath.Join("testdata", "two_leases.txt"))
+	require.NoError(f, err)
+	f.Add(string(text))
+	f.Add("explored\nmembers 3\n1 n0 alarm\n2 n1 hears 1\n3 n0 hears 2\n4 n0 alarm\n5 n0 writes\n6 n0 resigns\n7 n1 hears 5\n")
+	f.Add("explored\n" + lone(3))
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := ParseScript(strings.NewReader(text))
+		if err != nil {
+			return
+		}
+		again, err := ParseScript(strings.NewReader(s.String()))
+		require.NoError(t, err)
+		require.Equal(t, s, again)
+		_, _ = s.Trace() // an error is as good as a trace
+	})
+}
