@@ -60,7 +60,7 @@ func (x *search) write(out io.Writer) error {
 	for _, same := range x.known {
 		current = append(current, same...)
 	}
-	nodes, messages := x.registry.since(0, 0)
+	nodes, messages, _ := x.registry.since(0, 0, 0)
 	head := checkpointHead{
 		Executable: executable, Bounds: x.options.Bounds,
 		Nodes: len(nodes), Messages: len(messages), States: len(x.states), Current: len(current),

@@ -96,10 +96,9 @@ type Options struct {
 	Bounds
 	// MaxStates and MaxMemory, in bytes, end the search; 0: they do not.
 	MaxStates, MaxMemory uint64
-	// Workers is how many search at once; 0: one. More need more memory, for each works out
-	// for itself what nodes can do, and where that is most of the work they gain nothing. The
-	// number of states that are kept then differs a little from search to search: of two that
-	// are alike but for who is who, the one is kept that was named first.
+	// Workers is how many search at once; 0: one. With more the number of states that are
+	// kept differs a little from search to search: of two that are alike but for who is who,
+	// the one is kept that was named first.
 	Workers int
 	// Checkpoint names a file that the search is written to now and then, and when it is
 	// stopped, and that it goes on from if it is there. When the search is done it is

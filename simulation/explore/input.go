@@ -39,9 +39,8 @@ const (
 func (m *model) input(in input) inputID {
 	id, ok := m.byInput[in]
 	if !ok {
-		id = inputID(len(m.inputs))
-		m.inputs = append(m.inputs, in)
-		m.byInput[in] = id
+		id = m.registry.input(in)
+		m.learn()
 	}
 	return id
 }

@@ -29,6 +29,7 @@ type local struct {
 	base   []silent // what it can become silently, itself first
 
 	onlyBase bool // nothing else is wanted
+	names    int  // that there were by then
 }
 
 // successor is one thing that a node can do: any silent steps, and one that is noticed.
@@ -58,20 +59,20 @@ type wrong struct {
 // nothing is no input.
 const nothing inputID = 0
 
+// local is what a node can do, worked out by whoever asked first.
 func (m *model) local(key localKey) *local {
-	l, ok := m.locals[key]
-	if !ok {
-		if len(m.locals) == mostLocals {
-			clear(m.locals) // they can be worked out again, and states must have room
-		}
+	locals := m.registry.localsOf(&key)
+	l := locals.find(&key)
+	switch {
+	case l == nil:
 		l = m.workLocal(key)
-		m.locals[key] = l
+		l.names = m.known()
+		locals.keep(&key, l)
+	case l.names > m.known():
+		m.learn()
 	}
 	return l
 }
-
-// mostLocals bounds what is remembered.
-const mostLocals = 1 << 19
 
 func (m *model) workLocal(key localKey) *local {
 	l := &local{}

@@ -14,7 +14,7 @@ import (
 )
 
 type model struct {
-	registry *registry // nodes and messages are copies of what is in it
+	registry *registry // nodes, messages and inputs are copies of what is in it
 	bounds   Bounds
 	rules    []elector.Rules
 
@@ -40,8 +40,7 @@ type model struct {
 	staleOf [][]inputID // by node; nil: not worked out yet
 
 	steps  [][][]taken // by node and input; nil: not worked out yet
-	inert  []said      // by node
-	locals map[localKey]*local
+	inert []said      // by node
 }
 
 // taken is what an input does to a node.
@@ -72,12 +71,11 @@ func fingerprint(of ...any) string { return fmt.Sprint(of...) }
 
 func newModel(b Bounds, names *registry) *model {
 	m := &model{
-		registry: names, bounds: b, nodes: make([]node, 1), byNode: map[node]nodeID{}, byMessage: map[message]messageID{},
-		byInput: map[input]inputID{}, locals: map[localKey]*local{},
+		registry: names, bounds: b, byNode: map[node]nodeID{}, byMessage: map[message]messageID{}, byInput: map[input]inputID{},
 		renamings: renamings(b.Members), stale: staleMessages(&b),
 	}
 	m.renamedNodes, m.renamedMessages = make([][]nodeID, len(m.renamings)), make([][]messageID, len(m.renamings))
-	m.input(input{kind: none})
+	m.learn()
 	m.crashing, m.passing = m.input(input{kind: crashes}), m.input(input{kind: passes})
 	m.rules = rulesOf(&b)
 	for i := range b.Members {
@@ -115,7 +113,7 @@ func (m *model) intern(n *node) nodeID {
 
 // learn takes over the names that were given since, by whomever.
 func (m *model) learn() {
-	nodes, messages := m.registry.since(len(m.nodes), len(m.messages))
+	nodes, messages, inputs := m.registry.since(len(m.nodes), len(m.messages), len(m.inputs))
 	for i := range nodes {
 		m.byNode[nodes[i]] = nodeID(len(m.nodes))
 		m.nodes = append(m.nodes, nodes[i])
@@ -123,7 +121,14 @@ func (m *model) learn() {
 	for i := range messages {
 		m.enlist(messages[i])
 	}
+	for _, in := range inputs {
+		m.byInput[in] = inputID(len(m.inputs))
+		m.inputs = append(m.inputs, in)
+	}
 }
+
+// known counts the names that it has taken over.
+func (m *model) known() int { return len(m.nodes) + len(m.messages) + len(m.inputs) }
 
 // message is the name of one.
 func (m *model) message(msg message) messageID {

@@ -1,4 +1,5 @@
-// The names of nodes and of messages, which all who search together share.
+// What all who search together share besides states: the names of nodes, messages and
+// inputs, and what a node can do next, which is much work to find out.
 
 package explore
 
@@ -7,30 +8,63 @@ import (
 	"sync/atomic"
 )
 
-// registry gives every node and every message a number, once.
+// registry gives every node, every message and every input a number, once.
 type registry struct {
-	mu        sync.Mutex
-	nodes     []node
-	byNode    map[node]nodeID
-	messages  []message
-	byMessage map[message]messageID
-	full      atomic.Bool // there are more messages than there is room for
+	mu       sync.Mutex
+	nodes    names[node]
+	messages names[message]
+	inputs   names[input]
+	full     atomic.Bool // there are more messages than there is room for
+
+	locals [256]locals
 }
 
+// names are those of things of one kind: their places in a list.
+type names[T comparable] struct {
+	list []T
+	by   map[T]int
+}
+
+func (n *names[T]) find(thing *T) (id int, ok bool) {
+	id, ok = n.by[*thing]
+	return id, ok
+}
+
+func (n *names[T]) add(thing *T) (id int) {
+	if n.by == nil {
+		n.by = map[T]int{}
+	}
+	id = len(n.list)
+	n.list = append(n.list, *thing)
+	n.by[*thing] = id
+	return id
+}
+
+// name is the number of a thing, which may be new.
+func (n *names[T]) name(thing *T) int {
+	if id, ok := n.find(thing); ok {
+		return id
+	}
+	return n.add(thing)
+}
+
+// newRegistry has a node that is none, and an input that is none.
 func newRegistry() *registry {
-	return &registry{nodes: make([]node, 1), byNode: map[node]nodeID{}, byMessage: map[message]messageID{}}
+	r := &registry{}
+	r.nodes.list, r.inputs.list = make([]node, 1), make([]input, 1)
+	return r
 }
 
 func (r *registry) node(n *node) nodeID {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	id, ok := r.byNode[*n]
-	if !ok {
-		id = nodeID(len(r.nodes))
-		r.nodes = append(r.nodes, *n)
-		r.byNode[*n] = id
-	}
-	return id
+	return nodeID(r.nodes.name(n))
+}
+
+func (r *registry) input(in input) inputID {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return inputID(r.inputs.name(&in))
 }
 
 // message is the number of a message. If there is no room for it, it is another one's, and
@@ -38,29 +72,55 @@ func (r *registry) node(n *node) nodeID {
 func (r *registry) message(msg message) messageID {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	id, ok := r.byMessage[msg]
-	switch {
-	case ok:
-	case len(r.messages) == mostMessages:
+	if _, known := r.messages.find(&msg); !known && len(r.messages.list) == mostMessages {
 		r.full.Store(true)
-	default:
-		id = messageID(len(r.messages))
-		r.messages = append(r.messages, msg)
-		r.byMessage[msg] = id
+		return 0
 	}
-	return id
+	return messageID(r.messages.name(&msg))
 }
 
-// since are the nodes and messages that were named after the first so many.
-func (r *registry) since(nodes, messages int) ([]node, []message) {
+// since is what was named after the first so many.
+func (r *registry) since(nodes, messages, inputs int) ([]node, []message, []input) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.nodes[nodes:], r.messages[messages:] // what is in them stays as it is
+	return r.nodes.list[nodes:], r.messages.list[messages:], r.inputs.list[inputs:] // what is in them stays as it is
 }
 
-// size is how many there are.
+// size is how many nodes and messages there are.
 func (r *registry) size() (nodes, messages int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return len(r.nodes) - 1, len(r.messages)
+	return len(r.nodes.list) - 1, len(r.messages.list)
+}
+
+// locals remembers what nodes can do. It is one of many, so that nobody waits for long.
+type locals struct {
+	mu sync.Mutex
+	by map[localKey]*local
+}
+
+// mostLocals bounds what each remembers.
+const mostLocals = 1 << 12
+
+func (r *registry) localsOf(key *localKey) *locals {
+	sum := uint64(key.node)*0x9e3779b97f4a7c15 + uint64(key.most)
+	for _, word := range key.heard {
+		sum = (sum ^ word) * 0x9e3779b97f4a7c15
+	}
+	return &r.locals[sum>>56]
+}
+
+func (l *locals) find(key *localKey) *local {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.by[*key]
+}
+
+func (l *locals) keep(key *localKey, what *local) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.by == nil || len(l.by) == mostLocals {
+		l.by = map[localKey]*local{} // they can be worked out again, and states must have room
+	}
+	l.by[*key] = what
 }

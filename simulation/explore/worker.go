@@ -1,5 +1,6 @@
-// One of those who search together. Each has a model of its own, so what can be looked up
-// needs no lock; states are common to all. All that is one step from the beginning is
+// One of those who search together. Each has a model of its own, so what a step does can be
+// looked up without a lock; states are common to all, and so is what a node can do next,
+// which is most of the work. All that is one step from the beginning is
 // looked at before anything that is two steps from it, and so on.
 
 package explore

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -79,7 +80,7 @@ can come about from wherever the group has got to.`,
 	flags.IntVar(&f.budgets.Drops, "drops", 0, "with --live, how `many` messages are lost")
 	flags.IntVar(&f.budgets.Duplicates, "duplicates", 0, "with --live, how `many` messages arrive twice")
 	flags.IntVar(&f.budgets.Restarts, "restarts", 1, "with --live, how `many` processes crash")
-	flags.IntVar(&f.options.Workers, "workers", 1, "how `many` search at once; each needs memory of its own")
+	flags.IntVar(&f.options.Workers, "workers", runtime.GOMAXPROCS(0), "how `many` search at once; with 1 every search is the same")
 	flags.Uint64Var(&f.options.MaxStates, "max-states", 0, "stop at so `many` states; 0: do not")
 	flags.Uint64Var(&f.memory, "memory", 0, "stop at so many `megabytes`; 0: do not")
 	flags.StringVar(&f.options.Checkpoint, "checkpoint", "", "write the search to this `file` now and then and when it is stopped, and go on from it")
