@@ -39,7 +39,7 @@ type model struct {
 	stale   []elector.Message
 	staleOf [][]inputID // by node; nil: not worked out yet
 
-	steps  [][][]taken // by node and input; nil: not worked out yet
+	steps [][][]taken // by node and input; nil: not worked out yet
 	inert []said      // by node
 }
 
