@@ -1,7 +1,12 @@
 module github.com/hustings/hustings/bench
 
-go 1.26
+go 1.26.0
 
-require github.com/hustings/hustings v0.0.0
+require (
+	github.com/hustings/hustings v0.0.0
+	go.etcd.io/raft/v3 v3.7.0
+)
+
+require google.golang.org/protobuf v1.36.12 // indirect
 
 replace github.com/hustings/hustings => ..
