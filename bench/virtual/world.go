@@ -48,6 +48,8 @@ type World[M any] struct {
 	Random *rand.Rand
 	// Observer is told.
 	Observer Observer
+	// Err is set by a member that cannot go on. Nothing happens any more then.
+	Err error
 	// Events counts deliveries and rings, Messages what was sent.
 	Events, Messages int
 
@@ -105,6 +107,9 @@ func (w *World[M]) Arm(member int, after time.Duration) { w.alarms[member] = w.n
 // Step lets the next thing happen. What arrives comes before what rings at the same
 // time. It is false when nothing will ever happen again.
 func (w *World[M]) Step() bool {
+	if w.Err != nil {
+		return false
+	}
 	who, due := w.first()
 	if p := w.flying.first(); p != nil && p.at <= due {
 		w.now = p.at
