@@ -9,9 +9,6 @@ import (
 	"github.com/hustings/hustings/bench/virtual"
 )
 
-// detection is T, in virtual time, which costs nothing.
-const detection = time.Second
-
 // Library is one of those compared, with whatever setting.
 type Library[M any] struct {
 	// Detection is T, the time after which a silent leader is taken for dead.

@@ -2,7 +2,10 @@
 // peer, both measured in the same run.
 package figure
 
-import "context"
+import (
+	"context"
+	"strings"
+)
 
 // Figure is one line of the table. Smaller is better, unless the unit says "/s".
 type Figure struct {
@@ -20,7 +23,24 @@ type Figure struct {
 	Ratio *float64 `json:"ratio"`
 	// Spread is (largest - smallest) / median of our repetitions.
 	Spread float64 `json:"spread"`
+	// Detail keeps a figure out of the printed table, which would be too long with it.
+	Detail bool `json:"detail,omitempty"`
 }
+
+// Beside holds a peer's value against ours, unless a better peer has been.
+func (f *Figure) Beside(name string, value float64) {
+	if f.Peer != nil && (value > *f.Peer) != f.MoreIsBetter() {
+		return
+	}
+	f.Peer, f.PeerName, f.Ratio = &value, name, nil
+	if value != 0 {
+		ratio := f.Ours / value
+		f.Ratio = &ratio
+	}
+}
+
+// MoreIsBetter says whether the figure is a rate.
+func (f *Figure) MoreIsBetter() bool { return strings.HasSuffix(f.Unit, "/s") }
 
 // Section is one group of figures.
 type Section struct {

@@ -46,6 +46,14 @@ func Median(values []float64) float64 {
 	return Quantile(values, 0.5)
 }
 
+// Spread is how far the values lie apart, against their median or what stands for it.
+func Spread(values []float64, median float64) float64 {
+	if median == 0 || len(values) == 0 {
+		return 0
+	}
+	return (slices.Max(values) - slices.Min(values)) / median
+}
+
 // Pair gathers the repetitions of one figure, ours beside a peer's.
 type Pair struct {
 	Name, Unit string
@@ -56,9 +64,7 @@ type Pair struct {
 // peer's it is ours alone.
 func (p *Pair) Figure(section, peer string) figure.Figure {
 	f := figure.Figure{Section: section, Name: p.Name, Unit: p.Unit, Ours: Median(p.Ours)}
-	if f.Ours != 0 {
-		f.Spread = (slices.Max(p.Ours) - slices.Min(p.Ours)) / f.Ours
-	}
+	f.Spread = Spread(p.Ours, f.Ours)
 	if len(p.Peer) > 0 {
 		middle := Median(p.Peer)
 		f.Peer, f.PeerName = &middle, peer
