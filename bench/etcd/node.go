@@ -65,28 +65,47 @@ func (n *Node) TransferLeader(to uint64) { n.raw.TransferLeader(to) }
 // Step takes a message. Those that etcd ignores are of no interest.
 func (n *Node) Step(m *raftpb.Message) { _ = n.raw.Step(m) }
 
-// Work does what the member asks for until it asks for no more, saving before it
-// sends.
+// Work does what the member asks for until it asks for no more.
 func (n *Node) Work(send func(*raftpb.Message)) error {
-	for n.raw.HasReady() {
-		ready := n.raw.Ready()
-		if s := ready.SoftState; s != nil {
-			n.Lead, n.Leads = s.Lead, s.RaftState == raft.StateLeader
+	for {
+		ready := n.Ready()
+		if ready == nil {
+			return nil
 		}
-		if ready.HardState != nil {
-			if err := n.storage.SetHardState(ready.HardState); err != nil {
-				return err
-			}
+		if err := n.Finish(ready, send); err != nil {
+			return err
 		}
-		if len(ready.Entries) > 0 {
-			if err := n.storage.Append(ready.Entries); err != nil {
-				return err
-			}
-		}
-		for _, m := range ready.Messages {
-			send(m)
-		}
-		n.raw.Advance(ready)
 	}
+}
+
+// Ready is what the member asks for next, and nil if that is nothing. If it MustSync,
+// the disk is to be waited for before Finish.
+func (n *Node) Ready() *raft.Ready {
+	if !n.raw.HasReady() {
+		return nil
+	}
+	ready := n.raw.Ready()
+	return &ready
+}
+
+// Finish saves, and then sends.
+func (n *Node) Finish(ready *raft.Ready, send func(*raftpb.Message)) error {
+	if ready.HardState != nil {
+		if err := n.storage.SetHardState(ready.HardState); err != nil {
+			return err
+		}
+	}
+	if len(ready.Entries) > 0 {
+		if err := n.storage.Append(ready.Entries); err != nil {
+			return err
+		}
+	}
+	if s := ready.SoftState; s != nil {
+		n.Lead, n.Leads = s.Lead, s.RaftState == raft.StateLeader
+	}
+	for _, m := range ready.Messages {
+		send(m)
+	}
+	n.raw.Advance(*ready)
 	return nil
 }
