@@ -67,29 +67,46 @@ func (n *Node[M]) TransferLeader(to uint64) { n.raw.TransferLeader(to) }
 // Step takes a message. Those that etcd ignores are of no interest.
 func (n *Node[M]) Step(m M) { _ = n.step(n.raw, m) }
 
-// Work does what the member asks for until it asks for no more, saving before it
-// sends.
+// Work does what the member asks for until it asks for no more.
 func (n *Node[M]) Work(send func(Label, M)) error {
 	for n.raw.HasReady() {
-		ready := n.raw.Ready()
-		if s := ready.SoftState; s != nil {
-			n.Lead, n.Leads = s.Lead, s.RaftState == raft.StateLeader
+		ready := n.raw.Ready() // not by Ready, which would put it on the heap
+		if err := n.Finish(&ready, send); err != nil {
+			return err
 		}
-		if !raft.IsEmptyHardState(ready.HardState) {
-			n.Term = number(ready.HardState.Term)
-			if err := n.storage.SetHardState(ready.HardState); err != nil {
-				return err
-			}
-		}
-		if len(ready.Entries) > 0 {
-			if err := n.storage.Append(ready.Entries); err != nil {
-				return err
-			}
-		}
-		for i, m := range messages[M](&ready) {
-			send(label(&ready, i), m)
-		}
-		n.raw.Advance(ready)
 	}
+	return nil
+}
+
+// Ready is what the member asks for next, and nil if that is nothing. If it MustSync,
+// the disk is to be waited for before Finish.
+func (n *Node[M]) Ready() *raft.Ready {
+	if !n.raw.HasReady() {
+		return nil
+	}
+	ready := n.raw.Ready()
+	return &ready
+}
+
+// Finish saves, and then sends.
+func (n *Node[M]) Finish(ready *raft.Ready, send func(Label, M)) error {
+	if !raft.IsEmptyHardState(ready.HardState) {
+		n.Term = number(ready.HardState.Term)
+		if err := n.storage.SetHardState(ready.HardState); err != nil {
+			return err
+		}
+	}
+	if len(ready.Entries) > 0 {
+		if err := n.storage.Append(ready.Entries); err != nil {
+			return err
+		}
+	}
+	if s := ready.SoftState; s != nil {
+		n.Lead, n.Leads = s.Lead, s.RaftState == raft.StateLeader
+	}
+	for i, m := range messages[M](ready) {
+		send(label(ready, i), m)
+	}
+	n.raw.Advance(*ready)
 	return nil
 }

@@ -29,7 +29,7 @@ type Figure struct {
 
 // Beside holds a peer's value against ours, unless a better peer has been.
 func (f *Figure) Beside(name string, value float64) {
-	if f.Peer != nil && (value > *f.Peer) != f.MoreIsBetter() {
+	if f.Peer != nil && (value == *f.Peer || value > *f.Peer != f.MoreIsBetter()) {
 		return
 	}
 	f.Peer, f.PeerName, f.Ratio = &value, name, nil

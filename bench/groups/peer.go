@@ -17,7 +17,7 @@ import (
 type peer struct {
 	storages []*raft.MemoryStorage
 	groups   [][]*etcd.Node[*raftpb.Message] // by group, then by host
-	silent   int            // the host that is not there, from 1; 0: all are
+	silent   int                             // the host that is not there, from 1; 0: all are
 	flying   []addressed
 	arrived  []addressed
 }

@@ -28,7 +28,9 @@ type Variant struct {
 // other intervals in proportion to elector.DefaultTiming.
 func Default(detection time.Duration) Variant {
 	t := elector.DefaultTiming()
-	scale := func(d time.Duration) time.Duration { return time.Duration(float64(d) * float64(detection) / float64(t.Detection())) }
+	scale := func(d time.Duration) time.Duration {
+		return time.Duration(float64(d) * float64(detection) / float64(t.Detection()))
+	}
 	return Variant{PreVote: true, Ranks: true, Timing: elector.Timing{
 		Heartbeat: detection / 10, Leak: 10,
 		MinVoteWait: scale(t.MinVoteWait), MaxVoteWait: scale(t.MaxVoteWait), RoundTimeout: scale(t.RoundTimeout), DriftMargin: scale(t.DriftMargin),
