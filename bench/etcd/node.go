@@ -46,12 +46,16 @@ func NewStorage(size int) (*raft.MemoryStorage, error) {
 }
 
 // NewNode is the member with this id over its storage. Step is always
-// (*raft.RawNode).Step: it tells what M is.
-func NewNode[M any](step func(*raft.RawNode, M) error, id uint64, storage *raft.MemoryStorage) (*Node[M], error) {
-	raw, err := raft.NewRawNode(&raft.Config{
+// (*raft.RawNode).Step: it tells what M is. Changes are made to what is configured.
+func NewNode[M any](step func(*raft.RawNode, M) error, id uint64, storage *raft.MemoryStorage, changes ...func(*raft.Config)) (*Node[M], error) {
+	config := &raft.Config{
 		ID: id, ElectionTick: ElectionTicks, HeartbeatTick: 1, Storage: storage, Applied: 1,
 		MaxSizePerMsg: 1 << 20, MaxInflightMsgs: 1, PreVote: true, CheckQuorum: true, Logger: quiet{},
-	})
+	}
+	for _, change := range changes {
+		change(config)
+	}
+	raw, err := raft.NewRawNode(config)
 	return &Node[M]{raw: raw, storage: storage, step: step}, err
 }
 

@@ -111,18 +111,10 @@ func measureAll(ctx context.Context, p figure.Plan) ([]figure.Figure, error) {
 	for i, s := range scenarios {
 		p.Progress(s.String(), float64(i)/float64(len(scenarios)))
 		if err := m.scenario(s); err != nil {
-			return m.figures, unlessOver(ctx, err)
+			return m.figures, measure.UnlessOver(ctx, err)
 		}
 	}
 	return m.figures, nil
-}
-
-// unlessOver is no error if the time is up: what there is counts.
-func unlessOver(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return nil
-	}
-	return err
 }
 
 type measurement struct {

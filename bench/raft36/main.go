@@ -8,13 +8,17 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/hustings/hustings/bench/events"
 	"github.com/hustings/hustings/bench/failover"
+	"github.com/hustings/hustings/bench/operation"
 	"github.com/hustings/hustings/bench/peer"
 )
 
 func main() {
 	err := peer.Serve(context.Background(), os.Stdin, os.Stdout, peer.Jobs{
-		"failover": peer.Of(failover.Etcd),
+		"failover":  peer.Of(failover.Etcd),
+		"operation": peer.Of(operation.Etcd),
+		"events":    peer.Of(events.Etcd),
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
