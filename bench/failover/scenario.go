@@ -18,23 +18,28 @@ type Scenario struct {
 }
 
 // String names the scenario for the table.
-func (s Scenario) String() string {
-	name := fmt.Sprintf("%d members", s.Members)
-	switch s.Delay {
-	case 0:
-		name += ", no delay"
-	default:
-		name += fmt.Sprintf(", delay T/%.0f", 1/s.Delay)
-	}
+func (s Scenario) String() string { return s.kind() + ", " + s.shape() }
+
+// kind is what is wrong.
+func (s Scenario) kind() string {
 	switch {
 	case s.Dead:
-		name += ", one more dead"
+		return "one more dead"
 	case s.Behind:
-		name += ", one behind"
+		return "one ledger behind"
 	case s.Loss > 0:
-		name += fmt.Sprintf(", %.0f %% lost", 100*s.Loss)
+		return fmt.Sprintf("%.0f %% lost", 100*s.Loss)
+	default:
+		return "silent crash"
 	}
-	return name
+}
+
+// shape is in what group.
+func (s Scenario) shape() string {
+	if s.Delay == 0 {
+		return fmt.Sprintf("%d members, no delay", s.Members)
+	}
+	return fmt.Sprintf("%d members, delay T/%.0f", s.Members, 1/s.Delay)
 }
 
 // delays and sizes are those that every scenario comes with.

@@ -9,7 +9,6 @@ package failover
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/hustings/hustings/bench/figure"
@@ -52,8 +51,11 @@ var aspects = []aspect{
 	{"split", "% of trials", func(o *Outcome) float64 { return o.Split }, true},
 }
 
-func (a *aspect) figure(of string, own *Outcomes, peers []named) figure.Figure {
-	f := figure.Figure{Section: name, Name: of + ": " + a.name, Unit: a.unit, Ours: a.of(&own.All), Detail: a.detail}
+func (a *aspect) figure(s Scenario, without string, own *Outcomes, peers []named) figure.Figure {
+	f := figure.Figure{
+		Section: name, Name: s.String() + without + ": " + a.name, Unit: a.unit, Ours: a.of(&own.All), Detail: a.detail,
+		Chart: s.kind() + without + ": " + a.name, At: s.shape(),
+	}
 	var parts [batches]float64
 	for i := range parts {
 		parts[i] = a.of(&own.Batches[i])
@@ -135,7 +137,7 @@ func (m *measurement) scenario(s Scenario) error {
 		return err
 	}
 	for _, a := range aspects {
-		m.figures = append(m.figures, a.figure(s.String(), &own, peers))
+		m.figures = append(m.figures, a.figure(s, "", &own, peers))
 	}
 	if s.Dead || s.Behind || s.Loss > 0 {
 		return nil
@@ -146,8 +148,8 @@ func (m *measurement) scenario(s Scenario) error {
 			return err
 		}
 		for _, a := range aspects {
-			f := a.figure(fmt.Sprintf("%s, %s", s, v.name), &own, []named{{"ours " + v.name, other}})
-			f.Detail = f.Detail || s.Members != 3 && s.Members != 5 || a.name != "mean"
+			f := a.figure(s, ", "+v.name, &own, []named{{"ours, " + v.name, other}})
+			f.Detail = a.name != "mean"
 			m.figures = append(m.figures, f)
 		}
 	}

@@ -23,7 +23,12 @@ type Figure struct {
 	Ratio *float64 `json:"ratio"`
 	// Spread is (largest - smallest) / median of our repetitions.
 	Spread float64 `json:"spread"`
-	// Detail keeps a figure out of the printed table, which would be too long with it.
+	// Figures with the same Chart are drawn in one, each at a place of its own. Those
+	// without one are drawn with all others of the section that have their unit.
+	Chart string `json:"chart,omitempty"`
+	At    string `json:"at,omitempty"`
+	// Detail keeps a figure out of the printed table and the charts, which would be too long
+	// with it.
 	Detail bool `json:"detail,omitempty"`
 }
 

@@ -101,7 +101,9 @@ func measureAll(ctx context.Context, p figure.Plan) ([]figure.Figure, error) {
 			}
 		}
 		for _, a := range aspects {
-			figures = append(figures, measure.Compare(name, fmt.Sprintf("%s: %s", o, a.name), a.unit, rows, a.of))
+			f := measure.Compare(name, fmt.Sprintf("%s: %s", o, a.name), a.unit, rows, a.of)
+			f.At = o
+			figures = append(figures, f)
 		}
 	}
 	return figures, nil
