@@ -1,14 +1,13 @@
 // Package etcd drives etcd/raft as a careful user of its RawNode does who wants an
 // election and no log: everything that Ready holds is obeyed in its order, and
 // nothing is asked for that is not needed.
+//
+// It compiles with version 3.7 and with 3.6, whose messages are of other types:
+// versions.go has what makes no difference of them.
 package etcd
 
 import (
-	"io"
-	"log"
-
 	"go.etcd.io/raft/v3"
-	"go.etcd.io/raft/v3/raftpb"
 )
 
 // Name says whose figures those of this package are.
@@ -18,15 +17,14 @@ const Name = "etcd/raft 3.7 RawNode"
 // every tick.
 const ElectionTicks = 10
 
-// quiet discards what etcd logs.
-var quiet = &raft.DefaultLogger{Logger: log.New(io.Discard, "", 0)}
-
-// Node is one member of one group.
-type Node struct {
+// Node is one member of one group. M is the message of whatever version this is.
+type Node[M any] struct {
 	raw     *raft.RawNode
 	storage *raft.MemoryStorage
-	// Lead is the leader that the member knows, 0 if it knows none, and Leads
-	// whether it leads itself.
+	step    func(*raft.RawNode, M) error
+	// Term is the newest that the member knows, Lead the leader, 0 if it knows
+	// none, and Leads whether it leads itself.
+	Term  uint64
 	Lead  uint64
 	Leads bool
 }
@@ -34,63 +32,70 @@ type Node struct {
 // NewStorage is the storage of a member of a group with the voters 1 to size. It is
 // founded the way etcd recommends: by a snapshot that holds the voters.
 func NewStorage(size int) (*raft.MemoryStorage, error) {
-	voters := make([]uint64, size)
-	for i := range voters {
-		voters[i] = uint64(i + 1)
-	}
 	s := raft.NewMemoryStorage()
-	return s, s.ApplySnapshot(&raftpb.Snapshot{Metadata: &raftpb.SnapshotMetadata{
-		Index: new(uint64(1)), Term: new(uint64(1)), ConfState: &raftpb.ConfState{Voters: voters},
-	}})
+	snapshot, err := s.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	for i := range size {
+		snapshot.Metadata.ConfState.Voters = append(snapshot.Metadata.ConfState.Voters, uint64(i+1))
+	}
+	set(&snapshot.Metadata.Index, 1)
+	set(&snapshot.Metadata.Term, 1)
+	return s, s.ApplySnapshot(snapshot)
 }
 
-// NewNode is the member with this id over its storage.
-func NewNode(id uint64, storage *raft.MemoryStorage) (*Node, error) {
+// NewNode is the member with this id over its storage. Step is always
+// (*raft.RawNode).Step: it tells what M is.
+func NewNode[M any](step func(*raft.RawNode, M) error, id uint64, storage *raft.MemoryStorage) (*Node[M], error) {
 	raw, err := raft.NewRawNode(&raft.Config{
 		ID: id, ElectionTick: ElectionTicks, HeartbeatTick: 1, Storage: storage, Applied: 1,
-		MaxSizePerMsg: 1 << 20, MaxInflightMsgs: 1, PreVote: true, CheckQuorum: true, Logger: quiet,
+		MaxSizePerMsg: 1 << 20, MaxInflightMsgs: 1, PreVote: true, CheckQuorum: true, Logger: quiet{},
 	})
-	return &Node{raw: raw, storage: storage}, err
+	return &Node[M]{raw: raw, storage: storage, step: step}, err
 }
 
 // Tick lets one tick pass. What follows from it is left for Work.
-func (n *Node) Tick() { n.raw.Tick() }
+func (n *Node[M]) Tick() { n.raw.Tick() }
 
 // Campaign has the member stand.
-func (n *Node) Campaign() error { return n.raw.Campaign() }
+func (n *Node[M]) Campaign() error { return n.raw.Campaign() }
 
 // TransferLeader has a leader hand over to another member.
-func (n *Node) TransferLeader(to uint64) { n.raw.TransferLeader(to) }
+func (n *Node[M]) TransferLeader(to uint64) { n.raw.TransferLeader(to) }
 
 // Step takes a message. Those that etcd ignores are of no interest.
-func (n *Node) Step(m *raftpb.Message) { _ = n.raw.Step(m) }
+func (n *Node[M]) Step(m M) { _ = n.step(n.raw, m) }
 
 // Work does what the member asks for until it asks for no more.
-func (n *Node) Work(send func(*raftpb.Message)) error {
+func (n *Node[M]) Work(send func(Label, M)) error {
 	for {
-		ready := n.Ready()
-		if ready == nil {
+		ready, ok := n.Ready()
+		if !ok {
 			return nil
 		}
-		if err := n.Finish(ready, send); err != nil {
+		if err := n.Finish(&ready, send); err != nil {
 			return err
 		}
 	}
 }
 
-// Ready is what the member asks for next, and nil if that is nothing. If it MustSync,
-// the disk is to be waited for before Finish.
-func (n *Node) Ready() *raft.Ready {
+// Ready is what the member asks for next, false if that is nothing. If it MustSync, the
+// disk is to be waited for before Finish.
+func (n *Node[M]) Ready() (raft.Ready, bool) {
 	if !n.raw.HasReady() {
-		return nil
+		return raft.Ready{}, false
 	}
-	ready := n.raw.Ready()
-	return &ready
+	return n.raw.Ready(), true
 }
 
 // Finish saves, and then sends.
-func (n *Node) Finish(ready *raft.Ready, send func(*raftpb.Message)) error {
-	if ready.HardState != nil {
+func (n *Node[M]) Finish(ready *raft.Ready, send func(Label, M)) error {
+	if s := ready.SoftState; s != nil {
+		n.Lead, n.Leads = s.Lead, s.RaftState == raft.StateLeader
+	}
+	if !raft.IsEmptyHardState(ready.HardState) {
+		n.Term = number(ready.HardState.Term)
 		if err := n.storage.SetHardState(ready.HardState); err != nil {
 			return err
 		}
@@ -100,11 +105,8 @@ func (n *Node) Finish(ready *raft.Ready, send func(*raftpb.Message)) error {
 			return err
 		}
 	}
-	if s := ready.SoftState; s != nil {
-		n.Lead, n.Leads = s.Lead, s.RaftState == raft.StateLeader
-	}
-	for _, m := range ready.Messages {
-		send(m)
+	for i, m := range messages[M](ready) {
+		send(label(ready, i), m)
 	}
 	n.raw.Advance(*ready)
 	return nil

@@ -16,8 +16,8 @@ import (
 
 type peer struct {
 	storages []*raft.MemoryStorage
-	groups   [][]*etcd.Node // by group, then by host
-	silent   int            // the host that is not there, from 1; 0: all are
+	groups   [][]*etcd.Node[*raftpb.Message] // by group, then by host
+	silent   int                             // the host that is not there, from 1; 0: all are
 	flying   []addressed
 	arrived  []addressed
 }
@@ -29,14 +29,14 @@ type addressed struct {
 }
 
 func startPeer(names []string) (subject, error) {
-	p := &peer{groups: make([][]*etcd.Node, len(names))}
+	p := &peer{groups: make([][]*etcd.Node[*raftpb.Message], len(names))}
 	for g := range p.groups {
 		for i := range nodes {
 			storage, err := etcd.NewStorage(len(nodes))
 			if err != nil {
 				return nil, err
 			}
-			node, err := etcd.NewNode(uint64(i+1), storage)
+			node, err := etcd.NewNode((*raft.RawNode).Step, uint64(i+1), storage)
 			if err != nil {
 				return nil, err
 			}
@@ -112,9 +112,9 @@ func (p *peer) tick(ctx context.Context) error {
 	return nil
 }
 
-func (p *peer) work(g int, n *etcd.Node) error {
-	return n.Work(func(m *raftpb.Message) {
-		if int(m.GetTo()) != p.silent {
+func (p *peer) work(g int, n *etcd.Node[*raftpb.Message]) error {
+	return n.Work(func(l etcd.Label, m *raftpb.Message) {
+		if int(l.To) != p.silent {
 			p.flying = append(p.flying, addressed{g, m})
 		}
 	})
