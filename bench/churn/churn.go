@@ -67,7 +67,7 @@ const patience = time.Hour
 
 func run(ctx context.Context, p figure.Plan) ([]figure.Figure, error) {
 	table := new(measure.Table)
-	sizes, repetitions, starts, transfers := []int{3, 5, 9, 31}, 5, 1000, 1000
+	sizes, repetitions, starts, transfers := []int{3, 5, 9, 31}, 5, 500, 1000
 	if p.Quick {
 		repetitions, starts, transfers = 1, 20, 100
 	}

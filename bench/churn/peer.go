@@ -7,46 +7,48 @@ import (
 	"time"
 
 	"go.etcd.io/raft/v3"
-	"go.etcd.io/raft/v3/raftpb"
 
 	"github.com/hustings/hustings/bench/etcd"
 )
 
-type peer struct {
+// peer is a group of its members. M is the message of whatever version this is.
+type peer[M any] struct {
 	world   *world
-	members []*peerMember
+	members []*peerMember[M]
 	stopped time.Duration // when the leader that hands over began to refuse proposals
 }
 
-type peerMember struct {
-	group   *peer
-	node    *etcd.Node[*raftpb.Message]
+type peerMember[M any] struct {
+	group   *peer[M]
+	node    *etcd.Node[M]
 	busy    bool
 	waiting []func()
 }
 
-func newPeer(w *world, size int) (cluster, error) {
-	p := &peer{world: w}
+func newPeer(w *world, size int) (cluster, error) { return foundPeer((*raft.RawNode).Step, w, size) }
+
+func foundPeer[M any](step func(*raft.RawNode, M) error, w *world, size int) (cluster, error) {
+	p := &peer[M]{world: w}
 	for i := range size {
 		storage, err := etcd.NewStorage(size)
 		if err != nil {
 			return nil, err
 		}
-		node, err := etcd.NewNode((*raft.RawNode).Step, uint64(i+1), storage)
+		node, err := etcd.NewNode(step, uint64(i+1), storage)
 		if err != nil {
 			return nil, err
 		}
 		for range detection - 2 { // as etcd's server does at a start (InitialElectionTickAdvance)
 			node.Tick()
 		}
-		m := &peerMember{group: p, node: node}
+		m := &peerMember[M]{group: p, node: node}
 		p.members = append(p.members, m)
 		w.after(w.draw(beat), m.tick)
 	}
 	return p, nil
 }
 
-func (p *peer) know() (knowing, leader int) {
+func (p *peer[M]) know() (knowing, leader int) {
 	by := make([]int, len(p.members)+1)
 	for _, m := range p.members {
 		by[m.node.Lead]++
@@ -54,9 +56,9 @@ func (p *peer) know() (knowing, leader int) {
 	return most(by)
 }
 
-func (p *peer) serves(i int) bool { return p.members[i-1].node.Leads }
+func (p *peer[M]) serves(i int) bool { return p.members[i-1].node.Leads }
 
-func (p *peer) transfer(from, to int) {
+func (p *peer[M]) transfer(from, to int) {
 	m := p.members[from-1]
 	m.give(func() {
 		p.stopped = p.world.now // it drops proposals from here on
@@ -64,15 +66,15 @@ func (p *peer) transfer(from, to int) {
 	})
 }
 
-func (p *peer) pausedAt() time.Duration { return p.stopped }
+func (p *peer[M]) pausedAt() time.Duration { return p.stopped }
 
-func (m *peerMember) tick() {
+func (m *peerMember[M]) tick() {
 	m.group.world.after(beat, m.tick)
 	m.give(m.node.Tick)
 }
 
 // give has something happen to the node, when its disk is not waited for.
-func (m *peerMember) give(what func()) {
+func (m *peerMember[M]) give(what func()) {
 	if m.busy {
 		m.waiting = append(m.waiting, what)
 		return
@@ -82,13 +84,13 @@ func (m *peerMember) give(what func()) {
 }
 
 // work does what the node asks for, one Ready after the other.
-func (m *peerMember) work() {
+func (m *peerMember[M]) work() {
 	w := m.group.world
 	for !m.busy {
-		switch ready := m.node.Ready(); {
-		case ready == nil && len(m.waiting) == 0:
+		switch ready, ok := m.node.Ready(); {
+		case !ok && len(m.waiting) == 0:
 			return
-		case ready == nil:
+		case !ok:
 			next := m.waiting[0]
 			m.waiting = m.waiting[1:]
 			next()
@@ -96,24 +98,24 @@ func (m *peerMember) work() {
 			m.busy = true
 			w.after(save, func() {
 				m.busy = false
-				m.finish(ready)
+				m.finish(&ready)
 				m.work()
 			})
 		default:
-			m.finish(ready)
+			m.finish(&ready)
 		}
 	}
 }
 
 // finish ends the member if its storage fails, which that in memory does not.
-func (m *peerMember) finish(ready *raft.Ready) {
+func (m *peerMember[M]) finish(ready *raft.Ready) {
 	if err := m.node.Finish(ready, m.post); err != nil {
 		m.busy = true
 	}
 }
 
-func (m *peerMember) post(l etcd.Label, message *raftpb.Message) {
-	receiver := m.group.members[l.To-1]
+func (m *peerMember[M]) post(label etcd.Label, message M) {
+	receiver := m.group.members[label.To-1]
 	m.group.world.after(delay, func() {
 		receiver.give(func() { receiver.node.Step(message) })
 	})

@@ -73,8 +73,11 @@ func (n *Node[M]) Step(m M) { _ = n.step(n.raw, m) }
 
 // Work does what the member asks for until it asks for no more.
 func (n *Node[M]) Work(send func(Label, M)) error {
-	for n.raw.HasReady() {
-		ready := n.raw.Ready() // not by Ready, which would put it on the heap
+	for {
+		ready, ok := n.Ready()
+		if !ok {
+			return nil
+		}
 		if err := n.Finish(&ready, send); err != nil {
 			return err
 		}
@@ -82,18 +85,20 @@ func (n *Node[M]) Work(send func(Label, M)) error {
 	return nil
 }
 
-// Ready is what the member asks for next, and nil if that is nothing. If it MustSync,
-// the disk is to be waited for before Finish.
-func (n *Node[M]) Ready() *raft.Ready {
+// Ready is what the member asks for next, false if that is nothing. If it MustSync, the
+// disk is to be waited for before Finish.
+func (n *Node[M]) Ready() (raft.Ready, bool) {
 	if !n.raw.HasReady() {
-		return nil
+		return raft.Ready{}, false
 	}
-	ready := n.raw.Ready()
-	return &ready
+	return n.raw.Ready(), true
 }
 
 // Finish saves, and then sends.
 func (n *Node[M]) Finish(ready *raft.Ready, send func(Label, M)) error {
+	if s := ready.SoftState; s != nil {
+		n.Lead, n.Leads = s.Lead, s.RaftState == raft.StateLeader
+	}
 	if !raft.IsEmptyHardState(ready.HardState) {
 		n.Term = number(ready.HardState.Term)
 		if err := n.storage.SetHardState(ready.HardState); err != nil {
@@ -104,9 +109,6 @@ func (n *Node[M]) Finish(ready *raft.Ready, send func(Label, M)) error {
 		if err := n.storage.Append(ready.Entries); err != nil {
 			return err
 		}
-	}
-	if s := ready.SoftState; s != nil {
-		n.Lead, n.Leads = s.Lead, s.RaftState == raft.StateLeader
 	}
 	for i, m := range messages[M](ready) {
 		send(label(ready, i), m)

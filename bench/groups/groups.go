@@ -44,8 +44,8 @@ type subject interface {
 	settle(ctx context.Context) (time.Duration, error)
 	// idle lets time pass.
 	idle(ctx context.Context, d time.Duration) error
-	// silence has a host fall silent, without a word and without a broken connection.
-	silence()
+	// silence has a host die, without a word and without a broken connection.
+	silence() error
 	// stop lets all members go, but not what is on their disks.
 	stop() error
 }
@@ -65,10 +65,7 @@ func sizeOf(p figure.Plan) size {
 
 func run(ctx context.Context, p figure.Plan) ([]figure.Figure, error) {
 	z, table := sizeOf(p), new(measure.Table)
-	names := make([]string, z.groups)
-	for i := range names {
-		names[i] = fmt.Sprintf("group-%05d", i)
-	}
+	names := groupNames(z.groups)
 	var err error
 	for r := 0; r < z.repetitions && err == nil; r++ {
 		for i, start := range []func([]string) (subject, error){startOurs, startPeer} {
@@ -91,6 +88,14 @@ func run(ctx context.Context, p figure.Plan) ([]figure.Figure, error) {
 		err = nil // the time is up; what there is counts
 	}
 	return table.Figures(name, etcd.Name), err
+}
+
+func groupNames(count int) []string {
+	names := make([]string, count)
+	for i := range names {
+		names[i] = fmt.Sprintf("group-%05d", i)
+	}
+	return names
 }
 
 // value is what one repetition of one side says of a figure.
@@ -118,8 +123,10 @@ func measureOne(ctx context.Context, z size, names []string, start func([]string
 		return nil, err
 	}
 	got = append(got, value{"idle", "CPU s/s", (measure.CPU() - used).Seconds() / z.idle.Seconds()})
-	s.silence()
 	used = measure.CPU()
+	if err := s.silence(); err != nil {
+		return nil, err
+	}
 	took, err := s.settle(ctx)
 	if err != nil {
 		return nil, err

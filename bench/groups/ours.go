@@ -18,6 +18,7 @@ type ours struct {
 	stores []*memberstate.MemStore
 	hosts  []*elector.Host
 	groups [][]*elector.Elector // by host, then by group
+	since  time.Time            // when something last happened to the hosts
 }
 
 // timing detects a silent leader after as long as etcd's ten ticks.
@@ -31,7 +32,7 @@ func timing() elector.Timing {
 func emptyLedger(memberstate.Term) memberstate.Position { return memberstate.Position{} }
 
 func startOurs(names []string) (subject, error) {
-	o := &ours{wire: newWire(nodes)}
+	o := &ours{wire: newWire(nodes), since: time.Now()}
 	for _, node := range nodes {
 		store := new(memberstate.MemStore)
 		host, err := elector.NewHost(elector.HostConfig{Self: node, Store: store, Transport: o.wire.ends[node]})
@@ -66,13 +67,12 @@ func startOurs(names []string) (subject, error) {
 // settle waits until every group has the leader that it should have, at every host
 // that is there.
 func (o *ours) settle(ctx context.Context) (time.Duration, error) {
-	began := time.Now()
 	for g := range o.groups[0] {
 		if err := await(ctx, func() bool { return o.led(g) }); err != nil {
 			return 0, err
 		}
 	}
-	return time.Since(began), nil
+	return time.Since(o.since), nil
 }
 
 // led says whether all hosts that are there know the same leader of a group, which is
@@ -103,17 +103,27 @@ func (o *ours) idle(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// silence has the last host fall silent.
-func (o *ours) silence() { o.wire.ends[nodes[len(nodes)-1]].silent.Store(true) }
+// silence has the last host die. Nobody hears how it is taken down.
+func (o *ours) silence() error {
+	last := len(nodes) - 1
+	o.since = time.Now()
+	o.wire.ends[nodes[last]].silent.Store(true)
+	return o.hosts[last].Close(ended())
+}
 
 // stop ends the hosts. What they kept on disk stays.
 func (o *ours) stop() error {
 	var problems []error
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel() // nobody is left to hand over to
 	for _, host := range o.hosts {
-		problems = append(problems, host.Close(ctx))
+		problems = append(problems, host.Close(ended()))
 	}
 	o.hosts, o.groups, o.wire = nil, nil, nil
 	return errors.Join(problems...)
+}
+
+// ended is the context of those who do not wait for a handover.
+func ended() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
 }

@@ -120,8 +120,11 @@ func (p *peer) work(g int, n *etcd.Node[*raftpb.Message]) error {
 	})
 }
 
-// silence has the last host fall silent.
-func (p *peer) silence() { p.silent = len(nodes) }
+// silence has the last host die: nobody lets it tick any more.
+func (p *peer) silence() error {
+	p.silent = len(nodes)
+	return nil
+}
 
 // stop lets the members go. What they kept on disk stays.
 func (p *peer) stop() error {
