@@ -27,12 +27,13 @@ import (
 	"github.com/hustings/hustings/bench/figure"
 	"github.com/hustings/hustings/bench/groups"
 	"github.com/hustings/hustings/bench/operation"
+	"github.com/hustings/hustings/bench/realtime"
 	"github.com/hustings/hustings/bench/report"
 )
 
 // sections are all that can be measured.
 func sections() []figure.Section {
-	return []figure.Section{failover.Section(), operation.Section(), groups.Section(), events.Section(), churn.Section()}
+	return []figure.Section{failover.Section(), realtime.Section(), operation.Section(), groups.Section(), events.Section(), churn.Section()}
 }
 
 func main() {

@@ -82,7 +82,6 @@ func (n *Node[M]) Work(send func(Label, M)) error {
 			return err
 		}
 	}
-	return nil
 }
 
 // Ready is what the member asks for next, false if that is nothing. If it MustSync, the
