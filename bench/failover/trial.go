@@ -60,16 +60,13 @@ type knowledge struct {
 	leader int
 }
 
+// nobody is known.
+var nobody = knowledge{leader: virtual.Nobody}
+
 // run runs the trial of a number. It is always the same one.
 func run[M any](library Library[M], s Scenario, number uint64) (Trial, error) {
 	for again := uint64(0); ; again++ {
-		t := &trial[M]{voters: s.Members, known: make([]knowledge, s.Members), asked: map[uint64]bool{}}
-		t.world = virtual.World[M]{
-			Delay:  time.Duration(s.Delay * float64(library.Detection)),
-			Loss:   s.Loss,
-			Random: rand.New(rand.NewPCG(number, again)),
-		}
-		t.world.Observer = t
+		t := newTrial(library, s, number, again)
 		if t.settle(library, s) {
 			return t.crash(library.Detection), t.world.Err
 		}
@@ -77,6 +74,22 @@ func run[M any](library Library[M], s Scenario, number uint64) (Trial, error) {
 			return Trial{}, t.world.Err
 		}
 	}
+}
+
+func newTrial[M any](library Library[M], s Scenario, number, again uint64) *trial[M] {
+	t := &trial[M]{
+		voters: s.Members, known: make([]knowledge, s.Members), leader: nobody, asked: map[uint64]bool{},
+		world: virtual.World[M]{
+			Delay:  time.Duration(s.Delay * float64(library.Detection)),
+			Loss:   s.Loss,
+			Random: rand.New(rand.NewPCG(number, again)),
+		},
+	}
+	for i := range t.known {
+		t.known[i] = nobody
+	}
+	t.world.Observer = t
+	return t
 }
 
 // settle gets a leader that everyone knows, up to when it has just sent its last
@@ -88,10 +101,6 @@ func (t *trial[M]) settle(library Library[M], s Scenario) bool {
 	behind := virtual.Nobody
 	if s.Behind {
 		behind = odd
-	}
-	t.leader.leader = virtual.Nobody
-	for i := range t.known {
-		t.known[i].leader = virtual.Nobody
 	}
 	w.Found(library.Found(w, s.Members, behind))
 	for i := range s.Members {
@@ -116,11 +125,20 @@ func (t *trial[M]) crash(unit time.Duration) Trial {
 	t.crashed, w.Messages = true, 0
 	for t.leader == old && w.Now()-died < patience*unit && w.Step() {
 	}
-	result := Trial{Took: float64(w.Now()-died) / float64(unit), Messages: w.Messages, Contested: t.rivals}
-	for term, led := range t.asked {
-		result.Split = result.Split || !led && term <= t.leader.term
+	return Trial{
+		Took: float64(w.Now()-died) / float64(unit), Messages: w.Messages,
+		Contested: t.rivals, Split: t.split(),
 	}
-	return result
+}
+
+// split says whether a term up to the leader's had votes asked for and no leader.
+func (t *trial[M]) split() bool {
+	for term, led := range t.asked {
+		if !led && term <= t.leader.term {
+			return true
+		}
+	}
+	return false
 }
 
 // Beats counts the heartbeats of a leader whom everyone knows.
@@ -146,7 +164,7 @@ func (t *trial[M]) Knows(member int, term uint64, leader int) {
 	t.known[member] = k
 	if leader == virtual.Nobody {
 		if !t.crashed {
-			t.leader, t.beats = knowledge{leader: virtual.Nobody}, 0
+			t.leader, t.beats = nobody, 0
 		}
 		return
 	}
