@@ -24,7 +24,8 @@ func newProgress(out io.Writer) *progress {
 const barWidth = 30
 
 func (p *progress) show(what string, done float64) {
-	full := int(min(max(done, 0), 1) * barWidth)
+	done = min(max(done, 0), 1)
+	full := int(done * barWidth)
 	p.print("\r\x1b[K[%s%s] %3.0f %%  %s", strings.Repeat("#", full), strings.Repeat(".", barWidth-full), 100*done, what)
 }
 

@@ -8,7 +8,6 @@ import (
 	"fmt"
 
 	"go.etcd.io/raft/v3"
-	"go.etcd.io/raft/v3/raftpb"
 
 	"github.com/hustings/hustings/bench/etcd"
 )
@@ -35,8 +34,8 @@ type saying[M any] struct {
 	message M
 }
 
-// newGroup is one whose node 1 asks for votes without a pre-vote, if that is wanted.
-// No leader that is not answered steps down.
+// newGroup is one whose nodes stand with a pre-vote or without, but for node 2, the
+// voter. No leader steps down because nobody answers.
 func newGroup[M any](step func(*raft.RawNode, M) error, preVote bool) (*group[M], error) {
 	g := new(group[M])
 	g.post = func(l etcd.Label, m M) { g.said = append(g.said, saying[M]{l, m}) }
@@ -99,8 +98,11 @@ func (g *group[M]) elect() {
 	g.settle()
 }
 
+// asksFirst says whether those who stand do so with a pre-vote.
+func asksFirst(operation string) bool { return operation != granted && operation != refused }
+
 func etcdBatch[M any](step func(*raft.RawNode, M) error, operation string) (batch, error) {
-	g, err := newGroup(step, operation != granted && operation != refused)
+	g, err := newGroup(step, asksFirst(operation))
 	if err != nil {
 		return batch{}, err
 	}
@@ -162,12 +164,4 @@ func (g *group[M]) again(node *etcd.Node[M], what func()) func() {
 			g.work(node)
 		}
 	}
-}
-
-// kinds are what node 2 answers with, for tests.
-func (g *group[M]) kinds() (kinds []raftpb.MessageType) {
-	for _, s := range g.said {
-		kinds = append(kinds, s.label.Kind)
-	}
-	return kinds
 }

@@ -13,7 +13,10 @@ import (
 
 // Ours measures our machine.
 func Ours(_ context.Context, t Task) (Cost, error) {
-	return costOf(t.Times, func() (batch, error) { return oursBatch(t.Operation, t.Times) })
+	return costOf(t.Times, func() (batch, error) {
+		m, inputs, err := oursDoes(t.Operation)
+		return batch{t.Times, func() error { return m.repeat(inputs, t.Times) }}, err
+	})
 }
 
 var (
@@ -29,8 +32,8 @@ type member struct {
 	alarm   uint32
 }
 
-// oursBatch has an operation done so often.
-func oursBatch(operation string, times int) (batch, error) {
+// oursDoes is a member in the state in which an operation is met, and its inputs.
+func oursDoes(operation string) (*member, []elector.Input, error) {
 	m := newMember()
 	var inputs []elector.Input
 	switch operation {
@@ -51,9 +54,9 @@ func oursBatch(operation string, times int) (batch, error) {
 		m.follow()
 		inputs = []elector.Input{{Kind: elector.Ring, Number: m.alarm}, {Kind: elector.Ring, Number: m.alarm + 1}}
 	default:
-		return batch{}, fmt.Errorf("operation: there is no %q", operation)
+		return nil, nil, fmt.Errorf("operation: there is no %q", operation)
 	}
-	return batch{times, func() error { return m.repeat(inputs, times) }}, nil
+	return m, inputs, nil
 }
 
 // repeat gives a copy of the machine the inputs, again and again.
