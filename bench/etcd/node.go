@@ -42,7 +42,8 @@ func NewStorage(size int) (*raft.MemoryStorage, error) {
 	}
 	set(&snapshot.Metadata.Index, 1)
 	set(&snapshot.Metadata.Term, 1)
-	return s, s.ApplySnapshot(snapshot)
+	err = s.ApplySnapshot(snapshot)
+	return s, err
 }
 
 // NewNode is the member with this id over its storage. Step is always
@@ -99,7 +100,7 @@ func (n *Node[M]) Finish(ready *raft.Ready, send func(Label, M)) error {
 		n.Lead, n.Leads = s.Lead, s.RaftState == raft.StateLeader
 	}
 	if !raft.IsEmptyHardState(ready.HardState) {
-		n.Term = number(ready.HardState.Term)
+		n.Term = number(ready.Term)
 		if err := n.storage.SetHardState(ready.HardState); err != nil {
 			return err
 		}

@@ -35,7 +35,7 @@ type Speed struct {
 
 // Ours runs our machines.
 func Ours(ctx context.Context, t Task) (Speed, error) {
-	return run(ctx, ours.Default(detection).Found, t.Crashes)
+	return speedOf(ctx, ours.Default(detection).Found, t.Crashes)
 }
 
 // Etcd runs the version of etcd/raft that is linked in.
@@ -45,33 +45,48 @@ func Etcd(ctx context.Context, t Task) (Speed, error) {
 }
 
 func etcdOf[M any](ctx context.Context, step func(*raft.RawNode, M) error, crashes int) (Speed, error) {
-	return run(ctx, etcd.Found(step, detection/etcd.ElectionTicks), crashes)
+	return speedOf(ctx, etcd.Found(step, detection/etcd.ElectionTicks), crashes)
 }
 
-func run[M any](ctx context.Context, found func(*virtual.World[M], int, int) []virtual.Member[M], crashes int) (Speed, error) {
-	s := &simulation[M]{leader: virtual.Nobody}
-	s.world = virtual.World[M]{Delay: delay, Random: rand.New(rand.NewPCG(1, 1)), Observer: s}
-	w := &s.world
+// founder makes a group of whatever library.
+type founder[M any] func(w *virtual.World[M], members, behind int) []virtual.Member[M]
+
+func speedOf[M any](ctx context.Context, found founder[M], crashes int) (Speed, error) {
 	before := measure.CPU()
+	s := newSimulation(found)
+	err := s.run(ctx, crashes)
+	used := (measure.CPU() - before).Seconds()
+	return Speed{float64(s.world.Events) / used, s.world.Now().Seconds() / detection.Seconds() / used}, err
+}
+
+func newSimulation[M any](found founder[M]) *simulation[M] {
+	s := &simulation[M]{leader: virtual.Nobody}
+	w := &s.world
+	*w = virtual.World[M]{Delay: delay, Random: rand.New(rand.NewPCG(1, 1)), Observer: s}
 	w.Found(found(w, members, virtual.Nobody))
 	for i := range members {
 		w.Start(i)
 	}
+	return s
+}
+
+// run has the leader crash so often.
+func (s *simulation[M]) run(ctx context.Context, crashes int) error {
+	w := &s.world
 	for range crashes {
 		if s.until(w.Now() + life); ctx.Err() != nil {
-			return Speed{}, ctx.Err()
+			return ctx.Err()
 		}
 		down := s.leader
 		if down == virtual.Nobody {
-			return Speed{}, fmt.Errorf("events: nobody leads at %v", w.Now())
+			return fmt.Errorf("events: nobody leads at %v", w.Now())
 		}
 		s.leader = virtual.Nobody
 		w.Kill(down)
 		s.until(w.Now() + absence)
 		w.Start(down)
 	}
-	used := (measure.CPU() - before).Seconds()
-	return Speed{float64(w.Events) / used, w.Now().Seconds() / detection.Seconds() / used}, w.Err
+	return w.Err
 }
 
 // simulation knows who leads.

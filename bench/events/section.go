@@ -39,7 +39,7 @@ func measureAll(ctx context.Context, p figure.Plan) ([]figure.Figure, error) {
 	rows := []measure.Row[Speed]{
 		{Measure: func() (Speed, error) { return Ours(ctx, Task{4 * crashes}) }},
 		{Name: "etcd/raft 3.7", Measure: func() (Speed, error) { return Etcd(ctx, task) }},
-		{Name: "etcd/raft 3.6", Measure: func() (s Speed, err error) { return s, child.Do(name, task, &s) }},
+		{Name: "etcd/raft 3.6", Measure: func() (Speed, error) { return peer.Do[Speed](child, name, task) }},
 	}
 	for r := range repetitions {
 		p.Progress("simulation", float64(r)/float64(repetitions))

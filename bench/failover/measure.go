@@ -37,7 +37,8 @@ func repeatTrials[M any](ctx context.Context, library Library[M], s Scenario, co
 	for worker := range workers {
 		all.Go(func() {
 			for i := next.Add(1) - 1; i < int64(count) && problems[worker] == nil; i = next.Add(1) - 1 {
-				if trials[i], problems[worker] = run(library, s, uint64(i)); ctx.Err() != nil {
+				trials[i], problems[worker] = run(library, s, uint64(i))
+				if ctx.Err() != nil {
 					problems[worker] = ctx.Err()
 				}
 			}

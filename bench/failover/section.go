@@ -9,6 +9,8 @@ package failover
 
 import (
 	"context"
+	"errors"
+	"sync"
 	"time"
 
 	"github.com/hustings/hustings/bench/figure"
@@ -62,15 +64,15 @@ func (a *aspect) figure(s Scenario, without string, own *Outcomes, peers []named
 	}
 	f.Spread = measure.Spread(parts[:], f.Ours)
 	for i := range peers {
-		f.Beside(peers[i].name, a.of(&peers[i].Outcomes.All))
+		f.Beside(peers[i].name, a.of(&peers[i].outcomes.All))
 	}
 	return f
 }
 
 // named is what a peer came to.
 type named struct {
-	name string
-	Outcomes
+	name     string
+	outcomes Outcomes
 }
 
 // variant is our library with something switched off.
@@ -163,14 +165,13 @@ func (m *measurement) ours(library Library[ours.Message], s Scenario) (Outcomes,
 // peers measures both versions at the same time, in a process each.
 func (m *measurement) peers(s Scenario) ([]named, error) {
 	task := Task{Scenario: s, Trials: m.trials}
-	older := named{name: "etcd/raft 3.6"}
-	done := make(chan error, 1)
-	go func() { done <- m.child.Do(name, task, &older.Outcomes) }()
-	newer, err := Etcd(m.ctx, task)
-	if olderErr := <-done; err == nil {
-		err = olderErr
-	}
-	return []named{{"etcd/raft 3.7", newer}, older}, err
+	var newer, older Outcomes
+	var newerErr, olderErr error
+	var both sync.WaitGroup
+	both.Go(func() { newer, newerErr = Etcd(m.ctx, task) })
+	both.Go(func() { older, olderErr = peer.Do[Outcomes](m.child, name, task) })
+	both.Wait()
+	return []named{{"etcd/raft 3.7", newer}, {"etcd/raft 3.6", older}}, errors.Join(newerErr, olderErr)
 }
 
 // detection is T, in virtual time, which costs nothing.

@@ -35,7 +35,7 @@ type Trial struct {
 const (
 	// settling is how many heartbeats a leader sends before it dies, so that round
 	// trips have been measured.
-	settling = 12
+	settling = 8
 	// patience is after how many detection times a trial is over, leader or not.
 	patience = 100
 )

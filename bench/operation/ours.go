@@ -41,12 +41,12 @@ func oursDoes(operation string) (*member, []elector.Input, error) {
 		m.follow()
 		inputs = []elector.Input{heartbeatOf2()}
 	case granted:
-		inputs = []elector.Input{request(rpc.Won, 3, 6)}
+		inputs = []elector.Input{request(rpc.Won, 3)}
 	case refused:
-		m.give(request(rpc.Won, 3, 6))
-		inputs = []elector.Input{request(rpc.Won, 2, 6)}
+		m.give(request(rpc.Won, 3))
+		inputs = []elector.Input{request(rpc.Won, 2)}
 	case preVote:
-		inputs = []elector.Input{request(rpc.PreVote, 3, 6)}
+		inputs = []elector.Input{request(rpc.PreVote, 3)}
 	case beat:
 		m.lead()
 		inputs = []elector.Input{{Kind: elector.Ring, Number: m.alarm}}
@@ -97,10 +97,10 @@ func heartbeatOf2() elector.Input {
 	}}
 }
 
-// request asks for a vote in a term.
-func request(mark rpc.Mark, from memberstate.Seat, term memberstate.Term) elector.Input {
+// request asks for a vote in the next term.
+func request(mark rpc.Mark, from memberstate.Seat) elector.Input {
 	return elector.Input{Kind: elector.Receive, Message: elector.Message{
-		From: from, Body: rpc.Body{Kind: rpc.VoteRequest, Mark: mark, Term: term, Round: 1, Ledger: end},
+		From: from, Body: rpc.Body{Kind: rpc.VoteRequest, Mark: mark, Term: 6, Round: 1, Ledger: end},
 	}}
 }
 

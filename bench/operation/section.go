@@ -92,7 +92,7 @@ func measureAll(ctx context.Context, p figure.Plan) ([]figure.Figure, error) {
 		rows := []measure.Row[Cost]{
 			{Measure: func() (Cost, error) { return Ours(ctx, Task{o, 10 * times}) }},
 			{Name: "etcd/raft 3.7", Measure: func() (Cost, error) { return Etcd(ctx, task) }},
-			{Name: "etcd/raft 3.6", Measure: func() (c Cost, err error) { return c, child.Do(name, task, &c) }},
+			{Name: "etcd/raft 3.6", Measure: func() (Cost, error) { return peer.Do[Cost](child, name, task) }},
 		}
 		for r := range repetitions {
 			p.Progress(o, (float64(i)+float64(r)/float64(repetitions))/float64(len(operations)))

@@ -71,8 +71,8 @@ func goTool(ctx context.Context, folder string, arguments ...string) (string, er
 	return strings.TrimSpace(string(out)), err
 }
 
-// Do has the child do a job, and takes the result.
-func (c *Child) Do(job string, argument, result any) error {
+// Do has the child do a job, and is its result.
+func Do[R any](c *Child, job string, argument any) (result R, err error) {
 	raw, err := json.Marshal(argument)
 	if err == nil {
 		err = c.requests.Encode(request{Job: job, Argument: raw})
@@ -85,12 +85,12 @@ func (c *Child) Do(job string, argument, result any) error {
 		err = errors.New(a.Error)
 	}
 	if err == nil {
-		err = json.Unmarshal(a.Result, result)
+		err = json.Unmarshal(a.Result, &result)
 	}
 	if err != nil {
-		return fmt.Errorf("peer: %q: %w", job, err)
+		err = fmt.Errorf("peer: %q: %w", job, err)
 	}
-	return nil
+	return result, err
 }
 
 // Close ends the child, which has nothing more to do.

@@ -14,23 +14,24 @@ import (
 // Table writes the figures that are no details, and how everyone was configured.
 func (r *Run) Table(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	put := func(format string, values ...any) { _, _ = print(format, values...) } // Flush tells what failed
 	for _, s := range r.Sections {
-		fmt.Fprintf(t, "\n%s: %s\n\n", s.Name, s.Title)
-		fmt.Fprint(t, "name\tours\tpeer\tratio\tspread\n")
+		put("\n%s: %s\n\n", s.Name, s.Title)
+		put("name\tours\tpeer\tratio\tspread\n")
 		left := 0
 		for i := range s.Figures {
 			if f := &s.Figures[i]; !f.Detail {
-				fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", f.Name, value(f.Ours)+" "+f.Unit, peer(f), ratio(f), spread(f))
+				put("%s\t%s\t%s\t%s\t%s\n", f.Name, value(f.Ours)+" "+f.Unit, peer(f), ratio(f), spread(f))
 			} else {
 				left++
 			}
 		}
 		if left > 0 {
-			fmt.Fprintf(t, "(%d more in the JSON and on the page)\n", left)
+			put("(%d more in the JSON and on the page)\n", left)
 		}
-		fmt.Fprintln(t)
+		put("\n")
 		for _, c := range s.Configured {
-			fmt.Fprintf(t, "- %s\n", c)
+			put("- %s\n", c)
 		}
 	}
 	if err := t.Flush(); err != nil {
