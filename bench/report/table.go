@@ -14,7 +14,7 @@ import (
 // Table writes the figures that are no details, and how everyone was configured.
 func (r *Run) Table(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	put := func(format string, values ...any) { _, _ = print(format, values...) } // Flush tells what failed
+	put := func(format string, values ...any) { _, _ = fmt.Fprintf(t, format, values...) } // Flush tells what failed
 	for _, s := range r.Sections {
 		put("\n%s: %s\n\n", s.Name, s.Title)
 		put("name\tours\tpeer\tratio\tspread\n")
