@@ -128,6 +128,7 @@ func measure(ctx context.Context, sections []figure.Section, quick bool, bar *pr
 // keep writes the run to where the last one is kept.
 func keep(r *report.Run) error {
 	return errors.Join(
+		os.MkdirAll("results", 0o755),
 		write(filepath.Join("results", "figures.json"), r.JSON),
 		write(filepath.Join("results", "index.html"), r.Page),
 	)

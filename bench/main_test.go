@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"os"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -28,7 +27,6 @@ func section(name string, err error) figure.Section {
 func runIn(ctx context.Context, t *testing.T, sections []figure.Section, arguments ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	t.Chdir(t.TempDir())
-	require.NoError(t, os.Mkdir("results", 0o755))
 	var out, errs bytes.Buffer
 	err = run(ctx, arguments, sections, &out, &errs)
 	return out.String(), errs.String(), err

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/signal"
 
 	"github.com/hustings/hustings/bench/events"
 	"github.com/hustings/hustings/bench/failover"
@@ -15,6 +16,7 @@ import (
 )
 
 func main() {
+	signal.Ignore(os.Interrupt) // meant for the parent, which then has no more to ask for
 	err := peer.Serve(context.Background(), os.Stdin, os.Stdout, peer.Jobs{
 		"failover":  peer.Of(failover.Etcd),
 		"operation": peer.Of(operation.Etcd),
