@@ -57,14 +57,15 @@ func TestEtcdDoesWhatIsMeasured(t *testing.T) {
 		beat:      raftpb.MsgHeartbeat,
 		stands:    raftpb.MsgPreVote,
 	} {
-		kinds, terms := etcdDoes(t, (*raft.RawNode).Step, operation)
+		said, terms := etcdDoes(t, operation)
 		each := 1
 		if operation == beat || operation == stands {
 			each = 2 // to both others
 		}
-		assert.Len(t, kinds, each*etcdTimes, operation)
-		for _, k := range kinds {
-			require.Equal(t, expected, k, operation)
+		assert.Len(t, said, each*etcdTimes, operation)
+		for _, s := range said {
+			require.Equal(t, expected, s.label.Kind, operation)
+			require.Equal(t, operation == refused, s.message.GetReject(), operation)
 		}
 		if operation == granted {
 			assert.Equal(t, uint64(etcdTimes), terms, "every vote is given in a term of its own")
@@ -76,19 +77,16 @@ func TestEtcdDoesWhatIsMeasured(t *testing.T) {
 
 // etcdDoes runs one batch, and is what was said in it, and by how much the voter's
 // term rose.
-func etcdDoes[M any](tb testing.TB, step func(*raft.RawNode, M) error, operation string) (kinds []raftpb.MessageType, terms uint64) {
+func etcdDoes(tb testing.TB, operation string) (said []saying[*raftpb.Message], terms uint64) {
 	tb.Helper()
-	g, err := newGroup(step, asksFirst(operation))
+	g, err := newGroup((*raft.RawNode).Step, asksFirst(operation))
 	require.NoError(tb, err)
 	run, err := g.operation(operation)
 	require.NoError(tb, err)
 	before := g.nodes[1].Term
 	run()
 	require.NoError(tb, g.err)
-	for _, s := range g.said {
-		kinds = append(kinds, s.label.Kind)
-	}
-	return kinds, g.nodes[1].Term - before
+	return g.said, g.nodes[1].Term - before
 }
 
 func TestCostsAreThoseOfOneOperation(t *testing.T) {
