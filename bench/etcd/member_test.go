@@ -67,7 +67,8 @@ func TestWhatIsDrawnIsRepeatableUntilItIsRestored(t *testing.T) {
 		require.NoError(t, err)
 		return b
 	}
-	assert.Equal(t, draw(), draw())
+	first, second := draw(), draw()
+	assert.Equal(t, first, second)
 	Restore()
 	assert.Equal(t, system, crypto.Reader)
 }

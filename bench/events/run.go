@@ -59,6 +59,13 @@ func speedOf[M any](ctx context.Context, found founder[M], crashes int) (Speed, 
 	return Speed{float64(s.world.Events) / used, s.world.Now().Seconds() / detection.Seconds() / used}, err
 }
 
+// simulation knows who leads.
+type simulation[M any] struct {
+	world  virtual.World[M]
+	leader int
+	term   uint64
+}
+
 func newSimulation[M any](found founder[M]) *simulation[M] {
 	s := &simulation[M]{leader: virtual.Nobody}
 	w := &s.world
@@ -87,13 +94,6 @@ func (s *simulation[M]) run(ctx context.Context, crashes int) error {
 		w.Start(down)
 	}
 	return w.Err
-}
-
-// simulation knows who leads.
-type simulation[M any] struct {
-	world  virtual.World[M]
-	leader int
-	term   uint64
 }
 
 // until lets time pass.
