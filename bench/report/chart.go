@@ -34,8 +34,8 @@ type mark struct {
 
 // What the page's template knows too: where bars begin, and how long they may be.
 const (
-	barsFrom  = 330
-	barsWidth = 430
+	barsFrom  = 375
+	barsWidth = 400
 	rowHeight = 34
 	headroom  = 22
 )
