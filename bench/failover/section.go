@@ -28,6 +28,7 @@ func Section() figure.Section {
 		Name: name, Title: "Failover in virtual time: from the last heartbeat sent until a majority knows the new leader, in detection times T",
 		Configured: []string{
 			"The leader has settled, and dies without a word right after a heartbeat; disks take no time; figures are over 10,000 trials, spread over five batches of them.",
+			"Contested: more than one member asked for votes. Split: a term in which votes were asked for had no leader. Messages: all that were sent until a majority knew the new leader.",
 			"Ours: heartbeat T/10, leak 10, vote waits T/10 to T/3, round time-out T/3 (as elector.DefaultTiming), pre-vote and ranks on, no leases.",
 			"etcd/raft 3.7 and 3.6: tick and heartbeat T/10, election tick 10, pre-vote, check quorum, a logger that does nothing, MemoryStorage; ticks out of phase, so that of the ten ticks of silence the first may be cut short. For each figure the better version counts.",
 			"Without a rule: ours is what comes with all of them, and the peer is the same library without the rule; DLedger's setting is elector.DLedgerTiming without pre-vote and ranks, with T = 6 s and heartbeat T/3.",
