@@ -95,7 +95,7 @@ func (n *Node[M]) Finish(ready *raft.Ready, send func(Label, M)) error {
 		n.Lead, n.Leads = s.Lead, s.RaftState == raft.StateLeader
 	}
 	if !raft.IsEmptyHardState(ready.HardState) {
-		n.Term = number(ready.HardState.Term)
+		n.Term = number(ready.Term)
 		if err := n.storage.SetHardState(ready.HardState); err != nil {
 			return err
 		}
