@@ -43,6 +43,7 @@ test: ## Run all tests that need no server.
 .PHONY: test-all
 test-all: ## Run these tests in all modules.
 	go test $(ALL)
+	cd bench && go test ./...
 
 .PHONY: verify
 verify: $(CHECKS) test-all ## Check everything and change nothing: what a commit must pass.
@@ -99,10 +100,12 @@ paths: ## No file names a place outside the tree.
 .PHONY: race
 race: ## Run the tests in random order under the race detector, those at random less long.
 	go test -race -short -shuffle=on $(ALL)
+	cd bench && go test -race -short -shuffle=on ./...
 
 .PHONY: bench
 bench: ## Every benchmark compiles and runs, once.
 	go test -run '^$$' -bench . -benchtime 1x $(ALL)
+	cd bench && go test -run '^$$' -bench . -benchtime 1x ./...
 
 .PHONY: processes
 processes: ## Kill, pause and cut off real processes for LONG (2m) in each way.

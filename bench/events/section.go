@@ -1,0 +1,54 @@
+// Package events measures how fast a deterministic simulation is, that of our machines
+// and that of etcd's nodes, in the same loop.
+package events
+
+import (
+	"context"
+
+	"github.com/hustings/hustings/bench/figure"
+	"github.com/hustings/hustings/bench/measure"
+	"github.com/hustings/hustings/bench/peer"
+)
+
+const name = "events"
+
+// Section measures simulation.
+func Section() figure.Section {
+	return figure.Section{
+		Name: name, Title: "A single-threaded, deterministic simulation of five members whose leader crashes every 10 T and is back after 3 T, by CPU second",
+		Configured: []string{
+			"The loop is the same for all: a queue of messages, one alarm a member, delay T/100. An event is a message that arrives or an alarm that rings; etcd's alarms are its ticks.",
+			"Ours: heartbeat T/10, leak 10, pre-vote and ranks on.",
+			"etcd/raft 3.7 and 3.6: tick and heartbeat T/10, election tick 10, pre-vote, check quorum, a logger that does nothing, MemoryStorage. For each figure the better version counts.",
+		},
+		Measure: measureAll,
+	}
+}
+
+func measureAll(ctx context.Context, p figure.Plan) ([]figure.Figure, error) {
+	repetitions, crashes := 9, 500
+	if p.Quick {
+		repetitions, crashes = 3, 100
+	}
+	child, err := peer.Start(ctx, "raft36")
+	if err != nil {
+		return nil, err
+	}
+	defer child.Close() //nolint:errcheck // it has said all that it had to say
+	task := Task{crashes}
+	rows := []measure.Row[Speed]{
+		{Measure: func() (Speed, error) { return Ours(ctx, Task{4 * crashes}) }},
+		{Name: "etcd/raft 3.7", Measure: func() (Speed, error) { return Etcd(ctx, task) }},
+		{Name: "etcd/raft 3.6", Measure: func() (Speed, error) { return peer.Do[Speed](child, name, task) }},
+	}
+	for r := range repetitions {
+		p.Progress("simulation", float64(r)/float64(repetitions))
+		if err := measure.Turn(ctx, rows); err != nil {
+			return nil, measure.UnlessOver(ctx, err)
+		}
+	}
+	return []figure.Figure{
+		measure.Compare(name, "events", "events/s", rows, func(s Speed) float64 { return s.Events }),
+		measure.Compare(name, "simulated time", "T/s", rows, func(s Speed) float64 { return s.Time }),
+	}, nil
+}

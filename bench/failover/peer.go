@@ -1,0 +1,28 @@
+// etcd's side.
+
+package failover
+
+import (
+	"context"
+
+	"go.etcd.io/raft/v3"
+
+	"github.com/hustings/hustings/bench/etcd"
+)
+
+// Task is a scenario for a peer, and how many trials it is to run.
+type Task struct {
+	Scenario Scenario
+	Trials   int
+}
+
+// Etcd runs the trials with the version of etcd/raft that is linked in. What it
+// draws is drawn by the whole process, so one trial is run at a time.
+func Etcd(ctx context.Context, t Task) (Outcomes, error) {
+	defer etcd.Restore()
+	return repeatTrials(ctx, etcdOf((*raft.RawNode).Step), t.Scenario, t.Trials, 1)
+}
+
+func etcdOf[M any](step func(*raft.RawNode, M) error) Library[M] {
+	return Library[M]{Detection: detection, Found: etcd.Found(step, detection/etcd.ElectionTicks)}
+}

@@ -1,0 +1,129 @@
+// Our side: three hosts with all groups, as an engine embeds them that has many: one
+// function for every ledger, nothing that needs a goroutine for each group, and
+// preferred leaders, so that each host leads a third.
+
+package groups
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/memberstate"
+)
+
+type ours struct {
+	wire   *wire
+	stores []*memberstate.MemStore
+	hosts  []*elector.Host
+	groups [][]*elector.Elector // by host, then by group
+	since  time.Time            // when something last happened to the hosts
+}
+
+// timing detects a silent leader after as long as etcd's ten ticks.
+func timing() elector.Timing {
+	t := elector.DefaultTiming()
+	t.Heartbeat, t.Leak = beat, detection
+	return t
+}
+
+// emptyLedger is what an engine without entries says.
+func emptyLedger(memberstate.Term) memberstate.Position { return memberstate.Position{} }
+
+func startOurs(names []string) (subject, error) {
+	o := &ours{wire: newWire(nodes), since: time.Now()}
+	for _, node := range nodes {
+		store := new(memberstate.MemStore)
+		host, err := elector.NewHost(elector.HostConfig{Self: node, Store: store, Transport: o.wire.ends[node]})
+		if err != nil {
+			return nil, err
+		}
+		o.stores, o.hosts = append(o.stores, store), append(o.hosts, host)
+		o.groups = append(o.groups, make([]*elector.Elector, len(names)))
+	}
+	members, leaders := memberstate.Voters(nodes...), make([][]string, len(nodes))
+	for i, node := range nodes {
+		leaders[i] = []string{node}
+	}
+	for g, name := range names {
+		config := elector.Config{
+			Group: name, Members: members, Timing: timing(), LedgerEnd: emptyLedger, Preferred: leaders[g%len(nodes)],
+		}
+		for i, host := range o.hosts {
+			el, err := host.Join(config)
+			if err == nil {
+				err = el.Start()
+			}
+			if err != nil {
+				return nil, errors.Join(err, o.stop())
+			}
+			o.groups[i][g] = el
+		}
+	}
+	return o, nil
+}
+
+// settle waits until every group has the leader that it should have, at every host
+// that is there.
+func (o *ours) settle(ctx context.Context) (time.Duration, error) {
+	for g := range o.groups[0] {
+		if err := await(ctx, func() bool { return o.led(g) }); err != nil {
+			return 0, err
+		}
+	}
+	return time.Since(o.since), nil
+}
+
+// led says whether all hosts that are there know the same leader of a group, which is
+// there too.
+func (o *ours) led(g int) bool {
+	leader, led := "", false
+	for i, el := range o.groups {
+		if o.wire.ends[nodes[i]].silent.Load() {
+			continue
+		}
+		s := el[g].Status()
+		if s.Leader == "" || leader != "" && leader != s.Leader {
+			return false
+		}
+		leader = s.Leader
+		led = led || s.Role == memberstate.Leader
+	}
+	return led
+}
+
+// idle lets time pass.
+func (o *ours) idle(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
+
+// silence has the last host die. Nobody hears how it is taken down.
+func (o *ours) silence() error {
+	last := len(nodes) - 1
+	o.since = time.Now()
+	o.wire.ends[nodes[last]].silent.Store(true)
+	return o.hosts[last].Close(ended())
+}
+
+// stop ends the hosts. What they kept on disk stays.
+func (o *ours) stop() error {
+	var problems []error
+	for _, host := range o.hosts {
+		problems = append(problems, host.Close(ended()))
+	}
+	o.hosts, o.groups, o.wire = nil, nil, nil
+	return errors.Join(problems...)
+}
+
+// ended is the context of those who do not wait for a handover.
+func ended() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}

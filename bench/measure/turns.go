@@ -1,0 +1,86 @@
+// Libraries that are measured in turns, so that what else the machine does at a time
+// falls upon all of them.
+
+package measure
+
+import (
+	"context"
+	"runtime"
+	"time"
+
+	"github.com/hustings/hustings/bench/figure"
+)
+
+// Row is one library: how it is measured, and what came of that so far. The first of
+// several is ours.
+type Row[R any] struct {
+	Name    string
+	Measure func() (R, error)
+	Results []R
+}
+
+// Turn measures each library once. It ends early with ctx.
+func Turn[R any](ctx context.Context, rows []Row[R]) error {
+	for i := range rows {
+		result, err := rows[i].Measure()
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		rows[i].Results = append(rows[i].Results, result)
+	}
+	return nil
+}
+
+// Compare makes the figure of one aspect of all results.
+func Compare[R any](section, name, unit string, rows []Row[R], of func(R) float64) figure.Figure {
+	f := figure.Figure{Section: section, Name: name, Unit: unit}
+	for i, row := range rows {
+		values := make([]float64, len(row.Results))
+		for j, r := range row.Results {
+			values[j] = of(r)
+		}
+		median := Median(values)
+		if i == 0 {
+			f.Ours, f.Spread = median, Spread(values, median)
+		} else {
+			f.Beside(row.Name, median)
+		}
+	}
+	return f
+}
+
+// UnlessOver is no error if the time is up: what there is counts.
+func UnlessOver(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// Use is what a process has used.
+type Use struct {
+	CPU                time.Duration
+	Bytes, Allocations uint64
+}
+
+// Used is what this one has used so far.
+func Used() Use {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return Use{CPU(), m.TotalAlloc, m.Mallocs}
+}
+
+// Since is what was used since then.
+func (u Use) Since(then Use) Use {
+	return Use{u.CPU - then.CPU, u.Bytes - then.Bytes, u.Allocations - then.Allocations}
+}
+
+// Add adds up.
+func (u *Use) Add(more Use) {
+	u.CPU += more.CPU
+	u.Bytes += more.Bytes
+	u.Allocations += more.Allocations
+}

@@ -1,0 +1,138 @@
+// Our side: a machine in the state in which the operation is met, copied for each.
+
+package operation
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+)
+
+// Ours measures our machine.
+func Ours(_ context.Context, t Task) (Cost, error) {
+	return costOf(t.Times, func() (batch, error) {
+		m, inputs, err := oursDoes(t.Operation)
+		return batch{t.Times, func() error { return m.repeat(inputs, t.Times) }}, err
+	})
+}
+
+var (
+	voters = memberstate.SetOf(1, 2, 3)
+	rules  = elector.Rules{Self: 1, Voters: voters, All: voters, Timing: elector.DefaultTiming(), PreVote: true, Ranks: true}
+	end    = memberstate.Position{Term: 5, Index: 10}
+)
+
+// member is one machine, carried out by the Execution that a Host has.
+type member struct {
+	machine elector.Machine
+	step    elector.Execution
+	alarm   uint32
+}
+
+// oursDoes is a member in the state in which an operation is met, and its inputs.
+func oursDoes(operation string) (*member, []elector.Input, error) {
+	m := newMember()
+	var inputs []elector.Input
+	switch operation {
+	case heartbeat:
+		m.follow()
+		inputs = []elector.Input{heartbeatOf2()}
+	case granted:
+		inputs = []elector.Input{request(rpc.Won, 3)}
+	case refused:
+		m.give(request(rpc.Won, 3))
+		inputs = []elector.Input{request(rpc.Won, 2)}
+	case preVote:
+		inputs = []elector.Input{request(rpc.PreVote, 3)}
+	case beat:
+		m.lead()
+		inputs = []elector.Input{{Kind: elector.Ring, Number: m.alarm}}
+	case stands:
+		m.follow()
+		inputs = []elector.Input{{Kind: elector.Ring, Number: m.alarm}, {Kind: elector.Ring, Number: m.alarm + 1}}
+	default:
+		return nil, nil, fmt.Errorf("operation: there is no %q", operation)
+	}
+	return m, inputs, nil
+}
+
+// repeat gives a copy of the machine the inputs, again and again.
+func (m *member) repeat(inputs []elector.Input, times int) error {
+	before := m.machine
+	for range times {
+		m.machine = before
+		for i := range inputs {
+			m.give(inputs[i])
+		}
+	}
+	return m.step.Output.Err
+}
+
+func newMember() *member {
+	m := &member{machine: elector.NewMachine(&rules, memberstate.HardState{Term: 5, Vote: 2})}
+	m.give(elector.Input{Kind: elector.Start})
+	return m
+}
+
+// follow has the member follow member 2.
+func (m *member) follow() { m.give(heartbeatOf2()) }
+
+// lead has the member win an election.
+func (m *member) lead() {
+	m.give(elector.Input{Kind: elector.Stand})
+	for _, mark := range []rpc.Mark{rpc.PreVote, rpc.Won} {
+		sent := m.step.Output.Send
+		m.give(elector.Input{Kind: elector.Receive, Message: elector.Message{From: 2, Body: rpc.Body{
+			Kind: rpc.VoteResponse, Result: rpc.Accept, Mark: mark, Round: sent.Round, Term: 5, Asked: 6,
+		}}})
+	}
+}
+
+func heartbeatOf2() elector.Input {
+	return elector.Input{Kind: elector.Receive, Message: elector.Message{
+		From: 2, Leader: 2, Body: rpc.Body{Kind: rpc.Heartbeat, Term: 5, Round: 7},
+	}}
+}
+
+// request asks for a vote in the next term.
+func request(mark rpc.Mark, from memberstate.Seat) elector.Input {
+	return elector.Input{Kind: elector.Receive, Message: elector.Message{
+		From: from, Body: rpc.Body{Kind: rpc.VoteRequest, Mark: mark, Term: 6, Round: 1, Ledger: end},
+	}}
+}
+
+func (m *member) give(in elector.Input) {
+	x := &m.step
+	x.Input = in
+	need := x.Begin(&m.machine, &rules, m)
+	for need == elector.NeedLedger {
+		need = x.Ledger(&m.machine, &rules, m, end)
+	}
+	if need == elector.NeedSave {
+		x.Saved(m)
+	}
+}
+
+// Arm keeps the number for whoever rings.
+func (m *member) Arm(a elector.Alarm) { m.alarm = a.Number }
+
+// Withdraw is of no interest, nor is what follows.
+func (m *member) Withdraw() {}
+
+// Publish is of no interest.
+func (m *member) Publish() {}
+
+// Reply is of no interest.
+func (m *member) Reply(*elector.Message) {}
+
+// Send is of no interest.
+func (m *member) Send(memberstate.Set, *elector.Message) {}
+
+// Judge is of no interest.
+func (m *member) Judge(rpc.Mark, elector.Judgement) {}
+
+// Drop is of no interest.
+func (m *member) Drop(elector.Drop) {}

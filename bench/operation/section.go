@@ -1,0 +1,119 @@
+// Package operation measures what one thing costs that happens to a member: from the
+// input to the messages and to what is to be saved, without disk and network.
+package operation
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hustings/hustings/bench/figure"
+	"github.com/hustings/hustings/bench/measure"
+	"github.com/hustings/hustings/bench/peer"
+)
+
+const name = "operation"
+
+// The operations, by what they are called in the table.
+const (
+	heartbeat = "a follower takes a heartbeat"
+	granted   = "a vote is granted, in a new term"
+	refused   = "a vote is refused, it was another's"
+	preVote   = "a pre-vote is granted"
+	beat      = "alarm: a leader sends its next heartbeat"
+	stands    = "alarm: a follower stands, and asks for pre-votes"
+)
+
+var operations = []string{heartbeat, granted, refused, preVote, beat, stands}
+
+// Section measures operations.
+func Section() figure.Section {
+	return figure.Section{
+		Name: name, Title: "One operation of a member of three",
+		Configured: []string{
+			"CPU time by getrusage, so that the garbage collector's is in it; a fixed number of operations a repetition, the libraries in turns.",
+			"Ours: Machine.Step under its Execution, effects that do nothing, the ledger's end at hand, pre-vote and ranks on.",
+			"etcd/raft 3.7 and 3.6: RawNode Step (Tick, Campaign), then Ready, MemoryStorage, Advance until nothing is left; pre-vote, check quorum, a logger that does nothing. For each figure the better version counts.",
+		},
+		Measure: measureAll,
+	}
+}
+
+// batch is a number of operations that are run in one go, from a fresh start.
+type batch struct {
+	size int
+	run  func() error
+}
+
+// Cost is what one operation costs.
+type Cost struct {
+	Nanoseconds, Bytes, Allocations float64
+}
+
+// Task says which operation a peer is to measure, and how often it does it at least.
+type Task struct {
+	Operation string
+	Times     int
+}
+
+// costOf runs batches, which are made while nothing is measured.
+func costOf(times int, prepare func() (batch, error)) (Cost, error) {
+	var total measure.Use
+	done := 0
+	for done < times {
+		b, err := prepare()
+		if err != nil {
+			return Cost{}, err
+		}
+		before := measure.Used()
+		err = b.run()
+		if err != nil {
+			return Cost{}, err
+		}
+		total.Add(measure.Used().Since(before))
+		done += b.size
+	}
+	each := 1 / float64(done)
+	return Cost{float64(total.CPU.Nanoseconds()) * each, float64(total.Bytes) * each, float64(total.Allocations) * each}, nil
+}
+
+func measureAll(ctx context.Context, p figure.Plan) ([]figure.Figure, error) {
+	repetitions, times := 9, 100_000
+	if p.Quick {
+		repetitions, times = 3, 20_000
+	}
+	child, err := peer.Start(ctx, "raft36")
+	if err != nil {
+		return nil, err
+	}
+	defer child.Close() //nolint:errcheck // it has said all that it had to say
+	var figures []figure.Figure
+	for i, o := range operations {
+		task := Task{o, times}
+		rows := []measure.Row[Cost]{
+			{Measure: func() (Cost, error) { return Ours(ctx, Task{o, 10 * times}) }},
+			{Name: "etcd/raft 3.7", Measure: func() (Cost, error) { return Etcd(ctx, task) }},
+			{Name: "etcd/raft 3.6", Measure: func() (Cost, error) { return peer.Do[Cost](child, name, task) }},
+		}
+		for r := range repetitions {
+			p.Progress(o, (float64(i)+float64(r)/float64(repetitions))/float64(len(operations)))
+			if err := measure.Turn(ctx, rows); err != nil {
+				return figures, measure.UnlessOver(ctx, err)
+			}
+		}
+		for _, a := range aspects {
+			f := measure.Compare(name, fmt.Sprintf("%s: %s", o, a.name), a.unit, rows, a.of)
+			f.At = o
+			figures = append(figures, f)
+		}
+	}
+	return figures, nil
+}
+
+var aspects = []struct {
+	name, unit string
+	of         func(Cost) float64
+}{
+	{"time", "ns", func(c Cost) float64 { return c.Nanoseconds }},
+	{"memory", "bytes", func(c Cost) float64 { return c.Bytes }},
+	{"allocations", "allocations", func(c Cost) float64 { return c.Allocations }},
+}

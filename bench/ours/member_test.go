@@ -1,0 +1,83 @@
+package ours
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/bench/virtual"
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/memberstate"
+)
+
+// ignorant counts nothing.
+type ignorant struct{}
+
+func (ignorant) Beats(int)              {}
+func (ignorant) Asks(int, uint64, bool) {}
+func (ignorant) Knows(int, uint64, int) {}
+
+// elected is a group of three of which the first leads, a detection time after its
+// election.
+func elected(t *testing.T, delay time.Duration) (*World, []*member) {
+	t.Helper()
+	w := &World{Delay: delay, Random: rand.New(rand.NewPCG(1, 2)), Observer: ignorant{}}
+	group := make([]*member, 3)
+	found := Default(time.Second).Found(w, 3, 2)
+	for i, m := range found {
+		group[i] = m.(*member)
+	}
+	w.Found(found)
+	for i := range group {
+		w.Start(i)
+	}
+	w.Stand(0)
+	for w.Now() < time.Second && w.Step() {
+	}
+	require.Equal(t, memberstate.Leader, group[0].machine.Role)
+	return w, group
+}
+
+func TestIntervalsAreInProportionToTheDefault(t *testing.T) {
+	assert.Equal(t, elector.Timing{
+		Heartbeat: 100 * time.Millisecond, Leak: 10, MinVoteWait: 100 * time.Millisecond,
+		MaxVoteWait: 333333333, RoundTimeout: 333333333, DriftMargin: 50 * time.Millisecond,
+	}, Default(time.Second).Timing)
+	require.NoError(t, Default(time.Second).Timing.Validate(true))
+}
+
+func TestRoundTripsAreMeasured(t *testing.T) {
+	_, group := elected(t, 10*time.Millisecond)
+	assert.Equal(t, 20*time.Millisecond, group[0].step.Output.Send.RoundTrip)
+}
+
+func TestWhoStartsAgainKnowsWhatItHasSaved(t *testing.T) {
+	w, group := elected(t, 0)
+	term := group[1].machine.Term
+	w.Kill(1)
+	w.Start(1)
+	assert.Equal(t, term, group[1].machine.Term)
+	assert.Equal(t, memberstate.Seat(1), group[1].machine.Vote)
+	assert.Equal(t, memberstate.Nobody, group[1].machine.Leader)
+}
+
+func TestWhoHasLostItsOfficeMayStandAgain(t *testing.T) {
+	w, group := elected(t, 0)
+	assert.True(t, group[0].machine.Serving())
+	w.Kill(1)
+	w.Kill(2)
+	for group[0].machine.Role == memberstate.Leader && w.Step() {
+	}
+	assert.False(t, group[0].machine.Serving())
+}
+
+func TestOneLedgerIsBehind(t *testing.T) {
+	_, group := elected(t, 0)
+	assert.Equal(t, -1, group[2].ledger.Compare(group[0].ledger))
+	assert.Equal(t, group[1].ledger, group[0].ledger)
+	all := Default(time.Second).Found(&World{Random: rand.New(rand.NewPCG(1, 2))}, 2, virtual.Nobody)
+	assert.Equal(t, all[0].(*member).ledger, all[1].(*member).ledger)
+}

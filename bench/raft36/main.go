@@ -1,0 +1,29 @@
+// Command raft36 measures etcd/raft 3.6, which is faster than 3.7 in places. It is a
+// module of its own, for a program can hold one of them only; the code that measures
+// is the same.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+
+	"github.com/hustings/hustings/bench/events"
+	"github.com/hustings/hustings/bench/failover"
+	"github.com/hustings/hustings/bench/operation"
+	"github.com/hustings/hustings/bench/peer"
+)
+
+func main() {
+	signal.Ignore(os.Interrupt) // meant for the parent, which then has no more to ask for
+	err := peer.Serve(context.Background(), os.Stdin, os.Stdout, peer.Jobs{
+		"failover":  peer.Of(failover.Etcd),
+		"operation": peer.Of(operation.Etcd),
+		"events":    peer.Of(events.Etcd),
+	})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}

@@ -1,0 +1,130 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"io"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/bench/figure"
+)
+
+// run is one with a figure beside a peer, one alone, and a detail.
+func run() *Run {
+	r := NewRun()
+	beside := figure.Figure{Section: "speed", Name: "<quick>", Unit: "ns", Ours: 25, Spread: 0.1}
+	beside.Beside("another", 100)
+	r.Add(&figure.Section{Name: "speed", Title: "How fast", Configured: []string{"Ours: as it comes."}}, []figure.Figure{
+		beside,
+		{Section: "speed", Name: "alone", Unit: "T/s", Ours: 23_456_789, At: "here", Chart: "rates"},
+		{Section: "speed", Name: "of interest to few", Unit: "ns", Ours: 1, Detail: true},
+	})
+	r.Add(&figure.Section{Name: "none", Title: "Nothing was measured"}, nil)
+	return r
+}
+
+func written(t *testing.T, write func(io.Writer) error) string {
+	t.Helper()
+	var b bytes.Buffer
+	require.NoError(t, write(&b))
+	return b.String()
+}
+
+func TestTheTableHasWhatIsNoDetail(t *testing.T) {
+	table := written(t, run().Table)
+	lines := strings.Split(table, "\n")
+	assert.Contains(t, lines, "name     ours        peer         ratio  spread")
+	assert.Contains(t, lines, "<quick>  25 ns       100 another  0.250  10.0 %")
+	assert.Contains(t, lines, "alone    23.46M T/s  -            -      0.0 %")
+	assert.Contains(t, table, "(1 more in the JSON and on the page)")
+	assert.Contains(t, table, "- Ours: as it comes.")
+	assert.NotContains(t, table, "of interest to few")
+}
+
+func TestTheLineIsAListOfAllFigures(t *testing.T) {
+	line := written(t, run().Line)
+	assert.Equal(t, 1, strings.Count(line, "\n"))
+	var figures []map[string]any
+	require.NoError(t, json.Unmarshal([]byte(line), &figures))
+	require.Len(t, figures, 3)
+	assert.Equal(t, map[string]any{
+		"section": "speed", "name": "<quick>", "unit": "ns", "ours": 25.0,
+		"peer": 100.0, "peer_name": "another", "ratio": 0.25, "spread": 0.1,
+	}, figures[0])
+	assert.Nil(t, figures[1]["peer"])
+	assert.Nil(t, figures[1]["ratio"])
+}
+
+func TestAnEmptyRunIsAnEmptyList(t *testing.T) {
+	assert.Equal(t, "[]\n", written(t, NewRun().Line))
+}
+
+func TestTheRunIsReadAsItWasWritten(t *testing.T) {
+	var read Run
+	require.NoError(t, json.Unmarshal([]byte(written(t, run().JSON)), &read))
+	assert.Equal(t, run(), &read)
+}
+
+func TestThePageNeedsNothingElse(t *testing.T) {
+	text := written(t, run().Page)
+	for _, other := range []string{"http:", "https:", "//", "src=", "<link", "<script", "@import", "url("} {
+		assert.NotContains(t, text, other)
+	}
+	for _, link := range regexp.MustCompile(`href="([^"]*)"`).FindAllStringSubmatch(text, -1) {
+		assert.Contains(t, text, `id="`+strings.TrimPrefix(link[1], "#")+`"`, "a link leads to a place on the page")
+	}
+	assert.Contains(t, text, "prefers-color-scheme: dark")
+	assert.Contains(t, text, "of interest to few", "details are in the table")
+	assert.Contains(t, text, "&lt;quick&gt;", "names are text")
+	assert.NotContains(t, text, "ZgotmplZ")
+}
+
+func TestThePagesChartsAreWellFormed(t *testing.T) {
+	text := written(t, run().Page)
+	plots := regexp.MustCompile(`(?s)<svg.*?</svg>`).FindAllString(text, -1)
+	require.Len(t, plots, 2)
+	for _, plot := range plots {
+		require.NoError(t, xml.Unmarshal([]byte(plot), new(struct{})))
+	}
+	assert.Equal(t, 2, strings.Count(plots[0], "<rect"), "ours and the peer's")
+	assert.Equal(t, 1, strings.Count(plots[1], "<rect"), "ours alone")
+}
+
+func TestBarsAreAsLongAsTheirFiguresAreLarge(t *testing.T) {
+	s := run().Sections[0]
+	all := charts(s.Figures)
+	require.Len(t, all, 2)
+	assert.Equal(t, "ns", all[0].Title)
+	assert.Equal(t, "<quick>", all[0].Rows[0].At)
+	assert.InDelta(t, barsWidth/4.0, all[0].Rows[0].Ours.Width, 1e-9)
+	assert.InDelta(t, barsWidth, all[0].Rows[0].Peer.Width, 1e-9)
+	assert.Equal(t, "rates", all[1].Title)
+	assert.Equal(t, "here", all[1].Rows[0].At)
+	assert.Empty(t, charts(nil))
+}
+
+func TestMarksAreFewAndRound(t *testing.T) {
+	for most, labels := range map[float64][]string{
+		0: nil, 1: {"0.5", "1"}, 1.02: {"0.5", "1"}, 100: {"50", "100"}, 430: {"200", "400"}, 0.03: {"0.01", "0.02", "0.03"},
+	} {
+		var got []string
+		for _, m := range marks(most) {
+			got = append(got, m.Label)
+		}
+		assert.Equal(t, labels, got, most)
+	}
+}
+
+func TestValuesHaveFourDigits(t *testing.T) {
+	for v, text := range map[float64]string{
+		0: "0", 1.01255: "1.013", 9999: "9999", 12345: "12.35k", 2_345_678: "2.346M", 3e9: "3G", 0.00012345: "0.0001234",
+	} {
+		assert.Equal(t, text, value(v))
+	}
+}

@@ -1,0 +1,58 @@
+// Package report tells what a run has measured: as a table, as JSON and as a page.
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"runtime"
+
+	"github.com/hustings/hustings/bench/figure"
+)
+
+// Section is what was measured of one section.
+type Section struct {
+	Name       string          `json:"name"`
+	Title      string          `json:"title"`
+	Configured []string        `json:"configured"`
+	Figures    []figure.Figure `json:"figures"`
+}
+
+// Run is all that was measured, and on what.
+type Run struct {
+	Go         string    `json:"go"`
+	Platform   string    `json:"platform"`
+	Processors int       `json:"processors"`
+	Sections   []Section `json:"sections"`
+}
+
+// NewRun is one of this program, which has measured nothing yet.
+func NewRun() *Run {
+	return &Run{Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Processors: runtime.GOMAXPROCS(0)}
+}
+
+// Add takes in the figures of a section.
+func (r *Run) Add(s *figure.Section, figures []figure.Figure) {
+	r.Sections = append(r.Sections, Section{s.Name, s.Title, s.Configured, figures})
+}
+
+// Line writes all figures as a list, in one line of JSON.
+func (r *Run) Line(w io.Writer) error {
+	all := []figure.Figure{}
+	for _, s := range r.Sections {
+		all = append(all, s.Figures...)
+	}
+	return encode(w, all, "")
+}
+
+// JSON writes the run.
+func (r *Run) JSON(w io.Writer) error { return encode(w, r, "  ") }
+
+func encode(w io.Writer, what any, indent string) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", indent)
+	if err := e.Encode(what); err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	return nil
+}

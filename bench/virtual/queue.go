@@ -1,0 +1,48 @@
+// What is on its way. All messages take as long, so they arrive in the order in which
+// they were sent.
+
+package virtual
+
+import "time"
+
+// parcel is a message on its way.
+type parcel[M any] struct {
+	at       time.Duration
+	from, to int
+	message  M
+}
+
+// queue is a ring of parcels.
+type queue[M any] struct {
+	ring        []parcel[M] // its length is a power of two
+	head, count int
+}
+
+func (q *queue[M]) put(at time.Duration, from, to int, m *M) {
+	if q.count == len(q.ring) {
+		q.grow()
+	}
+	p := &q.ring[(q.head+q.count)&(len(q.ring)-1)]
+	p.at, p.from, p.to, p.message = at, from, to, *m
+	q.count++
+}
+
+func (q *queue[M]) grow() {
+	wider := make([]parcel[M], max(16, 2*len(q.ring)))
+	n := copy(wider, q.ring[q.head:])
+	copy(wider[n:], q.ring[:q.head])
+	q.ring, q.head = wider, 0
+}
+
+// first is what arrives next, nil if nothing does.
+func (q *queue[M]) first() *parcel[M] {
+	if q.count == 0 {
+		return nil
+	}
+	return &q.ring[q.head]
+}
+
+func (q *queue[M]) drop() {
+	q.head = (q.head + 1) & (len(q.ring) - 1)
+	q.count--
+}

@@ -1,0 +1,154 @@
+package virtual
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// note is what a member of these tests lives through.
+type note struct {
+	at      time.Duration
+	from    int
+	message string
+}
+
+// member notes what happens to it, and answers what it is asked.
+type member struct {
+	world *World[string]
+	index int
+	notes []note
+}
+
+func (m *member) Start() {}
+func (m *member) Stand() {}
+func (m *member) Ring()  { m.note(m.index, "ring") }
+
+func (m *member) Receive(from int, q *string) {
+	m.note(from, *q)
+	if *q == "question" {
+		answer := "answer"
+		m.world.Send(m.index, from, &answer)
+	}
+}
+
+func (m *member) note(from int, message string) {
+	m.notes = append(m.notes, note{m.world.Now(), from, message})
+}
+
+// newWorld has so many members, which are all there.
+func newWorld(delay time.Duration, loss float64, members int) (*World[string], []*member) {
+	w := &World[string]{Delay: delay, Loss: loss, Random: rand.New(rand.NewPCG(1, 2))}
+	group, all := make([]*member, members), make([]Member[string], members)
+	for i := range group {
+		group[i] = &member{world: w, index: i}
+		all[i] = group[i]
+	}
+	w.Found(all)
+	for i := range group {
+		w.Start(i)
+	}
+	return w, group
+}
+
+func (w *World[M]) toTheEnd() {
+	for w.Step() {
+	}
+}
+
+func TestAMessageTakesAsLongAsItShould(t *testing.T) {
+	w, m := newWorld(3*time.Millisecond, 0, 2)
+	q := "question"
+	w.Send(0, 1, &q)
+	w.toTheEnd()
+	assert.Equal(t, []note{{3 * time.Millisecond, 0, "question"}}, m[1].notes)
+	assert.Equal(t, []note{{6 * time.Millisecond, 1, "answer"}}, m[0].notes)
+	assert.Equal(t, 2, w.Messages)
+	assert.Equal(t, 2, w.Events)
+}
+
+func TestAMessageComesBeforeAnAlarmOfTheSameTime(t *testing.T) {
+	w, m := newWorld(time.Second, 0, 2)
+	w.Arm(1, time.Second)
+	q := "hello"
+	w.Send(0, 1, &q)
+	w.toTheEnd()
+	assert.Equal(t, []note{{time.Second, 0, "hello"}, {time.Second, 1, "ring"}}, m[1].notes)
+}
+
+func TestAnAlarmTakesThePlaceOfTheLast(t *testing.T) {
+	w, m := newWorld(0, 0, 1)
+	w.Arm(0, time.Second)
+	w.Arm(0, time.Minute)
+	w.toTheEnd()
+	assert.Equal(t, []note{{time.Minute, 0, "ring"}}, m[0].notes)
+}
+
+func TestTheDeadHearAndDoNothing(t *testing.T) {
+	w, m := newWorld(time.Second, 0, 2)
+	q := "question"
+	w.Arm(1, time.Minute)
+	w.Send(0, 1, &q)
+	w.Kill(1)
+	w.toTheEnd()
+	assert.Empty(t, m[1].notes)
+	assert.Zero(t, w.Events)
+}
+
+func TestWhatTheDeadHaveSentArrives(t *testing.T) {
+	w, m := newWorld(time.Second, 0, 2)
+	q := "hello"
+	w.Send(0, 1, &q)
+	w.Kill(0)
+	w.toTheEnd()
+	assert.Len(t, m[1].notes, 1)
+}
+
+func TestWhoStartsAgainHearsAgain(t *testing.T) {
+	w, m := newWorld(time.Second, 0, 2)
+	w.Kill(1)
+	w.Start(1)
+	q := "hello"
+	w.Send(0, 1, &q)
+	w.toTheEnd()
+	assert.Len(t, m[1].notes, 1)
+}
+
+func TestTheShareThatIsLostIsWhatItShouldBe(t *testing.T) {
+	w, m := newWorld(0, 0.1, 2)
+	q := "hello"
+	for range 10_000 {
+		w.Send(0, 1, &q)
+	}
+	w.toTheEnd()
+	assert.Equal(t, 10_000, w.Messages, "those that are lost were sent")
+	assert.InDelta(t, 9000, len(m[1].notes), 100)
+}
+
+func TestManyMessagesArriveInTheirOrder(t *testing.T) {
+	w, m := newWorld(time.Second, 0, 2)
+	sent, next := 0, 0
+	for range 100 { // such that the ring has to grow with its head in the middle
+		for range 3 {
+			q := string(rune('a' + sent%26))
+			w.Send(0, 1, &q)
+			sent++
+		}
+		w.Step()
+	}
+	w.toTheEnd()
+	for _, n := range m[1].notes {
+		assert.Equal(t, string(rune('a'+next%26)), n.message)
+		next++
+	}
+	assert.Equal(t, sent, next)
+}
+
+func TestNothingHappensAfterAnError(t *testing.T) {
+	w, _ := newWorld(0, 0, 1)
+	w.Arm(0, 0)
+	w.Err = assert.AnError
+	assert.False(t, w.Step())
+}
