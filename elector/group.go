@@ -244,7 +244,9 @@ func (fx *effects) Send(to memberstate.Set, m *Message) {
 		if m.Kind == rpc.VoteRequest {
 			times = &g.sent.ballots
 		}
-		times[m.Round%recentBeats] = fx.host.now
+		if m.Kind == rpc.Heartbeat || !g.machine.Repeats() {
+			times[m.Round%recentBeats] = fx.host.now
+		}
 	}
 	for seat := range to.Seats() {
 		fx.post(g.members.ID(seat), m)

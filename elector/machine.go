@@ -93,6 +93,7 @@ type Machine struct {
 	phase    phase
 	mark     rpc.Mark // of the round of votes under way
 	judged   Judgement
+	repeats  uint8 // how often those who have not answered the round were asked again
 	hurries  uint8 // revotes in a row without a wait
 	handover Handover
 	target   memberstate.Seat // of the handover
@@ -278,6 +279,10 @@ func (m *Machine) Asking() (asks, preVote bool, accepted memberstate.Set) {
 	return m.phase != idle, m.phase == preVoting, m.accepted
 }
 
+// Repeats says whether the request for votes that this step sends was sent before, in the
+// same round: what it takes to answer is counted from the first time.
+func (m *Machine) Repeats() bool { return m.repeats > 0 }
+
 // Step is what one input does to the machine.
 func (m *Machine) Step(r *Rules, in *Input, out *Output) {
 	*out = Output{}
@@ -378,7 +383,7 @@ func (m *Machine) ring(r *Rules, in *Input, out *Output) {
 			m.fasting = false
 			m.armSlot(r, out, memberstate.Nobody)
 		case m.phase != idle:
-			m.conclude(r, in, out, m.judge(r))
+			m.overdue(r, in, out)
 		default:
 			m.stand(r, in, out)
 		}

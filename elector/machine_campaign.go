@@ -81,7 +81,7 @@ func (m *Machine) voteForSelf(r *Rules, in *Input, out *Output) bool {
 
 func (m *Machine) openRound(r *Rules, out *Output, phase phase, mark rpc.Mark, term memberstate.Term) {
 	m.ballot++
-	m.phase, m.mark, m.asked = phase, mark, term
+	m.phase, m.mark, m.asked, m.repeats = phase, mark, term, 0
 	m.accepted, m.answered = memberstate.SetOf(r.Self), memberstate.SetOf(r.Self)
 	m.notReady, m.bigger = 0, 0
 	m.hasLeader, m.vetoed = false, false
@@ -89,11 +89,48 @@ func (m *Machine) openRound(r *Rules, out *Output, phase phase, mark rpc.Mark, t
 		m.challenge = m.beat // its alarm is the next beat
 		return
 	}
-	timeout := max(r.Timing.RoundTimeout, 2*m.measured()) // D6
-	if m.awaitsVeto() && m.roundTrip > 0 {
-		timeout = m.measured() * 3 / 2
+	wait, _ := m.awaitAnswers(r)
+	m.arm(out, wait, wait)
+}
+
+// awaitAnswers is how long to wait for answers now, and whether the round is over then. With
+// ranks the next member's slot is near, and a lost message is no reason to leave it to them
+// (D12): who has not answered is asked again when an answer is overdue, and then after twice
+// as long, and so on.
+func (m *Machine) awaitAnswers(r *Rules) (wait time.Duration, last bool) {
+	switch {
+	case m.awaitsVeto() && m.roundTrip > 0:
+		return m.measured() * 3 / 2, true
+	case !r.Ranks, m.mark == rpc.Handed, m.serving:
+		// A handover is asked for by its giver's word, which is for one request; and who
+		// still runs a Lead of a term that is lost had better not win too soon.
+		return max(r.Timing.RoundTimeout, 2*m.measured()), true // D6
 	}
-	m.arm(out, timeout, timeout)
+	overdue := m.slot(r)
+	whole := max(r.Timing.RoundTimeout, 3*overdue)
+	past := overdue<<m.repeats - overdue
+	if wait = overdue << m.repeats; past+wait+overdue <= whole {
+		return wait, false
+	}
+	return max(whole-past, overdue), true
+}
+
+// overdue asks those again who have not answered in time, or ends the round. If somebody
+// knows a leader there is no hurry.
+func (m *Machine) overdue(r *Rules, in *Input, out *Output) {
+	if _, last := m.awaitAnswers(r); last || m.hasLeader {
+		m.conclude(r, in, out, m.judge(r))
+		return
+	}
+	end, ok := m.ledger(in, out)
+	if !ok {
+		return
+	}
+	m.repeats++
+	m.ask(r, out, end, memberstate.Nobody)
+	out.To &^= m.answered
+	wait, _ := m.awaitAnswers(r)
+	m.arm(out, wait, wait)
 }
 
 // awaitsVeto says whether a quorum's accept is not enough yet: the round follows
@@ -226,8 +263,7 @@ func (m *Machine) conclude(r *Rules, in *Input, out *Output, judged Judgement) {
 		m.stand(r, in, out)
 		return
 	case m.hasLeader:
-		// D5: about one heartbeat from now there is one, or there is none.
-		m.arm(out, r.Timing.Heartbeat, r.Timing.Heartbeat*5/4)
+		m.armHeartbeat(r, out)
 	default:
 		m.armVoteWait(r, out)
 	}
@@ -245,6 +281,17 @@ func (m *Machine) armVoteWait(r *Rules, out *Output) {
 	m.arm(out, max(low, m.measured()), max(low, m.measured())+max(spread, 2*m.measured()))
 }
 
+// armHeartbeat waits for about a heartbeat: then there is a leader, or there is none (D5).
+// With ranks it is counted from when this member asked, or a little later, so that who
+// asked too early, because it had missed a heartbeat, comes back in a slot of its own.
+func (m *Machine) armHeartbeat(r *Rules, out *Output) {
+	low, spread := r.Timing.Heartbeat, r.Timing.Heartbeat/4
+	if r.Ranks {
+		low, spread = max(low-m.measured(), r.lead()), r.lead()
+	}
+	m.arm(out, low, low+spread)
+}
+
 // armSlot waits for this member's turn to stand (D12). The members take turns
 // by term; preferred leaders go first, and the last leader goes last, for it has
 // just fallen silent. Slots are a little longer than an election takes, so one
@@ -255,10 +302,19 @@ func (m *Machine) armSlot(r *Rules, out *Output, last memberstate.Seat) {
 		m.arm(out, 0, r.Timing.MaxVoteWait-r.Timing.MinVoteWait)
 		return
 	}
-	slot := m.slot(r)
-	begin := time.Duration(m.rank(r, last))*slot + slot/4
-	m.arm(out, begin, begin+slot/4)
+	lead := r.lead()
+	if m.doubtful { // a connection breaks for all at the same moment (D13)
+		lead = min(lead, m.measured())
+	}
+	begin := time.Duration(m.rank(r, last))*m.slot(r) + lead
+	m.arm(out, begin, begin+lead)
 }
+
+// lead is what comes before the first slot, since networks are not always equally fast:
+// who is asked must have taken the leader for silent, too. It need not be longer where
+// delays are. Whoever asks has heard the last heartbeat no sooner than it could have been
+// passed on from there, by the very way on which the request comes.
+func (r *Rules) lead() time.Duration { return r.shortestSlot() / 4 }
 
 // slot exceeds the message delays of a pre-vote and the vote after it, and the
 // skew with which the last heartbeat reached the others.

@@ -91,12 +91,20 @@ func (m *Machine) wouldVote(r *Rules, in *Input, out *Output) rpc.Result {
 	if refusal := m.refuseLedger(in, out); refusal != 0 || out.NeedLedger {
 		return refusal
 	}
-	// Who was asked to take over is about to lead; the refusal ends with its
-	// one round, so it cannot keep out for long a candidate that is as good.
-	if m.phase == voting && m.mark == rpc.Handed {
+	// Who was asked to take over, or has an earlier turn, is about to lead. The refusal
+	// ends with its one round, so it cannot keep out for long a candidate that is as good.
+	if m.phase == voting && m.mark == rpc.Handed || m.goesFirst(r, q) {
 		return rpc.RejectTakingLeadership
 	}
 	return rpc.Accept
+}
+
+// goesFirst says whether this member asks for the same, and its turn is earlier: a lost
+// message makes its round last into the slot of whoever asks (D12). It is not so sure once
+// somebody has refused it.
+func (m *Machine) goesFirst(r *Rules, q *Message) bool {
+	return r.Ranks && m.phase == preVoting && m.Role == memberstate.Candidate && m.asked == q.Term && m.answered == m.accepted &&
+		m.turn(r, r.Self, memberstate.Nobody) < m.turn(r, q.From, memberstate.Nobody)
 }
 
 // refuseCandidate looks at who asks and in which term.

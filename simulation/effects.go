@@ -40,7 +40,7 @@ func (n *node) Send(to memberstate.Set, m *elector.Message) {
 	case m.Kind == rpc.Heartbeat:
 		n.beats[m.Round%4] = n.world.now
 		n.world.check.beats(n, m)
-	case m.Kind == rpc.VoteRequest:
+	case m.Kind == rpc.VoteRequest && !n.machine.Repeats():
 		n.ballots[m.Round%4] = n.world.now
 		n.world.check.asks(n, m)
 	case m.Kind == rpc.TakeLeadership && m.Mark == rpc.Plain:

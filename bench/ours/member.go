@@ -145,7 +145,9 @@ func (m *member) Send(to memberstate.Set, q *Message) {
 		m.beats[q.Round%4] = m.world.Now()
 		m.world.Observer.Beats(m.index)
 	case rpc.VoteRequest:
-		m.ballots[q.Round%4] = m.world.Now()
+		if !m.machine.Repeats() {
+			m.ballots[q.Round%4] = m.world.Now()
+		}
 		m.world.Observer.Asks(m.index, uint64(q.Term), q.Mark == rpc.PreVote)
 	default: // nothing else is counted
 	}

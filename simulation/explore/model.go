@@ -85,13 +85,14 @@ func newModel(b Bounds, names *registry) *model {
 }
 
 // rulesOf are what the members go by. Time does not count, only how many beats were not
-// answered.
+// answered. So there are no ranks: whose turn it is is a matter of time, and who has not
+// answered need not be asked again where messages stay.
 func rulesOf(b *Bounds) (all []elector.Rules) {
 	voters := memberstate.Set(1<<b.Members - 1)
 	timing := elector.DefaultTiming()
 	timing.Leak = 1
 	for i := range b.Members {
-		r := elector.Rules{Self: seatOf(i), Voters: voters, All: voters, Timing: timing, PreVote: !b.NoPreVote, Ranks: true}
+		r := elector.Rules{Self: seatOf(i), Voters: voters, All: voters, Timing: timing, PreVote: !b.NoPreVote}
 		if b.Leases {
 			withLeases(&r)
 		}
