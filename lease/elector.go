@@ -97,9 +97,6 @@ func (e *Elector) Run(ctx context.Context) error {
 	<-ctx.Done()
 	e.retire()
 	e.working.Wait()
-	e.show(func(s *elector.Status) {
-		s.Role, s.Leader, s.Stopped = e.standing(), "", true
-	})
 	handlers.Wait()
 	e.keeper.exit(e)
 	return nil
@@ -130,6 +127,7 @@ func (e *Elector) retire() {
 		e.state = idle
 	}
 	e.leave()
+	e.show(func(s *elector.Status) { s.Stopped = true })
 }
 
 // leave closes the office, if one is open: the lease is not used and not renewed
