@@ -62,7 +62,10 @@ func call[T any](k *Keeper, lane lane, do func(ctx context.Context) (T, error)) 
 	})
 	select {
 	case a := <-answers:
-		return a.value, a.err
+		if a.err != nil {
+			return none, a.err
+		}
+		return a.value, nil
 	case <-ctx.Done():
 		return none, fmt.Errorf("no answer: %w", ctx.Err())
 	}
