@@ -14,6 +14,7 @@ import (
 
 func TestElectionByVotes(t *testing.T) {
 	electiontest.Run(t, func(t *testing.T, members []electiontest.Member) []elector.Election {
+		t.Helper()
 		network := rpc.NewNetwork(1)
 		var ids []string
 		for i := range members {

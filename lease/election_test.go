@@ -19,6 +19,7 @@ func TestElectionByLease(t *testing.T) {
 	for name, strict := range map[string]bool{"by the database's clock": false, "strict": true} {
 		t.Run(name, func(t *testing.T) {
 			electiontest.Run(t, func(t *testing.T, members []electiontest.Member) []elector.Election {
+				t.Helper()
 				store := new(mem.Store)
 				var all []elector.Election
 				for i, m := range members {
