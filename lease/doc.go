@@ -12,8 +12,9 @@
 //	err = el.Run(ctx)
 //
 // An Elector is an elector.Election, as the one that votes is: what is written
-// against that runs on both. Stores are in packages mem and sqllease; package
-// leasetest is the acceptance test for others.
+// against that runs on both. Stores are in packages mem, sqllease (PostgreSQL, MySQL,
+// MariaDB, SQLite) and kv (etcd, Redis); package leasetest is the acceptance test
+// for others.
 //
 // # What is guaranteed
 //

@@ -176,42 +176,69 @@ func (s *Store) lives(ctx context.Context, keys []string) (map[string]Entry, err
 
 // Acquire is as the contract says.
 func (s *Store) Acquire(ctx context.Context, c lease.Claim) (bool, error) {
+	for range maxTries {
+		won, again, err := s.claim(ctx, c)
+		if !again || err != nil {
+			return won, err
+		}
+	}
+	return false, errContended
+}
+
+// claim is one attempt; again says that somebody changed the record meanwhile.
+func (s *Store) claim(ctx context.Context, c lease.Claim) (won, again bool, err error) {
 	records, err := s.records(ctx, c.Name)
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
 	r := records[c.Name]
 	var alive map[string]Entry
 	if r.Life != "" && !c.Watched {
 		if alive, err = s.kv.Get(ctx, []string{r.Life}); err != nil {
-			return false, err
+			return false, false, err
 		}
 	}
 	next, won := r.Acquire(c, now(alive[r.Life].Left))
 	if !won {
-		return false, nil
+		return false, false, nil
 	}
 	r.Life = s.life(c.Name, c.Holder, next)
 	if err := s.kv.Live(ctx, map[string]time.Duration{r.Life: c.TTL}); err != nil {
-		return false, err
+		return false, false, err
 	}
-	return s.swap(ctx, c.Name, r, next)
+	won, err = s.swap(ctx, c.Name, r, next)
+	return won, !won, err
 }
 
 // Renew is as the contract says, but for the one statement: it is three for all
-// leases. A lease that somebody else changes at the same moment is not kept.
+// leases.
 func (s *Store) Renew(ctx context.Context, holder string, held []lease.Held) (kept []string, err error) {
+	for range maxTries {
+		if len(held) == 0 {
+			return kept, nil
+		}
+		var renewed []string
+		if renewed, held, err = s.renew(ctx, holder, held); err != nil {
+			return nil, err
+		}
+		kept = append(kept, renewed...)
+	}
+	return nil, errContended
+}
+
+// renew is one attempt; again are leases whose records somebody changed meanwhile.
+func (s *Store) renew(ctx context.Context, holder string, held []lease.Held) (kept []string, again []lease.Held, err error) {
 	names := make([]string, len(held))
 	for i, h := range held {
 		names[i] = h.Name
 	}
 	records, err := s.records(ctx, names...)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	lives := map[string]time.Duration{}
 	var changes []Change
-	names = names[:0]
+	var changed []lease.Held
 	for _, h := range held {
 		r := records[h.Name]
 		next, ok := r.Renew(holder, h.Term, 0)
@@ -220,27 +247,29 @@ func (s *Store) Renew(ctx context.Context, holder string, held []lease.Held) (ke
 		}
 		c, err := s.change(h.Name, r, next)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		lives[r.Life] = time.Duration(r.TTL) * time.Microsecond
-		changes, names = append(changes, c), append(names, h.Name)
+		changes, changed = append(changes, c), append(changed, h)
 	}
 	if len(changes) == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	if err := s.kv.Live(ctx, lives); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	done, err := s.kv.Swap(ctx, changes)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	for i, name := range names {
+	for i, h := range changed {
 		if done[i] {
-			kept = append(kept, name)
+			kept = append(kept, h.Name)
+		} else {
+			again = append(again, h)
 		}
 	}
-	return kept, nil
+	return kept, again, nil
 }
 
 // Release is as the contract says.
@@ -253,7 +282,7 @@ func (s *Store) Force(ctx context.Context, name, heir string) error {
 	return s.update(ctx, name, func(r row.Row) (row.Row, bool) { return r.Force(heir), true })
 }
 
-// maxTries bounds how often an update is begun anew because somebody else changed
+// maxTries bounds how often a step is begun anew because somebody else changed
 // the record.
 const maxTries = 100
 

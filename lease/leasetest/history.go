@@ -212,5 +212,8 @@ func (s *stand) linearizable() {
 		history := record(s.ctx, s.Store, fmt.Sprintf("%s %d", s.name, i), seed)
 		verdict := porcupine.CheckOperationsTimeout(model, history, patience/2)
 		assert.Equal(s.t, porcupine.Ok, verdict, "seed %d", seed)
+		if s.t.Failed() {
+			return
+		}
 	}
 }

@@ -69,6 +69,7 @@ func (s *stand) holders() {
 
 // fineTime: what is rounded to seconds is wrong by up to one of them.
 func (s *stand) fineTime() {
+	s.needsFineTime()
 	ttl := 1500*time.Millisecond + 1*time.Millisecond
 	begin := time.Now()
 	s.take("a#1", ttl)

@@ -14,6 +14,8 @@
 // whether a driver counts rows that were found or rows that were changed
 // (clientFoundRows of MySQL's).
 //
+// Package pgxwake, a module of its own, is a [lease.Waker] for PostgreSQL.
+//
 // # Guarded writes
 //
 // The term is a fencing token: a write under a lease must not be done when a

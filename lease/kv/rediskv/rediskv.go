@@ -2,8 +2,10 @@
 //
 // Redis acknowledges before a replica, and by default before the disk, has what
 // was written: after a failover or a crash a term may be given out twice. Set
-// appendfsync to always where that matters, do not fail over on its own, and
-// guard every write with the term in any case.
+// appendfsync to always where that matters, do not let it fail over by itself, and
+// guard every write with the term in any case. A client that tries again by itself
+// (MaxRetries) may be told that it lost what it has just won; it finds out at its
+// next look.
 package rediskv
 
 import (
@@ -117,11 +119,16 @@ func (k *KV) Wake(ctx context.Context, name string) error {
 func (k *KV) Listen(ctx context.Context, woken func(name string)) (err error) {
 	s := k.client.Subscribe(ctx, k.channel)
 	defer func() { err = errors.Join(err, s.Close()) }()
+	messages := s.Channel()
 	for {
-		m, err := s.ReceiveMessage(ctx)
-		if err != nil {
-			return err
+		select {
+		case m, ok := <-messages:
+			if !ok {
+				return errors.New("rediskv: the subscription has ended")
+			}
+			woken(m.Payload)
+		case <-ctx.Done(): // reading itself does not look at it
+			return ctx.Err()
 		}
-		woken(m.Payload)
 	}
 }
