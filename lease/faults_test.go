@@ -14,6 +14,7 @@ import (
 
 	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/lease"
+	"github.com/hustings/hustings/lease/mem"
 	"github.com/hustings/hustings/memberstate"
 )
 
@@ -151,6 +152,9 @@ func TestADriverThatHangsCannotProlongAnOffice(t *testing.T) {
 		assert.False(t, first.leads())
 		_, _, ok := first.Lease()
 		assert.False(t, ok)
+		first.conn.set(nil) // what hangs still hangs, on its old connection
+		second.crash()
+		s.lead(first)
 	})
 }
 
@@ -292,6 +296,47 @@ func TestALeaseIsReleasedAfterLeadHasReturned(t *testing.T) {
 	})
 }
 
+// Who leaves while its claim is on the way, and wins, gives the lease back.
+func TestALeaseThatIsWonWhileLeavingIsReleased(t *testing.T) {
+	play(t, func(s *stage) {
+		only := s.enter("only", nil)
+		only.conn.set(func(ctx context.Context, op string, do func(context.Context) error) error {
+			if op == "acquire" {
+				only.stop()
+				<-time.After(time.Second)
+			}
+			return do(ctx)
+		})
+		<-only.ended
+		assert.Empty(t, only.began)
+		assert.EqualValues(t, 1, s.record().Term)
+		assert.True(t, s.record().Released)
+	})
+}
+
+// A leader that is silent for a TTL is not shown as one.
+func TestADeadLeaderIsNotShown(t *testing.T) {
+	for name, change := range map[string]func(*lease.Config){"by the database's clock": nil, "strict": strict} {
+		t.Run(name, func(t *testing.T) {
+			play(t, func(s *stage) {
+				first := s.enter("first", change)
+				s.lead(first)
+				looker := s.enter("looker", func(c *lease.Config) {
+					c.Observer = true
+					if change != nil {
+						change(c)
+					}
+				})
+				s.pass(time.Minute)
+				require.Equal(t, first.Status().Self, looker.Status().Leader)
+				first.crash()
+				took := s.until("it is gone", func() bool { return looker.Status().Leader == "" })
+				assert.LessOrEqual(t, took, timing.TTL+2*timing.Poll)
+			})
+		})
+	}
+}
+
 // A Lead that does not return keeps its candidate from the lease, and nobody else
 // for longer than a TTL.
 func TestALeadThatDoesNotReturnHoldsUpNobodyElse(t *testing.T) {
@@ -325,18 +370,19 @@ func TestADatabaseThatHasGoneBackElectsNobody(t *testing.T) {
 		before := len(only.began)
 		only.conn.set(cut)
 		s.until("the office ends", func() bool { return !only.leads() })
+		backup := new(mem.Store)
+		_, err := backup.Acquire(context.Background(), lease.Claim{Name: "g", Holder: "somebody#1", TTL: time.Second})
+		require.NoError(t, err)
 		only.conn.mu.Lock()
-		only.conn.Store, only.conn.fault = restored{only.conn.Store}, nil
+		only.conn.Store, only.conn.fault = backup, nil
 		only.conn.mu.Unlock()
 		s.pass(time.Hour)
 		assert.Len(t, only.began, before)
+		for range 5 {
+			require.NoError(t, backup.Force(context.Background(), "g", ""))
+		}
+		s.lead(only)
 	})
-}
-
-type restored struct{ lease.Store }
-
-func (restored) Read(context.Context, []string) ([]lease.Record, error) {
-	return []lease.Record{{Name: "g", Term: 1, Released: true}}, nil
 }
 
 // Two candidates are in office at no time, whatever the network does.

@@ -333,7 +333,10 @@ func (d *diary) Handle(st elector.Status) {
 	}
 }
 
-func (d *diary) Shutdown() { d.ended++ }
+func (d *diary) Shutdown() {
+	<-time.After(time.Second) // Run waits for it
+	d.ended++
+}
 
 func (s *stage) handlersAreTold() {
 	diaries := []*diary{{}, {}, {}}
