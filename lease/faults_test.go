@@ -162,7 +162,7 @@ func TestADriverThatHangsCannotProlongAnOffice(t *testing.T) {
 // is delayed by nearly the TTL, with the network cut behind it, makes two leaders.
 func TestALateAnswerProlongsNothing(t *testing.T) {
 	patient := timing
-	patient.Timeout = timing.TTL
+	patient.Renew, patient.Timeout = timing.TTL/10, timing.TTL
 	play(t, func(s *stage) {
 		first := s.enter("first", func(c *lease.Config) { c.Timing = patient })
 		s.lead(first)
@@ -172,11 +172,11 @@ func TestALateAnswerProlongsNothing(t *testing.T) {
 				return cut(ctx, op, do)
 			}
 			err := do(ctx)
-			<-time.After(timing.TTL - 200*time.Millisecond)
+			<-time.After(timing.TTL - patient.Renew - 200*time.Millisecond) // before the old end
 			first.crash()
 			return err
 		})
-		s.lead(second)
+		s.lead(second) // begin fails the test if the first one is still in office
 		assert.False(t, first.leads())
 	})
 }
