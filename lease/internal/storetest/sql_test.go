@@ -186,3 +186,43 @@ func TestElections(t *testing.T) {
 		assert.GreaterOrEqual(t, offices, 5)
 	})
 }
+
+// Reserved words are quoted, and what is no name is refused.
+func TestReservedWordsAreQuoted(t *testing.T) {
+	each(t, func(t *testing.T, d database) {
+		t.Helper()
+		db := d.open(t, "")
+		s, err := sqllease.New(sqllease.Config{DB: db, Dialect: d.dialect, Table: "key"})
+		require.NoError(t, err)
+		require.NoError(t, s.EnsureSchema(t.Context()))
+		won, err := s.Acquire(t.Context(), lease.Claim{Name: rand.Text(), Holder: "a#1", TTL: time.Minute})
+		assert.NoError(t, err)
+		assert.True(t, won)
+		for _, table := range []string{"a b", "a;b", `a"b`, "a`b", "a.b.c", "é", "1a", strings.Repeat("a", 64)} {
+			_, err := sqllease.New(sqllease.Config{DB: db, Dialect: d.dialect, Table: table})
+			assert.Error(t, err, table)
+		}
+	})
+}
+
+// Looking burns nothing: there is no number that the database counts up by itself,
+// and a lease has one row however many claimed it.
+func TestPollsBurnNoIds(t *testing.T) {
+	each(t, func(t *testing.T, d database) {
+		t.Helper()
+		db := d.open(t, "")
+		s := d.store(t, db)
+		for _, counter := range []string{"increment", "serial", "identity", "sequence"} {
+			assert.NotContains(t, strings.ToLower(s.Schema()), counter)
+		}
+		name := "burn " + rand.Text()
+		for range 10 {
+			_, err := s.Acquire(t.Context(), lease.Claim{Name: name, Holder: "a#1", TTL: time.Minute})
+			require.NoError(t, err)
+		}
+		found, err := s.Read(t.Context(), []string{name})
+		require.NoError(t, err)
+		require.Len(t, found, 1)
+		assert.EqualValues(t, 1, found[0].Term)
+	})
+}
