@@ -8,7 +8,7 @@ MAKEFLAGS  += --no-print-directory
 
 # What the README says to test, and what else is tested from the root under go.work.
 PACKAGES := ./... ./cmd/hustings/...
-ALL      := $(PACKAGES) ./metrics/...
+ALL      := $(PACKAGES) ./metrics/... ./lease/leasetest/...
 
 # Every module, and those of them that hold code. They are checked one by one
 # and without go.work, as whoever depends on one of them gets it.
@@ -114,6 +114,10 @@ processes: ## Kill, pause and cut off real processes for LONG (2m) in each way.
 .PHONY: browser
 browser: ## Look at the simulator's pictures in a real browser.
 	bash internal/browser/run
+
+.PHONY: databases
+databases: ## Run the stores of leases against real databases, started for this.
+	bash lease/internal/storetest/run -count 1
 
 .PHONY: campaign
 campaign: ## 100,000 worlds of 3 to 7 members with all faults.

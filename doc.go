@@ -14,6 +14,8 @@
 //   - [github.com/hustings/hustings/rpc]: messages, and the contract of whatever
 //     carries them; [github.com/hustings/hustings/rpc/grpcrpc] carries them over
 //     gRPC;
+//   - [github.com/hustings/hustings/lease]: the other election, by a lease in a
+//     database, behind the same interface;
 //   - [github.com/hustings/hustings/operator]: what operators use;
 //   - [github.com/hustings/hustings/simulation]: a hostile world for all of it.
 package hustings

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/hustings/hustings/internal/level"
 	"github.com/hustings/hustings/memberstate"
 )
 
@@ -129,11 +130,7 @@ func (g *group) restore() error {
 func (h *Host) runHandler(g *group, handler RoleHandler) {
 	g.outstanding++
 	go func() {
-		handler.Startup()
-		for s := range (&Elector{group: g}).Watch(context.Background()) {
-			handler.Handle(s)
-		}
-		handler.Shutdown()
+		level.Tell(handler, (&Elector{group: g}).Watch(context.Background()))
 		h.request(func() {
 			g.outstanding--
 			h.bury(g)
@@ -342,10 +339,14 @@ func (e *Elector) Campaign() {
 // so without Config.Leases. It reads the clock and nothing else.
 func (e *Elector) Lease() (term memberstate.Term, until time.Time, ok bool) {
 	l := e.group.lease.Load()
-	if l == nil || e.group.host.elapsed() >= l.until {
+	if l == nil {
 		return 0, time.Time{}, false
 	}
-	return l.term, e.group.host.epoch.Add(l.until), true
+	end := l.Until()
+	if e.group.host.elapsed() >= end {
+		return 0, time.Time{}, false
+	}
+	return l.Term, e.group.host.epoch.Add(end), true
 }
 
 // Done is closed when the member has ended; Err then says why.

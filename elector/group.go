@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/hustings/hustings/internal/level"
+	"github.com/hustings/hustings/internal/office"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 )
@@ -30,13 +32,13 @@ type group struct {
 	sent  *sendTimes
 	heard quorumHeard
 
-	view      atomic.Pointer[view]
+	status    level.Level[Status]
 	heardAt   atomic.Int64  // when the engine last heard from the leader it follows
 	announced atomic.Uint64 // the largest term that the engine heard of
 	ledgerLog ledgerLog
 	served    memberstate.Term // the last term that Lead was called for
-	office    atomic.Pointer[office]
-	lease     atomic.Pointer[lease]
+	office    atomic.Pointer[office.Office]
+	lease     atomic.Pointer[office.Lease]
 	pause     *pauseJob
 	transfers []*transfer
 	retiring  bool
@@ -221,7 +223,7 @@ func (fx *effects) Withdraw() {
 func (fx *effects) Publish() {
 	g := fx.group
 	g.publish(false)
-	s := g.view.Load().Status
+	s := g.status.Load()
 	fx.host.log.Info("role", "group", s.Group, "term", uint64(s.Term), "role", s.Role.String(), "leader", s.Leader, "vote", s.Vote)
 }
 

@@ -5,24 +5,10 @@ package elector
 
 import (
 	"context"
-	"time"
 
+	"github.com/hustings/hustings/internal/office"
 	"github.com/hustings/hustings/memberstate"
 )
-
-// office is a call of the engine's Lead that has not returned.
-type office struct {
-	term   memberstate.Term
-	cancel context.CancelFunc
-}
-
-// lease is what a leader holds until a time of the host's clock. It is replaced,
-// not changed, when it is extended.
-type lease struct {
-	term  memberstate.Term
-	until time.Duration
-	over  chan struct{} // closed when the term holds no lease any more
-}
 
 // pauseJob is a handover for which the engine pauses its writes.
 type pauseJob struct{ cancel context.CancelFunc }
@@ -62,14 +48,12 @@ func (h *Host) attendLease(g *group) {
 	}
 	t := g.rules.Timing
 	until := sent + t.Detection() - t.DriftMargin
-	if held != nil && held.term == g.machine.Term {
-		if until > held.until {
-			g.lease.Store(&lease{held.term, until, held.over})
-		}
+	if held != nil && held.Term == g.machine.Term {
+		held.Extend(until, h.now)
 		return
 	}
 	g.dropLease()
-	l := &lease{g.machine.Term, until, make(chan struct{})}
+	l := office.NewLease(g.machine.Term, until)
 	g.lease.Store(l)
 	g.outstanding++
 	go h.watchLease(g, l)
@@ -77,45 +61,24 @@ func (h *Host) attendLease(g *group) {
 
 func (g *group) dropLease() {
 	if l := g.lease.Swap(nil); l != nil {
-		close(l.over)
+		l.End()
 	}
 }
 
 // watchLease ends the office when the lease runs out. It is a goroutine of its
 // own, for it must do so also when the loop is held up.
-func (h *Host) watchLease(g *group, l *lease) {
-	lapsed := h.runsOut(g, l)
-	if o := g.office.Load(); lapsed && o != nil && o.term == l.term {
-		o.cancel()
+func (h *Host) watchLease(g *group, l *office.Lease) {
+	lapsed := l.RunsOut(h.elapsed)
+	if o := g.office.Load(); lapsed && o != nil && o.Term == l.Term {
+		o.Close()
 	}
 	h.request(func() {
 		g.outstanding--
-		if lapsed && g.machine.Term == l.term {
+		if lapsed && g.machine.Term == l.Term {
 			h.give(g, &Input{Kind: Lapsed}, nil)
 		}
 		h.bury(g)
 	})
-}
-
-// runsOut waits for the end of a lease, and says whether its time was up.
-func (h *Host) runsOut(g *group, l *lease) bool {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		select {
-		case <-l.over:
-			return false
-		case <-timer.C:
-		}
-		if newest := g.lease.Load(); newest != nil && newest.term == l.term {
-			l = newest
-		}
-		left := l.until - h.elapsed()
-		if left <= 0 {
-			return true
-		}
-		timer.Reset(left)
-	}
 }
 
 // attendOffice calls Lead when there is a term to lead, once for each, and never
@@ -128,8 +91,8 @@ func (h *Host) attendOffice(g *group) {
 	}
 	switch {
 	case o != nil:
-		if !leads || o.term != m.Term {
-			o.cancel()
+		if !leads || o.Term != m.Term {
+			o.Close()
 		}
 	case leads && g.config.Lead != nil && g.served < m.Term:
 		h.openOffice(g)
@@ -139,21 +102,18 @@ func (h *Host) attendOffice(g *group) {
 }
 
 func (h *Host) openOffice(g *group) {
-	ctx, cancel := context.WithCancel(context.Background())
-	term := g.machine.Term
-	g.served = term
-	g.office.Store(&office{term, cancel})
+	o := office.Open(g.machine.Term)
+	g.served = o.Term
+	g.office.Store(o)
 	g.outstanding++
 	go func() {
-		err := g.config.Lead(ctx, term)
-		early := ctx.Err() == nil
-		cancel()
+		early, err := o.Serve(g.config.Lead)
 		h.request(func() {
 			g.outstanding--
 			g.office.Store(nil)
 			if early {
 				if g.pause == nil { // it was not asked to end
-					h.log.Warn("lead returned early, resigning", "group", g.name, "term", uint64(term), "error", err)
+					h.log.Warn("lead returned early, resigning", "group", g.name, "term", uint64(o.Term), "error", err)
 				}
 				h.give(g, &Input{Kind: Resign}, nil)
 			}
@@ -169,7 +129,7 @@ func (h *Host) openOffice(g *group) {
 func (g *group) endOffice() {
 	g.dropLease()
 	if o := g.office.Load(); o != nil {
-		o.cancel()
+		o.Close()
 	}
 }
 

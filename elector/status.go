@@ -1,12 +1,10 @@
-// What a member is, as others may see it at any time: the latest state and a
-// way to wait for a later one.
+// What a member is, as others may see it at any time.
 
 package elector
 
 import (
 	"context"
 	"iter"
-	"sync"
 
 	"github.com/hustings/hustings/memberstate"
 )
@@ -27,36 +25,6 @@ type Status struct {
 	Stopped bool
 }
 
-// view is a Status that can be waited on to be replaced.
-type view struct {
-	Status
-	mu       sync.Mutex
-	outdated bool
-	changed  chan struct{} // closed when outdated; made when first waited on
-}
-
-// replaced is closed when there is a newer view.
-func (v *view) replaced() <-chan struct{} {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.changed == nil {
-		v.changed = make(chan struct{})
-		if v.outdated {
-			close(v.changed)
-		}
-	}
-	return v.changed
-}
-
-func (v *view) outdate() {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.outdated = true
-	if v.changed != nil {
-		close(v.changed)
-	}
-}
-
 // publish shows what the machine is now. A member that has stopped leads nothing.
 func (g *group) publish(stopped bool) {
 	s := Status{
@@ -74,7 +42,7 @@ func (g *group) publish(stopped bool) {
 // publishLoss shows that this member leads no more, before it is known what it
 // is instead.
 func (g *group) publishLoss() {
-	s := g.view.Load().Status
+	s := g.status.Load()
 	s.lose()
 	g.show(s)
 }
@@ -86,33 +54,21 @@ func (s *Status) lose() {
 }
 
 func (g *group) show(s Status) {
-	old := g.view.Load()
-	s.Revision = old.Revision + 1
-	g.view.Store(&view{Status: s})
-	old.outdate()
+	s, _ = g.status.Update(func(old Status) (Status, bool) {
+		s.Revision = old.Revision + 1
+		return s, true
+	})
 	if f := g.host.metrics.Changed; f != nil {
 		f(s)
 	}
 }
 
 // Status is what the member is now. It never waits.
-func (e *Elector) Status() Status { return e.group.view.Load().Status }
+func (e *Elector) Status() Status { return e.group.status.Load() }
 
 // Watch yields what the member is, now and after every change, until the context
 // ends or the member has stopped. Between two yields changes may be skipped; the
 // latest never is.
 func (e *Elector) Watch(ctx context.Context) iter.Seq[Status] {
-	return func(yield func(Status) bool) {
-		for {
-			v := e.group.view.Load()
-			if ctx.Err() != nil || !yield(v.Status) || v.Stopped {
-				return
-			}
-			select {
-			case <-v.replaced():
-			case <-ctx.Done():
-				return
-			}
-		}
-	}
+	return e.group.status.Watch(ctx, func(s Status) bool { return s.Stopped })
 }

@@ -1,0 +1,89 @@
+// Package office is about being in office: the call of an engine's Lead, and the
+// lease that bounds it.
+package office
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/hustings/hustings/memberstate"
+)
+
+// Lead serves for one term, until its context ends.
+type Lead func(ctx context.Context, term memberstate.Term) error
+
+// Office is one term in which a Lead serves.
+type Office struct {
+	Term   memberstate.Term
+	ctx    context.Context
+	cancel context.CancelFunc
+}
+
+// Open is an office that can be closed from now on, before it is served even.
+func Open(term memberstate.Term) *Office {
+	ctx, cancel := context.WithCancel(context.Background())
+	return &Office{Term: term, ctx: ctx, cancel: cancel}
+}
+
+// Serve calls lead, and returns what it did. Early says that nobody had closed
+// the office.
+func (o *Office) Serve(lead Lead) (early bool, err error) {
+	err = lead(o.ctx, o.Term)
+	early = o.ctx.Err() == nil
+	o.cancel()
+	return early, err
+}
+
+// Close has the office end: its Lead should return now.
+func (o *Office) Close() { o.cancel() }
+
+// Lease is what a leader holds until a time of its clock. Times are counted from
+// wherever the clock counts them.
+type Lease struct {
+	Term  memberstate.Term
+	until atomic.Int64
+	over  chan struct{}
+}
+
+// NewLease is a lease that somebody must End.
+func NewLease(term memberstate.Term, until time.Duration) *Lease {
+	l := &Lease{Term: term, over: make(chan struct{})}
+	l.until.Store(int64(until))
+	return l
+}
+
+// Until is when it runs out.
+func (l *Lease) Until() time.Duration { return time.Duration(l.until.Load()) }
+
+// Extend makes it last longer. One that has run out stays so, for it may have
+// been acted upon.
+func (l *Lease) Extend(until, now time.Duration) {
+	for {
+		old := l.until.Load()
+		if int64(until) <= old || old <= int64(now) || l.until.CompareAndSwap(old, int64(until)) {
+			return
+		}
+	}
+}
+
+// End ends it before its time. It is called once.
+func (l *Lease) End() { close(l.over) }
+
+// RunsOut waits for the end of the lease, and says whether its time was up.
+func (l *Lease) RunsOut(clock func() time.Duration) bool {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-l.over:
+			return false
+		case <-timer.C:
+		}
+		left := l.Until() - clock()
+		if left <= 0 {
+			return true
+		}
+		timer.Reset(left)
+	}
+}

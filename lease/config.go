@@ -1,0 +1,107 @@
+// What an embedding tells a keeper and its electors.
+
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"unicode/utf8"
+
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/memberstate"
+)
+
+// KeeperConfig describes a candidate and the database that its leases are in.
+type KeeperConfig struct {
+	// Self is the readable name of this candidate, that of its host for example.
+	// It need not be unique.
+	Self string
+	// Store has the leases.
+	Store Store
+	// Waker tells when a lease is released. Nil: the Store, if it is one.
+	// Without one a candidate finds out when it looks next.
+	Waker Waker
+	// Timing holds the intervals.
+	Timing Timing
+	// Strict has this candidate take a lease over only when it has itself seen
+	// it stand still for a TTL, on its own clock. Then nothing depends on the
+	// database's clock, which may step; but a candidate that has just started
+	// waits for a whole TTL, and takeover is within a TTL and two polls.
+	Strict bool
+	// Logger is where changes and failures are told. Nil: nowhere.
+	Logger *slog.Logger
+}
+
+// Config describes one lease and what is done with it.
+type Config struct {
+	// Name is the name of the lease. Its candidates use the same one.
+	Name string
+	// Observer says that this one looks on, and never takes the lease.
+	Observer bool
+	// Lead serves while this candidate holds the lease, for one term. Its context
+	// ends when the lease is lost or has run out; the term fences every write.
+	// The lease is not renewed from then on, and released when Lead has returned.
+	// If Lead returns while the context lives, the candidate resigns. Nil if the
+	// service watches Status instead.
+	Lead func(ctx context.Context, term memberstate.Term) error
+	// Handlers are told of every change that they have time for, and of the
+	// latest in any case.
+	Handlers []elector.RoleHandler
+
+	// Self, Store, Waker, Timing, Strict and Logger describe the candidate, as in
+	// KeeperConfig. They are for New; a Keeper's electors use the keeper's.
+	Self   string
+	Store  Store
+	Waker  Waker
+	Timing Timing
+	Strict bool
+	Logger *slog.Logger
+}
+
+// complaints collects what is wrong with a configuration.
+type complaints []error
+
+func (c *complaints) add(field, format string, args ...any) {
+	*c = append(*c, &elector.ConfigError{Field: field, Problem: fmt.Sprintf(format, args...)})
+}
+
+func (c *KeeperConfig) validate() error {
+	var bad complaints
+	bad.name("Self", c.Self, MaxSelf)
+	if c.Store == nil {
+		bad.add("Store", "is nil")
+	}
+	c.Timing.validate(&bad)
+	return errors.Join(bad...)
+}
+
+func (c *Config) validate() error {
+	var bad complaints
+	bad.name("Name", c.Name, MaxName)
+	for i, h := range c.Handlers {
+		if h == nil {
+			bad.add("Handlers", "has nil at %d", i)
+		}
+	}
+	return errors.Join(bad...)
+}
+
+// name says what is wrong with a name that goes into the database.
+func (c *complaints) name(field, name string, most int) {
+	switch {
+	case name == "":
+		c.add(field, "is empty")
+	case len(name) > most:
+		c.add(field, "has %d bytes, %d is the most", len(name), most)
+	case !utf8.ValidString(name):
+		c.add(field, "is not valid UTF-8: %q", name)
+	}
+	for _, r := range name {
+		if r == 0 {
+			c.add(field, "holds a zero byte, which not every database can keep")
+			return
+		}
+	}
+}

@@ -1,0 +1,51 @@
+// When a candidate may try to take a lease: a decision without clock or
+// database.
+
+package lease
+
+import "time"
+
+// sighting is a lease as a candidate has seen it.
+type sighting struct {
+	Record
+	// since is when the candidate, by its own clock, first knew of this term and
+	// number of renewals. Whoever holds the lease has renewed it earlier.
+	since time.Duration
+}
+
+// see takes note of what was read. The time must be taken after the answer came:
+// what stands still from then on was renewed before it.
+func (s *sighting) see(r Record, now time.Duration) {
+	if s.Name == "" || r.Term != s.Term || r.Renewals != s.Renewals {
+		s.since = now
+	}
+	s.Record = r
+}
+
+// stoodStill says whether nobody has renewed the lease for as long as that, by the
+// candidate's own clock.
+func (s *sighting) stoodStill(now, wait time.Duration) bool { return now-s.since >= wait }
+
+// free says whether a candidate may try to take the lease.
+func (s *sighting) free(k *Keeper, now time.Duration) bool {
+	switch {
+	case s.Term == 0, s.Holder == k.id: // in the second case it has won and was not told
+		return true
+	case s.Heir != "" && s.Heir != k.config.Self:
+		// The old holder may be in office for a TTL; then it is the heir's turn.
+		return s.stoodStill(now, 2*s.TTL)
+	case s.Released:
+		return true
+	case k.config.Strict:
+		return s.stoodStill(now, s.TTL)
+	}
+	return s.Left <= 0
+}
+
+// led says whether somebody is in office, as far as can be told from here.
+func (s *sighting) led(k *Keeper, now time.Duration) bool {
+	if k.config.Strict {
+		return s.Holder != "" && !s.stoodStill(now, s.TTL)
+	}
+	return s.Holder != "" && s.Left > 0
+}

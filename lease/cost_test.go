@@ -1,0 +1,207 @@
+// What an election costs the database, and how soon it is over.
+
+package lease_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/lease"
+	"github.com/hustings/hustings/lease/mem"
+	"github.com/hustings/hustings/memberstate"
+)
+
+// A follower reads, and an observer never does anything else.
+func TestFollowersOnlyRead(t *testing.T) {
+	play(t, func(s *stage) {
+		first := s.enter("first", nil)
+		s.lead(first)
+		second := s.enter("second", nil)
+		third := s.enter("third", func(c *lease.Config) { c.Observer = true })
+		s.pass(time.Minute)
+		for _, c := range []*candidate{second, third} {
+			assert.Equal(t, first.Status().Self, c.Status().Leader)
+			reads := c.conn.count("read")
+			assert.GreaterOrEqual(t, reads, 70)
+			assert.LessOrEqual(t, reads, 90)
+			assert.Empty(t, c.conn.count("acquire")+c.conn.count("renew")+c.conn.count("release"))
+		}
+		assert.Equal(t, memberstate.Follower, second.Status().Role)
+		assert.Equal(t, memberstate.Observer, third.Status().Role)
+		second.stop()
+		<-second.ended
+		first.stop()
+		<-first.ended
+		s.pass(time.Hour)
+		assert.Empty(t, third.began)
+		assert.Empty(t, third.Status().Leader)
+	})
+}
+
+// A leader writes once in a renewal interval, and does not read.
+func TestALeaderOnlyRenews(t *testing.T) {
+	play(t, func(s *stage) {
+		only := s.enter("only", nil)
+		s.lead(only)
+		only.conn.count("read")
+		s.pass(time.Minute)
+		assert.InDelta(t, time.Minute/timing.Renew, only.conn.count("renew"), 5)
+		assert.Zero(t, only.conn.count("read"))
+	})
+}
+
+// A crowd does not stampede: when the lease of a crashed leader runs out, hardly
+// more than one of a hundred candidates writes.
+func TestACrowdDoesNotStampede(t *testing.T) {
+	for name, how := range map[string]struct {
+		end   func(first *candidate)
+		woken bool
+	}{
+		"crash":            {func(first *candidate) { first.crash() }, false},
+		"release":          {func(first *candidate) { first.stop() }, false},
+		"release, waiting": {func(first *candidate) { first.stop() }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			play(t, func(s *stage) {
+				change := func(c *lease.Config) {
+					if how.woken {
+						c.Waker = s.store
+					}
+				}
+				first := s.enter("first", change)
+				s.lead(first)
+				var crowd []*candidate
+				for i := range 100 {
+					c := s.enter(fmt.Sprint(i), change)
+					c.conn.set(func(ctx context.Context, _ string, do func(context.Context) error) error {
+						err := do(ctx)
+						<-time.After(time.Millisecond) // a round trip
+						return err
+					})
+					crowd = append(crowd, c)
+				}
+				s.pass(time.Minute)
+				how.end(first)
+				s.until("another leads", func() bool { return !first.leads() && s.serving() == 1 })
+				claims := 0
+				for _, c := range crowd {
+					claims += c.conn.count("acquire")
+				}
+				assert.LessOrEqual(t, claims, 10)
+			})
+		})
+	}
+}
+
+// All leases of a process are renewed by one statement and looked at by another.
+func TestManyLeasesTakeOneStatement(t *testing.T) {
+	const leases = 1000
+	synctest.Test(t, func(t *testing.T) {
+		c := &conn{Store: new(mem.Store), counts: map[string]int{}}
+		keeper, err := lease.NewKeeper(lease.KeeperConfig{Self: "n", Store: c, Timing: timing})
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(context.Background())
+		ended := make(chan error, leases)
+		var all []*lease.Elector
+		for i := range leases {
+			el, err := keeper.Join(lease.Config{Name: fmt.Sprintf("lease-%d", i)})
+			require.NoError(t, err)
+			all = append(all, el)
+			go func() { ended <- el.Run(ctx) }()
+		}
+		_, err = keeper.Join(lease.Config{Name: "lease-0"})
+		require.ErrorIs(t, err, elector.ErrGroupExists)
+		<-time.After(10 * time.Second)
+		c.count("renew")
+		c.count("read")
+		<-time.After(time.Minute)
+		synctest.Wait()
+		assert.InDelta(t, time.Minute/timing.Renew, c.count("renew"), 5)
+		assert.Zero(t, c.count("read"), "there is nothing to look at")
+		for _, el := range all {
+			require.Equal(t, memberstate.Leader, el.Status().Role)
+			require.EqualValues(t, 1, el.Status().Term)
+		}
+		cancel()
+		for range all {
+			require.NoError(t, <-ended)
+		}
+		assert.Equal(t, leases, c.count("release"))
+	})
+}
+
+// A release hands over at once where candidates can be woken.
+func TestAReleaseHandsOverAtOnce(t *testing.T) {
+	play(t, func(s *stage) {
+		waker := func(c *lease.Config) { c.Waker = s.store }
+		first := s.enter("first", waker)
+		s.lead(first)
+		second := s.enter("second", waker)
+		s.pass(time.Minute)
+		require.NoError(t, first.Resign(context.Background()))
+		assert.LessOrEqual(t, s.lead(second), timing.Poll/8+5*time.Millisecond)
+	})
+}
+
+// And at the next look elsewhere.
+func TestAReleaseIsFoundAtTheNextPoll(t *testing.T) {
+	for name, change := range map[string]func(*lease.Config){"by the database's clock": nil, "strict": strict} {
+		t.Run(name, func(t *testing.T) {
+			play(t, func(s *stage) {
+				first := s.enter("first", change)
+				s.lead(first)
+				second := s.enter("second", change)
+				s.pass(time.Minute)
+				require.NoError(t, first.Resign(context.Background()))
+				assert.LessOrEqual(t, s.lead(second), timing.Poll+5*time.Millisecond)
+			})
+		})
+	}
+}
+
+// 002: an operator names the next leader. The old one learns of it by its next
+// renewal, and has left office when the heir enters it.
+func TestALeaderIsForced(t *testing.T) {
+	for name, change := range map[string]func(*lease.Config){"by the database's clock": nil, "strict": strict} {
+		t.Run(name, func(t *testing.T) {
+			play(t, func(s *stage) {
+				first := s.enter("first", change)
+				s.lead(first)
+				for i := range 10 {
+					s.enter(fmt.Sprint(i), change)
+				}
+				heir := s.enter("heir", change)
+				s.pass(time.Minute)
+				require.NoError(t, s.store.Force(context.Background(), "g", "heir"))
+				assert.LessOrEqual(t, s.lead(heir), timing.Renew+timing.Poll+5*time.Millisecond)
+				assert.Equal(t, []memberstate.Term{3}, heir.began)
+				assert.Empty(t, s.record().Heir)
+			})
+		})
+	}
+}
+
+// An heir that does not come holds up nobody for long, and nor does an old leader
+// that cannot be reached.
+func TestAnHeirThatDoesNotComeIsPassedOver(t *testing.T) {
+	for name, change := range map[string]func(*lease.Config){"by the database's clock": nil, "strict": strict} {
+		t.Run(name, func(t *testing.T) {
+			play(t, func(s *stage) {
+				first := s.enter("first", change)
+				s.lead(first)
+				second := s.enter("second", change)
+				s.pass(time.Minute)
+				first.crash()
+				require.NoError(t, s.store.Force(context.Background(), "g", "nobody"))
+				assert.LessOrEqual(t, s.lead(second), 2*timing.TTL+2*timing.Poll)
+			})
+		})
+	}
+}

@@ -1,0 +1,40 @@
+package lease_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/internal/electiontest"
+	"github.com/hustings/hustings/lease"
+	"github.com/hustings/hustings/lease/mem"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestElectionByLease(t *testing.T) {
+	for name, strict := range map[string]bool{"by the database's clock": false, "strict": true} {
+		t.Run(name, func(t *testing.T) {
+			electiontest.Run(t, func(t *testing.T, members []electiontest.Member) []elector.Election {
+				t.Helper()
+				store := new(mem.Store)
+				var all []elector.Election
+				for i, m := range members {
+					config := lease.Config{
+						Name: "g", Self: fmt.Sprintf("n%d", i), Store: store, Timing: lease.DefaultTiming(), Strict: strict, Lead: m.Lead,
+					}
+					if m.Handler != nil {
+						config.Handlers = []elector.RoleHandler{m.Handler}
+					}
+					el, err := lease.New(config)
+					require.NoError(t, err)
+					all = append(all, el)
+				}
+				return all
+			})
+		})
+	}
+}

@@ -1,0 +1,229 @@
+// The elector: one lease, as a service holds it.
+
+package lease
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/internal/level"
+	"github.com/hustings/hustings/internal/office"
+	"github.com/hustings/hustings/memberstate"
+)
+
+// Elector elects the leader of one group by a lease.
+type Elector struct {
+	keeper *Keeper
+	config Config
+	status level.Level[elector.Status]
+	lease  atomic.Pointer[office.Lease] // nil: it holds none
+
+	// What follows is guarded by the keeper's mu.
+	state    state
+	retiring bool
+	seen     sighting
+	patience time.Duration // it claims nothing before
+	office   *office.Office
+	vacated  chan struct{} // closed when the office is over and released
+	working  sync.WaitGroup
+}
+
+// state is what an elector is busy with.
+type state uint8
+
+const (
+	// idle: it has not been started, or is about to end.
+	idle state = iota
+	// waits: it looks at the lease from time to time.
+	waits
+	// claims: a claim is under way.
+	claims
+	// serves: it is in office, or its Lead has not returned, or the lease has not
+	// been released.
+	serves
+)
+
+var _ elector.Election = (*Elector)(nil)
+
+// New is a keeper of one lease, for the common case.
+func New(config Config) (*Elector, error) {
+	k, keeperErr := NewKeeper(KeeperConfig{
+		Self: config.Self, Store: config.Store, Waker: config.Waker, Timing: config.Timing, Strict: config.Strict, Logger: config.Logger,
+	})
+	if keeperErr != nil {
+		return nil, errors.Join(keeperErr, config.validate())
+	}
+	config.Self, config.Store, config.Waker, config.Timing, config.Strict, config.Logger = "", nil, nil, Timing{}, false, nil
+	return k.Join(config)
+}
+
+func newElector(k *Keeper, config Config) *Elector {
+	if config.Lead == nil {
+		config.Lead = func(ctx context.Context, _ memberstate.Term) error {
+			<-ctx.Done()
+			return nil
+		}
+	}
+	e := &Elector{keeper: k, config: config}
+	e.status.Set(elector.Status{Group: config.Name, Self: k.id, Role: e.standing()})
+	return e
+}
+
+// standing is the role without a leader.
+func (e *Elector) standing() memberstate.Role {
+	if e.config.Observer {
+		return memberstate.Observer
+	}
+	return memberstate.Candidate
+}
+
+// Run takes part until the context ends, once. It returns when Lead, the handlers
+// and every goroutine have ended, and the lease is released: nil, or ErrStopped if
+// it has run before. Failures of the database do not end it: it tries again.
+func (e *Elector) Run(ctx context.Context) error {
+	if !e.begin() {
+		return elector.ErrStopped
+	}
+	var handlers sync.WaitGroup
+	for _, h := range e.config.Handlers {
+		handlers.Go(func() { level.Tell(h, e.Watch(context.Background())) })
+	}
+	e.keeper.rouse(e.config.Name)
+	<-ctx.Done()
+	e.retire()
+	e.working.Wait()
+	handlers.Wait()
+	e.keeper.exit(e)
+	return nil
+}
+
+func (e *Elector) begin() bool {
+	k := e.keeper
+	k.entering.Lock()
+	defer k.entering.Unlock()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if e.state != idle || e.retiring {
+		return false
+	}
+	e.state = waits
+	k.enter()
+	e.show(func(*elector.Status) {})
+	return true
+}
+
+// retire has the elector claim nothing any more, and leave its office.
+func (e *Elector) retire() {
+	k := e.keeper
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	e.retiring = true
+	if e.state == waits {
+		e.state = idle
+	}
+	e.leave()
+	e.show(func(s *elector.Status) { s.Stopped = true })
+}
+
+// leave closes the office, if one is open: the lease is not used and not renewed
+// from now on. The rest is done when Lead has returned.
+func (e *Elector) leave() {
+	if e.office != nil {
+		e.office.Close()
+		e.lease.Store(nil)
+		e.showLoss(e.office.Term)
+	}
+}
+
+// Status is what this candidate is now. It asks nobody and waits for nobody.
+// Its Leader is an identity, see [Keeper.Self]; whom it names may have lost the
+// lease since this candidate looked.
+func (e *Elector) Status() elector.Status {
+	s := e.status.Load()
+	if s.Role == memberstate.Leader {
+		if _, _, ok := e.Lease(); !ok { // and the timer has not come to say so yet
+			e.showLoss(s.Term)
+			return e.status.Load()
+		}
+	}
+	return s
+}
+
+// Watch yields what this candidate is, now and after every change, until the
+// context ends or it has stopped. Between two yields changes may be skipped; the
+// latest never is.
+func (e *Elector) Watch(ctx context.Context) iter.Seq[elector.Status] {
+	return e.status.Watch(ctx, func(s elector.Status) bool { return s.Stopped })
+}
+
+// Lease is the lease that this candidate holds: its term, and until when nobody
+// else can hold it. It is false if it holds none. It reads the clock and nothing
+// else.
+func (e *Elector) Lease() (term memberstate.Term, until time.Time, ok bool) {
+	l := e.lease.Load()
+	if l == nil {
+		return 0, time.Time{}, false
+	}
+	end := l.Until()
+	if e.keeper.now() >= end {
+		return 0, time.Time{}, false
+	}
+	return l.Term, e.keeper.epoch.Add(end), true
+}
+
+// Resign gives the lease up: Lead's context ends, and when Lead has returned the
+// lease is released. This candidate stands back for a while, so that another one
+// gets it. It returns nil when the lease is released, or was lost.
+func (e *Elector) Resign(ctx context.Context) error {
+	vacated, err := e.resign()
+	if err != nil {
+		return err
+	}
+	select {
+	case <-vacated:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (e *Elector) resign() (vacated <-chan struct{}, err error) {
+	e.keeper.mu.Lock()
+	defer e.keeper.mu.Unlock()
+	switch {
+	case e.state == idle:
+		return nil, elector.ErrStopped
+	case e.state != serves:
+		return nil, elector.ErrNotLeader
+	}
+	e.leave()
+	return e.vacated, nil
+}
+
+// show changes what others see, if there is a change, and nothing after the last.
+func (e *Elector) show(change func(*elector.Status)) {
+	s, changed := e.status.Update(func(old elector.Status) (elector.Status, bool) {
+		s := old
+		change(&s)
+		changed := s != old || s.Revision == 0
+		s.Revision++
+		return s, changed && !old.Stopped
+	})
+	if changed {
+		e.keeper.log.Info("role", "group", s.Group, "term", uint64(s.Term), "role", s.Role.String(), "leader", s.Leader)
+	}
+}
+
+// showLoss shows that this candidate leads the term no more.
+func (e *Elector) showLoss(term memberstate.Term) {
+	e.show(func(s *elector.Status) {
+		if s.Role == memberstate.Leader && s.Term == term {
+			s.Role, s.Leader = memberstate.Candidate, ""
+		}
+	})
+}

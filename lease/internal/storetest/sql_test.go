@@ -1,0 +1,228 @@
+package storetest
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/lease"
+	"github.com/hustings/hustings/lease/leasetest"
+	"github.com/hustings/hustings/lease/sqllease"
+	"github.com/hustings/hustings/memberstate"
+)
+
+func TestStores(t *testing.T) {
+	each(t, func(t *testing.T, d database) {
+		t.Helper()
+		leasetest.Run(t, leasetest.Subject{Store: d.store(t, d.open(t, ""))})
+	})
+}
+
+// MySQL's driver counts rows that were changed or, if told to, rows that were found.
+func TestRowsMayBeCountedEitherWay(t *testing.T) {
+	d := databases["MariaDB"]
+	leasetest.Run(t, leasetest.Subject{Store: d.store(t, d.open(t, "?clientFoundRows=true"))})
+}
+
+// A session's time zone makes no difference, not even in the hour that comes twice
+// or the one that never comes.
+func TestTimeZonesMakeNoDifference(t *testing.T) {
+	for name, zones := range map[string][2]string{
+		"MariaDB":    {"?time_zone=%27%2B12%3A00%27", "?time_zone=%27-12%3A00%27"},
+		"PostgreSQL": {"&TimeZone=Pacific/Kiritimati", "&TimeZone=America/New_York"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := databases[name]
+			east, west := d.store(t, d.open(t, zones[0])), d.store(t, d.open(t, zones[1]))
+			lease1 := "zone " + rand.Text()
+			won, err := east.Acquire(t.Context(), lease.Claim{Name: lease1, Holder: "e#1", TTL: time.Minute})
+			require.NoError(t, err)
+			require.True(t, won)
+			found, err := west.Read(t.Context(), []string{lease1})
+			require.NoError(t, err)
+			require.Len(t, found, 1)
+			assert.Positive(t, found[0].Left)
+			assert.LessOrEqual(t, found[0].Left, time.Minute)
+		})
+	}
+}
+
+// The clock of the database alone counts, at any hour of any day. MariaDB's can be
+// set for a session: to the second before summer begins in New York, and to the
+// hour that comes twice in autumn.
+func TestDaylightSavingMakesNoDifference(t *testing.T) {
+	d := databases["MariaDB"]
+	for name, hour := range map[string]time.Time{
+		"spring": time.Date(2027, 3, 14, 6, 59, 59, 500_000_000, time.UTC),
+		"autumn": time.Date(2027, 11, 7, 5, 59, 59, 500_000_000, time.UTC),
+	} {
+		t.Run(name, func(t *testing.T) {
+			db := d.open(t, "?time_zone=%27America%2FNew_York%27")
+			db.SetMaxOpenConns(1)
+			at := func(when time.Time) {
+				_, err := db.ExecContext(t.Context(), fmt.Sprintf("SET timestamp = %.6f", float64(when.UnixMicro())/1e6))
+				require.NoError(t, err)
+			}
+			s := d.store(t, db)
+			claim := lease.Claim{Name: name + rand.Text(), Holder: "a#1", TTL: 6 * time.Second}
+			at(hour)
+			won, err := s.Acquire(t.Context(), claim)
+			require.NoError(t, err)
+			require.True(t, won)
+			claim.Holder, claim.Term = "b#1", 1
+			at(hour.Add(time.Second))
+			won, err = s.Acquire(t.Context(), claim)
+			require.NoError(t, err)
+			assert.False(t, won, "it was stolen 1.0 s after its heartbeat")
+			at(hour.Add(6*time.Second - time.Millisecond))
+			won, err = s.Acquire(t.Context(), claim)
+			require.NoError(t, err)
+			assert.False(t, won)
+			at(hour.Add(6*time.Second + time.Millisecond))
+			won, err = s.Acquire(t.Context(), claim)
+			require.NoError(t, err)
+			assert.True(t, won, "a dead leader blocks the takeover")
+		})
+	}
+}
+
+// The schema is made once, by whoever comes first.
+func TestManyMakeTheSchemaAtOnce(t *testing.T) {
+	each(t, func(t *testing.T, d database) {
+		t.Helper()
+		db := d.open(t, "")
+		s, err := sqllease.New(sqllease.Config{DB: db, Dialect: d.dialect, Table: "t_" + strings.ToLower(rand.Text())})
+		require.NoError(t, err)
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() { assert.NoError(t, s.EnsureSchema(t.Context())) })
+		}
+		all.Wait()
+		_, err = s.Read(t.Context(), []string{"x"})
+		assert.NoError(t, err)
+	})
+}
+
+// A guarded write is done in the term and not after it.
+func TestGuardedWrites(t *testing.T) {
+	each(t, func(t *testing.T, d database) {
+		t.Helper()
+		db := d.open(t, "")
+		s := d.store(t, db)
+		table := "d_" + strings.ToLower(rand.Text())
+		_, err := db.ExecContext(t.Context(), "CREATE TABLE "+table+" (n BIGINT NOT NULL)")
+		require.NoError(t, err)
+		_, err = db.ExecContext(t.Context(), "INSERT INTO "+table+" VALUES (0)")
+		require.NoError(t, err)
+		name := "guard " + rand.Text()
+		write := func(term memberstate.Term) int64 {
+			result, err := db.ExecContext(t.Context(), "UPDATE "+table+" SET n = n + 1 WHERE "+s.Guard(1), name, int64(term))
+			require.NoError(t, err)
+			n, err := result.RowsAffected()
+			require.NoError(t, err)
+			return n
+		}
+		assert.Zero(t, write(1))
+		claim := lease.Claim{Name: name, Holder: "a#1", TTL: time.Minute}
+		_, err = s.Acquire(t.Context(), claim)
+		require.NoError(t, err)
+		assert.EqualValues(t, 1, write(1))
+		claim.Term = 1
+		_, err = s.Acquire(t.Context(), claim)
+		require.NoError(t, err)
+		assert.Zero(t, write(1))
+		assert.EqualValues(t, 1, write(2))
+	})
+}
+
+// Three candidates on a real database: a crash, a release, and one office at a
+// time.
+func TestElections(t *testing.T) {
+	timing := lease.Timing{TTL: 600 * time.Millisecond, Renew: 150 * time.Millisecond, Poll: 50 * time.Millisecond, Timeout: 200 * time.Millisecond, DriftMargin: 10 * time.Millisecond}
+	each(t, func(t *testing.T, d database) {
+		t.Helper()
+		s := d.store(t, d.open(t, ""))
+		name := "election " + rand.Text()
+		var mu sync.Mutex
+		inside, offices := 0, 0
+		began := make(chan *lease.Elector, 100)
+		var stops []context.CancelFunc
+		var running sync.WaitGroup
+		for i := range 3 {
+			var el *lease.Elector
+			el, err := lease.New(lease.Config{Name: name, Self: fmt.Sprintf("n%d", i), Store: s, Timing: timing, Lead: func(ctx context.Context, _ memberstate.Term) error {
+				mu.Lock()
+				inside++
+				offices++
+				assert.Equal(t, 1, inside)
+				mu.Unlock()
+				began <- el
+				<-ctx.Done()
+				mu.Lock()
+				inside--
+				mu.Unlock()
+				return nil
+			}})
+			require.NoError(t, err)
+			ctx, cancel := context.WithCancel(t.Context())
+			stops = append(stops, cancel)
+			running.Go(func() { assert.NoError(t, el.Run(ctx)) })
+		}
+		for range 5 {
+			el := <-began
+			require.NoError(t, el.Resign(t.Context()))
+		}
+		for _, stop := range stops {
+			stop()
+		}
+		running.Wait()
+		assert.GreaterOrEqual(t, offices, 5)
+	})
+}
+
+// Reserved words are quoted, and what is no name is refused.
+func TestReservedWordsAreQuoted(t *testing.T) {
+	each(t, func(t *testing.T, d database) {
+		t.Helper()
+		db := d.open(t, "")
+		s, err := sqllease.New(sqllease.Config{DB: db, Dialect: d.dialect, Table: "key"})
+		require.NoError(t, err)
+		require.NoError(t, s.EnsureSchema(t.Context()))
+		won, err := s.Acquire(t.Context(), lease.Claim{Name: rand.Text(), Holder: "a#1", TTL: time.Minute})
+		assert.NoError(t, err)
+		assert.True(t, won)
+		for _, table := range []string{"a b", "a;b", `a"b`, "a`b", "a.b.c", "é", "1a", strings.Repeat("a", 64)} {
+			_, err := sqllease.New(sqllease.Config{DB: db, Dialect: d.dialect, Table: table})
+			assert.Error(t, err, table)
+		}
+	})
+}
+
+// Looking burns nothing: there is no number that the database counts up by itself,
+// and a lease has one row however many claimed it.
+func TestPollsBurnNoIds(t *testing.T) {
+	each(t, func(t *testing.T, d database) {
+		t.Helper()
+		db := d.open(t, "")
+		s := d.store(t, db)
+		for _, counter := range []string{"increment", "serial", "identity", "sequence"} {
+			assert.NotContains(t, strings.ToLower(s.Schema()), counter)
+		}
+		name := "burn " + rand.Text()
+		for range 10 {
+			_, err := s.Acquire(t.Context(), lease.Claim{Name: name, Holder: "a#1", TTL: time.Minute})
+			require.NoError(t, err)
+		}
+		found, err := s.Read(t.Context(), []string{name})
+		require.NoError(t, err)
+		require.Len(t, found, 1)
+		assert.EqualValues(t, 1, found[0].Term)
+	})
+}

@@ -1,0 +1,308 @@
+// Package kv keeps leases in a key-value store that has little: compare-and-swap,
+// and keys that expire.
+//
+// A lease is two keys. The record, which holds the term, never expires, or the
+// fencing token would vanish with it. Beside it is a key that says that the
+// holder is alive; it belongs to one holder in one term, and expires. Its expiry is
+// the database's clock for this lease.
+//
+// The order of steps replaces a transaction over both. A holder first prolongs its
+// sign of life and then swaps the record; a claimant first reads the record, then
+// looks for the sign of life, and then swaps the record that it read. So whoever
+// claims a lease because there was no sign of life loses to a renewal that came
+// between.
+//
+// The store must be linearizable, and must not forget what it has acknowledged.
+package kv
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/lease"
+	"github.com/hustings/hustings/lease/internal/row"
+)
+
+// KV is what a key-value store must be able to do. Keys are compared byte by
+// byte. It is safe for concurrent use, and a method returns soon after its
+// context has ended.
+type KV interface {
+	// Get returns those of the keys that exist.
+	Get(ctx context.Context, keys []string) (map[string]Entry, error)
+	// Swap does each of the changes whose key has the value that the change
+	// expects, and says which these are. Each change is one atomic step; the
+	// keys are different and do not expire.
+	Swap(ctx context.Context, changes []Change) (done []bool, err error)
+	// Live has keys exist, with any value, and expire after a time that is not
+	// shorter than the one given.
+	Live(ctx context.Context, keys map[string]time.Duration) error
+}
+
+// Entry is what is stored under a key.
+type Entry struct {
+	Value []byte
+	// Left is how long the key has before it expires, or as much of that as the
+	// store tells: it is positive if the key expires at all.
+	Left time.Duration
+}
+
+// Change replaces the value of a key. Old is what it has to be, nil if the key
+// must not exist.
+type Change struct {
+	Key      string
+	Old, New []byte
+}
+
+// Store is a [lease.Store] over a KV.
+type Store struct {
+	kv     KV
+	prefix string
+}
+
+var _ lease.Store = (*Store)(nil)
+
+// New is a store whose keys begin with a prefix.
+func New(kv KV, prefix string) (*Store, error) {
+	if kv == nil {
+		return nil, &elector.ConfigError{Field: "KV", Problem: "is nil"}
+	}
+	return &Store{kv, prefix}, nil
+}
+
+// record is a row as it is stored. Its Until is 0 if the lease was released and 1
+// otherwise: time has but two moments here, see now.
+type record struct {
+	row.Row
+	// Life is the key that is the last holder's sign of life.
+	Life string `json:"life"`
+
+	stored []byte // as it was read; nil if there was none
+}
+
+// now is 0 while there is a sign of life, and the end of time when there is none.
+func now(left time.Duration) int64 {
+	if left > 0 {
+		return 0
+	}
+	return math.MaxInt32
+}
+
+func (s *Store) key(name string) string { return s.prefix + "record/" + name }
+
+func (s *Store) life(name, holder string, r row.Row) string {
+	return fmt.Sprintf("%slife/%d/%d/%s/%s", s.prefix, r.Term, len(name), name, holder)
+}
+
+// records reads some leases.
+func (s *Store) records(ctx context.Context, names ...string) (map[string]record, error) {
+	if len(names) == 0 {
+		return nil, ctx.Err()
+	}
+	keys := make([]string, len(names))
+	for i, name := range names {
+		keys[i] = s.key(name)
+	}
+	found, err := s.kv.Get(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	all := make(map[string]record, len(found))
+	for i, name := range names {
+		if e, ok := found[keys[i]]; ok {
+			r := record{stored: e.Value}
+			if err := json.Unmarshal(e.Value, &r); err != nil {
+				return nil, fmt.Errorf("kv: key %q: %w", keys[i], err)
+			}
+			all[name] = r
+		}
+	}
+	return all, nil
+}
+
+// change is the swap of a record for a new row.
+func (s *Store) change(name string, r record, next row.Row) (Change, error) {
+	old := r.stored
+	r.Row = next
+	r.Until = min(next.Until, 1)
+	text, err := json.Marshal(r)
+	return Change{Key: s.key(name), Old: old, New: text}, err
+}
+
+func (s *Store) swap(ctx context.Context, name string, r record, next row.Row) (bool, error) {
+	c, err := s.change(name, r, next)
+	if err != nil {
+		return false, err
+	}
+	done, err := s.kv.Swap(ctx, []Change{c})
+	return err == nil && done[0], err
+}
+
+// Read is as the contract says.
+func (s *Store) Read(ctx context.Context, names []string) ([]lease.Record, error) {
+	records, err := s.records(ctx, names...)
+	if err != nil || len(records) == 0 {
+		return nil, err
+	}
+	lives := make([]string, 0, len(records))
+	for _, r := range records {
+		if r.Until != 0 && r.Life != "" {
+			lives = append(lives, r.Life)
+		}
+	}
+	alive, err := s.lives(ctx, lives)
+	if err != nil {
+		return nil, err
+	}
+	var all []lease.Record
+	for name, r := range records {
+		seen := r.Record(name, 0)
+		seen.Left = alive[r.Life].Left
+		all = append(all, seen)
+	}
+	return all, nil
+}
+
+func (s *Store) lives(ctx context.Context, keys []string) (map[string]Entry, error) {
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	return s.kv.Get(ctx, keys)
+}
+
+// Acquire is as the contract says.
+func (s *Store) Acquire(ctx context.Context, c lease.Claim) (bool, error) {
+	for range maxTries {
+		won, again, err := s.claim(ctx, c)
+		if !again || err != nil {
+			return won, err
+		}
+	}
+	return false, errContended
+}
+
+// claim is one attempt; again says that somebody changed the record meanwhile.
+func (s *Store) claim(ctx context.Context, c lease.Claim) (won, again bool, err error) {
+	records, err := s.records(ctx, c.Name)
+	if err != nil {
+		return false, false, err
+	}
+	r := records[c.Name]
+	var alive map[string]Entry
+	if r.Life != "" && !c.Watched {
+		if alive, err = s.kv.Get(ctx, []string{r.Life}); err != nil {
+			return false, false, err
+		}
+	}
+	next, won := r.Acquire(c, now(alive[r.Life].Left))
+	if !won {
+		return false, false, nil
+	}
+	r.Life = s.life(c.Name, c.Holder, next)
+	if err := s.kv.Live(ctx, map[string]time.Duration{r.Life: c.TTL}); err != nil {
+		return false, false, err
+	}
+	won, err = s.swap(ctx, c.Name, r, next)
+	return won, !won, err
+}
+
+// Renew is as the contract says, but for the one statement: it is three for all
+// leases.
+func (s *Store) Renew(ctx context.Context, holder string, held []lease.Held) (kept []string, err error) {
+	for range maxTries {
+		if len(held) == 0 {
+			return kept, nil
+		}
+		var renewed []string
+		if renewed, held, err = s.renew(ctx, holder, held); err != nil {
+			return nil, err
+		}
+		kept = append(kept, renewed...)
+	}
+	return nil, errContended
+}
+
+// renew is one attempt; again are leases whose records somebody changed meanwhile.
+func (s *Store) renew(ctx context.Context, holder string, held []lease.Held) (kept []string, again []lease.Held, err error) {
+	names := make([]string, len(held))
+	for i, h := range held {
+		names[i] = h.Name
+	}
+	records, err := s.records(ctx, names...)
+	if err != nil {
+		return nil, nil, err
+	}
+	lives := map[string]time.Duration{}
+	var changes []Change
+	var changed []lease.Held
+	for _, h := range held {
+		r := records[h.Name]
+		next, ok := r.Renew(holder, h.Term, 0)
+		if !ok {
+			continue
+		}
+		c, err := s.change(h.Name, r, next)
+		if err != nil {
+			return nil, nil, err
+		}
+		lives[r.Life] = time.Duration(r.TTL) * time.Microsecond
+		changes, changed = append(changes, c), append(changed, h)
+	}
+	if len(changes) == 0 {
+		return nil, nil, nil
+	}
+	if err := s.kv.Live(ctx, lives); err != nil {
+		return nil, nil, err
+	}
+	done, err := s.kv.Swap(ctx, changes)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, h := range changed {
+		if done[i] {
+			kept = append(kept, h.Name)
+		} else {
+			again = append(again, h)
+		}
+	}
+	return kept, again, nil
+}
+
+// Release is as the contract says.
+func (s *Store) Release(ctx context.Context, holder string, held lease.Held) error {
+	return s.update(ctx, held.Name, func(r row.Row) (row.Row, bool) { return r.Release(holder, held.Term) })
+}
+
+// Force is as the contract says.
+func (s *Store) Force(ctx context.Context, name, heir string) error {
+	return s.update(ctx, name, func(r row.Row) (row.Row, bool) { return r.Force(heir), true })
+}
+
+// maxTries bounds how often a step is begun anew because somebody else changed
+// the record.
+const maxTries = 100
+
+var errContended = errors.New("kv: others change the record all the time")
+
+// update changes a record, if next says that it is to be changed.
+func (s *Store) update(ctx context.Context, name string, next func(row.Row) (row.Row, bool)) error {
+	for range maxTries {
+		records, err := s.records(ctx, name)
+		if err != nil {
+			return err
+		}
+		r := records[name]
+		after, ok := next(r.Row)
+		if !ok {
+			return nil
+		}
+		if done, err := s.swap(ctx, name, r, after); done || err != nil {
+			return err
+		}
+	}
+	return errContended
+}

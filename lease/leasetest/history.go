@@ -1,0 +1,219 @@
+// A history of what many callers did to one lease, and whether a store that does
+// one thing at a time could have given the same answers.
+
+package leasetest
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+	"github.com/stretchr/testify/assert"
+
+	"github.com/hustings/hustings/lease"
+	"github.com/hustings/hustings/memberstate"
+)
+
+// question is what was asked, answer what came of it.
+type question struct {
+	op     string
+	holder string
+	heir   string
+	claim  lease.Claim
+	term   memberstate.Term
+}
+
+type answer struct {
+	unknown bool // there was an error: it may have been done, or may be done at any time
+	ok      bool
+	record  lease.Record
+}
+
+// row is a lease as the model has it. It has no clock: whether a lease has run
+// out is for the store to say.
+type row struct {
+	term     memberstate.Term
+	holder   string
+	heir     string
+	renewals uint64
+	released bool
+}
+
+// step is what a question does to a row, for every answer that is possible.
+func (r row) step(q question) map[bool]row {
+	next := r
+	switch q.op {
+	case "acquire":
+		c := q.claim
+		next = row{term: r.term + 1, holder: c.Holder}
+		free := r.released || r.holder == c.Holder || c.Watched && r.renewals == c.Renewals
+		switch {
+		case r.term != c.Term, !free && c.Watched:
+			return map[bool]row{false: r}
+		case free:
+			return map[bool]row{true: next}
+		}
+		return map[bool]row{true: next, false: r} // by the database's clock
+	case "renew":
+		if r.holder != q.holder || r.term != q.term {
+			return map[bool]row{false: r}
+		}
+		next.renewals++
+	case "release":
+		if r.holder == q.holder && r.term == q.term || r.holder == "" && r.term == q.term+1 {
+			next.holder, next.released = "", true
+		}
+	case "force":
+		next = row{term: r.term + 1, heir: q.heir, released: r.released}
+	}
+	return map[bool]row{true: next}
+}
+
+// model is one lease, beginning without a record.
+var model = (&porcupine.NondeterministicModel{
+	Init: func() []any { return []any{row{released: true}} },
+	Step: func(state, input, output any) []any {
+		r, q, a := state.(row), input.(question), output.(answer)
+		if q.op == "read" {
+			seen := row{a.record.Term, a.record.Holder, a.record.Heir, a.record.Renewals, a.record.Released}
+			if !a.unknown && seen != r {
+				return nil
+			}
+			return []any{r}
+		}
+		next := r.step(q)
+		if !a.unknown {
+			if after, possible := next[a.ok]; possible {
+				return []any{after}
+			}
+			return nil
+		}
+		all := []any{r}
+		for _, after := range next {
+			if after != r {
+				all = append(all, after)
+			}
+		}
+		return all
+	},
+	Equal:         func(a, b any) bool { return a == b },
+	DescribeState: func(state any) string { return fmt.Sprintf("%+v", state) },
+}).ToModel()
+
+// caller asks questions of a store and writes down the answers.
+type caller struct {
+	id      int
+	store   lease.Store
+	name    string
+	dice    *rand.Rand
+	begin   time.Time
+	last    lease.Record
+	history []porcupine.Operation
+}
+
+// never is when the answer comes to a question that has none.
+const never = int64(1) << 62
+
+// ask asks one question; one in ten is given up before its answer may come.
+func (c *caller) ask(ctx context.Context) {
+	q := c.next()
+	patient := c.dice.IntN(10) > 0
+	asking, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if !patient {
+		timer := time.AfterFunc(time.Duration(c.dice.IntN(2000))*time.Microsecond, cancel)
+		defer timer.Stop()
+	}
+	called := time.Since(c.begin)
+	a, err := c.answer(asking, q)
+	returned := int64(time.Since(c.begin))
+	if err != nil {
+		a, returned = answer{unknown: true}, never
+	}
+	c.history = append(c.history, porcupine.Operation{ClientId: c.id, Input: q, Call: int64(called), Output: a, Return: returned})
+}
+
+// next draws a question. What it claims and renews is what was read last.
+func (c *caller) next() question {
+	q := question{op: "read", holder: fmt.Sprintf("h#%d", c.id), term: c.last.Term}
+	switch c.dice.IntN(12) {
+	case 0, 1, 2, 3:
+		q.op = "acquire"
+		q.claim = lease.Claim{
+			Name: c.name, Holder: q.holder, TTL: 2 * time.Millisecond, Term: c.last.Term, Renewals: c.last.Renewals, Watched: c.dice.IntN(2) == 0,
+		}
+	case 4, 5:
+		q.op = "renew"
+	case 6, 7:
+		q.op = "release"
+	case 8:
+		q.op, q.heir = "force", "heir"
+	}
+	return q
+}
+
+func (c *caller) answer(ctx context.Context, q question) (a answer, err error) {
+	switch q.op {
+	case "read":
+		var found []lease.Record
+		found, err = c.store.Read(ctx, []string{c.name})
+		a.record = lease.Record{Released: true}
+		if len(found) > 0 {
+			a.record = found[0]
+		}
+		if err == nil {
+			c.last = a.record
+		}
+	case "acquire":
+		if a.ok, err = c.store.Acquire(ctx, q.claim); a.ok && err == nil {
+			c.last = lease.Record{Term: q.claim.Term + 1}
+		}
+	case "renew":
+		var kept []string
+		kept, err = c.store.Renew(ctx, q.holder, []lease.Held{{Name: c.name, Term: q.term}})
+		a.ok = len(kept) > 0
+	case "release":
+		a.ok, err = true, c.store.Release(ctx, q.holder, lease.Held{Name: c.name, Term: q.term})
+	case "force":
+		a.ok, err = true, c.store.Force(ctx, c.name, q.heir)
+	}
+	return a, err
+}
+
+// record has some callers ask for a while, and returns what they saw.
+func record(ctx context.Context, store lease.Store, name string, seed uint64) []porcupine.Operation {
+	const callers, questions = 5, 40
+	var all [callers]*caller
+	var asking sync.WaitGroup
+	begin := time.Now()
+	for i := range all {
+		c := &caller{id: i, store: store, name: name, dice: rand.New(rand.NewPCG(seed, uint64(i))), begin: begin}
+		all[i] = c
+		asking.Go(func() {
+			for range questions {
+				c.ask(ctx)
+			}
+		})
+	}
+	asking.Wait()
+	var history []porcupine.Operation
+	for _, c := range all {
+		history = append(history, c.history...)
+	}
+	return history
+}
+
+func (s *stand) linearizable() {
+	for i := range 5 {
+		seed := rand.Uint64()
+		history := record(s.ctx, s.Store, fmt.Sprintf("%s %d", s.name, i), seed)
+		verdict := porcupine.CheckOperationsTimeout(model, history, patience/2)
+		assert.Equal(s.t, porcupine.Ok, verdict, "seed %d", seed)
+		if s.t.Failed() {
+			return
+		}
+	}
+}

@@ -1,0 +1,427 @@
+// Package leasetest is the acceptance test for any [lease.Store]. Whoever writes
+// one calls [Run] from a test of its own:
+//
+//	func TestStore(t *testing.T) {
+//		leasetest.Run(t, leasetest.Subject{Store: store})
+//	}
+package leasetest
+
+import (
+	"context"
+	"crypto/rand"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/lease"
+	"github.com/hustings/hustings/memberstate"
+)
+
+// Subject is a store under test. It may be used by others at the same time: the
+// tests draw names of their own.
+type Subject struct {
+	Store lease.Store
+	// Step has the clock of the database jump. Nil: it cannot be made to.
+	Step func(by time.Duration)
+	// Coarse says that the store cannot tell how long a lease lasts, only whether
+	// it has run out, or rounds times up by much.
+	Coarse bool
+}
+
+// patience is how long anything may take. Nothing takes as long unless it fails.
+const patience = 30 * time.Second
+
+// long is a TTL that does not end while a test runs, short is one that is waited
+// for.
+const (
+	long  = time.Hour
+	short = 250 * time.Millisecond
+)
+
+// Run checks that a store keeps the contract.
+func Run(t *testing.T, subject Subject) {
+	t.Helper()
+	tests := map[string]func(*stand){
+		"the first claim makes the record":             (*stand).firstClaim,
+		"a live lease is not taken":                    (*stand).liveLease,
+		"a lease that has run out is taken":            (*stand).ranOut,
+		"its holder claims a lease anew":               (*stand).holderClaimsAnew,
+		"a claim in another term does nothing":         (*stand).claimInAnotherTerm,
+		"a watched claim asks no clock":                (*stand).watchedClaim,
+		"renewing renews what is held":                 (*stand).renewing,
+		"renewing lasts a TTL from then":               (*stand).renewingLasts,
+		"what ran out and nobody took is renewed":      (*stand).renewingAfterTheEnd,
+		"ten thousand are renewed at once":             (*stand).renewingMany,
+		"a release sets free":                          (*stand).release,
+		"only the holder releases":                     (*stand).releaseByOthers,
+		"forcing ends the term":                        (*stand).forcing,
+		"forcing does not shorten the lease":           (*stand).forcingWaits,
+		"a forced lease is released by its holder":     (*stand).forcedRelease,
+		"an unknown lease can be forced":               (*stand).forcingUnknown,
+		"statements may come twice":                    (*stand).duplicates,
+		"statements may come late":                     (*stand).lateStatements,
+		"names are compared byte by byte":              (*stand).names,
+		"holders are compared byte by byte":            (*stand).holders,
+		"time is finer than a second":                  (*stand).fineTime,
+		"nothing is done for who has gone":             (*stand).endedContext,
+		"of many claims one succeeds":                  (*stand).manyClaims,
+		"the clock may step":                           (*stand).clockSteps,
+		"every history is that of one thing at a time": (*stand).linearizable,
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) { test(newStand(t, subject)) })
+	}
+}
+
+// stand is one test with a lease of its own.
+type stand struct {
+	Subject
+	t    *testing.T
+	ctx  context.Context
+	name string
+}
+
+func newStand(t *testing.T, subject Subject) *stand {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	return &stand{Subject: subject, t: t, ctx: ctx, name: "test " + rand.Text()}
+}
+
+// read returns the record of a lease, and false if there is none.
+func (s *stand) read(name string) (lease.Record, bool) {
+	s.t.Helper()
+	found, err := s.Store.Read(s.ctx, []string{name})
+	require.NoError(s.t, err)
+	if len(found) == 0 {
+		return lease.Record{Name: name}, false
+	}
+	require.Len(s.t, found, 1)
+	require.Equal(s.t, name, found[0].Name)
+	return found[0], true
+}
+
+func (s *stand) record() lease.Record {
+	s.t.Helper()
+	r, ok := s.read(s.name)
+	require.True(s.t, ok, "there is no record")
+	return r
+}
+
+// state is a record without its clock.
+func state(r lease.Record) lease.Record {
+	r.Left = 0
+	return r
+}
+
+func (s *stand) acquire(c lease.Claim) bool {
+	s.t.Helper()
+	won, err := s.Store.Acquire(s.ctx, c)
+	require.NoError(s.t, err)
+	return won
+}
+
+// claim is one for the test's lease.
+func (s *stand) claim(holder string, term memberstate.Term, ttl time.Duration) lease.Claim {
+	return lease.Claim{Name: s.name, Holder: holder, TTL: ttl, Term: term}
+}
+
+// take acquires the test's lease, whatever its state.
+func (s *stand) take(holder string, ttl time.Duration) lease.Held {
+	s.t.Helper()
+	r, _ := s.read(s.name)
+	c := s.claim(holder, r.Term, ttl)
+	c.Watched, c.Renewals = true, r.Renewals
+	require.True(s.t, s.acquire(c))
+	return lease.Held{Name: s.name, Term: r.Term + 1}
+}
+
+func (s *stand) renew(holder string, held ...lease.Held) []string {
+	s.t.Helper()
+	kept, err := s.Store.Renew(s.ctx, holder, held)
+	require.NoError(s.t, err)
+	return kept
+}
+
+func (s *stand) free(holder string, held lease.Held) {
+	s.t.Helper()
+	require.NoError(s.t, s.Store.Release(s.ctx, holder, held))
+}
+
+func (s *stand) force(heir string) {
+	s.t.Helper()
+	require.NoError(s.t, s.Store.Force(s.ctx, s.name, heir))
+}
+
+// runOut waits until the database says that the lease has run out.
+func (s *stand) runOut() lease.Record {
+	s.t.Helper()
+	for begin := time.Now(); time.Since(begin) < patience; pause() {
+		if r := s.record(); r.Left <= 0 {
+			return r
+		}
+	}
+	require.Fail(s.t, "the lease does not run out")
+	return lease.Record{}
+}
+
+func (s *stand) needsFineTime() {
+	s.t.Helper()
+	if s.Coarse {
+		s.t.Skip("the store does not tell how long a lease lasts")
+	}
+}
+
+func pause() { <-time.After(time.Millisecond) }
+
+func (s *stand) firstClaim() {
+	_, known := s.read(s.name)
+	assert.False(s.t, known)
+	require.True(s.t, s.acquire(s.claim("a#1", 0, long)))
+	r := s.record()
+	assert.Equal(s.t, lease.Record{Name: s.name, Term: 1, Holder: "a#1", TTL: long}, state(r))
+	assert.Positive(s.t, r.Left)
+	if !s.Coarse {
+		assert.LessOrEqual(s.t, r.Left, long)
+		assert.Greater(s.t, r.Left, long-patience)
+	}
+	found, err := s.Store.Read(s.ctx, nil)
+	assert.NoError(s.t, err)
+	assert.Empty(s.t, found)
+}
+
+func (s *stand) liveLease() {
+	s.take("a#1", long)
+	before := s.record()
+	for _, term := range []memberstate.Term{0, 1, 2} {
+		assert.False(s.t, s.acquire(s.claim("b#1", term, long)), "claim in term %d", term)
+	}
+	assert.Equal(s.t, state(before), state(s.record()))
+}
+
+func (s *stand) ranOut() {
+	s.take("a#1", short)
+	begin := time.Now()
+	assert.False(s.t, s.acquire(s.claim("b#1", 1, long)))
+	require.Less(s.t, time.Since(begin), short, "the machine is too slow for this test")
+	r := s.runOut()
+	assert.Equal(s.t, "a#1", r.Holder)
+	assert.False(s.t, r.Released)
+	assert.True(s.t, s.acquire(s.claim("b#1", 1, long)))
+	assert.Equal(s.t, lease.Record{Name: s.name, Term: 2, Holder: "b#1", TTL: long}, state(s.record()))
+}
+
+func (s *stand) holderClaimsAnew() {
+	held := s.take("a#1", long)
+	s.renew("a#1", held)
+	assert.True(s.t, s.acquire(s.claim("a#1", 1, long)))
+	assert.Equal(s.t, lease.Record{Name: s.name, Term: 2, Holder: "a#1", TTL: long}, state(s.record()))
+	assert.Empty(s.t, s.renew("a#1", held))
+}
+
+func (s *stand) claimInAnotherTerm() {
+	s.free("a#1", s.take("a#1", long))
+	for _, term := range []memberstate.Term{0, 2, 1 << 40} {
+		assert.False(s.t, s.acquire(s.claim("b#1", term, long)))
+	}
+	assert.True(s.t, s.acquire(s.claim("b#1", 1, long)))
+	c := s.claim("x#1", 5, long)
+	c.Name = s.name + " unknown"
+	assert.False(s.t, s.acquire(c))
+}
+
+func (s *stand) watchedClaim() {
+	held := s.take("a#1", long)
+	require.Len(s.t, s.renew("a#1", held), 1)
+	c := s.claim("b#1", 1, long)
+	c.Watched = true
+	assert.False(s.t, s.acquire(c), "it was renewed")
+	c.Renewals = 1
+	assert.True(s.t, s.acquire(c))
+	assert.Equal(s.t, lease.Record{Name: s.name, Term: 2, Holder: "b#1", TTL: long}, state(s.record()))
+}
+
+func (s *stand) renewing() {
+	held := s.take("a#1", long)
+	other := lease.Claim{Name: s.name + " other", Holder: "b#1", TTL: long}
+	require.True(s.t, s.acquire(other))
+	assert.Empty(s.t, s.renew("a#1"))
+	kept := s.renew("a#1", lease.Held{Name: other.Name, Term: 1}, held, lease.Held{Name: s.name + " unknown", Term: 1})
+	assert.Equal(s.t, []string{s.name}, kept)
+	assert.EqualValues(s.t, 1, s.record().Renewals)
+	assert.Empty(s.t, s.renew("a#1", lease.Held{Name: s.name, Term: 2}, lease.Held{Name: s.name, Term: 0}))
+	assert.Empty(s.t, s.renew("b#1", held))
+	assert.EqualValues(s.t, 1, s.record().Renewals)
+	r, _ := s.read(other.Name)
+	assert.Zero(s.t, r.Renewals)
+}
+
+func (s *stand) renewingLasts() {
+	s.needsFineTime()
+	held := s.take("a#1", 10*time.Second)
+	before := s.record()
+	for begin := time.Now(); before.Left > 10*time.Second-short; pause() {
+		require.Less(s.t, time.Since(begin), patience)
+		before = s.record()
+	}
+	require.Len(s.t, s.renew("a#1", held), 1)
+	assert.Greater(s.t, s.record().Left, before.Left)
+}
+
+func (s *stand) renewingAfterTheEnd() {
+	held := s.take("a#1", short)
+	s.runOut()
+	assert.Len(s.t, s.renew("a#1", held), 1)
+	assert.Positive(s.t, s.record().Left)
+}
+
+func (s *stand) renewingMany() {
+	const many, ours = 10_000, 20
+	var held []lease.Held
+	for i := range many {
+		held = append(held, lease.Held{Name: s.name + " " + string(rune('0'+i%10)) + rand.Text(), Term: 1})
+	}
+	names := make([]string, many)
+	for i, h := range held {
+		names[i] = h.Name
+		if i%(many/ours) == 0 {
+			require.True(s.t, s.acquire(lease.Claim{Name: h.Name, Holder: "a#1", TTL: long}))
+		}
+	}
+	assert.Len(s.t, s.renew("a#1", held...), ours)
+	found, err := s.Store.Read(s.ctx, names)
+	require.NoError(s.t, err)
+	assert.Len(s.t, found, ours)
+	for _, r := range found {
+		assert.EqualValues(s.t, 1, r.Renewals)
+	}
+}
+
+func (s *stand) release() {
+	held := s.take("a#1", long)
+	s.renew("a#1", held)
+	s.free("a#1", held)
+	r := s.record()
+	assert.True(s.t, r.Released)
+	assert.Empty(s.t, r.Holder)
+	assert.EqualValues(s.t, 1, r.Term, "the term must never fall")
+	assert.LessOrEqual(s.t, r.Left, time.Duration(0))
+	assert.Empty(s.t, s.renew("a#1", held))
+	assert.True(s.t, s.acquire(s.claim("b#1", 1, long)))
+	assert.EqualValues(s.t, 2, s.record().Term)
+	assert.False(s.t, s.record().Released)
+}
+
+func (s *stand) releaseByOthers() {
+	held := s.take("a#1", long)
+	before := s.record()
+	s.free("b#1", held)
+	s.free("a#1", lease.Held{Name: s.name, Term: 0})
+	s.free("a#1", lease.Held{Name: s.name, Term: 2})
+	s.free("a#1", lease.Held{Name: s.name + " unknown", Term: 1})
+	assert.Equal(s.t, state(before), state(s.record()))
+}
+
+func (s *stand) forcing() {
+	held := s.take("a#1", long)
+	s.renew("a#1", held)
+	s.force("b")
+	assert.Equal(s.t, lease.Record{Name: s.name, Term: 2, Heir: "b", TTL: long}, state(s.record()))
+	assert.Empty(s.t, s.renew("a#1", held))
+	s.force("")
+	assert.Equal(s.t, lease.Record{Name: s.name, Term: 3, TTL: long}, state(s.record()))
+}
+
+func (s *stand) forcingWaits() {
+	s.take("a#1", short)
+	s.force("b")
+	begin := time.Now()
+	if won := s.acquire(s.claim("b#1", 2, long)); won {
+		assert.GreaterOrEqual(s.t, time.Since(begin), short, "the old holder may be in office")
+		return
+	}
+	s.runOut()
+	assert.True(s.t, s.acquire(s.claim("b#1", 2, long)))
+	assert.Equal(s.t, lease.Record{Name: s.name, Term: 3, Holder: "b#1", TTL: long}, state(s.record()))
+}
+
+func (s *stand) forcedRelease() {
+	held := s.take("a#1", long)
+	s.force("b")
+	assert.False(s.t, s.acquire(s.claim("b#1", 2, long)))
+	s.free("a#1", lease.Held{Name: s.name, Term: 0})
+	assert.False(s.t, s.record().Released)
+	s.free("a#1", held)
+	r := s.record()
+	assert.True(s.t, r.Released)
+	assert.Equal(s.t, "b", r.Heir)
+	assert.True(s.t, s.acquire(s.claim("b#1", 2, long)))
+	assert.Empty(s.t, s.record().Heir)
+}
+
+func (s *stand) forcingUnknown() {
+	s.force("b")
+	r := s.record()
+	assert.EqualValues(s.t, 1, r.Term)
+	assert.Equal(s.t, "b", r.Heir)
+	assert.True(s.t, r.Released)
+	assert.True(s.t, s.acquire(s.claim("b#1", 1, long)))
+}
+
+func (s *stand) duplicates() {
+	c := s.claim("a#1", 0, long)
+	assert.True(s.t, s.acquire(c))
+	assert.False(s.t, s.acquire(c))
+	held := lease.Held{Name: s.name, Term: 1}
+	assert.Equal(s.t, lease.Record{Name: s.name, Term: 1, Holder: "a#1", TTL: long}, state(s.record()))
+	assert.Len(s.t, s.renew("a#1", held), 1)
+	assert.Len(s.t, s.renew("a#1", held), 1)
+	s.free("a#1", held)
+	before := s.record()
+	s.free("a#1", held)
+	assert.Equal(s.t, state(before), state(s.record()))
+}
+
+// lateStatements arrive when their term is over, by a TTL or by years.
+func (s *stand) lateStatements() {
+	old := s.take("a#1", long)
+	s.free("a#1", old)
+	s.take("b#1", long)
+	before := s.record()
+	assert.False(s.t, s.acquire(s.claim("a#1", 0, long)))
+	assert.False(s.t, s.acquire(s.claim("a#1", 1, long)))
+	assert.Empty(s.t, s.renew("a#1", old))
+	s.free("a#1", old)
+	assert.Equal(s.t, state(before), state(s.record()))
+	s.take("a#1", long)
+	before = s.record()
+	assert.Empty(s.t, s.renew("a#1", old), "its own, but of an old term")
+	s.free("a#1", old)
+	assert.Equal(s.t, state(before), state(s.record()))
+}
+
+// clockSteps needs a database whose clock can be moved.
+func (s *stand) clockSteps() {
+	if s.Step == nil {
+		s.t.Skip("the database's clock cannot be moved")
+	}
+	held := s.take("a#1", long)
+	s.Step(-24 * time.Hour)
+	require.Len(s.t, s.renew("a#1", held), 1)
+	assert.LessOrEqual(s.t, s.record().Left, long, "a renewal counts from now")
+	c := s.claim("b#1", 1, long)
+	c.Watched, c.Renewals = true, 1
+	assert.True(s.t, s.acquire(c))
+	held = lease.Held{Name: s.name, Term: 2}
+	s.Step(48 * time.Hour)
+	assert.LessOrEqual(s.t, s.record().Left, time.Duration(0))
+	c = s.claim("c#1", 2, long)
+	c.Watched, c.Renewals = true, 7
+	assert.False(s.t, s.acquire(c), "the clock says that it has run out, and a watched claim must not believe it")
+	assert.Len(s.t, s.renew("b#1", held), 1, "nobody took it")
+	s.free("b#1", held)
+	s.Step(-24 * time.Hour)
+	assert.True(s.t, s.acquire(s.claim("c#1", 2, long)), "released is released")
+}

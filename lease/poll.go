@@ -1,0 +1,98 @@
+// Looking: at all leases that the keeper does not hold, with one statement that
+// only reads. What turns out to be free is then claimed, each by a statement of
+// its own.
+
+package lease
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+// polls looks again and again: at everything from time to time, and soon at what
+// was released or has just joined.
+func (k *Keeper) polls(ctx context.Context) {
+	t := k.config.Timing
+	everything := time.NewTimer(after(t.Poll))
+	defer everything.Stop()
+	woken := time.NewTimer(rand.N(1 + t.scatter()))
+	defer woken.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-k.roused:
+			woken.Reset(rand.N(1 + t.scatter()))
+		case <-woken.C:
+			k.look(k.waiting(true))
+		case <-everything.C:
+			k.look(k.waiting(false))
+			everything.Reset(after(t.Poll))
+		}
+	}
+}
+
+// waiting lists the electors that wait for their leases: all, or those of them
+// that were woken.
+func (k *Keeper) waiting(woken bool) []*Elector {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var all []*Elector
+	if woken {
+		for name := range k.woken {
+			if e := k.joined[name]; e != nil && e.state == waits {
+				all = append(all, e)
+			}
+		}
+	} else {
+		for _, e := range k.joined {
+			if e.state == waits {
+				all = append(all, e)
+			}
+		}
+	}
+	clear(k.woken)
+	return all
+}
+
+// look reads the leases of some electors, and claims those that are free.
+func (k *Keeper) look(electors []*Elector) {
+	if len(electors) == 0 {
+		return
+	}
+	names := make([]string, len(electors))
+	for i, e := range electors {
+		names[i] = e.config.Name
+	}
+	found, err := call(k, k.lanes[reading], func(ctx context.Context) ([]Record, error) {
+		return k.config.Store.Read(ctx, names)
+	})
+	if err != nil {
+		k.log.Warn("leases could not be read", "leases", len(names), "error", err)
+		return
+	}
+	now := k.now()
+	records := make(map[string]Record, len(found))
+	for _, r := range found {
+		records[r.Name] = r
+	}
+	var claims sync.WaitGroup
+	defer claims.Wait()
+	places := make(chan struct{}, maxClaims)
+	for _, e := range electors {
+		r, known := records[e.config.Name]
+		if !known {
+			r = Record{Name: e.config.Name, Released: true}
+		}
+		if !e.sees(r, now) {
+			continue
+		}
+		places <- struct{}{}
+		claims.Go(func() {
+			defer func() { <-places }()
+			e.claim()
+		})
+	}
+}

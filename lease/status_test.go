@@ -1,0 +1,34 @@
+package lease
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/internal/office"
+	"github.com/hustings/hustings/memberstate"
+)
+
+// A process that has stood still looks at the clock before the timer has had its
+// turn: it must not take itself for the leader.
+func TestStatusLooksAtTheClock(t *testing.T) {
+	k, err := NewKeeper(KeeperConfig{Self: "n", Store: deaf{}, Timing: DefaultTiming()})
+	require.NoError(t, err)
+	e, err := k.Join(Config{Name: "g"})
+	require.NoError(t, err)
+	e.lease.Store(office.NewLease(7, k.now()+DefaultTiming().TTL))
+	e.show(func(s *elector.Status) { s.Role, s.Term, s.Leader = memberstate.Leader, 7, s.Self })
+	require.Equal(t, memberstate.Leader, e.Status().Role)
+	before := e.Status().Revision
+	e.lease.Store(office.NewLease(7, k.now()))
+	s := e.Status()
+	assert.Equal(t, memberstate.Candidate, s.Role)
+	assert.Empty(t, s.Leader)
+	assert.Equal(t, before+1, s.Revision)
+	assert.Equal(t, s, e.Status())
+}
+
+// deaf is a store that nobody calls.
+type deaf struct{ Store }

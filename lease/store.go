@@ -1,0 +1,123 @@
+// The contract between an elector and the database.
+
+package lease
+
+import (
+	"context"
+	"time"
+
+	"github.com/hustings/hustings/memberstate"
+)
+
+// MaxName is how many bytes the name of a lease may have; a store must compare
+// and keep all of them. The names of candidates are shorter, see [MaxSelf].
+const MaxName = 255
+
+// MaxSelf is how many bytes the readable name of a candidate may have.
+const MaxSelf = 128
+
+// Store keeps leases in a database. It is safe for concurrent use; package
+// leasetest is the acceptance test for any implementation.
+//
+// For every lease there is one record. It is never deleted, and its term never
+// falls, so a term is a fencing token for ever. What a method does to a record it
+// does in one atomic step, in an order that all users of the database agree on.
+//
+// Time in a store is the database's: whatever it compares, it compares with the
+// database's own clock, in the database, in UTC and as finely as the database
+// can, and never with a time that a caller has sent. Callers send durations and
+// are told durations.
+//
+// Names and holders are text in UTF-8 that is compared byte by byte: upper and
+// lower case, accents and trailing blanks make a difference, and nothing is cut
+// off.
+//
+// An error means that it is not known whether the step was taken, or will be: a
+// statement may be carried out late, or twice. Every step is safe then, for it
+// takes place only in the term that it names. A method returns soon after its
+// context has ended.
+type Store interface {
+	// Read returns the records of those of the named leases that have one, in
+	// any order. It changes nothing.
+	Read(ctx context.Context, names []string) ([]Record, error)
+	// Acquire makes the claim's candidate the holder of the lease in the term
+	// claim.Term+1, with no renewals and no heir, and returns true, if the record
+	// still is as the claim says that it was seen; see Claim. Otherwise it
+	// changes nothing and returns false. The lease runs out claim.TTL later.
+	Acquire(ctx context.Context, claim Claim) (won bool, err error)
+	// Renew has those of the leases run out anew, each its TTL from now, and
+	// counts a renewal, that the holder still holds in the term; also if they
+	// have run out meanwhile. It returns their names, in any order: what is
+	// missing is lost. It is one statement, however many leases there are.
+	Renew(ctx context.Context, holder string, held []Held) (kept []string, err error)
+	// Release sets the lease free, if the holder still holds it in the term, or
+	// if it was taken from this holder by Force and nobody has it yet. The term
+	// and the heir stay.
+	Release(ctx context.Context, holder string, held Held) error
+	// Force ends the term of whoever holds the lease: the term grows by one, and
+	// nobody holds it. Others wait until the lease runs out or its old holder,
+	// who learns of it by its next renewal, has released it. The heir is the
+	// name of the candidate that goes first then; it may be empty.
+	Force(ctx context.Context, name, heir string) error
+}
+
+// Record is a lease as a store has it.
+type Record struct {
+	Name string
+	// Term grows by one whenever the lease is acquired, by the same holder too,
+	// and when it is forced. It is 0 if neither has happened.
+	Term memberstate.Term
+	// Holder holds the lease, or did until it ran out. Empty: nobody does.
+	Holder string
+	// Heir is the candidate, by its readable name, that was named to be next.
+	Heir string
+	// Renewals counts the renewals in the term.
+	Renewals uint64
+	// TTL is how long the lease lasts after a renewal.
+	TTL time.Duration
+	// Left is how long it lasts from now, by the database's clock. It has run
+	// out if this is not positive.
+	Left time.Duration
+	// Released: nobody has to wait until it runs out.
+	Released bool
+}
+
+// Claim is a candidate's attempt at a lease. It succeeds if the record has the
+// Term that the claim has, and
+//
+//   - the candidate is itself the holder; so one that was never told that it
+//     won can have the lease at once, in a new term;
+//   - or the lease was released, or there is no record of it;
+//   - or, if not Watched, it has run out by the database's clock;
+//   - or, if Watched, the record has the Renewals that the claim has.
+type Claim struct {
+	Name string
+	// Holder is the candidate's identity.
+	Holder string
+	TTL    time.Duration
+	// Term and Renewals are those of the record as the candidate saw it; zero if
+	// it saw none.
+	Term     memberstate.Term
+	Renewals uint64
+	// Watched says that the candidate has itself seen the two stand still for
+	// as long as the lease lasts, so that the database's clock is not needed.
+	Watched bool
+}
+
+// Held is a lease that somebody holds in a term.
+type Held struct {
+	Name string
+	Term memberstate.Term
+}
+
+// Waker tells candidates of leases that were set free, so that they need not wait
+// for their next look. A store may be one; for others a keeper can be given one.
+// What it tells is a hint: it may tell too much, too little, or late.
+type Waker interface {
+	// Wake tells whoever listens that the lease was released.
+	Wake(ctx context.Context, name string) error
+	// Listen calls woken with the names of released leases, until its context
+	// ends or it cannot go on; its caller tries again after an error. The
+	// function returns at once and is safe for concurrent use.
+	Listen(ctx context.Context, woken func(name string)) error
+}

@@ -1,0 +1,66 @@
+// The intervals of a keeper's leases.
+
+package lease
+
+import "time"
+
+// Timing holds the intervals of a keeper's leases. Candidates for one lease may
+// have different ones: each waits as long as the holder's TTL says.
+type Timing struct {
+	// TTL is how long a lease lasts without a renewal, and so about how long
+	// there is no leader after a crash.
+	TTL time.Duration
+	// Renew is how often a holder renews. After a failure it tries again sooner.
+	Renew time.Duration
+	// Poll is how often a candidate looks, at most; it draws every wait from the
+	// upper half.
+	Poll time.Duration
+	// Timeout is how long one statement may take.
+	Timeout time.Duration
+	// DriftMargin is what a lease is shorter at its holder than in the database,
+	// so that no difference in the rates of their clocks makes two holders.
+	DriftMargin time.Duration
+}
+
+// DefaultTiming replaces a crashed leader after four to six and a half seconds. A
+// leader writes every two seconds, and a candidate reads every three quarters of
+// a second.
+func DefaultTiming() Timing {
+	return Timing{
+		TTL: 6 * time.Second, Renew: 2 * time.Second, Poll: time.Second,
+		Timeout: 2 * time.Second, DriftMargin: 60 * time.Millisecond,
+	}
+}
+
+// validity is how long a lease may be used, counted from before it was asked for.
+func (t Timing) validity() time.Duration { return t.TTL - t.DriftMargin }
+
+// retry is how long a holder waits after a renewal that failed.
+func (t Timing) retry() time.Duration { return t.Renew / 4 }
+
+// scatter is how long those who were woken wait at most, so that they do not all
+// come at once.
+func (t Timing) scatter() time.Duration { return t.Poll / 8 }
+
+func (t Timing) validate(bad *complaints) {
+	for _, f := range []struct {
+		field string
+		value time.Duration
+	}{{"Timing.TTL", t.TTL}, {"Timing.Renew", t.Renew}, {"Timing.Poll", t.Poll}, {"Timing.Timeout", t.Timeout}} {
+		if f.value < time.Millisecond {
+			bad.add(f.field, "is %v, a millisecond is the least", f.value)
+		}
+	}
+	if t.TTL > maxTTL {
+		bad.add("Timing.TTL", "is %v, %v is the most", t.TTL, maxTTL)
+	}
+	if t.DriftMargin < 0 || t.DriftMargin >= t.TTL {
+		bad.add("Timing.DriftMargin", "is %v, with a TTL of %v", t.DriftMargin, t.TTL)
+	}
+	if 2*t.Renew > t.validity() {
+		bad.add("Timing.Renew", "is %v: not twice in %v, for which a lease is valid, so one failure would lose it", t.Renew, t.validity())
+	}
+}
+
+// maxTTL keeps sums of times within what databases can hold.
+const maxTTL = 365 * 24 * time.Hour
