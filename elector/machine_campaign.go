@@ -107,7 +107,7 @@ func (m *Machine) awaitAnswers(r *Rules) (wait time.Duration, last bool) {
 		return max(r.Timing.RoundTimeout, 2*m.measured()), true // D6
 	}
 	overdue := m.slot(r)
-	whole := max(r.Timing.RoundTimeout, 3*overdue)
+	whole := max(r.Timing.RoundTimeout, 2*overdue)
 	past := overdue<<m.repeats - overdue
 	if wait = overdue << m.repeats; past+wait+overdue <= whole {
 		return wait, false

@@ -68,9 +68,10 @@ func digits(d time.Duration) (n int) {
 	return n
 }
 
-// try plays a smaller scenario, and keeps it if it breaks the same invariant.
+// try plays a smaller scenario, and keeps it if it breaks the same invariant. One that could
+// not be read again, for what is healed is no quorum any more, is none.
 func (x *shrinker) try(s *Scenario) bool {
-	if x.ctx.Err() != nil {
+	if x.ctx.Err() != nil || s.check() != nil {
 		return false
 	}
 	x.runs++
