@@ -115,10 +115,10 @@ func (m *Machine) awaitAnswers(r *Rules) (wait time.Duration, last bool) {
 	return max(whole-past, overdue), true
 }
 
-// overdue asks those again who have not answered in time, or ends the round. If somebody
-// knows a leader there is no hurry.
+// overdue asks those again who have not answered in time, or ends the round. It ends, too,
+// if somebody has a leader, or is in a larger term: this is not the term to ask for, then.
 func (m *Machine) overdue(r *Rules, in *Input, out *Output) {
-	if _, last := m.awaitAnswers(r); last || m.hasLeader {
+	if _, last := m.awaitAnswers(r); last || m.hasLeader || m.known > m.asked {
 		m.conclude(r, in, out, m.judge(r))
 		return
 	}

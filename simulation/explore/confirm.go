@@ -155,7 +155,7 @@ func (p *player) leads(a *act, of move, last bool) bool {
 func (s *Script) shrink(m *model) {
 	for again := true; again; {
 		again = false
-		for k := len(s.acts) - 1; k >= 0; k-- {
+		for k := range slices.Backward(s.acts) {
 			if smaller := s.without(k); smaller != nil && smaller.breaksStill(m) {
 				s.acts, again = smaller.acts, true
 			}

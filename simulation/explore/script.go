@@ -190,7 +190,8 @@ func parseAct(fields []string, number int) (a act, err error) {
 			a.kind = kind
 		}
 	}
-	return a, a.parseRest(fields[0], fields[1:])
+	err = a.parseRest(fields[0], fields[1:])
+	return a, err
 }
 
 // parseRest reads what follows the word for what happens.
