@@ -1,0 +1,195 @@
+// A candidate stands by its turn (D12): it asks again where messages are lost, and goes
+// before whoever asks in a later turn.
+
+package elector
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+)
+
+// turn is a machine in a group, whose ledger is empty.
+type turn struct {
+	*testing.T
+	rules   *Rules
+	machine Machine
+	out     Output
+}
+
+func (t *turn) give(in Input) {
+	t.Helper()
+	for t.machine.Step(t.rules, &in, &t.out); t.out.NeedLedger; t.machine.Step(t.rules, &in, &t.out) {
+		in.HasLedger, in.LedgerTerm = true, t.out.LedgerTerm
+	}
+	require.NoError(t, t.out.Err)
+}
+
+func (t *turn) ring() {
+	t.Helper()
+	t.give(Input{Kind: Ring, Number: t.machine.alarm})
+}
+
+func (t *turn) answer(from memberstate.Seat, result rpc.Result, term memberstate.Term) {
+	t.Helper()
+	m := &t.machine
+	t.give(Input{Kind: Receive, Message: Message{From: from, Body: rpc.Body{
+		Kind: rpc.VoteResponse, Result: result, Mark: m.mark, Round: m.ballot, Asked: m.asked, Term: term,
+	}}})
+}
+
+// preVoteAsked is a member of five that has just asked for pre-votes in term 1.
+func preVoteAsked(t *testing.T) *turn {
+	all := memberstate.SetOf(1, 2, 3, 4, 5)
+	c := &turn{T: t, rules: &Rules{Self: 1, Voters: all, All: all, Timing: DefaultTiming(), PreVote: true, Ranks: true}}
+	c.machine = NewMachine(c.rules, memberstate.HardState{})
+	c.give(Input{Kind: Start})
+	c.ring()
+	require.Equal(t, preVoting, c.machine.phase)
+	require.Equal(t, c.rules.others(), c.out.To)
+	return c
+}
+
+// Answers are overdue after a slot, then after twice as long; and at the time-out the round
+// is over. Who has answered is not asked again.
+func TestWhoHasNotAnsweredIsAskedAgain(t *testing.T) {
+	c := preVoteAsked(t)
+	slot := c.rules.Timing.Detection() / 30
+	assert.Equal(t, slot, c.out.Alarm.Min)
+	assert.False(t, c.machine.Repeats())
+	asked := c.out.Send
+	c.answer(2, rpc.Accept, 0)
+	for _, wait := range []time.Duration{2 * slot, 4 * slot, c.rules.Timing.RoundTimeout - 7*slot} {
+		c.ring()
+		assert.Equal(t, memberstate.SetOf(3, 4, 5), c.out.To)
+		assert.Equal(t, asked, c.out.Send, "the very same is asked")
+		assert.Equal(t, wait, c.out.Alarm.Min)
+		assert.Equal(t, wait, c.out.Alarm.Max)
+		assert.True(t, c.machine.Repeats())
+	}
+	c.ring()
+	assert.True(t, c.out.Ended)
+	assert.Equal(t, WaitToRevote, c.out.Judged)
+}
+
+// Where round trips are long there is time for one more request.
+func TestLongRoundTripsLeaveTimeToAskOnceMore(t *testing.T) {
+	c := preVoteAsked(t)
+	c.machine.roundTrip = uint32((100 * time.Millisecond).Microseconds())
+	c.machine.openRound(c.rules, &c.out, preVoting, rpc.PreVote, 1)
+	assert.Equal(t, 150*time.Millisecond, c.out.Alarm.Min)
+	c.ring()
+	assert.Equal(t, c.rules.others(), c.out.To)
+	assert.Equal(t, 150*time.Millisecond, c.out.Alarm.Min)
+	c.ring()
+	assert.True(t, c.out.Ended)
+}
+
+// The next round begins anew.
+func TestARoundThatWasRepeatedIsForgotten(t *testing.T) {
+	c := preVoteAsked(t)
+	c.ring()
+	require.True(t, c.machine.Repeats())
+	c.machine.openRound(c.rules, &c.out, voting, rpc.Won, 1)
+	assert.False(t, c.machine.Repeats())
+	c.machine.phase, c.machine.repeats = idle, 3
+	assert.Zero(t, c.machine.Canonical(c.rules).repeats)
+}
+
+// Some rounds are for one request, and end with their time-out.
+func TestNobodyIsAskedAgainForNothing(t *testing.T) {
+	for name, change := range map[string]func(c *turn){
+		"without ranks":               func(c *turn) { c.rules.Ranks = false },
+		"for a handover":              func(c *turn) { c.machine.mark = rpc.Handed },
+		"while it serves":             func(c *turn) { c.machine.serving = true },
+		"when the veto is waited for": func(c *turn) { c.machine.doubtful, c.machine.roundTrip = true, 1000 },
+		"when somebody has a leader":  func(c *turn) { c.answer(2, rpc.RejectAlreadyHasLeader, 0) },
+		"in a term that is over":      func(c *turn) { c.answer(2, rpc.RejectExpiredVoteTerm, 5) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := preVoteAsked(t)
+			change(c)
+			c.ring()
+			assert.True(t, c.out.Ended)
+		})
+	}
+	c := preVoteAsked(t)
+	c.machine.serving = true
+	wait, last := c.machine.awaitAnswers(c.rules)
+	assert.True(t, last)
+	assert.Equal(t, c.rules.Timing.RoundTimeout, wait)
+}
+
+// Of two that ask for the same, the one whose turn is earlier refuses the other, unless it
+// has been refused itself.
+func TestTheEarlierTurnGoesFirst(t *testing.T) {
+	for name, is := range map[string]struct {
+		change func(c *turn)
+		want   rpc.Result
+	}{
+		"it asks":                     {func(*turn) {}, rpc.RejectTakingLeadership},
+		"it was accepted":             {func(c *turn) { c.answer(3, rpc.Accept, 0) }, rpc.RejectTakingLeadership},
+		"it was refused":              {func(c *turn) { c.answer(3, rpc.RejectSmallLedgerEndIndex, 0) }, rpc.Accept},
+		"it asks for another term":    {func(c *turn) { c.machine.asked = 2 }, rpc.Accept},
+		"it asks for nothing":         {func(c *turn) { c.machine.phase = idle }, rpc.Accept},
+		"its turn is later":           {func(c *turn) { c.rules.Preferred = memberstate.SetOf(2) }, rpc.Accept},
+		"there are no turns":          {func(c *turn) { c.rules.Ranks = false }, rpc.Accept},
+		"it leads, and asks for more": {func(c *turn) { c.machine.Role = memberstate.Leader }, rpc.Accept},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := preVoteAsked(t)
+			c.rules.Preferred = memberstate.SetOf(1)
+			is.change(c)
+			before := c.machine
+			c.give(Input{Kind: Receive, Message: Message{From: 2, Body: rpc.Body{Kind: rpc.VoteRequest, Mark: rpc.PreVote, Term: 1, Round: 1}}})
+			assert.Equal(t, is.want, c.out.Reply.Result)
+			assert.Equal(t, before, c.machine, "to be asked for a pre-vote changes nothing")
+		})
+	}
+}
+
+// Who asked too early comes back in its own slot.
+func TestWhoAskedTooEarlyWaitsForAHeartbeat(t *testing.T) {
+	timing := DefaultTiming()
+	lead := timing.Detection() / 120
+	for name, is := range map[string]struct {
+		ranks     bool
+		roundTrip time.Duration
+		low, high time.Duration
+	}{
+		"without ranks":    {false, time.Millisecond, timing.Heartbeat, timing.Heartbeat * 5 / 4},
+		"short round trip": {true, time.Millisecond, timing.Heartbeat - time.Millisecond, timing.Heartbeat - time.Millisecond + lead},
+		"long round trip":  {true, time.Second, lead, 2 * lead},
+	} {
+		m, out := Machine{roundTrip: uint32(is.roundTrip.Microseconds())}, Output{}
+		m.armHeartbeat(&Rules{Timing: timing, Ranks: is.ranks}, &out)
+		assert.Equal(t, Alarm{Number: 1, Min: is.low, Max: is.high}, out.Alarm, name)
+	}
+}
+
+// What comes before the first slot does not grow with the round trip, and is short when all
+// have lost their connection at once.
+func TestTheFirstSlotComesSoon(t *testing.T) {
+	r := threeRules()
+	r.Preferred = memberstate.SetOf(1)
+	lead := r.Timing.Detection() / 120
+	for name, is := range map[string]struct {
+		roundTrip time.Duration
+		doubtful  bool
+		want      time.Duration
+	}{
+		"silence":                           {time.Second, false, lead},
+		"a report":                          {time.Millisecond, true, time.Millisecond},
+		"a report, and a long round trip":   {time.Second, true, lead},
+		"a report, and no known round trip": {0, true, 0},
+	} {
+		m, out := Machine{roundTrip: uint32(is.roundTrip.Microseconds()), doubtful: is.doubtful}, Output{}
+		m.armSlot(r, &out, memberstate.Nobody)
+		assert.Equal(t, Alarm{Number: 1, Min: is.want, Max: 2 * is.want}, out.Alarm, name)
+	}
+}
