@@ -64,6 +64,7 @@ func TestWhoHasNotAnsweredIsAskedAgain(t *testing.T) {
 	assert.False(t, c.machine.Repeats())
 	asked := c.out.Send
 	c.answer(2, rpc.Accept, 0)
+	c.machine.known = 1 // the very term that it asks for
 	for _, wait := range []time.Duration{2 * slot, 4 * slot, c.rules.Timing.RoundTimeout - 7*slot} {
 		c.ring()
 		assert.Equal(t, memberstate.SetOf(3, 4, 5), c.out.To)
