@@ -240,7 +240,7 @@ func (m *Machine) judge(r *Rules) Judgement {
 
 // conclude acts on how the round ended.
 func (m *Machine) conclude(r *Rules, in *Input, out *Output, judged Judgement) {
-	ended := m.phase
+	ended, doubted := m.phase, m.doubtful
 	out.Ended, out.Asked, out.Judged = true, m.mark, judged
 	m.phase, m.judged = idle, judged
 	m.doubtful = m.doubtful && m.vetoed // who lives is asked again, until it is heard
@@ -261,6 +261,10 @@ func (m *Machine) conclude(r *Rules, in *Input, out *Output, judged Judgement) {
 	case judged == RevoteImmediately && m.hurries < maxHurries:
 		m.hurries++
 		m.stand(r, in, out)
+		return
+	case doubted && m.hasLeader && !m.vetoed && m.hurries < maxHurries: // somebody has not heard of it yet
+		m.hurries++
+		m.arm(out, m.measured(), 2*m.measured())
 		return
 	case m.hasLeader:
 		m.armHeartbeat(r, out)
@@ -304,7 +308,7 @@ func (m *Machine) armSlot(r *Rules, out *Output, last memberstate.Seat) {
 	}
 	lead := r.lead()
 	if m.doubtful { // a connection breaks for all at the same moment (D13)
-		lead = min(lead, m.measured())
+		lead = 0
 	}
 	begin := time.Duration(m.rank(r, last))*m.slot(r) + lead
 	m.arm(out, begin, begin+lead)

@@ -184,13 +184,39 @@ func TestTheFirstSlotComesSoon(t *testing.T) {
 		doubtful  bool
 		want      time.Duration
 	}{
-		"silence":                           {time.Second, false, lead},
-		"a report":                          {time.Millisecond, true, time.Millisecond},
-		"a report, and a long round trip":   {time.Second, true, lead},
-		"a report, and no known round trip": {0, true, 0},
+		"silence":  {time.Second, false, lead},
+		"a report": {time.Second, true, 0},
 	} {
 		m, out := Machine{roundTrip: uint32(is.roundTrip.Microseconds()), doubtful: is.doubtful}, Output{}
 		m.armSlot(r, &out, memberstate.Nobody)
 		assert.Equal(t, Alarm{Number: 1, Min: is.want, Max: 2 * is.want}, out.Alarm, name)
 	}
+}
+
+// D13: who has not heard of the lost connection yet, and so has a leader still, is asked
+// again soon, a few times. The leader's own word is a veto, and there is no hurry any more.
+func TestWhoHasNotHeardOfItYetIsAskedSoon(t *testing.T) {
+	refused := func(leader memberstate.Seat) *turn {
+		c := preVoteAsked(t)
+		c.machine.roundTrip = 2000
+		for range maxHurries + 1 {
+			c.machine.doubtful = true
+			c.machine.openRound(c.rules, &c.out, preVoting, rpc.PreVote, 1)
+			c.machine.hasLeader, c.machine.vetoed = true, leader == 5
+			c.machine.conclude(c.rules, &Input{}, &c.out, WaitToRevote)
+			if c.machine.hurries == 0 {
+				break
+			}
+			assert.Equal(t, 2*time.Millisecond, c.out.Alarm.Min)
+			assert.Equal(t, 4*time.Millisecond, c.out.Alarm.Max)
+		}
+		return c
+	}
+	heartbeat := DefaultTiming().Heartbeat - 2*time.Millisecond
+	assert.Equal(t, heartbeat, refused(4).out.Alarm.Min, "after %d times", maxHurries)
+	assert.Equal(t, heartbeat, refused(5).out.Alarm.Min, "at once")
+	c := preVoteAsked(t)
+	c.machine.hasLeader = true
+	c.machine.conclude(c.rules, &Input{}, &c.out, WaitToRevote)
+	assert.Equal(t, DefaultTiming().Heartbeat, c.out.Alarm.Min, "without a report")
 }
