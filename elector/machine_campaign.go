@@ -262,8 +262,9 @@ func (m *Machine) conclude(r *Rules, in *Input, out *Output, judged Judgement) {
 		m.hurries++
 		m.stand(r, in, out)
 		return
-	case doubted && m.hasLeader && !m.vetoed && m.hurries < maxHurries: // somebody has not heard of it yet
+	case doubted && m.hasLeader && !m.vetoed && m.hurries < maxHurries:
 		m.hurries++
+		m.doubtful = true // somebody has not heard of it yet, or the leader lives
 		m.arm(out, m.measured(), 2*m.measured())
 		return
 	case m.hasLeader:

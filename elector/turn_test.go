@@ -198,9 +198,8 @@ func TestTheFirstSlotComesSoon(t *testing.T) {
 func TestWhoHasNotHeardOfItYetIsAskedSoon(t *testing.T) {
 	refused := func(leader memberstate.Seat) *turn {
 		c := preVoteAsked(t)
-		c.machine.roundTrip = 2000
+		c.machine.roundTrip, c.machine.doubtful = 2000, true
 		for range maxHurries + 1 {
-			c.machine.doubtful = true
 			c.machine.openRound(c.rules, &c.out, preVoting, rpc.PreVote, 1)
 			c.machine.hasLeader, c.machine.vetoed = true, leader == 5
 			c.machine.conclude(c.rules, &Input{}, &c.out, WaitToRevote)
@@ -209,6 +208,7 @@ func TestWhoHasNotHeardOfItYetIsAskedSoon(t *testing.T) {
 			}
 			assert.Equal(t, 2*time.Millisecond, c.out.Alarm.Min)
 			assert.Equal(t, 4*time.Millisecond, c.out.Alarm.Max)
+			assert.True(t, c.machine.doubtful, "the leader may live, so its veto is waited for again")
 		}
 		return c
 	}
