@@ -146,7 +146,7 @@ func Explore(ctx context.Context, o Options) (Result, error) {
 		x.look(ctx)
 	}
 	r := x.summary()
-	r.Complete = x.next == len(x.states) && !x.over.Load()
+	r.Complete = x.next == len(x.states) && !x.over.Load() && r.Violation == nil
 	return r, errors.Join(x.err, x.finish())
 }
 

@@ -43,6 +43,7 @@ type search struct {
 	busy    int        // how many look at one
 	idle    *sync.Cond // for those who find none
 	saved   time.Time  // when it was written down
+	doubts  int        // violations that plain machines could not be led to
 	err     error
 	result  Result
 }

@@ -21,11 +21,12 @@ type move struct {
 	atOnce  bool // it only says something, and is no step of the search
 }
 
-// violated notes the first violation, with the way there.
+// violated notes a violation, with the way there. It ends the search, unless plain machines
+// cannot be led there: then another one is looked for, for a while.
 func (x *worker) violated(at int32, i int, w *wrong) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.registry.full.Load() || x.over.Swap(true) { // names are not to be trusted any more, or somebody was faster
+	if x.registry.full.Load() || x.over.Load() { // names are not to be trusted any more, or somebody was faster
 		return
 	}
 	x.model.learn()
@@ -41,8 +42,16 @@ func (x *worker) violated(at int32, i int, w *wrong) {
 	}
 	v := &Violation{Invariant: w.defect.invariant, What: what}
 	v.confirm(x.model, way)
-	x.result.Violation = v
+	if x.doubts++; x.result.Violation == nil || v.Script != nil {
+		x.result.Violation = v
+	}
+	if v.Script != nil || x.doubts == mostDoubts {
+		x.over.Store(true)
+	}
 }
+
+// mostDoubts is how many violations may be found to which plain machines cannot be led.
+const mostDoubts = 300
 
 // wayTo is the way to a state, and who is who there.
 func (x *worker) wayTo(at int32) (way []move, name renaming) {

@@ -6,6 +6,7 @@ package main
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/hustings/hustings/simulation/explore"
 )
@@ -23,6 +24,9 @@ var bounds = []explore.Bounds{
 // calm are the bounds within which a leader must always be able to come about.
 var calm = explore.Bounds{Members: 2, Terms: 2, Beats: 2, NoTransfer: true, NoHints: true}
 
+// longer is how long the others go on when one has found something doubtful.
+const longer = 2 * time.Second
+
 // explored explores all of these at once, and ends with the first that shows something.
 func explored(ctx context.Context) (found, error) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -37,8 +41,12 @@ func explored(ctx context.Context) (found, error) {
 	var waiting sync.WaitGroup
 	for i, look := range looks {
 		waiting.Go(func() {
-			if results[i], failures[i] = look(); failures[i] != nil || results[i].Violation != nil {
+			results[i], failures[i] = look()
+			switch v := results[i].Violation; {
+			case failures[i] != nil, v != nil && v.Script != nil:
 				cancel()
+			case v != nil: // another one may find what plain machines can be led to
+				time.AfterFunc(longer, cancel)
 			}
 		})
 	}
@@ -49,11 +57,12 @@ func explored(ctx context.Context) (found, error) {
 			return f, failures[i]
 		}
 		f.Events += r.Transitions
-		if v := r.Violation; v != nil {
-			f.Invariant, f.What, f.Steps = v.Invariant.String(), v.What, 0
-			if v.Script != nil {
-				f.Steps = len(v.Path)
-			}
+		switch v := r.Violation; {
+		case v == nil || f.Steps > 0: // one that plain machines come to is good
+		case v.Script != nil:
+			f.Invariant, f.What, f.Steps = v.Invariant.String(), v.What, len(v.Path)
+		default:
+			f.Invariant, f.What = v.Invariant.String(), v.What
 		}
 	}
 	return f, nil
