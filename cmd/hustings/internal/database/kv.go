@@ -1,0 +1,59 @@
+// Key-value stores.
+
+package database
+
+import (
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
+	"github.com/hustings/hustings/lease"
+	"github.com/hustings/hustings/lease/kv"
+	"github.com/hustings/hustings/lease/kv/etcdkv"
+	"github.com/hustings/hustings/lease/kv/rediskv"
+)
+
+// All keys begin with prefix; wake-ups go through wakes.
+const (
+	prefix = "hustings/lease/"
+	wakes  = "hustings/released/"
+)
+
+func openEtcd(a address, _ Use) (*Database, error) {
+	client, err := clientv3.New(clientv3.Config{
+		Endpoints: strings.Split(a.hosts, ","), Username: a.user, Password: a.password,
+		Logger: zap.NewNop(), // errors are returned, too
+	})
+	if err != nil {
+		return nil, err
+	}
+	return underKeys(etcdkv.New(client, wakes), client.Close)
+}
+
+func openRedis(a address, _ Use) (*Database, error) {
+	options, err := redis.ParseURL(a.text)
+	if err != nil {
+		return nil, err
+	}
+	options.MaxRetries = -1 // a step that may have been taken is not taken again unseen
+	logging.Disable()       // errors are returned, too
+	client := redis.NewClient(options)
+	return underKeys(rediskv.New(client, wakes), client.Close)
+}
+
+// adapter is what connects package kv to a store.
+type adapter interface {
+	kv.KV
+	lease.Waker
+}
+
+func underKeys(to adapter, closing func() error) (*Database, error) {
+	store, err := kv.New(to, prefix)
+	if err != nil {
+		return nil, err
+	}
+	return &Database{Store: store, Waker: to, close: closing}, nil
+}
