@@ -13,7 +13,7 @@ require (
 	github.com/hustings/hustings/lease/kv/rediskv v0.0.0-00010101000000-000000000000
 	github.com/hustings/hustings/lease/sqllease/pgxwake v0.0.0-00010101000000-000000000000
 	github.com/jackc/pgx/v5 v5.12.0
-	github.com/redis/go-redis/v9 v9.17.0
+	github.com/redis/go-redis/v9 v9.17.3
 	github.com/schollz/progressbar/v3 v3.19.1
 	github.com/spf13/cobra v1.10.2
 	github.com/stretchr/testify v1.12.1

@@ -67,7 +67,7 @@ func (m *member) run(ctx context.Context, known memberstate.Term) error {
 	var watch sync.WaitGroup
 	watch.Go(func() {
 		for s := range m.election.Watch(watching) {
-			if s.Revision > 0 {
+			if s.Revision > 0 && s.Term >= known { // a contender has not looked yet
 				m.tell(s)
 			}
 		}
