@@ -51,7 +51,10 @@ func (o *leaseOperation) command(cmd *cobra.Command, named bool, run func(contex
 			return err
 		}
 		defer func() { err = errors.Join(err, o.db.Close()) }()
-		if err := run(ctx); err != nil {
+		if err = o.db.Prepare(ctx); err == nil {
+			err = run(ctx)
+		}
+		if err != nil {
 			return fmt.Errorf("%s: %w", o.db.Name, err)
 		}
 		return nil

@@ -14,7 +14,8 @@ type Store interface {
 	lease.Lister
 }
 
-// Database is an open one. Nothing has been asked of it yet: it may be unreachable.
+// Database is an open one. Nothing has been asked of it yet, for it may be
+// unreachable; Prepare comes before anything else.
 type Database struct {
 	// Name names it in messages: its URL without password and options.
 	Name  string
@@ -30,7 +31,7 @@ type Database struct {
 type Use uint8
 
 const (
-	// ForCandidates: Prepare makes what is missing.
+	// ForCandidates: the table of the leases is made if it is missing.
 	ForCandidates Use = iota + 1
 	// ForOperators: nothing is made that is not there.
 	ForOperators
@@ -60,7 +61,7 @@ func Open(text string, use Use) (*Database, error) {
 	return db, nil
 }
 
-// Prepare makes the table of the leases if it is missing and there is to be one.
+// Prepare makes what is missing. If it fails it can be called again.
 func (d *Database) Prepare(ctx context.Context) error {
 	if d.prepare == nil {
 		return nil

@@ -3,7 +3,9 @@
 package database
 
 import (
+	"context"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
@@ -22,15 +24,45 @@ const (
 	wakes  = "hustings/released/"
 )
 
+// etcd is there once it has been prepared: its client logs in when it is made.
+type etcd struct {
+	*etcdkv.KV
+	config clientv3.Config
+	client *clientv3.Client
+}
+
 func openEtcd(a address, _ Use) (*Database, error) {
-	client, err := clientv3.New(clientv3.Config{
+	e := &etcd{config: clientv3.Config{
 		Endpoints: strings.Split(a.hosts, ","), Username: a.user, Password: a.password,
-		Logger: zap.NewNop(), // errors are returned, too
-	})
-	if err != nil {
-		return nil, err
+		DialTimeout: loginTimeout, Logger: zap.NewNop(), // errors are returned, too
+	}}
+	d, err := underKeys(e, e.close)
+	if err == nil {
+		d.prepare = e.prepare
 	}
-	return underKeys(etcdkv.New(client, wakes), client.Close)
+	return d, err
+}
+
+// loginTimeout is how long it may take to log in.
+const loginTimeout = 2 * time.Second
+
+func (e *etcd) prepare(context.Context) error {
+	if e.client != nil {
+		return nil
+	}
+	client, err := clientv3.New(e.config)
+	if err != nil {
+		return err
+	}
+	e.client, e.KV = client, etcdkv.New(client, wakes)
+	return nil
+}
+
+func (e *etcd) close() error {
+	if e.client == nil {
+		return nil
+	}
+	return e.client.Close()
 }
 
 func openRedis(a address, _ Use) (*Database, error) {
