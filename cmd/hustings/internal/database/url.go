@@ -18,7 +18,7 @@ type address struct {
 
 // form is strict about what a password may hold, so that no part of one that is not
 // escaped is taken for a host or a path, which messages name.
-var form = regexp.MustCompile(`^([a-z]+)://(?:([^:/?#@]*)(?::([^:/?#@]*))?@)?([A-Za-z0-9.,:_\[\]-]*)(?:/([^?#@]*))?(?:\?([^#]*))?$`)
+var form = regexp.MustCompile(`^([a-z]+)://(?:([^:/?#@]*)(?::([^:/?#@]*))?@)?([A-Za-z0-9.,:_\[\]-]*)(?:/([^?#@]*))?(?:\?([^#@]*))?$`)
 
 // parse takes a URL apart. Its errors tell nothing of it but the scheme, for the
 // password may be anywhere in one that is wrong.
