@@ -179,7 +179,8 @@ func (o *leaseOperation) release(ctx context.Context, dead bool) error {
 // hands.
 func (o *leaseOperation) awaitDeath(ctx context.Context, first lease.Record) error {
 	wait := first.TTL / 2
-	fmt.Fprintf(o.errs, "looking for %v whether it is renewed\n", wait)
+	stderr := o.errs
+	fmt.Fprintf(stderr, "looking for %v whether it is renewed\n", wait)
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
@@ -273,7 +274,7 @@ func said(r lease.Record) string {
 		text += fmt.Sprintf(", TTL %v", r.TTL)
 	case state(r) == "forced" && left > 0:
 		text += fmt.Sprintf(", or %v have passed", left)
-	case left < 0:
+	case state(r) == "expired" && left < 0:
 		text += fmt.Sprintf(" %v ago", -left)
 	}
 	if state(r) == "expired" && r.Holder != "" {

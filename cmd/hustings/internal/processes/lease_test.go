@@ -34,7 +34,10 @@ func url(t *testing.T, variable string, of func(given string) string) string {
 }
 
 var leaseDatabases = map[string]func(t *testing.T) string{
-	"SQLite": func(t *testing.T) string { t.Helper(); return "sqlite:" + filepath.Join(t.TempDir(), "leases #1 100%.db") },
+	"SQLite": func(t *testing.T) string {
+		t.Helper()
+		return "sqlite:" + filepath.Join(t.TempDir(), "leases #1 100%.db")
+	},
 	"PostgreSQL": func(t *testing.T) string {
 		t.Helper()
 		return url(t, "HUSTINGS_TEST_POSTGRES", func(s string) string { return s })
