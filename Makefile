@@ -116,7 +116,7 @@ browser: ## Look at the simulator's pictures in a real browser.
 	bash internal/browser/run
 
 .PHONY: databases
-databases: ## Run the stores of leases against real databases, started for this.
+databases: ## Run the stores of leases, and the command, against real databases, started for this.
 	bash lease/internal/storetest/run -count 1
 
 .PHONY: campaign

@@ -110,6 +110,13 @@ type Held struct {
 	Term memberstate.Term
 }
 
+// Lister is a store that can say which leases there are. An election does not need
+// that; an operator does, who has not all their names.
+type Lister interface {
+	// Names returns the names of all leases that have a record, in any order.
+	Names(ctx context.Context) ([]string, error)
+}
+
 // Waker tells candidates of leases that were set free, so that they need not wait
 // for their next look. A store may be one; for others a keeper can be given one.
 // What it tells is a hint: it may tell too much, too little, or late.

@@ -21,6 +21,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/hustings/hustings/elector"
@@ -41,6 +42,8 @@ type KV interface {
 	// Live has keys exist, with any value, and expire after a time that is not
 	// shorter than the one given.
 	Live(ctx context.Context, keys map[string]time.Duration) error
+	// Keys returns the keys that begin with a prefix, in any order.
+	Keys(ctx context.Context, prefix string) ([]string, error)
 }
 
 // Entry is what is stored under a key.
@@ -64,7 +67,10 @@ type Store struct {
 	prefix string
 }
 
-var _ lease.Store = (*Store)(nil)
+var (
+	_ lease.Store  = (*Store)(nil)
+	_ lease.Lister = (*Store)(nil)
+)
 
 // New is a store whose keys begin with a prefix.
 func New(kv KV, prefix string) (*Store, error) {
@@ -280,6 +286,18 @@ func (s *Store) Release(ctx context.Context, holder string, held lease.Held) err
 // Force is as the contract says.
 func (s *Store) Force(ctx context.Context, name, heir string) error {
 	return s.update(ctx, name, func(r row.Row) (row.Row, bool) { return r.Force(heir), true })
+}
+
+// Names is as [lease.Lister] says.
+func (s *Store) Names(ctx context.Context) ([]string, error) {
+	keys, err := s.kv.Keys(ctx, s.key(""))
+	if err != nil {
+		return nil, err
+	}
+	for i, key := range keys {
+		keys[i] = strings.TrimPrefix(key, s.key(""))
+	}
+	return keys, nil
 }
 
 // maxTries bounds how often a step is begun anew because somebody else changed

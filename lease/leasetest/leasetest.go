@@ -63,6 +63,7 @@ func Run(t *testing.T, subject Subject) {
 		"statements may come twice":                    (*stand).duplicates,
 		"statements may come late":                     (*stand).lateStatements,
 		"names are compared byte by byte":              (*stand).names,
+		"all leases are listed, if any can be":         (*stand).listing,
 		"holders are compared byte by byte":            (*stand).holders,
 		"time is finer than a second":                  (*stand).fineTime,
 		"nothing is done for who has gone":             (*stand).endedContext,

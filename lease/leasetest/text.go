@@ -48,6 +48,27 @@ func (s *stand) names() {
 	}
 }
 
+func (s *stand) listing() {
+	lister, ok := s.Store.(lease.Lister)
+	if !ok {
+		s.t.Skip("the store is no lease.Lister")
+	}
+	names := similar(lease.MaxName - len(s.name))
+	for i, name := range names {
+		names[i] = s.name + name
+		require.True(s.t, s.acquire(lease.Claim{Name: names[i], Holder: "a#1", TTL: long}))
+	}
+	all, err := lister.Names(s.ctx)
+	require.NoError(s.t, err)
+	var ours []string
+	for _, name := range all {
+		if strings.HasPrefix(name, s.name) {
+			ours = append(ours, name)
+		}
+	}
+	assert.ElementsMatch(s.t, names, ours)
+}
+
 func (s *stand) holders() {
 	holders := similar(lease.MaxName)
 	for _, holder := range holders {

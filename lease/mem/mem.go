@@ -4,6 +4,8 @@ package mem
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -110,6 +112,16 @@ func (s *Store) Force(ctx context.Context, name, heir string) error {
 	defer s.mu.Unlock()
 	s.rows[name] = s.rows[name].Force(heir)
 	return nil
+}
+
+// Names is as [lease.Lister] says.
+func (s *Store) Names(ctx context.Context) ([]string, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s.open()
+	defer s.mu.Unlock()
+	return slices.Collect(maps.Keys(s.rows)), nil
 }
 
 // Wake calls whoever listens.

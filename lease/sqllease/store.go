@@ -33,10 +33,13 @@ type Store struct {
 	dialect *dialect
 	table   string // quoted
 
-	read, insert, acquire, renew, kept, release, force statement
+	read, insert, acquire, renew, kept, release, force, list statement
 }
 
-var _ lease.Store = (*Store)(nil)
+var (
+	_ lease.Store  = (*Store)(nil)
+	_ lease.Lister = (*Store)(nil)
+)
 
 // New is a store in a table. It does not look whether there is one; EnsureSchema
 // does.
@@ -58,7 +61,7 @@ func New(config Config) (*Store, error) {
 	}
 	s := &Store{db: config.DB, dialect: d, table: table}
 	for to, text := range map[*statement]string{
-		&s.read: d.read, &s.insert: d.insert, &s.acquire: acquire, &s.renew: d.renew, &s.kept: d.kept, &s.release: release, &s.force: force,
+		&s.read: d.read, &s.insert: d.insert, &s.acquire: acquire, &s.renew: d.renew, &s.kept: d.kept, &s.release: release, &s.force: force, &s.list: list,
 	} {
 		*to = d.compile(text, table)
 	}
@@ -75,6 +78,8 @@ WHERE name = :name AND term = :term AND (until_us = 0 OR holder = :holder OR (:w
 WHERE name = :name AND ((holder = :holder AND term = :term) OR (holder = '' AND term - 1 = :term))`
 
 	force = `UPDATE {table} SET term = term + 1, holder = '', heir = :heir, renewals = 0 WHERE name = :name`
+
+	list = `SELECT name FROM {table}`
 
 	columns = `l.name, l.term, l.holder, l.heir, l.renewals, l.ttl_us, l.until_us, l.until_us - {now}`
 )
@@ -186,6 +191,9 @@ func (s *Store) Force(ctx context.Context, name, heir string) error {
 	_, err = s.exec(ctx, &s.force, given)
 	return err
 }
+
+// Names is as [lease.Lister] says.
+func (s *Store) Names(ctx context.Context) ([]string, error) { return s.names(ctx, &s.list, nil) }
 
 // Guard is a condition that holds while nobody has acquired the lease in a later
 // term: for the WHERE of a guarded write, see the package documentation. It has

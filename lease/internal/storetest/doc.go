@@ -4,4 +4,6 @@
 //
 //	HUSTINGS_TEST_POSTGRES=postgres://...   HUSTINGS_TEST_MYSQL=user@tcp(...)/...
 //	HUSTINGS_TEST_REDIS=host:port
+//
+// The same variables, and HUSTINGS_TEST_ETCD, lead the tests of the command to them.
 package storetest

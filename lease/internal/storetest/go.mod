@@ -21,7 +21,7 @@ require (
 	github.com/hustings/hustings/lease/leasetest v0.0.0-00010101000000-000000000000
 	github.com/hustings/hustings/lease/sqllease/pgxwake v0.0.0-00010101000000-000000000000
 	github.com/jackc/pgx/v5 v5.12.0
-	github.com/redis/go-redis/v9 v9.17.0
+	github.com/redis/go-redis/v9 v9.17.3
 	github.com/stretchr/testify v1.12.1
 	go.etcd.io/etcd/client/v3 v3.6.6
 	go.etcd.io/etcd/server/v3 v3.6.6

@@ -129,6 +129,19 @@ func (k *KV) Live(ctx context.Context, keys map[string]time.Duration) error {
 	return nil
 }
 
+// Keys is as the contract says.
+func (k *KV) Keys(ctx context.Context, prefix string) ([]string, error) {
+	answer, err := k.client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly())
+	if err != nil {
+		return nil, err
+	}
+	keys := make([]string, len(answer.Kvs))
+	for i, e := range answer.Kvs {
+		keys[i] = string(e.Key)
+	}
+	return keys, nil
+}
+
 // Wake puts the key of a released lease.
 func (k *KV) Wake(ctx context.Context, name string) error {
 	_, err := k.client.Put(ctx, k.wakes+name, "")

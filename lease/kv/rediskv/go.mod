@@ -8,7 +8,7 @@ replace github.com/hustings/hustings => ../../../
 
 require (
 	github.com/hustings/hustings v0.0.0-00010101000000-000000000000
-	github.com/redis/go-redis/v9 v9.17.0
+	github.com/redis/go-redis/v9 v9.17.3
 )
 
 require (

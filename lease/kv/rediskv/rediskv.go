@@ -11,6 +11,11 @@ package rediskv
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -109,6 +114,34 @@ func (k *KV) Live(ctx context.Context, keys map[string]time.Duration) error {
 	})
 	return err
 }
+
+// Keys is as the contract says. In a cluster every master has some of them.
+func (k *KV) Keys(ctx context.Context, prefix string) ([]string, error) {
+	var mu sync.Mutex
+	found := map[string]bool{} // a scan may find a key twice
+	scan := func(ctx context.Context, node *redis.Client) error {
+		keys := node.Scan(ctx, 0, literally.Replace(prefix)+"*", 1000).Iterator()
+		for keys.Next(ctx) {
+			mu.Lock()
+			found[keys.Val()] = true
+			mu.Unlock()
+		}
+		return keys.Err()
+	}
+	var err error
+	switch client := k.client.(type) {
+	case *redis.ClusterClient:
+		err = client.ForEachMaster(ctx, scan)
+	case *redis.Client:
+		err = scan(ctx, client)
+	default:
+		err = fmt.Errorf("rediskv: a %T cannot list keys", client)
+	}
+	return slices.Collect(maps.Keys(found)), err
+}
+
+// literally has a text stand for itself in a pattern of Redis's.
+var literally = strings.NewReplacer("*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`, `\`, `\\`)
 
 // Wake publishes the name of a released lease.
 func (k *KV) Wake(ctx context.Context, name string) error {

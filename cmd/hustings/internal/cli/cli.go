@@ -53,7 +53,7 @@ func newRoot() *cobra.Command {
 	root.SetHelpCommand(newHelp())
 	root.AddCommand(
 		newSim(), newReplay(), newMerge(), newExplore(), newServe(), newStatus(), newWatch(), newTransfer(), newResign(),
-		newStore(), newCerts(), newVersion(debug.ReadBuildInfo), newWatchdog(),
+		newLease(), newStore(), newCerts(), newVersion(debug.ReadBuildInfo), newWatchdog(),
 	)
 	tellAll(root)
 	root.InitDefaultCompletionCmd() // cobra would add it later, and then it would let an unknown shell pass

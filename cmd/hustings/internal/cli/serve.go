@@ -15,7 +15,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hustings/hustings/cmd/hustings/internal/database"
 	"github.com/hustings/hustings/cmd/hustings/internal/node"
+	"github.com/hustings/hustings/lease"
 )
 
 // serveFlags are what a node's file does not say, or says otherwise.
@@ -33,17 +35,24 @@ func newServe() *cobra.Command { return new(serveFlags).command() }
 func (f *serveFlags) command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Run a node that takes part in elections",
+		Short: "Run a node that takes part in elections, by votes or by a lease in a database",
 		Long: `Run a node that takes part in elections, until it is interrupted. A node that
 leads hands over before it ends.
+
+Nodes vote, three of them or more; or, with --lease, they need nothing but a database,
+and as many nodes as are to stand in for one another. The table of the leases is made if
+it is missing; a database that cannot be reached is tried again and again.
 
 It prints a line for every change to stdout, and logs to stderr. With --exec a
 program runs while, and only while, this node leads: it is asked to end (SIGTERM)
 before a handover, and killed when the term is lost or this process ends. With
---leases it is killed in time even if this process is stopped, and no other node
-leads before. HUSTINGS_NODE, HUSTINGS_GROUP and HUSTINGS_TERM are in its environment.`,
+--leases or --lease it is killed in time even if this process is stopped, and no other
+node leads before. HUSTINGS_NODE, HUSTINGS_GROUP and HUSTINGS_TERM are in its environment.`,
 		Example: `  # a first look: three nodes in one process
   hustings serve --local 3
+
+  # without a second node and a third: whoever holds the lease "jobs" runs the program
+  hustings serve --lease postgres://user@db/app --name jobs --exec 'exec /usr/bin/worker'
 
   # one of three nodes; --new only the very first time
   hustings serve --node n0 --members n0=10.0.0.1:7000,n1=10.0.0.2:7000,n2=10.0.0.3:7000 \
@@ -56,7 +65,11 @@ leads before. HUSTINGS_NODE, HUSTINGS_GROUP and HUSTINGS_TERM are in its environ
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.file, "config", "", "a YAML `file` with any of what the flags say, by the same names; flags come before it")
-	flags.StringVar(&f.Node, "node", "", "the `id` of this node")
+	flags.StringVar(&f.Node, "node", "", "the `id` of this node; with --lease, a readable name, that of the host if it is not given")
+	flags.StringVar(&f.Lease, "lease", "", "the `URL` of a database that keeps leases: "+database.Forms)
+	flags.StringVar(&f.Name, "name", "", "with --lease: the `name` of the lease")
+	flags.DurationVar(&f.TTL, "ttl", 0, "with --lease: how `long` it lasts after its leader has died (default "+lease.DefaultTiming().TTL.String()+")")
+	flags.BoolVar(&f.Strict, "strict", false, "with --lease: whatever the database's clock does, there is one leader")
 	flags.StringVar(&f.Group, "group", "demo", "the `name` of the group")
 	flags.StringSliceVar(&f.members, "members", nil, "all voters as `id=host:port,...`, this node included")
 	flags.StringSliceVar(&f.observers, "observers", nil, "nodes that learn who leads and do not vote, as `id=host:port,...`")
@@ -73,6 +86,7 @@ leads before. HUSTINGS_NODE, HUSTINGS_GROUP and HUSTINGS_TERM are in its environ
 	flags.IntVar(&f.local, "local", 0, "run `n` nodes on loopback in this process, for a first look")
 	flags.BoolVar(&f.asJSON, "json", false, "print one JSON object a line")
 	flags.BoolVar(&f.verbose, "verbose", false, "log more")
+	cmd.MarkFlagsMutuallyExclusive("local", "lease")
 	return cmd
 }
 
@@ -119,6 +133,8 @@ func (f *serveFlags) config(cmd *cobra.Command) (node.Config, error) {
 			return c, err
 		}
 		c = f.over(cmd, file)
+	} else if c.Lease != "" {
+		c = f.over(cmd, node.Config{}) // without the defaults of those who vote
 	}
 	for _, list := range []struct {
 		flag     string
@@ -132,6 +148,13 @@ func (f *serveFlags) config(cmd *cobra.Command) (node.Config, error) {
 			}
 			c.Members = append(c.Members, node.Member{ID: id, Address: address, Observer: list.observer})
 		}
+	}
+	if c.Node == "" && c.Lease != "" {
+		host, err := os.Hostname()
+		if err != nil {
+			return c, usageError{fmt.Errorf("--node is not given: %w", err)}
+		}
+		c.Node = host
 	}
 	if c.Node == "" {
 		return c, usageError{fmt.Errorf("--node is not given")}
@@ -160,6 +183,8 @@ func (f *serveFlags) over(cmd *cobra.Command, c node.Config) node.Config {
 		{"http", &c.HTTP, &f.HTTP},
 		{"timing", &c.Timing, &f.Timing},
 		{"exec", &c.Exec, &f.Exec},
+		{"lease", &c.Lease, &f.Lease},
+		{"name", &c.Name, &f.Name},
 	} {
 		if given(field.flag) {
 			*field.to = *field.from
@@ -173,6 +198,12 @@ func (f *serveFlags) over(cmd *cobra.Command, c node.Config) node.Config {
 	}
 	if given("preferred") {
 		c.Preferred = f.Preferred
+	}
+	if given("ttl") {
+		c.TTL = f.TTL
+	}
+	if given("strict") {
+		c.Strict = f.Strict
 	}
 	if given("members") || given("observers") {
 		c.Members = nil

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -50,6 +51,29 @@ leases: true
 	}, c)
 }
 
+func TestANodeMayContendForALease(t *testing.T) {
+	c, err := configured(t, "--lease", "sqlite:x.db", "--name", "jobs", "--ttl", "3s", "--strict", "--exec", "true", "--node", "a", "--http", ":1")
+	require.NoError(t, err)
+	want := node.Config{Node: "a", Lease: "sqlite:x.db", Name: "jobs", TTL: 3 * time.Second, Strict: true, Exec: "true", HTTP: ":1"}
+	assert.Equal(t, want, c)
+
+	file := filepath.Join(t.TempDir(), "node.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("lease: \"sqlite:x.db\"\nname: jobs\nttl: 3s\n"), 0o600))
+	c, err = configured(t, "--config", file, "--name", "others")
+	require.NoError(t, err)
+	host, err := os.Hostname()
+	require.NoError(t, err)
+	assert.Equal(t, node.Config{Node: host, Lease: "sqlite:x.db", Name: "others", TTL: 3 * time.Second}, c)
+
+	mixed := fail(t, exitFailed, "serve", "--lease", "sqlite:x.db", "--members", "n0=h:1", "--group", "g")
+	for _, says := range []string{"name is not given", "members has no meaning with a lease", "group has no meaning with a lease"} {
+		assert.Contains(t, mixed, says)
+	}
+	assert.Contains(t, fail(t, exitFailed, "serve", "--node", "a", "--ttl", "3s"), "ttl has a meaning only with a lease")
+	assert.Contains(t, fail(t, exitUsage, "serve", "--local", "3", "--lease", "sqlite:x.db"), "local lease")
+	assert.Contains(t, fail(t, exitFailed, "serve", "--lease", "sqlite:x.db", "--name", "jobs", "--ttl", "1ms"), "Timing.Renew")
+}
+
 func TestWithoutAFileTheFlagsAreAll(t *testing.T) {
 	c, err := configured(t, "--node", "n0", "--members", "n0=h:1,n1=h:2")
 	require.NoError(t, err)
@@ -60,8 +84,8 @@ func TestWithoutAFileTheFlagsAreAll(t *testing.T) {
 
 func TestAWrongConfigurationIsNamed(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "node.yaml")
-	require.NoError(t, os.WriteFile(file, []byte("node: n0\nlease: true\n"), 0o600))
-	assert.Contains(t, fail(t, exitFailed, "serve", "--config", file), "field lease not found")
+	require.NoError(t, os.WriteFile(file, []byte("node: n0\nleased: true\n"), 0o600))
+	assert.Contains(t, fail(t, exitFailed, "serve", "--config", file), "field leased not found")
 	assert.Contains(t, fail(t, exitFailed, "serve", "--config", file+"x"), "no such file")
 	assert.Contains(t, fail(t, exitUsage, "serve"), "--node is not given")
 	assert.Contains(t, fail(t, exitUsage, "serve", "--node", "n0", "--members", "n0"), `--members: "n0" is not of the form id=host:port`)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
@@ -41,6 +42,16 @@ type Config struct {
 	Preferred []string `yaml:"preferred"`
 	// Exec is a shell command that runs while this node leads.
 	Exec string `yaml:"exec"`
+
+	// Lease is the URL of a database that keeps leases; empty: the node votes. With
+	// one, of the fields above it Node, HTTP and Exec have a meaning, and these.
+	Lease string `yaml:"lease"`
+	// Name is that of the lease.
+	Name string `yaml:"name"`
+	// TTL is how long the lease lasts; 0: as lease.DefaultTiming says.
+	TTL time.Duration `yaml:"ttl"`
+	// Strict has nothing depend on the database's clock.
+	Strict bool `yaml:"strict"`
 }
 
 // Member is a node of the group.
@@ -82,6 +93,18 @@ func (c *Config) check() error {
 	if c.Node == "" {
 		bad("node", "is not given")
 	}
+	if c.Lease != "" {
+		if c.Name == "" {
+			bad("name", "is not given: which lease?")
+		}
+		for _, field := range c.ofVoters() {
+			bad(field, "has no meaning with a lease in a database")
+		}
+		return errors.Join(problems...)
+	}
+	for _, field := range c.ofContenders() {
+		bad(field, "has a meaning only with a lease in a database")
+	}
 	if c.Group == "" {
 		bad("group", "is not given")
 	}
@@ -98,6 +121,41 @@ func (c *Config) check() error {
 		problems = append(problems, err)
 	}
 	return errors.Join(problems...)
+}
+
+// ofVoters are the fields that were given and are for those who vote.
+func (c *Config) ofVoters() []string {
+	return given([]field{
+		{"group", c.Group != ""},
+		{"members", len(c.Members) > 0},
+		{"listen", c.Listen != ""},
+		{"data", c.Data != ""},
+		{"new", c.New},
+		{"tls", c.TLS != nil},
+		{"trust_network", c.TrustNetwork},
+		{"timing", c.Timing != ""},
+		{"leases", c.Leases},
+		{"preferred", len(c.Preferred) > 0},
+	})
+}
+
+// ofContenders are those that were given and are for those who contend for a lease.
+func (c *Config) ofContenders() []string {
+	return given([]field{{"name", c.Name != ""}, {"ttl", c.TTL != 0}, {"strict", c.Strict}})
+}
+
+type field struct {
+	name  string
+	given bool
+}
+
+func given(fields []field) (names []string) {
+	for _, f := range fields {
+		if f.given {
+			names = append(names, f.name)
+		}
+	}
+	return names
 }
 
 func (c *Config) timing() (elector.Timing, error) {

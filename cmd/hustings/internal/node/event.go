@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/memberstate"
 )
 
@@ -19,7 +18,9 @@ type Event struct {
 	// (no other node can lead until UntilNanos), "handover" (its lease is void, for
 	// it is about to hand over), "unlead" (it serves no more) or "stop".
 	Event string `json:"event"`
-	Node  string `json:"node"`
+	// Node and Leader are ids; with a lease in a database, identities: a readable
+	// name, # and what was drawn for this process.
+	Node string `json:"node"`
 	// Process tells one incarnation of the node from another.
 	Process string           `json:"process"`
 	Group   string           `json:"group"`
@@ -81,16 +82,6 @@ func (e *Event) text() string {
 		return fmt.Sprintf("%s  knows no leader in term %d", e.Node, e.Term)
 	}
 	return ""
-}
-
-func (n *node) event(kind string, term memberstate.Term) Event {
-	return Event{Event: kind, Node: n.config.Node, Process: n.process, Group: n.config.Group, Term: term}
-}
-
-func (n *node) tell(s elector.Status) {
-	e := n.event("role", s.Term)
-	e.Role, e.Leader, e.Vote = s.Role.String(), s.Leader, s.Vote
-	n.out.print(e)
 }
 
 // until is a time of this process by the clock that all processes share. It is

@@ -1,4 +1,4 @@
-// A node: its store, its transport, its elector, and what it does as a leader.
+// A node: a member that votes, with its store and its transport.
 
 package node
 
@@ -11,8 +11,6 @@ import (
 	"log/slog"
 	"net"
 	"path/filepath"
-	"sync"
-	"time"
 
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
@@ -26,11 +24,22 @@ import (
 
 // Run runs a node until the context ends, and then takes it out of service: if it
 // leads it hands over first.
-func Run(ctx context.Context, config Config, out *Printer, log *slog.Logger) (err error) {
+func Run(ctx context.Context, config Config, out *Printer, log *slog.Logger) error {
 	if err := config.check(); err != nil {
 		return err
 	}
-	n := &node{config: config, out: out, log: log.With("node", config.Node), process: newProcess(), metrics: metrics.New()}
+	m := member{
+		group: config.Group, name: config.Node, out: out, log: log.With("node", config.Node), metrics: metrics.New(),
+	}
+	if config.Lease != "" {
+		return runContender(ctx, config, &m)
+	}
+	return runNode(ctx, config, m)
+}
+
+func runNode(ctx context.Context, config Config, m member) (err error) {
+	n := &node{member: m, config: config}
+	n.id, n.process, n.leases = config.Node, newProcess(), config.Leases
 	defer func() { err = errors.Join(err, n.close()) }()
 	if err := n.open(); err != nil {
 		return err
@@ -39,39 +48,15 @@ func Run(ctx context.Context, config Config, out *Printer, log *slog.Logger) (er
 	if err != nil {
 		return err
 	}
-	n.out.print(n.event("start", kept.Term))
-	watching, stopWatching := context.WithCancel(context.Background())
-	var watch sync.WaitGroup
-	watch.Go(func() {
-		for s := range n.elector.Watch(watching) {
-			if s.Revision > 0 {
-				n.tell(s)
-			}
-		}
-	})
-	err = n.elector.Run(ctx)
-	stopWatching()
-	watch.Wait()
-	stop := n.event("stop", n.elector.Status().Term)
-	if err != nil {
-		stop.Error = err.Error()
-	}
-	n.out.print(stop)
-	return err
+	return n.run(ctx, kept.Term)
 }
 
-// node is what Run has opened.
+// node is a member that votes.
 type node struct {
+	member
 	config    Config
-	out       *Printer
-	log       *slog.Logger
-	process   string
-	metrics   *metrics.Collector
 	store     *memberstate.FileStore
 	transport *grpcrpc.Transport
-	web       *web
-	elector   *elector.Elector
-	program   *program
 }
 
 func newProcess() string {
@@ -118,16 +103,12 @@ func (n *node) open() error {
 		Lead:      n.lead,
 		Pause:     n.pause,
 	}
-	if n.config.Exec != "" {
-		n.program = &program{command: n.config.Exec, every: timing.Heartbeat / 2}
-	}
-	if n.elector, err = host.Join(group); err != nil {
+	el, err := host.Join(group)
+	if err != nil {
 		return err
 	}
-	if n.config.HTTP != "" {
-		n.web, err = serveWeb(n.config.HTTP, n)
-	}
-	return err
+	n.elects(el, timing.Heartbeat/2, n.config)
+	return n.openWeb(n.config.HTTP)
 }
 
 func (n *node) openStore() (err error) {
@@ -150,40 +131,12 @@ func (n *node) openStore() (err error) {
 }
 
 func (n *node) close() error {
-	var err error
-	if n.web != nil {
-		err = n.web.close()
-	}
+	err := n.closeWeb()
 	if n.transport != nil {
 		n.transport.Close()
 	}
 	if n.store != nil {
 		err = errors.Join(err, n.store.Close())
-	}
-	return err
-}
-
-// lead is what this node does in office: it says so, and runs the program if there
-// is one.
-func (n *node) lead(ctx context.Context, term memberstate.Term) error {
-	n.out.print(n.event("lead", term))
-	office, leave := context.WithCancel(ctx)
-	var leases sync.WaitGroup
-	if n.config.Leases {
-		leases.Go(func() { n.tellLeases(office, term) })
-	}
-	defer func() {
-		leave()
-		leases.Wait()
-		n.out.print(n.event("unlead", term))
-	}()
-	if n.program == nil {
-		<-ctx.Done()
-		return nil
-	}
-	err := n.program.run(ctx, n.environment(term), n.lease(term))
-	if err != nil && ctx.Err() == nil {
-		n.log.Warn("this node gives up the leadership", "term", uint64(term), "error", err)
 	}
 	return err
 }
@@ -197,46 +150,4 @@ func (n *node) pause(ctx context.Context, term memberstate.Term) error {
 	}
 	n.out.print(n.event("handover", term))
 	return nil
-}
-
-// tellLeases prints how far the lease of a term reaches, whenever it grows.
-func (n *node) tellLeases(ctx context.Context, term memberstate.Term) {
-	timing, _ := n.config.timing() // it was checked
-	again := time.NewTicker(timing.Heartbeat / 2)
-	defer again.Stop()
-	var last time.Time
-	for {
-		if held, end, ok := n.elector.Lease(); ok && held == term && end.After(last) {
-			e := n.event("lease", term)
-			e.UntilNanos = until(end)
-			n.out.print(e)
-			last = end
-		}
-		select {
-		case <-again.C:
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// lease tells how far the lease of a term reaches, by the shared clock: false if it
-// holds none any more. Without leases there is no limit.
-func (n *node) lease(term memberstate.Term) func() (int64, bool) {
-	return func() (int64, bool) {
-		if !n.config.Leases {
-			return 0, true
-		}
-		held, end, ok := n.elector.Lease()
-		return until(end), ok && held == term
-	}
-}
-
-// environment is what the program is told.
-func (n *node) environment(term memberstate.Term) []string {
-	return []string{
-		"HUSTINGS_NODE=" + n.config.Node,
-		"HUSTINGS_GROUP=" + n.config.Group,
-		fmt.Sprintf("HUSTINGS_TERM=%d", term),
-	}
 }

@@ -20,6 +20,9 @@ import (
 type program struct {
 	command string
 	every   time.Duration // how often the watchdog is told of the lease
+	// graceful: when the context of an office ends the lease lasts on, and the
+	// program has until its end.
+	graceful bool
 
 	mu      sync.Mutex
 	running *watched // nil: none
@@ -37,8 +40,9 @@ type watched struct {
 // errDone is how a program ends that has not failed.
 var errDone = errors.New("exit status 0")
 
-// run runs the program until it ends or the context does, which kills it. It is an
-// error if the program ends and nobody has asked it to.
+// run runs the program until it ends, or until the context does: then it is killed,
+// or asked to end, and killed with the lease, if it is graceful. It is an error if
+// the program ends and nobody has asked it to.
 func (p *program) run(ctx context.Context, environment []string, lease func() (int64, bool)) error {
 	w, err := p.start(environment, lease)
 	if err != nil {
@@ -56,7 +60,11 @@ func (p *program) run(ctx context.Context, environment []string, lease func() (i
 			}
 			return fmt.Errorf("the program has ended by itself: %w", cmp.Or(w.err, errDone))
 		case <-ctx.Done():
-			_ = w.orders.Close() // the watchdog takes this for our end
+			if p.graceful {
+				w.ask()
+			} else {
+				_ = w.orders.Close() // the watchdog takes this for our end
+			}
 			<-w.ended
 			return ctx.Err()
 		case <-again.C:
@@ -109,6 +117,12 @@ func (w *watched) order(format string, args ...any) {
 	_, _ = fmt.Fprintf(w.orders, format+"\n", args...)
 }
 
+// ask asks the program to end.
+func (w *watched) ask() {
+	w.asked.Store(true)
+	w.order("stop")
+}
+
 // pause asks the program to end, and waits until it has: then there are no more
 // writes, and the leadership can be handed over.
 func (p *program) pause(ctx context.Context) error {
@@ -118,8 +132,7 @@ func (p *program) pause(ctx context.Context) error {
 	if w == nil {
 		return nil
 	}
-	w.asked.Store(true)
-	w.order("stop")
+	w.ask()
 	select {
 	case <-w.ended:
 		return nil

@@ -25,17 +25,17 @@ type web struct {
 // patience is how long a web client may take for anything.
 const patience = 5 * time.Second
 
-func serveWeb(address string, n *node) (*web, error) {
+func serveWeb(address string, m *member) (*web, error) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, err
 	}
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(n.metrics, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	registry.MustRegister(m.metrics, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	pages := http.NewServeMux()
 	pages.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	pages.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintln(w, "ok") })
-	pages.HandleFunc("GET /leader", n.leaderPage)
+	pages.HandleFunc("GET /leader", m.leaderPage)
 	w := &web{
 		server: &http.Server{Handler: pages, ReadHeaderTimeout: patience, ReadTimeout: patience, WriteTimeout: 2 * patience},
 		ended:  make(chan struct{}),
@@ -43,7 +43,7 @@ func serveWeb(address string, n *node) (*web, error) {
 	go func() {
 		defer close(w.ended)
 		if err := w.server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-			n.log.Error("the web pages are gone", "error", err)
+			m.log.Error("the web pages are gone", "error", err)
 		}
 	}()
 	return w, nil
@@ -52,11 +52,11 @@ func serveWeb(address string, n *node) (*web, error) {
 // leaderPage is 200 on the leader and 503 elsewhere, so that a load balancer that
 // takes it for a health check sends everyone to the leader. With leases it is 200
 // only while no other node can be the leader.
-func (n *node) leaderPage(w http.ResponseWriter, _ *http.Request) {
-	s := n.elector.Status()
+func (m *member) leaderPage(w http.ResponseWriter, _ *http.Request) {
+	s := m.election.Status()
 	leads := s.Role == memberstate.Leader
-	if n.config.Leases {
-		term, _, held := n.elector.Lease()
+	if m.leases {
+		term, _, held := m.election.Lease()
 		leads = leads && held && term == s.Term
 	}
 	if !leads {

@@ -53,6 +53,7 @@ type cluster struct {
 	proxies map[[2]string]*processes.Proxy // by caller and called; none: direct
 	flags   []string
 	data    map[string]string
+	lease   string
 	nodes   map[string]*process // the running ones
 	starts  map[string]int      // how often each was started
 	checker processes.Checker
@@ -67,24 +68,31 @@ type clusterOptions struct {
 	proxied bool
 	flags   []string
 	data    map[string]string // where a node keeps its store, if not with the others
+	lease   string            // the URL of the database whose lease they contend for; none: they vote
 }
 
 func newCluster(t *testing.T, o clusterOptions) *cluster {
 	t.Helper()
 	c := &cluster{
-		t: t, dir: t.TempDir(), listen: map[string]string{}, flags: o.flags, data: o.data,
+		t: t, dir: t.TempDir(), listen: map[string]string{}, flags: o.flags, data: o.data, lease: o.lease,
 		proxies: map[[2]string]*processes.Proxy{}, nodes: map[string]*process{}, starts: map[string]int{},
 	}
 	c.changed = sync.NewCond(&c.mu)
 	for i := range o.size {
 		c.ids = append(c.ids, fmt.Sprintf("n%d", i))
 	}
+	t.Cleanup(c.end)
+	if c.lease != "" {
+		for _, id := range c.ids {
+			c.start(id)
+		}
+		return c
+	}
 	c.certify()
 	c.findPorts()
 	if o.proxied {
 		c.putProxiesBetween()
 	}
-	t.Cleanup(c.end)
 	for _, id := range c.ids {
 		c.start(id, "--new")
 	}
@@ -137,9 +145,11 @@ type process struct {
 	stderr *bytes.Buffer
 }
 
-// start runs a node.
-func (c *cluster) start(id string, flags ...string) {
-	c.t.Helper()
+// part says what a node takes part in.
+func (c *cluster) part(id string) []string {
+	if c.lease != "" {
+		return []string{"--lease", c.lease}
+	}
 	var members []string
 	for _, other := range c.ids {
 		address := c.listen[other]
@@ -148,10 +158,16 @@ func (c *cluster) start(id string, flags ...string) {
 		}
 		members = append(members, other+"="+address)
 	}
-	args := append([]string{
-		"serve", "--json", "--node", id, "--members", strings.Join(members, ","), "--listen", c.listen[id],
+	return []string{
+		"--members", strings.Join(members, ","), "--listen", c.listen[id],
 		"--data", cmp.Or(c.data[id], c.dir), "--tls", c.dir,
-	}, append(flags, c.flags...)...)
+	}
+}
+
+// start runs a node.
+func (c *cluster) start(id string, flags ...string) {
+	c.t.Helper()
+	args := slices.Concat([]string{"serve", "--json", "--node", id}, c.part(id), flags, c.flags)
 	p := &process{cmd: c.command(args...), ended: make(chan struct{}), stderr: new(bytes.Buffer)}
 	p.cmd.Stderr = p.stderr
 	out, err := p.cmd.StdoutPipe()
@@ -194,6 +210,7 @@ func (c *cluster) read(from io.Reader) {
 			continue
 		}
 		c.checker.Add(e)
+		e.Node, _, _ = strings.Cut(e.Node, "#") // its name will do for the tests
 		c.mu.Lock()
 		c.events = append(c.events, e)
 		c.changed.Broadcast()

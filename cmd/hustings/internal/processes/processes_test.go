@@ -230,7 +230,7 @@ func TestTheProgramEndsWithTheOffice(t *testing.T) {
 		func() { c.operate("resign", led.Node) },
 	} {
 		c.followed(led.Term)
-		program := started(t, pids, led)
+		program := started(t, pids, "demo", led)
 		end()
 		require.Eventually(t, func() bool { return gone(program) }, patience, time.Millisecond, "the program of term %d lives", led.Term)
 		next := c.leaderAfter(led.Term)
@@ -244,9 +244,9 @@ func TestTheProgramEndsWithTheOffice(t *testing.T) {
 }
 
 // started waits until the program of a term has said who it is.
-func started(t *testing.T, pids string, led node.Event) (pid int) {
+func started(t *testing.T, pids, group string, led node.Event) (pid int) {
 	t.Helper()
-	says := fmt.Sprintf("%d %s demo ", led.Term, led.Node)
+	says := fmt.Sprintf("%d %s %s ", led.Term, led.Node, group)
 	require.Eventually(t, func() bool {
 		text, _ := os.ReadFile(pids)
 		for line := range strings.Lines(string(text)) {

@@ -1,0 +1,287 @@
+// Looking at leases in a database, and commanding whoever holds them.
+
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hustings/hustings/cmd/hustings/internal/database"
+	"github.com/hustings/hustings/lease"
+)
+
+// leaseOperation is what all commands to leases have in common.
+type leaseOperation struct {
+	name    string
+	timeout time.Duration
+	asJSON  bool
+	db      *database.Database
+	out     io.Writer
+	errs    io.Writer
+}
+
+func newLease() *cobra.Command {
+	cmd := &cobra.Command{Use: "lease", Short: "Look at leases in a database, and command their holders"}
+	cmd.AddCommand(newLeaseStatus(), newLeaseForce(), newLeaseRelease())
+	return cmd
+}
+
+// command runs with the database open. Without named the name of the lease may be
+// left out.
+func (o *leaseOperation) command(cmd *cobra.Command, named bool, run func(context.Context) error) *cobra.Command {
+	cmd.Args = cobra.ExactArgs(1)
+	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
+		if named && o.name == "" {
+			return usageError{errors.New("--name is not given: which lease?")}
+		}
+		ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
+		defer stop()
+		o.out, o.errs = cmd.OutOrStdout(), cmd.ErrOrStderr()
+		if o.db, err = database.Open(args[0], database.ForOperators); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, o.db.Close()) }()
+		if err = o.db.Prepare(ctx); err == nil {
+			err = run(ctx)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", o.db.Name, err)
+		}
+		return nil
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.name, "name", "", "the `name` of the lease")
+	flags.DurationVar(&o.timeout, "timeout", 10*time.Second, "how `long` to wait for an answer")
+	flags.BoolVar(&o.asJSON, "json", false, "print one JSON object a line")
+	return cmd
+}
+
+func newLeaseStatus() *cobra.Command {
+	var o leaseOperation
+	return o.command(&cobra.Command{
+		Use:     "status URL",
+		Short:   "Say who holds the leases of a database",
+		Example: `  hustings lease status postgres://user@db/app`,
+	}, false, o.status)
+}
+
+func newLeaseForce() *cobra.Command {
+	var o leaseOperation
+	var heir string
+	cmd := o.command(&cobra.Command{
+		Use:   "force URL --name NAME",
+		Short: "End the term of whoever holds a lease",
+		Long: `End the term of whoever holds a lease, and perhaps say who is next. Writes that are
+fenced by the old term are refused from now on. The old holder leaves office when it renews
+next; if it is dead, others wait until its lease has run out. Candidates other than the heir
+wait a TTL longer.`,
+		Example: `  hustings lease force postgres://user@db/app --name jobs --heir host2`,
+	}, true, func(ctx context.Context) error { return o.force(ctx, heir) })
+	cmd.Flags().StringVar(&heir, "heir", "", "the `node` that goes first, as its --node says")
+	return cmd
+}
+
+func newLeaseRelease() *cobra.Command {
+	var o leaseOperation
+	var dead bool
+	cmd := o.command(&cobra.Command{
+		Use:   "release URL --name NAME --dead",
+		Short: "Set free what a dead holder has left behind",
+		Long: `Set free what a dead holder has left behind, so that nobody has to wait until it runs
+out. A living holder must be sent away by "lease force", which lets it finish; if one that
+lives is called dead there are two leaders. So this waits for half the time that the lease
+lasts, in which a living holder renews it, and refuses if it was renewed. But a holder that
+lives and cannot reach the database looks dead: --dead is your word that it is.`,
+		Example: `  hustings lease release postgres://user@db/app --name jobs --dead`,
+	}, true, func(ctx context.Context) error { return o.release(ctx, dead) })
+	cmd.Flags().BoolVar(&dead, "dead", false, "I know that the holder's process has ended")
+	return cmd
+}
+
+func (o *leaseOperation) status(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, o.timeout)
+	defer cancel()
+	if o.name != "" {
+		return o.print(ctx)
+	}
+	names, err := o.db.Store.Names(ctx)
+	if err != nil {
+		return err
+	}
+	records, err := o.db.Store.Read(ctx, names)
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(records, func(a, b lease.Record) int { return strings.Compare(a.Name, b.Name) })
+	for _, r := range records {
+		if err := o.show(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o *leaseOperation) force(ctx context.Context, heir string) error {
+	ctx, cancel := context.WithTimeout(ctx, o.timeout)
+	defer cancel()
+	if _, err := o.read(ctx); err != nil {
+		return err
+	}
+	if err := o.db.Store.Force(ctx, o.name, heir); err != nil {
+		return err
+	}
+	return o.print(ctx)
+}
+
+func (o *leaseOperation) release(ctx context.Context, dead bool) error {
+	r, err := o.read(ctx)
+	if err != nil {
+		return err
+	}
+	if r.Released || r.Left <= 0 {
+		return o.show(r) // strict candidates wait all the same: the database's clock may be wrong
+	}
+	if !dead {
+		return usageError{fmt.Errorf("%s: a living holder would go on leading; say --dead if you know that its process has ended", said(r))}
+	}
+	if err := o.awaitDeath(ctx, r); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, o.timeout)
+	defer cancel()
+	held := lease.Held{Name: o.name, Term: r.Term}
+	if r.Holder == "" {
+		held.Term-- // it was forced
+	}
+	if err := o.db.Store.Release(ctx, r.Holder, held); err != nil {
+		return err
+	}
+	if o.db.Waker != nil {
+		if err := o.db.Waker.Wake(ctx, o.name); err != nil {
+			return fmt.Errorf("it is free, but candidates were not woken: %w", err)
+		}
+	}
+	return o.print(ctx)
+}
+
+// awaitDeath waits until a holder that lives would have renewed the lease, as it does
+// twice at least while it lasts. It is an error if it was renewed, or has changed
+// hands.
+func (o *leaseOperation) awaitDeath(ctx context.Context, first lease.Record) error {
+	wait := first.TTL / 2
+	stderr := o.errs
+	fmt.Fprintf(stderr, "looking for %v whether it is renewed\n", wait)
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	now, err := o.read(ctx)
+	if err != nil {
+		return err
+	}
+	switch {
+	case now.Term != first.Term:
+		return fmt.Errorf("somebody else was faster: %s", said(now))
+	case now.Renewals != first.Renewals:
+		return fmt.Errorf("the holder lives, it has just renewed the lease: %s; see lease force", said(now))
+	}
+	return nil
+}
+
+// read reads the named lease.
+func (o *leaseOperation) read(ctx context.Context) (lease.Record, error) {
+	ctx, cancel := context.WithTimeout(ctx, o.timeout)
+	defer cancel()
+	found, err := o.db.Store.Read(ctx, []string{o.name})
+	if err != nil {
+		return lease.Record{}, err
+	}
+	if len(found) == 0 {
+		return lease.Record{}, fmt.Errorf("there is no lease %q", o.name)
+	}
+	return found[0], nil
+}
+
+func (o *leaseOperation) print(ctx context.Context) error {
+	r, err := o.read(ctx)
+	if err != nil {
+		return err
+	}
+	return o.show(r)
+}
+
+// shownLease is a lease as it is printed.
+type shownLease struct {
+	Name     string `json:"name"`
+	Term     uint64 `json:"term"`
+	State    string `json:"state"` // held, forced, expired or released
+	Holder   string `json:"holder,omitempty"`
+	Heir     string `json:"heir,omitempty"`
+	Renewals uint64 `json:"renewals"`
+	TTL      int64  `json:"ttl_nanos"`
+	Left     int64  `json:"left_nanos"`
+}
+
+func (o *leaseOperation) show(r lease.Record) error {
+	if o.asJSON {
+		return json.NewEncoder(o.out).Encode(shownLease{
+			Name: r.Name, Term: uint64(r.Term), State: state(r), Holder: r.Holder, Heir: r.Heir,
+			Renewals: r.Renewals, TTL: int64(r.TTL), Left: int64(r.Left),
+		})
+	}
+	_, err := fmt.Fprintf(o.out, "%-20s term %-6d %s\n", r.Name, r.Term, said(r))
+	return err
+}
+
+func state(r lease.Record) string {
+	switch {
+	case r.Released:
+		return "released"
+	case r.Left <= 0:
+		return "expired"
+	case r.Holder == "":
+		return "forced"
+	}
+	return "held"
+}
+
+// said is a lease's state in words. Some stores do not tell how much is left.
+func said(r lease.Record) string {
+	const most = 10 * time.Millisecond
+	text := map[string]string{
+		"released": "free",
+		"expired":  "free, for it ran out",
+		"forced":   "nobody's, until its last holder has given it back",
+		"held":     "held by " + r.Holder,
+	}[state(r)]
+	switch left := r.Left.Round(most); {
+	case state(r) == "held" && left > 0:
+		text += fmt.Sprintf(", %v left of %v", left, r.TTL)
+	case state(r) == "held":
+		text += fmt.Sprintf(", TTL %v", r.TTL)
+	case state(r) == "forced" && left > 0:
+		text += fmt.Sprintf(", or %v have passed", left)
+	case state(r) == "expired" && left < 0:
+		text += fmt.Sprintf(" %v ago", -left)
+	}
+	if state(r) == "expired" && r.Holder != "" {
+		text += "; " + r.Holder + " held it"
+	}
+	if r.Heir != "" {
+		text += "; " + r.Heir + " is next"
+	}
+	return text
+}

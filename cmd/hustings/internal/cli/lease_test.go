@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"encoding/json"
+	"io"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/cmd/hustings/internal/database"
+	"github.com/hustings/hustings/lease"
+	"github.com/hustings/hustings/lease/mem"
+)
+
+// leases is a database with two leases: "jobs" is held by a for an hour, "old" was
+// given back.
+func leases(t *testing.T) (url string) {
+	t.Helper()
+	url = "sqlite:" + filepath.Join(t.TempDir(), "leases.db")
+	db, err := database.Open(url, database.ForCandidates)
+	require.NoError(t, err)
+	require.NoError(t, db.Prepare(t.Context()))
+	for _, name := range []string{"old", "jobs"} {
+		won, err := db.Store.Acquire(t.Context(), lease.Claim{Name: name, Holder: "a#1", TTL: time.Hour})
+		require.NoError(t, err)
+		require.True(t, won)
+	}
+	require.NoError(t, db.Store.Release(t.Context(), "a#1", lease.Held{Name: "old", Term: 1}))
+	require.NoError(t, db.Close())
+	return url
+}
+
+func TestLeasesAreShown(t *testing.T) {
+	url := leases(t)
+	lines := succeed(t, "lease", "status", url)
+	require.Len(t, lines, 2)
+	assert.Regexp(t, `^jobs +term 1 +held by a#1, (1h0m0s|59m59\.\d+s) left of 1h0m0s$`, lines[0])
+	assert.Regexp(t, `^old +term 1 +free$`, lines[1])
+	var shown shownLease
+	require.NoError(t, json.Unmarshal([]byte(succeed(t, "lease", "status", url, "--json", "--name", "jobs")[0]), &shown))
+	assert.Positive(t, shown.Left)
+	shown.Left = 0
+	assert.Equal(t, shownLease{Name: "jobs", Term: 1, State: "held", Holder: "a#1", TTL: int64(time.Hour)}, shown)
+	assert.Contains(t, fail(t, exitFailed, "lease", "status", url, "--name", "jbs"), `there is no lease "jbs"`)
+	assert.Contains(t, fail(t, exitFailed, "lease", "status", url+"x"), url+"x: ")
+}
+
+func TestALeaseIsForced(t *testing.T) {
+	url := leases(t)
+	assert.Regexp(t, `^jobs +term 2 +nobody's, until .*; b is next$`, succeed(t, "lease", "force", url, "--name", "jobs", "--heir", "b")[0])
+	assert.Contains(t, fail(t, exitFailed, "lease", "force", url, "--name", "jbs"), "there is no lease", "a wrong name makes no lease")
+	assert.Contains(t, fail(t, exitUsage, "lease", "force", url), "--name is not given")
+}
+
+func TestALivingHoldersLeaseIsNotReleasedByAccident(t *testing.T) {
+	url := leases(t)
+	assert.Contains(t, fail(t, exitUsage, "lease", "release", url, "--name", "jobs"), "held by a#1")
+	assert.Contains(t, succeed(t, "lease", "release", url, "--name", "old")[0], "free")
+	assert.Contains(t, succeed(t, "lease", "status", url, "--name", "jobs")[0], "held by a#1")
+}
+
+// releasing tells how it ends to release a lease of 10 s when something happens
+// meanwhile, and how long that took.
+func releasing(t *testing.T, meanwhile func(*mem.Store)) (r lease.Record, took time.Duration, err error) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		store := new(mem.Store)
+		won, acquireErr := store.Acquire(t.Context(), lease.Claim{Name: "jobs", Holder: "a#1", TTL: 10 * time.Second})
+		require.NoError(t, acquireErr)
+		require.True(t, won)
+		o := leaseOperation{name: "jobs", timeout: time.Second, db: &database.Database{Store: store, Waker: store}, out: io.Discard, errs: io.Discard}
+		time.AfterFunc(4*time.Second, func() { meanwhile(store) })
+		began := time.Now()
+		err = o.release(t.Context(), true)
+		took = time.Since(began)
+		found, readErr := store.Read(t.Context(), []string{"jobs"})
+		require.NoError(t, readErr)
+		r = found[0]
+	})
+	return r, took, err
+}
+
+func TestADeadHoldersLeaseIsReleasedBeforeItRunsOut(t *testing.T) {
+	r, took, err := releasing(t, func(*mem.Store) {})
+	require.NoError(t, err)
+	assert.True(t, r.Released)
+	assert.EqualValues(t, 1, r.Term, "the term stays")
+	assert.Equal(t, 5*time.Second, took)
+}
+
+func TestALeaseThatIsRenewedIsNotReleased(t *testing.T) {
+	r, _, err := releasing(t, func(s *mem.Store) {
+		_, err := s.Renew(t.Context(), "a#1", []lease.Held{{Name: "jobs", Term: 1}})
+		assert.NoError(t, err)
+	})
+	assert.ErrorContains(t, err, "the holder lives")
+	assert.False(t, r.Released)
+}
+
+func TestALeaseThatChangesHandsIsNotReleased(t *testing.T) {
+	r, _, err := releasing(t, func(s *mem.Store) {
+		_, err := s.Acquire(t.Context(), lease.Claim{Name: "jobs", Holder: "a#1", TTL: time.Hour, Term: 1})
+		assert.NoError(t, err)
+	})
+	assert.ErrorContains(t, err, "somebody else was faster")
+	assert.False(t, r.Released)
+}
+
+// What a dead holder has left when it was forced is set free, too.
+func TestAForcedLeaseIsReleased(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := new(mem.Store)
+		_, err := store.Acquire(t.Context(), lease.Claim{Name: "jobs", Holder: "a#1", TTL: 10 * time.Second})
+		require.NoError(t, err)
+		require.NoError(t, store.Force(t.Context(), "jobs", "b"))
+		var out strings.Builder
+		o := leaseOperation{name: "jobs", timeout: time.Second, db: &database.Database{Store: store}, out: &out, errs: io.Discard}
+		require.NoError(t, o.release(t.Context(), true))
+		assert.Regexp(t, `^jobs +term 2 +free; b is next\n$`, out.String())
+	})
+}
+
+func TestLeasesInWords(t *testing.T) {
+	for want, r := range map[string]lease.Record{
+		"free":                                   {Released: true},
+		"free, for it ran out":                   {},
+		"free, for it ran out 3s ago; a held it": {Holder: "a", Left: -3 * time.Second},
+		"held by a, 2s left of 6s":               {Holder: "a", Left: 2 * time.Second, TTL: 6 * time.Second},
+		"held by a, TTL 6s":                      {Holder: "a", Left: 1, TTL: 6 * time.Second},
+		"nobody's, until its last holder has given it back, or 2s have passed; b is next": {Left: 2 * time.Second, Heir: "b"},
+		"nobody's, until its last holder has given it back":                               {Left: 1},
+	} {
+		assert.Equal(t, want, said(r))
+	}
+}

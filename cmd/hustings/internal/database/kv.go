@@ -1,0 +1,91 @@
+// Key-value stores.
+
+package database
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
+	"github.com/hustings/hustings/lease"
+	"github.com/hustings/hustings/lease/kv"
+	"github.com/hustings/hustings/lease/kv/etcdkv"
+	"github.com/hustings/hustings/lease/kv/rediskv"
+)
+
+// All keys begin with prefix; wake-ups go through wakes.
+const (
+	prefix = "hustings/lease/"
+	wakes  = "hustings/released/"
+)
+
+// etcd is there once it has been prepared: its client logs in when it is made.
+type etcd struct {
+	*etcdkv.KV
+	config clientv3.Config
+	client *clientv3.Client
+}
+
+func openEtcd(a address, _ Use) (*Database, error) {
+	e := &etcd{config: clientv3.Config{
+		Endpoints: strings.Split(a.hosts, ","), Username: a.user, Password: a.password,
+		DialTimeout: loginTimeout, Logger: zap.NewNop(), // errors are returned, too
+	}}
+	d, err := underKeys(e, e.close)
+	if err == nil {
+		d.prepare = e.prepare
+	}
+	return d, err
+}
+
+// loginTimeout is how long it may take to log in.
+const loginTimeout = 2 * time.Second
+
+func (e *etcd) prepare(context.Context) error {
+	if e.client != nil {
+		return nil
+	}
+	client, err := clientv3.New(e.config)
+	if err != nil {
+		return err
+	}
+	e.client, e.KV = client, etcdkv.New(client, wakes)
+	return nil
+}
+
+func (e *etcd) close() error {
+	if e.client == nil {
+		return nil
+	}
+	return e.client.Close()
+}
+
+func openRedis(a address, _ Use) (*Database, error) {
+	options, err := redis.ParseURL(a.text)
+	if err != nil {
+		return nil, err
+	}
+	options.MaxRetries = -1 // a step that may have been taken is not taken again unseen
+	logging.Disable()       // errors are returned, too
+	client := redis.NewClient(options)
+	return underKeys(rediskv.New(client, wakes), client.Close)
+}
+
+// adapter is what connects package kv to a store.
+type adapter interface {
+	kv.KV
+	lease.Waker
+}
+
+func underKeys(to adapter, closing func() error) (*Database, error) {
+	store, err := kv.New(to, prefix)
+	if err != nil {
+		return nil, err
+	}
+	return &Database{Store: store, Waker: to, close: closing}, nil
+}

@@ -1,0 +1,80 @@
+// Databases that speak SQL.
+
+package database
+
+import (
+	"database/sql"
+	"errors"
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	_ "modernc.org/sqlite" // the driver "sqlite"
+
+	"github.com/hustings/hustings/lease"
+	"github.com/hustings/hustings/lease/sqllease"
+	"github.com/hustings/hustings/lease/sqllease/pgxwake"
+)
+
+func openPostgres(a address, use Use) (*Database, error) {
+	config, err := pgx.ParseConfig(a.text)
+	if err != nil {
+		return nil, errors.New("PostgreSQL's driver does not understand the URL") // the error may hold parts of it
+	}
+	waker, err := pgxwake.New(config, "")
+	if err != nil {
+		return nil, err
+	}
+	return inTable(stdlib.OpenDB(*config), sqllease.PostgreSQL, waker, use)
+}
+
+func openMySQL(a address, use Use) (*Database, error) {
+	config, err := mysql.ParseDSN("/?" + a.query)
+	if err != nil {
+		return nil, err
+	}
+	config.Net, config.Addr, config.DBName = "tcp", a.hosts, a.path
+	if !strings.Contains(config.Addr, ":") {
+		config.Addr += ":3306"
+	}
+	config.User, config.Passwd = a.user, a.password
+	config.Logger = new(mysql.NopLogger) // errors are returned, too
+	connector, err := mysql.NewConnector(config)
+	if err != nil {
+		return nil, err
+	}
+	return inTable(sql.OpenDB(connector), sqllease.MySQL, nil, use)
+}
+
+// openSQLite has writers that meet wait for one another.
+func openSQLite(a address, use Use) (*Database, error) {
+	path, err := filepath.Abs(a.path)
+	if err != nil {
+		return nil, err
+	}
+	mode := "rwc"
+	if use == ForOperators {
+		mode = "rw"
+	}
+	source := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: "mode=" + mode + "&_pragma=busy_timeout(2000)"}
+	db, err := sql.Open("sqlite", source.String())
+	if err != nil {
+		return nil, err
+	}
+	return inTable(db, sqllease.SQLite, nil, use)
+}
+
+func inTable(db *sql.DB, dialect sqllease.Dialect, waker lease.Waker, use Use) (*Database, error) {
+	store, err := sqllease.New(sqllease.Config{DB: db, Dialect: dialect})
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	d := &Database{Store: store, Waker: waker, close: db.Close}
+	if use == ForCandidates {
+		d.prepare = store.EnsureSchema
+	}
+	return d, nil
+}

@@ -1,0 +1,68 @@
+// The URL of a database, and how it is named without its password.
+
+package database
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+// address is a URL in its parts. Unlike those of net/url it may name several hosts.
+type address struct {
+	text                                string // all of it
+	scheme, user, password, hosts, path string
+	query                               string
+}
+
+// form is strict about what a password may hold, so that no part of one that is not
+// escaped is taken for a host or a path, which messages name.
+var form = regexp.MustCompile(`^([a-z]+)://(?:([^:/?#@]*)(?::([^:/?#@]*))?@)?([A-Za-z0-9.,:_\[\]-]*)(?:/([^?#@]*))?(?:\?([^#@]*))?$`)
+
+// parse takes a URL apart. Its errors tell nothing of it but the scheme, for the
+// password may be anywhere in one that is wrong.
+func parse(text string) (address, error) {
+	if path, found := strings.CutPrefix(text, "sqlite:"); found {
+		path = strings.TrimPrefix(path, "//")
+		if path == "" {
+			return address{}, fmt.Errorf("sqlite: names no file: want sqlite:PATH")
+		}
+		return address{scheme: "sqlite", path: path}, nil
+	}
+	part := form.FindStringSubmatch(text)
+	if part == nil {
+		return address{}, fmt.Errorf("not the URL of a database (it begins with %q): want %s, as in postgres://user:password@host:5432/name; what is special in a password is written %%40 for @, and so on", beginning(text), Forms)
+	}
+	a := address{text: text, scheme: part[1], hosts: part[4], path: part[5], query: part[6]}
+	for _, field := range []struct {
+		to   *string
+		from string
+	}{{&a.user, part[2]}, {&a.password, part[3]}} {
+		var err error
+		if *field.to, err = url.PathUnescape(field.from); err != nil {
+			return address{}, fmt.Errorf("%s: a %% in the user or the password is not followed by two hexadecimal digits", a.name())
+		}
+	}
+	return a, nil
+}
+
+// beginning is as much of a text as can hold no password.
+func beginning(text string) string {
+	scheme, _, found := strings.Cut(text, ":")
+	if !found {
+		return text[:min(len(text), 1)]
+	}
+	return scheme + ":"
+}
+
+// name is the URL without password and options.
+func (a address) name() string {
+	switch {
+	case a.scheme == "sqlite":
+		return "sqlite:" + a.path
+	case a.user != "":
+		return fmt.Sprintf("%s://%s@%s/%s", a.scheme, url.PathEscape(a.user), a.hosts, a.path)
+	}
+	return fmt.Sprintf("%s://%s/%s", a.scheme, a.hosts, a.path)
+}

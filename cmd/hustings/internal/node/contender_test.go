@@ -1,0 +1,76 @@
+package node_test
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/cmd/hustings/internal/node"
+)
+
+// contend runs a node that contends for the lease "jobs" until it is told to leave.
+func contend(t *testing.T, name, url string) (printed *paper, pages string, leave func()) {
+	t.Helper()
+	free, err := node.FreeAddresses(1)
+	require.NoError(t, err)
+	printed = new(paper)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() {
+		config := node.Config{Node: name, Lease: url, Name: "jobs", TTL: time.Second, HTTP: free[0]}
+		ended <- node.Run(ctx, config, node.NewPrinter(printed, false), slog.New(slog.DiscardHandler))
+	}()
+	leave = func() {
+		if ctx.Err() == nil {
+			cancel()
+			assert.NoError(t, <-ended)
+		}
+	}
+	t.Cleanup(leave)
+	return printed, "http://" + free[0], leave
+}
+
+func becomes(t *testing.T, pages string, status int) {
+	t.Helper()
+	require.Eventually(t, func() bool { code, _ := get(pages + "/leader"); return code == status }, patience, time.Millisecond)
+}
+
+// Who leaves gives the lease back, and the other leads; both say so in words and on
+// their pages, as nodes that vote do.
+func TestTwoContend(t *testing.T) {
+	url := "sqlite:" + filepath.Join(t.TempDir(), "leases.db")
+	first, pages, leave := contend(t, "a", url)
+	becomes(t, pages, http.StatusOK)
+	second, others, _ := contend(t, "b", url)
+	require.Eventually(t, func() bool { return strings.Contains(second.String(), "follows a#") }, patience, time.Millisecond)
+	becomes(t, others, http.StatusServiceUnavailable)
+	_, body := get(pages + "/leader")
+	assert.Regexp(t, `^group=jobs term=1 leader=a#`, body)
+	require.Eventually(t, func() bool {
+		_, body := get(pages + "/metrics")
+		return strings.Contains(body, `hustings_role{group="jobs",role="leader"} 1`) && strings.Contains(body, `hustings_quorum_seconds_count{group="jobs"}`)
+	}, patience, time.Millisecond)
+	leave()
+	becomes(t, others, http.StatusOK)
+	assert.Contains(t, first.String(), "takes part in group jobs from term 0 on")
+	assert.Contains(t, first.String(), "has stopped")
+	assert.Contains(t, second.String(), "takes part in group jobs from term 1 on")
+	assert.NotContains(t, second.String(), "in term 0", "it has not looked yet")
+	require.Eventually(t, func() bool { return strings.Contains(second.String(), "leads term 2") }, patience, time.Millisecond)
+}
+
+// A database that is not there yet is waited for; a node that waits lives, and can be
+// told to end.
+func TestADatabaseIsWaitedFor(t *testing.T) {
+	_, pages, leave := contend(t, "a", "postgres://nobody:secret@127.0.0.1:1/none")
+	require.Eventually(t, func() bool { code, _ := get(pages + "/healthz"); return code == http.StatusOK }, patience, time.Millisecond)
+	becomes(t, pages, http.StatusServiceUnavailable)
+	leave()
+}

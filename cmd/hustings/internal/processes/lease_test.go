@@ -1,0 +1,140 @@
+//go:build linux
+
+// Real processes that contend for a lease in a real database. SQLite is always
+// there; the others are where the environment says, which
+// lease/internal/storetest/run arranges.
+
+package processes_test
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/cmd/hustings/internal/node"
+)
+
+// url is where a database is that the environment names; the test is skipped if it
+// names none.
+func url(t *testing.T, variable string, of func(given string) string) string {
+	t.Helper()
+	given := os.Getenv(variable)
+	if given == "" {
+		t.Skipf("%s is not set: see lease/internal/storetest/run", variable)
+	}
+	return of(given)
+}
+
+var leaseDatabases = map[string]func(t *testing.T) string{
+	"SQLite": func(t *testing.T) string {
+		t.Helper()
+		return "sqlite:" + filepath.Join(t.TempDir(), "leases #1 100%.db")
+	},
+	"PostgreSQL": func(t *testing.T) string {
+		t.Helper()
+		return url(t, "HUSTINGS_TEST_POSTGRES", func(s string) string { return s })
+	},
+	"MariaDB": func(t *testing.T) string {
+		t.Helper()
+		return url(t, "HUSTINGS_TEST_MYSQL", func(s string) string { return "mysql://" + strings.NewReplacer("tcp(", "", ")", "").Replace(s) })
+	},
+	"Redis": func(t *testing.T) string {
+		t.Helper()
+		return url(t, "HUSTINGS_TEST_REDIS", func(s string) string { return "redis://" + s })
+	},
+	"etcd": func(t *testing.T) string {
+		t.Helper()
+		return url(t, "HUSTINGS_TEST_ETCD", func(s string) string { return "etcd://" + s })
+	},
+}
+
+// However a leader goes, its program has ended when the next one leads.
+func TestLease(t *testing.T) {
+	for name, where := range leaseDatabases {
+		t.Run(name, func(t *testing.T) {
+			database, group, pids := where(t), "jobs "+rand.Text(), filepath.Join(t.TempDir(), "pids")
+			c := newCluster(t, clusterOptions{size: 2, lease: database, flags: []string{
+				"--name", group, "--ttl", "2s", "--exec", `echo "$HUSTINGS_TERM $HUSTINGS_NODE $HUSTINGS_GROUP $$" >> ` + pids + `; exec sleep 1000`,
+			}})
+			other := map[string]string{"n0": "n1", "n1": "n0"}
+			led := c.leaderAfter(0)
+			for _, end := range []func(){
+				func() { c.kill(led.Node) },
+				func() { c.signal(led.Node, syscall.SIGSTOP) },
+				func() { c.leave(led.Node) },
+				func() { c.leaseCommand("force", database, group, "--heir", other[led.Node]) },
+			} {
+				c.followed(led.Term)
+				program := started(t, pids, group, led)
+				held := c.leaseCommand("status", database, group)
+				assert.Equal(t, "held", held.State)
+				assert.EqualValues(t, led.Term, held.Term)
+				assert.True(t, strings.HasPrefix(held.Holder, led.Node+"#"), held.Holder)
+				end()
+				next := c.leaderAfter(led.Term)
+				assert.Equal(t, other[led.Node], next.Node)
+				assert.True(t, gone(program), "the program of term %d lives", led.Term)
+				if c.nodes[led.Node] == nil {
+					c.start(led.Node)
+				} else {
+					c.signal(led.Node, syscall.SIGCONT)
+				}
+				led = next
+			}
+		})
+	}
+}
+
+// leave ends a node as an operator does.
+func (c *cluster) leave(id string) {
+	c.t.Helper()
+	c.signal(id, syscall.SIGTERM)
+	select {
+	case <-c.nodes[id].ended:
+	case <-time.After(patience):
+		require.FailNow(c.t, "does not end", id)
+	}
+	assert.NoError(c.t, c.nodes[id].err)
+	delete(c.nodes, id)
+}
+
+// shownLease is a lease as "hustings lease" shows it.
+type shownLease struct {
+	Term          uint64
+	State, Holder string
+}
+
+func (c *cluster) leaseCommand(command, database, name string, flags ...string) (shown shownLease) {
+	c.t.Helper()
+	out, err := c.run(append([]string{"lease", command, "--json", "--name", name, database}, flags...)...)
+	require.NoError(c.t, err)
+	require.NoError(c.t, json.Unmarshal([]byte(out), &shown))
+	return shown
+}
+
+// A program that does not end when it is asked to is killed with the lease, and not
+// before: a leader that leaves gives it what is left of that.
+func TestAProgramHasWhatIsLeftOfTheLease(t *testing.T) {
+	said := filepath.Join(t.TempDir(), "said")
+	c := newCluster(t, clusterOptions{size: 2, lease: leaseDatabases["SQLite"](t), flags: []string{
+		"--name", "jobs", "--ttl", "2s", "--exec", `trap "echo asked >> ` + said + `" TERM; echo $$ >> ` + said + `; while :; do sleep 0.01; done`,
+	}})
+	led := c.leaderAfter(0)
+	c.followed(led.Term)
+	require.Eventually(t, func() bool { text, _ := os.ReadFile(said); return len(text) > 0 }, patience, time.Millisecond)
+	c.leave(led.Node)
+	text, err := os.ReadFile(said)
+	require.NoError(t, err)
+	assert.Contains(t, string(text), "asked")
+	c.leaderAfter(led.Term)
+	lost := c.await("it serves no more", func(e node.Event) bool { return e.Event == "unlead" && e.Term == led.Term })
+	assert.Equal(t, led.Node, lost.Node)
+}
