@@ -22,8 +22,9 @@ type timing struct {
 	patience time.Duration
 }
 
-// brief is the one that most is measured with. The peer counts in whole seconds.
-var brief = timing{ttl: time.Second, renew: 250 * time.Millisecond}
+// brief is the one that most is measured with: the peer counts in whole seconds, and with
+// a single one takes the lock from leaders that are well.
+var brief = timing{ttl: 2 * time.Second, renew: 500 * time.Millisecond}
 
 // side is one way of electing.
 type side struct {

@@ -17,7 +17,7 @@ func loadSection(s *server) figure.Section {
 	return figure.Section{
 		Name: "load", Title: "Statements while nothing happens",
 		Configured: []string{
-			fmt.Sprintf("Both sides: TTL %v, renewed every %v; followers look as often, client-go's at random up to 2.2 times as seldom, ours up to twice as often. A statement is a call of the lock or of the store, on PostgreSQL one that the driver sends.", brief.ttl, brief.renew),
+			fmt.Sprintf("Both sides: TTL %v, renewed every %v; followers look as often, client-go's at random up to 2.2 times as seldom, ours up to twice as often. A statement is a call of the client or of the store, on PostgreSQL one that the driver sends.", brief.ttl, brief.renew),
 		},
 		Measure: func(ctx context.Context, p figure.Plan) ([]figure.Figure, error) { return loads(ctx, s, p) },
 	}

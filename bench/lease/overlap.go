@@ -19,7 +19,8 @@ func overlapSection(s *server) figure.Section {
 			fmt.Sprintf("A late answer: one renewal is carried out, its answer comes %v of a TTL later, and from then on nothing gets through. Both sides wait for answers for %v TTL (our Timeout, client-go's RenewDeadline).", lateness, float64(patient.patience)/float64(patient.ttl)),
 			"A stall: the leader's connections stay and nothing gets through. Ours gives a statement up after a renewal interval, client-go after two thirds of a TTL; calls return when their context ends.",
 			"A driver that hangs: the same, and calls do not return when their context ends. The HTTP client of client-go does heed contexts; the drivers of databases do not all.",
-			fmt.Sprintf("A TTL below a second: %v and %v, and nothing goes wrong for %d TTL. client-go does not refuse this, though its records count in seconds.", short.ttl, short.renew, uneventful),
+			fmt.Sprintf("A TTL of a second: %v and %v, and nothing goes wrong for %d TTL.", short.ttl, short.renew, uneventful),
+			"client-go's lock tells followers whole seconds: of several renewals in one second they see the first, and count from there.",
 		},
 		Measure: func(ctx context.Context, p figure.Plan) ([]figure.Figure, error) { return overlaps(ctx, s, p) },
 	}
@@ -27,12 +28,12 @@ func overlapSection(s *server) figure.Section {
 
 const (
 	lateness   = 0.9 // in TTL
-	uneventful = 4   // TTL in which nothing happens
+	uneventful = 10  // TTL in which nothing happens
 )
 
 var (
 	patient = timing{ttl: brief.ttl, renew: brief.renew, patience: brief.ttl * 95 / 100}
-	short   = timing{ttl: 500 * time.Millisecond, renew: 100 * time.Millisecond}
+	short   = timing{ttl: time.Second, renew: 250 * time.Millisecond}
 )
 
 func overlaps(ctx context.Context, s *server, p figure.Plan) ([]figure.Figure, error) {
@@ -45,7 +46,7 @@ func overlaps(ctx context.Context, s *server, p figure.Plan) ([]figure.Figure, e
 	}}
 	stall := fault{"a stall", brief, false, func(c *contest) { c.candidates[first].stall() }}
 	deaf := fault{"a driver that hangs", brief, true, stall.happen}
-	nothing := fault{name: "a TTL below a second", timing: short}
+	nothing := fault{name: "a TTL of a second", timing: short}
 	memory, postgres, peer := inMemory(false), overPostgres(s), clientGo()
 	var lines []comparison
 	beside := func(f fault, number int, ours side, peer *series) {
@@ -61,7 +62,7 @@ func overlaps(ctx context.Context, s *server, p figure.Plan) ([]figure.Figure, e
 	for _, f := range []fault{deaf, nothing} {
 		beside(f, few, memory, f.series(peer, few))
 	}
-	return compare(ctx, "overlap", lines, 40, func(done float64) { p.Progress("leaders are cut off", done) })
+	return compare(ctx, "overlap", lines, func(done float64) { p.Progress("leaders are cut off", done) })
 }
 
 // positive counts the values above zero.

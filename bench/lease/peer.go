@@ -1,16 +1,17 @@
-// The peer: client-go's leader election, over a lock in memory that does what the
-// server of Kubernetes does with a Lease.
+// The peer: client-go's leader election with its own lock, a Lease, over a server in
+// memory.
 
 package main
 
 import (
 	"context"
-	"encoding/json"
 	"strconv"
 	"sync"
 
+	coordination "k8s.io/api/coordination/v1"
 	"k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+	client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/klog/v2"
@@ -22,10 +23,10 @@ const peerName = "client-go 0.37.2"
 // clientGo is the peer.
 func clientGo() side {
 	return side{peerName, func() (enter, error) {
-		shared := new(locks)
+		shared := new(kubernetes)
 		return func(ctx context.Context, e entry) (*candidate, error) {
 			l := newLink(e.deaf)
-			lock := &lock{shared: shared, name: "lease", identity: strconv.Itoa(e.number), link: l}
+			lock := shared.lock("lease", strconv.Itoa(e.number), l)
 			el, err := leaderelection.NewLeaderElector(e.timing.theirs(lock, func(ctx context.Context) { e.record.lead(ctx, e.number) }))
 			if err != nil {
 				return nil, err
@@ -50,84 +51,65 @@ func (t timing) theirs(lock resourcelock.Interface, lead func(context.Context)) 
 // silenced has client-go log nothing.
 func silenced(ctx context.Context) context.Context { return klog.NewContext(ctx, klog.Logger{}) }
 
-// locks is what the server holds: records, with their versions.
-type locks struct {
-	mu      sync.Mutex
-	records map[string]versioned
+// kubernetes is what a server holds: the leases, each with its version.
+type kubernetes struct {
+	mu     sync.Mutex
+	leases map[string]coordination.Lease
 }
 
-type versioned struct {
-	record  resourcelock.LeaderElectionRecord
-	version uint64 // 0: there is none
+// lock is client-go's own lock, over a link to the server.
+func (k *kubernetes) lock(name, identity string, l *link) resourcelock.Interface {
+	return &resourcelock.LeaseLock{
+		LeaseMeta: meta.ObjectMeta{Name: name}, Client: leases{server: k, link: l},
+		LockConfig: resourcelock.ResourceLockConfig{Identity: identity},
+	}
 }
 
-var kind = schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}
-
-func (s *locks) get(name string) (versioned, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	v, ok := s.records[name]
+func (k *kubernetes) get(name string) (*coordination.Lease, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	l, ok := k.leases[name]
 	if !ok {
-		return v, errors.NewNotFound(kind, name)
+		return nil, errors.NewNotFound(coordination.Resource("leases"), name)
 	}
-	return v, nil
+	return &l, nil
 }
 
-// put replaces the version that the caller has seen.
-func (s *locks) put(name string, seen uint64, r resourcelock.LeaderElectionRecord) (versioned, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.records == nil {
-		s.records = make(map[string]versioned)
+// put takes what is to replace the version that it names; a new lease names none.
+func (k *kubernetes) put(l coordination.Lease) (*coordination.Lease, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.leases == nil {
+		k.leases = make(map[string]coordination.Lease)
 	}
-	if s.records[name].version != seen {
-		return versioned{}, errors.NewConflict(kind, name, nil)
+	if k.leases[l.Name].ResourceVersion != l.ResourceVersion {
+		return nil, errors.NewConflict(coordination.Resource("leases"), l.Name, nil)
 	}
-	v := versioned{r, seen + 1}
-	s.records[name] = v
-	return v, nil
+	version, _ := strconv.ParseUint(l.ResourceVersion, 10, 64) // none is 0
+	l.ResourceVersion = strconv.FormatUint(version+1, 10)
+	k.leases[l.Name] = l
+	return &l, nil
 }
 
-// lock is one candidate's view of a record. As client-go's own locks it is used by one
-// goroutine.
-type lock struct {
-	shared         *locks
-	name, identity string
-	link           *link
-	seen           versioned
+// leases is the client of one candidate. The lock calls no other methods than these.
+type leases struct {
+	client.LeaseInterface
+
+	server *kubernetes
+	link   *link
 }
 
-func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
-	seen, err := read(ctx, l.link, func() (versioned, error) { return l.shared.get(l.name) })
-	if err != nil {
-		return nil, nil, err
-	}
-	l.seen = seen
-	raw, err := json.Marshal(seen.record)
-	return &seen.record, raw, err
+func (c leases) Leases(string) client.LeaseInterface { return c }
+
+func (c leases) Get(ctx context.Context, name string, _ meta.GetOptions) (*coordination.Lease, error) {
+	return read(ctx, c.link, func() (*coordination.Lease, error) { return c.server.get(name) })
 }
 
-func (l *lock) Create(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
-	seen, err := write(ctx, l.link, func() (versioned, error) { return l.shared.put(l.name, 0, r) })
-	if err == nil {
-		l.seen = seen
-	}
-	return err
+func (c leases) Create(ctx context.Context, l *coordination.Lease, _ meta.CreateOptions) (*coordination.Lease, error) {
+	return write(ctx, c.link, func() (*coordination.Lease, error) { return c.server.put(*l) })
 }
 
 // Update is how a leader renews, and how others take the lock.
-func (l *lock) Update(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
-	seen, err := renew(ctx, l.link, 1, func() (versioned, error) { return l.shared.put(l.name, l.seen.version, r) })
-	if err == nil {
-		l.seen = seen
-	}
-	return err
+func (c leases) Update(ctx context.Context, l *coordination.Lease, _ meta.UpdateOptions) (*coordination.Lease, error) {
+	return renew(ctx, c.link, 1, func() (*coordination.Lease, error) { return c.server.put(*l) })
 }
-
-func (*lock) RecordEvent(string) {}
-
-func (l *lock) Identity() string { return l.identity }
-
-func (l *lock) Describe() string { return l.name }
-
-var _ resourcelock.Interface = (*lock)(nil)

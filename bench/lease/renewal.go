@@ -123,11 +123,11 @@ func holdOurs(ctx context.Context, l *link, leases int, t timing, led chan<- str
 }
 
 func holdTheirs(ctx context.Context, l *link, leases int, t timing, led chan<- struct{}) (func(), error) {
-	shared := new(locks)
+	shared := new(kubernetes)
 	electors := make([]*leaderelection.LeaderElector, leases)
 	for i := range electors {
 		var err error
-		lock := &lock{shared: shared, name: strconv.Itoa(i), identity: "holder", link: l}
+		lock := shared.lock(strconv.Itoa(i), "holder", l)
 		if electors[i], err = leaderelection.NewLeaderElector(t.theirs(lock, func(ctx context.Context) { lead(ctx, led) })); err != nil {
 			return nil, err
 		}

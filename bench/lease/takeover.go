@@ -18,7 +18,7 @@ func takeoverSection(s *server) figure.Section {
 		Configured: []string{
 			fmt.Sprintf("Both sides: TTL %v, renewed every %v, and followers look as often. The moment is drawn, at any distance from a renewal. A crash has the leader's connections reset, or in memory never answer again; a leader that leaves has its context ended.", brief.ttl, brief.renew),
 			"Ours: a statement may take as long as a renewal interval, the margin for drift is a hundredth of the TTL; in memory candidates are not woken, on PostgreSQL they are, by NOTIFY. Strict candidates do not trust the database's clock.",
-			"client-go: a lock in memory, ReleaseOnCancel, RenewDeadline two thirds of the TTL as by default. Over PostgreSQL there is no peer: cirello.io/pglock could not be had where this was made (the module proxy refuses it).",
+			"client-go: its own lock, a Lease, over a server in memory, ReleaseOnCancel, RenewDeadline two thirds of the TTL as by default. Over PostgreSQL there is no peer: cirello.io/pglock could not be had where this was made (the module proxy refuses it).",
 			fmt.Sprintf("By default: ours a TTL of %v, a renewal every %v and a look every %v; client-go %v and %v.", defaults.ttl, defaults.renew, defaults.poll, theirDefaults.ttl, theirDefaults.renew),
 		},
 		Measure: func(ctx context.Context, p figure.Plan) ([]figure.Figure, error) { return takeovers(ctx, s, p) },
@@ -39,20 +39,22 @@ func takeovers(ctx context.Context, s *server, p figure.Plan) ([]figure.Figure, 
 	}
 	memory, strict, postgres, peer := inMemory(false), inMemory(true), overPostgres(s), clientGo()
 	crash, leave := (*candidate).crashes, (*candidate).leaves
-	ofMany := func(s side, end ending) *series { return takeoverSeries(s, brief, end, many, brief.ttl) }
-	byDefault := func(s side, t timing, end ending) *series { return takeoverSeries(s, t, end, few, time.Second) }
-	peerCrash := ofMany(peer, crash)
+	ofMany := func(s side, end ending, unit time.Duration) *series { return takeoverSeries(s, brief, end, many, unit) }
+	byDefault := func(s side, t timing, end ending, unit time.Duration) *series {
+		return takeoverSeries(s, t, end, few, unit)
+	}
+	peerCrash := ofMany(peer, crash, brief.ttl)
 	all := []aspect{quantile("p50", 0.5), quantile("p99", 0.99), quantile("longest", 1)}
 	return compare(ctx, "takeover", []comparison{
-		{"after a crash", "TTL", ofMany(memory, crash), peerCrash, all},
-		{"after a crash", "TTL", ofMany(strict, crash), peerCrash, all},
-		{"after a crash", "TTL", ofMany(postgres, crash), nil, all},
-		{"after it left", "TTL", ofMany(memory, leave), ofMany(peer, leave), all},
-		{"after it left", "TTL", ofMany(postgres, leave), nil, all},
-		{"after a crash, by default", "s", byDefault(memory, defaults, crash), byDefault(peer, theirDefaults, crash), all},
-		{"after it left, by default", "s", byDefault(memory, defaults, leave), byDefault(peer, theirDefaults, leave), all},
-		{"after it left, by default", "s", byDefault(postgres, defaults, leave), nil, all},
-	}, 40, func(done float64) { p.Progress("leaders crash and leave", done) })
+		{"after a crash", "TTL", ofMany(memory, crash, brief.ttl), peerCrash, all},
+		{"after a crash", "TTL", ofMany(strict, crash, brief.ttl), peerCrash, all},
+		{"after a crash", "TTL", ofMany(postgres, crash, brief.ttl), nil, all},
+		{"after it left", "ms", ofMany(memory, leave, time.Millisecond), ofMany(peer, leave, time.Millisecond), all},
+		{"after it left", "ms", ofMany(postgres, leave, time.Millisecond), nil, all},
+		{"after a crash, by default", "s", byDefault(memory, defaults, crash, time.Second), byDefault(peer, theirDefaults, crash, time.Second), all},
+		{"after it left, by default", "ms", byDefault(memory, defaults, leave, time.Millisecond), byDefault(peer, theirDefaults, leave, time.Millisecond), all},
+		{"after it left, by default", "ms", byDefault(postgres, defaults, leave, time.Millisecond), nil, all},
+	}, func(done float64) { p.Progress("leaders crash and leave", done) })
 }
 
 // ending is what becomes of a leader.
@@ -76,8 +78,11 @@ func takeover(ctx context.Context, s side, t timing, end ending) (time.Duration,
 	from := time.Now()
 	end(c.candidates[first])
 	began, err := c.succeeded(ctx)
-	if err != nil {
+	switch {
+	case err != nil:
 		err = fmt.Errorf("%s: nobody took over: %w", s.name, err)
+	case began.Before(from):
+		err = fmt.Errorf("%s: taken over from a leader that was well", s.name)
 	}
 	return began.Sub(from), errors.Join(err, c.end())
 }

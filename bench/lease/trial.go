@@ -42,7 +42,7 @@ func quantile(name string, share float64) aspect {
 
 // compare runs the trials of all series and makes the figures. It ends early with ctx,
 // and then makes them of what there is.
-func compare(ctx context.Context, section string, lines []comparison, atOnce int, progress func(done float64)) ([]figure.Figure, error) {
+func compare(ctx context.Context, section string, lines []comparison, progress func(done float64)) ([]figure.Figure, error) {
 	var every []*series
 	for _, c := range lines {
 		for _, s := range []*series{c.ours, c.peer} {
@@ -51,7 +51,7 @@ func compare(ctx context.Context, section string, lines []comparison, atOnce int
 			}
 		}
 	}
-	err := run(ctx, every, atOnce, progress)
+	err := run(ctx, every, progress)
 	var figures []figure.Figure
 	for _, c := range lines {
 		if len(c.ours.values) > 0 {
@@ -77,9 +77,12 @@ func (c *comparison) figures(section string) (all []figure.Figure) {
 	return all
 }
 
-// run runs the trials of all series, so many at once, until the context ends or one
+// atOnce is how many contests there are at one time. They wait most of it.
+const atOnce = 60
+
+// run runs the trials of all series, many at once, until the context ends or one
 // fails.
-func run(ctx context.Context, every []*series, atOnce int, progress func(done float64)) error {
+func run(ctx context.Context, every []*series, progress func(done float64)) error {
 	var trials []*series
 	for _, s := range every {
 		trials = append(trials, slices.Repeat([]*series{s}, s.number)...)
