@@ -36,17 +36,21 @@ var (
 	short   = timing{ttl: time.Second, renew: 250 * time.Millisecond}
 )
 
+// What may happen to a leader.
+var (
+	lateAnswer = fault{"a late answer", patient, false, func(c *contest) {
+		c.candidates[first].late(time.Duration(lateness * float64(c.timing.ttl)))
+	}}
+	stalls      = fault{"a stall", brief, false, func(c *contest) { c.candidates[first].stall() }}
+	driverHangs = fault{"a driver that hangs", brief, true, stalls.happen}
+	nothing     = fault{name: "a TTL of a second", timing: short}
+)
+
 func overlaps(ctx context.Context, s *server, p figure.Plan) ([]figure.Figure, error) {
 	many, few := 300, 100
 	if p.Quick {
 		many, few = 6, 3
 	}
-	late := fault{"a late answer", patient, false, func(c *contest) {
-		c.candidates[first].late(time.Duration(lateness * float64(c.timing.ttl)))
-	}}
-	stall := fault{"a stall", brief, false, func(c *contest) { c.candidates[first].stall() }}
-	deaf := fault{"a driver that hangs", brief, true, stall.happen}
-	nothing := fault{name: "a TTL of a second", timing: short}
 	memory, postgres, peer := inMemory(false), overPostgres(s), clientGo()
 	var lines []comparison
 	beside := func(f fault, number int, ours side, peer *series) {
@@ -55,11 +59,11 @@ func overlaps(ctx context.Context, s *server, p figure.Plan) ([]figure.Figure, e
 			{"runs of " + fmt.Sprint(number) + " with an overlap", "runs", positive},
 		}})
 	}
-	for _, f := range []fault{late, stall} {
+	for _, f := range []fault{lateAnswer, stalls} {
 		beside(f, many, memory, f.series(peer, many))
 		beside(f, many, postgres, nil)
 	}
-	for _, f := range []fault{deaf, nothing} {
+	for _, f := range []fault{driverHangs, nothing} {
 		beside(f, few, memory, f.series(peer, few))
 	}
 	return compare(ctx, "overlap", lines, func(done float64) { p.Progress("leaders are cut off", done) })
