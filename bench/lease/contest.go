@@ -22,13 +22,14 @@ type timing struct {
 	patience time.Duration
 }
 
-// brief is the one that most is measured with: the peer counts in whole seconds, and with
-// a single one takes the lock from leaders that are well.
+// brief is the one that most is measured with. The peer's followers see whole seconds of
+// when a lease was renewed, so a shorter TTL would measure little but that.
 var brief = timing{ttl: 2 * time.Second, renew: 500 * time.Millisecond}
 
 // side is one way of electing.
 type side struct {
-	name string
+	name   string
+	server bool // it is over the server
 	// found makes a database, in which candidates can enter.
 	found func() (enter, error)
 }

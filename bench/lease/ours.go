@@ -21,7 +21,7 @@ func inMemory(strict bool) side {
 	if strict {
 		name = "memory, strict"
 	}
-	return side{name, func() (enter, error) {
+	return side{name, false, func() (enter, error) {
 		shared := new(mem.Store)
 		return func(ctx context.Context, e entry) (*candidate, error) {
 			l := newLink(e.deaf)
@@ -32,7 +32,7 @@ func inMemory(strict bool) side {
 
 // overPostgres is ours over PostgreSQL, whose candidates are woken.
 func overPostgres(s *server) side {
-	return side{"PostgreSQL", func() (enter, error) {
+	return side{"PostgreSQL", true, func() (enter, error) {
 		config, err := s.connect()
 		if err != nil {
 			return nil, err

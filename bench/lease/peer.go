@@ -22,7 +22,7 @@ const peerName = "client-go 0.37.2"
 
 // clientGo is the peer.
 func clientGo() side {
-	return side{peerName, func() (enter, error) {
+	return side{peerName, false, func() (enter, error) {
 		shared := new(kubernetes)
 		return func(ctx context.Context, e entry) (*candidate, error) {
 			l := newLink(e.deaf)

@@ -64,7 +64,7 @@ func (c *candidate) crashes() { c.crash() }
 func (c *candidate) leaves()  { c.leave() }
 
 func takeoverSeries(s side, t timing, end ending, number int, unit time.Duration) *series {
-	return &series{side: s.name, number: number, try: func(ctx context.Context) (float64, error) {
+	return &series{side: s.name, server: s.server, number: number, try: func(ctx context.Context) (float64, error) {
 		took, err := takeover(ctx, s, t, end)
 		return float64(took) / float64(unit), err
 	}}

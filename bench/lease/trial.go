@@ -17,7 +17,8 @@ import (
 // series is one kind of trial with one side, and what it came to so far.
 type series struct {
 	side   string
-	number int // of trials
+	server bool // it needs the server
+	number int  // of trials
 	try    func(ctx context.Context) (float64, error)
 	values []float64
 }
@@ -77,44 +78,55 @@ func (c *comparison) figures(section string) (all []figure.Figure) {
 	return all
 }
 
-// atOnce is how many contests there are at one time. They wait most of it.
-const atOnce = 60
+// How many contests there are at one time: those in memory wait most of it; of those on
+// the server there are few enough that connecting to it takes no time.
+const (
+	atOnce       = 60
+	atOnceServer = 16
+)
 
 // run runs the trials of all series, many at once, until the context ends or one
 // fails.
 func run(ctx context.Context, every []*series, progress func(done float64)) error {
-	var trials []*series
-	for _, s := range every {
-		trials = append(trials, slices.Repeat([]*series{s}, s.number)...)
-	}
-	rand.Shuffle(len(trials), func(i, j int) { trials[i], trials[j] = trials[j], trials[i] })
 	var mu sync.Mutex
 	var failed error
-	next := 0
-	take := func() *series {
+	trials, begun, total := map[bool][]*series{}, 0, 0
+	for _, s := range every {
+		trials[s.server] = append(trials[s.server], slices.Repeat([]*series{s}, s.number)...)
+		total += s.number
+	}
+	for _, t := range trials {
+		rand.Shuffle(len(t), func(i, j int) { t[i], t[j] = t[j], t[i] })
+	}
+	take := func(server bool) *series {
 		mu.Lock()
 		defer mu.Unlock()
-		if next == len(trials) || failed != nil || ctx.Err() != nil {
+		left := trials[server]
+		if len(left) == 0 || failed != nil || ctx.Err() != nil {
 			return nil
 		}
-		next++
-		progress(float64(next) / float64(len(trials)))
-		return trials[next-1]
+		begun++
+		progress(float64(begun) / float64(total))
+		trials[server] = left[1:]
+		return left[0]
+	}
+	work := func(server bool) {
+		for s := take(server); s != nil; s = take(server) {
+			value, err := s.try(ctx)
+			mu.Lock()
+			if err == nil {
+				s.values = append(s.values, value)
+			} else {
+				failed = errors.Join(failed, err)
+			}
+			mu.Unlock()
+		}
 	}
 	var workers sync.WaitGroup
-	for range atOnce {
-		workers.Go(func() {
-			for s := take(); s != nil; s = take() {
-				value, err := s.try(ctx)
-				mu.Lock()
-				if err == nil {
-					s.values = append(s.values, value)
-				} else {
-					failed = errors.Join(failed, err)
-				}
-				mu.Unlock()
-			}
-		})
+	for server, number := range map[bool]int{false: atOnce, true: atOnceServer} {
+		for range number {
+			workers.Go(func() { work(server) })
+		}
 	}
 	workers.Wait()
 	return measure.UnlessOver(ctx, failed)

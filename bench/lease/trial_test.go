@@ -15,7 +15,7 @@ func counted(side string, number int) *series {
 	return &series{side: side, number: number, try: func(context.Context) (float64, error) { return float64(n.Add(1)), nil }}
 }
 
-var most = []aspect{quantile("longest", 1), {"positive", "runs", positive}}
+var most = []aspect{quantile("longest", 1), {"positive", "%", positive}}
 
 func quiet(float64) {}
 
@@ -29,8 +29,9 @@ func TestSeriesAreComparedAspectByAspect(t *testing.T) {
 	assert.InDelta(t, 4, figures[0].Ours, 0)
 	assert.InDelta(t, 5, *figures[0].Peer, 0)
 	assert.InDelta(t, 0.75, figures[0].Spread, 0)
-	assert.Equal(t, "runs", figures[1].Unit)
-	assert.Zero(t, figures[1].Spread, "a number of runs has none")
+	assert.Equal(t, "%", figures[1].Unit)
+	assert.InDelta(t, 100, figures[1].Ours, 0)
+	assert.Zero(t, figures[1].Spread, "a share has none")
 	assert.Nil(t, figures[2].Peer)
 }
 

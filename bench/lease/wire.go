@@ -26,6 +26,7 @@ type wire struct {
 	config *pgx.ConnConfig // by way of the proxy
 	db     *sql.DB
 	delay  atomic.Int64
+	dead   atomic.Bool
 }
 
 func newWire(config *pgx.ConnConfig) (*wire, error) {
@@ -43,6 +44,13 @@ func newWire(config *pgx.ConnConfig) (*wire, error) {
 	}
 	w := &wire{line: l, config: config.Copy()}
 	w.config.Host, w.config.Port, w.config.Tracer = host, uint16(number), w
+	dial := w.config.DialFunc
+	w.config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		if w.dead.Load() {
+			return nil, errCut
+		}
+		return dial(ctx, network, address)
+	}
 	w.db = stdlib.OpenDB(*w.config)
 	return w, nil
 }
@@ -62,13 +70,19 @@ func (w *wire) TraceQueryStart(ctx context.Context, _ *pgx.Conn, q pgx.TraceQuer
 // TraceQueryEnd has nothing to do.
 func (*wire) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
 
-func (w *wire) crash() { _ = w.line.Sever() } // nothing depends on the listener's last words
+// crash keeps the candidate from calling again, too: the line's port may be another
+// one's by then, which would bring the dead back to life.
+func (w *wire) crash() {
+	w.dead.Store(true)
+	_ = w.line.Sever() // nothing depends on the listener's last words
+}
 
 func (w *wire) stall() { w.line.Hold() }
 
 func (w *wire) late(by time.Duration) { w.delay.Store(int64(by)) }
 
 func (w *wire) close() error {
+	w.crash()
 	err := w.line.Close()
 	_ = w.db.Close() // there are no connections left that could be closed as they should
 	return err

@@ -77,3 +77,19 @@ func TestALateRenewalIsAnsweredAndNothingAfterIt(t *testing.T) {
 	_, more := <-heard
 	assert.False(t, more, "nothing gets through")
 }
+
+func TestTheDeadDoNotCallAgain(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	config, err := pgx.ParseConfig("postgres://u@" + l.Addr().String() + "/d?sslmode=disable&connect_timeout=2")
+	require.NoError(t, err)
+	w, err := newWire(config)
+	require.NoError(t, err)
+	w.crash()
+	another, err := net.Listen("tcp", w.line.Address()) // who happens to be given the port
+	require.NoError(t, err)
+	defer another.Close()
+	require.ErrorIs(t, w.db.PingContext(t.Context()), errCut)
+	require.NoError(t, w.close())
+}
