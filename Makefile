@@ -44,6 +44,7 @@ test: ## Run all tests that need no server.
 test-all: ## Run these tests in all modules.
 	go test $(ALL)
 	cd bench && go test ./...
+	cd bench/lease && go test ./...
 
 .PHONY: verify
 verify: $(CHECKS) test-all ## Check everything and change nothing: what a commit must pass.
@@ -101,6 +102,7 @@ paths: ## No file names a place outside the tree.
 race: ## Run the tests in random order under the race detector, those at random less long.
 	go test -race -short -shuffle=on $(ALL)
 	cd bench && go test -race -short -shuffle=on ./...
+	cd bench/lease && go test -race -short -shuffle=on ./...
 
 .PHONY: bench
 bench: ## Every benchmark compiles and runs, once.

@@ -9,26 +9,14 @@
 package main
 
 import (
-	"context"
-	"errors"
-	"flag"
-	"fmt"
-	"io"
-	"os"
-	"os/signal"
-	"path/filepath"
-	"slices"
-	"strings"
-	"syscall"
-
 	"github.com/hustings/hustings/bench/churn"
+	"github.com/hustings/hustings/bench/command"
 	"github.com/hustings/hustings/bench/events"
 	"github.com/hustings/hustings/bench/failover"
 	"github.com/hustings/hustings/bench/figure"
 	"github.com/hustings/hustings/bench/groups"
 	"github.com/hustings/hustings/bench/operation"
 	"github.com/hustings/hustings/bench/realtime"
-	"github.com/hustings/hustings/bench/report"
 )
 
 // sections are all that can be measured.
@@ -36,108 +24,4 @@ func sections() []figure.Section {
 	return []figure.Section{failover.Section(), realtime.Section(), operation.Section(), groups.Section(), events.Section(), churn.Section()}
 }
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, os.Args[1:], sections(), os.Stdout, os.Stderr)
-	stop()
-	if err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
-	}
-}
-
-// options are what the command line says.
-type options struct {
-	json, quick bool
-	only        string
-}
-
-func run(ctx context.Context, arguments []string, sections []figure.Section, stdout, stderr io.Writer) error {
-	var o options
-	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
-	flags.SetOutput(stderr)
-	flags.BoolVar(&o.json, "json", false, "print one line of JSON, a list of all figures")
-	flags.BoolVar(&o.quick, "quick", false, "measure less, in less than forty seconds; write nothing")
-	flags.StringVar(&o.only, "only", "", "measure these sections, separated by commas: "+names(sections))
-	if err := flags.Parse(arguments); err != nil {
-		return err
-	}
-	chosen, err := choose(sections, o.only)
-	if err != nil {
-		return err
-	}
-	result, err := measure(ctx, chosen, o.quick, newProgress(stderr))
-	if o.json {
-		err = errors.Join(err, result.Line(stdout))
-	} else {
-		err = errors.Join(err, result.Table(stdout))
-	}
-	if err == nil && ctx.Err() == nil && !o.quick && o.only == "" {
-		err = keep(result)
-	}
-	return err
-}
-
-func names(sections []figure.Section) string {
-	all := make([]string, len(sections))
-	for i := range sections {
-		all[i] = sections[i].Name
-	}
-	return strings.Join(all, ",")
-}
-
-// choose finds the sections that are asked for, in their own order.
-func choose(sections []figure.Section, only string) (chosen []figure.Section, err error) {
-	if only == "" {
-		return sections, nil
-	}
-	asked := strings.Split(only, ",")
-	for _, s := range sections {
-		if i := slices.Index(asked, s.Name); i >= 0 {
-			chosen, asked = append(chosen, s), slices.Delete(asked, i, i+1)
-		}
-	}
-	if len(asked) > 0 {
-		return nil, fmt.Errorf("there is no section %q, but %s", asked[0], names(sections))
-	}
-	return chosen, nil
-}
-
-// measure takes the figures of one section after the other. One that fails does not
-// keep the others from being measured.
-func measure(ctx context.Context, sections []figure.Section, quick bool, bar *progress) (*report.Run, error) {
-	result := report.NewRun()
-	var problems []error
-	for i := range sections {
-		s := &sections[i]
-		if ctx.Err() != nil {
-			break
-		}
-		figures, err := s.Measure(ctx, figure.Plan{Quick: quick, Progress: func(what string, done float64) {
-			bar.show(s.Name+": "+what, (float64(i)+done)/float64(len(sections)))
-		}})
-		if err != nil {
-			problems = append(problems, fmt.Errorf("section %s: %w", s.Name, err))
-		}
-		result.Add(s, figures)
-	}
-	bar.clear()
-	return result, errors.Join(problems...)
-}
-
-// keep writes the run to where the last one is kept.
-func keep(r *report.Run) error {
-	return errors.Join(
-		os.MkdirAll("results", 0o755),
-		write(filepath.Join("results", "figures.json"), r.JSON),
-		write(filepath.Join("results", "index.html"), r.Page),
-	)
-}
-
-func write(name string, content func(io.Writer) error) error {
-	f, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	return errors.Join(content(f), f.Close())
-}
+func main() { command.Main(sections()) }

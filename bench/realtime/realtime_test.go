@@ -1,9 +1,6 @@
 package realtime
 
 import (
-	"io"
-	"net"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -20,63 +17,6 @@ func TestWhateverHappensToTheLeaderThereIsAnother(t *testing.T) {
 			})
 		}
 	}
-}
-
-// echo answers everything with itself until the test ends.
-func echo(t *testing.T) (address string) {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = l.Close() })
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() { _, _ = io.Copy(c, c) }()
-		}
-	}()
-	return l.Addr().String()
-}
-
-// call connects over a line and hears an answer.
-func call(t *testing.T, l *line) net.Conn {
-	t.Helper()
-	c, err := net.Dial("tcp", l.listener.Addr().String())
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = c.Close() })
-	_, err = c.Write([]byte("a"))
-	require.NoError(t, err)
-	_, err = io.ReadFull(c, make([]byte, 1))
-	require.NoError(t, err)
-	return c
-}
-
-func TestASeveredLineResetsAndRefuses(t *testing.T) {
-	l, err := newLine(echo(t))
-	require.NoError(t, err)
-	c := call(t, l)
-	require.NoError(t, l.sever())
-	l.running.Wait()
-	_, err = c.Read(make([]byte, 1))
-	require.ErrorIs(t, err, syscall.ECONNRESET)
-	_, err = net.Dial("tcp", l.listener.Addr().String())
-	require.ErrorIs(t, err, syscall.ECONNREFUSED)
-}
-
-func TestAMutedLineKeepsConnectionsAndSaysNothing(t *testing.T) {
-	l, err := newLine(echo(t))
-	require.NoError(t, err)
-	c := call(t, l)
-	l.hold()
-	_, err = c.Write([]byte("b"))
-	require.NoError(t, err, "the connection stays")
-	require.NoError(t, l.sever()) // what is held up never arrives
-	l.running.Wait()
-	n, err := c.Read(make([]byte, 1))
-	assert.Zero(t, n)
-	require.Error(t, err)
 }
 
 func TestAMajorityKnowsWhomTwoOfThreeName(t *testing.T) {

@@ -1,6 +1,6 @@
 // Package storetest tests the stores against real databases. SQLite and etcd are
-// always there, within the test; the others are where the environment says, which the script beside this
-// file arranges: it starts private ones and calls go test.
+// always there, within the test; the others are where the environment says. The script
+// run starts private ones, by the script with, and calls go test.
 //
 //	HUSTINGS_TEST_POSTGRES=postgres://...   HUSTINGS_TEST_MYSQL=user@tcp(...)/...
 //	HUSTINGS_TEST_REDIS=host:port

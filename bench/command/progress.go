@@ -1,6 +1,6 @@
 // How far a run is, for whoever watches it at a terminal.
 
-package main
+package command
 
 import (
 	"fmt"

@@ -1,0 +1,103 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/bench/figure"
+)
+
+// section measures nothing but its own name, and whether it is in a hurry.
+func section(name string, err error) figure.Section {
+	return figure.Section{Name: name, Title: name, Measure: func(_ context.Context, p figure.Plan) ([]figure.Figure, error) {
+		p.Progress("it", 0.5)
+		hurry := 0.0
+		if p.Quick {
+			hurry = 1
+		}
+		return []figure.Figure{{Section: name, Name: name, Unit: "x", Ours: hurry}}, err
+	}}
+}
+
+func runIn(ctx context.Context, t *testing.T, sections []figure.Section, arguments ...string) (stdout, stderr string, err error) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	var out, errs bytes.Buffer
+	err = run(ctx, arguments, sections, &out, &errs)
+	return out.String(), errs.String(), err
+}
+
+func TestAWholeRunIsKept(t *testing.T) {
+	out, errs, err := runIn(t.Context(), t, []figure.Section{section("a", nil), section("b", nil)})
+	require.NoError(t, err)
+	assert.Contains(t, out, "a: a")
+	assert.Empty(t, errs, "there is no bar where there is no terminal")
+	assert.FileExists(t, "results/figures.json")
+	assert.FileExists(t, "results/index.html")
+}
+
+func TestWhatIsNoWholeRunIsNotKept(t *testing.T) {
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, c := range []struct {
+		ctx       context.Context
+		arguments []string
+	}{{t.Context(), []string{"--quick"}}, {t.Context(), []string{"--only", "a"}}, {over, nil}} {
+		_, _, err := runIn(c.ctx, t, []figure.Section{section("a", nil)}, c.arguments...)
+		require.NoError(t, err)
+		assert.NoFileExists(t, "results/figures.json")
+	}
+}
+
+func TestQuickSectionsAreToldSo(t *testing.T) {
+	out, _, err := runIn(t.Context(), t, []figure.Section{section("a", nil)}, "--quick", "--json")
+	require.NoError(t, err)
+	var figures []figure.Figure
+	require.NoError(t, json.Unmarshal([]byte(out), &figures))
+	assert.InDelta(t, 1, figures[0].Ours, 0)
+}
+
+func TestASectionThatFailsDoesNotKeepOthersFromBeingMeasured(t *testing.T) {
+	out, _, err := runIn(t.Context(), t, []figure.Section{section("a", assert.AnError), section("b", nil)})
+	require.ErrorIs(t, err, assert.AnError)
+	require.ErrorContains(t, err, "section a")
+	assert.Contains(t, out, "b: b")
+	assert.NoFileExists(t, "results/figures.json")
+}
+
+func TestWhoIsInterruptedReportsWhatThereIs(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	first := section("a", nil)
+	measureIt := first.Measure
+	first.Measure = func(ctx context.Context, p figure.Plan) ([]figure.Figure, error) {
+		cancel()
+		return measureIt(ctx, p)
+	}
+	out, _, err := runIn(ctx, t, []figure.Section{first, section("b", nil)})
+	require.NoError(t, err)
+	assert.Contains(t, out, "a: a")
+	assert.NotContains(t, out, "b: b")
+}
+
+func TestOnlyWhatIsAskedForIsMeasured(t *testing.T) {
+	sections := []figure.Section{section("a", nil), section("b", nil), section("c", nil)}
+	chosen, err := choose(sections, "c,a")
+	require.NoError(t, err)
+	assert.Equal(t, "a,c", names(chosen))
+	_, err = choose(sections, "a,d")
+	require.ErrorContains(t, err, `there is no section "d", but a,b,c`)
+}
+
+func TestTheBarShowsHowMuchIsDone(t *testing.T) {
+	var out bytes.Buffer
+	bar := &progress{&out}
+	bar.show("a", 0.5)
+	bar.show("b", 1.5)
+	bar.clear()
+	assert.Equal(t, "\r\x1b[K[###############...............]  50 %  a\r\x1b[K[##############################] 100 %  b\r\x1b[K", out.String())
+}

@@ -1,0 +1,163 @@
+// A contest: two candidates for one lease, of which the first leads.
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/hustings/hustings/lease"
+)
+
+// timing is what both sides are told.
+type timing struct {
+	ttl, renew time.Duration
+	// poll is how often a follower looks; zero: as often as a leader renews.
+	poll time.Duration
+	// patience is how long an answer is waited for; zero: as long as each side does by
+	// default, in proportion.
+	patience time.Duration
+}
+
+// brief is the one that most is measured with. The peer's followers see whole seconds of
+// when a lease was renewed, so a shorter TTL would measure little but that.
+var brief = timing{ttl: 2 * time.Second, renew: 500 * time.Millisecond}
+
+// side is one way of electing.
+type side struct {
+	name   string
+	server bool // it is over the server
+	// found makes a database, in which candidates can enter.
+	found func() (enter, error)
+}
+
+// enter has a candidate take part until the context ends.
+type enter func(ctx context.Context, e entry) (*candidate, error)
+
+// entry is who takes part and how.
+type entry struct {
+	number int
+	timing timing
+	deaf   bool // see link
+	record *record
+}
+
+// candidate is one that takes part.
+type candidate struct {
+	connection
+
+	leave context.CancelFunc
+	gone  chan struct{}
+}
+
+// takePart runs a candidate.
+func takePart(ctx context.Context, c connection, run func(context.Context)) *candidate {
+	ctx, leave := context.WithCancel(ctx)
+	running := &candidate{c, leave, make(chan struct{})}
+	go func() {
+		defer close(running.gone)
+		run(ctx)
+	}()
+	return running
+}
+
+func (c *candidate) end() error {
+	c.leave()
+	err := c.close()
+	<-c.gone
+	return err
+}
+
+// contest is one for one lease.
+type contest struct {
+	timing     timing
+	record     *record
+	candidates []*candidate
+}
+
+const (
+	first = iota
+	second
+)
+
+// errPatience: nothing takes as long unless it fails.
+var errPatience = errors.New("it takes too long")
+
+func (t timing) bearable(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, 20*t.ttl, errPatience)
+}
+
+// contend has two candidates take part, and begins when the first has led for a while
+// and the second has seen it. The moment is drawn, so that it is near no poll.
+func contend(ctx context.Context, s side, t timing, deaf bool) (*contest, error) {
+	enter, err := s.found()
+	if err != nil {
+		return nil, err
+	}
+	c := &contest{timing: t, record: newRecord()}
+	for number := range 2 {
+		one, err := enter(context.WithoutCancel(ctx), entry{number, t, deaf, c.record})
+		if err != nil {
+			return nil, errors.Join(err, c.end())
+		}
+		c.candidates = append(c.candidates, one)
+		if number == first {
+			bearable, cancel := t.bearable(ctx)
+			_, err = c.record.await(bearable, leads(first))
+			cancel()
+		} else {
+			err = sleep(ctx, 2*t.renew+rand.N(2*t.renew))
+		}
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("%s: candidate %d: %w", s.name, number, err), c.end())
+		}
+	}
+	return c, nil
+}
+
+func (c *contest) end() error {
+	var problems []error
+	for _, one := range c.candidates {
+		problems = append(problems, one.end())
+	}
+	return errors.Join(problems...)
+}
+
+// succeeded waits until the second candidate leads, and tells since when.
+func (c *contest) succeeded(ctx context.Context) (time.Time, error) {
+	ctx, cancel := c.timing.bearable(ctx)
+	defer cancel()
+	all, err := c.record.await(ctx, leads(second))
+	for _, o := range all {
+		if o.candidate == second {
+			return o.began, nil
+		}
+	}
+	return time.Time{}, err
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// ours is the timing in our words.
+func (t timing) ours() lease.Timing {
+	l := lease.Timing{TTL: t.ttl, Renew: t.renew, Poll: t.poll, Timeout: t.patience, DriftMargin: t.ttl / 100}
+	if l.Poll == 0 {
+		l.Poll = t.renew
+	}
+	if l.Timeout == 0 {
+		l.Timeout = t.renew
+	}
+	return l
+}

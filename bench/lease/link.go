@@ -1,0 +1,133 @@
+// What lies between a candidate and its database: it counts what is asked, and it can
+// fail. A link is one of calls, for databases that are in this process.
+
+package main
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// connection is a candidate's with its database.
+type connection interface {
+	// crash ends all connections, as when the process dies.
+	crash()
+	// stall has nothing get through any more, either way.
+	stall()
+	// late has the answer to the next renewal come so much later, though the renewal
+	// is carried out at once; and then the connection stalls.
+	late(by time.Duration)
+	// asked is what was asked so far.
+	asked() load
+	// close ends everything that still waits for an answer.
+	close() error
+}
+
+// load is a number of statements, and of the leases that were renewed by them.
+type load struct{ reads, writes, renewed int64 }
+
+func (l load) since(then load) load {
+	return load{l.reads - then.reads, l.writes - then.writes, l.renewed - then.renewed}
+}
+
+// counter counts statements.
+type counter struct{ reads, writes, renewed atomic.Int64 }
+
+func (c *counter) asked() load { return load{c.reads.Load(), c.writes.Load(), c.renewed.Load()} }
+
+// link is a connection of calls.
+type link struct {
+	counter
+	deaf bool // what hangs does not heed its context
+
+	mu     sync.Mutex
+	delay  time.Duration
+	silent bool
+	ended  chan struct{}
+}
+
+func newLink(deaf bool) *link { return &link{deaf: deaf, ended: make(chan struct{})} }
+
+func (l *link) crash() { l.stall() } // nobody can tell the difference
+
+func (l *link) stall() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.silent = true
+}
+
+func (l *link) late(by time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.delay = by
+}
+
+func (l *link) close() error {
+	l.stall()
+	close(l.ended)
+	return nil
+}
+
+var errCut = errors.New("the connection is cut")
+
+// hang is what becomes of a call that is not answered.
+func (l *link) hang(ctx context.Context) error {
+	heeded := ctx.Done()
+	if l.deaf {
+		heeded = nil
+	}
+	select {
+	case <-heeded:
+		return ctx.Err()
+	case <-l.ended:
+		return errCut
+	}
+}
+
+// read passes a question through the link that changes nothing.
+func read[T any](ctx context.Context, l *link, do func() (T, error)) (T, error) {
+	l.reads.Add(1)
+	return pass(ctx, l, do)
+}
+
+// write passes one that may change something.
+func write[T any](ctx context.Context, l *link, do func() (T, error)) (T, error) {
+	l.writes.Add(1)
+	return pass(ctx, l, do)
+}
+
+func pass[T any](ctx context.Context, l *link, do func() (T, error)) (T, error) {
+	l.mu.Lock()
+	silent := l.silent
+	l.mu.Unlock()
+	if silent {
+		var none T
+		return none, l.hang(ctx)
+	}
+	return do()
+}
+
+// renew passes a renewal of so many leases, whose answer may be late.
+func renew[T any](ctx context.Context, l *link, leases int, do func() (T, error)) (T, error) {
+	l.renewed.Add(int64(leases))
+	answer, err := write(ctx, l, do)
+	l.mu.Lock()
+	delay := l.delay
+	l.delay = 0
+	l.mu.Unlock()
+	if delay == 0 {
+		return answer, err
+	}
+	timer := time.NewTimer(delay)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	l.stall()
+	return answer, err
+}

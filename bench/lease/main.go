@@ -1,0 +1,27 @@
+// Command lease holds elections by a lease against their peer, side by side and in one
+// run.
+//
+//	go run .            everything, in less than fifteen minutes; writes results/
+//	go run . --quick    in less than a minute; writes nothing
+//	go run . --json     prints one line of JSON
+//	go run . --only takeover,overlap
+//
+// It starts a PostgreSQL of its own, unless HUSTINGS_TEST_POSTGRES says where there is
+// one. Interrupted, it reports what it has.
+package main
+
+import (
+	"github.com/hustings/hustings/bench/command"
+	"github.com/hustings/hustings/bench/figure"
+)
+
+// sections are all that can be measured.
+func sections(s *server) []figure.Section {
+	return []figure.Section{takeoverSection(s), loadSection(s), renewalSection(s), overlapSection(s)}
+}
+
+func main() {
+	var s server
+	defer s.stop() // should this not be reached, the server ends because its input does
+	command.Main(sections(&s))
+}

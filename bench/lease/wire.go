@@ -1,0 +1,110 @@
+// A connection with PostgreSQL, through a proxy that can fail.
+
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"net"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/hustings/hustings/bench/line"
+	"github.com/hustings/hustings/lease"
+)
+
+// wire is a connection through a proxy.
+type wire struct {
+	counter
+	line   *line.Line
+	config *pgx.ConnConfig // by way of the proxy
+	db     *sql.DB
+	delay  atomic.Int64
+	dead   atomic.Bool
+}
+
+func newWire(config *pgx.ConnConfig) (*wire, error) {
+	l, err := line.New(net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port))))
+	if err != nil {
+		return nil, err
+	}
+	host, port, err := net.SplitHostPort(l.Address())
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	number, err := strconv.ParseUint(port, 10, 16)
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	w := &wire{line: l, config: config.Copy()}
+	w.config.Host, w.config.Port, w.config.Tracer = host, uint16(number), w
+	dial := w.config.DialFunc
+	w.config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		if w.dead.Load() {
+			return nil, errCut
+		}
+		return dial(ctx, network, address)
+	}
+	w.db = stdlib.OpenDB(*w.config)
+	return w, nil
+}
+
+// TraceQueryStart counts a statement.
+func (w *wire) TraceQueryStart(ctx context.Context, _ *pgx.Conn, q pgx.TraceQueryStartData) context.Context {
+	verb, _, _ := strings.Cut(strings.TrimSpace(q.SQL), " ")
+	switch verb {
+	case "INSERT", "UPDATE", "DELETE", "CREATE":
+		w.writes.Add(1)
+	default:
+		w.reads.Add(1)
+	}
+	return ctx
+}
+
+// TraceQueryEnd has nothing to do.
+func (*wire) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
+// crash keeps the candidate from calling again, too: the line's port may be another
+// one's by then, which would bring the dead back to life.
+func (w *wire) crash() {
+	w.dead.Store(true)
+	_ = w.line.Sever() // nothing depends on the listener's last words
+}
+
+func (w *wire) stall() { w.line.Hold() }
+
+func (w *wire) late(by time.Duration) { w.delay.Store(int64(by)) }
+
+func (w *wire) close() error {
+	w.crash()
+	err := w.line.Close()
+	_ = w.db.Close() // there are no connections left that could be closed as they should
+	return err
+}
+
+// wired is a store behind a wire, whose next renewal may be answered late.
+type wired struct {
+	lease.Store
+	wire *wire
+}
+
+// Renew has the server's answers held back, if one is to be late; what it is asked
+// still reaches it.
+func (s wired) Renew(ctx context.Context, holder string, held []lease.Held) ([]string, error) {
+	s.wire.renewed.Add(int64(len(held)))
+	delay := time.Duration(s.wire.delay.Swap(0))
+	if delay == 0 {
+		return s.Store.Renew(ctx, holder, held)
+	}
+	defer s.wire.stall()
+	s.wire.line.HoldAnswers()
+	timer := time.AfterFunc(delay, s.wire.line.Resume)
+	defer timer.Stop()
+	return s.Store.Renew(ctx, holder, held)
+}
