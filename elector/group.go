@@ -24,8 +24,7 @@ type group struct {
 	machine Machine
 
 	alarm     uint32        // number of the alarm that is set
-	place     int32         // in the heap of alarms, from 1; 0: in none
-	due, look time.Duration // when the alarm rings, and when to look at it next
+	due, look time.Duration // when the alarm rings, and when to look at it next; 0: never
 
 	busy  *pending  // the step that waits for the ledger or the disk
 	queue []pending // what has happened meanwhile, bounded but for commands
