@@ -130,7 +130,7 @@ func (g *group) restore() error {
 func (h *Host) runHandler(g *group, handler RoleHandler) {
 	g.outstanding++
 	go func() {
-		level.Tell(handler, (&Elector{group: g}).Watch(context.Background()))
+		level.Tell(handler, g.watch(context.Background()))
 		h.request(func() {
 			g.outstanding--
 			h.bury(g)

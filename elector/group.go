@@ -31,7 +31,7 @@ type group struct {
 	sent  *sendTimes
 	heard quorumHeard
 
-	status    level.Level[Status]
+	sight     level.Level[sight]
 	heardAt   atomic.Int64  // when the engine last heard from the leader it follows
 	announced atomic.Uint64 // the largest term that the engine heard of
 	ledgerLog ledgerLog
@@ -222,7 +222,7 @@ func (fx *effects) Withdraw() {
 func (fx *effects) Publish() {
 	g := fx.group
 	g.publish(false)
-	s := g.status.Load()
+	s := g.status()
 	fx.host.log.Info("role", "group", s.Group, "term", uint64(s.Term), "role", s.Role.String(), "leader", s.Leader, "vote", s.Vote)
 }
 

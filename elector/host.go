@@ -90,7 +90,7 @@ func (h *Host) Join(config Config) (*Elector, error) {
 		return nil, ErrGroupExists
 	}
 	g := &group{host: h, name: config.Group, config: &config, members: members, rules: rules, done: make(chan struct{})}
-	g.status.Set(Status{Group: g.name, Self: h.config.Self})
+	g.sight.Set(sight{})
 	e := &Elector{group: g}
 	h.names[g.name] = e
 	return e, nil

@@ -70,7 +70,7 @@ func (e *Elector) Heard(term memberstate.Term, leader string) error {
 	if !g.rules.Voters.Has(seat) || seat == g.rules.Self {
 		return fmt.Errorf("%w: %q is not another voter of group %q", ErrOtherLeader, leader, g.name)
 	}
-	s := g.status.Load()
+	s := g.status()
 	if done, err := s.hears(term, leader); done {
 		if err == nil {
 			g.heardLeader(term, seat)
@@ -86,7 +86,7 @@ func (e *Elector) Heard(term memberstate.Term, leader string) error {
 	case <-g.done:
 		return ErrStopped
 	}
-	s = g.status.Load()
+	s = g.status()
 	done, err := s.hears(term, leader)
 	switch {
 	case !done: // refused as impossible, or lost again at once
