@@ -69,7 +69,7 @@ func (e *Elector) Start() error {
 	}
 	if err != nil {
 		h.mu.Lock()
-		delete(h.names, g.name)
+		h.forget(g)
 		h.mu.Unlock()
 		g.err = err
 		close(g.done)
@@ -117,7 +117,7 @@ func (g *group) restore() error {
 		// the ledger has seen the end of.
 		hard.Term = end.Term
 	}
-	g.machine = NewMachine(g.rules, hard)
+	g.machine = NewMachine(&g.rules, hard)
 	if !known {
 		if err := store.Save([]memberstate.Record{g.record()}); err != nil {
 			return fmt.Errorf("elector: group %q: saving its first hard state: %w", g.name, err)
@@ -163,7 +163,7 @@ func (e *Elector) retire() (started bool) {
 	h.mu.Lock()
 	started, e.started = e.started, true
 	if !started {
-		delete(h.names, g.name)
+		h.forget(g)
 	}
 	h.mu.Unlock()
 	if !started {

@@ -16,11 +16,9 @@ import (
 )
 
 type group struct {
-	host    *Host
+	*electorate
 	name    string
 	config  *Config
-	rules   *Rules
-	members memberstate.Members
 	machine Machine
 
 	alarm     uint32        // number of the alarm that is set
@@ -147,7 +145,7 @@ func (h *Host) workOff(g *group) {
 
 func (h *Host) begin(g *group, p *pending) {
 	h.effects = effects{host: h, group: g, from: p.from}
-	h.proceed(g, p, p.Begin(&g.machine, g.rules, &h.effects))
+	h.proceed(g, p, p.Begin(&g.machine, &g.rules, &h.effects))
 }
 
 // proceed finishes a step, or puts it by until what it needs is there.

@@ -31,12 +31,13 @@ type Host struct {
 
 	entering sync.Mutex // held while the loop is being started
 
-	mu       sync.Mutex
-	names    map[string]*Elector // groups that joined and have not ended
-	live     int                 // groups that were started and have not ended
-	stopped  chan struct{}       // closed when the loop of the last start has ended
-	arrived  []rpc.Message       // for the loop, bounded
-	requests []func()            // for the loop; each source has few at a time
+	mu          sync.Mutex
+	names       map[string]*Elector // groups that joined and have not ended
+	electorates map[electorateKey]*electorate
+	live        int           // groups that were started and have not ended
+	stopped     chan struct{} // closed when the loop of the last start has ended
+	arrived     []rpc.Message // for the loop, bounded
+	requests    []func()      // for the loop; each source has few at a time
 
 	// What follows belongs to the loop.
 	groups  map[string]*group
@@ -70,7 +71,8 @@ func NewHost(config HostConfig) (*Host, error) {
 	}
 	return &Host{
 		config: config, metrics: metrics, log: log, clock: time.Now, epoch: time.Now(), wake: make(chan struct{}, 1),
-		names: make(map[string]*Elector), groups: make(map[string]*group), outbox: make(map[string][]rpc.Message),
+		names: make(map[string]*Elector), electorates: make(map[electorateKey]*electorate),
+		groups: make(map[string]*group), outbox: make(map[string][]rpc.Message),
 	}, nil
 }
 
@@ -89,7 +91,7 @@ func (h *Host) Join(config Config) (*Elector, error) {
 	if h.names[config.Group] != nil {
 		return nil, ErrGroupExists
 	}
-	g := &group{host: h, name: config.Group, config: &config, members: members, rules: rules, done: make(chan struct{})}
+	g := &group{electorate: h.share(rules, members), name: config.Group, config: &config, done: make(chan struct{})}
 	g.sight.Set(sight{})
 	e := &Elector{group: g}
 	h.names[g.name] = e
@@ -215,7 +217,7 @@ func (h *Host) enter() error {
 func (h *Host) exit(g *group) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	delete(h.names, g.name)
+	h.forget(g)
 	h.live--
 }
 

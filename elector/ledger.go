@@ -26,7 +26,7 @@ func (h *Host) askLedger(g *group, term memberstate.Term) {
 				h.fail(g, err)
 			}
 			h.resume(g, func(p *pending) Need {
-				return p.Ledger(&g.machine, g.rules, &h.effects, end)
+				return p.Ledger(&g.machine, &g.rules, &h.effects, end)
 			})
 		})
 	}()
