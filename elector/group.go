@@ -38,13 +38,13 @@ type group struct {
 	lease     atomic.Pointer[office.Lease]
 	pause     *pauseJob
 	transfers []*transfer
-	retiring  bool
 
-	outstanding int // goroutines that work for the group
-	ended       bool
-	buried      bool
-	err         error
-	done        chan struct{}
+	outstanding int     // goroutines that work for the group
+	started     bool    // Start was called, or never will be; guarded by the host's mu
+	running     bool    // it takes part: from its start to its end
+	retiring    bool    // it is to end
+	buried      bool    // nothing works for it any more; changed under the host's mu
+	ending      *ending // guarded by the host's mu
 }
 
 // pending is a step that is being carried out, with what it takes to finish it.
@@ -73,11 +73,13 @@ func (g *group) record() memberstate.Record {
 
 // deliver takes a message from the edge to the machine. What cannot be
 // translated is dropped, or answered by the machine as a stranger's.
-func (h *Host) deliver(msg *rpc.Message) {
-	g := h.groups[msg.Group]
-	switch {
-	case g == nil:
+func (h *Host) deliver(e *Elector, msg *rpc.Message) {
+	if e == nil || !e.group.running {
 		h.drop(DropUnknownGroup, 1)
+		return
+	}
+	g := &e.group
+	switch {
 	case msg.To != h.config.Self:
 		h.drop(DropMisaddressed, 1)
 	case msg.From == h.config.Self:
@@ -118,7 +120,7 @@ func (h *Host) give(g *group, in *Input, then func()) { h.giveFrom(g, in, "", th
 // done.
 func (h *Host) giveFrom(g *group, in *Input, from string, then func()) {
 	switch {
-	case g.ended:
+	case !g.running:
 		if then != nil {
 			then()
 		}
@@ -133,7 +135,7 @@ func (h *Host) giveFrom(g *group, in *Input, from string, then func()) {
 
 // workOff gives the machine what had to wait.
 func (h *Host) workOff(g *group) {
-	for g.busy == nil && len(g.queue) > 0 && !g.ended {
+	for g.busy == nil && len(g.queue) > 0 && g.running {
 		h.step = g.queue[0]
 		g.queue = g.queue[1:]
 		if len(g.queue) == 0 {
@@ -183,7 +185,7 @@ func (h *Host) proceed(g *group, p *pending, need Need) {
 func (h *Host) resume(g *group, next func(p *pending) Need) {
 	g.outstanding--
 	p := g.busy
-	if g.ended {
+	if !g.running {
 		g.busy = nil
 		if p.then != nil {
 			p.then()
@@ -198,7 +200,7 @@ func (h *Host) resume(g *group, next func(p *pending) Need) {
 
 // saved goes on after the disk, or stops a group that cannot remember.
 func (h *Host) saved(g *group, err error) {
-	if err != nil && !g.ended {
+	if err != nil && g.running {
 		h.fail(g, fmt.Errorf("elector: group %q: saving term %d: %w", g.name, g.machine.Term, err))
 	}
 	h.resume(g, func(p *pending) Need { return p.Saved(&h.effects) })

@@ -36,11 +36,10 @@ type Host struct {
 	electorates map[electorateKey]*electorate
 	live        int           // groups that were started and have not ended
 	stopped     chan struct{} // closed when the loop of the last start has ended
-	arrived     []rpc.Message // for the loop, bounded
+	arrived     []arrival     // for the loop, bounded
 	requests    []func()      // for the loop; each source has few at a time
 
 	// What follows belongs to the loop.
-	groups  map[string]*group
 	alarms  alarms
 	now     time.Duration
 	outbox  map[string][]rpc.Message
@@ -48,8 +47,14 @@ type Host struct {
 	saving  bool
 	step    pending // the step under way
 	effects effects
-	taken   []rpc.Message
+	taken   []arrival
 	called  []func()
+}
+
+// arrival is a message with the elector that it is for; nil if there is none.
+type arrival struct {
+	at      *Elector
+	message rpc.Message
 }
 
 // maxArrived bounds what waits for the loop.
@@ -72,7 +77,7 @@ func NewHost(config HostConfig) (*Host, error) {
 	return &Host{
 		config: config, metrics: metrics, log: log, clock: time.Now, epoch: time.Now(), wake: make(chan struct{}, 1),
 		names: make(map[string]*Elector), electorates: make(map[electorateKey]*electorate),
-		groups: make(map[string]*group), outbox: make(map[string][]rpc.Message),
+		outbox: make(map[string][]rpc.Message),
 	}, nil
 }
 
@@ -91,10 +96,9 @@ func (h *Host) Join(config Config) (*Elector, error) {
 	if h.names[config.Group] != nil {
 		return nil, ErrGroupExists
 	}
-	g := &group{electorate: h.share(rules, members), name: config.Group, config: &config, done: make(chan struct{})}
-	g.sight.Set(sight{})
-	e := &Elector{group: g}
-	h.names[g.name] = e
+	e := &Elector{group{electorate: h.share(rules, members), name: config.Group, config: &config}}
+	e.group.sight.Set(sight{})
+	h.names[config.Group] = e
 	return e, nil
 }
 
@@ -102,7 +106,7 @@ func (h *Host) Join(config Config) (*Elector, error) {
 func (h *Host) Close(ctx context.Context) error {
 	all := h.Electors()
 	for _, e := range all {
-		e.retire()
+		e.group.retire()
 	}
 	var problems []error
 	for _, e := range all {
@@ -150,7 +154,9 @@ func (h *Host) Elector(group string) *Elector {
 func (h *Host) Receive(batch []rpc.Message) {
 	h.mu.Lock()
 	room := min(maxArrived-len(h.arrived), len(batch))
-	h.arrived = append(h.arrived, batch[:room]...)
+	for i := range room {
+		h.arrived = append(h.arrived, arrival{h.names[batch[i].Group], batch[i]})
+	}
 	h.mu.Unlock()
 	if lost := len(batch) - room; lost > 0 {
 		h.drop(DropQueueFull, lost)
@@ -161,8 +167,9 @@ func (h *Host) Receive(batch []rpc.Message) {
 // PeerLost takes the transport's hint that a node is gone.
 func (h *Host) PeerLost(node string) {
 	h.request(func() {
-		for _, g := range h.groups {
-			if seat := g.members.Seat(node); seat == g.machine.Leader {
+		for _, e := range h.Electors() {
+			g := &e.group
+			if seat := g.members.Seat(node); g.running && seat == g.machine.Leader {
 				h.give(g, &Input{Kind: PeerLost, Seat: seat}, nil)
 			}
 		}
@@ -213,14 +220,6 @@ func (h *Host) enter() error {
 	return nil
 }
 
-// exit counts a group out.
-func (h *Host) exit(g *group) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.forget(g)
-	h.live--
-}
-
 // awaitLoop returns when the loop has ended, if it is about to.
 func (h *Host) awaitLoop() {
 	h.mu.Lock()
@@ -262,7 +261,7 @@ func (h *Host) turn() bool {
 	// nothing is sent before this, so a lease counted from it is no longer.
 	h.now = h.elapsed()
 	for i := range h.taken {
-		h.deliver(&h.taken[i])
+		h.deliver(h.taken[i].at, &h.taken[i].message)
 	}
 	clear(h.taken)
 	for i, f := range h.called {

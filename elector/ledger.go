@@ -22,7 +22,7 @@ func (h *Host) askLedger(g *group, term memberstate.Term) {
 	go func() {
 		end := g.config.LedgerEnd(term)
 		h.request(func() {
-			if err := g.checkLedger(term, end); err != nil && !g.ended {
+			if err := g.checkLedger(term, end); err != nil && g.running {
 				h.fail(g, err)
 			}
 			h.resume(g, func(p *pending) Need {
@@ -65,7 +65,7 @@ func (g *group) checkLedger(term memberstate.Term, end memberstate.Position) err
 // called with a larger term. The engine must look again then: it acknowledges
 // nothing of a term lower than the last one it was asked with.
 func (e *Elector) Heard(term memberstate.Term, leader string) error {
-	g := e.group
+	g := &e.group
 	seat := g.members.Seat(leader)
 	if !g.rules.Voters.Has(seat) || seat == g.rules.Self {
 		return fmt.Errorf("%w: %q is not another voter of group %q", ErrOtherLeader, leader, g.name)
@@ -83,7 +83,7 @@ func (e *Elector) Heard(term memberstate.Term, leader string) error {
 	})
 	select {
 	case <-processed:
-	case <-g.done:
+	case <-g.done():
 		return ErrStopped
 	}
 	s = g.status()

@@ -85,7 +85,7 @@ func (h *Host) watchLease(g *group, l *office.Lease) {
 // before the Lead of the term before has returned.
 func (h *Host) attendOffice(g *group) {
 	m, o := &g.machine, g.office.Load()
-	leads := m.Role == memberstate.Leader && !g.ended
+	leads := m.Role == memberstate.Leader && g.running
 	if g.rules.Lease > 0 {
 		leads = leads && g.lease.Load() != nil
 	}
@@ -96,7 +96,7 @@ func (h *Host) attendOffice(g *group) {
 		}
 	case leads && g.config.Lead != nil && g.served < m.Term:
 		h.openOffice(g)
-	case m.serving && m.Role != memberstate.Leader && !g.ended:
+	case m.serving && m.Role != memberstate.Leader && g.running:
 		h.give(g, &Input{Kind: Served}, nil)
 	}
 }
@@ -117,7 +117,7 @@ func (h *Host) openOffice(g *group) {
 				}
 				h.give(g, &Input{Kind: Resign}, nil)
 			}
-			if !g.ended {
+			if g.running {
 				h.attend(g)
 			}
 			h.bury(g)
@@ -138,7 +138,7 @@ func (g *group) endOffice() {
 func (h *Host) attendHandover(g *group) {
 	m := &g.machine
 	switch {
-	case m.handover == Pausing && g.pause == nil && !g.ended:
+	case m.handover == Pausing && g.pause == nil && g.running:
 		h.pauseWrites(g)
 	case m.handover == NoHandover && g.pause != nil:
 		g.pause.cancel()
