@@ -80,9 +80,7 @@ func (e *Elector) Start() error {
 			return
 		}
 		g.publish(false)
-		for _, handler := range g.config.Handlers {
-			h.runHandler(g, handler)
-		}
+		h.runHandlers(g)
 		h.give(g, &Input{Kind: Start}, nil)
 	})
 	<-began
@@ -103,7 +101,7 @@ func (g *group) restore() error {
 	if vote := g.members.Seat(r.Vote); vote != memberstate.Nobody && !g.rules.Voters.Has(vote) {
 		return fmt.Errorf("%w: group %q: it voted for %q", ErrOtherVoters, g.name, r.Vote)
 	}
-	end := g.config.LedgerEnd(r.Term)
+	end := g.ledgerEnd(r.Term)
 	if known && end.Term > r.Term {
 		return fmt.Errorf("%w: group %q: the ledger ends in term %d, the store knows terms up to %d", ErrStoreBehindLedger, g.name, end.Term, r.Term)
 	}
@@ -123,16 +121,23 @@ func (g *group) restore() error {
 	return nil
 }
 
-// runHandler tells a role handler of changes, in a goroutine of its own.
-func (h *Host) runHandler(g *group, handler RoleHandler) {
-	g.outstanding++
-	go func() {
-		level.Tell(handler, g.watch(context.Background()))
-		h.request(func() {
-			g.outstanding--
-			h.bury(g)
-		})
-	}()
+// runHandlers tells the role handlers of changes, each in a goroutine of its own.
+func (h *Host) runHandlers(g *group) {
+	x := g.extra.Load()
+	if x == nil {
+		return
+	}
+	for _, handler := range x.handlers {
+		g.outstanding++
+		go func() {
+			level.Tell(handler, g.watch(context.Background()))
+			h.request(func() {
+				g.outstanding--
+				h.bury(g)
+			})
+		}()
+	}
+	x.handlers = nil
 }
 
 // TransferLeadership hands the leadership to a voter, or to the best one if to
@@ -215,7 +220,8 @@ func (e *Elector) command(ctx context.Context, in *Input) (*transfer, error) {
 			t.term = m.Term
 			h.give(g, in, func() {
 				if g.running {
-					g.transfers = append(g.transfers, t)
+					x := g.extras()
+					x.transfers = append(x.transfers, t)
 					h.attendHandover(g) // it may be over already
 				} else {
 					t.done <- ErrStopped
@@ -243,7 +249,7 @@ func (e *Elector) Campaign() {
 // when no other member can lead. It is false if it holds none, which is always
 // so without Config.Leases. It reads the clock and nothing else.
 func (e *Elector) Lease() (term memberstate.Term, until time.Time, ok bool) {
-	l := e.group.lease.Load()
+	l := e.group.lease()
 	if l == nil {
 		return 0, time.Time{}, false
 	}

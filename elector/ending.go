@@ -116,22 +116,24 @@ func (h *Host) end(g *group, err error) {
 		h.mu.Unlock()
 	}
 	g.endOffice()
-	if g.pause != nil {
-		g.pause.cancel()
+	h.alarms.remove(g)
+	x := g.extras()
+	if x.pausing != nil {
+		x.pausing.cancel()
 	}
-	for _, t := range g.transfers {
+	for _, t := range x.transfers {
 		t.done <- ErrStopped
 	}
-	g.transfers = nil
-	h.alarms.remove(g)
+	x.transfers = nil
 	g.publish(true)
-	queue := g.queue
-	g.queue = nil
+	queue := x.queue
+	x.queue = nil
 	for i := range queue {
 		if queue[i].then != nil {
 			queue[i].then()
 		}
 	}
+	g.tidy()
 	h.bury(g)
 }
 

@@ -1,6 +1,6 @@
 // One group at a host: its machine, and the edge between the machine's seats
 // and alarms and the world's ids and clocks. All of it belongs to the loop but
-// for the atomic fields.
+// for the fields that say otherwise; before the start there is nobody else.
 
 package elector
 
@@ -10,41 +10,35 @@ import (
 	"time"
 
 	"github.com/hustings/hustings/internal/level"
-	"github.com/hustings/hustings/internal/office"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 )
 
+// group is kept small, for there may be very many. What a heartbeat looks at comes
+// first.
 type group struct {
-	*electorate
-	name    string
-	config  *Config
-	machine Machine
+	machine     Machine
+	*electorate               // shared, and never changed
+	due, look   time.Duration // when the alarm rings, and when to look at it next; 0: never
+	alarm       uint32        // number of the alarm that is set
+	outstanding int32         // goroutines that work for the group
 
-	alarm     uint32        // number of the alarm that is set
-	due, look time.Duration // when the alarm rings, and when to look at it next; 0: never
+	running  bool // it takes part: from its start to its end
+	retiring bool // it is to end
+	started  bool // Start was called, or never will be; guarded by the host's mu
+	buried   bool // nothing works for it any more; changed by who ends it, under the host's mu
 
-	busy  *pending  // the step that waits for the ledger or the disk
-	queue []pending // what has happened meanwhile, bounded but for commands
-	sent  *sendTimes
-	heard quorumHeard
+	busy  *pending               // the step that waits for the ledger or the disk
+	sent  *sendTimes             // nil until there is something to time
+	extra atomic.Pointer[extras] // changed by the loop; nil while there are none
+	sight level.Level[sight]     // changed by the loop
 
-	sight     level.Level[sight]
-	heardAt   atomic.Int64  // when the engine last heard from the leader it follows
-	announced atomic.Uint64 // the largest term that the engine heard of
+	name      string                                           // never changed
+	ledgerEnd func(term memberstate.Term) memberstate.Position // never changed
 	ledgerLog ledgerLog
-	served    memberstate.Term // the last term that Lead was called for
-	office    atomic.Pointer[office.Office]
-	lease     atomic.Pointer[office.Lease]
-	pause     *pauseJob
-	transfers []*transfer
-
-	outstanding int     // goroutines that work for the group
-	started     bool    // Start was called, or never will be; guarded by the host's mu
-	running     bool    // it takes part: from its start to its end
-	retiring    bool    // it is to end
-	buried      bool    // nothing works for it any more; changed under the host's mu
-	ending      *ending // guarded by the host's mu
+	heardAt   atomic.Int64  // when the engine last heard from the leader it follows; changed by the engine
+	announced atomic.Uint64 // the largest term that the engine heard of; changed by the engine
+	ending    *ending       // nil until someone asks for it; guarded by the host's mu
 }
 
 // pending is a step that is being carried out, with what it takes to finish it.
@@ -58,6 +52,7 @@ type pending struct {
 // leases by.
 type sendTimes struct {
 	beats, ballots [recentBeats]time.Duration
+	heard          quorumHeard
 }
 
 // maxQueued bounds the messages that wait for a group's disk.
@@ -92,7 +87,7 @@ func (h *Host) deliver(e *Elector, msg *rpc.Message) {
 		in := Input{Kind: Receive, RoundTrip: g.roundTrip(msg, h.now), Message: Message{
 			From: g.members.Seat(msg.From), Leader: g.members.Seat(msg.Leader), Body: msg.Body,
 		}}
-		if g.busy != nil && len(g.queue) >= maxQueued {
+		if g.queued() >= maxQueued {
 			h.drop(DropQueueFull, 1)
 			return
 		}
@@ -125,7 +120,8 @@ func (h *Host) giveFrom(g *group, in *Input, from string, then func()) {
 			then()
 		}
 	case g.busy != nil:
-		g.queue = append(g.queue, pending{Execution: Execution{Input: *in}, from: from, then: then})
+		x := g.extras()
+		x.queue = append(x.queue, pending{Execution: Execution{Input: *in}, from: from, then: then})
 	default:
 		h.step.Input, h.step.from, h.step.then = *in, from, then
 		h.begin(g, &h.step)
@@ -135,12 +131,8 @@ func (h *Host) giveFrom(g *group, in *Input, from string, then func()) {
 
 // workOff gives the machine what had to wait.
 func (h *Host) workOff(g *group) {
-	for g.busy == nil && len(g.queue) > 0 && g.running {
-		h.step = g.queue[0]
-		g.queue = g.queue[1:]
-		if len(g.queue) == 0 {
-			g.queue = nil
-		}
+	for g.busy == nil && g.running && g.queued() > 0 {
+		h.step = g.extras().next()
 		h.begin(g, &h.step)
 	}
 }

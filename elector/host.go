@@ -96,9 +96,12 @@ func (h *Host) Join(config Config) (*Elector, error) {
 	if h.names[config.Group] != nil {
 		return nil, ErrGroupExists
 	}
-	e := &Elector{group{electorate: h.share(rules, members), name: config.Group, config: &config}}
-	e.group.sight.Set(sight{})
-	h.names[config.Group] = e
+	e := &Elector{group{electorate: h.share(rules, members), name: config.Group, ledgerEnd: config.LedgerEnd}}
+	g := &e.group
+	g.sight.Set(sight{})
+	g.extra.Store(&extras{lead: config.Lead, pause: config.Pause, handlers: config.Handlers})
+	g.tidy()
+	h.names[g.name] = e
 	return e, nil
 }
 

@@ -20,7 +20,7 @@ type ledgerLog struct {
 // askLedger calls the engine, off the loop: it may have to wait for locks of its own.
 func (h *Host) askLedger(g *group, term memberstate.Term) {
 	go func() {
-		end := g.config.LedgerEnd(term)
+		end := g.ledgerEnd(term)
 		h.request(func() {
 			if err := g.checkLedger(term, end); err != nil && g.running {
 				h.fail(g, err)
