@@ -256,8 +256,8 @@ func (h *Host) loop(stopServing func(), stopped chan struct{}) {
 // returns false when there is no group left.
 func (h *Host) turn() bool {
 	h.mu.Lock()
-	h.taken, h.arrived = h.arrived, h.taken[:0]
-	h.called, h.requests = h.requests, h.called[:0]
+	h.taken, h.arrived = h.arrived, h.taken
+	h.called, h.requests = h.requests, h.called
 	h.mu.Unlock()
 	// Read after the queues: nothing taken arrived later than this, so what a
 	// member promises from now on is no shorter than the sender believes. And
@@ -266,11 +266,11 @@ func (h *Host) turn() bool {
 	for i := range h.taken {
 		h.deliver(h.taken[i].at, &h.taken[i].message)
 	}
-	clear(h.taken)
-	for i, f := range h.called {
+	h.taken = recycled(h.taken)
+	for _, f := range h.called {
 		f()
-		h.called[i] = nil
 	}
+	h.called = recycled(h.called)
 	for g := h.alarms.ripe(h.now); g != nil; g = h.alarms.ripe(h.now) {
 		h.give(g, &Input{Kind: Ring, Number: g.alarm}, nil)
 	}
@@ -281,14 +281,26 @@ func (h *Host) turn() bool {
 	return h.live > 0
 }
 
+// recycled is a slice that has been worked off, to be filled again. One that has
+// held a burst, much longer than what is usual, is let go.
+func recycled[T any](s []T) []T {
+	if cap(s) > usual+4*len(s) {
+		return nil
+	}
+	clear(s)
+	return s[:0]
+}
+
+// usual is a number of messages that a turn may find at any time.
+const usual = 256
+
 // flush sends what has gathered for each node.
 func (h *Host) flush() {
 	for node, batch := range h.outbox {
 		if len(batch) > 0 {
 			h.config.Transport.Send(node, batch)
 			h.countSent(node, batch)
-			clear(batch)
-			h.outbox[node] = batch[:0]
+			h.outbox[node] = recycled(batch)
 		}
 	}
 }
