@@ -68,12 +68,12 @@ func (g *group) record() memberstate.Record {
 
 // deliver takes a message from the edge to the machine. What cannot be
 // translated is dropped, or answered by the machine as a stranger's.
-func (h *Host) deliver(e *Elector, msg *rpc.Message) {
-	if e == nil || !e.group.running {
+func (h *Host) deliver(a *arrival) {
+	if a.at == nil || !a.at.group.running {
 		h.drop(DropUnknownGroup, 1)
 		return
 	}
-	g := &e.group
+	g, msg := &a.at.group, &a.message
 	switch {
 	case msg.To != h.config.Self:
 		h.drop(DropMisaddressed, 1)
@@ -246,12 +246,17 @@ func (fx *effects) Send(to memberstate.Set, m *Message) {
 	}
 }
 
-// post puts a message into the batch for a node.
+// post puts a message into the batch for a node. A long one is not kept until the
+// end of the turn.
 func (fx *effects) post(to string, m *Message) {
 	g, h := fx.group, fx.host
-	h.outbox[to] = append(h.outbox[to], rpc.Message{
+	batch := append(h.outbox[to], rpc.Message{
 		Group: g.name, From: h.config.Self, To: to, Leader: g.members.ID(m.Leader), Voters: g.members.Digest(), Body: m.Body,
 	})
+	h.outbox[to] = batch
+	if len(batch) >= usual {
+		h.send(to, batch)
+	}
 }
 
 func (fx *effects) Arm(a Alarm) {

@@ -28,6 +28,7 @@ type Host struct {
 	epoch   time.Time        // what time is counted from
 	drops   [dropReasons]atomic.Uint64
 	wake    chan struct{}
+	blocks  sync.Pool // of *block, free
 
 	entering sync.Mutex // held while the loop is being started
 
@@ -36,7 +37,7 @@ type Host struct {
 	electorates map[electorateKey]*electorate
 	live        int           // groups that were started and have not ended
 	stopped     chan struct{} // closed when the loop of the last start has ended
-	arrived     []arrival     // for the loop, bounded
+	arrived     inbox         // for the loop, bounded
 	requests    []func()      // for the loop; each source has few at a time
 
 	// What follows belongs to the loop.
@@ -47,14 +48,8 @@ type Host struct {
 	saving  bool
 	step    pending // the step under way
 	effects effects
-	taken   []arrival
+	taken   inbox
 	called  []func()
-}
-
-// arrival is a message with the elector that it is for; nil if there is none.
-type arrival struct {
-	at      *Elector
-	message rpc.Message
 }
 
 // maxArrived bounds what waits for the loop.
@@ -156,9 +151,9 @@ func (h *Host) Elector(group string) *Elector {
 // Receive takes what the transport delivers.
 func (h *Host) Receive(batch []rpc.Message) {
 	h.mu.Lock()
-	room := min(maxArrived-len(h.arrived), len(batch))
+	room := min(maxArrived-h.arrived.count, len(batch))
 	for i := range room {
-		h.arrived = append(h.arrived, arrival{h.names[batch[i].Group], batch[i]})
+		*h.arrived.next(&h.blocks) = arrival{h.names[batch[i].Group], batch[i]}
 	}
 	h.mu.Unlock()
 	if lost := len(batch) - room; lost > 0 {
@@ -263,14 +258,14 @@ func (h *Host) turn() bool {
 	// member promises from now on is no shorter than the sender believes. And
 	// nothing is sent before this, so a lease counted from it is no longer.
 	h.now = h.elapsed()
-	for i := range h.taken {
-		h.deliver(h.taken[i].at, &h.taken[i].message)
-	}
-	h.taken = recycled(h.taken)
-	for _, f := range h.called {
+	h.taken.workOff(&h.blocks, h.deliver)
+	for i, f := range h.called {
 		f()
+		h.called[i] = nil
 	}
-	h.called = recycled(h.called)
+	if h.called = h.called[:0]; cap(h.called) > usual {
+		h.called = nil // it was a burst
+	}
 	for g := h.alarms.ripe(h.now); g != nil; g = h.alarms.ripe(h.now) {
 		h.give(g, &Input{Kind: Ring, Number: g.alarm}, nil)
 	}
@@ -281,27 +276,23 @@ func (h *Host) turn() bool {
 	return h.live > 0
 }
 
-// recycled is a slice that has been worked off, to be filled again. One that has
-// held a burst, much longer than what is usual, is let go.
-func recycled[T any](s []T) []T {
-	if cap(s) > usual+4*len(s) {
-		return nil
-	}
-	clear(s)
-	return s[:0]
-}
-
-// usual is a number of messages that a turn may find at any time.
+// usual is how many messages, or requests, are not many.
 const usual = 256
 
 // flush sends what has gathered for each node.
 func (h *Host) flush() {
 	for node, batch := range h.outbox {
-		if len(batch) > 0 {
-			h.config.Transport.Send(node, batch)
-			h.countSent(node, batch)
-			h.outbox[node] = recycled(batch)
-		}
+		h.send(node, batch)
+	}
+}
+
+// send sends what has gathered for one node.
+func (h *Host) send(node string, batch []rpc.Message) {
+	if len(batch) > 0 {
+		h.config.Transport.Send(node, batch)
+		h.countSent(node, batch)
+		clear(batch)
+		h.outbox[node] = batch[:0]
 	}
 }
 
