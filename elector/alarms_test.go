@@ -20,7 +20,7 @@ func TestAlarmsRingOnceAndNeverEarly(t *testing.T) {
 	}
 	var a alarms
 	due := map[*group]time.Duration{}
-	for now := time.Duration(0); now < 5000; now++ {
+	for now := range time.Duration(5000) {
 		for range random.IntN(8) {
 			g := groups[random.IntN(len(groups))]
 			if random.IntN(10) == 0 {

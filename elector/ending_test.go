@@ -80,7 +80,7 @@ func TestAGroupThatIsStoppedWhileItStartsEndsOnce(t *testing.T) {
 				assert.ErrorIs(t, slow.Err(), outcome)
 				assert.Nil(t, host.Elector("slow"))
 
-				time.Sleep(time.Second)
+				<-time.After(time.Second)
 				assert.Equal(t, memberstate.Leader, other.Status().Role, "the host goes on with its other group")
 				again := join(t, host, "slow", "n0")
 				require.NoError(t, again.Stop(t.Context()), "it was never started")
@@ -98,7 +98,7 @@ func TestAGroupThatWasNotStartedDoesNotStand(t *testing.T) {
 		other, waits := join(t, host, "other", "n0"), join(t, host, "waits", "n0")
 		require.NoError(t, other.Start())
 		waits.Campaign()
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		assert.Zero(t, waits.Status().Revision)
 		_, known, err := store.Load("waits")
 		require.NoError(t, err)

@@ -63,7 +63,9 @@ func gather(tb testing.TB, names []string) *followers {
 			Group: name, From: "n1", To: "n0", Leader: "n1", Voters: members.Digest(), Body: rpc.Body{Kind: rpc.Heartbeat, Term: 1},
 		})
 	}
-	c.beat()
+	for range 2 { // they adopt the term, and then follow
+		c.beat()
+	}
 	return c
 }
 

@@ -250,12 +250,11 @@ func (fx *effects) Send(to memberstate.Set, m *Message) {
 // end of the turn.
 func (fx *effects) post(to string, m *Message) {
 	g, h := fx.group, fx.host
-	batch := append(h.outbox[to], rpc.Message{
+	h.outbox[to] = append(h.outbox[to], rpc.Message{
 		Group: g.name, From: h.config.Self, To: to, Leader: g.members.ID(m.Leader), Voters: g.members.Digest(), Body: m.Body,
 	})
-	h.outbox[to] = batch
-	if len(batch) >= usual {
-		h.send(to, batch)
+	if len(h.outbox[to]) >= usual {
+		h.send(to)
 	}
 }
 

@@ -281,14 +281,14 @@ const usual = 256
 
 // flush sends what has gathered for each node.
 func (h *Host) flush() {
-	for node, batch := range h.outbox {
-		h.send(node, batch)
+	for node := range h.outbox {
+		h.send(node)
 	}
 }
 
 // send sends what has gathered for one node.
-func (h *Host) send(node string, batch []rpc.Message) {
-	if len(batch) > 0 {
+func (h *Host) send(node string) {
+	if batch := h.outbox[node]; len(batch) > 0 {
 		h.config.Transport.Send(node, batch)
 		h.countSent(node, batch)
 		clear(batch)
