@@ -14,10 +14,7 @@ import (
 )
 
 // Elector elects the leader of one group at one node.
-type Elector struct {
-	group   *group
-	started bool // guarded by the host's mu
-}
+type Elector struct{ group group }
 
 // New is a host of one group, for the common case.
 func New(config Config) (*Elector, error) {
@@ -47,18 +44,18 @@ func (e *Elector) Run(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		return e.Stop(context.WithoutCancel(ctx))
-	case <-e.group.done:
+	case <-e.Done():
 		e.group.host.awaitLoop()
-		return e.group.err
+		return e.Err()
 	}
 }
 
 // Start begins to take part in the group, once, and returns. Stop ends it.
 func (e *Elector) Start() error {
-	g, h := e.group, e.group.host
+	g, h := &e.group, e.group.host
 	h.mu.Lock()
-	again := e.started
-	e.started = true
+	again := g.started
+	g.started = true
 	h.mu.Unlock()
 	if again {
 		return fmt.Errorf("%w: group %q has been started before", ErrStopped, g.name)
@@ -69,23 +66,21 @@ func (e *Elector) Start() error {
 	}
 	if err != nil {
 		h.mu.Lock()
-		delete(h.names, g.name)
-		h.mu.Unlock()
-		g.err = err
-		close(g.done)
+		defer h.mu.Unlock()
+		g.awaited().err = err
+		h.conclude(g)
 		return err
 	}
 	began := make(chan struct{})
 	h.request(func() {
 		defer close(began)
-		if g.ended {
+		g.running = true
+		if g.retiring {
+			h.end(g, nil)
 			return
 		}
-		h.groups[g.name] = g
 		g.publish(false)
-		for _, handler := range g.config.Handlers {
-			h.runHandler(g, handler)
-		}
+		h.runHandlers(g)
 		h.give(g, &Input{Kind: Start}, nil)
 	})
 	<-began
@@ -106,7 +101,7 @@ func (g *group) restore() error {
 	if vote := g.members.Seat(r.Vote); vote != memberstate.Nobody && !g.rules.Voters.Has(vote) {
 		return fmt.Errorf("%w: group %q: it voted for %q", ErrOtherVoters, g.name, r.Vote)
 	}
-	end := g.config.LedgerEnd(r.Term)
+	end := g.ledgerEnd(r.Term)
 	if known && end.Term > r.Term {
 		return fmt.Errorf("%w: group %q: the ledger ends in term %d, the store knows terms up to %d", ErrStoreBehindLedger, g.name, end.Term, r.Term)
 	}
@@ -117,7 +112,7 @@ func (g *group) restore() error {
 		// the ledger has seen the end of.
 		hard.Term = end.Term
 	}
-	g.machine = NewMachine(g.rules, hard)
+	g.machine = NewMachine(&g.rules, hard)
 	if !known {
 		if err := store.Save([]memberstate.Record{g.record()}); err != nil {
 			return fmt.Errorf("elector: group %q: saving its first hard state: %w", g.name, err)
@@ -126,108 +121,23 @@ func (g *group) restore() error {
 	return nil
 }
 
-// runHandler tells a role handler of changes, in a goroutine of its own.
-func (h *Host) runHandler(g *group, handler RoleHandler) {
-	g.outstanding++
-	go func() {
-		level.Tell(handler, (&Elector{group: g}).Watch(context.Background()))
-		h.request(func() {
-			g.outstanding--
-			h.bury(g)
-		})
-	}()
-}
-
-// Stop takes the member out of the group: it resigns if it leads, so that the
-// others need not wait for its silence, and returns once Lead and every
-// goroutine have ended. If the context ends first, the member stops without
-// having handed over.
-func (e *Elector) Stop(ctx context.Context) error {
-	g, h := e.group, e.group.host
-	if !e.retire() {
-		return nil
-	}
-	select {
-	case <-g.done:
-	case <-ctx.Done():
-		h.request(func() { h.end(g, nil) })
-		<-g.done
-	}
-	h.awaitLoop()
-	return g.err
-}
-
-// retire begins to stop a member that was started, or makes sure that it never is.
-func (e *Elector) retire() (started bool) {
-	g, h := e.group, e.group.host
-	h.mu.Lock()
-	started, e.started = e.started, true
-	if !started {
-		delete(h.names, g.name)
-	}
-	h.mu.Unlock()
-	if !started {
-		return false
-	}
-	select {
-	case <-g.done:
-		return true
-	default:
-	}
-	h.request(func() {
-		if g.ended || g.retiring {
-			return
-		}
-		g.retiring = true
-		if g.machine.Role != memberstate.Leader {
-			h.end(g, nil)
-			return
-		}
-		h.give(g, &Input{Kind: Resign}, nil)
-	})
-	return true
-}
-
-// fail stops a member that must not go on.
-func (h *Host) fail(g *group, err error) {
-	h.log.Error("stopped", "group", g.name, "term", uint64(g.machine.Term), "error", err)
-	h.end(g, err)
-}
-
-// end takes the group out of everything. It is over once nothing works for it.
-func (h *Host) end(g *group, err error) {
-	if g.ended {
+// runHandlers tells the role handlers of changes, each in a goroutine of its own.
+func (h *Host) runHandlers(g *group) {
+	x := g.extra.Load()
+	if x == nil {
 		return
 	}
-	g.ended, g.err = true, err
-	g.endOffice()
-	if g.pause != nil {
-		g.pause.cancel()
+	for _, handler := range x.handlers {
+		g.outstanding++
+		go func() {
+			level.Tell(handler, g.watch(context.Background()))
+			h.request(func() {
+				g.outstanding--
+				h.bury(g)
+			})
+		}()
 	}
-	for _, t := range g.transfers {
-		t.done <- ErrStopped
-	}
-	g.transfers = nil
-	h.alarms.remove(g)
-	delete(h.groups, g.name)
-	g.publish(true)
-	queue := g.queue
-	g.queue = nil
-	for i := range queue {
-		if queue[i].then != nil {
-			queue[i].then()
-		}
-	}
-	h.bury(g)
-}
-
-// bury concludes a group that has ended, when the last goroutine has.
-func (h *Host) bury(g *group) {
-	if g.ended && g.outstanding == 0 && !g.buried {
-		g.buried = true
-		h.exit(g)
-		close(g.done)
-	}
+	x.handlers = nil
 }
 
 // TransferLeadership hands the leadership to a voter, or to the best one if to
@@ -236,7 +146,7 @@ func (h *Host) bury(g *group) {
 // now. If the target does not take over in time, or the context ends, this
 // member goes on leading.
 func (e *Elector) TransferLeadership(ctx context.Context, to string) error {
-	g := e.group
+	g := &e.group
 	seat := g.members.Seat(to)
 	if to != "" && !g.rules.others().Has(seat) {
 		return fmt.Errorf("%w: %q is not another voter of group %q", ErrTransferFailed, to, g.name)
@@ -284,14 +194,14 @@ func (e *Elector) Resign(ctx context.Context) error {
 	case err = <-t.done:
 		return err
 	case <-ctx.Done():
-		e.group.host.request(func() { e.group.host.give(e.group, &Input{Kind: Abort}, nil) })
+		e.group.host.request(func() { e.group.host.give(&e.group, &Input{Kind: Abort}, nil) })
 		return ctx.Err()
 	}
 }
 
 // command orders a leader to hand over, and returns the transfer to wait for.
 func (e *Elector) command(ctx context.Context, in *Input) (*transfer, error) {
-	g, h := e.group, e.group.host
+	g, h := &e.group, e.group.host
 	if s := e.Status(); s.Revision == 0 || s.Stopped {
 		return nil, ErrStopped
 	}
@@ -300,7 +210,7 @@ func (e *Elector) command(ctx context.Context, in *Input) (*transfer, error) {
 	h.request(func() {
 		m := &g.machine
 		switch {
-		case g.ended:
+		case !g.running:
 			began <- ErrStopped
 		case m.Role != memberstate.Leader:
 			began <- ErrNotLeader
@@ -309,8 +219,9 @@ func (e *Elector) command(ctx context.Context, in *Input) (*transfer, error) {
 		default:
 			t.term = m.Term
 			h.give(g, in, func() {
-				if !g.ended {
-					g.transfers = append(g.transfers, t)
+				if g.running {
+					x := g.extras()
+					x.transfers = append(x.transfers, t)
 					h.attendHandover(g) // it may be over already
 				} else {
 					t.done <- ErrStopped
@@ -330,7 +241,7 @@ func (e *Elector) command(ctx context.Context, in *Input) (*transfer, error) {
 // Campaign has this member stand for election now, if it does not lead and is
 // bound by no promise. Members that still hear their leader refuse it.
 func (e *Elector) Campaign() {
-	g := e.group
+	g := &e.group
 	g.host.request(func() { g.host.give(g, &Input{Kind: Stand}, nil) })
 }
 
@@ -338,7 +249,7 @@ func (e *Elector) Campaign() {
 // when no other member can lead. It is false if it holds none, which is always
 // so without Config.Leases. It reads the clock and nothing else.
 func (e *Elector) Lease() (term memberstate.Term, until time.Time, ok bool) {
-	l := e.group.lease.Load()
+	l := e.group.lease()
 	if l == nil {
 		return 0, time.Time{}, false
 	}
@@ -347,20 +258,6 @@ func (e *Elector) Lease() (term memberstate.Term, until time.Time, ok bool) {
 		return 0, time.Time{}, false
 	}
 	return l.Term, e.group.host.epoch.Add(end), true
-}
-
-// Done is closed when the member has ended; Err then says why.
-func (e *Elector) Done() <-chan struct{} { return e.group.done }
-
-// Err is the error for which the member had to stop, nil if it was told to or
-// has not stopped.
-func (e *Elector) Err() error {
-	select {
-	case <-e.group.done:
-		return e.group.err
-	default:
-		return nil
-	}
 }
 
 // randomDuration draws from [0, below). The host draws from the process's own

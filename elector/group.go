@@ -1,6 +1,6 @@
 // One group at a host: its machine, and the edge between the machine's seats
 // and alarms and the world's ids and clocks. All of it belongs to the loop but
-// for the atomic fields.
+// for the fields that say otherwise; before the start there is nobody else.
 
 package elector
 
@@ -10,44 +10,35 @@ import (
 	"time"
 
 	"github.com/hustings/hustings/internal/level"
-	"github.com/hustings/hustings/internal/office"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 )
 
+// group is kept small, for there may be very many. What a heartbeat looks at comes
+// first.
 type group struct {
-	host    *Host
-	name    string
-	config  *Config
-	rules   *Rules
-	members memberstate.Members
-	machine Machine
+	machine     Machine
+	*electorate               // shared, and never changed
+	due, look   time.Duration // when the alarm rings, and when to look at it next; 0: never
+	alarm       uint32        // number of the alarm that is set
+	outstanding int32         // goroutines that work for the group
 
-	alarm     uint32        // number of the alarm that is set
-	place     int32         // in the heap of alarms, from 1; 0: in none
-	due, look time.Duration // when the alarm rings, and when to look at it next
+	running  bool // it takes part: from its start to its end
+	retiring bool // it is to end
+	started  bool // Start was called, or never will be; guarded by the host's mu
+	buried   bool // nothing works for it any more; changed by who ends it, under the host's mu
 
-	busy  *pending  // the step that waits for the ledger or the disk
-	queue []pending // what has happened meanwhile, bounded but for commands
-	sent  *sendTimes
-	heard quorumHeard
+	busy  *pending               // the step that waits for the ledger or the disk
+	sent  *sendTimes             // nil until there is something to time
+	extra atomic.Pointer[extras] // changed by the loop; nil while there are none
+	sight level.Level[sight]     // changed by the loop
 
-	status    level.Level[Status]
-	heardAt   atomic.Int64  // when the engine last heard from the leader it follows
-	announced atomic.Uint64 // the largest term that the engine heard of
+	name      string                                           // never changed
+	ledgerEnd func(term memberstate.Term) memberstate.Position // never changed
 	ledgerLog ledgerLog
-	served    memberstate.Term // the last term that Lead was called for
-	office    atomic.Pointer[office.Office]
-	lease     atomic.Pointer[office.Lease]
-	pause     *pauseJob
-	transfers []*transfer
-	retiring  bool
-
-	outstanding int // goroutines that work for the group
-	ended       bool
-	buried      bool
-	err         error
-	done        chan struct{}
+	heardAt   atomic.Int64  // when the engine last heard from the leader it follows; changed by the engine
+	announced atomic.Uint64 // the largest term that the engine heard of; changed by the engine
+	ending    *ending       // nil until someone asks for it; guarded by the host's mu
 }
 
 // pending is a step that is being carried out, with what it takes to finish it.
@@ -61,6 +52,7 @@ type pending struct {
 // leases by.
 type sendTimes struct {
 	beats, ballots [recentBeats]time.Duration
+	heard          quorumHeard
 }
 
 // maxQueued bounds the messages that wait for a group's disk.
@@ -76,11 +68,13 @@ func (g *group) record() memberstate.Record {
 
 // deliver takes a message from the edge to the machine. What cannot be
 // translated is dropped, or answered by the machine as a stranger's.
-func (h *Host) deliver(msg *rpc.Message) {
-	g := h.groups[msg.Group]
-	switch {
-	case g == nil:
+func (h *Host) deliver(a *arrival) {
+	if a.at == nil || !a.at.group.running {
 		h.drop(DropUnknownGroup, 1)
+		return
+	}
+	g, msg := &a.at.group, &a.message
+	switch {
 	case msg.To != h.config.Self:
 		h.drop(DropMisaddressed, 1)
 	case msg.From == h.config.Self:
@@ -93,7 +87,7 @@ func (h *Host) deliver(msg *rpc.Message) {
 		in := Input{Kind: Receive, RoundTrip: g.roundTrip(msg, h.now), Message: Message{
 			From: g.members.Seat(msg.From), Leader: g.members.Seat(msg.Leader), Body: msg.Body,
 		}}
-		if g.busy != nil && len(g.queue) >= maxQueued {
+		if g.queued() >= maxQueued {
 			h.drop(DropQueueFull, 1)
 			return
 		}
@@ -121,12 +115,13 @@ func (h *Host) give(g *group, in *Input, then func()) { h.giveFrom(g, in, "", th
 // done.
 func (h *Host) giveFrom(g *group, in *Input, from string, then func()) {
 	switch {
-	case g.ended:
+	case !g.running:
 		if then != nil {
 			then()
 		}
 	case g.busy != nil:
-		g.queue = append(g.queue, pending{Execution: Execution{Input: *in}, from: from, then: then})
+		x := g.extras()
+		x.queue = append(x.queue, pending{Execution: Execution{Input: *in}, from: from, then: then})
 	default:
 		h.step.Input, h.step.from, h.step.then = *in, from, then
 		h.begin(g, &h.step)
@@ -136,19 +131,15 @@ func (h *Host) giveFrom(g *group, in *Input, from string, then func()) {
 
 // workOff gives the machine what had to wait.
 func (h *Host) workOff(g *group) {
-	for g.busy == nil && len(g.queue) > 0 && !g.ended {
-		h.step = g.queue[0]
-		g.queue = g.queue[1:]
-		if len(g.queue) == 0 {
-			g.queue = nil
-		}
+	for g.busy == nil && g.running && g.queued() > 0 {
+		h.step = g.extras().next()
 		h.begin(g, &h.step)
 	}
 }
 
 func (h *Host) begin(g *group, p *pending) {
 	h.effects = effects{host: h, group: g, from: p.from}
-	h.proceed(g, p, p.Begin(&g.machine, g.rules, &h.effects))
+	h.proceed(g, p, p.Begin(&g.machine, &g.rules, &h.effects))
 }
 
 // proceed finishes a step, or puts it by until what it needs is there.
@@ -186,7 +177,7 @@ func (h *Host) proceed(g *group, p *pending, need Need) {
 func (h *Host) resume(g *group, next func(p *pending) Need) {
 	g.outstanding--
 	p := g.busy
-	if g.ended {
+	if !g.running {
 		g.busy = nil
 		if p.then != nil {
 			p.then()
@@ -201,7 +192,7 @@ func (h *Host) resume(g *group, next func(p *pending) Need) {
 
 // saved goes on after the disk, or stops a group that cannot remember.
 func (h *Host) saved(g *group, err error) {
-	if err != nil && !g.ended {
+	if err != nil && g.running {
 		h.fail(g, fmt.Errorf("elector: group %q: saving term %d: %w", g.name, g.machine.Term, err))
 	}
 	h.resume(g, func(p *pending) Need { return p.Saved(&h.effects) })
@@ -223,7 +214,7 @@ func (fx *effects) Withdraw() {
 func (fx *effects) Publish() {
 	g := fx.group
 	g.publish(false)
-	s := g.status.Load()
+	s := g.status()
 	fx.host.log.Info("role", "group", s.Group, "term", uint64(s.Term), "role", s.Role.String(), "leader", s.Leader, "vote", s.Vote)
 }
 
@@ -255,12 +246,16 @@ func (fx *effects) Send(to memberstate.Set, m *Message) {
 	}
 }
 
-// post puts a message into the batch for a node.
+// post puts a message into the batch for a node. A long one is not kept until the
+// end of the turn.
 func (fx *effects) post(to string, m *Message) {
 	g, h := fx.group, fx.host
 	h.outbox[to] = append(h.outbox[to], rpc.Message{
 		Group: g.name, From: h.config.Self, To: to, Leader: g.members.ID(m.Leader), Voters: g.members.Digest(), Body: m.Body,
 	})
+	if len(h.outbox[to]) >= usual {
+		h.send(to)
+	}
 }
 
 func (fx *effects) Arm(a Alarm) {

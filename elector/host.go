@@ -28,18 +28,19 @@ type Host struct {
 	epoch   time.Time        // what time is counted from
 	drops   [dropReasons]atomic.Uint64
 	wake    chan struct{}
+	blocks  sync.Pool // of *block, free
 
 	entering sync.Mutex // held while the loop is being started
 
-	mu       sync.Mutex
-	names    map[string]*Elector // groups that joined and have not ended
-	live     int                 // groups that were started and have not ended
-	stopped  chan struct{}       // closed when the loop of the last start has ended
-	arrived  []rpc.Message       // for the loop, bounded
-	requests []func()            // for the loop; each source has few at a time
+	mu          sync.Mutex
+	names       map[string]*Elector // groups that joined and have not ended
+	electorates map[electorateKey]*electorate
+	live        int           // groups that were started and have not ended
+	stopped     chan struct{} // closed when the loop of the last start has ended
+	arrived     inbox         // for the loop, bounded
+	requests    []func()      // for the loop; each source has few at a time
 
 	// What follows belongs to the loop.
-	groups  map[string]*group
 	alarms  alarms
 	now     time.Duration
 	outbox  map[string][]rpc.Message
@@ -47,7 +48,7 @@ type Host struct {
 	saving  bool
 	step    pending // the step under way
 	effects effects
-	taken   []rpc.Message
+	taken   inbox
 	called  []func()
 }
 
@@ -70,7 +71,8 @@ func NewHost(config HostConfig) (*Host, error) {
 	}
 	return &Host{
 		config: config, metrics: metrics, log: log, clock: time.Now, epoch: time.Now(), wake: make(chan struct{}, 1),
-		names: make(map[string]*Elector), groups: make(map[string]*group), outbox: make(map[string][]rpc.Message),
+		names: make(map[string]*Elector), electorates: make(map[electorateKey]*electorate),
+		outbox: make(map[string][]rpc.Message),
 	}, nil
 }
 
@@ -89,9 +91,11 @@ func (h *Host) Join(config Config) (*Elector, error) {
 	if h.names[config.Group] != nil {
 		return nil, ErrGroupExists
 	}
-	g := &group{host: h, name: config.Group, config: &config, members: members, rules: rules, done: make(chan struct{})}
-	g.status.Set(Status{Group: g.name, Self: h.config.Self})
-	e := &Elector{group: g}
+	e := &Elector{group{electorate: h.share(rules, members), name: config.Group, ledgerEnd: config.LedgerEnd}}
+	g := &e.group
+	g.sight.Set(sight{})
+	g.extra.Store(&extras{lead: config.Lead, pause: config.Pause, handlers: config.Handlers})
+	g.tidy()
 	h.names[g.name] = e
 	return e, nil
 }
@@ -100,7 +104,7 @@ func (h *Host) Join(config Config) (*Elector, error) {
 func (h *Host) Close(ctx context.Context) error {
 	all := h.Electors()
 	for _, e := range all {
-		e.retire()
+		e.group.retire()
 	}
 	var problems []error
 	for _, e := range all {
@@ -147,8 +151,10 @@ func (h *Host) Elector(group string) *Elector {
 // Receive takes what the transport delivers.
 func (h *Host) Receive(batch []rpc.Message) {
 	h.mu.Lock()
-	room := min(maxArrived-len(h.arrived), len(batch))
-	h.arrived = append(h.arrived, batch[:room]...)
+	room := min(maxArrived-h.arrived.count, len(batch))
+	for i := range room {
+		*h.arrived.next(&h.blocks) = arrival{h.names[batch[i].Group], batch[i]}
+	}
 	h.mu.Unlock()
 	if lost := len(batch) - room; lost > 0 {
 		h.drop(DropQueueFull, lost)
@@ -159,8 +165,9 @@ func (h *Host) Receive(batch []rpc.Message) {
 // PeerLost takes the transport's hint that a node is gone.
 func (h *Host) PeerLost(node string) {
 	h.request(func() {
-		for _, g := range h.groups {
-			if seat := g.members.Seat(node); seat == g.machine.Leader {
+		for _, e := range h.Electors() {
+			g := &e.group
+			if seat := g.members.Seat(node); g.running && seat == g.machine.Leader {
 				h.give(g, &Input{Kind: PeerLost, Seat: seat}, nil)
 			}
 		}
@@ -211,14 +218,6 @@ func (h *Host) enter() error {
 	return nil
 }
 
-// exit counts a group out.
-func (h *Host) exit(g *group) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	delete(h.names, g.name)
-	h.live--
-}
-
 // awaitLoop returns when the loop has ended, if it is about to.
 func (h *Host) awaitLoop() {
 	h.mu.Lock()
@@ -252,20 +251,20 @@ func (h *Host) loop(stopServing func(), stopped chan struct{}) {
 // returns false when there is no group left.
 func (h *Host) turn() bool {
 	h.mu.Lock()
-	h.taken, h.arrived = h.arrived, h.taken[:0]
-	h.called, h.requests = h.requests, h.called[:0]
+	h.taken, h.arrived = h.arrived, h.taken
+	h.called, h.requests = h.requests, h.called
 	h.mu.Unlock()
 	// Read after the queues: nothing taken arrived later than this, so what a
 	// member promises from now on is no shorter than the sender believes. And
 	// nothing is sent before this, so a lease counted from it is no longer.
 	h.now = h.elapsed()
-	for i := range h.taken {
-		h.deliver(&h.taken[i])
-	}
-	clear(h.taken)
+	h.taken.workOff(&h.blocks, h.deliver)
 	for i, f := range h.called {
 		f()
 		h.called[i] = nil
+	}
+	if h.called = h.called[:0]; cap(h.called) > usual {
+		h.called = nil // it was a burst
 	}
 	for g := h.alarms.ripe(h.now); g != nil; g = h.alarms.ripe(h.now) {
 		h.give(g, &Input{Kind: Ring, Number: g.alarm}, nil)
@@ -277,15 +276,23 @@ func (h *Host) turn() bool {
 	return h.live > 0
 }
 
+// usual is how many messages, or requests, are not many.
+const usual = 256
+
 // flush sends what has gathered for each node.
 func (h *Host) flush() {
-	for node, batch := range h.outbox {
-		if len(batch) > 0 {
-			h.config.Transport.Send(node, batch)
-			h.countSent(node, batch)
-			clear(batch)
-			h.outbox[node] = batch[:0]
-		}
+	for node := range h.outbox {
+		h.send(node)
+	}
+}
+
+// send sends what has gathered for one node.
+func (h *Host) send(node string) {
+	if batch := h.outbox[node]; len(batch) > 0 {
+		h.config.Transport.Send(node, batch)
+		h.countSent(node, batch)
+		clear(batch)
+		h.outbox[node] = batch[:0]
 	}
 }
 

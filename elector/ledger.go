@@ -20,13 +20,13 @@ type ledgerLog struct {
 // askLedger calls the engine, off the loop: it may have to wait for locks of its own.
 func (h *Host) askLedger(g *group, term memberstate.Term) {
 	go func() {
-		end := g.config.LedgerEnd(term)
+		end := g.ledgerEnd(term)
 		h.request(func() {
-			if err := g.checkLedger(term, end); err != nil && !g.ended {
+			if err := g.checkLedger(term, end); err != nil && g.running {
 				h.fail(g, err)
 			}
 			h.resume(g, func(p *pending) Need {
-				return p.Ledger(&g.machine, g.rules, &h.effects, end)
+				return p.Ledger(&g.machine, &g.rules, &h.effects, end)
 			})
 		})
 	}()
@@ -65,12 +65,12 @@ func (g *group) checkLedger(term memberstate.Term, end memberstate.Position) err
 // called with a larger term. The engine must look again then: it acknowledges
 // nothing of a term lower than the last one it was asked with.
 func (e *Elector) Heard(term memberstate.Term, leader string) error {
-	g := e.group
+	g := &e.group
 	seat := g.members.Seat(leader)
 	if !g.rules.Voters.Has(seat) || seat == g.rules.Self {
 		return fmt.Errorf("%w: %q is not another voter of group %q", ErrOtherLeader, leader, g.name)
 	}
-	s := g.status.Load()
+	s := g.status()
 	if done, err := s.hears(term, leader); done {
 		if err == nil {
 			g.heardLeader(term, seat)
@@ -83,10 +83,10 @@ func (e *Elector) Heard(term memberstate.Term, leader string) error {
 	})
 	select {
 	case <-processed:
-	case <-g.done:
+	case <-g.done():
 		return ErrStopped
 	}
-	s = g.status.Load()
+	s = g.status()
 	done, err := s.hears(term, leader)
 	switch {
 	case !done: // refused as impossible, or lost again at once

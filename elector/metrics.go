@@ -47,12 +47,12 @@ type quorumHeard struct {
 // a term only takes note, for then no beat has been answered yet.
 func (h *Host) countQuorum(g *group) {
 	m := &g.machine
-	if h.metrics.QuorumHeard == nil || m.Role != memberstate.Leader {
+	if h.metrics.QuorumHeard == nil || m.Role != memberstate.Leader || g.sent == nil {
 		return
 	}
-	before, now := g.heard, quorumHeard{m.Term, m.heardBeat}
-	g.heard = now
-	if now.term == before.term && now.beat != before.beat && g.sent != nil {
+	before, now := g.sent.heard, quorumHeard{m.Term, m.heardBeat}
+	g.sent.heard = now
+	if now.term == before.term && now.beat != before.beat {
 		h.metrics.QuorumHeard(g.name, h.now-g.sent.beats[now.beat%recentBeats])
 	}
 }

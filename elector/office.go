@@ -24,9 +24,12 @@ type transfer struct {
 func (h *Host) attend(g *group) {
 	m := &g.machine
 	h.countQuorum(g)
-	h.attendLease(g)
-	h.attendOffice(g)
-	h.attendHandover(g)
+	if g.isBusyBeside() {
+		h.attendLease(g)
+		h.attendOffice(g)
+		h.attendHandover(g)
+		g.tidy()
+	}
 	if m.Role == memberstate.Leader {
 		g.ledgerLog.known = m.Term
 	} else if g.retiring {
@@ -34,10 +37,17 @@ func (h *Host) attend(g *group) {
 	}
 }
 
+// isBusyBeside says whether anything may run beside the loop, or be due to begin. For
+// an idle group this is false, so that a heartbeat finds nothing to attend to.
+func (g *group) isBusyBeside() bool {
+	m := &g.machine
+	return g.extra.Load() != nil || m.LeaseBeat() != 0 || m.handover != NoHandover || m.serving && m.Role != memberstate.Leader
+}
+
 // attendLease extends the lease when a quorum has confirmed it. It runs from
 // when the beat was sent, not from when the answers came.
 func (h *Host) attendLease(g *group) {
-	beat, held := g.machine.LeaseBeat(), g.lease.Load()
+	beat, held := g.machine.LeaseBeat(), g.lease()
 	if beat == 0 {
 		g.dropLease()
 		return
@@ -54,13 +64,14 @@ func (h *Host) attendLease(g *group) {
 	}
 	g.dropLease()
 	l := office.NewLease(g.machine.Term, until)
-	g.lease.Store(l)
+	g.extras().lease.Store(l)
 	g.outstanding++
 	go h.watchLease(g, l)
 }
 
 func (g *group) dropLease() {
-	if l := g.lease.Swap(nil); l != nil {
+	if l := g.lease(); l != nil {
+		g.extras().lease.Store(nil)
 		l.End()
 	}
 }
@@ -69,7 +80,7 @@ func (g *group) dropLease() {
 // own, for it must do so also when the loop is held up.
 func (h *Host) watchLease(g *group, l *office.Lease) {
 	lapsed := l.RunsOut(h.elapsed)
-	if o := g.office.Load(); lapsed && o != nil && o.Term == l.Term {
+	if o := g.office(); lapsed && o != nil && o.Term == l.Term {
 		o.Close()
 	}
 	h.request(func() {
@@ -84,40 +95,40 @@ func (h *Host) watchLease(g *group, l *office.Lease) {
 // attendOffice calls Lead when there is a term to lead, once for each, and never
 // before the Lead of the term before has returned.
 func (h *Host) attendOffice(g *group) {
-	m, o := &g.machine, g.office.Load()
-	leads := m.Role == memberstate.Leader && !g.ended
+	m, x, o := &g.machine, g.extras(), g.office()
+	leads := m.Role == memberstate.Leader && g.running
 	if g.rules.Lease > 0 {
-		leads = leads && g.lease.Load() != nil
+		leads = leads && g.lease() != nil
 	}
 	switch {
 	case o != nil:
 		if !leads || o.Term != m.Term {
 			o.Close()
 		}
-	case leads && g.config.Lead != nil && g.served < m.Term:
+	case leads && x.lead != nil && x.served < m.Term:
 		h.openOffice(g)
-	case m.serving && m.Role != memberstate.Leader && !g.ended:
+	case m.serving && m.Role != memberstate.Leader && g.running:
 		h.give(g, &Input{Kind: Served}, nil)
 	}
 }
 
 func (h *Host) openOffice(g *group) {
-	o := office.Open(g.machine.Term)
-	g.served = o.Term
-	g.office.Store(o)
+	o, x := office.Open(g.machine.Term), g.extras()
+	x.served = o.Term
+	x.office.Store(o)
 	g.outstanding++
 	go func() {
-		early, err := o.Serve(g.config.Lead)
+		early, err := o.Serve(x.lead)
 		h.request(func() {
 			g.outstanding--
-			g.office.Store(nil)
+			x.office.Store(nil)
 			if early {
-				if g.pause == nil { // it was not asked to end
+				if x.pausing == nil { // it was not asked to end
 					h.log.Warn("lead returned early, resigning", "group", g.name, "term", uint64(o.Term), "error", err)
 				}
 				h.give(g, &Input{Kind: Resign}, nil)
 			}
-			if !g.ended {
+			if g.running {
 				h.attend(g)
 			}
 			h.bury(g)
@@ -128,7 +139,7 @@ func (h *Host) openOffice(g *group) {
 // endOffice ends what this member may do as a leader, at once.
 func (g *group) endOffice() {
 	g.dropLease()
-	if o := g.office.Load(); o != nil {
+	if o := g.office(); o != nil {
 		o.Close()
 	}
 }
@@ -136,43 +147,44 @@ func (g *group) endOffice() {
 // attendHandover pauses the engine's writes when the target is ready, and tells
 // who waits when the handover is over.
 func (h *Host) attendHandover(g *group) {
-	m := &g.machine
-	switch {
-	case m.handover == Pausing && g.pause == nil && !g.ended:
+	m, x := &g.machine, g.extras()
+	if m.handover == Pausing && x.pausing == nil && g.running {
 		h.pauseWrites(g)
-	case m.handover == NoHandover && g.pause != nil:
-		g.pause.cancel()
-		g.pause = nil
-	}
-	if m.handover != NoHandover || len(g.transfers) == 0 {
 		return
 	}
-	for _, t := range g.transfers {
+	if m.handover != NoHandover {
+		return
+	}
+	if x.pausing != nil {
+		x.pausing.cancel()
+		x.pausing = nil
+	}
+	for _, t := range x.transfers {
 		if m.Role == memberstate.Leader && m.Term == t.term {
 			t.done <- ErrTransferFailed
 		} else {
 			t.done <- nil
 		}
 	}
-	g.transfers = nil
+	x.transfers = nil
 }
 
 func (h *Host) pauseWrites(g *group) {
 	ctx, cancel := context.WithCancel(context.Background())
-	job := &pauseJob{cancel}
-	g.pause = job
-	if g.config.Pause == nil {
+	job, x := &pauseJob{cancel}, g.extras()
+	x.pausing = job
+	if x.pause == nil {
 		h.give(g, &Input{Kind: Paused}, nil)
 		return
 	}
 	term := g.machine.Term
 	g.outstanding++
 	go func() {
-		err := g.config.Pause(ctx, term)
+		err := x.pause(ctx, term)
 		h.request(func() {
 			g.outstanding--
 			switch {
-			case g.pause != job: // over already
+			case x.pausing != job: // over already
 			case err != nil:
 				h.log.Warn("writes could not be paused", "group", g.name, "term", uint64(term), "error", err)
 				h.give(g, &Input{Kind: Abort}, nil)

@@ -25,14 +25,27 @@ type Status struct {
 	Stopped bool
 }
 
+// sight is what changes of a Status, as the machine has it.
+type sight struct {
+	term         memberstate.Term
+	revision     uint64
+	role         memberstate.Role
+	leader, vote memberstate.Seat
+	stopped      bool
+}
+
+// full is the Status of a sight.
+func (g *group) full(s sight) Status {
+	return Status{
+		Group: g.name, Self: g.host.config.Self, Role: s.role, Term: s.term,
+		Leader: g.members.ID(s.leader), Vote: g.members.ID(s.vote), Revision: s.revision, Stopped: s.stopped,
+	}
+}
+
 // publish shows what the machine is now. A member that has stopped leads nothing.
 func (g *group) publish(stopped bool) {
-	s := Status{
-		Group: g.name, Self: g.host.config.Self,
-		Role: g.machine.Role, Term: g.machine.Term,
-		Leader: g.members.ID(g.machine.Leader), Vote: g.members.ID(g.machine.Vote),
-		Stopped: stopped,
-	}
+	m := &g.machine
+	s := sight{term: m.Term, role: m.Role, leader: m.Leader, vote: m.Vote, stopped: stopped}
 	if stopped {
 		s.lose()
 	}
@@ -42,33 +55,45 @@ func (g *group) publish(stopped bool) {
 // publishLoss shows that this member leads no more, before it is known what it
 // is instead.
 func (g *group) publishLoss() {
-	s := g.status.Load()
+	s := g.sight.Load()
 	s.lose()
 	g.show(s)
 }
 
-func (s *Status) lose() {
-	if s.Role == memberstate.Leader {
-		s.Role, s.Leader = memberstate.Candidate, ""
+func (s *sight) lose() {
+	if s.role == memberstate.Leader {
+		s.role, s.leader = memberstate.Candidate, memberstate.Nobody
 	}
 }
 
-func (g *group) show(s Status) {
-	s, _ = g.status.Update(func(old Status) (Status, bool) {
-		s.Revision = old.Revision + 1
+func (g *group) show(s sight) {
+	s, _ = g.sight.Update(func(old sight) (sight, bool) {
+		s.revision = old.revision + 1
 		return s, true
 	})
 	if f := g.host.metrics.Changed; f != nil {
-		f(s)
+		f(g.full(s))
+	}
+}
+
+func (g *group) status() Status { return g.full(g.sight.Load()) }
+
+func (g *group) watch(ctx context.Context) iter.Seq[Status] {
+	return func(yield func(Status) bool) {
+		for s := range g.sight.Watch(ctx, func(s sight) bool { return s.stopped }) {
+			if !yield(g.full(s)) {
+				return
+			}
+		}
 	}
 }
 
 // Status is what the member is now. It never waits.
-func (e *Elector) Status() Status { return e.group.status.Load() }
+func (e *Elector) Status() Status { return e.group.status() }
 
 // Watch yields what the member is, now and after every change, until the context
 // ends or the member has stopped. Between two yields changes may be skipped; the
 // latest never is.
 func (e *Elector) Watch(ctx context.Context) iter.Seq[Status] {
-	return e.group.status.Watch(ctx, func(s Status) bool { return s.Stopped })
+	return e.group.watch(ctx)
 }

@@ -6,7 +6,6 @@ package level
 import (
 	"context"
 	"iter"
-	"sync"
 	"sync/atomic"
 )
 
@@ -16,34 +15,11 @@ type Level[T any] struct {
 	now atomic.Pointer[view[T]]
 }
 
-// view is a value that can be waited on to be replaced.
+// view is a value that can be waited on to be replaced. It is small, for there may
+// be many that nobody waits on.
 type view[T any] struct {
-	value    T
-	mu       sync.Mutex
-	outdated bool
-	changed  chan struct{} // closed when outdated; made when first waited on
-}
-
-// replaced is closed when there is a newer view.
-func (v *view[T]) replaced() <-chan struct{} {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.changed == nil {
-		v.changed = make(chan struct{})
-		if v.outdated {
-			close(v.changed)
-		}
-	}
-	return v.changed
-}
-
-func (v *view[T]) outdate() {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.outdated = true
-	if v.changed != nil {
-		close(v.changed)
-	}
+	value   T
+	changed atomic.Pointer[chan struct{}] // closed when replaced; made when first waited on
 }
 
 // Set is the first value.
@@ -63,7 +39,9 @@ func (l *Level[T]) Update(next func(T) (T, bool)) (value T, changed bool) {
 			return old.value, false
 		}
 		if l.now.CompareAndSwap(old, &view[T]{value: value}) {
-			old.outdate()
+			if waiting := old.changed.Load(); waiting != nil {
+				close(*waiting)
+			}
 			return value, true
 		}
 	}
@@ -78,12 +56,29 @@ func (l *Level[T]) Watch(ctx context.Context, last func(T) bool) iter.Seq[T] {
 			if ctx.Err() != nil || !yield(v.value) || last(v.value) {
 				return
 			}
-			select {
-			case <-v.replaced():
-			case <-ctx.Done():
+			if !l.await(ctx, v) {
 				return
 			}
 		}
+	}
+}
+
+// await returns when v is not the latest any more, or false if the context ends
+// before. Whoever replaces v looks for a channel after that, and who waits looks
+// for a newer view after having made one: one of them sees the other.
+func (l *Level[T]) await(ctx context.Context, v *view[T]) bool {
+	if v.changed.Load() == nil {
+		replaced := make(chan struct{})
+		v.changed.CompareAndSwap(nil, &replaced)
+	}
+	if l.now.Load() != v {
+		return true
+	}
+	select {
+	case <-*v.changed.Load():
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 

@@ -1,0 +1,158 @@
+// How a member ends: it is stopped or fails, what works for it returns, and then
+// those who wait for it are told.
+
+package elector
+
+import (
+	"context"
+
+	"github.com/hustings/hustings/memberstate"
+)
+
+// ending is for those who wait for a group to end, or ask why it has.
+type ending struct {
+	over chan struct{} // closed when it has ended
+	err  error
+}
+
+// awaited is the group's ending, made when it is first asked for. The host's mu
+// is held.
+func (g *group) awaited() *ending {
+	if g.ending == nil {
+		g.ending = &ending{over: make(chan struct{})}
+		if g.buried {
+			close(g.ending.over)
+		}
+	}
+	return g.ending
+}
+
+// Done is closed when the member has ended; Err then says why.
+func (e *Elector) Done() <-chan struct{} { return e.group.done() }
+
+func (g *group) done() <-chan struct{} {
+	g.host.mu.Lock()
+	defer g.host.mu.Unlock()
+	return g.awaited().over
+}
+
+// Err is the error for which the member had to stop, nil if it was told to or
+// has not stopped.
+func (e *Elector) Err() error { return e.group.err() }
+
+func (g *group) err() error {
+	g.host.mu.Lock()
+	defer g.host.mu.Unlock()
+	if !g.buried || g.ending == nil {
+		return nil
+	}
+	return g.ending.err
+}
+
+// Stop takes the member out of the group: it resigns if it leads, so that the
+// others need not wait for its silence, and returns once Lead and every
+// goroutine have ended. If the context ends first, the member stops without
+// having handed over.
+func (e *Elector) Stop(ctx context.Context) error {
+	g, h := &e.group, e.group.host
+	if !g.retire() {
+		return nil
+	}
+	select {
+	case <-g.done():
+	case <-ctx.Done():
+		h.request(func() { h.end(g, nil) })
+		<-g.done()
+	}
+	h.awaitLoop()
+	return g.err()
+}
+
+// retire begins to stop a member that was started, or makes sure that it never is.
+func (g *group) retire() (started bool) {
+	h := g.host
+	h.mu.Lock()
+	started, over := g.started, g.buried
+	g.started = true
+	if !started {
+		h.conclude(g)
+	}
+	h.mu.Unlock()
+	if started && !over {
+		h.request(func() { h.resignOrEnd(g) })
+	}
+	return started
+}
+
+// resignOrEnd has a member that is to stop hand over first, if it leads.
+func (h *Host) resignOrEnd(g *group) {
+	switch {
+	case g.retiring:
+	case g.running && g.machine.Role == memberstate.Leader:
+		g.retiring = true
+		h.give(g, &Input{Kind: Resign}, nil)
+	default:
+		h.end(g, nil)
+	}
+}
+
+// fail stops a member that must not go on.
+func (h *Host) fail(g *group, err error) {
+	h.log.Error("stopped", "group", g.name, "term", uint64(g.machine.Term), "error", err)
+	h.end(g, err)
+}
+
+// end takes the group out of everything. It is over once nothing works for it. One
+// that is still being started ends as soon as it has.
+func (h *Host) end(g *group, err error) {
+	g.retiring = true
+	if !g.running {
+		return
+	}
+	g.running = false
+	if err != nil {
+		h.mu.Lock()
+		g.awaited().err = err
+		h.mu.Unlock()
+	}
+	g.endOffice()
+	h.alarms.remove(g)
+	x := g.extras()
+	if x.pausing != nil {
+		x.pausing.cancel()
+	}
+	for _, t := range x.transfers {
+		t.done <- ErrStopped
+	}
+	x.transfers = nil
+	g.publish(true)
+	queue := x.queue
+	x.queue = nil
+	for i := range queue {
+		if queue[i].then != nil {
+			queue[i].then()
+		}
+	}
+	g.tidy()
+	h.bury(g)
+}
+
+// bury concludes a group that has ended, when the last goroutine has.
+func (h *Host) bury(g *group) {
+	if !g.running && g.outstanding == 0 && !g.buried {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.live--
+		h.conclude(g)
+	}
+}
+
+// conclude forgets a group that has ended, and tells who waits. The host's mu is
+// held.
+func (h *Host) conclude(g *group) {
+	h.forget(g)
+	g.buried = true
+	if g.ending != nil {
+		close(g.ending.over)
+	}
+}

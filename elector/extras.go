@@ -1,0 +1,84 @@
+// What most groups do not have, or not for long.
+
+package elector
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/hustings/hustings/internal/office"
+	"github.com/hustings/hustings/memberstate"
+)
+
+// extras are made when a group first needs any of them, and let go when it needs
+// none. They belong to the loop, but for the atomic fields.
+type extras struct {
+	lead     func(ctx context.Context, term memberstate.Term) error // nil: there is none
+	pause    func(ctx context.Context, term memberstate.Term) error // nil: there is none
+	handlers []RoleHandler                                          // until the group has started
+
+	office    atomic.Pointer[office.Office]
+	lease     atomic.Pointer[office.Lease]
+	served    memberstate.Term // the last term that lead was called for
+	pausing   *pauseJob        // the handover for which writes are paused
+	transfers []*transfer      // those who wait for the end of a handover
+	queue     []pending        // what has happened while a step waits, bounded but for commands
+}
+
+// needless says that a group might as well have no extras.
+func (x *extras) needless() bool {
+	return x.lead == nil && x.pause == nil && x.handlers == nil && x.office.Load() == nil && x.lease.Load() == nil &&
+		x.pausing == nil && len(x.transfers) == 0 && len(x.queue) == 0
+}
+
+// extras are the group's, made if it has none. The loop does not keep them over a
+// step, after which they may have been let go; those with a lead or a pause stay.
+func (g *group) extras() *extras {
+	x := g.extra.Load()
+	if x == nil {
+		x = new(extras)
+		g.extra.Store(x)
+	}
+	return x
+}
+
+// tidy lets extras go that are not needed any more.
+func (g *group) tidy() {
+	if x := g.extra.Load(); x != nil && x.needless() {
+		g.extra.Store(nil)
+	}
+}
+
+// office is the one that is open, if any. Anyone may ask.
+func (g *group) office() *office.Office {
+	if x := g.extra.Load(); x != nil {
+		return x.office.Load()
+	}
+	return nil
+}
+
+// lease is the one that the group holds, if any. Anyone may ask.
+func (g *group) lease() *office.Lease {
+	if x := g.extra.Load(); x != nil {
+		return x.lease.Load()
+	}
+	return nil
+}
+
+// queued is how much waits for the step under way.
+func (g *group) queued() int {
+	if x := g.extra.Load(); x != nil {
+		return len(x.queue)
+	}
+	return 0
+}
+
+// next takes what has waited longest.
+func (x *extras) next() pending {
+	first := x.queue[0]
+	x.queue = x.queue[1:]
+	if len(x.queue) == 0 {
+		x.queue = nil
+	}
+	return first
+}

@@ -1,0 +1,66 @@
+package level_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"unsafe"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/hustings/hustings/internal/level"
+)
+
+func TestALevelIsOneWord(t *testing.T) {
+	assert.Equal(t, unsafe.Sizeof(uintptr(0)), unsafe.Sizeof(level.Level[[100]int]{}))
+}
+
+func TestThoseWhoWatchSeeTheLatestAndEnd(t *testing.T) {
+	const last = 1000
+	for range 50 {
+		var l level.Level[int]
+		l.Set(0)
+		var watching sync.WaitGroup
+		for range 4 {
+			watching.Go(func() {
+				seen := -1
+				for v := range l.Watch(t.Context(), func(v int) bool { return v == last }) {
+					assert.Greater(t, v, seen)
+					seen = v
+				}
+				assert.Equal(t, last, seen)
+			})
+		}
+		for range 2 {
+			watching.Go(func() {
+				for changed := true; changed; {
+					_, changed = l.Update(func(v int) (int, bool) { return v + 1, v < last })
+				}
+			})
+		}
+		watching.Wait()
+		assert.Equal(t, last, l.Load())
+	}
+}
+
+func TestWatchingEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l level.Level[int]
+		l.Set(1)
+		ctx, cancel := context.WithCancel(t.Context())
+		var seen []int
+		go func() {
+			for v := range l.Watch(ctx, func(int) bool { return false }) {
+				seen = append(seen, v)
+			}
+			seen = append(seen, -1)
+		}()
+		synctest.Wait()
+		l.Update(func(int) (int, bool) { return 2, true })
+		synctest.Wait()
+		cancel()
+		synctest.Wait()
+		assert.Equal(t, []int{1, 2, -1}, seen)
+	})
+}
