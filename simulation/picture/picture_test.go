@@ -56,7 +56,7 @@ func TestAViolatingTraceSaysWhatHappened(t *testing.T) {
 	original, shrunk := sample.Violation()
 	html := written(t, original, shrunk)
 	sentence := regexp.MustCompile(`<h2 .*</h2>`).FindString(html)
-	assert.Regexp(t, `<h2 class="sentence violated">n\d: .*: “leader has what is committed” violated at [\d.]+ s\.</h2>`, sentence)
+	assert.Regexp(t, `<h2 class="sentence violated">n\d .*: “leader has what is committed” violated at [\d.]+ s\.</h2>`, sentence)
 	says(t, html, "leader has what is committed — violated")
 	says(t, html, `data-name="shrunk"`)
 	says(t, html, "<code>hustings sim --seed 1</code>")
