@@ -240,12 +240,11 @@ func (m *Machine) judge(r *Rules) Judgement {
 
 // conclude acts on how the round ended.
 func (m *Machine) conclude(r *Rules, in *Input, out *Output, judged Judgement) {
-	ended, doubted := m.phase, m.doubtful
+	ended := m.phase
 	out.Ended, out.Asked, out.Judged = true, m.mark, judged
 	m.phase, m.judged = idle, judged
-	m.doubtful = m.doubtful && m.vetoed // who lives is asked again, until it is heard
-	if judged == Passed {
-		m.hurries = 0
+	if judged == Passed { // else who may live is asked again, until it is heard
+		m.hurries, m.doubtful = 0, false
 		if ended == preVoting {
 			m.askVotes(r, in, out, m.asked, rpc.Won, memberstate.Nobody)
 		} else {
@@ -262,9 +261,8 @@ func (m *Machine) conclude(r *Rules, in *Input, out *Output, judged Judgement) {
 		m.hurries++
 		m.stand(r, in, out)
 		return
-	case doubted && m.hasLeader && !m.vetoed && m.hurries < maxHurries:
+	case m.doubtful && m.hasLeader && !m.vetoed && m.hurries < maxHurries: // somebody has not heard of it yet
 		m.hurries++
-		m.doubtful = true // somebody has not heard of it yet, or the leader lives
 		m.arm(out, m.measured(), 2*m.measured())
 		return
 	case m.hasLeader:
