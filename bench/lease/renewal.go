@@ -12,13 +12,13 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/stdlib"
+	"k8s.io/client-go/tools/leaderelection"
 
 	"github.com/hustings/hustings/bench/figure"
 	"github.com/hustings/hustings/bench/measure"
 	"github.com/hustings/hustings/lease"
 	"github.com/hustings/hustings/lease/mem"
 	"github.com/hustings/hustings/memberstate"
-	"k8s.io/client-go/tools/leaderelection"
 )
 
 func renewalSection(s *server) figure.Section {
