@@ -40,7 +40,7 @@ var (
 )
 
 func renewals(ctx context.Context, s *server, p figure.Plan) ([]figure.Figure, error) {
-	rounds, lasting, statements := 3, 10*time.Second, 50
+	rounds, lasting, statements := 2, 5*time.Second, 50
 	if p.Quick {
 		rounds, lasting, statements = 1, 2*time.Second, 5
 	}
