@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -74,6 +75,25 @@ func TestFollowersCauseNoWrites(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestWhoChangesPlacesIsNotIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		flawed := inMemory(false)
+		found := flawed.found
+		flawed.found = func() (enter, error) {
+			in, err := found()
+			return func(ctx context.Context, e entry) (*candidate, error) {
+				c, err := in(ctx, e)
+				if err == nil && e.number == first {
+					time.AfterFunc(10*brief.ttl, c.stall)
+				}
+				return c, err
+			}, err
+		}
+		_, err := idle(t.Context(), flawed, time.Minute)
+		require.ErrorContains(t, err, "another has led")
+	})
 }
 
 func TestAllLeasesOfAHolderAreRenewed(t *testing.T) {

@@ -82,5 +82,8 @@ func idle(ctx context.Context, s side, lasting time.Duration) (asked [2]load, er
 	for i, one := range c.candidates {
 		asked[i] = one.asked().since(asked[i])
 	}
+	if err == nil && len(c.record.all()) > 1 {
+		err = fmt.Errorf("%s: something did happen: another has led meanwhile", s.name)
+	}
 	return asked, errors.Join(err, c.end())
 }

@@ -12,13 +12,13 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/stdlib"
+	"k8s.io/client-go/tools/leaderelection"
 
 	"github.com/hustings/hustings/bench/figure"
 	"github.com/hustings/hustings/bench/measure"
 	"github.com/hustings/hustings/lease"
 	"github.com/hustings/hustings/lease/mem"
 	"github.com/hustings/hustings/memberstate"
-	"k8s.io/client-go/tools/leaderelection"
 )
 
 func renewalSection(s *server) figure.Section {
@@ -40,7 +40,7 @@ var (
 )
 
 func renewals(ctx context.Context, s *server, p figure.Plan) ([]figure.Figure, error) {
-	rounds, lasting, statements := 3, 10*time.Second, 50
+	rounds, lasting, statements := 2, 5*time.Second, 50
 	if p.Quick {
 		rounds, lasting, statements = 1, 2*time.Second, 5
 	}

@@ -102,5 +102,6 @@ func ensured(db *sql.DB, table string) (*sqllease.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return store, store.EnsureSchema(context.Background())
+	err = store.EnsureSchema(context.Background())
+	return store, err
 }

@@ -33,7 +33,7 @@ var (
 )
 
 func takeovers(ctx context.Context, s *server, p figure.Plan) ([]figure.Figure, error) {
-	many, few := 300, 60
+	many, few := 200, 30
 	if p.Quick {
 		many, few = 12, 0 // the defaults take their time
 	}

@@ -81,8 +81,8 @@ func (c *comparison) figures(section string) (all []figure.Figure) {
 // How many contests there are at one time: those in memory wait most of it; of those on
 // the server there are few enough that connecting to it takes no time.
 const (
-	atOnce       = 60
-	atOnceServer = 16
+	atOnce       = 80
+	atOnceServer = 20
 )
 
 // run runs the trials of all series, many at once, until the context ends or one

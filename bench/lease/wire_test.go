@@ -39,7 +39,7 @@ func (s spoken) Renew(context.Context, string, []lease.Held) ([]string, error) {
 func TestALateRenewalIsAnsweredAndNothingAfterIt(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	defer l.Close()
+	defer func() { _ = l.Close() }()
 	heard := make(chan string, 10)
 	go func() {
 		c, err := l.Accept()
@@ -61,7 +61,7 @@ func TestALateRenewalIsAnsweredAndNothingAfterIt(t *testing.T) {
 	require.NoError(t, err)
 	conn, err := net.Dial("tcp", w.line.Address())
 	require.NoError(t, err)
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 
 	s := wired{spoken{nil, conn}, w}
 	w.late(time.Millisecond)
@@ -81,7 +81,7 @@ func TestALateRenewalIsAnsweredAndNothingAfterIt(t *testing.T) {
 func TestTheDeadDoNotCallAgain(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	defer l.Close()
+	defer func() { _ = l.Close() }()
 	config, err := pgx.ParseConfig("postgres://u@" + l.Addr().String() + "/d?sslmode=disable&connect_timeout=2")
 	require.NoError(t, err)
 	w, err := newWire(config)
@@ -89,7 +89,7 @@ func TestTheDeadDoNotCallAgain(t *testing.T) {
 	w.crash()
 	another, err := net.Listen("tcp", w.line.Address()) // who happens to be given the port
 	require.NoError(t, err)
-	defer another.Close()
+	defer func() { _ = another.Close() }()
 	require.ErrorIs(t, w.db.PingContext(t.Context()), errCut)
 	require.NoError(t, w.close())
 }
