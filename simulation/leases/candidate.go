@@ -29,11 +29,12 @@ type candidate struct {
 	far       time.Duration // how much longer everything takes
 
 	// The keeper.
-	id      string
-	machine lease.Machine
-	looking bool
-	roused  bool // while it was looking
-	wake    int  // the number of the look that was arranged last
+	id       string
+	machine  lease.Machine
+	looking  bool
+	claiming bool
+	roused   bool // while it was looking
+	wake     int  // the number of the look that was arranged last
 
 	// The office.
 	lease        *office.Lease // nil: it holds none
@@ -91,7 +92,7 @@ func (n *candidate) start() {
 		Name: group, ID: n.id, Self: n.self(),
 		Observer: n.options.observer, Strict: n.options.strict, Timing: n.options.timing,
 	})
-	n.looking, n.roused, n.shown = false, false, 0
+	n.looking, n.claiming, n.roused, n.shown = false, false, false, 0
 	n.machine.Begin()
 	n.world.tell("%s starts", n.id)
 	n.after(n.within(n.options.timing.PollWithin()), n.polls)
@@ -183,14 +184,19 @@ func (n *candidate) reads(r lease.Record) {
 // claim tries to take the lease.
 func (n *candidate) claim(done func()) {
 	claim, won := n.machine.Claim(n.now()), false
+	n.claiming = true
 	n.send(acquires, func(ctx context.Context) (err error) {
 		won, err = n.world.database.store.Acquire(ctx, claim)
 		return err
 	}, func(answered bool) {
+		n.claiming = false
 		next := n.machine.Claimed(answered && won, n.now())
 		n.world.claimed(n, answered, won, next)
 		n.carry(next)
 		done()
+		if next != lease.GiveBack {
+			n.ends()
+		}
 	})
 }
 

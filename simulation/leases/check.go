@@ -78,11 +78,12 @@ func (w *world) holds(i Invariant, ok bool, format string, args ...any) {
 		return
 	case c.excused:
 		c.broken[i]++
+		c.over = i == OneLease // what else was broken led to it, or will
 	default:
+		c.over = true
 		c.violation = &Violation{i, time.Duration(w.now), fmt.Sprintf(format, args...)}
 		w.tell("%v", c.violation)
 	}
-	c.over = true
 }
 
 // leasesHold looks whether two leases are valid now.

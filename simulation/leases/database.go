@@ -30,6 +30,7 @@ type database struct {
 	looked  time.Duration // what the statement under way has seen of the clock
 	past    []copyOf
 	stalled int64 // it does nothing before
+	locked  int64 // the record is written until then
 }
 
 // copyOf is the record as it was.

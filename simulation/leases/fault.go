@@ -32,8 +32,8 @@ const (
 
 	// Fails: the database refuses a statement with an error.
 	Fails
-	// SlowCommit: between the look at the database's clock and the commit there are
-	// from microseconds to more than a TTL.
+	// SlowCommit: a statement has the record for itself from microseconds to more than
+	// a TTL, from its look at the database's clock to its commit.
 	SlowCommit
 	// Stall: for a while the database does nothing, and then everything.
 	Stall
@@ -62,6 +62,8 @@ const (
 	Resign
 	// OddTiming: one candidate has other intervals than the rest.
 	OddTiming
+	// Patient: candidates wait longer for an answer than a lease lasts.
+	Patient
 	// Onlooker: one candidate is an observer.
 	Onlooker
 
@@ -69,6 +71,9 @@ const (
 	ClockBeyond
 	// StepsUnwatched: the database's clock jumps, and candidates trust it.
 	StepsUnwatched
+	// EarlyLook: a statement looks at the database's clock before it has the record, so
+	// that it may commit after one that looked later.
+	EarlyLook
 	// Suspend: a machine sleeps, and its monotonic clock with it.
 	Suspend
 
@@ -132,10 +137,12 @@ var known = [faults]about{
 	Force:     {"force", OperatorFaults, (*world).force},
 	Resign:    {"resign", OperatorFaults, (*world).resign},
 	OddTiming: {"odd-timing", OperatorFaults, nil},
+	Patient:   {"patient", OperatorFaults, nil},
 	Onlooker:  {"onlooker", OperatorFaults, nil},
 
 	ClockBeyond:    {"clock-beyond", AssumptionFaults, nil},
 	StepsUnwatched: {"steps-unwatched", AssumptionFaults, (*world).stepUnwatched},
+	EarlyLook:      {"early-look", AssumptionFaults, nil},
 	Suspend:        {"suspend", AssumptionFaults, (*world).suspend},
 }
 

@@ -28,7 +28,7 @@ func (w *world) recover() {
 	w.tell("all is healed")
 	w.calm = true
 	w.generation++
-	w.database.stalled = w.now
+	w.database.stalled, w.database.locked = w.now, w.now
 	for _, n := range w.candidates {
 		n.reconnect()
 		n.far = 0
@@ -49,15 +49,21 @@ func (w *world) way() time.Duration {
 // come is waited for; whoever might claim has an old statement on its way, or has just
 // left office.
 func (w *world) converge() *candidate {
-	longest := lease.Timing{TTL: w.database.now().TTL}
-	for _, n := range w.candidates {
-		t := n.options.timing
-		longest.TTL, longest.Poll, longest.Timeout = max(longest.TTL, t.TTL), max(longest.Poll, t.Poll), max(longest.Timeout, t.Timeout)
-	}
+	longest := w.longest()
 	within := 2*longest.TTL + 4*longest.Poll + 2*longest.Timeout + 2*timing.DriftMargin + 10*w.way()
 	leader := w.waitForLeader(within)
 	w.holds(Converges, leader != nil, "nobody leads after %v; %s", within, w.database.describe())
 	return leader
+}
+
+// longest are the longest intervals that count.
+func (w *world) longest() lease.Timing {
+	l := lease.Timing{TTL: w.database.now().TTL}
+	for _, n := range w.candidates {
+		t := n.options.timing
+		l.TTL, l.Poll, l.Timeout = max(l.TTL, t.TTL), max(l.Poll, t.Poll), max(l.Timeout, t.Timeout)
+	}
+	return l
 }
 
 // waitForLeader plays until somebody leads.
@@ -79,10 +85,11 @@ func (w *world) waitForLeader(within time.Duration) *candidate {
 	return nil
 }
 
-// keep plays on for some TTLs. The leader that was found may have been about to go: then
-// another one follows, and stays.
+// keep plays on for some TTLs. The leader that was found may have been about to go, or
+// wait for an answer that was lost: then another one follows, and stays.
 func (w *world) keep(leader *candidate) {
-	w.run(w.now + 3*ttl)
+	longest := w.longest()
+	w.run(w.now + int64(3*longest.TTL+longest.Timeout))
 	before := w.elections
 	w.run(w.now + 5*ttl)
 	w.holds(Converges, w.elections == before, "there was an election though nothing happened since %s led", leader.id)

@@ -58,26 +58,47 @@ func (s *statement) end(answered bool) {
 	}
 }
 
-// executeIn has the statement arrive, look at the clock, and be carried out, one after
-// the other. It goes on if its sender has died.
+// executeIn has the statement arrive and be carried out. It goes on if its sender has
+// died.
 func (s *statement) executeIn(wait int64) {
 	w := s.from.world
+	w.at(w.now+wait, w.connected(func() {
+		w.at(max(w.now, w.database.stalled), w.connected(s.arrived))
+	}))
+}
+
+// connected has something done if no connection has broken by then.
+func (w *world) connected(do func()) func() {
 	generation := w.generation
-	w.at(w.now+wait, func() {
-		if generation != w.generation { // its connection is no more
-			return
+	return func() {
+		if generation == w.generation {
+			do()
 		}
-		looked := max(w.now, w.database.stalled) + w.draw(1000)
-		takes := w.draw(int64(time.Millisecond))
-		if w.chance(SlowCommit) {
-			takes = w.between(0, 2*ttl>>w.draw(24))
-		}
-		w.at(looked+takes, func() {
-			if generation == w.generation {
-				s.execute(looked)
-			}
-		})
-	})
+	}
+}
+
+// arrived has a read answered, and a write take the record for itself when it is its
+// turn, look at the clock, and commit some time later. A database that looks at the
+// clock before lets a statement be overtaken by one that looks later.
+func (s *statement) arrived() {
+	w := s.from.world
+	d := &w.database
+	if s.what == reads {
+		s.execute(w.now)
+		return
+	}
+	early := w.enabled.Has(EarlyLook)
+	if d.locked > w.now && !early {
+		w.at(d.locked, w.connected(s.arrived))
+		return
+	}
+	takes := w.draw(int64(time.Millisecond))
+	if w.chance(SlowCommit) {
+		takes = w.between(0, 2*ttl>>w.draw(24))
+	}
+	looked := w.now
+	d.locked = looked + takes
+	w.at(d.locked, w.connected(func() { s.execute(looked) }))
 }
 
 // execute carries the statement out, and sends the answer.

@@ -43,12 +43,23 @@ func (w *world) setUp() {
 		w.check.excused = true
 		w.drawRates(trueRate / 5)
 	}
+	if w.enabled.Has(EarlyLook) {
+		w.struck[EarlyLook]++
+		w.check.excused = true
+		w.enabled |= 1 << SlowCommit
+	}
 	if w.enabled.Has(OddTiming) {
 		w.struck[OddTiming]++
 		t := &w.anyone().options.timing
 		halved, doubled := w.draw(2), w.draw(3)
 		for _, d := range []*time.Duration{&t.TTL, &t.Renew, &t.Poll, &t.Timeout, &t.DriftMargin} {
 			*d = *d >> halved << doubled
+		}
+	}
+	if w.enabled.Has(Patient) {
+		w.struck[Patient]++
+		for _, n := range w.candidates {
+			n.options.timing.Timeout = 2 * n.options.timing.TTL
 		}
 	}
 	if w.enabled.Has(Onlooker) && len(w.candidates) > 2 {
@@ -103,16 +114,17 @@ func (w *world) lasts(end func()) { w.at(w.now+w.span(), end) }
 
 func (w *world) anyone() *candidate { return w.candidates[w.draw(int64(len(w.candidates)))] }
 
-// someone is often who leads.
+// someone is often who leads, or is about to.
 func (w *world) someone() *candidate {
+	chosen := w.anyone()
 	if w.draw(2) == 0 {
 		for _, n := range w.candidates {
-			if n.leading {
-				return n
+			if n.leading || n.claiming {
+				chosen = n
 			}
 		}
 	}
-	return w.anyone()
+	return chosen
 }
 
 func (w *world) slowLink() bool {
