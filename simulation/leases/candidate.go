@@ -173,8 +173,11 @@ func (n *candidate) look(then func()) {
 	})
 }
 
-// reads has the check know what was read.
+// reads has the check know what was read, unless it is older than what was known.
 func (n *candidate) reads(r lease.Record) {
+	if r.Term < n.machine.Term {
+		return
+	}
 	if r.Term != n.read.Term || r.Renewals != n.read.Renewals {
 		n.still = n.now()
 	}
