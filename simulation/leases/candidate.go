@@ -31,6 +31,7 @@ type candidate struct {
 	// The keeper.
 	id       string
 	machine  lease.Machine
+	retired  bool
 	looking  bool
 	claiming bool
 	roused   bool // while it was looking
@@ -47,6 +48,7 @@ type candidate struct {
 	stoodStill time.Duration // of its clock, up to the last read
 	still      time.Duration // since when
 	shown      memberstate.Term
+	over       *office.Lease // the last that has been seen to have run out
 }
 
 // manner is how a candidate is set up.
@@ -92,7 +94,7 @@ func (n *candidate) start() {
 		Name: group, ID: n.id, Self: n.self(),
 		Observer: n.options.observer, Strict: n.options.strict, Timing: n.options.timing,
 	})
-	n.looking, n.claiming, n.roused, n.shown = false, false, false, 0
+	n.retired, n.looking, n.claiming, n.roused, n.shown = false, false, false, false, 0
 	n.machine.Begin()
 	n.world.tell("%s starts", n.id)
 	n.after(n.within(n.options.timing.PollWithin()), n.polls)

@@ -18,6 +18,7 @@ const (
 	OneLease Invariant = iota
 	TermsGrow
 	OneHolder
+	StaysOver
 	LeadEnds
 	ReleasedAfter
 	FollowersRead
@@ -28,7 +29,7 @@ const (
 )
 
 var invariantNames = [invariants]string{
-	"one lease", "terms grow", "one holder a term", "lead ends", "released after lead", "followers read", "converges", "taken over",
+	"one lease", "terms grow", "one holder a term", "stays over", "lead ends", "released after lead", "followers read", "converges", "taken over",
 }
 
 // String names the invariant.
@@ -90,6 +91,9 @@ func (w *world) holds(i Invariant, ok bool, format string, args ...any) {
 func (w *world) leasesHold() {
 	var first *candidate
 	for _, n := range w.candidates {
+		if n.alive && n.lease != nil {
+			w.staysOver(n)
+		}
 		switch {
 		case !n.valid():
 		case first == nil:
@@ -100,6 +104,17 @@ func (w *world) leasesHold() {
 		}
 	}
 	w.check.counts[OneLease]++
+}
+
+// staysOver looks whether a lease is valid that was not: it may have been acted upon.
+func (w *world) staysOver(n *candidate) {
+	switch {
+	case !n.valid():
+		n.over = n.lease
+	case n.over == n.lease:
+		w.holds(StaysOver, false, "%s has term %d until %v, and had it no more", n.id, n.lease.Term, n.lease.Until())
+	}
+	w.check.counts[StaysOver]++
 }
 
 // wrote looks at what a statement has made of the record.
@@ -138,6 +153,7 @@ func (w *world) opened(n *candidate) {
 
 // sending looks at a statement that writes.
 func (w *world) sending(n *candidate, what string) {
+	w.holds(FollowersRead, !n.retired || what == releases, "%s %s, and has left", n.id, what)
 	switch what {
 	case acquires:
 		free := n.read.Left <= 0 || n.read.Released || n.read.Holder == n.id || n.options.strict && n.stoodStill >= n.read.TTL

@@ -17,6 +17,7 @@
 //	OneLease        no two candidates have a lease that is valid by their clocks, at one moment of true time
 //	TermsGrow       the term of the record never falls and grows by one with every acquisition; a candidate's never falls
 //	OneHolder       a term is led once, by whoever the database gave it to
+//	StaysOver       a lease that has run out is not valid again
 //	LeadEnds        Lead's context has ended before the lease is another's, unless the process stood still
 //	ReleasedAfter   nothing is released before Lead has returned
 //	FollowersRead   who follows, looks on or has left writes nothing; a claim is made only if what was read was free

@@ -216,6 +216,7 @@ func (w *world) leave() bool {
 	if !n.alive || n.paused || n.machine.Idle() {
 		return false
 	}
+	n.retired = true
 	n.carry(n.machine.Retire())
 	n.ends()
 	return true
