@@ -133,7 +133,7 @@ var handwritten = []mutant{
 	{"record-watched-without-comparing", "lease/internal/row/row.go", "free = free || r.Renewals == c.Renewals", "free = true", ""},
 	{"record-claimed-before-it-ran-out", "lease/internal/row/row.go", "free = free || r.Until <= now", "free = true", ""},
 	{"record-renewed-by-name-alone", "lease/internal/row/row.go", "if r.Holder != holder || r.Term != term {", "if r.Term == 0 {", ""},
-	{"record-renewed-in-any-term", "lease/internal/row/row.go", "if r.Holder != holder || r.Term != term {", "if r.Holder != holder {", ""},
+	{"record-renewed-in-any-term", "lease/internal/row/row.go", "if r.Holder != holder || r.Term != term {", "if r.Holder != holder {", "it prolongs what the same candidate has in a later term: that costs a TTL at most, which nobody is promised"},
 	{"record-renewals-not-counted", "lease/internal/row/row.go", "\tr.Renewals++\n", "", ""},
 	{"record-term-not-raised", "lease/internal/row/row.go", "return Row{Term: r.Term + 1, Holder", "return Row{Term: r.Term, Holder", ""},
 	{"record-force-without-a-term", "lease/internal/row/row.go", "\tr.Term++\n\tr.Holder, r.Heir", "\tr.Holder, r.Heir", ""},
