@@ -56,8 +56,8 @@ const (
 	// LeaveOffice: the lease is over, and so is Lead's context. When Lead returns,
 	// that is told with Returned.
 	LeaveOffice
-	// GiveBack: release what is Held. Whether that works or not, it is told with
-	// Released.
+	// GiveBack: release what is Held. After Returned it is told with Released when that
+	// is over, whether it has worked or not.
 	GiveBack
 	// Distrust: what was read is older than what is known. The lease is left alone.
 	Distrust

@@ -35,7 +35,7 @@ func campaign(t *testing.T, seeds uint64, faults string) *leases.Summary {
 // A fault that never strikes, an invariant that is never looked at and a condition that
 // never comes about show nothing.
 func TestNothingBreaksALeaseAndEverythingStrikes(t *testing.T) {
-	total := campaign(t, 2000, "all")
+	total := campaign(t, 3000, "all")
 	if testing.Short() {
 		return // what is rare does not come about
 	}
@@ -72,7 +72,7 @@ func TestBrokenAssumptionsBreakLeases(t *testing.T) {
 // A world without faults elects once, and once more when the leader has fallen silent.
 func TestNothingGoesWrongWhereNothingStrikes(t *testing.T) {
 	total := campaign(t, 100, "none")
-	assert.EqualValues(t, 2*total.Seeds, total.Elections)
+	assert.Equal(t, 2*total.Seeds, total.Elections)
 	for took, n := range total.TakenOver {
 		assert.Greater(t, took, 3*time.Second, "%d times", n)
 		assert.Less(t, took, 8500*time.Millisecond, "%d times", n)

@@ -213,6 +213,11 @@ func (n *candidate) comesBack() {
 
 func (w *world) leave() bool {
 	n := w.someone()
+	for _, other := range w.candidates {
+		if other.claiming && w.draw(2) == 0 {
+			n = other // who leaves while it claims may win
+		}
+	}
 	if !n.alive || n.paused || n.machine.Idle() {
 		return false
 	}
