@@ -102,6 +102,16 @@ func (n *candidate) start() {
 	n.after(n.within(n.options.timing.RenewWithin(true)), n.renews)
 }
 
+// startIf begins an incarnation, unless it has begun: those who are healed are not
+// waited for.
+func (n *candidate) startIf(number int) func() {
+	return func() {
+		if n.number == number {
+			n.start()
+		}
+	}
+}
+
 // die ends it, and all that it had to do.
 func (n *candidate) die() {
 	n.world.tell("%s dies", n.id)

@@ -69,6 +69,16 @@ func TestBrokenAssumptionsBreakLeases(t *testing.T) {
 	}
 }
 
+// However early it is that faults strike no more.
+func TestShortRunsAreHealed(t *testing.T) {
+	c := leases.Campaign{Count: 300, Options: func(seed uint64) leases.Options {
+		return leases.Options{Seed: seed, Candidates: 2 + int(seed%8), Strict: seed%3 == 0, Duration: time.Duration(1+seed%5) * 2 * time.Second}
+	}}
+	total, err := c.Run(t.Context())
+	require.NoError(t, err)
+	assert.Empty(t, total.Failing)
+}
+
 // A world without faults elects once, and once more when the leader has fallen silent.
 func TestNothingGoesWrongWhereNothingStrikes(t *testing.T) {
 	total := campaign(t, 100, "none")

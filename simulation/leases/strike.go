@@ -202,14 +202,7 @@ func (w *world) crash() bool {
 }
 
 // comesBack has a process start again, after a while.
-func (n *candidate) comesBack() {
-	number := n.number
-	n.world.lasts(func() {
-		if n.number == number {
-			n.start()
-		}
-	})
-}
+func (n *candidate) comesBack() { n.world.lasts(n.startIf(n.number)) }
 
 func (w *world) leave() bool {
 	n := w.someone()

@@ -52,7 +52,7 @@ func newWorld(o Options) *world {
 	}
 	w.setUp()
 	for _, n := range w.candidates {
-		w.at(w.draw(ttl), n.start)
+		w.at(w.draw(ttl), n.startIf(0))
 	}
 	w.schedule()
 	return w
