@@ -1,5 +1,4 @@
-// When a candidate may try to take a lease: a decision without clock or
-// database.
+// When a candidate may try to take a lease.
 
 package lease
 
@@ -27,24 +26,26 @@ func (s *sighting) see(r Record, now time.Duration) {
 func (s *sighting) stoodStill(now, wait time.Duration) bool { return now-s.since >= wait }
 
 // free says whether a candidate may try to take the lease.
-func (s *sighting) free(k *Keeper, now time.Duration) bool {
+func (m *Machine) free(now time.Duration) bool {
+	s := &m.seen
 	switch {
-	case s.Term == 0, s.Holder == k.id: // in the second case it has won and was not told
+	case s.Term == 0, s.Holder == m.rules.ID: // in the second case it has won and was not told
 		return true
-	case s.Heir != "" && s.Heir != k.config.Self:
+	case s.Heir != "" && s.Heir != m.rules.Self:
 		// The old holder may be in office for a TTL; then it is the heir's turn.
 		return s.stoodStill(now, 2*s.TTL)
 	case s.Released:
 		return true
-	case k.config.Strict:
+	case m.rules.Strict:
 		return s.stoodStill(now, s.TTL)
 	}
 	return s.Left <= 0
 }
 
 // led says whether somebody is in office, as far as can be told from here.
-func (s *sighting) led(k *Keeper, now time.Duration) bool {
-	if k.config.Strict {
+func (m *Machine) led(now time.Duration) bool {
+	s := &m.seen
+	if m.rules.Strict {
 		return s.Holder != "" && !s.stoodStill(now, s.TTL)
 	}
 	return s.Holder != "" && s.Left > 0

@@ -12,7 +12,8 @@
 //	err = el.Run(ctx)
 //
 // An Elector is an elector.Election, as the one that votes is: what is written
-// against that runs on both. Stores are in packages mem, sqllease (PostgreSQL, MySQL,
+// against that runs on both. What it decides a [Machine] decides, which has neither
+// clock nor database, so that package simulation/leases can run it in a hostile world. Stores are in packages mem, sqllease (PostgreSQL, MySQL,
 // MariaDB, SQLite) and kv (etcd, Redis); package leasetest is the acceptance test
 // for others.
 //

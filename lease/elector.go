@@ -24,29 +24,11 @@ type Elector struct {
 	lease  atomic.Pointer[office.Lease] // nil: it holds none
 
 	// What follows is guarded by the keeper's mu.
-	state    state
-	retiring bool
-	seen     sighting
-	patience time.Duration // it claims nothing before
-	office   *office.Office
-	vacated  chan struct{} // closed when the office is over and released
-	working  sync.WaitGroup
+	machine Machine
+	office  *office.Office
+	vacated chan struct{} // closed when the office is over and released
+	working sync.WaitGroup
 }
-
-// state is what an elector is busy with.
-type state uint8
-
-const (
-	// idle: it has not been started, or is about to end.
-	idle state = iota
-	// waits: it looks at the lease from time to time.
-	waits
-	// claims: a claim is under way.
-	claims
-	// serves: it is in office, or its Lead has not returned, or the lease has not
-	// been released.
-	serves
-)
 
 var _ elector.Election = (*Elector)(nil)
 
@@ -69,17 +51,11 @@ func newElector(k *Keeper, config Config) *Elector {
 			return nil
 		}
 	}
-	e := &Elector{keeper: k, config: config}
-	e.status.Set(elector.Status{Group: config.Name, Self: k.id, Role: e.standing()})
+	e := &Elector{keeper: k, config: config, machine: NewMachine(Rules{
+		Name: config.Name, ID: k.id, Self: k.config.Self, Observer: config.Observer, Strict: k.config.Strict, Timing: k.config.Timing,
+	})}
+	e.status.Set(elector.Status{Group: config.Name, Self: k.id, Role: e.machine.Role})
 	return e
-}
-
-// standing is the role without a leader.
-func (e *Elector) standing() memberstate.Role {
-	if e.config.Observer {
-		return memberstate.Observer
-	}
-	return memberstate.Candidate
 }
 
 // Run takes part until the context ends, once. It returns when Lead, the handlers
@@ -108,10 +84,9 @@ func (e *Elector) begin() bool {
 	defer k.entering.Unlock()
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if e.state != idle || e.retiring {
+	if !e.machine.Begin() {
 		return false
 	}
-	e.state = waits
 	k.enter()
 	e.show(func(*elector.Status) {})
 	return true
@@ -122,22 +97,8 @@ func (e *Elector) retire() {
 	k := e.keeper
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	e.retiring = true
-	if e.state == waits {
-		e.state = idle
-	}
-	e.leave()
+	e.leave(e.machine.Retire())
 	e.show(func(s *elector.Status) { s.Stopped = true })
-}
-
-// leave closes the office, if one is open: the lease is not used and not renewed
-// from now on. The rest is done when Lead has returned.
-func (e *Elector) leave() {
-	if e.office != nil {
-		e.office.Close()
-		e.lease.Store(nil)
-		e.showLoss(e.office.Term)
-	}
 }
 
 // Status is what this candidate is now. It asks nobody and waits for nobody.
@@ -196,12 +157,12 @@ func (e *Elector) resign() (vacated <-chan struct{}, err error) {
 	e.keeper.mu.Lock()
 	defer e.keeper.mu.Unlock()
 	switch {
-	case e.state == idle:
+	case e.machine.Idle():
 		return nil, elector.ErrStopped
-	case e.state != serves:
+	case !e.machine.InOffice():
 		return nil, elector.ErrNotLeader
 	}
-	e.leave()
+	e.leave(e.machine.Leave(e.machine.Term))
 	return e.vacated, nil
 }
 

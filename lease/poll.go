@@ -6,7 +6,6 @@ package lease
 
 import (
 	"context"
-	"math/rand/v2"
 	"sync"
 	"time"
 )
@@ -15,21 +14,21 @@ import (
 // was released or has just joined.
 func (k *Keeper) polls(ctx context.Context) {
 	t := k.config.Timing
-	everything := time.NewTimer(after(t.Poll))
+	everything := time.NewTimer(within(t.PollWithin()))
 	defer everything.Stop()
-	woken := time.NewTimer(rand.N(1 + t.scatter()))
+	woken := time.NewTimer(within(t.LookWithin()))
 	defer woken.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-k.roused:
-			woken.Reset(rand.N(1 + t.scatter()))
+			woken.Reset(within(t.LookWithin()))
 		case <-woken.C:
 			k.look(k.waiting(true))
 		case <-everything.C:
 			k.look(k.waiting(false))
-			everything.Reset(after(t.Poll))
+			everything.Reset(within(t.PollWithin()))
 		}
 	}
 }
@@ -42,13 +41,13 @@ func (k *Keeper) waiting(woken bool) []*Elector {
 	var all []*Elector
 	if woken {
 		for name := range k.woken {
-			if e := k.joined[name]; e != nil && e.state == waits {
+			if e := k.joined[name]; e != nil && e.machine.Watching() {
 				all = append(all, e)
 			}
 		}
 	} else {
 		for _, e := range k.joined {
-			if e.state == waits {
+			if e.machine.Watching() {
 				all = append(all, e)
 			}
 		}

@@ -16,46 +16,42 @@ const maxBatch = 10_000
 
 // renewals renews again and again.
 func (k *Keeper) renewals(ctx context.Context) {
-	t := k.config.Timing
-	wait := t.Renew
-	for pause(ctx, wait-rand.N(1+wait/8)) {
-		wait = t.Renew
-		for batch := range slices.Chunk(k.held(), maxBatch) {
-			if !k.renew(batch) {
-				wait = t.retry()
-			}
+	answered := true
+	for pause(ctx, within(k.config.Timing.RenewWithin(answered))) {
+		answered = true
+		for batch := range slices.Chunk(k.serving(), maxBatch) {
+			answered = k.renew(batch) && answered
 		}
 	}
 }
 
-// tenure is a lease that an elector of this keeper holds.
-type tenure struct {
-	elector *Elector
-	lease   *office.Lease
-}
-
-// held lists what is to be renewed.
-func (k *Keeper) held() []tenure {
+// serving lists the electors whose leases are to be renewed.
+func (k *Keeper) serving() []*Elector {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	var all []tenure
+	var all []*Elector
 	for _, e := range k.joined {
-		if l := e.lease.Load(); l != nil {
-			all = append(all, tenure{e, l})
+		if e.machine.Serving() {
+			all = append(all, e)
 		}
 	}
 	return all
 }
 
-// renew renews a number of leases, and says whether it got an answer. Validity is
-// counted from before the question was sent. What the answer does not list is
-// lost, now; if there is none, the old ends of the leases stay.
-func (k *Keeper) renew(batch []tenure) bool {
-	held := make([]Held, len(batch))
-	for i, t := range batch {
-		held[i] = Held{t.elector.config.Name, t.lease.Term}
+// tenure is a lease that is being renewed.
+type tenure struct {
+	Held
+	elector *Elector
+	lease   *office.Lease
+}
+
+// renew renews a number of leases, and says whether it got an answer. If there is
+// none, the old ends of the leases stay.
+func (k *Keeper) renew(electors []*Elector) bool {
+	batch, held := k.tenures(electors)
+	if len(held) == 0 {
+		return true
 	}
-	asked := k.now()
 	names, err := call(k, k.lanes[renewing], func(ctx context.Context) ([]string, error) {
 		return k.config.Store.Renew(ctx, k.id, held)
 	})
@@ -63,20 +59,41 @@ func (k *Keeper) renew(batch []tenure) bool {
 		k.log.Warn("leases were not renewed", "leases", len(batch), "error", err)
 		return false
 	}
+	k.renewed(batch, names)
+	return true
+}
+
+// tenures are the renewals to be sent now.
+func (k *Keeper) tenures(electors []*Elector) (batch []tenure, held []Held) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	now := k.now()
+	for _, e := range electors {
+		if h, ok := e.machine.Renew(now); ok {
+			batch, held = append(batch, tenure{h, e, e.lease.Load()}), append(held, h)
+		}
+	}
+	return batch, held
+}
+
+// renewed tells the machines which leases were kept. What the answer does not list is
+// lost.
+func (k *Keeper) renewed(batch []tenure, names []string) {
 	kept := make(map[string]bool, len(names))
 	for _, name := range names {
 		kept[name] = true
 	}
-	until, now := asked+k.config.Timing.validity(), k.now()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	now := k.now()
 	for _, t := range batch {
-		if kept[t.elector.config.Name] {
-			t.lease.Extend(until, now)
-		} else {
-			t.elector.lose(t.lease.Term, "it was taken away")
+		next := t.elector.machine.Renewed(t.Term, kept[t.Name])
+		if next == ExtendLease {
+			t.lease.Extend(t.elector.machine.Until(), now)
 		}
+		t.elector.lost(next, "it was taken away")
 	}
-	return true
 }
 
-// after draws a wait of at most this, and at least half of it.
-func after(most time.Duration) time.Duration { return most - rand.N(1+most/2) }
+// within draws a wait of at least this and at most that.
+func within(least, most time.Duration) time.Duration { return least + rand.N(1+most-least) }

@@ -26,7 +26,9 @@ const MaxSelf = 128
 // Time in a store is the database's: whatever it compares, it compares with the
 // database's own clock, in the database, in UTC and as finely as the database
 // can, and never with a time that a caller has sent. Callers send durations and
-// are told durations.
+// are told durations. A step looks at the clock when it has the record, not before:
+// one that has looked, and then waits while a later renewal overtakes it, would have
+// the lease run out sooner than its holder was told.
 //
 // Names and holders are text in UTF-8 that is compared byte by byte: upper and
 // lower case, accents and trailing blanks make a difference, and nothing is cut

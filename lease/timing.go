@@ -35,12 +35,22 @@ func DefaultTiming() Timing {
 // validity is how long a lease may be used, counted from before it was asked for.
 func (t Timing) validity() time.Duration { return t.TTL - t.DriftMargin }
 
-// retry is how long a holder waits after a renewal that failed.
-func (t Timing) retry() time.Duration { return t.Renew / 4 }
+// PollWithin is how long a candidate waits until it looks again, at least and at most.
+func (t Timing) PollWithin() (least, most time.Duration) { return t.Poll - t.Poll/2, t.Poll }
 
-// scatter is how long those who were woken wait at most, so that they do not all
-// come at once.
-func (t Timing) scatter() time.Duration { return t.Poll / 8 }
+// LookWithin is how long those wait who were woken or have just joined, so that they
+// do not all come at once.
+func (t Timing) LookWithin() (least, most time.Duration) { return 0, t.Poll / 8 }
+
+// RenewWithin is how long a holder waits until it renews again: less if the last
+// renewal was not answered.
+func (t Timing) RenewWithin(answered bool) (least, most time.Duration) {
+	most = t.Renew
+	if !answered {
+		most = t.Renew / 4
+	}
+	return most - most/8, most
+}
 
 func (t Timing) validate(bad *complaints) {
 	for _, f := range []struct {

@@ -4,9 +4,9 @@ package simulation
 
 import (
 	"context"
-	"errors"
-	"runtime"
 	"sync"
+
+	"github.com/hustings/hustings/simulation/internal/batches"
 )
 
 // Campaign plays many seeds.
@@ -28,37 +28,25 @@ type Campaign struct {
 	counting bool // states are counted also where they do not guide
 }
 
-// batch is how many runs are prepared together. What they are depends on the batches
-// before, so that it does not matter how many cores there are.
-const batch = 64
-
 // Run plays until all seeds are played or the context ends, and returns what it came to
 // so far. The error is about the options.
 func (c *Campaign) Run(ctx context.Context) (*Summary, error) {
 	total, guide := NewSummary(), newGuide(c)
-	for done := uint64(0); ctx.Err() == nil && (c.Count == 0 || done < c.Count); {
-		size := uint64(batch)
-		if c.Count != 0 {
-			size = min(size, c.Count-done)
-		}
-		done += size
-		results, err := c.play(ctx, guide.next(int(size)))
-		if err != nil {
-			return total, err
-		}
-		for _, r := range results {
-			total.Add(r.Result)
-			guide.learn(r)
-		}
-		total.States = len(guide.reached.found)
-		if c.Progress != nil {
-			c.Progress(total)
-		}
-		if c.UntilFailure && len(total.Failing) > 0 {
-			break
-		}
+	all := batches.Batches[Options, played]{
+		Count: c.Count, Workers: c.Workers, Next: guide.next, Play: c.playOne,
+		Done: func(results []played) bool {
+			for _, r := range results {
+				total.Add(r.Result)
+				guide.learn(r)
+			}
+			total.States = len(guide.reached.found)
+			if c.Progress != nil {
+				c.Progress(total)
+			}
+			return !c.UntilFailure || len(total.Failing) == 0
+		},
 	}
-	return total, nil
+	return total, all.Run(ctx)
 }
 
 // played is a run that was played, and the states that it reached.
@@ -66,39 +54,6 @@ type played struct {
 	Result
 	options Options
 	reached []uint32
-}
-
-// play plays a batch, and returns the results in its order, without those that the
-// context's end has prevented.
-func (c *Campaign) play(ctx context.Context, all []Options) ([]played, error) {
-	workers := c.Workers
-	if workers == 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
-	results, failures := make([]played, len(all)), make([]error, len(all))
-	var waiting sync.WaitGroup
-	places := make(chan int, len(all))
-	for i := range all {
-		places <- i
-	}
-	close(places)
-	for range min(workers, len(all)) {
-		waiting.Go(func() {
-			for i := range places {
-				if ctx.Err() == nil {
-					results[i], failures[i] = c.playOne(all[i])
-				}
-			}
-		})
-	}
-	waiting.Wait()
-	finished := results[:0]
-	for _, r := range results {
-		if r.Checked != nil {
-			finished = append(finished, r)
-		}
-	}
-	return finished, errors.Join(failures...)
 }
 
 var coverages = sync.Pool{New: func() any { return newCoverage() }}

@@ -5,7 +5,8 @@ package simulation
 import (
 	"fmt"
 	"slices"
-	"strings"
+
+	"github.com/hustings/hustings/simulation/internal/faultlist"
 )
 
 // Fault is a kind of trouble.
@@ -224,63 +225,24 @@ func DefaultFaults() FaultSet {
 // stands for DefaultFaults and "none" for no fault; what is written with a minus is
 // taken out again.
 func ParseFaults(list string) (FaultSet, error) {
-	set := NoFaults
-	for i, word := range strings.Split(list, ",") {
-		word, minus := strings.CutPrefix(strings.TrimSpace(word), "-")
-		named, err := parseFault(word)
-		switch {
-		case err != nil:
-			return 0, err
-		case minus && i == 0: // of all
-			set = DefaultFaults() &^ (named &^ NoFaults)
-		case minus:
-			set &^= named &^ NoFaults
-		default:
-			set |= named
-		}
+	set, err := faultWords().Parse(list)
+	if err != nil {
+		return 0, err
 	}
-	return set, nil
-}
-
-func parseFault(word string) (FaultSet, error) {
-	switch word {
-	case "all":
-		return DefaultFaults(), nil
-	case "none":
-		return NoFaults, nil
-	}
-	if c := slices.Index(classNames[:], word); c >= 0 {
-		return FaultsOf(Class(c)), nil
-	}
-	for _, f := range Faults() {
-		if f.String() == word {
-			return 1<<f | NoFaults, nil
-		}
-	}
-	var names []string
-	for _, f := range Faults() {
-		names = append(names, f.String())
-	}
-	return 0, fmt.Errorf("simulation: no fault is called %q; there are all, none, %s, %s",
-		word, strings.Join(classNames[:], ", "), strings.Join(names, ", "))
+	return FaultSet(set) | NoFaults, nil
 }
 
 // String is a list that ParseFaults reads.
-func (s FaultSet) String() string {
-	var words []string
+func (s FaultSet) String() string { return faultWords().Text(uint64(s)) }
+
+// faultWords are the names of faults and their classes.
+func faultWords() faultlist.Words {
+	all := faultlist.Words{{Name: "all", Set: uint64(DefaultFaults() &^ NoFaults)}}
 	for c := range classes {
-		if of := FaultsOf(c) &^ NoFaults; s&of == of {
-			words = append(words, c.String())
-			s &^= of
-		}
+		all = append(all, faultlist.Word{Name: c.String(), Set: uint64(FaultsOf(c) &^ NoFaults)})
 	}
 	for _, f := range Faults() {
-		if s.Has(f) {
-			words = append(words, f.String())
-		}
+		all = append(all, faultlist.Word{Name: f.String(), Set: 1 << f})
 	}
-	if len(words) == 0 {
-		return "none"
-	}
-	return strings.Join(words, ",")
+	return all
 }

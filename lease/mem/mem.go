@@ -15,6 +15,10 @@ import (
 
 // Store is a [lease.Store], and a [lease.Waker]. The zero value has no leases.
 type Store struct {
+	// Clock tells the store's time; nil: the monotonic clock of the process does. It
+	// is for simulations.
+	Clock func() time.Duration
+
 	mu        sync.Mutex
 	rows      map[string]row.Row
 	epoch     time.Time // what its clock counts from
@@ -39,6 +43,9 @@ func (s *Store) open() (now int64) {
 	s.mu.Lock()
 	if s.rows == nil {
 		s.rows, s.epoch = make(map[string]row.Row), time.Now()
+	}
+	if s.Clock != nil {
+		return begin + (s.Clock() + s.stepped).Microseconds()
 	}
 	return begin + (time.Since(s.epoch) + s.stepped).Microseconds()
 }

@@ -47,10 +47,10 @@ type dialect struct {
 	// has one.
 	insert string
 	// renew renews those of :held, a JSON array of {name, term}, that :holder
-	// holds. It returns their names if returning is set; if not, kept does.
-	renew     string
-	kept      string
-	returning bool
+	// holds. It returns their names if there is no lock; if there is, lock has
+	// returned them, and keeps others from them.
+	renew string
+	lock  string
 	// numbered says that placeholders have numbers, after this sign.
 	numbered string
 	quotes   string

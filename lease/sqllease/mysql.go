@@ -5,7 +5,9 @@ package sqllease
 // Texts are binary, for every collation takes some text for some other, if only
 // with blanks behind it. UTC_TIMESTAMP is the same in every time zone and on every
 // day of the year; it is when the statement began, which is after its caller
-// looked at its own clock. There is no UPDATE ... RETURNING.
+// looked at its own clock. But a statement may begin, wait for one of its records, and
+// write another that was renewed meanwhile: that would run out sooner than its holder
+// believes. So a renewal takes its records first, by a statement of its own.
 var mysql = dialect{
 	schema: `CREATE TABLE IF NOT EXISTS {table} (
 	name     VARBINARY(255) NOT NULL PRIMARY KEY,
@@ -23,7 +25,7 @@ JOIN {table} AS l ON l.name = CAST(h.name AS BINARY)`,
 	renew: `UPDATE ` + mysqlHeld + `
 SET l.renewals = l.renewals + 1, l.until_us = {now} + l.ttl_us
 WHERE l.holder = :holder`,
-	kept:   `SELECT l.name FROM ` + mysqlHeld + ` WHERE l.holder = :holder`,
+	lock:   `SELECT l.name FROM ` + mysqlHeld + ` WHERE l.holder = :holder FOR UPDATE`,
 	quotes: "`",
 }
 

@@ -24,7 +24,6 @@ ON CONFLICT (name) DO NOTHING`,
 FROM json_to_recordset(CAST(:held AS json)) AS h(name text, term bigint)
 WHERE l.name = h.name AND l.term = h.term AND l.holder = :holder
 RETURNING l.name`,
-	returning: true,
-	numbered:  "$",
-	quotes:    `"`,
+	numbered: "$",
+	quotes:   `"`,
 }

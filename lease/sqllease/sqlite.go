@@ -22,7 +22,6 @@ ON CONFLICT (name) DO NOTHING`,
 FROM json_each(:held) AS h
 WHERE l.name = h.value ->> '$.name' AND l.term = h.value ->> '$.term' AND l.holder = :holder
 RETURNING name`,
-	returning: true,
-	numbered:  "?",
-	quotes:    `"`,
+	numbered: "?",
+	quotes:   `"`,
 }

@@ -33,7 +33,7 @@ type Store struct {
 	dialect *dialect
 	table   string // quoted
 
-	read, insert, acquire, renew, kept, release, force, list statement
+	read, insert, acquire, renew, lock, release, force, list statement
 }
 
 var (
@@ -61,7 +61,7 @@ func New(config Config) (*Store, error) {
 	}
 	s := &Store{db: config.DB, dialect: d, table: table}
 	for to, text := range map[*statement]string{
-		&s.read: d.read, &s.insert: d.insert, &s.acquire: acquire, &s.renew: d.renew, &s.kept: d.kept, &s.release: release, &s.force: force, &s.list: list,
+		&s.read: d.read, &s.insert: d.insert, &s.acquire: acquire, &s.renew: d.renew, &s.lock: d.lock, &s.release: release, &s.force: force, &s.list: list,
 	} {
 		*to = d.compile(text, table)
 	}
@@ -93,7 +93,7 @@ func (s *Store) Read(ctx context.Context, names []string) (found []lease.Record,
 	if err != nil {
 		return nil, err
 	}
-	err = s.query(ctx, &s.read, arguments{"names": string(list)}, func(rows *sql.Rows) error {
+	err = query(ctx, s.db, &s.read, arguments{"names": string(list)}, func(rows *sql.Rows) error {
 		var r lease.Record
 		var term, renewals, ttl, until, left int64
 		if err := rows.Scan(&r.Name, &term, &r.Holder, &r.Heir, &renewals, &ttl, &until, &left); err != nil {
@@ -151,22 +151,27 @@ func (s *Store) Renew(ctx context.Context, holder string, held []lease.Held) (ke
 		return nil, err
 	}
 	given := arguments{"holder": holder, "held": string(list)}
-	if s.dialect.returning {
-		return s.names(ctx, &s.renew, given)
+	if s.dialect.lock == "" {
+		return names(ctx, s.db, &s.renew, given)
 	}
-	n, err := s.exec(ctx, &s.renew, given)
+	return s.lockAndRenew(ctx, given)
+}
+
+// lockAndRenew renews in two statements: the clock that the second one looks at is that
+// of a time when nobody else can write the records.
+func (s *Store) lockAndRenew(ctx context.Context, given arguments) (kept []string, err error) {
+	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
-	if n == int64(len(held)) {
-		for _, h := range held {
-			kept = append(kept, h.Name)
-		}
-		return kept, nil
+	defer tx.Rollback() //nolint:errcheck // it is over if it was committed, and if not, there is an error already
+	if kept, err = names(ctx, tx, &s.lock, given); err != nil || len(kept) == 0 {
+		return nil, err
 	}
-	// Some are lost. What is still held now was held when it was renewed, for
-	// nobody comes back to a term.
-	return s.names(ctx, &s.kept, given)
+	if _, err := tx.ExecContext(ctx, s.renew.text, s.renew.args(given)...); err != nil {
+		return nil, err
+	}
+	return kept, tx.Commit()
 }
 
 // Release is as the contract says.
@@ -193,7 +198,7 @@ func (s *Store) Force(ctx context.Context, name, heir string) error {
 }
 
 // Names is as [lease.Lister] says.
-func (s *Store) Names(ctx context.Context) ([]string, error) { return s.names(ctx, &s.list, nil) }
+func (s *Store) Names(ctx context.Context) ([]string, error) { return names(ctx, s.db, &s.list, nil) }
 
 // Guard is a condition that holds while nobody has acquired the lease in a later
 // term: for the WHERE of a guarded write, see the package documentation. It has
@@ -222,8 +227,13 @@ func (s *Store) exec(ctx context.Context, st *statement, given arguments) (int64
 	return result.RowsAffected()
 }
 
-func (s *Store) query(ctx context.Context, st *statement, given arguments, scan func(*sql.Rows) error) (err error) {
-	rows, err := s.db.QueryContext(ctx, st.text, st.args(given)...)
+// querier is a database, or a transaction in it.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+func query(ctx context.Context, db querier, st *statement, given arguments, scan func(*sql.Rows) error) (err error) {
+	rows, err := db.QueryContext(ctx, st.text, st.args(given)...)
 	if err != nil {
 		return err
 	}
@@ -236,14 +246,14 @@ func (s *Store) query(ctx context.Context, st *statement, given arguments, scan 
 	return rows.Err()
 }
 
-func (s *Store) names(ctx context.Context, st *statement, given arguments) (names []string, err error) {
-	err = s.query(ctx, st, given, func(rows *sql.Rows) error {
+func names(ctx context.Context, db querier, st *statement, given arguments) (all []string, err error) {
+	err = query(ctx, db, st, given, func(rows *sql.Rows) error {
 		var name string
 		if err := rows.Scan(&name); err != nil {
 			return err
 		}
-		names = append(names, name)
+		all = append(all, name)
 		return nil
 	})
-	return names, err
+	return all, err
 }

@@ -75,7 +75,7 @@ func (h *hunter) hunt(ctx context.Context, m *mutant, all []means) (result, erro
 		return r, err
 	}
 	for _, one := range all {
-		s, err := one.look(ctx, h)
+		s, err := one.look(ctx, h, m)
 		if err != nil {
 			return r, err
 		}

@@ -22,7 +22,7 @@ import (
 // means is a way to look at the mutant that was built last.
 type means struct {
 	name string
-	look func(context.Context, *hunter) (sighting, error)
+	look func(context.Context, *hunter, *mutant) (sighting, error)
 }
 
 // sighting is what a look came to.
@@ -60,14 +60,17 @@ func forGenerated(limit time.Duration) []means {
 
 // simulator looks at seeds from the first on.
 func simulator(first uint64, limit time.Duration) means {
-	return means{"simulator", func(ctx context.Context, h *hunter) (sighting, error) {
-		return h.run(ctx, limit, "-first", strconv.FormatUint(first, 10))
+	return means{"simulator", func(ctx context.Context, h *hunter, m *mutant) (sighting, error) {
+		return h.run(ctx, limit, "-world", m.world(), "-first", strconv.FormatUint(first, 10))
 	}}
 }
 
 // explorer looks at small bounds. A mutant may need many more states than the code does;
-// what it has not shown by then is left to others.
-var explorer = means{"explorer", func(ctx context.Context, h *hunter) (sighting, error) {
+// what it has not shown by then is left to others. Of leases it knows nothing.
+var explorer = means{"explorer", func(ctx context.Context, h *hunter, m *mutant) (sighting, error) {
+	if m.world() == "lease" {
+		return sighting{}, nil
+	}
 	return h.run(ctx, 20*time.Second, "-explore")
 }}
 
@@ -104,8 +107,12 @@ func (h *hunter) run(ctx context.Context, limit time.Duration, args ...string) (
 
 // tests runs the tests of the packages that mutants are made of. The results of those
 // that do not depend on the mutant are remembered from the last time.
-var tests = means{"tests", func(ctx context.Context, h *hunter) (sighting, error) {
-	cmd := exec.CommandContext(ctx, "go", "test", "-overlay", h.overlay, "-failfast", "-vet=off", "-timeout", "1m", "./elector", "./memberstate", ".")
+var tests = means{"tests", func(ctx context.Context, h *hunter, m *mutant) (sighting, error) {
+	packages := []string{"./elector", "./memberstate", "."}
+	if m.world() == "lease" {
+		packages = []string{"./lease"}
+	}
+	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-overlay", h.overlay, "-failfast", "-vet=off", "-timeout", "1m"}, packages...)...)
 	cmd.Dir = h.root
 	out, err := cmd.CombinedOutput()
 	s := sighting{cpu: spent(cmd)}

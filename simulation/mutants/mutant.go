@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"regexp"
+	"strings"
 )
 
 // mutant is one small bug.
@@ -17,6 +18,16 @@ type mutant struct {
 	// Equivalent says why nobody can notice, for a mutant that changes nothing that can
 	// be seen. Such a one is not hunted.
 	Equivalent string
+}
+
+// world is the one in which it would be noticed.
+func (m *mutant) world() string {
+	for _, of := range []string{"lease/", "simulation/leases/", "internal/office/"} {
+		if strings.HasPrefix(m.File, of) {
+			return "lease"
+		}
+	}
+	return "voting"
 }
 
 // in is the source with the bug.

@@ -27,6 +27,7 @@ type found struct {
 func main() {
 	limit := flag.Duration("for", time.Minute, "how long to look")
 	exploring := flag.Bool("explore", false, "explore every interleaving within small bounds, not seeds")
+	world := flag.String("world", "voting", "elections by votes, or by leases in a database: voting or `lease`")
 	var s search
 	flag.StringVar(&s.faults, "faults", "all", "the faults that may strike")
 	flag.StringVar(&s.ignored, "ignore", "", "an `invariant` of which a violation counts for nothing")
@@ -37,8 +38,11 @@ func main() {
 	go watchMemory()
 	ctx, cancel := context.WithTimeout(context.Background(), *limit)
 	look := s.seeds
-	if *exploring {
+	switch {
+	case *exploring:
 		look = explored
+	case *world == "lease":
+		look = s.leases
 	}
 	f, err := look(ctx)
 	cancel()

@@ -40,7 +40,8 @@ did not hold. What explore has written down is played on plain machines; its tim
 nothing but an order.`,
 		Example: `  hustings replay violation-35/scenario.txt --html picture.html
   hustings replay --seed 35 --members 5 --text
-  hustings replay story.txt --step`,
+  hustings replay story.txt --step
+  hustings replay --world lease --seed 35 --text`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
@@ -50,6 +51,8 @@ nothing but an order.`,
 	f.world.add(flags)
 	flags.StringVar(&f.world.leases, "leases", "off", "leaders hold leases: `on` or off")
 	flags.Lookup("leases").NoOptDefVal = "on"
+	flags.StringVar(&f.world.strict, "strict", "off", "with --world lease, candidates trust no clock of a database: `on` or off")
+	flags.Lookup("strict").NoOptDefVal = "on"
 	flags.Var(&f.branches, "branch", "from a time on, go on with the choices of another seed")
 	flags.StringVar(&f.html, "html", "", "write a picture of the run to this `file`")
 	flags.BoolVar(&f.text, "text", false, "print what happened, line by line")
@@ -63,6 +66,12 @@ func (f *replayFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	if len(args) == 1 == cmd.Flags().Changed("seed") {
 		return usageError{errors.New("want a scenario's file, or --seed")}
+	}
+	if f.world.kind == leaseWorld {
+		if len(args) == 1 {
+			return usageError{errors.New("--world lease has no scenarios, want --seed")}
+		}
+		return f.lease(cmd)
 	}
 	s, again, err := f.scenario(args)
 	if err != nil {
@@ -127,7 +136,11 @@ func parse(text []byte) (played, error) {
 func (f *replayFlags) show(cmd *cobra.Command, t *simulation.Trace, again string) error {
 	switch {
 	case f.step:
-		return stepThrough(cmd.InOrStdin(), cmd.OutOrStdout(), t)
+		lines := make([]string, len(t.Moments))
+		for i := range lines {
+			lines[i] = t.Line(i)
+		}
+		return stepThrough(cmd.InOrStdin(), cmd.OutOrStdout(), lines)
 	case f.text:
 		if err := t.WriteText(cmd.OutOrStdout()); err != nil {
 			return err
@@ -141,10 +154,10 @@ func (f *replayFlags) show(cmd *cobra.Command, t *simulation.Trace, again string
 }
 
 // stepThrough prints a line for each line that is read, to the end of either.
-func stepThrough(in io.Reader, out io.Writer, t *simulation.Trace) error {
+func stepThrough(in io.Reader, out io.Writer, lines []string) error {
 	enter := bufio.NewScanner(in)
-	for i := range t.Moments {
-		if _, err := fmt.Fprintln(out, t.Line(i)); err != nil || !enter.Scan() {
+	for _, line := range lines {
+		if _, err := fmt.Fprintln(out, line); err != nil || !enter.Scan() {
 			return err
 		}
 	}

@@ -42,11 +42,17 @@ network, on virtual disks and by virtual clocks, all of which fail in the ways t
 real ones do. Every seed is another world, and the same seed is always the same one.
 After every event all invariants are checked. The command fails if one did not hold.
 Then it makes the run as small as it can be, writes it to a folder as a scenario, a
-text and a picture, and tells how to see it again.`,
+text and a picture, and tells how to see it again.
+
+With --world lease it is elections by a lease that are run: a database whose commits are
+slow, whose answers are lost and whose clock steps, and candidates that stand still,
+crash, and are cut off. Such a run is seen again by its seed; it is not made small, and
+there is no picture of it.`,
 		Example: `  hustings sim
   hustings sim --seeds 100000 --members 3,5,7 --leases
   hustings sim --faults network,crash,-loss
   hustings sim --guided --until-failure
+  hustings sim --world lease --members 2,5
   hustings sim --careless --seeds 2000       # what it looks like when something is broken`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
@@ -58,6 +64,8 @@ text and a picture, and tells how to see it again.`,
 	f.world.add(flags)
 	flags.StringVar(&f.world.leases, "leases", "mixed", "leaders hold leases: `on`, off, or mixed, which is every other seed")
 	flags.Lookup("leases").NoOptDefVal = "on"
+	flags.StringVar(&f.world.strict, "strict", "mixed", "with --world lease, candidates trust no clock of a database: `on`, off, or mixed")
+	flags.Lookup("strict").NoOptDefVal = "on"
 	flags.Var(&f.shard, "shard", "play one part of the seeds: `i/n`, i from 0 to n-1")
 	flags.BoolVar(&f.untilFailure, "until-failure", false, "go on, from --first, until an invariant does not hold")
 	flags.BoolVar(&f.guided, "guided", false, "vary the runs that reached something new, before fresh seeds are drawn")
@@ -75,22 +83,34 @@ func (f *simFlags) run(cmd *cobra.Command) error {
 	}
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	began, used := time.Now(), cpuTime()
-	total, err := f.campaign(ctx, cmd.ErrOrStderr())
+	play := f.voting
+	if f.world.kind == leaseWorld {
+		play = f.leasing
+	}
+	report, tell, err := play(ctx, cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}
-	report := newSimReport(f, total, cpuTime()-used, time.Since(began))
 	if f.asJSON {
 		err = json.NewEncoder(cmd.OutOrStdout()).Encode(report)
 	} else {
 		err = report.print(cmd.OutOrStdout())
 	}
-	if err != nil || len(total.Failing) == 0 {
+	if err != nil || report.Violations == 0 {
 		return err
 	}
 	stop() // the next interrupt ends the shrinking
-	return f.tellFailure(cmd, total)
+	return tell(cmd)
+}
+
+// voting plays elections by votes. If there is a violation tell tells of it.
+func (f *simFlags) voting(ctx context.Context, stderr io.Writer) (r *simReport, tell func(*cobra.Command) error, err error) {
+	began, used := time.Now(), cpuTime()
+	total, err := f.campaign(ctx, stderr)
+	if err != nil {
+		return nil, nil, err
+	}
+	return newSimReport(f, total, cpuTime()-used, time.Since(began)), func(cmd *cobra.Command) error { return f.tellFailure(cmd, total) }, nil
 }
 
 // tellFailure shrinks the first violation, writes it down, and says how to see it.
@@ -111,6 +131,9 @@ func (f *simFlags) check() error {
 	if len(f.members) == 0 {
 		return errors.New("--members is empty, want sizes of groups such as 3,5")
 	}
+	if f.guided && f.world.kind == leaseWorld {
+		return errors.New("--guided is for --world voting")
+	}
 	return f.world.check()
 }
 
@@ -129,29 +152,54 @@ const campaignGC = 400
 // campaign plays the seeds on all cores, until it is interrupted or has found what it
 // looks for.
 func (f *simFlags) campaign(ctx context.Context, stderr io.Writer) (*simulation.Summary, error) {
-	count := f.shard.of(f.seeds)
-	visible := int64(count)
-	if f.untilFailure {
-		count, visible = 0, -1
-	} else if count == 0 {
+	count, some := f.count()
+	if !some {
 		return simulation.NewSummary(), nil
 	}
-	bar := progressbar.NewOptions64(visible, progressbar.OptionSetWriter(stderr), progressbar.OptionShowCount(), progressbar.OptionShowIts(),
-		progressbar.OptionSetItsString("seeds"), progressbar.OptionThrottle(200*time.Millisecond), progressbar.OptionClearOnFinish(),
-		progressbar.OptionSetVisibility(isTerminal(stderr)), progressbar.OptionSetPredictTime(true))
-	defer debug.SetGCPercent(debug.SetGCPercent(campaignGC))
-	began := time.Now()
+	bar := newSimBar(count, stderr)
+	defer bar.finish()
 	campaign := simulation.Campaign{
 		Count: count, Guided: f.guided, UntilFailure: f.untilFailure,
-		Options: func(i uint64) simulation.Options { return f.options(f.first + f.shard.seed(i)) },
-		Progress: func(s *simulation.Summary) {
-			bar.Describe(fmt.Sprintf("%.1f M events/s, %d violations", float64(s.Events)/1e6/time.Since(began).Seconds(), len(s.Failing)))
-			_ = bar.Set64(int64(s.Seeds)) // there is nobody to tell
-		},
+		Options:  func(i uint64) simulation.Options { return f.options(f.first + f.shard.seed(i)) },
+		Progress: func(s *simulation.Summary) { bar.show(s.Seeds, s.Events, len(s.Failing)) },
 	}
-	total, err := campaign.Run(ctx)
-	_ = bar.Finish()
-	return total, err
+	return campaign.Run(ctx)
+}
+
+// count is how many seeds are played, 0 for no end, and whether there are any.
+func (f *simFlags) count() (seeds uint64, some bool) {
+	if f.untilFailure {
+		return 0, true
+	}
+	seeds = f.shard.of(f.seeds)
+	return seeds, seeds > 0
+}
+
+// simBar shows how far a campaign has come.
+type simBar struct {
+	*progressbar.ProgressBar
+	began time.Time
+	gc    int // what the collector's target was before
+}
+
+func newSimBar(count uint64, stderr io.Writer) *simBar {
+	visible := int64(count)
+	if count == 0 {
+		visible = -1
+	}
+	return &simBar{progressbar.NewOptions64(visible, progressbar.OptionSetWriter(stderr), progressbar.OptionShowCount(), progressbar.OptionShowIts(),
+		progressbar.OptionSetItsString("seeds"), progressbar.OptionThrottle(200*time.Millisecond), progressbar.OptionClearOnFinish(),
+		progressbar.OptionSetVisibility(isTerminal(stderr)), progressbar.OptionSetPredictTime(true)), time.Now(), debug.SetGCPercent(campaignGC)}
+}
+
+func (b *simBar) show(seeds, events uint64, failing int) {
+	b.Describe(fmt.Sprintf("%.1f M events/s, %d violations", float64(events)/1e6/time.Since(b.began).Seconds(), failing))
+	_ = b.Set64(int64(seeds)) // there is nobody to tell
+}
+
+func (b *simBar) finish() {
+	debug.SetGCPercent(b.gc)
+	_ = b.Finish()
 }
 
 // shardFlag is one part of a campaign that is spread over machines.

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -14,10 +15,12 @@ import (
 
 	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/simulation"
+	"github.com/hustings/hustings/simulation/leases"
 )
 
 // simReport can be added up: what it has besides sums follows from them.
 type simReport struct {
+	World      string            `json:"world,omitempty"` // empty: that of votes
 	Seeds      uint64            `json:"seeds"`
 	FirstSeed  uint64            `json:"first_seed"`
 	Events     uint64            `json:"events"`
@@ -42,8 +45,8 @@ type simReport struct {
 	Told       map[string]uint64 `json:"assumptions_told"`
 
 	wall  time.Duration
-	asked simulation.FaultSet // what might strike
-	what  []string            // a line for each failing run
+	asked map[string]bool // which faults might strike
+	what  []string        // a line for each failing run
 }
 
 func newSimReport(f *simFlags, s *simulation.Summary, cpu, wall time.Duration) *simReport {
@@ -57,7 +60,10 @@ func newSimReport(f *simFlags, s *simulation.Summary, cpu, wall time.Duration) *
 		Digest: fmt.Sprintf("%016x", s.Digest), Detection: float64(timing.Detection().Milliseconds()), After: map[string]uint64{},
 		Faults: named(simulation.Faults(), s.Struck), Invariants: named(simulation.Invariants(), s.Checked),
 		Conditions: named(simulation.Conditions(), s.Met), Excused: named(nil, s.Excused),
-		Assumed: named(nil, s.Assumed), Told: named(nil, s.Told), wall: wall, asked: f.world.set,
+		Assumed: named(nil, s.Assumed), Told: named(nil, s.Told), wall: wall, asked: map[string]bool{},
+	}
+	for _, fault := range simulation.Faults() {
+		r.asked[fault.String()] = f.world.set.Has(fault)
 	}
 	for took, n := range s.Converged {
 		r.After[strconv.FormatInt(took.Milliseconds(), 10)] += n
@@ -114,6 +120,9 @@ func (r *simReport) quantile(q float64) float64 {
 
 // add enters another report.
 func (r *simReport) add(o *simReport) error {
+	if r.Seeds > 0 && o.Seeds > 0 && r.World != o.World {
+		return errors.New("one is of votes and one is of leases: these are two campaigns")
+	}
 	if r.Seeds > 0 && o.Seeds > 0 && r.Detection != o.Detection {
 		return fmt.Errorf("detection times differ, %v ms and %v ms: these are two campaigns", r.Detection, o.Detection)
 	}
@@ -124,7 +133,7 @@ func (r *simReport) add(o *simReport) error {
 	}
 	r.Digest = fmt.Sprintf("%016x", mine+theirs)
 	if r.Seeds == 0 {
-		r.FirstSeed = o.FirstSeed
+		r.FirstSeed, r.World = o.FirstSeed, o.World
 	}
 	r.FirstSeed, r.Detection = min(r.FirstSeed, o.FirstSeed), max(r.Detection, o.Detection)
 	r.Seeds += o.Seeds
@@ -163,7 +172,11 @@ func (r *simReport) print(out io.Writer) error {
 		fmt.Fprintf(w, " in %v, %.0f times as fast as real time", r.wall.Round(10*time.Millisecond), r.Virtual/r.wall.Seconds())
 	}
 	fmt.Fprintf(w, ": %d violations\n%d events, %.1f million a CPU second; %d elections\n", r.Violations, r.Events, r.PerCPU/1e6, r.Elections)
-	fmt.Fprintf(w, "a healed majority had a leader after %.2f detection times (p50), %.2f (p99)\n", r.P50, r.P99)
+	what := "a healed majority had a leader after %.2f detection times (p50), %.2f (p99)\n"
+	if r.World == leaseWorld {
+		what = "a silent leader was replaced after %.2f TTLs (p50), %.2f (p99)\n"
+	}
+	fmt.Fprintf(w, what, r.P50, r.P99)
 	if r.States > 0 {
 		fmt.Fprintf(w, "%d states were reached\n", r.States)
 	}
@@ -185,17 +198,33 @@ func (r *simReport) print(out io.Writer) error {
 // mostTold is how many violations are told one by one.
 const mostTold = 10
 
+// names are what a world calls what is counted, in the order in which it is printed.
+type names struct{ faults, assumptions, invariants, conditions []string }
+
+func (r *simReport) names() names {
+	if r.World == leaseWorld {
+		broken := slices.DeleteFunc(leases.Faults(), func(f leases.Fault) bool { return f.Class() != leases.AssumptionFaults })
+		return names{texts(leases.Faults()), texts(broken), texts(leases.Invariants()), texts(leases.Conditions())}
+	}
+	broken := slices.DeleteFunc(simulation.Faults(), func(f simulation.Fault) bool { return f.Class() != simulation.AssumptionFaults })
+	return names{texts(simulation.Faults()), texts(broken), texts(simulation.Invariants()), texts(simulation.Conditions())}
+}
+
+func texts[T fmt.Stringer](all []T) []string {
+	words := make([]string, len(all))
+	for i, t := range all {
+		words[i] = t.String()
+	}
+	return words
+}
+
 // printTable prints the three lists of counts side by side.
 func (r *simReport) printTable(w io.Writer) {
-	columns := [][][2]string{
-		rows(simulation.Faults(), r.Faults, func(f simulation.Fault) bool {
-			return f.Class() != simulation.AssumptionFaults || r.Faults[f.String()] > 0
-		}),
-		rows(simulation.Invariants(), r.Invariants, nil),
-		rows(simulation.Conditions(), r.Conditions, nil),
-	}
+	n := r.names()
+	shown := slices.DeleteFunc(n.faults, func(f string) bool { return slices.Contains(n.assumptions, f) && r.Faults[f] == 0 })
+	columns := [][][2]string{rows(shown, r.Faults), rows(n.invariants, r.Invariants), rows(n.conditions, r.Conditions)}
 	fmt.Fprintf(w, "fault\tstruck\tinvariant\tchecked\tcondition\tmet\n")
-	for i := range columns[0] {
+	for i := range max(len(columns[0]), len(columns[1]), len(columns[2])) {
 		for _, column := range columns {
 			cell := [2]string{}
 			if i < len(column) {
@@ -208,11 +237,9 @@ func (r *simReport) printTable(w io.Writer) {
 	fmt.Fprintf(w, "\n")
 }
 
-func rows[K fmt.Stringer](all []K, counts map[string]uint64, shown func(K) bool) (out [][2]string) {
-	for _, k := range all {
-		if shown == nil || shown(k) {
-			out = append(out, [2]string{k.String(), strconv.FormatUint(counts[k.String()], 10)})
-		}
+func rows(all []string, counts map[string]uint64) (out [][2]string) {
+	for _, name := range all {
+		out = append(out, [2]string{name, strconv.FormatUint(counts[name], 10)})
 	}
 	return out
 }
@@ -230,18 +257,19 @@ func (r *simReport) printAssumptions(w io.Writer) {
 // printMissing says what never came about. A campaign that is large enough shows
 // everything at least once, or shows nothing.
 func (r *simReport) printMissing(w io.Writer) {
-	for _, f := range simulation.Faults() {
-		if r.asked.Has(f) && r.Faults[f.String()] == 0 {
+	n := r.names()
+	for _, f := range n.faults {
+		if r.asked[f] && r.Faults[f] == 0 {
 			fmt.Fprintf(w, "note: the fault %q never struck\n", f)
 		}
 	}
-	for _, i := range simulation.Invariants() {
-		if r.Invariants[i.String()] == 0 {
+	for _, i := range n.invariants {
+		if r.Invariants[i] == 0 {
 			fmt.Fprintf(w, "note: the invariant %q was never checked\n", i)
 		}
 	}
-	for _, c := range simulation.Conditions() {
-		if r.Conditions[c.String()] == 0 {
+	for _, c := range n.conditions {
+		if r.Conditions[c] == 0 {
 			fmt.Fprintf(w, "note: the condition %q never came about\n", c)
 		}
 	}

@@ -35,7 +35,7 @@ func TestSimulating(t *testing.T) {
 // A seed that is played alone, by the command line that a failure tells, is the same
 // world as among others.
 func TestASeedIsSeenAgain(t *testing.T) {
-	f := simFlags{members: []int{3, 5, 7}, world: worldFlags{duration: 1e9, timing: "default", leases: "mixed", faults: "network,-loss"}}
+	f := simFlags{members: []int{3, 5, 7}, world: worldFlags{kind: votingWorld, duration: 1e9, timing: "default", leases: "mixed", faults: "network,-loss"}}
 	require.NoError(t, f.check())
 	for seed := range uint64(12) {
 		among := f.options(seed)
@@ -47,6 +47,54 @@ func TestASeedIsSeenAgain(t *testing.T) {
 		require.NoError(t, again.world.check())
 		assert.Equal(t, among, again.options())
 	}
+}
+
+func TestSimulatingLeases(t *testing.T) {
+	r := simulated(t, "--world", "lease", "--seeds", "40", "--members", "2,5")
+	assert.Equal(t, leaseWorld, r.World)
+	assert.EqualValues(t, 40, r.Seeds)
+	assert.Zero(t, r.Violations)
+	assert.Positive(t, r.Faults["slow-commit"])
+	assert.Equal(t, r.Digest, simulated(t, "--world", "lease", "--seeds", "40", "--members", "2,5").Digest)
+	lines := succeed(t, "sim", "--world", "lease", "--seeds", "10", "--strict", "--faults", "all,clock-beyond")
+	assert.Contains(t, lines[0], "0 violations")
+	assert.Contains(t, lines[2], "a silent leader was replaced after")
+}
+
+// As for votes: a seed alone is the same world as among others.
+func TestASeedOfLeasesIsSeenAgain(t *testing.T) {
+	f := simFlags{members: []int{3, 5}, world: worldFlags{kind: leaseWorld, duration: 1e9, timing: "default", strict: "mixed", faults: "network,-late"}}
+	require.NoError(t, f.check())
+	for seed := range uint64(12) {
+		among := f.leaseOptions(seed)
+		words := strings.Fields(replayLease(&among))
+		again := new(replayFlags)
+		require.NoError(t, again.command().ParseFlags(words[2:]))
+		require.NoError(t, again.world.check())
+		o := again.world.leaseOptions()
+		o.Seed, o.Candidates = again.seed, again.members
+		assert.Equal(t, among, o)
+	}
+	lines := succeed(t, "replay", "--world", "lease", "--seed", "5", "--duration", "10s", "--text")
+	assert.Contains(t, lines[0], "starts")
+	assert.Contains(t, lines[len(lines)-1], "no invariant was violated")
+}
+
+func TestWhatIsNotForLeasesIsNamed(t *testing.T) {
+	assert.Contains(t, fail(t, exitUsage, "sim", "--world", "flat"), `--world is "flat"`)
+	assert.Contains(t, fail(t, exitUsage, "sim", "--world", "lease", "--strict=some"), `--strict is "some"`)
+	assert.Contains(t, fail(t, exitUsage, "sim", "--world", "lease", "--guided"), "--guided is for --world voting")
+	assert.Contains(t, fail(t, exitUsage, "sim", "--world", "lease", "--careless"), "--careless is for --world voting")
+	assert.Contains(t, fail(t, exitUsage, "sim", "--world", "lease", "--timing", "dledger"), `--timing is "dledger"`)
+	assert.Contains(t, fail(t, exitUsage, "replay", "--world", "lease", "--seed", "1", "--html", "x"), "--html and --branch")
+	assert.Contains(t, fail(t, exitUsage, "replay", "--world", "lease", "x"), "no scenarios")
+	votes, leases := filepath.Join(t.TempDir(), "votes"), filepath.Join(t.TempDir(), "leases")
+	for file, world := range map[string]string{votes: "voting", leases: "lease"} {
+		out := succeed(t, "sim", "--json", "--seeds", "2", "--duration", "5s", "--world", world)
+		require.NoError(t, os.WriteFile(file, []byte(out[0]), 0o600))
+	}
+	assert.Contains(t, fail(t, exitFailed, "merge", votes, leases), "these are two campaigns")
+	assert.Contains(t, succeed(t, "merge", leases, leases)[0], "4 seeds from 0")
 }
 
 func TestSimulationsForHumanReaders(t *testing.T) {

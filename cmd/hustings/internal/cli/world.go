@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -12,27 +13,45 @@ import (
 
 	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/simulation"
+	"github.com/hustings/hustings/simulation/leases"
 )
 
 // worldFlags are what all worlds of a campaign have in common.
 type worldFlags struct {
+	kind     string // voting or lease
 	duration time.Duration
 	timing   string
 	faults   string
 	leases   string // on, off or mixed
+	strict   string // on, off or mixed
 	careless bool
 
-	set simulation.FaultSet // what faults stands for
+	set      simulation.FaultSet // what faults stands for, where there are votes
+	leaseSet leases.FaultSet     // and where there are leases
 }
 
 func (f *worldFlags) add(flags *pflag.FlagSet) {
+	flags.StringVar(&f.kind, "world", votingWorld, "elections by votes or by leases in a database: `voting` or lease")
 	flags.DurationVar(&f.duration, "duration", time.Minute, "for how `long` faults strike, in virtual time")
 	flags.StringVar(&f.timing, "timing", "default", "`default` or dledger")
 	flags.StringVar(&f.faults, "faults", "all", "a `list` of faults and classes of faults, -name without one")
 	flags.BoolVar(&f.careless, "careless", false, "engines break their promise, so that there is something to find")
 }
 
+// The worlds that there are.
+const (
+	votingWorld = "voting"
+	leaseWorld  = "lease"
+)
+
 func (f *worldFlags) check() (err error) {
+	switch f.kind {
+	case votingWorld:
+	case leaseWorld:
+		return f.checkLease()
+	default:
+		return fmt.Errorf("--world is %q, want %s or %s", f.kind, votingWorld, leaseWorld)
+	}
 	if f.leases != "on" && f.leases != "off" && f.leases != "mixed" {
 		return fmt.Errorf("--leases is %q, want on, off or mixed", f.leases)
 	}
@@ -43,6 +62,39 @@ func (f *worldFlags) check() (err error) {
 		return fmt.Errorf("--faults: %w", err)
 	}
 	return nil
+}
+
+// checkLease is check for the world of leases.
+func (f *worldFlags) checkLease() (err error) {
+	switch {
+	case f.strict != "on" && f.strict != "off" && f.strict != "mixed":
+		return fmt.Errorf("--strict is %q, want on, off or mixed", f.strict)
+	case f.careless:
+		return errors.New("--careless is for --world voting: a lease has no engine")
+	case f.timing != "default":
+		return fmt.Errorf("--timing is %q, which is for --world voting", f.timing)
+	}
+	if f.leaseSet, err = leases.ParseFaults(f.faults); err != nil {
+		return fmt.Errorf("--faults: %w", err)
+	}
+	return nil
+}
+
+// leaseOptions are those that the flags decide, where there are leases.
+func (f *worldFlags) leaseOptions() leases.Options {
+	return leases.Options{Duration: f.duration, Faults: f.leaseSet, Strict: f.strict == "on"}
+}
+
+// replayLease is the command line that plays one run of a lease again.
+func replayLease(o *leases.Options) string {
+	words := fmt.Sprintf("hustings replay --world %s --seed %d --members %d --duration %v", leaseWorld, o.Seed, o.Candidates, o.Duration)
+	if o.Faults != leases.DefaultFaults() {
+		words += " --faults " + o.Faults.String()
+	}
+	if o.Strict {
+		words += " --strict"
+	}
+	return words
 }
 
 // options are those that the flags decide.

@@ -1,0 +1,327 @@
+// A candidate: a process with a machine, and with what a keeper does for it: looking
+// and renewing again and again, a timer for the end of the lease, a call of Lead.
+
+package leases
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/hustings/hustings/internal/office"
+	"github.com/hustings/hustings/lease"
+	"github.com/hustings/hustings/memberstate"
+)
+
+type candidate struct {
+	world   *world
+	index   int
+	options manner
+	clock   clock
+
+	// The process.
+	alive     bool
+	number    int // of the incarnation
+	paused    bool
+	asleep    time.Duration // what its clock shows while the machine sleeps; 0: it does not
+	behind    int64         // until then it does what it could not do before
+	cut, deaf bool          // nothing gets to the database, or back
+	far       time.Duration // how much longer everything takes
+
+	// The keeper.
+	id       string
+	machine  lease.Machine
+	retired  bool
+	looking  bool
+	claiming bool
+	roused   bool // while it was looking
+	wake     int  // the number of the look that was arranged last
+
+	// The office.
+	lease        *office.Lease // nil: it holds none
+	serves       memberstate.Term
+	leading      bool // Lead has not returned
+	contextLives bool
+
+	// What the check needs.
+	read       lease.Record  // last
+	stoodStill time.Duration // of its clock, up to the last read
+	still      time.Duration // since when
+	shown      memberstate.Term
+	over       *office.Lease // the last that has been seen to have run out
+}
+
+// manner is how a candidate is set up.
+type manner struct {
+	timing           lease.Timing
+	strict, observer bool
+}
+
+// self is its readable name.
+func (n *candidate) self() string { return fmt.Sprintf("n%d", n.index) }
+
+func (n *candidate) now() time.Duration {
+	if n.asleep != 0 {
+		return n.asleep
+	}
+	return n.clock.reading(n.world.now)
+}
+
+// valid says whether it holds a lease, as a service would be told.
+func (n *candidate) valid() bool { return n.alive && n.lease != nil && n.now() < n.lease.Until() }
+
+// awake says that it neither stands still nor has yet to do what it missed.
+func (n *candidate) awake() bool { return !n.paused && n.world.now > n.behind }
+
+// in has something happen to the process in some true time, after that of its clock.
+func (n *candidate) in(wait int64, do func()) {
+	n.world.queue.push(event{n.world.now + wait, n, n.number, do})
+}
+
+func (n *candidate) after(wait time.Duration, do func()) {
+	n.in(n.clock.when(n.now()+wait, n.world.now)-n.world.now, do)
+}
+
+func (n *candidate) delay() time.Duration {
+	return n.far + time.Duration(n.world.between(n.world.link/4, n.world.link))
+}
+
+// start begins an incarnation.
+func (n *candidate) start() {
+	n.number++
+	n.alive, n.id = true, fmt.Sprintf("%s#%d", n.self(), n.number)
+	n.machine = lease.NewMachine(lease.Rules{
+		Name: group, ID: n.id, Self: n.self(),
+		Observer: n.options.observer, Strict: n.options.strict, Timing: n.options.timing,
+	})
+	n.retired, n.looking, n.claiming, n.roused, n.shown = false, false, false, false, 0
+	n.machine.Begin()
+	n.world.tell("%s starts", n.id)
+	n.after(n.within(n.options.timing.PollWithin()), n.polls)
+	n.rouse()
+	n.after(n.within(n.options.timing.RenewWithin(true)), n.renews)
+}
+
+// startIf begins an incarnation, unless it has begun: those who are healed are not
+// waited for.
+func (n *candidate) startIf(number int) func() {
+	return func() {
+		if n.number == number {
+			n.start()
+		}
+	}
+}
+
+// die ends it, and all that it had to do.
+func (n *candidate) die() {
+	n.world.tell("%s dies", n.id)
+	n.number++ // what was to happen to it does not
+	n.alive, n.lease, n.leading, n.contextLives, n.paused, n.asleep = false, nil, false, false, false, 0
+}
+
+func (n *candidate) within(least, most time.Duration) time.Duration {
+	return time.Duration(n.world.between(int64(least), int64(most)))
+}
+
+// rouse has it look soon.
+func (n *candidate) rouse() {
+	if n.looking {
+		n.roused = true
+		return
+	}
+	n.wake++
+	number := n.wake
+	n.after(n.within(n.options.timing.LookWithin()), func() {
+		switch {
+		case number != n.wake:
+		case n.looking:
+			n.roused = true
+		default:
+			n.look(func() {})
+		}
+	})
+}
+
+// polls looks again and again.
+func (n *candidate) polls() {
+	if n.looking {
+		n.after(time.Millisecond, n.polls) // it is one goroutine that looks
+		return
+	}
+	n.look(func() { n.after(n.within(n.options.timing.PollWithin()), n.polls) })
+}
+
+// look reads the lease, and claims it if it is free.
+func (n *candidate) look(then func()) {
+	if !n.machine.Watching() {
+		then()
+		return
+	}
+	n.looking = true
+	done := func() {
+		n.looking = false
+		then()
+		if n.roused {
+			n.roused = false
+			n.rouse()
+		}
+	}
+	var found lease.Record
+	n.send(reads, func(context.Context) error {
+		found = n.world.find()
+		return nil
+	}, func(answered bool) {
+		if !answered {
+			done()
+			return
+		}
+		n.reads(found)
+		if next := n.machine.Look(found, n.now()); next == lease.MakeClaim {
+			n.claim(done)
+		} else {
+			n.carry(next)
+			done()
+		}
+	})
+}
+
+// reads has the check know what was read, unless it is older than what was known.
+func (n *candidate) reads(r lease.Record) {
+	if r.Term < n.machine.Term {
+		return
+	}
+	if r.Term != n.read.Term || r.Renewals != n.read.Renewals {
+		n.still = n.now()
+	}
+	n.read, n.stoodStill = r, n.now()-n.still
+}
+
+// claim tries to take the lease.
+func (n *candidate) claim(done func()) {
+	claim, won := n.machine.Claim(n.now()), false
+	n.claiming = true
+	n.send(acquires, func(ctx context.Context) (err error) {
+		won, err = n.world.database.store.Acquire(ctx, claim)
+		return err
+	}, func(answered bool) {
+		n.claiming = false
+		next := n.machine.Claimed(answered && won, n.now())
+		n.world.claimed(n, answered, won, next)
+		n.carry(next)
+		done()
+		if next != lease.GiveBack {
+			n.ends()
+		}
+	})
+}
+
+// renews renews again and again.
+func (n *candidate) renews() {
+	again := func(answered bool) { n.after(n.within(n.options.timing.RenewWithin(answered)), n.renews) }
+	held, ok := n.machine.Renew(n.now())
+	if !ok {
+		again(true)
+		return
+	}
+	l := n.lease
+	var kept []string
+	n.send(renews, func(ctx context.Context) (err error) {
+		kept, err = n.world.database.store.Renew(ctx, n.id, []lease.Held{held})
+		return err
+	}, func(answered bool) {
+		if answered {
+			next := n.machine.Renewed(held.Term, len(kept) > 0)
+			if next == lease.ExtendLease {
+				n.world.extends(n, l)
+				l.Extend(n.machine.Until(), n.now())
+			} else {
+				n.world.met(TakenAway)
+				n.carry(next)
+			}
+		}
+		again(answered)
+	})
+}
+
+// carry does what comes next.
+func (n *candidate) carry(next lease.Next) {
+	switch next {
+	case lease.TakeOffice:
+		n.open()
+	case lease.LeaveOffice:
+		n.leaves()
+	case lease.GiveBack:
+		n.release(func() {})
+	case lease.Distrust:
+		n.world.met(Distrusted)
+	case lease.Nothing, lease.MakeClaim, lease.ExtendLease:
+	}
+}
+
+// open takes office.
+func (n *candidate) open() {
+	w := n.world
+	w.opened(n)
+	n.lease, n.serves, n.leading, n.contextLives = office.NewLease(n.machine.Term, n.machine.Until()), n.machine.Term, true, true
+	w.took(n)
+	n.runsOut(n.lease)
+}
+
+// runsOut waits for the end of a lease, as office.Lease.RunsOut does.
+func (n *candidate) runsOut(l *office.Lease) {
+	n.after(l.Until()-n.now(), func() {
+		switch {
+		case n.lease != l:
+		case n.now() < l.Until():
+			n.runsOut(l)
+		default:
+			n.world.met(RanOut)
+			n.carry(n.machine.Leave(l.Term))
+		}
+	})
+}
+
+// leaves closes the office; Lead returns some time after that.
+func (n *candidate) leaves() {
+	n.world.tell("%s leaves office", n.id)
+	n.lease, n.contextLives = nil, false
+	takes, number := n.world.draw(int64(10*time.Millisecond)), n.serves
+	if n.world.chance(SlowLead) {
+		takes = n.world.between(0, 2*ttl)
+	}
+	n.in(takes, func() { n.returns(number) })
+}
+
+// returns has Lead return, and gives the lease back.
+func (n *candidate) returns(term memberstate.Term) {
+	if !n.leading || n.serves != term {
+		return
+	}
+	n.leading, n.contextLives = false, false
+	if next := n.machine.Returned(); next == lease.GiveBack {
+		n.release(func() { n.machine.Released(n.now()) })
+	}
+	n.lease = nil
+}
+
+// release gives the lease back, and wakes the others.
+func (n *candidate) release(then func()) {
+	held := n.machine.Held()
+	n.send(releases, func(ctx context.Context) error {
+		return n.world.database.store.Release(ctx, n.id, held)
+	}, func(answered bool) {
+		if answered {
+			n.world.rouse(n)
+		}
+		then()
+		n.ends()
+	})
+}
+
+// ends has a process that leaves end when it has nothing more to do.
+func (n *candidate) ends() {
+	if n.machine.Idle() {
+		n.die()
+		n.comesBack()
+	}
+}

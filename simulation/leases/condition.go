@@ -1,0 +1,92 @@
+// What must come about in a campaign, or the faults were too tame to show anything.
+
+package leases
+
+import (
+	"github.com/hustings/hustings/internal/office"
+	"github.com/hustings/hustings/lease"
+)
+
+// Condition is something that an election by a lease is there to cope with.
+type Condition uint8
+
+// The conditions.
+const (
+	// RanOut: a lease ran out under a leader.
+	RanOut Condition = iota
+	// TakenAway: a renewal told that the lease was another's, or forced.
+	TakenAway
+	// Refused: a claim came too late, for another was faster or the holder renewed.
+	Refused
+	// WonUnknown: a claim won, and its sender was not told; it found itself the holder.
+	WonUnknown
+	// WonTooLate: the answer to a claim that won came when the lease had run out.
+	WonTooLate
+	// WonLeaving: a claim won when its sender was about to leave.
+	WonLeaving
+	// AnsweredTooLate: a renewal was answered when the lease had run out.
+	AnsweredTooLate
+	// HeirCame: the candidate leads that was named to be next.
+	HeirCame
+	// HeirPassedOver: another one leads, for the heir did not come.
+	HeirPassedOver
+	// Distrusted: what was read was older than what was known.
+	Distrusted
+	// Fenced: a process woke up in an office that was over, and would have acted.
+	Fenced
+
+	conditions
+)
+
+var conditionNames = [conditions]string{
+	"lease ran out", "taken away", "claim refused", "won without knowing", "won too late", "won while leaving", "answered too late",
+	"heir came", "heir passed over", "old copy distrusted", "woke up fenced",
+}
+
+// String names the condition.
+func (c Condition) String() string {
+	if c < conditions {
+		return conditionNames[c]
+	}
+	return "unknown condition"
+}
+
+// Conditions lists all there are.
+func Conditions() []Condition { return below[Condition](conditions) }
+
+// met counts a condition.
+func (w *world) met(c Condition) { w.conditions[c]++ }
+
+// claimed counts what a claim has come to.
+func (w *world) claimed(n *candidate, answered, won bool, next lease.Next) {
+	switch {
+	case answered && !won:
+		w.met(Refused)
+	case !answered && n.read.Holder == n.id, answered && won && n.read.Holder == n.id:
+		w.met(WonUnknown)
+	case answered && next == lease.Nothing:
+		w.met(WonTooLate)
+	case next == lease.GiveBack:
+		w.met(WonLeaving)
+	}
+}
+
+// took counts how an office came about.
+func (w *world) took(n *candidate) {
+	w.elections++
+	w.tell("%s takes office in term %d", n.id, n.machine.Term)
+	switch n.read.Heir {
+	case "":
+	case n.self():
+		w.met(HeirCame)
+	default:
+		w.met(HeirPassedOver)
+	}
+}
+
+// extends counts renewals that come too late.
+func (w *world) extends(n *candidate, l *office.Lease) {
+	if n.now() >= l.Until() {
+		w.met(AnsweredTooLate)
+	}
+}

@@ -1,0 +1,222 @@
+// What can go wrong.
+
+package leases
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hustings/hustings/simulation/internal/faultlist"
+)
+
+// Fault is a kind of trouble.
+type Fault uint8
+
+// The faults.
+const (
+	// LostQuestion: a statement does not reach the database.
+	LostQuestion Fault = iota
+	// LostAnswer: a statement is carried out, and nobody is told.
+	LostAnswer
+	// Late: a statement is carried out when its sender has long given it up.
+	Late
+	// Twice: a statement is carried out again, perhaps much later.
+	Twice
+	// SlowLink: a candidate is far from the database for a while.
+	SlowLink
+	// CutOne, CutSome, CutAll: candidates cannot reach the database for a while, or
+	// its answers do not reach them.
+	CutOne
+	CutSome
+	CutAll
+
+	// Fails: the database refuses a statement with an error.
+	Fails
+	// SlowCommit: a statement has the record for itself from microseconds to more than
+	// a TTL, from its look at the database's clock to its commit.
+	SlowCommit
+	// Stall: for a while the database does nothing, and then everything.
+	Stall
+	// StaleRead: what is read is from a copy that is behind.
+	StaleRead
+	// DatabaseSteps: the database's clock jumps. In strict mode alone.
+	DatabaseSteps
+
+	// Crash: a process dies, and comes back as another candidate.
+	Crash
+	// Leave: a process ends in good order, and comes back.
+	Leave
+	// Pause: a process stands still; its clock does not.
+	Pause
+	// SlowLead: Lead takes its time to return.
+	SlowLead
+	// LeadFails: Lead returns by itself.
+	LeadFails
+
+	// ClockRates: clocks run at rates of their own, within the margin.
+	ClockRates
+
+	// Force: an operator ends the term, and may name an heir, who may not exist.
+	Force
+	// Resign: a leader is told to resign.
+	Resign
+	// OddTiming: one candidate has other intervals than the rest.
+	OddTiming
+	// Patient: candidates wait longer for an answer than a lease lasts.
+	Patient
+	// Onlooker: one candidate is an observer.
+	Onlooker
+
+	// ClockBeyond: clocks differ by more than the margin.
+	ClockBeyond
+	// StepsUnwatched: the database's clock jumps, and candidates trust it.
+	StepsUnwatched
+	// EarlyLook: a statement looks at the database's clock before it has the record, so
+	// that it may commit after one that looked later.
+	EarlyLook
+	// Suspend: a machine sleeps, and its monotonic clock with it.
+	Suspend
+
+	faults
+)
+
+// Class is where a fault comes from.
+type Class uint8
+
+// The classes of faults.
+const (
+	NetworkFaults Class = iota
+	DatabaseFaults
+	ProcessFaults
+	ClockFaults
+	OperatorFaults
+	// AssumptionFaults break what package lease assumes. They strike only if they are
+	// asked for; then a lease may be broken, which is counted and excused.
+	AssumptionFaults
+
+	classes
+)
+
+var classNames = [classes]string{"network", "database", "process", "clock", "operator", "assumptions"}
+
+// String names the class.
+func (c Class) String() string { return classNames[c] }
+
+// about is what there is to know of a fault. What strikes at a time is inflicted then,
+// and says whether it made a difference; the others are there all the time.
+type about struct {
+	name    string
+	class   Class
+	inflict func(*world) bool
+}
+
+var known = [faults]about{
+	LostQuestion: {"lost-question", NetworkFaults, nil},
+	LostAnswer:   {"lost-answer", NetworkFaults, nil},
+	Late:         {"late", NetworkFaults, nil},
+	Twice:        {"twice", NetworkFaults, nil},
+	SlowLink:     {"slow-link", NetworkFaults, (*world).slowLink},
+	CutOne:       {"cut-one", NetworkFaults, (*world).cutOne},
+	CutSome:      {"cut-some", NetworkFaults, (*world).cutSome},
+	CutAll:       {"cut-all", NetworkFaults, (*world).cutAll},
+
+	Fails:         {"fails", DatabaseFaults, nil},
+	SlowCommit:    {"slow-commit", DatabaseFaults, nil},
+	Stall:         {"stall", DatabaseFaults, (*world).stall},
+	StaleRead:     {"stale-read", DatabaseFaults, nil},
+	DatabaseSteps: {"database-steps", DatabaseFaults, (*world).stepWatched},
+
+	Crash:     {"crash", ProcessFaults, (*world).crash},
+	Leave:     {"leave", ProcessFaults, (*world).leave},
+	Pause:     {"pause", ProcessFaults, (*world).pause},
+	SlowLead:  {"slow-lead", ProcessFaults, nil},
+	LeadFails: {"lead-fails", ProcessFaults, (*world).leadFails},
+
+	ClockRates: {"clock-rates", ClockFaults, nil},
+
+	Force:     {"force", OperatorFaults, (*world).force},
+	Resign:    {"resign", OperatorFaults, (*world).resign},
+	OddTiming: {"odd-timing", OperatorFaults, nil},
+	Patient:   {"patient", OperatorFaults, nil},
+	Onlooker:  {"onlooker", OperatorFaults, nil},
+
+	ClockBeyond:    {"clock-beyond", AssumptionFaults, nil},
+	StepsUnwatched: {"steps-unwatched", AssumptionFaults, (*world).stepUnwatched},
+	EarlyLook:      {"early-look", AssumptionFaults, nil},
+	Suspend:        {"suspend", AssumptionFaults, (*world).suspend},
+}
+
+// String names the fault.
+func (f Fault) String() string {
+	if f < faults {
+		return known[f].name
+	}
+	return fmt.Sprintf("Fault(%d)", uint8(f))
+}
+
+// Class says where the fault comes from.
+func (f Fault) Class() Class { return known[f].class }
+
+// Faults lists all kinds.
+func Faults() []Fault { return below[Fault](faults) }
+
+// below lists the kinds of something, of which there are so many.
+func below[K ~uint8](count K) []K {
+	all := make([]K, count)
+	for i := range all {
+		all[i] = K(i)
+	}
+	return all
+}
+
+// FaultSet is a set of faults. As an option the empty set stands for those of
+// DefaultFaults; NoFaults has none.
+type FaultSet uint64
+
+// NoFaults is a set without any.
+const NoFaults FaultSet = 1 << 63
+
+// Has says whether a fault is in the set.
+func (s FaultSet) Has(f Fault) bool { return s>>f&1 == 1 }
+
+// FaultsOf is the set of all faults of some classes.
+func FaultsOf(all ...Class) FaultSet {
+	s := NoFaults
+	for _, f := range Faults() {
+		if slices.Contains(all, f.Class()) {
+			s |= 1 << f
+		}
+	}
+	return s
+}
+
+// DefaultFaults are all but those that break an assumption.
+func DefaultFaults() FaultSet {
+	return FaultsOf(NetworkFaults, DatabaseFaults, ProcessFaults, ClockFaults, OperatorFaults)
+}
+
+// ParseFaults reads a list of faults and classes, separated by commas. The word "all"
+// stands for DefaultFaults and "none" for no fault; what is written with a minus is
+// taken out again.
+func ParseFaults(list string) (FaultSet, error) {
+	set, err := words().Parse(list)
+	if err != nil {
+		return 0, err
+	}
+	return FaultSet(set) | NoFaults, nil
+}
+
+// String is a list that ParseFaults reads.
+func (s FaultSet) String() string { return words().Text(uint64(s)) }
+
+// words are the names of faults and their classes.
+func words() faultlist.Words {
+	all := faultlist.Words{{Name: "all", Set: uint64(DefaultFaults() &^ NoFaults)}}
+	for c := range classes {
+		all = append(all, faultlist.Word{Name: c.String(), Set: uint64(FaultsOf(c) &^ NoFaults)})
+	}
+	for _, f := range Faults() {
+		all = append(all, faultlist.Word{Name: f.String(), Set: 1 << f})
+	}
+	return all
+}

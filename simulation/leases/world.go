@@ -1,0 +1,126 @@
+// The world: true time, the candidates in it, and what happens next.
+
+package leases
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// world is one run. It is single-threaded.
+type world struct {
+	options    Options
+	random     *rand.Rand
+	now        int64 // true time, in nanoseconds
+	queue      events
+	missed     []event // of those who stand still
+	database   database
+	candidates []*candidate
+	link       int64 // how long a way takes, at most
+	waking     bool  // releases are told
+	generation int   // of the connections
+	calm       bool  // no fault strikes any more
+
+	enabled FaultSet
+	rates   [faults]int64 // one of so many statements is struck
+	every   int64         // how often something strikes
+	struck  [faults]uint64
+
+	check      checker
+	conditions [conditions]uint64
+	happened   uint64
+	elections  uint64
+	digest     uint64
+	takenOver  time.Duration
+	demanded   bool
+}
+
+// newWorld is one in which everybody is about to start.
+func newWorld(o Options) *world {
+	w := &world{options: o, random: rand.New(rand.NewPCG(o.Seed, 0x6c65617365))}
+	w.check.init()
+	w.enable()
+	w.database.init()
+	w.link = w.between(0, 20_000_000) >> w.draw(8)
+	w.link = max(w.link, 40_000)
+	w.waking = w.draw(2) == 0
+	for i := range o.Candidates {
+		n := &candidate{world: w, index: i, options: manner{timing: timing, strict: o.Strict}}
+		n.clock.rate = trueRate
+		w.candidates = append(w.candidates, n)
+	}
+	w.setUp()
+	for _, n := range w.candidates {
+		w.at(w.draw(ttl), n.startIf(0))
+	}
+	w.schedule()
+	return w
+}
+
+// draw is a random number below another, between one of two or between them.
+func (w *world) draw(below int64) int64 { return w.random.Int64N(below) }
+
+func (w *world) between(least, most int64) int64 { return least + w.draw(most-least+1) }
+
+// at has something happen at a true time.
+func (w *world) at(when int64, do func()) { w.queue.push(event{when, nil, 0, do}) }
+
+// run plays until a time, or until an invariant is violated.
+func (w *world) run(until int64) {
+	for !w.check.over {
+		e, ok := w.queue.next(until)
+		if !ok {
+			w.now = max(w.now, until)
+			return
+		}
+		w.now = e.at
+		w.happen(e)
+	}
+}
+
+func (w *world) happen(e event) {
+	if n := e.whose; n != nil {
+		switch {
+		case n.number != e.number:
+			return
+		case n.paused:
+			w.missed = append(w.missed, e)
+			return
+		}
+		w.mix(uint64(e.at), uint64(n.index))
+	}
+	w.happened++
+	e.do()
+	for _, n := range w.candidates {
+		m := &n.machine
+		if !n.alive || m.Term == n.shown {
+			continue
+		}
+		w.holds(TermsGrow, m.Term > n.shown, "%s knew of term %d, and goes on from %d", n.id, n.shown, m.Term)
+		n.shown = m.Term
+	}
+	w.leasesHold()
+}
+
+// rouse tells those who wait that the lease was released, if somebody does.
+func (w *world) rouse(from *candidate) {
+	for _, n := range w.candidates {
+		if w.waking && n != from && n.alive && !n.cut && !n.deaf {
+			n.in(int64(n.delay()), n.rouse)
+		}
+	}
+}
+
+// tell tells a line, if somebody wants to know.
+func (w *world) tell(format string, args ...any) {
+	if w.options.Tell != nil {
+		w.options.Tell(fmt.Sprintf("%13.6fs  ", time.Duration(w.now).Seconds()) + fmt.Sprintf(format, args...))
+	}
+}
+
+// mix enters numbers into the digest, which is what two runs are compared by.
+func (w *world) mix(a, b uint64) {
+	h := (w.digest ^ a) * 0x9e3779b97f4a7c15
+	w.digest = (h ^ h>>29 ^ b) * 0xbf58476d1ce4e5b9
+}
