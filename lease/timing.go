@@ -39,8 +39,11 @@ func (t Timing) validity() time.Duration { return t.TTL - t.DriftMargin }
 func (t Timing) PollWithin() (least, most time.Duration) { return t.Poll - t.Poll/2, t.Poll }
 
 // LookWithin is how long those wait who were woken or have just joined, so that they
-// do not all come at once.
-func (t Timing) LookWithin() (least, most time.Duration) { return 0, t.Poll / 8 }
+// do not all come at once. A look costs a database little, so they need not wait long.
+func (t Timing) LookWithin() (least, most time.Duration) { return 0, min(t.Poll/8, atOnce) }
+
+// atOnce is what nobody takes for a wait.
+const atOnce = 20 * time.Millisecond
 
 // RenewWithin is how long a holder waits until it renews again: less if the last
 // renewal was not answered.
