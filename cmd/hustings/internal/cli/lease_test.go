@@ -17,9 +17,9 @@ import (
 	"github.com/hustings/hustings/lease/mem"
 )
 
-// leases is a database with two leases: "jobs" is held by a for an hour, "old" was
+// listed is a database with two leases: "jobs" is held by a for an hour, "old" was
 // given back.
-func leases(t *testing.T) (url string) {
+func listed(t *testing.T) (url string) {
 	t.Helper()
 	url = "sqlite:" + filepath.Join(t.TempDir(), "leases.db")
 	db, err := database.Open(url, database.ForCandidates)
@@ -36,7 +36,7 @@ func leases(t *testing.T) (url string) {
 }
 
 func TestLeasesAreShown(t *testing.T) {
-	url := leases(t)
+	url := listed(t)
 	lines := succeed(t, "lease", "status", url)
 	require.Len(t, lines, 2)
 	assert.Regexp(t, `^jobs +term 1 +held by a#1, (1h0m0s|59m59\.\d+s) left of 1h0m0s$`, lines[0])
@@ -51,14 +51,14 @@ func TestLeasesAreShown(t *testing.T) {
 }
 
 func TestALeaseIsForced(t *testing.T) {
-	url := leases(t)
+	url := listed(t)
 	assert.Regexp(t, `^jobs +term 2 +nobody's, until .*; b is next$`, succeed(t, "lease", "force", url, "--name", "jobs", "--heir", "b")[0])
 	assert.Contains(t, fail(t, exitFailed, "lease", "force", url, "--name", "jbs"), "there is no lease", "a wrong name makes no lease")
 	assert.Contains(t, fail(t, exitUsage, "lease", "force", url), "--name is not given")
 }
 
 func TestALivingHoldersLeaseIsNotReleasedByAccident(t *testing.T) {
-	url := leases(t)
+	url := listed(t)
 	assert.Contains(t, fail(t, exitUsage, "lease", "release", url, "--name", "jobs"), "held by a#1")
 	assert.Contains(t, succeed(t, "lease", "release", url, "--name", "old")[0], "free")
 	assert.Contains(t, succeed(t, "lease", "status", url, "--name", "jobs")[0], "held by a#1")
