@@ -45,6 +45,7 @@ func (t *turn) answer(from memberstate.Seat, result rpc.Result, term memberstate
 
 // preVoteAsked is a member of five that has just asked for pre-votes in term 1.
 func preVoteAsked(t *testing.T) *turn {
+	t.Helper()
 	all := memberstate.SetOf(1, 2, 3, 4, 5)
 	c := &turn{T: t, rules: &Rules{Self: 1, Voters: all, All: all, Timing: DefaultTiming(), PreVote: true, Ranks: true}}
 	c.machine = NewMachine(c.rules, memberstate.HardState{})
