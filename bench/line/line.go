@@ -71,6 +71,9 @@ func (l *Line) Sever() error {
 	l.broken = true
 	l.moved.Broadcast()
 	for c := range l.open {
+		abort(c) // all of them before the first is closed, for who sees that closes the next
+	}
+	for c := range l.open {
 		reset(c)
 	}
 	return l.listener.Close()
@@ -84,9 +87,12 @@ func (l *Line) Close() error {
 }
 
 func reset(c net.Conn) {
-	_ = c.(*net.TCPConn).SetLinger(0) // it is over, one way or the other
-	_ = c.Close()
+	abort(c)
+	_ = c.Close() // it is over, one way or the other
 }
+
+// abort has whoever closes the connection reset it.
+func abort(c net.Conn) { _ = c.(*net.TCPConn).SetLinger(0) }
 
 func (l *Line) accept() {
 	for {
