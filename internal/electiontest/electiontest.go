@@ -264,10 +264,12 @@ func (s *stage) whoLeaves() {
 	assert.NotEqual(s.t, first, s.leader(first))
 }
 
-func (s *stage) runWaitsForLead() {
+// openSlow opens a stage whose first leader does not return from Lead before hold is
+// closed.
+func (s *stage) openSlow() (first *member, hold chan struct{}) {
 	var slow *member
-	hold := make(chan struct{})
-	first := s.open(func(i int, m *Member) {
+	hold = make(chan struct{})
+	first = s.open(func(i int, m *Member) {
 		me := s.members[i]
 		m.Lead = func(ctx context.Context, term memberstate.Term) error {
 			me.enter(term)
@@ -279,8 +281,13 @@ func (s *stage) runWaitsForLead() {
 			return nil
 		}
 	})
-	defer s.close()
 	slow = first
+	return first, hold
+}
+
+func (s *stage) runWaitsForLead() {
+	first, hold := s.openSlow()
+	defer s.close()
 	first.stop()
 	s.pass(patience)
 	select {
@@ -384,22 +391,8 @@ func (s *stage) termsAreLedOnce() {
 }
 
 func (s *stage) impatientResignation() {
-	var slow *member
-	hold := make(chan struct{})
-	first := s.open(func(i int, m *Member) {
-		me := s.members[i]
-		m.Lead = func(ctx context.Context, term memberstate.Term) error {
-			me.enter(term)
-			defer me.leave()
-			<-ctx.Done()
-			if me == slow {
-				<-hold
-			}
-			return nil
-		}
-	})
+	first, hold := s.openSlow()
 	defer s.close()
-	slow = first
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	err := first.Resign(ctx)
