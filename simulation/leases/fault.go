@@ -4,7 +4,6 @@ package leases
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/hustings/hustings/simulation/internal/faultlist"
 )
@@ -174,49 +173,31 @@ func below[K ~uint8](count K) []K {
 type FaultSet uint64
 
 // NoFaults is a set without any.
-const NoFaults FaultSet = 1 << 63
+const NoFaults FaultSet = faultlist.None
 
 // Has says whether a fault is in the set.
 func (s FaultSet) Has(f Fault) bool { return s>>f&1 == 1 }
 
-// FaultsOf is the set of all faults of some classes.
-func FaultsOf(all ...Class) FaultSet {
-	s := NoFaults
-	for _, f := range Faults() {
-		if slices.Contains(all, f.Class()) {
-			s |= 1 << f
-		}
-	}
-	return s
+// catalogue has all that there are.
+func catalogue() *faultlist.Catalogue[Fault, Class] {
+	return &faultlist.Catalogue[Fault, Class]{Faults: faults, Classes: classes, Usual: []Class{
+		NetworkFaults, DatabaseFaults, ProcessFaults, ClockFaults, OperatorFaults,
+	}}
 }
 
+// FaultsOf is the set of all faults of some classes.
+func FaultsOf(all ...Class) FaultSet { return FaultSet(catalogue().Of(all...)) }
+
 // DefaultFaults are all but those that break an assumption.
-func DefaultFaults() FaultSet {
-	return FaultsOf(NetworkFaults, DatabaseFaults, ProcessFaults, ClockFaults, OperatorFaults)
-}
+func DefaultFaults() FaultSet { return FaultsOf(catalogue().Usual...) }
 
 // ParseFaults reads a list of faults and classes, separated by commas. The word "all"
 // stands for DefaultFaults and "none" for no fault; what is written with a minus is
 // taken out again.
 func ParseFaults(list string) (FaultSet, error) {
-	set, err := words().Parse(list)
-	if err != nil {
-		return 0, err
-	}
-	return FaultSet(set) | NoFaults, nil
+	set, err := catalogue().Parse(list)
+	return FaultSet(set), err
 }
 
 // String is a list that ParseFaults reads.
-func (s FaultSet) String() string { return words().Text(uint64(s)) }
-
-// words are the names of faults and their classes.
-func words() faultlist.Words {
-	all := faultlist.Words{{Name: "all", Set: uint64(DefaultFaults() &^ NoFaults)}}
-	for c := range classes {
-		all = append(all, faultlist.Word{Name: c.String(), Set: uint64(FaultsOf(c) &^ NoFaults)})
-	}
-	for _, f := range Faults() {
-		all = append(all, faultlist.Word{Name: f.String(), Set: 1 << f})
-	}
-	return all
-}
+func (s FaultSet) String() string { return catalogue().Text(uint64(s)) }

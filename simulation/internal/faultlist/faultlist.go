@@ -3,8 +3,69 @@ package faultlist
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
+
+// None is a set of faults without any. As an option the empty set stands for the usual
+// ones, so that one bit says that it is meant.
+const None = 1 << 63
+
+// Class is where a fault comes from.
+type Class interface {
+	~uint8
+	fmt.Stringer
+}
+
+// Fault is a kind of fault, of which there are less than 63 in a world.
+type Fault[C Class] interface {
+	~uint8
+	fmt.Stringer
+	Class() C
+}
+
+// Catalogue has the faults of a world: how many there are, of how many classes, and the
+// classes of those that strike if nothing else is said.
+type Catalogue[F Fault[C], C Class] struct {
+	Faults  F
+	Classes C
+	Usual   []C
+}
+
+// Of is the set of all faults of some classes.
+func (k *Catalogue[F, C]) Of(all ...C) uint64 {
+	set := uint64(None)
+	for f := range k.Faults {
+		if slices.Contains(all, f.Class()) {
+			set |= 1 << f
+		}
+	}
+	return set
+}
+
+// Parse reads a list of faults and classes, separated by commas. The word "all" stands for
+// the usual ones and "none" for no fault; what is written with a minus is taken out again.
+func (k *Catalogue[F, C]) Parse(list string) (uint64, error) {
+	set, err := k.words().Parse(list)
+	if err != nil {
+		return 0, err
+	}
+	return set | None, nil
+}
+
+// Text is a list that Parse reads.
+func (k *Catalogue[F, C]) Text(set uint64) string { return k.words().Text(set) }
+
+func (k *Catalogue[F, C]) words() Words {
+	all := Words{{Name: "all", Set: k.Of(k.Usual...) &^ None}}
+	for c := range k.Classes {
+		all = append(all, Word{Name: c.String(), Set: k.Of(c) &^ None})
+	}
+	for f := range k.Faults {
+		all = append(all, Word{Name: f.String(), Set: 1 << f})
+	}
+	return all
+}
 
 // Word is a name, and what it stands for: a bit for each fault.
 type Word struct {
