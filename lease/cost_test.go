@@ -152,56 +152,44 @@ func TestAReleaseHandsOverAtOnce(t *testing.T) {
 
 // And at the next look elsewhere.
 func TestAReleaseIsFoundAtTheNextPoll(t *testing.T) {
-	for name, change := range map[string]func(*lease.Config){"by the database's clock": nil, "strict": strict} {
-		t.Run(name, func(t *testing.T) {
-			play(t, func(s *stage) {
-				first := s.enter("first", change)
-				s.lead(first)
-				second := s.enter("second", change)
-				s.pass(time.Minute)
-				require.NoError(t, first.Resign(context.Background()))
-				assert.LessOrEqual(t, s.lead(second), timing.Poll+5*time.Millisecond)
-			})
-		})
-	}
+	playBoth(t, func(s *stage, change func(*lease.Config)) {
+		first := s.enter("first", change)
+		s.lead(first)
+		second := s.enter("second", change)
+		s.pass(time.Minute)
+		require.NoError(s.t, first.Resign(context.Background()))
+		assert.LessOrEqual(s.t, s.lead(second), timing.Poll+5*time.Millisecond)
+	})
 }
 
 // 002: an operator names the next leader. The old one learns of it by its next
 // renewal, and has left office when the heir enters it.
 func TestALeaderIsForced(t *testing.T) {
-	for name, change := range map[string]func(*lease.Config){"by the database's clock": nil, "strict": strict} {
-		t.Run(name, func(t *testing.T) {
-			play(t, func(s *stage) {
-				first := s.enter("first", change)
-				s.lead(first)
-				for i := range 10 {
-					s.enter(fmt.Sprint(i), change)
-				}
-				heir := s.enter("heir", change)
-				s.pass(time.Minute)
-				require.NoError(t, s.store.Force(context.Background(), "g", "heir"))
-				assert.LessOrEqual(t, s.lead(heir), timing.Renew+timing.Poll+5*time.Millisecond)
-				assert.Equal(t, []memberstate.Term{3}, heir.began)
-				assert.Empty(t, s.record().Heir)
-			})
-		})
-	}
+	playBoth(t, func(s *stage, change func(*lease.Config)) {
+		first := s.enter("first", change)
+		s.lead(first)
+		for i := range 10 {
+			s.enter(fmt.Sprint(i), change)
+		}
+		heir := s.enter("heir", change)
+		s.pass(time.Minute)
+		require.NoError(s.t, s.store.Force(context.Background(), "g", "heir"))
+		assert.LessOrEqual(s.t, s.lead(heir), timing.Renew+timing.Poll+5*time.Millisecond)
+		assert.Equal(s.t, []memberstate.Term{3}, heir.began)
+		assert.Empty(s.t, s.record().Heir)
+	})
 }
 
 // An heir that does not come holds up nobody for long, and nor does an old leader
 // that cannot be reached.
 func TestAnHeirThatDoesNotComeIsPassedOver(t *testing.T) {
-	for name, change := range map[string]func(*lease.Config){"by the database's clock": nil, "strict": strict} {
-		t.Run(name, func(t *testing.T) {
-			play(t, func(s *stage) {
-				first := s.enter("first", change)
-				s.lead(first)
-				second := s.enter("second", change)
-				s.pass(time.Minute)
-				first.crash()
-				require.NoError(t, s.store.Force(context.Background(), "g", "nobody"))
-				assert.LessOrEqual(t, s.lead(second), 2*timing.TTL+2*timing.Poll)
-			})
-		})
-	}
+	playBoth(t, func(s *stage, change func(*lease.Config)) {
+		first := s.enter("first", change)
+		s.lead(first)
+		second := s.enter("second", change)
+		s.pass(time.Minute)
+		first.crash()
+		require.NoError(s.t, s.store.Force(context.Background(), "g", "nobody"))
+		assert.LessOrEqual(s.t, s.lead(second), 2*timing.TTL+2*timing.Poll)
+	})
 }

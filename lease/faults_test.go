@@ -316,25 +316,19 @@ func TestALeaseThatIsWonWhileLeavingIsReleased(t *testing.T) {
 
 // A leader that is silent for a TTL is not shown as one.
 func TestADeadLeaderIsNotShown(t *testing.T) {
-	for name, change := range map[string]func(*lease.Config){"by the database's clock": nil, "strict": strict} {
-		t.Run(name, func(t *testing.T) {
-			play(t, func(s *stage) {
-				first := s.enter("first", change)
-				s.lead(first)
-				looker := s.enter("looker", func(c *lease.Config) {
-					c.Observer = true
-					if change != nil {
-						change(c)
-					}
-				})
-				s.pass(time.Minute)
-				require.Equal(t, first.Status().Self, looker.Status().Leader)
-				first.crash()
-				took := s.until("it is gone", func() bool { return looker.Status().Leader == "" })
-				assert.LessOrEqual(t, took, timing.TTL+2*timing.Poll)
-			})
+	playBoth(t, func(s *stage, change func(*lease.Config)) {
+		first := s.enter("first", change)
+		s.lead(first)
+		looker := s.enter("looker", func(c *lease.Config) {
+			c.Observer = true
+			change(c)
 		})
-	}
+		s.pass(time.Minute)
+		require.Equal(s.t, first.Status().Self, looker.Status().Leader)
+		first.crash()
+		took := s.until("it is gone", func() bool { return looker.Status().Leader == "" })
+		assert.LessOrEqual(s.t, took, timing.TTL+2*timing.Poll)
+	})
 }
 
 // A Lead that does not return keeps its candidate from the lease, and nobody else
@@ -387,25 +381,21 @@ func TestADatabaseThatHasGoneBackElectsNobody(t *testing.T) {
 
 // Two candidates are in office at no time, whatever the network does.
 func TestNeverTwoInOffice(t *testing.T) {
-	for name, change := range map[string]func(*lease.Config){"by the database's clock": nil, "strict": strict} {
-		t.Run(name, func(t *testing.T) {
-			play(t, func(s *stage) {
-				var all []*candidate
-				for i := range 5 {
-					c := s.enter(fmt.Sprintf("c%d", i), change)
-					c.conn.set(storm(uint64(i)))
-					all = append(all, c)
-				}
-				s.pass(2 * time.Hour)
-				offices := map[memberstate.Term]bool{}
-				for _, c := range all {
-					for _, term := range c.began {
-						assert.False(t, offices[term], "term %d was led twice", term)
-						offices[term] = true
-					}
-				}
-				assert.Greater(t, len(offices), 50)
-			})
-		})
-	}
+	playBoth(t, func(s *stage, change func(*lease.Config)) {
+		var all []*candidate
+		for i := range 5 {
+			c := s.enter(fmt.Sprintf("c%d", i), change)
+			c.conn.set(storm(uint64(i)))
+			all = append(all, c)
+		}
+		s.pass(2 * time.Hour)
+		offices := map[memberstate.Term]bool{}
+		for _, c := range all {
+			for _, term := range c.began {
+				assert.False(s.t, offices[term], "term %d was led twice", term)
+				offices[term] = true
+			}
+		}
+		assert.Greater(s.t, len(offices), 50)
+	})
 }

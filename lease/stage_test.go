@@ -111,6 +111,19 @@ type candidate struct {
 	ended chan struct{}
 }
 
+// playBoth runs a test twice: with candidates that go by the database's clock, and with
+// strict ones. change makes a configuration such a one.
+func playBoth(t *testing.T, test func(s *stage, change func(*lease.Config))) {
+	t.Helper()
+	for name, strict := range map[string]bool{"by the database's clock": false, "strict": true} {
+		t.Run(name, func(t *testing.T) {
+			play(t, func(s *stage) {
+				test(s, func(c *lease.Config) { c.Strict = strict })
+			})
+		})
+	}
+}
+
 // play runs a test in a bubble; what still runs at its end is stopped.
 func play(t *testing.T, test func(s *stage)) {
 	t.Helper()
