@@ -35,7 +35,7 @@ func (n *node) attendLease() {
 	}
 	n.lease = lease{n.machine.Term, until, beat}
 	n.world.check.leased(n)
-	n.world.events.push(newEvent(max(until, n.world.now), leaseEnds, uint8(n.index), n.incarnation))
+	n.world.events.Push(max(until, n.world.now), newEvent(leaseEnds, uint8(n.index), n.incarnation))
 }
 
 func (n *node) dropLease() { n.lease = lease{} }

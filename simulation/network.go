@@ -244,7 +244,7 @@ func heavyTail(from time.Duration, random uint64) time.Duration {
 func (n *network) launch(place uint32, takes time.Duration) {
 	p := &n.pool[place]
 	takes += n.links[p.from][p.to].slow
-	n.world.events.push(newEvent(n.world.now+int64(takes), parcelArrives, p.to, place))
+	n.world.events.Push(n.world.now+int64(takes), newEvent(parcelArrives, p.to, place))
 }
 
 // arrive gives a parcel to its addressee, and its place back. What that says in return

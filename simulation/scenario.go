@@ -143,7 +143,7 @@ func (s *Scenario) plan(w *world) {
 			continue
 		}
 		w.planned = append(w.planned, strike)
-		w.events.push(newEvent(int64(strike.At), strikePlanned, 0, uint32(len(w.planned)-1)))
+		w.events.Push(int64(strike.At), newEvent(strikePlanned, 0, uint32(len(w.planned)-1)))
 	}
 }
 

@@ -48,7 +48,7 @@ func (w *world) follow(after time.Duration, s Strike) {
 		w.following = append(w.following, Strike{})
 	}
 	w.following[place] = s
-	w.events.push(newEvent(int64(s.At), strikeFollows, 0, uint32(place)))
+	w.events.Push(int64(s.At), newEvent(strikeFollows, 0, uint32(place)))
 }
 
 // struckBy is the node that is struck.

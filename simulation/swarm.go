@@ -65,7 +65,7 @@ func (s *swarm) schedule(w *world) {
 	if s.random.IntN(4) == 0 {
 		wait = s.span(w.options.Timing.Heartbeat)
 	}
-	w.events.push(newEvent(w.now+1+int64(wait), faultStrikes, 0, 0))
+	w.events.Push(w.now+1+int64(wait), newEvent(faultStrikes, 0, 0))
 }
 
 // strike draws what strikes now.

@@ -34,7 +34,7 @@ func (n *network) begin(t trouble, fault Fault) {
 
 func (n *network) wait(number uint32) {
 	lasts := n.troubles[number].lasts
-	n.world.events.push(newEvent(n.world.now+int64(lasts), troubleEnds, 0, number))
+	n.world.events.Push(n.world.now+int64(lasts), newEvent(troubleEnds, 0, number))
 }
 
 // apply makes the links bad (1) or good again (-1).

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/simulation/internal/agenda"
 )
 
 // world is one run. It is single-threaded.
@@ -16,7 +17,7 @@ type world struct {
 	voters  memberstate.Set
 	choices choices
 	now     int64 // true time, in nanoseconds
-	events  events
+	events  agenda.Events[event]
 	nodes   []node // voters first; there is room for those that come later
 	alarms  alarms
 	network network
@@ -74,7 +75,7 @@ func (w *world) addNode(seat memberstate.Seat) *node {
 func (w *world) drawn() {
 	w.manners(w.options.Seed)
 	for i, b := range w.options.Branches {
-		w.events.push(newEvent(int64(b.At), branches, 0, uint32(i)))
+		w.events.Push(int64(b.At), newEvent(branches, 0, uint32(i)))
 	}
 	w.swarm.stand(w)
 	w.begin()
@@ -107,9 +108,9 @@ func (w *world) branch(b Branch) {
 func (w *world) run(until time.Duration) {
 	end := int64(until)
 	for !w.check.over {
-		if e, ok := w.events.next(min(w.alarms.at, end)); ok {
-			w.now = e.at
-			w.happen(e)
+		if e, ok := w.events.Next(min(w.alarms.at, end)); ok {
+			w.now = e.At
+			w.happen(e.What)
 			continue
 		}
 		if w.alarms.at > end {
@@ -165,7 +166,7 @@ func (w *world) happen(e event) {
 
 // after schedules an event.
 func (w *world) after(wait time.Duration, kind eventKind, n *node, arg uint32) {
-	w.events.push(newEvent(w.now+int64(wait), kind, uint8(n.index), arg))
+	w.events.Push(w.now+int64(wait), newEvent(kind, uint8(n.index), arg))
 }
 
 // at is the process that a message to a seat reaches.

@@ -75,7 +75,7 @@ func (n *candidate) awake() bool { return !n.paused && n.world.now > n.behind }
 
 // in has something happen to the process in some true time, after that of its clock.
 func (n *candidate) in(wait int64, do func()) {
-	n.world.queue.push(event{n.world.now + wait, n, n.number, do})
+	n.world.queue.Push(n.world.now+wait, event{n, n.number, do})
 }
 
 func (n *candidate) after(wait time.Duration, do func()) {

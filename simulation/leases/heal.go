@@ -74,13 +74,13 @@ func (w *world) waitForLeader(within time.Duration) *candidate {
 				return n
 			}
 		}
-		e, ok := w.queue.next(end)
+		e, ok := w.queue.Next(end)
 		if !ok {
 			w.now = end
 			return nil
 		}
-		w.now = e.at
-		w.happen(e)
+		w.now = e.At
+		w.happen(e.What)
 	}
 	return nil
 }
@@ -115,12 +115,12 @@ func (w *world) silence(leader *candidate) {
 		w.tell("%s is cut off for good", leader.id)
 	}
 	for end := w.now + int64(2*within+2*t.TTL); w.elections == before && !w.check.over; {
-		e, ok := w.queue.next(end)
+		e, ok := w.queue.Next(end)
 		if !ok {
 			break
 		}
-		w.now = e.at
-		w.happen(e)
+		w.now = e.At
+		w.happen(e.What)
 	}
 	w.takenOver, w.demanded = time.Duration(w.now-began), !w.check.over
 	w.holds(TakenOver, w.takenOver <= within, "%s was replaced after %v, not within %v", leader.id, w.takenOver, within)

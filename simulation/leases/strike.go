@@ -255,8 +255,7 @@ func (n *candidate) resume() {
 	w.missed = nil
 	for _, e := range missed {
 		if e.whose == n {
-			e.at = w.now + w.draw(int64(time.Millisecond))
-			w.queue.push(e)
+			w.queue.Push(w.now+w.draw(int64(time.Millisecond)), e)
 		} else {
 			w.missed = append(w.missed, e)
 		}

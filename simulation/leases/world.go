@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"github.com/hustings/hustings/simulation/internal/agenda"
 )
 
 // world is one run. It is single-threaded.
@@ -13,7 +15,7 @@ type world struct {
 	options    Options
 	random     *rand.Rand
 	now        int64 // true time, in nanoseconds
-	queue      events
+	queue      agenda.Events[event]
 	missed     []event // of those who stand still
 	database   database
 	candidates []*candidate
@@ -64,18 +66,18 @@ func (w *world) draw(below int64) int64 { return w.random.Int64N(below) }
 func (w *world) between(least, most int64) int64 { return least + w.draw(most-least+1) }
 
 // at has something happen at a true time.
-func (w *world) at(when int64, do func()) { w.queue.push(event{when, nil, 0, do}) }
+func (w *world) at(when int64, do func()) { w.queue.Push(when, event{do: do}) }
 
 // run plays until a time, or until an invariant is violated.
 func (w *world) run(until int64) {
 	for !w.check.over {
-		e, ok := w.queue.next(until)
+		e, ok := w.queue.Next(until)
 		if !ok {
 			w.now = max(w.now, until)
 			return
 		}
-		w.now = e.at
-		w.happen(e)
+		w.now = e.At
+		w.happen(e.What)
 	}
 }
 
@@ -88,7 +90,7 @@ func (w *world) happen(e event) {
 			w.missed = append(w.missed, e)
 			return
 		}
-		w.mix(uint64(e.at), uint64(n.index))
+		w.mix(uint64(w.now), uint64(n.index))
 	}
 	w.happened++
 	e.do()
