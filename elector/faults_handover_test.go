@@ -43,6 +43,32 @@ func TestFault22ATransferTakesAFewMessages(t *testing.T) {
 	s.runUntil(6*s.delay, "the target leads", func() bool { return s.leader() == target && s.settled() })
 }
 
+// Its votes wait until it has asked for them. Here the voters hear of it from the leader.
+func TestFault22ATransferTakesARoundTrip(t *testing.T) {
+	s, _, target, _ := handingOver(t)
+	s.run(2 * s.delay)
+	assert.Equal(t, target, s.leader())
+}
+
+// What a voter was told of the target's ledger is only true of a target that was told the
+// same, or that has more.
+func TestAVoteAtTheLeadersWordNeedsTheLedgerItWasGivenOn(t *testing.T) {
+	s, _, target, third := handingOver(t)
+	target.ledger = memberstate.Position{Term: 1, Index: 5}
+	s.runUntil(time.Second, "it asks for votes", func() bool { return target.machine.phase == voting })
+	wins := func(end memberstate.Position) bool {
+		m, out := target.machine, Output{}
+		m.Step(&target.rules, &Input{Kind: Receive, Message: Message{From: third.rules.Self, Body: rpc.Body{
+			Kind: rpc.VoteResponse, Result: rpc.Accept, Mark: rpc.Vouched, Term: m.Term, Asked: m.Term, Ledger: end,
+		}}}, &out)
+		return m.Role == memberstate.Leader
+	}
+	assert.True(t, wins(memberstate.Position{Term: 1, Index: 4}))
+	assert.True(t, wins(memberstate.Position{Term: 1, Index: 5}))
+	assert.False(t, wins(memberstate.Position{Term: 1, Index: 6}))
+	assert.False(t, wins(memberstate.Position{Term: 2, Index: 1}))
+}
+
 // REJECT_TAKING_LEADERSHIP refuses a candidate that is as good, and nothing
 // makes it expire. Here it ends with the one round of the target.
 func TestFault23TakingLeadershipExpires(t *testing.T) {

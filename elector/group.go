@@ -219,13 +219,13 @@ func (fx *effects) Publish() {
 }
 
 func (fx *effects) Reply(m *Message) {
-	fx.countVote(m)
+	fx.countVoting(m)
 	fx.post(fx.from, m)
 }
 
 func (fx *effects) Send(to memberstate.Set, m *Message) {
 	g := fx.group
-	fx.countRound(m)
+	fx.countVoting(m)
 	if m.Kind == rpc.TakeLeadership && m.Mark == rpc.Plain {
 		g.dropLease() // the target may win from the moment that it hears of this (D14)
 	}

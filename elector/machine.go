@@ -78,7 +78,8 @@ type Machine struct {
 	acks   [recentBeats]memberstate.Set
 	sticky memberstate.Set // who promised the lease in its newest answer
 
-	// goal is where the ledger of the target of a handover must have got to.
+	// goal is where the ledger of the target of a handover must have got to; of the
+	// target, where it had when it stood.
 	goal memberstate.Position
 
 	roundTrip uint32 // measured, in microseconds; 0: not known
@@ -96,11 +97,11 @@ type Machine struct {
 	repeats  uint8 // how often those who have not answered the round were asked again
 	hurries  uint8 // revotes in a row without a wait
 	handover Handover
+	reason   reason           // for the handover
 	target   memberstate.Seat // of the handover
 	patience uint8            // beats left for this phase of the handover
 	declined uint8            // handovers to preferred leaders that failed in a row
 
-	named        bool // the target was named, and no other one is tried
 	resigning    bool // the handover is a resignation: step down even if it fails
 	leaseVoid    bool // this term will hold no lease any more (D14)
 	inconsistent bool // someone answered the newest beat with INCONSISTENT_LEADER

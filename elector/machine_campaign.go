@@ -60,6 +60,9 @@ func (m *Machine) askVotes(r *Rules, in *Input, out *Output, term memberstate.Te
 	if !m.voteForSelf(r, in, out) {
 		return
 	}
+	if mark == rpc.Handed {
+		m.goal = end
+	}
 	m.ask(r, out, end, giver)
 	m.settle(r, in, out)
 }
@@ -152,7 +155,9 @@ func (m *Machine) onVoteResponse(r *Rules, in *Input, out *Output) {
 		out.Dropped = DropNotAVoter
 		return
 	}
-	m.observe(r, in.RoundTrip) // of late answers too: they are what shows that rounds are too short
+	if q.Mark != rpc.Vouched { // nobody measures what was not asked for
+		m.observe(r, in.RoundTrip) // of late answers too: they are what shows that rounds are too short
+	}
 	switch q.Result {
 	case rpc.RejectExpiredVoteTerm, rpc.RejectTermSmallThanLedger:
 		m.learn(q.Term)
@@ -161,13 +166,23 @@ func (m *Machine) onVoteResponse(r *Rules, in *Input, out *Output) {
 			m.learn(q.Term)
 		}
 	}
-	// An answer counts in the round that it answers, and in no other.
-	if m.phase == idle || q.Round != m.ballot || q.Mark != m.mark || q.Asked != m.asked {
+	if m.phase == idle || !m.answers(q) {
 		out.Dropped = DropStaleAnswer
 		return
 	}
 	m.count(q)
 	m.settle(r, in, out)
+}
+
+// answers says whether an answer counts in the round under way. It counts in the round that
+// it answers, and in no other. A vote at the word of the leader that hands over answers
+// none: it is for the candidate that this leader chose, whose only such round of the term
+// this is, if its ledger is at least what the voter held against its own.
+func (m *Machine) answers(q *Message) bool {
+	if q.Mark == rpc.Vouched {
+		return m.mark == rpc.Handed && q.Asked == m.asked && m.goal.Compare(q.Ledger) >= 0
+	}
+	return q.Round == m.ballot && q.Mark == m.mark && q.Asked == m.asked
 }
 
 // count enters one answer. Sets, not numbers: a duplicate changes nothing, and

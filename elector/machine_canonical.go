@@ -33,7 +33,10 @@ func (m Machine) Canonical(r *Rules) Machine {
 		m.hasLeader, m.vetoed = false, false
 	}
 	if m.handover == NoHandover { // handOver sets these
-		m.target, m.goal, m.patience, m.named = memberstate.Nobody, memberstate.Position{}, 0, false
+		m.target, m.patience, m.reason = memberstate.Nobody, 0, 0
+		if m.mark != rpc.Handed { // askVotes sets it, too
+			m.goal = memberstate.Position{}
+		}
 	}
 	if m.Role == memberstate.Leader {
 		return m

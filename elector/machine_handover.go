@@ -38,6 +38,18 @@ func (h Handover) String() string {
 	return "unknown handover"
 }
 
+// reason is why a leader hands over.
+type reason uint8
+
+const (
+	// toAnyone: on command, to whoever can take over.
+	toAnyone reason = iota
+	// toNamed: on command, to the target and no other.
+	toNamed
+	// toPreferred: to a preferred leader, and nobody waits for it.
+	toPreferred
+)
+
 // Handover is how far this member has come in handing over, and to whom.
 func (m *Machine) Handover() (Handover, memberstate.Seat) { return m.handover, m.target }
 
@@ -51,13 +63,14 @@ func (m *Machine) beginHandover(r *Rules, in *Input, out *Output) {
 		m.resigning = m.resigning || resign
 		return
 	}
-	target, named := in.Seat, in.Kind == Transfer && in.Seat != memberstate.Nobody
-	if !named {
-		target = m.successor(r, memberstate.Nobody)
+	target, why := in.Seat, toNamed
+	if resign || target == memberstate.Nobody {
+		target, why = m.successor(r, memberstate.Nobody), toAnyone
 	}
 	switch {
 	case r.others().Has(target):
-		m.handOver(in, out, r, target, named, resign)
+		m.resigning = resign
+		m.handOver(r, in, out, target, why)
 	case resign: // there is nobody to hand over to
 		m.stepDown(out)
 		m.armRest(r, out)
@@ -65,37 +78,54 @@ func (m *Machine) beginHandover(r *Rules, in *Input, out *Output) {
 }
 
 // handOver begins with the question whether the target could.
-func (m *Machine) handOver(in *Input, out *Output, r *Rules, target memberstate.Seat, named, resign bool) {
+func (m *Machine) handOver(r *Rules, in *Input, out *Output, target memberstate.Seat, why reason) {
 	end, ok := m.ledger(in, out)
 	if !ok {
 		return
 	}
 	m.phase = idle // D7 waits while a handover is on
-	m.handover, m.target, m.named, m.resigning = Probing, target, named, resign
+	m.handover, m.target, m.reason = Probing, target, why
 	m.goal, m.patience = end, uint8(r.Timing.Leak)
-	m.sendTake(out)
+	m.sendTake(r, out)
 }
 
-func (m *Machine) sendTake(out *Output) {
-	mark := rpc.Plain
-	if m.handover == Probing {
-		mark = rpc.PreVote
-	}
+// sendTake asks the target. The word to stand goes to the other voters, too, if somebody
+// waits for the handover: their votes are under way then before the target has asked for
+// them. In return they follow nobody if it fails now, and the group has to elect; so a
+// preferred leader, to whom it is offered again and again, must ask for them itself.
+func (m *Machine) sendTake(r *Rules, out *Output) {
 	out.To = memberstate.SetOf(m.target)
-	out.Send = Message{Leader: m.Leader, Body: rpc.Body{
+	mark := rpc.Plain
+	switch {
+	case m.handover == Probing:
+		mark = rpc.PreVote
+	case m.reason != toPreferred:
+		out.To = r.others()
+	}
+	out.Send = Message{Leader: m.target, Body: rpc.Body{
 		Kind: rpc.TakeLeadership, Mark: mark, Round: m.beat, Term: m.Term, Ledger: m.goal,
 	}}
 }
 
-// onTakeLeadership: the leader asks this member to stand in its place. It does
-// so in the next term, without a pre-vote, if its ledger has got there. A late
-// heartbeat of the old leader then finds a larger term and changes nothing.
+// onTakeLeadership: the leader asks this member to stand in its place, or for its vote
+// for who is to. That is in the next term, without a pre-vote, so a late heartbeat of the
+// old leader finds a larger term and changes nothing.
 func (m *Machine) onTakeLeadership(r *Rules, in *Input, out *Output) {
 	q := &in.Message
-	if m.Role != memberstate.Follower || m.Leader != q.From || m.Term != q.Term || m.serving {
+	heir := q.Leader == r.Self
+	switch {
+	case m.Role != memberstate.Follower || m.Leader != q.From || m.Term != q.Term || heir && m.serving:
 		m.reply(in, out, rpc.NotFollowing)
-		return
+	case heir:
+		m.inherit(r, in, out)
+	default:
+		m.vouch(r, in, out)
 	}
+}
+
+// inherit stands in the leader's place, if the ledger has got there.
+func (m *Machine) inherit(r *Rules, in *Input, out *Output) {
+	q := &in.Message
 	end, ok := m.ledger(in, out)
 	switch {
 	case !ok:
@@ -108,6 +138,24 @@ func (m *Machine) onTakeLeadership(r *Rules, in *Input, out *Output) {
 	}
 }
 
+// vouch votes for the heir as if it had asked, with a ledger that ends where it must have
+// got to. It may ask with more, or with less at an older word of this leader's, so the vote
+// says what it was given on, and counts only for a candidate that has that. Who refuses
+// says nothing: it will be asked by the heir itself.
+func (m *Machine) vouch(r *Rules, in *Input, out *Output) {
+	q, own := &in.Message, *in
+	own.Message = Message{From: q.Leader, Leader: q.From, Body: rpc.Body{
+		Kind: rpc.VoteRequest, Mark: rpc.Handed, Term: q.Term + 1, Ledger: q.Ledger,
+	}}
+	if m.arbitrate(r, &own, out, false) != rpc.Accept {
+		return
+	}
+	out.To = memberstate.SetOf(q.Leader)
+	out.Send = Message{Body: rpc.Body{
+		Kind: rpc.VoteResponse, Result: rpc.Accept, Mark: rpc.Vouched, Term: m.Term, Asked: m.Term, Ledger: q.Ledger,
+	}}
+}
+
 func (m *Machine) onTakeLeadershipResponse(r *Rules, in *Input, out *Output) {
 	q := &in.Message
 	probe := q.Mark == rpc.PreVote
@@ -118,7 +166,7 @@ func (m *Machine) onTakeLeadershipResponse(r *Rules, in *Input, out *Output) {
 	switch {
 	case q.Result == rpc.Accept:
 		m.handover, m.patience = Pausing, uint8(r.Timing.Leak)
-	case !m.named:
+	case m.reason == toAnyone:
 		m.target = m.successor(r, m.target) // asked with its next sign of life
 	}
 }
@@ -136,7 +184,7 @@ func (m *Machine) paused(r *Rules, in *Input, out *Output) {
 	}
 	m.handover, m.patience = Taking, uint8(r.Timing.Leak)
 	m.goal, m.leaseVoid = end, true
-	m.sendTake(out)
+	m.sendTake(r, out)
 }
 
 // waitForHandover counts the beats of a handover. It ends in time whatever the
@@ -149,7 +197,7 @@ func (m *Machine) waitForHandover(r *Rules, out *Output) {
 	switch {
 	case m.patience == 0:
 		m.endHandover(r, out)
-	case m.handover == Probing && !m.named:
+	case m.handover == Probing && m.reason == toAnyone:
 		m.target = m.successor(r, m.target)
 	}
 }
@@ -190,12 +238,12 @@ func (m *Machine) onward(r *Rules, in *Input, out *Output) {
 	switch {
 	case m.handover != NoHandover:
 		if from == m.target && m.handover != Pausing {
-			m.sendTake(out)
+			m.sendTake(r, out)
 		}
 	case r.Lease > 0 && m.leaseVoid:
 		m.renew(r, in, out)
 	case r.Preferred.Has(from) && !r.Preferred.Has(r.Self) && int32(m.beat-m.courtesy) >= 0:
-		m.handOver(in, out, r, from, true, false)
+		m.handOver(r, in, out, from, toPreferred)
 	}
 }
 

@@ -73,15 +73,13 @@ func (h *Host) countSent(to string, batch []rpc.Message) {
 	}
 }
 
-func (fx *effects) countRound(m *Message) {
-	if f := fx.host.metrics.Asked; f != nil && m.Kind == rpc.VoteRequest {
-		f(fx.group.name, m.Mark)
-	}
-}
-
-func (fx *effects) countVote(m *Message) {
-	if f := fx.host.metrics.Answered; f != nil && m.Kind == rpc.VoteResponse {
-		f(fx.group.name, m.Mark, m.Result)
+func (fx *effects) countVoting(m *Message) {
+	f := &fx.host.metrics
+	switch {
+	case m.Kind == rpc.VoteRequest && f.Asked != nil:
+		f.Asked(fx.group.name, m.Mark)
+	case m.Kind == rpc.VoteResponse && f.Answered != nil:
+		f.Answered(fx.group.name, m.Mark, m.Result)
 	}
 }
 

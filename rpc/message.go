@@ -19,7 +19,8 @@ type Message struct {
 	// From and To are the ids of the sender and the addressee.
 	From, To string
 	// Leader is, in an answer, the leader that the sender knows in its term; in
-	// a vote request marked Handed, the leader that handed over. Empty: none.
+	// a vote request marked Handed, the leader that handed over; in
+	// TakeLeadership, who is to lead. Empty: none.
 	Leader string
 	// Voters is the digest of the sender's list of voters.
 	Voters uint64
@@ -46,7 +47,8 @@ type Body struct {
 	Asked memberstate.Term
 
 	// Ledger is, in vote requests, the end of the sender's ledger; in
-	// TakeLeadership, the position that the addressee must have reached.
+	// TakeLeadership, the position that who is to lead must have reached, and
+	// so it is in the votes that are given at that word.
 	Ledger memberstate.Position
 
 	// Lease is, in heartbeats, how long a lease the leader counts on; zero if
@@ -60,7 +62,8 @@ type Body struct {
 // WellFormed says whether the body can be what a member says. What is not must not
 // reach a machine.
 func (b *Body) WellFormed() bool {
-	return b.Result.Answers(b.Kind) && b.Mark.Valid() && b.Lease >= 0 && b.RoundTrip >= 0
+	return b.Result.Answers(b.Kind) && b.Mark.Valid() && b.Lease >= 0 && b.RoundTrip >= 0 &&
+		(b.Mark != Vouched || b.Kind == VoteResponse && b.Result == Accept)
 }
 
 // Kind is what a message is about.
@@ -75,8 +78,9 @@ const (
 	Heartbeat
 	// HeartbeatResponse answers it.
 	HeartbeatResponse
-	// TakeLeadership asks the addressee to stand in place of the sender, or
-	// with mark PreVote whether it could.
+	// TakeLeadership asks the message's Leader to stand in place of the sender,
+	// and the other voters for their votes for it; or, with mark PreVote, the
+	// former whether it could.
 	TakeLeadership
 	// TakeLeadershipResponse answers it.
 	TakeLeadershipResponse
@@ -114,15 +118,18 @@ const (
 	// Handed says that the leader of the term before has asked the candidate
 	// to stand in its place; the message's Leader is that leader.
 	Handed
+	// Vouched says that a vote is given at the word of that leader, before the
+	// candidate has asked for it.
+	Vouched
 )
 
-var markNames = [...]string{Plain: "plain", PreVote: "pre-vote", Won: "won", Handed: "handed"}
+var markNames = [...]string{Plain: "plain", PreVote: "pre-vote", Won: "won", Handed: "handed", Vouched: "vouched"}
 
 // String names the mark for logs.
 func (m Mark) String() string { return name(markNames[:], uint8(m), "mark") }
 
 // Valid says whether m is one of the marks above.
-func (m Mark) Valid() bool { return m <= Handed }
+func (m Mark) Valid() bool { return m <= Vouched }
 
 // Result is what became of a request, with one name for every reason to refuse.
 type Result uint8

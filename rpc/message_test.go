@@ -60,6 +60,20 @@ func TestWhatIsValid(t *testing.T) {
 	assert.True(t, rpc.VoteRequest.Valid())
 	assert.False(t, rpc.Kind(0).Valid())
 	assert.False(t, (rpc.TakeLeadershipResponse + 1).Valid())
-	assert.True(t, rpc.Handed.Valid())
-	assert.False(t, (rpc.Handed + 1).Valid())
+	assert.True(t, rpc.Vouched.Valid())
+	assert.False(t, (rpc.Vouched + 1).Valid())
+}
+
+func TestOnlyAVoteThatIsGivenCanBeVouchedFor(t *testing.T) {
+	for _, b := range []rpc.Body{
+		{Kind: rpc.VoteRequest},
+		{Kind: rpc.VoteResponse, Result: rpc.RejectAlreadyVoted},
+		{Kind: rpc.TakeLeadership},
+		{Kind: rpc.TakeLeadershipResponse, Result: rpc.Accept},
+	} {
+		assert.True(t, b.WellFormed(), b.Kind)
+		b.Mark = rpc.Vouched
+		assert.False(t, b.WellFormed(), b.Kind)
+	}
+	assert.True(t, (&rpc.Body{Kind: rpc.VoteResponse, Result: rpc.Accept, Mark: rpc.Vouched}).WellFormed())
 }

@@ -13,13 +13,14 @@ type round struct {
 	number   uint32
 	mark     rpc.Mark
 	asked    memberstate.Term
+	ledger   memberstate.Position // of votes: where the candidate's ends
 	accepted memberstate.Set
 }
 
 // asks begins a round. The one before may not be judged yet: a pre-vote is won in the
 // step that asks for votes.
 func (c *checker) asks(n *node, m *elector.Message) {
-	n.rounds[0], n.rounds[1] = round{m.Round, m.Mark, m.Term, memberstate.SetOf(n.seat)}, n.rounds[0]
+	n.rounds[0], n.rounds[1] = round{m.Round, m.Mark, m.Term, m.Ledger, memberstate.SetOf(n.seat)}, n.rounds[0]
 }
 
 // answers notes what an answer says, before the step that takes it.
@@ -27,7 +28,7 @@ func (c *checker) answers(n *node, m *elector.Message) {
 	switch {
 	case !n.rules.Voters.Has(m.From):
 	case m.Kind == rpc.VoteResponse && m.Result == rpc.Accept:
-		if r := &n.rounds[0]; m.Round == r.number && m.Mark == r.mark && m.Asked == r.asked {
+		if r := &n.rounds[0]; r.accepts(m) {
 			r.accepted = r.accepted.With(m.From)
 		}
 	case m.Kind == rpc.HeartbeatResponse && m.Result == rpc.Success && m.Promised:
@@ -35,6 +36,15 @@ func (c *checker) answers(n *node, m *elector.Message) {
 			b.accepted = b.accepted.With(m.From)
 		}
 	}
+}
+
+// accepts says whether a vote is for this round: it answers it, or the old leader has
+// vouched for what the candidate has.
+func (r *round) accepts(m *elector.Message) bool {
+	if m.Mark == rpc.Vouched {
+		return r.mark == rpc.Handed && m.Asked == r.asked && m.Ledger.Compare(r.ledger) <= 0
+	}
+	return m.Round == r.number && m.Mark == r.mark && m.Asked == r.asked
 }
 
 // beats begins a round of heartbeats.

@@ -56,6 +56,7 @@ const (
 	WallJump
 	// Of operators.
 	Transfer
+	LateWord
 	Resign
 	Stand
 	Prefer
@@ -155,6 +156,7 @@ func init() {
 		WallJump:    {"wall-jump", ClockFaults, drawWall, jump},
 
 		Transfer:       {"transfer", OperatorFaults, drawTransfer, command},
+		LateWord:       {"late-word", OperatorFaults, drawLateWord, holdWord},
 		Resign:         {"resign", OperatorFaults, drawLeaderOrNode, command},
 		Stand:          {"stand", OperatorFaults, drawNode, command},
 		Prefer:         {"prefer", OperatorFaults, drawPrefer, prefer},

@@ -26,7 +26,7 @@ type parcel struct {
 
 // rare says whether the message is of a kind that is seldom sent: it is worth keeping.
 func (p *parcel) rare() bool {
-	return p.message.Kind == rpc.TakeLeadership || p.message.Mark == rpc.Handed
+	return p.message.Kind == rpc.TakeLeadership || p.message.Mark >= rpc.Handed
 }
 
 // address is that of the choice what becomes of the parcel.
@@ -49,6 +49,7 @@ type network struct {
 	wanted   map[choice]*parcel // those that a scenario will send again
 	sent     uint64
 	kept     uint64 // of these, in old
+	word     lateWord
 
 	// What a seed draws of the network's manners, in parts of 65,536 where it is a
 	// probability.
@@ -65,6 +66,19 @@ type link struct {
 	slow    time.Duration // what every message takes more
 	last    int64         // when the one sent before arrives
 	arrived uint32        // the largest number that has
+}
+
+// lateWord is the word to take over that a leader has sent, or will have until a time: one
+// hears it later, and nobody else does.
+type lateWord struct {
+	from, to       uint8
+	until, arrives int64
+}
+
+// holds says whether a parcel is such a word.
+func (l *lateWord) holds(p *parcel, now int64) bool {
+	m := &p.message
+	return now < l.until && p.from == l.from && !p.engine && m.Kind == rpc.TakeLeadership && m.Mark == rpc.Plain
 }
 
 // oldParcels is how many messages are remembered, to be delivered again much later.
@@ -156,6 +170,12 @@ func (n *network) post(place uint32) {
 	fate := n.fate(s, l, at)
 	if fate.second != 0 {
 		n.again(p, time.Duration(fate.second))
+	}
+	if word := &n.word; word.holds(&n.pool[place], w.now) {
+		fate.first = lost
+		if n.pool[place].to == word.to {
+			fate.first = word.arrives - w.now
+		}
 	}
 	if fate.first == lost {
 		w.tracer.ended(&n.pool[place], Lost)

@@ -70,7 +70,7 @@ func damage(m *elector.Message, how uint8) {
 	case 1:
 		m.Kind = rpc.TakeLeadershipResponse + 1
 	case 2:
-		m.Mark = rpc.Handed + 1
+		m.Mark = rpc.Vouched + 1
 	case 3:
 		m.Result ^= 0x80
 	case 4:

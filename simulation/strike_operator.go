@@ -35,6 +35,27 @@ func command(w *world, s *Strike) bool {
 	return true
 }
 
+func drawLateWord(w *world, s *Strike) bool {
+	found := drawLeader(w, s)
+	drawLink(w, s)
+	d := w.options.Timing.Detection()
+	s.Lasts, s.Count = d+w.options.Timing.Heartbeat+w.swarm.span(d), int64(w.swarm.span(5*dullDelay))
+	return found && s.Node != s.Other
+}
+
+// holdWord has a leader hand over twice to the same member. What it tells that one the
+// first time arrives s.Count nanoseconds after the second order, and others never hear it.
+func holdWord(w *world, s *Strike) bool {
+	order := Strike{Fault: Transfer, Node: s.Node, Other: s.Other}
+	if w.network.word.until > w.now || !command(w, &order) {
+		return false
+	}
+	until := w.now + int64(s.Lasts)
+	w.network.word = lateWord{from: uint8(s.Node), to: uint8(s.Other), until: until, arrives: until + s.Count}
+	w.follow(s.Lasts, order)
+	return true
+}
+
 func drawPrefer(w *world, s *Strike) bool {
 	r := w.swarm.random
 	if s.Lasts = 0; r.IntN(2) == 0 {

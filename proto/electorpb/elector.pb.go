@@ -91,6 +91,7 @@ const (
 	Mark_MARK_PRE_VOTE    Mark = 1
 	Mark_MARK_WON         Mark = 2
 	Mark_MARK_HANDED      Mark = 3
+	Mark_MARK_VOUCHED     Mark = 4
 )
 
 // Enum value maps for Mark.
@@ -100,12 +101,14 @@ var (
 		1: "MARK_PRE_VOTE",
 		2: "MARK_WON",
 		3: "MARK_HANDED",
+		4: "MARK_VOUCHED",
 	}
 	Mark_value = map[string]int32{
 		"MARK_UNSPECIFIED": 0,
 		"MARK_PRE_VOTE":    1,
 		"MARK_WON":         2,
 		"MARK_HANDED":      3,
+		"MARK_VOUCHED":     4,
 	}
 )
 
@@ -1298,12 +1301,13 @@ const file_elector_proto_rawDesc = "" +
 	"\x0eKIND_HEARTBEAT\x10\x03\x12\x1b\n" +
 	"\x17KIND_HEARTBEAT_RESPONSE\x10\x04\x12\x18\n" +
 	"\x14KIND_TAKE_LEADERSHIP\x10\x05\x12!\n" +
-	"\x1dKIND_TAKE_LEADERSHIP_RESPONSE\x10\x06*N\n" +
+	"\x1dKIND_TAKE_LEADERSHIP_RESPONSE\x10\x06*`\n" +
 	"\x04Mark\x12\x14\n" +
 	"\x10MARK_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rMARK_PRE_VOTE\x10\x01\x12\f\n" +
 	"\bMARK_WON\x10\x02\x12\x0f\n" +
-	"\vMARK_HANDED\x10\x03*\xfd\x04\n" +
+	"\vMARK_HANDED\x10\x03\x12\x10\n" +
+	"\fMARK_VOUCHED\x10\x04*\xfd\x04\n" +
 	"\x06Result\x12\x16\n" +
 	"\x12RESULT_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rRESULT_ACCEPT\x10\x01\x12 \n" +

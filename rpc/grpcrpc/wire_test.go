@@ -31,7 +31,7 @@ func TestWhatIsMalformedIsNamed(t *testing.T) {
 		"the kind is -254":                func(m *electorpb.Message) { m.Kind = -254 },
 		"does not go with the kind":       func(m *electorpb.Message) { m.Result = electorpb.Result_RESULT_SUCCESS },
 		"the result 257 does":             func(m *electorpb.Message) { m.Result = 257 },
-		"the mark is 4":                   func(m *electorpb.Message) { m.Mark = 4 },
+		"the mark is 5":                   func(m *electorpb.Message) { m.Mark = 5 },
 		"the mark is 256":                 func(m *electorpb.Message) { m.Mark = 256 },
 		"the group's name has 0 bytes":    func(m *electorpb.Message) { m.Group = "" },
 		"the group's name has 256 bytes":  func(m *electorpb.Message) { m.Group = long },

@@ -187,12 +187,12 @@ func (m *model) late(s *state, id messageID) bool {
 	return msg.answersLeader() && !m.nodes[s.nodes[msg.to-1]].leads(msg.body.Asked)
 }
 
-// forget takes out the requests that come too late for all whom they may reach: they are
-// among the stale ones.
+// forget takes out what comes too late for all whom it may reach, of requests and of votes
+// that answer none: it is among the stale ones.
 func (m *model) forget(s *state) {
 	for id := range s.said.all {
 		msg := &m.messages[id]
-		if b := &msg.body; b.Result != 0 || b.Round == thisRound && b.Kind == rpc.VoteRequest || !msg.engine && m.nodes[s.nodes[b.From-1]].leads(b.Term) {
+		if b := &msg.body; b.Result != 0 && b.Mark != rpc.Vouched || b.Round == thisRound && b.Kind == rpc.VoteRequest || !msg.engine && m.nodes[s.nodes[b.From-1]].leads(b.Term) {
 			continue
 		}
 		past := true

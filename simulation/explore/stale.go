@@ -1,8 +1,8 @@
 // What comes too late: answers to rounds of votes that are over, or to a leader that is
-// none any more; requests of a term that all others have left behind. There are many, a
-// node must ignore all of them, and which of them were really sent is not remembered:
-// whatever could have been may arrive at any time. So nothing depends on the code ignoring
-// them.
+// none any more; requests, and votes that a leader vouched for, of a term that all others
+// have left behind. There are many, a node must ignore all of them, and which of them were
+// really sent is not remembered: whatever could have been may arrive at any time. So nothing
+// depends on the code ignoring them.
 
 package explore
 
@@ -26,11 +26,11 @@ func staleRequests(b *Bounds) (all []elector.Message) {
 			add(rpc.Heartbeat, rpc.Plain, seatOf(i), memberstate.Position{})
 			for index := range uint64(b.Entries + 1) {
 				ledger := memberstate.Position{Term: min(term, memberstate.Term(index)), Index: index}
-				add(rpc.TakeLeadership, rpc.Plain, seatOf(i), ledger)
-				add(rpc.TakeLeadership, rpc.PreVote, seatOf(i), ledger)
-				for mark := rpc.Plain; mark <= rpc.Handed; mark++ {
-					for leader := range b.Members {
-						add(rpc.VoteRequest, mark, seatOf(leader), ledger)
+				for other := range b.Members {
+					add(rpc.TakeLeadership, rpc.Plain, seatOf(other), ledger)
+					add(rpc.TakeLeadership, rpc.PreVote, seatOf(other), ledger)
+					for mark := rpc.Plain; mark <= rpc.Handed; mark++ {
+						add(rpc.VoteRequest, mark, seatOf(other), ledger)
 					}
 				}
 			}
@@ -59,6 +59,7 @@ func staleAnswers(b *Bounds) (all []elector.Message) {
 				add(seatOf(i), rpc.VoteResponse, result, mark, thisRound)
 			}
 		}
+		add(seatOf(i), rpc.VoteResponse, rpc.Accept, rpc.Vouched, roundOver) // for whatever ledger
 		for round := range uint32(b.Beats) {
 			for result := rpc.Success; result <= rpc.TermNotReady; result++ {
 				add(seatOf(i), rpc.HeartbeatResponse, result, rpc.Plain, round+1)
@@ -83,6 +84,8 @@ func (m *model) couldBe(n *node, msg *elector.Message) bool {
 		return false
 	case msg.Result == 0:
 		return msg.Term < n.machine.Term
+	case msg.Mark == rpc.Vouched:
+		return msg.Asked < n.machine.Term
 	case msg.Kind != rpc.VoteResponse:
 		return !n.leads(msg.Asked)
 	case msg.Round == roundOver || !n.open():

@@ -151,6 +151,8 @@ func (w *stepping) taken() taken {
 // says whether it need be kept.
 func (w *stepping) numbered(b *elector.Message, ballot uint32) bool {
 	switch {
+	case b.Mark == rpc.Vouched:
+		return true
 	case b.Kind == rpc.VoteResponse:
 		return b.Round == thisRound && (b.Mark != rpc.PreVote || w.model.bounds.NoCrash) // else it is among the stale ones
 	case b.Kind == rpc.VoteRequest && b.Round == ballot:
@@ -164,11 +166,16 @@ func (w *stepping) numbered(b *elector.Message, ballot uint32) bool {
 
 // Reply answers the message that was the input.
 func (w *stepping) Reply(m *elector.Message) {
-	if m.Kind == rpc.VoteResponse && m.Result == rpc.Accept && m.Mark != rpc.PreVote && (w.disk.Term != m.Asked || w.disk.Vote != w.from) {
-		w.blame(simulation.OneVote, "it says that it votes, and does not")
-	}
+	w.votes(w.from, m)
 	if !w.late {
 		w.say(w.from, m)
+	}
+}
+
+// votes looks at a vote that is said to be given.
+func (w *stepping) votes(to memberstate.Seat, m *elector.Message) {
+	if m.Kind == rpc.VoteResponse && m.Result == rpc.Accept && m.Mark != rpc.PreVote && (w.disk.Term != m.Asked || w.disk.Vote != to) {
+		w.blame(simulation.OneVote, "it says that it votes, and does not")
 	}
 }
 
@@ -180,6 +187,7 @@ func (w *stepping) Send(to memberstate.Set, m *elector.Message) {
 	w.node.sent(m)
 	if to.Len() == 1 && w.model.bounds.Members > 2 {
 		for seat := range to.Seats() {
+			w.votes(seat, m)
 			w.say(seat, m)
 		}
 		return

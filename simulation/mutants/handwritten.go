@@ -39,9 +39,9 @@ var handwritten = []mutant{
 	{"taker-not-held-to-the-ledger", "elector/machine_handover.go", "case end.Compare(q.Ledger) < 0:", "case end.Compare(q.Ledger) < -9:", ""},
 
 	// Answers of the wrong round.
-	{"stale-answers-count", "elector/machine_campaign.go", "if m.phase == idle || q.Round != m.ballot || q.Mark != m.mark || q.Asked != m.asked {", "if m.phase == idle {", ""},
-	{"answers-of-older-rounds-count", "elector/machine_campaign.go", "q.Round != m.ballot || q.Mark", "q.Mark", ""},
-	{"answers-of-another-mark-count", "elector/machine_campaign.go", "q.Round != m.ballot || q.Mark != m.mark || q.Asked != m.asked {", "q.Asked != m.asked {", ""},
+	{"stale-answers-count", "elector/machine_campaign.go", "if m.phase == idle || !m.answers(q) {", "if m.phase == idle {", ""},
+	{"answers-of-older-rounds-count", "elector/machine_campaign.go", "return q.Round == m.ballot && q.Mark == m.mark && q.Asked == m.asked", "return q.Mark == m.mark && q.Asked == m.asked", ""},
+	{"answers-of-another-mark-count", "elector/machine_campaign.go", "return q.Round == m.ballot && q.Mark == m.mark && q.Asked == m.asked", "return q.Asked == m.asked", ""},
 	{"beat-answers-of-older-terms-count", "elector/machine_lead.go", "q.Asked != m.Term || m.beat-q.Round >= recentBeats", "m.beat-q.Round >= recentBeats", ""},
 	{"beat-answers-credited-to-the-newest", "elector/machine_lead.go", "acks := &m.acks[q.Round%recentBeats]\n\t*acks = acks.With(q.From)\n\tm.heardBy(r, q.Round)", "acks := &m.acks[m.beat%recentBeats]\n\t*acks = acks.With(q.From)\n\tm.heardBy(r, m.beat)", ""},
 	{"beats-never-expire", "elector/machine_lead.go", "|| m.beat-q.Round >= recentBeats:", ":", ""},
@@ -59,7 +59,7 @@ var handwritten = []mutant{
 	// Leaders.
 	{"leader-never-steps-down", "elector/machine_lead.go", "silent := m.beat-m.heardBeat >= uint32(r.Timing.Leak)", "silent := false", ""},
 	{"leads-while-an-old-lead-runs", "elector/machine_campaign.go", "if m.serving {", "if false {", ""},
-	{"takes-over-while-an-old-lead-runs", "elector/machine_handover.go", "|| m.Term != q.Term || m.serving {", "|| m.Term != q.Term {", ""},
+	{"takes-over-while-an-old-lead-runs", "elector/machine_handover.go", "|| m.Term != q.Term || heir && m.serving:", "|| m.Term != q.Term:", ""},
 	{"first-beat-not-sent", "elector/machine_lead.go", "\tm.courtesy = m.beat + uint32(r.Timing.Leak)\n\tm.sendBeat(r, out)", "\tm.courtesy = m.beat + uint32(r.Timing.Leak)\n\tm.arm(out, r.Timing.Heartbeat, r.Timing.Heartbeat)", ""},
 	{"accused-leader-does-nothing", "elector/machine_lead.go", "\tm.learn(in.Message.Term)\n\tm.renew(r, in, out)", "\tm.learn(in.Message.Term)", ""},
 	{"lead-without-own-vote", "elector/machine_campaign.go", "m.accepted, m.answered = memberstate.SetOf(r.Self), memberstate.SetOf(r.Self)\n\tm.notReady", "m.accepted, m.answered = memberstate.SetOf(r.Self)|memberstate.SetOf(1), memberstate.SetOf(r.Self)\n\tm.notReady", ""},
@@ -98,7 +98,12 @@ var handwritten = []mutant{
 	{"handed-mark-of-anyone-honoured", "elector/machine_vote.go", "if q.Mark != rpc.Handed || q.Leader == memberstate.Nobody || q.Leader != m.Leader || q.Term != m.Term+1 {", "if q.Mark != rpc.Handed {", "a request for the next term can come only from who was handed this one, by its one leader; the check is a second line of defence"},
 	{"handover-never-given-up", "elector/machine_handover.go", "\tcase m.patience == 0:\n\t\tm.endHandover(r, out)", "\tcase false:", ""},
 	{"target-told-without-a-pause", "elector/machine_handover.go", "m.handover, m.patience = Pausing, uint8(r.Timing.Leak)", "m.handover, m.patience = Taking, uint8(r.Timing.Leak)", ""},
-	{"stranger-takes-over", "elector/machine_handover.go", "if m.Role != memberstate.Follower || m.Leader != q.From || m.Term != q.Term || m.serving {", "if m.Role != memberstate.Follower || m.serving {", ""},
+	{"stranger-takes-over", "elector/machine_handover.go", "case m.Role != memberstate.Follower || m.Leader != q.From || m.Term != q.Term || heir && m.serving:", "case m.Role != memberstate.Follower || heir && m.serving:", ""},
+	{"vouched-for-less-than-the-voter-has", "elector/machine_campaign.go", "q.Asked == m.asked && m.goal.Compare(q.Ledger) >= 0", "q.Asked == m.asked", ""},
+	{"vouched-for-nothing-in-particular", "elector/machine_handover.go", "Asked: m.Term, Ledger: q.Ledger,", "Asked: m.Term,", ""},
+	{"vouched-in-another-term", "elector/machine_campaign.go", "return m.mark == rpc.Handed && q.Asked == m.asked && ", "return m.mark == rpc.Handed && ", ""},
+	{"vouched-for-whoever-stands", "elector/machine_campaign.go", "return m.mark == rpc.Handed && q.Asked == m.asked", "return q.Asked == m.asked", ""},
+	{"vouches-and-does-not-vote", "elector/machine_handover.go", "if m.arbitrate(r, &own, out, false) != rpc.Accept {", "if m.arbitrate(r, &own, out, false) == 0 {", ""},
 	{"preferred-never-offered", "elector/machine_handover.go", "case r.Preferred.Has(from) && !r.Preferred.Has(r.Self) &&", "case false && r.Preferred.Has(from) && !r.Preferred.Has(r.Self) &&", ""},
 	{"resignation-forgotten", "elector/machine_handover.go", "\tif resigning {\n\t\tm.stepDown(out)", "\tif resigning && m.beat == 0 {\n\t\tm.stepDown(out)", ""},
 

@@ -189,7 +189,7 @@ func packBands(t *simulation.Trace) []packedBand {
 func names() map[string]labels {
 	return map[string]labels{
 		"kind":   list(int(rpc.TakeLeadershipResponse)+1, func(i uint8) string { return rpc.Kind(i).String() }),
-		"mark":   list(int(rpc.Handed)+1, func(i uint8) string { return rpc.Mark(i).String() }),
+		"mark":   list(int(rpc.Vouched)+1, func(i uint8) string { return rpc.Mark(i).String() }),
 		"result": list(int(rpc.LedgerBehind)+1, func(i uint8) string { return rpc.Result(i).String() }),
 		"role":   list(int(memberstate.Observer)+1, func(i uint8) string { return memberstate.Role(i).String() }),
 		"fate":   list(int(simulation.Refused)+1, func(i uint8) string { return simulation.Fate(i).String() }),

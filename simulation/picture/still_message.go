@@ -106,7 +106,7 @@ func messageClass(p *simulation.Passage) string {
 	switch {
 	case p.Kind.Periodic():
 		class = "heartbeat"
-	case p.Kind == rpc.TakeLeadership || p.Kind == rpc.TakeLeadershipResponse || p.Mark == rpc.Handed:
+	case p.Kind == rpc.TakeLeadership || p.Kind == rpc.TakeLeadershipResponse || p.Mark >= rpc.Handed:
 		class = "handover"
 	case p.Mark == rpc.PreVote:
 		class = "prevote"
