@@ -144,7 +144,8 @@ func (h *Host) runHandlers(g *group) {
 // is empty. Writes are paused in between, through Config.Pause. It returns nil
 // when this member has given its office up to the target and knows who leads
 // now. If the target does not take over in time, or the context ends, this
-// member goes on leading.
+// member goes on leading; unless a quorum has voted for the target by then,
+// which failed at that very moment, and the group elects.
 func (e *Elector) TransferLeadership(ctx context.Context, to string) error {
 	g := &e.group
 	seat := g.members.Seat(to)

@@ -56,6 +56,7 @@ const (
 	WallJump
 	// Of operators.
 	Transfer
+	GivenUp
 	LateWord
 	Resign
 	Stand
@@ -156,6 +157,7 @@ func init() {
 		WallJump:    {"wall-jump", ClockFaults, drawWall, jump},
 
 		Transfer:       {"transfer", OperatorFaults, drawTransfer, command},
+		GivenUp:        {"given-up", OperatorFaults, drawGivenUp, giveUp},
 		LateWord:       {"late-word", OperatorFaults, drawLateWord, holdWord},
 		Resign:         {"resign", OperatorFaults, drawLeaderOrNode, command},
 		Stand:          {"stand", OperatorFaults, drawNode, command},

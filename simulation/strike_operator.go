@@ -4,6 +4,8 @@
 package simulation
 
 import (
+	"time"
+
 	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/memberstate"
 )
@@ -33,6 +35,25 @@ func command(w *world, s *Strike) bool {
 	}
 	n.give(&in, memberstate.Nobody)
 	return true
+}
+
+func drawGivenUp(w *world, s *Strike) bool {
+	found := drawLeader(w, s)
+	drawLink(w, s)
+	s.Count = 1 + int64(w.swarm.span(20*dullDelay))
+	return found && s.Node != s.Other
+}
+
+// giveUp has a leader hand over, and s.Count nanoseconds later not; with 0 that is now.
+func giveUp(w *world, s *Strike) bool {
+	if n := w.struckBy(s); s.Count == 0 {
+		if n.alive {
+			n.give(&elector.Input{Kind: elector.Abort}, memberstate.Nobody)
+		}
+		return false
+	}
+	w.follow(time.Duration(s.Count), Strike{Fault: GivenUp, Node: s.Node, Other: nobody})
+	return command(w, &Strike{Fault: Transfer, Node: s.Node, Other: s.Other})
 }
 
 func drawLateWord(w *world, s *Strike) bool {

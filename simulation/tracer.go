@@ -241,7 +241,7 @@ func (t *tracer) violated(v *Violation) {
 var inputNames = map[elector.InputKind]string{
 	elector.Start: "begins to take part", elector.Ring: "its alarm rings", elector.Heard: "hears of an append",
 	elector.Stand: "is told to stand", elector.Transfer: "is told to hand over", elector.Resign: "is told to resign",
-	elector.Paused: "has paused its writes", elector.Abort: "could not pause its writes", elector.Lapsed: "its lease has run out",
+	elector.Paused: "has paused its writes", elector.Abort: "gives its handover up", elector.Lapsed: "its lease has run out",
 	elector.Served: "serves no more",
 }
 
