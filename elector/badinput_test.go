@@ -6,6 +6,7 @@ package elector_test
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"sync/atomic"
 	"testing"
@@ -222,5 +223,19 @@ func TestHeardCountsAsAHeartbeat(t *testing.T) {
 		}
 		<-time.After(time.Second)
 		assert.Empty(t, el.Status().Leader)
+	})
+}
+
+// Anyone may ask under any name, and is answered; nothing of that may stay.
+func TestStrangersLeaveNothingBehind(t *testing.T) {
+	withOutsider(t, "n1", func(_ *outsider, el *elector.Elector, good rpc.Message) {
+		const strangers = 1000
+		for i := range strangers {
+			good.From = fmt.Sprint("stranger", i)
+			el.Host().Receive([]rpc.Message{good})
+			synctest.Wait()
+		}
+		require.NoError(t, el.Stop(context.Background()))
+		assert.Less(t, elector.Correspondents(el.Host()), strangers/2)
 	})
 }

@@ -167,7 +167,7 @@ func (h *Host) PeerLost(node string) {
 	h.request(func() {
 		for _, e := range h.Electors() {
 			g := &e.group
-			if seat := g.members.Seat(node); g.running && seat == g.machine.Leader {
+			if seat := g.members.Seat(node); g.running && seat != memberstate.Nobody && seat == g.machine.Leader {
 				h.give(g, &Input{Kind: PeerLost, Seat: seat}, nil)
 			}
 		}
@@ -283,6 +283,9 @@ const usual = 256
 func (h *Host) flush() {
 	for node := range h.outbox {
 		h.send(node)
+	}
+	if len(h.outbox) > usual { // strangers are answered, too, and may never be heard of again
+		clear(h.outbox)
 	}
 }
 
