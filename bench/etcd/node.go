@@ -13,6 +13,12 @@ import (
 // Name says whose figures those of this package are.
 const Name = "etcd/raft 3.7 RawNode"
 
+// Newer and Older are the versions, of which a program has one: bench the newer.
+const (
+	Newer = "etcd/raft 3.7"
+	Older = "etcd/raft 3.6"
+)
+
 // ElectionTicks is the election timeout: etcd's own recommendation, with a heartbeat
 // every tick.
 const ElectionTicks = 10

@@ -19,17 +19,21 @@ type Row[R any] struct {
 	Results []R
 }
 
-// Turn measures each library once. It ends early with ctx.
+// Turn measures each library once. It ends early with ctx, and then nobody has had this
+// turn.
 func Turn[R any](ctx context.Context, rows []Row[R]) error {
+	results := make([]R, len(rows))
 	for i := range rows {
-		result, err := rows[i].Measure()
-		if err == nil {
+		var err error
+		if results[i], err = rows[i].Measure(); err == nil {
 			err = ctx.Err()
 		}
 		if err != nil {
 			return err
 		}
-		rows[i].Results = append(rows[i].Results, result)
+	}
+	for i := range rows {
+		rows[i].Results = append(rows[i].Results, results[i])
 	}
 	return nil
 }

@@ -34,10 +34,13 @@ func TestLibrariesTakeTurnsAndMediansAreCompared(t *testing.T) {
 
 func TestATurnEndsWithItsContextAndWithAnError(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	rows := []Row[int]{{Measure: func() (int, error) { cancel(); return 1, nil }}}
+	rows := []Row[int]{
+		{Measure: func() (int, error) { return 1, nil }},
+		{Measure: func() (int, error) { cancel(); return 1, nil }},
+	}
 	err := Turn(ctx, rows)
 	require.ErrorIs(t, err, context.Canceled)
-	assert.Empty(t, rows[0].Results)
+	assert.Empty(t, rows[0].Results, "a turn counts if all have had it")
 	require.NoError(t, UnlessOver(ctx, err))
 
 	rows[0].Measure = func() (int, error) { return 0, assert.AnError }

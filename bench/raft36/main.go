@@ -11,6 +11,7 @@ import (
 
 	"github.com/hustings/hustings/bench/events"
 	"github.com/hustings/hustings/bench/failover"
+	"github.com/hustings/hustings/bench/groups"
 	"github.com/hustings/hustings/bench/operation"
 	"github.com/hustings/hustings/bench/peer"
 )
@@ -20,6 +21,7 @@ func main() {
 	err := peer.Serve(context.Background(), os.Stdin, os.Stdout, peer.Jobs{
 		"failover":  peer.Of(failover.Etcd),
 		"operation": peer.Of(operation.Etcd),
+		"groups":    peer.Of(groups.Etcd),
 		"events":    peer.Of(events.Etcd),
 	})
 	if err != nil {
