@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 
+	"github.com/hustings/hustings/bench/churn"
 	"github.com/hustings/hustings/bench/events"
 	"github.com/hustings/hustings/bench/failover"
 	"github.com/hustings/hustings/bench/groups"
@@ -23,6 +24,7 @@ func main() {
 		"operation": peer.Of(operation.Etcd),
 		"groups":    peer.Of(groups.Etcd),
 		"events":    peer.Of(events.Etcd),
+		"churn":     peer.Of(churn.Etcd),
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
