@@ -70,16 +70,16 @@ type Use struct {
 	Bytes, Allocations uint64
 }
 
-// Used is what this one has used so far.
-func Used() Use {
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return Use{CPU(), m.TotalAlloc, m.Mallocs}
-}
-
-// Since is what was used since then.
-func (u Use) Since(then Use) Use {
-	return Use{u.CPU - then.CPU, u.Bytes - then.Bytes, u.Allocations - then.Allocations}
+// UseOf is what this one uses to run something. Looking at the memory stops the world,
+// so the clock runs in between.
+func UseOf(run func() error) (Use, error) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	began := CPU()
+	err := run()
+	used := CPU() - began
+	runtime.ReadMemStats(&after)
+	return Use{used, after.TotalAlloc - before.TotalAlloc, after.Mallocs - before.Mallocs}, err
 }
 
 // Add adds up.

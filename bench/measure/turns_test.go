@@ -51,10 +51,13 @@ func TestATurnEndsWithItsContextAndWithAnError(t *testing.T) {
 var sink []byte
 
 func TestWhatIsUsedIsCounted(t *testing.T) {
-	before := Used()
-	sink = make([]byte, 1<<20)
+	used, err := UseOf(func() error {
+		sink = make([]byte, 1<<20)
+		return assert.AnError
+	})
+	require.ErrorIs(t, err, assert.AnError)
 	var total Use
-	total.Add(Used().Since(before))
+	total.Add(used)
 	assert.GreaterOrEqual(t, total.Bytes, uint64(1<<20))
 	assert.NotZero(t, total.Allocations)
 }

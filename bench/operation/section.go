@@ -64,12 +64,11 @@ func costOf(times int, prepare func() (batch, error)) (Cost, error) {
 		if err != nil {
 			return Cost{}, err
 		}
-		before := measure.Used()
-		err = b.run()
+		used, err := measure.UseOf(b.run)
 		if err != nil {
 			return Cost{}, err
 		}
-		total.Add(measure.Used().Since(before))
+		total.Add(used)
 		done += b.size
 	}
 	each := 1 / float64(done)
