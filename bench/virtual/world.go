@@ -144,7 +144,7 @@ func (w *World[M]) step(until time.Duration) bool {
 	switch {
 	case arrives:
 		w.arrive(p)
-	case w.disks[who].busy:
+	case w.busy(who):
 		w.saved(who)
 	default:
 		w.alarms[who] = never
@@ -163,7 +163,7 @@ func (w *World[M]) arrive(p *parcel[M]) {
 		return
 	}
 	w.Events++
-	if w.disks[to].busy {
+	if w.busy(to) {
 		m := w.current
 		w.when(to, func() { w.members[to].Receive(from, &m) })
 	} else {
