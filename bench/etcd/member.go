@@ -41,6 +41,8 @@ type member[M any] struct {
 	behind   int // who is to be
 	withheld int // to whom no entry is sent
 	post     func(Label, M)
+	next     time.Duration // when it ticks
+	ready    raft.Ready    // is being saved
 
 	term, lead uint64             // what was last made known
 	said       raftpb.MessageType // the kind of the last message of the work under way
@@ -53,7 +55,11 @@ func (m *member[M]) Start() {
 		return
 	}
 	m.node, m.term, m.lead, m.withheld = node, 0, 0, virtual.Nobody
-	m.world.Arm(m.index, time.Duration(m.world.Random.Int64N(int64(m.tick))))
+	for range ElectionTicks - 2 { // as etcd's server does at a start (InitialElectionTickAdvance)
+		node.Tick()
+	}
+	m.next = m.world.Now() + time.Duration(m.world.Random.Int64N(int64(m.tick)))
+	m.world.Arm(m.index, m.next-m.world.Now())
 	m.work()
 }
 
@@ -65,8 +71,15 @@ func (m *member[M]) Stand() {
 	m.work()
 }
 
+func (m *member[M]) Transfer(to int) {
+	m.world.Observer.Pauses(m.index) // it drops proposals from here on
+	m.node.TransferLeader(uint64(to + 1))
+	m.work()
+}
+
 func (m *member[M]) Ring() {
-	m.world.Arm(m.index, m.tick)
+	m.next += m.tick // whatever the disk did
+	m.world.Arm(m.index, m.next-m.world.Now())
 	m.node.Tick()
 	m.work()
 }
@@ -76,15 +89,44 @@ func (m *member[M]) Receive(_ int, q *M) {
 	m.work()
 }
 
+// Saved goes on after a save that took time.
+func (m *member[M]) Saved() {
+	m.finish(&m.ready)
+	m.work()
+}
+
+// work does what the node asks for until it asks for no more, or has to wait. A leader
+// sends while it saves, as etcd's server does.
 func (m *member[M]) work() {
 	m.said = raftpb.MsgHup // which is sent to nobody
-	if err := m.node.Work(m.post); err != nil {
+	for {
+		ready, ok := m.node.Ready()
+		if !ok {
+			return
+		}
+		if n := m.node; n.Term != m.term || n.Lead != m.lead {
+			m.term, m.lead = n.Term, n.Lead
+			m.world.Observer.Knows(m.index, n.Term, int(n.Lead)-1)
+		}
+		if m.node.Leads {
+			m.node.Send(&ready, m.post)
+		}
+		if ready.MustSync && m.world.Saves(m.index) {
+			m.ready = ready
+			return
+		}
+		m.finish(&ready)
+	}
+}
+
+func (m *member[M]) finish(ready *raft.Ready) {
+	if err := m.node.Save(ready); err != nil {
 		m.world.Err = err
 	}
-	if n := m.node; n.Term != m.term || n.Lead != m.lead {
-		m.term, m.lead = n.Term, n.Lead
-		m.world.Observer.Knows(m.index, n.Term, int(n.Lead)-1)
+	if !m.node.Leads {
+		m.node.Send(ready, m.post)
 	}
+	m.node.Done(ready)
 }
 
 func (m *member[M]) send(l Label, q M) {

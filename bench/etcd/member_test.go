@@ -16,10 +16,11 @@ import (
 
 // witness keeps what members do.
 type witness struct {
-	beats []time.Duration // of member 0
-	votes []bool          // who asked for votes, with a pre-vote or without
-	know  map[int]int
-	now   func() time.Duration
+	beats  []time.Duration // of member 0
+	votes  []bool          // who asked for votes, with a pre-vote or without
+	know   map[int]int
+	pauses int
+	now    func() time.Duration
 }
 
 func (o *witness) Beats(member int) {
@@ -28,6 +29,7 @@ func (o *witness) Beats(member int) {
 	}
 }
 func (o *witness) Asks(_ int, _ uint64, preVote bool)     { o.votes = append(o.votes, preVote) }
+func (o *witness) Pauses(int)                             { o.pauses++ }
 func (o *witness) Knows(member int, _ uint64, leader int) { o.know[member] = leader }
 
 // watch runs three members, of whom the first stands, for ten ticks.
@@ -94,4 +96,52 @@ func TestTheLoggerIsSilentAndPanics(t *testing.T) {
 	l.Infof("%d", 1)
 	assert.Panics(t, func() { l.Panicf("%d", 1) })
 	assert.Panics(t, func() { l.Panic(1) })
+}
+
+func TestALeaderSendsWhileItSavesAndAVoterAfterwards(t *testing.T) {
+	defer Restore()
+	step := (*raft.RawNode).Step
+	w := &virtual.World[*raftpb.Message]{Save: time.Second, Random: rand.New(rand.NewPCG(1, 2))}
+	o := &witness{know: map[int]int{}, now: w.Now}
+	w.Observer = o
+	w.Found(Found(step, time.Hour)(w, 3, virtual.Nobody))
+	for i := range 3 {
+		w.Start(i)
+	}
+	w.Stand(0)
+	// Its term is saved, and then both voters save it, before they say so.
+	w.Until(2*time.Second - 1)
+	assert.Equal(t, map[int]int{0: virtual.Nobody, 1: virtual.Nobody, 2: virtual.Nobody}, o.know)
+	w.Until(2 * time.Second)
+	assert.Equal(t, map[int]int{0: 0, 1: 0, 2: 0}, o.know, "the leader's first entry is on its way at once")
+	require.NoError(t, w.Err)
+}
+
+func TestAMemberHandsOver(t *testing.T) {
+	defer Restore()
+	step := (*raft.RawNode).Step
+	w, o := watch(step, Found(step, time.Second))
+	w.Transfer(0, 2)
+	assert.Equal(t, 1, o.pauses)
+	w.Until(w.Now() + time.Second)
+	require.NoError(t, w.Err)
+	assert.Equal(t, map[int]int{0: 2, 1: 2, 2: 2}, o.know)
+}
+
+func TestTicksKeepTheirPhaseWhateverTheDiskDoes(t *testing.T) {
+	defer Restore()
+	phase := func(save time.Duration) time.Duration {
+		w := &virtual.World[*raftpb.Message]{Save: save, Random: rand.New(rand.NewPCG(1, 2))}
+		o := &witness{know: map[int]int{}, now: w.Now}
+		w.Observer = o
+		w.Found(Found((*raft.RawNode).Step, time.Second)(w, 3, virtual.Nobody))
+		for i := range 3 {
+			w.Start(i)
+		}
+		w.Stand(0)
+		w.Until(10 * time.Second)
+		require.NotEmpty(t, o.beats)
+		return o.beats[len(o.beats)-1] % time.Second
+	}
+	assert.Equal(t, phase(0), phase(999*time.Millisecond))
 }

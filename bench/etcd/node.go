@@ -10,8 +10,11 @@ import (
 	"go.etcd.io/raft/v3"
 )
 
-// Name says whose figures those of this package are.
-const Name = "etcd/raft 3.7 RawNode"
+// Newer and Older are the versions, of which a program has one: bench the newer.
+const (
+	Newer = "etcd/raft 3.7"
+	Older = "etcd/raft 3.6"
+)
 
 // ElectionTicks is the election timeout: etcd's own recommendation, with a heartbeat
 // every tick.
@@ -22,8 +25,8 @@ type Node[M any] struct {
 	raw     *raft.RawNode
 	storage *raft.MemoryStorage
 	step    func(*raft.RawNode, M) error
-	// Term is the newest that the member knows, Lead the leader, 0 if it knows
-	// none, and Leads whether it leads itself.
+	// By the last Ready, Term is the newest that the member knows, Lead the leader, 0
+	// if it knows none, and Leads whether it leads itself.
 	Term  uint64
 	Lead  uint64
 	Leads bool
@@ -79,40 +82,50 @@ func (n *Node[M]) Work(send func(Label, M)) error {
 		if !ok {
 			return nil
 		}
-		if err := n.Finish(&ready, send); err != nil {
+		if err := n.Save(&ready); err != nil {
 			return err
 		}
+		n.Send(&ready, send)
+		n.Done(&ready)
 	}
 }
 
-// Ready is what the member asks for next, false if that is nothing. If it MustSync, the
-// disk is to be waited for before Finish.
+// Ready is what the member asks for next, false if that is nothing: it is to be saved,
+// and the disk waited for if it MustSync; then it is to be sent, and done with.
 func (n *Node[M]) Ready() (raft.Ready, bool) {
 	if !n.raw.HasReady() {
 		return raft.Ready{}, false
 	}
-	return n.raw.Ready(), true
-}
-
-// Finish saves, and then sends.
-func (n *Node[M]) Finish(ready *raft.Ready, send func(Label, M)) error {
+	ready := n.raw.Ready()
 	if s := ready.SoftState; s != nil {
 		n.Lead, n.Leads = s.Lead, s.RaftState == raft.StateLeader
 	}
 	if !raft.IsEmptyHardState(ready.HardState) {
 		n.Term = number(ready.Term)
+	}
+	return ready, true
+}
+
+// Save saves.
+func (n *Node[M]) Save(ready *raft.Ready) error {
+	if !raft.IsEmptyHardState(ready.HardState) {
 		if err := n.storage.SetHardState(ready.HardState); err != nil {
 			return err
 		}
 	}
-	if len(ready.Entries) > 0 {
-		if err := n.storage.Append(ready.Entries); err != nil {
-			return err
-		}
+	if len(ready.Entries) == 0 {
+		return nil
 	}
+	return n.storage.Append(ready.Entries)
+}
+
+// Send sends. A leader may do so while it saves, for nothing that it says promises
+// that it has saved anything.
+func (n *Node[M]) Send(ready *raft.Ready, send func(Label, M)) {
 	for i, m := range messages[M](ready) {
 		send(label(ready, i), m)
 	}
-	n.raw.Advance(*ready)
-	return nil
 }
+
+// Done has the member go on.
+func (n *Node[M]) Done(ready *raft.Ready) { n.raw.Advance(*ready) }

@@ -81,7 +81,7 @@ func newSimulation[M any](found founder[M]) *simulation[M] {
 func (s *simulation[M]) run(ctx context.Context, crashes int) error {
 	w := &s.world
 	for range crashes {
-		if s.until(w.Now() + life); ctx.Err() != nil {
+		if w.Until(w.Now() + life); ctx.Err() != nil {
 			return ctx.Err()
 		}
 		down := s.leader
@@ -90,16 +90,10 @@ func (s *simulation[M]) run(ctx context.Context, crashes int) error {
 		}
 		s.leader = virtual.Nobody
 		w.Kill(down)
-		s.until(w.Now() + absence)
+		w.Until(w.Now() + absence)
 		w.Start(down)
 	}
 	return w.Err
-}
-
-// until lets time pass.
-func (s *simulation[M]) until(then time.Duration) {
-	for s.world.Now() < then && s.world.Step() {
-	}
 }
 
 // Beats is of no interest.
@@ -114,3 +108,6 @@ func (s *simulation[M]) Knows(_ int, term uint64, leader int) {
 		s.leader, s.term = leader, term
 	}
 }
+
+// Pauses is of no interest: nobody hands over.
+func (s *simulation[M]) Pauses(int) {}

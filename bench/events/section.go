@@ -36,11 +36,8 @@ func measureAll(ctx context.Context, p figure.Plan) ([]figure.Figure, error) {
 	}
 	defer child.Close() //nolint:errcheck // it has said all that it had to say
 	task := Task{crashes}
-	rows := []measure.Row[Speed]{
-		{Measure: func() (Speed, error) { return Ours(ctx, Task{4 * crashes}) }},
-		{Name: "etcd/raft 3.7", Measure: func() (Speed, error) { return Etcd(ctx, task) }},
-		{Name: "etcd/raft 3.6", Measure: func() (Speed, error) { return peer.Do[Speed](child, name, task) }},
-	}
+	own := func() (Speed, error) { return Ours(ctx, Task{4 * crashes}) }
+	rows := peer.Rows(ctx, child, name, own, Etcd, &task)
 	for r := range repetitions {
 		p.Progress("simulation", float64(r)/float64(repetitions))
 		if err := measure.Turn(ctx, rows); err != nil {

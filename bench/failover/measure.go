@@ -30,6 +30,7 @@ type Outcomes struct {
 // repeatTrials runs trials by so many workers. Their results are the same with any
 // number of them.
 func repeatTrials[M any](ctx context.Context, library Library[M], s Scenario, count, workers int) (Outcomes, error) {
+	defer measure.Unclocked()()
 	trials := make([]Trial, count)
 	problems := make([]error, workers)
 	var next atomic.Int64

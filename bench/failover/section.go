@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hustings/hustings/bench/etcd"
 	"github.com/hustings/hustings/bench/figure"
 	"github.com/hustings/hustings/bench/measure"
 	"github.com/hustings/hustings/bench/ours"
@@ -172,7 +173,7 @@ func (m *measurement) peers(s Scenario) ([]named, error) {
 	both.Go(func() { newer, newerErr = Etcd(m.ctx, task) })
 	both.Go(func() { older, olderErr = peer.Do[Outcomes](m.child, name, task) })
 	both.Wait()
-	return []named{{"etcd/raft 3.7", newer}, {"etcd/raft 3.6", older}}, errors.Join(newerErr, olderErr)
+	return []named{{etcd.Newer, newer}, {etcd.Older, older}}, errors.Join(newerErr, olderErr)
 }
 
 // detection is T, in virtual time, which costs nothing.

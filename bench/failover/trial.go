@@ -178,6 +178,9 @@ func (t *trial[M]) Knows(member int, term uint64, leader int) {
 	}
 }
 
+// Pauses is of no interest: nobody hands over.
+func (t *trial[M]) Pauses(int) {}
+
 // share is how many know the same.
 func (t *trial[M]) share(k knowledge) (n int) {
 	for _, other := range t.known {

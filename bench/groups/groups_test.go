@@ -1,32 +1,37 @@
 package groups
 
 import (
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.etcd.io/raft/v3"
+	"go.etcd.io/raft/v3/raftpb"
 
 	"github.com/hustings/hustings/bench/measure"
 )
 
-var starts = map[string]func([]string) (subject, error){"ours": startOurs, "peer": startPeer}
+var founders = map[string]founder{"ours": oursOf, "etcd": etcdOf((*raft.RawNode).Step)}
 
-func TestEveryRepetitionTellsAllFigures(t *testing.T) {
-	for side, start := range starts {
-		t.Run(side, func(t *testing.T) {
+// names are those of so many groups.
+func names(count int) (all []string) {
+	for i := range count {
+		all = append(all, fmt.Sprint("group ", i))
+	}
+	return all
+}
+
+func TestAHostDiesInEveryRepetition(t *testing.T) {
+	for library, found := range founders {
+		t.Run(library, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				got, err := measureOne(t.Context(), size{groups: 12, idle: time.Second}, groupNames(12), start)
+				c, err := costOf(t.Context(), Task{12, time.Second}, found)
 				require.NoError(t, err)
-				var names []string
-				for _, v := range got {
-					names = append(names, v.name+" "+v.unit)
-				}
-				assert.Equal(t, []string{
-					"idle CPU s/s", "a host dies: until all groups have leaders s",
-					"a host dies: until all groups have leaders CPU s", "heap and stacks of an idle group at one host bytes",
-				}, names)
+				assert.Positive(t, c.Seconds)
+				assert.NotZero(t, c.Bytes)
 			})
 		})
 	}
@@ -34,7 +39,7 @@ func TestEveryRepetitionTellsAllFigures(t *testing.T) {
 
 func TestADeadHostLeadsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, err := startOurs(groupNames(9))
+		s, err := oursOf(names(9))
 		require.NoError(t, err)
 		o := s.(*ours)
 		defer func() { require.NoError(t, o.stop()) }()
@@ -55,26 +60,31 @@ func TestADeadHostLeadsNothing(t *testing.T) {
 	})
 }
 
-func TestADeadHostLeadsNothingOfThePeersEither(t *testing.T) {
-	s, err := startPeer(groupNames(9))
+func TestADeadHostLeadsNothingOfEtcdEither(t *testing.T) {
+	s, err := founders["etcd"](names(9))
 	require.NoError(t, err)
-	p := s.(*peer)
-	_, err = p.settle(t.Context())
+	l := s.(*loop[*raftpb.Message])
+	_, err = l.settle(t.Context())
 	require.NoError(t, err)
-	require.NoError(t, p.silence())
-	took, err := p.settle(t.Context())
+	led := make(map[uint64]int)
+	for _, group := range l.groups {
+		led[group[0].Lead]++
+	}
+	assert.Equal(t, map[uint64]int{1: 3, 2: 3, 3: 3}, led, "each host leads a third")
+	require.NoError(t, l.silence())
+	took, err := l.settle(t.Context())
 	require.NoError(t, err)
 	assert.Positive(t, took)
-	for _, group := range p.groups {
+	for _, group := range l.groups {
 		assert.NotEqual(t, uint64(3), group[0].Lead)
 	}
 }
 
 // BenchmarkIdle is what ten heartbeats of a thousand idle groups cost, of CPU: see CPU-s/s.
 func BenchmarkIdle(b *testing.B) {
-	for side, start := range starts {
-		b.Run(side, func(b *testing.B) {
-			s, err := start(groupNames(1000))
+	for library, found := range founders {
+		b.Run(library, func(b *testing.B) {
+			s, err := found(names(1000))
 			if err == nil {
 				_, err = s.settle(b.Context())
 			}

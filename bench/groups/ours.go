@@ -31,8 +31,11 @@ func timing() elector.Timing {
 // emptyLedger is what an engine without entries says.
 func emptyLedger(memberstate.Term) memberstate.Position { return memberstate.Position{} }
 
-func startOurs(names []string) (subject, error) {
-	o := &ours{wire: newWire(nodes), since: time.Now()}
+// Ours measures ours.
+func Ours(ctx context.Context, t Task) (Cost, error) { return costOf(ctx, t, oursOf) }
+
+func oursOf(names []string) (subject, error) {
+	o := &ours{wire: newWire(nodes[:]), since: time.Now()}
 	for _, node := range nodes {
 		store := new(memberstate.MemStore)
 		host, err := elector.NewHost(elector.HostConfig{Self: node, Store: store, Transport: o.wire.ends[node]})
@@ -42,13 +45,13 @@ func startOurs(names []string) (subject, error) {
 		o.stores, o.hosts = append(o.stores, store), append(o.hosts, host)
 		o.groups = append(o.groups, make([]*elector.Elector, len(names)))
 	}
-	members, leaders := memberstate.Voters(nodes...), make([][]string, len(nodes))
+	members, leaders := memberstate.Voters(nodes[:]...), make([][]string, hosts)
 	for i, node := range nodes {
 		leaders[i] = []string{node}
 	}
 	for g, name := range names {
 		config := elector.Config{
-			Group: name, Members: members, Timing: timing(), LedgerEnd: emptyLedger, Preferred: leaders[g%len(nodes)],
+			Group: name, Members: members, Timing: timing(), LedgerEnd: emptyLedger, Preferred: leaders[g%hosts],
 		}
 		for i, host := range o.hosts {
 			el, err := host.Join(config)
@@ -105,7 +108,7 @@ func (o *ours) idle(ctx context.Context, d time.Duration) error {
 
 // silence has the last host die. Nobody hears how it is taken down.
 func (o *ours) silence() error {
-	last := len(nodes) - 1
+	last := hosts - 1
 	o.since = time.Now()
 	o.wire.ends[nodes[last]].silent.Store(true)
 	return o.hosts[last].Close(ended())

@@ -19,17 +19,21 @@ type Row[R any] struct {
 	Results []R
 }
 
-// Turn measures each library once. It ends early with ctx.
+// Turn measures each library once. It ends early with ctx, and then nobody has had this
+// turn.
 func Turn[R any](ctx context.Context, rows []Row[R]) error {
+	results := make([]R, len(rows))
 	for i := range rows {
-		result, err := rows[i].Measure()
-		if err == nil {
+		var err error
+		if results[i], err = rows[i].Measure(); err == nil {
 			err = ctx.Err()
 		}
 		if err != nil {
 			return err
 		}
-		rows[i].Results = append(rows[i].Results, result)
+	}
+	for i := range rows {
+		rows[i].Results = append(rows[i].Results, results[i])
 	}
 	return nil
 }
@@ -66,16 +70,16 @@ type Use struct {
 	Bytes, Allocations uint64
 }
 
-// Used is what this one has used so far.
-func Used() Use {
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return Use{CPU(), m.TotalAlloc, m.Mallocs}
-}
-
-// Since is what was used since then.
-func (u Use) Since(then Use) Use {
-	return Use{u.CPU - then.CPU, u.Bytes - then.Bytes, u.Allocations - then.Allocations}
+// UseOf is what this one uses to run something. Looking at the memory stops the world,
+// so the clock runs in between.
+func UseOf(run func() error) (Use, error) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	began := CPU()
+	err := run()
+	used := CPU() - began
+	runtime.ReadMemStats(&after)
+	return Use{used, after.TotalAlloc - before.TotalAlloc, after.Mallocs - before.Mallocs}, err
 }
 
 // Add adds up.

@@ -34,10 +34,13 @@ func TestLibrariesTakeTurnsAndMediansAreCompared(t *testing.T) {
 
 func TestATurnEndsWithItsContextAndWithAnError(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	rows := []Row[int]{{Measure: func() (int, error) { cancel(); return 1, nil }}}
+	rows := []Row[int]{
+		{Measure: func() (int, error) { return 1, nil }},
+		{Measure: func() (int, error) { cancel(); return 1, nil }},
+	}
 	err := Turn(ctx, rows)
 	require.ErrorIs(t, err, context.Canceled)
-	assert.Empty(t, rows[0].Results)
+	assert.Empty(t, rows[0].Results, "a turn counts if all have had it")
 	require.NoError(t, UnlessOver(ctx, err))
 
 	rows[0].Measure = func() (int, error) { return 0, assert.AnError }
@@ -48,10 +51,13 @@ func TestATurnEndsWithItsContextAndWithAnError(t *testing.T) {
 var sink []byte
 
 func TestWhatIsUsedIsCounted(t *testing.T) {
-	before := Used()
-	sink = make([]byte, 1<<20)
+	used, err := UseOf(func() error {
+		sink = make([]byte, 1<<20)
+		return assert.AnError
+	})
+	require.ErrorIs(t, err, assert.AnError)
 	var total Use
-	total.Add(Used().Since(before))
+	total.Add(used)
 	assert.GreaterOrEqual(t, total.Bytes, uint64(1<<20))
 	assert.NotZero(t, total.Allocations)
 }

@@ -64,12 +64,11 @@ func costOf(times int, prepare func() (batch, error)) (Cost, error) {
 		if err != nil {
 			return Cost{}, err
 		}
-		before := measure.Used()
-		err = b.run()
+		used, err := measure.UseOf(b.run)
 		if err != nil {
 			return Cost{}, err
 		}
-		total.Add(measure.Used().Since(before))
+		total.Add(used)
 		done += b.size
 	}
 	each := 1 / float64(done)
@@ -89,11 +88,8 @@ func measureAll(ctx context.Context, p figure.Plan) ([]figure.Figure, error) {
 	var figures []figure.Figure
 	for i, o := range operations {
 		task := Task{o, times}
-		rows := []measure.Row[Cost]{
-			{Measure: func() (Cost, error) { return Ours(ctx, Task{o, 10 * times}) }},
-			{Name: "etcd/raft 3.7", Measure: func() (Cost, error) { return Etcd(ctx, task) }},
-			{Name: "etcd/raft 3.6", Measure: func() (Cost, error) { return peer.Do[Cost](child, name, task) }},
-		}
+		own := func() (Cost, error) { return Ours(ctx, Task{o, 10 * times}) }
+		rows := peer.Rows(ctx, child, name, own, Etcd, &task)
 		for r := range repetitions {
 			p.Progress(o, (float64(i)+float64(r)/float64(repetitions))/float64(len(operations)))
 			if err := measure.Turn(ctx, rows); err != nil {

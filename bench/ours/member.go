@@ -82,6 +82,10 @@ func (m *member) Start() {
 
 func (m *member) Stand() { m.give(elector.Input{Kind: elector.Stand}) }
 
+func (m *member) Transfer(to int) {
+	m.give(elector.Input{Kind: elector.Transfer, Seat: seat(to)})
+}
+
 func (m *member) Ring() { m.give(elector.Input{Kind: elector.Ring, Number: m.alarm}) }
 
 func (m *member) Receive(from int, q *Message) {
@@ -102,20 +106,37 @@ func (m *member) give(in elector.Input) {
 	m.carryOut()
 }
 
-// carryOut takes one input as far as it goes: neither the ledger nor the disk keeps
-// it waiting. An office that was lost has no Lead to wait for.
+// carryOut takes one input as far as it goes: the ledger does not keep it waiting.
 func (m *member) carryOut() {
 	x := &m.step
 	need := x.Begin(&m.machine, &m.rules, m)
 	for need == elector.NeedLedger {
 		need = x.Ledger(&m.machine, &m.rules, m, m.ledger)
 	}
-	if need == elector.NeedSave {
-		m.hard = m.machine.HardState
-		x.Saved(m)
+	switch {
+	case need != elector.NeedSave:
+		m.engine()
+	case !m.world.Saves(m.index):
+		m.Saved()
 	}
+}
+
+// Saved goes on after a save.
+func (m *member) Saved() {
+	m.hard = m.machine.HardState
+	m.step.Saved(m)
+	m.engine()
+}
+
+// engine does what an engine would have to: one that has no Lead to wait for when its
+// office is lost, and that takes no more writes as soon as it is asked to.
+func (m *member) engine() {
 	if m.machine.Serving() && m.machine.Role != memberstate.Leader {
 		m.give(elector.Input{Kind: elector.Served})
+	}
+	if phase, _ := m.machine.Handover(); phase == elector.Pausing {
+		m.world.Observer.Pauses(m.index)
+		m.give(elector.Input{Kind: elector.Paused})
 	}
 }
 

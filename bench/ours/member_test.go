@@ -18,6 +18,7 @@ type ignorant struct{}
 
 func (ignorant) Beats(int)              {}
 func (ignorant) Asks(int, uint64, bool) {}
+func (ignorant) Pauses(int)             {}
 func (ignorant) Knows(int, uint64, int) {}
 
 // elected is a group of three of which the first leads, a detection time after its
@@ -80,4 +81,42 @@ func TestOneLedgerIsBehind(t *testing.T) {
 	assert.Equal(t, group[1].ledger, group[0].ledger)
 	all := Default(time.Second).Found(&World{Random: rand.New(rand.NewPCG(1, 2))}, 2, virtual.Nobody)
 	assert.Equal(t, all[0].(*member).ledger, all[1].(*member).ledger)
+}
+
+// pausing counts who pauses.
+type pausing struct {
+	ignorant
+	pauses []int
+}
+
+func (o *pausing) Pauses(member int) { o.pauses = append(o.pauses, member) }
+
+func TestAMemberHandsOver(t *testing.T) {
+	w, group := elected(t, 0)
+	o := &pausing{}
+	w.Observer = o
+	w.Transfer(0, 1)
+	w.Until(w.Now() + time.Millisecond)
+	assert.Equal(t, []int{0}, o.pauses)
+	assert.Equal(t, memberstate.Leader, group[1].machine.Role)
+}
+
+func TestAVoteIsSavedBeforeItIsGiven(t *testing.T) {
+	w := &World{Save: time.Second, Random: rand.New(rand.NewPCG(1, 2)), Observer: ignorant{}}
+	found := Default(time.Hour).Found(w, 3, virtual.Nobody)
+	w.Found(found)
+	for i := range found {
+		w.Start(i)
+	}
+	w.Stand(0)
+	first, voter := found[0].(*member), found[1].(*member)
+	term := first.hard.Term + 1
+	w.Until(time.Second) // the candidate has saved its term
+	assert.Equal(t, term, first.hard.Term)
+	assert.NotEqual(t, term, voter.hard.Term)
+	w.Until(2*time.Second - 1)
+	assert.NotEqual(t, memberstate.Leader, first.machine.Role)
+	w.Until(2 * time.Second)
+	assert.Equal(t, term, voter.hard.Term)
+	assert.Equal(t, memberstate.Leader, first.machine.Role)
 }

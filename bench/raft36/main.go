@@ -9,8 +9,10 @@ import (
 	"os"
 	"os/signal"
 
+	"github.com/hustings/hustings/bench/churn"
 	"github.com/hustings/hustings/bench/events"
 	"github.com/hustings/hustings/bench/failover"
+	"github.com/hustings/hustings/bench/groups"
 	"github.com/hustings/hustings/bench/operation"
 	"github.com/hustings/hustings/bench/peer"
 )
@@ -20,7 +22,9 @@ func main() {
 	err := peer.Serve(context.Background(), os.Stdin, os.Stdout, peer.Jobs{
 		"failover":  peer.Of(failover.Etcd),
 		"operation": peer.Of(operation.Etcd),
+		"groups":    peer.Of(groups.Etcd),
 		"events":    peer.Of(events.Etcd),
+		"churn":     peer.Of(churn.Etcd),
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -39,7 +39,7 @@ type event struct {
 	happen func(c *cluster, leader string) error
 }
 
-var events = []event{
+var events = [...]event{
 	{"is killed", true, func(c *cluster, leader string) error { return c.town.kill(leader) }},
 	{"is paused", true, func(c *cluster, leader string) error {
 		c.town.mute(leader)
@@ -48,41 +48,37 @@ var events = []event{
 	{"resigns", false, func(c *cluster, leader string) error { return c.members[leader].resign() }},
 }
 
+// times are how long each event took, in milliseconds.
+type times [len(events)]float64
+
 func run(ctx context.Context, p figure.Plan) ([]figure.Figure, error) {
-	trials := 30
+	trials := 20
 	if p.Quick {
 		trials = 2
 	}
-	took := make(map[string]*[2][]float64)
+	rows := []measure.Row[times]{
+		{Measure: func() (times, error) { return trial(ctx, startOurs) }},
+		{Name: peerName, Measure: func() (times, error) { return trial(ctx, startPeer) }},
+	}
 	var err error
 	for i := 0; i < trials && err == nil; i++ {
-		for j, e := range events {
-			p.Progress("the leader "+e.name, (float64(i)+float64(j)/float64(len(events)))/float64(trials))
-			err = trial(ctx, e, took)
-			if err != nil {
-				break
-			}
-		}
+		p.Progress("trials", float64(i)/float64(trials))
+		err = measure.Turn(ctx, rows)
 	}
-	if errors.Is(err, ctx.Err()) {
-		err = nil // the time is up; what there is counts
-	}
-	return figures(took), err
+	return figures(rows), measure.UnlessOver(ctx, err)
 }
 
-// trial has an event happen to a cluster of each side.
-func trial(ctx context.Context, e event, took map[string]*[2][]float64) error {
-	if took[e.name] == nil {
-		took[e.name] = new([2][]float64)
-	}
-	for side, start := range []func(changed func()) (*cluster, error){startOurs, startPeer} {
-		d, err := measureOne(ctx, start, e)
+// trial has each event happen to a cluster of its own, one after the other: at a time,
+// a kill sometimes takes ten times as long.
+func trial(ctx context.Context, start func(changed func()) (*cluster, error)) (t times, err error) {
+	for i, e := range events {
+		took, err := measureOne(ctx, start, e)
 		if err != nil {
-			return fmt.Errorf("the leader %s: %w", e.name, err)
+			return t, fmt.Errorf("the leader %s: %w", e.name, err)
 		}
-		took[e.name][side] = append(took[e.name][side], d.Seconds()*1000)
+		t[i] = took.Seconds() * 1000
 	}
-	return nil
+	return t, nil
 }
 
 // measureOne founds a cluster, lets it come to rest, and has something happen to its
@@ -121,18 +117,23 @@ func measureOne(ctx context.Context, start func(changed func()) (*cluster, error
 }
 
 // figures are the medians and the worst tenths of the trials.
-func figures(took map[string]*[2][]float64) (lines []figure.Figure) {
-	for _, e := range events {
-		sides := took[e.name]
-		if sides == nil || len(sides[0]) == 0 || len(sides[1]) == 0 {
-			continue
-		}
-		all := measure.Pair{Name: "the leader " + e.name + ": until a majority names the new one", Unit: "ms", Ours: sides[0], Peer: sides[1]}
-		worst := measure.Pair{
-			Name: all.Name + ", p90", Unit: "ms",
-			Ours: []float64{measure.Quantile(sides[0], 0.9)}, Peer: []float64{measure.Quantile(sides[1], 0.9)},
-		}
-		lines = append(lines, all.Figure(name, peerName), worst.Figure(name, peerName))
+func figures(rows []measure.Row[times]) (lines []figure.Figure) {
+	if len(rows[0].Results) == 0 {
+		return nil
+	}
+	for i, e := range events {
+		all := measure.Compare(name, "the leader "+e.name+": until a majority names the new one", "ms", rows, func(t times) float64 { return t[i] })
+		worst := figure.Figure{Section: name, Name: all.Name + ", p90", Unit: "ms", Ours: worstTenth(rows[0].Results, i)}
+		worst.Beside(peerName, worstTenth(rows[1].Results, i))
+		lines = append(lines, all, worst)
 	}
 	return lines
+}
+
+func worstTenth(trials []times, event int) float64 {
+	all := make([]float64, len(trials))
+	for i, t := range trials {
+		all[i] = t[event]
+	}
+	return measure.Quantile(all, 0.9)
 }

@@ -1,6 +1,6 @@
 // Package virtual is a world in which no time passes but from one event to the next.
 // It is the same for every library that runs in it: a message takes as long as it
-// does, or gets lost, and each member has one alarm. Disks take no time.
+// does, or gets lost, a save takes as long as it does, and each member has one alarm.
 package virtual
 
 import (
@@ -16,10 +16,14 @@ type Member[M any] interface {
 	Start()
 	// Stand has the member stand for election now.
 	Stand()
+	// Transfer has a leader hand over to another member.
+	Transfer(to int)
 	// Receive takes a message, which is good until Receive returns.
 	Receive(from int, m *M)
 	// Ring is the member's alarm.
 	Ring()
+	// Saved is the end of a save that the world was told of.
+	Saved()
 }
 
 // Observer is told what members do, so that something can be counted.
@@ -31,6 +35,8 @@ type Observer interface {
 	Asks(member int, term uint64, preVote bool)
 	// Knows: a member knows another leader than before, Nobody if none.
 	Knows(member int, term uint64, leader int)
+	// Pauses: a leader takes no more writes, for it hands over.
+	Pauses(member int)
 }
 
 // Nobody is no member.
@@ -41,9 +47,11 @@ const never = time.Duration(math.MaxInt64)
 
 // World holds the members of one group, and what is on its way between them.
 type World[M any] struct {
-	// Delay is what every message takes, Loss the share of them that is lost.
+	// Delay is what every message takes, Loss the share of them that is lost, and
+	// Save what every save takes.
 	Delay time.Duration
 	Loss  float64
+	Save  time.Duration
 	// Random is where everything comes from that is drawn.
 	Random *rand.Rand
 	// Observer is told.
@@ -57,6 +65,7 @@ type World[M any] struct {
 	members []Member[M]
 	dead    []bool
 	alarms  []time.Duration // when each member's alarm rings
+	disks   []disk
 	flying  queue[M]
 	current M // what is being received
 }
@@ -66,6 +75,7 @@ func (w *World[M]) Found(members []Member[M]) {
 	w.members = members
 	w.dead = make([]bool, len(members))
 	w.alarms = make([]time.Duration, len(members))
+	w.disks = make([]disk, len(members))
 	for i := range members {
 		w.Kill(i)
 	}
@@ -78,9 +88,9 @@ func (w *World[M]) Now() time.Duration { return w.now }
 func (w *World[M]) Dead(member int) bool { return w.dead[member] }
 
 // Kill silences a member: it hears, says and does nothing any more. What it has sent
-// arrives.
+// arrives; what it was saving is lost.
 func (w *World[M]) Kill(member int) {
-	w.dead[member], w.alarms[member] = true, never
+	w.dead[member], w.alarms[member], w.disks[member] = true, never, disk{}
 }
 
 // Start begins a member's life, or another one.
@@ -90,7 +100,10 @@ func (w *World[M]) Start(member int) {
 }
 
 // Stand has a member stand now.
-func (w *World[M]) Stand(member int) { w.members[member].Stand() }
+func (w *World[M]) Stand(member int) { w.when(member, w.members[member].Stand) }
+
+// Transfer has a leader hand over to another member, from now on.
+func (w *World[M]) Transfer(from, to int) { w.when(from, func() { w.members[from].Transfer(to) }) }
 
 // Send puts a message on its way, unless it gets lost.
 func (w *World[M]) Send(from, to int, m *M) {
@@ -106,29 +119,56 @@ func (w *World[M]) Arm(member int, after time.Duration) { w.alarms[member] = w.n
 
 // Step lets the next thing happen. What arrives comes before what rings at the same
 // time. It is false when nothing will ever happen again.
-func (w *World[M]) Step() bool {
-	if w.Err != nil {
-		return false
+func (w *World[M]) Step() bool { return w.step(never - 1) }
+
+// Until lets everything happen that does until then.
+func (w *World[M]) Until(then time.Duration) {
+	for w.step(then) {
+		continue
 	}
+	w.now = max(w.now, then)
+}
+
+// step lets the next thing happen that does until a time.
+func (w *World[M]) step(until time.Duration) bool {
 	who, due := w.first()
-	if p := w.flying.first(); p != nil && p.at <= due {
-		w.now = p.at
-		from, to := p.from, p.to
-		w.current = p.message // what is sent in answer may take its place
-		w.flying.drop()
-		if !w.dead[to] {
-			w.Events++
-			w.members[to].Receive(from, &w.current)
-		}
-		return true
+	p := w.flying.first()
+	arrives := p != nil && p.at <= due
+	if arrives {
+		due = p.at
 	}
-	if due == never {
+	if due > until || w.Err != nil {
 		return false
 	}
-	w.now, w.alarms[who] = due, never
-	w.Events++
-	w.members[who].Ring()
+	w.now = max(w.now, due) // an alarm may have had to wait for the disk
+	switch {
+	case arrives:
+		w.arrive(p)
+	case w.busy(who):
+		w.saved(who)
+	default:
+		w.alarms[who] = never
+		w.Events++
+		w.members[who].Ring()
+	}
 	return true
+}
+
+// arrive delivers a message to who is there to hear it.
+func (w *World[M]) arrive(p *parcel[M]) {
+	from, to := p.from, p.to
+	w.current = p.message // what is sent in answer may take its place
+	w.flying.drop()
+	if w.dead[to] {
+		return
+	}
+	w.Events++
+	if w.busy(to) {
+		m := w.current
+		w.when(to, func() { w.members[to].Receive(from, &m) })
+	} else {
+		w.members[to].Receive(from, &w.current)
+	}
 }
 
 // first is the alarm that rings first.

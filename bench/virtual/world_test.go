@@ -20,11 +20,21 @@ type member struct {
 	world *World[string]
 	index int
 	notes []note
+	saves int // how often it saves again
 }
 
-func (m *member) Start() {}
-func (m *member) Stand() {}
-func (m *member) Ring()  { m.note(m.index, "ring") }
+func (m *member) Start()          {}
+func (m *member) Stand()          { m.note(m.index, "stand") }
+func (m *member) Transfer(to int) { m.note(to, "transfer") }
+func (m *member) Ring()           { m.note(m.index, "ring") }
+
+func (m *member) Saved() {
+	m.note(m.index, "saved")
+	if m.saves > 0 {
+		m.saves--
+		m.world.Saves(m.index)
+	}
+}
 
 func (m *member) Receive(from int, q *string) {
 	m.note(from, *q)

@@ -1,0 +1,194 @@
+// One group, which starts, and whose leader hands over again and again.
+
+package churn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"go.etcd.io/raft/v3"
+
+	"github.com/hustings/hustings/bench/etcd"
+	"github.com/hustings/hustings/bench/measure"
+	"github.com/hustings/hustings/bench/ours"
+	"github.com/hustings/hustings/bench/virtual"
+	"github.com/hustings/hustings/elector"
+)
+
+const (
+	beat  = 100 * time.Millisecond // how often a leader is heard
+	delay = 5 * time.Millisecond   // how long a message takes one way
+	save  = time.Millisecond       // how long a disk does
+	// patience is how long anything may take. Nothing takes as long unless it fails.
+	patience = time.Hour
+)
+
+// Task says how many groups of a size start, and how often another one hands over.
+type Task struct {
+	Members, Starts, Transfers int
+	Seed                       uint64
+}
+
+// Times are those of the starts and the transfers.
+type Times struct {
+	Start, Leaderless, Transfer Quantiles
+}
+
+// Quantiles are in milliseconds.
+type Quantiles struct{ P50, P99 float64 }
+
+func quantiles(milliseconds []float64) Quantiles {
+	return Quantiles{measure.Quantile(milliseconds, 0.5), measure.Quantile(milliseconds, 0.99)}
+}
+
+// Ours runs our machines.
+func Ours(ctx context.Context, t Task) (Times, error) {
+	timing := elector.DefaultTiming()
+	timing.Heartbeat, timing.Leak = beat, etcd.ElectionTicks
+	return timesOf(ctx, ours.Variant{Timing: timing, PreVote: true, Ranks: true}.Found, t)
+}
+
+// Etcd runs the version of etcd/raft that is linked in.
+func Etcd(ctx context.Context, t Task) (Times, error) {
+	defer etcd.Restore()
+	return etcdOf(ctx, (*raft.RawNode).Step, t)
+}
+
+func etcdOf[M any](ctx context.Context, step func(*raft.RawNode, M) error, t Task) (Times, error) {
+	return timesOf(ctx, etcd.Found(step, beat), t)
+}
+
+// founder makes a group of whatever library.
+type founder[M any] func(w *virtual.World[M], members, behind int) []virtual.Member[M]
+
+func timesOf[M any](ctx context.Context, found founder[M], t Task) (Times, error) {
+	defer measure.Unclocked()()
+	var starts []float64
+	for i := range t.Starts {
+		g, err := start(found, t.Members, t.Seed<<32+uint64(i))
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return Times{}, err
+		}
+		starts = append(starts, milliseconds(g.led))
+	}
+	g, err := start(found, t.Members, t.Seed)
+	if err != nil {
+		return Times{}, err
+	}
+	leaderless, whole, err := g.handAround(ctx, t.Transfers)
+	return Times{quantiles(starts), quantiles(leaderless), quantiles(whole)}, err
+}
+
+// group is one that is watched.
+type group[M any] struct {
+	world   virtual.World[M]
+	leaders []int         // whom each member takes for the leader
+	led     time.Duration // when a majority first knew one; zero before
+	paused  time.Duration // when a leader last ended its writes
+}
+
+// start starts a group, member after member, and lets time pass until a majority knows
+// the leader, if that takes so long.
+func start[M any](found founder[M], size int, seed uint64) (*group[M], error) {
+	g := &group[M]{leaders: slices.Repeat([]int{virtual.Nobody}, size)}
+	w := &g.world
+	*w = virtual.World[M]{Delay: delay, Save: save, Random: rand.New(rand.NewPCG(seed, 1)), Observer: g}
+	w.Found(found(w, size, virtual.Nobody))
+	when := make([]time.Duration, size)
+	for i := range when {
+		when[i] = draw(w.Random)
+	}
+	slices.Sort(when)
+	for i, member := range w.Random.Perm(size) {
+		w.Until(when[i])
+		w.Start(member)
+	}
+	err := g.until(func() bool { return g.led > 0 })
+	return g, err
+}
+
+// draw is a time within a heartbeat.
+func draw(r *rand.Rand) time.Duration { return time.Duration(r.Int64N(int64(beat))) }
+
+// handAround hands the leadership on and on. It tells, in milliseconds, how long there
+// was no leader, and how long there was the order until there was the new one.
+func (g *group[M]) handAround(ctx context.Context, times int) (leaderless, whole []float64, err error) {
+	w, size := &g.world, len(g.leaders)
+	for range times {
+		if err := g.until(func() bool { return g.leader(size) != virtual.Nobody }); err != nil {
+			return nil, nil, err
+		}
+		w.Until(w.Now() + 2*beat + draw(w.Random)) // somewhere between two beats
+		old, ordered := g.leader(size), w.Now()
+		if old == virtual.Nobody {
+			return nil, nil, fmt.Errorf("churn: the leader is gone at %v, unasked", ordered)
+		}
+		next := (old + 1) % size
+		w.Transfer(old, next)
+		if err := g.until(func() bool { return g.leaders[next] == next }); err != nil {
+			return nil, nil, err
+		}
+		leaderless = append(leaderless, milliseconds(w.Now()-g.paused))
+		whole = append(whole, milliseconds(w.Now()-ordered))
+		if ctx.Err() != nil {
+			return nil, nil, ctx.Err()
+		}
+	}
+	return leaderless, whole, nil
+}
+
+// until lets time pass until something is so.
+func (g *group[M]) until(so func() bool) error {
+	w := &g.world
+	for limit := w.Now() + patience; !so(); {
+		if w.Now() > limit || !w.Step() {
+			return errors.Join(w.Err, fmt.Errorf("churn: nothing came of it until %v", w.Now()))
+		}
+	}
+	return nil
+}
+
+// leader is the member that takes itself for the leader, and so do that many at least.
+func (g *group[M]) leader(known int) int {
+	for member, own := range g.leaders {
+		if own != member {
+			continue
+		}
+		by := 0
+		for _, leader := range g.leaders {
+			if leader == member {
+				by++
+			}
+		}
+		if by >= known {
+			return member
+		}
+	}
+	return virtual.Nobody
+}
+
+func milliseconds(d time.Duration) float64 { return d.Seconds() * 1000 }
+
+// Beats is of no interest.
+func (g *group[M]) Beats(int) {}
+
+// Asks is of no interest.
+func (g *group[M]) Asks(int, uint64, bool) {}
+
+// Knows notes whom a member follows.
+func (g *group[M]) Knows(member int, _ uint64, leader int) {
+	g.leaders[member] = leader
+	if g.led == 0 && g.leader(len(g.leaders)/2+1) != virtual.Nobody {
+		g.led = g.world.Now()
+	}
+}
+
+// Pauses notes when.
+func (g *group[M]) Pauses(int) { g.paused = g.world.Now() }

@@ -1,0 +1,90 @@
+package virtual
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// newSlowWorld has one member whose saves take a second, and who is saving from now on.
+func newSlowWorld() (*World[string], *member) {
+	w := &World[string]{Save: time.Second, Random: rand.New(rand.NewPCG(1, 2))}
+	m := &member{world: w}
+	w.Found([]Member[string]{m})
+	w.Start(0)
+	w.Saves(0)
+	return w, m
+}
+
+func TestWhoSavesIsToldLaterInOrder(t *testing.T) {
+	w, m := newSlowWorld()
+	first, second := "first", "second"
+	w.Send(0, 0, &first)
+	w.Arm(0, time.Second)
+	w.Send(0, 0, &second)
+	w.toTheEnd()
+	assert.Equal(t, []note{
+		{time.Second, 0, "saved"}, {time.Second, 0, "first"}, {time.Second, 0, "second"},
+	}, m.notes)
+}
+
+func TestAnAlarmWaitsForTheDisk(t *testing.T) {
+	w := &World[string]{Save: time.Second, Random: rand.New(rand.NewPCG(1, 2))}
+	m := &member{world: w}
+	w.Found([]Member[string]{m})
+	w.Start(0)
+	w.Arm(0, time.Millisecond)
+	assert.True(t, w.Saves(0))
+	w.Until(time.Minute)
+	assert.Equal(t, []note{{time.Second, 0, "saved"}, {time.Second, 0, "ring"}}, m.notes)
+	assert.Equal(t, time.Minute, w.Now())
+}
+
+func TestWhoSavesAgainWaitsAgain(t *testing.T) {
+	w, m := newSlowWorld()
+	m.saves = 1
+	q := "hello"
+	w.Send(0, 0, &q)
+	w.toTheEnd()
+	assert.Equal(t, []note{{time.Second, 0, "saved"}, {2 * time.Second, 0, "saved"}, {2 * time.Second, 0, "hello"}}, m.notes)
+}
+
+func TestWhatTheDeadWereSavingIsLost(t *testing.T) {
+	w, m := newSlowWorld()
+	q := "hello"
+	w.Send(0, 0, &q)
+	w.Until(time.Millisecond)
+	w.Kill(0)
+	w.Start(0)
+	w.Send(0, 0, &q)
+	w.toTheEnd()
+	assert.Equal(t, []note{{time.Millisecond, 0, "hello"}}, m.notes)
+}
+
+func TestWhoIsOrderedToDoSomethingDoesSoAfterTheSave(t *testing.T) {
+	w, m := newSlowWorld()
+	w.Stand(0)
+	w.Transfer(0, 7)
+	w.toTheEnd()
+	assert.Equal(t, []note{{time.Second, 0, "saved"}, {time.Second, 0, "stand"}, {time.Second, 7, "transfer"}}, m.notes)
+}
+
+func TestDisksThatTakeNoTimeAreNotWaitedFor(t *testing.T) {
+	w, m := newWorld(0, 0, 1)
+	assert.False(t, w.Saves(0))
+	w.toTheEnd()
+	assert.Empty(t, m[0].notes)
+}
+
+func TestUntilIsNoFurtherThanThat(t *testing.T) {
+	w, m := newWorld(time.Second, 0, 2)
+	q := "hello"
+	w.Send(0, 1, &q)
+	w.Until(time.Second - 1)
+	assert.Empty(t, m[1].notes)
+	assert.Equal(t, time.Second-1, w.Now())
+	w.Until(time.Second)
+	assert.Len(t, m[1].notes, 1)
+}
