@@ -251,10 +251,11 @@ func (s *stand) renewing() {
 	assert.Empty(s.t, s.renew("a#1"))
 	kept := s.renew("a#1", lease.Held{Name: other.Name, Term: 1}, held, lease.Held{Name: s.name + " unknown", Term: 1})
 	assert.Equal(s.t, []string{s.name}, kept)
-	assert.EqualValues(s.t, 1, s.record().Renewals)
+	renewals := s.record().Renewals
+	assert.Positive(s.t, renewals)
 	assert.Empty(s.t, s.renew("a#1", lease.Held{Name: s.name, Term: 2}, lease.Held{Name: s.name, Term: 0}))
 	assert.Empty(s.t, s.renew("b#1", held))
-	assert.EqualValues(s.t, 1, s.record().Renewals)
+	assert.Equal(s.t, renewals, s.record().Renewals)
 	r, _ := s.read(other.Name)
 	assert.Zero(s.t, r.Renewals)
 }
@@ -296,7 +297,7 @@ func (s *stand) renewingMany() {
 	require.NoError(s.t, err)
 	assert.Len(s.t, found, ours)
 	for _, r := range found {
-		assert.EqualValues(s.t, 1, r.Renewals)
+		assert.Positive(s.t, r.Renewals)
 	}
 }
 
