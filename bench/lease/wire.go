@@ -15,7 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 
-	"github.com/hustings/hustings/bench/line"
+	"github.com/hustings/hustings/internal/line"
 	"github.com/hustings/hustings/lease"
 )
 

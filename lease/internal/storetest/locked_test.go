@@ -61,7 +61,7 @@ func TestALockedRecordHoldsUpNoOther(t *testing.T) {
 				require.NoError(t, s.Force(t.Context(), "g", ""))
 				tx, err := db.BeginTx(t.Context(), nil)
 				require.NoError(t, err)
-				defer tx.Rollback() //nolint:errcheck // it has been, unless the test has failed
+				defer tx.Rollback()                                 //nolint:errcheck // it has been, unless the test has failed
 				for _, name := range []string{"b", "f", "g", "x"} { // one by one, for a scan would lock the others
 					var locked string
 					require.NoError(t, tx.QueryRowContext(t.Context(), "SELECT name FROM "+table+" WHERE name = '"+name+"' "+how).Scan(&locked))
