@@ -5,6 +5,8 @@ package storetest
 import (
 	"context"
 	"crypto/rand"
+	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -95,17 +97,29 @@ func TestARestartedProcessInheritsNothing(t *testing.T) {
 func TestFailuresEndAnOfficeAndNotTheElector(t *testing.T) {
 	contend(t, func(r *race) {
 		store, line := r.server.silent(r.t)
-		el := r.enter("only", store, nil)
+		failed := make(failures, 100)
+		el := r.enter("only", store, func(c *lease.Config) { c.Logger = slog.New(slog.NewTextHandler(failed, nil)) })
 		for term := memberstate.Term(1); term <= 2; term++ {
 			office := r.next()
 			assert.GreaterOrEqual(r.t, office.term, term)
 			line.Hold()
 			r.ends(office)
 			assert.NotEqual(r.t, memberstate.Leader, el.Status().Role)
+			<-failed
 			line.Resume()
 		}
 		r.next()
 	})
+}
+
+// failures tells what a keeper could not read.
+type failures chan string
+
+func (f failures) Write(line []byte) (int, error) {
+	if strings.Contains(string(line), "could not be read") {
+		f <- string(line)
+	}
+	return len(line), nil
 }
 
 // Callbacks that block do not block renewals.
@@ -225,6 +239,7 @@ func TestPollsWriteNothing(t *testing.T) {
 				require.NoError(t, el.Run(ctx))
 			})
 			assert.GreaterOrEqual(t, follower.reads, 100)
+			assert.Zero(t, follower.claims)
 			assert.Equal(t, before, s.written(t))
 			require.NoError(t, store.Force(t.Context(), r.name, ""))
 			assert.NotEqual(t, before, s.written(t), "the account is not kept")
