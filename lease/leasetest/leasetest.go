@@ -61,6 +61,7 @@ func Run(t *testing.T, subject Subject) {
 		"a forced lease is released by its holder":     (*stand).forcedRelease,
 		"an unknown lease can be forced":               (*stand).forcingUnknown,
 		"statements may come twice":                    (*stand).duplicates,
+		"renewals within a second are kept":            (*stand).renewingQuickly,
 		"statements may come late":                     (*stand).lateStatements,
 		"names are compared byte by byte":              (*stand).names,
 		"all leases are listed, if any can be":         (*stand).listing,
@@ -258,6 +259,16 @@ func (s *stand) renewing() {
 	assert.Equal(s.t, renewals, s.record().Renewals)
 	r, _ := s.read(other.Name)
 	assert.Zero(s.t, r.Renewals)
+}
+
+// renewingQuickly: where time is in whole seconds the second renewal changes nothing, and
+// looks like a lease that was lost.
+func (s *stand) renewingQuickly() {
+	held := s.take("a#1", long)
+	for range 10 {
+		require.Len(s.t, s.renew("a#1", held), 1)
+	}
+	assert.EqualValues(s.t, 10, s.record().Renewals)
 }
 
 func (s *stand) renewingLasts() {
