@@ -3,6 +3,7 @@ package lease_test
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,12 +19,36 @@ import (
 // locking is a store one of whose records somebody else keeps locked.
 type locking struct {
 	*mem.Store
+	mu      sync.Mutex
 	locked  string
-	renewed map[string]int // how often was asked
+	renewed map[string]int // how often it was asked for
+}
+
+func newLocking() *locking { return &locking{Store: new(mem.Store), renewed: map[string]int{}} }
+
+// lock locks a record.
+func (s *locking) lock(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.locked = name
+	clear(s.renewed)
+}
+
+func (s *locking) asked(name string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.renewed[name]
+}
+
+func (s *locking) isLocked(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.renewed[name]++
+	return name == s.locked
 }
 
 func (s *locking) Acquire(ctx context.Context, c lease.Claim) (bool, error) {
-	if c.Name == s.locked {
+	if s.isLocked(c.Name) {
 		<-ctx.Done()
 		return false, ctx.Err()
 	}
@@ -34,8 +59,7 @@ func (s *locking) Renew(ctx context.Context, holder string, held []lease.Held) (
 	var free []lease.Held
 	var err error
 	for _, h := range held {
-		s.renewed[h.Name]++
-		if h.Name == s.locked {
+		if s.isLocked(h.Name) {
 			err = &lease.LockedError{Names: []string{h.Name}}
 		} else {
 			free = append(free, h)
@@ -72,16 +96,15 @@ func keep(t *testing.T, s lease.Store) (all map[string]*lease.Elector) {
 // up; the others are kept, and asked for as ever.
 func TestALockedRecordCostsItsLeaseAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &locking{Store: new(mem.Store), renewed: map[string]int{}}
+		s := newLocking()
 		all := keep(t, s)
 		<-time.After(10 * time.Second)
-		s.locked = "b"
-		clear(s.renewed)
+		s.lock("b")
 		<-time.After(timing.TTL - timing.Renew - timing.DriftMargin)
 		assert.Equal(t, memberstate.Leader, all["b"].Status().Role, "it was taken for lost")
 		<-time.After(timing.Renew)
 		assert.NotEqual(t, memberstate.Leader, all["b"].Status().Role)
-		assert.GreaterOrEqual(t, s.renewed["b"], 2*s.renewed["a"])
+		assert.GreaterOrEqual(t, s.asked("b"), 2*s.asked("a"))
 		<-time.After(time.Minute)
 		for _, name := range []string{"a", "c"} {
 			assert.Equal(t, memberstate.Leader, all[name].Status().Role)
@@ -93,7 +116,8 @@ func TestALockedRecordCostsItsLeaseAlone(t *testing.T) {
 // A claim that has to wait does not hold up the looks at other leases.
 func TestAClaimThatWaitsHoldsUpNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &locking{Store: new(mem.Store), locked: "b", renewed: map[string]int{}}
+		s := newLocking()
+		s.lock("b")
 		var others []lease.Held
 		for _, name := range []string{"a", "c"} {
 			won, err := s.Acquire(t.Context(), lease.Claim{Name: name, Holder: "other#1", TTL: time.Hour})

@@ -7,7 +7,6 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
-	"net"
 	"net/url"
 	"strconv"
 	"strings"
@@ -147,17 +146,9 @@ func overTCP(address string, written func(*testing.T) string, store func(*testin
 		l, err := line.New(address)
 		require.NoError(t, err)
 		s := store(t, l.Address())
-		t.Cleanup(func() { assert.NoError(t, ignoreClosed(l.Close())) }) // before its clients
+		t.Cleanup(func() { assert.NoError(t, l.Close()) }) // before its clients
 		return s, l
 	}}
-}
-
-// ignoreClosed: who has gone closes twice.
-func ignoreClosed(err error) error {
-	if op, ok := err.(*net.OpError); ok && op.Err == net.ErrClosed {
-		return nil
-	}
-	return err
 }
 
 // gate stands before a database that no connection leads to: it hangs, whatever the
