@@ -62,10 +62,7 @@ func call[T any](k *Keeper, lane lane, do func(ctx context.Context) (T, error)) 
 	})
 	select {
 	case a := <-answers:
-		if a.err != nil {
-			return none, a.err
-		}
-		return a.value, nil
+		return a.value, a.err
 	case <-ctx.Done():
 		return none, fmt.Errorf("no answer: %w", ctx.Err())
 	}

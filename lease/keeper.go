@@ -24,6 +24,7 @@ type Keeper struct {
 	epoch  time.Time     // what time is counted from
 	roused chan struct{} // told when woken is not empty
 	lanes  [laneCount]lane
+	claims chan struct{} // holds one for every claim that is being made
 
 	entering sync.Mutex // held while the goroutines are being started or ended
 	working  sync.WaitGroup
@@ -43,7 +44,7 @@ func NewKeeper(config KeeperConfig) (*Keeper, error) {
 	}
 	k := &Keeper{
 		config: config, id: config.Self + "#" + rand.Text(), log: config.Logger, waker: config.Waker, epoch: time.Now(),
-		roused: make(chan struct{}, 1), lanes: newLanes(),
+		roused: make(chan struct{}, 1), lanes: newLanes(), claims: make(chan struct{}, maxClaims),
 		joined: make(map[string]*Elector), woken: make(map[string]struct{}),
 	}
 	if k.log == nil {

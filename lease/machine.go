@@ -139,13 +139,17 @@ func (m *Machine) Look(r Record, now time.Duration) Next {
 	return MakeClaim
 }
 
-// Claim is the claim to be sent now.
-func (m *Machine) Claim(now time.Duration) Claim {
+// Claim is the claim to be sent now, unless it has come to retire before.
+func (m *Machine) Claim(now time.Duration) (c Claim, ok bool) {
+	if m.retiring {
+		m.rest()
+		return Claim{}, false
+	}
 	m.asked = now
 	return Claim{
 		Name: m.rules.Name, Holder: m.rules.ID, TTL: m.rules.Timing.TTL,
 		Term: m.seen.Term, Renewals: m.seen.Renewals, Watched: m.rules.Strict,
-	}
+	}, true
 }
 
 // Claimed says whether the claim is known to have won. If there was no answer it may

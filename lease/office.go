@@ -35,15 +35,20 @@ func (e *Elector) sees(r Record, now time.Duration) bool {
 func (e *Elector) claim() {
 	defer e.working.Done()
 	k := e.keeper
+	k.claims <- struct{}{}
+	defer func() { <-k.claims }()
 	k.mu.Lock()
-	c := e.machine.Claim(k.now())
+	c, ok := e.machine.Claim(k.now())
 	k.mu.Unlock()
+	if !ok {
+		return
+	}
 	won, err := call(k, k.lanes[claiming], func(ctx context.Context) (bool, error) { return k.config.Store.Acquire(ctx, c) })
 	if err != nil {
 		k.log.Warn("the lease could not be claimed", "group", c.Name, "term", uint64(c.Term), "error", err)
 	}
 	k.mu.Lock()
-	next, held := e.machine.Claimed(won, k.now()), e.machine.Held()
+	next, held := e.machine.Claimed(won && err == nil, k.now()), e.machine.Held()
 	if next == TakeOffice {
 		e.open(held.Term, e.machine.Until())
 	}
@@ -118,7 +123,10 @@ func (e *Elector) release(held Held) {
 		if err := k.config.Store.Release(ctx, k.id, held); err != nil || k.waker == nil {
 			return struct{}{}, err
 		}
-		return struct{}{}, k.waker.Wake(ctx, held.Name)
+		if err := k.waker.Wake(ctx, held.Name); err != nil {
+			k.log.Warn("nobody was woken for a released lease", "group", held.Name, "error", err)
+		}
+		return struct{}{}, nil
 	})
 	if err != nil {
 		k.log.Warn("the lease could not be released", "group", held.Name, "term", uint64(held.Term), "error", err)

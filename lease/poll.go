@@ -6,7 +6,6 @@ package lease
 
 import (
 	"context"
-	"sync"
 	"time"
 )
 
@@ -77,21 +76,13 @@ func (k *Keeper) look(electors []*Elector) {
 	for _, r := range found {
 		records[r.Name] = r
 	}
-	var claims sync.WaitGroup
-	defer claims.Wait()
-	places := make(chan struct{}, maxClaims)
 	for _, e := range electors {
 		r, known := records[e.config.Name]
 		if !known {
 			r = Record{Name: e.config.Name, Released: true}
 		}
-		if !e.sees(r, now) {
-			continue
+		if e.sees(r, now) {
+			go e.claim() // looking goes on, for a claim may have to wait for a record that is locked
 		}
-		places <- struct{}{}
-		claims.Go(func() {
-			defer func() { <-places }()
-			e.claim()
-		})
 	}
 }

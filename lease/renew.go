@@ -4,6 +4,7 @@ package lease
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -14,13 +15,19 @@ import (
 // maxBatch bounds the leases in one statement, and so its size.
 const maxBatch = 10_000
 
-// renewals renews again and again.
+// renewals renews again and again: everything from time to time, and soon, some times,
+// what was not answered.
 func (k *Keeper) renewals(ctx context.Context) {
-	answered := true
-	for pause(ctx, within(k.config.Timing.RenewWithin(answered))) {
-		answered = true
-		for batch := range slices.Chunk(k.serving(), maxBatch) {
-			answered = k.renew(batch) && answered
+	const sooner = 3 // so often fits between two renewals of everything
+	var unanswered []*Elector
+	for tries := 0; pause(ctx, within(k.config.Timing.RenewWithin(len(unanswered) == 0))); tries++ {
+		due := unanswered
+		if len(due) == 0 || tries >= sooner {
+			due, tries = k.serving(), 0
+		}
+		unanswered = nil
+		for batch := range slices.Chunk(due, maxBatch) {
+			unanswered = append(unanswered, k.renew(batch)...)
 		}
 	}
 }
@@ -45,22 +52,24 @@ type tenure struct {
 	lease   *office.Lease
 }
 
-// renew renews a number of leases, and says whether it got an answer. If there is
-// none, the old ends of the leases stay.
-func (k *Keeper) renew(electors []*Elector) bool {
+// renew renews a number of leases, and returns those of which it is not known whether
+// they were. Their old ends stay.
+func (k *Keeper) renew(electors []*Elector) (unanswered []*Elector) {
 	batch, held := k.tenures(electors)
 	if len(held) == 0 {
-		return true
+		return nil
 	}
 	names, err := call(k, k.lanes[renewing], func(ctx context.Context) ([]string, error) {
 		return k.config.Store.Renew(ctx, k.id, held)
 	})
 	if err != nil {
-		k.log.Warn("leases were not renewed", "leases", len(batch), "error", err)
-		return false
+		k.log.Warn("leases were not renewed", "of", len(batch), "error", err)
 	}
-	k.renewed(batch, names)
-	return true
+	var locked *LockedError
+	if err != nil && !errors.As(err, &locked) {
+		return electors
+	}
+	return k.renewed(batch, names, locked)
 }
 
 // tenures are the renewals to be sent now.
@@ -77,22 +86,32 @@ func (k *Keeper) tenures(electors []*Elector) (batch []tenure, held []Held) {
 }
 
 // renewed tells the machines which leases were kept. What the answer does not list is
-// lost.
-func (k *Keeper) renewed(batch []tenure, names []string) {
-	kept := make(map[string]bool, len(names))
+// lost, unless it was left out; these it returns.
+func (k *Keeper) renewed(batch []tenure, names []string, locked *LockedError) (leftOut []*Elector) {
+	kept, unknown := make(map[string]bool, len(names)), map[string]bool{}
 	for _, name := range names {
 		kept[name] = true
+	}
+	if locked != nil {
+		for _, name := range locked.Names {
+			unknown[name] = true
+		}
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := k.now()
 	for _, t := range batch {
+		if unknown[t.Name] {
+			leftOut = append(leftOut, t.elector)
+			continue
+		}
 		next := t.elector.machine.Renewed(t.Term, kept[t.Name])
 		if next == ExtendLease {
 			t.lease.Extend(t.elector.machine.Until(), now)
 		}
 		t.elector.lost(next, "it was taken away")
 	}
+	return leftOut
 }
 
 // within draws a wait of at least this and at most that.

@@ -4,6 +4,7 @@ package lease
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/hustings/hustings/memberstate"
@@ -48,9 +49,11 @@ type Store interface {
 	// changes nothing and returns false. The lease runs out claim.TTL later.
 	Acquire(ctx context.Context, claim Claim) (won bool, err error)
 	// Renew has those of the leases run out anew, each its TTL from now, and
-	// counts a renewal, that the holder still holds in the term; also if they
+	// counts a renewal, or some, that the holder still holds in the term; also if they
 	// have run out meanwhile. It returns their names, in any order: what is
-	// missing is lost. It is one statement, however many leases there are.
+	// missing is lost. It is one statement, however many leases there are. Where
+	// somebody else can keep records locked it waits for none of them: it renews the
+	// others, and returns a LockedError.
 	Renew(ctx context.Context, holder string, held []Held) (kept []string, err error)
 	// Release sets the lease free, if the holder still holds it in the term, or
 	// if it was taken from this holder by Force and nobody has it yet. The term
@@ -110,6 +113,15 @@ type Claim struct {
 type Held struct {
 	Name string
 	Term memberstate.Term
+}
+
+// LockedError is the error of a Renew that left out leases whose records somebody else
+// keeps locked: a transaction that has not ended, for example. Of these nothing is
+// known. What the rest came to is told as without an error.
+type LockedError struct{ Names []string }
+
+func (e *LockedError) Error() string {
+	return fmt.Sprintf("somebody else keeps the records of %d leases locked, %q among them", len(e.Names), e.Names[:min(3, len(e.Names))])
 }
 
 // Lister is a store that can say which leases there are. An election does not need

@@ -18,7 +18,8 @@ type Timing struct {
 	// Timeout is how long one statement may take.
 	Timeout time.Duration
 	// DriftMargin is what a lease is shorter at its holder than in the database,
-	// so that no difference in the rates of their clocks makes two holders.
+	// so that no difference in the rates of their clocks makes two holders, nor the
+	// milliseconds to which a database may round.
 	DriftMargin time.Duration
 }
 
@@ -67,8 +68,8 @@ func (t Timing) validate(bad *complaints) {
 	if t.TTL > maxTTL {
 		bad.add("Timing.TTL", "is %v, %v is the most", t.TTL, maxTTL)
 	}
-	if t.DriftMargin < 0 || t.DriftMargin >= t.TTL {
-		bad.add("Timing.DriftMargin", "is %v, with a TTL of %v", t.DriftMargin, t.TTL)
+	if t.DriftMargin < time.Millisecond || t.DriftMargin >= t.TTL {
+		bad.add("Timing.DriftMargin", "is %v, with a TTL of %v; a millisecond is the least, for the clock of a database may be as coarse", t.DriftMargin, t.TTL)
 	}
 	if 2*t.Renew > t.validity() {
 		bad.add("Timing.Renew", "is %v: not twice in %v, for which a lease is valid, so one failure would lose it", t.Renew, t.validity())

@@ -15,7 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 
-	"github.com/hustings/hustings/bench/line"
+	"github.com/hustings/hustings/internal/line"
 	"github.com/hustings/hustings/lease"
 )
 
@@ -59,7 +59,7 @@ func newWire(config *pgx.ConnConfig) (*wire, error) {
 func (w *wire) TraceQueryStart(ctx context.Context, _ *pgx.Conn, q pgx.TraceQueryStartData) context.Context {
 	verb, _, _ := strings.Cut(strings.TrimSpace(q.SQL), " ")
 	switch verb {
-	case "INSERT", "UPDATE", "DELETE", "CREATE":
+	case "INSERT", "UPDATE", "DELETE", "CREATE", "WITH":
 		w.writes.Add(1)
 	default:
 		w.reads.Add(1)

@@ -5,7 +5,7 @@ package realtime
 import (
 	"errors"
 
-	"github.com/hustings/hustings/bench/line"
+	"github.com/hustings/hustings/internal/line"
 )
 
 // town has a line from each of its nodes to each other.

@@ -61,6 +61,7 @@ func Run(t *testing.T, subject Subject) {
 		"a forced lease is released by its holder":     (*stand).forcedRelease,
 		"an unknown lease can be forced":               (*stand).forcingUnknown,
 		"statements may come twice":                    (*stand).duplicates,
+		"renewals within a second are kept":            (*stand).renewingQuickly,
 		"statements may come late":                     (*stand).lateStatements,
 		"names are compared byte by byte":              (*stand).names,
 		"all leases are listed, if any can be":         (*stand).listing,
@@ -251,12 +252,23 @@ func (s *stand) renewing() {
 	assert.Empty(s.t, s.renew("a#1"))
 	kept := s.renew("a#1", lease.Held{Name: other.Name, Term: 1}, held, lease.Held{Name: s.name + " unknown", Term: 1})
 	assert.Equal(s.t, []string{s.name}, kept)
-	assert.EqualValues(s.t, 1, s.record().Renewals)
+	renewals := s.record().Renewals
+	assert.Positive(s.t, renewals)
 	assert.Empty(s.t, s.renew("a#1", lease.Held{Name: s.name, Term: 2}, lease.Held{Name: s.name, Term: 0}))
 	assert.Empty(s.t, s.renew("b#1", held))
-	assert.EqualValues(s.t, 1, s.record().Renewals)
+	assert.Equal(s.t, renewals, s.record().Renewals)
 	r, _ := s.read(other.Name)
 	assert.Zero(s.t, r.Renewals)
+}
+
+// renewingQuickly: where time is in whole seconds the second renewal changes nothing, and
+// looks like a lease that was lost.
+func (s *stand) renewingQuickly() {
+	held := s.take("a#1", long)
+	for range 10 {
+		require.Len(s.t, s.renew("a#1", held), 1)
+	}
+	assert.EqualValues(s.t, 10, s.record().Renewals)
 }
 
 func (s *stand) renewingLasts() {
@@ -296,7 +308,7 @@ func (s *stand) renewingMany() {
 	require.NoError(s.t, err)
 	assert.Len(s.t, found, ours)
 	for _, r := range found {
-		assert.EqualValues(s.t, 1, r.Renewals)
+		assert.Positive(s.t, r.Renewals)
 	}
 }
 

@@ -47,10 +47,13 @@ type dialect struct {
 	// has one.
 	insert string
 	// renew renews those of :held, a JSON array of {name, term}, that :holder
-	// holds. It returns their names if there is no lock; if there is, lock has
-	// returned them, and keeps others from them.
-	renew string
-	lock  string
+	// holds. It waits for no record that somebody else keeps locked, but leaves it
+	// out. It returns their names, if the dialect is returning.
+	renew     string
+	returning bool
+	// still returns the names of those of :held that :holder holds, also of those that
+	// somebody else keeps locked. Empty: who writes keeps everybody from everything.
+	still string
 	// numbered says that placeholders have numbers, after this sign.
 	numbered string
 	quotes   string

@@ -10,7 +10,8 @@
 // database's: microseconds since 1970 in UTC, as integers, so that no time zone,
 // daylight saving or rounding to seconds comes in (SQLite's clock has
 // milliseconds). The primary key is the lease's name; nothing is counted up but
-// terms. Every update changes the row that it finds, so it makes no difference
+// terms. A renewal that does not keep all leases takes some statements more, to tell which
+// are lost from which are locked. Every update changes the row that it finds, so it makes no difference
 // whether a driver counts rows that were found or rows that were changed
 // (clientFoundRows of MySQL's).
 //
@@ -35,7 +36,7 @@
 // long as the statement: it sees the lease as it was when the statement began.
 // Who cannot live with this reads the lease's row FOR SHARE in a transaction
 // with the write, and commits at once, for until then the lease cannot be
-// renewed.
+// renewed. (Other leases can: a renewal leaves out what is locked.)
 //
 // # What the database must be
 //

@@ -4,10 +4,14 @@ package sqllease
 
 // Texts are binary, for every collation takes some text for some other, if only
 // with blanks behind it. UTC_TIMESTAMP is the same in every time zone and on every
-// day of the year; it is when the statement began, which is after its caller
-// looked at its own clock. But a statement may begin, wait for one of its records, and
-// write another that was renewed meanwhile: that would run out sooner than its holder
-// believes. So a renewal takes its records first, by a statement of its own.
+// day of the year, but it is when the statement began, which may have waited since.
+// SYSDATE is now, but in the session's time zone; so it tells how long ago that was. An
+// hour that comes twice, or never, would be taken for a wait, so whole half hours, of
+// which time zones are made, do not count.
+//
+// A renewal first locks what it can have at once. The derived table is for that: DISTINCT
+// keeps it from being merged, and STRAIGHT_JOIN with the primary key has records looked up one by
+// one, for a scan of the table would lock those of others, too.
 var mysql = dialect{
 	schema: `CREATE TABLE IF NOT EXISTS {table} (
 	name     VARBINARY(255) NOT NULL PRIMARY KEY,
@@ -18,17 +22,18 @@ var mysql = dialect{
 	ttl_us   BIGINT NOT NULL,
 	until_us BIGINT NOT NULL
 ) ENGINE = InnoDB`,
-	now: `TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6))`,
+	now: `(TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6))
++ TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6)) - 1800000000 * ROUND(TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6)) / 1800000000))`,
 	read: `SELECT {columns} FROM JSON_TABLE(:names, '$[*]' COLUMNS (name VARCHAR(255) CHARACTER SET utf8mb4 PATH '$')) AS h
 JOIN {table} AS l ON l.name = CAST(h.name AS BINARY)`,
 	insert: `INSERT IGNORE INTO {table} (name, term, holder, heir, renewals, ttl_us, until_us) VALUES (:name, 0, '', '', 0, 0, 0)`,
-	renew: `UPDATE ` + mysqlHeld + `
-SET l.renewals = l.renewals + 1, l.until_us = {now} + l.ttl_us
-WHERE l.holder = :holder`,
-	lock:   `SELECT l.name FROM ` + mysqlHeld + ` WHERE l.holder = :holder FOR UPDATE`,
+	renew: `UPDATE (SELECT DISTINCT l.name FROM ` + mysqlHeld + ` FOR UPDATE SKIP LOCKED) AS free
+STRAIGHT_JOIN {table} AS l FORCE INDEX (PRIMARY) ON l.name = free.name
+SET l.renewals = l.renewals + 1, l.until_us = {now} + l.ttl_us`,
+	still:  `SELECT l.name FROM ` + mysqlHeld,
 	quotes: "`",
 }
 
-// mysqlHeld are the records of :held.
+// mysqlHeld are the records of :held that :holder holds.
 const mysqlHeld = `JSON_TABLE(:held, '$[*]' COLUMNS (name VARCHAR(255) CHARACTER SET utf8mb4 PATH '$.name', term BIGINT PATH '$.term')) AS h
-JOIN {table} AS l ON l.name = CAST(h.name AS BINARY) AND l.term = h.term`
+STRAIGHT_JOIN {table} AS l FORCE INDEX (PRIMARY) ON l.name = CAST(h.name AS BINARY) AND l.term = h.term WHERE l.holder = :holder`

@@ -20,10 +20,16 @@ var postgres = dialect{
 WHERE l.name IN (SELECT json_array_elements_text(CAST(:names AS json)))`,
 	insert: `INSERT INTO {table} (name, term, holder, heir, renewals, ttl_us, until_us) VALUES (:name, 0, '', '', 0, 0, 0)
 ON CONFLICT (name) DO NOTHING`,
-	renew: `UPDATE {table} AS l SET renewals = l.renewals + 1, until_us = {now} + l.ttl_us
-FROM json_to_recordset(CAST(:held AS json)) AS h(name text, term bigint)
-WHERE l.name = h.name AND l.term = h.term AND l.holder = :holder
+	renew: `WITH free AS (SELECT l.name FROM ` + postgresHeld + ` FOR UPDATE OF l SKIP LOCKED)
+UPDATE {table} AS l SET renewals = l.renewals + 1, until_us = {now} + l.ttl_us
+FROM free WHERE l.name = free.name
 RETURNING l.name`,
-	numbered: "$",
-	quotes:   `"`,
+	returning: true,
+	still:     `SELECT l.name FROM ` + postgresHeld,
+	numbered:  "$",
+	quotes:    `"`,
 }
+
+// postgresHeld are the records of :held that :holder holds.
+const postgresHeld = `json_to_recordset(CAST(:held AS json)) AS h(name text, term bigint)
+JOIN {table} AS l ON l.name = h.name AND l.term = h.term WHERE l.holder = :holder`

@@ -22,6 +22,7 @@ ON CONFLICT (name) DO NOTHING`,
 FROM json_each(:held) AS h
 WHERE l.name = h.value ->> '$.name' AND l.term = h.value ->> '$.term' AND l.holder = :holder
 RETURNING name`,
-	numbered: "?",
-	quotes:   `"`,
+	returning: true,
+	numbered:  "?",
+	quotes:    `"`,
 }

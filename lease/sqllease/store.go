@@ -33,7 +33,7 @@ type Store struct {
 	dialect *dialect
 	table   string // quoted
 
-	read, insert, acquire, renew, lock, release, force, list statement
+	read, insert, acquire, renew, still, release, force, list statement
 }
 
 var (
@@ -61,7 +61,7 @@ func New(config Config) (*Store, error) {
 	}
 	s := &Store{db: config.DB, dialect: d, table: table}
 	for to, text := range map[*statement]string{
-		&s.read: d.read, &s.insert: d.insert, &s.acquire: acquire, &s.renew: d.renew, &s.lock: d.lock, &s.release: release, &s.force: force, &s.list: list,
+		&s.read: d.read, &s.insert: d.insert, &s.acquire: acquire, &s.renew: d.renew, &s.still: d.still, &s.release: release, &s.force: force, &s.list: list,
 	} {
 		*to = d.compile(text, table)
 	}
@@ -131,47 +131,6 @@ func (s *Store) Acquire(ctx context.Context, c lease.Claim) (bool, error) {
 		"name": c.Name, "holder": c.Holder, "ttl": c.TTL.Microseconds(), "term": int64(c.Term), "renewals": int64(c.Renewals), "watched": watched,
 	})
 	return n == 1, err
-}
-
-// Renew is as the contract says.
-func (s *Store) Renew(ctx context.Context, holder string, held []lease.Held) (kept []string, err error) {
-	if len(held) == 0 {
-		return nil, nil
-	}
-	type tenure struct {
-		Name string `json:"name"`
-		Term int64  `json:"term"`
-	}
-	all := make([]tenure, len(held))
-	for i, h := range held {
-		all[i] = tenure{h.Name, int64(h.Term)}
-	}
-	list, err := json.Marshal(all)
-	if err != nil {
-		return nil, err
-	}
-	given := arguments{"holder": holder, "held": string(list)}
-	if s.dialect.lock == "" {
-		return names(ctx, s.db, &s.renew, given)
-	}
-	return s.lockAndRenew(ctx, given)
-}
-
-// lockAndRenew renews in two statements: the clock that the second one looks at is that
-// of a time when nobody else can write the records.
-func (s *Store) lockAndRenew(ctx context.Context, given arguments) (kept []string, err error) {
-	tx, err := s.db.BeginTx(ctx, nil)
-	if err != nil {
-		return nil, err
-	}
-	defer tx.Rollback() //nolint:errcheck // it is over if it was committed, and if not, there is an error already
-	if kept, err = names(ctx, tx, &s.lock, given); err != nil || len(kept) == 0 {
-		return nil, err
-	}
-	if _, err := tx.ExecContext(ctx, s.renew.text, s.renew.args(given)...); err != nil {
-		return nil, err
-	}
-	return kept, tx.Commit()
 }
 
 // Release is as the contract says.

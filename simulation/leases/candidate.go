@@ -198,7 +198,8 @@ func (n *candidate) reads(r lease.Record) {
 
 // claim tries to take the lease.
 func (n *candidate) claim(done func()) {
-	claim, won := n.machine.Claim(n.now()), false
+	claim, _ := n.machine.Claim(n.now()) // it was told to just now
+	won := false
 	n.claiming = true
 	n.send(acquires, func(ctx context.Context) (err error) {
 		won, err = n.world.database.store.Acquire(ctx, claim)

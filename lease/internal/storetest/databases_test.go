@@ -50,7 +50,7 @@ func (d database) open(t testing.TB, settings string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open(d.driver, d.source(t)+settings)
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	t.Cleanup(func() { _ = db.Close() }) // MySQL's driver says so if a connection was broken
 	return db
 }
 

@@ -4,6 +4,7 @@
 //
 //	HUSTINGS_TEST_POSTGRES=postgres://...   HUSTINGS_TEST_MYSQL=user@tcp(...)/...
 //	HUSTINGS_TEST_REDIS=host:port
+//	HUSTINGS_TEST_CLOCK=file, by which PostgreSQL and MariaDB are ahead: see libfaketime
 //
 // The same variables, and HUSTINGS_TEST_ETCD, lead the tests of the command to them.
 package storetest

@@ -26,6 +26,12 @@ func openRedis(t *testing.T) kv.KV {
 
 func openEtcd(t *testing.T) kv.KV {
 	t.Helper()
+	return etcdkv.New(dialEtcd(t, startEtcd(t)), "released/"+rand.Text()+"/")
+}
+
+// startEtcd starts one within the test, and says where it listens.
+func startEtcd(t *testing.T) (address string) {
+	t.Helper()
 	config := embed.NewConfig()
 	config.Dir, config.LogLevel, config.UnsafeNoFsync = t.TempDir(), "fatal", true
 	anywhere := []url.URL{{Scheme: "http", Host: "127.0.0.1:0"}}
@@ -34,10 +40,15 @@ func openEtcd(t *testing.T) kv.KV {
 	require.NoError(t, err)
 	t.Cleanup(server.Close)
 	<-server.Server.ReadyNotify()
-	client, err := clientv3.New(clientv3.Config{Endpoints: []string{server.Clients[0].Addr().String()}, Logger: zap.NewNop()})
+	return server.Clients[0].Addr().String()
+}
+
+func dialEtcd(t *testing.T, address string) *clientv3.Client {
+	t.Helper()
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{address}, Logger: zap.NewNop()})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
-	return etcdkv.New(client, "released/"+rand.Text()+"/")
+	return client
 }
 
 func TestKeyValueStores(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -21,7 +22,11 @@ import (
 func TestStores(t *testing.T) {
 	each(t, func(t *testing.T, d database) {
 		t.Helper()
-		leasetest.Run(t, leasetest.Subject{Store: d.store(t, d.open(t, ""))})
+		subject := leasetest.Subject{Store: d.store(t, d.open(t, ""))}
+		if d.dialect != sqllease.SQLite && os.Getenv("HUSTINGS_TEST_CLOCK") != "" {
+			subject.Step = newServersClock(t).step
+		}
+		leasetest.Run(t, subject)
 	})
 }
 
@@ -54,42 +59,38 @@ func TestTimeZonesMakeNoDifference(t *testing.T) {
 	}
 }
 
-// The clock of the database alone counts, at any hour of any day. MariaDB's can be
-// set for a session: to the second before summer begins in New York, and to the
-// hour that comes twice in autumn.
+// The clock of the database alone counts, at any hour of any day: the second before
+// summer begins in New York, and the hour that comes twice in autumn.
 func TestDaylightSavingMakesNoDifference(t *testing.T) {
-	d := databases["MariaDB"]
-	for name, hour := range map[string]time.Time{
-		"spring": time.Date(2027, 3, 14, 6, 59, 59, 500_000_000, time.UTC),
-		"autumn": time.Date(2027, 11, 7, 5, 59, 59, 500_000_000, time.UTC),
-	} {
-		t.Run(name, func(t *testing.T) {
-			db := d.open(t, "?time_zone=%27America%2FNew_York%27")
-			db.SetMaxOpenConns(1)
-			at := func(when time.Time) {
-				_, err := db.ExecContext(t.Context(), fmt.Sprintf("SET timestamp = %.6f", float64(when.UnixMicro())/1e6))
+	const ttl = 6 * time.Second
+	for name, zone := range map[string]string{"MariaDB": "?time_zone=%27America%2FNew_York%27", "PostgreSQL": "&TimeZone=America/New_York"} {
+		for season, hour := range map[string]time.Time{
+			"spring": time.Date(2027, 3, 14, 6, 59, 59, 500_000_000, time.UTC),
+			"autumn": time.Date(2027, 11, 7, 5, 59, 59, 500_000_000, time.UTC),
+		} {
+			t.Run(name+"/"+season, func(t *testing.T) {
+				d := databases[name]
+				s, clock := d.store(t, d.open(t, zone)), newServersClock(t)
+				claim := lease.Claim{Name: season + rand.Text(), Holder: "a#1", TTL: ttl}
+				clock.set(hour)
+				won, err := s.Acquire(t.Context(), claim)
 				require.NoError(t, err)
-			}
-			s := d.store(t, db)
-			claim := lease.Claim{Name: name + rand.Text(), Holder: "a#1", TTL: 6 * time.Second}
-			at(hour)
-			won, err := s.Acquire(t.Context(), claim)
-			require.NoError(t, err)
-			require.True(t, won)
-			claim.Holder, claim.Term = "b#1", 1
-			at(hour.Add(time.Second))
-			won, err = s.Acquire(t.Context(), claim)
-			require.NoError(t, err)
-			assert.False(t, won, "it was stolen 1.0 s after its heartbeat")
-			at(hour.Add(6*time.Second - time.Millisecond))
-			won, err = s.Acquire(t.Context(), claim)
-			require.NoError(t, err)
-			assert.False(t, won)
-			at(hour.Add(6*time.Second + time.Millisecond))
-			won, err = s.Acquire(t.Context(), claim)
-			require.NoError(t, err)
-			assert.True(t, won, "a dead leader blocks the takeover")
-		})
+				require.True(t, won)
+				claim.Holder, claim.Term = "b#1", 1
+				clock.set(hour.Add(time.Second))
+				won, err = s.Acquire(t.Context(), claim)
+				require.NoError(t, err)
+				assert.False(t, won, "it was stolen 1.0 s after its heartbeat")
+				clock.set(hour.Add(ttl - time.Second/2))
+				won, err = s.Acquire(t.Context(), claim)
+				require.NoError(t, err)
+				assert.False(t, won)
+				clock.set(hour.Add(ttl + time.Second/2))
+				won, err = s.Acquire(t.Context(), claim)
+				require.NoError(t, err)
+				assert.True(t, won, "a dead leader blocks the takeover")
+			})
+		}
 	}
 }
 

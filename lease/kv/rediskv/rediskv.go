@@ -5,7 +5,8 @@
 // appendfsync to always where that matters, do not let it fail over by itself, and
 // guard every write with the term in any case. A client that tries again by itself
 // (MaxRetries) may be told that it lost what it has just won; it finds out at its
-// next look.
+// next look. Have it heed contexts (ContextTimeoutEnabled), or a call that is given up
+// lasts as long as the client's own time-outs.
 package rediskv
 
 import (

@@ -71,6 +71,7 @@ func openRedis(a address, _ Use) (*Database, error) {
 		return nil, err
 	}
 	options.MaxRetries = -1 // a step that may have been taken is not taken again unseen
+	options.ContextTimeoutEnabled = true
 	logging.Disable()       // errors are returned, too
 	client := redis.NewClient(options)
 	return underKeys(rediskv.New(client, wakes), client.Close)

@@ -1,0 +1,300 @@
+// Candidates that contend for a lease in a real database, one of them by way of a line
+// that can fall silent.
+
+package storetest
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/internal/line"
+	"github.com/hustings/hustings/lease"
+	"github.com/hustings/hustings/lease/kv"
+	"github.com/hustings/hustings/lease/kv/etcdkv"
+	"github.com/hustings/hustings/lease/kv/rediskv"
+	"github.com/hustings/hustings/memberstate"
+)
+
+// server is a real database with what candidates need to get to it.
+type server struct {
+	address string
+	// store is one over a connection of its own with who listens at an address.
+	store func(t *testing.T, address string) lease.Store
+	// silent is one that falls silent when the line does, and the line.
+	silent func(t *testing.T) (lease.Store, silencer)
+	// written is the database's own account of how much was written so far.
+	written func(t *testing.T) string
+}
+
+// silencer is what can fall silent: a line, or what stands for one.
+type silencer interface {
+	Hold()
+	HoldAnswers()
+	Resume()
+}
+
+// servers opens every kind of database, by name.
+var servers = map[string]func(t *testing.T) *server{
+	"SQLite": func(t *testing.T) *server {
+		t.Helper()
+		source := databases["SQLite"].source(t)
+		d := databases["SQLite"]
+		d.source = func(testing.TB) string { return source }
+		s := &server{store: func(t *testing.T, _ string) lease.Store { t.Helper(); return d.store(t, d.open(t, "")) }}
+		s.silent = func(t *testing.T) (lease.Store, silencer) {
+			t.Helper()
+			g := newGate(s.store(t, ""))
+			t.Cleanup(g.Resume)
+			return g, g
+		}
+		watch := d.open(t, "")
+		watch.SetMaxOpenConns(1) // it counts the changes that others make
+		s.written = asks(watch, "PRAGMA data_version")
+		return s
+	},
+	"PostgreSQL": func(t *testing.T) *server {
+		t.Helper()
+		where, err := url.Parse(databases["PostgreSQL"].source(t))
+		require.NoError(t, err)
+		return overTCP(where.Host, asks(databases["PostgreSQL"].open(t, ""), "SELECT pg_snapshot_xmax(pg_current_snapshot())"), func(t *testing.T, address string) lease.Store {
+			t.Helper()
+			d, there := databases["PostgreSQL"], *where
+			there.Host = address
+			d.source = func(testing.TB) string { return there.String() }
+			return d.store(t, d.open(t, ""))
+		})
+	},
+	"MariaDB": func(t *testing.T) *server {
+		t.Helper()
+		source := databases["MariaDB"].source(t)
+		_, rest, _ := strings.Cut(source, "tcp(")
+		host, _, _ := strings.Cut(rest, ")")
+		return overTCP(host, asks(databases["MariaDB"].open(t, ""), "SELECT SUM(variable_value) FROM information_schema.global_status WHERE variable_name IN ('Handler_write', 'Handler_update', 'Handler_delete')"), func(t *testing.T, address string) lease.Store {
+			t.Helper()
+			d := databases["MariaDB"]
+			d.source = func(testing.TB) string { return strings.Replace(source, host, address, 1) }
+			return d.store(t, d.open(t, ""))
+		})
+	},
+	"Redis": func(t *testing.T) *server {
+		t.Helper()
+		client := redis.NewClient(&redis.Options{Addr: given("HUSTINGS_TEST_REDIS")(t)})
+		t.Cleanup(func() { require.NoError(t, client.Close()) })
+		written := func(t *testing.T) string {
+			t.Helper()
+			info, err := client.Info(t.Context(), "persistence").Result()
+			require.NoError(t, err)
+			_, rest, _ := strings.Cut(info, "rdb_changes_since_last_save:")
+			changes, _, _ := strings.Cut(rest, "\r")
+			return changes
+		}
+		return overTCP(client.Options().Addr, written, func(t *testing.T, address string) lease.Store {
+			t.Helper()
+			client := redis.NewClient(&redis.Options{Addr: address, MaxRetries: -1, ContextTimeoutEnabled: true})
+			t.Cleanup(func() { require.NoError(t, client.Close()) })
+			return keys(t, rediskv.New(client, "released"))
+		})
+	},
+	"etcd": func(t *testing.T) *server {
+		t.Helper()
+		address := startEtcd(t)
+		client := dialEtcd(t, address)
+		written := func(t *testing.T) string {
+			t.Helper()
+			answer, err := client.Get(t.Context(), "x")
+			require.NoError(t, err)
+			return strconv.FormatInt(answer.Header.Revision, 10)
+		}
+		return overTCP(address, written, func(t *testing.T, address string) lease.Store {
+			t.Helper()
+			return keys(t, etcdkv.New(dialEtcd(t, address), "released/"))
+		})
+	},
+}
+
+// keys is a store over keys that all candidates of all tests share.
+func keys(t *testing.T, over kv.KV) lease.Store {
+	t.Helper()
+	s, err := kv.New(over, "faults/")
+	require.NoError(t, err)
+	return s
+}
+
+// asks asks a database something.
+func asks(db *sql.DB, question string) func(*testing.T) string {
+	return func(t *testing.T) (answer string) {
+		t.Helper()
+		require.NoError(t, db.QueryRowContext(t.Context(), question).Scan(&answer))
+		return answer
+	}
+}
+
+func overTCP(address string, written func(*testing.T) string, store func(*testing.T, string) lease.Store) *server {
+	return &server{address: address, store: store, written: written, silent: func(t *testing.T) (lease.Store, silencer) {
+		t.Helper()
+		l, err := line.New(address)
+		require.NoError(t, err)
+		s := store(t, l.Address())
+		t.Cleanup(func() { assert.NoError(t, l.Close()) }) // before its clients
+		return s, l
+	}}
+}
+
+// gate stands before a database that no connection leads to: it hangs, whatever the
+// context says.
+type gate struct {
+	lease.Store
+	mu    sync.Mutex
+	moved *sync.Cond
+	in    bool // nothing gets in
+	out   bool // nothing gets out
+}
+
+func newGate(s lease.Store) *gate {
+	g := &gate{Store: s}
+	g.moved = sync.NewCond(&g.mu)
+	return g
+}
+
+func (g *gate) set(in, out bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.in, g.out = in, out
+	g.moved.Broadcast()
+}
+
+func (g *gate) Hold()        { g.set(true, true) }
+func (g *gate) HoldAnswers() { g.set(false, true) }
+func (g *gate) Resume()      { g.set(false, false) }
+
+func (g *gate) wait(held *bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for *held {
+		g.moved.Wait()
+	}
+}
+
+func (g *gate) Renew(ctx context.Context, holder string, held []lease.Held) ([]string, error) {
+	g.wait(&g.in)
+	defer g.wait(&g.out)
+	return g.Store.Renew(ctx, holder, held)
+}
+
+func (g *gate) Read(ctx context.Context, names []string) ([]lease.Record, error) {
+	g.wait(&g.in)
+	defer g.wait(&g.out)
+	return g.Store.Read(ctx, names)
+}
+
+func (g *gate) Acquire(ctx context.Context, c lease.Claim) (bool, error) {
+	g.wait(&g.in)
+	defer g.wait(&g.out)
+	return g.Store.Acquire(ctx, c)
+}
+
+// unhurried are intervals that a machine keeps which has other things to do, too.
+var unhurried = lease.Timing{
+	TTL: 2 * time.Second, Renew: 400 * time.Millisecond, Poll: 100 * time.Millisecond, Timeout: 400 * time.Millisecond, DriftMargin: 300 * time.Millisecond,
+}
+
+// race is a lease that some candidates contend for.
+type race struct {
+	t      *testing.T
+	server *server
+	name   string
+	began  chan term // who takes office, and when
+}
+
+// term is one term in office.
+type term struct {
+	who  *lease.Elector
+	term memberstate.Term
+	ctx  context.Context
+}
+
+// contend runs a test against every kind of database, all at once.
+func contend(t *testing.T, test func(*race)) {
+	t.Helper()
+	for name, open := range servers {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(&race{t: t, server: open(t), name: "race " + rand.Text(), began: make(chan term, 100)})
+		})
+	}
+}
+
+// enter has a candidate run until the test ends.
+func (r *race) enter(self string, store lease.Store, change func(*lease.Config)) *lease.Elector {
+	r.t.Helper()
+	var el *lease.Elector
+	config := lease.Config{Name: r.name, Self: self, Store: store, Timing: unhurried}
+	config.Lead = func(ctx context.Context, number memberstate.Term) error {
+		r.began <- term{el, number, ctx}
+		<-ctx.Done()
+		return nil
+	}
+	if change != nil {
+		change(&config)
+	}
+	el, err := lease.New(config)
+	require.NoError(r.t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- el.Run(ctx) }()
+	r.t.Cleanup(func() {
+		cancel()
+		require.NoError(r.t, <-ended)
+	})
+	return el
+}
+
+// direct is a store over a connection that nothing happens to.
+func (r *race) direct() lease.Store {
+	r.t.Helper()
+	return r.server.store(r.t, r.server.address)
+}
+
+// next waits until somebody takes office.
+func (r *race) next() term {
+	r.t.Helper()
+	select {
+	case began := <-r.began:
+		return began
+	case <-time.After(patience):
+		require.FailNow(r.t, "nobody takes office")
+		return term{}
+	}
+}
+
+// patience is how long anything may take. Nothing takes as long unless it fails.
+const patience = 30 * time.Second
+
+// ends waits until an office ends.
+func (r *race) ends(office term) {
+	r.t.Helper()
+	select {
+	case <-office.ctx.Done():
+	case <-time.After(patience):
+		require.FailNow(r.t, "the office does not end")
+	}
+}
+
+func (r *race) record(s lease.Store) lease.Record {
+	r.t.Helper()
+	found, err := s.Read(r.t.Context(), []string{r.name})
+	require.NoError(r.t, err)
+	require.Len(r.t, found, 1)
+	return found[0]
+}

@@ -1,0 +1,119 @@
+// Renewing: one statement, that waits for nobody. What it leaves out, because somebody
+// else keeps it locked, must not be taken for lost.
+
+package sqllease
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/hustings/hustings/lease"
+)
+
+// Renew is as the contract says.
+func (s *Store) Renew(ctx context.Context, holder string, held []lease.Held) (kept []string, err error) {
+	if len(held) == 0 {
+		return nil, nil
+	}
+	kept, n, err := s.renewOnce(ctx, holder, held)
+	if n == len(held) || err != nil || s.dialect.still == "" {
+		return kept, err
+	}
+	some := n > 0
+	given, err := tenures(holder, held)
+	if err != nil {
+		return nil, err
+	}
+	still, err := names(ctx, s.db, &s.still, given)
+	if err != nil || len(still) == 0 {
+		return nil, err
+	}
+	held = those(held, still)
+	if some && !s.dialect.returning {
+		if kept, err = s.renewApart(ctx, holder, held); err != nil {
+			return nil, err
+		}
+	}
+	if locked := namesWithout(held, kept); len(locked) > 0 {
+		return kept, &lease.LockedError{Names: locked}
+	}
+	return kept, nil
+}
+
+// renewOnce sends the statement. It tells the names of those that were kept if the
+// dialect is returning, or if all were; how many they were in any case.
+func (s *Store) renewOnce(ctx context.Context, holder string, held []lease.Held) (kept []string, n int, err error) {
+	given, err := tenures(holder, held)
+	if err != nil {
+		return nil, 0, err
+	}
+	if s.dialect.returning {
+		kept, err = names(ctx, s.db, &s.renew, given)
+		return kept, len(kept), err
+	}
+	changed, err := s.exec(ctx, &s.renew, given)
+	if changed == int64(len(held)) {
+		kept = namesWithout(held, nil)
+	}
+	return kept, int(changed), err
+}
+
+// renewApart renews leases in ever smaller parts, until of every part all were kept or
+// none.
+func (s *Store) renewApart(ctx context.Context, holder string, held []lease.Held) (kept []string, err error) {
+	kept, n, err := s.renewOnce(ctx, holder, held)
+	if n == len(held) || n == 0 || err != nil {
+		return kept, err
+	}
+	for _, part := range [][]lease.Held{held[:len(held)/2], held[len(held)/2:]} {
+		more, err := s.renewApart(ctx, holder, part)
+		if err != nil {
+			return nil, err
+		}
+		kept = append(kept, more...)
+	}
+	return kept, nil
+}
+
+// tenures are the arguments of a statement about leases that a holder holds.
+func tenures(holder string, held []lease.Held) (arguments, error) {
+	type tenure struct {
+		Name string `json:"name"`
+		Term int64  `json:"term"`
+	}
+	all := make([]tenure, len(held))
+	for i, h := range held {
+		all[i] = tenure{h.Name, int64(h.Term)}
+	}
+	list, err := json.Marshal(all)
+	return arguments{"holder": holder, "held": string(list)}, err
+}
+
+// those are the leases with some names, namesWithout the names of those with others.
+func those(held []lease.Held, names []string) (found []lease.Held) {
+	named := set(names)
+	for _, h := range held {
+		if named[h.Name] {
+			found = append(found, h)
+		}
+	}
+	return found
+}
+
+func namesWithout(held []lease.Held, names []string) (others []string) {
+	named := set(names)
+	for _, h := range held {
+		if !named[h.Name] {
+			others = append(others, h.Name)
+		}
+	}
+	return others
+}
+
+func set(names []string) map[string]bool {
+	all := make(map[string]bool, len(names))
+	for _, name := range names {
+		all[name] = true
+	}
+	return all
+}
