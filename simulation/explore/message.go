@@ -73,6 +73,13 @@ func (s *said) len() (n int) {
 	return n
 }
 
+// join adds all of another set.
+func (s *said) join(other *said) {
+	for i := range s {
+		s[i] |= other[i]
+	}
+}
+
 // and is what is in both.
 func (s *said) and(other *said) (both said) {
 	for i := range s {

@@ -39,8 +39,11 @@ type model struct {
 	stale   []elector.Message
 	staleOf [][]inputID // by node; nil: not worked out yet
 
-	steps [][][]taken // by node and input; nil: not worked out yet
-	inert []said      // by node
+	steps     [][][]taken // by node and input; nil: not worked out yet
+	reactions []reactions // by node
+	locals    memory[local]
+	reached   memory[[]nodeID]
+	marks     marks
 }
 
 // taken is what an input does to a node.
@@ -72,7 +75,7 @@ func fingerprint(of ...any) string { return fmt.Sprint(of...) }
 func newModel(b Bounds, names *registry) *model {
 	m := &model{
 		registry: names, bounds: b, byNode: map[node]nodeID{}, byMessage: map[message]messageID{}, byInput: map[input]inputID{},
-		renamings: renamings(b.Members), stale: staleMessages(&b),
+		renamings: renamings(b.Members), stale: staleMessages(&b), locals: newMemory[local](), reached: newMemory[[]nodeID](),
 	}
 	m.renamedNodes, m.renamedMessages = make([][]nodeID, len(m.renamings)), make([][]messageID, len(m.renamings))
 	m.learn()
@@ -127,9 +130,6 @@ func (m *model) learn() {
 		m.inputs = append(m.inputs, in)
 	}
 }
-
-// known counts the names that it has taken over.
-func (m *model) known() int { return len(m.nodes) + len(m.messages) + len(m.inputs) }
 
 // message is the name of one.
 func (m *model) message(msg message) messageID {

@@ -99,8 +99,9 @@ func (x *worker) expand(at int32) {
 		x.ticks(at, &from, depth)
 	}
 	for i := range x.options.Members {
-		l := x.model.local(x.key(&from, i))
-		x.steps += uint64(l.steps)
+		key := x.key(&from, i)
+		l := x.model.local(&key)
+		x.steps += l.steps(&key.heard)
 		if l.wrong != nil {
 			x.violated(at, i, l.wrong)
 			return
@@ -176,7 +177,7 @@ func (x *worker) saturate(s *state, did func(i int, in inputID)) {
 		grown = false
 		for i := range x.options.Members {
 			key := x.key(s, i)
-			l := x.model.local(key)
+			l := x.model.local(&key)
 			for _, id := range l.says {
 				if !x.model.say(s, id) {
 					continue

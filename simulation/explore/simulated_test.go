@@ -69,7 +69,8 @@ func (x *been) faces(s *state) (all []faces) {
 	all = []faces{{}}
 	for i := range all[0] {
 		var mine []face
-		for _, at := range x.model.local(x.key(s, i)).base {
+		key := x.key(s, i)
+		for _, at := range x.model.silently(&key) {
 			m := &x.model.nodes[at.node].machine
 			if f := (face{m.Role, m.Term, m.Vote, m.Leader}); !slices.Contains(mine, f) {
 				mine = append(mine, f)

@@ -73,7 +73,8 @@ func everything(t *testing.T, b Bounds) *been {
 	for i := range b.Members {
 		x.in[i] = map[nodeID][]uint64{}
 		for k := range x.states {
-			for _, at := range x.model.local(x.key(&x.states[k], i)).base {
+			key := x.key(&x.states[k], i)
+			for _, at := range x.model.silently(&key) {
 				if x.in[i][at.node] == nil {
 					x.in[i][at.node] = make([]uint64, len(x.states)/64+1)
 				}
