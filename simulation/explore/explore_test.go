@@ -137,7 +137,7 @@ func broken(t *testing.T, alone ...memberstate.Seat) *Violation {
 		x.model.rules[seat-1].Voters = memberstate.SetOf(seat)
 	}
 	x.begin()
-	for ; x.next < len(x.states) && x.result.Violation == nil; x.next++ {
+	for ; x.next < x.states.count && x.result.Violation == nil; x.next++ {
 		x.expand(int32(x.next))
 	}
 	require.NotNil(t, x.result.Violation)

@@ -4,6 +4,7 @@ package explore
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/memberstate"
@@ -56,7 +57,7 @@ func (s *said) add(m messageID) bool {
 
 func (s *said) remove(m messageID) { s[m/64] &^= 1 << (m % 64) }
 
-// covers says whether all that was said in another state was said in this one.
+// covers says whether all of another set is in this one.
 func (s *said) covers(other *said) bool {
 	for i := range s {
 		if other[i]&^s[i] != 0 {
@@ -64,6 +65,16 @@ func (s *said) covers(other *said) bool {
 		}
 	}
 	return true
+}
+
+// words is how many there are up to the last that is not empty.
+func (s *said) words() int {
+	for i, word := range slices.Backward(s[:]) {
+		if word != 0 {
+			return i + 1
+		}
+	}
+	return 0
 }
 
 func (s *said) len() (n int) {

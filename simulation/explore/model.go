@@ -28,7 +28,8 @@ type model struct {
 	crashing        inputID
 	passing         inputID // time
 	renamings       []renaming
-	renamedNodes    [][]nodeID
+	seatedBy        []renaming // what undoes them: whose seat each one is
+	renamedNodes    [][]nodeID // by node and renaming
 	renamedMessages [][]messageID
 
 	own     [mostMembers][]inputID // what can happen to a node besides messages
@@ -77,7 +78,10 @@ func newModel(b Bounds, names *registry) *model {
 		registry: names, bounds: b, byNode: map[node]nodeID{}, byMessage: map[message]messageID{}, byInput: map[input]inputID{},
 		renamings: renamings(b.Members), stale: staleMessages(&b), locals: newMemory[local](), reached: newMemory[[]nodeID](),
 	}
-	m.renamedNodes, m.renamedMessages = make([][]nodeID, len(m.renamings)), make([][]messageID, len(m.renamings))
+	m.renamedMessages = make([][]messageID, len(m.renamings))
+	for _, r := range m.renamings {
+		m.seatedBy = append(m.seatedBy, r.back())
+	}
 	m.learn()
 	m.crashing, m.passing = m.input(input{kind: crashes}), m.input(input{kind: passes})
 	m.rules = rulesOf(&b)

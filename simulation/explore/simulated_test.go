@@ -20,8 +20,9 @@ func TestTheExplorerHasBeenWhereTheSimulatorGets(t *testing.T) {
 	}
 	x := everything(t, Bounds{Members: 3, Terms: 2, Beats: 1, Entries: 1, NoTransfer: true})
 	known := map[faces]bool{}
-	for i := range x.states {
-		for _, f := range x.faces(&x.states[i]) {
+	for i := range x.states.count {
+		s := x.states.state(int32(i))
+		for _, f := range x.faces(&s) {
 			known[f] = true
 		}
 	}

@@ -31,14 +31,14 @@ func (x *worker) violated(at int32, i int, w *wrong) {
 	}
 	x.model.learn()
 	way, name := x.wayTo(at)
-	what := w.defect.what
+	last, what := x.states.state(at), w.defect.what
 	switch {
 	case w.input != nothing:
-		key := x.key(&x.states[at], i)
+		key := x.key(&last, i)
 		way = append(way, x.model.movesTo(&key, w.after, w.input, 0, name)...)
 		what = fmt.Sprintf("n%d: %s", int(name.of(seatOf(i)))-1, what)
 	case w.defect.invariant == simulation.OneLease:
-		way = append(way, x.takeLeases(&x.states[at], name)...)
+		way = append(way, x.takeLeases(&last, name)...)
 	}
 	v := &Violation{Invariant: w.defect.invariant, What: what}
 	v.confirm(x.model, way)
@@ -56,7 +56,7 @@ const mostDoubts = 300
 // wayTo is the way to a state, and who is who there.
 func (x *worker) wayTo(at int32) (way []move, name renaming) {
 	var origins []int32
-	for ; at > 0; at = x.origins[at].parent {
+	for ; at > 0; at = x.states.record(at).parent {
 		origins = append(origins, at)
 	}
 	var first state
@@ -65,14 +65,14 @@ func (x *worker) wayTo(at int32) (way []move, name renaming) {
 	}
 	way, name = x.settle(&first, nil, x.model.renamings[0])
 	for _, k := range slices.Backward(origins) {
-		way, name = x.walked(&x.origins[k], way, name)
+		way, name = x.walked(&x.states.record(k).origin, way, name)
 	}
 	return way, name
 }
 
 // walked adds what happened from a state to the next one, and says who is who there.
 func (x *worker) walked(o *origin, way []move, name renaming) ([]move, renaming) {
-	from := x.states[o.parent]
+	from := x.states.state(o.parent)
 	if o.node == theClock {
 		next, _ := x.model.tick(&from, int(o.successor))
 		return x.settle(&next, append(way, move{name: name, input: x.model.passing, missing: int(o.successor)}), name)
