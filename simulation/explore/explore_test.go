@@ -164,8 +164,8 @@ func TestOnlyTheChoiceOfASuccessorIsAsymmetric(t *testing.T) {
 	}
 	asymmetric := 0
 	for id, inputs := range x.model.steps {
-		for in, all := range inputs {
-			if len(all) > 1 {
+		for in, result := range inputs {
+			if all := x.model.results[result]; len(all) > 1 {
 				asymmetric++
 				assert.True(t, x.model.asymmetric(x.model.inputs[in]), "%+v: %+v", x.model.nodes[id], x.model.inputs[in])
 			}

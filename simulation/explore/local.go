@@ -64,8 +64,9 @@ func (m *model) local(key *localKey) *local {
 
 func (m *model) workLocal(key *localKey) *local {
 	l := &local{}
-	w := wandering{model: m, key: key, local: l}
+	w := wandering{model: m, key: key, local: l, base: m.spare[0][:0]}
 	w.wander()
+	m.spare[0] = w.base
 	if !m.bounds.NoCrash {
 		base := m.nodes[key.node]
 		l.add(successor{node: m.crash(base), ended: base.open(), input: m.crashing})
@@ -135,15 +136,17 @@ func contains(all, some []messageID) bool {
 // round, in order.
 func (w *wandering) reach(s *successor) []nodeID {
 	m := w.model
-	key := localKey{node: s.node, most: w.key.most, heard: w.key.heard}
+	key := &m.after
+	*key = localKey{node: s.node, most: w.key.most, heard: w.key.heard}
 	if s.ended {
 		key.heard = key.heard.without(&m.round[m.nodes[s.node].index()])
 	}
-	reached := m.reached.find(&key)
+	reached := m.reached.find(key)
 	if reached == nil {
-		after := wandering{model: m, key: &key}
+		after := wandering{model: m, key: key, base: m.spare[1][:0]}
 		after.wander()
-		reached = m.reached.keep(&key, &after.matters, after.unended())
+		m.spare[1] = after.base
+		reached = m.reached.keep(key, &after.matters, after.unended())
 	}
 	w.matters.join(m.reached.mattersTo(key.node))
 	return *reached

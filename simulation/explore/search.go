@@ -67,14 +67,18 @@ func (x *worker) begin() {
 }
 
 // key is what a node is and may hear in a state.
-func (x *worker) key(s *state, i int) localKey {
-	k := localKey{node: s.nodes[i], heard: s.said.and(&x.model.to[i])}
+func (x *worker) key(s *state, i int) (k localKey) {
+	x.keyOf(s, i, &k)
+	return k
+}
+
+func (x *worker) keyOf(s *state, i int, k *localKey) {
+	k.node, k.most, k.heard = s.nodes[i], 0, s.said.and(&x.model.to[i])
 	for j := range x.options.Members {
 		if j != i {
 			k.most = max(k.most, x.model.nodes[s.nodes[j]].machine.Term)
 		}
 	}
-	return k
 }
 
 // local is what a node can do, which is mostly what it could do before.
@@ -176,14 +180,15 @@ func (x *worker) saturate(s *state, did func(i int, in inputID)) {
 	for grown := true; grown; {
 		grown = false
 		for i := range x.options.Members {
-			key := x.key(s, i)
-			l := x.local(i, &key)
+			key := &x.now
+			x.keyOf(s, i, key)
+			l := x.local(i, key)
 			for _, id := range l.says {
 				if !x.model.say(s, id) {
 					continue
 				}
 				if grown = true; did != nil {
-					did(i, x.model.saying(&key, id))
+					did(i, x.model.saying(key, id))
 				}
 			}
 			if l.up == 0 {

@@ -18,7 +18,7 @@ type wandering struct {
 	key     *localKey
 	local   *local   // enters what can be noticed on the way; nil: nothing does
 	base    []silent // what it can become, itself first
-	matters said     // what is known to do something to any of these
+	matters relevant // what is known to do something to any of these
 	wrong   bool     // something is, so it went no further
 }
 
@@ -42,7 +42,9 @@ func (w *wandering) wander() {
 		w.hear(i)
 		late := 0
 		for _, in := range m.staleInputs(at) {
-			if m.stale[m.inputs[in].late].Term <= w.key.most {
+			term := m.stale[m.inputs[in].late].Term
+			w.matters.terms |= 1 << term
+			if term <= w.key.most {
 				late++
 				w.enter(i, in, m.take(at, in))
 			}
@@ -67,7 +69,7 @@ func (w *wandering) hear(i int) {
 		}
 		w.enter(i, in, all)
 	}
-	w.matters.join(&m.reactionsOf(at).some)
+	w.matters.heard.join(&m.reactionsOf(at).some)
 }
 
 // reactions are messages of which it is known whether they do something to a node.

@@ -15,6 +15,7 @@ type worker struct {
 	model              *model
 	at                 int32 // the state that it looks at, or -1
 	transitions, steps uint64
+	now                localKey              // of the node that it asks about
 	before             [mostMembers]struct { // in the state that it looks at
 		key   localKey
 		local *local
