@@ -74,7 +74,7 @@ func (m *model) workLocal(key *localKey) *local {
 	m.goUp(l, key.node)
 	l.lease = slices.ContainsFunc(w.base, func(b silent) bool { return m.nodes[b.node].holdsLease() })
 	w.thin()
-	return m.locals.keep(key, &w.matters, l)
+	return m.locals.keep(&w, l)
 }
 
 func (l *local) add(s successor) {
@@ -132,6 +132,9 @@ func contains(all, some []messageID) bool {
 	return !slices.ContainsFunc(some, func(id messageID) bool { return !slices.Contains(all, id) })
 }
 
+// reach is what a node can become, and the nodes that were asked to find out.
+type reach struct{ nodes, asked []nodeID }
+
 // reach is what a node can become silently after a successor's step, without the end of its
 // round, in order.
 func (w *wandering) reach(s *successor) []nodeID {
@@ -146,8 +149,9 @@ func (w *wandering) reach(s *successor) []nodeID {
 		after := wandering{model: m, key: key, base: m.spare[1][:0]}
 		after.wander()
 		m.spare[1] = after.base
-		reached = m.reached.keep(key, &after.matters, after.unended())
+		reached = m.reached.keep(&after, &reach{after.unended(), after.on[0].nodes})
 	}
 	w.matters.join(m.reached.mattersTo(key.node))
-	return *reached
+	w.on = append(w.on, asked{reached.asked, s.ended})
+	return reached.nodes
 }

@@ -9,6 +9,7 @@ import "github.com/hustings/hustings/memberstate"
 // memory has what was worked out about nodes that may hear this or that.
 type memory[T any] struct {
 	matters []relevant // by node, so far
+	model   *model
 	all     []remembered[T]
 	places  []int32 // a hash table: where it is, plus 1; 0: nothing is
 }
@@ -39,14 +40,22 @@ func (r *relevant) most(key *localKey) (most memberstate.Term) {
 type remembered[T any] struct {
 	key  localKey
 	idle said // what is known to make no difference
+	on   []asked
 	what *T
+}
+
+// asked are nodes that were looked at. Those that had ended their round could not hear what
+// belongs to it.
+type asked struct {
+	nodes []nodeID
+	ended bool
 }
 
 // mostRemembered bounds a memory. What is forgotten can be worked out again, and states
 // must have room.
 const mostRemembered = 1 << 18
 
-func newMemory[T any]() memory[T] { return memory[T]{places: make([]int32, 1<<10)} }
+func newMemory[T any](m *model) memory[T] { return memory[T]{model: m, places: make([]int32, 1<<10)} }
 
 // mattersTo is what is known to matter to a node.
 func (m *memory[T]) mattersTo(id nodeID) *relevant {
@@ -56,33 +65,51 @@ func (m *memory[T]) mattersTo(id nodeID) *relevant {
 	return &m.matters[id]
 }
 
-// find is what was worked out; nil: nothing was, or something is heard that might matter.
+// find is what was worked out; nil: nothing was, or something else is heard that makes a
+// difference.
 func (m *memory[T]) find(key *localKey) *T {
-	matters := m.mattersTo(key.node)
-	at := *m.place(key, matters)
-	if at == 0 {
+	r, rest := m.recall(key)
+	if r == nil {
 		return nil
 	}
-	r := &m.all[at-1]
-	for i, word := range key.heard {
-		if word&^matters.heard[i]&^r.idle[i] != 0 {
-			return nil
+	if rest.words() > 0 {
+		for i := range r.on {
+			if !m.model.harmless(&r.on[i], rest) {
+				return nil
+			}
 		}
+		r.idle.join(&rest)
 	}
 	return r.what
 }
 
+// recall finds what was worked out without asking any node anything, and what else is heard
+// of which it is not known whether it makes a difference.
+func (m *memory[T]) recall(key *localKey) (r *remembered[T], rest said) {
+	matters := m.mattersTo(key.node)
+	at := *m.place(key, matters)
+	if at == 0 {
+		return nil, rest
+	}
+	r = &m.all[at-1]
+	for i, word := range key.heard {
+		rest[i] = word &^ matters.heard[i] &^ r.idle[i]
+	}
+	return r, rest
+}
+
 // keep remembers what was worked out, and what of all that is heard is known to matter.
-func (m *memory[T]) keep(key *localKey, matters *relevant, what *T) *T {
+func (m *memory[T]) keep(w *wandering, what *T) *T {
+	key := w.key
 	all := m.mattersTo(key.node)
-	all.join(matters)
+	all.join(&w.matters)
 	place := m.place(key, all)
 	if *place == 0 {
 		if len(m.all) == cap(m.all) {
 			m.makeRoom()
 			place = m.place(key, all)
 		}
-		m.all = append(m.all, remembered[T]{localKey{key.node, all.most(key), key.heard.and(&all.heard)}, said{}, what})
+		m.all = append(m.all, remembered[T]{localKey{key.node, all.most(key), key.heard.and(&all.heard)}, said{}, w.on, what})
 		*place = int32(len(m.all))
 	}
 	r := &m.all[*place-1]

@@ -45,7 +45,7 @@ type model struct {
 	idle      []uint32    // by node: which result is that nothing happens to it; 0: none yet
 	reactions []reactions // by node
 	locals    memory[local]
-	reached   memory[[]nodeID]
+	reached   memory[reach]
 	marks     marks
 	after     localKey    // of a node after a step
 	spare     [2][]silent // room for what nodes become
@@ -80,8 +80,9 @@ func fingerprint(of ...any) string { return fmt.Sprint(of...) }
 func newModel(b Bounds, names *registry) *model {
 	m := &model{
 		registry: names, bounds: b, byNode: map[node]nodeID{}, byMessage: map[message]messageID{}, byInput: map[input]inputID{},
-		renamings: renamings(b.Members), stale: staleMessages(&b), results: make([][]taken, 1), locals: newMemory[local](), reached: newMemory[[]nodeID](),
+		renamings: renamings(b.Members), stale: staleMessages(&b), results: make([][]taken, 1),
 	}
+	m.locals, m.reached = newMemory[local](m), newMemory[reach](m)
 	m.renamedMessages = make([][]messageID, len(m.renamings))
 	for _, r := range m.renamings {
 		m.seatedBy = append(m.seatedBy, r.back())

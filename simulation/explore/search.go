@@ -108,7 +108,10 @@ func (x *worker) expand(at int32) {
 	}
 	for i := range x.options.Members {
 		x.before[i].key = x.key(&from, i)
-		x.before[i].local = x.model.locals.find(&x.before[i].key)
+		x.before[i].local = nil
+		if r, rest := x.model.locals.recall(&x.before[i].key); r != nil && rest.words() == 0 { // nothing gets a name by that
+			x.before[i].local = r.what
+		}
 	}
 	for i := range x.options.Members {
 		l := x.model.local(&x.before[i].key)

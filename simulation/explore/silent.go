@@ -20,6 +20,7 @@ type wandering struct {
 	base    []silent // what it can become, itself first
 	matters relevant // what is known to do something to any of these
 	wrong   bool     // something is, so it went no further
+	on      []asked  // all these, and others that were asked
 }
 
 // silently is all that a node can become by silent steps, itself first.
@@ -34,6 +35,7 @@ func (w *wandering) wander() {
 	own := m.own[m.nodes[w.key.node].index()]
 	m.marks.clear()
 	w.become(silent{node: w.key.node})
+	var asks []nodeID
 	for i := 0; i < len(w.base) && !w.wrong; i++ {
 		at := w.base[i].node
 		for _, in := range own {
@@ -52,7 +54,9 @@ func (w *wandering) wander() {
 		if w.local != nil {
 			w.local.silent, w.local.others = uint32(i+1), w.local.others+uint32(len(own)+late)
 		}
+		asks = append(asks, at)
 	}
+	w.on = []asked{{nodes: asks}}
 }
 
 // hear has one of these hear all that it may.
@@ -60,14 +64,9 @@ func (w *wandering) hear(i int) {
 	m, at := w.model, w.base[i].node
 	heard := w.key.heard.without(&m.reactionsOf(at).none)
 	for id := range heard.all {
-		in := m.delivery(id)
-		all := m.take(at, in)
-		if r := m.reactionsOf(at); len(all) == 1 && !all[0].noticed(at) {
-			r.none.add(id)
-		} else {
-			r.some.add(id)
+		if in := m.delivery(id); m.reacts(at, id) {
+			w.enter(i, in, m.take(at, in))
 		}
-		w.enter(i, in, all)
 	}
 	w.matters.heard.join(&m.reactionsOf(at).some)
 }
@@ -80,6 +79,34 @@ func (m *model) reactionsOf(id nodeID) *reactions {
 		m.reactions = append(m.reactions, reactions{})
 	}
 	return &m.reactions[id]
+}
+
+// reacts says whether a message does something to a node.
+func (m *model) reacts(at nodeID, id messageID) bool {
+	all := m.take(at, m.delivery(id))
+	r := m.reactionsOf(at)
+	if len(all) == 1 && !all[0].noticed(at) {
+		r.none.add(id)
+		return false
+	}
+	r.some.add(id)
+	return true
+}
+
+// harmless says whether none of some messages does anything to nodes that were asked.
+func (m *model) harmless(who *asked, heard said) bool {
+	if who.ended {
+		heard = heard.without(&m.round[m.nodes[who.nodes[0]].index()])
+	}
+	for _, at := range who.nodes {
+		rest := heard.without(&m.reactionsOf(at).none)
+		for id := range rest.all {
+			if m.reacts(at, id) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // enter sorts what an input does: as silent, as what only says something, or as what is
@@ -119,7 +146,7 @@ func (w *wandering) become(s silent) {
 }
 
 // unended are the nodes that can be come to without the end of the round, in order.
-func (w *wandering) unended() *[]nodeID {
+func (w *wandering) unended() []nodeID {
 	nodes := []nodeID{}
 	for i := range w.base {
 		if !w.base[i].ended {
@@ -127,7 +154,7 @@ func (w *wandering) unended() *[]nodeID {
 		}
 	}
 	slices.Sort(nodes)
-	return &nodes
+	return nodes
 }
 
 // marks are a set of nodes, with and without the end of a round, that is quickly emptied.
