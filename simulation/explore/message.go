@@ -57,16 +57,6 @@ func (s *said) add(m messageID) bool {
 
 func (s *said) remove(m messageID) { s[m/64] &^= 1 << (m % 64) }
 
-// covers says whether all of another set is in this one.
-func (s *said) covers(other *said) bool {
-	for i := range s {
-		if other[i]&^s[i] != 0 {
-			return false
-		}
-	}
-	return true
-}
-
 // words is how many there are up to the last that is not empty.
 func (s *said) words() int {
 	for i, word := range slices.Backward(s[:]) {

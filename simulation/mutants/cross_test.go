@@ -38,9 +38,9 @@ var crossings = []struct{ mutant, instead, why string }{
 	{"vote-not-saved", "one vote a term", "it looks at what is durable before it looks at what is said"},
 	{"restart-forgets-the-vote", "won by a quorum", "fewer steps lead there, for the vote that made the leader is forgotten as well"},
 	{"pre-vote-changes-state", "legal step", "the change itself is wrong, before it comes to anything"},
-	{"vote-not-cleared-on-raise", "", "nobody ever leads, which a network that forgets nothing cannot show: Live can"},
+	{"vote-not-cleared-on-raise", "", "it is about liveness, which this search does not ask"},
 	{"promise-not-saved", "", "its members are set up alike, so that a promise never changes"},
-	{"ledger-by-index-only", "", "it needs a ledger of two, and three terms, or the longer one is also the newer one"},
+	{"ledger-by-index-only", "", "five members with three terms are too many for a minute"},
 }
 
 // quick are so many of them for every day.
