@@ -25,11 +25,11 @@ const saveEvery = 5 * time.Minute
 
 // checkpointHead begins a checkpoint.
 type checkpointHead struct {
-	Executable                       [sha256.Size]byte
-	Bounds                           Bounds
-	Nodes, Messages, States, Current int
-	Next, Depth                      int
-	Transitions, Steps               uint64
+	Executable              [sha256.Size]byte
+	Bounds                  Bounds
+	Nodes, Messages, States int
+	Next, Depth             int
+	Transitions, Steps      uint64
 }
 
 // save writes the search to the file that its options name. It is called with the lock, or
@@ -56,27 +56,21 @@ func (x *search) write(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	var current []int32 // those that no other one covers
-	for _, same := range x.known {
-		current = append(current, same...)
-	}
 	nodes, messages, _ := x.registry.since(0, 0, 0)
 	head := checkpointHead{
 		Executable: executable, Bounds: x.options.Bounds,
-		Nodes: len(nodes), Messages: len(messages), States: len(x.states), Current: len(current),
+		Nodes: len(nodes), Messages: len(messages), States: x.states.count,
 		Next: x.unseen(), Depth: x.result.Depth, Transitions: x.result.Transitions, Steps: x.result.Steps,
 	}
 	if err := gob.NewEncoder(out).Encode(head); err != nil {
 		return err
 	}
-	for _, part := range [][]byte{
-		raw(nodes), raw(messages), raw(x.states), raw(x.origins), raw(x.depths), raw(current),
-	} {
+	for _, part := range [][]byte{raw(nodes), raw(messages)} {
 		if _, err := out.Write(part); err != nil {
 			return err
 		}
 	}
-	return nil
+	return x.states.write(out)
 }
 
 // unseen is the first state that nobody has looked at to the end.
@@ -149,12 +143,14 @@ func (x *worker) read(in *bufio.Reader) error {
 	case head.Executable != executable:
 		return errors.New("it is of another build, which may have explored other code")
 	}
-	nodes, messages, current := make([]node, head.Nodes), make([]message, head.Messages), make([]int32, head.Current)
-	x.states, x.origins, x.depths = make([]state, head.States), make([]origin, head.States), make([]uint16, head.States)
-	for _, part := range [][]byte{raw(nodes), raw(messages), raw(x.states), raw(x.origins), raw(x.depths), raw(current)} {
+	nodes, messages := make([]node, head.Nodes), make([]message, head.Messages)
+	for _, part := range [][]byte{raw(nodes), raw(messages)} {
 		if _, err := io.ReadFull(in, part); err != nil {
 			return err
 		}
+	}
+	if err := x.states.read(in, head.States); err != nil {
+		return err
 	}
 	for i := range nodes[1:] {
 		x.model.intern(&nodes[i+1])
@@ -162,11 +158,8 @@ func (x *worker) read(in *bufio.Reader) error {
 	for i := range messages {
 		x.model.message(messages[i])
 	}
-	for _, at := range current {
-		x.known[x.states[at].nodes] = append(x.known[x.states[at].nodes], at)
-	}
 	x.next, x.result.Depth, x.result.Transitions, x.result.Steps = head.Next, head.Depth, head.Transitions, head.Steps
-	for x.level = x.next; x.level < len(x.states) && x.depths[x.level] == x.depths[x.next]; {
+	for x.level = x.next; x.level < x.states.count && x.states.record(int32(x.level)).depth == x.states.record(int32(x.next)).depth; {
 		x.level++
 	}
 	return nil

@@ -146,7 +146,7 @@ func Explore(ctx context.Context, o Options) (Result, error) {
 		x.look(ctx)
 	}
 	r := x.summary()
-	r.Complete = x.next == len(x.states) && !x.over.Load() && r.Violation == nil
+	r.Complete = x.next == x.states.count && !x.over.Load() && r.Violation == nil
 	return r, errors.Join(x.err, x.finish())
 }
 
@@ -201,7 +201,7 @@ func memoryUsed() uint64 {
 func (x *search) summary() Result {
 	r := x.result
 	r.Nodes, r.Messages = x.registry.size()
-	r.States = uint64(len(x.states))
-	r.Frontier = len(x.states) - x.next
+	r.States = uint64(x.states.count)
+	r.Frontier = x.states.count - x.next
 	return r
 }

@@ -137,7 +137,7 @@ func broken(t *testing.T, alone ...memberstate.Seat) *Violation {
 		x.model.rules[seat-1].Voters = memberstate.SetOf(seat)
 	}
 	x.begin()
-	for ; x.next < len(x.states) && x.result.Violation == nil; x.next++ {
+	for ; x.next < x.states.count && x.result.Violation == nil; x.next++ {
 		x.expand(int32(x.next))
 	}
 	require.NotNil(t, x.result.Violation)
@@ -164,8 +164,8 @@ func TestOnlyTheChoiceOfASuccessorIsAsymmetric(t *testing.T) {
 	}
 	asymmetric := 0
 	for id, inputs := range x.model.steps {
-		for in, all := range inputs {
-			if len(all) > 1 {
+		for in, result := range inputs {
+			if all := x.model.results[result]; len(all) > 1 {
 				asymmetric++
 				assert.True(t, x.model.asymmetric(x.model.inputs[in]), "%+v: %+v", x.model.nodes[id], x.model.inputs[in])
 			}

@@ -113,11 +113,9 @@ var twoLeases = defect{simulation.OneLease, "two members hold a lease at once"}
 func (x *worker) canHoldTwo(s *state) bool {
 	holders := 0
 	for i := range x.options.Members {
-		for _, at := range x.model.local(x.key(s, i)).base {
-			if n := &x.model.nodes[at.node]; n.holdsLease() {
-				holders++
-				break
-			}
+		key := x.key(s, i)
+		if x.model.local(&key).lease {
+			holders++
 		}
 	}
 	return holders > 1

@@ -25,11 +25,14 @@ type local struct {
 	up     nodeID
 	upSays []messageID
 	wrong  *wrong
-	steps  uint32   // how many were looked at
-	base   []silent // what it can become silently, itself first
+	lease  bool // it can silently come to hold one
 
-	onlyBase bool // nothing else is wanted
-	names    int  // that there were by then
+	silent, others uint32 // how many nodes it can become silently, and what they can do but hear
+}
+
+// steps is how many steps there are, if it may hear so much.
+func (l *local) steps(heard *said) uint64 {
+	return uint64(l.silent)*uint64(heard.len()) + uint64(l.others)
 }
 
 // successor is one thing that a node can do: any silent steps, and one that is noticed.
@@ -37,15 +40,7 @@ type successor struct {
 	node  nodeID
 	says  []messageID
 	ended bool // the round of votes that was under way is over
-	after int  // of the silent ones: its place in base
-	input inputID
-}
-
-// silent is a node after silent steps.
-type silent struct {
-	node  nodeID
-	ended bool
-	after int // place of the one before
+	after int  // of the silent ones: its place among them
 	input inputID
 }
 
@@ -59,99 +54,27 @@ type wrong struct {
 // nothing is no input.
 const nothing inputID = 0
 
-// local is what a node can do, worked out by whoever asked first.
-func (m *model) local(key localKey) *local {
-	locals := m.registry.localsOf(&key)
-	l := locals.find(&key)
-	switch {
-	case l == nil:
-		l = m.workLocal(key)
-		l.names = m.known()
-		locals.keep(&key, l)
-	case l.names > m.known():
-		m.learn()
+// local is what a node can do.
+func (m *model) local(key *localKey) *local {
+	if l := m.locals.find(key); l != nil {
+		return l
 	}
-	return l
+	return m.workLocal(key)
 }
 
-func (m *model) workLocal(key localKey) *local {
+func (m *model) workLocal(key *localKey) *local {
 	l := &local{}
-	m.silently(l, &key)
+	w := wandering{model: m, key: key, local: l, base: m.spare[0][:0]}
+	w.wander()
+	m.spare[0] = w.base
 	if !m.bounds.NoCrash {
 		base := m.nodes[key.node]
 		l.add(successor{node: m.crash(base), ended: base.open(), input: m.crashing})
 	}
 	m.goUp(l, key.node)
-	m.thin(l, &key)
-	return l
-}
-
-// silently takes all silent steps, which lead to l.base, and enters into l what can be
-// noticed on the way.
-func (m *model) silently(l *local, key *localKey) {
-	own := m.own[m.nodes[key.node].index()]
-	inputs := uint32(len(own) + key.heard.len())
-	l.base = []silent{{node: key.node}}
-	for i := 0; i < len(l.base) && l.wrong == nil; i++ {
-		at := l.base[i].node
-		l.steps += inputs
-		for _, in := range own {
-			m.enter(l, i, in, m.take(at, in))
-		}
-		heard := key.heard.without(m.inertTo(at))
-		for id := range heard.all {
-			in := m.delivery(id)
-			all := m.take(at, in)
-			if len(all) == 1 && !all[0].noticed(at) {
-				m.inertTo(at).add(id)
-			}
-			m.enter(l, i, in, all)
-		}
-		for _, in := range m.staleInputs(at) {
-			if m.stale[m.inputs[in].late].Term <= key.most {
-				l.steps++
-				m.enter(l, i, in, m.take(at, in))
-			}
-		}
-	}
-}
-
-// inertTo are messages of which it is known that they do nothing to a node.
-func (m *model) inertTo(id nodeID) *said {
-	for int(id) >= len(m.inert) {
-		m.inert = append(m.inert, said{})
-	}
-	return &m.inert[id]
-}
-
-// enter sorts what an input does in: as silent, as what only says something, or as what
-// is noticed.
-func (m *model) enter(l *local, at int, in inputID, all []taken) {
-	before := l.base[at]
-	for i := range all {
-		t := &all[i]
-		ended := before.ended || t.ended
-		switch {
-		case !t.defect.none():
-			if l.wrong == nil {
-				l.wrong = &wrong{t.defect, at, in}
-			}
-		case t.beyond:
-		case len(t.says) == 0 && !t.saved:
-			if !slices.ContainsFunc(l.base, func(s silent) bool { return s.node == t.node && s.ended == ended }) {
-				l.base = append(l.base, silent{t.node, ended, at, in})
-			}
-		case l.onlyBase:
-		case at == 0 && t.node == before.node && !t.saved && !t.ended:
-			for _, id := range t.says {
-				if !slices.Contains(l.says, id) {
-					l.says = append(l.says, id)
-				}
-			}
-		default:
-			l.add(successor{t.node, t.says, ended, at, in})
-		}
-	}
+	l.lease = slices.ContainsFunc(w.base, func(b silent) bool { return m.nodes[b.node].holdsLease() })
+	w.thin()
+	return m.locals.keep(&w, l)
 }
 
 func (l *local) add(s successor) {
@@ -175,17 +98,12 @@ func (m *model) goUp(l *local, id nodeID) {
 
 // thin takes out what others cover: where a node gets to by a step that it could have
 // taken before the silent ones, it is still to come to those.
-func (m *model) thin(l *local, key *localKey) {
-	kept := l.next[:0]
-	for i := range l.next {
-		s := &l.next[i]
-		if !s.ended && contains(l.says, s.says) && holds(l.base, s.node) {
-			continue
-		}
-		kept = append(kept, *s)
-	}
-	l.next = kept
-	gone, reached := make([]bool, len(l.next)), make([][]silent, len(l.next))
+func (w *wandering) thin() {
+	l, m := w.local, w.model
+	l.next = slices.DeleteFunc(l.next, func(s successor) bool {
+		return !s.ended && contains(l.says, s.says) && m.marks.has(s.node, false)
+	})
+	gone, reached := make([]bool, len(l.next)), make([][]nodeID, len(l.next))
 	for i := range l.next {
 		s := &l.next[i]
 		for j := range l.next {
@@ -194,41 +112,46 @@ func (m *model) thin(l *local, key *localKey) {
 				continue
 			}
 			if reached[j] == nil {
-				reached[j] = m.reach(o, key)
+				reached[j] = w.reach(o)
 			}
-			if gone[i] = holds(reached[j], s.node); gone[i] {
+			if _, gone[i] = slices.BinarySearch(reached[j], s.node); gone[i] {
 				break
 			}
 		}
 	}
-	kept = l.next[:0]
+	kept := l.next[:0]
 	for i := range l.next {
 		if !gone[i] {
 			kept = append(kept, l.next[i])
 		}
 	}
-	l.next = slices.Clip(kept)
+	l.next = slices.Clone(kept)
 }
 
 func contains(all, some []messageID) bool {
 	return !slices.ContainsFunc(some, func(id messageID) bool { return !slices.Contains(all, id) })
 }
 
-// holds says whether a node can be come to without the end of its round.
-func holds(reached []silent, id nodeID) bool {
-	return slices.ContainsFunc(reached, func(s silent) bool { return s.node == id && !s.ended })
-}
+// reach is what a node can become, and the nodes that were asked to find out.
+type reach struct{ nodes, asked []nodeID }
 
-// reach is what a node can become silently after a successor's step.
-func (m *model) reach(s *successor, before *localKey) []silent {
-	key := localKey{node: s.node, most: before.most, heard: before.heard}
+// reach is what a node can become silently after a successor's step, without the end of its
+// round, in order.
+func (w *wandering) reach(s *successor) []nodeID {
+	m := w.model
+	key := &m.after
+	*key = localKey{node: s.node, most: w.key.most, heard: w.key.heard}
 	if s.ended {
-		i := m.nodes[s.node].index()
-		for w := range key.heard {
-			key.heard[w] &^= m.round[i][w]
-		}
+		key.heard = key.heard.without(&m.round[m.nodes[s.node].index()])
 	}
-	l := local{onlyBase: true}
-	m.silently(&l, &key)
-	return l.base
+	reached := m.reached.find(key)
+	if reached == nil {
+		after := wandering{model: m, key: key, base: m.spare[1][:0]}
+		after.wander()
+		m.spare[1] = after.base
+		reached = m.reached.keep(&after, &reach{after.unended(), after.on[0].nodes})
+	}
+	w.matters.join(m.reached.mattersTo(key.node))
+	w.on = append(w.on, asked{reached.asked, s.ended})
+	return reached.nodes
 }

@@ -4,6 +4,7 @@ package explore
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/memberstate"
@@ -56,14 +57,14 @@ func (s *said) add(m messageID) bool {
 
 func (s *said) remove(m messageID) { s[m/64] &^= 1 << (m % 64) }
 
-// covers says whether all that was said in another state was said in this one.
-func (s *said) covers(other *said) bool {
-	for i := range s {
-		if other[i]&^s[i] != 0 {
-			return false
+// words is how many there are up to the last that is not empty.
+func (s *said) words() int {
+	for i, word := range slices.Backward(s[:]) {
+		if word != 0 {
+			return i + 1
 		}
 	}
-	return true
+	return 0
 }
 
 func (s *said) len() (n int) {
@@ -71,6 +72,13 @@ func (s *said) len() (n int) {
 		n += bits.OnesCount64(word)
 	}
 	return n
+}
+
+// join adds all of another set.
+func (s *said) join(other *said) {
+	for i := range s {
+		s[i] |= other[i]
+	}
 }
 
 // and is what is in both.

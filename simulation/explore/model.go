@@ -28,7 +28,8 @@ type model struct {
 	crashing        inputID
 	passing         inputID // time
 	renamings       []renaming
-	renamedNodes    [][]nodeID
+	seatedBy        []renaming // what undoes them: whose seat each one is
+	renamedNodes    [][]nodeID // by node and renaming
 	renamedMessages [][]messageID
 
 	own     [mostMembers][]inputID // what can happen to a node besides messages
@@ -39,8 +40,15 @@ type model struct {
 	stale   []elector.Message
 	staleOf [][]inputID // by node; nil: not worked out yet
 
-	steps [][][]taken // by node and input; nil: not worked out yet
-	inert []said      // by node
+	steps     [][]uint32 // by node and input: which of the results; 0: not worked out yet
+	results   [][]taken
+	idle      []uint32    // by node: which result is that nothing happens to it; 0: none yet
+	reactions []reactions // by node
+	locals    memory[local]
+	reached   memory[reach]
+	marks     marks
+	after     localKey    // of a node after a step
+	spare     [2][]silent // room for what nodes become
 }
 
 // taken is what an input does to a node.
@@ -72,9 +80,13 @@ func fingerprint(of ...any) string { return fmt.Sprint(of...) }
 func newModel(b Bounds, names *registry) *model {
 	m := &model{
 		registry: names, bounds: b, byNode: map[node]nodeID{}, byMessage: map[message]messageID{}, byInput: map[input]inputID{},
-		renamings: renamings(b.Members), stale: staleMessages(&b),
+		renamings: renamings(b.Members), stale: staleMessages(&b), results: make([][]taken, 1),
 	}
-	m.renamedNodes, m.renamedMessages = make([][]nodeID, len(m.renamings)), make([][]messageID, len(m.renamings))
+	m.locals, m.reached = newMemory[local](m), newMemory[reach](m)
+	m.renamedMessages = make([][]messageID, len(m.renamings))
+	for _, r := range m.renamings {
+		m.seatedBy = append(m.seatedBy, r.back())
+	}
 	m.learn()
 	m.crashing, m.passing = m.input(input{kind: crashes}), m.input(input{kind: passes})
 	m.rules = rulesOf(&b)
@@ -127,9 +139,6 @@ func (m *model) learn() {
 		m.inputs = append(m.inputs, in)
 	}
 }
-
-// known counts the names that it has taken over.
-func (m *model) known() int { return len(m.nodes) + len(m.messages) + len(m.inputs) }
 
 // message is the name of one.
 func (m *model) message(msg message) messageID {
@@ -236,18 +245,33 @@ func (m *model) crash(n node) nodeID { return m.start(&n) }
 // take is what an input does to a node: more than one thing where that depends on seats.
 func (m *model) take(id nodeID, in inputID) []taken {
 	if n := len(m.nodes); len(m.steps) < n {
-		m.steps = append(m.steps, make([][][]taken, n-len(m.steps))...)
+		m.steps = append(m.steps, make([][]uint32, n-len(m.steps))...)
 	}
 	of := &m.steps[id]
 	if n := len(m.inputs); len(*of) <= int(in) {
-		*of = append(*of, make([][]taken, n-len(*of))...)
+		*of = append(*of, make([]uint32, n-len(*of))...)
 	}
-	if (*of)[in] == nil {
-		all := m.work(id, m.inputs[in])
-		m.steps[id][in] = all
-		return all
+	if (*of)[in] == 0 {
+		m.steps[id][in] = m.keep(id, m.work(id, m.inputs[in]))
 	}
-	return (*of)[in]
+	return m.results[m.steps[id][in]]
+}
+
+// keep is the number of a result. Most are that nothing happens.
+func (m *model) keep(id nodeID, all []taken) uint32 {
+	nothing := len(all) == 1 && !all[0].beyond && !all[0].ended && !all[0].noticed(id)
+	if n := len(m.nodes); len(m.idle) < n {
+		m.idle = append(m.idle, make([]uint32, n-len(m.idle))...)
+	}
+	if nothing && m.idle[id] > 0 {
+		return m.idle[id]
+	}
+	m.results = append(m.results, all)
+	at := uint32(len(m.results) - 1)
+	if nothing {
+		m.idle[id] = at
+	}
+	return at
 }
 
 func (m *model) work(id nodeID, in input) (all []taken) {

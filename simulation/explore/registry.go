@@ -1,5 +1,5 @@
 // What all who search together share besides states: the names of nodes, messages and
-// inputs, and what a node can do next, which is much work to find out.
+// inputs.
 
 package explore
 
@@ -15,8 +15,6 @@ type registry struct {
 	messages names[message]
 	inputs   names[input]
 	full     atomic.Bool // there are more messages than there is room for
-
-	locals [256]locals
 }
 
 // names are those of things of one kind: their places in a list.
@@ -91,36 +89,4 @@ func (r *registry) size() (nodes, messages int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.nodes.list) - 1, len(r.messages.list)
-}
-
-// locals remembers what nodes can do. It is one of many, so that nobody waits for long.
-type locals struct {
-	mu sync.Mutex
-	by map[localKey]*local
-}
-
-// mostLocals bounds what each remembers.
-const mostLocals = 1 << 12
-
-func (r *registry) localsOf(key *localKey) *locals {
-	sum := uint64(key.node)*0x9e3779b97f4a7c15 + uint64(key.most)
-	for _, word := range key.heard {
-		sum = (sum ^ word) * 0x9e3779b97f4a7c15
-	}
-	return &r.locals[sum>>56]
-}
-
-func (l *locals) find(key *localKey) *local {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.by[*key]
-}
-
-func (l *locals) keep(key *localKey, what *local) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.by == nil || len(l.by) == mostLocals {
-		l.by = map[localKey]*local{} // they can be worked out again, and states must have room
-	}
-	l.by[*key] = what
 }

@@ -4,7 +4,6 @@ package explore
 
 import (
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -33,10 +32,7 @@ type search struct {
 	over     atomic.Bool // nobody need go on
 
 	mu      sync.Mutex
-	states  []state
-	origins []origin
-	depths  []uint16
-	known   map[[mostMembers]nodeID][]int32 // by nodes: those states of which none covers another
+	states  store
 	workers []*worker
 	next    int        // the first state that nobody has looked at
 	level   int        // the first one that is a step further from the beginning
@@ -50,7 +46,7 @@ type search struct {
 
 // newSearch is a search with its first worker.
 func newSearch(o Options) *worker {
-	x := &search{options: o, registry: newRegistry(), known: map[[mostMembers]nodeID][]int32{}}
+	x := &search{options: o, registry: newRegistry()}
 	x.idle = sync.NewCond(&x.mu)
 	return x.employ()
 }
@@ -71,25 +67,37 @@ func (x *worker) begin() {
 }
 
 // key is what a node is and may hear in a state.
-func (x *worker) key(s *state, i int) localKey {
-	k := localKey{node: s.nodes[i], heard: s.said.and(&x.model.to[i])}
+func (x *worker) key(s *state, i int) (k localKey) {
+	x.keyOf(s, i, &k)
+	return k
+}
+
+func (x *worker) keyOf(s *state, i int, k *localKey) {
+	k.node, k.most, k.heard = s.nodes[i], 0, s.said.and(&x.model.to[i])
 	for j := range x.options.Members {
 		if j != i {
 			k.most = max(k.most, x.model.nodes[s.nodes[j]].machine.Term)
 		}
 	}
-	return k
+}
+
+// local is what a node can do, which is mostly what it could do before.
+func (x *worker) local(i int, key *localKey) *local {
+	if b := &x.before[i]; b.local != nil && b.key == *key {
+		return b.local
+	}
+	return x.model.local(key)
 }
 
 // expand looks at all that can happen in a state.
 func (x *worker) expand(at int32) {
 	x.mu.Lock()
-	from, depth := x.states[at], x.depths[at]+1
-	covered := !slices.Contains(x.known[from.nodes], at)
+	from, r := x.states.state(at), *x.states.record(at)
 	x.mu.Unlock()
-	if covered {
-		return // by another state, by now
+	if r.covered {
+		return
 	}
+	depth := r.depth + 1
 	x.model.learn()
 	if x.options.Leases {
 		if x.canHoldTwo(&from) {
@@ -99,8 +107,16 @@ func (x *worker) expand(at int32) {
 		x.ticks(at, &from, depth)
 	}
 	for i := range x.options.Members {
-		l := x.model.local(x.key(&from, i))
-		x.steps += uint64(l.steps)
+		x.before[i].key = x.key(&from, i)
+		x.before[i].local = nil
+		if r, rest := x.model.locals.recall(&x.before[i].key); r != nil && rest.words() == 0 { // nothing gets a name by that
+			x.before[i].local = r.what
+		}
+	}
+	for i := range x.options.Members {
+		l := x.model.local(&x.before[i].key)
+		x.before[i].local = l
+		x.steps += l.steps(&x.before[i].key.heard)
 		if l.wrong != nil {
 			x.violated(at, i, l.wrong)
 			return
@@ -156,18 +172,10 @@ func (x *worker) enter(s *state, from origin, depth uint16) {
 func (x *search) keep(s *state, from origin, depth uint16) (at int32, isNew bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	same := x.known[s.nodes]
-	for _, other := range same {
-		if x.states[other].said.covers(&s.said) {
-			return 0, false
-		}
+	if at, isNew = x.states.add(s, from, depth); isNew {
+		x.result.Depth = max(x.result.Depth, int(depth))
 	}
-	same = slices.DeleteFunc(same, func(other int32) bool { return s.said.covers(&x.states[other].said) })
-	at = int32(len(x.states))
-	x.states, x.origins, x.depths = append(x.states, *s), append(x.origins, from), append(x.depths, depth)
-	x.known[s.nodes] = append(same, at)
-	x.result.Depth = max(x.result.Depth, int(depth))
-	return at, true
+	return at, isNew
 }
 
 // saturate takes all steps that only say something. did, if not nil, is told of them.
@@ -175,14 +183,15 @@ func (x *worker) saturate(s *state, did func(i int, in inputID)) {
 	for grown := true; grown; {
 		grown = false
 		for i := range x.options.Members {
-			key := x.key(s, i)
-			l := x.model.local(key)
+			key := &x.now
+			x.keyOf(s, i, key)
+			l := x.local(i, key)
 			for _, id := range l.says {
 				if !x.model.say(s, id) {
 					continue
 				}
 				if grown = true; did != nil {
-					did(i, x.model.saying(&key, id))
+					did(i, x.model.saying(key, id))
 				}
 			}
 			if l.up == 0 {

@@ -20,8 +20,9 @@ func TestTheExplorerHasBeenWhereTheSimulatorGets(t *testing.T) {
 	}
 	x := everything(t, Bounds{Members: 3, Terms: 2, Beats: 1, Entries: 1, NoTransfer: true})
 	known := map[faces]bool{}
-	for i := range x.states {
-		for _, f := range x.faces(&x.states[i]) {
+	for i := range x.states.count {
+		s := x.states.state(int32(i))
+		for _, f := range x.faces(&s) {
 			known[f] = true
 		}
 	}
@@ -69,7 +70,8 @@ func (x *been) faces(s *state) (all []faces) {
 	all = []faces{{}}
 	for i := range all[0] {
 		var mine []face
-		for _, at := range x.model.local(x.key(s, i)).base {
+		key := x.key(s, i)
+		for _, at := range x.model.silently(&key) {
 			m := &x.model.nodes[at.node].machine
 			if f := (face{m.Role, m.Term, m.Vote, m.Leader}); !slices.Contains(mine, f) {
 				mine = append(mine, f)

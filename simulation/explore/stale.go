@@ -133,5 +133,5 @@ func (m *model) ignores(n *node, msg *elector.Message) bool {
 	machine.Step(r, &in, &out)
 	answers := out.Replied && msg.Result != 0 // who asked too late hears too late
 	acts := answers || out.NeedLedger || out.Save || out.To != 0 || out.Err != nil
-	return !acts && machine.Canonical(r) == n.machine
+	return !acts && (machine == n.machine || machine.Canonical(r) == n.machine)
 }

@@ -3,6 +3,7 @@
 package explore
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/hustings/hustings/memberstate"
@@ -82,17 +83,25 @@ func (msg message) renamed(r renaming) message {
 	return msg
 }
 
-// rename is a node in another seat.
-func (m *model) rename(id nodeID, by int) nodeID {
-	known := &m.renamedNodes[by]
-	if int(id) >= len(*known) {
-		*known = append(*known, make([]nodeID, len(m.nodes)-len(*known)+1024)...)
+// nameAll gives nodes a name in every seat, if they have none yet. The order in which names
+// are given must not depend on what is asked for when.
+func (m *model) nameAll(nodes []nodeID) {
+	var unnamed []nodeID
+	for _, id := range nodes {
+		for len(m.renamedNodes) <= int(id) {
+			m.renamedNodes = append(m.renamedNodes, nil)
+		}
+		if m.renamedNodes[id] == nil {
+			m.renamedNodes[id] = make([]nodeID, len(m.renamings))
+			unnamed = append(unnamed, id)
+		}
 	}
-	if (*known)[id] == 0 {
-		other := m.nodes[id].renamed(m.renamings[by])
-		(*known)[id] = m.intern(&other)
+	for r := range m.renamings {
+		for _, id := range unnamed {
+			other := m.nodes[id].renamed(m.renamings[r])
+			m.renamedNodes[id][r] = m.intern(&other)
+		}
 	}
-	return (*known)[id]
 }
 
 // renameMessage is a message among members in other seats.
@@ -107,16 +116,29 @@ func (m *model) renameMessage(id messageID, by int) messageID {
 	return (*known)[id] - 1
 }
 
+// renameNodes has the nodes in other seats, and says whether that comes before or after
+// what was least so far. Mostly the first of them tells.
+func (m *model) renameNodes(nodes *[mostMembers]nodeID, by int, other, least *[mostMembers]nodeID) (order int) {
+	for to, i := range m.seatedBy[by][:m.bounds.Members] {
+		other[to] = m.renamedNodes[nodes[i]][by]
+		if order == 0 {
+			order = cmp.Compare(other[to], least[to])
+		}
+		if order > 0 {
+			break
+		}
+	}
+	return order
+}
+
 // canonical is the first of all states that differ from this one by who is who, and the
 // number of the renaming that leads there.
 func (m *model) canonical(s *state) (least state, by int) {
+	m.nameAll(s.nodes[:m.bounds.Members])
 	least = *s
 	for r := 1; r < len(m.renamings); r++ {
-		other := state{}
-		for i := range m.bounds.Members {
-			other.nodes[m.renamings[r][i]] = m.rename(s.nodes[i], r)
-		}
-		order := slices.Compare(other.nodes[:], least.nodes[:])
+		var other state
+		order := m.renameNodes(&s.nodes, r, &other.nodes, &least.nodes)
 		if order > 0 {
 			continue
 		}

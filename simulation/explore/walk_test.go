@@ -44,7 +44,7 @@ func TestTheExplorerHasBeenWhereRandomRunsGet(t *testing.T) {
 					places[at] = true
 				}
 			}
-			t.Logf("the walks got to %d places; the explorer kept %d states", len(places), len(been.states))
+			t.Logf("the walks got to %d places; the explorer kept %d states", len(places), been.states.count)
 			require.Greater(t, len(places), 100, "the walks do not get about")
 		})
 	}
@@ -66,16 +66,18 @@ func everything(t *testing.T, b Bounds) *been {
 	require.NoError(t, b.Check())
 	x := &been{worker: newSearch(Options{Bounds: b})}
 	x.begin()
-	for ; x.next < len(x.states); x.next++ {
+	for ; x.next < x.states.count; x.next++ {
 		x.expand(int32(x.next))
 	}
 	require.Nil(t, x.result.Violation)
 	for i := range b.Members {
 		x.in[i] = map[nodeID][]uint64{}
-		for k := range x.states {
-			for _, at := range x.model.local(x.key(&x.states[k], i)).base {
+		for k := range x.states.count {
+			s := x.states.state(int32(k))
+			key := x.key(&s, i)
+			for _, at := range x.model.silently(&key) {
 				if x.in[i][at.node] == nil {
-					x.in[i][at.node] = make([]uint64, len(x.states)/64+1)
+					x.in[i][at.node] = make([]uint64, x.states.count/64+1)
 				}
 				x.in[i][at.node][k/64] |= 1 << (k % 64)
 			}

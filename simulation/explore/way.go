@@ -31,14 +31,14 @@ func (x *worker) violated(at int32, i int, w *wrong) {
 	}
 	x.model.learn()
 	way, name := x.wayTo(at)
-	what := w.defect.what
+	last, what := x.states.state(at), w.defect.what
 	switch {
 	case w.input != nothing:
-		l := x.model.local(x.key(&x.states[at], i))
-		way = append(way, x.model.movesTo(l, w.after, w.input, 0, name)...)
+		key := x.key(&last, i)
+		way = append(way, x.model.movesTo(&key, w.after, w.input, 0, name)...)
 		what = fmt.Sprintf("n%d: %s", int(name.of(seatOf(i)))-1, what)
 	case w.defect.invariant == simulation.OneLease:
-		way = append(way, x.takeLeases(&x.states[at], name)...)
+		way = append(way, x.takeLeases(&last, name)...)
 	}
 	v := &Violation{Invariant: w.defect.invariant, What: what}
 	v.confirm(x.model, way)
@@ -56,7 +56,7 @@ const mostDoubts = 300
 // wayTo is the way to a state, and who is who there.
 func (x *worker) wayTo(at int32) (way []move, name renaming) {
 	var origins []int32
-	for ; at > 0; at = x.origins[at].parent {
+	for ; at > 0; at = x.states.record(at).parent {
 		origins = append(origins, at)
 	}
 	var first state
@@ -65,22 +65,22 @@ func (x *worker) wayTo(at int32) (way []move, name renaming) {
 	}
 	way, name = x.settle(&first, nil, x.model.renamings[0])
 	for _, k := range slices.Backward(origins) {
-		way, name = x.walked(&x.origins[k], way, name)
+		way, name = x.walked(&x.states.record(k).origin, way, name)
 	}
 	return way, name
 }
 
 // walked adds what happened from a state to the next one, and says who is who there.
 func (x *worker) walked(o *origin, way []move, name renaming) ([]move, renaming) {
-	from := x.states[o.parent]
+	from := x.states.state(o.parent)
 	if o.node == theClock {
 		next, _ := x.model.tick(&from, int(o.successor))
 		return x.settle(&next, append(way, move{name: name, input: x.model.passing, missing: int(o.successor)}), name)
 	}
-	l := x.model.local(x.key(&from, int(o.node)))
-	does := &l.next[o.successor]
+	key := x.key(&from, int(o.node))
+	does := &x.model.local(&key).next[o.successor]
 	next := x.model.apply(&from, int(o.node), does)
-	return x.settle(&next, append(way, x.model.movesTo(l, does.after, does.input, does.node, name)...), name)
+	return x.settle(&next, append(way, x.model.movesTo(&key, does.after, does.input, does.node, name)...), name)
 }
 
 // settle adds what happens at once in a state, and says who is who in its canonical form.
@@ -117,18 +117,19 @@ func (m *model) saying(key *localKey, id messageID) inputID {
 // takeLeases are the silent steps by which every member that can comes to hold a lease.
 func (x *worker) takeLeases(s *state, name renaming) (way []move) {
 	for i := range x.options.Members {
-		l := x.model.local(x.key(s, i))
-		if at := slices.IndexFunc(l.base, func(b silent) bool { return x.model.nodes[b.node].holdsLease() }); at > 0 {
-			way = append(way, x.model.silentTo(l, at, name)...)
+		key := x.key(s, i)
+		base := x.model.silently(&key)
+		if at := slices.IndexFunc(base, func(b silent) bool { return x.model.nodes[b.node].holdsLease() }); at > 0 {
+			way = append(way, silentTo(base, at, name)...)
 		}
 	}
 	return way
 }
 
-// silentTo are silent steps up to a place in l.base.
-func (m *model) silentTo(l *local, at int, name renaming) (way []move) {
-	for ; at > 0; at = l.base[at].after {
-		way = append(way, move{name: name, input: l.base[at].input, now: l.base[at].node})
+// silentTo are silent steps up to a place among all that there are.
+func silentTo(base []silent, at int, name renaming) (way []move) {
+	for ; at > 0; at = base[at].after {
+		way = append(way, move{name: name, input: base[at].input, now: base[at].node})
 	}
 	slices.Reverse(way)
 	return way
@@ -136,11 +137,12 @@ func (m *model) silentTo(l *local, at int, name renaming) (way []move) {
 
 // movesTo are those and one step more, after which the node is another one, or as it was
 // if that is not known.
-func (m *model) movesTo(l *local, after int, last inputID, now nodeID, name renaming) []move {
+func (m *model) movesTo(key *localKey, after int, last inputID, now nodeID, name renaming) []move {
+	base := m.silently(key)
 	if now == 0 {
-		now = l.base[after].node
+		now = base[after].node
 	}
-	return append(m.silentTo(l, after, name), move{name: name, input: last, now: now})
+	return append(silentTo(base, after, name), move{name: name, input: last, now: now})
 }
 
 // step tells a move.

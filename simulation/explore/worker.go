@@ -15,6 +15,11 @@ type worker struct {
 	model              *model
 	at                 int32 // the state that it looks at, or -1
 	transitions, steps uint64
+	now                localKey              // of the node that it asks about
+	before             [mostMembers]struct { // in the state that it looks at
+		key   localKey
+		local *local
+	}
 }
 
 // work looks at states until there are no more, or the search is over.
@@ -44,10 +49,10 @@ func (x *worker) take(ctx context.Context) bool {
 			return true
 		}
 		if x.busy == 0 {
-			if x.next == len(x.states) {
+			if x.next == x.states.count {
 				break
 			}
-			x.level = len(x.states)
+			x.level = x.states.count
 			x.idle.Broadcast()
 			continue
 		}
@@ -76,7 +81,7 @@ const lookEvery = 1 << 8
 func (x *search) look(ctx context.Context) {
 	o := &x.options
 	x.result.Memory = max(x.result.Memory, memoryUsed())
-	x.result.Stopped = o.enough(ctx, &x.result, len(x.states), x.registry)
+	x.result.Stopped = o.enough(ctx, &x.result, x.states.count, x.registry)
 	if o.Progress != nil {
 		o.Progress(x.summary())
 	}

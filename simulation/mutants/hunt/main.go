@@ -27,6 +27,7 @@ type found struct {
 func main() {
 	limit := flag.Duration("for", time.Minute, "how long to look")
 	exploring := flag.Bool("explore", false, "explore every interleaving within small bounds, not seeds")
+	crossing := flag.Bool("cross", false, "look at seeds, make what is found small, and have the explorer find it")
 	world := flag.String("world", "voting", "elections by votes, or by leases in a database: voting or `lease`")
 	var s search
 	flag.StringVar(&s.faults, "faults", "all", "the faults that may strike")
@@ -37,12 +38,14 @@ func main() {
 	signal.Ignore(os.Interrupt) // who started this ends it
 	go watchMemory()
 	ctx, cancel := context.WithTimeout(context.Background(), *limit)
-	look := s.seeds
+	look := func(ctx context.Context) (any, error) { return s.seeds(ctx) }
 	switch {
+	case *crossing:
+		look = func(ctx context.Context) (any, error) { return s.cross(ctx) }
 	case *exploring:
-		look = explored
+		look = func(ctx context.Context) (any, error) { return explored(ctx) }
 	case *world == "lease":
-		look = s.leases
+		look = func(ctx context.Context) (any, error) { return s.leases(ctx) }
 	}
 	f, err := look(ctx)
 	cancel()

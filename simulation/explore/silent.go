@@ -1,0 +1,187 @@
+// What a node can silently become, given what it may hear.
+
+package explore
+
+import "slices"
+
+// silent is a node after silent steps.
+type silent struct {
+	node  nodeID
+	ended bool
+	after int // place of the one before
+	input inputID
+}
+
+// wandering takes all silent steps of a node.
+type wandering struct {
+	model   *model
+	key     *localKey
+	local   *local   // enters what can be noticed on the way; nil: nothing does
+	base    []silent // what it can become, itself first
+	matters relevant // what is known to do something to any of these
+	wrong   bool     // something is, so it went no further
+	on      []asked  // all these, and others that were asked
+}
+
+// silently is all that a node can become by silent steps, itself first.
+func (m *model) silently(key *localKey) []silent {
+	w := wandering{model: m, key: key}
+	w.wander()
+	return w.base
+}
+
+func (w *wandering) wander() {
+	m := w.model
+	own := m.own[m.nodes[w.key.node].index()]
+	m.marks.clear()
+	w.become(silent{node: w.key.node})
+	var asks []nodeID
+	for i := 0; i < len(w.base) && !w.wrong; i++ {
+		at := w.base[i].node
+		for _, in := range own {
+			w.enter(i, in, m.take(at, in))
+		}
+		w.hear(i)
+		late := 0
+		for _, in := range m.staleInputs(at) {
+			term := m.stale[m.inputs[in].late].Term
+			w.matters.terms |= 1 << term
+			if term <= w.key.most {
+				late++
+				w.enter(i, in, m.take(at, in))
+			}
+		}
+		if w.local != nil {
+			w.local.silent, w.local.others = uint32(i+1), w.local.others+uint32(len(own)+late)
+		}
+		asks = append(asks, at)
+	}
+	w.on = []asked{{nodes: asks}}
+}
+
+// hear has one of these hear all that it may.
+func (w *wandering) hear(i int) {
+	m, at := w.model, w.base[i].node
+	heard := w.key.heard.without(&m.reactionsOf(at).none)
+	for id := range heard.all {
+		if in := m.delivery(id); m.reacts(at, id) {
+			w.enter(i, in, m.take(at, in))
+		}
+	}
+	w.matters.heard.join(&m.reactionsOf(at).some)
+}
+
+// reactions are messages of which it is known whether they do something to a node.
+type reactions struct{ none, some said }
+
+func (m *model) reactionsOf(id nodeID) *reactions {
+	for int(id) >= len(m.reactions) {
+		m.reactions = append(m.reactions, reactions{})
+	}
+	return &m.reactions[id]
+}
+
+// reacts says whether a message does something to a node.
+func (m *model) reacts(at nodeID, id messageID) bool {
+	all := m.take(at, m.delivery(id))
+	r := m.reactionsOf(at)
+	if len(all) == 1 && !all[0].noticed(at) {
+		r.none.add(id)
+		return false
+	}
+	r.some.add(id)
+	return true
+}
+
+// harmless says whether none of some messages does anything to nodes that were asked.
+func (m *model) harmless(who *asked, heard said) bool {
+	if who.ended {
+		heard = heard.without(&m.round[m.nodes[who.nodes[0]].index()])
+	}
+	for _, at := range who.nodes {
+		rest := heard.without(&m.reactionsOf(at).none)
+		for id := range rest.all {
+			if m.reacts(at, id) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// enter sorts what an input does: as silent, as what only says something, or as what is
+// noticed.
+func (w *wandering) enter(at int, in inputID, all []taken) {
+	before := w.base[at]
+	for i := range all {
+		t := &all[i]
+		ended := before.ended || t.ended
+		switch {
+		case !t.defect.none():
+			if w.local != nil && !w.wrong {
+				w.local.wrong = &wrong{t.defect, at, in}
+			}
+			w.wrong = true
+		case t.beyond:
+		case len(t.says) == 0 && !t.saved:
+			w.become(silent{t.node, ended, at, in})
+		case w.local == nil:
+		case at == 0 && t.node == before.node && !t.saved && !t.ended:
+			for _, id := range t.says {
+				if !slices.Contains(w.local.says, id) {
+					w.local.says = append(w.local.says, id)
+				}
+			}
+		default:
+			w.local.add(successor{t.node, t.says, ended, at, in})
+		}
+	}
+}
+
+// become adds what the node can become, if it is new.
+func (w *wandering) become(s silent) {
+	if w.model.marks.add(s.node, s.ended) {
+		w.base = append(w.base, s)
+	}
+}
+
+// unended are the nodes that can be come to without the end of the round, in order.
+func (w *wandering) unended() []nodeID {
+	nodes := []nodeID{}
+	for i := range w.base {
+		if !w.base[i].ended {
+			nodes = append(nodes, w.base[i].node)
+		}
+	}
+	slices.Sort(nodes)
+	return nodes
+}
+
+// marks are a set of nodes, with and without the end of a round, that is quickly emptied.
+type marks struct {
+	in  [2][]uint32 // by node: in which set it was last
+	now uint32
+}
+
+func (s *marks) clear() { s.now++ }
+
+func (s *marks) of(id nodeID, ended bool) *uint32 {
+	in := &s.in[0]
+	if ended {
+		in = &s.in[1]
+	}
+	for len(*in) <= int(id) {
+		*in = append(*in, 0)
+	}
+	return &(*in)[id]
+}
+
+func (s *marks) has(id nodeID, ended bool) bool { return *s.of(id, ended) == s.now }
+
+// add says whether the node is new.
+func (s *marks) add(id nodeID, ended bool) bool {
+	at := s.of(id, ended)
+	isNew := *at != s.now
+	*at = s.now
+	return isNew
+}

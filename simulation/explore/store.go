@@ -1,0 +1,193 @@
+// Where states are kept, in as little memory as may be: in blocks that hold no pointers and
+// never move, each with only so many words for what was said as its states need.
+
+package explore
+
+import (
+	"fmt"
+	"io"
+)
+
+// store has all states that were found, in the order in which they were. It also finds
+// those that have the same nodes and of which none covers another: they are chained.
+type store struct {
+	blocks []block
+	count  int
+	heads  []int32 // a hash table: the first of each chain, plus 1; 0: there is none
+	chains int
+}
+
+// record is what a state is besides what was said, and how it was come to.
+type record struct {
+	origin
+	nodes   [mostMembers]nodeID
+	next    int32 // in its chain, plus 1; 0: it is the last one
+	depth   uint16
+	covered bool // by one that was found later
+}
+
+type block struct {
+	records []record
+	said    []uint64
+	width   int // words of each one's said
+}
+
+const blockSize = 1 << 12
+
+// state is the one that was found so many others later than the first.
+func (t *store) state(at int32) (s state) {
+	b, i := t.block(at)
+	s.nodes = b.records[i].nodes
+	copy(s.said[:], b.words(i))
+	return s
+}
+
+func (t *store) record(at int32) *record {
+	b, i := t.block(at)
+	return &b.records[i]
+}
+
+func (t *store) block(at int32) (b *block, i int) {
+	return &t.blocks[at/blockSize], int(at % blockSize)
+}
+
+func (b *block) words(i int) []uint64 { return b.said[i*b.width : (i+1)*b.width] }
+
+// add keeps a state, unless one that is known covers it. Those that it covers are known no
+// longer.
+func (t *store) add(s *state, from origin, depth uint16) (at int32, isNew bool) {
+	head := t.head(&s.nodes)
+	for other := *head; other > 0; other = t.record(other - 1).next {
+		if b, i := t.block(other - 1); covers(b.words(i), s.said[:]) {
+			return 0, false
+		}
+	}
+	at = int32(t.count)
+	t.append(s, record{nodes: s.nodes, origin: from, depth: depth})
+	t.link(head, at, func(other int32) bool {
+		b, i := t.block(other)
+		b.records[i].covered = covers(s.said[:], b.words(i))
+		return b.records[i].covered
+	})
+	return at, true
+}
+
+// link puts a state before all others of its chain, and takes some out.
+func (t *store) link(head *int32, at int32, out func(int32) bool) {
+	if *head == 0 {
+		t.chains++
+	}
+	link := &t.record(at).next
+	for other := *head; other > 0; {
+		r := t.record(other - 1)
+		if !out(other - 1) {
+			*link, link = other, &r.next
+		}
+		other = r.next
+	}
+	*link, *head = 0, at+1
+}
+
+// covers says whether all that is in the one set is in the other, which may be longer or
+// shorter.
+func covers(all, some []uint64) bool {
+	for i, word := range some {
+		if i < len(all) {
+			word &^= all[i]
+		}
+		if word != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func (t *store) append(s *state, r record) {
+	if t.count%blockSize == 0 {
+		t.blocks = append(t.blocks, block{records: make([]record, 0, blockSize)})
+	}
+	t.count++
+	b := &t.blocks[len(t.blocks)-1]
+	b.records = append(b.records, r)
+	if need := s.said.words(); need > b.width {
+		b.widen(need)
+	}
+	copy(b.words(len(b.records)-1), s.said[:])
+}
+
+// widen makes room for more messages.
+func (b *block) widen(width int) {
+	wider := block{records: b.records, said: make([]uint64, blockSize*width), width: width}
+	for i := range b.records {
+		copy(wider.words(i), b.words(i))
+	}
+	*b = wider
+}
+
+// head is where the chain of those with these nodes begins.
+func (t *store) head(nodes *[mostMembers]nodeID) *int32 {
+	if t.chains >= len(t.heads)/4*3 {
+		t.grow()
+	}
+	sum := uint64(0)
+	for _, id := range nodes {
+		sum = (sum ^ uint64(id)) * 0x9e3779b97f4a7c15
+		sum ^= sum >> 32
+	}
+	for i := sum; ; i++ {
+		if head := &t.heads[i%uint64(len(t.heads))]; *head == 0 || t.record(*head-1).nodes == *nodes {
+			return head
+		}
+	}
+}
+
+func (t *store) grow() {
+	old := t.heads
+	t.heads = make([]int32, max(1<<10, 2*len(old)))
+	for _, first := range old {
+		if first > 0 {
+			*t.head(&t.record(first - 1).nodes) = first
+		}
+	}
+}
+
+// write writes all states as they are in memory.
+func (t *store) write(out io.Writer) error {
+	for i := range t.blocks {
+		b := &t.blocks[i]
+		for _, part := range [][]byte{raw([]uint64{uint64(b.width)}), raw(b.records), raw(b.said[:len(b.records)*b.width])} {
+			if _, err := out.Write(part); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// read reads so many states.
+func (t *store) read(in io.Reader, count int) error {
+	for t.count < count {
+		n, width := min(count-t.count, blockSize), make([]uint64, 1)
+		if _, err := io.ReadFull(in, raw(width)); err != nil {
+			return err
+		}
+		if width[0] > uint64(len(said{})) {
+			return fmt.Errorf("it has states of %d words", width[0])
+		}
+		b := block{records: make([]record, n, blockSize), width: int(width[0]), said: make([]uint64, blockSize*int(width[0]))}
+		for _, part := range [][]byte{raw(b.records), raw(b.said[:n*b.width])} {
+			if _, err := io.ReadFull(in, part); err != nil {
+				return err
+			}
+		}
+		t.blocks = append(t.blocks, b)
+		first := t.count
+		t.count += n
+		for i := range b.records {
+			if r := &b.records[i]; !r.covered {
+				t.link(t.head(&r.nodes), int32(first+i), func(int32) bool { return false })
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,96 @@
+// Crossing over: what the simulator finds, and makes as small as it can, the explorer must
+// find as well, in bounds that hold it.
+
+package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/simulation"
+	"github.com/hustings/hustings/simulation/explore"
+)
+
+// crossing is what the two came to.
+type crossing struct {
+	Simulated string `json:"simulated"` // the invariant
+	Seed      uint64 `json:"seed"`
+	Faults    int    `json:"faults"`  // that the scenario still has, when it is small
+	Choices   int    `json:"choices"` // that it does not leave dull
+
+	Bounds   explore.Bounds `json:"bounds"` // that hold it
+	Explored string         `json:"explored"`
+	Shown    bool           `json:"shown"` // plain machines can be led there
+	Steps    int            `json:"steps"`
+	States   uint64         `json:"states"`
+	Complete bool           `json:"complete"`
+}
+
+// shrinkFor is how long a scenario is made smaller.
+const shrinkFor = 15 * time.Second
+
+// cross has the simulator find something and the explorer find it again.
+func (s *search) cross(ctx context.Context) (crossing, error) {
+	f, err := s.seeds(ctx)
+	if err != nil || f.Invariant == "" {
+		return crossing{}, errors.Join(err, ctx.Err())
+	}
+	trace, err := s.small(ctx, f.Seed)
+	if err != nil || trace.Result.Violation == nil {
+		return crossing{}, err
+	}
+	c := crossing{
+		Simulated: trace.Result.Violation.Invariant.String(), Seed: f.Seed,
+		Faults: len(trace.Scenario.Strikes), Choices: trace.Scenario.Choices(), Bounds: holding(trace),
+	}
+	r, err := explore.Explore(ctx, explore.Options{Bounds: c.Bounds})
+	c.States, c.Complete = r.States, r.Complete
+	if v := r.Violation; v != nil {
+		c.Explored, c.Shown, c.Steps = v.Invariant.String(), v.Script != nil, len(v.Path)
+	}
+	return c, err
+}
+
+// small is a seed's run, when its scenario is as small as can be.
+func (s *search) small(ctx context.Context, seed uint64) (*simulation.Trace, error) {
+	faults, err := simulation.ParseFaults(s.faults)
+	if err != nil {
+		return nil, err
+	}
+	trace, err := options(seed, faults).Trace()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, shrinkFor)
+	defer cancel()
+	return trace.Scenario.Shrink(ctx, nil).Trace()
+}
+
+// holding are the smallest bounds in which what happened in a run can happen, but for how
+// long ledgers get, and how long offices last.
+func holding(t *simulation.Trace) explore.Bounds {
+	terms, entries := memberstate.Term(1), uint64(0)
+	for i := range t.Moments {
+		m := &t.Moments[i].State
+		terms, entries = max(terms, m.Term), max(entries, m.Ledger.Index)
+	}
+	for i := range t.Passages {
+		terms = max(terms, t.Passages[i].Term)
+	}
+	struck := func(faults ...simulation.Fault) bool {
+		return slices.ContainsFunc(t.Scenario.Strikes, func(k simulation.Strike) bool { return slices.Contains(faults, k.Fault) })
+	}
+	class := func(c simulation.Class) bool {
+		return slices.ContainsFunc(t.Scenario.Strikes, func(k simulation.Strike) bool { return k.Fault.Class() == c })
+	}
+	return explore.Bounds{
+		Members: t.Voters, Terms: min(int(terms), 7), Beats: 1, Entries: int(min(entries, 1)),
+		NoPreVote: t.Scenario.NoPreVote, Leases: t.Scenario.Leases,
+		NoCrash:    !class(simulation.ProcessFaults) && !class(simulation.DiskFaults),
+		NoTransfer: !class(simulation.OperatorFaults),
+		NoHints:    !struck(simulation.TrueHint, simulation.LateHint, simulation.FalseHint),
+	}
+}
