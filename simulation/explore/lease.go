@@ -110,11 +110,10 @@ const theClock = mostMembers
 var twoLeases = defect{simulation.OneLease, "two members hold a lease at once"}
 
 // canHoldTwo says whether two members can silently come to hold a lease at once.
-func (x *worker) canHoldTwo(s *state) bool {
+func (x *worker) canHoldTwo() bool {
 	holders := 0
 	for i := range x.options.Members {
-		key := x.key(s, i)
-		if x.model.local(&key).lease {
+		if x.can(i).lease {
 			holders++
 		}
 	}

@@ -56,7 +56,7 @@ const nothing inputID = 0
 
 // local is what a node can do.
 func (m *model) local(key *localKey) *local {
-	if l := m.locals.find(key); l != nil {
+	if l := m.registry.locals.find(m, key); l != nil {
 		return l
 	}
 	return m.workLocal(key)
@@ -74,7 +74,7 @@ func (m *model) workLocal(key *localKey) *local {
 	m.goUp(l, key.node)
 	l.lease = slices.ContainsFunc(w.base, func(b silent) bool { return m.nodes[b.node].holdsLease() })
 	w.thin()
-	return m.locals.keep(&w, l)
+	return m.registry.locals.keep(&w, l)
 }
 
 func (l *local) add(s successor) {
@@ -144,14 +144,15 @@ func (w *wandering) reach(s *successor) []nodeID {
 	if s.ended {
 		key.heard = key.heard.without(&m.round[m.nodes[s.node].index()])
 	}
-	reached := m.reached.find(key)
+	reached := m.registry.reached.find(m, key)
 	if reached == nil {
 		after := wandering{model: m, key: key, base: m.spare[1][:0]}
 		after.wander()
 		m.spare[1] = after.base
-		reached = m.reached.keep(&after, &reach{after.unended(), after.on[0].nodes})
+		reached = m.registry.reached.keep(&after, &reach{after.unended(), after.on[0].nodes})
 	}
-	w.matters.join(m.reached.mattersTo(key.node))
+	matters := m.registry.reached.mattersTo(key.node)
+	w.matters.join(&matters)
 	w.on = append(w.on, asked{reached.asked, s.ended})
 	return reached.nodes
 }

@@ -1,15 +1,25 @@
-// What was worked out about nodes is remembered, by as little of what they may hear as
-// matters: a message is left out if it is known to do nothing to any node that was looked
-// at.
+// What was worked out about nodes is remembered, for all who search together, by as little
+// of what they may hear as matters: a message is left out if it is known to do nothing to
+// any node that was looked at.
 
 package explore
 
-import "github.com/hustings/hustings/memberstate"
+import (
+	"sync"
 
-// memory has what was worked out about nodes that may hear this or that.
-type memory[T any] struct {
-	matters []relevant // by node, so far
-	model   *model
+	"github.com/hustings/hustings/memberstate"
+)
+
+// memory has what was worked out about nodes that may hear this or that, by node in parts,
+// so that those who look something up rarely wait for each other.
+type memory[T any] struct{ parts [memoryParts]part[T] }
+
+const memoryParts = 64
+
+// part is what is remembered of some nodes.
+type part[T any] struct {
+	mu      sync.Mutex
+	matters map[nodeID]*relevant // so far
 	all     []remembered[T]
 	places  []int32 // a hash table: where it is, plus 1; 0: nothing is
 }
@@ -38,10 +48,11 @@ func (r *relevant) most(key *localKey) (most memberstate.Term) {
 
 // remembered is what was worked out for a node and what is relevant of what it may hear.
 type remembered[T any] struct {
-	key  localKey
-	idle said // what is known to make no difference
-	on   []asked
-	what *T
+	key   localKey
+	idle  said // what is known to make no difference
+	on    []asked
+	what  *T
+	names int // that there were by then
 }
 
 // asked are nodes that were looked at. Those that had ended their round could not hear what
@@ -51,74 +62,118 @@ type asked struct {
 	ended bool
 }
 
-// mostRemembered bounds a memory. What is forgotten can be worked out again, and states
-// must have room.
-const mostRemembered = 1 << 18
+// mostRemembered bounds a part of a memory. What is forgotten can be worked out again, and
+// states must have room.
+const mostRemembered = 1 << 13
 
-func newMemory[T any](m *model) memory[T] { return memory[T]{model: m, places: make([]int32, 1<<10)} }
+func (m *memory[T]) part(id nodeID) *part[T] { return &m.parts[id%memoryParts] }
 
 // mattersTo is what is known to matter to a node.
-func (m *memory[T]) mattersTo(id nodeID) *relevant {
-	for int(id) >= len(m.matters) {
-		m.matters = append(m.matters, relevant{})
-	}
-	return &m.matters[id]
+func (m *memory[T]) mattersTo(id nodeID) relevant {
+	p := m.part(id)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return *p.mattersTo(id)
 }
 
 // find is what was worked out; nil: nothing was, or something else is heard that makes a
-// difference.
-func (m *memory[T]) find(key *localKey) *T {
-	r, rest := m.recall(key)
-	if r == nil {
-		return nil
+// difference. Who asks may have to learn names, and gives others.
+func (m *memory[T]) find(by *model, key *localKey) *T {
+	found, rest := m.recall(by, key)
+	if found.what == nil || rest.words() == 0 {
+		return found.what
 	}
-	if rest.words() > 0 {
-		for i := range r.on {
-			if !m.model.harmless(&r.on[i], rest) {
-				return nil
-			}
+	for i := range found.on {
+		if !by.harmless(&found.on[i], rest) {
+			return nil
 		}
-		r.idle.join(&rest)
 	}
-	return r.what
+	m.join(key, found.what, &rest)
+	return found.what
 }
 
 // recall finds what was worked out without asking any node anything, and what else is heard
 // of which it is not known whether it makes a difference.
-func (m *memory[T]) recall(key *localKey) (r *remembered[T], rest said) {
-	matters := m.mattersTo(key.node)
-	at := *m.place(key, matters)
-	if at == 0 {
-		return nil, rest
+func (m *memory[T]) recall(by *model, key *localKey) (found remembered[T], rest said) {
+	p := m.part(key.node)
+	p.mu.Lock()
+	if r := p.recall(key); r != nil {
+		found.what, found.on, found.names = r.what, r.on, r.names
+		matters := p.mattersTo(key.node)
+		for i, word := range key.heard {
+			rest[i] = word &^ matters.heard[i] &^ r.idle[i]
+		}
 	}
-	r = &m.all[at-1]
-	for i, word := range key.heard {
-		rest[i] = word &^ matters.heard[i] &^ r.idle[i]
-	}
-	return r, rest
+	p.mu.Unlock()
+	by.knows(found.names)
+	return found, rest
 }
 
-// keep remembers what was worked out, and what of all that is heard is known to matter.
-func (m *memory[T]) keep(w *wandering, what *T) *T {
-	key := w.key
-	all := m.mattersTo(key.node)
-	all.join(&w.matters)
-	place := m.place(key, all)
-	if *place == 0 {
-		if len(m.all) == cap(m.all) {
-			m.makeRoom()
-			place = m.place(key, all)
-		}
-		m.all = append(m.all, remembered[T]{localKey{key.node, all.most(key), key.heard.and(&all.heard)}, said{}, w.on, what})
-		*place = int32(len(m.all))
+// join notes what makes no difference to what is remembered, if it still is.
+func (m *memory[T]) join(key *localKey, what *T, idle *said) {
+	p := m.part(key.node)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if r := p.recall(key); r != nil && r.what == what {
+		r.idle.join(idle)
 	}
-	r := &m.all[*place-1]
+}
+
+// keep remembers what was worked out, and what of all that is heard is known to matter. It
+// returns what another one has worked out meanwhile.
+func (m *memory[T]) keep(w *wandering, what *T) *T {
+	p := m.part(w.key.node)
+	p.mu.Lock()
+	r := p.keep(w, what)
+	what = r.what
+	names := r.names
+	p.mu.Unlock()
+	w.model.knows(names)
+	return what
+}
+
+func (p *part[T]) mattersTo(id nodeID) *relevant {
+	r := p.matters[id]
+	if r == nil {
+		if p.matters == nil {
+			p.matters = map[nodeID]*relevant{}
+		}
+		r = &relevant{}
+		p.matters[id] = r
+	}
+	return r
+}
+
+func (p *part[T]) recall(key *localKey) *remembered[T] {
+	if at := *p.place(key, p.mattersTo(key.node)); at > 0 {
+		return &p.all[at-1]
+	}
+	return nil
+}
+
+func (p *part[T]) keep(w *wandering, what *T) *remembered[T] {
+	key := w.key
+	all := p.mattersTo(key.node)
+	all.join(&w.matters)
+	place := p.place(key, all)
+	if *place == 0 {
+		if len(p.all) == cap(p.all) {
+			p.makeRoom()
+			place = p.place(key, all)
+		}
+		p.all = append(p.all, remembered[T]{localKey{key.node, all.most(key), key.heard.and(&all.heard)}, said{}, w.on, what, w.model.known()})
+		*place = int32(len(p.all))
+	}
+	r := &p.all[*place-1]
 	r.idle.join(&key.heard)
-	return r.what
+	return r
 }
 
 // place is where to look for what is relevant of a key.
-func (m *memory[T]) place(key *localKey, matters *relevant) *int32 {
+func (p *part[T]) place(key *localKey, matters *relevant) *int32 {
+	if len(p.places) == 0 {
+		p.places = make([]int32, 1<<8)
+	}
 	most, width := matters.most(key), matters.width
 	sum := uint64(key.node)<<8 | uint64(most)
 	for i, word := range key.heard[:width] {
@@ -128,8 +183,8 @@ func (m *memory[T]) place(key *localKey, matters *relevant) *int32 {
 		}
 	}
 	for {
-		place := &m.places[sum&uint64(len(m.places)-1)] // their number is a power of two
-		if *place == 0 || m.all[*place-1].key.is(key.node, most, &key.heard, matters) {
+		place := &p.places[sum&uint64(len(p.places)-1)] // their number is a power of two
+		if *place == 0 || p.all[*place-1].key.is(key.node, most, &key.heard, matters) {
 			return place
 		}
 		sum++
@@ -149,16 +204,16 @@ func (k *localKey) is(node nodeID, most memberstate.Term, heard *said, matters *
 	return true
 }
 
-// makeRoom doubles the memory, or empties it if it is as large as it may be.
-func (m *memory[T]) makeRoom() {
-	size := min(max(1<<9, 2*len(m.all)), mostRemembered)
-	if len(m.all) == mostRemembered {
-		m.all = nil
+// makeRoom doubles the part, or empties it if it is as large as it may be.
+func (p *part[T]) makeRoom() {
+	size := min(max(1<<7, 2*len(p.all)), mostRemembered)
+	if len(p.all) == mostRemembered {
+		p.all = nil
 	}
-	m.all = append(make([]remembered[T], 0, size), m.all...)
-	m.places = make([]int32, 2*size)
-	for i := range m.all {
-		key := &m.all[i].key
-		*m.place(key, &relevant{heard: key.heard, width: key.heard.words(), terms: 1 << key.most}) = int32(i + 1)
+	p.all = append(make([]remembered[T], 0, size), p.all...)
+	p.places = make([]int32, 2*size)
+	for i := range p.all {
+		key := &p.all[i].key
+		*p.place(key, &relevant{heard: key.heard, width: key.heard.words(), terms: 1 << key.most}) = int32(i + 1)
 	}
 }

@@ -44,8 +44,6 @@ type model struct {
 	results   [][]taken
 	idle      []uint32    // by node: which result is that nothing happens to it; 0: none yet
 	reactions []reactions // by node
-	locals    memory[local]
-	reached   memory[reach]
 	marks     marks
 	after     localKey    // of a node after a step
 	spare     [2][]silent // room for what nodes become
@@ -82,7 +80,6 @@ func newModel(b Bounds, names *registry) *model {
 		registry: names, bounds: b, byNode: map[node]nodeID{}, byMessage: map[message]messageID{}, byInput: map[input]inputID{},
 		renamings: renamings(b.Members), stale: staleMessages(&b), results: make([][]taken, 1),
 	}
-	m.locals, m.reached = newMemory[local](m), newMemory[reach](m)
 	m.renamedMessages = make([][]messageID, len(m.renamings))
 	for _, r := range m.renamings {
 		m.seatedBy = append(m.seatedBy, r.back())
@@ -137,6 +134,17 @@ func (m *model) learn() {
 	for _, in := range inputs {
 		m.byInput[in] = inputID(len(m.inputs))
 		m.inputs = append(m.inputs, in)
+	}
+}
+
+// known counts the names that it has taken over.
+func (m *model) known() int { return len(m.nodes) + len(m.messages) + len(m.inputs) }
+
+// knows has it take over names that others have given, if there were so many in all when
+// they did.
+func (m *model) knows(names int) {
+	if names > m.known() {
+		m.learn()
 	}
 }
 

@@ -1,5 +1,5 @@
 // What all who search together share besides states: the names of nodes, messages and
-// inputs.
+// inputs, and what was worked out about nodes.
 
 package explore
 
@@ -15,6 +15,9 @@ type registry struct {
 	messages names[message]
 	inputs   names[input]
 	full     atomic.Bool // there are more messages than there is room for
+
+	locals  memory[local]
+	reached memory[reach]
 }
 
 // names are those of things of one kind: their places in a list.

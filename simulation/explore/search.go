@@ -64,6 +64,7 @@ func (x *worker) begin() {
 		first.nodes[i] = x.model.begin(i)
 	}
 	x.enter(&first, origin{parent: -1}, 0)
+	x.keep()
 }
 
 // key is what a node is and may hear in a state.
@@ -91,6 +92,7 @@ func (x *worker) local(i int, key *localKey) *local {
 
 // expand looks at all that can happen in a state.
 func (x *worker) expand(at int32) {
+	defer x.keep()
 	x.mu.Lock()
 	from, r := x.states.state(at), *x.states.record(at)
 	x.mu.Unlock()
@@ -99,23 +101,22 @@ func (x *worker) expand(at int32) {
 	}
 	depth := r.depth + 1
 	x.model.learn()
+	for i := range x.options.Members {
+		b := &x.before[i]
+		b.key, b.local = x.key(&from, i), nil
+		if found, rest := x.registry.locals.recall(x.model, &b.key); rest.words() == 0 { // nothing gets a name by that
+			b.local = found.what
+		}
+	}
 	if x.options.Leases {
-		if x.canHoldTwo(&from) {
+		if x.canHoldTwo() {
 			x.violated(at, 0, &wrong{defect: twoLeases})
 			return
 		}
 		x.ticks(at, &from, depth)
 	}
 	for i := range x.options.Members {
-		x.before[i].key = x.key(&from, i)
-		x.before[i].local = nil
-		if r, rest := x.model.locals.recall(&x.before[i].key); r != nil && rest.words() == 0 { // nothing gets a name by that
-			x.before[i].local = r.what
-		}
-	}
-	for i := range x.options.Members {
-		l := x.model.local(&x.before[i].key)
-		x.before[i].local = l
+		l := x.can(i)
 		x.steps += l.steps(&x.before[i].key.heard)
 		if l.wrong != nil {
 			x.violated(at, i, l.wrong)
@@ -130,6 +131,15 @@ func (x *worker) expand(at int32) {
 			x.enter(&next, origin{at, uint8(i), uint32(s)}, depth)
 		}
 	}
+}
+
+// can is what a node can do in the state that is looked at.
+func (x *worker) can(i int) *local {
+	b := &x.before[i]
+	if b.local == nil {
+		b.local = x.model.local(&b.key)
+	}
+	return b.local
 }
 
 // apply is a state after a node has done something.
@@ -154,28 +164,33 @@ func (m *model) apply(from *state, i int, does *successor) state {
 // say adds a message to what was said, and tells whether it is new.
 func (m *model) say(s *state, id messageID) bool { return !m.late(s, id) && s.said.add(id) }
 
-// enter keeps a state, if nothing that is known covers it.
+// enter has a state kept, by and by, if nothing that is known covers it.
 func (x *worker) enter(s *state, from origin, depth uint16) {
 	x.saturate(s, nil)
 	x.model.forget(s)
 	least, _ := x.model.canonical(s)
-	at, isNew := x.keep(&least, from, depth)
-	if !isNew {
-		return
-	}
-	if d := x.model.wrong(&least); !d.none() {
-		x.violated(at, 0, &wrong{defect: d})
-	}
+	x.found = append(x.found, find{least, from, depth})
 }
 
-// keep adds a state to those that are known, unless one of them covers it.
-func (x *search) keep(s *state, from origin, depth uint16) (at int32, isNew bool) {
+// keep adds what was found to the states that are known, unless one of them covers it.
+func (x *worker) keep() {
+	isNew := x.found[:0]
 	x.mu.Lock()
-	defer x.mu.Unlock()
-	if at, isNew = x.states.add(s, from, depth); isNew {
-		x.result.Depth = max(x.result.Depth, int(depth))
+	for i := range x.found {
+		f := &x.found[i]
+		if at, ok := x.states.add(&f.state, f.origin, f.depth); ok {
+			x.result.Depth = max(x.result.Depth, int(f.depth))
+			f.parent = at
+			isNew = append(isNew, *f)
+		}
 	}
-	return at, isNew
+	x.mu.Unlock()
+	for i := range isNew {
+		if d := x.model.wrong(&isNew[i].state); !d.none() {
+			x.violated(isNew[i].parent, 0, &wrong{defect: d})
+		}
+	}
+	x.found = x.found[:0]
 }
 
 // saturate takes all steps that only say something. did, if not nil, is told of them.

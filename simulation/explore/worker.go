@@ -15,11 +15,19 @@ type worker struct {
 	model              *model
 	at                 int32 // the state that it looks at, or -1
 	transitions, steps uint64
+	found              []find                // and has not kept yet
 	now                localKey              // of the node that it asks about
 	before             [mostMembers]struct { // in the state that it looks at
 		key   localKey
 		local *local
 	}
+}
+
+// find is a state that was come to.
+type find struct {
+	state
+	origin
+	depth uint16
 }
 
 // work looks at states until there are no more, or the search is over.
