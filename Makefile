@@ -153,9 +153,12 @@ explore: ## The largest bounds that were come to: hours, and up to 20 GB.
 	bin/hustings explore --members 5 --terms 2 --ledger 0 --features crashes --memory 20000 --checkpoint bin/5x2.checkpoint
 
 .PHONY: profile
-profile: ## Measure where the simulator's time goes; go build of the command uses it.
+profile: ## Measure where simulator's and explorer's time goes; go build of the command uses it.
 	@there=$$(mktemp -d); trap 'rm -rf "$$there"' EXIT; \
-	GOMAXPROCS=1 go test -trimpath -run '^$$' -bench Run -benchtime 4s -o "$$there"/test -cpuprofile "$$PWD"/cmd/hustings/default.pgo ./simulation
+	for what in simulation simulation/explore; do \
+		GOMAXPROCS=1 go test -trimpath -run '^$$' -bench 'Run|Explore' -benchtime 4s -o "$$there"/test -cpuprofile "$$there"/$$(basename $$what).prof ./$$what; \
+	done; \
+	go tool pprof -proto -output cmd/hustings/default.pgo "$$there"/simulation.prof "$$there"/explore.prof
 
 .PHONY: mutants
 mutants: ## Break the protocol on purpose, in many ways: is it noticed?

@@ -77,8 +77,8 @@ func (x *search) write(out io.Writer) error {
 func (x *search) unseen() int {
 	first := x.next
 	for _, w := range x.workers {
-		if w.at >= 0 {
-			first = min(first, int(w.at))
+		if len(w.due) > 0 {
+			first = min(first, int(w.due[0].at))
 		}
 	}
 	return first

@@ -2,6 +2,7 @@ package explore
 
 import (
 	"context"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -137,8 +138,10 @@ func broken(t *testing.T, alone ...memberstate.Seat) *Violation {
 		x.model.rules[seat-1].Voters = memberstate.SetOf(seat)
 	}
 	x.begin()
-	for ; x.next < x.states.count && x.result.Violation == nil; x.next++ {
-		x.expand(int32(x.next))
+	for x.result.Violation == nil && x.exchange(t.Context()) {
+		for i := range x.due {
+			x.expand(&x.due[i])
+		}
 	}
 	require.NotNil(t, x.result.Violation)
 	return x.result.Violation
@@ -157,11 +160,9 @@ func TestRenamings(t *testing.T) {
 
 // Who sits where matters only where a successor is chosen.
 func TestOnlyTheChoiceOfASuccessorIsAsymmetric(t *testing.T) {
-	x := newSearch(Options{Bounds: Bounds{Members: 3, Terms: 2, Beats: 1, Entries: 1}})
+	x := newSearch(Options{Bounds: Bounds{Members: 3, Terms: 2, Beats: 1, Entries: 1}, MaxStates: 10_000})
 	x.begin()
-	for ; x.next < 1000; x.next++ {
-		x.expand(int32(x.next))
-	}
+	x.work(t.Context())
 	asymmetric := 0
 	for id, inputs := range x.model.steps {
 		for in, result := range inputs {
@@ -174,13 +175,21 @@ func TestOnlyTheChoiceOfASuccessorIsAsymmetric(t *testing.T) {
 	assert.Positive(t, asymmetric)
 }
 
+// How fast a search goes until it has come to so many states.
 func BenchmarkExplore(b *testing.B) {
-	var transitions uint64
-	for b.Loop() {
-		r, err := Explore(b.Context(), Options{Bounds: Bounds{Members: 3, Terms: 2, Beats: 1, NoTransfer: true}})
-		require.NoError(b, err)
-		require.Nil(b, r.Violation)
-		transitions += r.Transitions
+	for name, bounds := range map[string]Bounds{
+		"handovers": {Members: 3, Terms: 2, Beats: 1, Entries: 1, NoHints: true},
+		"leases":    {Members: 3, Terms: 2, Beats: 1, Leases: true, Lag: 1, NoPreVote: true, NoTransfer: true, NoHints: true},
+	} {
+		b.Run(name, func(b *testing.B) {
+			var transitions uint64
+			for b.Loop() {
+				r, err := Explore(b.Context(), Options{Bounds: bounds, MaxStates: 200_000, Workers: runtime.GOMAXPROCS(0)})
+				require.NoError(b, err)
+				require.Nil(b, r.Violation)
+				transitions += r.Transitions
+			}
+			b.ReportMetric(float64(transitions)/b.Elapsed().Seconds(), "transitions/s")
+		})
 	}
-	b.ReportMetric(float64(transitions)/b.Elapsed().Seconds(), "transitions/s")
 }

@@ -35,6 +35,7 @@ type search struct {
 	states  store
 	workers []*worker
 	next    int        // the first state that nobody has looked at
+	looked  int        // the one that it was when somebody looked up
 	level   int        // the first one that is a step further from the beginning
 	busy    int        // how many look at one
 	idle    *sync.Cond // for those who find none
@@ -53,7 +54,7 @@ func newSearch(o Options) *worker {
 
 // employ adds a worker.
 func (x *search) employ() *worker {
-	w := &worker{search: x, model: newModel(x.options.Bounds, x.registry), at: -1}
+	w := &worker{search: x, model: newModel(x.options.Bounds, x.registry)}
 	x.workers = append(x.workers, w)
 	return w
 }
@@ -65,6 +66,7 @@ func (x *worker) begin() {
 	}
 	x.enter(&first, origin{parent: -1}, 0)
 	x.keep()
+	x.found = x.found[:0]
 }
 
 // key is what a node is and may hear in a state.
@@ -91,19 +93,12 @@ func (x *worker) local(i int, key *localKey) *local {
 }
 
 // expand looks at all that can happen in a state.
-func (x *worker) expand(at int32) {
-	defer x.keep()
-	x.mu.Lock()
-	from, r := x.states.state(at), *x.states.record(at)
-	x.mu.Unlock()
-	if r.covered {
-		return
-	}
-	depth := r.depth + 1
+func (x *worker) expand(d *due) {
+	at, from, depth := d.at, &d.state, d.depth+1
 	x.model.learn()
 	for i := range x.options.Members {
 		b := &x.before[i]
-		b.key, b.local = x.key(&from, i), nil
+		b.key, b.local = x.key(from, i), nil
 		if found, rest := x.registry.locals.recall(x.model, &b.key); rest.words() == 0 { // nothing gets a name by that
 			b.local = found.what
 		}
@@ -113,7 +108,7 @@ func (x *worker) expand(at int32) {
 			x.violated(at, 0, &wrong{defect: twoLeases})
 			return
 		}
-		x.ticks(at, &from, depth)
+		x.ticks(at, from, depth)
 	}
 	for i := range x.options.Members {
 		l := x.can(i)
@@ -127,7 +122,7 @@ func (x *worker) expand(at int32) {
 				return
 			}
 			x.transitions++
-			next := x.model.apply(&from, i, &l.next[s])
+			next := x.model.apply(from, i, &l.next[s])
 			x.enter(&next, origin{at, uint8(i), uint32(s)}, depth)
 		}
 	}
@@ -169,28 +164,7 @@ func (x *worker) enter(s *state, from origin, depth uint16) {
 	x.saturate(s, nil)
 	x.model.forget(s)
 	least, _ := x.model.canonical(s)
-	x.found = append(x.found, find{least, from, depth})
-}
-
-// keep adds what was found to the states that are known, unless one of them covers it.
-func (x *worker) keep() {
-	isNew := x.found[:0]
-	x.mu.Lock()
-	for i := range x.found {
-		f := &x.found[i]
-		if at, ok := x.states.add(&f.state, f.origin, f.depth); ok {
-			x.result.Depth = max(x.result.Depth, int(f.depth))
-			f.parent = at
-			isNew = append(isNew, *f)
-		}
-	}
-	x.mu.Unlock()
-	for i := range isNew {
-		if d := x.model.wrong(&isNew[i].state); !d.none() {
-			x.violated(isNew[i].parent, 0, &wrong{defect: d})
-		}
-	}
-	x.found = x.found[:0]
+	x.found = append(x.found, find{least, from, depth, 0})
 }
 
 // saturate takes all steps that only say something. did, if not nil, is told of them.

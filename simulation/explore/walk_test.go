@@ -66,9 +66,7 @@ func everything(t *testing.T, b Bounds) *been {
 	require.NoError(t, b.Check())
 	x := &been{worker: newSearch(Options{Bounds: b})}
 	x.begin()
-	for ; x.next < x.states.count; x.next++ {
-		x.expand(int32(x.next))
-	}
+	x.work(t.Context())
 	require.Nil(t, x.result.Violation)
 	for i := range b.Members {
 		x.in[i] = map[nodeID][]uint64{}

@@ -13,9 +13,10 @@ import (
 type worker struct {
 	*search
 	model              *model
-	at                 int32 // the state that it looks at, or -1
+	due                []due  // that it looks at
+	looks              bool   // it has such, or all of them are covered by others
+	found              []find // by looking at them
 	transitions, steps uint64
-	found              []find                // and has not kept yet
 	now                localKey              // of the node that it asks about
 	before             [mostMembers]struct { // in the state that it looks at
 		key   localKey
@@ -23,37 +24,86 @@ type worker struct {
 	}
 }
 
+// due is a state that somebody is to look at.
+type due struct {
+	at    int32
+	state state
+	depth uint16
+}
+
 // find is a state that was come to.
 type find struct {
-	state
-	origin
+	state state
+	from  origin
 	depth uint16
+	at    int32 // once it is kept
 }
 
 // work looks at states until there are no more, or the search is over.
 func (x *worker) work(ctx context.Context) {
-	for x.take(ctx) {
-		x.expand(x.at)
-		x.done()
+	for x.exchange(ctx) {
+		for i := range x.due {
+			x.expand(&x.due[i])
+		}
 	}
 }
 
-// take finds a state that nobody has looked at. A worker waits if there is none yet, for
-// others may come to one.
-func (x *worker) take(ctx context.Context) bool {
+// exchange has what was found kept, and finds states that nobody has looked at. A worker
+// waits if there is none yet, for others may come to one.
+func (x *worker) exchange(ctx context.Context) (more bool) {
 	x.mu.Lock()
-	defer x.mu.Unlock()
+	isNew := x.keep()
+	x.done()
+	more = x.take(ctx)
+	x.mu.Unlock()
+	for i := range isNew {
+		if d := x.model.wrong(&isNew[i].state); !d.none() {
+			x.violated(isNew[i].at, 0, &wrong{defect: d})
+		}
+	}
+	x.found = x.found[:0]
+	return more
+}
+
+// keep adds what was found to the states that are known, unless one of them covers it. It
+// returns what was new, in the same place.
+func (x *worker) keep() (isNew []find) {
+	isNew = x.found[:0]
+	for i := range x.found {
+		f := &x.found[i]
+		if at, ok := x.states.add(&f.state, f.from, f.depth); ok {
+			x.result.Depth = max(x.result.Depth, int(f.depth))
+			f.at = at
+			isNew = append(isNew, *f)
+		}
+	}
+	return isNew
+}
+
+// done is when a worker has looked at its states. When the search is over it may not have
+// come to all, so they count as unseen.
+func (x *worker) done() {
+	x.result.Transitions, x.result.Steps = x.result.Transitions+x.transitions, x.result.Steps+x.steps
+	x.transitions, x.steps = 0, 0
+	if !x.looks || x.over.Load() {
+		return
+	}
+	x.due, x.looks = x.due[:0], false
+	if x.busy--; x.busy == 0 {
+		x.idle.Broadcast()
+	}
+}
+
+func (x *worker) take(ctx context.Context) bool {
 	for !x.over.Load() {
 		if x.next < x.level {
-			if x.next%lookEvery == 0 || ctx.Err() != nil || x.registry.full.Load() {
+			if x.next-x.looked >= lookEvery || ctx.Err() != nil || x.registry.full.Load() {
 				x.look(ctx)
 				if x.over.Load() {
 					break
 				}
 			}
-			x.at = int32(x.next)
-			x.next++
-			x.busy++
+			x.takeShare()
 			return true
 		}
 		if x.busy == 0 {
@@ -70,23 +120,32 @@ func (x *worker) take(ctx context.Context) bool {
 	return false
 }
 
-// done is when a worker has looked at its state.
-func (x *worker) done() {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.at = -1
-	x.result.Transitions, x.result.Steps = x.result.Transitions+x.transitions, x.result.Steps+x.steps
-	x.transitions, x.steps = 0, 0
-	if x.busy--; x.busy == 0 {
-		x.idle.Broadcast()
+// takeShare takes the next states, as many as are fair: one, if nobody else wants the lock.
+func (x *worker) takeShare() {
+	share := 1
+	if others := len(x.workers) - 1; others > 0 {
+		share = min(mostDue, 1+(x.level-x.next)/(4*len(x.workers)))
 	}
+	for range share {
+		at := int32(x.next)
+		x.next++
+		if r := x.states.record(at); !r.covered {
+			x.due = append(x.due, due{at, x.states.state(at), r.depth})
+		}
+	}
+	x.looks = true
+	x.busy++
 }
+
+// mostDue is how many states a worker takes at once.
+const mostDue = 16
 
 // lookEvery is after how many states somebody looks up.
 const lookEvery = 1 << 8
 
 // look tells how far the search has come, and ends it if it has come far enough.
 func (x *search) look(ctx context.Context) {
+	x.looked = x.next
 	o := &x.options
 	x.result.Memory = max(x.result.Memory, memoryUsed())
 	x.result.Stopped = o.enough(ctx, &x.result, x.states.count, x.registry)
