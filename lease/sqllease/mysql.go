@@ -9,6 +9,12 @@ package sqllease
 // hour that comes twice, or never, would be taken for a wait, so whole half hours, of
 // which time zones are made, do not count.
 //
+// A server with --sysdate-is-now has only the first of these clocks. A claim that waited
+// then just runs out sooner, and its candidate counts from before it was sent anyway. A
+// renewal waits for no record; but one that waited for the table, because of LOCK TABLES
+// or a change of the schema, could take time back from a later one that has overtaken it.
+// So that option must be off, or tables be left alone while they are in use.
+//
 // A renewal first locks what it can have at once. The derived table is for that: DISTINCT
 // keeps it from being merged, and STRAIGHT_JOIN with the primary key has records looked up one by
 // one, for a scan of the table would lock those of others, too.

@@ -176,20 +176,23 @@ func TestAContendersOwnClockStealsNothing(t *testing.T) {
 }
 
 // abroad is a store whose calls leave the bubble that they are made in, so that drivers
-// have the time of the world. It counts them.
+// have the time of the world, but no more than patience for all of them. It counts them.
 type abroad struct {
 	lease.Store
-	calls         chan func()
+	calls         chan func(context.Context)
 	done          chan struct{}
 	reads, claims int
+	failed        error // what the last read that failed has met
 }
 
 func outside(t *testing.T, s lease.Store) *abroad {
 	t.Helper()
-	a := &abroad{Store: s, calls: make(chan func()), done: make(chan struct{})}
+	a := &abroad{Store: s, calls: make(chan func(context.Context)), done: make(chan struct{})}
 	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
 		for call := range a.calls {
-			call()
+			call(ctx)
 			a.done <- struct{}{}
 		}
 	}()
@@ -197,29 +200,32 @@ func outside(t *testing.T, s lease.Store) *abroad {
 	return a
 }
 
-func (a *abroad) do(call func()) {
+func (a *abroad) do(call func(context.Context)) {
 	a.calls <- call
 	<-a.done
 }
 
 func (a *abroad) Read(_ context.Context, names []string) (found []lease.Record, err error) {
-	a.do(func() {
+	a.do(func(ctx context.Context) {
 		a.reads++
-		found, err = a.Store.Read(context.Background(), names)
+		if found, err = a.Store.Read(ctx, names); err != nil {
+			a.failed = err
+		}
 	})
 	return found, err
 }
 
 func (a *abroad) Acquire(_ context.Context, c lease.Claim) (won bool, err error) {
-	a.do(func() {
+	a.do(func(ctx context.Context) {
 		a.claims++
-		won, err = a.Store.Acquire(context.Background(), c)
+		won, err = a.Store.Acquire(ctx, c)
 	})
 	return won, err
 }
 
 // 000 and 002: every poll is an insert that fails, and burns an id. Here a crowd of polls
-// writes nothing at all, by the database's own account.
+// writes nothing at all, by the database's own account; nor does it try, for somebody
+// keeps all writers out the while, and it does not notice.
 func TestPollsWriteNothing(t *testing.T) {
 	for name, open := range servers {
 		t.Run(name, func(t *testing.T) {
@@ -230,6 +236,7 @@ func TestPollsWriteNothing(t *testing.T) {
 			require.NoError(t, err)
 			require.True(t, won)
 			follower := outside(t, r.direct())
+			thaw := s.freeze(t)
 			before := s.written(t)
 			synctest.Test(t, func(t *testing.T) {
 				el, err := lease.New(lease.Config{Name: r.name, Self: "b", Store: follower, Timing: unhurried})
@@ -239,8 +246,10 @@ func TestPollsWriteNothing(t *testing.T) {
 				require.NoError(t, el.Run(ctx))
 			})
 			assert.GreaterOrEqual(t, follower.reads, 100)
+			assert.NoError(t, follower.failed)
 			assert.Zero(t, follower.claims)
 			assert.Equal(t, before, s.written(t))
+			thaw()
 			require.NoError(t, store.Force(t.Context(), r.name, ""))
 			assert.NotEqual(t, before, s.written(t), "the account is not kept")
 		})

@@ -7,6 +7,8 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
+	"errors"
+	"fmt"
 	"net/url"
 	"strconv"
 	"strings"
@@ -23,6 +25,7 @@ import (
 	"github.com/hustings/hustings/lease/kv"
 	"github.com/hustings/hustings/lease/kv/etcdkv"
 	"github.com/hustings/hustings/lease/kv/rediskv"
+	"github.com/hustings/hustings/lease/sqllease"
 	"github.com/hustings/hustings/memberstate"
 )
 
@@ -35,6 +38,8 @@ type server struct {
 	silent func(t *testing.T) (lease.Store, silencer)
 	// written is the database's own account of how much was written so far.
 	written func(t *testing.T) string
+	// freeze keeps all writers out, and no readers, until it is thawed.
+	freeze func(t *testing.T) (thaw func())
 }
 
 // silencer is what can fall silent: a line, or what stands for one.
@@ -61,13 +66,15 @@ var servers = map[string]func(t *testing.T) *server{
 		watch := d.open(t, "")
 		watch.SetMaxOpenConns(1) // it counts the changes that others make
 		s.written = asks(watch, "PRAGMA data_version")
+		s.freeze = locks(d.open(t, ""), "BEGIN IMMEDIATE", "ROLLBACK")
 		return s
 	},
 	"PostgreSQL": func(t *testing.T) *server {
 		t.Helper()
 		where, err := url.Parse(databases["PostgreSQL"].source(t))
 		require.NoError(t, err)
-		return overTCP(where.Host, asks(databases["PostgreSQL"].open(t, ""), "SELECT pg_snapshot_xmax(pg_current_snapshot())"), func(t *testing.T, address string) lease.Store {
+		db := databases["PostgreSQL"].open(t, "")
+		return overTCP(where.Host, asks(db, "SELECT pg_snapshot_xmax(pg_current_snapshot())"), locksTable("PostgreSQL", db), func(t *testing.T, address string) lease.Store {
 			t.Helper()
 			d, there := databases["PostgreSQL"], *where
 			there.Host = address
@@ -80,7 +87,8 @@ var servers = map[string]func(t *testing.T) *server{
 		source := databases["MariaDB"].source(t)
 		_, rest, _ := strings.Cut(source, "tcp(")
 		host, _, _ := strings.Cut(rest, ")")
-		return overTCP(host, asks(databases["MariaDB"].open(t, ""), "SELECT SUM(variable_value) FROM information_schema.global_status WHERE variable_name IN ('Handler_write', 'Handler_update', 'Handler_delete')"), func(t *testing.T, address string) lease.Store {
+		db := databases["MariaDB"].open(t, "")
+		return overTCP(host, asks(db, "SELECT SUM(variable_value) FROM information_schema.global_status WHERE variable_name IN ('Handler_write', 'Handler_update', 'Handler_delete')"), locksTable("MariaDB", db), func(t *testing.T, address string) lease.Store {
 			t.Helper()
 			d := databases["MariaDB"]
 			d.source = func(testing.TB) string { return strings.Replace(source, host, address, 1) }
@@ -99,7 +107,12 @@ var servers = map[string]func(t *testing.T) *server{
 			changes, _, _ := strings.Cut(rest, "\r")
 			return changes
 		}
-		return overTCP(client.Options().Addr, written, func(t *testing.T, address string) lease.Store {
+		freeze := func(t *testing.T) func() {
+			t.Helper()
+			require.NoError(t, client.Do(t.Context(), "CLIENT", "PAUSE", patience.Milliseconds(), "WRITE").Err())
+			return until(t, func(ctx context.Context) error { return client.Do(ctx, "CLIENT", "UNPAUSE").Err() })
+		}
+		return overTCP(client.Options().Addr, written, freeze, func(t *testing.T, address string) lease.Store {
 			t.Helper()
 			client := redis.NewClient(&redis.Options{Addr: address, MaxRetries: -1, ContextTimeoutEnabled: true})
 			t.Cleanup(func() { require.NoError(t, client.Close()) })
@@ -116,7 +129,8 @@ var servers = map[string]func(t *testing.T) *server{
 			require.NoError(t, err)
 			return strconv.FormatInt(answer.Header.Revision, 10)
 		}
-		return overTCP(address, written, func(t *testing.T, address string) lease.Store {
+		unfrozen := func(*testing.T) func() { return func() {} } // nobody can keep others from writing
+		return overTCP(address, written, unfrozen, func(t *testing.T, address string) lease.Store {
 			t.Helper()
 			return keys(t, etcdkv.New(dialEtcd(t, address), "released/"))
 		})
@@ -140,8 +154,36 @@ func asks(db *sql.DB, question string) func(*testing.T) string {
 	}
 }
 
-func overTCP(address string, written func(*testing.T) string, store func(*testing.T, string) lease.Store) *server {
-	return &server{address: address, store: store, written: written, silent: func(t *testing.T) (lease.Store, silencer) {
+// locks freezes what somebody locks in a database.
+func locks(db *sql.DB, lock, unlock string) func(*testing.T) func() {
+	return func(t *testing.T) func() {
+		t.Helper()
+		conn, err := db.Conn(t.Context())
+		require.NoError(t, err)
+		_, err = conn.ExecContext(t.Context(), lock)
+		require.NoError(t, err)
+		return until(t, func(ctx context.Context) error {
+			_, err := conn.ExecContext(ctx, unlock)
+			return errors.Join(err, conn.Close())
+		})
+	}
+}
+
+func locksTable(name string, db *sql.DB) func(*testing.T) func() {
+	how := lockable[name]
+	return locks(db, fmt.Sprintf(how.lockTable, sqllease.DefaultTable), how.unlock)
+}
+
+// until does something once: when it is called, or when the test ends.
+func until(t *testing.T, do func(context.Context) error) func() {
+	t.Helper()
+	once := sync.OnceFunc(func() { require.NoError(t, do(context.WithoutCancel(t.Context()))) })
+	t.Cleanup(once)
+	return once
+}
+
+func overTCP(address string, written func(*testing.T) string, freeze func(*testing.T) func(), store func(*testing.T, string) lease.Store) *server {
+	return &server{address: address, store: store, written: written, freeze: freeze, silent: func(t *testing.T) (lease.Store, silencer) {
 		t.Helper()
 		l, err := line.New(address)
 		require.NoError(t, err)

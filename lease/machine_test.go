@@ -1,0 +1,63 @@
+package lease_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/lease"
+	"github.com/hustings/hustings/lease/mem"
+)
+
+// Between the look that finds a lease free and its claim a candidate may have to wait.
+// If it comes to retire meanwhile, the claim is not sent, and it takes no part any more.
+func TestARetiredCandidateSendsNoClaim(t *testing.T) {
+	m := lease.NewMachine(lease.Rules{Name: "g", ID: "a#1", Self: "a", Timing: timing})
+	assert.True(t, m.Begin())
+	assert.Equal(t, lease.MakeClaim, m.Look(lease.Record{Name: "g", Released: true}, time.Second))
+	assert.Equal(t, lease.Nothing, m.Retire())
+	c, ok := m.Claim(time.Minute)
+	assert.False(t, ok)
+	assert.Zero(t, c)
+	assert.True(t, m.Idle())
+}
+
+// A keeper makes so many claims at a time; those that wait for their turn when it retires
+// are never sent.
+func TestAKeeperThatRetiresSendsNoQueuedClaim(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const leases = 20
+		sent := make(chan string, leases)
+		c := &conn{Store: new(mem.Store), counts: map[string]int{}}
+		c.set(func(ctx context.Context, op string, do func(context.Context) error) error {
+			if op != "acquire" {
+				return do(ctx)
+			}
+			sent <- op
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		k, err := lease.NewKeeper(lease.KeeperConfig{Self: "n", Store: c, Timing: timing})
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		for i := range leases {
+			el, err := k.Join(lease.Config{Name: fmt.Sprint(i)})
+			require.NoError(t, err)
+			running.Go(func() { assert.NoError(t, el.Run(ctx)) })
+		}
+		<-sent
+		synctest.Wait()
+		underWay := len(sent)
+		require.Less(t, underWay, leases-1, "none has to wait")
+		cancel()
+		running.Wait()
+		assert.Len(t, sent, underWay)
+	})
+}
