@@ -82,15 +82,26 @@ func (n *node) ticked(misses bool) node {
 func (m *model) tick(s *state, missing int) (state, bool) {
 	next := *s
 	for i := range m.bounds.Members {
-		n := &m.nodes[s.nodes[i]]
-		misses := missing>>i&1 == 1
-		if misses && int(n.time.lag) == m.bounds.Lag {
+		misses := missing >> i & 1
+		if misses == 1 && int(m.nodes[s.nodes[i]].time.lag) == m.bounds.Lag {
 			return next, false
 		}
-		after := n.ticked(misses)
-		next.nodes[i] = m.intern(&after)
+		next.nodes[i] = m.tickOf(s.nodes[i], misses)
 	}
 	return next, true
+}
+
+// tickOf is a node after a tick, of which its clock misses none or one.
+func (m *model) tickOf(id nodeID, misses int) nodeID {
+	known := &m.ticked[misses]
+	if int(id) >= len(*known) {
+		*known = append(*known, make([]nodeID, len(m.nodes)-len(*known)+1024)...)
+	}
+	if (*known)[id] == 0 {
+		after := m.nodes[id].ticked(misses == 1)
+		(*known)[id] = m.intern(&after)
+	}
+	return (*known)[id]
 }
 
 // ticks looks at what time does to a state.

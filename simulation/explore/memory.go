@@ -19,7 +19,7 @@ const memoryParts = 64
 // part is what is remembered of some nodes.
 type part[T any] struct {
 	mu      sync.Mutex
-	matters map[nodeID]*relevant // so far
+	matters []relevant // by node, of those in this part, so far
 	all     []remembered[T]
 	places  []int32 // a hash table: where it is, plus 1; 0: nothing is
 }
@@ -133,15 +133,11 @@ func (m *memory[T]) keep(w *wandering, what *T) *T {
 }
 
 func (p *part[T]) mattersTo(id nodeID) *relevant {
-	r := p.matters[id]
-	if r == nil {
-		if p.matters == nil {
-			p.matters = map[nodeID]*relevant{}
-		}
-		r = &relevant{}
-		p.matters[id] = r
+	at := int(id / memoryParts)
+	for at >= len(p.matters) {
+		p.matters = append(p.matters, relevant{})
 	}
-	return r
+	return &p.matters[at]
 }
 
 func (p *part[T]) recall(key *localKey) *remembered[T] {

@@ -44,6 +44,7 @@ type model struct {
 	results   [][]taken
 	idle      []uint32    // by node: which result is that nothing happens to it; 0: none yet
 	reactions []reactions // by node
+	ticked    [2][]nodeID // by whether its clock misses the tick, and node; 0: not worked out yet
 	marks     marks
 	after     localKey    // of a node after a step
 	spare     [2][]silent // room for what nodes become
