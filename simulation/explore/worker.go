@@ -94,6 +94,7 @@ func (x *worker) done() {
 	}
 }
 
+// take finds the next states, by which the lock may be given away for a while.
 func (x *worker) take(ctx context.Context) bool {
 	for !x.over.Load() {
 		if x.next < x.level {
@@ -123,7 +124,7 @@ func (x *worker) take(ctx context.Context) bool {
 // takeShare takes the next states, as many as are fair: one, if nobody else wants the lock.
 func (x *worker) takeShare() {
 	share := 1
-	if others := len(x.workers) - 1; others > 0 {
+	if len(x.workers) > 1 {
 		share = min(mostDue, 1+(x.level-x.next)/(4*len(x.workers)))
 	}
 	for range share {
