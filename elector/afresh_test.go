@@ -142,6 +142,16 @@ func TestAnOfferIsMadeWhenItIsDue(t *testing.T) {
 	}
 }
 
+// A process that stood still may be told that its Lead has returned when it has won
+// another office already, whose Lead runs.
+func TestALeadThatReturnedEarlierDoesNotEndThisOffice(t *testing.T) {
+	m, out := Machine{serving: true, beat: 3}, Output{}
+	m.Step(threeRules(), &Input{Kind: Served, Number: 2}, &out)
+	assert.True(t, m.Serving())
+	m.Step(threeRules(), &Input{Kind: Served, Number: 3}, &out)
+	assert.False(t, m.Serving())
+}
+
 // drops counts what is told of ignored inputs. It implements Effects.
 type drops struct {
 	Effects

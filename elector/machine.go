@@ -182,7 +182,8 @@ const (
 	Abort
 	// Lapsed: the lease has run out, by the clock of whoever holds it.
 	Lapsed
-	// Served: no Lead of the engine is running or due to run.
+	// Served: no Lead of the engine was running or due to run when the newest beat was
+	// that of this Number.
 	Served
 )
 
@@ -190,7 +191,7 @@ const (
 type Input struct {
 	Kind    InputKind
 	Message Message          // Receive
-	Number  uint32           // Ring
+	Number  uint32           // Ring, Served
 	Seat    memberstate.Seat // Heard, PeerLost, Transfer
 	Term    memberstate.Term // Heard
 
@@ -323,7 +324,9 @@ func (m *Machine) step(r *Rules, in *Input, out *Output) {
 	case Lapsed:
 		m.lapsed(r, out)
 	case Served:
-		m.serving = false
+		if in.Number == m.beat { // else it has won another office since
+			m.serving = false
+		}
 	}
 }
 

@@ -108,7 +108,7 @@ func (h *Host) attendOffice(g *group) {
 	case leads && x.lead != nil && x.served < m.Term:
 		h.openOffice(g)
 	case m.serving && m.Role != memberstate.Leader && g.running:
-		h.give(g, &Input{Kind: Served}, nil)
+		h.give(g, &Input{Kind: Served, Number: m.beat}, nil)
 	}
 }
 

@@ -339,7 +339,7 @@ func (a *actor) after() {
 		a.give(Input{Kind: Paused})
 	}
 	if a.machine.serving && a.machine.Role != memberstate.Leader && a.step == nil {
-		a.give(Input{Kind: Served})
+		a.give(Input{Kind: Served, Number: a.machine.beat})
 	}
 }
 

@@ -61,7 +61,7 @@ func (e *engine) attend(n *node) {
 		n.world.check.served(n)
 		n.world.after(n.world.choices.span(chooseTick, n.index, 0, n.world.tick, n.world.tick), engineTicks, n, uint32(m.Term))
 	case m.Serving() && !n.leads():
-		n.give(&elector.Input{Kind: elector.Served}, memberstate.Nobody)
+		n.give(&elector.Input{Kind: elector.Served, Number: m.Beat()}, memberstate.Nobody)
 	}
 	if phase, _ := m.Handover(); phase == elector.NoHandover {
 		e.stopped = false

@@ -132,7 +132,7 @@ func (m *member) Saved() {
 // office is lost, and that takes no more writes as soon as it is asked to.
 func (m *member) engine() {
 	if m.machine.Serving() && m.machine.Role != memberstate.Leader {
-		m.give(elector.Input{Kind: elector.Served})
+		m.give(elector.Input{Kind: elector.Served, Number: m.machine.Beat()})
 	}
 	if phase, _ := m.machine.Handover(); phase == elector.Pausing {
 		m.world.Observer.Pauses(m.index)

@@ -84,7 +84,7 @@ func (w *stepping) step(in elector.Input, from memberstate.Seat) {
 	case phase == elector.Pausing:
 		w.step(elector.Input{Kind: elector.Paused}, memberstate.Nobody)
 	case n.machine.Serving() && n.machine.Role != memberstate.Leader:
-		w.step(elector.Input{Kind: elector.Served}, memberstate.Nobody)
+		w.step(elector.Input{Kind: elector.Served, Number: n.machine.Beat()}, memberstate.Nobody)
 	}
 }
 

@@ -243,7 +243,7 @@ func (w *walk) give(i int, in elector.Input, from memberstate.Seat) {
 	case phase == elector.Pausing:
 		w.give(i, elector.Input{Kind: elector.Paused}, memberstate.Nobody)
 	case n.machine.Serving() && n.machine.Role != memberstate.Leader:
-		w.give(i, elector.Input{Kind: elector.Served}, memberstate.Nobody)
+		w.give(i, elector.Input{Kind: elector.Served, Number: w.nodes[i].machine.Beat()}, memberstate.Nobody)
 	}
 }
 
