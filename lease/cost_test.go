@@ -68,7 +68,7 @@ func TestACrowdDoesNotStampede(t *testing.T) {
 	}{
 		"crash":            {func(first *candidate) { first.crash() }, false, 10},
 		"release":          {func(first *candidate) { first.stop() }, false, 10},
-		"release, waiting": {func(first *candidate) { first.stop() }, true, 20},
+		"release, waiting": {func(first *candidate) { first.stop() }, true, 25},
 	} {
 		t.Run(name, func(t *testing.T) {
 			play(t, func(s *stage) {
