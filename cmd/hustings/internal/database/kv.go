@@ -72,7 +72,7 @@ func openRedis(a address, _ Use) (*Database, error) {
 	}
 	options.MaxRetries = -1 // a step that may have been taken is not taken again unseen
 	options.ContextTimeoutEnabled = true
-	logging.Disable()       // errors are returned, too
+	logging.Disable() // errors are returned, too
 	client := redis.NewClient(options)
 	return underKeys(rediskv.New(client, wakes), client.Close)
 }
