@@ -58,17 +58,15 @@ func TestALeaderOnlyRenews(t *testing.T) {
 }
 
 // A crowd does not stampede: when the lease of a crashed leader runs out, hardly
-// more than one of a hundred candidates writes. Those who are woken all look within 15 ms,
-// and so seven of a hundred within the round trip that the first one's claim takes.
+// more than one of a hundred candidates writes.
 func TestACrowdDoesNotStampede(t *testing.T) {
 	for name, how := range map[string]struct {
 		end   func(first *candidate)
 		woken bool
-		most  int // claims, by far more than are to be expected
 	}{
-		"crash":            {func(first *candidate) { first.crash() }, false, 10},
-		"release":          {func(first *candidate) { first.stop() }, false, 10},
-		"release, waiting": {func(first *candidate) { first.stop() }, true, 25},
+		"crash":            {func(first *candidate) { first.crash() }, false},
+		"release":          {func(first *candidate) { first.stop() }, false},
+		"release, waiting": {func(first *candidate) { first.stop() }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			play(t, func(s *stage) {
@@ -96,7 +94,7 @@ func TestACrowdDoesNotStampede(t *testing.T) {
 				for _, c := range crowd {
 					claims += c.conn.count("acquire")
 				}
-				assert.LessOrEqual(t, claims, how.most)
+				assert.LessOrEqual(t, claims, 10)
 			})
 		})
 	}

@@ -6,6 +6,8 @@ package lease
 
 import (
 	"context"
+	"math"
+	"math/rand/v2"
 	"time"
 )
 
@@ -15,14 +17,14 @@ func (k *Keeper) polls(ctx context.Context) {
 	t := k.config.Timing
 	everything := time.NewTimer(within(t.PollWithin()))
 	defer everything.Stop()
-	woken := time.NewTimer(within(t.LookWithin()))
+	woken := time.NewTimer(sparsely(t.LookWithin()))
 	defer woken.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-k.roused:
-			woken.Reset(within(t.LookWithin()))
+			woken.Reset(sparsely(t.LookWithin()))
 		case <-woken.C:
 			k.look(k.waiting(true))
 		case <-everything.C:
@@ -30,6 +32,12 @@ func (k *Keeper) polls(ctx context.Context) {
 			everything.Reset(within(t.PollWithin()))
 		}
 	}
+}
+
+// sparsely draws a wait that is rarely a short one: of many who were woken at once
+// few look first, and the rest find the lease taken.
+func sparsely(least, most time.Duration) time.Duration {
+	return least + time.Duration(float64(most-least)*math.Cbrt(rand.Float64()))
 }
 
 // waiting lists the electors that wait for their leases: all, or those of them
