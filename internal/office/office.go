@@ -72,7 +72,7 @@ func (l *Lease) End() { close(l.over) }
 
 // RunsOut waits for the end of the lease, and says whether its time was up.
 func (l *Lease) RunsOut(clock func() time.Duration) bool {
-	timer := time.NewTimer(0)
+	timer := time.NewTimer(l.Until() - clock())
 	defer timer.Stop()
 	for {
 		select {
