@@ -387,7 +387,7 @@ func (m *Machine) ring(r *Rules, in *Input, out *Output) {
 			m.fasting = false
 			m.armSlot(r, out, memberstate.Nobody)
 		case m.phase != idle:
-			m.overdue(r, in, out)
+			m.askAgain(r, in, out)
 		default:
 			m.stand(r, in, out)
 		}

@@ -98,8 +98,10 @@ func (m *Machine) openRound(r *Rules, out *Output, phase phase, mark rpc.Mark, t
 
 // awaitAnswers is how long to wait for answers now, and whether the round is over then. With
 // ranks the next member's slot is near, and a lost message is no reason to leave it to them
-// (D12): who has not answered is asked again when an answer is overdue, and then after twice
-// as long, and so on.
+// (D12): who has not answered is asked again after the shortest slot, then after twice as
+// long, and so on, as long as an answer would be in time. Where delays are longer than that
+// slot, it is asked before it can have answered: of a request that is on its way a copy is
+// cheap, and to miss one that is lost takes a round trip.
 func (m *Machine) awaitAnswers(r *Rules) (wait time.Duration, last bool) {
 	switch {
 	case m.awaitsVeto() && m.roundTrip > 0:
@@ -109,19 +111,22 @@ func (m *Machine) awaitAnswers(r *Rules) (wait time.Duration, last bool) {
 		// still runs a Lead of a term that is lost had better not win too soon.
 		return max(r.Timing.RoundTimeout, 2*m.measured()), true // D6
 	}
-	overdue := m.slot(r)
-	whole := max(r.Timing.RoundTimeout, 2*overdue)
-	past := overdue<<m.repeats - overdue
-	if wait = overdue << m.repeats; past+wait+overdue <= whole {
+	slot, first := m.slot(r), r.shortestSlot()
+	whole := max(r.Timing.RoundTimeout, 2*slot)
+	past := first<<m.repeats - first
+	if wait = first << m.repeats; past+wait+slot <= whole {
 		return wait, false
 	}
-	return max(whole-past, overdue), true
+	return max(whole-past, slot), true
 }
 
-// overdue asks those again who have not answered in time, or ends the round. It ends, too,
-// if somebody has a leader, or is in a larger term: this is not the term to ask for, then.
-func (m *Machine) overdue(r *Rules, in *Input, out *Output) {
-	if _, last := m.awaitAnswers(r); last || m.hasLeader || m.known > m.asked {
+// askAgain asks those again who have not answered, or ends the round. It ends, too, if
+// somebody has a leader, or is in a larger term, and the others had time to answer: this is
+// not the term to ask for, then.
+func (m *Machine) askAgain(r *Rules, in *Input, out *Output) {
+	wait, last := m.awaitAnswers(r)
+	past := 2*wait - r.shortestSlot() // it doubled
+	if last || past >= m.slot(r) && (m.hasLeader || m.known > m.asked) {
 		m.conclude(r, in, out, m.judge(r))
 		return
 	}
@@ -132,7 +137,7 @@ func (m *Machine) overdue(r *Rules, in *Input, out *Output) {
 	m.repeats++
 	m.ask(r, out, end, memberstate.Nobody)
 	out.To &^= m.answered
-	wait, _ := m.awaitAnswers(r)
+	wait, _ = m.awaitAnswers(r)
 	m.arm(out, wait, wait)
 }
 
@@ -339,7 +344,7 @@ func (r *Rules) lead() time.Duration { return r.shortestSlot() / 4 }
 func (m *Machine) slot(r *Rules) time.Duration { return max(r.shortestSlot(), m.measured()*3/2) }
 
 // shortestSlot is that of a network whose delays are nothing against the timing.
-func (r *Rules) shortestSlot() time.Duration { return r.Timing.Detection() / 30 }
+func (r *Rules) shortestSlot() time.Duration { return max(r.Timing.Detection()/30, 1) }
 
 // rank counts the voters whose turn to stand comes before this member's.
 func (m *Machine) rank(r *Rules, last memberstate.Seat) int {

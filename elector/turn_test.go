@@ -56,8 +56,8 @@ func preVoteAsked(t *testing.T) *turn {
 	return c
 }
 
-// Answers are overdue after a slot, then after twice as long; and at the time-out the round
-// is over. Who has answered is not asked again.
+// Who has not answered is asked again after a slot, then after twice as long; and at the
+// time-out the round is over. Who has answered is not asked again.
 func TestWhoHasNotAnsweredIsAskedAgain(t *testing.T) {
 	c := preVoteAsked(t)
 	slot := c.rules.Timing.Detection() / 30
@@ -79,17 +79,35 @@ func TestWhoHasNotAnsweredIsAskedAgain(t *testing.T) {
 	assert.Equal(t, WaitToRevote, c.out.Judged)
 }
 
-// Where round trips are long there is time for one more request.
-func TestLongRoundTripsLeaveTimeToAskOnceMore(t *testing.T) {
+// Where round trips are long, a copy follows before an answer can have come, but none whose
+// own answer would be too late.
+func TestLongRoundTripsAreNotWaitedFor(t *testing.T) {
 	c := preVoteAsked(t)
 	c.machine.roundTrip = uint32((100 * time.Millisecond).Microseconds())
 	c.machine.openRound(c.rules, &c.out, preVoting, rpc.PreVote, 1)
-	assert.Equal(t, 150*time.Millisecond, c.out.Alarm.Min)
-	c.ring()
-	assert.Equal(t, c.rules.others(), c.out.To)
+	for _, wait := range []time.Duration{10, 20, 40, 80} {
+		assert.Equal(t, wait*time.Millisecond, c.out.Alarm.Min)
+		c.ring()
+		assert.Equal(t, c.rules.others(), c.out.To)
+	}
 	assert.Equal(t, 150*time.Millisecond, c.out.Alarm.Min)
 	c.ring()
 	assert.True(t, c.out.Ended)
+}
+
+// And who answers first, from nearby, that it has a leader, does not end the round before
+// the others can have answered.
+func TestLongRoundTripsAreNotCutShort(t *testing.T) {
+	c := preVoteAsked(t)
+	c.machine.roundTrip = uint32((100 * time.Millisecond).Microseconds())
+	c.answer(2, rpc.RejectAlreadyHasLeader, 0)
+	for range 3 { // after 10, 30, 70 ms
+		c.ring()
+		assert.Equal(t, memberstate.SetOf(3, 4, 5), c.out.To)
+	}
+	c.ring() // after 150
+	assert.True(t, c.out.Ended)
+	assert.Equal(t, WaitToRevote, c.out.Judged)
 }
 
 // The next round begins anew.
