@@ -63,7 +63,7 @@ func TestWhatTheDeadWereSavingIsLost(t *testing.T) {
 	assert.Equal(t, []note{{time.Millisecond, 0, "hello"}}, m.notes)
 }
 
-func TestWhoIsOrderedToDoSomethingDoesSoAfterTheSave(t *testing.T) {
+func TestOrdersAreCarriedOutAfterTheSave(t *testing.T) {
 	w, m := newSlowWorld()
 	w.Stand(0)
 	w.Transfer(0, 7)
