@@ -225,7 +225,10 @@ func (fx *effects) Reply(m *Message) {
 
 func (fx *effects) Send(to memberstate.Set, m *Message) {
 	g := fx.group
-	fx.countVoting(m)
+	again := m.Kind == rpc.VoteRequest && g.machine.Repeats()
+	if !again {
+		fx.countVoting(m)
+	}
 	if m.Kind == rpc.TakeLeadership && m.Mark == rpc.Plain {
 		g.dropLease() // the target may win from the moment that it hears of this (D14)
 	}
@@ -237,7 +240,7 @@ func (fx *effects) Send(to memberstate.Set, m *Message) {
 		if m.Kind == rpc.VoteRequest {
 			times = &g.sent.ballots
 		}
-		if m.Kind == rpc.Heartbeat || !g.machine.Repeats() {
+		if !again {
 			times[m.Round%recentBeats] = fx.host.now
 		}
 	}

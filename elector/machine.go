@@ -67,6 +67,7 @@ type Machine struct {
 	// The round of votes under way, or the last one. A leader has one too,
 	// when it asks for a new term for itself (D7).
 	asked    memberstate.Term // the term that votes are asked for
+	asking   time.Duration    // how long they will have been when the alarm rings
 	accepted memberstate.Set  // who accepted, this member included
 	notReady memberstate.Set  // who was behind in term; of a leader: who was, in its newest beat
 	bigger   memberstate.Set  // who refused because its ledger is better
@@ -94,7 +95,6 @@ type Machine struct {
 	phase    phase
 	mark     rpc.Mark // of the round of votes under way
 	judged   Judgement
-	repeats  uint8 // how often those who have not answered the round were asked again
 	hurries  uint8 // revotes in a row without a wait
 	handover Handover
 	reason   reason           // for the handover
@@ -106,6 +106,7 @@ type Machine struct {
 	leaseVoid    bool // this term will hold no lease any more (D14)
 	inconsistent bool // someone answered the newest beat with INCONSISTENT_LEADER
 	resent       bool // the newest beat was sent early, for those who were not ready
+	repeated     bool // those who have not answered the round were asked again
 	hasLeader    bool // someone answered the round with ALREADY_HAS_LEADER
 	vetoed       bool // and it was the leader itself, or one who follows it in this very term
 	hinted       bool // the leader of this term has been reported lost already (D13)
@@ -283,7 +284,7 @@ func (m *Machine) Asking() (asks, preVote bool, accepted memberstate.Set) {
 
 // Repeats says whether the request for votes that this step sends was sent before, in the
 // same round: what it takes to answer is counted from the first time.
-func (m *Machine) Repeats() bool { return m.repeats > 0 }
+func (m *Machine) Repeats() bool { return m.repeated }
 
 // Step is what one input does to the machine.
 func (m *Machine) Step(r *Rules, in *Input, out *Output) {

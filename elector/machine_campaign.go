@@ -84,7 +84,7 @@ func (m *Machine) voteForSelf(r *Rules, in *Input, out *Output) bool {
 
 func (m *Machine) openRound(r *Rules, out *Output, phase phase, mark rpc.Mark, term memberstate.Term) {
 	m.ballot++
-	m.phase, m.mark, m.asked, m.repeats = phase, mark, term, 0
+	m.phase, m.mark, m.asked, m.asking, m.repeated = phase, mark, term, 0, false
 	m.accepted, m.answered = memberstate.SetOf(r.Self), memberstate.SetOf(r.Self)
 	m.notReady, m.bigger = 0, 0
 	m.hasLeader, m.vetoed = false, false
@@ -92,41 +92,56 @@ func (m *Machine) openRound(r *Rules, out *Output, phase phase, mark rpc.Mark, t
 		m.challenge = m.beat // its alarm is the next beat
 		return
 	}
-	wait, _ := m.awaitAnswers(r)
+	m.awaitAnswers(r, out)
+}
+
+// awaitAnswers has the alarm ring when it is time to ask again, or when the round is over.
+//
+// With ranks the next member's slot is near, and a lost message is no reason to leave it to
+// them (D12): who has not answered when a slot is over is asked again, and then after twice
+// as long, and so on, as long as an answer would be in time. Where delays are long, also at
+// the half of a slot, the quarter, and so on, before it can have answered: of a request that
+// is on its way a copy is cheap, and to miss one that is lost takes a round trip.
+func (m *Machine) awaitAnswers(r *Rules, out *Output) {
+	next, repeats := m.roundLasts(r)
+	if slot := m.slot(r); repeats {
+		again := slot
+		for again/2 > m.asking && again/2 >= r.shortestSlot() {
+			again /= 2
+		}
+		for again <= m.asking {
+			again *= 2
+		}
+		if again+slot <= next {
+			next = again
+		}
+	}
+	wait := next - m.asking
+	m.asking = next
 	m.arm(out, wait, wait)
 }
 
-// awaitAnswers is how long to wait for answers now, and whether the round is over then. With
-// ranks the next member's slot is near, and a lost message is no reason to leave it to them
-// (D12): who has not answered is asked again after the shortest slot, then after twice as
-// long, and so on, as long as an answer would be in time. Where delays are longer than that
-// slot, it is asked before it can have answered: of a request that is on its way a copy is
-// cheap, and to miss one that is lost takes a round trip.
-func (m *Machine) awaitAnswers(r *Rules) (wait time.Duration, last bool) {
+// roundLasts is when the round is over, counted from its beginning, and whether it is asked
+// for more than once. A handover is asked for by its giver's word, which is for one request;
+// and who still runs a Lead of a term that is lost had better not win too soon.
+func (m *Machine) roundLasts(r *Rules) (long time.Duration, repeats bool) {
 	switch {
 	case m.awaitsVeto() && m.roundTrip > 0:
-		return m.measured() * 3 / 2, true
+		return m.measured() * 3 / 2, false
 	case !r.Ranks, m.mark == rpc.Handed, m.serving:
-		// A handover is asked for by its giver's word, which is for one request; and who
-		// still runs a Lead of a term that is lost had better not win too soon.
-		return max(r.Timing.RoundTimeout, 2*m.measured()), true // D6
+		return max(r.Timing.RoundTimeout, 2*m.measured()), false // D6
+	default:
+		return max(r.Timing.RoundTimeout, 2*m.slot(r)), true
 	}
-	slot, first := m.slot(r), r.shortestSlot()
-	whole := max(r.Timing.RoundTimeout, 2*slot)
-	past := first<<m.repeats - first
-	if wait = first << m.repeats; past+wait+slot <= whole {
-		return wait, false
-	}
-	return max(whole-past, slot), true
 }
 
 // askAgain asks those again who have not answered, or ends the round. It ends, too, if
 // somebody has a leader, or is in a larger term, and the others had time to answer: this is
 // not the term to ask for, then.
 func (m *Machine) askAgain(r *Rules, in *Input, out *Output) {
-	wait, last := m.awaitAnswers(r)
-	past := 2*wait - r.shortestSlot() // it doubled
-	if last || past >= m.slot(r) && (m.hasLeader || m.known > m.asked) {
+	long, repeats := m.roundLasts(r)
+	vain := m.hasLeader || m.known > m.asked
+	if !repeats || m.asking >= long || vain && m.asking >= m.slot(r) {
 		m.conclude(r, in, out, m.judge(r))
 		return
 	}
@@ -134,11 +149,10 @@ func (m *Machine) askAgain(r *Rules, in *Input, out *Output) {
 	if !ok {
 		return
 	}
-	m.repeats++
+	m.repeated = true
 	m.ask(r, out, end, memberstate.Nobody)
 	out.To &^= m.answered
-	wait, _ = m.awaitAnswers(r)
-	m.arm(out, wait, wait)
+	m.awaitAnswers(r, out)
 }
 
 // awaitsVeto says whether a quorum's accept is not enough yet: the round follows
@@ -160,8 +174,8 @@ func (m *Machine) onVoteResponse(r *Rules, in *Input, out *Output) {
 		out.Dropped = DropNotAVoter
 		return
 	}
-	if q.Mark != rpc.Vouched { // nobody measures what was not asked for
-		m.observe(r, in.RoundTrip) // of late answers too: they are what shows that rounds are too short
+	if m.measures(q) {
+		m.observe(r, in.RoundTrip)
 	}
 	switch q.Result {
 	case rpc.RejectExpiredVoteTerm, rpc.RejectTermSmallThanLedger:
@@ -177,6 +191,21 @@ func (m *Machine) onVoteResponse(r *Rules, in *Input, out *Output) {
 	}
 	m.count(q)
 	m.settle(r, in, out)
+}
+
+// measures says whether an answer tells how long a round trip is, which is counted from the
+// first request of its round. The answer to a copy does not, nor one that nobody asked for.
+// Late ones do, for they show that rounds are too short; but not after a round that was won,
+// where copies are what is late.
+func (m *Machine) measures(q *Message) bool {
+	switch {
+	case q.Mark == rpc.Vouched, m.Role == memberstate.Leader:
+		return false
+	case q.Round == m.ballot:
+		return !m.answered.Has(q.From)
+	default:
+		return m.mark != rpc.Won
+	}
 }
 
 // answers says whether an answer counts in the round under way. It counts in the round that
@@ -317,9 +346,8 @@ func (m *Machine) armHeartbeat(r *Rules, out *Output) {
 
 // armSlot waits for this member's turn to stand (D12). The members take turns
 // by term; preferred leaders go first, and the last leader goes last, for it has
-// just fallen silent. Slots are a little longer than an election takes, so one
-// candidate is alone on the stage; a candidate with a poor ledger is refused,
-// and the next slot is another's.
+// just fallen silent. So one candidate is alone on the stage; one with a poor
+// ledger is refused, and the next slot is another's.
 func (m *Machine) armSlot(r *Rules, out *Output, last memberstate.Seat) {
 	if !r.Ranks {
 		m.arm(out, 0, r.Timing.MaxVoteWait-r.Timing.MinVoteWait)
@@ -339,11 +367,13 @@ func (m *Machine) armSlot(r *Rules, out *Output, last memberstate.Seat) {
 // passed on from there, by the very way on which the request comes.
 func (r *Rules) lead() time.Duration { return r.shortestSlot() / 4 }
 
-// slot exceeds the message delays of a pre-vote and the vote after it, and the
-// skew with which the last heartbeat reached the others.
+// slot is how much later the next member's turn comes: it exceeds the round trip of a
+// pre-vote and the skew with which the last heartbeat reached the others, so that who is
+// next finds the first one asking, or voted for.
 func (m *Machine) slot(r *Rules) time.Duration { return max(r.shortestSlot(), m.measured()*3/2) }
 
-// shortestSlot is that of a network whose delays are nothing against the timing.
+// shortestSlot is that of a network whose delays are nothing against the timing. Not
+// even the shortest timing makes it nothing, or no doubling of it would be longer.
 func (r *Rules) shortestSlot() time.Duration { return max(r.Timing.Detection()/30, 1) }
 
 // rank counts the voters whose turn to stand comes before this member's.

@@ -28,7 +28,7 @@ func (m Machine) Canonical(r *Rules) Machine {
 		m.hurries = maxHurries
 	}
 	if m.phase == idle { // openRound sets these
-		m.asked, m.mark, m.repeats = 0, 0, 0
+		m.asked, m.mark, m.asking, m.repeated = 0, 0, 0, false
 		m.accepted, m.answered, m.bigger = 0, 0, 0
 		m.hasLeader, m.vetoed = false, false
 	}

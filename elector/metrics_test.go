@@ -4,6 +4,7 @@ package elector_test
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -35,6 +36,18 @@ func (y *tally) count(what string) int {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	return y.counts[what]
+}
+
+// total counts everything that begins so.
+func (y *tally) total(prefix string) (n int) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	for what, count := range y.counts {
+		if strings.HasPrefix(what, prefix) {
+			n += count
+		}
+	}
+	return n
 }
 
 func (y *tally) metrics() *elector.Metrics {
@@ -77,6 +90,20 @@ func TestMetricsAreToldWhatHappens(t *testing.T) {
 		town.network.Join("n0").Send("n1", []rpc.Message{{Group: "other", From: "n0", To: "n1"}})
 		town.pass(time.Second)
 		assert.Equal(t, 1, told.count("dropped unknown group"))
+	})
+}
+
+// Whoever is asked again is in the same round, and that is counted once.
+func TestMetricsCountARoundOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		told := newTally()
+		town := newTown(t, 3, func(c *elector.Config) { c.Metrics = told.metrics() })
+		town.network.SetAll(rpc.Link{Delay: 40 * time.Millisecond})
+		town.open()
+		defer town.close()
+		town.leader()
+		town.pass(time.Second)
+		assert.InDelta(t, told.total("g pre-vote "), told.total("g asks pre-vote"), 2, "but those that another's lead ended")
 	})
 }
 

@@ -56,7 +56,7 @@ func preVoteAsked(t *testing.T) *turn {
 	return c
 }
 
-// Who has not answered is asked again after a slot, then after twice as long; and at the
+// Who has not answered is asked again after a slot, and then after twice as long; and at the
 // time-out the round is over. Who has answered is not asked again.
 func TestWhoHasNotAnsweredIsAskedAgain(t *testing.T) {
 	c := preVoteAsked(t)
@@ -66,7 +66,7 @@ func TestWhoHasNotAnsweredIsAskedAgain(t *testing.T) {
 	asked := c.out.Send
 	c.answer(2, rpc.Accept, 0)
 	c.machine.known = 1 // the very term that it asks for
-	for _, wait := range []time.Duration{2 * slot, 4 * slot, c.rules.Timing.RoundTimeout - 7*slot} {
+	for _, wait := range []time.Duration{slot, 2 * slot, 4 * slot, c.rules.Timing.RoundTimeout - 8*slot} {
 		c.ring()
 		assert.Equal(t, memberstate.SetOf(3, 4, 5), c.out.To)
 		assert.Equal(t, asked, c.out.Send, "the very same is asked")
@@ -79,35 +79,97 @@ func TestWhoHasNotAnsweredIsAskedAgain(t *testing.T) {
 	assert.Equal(t, WaitToRevote, c.out.Judged)
 }
 
-// Where round trips are long, a copy follows before an answer can have come, but none whose
+// slowPreVoteAsked is one where answers take that long.
+func slowPreVoteAsked(t *testing.T, roundTrip time.Duration) *turn {
+	c := preVoteAsked(t)
+	c.machine.roundTrip = uint32(roundTrip.Microseconds())
+	c.machine.openRound(c.rules, &c.out, preVoting, rpc.PreVote, 1)
+	return c
+}
+
+// Where round trips are long, copies follow before an answer can have come, but none whose
 // own answer would be too late.
 func TestLongRoundTripsAreNotWaitedFor(t *testing.T) {
-	c := preVoteAsked(t)
-	c.machine.roundTrip = uint32((100 * time.Millisecond).Microseconds())
-	c.machine.openRound(c.rules, &c.out, preVoting, rpc.PreVote, 1)
-	for _, wait := range []time.Duration{10, 20, 40, 80} {
-		assert.Equal(t, wait*time.Millisecond, c.out.Alarm.Min)
-		c.ring()
-		assert.Equal(t, c.rules.others(), c.out.To)
+	for _, c := range []struct{ roundTrip, first, slot, end time.Duration }{
+		{7 * time.Millisecond, 10 * time.Millisecond, 10500 * time.Microsecond, 100 * time.Millisecond},
+		{30 * time.Millisecond, 11250 * time.Microsecond, 45 * time.Millisecond, 100 * time.Millisecond},
+		{100 * time.Millisecond, 18750 * time.Microsecond, 150 * time.Millisecond, 300 * time.Millisecond},
+	} {
+		s := slowPreVoteAsked(t, c.roundTrip)
+		at := s.out.Alarm.Min
+		if c.first < c.slot/2 {
+			assert.Equal(t, c.first, at)
+		}
+		var asked []time.Duration
+		for s.ring(); !s.out.Ended; s.ring() {
+			assert.Equal(t, s.rules.others(), s.out.To)
+			asked = append(asked, at)
+			at += s.out.Alarm.Min
+		}
+		assert.Contains(t, asked, c.slot)
+		assert.LessOrEqual(t, asked[len(asked)-1]+c.slot, c.end)
+		assert.Equal(t, c.end, at)
 	}
-	assert.Equal(t, 150*time.Millisecond, c.out.Alarm.Min)
-	c.ring()
-	assert.True(t, c.out.Ended)
 }
 
 // And who answers first, from nearby, that it has a leader, does not end the round before
-// the others can have answered.
+// the others can have answered; but then it ends.
 func TestLongRoundTripsAreNotCutShort(t *testing.T) {
-	c := preVoteAsked(t)
-	c.machine.roundTrip = uint32((100 * time.Millisecond).Microseconds())
-	c.answer(2, rpc.RejectAlreadyHasLeader, 0)
-	for range 3 { // after 10, 30, 70 ms
-		c.ring()
-		assert.Equal(t, memberstate.SetOf(3, 4, 5), c.out.To)
+	for _, roundTrip := range []time.Duration{3 * time.Millisecond, 21 * time.Millisecond, 48 * time.Millisecond, 100 * time.Millisecond} {
+		c := slowPreVoteAsked(t, roundTrip)
+		at := c.out.Alarm.Min
+		c.answer(2, rpc.RejectAlreadyHasLeader, 0)
+		for c.ring(); !c.out.Ended; c.ring() {
+			assert.Equal(t, memberstate.SetOf(3, 4, 5), c.out.To)
+			at += c.out.Alarm.Min
+		}
+		assert.Equal(t, max(roundTrip*3/2, c.rules.shortestSlot()), at)
+		assert.Equal(t, WaitToRevote, c.out.Judged)
 	}
-	c.ring() // after 150
+}
+
+// A round that is found out to be too short goes on.
+func TestARoundGrowsWithTheRoundTrip(t *testing.T) {
+	c := slowPreVoteAsked(t, 30*time.Millisecond)
+	for c.machine.asking < c.rules.Timing.RoundTimeout {
+		c.ring()
+	}
+	c.machine.roundTrip = 60_000
+	c.ring()
+	assert.False(t, c.out.Ended)
+	c.ring()
 	assert.True(t, c.out.Ended)
-	assert.Equal(t, WaitToRevote, c.out.Judged)
+	assert.Equal(t, 180*time.Millisecond, c.machine.asking)
+}
+
+// Not even the shortest timing has a member ask without a pause.
+func TestTheShortestTimingPauses(t *testing.T) {
+	c := preVoteAsked(t)
+	c.rules.Timing.Heartbeat = 1
+	c.machine.openRound(c.rules, &c.out, preVoting, rpc.PreVote, 1)
+	assert.Positive(t, c.out.Alarm.Min)
+}
+
+// Only the first request's answer measures a round trip.
+func TestCopiesMeasureNothing(t *testing.T) {
+	c := slowPreVoteAsked(t, 100*time.Millisecond)
+	answered := func(from memberstate.Seat, mark rpc.Mark, ballot uint32, took time.Duration) time.Duration {
+		c.give(Input{Kind: Receive, RoundTrip: took, Message: Message{From: from, Body: rpc.Body{
+			Kind: rpc.VoteResponse, Result: rpc.Accept, Mark: mark, Round: ballot, Asked: 1,
+		}}})
+		return c.machine.measured()
+	}
+	long := 120 * time.Millisecond
+	first := c.machine.ballot
+	assert.Equal(t, 110*time.Millisecond, answered(2, rpc.PreVote, first, 110*time.Millisecond))
+	assert.Equal(t, 110*time.Millisecond, answered(2, rpc.PreVote, first, long), "a copy of the same round")
+	answered(3, rpc.PreVote, first, 110*time.Millisecond)
+	require.Equal(t, voting, c.machine.phase)
+	assert.Equal(t, 110*time.Millisecond, answered(4, rpc.PreVote, first, long), "a round that was won")
+	for c.machine.phase == voting {
+		c.ring()
+	}
+	assert.Equal(t, long, answered(2, rpc.Won, c.machine.ballot, long), "a round that was too short")
 }
 
 // The next round begins anew.
@@ -117,8 +179,8 @@ func TestARoundThatWasRepeatedIsForgotten(t *testing.T) {
 	require.True(t, c.machine.Repeats())
 	c.machine.openRound(c.rules, &c.out, voting, rpc.Won, 1)
 	assert.False(t, c.machine.Repeats())
-	c.machine.phase, c.machine.repeats = idle, 3
-	assert.Zero(t, c.machine.Canonical(c.rules).repeats)
+	c.machine.phase, c.machine.repeated = idle, true
+	assert.False(t, func() bool { m := c.machine.Canonical(c.rules); return m.Repeats() }())
 }
 
 // Some rounds are for one request, and end with their time-out.
@@ -140,9 +202,8 @@ func TestNobodyIsAskedAgainForNothing(t *testing.T) {
 	}
 	c := preVoteAsked(t)
 	c.machine.serving = true
-	wait, last := c.machine.awaitAnswers(c.rules)
-	assert.True(t, last)
-	assert.Equal(t, c.rules.Timing.RoundTimeout, wait)
+	c.machine.openRound(c.rules, &c.out, preVoting, rpc.PreVote, 1)
+	assert.Equal(t, c.rules.Timing.RoundTimeout, c.out.Alarm.Min)
 }
 
 // Of two that ask for the same, the one whose turn is earlier refuses the other, unless it
