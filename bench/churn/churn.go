@@ -25,6 +25,7 @@ func Section() figure.Section {
 			fmt.Sprintf("A crash that is heard: a leader that has led for %v (by then no measured round trip has a save of its election in it) crashes such that its connections break, and each of the others is told so %v later. Until a majority knows the new leader it takes that long, three round trips and two saves: %v. etcd/raft has no such input, and no resignation but a transfer: ours stands alone.", rest, delay, delay+3*2*delay+2*save),
 			"etcd/raft 3.7 and 3.6: RawNode, ticks of 100 ms in phases of their own, heartbeat tick 1, election tick 10, pre-vote, check quorum; as etcd's server does, 8 ticks are skipped at a start, and a leader sends while it saves. Leaderless is from MsgTransferLeader, when the leader begins to drop proposals, until the new leader leads. For each figure the better version counts.",
 		},
+		Extent:  extent,
 		Measure: measureAll,
 	}
 }
@@ -56,10 +57,10 @@ var alone = []aspect[Alone]{
 	{"crash that is heard, until a majority knows the new leader, longest", func(a Alone) float64 { return a.Crash.Max }},
 }
 
-// tasks are what is to be done, each so many times.
-func tasks(quick bool) (repetitions int, all []Task) {
+// extents are what is done in each repetition.
+func extents(p figure.Plan) (repetitions int, all []Task) {
 	starts, many, few := 500, 1000, 100
-	if repetitions = 5; quick {
+	if repetitions = 5; p.Quick {
 		repetitions, starts, many, few = 1, 20, 100, 10
 	}
 	return repetitions, []Task{
@@ -70,13 +71,28 @@ func tasks(quick bool) (repetitions int, all []Task) {
 	}
 }
 
+func extent(p figure.Plan) string {
+	repetitions, all := extents(p)
+	s := fmt.Sprintf("Repeated in turns: %d. Each time", repetitions)
+	for i, t := range all {
+		if i > 0 {
+			s += ";"
+		}
+		s += fmt.Sprintf(" %d members: %d starts", t.Members, t.Starts)
+		if t.Transfers > 0 {
+			s += fmt.Sprintf(", and %d each of transfers, resignations and crashes", t.Transfers)
+		}
+	}
+	return s + "."
+}
+
 func measureAll(ctx context.Context, p figure.Plan) (figures []figure.Figure, err error) {
 	child, err := peer.Start(ctx, "raft36")
 	if err != nil {
 		return nil, err
 	}
 	defer child.Close() //nolint:errcheck // it has said all that it had to say
-	repetitions, all := tasks(p.Quick)
+	repetitions, all := extents(p)
 	for i, task := range all {
 		at := fmt.Sprintf("%d members", task.Members)
 		rows := peer.Rows(ctx, child, name, func() (Times, error) { return Ours(ctx, task) }, Etcd, &task)

@@ -98,13 +98,14 @@ func measure(ctx context.Context, sections []figure.Section, quick bool, bar *pr
 		if ctx.Err() != nil {
 			break
 		}
-		figures, err := s.Measure(ctx, figure.Plan{Quick: quick, Progress: func(what string, done float64) {
+		plan := figure.Plan{Quick: quick, Progress: func(what string, done float64) {
 			bar.show(s.Name+": "+what, (float64(i)+done)/float64(len(sections)))
-		}})
+		}}
+		figures, err := s.Measure(ctx, plan)
 		if err != nil {
 			problems = append(problems, fmt.Errorf("section %s: %w", s.Name, err))
 		}
-		result.Add(s, figures)
+		problems = append(problems, result.Add(s, plan, figures))
 	}
 	bar.clear()
 	return result, errors.Join(problems...)
