@@ -16,7 +16,7 @@ import (
 const name = "churn"
 
 // Section measures churn.
-func Section() figure.Section {
+func Section(older *peer.Program) figure.Section {
 	return figure.Section{
 		Name: name, Title: "Cold starts, and leadership handed around",
 		Configured: []string{
@@ -26,7 +26,7 @@ func Section() figure.Section {
 			"etcd/raft 3.7 and 3.6: RawNode, ticks of 100 ms in phases of their own, heartbeat tick 1, election tick 10, pre-vote, check quorum; as etcd's server does, 8 ticks are skipped at a start, and a leader sends while it saves. Leaderless is from MsgTransferLeader, when the leader begins to drop proposals, until the new leader leads. For each figure the better version counts.",
 		},
 		Extent:  extent,
-		Measure: measureAll,
+		Measure: func(ctx context.Context, p figure.Plan) ([]figure.Figure, error) { return measureAll(ctx, older, p) },
 	}
 }
 
@@ -86,8 +86,8 @@ func extent(p figure.Plan) string {
 	return s + "."
 }
 
-func measureAll(ctx context.Context, p figure.Plan) (figures []figure.Figure, err error) {
-	child, err := peer.Start(ctx, "raft36")
+func measureAll(ctx context.Context, older *peer.Program, p figure.Plan) (figures []figure.Figure, err error) {
+	child, err := older.Start(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -20,15 +20,16 @@ import (
 )
 
 // Main runs the sections that the command line asks for. It is all that a program
-// does.
-func Main(sections []figure.Section) {
+// does, which then ends with this code.
+func Main(sections []figure.Section) (code int) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, os.Args[1:], sections, os.Stdout, os.Stderr)
 	stop()
 	if err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
+		return 1
 	}
+	return 0
 }
 
 // options are what the command line says.

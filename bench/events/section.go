@@ -14,7 +14,7 @@ import (
 const name = "events"
 
 // Section measures simulation.
-func Section() figure.Section {
+func Section(older *peer.Program) figure.Section {
 	return figure.Section{
 		Name: name, Title: "A single-threaded, deterministic simulation of five members whose leader crashes every 10 T and is back after 3 T, by CPU second",
 		Configured: []string{
@@ -23,7 +23,7 @@ func Section() figure.Section {
 			"etcd/raft 3.7 and 3.6: tick and heartbeat T/10, election tick 10, pre-vote, check quorum, a logger that does nothing, MemoryStorage. For each figure the better version counts.",
 		},
 		Extent:  extent,
-		Measure: measureAll,
+		Measure: func(ctx context.Context, p figure.Plan) ([]figure.Figure, error) { return measureAll(ctx, older, p) },
 	}
 }
 
@@ -43,9 +43,9 @@ func extent(p figure.Plan) string {
 	return fmt.Sprintf("%d repetitions in turns, each of %d crashes of ours and %d of either peer's.", repetitions, oursMore*crashes, crashes)
 }
 
-func measureAll(ctx context.Context, p figure.Plan) ([]figure.Figure, error) {
+func measureAll(ctx context.Context, older *peer.Program, p figure.Plan) ([]figure.Figure, error) {
 	repetitions, crashes := extents(p)
-	child, err := peer.Start(ctx, "raft36")
+	child, err := older.Start(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ import (
 const name = "failover"
 
 // Section measures failover.
-func Section() figure.Section {
+func Section(older *peer.Program) figure.Section {
 	return figure.Section{
 		Name: name, Title: "Failover in virtual time: from the last heartbeat sent until a majority knows the new leader, in detection times T",
 		Configured: []string{
@@ -36,7 +36,7 @@ func Section() figure.Section {
 			"Without a rule: ours is what comes with all of them, and the peer is the same library without the rule; DLedger's setting is elector.DLedgerTiming without pre-vote and ranks, with T = 6 s and heartbeat T/3.",
 		},
 		Extent:  extent,
-		Measure: measureAll,
+		Measure: func(ctx context.Context, p figure.Plan) ([]figure.Figure, error) { return measureAll(ctx, older, p) },
 	}
 }
 
@@ -116,8 +116,8 @@ func extent(p figure.Plan) string {
 	return fmt.Sprintf("In one pass, %d trials of each scenario for each library, and figures are over all of them; the spread is that of %d batches.", trials(p), batches)
 }
 
-func measureAll(ctx context.Context, p figure.Plan) ([]figure.Figure, error) {
-	child, err := peer.Start(ctx, "raft36")
+func measureAll(ctx context.Context, older *peer.Program, p figure.Plan) ([]figure.Figure, error) {
+	child, err := older.Start(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -31,7 +31,7 @@ var nodes = [hosts]string{"n0", "n1", "n2"}
 const hosts = 3
 
 // Section measures many groups.
-func Section() figure.Section {
+func Section(older *peer.Program) figure.Section {
 	return figure.Section{
 		Name: name, Title: "Many idle groups x 3 in one process",
 		Configured: []string{
@@ -40,7 +40,7 @@ func Section() figure.Section {
 			"Bytes are what is freed when the hosts go: heap and stacks, at the quietest of ten moments, without names and without what the stores keep.",
 		},
 		Extent:  extent,
-		Measure: measureAll,
+		Measure: func(ctx context.Context, p figure.Plan) ([]figure.Figure, error) { return measureAll(ctx, older, p) },
 	}
 }
 
@@ -94,9 +94,9 @@ func extent(p figure.Plan) string {
 	return fmt.Sprintf("%d groups, that is %d members, which are idle for %v; repeated in turns: %d.", task.Groups, task.Groups*hosts, task.Idle, repetitions)
 }
 
-func measureAll(ctx context.Context, p figure.Plan) ([]figure.Figure, error) {
+func measureAll(ctx context.Context, older *peer.Program, p figure.Plan) ([]figure.Figure, error) {
 	repetitions, task := extents(p)
-	child, err := peer.Start(ctx, "raft36")
+	child, err := older.Start(ctx)
 	if err != nil {
 		return nil, err
 	}

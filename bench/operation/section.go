@@ -26,7 +26,7 @@ const (
 var operations = []string{heartbeat, granted, refused, preVote, beat, stands}
 
 // Section measures operations.
-func Section() figure.Section {
+func Section(older *peer.Program) figure.Section {
 	return figure.Section{
 		Name: name, Title: "One operation of a member of three",
 		Configured: []string{
@@ -35,7 +35,7 @@ func Section() figure.Section {
 			"etcd/raft 3.7 and 3.6: RawNode Step (Tick, Campaign), then Ready, MemoryStorage, Advance until nothing is left; pre-vote, check quorum, a logger that does nothing. The election tick is 2^30, so that no leader steps down because nobody answers; and where a vote is asked for, those who ask have pre-vote off, or they would ask for that first. For each figure the better version counts.",
 		},
 		Extent:  extent,
-		Measure: measureAll,
+		Measure: func(ctx context.Context, p figure.Plan) ([]figure.Figure, error) { return measureAll(ctx, older, p) },
 	}
 }
 
@@ -92,9 +92,9 @@ func extent(p figure.Plan) string {
 	return fmt.Sprintf("%d repetitions in turns, each of %d operations of ours and %d of either peer's.", repetitions, oursMore*times, times)
 }
 
-func measureAll(ctx context.Context, p figure.Plan) ([]figure.Figure, error) {
+func measureAll(ctx context.Context, older *peer.Program, p figure.Plan) ([]figure.Figure, error) {
 	repetitions, times := extents(p)
-	child, err := peer.Start(ctx, "raft36")
+	child, err := older.Start(ctx)
 	if err != nil {
 		return nil, err
 	}
