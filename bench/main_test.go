@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/hustings/hustings/bench/figure"
 )
 
 func TestSectionsHaveNamesOfTheirOwn(t *testing.T) {
@@ -13,5 +15,6 @@ func TestSectionsHaveNamesOfTheirOwn(t *testing.T) {
 		seen[s.Name] = true
 		assert.NotEmpty(t, s.Title, s.Name)
 		assert.NotEmpty(t, s.Configured, s.Name)
+		assert.NotEqual(t, s.Extent(figure.Plan{}), s.Extent(figure.Plan{Quick: true}), "%s: what is said was run", s.Name)
 	}
 }

@@ -7,6 +7,7 @@ package churn
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/hustings/hustings/bench/figure"
 	"github.com/hustings/hustings/bench/measure"
@@ -73,17 +74,14 @@ func extents(p figure.Plan) (repetitions int, all []Task) {
 
 func extent(p figure.Plan) string {
 	repetitions, all := extents(p)
-	s := fmt.Sprintf("Repeated in turns: %d. Each time", repetitions)
+	each := make([]string, len(all))
 	for i, t := range all {
-		if i > 0 {
-			s += ";"
-		}
-		s += fmt.Sprintf(" %d members: %d starts", t.Members, t.Starts)
+		each[i] = fmt.Sprintf("%d starts of %d members", t.Starts, t.Members)
 		if t.Transfers > 0 {
-			s += fmt.Sprintf(", and %d each of transfers, resignations and crashes", t.Transfers)
+			each[i] += fmt.Sprintf(" and %d each of their transfers, resignations and crashes", t.Transfers)
 		}
 	}
-	return s + "."
+	return fmt.Sprintf("Repeated in turns: %d. Each time ", repetitions) + strings.Join(each, ", ") + "."
 }
 
 func measureAll(ctx context.Context, older *peer.Program, p figure.Plan) (figures []figure.Figure, err error) {

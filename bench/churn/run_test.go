@@ -2,12 +2,15 @@ package churn
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hustings/hustings/bench/figure"
+	"github.com/hustings/hustings/bench/measure"
 	"github.com/hustings/hustings/bench/ours"
 	"github.com/hustings/hustings/bench/virtual"
 )
@@ -103,6 +106,20 @@ func TestALeaderIsKnownByItselfToo(t *testing.T) {
 	assert.Equal(t, 1, g.leader(2))
 	assert.Equal(t, virtual.Nobody, g.leader(3))
 	assert.Equal(t, time.Second, g.led, "which is not forgotten")
+}
+
+func TestFiguresHaveNamesOfTheirOwn(t *testing.T) {
+	var all []figure.Figure
+	for _, at := range []string{"here", "there"} {
+		rows, own := make([]measure.Row[Times], 1), make([]measure.Row[Alone], 1)
+		all = slices.Concat(all, compare(at, rows, starts), compare(at, rows, transfers), compare(at, own, alone))
+	}
+	seen := map[string]bool{}
+	for i := range all {
+		assert.False(t, seen[all[i].Name], all[i].Name)
+		seen[all[i].Name] = true
+	}
+	assert.Len(t, seen, 24)
 }
 
 // BenchmarkTransfers is what the processor needs for twenty transfers.

@@ -55,7 +55,7 @@ func ballastOf(bytes int) founder {
 }
 
 func (b *ballast) settle(context.Context) (time.Duration, error) { return 0, nil }
-func (b *ballast) idle(_ context.Context, d time.Duration) error { return nil }
+func (b *ballast) idle(context.Context, time.Duration) error     { return nil }
 func (b *ballast) silence() error                                { return nil }
 func (b *ballast) stop() error                                   { b.held = nil; return nil }
 
@@ -106,6 +106,14 @@ func TestADeadHostLeadsNothingOfEtcdEither(t *testing.T) {
 	assert.Positive(t, took)
 	for _, group := range l.groups {
 		assert.NotEqual(t, uint64(3), group[0].Lead)
+	}
+}
+
+func TestFiguresHaveNamesOfTheirOwn(t *testing.T) {
+	seen := map[string]bool{}
+	for _, a := range aspects {
+		assert.False(t, seen[a.name], a.name)
+		seen[a.name] = true
 	}
 }
 
