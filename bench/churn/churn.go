@@ -1,5 +1,6 @@
-// Package churn measures what a group goes through when nothing fails: its cold start,
-// and its leadership handed around. Virtual time, in which all libraries have equal
+// Package churn measures what a group goes through when nobody has to find out that
+// something failed: its cold start, its leadership handed around, and the crash of a leader
+// whose connections break. Virtual time, in which all libraries have equal
 // message delays, equal saves and equal detection times; nothing is computed for free,
 // but nothing is waited for.
 package churn
@@ -19,10 +20,10 @@ const name = "churn"
 // Section measures churn.
 func Section(older *peer.Program) figure.Section {
 	return figure.Section{
-		Name: name, Title: "Cold starts, and leadership handed around",
+		Name: name, Title: "Cold starts, leadership handed around, and crashes that are heard",
 		Configured: []string{
 			fmt.Sprintf("One virtual time for all: a message takes %v one way, a save %v, and the members start within one heartbeat of %v, from whose beginning a cold start is timed.", delay, save, beat),
-			"Ours: machines under the Host's own executor, heartbeat 100 ms, leak 10, vote waits 30..100 ms, pre-vote and ranks on, no leases. A transfer asks its target first whether it is there, and so does a resignation, which is for whoever can take over; then the engine pauses its writes at once. Leaderless is from that pause until the new leader leads.",
+			"Ours: machines under the Host's own executor, heartbeat 100 ms, leak 10, vote waits 30..100 ms, pre-vote and ranks on, no leases. A transfer asks its target first whether it is there, and so does a resignation, which is for whoever can take over, and which asks another member if it has to send a heartbeat before it has the answer; then the engine pauses its writes at once. Leaderless is from that pause until the new leader leads.",
 			fmt.Sprintf("A crash that is heard: a leader that has led for %v (by then no measured round trip has a save of its election in it) crashes such that its connections break, and each of the others is told so %v later. Until a majority knows the new leader it takes that long, three round trips and two saves: %v. etcd/raft has no such input, and no resignation but a transfer: ours stands alone.", rest, delay, delay+3*2*delay+2*save),
 			"etcd/raft 3.7 and 3.6: RawNode, ticks of 100 ms in phases of their own, heartbeat tick 1, election tick 10, pre-vote, check quorum; as etcd's server does, 8 ticks are skipped at a start, and a leader sends while it saves. Leaderless is from MsgTransferLeader, when the leader begins to drop proposals, until the new leader leads. For each figure the better version counts.",
 		},
