@@ -9,6 +9,8 @@
 package main
 
 import (
+	"os"
+
 	"github.com/hustings/hustings/bench/churn"
 	"github.com/hustings/hustings/bench/command"
 	"github.com/hustings/hustings/bench/events"
@@ -16,12 +18,21 @@ import (
 	"github.com/hustings/hustings/bench/figure"
 	"github.com/hustings/hustings/bench/groups"
 	"github.com/hustings/hustings/bench/operation"
+	"github.com/hustings/hustings/bench/peer"
 	"github.com/hustings/hustings/bench/realtime"
 )
 
-// sections are all that can be measured.
-func sections() []figure.Section {
-	return []figure.Section{failover.Section(), realtime.Section(), operation.Section(), groups.Section(), events.Section(), churn.Section()}
+// sections are all that can be measured, by us and by a program that has the older peer.
+func sections(older *peer.Program) []figure.Section {
+	return []figure.Section{
+		failover.Section(older), realtime.Section(), operation.Section(older),
+		groups.Section(older), events.Section(older), churn.Section(older),
+	}
 }
 
-func main() { command.Main(sections()) }
+func main() {
+	older := peer.NewProgram("raft36")
+	code := command.Main(sections(older))
+	_ = older.Close() // what is left in the folder for what is temporary does no harm
+	os.Exit(code)
+}

@@ -1,5 +1,6 @@
-// Package churn measures what a group goes through when nothing fails: its cold start,
-// and its leadership handed around. Virtual time, in which all libraries have equal
+// Package churn measures what a group goes through when nobody has to find out that
+// something failed: its cold start, its leadership handed around, and the crash of a leader
+// whose connections break. Virtual time, in which all libraries have equal
 // message delays, equal saves and equal detection times; nothing is computed for free,
 // but nothing is waited for.
 package churn
@@ -7,6 +8,7 @@ package churn
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/hustings/hustings/bench/figure"
 	"github.com/hustings/hustings/bench/measure"
@@ -16,63 +18,110 @@ import (
 const name = "churn"
 
 // Section measures churn.
-func Section() figure.Section {
+func Section(older *peer.Program) figure.Section {
 	return figure.Section{
-		Name: name, Title: "Cold starts, and leadership handed around",
+		Name: name, Title: "Cold starts, leadership handed around, and crashes that are heard",
 		Configured: []string{
 			fmt.Sprintf("One virtual time for all: a message takes %v one way, a save %v, and the members start within one heartbeat of %v, from whose beginning a cold start is timed.", delay, save, beat),
-			"Ours: machines under the Host's own executor, heartbeat 100 ms, leak 10, vote waits 30..100 ms, pre-vote and ranks on, no leases. A transfer asks its target first whether it is there; then the engine pauses its writes at once. Leaderless is from that pause until the new leader leads.",
+			"Ours: machines under the Host's own executor, heartbeat 100 ms, leak 10, vote waits 30..100 ms, pre-vote and ranks on, no leases. A transfer asks its target first whether it is there, and so does a resignation, which is for whoever can take over, and which asks another member if it has to send a heartbeat before it has the answer; then the engine pauses its writes at once. Leaderless is from that pause until the new leader leads.",
+			fmt.Sprintf("A crash that is heard: a leader that has led for %v (by then no measured round trip has a save of its election in it) crashes such that its connections break, and each of the others is told so %v later. Until a majority knows the new leader it takes that long, three round trips and two saves: %v. etcd/raft has no such input, and no resignation but a transfer: ours stands alone.", rest, delay, delay+3*2*delay+2*save),
 			"etcd/raft 3.7 and 3.6: RawNode, ticks of 100 ms in phases of their own, heartbeat tick 1, election tick 10, pre-vote, check quorum; as etcd's server does, 8 ticks are skipped at a start, and a leader sends while it saves. Leaderless is from MsgTransferLeader, when the leader begins to drop proposals, until the new leader leads. For each figure the better version counts.",
 		},
-		Measure: measureAll,
+		Extent:  extent,
+		Measure: func(ctx context.Context, p figure.Plan) ([]figure.Figure, error) { return measureAll(ctx, older, p) },
 	}
 }
 
-// aspects are what of the times makes a figure.
-var aspects = []struct {
+// aspect is what of the times makes a figure.
+type aspect[T any] struct {
 	name string
-	of   func(Times) float64
-}{
+	of   func(T) float64
+}
+
+var starts = []aspect[Times]{
 	{"cold start until a majority knows the leader, p50", func(t Times) float64 { return t.Start.P50 }},
 	{"cold start until a majority knows the leader, p99", func(t Times) float64 { return t.Start.P99 }},
+}
+
+var transfers = []aspect[Times]{
 	{"transfer, leaderless, p50", func(t Times) float64 { return t.Leaderless.P50 }},
 	{"transfer, leaderless, p99", func(t Times) float64 { return t.Leaderless.P99 }},
 	{"transfer, from the order until the new leader leads, p50", func(t Times) float64 { return t.Transfer.P50 }},
 	{"transfer, from the order until the new leader leads, p99", func(t Times) float64 { return t.Transfer.P99 }},
 }
 
-func measureAll(ctx context.Context, p figure.Plan) ([]figure.Figure, error) {
-	repetitions, task := 5, Task{Starts: 500, Transfers: 1000}
-	if p.Quick {
-		repetitions, task = 1, Task{Starts: 20, Transfers: 100}
+var alone = []aspect[Alone]{
+	{"resignation, leaderless, p50", func(a Alone) float64 { return a.Leaderless.P50 }},
+	{"resignation, leaderless, longest", func(a Alone) float64 { return a.Leaderless.Max }},
+	{"resignation, from the order until the new leader leads, p50", func(a Alone) float64 { return a.Resignation.P50 }},
+	{"resignation, from the order until the new leader leads, longest", func(a Alone) float64 { return a.Resignation.Max }},
+	{"crash that is heard, until a majority knows the new leader, p50", func(a Alone) float64 { return a.Crash.P50 }},
+	{"crash that is heard, until a majority knows the new leader, longest", func(a Alone) float64 { return a.Crash.Max }},
+}
+
+// extents are what is done in each repetition.
+func extents(p figure.Plan) (repetitions int, all []Task) {
+	starts, many, few := 500, 1000, 100
+	if repetitions = 5; p.Quick {
+		repetitions, starts, many, few = 1, 20, 100, 10
 	}
-	child, err := peer.Start(ctx, "raft36")
+	return repetitions, []Task{
+		{Members: 3, Starts: starts, Transfers: many},
+		{Members: 5, Starts: starts, Transfers: few},
+		{Members: 9, Starts: starts, Transfers: few},
+		{Members: 31, Starts: starts},
+	}
+}
+
+func extent(p figure.Plan) string {
+	repetitions, all := extents(p)
+	each := make([]string, len(all))
+	for i, t := range all {
+		each[i] = fmt.Sprintf("%d starts of %d members", t.Starts, t.Members)
+		if t.Transfers > 0 {
+			each[i] += fmt.Sprintf(" and %d each of their transfers, resignations and crashes", t.Transfers)
+		}
+	}
+	return fmt.Sprintf("Repeated in turns: %d. Each time ", repetitions) + strings.Join(each, ", ") + "."
+}
+
+func measureAll(ctx context.Context, older *peer.Program, p figure.Plan) (figures []figure.Figure, err error) {
+	child, err := older.Start(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer child.Close() //nolint:errcheck // it has said all that it had to say
-	var figures []figure.Figure
-	sizes := []int{3, 5, 9, 31}
-	for i, size := range sizes {
-		at := fmt.Sprintf("%d members", size)
-		task.Members = size
-		told := aspects
-		if size > sizes[0] { // whose transfers are as long
-			task.Transfers, told = 0, aspects[:2]
-		}
+	repetitions, all := extents(p)
+	for i, task := range all {
+		at := fmt.Sprintf("%d members", task.Members)
 		rows := peer.Rows(ctx, child, name, func() (Times, error) { return Ours(ctx, task) }, Etcd, &task)
+		own := []measure.Row[Alone]{{Measure: func() (Alone, error) { return OursAlone(ctx, task) }}}
 		for r := range repetitions {
-			p.Progress(at, (float64(i)+float64(r)/float64(repetitions))/float64(len(sizes)))
+			p.Progress(at, (float64(i)+float64(r)/float64(repetitions))/float64(len(all)))
 			task.Seed = uint64(r)
-			if err := measure.Turn(ctx, rows); err != nil {
+			err := measure.Turn(ctx, rows)
+			if err == nil {
+				err = measure.Turn(ctx, own)
+			}
+			if err != nil {
 				return figures, measure.UnlessOver(ctx, err)
 			}
 		}
-		for _, a := range told {
-			f := measure.Compare(name, at+": "+a.name, "ms", rows, a.of)
-			f.Chart, f.At = a.name, at
-			figures = append(figures, f)
+		figures = append(figures, compare(at, rows, starts)...)
+		if task.Transfers > 0 {
+			figures = append(figures, compare(at, rows, transfers)...)
+			figures = append(figures, compare(at, own, alone)...)
 		}
 	}
 	return figures, nil
+}
+
+// compare makes the figures of groups of one size.
+func compare[T any](at string, rows []measure.Row[T], aspects []aspect[T]) (figures []figure.Figure) {
+	for _, a := range aspects {
+		f := measure.Compare(name, at+": "+a.name, "ms", rows, a.of)
+		f.Chart, f.At = a.name, at
+		figures = append(figures, f)
+	}
+	return figures
 }

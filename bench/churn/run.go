@@ -39,17 +39,19 @@ type Times struct {
 }
 
 // Quantiles are in milliseconds.
-type Quantiles struct{ P50, P99 float64 }
+type Quantiles struct{ P50, P99, Max float64 }
 
 func quantiles(milliseconds []float64) Quantiles {
-	return Quantiles{measure.Quantile(milliseconds, 0.5), measure.Quantile(milliseconds, 0.99)}
+	return Quantiles{measure.Quantile(milliseconds, 0.5), measure.Quantile(milliseconds, 0.99), measure.Quantile(milliseconds, 1)}
 }
 
 // Ours runs our machines.
-func Ours(ctx context.Context, t Task) (Times, error) {
+func Ours(ctx context.Context, t Task) (Times, error) { return timesOf(ctx, oursFound(), t) }
+
+func oursFound() founder[ours.Message] {
 	timing := elector.DefaultTiming()
 	timing.Heartbeat, timing.Leak = beat, etcd.ElectionTicks
-	return timesOf(ctx, ours.Variant{Timing: timing, PreVote: true, Ranks: true}.Found, t)
+	return ours.Variant{Timing: timing, PreVote: true, Ranks: true}.Found
 }
 
 // Etcd runs the version of etcd/raft that is linked in.
@@ -82,7 +84,7 @@ func timesOf[M any](ctx context.Context, found founder[M], t Task) (Times, error
 	if err != nil {
 		return Times{}, err
 	}
-	leaderless, whole, err := g.handAround(ctx, t.Transfers)
+	leaderless, whole, err := g.handAround(ctx, t.Transfers, func(old int) { g.world.Transfer(old, (old+1)%t.Members) })
 	return Times{quantiles(starts), quantiles(leaderless), quantiles(whole)}, err
 }
 
@@ -117,31 +119,48 @@ func start[M any](found founder[M], size int, seed uint64) (*group[M], error) {
 // draw is a time within a heartbeat.
 func draw(r *rand.Rand) time.Duration { return time.Duration(r.Int64N(int64(beat))) }
 
-// handAround hands the leadership on and on. It tells, in milliseconds, how long there
-// was no leader, and how long there was the order until there was the new one.
-func (g *group[M]) handAround(ctx context.Context, times int) (leaderless, whole []float64, err error) {
-	w, size := &g.world, len(g.leaders)
+// handAround orders one leader after the other to hand over. It tells, in milliseconds,
+// how long there was no leader, and how long from the order until there was the new one.
+func (g *group[M]) handAround(ctx context.Context, times int, order func(old int)) (leaderless, whole []float64, err error) {
+	w := &g.world
 	for range times {
-		if err := g.until(func() bool { return g.leader(size) != virtual.Nobody }); err != nil {
+		old, err := g.settled(ctx, 2*beat)
+		if err != nil {
 			return nil, nil, err
 		}
-		w.Until(w.Now() + 2*beat + draw(w.Random)) // somewhere between two beats
-		old, ordered := g.leader(size), w.Now()
-		if old == virtual.Nobody {
-			return nil, nil, fmt.Errorf("churn: the leader is gone at %v, unasked", ordered)
-		}
-		next := (old + 1) % size
-		w.Transfer(old, next)
-		if err := g.until(func() bool { return g.leaders[next] == next }); err != nil {
+		ordered := w.Now()
+		order(old)
+		if err := g.until(func() bool { return g.succeeded(old) }); err != nil {
 			return nil, nil, err
 		}
 		leaderless = append(leaderless, milliseconds(w.Now()-g.paused))
 		whole = append(whole, milliseconds(w.Now()-ordered))
-		if ctx.Err() != nil {
-			return nil, nil, ctx.Err()
-		}
 	}
 	return leaderless, whole, nil
+}
+
+// settled is the leader that all know, after it has led for so long and is somewhere
+// between two beats.
+func (g *group[M]) settled(ctx context.Context, long time.Duration) (leader int, err error) {
+	w, all := &g.world, len(g.leaders)
+	if err := g.until(func() bool { return g.leader(all) != virtual.Nobody }); err != nil {
+		return virtual.Nobody, err
+	}
+	w.Until(w.Now() + long + draw(w.Random))
+	if leader = g.leader(all); leader == virtual.Nobody {
+		return leader, fmt.Errorf("churn: the leader is gone at %v, unasked", w.Now())
+	}
+	return leader, ctx.Err()
+}
+
+// succeeded says whether another member than the old leader takes itself for the leader.
+func (g *group[M]) succeeded(old int) bool {
+	for member, leader := range g.leaders {
+		if member != old && leader == member {
+			return true
+		}
+	}
+	return false
 }
 
 // until lets time pass until something is so.

@@ -2,12 +2,15 @@ package churn
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hustings/hustings/bench/figure"
+	"github.com/hustings/hustings/bench/measure"
 	"github.com/hustings/hustings/bench/ours"
 	"github.com/hustings/hustings/bench/virtual"
 )
@@ -26,6 +29,47 @@ func TestWhateverItsSizeAGroupStartsAndHandsOver(t *testing.T) {
 			again, err := library(t.Context(), Task{size, 5, 20, 1})
 			require.NoError(t, err, name)
 			assert.Equal(t, first, again, name)
+		}
+	}
+}
+
+// TestALeaderThatIsHeardToBreakIsReplacedInThreeRoundTripsAndTwoSaves, from when the
+// others are told: 1.5 for a pre-vote that waits for the dead one's veto, one for the
+// votes and half for the news; a candidate saves, and a voter.
+func TestALeaderThatIsHeardToBreakIsReplacedInThreeRoundTripsAndTwoSaves(t *testing.T) {
+	onNetworks(t, func(t *testing.T, a Alone, d, s time.Duration) {
+		t.Helper()
+		expected := milliseconds(d + 3*2*d + 2*s)
+		assert.Equal(t, Quantiles{expected, expected, expected}, a.Crash)
+	})
+}
+
+func TestWhoResignsLeavesNoLeaderForARoundTripAndASave(t *testing.T) {
+	onNetworks(t, func(t *testing.T, a Alone, d, s time.Duration) {
+		t.Helper()
+		expected := milliseconds(2*d + s)
+		assert.Equal(t, Quantiles{expected, expected, expected}, a.Leaderless)
+		// Before, the successor is asked whether it is there, while writes go on. If a beat
+		// falls between the question and the answer another one is asked, with its next
+		// sign of life.
+		assert.InDelta(t, milliseconds(4*d+s), a.Resignation.P50, 1e-9)
+		assert.LessOrEqual(t, a.Resignation.Max, milliseconds(8*d+s))
+	})
+}
+
+// onNetworks tells what only ours can, in groups of several sizes, with messages that
+// take d one way and saves that take s.
+func onNetworks(t *testing.T, check func(t *testing.T, a Alone, d, s time.Duration)) {
+	t.Helper()
+	for _, network := range []struct{ d, s time.Duration }{{delay, save}, {delay, 0}, {time.Millisecond, 5 * time.Millisecond}, {10 * time.Millisecond, time.Millisecond}} {
+		for _, size := range []int{3, 5, 9} {
+			found := func(w *virtual.World[ours.Message], n, behind int) []virtual.Member[ours.Message] {
+				w.Delay, w.Save = network.d, network.s
+				return oursFound()(w, n, behind)
+			}
+			a, err := aloneOf(t.Context(), found, Task{Members: size, Transfers: 10, Seed: 1})
+			require.NoError(t, err)
+			check(t, a, network.d, network.s)
 		}
 	}
 }
@@ -62,6 +106,20 @@ func TestALeaderIsKnownByItselfToo(t *testing.T) {
 	assert.Equal(t, 1, g.leader(2))
 	assert.Equal(t, virtual.Nobody, g.leader(3))
 	assert.Equal(t, time.Second, g.led, "which is not forgotten")
+}
+
+func TestFiguresHaveNamesOfTheirOwn(t *testing.T) {
+	var all []figure.Figure
+	for _, at := range []string{"here", "there"} {
+		rows, own := make([]measure.Row[Times], 1), make([]measure.Row[Alone], 1)
+		all = slices.Concat(all, compare(at, rows, starts), compare(at, rows, transfers), compare(at, own, alone))
+	}
+	seen := map[string]bool{}
+	for i := range all {
+		assert.False(t, seen[all[i].Name], all[i].Name)
+		seen[all[i].Name] = true
+	}
+	assert.Len(t, seen, 24)
 }
 
 // BenchmarkTransfers is what the processor needs for twenty transfers.

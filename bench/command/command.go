@@ -20,15 +20,16 @@ import (
 )
 
 // Main runs the sections that the command line asks for. It is all that a program
-// does.
-func Main(sections []figure.Section) {
+// does, which then ends with this code.
+func Main(sections []figure.Section) (code int) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, os.Args[1:], sections, os.Stdout, os.Stderr)
 	stop()
 	if err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
+		return 1
 	}
+	return 0
 }
 
 // options are what the command line says.
@@ -98,13 +99,14 @@ func measure(ctx context.Context, sections []figure.Section, quick bool, bar *pr
 		if ctx.Err() != nil {
 			break
 		}
-		figures, err := s.Measure(ctx, figure.Plan{Quick: quick, Progress: func(what string, done float64) {
+		plan := figure.Plan{Quick: quick, Progress: func(what string, done float64) {
 			bar.show(s.Name+": "+what, (float64(i)+done)/float64(len(sections)))
-		}})
+		}}
+		figures, err := s.Measure(ctx, plan)
 		if err != nil {
 			problems = append(problems, fmt.Errorf("section %s: %w", s.Name, err))
 		}
-		result.Add(s, figures)
+		problems = append(problems, result.Add(s, plan, figures))
 	}
 	bar.clear()
 	return result, errors.Join(problems...)

@@ -77,6 +77,12 @@ func (m *member[M]) Transfer(to int) {
 	m.work()
 }
 
+// Resign is no order that etcd has: it hands over to whom it is told to.
+func (m *member[M]) Resign() {}
+
+// Lost is of no use to etcd: it takes no notice of who is gone but by silence.
+func (m *member[M]) Lost(int) {}
+
 func (m *member[M]) Ring() {
 	m.next += m.tick // whatever the disk did
 	m.world.Arm(m.index, m.next-m.world.Now())

@@ -4,6 +4,7 @@ package events
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/hustings/hustings/bench/figure"
 	"github.com/hustings/hustings/bench/measure"
@@ -13,7 +14,7 @@ import (
 const name = "events"
 
 // Section measures simulation.
-func Section() figure.Section {
+func Section(older *peer.Program) figure.Section {
 	return figure.Section{
 		Name: name, Title: "A single-threaded, deterministic simulation of five members whose leader crashes every 10 T and is back after 3 T, by CPU second",
 		Configured: []string{
@@ -21,22 +22,36 @@ func Section() figure.Section {
 			"Ours: heartbeat T/10, leak 10, pre-vote and ranks on.",
 			"etcd/raft 3.7 and 3.6: tick and heartbeat T/10, election tick 10, pre-vote, check quorum, a logger that does nothing, MemoryStorage. For each figure the better version counts.",
 		},
-		Measure: measureAll,
+		Extent:  extent,
+		Measure: func(ctx context.Context, p figure.Plan) ([]figure.Figure, error) { return measureAll(ctx, older, p) },
 	}
 }
 
-func measureAll(ctx context.Context, p figure.Plan) ([]figure.Figure, error) {
-	repetitions, crashes := 9, 500
+// extents are how often a leader of a peer's crashes in each repetition. Ours, which are
+// over sooner, do so four times as often.
+func extents(p figure.Plan) (repetitions, crashes int) {
 	if p.Quick {
-		repetitions, crashes = 3, 100
+		return 3, 100
 	}
-	child, err := peer.Start(ctx, "raft36")
+	return 9, 500
+}
+
+const oursMore = 4
+
+func extent(p figure.Plan) string {
+	repetitions, crashes := extents(p)
+	return fmt.Sprintf("%d repetitions in turns, each of %d crashes of ours and %d of either peer's.", repetitions, oursMore*crashes, crashes)
+}
+
+func measureAll(ctx context.Context, older *peer.Program, p figure.Plan) ([]figure.Figure, error) {
+	repetitions, crashes := extents(p)
+	child, err := older.Start(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer child.Close() //nolint:errcheck // it has said all that it had to say
 	task := Task{crashes}
-	own := func() (Speed, error) { return Ours(ctx, Task{4 * crashes}) }
+	own := func() (Speed, error) { return Ours(ctx, Task{oursMore * crashes}) }
 	rows := peer.Rows(ctx, child, name, own, Etcd, &task)
 	for r := range repetitions {
 		p.Progress("simulation", float64(r)/float64(repetitions))

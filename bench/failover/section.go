@@ -10,6 +10,7 @@ package failover
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -24,17 +25,18 @@ import (
 const name = "failover"
 
 // Section measures failover.
-func Section() figure.Section {
+func Section(older *peer.Program) figure.Section {
 	return figure.Section{
 		Name: name, Title: "Failover in virtual time: from the last heartbeat sent until a majority knows the new leader, in detection times T",
 		Configured: []string{
-			"The leader has settled, and dies without a word right after a heartbeat; disks take no time; figures are over 10,000 trials, spread over five batches of them.",
+			"The leader has settled, and dies without a word right after a heartbeat; disks take no time.",
 			"Contested: more than one member asked for votes. Split: a term in which votes were asked for had no leader. Messages: all that were sent until a majority knew the new leader.",
 			"Ours: heartbeat T/10, leak 10, vote waits T/10 to T/3, round time-out T/3 (as elector.DefaultTiming), pre-vote and ranks on, no leases.",
 			"etcd/raft 3.7 and 3.6: tick and heartbeat T/10, election tick 10, pre-vote, check quorum, a logger that does nothing, MemoryStorage; ticks out of phase, so that of the ten ticks of silence the first may be cut short. For each figure the better version counts.",
 			"Without a rule: ours is what comes with all of them, and the peer is the same library without the rule; DLedger's setting is elector.DLedgerTiming without pre-vote and ranks, with T = 6 s and heartbeat T/3.",
 		},
-		Measure: measureAll,
+		Extent:  extent,
+		Measure: func(ctx context.Context, p figure.Plan) ([]figure.Figure, error) { return measureAll(ctx, older, p) },
 	}
 }
 
@@ -102,17 +104,25 @@ func variants() []variant {
 	}
 }
 
-func measureAll(ctx context.Context, p figure.Plan) ([]figure.Figure, error) {
-	trials := 10_000
+// trials is how many there are of each scenario, for each library.
+func trials(p figure.Plan) int {
 	if p.Quick {
-		trials = 100
+		return 100
 	}
-	child, err := peer.Start(ctx, "raft36")
+	return 10_000
+}
+
+func extent(p figure.Plan) string {
+	return fmt.Sprintf("In one pass, %d trials of each scenario for each library, and figures are over all of them; the spread is that of %d batches.", trials(p), batches)
+}
+
+func measureAll(ctx context.Context, older *peer.Program, p figure.Plan) ([]figure.Figure, error) {
+	child, err := older.Start(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer child.Close() //nolint:errcheck // it has said all that it had to say
-	m := &measurement{ctx: ctx, child: child, trials: trials}
+	m := &measurement{ctx: ctx, child: child, trials: trials(p)}
 	scenarios := Scenarios()
 	for i, s := range scenarios {
 		p.Progress(s.String(), float64(i)/float64(len(scenarios)))

@@ -131,6 +131,17 @@ func TestScenariosAreNamedApart(t *testing.T) {
 		names[s.String()] = true
 	}
 	assert.Len(t, names, 57)
+
+	figures := map[string]bool{}
+	for _, s := range Scenarios() {
+		for _, without := range append([]variant{{}}, variants()...) {
+			for _, a := range aspects {
+				f := a.figure(s, without.name, new(Outcomes), nil)
+				assert.False(t, figures[f.Name], f.Name)
+				figures[f.Name] = true
+			}
+		}
+	}
 }
 
 func BenchmarkTrialOfOurs(b *testing.B) {

@@ -21,8 +21,9 @@ type Figure struct {
 	PeerName string   `json:"peer_name"`
 	// Ratio is ours / peer, nil without a peer.
 	Ratio *float64 `json:"ratio"`
-	// Spread is (largest - smallest) / median of our repetitions.
-	Spread float64 `json:"spread"`
+	// Spread is (largest - smallest) / median of our repetitions, nil where it was not
+	// measured: of one repetition, and of what only all of them together have.
+	Spread *float64 `json:"spread"`
 	// Figures with the same Chart are drawn in one, each at a place of its own. Those
 	// without one are drawn with all others of the section that have their unit.
 	Chart string `json:"chart,omitempty"`
@@ -53,6 +54,8 @@ type Section struct {
 	Name, Title string
 	// Configured says how we and each peer were configured, one sentence each.
 	Configured []string
+	// Extent says how much of it all a run measures by a plan; nil if that needs no word.
+	Extent func(p Plan) string
 	// Measure takes the figures. It returns those that it has when ctx ends.
 	Measure func(ctx context.Context, p Plan) ([]Figure, error)
 }

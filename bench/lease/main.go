@@ -11,6 +11,8 @@
 package main
 
 import (
+	"os"
+
 	"github.com/hustings/hustings/bench/command"
 	"github.com/hustings/hustings/bench/figure"
 )
@@ -22,6 +24,7 @@ func sections(s *server) []figure.Section {
 
 func main() {
 	var s server
-	defer s.stop() // should this not be reached, the server ends because its input does
-	command.Main(sections(&s))
+	code := command.Main(sections(&s))
+	s.stop() // should this not be reached, the server ends because its input does
+	os.Exit(code)
 }

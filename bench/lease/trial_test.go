@@ -28,10 +28,11 @@ func TestSeriesAreComparedAspectByAspect(t *testing.T) {
 	assert.Equal(t, "TTL", figures[0].Unit)
 	assert.InDelta(t, 4, figures[0].Ours, 0)
 	assert.InDelta(t, 5, *figures[0].Peer, 0)
-	assert.InDelta(t, 0.75, figures[0].Spread, 0)
+	require.NotNil(t, figures[0].Spread)
+	assert.InDelta(t, 0.75, *figures[0].Spread, 0)
 	assert.Equal(t, "%", figures[1].Unit)
 	assert.InDelta(t, 100, figures[1].Ours, 0)
-	assert.Zero(t, figures[1].Spread, "a share has none")
+	assert.Nil(t, figures[1].Spread, "a share has none")
 	assert.Nil(t, figures[2].Peer)
 }
 

@@ -54,12 +54,21 @@ func Median(values []float64) float64 {
 	return Quantile(values, 0.5)
 }
 
-// Spread is how far the values lie apart, against their median or what stands for it.
-func Spread(values []float64, median float64) float64 {
-	if median == 0 || len(values) == 0 {
-		return 0
+// Spread is how far the values lie apart, against their median or what stands for it. Nil:
+// there are no two of them, or nothing to hold them against.
+func Spread(values []float64, median float64) *float64 {
+	if len(values) < 2 {
+		return nil
 	}
-	return (slices.Max(values) - slices.Min(values)) / median
+	apart := slices.Max(values) - slices.Min(values)
+	switch {
+	case apart == 0: // though all may be nothing
+	case median == 0:
+		return nil
+	default:
+		apart /= median
+	}
+	return &apart
 }
 
 // Pair gathers the repetitions of one figure, ours beside a peer's.

@@ -27,7 +27,8 @@ func TestLibrariesTakeTurnsAndMediansAreCompared(t *testing.T) {
 	assert.Equal(t, []string{"ours", "slow", "fast", "ours", "slow", "fast", "ours", "slow", "fast"}, calls)
 	f := Compare("section", "name", "ns", rows, func(v float64) float64 { return v })
 	assert.InDelta(t, 2, f.Ours, 0)
-	assert.InDelta(t, 1, f.Spread, 0, "(3 - 1) / 2")
+	require.NotNil(t, f.Spread)
+	assert.InDelta(t, 1, *f.Spread, 0, "(3 - 1) / 2")
 	assert.InDelta(t, 10, *f.Peer, 0)
 	assert.Equal(t, "fast", f.PeerName)
 }
@@ -63,7 +64,18 @@ func TestWhatIsUsedIsCounted(t *testing.T) {
 }
 
 func TestSpreadIsAgainstTheMedian(t *testing.T) {
-	assert.InDelta(t, 0.5, Spread([]float64{9, 10, 14}, 10), 1e-9)
-	assert.Zero(t, Spread(nil, 1))
-	assert.Zero(t, Spread([]float64{1, 2}, 0))
+	for _, c := range []struct {
+		values   []float64
+		median   float64
+		expected *float64
+	}{
+		{[]float64{9, 10, 14}, 10, new(0.5)},
+		{[]float64{3, 3}, 3, new(0.0)},
+		{[]float64{0, 0}, 0, new(0.0)},
+		{nil, 1, nil},
+		{[]float64{1}, 1, nil},
+		{[]float64{1, 2}, 0, nil},
+	} {
+		assert.Equal(t, c.expected, Spread(c.values, c.median), "%v", c.values)
+	}
 }

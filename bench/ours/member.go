@@ -86,6 +86,12 @@ func (m *member) Transfer(to int) {
 	m.give(elector.Input{Kind: elector.Transfer, Seat: seat(to)})
 }
 
+func (m *member) Resign() { m.give(elector.Input{Kind: elector.Resign}) }
+
+func (m *member) Lost(peer int) {
+	m.give(elector.Input{Kind: elector.PeerLost, Seat: seat(peer)})
+}
+
 func (m *member) Ring() { m.give(elector.Input{Kind: elector.Ring, Number: m.alarm}) }
 
 func (m *member) Receive(from int, q *Message) {

@@ -1,4 +1,4 @@
-// The child, as its parent sees it.
+// The other program, and the child that it is when it runs, as its parent sees them.
 
 package peer
 
@@ -14,49 +14,76 @@ import (
 	"strings"
 )
 
+// Program is the other program. It is built when it is first started. It may be started
+// again, but not at the same time as something else is done with it.
+type Program struct {
+	name   string // that of its folder in this module
+	folder string // where its executable is; empty: it is not built yet
+}
+
+// NewProgram is the program in a folder of this module.
+func NewProgram(name string) *Program { return &Program{name: name} }
+
+// Close removes what was built.
+func (p *Program) Close() error {
+	if p.folder == "" {
+		return nil
+	}
+	folder := p.folder
+	p.folder = ""
+	return os.RemoveAll(folder)
+}
+
+// Start runs the program until the child is closed, or until the context ends.
+func (p *Program) Start(ctx context.Context) (*Child, error) {
+	err := p.build(ctx)
+	if err == nil {
+		var c *Child
+		if c, err = start(exec.CommandContext(ctx, p.executable())); err == nil {
+			return c, nil
+		}
+	}
+	return nil, fmt.Errorf("peer: %s: %w", p.name, err)
+}
+
+func (p *Program) executable() string { return filepath.Join(p.folder, p.name) }
+
+func (p *Program) build(ctx context.Context) error {
+	if p.folder != "" {
+		return nil
+	}
+	module, err := goTool(ctx, ".", "env", "GOMOD")
+	if err != nil {
+		return err
+	}
+	if p.folder, err = os.MkdirTemp("", "hustings-bench-"); err != nil {
+		return err
+	}
+	if _, err = goTool(ctx, filepath.Join(filepath.Dir(module), p.name), "build", "-o", p.executable(), "."); err != nil {
+		err = errors.Join(err, p.Close())
+	}
+	return err
+}
+
 // Child is the other program, running.
 type Child struct {
 	command   *exec.Cmd
 	in        io.WriteCloser
 	requests  *json.Encoder
 	responses *json.Decoder
-	folder    string // where its executable is
 }
 
-// Start builds the program in a folder of this module, and runs it until Close, or
-// until the context ends.
-func Start(ctx context.Context, name string) (*Child, error) {
-	folder, err := os.MkdirTemp("", "hustings-bench-")
+func start(command *exec.Cmd) (*Child, error) {
+	command.Stderr = os.Stderr
+	in, err := command.StdinPipe()
 	if err != nil {
-		return nil, fmt.Errorf("peer: %w", err)
+		return nil, err
 	}
-	c := &Child{folder: folder}
-	if err := c.start(ctx, name); err != nil {
-		return nil, errors.Join(fmt.Errorf("peer: %s: %w", name, err), os.RemoveAll(folder))
-	}
-	return c, nil
-}
-
-func (c *Child) start(ctx context.Context, name string) error {
-	module, err := goTool(ctx, ".", "env", "GOMOD")
+	out, err := command.StdoutPipe()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	program := filepath.Join(c.folder, name)
-	if _, err := goTool(ctx, filepath.Join(filepath.Dir(module), name), "build", "-o", program, "."); err != nil {
-		return err
-	}
-	c.command = exec.CommandContext(ctx, program)
-	c.command.Stderr = os.Stderr
-	if c.in, err = c.command.StdinPipe(); err != nil {
-		return err
-	}
-	out, err := c.command.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	c.requests, c.responses = json.NewEncoder(c.in), json.NewDecoder(out)
-	return c.command.Start()
+	return &Child{command, in, json.NewEncoder(in), json.NewDecoder(out)}, command.Start()
 }
 
 // goTool runs the go command without the workspace, which the child is not part of.
@@ -96,5 +123,5 @@ func Do[R any](c *Child, job string, argument any) (result R, err error) {
 // Close ends the child, which has nothing more to do.
 func (c *Child) Close() error {
 	err := c.in.Close()
-	return errors.Join(err, c.command.Wait(), os.RemoveAll(c.folder))
+	return errors.Join(err, c.command.Wait())
 }

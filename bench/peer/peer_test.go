@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"os"
 	"strings"
 	"testing"
 
@@ -35,6 +36,23 @@ func TestWhatIsNoRequestEndsTheService(t *testing.T) {
 }
 
 func TestAProgramThatDoesNotBuildIsNamed(t *testing.T) {
-	_, err := Start(t.Context(), "nothing")
+	p := NewProgram("nothing")
+	_, err := p.Start(t.Context())
 	require.ErrorContains(t, err, "nothing")
+	assert.Empty(t, p.folder, "and leaves nothing behind")
+	require.NoError(t, p.Close())
+}
+
+func TestAProgramIsBuiltOnce(t *testing.T) {
+	p := NewProgram("raft36")
+	folder := t.TempDir()
+	p.folder = folder // where it lies, had it been built
+	require.NoError(t, os.WriteFile(p.executable(), []byte("#!/bin/sh\ncat > /dev/null\n"), 0o700))
+	for range 2 {
+		c, err := p.Start(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, c.Close())
+	}
+	require.NoError(t, p.Close())
+	assert.NoDirExists(t, folder, "it is removed")
 }

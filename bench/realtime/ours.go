@@ -40,7 +40,7 @@ func startOurs(changed func()) (*cluster, error) {
 			return nil, err
 		}
 		timing := elector.DefaultTiming()
-		timing.Heartbeat, timing.Leak = detection/3, 3
+		timing.Heartbeat, timing.Leak = beat, leak
 		o := &ours{transport: transport}
 		o.elector, err = elector.New(elector.Config{
 			Group: "g", Self: node, Members: memberstate.Voters(nodes...), Timing: timing,

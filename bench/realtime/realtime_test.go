@@ -2,6 +2,7 @@ package realtime
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -11,9 +12,11 @@ func TestWhateverHappensToTheLeaderThereIsAnother(t *testing.T) {
 	for side, start := range map[string]func(func()) (*cluster, error){"ours": startOurs, "peer": startPeer} {
 		for _, e := range events {
 			t.Run(side+" "+e.name, func(t *testing.T) {
+				began := time.Now()
 				took, err := measureOne(t.Context(), start, e)
 				require.NoError(t, err)
-				assert.Positive(t, took)
+				// There are elections and a rest before it happens, on whatever machine.
+				assert.Less(t, took, time.Since(began)-detection, "nothing before the event is counted")
 			})
 		}
 	}

@@ -16,17 +16,32 @@ import (
 )
 
 // run is one with a figure beside a peer, one alone, and a detail.
-func run() *Run {
+func run(t *testing.T) *Run {
+	t.Helper()
 	r := NewRun()
-	beside := figure.Figure{Section: "speed", Name: "<quick>", Unit: "ns", Ours: 25, Spread: 0.1}
+	beside := figure.Figure{Section: "speed", Name: "<quick>", Unit: "ns", Ours: 25, Spread: new(0.1)}
 	beside.Beside("another", 100)
-	r.Add(&figure.Section{Name: "speed", Title: "How fast", Configured: []string{"Ours: as it comes."}}, []figure.Figure{
+	speed := &figure.Section{Name: "speed", Title: "How fast", Configured: []string{"Ours: as it comes."}, Extent: extent}
+	require.NoError(t, r.Add(speed, figure.Plan{Quick: true}, []figure.Figure{
 		beside,
 		{Section: "speed", Name: "alone", Unit: "T/s", Ours: 23_456_789, At: "here", Chart: "rates"},
 		{Section: "speed", Name: "of interest to few", Unit: "ns", Ours: 1, Detail: true},
-	})
-	r.Add(&figure.Section{Name: "none", Title: "Nothing was measured"}, nil)
+	}))
+	require.NoError(t, r.Add(&figure.Section{Name: "none", Title: "Nothing was measured"}, figure.Plan{}, nil))
 	return r
+}
+
+func extent(p figure.Plan) string {
+	if p.Quick {
+		return "One repetition."
+	}
+	return "Nine repetitions."
+}
+
+func TestFiguresOfOneNameAreAnError(t *testing.T) {
+	twice := []figure.Figure{{Name: "a", Unit: "s"}, {Name: "b", Unit: "s"}, {Name: "a", Unit: "CPU s"}}
+	err := NewRun().Add(&figure.Section{Name: "speed"}, figure.Plan{}, twice)
+	require.ErrorContains(t, err, `section speed has two figures called "a"`)
 }
 
 func written(t *testing.T, write func(io.Writer) error) string {
@@ -37,18 +52,18 @@ func written(t *testing.T, write func(io.Writer) error) string {
 }
 
 func TestTheTableHasWhatIsNoDetail(t *testing.T) {
-	table := written(t, run().Table)
+	table := written(t, run(t).Table)
 	lines := strings.Split(table, "\n")
 	assert.Contains(t, lines, "name     ours        peer         ratio  spread")
 	assert.Contains(t, lines, "<quick>  25 ns       100 another  0.250  10.0 %")
-	assert.Contains(t, lines, "alone    23.46M T/s  -            -      0.0 %")
+	assert.Contains(t, lines, "alone    23.46M T/s  -            -      -")
 	assert.Contains(t, table, "(1 more in the JSON and on the page)")
-	assert.Contains(t, table, "- Ours: as it comes.")
+	assert.Contains(t, table, "- Ours: as it comes.\n- One repetition.\n", "and not what another plan would have measured")
 	assert.NotContains(t, table, "of interest to few")
 }
 
 func TestTheLineIsAListOfAllFigures(t *testing.T) {
-	line := written(t, run().Line)
+	line := written(t, run(t).Line)
 	assert.Equal(t, 1, strings.Count(line, "\n"))
 	var figures []map[string]any
 	require.NoError(t, json.Unmarshal([]byte(line), &figures))
@@ -59,6 +74,7 @@ func TestTheLineIsAListOfAllFigures(t *testing.T) {
 	}, figures[0])
 	assert.Nil(t, figures[1]["peer"])
 	assert.Nil(t, figures[1]["ratio"])
+	assert.Nil(t, figures[1]["spread"])
 }
 
 func TestAnEmptyRunIsAnEmptyList(t *testing.T) {
@@ -67,12 +83,12 @@ func TestAnEmptyRunIsAnEmptyList(t *testing.T) {
 
 func TestTheRunIsReadAsItWasWritten(t *testing.T) {
 	var read Run
-	require.NoError(t, json.Unmarshal([]byte(written(t, run().JSON)), &read))
-	assert.Equal(t, run(), &read)
+	require.NoError(t, json.Unmarshal([]byte(written(t, run(t).JSON)), &read))
+	assert.Equal(t, run(t), &read)
 }
 
 func TestThePageNeedsNothingElse(t *testing.T) {
-	text := written(t, run().Page)
+	text := written(t, run(t).Page)
 	for _, other := range []string{"http:", "https:", "//", "src=", "<link", "<script", "@import", "url("} {
 		assert.NotContains(t, text, other)
 	}
@@ -86,7 +102,7 @@ func TestThePageNeedsNothingElse(t *testing.T) {
 }
 
 func TestThePagesChartsAreWellFormed(t *testing.T) {
-	text := written(t, run().Page)
+	text := written(t, run(t).Page)
 	plots := regexp.MustCompile(`(?s)<svg.*?</svg>`).FindAllString(text, -1)
 	require.Len(t, plots, 2)
 	for _, plot := range plots {
@@ -97,7 +113,7 @@ func TestThePagesChartsAreWellFormed(t *testing.T) {
 }
 
 func TestBarsAreAsLongAsTheirFiguresAreLarge(t *testing.T) {
-	s := run().Sections[0]
+	s := run(t).Sections[0]
 	all := charts(s.Figures)
 	require.Len(t, all, 2)
 	assert.Equal(t, "ns", all[0].Title)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 
 	"github.com/hustings/hustings/bench/figure"
 )
@@ -31,9 +32,23 @@ func NewRun() *Run {
 	return &Run{Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Processors: runtime.GOMAXPROCS(0)}
 }
 
-// Add takes in the figures of a section.
-func (r *Run) Add(s *figure.Section, figures []figure.Figure) {
-	r.Sections = append(r.Sections, Section{s.Name, s.Title, s.Configured, figures})
+// Add takes in the figures of a section, measured by a plan. Whoever reads them in JSON knows
+// them by their names, so two of one name are an error.
+func (r *Run) Add(s *figure.Section, p figure.Plan, figures []figure.Figure) error {
+	configured := slices.Clone(s.Configured)
+	if s.Extent != nil {
+		configured = append(configured, s.Extent(p))
+	}
+	r.Sections = append(r.Sections, Section{s.Name, s.Title, configured, figures})
+	seen := make(map[string]bool, len(figures))
+	for i := range figures {
+		name := figures[i].Name
+		if seen[name] {
+			return fmt.Errorf("report: section %s has two figures called %q", s.Name, name)
+		}
+		seen[name] = true
+	}
+	return nil
 }
 
 // Line writes all figures as a list, in one line of JSON.

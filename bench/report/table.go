@@ -71,4 +71,9 @@ func ratio(f *figure.Figure) string {
 	return strconv.FormatFloat(*f.Ratio, 'f', 3, 64)
 }
 
-func spread(f *figure.Figure) string { return strconv.FormatFloat(100*f.Spread, 'f', 1, 64) + " %" }
+func spread(f *figure.Figure) string {
+	if f.Spread == nil {
+		return "-"
+	}
+	return strconv.FormatFloat(100**f.Spread, 'f', 1, 64) + " %"
+}

@@ -67,8 +67,23 @@ func TestOrdersAreCarriedOutAfterTheSave(t *testing.T) {
 	w, m := newSlowWorld()
 	w.Stand(0)
 	w.Transfer(0, 7)
+	w.Resign(0)
 	w.toTheEnd()
-	assert.Equal(t, []note{{time.Second, 0, "saved"}, {time.Second, 0, "stand"}, {time.Second, 7, "transfer"}}, m.notes)
+	assert.Equal(t, []note{
+		{time.Second, 0, "saved"}, {time.Second, 0, "stand"}, {time.Second, 7, "transfer"}, {time.Second, 0, "resign"},
+	}, m.notes)
+}
+
+func TestWhoSavesHearsLaterThatAConnectionHasBroken(t *testing.T) {
+	w := &World[string]{Delay: time.Millisecond, Save: time.Second, Random: rand.New(rand.NewPCG(1, 2))}
+	m := &member{world: w, index: 1}
+	w.Found([]Member[string]{&member{world: w}, m})
+	w.Start(0)
+	w.Start(1)
+	w.Saves(1)
+	w.Break(0)
+	w.toTheEnd()
+	assert.Equal(t, []note{{time.Second, 1, "saved"}, {time.Second, 0, "lost"}}, m.notes)
 }
 
 func TestDisksThatTakeNoTimeAreNotWaitedFor(t *testing.T) {

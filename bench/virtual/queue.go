@@ -5,10 +5,11 @@ package virtual
 
 import "time"
 
-// parcel is a message on its way.
+// parcel is a message on its way, or the end of a connection, behind all messages.
 type parcel[M any] struct {
 	at       time.Duration
 	from, to int
+	broken   bool
 	message  M
 }
 
@@ -18,12 +19,16 @@ type queue[M any] struct {
 	head, count int
 }
 
+// put puts a message on its way; without one, the end of the connection.
 func (q *queue[M]) put(at time.Duration, from, to int, m *M) {
 	if q.count == len(q.ring) {
 		q.grow()
 	}
 	p := &q.ring[(q.head+q.count)&(len(q.ring)-1)]
-	p.at, p.from, p.to, p.message = at, from, to, *m
+	p.at, p.from, p.to, p.broken = at, from, to, m == nil
+	if m != nil {
+		p.message = *m
+	}
 	q.count++
 }
 

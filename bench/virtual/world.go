@@ -18,6 +18,10 @@ type Member[M any] interface {
 	Stand()
 	// Transfer has a leader hand over to another member.
 	Transfer(to int)
+	// Resign has a leader hand over to whom it thinks best.
+	Resign()
+	// Lost: the connection to another member has broken.
+	Lost(peer int)
 	// Receive takes a message, which is good until Receive returns.
 	Receive(from int, m *M)
 	// Ring is the member's alarm.
@@ -93,6 +97,17 @@ func (w *World[M]) Kill(member int) {
 	w.dead[member], w.alarms[member], w.disks[member] = true, never, disk{}
 }
 
+// Break kills a member whose connections break with it: who is alive is told so, a
+// message's delay later, and after all that the member has sent.
+func (w *World[M]) Break(member int) {
+	w.Kill(member)
+	for other, dead := range w.dead {
+		if !dead {
+			w.flying.put(w.now+w.Delay, member, other, nil)
+		}
+	}
+}
+
 // Start begins a member's life, or another one.
 func (w *World[M]) Start(member int) {
 	w.dead[member] = false
@@ -104,6 +119,9 @@ func (w *World[M]) Stand(member int) { w.when(member, w.members[member].Stand) }
 
 // Transfer has a leader hand over to another member, from now on.
 func (w *World[M]) Transfer(from, to int) { w.when(from, func() { w.members[from].Transfer(to) }) }
+
+// Resign has a leader hand over to whom it thinks best, from now on.
+func (w *World[M]) Resign(member int) { w.when(member, w.members[member].Resign) }
 
 // Send puts a message on its way, unless it gets lost.
 func (w *World[M]) Send(from, to int, m *M) {
@@ -154,19 +172,22 @@ func (w *World[M]) step(until time.Duration) bool {
 	return true
 }
 
-// arrive delivers a message to who is there to hear it.
+// arrive delivers a message, or that there will be no more, to who is there to hear it.
 func (w *World[M]) arrive(p *parcel[M]) {
-	from, to := p.from, p.to
+	from, to, broken := p.from, p.to, p.broken
 	w.current = p.message // what is sent in answer may take its place
 	w.flying.drop()
 	if w.dead[to] {
 		return
 	}
 	w.Events++
-	if w.busy(to) {
+	switch {
+	case broken:
+		w.when(to, func() { w.members[to].Lost(from) })
+	case w.busy(to):
 		m := w.current
 		w.when(to, func() { w.members[to].Receive(from, &m) })
-	} else {
+	default:
 		w.members[to].Receive(from, &w.current)
 	}
 }

@@ -26,6 +26,8 @@ type member struct {
 func (m *member) Start()          {}
 func (m *member) Stand()          { m.note(m.index, "stand") }
 func (m *member) Transfer(to int) { m.note(to, "transfer") }
+func (m *member) Resign()         { m.note(m.index, "resign") }
+func (m *member) Lost(peer int)   { m.note(peer, "lost") }
 func (m *member) Ring()           { m.note(m.index, "ring") }
 
 func (m *member) Saved() {
@@ -114,6 +116,30 @@ func TestWhatTheDeadHaveSentArrives(t *testing.T) {
 	w.Kill(0)
 	w.toTheEnd()
 	assert.Len(t, m[1].notes, 1)
+}
+
+func TestTheLivingHearThatAConnectionHasBroken(t *testing.T) {
+	w, m := newWorld(time.Second, 1, 4)
+	w.Kill(2)
+	w.Until(time.Minute)
+	w.Break(0)
+	w.Kill(3) // before it hears of it
+	w.toTheEnd()
+	for i, expected := range [][]note{nil, {{time.Minute + time.Second, 0, "lost"}}, nil, nil} {
+		assert.Equal(t, expected, m[i].notes, "member %d, whatever share of messages is lost", i)
+	}
+	assert.True(t, w.Dead(0))
+	assert.Zero(t, w.Messages, "nobody has sent anything")
+}
+
+func TestWhatTheBrokenHasSentArrivesBeforeItIsLost(t *testing.T) {
+	w, m := newWorld(time.Second, 0, 2)
+	q := "question"
+	w.Send(0, 1, &q)
+	w.Break(0)
+	w.toTheEnd()
+	assert.Equal(t, []note{{time.Second, 0, "question"}, {time.Second, 0, "lost"}}, m[1].notes)
+	assert.Empty(t, m[0].notes)
 }
 
 func TestWhoStartsAgainHearsAgain(t *testing.T) {
