@@ -158,15 +158,16 @@ func (m *Machine) vouch(r *Rules, in *Input, out *Output) {
 
 func (m *Machine) onTakeLeadershipResponse(r *Rules, in *Input, out *Output) {
 	q := &in.Message
-	probe := q.Mark == rpc.PreVote
-	if m.Role != memberstate.Leader || q.Asked != m.Term || q.From != m.target || m.handover != Probing || !probe {
+	probe, current := q.Mark == rpc.PreVote, q.From == m.target
+	if m.Role != memberstate.Leader || q.Asked != m.Term || m.handover != Probing || !probe || !current && m.reason != toAnyone {
 		out.Dropped = DropStaleAnswer
 		return
 	}
 	switch {
-	case q.Result == rpc.Accept:
+	case q.Result == rpc.Accept: // if anyone will do, also of one that was asked before the last beat
 		m.handover, m.patience = Pausing, uint8(r.Timing.Leak)
-	case m.reason == toAnyone:
+		m.target = q.From
+	case m.reason == toAnyone && current:
 		m.target = m.successor(r, m.target) // asked with its next sign of life
 	}
 }

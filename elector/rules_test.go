@@ -262,6 +262,27 @@ func TestAnEarlyBeatComesBeforeAHandover(t *testing.T) {
 	assert.Equal(t, r.others(), out.To)
 }
 
+// A beat has the next voter be asked whether it can take over. The answer of the one before
+// may be on its way, and is as good, but not if somebody else was named.
+func TestTheFirstWhoCanTakeOverDoes(t *testing.T) {
+	all := memberstate.SetOf(1, 2, 3)
+	r := &Rules{Self: 1, Voters: all, All: all, Timing: DefaultTiming()}
+	for why, target := range map[reason]memberstate.Seat{toAnyone: 2, toNamed: 3, toPreferred: 3} {
+		m := Machine{
+			State:    memberstate.State{HardState: memberstate.HardState{Term: 1, Vote: 1}, Role: memberstate.Leader, Leader: 1},
+			handover: Probing, target: 3, reason: why, patience: 2,
+		}
+		var out Output
+		answer := Message{From: 2, Body: rpc.Body{Kind: rpc.TakeLeadershipResponse, Result: rpc.LedgerBehind, Mark: rpc.PreVote, Asked: 1}}
+		m.Step(r, &Input{Kind: Receive, Message: answer}, &out)
+		assert.EqualValues(t, 3, m.target, "who is asked now is asked on")
+		answer.Result = rpc.Accept
+		m.Step(r, &Input{Kind: Receive, Message: answer}, &out)
+		assert.Equal(t, target, m.target)
+		assert.Equal(t, why == toAnyone, m.handover == Pausing)
+	}
+}
+
 // What a round leaves behind for the next one: nothing, if it was won; and else the doubt
 // whether the leader lives.
 func TestARoundLeavesNothingBehind(t *testing.T) {

@@ -53,7 +53,7 @@ func TestWhoResignsLeavesNoLeaderForARoundTripAndASave(t *testing.T) {
 		// falls between the question and the answer another one is asked, with its next
 		// sign of life.
 		assert.InDelta(t, milliseconds(4*d+s), a.Resignation.P50, 1e-9)
-		assert.LessOrEqual(t, a.Resignation.Max, milliseconds(8*d+s))
+		assert.LessOrEqual(t, a.Resignation.Max, milliseconds(4*d+s))
 	})
 }
 
