@@ -33,8 +33,12 @@ type checkpointHead struct {
 }
 
 // save writes the search to the file that its options name. It is called with the lock, or
-// when nobody works any more.
+// when nobody works any more. A search that may have taken a message for another one is not
+// worth it: what was written before that stays.
 func (x *search) save() (err error) {
+	if x.registry.full.Load() {
+		return nil
+	}
 	partial := x.options.Checkpoint + ".partial"
 	file, err := os.Create(partial)
 	if err != nil {

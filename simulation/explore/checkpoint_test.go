@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"testing"
@@ -32,6 +33,33 @@ func TestASearchGoesOnWhereItWasStopped(t *testing.T) {
 	}
 	assert.Greater(t, stops, 2)
 	assert.NoFileExists(t, o.Checkpoint)
+}
+
+// A search that has more to name than there is room for takes messages for others. What it
+// comes to then is not written over what it had before, or those who go on from there would
+// come to an end that is none.
+func TestASearchThatMistakesMessagesKeepsItsOldCheckpoint(t *testing.T) {
+	o := Options{Bounds: Bounds{Members: 2, Terms: 2, Beats: 1, Entries: 1}, MaxStates: 500, Checkpoint: filepath.Join(t.TempDir(), "checkpoint")}
+	_, err := Explore(t.Context(), o)
+	require.NoError(t, err)
+	good, err := os.ReadFile(o.Checkpoint)
+	require.NoError(t, err)
+
+	o.MaxStates = 0
+	x := newSearch(o)
+	require.NoError(t, x.start())
+	for i := ledger(1); len(x.registry.messages.list) < mostMessages; i++ {
+		x.model.message(message{engine: true, ledger: i})
+	}
+	r, err := x.run(t.Context())
+	require.NoError(t, err)
+	assert.Contains(t, r.Stopped, "different messages")
+	assert.False(t, r.Complete)
+	x.found = make([]find, 1)
+	assert.Empty(t, x.keep(), "what it finds is not kept any more")
+	text, err := os.ReadFile(o.Checkpoint)
+	require.NoError(t, err)
+	assert.True(t, bytes.Equal(good, text), "the checkpoint is the one from before")
 }
 
 func TestACheckpointThatDoesNotFitIsRefused(t *testing.T) {

@@ -134,7 +134,12 @@ func Explore(ctx context.Context, o Options) (Result, error) {
 	if err := x.start(); err != nil {
 		return Result{}, err
 	}
-	for len(x.workers) < o.Workers {
+	return x.run(ctx)
+}
+
+// run searches from where the search has been started.
+func (x *search) run(ctx context.Context) (Result, error) {
+	for len(x.workers) < x.options.Workers {
 		x.employ()
 	}
 	var working sync.WaitGroup

@@ -87,8 +87,8 @@ func TestASearchWithoutRoomForMessagesIsNotComplete(t *testing.T) {
 	}
 	o := Options{Bounds: Bounds{Members: 2, Terms: 1, Beats: 1}}
 	x := newSearch(o)
-	fill(x.model)
 	x.begin()
+	fill(x.model)
 	x.work(t.Context())
 	assert.Contains(t, x.result.Stopped, "different messages")
 

@@ -66,9 +66,13 @@ func (x *worker) exchange(ctx context.Context) (more bool) {
 }
 
 // keep adds what was found to the states that are known, unless one of them covers it. It
-// returns what was new, in the same place.
+// returns what was new, in the same place. If there are more messages than there is room for,
+// what was found may hold one for another, and nothing is kept.
 func (x *worker) keep() (isNew []find) {
 	isNew = x.found[:0]
+	if x.registry.full.Load() {
+		return isNew
+	}
 	for i := range x.found {
 		f := &x.found[i]
 		if at, ok := x.states.add(&f.state, f.from, f.depth); ok {
