@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -60,6 +61,35 @@ func TestASearchThatMistakesMessagesKeepsItsOldCheckpoint(t *testing.T) {
 	text, err := os.ReadFile(o.Checkpoint)
 	require.NoError(t, err)
 	assert.True(t, bytes.Equal(good, text), "the checkpoint is the one from before")
+}
+
+// If a checkpoint cannot be written the search ends, and the last one is left to go on from.
+func TestASaveThatFailsKeepsTheOldCheckpoint(t *testing.T) {
+	o := Options{Bounds: Bounds{Members: 3, Terms: 1, Beats: 1}, MaxStates: 500, Checkpoint: filepath.Join(t.TempDir(), "checkpoint")}
+	_, err := Explore(t.Context(), o)
+	require.NoError(t, err)
+	good, err := os.ReadFile(o.Checkpoint)
+	require.NoError(t, err)
+	require.NoError(t, os.Mkdir(o.Checkpoint+".partial", 0o700))
+
+	for name, at := range map[string]struct {
+		saved time.Time
+		most  uint64
+	}{
+		"now and then":       {time.Time{}, 0},
+		"when it is stopped": {time.Now(), 600},
+	} {
+		o.MaxStates = at.most
+		x := newSearch(o)
+		require.NoError(t, x.start())
+		x.saved = at.saved
+		r, err := x.run(t.Context())
+		require.ErrorContains(t, err, "checkpoint.partial", name)
+		assert.False(t, r.Complete, name)
+		text, err := os.ReadFile(o.Checkpoint)
+		require.NoError(t, err, name)
+		assert.True(t, bytes.Equal(good, text), name)
+	}
 }
 
 func TestACheckpointThatDoesNotFitIsRefused(t *testing.T) {
