@@ -166,6 +166,10 @@ func (x *worker) read(in *bufio.Reader) error {
 	for x.level = x.next; x.level < x.states.count && x.states.record(int32(x.level)).depth == x.states.record(int32(x.next)).depth; {
 		x.level++
 	}
+	for at := x.next; at < x.states.count; at++ { // it may have been written before they were asked
+		s := x.states.state(int32(at))
+		x.ask(int32(at), &s)
+	}
 	return nil
 }
 

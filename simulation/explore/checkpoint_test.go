@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/simulation"
 )
 
 // A search that is stopped again and again comes to the same end as one that is not, and
@@ -90,6 +92,27 @@ func TestASaveThatFailsKeepsTheOldCheckpoint(t *testing.T) {
 		require.NoError(t, err, name)
 		assert.True(t, bytes.Equal(good, text), name)
 	}
+}
+
+// A checkpoint may be written when states have been kept that nobody has asked yet. They are
+// asked when the search goes on, for they are not found again.
+func TestWhatWasNotAskedIsAskedWhenTheSearchGoesOn(t *testing.T) {
+	o := Options{Checkpoint: filepath.Join(t.TempDir(), "checkpoint")}
+	x := beginning(o, 1, 2, 3)
+	require.True(t, x.exchange(t.Context()))
+	x.expand(&x.due[0])
+	require.NotEmpty(t, x.keep())
+	require.NoError(t, x.save())
+
+	again := newSearch(x.options)
+	again.model.rules = x.model.rules
+	require.NoError(t, again.start())
+	r, err := again.run(t.Context())
+	require.NoError(t, err)
+	require.NotNil(t, r.Violation)
+	assert.Equal(t, simulation.WonByQuorum, r.Violation.Invariant)
+	assert.EqualValues(t, x.states.count, r.States, "nothing else was looked at before")
+	assert.NoFileExists(t, o.Checkpoint)
 }
 
 func TestACheckpointThatDoesNotFitIsRefused(t *testing.T) {
