@@ -115,6 +115,21 @@ func TestWhatWasNotAskedIsAskedWhenTheSearchGoesOn(t *testing.T) {
 	assert.NoFileExists(t, o.Checkpoint)
 }
 
+// A violation that plain machines could not be led to is still one on another day.
+func TestAViolationInDoubtIsNotForgotten(t *testing.T) {
+	o := Options{Checkpoint: filepath.Join(t.TempDir(), "checkpoint")}
+	x := beginning(o)
+	x.doubts, x.result.Violation = 1, broken(t, 3)
+	require.Nil(t, x.result.Violation.Script)
+	require.NoError(t, x.save())
+
+	r, err := Explore(t.Context(), x.options)
+	require.NoError(t, err)
+	assert.Zero(t, r.Frontier)
+	assert.False(t, r.Complete)
+	assert.Equal(t, x.result.Violation, r.Violation)
+}
+
 func TestACheckpointThatDoesNotFitIsRefused(t *testing.T) {
 	o := Options{Bounds: Bounds{Members: 3, Terms: 1, Beats: 1}, MaxStates: 500, Checkpoint: filepath.Join(t.TempDir(), "checkpoint")}
 	_, err := Explore(t.Context(), o)
