@@ -18,6 +18,8 @@ import (
 	"os"
 	"time"
 	"unsafe"
+
+	"github.com/hustings/hustings/simulation"
 )
 
 // saveEvery is how often a checkpoint is written. A large one takes seconds.
@@ -30,11 +32,22 @@ type checkpointHead struct {
 	Nodes, Messages, States int
 	Next, Depth             int
 	Transitions, Steps      uint64
+
+	// The violations that plain machines could not be led to: how many there were, and the
+	// first of them. A search with any is not complete, on whatever day it ends.
+	Doubts    int
+	Invariant simulation.Invariant
+	What      string
+	Path      []Step
 }
 
 // save writes the search to the file that its options name. It is called with the lock, or
-// when nobody works any more.
+// when nobody works any more. A search that may have taken a message for another one is not
+// worth it: what was written before that stays.
 func (x *search) save() (err error) {
+	if x.registry.full.Load() {
+		return nil
+	}
 	partial := x.options.Checkpoint + ".partial"
 	file, err := os.Create(partial)
 	if err != nil {
@@ -60,7 +73,10 @@ func (x *search) write(out io.Writer) error {
 	head := checkpointHead{
 		Executable: executable, Bounds: x.options.Bounds,
 		Nodes: len(nodes), Messages: len(messages), States: x.states.count,
-		Next: x.unseen(), Depth: x.result.Depth, Transitions: x.result.Transitions, Steps: x.result.Steps,
+		Next: x.unseen(), Depth: x.result.Depth, Transitions: x.result.Transitions, Steps: x.result.Steps, Doubts: x.doubts,
+	}
+	if v := x.result.Violation; v != nil {
+		head.Invariant, head.What, head.Path = v.Invariant, v.What, v.Path
 	}
 	if err := gob.NewEncoder(out).Encode(head); err != nil {
 		return err
@@ -159,8 +175,15 @@ func (x *worker) read(in *bufio.Reader) error {
 		x.model.message(messages[i])
 	}
 	x.next, x.result.Depth, x.result.Transitions, x.result.Steps = head.Next, head.Depth, head.Transitions, head.Steps
+	if x.doubts = head.Doubts; x.doubts > 0 {
+		x.result.Violation = &Violation{Invariant: head.Invariant, What: head.What, Path: head.Path}
+	}
 	for x.level = x.next; x.level < x.states.count && x.states.record(int32(x.level)).depth == x.states.record(int32(x.next)).depth; {
 		x.level++
+	}
+	for at := x.next; at < x.states.count; at++ { // it may have been written before they were asked
+		s := x.states.state(int32(at))
+		x.ask(int32(at), &s)
 	}
 	return nil
 }

@@ -1,12 +1,16 @@
 package explore
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/simulation"
 )
 
 // A search that is stopped again and again comes to the same end as one that is not, and
@@ -32,6 +36,98 @@ func TestASearchGoesOnWhereItWasStopped(t *testing.T) {
 	}
 	assert.Greater(t, stops, 2)
 	assert.NoFileExists(t, o.Checkpoint)
+}
+
+// A search that has more to name than there is room for takes messages for others. What it
+// comes to then is not written over what it had before, or those who go on from there would
+// come to an end that is none.
+func TestASearchThatMistakesMessagesKeepsItsOldCheckpoint(t *testing.T) {
+	o := Options{Bounds: Bounds{Members: 2, Terms: 2, Beats: 1, Entries: 1}, MaxStates: 500, Checkpoint: filepath.Join(t.TempDir(), "checkpoint")}
+	_, err := Explore(t.Context(), o)
+	require.NoError(t, err)
+	good, err := os.ReadFile(o.Checkpoint)
+	require.NoError(t, err)
+
+	o.MaxStates = 0
+	x := newSearch(o)
+	require.NoError(t, x.start())
+	for i := ledger(1); len(x.registry.messages.list) < mostMessages; i++ {
+		x.model.message(message{engine: true, ledger: i})
+	}
+	r, err := x.run(t.Context())
+	require.NoError(t, err)
+	assert.Contains(t, r.Stopped, "different messages")
+	assert.False(t, r.Complete)
+	x.found = make([]find, 1)
+	assert.Empty(t, x.keep(), "what it finds is not kept any more")
+	text, err := os.ReadFile(o.Checkpoint)
+	require.NoError(t, err)
+	assert.True(t, bytes.Equal(good, text), "the checkpoint is the one from before")
+}
+
+// If a checkpoint cannot be written the search ends, and the last one is left to go on from.
+func TestASaveThatFailsKeepsTheOldCheckpoint(t *testing.T) {
+	o := Options{Bounds: Bounds{Members: 3, Terms: 1, Beats: 1}, MaxStates: 500, Checkpoint: filepath.Join(t.TempDir(), "checkpoint")}
+	_, err := Explore(t.Context(), o)
+	require.NoError(t, err)
+	good, err := os.ReadFile(o.Checkpoint)
+	require.NoError(t, err)
+	require.NoError(t, os.Mkdir(o.Checkpoint+".partial", 0o700))
+
+	for name, at := range map[string]struct {
+		saved time.Time
+		most  uint64
+	}{
+		"now and then":       {time.Time{}, 0},
+		"when it is stopped": {time.Now(), 600},
+	} {
+		o.MaxStates = at.most
+		x := newSearch(o)
+		require.NoError(t, x.start())
+		x.saved = at.saved
+		r, err := x.run(t.Context())
+		require.ErrorContains(t, err, "checkpoint.partial", name)
+		assert.False(t, r.Complete, name)
+		text, err := os.ReadFile(o.Checkpoint)
+		require.NoError(t, err, name)
+		assert.True(t, bytes.Equal(good, text), name)
+	}
+}
+
+// A checkpoint may be written when states have been kept that nobody has asked yet. They are
+// asked when the search goes on, for they are not found again.
+func TestWhatWasNotAskedIsAskedWhenTheSearchGoesOn(t *testing.T) {
+	o := Options{Checkpoint: filepath.Join(t.TempDir(), "checkpoint")}
+	x := beginning(o, 1, 2, 3)
+	require.True(t, x.exchange(t.Context()))
+	x.expand(&x.due[0])
+	require.NotEmpty(t, x.keep())
+	require.NoError(t, x.save())
+
+	again := newSearch(x.options)
+	again.model.rules = x.model.rules
+	require.NoError(t, again.start())
+	r, err := again.run(t.Context())
+	require.NoError(t, err)
+	require.NotNil(t, r.Violation)
+	assert.Equal(t, simulation.WonByQuorum, r.Violation.Invariant)
+	assert.EqualValues(t, x.states.count, r.States, "nothing else was looked at before")
+	assert.NoFileExists(t, o.Checkpoint)
+}
+
+// A violation that plain machines could not be led to is still one on another day.
+func TestAViolationInDoubtIsNotForgotten(t *testing.T) {
+	o := Options{Checkpoint: filepath.Join(t.TempDir(), "checkpoint")}
+	x := beginning(o)
+	x.doubts, x.result.Violation = 1, broken(t, 3)
+	require.Nil(t, x.result.Violation.Script)
+	require.NoError(t, x.save())
+
+	r, err := Explore(t.Context(), x.options)
+	require.NoError(t, err)
+	assert.Zero(t, r.Frontier)
+	assert.False(t, r.Complete)
+	assert.Equal(t, x.result.Violation, r.Violation)
 }
 
 func TestACheckpointThatDoesNotFitIsRefused(t *testing.T) {

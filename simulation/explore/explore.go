@@ -134,7 +134,12 @@ func Explore(ctx context.Context, o Options) (Result, error) {
 	if err := x.start(); err != nil {
 		return Result{}, err
 	}
-	for len(x.workers) < o.Workers {
+	return x.run(ctx)
+}
+
+// run searches from where the search has been started.
+func (x *search) run(ctx context.Context) (Result, error) {
+	for len(x.workers) < x.options.Workers {
 		x.employ()
 	}
 	var working sync.WaitGroup
@@ -161,10 +166,12 @@ func (x *worker) start() error {
 	return nil
 }
 
-// finish keeps a search that was stopped for another day.
+// finish keeps a search that was stopped for another day, and takes away what was written
+// of one that is done. One that could not be written down is neither: what was written before
+// stays.
 func (x *search) finish() error {
 	switch {
-	case x.options.Checkpoint == "":
+	case x.options.Checkpoint == "" || x.err != nil:
 		return nil
 	case x.result.Stopped != "":
 		return x.save()

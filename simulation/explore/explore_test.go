@@ -87,8 +87,8 @@ func TestASearchWithoutRoomForMessagesIsNotComplete(t *testing.T) {
 	}
 	o := Options{Bounds: Bounds{Members: 2, Terms: 1, Beats: 1}}
 	x := newSearch(o)
-	fill(x.model)
 	x.begin()
+	fill(x.model)
 	x.work(t.Context())
 	assert.Contains(t, x.result.Stopped, "different messages")
 
@@ -133,11 +133,7 @@ func TestAWayThatNobodyCanGoIsNoScript(t *testing.T) {
 // their own.
 func broken(t *testing.T, alone ...memberstate.Seat) *Violation {
 	t.Helper()
-	x := newSearch(Options{Bounds: Bounds{Members: 3, Terms: 1, Beats: 1}})
-	for _, seat := range alone {
-		x.model.rules[seat-1].Voters = memberstate.SetOf(seat)
-	}
-	x.begin()
+	x := beginning(Options{}, alone...)
 	for x.result.Violation == nil && x.exchange(t.Context()) {
 		for i := range x.due {
 			x.expand(&x.due[i])
@@ -145,6 +141,35 @@ func broken(t *testing.T, alone ...memberstate.Seat) *Violation {
 	}
 	require.NotNil(t, x.result.Violation)
 	return x.result.Violation
+}
+
+// beginning is a search in such a group.
+func beginning(o Options, alone ...memberstate.Seat) *worker {
+	o.Bounds = Bounds{Members: 3, Terms: 1, Beats: 1}
+	x := newSearch(o)
+	for _, seat := range alone {
+		x.model.rules[seat-1].Voters = memberstate.SetOf(seat)
+	}
+	x.begin()
+	return x
+}
+
+// A violation that is found when the search comes to a bound is told, and the bound is not.
+func TestAViolationCountsMoreThanABound(t *testing.T) {
+	stopped, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, byAnother := range map[string]bool{"by who found it": false, "by another one": true} {
+		x := beginning(Options{}, 1, 2, 3)
+		require.True(t, x.exchange(t.Context()))
+		x.expand(&x.due[0])
+		if byAnother {
+			x.look(stopped)
+		}
+		require.False(t, x.exchange(stopped), name)
+		require.NotNil(t, x.result.Violation, name)
+		assert.NotNil(t, x.result.Violation.Script, name)
+		assert.Empty(t, x.result.Stopped, name)
+	}
 }
 
 // To give every member another seat and back changes nothing; and there are as many ways

@@ -14,7 +14,6 @@ import (
 	"slices"
 
 	"github.com/hustings/hustings/memberstate"
-	"github.com/hustings/hustings/rpc"
 	"github.com/hustings/hustings/simulation"
 )
 
@@ -88,8 +87,10 @@ func Live(ctx context.Context, o Options, b Budgets) (Result, error) {
 
 func newLiveSearch(o Options) *liveSearch {
 	bounds := o.Bounds
-	bounds.NoCrash = true // the budgets have the crashes, and answers to pre-votes are kept
-	return &liveSearch{options: o, model: newModel(bounds, newRegistry()), known: map[liveState]int32{}}
+	bounds.NoCrash = true // the budgets have the crashes
+	x := &liveSearch{options: o, model: newModel(bounds, newRegistry()), known: map[liveState]int32{}}
+	x.model.lateStays = true
+	return x
 }
 
 func (x *liveSearch) run(ctx context.Context, b Budgets) Result {
@@ -167,7 +168,7 @@ func (x *liveSearch) act(at int32, from *liveState, i int, in inputID, calm bool
 		x.result.Transitions++
 		x.result.Steps++
 		if !t.defect.none() && x.result.Violation == nil {
-			x.violated(at, defect{t.defect.invariant, fmt.Sprintf("n%d: %s, after %s", i, t.defect.what, x.model.describe(x.model.inputs[in], x.model.renamings[0]))})
+			x.violated(at, defect{t.defect.invariant, fmt.Sprintf("n%d: %s", i, t.defect.what)}, x.step(in, from.nodes[i]))
 		}
 		if t.beyond || !t.defect.none() {
 			continue
@@ -185,47 +186,26 @@ func (x *liveSearch) step(in inputID, now nodeID) Step {
 	return x.model.step(move{name: x.model.renamings[0], input: in, now: now})
 }
 
-// become makes a node what it is now. What was on its way for a round of votes that is
-// over, or for an office, is ignored; that the explorer has seen in the other search.
+// become makes a node what it is now. What is on its way for a round of votes that is over
+// stays on its way, as that of an older one.
 func (x *liveSearch) become(s *liveState, i int, now nodeID, ended bool) {
 	s.nodes[i] = now
-	for k := len(s.flights) - 1; k >= 0; k-- {
-		f := s.flights[k]
-		if f == 0 {
-			continue
-		}
-		id, keep := f.message(), true
-		if msg := &x.model.messages[id]; ended && msg.ofRound(seatOf(i)) {
-			id, keep = x.model.over(id)
-		} else if msg.answersLeader() && msg.to == seatOf(i) {
-			keep = x.model.nodes[now].leads(msg.body.Asked)
-		}
-		if to := f.to(); !keep {
-			s.land(k)
-		} else if id != f.message() {
-			s.land(k)
-			s.take(newFlight(id, to))
+	if !ended {
+		return
+	}
+	for k, f := range s.flights {
+		if msg := x.model.messages[f.message()]; f != 0 && msg.ofRound(seatOf(i)) {
+			msg.body.Round = roundOver
+			s.flights[k] = newFlight(x.model.message(msg), f.to())
 		}
 	}
-}
-
-// over is what a message is when its round of votes is over, and whether it is anything.
-func (m *model) over(id messageID) (messageID, bool) {
-	msg := m.messages[id]
-	if msg.body.Kind != rpc.VoteRequest || msg.body.Mark == rpc.PreVote {
-		return id, false
-	}
-	msg.body.Round = roundOver
-	return m.message(msg), true
+	slices.Sort(s.flights[:])
 }
 
 // send puts messages on their way, and says whether there is room for them.
 func (x *liveSearch) send(s *liveState, from int, says []messageID) bool {
 	for _, id := range says {
 		msg := &x.model.messages[id]
-		if msg.answersLeader() && !x.model.nodes[s.nodes[msg.to-1]].leads(msg.body.Asked) {
-			continue
-		}
 		for i := range x.options.Members {
 			if i != from && msg.isFor(seatOf(i)) && !s.take(newFlight(id, i)) {
 				return false
@@ -347,11 +327,12 @@ func (x *liveSearch) hasRoom(s *liveState) bool {
 	return true
 }
 
-func (x *liveSearch) violated(at int32, d defect) {
-	v := &Violation{Invariant: d.invariant, What: d.what}
+// violated notes a violation, with the way to a state and the steps after it.
+func (x *liveSearch) violated(at int32, d defect, last ...Step) {
+	v := &Violation{Invariant: d.invariant, What: d.what, Path: last}
 	for ; x.origins[at].parent >= 0; at = x.origins[at].parent {
 		v.Path = append(v.Path, x.origins[at].step)
 	}
-	slices.Reverse(v.Path)
+	slices.Reverse(v.Path) // of steps after a state there is at most one
 	x.result.Violation = v
 }

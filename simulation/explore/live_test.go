@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+	"github.com/hustings/hustings/simulation"
 )
 
 // Whatever happens within these budgets, a leader can still come about.
@@ -15,9 +17,9 @@ func TestALeaderCanAlwaysComeAbout(t *testing.T) {
 		bounds  Bounds
 		budgets Budgets
 	}{
-		"two members":              {Bounds{Members: 2, Terms: 2, Beats: 2, NoTransfer: true, NoHints: true}, Budgets{InFlight: 3, Drops: 1, Restarts: 1}},
+		"two members":              {Bounds{Members: 2, Terms: 2, Beats: 2, NoTransfer: true, NoHints: true}, Budgets{InFlight: 3, Drops: 1}},
 		"two, without pre-vote":    {Bounds{Members: 2, Terms: 2, Beats: 2, NoPreVote: true, NoTransfer: true}, Budgets{InFlight: 3, Drops: 1, Restarts: 1}},
-		"two, with commands":       {Bounds{Members: 2, Terms: 2, Beats: 1}, Budgets{InFlight: 3, Restarts: 1}},
+		"two, with commands":       {Bounds{Members: 2, Terms: 2, Beats: 1}, Budgets{InFlight: 2, Restarts: 1}},
 		"three, with little to do": {Bounds{Members: 3, Terms: 2, Beats: 1, NoTransfer: true, NoHints: true}, Budgets{InFlight: 3}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -41,6 +43,43 @@ func TestAGroupThatCanHaveNoLeaderIsNoticed(t *testing.T) {
 	assert.False(t, r.Complete)
 	assert.Contains(t, r.Violation.What, "no leader can come about")
 	assert.Empty(t, r.Violation.Path, "it is so from the beginning")
+}
+
+// What was on its way when its round was over arrives all the same, and so does what comes
+// for an office that is over: it is for the code to ignore it.
+func TestWhatIsOnItsWayArrivesTooLate(t *testing.T) {
+	x := newLiveSearch(Options{Bounds: Bounds{Members: 2, Terms: 2, Beats: 1, NoTransfer: true, NoHints: true}})
+	require.True(t, x.run(t.Context(), Budgets{InFlight: 3, Restarts: 1}).Complete)
+	ofOldRound, ofOldOffice := 0, 0
+	for i := range x.states {
+		s := &x.states[i]
+		for _, f := range s.flights {
+			if f == 0 {
+				continue
+			}
+			switch msg := &x.model.messages[f.message()]; {
+			case msg.body.Kind == rpc.VoteResponse && msg.body.Round == roundOver:
+				ofOldRound++
+			case msg.answersLeader() && !x.model.nodes[s.nodes[f.to()]].leads(msg.body.Asked):
+				ofOldOffice++
+			}
+		}
+	}
+	assert.Positive(t, ofOldRound)
+	assert.Positive(t, ofOldOffice)
+}
+
+// The way to a violation in a step ends with that step.
+func TestTheWayToAViolationWhileAliveHasItsLastStep(t *testing.T) {
+	x := newLiveSearch(Options{Bounds: Bounds{Members: 2, Terms: 2, Beats: 1, NoTransfer: true, NoHints: true}})
+	first, ring := x.model.begin(1), x.model.own[1][0]
+	x.model.take(first, ring) // it is remembered, and now as something else
+	x.model.results[x.model.steps[first][ring]] = []taken{{defect: defect{simulation.NeverStuck, "nothing else is to come"}}}
+	r := x.run(t.Context(), Budgets{InFlight: 3})
+	require.NotNil(t, r.Violation)
+	assert.Equal(t, "never stuck: n1: nothing else is to come", r.Violation.Error())
+	require.Len(t, r.Violation.Path, 1)
+	assert.Equal(t, "n1: its alarm rings", r.Violation.Path[0].String())
 }
 
 func TestBudgetsThatMakeNoSenseAreNamed(t *testing.T) {

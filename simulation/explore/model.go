@@ -17,6 +17,9 @@ type model struct {
 	registry *registry // nodes, messages and inputs are copies of what is in it
 	bounds   Bounds
 	rules    []elector.Rules
+	// lateStays has what comes too late be a message like any other. Else it is not kept, and
+	// any that could have been sent may arrive at any time (stale.go).
+	lateStays bool
 
 	nodes           []node
 	byNode          map[node]nodeID

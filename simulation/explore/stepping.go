@@ -154,12 +154,12 @@ func (w *stepping) numbered(b *elector.Message, ballot uint32) bool {
 	case b.Mark == rpc.Vouched:
 		return true
 	case b.Kind == rpc.VoteResponse:
-		return b.Round == thisRound && (b.Mark != rpc.PreVote || w.model.bounds.NoCrash) // else it is among the stale ones
+		return w.model.lateStays || b.Round == thisRound && (b.Mark != rpc.PreVote || w.model.bounds.NoCrash) // else it is among the stale ones
 	case b.Kind == rpc.VoteRequest && b.Round == ballot:
 		b.Round = thisRound
 	case b.Kind == rpc.VoteRequest:
 		b.Round = roundOver
-		return b.Mark != rpc.PreVote
+		return w.model.lateStays || b.Mark != rpc.PreVote
 	}
 	return true
 }

@@ -16,11 +16,14 @@ import (
 type Violation struct {
 	Invariant simulation.Invariant
 	What      string
-	// Path is a shortest way, of steps that somebody notices and what they need.
+	// Path is the way. If there is a Script it is what plain machines did, without what they
+	// did not need. Else it is what the explorer did: of steps that somebody notices there
+	// are as few as can be, and with them is what they need.
 	Path []Step
-	// Script is the way for machines that know nothing of the explorer, and Path what they
-	// did. It is nil if they could not be led there: since messages that come too late are
-	// not remembered one by one, a violation may be one that cannot be.
+	// Script is the way for machines that know nothing of the explorer. It is nil if they
+	// could not be led there: since messages that come too late are not remembered one by
+	// one, a violation may be one that cannot be. Nobody tries after [Live], whose network
+	// forgets, and a script's does not.
 	Script *Script
 }
 

@@ -31,9 +31,9 @@ func TestTheExplorerHasBeenWhereRandomRunsGet(t *testing.T) {
 			random := rand.New(rand.NewPCG(1, 2))
 			places := map[place]bool{}
 			for range walks {
-				w := newWalk(b, random)
+				w := newWalk(b, func() bool { return random.IntN(10) == 0 })
 				for range 60 {
-					if w.step(); w.beyond {
+					if w.step(random); w.beyond {
 						break
 					}
 					if w.leadsAgain() {
@@ -54,10 +54,11 @@ func TestTheExplorerHasBeenWhereRandomRunsGet(t *testing.T) {
 type place [mostMembers]node
 
 // been is where an explorer has been: for every node that a member has been, or could have
-// become silently, in which states, as a set of their numbers.
+// become silently, in which states, as a set of their numbers; and for every message.
 type been struct {
 	*worker
-	in [mostMembers]map[nodeID][]uint64
+	in   [mostMembers]map[nodeID][]uint64
+	said map[messageID][]uint64
 }
 
 // everything is where the explorer gets to.
@@ -68,49 +69,80 @@ func everything(t *testing.T, b Bounds) *been {
 	x.begin()
 	x.work(t.Context())
 	require.Nil(t, x.result.Violation)
+	x.said = map[messageID][]uint64{}
+	for k := range x.states.count {
+		s := x.states.state(int32(k))
+		for id := range s.said.all {
+			note(x.said, id, k, x.states.count)
+		}
+	}
 	for i := range b.Members {
 		x.in[i] = map[nodeID][]uint64{}
 		for k := range x.states.count {
 			s := x.states.state(int32(k))
 			key := x.key(&s, i)
 			for _, at := range x.model.silently(&key) {
-				if x.in[i][at.node] == nil {
-					x.in[i][at.node] = make([]uint64, x.states.count/64+1)
-				}
-				x.in[i][at.node][k/64] |= 1 << (k % 64)
+				note(x.in[i], at.node, k, x.states.count)
 			}
 		}
 	}
 	return x
 }
 
-// at says whether the explorer has been at a place, whoever is who.
-func (x *been) at(p *place) bool {
+// note adds a state to those of a node or a message.
+func note[T comparable](of map[T][]uint64, id T, at, all int) {
+	if of[id] == nil {
+		of[id] = make([]uint64, all/64+1)
+	}
+	of[id][at/64] |= 1 << (at % 64)
+}
+
+// at says whether the explorer has been at a place, whoever is who, where all this was said.
+func (x *been) at(p *place, said ...message) bool {
 	return slices.ContainsFunc(x.model.renamings, func(r renaming) bool {
-		var states []uint64
+		var sets [][]uint64
 		for i := range x.options.Members {
 			n := p[i].renamed(r)
-			in := x.in[n.index()][x.model.byNode[n]]
-			if states == nil {
-				states = slices.Clone(in)
-			}
-			for k := range states {
-				states[k] &= append(in, make([]uint64, len(states)-len(in))...)[k]
-			}
+			sets = append(sets, x.in[n.index()][x.model.byNode[n]])
 		}
-		return slices.ContainsFunc(states, func(word uint64) bool { return word != 0 })
+		for _, msg := range said {
+			id, known := x.model.byMessage[msg.renamed(r)]
+			if !known {
+				return false
+			}
+			sets = append(sets, x.said[id])
+		}
+		return meet(sets)
 	})
 }
 
-// walk is a random run.
+// meet says whether some state is in all of these sets.
+func meet(sets [][]uint64) bool {
+	for k := range sets[0] {
+		all := ^uint64(0)
+		for _, set := range sets {
+			if set == nil {
+				return false
+			}
+			all &= set[k]
+		}
+		if all != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// walk is a run of machines that know nothing of the explorer.
 type walk struct {
 	bounds Bounds
-	random *rand.Rand
+	dies   func() bool // whether a process does in the save under way
 	rules  []elector.Rules
 	nodes  []node
 	sent   []message
 	beyond bool
 	base   [mostMembers]uint32 // each one's newest beat before it led
+	ballot [mostMembers]uint32 // each one's newest round of votes
 
 	// The step under way. It implements elector.Effects.
 	at   int
@@ -118,8 +150,8 @@ type walk struct {
 	mute bool // the process is dead before it says anything
 }
 
-func newWalk(b Bounds, random *rand.Rand) *walk {
-	w := &walk{bounds: b, random: random, rules: rulesOf(&b), nodes: make([]node, b.Members)}
+func newWalk(b Bounds, dies func() bool) *walk {
+	w := &walk{bounds: b, dies: dies, rules: rulesOf(&b), nodes: make([]node, b.Members)}
 	for i := range w.nodes {
 		w.nodes[i].seat = seatOf(i)
 		w.start(i)
@@ -129,7 +161,7 @@ func newWalk(b Bounds, random *rand.Rand) *walk {
 
 func (w *walk) start(i int) {
 	n := &w.nodes[i]
-	n.machine, n.promised = elector.NewMachine(&w.rules[i], n.machine.HardState), 0
+	n.machine, n.promised, w.ballot[i] = elector.NewMachine(&w.rules[i], n.machine.HardState), 0, 0
 	w.give(i, elector.Input{Kind: elector.Start}, memberstate.Nobody)
 }
 
@@ -148,11 +180,11 @@ func (w *walk) leadsAgain() bool {
 }
 
 // step has anything happen to anyone.
-func (w *walk) step() {
-	i := w.random.IntN(w.bounds.Members)
-	other := seatOf(w.random.IntN(w.bounds.Members))
+func (w *walk) step(random *rand.Rand) {
+	i := random.IntN(w.bounds.Members)
+	other := seatOf(random.IntN(w.bounds.Members))
 	b := &w.bounds
-	switch what := w.random.IntN(20); {
+	switch what := random.IntN(20); {
 	case what == 0 && !b.NoCrash:
 		w.start(i)
 	case what == 1 && !b.NoTransfer:
@@ -166,29 +198,38 @@ func (w *walk) step() {
 	case what == 5:
 		w.write(i)
 	case what <= 8:
-		w.give(i, elector.Input{Kind: elector.Ring, Number: alarmOf(&w.nodes[i].machine)}, memberstate.Nobody)
+		w.ring(i)
 	default:
-		w.deliver()
+		w.deliver(random)
 	}
 }
 
+func (w *walk) ring(i int) {
+	w.give(i, elector.Input{Kind: elector.Ring, Number: alarmOf(&w.nodes[i].machine)}, memberstate.Nobody)
+}
+
 // deliver has a message arrive, a new one more often than an old one.
-func (w *walk) deliver() {
+func (w *walk) deliver(random *rand.Rand) {
 	if len(w.sent) == 0 {
 		return
 	}
-	recent := max(1, len(w.sent)/(1+w.random.IntN(8)))
-	msg := w.sent[len(w.sent)-1-w.random.IntN(recent)]
+	recent := max(1, len(w.sent)/(1+random.IntN(8)))
+	msg := w.sent[len(w.sent)-1-random.IntN(recent)]
 	to := msg.to
 	if to == memberstate.Nobody {
-		to = seatOf(w.random.IntN(w.bounds.Members))
+		to = seatOf(random.IntN(w.bounds.Members))
 	}
-	if !msg.isFor(to) {
-		return
+	if msg.isFor(to) {
+		w.arrive(int(to)-1, &msg)
 	}
-	if i := int(to) - 1; msg.engine {
-		w.hear(i, &msg)
-	} else {
+}
+
+func (w *walk) arrive(i int, msg *message) {
+	switch {
+	case msg.acknowledges(): // it counts as soon as it is sent
+	case msg.engine:
+		w.hear(i, msg)
+	default:
 		w.give(i, elector.Input{Kind: elector.Receive, Message: msg.body}, msg.body.From)
 	}
 }
@@ -207,9 +248,15 @@ func (w *walk) hear(i int, msg *message) {
 	w.give(i, elector.Input{Kind: elector.Heard, Term: msg.body.Term, Seat: msg.body.Leader}, memberstate.Nobody)
 	n := &w.nodes[i]
 	follows := n.machine.Term == msg.body.Term && n.machine.Leader == msg.body.Leader && n.promised <= msg.body.Term
-	if follows && !n.ledger.holds(msg.ledger) {
+	if !follows {
+		return
+	}
+	if !n.ledger.holds(msg.ledger) {
 		n.ledger = msg.ledger
 	}
+	w.sent = append(w.sent, message{to: msg.body.From, engine: true, ledger: msg.ledger, body: elector.Message{
+		From: n.seat, Body: rpc.Body{Kind: rpc.HeartbeatResponse, Result: rpc.Success, Term: msg.body.Term},
+	}})
 }
 
 // give gives a machine an input, and what follows from it at once.
@@ -227,7 +274,7 @@ func (w *walk) give(i int, in elector.Input, from memberstate.Seat) {
 	if n.machine.Role != memberstate.Leader {
 		w.base[i] = n.machine.Beat()
 	}
-	dies := need == elector.NeedSave && !w.bounds.NoCrash && w.random.IntN(10) == 0
+	dies := need == elector.NeedSave && !w.bounds.NoCrash && w.dies()
 	if !dies && n.machine.Role == memberstate.Leader && before != memberstate.Leader {
 		n.led |= 1 << min(n.machine.Term, mostTerms)
 	}
@@ -265,6 +312,9 @@ func (w *walk) Reply(m *elector.Message) { w.say(w.from, m) }
 
 // Send sends a message to all others, or to one.
 func (w *walk) Send(to memberstate.Set, m *elector.Message) {
+	if m.Kind == rpc.VoteRequest {
+		w.ballot[w.at] = m.Round
+	}
 	w.beyond = w.beyond || m.Term > memberstate.Term(w.bounds.Terms) || m.Kind == rpc.Heartbeat && m.Round > uint32(w.bounds.Beats)
 	for seat := range to.Seats() {
 		w.say(seat, m)

@@ -22,11 +22,12 @@ type move struct {
 }
 
 // violated notes a violation, with the way there. It ends the search, unless plain machines
-// cannot be led there: then another one is looked for, for a while.
+// cannot be led there: then another one is looked for, for a while. One that is found when the
+// search was just stopped counts more than that.
 func (x *worker) violated(at int32, i int, w *wrong) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.registry.full.Load() || x.over.Load() { // names are not to be trusted any more, or somebody was faster
+	if x.registry.full.Load() || x.decided() { // names are not to be trusted any more, or somebody was faster
 		return
 	}
 	x.model.learn()
@@ -45,9 +46,16 @@ func (x *worker) violated(at int32, i int, w *wrong) {
 	if x.doubts++; x.result.Violation == nil || v.Script != nil {
 		x.result.Violation = v
 	}
-	if v.Script != nil || x.doubts == mostDoubts {
+	if x.decided() {
+		x.result.Stopped = ""
 		x.over.Store(true)
 	}
+}
+
+// decided says whether a violation ends the search.
+func (x *search) decided() bool {
+	v := x.result.Violation
+	return v != nil && v.Script != nil || x.doubts >= mostDoubts
 }
 
 // mostDoubts is how many violations may be found to which plain machines cannot be led.

@@ -48,27 +48,37 @@ func (x *worker) work(ctx context.Context) {
 	}
 }
 
-// exchange has what was found kept, and finds states that nobody has looked at. A worker
-// waits if there is none yet, for others may come to one.
+// exchange has what was found kept and asked for what must hold, and finds states that
+// nobody has looked at. A worker waits if there is none yet, for others may come to one.
 func (x *worker) exchange(ctx context.Context) (more bool) {
 	x.mu.Lock()
 	isNew := x.keep()
-	x.done()
-	more = x.take(ctx)
 	x.mu.Unlock()
-	for i := range isNew {
-		if d := x.model.wrong(&isNew[i].state); !d.none() {
-			x.violated(isNew[i].at, 0, &wrong{defect: d})
-		}
+	for i := range isNew { // before it is done with what it found them by, or a search might end unasked
+		x.ask(isNew[i].at, &isNew[i].state)
 	}
 	x.found = x.found[:0]
-	return more
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.done()
+	return x.take(ctx)
+}
+
+// ask asks whether all that must hold of a state does.
+func (x *worker) ask(at int32, s *state) {
+	if d := x.model.wrong(s); !d.none() {
+		x.violated(at, 0, &wrong{defect: d})
+	}
 }
 
 // keep adds what was found to the states that are known, unless one of them covers it. It
-// returns what was new, in the same place.
+// returns what was new, in the same place. If there are more messages than there is room for,
+// what was found may hold one for another, and nothing is kept.
 func (x *worker) keep() (isNew []find) {
 	isNew = x.found[:0]
+	if x.registry.full.Load() {
+		return isNew
+	}
 	for i := range x.found {
 		f := &x.found[i]
 		if at, ok := x.states.add(&f.state, f.from, f.depth); ok {

@@ -123,7 +123,11 @@ func (f *exploreFlags) tellViolation(v *explore.Violation) error {
 	scenario, drawn := filepath.Join(folder, "scenario.txt"), filepath.Join(folder, "picture.html")
 	page := picture.Page{Title: v.Error(), Traces: []picture.Tab{{Name: "a shortest way", Trace: v.Trace(f.options.Members)}}}
 	if v.Script == nil {
-		return errors.Join(fmt.Errorf("%w\nplain machines could not be led there; what the explorer did is drawn in %s", told, drawn), writePicture(drawn, page))
+		why := "plain machines could not be led there"
+		if f.live {
+			why = "it was not tried with plain machines, for a network that forgets has no scripts"
+		}
+		return errors.Join(fmt.Errorf("%w\n%s; what the explorer did is drawn in %s", told, why, drawn), writePicture(drawn, page))
 	}
 	page.Replay = "hustings replay " + scenario
 	if err := errors.Join(os.WriteFile(scenario, []byte(v.Text()), 0o666), writePicture(drawn, page)); err != nil {

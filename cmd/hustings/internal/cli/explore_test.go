@@ -7,6 +7,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/simulation"
+	"github.com/hustings/hustings/simulation/explore"
 )
 
 func TestExploreSaysThatItIsComplete(t *testing.T) {
@@ -48,6 +51,19 @@ func TestExploreTellsTheWayToAViolation(t *testing.T) {
 	assert.Contains(t, wrong, "hustings replay "+scenario)
 	lines := succeed(t, "replay", scenario)
 	assert.Contains(t, lines[len(lines)-1], "as expected: one lease")
+}
+
+// Whether plain machines come to a violation is only said if it was tried.
+func TestAViolationWithoutAScriptSaysWhy(t *testing.T) {
+	v := &explore.Violation{Invariant: simulation.Converges, What: "from here no leader can come about any more"}
+	for _, c := range []struct {
+		live bool
+		says string
+	}{{false, "plain machines could not be led there"}, {true, "it was not tried with plain machines"}} {
+		f := exploreFlags{live: c.live, out: t.TempDir()}
+		f.options.Members = 2
+		require.ErrorContains(t, f.tellViolation(v), c.says)
+	}
 }
 
 func TestWrongBoundsAreNamed(t *testing.T) {

@@ -1,0 +1,259 @@
+package explore
+
+import (
+	"math/bits"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/simulation"
+)
+
+// Every reduction could leave something out. So within the smallest bounds there is another
+// search, which has none: no step waits or is taken at once, no state covers another, who is
+// who matters, nothing that was sent is ever forgotten, and rounds are numbered as they are.
+// Wherever it gets to, with whatever is acknowledged by then, the explorer must have been.
+//
+// That the explorer gets nowhere else is not asked, for it does: it lets any stale message
+// arrive that could have been sent, takes members for alike even where the code tells them
+// apart, and has rounds without end, where this search has a few. Nor is it without the
+// mapping from machines to nodes: of two that differ by what elector.Machine.Canonical takes
+// away, but for the numbers of rounds and beats, it looks at one, as it is.
+func TestTheExplorerHasBeenWhereASearchWithoutReductionsGets(t *testing.T) {
+	few := Bounds{Members: 2, Terms: 1, Beats: 1, NoTransfer: true, NoHints: true}
+	for name, c := range map[string]struct {
+		change func(*Bounds)
+		rounds uint32
+		large  bool
+	}{
+		"crashes and pre-vote":   {func(*Bounds) {}, 2, true},
+		"a ledger and pre-vote":  {func(b *Bounds) { b.Entries, b.NoCrash = 1, true }, 2, true},
+		"handovers and pre-vote": {func(b *Bounds) { b.NoTransfer, b.NoCrash = false, true }, 2, true},
+		"all but pre-vote":       {func(b *Bounds) { b.Entries, b.NoPreVote, b.NoTransfer, b.NoHints = 1, true, false, false }, 1, false},
+		"two terms":              {func(b *Bounds) { b.Terms, b.NoPreVote = 2, true }, 1, false},
+		"two terms, a ledger":    {func(b *Bounds) { b.Terms, b.Entries, b.NoPreVote = 2, 1, true }, 1, true},
+		"three members":          {func(b *Bounds) { b.Members, b.NoPreVote, b.NoCrash = 3, true, true }, 1, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if c.large && testing.Short() {
+				t.Skip("it is too slow under the race detector")
+			}
+			t.Parallel()
+			bounds := few
+			c.change(&bounds)
+			been := everything(t, bounds)
+			x := newPlainSearch(bounds, c.rounds)
+			require.Empty(t, x.search())
+			places := map[plainState]bool{}
+			for at := range x.states {
+				acks := x.load(at)
+				here := x.states[at].with(acks)
+				if places[here] || x.leadsAgain() {
+					continue
+				}
+				places[here] = true
+				p := x.place()
+				require.True(t, been.at(&p, x.listed(acks)...), "the explorer has never been where %+v", p)
+			}
+			t.Logf("%d states without reductions, %d that differ by nodes or acknowledgements; the explorer kept %d", len(x.states), len(places), been.states.count)
+			assert.Greater(t, len(x.states), been.states.count)
+		})
+	}
+}
+
+// What such a search finds the explorer finds, too.
+func TestASearchWithoutReductionsFindsTheSame(t *testing.T) {
+	assert.Equal(t, simulation.WonByQuorum, broken(t, 1, 2, 3).Invariant)
+	x := newPlainSearch(Bounds{Members: 3, Terms: 1, Beats: 1, NoTransfer: true, NoHints: true}, 2)
+	for i := range x.rules {
+		x.rules[i].Voters = memberstate.SetOf(seatOf(i))
+	}
+	assert.Equal(t, "two have led a term", x.search())
+}
+
+// plainSearch is a search without reductions. How many rounds of votes a process has is
+// bounded, for they have numbers.
+type plainSearch struct {
+	*walk
+	rounds   uint32
+	names    names[plainNode]
+	like     []node // by name: the first that had it, with its alarms as they are
+	messages names[message]
+	acks     plainSaid
+	states   []plainState
+	known    map[plainState]bool
+	saves    int // of the step under way, so far
+	deadly   int // which of them its process dies in; 0: none
+}
+
+// plainNode is all that a node is, but for the numbers of its alarms, which have no end.
+type plainNode struct {
+	node         node
+	ballot, base uint32
+	beat         uint32
+}
+
+// plainState is all that there is.
+type plainState struct {
+	nodes [3]uint16
+	said  plainSaid
+}
+
+// plainSaid is a set of messages.
+type plainSaid [6]uint64
+
+func newPlainSearch(b Bounds, rounds uint32) *plainSearch {
+	x := &plainSearch{rounds: rounds, known: map[plainState]bool{}}
+	x.walk = newWalk(b, func() bool {
+		x.saves++
+		return x.saves == x.deadly
+	})
+	return x
+}
+
+// search looks at all that can happen, and returns what is violated.
+func (x *plainSearch) search() (violated string) {
+	var first plainState
+	for i := range x.nodes {
+		first.nodes[i] = x.name(i)
+	}
+	x.enter(&first)
+	for at := 0; at < len(x.states) && violated == ""; at++ {
+		violated = x.wrong(at)
+		for i := range x.bounds.Members {
+			x.expand(at, i)
+		}
+	}
+	return violated
+}
+
+// load makes the nodes what they are in a state, and returns what is acknowledged there.
+func (x *plainSearch) load(at int) (acks plainSaid) {
+	s := &x.states[at]
+	for i := range x.nodes {
+		name := s.nodes[i]
+		x.nodes[i], x.base[i], x.ballot[i] = x.like[name], x.names.list[name].base, x.names.list[name].ballot
+	}
+	x.sent, x.beyond = nil, false
+	for i := range acks {
+		acks[i] = s.said[i] & x.acks[i]
+	}
+	return acks
+}
+
+// name is the number of a node as it is.
+func (x *plainSearch) name(i int) uint16 {
+	n := x.nodes[i]
+	n.canonize(&x.rules[i])
+	id := x.names.name(&plainNode{n, x.ballot[i], x.base[i], x.nodes[i].machine.Beat()})
+	if id == len(x.like) {
+		x.like = append(x.like, x.nodes[i])
+	}
+	return uint16(id)
+}
+
+func (x *plainSearch) enter(s *plainState) {
+	if !x.known[*s] {
+		x.known[*s] = true
+		x.states = append(x.states, *s)
+	}
+}
+
+// expand looks at all that can happen to a node.
+func (x *plainSearch) expand(at, i int) {
+	b := &x.bounds
+	give := func(in elector.Input) { x.happens(at, i, func() { x.give(i, in, memberstate.Nobody) }) }
+	if !b.NoCrash {
+		x.happens(at, i, func() { x.start(i) })
+	}
+	if !b.NoTransfer {
+		give(elector.Input{Kind: elector.Stand})
+		give(elector.Input{Kind: elector.Resign})
+	}
+	for other := range b.Members {
+		if other != i && !b.NoTransfer {
+			give(elector.Input{Kind: elector.Transfer, Seat: seatOf(other)})
+		}
+		if other != i && !b.NoHints {
+			give(elector.Input{Kind: elector.PeerLost, Seat: seatOf(other)})
+		}
+	}
+	x.happens(at, i, func() { x.write(i) })
+	x.happens(at, i, func() { x.ring(i) })
+	said := x.states[at].said
+	for _, msg := range x.listed(said) {
+		if msg.isFor(seatOf(i)) {
+			x.happens(at, i, func() { x.arrive(i, &msg) })
+		}
+	}
+}
+
+// happens enters what comes of a step, and of the death of its process in each of its saves.
+func (x *plainSearch) happens(at, i int, step func()) {
+	for x.deadly = 0; ; x.deadly++ {
+		x.load(at)
+		x.saves = 0
+		if step(); x.deadly > x.saves {
+			return
+		}
+		s := x.states[at]
+		for k := range x.sent {
+			id := x.messages.name(&x.sent[k])
+			s.said.add(id)
+			if x.sent[k].acknowledges() {
+				x.acks.add(id)
+			}
+		}
+		if s.nodes[i] = x.name(i); !x.beyond && x.ballot[i] <= x.rounds {
+			x.enter(&s)
+		}
+	}
+}
+
+// wrong says what must not be: two who have led a term, or one who leads without what a
+// quorum has acknowledged in an earlier one.
+func (x *plainSearch) wrong(at int) string {
+	acks := x.listed(x.load(at))
+	for i := range x.nodes {
+		n := &x.nodes[i]
+		for j := range i {
+			if n.led&x.nodes[j].led != 0 {
+				return "two have led a term"
+			}
+		}
+		for _, a := range acks {
+			holders := memberstate.SetOf(a.to)
+			for _, b := range acks {
+				if b.to == a.to && b.ledger == a.ledger && b.body.Term == a.body.Term {
+					holders = holders.With(b.body.From)
+				}
+			}
+			quorum := memberstate.Quorum(x.rules[i].All)
+			if a.ledger.end().Term == a.body.Term && holders.Len() >= quorum && n.machine.Role == memberstate.Leader && n.machine.Term > a.body.Term && !n.ledger.holds(a.ledger) {
+				return "a term is led without what was committed"
+			}
+		}
+	}
+	return ""
+}
+
+func (s *plainSaid) add(id int) { s[id/64] |= 1 << (id % 64) }
+
+// with is a state with these messages instead of its own.
+func (s plainState) with(said plainSaid) plainState {
+	s.said = said
+	return s
+}
+
+// listed are the messages of a set.
+func (x *plainSearch) listed(said plainSaid) (all []message) {
+	for i, word := range said {
+		for ; word != 0; word &= word - 1 {
+			all = append(all, x.messages.list[i*64+bits.TrailingZeros64(word)])
+		}
+	}
+	return all
+}
