@@ -12,6 +12,8 @@ var handwritten = []mutant{
 	{"not-ready-counts-as-accept", "elector/machine_campaign.go", "case m.accepted.Len() >= quorum:\n\t\treturn Passed", "case (m.accepted | m.notReady).Len() >= quorum:\n\t\treturn Passed", ""},
 	{"answered-counts-as-accept", "elector/machine_campaign.go", "case m.accepted.Len() >= quorum:\n\t\treturn Passed", "case m.answered.Len() >= quorum:\n\t\treturn Passed", ""},
 	{"refusals-counted", "elector/machine_campaign.go", "m.answered = m.answered.With(q.From)\n\tswitch", "m.answered, m.accepted = m.answered.With(q.From), m.accepted.With(q.From)\n\tswitch", ""},
+	{"duplicate-answers-counted-twice", "elector/machine_campaign.go", "\t\tm.accepted = m.accepted.With(q.From)\n\tcase rpc.RejectTermNotReady", "\t\tm.accepted |= m.accepted << 1\n\tcase rpc.RejectTermNotReady", ""},
+	{"self-vote-counted-twice", "elector/machine_campaign.go", "== rpc.Accept {\n\t\treturn true", "== rpc.Accept {\n\t\tm.accepted |= m.accepted << 1\n\t\treturn true", ""},
 
 	// Votes, and what must be durable.
 	{"said-before-saved", "elector/execution.go", "\t\tif x.Output.Save {\n\t\t\tx.need = NeedSave\n\t\t} else {\n\t\t\tx.finish(fx)\n\t\t}", "\t\tx.finish(fx)\n\t\tif x.Output.Save {\n\t\t\tx.need = NeedSave\n\t\t}", ""},
@@ -38,6 +40,9 @@ var handwritten = []mutant{
 	{"ledger-asked-for-the-old-term", "elector/machine.go", "out.NeedLedger, out.LedgerTerm = true, m.Term", "out.NeedLedger, out.LedgerTerm = true, m.Term-1", ""},
 	{"taker-not-held-to-the-ledger", "elector/machine_handover.go", "case end.Compare(q.Ledger) < 0:", "case end.Compare(q.Ledger) < -9:", ""},
 
+	// Engines: the other side of the contract.
+	{"late-append-acknowledged", "simulation/engine.go", "if e.promised > p.message.Term && !n.world.options.Careless {", "if false {", ""},
+
 	// Answers of the wrong round.
 	{"stale-answers-count", "elector/machine_campaign.go", "if m.phase == idle || !m.answers(q) {", "if m.phase == idle {", ""},
 	{"answers-of-older-rounds-count", "elector/machine_campaign.go", "return q.Round == m.ballot && q.Mark == m.mark && q.Asked == m.asked", "return q.Mark == m.mark && q.Asked == m.asked", ""},
@@ -55,6 +60,9 @@ var handwritten = []mutant{
 	{"term-raised-by-a-pre-vote", "elector/machine_campaign.go", "\tm.openRound(r, out, preVoting, rpc.PreVote, term)", "\tif term > m.Term {\n\t\tm.adopt(r, out, term)\n\t}\n\tm.openRound(r, out, preVoting, rpc.PreVote, term)", ""},
 	{"heard-of-an-older-term", "elector/machine_follow.go", "|| in.Term < m.Term ||", "||", ""},
 	{"leader-clings-to-its-term", "elector/machine.go", "\tif m.Role == memberstate.Leader {\n\t\tout.Lost = true", "\tif m.Role == memberstate.Leader {\n\t\tout.Lost = false", ""},
+	{"greater-or-equal-for-greater-in-votes", "elector/machine_vote.go", "\tif q.Term > m.Term {\n\t\tif m.standsByLeader", "\tif q.Term >= m.Term {\n\t\tif m.standsByLeader", ""},
+	{"greater-or-equal-for-greater-in-heartbeats", "elector/machine_follow.go", "\tcase q.Term > m.Term:\n\t\tif m.learnsOfLeader", "\tcase q.Term >= m.Term:\n\t\tif m.learnsOfLeader", ""},
+	{"own-term-refused", "elector/machine_vote.go", "case q.Term < m.Term:\n\t\treturn rpc.RejectExpiredVoteTerm", "case q.Term <= m.Term:\n\t\treturn rpc.RejectExpiredVoteTerm", ""},
 
 	// Leaders.
 	{"leader-never-steps-down", "elector/machine_lead.go", "silent := m.beat-m.heardBeat >= uint32(r.Timing.Leak)", "silent := false", ""},
@@ -75,10 +83,11 @@ var handwritten = []mutant{
 	{"pre-vote-changes-state", "elector/machine_vote.go", "\tq := &in.Message\n\tif refusal := m.refuseCandidate(r, q, false); refusal != 0 {\n\t\treturn refusal\n\t}\n\tswitch {\n\tcase m.fasting", "\tq := &in.Message\n\tif refusal := m.refuseCandidate(r, q, false); refusal != 0 {\n\t\treturn refusal\n\t}\n\tif q.Term > m.Term {\n\t\tm.adopt(r, out, q.Term)\n\t\tm.armVoteWait(r, out)\n\t}\n\tswitch {\n\tcase m.fasting", ""},
 	{"pre-vote-despite-a-leader", "elector/machine_vote.go", "case m.fasting || m.hasOtherLeader(q.From):", "case m.fasting:", ""},
 	{"pre-vote-off", "elector/machine_campaign.go", "\tif r.PreVote {\n\t\tm.askPreVotes(r, in, out, term)\n\t} else {", "\tif false {\n\t\tm.askPreVotes(r, in, out, term)\n\t} else {", ""},
-	{"mark-outlives-its-round", "elector/machine_campaign.go", "\t\tm.askVotes(r, in, out, term, rpc.Plain, memberstate.Nobody)", "\t\tm.askVotes(r, in, out, term, rpc.Won, memberstate.Nobody)", ""},
+	{"plain-request-claims-a-pre-vote", "elector/machine_campaign.go", "\t\tm.askVotes(r, in, out, term, rpc.Plain, memberstate.Nobody)", "\t\tm.askVotes(r, in, out, term, rpc.Won, memberstate.Nobody)", ""},
 	{"plain-requests-depose", "elector/machine_vote.go", "return r.PreVote && q.Mark != rpc.Won && m.hasOtherLeader(q.From)", "return false", ""},
 	{"veto-not-awaited", "elector/machine_campaign.go", "return m.doubtful && m.phase == preVoting", "return false", ""},
 	{"veto-of-the-leader-ignored", "elector/machine_campaign.go", "m.vetoed = m.vetoed || q.Leader == q.From", "m.vetoed = false", ""},
+	{"pre-vote-mark-outlives-its-round", "elector/machine_campaign.go", "\tif r.PreVote {\n\t\tm.askPreVotes(r, in, out, term)\n\t} else {", "\tif m.mark == rpc.Won {\n\t\tm.askVotes(r, in, out, term, rpc.Won, memberstate.Nobody)\n\t} else if r.PreVote {\n\t\tm.askPreVotes(r, in, out, term)\n\t} else {", ""},
 
 	// Leases.
 	{"voters-not-sticky", "elector/machine_vote.go", "return r.Lease > 0 || m.Promise > 0 }", "return false }", ""},
@@ -106,6 +115,7 @@ var handwritten = []mutant{
 	{"vouches-and-does-not-vote", "elector/machine_handover.go", "if m.arbitrate(r, &own, out, false) != rpc.Accept {", "if m.arbitrate(r, &own, out, false) == 0 {", ""},
 	{"preferred-never-offered", "elector/machine_handover.go", "case r.Preferred.Has(from) && !r.Preferred.Has(r.Self) &&", "case false && r.Preferred.Has(from) && !r.Preferred.Has(r.Self) &&", ""},
 	{"resignation-forgotten", "elector/machine_handover.go", "\tif resigning {\n\t\tm.stepDown(out)", "\tif resigning && m.beat == 0 {\n\t\tm.stepDown(out)", ""},
+	{"transfer-mark-outlives-the-transfer", "elector/machine_campaign.go", "\tif term > m.Term {\n\t\tm.adopt(r, out, term)\n\t}\n\tm.openRound(r, out, voting, mark, term)", "\tif mark == rpc.Handed {\n\t\tm.target = giver\n\t} else if m.target != memberstate.Nobody {\n\t\tmark, giver = rpc.Handed, m.target\n\t}\n\tif term > m.Term {\n\t\tm.adopt(r, out, term)\n\t}\n\tm.openRound(r, out, voting, mark, term)", ""},
 
 	// Observers.
 	{"observer-votes", "elector/machine_vote.go", "if m.Role == memberstate.Observer {", "if false {", "nobody who has the same list of voters asks an observer, and who has another list is refused"},
