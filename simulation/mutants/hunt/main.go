@@ -22,6 +22,7 @@ type found struct {
 	Steps     int    `json:"steps,omitempty"` // of plain machines, if the explorer found it
 	Seeds     uint64 `json:"seeds"`
 	Events    uint64 `json:"events"`
+	States    uint64 `json:"states,omitempty"` // of the explorer
 }
 
 func main() {
