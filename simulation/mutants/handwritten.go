@@ -84,6 +84,7 @@ var handwritten = []mutant{
 	{"first-beat-must-succeed", "elector/machine_lead.go", "m.heardBeat, m.leaseBeat = m.beat, 0", "m.heardBeat, m.leaseBeat = m.beat-uint32(r.Timing.Leak), 0", ""},
 	{"slow-disk-prolongs-the-office", "elector/execution.go", "\t\tif x.Output.Lost {\n\t\t\tfx.Withdraw()\n\t\t}\n\t\tif x.Output.Save {\n\t\t\tx.need = NeedSave\n\t\t} else {", "\t\tif x.Output.Save {\n\t\t\tx.need = NeedSave\n\t\t} else {\n\t\t\tif x.Output.Lost {\n\t\t\t\tfx.Withdraw()\n\t\t\t}", ""},
 	{"nobody-names-the-leader", "elector/machine_vote.go", "\tout.Reply.Leader = m.Leader\n", "", ""},
+	{"resigned-term-regained", "elector/machine_handover.go", "\tif resigning {\n\t\tm.stepDown(out)\n", "\tif resigning {\n\t\tm.stepDown(out)\n\t\tm.Spent = false\n", ""},
 
 	// Alarms.
 	{"stale-alarm-obeyed", "elector/machine.go", "\tif in.Number != m.alarm {\n\t\tout.Dropped = DropStaleAlarm\n\t\treturn\n\t}\n", "", ""},
@@ -92,6 +93,7 @@ var handwritten = []mutant{
 	{"no-alarm-after-following", "elector/machine_follow.go", "\tpromised := m.promise(r, out, q.Lease)\n\tm.armSilence(r, out)", "\tpromised := m.promise(r, out, q.Lease)", ""},
 	{"silence-half-as-long", "elector/machine_follow.go", "wait := max(r.Timing.Detection(), m.Promise)", "wait := r.Timing.Detection() / 2", ""},
 	{"silent-peer-waited-for", "elector/machine_campaign.go", "if !repeats || m.asking >= long || vain && m.asking >= m.slot(r) {", "if m.answered != r.Voters && m.asking >= long {\n\t\tm.asking, vain = 0, false\n\t}\n\tif !repeats || m.answered == r.Voters || vain && m.asking < 0 {", ""},
+	{"no-alarm-after-making-way", "elector/machine_lead.go", "\tm.stepDown(out)\n\tm.armRest(r, out)\n\treturn true", "\tm.stepDown(out)\n\treturn true", ""},
 
 	// Pre-votes.
 	{"pre-vote-changes-state", "elector/machine_vote.go", "\tq := &in.Message\n\tif refusal := m.refuseCandidate(r, q, false); refusal != 0 {\n\t\treturn refusal\n\t}\n\tswitch {\n\tcase m.fasting", "\tq := &in.Message\n\tif refusal := m.refuseCandidate(r, q, false); refusal != 0 {\n\t\treturn refusal\n\t}\n\tif q.Term > m.Term {\n\t\tm.adopt(r, out, q.Term)\n\t\tm.armVoteWait(r, out)\n\t}\n\tswitch {\n\tcase m.fasting", ""},
@@ -116,6 +118,7 @@ var handwritten = []mutant{
 	{"drift-margin-forgotten", "simulation/lease.go", "n.elapsed(t.Detection()-t.DriftMargin)", "n.elapsed(t.Detection())", ""},
 	{"lapsed-lease-goes-on", "elector/machine_lead.go", "if m.Role == memberstate.Leader && r.Lease > 0 {", "if false {", ""},
 	{"heartbeat-claims-no-lease", "elector/machine_lead.go", "Lease: r.Lease, RoundTrip:", "RoundTrip:", ""},
+	{"promise-grows-on-restart", "memberstate/state.go", "s := State{HardState: hard, Spent: true}", "hard.Promise *= 2\n\ts := State{HardState: hard, Spent: true}", ""},
 
 	// Handovers.
 	{"handed-mark-of-anyone-honoured", "elector/machine_vote.go", "if q.Mark != rpc.Handed || q.Leader == memberstate.Nobody || q.Leader != m.Leader || q.Term != m.Term+1 {", "if q.Mark != rpc.Handed {", "a request for the next term can come only from who was handed this one, by its one leader; the check is a second line of defence"},

@@ -32,7 +32,7 @@ func main() {
 	world := flag.String("world", "voting", "elections by votes, or by leases in a database: voting or `lease`")
 	var s search
 	flag.StringVar(&s.faults, "faults", "all", "the faults that may strike")
-	flag.StringVar(&s.ignored, "ignore", "", "an `invariant` of which a violation counts for nothing")
+	flag.StringVar(&s.unchecked, "unchecked", "", "an `invariant` that is not demanded")
 	flag.Uint64Var(&s.first, "first", 0, "the first seed")
 	flag.Uint64Var(&s.count, "seeds", 0, "how many seeds to look at; 0: no end")
 	flag.Parse()
