@@ -162,13 +162,16 @@ profile: ## Measure where simulator's and explorer's time goes; go build of the 
 .PHONY: mutants
 mutants: ## Break the protocol on purpose, in many ways: is it noticed?
 	go run ./simulation/mutants
-	HUSTINGS_TEST_LONG=1 go test -count 1 ./simulation/mutants
+	HUSTINGS_TEST_LONG=1 go test -count 1 -timeout 1h ./simulation/mutants
 	go run ./simulation/mutants --generated --for 10s
+
+# With every commit others are in the sample. TURN=... repeats one.
+TURN ?= $(shell git rev-parse HEAD 2>/dev/null || echo none)
 
 .PHONY: sample
 sample: ## Break it in a few of these ways.
-	go run ./simulation/mutants --sample 12
-	go run ./simulation/mutants --generated --sample 12 --for 3s
+	go run ./simulation/mutants --sample 12 --turn $(TURN)
+	go run ./simulation/mutants --generated --sample 12 --turn $(TURN) --for 3s
 
 # Go 1.26 may end a run whose time is up with "context deadline exceeded", as if
 # that were a finding (golang/go#75804, mended in 1.27). It has found nothing if

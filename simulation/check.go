@@ -5,6 +5,7 @@ package simulation
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/hustings/hustings/elector"
@@ -95,7 +96,7 @@ func (c *checker) violated(i Invariant, n *node, format string, args ...any) {
 	if c.over {
 		return
 	}
-	if c.excused[i] {
+	if c.excused[i] || slices.Contains(c.world.options.Unchecked, i) {
 		c.broken[i]++
 		c.over = c.lawless
 		return

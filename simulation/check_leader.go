@@ -16,7 +16,13 @@ func (c *checker) leads(n *node) {
 	term, now := n.machine.Term, tenure{n.seat, n.index, n.incarnation}
 	c.counts[OneLeader]++
 	r := c.terms.of(term)
-	if r == nil || r.led == now {
+	switch {
+	case r == nil:
+		return
+	case r.led == now:
+		if r.lost {
+			c.violated(OneLeader, n, "it led term %d before, and lost it", term)
+		}
 		return
 	}
 	if r.led.seat != memberstate.Nobody {
@@ -26,6 +32,13 @@ func (c *checker) leads(n *node) {
 	r.led = now
 	c.wonByQuorum(n)
 	c.complete(n)
+}
+
+// loses notes that whoever leads a term does not any more: nor will it again.
+func (c *checker) loses(n *node, term memberstate.Term) {
+	if r := c.terms.of(term); r != nil && r.led == (tenure{n.seat, n.index, n.incarnation}) {
+		r.lost = true
+	}
 }
 
 // wonByQuorum counts the votes that are on disks, or were before their voters went on

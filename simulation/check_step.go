@@ -12,6 +12,9 @@ func (c *checker) step(n *node, before *elector.Machine, x *elector.Execution) {
 	c.counts[LegalStep]++
 	m, out := &n.machine, &x.Output
 	lost := before.Role == memberstate.Leader && (m.Role != memberstate.Leader || m.Term != before.Term)
+	if lost {
+		c.loses(n, before.Term)
+	}
 	switch {
 	case out.Err != nil:
 		c.violated(LegalStep, n, "%v", out.Err)

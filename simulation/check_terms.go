@@ -18,6 +18,7 @@ const termWindow = 1024
 type termRecord struct {
 	term   memberstate.Term
 	led    tenure
+	lost   bool // by whom it was led
 	served bool
 	server int
 	votes  [maxNodes]memberstate.Seat // by node

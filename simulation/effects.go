@@ -83,5 +83,9 @@ func (n *node) Judge(asked rpc.Mark, judged elector.Judgement) {
 	n.world.judged(asked, judged)
 }
 
-// Drop counts nothing here.
-func (n *node) Drop(elector.Drop) {}
+// Drop counts what was damaged so that only the machine can tell.
+func (n *node) Drop(why elector.Drop) {
+	if why == elector.DropImpossibleTerm {
+		n.world.swarm.struck[Corrupt]++
+	}
+}

@@ -34,6 +34,9 @@ type Options struct {
 	// acknowledge what they have promised not to. An entry that is committed is then
 	// lost sooner or later, and the run says so.
 	Careless bool
+	// Unchecked are invariants that are not demanded, to see what the others notice
+	// without them.
+	Unchecked []Invariant
 }
 
 // Branch is where a run leaves what its seed would have chosen.

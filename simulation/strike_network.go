@@ -3,6 +3,7 @@
 package simulation
 
 import (
+	"math"
 	"time"
 
 	"github.com/hustings/hustings/elector"
@@ -62,7 +63,7 @@ func corrupt(w *world, s *Strike) bool {
 	return false
 }
 
-const damages = 5
+const damages = 6
 
 // damage makes of a message what its addressee must refuse.
 func damage(m *elector.Message, how uint8) {
@@ -75,6 +76,8 @@ func damage(m *elector.Message, how uint8) {
 		m.Result ^= 0x80
 	case 4:
 		m.Lease = -1
+	case 5:
+		m.Term = math.MaxUint64
 	default:
 		m.RoundTrip = -1
 	}

@@ -73,7 +73,7 @@ func TestASourceSaidALittleDifferently(t *testing.T) {
 func TestAMutantSaysWhatItsNameSays(t *testing.T) {
 	made, err := mutantsOf("p/sample.go", []byte(sampleSource))
 	require.NoError(t, err)
-	chosen, err := choose(made, "!m.on becomes m.on$", 0)
+	chosen, err := choose(made, "!m.on becomes m.on$", 0, "")
 	require.NoError(t, err)
 	require.Len(t, chosen, 1)
 	broken, err := chosen[0].in([]byte(sampleSource))
@@ -118,18 +118,20 @@ func TestASampleIsEven(t *testing.T) {
 	for name, c := range map[string]struct {
 		only   string
 		sample int
+		turn   string
 		want   []mutant
 	}{
-		"all":                    {"", 0, from},
-		"more than there are":    {"", 7, from},
-		"half of them":           {"", 3, []mutant{from[0], from[2], from[4]}},
-		"some names":             {"[bd]", 0, []mutant{from[1], from[3]}},
-		"a sample of some names": {"[a-d]", 2, []mutant{from[0], from[2]}},
+		"all":                    {"", 0, "", from},
+		"more than there are":    {"", 7, "a", from},
+		"half of them":           {"", 3, "", []mutant{from[0], from[2], from[4]}},
+		"some names":             {"[bd]", 0, "", []mutant{from[1], from[3]}},
+		"a sample of some names": {"[a-d]", 2, "", []mutant{from[0], from[2]}},
+		"another half":           {"", 3, "b", []mutant{from[1], from[3], from[5]}},
 	} {
-		chosen, err := choose(from, c.only, c.sample)
+		chosen, err := choose(from, c.only, c.sample, c.turn)
 		require.NoError(t, err)
 		assert.Equal(t, c.want, chosen, name)
 	}
-	_, err := choose(from, "(", 0)
+	_, err := choose(from, "(", 0, "")
 	assert.Error(t, err)
 }

@@ -12,6 +12,8 @@ var handwritten = []mutant{
 	{"not-ready-counts-as-accept", "elector/machine_campaign.go", "case m.accepted.Len() >= quorum:\n\t\treturn Passed", "case (m.accepted | m.notReady).Len() >= quorum:\n\t\treturn Passed", ""},
 	{"answered-counts-as-accept", "elector/machine_campaign.go", "case m.accepted.Len() >= quorum:\n\t\treturn Passed", "case m.answered.Len() >= quorum:\n\t\treturn Passed", ""},
 	{"refusals-counted", "elector/machine_campaign.go", "m.answered = m.answered.With(q.From)\n\tswitch", "m.answered, m.accepted = m.answered.With(q.From), m.accepted.With(q.From)\n\tswitch", ""},
+	{"duplicate-answers-counted-twice", "elector/machine_campaign.go", "\t\tm.accepted = m.accepted.With(q.From)\n\tcase rpc.RejectTermNotReady", "\t\tm.accepted |= m.accepted << 1\n\tcase rpc.RejectTermNotReady", ""},
+	{"self-vote-counted-twice", "elector/machine_campaign.go", "== rpc.Accept {\n\t\treturn true", "== rpc.Accept {\n\t\tm.accepted |= m.accepted << 1\n\t\treturn true", ""},
 
 	// Votes, and what must be durable.
 	{"said-before-saved", "elector/execution.go", "\t\tif x.Output.Save {\n\t\t\tx.need = NeedSave\n\t\t} else {\n\t\t\tx.finish(fx)\n\t\t}", "\t\tx.finish(fx)\n\t\tif x.Output.Save {\n\t\t\tx.need = NeedSave\n\t\t}", ""},
@@ -27,6 +29,9 @@ var handwritten = []mutant{
 	{"vote-goes-to-the-leader", "elector/machine_follow.go", "\tm.did(out, m.Follow(leader))", "\tm.did(out, m.Follow(leader))\n\tif m.Role == memberstate.Follower {\n\t\tm.Vote, out.Save = leader, true\n\t}", ""},
 	{"store-not-synced", "memberstate/filestore.go", "if err := s.file.Sync(); err != nil {\n\t\treturn s.failed(\"sync\", at, err)\n\t}\n\ts.tail", "s.tail", ""},
 	{"self-vote-skipped", "elector/machine_campaign.go", "if m.arbitrate(r, &own, out, true) == rpc.Accept {", "if m.arbitrate(r, &own, out, true) == rpc.Accept || true {", ""},
+	{"failed-save-swallowed", "simulation/node.go", "if !n.disk.sync() { // a member that cannot save stops", "if !n.disk.sync() && n.disk.durable == n.machine.HardState {", ""},
+	{"new-file-not-synced", "memberstate/filestore.go", "\tif err := f.Sync(); err != nil {\n\t\treturn t, s.failed(\"sync \"+name, nowhere, err)\n\t}\n", "", ""},
+	{"rename-not-synced", "memberstate/filestore.go", "\tif err := s.disk.SyncDir(s.path); err != nil {\n\t\treturn s.failed(\"sync the directory\", nowhere, err)\n\t}\n\tif s.file", "\tif s.file", ""},
 
 	// Ledgers.
 	{"ledger-not-compared", "elector/machine_vote.go", "case q.Ledger.Term < mine.Term:", "case true:\n\t\treturn 0\n\tcase q.Ledger.Term < mine.Term:", ""},
@@ -37,6 +42,10 @@ var handwritten = []mutant{
 	{"promise-of-the-engine-skipped", "elector/machine.go", "if !in.HasLedger || in.LedgerTerm < m.Term {", "if !in.HasLedger {", "a step asks for the ledger of two terms only in a group of one, which has nobody to lose an entry to"},
 	{"ledger-asked-for-the-old-term", "elector/machine.go", "out.NeedLedger, out.LedgerTerm = true, m.Term", "out.NeedLedger, out.LedgerTerm = true, m.Term-1", ""},
 	{"taker-not-held-to-the-ledger", "elector/machine_handover.go", "case end.Compare(q.Ledger) < 0:", "case end.Compare(q.Ledger) < -9:", ""},
+	{"ledger-checked-before-the-term", "elector/machine_vote.go", "\tif q.Term > m.Term {\n\t\tif m.standsByLeader(r, q) {", "\tif refusal := m.refuseLedger(in, out); refusal != 0 || out.NeedLedger {\n\t\treturn refusal\n\t}\n\tif q.Term > m.Term {\n\t\tif m.standsByLeader(r, q) {", ""},
+
+	// Engines: the other side of the contract.
+	{"late-append-acknowledged", "simulation/engine.go", "if e.promised > p.message.Term && !n.world.options.Careless {", "if false {", ""},
 
 	// Answers of the wrong round.
 	{"stale-answers-count", "elector/machine_campaign.go", "if m.phase == idle || !m.answers(q) {", "if m.phase == idle {", ""},
@@ -55,6 +64,14 @@ var handwritten = []mutant{
 	{"term-raised-by-a-pre-vote", "elector/machine_campaign.go", "\tm.openRound(r, out, preVoting, rpc.PreVote, term)", "\tif term > m.Term {\n\t\tm.adopt(r, out, term)\n\t}\n\tm.openRound(r, out, preVoting, rpc.PreVote, term)", ""},
 	{"heard-of-an-older-term", "elector/machine_follow.go", "|| in.Term < m.Term ||", "||", ""},
 	{"leader-clings-to-its-term", "elector/machine.go", "\tif m.Role == memberstate.Leader {\n\t\tout.Lost = true", "\tif m.Role == memberstate.Leader {\n\t\tout.Lost = false", ""},
+	{"greater-or-equal-for-greater-in-votes", "elector/machine_vote.go", "\tif q.Term > m.Term {\n\t\tif m.standsByLeader", "\tif q.Term >= m.Term {\n\t\tif m.standsByLeader", ""},
+	{"greater-or-equal-for-greater-in-heartbeats", "elector/machine_follow.go", "\tcase q.Term > m.Term:\n\t\tif m.learnsOfLeader", "\tcase q.Term >= m.Term:\n\t\tif m.learnsOfLeader", ""},
+	{"own-term-refused", "elector/machine_vote.go", "case q.Term < m.Term:\n\t\treturn rpc.RejectExpiredVoteTerm", "case q.Term <= m.Term:\n\t\treturn rpc.RejectExpiredVoteTerm", ""},
+	{"impossible-term-believed", "elector/machine.go", "if q.Term > m.Term+memberstate.MaxTermStep { // D10", "if false {", ""},
+	{"busy-candidate-keeps-its-term", "elector/machine_vote.go", "\t\thonoured := q.Mark == rpc.Won", "\t\tif m.phase == voting && !self {\n\t\t\treturn rpc.RejectTermNotReady\n\t\t}\n\t\thonoured := q.Mark == rpc.Won", ""},
+	{"silence-raises-the-term", "elector/machine_follow.go", "\tif m.Role == memberstate.Candidate {\n\t\tm.armSlot", "\tif m.Role == memberstate.Candidate {\n\t\tm.adopt(r, out, m.Term+1)\n\t\tm.armSlot", ""},
+	{"asks-in-the-old-term", "elector/machine_campaign.go", "if m.judged == WaitToVoteNext || !m.MayStand(r.Self) {", "if m.judged == WaitToVoteNext {", ""},
+	{"last-term-known-not-largest", "elector/machine.go", "m.known = max(m.known, term)", "m.known = term", "who refuses says so again next time: it costs a round, which nobody is promised"},
 
 	// Leaders.
 	{"leader-never-steps-down", "elector/machine_lead.go", "silent := m.beat-m.heardBeat >= uint32(r.Timing.Leak)", "silent := false", ""},
@@ -63,6 +80,11 @@ var handwritten = []mutant{
 	{"first-beat-not-sent", "elector/machine_lead.go", "\tm.courtesy = m.beat + uint32(r.Timing.Leak)\n\tm.sendBeat(r, out)", "\tm.courtesy = m.beat + uint32(r.Timing.Leak)\n\tm.arm(out, r.Timing.Heartbeat, r.Timing.Heartbeat)", ""},
 	{"accused-leader-does-nothing", "elector/machine_lead.go", "\tm.learn(in.Message.Term)\n\tm.renew(r, in, out)", "\tm.learn(in.Message.Term)", ""},
 	{"lead-without-own-vote", "elector/machine_campaign.go", "m.accepted, m.answered = memberstate.SetOf(r.Self), memberstate.SetOf(r.Self)\n\tm.notReady", "m.accepted, m.answered = memberstate.SetOf(r.Self)|memberstate.SetOf(1), memberstate.SetOf(r.Self)\n\tm.notReady", ""},
+	{"term-regained-with-its-quorum", "memberstate/state.go", "\ts.Leader, s.Spent = Nobody, true\n\tif s.Role != Observer {\n\t\ts.Role = Candidate", "\ts.Leader, s.Spent = Nobody, s.Role != Leader\n\tif s.Role != Observer {\n\t\ts.Role = Candidate", ""},
+	{"first-beat-must-succeed", "elector/machine_lead.go", "m.heardBeat, m.leaseBeat = m.beat, 0", "m.heardBeat, m.leaseBeat = m.beat-uint32(r.Timing.Leak), 0", ""},
+	{"slow-disk-prolongs-the-office", "elector/execution.go", "\t\tif x.Output.Lost {\n\t\t\tfx.Withdraw()\n\t\t}\n\t\tif x.Output.Save {\n\t\t\tx.need = NeedSave\n\t\t} else {", "\t\tif x.Output.Save {\n\t\t\tx.need = NeedSave\n\t\t} else {\n\t\t\tif x.Output.Lost {\n\t\t\t\tfx.Withdraw()\n\t\t\t}", ""},
+	{"nobody-names-the-leader", "elector/machine_vote.go", "\tout.Reply.Leader = m.Leader\n", "", ""},
+	{"resigned-term-regained", "elector/machine_handover.go", "\tif resigning {\n\t\tm.stepDown(out)\n", "\tif resigning {\n\t\tm.stepDown(out)\n\t\tm.Spent = false\n", ""},
 
 	// Alarms.
 	{"stale-alarm-obeyed", "elector/machine.go", "\tif in.Number != m.alarm {\n\t\tout.Dropped = DropStaleAlarm\n\t\treturn\n\t}\n", "", ""},
@@ -70,15 +92,18 @@ var handwritten = []mutant{
 	{"no-alarm-after-silence", "elector/machine_follow.go", "\t\tm.armSlot(r, out, last)", "\t\t_ = last", ""},
 	{"no-alarm-after-following", "elector/machine_follow.go", "\tpromised := m.promise(r, out, q.Lease)\n\tm.armSilence(r, out)", "\tpromised := m.promise(r, out, q.Lease)", ""},
 	{"silence-half-as-long", "elector/machine_follow.go", "wait := max(r.Timing.Detection(), m.Promise)", "wait := r.Timing.Detection() / 2", ""},
+	{"silent-peer-waited-for", "elector/machine_campaign.go", "if !repeats || m.asking >= long || vain && m.asking >= m.slot(r) {", "if m.answered != r.Voters && m.asking >= long {\n\t\tm.asking, vain = 0, false\n\t}\n\tif !repeats || m.answered == r.Voters || vain && m.asking < 0 {", ""},
+	{"no-alarm-after-making-way", "elector/machine_lead.go", "\tm.stepDown(out)\n\tm.armRest(r, out)\n\treturn true", "\tm.stepDown(out)\n\treturn true", ""},
 
 	// Pre-votes.
 	{"pre-vote-changes-state", "elector/machine_vote.go", "\tq := &in.Message\n\tif refusal := m.refuseCandidate(r, q, false); refusal != 0 {\n\t\treturn refusal\n\t}\n\tswitch {\n\tcase m.fasting", "\tq := &in.Message\n\tif refusal := m.refuseCandidate(r, q, false); refusal != 0 {\n\t\treturn refusal\n\t}\n\tif q.Term > m.Term {\n\t\tm.adopt(r, out, q.Term)\n\t\tm.armVoteWait(r, out)\n\t}\n\tswitch {\n\tcase m.fasting", ""},
 	{"pre-vote-despite-a-leader", "elector/machine_vote.go", "case m.fasting || m.hasOtherLeader(q.From):", "case m.fasting:", ""},
 	{"pre-vote-off", "elector/machine_campaign.go", "\tif r.PreVote {\n\t\tm.askPreVotes(r, in, out, term)\n\t} else {", "\tif false {\n\t\tm.askPreVotes(r, in, out, term)\n\t} else {", ""},
-	{"mark-outlives-its-round", "elector/machine_campaign.go", "\t\tm.askVotes(r, in, out, term, rpc.Plain, memberstate.Nobody)", "\t\tm.askVotes(r, in, out, term, rpc.Won, memberstate.Nobody)", ""},
+	{"plain-request-claims-a-pre-vote", "elector/machine_campaign.go", "\t\tm.askVotes(r, in, out, term, rpc.Plain, memberstate.Nobody)", "\t\tm.askVotes(r, in, out, term, rpc.Won, memberstate.Nobody)", ""},
 	{"plain-requests-depose", "elector/machine_vote.go", "return r.PreVote && q.Mark != rpc.Won && m.hasOtherLeader(q.From)", "return false", ""},
 	{"veto-not-awaited", "elector/machine_campaign.go", "return m.doubtful && m.phase == preVoting", "return false", ""},
 	{"veto-of-the-leader-ignored", "elector/machine_campaign.go", "m.vetoed = m.vetoed || q.Leader == q.From", "m.vetoed = false", ""},
+	{"pre-vote-mark-outlives-its-round", "elector/machine_campaign.go", "\tif r.PreVote {\n\t\tm.askPreVotes(r, in, out, term)\n\t} else {", "\tif m.mark == rpc.Won {\n\t\tm.askVotes(r, in, out, term, rpc.Won, memberstate.Nobody)\n\t} else if r.PreVote {\n\t\tm.askPreVotes(r, in, out, term)\n\t} else {", ""},
 
 	// Leases.
 	{"voters-not-sticky", "elector/machine_vote.go", "return r.Lease > 0 || m.Promise > 0 }", "return false }", ""},
@@ -93,6 +118,7 @@ var handwritten = []mutant{
 	{"drift-margin-forgotten", "simulation/lease.go", "n.elapsed(t.Detection()-t.DriftMargin)", "n.elapsed(t.Detection())", ""},
 	{"lapsed-lease-goes-on", "elector/machine_lead.go", "if m.Role == memberstate.Leader && r.Lease > 0 {", "if false {", ""},
 	{"heartbeat-claims-no-lease", "elector/machine_lead.go", "Lease: r.Lease, RoundTrip:", "RoundTrip:", ""},
+	{"promise-grows-on-restart", "memberstate/state.go", "s := State{HardState: hard, Spent: true}", "hard.Promise *= 2\n\ts := State{HardState: hard, Spent: true}", ""},
 
 	// Handovers.
 	{"handed-mark-of-anyone-honoured", "elector/machine_vote.go", "if q.Mark != rpc.Handed || q.Leader == memberstate.Nobody || q.Leader != m.Leader || q.Term != m.Term+1 {", "if q.Mark != rpc.Handed {", "a request for the next term can come only from who was handed this one, by its one leader; the check is a second line of defence"},
@@ -106,11 +132,25 @@ var handwritten = []mutant{
 	{"vouches-and-does-not-vote", "elector/machine_handover.go", "if m.arbitrate(r, &own, out, false) != rpc.Accept {", "if m.arbitrate(r, &own, out, false) == 0 {", ""},
 	{"preferred-never-offered", "elector/machine_handover.go", "case r.Preferred.Has(from) && !r.Preferred.Has(r.Self) &&", "case false && r.Preferred.Has(from) && !r.Preferred.Has(r.Self) &&", ""},
 	{"resignation-forgotten", "elector/machine_handover.go", "\tif resigning {\n\t\tm.stepDown(out)", "\tif resigning && m.beat == 0 {\n\t\tm.stepDown(out)", ""},
+	{"transfer-mark-outlives-the-transfer", "elector/machine_campaign.go", "\tif term > m.Term {\n\t\tm.adopt(r, out, term)\n\t}\n\tm.openRound(r, out, voting, mark, term)", "\tif mark == rpc.Handed {\n\t\tm.target = giver\n\t} else if m.target != memberstate.Nobody {\n\t\tmark, giver = rpc.Handed, m.target\n\t}\n\tif term > m.Term {\n\t\tm.adopt(r, out, term)\n\t}\n\tm.openRound(r, out, voting, mark, term)", ""},
+	{"loser-of-a-handover-waits-for-ever", "elector/machine_campaign.go", "\tcase m.hasLeader:\n\t\tm.armHeartbeat(r, out)", "\tcase m.mark == rpc.Handed:\n\t\treturn\n\tcase m.hasLeader:\n\t\tm.armHeartbeat(r, out)", ""},
+	{"heir-left-in-its-term", "elector/machine_lead.go", "if m.handover != NoHandover || m.phase != idle ||", "if m.leaseVoid || m.handover != NoHandover || m.phase != idle ||", ""},
+	{"only-offers-are-bounded", "elector/machine_handover.go", "\tif m.handover == NoHandover {\n\t\treturn\n\t}\n\tm.patience--", "\tif m.handover == NoHandover || m.reason != toPreferred {\n\t\treturn\n\t}\n\tm.patience--", ""},
+	{"heir-refuses-others-for-good", "elector/machine_vote.go", "if m.phase == voting && m.mark == rpc.Handed || m.goesFirst(r, q) {", "if m.mark == rpc.Handed || m.goesFirst(r, q) {", ""},
+
+	// What is shipped to run a machine, for which the simulators have others.
+	{"shipped-lease-from-the-receipt", "elector/office.go", "sent = g.sent.beats[beat%recentBeats]", "sent = h.now", ""},
+	{"shipped-drift-margin-forgotten", "elector/office.go", "until := sent + t.Detection() - t.DriftMargin", "until := sent + t.Detection()", ""},
+	{"shipped-lease-extended-from-the-receipt", "elector/office.go", "held.Extend(until, h.now)", "held.Extend(until-sent+h.now, h.now)", ""},
+	{"shipped-failed-save-swallowed", "elector/group.go", "if err != nil && g.running {\n\t\th.fail(g, fmt.Errorf(\"elector: group %q: saving", "if false {\n\t\th.fail(g, fmt.Errorf(\"elector: group %q: saving", ""},
+	{"shipped-ledger-moves-back", "elector/ledger.go", "case end.Compare(log.end) < 0 && heard < log.asked:", "case false:", ""},
+	{"shipped-lease-extended-from-the-answer", "lease/renew.go", "t.lease.Extend(t.elector.machine.Until(), now)", "t.lease.Extend(now+k.config.Timing.validity(), now)", ""},
 
 	// Observers.
 	{"observer-votes", "elector/machine_vote.go", "if m.Role == memberstate.Observer {", "if false {", "nobody who has the same list of voters asks an observer, and who has another list is refused"},
 	{"observer-promises", "elector/machine_follow.go", "if r.Lease == 0 || lease <= 0 || m.Role == memberstate.Observer {", "if r.Lease == 0 || lease <= 0 {", ""},
 	{"observer-claims-a-promise", "elector/machine_follow.go", "if r.Lease == 0 || lease <= 0 || m.Role == memberstate.Observer {\n\t\treturn false", "if r.Lease == 0 || lease <= 0 || m.Role == memberstate.Observer {\n\t\treturn lease > 0", ""},
+	{"observers-not-told", "elector/machine_lead.go", "out.To = r.All.Without(r.Self)", "out.To = r.others()", ""},
 
 	// Elections by a lease: its machine, the lease that is held, the records.
 	{"lease-from-the-answer", "lease/machine.go", "\tcase now < m.Until():\n", "\tcase true:\n\t\tm.asked = now\n", ""},

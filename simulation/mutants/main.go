@@ -3,7 +3,7 @@
 //
 //	go run ./simulation/mutants               those that were written by hand
 //	go run ./simulation/mutants --generated   those that are made by rules, which takes long
-//	go run ./simulation/mutants --list        their names
+//	go run ./simulation/mutants --list        their names, and which faults of DLedger's they are
 //	go run ./simulation/mutants --only lease
 //	go run ./simulation/mutants --by explorer
 //
@@ -42,6 +42,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	asJSON := flags.Bool("json", false, "print one JSON object on one line")
 	only := flags.String("only", "", "those whose names match a regular `expression`")
 	sample := flags.Int("sample", 0, "so many of them, chosen evenly; 0: all")
+	turn := flags.String("turn", "", "any `text`, a commit for one: with another one other mutants are in the sample")
 	by := flags.String("by", "", "`who` looks: simulator, or explorer; empty: the one and then the other")
 	limit := flags.Duration("for", 30*time.Second, "how long the simulator looks for each, on all cores")
 	if err := flags.Parse(args); err != nil {
@@ -63,12 +64,15 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 			return err
 		}
 	}
-	chosen, err := choose(mutants, *only, *sample)
+	chosen, err := choose(visible(mutants, ways), *only, *sample, *turn)
 	if err != nil {
 		return err
 	}
 	if *list {
 		return printNames(stdout, chosen)
+	}
+	if *sample > 0 {
+		_, _ = fmt.Fprintf(stderr, "%d of them, again with --sample %d --turn %q\n", len(chosen), *sample, *turn)
 	}
 	total, err := h.huntAll(ctx, chosen, ways, *generated, stderr)
 	if err != nil {
@@ -92,7 +96,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 
 func printNames(out io.Writer, mutants []mutant) error {
 	for _, m := range mutants {
-		if _, err := fmt.Fprintln(out, m.Name); err != nil {
+		line := m.Name
+		if of := faultsOf(m.Name); of != "" {
+			line += "  (" + of + ")"
+		}
+		if _, err := fmt.Fprintln(out, line); err != nil {
 			return err
 		}
 	}

@@ -15,21 +15,37 @@ import (
 	"fmt"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
 // means is a way to look at the mutant that was built last.
 type means struct {
 	name string
+	sees func(*mutant) bool
 	look func(context.Context, *hunter, *mutant) (sighting, error)
 }
+
+// visible leaves out the mutants that none of some means can see.
+func visible(mutants []mutant, all []means) []mutant {
+	return slices.DeleteFunc(slices.Clone(mutants), func(m mutant) bool {
+		return !slices.ContainsFunc(all, func(one means) bool { return one.sees(&m) })
+	})
+}
+
+func isVoting(m *mutant) bool  { return m.world() == "voting" }
+func isShell(m *mutant) bool   { return m.world() == "shell" }
+func isNoShell(m *mutant) bool { return !isShell(m) }
+func isAny(*mutant) bool       { return true }
 
 // sighting is what a look came to.
 type sighting struct {
 	noticed string // what was; empty: nothing
 	steps   int    // of plain machines, by which it is shown; 0: it is not shown by those
 	seeds   uint64
+	states  uint64
 	cpu     float64 // seconds
 }
 
@@ -37,14 +53,14 @@ type sighting struct {
 // What it can notice it has noticed by then, but for a few.
 const glance = 2 * time.Second
 
-// forHandwritten are the means for mutants that were written by hand: either of them, one
-// after the other if it is not said which.
+// forHandwritten are the means for mutants that were written by hand: simulator or explorer,
+// one after the other if it is not said which; and the tests for what neither of these runs.
 func forHandwritten(by string, limit time.Duration) ([]means, error) {
-	all := []means{simulator(0, limit), explorer}
+	all := []means{simulator(0, limit), explorer, tests(isShell)}
 	if by == "" {
 		return all, nil
 	}
-	for _, one := range all {
+	for _, one := range all[:2] {
 		if one.name == by {
 			return []means{one}, nil
 		}
@@ -55,22 +71,19 @@ func forHandwritten(by string, limit time.Duration) ([]means, error) {
 // forGenerated are those for generated ones, the cheapest first. The simulator looks
 // again in the end, from seeds on that it cannot have come to.
 func forGenerated(limit time.Duration) []means {
-	return []means{simulator(0, min(glance, limit)), tests, explorer, simulator(1<<32, limit)}
+	return []means{simulator(0, min(glance, limit)), tests(isAny), explorer, simulator(1<<32, limit)}
 }
 
 // simulator looks at seeds from the first on.
 func simulator(first uint64, limit time.Duration) means {
-	return means{"simulator", func(ctx context.Context, h *hunter, m *mutant) (sighting, error) {
+	return means{"simulator", isNoShell, func(ctx context.Context, h *hunter, m *mutant) (sighting, error) {
 		return h.run(ctx, limit, "-world", m.world(), "-first", strconv.FormatUint(first, 10))
 	}}
 }
 
 // explorer looks at small bounds. A mutant may need many more states than the code does;
 // what it has not shown by then is left to others. Of leases it knows nothing.
-var explorer = means{"explorer", func(ctx context.Context, h *hunter, m *mutant) (sighting, error) {
-	if m.world() == "lease" {
-		return sighting{}, nil
-	}
+var explorer = means{"explorer", isVoting, func(ctx context.Context, h *hunter, _ *mutant) (sighting, error) {
 	return h.run(ctx, 20*time.Second, "-explore")
 }}
 
@@ -99,20 +112,41 @@ func (h *hunter) run(ctx context.Context, limit time.Duration, args ...string) (
 		Invariant string `json:"invariant"`
 		Steps     int    `json:"steps"`
 		Seeds     uint64 `json:"seeds"`
+		States    uint64 `json:"states"`
 	}
 	err = json.Unmarshal(out, &found)
-	s.noticed, s.steps, s.seeds = found.Invariant, found.Steps, found.Seeds
+	s.noticed, s.steps, s.seeds, s.states = found.Invariant, found.Steps, found.Seeds, found.States
 	return s, err
 }
 
-// tests runs the tests of the packages that mutants are made of. The results of those
-// that do not depend on the mutant are remembered from the last time.
-var tests = means{"tests", func(ctx context.Context, h *hunter, m *mutant) (sighting, error) {
-	packages := []string{"./elector", "./memberstate", "."}
-	if m.world() == "lease" {
-		packages = []string{"./lease"}
+// tests runs the tests of the packages that mutants are made of, for some of them. What
+// fails without a mutant would notice every one, so nothing fails without.
+func tests(sees func(*mutant) bool) means {
+	return means{"tests", sees, func(ctx context.Context, h *hunter, m *mutant) (sighting, error) {
+		packages := m.packages()
+		if key := strings.Join(packages, " "); !h.sound[key] {
+			if whole, err := h.test(ctx, packages); err != nil || whole.noticed != "" {
+				return sighting{}, errors.Join(err, fmt.Errorf("the tests of %s notice without a mutant: %s", key, whole.noticed))
+			}
+			h.sound[key] = true
+		}
+		return h.test(ctx, packages, "-overlay", h.overlay)
+	}}
+}
+
+// packages are those whose tests are about what the mutant breaks.
+func (m *mutant) packages() []string {
+	if m.world() == "lease" || strings.HasPrefix(m.File, "lease/") {
+		return []string{"./lease"}
 	}
-	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-overlay", h.overlay, "-failfast", "-vet=off", "-timeout", "1m"}, packages...)...)
+	return []string{"./elector", "./memberstate", "."}
+}
+
+// test runs the tests of some packages. The results of those that do not depend on a mutant
+// are remembered from the last time.
+func (h *hunter) test(ctx context.Context, packages []string, flags ...string) (sighting, error) {
+	args := slices.Concat([]string{"test", "-failfast", "-vet=off", "-timeout", "1m"}, flags, packages)
+	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = h.root
 	out, err := cmd.CombinedOutput()
 	s := sighting{cpu: spent(cmd)}
@@ -123,7 +157,7 @@ var tests = means{"tests", func(ctx context.Context, h *hunter, m *mutant) (sigh
 		s.noticed = whatFailed(out)
 	}
 	return s, nil
-}}
+}
 
 var failedTest = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
 

@@ -5,7 +5,9 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"hash/fnv"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -20,8 +22,15 @@ type mutant struct {
 	Equivalent string
 }
 
+// shells run machines in a process. The simulators have others instead, so only tests can
+// notice what is wrong with these.
+var shells = []string{"elector/group.go", "elector/ledger.go", "elector/office.go", "lease/renew.go"}
+
 // world is the one in which it would be noticed.
 func (m *mutant) world() string {
+	if slices.Contains(shells, m.File) {
+		return "shell"
+	}
 	for _, of := range []string{"lease/", "simulation/leases/", "internal/office/"} {
 		if strings.HasPrefix(m.File, of) {
 			return "lease"
@@ -39,8 +48,8 @@ func (m *mutant) in(source []byte) ([]byte, error) {
 }
 
 // choose takes the mutants whose names match an expression, or so many of them if there
-// are more: evenly, and always the same.
-func choose(from []mutant, only string, sample int) (chosen []mutant, err error) {
+// are more: evenly, beginning somewhere that depends on the turn, and the same each time.
+func choose(from []mutant, only string, sample int, turn string) (chosen []mutant, err error) {
 	pattern, err := regexp.Compile(only)
 	if err != nil {
 		return nil, err
@@ -53,9 +62,14 @@ func choose(from []mutant, only string, sample int) (chosen []mutant, err error)
 	if sample <= 0 || sample >= len(chosen) {
 		return chosen, nil
 	}
-	some := make([]mutant, sample)
+	some, first := make([]mutant, sample), 0
+	if turn != "" {
+		h := fnv.New32a()
+		_, _ = h.Write([]byte(turn)) // it never fails
+		first = int(h.Sum32() % uint32(len(chosen)))
+	}
 	for i := range some {
-		some[i] = chosen[i*len(chosen)/sample]
+		some[i] = chosen[(first+i*len(chosen)/sample)%len(chosen)]
 	}
 	return some, nil
 }

@@ -28,7 +28,8 @@ type result struct {
 	Means   string  `json:"means"`      // simulator, explorer or tests
 	Noticed string  `json:"noticed_by"` // the invariant, or the test; empty: nobody noticed
 	Seeds   uint64  `json:"seeds"`
-	Steps   int     `json:"steps"` // by which plain machines come to what the explorer found; 0: they cannot
+	States  uint64  `json:"states"` // that the explorer came to
+	Steps   int     `json:"steps"`  // by which plain machines come to what the explorer found; 0: they cannot
 	CPU     float64 `json:"cpu_seconds"`
 }
 
@@ -48,7 +49,7 @@ func (r *report) add(one result) {
 
 func (r *report) print(out io.Writer) error {
 	var w strings.Builder
-	fmt.Fprintf(&w, "mutant\tmeans\tnoticed by\tseeds\tsteps\tCPU s\n")
+	fmt.Fprintf(&w, "mutant\tmeans\tnoticed by\tseeds\tstates\tsteps\tCPU s\n")
 	by := map[string]int{}
 	for _, v := range r.Verdicts {
 		noticed := v.Noticed
@@ -57,7 +58,7 @@ func (r *report) print(out io.Writer) error {
 		} else {
 			by[v.Means]++
 		}
-		fmt.Fprintf(&w, "%s\t%s\t%s\t%d\t%d\t%.1f\n", v.Mutant, v.Means, noticed, v.Seeds, v.Steps, v.CPU)
+		fmt.Fprintf(&w, "%s\t%s\t%s\t%d\t%d\t%d\t%.1f\n", v.Mutant, v.Means, noticed, v.Seeds, v.States, v.Steps, v.CPU)
 	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	if _, err := io.WriteString(table, w.String()); err != nil {

@@ -57,6 +57,7 @@ func explored(ctx context.Context) (found, error) {
 			return f, failures[i]
 		}
 		f.Events += r.Transitions
+		f.States += r.States
 		switch v := r.Violation; {
 		case v == nil || f.Steps > 0: // one that plain machines come to is good
 		case v.Script != nil:

@@ -22,6 +22,7 @@ type found struct {
 	Steps     int    `json:"steps,omitempty"` // of plain machines, if the explorer found it
 	Seeds     uint64 `json:"seeds"`
 	Events    uint64 `json:"events"`
+	States    uint64 `json:"states,omitempty"` // of the explorer
 }
 
 func main() {
@@ -31,7 +32,7 @@ func main() {
 	world := flag.String("world", "voting", "elections by votes, or by leases in a database: voting or `lease`")
 	var s search
 	flag.StringVar(&s.faults, "faults", "all", "the faults that may strike")
-	flag.StringVar(&s.ignored, "ignore", "", "an `invariant` of which a violation counts for nothing")
+	flag.StringVar(&s.unchecked, "unchecked", "", "an `invariant` that is not demanded")
 	flag.Uint64Var(&s.first, "first", 0, "the first seed")
 	flag.Uint64Var(&s.count, "seeds", 0, "how many seeds to look at; 0: no end")
 	flag.Parse()

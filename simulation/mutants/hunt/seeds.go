@@ -12,8 +12,8 @@ import (
 
 // search says which seeds are looked at, and for what.
 type search struct {
-	faults, ignored string
-	first, count    uint64
+	faults, unchecked string
+	first, count      uint64
 }
 
 func (s *search) seeds(ctx context.Context) (found, error) {
@@ -21,40 +21,35 @@ func (s *search) seeds(ctx context.Context) (found, error) {
 	if err != nil {
 		return found{}, err
 	}
-	if s.ignored != "" && !isInvariant(s.ignored) {
-		return found{}, fmt.Errorf("no invariant is called %q; there are %v", s.ignored, simulation.Invariants())
+	unchecked, err := invariantsCalled(s.unchecked)
+	if err != nil {
+		return found{}, err
 	}
-	var f found
-	for ctx.Err() == nil && (s.count == 0 || f.Seeds < s.count) {
-		c := simulation.Campaign{First: s.first + f.Seeds, UntilFailure: true, Options: func(seed uint64) simulation.Options {
-			return options(seed, faults)
-		}}
-		if s.count != 0 {
-			c.Count = s.count - f.Seeds
-		}
-		total, err := c.Run(ctx)
-		if err != nil {
-			return f, err
-		}
-		f.Seeds += total.Seeds
-		f.Events += total.Events
-		for _, r := range total.Failing {
-			if name := r.Violation.Invariant.String(); name != s.ignored {
-				f.Invariant, f.What, f.Seed = name, r.Violation.Error(), r.Seed
-				return f, nil
-			}
-		}
+	c := simulation.Campaign{First: s.first, Count: s.count, UntilFailure: true, Options: func(seed uint64) simulation.Options {
+		o := options(seed, faults)
+		o.Unchecked = unchecked
+		return o
+	}}
+	total, err := c.Run(ctx)
+	f := found{Seeds: total.Seeds, Events: total.Events}
+	if len(total.Failing) > 0 {
+		r := total.Failing[0]
+		f.Invariant, f.What, f.Seed = r.Violation.Invariant.String(), r.Violation.Error(), r.Seed
 	}
-	return f, nil
+	return f, err
 }
 
-func isInvariant(name string) bool {
+// invariantsCalled are none if there is no name, and one otherwise.
+func invariantsCalled(name string) ([]simulation.Invariant, error) {
+	if name == "" {
+		return nil, nil
+	}
 	for _, i := range simulation.Invariants() {
 		if i.String() == name {
-			return true
+			return []simulation.Invariant{i}, nil
 		}
 	}
-	return false
+	return nil, fmt.Errorf("no invariant is called %q; there are %v", name, simulation.Invariants())
 }
 
 // options have every feature on in some seeds and off in others.
