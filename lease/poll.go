@@ -72,7 +72,7 @@ func (k *Keeper) look(electors []*Elector) {
 	for i, e := range electors {
 		names[i] = e.config.Name
 	}
-	found, err := call(k, k.lanes[reading], func(ctx context.Context) ([]Record, error) {
+	found, err := call(k, k.lanes[reading], k.config.Timing.Timeout, func(ctx context.Context) ([]Record, error) {
 		return k.config.Store.Read(ctx, names)
 	})
 	if err != nil {
