@@ -204,6 +204,30 @@ func TestAReleaseHandsOverAtOnce(t *testing.T) {
 	})
 }
 
+// Many releases that follow one another closely do not put off the look at the first.
+func TestAStreamOfWakesPostponesNoLook(t *testing.T) {
+	const every, releases = 5 * time.Millisecond, 100
+	synctest.Test(t, func(t *testing.T) {
+		store := new(mem.Store)
+		for i := range releases {
+			won, err := store.Acquire(t.Context(), lease.Claim{Name: fmt.Sprint(i), Holder: "other#1", TTL: time.Hour})
+			require.NoError(t, err)
+			require.True(t, won)
+		}
+		_, all := keepMany(t, lease.KeeperConfig{Self: "n", Store: store, Timing: timing}, releases)
+		<-time.After(10 * time.Second)
+		_, most := timing.LookWithin()
+		for i := range releases {
+			require.NoError(t, store.Release(t.Context(), "other#1", lease.Held{Name: fmt.Sprint(i), Term: 1}))
+			require.NoError(t, store.Wake(t.Context(), fmt.Sprint(i)))
+			<-time.After(every)
+			if ripe := i - int(most/every); ripe >= 0 {
+				require.Equal(t, memberstate.Leader, all[ripe].Status().Role, "lease %d of those that were released", ripe)
+			}
+		}
+	})
+}
+
 // And at the next look elsewhere.
 func TestAReleaseIsFoundAtTheNextPoll(t *testing.T) {
 	playBoth(t, func(s *stage, change func(*lease.Config)) {
