@@ -19,6 +19,7 @@ const (
 	claiming
 	renewing
 	releasing
+	waking
 	laneCount
 )
 
@@ -26,30 +27,47 @@ const (
 // way only if the database does not answer.
 func newLanes() [laneCount]lane {
 	return [laneCount]lane{
-		reading: make(lane, 4), claiming: make(lane, maxClaims), renewing: make(lane, 4), releasing: make(lane, maxClaims),
+		reading: make(lane, 4), claiming: make(lane, maxClaims), renewing: make(lane, 4), releasing: make(lane, maxClaims), waking: make(lane, maxClaims),
 	}
 }
 
-// maxClaims bounds the claims, and the releases, under way.
+// maxClaims bounds the claims under way, the releases, and the wake-ups.
 const maxClaims = 8
 
 // errBusy: earlier calls have not returned, though their time is up.
 var errBusy = errors.New("too many earlier calls have not returned")
 
-// call has the store do something, and returns when it is done or when its time
-// is up. A call that was given up goes on in its goroutine until the store
-// returns, and what it brings is not looked at.
-func call[T any](k *Keeper, lane lane, do func(ctx context.Context) (T, error)) (T, error) {
+// enter waits for a place, no longer than patience. One that is free is had in any case.
+func (l lane) enter(patience time.Duration) bool {
+	select {
+	case l <- struct{}{}:
+		return true
+	default:
+	}
+	if patience <= 0 {
+		return false
+	}
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case l <- struct{}{}:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// call has the store do something, after a wait for its turn that is no longer than
+// patience, and returns when it is done or when its time is up. A call that was given
+// up goes on in its goroutine until the store returns, and what it brings is not
+// looked at.
+func call[T any](k *Keeper, lane lane, patience time.Duration, do func(ctx context.Context) (T, error)) (T, error) {
 	type answer struct {
 		value T
 		err   error
 	}
 	var none T
-	timer := time.NewTimer(k.config.Timing.Timeout)
-	defer timer.Stop()
-	select {
-	case lane <- struct{}{}:
-	case <-timer.C:
+	if !lane.enter(patience) {
 		return none, errBusy
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), k.config.Timing.Timeout)

@@ -5,6 +5,7 @@ package lease_test
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -100,24 +101,37 @@ func TestACrowdDoesNotStampede(t *testing.T) {
 	}
 }
 
+// keepMany has a keeper run so many leases, and says how to have them end.
+func keepMany(t *testing.T, config lease.KeeperConfig, leases int) (end func(), all []*lease.Elector) {
+	t.Helper()
+	keeper, err := lease.NewKeeper(config)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, leases)
+	for i := range leases {
+		el, err := keeper.Join(lease.Config{Name: fmt.Sprint(i)})
+		require.NoError(t, err)
+		all = append(all, el)
+		go func() { ended <- el.Run(ctx) }()
+	}
+	_, err = keeper.Join(lease.Config{Name: "0"})
+	require.ErrorIs(t, err, elector.ErrGroupExists)
+	end = sync.OnceFunc(func() {
+		cancel()
+		for range all {
+			require.NoError(t, <-ended)
+		}
+	})
+	t.Cleanup(end)
+	return end, all
+}
+
 // All leases of a process are renewed by one statement and looked at by another.
 func TestManyLeasesTakeOneStatement(t *testing.T) {
 	const leases = 1000
 	synctest.Test(t, func(t *testing.T) {
 		c := &conn{Store: new(mem.Store), counts: map[string]int{}}
-		keeper, err := lease.NewKeeper(lease.KeeperConfig{Self: "n", Store: c, Timing: timing})
-		require.NoError(t, err)
-		ctx, cancel := context.WithCancel(context.Background())
-		ended := make(chan error, leases)
-		var all []*lease.Elector
-		for i := range leases {
-			el, err := keeper.Join(lease.Config{Name: fmt.Sprintf("lease-%d", i)})
-			require.NoError(t, err)
-			all = append(all, el)
-			go func() { ended <- el.Run(ctx) }()
-		}
-		_, err = keeper.Join(lease.Config{Name: "lease-0"})
-		require.ErrorIs(t, err, elector.ErrGroupExists)
+		end, all := keepMany(t, lease.KeeperConfig{Self: "n", Store: c, Timing: timing}, leases)
 		<-time.After(10 * time.Second)
 		c.count("renew")
 		c.count("read")
@@ -129,12 +143,52 @@ func TestManyLeasesTakeOneStatement(t *testing.T) {
 			require.Equal(t, memberstate.Leader, el.Status().Role)
 			require.EqualValues(t, 1, el.Status().Term)
 		}
-		cancel()
-		for range all {
-			require.NoError(t, <-ended)
-		}
+		end()
 		assert.Equal(t, leases, c.count("release"))
 	})
+}
+
+// However many leases a keeper gives back at once, it gives back all of them, one after
+// another, and tells of it: as long as the leases last there is time.
+func TestManyLeasesAreAllReleased(t *testing.T) {
+	const leases, took = 10_000, 2 * time.Millisecond
+	synctest.Test(t, func(t *testing.T) {
+		c := &conn{Store: new(mem.Store), counts: map[string]int{}}
+		end, all := keepMany(t, lease.KeeperConfig{Self: "n", Store: c, Waker: slow{c.Store.(*mem.Store)}, Timing: timing}, leases)
+		<-time.After(10 * time.Second)
+		c.set(func(ctx context.Context, op string, do func(context.Context) error) error {
+			if op == "release" {
+				<-time.After(took)
+			}
+			return do(ctx)
+		})
+		end()
+		names := make([]string, len(all))
+		for i := range all {
+			names[i] = fmt.Sprint(i)
+		}
+		found, err := c.Store.Read(t.Context(), names)
+		require.NoError(t, err)
+		released := 0
+		for _, r := range found {
+			if r.Released {
+				released++
+			}
+		}
+		assert.Equal(t, leases, released)
+	})
+}
+
+// slow is a waker that takes longer than a release does.
+type slow struct{ lease.Waker }
+
+func (s slow) Wake(ctx context.Context, name string) error {
+	select {
+	case <-time.After(10 * time.Millisecond):
+		return s.Waker.Wake(ctx, name)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // A release hands over at once where candidates can be woken.
@@ -147,6 +201,30 @@ func TestAReleaseHandsOverAtOnce(t *testing.T) {
 		s.pass(time.Minute)
 		require.NoError(t, first.Resign(context.Background()))
 		assert.LessOrEqual(t, s.lead(second), 25*time.Millisecond)
+	})
+}
+
+// Many releases that follow one another closely do not put off the look at the first.
+func TestAStreamOfWakesPostponesNoLook(t *testing.T) {
+	const every, releases = 5 * time.Millisecond, 100
+	synctest.Test(t, func(t *testing.T) {
+		store := new(mem.Store)
+		for i := range releases {
+			won, err := store.Acquire(t.Context(), lease.Claim{Name: fmt.Sprint(i), Holder: "other#1", TTL: time.Hour})
+			require.NoError(t, err)
+			require.True(t, won)
+		}
+		_, all := keepMany(t, lease.KeeperConfig{Self: "n", Store: store, Timing: timing}, releases)
+		<-time.After(10 * time.Second)
+		_, most := timing.LookWithin()
+		for i := range releases {
+			require.NoError(t, store.Release(t.Context(), "other#1", lease.Held{Name: fmt.Sprint(i), Term: 1}))
+			require.NoError(t, store.Wake(t.Context(), fmt.Sprint(i)))
+			<-time.After(every)
+			if ripe := i - int(most/every); ripe >= 0 {
+				require.Equal(t, memberstate.Leader, all[ripe].Status().Role, "lease %d of those that were released", ripe)
+			}
+		}
 	})
 }
 

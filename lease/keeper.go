@@ -118,10 +118,14 @@ func (k *Keeper) exit(e *Elector) {
 // rouse has a lease looked at soon.
 func (k *Keeper) rouse(name string) {
 	k.mu.Lock()
-	if _, ours := k.joined[name]; ours {
+	_, ours := k.joined[name]
+	if ours {
 		k.woken[name] = struct{}{}
 	}
 	k.mu.Unlock()
+	if !ours {
+		return
+	}
 	select {
 	case k.roused <- struct{}{}:
 	default: // it has been told already

@@ -31,9 +31,17 @@ func (e *Elector) sees(r Record, now time.Duration) bool {
 	}
 }
 
-// claim tries to take the lease, and takes office if it could.
+// claim tries to take the lease, and takes office if it could. What it won too late it
+// gives back.
 func (e *Elector) claim() {
 	defer e.working.Done()
+	if next, held, until := e.take(); next == GiveBack && e.release(held, until) {
+		e.wake()
+	}
+}
+
+// take makes a claim, when it is its turn.
+func (e *Elector) take() (next Next, held Held, until time.Duration) {
 	k := e.keeper
 	k.claims <- struct{}{}
 	defer func() { <-k.claims }()
@@ -41,21 +49,19 @@ func (e *Elector) claim() {
 	c, ok := e.machine.Claim(k.now())
 	k.mu.Unlock()
 	if !ok {
-		return
+		return Nothing, Held{}, 0
 	}
-	won, err := call(k, k.lanes[claiming], func(ctx context.Context) (bool, error) { return k.config.Store.Acquire(ctx, c) })
+	won, err := call(k, k.lanes[claiming], k.config.Timing.Timeout, func(ctx context.Context) (bool, error) { return k.config.Store.Acquire(ctx, c) })
 	if err != nil {
 		k.log.Warn("the lease could not be claimed", "group", c.Name, "term", uint64(c.Term), "error", err)
 	}
 	k.mu.Lock()
-	next, held := e.machine.Claimed(won && err == nil, k.now()), e.machine.Held()
+	defer k.mu.Unlock()
+	next, held, until = e.machine.Claimed(won && err == nil, k.now()), e.machine.Held(), e.machine.Until()
 	if next == TakeOffice {
-		e.open(held.Term, e.machine.Until())
+		e.open(held.Term, until)
 	}
-	k.mu.Unlock()
-	if next == GiveBack {
-		e.release(held)
-	}
+	return next, held, until
 }
 
 // open takes office.
@@ -101,35 +107,51 @@ func (e *Elector) serve(o *office.Office, l *office.Lease) {
 		k.log.Warn("lead returned early, resigning", "group", e.config.Name, "term", uint64(o.Term), "error", err)
 	}
 	k.mu.Lock()
-	next, held := e.machine.Returned(), e.machine.Held()
+	next, held, until := e.machine.Returned(), e.machine.Held(), e.machine.Until()
 	e.lease.Store(nil)
 	e.showMachine()
 	k.mu.Unlock()
 	l.End()
-	if next == GiveBack {
-		e.release(held)
+	released := next == GiveBack && e.release(held, until)
+	e.vacate()
+	if released {
+		e.wake()
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	e.machine.Released(k.now())
+}
+
+// vacate ends the office: its lease was released, or could not be.
+func (e *Elector) vacate() {
+	e.keeper.mu.Lock()
+	defer e.keeper.mu.Unlock()
+	e.machine.Released(e.keeper.now())
 	close(e.vacated)
 }
 
-// release gives the lease back and wakes whoever waits for it. Should it fail,
-// the lease runs out.
-func (e *Elector) release(held Held) {
+// release gives the lease back, and says whether it could. It waits for its turn no
+// longer than the lease lasts: a lease that has run out needs no release.
+func (e *Elector) release(held Held, until time.Duration) bool {
 	k := e.keeper
-	_, err := call(k, k.lanes[releasing], func(ctx context.Context) (struct{}, error) {
-		if err := k.config.Store.Release(ctx, k.id, held); err != nil || k.waker == nil {
-			return struct{}{}, err
-		}
-		if err := k.waker.Wake(ctx, held.Name); err != nil {
-			k.log.Warn("nobody was woken for a released lease", "group", held.Name, "error", err)
-		}
-		return struct{}{}, nil
+	_, err := call(k, k.lanes[releasing], until-k.now(), func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, k.config.Store.Release(ctx, k.id, held)
 	})
 	if err != nil {
 		k.log.Warn("the lease could not be released", "group", held.Name, "term", uint64(held.Term), "error", err)
+	}
+	return err == nil
+}
+
+// wake tells those who wait for the lease that it was released. After a poll they have
+// looked by themselves.
+func (e *Elector) wake() {
+	k := e.keeper
+	if k.waker == nil {
+		return
+	}
+	_, err := call(k, k.lanes[waking], k.config.Timing.Poll, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, k.waker.Wake(ctx, e.config.Name)
+	})
+	if err != nil {
+		k.log.Warn("nobody was woken for a released lease", "group", e.config.Name, "error", err)
 	}
 }
 

@@ -17,15 +17,17 @@ func (k *Keeper) polls(ctx context.Context) {
 	t := k.config.Timing
 	everything := time.NewTimer(within(t.PollWithin()))
 	defer everything.Stop()
-	woken := time.NewTimer(sparsely(t.LookWithin()))
-	defer woken.Stop()
+	var woken <-chan time.Time // nil: nobody has been told of
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-k.roused:
-			woken.Reset(sparsely(t.LookWithin()))
-		case <-woken.C:
+			if woken == nil { // or those who come later would put it off for ever
+				woken = time.After(sparsely(t.LookWithin()))
+			}
+		case <-woken:
+			woken = nil
 			k.look(k.waiting(true))
 		case <-everything.C:
 			k.look(k.waiting(false))
@@ -72,7 +74,7 @@ func (k *Keeper) look(electors []*Elector) {
 	for i, e := range electors {
 		names[i] = e.config.Name
 	}
-	found, err := call(k, k.lanes[reading], func(ctx context.Context) ([]Record, error) {
+	found, err := call(k, k.lanes[reading], k.config.Timing.Timeout, func(ctx context.Context) ([]Record, error) {
 		return k.config.Store.Read(ctx, names)
 	})
 	if err != nil {

@@ -59,7 +59,7 @@ func (k *Keeper) renew(electors []*Elector) (unanswered []*Elector) {
 	if len(held) == 0 {
 		return nil
 	}
-	names, err := call(k, k.lanes[renewing], func(ctx context.Context) ([]string, error) {
+	names, err := call(k, k.lanes[renewing], k.config.Timing.Timeout, func(ctx context.Context) ([]string, error) {
 		return k.config.Store.Renew(ctx, k.id, held)
 	})
 	if err != nil {
