@@ -56,6 +56,9 @@ its bounds, and says whether it got to their end. The command fails if an invari
 not hold. Then it prints a shortest way there, has plain machines go it, writes it to a
 folder as a scenario and a picture, and tells how to see it again.
 
+Exit codes: 0 complete, 1 an invariant does not hold or something failed, 2 the command
+line is wrong, 3 stopped before the end, by a bound or a signal, with nothing wrong so far.
+
 Messages stay: they are lost, late, doubled or out of order as often as can be. With
 --live they arrive once, some trouble has budgets, and what is asked is whether a leader
 can come about from wherever the group has got to.`,
@@ -107,10 +110,15 @@ func (f *exploreFlags) run(cmd *cobra.Command) error {
 	} else {
 		err = report.print(cmd.OutOrStdout(), &result)
 	}
-	if err != nil || result.Violation == nil {
+	switch {
+	case err != nil:
 		return err
+	case result.Violation != nil:
+		return f.tellViolation(result.Violation)
+	case !result.Complete:
+		return unfinishedError{fmt.Errorf("not complete: %s", result.Stopped)}
 	}
-	return f.tellViolation(result.Violation)
+	return nil
 }
 
 // tellViolation writes the way to a violation down, and says how to see it.

@@ -17,8 +17,10 @@ func TestExploreSaysThatItIsComplete(t *testing.T) {
 	lines := succeed(t, "explore", "--members", "2", "--ledger", "0")
 	assert.Contains(t, lines[len(lines)-1], "complete: ")
 	assert.NotContains(t, lines[len(lines)-1], "NOT")
-	lines = succeed(t, "explore", "--terms", "2", "--max-states", "500")
-	assert.Contains(t, lines[len(lines)-1], "NOT complete: it has come to as many states")
+	code, said, wrong := run("explore", "--terms", "2", "--max-states", "500")
+	assert.Equal(t, exitUnfinished, code)
+	assert.Contains(t, said, "NOT complete: it has come to as many states")
+	assert.Equal(t, "hustings: not complete: it has come to as many states as it may\n", wrong)
 }
 
 func TestWhatWasExploredIsOneJSONObject(t *testing.T) {
