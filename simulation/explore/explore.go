@@ -2,7 +2,9 @@
 // bound: every message that was ever sent may arrive at any time, any number of times, or
 // never; every alarm may ring at any time; every process may crash at any time, also
 // between a save and what was to be sent after it: that is a crash after it was sent, and
-// nothing of it ever arrives.
+// nothing of it ever arrives. A save that fails is a crash, too: a member whose save fails
+// says nothing of what it is about and stops, so what others see of it is a crash before the
+// step if the disk has kept nothing, and one between save and send if it has.
 //
 // The network is monotone: nothing is ever taken out of it. That covers loss,
 // duplication, reordering, delay and staleness without a budget for any of them, and
