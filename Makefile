@@ -133,10 +133,9 @@ week: ## A virtual week: memory must not grow.
 # written outside of the tree, and stays.
 .PHONY: interleavings
 interleavings: ## Look at every interleaving, within bounds that take a minute.
-	@there=$$(mktemp -d); found=$$(mktemp -d); trap 'rm -rf "$$there"; rmdir --ignore-fail-on-non-empty "$$found"' EXIT; \
-	go build -o "$$there"/hustings ./cmd/hustings; \
-	explore() { local out code=0; out=$$("$$there"/hustings explore --out "$$found" "$$@") || code=$$?; \
-		printf 'hustings explore %s\n%s\n' "$$*" "$$out"; return $$code; }; \
+	@there=$$(mktemp -d); trap 'rm -rf "$$there"' EXIT; go build -o "$$there"/hustings ./cmd/hustings; \
+	explore() { local found out code=0; found=$$(mktemp -d); out=$$("$$there"/hustings explore --out "$$found" "$$@") || code=$$?; \
+		rmdir --ignore-fail-on-non-empty "$$found"; printf 'hustings explore %s\n%s\n' "$$*" "$$out"; return $$code; }; \
 	(explore --terms 2 --features pre-vote,crashes,transfers --workers 1) & first=$$!; \
 	(explore --members 5 --ledger 0 --features pre-vote,crashes --workers 1 && \
 	explore --terms 2 --ledger 0 --features crashes,leases --lag 1 --workers 1 && \
