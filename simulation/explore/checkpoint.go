@@ -157,7 +157,7 @@ func (x *worker) read(in *bufio.Reader) error {
 	case head.Bounds != x.options.Bounds:
 		return fmt.Errorf("its bounds are %+v", head.Bounds)
 	case head.Executable != executable:
-		return errors.New("it is of another build, which may have explored other code")
+		return errors.New("it is of another build, which may have explored other code; remove it to begin anew")
 	}
 	nodes, messages := make([]node, head.Nodes), make([]message, head.Messages)
 	for _, part := range [][]byte{raw(nodes), raw(messages)} {
@@ -174,6 +174,7 @@ func (x *worker) read(in *bufio.Reader) error {
 	for i := range messages {
 		x.model.message(messages[i])
 	}
+	x.result.Before = Counts{uint64(head.States), head.Transitions, head.Steps}
 	x.next, x.result.Depth, x.result.Transitions, x.result.Steps = head.Next, head.Depth, head.Transitions, head.Steps
 	if x.doubts = head.Doubts; x.doubts > 0 {
 		x.result.Violation = &Violation{Invariant: head.Invariant, What: head.What, Path: head.Path}

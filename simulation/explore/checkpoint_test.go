@@ -2,6 +2,8 @@ package explore
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/gob"
 	"os"
 	"path/filepath"
 	"testing"
@@ -27,7 +29,9 @@ func TestASearchGoesOnWhereItWasStopped(t *testing.T) {
 		r, err := Explore(t.Context(), o)
 		require.NoError(t, err)
 		if r.Complete {
-			r.Memory, whole.Memory = 0, 0
+			assert.Greater(t, r.Before.States, uint64(500))
+			assert.Less(t, r.Before.Transitions, r.Transitions)
+			r.Memory, whole.Memory, r.Before = 0, 0, Counts{}
 			assert.Equal(t, whole, r)
 			break
 		}
@@ -148,4 +152,12 @@ func TestACheckpointThatDoesNotFitIsRefused(t *testing.T) {
 		require.ErrorContains(t, err, "it is damaged")
 		require.ErrorContains(t, err, o.Checkpoint)
 	}
+
+	var head bytes.Buffer
+	require.NoError(t, gob.NewEncoder(&head).Encode(checkpointHead{Bounds: o.Bounds}))
+	sum := sha256.Sum256(head.Bytes())
+	require.NoError(t, os.WriteFile(o.Checkpoint, append(head.Bytes(), sum[:]...), 0o600))
+	_, err = Explore(t.Context(), o)
+	require.ErrorContains(t, err, o.Checkpoint+": it is of another build")
+	require.ErrorContains(t, err, "remove it to begin anew")
 }

@@ -2,7 +2,9 @@
 // bound: every message that was ever sent may arrive at any time, any number of times, or
 // never; every alarm may ring at any time; every process may crash at any time, also
 // between a save and what was to be sent after it: that is a crash after it was sent, and
-// nothing of it ever arrives.
+// nothing of it ever arrives. A save that fails is a crash, too: a member whose save fails
+// says nothing of what it is about and stops, so what others see of it is a crash before the
+// step if the disk has kept nothing, and one between save and send if it has.
 //
 // The network is monotone: nothing is ever taken out of it. That covers loss,
 // duplication, reordering, delay and staleness without a budget for any of them, and
@@ -16,7 +18,7 @@
 //     without it can follow with it. So is one that begins a pre-vote, if the node can
 //     silently come back from it to where it was.
 //   - Antichain. Of two states with the same nodes, the one in which more was said covers
-//     the other (search.go).
+//     the other (store.go).
 //   - Symmetry. States that differ by who is who are one. Where the code is not symmetric,
 //     as in whose turn it is, a node does what it would do in any seat (symmetry.go).
 //   - Rounds of votes have no numbers but "this one" and "over". What comes too late is not
@@ -54,8 +56,8 @@ type Bounds struct {
 	// NoPreVote is as in elector.Config.
 	NoPreVote bool
 	// Leases has leaders hold leases: time passes in ticks, a promise lasts three, a lease
-	// two. Lag is how many ticks a clock may miss in all; it is one less than a promise may
-	// be longer than a lease, or there are two leases at once.
+	// two. Lag is how many ticks a clock may miss in all. No more than a promise is longer
+	// than a lease, which is one, or there are two leases at once.
 	Leases bool
 	Lag    int
 	// NoCrash has no process crash, NoTransfer none be told to hand over, to resign or to
@@ -113,7 +115,10 @@ type Result struct {
 	States, Transitions uint64
 	// Steps are the steps of machines that the transitions stand for: those that can be taken
 	// in a state now, or after others that nobody notices.
-	Steps           uint64
+	Steps uint64
+	// Before is what of these an earlier search had come to, from whose checkpoint this one
+	// has gone on.
+	Before          Counts
 	Depth, Frontier int
 	Nodes, Messages int // different ones
 	Memory          uint64
@@ -123,6 +128,9 @@ type Result struct {
 	Stopped   string
 	Violation *Violation
 }
+
+// Counts are states, transitions and steps.
+type Counts struct{ States, Transitions, Steps uint64 }
 
 // Explore searches until all is known, the context ends or an invariant is broken. It
 // looks at all that can be reached in one step before what needs two, and so on.
@@ -150,6 +158,7 @@ func (x *search) run(ctx context.Context) (Result, error) {
 	if x.registry.full.Load() && !x.over.Load() { // by the very last steps
 		x.look(ctx)
 	}
+	x.result.Memory = max(x.result.Memory, memoryUsed())
 	r := x.summary()
 	r.Complete = x.next == x.states.count && !x.over.Load() && r.Violation == nil
 	return r, errors.Join(x.err, x.finish())

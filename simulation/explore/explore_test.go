@@ -26,6 +26,7 @@ func TestEveryInterleavingOfSmallGroups(t *testing.T) {
 			require.Nil(t, r.Violation)
 			assert.True(t, r.Complete)
 			assert.Zero(t, r.Frontier)
+			assert.Positive(t, r.Memory, "though it may be done before anybody looks up")
 			t.Logf("%+v", r)
 		})
 	}

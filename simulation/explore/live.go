@@ -106,6 +106,7 @@ func (x *liveSearch) run(ctx context.Context, b Budgets) Result {
 			x.look(ctx, at)
 		}
 	}
+	x.result.Memory = max(x.result.Memory, memoryUsed())
 	r := x.summary(at)
 	r.Complete = at == len(x.states) && r.Violation == nil && r.Stopped == ""
 	if r.Complete {

@@ -13,11 +13,13 @@ import (
 )
 
 // The exit codes. A script can tell a command that it wrote wrongly from one
-// that was carried out and failed.
+// that was carried out and failed, and both from one that was stopped before its end
+// and has found nothing wrong so far.
 const (
-	exitOK     = 0
-	exitFailed = 1
-	exitUsage  = 2
+	exitOK         = 0
+	exitFailed     = 1
+	exitUsage      = 2
+	exitUnfinished = 3
 )
 
 // Main runs the command that args name and returns the code to exit with. What
@@ -32,6 +34,9 @@ func Main(args []string, stdout, stderr io.Writer) int {
 		return exitOK
 	}
 	fmt.Fprintf(stderr, "hustings: %v\n", err)
+	if errors.As(err, new(unfinishedError)) {
+		return exitUnfinished
+	}
 	if failed := (runError{}); errors.As(err, &failed) {
 		return exitFailed
 	}
@@ -129,6 +134,9 @@ func (e runError) Unwrap() error { return e.error }
 
 // A usageError is one that a command found in its flags.
 type usageError struct{ error }
+
+// An unfinishedError is that a command was stopped before its end.
+type unfinishedError struct{ error }
 
 // told marks the errors of run as runErrors.
 func told(run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {

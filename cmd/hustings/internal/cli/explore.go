@@ -56,13 +56,16 @@ its bounds, and says whether it got to their end. The command fails if an invari
 not hold. Then it prints a shortest way there, has plain machines go it, writes it to a
 folder as a scenario and a picture, and tells how to see it again.
 
+Exit codes: 0 complete, 1 an invariant does not hold or something failed, 2 the command
+line is wrong, 3 stopped before the end, by a bound or a signal, with nothing wrong so far.
+
 Messages stay: they are lost, late, doubled or out of order as often as can be. With
 --live they arrive once, some trouble has budgets, and what is asked is whether a leader
 can come about from wherever the group has got to.`,
 		Example: `  hustings explore
   hustings explore --members 5 --ledger 0 --features pre-vote
   hustings explore --terms 2 --ledger 0 --features pre-vote,leases --lag 2
-  hustings explore --live --members 2 --terms 2 --rounds 2 --drops 1
+  hustings explore --live --terms 2 --ledger 0 --features pre-vote
   hustings explore --members 2 --terms 3 --rounds 2 --json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
@@ -90,7 +93,7 @@ can come about from wherever the group has got to.`,
 }
 
 func (f *exploreFlags) run(cmd *cobra.Command) error {
-	if err := f.check(); err != nil {
+	if err := errors.Join(f.checkMode(cmd.Flags().Changed), f.check()); err != nil {
 		return usageError{err}
 	}
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
@@ -107,10 +110,15 @@ func (f *exploreFlags) run(cmd *cobra.Command) error {
 	} else {
 		err = report.print(cmd.OutOrStdout(), &result)
 	}
-	if err != nil || result.Violation == nil {
+	switch {
+	case err != nil:
 		return err
+	case result.Violation != nil:
+		return f.tellViolation(result.Violation)
+	case !result.Complete:
+		return unfinishedError{fmt.Errorf("not complete: %s", result.Stopped)}
 	}
-	return f.tellViolation(result.Violation)
+	return nil
 }
 
 // tellViolation writes the way to a violation down, and says how to see it.
@@ -156,13 +164,36 @@ func (f *exploreFlags) check() error {
 	return f.options.Check()
 }
 
+// Some flags are for one of the two searches only.
+var (
+	liveFlags  = []string{"in-flight", "drops", "duplicates", "restarts"}
+	otherFlags = []string{"workers", "checkpoint", "lag"}
+)
+
+// checkMode says which flags are given that would mean nothing.
+func (f *exploreFlags) checkMode(given func(string) bool) (err error) {
+	idle, says := liveFlags, "is for --live"
+	if f.live {
+		idle, says = otherFlags, "is not for --live"
+	}
+	for _, name := range idle {
+		if given(name) {
+			err = errors.Join(err, fmt.Errorf("--%s %s", name, says))
+		}
+	}
+	if f.live && slices.Contains(f.features, "leases") {
+		err = errors.Join(err, errors.New("--features has leases, and a network that forgets knows no time"))
+	}
+	return err
+}
+
 func (f *exploreFlags) explore(ctx context.Context, stderr io.Writer) (explore.Result, error) {
 	bar := progressbar.NewOptions64(-1, progressbar.OptionSetWriter(stderr), progressbar.OptionClearOnFinish(),
 		progressbar.OptionThrottle(200*time.Millisecond), progressbar.OptionSetVisibility(isTerminal(stderr)))
 	began := time.Now()
 	f.options.Progress = func(r explore.Result) {
 		bar.Describe(fmt.Sprintf("%d states, %.0f a second, %d to be looked at, depth %d, %d MB",
-			r.States, float64(r.States)/time.Since(began).Seconds(), r.Frontier, r.Depth, r.Memory>>20))
+			r.States, float64(r.States-r.Before.States)/time.Since(began).Seconds(), r.Frontier, r.Depth, r.Memory>>20))
 		_ = bar.Set64(int64(r.States)) // there is nobody to tell
 	}
 	defer func() { _ = bar.Finish() }() // nor here
@@ -202,11 +233,12 @@ func (f *exploreFlags) report(r *explore.Result, took time.Duration) *exploreRep
 		bounds["in_flight"], bounds["drops"] = f.budgets.InFlight, f.budgets.Drops
 		bounds["duplicates"], bounds["restarts"] = f.budgets.Duplicates, f.budgets.Restarts
 	}
+	per := func(n uint64) float64 { return float64(n) / took.Seconds() }
 	report := &exploreReport{
 		States: r.States, Transitions: r.Transitions, Depth: r.Depth, Complete: r.Complete, Stopped: r.Stopped,
 		Seconds: took.Seconds(), Memory: r.Memory,
-		StatesPer: float64(r.States) / took.Seconds(), TransitionsPer: float64(r.Transitions) / took.Seconds(),
-		Steps: r.Steps, StepsPer: float64(r.Steps) / took.Seconds(),
+		StatesPer: per(r.States - r.Before.States), TransitionsPer: per(r.Transitions - r.Before.Transitions),
+		Steps: r.Steps, StepsPer: per(r.Steps - r.Before.Steps),
 		Bounds: bounds,
 	}
 	if report.held = "every invariant held"; f.live {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -16,27 +17,45 @@ func TestExploreSaysThatItIsComplete(t *testing.T) {
 	lines := succeed(t, "explore", "--members", "2", "--ledger", "0")
 	assert.Contains(t, lines[len(lines)-1], "complete: ")
 	assert.NotContains(t, lines[len(lines)-1], "NOT")
-	lines = succeed(t, "explore", "--terms", "2", "--max-states", "500")
-	assert.Contains(t, lines[len(lines)-1], "NOT complete: it has come to as many states")
+	code, said, wrong := run("explore", "--terms", "2", "--max-states", "500")
+	assert.Equal(t, exitUnfinished, code)
+	assert.Contains(t, said, "NOT complete: it has come to as many states")
+	assert.Equal(t, "hustings: not complete: it has come to as many states as it may\n", wrong)
 }
 
 func TestWhatWasExploredIsOneJSONObject(t *testing.T) {
 	lines := succeed(t, "explore", "--members", "2", "--terms", "2", "--features", "crashes", "--json")
 	require.Len(t, lines, 1)
-	var report exploreReport
+	var report map[string]any // by the names that scripts go by
 	require.NoError(t, json.Unmarshal([]byte(lines[0]), &report))
-	assert.True(t, report.Complete)
-	assert.Zero(t, report.Violations)
-	assert.Positive(t, report.States)
-	assert.Positive(t, report.TransitionsPer)
-	assert.Equal(t, []any{"crashes"}, report.Bounds["features"])
+	assert.Equal(t, true, report["complete"])
+	assert.Zero(t, report["violations"])
+	for _, name := range []string{"states", "transitions", "depth", "states_per_second", "transitions_per_second", "peak_memory_bytes"} {
+		assert.Greater(t, report[name], 0.0, name)
+	}
+	bounds, is := report["bounds"].(map[string]any)
+	require.True(t, is)
+	assert.Equal(t, []any{"crashes"}, bounds["features"])
+}
+
+// What an earlier search had come to is not what this one has done in its seconds.
+func TestRatesAreThoseOfThisRun(t *testing.T) {
+	r := explore.Result{States: 1500, Transitions: 2500, Steps: 3500, Before: explore.Counts{States: 1000, Transitions: 2000, Steps: 3000}}
+	report := new(exploreFlags).report(&r, 10*time.Second)
+	assert.Equal(t, []float64{50, 50, 50}, []float64{report.StatesPer, report.TransitionsPer, report.StepsPer})
 }
 
 func TestExploreAsksWhetherALeaderCanComeAbout(t *testing.T) {
-	lines := succeed(t, "explore", "--live", "--members", "2", "--terms", "2", "--ledger", "0")
+	lines := succeed(t, "explore", "--live", "--members", "2", "--terms", "2", "--ledger", "0", "--features", "pre-vote")
 	assert.Contains(t, lines[len(lines)-1], "a leader can come about")
 	assert.Contains(t, fail(t, exitUsage, "explore", "--live", "--in-flight", "99"), "InFlight is 99")
-	assert.Contains(t, fail(t, exitFailed, "explore", "--live", "--features", "leases"), "Leases is set")
+	assert.Contains(t, fail(t, exitUsage, "explore", "--live", "--features", "leases"), "--features has leases")
+	for _, flag := range []string{"--workers", "--lag", "--checkpoint"} {
+		assert.Contains(t, fail(t, exitUsage, "explore", "--live", flag, "1"), flag+" is not for --live")
+	}
+	for _, flag := range []string{"--in-flight", "--drops", "--duplicates", "--restarts"} {
+		assert.Contains(t, fail(t, exitUsage, "explore", flag, "1"), flag+" is for --live")
+	}
 }
 
 // A clock that falls behind by more than the margin makes two leases; that is told with
