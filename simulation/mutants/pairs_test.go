@@ -70,6 +70,8 @@ var needFault = []pair{
 	{"impossible-term-believed", "corrupt", 0},
 	{"failed-save-swallowed", "disk", 0},
 	{"no-alarm-after-making-way", "given-up", 0},
+	{"stands-on-command-though-bound", "stand", 4096},
+	{"drift-margin-forgotten", "clock", 8192},
 }
 
 func TestEveryInvariantIsNeeded(t *testing.T) {
