@@ -44,7 +44,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	sample := flags.Int("sample", 0, "so many of them, chosen evenly; 0: all")
 	turn := flags.String("turn", "", "any `text`, a commit for one: with another one other mutants are in the sample")
 	by := flags.String("by", "", "`who` looks: simulator, or explorer; empty: the one and then the other")
-	limit := flags.Duration("for", 30*time.Second, "how long the simulator looks for each, on all cores")
+	limit := flags.Duration("for", 2*time.Minute, "how long the simulator looks for each at most, on all cores")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}

@@ -54,11 +54,11 @@ var implied = map[string]string{
 // needFault has the faults and classes of faults that one mutant needs; others help to
 // notice many, and none of these alone.
 var needFault = []pair{
-	{"ledger-by-index-only", "network", 0},
+	{"lost-connection-breaks-the-promise", "network", 0},
 	{"lost-connection-breaks-the-promise", "false-hint", 0},
 	{"no-fasting", "process", 0},
 	{"store-not-synced", "torn-tail", 0},
-	{"drift-margin-forgotten", "clock-rate", 8192},
+	{"drift-margin-forgotten", "clock-rate", 12288},
 	{"handover-never-given-up", "operator", 0},
 	{"vouched-for-nothing-in-particular", "late-word", 0},
 	{"resignation-forgotten", "resign", 0},
@@ -70,6 +70,7 @@ var needFault = []pair{
 	{"impossible-term-believed", "corrupt", 0},
 	{"failed-save-swallowed", "disk", 0},
 	{"no-alarm-after-making-way", "given-up", 0},
+	{"stands-on-command-though-bound", "stand", 4096},
 }
 
 func TestEveryInvariantIsNeeded(t *testing.T) {
