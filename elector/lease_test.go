@@ -1,6 +1,6 @@
 // How long a lease may be used: less than the others wait, by what clocks may drift apart.
 
-package hustings_test
+package elector_test
 
 import (
 	"context"
