@@ -19,6 +19,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
 	"github.com/hustings/hustings/internal/line"
 	"github.com/hustings/hustings/lease"
@@ -38,7 +39,8 @@ type server struct {
 	silent func(t *testing.T) (lease.Store, silencer)
 	// written is the database's own account of how much was written so far.
 	written func(t *testing.T) string
-	// freeze keeps all writers out, and no readers, until it is thawed.
+	// freeze keeps all writers out, and no readers, until it is thawed; etcd believes
+	// that its disk is full.
 	freeze func(t *testing.T) (thaw func())
 }
 
@@ -129,8 +131,19 @@ var servers = map[string]func(t *testing.T) *server{
 			require.NoError(t, err)
 			return strconv.FormatInt(answer.Header.Revision, 10)
 		}
-		unfrozen := func(*testing.T) func() { return func() {} } // nobody can keep others from writing
-		return overTCP(address, written, unfrozen, func(t *testing.T, address string) lease.Store {
+		freeze := func(t *testing.T) func() {
+			t.Helper()
+			full := func(action pb.AlarmRequest_AlarmAction) func(context.Context) error {
+				return func(ctx context.Context) error {
+					alarm := &pb.AlarmRequest{Action: action, Alarm: pb.AlarmType_NOSPACE}
+					_, err := pb.NewMaintenanceClient(client.ActiveConnection()).Alarm(ctx, alarm)
+					return err
+				}
+			}
+			require.NoError(t, full(pb.AlarmRequest_ACTIVATE)(t.Context()))
+			return until(t, full(pb.AlarmRequest_DEACTIVATE))
+		}
+		return overTCP(address, written, freeze, func(t *testing.T, address string) lease.Store {
 			t.Helper()
 			return keys(t, etcdkv.New(dialEtcd(t, address), "released/"))
 		})
