@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"google.golang.org/grpc"
 
 	"github.com/hustings/hustings/internal/line"
 	"github.com/hustings/hustings/lease"
@@ -33,8 +34,9 @@ import (
 // server is a real database with what candidates need to get to it.
 type server struct {
 	address string
-	// store is one over a connection of its own with who listens at an address.
-	store func(t *testing.T, address string) lease.Store
+	// store is one over a connection of its own with who listens at an address, whose
+	// statements are counted.
+	store func(t *testing.T, address string, n *counter) lease.Store
 	// silent is one that falls silent when the line does, and the line.
 	silent func(t *testing.T) (lease.Store, silencer)
 	// written is the database's own account of how much was written so far.
@@ -58,10 +60,13 @@ var servers = map[string]func(t *testing.T) *server{
 		source := databases["SQLite"].source(t)
 		d := databases["SQLite"]
 		d.source = func(testing.TB) string { return source }
-		s := &server{store: func(t *testing.T, _ string) lease.Store { t.Helper(); return d.store(t, d.open(t, "")) }}
+		s := &server{store: func(t *testing.T, _ string, n *counter) lease.Store {
+			t.Helper()
+			return d.store(t, n.open(t, d, ""))
+		}}
 		s.silent = func(t *testing.T) (lease.Store, silencer) {
 			t.Helper()
-			g := newGate(s.store(t, ""))
+			g := newGate(s.store(t, "", new(counter)))
 			t.Cleanup(g.Resume)
 			return g, g
 		}
@@ -76,12 +81,12 @@ var servers = map[string]func(t *testing.T) *server{
 		where, err := url.Parse(databases["PostgreSQL"].source(t))
 		require.NoError(t, err)
 		db := databases["PostgreSQL"].open(t, "")
-		return overTCP(where.Host, asks(db, "SELECT pg_snapshot_xmax(pg_current_snapshot())"), locksTable("PostgreSQL", db), func(t *testing.T, address string) lease.Store {
+		return overTCP(where.Host, asks(db, "SELECT pg_snapshot_xmax(pg_current_snapshot())"), locksTable("PostgreSQL", db), func(t *testing.T, address string, n *counter) lease.Store {
 			t.Helper()
 			d, there := databases["PostgreSQL"], *where
 			there.Host = address
 			d.source = func(testing.TB) string { return there.String() }
-			return d.store(t, d.open(t, ""))
+			return d.store(t, n.open(t, d, ""))
 		})
 	},
 	"MariaDB": func(t *testing.T) *server {
@@ -90,11 +95,11 @@ var servers = map[string]func(t *testing.T) *server{
 		_, rest, _ := strings.Cut(source, "tcp(")
 		host, _, _ := strings.Cut(rest, ")")
 		db := databases["MariaDB"].open(t, "")
-		return overTCP(host, asks(db, "SELECT SUM(variable_value) FROM information_schema.global_status WHERE variable_name IN ('Handler_write', 'Handler_update', 'Handler_delete')"), locksTable("MariaDB", db), func(t *testing.T, address string) lease.Store {
+		return overTCP(host, asks(db, "SELECT SUM(variable_value) FROM information_schema.global_status WHERE variable_name IN ('Handler_write', 'Handler_update', 'Handler_delete')"), locksTable("MariaDB", db), func(t *testing.T, address string, n *counter) lease.Store {
 			t.Helper()
 			d := databases["MariaDB"]
 			d.source = func(testing.TB) string { return strings.Replace(source, host, address, 1) }
-			return d.store(t, d.open(t, ""))
+			return d.store(t, n.open(t, d, ""))
 		})
 	},
 	"Redis": func(t *testing.T) *server {
@@ -114,10 +119,10 @@ var servers = map[string]func(t *testing.T) *server{
 			require.NoError(t, client.Do(t.Context(), "CLIENT", "PAUSE", patience.Milliseconds(), "WRITE").Err())
 			return until(t, func(ctx context.Context) error { return client.Do(ctx, "CLIENT", "UNPAUSE").Err() })
 		}
-		return overTCP(client.Options().Addr, written, freeze, func(t *testing.T, address string) lease.Store {
+		return overTCP(client.Options().Addr, written, freeze, func(t *testing.T, address string, n *counter) lease.Store {
 			t.Helper()
-			client := redis.NewClient(&redis.Options{Addr: address, MaxRetries: -1, ContextTimeoutEnabled: true})
-			t.Cleanup(func() { require.NoError(t, client.Close()) })
+			client := dialRedis(t, address)
+			client.AddHook(n)
 			return keys(t, rediskv.New(client, "released"))
 		})
 	},
@@ -143,9 +148,9 @@ var servers = map[string]func(t *testing.T) *server{
 			require.NoError(t, full(pb.AlarmRequest_ACTIVATE)(t.Context()))
 			return until(t, full(pb.AlarmRequest_DEACTIVATE))
 		}
-		return overTCP(address, written, freeze, func(t *testing.T, address string) lease.Store {
+		return overTCP(address, written, freeze, func(t *testing.T, address string, n *counter) lease.Store {
 			t.Helper()
-			return keys(t, etcdkv.New(dialEtcd(t, address), "released/"))
+			return keys(t, etcdkv.New(dialEtcd(t, address, grpc.WithChainUnaryInterceptor(n.call)), "released/"))
 		})
 	},
 }
@@ -195,12 +200,12 @@ func until(t *testing.T, do func(context.Context) error) func() {
 	return once
 }
 
-func overTCP(address string, written func(*testing.T) string, freeze func(*testing.T) func(), store func(*testing.T, string) lease.Store) *server {
+func overTCP(address string, written func(*testing.T) string, freeze func(*testing.T) func(), store func(*testing.T, string, *counter) lease.Store) *server {
 	return &server{address: address, store: store, written: written, freeze: freeze, silent: func(t *testing.T) (lease.Store, silencer) {
 		t.Helper()
 		l, err := line.New(address)
 		require.NoError(t, err)
-		s := store(t, l.Address())
+		s := store(t, l.Address(), new(counter))
 		t.Cleanup(func() { assert.NoError(t, l.Close()) }) // before its clients
 		return s, l
 	}}
@@ -318,7 +323,7 @@ func (r *race) enter(self string, store lease.Store, change func(*lease.Config))
 // direct is a store over a connection that nothing happens to.
 func (r *race) direct() lease.Store {
 	r.t.Helper()
-	return r.server.store(r.t, r.server.address)
+	return r.server.store(r.t, r.server.address, new(counter))
 }
 
 // next waits until somebody takes office.

@@ -18,17 +18,6 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-func TestStores(t *testing.T) {
-	each(t, func(t *testing.T, d database) {
-		t.Helper()
-		subject := leasetest.Subject{Store: d.store(t, d.open(t, ""))}
-		if d.dialect != sqllease.SQLite && clockIsGiven() {
-			subject.Step = newServersClock(t).step
-		}
-		leasetest.Run(t, subject)
-	})
-}
-
 // MySQL's driver counts rows that were changed or, if told to, rows that were found.
 func TestRowsMayBeCountedEitherWay(t *testing.T) {
 	d := databases["MariaDB"]

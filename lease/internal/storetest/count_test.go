@@ -1,0 +1,109 @@
+// Statements, counted on their way to the database.
+
+package storetest
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"net"
+	"sync/atomic"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+)
+
+// counter counts statements. It is a hook of Redis's client, too, where a pipeline is one.
+type counter struct{ atomic.Int64 }
+
+func (n *counter) statements() int { return int(n.Load()) }
+
+// open is a database whose statements are counted.
+func (n *counter) open(t *testing.T, d database, settings string) *sql.DB {
+	t.Helper()
+	plain := d.open(t, settings)
+	inner := plain.Driver()
+	c := &connector{inner, func(context.Context) (driver.Conn, error) { return inner.Open(d.source(t) + settings) }, n}
+	if able, ok := inner.(driver.DriverContext); ok {
+		from, err := able.OpenConnector(d.source(t) + settings)
+		require.NoError(t, err)
+		c.connect = from.Connect
+	}
+	db := sql.OpenDB(c)
+	t.Cleanup(func() { _ = db.Close() }) // as that of a database
+	return db
+}
+
+type connector struct {
+	driver  driver.Driver
+	connect func(context.Context) (driver.Conn, error)
+	n       *counter
+}
+
+func (c *connector) Driver() driver.Driver { return c.driver }
+
+func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := c.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &connection{conn, c.n}, nil
+}
+
+type connection struct {
+	driver.Conn
+	n *counter
+}
+
+func (c *connection) PrepareContext(ctx context.Context, text string) (driver.Stmt, error) {
+	c.n.Add(1)
+	return c.Conn.(driver.ConnPrepareContext).PrepareContext(ctx, text)
+}
+
+// sent counts a statement, unless the driver wants it to be prepared first.
+func (c *connection) sent(err error) {
+	if !errors.Is(err, driver.ErrSkip) {
+		c.n.Add(1)
+	}
+}
+
+func (c *connection) ExecContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Result, error) {
+	result, err := c.Conn.(driver.ExecerContext).ExecContext(ctx, text, args)
+	c.sent(err)
+	return result, err
+}
+
+func (c *connection) QueryContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Rows, error) {
+	rows, err := c.Conn.(driver.QueryerContext).QueryContext(ctx, text, args)
+	c.sent(err)
+	return rows, err
+}
+
+func (n *counter) DialHook(next redis.DialHook) redis.DialHook {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		return next(ctx, network, address)
+	}
+}
+
+func (n *counter) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, c redis.Cmder) error {
+		n.Add(1)
+		return next(ctx, c)
+	}
+}
+
+func (n *counter) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, all []redis.Cmder) error {
+		n.Add(1)
+		return next(ctx, all)
+	}
+}
+
+// call counts what etcd's client sends.
+func (n *counter) call(ctx context.Context, method string, question, answer any, cc *grpc.ClientConn, send grpc.UnaryInvoker, options ...grpc.CallOption) error {
+	n.Add(1)
+	return send(ctx, method, question, answer, cc, options...)
+}
