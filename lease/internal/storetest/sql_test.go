@@ -99,6 +99,30 @@ func TestManyMakeTheSchemaAtOnce(t *testing.T) {
 	})
 }
 
+// A table of that name may be somebody else's.
+func TestAnothersTableIsRefused(t *testing.T) {
+	each(t, func(t *testing.T, d database) {
+		t.Helper()
+		db := d.open(t, "")
+		table := "t_" + strings.ToLower(rand.Text())
+		_, err := db.ExecContext(t.Context(), "CREATE TABLE "+table+" (id INTEGER, name VARCHAR(255), holder VARCHAR(255), heir VARCHAR(255), renewals INTEGER, ttl_us INTEGER)")
+		require.NoError(t, err)
+		s, err := sqllease.New(sqllease.Config{DB: db, Dialect: d.dialect, Table: table})
+		require.NoError(t, err)
+		err = s.EnsureSchema(t.Context())
+		assert.ErrorContains(t, err, table)
+		assert.ErrorContains(t, err, "no column term, until_us")
+	})
+}
+
+// What one candidate does without committing it no other sees.
+func TestStatementsThatDoNotCommitAreRefused(t *testing.T) {
+	d := databases["MariaDB"]
+	s, err := sqllease.New(sqllease.Config{DB: d.open(t, "?autocommit=0"), Dialect: d.dialect})
+	require.NoError(t, err)
+	assert.ErrorContains(t, s.EnsureSchema(t.Context()), "autocommit")
+}
+
 // A guarded write is done in the term and not after it.
 func TestGuardedWrites(t *testing.T) {
 	each(t, func(t *testing.T, d database) {
