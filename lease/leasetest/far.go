@@ -35,7 +35,7 @@ func (s *stand) far() Far {
 // silence: who asks has little time, and is told when it is over, although the database
 // has said nothing.
 func (s *stand) silence() {
-	const soon = patience / 6
+	const soon = 8 * short // less than drivers wait by themselves
 	held := s.take("a#1", long)
 	far := s.far()
 	far.Hold()
