@@ -22,7 +22,7 @@ type counter struct{ atomic.Int64 }
 func (n *counter) statements() int { return int(n.Load()) }
 
 // open is a database whose statements are counted.
-func (n *counter) open(t *testing.T, d database, settings string) *sql.DB {
+func (n *counter) open(t testing.TB, d database, settings string) *sql.DB {
 	t.Helper()
 	plain := d.open(t, settings)
 	inner := plain.Driver()

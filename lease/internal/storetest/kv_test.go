@@ -17,26 +17,26 @@ import (
 	"github.com/hustings/hustings/lease/kv/rediskv"
 )
 
-func openRedis(t *testing.T) kv.KV {
+func openRedis(t testing.TB) kv.KV {
 	t.Helper()
 	return rediskv.New(dialRedis(t, given("HUSTINGS_TEST_REDIS")(t)), "released "+rand.Text())
 }
 
 // dialRedis is a client as docs/lease.md has it.
-func dialRedis(t *testing.T, address string) *redis.Client {
+func dialRedis(t testing.TB, address string) *redis.Client {
 	t.Helper()
 	client := redis.NewClient(&redis.Options{Addr: address, MaxRetries: -1, ContextTimeoutEnabled: true})
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
 	return client
 }
 
-func openEtcd(t *testing.T) kv.KV {
+func openEtcd(t testing.TB) kv.KV {
 	t.Helper()
 	return etcdkv.New(dialEtcd(t, startEtcd(t)), "released/"+rand.Text()+"/")
 }
 
 // startEtcd starts one within the test, and says where it listens.
-func startEtcd(t *testing.T) (address string) {
+func startEtcd(t testing.TB) (address string) {
 	t.Helper()
 	config := embed.NewConfig()
 	config.Dir, config.LogLevel, config.UnsafeNoFsync = t.TempDir(), "fatal", true
@@ -49,7 +49,7 @@ func startEtcd(t *testing.T) (address string) {
 	return server.Clients[0].Addr().String()
 }
 
-func dialEtcd(t *testing.T, address string, options ...grpc.DialOption) *clientv3.Client {
+func dialEtcd(t testing.TB, address string, options ...grpc.DialOption) *clientv3.Client {
 	t.Helper()
 	client, err := clientv3.New(clientv3.Config{Endpoints: []string{address}, Logger: zap.NewNop(), DialOptions: options})
 	require.NoError(t, err)

@@ -36,14 +36,14 @@ type server struct {
 	address string
 	// store is one over a connection of its own with who listens at an address, whose
 	// statements are counted.
-	store func(t *testing.T, address string, n *counter) lease.Store
+	store func(t testing.TB, address string, n *counter) lease.Store
 	// silent is one that falls silent when the line does, and the line.
-	silent func(t *testing.T) (lease.Store, silencer)
+	silent func(t testing.TB) (lease.Store, silencer)
 	// written is the database's own account of how much was written so far.
-	written func(t *testing.T) string
+	written func(t testing.TB) string
 	// freeze keeps all writers out, and no readers, until it is thawed; etcd believes
 	// that its disk is full.
-	freeze func(t *testing.T) (thaw func())
+	freeze func(t testing.TB) (thaw func())
 }
 
 // silencer is what can fall silent: a line, or what stands for one.
@@ -54,17 +54,17 @@ type silencer interface {
 }
 
 // servers opens every kind of database, by name.
-var servers = map[string]func(t *testing.T) *server{
-	"SQLite": func(t *testing.T) *server {
+var servers = map[string]func(t testing.TB) *server{
+	"SQLite": func(t testing.TB) *server {
 		t.Helper()
 		source := databases["SQLite"].source(t)
 		d := databases["SQLite"]
 		d.source = func(testing.TB) string { return source }
-		s := &server{store: func(t *testing.T, _ string, n *counter) lease.Store {
+		s := &server{store: func(t testing.TB, _ string, n *counter) lease.Store {
 			t.Helper()
 			return d.store(t, n.open(t, d, ""))
 		}}
-		s.silent = func(t *testing.T) (lease.Store, silencer) {
+		s.silent = func(t testing.TB) (lease.Store, silencer) {
 			t.Helper()
 			g := newGate(s.store(t, "", new(counter)))
 			t.Cleanup(g.Resume)
@@ -76,12 +76,12 @@ var servers = map[string]func(t *testing.T) *server{
 		s.freeze = locks(d.open(t, ""), "BEGIN IMMEDIATE", "ROLLBACK")
 		return s
 	},
-	"PostgreSQL": func(t *testing.T) *server {
+	"PostgreSQL": func(t testing.TB) *server {
 		t.Helper()
 		where, err := url.Parse(databases["PostgreSQL"].source(t))
 		require.NoError(t, err)
 		db := databases["PostgreSQL"].open(t, "")
-		return overTCP(where.Host, asks(db, "SELECT pg_snapshot_xmax(pg_current_snapshot())"), locksTable("PostgreSQL", db), func(t *testing.T, address string, n *counter) lease.Store {
+		return overTCP(where.Host, asks(db, "SELECT pg_snapshot_xmax(pg_current_snapshot())"), locksTable("PostgreSQL", db), func(t testing.TB, address string, n *counter) lease.Store {
 			t.Helper()
 			d, there := databases["PostgreSQL"], *where
 			there.Host = address
@@ -89,24 +89,24 @@ var servers = map[string]func(t *testing.T) *server{
 			return d.store(t, n.open(t, d, ""))
 		})
 	},
-	"MariaDB": func(t *testing.T) *server {
+	"MariaDB": func(t testing.TB) *server {
 		t.Helper()
 		source := databases["MariaDB"].source(t)
 		_, rest, _ := strings.Cut(source, "tcp(")
 		host, _, _ := strings.Cut(rest, ")")
 		db := databases["MariaDB"].open(t, "")
-		return overTCP(host, asks(db, "SELECT SUM(variable_value) FROM information_schema.global_status WHERE variable_name IN ('Handler_write', 'Handler_update', 'Handler_delete')"), locksTable("MariaDB", db), func(t *testing.T, address string, n *counter) lease.Store {
+		return overTCP(host, asks(db, "SELECT SUM(variable_value) FROM information_schema.global_status WHERE variable_name IN ('Handler_write', 'Handler_update', 'Handler_delete')"), locksTable("MariaDB", db), func(t testing.TB, address string, n *counter) lease.Store {
 			t.Helper()
 			d := databases["MariaDB"]
 			d.source = func(testing.TB) string { return strings.Replace(source, host, address, 1) }
 			return d.store(t, n.open(t, d, ""))
 		})
 	},
-	"Redis": func(t *testing.T) *server {
+	"Redis": func(t testing.TB) *server {
 		t.Helper()
 		client := redis.NewClient(&redis.Options{Addr: given("HUSTINGS_TEST_REDIS")(t)})
 		t.Cleanup(func() { require.NoError(t, client.Close()) })
-		written := func(t *testing.T) string {
+		written := func(t testing.TB) string {
 			t.Helper()
 			info, err := client.Info(t.Context(), "persistence").Result()
 			require.NoError(t, err)
@@ -114,29 +114,29 @@ var servers = map[string]func(t *testing.T) *server{
 			changes, _, _ := strings.Cut(rest, "\r")
 			return changes
 		}
-		freeze := func(t *testing.T) func() {
+		freeze := func(t testing.TB) func() {
 			t.Helper()
 			require.NoError(t, client.Do(t.Context(), "CLIENT", "PAUSE", patience.Milliseconds(), "WRITE").Err())
 			return until(t, func(ctx context.Context) error { return client.Do(ctx, "CLIENT", "UNPAUSE").Err() })
 		}
-		return overTCP(client.Options().Addr, written, freeze, func(t *testing.T, address string, n *counter) lease.Store {
+		return overTCP(client.Options().Addr, written, freeze, func(t testing.TB, address string, n *counter) lease.Store {
 			t.Helper()
 			client := dialRedis(t, address)
 			client.AddHook(n)
 			return keys(t, rediskv.New(client, "released"))
 		})
 	},
-	"etcd": func(t *testing.T) *server {
+	"etcd": func(t testing.TB) *server {
 		t.Helper()
 		address := startEtcd(t)
 		client := dialEtcd(t, address)
-		written := func(t *testing.T) string {
+		written := func(t testing.TB) string {
 			t.Helper()
 			answer, err := client.Get(t.Context(), "x")
 			require.NoError(t, err)
 			return strconv.FormatInt(answer.Header.Revision, 10)
 		}
-		freeze := func(t *testing.T) func() {
+		freeze := func(t testing.TB) func() {
 			t.Helper()
 			full := func(action pb.AlarmRequest_AlarmAction) func(context.Context) error {
 				return func(ctx context.Context) error {
@@ -148,7 +148,7 @@ var servers = map[string]func(t *testing.T) *server{
 			require.NoError(t, full(pb.AlarmRequest_ACTIVATE)(t.Context()))
 			return until(t, full(pb.AlarmRequest_DEACTIVATE))
 		}
-		return overTCP(address, written, freeze, func(t *testing.T, address string, n *counter) lease.Store {
+		return overTCP(address, written, freeze, func(t testing.TB, address string, n *counter) lease.Store {
 			t.Helper()
 			return keys(t, etcdkv.New(dialEtcd(t, address, grpc.WithChainUnaryInterceptor(n.call)), "released/"))
 		})
@@ -156,7 +156,7 @@ var servers = map[string]func(t *testing.T) *server{
 }
 
 // keys is a store over keys that all candidates of all tests share.
-func keys(t *testing.T, over kv.KV) lease.Store {
+func keys(t testing.TB, over kv.KV) lease.Store {
 	t.Helper()
 	s, err := kv.New(over, "faults/")
 	require.NoError(t, err)
@@ -164,8 +164,8 @@ func keys(t *testing.T, over kv.KV) lease.Store {
 }
 
 // asks asks a database something.
-func asks(db *sql.DB, question string) func(*testing.T) string {
-	return func(t *testing.T) (answer string) {
+func asks(db *sql.DB, question string) func(testing.TB) string {
+	return func(t testing.TB) (answer string) {
 		t.Helper()
 		require.NoError(t, db.QueryRowContext(t.Context(), question).Scan(&answer))
 		return answer
@@ -173,8 +173,8 @@ func asks(db *sql.DB, question string) func(*testing.T) string {
 }
 
 // locks freezes what somebody locks in a database.
-func locks(db *sql.DB, lock, unlock string) func(*testing.T) func() {
-	return func(t *testing.T) func() {
+func locks(db *sql.DB, lock, unlock string) func(testing.TB) func() {
+	return func(t testing.TB) func() {
 		t.Helper()
 		conn, err := db.Conn(t.Context())
 		require.NoError(t, err)
@@ -187,21 +187,21 @@ func locks(db *sql.DB, lock, unlock string) func(*testing.T) func() {
 	}
 }
 
-func locksTable(name string, db *sql.DB) func(*testing.T) func() {
+func locksTable(name string, db *sql.DB) func(testing.TB) func() {
 	how := lockable[name]
 	return locks(db, fmt.Sprintf(how.lockTable, sqllease.DefaultTable), how.unlock)
 }
 
 // until does something once: when it is called, or when the test ends.
-func until(t *testing.T, do func(context.Context) error) func() {
+func until(t testing.TB, do func(context.Context) error) func() {
 	t.Helper()
 	once := sync.OnceFunc(func() { require.NoError(t, do(context.WithoutCancel(t.Context()))) })
 	t.Cleanup(once)
 	return once
 }
 
-func overTCP(address string, written func(*testing.T) string, freeze func(*testing.T) func(), store func(*testing.T, string, *counter) lease.Store) *server {
-	return &server{address: address, store: store, written: written, freeze: freeze, silent: func(t *testing.T) (lease.Store, silencer) {
+func overTCP(address string, written func(testing.TB) string, freeze func(testing.TB) func(), store func(testing.TB, string, *counter) lease.Store) *server {
+	return &server{address: address, store: store, written: written, freeze: freeze, silent: func(t testing.TB) (lease.Store, silencer) {
 		t.Helper()
 		l, err := line.New(address)
 		require.NoError(t, err)
