@@ -22,10 +22,10 @@ type Far struct {
 
 func (s *stand) far() Far {
 	s.t.Helper()
-	if s.Subject.Far == nil {
+	if s.Far == nil {
 		s.t.Skip("the way to the database cannot be blocked")
 	}
-	f := s.Subject.Far()
+	f := s.Far()
 	_, err := f.Store.Read(s.ctx, []string{s.name}) // it is connected now
 	require.NoError(s.t, err)
 	s.t.Cleanup(f.Resume)

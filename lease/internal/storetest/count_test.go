@@ -13,7 +13,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
-	"google.golang.org/grpc"
+	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
 // counter counts statements. It is a hook of Redis's client, too, where a pipeline is one.
@@ -102,8 +102,38 @@ func (n *counter) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 	}
 }
 
-// call counts what etcd's client sends.
-func (n *counter) call(ctx context.Context, method string, question, answer any, cc *grpc.ClientConn, send grpc.UnaryInvoker, options ...grpc.CallOption) error {
-	n.Add(1)
-	return send(ctx, method, question, answer, cc, options...)
+// watch has what an etcd's client sends counted.
+func (n *counter) watch(client *clientv3.Client) *clientv3.Client {
+	client.KV, client.Lease = etcdKeys{client.KV, n}, etcdLeases{client.Lease, n}
+	return client
+}
+
+type etcdKeys struct {
+	clientv3.KV
+	n *counter
+}
+
+func (k etcdKeys) Txn(ctx context.Context) clientv3.Txn {
+	k.n.Add(1)
+	return k.KV.Txn(ctx)
+}
+
+func (k etcdKeys) Get(ctx context.Context, key string, options ...clientv3.OpOption) (*clientv3.GetResponse, error) {
+	k.n.Add(1)
+	return k.KV.Get(ctx, key, options...)
+}
+
+func (k etcdKeys) Put(ctx context.Context, key, value string, options ...clientv3.OpOption) (*clientv3.PutResponse, error) {
+	k.n.Add(1)
+	return k.KV.Put(ctx, key, value, options...)
+}
+
+type etcdLeases struct {
+	clientv3.Lease
+	n *counter
+}
+
+func (l etcdLeases) Grant(ctx context.Context, ttl int64) (*clientv3.LeaseGrantResponse, error) {
+	l.n.Add(1)
+	return l.Lease.Grant(ctx, ttl)
 }

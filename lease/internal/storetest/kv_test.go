@@ -10,7 +10,6 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.uber.org/zap"
-	"google.golang.org/grpc"
 
 	"github.com/hustings/hustings/lease/kv"
 	"github.com/hustings/hustings/lease/kv/etcdkv"
@@ -49,9 +48,9 @@ func startEtcd(t testing.TB) (address string) {
 	return server.Clients[0].Addr().String()
 }
 
-func dialEtcd(t testing.TB, address string, options ...grpc.DialOption) *clientv3.Client {
+func dialEtcd(t testing.TB, address string) *clientv3.Client {
 	t.Helper()
-	client, err := clientv3.New(clientv3.Config{Endpoints: []string{address}, Logger: zap.NewNop(), DialOptions: options})
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{address}, Logger: zap.NewNop()})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
 	return client

@@ -20,7 +20,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
-	"google.golang.org/grpc"
 
 	"github.com/hustings/hustings/internal/line"
 	"github.com/hustings/hustings/lease"
@@ -150,7 +149,7 @@ var servers = map[string]func(t testing.TB) *server{
 		}
 		return overTCP(address, written, freeze, func(t testing.TB, address string, n *counter) lease.Store {
 			t.Helper()
-			return keys(t, etcdkv.New(dialEtcd(t, address, grpc.WithChainUnaryInterceptor(n.call)), "released/"))
+			return keys(t, etcdkv.New(n.watch(dialEtcd(t, address)), "released/"))
 		})
 	},
 }
