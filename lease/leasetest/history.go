@@ -20,6 +20,7 @@ import (
 // question is what was asked, answer what came of it.
 type question struct {
 	op     string
+	called time.Duration // when
 	holder string
 	heir   string
 	claim  lease.Claim
@@ -30,28 +31,38 @@ type answer struct {
 	unknown bool // there was an error: it may have been done, or may be done at any time
 	ok      bool
 	record  lease.Record
+	by      time.Duration // when it was there: what it tells had happened
 }
 
-// row is a lease as the model has it. It has no clock: whether a lease has run
-// out is for the store to say.
+// row is a lease as the model has it. Its clock is the callers', who know for certain
+// only how long a lease lasts at least: whether it has run out after that is for the
+// store to say.
 type row struct {
 	term     memberstate.Term
 	holder   string
 	heir     string
 	renewals uint64
 	released bool
+	ttl      time.Duration
+	runs     time.Duration // until then it does not run out
+}
+
+// lasting is a row whose lease lasts a TTL from a moment that is not before a time.
+func (r row) lasting(from time.Duration) row {
+	r.runs = from + r.ttl - grain
+	return r
 }
 
 // step is what a question does to a row, for every answer that is possible.
-func (r row) step(q question) map[bool]row {
+func (r row) step(q question, by time.Duration) map[bool]row {
 	next := r
 	switch q.op {
 	case "acquire":
 		c := q.claim
-		next = row{term: r.term + 1, holder: c.Holder}
+		next = row{term: r.term + 1, holder: c.Holder, ttl: c.TTL}.lasting(q.called)
 		free := r.released || r.holder == c.Holder || c.Watched && r.renewals == c.Renewals
 		switch {
-		case r.term != c.Term, !free && c.Watched:
+		case r.term != c.Term, !free && (c.Watched || by < r.runs):
 			return map[bool]row{false: r}
 		case free:
 			return map[bool]row{true: next}
@@ -61,13 +72,14 @@ func (r row) step(q question) map[bool]row {
 		if r.holder != q.holder || r.term != q.term {
 			return map[bool]row{false: r}
 		}
+		next = next.lasting(q.called)
 		next.renewals++
 	case "release":
 		if r.holder == q.holder && r.term == q.term || r.holder == "" && r.term == q.term+1 {
 			next.holder, next.released = "", true
 		}
 	case "force":
-		next = row{term: r.term + 1, heir: q.heir, released: r.released}
+		next.term, next.holder, next.heir, next.renewals = r.term+1, "", q.heir, 0
 	}
 	return map[bool]row{true: next}
 }
@@ -78,13 +90,13 @@ var model = (&porcupine.NondeterministicModel{
 	Step: func(state, input, output any) []any {
 		r, q, a := state.(row), input.(question), output.(answer)
 		if q.op == "read" {
-			seen := row{a.record.Term, a.record.Holder, a.record.Heir, a.record.Renewals, a.record.Released}
+			seen := row{a.record.Term, a.record.Holder, a.record.Heir, a.record.Renewals, a.record.Released, a.record.TTL, r.runs}
 			if !a.unknown && seen != r {
 				return nil
 			}
 			return []any{r}
 		}
-		next := r.step(q)
+		next := r.step(q, a.by)
 		if !a.unknown {
 			if after, possible := next[a.ok]; possible {
 				return []any{after}
@@ -115,7 +127,7 @@ type caller struct {
 }
 
 // never is when the answer comes to a question that has none.
-const never = int64(1) << 62
+const never = time.Duration(1) << 62
 
 // ask asks one question; one in ten is given up before its answer may come.
 func (c *caller) ask(ctx context.Context) {
@@ -127,14 +139,17 @@ func (c *caller) ask(ctx context.Context) {
 		timer := time.AfterFunc(time.Duration(c.dice.IntN(2000))*time.Microsecond, cancel)
 		defer timer.Stop()
 	}
-	called := time.Since(c.begin)
+	q.called = time.Since(c.begin)
 	a, err := c.answer(asking, q)
-	returned := int64(time.Since(c.begin))
+	a.by = time.Since(c.begin)
 	if err != nil {
-		a, returned = answer{unknown: true}, never
+		a = answer{unknown: true, by: never}
 	}
-	c.history = append(c.history, porcupine.Operation{ClientId: c.id, Input: q, Call: int64(called), Output: a, Return: returned})
+	c.history = append(c.history, porcupine.Operation{ClientId: c.id, Input: q, Call: int64(q.called), Output: a, Return: int64(a.by)})
 }
+
+// ttls are of leases that run out at once, and of such that last for a while.
+var ttls = []time.Duration{2 * time.Millisecond, 2*time.Millisecond + 10*grain}
 
 // next draws a question. What it claims and renews is what was read last.
 func (c *caller) next() question {
@@ -143,7 +158,7 @@ func (c *caller) next() question {
 	case 0, 1, 2, 3:
 		q.op = "acquire"
 		q.claim = lease.Claim{
-			Name: c.name, Holder: q.holder, TTL: 2 * time.Millisecond, Term: c.last.Term, Renewals: c.last.Renewals, Watched: c.dice.IntN(2) == 0,
+			Name: c.name, Holder: q.holder, TTL: ttls[c.dice.IntN(len(ttls))], Term: c.last.Term, Renewals: c.last.Renewals, Watched: c.dice.IntN(2) == 0,
 		}
 	case 4, 5:
 		q.op = "renew"

@@ -9,6 +9,7 @@ package leasetest
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"testing"
 	"time"
 
@@ -28,6 +29,13 @@ type Subject struct {
 	// Coarse says that the store cannot tell how long a lease lasts, only whether
 	// it has run out, or rounds times up by much.
 	Coarse bool
+	// Statements counts what the store has sent to its database so far. Nil: it does
+	// not, and whether renewals share statements is not tested.
+	Statements func() int
+	// Far makes a second store over the same database, on a way that can be blocked.
+	// Nil: it cannot be made, and what is late by more than a TTL is not tested, nor
+	// that nobody waits for a database that says nothing.
+	Far func() Far
 }
 
 // patience is how long anything may take. Nothing takes as long unless it fails.
@@ -43,49 +51,53 @@ const (
 // Run checks that a store keeps the contract.
 func Run(t *testing.T, subject Subject) {
 	t.Helper()
-	tests := map[string]func(*stand){
-		"the first claim makes the record":             (*stand).firstClaim,
-		"a live lease is not taken":                    (*stand).liveLease,
-		"a lease that has run out is taken":            (*stand).ranOut,
-		"its holder claims a lease anew":               (*stand).holderClaimsAnew,
-		"a claim in another term does nothing":         (*stand).claimInAnotherTerm,
-		"a watched claim asks no clock":                (*stand).watchedClaim,
-		"renewing renews what is held":                 (*stand).renewing,
-		"renewing lasts a TTL from then":               (*stand).renewingLasts,
-		"what ran out and nobody took is renewed":      (*stand).renewingAfterTheEnd,
-		"ten thousand are renewed at once":             (*stand).renewingMany,
-		"a release sets free":                          (*stand).release,
-		"only the holder releases":                     (*stand).releaseByOthers,
-		"forcing ends the term":                        (*stand).forcing,
-		"forcing does not shorten the lease":           (*stand).forcingWaits,
-		"a forced lease is released by its holder":     (*stand).forcedRelease,
-		"an unknown lease can be forced":               (*stand).forcingUnknown,
-		"statements may come twice":                    (*stand).duplicates,
-		"renewals within a second are kept":            (*stand).renewingQuickly,
-		"statements may come late":                     (*stand).lateStatements,
-		"names are compared byte by byte":              (*stand).names,
-		"all leases are listed, if any can be":         (*stand).listing,
-		"holders are compared byte by byte":            (*stand).holders,
-		"time is finer than a second":                  (*stand).fineTime,
-		"nothing is done for who has gone":             (*stand).endedContext,
-		"of many claims one succeeds":                  (*stand).manyClaims,
-		"the clock may step":                           (*stand).clockSteps,
-		"every history is that of one thing at a time": (*stand).linearizable,
-	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) { test(newStand(t, subject)) })
 	}
 }
 
+var tests = map[string]func(*stand){
+	"the first claim makes the record":             (*stand).firstClaim,
+	"a live lease is not taken":                    (*stand).liveLease,
+	"a lease that has run out is taken":            (*stand).ranOut,
+	"its holder claims a lease anew":               (*stand).holderClaimsAnew,
+	"a claim in another term does nothing":         (*stand).claimInAnotherTerm,
+	"a watched claim asks no clock":                (*stand).watchedClaim,
+	"renewing renews what is held":                 (*stand).renewing,
+	"renewing lasts a TTL from then":               (*stand).renewingLasts,
+	"what ran out and nobody took is renewed":      (*stand).renewingAfterTheEnd,
+	"ten thousand are renewed at once":             (*stand).renewingMany,
+	"a release sets free":                          (*stand).release,
+	"only the holder releases":                     (*stand).releaseByOthers,
+	"forcing ends the term":                        (*stand).forcing,
+	"forcing does not shorten the lease":           (*stand).forcingWaits,
+	"a forced lease is released by its holder":     (*stand).forcedRelease,
+	"an unknown lease can be forced":               (*stand).forcingUnknown,
+	"statements may come twice":                    (*stand).duplicates,
+	"renewals within a second are kept":            (*stand).renewingQuickly,
+	"statements may come late":                     (*stand).lateStatements,
+	"names are compared byte by byte":              (*stand).names,
+	"all leases are listed, if any can be":         (*stand).listing,
+	"holders are compared byte by byte":            (*stand).holders,
+	"time is finer than a second":                  (*stand).fineTime,
+	"nothing is done for who has gone":             (*stand).endedContext,
+	"of many claims one succeeds":                  (*stand).manyClaims,
+	"the clock may step":                           (*stand).clockSteps,
+	"every history is that of one thing at a time": (*stand).linearizable,
+	"renewals share statements":                    (*stand).sharing,
+	"nobody waits for who says nothing":            (*stand).silence,
+	"what comes late by a TTL changes nothing":     (*stand).lateByATTL,
+}
+
 // stand is one test with a lease of its own.
 type stand struct {
 	Subject
-	t    *testing.T
+	t    testing.TB
 	ctx  context.Context
 	name string
 }
 
-func newStand(t *testing.T, subject Subject) *stand {
+func newStand(t testing.TB, subject Subject) *stand {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
@@ -169,6 +181,21 @@ func (s *stand) runOut() lease.Record {
 	return lease.Record{}
 }
 
+// ranOutBy waits until the lease must have run out, if the store's time is fine.
+func (s *stand) ranOutBy(then time.Time) lease.Record {
+	s.t.Helper()
+	if s.Coarse {
+		return s.runOut()
+	}
+	<-time.After(time.Until(then))
+	r := s.record()
+	assert.LessOrEqual(s.t, r.Left, time.Duration(0), "the lease lasts longer than its TTL")
+	return r
+}
+
+// grain is more than a database's clock is rounded by.
+const grain = 5 * time.Millisecond
+
 func (s *stand) needsFineTime() {
 	s.t.Helper()
 	if s.Coarse {
@@ -204,11 +231,13 @@ func (s *stand) liveLease() {
 }
 
 func (s *stand) ranOut() {
-	s.take("a#1", short)
 	begin := time.Now()
-	assert.False(s.t, s.acquire(s.claim("b#1", 1, long)))
+	s.take("a#1", short)
+	answered := time.Now()
+	won := s.acquire(s.claim("b#1", 1, long))
 	require.Less(s.t, time.Since(begin), short, "the machine is too slow for this test")
-	r := s.runOut()
+	assert.False(s.t, won)
+	r := s.ranOutBy(answered.Add(short + grain))
 	assert.Equal(s.t, "a#1", r.Holder)
 	assert.False(s.t, r.Released)
 	assert.True(s.t, s.acquire(s.claim("b#1", 1, long)))
@@ -310,6 +339,26 @@ func (s *stand) renewingMany() {
 	for _, r := range found {
 		assert.Positive(s.t, r.Renewals)
 	}
+}
+
+// sharing: ten thousand leases would take a store that renews one by one longer than
+// they last. How many one statement renews is the store's affair, but few it is not.
+func (s *stand) sharing() {
+	if s.Statements == nil {
+		s.t.Skip("the statements of the store are not counted")
+	}
+	const many, each = 400, 20
+	var held []lease.Held
+	for i := range many {
+		h := lease.Held{Name: fmt.Sprintf("%s %d", s.name, i), Term: 1}
+		require.True(s.t, s.acquire(lease.Claim{Name: h.Name, Holder: "a#1", TTL: long}))
+		held = append(held, h)
+	}
+	before := s.Statements()
+	assert.Len(s.t, s.renew("a#1", held...), many)
+	sent := s.Statements() - before
+	assert.Positive(s.t, sent, "they are not counted")
+	assert.Less(s.t, sent, many/each)
 }
 
 func (s *stand) release() {

@@ -1,52 +1,39 @@
 package leasetest
 
 import (
-	"context"
-	"sync/atomic"
 	"testing"
 
-	"github.com/anishathalye/porcupine"
-	"github.com/stretchr/testify/assert"
 	"go.uber.org/goleak"
 
-	"github.com/hustings/hustings/lease"
 	"github.com/hustings/hustings/lease/mem"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestMem(t *testing.T) {
-	store := new(mem.Store)
-	Run(t, Subject{Store: store, Step: store.Step})
+	Run(t, sound(new(mem.Store)))
 }
 
-// careless says yes to one claim in five that failed.
-type careless struct {
-	lease.Store
-	n atomic.Int32
+// sound is the store in memory as a subject of every test: its statements are counted,
+// and the way there can be blocked.
+func sound(m *mem.Store) Subject {
+	counted, n := counting(m)
+	return Subject{Store: counted, Step: m.Step, Statements: n, Far: func() Far { return blocking(m) }}
 }
 
-func (s *careless) Acquire(ctx context.Context, c lease.Claim) (bool, error) {
-	won, err := s.Store.Acquire(ctx, c)
-	return won || err == nil && s.n.Add(1)%5 == 0, err
-}
-
-// forgetful does not renew.
-type forgetful struct{ lease.Store }
-
-func (s *forgetful) Renew(_ context.Context, _ string, held []lease.Held) ([]string, error) {
-	var kept []string
-	for _, h := range held {
-		kept = append(kept, h.Name)
-	}
-	return kept, nil
-}
-
-func TestAHistoryThatCannotBeIsNoticed(t *testing.T) {
-	for name, store := range map[string]lease.Store{"careless": &careless{Store: new(mem.Store)}, "forgetful": &forgetful{new(mem.Store)}} {
+// Each fault of a store is found by the test that looks for it.
+func TestFaultyStoresAreRejected(t *testing.T) {
+	for name, f := range faults {
 		t.Run(name, func(t *testing.T) {
-			history := record(t.Context(), store, "g", 1)
-			assert.False(t, porcupine.CheckOperations(model, history))
+			t.Parallel()
+			m := new(mem.Store)
+			subject := sound(m)
+			f.build(m, &subject)
+			r := &recorder{TB: t}
+			r.run(f.found, subject)
+			if !r.Failed() {
+				t.Errorf("the test %q passes", f.found)
+			}
 		})
 	}
 }

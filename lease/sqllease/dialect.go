@@ -16,7 +16,8 @@ type Dialect uint8
 const (
 	// PostgreSQL is for PostgreSQL, 11 or later.
 	PostgreSQL Dialect = iota + 1
-	// MySQL is for MySQL, 8.0.4 or later, and MariaDB, 10.6 or later.
+	// MySQL is for MariaDB, 10.6 or later, and MySQL, 8.0.4 or later. It is tested
+	// with MariaDB only.
 	MySQL
 	// SQLite is for SQLite, 3.42 or later.
 	SQLite
@@ -40,6 +41,8 @@ func (d Dialect) dialect() *dialect {
 type dialect struct {
 	schema string
 	now    string
+	// commits asks whether a statement commits by itself. Empty: it does.
+	commits string
 	// read returns the columns for those of :names, a JSON array of texts, that
 	// there are.
 	read string

@@ -1,6 +1,6 @@
 // Package sqllease keeps leases in a table of a database: PostgreSQL (11 or
-// later), MySQL (8.0.4 or later) or MariaDB (10.6 or later), or SQLite (3.42 or
-// later), through database/sql and whatever driver you use.
+// later), MariaDB (10.6 or later) or MySQL (8.0.4 or later, untested), or SQLite (3.42
+// or later), through database/sql and whatever driver you use.
 //
 //	store, err := sqllease.New(sqllease.Config{DB: db, Dialect: sqllease.PostgreSQL})
 //	...
@@ -46,6 +46,10 @@
 // promoted with it. The same goes for PostgreSQL's synchronous_commit = off and
 // InnoDB's innodb_flush_log_at_trx_commit other than 1 after a crash of the
 // machine.
+//
+// It must let statements commit by themselves. With autocommit=0 in the data source name
+// of MySQL's driver nobody would see what a candidate does, and all would wait for its
+// locks; EnsureSchema refuses that.
 //
 // With SQLite, set a busy timeout, or writers that meet fail instead of waiting.
 package sqllease

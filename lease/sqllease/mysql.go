@@ -30,6 +30,7 @@ var mysql = dialect{
 ) ENGINE = InnoDB`,
 	now: `(TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6))
 + TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6)) - 1800000000 * ROUND(TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6)) / 1800000000))`,
+	commits: `SELECT @@autocommit`,
 	read: `SELECT {columns} FROM JSON_TABLE(:names, '$[*]' COLUMNS (name VARCHAR(255) CHARACTER SET utf8mb4 PATH '$')) AS h
 JOIN {table} AS l ON l.name = CAST(h.name AS BINARY)`,
 	insert: `INSERT IGNORE INTO {table} (name, term, holder, heir, renewals, ttl_us, until_us) VALUES (:name, 0, '', '', 0, 0, 0)`,

@@ -35,7 +35,7 @@ type candidate struct {
 	looking  bool
 	claiming bool
 	roused   bool // while it was looking
-	wake     int  // the number of the look that was arranged last
+	soon     bool // it is about to look, for it was woken
 
 	// The office.
 	lease        *office.Lease // nil: it holds none
@@ -94,7 +94,7 @@ func (n *candidate) start() {
 		Name: group, ID: n.id, Self: n.self(),
 		Observer: n.options.observer, Strict: n.options.strict, Timing: n.options.timing,
 	})
-	n.retired, n.looking, n.claiming, n.roused, n.shown = false, false, false, false, 0
+	n.retired, n.looking, n.claiming, n.roused, n.soon, n.shown = false, false, false, false, false, 0
 	n.machine.Begin()
 	n.world.tell("%s starts", n.id)
 	n.after(n.within(n.options.timing.PollWithin()), n.polls)
@@ -123,29 +123,36 @@ func (n *candidate) within(least, most time.Duration) time.Duration {
 	return time.Duration(n.world.between(int64(least), int64(most)))
 }
 
-// rouse has it look soon.
+// sparsely draws a wait as a keeper does who was woken: the longest of three has the
+// distribution of a cube root, and needs none.
+func (n *candidate) sparsely(least, most time.Duration) time.Duration {
+	return max(n.within(least, most), n.within(least, most), n.within(least, most))
+}
+
+// rouse has it look soon, if it is not about to.
 func (n *candidate) rouse() {
-	if n.looking {
+	switch {
+	case n.looking:
 		n.roused = true
+	case !n.soon:
+		n.soon = true
+		n.after(n.sparsely(n.options.timing.LookWithin()), n.looksSoon)
+	}
+}
+
+func (n *candidate) looksSoon() {
+	if n.looking {
+		n.after(time.Millisecond, n.looksSoon) // it is one goroutine that looks
 		return
 	}
-	n.wake++
-	number := n.wake
-	n.after(n.within(n.options.timing.LookWithin()), func() {
-		switch {
-		case number != n.wake:
-		case n.looking:
-			n.roused = true
-		default:
-			n.look(func() {})
-		}
-	})
+	n.soon = false
+	n.look(func() {})
 }
 
 // polls looks again and again.
 func (n *candidate) polls() {
 	if n.looking {
-		n.after(time.Millisecond, n.polls) // it is one goroutine that looks
+		n.after(time.Millisecond, n.polls)
 		return
 	}
 	n.look(func() { n.after(n.within(n.options.timing.PollWithin()), n.polls) })
@@ -177,11 +184,15 @@ func (n *candidate) look(then func()) {
 		}
 		n.reads(found)
 		if next := n.machine.Look(found, n.now()); next == lease.MakeClaim {
-			n.claim(done)
+			n.claiming = true
+			n.in(n.world.draw(int64(time.Millisecond)), n.claim) // looking goes on
+			if n.world.leavesNow() {
+				n.retire()
+			}
 		} else {
 			n.carry(next)
-			done()
 		}
+		done()
 	})
 }
 
@@ -196,11 +207,16 @@ func (n *candidate) reads(r lease.Record) {
 	n.read, n.stoodStill = r, n.now()-n.still
 }
 
-// claim tries to take the lease.
-func (n *candidate) claim(done func()) {
-	claim, _ := n.machine.Claim(n.now()) // it was told to just now
+// claim tries to take the lease, unless it has come to leave before it gets to it.
+func (n *candidate) claim() {
+	claim, ok := n.machine.Claim(n.now())
+	if !ok {
+		n.claiming = false
+		n.world.met(LeftBefore)
+		n.ends()
+		return
+	}
 	won := false
-	n.claiming = true
 	n.send(acquires, func(ctx context.Context) (err error) {
 		won, err = n.world.database.store.Acquire(ctx, claim)
 		return err
@@ -209,7 +225,6 @@ func (n *candidate) claim(done func()) {
 		next := n.machine.Claimed(answered && won, n.now())
 		n.world.claimed(n, answered, won, next)
 		n.carry(next)
-		done()
 		if next != lease.GiveBack {
 			n.ends()
 		}

@@ -22,6 +22,8 @@ const (
 	WonUnknown
 	// WonTooLate: the answer to a claim that won came when the lease had run out.
 	WonTooLate
+	// LeftBefore: one that had found the lease free left before it claimed it.
+	LeftBefore
 	// WonLeaving: a claim won when its sender was about to leave.
 	WonLeaving
 	// AnsweredTooLate: a renewal was answered when the lease had run out.
@@ -39,7 +41,7 @@ const (
 )
 
 var conditionNames = [conditions]string{
-	"lease ran out", "taken away", "claim refused", "won without knowing", "won too late", "won while leaving", "answered too late",
+	"lease ran out", "taken away", "claim refused", "won without knowing", "won too late", "left before claiming", "won while leaving", "answered too late",
 	"heir came", "heir passed over", "old copy distrusted", "woke up fenced",
 }
 

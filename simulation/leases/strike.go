@@ -214,10 +214,24 @@ func (w *world) leave() bool {
 	if !n.alive || n.paused || n.machine.Idle() {
 		return false
 	}
+	n.retire()
+	return true
+}
+
+// leavesNow says whether somebody leaves who has just found the lease free.
+func (w *world) leavesNow() bool {
+	if w.calm || !w.enabled.Has(Leave) || w.draw(100) != 0 {
+		return false
+	}
+	w.struck[Leave]++
+	return true
+}
+
+// retire has it claim nothing any more, and end when it has nothing more to do.
+func (n *candidate) retire() {
 	n.retired = true
 	n.carry(n.machine.Retire())
 	n.ends()
-	return true
 }
 
 func (w *world) pause() bool {

@@ -18,6 +18,11 @@ type serversClock struct {
 	ahead time.Duration
 }
 
+// clockIsGiven says whether there is one. It must be where nothing is to be left out.
+func clockIsGiven() bool {
+	return os.Getenv("HUSTINGS_TEST_CLOCK") != "" || os.Getenv("HUSTINGS_TEST_ALL") != ""
+}
+
 func newServersClock(t *testing.T) *serversClock {
 	t.Helper()
 	c := &serversClock{t: t, file: given("HUSTINGS_TEST_CLOCK")(t)}

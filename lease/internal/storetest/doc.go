@@ -6,5 +6,7 @@
 //	HUSTINGS_TEST_REDIS=host:port
 //	HUSTINGS_TEST_CLOCK=file, by which PostgreSQL and MariaDB are ahead: see libfaketime
 //
-// The same variables, and HUSTINGS_TEST_ETCD, lead the tests of the command to them.
+// The same variables, and HUSTINGS_TEST_ETCD, lead the tests of the command to them. What
+// is not there is left out, and said to be; with HUSTINGS_TEST_ALL=yes, which run sets, it
+// is a failure.
 package storetest

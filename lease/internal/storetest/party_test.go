@@ -19,6 +19,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
 	"github.com/hustings/hustings/internal/line"
 	"github.com/hustings/hustings/lease"
@@ -32,14 +33,16 @@ import (
 // server is a real database with what candidates need to get to it.
 type server struct {
 	address string
-	// store is one over a connection of its own with who listens at an address.
-	store func(t *testing.T, address string) lease.Store
+	// store is one over a connection of its own with who listens at an address, whose
+	// statements are counted.
+	store func(t testing.TB, address string, n *counter) lease.Store
 	// silent is one that falls silent when the line does, and the line.
-	silent func(t *testing.T) (lease.Store, silencer)
+	silent func(t testing.TB) (lease.Store, silencer)
 	// written is the database's own account of how much was written so far.
-	written func(t *testing.T) string
-	// freeze keeps all writers out, and no readers, until it is thawed.
-	freeze func(t *testing.T) (thaw func())
+	written func(t testing.TB) string
+	// freeze keeps all writers out, and no readers, until it is thawed; etcd believes
+	// that its disk is full.
+	freeze func(t testing.TB) (thaw func())
 }
 
 // silencer is what can fall silent: a line, or what stands for one.
@@ -50,16 +53,19 @@ type silencer interface {
 }
 
 // servers opens every kind of database, by name.
-var servers = map[string]func(t *testing.T) *server{
-	"SQLite": func(t *testing.T) *server {
+var servers = map[string]func(t testing.TB) *server{
+	"SQLite": func(t testing.TB) *server {
 		t.Helper()
 		source := databases["SQLite"].source(t)
 		d := databases["SQLite"]
 		d.source = func(testing.TB) string { return source }
-		s := &server{store: func(t *testing.T, _ string) lease.Store { t.Helper(); return d.store(t, d.open(t, "")) }}
-		s.silent = func(t *testing.T) (lease.Store, silencer) {
+		s := &server{store: func(t testing.TB, _ string, n *counter) lease.Store {
 			t.Helper()
-			g := newGate(s.store(t, ""))
+			return d.store(t, n.open(t, d, ""))
+		}}
+		s.silent = func(t testing.TB) (lease.Store, silencer) {
+			t.Helper()
+			g := newGate(s.store(t, "", new(counter)))
 			t.Cleanup(g.Resume)
 			return g, g
 		}
@@ -69,37 +75,37 @@ var servers = map[string]func(t *testing.T) *server{
 		s.freeze = locks(d.open(t, ""), "BEGIN IMMEDIATE", "ROLLBACK")
 		return s
 	},
-	"PostgreSQL": func(t *testing.T) *server {
+	"PostgreSQL": func(t testing.TB) *server {
 		t.Helper()
 		where, err := url.Parse(databases["PostgreSQL"].source(t))
 		require.NoError(t, err)
 		db := databases["PostgreSQL"].open(t, "")
-		return overTCP(where.Host, asks(db, "SELECT pg_snapshot_xmax(pg_current_snapshot())"), locksTable("PostgreSQL", db), func(t *testing.T, address string) lease.Store {
+		return overTCP(where.Host, asks(db, "SELECT pg_snapshot_xmax(pg_current_snapshot())"), locksTable("PostgreSQL", db), func(t testing.TB, address string, n *counter) lease.Store {
 			t.Helper()
 			d, there := databases["PostgreSQL"], *where
 			there.Host = address
 			d.source = func(testing.TB) string { return there.String() }
-			return d.store(t, d.open(t, ""))
+			return d.store(t, n.open(t, d, ""))
 		})
 	},
-	"MariaDB": func(t *testing.T) *server {
+	"MariaDB": func(t testing.TB) *server {
 		t.Helper()
 		source := databases["MariaDB"].source(t)
 		_, rest, _ := strings.Cut(source, "tcp(")
 		host, _, _ := strings.Cut(rest, ")")
 		db := databases["MariaDB"].open(t, "")
-		return overTCP(host, asks(db, "SELECT SUM(variable_value) FROM information_schema.global_status WHERE variable_name IN ('Handler_write', 'Handler_update', 'Handler_delete')"), locksTable("MariaDB", db), func(t *testing.T, address string) lease.Store {
+		return overTCP(host, asks(db, "SELECT SUM(variable_value) FROM information_schema.global_status WHERE variable_name IN ('Handler_write', 'Handler_update', 'Handler_delete')"), locksTable("MariaDB", db), func(t testing.TB, address string, n *counter) lease.Store {
 			t.Helper()
 			d := databases["MariaDB"]
 			d.source = func(testing.TB) string { return strings.Replace(source, host, address, 1) }
-			return d.store(t, d.open(t, ""))
+			return d.store(t, n.open(t, d, ""))
 		})
 	},
-	"Redis": func(t *testing.T) *server {
+	"Redis": func(t testing.TB) *server {
 		t.Helper()
 		client := redis.NewClient(&redis.Options{Addr: given("HUSTINGS_TEST_REDIS")(t)})
 		t.Cleanup(func() { require.NoError(t, client.Close()) })
-		written := func(t *testing.T) string {
+		written := func(t testing.TB) string {
 			t.Helper()
 			info, err := client.Info(t.Context(), "persistence").Result()
 			require.NoError(t, err)
@@ -107,38 +113,49 @@ var servers = map[string]func(t *testing.T) *server{
 			changes, _, _ := strings.Cut(rest, "\r")
 			return changes
 		}
-		freeze := func(t *testing.T) func() {
+		freeze := func(t testing.TB) func() {
 			t.Helper()
 			require.NoError(t, client.Do(t.Context(), "CLIENT", "PAUSE", patience.Milliseconds(), "WRITE").Err())
 			return until(t, func(ctx context.Context) error { return client.Do(ctx, "CLIENT", "UNPAUSE").Err() })
 		}
-		return overTCP(client.Options().Addr, written, freeze, func(t *testing.T, address string) lease.Store {
+		return overTCP(client.Options().Addr, written, freeze, func(t testing.TB, address string, n *counter) lease.Store {
 			t.Helper()
-			client := redis.NewClient(&redis.Options{Addr: address, MaxRetries: -1, ContextTimeoutEnabled: true})
-			t.Cleanup(func() { require.NoError(t, client.Close()) })
+			client := dialRedis(t, address)
+			client.AddHook(n)
 			return keys(t, rediskv.New(client, "released"))
 		})
 	},
-	"etcd": func(t *testing.T) *server {
+	"etcd": func(t testing.TB) *server {
 		t.Helper()
 		address := startEtcd(t)
 		client := dialEtcd(t, address)
-		written := func(t *testing.T) string {
+		written := func(t testing.TB) string {
 			t.Helper()
 			answer, err := client.Get(t.Context(), "x")
 			require.NoError(t, err)
 			return strconv.FormatInt(answer.Header.Revision, 10)
 		}
-		unfrozen := func(*testing.T) func() { return func() {} } // nobody can keep others from writing
-		return overTCP(address, written, unfrozen, func(t *testing.T, address string) lease.Store {
+		freeze := func(t testing.TB) func() {
 			t.Helper()
-			return keys(t, etcdkv.New(dialEtcd(t, address), "released/"))
+			full := func(action pb.AlarmRequest_AlarmAction) func(context.Context) error {
+				return func(ctx context.Context) error {
+					alarm := &pb.AlarmRequest{Action: action, Alarm: pb.AlarmType_NOSPACE}
+					_, err := pb.NewMaintenanceClient(client.ActiveConnection()).Alarm(ctx, alarm)
+					return err
+				}
+			}
+			require.NoError(t, full(pb.AlarmRequest_ACTIVATE)(t.Context()))
+			return until(t, full(pb.AlarmRequest_DEACTIVATE))
+		}
+		return overTCP(address, written, freeze, func(t testing.TB, address string, n *counter) lease.Store {
+			t.Helper()
+			return keys(t, etcdkv.New(n.watch(dialEtcd(t, address)), "released/"))
 		})
 	},
 }
 
 // keys is a store over keys that all candidates of all tests share.
-func keys(t *testing.T, over kv.KV) lease.Store {
+func keys(t testing.TB, over kv.KV) lease.Store {
 	t.Helper()
 	s, err := kv.New(over, "faults/")
 	require.NoError(t, err)
@@ -146,8 +163,8 @@ func keys(t *testing.T, over kv.KV) lease.Store {
 }
 
 // asks asks a database something.
-func asks(db *sql.DB, question string) func(*testing.T) string {
-	return func(t *testing.T) (answer string) {
+func asks(db *sql.DB, question string) func(testing.TB) string {
+	return func(t testing.TB) (answer string) {
 		t.Helper()
 		require.NoError(t, db.QueryRowContext(t.Context(), question).Scan(&answer))
 		return answer
@@ -155,8 +172,8 @@ func asks(db *sql.DB, question string) func(*testing.T) string {
 }
 
 // locks freezes what somebody locks in a database.
-func locks(db *sql.DB, lock, unlock string) func(*testing.T) func() {
-	return func(t *testing.T) func() {
+func locks(db *sql.DB, lock, unlock string) func(testing.TB) func() {
+	return func(t testing.TB) func() {
 		t.Helper()
 		conn, err := db.Conn(t.Context())
 		require.NoError(t, err)
@@ -169,25 +186,25 @@ func locks(db *sql.DB, lock, unlock string) func(*testing.T) func() {
 	}
 }
 
-func locksTable(name string, db *sql.DB) func(*testing.T) func() {
+func locksTable(name string, db *sql.DB) func(testing.TB) func() {
 	how := lockable[name]
 	return locks(db, fmt.Sprintf(how.lockTable, sqllease.DefaultTable), how.unlock)
 }
 
 // until does something once: when it is called, or when the test ends.
-func until(t *testing.T, do func(context.Context) error) func() {
+func until(t testing.TB, do func(context.Context) error) func() {
 	t.Helper()
 	once := sync.OnceFunc(func() { require.NoError(t, do(context.WithoutCancel(t.Context()))) })
 	t.Cleanup(once)
 	return once
 }
 
-func overTCP(address string, written func(*testing.T) string, freeze func(*testing.T) func(), store func(*testing.T, string) lease.Store) *server {
-	return &server{address: address, store: store, written: written, freeze: freeze, silent: func(t *testing.T) (lease.Store, silencer) {
+func overTCP(address string, written func(testing.TB) string, freeze func(testing.TB) func(), store func(testing.TB, string, *counter) lease.Store) *server {
+	return &server{address: address, store: store, written: written, freeze: freeze, silent: func(t testing.TB) (lease.Store, silencer) {
 		t.Helper()
 		l, err := line.New(address)
 		require.NoError(t, err)
-		s := store(t, l.Address())
+		s := store(t, l.Address(), new(counter))
 		t.Cleanup(func() { assert.NoError(t, l.Close()) }) // before its clients
 		return s, l
 	}}
@@ -305,7 +322,7 @@ func (r *race) enter(self string, store lease.Store, change func(*lease.Config))
 // direct is a store over a connection that nothing happens to.
 func (r *race) direct() lease.Store {
 	r.t.Helper()
-	return r.server.store(r.t, r.server.address)
+	return r.server.store(r.t, r.server.address, new(counter))
 }
 
 // next waits until somebody takes office.

@@ -23,11 +23,14 @@ import (
 )
 
 // url is where a database is that the environment names; the test is skipped if it
-// names none.
+// names none, and fails where nothing is to be left out.
 func url(t *testing.T, variable string, of func(given string) string) string {
 	t.Helper()
 	given := os.Getenv(variable)
 	if given == "" {
+		if os.Getenv("HUSTINGS_TEST_ALL") != "" {
+			t.Fatalf("%s is not set: nothing may be left out", variable)
+		}
 		t.Skipf("%s is not set: see lease/internal/storetest/run", variable)
 	}
 	return of(given)

@@ -1,0 +1,27 @@
+package storetest
+
+import (
+	"testing"
+
+	"github.com/hustings/hustings/lease/leasetest"
+)
+
+// What package leasetest asks of a store. SQLite is not on any way that could be blocked.
+func TestStores(t *testing.T) {
+	for name, open := range servers {
+		t.Run(name, func(t *testing.T) {
+			s, n := open(t), new(counter)
+			subject := leasetest.Subject{Store: s.store(t, s.address, n), Statements: n.statements, Coarse: name == "etcd"}
+			if (name == "PostgreSQL" || name == "MariaDB") && clockIsGiven() {
+				subject.Step = newServersClock(t).step
+			}
+			if name != "SQLite" {
+				subject.Far = func() leasetest.Far {
+					store, line := s.silent(t)
+					return leasetest.Far{Store: store, Hold: line.Hold, Resume: line.Resume}
+				}
+			}
+			leasetest.Run(t, subject)
+		})
+	}
+}

@@ -1,0 +1,219 @@
+package kv_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/lease"
+	"github.com/hustings/hustings/lease/kv"
+)
+
+// memory is a KV, for one goroutine at a time.
+type memory struct {
+	values map[string]string
+	ends   map[string]time.Time // of those that expire
+	before func(method string) error
+	calls  []string
+}
+
+func (m *memory) begin(method string) error {
+	m.calls = append(m.calls, method)
+	if m.before != nil {
+		return m.before(method)
+	}
+	return nil
+}
+
+func (m *memory) get(key string) (value string, ok bool) {
+	if end, expires := m.ends[key]; expires && !time.Now().Before(end) {
+		return "", false
+	}
+	value, ok = m.values[key]
+	return value, ok
+}
+
+func (m *memory) Get(_ context.Context, keys []string) (map[string]kv.Entry, error) {
+	if err := m.begin("Get"); err != nil {
+		return nil, err
+	}
+	found := map[string]kv.Entry{}
+	for _, key := range keys {
+		if value, ok := m.get(key); ok {
+			e := kv.Entry{Value: []byte(value)}
+			if end, expires := m.ends[key]; expires {
+				e.Left = time.Until(end)
+			}
+			found[key] = e
+		}
+	}
+	return found, nil
+}
+
+func (m *memory) Swap(_ context.Context, changes []kv.Change) ([]bool, error) {
+	if err := m.begin("Swap"); err != nil {
+		return nil, err
+	}
+	done := make([]bool, len(changes))
+	for i, c := range changes {
+		value, ok := m.get(c.Key)
+		if done[i] = ok == (c.Old != nil) && value == string(c.Old); done[i] {
+			m.values[c.Key] = string(c.New)
+		}
+	}
+	return done, nil
+}
+
+func (m *memory) Live(_ context.Context, keys map[string]time.Duration) error {
+	if err := m.begin("Live"); err != nil {
+		return err
+	}
+	for key, ttl := range keys {
+		m.values[key], m.ends[key] = "1", time.Now().Add(ttl)
+	}
+	return nil
+}
+
+func (m *memory) Keys(_ context.Context, prefix string) (keys []string, err error) {
+	for key := range m.values {
+		if _, ok := m.get(key); ok && strings.HasPrefix(key, prefix) {
+			keys = append(keys, key)
+		}
+	}
+	return keys, nil
+}
+
+const ttl = time.Second
+
+func open(t *testing.T) (*memory, *kv.Store) {
+	t.Helper()
+	m := &memory{values: map[string]string{}, ends: map[string]time.Time{}}
+	s, err := kv.New(m, "p/")
+	require.NoError(t, err)
+	return m, s
+}
+
+func take(t *testing.T, s *kv.Store, name string) lease.Held {
+	t.Helper()
+	won, err := s.Acquire(t.Context(), lease.Claim{Name: name, Holder: "a#1", TTL: ttl})
+	require.NoError(t, err)
+	require.True(t, won)
+	return lease.Held{Name: name, Term: 1}
+}
+
+func record(t *testing.T, s *kv.Store, name string) lease.Record {
+	t.Helper()
+	found, err := s.Read(t.Context(), []string{name})
+	require.NoError(t, err)
+	require.Len(t, found, 1)
+	return found[0]
+}
+
+// The fencing token outlives the lease and every sign of life.
+func TestARecordNeverExpires(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, s := open(t)
+		take(t, s, "g")
+		assert.Equal(t, ttl, record(t, s, "g").Left)
+		<-time.After(1000 * time.Hour)
+		r := record(t, s, "g")
+		assert.EqualValues(t, 1, r.Term)
+		assert.Zero(t, r.Left)
+		assert.Len(t, m.ends, 1, "one sign of life")
+		names, err := s.Names(t.Context())
+		assert.NoError(t, err)
+		assert.Equal(t, []string{"g"}, names)
+	})
+}
+
+// A claimant that has found no sign of life loses to a renewal that comes before its swap.
+func TestARenewalComesBeforeTheClaimsSwap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, s := open(t)
+		held := take(t, s, "g")
+		<-time.After(2 * ttl)
+		m.before = func(method string) error {
+			if method != "Swap" {
+				return nil
+			}
+			m.before = nil
+			kept, err := s.Renew(t.Context(), "a#1", []lease.Held{held})
+			assert.Len(t, kept, 1)
+			return err
+		}
+		won, err := s.Acquire(t.Context(), lease.Claim{Name: "g", Holder: "b#1", TTL: ttl, Term: 1})
+		assert.NoError(t, err)
+		assert.False(t, won)
+		r := record(t, s, "g")
+		assert.Equal(t, "a#1", r.Holder)
+		assert.EqualValues(t, 1, r.Renewals)
+		assert.Equal(t, ttl, r.Left)
+	})
+}
+
+// A sign of life comes before what it is a sign for: if it cannot be given nothing has
+// changed.
+func TestASignOfLifeComesFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, s := open(t)
+		held := take(t, s, "g")
+		before := m.values["p/record/g"]
+		broken := errors.New("broken")
+		m.before = func(method string) error {
+			if method == "Live" {
+				return broken
+			}
+			return nil
+		}
+		_, err := s.Renew(t.Context(), "a#1", []lease.Held{held})
+		assert.ErrorIs(t, err, broken)
+		_, err = s.Acquire(t.Context(), lease.Claim{Name: "g", Holder: "a#1", TTL: ttl, Term: 1})
+		assert.ErrorIs(t, err, broken)
+		assert.Equal(t, before, m.values["p/record/g"])
+	})
+}
+
+// Whatever their number, leases are renewed by three calls.
+func TestRenewalsShareCalls(t *testing.T) {
+	m, s := open(t)
+	var held []lease.Held
+	for i := range 1000 {
+		held = append(held, take(t, s, fmt.Sprint(i)))
+	}
+	m.calls = nil
+	kept, err := s.Renew(t.Context(), "a#1", held)
+	assert.NoError(t, err)
+	assert.Len(t, kept, len(held))
+	assert.Equal(t, []string{"Get", "Live", "Swap"}, m.calls)
+}
+
+// A step is begun anew when somebody has changed the record, but not for ever.
+func TestARecordThatChangesAllTheTimeIsAnError(t *testing.T) {
+	m, s := open(t)
+	others := 0
+	m.before = func(method string) error {
+		if method == "Swap" {
+			others++
+			m.values["p/record/g"] = fmt.Sprintf(`{"term":%d}`, others)
+		}
+		return nil
+	}
+	assert.ErrorContains(t, s.Force(t.Context(), "g", ""), "others change the record")
+	assert.Greater(t, others, 10)
+}
+
+func TestWhatIsNoRecordIsNamed(t *testing.T) {
+	m, s := open(t)
+	m.values["p/record/g"] = "no record"
+	_, err := s.Read(t.Context(), []string{"g"})
+	assert.ErrorContains(t, err, `"p/record/g"`)
+	_, err = kv.New(nil, "")
+	assert.ErrorContains(t, err, "KV is nil")
+}

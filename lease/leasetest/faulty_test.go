@@ -1,0 +1,502 @@
+// Stores with one fault each, and a test that fails without its test failing.
+
+package leasetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/hustings/hustings/lease"
+	"github.com/hustings/hustings/lease/mem"
+	"github.com/hustings/hustings/memberstate"
+)
+
+// recorder is a test that may fail.
+type recorder struct {
+	testing.TB
+	failed atomic.Bool
+}
+
+func (r *recorder) Errorf(string, ...any) { r.failed.Store(true) }
+func (r *recorder) Failed() bool          { return r.failed.Load() }
+
+func (r *recorder) FailNow() {
+	r.failed.Store(true)
+	runtime.Goexit()
+}
+
+func (r *recorder) run(name string, subject Subject) {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		tests[name](newStand(r, subject))
+	}()
+	<-ended
+}
+
+// store is one whose methods can be replaced.
+type store struct {
+	read    func(context.Context, []string) ([]lease.Record, error)
+	acquire func(context.Context, lease.Claim) (bool, error)
+	renew   func(context.Context, string, []lease.Held) ([]string, error)
+	release func(context.Context, string, lease.Held) error
+	force   func(context.Context, string, string) error
+	names   func(context.Context) ([]string, error)
+}
+
+func over(m *mem.Store) *store {
+	return &store{m.Read, m.Acquire, m.Renew, m.Release, m.Force, m.Names}
+}
+
+func (s *store) Read(ctx context.Context, names []string) ([]lease.Record, error) {
+	return s.read(ctx, names)
+}
+
+func (s *store) Acquire(ctx context.Context, c lease.Claim) (bool, error) { return s.acquire(ctx, c) }
+
+func (s *store) Renew(ctx context.Context, holder string, held []lease.Held) ([]string, error) {
+	return s.renew(ctx, holder, held)
+}
+
+func (s *store) Release(ctx context.Context, holder string, h lease.Held) error {
+	return s.release(ctx, holder, h)
+}
+
+func (s *store) Force(ctx context.Context, name, heir string) error { return s.force(ctx, name, heir) }
+func (s *store) Names(ctx context.Context) ([]string, error)        { return s.names(ctx) }
+
+// after has something done before every method, which fails if that does.
+func (s *store) after(do func(context.Context) error) *store {
+	b := *s
+	s.read = func(ctx context.Context, names []string) ([]lease.Record, error) {
+		if err := do(ctx); err != nil {
+			return nil, err
+		}
+		return b.read(ctx, names)
+	}
+	s.acquire = func(ctx context.Context, c lease.Claim) (bool, error) {
+		if err := do(ctx); err != nil {
+			return false, err
+		}
+		return b.acquire(ctx, c)
+	}
+	s.renew = func(ctx context.Context, holder string, held []lease.Held) ([]string, error) {
+		if err := do(ctx); err != nil {
+			return nil, err
+		}
+		return b.renew(ctx, holder, held)
+	}
+	s.release = func(ctx context.Context, holder string, h lease.Held) error {
+		if err := do(ctx); err != nil {
+			return err
+		}
+		return b.release(ctx, holder, h)
+	}
+	s.force = func(ctx context.Context, name, heir string) error {
+		if err := do(ctx); err != nil {
+			return err
+		}
+		return b.force(ctx, name, heir)
+	}
+	return s
+}
+
+// counting is a store whose statements are counted: each of its methods is one.
+func counting(m *mem.Store) (s *store, n func() int) {
+	var sent atomic.Int64
+	s = over(m).after(func(context.Context) error { sent.Add(1); return nil })
+	return s, func() int { return int(sent.Load()) }
+}
+
+// blocking is a store that can be blocked.
+func blocking(m *mem.Store) Far {
+	w := newWay()
+	return Far{over(m).after(w.pass), w.hold, w.resume}
+}
+
+// way can be blocked.
+type way struct {
+	mu   sync.Mutex
+	open chan struct{} // closed: it is
+}
+
+func newWay() *way {
+	w := &way{open: make(chan struct{})}
+	close(w.open)
+	return w
+}
+
+func (w *way) opened() chan struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.open
+}
+
+func (w *way) hold() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.open = make(chan struct{})
+}
+
+func (w *way) resume() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	select {
+	case <-w.open:
+	default:
+		close(w.open)
+	}
+}
+
+func (w *way) pass(ctx context.Context) error {
+	select {
+	case <-w.opened():
+		return ctx.Err()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// recordOf is the record of a lease.
+func recordOf(m *mem.Store, name string) (r lease.Record) {
+	found, err := m.Read(context.Background(), []string{name})
+	if err == nil && len(found) > 0 {
+		r = found[0]
+	}
+	return r
+}
+
+// rows has what is read changed.
+func rows(s *store, change func(*lease.Record)) {
+	read := s.read
+	s.read = func(ctx context.Context, names []string) ([]lease.Record, error) {
+		found, err := read(ctx, names)
+		for i := range found {
+			change(&found[i])
+		}
+		return found, err
+	}
+}
+
+// fault is a way to break the contract, and the test that finds it.
+type fault struct {
+	found string
+	build func(m *mem.Store, s *Subject)
+}
+
+// breaks is a fault of the store itself.
+func breaks(found string, spoil func(m *mem.Store, s *store)) fault {
+	return fault{found, func(m *mem.Store, subject *Subject) {
+		s := over(m)
+		spoil(m, s)
+		subject.Store = s
+	}}
+}
+
+const (
+	history = "every history is that of one thing at a time"
+	late    = "what comes late by a TTL changes nothing"
+)
+
+var faults = map[string]fault{
+	"steals a live lease":             breaks("a live lease is not taken", steal),
+	"steals a live lease at times":    breaks(history, stealAtTimes),
+	"wins a claim in any term":        breaks("a claim in another term does nothing", forgiveTerms),
+	"wins twice by one claim":         breaks("statements may come twice", winTwice),
+	"tells losers that they won":      breaks(history, tellLosers),
+	"looks, and then writes":          breaks("of many claims one succeeds", lookAndWrite),
+	"asks the clock when watched":     breaks("a watched claim asks no clock", askTheClock),
+	"believes the clock when watched": breaks("the clock may step", askTheClock),
+	"refuses the holder":              breaks("its holder claims a lease anew", refuseTheHolder),
+	"lasts too long":                  breaks("a lease that has run out is taken", lastTooLong),
+	"counts in seconds":               breaks("time is finer than a second", countInSeconds),
+	"renews another's":                breaks("renewing renews what is held", renewAnothers),
+	"does not count renewals":         breaks("renewals within a second are kept", renewNothing),
+	"does not prolong":                breaks("renewing lasts a TTL from then", renewNothing),
+	"renews nothing":                  breaks(history, renewNothing),
+	"gives up what ran out":           breaks("what ran out and nobody took is renewed", giveUpWhatRanOut),
+	"renews the first hundred":        breaks("ten thousand are renewed at once", renewTheFirst),
+	"releases another's":              breaks("only the holder releases", releaseAnothers),
+	"releases in old terms":           breaks("statements may come late", releaseAnothers),
+	"forgets the term":                breaks("a release sets free", forgetTheTerm),
+	"keeps what is released":          breaks("a release sets free", keepIt),
+	"forces without end":              breaks("a forced lease is released by its holder", keepForced),
+	"forces and frees":                breaks("forcing does not shorten the lease", forceAndFree),
+	"forgets the heir":                breaks("forcing ends the term", forgetTheHeir),
+	"forces what it knows":            breaks("an unknown lease can be forced", forceTheKnown),
+	"makes no record":                 breaks("the first claim makes the record", hideRecords),
+	"takes names for the same":        breaks("names are compared byte by byte", ignoreCase),
+	"takes holders for the same":      breaks("holders are compared byte by byte", cutHolders),
+	"lists some":                      breaks("all leases are listed, if any can be", listSome),
+	"works for who has gone":          breaks("nothing is done for who has gone", ignoreContexts),
+
+	"renews one by one": {"renewals share statements", func(m *mem.Store, s *Subject) {
+		counted, n := counting(m)
+		s.Store, s.Statements = oneByOne{counted}, n
+	}},
+	"waits for ever": {"nobody waits for who says nothing", func(m *mem.Store, s *Subject) {
+		s.Far = func() Far {
+			w := newWay()
+			return Far{over(m).after(func(context.Context) error { <-w.opened(); return nil }), w.hold, w.resume}
+		}
+	}},
+	"renews late":   lately(renewAnothers),
+	"releases late": lately(releaseAnothers),
+	"claims late":   lately(func(m *mem.Store, far *store) { forgiveTerms(m, far); steal(m, far) }),
+}
+
+// lately is a fault that only those statements have which are late.
+func lately(spoil func(*mem.Store, *store)) fault {
+	return fault{late, func(m *mem.Store, s *Subject) {
+		s.Far = func() Far {
+			w, far := newWay(), over(m)
+			spoil(m, far)
+			return Far{far.after(w.pass), w.hold, w.resume}
+		}
+	}}
+}
+
+func steal(m *mem.Store, s *store) {
+	acquire := s.acquire
+	s.acquire = func(ctx context.Context, c lease.Claim) (bool, error) {
+		c.Watched, c.Renewals = true, recordOf(m, c.Name).Renewals
+		return acquire(ctx, c)
+	}
+}
+
+func stealAtTimes(m *mem.Store, s *store) {
+	honest := s.acquire
+	steal(m, s)
+	thief := s.acquire
+	var n atomic.Int64
+	s.acquire = func(ctx context.Context, c lease.Claim) (bool, error) {
+		if !c.Watched && n.Add(1)%3 == 0 {
+			return thief(ctx, c)
+		}
+		return honest(ctx, c)
+	}
+}
+
+func forgiveTerms(m *mem.Store, s *store) {
+	acquire := s.acquire
+	s.acquire = func(ctx context.Context, c lease.Claim) (bool, error) {
+		c.Term = recordOf(m, c.Name).Term
+		return acquire(ctx, c)
+	}
+}
+
+func winTwice(m *mem.Store, s *store) {
+	acquire := s.acquire
+	s.acquire = func(ctx context.Context, c lease.Claim) (bool, error) {
+		won, err := acquire(ctx, c)
+		r := recordOf(m, c.Name)
+		return won || r.Holder == c.Holder && r.Term == c.Term+1, err
+	}
+}
+
+func tellLosers(_ *mem.Store, s *store) {
+	acquire := s.acquire
+	var n atomic.Int64
+	s.acquire = func(ctx context.Context, c lease.Claim) (bool, error) {
+		won, err := acquire(ctx, c)
+		return won || err == nil && n.Add(1)%5 == 0, err
+	}
+}
+
+// lookAndWrite takes a second step some time after the first.
+func lookAndWrite(m *mem.Store, s *store) {
+	acquire := s.acquire
+	s.acquire = func(ctx context.Context, c lease.Claim) (bool, error) {
+		if recordOf(m, c.Name).Term != c.Term {
+			return false, nil
+		}
+		pause()
+		r := recordOf(m, c.Name)
+		c.Term, c.Renewals = r.Term, r.Renewals
+		return acquire(ctx, c)
+	}
+}
+
+func askTheClock(_ *mem.Store, s *store) {
+	acquire := s.acquire
+	s.acquire = func(ctx context.Context, c lease.Claim) (bool, error) {
+		c.Watched = false
+		return acquire(ctx, c)
+	}
+}
+
+func refuseTheHolder(m *mem.Store, s *store) {
+	acquire := s.acquire
+	s.acquire = func(ctx context.Context, c lease.Claim) (bool, error) {
+		if recordOf(m, c.Name).Holder == c.Holder {
+			return false, nil
+		}
+		return acquire(ctx, c)
+	}
+}
+
+func lastTooLong(_ *mem.Store, s *store) {
+	acquire := s.acquire
+	s.acquire = func(ctx context.Context, c lease.Claim) (bool, error) {
+		c.TTL += 10 * grain
+		return acquire(ctx, c)
+	}
+}
+
+func countInSeconds(_ *mem.Store, s *store) {
+	rows(s, func(r *lease.Record) { r.Left = r.Left.Round(time.Second) })
+}
+
+func renewAnothers(m *mem.Store, s *store) {
+	renew := s.renew
+	s.renew = func(ctx context.Context, _ string, held []lease.Held) (kept []string, err error) {
+		for _, h := range held {
+			r := recordOf(m, h.Name)
+			more, err := renew(ctx, r.Holder, []lease.Held{{Name: h.Name, Term: r.Term}})
+			if err != nil {
+				return nil, err
+			}
+			kept = append(kept, more...)
+		}
+		return kept, nil
+	}
+}
+
+func renewNothing(m *mem.Store, s *store) {
+	s.renew = func(_ context.Context, holder string, held []lease.Held) (kept []string, err error) {
+		for _, h := range held {
+			if r := recordOf(m, h.Name); r.Holder == holder && r.Term == h.Term {
+				kept = append(kept, h.Name)
+			}
+		}
+		return kept, nil
+	}
+}
+
+func giveUpWhatRanOut(m *mem.Store, s *store) {
+	renew := s.renew
+	s.renew = func(ctx context.Context, holder string, held []lease.Held) ([]string, error) {
+		held = slices.DeleteFunc(slices.Clone(held), func(h lease.Held) bool { return recordOf(m, h.Name).Left <= 0 })
+		return renew(ctx, holder, held)
+	}
+}
+
+func renewTheFirst(_ *mem.Store, s *store) {
+	renew := s.renew
+	s.renew = func(ctx context.Context, holder string, held []lease.Held) ([]string, error) {
+		return renew(ctx, holder, held[:min(100, len(held))])
+	}
+}
+
+func releaseAnothers(m *mem.Store, s *store) {
+	release := s.release
+	s.release = func(ctx context.Context, _ string, h lease.Held) error {
+		r := recordOf(m, h.Name)
+		return release(ctx, r.Holder, lease.Held{Name: h.Name, Term: r.Term})
+	}
+}
+
+// forgetTheTerm has a lease begin anew when it is released.
+func forgetTheTerm(m *mem.Store, s *store) {
+	forgotten := map[string]memberstate.Term{}
+	release := s.release
+	s.release = func(ctx context.Context, holder string, h lease.Held) error {
+		forgotten[h.Name] = recordOf(m, h.Name).Term
+		return release(ctx, holder, h)
+	}
+	rows(s, func(r *lease.Record) { r.Term -= forgotten[r.Name] })
+}
+
+func keepIt(_ *mem.Store, s *store) {
+	s.release = func(context.Context, string, lease.Held) error { return nil }
+}
+
+func keepForced(m *mem.Store, s *store) {
+	release := s.release
+	s.release = func(ctx context.Context, holder string, h lease.Held) error {
+		if recordOf(m, h.Name).Holder == "" {
+			return nil
+		}
+		return release(ctx, holder, h)
+	}
+}
+
+func forceAndFree(m *mem.Store, s *store) {
+	force := s.force
+	s.force = func(ctx context.Context, name, heir string) error {
+		r := recordOf(m, name)
+		return errors.Join(force(ctx, name, heir), m.Release(ctx, r.Holder, lease.Held{Name: name, Term: r.Term}))
+	}
+}
+
+func forgetTheHeir(_ *mem.Store, s *store) { rows(s, func(r *lease.Record) { r.Heir = "" }) }
+
+func forceTheKnown(m *mem.Store, s *store) {
+	force := s.force
+	s.force = func(ctx context.Context, name, heir string) error {
+		if recordOf(m, name).Term == 0 {
+			return fmt.Errorf("there is no lease %q", name)
+		}
+		return force(ctx, name, heir)
+	}
+}
+
+func hideRecords(_ *mem.Store, s *store) {
+	s.read = func(context.Context, []string) ([]lease.Record, error) { return nil, nil }
+}
+
+func ignoreCase(_ *mem.Store, s *store) {
+	acquire := s.acquire
+	s.acquire = func(ctx context.Context, c lease.Claim) (bool, error) {
+		c.Name = strings.ToLower(c.Name)
+		return acquire(ctx, c)
+	}
+}
+
+func cutHolders(_ *mem.Store, s *store) {
+	acquire, renew := s.acquire, s.renew
+	cut := func(holder string) string { return holder[:min(100, len(holder))] }
+	s.acquire = func(ctx context.Context, c lease.Claim) (bool, error) {
+		c.Holder = cut(c.Holder)
+		return acquire(ctx, c)
+	}
+	s.renew = func(ctx context.Context, holder string, held []lease.Held) ([]string, error) {
+		return renew(ctx, cut(holder), held)
+	}
+}
+
+func listSome(_ *mem.Store, s *store) {
+	names := s.names
+	s.names = func(ctx context.Context) ([]string, error) {
+		all, err := names(ctx)
+		return all[1:], err
+	}
+}
+
+func ignoreContexts(m *mem.Store, s *store) {
+	s.release = func(ctx context.Context, holder string, h lease.Held) error {
+		return m.Release(context.WithoutCancel(ctx), holder, h)
+	}
+}
+
+// oneByOne sends a statement for each lease.
+type oneByOne struct{ *store }
+
+func (o oneByOne) Renew(ctx context.Context, holder string, held []lease.Held) (kept []string, err error) {
+	for _, h := range held {
+		more, err := o.store.Renew(ctx, holder, []lease.Held{h})
+		if err != nil {
+			return nil, err
+		}
+		kept = append(kept, more...)
+	}
+	return kept, nil
+}
