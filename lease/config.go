@@ -28,7 +28,7 @@ type KeeperConfig struct {
 	// Strict has this candidate take a lease over only when it has itself seen
 	// it stand still for a TTL, on its own clock. Then nothing depends on the
 	// database's clock, which may step; but a candidate that has just started
-	// waits for a whole TTL, and takeover is within a TTL and two polls.
+	// waits for a whole TTL, and takeover is within a TTL and two polls, not one.
 	Strict bool
 	// Logger is where changes and failures are told. Nil: nowhere.
 	Logger *slog.Logger

@@ -38,9 +38,12 @@
 // next Lead is called. A Lead that does not return when its context ends cannot
 // keep others from the lease: it runs out.
 //
-// A leader that has crashed is replaced within a TTL and two polls. One that
-// resigns or leaves is replaced at once where candidates can be woken (see
-// [Waker]), and at the next poll elsewhere.
+// A leader that has crashed is replaced within a TTL and one poll of its last
+// renewal, two polls if candidates are strict. To that come the statements on the
+// way (the look that came just too early, the next one, and the claim; one look
+// more for the strict), and what the rates of clocks differ by. One that resigns
+// or leaves is replaced at once where candidates can be woken (see [Waker]), and at
+// the next poll elsewhere.
 //
 // # What is not, and what to do
 //

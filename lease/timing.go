@@ -23,9 +23,9 @@ type Timing struct {
 	DriftMargin time.Duration
 }
 
-// DefaultTiming replaces a crashed leader after four to six and a half seconds. A
-// leader writes every two seconds, and a candidate reads every three quarters of
-// a second.
+// DefaultTiming replaces a crashed leader four to seven seconds after the crash, up to
+// eight if candidates are strict. A leader writes about every two seconds, and a
+// candidate reads once or twice a second.
 func DefaultTiming() Timing {
 	return Timing{
 		TTL: 6 * time.Second, Renew: 2 * time.Second, Poll: time.Second,
