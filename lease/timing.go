@@ -44,7 +44,7 @@ func (t Timing) PollWithin() (least, most time.Duration) { return t.Poll - t.Pol
 func (t Timing) LookWithin() (least, most time.Duration) { return 0, min(t.Poll/8, atOnce) }
 
 // atOnce is what nobody takes for a wait.
-const atOnce = 15 * time.Millisecond
+const atOnce = 10 * time.Millisecond
 
 // RenewWithin is how long a holder waits until it renews again: less if the last
 // renewal was not answered.
