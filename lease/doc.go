@@ -13,9 +13,9 @@
 //
 // An Elector is an elector.Election, as the one that votes is: what is written
 // against that runs on both. What it decides a [Machine] decides, which has neither
-// clock nor database, so that package simulation/leases can run it in a hostile world. Stores are in packages mem, sqllease (PostgreSQL, MySQL,
-// MariaDB, SQLite) and kv (etcd, Redis); package leasetest is the acceptance test
-// for others.
+// clock nor database, so that package simulation/leases can run it in a hostile
+// world. Stores are in packages mem, sqllease (PostgreSQL, MySQL, MariaDB, SQLite)
+// and kv (etcd, Redis); package leasetest is the acceptance test for others.
 //
 // # What is guaranteed
 //
@@ -65,8 +65,12 @@
 //
 // # What it costs
 //
-// All leases of a keeper are renewed by one statement and looked at by another,
-// which only reads. A candidate writes when it claims a lease, and that only after
+// All leases of a keeper are renewed together and looked at together, up to 10,000
+// by one call of the store, and a look only reads. Over SQL a call is one statement;
+// a renewal that does not find all leases as they were takes some more, to tell which
+// are lost. Over a key-value store a renewal takes three round trips or more (see
+// package kv). After a renewal that was not answered, or that left locked records
+// out, a keeper asks anew for these leases, sooner. A candidate writes when it claims a lease, and that only after
 // it has seen it free. Candidates look at random moments, so that a crowd does not
 // come all at once when a lease runs out.
 package lease
