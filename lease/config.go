@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/hustings/hustings/elector"
@@ -64,8 +65,14 @@ type Config struct {
 type complaints []error
 
 func (c *complaints) add(field, format string, args ...any) {
-	*c = append(*c, &elector.ConfigError{Field: field, Problem: fmt.Sprintf(format, args...)})
+	*c = append(*c, configError{&elector.ConfigError{Field: field, Problem: fmt.Sprintf(format, args...)}})
 }
+
+// configError is an elector.ConfigError that says which package complains.
+type configError struct{ error }
+
+func (e configError) Error() string { return "lease" + strings.TrimPrefix(e.error.Error(), "elector") }
+func (e configError) Unwrap() error { return e.error }
 
 func (c *KeeperConfig) validate() error {
 	var bad complaints

@@ -69,8 +69,8 @@
 // by one call of the store, and a look only reads. Over SQL a call is one statement;
 // a renewal that does not find all leases as they were takes some more, to tell which
 // are lost. Over a key-value store a renewal takes three round trips or more (see
-// package kv). After a renewal that was not answered, or that left locked records
-// out, a keeper asks anew for these leases, sooner. A candidate writes when it claims a lease, and that only after
-// it has seen it free. Candidates look at random moments, so that a crowd does not
-// come all at once when a lease runs out.
+// package kv). Leases whose renewal was not answered, or whose records somebody keeps
+// locked, are asked for again sooner. A candidate writes when it claims a lease, and
+// that only after it has seen it free. Candidates look at random moments, so that a
+// crowd does not come all at once when a lease runs out.
 package lease
