@@ -132,7 +132,8 @@ func (o *leaseOperation) status(ctx context.Context) error {
 		return tried("to read the leases", err)
 	}
 	if len(records) == 0 {
-		fmt.Fprintf(o.errs, "there are no leases in %s\n", o.db.Name)
+		_, err = fmt.Fprintf(o.errs, "there are no leases in %s\n", o.db.Name)
+		return err
 	}
 	slices.SortFunc(records, func(a, b lease.Record) int { return strings.Compare(a.Name, b.Name) })
 	for _, r := range records {

@@ -29,13 +29,7 @@ func openPostgres(a address, use Use) (*Database, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := inTable(stdlib.OpenDB(*config), sqllease.PostgreSQL, waker, use)
-	if err != nil {
-		return nil, err
-	}
-	table := d.close
-	d.close = func() error { return errors.Join(waker.Close(), table()) }
-	return d, nil
+	return inTable(stdlib.OpenDB(*config), sqllease.PostgreSQL, waker, use)
 }
 
 func openMySQL(a address, use Use) (*Database, error) {
