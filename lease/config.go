@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/hustings/hustings/elector"
@@ -28,7 +29,7 @@ type KeeperConfig struct {
 	// Strict has this candidate take a lease over only when it has itself seen
 	// it stand still for a TTL, on its own clock. Then nothing depends on the
 	// database's clock, which may step; but a candidate that has just started
-	// waits for a whole TTL, and takeover is within a TTL and two polls.
+	// waits for a whole TTL, and takeover is within a TTL and two polls, not one.
 	Strict bool
 	// Logger is where changes and failures are told. Nil: nowhere.
 	Logger *slog.Logger
@@ -64,8 +65,14 @@ type Config struct {
 type complaints []error
 
 func (c *complaints) add(field, format string, args ...any) {
-	*c = append(*c, &elector.ConfigError{Field: field, Problem: fmt.Sprintf(format, args...)})
+	*c = append(*c, configError{&elector.ConfigError{Field: field, Problem: fmt.Sprintf(format, args...)}})
 }
+
+// configError is an elector.ConfigError that says which package complains.
+type configError struct{ error }
+
+func (e configError) Error() string { return "lease" + strings.TrimPrefix(e.error.Error(), "elector") }
+func (e configError) Unwrap() error { return e.error }
 
 func (c *KeeperConfig) validate() error {
 	var bad complaints

@@ -35,6 +35,7 @@ func TestConfigurationsAreChecked(t *testing.T) {
 			var bad *elector.ConfigError
 			require.ErrorAs(t, err, &bad)
 			assert.Equal(t, field, bad.Field)
+			assert.ErrorContains(t, err, "lease: "+field+" ")
 		})
 	}
 }

@@ -13,9 +13,9 @@
 //
 // An Elector is an elector.Election, as the one that votes is: what is written
 // against that runs on both. What it decides a [Machine] decides, which has neither
-// clock nor database, so that package simulation/leases can run it in a hostile world. Stores are in packages mem, sqllease (PostgreSQL, MySQL,
-// MariaDB, SQLite) and kv (etcd, Redis); package leasetest is the acceptance test
-// for others.
+// clock nor database, so that package simulation/leases can run it in a hostile
+// world. Stores are in packages mem, sqllease (PostgreSQL, MySQL, MariaDB, SQLite)
+// and kv (etcd, Redis); package leasetest is the acceptance test for others.
 //
 // # What is guaranteed
 //
@@ -38,9 +38,12 @@
 // next Lead is called. A Lead that does not return when its context ends cannot
 // keep others from the lease: it runs out.
 //
-// A leader that has crashed is replaced within a TTL and two polls. One that
-// resigns or leaves is replaced at once where candidates can be woken (see
-// [Waker]), and at the next poll elsewhere.
+// A leader that has crashed is replaced within a TTL and one poll of its last
+// renewal, two polls if candidates are strict. To that come the statements on the
+// way (the look that came just too early, the next one, and the claim; one look
+// more for the strict), and what the rates of clocks differ by. One that resigns
+// or leaves is replaced at once where candidates can be woken (see [Waker]), and at
+// the next poll elsewhere.
 //
 // # What is not, and what to do
 //
@@ -62,8 +65,12 @@
 //
 // # What it costs
 //
-// All leases of a keeper are renewed by one statement and looked at by another,
-// which only reads. A candidate writes when it claims a lease, and that only after
-// it has seen it free. Candidates look at random moments, so that a crowd does not
-// come all at once when a lease runs out.
+// All leases of a keeper are renewed together and looked at together, up to 10,000
+// by one call of the store, and a look only reads. Over SQL a call is one statement;
+// a renewal that does not find all leases as they were takes some more, to tell which
+// are lost. Over a key-value store a renewal takes three round trips or more (see
+// package kv). Leases whose renewal was not answered, or whose records somebody keeps
+// locked, are asked for again sooner. A candidate writes when it claims a lease, and
+// that only after it has seen it free. Candidates look at random moments, so that a
+// crowd does not come all at once when a lease runs out.
 package lease

@@ -1,6 +1,6 @@
 // The keeper: one candidate with the leases that it holds or would hold in one
-// database. It looks at all of them with one statement and renews all of them
-// with another.
+// database. It looks at all of them together and renews all of them together, up to
+// 10,000 with one call of the store.
 
 package lease
 

@@ -1,13 +1,15 @@
-// Looking: at all leases that the keeper does not hold, with one statement that
-// only reads. What turns out to be free is then claimed, each by a statement of
+// Looking: at all leases that the keeper does not hold, with one statement for
+// every 10,000 of them that only reads. What turns out to be free is then claimed, each by a statement of
 // its own.
 
 package lease
 
 import (
 	"context"
+	"maps"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"time"
 )
 
@@ -47,18 +49,14 @@ func sparsely(least, most time.Duration) time.Duration {
 func (k *Keeper) waiting(woken bool) []*Elector {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	var all []*Elector
+	names := maps.Keys(k.joined)
 	if woken {
-		for name := range k.woken {
-			if e := k.joined[name]; e != nil && e.machine.Watching() {
-				all = append(all, e)
-			}
-		}
-	} else {
-		for _, e := range k.joined {
-			if e.machine.Watching() {
-				all = append(all, e)
-			}
+		names = maps.Keys(k.woken)
+	}
+	var all []*Elector
+	for name := range names {
+		if e := k.joined[name]; e != nil && e.machine.Watching() {
+			all = append(all, e)
 		}
 	}
 	clear(k.woken)
@@ -67,9 +65,12 @@ func (k *Keeper) waiting(woken bool) []*Elector {
 
 // look reads the leases of some electors, and claims those that are free.
 func (k *Keeper) look(electors []*Elector) {
-	if len(electors) == 0 {
-		return
+	for batch := range slices.Chunk(electors, maxBatch) {
+		k.lookAt(batch)
 	}
+}
+
+func (k *Keeper) lookAt(electors []*Elector) {
 	names := make([]string, len(electors))
 	for i, e := range electors {
 		names[i] = e.config.Name

@@ -1,4 +1,4 @@
-// Renewing: all that the keeper holds, with one statement.
+// Renewing: all that the keeper holds, with one call of the store for every 10,000.
 
 package lease
 
@@ -12,7 +12,7 @@ import (
 	"github.com/hustings/hustings/internal/office"
 )
 
-// maxBatch bounds the leases in one statement, and so its size.
+// maxBatch bounds the leases in one call of the store, and so the size of a statement.
 const maxBatch = 10_000
 
 // renewals renews again and again: everything from time to time, and soon, some times,

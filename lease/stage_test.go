@@ -195,13 +195,16 @@ func (s *stage) pass(d time.Duration) {
 	synctest.Wait()
 }
 
+// watched is how often it is looked whether something holds.
+const watched = 5 * time.Millisecond
+
 // until lets time pass until something holds, and says how long it took.
 func (s *stage) until(what string, holds func() bool) time.Duration {
 	s.t.Helper()
 	begin := time.Now()
 	for !holds() {
 		require.Less(s.t, time.Since(begin), time.Hour, what)
-		s.pass(5 * time.Millisecond)
+		s.pass(watched)
 	}
 	return time.Since(begin)
 }

@@ -41,7 +41,7 @@ const MaxSelf = 128
 // context has ended.
 type Store interface {
 	// Read returns the records of those of the named leases that have one, in
-	// any order. It changes nothing.
+	// any order, for up to 10,000 names. It changes nothing.
 	Read(ctx context.Context, names []string) ([]Record, error)
 	// Acquire makes the claim's candidate the holder of the lease in the term
 	// claim.Term+1, with no renewals and no heir, and returns true, if the record
@@ -51,8 +51,8 @@ type Store interface {
 	// Renew has those of the leases run out anew, each its TTL from now, and
 	// counts a renewal, or some, that the holder still holds in the term; also if they
 	// have run out meanwhile. It returns their names, in any order: what is
-	// missing is lost. It is one statement, however many leases there are. Where
-	// somebody else can keep records locked it waits for none of them: it renews the
+	// missing is lost. What it costs the database should hardly grow with their
+	// number, up to 10,000: one statement is best. Where somebody else can keep records locked it waits for none of them: it renews the
 	// others, and returns a LockedError.
 	Renew(ctx context.Context, holder string, held []Held) (kept []string, err error)
 	// Release sets the lease free, if the holder still holds it in the term, or

@@ -23,9 +23,9 @@ type Timing struct {
 	DriftMargin time.Duration
 }
 
-// DefaultTiming replaces a crashed leader after four to six and a half seconds. A
-// leader writes every two seconds, and a candidate reads every three quarters of
-// a second.
+// DefaultTiming replaces a crashed leader four to seven seconds after the crash, up to
+// eight if candidates are strict. A leader writes about every two seconds, and a
+// candidate reads once or twice a second.
 func DefaultTiming() Timing {
 	return Timing{
 		TTL: 6 * time.Second, Renew: 2 * time.Second, Poll: time.Second,
@@ -44,7 +44,7 @@ func (t Timing) PollWithin() (least, most time.Duration) { return t.Poll - t.Pol
 func (t Timing) LookWithin() (least, most time.Duration) { return 0, min(t.Poll/8, atOnce) }
 
 // atOnce is what nobody takes for a wait.
-const atOnce = 15 * time.Millisecond
+const atOnce = 10 * time.Millisecond
 
 // RenewWithin is how long a holder waits until it renews again: less if the last
 // renewal was not answered.

@@ -216,8 +216,9 @@ func (s *Store) claim(ctx context.Context, c lease.Claim) (won, again bool, err 
 	return won, !won, err
 }
 
-// Renew is as the contract says, but for the one statement: it is three for all
-// leases.
+// Renew is as the contract says. It takes three round trips for all leases, or as many
+// for each part of them that the store takes at once; and three more for those whose
+// records others have changed meanwhile.
 func (s *Store) Renew(ctx context.Context, holder string, held []lease.Held) (kept []string, err error) {
 	for range maxTries {
 		if len(held) == 0 {

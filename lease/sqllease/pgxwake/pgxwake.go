@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -16,13 +17,13 @@ import (
 // DefaultChannel is where wake-ups go unless another channel is named.
 const DefaultChannel = "hustings_lease"
 
-// Waker is a [lease.Waker]. Listening takes a connection of its own, and so does
-// waking: that one is opened by the first wake-up and kept, for to open one takes
-// longer than the handover it is for.
+// Waker is a [lease.Waker]. It takes one connection of its own, that of Listen: while
+// there is one, wake-ups go through it, for to open another takes longer than the
+// handover that it is for.
 type Waker struct {
 	config  *pgx.ConnConfig
 	channel string
-	waking  chan *pgx.Conn // holds the kept connection, or nil, while nobody uses it
+	ear     atomic.Pointer[ear] // nil: nobody listens
 }
 
 var _ lease.Waker = (*Waker)(nil)
@@ -37,99 +38,107 @@ func New(config *pgx.ConnConfig, channel string) (*Waker, error) {
 	if channel == "" {
 		channel = DefaultChannel
 	}
-	w := &Waker{config.Copy(), channel, make(chan *pgx.Conn, 1)}
-	w.waking <- nil
-	return w, nil
+	return &Waker{config: config.Copy(), channel: channel}, nil
 }
 
-// errClosed is what is said of a wake-up that comes too late.
-var errClosed = errors.New("pgxwake: the waker is closed")
-
-// Close closes the connection that wake-ups take, when nobody uses it; after that
-// there are none. Who listens is not disturbed.
-func (w *Waker) Close() error {
-	conn, open := <-w.waking
-	if open {
-		close(w.waking)
-	}
-	return hangUp(context.Background(), conn)
+// ear is the connection of a Listen, which others may ask to send a wake-up.
+type ear struct {
+	conn  *pgx.Conn
+	asked chan request
+	ended chan struct{}
 }
 
-// Wake notifies whoever listens. A connection that was kept may have broken
-// meanwhile; then it is tried once more, over a new one.
+type request struct {
+	ctx    context.Context //nolint:containedctx // it is a call, made elsewhere
+	name   string
+	answer chan error
+}
+
+// Wake notifies whoever listens. If the connection of Listen fails it is tried once
+// more, over a connection for the purpose, as it is if there is none.
 func (w *Waker) Wake(ctx context.Context, name string) error {
-	var conn *pgx.Conn
-	open := true
+	if e := w.ear.Load(); e != nil && e.send(ctx, name) == nil {
+		return nil
+	}
+	return w.connected(ctx, func(conn *pgx.Conn) error { return w.notify(ctx, conn, name) })
+}
+
+// send has a wake-up sent by the goroutine that listens.
+func (e *ear) send(ctx context.Context, name string) error {
+	r := request{ctx, name, make(chan error, 1)}
 	select {
-	case conn, open = <-w.waking:
+	case e.asked <- r:
+		return <-r.answer
+	case <-e.ended:
+		return errors.New("nobody listens any more")
 	case <-ctx.Done():
-		return fmt.Errorf("pgxwake: %w", ctx.Err())
+		return ctx.Err()
 	}
-	if !open {
-		return errClosed
-	}
-	kept := conn != nil
-	conn, err := w.notify(ctx, conn, name)
-	if err != nil && kept && conn == nil && ctx.Err() == nil {
-		conn, err = w.notify(ctx, nil, name)
-	}
-	w.waking <- conn
+}
+
+func (w *Waker) notify(ctx context.Context, conn *pgx.Conn, name string) error {
+	// To prepare the statement would be another round trip.
+	_, err := conn.Exec(ctx, "SELECT pg_notify($1, $2)", pgx.QueryExecModeExec, w.channel, name)
 	return err
 }
 
-// notify sends a wake-up over a connection, a new one if it is nil, and returns the
-// connection if it still serves.
-func (w *Waker) notify(ctx context.Context, conn *pgx.Conn, name string) (*pgx.Conn, error) {
-	if conn == nil {
-		var err error
-		if conn, err = w.connect(ctx); err != nil {
-			return nil, err
+// Listen listens until the context ends or the connection is lost.
+func (w *Waker) Listen(ctx context.Context, woken func(name string)) error {
+	return w.connected(ctx, func(conn *pgx.Conn) error {
+		if _, err := conn.Exec(ctx, "LISTEN "+pgx.Identifier{w.channel}.Sanitize()); err != nil {
+			return err
 		}
-	}
-	// To prepare the statement would be another round trip.
-	if _, err := conn.Exec(ctx, "SELECT pg_notify($1, $2)", pgx.QueryExecModeExec, w.channel, name); err != nil {
-		if conn.IsClosed() {
-			conn = nil
+		e := &ear{conn, make(chan request), make(chan struct{})}
+		w.ear.Store(e)
+		defer close(e.ended)
+		defer w.ear.CompareAndSwap(e, nil)
+		for {
+			r, err := e.listen(ctx, woken)
+			if err != nil {
+				return err
+			}
+			r.answer <- w.notify(r.ctx, conn, r.name)
 		}
-		return conn, fmt.Errorf("pgxwake: %w", err)
-	}
-	return conn, nil
+	})
 }
 
-// Listen listens until the context ends or the connection is lost.
-func (w *Waker) Listen(ctx context.Context, woken func(name string)) (err error) {
-	conn, err := w.connect(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, hangUp(ctx, conn)) }()
-	if _, err := conn.Exec(ctx, "LISTEN "+pgx.Identifier{w.channel}.Sanitize()); err != nil {
-		return fmt.Errorf("pgxwake: %w", err)
-	}
+// listen listens until there is a request. To break off a wait does a connection no
+// harm.
+func (e *ear) listen(ctx context.Context, woken func(name string)) (request, error) {
+	waiting, stop := context.WithCancel(ctx)
+	requests := make(chan *request, 1)
+	go func() {
+		defer stop()
+		select {
+		case r := <-e.asked:
+			requests <- &r
+		case <-waiting.Done():
+			requests <- nil
+		}
+	}()
 	for {
-		n, err := conn.WaitForNotification(ctx)
+		n, err := e.conn.WaitForNotification(waiting)
 		if err != nil {
-			return fmt.Errorf("pgxwake: %w", err)
+			stop()
+			if r := <-requests; r != nil {
+				return *r, nil
+			}
+			return request{}, err
 		}
 		woken(n.Payload)
 	}
 }
 
-func (w *Waker) connect(ctx context.Context) (*pgx.Conn, error) {
+// connected does something with a connection of its own.
+func (w *Waker) connected(ctx context.Context, do func(*pgx.Conn) error) (err error) {
 	conn, err := pgx.ConnectConfig(ctx, w.config)
 	if err != nil {
-		return nil, fmt.Errorf("pgxwake: %w", err)
+		return fmt.Errorf("pgxwake: %w", err)
 	}
-	return conn, nil
-}
-
-// hangUp closes a connection, if there is one, with a second to say so, even if the
-// context has ended.
-func hangUp(ctx context.Context, conn *pgx.Conn) error {
-	if conn == nil {
-		return nil
-	}
-	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-	defer cancel()
-	return conn.Close(closing)
+	defer func() {
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		err = errors.Join(err, conn.Close(closing))
+	}()
+	return do(conn)
 }

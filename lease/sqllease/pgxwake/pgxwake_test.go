@@ -2,8 +2,10 @@ package pgxwake_test
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -22,6 +24,7 @@ type server struct {
 	sessions []net.Conn // the server's ends
 	woken    []string
 	ended    chan struct{} // told when a session is
+	listened chan struct{} // closed when somebody listens
 }
 
 func (s *server) dial(context.Context, string, string) (net.Conn, error) {
@@ -32,7 +35,7 @@ func (s *server) dial(context.Context, string, string) (net.Conn, error) {
 
 // serve answers until the connection is closed.
 func (s *server) serve(conn net.Conn) {
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	b := pgproto3.NewBackend(conn, conn)
 	first, err := b.ReceiveStartupMessage()
 	if _, begins := first.(*pgproto3.StartupMessage); err != nil || !begins {
@@ -49,6 +52,10 @@ func (s *server) serve(conn net.Conn) {
 			return
 		}
 		switch m := m.(type) {
+		case *pgproto3.Query: // LISTEN
+			close(s.listened)
+			b.Send(&pgproto3.CommandComplete{CommandTag: []byte("LISTEN")})
+			b.Send(ready)
 		case *pgproto3.Parse:
 			b.Send(&pgproto3.ParseComplete{})
 		case *pgproto3.Bind:
@@ -58,6 +65,7 @@ func (s *server) serve(conn net.Conn) {
 			b.Send(&pgproto3.NoData{})
 		case *pgproto3.Execute:
 			b.Send(&pgproto3.CommandComplete{CommandTag: []byte("SELECT 1")})
+			b.Send(&pgproto3.NotificationResponse{Channel: "c", Payload: s.last()})
 		case *pgproto3.Sync:
 			b.Send(ready)
 		case *pgproto3.Terminate:
@@ -83,7 +91,7 @@ func open(t *testing.T) (*server, *pgxwake.Waker) {
 	t.Helper()
 	config, err := pgx.ParseConfig("postgres://u@h/app?sslmode=disable")
 	require.NoError(t, err)
-	s := &server{ended: make(chan struct{}, 10)}
+	s := &server{ended: make(chan struct{}, 1000), listened: make(chan struct{})}
 	config.DialFunc = s.dial
 	config.LookupFunc = func(context.Context, string) ([]string, error) { return []string{"h"}, nil }
 	w, err := pgxwake.New(config, "c")
@@ -91,44 +99,63 @@ func open(t *testing.T) (*server, *pgxwake.Waker) {
 	return s, w
 }
 
-// To connect takes longer than to hand over, so it is done once.
-func TestWakeUpsShareAConnection(t *testing.T) {
+// last is the name that was woken last.
+func (s *server) last() string {
+	woken, _ := s.saw()
+	_, name, _ := strings.Cut(woken[len(woken)-1], " ")
+	return name
+}
+
+// listen has a waker listen, and says what it hears, and how to end it.
+func listen(t *testing.T, w *pgxwake.Waker) (heard chan string, ended chan error, end context.CancelFunc) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	heard, ended = make(chan string, 1000), make(chan error, 1)
+	go func() { ended <- w.Listen(ctx, func(name string) { heard <- name }) }()
+	return heard, ended, cancel
+}
+
+// To connect takes longer than to hand over, so who listens wakes over the same
+// connection, many at once, too.
+func TestWhoListensWakesWithoutAConnectionMore(t *testing.T) {
+	const wakes = 50
 	s, w := open(t)
-	for _, name := range []string{"a", "b", "c"} {
-		require.NoError(t, w.Wake(t.Context(), name))
+	heard, ended, end := listen(t, w)
+	<-s.listened
+	for grows := true; grows; { // until its side knows of it, too
+		_, before := s.saw()
+		require.NoError(t, w.Wake(t.Context(), "first"))
+		_, after := s.saw()
+		grows = after > before
+	}
+	_, before := s.saw()
+	var all sync.WaitGroup
+	for i := range wakes {
+		all.Go(func() { assert.NoError(t, w.Wake(t.Context(), fmt.Sprint(i))) })
+	}
+	all.Wait()
+	woken, sessions := s.saw()
+	assert.Equal(t, before, sessions)
+	for i := range wakes {
+		assert.Contains(t, woken, fmt.Sprint("c ", i))
+	}
+	for name := ""; name != "last"; name = <-heard {
+		if len(heard) == 0 {
+			require.NoError(t, w.Wake(t.Context(), "last"))
+		}
+	}
+	end()
+	assert.ErrorIs(t, <-ended, context.Canceled)
+}
+
+// Where nobody listens a wake-up has a connection for the purpose.
+func TestWhoDoesNotListenWakes(t *testing.T) {
+	s, w := open(t)
+	for i := range 2 {
+		require.NoError(t, w.Wake(t.Context(), fmt.Sprint(i)))
+		<-s.ended
 	}
 	woken, sessions := s.saw()
-	assert.Equal(t, []string{"c a", "c b", "c c"}, woken)
-	assert.Equal(t, 1, sessions)
-	require.NoError(t, w.Close())
-	<-s.ended
-	assert.ErrorContains(t, w.Wake(t.Context(), "d"), "closed")
-	assert.NoError(t, w.Close())
-}
-
-// A connection that broke while it was kept costs no wake-up.
-func TestABrokenConnectionIsReplaced(t *testing.T) {
-	s, w := open(t)
-	require.NoError(t, w.Wake(t.Context(), "a"))
-	require.NoError(t, s.sessions[0].Close()) // as a server does that is restarted
-	<-s.ended
-	require.NoError(t, w.Wake(t.Context(), "b"))
-	woken, sessions := s.saw()
-	assert.Equal(t, []string{"c a", "c b"}, woken)
+	assert.Equal(t, []string{"c 0", "c 1"}, woken)
 	assert.Equal(t, 2, sessions)
-	require.NoError(t, w.Close())
-	<-s.ended
-}
-
-// A wake-up that cannot be sent is not in the way of the next one.
-func TestAWakeUpThatCannotBeSentIsAnError(t *testing.T) {
-	s, w := open(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	require.ErrorIs(t, w.Wake(ctx, "a"), context.Canceled)
-	require.NoError(t, w.Wake(t.Context(), "b"))
-	woken, _ := s.saw()
-	assert.Equal(t, []string{"c b"}, woken)
-	require.NoError(t, w.Close())
-	<-s.ended
 }

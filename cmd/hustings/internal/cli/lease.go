@@ -48,10 +48,10 @@ func (o *leaseOperation) command(cmd *cobra.Command, named bool, run func(contex
 		defer stop()
 		o.out, o.errs = cmd.OutOrStdout(), cmd.ErrOrStderr()
 		if o.db, err = database.Open(args[0], database.ForOperators); err != nil {
-			return err
+			return usageError{err}
 		}
 		defer func() { err = errors.Join(err, o.db.Close()) }()
-		if err = o.db.Prepare(ctx); err == nil {
+		if err = tried("to connect", o.db.Prepare(ctx)); err == nil {
 			err = run(ctx)
 		}
 		if err != nil {
@@ -64,6 +64,14 @@ func (o *leaseOperation) command(cmd *cobra.Command, named bool, run func(contex
 	flags.DurationVar(&o.timeout, "timeout", 10*time.Second, "how `long` to wait for an answer")
 	flags.BoolVar(&o.asJSON, "json", false, "print one JSON object a line")
 	return cmd
+}
+
+// tried says what it was that a database could not do.
+func tried(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("tried %s: %s", what, database.Reason(err))
 }
 
 func newLeaseStatus() *cobra.Command {
@@ -84,7 +92,8 @@ func newLeaseForce() *cobra.Command {
 		Long: `End the term of whoever holds a lease, and perhaps say who is next. Writes that are
 fenced by the old term are refused from now on. The old holder leaves office when it renews
 next; if it is dead, others wait until its lease has run out. Candidates other than the heir
-wait a TTL longer.`,
+wait for it, until the lease has stood still for two TTLs: if no candidate has the name that
+you give, there is no leader for so long.`,
 		Example: `  hustings lease force postgres://user@db/app --name jobs --heir host2`,
 	}, true, func(ctx context.Context) error { return o.force(ctx, heir) })
 	cmd.Flags().StringVar(&heir, "heir", "", "the `node` that goes first, as its --node says")
@@ -116,10 +125,14 @@ func (o *leaseOperation) status(ctx context.Context) error {
 	}
 	names, err := o.db.Store.Names(ctx)
 	if err != nil {
-		return err
+		return tried("to list the leases", err)
 	}
 	records, err := o.db.Store.Read(ctx, names)
 	if err != nil {
+		return tried("to read the leases", err)
+	}
+	if len(records) == 0 {
+		_, err = fmt.Fprintf(o.errs, "there are no leases in %s\n", o.db.Name)
 		return err
 	}
 	slices.SortFunc(records, func(a, b lease.Record) int { return strings.Compare(a.Name, b.Name) })
@@ -138,7 +151,7 @@ func (o *leaseOperation) force(ctx context.Context, heir string) error {
 		return err
 	}
 	if err := o.db.Store.Force(ctx, o.name, heir); err != nil {
-		return err
+		return tried("to force the lease", err)
 	}
 	return o.print(ctx)
 }
@@ -164,11 +177,11 @@ func (o *leaseOperation) release(ctx context.Context, dead bool) error {
 		held.Term-- // it was forced
 	}
 	if err := o.db.Store.Release(ctx, r.Holder, held); err != nil {
-		return err
+		return tried("to release the lease", err)
 	}
 	if o.db.Waker != nil {
 		if err := o.db.Waker.Wake(ctx, o.name); err != nil {
-			return fmt.Errorf("it is free, but candidates were not woken: %w", err)
+			return fmt.Errorf("it is free, but candidates were not woken: %s", database.Reason(err))
 		}
 	}
 	return o.print(ctx)
@@ -207,7 +220,7 @@ func (o *leaseOperation) read(ctx context.Context) (lease.Record, error) {
 	defer cancel()
 	found, err := o.db.Store.Read(ctx, []string{o.name})
 	if err != nil {
-		return lease.Record{}, err
+		return lease.Record{}, tried("to read the lease", err)
 	}
 	if len(found) == 0 {
 		return lease.Record{}, fmt.Errorf("there is no lease %q", o.name)

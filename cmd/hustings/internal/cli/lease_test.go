@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -48,6 +49,51 @@ func TestLeasesAreShown(t *testing.T) {
 	assert.Equal(t, shownLease{Name: "jobs", Term: 1, State: "held", Holder: "a#1", TTL: int64(time.Hour)}, shown)
 	assert.Contains(t, fail(t, exitFailed, "lease", "status", url, "--name", "jbs"), `there is no lease "jbs"`)
 	assert.Contains(t, fail(t, exitFailed, "lease", "status", url+"x"), url+"x: ")
+}
+
+// Whether a database has no leases or was not looked at must be plain.
+func TestADatabaseWithoutLeasesSaysSo(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "leases.db")
+	require.NoError(t, os.WriteFile(path, nil, 0o600))
+	assert.Contains(t, fail(t, exitFailed, "lease", "status", "sqlite:"+path), path+": tried to list the leases: there is no table of leases")
+	db, err := database.Open("sqlite:"+path, database.ForCandidates)
+	require.NoError(t, err)
+	require.NoError(t, db.Prepare(t.Context()))
+	require.NoError(t, db.Close())
+	code, stdout, stderr := run("lease", "status", "sqlite:"+path)
+	assert.Equal(t, exitOK, code)
+	assert.Empty(t, stdout)
+	assert.Equal(t, "there are no leases in sqlite:"+path+"\n", stderr)
+}
+
+func TestAWrongURLIsWrongUsage(t *testing.T) {
+	for url, says := range map[string]string{
+		"foo":                         "not the URL of a database",
+		"oracle://h/x":                `no "oracle"`,
+		"etcd://u:p@h:1?tls=true&x=1": `not known: "tls", "x"`,
+		"etcd://h:1/leases":           `the path "leases"`,
+		"sqlite:x.db?mode=ro":         `not known: "mode"`,
+		"redis://h?cluster=true":      "cluster",
+		"mysql://h/x?autocommit=0":    `"autocommit"`,
+	} {
+		assert.Contains(t, fail(t, exitUsage, "lease", "status", url), says)
+	}
+}
+
+// What is said of a server that does not answer names it, what was tried and why, on one
+// line.
+func TestAServerThatDoesNotAnswerIsNamed(t *testing.T) {
+	for url, says := range map[string]string{
+		"etcd://127.0.0.1:1":       "etcd://127.0.0.1:1/: tried to list the leases: no answer in time",
+		"redis://127.0.0.1:1":      "redis://127.0.0.1:1/: tried to list the leases: dial",
+		"postgres://u@localhost:1": "postgres://u@localhost:1/: tried to list the leases: failed to connect",
+		"mysql://127.0.0.1:1/x":    "mysql://127.0.0.1:1/x: tried to list the leases: dial",
+	} {
+		said := fail(t, exitFailed, "lease", "status", url, "--timeout", "1s")
+		assert.Contains(t, said, says)
+		assert.Equal(t, 1, strings.Count(said, "\n"), said)
+		assert.NotContains(t, said, "\t")
+	}
 }
 
 func TestALeaseIsForced(t *testing.T) {

@@ -4,6 +4,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -102,7 +103,10 @@ func (f *serveFlags) serve(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	return node.Run(ctx, config, out, log)
+	if err = node.Run(ctx, config, out, log); errors.As(err, new(node.ConfigError)) {
+		return usageError{err}
+	}
+	return err
 }
 
 func (f *serveFlags) serveLocal(ctx context.Context, cmd *cobra.Command, out *node.Printer, log *slog.Logger) error {

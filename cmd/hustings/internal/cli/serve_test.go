@@ -3,6 +3,7 @@ package cli
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -65,13 +66,20 @@ func TestANodeMayContendForALease(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, node.Config{Node: host, Lease: "sqlite:x.db", Name: "others", TTL: 3 * time.Second}, c)
 
-	mixed := fail(t, exitFailed, "serve", "--lease", "sqlite:x.db", "--members", "n0=h:1", "--group", "g")
-	for _, says := range []string{"name is not given", "members has no meaning with a lease", "group has no meaning with a lease"} {
+	mixed := fail(t, exitUsage, "serve", "--lease", "sqlite:x.db", "--members", "n0=h:1", "--group", "g")
+	for _, says := range []string{"--name is not given", "--members has no meaning with a lease", "--group has no meaning with a lease"} {
 		assert.Contains(t, mixed, says)
 	}
-	assert.Contains(t, fail(t, exitFailed, "serve", "--node", "a", "--ttl", "3s"), "ttl has a meaning only with a lease")
+	assert.Contains(t, fail(t, exitUsage, "serve", "--node", "a", "--ttl", "3s"), "--ttl has a meaning only with a lease")
 	assert.Contains(t, fail(t, exitUsage, "serve", "--local", "3", "--lease", "sqlite:x.db"), "local lease")
-	assert.Contains(t, fail(t, exitFailed, "serve", "--lease", "sqlite:x.db", "--name", "jobs", "--ttl", "1ms"), "Timing.Renew")
+	looking := fail(t, exitUsage, "serve", "--lease", "sqlite:x.db", "--name", "jobs", "--observers", "n0=h:1")
+	assert.Contains(t, looking, "--observers has no meaning with a lease")
+	assert.NotContains(t, looking, "--members")
+	assert.Contains(t, fail(t, exitUsage, "serve", "--lease", "sqlite:x.db", "--name", "jobs", "--ttl", "5ms"), "--ttl is 5ms, want 100ms to")
+	assert.Contains(t, fail(t, exitUsage, "serve", "--lease", "foo", "--name", "jobs"), "--lease: not the URL of a database")
+	long := strings.Repeat("x", 300)
+	assert.Contains(t, fail(t, exitUsage, "serve", "--lease", "sqlite:x.db", "--name", long), "--name has 300 bytes")
+	assert.Contains(t, fail(t, exitUsage, "serve", "--lease", "sqlite:x.db", "--name", "jobs", "--node", long), "--node has 300 bytes")
 }
 
 func TestWithoutAFileTheFlagsAreAll(t *testing.T) {
@@ -91,7 +99,8 @@ func TestAWrongConfigurationIsNamed(t *testing.T) {
 	assert.Contains(t, fail(t, exitUsage, "serve", "--node", "n0", "--members", "n0"), `--members: "n0" is not of the form id=host:port`)
 	assert.Contains(t, fail(t, exitUsage, "serve", "--node", "n0", "--ca", "x"), "TLS needs")
 	assert.Contains(t, fail(t, exitUsage, "serve", "--local", "-1"), "--local is -1")
-	all := fail(t, exitFailed, "serve", "--node", "n0", "--members", "n1=h:1", "--timing", "fast")
+	all := fail(t, exitUsage, "serve", "--node", "n0", "--members", "n1=h:1", "--timing", "fast")
+	assert.Equal(t, 2, strings.Count(all, "\n"), "one line, and where to get help")
 	assert.Contains(t, all, "data is not given")
 	assert.Contains(t, all, `members do not include node "n0"`)
 	assert.Contains(t, all, `timing is "fast"`)

@@ -4,6 +4,7 @@ package database
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -32,6 +33,12 @@ type etcd struct {
 }
 
 func openEtcd(a address, _ Use) (*Database, error) {
+	if err := a.parameterless(); err != nil {
+		return nil, err
+	}
+	if a.path != "" {
+		return nil, fmt.Errorf("the URL has the path %q; etcd: takes none", a.path)
+	}
 	e := &etcd{config: clientv3.Config{
 		Endpoints: strings.Split(a.hosts, ","), Username: a.user, Password: a.password,
 		DialTimeout: loginTimeout, Logger: zap.NewNop(), // errors are returned, too

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
@@ -28,19 +29,16 @@ func openPostgres(a address, use Use) (*Database, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := inTable(stdlib.OpenDB(*config), sqllease.PostgreSQL, waker, use)
-	if err != nil {
-		return nil, err
-	}
-	table := d.close
-	d.close = func() error { return errors.Join(waker.Close(), table()) }
-	return d, nil
+	return inTable(stdlib.OpenDB(*config), sqllease.PostgreSQL, waker, use)
 }
 
 func openMySQL(a address, use Use) (*Database, error) {
 	config, err := mysql.ParseDSN("/?" + a.query)
 	if err != nil {
 		return nil, err
+	}
+	if _, given := config.Params["autocommit"]; given {
+		return nil, errors.New("the URL has the parameter \"autocommit\"; every statement commits by itself here")
 	}
 	config.Net, config.Addr, config.DBName = "tcp", a.hosts, a.path
 	if !strings.Contains(config.Addr, ":") {
@@ -57,6 +55,9 @@ func openMySQL(a address, use Use) (*Database, error) {
 
 // openSQLite has writers that meet wait for one another.
 func openSQLite(a address, use Use) (*Database, error) {
+	if err := a.parameterless(); err != nil {
+		return nil, err
+	}
 	path, err := filepath.Abs(a.path)
 	if err != nil {
 		return nil, err
@@ -71,6 +72,19 @@ func openSQLite(a address, use Use) (*Database, error) {
 		return nil, err
 	}
 	return inTable(db, sqllease.SQLite, nil, use)
+}
+
+// missing says whether an error is that the table of the leases is not there.
+func missing(err error) bool {
+	var ofPostgres *pgconn.PgError
+	var ofMySQL *mysql.MySQLError
+	switch {
+	case errors.As(err, &ofPostgres):
+		return ofPostgres.Code == "42P01"
+	case errors.As(err, &ofMySQL):
+		return ofMySQL.Number == 1146
+	}
+	return strings.Contains(err.Error(), "no such table") // SQLite's has no number of its own
 }
 
 func inTable(db *sql.DB, dialect sqllease.Dialect, waker lease.Waker, use Use) (*Database, error) {

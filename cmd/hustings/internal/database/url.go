@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -25,10 +26,11 @@ var form = regexp.MustCompile(`^([a-z]+)://(?:([^:/?#@]*)(?::([^:/?#@]*))?@)?([A
 func parse(text string) (address, error) {
 	if path, found := strings.CutPrefix(text, "sqlite:"); found {
 		path = strings.TrimPrefix(path, "//")
+		path, query, _ := strings.Cut(path, "?")
 		if path == "" {
 			return address{}, fmt.Errorf("sqlite: names no file: want sqlite:PATH")
 		}
-		return address{scheme: "sqlite", path: path}, nil
+		return address{scheme: "sqlite", path: path, query: query}, nil
 	}
 	part := form.FindStringSubmatch(text)
 	if part == nil {
@@ -45,6 +47,21 @@ func parse(text string) (address, error) {
 		}
 	}
 	return a, nil
+}
+
+// parameterless is an error for an address with parameters: what is not known is not
+// passed over, for it may be what makes the connection a safe one. Only the names are
+// told.
+func (a address) parameterless() error {
+	if a.query == "" {
+		return nil
+	}
+	var names []string
+	for parameter := range strings.SplitSeq(a.query, "&") {
+		name, _, _ := strings.Cut(parameter, "=")
+		names = append(names, strconv.Quote(name))
+	}
+	return fmt.Errorf("the URL has parameters that are not known: %s; %s: takes none", strings.Join(names, ", "), a.scheme)
 }
 
 // beginning is as much of a text as can hold no password.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -84,11 +85,20 @@ func ReadConfig(name string) (Config, error) {
 	return c, nil
 }
 
+// A ConfigError is one in a Config, and none that the node met when it ran.
+type ConfigError struct{ error }
+
+// Error says on one line all that is wrong.
+func (e ConfigError) Error() string { return strings.ReplaceAll(e.error.Error(), "\n", "; ") }
+
+func (e ConfigError) Unwrap() error { return e.error }
+
 // check finds what the packages below cannot, and fills in what follows.
 func (c *Config) check() error {
 	var problems []error
 	bad := func(field, format string, args ...any) {
-		problems = append(problems, fmt.Errorf("%s "+format, append([]any{field}, args...)...))
+		flag := "--" + strings.ReplaceAll(field, "_", "-")
+		problems = append(problems, fmt.Errorf("%s "+format, append([]any{flag}, args...)...))
 	}
 	if c.Node == "" {
 		bad("node", "is not given")
@@ -99,6 +109,9 @@ func (c *Config) check() error {
 		}
 		for _, field := range c.ofVoters() {
 			bad(field, "has no meaning with a lease in a database")
+		}
+		if c.TTL != 0 && (c.TTL < shortestTTL || c.TTL > longestTTL) {
+			bad("ttl", "is %v, want %v to %v", c.TTL, shortestTTL, longestTTL)
 		}
 		return errors.Join(problems...)
 	}
@@ -127,7 +140,8 @@ func (c *Config) check() error {
 func (c *Config) ofVoters() []string {
 	return given([]field{
 		{"group", c.Group != ""},
-		{"members", len(c.Members) > 0},
+		{"members", slices.ContainsFunc(c.Members, func(m Member) bool { return !m.Observer })},
+		{"observers", slices.ContainsFunc(c.Members, func(m Member) bool { return m.Observer })},
 		{"listen", c.Listen != ""},
 		{"data", c.Data != ""},
 		{"new", c.New},
@@ -165,7 +179,7 @@ func (c *Config) timing() (elector.Timing, error) {
 	case "dledger":
 		return elector.DLedgerTiming(), nil
 	}
-	return elector.Timing{}, fmt.Errorf(`timing is %q, want "default" or "dledger"`, c.Timing)
+	return elector.Timing{}, fmt.Errorf(`--timing is %q, want "default" or "dledger"`, c.Timing)
 }
 
 func (c *Config) members() []memberstate.Member {

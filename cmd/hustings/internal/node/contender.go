@@ -5,6 +5,7 @@ package node
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -19,7 +20,7 @@ import (
 func runContender(ctx context.Context, config Config, m *member) (err error) {
 	db, err := database.Open(config.Lease, database.ForCandidates)
 	if err != nil {
-		return err
+		return ConfigError{fmt.Errorf("--lease: %w", err)}
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	m.group, m.leases = config.Name, true
@@ -30,7 +31,7 @@ func runContender(ctx context.Context, config Config, m *member) (err error) {
 		Handlers: []elector.RoleHandler{counted{figures}},
 	})
 	if err != nil {
-		return err
+		return inFlags(err)
 	}
 	m.id = el.Status().Self
 	m.process = strings.TrimPrefix(m.id, config.Node+"#")
@@ -48,6 +49,20 @@ func runContender(ctx context.Context, config Config, m *member) (err error) {
 	}
 	return m.run(ctx, known)
 }
+
+// inFlags names the flag that has what an elector complains of.
+func inFlags(err error) error {
+	var bad *elector.ConfigError
+	if !errors.As(err, &bad) {
+		return err
+	}
+	flag := map[string]string{"Name": "--name", "Self": "--node"}[bad.Field]
+	return ConfigError{fmt.Errorf("%s %s", flag, bad.Problem)}
+}
+
+// The TTLs that can be had: with shorter ones the margin for drift would be less than
+// the least, with longer ones their end would be no date.
+const shortestTTL, longestTTL = 100 * time.Millisecond, 365 * 24 * time.Hour
 
 // leaseTiming is the default one at the pace of a TTL; zero is the default. A long TTL
 // is no reason to look seldom, or to wait long for an answer.
@@ -77,7 +92,7 @@ func (m *member) reach(ctx context.Context, db *database.Database) (known member
 		if ctx.Err() != nil {
 			return 0, false
 		}
-		m.log.Warn("the database of the lease cannot be used; trying again", "lease", db.Name, "error", err, "in", wait)
+		m.log.Warn("the database of the lease cannot be used; trying again", "lease", db.Name, "error", database.Reason(err), "in", wait)
 		timer := time.NewTimer(wait)
 		select {
 		case <-timer.C:

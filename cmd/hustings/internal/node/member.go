@@ -66,9 +66,12 @@ func (m *member) run(ctx context.Context, known memberstate.Term) error {
 	watching, stopWatching := context.WithCancel(context.Background())
 	var watch sync.WaitGroup
 	watch.Go(func() {
+		var last Event
 		for s := range m.election.Watch(watching) {
-			if s.Revision > 0 && s.Term >= known { // a contender has not looked yet
-				m.tell(s)
+			e := m.role(s)
+			if s.Revision > 0 && s.Term >= known && e != last { // a contender has not looked yet
+				m.out.print(e)
+				last = e
 			}
 		}
 	})
@@ -87,10 +90,12 @@ func (m *member) event(kind string, term memberstate.Term) Event {
 	return Event{Event: kind, Node: m.id, Process: m.process, Group: m.group, Term: term}
 }
 
-func (m *member) tell(s elector.Status) {
+// role is what it says of a status. What it has said last it does not say again: that
+// it has stopped, for example, is told otherwise.
+func (m *member) role(s elector.Status) Event {
 	e := m.event("role", s.Term)
 	e.Role, e.Leader, e.Vote = s.Role.String(), s.Leader, s.Vote
-	m.out.print(e)
+	return e
 }
 
 // lead is what it does in office: it says so, and runs the program if there

@@ -26,7 +26,7 @@ import (
 // leads it hands over first.
 func Run(ctx context.Context, config Config, out *Printer, log *slog.Logger) error {
 	if err := config.check(); err != nil {
-		return err
+		return ConfigError{err}
 	}
 	m := member{
 		group: config.Group, name: config.Node, out: out, log: log.With("node", config.Node), metrics: metrics.New(),
