@@ -81,6 +81,7 @@ func TestWhoHasNotAnsweredIsAskedAgain(t *testing.T) {
 
 // slowPreVoteAsked is one where answers take that long.
 func slowPreVoteAsked(t *testing.T, roundTrip time.Duration) *turn {
+	t.Helper()
 	c := preVoteAsked(t)
 	c.machine.roundTrip = uint32(roundTrip.Microseconds())
 	c.machine.openRound(c.rules, &c.out, preVoting, rpc.PreVote, 1)
@@ -166,10 +167,13 @@ func TestCopiesMeasureNothing(t *testing.T) {
 	answered(3, rpc.PreVote, first, 110*time.Millisecond)
 	require.Equal(t, voting, c.machine.phase)
 	assert.Equal(t, 110*time.Millisecond, answered(4, rpc.PreVote, first, long), "a round that was won")
+	assert.Equal(t, 110*time.Millisecond, answered(4, rpc.Vouched, 0, long), "a vote that nobody asked for")
 	for c.machine.phase == voting {
 		c.ring()
 	}
 	assert.Equal(t, long, answered(2, rpc.Won, c.machine.ballot, long), "a round that was too short")
+	c.machine.Role = memberstate.Leader
+	assert.Equal(t, long, answered(3, rpc.Won, c.machine.ballot, 2*long), "a leader's are its beats")
 }
 
 // The next round begins anew.
@@ -204,6 +208,9 @@ func TestNobodyIsAskedAgainForNothing(t *testing.T) {
 	c.machine.serving = true
 	c.machine.openRound(c.rules, &c.out, preVoting, rpc.PreVote, 1)
 	assert.Equal(t, c.rules.Timing.RoundTimeout, c.out.Alarm.Min)
+	c.machine.roundTrip = 100_000
+	c.machine.openRound(c.rules, &c.out, preVoting, rpc.PreVote, 1)
+	assert.Equal(t, 200*time.Millisecond, c.out.Alarm.Min, "or twice the round trip")
 }
 
 // Of two that ask for the same, the one whose turn is earlier refuses the other, unless it
