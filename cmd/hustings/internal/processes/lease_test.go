@@ -76,7 +76,7 @@ func TestLease(t *testing.T) {
 				func() { c.leaseCommand("force", database, group, "--heir", other[led.Node]) },
 			} {
 				c.followed(led.Term)
-				program := started(t, pids, group, led)
+				program := started(t, pids, group, led.Term)
 				held := c.leaseCommand("status", database, group)
 				assert.Equal(t, "held", held.State)
 				assert.EqualValues(t, led.Term, held.Term)
@@ -84,7 +84,7 @@ func TestLease(t *testing.T) {
 				end()
 				next := c.leaderAfter(led.Term)
 				assert.Equal(t, other[led.Node], next.Node)
-				assert.True(t, gone(program), "the program of term %d lives", led.Term)
+				assert.True(t, gone(program.pid), "the program of term %d lives", led.Term)
 				if c.nodes[led.Node] == nil {
 					c.start(led.Node)
 				} else {

@@ -223,40 +223,50 @@ func TestTheProgramEndsWithTheOffice(t *testing.T) {
 	c := newCluster(t, clusterOptions{size: 3, flags: []string{
 		"--leases", "--exec", `echo "$HUSTINGS_TERM $HUSTINGS_NODE $HUSTINGS_GROUP $$" >> ` + pids + `; exec sleep 1000`,
 	}})
-	led := c.leaderAfter(0)
-	for _, end := range []func(){
-		func() { c.kill(led.Node) },
-		func() { c.signal(led.Node, syscall.SIGSTOP) },
-		func() { c.operate("resign", led.Node) },
+	term := c.leaderAfter(0).Term
+	for _, end := range []func(leader string){
+		c.kill,
+		func(leader string) { c.signal(leader, syscall.SIGSTOP) },
+		func(leader string) { c.operate("resign", leader) },
 	} {
-		c.followed(led.Term)
-		program := started(t, pids, "demo", led)
-		end()
-		require.Eventually(t, func() bool { return gone(program) }, patience, time.Millisecond, "the program of term %d lives", led.Term)
-		next := c.leaderAfter(led.Term)
-		if c.nodes[led.Node] == nil {
-			c.start(led.Node)
+		c.followed(term)
+		p := started(t, pids, "demo", term)
+		end(p.node)
+		require.Eventually(t, func() bool { return gone(p.pid) }, patience, time.Millisecond, "the program of term %d lives", p.term)
+		term = c.leaderAfter(p.term).Term
+		if c.nodes[p.node] == nil {
+			c.start(p.node)
 		} else {
-			c.signal(led.Node, syscall.SIGCONT)
+			c.signal(p.node, syscall.SIGCONT)
 		}
-		led = next
 	}
 }
 
-// started waits until the program of a term has said who it is.
-func started(t *testing.T, pids, group string, led node.Event) (pid int) {
+// program is what a leader runs, as it says itself.
+type program struct {
+	term memberstate.Term
+	node string
+	pid  int
+}
+
+// started waits until the program of a term lives and has said who it is, or that of a later
+// term: on a machine that is too busy a leader may go before its program has said anything.
+func started(t *testing.T, pids, group string, term memberstate.Term) (p program) {
 	t.Helper()
-	says := fmt.Sprintf("%d %s %s ", led.Term, led.Node, group)
 	require.Eventually(t, func() bool {
 		text, _ := os.ReadFile(pids)
 		for line := range strings.Lines(string(text)) {
-			if rest, found := strings.CutPrefix(line, says); found {
-				pid, _ = strconv.Atoi(strings.TrimSpace(rest))
+			number, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+			leader, rest, _ := strings.Cut(rest, " ")
+			if pid, whole := strings.CutPrefix(rest, group+" "); whole {
+				said, _ := strconv.ParseUint(number, 10, 64)
+				p = program{term: memberstate.Term(said), node: leader}
+				p.pid, _ = strconv.Atoi(pid)
 			}
 		}
-		return pid != 0
-	}, patience, time.Millisecond, "%s", says)
-	return pid
+		return p.pid != 0 && p.term >= term && !gone(p.pid)
+	}, patience, time.Millisecond, "the program of %s in term %d", group, term)
+	return p
 }
 
 // gone says whether a process is no more, or is dead and waits for its parent.
