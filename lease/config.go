@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/hustings/hustings/elector"
@@ -65,14 +64,14 @@ type Config struct {
 type complaints []error
 
 func (c *complaints) add(field, format string, args ...any) {
-	*c = append(*c, configError{&elector.ConfigError{Field: field, Problem: fmt.Sprintf(format, args...)}})
+	*c = append(*c, configError{elector.ConfigError{Field: field, Problem: fmt.Sprintf(format, args...)}})
 }
 
-// configError is an elector.ConfigError that says which package complains.
-type configError struct{ error }
+// configError is an elector.ConfigError in the name of this package.
+type configError struct{ of elector.ConfigError }
 
-func (e configError) Error() string { return "lease" + strings.TrimPrefix(e.error.Error(), "elector") }
-func (e configError) Unwrap() error { return e.error }
+func (e configError) Error() string { return fmt.Sprintf("lease: %s %s", e.of.Field, e.of.Problem) }
+func (e configError) Unwrap() error { return &e.of }
 
 func (c *KeeperConfig) validate() error {
 	var bad complaints

@@ -1,6 +1,6 @@
-// Looking: at all leases that the keeper does not hold, with one statement for
-// every 10,000 of them that only reads. What turns out to be free is then claimed, each by a statement of
-// its own.
+// Looking: at all leases that the keeper does not hold, with one statement for every
+// 10,000 of them, which only reads. What turns out to be free is then claimed, each by a
+// statement of its own.
 
 package lease
 
@@ -19,7 +19,7 @@ func (k *Keeper) polls(ctx context.Context) {
 	t := k.config.Timing
 	everything := time.NewTimer(within(t.PollWithin()))
 	defer everything.Stop()
-	var woken <-chan time.Time // nil: nobody has been told of
+	var woken <-chan time.Time // nil: nobody was woken since the last look
 	for {
 		select {
 		case <-ctx.Done():

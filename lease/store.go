@@ -52,8 +52,8 @@ type Store interface {
 	// counts a renewal, or some, that the holder still holds in the term; also if they
 	// have run out meanwhile. It returns their names, in any order: what is
 	// missing is lost. What it costs the database should hardly grow with their
-	// number, up to 10,000: one statement is best. Where somebody else can keep records locked it waits for none of them: it renews the
-	// others, and returns a LockedError.
+	// number, up to 10,000: one statement is best. Where somebody else can keep records
+	// locked it waits for none of them: it renews the others, and returns a LockedError.
 	Renew(ctx context.Context, holder string, held []Held) (kept []string, err error)
 	// Release sets the lease free, if the holder still holds it in the term, or
 	// if it was taken from this holder by Force and nobody has it yet. The term

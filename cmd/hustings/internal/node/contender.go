@@ -50,13 +50,16 @@ func runContender(ctx context.Context, config Config, m *member) (err error) {
 	return m.run(ctx, known)
 }
 
-// inFlags names the flag that has what an elector complains of.
+// inFlags names the flag that has what an elector complains of, if it has one.
 func inFlags(err error) error {
 	var bad *elector.ConfigError
 	if !errors.As(err, &bad) {
 		return err
 	}
-	flag := map[string]string{"Name": "--name", "Self": "--node"}[bad.Field]
+	flag, has := map[string]string{"Name": "--name", "Self": "--node"}[bad.Field]
+	if !has {
+		return err
+	}
 	return ConfigError{fmt.Errorf("%s %s", flag, bad.Problem)}
 }
 
