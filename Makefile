@@ -137,9 +137,12 @@ interleavings: ## Look at every interleaving, within bounds that take a minute.
 	explore() { local found out code=0; found=$$(mktemp -d); out=$$("$$there"/hustings explore --out "$$found" "$$@") || code=$$?; \
 		rmdir --ignore-fail-on-non-empty "$$found"; printf 'hustings explore %s\n%s\n' "$$*" "$$out"; return $$code; }; \
 	(explore --terms 2 --features pre-vote,crashes,transfers --workers 1) & first=$$!; \
-	(explore --members 5 --ledger 0 --features pre-vote,crashes --workers 1 && \
+	(explore --members 5 --features pre-vote,crashes --workers 1 && \
+	explore --members 5 --terms 2 --ledger 0 --features crashes --workers 1 && \
 	explore --terms 2 --ledger 0 --features crashes,leases --lag 1 --workers 1 && \
-	explore --live --terms 2 --ledger 0 --features pre-vote) && others=0 || others=$$?; wait $$first && exit $$others
+	explore --live --terms 2 --ledger 0 --features pre-vote && \
+	explore --live --ledger 0 --features pre-vote --drops 1 --duplicates 1 && \
+	explore --live --members 2 --terms 2 --rounds 2 --ledger 0 --features pre-vote --drops 1 --duplicates 1 --in-flight 2) && others=0 || others=$$?; wait $$first && exit $$others
 
 # What is stopped goes on from its checkpoint, if the command is still the same: a
 # checkpoint of another build is refused.
@@ -147,15 +150,15 @@ interleavings: ## Look at every interleaving, within bounds that take a minute.
 explore: ## The largest bounds that were come to: hours, and up to 20 GB.
 	@mkdir -p bin && go build -o bin/hustings ./cmd/hustings
 	@explore() { echo "hustings explore $$*"; bin/hustings explore --out bin --memory 20000 "$$@"; }; \
-	explore --terms 2 --checkpoint bin/3x2.checkpoint; \
-	explore --terms 3 --features crashes; \
-	explore --terms 4 --ledger 0 --features crashes --checkpoint bin/3x4-crashes.checkpoint; \
-	explore --members 5 --ledger 0 --features pre-vote,crashes; \
-	explore --members 5 --ledger 0 --features pre-vote,hints,transfers --checkpoint bin/5x1.checkpoint; \
+	explore --terms 2; \
+	explore --terms 5 --ledger 0 --features crashes; \
+	explore --terms 4 --ledger 0 --features pre-vote,crashes; \
+	explore --members 5 --ledger 0; \
+	explore --members 5 --terms 2 --features crashes; \
 	explore --live --members 2 --terms 2 --rounds 2 --ledger 0 --features pre-vote --drops 1 --duplicates 1; \
 	explore --live --terms 2 --ledger 0 --features pre-vote --drops 1; \
-	explore --terms 4 --ledger 0 --features pre-vote,crashes --checkpoint bin/3x4.checkpoint; \
-	explore --members 5 --terms 2 --ledger 0 --features crashes --checkpoint bin/5x2.checkpoint
+	explore --members 5 --terms 2 --ledger 0 --features pre-vote,crashes --checkpoint bin/5x2.checkpoint; \
+	explore --members 5 --terms 3 --ledger 0 --features crashes --checkpoint bin/5x3.checkpoint
 
 .PHONY: profile
 profile: ## Measure where simulator's and explorer's time goes; go build of the command uses it.

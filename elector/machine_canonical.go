@@ -54,17 +54,45 @@ func (m Machine) Canonical(r *Rules) Machine {
 
 // Renamed is the machine in a group in which every member has another seat.
 func (m Machine) Renamed(name func(memberstate.Seat) memberstate.Seat) Machine {
-	m.Vote, m.Leader, m.target = name(m.Vote), name(m.Leader), name(m.target)
-	for _, s := range []*memberstate.Set{
-		&m.accepted, &m.notReady, &m.bigger, &m.answered, &m.sticky, &m.acks[0], &m.acks[1], &m.acks[2], &m.acks[3],
-	} {
+	for _, one := range m.members() {
+		*one = name(*one)
+	}
+	for _, some := range m.sets() {
 		var renamed memberstate.Set
-		for seat := range s.Seats() {
+		for seat := range some.Seats() {
 			renamed = renamed.With(name(seat))
 		}
-		*s = renamed
+		*some = renamed
 	}
 	return m
+}
+
+// Part is what another member is to this one: if it is the same for two of them, the
+// machine is what it was when the two exchange their seats.
+func (m *Machine) Part(seat memberstate.Seat) (part uint64) {
+	for _, one := range m.members() {
+		part <<= 1
+		if *one == seat {
+			part |= 1
+		}
+	}
+	for _, some := range m.sets() {
+		part <<= 1
+		if some.Has(seat) {
+			part |= 1
+		}
+	}
+	return part
+}
+
+func (m *Machine) members() [3]*memberstate.Seat {
+	return [...]*memberstate.Seat{&m.Vote, &m.Leader, &m.target}
+}
+
+func (m *Machine) sets() [9]*memberstate.Set {
+	return [...]*memberstate.Set{
+		&m.accepted, &m.notReady, &m.bigger, &m.answered, &m.sticky, &m.acks[0], &m.acks[1], &m.acks[2], &m.acks[3],
+	}
 }
 
 // Renamed is the message in such a group.
@@ -73,13 +101,13 @@ func (m Message) Renamed(name func(memberstate.Seat) memberstate.Seat) Message {
 	return m
 }
 
-// Open is the number of the round of votes that is under way, and its mark; 0: there is
-// none.
-func (m *Machine) Open() (ballot uint32, mark rpc.Mark) {
+// Open is the number of the round of votes that is under way, the term that is asked for,
+// and its mark; 0: there is none.
+func (m *Machine) Open() (ballot uint32, asked memberstate.Term, mark rpc.Mark) {
 	if m.phase == idle {
-		return 0, 0
+		return 0, 0, 0
 	}
-	return m.ballot, m.mark
+	return m.ballot, m.asked, m.mark
 }
 
 // Beat is the number of the newest beat.

@@ -22,14 +22,15 @@
 //   - Symmetry. States that differ by who is who are one. Where the code is not symmetric,
 //     as in whose turn it is, a node does what it would do in any seat (symmetry.go).
 //   - Rounds of votes have no numbers but "this one" and "over". What comes too late is not
-//     kept, answers to rounds that are over and requests of terms that all have left: any
-//     that could ever have been sent may arrive at any time (stale.go).
+//     kept, answers to rounds that are over, their requests for pre-votes, and requests of
+//     terms that all have left or have voted in; nor are refusals. Any of these that could
+//     ever have been sent may arrive at any time (stale.go).
 //
 // The last two let more happen than can. A violation might be one that cannot; that there
 // is none says the more. [Live] is another search, without reductions, in a network that
-// forgets: it asks whether a leader can always come about. Time is modelled only where there are leases. What is pruned
-// are states beyond the [Bounds], and nothing else: if [Result.Complete] all states within
-// them were reached.
+// forgets: it asks whether a leader can always come about. Time is modelled only where there
+// are leases. What is pruned are states beyond the [Bounds], and nothing else: if
+// [Result.Complete] all states within them were reached.
 package explore
 
 import (
@@ -133,7 +134,8 @@ type Result struct {
 type Counts struct{ States, Transitions, Steps uint64 }
 
 // Explore searches until all is known, the context ends or an invariant is broken. It
-// looks at all that can be reached in one step before what needs two, and so on.
+// looks at all that can be reached in one step before what needs two, and so on; if something
+// is violated, twice, and tells a shortest way there.
 func Explore(ctx context.Context, o Options) (Result, error) {
 	if err := o.Check(); err != nil {
 		return Result{}, err
@@ -142,7 +144,26 @@ func Explore(ctx context.Context, o Options) (Result, error) {
 	if err := x.start(); err != nil {
 		return Result{}, err
 	}
-	return x.run(ctx)
+	r, err := x.run(ctx)
+	if err != nil || r.Violation == nil {
+		return r, err
+	}
+	return shorter(ctx, o, r)
+}
+
+// shorter looks once more for what was found, from the beginning, in more states: the way to
+// it may have led through one that was left out because a later one covered it. By then the
+// first search holds no memory.
+func shorter(ctx context.Context, o Options, found Result) (Result, error) {
+	o.Checkpoint = ""
+	x := newSearch(o)
+	x.states.byDepth = true
+	x.begin()
+	r, err := x.run(ctx)
+	if err != nil || r.Violation == nil || r.Violation.Script == nil && found.Violation.Script != nil {
+		return found, err
+	}
+	return r, nil
 }
 
 // run searches from where the search has been started.

@@ -86,7 +86,7 @@ func (m *model) given(in input, name renaming) (e elector.Input, from memberstat
 		body := m.messages[in.message].body.Renamed(name.of)
 		return elector.Input{Kind: elector.Receive, Message: body}, body.From
 	case stale:
-		body := m.stale[in.late].Renamed(name.of)
+		body := m.registry.stale[in.late].Renamed(name.of)
 		return elector.Input{Kind: elector.Receive, Message: body}, body.From
 	case rings:
 		e = elector.Input{Kind: elector.Ring, Number: 1}
@@ -119,7 +119,7 @@ func (m *model) describe(in input, name renaming) string {
 		}
 		return describeMessage(&msg.body, who)
 	case stale:
-		return describeMessage(&m.stale[in.late], who) + ", which is stale"
+		return describeMessage(&m.registry.stale[in.late], who) + ", which is stale"
 	case rings:
 		return "its alarm rings"
 	case crashes:

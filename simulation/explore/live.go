@@ -89,7 +89,6 @@ func newLiveSearch(o Options) *liveSearch {
 	bounds := o.Bounds
 	bounds.NoCrash = true // the budgets have the crashes
 	x := &liveSearch{options: o, model: newModel(bounds, newRegistry()), known: map[liveState]int32{}}
-	x.model.lateStays = true
 	return x
 }
 
@@ -140,9 +139,7 @@ func (x *liveSearch) expand(at int32) {
 		}
 		if s := from; s.left.Restarts > 0 {
 			s.left.Restarts--
-			base := x.model.nodes[s.nodes[i]]
-			x.become(&s, i, x.model.crash(base), base.open())
-			x.enter(&s, at, x.step(x.model.crashing, s.nodes[i]), false)
+			x.act(at, &s, i, x.model.crashing, false)
 		}
 	}
 	for k, f := range from.flights {

@@ -68,13 +68,25 @@ func (m *model) workLocal(key *localKey) *local {
 	w.wander()
 	m.spare[0] = w.base
 	if !m.bounds.NoCrash {
-		base := m.nodes[key.node]
-		l.add(successor{node: m.crash(base), ended: base.open(), input: m.crashing})
+		w.crash()
 	}
 	m.goUp(l, key.node)
 	l.lease = slices.ContainsFunc(w.base, func(b silent) bool { return m.nodes[b.node].holdsLease() })
 	w.thin()
 	return m.registry.locals.keep(&w, l)
+}
+
+// crash has the node crash. That is no silent step, though nobody is told: what it knew is
+// lost, so it cannot be taken later just as well.
+func (w *wandering) crash() {
+	t := &w.model.take(w.key.node, w.model.crashing)[0]
+	switch {
+	case t.beyond:
+	case t.defect.none():
+		w.local.add(successor{node: t.node, ended: t.ended, input: w.model.crashing})
+	case w.local.wrong == nil:
+		w.local.wrong = &wrong{t.defect, 0, w.model.crashing}
+	}
 }
 
 func (l *local) add(s successor) {

@@ -33,9 +33,32 @@ func (msg *message) acknowledges() bool {
 	return msg.engine && msg.body.Kind == rpc.HeartbeatResponse
 }
 
+// answersLeader says whether a message is an answer to a leader.
+func (msg *message) answersLeader() bool {
+	return !msg.engine && (msg.body.Kind == rpc.HeartbeatResponse || msg.body.Kind == rpc.TakeLeadershipResponse)
+}
+
+// asksForVote says whether a message is a request for a vote.
+func (msg *message) asksForVote() bool {
+	return !msg.engine && msg.body.Kind == rpc.VoteRequest && msg.body.Mark != rpc.PreVote
+}
+
+// ofRound says whether a message belongs to the round of votes of a member that is under
+// way.
+func (msg *message) ofRound(seat memberstate.Seat) bool {
+	switch {
+	case msg.engine || msg.body.Round != thisRound:
+		return false
+	case msg.body.Kind == rpc.VoteRequest:
+		return msg.body.From == seat
+	default:
+		return msg.body.Kind == rpc.VoteResponse && msg.to == seat
+	}
+}
+
 const (
-	// thisRound numbers the round of votes that is under way, in requests and in answers;
-	// roundOver all others.
+	// thisRound numbers the round of votes that is under way, in requests and in answers,
+	// and every request for a vote; roundOver all others.
 	roundOver = 0
 	thisRound = 1
 )

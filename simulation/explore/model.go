@@ -9,7 +9,6 @@ import (
 
 	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/memberstate"
-	"github.com/hustings/hustings/rpc"
 	"github.com/hustings/hustings/simulation"
 )
 
@@ -17,9 +16,6 @@ type model struct {
 	registry *registry // nodes, messages and inputs are copies of what is in it
 	bounds   Bounds
 	rules    []elector.Rules
-	// lateStays has what comes too late be a message like any other. Else it is not kept, and
-	// any that could have been sent may arrive at any time (stale.go).
-	lateStays bool
 
 	nodes           []node
 	byNode          map[node]nodeID
@@ -40,10 +36,13 @@ type model struct {
 	round   [mostMembers]said      // what belongs to its round of votes
 	office  [mostMembers]said      // what answers it as a leader
 	acks    []ack
-	stale   []elector.Message
+	listed  []bool      // by message: it is among the stale ones
 	staleOf [][]inputID // by node; nil: not worked out yet
 
-	steps     [][]uint32 // by node and input: which of the results; 0: not worked out yet
+	steps     [][]uint32 // by node, and input or message: which of the results; 0: not worked out yet
+	heard     inputID    // inputs from this one on are messages
+	anytimes  []*anytime // by node; nil: not worked out yet
+	twice     marks
 	results   [][]taken
 	idle      []uint32    // by node: which result is that nothing happens to it; 0: none yet
 	reactions []reactions // by node
@@ -82,7 +81,7 @@ func fingerprint(of ...any) string { return fmt.Sprint(of...) }
 func newModel(b Bounds, names *registry) *model {
 	m := &model{
 		registry: names, bounds: b, byNode: map[node]nodeID{}, byMessage: map[message]messageID{}, byInput: map[input]inputID{},
-		renamings: renamings(b.Members), stale: staleMessages(&b), results: make([][]taken, 1),
+		renamings: renamings(b.Members), results: make([][]taken, 1),
 	}
 	m.renamedMessages = make([][]messageID, len(m.renamings))
 	for _, r := range m.renamings {
@@ -93,6 +92,7 @@ func newModel(b Bounds, names *registry) *model {
 	m.rules = rulesOf(&b)
 	for i := range b.Members {
 		m.own[i] = m.ownInputs(i)
+		m.heard = max(m.heard, slices.Max(m.own[i])+1)
 	}
 	return m
 }
@@ -167,14 +167,17 @@ func (m *model) enlist(msg message) {
 	id := messageID(len(m.messages))
 	m.messages = append(m.messages, msg)
 	m.byMessage[msg] = id
+	listed := !msg.engine && m.registry.isStale(&msg.body)
+	m.listed = append(m.listed, listed)
 	for i := range m.bounds.Members {
-		if msg.isFor(seatOf(i)) {
+		seat := seatOf(i)
+		if msg.isFor(seat) {
 			m.to[i].add(id)
 		}
-		if msg.ofRound(seatOf(i)) {
+		if listed && msg.ofRound(seat) && !msg.asksForVote() { // who asked for a vote has still asked for it when the round is over
 			m.round[i].add(id)
 		}
-		if msg.to == seatOf(i) && msg.answersLeader() {
+		if listed && msg.to == seat && msg.answersLeader() {
 			m.office[i].add(id)
 		}
 	}
@@ -183,90 +186,39 @@ func (m *model) enlist(msg message) {
 	}
 }
 
-// ofRound says whether a message belongs to the round of votes of a member that is under
-// way.
-func (msg *message) ofRound(seat memberstate.Seat) bool {
-	switch {
-	case msg.engine || msg.body.Round != thisRound:
-		return false
-	case msg.body.Kind == rpc.VoteRequest:
-		return msg.body.From == seat
-	default:
-		return msg.body.Kind == rpc.VoteResponse && msg.to == seat
-	}
-}
-
-// answersLeader says whether a message is an answer to a leader.
-func (msg *message) answersLeader() bool {
-	return !msg.engine && (msg.body.Kind == rpc.HeartbeatResponse || msg.body.Kind == rpc.TakeLeadershipResponse)
-}
-
-// late says whether an answer to a leader that is none any more need not be kept: it is
-// among the stale ones.
-func (m *model) late(s *state, id messageID) bool {
-	msg := &m.messages[id]
-	return msg.answersLeader() && !m.nodes[s.nodes[msg.to-1]].leads(msg.body.Asked)
-}
-
-// forget takes out what comes too late for all whom it may reach, of requests and of votes
-// that answer none: it is among the stale ones.
-func (m *model) forget(s *state) {
-	for id := range s.said.all {
-		msg := &m.messages[id]
-		if b := &msg.body; b.Result != 0 && b.Mark != rpc.Vouched || b.Round == thisRound && b.Kind == rpc.VoteRequest || !msg.engine && m.nodes[s.nodes[b.From-1]].leads(b.Term) {
-			continue
-		}
-		past := true
-		for i := range m.bounds.Members {
-			past = past && (!msg.isFor(seatOf(i)) || m.nodes[s.nodes[i]].machine.Term > msg.body.Term)
-		}
-		if past {
-			s.said.remove(id)
-		}
-	}
-}
-
-// endRound takes a round that is over out of what was said. Its answers are among the
-// stale ones from now on; who asked for a vote has still asked for it.
-func (m *model) endRound(s *said, i int) {
-	over := s.and(&m.round[i])
-	for id := range over.all {
-		s.remove(id)
-		msg := m.messages[id]
-		if msg.body.Kind == rpc.VoteRequest && msg.body.Mark != rpc.PreVote {
-			msg.body.Round = roundOver
-			s.add(m.message(msg))
-		}
-	}
-}
+// endRound takes what belongs to a round that is over out of what was said. Answers to it
+// are among the stale ones from now on.
+func (m *model) endRound(s *said, i int) { *s = s.without(&m.round[i]) }
 
 // begin is a node that has never run before, started.
-func (m *model) begin(i int) nodeID { return m.start(&node{seat: seatOf(i)}) }
-
-// start is a node in a new incarnation.
-func (m *model) start(n *node) nodeID {
-	s := *n
-	w := stepping{model: m, node: &s}
+func (m *model) begin(i int) nodeID {
+	n := node{seat: seatOf(i)}
+	w := stepping{model: m, node: &n}
 	w.start()
-	return m.intern(&s)
+	return m.intern(&n)
 }
 
-// crash is a node that is started again.
-func (m *model) crash(n node) nodeID { return m.start(&n) }
-
-// take is what an input does to a node: more than one thing where that depends on seats.
+// take is what an input does to a node: more than one thing where that depends on seats. Of
+// what comes too late it is remembered elsewhere (anytime.go).
 func (m *model) take(id nodeID, in inputID) []taken {
+	if m.inputs[in].kind == stale {
+		return m.work(id, m.inputs[in])
+	}
 	if n := len(m.nodes); len(m.steps) < n {
 		m.steps = append(m.steps, make([][]uint32, n-len(m.steps))...)
 	}
-	of := &m.steps[id]
-	if n := len(m.inputs); len(*of) <= int(in) {
-		*of = append(*of, make([]uint32, n-len(*of))...)
+	of, at := &m.steps[id], int(in)
+	if in >= m.heard {
+		at = int(m.heard) + int(m.inputs[in].message)
 	}
-	if (*of)[in] == 0 {
-		m.steps[id][in] = m.keep(id, m.work(id, m.inputs[in]))
+	if len(*of) <= at {
+		*of = append(*of, make([]uint32, int(m.heard)+len(m.messages)-len(*of))...)
 	}
-	return m.results[m.steps[id][in]]
+	if (*of)[at] == 0 {
+		result := m.keep(id, m.work(id, m.inputs[in]))
+		m.steps[id][at] = result
+	}
+	return m.results[m.steps[id][at]]
 }
 
 // keep is the number of a result. Most are that nothing happens.
@@ -288,6 +240,8 @@ func (m *model) keep(id nodeID, all []taken) uint32 {
 
 func (m *model) work(id nodeID, in input) (all []taken) {
 	switch {
+	case in.kind == crashes:
+		return []taken{m.crash(id)}
 	case in.kind == writes:
 		return []taken{m.write(id)}
 	case in.kind == delivered && m.messages[in.message].engine:
@@ -313,6 +267,14 @@ func (m *model) workIn(id nodeID, in input, by int) taken {
 	n := m.nodes[id].renamed(m.renamings[by])
 	w := stepping{model: m, node: &n, before: n, back: m.renamings[by].back(), late: in.kind == stale}
 	w.step(m.given(in, m.renamings[by]))
+	return w.taken()
+}
+
+// crash is a node that is started again.
+func (m *model) crash(id nodeID) taken {
+	n := m.nodes[id]
+	w := stepping{model: m, node: &n, before: n, back: m.renamings[0]}
+	w.start()
 	return w.taken()
 }
 

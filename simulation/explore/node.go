@@ -23,8 +23,20 @@ type node struct {
 
 // open says whether a round of votes of the node's is under way.
 func (n *node) open() bool {
-	ballot, _ := n.machine.Open()
+	ballot, _, _ := n.machine.Open()
 	return ballot != 0
+}
+
+// asks says whether the round that is under way is one for a term, with a mark.
+func (n *node) asks(term memberstate.Term, with rpc.Mark) bool {
+	ballot, asked, mark := n.machine.Open()
+	return ballot != 0 && asked == term && mark == with
+}
+
+// votedIn says whether the node has voted in a term, or has left it behind: which is so
+// for ever, for a step by which a vote or a term got lost would be a violation.
+func (n *node) votedIn(term memberstate.Term) bool {
+	return n.machine.Term > term || n.machine.Term == term && n.machine.Vote != memberstate.Nobody
 }
 
 // canonize takes away what tells apart two nodes that behave alike.

@@ -38,8 +38,8 @@ func TestTheExplorerHasBeenWhereASearchWithoutReductionsGets(t *testing.T) {
 		"three members":          {func(b *Bounds) { b.Members, b.NoPreVote, b.NoCrash = 3, true, true }, 1, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if c.large && testing.Short() {
-				t.Skip("it is too slow under the race detector")
+			if c.large {
+				long(t)
 			}
 			t.Parallel()
 			bounds := few

@@ -6,6 +6,8 @@ package explore
 import (
 	"sync"
 	"sync/atomic"
+
+	"github.com/hustings/hustings/elector"
 )
 
 // registry gives every node, every message and every input a number, once.
@@ -15,6 +17,9 @@ type registry struct {
 	messages names[message]
 	inputs   names[input]
 	full     atomic.Bool // there are more messages than there is room for
+
+	stale   []elector.Message // all that may come too late, of a search that forgets such
+	staleAt map[elector.Message]int
 
 	locals  memory[local]
 	reached memory[reach]
@@ -54,6 +59,19 @@ func newRegistry() *registry {
 	r := &registry{}
 	r.nodes.list, r.inputs.list = make([]node, 1), make([]input, 1)
 	return r
+}
+
+// listStale lists what may come too late within bounds, before anything is named.
+func (r *registry) listStale(b *Bounds) {
+	r.stale, r.staleAt = staleMessages(b), map[elector.Message]int{}
+	for i, msg := range r.stale {
+		r.staleAt[msg] = i
+	}
+}
+
+func (r *registry) isStale(msg *elector.Message) bool {
+	_, listed := r.staleAt[*msg]
+	return listed
 }
 
 func (r *registry) node(n *node) nodeID {

@@ -49,6 +49,7 @@ type search struct {
 func newSearch(o Options) *worker {
 	x := &search{options: o, registry: newRegistry()}
 	x.idle = sync.NewCond(&x.mu)
+	x.registry.listStale(&o.Bounds)
 	return x.employ()
 }
 

@@ -32,31 +32,35 @@ func (m *model) silently(key *localKey) []silent {
 
 func (w *wandering) wander() {
 	m := w.model
-	own := m.own[m.nodes[w.key.node].index()]
 	m.marks.clear()
 	w.become(silent{node: w.key.node})
 	var asks []nodeID
 	for i := 0; i < len(w.base) && !w.wrong; i++ {
 		at := w.base[i].node
-		for _, in := range own {
-			w.enter(i, in, m.take(at, in))
-		}
+		always := m.anytime(at)
 		w.hear(i)
-		late := 0
-		for _, in := range m.staleInputs(at) {
-			term := m.stale[m.inputs[in].late].Term
-			w.matters.terms |= 1 << term
-			if term <= w.key.most {
-				late++
-				w.enter(i, in, m.take(at, in))
-			}
-		}
+		w.undergo(i, always)
+		w.matters.terms |= always.terms
 		if w.local != nil {
-			w.local.silent, w.local.others = uint32(i+1), w.local.others+uint32(len(own)+late)
+			w.local.silent, w.local.others = uint32(i+1), w.local.others+always.inputs[w.key.most]
 		}
 		asks = append(asks, at)
 	}
 	w.on = []asked{{nodes: asks}}
+}
+
+// undergo has happen to one of these what can at any time.
+func (w *wandering) undergo(i int, always *anytime) {
+	for k := range always.events {
+		switch e := &always.events[k]; {
+		case e.term > w.key.most:
+			return
+		case e.node != 0:
+			w.become(silent{e.node, w.base[i].ended || e.ended, i, e.input})
+		default:
+			w.enter(i, e.input, w.model.results[e.result])
+		}
+	}
 }
 
 // hear has one of these hear all that it may.

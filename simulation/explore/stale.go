@@ -1,8 +1,12 @@
 // What comes too late: answers to rounds of votes that are over, or to a leader that is
 // none any more; requests, and votes that a leader vouched for, of a term that all others
-// have left behind. There are many, a node must ignore all of them, and which of them were
-// really sent is not remembered: whatever could have been may arrive at any time. So nothing
-// depends on the code ignoring them.
+// have left behind, or have voted in; requests for pre-votes of rounds that are over. There are many, a node must ignore all of them, and
+// which of them were really sent is not remembered: whatever could have been may arrive at
+// any time. So nothing depends on the code ignoring them.
+//
+// Nor is it remembered who was refused a vote, by whom and why: whoever asks may be refused
+// by anybody, for any reason, at any time. No election is safe because of a refusal, so
+// what this lets happen besides must break nothing either.
 
 package explore
 
@@ -12,64 +16,78 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// staleMessages are all that there could be.
-func staleMessages(b *Bounds) []elector.Message { return append(staleAnswers(b), staleRequests(b)...) }
+// forgets says whether what comes too late is not kept. Else it is a message like any other.
+func (m *model) forgets() bool { return len(m.registry.stale) > 0 }
 
-func staleRequests(b *Bounds) (all []elector.Message) {
-	for i := range b.Members {
-		for term := range memberstate.Term(b.Terms) {
-			add := func(kind rpc.Kind, mark rpc.Mark, leader memberstate.Seat, ledger memberstate.Position) {
-				all = append(all, elector.Message{From: seatOf(i), Leader: leader, Body: rpc.Body{
-					Kind: kind, Mark: mark, Term: term, Ledger: ledger, Round: roundOver,
-				}})
-			}
-			add(rpc.Heartbeat, rpc.Plain, seatOf(i), memberstate.Position{})
-			for index := range uint64(b.Entries + 1) {
-				ledger := memberstate.Position{Term: min(term, memberstate.Term(index)), Index: index}
-				for other := range b.Members {
-					add(rpc.TakeLeadership, rpc.Plain, seatOf(other), ledger)
-					add(rpc.TakeLeadership, rpc.PreVote, seatOf(other), ledger)
-					for mark := rpc.Plain; mark <= rpc.Handed; mark++ {
-						add(rpc.VoteRequest, mark, seatOf(other), ledger)
-					}
-				}
-			}
-		}
-	}
-	return all
+// comesAnyway says whether an answer to a request for votes, of a member that is in a term,
+// arrives as a stale one, if at all: a refusal, one to a round that is over, and, if processes
+// crash, one to a pre-vote.
+func (m *model) comesAnyway(b *elector.Message, in memberstate.Term) bool {
+	free := b.Result != rpc.Accept || b.Round == roundOver || b.Mark == rpc.PreVote && !m.bounds.NoCrash
+	return free && b.Term <= in && m.registry.isStale(b)
 }
 
-func staleAnswers(b *Bounds) (all []elector.Message) {
-	terms := memberstate.Term(b.Terms)
-	add := func(from memberstate.Seat, kind rpc.Kind, result rpc.Result, mark rpc.Mark, round uint32) {
-		for asked := range terms + 1 {
-			for term := range terms + 1 {
-				for _, leader := range []memberstate.Seat{memberstate.Nobody, from} {
-					all = append(all, elector.Message{From: from, Leader: leader, Body: rpc.Body{
-						Kind: kind, Result: result, Mark: mark, Asked: asked, Term: term, Round: round,
-					}})
-				}
-			}
+// late says whether an answer need not be kept, for it is among the stale ones: to a leader
+// that is none any more, or to a round of votes that is not under way. Should the same be
+// asked for in another round, the same request is answered again.
+func (m *model) late(s *state, id messageID) bool {
+	msg := &m.messages[id]
+	switch b := &msg.body; {
+	case !m.listed[id]:
+		return false
+	case msg.answersLeader():
+		return !m.nodes[s.nodes[msg.to-1]].leads(b.Asked)
+	case b.Kind == rpc.VoteResponse && b.Mark != rpc.Vouched:
+		return !m.nodes[s.nodes[msg.to-1]].asks(b.Asked, b.Mark)
+	default:
+		return false
+	}
+}
+
+// forget takes out what comes too late for all whom it may reach, of requests and of votes
+// that answer none: it is among the stale ones.
+func (m *model) forget(s *state) {
+	for id := range s.said.all {
+		if msg := &m.messages[id]; m.listed[id] && m.maybePast(s, msg) && m.pastForAll(s, msg) {
+			s.said.remove(id)
 		}
 	}
-	for i := range b.Members {
-		for result := rpc.Accept; result <= rpc.RejectTakingLeadership; result++ {
-			for mark := rpc.Plain; mark <= rpc.Handed; mark++ {
-				add(seatOf(i), rpc.VoteResponse, result, mark, roundOver)
-				add(seatOf(i), rpc.VoteResponse, result, mark, thisRound)
-			}
-		}
-		add(seatOf(i), rpc.VoteResponse, rpc.Accept, rpc.Vouched, roundOver) // for whatever ledger
-		for round := range uint32(b.Beats) {
-			for result := rpc.Success; result <= rpc.TermNotReady; result++ {
-				add(seatOf(i), rpc.HeartbeatResponse, result, rpc.Plain, round+1)
-			}
-			for _, result := range []rpc.Result{rpc.Accept, rpc.NotFollowing, rpc.LedgerBehind} {
-				add(seatOf(i), rpc.TakeLeadershipResponse, result, rpc.PreVote, round+1)
-			}
+}
+
+// maybePast says whether a message comes too late as soon as all whom it may reach have gone
+// on. What a leader says does only when it leads no more, for until then answers to it count.
+func (m *model) maybePast(s *state, msg *message) bool {
+	switch b := &msg.body; {
+	case msg.asksForVote(), b.Mark == rpc.Vouched:
+		return true
+	default:
+		return b.Result == 0 && b.Kind != rpc.VoteRequest && !m.nodes[s.nodes[b.From-1]].leads(b.Term)
+	}
+}
+
+func (m *model) pastForAll(s *state, msg *message) bool {
+	for i := range m.bounds.Members {
+		if msg.isFor(seatOf(i)) && !m.pastFor(s, &m.nodes[s.nodes[i]], msg) {
+			return false
 		}
 	}
-	return all
+	return true
+}
+
+// pastFor says whether a node has gone on: to a later term, or, if it is asked for a vote, if
+// it has given that to another one, or to one that does not wait for it any more.
+func (m *model) pastFor(s *state, n *node, msg *message) bool {
+	b := &msg.body
+	switch {
+	case b.Mark == rpc.Vouched:
+		return n.machine.Term > b.Asked
+	case !msg.asksForVote():
+		return n.machine.Term > b.Term
+	}
+	if n.machine.Term == b.Term && n.machine.Vote == b.From {
+		return !m.nodes[s.nodes[b.From-1]].asks(b.Term, b.Mark)
+	}
+	return n.votedIn(b.Term)
 }
 
 // couldBe says whether a message that comes too late could reach a node.
@@ -82,13 +100,15 @@ func (m *model) couldBe(n *node, msg *elector.Message) bool {
 	switch {
 	case msg.From == n.seat:
 		return false
+	case msg.Kind == rpc.VoteRequest:
+		return msg.Mark == rpc.PreVote || n.votedIn(msg.Term)
 	case msg.Result == 0:
 		return msg.Term < n.machine.Term
 	case msg.Mark == rpc.Vouched:
 		return msg.Asked < n.machine.Term
 	case msg.Kind != rpc.VoteResponse:
 		return !n.leads(msg.Asked)
-	case msg.Round == roundOver || !n.open():
+	case msg.Round == roundOver || !n.open() || msg.Result != rpc.Accept:
 		return true
 	case m.bounds.NoCrash:
 		return false
@@ -98,31 +118,51 @@ func (m *model) couldBe(n *node, msg *elector.Message) bool {
 }
 
 // staleInputs are those that change a node. Most change none, and what others change the
-// same way is left out.
+// same way is left out. They are worked out for one of all nodes that differ by who is who.
 func (m *model) staleInputs(id nodeID) []inputID {
 	for len(m.staleOf) <= int(id) {
 		m.staleOf = append(m.staleOf, nil)
 	}
-	if known := m.staleOf[id]; known != nil {
-		return known
+	if m.staleOf[id] == nil {
+		to := m.nodes[id].sorted(m.bounds.Members)
+		like := m.nodes[id].renamed(to)
+		inputs := []inputID(nil)
+		if at := m.intern(&like); at == id {
+			inputs = m.workStale(id)
+		} else {
+			inputs = m.renameStale(m.staleInputs(at), to.back())
+		}
+		m.staleOf[id] = inputs // which may have moved meanwhile
 	}
+	return m.staleOf[id]
+}
+
+func (m *model) workStale(id nodeID) []inputID {
 	n := m.nodes[id] // a copy
 	matter := []inputID{}
 	seen := map[string]bool{}
-	for i := range m.stale {
-		if !m.couldBe(&n, &m.stale[i]) || m.ignores(&n, &m.stale[i]) {
+	for i := range m.registry.stale {
+		if !m.couldBe(&n, &m.registry.stale[i]) || m.ignores(&n, &m.registry.stale[i]) {
 			continue
 		}
 		in := input{kind: stale, late: i}
 		if all := m.work(id, in); len(all) > 1 || all[0].noticed(id) {
-			if key := fingerprint(m.stale[i].Term, all); !seen[key] {
+			if key := fingerprint(termNeeded(&m.registry.stale[i]), all); !seen[key] {
 				seen[key] = true
 				matter = append(matter, m.input(in))
 			}
 		}
 	}
-	m.staleOf[id] = matter
 	return matter
+}
+
+// renameStale is the same to members in other seats.
+func (m *model) renameStale(inputs []inputID, to renaming) []inputID {
+	renamed := make([]inputID, len(inputs))
+	for i, in := range inputs {
+		renamed[i] = m.input(input{kind: stale, late: m.registry.staleAt[m.registry.stale[m.inputs[in].late].Renamed(to.of)]})
+	}
+	return renamed
 }
 
 // ignores says whether a node does nothing at all about a message. It is work's answer,
@@ -131,7 +171,7 @@ func (m *model) ignores(n *node, msg *elector.Message) bool {
 	machine, r := n.machine, &m.rules[n.index()]
 	in, out := elector.Input{Kind: elector.Receive, Message: *msg}, elector.Output{}
 	machine.Step(r, &in, &out)
-	answers := out.Replied && msg.Result != 0 // who asked too late hears too late
+	answers := out.Replied && (msg.Result != 0 || out.Reply.Result == rpc.Accept) // who asked too late hears too late, but must not get a vote
 	acts := answers || out.NeedLedger || out.Save || out.To != 0 || out.Err != nil
 	return !acts && (machine == n.machine || machine.Canonical(r) == n.machine)
 }

@@ -32,9 +32,18 @@ type stepping struct {
 // forgotten its promise.
 func (w *stepping) start() {
 	n, r := w.node, &w.model.rules[w.node.index()]
-	n.machine, n.promised, w.starts = elector.NewMachine(r, n.machine.HardState), 0, true
+	durable := n.machine.HardState
+	n.machine, n.promised, w.starts = elector.NewMachine(r, durable), 0, true
 	x := elector.Execution{Input: elector.Input{Kind: elector.Start}}
 	x.Begin(&n.machine, r, w) // it says nothing
+	switch now := n.machine.HardState; {
+	case now.Term < durable.Term:
+		w.blame(simulation.TermsRise, "it starts in term %d, and had saved term %d", now.Term, durable.Term)
+	case now.Term > durable.Term:
+		w.blame(simulation.LegalStep, "it starts in term %d, and has saved term %d", now.Term, durable.Term)
+	case now.Vote != durable.Vote:
+		w.blame(simulation.OneVote, "it starts in term %d with another vote than it has saved", now.Term)
+	}
 }
 
 // hear gives the engine an append, which it takes if the elector lets it, and then
@@ -137,7 +146,7 @@ func (w *stepping) taken() taken {
 		return taken{defect: w.defect}
 	}
 	now := n.renamed(w.back)
-	ballot, _ := n.machine.Open()
+	ballot, _, _ := n.machine.Open()
 	t := taken{node: m.intern(&now), saved: w.saved, ended: w.before.open() && ballot != thisRound}
 	for _, msg := range w.says {
 		if w.numbered(&msg.body, ballot) {
@@ -150,16 +159,15 @@ func (w *stepping) taken() taken {
 // numbered gives a message of a round of votes the number that the model has for it, and
 // says whether it need be kept.
 func (w *stepping) numbered(b *elector.Message, ballot uint32) bool {
+	forgets := w.model.forgets()
 	switch {
-	case b.Mark == rpc.Vouched:
-		return true
-	case b.Kind == rpc.VoteResponse:
-		return w.model.lateStays || b.Round == thisRound && (b.Mark != rpc.PreVote || w.model.bounds.NoCrash) // else it is among the stale ones
-	case b.Kind == rpc.VoteRequest && b.Round == ballot:
+	case b.Kind == rpc.VoteResponse && b.Mark != rpc.Vouched:
+		return !w.model.comesAnyway(b, w.node.machine.Term)
+	case b.Kind == rpc.VoteRequest && (b.Round == ballot || b.Mark != rpc.PreVote && forgets):
 		b.Round = thisRound
 	case b.Kind == rpc.VoteRequest:
 		b.Round = roundOver
-		return w.model.lateStays || b.Mark != rpc.PreVote
+		return !forgets
 	}
 	return true
 }

@@ -15,6 +15,9 @@ type store struct {
 	count  int
 	heads  []int32 // a hash table: the first of each chain, plus 1; 0: there is none
 	chains int
+	// byDepth has no state cover one that is fewer steps from the beginning. So the ways that
+	// are found are shortest, and there are more states.
+	byDepth bool
 }
 
 // record is what a state is besides what was said, and how it was come to.
@@ -66,7 +69,7 @@ func (t *store) add(s *state, from origin, depth uint16) (at int32, isNew bool) 
 	t.append(s, record{nodes: s.nodes, origin: from, depth: depth})
 	t.link(head, at, func(other int32) bool {
 		b, i := t.block(other)
-		b.records[i].covered = covers(s.said[:], b.words(i))
+		b.records[i].covered = (!t.byDepth || b.records[i].depth >= depth) && covers(s.said[:], b.words(i))
 		return b.records[i].covered
 	})
 	return at, true

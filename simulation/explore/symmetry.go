@@ -36,12 +36,16 @@ func (r renaming) back() (back renaming) {
 	return back
 }
 
+// same is the renaming that changes nothing.
+func same() (r renaming) {
+	for i := range r {
+		r[i] = uint8(i)
+	}
+	return r
+}
+
 // renamings are all for so many members; the first one changes nothing.
 func renamings(members int) (all []renaming) {
-	var same renaming
-	for i := range same {
-		same[i] = uint8(i)
-	}
 	var place func(r renaming, at int)
 	place = func(r renaming, at int) {
 		if at == members {
@@ -54,7 +58,7 @@ func renamings(members int) (all []renaming) {
 			r[at], r[i] = r[i], r[at]
 		}
 	}
-	place(same, 0)
+	place(same(), 0)
 	return all
 }
 
@@ -76,6 +80,27 @@ func (n *node) renamed(r renaming) node {
 	other := *n
 	other.seat, other.machine = r.of(n.seat), n.machine.Renamed(r.of)
 	return other
+}
+
+// sorted is a renaming of so many members after which nodes that differ by who is who are
+// the same: itself first, and then the others, by what they are to it.
+func (n *node) sorted(members int) (to renaming) {
+	to = same()
+	seats := make([]memberstate.Seat, members)
+	for i := range seats {
+		seats[i] = seatOf(i)
+	}
+	part := func(s memberstate.Seat) uint64 {
+		if s == n.seat {
+			return 0
+		}
+		return 1 + n.machine.Part(s)
+	}
+	slices.SortFunc(seats, func(a, b memberstate.Seat) int { return cmp.Compare(part(a), part(b)) })
+	for i, s := range seats {
+		to[s-1] = uint8(i)
+	}
+	return to
 }
 
 func (msg message) renamed(r renaming) message {

@@ -25,8 +25,12 @@ func TestTheExplorerHasBeenWhereRandomRunsGet(t *testing.T) {
 		"three members":            {Members: 3, Terms: 1, Beats: 1},
 		"three members, two terms": {Members: 3, Terms: 2, Beats: 1, NoTransfer: true, NoHints: true},
 		"without pre-vote":         {Members: 3, Terms: 1, Beats: 1, Entries: 1, NoPreVote: true},
+		"handovers, two terms":     {Members: 3, Terms: 2, Beats: 1, NoPreVote: true, NoHints: true},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if b.Members == 3 && b.Terms > 1 && !b.NoTransfer {
+				long(t)
+			}
 			been := everything(t, b)
 			random := rand.New(rand.NewPCG(1, 2))
 			places := map[place]bool{}
@@ -65,10 +69,7 @@ type been struct {
 func everything(t *testing.T, b Bounds) *been {
 	t.Helper()
 	require.NoError(t, b.Check())
-	x := &been{worker: newSearch(Options{Bounds: b})}
-	x.begin()
-	x.work(t.Context())
-	require.Nil(t, x.result.Violation)
+	x := &been{worker: searched(t, b, 0)}
 	x.said = map[messageID][]uint64{}
 	for k := range x.states.count {
 		s := x.states.state(int32(k))

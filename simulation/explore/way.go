@@ -172,7 +172,7 @@ func (m *model) step(of move) Step {
 func (m *model) body(in input) *elector.Message {
 	switch {
 	case in.kind == stale:
-		return &m.stale[in.late]
+		return &m.registry.stale[in.late]
 	case in.kind == delivered && !m.messages[in.message].engine:
 		return &m.messages[in.message].body
 	default:

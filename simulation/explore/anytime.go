@@ -1,0 +1,85 @@
+// What can happen to a node at any time, whatever it hears: what its alarm, its engine and
+// those who command it do, and what comes too late. Most of what a search does is to look
+// this up, so what comes to the same is listed once.
+
+package explore
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+)
+
+// anytime is what can happen to a node.
+type anytime struct {
+	events []event               // those that need no term come first
+	inputs [mostTerms + 1]uint32 // that there are, if the others have come to a term
+	terms  uint8                 // that some of them need
+}
+
+// event is what an input does. If it only makes the node another one, that is here; if
+// not, it is among the results of steps.
+type event struct {
+	node   nodeID // 0: there is more to it
+	result uint32
+	input  inputID
+	term   memberstate.Term // that others must have come to
+	ended  bool             // the round of votes that was under way is over
+}
+
+// anytime is that of a node, which is worked out once.
+func (m *model) anytime(id nodeID) *anytime {
+	for len(m.anytimes) <= int(id) {
+		m.anytimes = append(m.anytimes, nil)
+	}
+	if m.anytimes[id] == nil {
+		m.anytimes[id] = m.workAnytime(id)
+	}
+	return m.anytimes[id]
+}
+
+func (m *model) workAnytime(id nodeID) *anytime {
+	a := &anytime{}
+	m.twice.clear()
+	m.twice.add(id, false)
+	for _, in := range m.own[m.nodes[id].index()] {
+		m.list(a, id, event{input: in}, m.take(id, in))
+	}
+	late := slices.Clone(m.staleInputs(id))
+	term := func(in inputID) memberstate.Term { return termNeeded(&m.registry.stale[m.inputs[in].late]) }
+	slices.SortStableFunc(late, func(x, y inputID) int { return cmp.Compare(term(x), term(y)) })
+	for _, in := range late {
+		m.list(a, id, event{input: in, term: term(in)}, m.work(id, m.inputs[in]))
+	}
+	a.events = slices.Clip(a.events)
+	return a
+}
+
+// termNeeded is the term that others must have come to for a message to have been sent. Who
+// asks for a pre-vote has not come to the term that it would stand in.
+func termNeeded(msg *elector.Message) memberstate.Term {
+	if msg.Kind == rpc.VoteRequest && msg.Mark == rpc.PreVote {
+		return 0
+	}
+	return msg.Term
+}
+
+// list adds an event of a node, if anything comes of it that does not come of another one.
+func (m *model) list(a *anytime, id nodeID, e event, all []taken) {
+	a.terms |= 1 << e.term
+	for term := e.term; term <= mostTerms; term++ {
+		a.inputs[term]++
+	}
+	switch t := &all[0]; {
+	case len(all) > 1 || !t.defect.none() || !t.beyond && (t.saved || len(t.says) > 0):
+		e.result = m.keep(id, all)
+	case t.beyond || !m.twice.add(t.node, t.ended):
+		return
+	default:
+		e.node, e.ended = t.node, t.ended
+	}
+	a.events = append(a.events, e)
+}

@@ -1,0 +1,117 @@
+// All messages that could come too late: every one that is ever sent within the bounds, from
+// anybody, with every leader that it could name. A few more do no harm. One that is not here
+// is kept with what was said.
+
+package explore
+
+import (
+	"time"
+
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+)
+
+// staleMessages are these, from the first member on.
+func staleMessages(b *Bounds) (all []elector.Message) {
+	bodies := append(staleRequests(b), staleAnswers(b)...)
+	for i := range b.Members {
+		from := seatOf(i)
+		for leader := range b.Members + 1 { // or nobody
+			for _, body := range bodies {
+				if msg := (elector.Message{From: from, Leader: memberstate.Seat(leader), Body: body}); body.Kind != rpc.Heartbeat || msg.Leader == from {
+					all = append(all, msg)
+				}
+			}
+		}
+	}
+	return all
+}
+
+func staleRequests(b *Bounds) (all []rpc.Body) {
+	for term := range memberstate.Term(b.Terms) + 1 {
+		for _, ledger := range ledgerEnds(b, term) {
+			for _, mark := range marksOf(b) {
+				all = append(all, rpc.Body{Kind: rpc.VoteRequest, Mark: mark, Round: thisRound, Term: term, Ledger: ledger})
+			}
+			for round := range uint32(b.Beats) {
+				for mark := rpc.Plain; mark <= rpc.PreVote && !b.NoTransfer; mark++ {
+					all = append(all, rpc.Body{Kind: rpc.TakeLeadership, Mark: mark, Round: round + 1, Term: term, Ledger: ledger})
+				}
+			}
+		}
+		for round := range uint32(b.Beats) {
+			for _, lease := range leasesOf(b) {
+				all = append(all, rpc.Body{Kind: rpc.Heartbeat, Round: round + 1, Term: term, Lease: lease})
+			}
+		}
+	}
+	return all
+}
+
+func staleAnswers(b *Bounds) (all []rpc.Body) {
+	for asked := range memberstate.Term(b.Terms) + 1 {
+		for term := range memberstate.Term(b.Terms) + 1 {
+			answer := func(kind rpc.Kind, result rpc.Result, mark rpc.Mark, round uint32) *rpc.Body {
+				all = append(all, rpc.Body{Kind: kind, Result: result, Mark: mark, Round: round, Asked: asked, Term: term})
+				return &all[len(all)-1]
+			}
+			for result := rpc.Accept; result <= rpc.RejectTakingLeadership; result++ {
+				for _, mark := range marksOf(b) {
+					answer(rpc.VoteResponse, result, mark, roundOver)
+					answer(rpc.VoteResponse, result, mark, thisRound)
+				}
+			}
+			for round := range uint32(b.Beats) {
+				for result := rpc.Success; result <= rpc.TermNotReady; result++ {
+					answer(rpc.HeartbeatResponse, result, rpc.Plain, round+1)
+					if b.Leases {
+						answer(rpc.HeartbeatResponse, result, rpc.Plain, round+1).Promised = true
+					}
+				}
+			}
+			if b.NoTransfer {
+				continue
+			}
+			for round := range uint32(b.Beats) {
+				for _, result := range []rpc.Result{rpc.Accept, rpc.NotFollowing, rpc.LedgerBehind} {
+					answer(rpc.TakeLeadershipResponse, result, rpc.Plain, round+1)
+					answer(rpc.TakeLeadershipResponse, result, rpc.PreVote, round+1)
+				}
+			}
+			for _, ledger := range ledgerEnds(b, asked) {
+				answer(rpc.VoteResponse, rpc.Accept, rpc.Vouched, roundOver).Ledger = ledger
+			}
+		}
+	}
+	return all
+}
+
+// marksOf are the marks that rounds of votes can have. A leader that needs a new term asks
+// in a pre-vote in any case.
+func marksOf(b *Bounds) []rpc.Mark {
+	marks := []rpc.Mark{rpc.Plain, rpc.PreVote, rpc.Won}
+	if !b.NoTransfer {
+		marks = append(marks, rpc.Handed)
+	}
+	return marks
+}
+
+// leasesOf are the leases that leaders can count on.
+func leasesOf(b *Bounds) []time.Duration {
+	if b.Leases {
+		return []time.Duration{0, promiseTicks * tick}
+	}
+	return []time.Duration{0}
+}
+
+// ledgerEnds are where a member's ledger can end in a term.
+func ledgerEnds(b *Bounds, term memberstate.Term) []memberstate.Position {
+	all := []memberstate.Position{{}}
+	for index := range uint64(b.Entries) {
+		for last := range term {
+			all = append(all, memberstate.Position{Term: last + 1, Index: index + 1})
+		}
+	}
+	return all
+}

@@ -1,0 +1,118 @@
+package explore
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+)
+
+var smallBounds = map[string]Bounds{
+	"all but leases":   {Members: 3, Terms: 2, Beats: 2, Entries: 1},
+	"leases":           {Members: 3, Terms: 2, Beats: 1, Leases: true, Lag: 1},
+	"without pre-vote": {Members: 3, Terms: 3, Beats: 1, Entries: 1, NoPreVote: true, NoCrash: true},
+	"five members":     {Members: 5, Terms: 2, Beats: 1, NoPreVote: true, NoTransfer: true, NoHints: true},
+}
+
+// What is not among the stale messages is kept for ever, and a search has no end in sight.
+func TestWhateverIsSaidMayComeTooLate(t *testing.T) {
+	long(t)
+	for name, b := range smallBounds {
+		t.Run(name, func(t *testing.T) {
+			allListed(t, searched(t, b, 1000).model)
+		})
+	}
+	t.Run("handovers", func(t *testing.T) {
+		m := searched(t, Bounds{Members: 3, Terms: 2, Beats: 1, NoPreVote: true, NoHints: true}, 0).model
+		allListed(t, m)
+		for _, mark := range []rpc.Mark{rpc.Handed, rpc.Vouched} {
+			assert.True(t, slices.ContainsFunc(m.messages, func(msg message) bool {
+				return msg.body.Kind == rpc.VoteResponse && msg.body.Mark == mark
+			}), "nobody has said %v", mark)
+		}
+	})
+}
+
+func allListed(t *testing.T, m *model) {
+	t.Helper()
+	for id := range m.messages {
+		assert.NotEqual(t, m.messages[id].engine, m.listed[id], "%+v", m.messages[id])
+	}
+}
+
+// What comes too late for a node is worked out for one that differs from it by who is who.
+func TestStaleMessagesDoTheSameToWhoeverIsWho(t *testing.T) {
+	long(t)
+	for name, b := range smallBounds {
+		t.Run(name, func(t *testing.T) {
+			m := searched(t, b, 1000).model
+			outcomes := func(id nodeID, inputs []inputID) (all []string) {
+				for _, in := range inputs {
+					all = append(all, fingerprint(termNeeded(&m.registry.stale[m.inputs[in].late]), m.take(id, in)))
+				}
+				return all
+			}
+			renamed := 0
+			for id := nodeID(1); id < 500; id += 11 {
+				if m.nodes[id].sorted(b.Members) != m.renamings[0] {
+					renamed++
+				}
+				assert.ElementsMatch(t, outcomes(id, m.workStale(id)), outcomes(id, m.staleInputs(id)), "%+v", m.nodes[id])
+			}
+			assert.Positive(t, renamed)
+		})
+	}
+}
+
+// Who has voted may be asked again at any time, by whomever. Nothing must come of that, and
+// so it is looked at what does.
+func TestWhoHasVotedMayBeAskedAgain(t *testing.T) {
+	m := searched(t, smallBounds["without pre-vote"], 1000).model
+	asked := elector.Message{From: 2, Body: rpc.Body{Kind: rpc.VoteRequest, Round: thisRound, Term: 1}}
+	voter := func(vote memberstate.Seat) *node {
+		n := node{seat: 1}
+		n.machine = elector.NewMachine(&m.rules[0], memberstate.HardState{Term: 1, Vote: vote})
+		n.canonize(&m.rules[0])
+		return &n
+	}
+	assert.False(t, m.couldBe(voter(memberstate.Nobody), &asked), "it has not voted")
+	assert.True(t, m.couldBe(voter(3), &asked))
+	assert.True(t, m.ignores(voter(3), &asked), "it refuses")
+	assert.False(t, m.ignores(voter(2), &asked), "it says again that it votes")
+}
+
+// Nodes that differ by who is who are the same when they are sorted.
+func TestSortedNodesDoNotDifferByWhoIsWho(t *testing.T) {
+	long(t)
+	for name, b := range smallBounds {
+		t.Run(name, func(t *testing.T) {
+			m := searched(t, b, 1000).model
+			for _, n := range m.nodes[1:min(500, len(m.nodes))] {
+				sorted := n.renamed(n.sorted(b.Members))
+				for _, r := range m.renamings {
+					other := n.renamed(r)
+					require.Equal(t, sorted, other.renamed(other.sorted(b.Members)))
+				}
+			}
+		})
+	}
+}
+
+// A request for a pre-vote may arrive when its round is over, also in the very term that it
+// asked for.
+func TestWhoFollowsMayHearAnOldRequest(t *testing.T) {
+	m := searched(t, smallBounds["all but leases"], 1000).model
+	asked := elector.Message{From: 2, Body: rpc.Body{Kind: rpc.VoteRequest, Mark: rpc.PreVote, Round: thisRound, Term: 2}}
+	assert.True(t, m.registry.isStale(&asked))
+	n := node{seat: 1}
+	n.machine = elector.NewMachine(&m.rules[0], memberstate.HardState{Term: 2, Vote: 2})
+	assert.True(t, m.couldBe(&n, &asked))
+	n.machine = elector.NewMachine(&m.rules[0], memberstate.HardState{Term: 1})
+	assert.True(t, m.couldBe(&n, &asked))
+	assert.Zero(t, termNeeded(&asked), "nobody need have come to the term that is asked for")
+}

@@ -1,0 +1,40 @@
+package explore
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A state in which more was said covers another, also one from which nobody has gone on yet.
+// Where ways are to be shortest, it does not if it is further from the beginning.
+func TestWhatIsFurtherMayCoverWhatIsNearer(t *testing.T) {
+	for byDepth, covered := range map[bool]bool{false: true, true: false} {
+		states := store{byDepth: byDepth}
+		var less, more state
+		less.nodes[0], more.nodes[0] = 1, 1
+		more.said.add(7)
+		near, _ := states.add(&less, origin{}, 1)
+		_, isNew := states.add(&more, origin{}, 2)
+		assert.True(t, isNew)
+		assert.Equal(t, covered, states.record(near).covered)
+		_, isNew = states.add(&less, origin{}, 3)
+		assert.False(t, isNew, "it is covered either way")
+	}
+}
+
+// What is found first may be further away than what there is.
+func TestTheWayThatIsToldIsShortest(t *testing.T) {
+	long(t)
+	o := Options{Bounds: Bounds{Members: 3, Terms: 2, Beats: 1, Leases: true, Lag: 2, NoPreVote: true, NoCrash: true, NoTransfer: true, NoHints: true}}
+	x := newSearch(o)
+	x.begin()
+	first, err := x.run(t.Context())
+	require.NoError(t, err)
+	shortest, err := Explore(t.Context(), o)
+	require.NoError(t, err)
+	require.NotNil(t, shortest.Violation)
+	assert.Equal(t, first.Violation.Invariant, shortest.Violation.Invariant)
+	assert.Less(t, len(shortest.Violation.Path), len(first.Violation.Path))
+}
