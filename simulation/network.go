@@ -238,13 +238,23 @@ func (n *network) drawFate(s *stream) (fate chosen) {
 	}
 	if chance(random>>32, n.duplicate) {
 		w.swarm.struck[Duplicate]++
-		fate.second = fate.first + int64(below(scramble(random+2), uint64(n.jitter+n.tail)+1))
+		fate.second = fate.first + int64(n.copyLags(scramble(random+2)))
 	}
 	if chance(random>>48, n.loss) {
 		w.swarm.struck[Loss]++
 		fate.first = lost
 	}
 	return fate
+}
+
+// copyLags is how much later than the first copy the second one comes: half of them soon,
+// so that both find the same round, and half of them when it may long be over.
+func (n *network) copyLags(random uint64) time.Duration {
+	most := n.jitter
+	if random&1 == 0 {
+		most += n.tail
+	}
+	return time.Duration(below(random, uint64(most)+1))
 }
 
 // heavyTail is a time with no limit to speak of: every doubling is half as likely.

@@ -29,8 +29,10 @@ func wipe(w *world, s *Strike) bool {
 		_, err := memberstate.OpenFileOn(new(crashdisk.Disk), "wiped", fmt.Sprint(n.seat))
 		if errors.Is(err, memberstate.ErrNoStore) {
 			w.check.told(Wiped)
-			return true
+		} else {
+			w.check.violated(TermsRise, n, "its disk was wiped, and its store does not say that it is missing: %v", err)
 		}
+		return true
 	}
 	w.check.excuseSafety()
 	n.disk.replace(memberstate.HardState{})
@@ -71,15 +73,16 @@ func addTwin(w *world, s *Strike) bool {
 
 func drawOthers(w *world, _ *Strike) bool { return w.options.Members > 2 }
 
-// listOthers has a member list one voter less than the others, from the beginning. The
-// lists have other digests, so nothing that it says counts for them.
+// listOthers has a member list only the first of the voters, from the beginning: so few
+// that of five a quorum of them and one of all need have nobody in common. The lists have
+// other digests, so nothing that it says counts for the others.
 func listOthers(w *world, s *Strike) bool {
 	n := w.struckBy(s)
-	last := memberstate.Seat(w.options.Members)
-	if n.seat == last || w.options.Members < 3 {
+	listed := w.voters >> ((w.options.Members - 1) / 2)
+	if listed == w.voters || !listed.Has(n.seat) {
 		return false
 	}
-	n.rules.Voters, n.rules.All = n.rules.Voters.Without(last), n.rules.All.Without(last)
+	n.rules.Voters, n.rules.All = listed, listed
 	w.check.excuse(Converges)
 	return true
 }

@@ -13,6 +13,8 @@ var handwritten = []mutant{
 	{"answered-counts-as-accept", "elector/machine_campaign.go", "case m.accepted.Len() >= quorum:\n\t\treturn Passed", "case m.answered.Len() >= quorum:\n\t\treturn Passed", ""},
 	{"refusals-counted", "elector/machine_campaign.go", "m.answered = m.answered.With(q.From)\n\tswitch", "m.answered, m.accepted = m.answered.With(q.From), m.accepted.With(q.From)\n\tswitch", ""},
 	{"duplicate-answers-counted-twice", "elector/machine_campaign.go", "\t\tm.accepted = m.accepted.With(q.From)\n\tcase rpc.RejectTermNotReady", "\t\tm.accepted |= m.accepted << 1\n\tcase rpc.RejectTermNotReady", ""},
+	{"second-answer-counted-as-anothers", "elector/machine_campaign.go", "\tm.answered = m.answered.With(q.From)\n\tswitch", "\tif m.answered.Has(q.From) {\n\t\tm.accepted |= m.accepted << 1\n\t}\n\tm.answered = m.answered.With(q.From)\n\tswitch", ""},
+	{"other-lists-of-voters-accepted", "simulation/node.go", "case p.voters != n.rules.Voters:", "case false:", ""},
 	{"self-vote-counted-twice", "elector/machine_campaign.go", "== rpc.Accept {\n\t\treturn true", "== rpc.Accept {\n\t\tm.accepted |= m.accepted << 1\n\t\treturn true", ""},
 
 	// Votes, and what must be durable.
@@ -30,8 +32,13 @@ var handwritten = []mutant{
 	{"store-not-synced", "memberstate/filestore.go", "if err := s.file.Sync(); err != nil {\n\t\treturn s.failed(\"sync\", at, err)\n\t}\n\ts.tail", "s.tail", ""},
 	{"self-vote-skipped", "elector/machine_campaign.go", "if m.arbitrate(r, &own, out, true) == rpc.Accept {", "if m.arbitrate(r, &own, out, true) == rpc.Accept || true {", ""},
 	{"failed-save-swallowed", "simulation/node.go", "if !n.disk.sync() { // a member that cannot save stops", "if !n.disk.sync() && n.disk.durable == n.machine.HardState {", ""},
+	{"failed-write-swallowed", "simulation/node.go", "if !n.disk.sync() { // a member that cannot save stops", "if !n.disk.sync() && trouble != SaveFails {", ""},
+	{"failed-sync-tried-again", "simulation/node.go", "if !n.disk.sync() { // a member that cannot save stops", "if !n.disk.sync() && !n.disk.sync() {", ""},
+	{"hung-save-taken-for-done", "simulation/node.go", "\t\tn.hung = true\n", "\t\tn.saving = nil\n\t\tx.Saved(n)\n", ""},
+	{"long-save-not-waited-for", "simulation/node.go", "\tdefault:\n\t\tn.world.after(takes, saveEnds, n, n.incarnation)", "\tcase takes > 2*n.rules.Timing.Heartbeat:\n\t\tn.saving = nil\n\t\tx.Saved(n)\n\tdefault:\n\t\tn.world.after(takes, saveEnds, n, n.incarnation)", ""},
 	{"new-file-not-synced", "memberstate/filestore.go", "\tif err := f.Sync(); err != nil {\n\t\treturn t, s.failed(\"sync \"+name, nowhere, err)\n\t}\n", "", ""},
 	{"rename-not-synced", "memberstate/filestore.go", "\tif err := s.disk.SyncDir(s.path); err != nil {\n\t\treturn s.failed(\"sync the directory\", nowhere, err)\n\t}\n\tif s.file", "\tif s.file", ""},
+	{"lost-store-taken-for-a-new-one", "memberstate/filestore.go", "\t\treturn s.failed(\"open\", nowhere, fmt.Errorf(\"%w (%w)\", ErrNoStore, fs.ErrNotExist))", "\t\treturn s.renew(nil)", ""},
 
 	// Ledgers.
 	{"ledger-not-compared", "elector/machine_vote.go", "case q.Ledger.Term < mine.Term:", "case true:\n\t\treturn 0\n\tcase q.Ledger.Term < mine.Term:", ""},
@@ -94,14 +101,17 @@ var handwritten = []mutant{
 	{"silence-half-as-long", "elector/machine_follow.go", "wait := max(r.Timing.Detection(), m.Promise)", "wait := r.Timing.Detection() / 2", ""},
 	{"silent-peer-waited-for", "elector/machine_campaign.go", "if !repeats || m.asking >= long || vain && m.asking >= m.slot(r) {", "if m.answered != r.Voters && m.asking >= long {\n\t\tm.asking, vain = 0, false\n\t}\n\tif !repeats || m.answered == r.Voters || vain && m.asking < 0 {", ""},
 	{"no-alarm-after-making-way", "elector/machine_lead.go", "\tm.stepDown(out)\n\tm.armRest(r, out)\n\treturn true", "\tm.stepDown(out)\n\treturn true", ""},
+	{"alarm-lost-while-the-process-stands-still", "simulation/node.go", "if alarms := &n.world.alarms; !alarms.isSet(n.index) && n.number != 0 {", "if alarms := &n.world.alarms; false {", ""},
 
 	// Pre-votes.
 	{"pre-vote-changes-state", "elector/machine_vote.go", "\tq := &in.Message\n\tif refusal := m.refuseCandidate(r, q, false); refusal != 0 {\n\t\treturn refusal\n\t}\n\tswitch {\n\tcase m.fasting", "\tq := &in.Message\n\tif refusal := m.refuseCandidate(r, q, false); refusal != 0 {\n\t\treturn refusal\n\t}\n\tif q.Term > m.Term {\n\t\tm.adopt(r, out, q.Term)\n\t\tm.armVoteWait(r, out)\n\t}\n\tswitch {\n\tcase m.fasting", ""},
+	{"old-pre-vote-of-the-leader-believed", "elector/machine_vote.go", "\tswitch {\n\tcase m.fasting || m.hasOtherLeader(q.From):", "\tif m.Leader == q.From && q.Term == m.Term {\n\t\tm.did(out, m.StandDown())\n\t}\n\tswitch {\n\tcase m.fasting || m.hasOtherLeader(q.From):", ""},
 	{"pre-vote-despite-a-leader", "elector/machine_vote.go", "case m.fasting || m.hasOtherLeader(q.From):", "case m.fasting:", ""},
 	{"pre-vote-off", "elector/machine_campaign.go", "\tif r.PreVote {\n\t\tm.askPreVotes(r, in, out, term)\n\t} else {", "\tif false {\n\t\tm.askPreVotes(r, in, out, term)\n\t} else {", ""},
 	{"plain-request-claims-a-pre-vote", "elector/machine_campaign.go", "\t\tm.askVotes(r, in, out, term, rpc.Plain, memberstate.Nobody)", "\t\tm.askVotes(r, in, out, term, rpc.Won, memberstate.Nobody)", ""},
 	{"plain-requests-depose", "elector/machine_vote.go", "return r.PreVote && q.Mark != rpc.Won && m.hasOtherLeader(q.From)", "return false", ""},
 	{"veto-not-awaited", "elector/machine_campaign.go", "return m.doubtful && m.phase == preVoting", "return false", ""},
+	{"veto-awaited-for-ever", "elector/machine_campaign.go", "\tif !repeats || m.asking >= long ||", "\tif m.awaitsVeto() && m.answered != r.Voters {\n\t\tm.asking, repeats, vain = 0, true, false\n\t} else if !repeats || m.asking >= long ||", ""},
 	{"veto-of-the-leader-ignored", "elector/machine_campaign.go", "m.vetoed = m.vetoed || q.Leader == q.From", "m.vetoed = false", ""},
 	{"pre-vote-mark-outlives-its-round", "elector/machine_campaign.go", "\tif r.PreVote {\n\t\tm.askPreVotes(r, in, out, term)\n\t} else {", "\tif m.mark == rpc.Won {\n\t\tm.askVotes(r, in, out, term, rpc.Won, memberstate.Nobody)\n\t} else if r.PreVote {\n\t\tm.askPreVotes(r, in, out, term)\n\t} else {", ""},
 
@@ -111,12 +121,15 @@ var handwritten = []mutant{
 	{"fasting-voter-votes", "elector/machine_vote.go", "case m.fasting, m.bound(r) && m.hasOtherLeader(q.From):", "case m.bound(r) && m.hasOtherLeader(q.From):", "who fasts refuses every larger term, and its own term was won, or is refused by its vote; it stands for none"},
 	{"promise-forgotten-on-restart", "memberstate/state.go", "s := State{HardState: hard, Spent: true}", "hard.Promise = 0\n\ts := State{HardState: hard, Spent: true}", ""},
 	{"lease-by-those-who-promised-nothing", "elector/machine_lead.go", "(acks&m.sticky).Len() >= r.quorum()", "acks.Len() >= r.quorum()", ""},
+	{"lease-by-those-who-are-not-ready", "elector/machine_lead.go", "\tcase rpc.TermNotReady:\n", "\tcase rpc.TermNotReady:\n\t\tm.acks[q.Round%recentBeats] |= memberstate.SetOf(q.From)\n\t\tm.sticky |= memberstate.SetOf(q.From)\n\t\tm.heardBy(r, q.Round)\n", ""},
 	{"lease-survives-the-handover", "elector/machine_handover.go", "m.goal, m.leaseVoid = end, true", "m.goal = end", ""},
+	{"lease-taken-back-when-the-handover-is-given-up", "elector/machine.go", "case Abort:\n", "case Abort:\n\t\tm.leaseVoid = false\n", ""},
 	{"stands-on-command-though-bound", "elector/machine_campaign.go", "case m.Role == memberstate.Follower && !m.bound(r):", "case m.Role == memberstate.Follower:", ""},
 	{"lost-connection-breaks-the-promise", "elector/machine_follow.go", "if !r.PreVote || m.bound(r) || m.Role", "if !r.PreVote || m.Role", ""},
 	{"lease-from-the-receipt", "simulation/lease.go", "sent := n.beats[beat%4]", "sent := n.world.now", ""},
 	{"drift-margin-forgotten", "simulation/lease.go", "n.elapsed(t.Detection()-t.DriftMargin)", "n.elapsed(t.Detection())", ""},
 	{"lapsed-lease-goes-on", "elector/machine_lead.go", "if m.Role == memberstate.Leader && r.Lease > 0 {", "if false {", ""},
+	{"lease-held-against-the-wall-clock", "simulation/lease.go", "n.lease.until <= n.world.now {", "n.lease.until <= n.world.now+int64(n.wall) {", ""},
 	{"heartbeat-claims-no-lease", "elector/machine_lead.go", "Lease: r.Lease, RoundTrip:", "RoundTrip:", ""},
 	{"promise-grows-on-restart", "memberstate/state.go", "s := State{HardState: hard, Spent: true}", "hard.Promise *= 2\n\ts := State{HardState: hard, Spent: true}", ""},
 
@@ -125,6 +138,8 @@ var handwritten = []mutant{
 	{"handover-never-given-up", "elector/machine_handover.go", "\tcase m.patience == 0:\n\t\tm.endHandover(r, out)", "\tcase false:", ""},
 	{"target-told-without-a-pause", "elector/machine_handover.go", "m.handover, m.patience = Pausing, uint8(r.Timing.Leak)", "m.handover, m.patience = Taking, uint8(r.Timing.Leak)", ""},
 	{"stranger-takes-over", "elector/machine_handover.go", "case m.Role != memberstate.Follower || m.Leader != q.From || m.Term != q.Term || heir && m.serving:", "case m.Role != memberstate.Follower || heir && m.serving:", ""},
+	{"word-of-an-older-term-obeyed", "elector/machine_handover.go", "m.Leader != q.From || m.Term != q.Term || heir", "m.Leader != q.From || heir", ""},
+	{"handover-given-up-ends-the-office", "elector/machine.go", "case Abort:\n\t\tm.endHandover(r, out)", "case Abort:\n\t\tm.endHandover(r, out)\n\t\tm.stepDown(out)", ""},
 	{"vouched-for-less-than-the-voter-has", "elector/machine_campaign.go", "q.Asked == m.asked && m.goal.Compare(q.Ledger) >= 0", "q.Asked == m.asked", ""},
 	{"vouched-for-nothing-in-particular", "elector/machine_handover.go", "Asked: m.Term, Ledger: q.Ledger,", "Asked: m.Term,", ""},
 	{"vouched-in-another-term", "elector/machine_campaign.go", "return m.mark == rpc.Handed && q.Asked == m.asked && ", "return m.mark == rpc.Handed && ", ""},
@@ -150,6 +165,7 @@ var handwritten = []mutant{
 	{"observer-votes", "elector/machine_vote.go", "if m.Role == memberstate.Observer {", "if false {", "nobody who has the same list of voters asks an observer, and who has another list is refused"},
 	{"observer-promises", "elector/machine_follow.go", "if r.Lease == 0 || lease <= 0 || m.Role == memberstate.Observer {", "if r.Lease == 0 || lease <= 0 {", ""},
 	{"observer-claims-a-promise", "elector/machine_follow.go", "if r.Lease == 0 || lease <= 0 || m.Role == memberstate.Observer {\n\t\treturn false", "if r.Lease == 0 || lease <= 0 || m.Role == memberstate.Observer {\n\t\treturn lease > 0", ""},
+	{"observer-stands-on-command", "elector/machine_campaign.go", "case m.Role == memberstate.Candidate && m.phase == idle && !m.fasting:", "case m.Role != memberstate.Follower && m.Role != memberstate.Leader && m.phase == idle && !m.fasting:", ""},
 	{"observers-not-told", "elector/machine_lead.go", "out.To = r.All.Without(r.Self)", "out.To = r.others()", ""},
 
 	// Elections by a lease: its machine, the lease that is held, the records.

@@ -81,7 +81,7 @@ const mostSeeds = "60000"
 // simulator looks at seeds from the first on.
 func simulator(first uint64, limit time.Duration) means {
 	return means{"simulator", isNoShell, func(ctx context.Context, h *hunter, m *mutant) (sighting, error) {
-		return h.run(ctx, limit, "-world", m.world(), "-first", strconv.FormatUint(first, 10), "-seeds", mostSeeds)
+		return h.run(ctx, limit, "-world", m.world(), "-faults", m.faults(), "-first", strconv.FormatUint(first, 10), "-seeds", mostSeeds)
 	}}
 }
 

@@ -39,6 +39,18 @@ func (m *mutant) world() string {
 	return "voting"
 }
 
+// guards are mutants of what guards an assumption: only where that is broken, can they be
+// noticed.
+var guards = []string{"lost-store-taken-for-a-new-one", "other-lists-of-voters-accepted"}
+
+// faults are those that strike where a mutant is hunted.
+func (m *mutant) faults() string {
+	if slices.Contains(guards, m.Name) {
+		return "all,assumptions"
+	}
+	return "all"
+}
+
 // in is the source with the bug.
 func (m *mutant) in(source []byte) ([]byte, error) {
 	if n := bytes.Count(source, []byte(m.Old)); n != 1 {

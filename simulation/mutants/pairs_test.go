@@ -51,26 +51,88 @@ var implied = map[string]string{
 	"one vote a term": "a member that changes its vote and dies before it says so comes back with another vote, and its term has not risen; this one needs no crash",
 }
 
-// needFault has the faults and classes of faults that one mutant needs; others help to
-// notice many, and none of these alone.
+// needFault has every fault that some mutant needs to be noticed: where all the others
+// strike, and this one does not, it is not.
 var needFault = []pair{
-	{"lost-connection-breaks-the-promise", "network", 0},
+	{"impossible-term-believed", "corrupt", 0},
 	{"lost-connection-breaks-the-promise", "false-hint", 0},
-	{"no-fasting", "process", 0},
+	{"alarm-lost-while-the-process-stands-still", "pause", 0},
+	{"failed-write-swallowed", "save-fails", 0},
+	{"failed-sync-tried-again", "sync-fails", 0},
+	{"hung-save-taken-for-done", "save-hangs", 0},
+	{"long-save-not-waited-for", "slow-disk", 0},
 	{"store-not-synced", "torn-tail", 0},
-	{"drift-margin-forgotten", "clock-rate", 12288},
-	{"handover-never-given-up", "operator", 0},
-	{"vouched-for-nothing-in-particular", "late-word", 0},
+	{"lease-held-against-the-wall-clock", "wall-jump", 0},
+	{"handover-given-up-ends-the-office", "given-up", 0},
+	{"vouched-for-less-than-the-voter-has", "late-word", 4096},
 	{"resignation-forgotten", "resign", 0},
+	{"observer-stands-on-command", "stand", 0},
 	{"preferred-never-offered", "prefer", 0},
 	{"observers-answer-for-voters", "observe", 0},
 	{"first-beat-not-sent", "without-pre-vote", 0},
 	{"lease-by-those-who-promised-nothing", "without-leases", 0},
 	{"promise-not-saved", "longer-leases", 0},
-	{"impossible-term-believed", "corrupt", 0},
+	{"lost-store-taken-for-a-new-one", "wiped", 0},
+	{"other-lists-of-voters-accepted", "other-members", 0},
+}
+
+// needClass has classes of faults that stand in for each other: a mutant is noticed by some
+// of them, and by none of the rest.
+var needClass = []pair{
+	{"veto-awaited-for-ever", "network", 0},
+	{"no-fasting", "process", 0},
 	{"failed-save-swallowed", "disk", 0},
-	{"no-alarm-after-making-way", "given-up", 0},
-	{"stands-on-command-though-bound", "stand", 4096},
+	{"handover-never-given-up", "operator", 0},
+}
+
+// lone is a mutant that is noticed where only one fault strikes, beside a few others
+// perhaps, and not where that one does not.
+type lone struct {
+	mutant, fault string
+	beside        string
+	seeds         int
+}
+
+// aloneFault has the faults for which others stand in: whatever is noticed by one of these
+// when all strike is noticed without it, too. If it loses its teeth, that shows where it
+// strikes alone.
+var aloneFault = []lone{
+	{"lease-by-those-who-are-not-ready", "loss", "", 0},
+	{"beat-answers-credited-to-the-newest", "delay", "", 0},
+	{"beat-answers-credited-to-the-newest", "heavy-tail", "", 0},
+	{"second-answer-counted-as-anothers", "duplicate", "", 0},
+	{"lease-by-those-who-are-not-ready", "reorder", "transfer", 0}, // a heartbeat overtakes the request for the vote
+	{"heartbeat-of-an-older-term-obeyed", "slow-link", "", 0},
+	{"beats-never-expire", "stale-message", "", 0},
+	{"ledger-by-term-only", "one-way-cut", "", 0},
+	{"ledger-by-index-only", "partition", "", 0},
+	{"ledger-by-index-only", "isolation", "", 0},
+	{"ledger-by-index-only", "leader-minority", "", 0},
+	{"term-regained-with-its-quorum", "leader-mute", "", 0},
+	{"ledger-by-term-only", "ring", "", 0},
+	{"ledger-by-term-only", "bridge", "", 0},
+	{"term-regained-with-its-quorum", "flap", "", 0},
+	{"veto-awaited-for-ever", "true-hint", "crash", 0},
+	{"veto-awaited-for-ever", "late-hint", "never-back", 0}, // who is back has an answer
+	{"restart-in-the-same-term", "crash", "", 0},
+	{"restart-in-the-same-term", "crash-before-save", "transfer", 0}, // of the next term, which needs a reason
+	{"restart-forgets-the-vote", "crash-in-save", "", 0},
+	{"restart-forgets-the-vote", "crash-before-send", "", 0},
+	{"restart-in-the-same-term", "crash-between-sends", "", 0},
+	{"restart-forgets-the-vote", "crash-all", "", 0},
+	{"promise-forgotten-on-restart", "rolling-restart", "", 0},
+	{"silent-peer-waited-for", "never-back", "", 0},
+	{"beat-answers-credited-to-the-newest", "slow-node", "", 0},
+	{"drift-margin-forgotten", "clock-rate", "leader-minority", 4096},
+	{"takes-over-while-an-old-lead-runs", "transfer", "", 0},
+}
+
+// breakingSound are the faults that need no mutant: they break what every election rests
+// on, and nobody can tell, so sound code shows that they strike.
+var breakingSound = map[simulation.Fault]string{
+	simulation.ClockBeyond: "clocks that differ by more than the margin make two leases",
+	simulation.RolledBack:  "a disk that has forgotten a vote gives it again",
+	simulation.Twin:        "two processes of one member have two votes",
 }
 
 func TestEveryInvariantIsNeeded(t *testing.T) {
@@ -87,36 +149,112 @@ func TestEveryInvariantIsNeeded(t *testing.T) {
 		needed = append(needed, name)
 	}
 	require.ElementsMatch(t, names, needed)
-	takeAway(t, needInvariant, func(invariant string) []string { return []string{"-unchecked", invariant} })
 }
 
-func TestTheseFaultsAreNeeded(t *testing.T) {
-	takeAway(t, needFault, func(fault string) []string { return []string{"-faults", "all,-" + fault} })
+func TestOneInvariantIsNeeded(t *testing.T) {
+	h := newLongHunter(t)
+	for _, p := range needInvariant {
+		h.makesADifference(t, p.needs, p.mutant, p.seeds, nil, []string{"-unchecked", p.needs})
+	}
 }
 
-// takeAway builds the mutant of each pair, which must be noticed, and not if what it needs
-// is taken away. This takes minutes, and is done only if HUSTINGS_TEST_LONG is set.
-func takeAway(t *testing.T, pairs []pair, without func(string) []string) {
+func TestEveryFaultIsNeeded(t *testing.T) {
+	var needed []string
+	for _, p := range needFault {
+		needed = append(needed, p.needs)
+	}
+	for _, l := range aloneFault {
+		needed = append(needed, l.fault)
+	}
+	for f, why := range breakingSound {
+		assert.NotEmpty(t, why)
+		needed = append(needed, f.String())
+	}
+	var names []string
+	for _, f := range simulation.Faults() {
+		names = append(names, f.String())
+	}
+	require.ElementsMatch(t, names, needed)
+}
+
+func TestOneFaultIsNeeded(t *testing.T) {
+	h := newLongHunter(t)
+	for _, p := range needFault {
+		h.makesADifference(t, p.needs, p.mutant, p.seeds, []string{"-faults", "all," + p.needs}, []string{"-faults", "all,-" + p.needs})
+	}
+}
+
+func TestOneClassIsNeeded(t *testing.T) {
+	h := newLongHunter(t)
+	for _, p := range needClass {
+		h.makesADifference(t, p.needs, p.mutant, p.seeds, []string{"-faults", "all"}, []string{"-faults", "all,-" + p.needs})
+	}
+}
+
+func TestALoneFaultIsNeeded(t *testing.T) {
+	h := newLongHunter(t)
+	for _, l := range aloneFault {
+		others := cmp.Or(l.beside, "none")
+		h.makesADifference(t, l.fault, l.mutant, l.seeds, []string{"-faults", others + "," + l.fault}, []string{"-faults", others})
+	}
+}
+
+// Where one of these strikes, sound code does what has to be excused, and not where none does.
+func TestTheseFaultsBreakSoundCode(t *testing.T) {
+	const others = "all,-clock-beyond"
+	excused := func(list string) int {
+		faults, err := simulation.ParseFaults(list)
+		require.NoError(t, err)
+		c := simulation.Campaign{Count: 200, Options: func(seed uint64) simulation.Options {
+			return simulation.Options{Seed: seed, Leases: true, Faults: faults, Duration: 20 * time.Second}
+		}}
+		total, err := c.Run(t.Context())
+		require.NoError(t, err)
+		require.Empty(t, total.Failing)
+		return len(total.Excused)
+	}
+	assert.Zero(t, excused(others))
+	for f, why := range breakingSound {
+		assert.Positive(t, excused(others+","+f.String()), "%v: %s", f, why)
+	}
+}
+
+// longHunter builds mutants one after the other, and none twice in a row.
+type longHunter struct {
+	*hunter
+	built string
+}
+
+// newLongHunter is for tests that take minutes. They are done only if HUSTINGS_TEST_LONG
+// is set.
+func newLongHunter(t *testing.T) *longHunter {
 	t.Helper()
 	if os.Getenv("HUSTINGS_TEST_LONG") == "" {
 		t.Skip("HUSTINGS_TEST_LONG is not set")
 	}
-	h := newTestHunter(t)
-	for _, p := range pairs {
-		t.Run(p.needs, func(t *testing.T) {
-			i := slices.IndexFunc(handwritten, func(m mutant) bool { return m.Name == p.mutant })
-			require.GreaterOrEqual(t, i, 0, p.mutant)
-			require.NoError(t, h.build(t.Context(), &handwritten[i]))
-			seeds := strconv.Itoa(cmp.Or(p.seeds, pairSeeds))
-			assert.NotEmpty(t, notices(t, h, "-seeds", seeds), p.mutant)
-			assert.Empty(t, notices(t, h, append(without(p.needs), "-seeds", seeds)...), p.mutant)
-		})
-	}
+	return &longHunter{hunter: newTestHunter(t)}
 }
 
 // pairSeeds is how many seeds a mutant of a pair is looked at with. Seeds, not seconds:
 // so what is noticed is the same on any machine.
 const pairSeeds = 2048
+
+// makesADifference shows that a mutant is noticed with something in the first half of the
+// seeds, and without it in none of them: not by a hair.
+func (h *longHunter) makesADifference(t *testing.T, what, name string, seeds int, with, without []string) {
+	t.Helper()
+	t.Run(what, func(t *testing.T) {
+		if h.built != name {
+			i := slices.IndexFunc(handwritten, func(m mutant) bool { return m.Name == name })
+			require.GreaterOrEqual(t, i, 0, name)
+			require.NoError(t, h.build(t.Context(), &handwritten[i]))
+			h.built = name
+		}
+		all := cmp.Or(seeds, pairSeeds)
+		assert.NotEmpty(t, notices(t, h.hunter, append(with, "-seeds", strconv.Itoa(all/2))...), name)
+		assert.Empty(t, notices(t, h.hunter, append(without, "-seeds", strconv.Itoa(all))...), name)
+	})
+}
 
 // notices is what the simulator notices of the mutant that was built last.
 func notices(t *testing.T, h *hunter, args ...string) string {
