@@ -46,9 +46,6 @@ func (s *besieged) holds(why grpcrpc.Refusal, atLeast int) {
 	s.t.Helper()
 	s.eventually("it is counted as "+why.String(), func() bool { return s.b.Stats().Refused[why] >= uint64(atLeast) })
 	s.eventually("it is told", func() bool { return strings.Contains(s.log.String(), "reason="+why.String()) })
-	for len(s.ear.heard) > 0 {
-		<-s.ear.heard
-	}
 	s.reaches(s.a, "b", s.ear)
 }
 

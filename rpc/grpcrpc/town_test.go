@@ -29,6 +29,7 @@ type town struct {
 	dir       string // of the certificates; empty: no TLS
 	authority *certs.Authority
 	log       *logbook
+	sent      uint32 // how often somebody was to reach somebody
 }
 
 func newTown(t *testing.T, nodes ...string) *town {
@@ -127,18 +128,22 @@ func (e *ear) Receive(batch []rpc.Message) {
 
 func (e *ear) PeerLost(node string) { e.lost <- node }
 
-// reaches has one node send to another until it is heard.
+// reaches has one node send to another until it is heard. What others sent, or
+// what was sent before, does not count.
 func (w *town) reaches(from *grpcrpc.Transport, to string, e *ear) {
 	w.t.Helper()
+	w.sent++
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	again := time.NewTicker(5 * time.Millisecond)
 	defer again.Stop()
 	for {
-		from.Send(to, []rpc.Message{vote(1)})
+		from.Send(to, []rpc.Message{vote(w.sent)})
 		select {
-		case <-e.heard:
-			return
+		case m := <-e.heard:
+			if m.Round == w.sent {
+				return
+			}
 		case <-again.C:
 		case <-ctx.Done():
 			require.FailNow(w.t, "nothing arrives", "at %s; the log:\n%s", to, w.log)
