@@ -42,6 +42,7 @@ func (i *invariants) stepped(a *actor, before *Machine, x *Execution) {
 	m, out := &a.machine, &x.Output
 	i.againstBefore(a, before, x)
 	i.roleHolds(a)
+	i.inAMood(a, before, x)
 	if m.HardState != before.HardState && !out.Save {
 		i.fail(a, "the hard state changed and is not saved")
 	}
@@ -82,6 +83,22 @@ func (i *invariants) againstBefore(a *actor, before *Machine, x *Execution) {
 	case x.Input.Kind == Ring && x.Input.Number == before.alarm && out.Alarm.Number == 0 && m.Role != memberstate.Observer:
 		i.fail(a, "its alarm rang and no other is set: it is stuck")
 	}
+}
+
+// inAMood checks that a steady machine in one of its moods would have done the same.
+func (i *invariants) inAMood(a *actor, before *Machine, x *Execution) {
+	told := func(m Machine, out *Output) any {
+		return [...]any{m.Canonical(&a.rules).Steady(), out.NeedLedger, out.Save, out.Lost, out.Replied, out.Reply, out.To, out.Send}
+	}
+	did := told(a.machine, &x.Output)
+	for _, mood := range before.Steady().Moods() {
+		in, out := x.Input, Output{}
+		mood.Step(&a.rules, &in, &out)
+		if told(mood, &out) == did {
+			return
+		}
+	}
+	i.fail(a, "it does what it would do in no mood")
 }
 
 // roleHolds checks that a machine's parts agree.

@@ -20,6 +20,9 @@ func (m Machine) Canonical(r *Rules) Machine {
 	if m.known <= m.Term {
 		m.known = 0
 	}
+	if m.Role == memberstate.Candidate && !m.MayStand(r.Self) {
+		m.Spent = true // for whatever reason
+	}
 	if m.judged != WaitToVoteNext || m.phase != idle || !m.MayStand(r.Self) { // stand asks only this, and only then
 		m.judged = 0
 	}
@@ -50,6 +53,26 @@ func (m Machine) Canonical(r *Rules) Machine {
 	m.declined = 0
 	m.resigning, m.leaseVoid, m.inconsistent, m.resent = false, false, false, false
 	return m
+}
+
+// Steady is the machine without what only decides how soon, and in which of two terms, it
+// asks again after a round.
+func (m Machine) Steady() Machine {
+	m.hurries, m.judged = 0, WaitToRevote
+	return m
+}
+
+// Moods are all machines, as far as they behave differently, of which a steady one is that:
+// with a round under way it may ask again without a wait, or has done so as often as it may;
+// with none it may stand in its term once more, or goes on to a larger one.
+func (m Machine) Moods() [2]Machine {
+	other := m
+	if m.phase == idle {
+		other.judged = WaitToVoteNext
+	} else {
+		other.hurries = maxHurries
+	}
+	return [...]Machine{m, other}
 }
 
 // Renamed is the machine in a group in which every member has another seat.

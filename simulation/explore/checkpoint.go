@@ -30,7 +30,7 @@ type checkpointHead struct {
 	Executable              [sha256.Size]byte
 	Bounds                  Bounds
 	Nodes, Messages, States int
-	Next, Depth             int
+	Depth                   int
 	Transitions, Steps      uint64
 
 	// The violations that plain machines could not be led to: how many there were, and the
@@ -73,7 +73,7 @@ func (x *search) write(out io.Writer) error {
 	head := checkpointHead{
 		Executable: executable, Bounds: x.options.Bounds,
 		Nodes: len(nodes), Messages: len(messages), States: x.states.count,
-		Next: x.unseen(), Depth: x.result.Depth, Transitions: x.result.Transitions, Steps: x.result.Steps, Doubts: x.doubts,
+		Depth: x.result.Depth, Transitions: x.result.Transitions, Steps: x.result.Steps, Doubts: x.doubts,
 	}
 	if v := x.result.Violation; v != nil {
 		head.Invariant, head.What, head.Path = v.Invariant, v.What, v.Path
@@ -87,17 +87,6 @@ func (x *search) write(out io.Writer) error {
 		}
 	}
 	return x.states.write(out)
-}
-
-// unseen is the first state that nobody has looked at to the end.
-func (x *search) unseen() int {
-	first := x.next
-	for _, w := range x.workers {
-		if len(w.due) > 0 {
-			first = min(first, int(w.due[0].at))
-		}
-	}
-	return first
 }
 
 // resume goes on from a checkpoint, if there is one, and says whether there was.
@@ -175,16 +164,16 @@ func (x *worker) read(in *bufio.Reader) error {
 		x.model.message(messages[i])
 	}
 	x.result.Before = Counts{uint64(head.States), head.Transitions, head.Steps}
-	x.next, x.result.Depth, x.result.Transitions, x.result.Steps = head.Next, head.Depth, head.Transitions, head.Steps
+	x.result.Depth, x.result.Transitions, x.result.Steps = head.Depth, head.Transitions, head.Steps
 	if x.doubts = head.Doubts; x.doubts > 0 {
 		x.result.Violation = &Violation{Invariant: head.Invariant, What: head.What, Path: head.Path}
 	}
-	for x.level = x.next; x.level < x.states.count && x.states.record(int32(x.level)).depth == x.states.record(int32(x.next)).depth; {
-		x.level++
-	}
-	for at := x.next; at < x.states.count; at++ { // it may have been written before they were asked
-		s := x.states.state(int32(at))
-		x.ask(int32(at), &s)
+	for at := range int32(x.states.count) {
+		if r := x.states.record(at); !r.looked && !r.covered {
+			s := x.states.state(at)
+			x.frontier.add(waiting{x.rank(&s, r.depth), at})
+			x.ask(at, &s) // it may have been written before that
+		}
 	}
 	return nil
 }

@@ -25,11 +25,11 @@ func TestASearchGoesOnWhereItWasStopped(t *testing.T) {
 
 	o := Options{Bounds: bounds, Checkpoint: filepath.Join(t.TempDir(), "checkpoint")}
 	stops := 0
-	for o.MaxStates = 500; ; o.MaxStates += 500 {
+	for o.MaxStates = 200; ; o.MaxStates += 200 {
 		r, err := Explore(t.Context(), o)
 		require.NoError(t, err)
 		if r.Complete {
-			assert.Greater(t, r.Before.States, uint64(500))
+			assert.Greater(t, r.Before.States, uint64(200))
 			assert.Less(t, r.Before.Transitions, r.Transitions)
 			r.Memory, whole.Memory, r.Before = 0, 0, Counts{}
 			assert.Equal(t, whole, r)
@@ -123,7 +123,7 @@ func TestWhatWasNotAskedIsAskedWhenTheSearchGoesOn(t *testing.T) {
 func TestAViolationInDoubtIsNotForgotten(t *testing.T) {
 	o := Options{Checkpoint: filepath.Join(t.TempDir(), "checkpoint")}
 	x := beginning(o)
-	x.doubts, x.result.Violation = 1, broken(t, 3)
+	x.doubts, x.result.Violation = 1, doubtful(t)
 	require.Nil(t, x.result.Violation.Script)
 	require.NoError(t, x.save())
 

@@ -146,7 +146,7 @@ func (p *player) leads(a *act, of move, last bool) bool {
 		return !q.defect.none() || !last
 	}
 	now, want := q.nodes[a.node], p.model.nodes[of.now].renamed(of.name)
-	now.canonize(&p.model.rules[a.node])
+	p.model.canonize(&now)
 	want.time.ages = now.time.ages // those of the explorer's are by other numbers of beats
 	return now == want
 }

@@ -14,19 +14,24 @@
 //     whatever others do, and can be taken later just as well, for what it needs is still
 //     there. So it is taken when its node's next step that others can notice is; and what
 //     a node gets to by silent steps is left out if it can also get there later (local.go).
+//     So it is with a crash, unless time passes: what is durable is so until that next step.
 //   - Saturation. A step that only says something is taken at once: whatever can follow
 //     without it can follow with it. So is one that begins a pre-vote, if the node can
 //     silently come back from it to where it was.
-//   - Antichain. Of two states with the same nodes, the one in which more was said covers
-//     the other (store.go).
-//   - Symmetry. States that differ by who is who are one. Where the code is not symmetric,
-//     as in whose turn it is, a node does what it would do in any seat (symmetry.go).
+//   - Antichain. Of two states with the same nodes, of which the same have led, the one in
+//     which more was said covers the other (store.go).
+//   - Symmetry. States that differ by who is who are one, and what a node can do is worked out
+//     for one of all that do. Where the code is known not to be symmetric, and with up to three
+//     members everywhere, a node does what it would do in any seat (symmetry.go).
+//   - Moods. Whether a member whose round is lost asks again at once, and whether in its term or
+//     in a larger one, is not remembered: it does either (model.go).
 //   - Rounds of votes have no numbers but "this one" and "over". What comes too late is not
 //     kept, answers to rounds that are over, their requests for pre-votes, and requests of
 //     terms that all have left or have voted in; nor are refusals. Any of these that could
-//     ever have been sent may arrive at any time (stale.go).
+//     ever have been sent may arrive at any time (stale.go). Who has led a term is known until
+//     all have left it.
 //
-// The last two let more happen than can. A violation might be one that cannot; that there
+// The last three let more happen than can. A violation might be one that cannot; that there
 // is none says the more. [Live] is another search, without reductions, in a network that
 // forgets: it asks whether a leader can always come about. Time is modelled only where there
 // are leases. What is pruned are states beyond the [Bounds], and nothing else: if
@@ -99,9 +104,8 @@ type Options struct {
 	Bounds
 	// MaxStates and MaxMemory, in bytes, end the search; 0: they do not.
 	MaxStates, MaxMemory uint64
-	// Workers is how many search at once; 0: one. With more the number of states that are
-	// kept differs a little from search to search: of two that are alike but for who is who,
-	// the one is kept that was named first.
+	// Workers is how many search at once; 0: one. With more the number of states differs a
+	// little from search to search, for some are found before those that cover them.
 	Workers int
 	// Checkpoint names a file that the search is written to now and then, and when it is
 	// stopped, and that it goes on from if it is there. When the search is done it is
@@ -119,7 +123,8 @@ type Result struct {
 	Steps uint64
 	// Before is what of these an earlier search had come to, from whose checkpoint this one
 	// has gone on.
-	Before          Counts
+	Before Counts
+	// Depth is how many steps the longest way has by which a state was come to.
 	Depth, Frontier int
 	Nodes, Messages int // different ones
 	Memory          uint64
@@ -133,9 +138,8 @@ type Result struct {
 // Counts are states, transitions and steps.
 type Counts struct{ States, Transitions, Steps uint64 }
 
-// Explore searches until all is known, the context ends or an invariant is broken. It
-// looks at all that can be reached in one step before what needs two, and so on; if something
-// is violated, twice, and tells a shortest way there.
+// Explore searches until all is known, the context ends or an invariant is broken. Then it
+// searches again, what is nearest to the beginning first, and tells a shortest way there.
 func Explore(ctx context.Context, o Options) (Result, error) {
 	if err := o.Check(); err != nil {
 		return Result{}, err
@@ -145,15 +149,14 @@ func Explore(ctx context.Context, o Options) (Result, error) {
 		return Result{}, err
 	}
 	r, err := x.run(ctx)
-	if err != nil || r.Violation == nil {
+	if err != nil || r.Violation == nil || r.Stopped != "" {
 		return r, err
 	}
 	return shorter(ctx, o, r)
 }
 
-// shorter looks once more for what was found, from the beginning, in more states: the way to
-// it may have led through one that was left out because a later one covered it. By then the
-// first search holds no memory.
+// shorter looks once more for what was found, in more states: none is left out because one
+// covers it that is further from the beginning. By then the first search holds no memory.
 func shorter(ctx context.Context, o Options, found Result) (Result, error) {
 	o.Checkpoint = ""
 	x := newSearch(o)
@@ -181,7 +184,7 @@ func (x *search) run(ctx context.Context) (Result, error) {
 	}
 	x.result.Memory = max(x.result.Memory, memoryUsed())
 	r := x.summary()
-	r.Complete = x.next == x.states.count && !x.over.Load() && r.Violation == nil
+	r.Complete = r.Frontier == 0 && !x.over.Load() && r.Violation == nil
 	return r, errors.Join(x.err, x.finish())
 }
 
@@ -239,6 +242,9 @@ func (x *search) summary() Result {
 	r := x.result
 	r.Nodes, r.Messages = x.registry.size()
 	r.States = uint64(x.states.count)
-	r.Frontier = x.states.count - x.next
+	r.Frontier = len(x.frontier)
+	for _, w := range x.workers {
+		r.Frontier += len(w.due)
+	}
 	return r
 }

@@ -63,16 +63,24 @@ func TestASearchIsRepeatable(t *testing.T) {
 	assert.Equal(t, once, again)
 }
 
-// Those who search together come to the same end.
+// Those who search together look at states in another order, and so at others that turn out
+// to be covered. What covers them in the end is the same, but for nodes that can silently
+// become each other: of those either may be kept.
 func TestMoreWorkersFindTheSame(t *testing.T) {
-	bounds := Bounds{Members: 3, Terms: 1, Beats: 1, NoTransfer: true}
-	alone, err := Explore(t.Context(), Options{Bounds: bounds})
-	require.NoError(t, err)
-	together, err := Explore(t.Context(), Options{Workers: 3, Bounds: bounds})
-	require.NoError(t, err)
-	assert.True(t, alone.Complete)
-	assert.True(t, together.Complete)
-	assert.InEpsilon(t, alone.States, together.States, 0.1)
+	left := func(workers int) (left int) {
+		x := newSearch(Options{Workers: workers, Bounds: Bounds{Members: 3, Terms: 1, Beats: 1, Entries: 1, NoHints: true}})
+		x.begin()
+		r, err := x.run(t.Context())
+		require.NoError(t, err)
+		require.True(t, r.Complete)
+		for at := range x.states.count {
+			if !x.states.record(int32(at)).covered {
+				left++
+			}
+		}
+		return left
+	}
+	assert.InEpsilon(t, left(1), left(3), 0.01)
 }
 
 // A search that is cut short says so, and why.
@@ -141,12 +149,25 @@ func TestAViolationIsToldWithTheWayThere(t *testing.T) {
 	assert.Equal(t, simulation.Violated, trace.Moments[4].Kind)
 }
 
-// The explorer does not know who is who. If that matters its way may be one that nobody
-// can go, and it says so: there is no script.
+// The explorer lets more happen than can. So its way may be one that nobody can go, and it
+// says so: there is no script.
 func TestAWayThatNobodyCanGoIsNoScript(t *testing.T) {
-	v := broken(t, 3)
+	v := doubtful(t)
 	assert.Len(t, v.Path, 1)
 	assert.Nil(t, v.Script)
+}
+
+// doubtful is what is found where the explorer takes it that all are groups of their own,
+// and the machines that it leads the way know better.
+func doubtful(t *testing.T) *Violation {
+	t.Helper()
+	x := beginning(Options{}, 1, 2, 3)
+	require.True(t, x.exchange(t.Context()))
+	x.expand(&x.due[0])
+	x.model.rules = rulesOf(&x.options.Bounds)
+	x.exchange(t.Context())
+	require.NotNil(t, x.result.Violation)
+	return x.result.Violation
 }
 
 // broken is what is found where those who have these seats take themselves for groups of
@@ -192,17 +213,6 @@ func TestAViolationCountsMoreThanABound(t *testing.T) {
 	}
 }
 
-// To give every member another seat and back changes nothing; and there are as many ways
-// as orders.
-func TestRenamings(t *testing.T) {
-	all := renamings(4)
-	assert.Len(t, all, 24)
-	for _, r := range all {
-		assert.Equal(t, all[0], r.back().after(r))
-		assert.Equal(t, memberstate.Nobody, r.of(memberstate.Nobody))
-	}
-}
-
 // Who sits where matters only where a successor is chosen.
 func TestOnlyTheChoiceOfASuccessorIsAsymmetric(t *testing.T) {
 	x := searched(t, Bounds{Members: 3, Terms: 2, Beats: 1, Entries: 1}, 10_000)
@@ -213,7 +223,8 @@ func TestOnlyTheChoiceOfASuccessorIsAsymmetric(t *testing.T) {
 			if in >= x.model.heard {
 				in = x.model.delivery(messageID(in - x.model.heard))
 			}
-			if all := x.model.results[result]; len(all) > 1 {
+			all := x.model.results[result]
+			if len(all) > 1 && len(all) > len(x.model.workIn(nodeID(id), x.model.inputs[in], x.model.renamings[:1])) {
 				asymmetric++
 				assert.True(t, x.model.asymmetric(x.model.inputs[in]), "%+v: %+v", x.model.nodes[id], x.model.inputs[in])
 			}

@@ -53,9 +53,13 @@ func (m *model) delivery(id messageID) inputID {
 	return m.deliveries[id]
 }
 
-// ownInputs are what can happen to a node besides messages, and besides a crash.
+// ownInputs are what can happen to a node besides messages, and besides a crash where there
+// are leases (local.go).
 func (m *model) ownInputs(i int) []inputID {
 	own := []inputID{m.input(input{kind: rings})}
+	if !m.bounds.NoCrash && !m.bounds.Leases {
+		own = append(own, m.crashing)
+	}
 	if m.bounds.Leases {
 		own = append(own, m.input(input{kind: lapses}))
 	}

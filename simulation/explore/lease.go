@@ -109,7 +109,7 @@ func (x *worker) ticks(at int32, from *state, depth uint16) {
 	for missing := range 1 << x.options.Members {
 		if next, ok := x.model.tick(from, missing); ok {
 			x.transitions++
-			x.enter(&next, origin{at, theClock, uint32(missing)}, depth)
+			x.enter(&next, origin{at, theClock}, depth)
 		}
 	}
 }

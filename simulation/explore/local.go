@@ -26,6 +26,7 @@ type local struct {
 	upSays []messageID
 	wrong  *wrong
 	lease  bool // it can silently come to hold one
+	by     int  // the renaming to the members among whom it was worked out
 
 	silent, others uint32 // how many nodes it can become silently, and what they can do but hear
 }
@@ -40,15 +41,20 @@ type successor struct {
 	node  nodeID
 	says  []messageID
 	ended bool // the round of votes that was under way is over
-	after int  // of the silent ones: its place among them
+	last
+}
+
+// last is a step after silent ones, among the members among whom it was worked out.
+type last struct {
+	after int // of the silent ones: its place among them
 	input inputID
 }
 
 // wrong is a step that breaks an invariant.
 type wrong struct {
 	defect defect
-	after  int
-	input  inputID
+	last
+	by int // as of the local that it is of
 }
 
 // nothing is no input.
@@ -59,33 +65,56 @@ func (m *model) local(key *localKey) *local {
 	if l := m.registry.locals.find(m, key); l != nil {
 		return l
 	}
-	return m.workLocal(key)
+	if like, by := m.leastKey(key); by != 0 {
+		return m.registry.locals.share(m, key, &like, by, m.renameLocal(m.local(&like), by))
+	}
+	w := m.workLocal(key)
+	return m.registry.locals.keep(w, w.local)
 }
 
-func (m *model) workLocal(key *localKey) *local {
+func (m *model) workLocal(key *localKey) *wandering {
 	l := &local{}
-	w := wandering{model: m, key: key, local: l, base: m.spare[0][:0]}
+	w := &wandering{model: m, key: key, local: l, base: m.spare[0][:0]}
 	w.wander()
 	m.spare[0] = w.base
-	if !m.bounds.NoCrash {
+	if !m.bounds.NoCrash && m.bounds.Leases {
 		w.crash()
 	}
 	m.goUp(l, key.node)
 	l.lease = slices.ContainsFunc(w.base, func(b silent) bool { return m.nodes[b.node].holdsLease() })
 	w.thin()
-	return m.registry.locals.keep(&w, l)
+	return w
 }
 
-// crash has the node crash. That is no silent step, though nobody is told: what it knew is
-// lost, so it cannot be taken later just as well.
+// renameLocal is what a node can do if one can do this that differs from it by who is who.
+func (m *model) renameLocal(like *local, by int) *local {
+	l, back := *like, m.undone[by]
+	l.by = m.both(like.by, by)
+	l.next = slices.Clone(like.next)
+	for i := range l.next {
+		s := &l.next[i]
+		s.node, s.says = m.renameNode(s.node, back), m.renameAll(s.says, back)
+	}
+	l.says, l.upSays = m.renameAll(like.says, back), m.renameAll(like.upSays, back)
+	if l.up != 0 {
+		l.up = m.renameNode(l.up, back)
+	}
+	if l.wrong != nil {
+		l.wrong = &wrong{l.wrong.defect, l.wrong.last, m.both(l.wrong.by, by)}
+	}
+	return &l
+}
+
+// crash has the node crash. Where time passes that is no silent step: a process that is
+// started again waits from then on until what it may have promised has run out.
 func (w *wandering) crash() {
 	t := &w.model.take(w.key.node, w.model.crashing)[0]
 	switch {
 	case t.beyond:
 	case t.defect.none():
-		w.local.add(successor{node: t.node, ended: t.ended, input: w.model.crashing})
+		w.local.add(successor{node: t.node, ended: t.ended, last: last{input: w.model.crashing}})
 	case w.local.wrong == nil:
-		w.local.wrong = &wrong{t.defect, 0, w.model.crashing}
+		w.local.wrong = &wrong{defect: t.defect, last: last{input: w.model.crashing}}
 	}
 }
 
@@ -95,15 +124,17 @@ func (l *local) add(s successor) {
 	}
 }
 
-// goUp finds what the node becomes at once: a candidate that waits asks for pre-votes, if
-// the end of its patience leads back to where it is now.
+// goUp finds what the node becomes at once: a candidate that waits asks for votes, or for
+// pre-votes, if that needs no save, and the end of its patience leads back to where it is now.
 func (m *model) goUp(l *local, id nodeID) {
 	ring := m.own[m.nodes[id].index()][0]
-	asks := m.take(id, ring)
-	if t := &asks[0]; len(asks) == 1 && !t.saved && !t.beyond && t.defect.none() && !t.ended && len(t.says) > 0 && t.node != id {
-		back := m.take(t.node, ring)
-		if b := &back[0]; len(back) == 1 && b.node == id && !b.saved && len(b.says) == 0 && !b.beyond && b.defect.none() {
+	for _, t := range m.take(id, ring) {
+		asks := m.nodes[t.node].open() && t.defect.none() && !t.beyond && !t.saved && !t.ended && len(t.says) > 0 && t.node != id
+		if asks && slices.ContainsFunc(m.take(t.node, ring), func(b taken) bool {
+			return b.node == id && b.defect.none() && !b.beyond && !b.saved && len(b.says) == 0
+		}) {
 			l.up, l.upSays = t.node, t.says
+			return
 		}
 	}
 }
@@ -115,7 +146,7 @@ func (w *wandering) thin() {
 	l.next = slices.DeleteFunc(l.next, func(s successor) bool {
 		return !s.ended && contains(l.says, s.says) && m.marks.has(s.node, false)
 	})
-	gone, reached := make([]bool, len(l.next)), make([][]nodeID, len(l.next))
+	gone, reached := make([]bool, len(l.next)), make([]*reach, len(l.next))
 	for i := range l.next {
 		s := &l.next[i]
 		for j := range l.next {
@@ -124,9 +155,9 @@ func (w *wandering) thin() {
 				continue
 			}
 			if reached[j] == nil {
-				reached[j] = w.reach(o)
+				reached[j] = w.reachAfter(o)
 			}
-			if _, gone[i] = slices.BinarySearch(reached[j], s.node); gone[i] {
+			if _, gone[i] = slices.BinarySearch(reached[j].nodes, m.renameNode(s.node, reached[j].by)); gone[i] {
 				break
 			}
 		}
@@ -144,27 +175,37 @@ func contains(all, some []messageID) bool {
 	return !slices.ContainsFunc(some, func(id messageID) bool { return !slices.Contains(all, id) })
 }
 
-// reach is what a node can become, and the nodes that were asked to find out.
-type reach struct{ nodes, asked []nodeID }
+// reach is what a node can become silently, without the end of its round, in order, and the
+// nodes that were asked to find out; where the members have other seats by this renaming.
+type reach struct {
+	nodes, asked []nodeID
+	by           int
+}
 
-// reach is what a node can become silently after a successor's step, without the end of its
-// round, in order.
-func (w *wandering) reach(s *successor) []nodeID {
+// reachAfter is what a node can become after a successor's step.
+func (w *wandering) reachAfter(s *successor) *reach {
 	m := w.model
-	key := &m.after
-	*key = localKey{node: s.node, most: w.key.most, heard: w.key.heard}
+	key := localKey{node: s.node, most: w.key.most, heard: w.key.heard}
 	if s.ended {
 		key.heard = key.heard.without(&m.round[m.nodes[s.node].index()])
 	}
-	reached := m.registry.reached.find(m, key)
-	if reached == nil {
-		after := wandering{model: m, key: key, base: m.spare[1][:0]}
-		after.wander()
-		m.spare[1] = after.base
-		reached = m.registry.reached.keep(&after, &reach{after.unended(), after.on[0].nodes})
-	}
+	reached := m.reach(&key)
 	matters := m.registry.reached.mattersTo(key.node)
 	w.matters.join(&matters)
-	w.on = append(w.on, asked{reached.asked, s.ended})
-	return reached.nodes
+	w.on = append(w.on, asked{reached.asked, s.ended, reached.by})
+	return reached
+}
+
+func (m *model) reach(key *localKey) *reach {
+	if r := m.registry.reached.find(m, key); r != nil {
+		return r
+	}
+	if like, by := m.leastKey(key); by != 0 {
+		r := m.reach(&like)
+		return m.registry.reached.share(m, key, &like, by, &reach{r.nodes, r.asked, m.both(r.by, by)})
+	}
+	w := wandering{model: m, key: key, base: m.spare[1][:0]}
+	w.wander()
+	m.spare[1] = w.base
+	return m.registry.reached.keep(&w, &reach{nodes: w.unended(), asked: w.on[0].nodes})
 }

@@ -5,6 +5,7 @@
 package explore
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/hustings/hustings/memberstate"
@@ -55,11 +56,12 @@ type remembered[T any] struct {
 	names int // that there were by then
 }
 
-// asked are nodes that were looked at. Those that had ended their round could not hear what
-// belongs to it.
+// asked are nodes that were looked at, where the members have other seats by this renaming.
+// Those that had ended their round could not hear what belongs to it.
 type asked struct {
 	nodes []nodeID
 	ended bool
+	by    int
 }
 
 // mostRemembered bounds a part of a memory. What is forgotten can be worked out again, and
@@ -122,14 +124,45 @@ func (m *memory[T]) join(key *localKey, what *T, idle *said) {
 // keep remembers what was worked out, and what of all that is heard is known to matter. It
 // returns what another one has worked out meanwhile.
 func (m *memory[T]) keep(w *wandering, what *T) *T {
-	p := m.part(w.key.node)
+	return m.enter(w.model, w.key, &w.matters, w.on, what)
+}
+
+func (m *memory[T]) enter(by *model, key *localKey, matters *relevant, on []asked, what *T) *T {
+	p := m.part(key.node)
 	p.mu.Lock()
-	r := p.keep(w, what)
+	r := p.enter(key, matters, remembered[T]{on: on, what: what, names: by.known()})
 	what = r.what
 	names := r.names
 	p.mu.Unlock()
-	w.model.knows(names)
+	by.knows(names)
 	return what
+}
+
+// share remembers for a key what was worked out for another one, to which a renaming leads,
+// unless that was forgotten meanwhile: then it is not known any more who was asked.
+func (m *memory[T]) share(by *model, key, like *localKey, renamed int, what *T) *T {
+	found, rest := m.recall(by, like)
+	matters := m.mattersTo(like.node)
+	by.learn() // others may know of more that matters
+	matters.heard = by.renameSaid(&matters.heard, by.undone[renamed])
+	matters.width = matters.heard.words()
+	if found.what == nil || rest.words() > 0 {
+		m.note(key.node, &matters)
+		return what
+	}
+	on := slices.Clone(found.on)
+	for i := range on {
+		on[i].by = by.both(on[i].by, renamed)
+	}
+	return m.enter(by, key, &matters, on, what)
+}
+
+// note is that more matters to a node.
+func (m *memory[T]) note(id nodeID, matters *relevant) {
+	p := m.part(id)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.mattersTo(id).join(matters)
 }
 
 func (p *part[T]) mattersTo(id nodeID) *relevant {
@@ -147,22 +180,22 @@ func (p *part[T]) recall(key *localKey) *remembered[T] {
 	return nil
 }
 
-func (p *part[T]) keep(w *wandering, what *T) *remembered[T] {
-	key := w.key
+func (p *part[T]) enter(key *localKey, matters *relevant, r remembered[T]) *remembered[T] {
 	all := p.mattersTo(key.node)
-	all.join(&w.matters)
+	all.join(matters)
 	place := p.place(key, all)
 	if *place == 0 {
 		if len(p.all) == cap(p.all) {
 			p.makeRoom()
 			place = p.place(key, all)
 		}
-		p.all = append(p.all, remembered[T]{localKey{key.node, all.most(key), key.heard.and(&all.heard)}, said{}, w.on, what, w.model.known()})
+		r.key = localKey{key.node, all.most(key), key.heard.and(&all.heard)}
+		p.all = append(p.all, r)
 		*place = int32(len(p.all))
 	}
-	r := &p.all[*place-1]
-	r.idle.join(&key.heard)
-	return r
+	known := &p.all[*place-1]
+	known.idle.join(&key.heard)
+	return known
 }
 
 // place is where to look for what is relevant of a key.

@@ -15,17 +15,23 @@ import (
 type messageID uint32
 
 // message is what was said to whom: of the election, or an append or its answer, which
-// tell a ledger.
+// tell a ledger. That somebody has led is noted as a message, too, which nobody hears.
 type message struct {
 	to     memberstate.Seat // Nobody: to all others
 	body   elector.Message
 	ledger ledger
 	engine bool
+	won    bool // its sender has led its term
+}
+
+// victory notes that a member has led a term.
+func victory(leader memberstate.Seat, term memberstate.Term) message {
+	return message{won: true, body: elector.Message{From: leader, Body: rpc.Body{Term: term}}}
 }
 
 // isFor says whether it may arrive at a seat.
 func (msg *message) isFor(seat memberstate.Seat) bool {
-	return msg.to == seat || msg.to == memberstate.Nobody && msg.body.From != seat
+	return msg.to == seat || msg.to == memberstate.Nobody && msg.body.From != seat && !msg.won
 }
 
 // acknowledges says whether it is an engine's answer to an append.
@@ -77,6 +83,8 @@ func (s *said) add(m messageID) bool {
 	s[m/64] |= bit
 	return true
 }
+
+func (s *said) has(m messageID) bool { return s[m/64]>>(m%64)&1 != 0 }
 
 func (s *said) remove(m messageID) { s[m/64] &^= 1 << (m % 64) }
 

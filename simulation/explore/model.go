@@ -28,6 +28,9 @@ type model struct {
 	passing         inputID // time
 	renamings       []renaming
 	seatedBy        []renaming // what undoes them: whose seat each one is
+	numbered        map[renaming]int
+	undone          []int      // by renaming: the number of what undoes it
+	unchanged       [][]int    // by node: the renamings that leave it as it is; nil: not worked out yet
 	renamedNodes    [][]nodeID // by node and renaming
 	renamedMessages [][]messageID
 
@@ -36,6 +39,7 @@ type model struct {
 	round   [mostMembers]said      // what belongs to its round of votes
 	office  [mostMembers]said      // what answers it as a leader
 	acks    []ack
+	won     said        // who has led which term
 	listed  []bool      // by message: it is among the stale ones
 	staleOf [][]inputID // by node; nil: not worked out yet
 
@@ -48,7 +52,6 @@ type model struct {
 	reactions []reactions // by node
 	ticked    [2][]nodeID // by whether its clock misses the tick, and node; 0: not worked out yet
 	marks     marks
-	after     localKey    // of a node after a step
 	spare     [2][]silent // room for what nodes become
 }
 
@@ -84,8 +87,13 @@ func newModel(b Bounds, names *registry) *model {
 		renamings: renamings(b.Members), results: make([][]taken, 1),
 	}
 	m.renamedMessages = make([][]messageID, len(m.renamings))
-	for _, r := range m.renamings {
+	m.numbered = map[renaming]int{}
+	for i, r := range m.renamings {
+		m.numbered[r] = i
 		m.seatedBy = append(m.seatedBy, r.back())
+	}
+	for _, back := range m.seatedBy {
+		m.undone = append(m.undone, m.numbered[back])
 	}
 	m.learn()
 	m.crashing, m.passing = m.input(input{kind: crashes}), m.input(input{kind: passes})
@@ -116,13 +124,21 @@ func rulesOf(b *Bounds) (all []elector.Rules) {
 
 // intern is the name of a node.
 func (m *model) intern(n *node) nodeID {
-	n.canonize(&m.rules[n.index()])
+	m.canonize(n)
 	id, ok := m.byNode[*n]
 	if !ok {
 		id = m.registry.node(n)
 		m.learn()
 	}
 	return id
+}
+
+// canonize takes away what tells apart two nodes that behave alike, as far as is looked at.
+func (m *model) canonize(n *node) {
+	n.canonize(&m.rules[n.index()])
+	if m.forgets() {
+		n.machine = n.machine.Steady() // its mood is anybody's guess (workIn)
+	}
 }
 
 // learn takes over the names that were given since, by whomever.
@@ -181,6 +197,9 @@ func (m *model) enlist(msg message) {
 			m.office[i].add(id)
 		}
 	}
+	if msg.won {
+		m.won.add(id)
+	}
 	if msg.acknowledges() {
 		m.acknowledged(&msg, id)
 	}
@@ -238,7 +257,7 @@ func (m *model) keep(id nodeID, all []taken) uint32 {
 	return at
 }
 
-func (m *model) work(id nodeID, in input) (all []taken) {
+func (m *model) work(id nodeID, in input) []taken {
 	switch {
 	case in.kind == crashes:
 		return []taken{m.crash(id)}
@@ -246,28 +265,41 @@ func (m *model) work(id nodeID, in input) (all []taken) {
 		return []taken{m.write(id)}
 	case in.kind == delivered && m.messages[in.message].engine:
 		return []taken{m.hear(id, m.messages[in.message])}
-	case in.kind == stale, m.bounds.Members > 3 && !m.asymmetric(in):
-		return []taken{m.workIn(id, in, 0)}
 	case in.kind == rings && m.nodes[id].time.wait > 0, in.kind == lapses && !m.nodes[id].lapsed():
 		return []taken{{node: id}} // not yet
+	case in.kind == stale, m.bounds.Members > 3 && !m.asymmetric(in):
+		return m.workIn(id, in, m.renamings[:1])
 	}
+	return m.workIn(id, in, m.renamings)
+}
+
+// workIn is all that an input can do to a node, in whatever mood, among members that have
+// these seats or those.
+func (m *model) workIn(id nodeID, in input, seats []renaming) (all []taken) {
 	seen := map[string]bool{}
-	for r := range m.renamings {
-		t := m.workIn(id, in, r)
-		if key := fingerprint(t); !seen[key] {
-			seen[key] = true
-			all = append(all, t)
+	for _, by := range seats {
+		n := m.nodes[id].renamed(by)
+		for _, n.machine = range m.moods(&n) {
+			now := n
+			w := stepping{model: m, node: &now, before: n, back: by.back(), late: in.kind == stale}
+			w.step(m.given(in, by))
+			t := w.taken()
+			if key := fingerprint(t); !seen[key] {
+				seen[key] = true
+				all = append(all, t)
+			}
 		}
 	}
 	return all
 }
 
-// workIn is what an input does to a node among members that have other seats.
-func (m *model) workIn(id nodeID, in input, by int) taken {
-	n := m.nodes[id].renamed(m.renamings[by])
-	w := stepping{model: m, node: &n, before: n, back: m.renamings[by].back(), late: in.kind == stale}
-	w.step(m.given(in, m.renamings[by]))
-	return w.taken()
+// moods are the machines that a node may have.
+func (m *model) moods(n *node) []elector.Machine {
+	if !m.forgets() {
+		return []elector.Machine{n.machine}
+	}
+	moods := n.machine.Moods()
+	return moods[:]
 }
 
 // crash is a node that is started again.

@@ -17,7 +17,6 @@ type node struct {
 	machine  elector.Machine
 	ledger   ledger
 	promised memberstate.Term // by the engine: no append of a smaller term is taken
-	led      uint8            // the terms that it has led, in any incarnation
 	time     clocks
 }
 

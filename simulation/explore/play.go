@@ -182,16 +182,30 @@ func (p *player) look() {
 		n := p.nodes[i] // a copy
 		s.nodes[i] = p.model.intern(&n)
 	}
-	for _, all := range p.said {
-		for _, msg := range all {
-			if msg.acknowledges() {
-				s.said.add(p.model.message(msg))
-			}
+	for k, all := range p.said {
+		if p.defect = p.enter(&s, all); !p.defect.none() {
+			p.defect.what = fmt.Sprintf("n%d: %s", p.steps[k].Node, p.defect.what)
+			return
 		}
 	}
 	if p.defect = p.model.wrong(&s); p.defect.none() && holders > 1 {
 		p.defect = twoLeases
 	}
+}
+
+// enter adds of what was said in a step what invariants ask for.
+func (p *player) enter(s *state, says []message) defect {
+	var ids []messageID
+	for _, msg := range says {
+		if msg.acknowledges() || msg.won {
+			ids = append(ids, p.model.message(msg))
+		}
+	}
+	d := p.model.wrongSaying(s, ids)
+	for _, id := range ids {
+		s.said.add(id)
+	}
+	return d
 }
 
 // told is what an act was.

@@ -20,9 +20,8 @@ type state struct {
 
 // origin is how a state was come to.
 type origin struct {
-	parent    int32 // -1: it is the first
-	node      uint8 // which did something
-	successor uint32
+	parent int32 // -1: it is the first
+	node   uint8 // which did something
 }
 
 // search is what those who search share. The lock is for all of it.
@@ -31,18 +30,18 @@ type search struct {
 	registry *registry
 	over     atomic.Bool // nobody need go on
 
-	mu      sync.Mutex
-	states  store
-	workers []*worker
-	next    int        // the first state that nobody has looked at
-	looked  int        // the one that it was when somebody looked up
-	level   int        // the first one that is a step further from the beginning
-	busy    int        // how many look at one
-	idle    *sync.Cond // for those who find none
-	saved   time.Time  // when it was written down
-	doubts  int        // violations that plain machines could not be led to
-	err     error
-	result  Result
+	mu       sync.Mutex
+	states   store
+	workers  []*worker
+	frontier frontier
+	level    rank       // of what may be looked at now, if the nearest comes first
+	unlooked int        // how many were taken since somebody looked up
+	busy     int        // how many look at one
+	idle     *sync.Cond // for those who find none
+	saved    time.Time  // when it was written down
+	doubts   int        // violations that plain machines could not be led to
+	err      error
+	result   Result
 }
 
 // newSearch is a search with its first worker.
@@ -66,8 +65,7 @@ func (x *worker) begin() {
 		first.nodes[i] = x.model.begin(i)
 	}
 	x.enter(&first, origin{parent: -1}, 0)
-	x.keep()
-	x.found = x.found[:0]
+	x.open(x.keep())
 }
 
 // key is what a node is and may hear in a state.
@@ -123,8 +121,12 @@ func (x *worker) expand(d *due) {
 				return
 			}
 			x.transitions++
+			if d := x.model.wrongSaying(from, l.next[s].says); !d.none() {
+				x.violated(at, i, &wrong{d, l.next[s].last, l.by})
+				return
+			}
 			next := x.model.apply(from, i, &l.next[s])
-			x.enter(&next, origin{at, uint8(i), uint32(s)}, depth)
+			x.enter(&next, origin{at, uint8(i)}, depth)
 		}
 	}
 }
@@ -162,10 +164,8 @@ func (m *model) say(s *state, id messageID) bool { return !m.late(s, id) && s.sa
 
 // enter has a state kept, by and by, if nothing that is known covers it.
 func (x *worker) enter(s *state, from origin, depth uint16) {
-	x.saturate(s, nil)
-	x.model.forget(s)
-	least, _ := x.model.canonical(s)
-	x.found = append(x.found, find{least, from, depth, 0})
+	least := x.settles(*s)
+	x.found = append(x.found, find{least, from, depth, x.rank(&least, depth), 0})
 }
 
 // saturate takes all steps that only say something. did, if not nil, is told of them.
@@ -198,21 +198,42 @@ func (x *worker) saturate(s *state, did func(i int, in inputID)) {
 	}
 }
 
+// wrongSaying says whether a member leads a term that it has led before, in whatever
+// incarnation.
+func (m *model) wrongSaying(s *state, says []messageID) (d defect) {
+	for _, id := range says {
+		if m.won.has(id) && s.said.has(id) {
+			return defect{simulation.OneLeader, fmt.Sprintf("it leads term %d a second time", m.messages[id].body.Term)}
+		}
+	}
+	return d
+}
+
+// led is who has led, by term.
+func (m *model) led(s *state) (by [mostTerms + 1]memberstate.Set) {
+	won := s.said.and(&m.won)
+	for id := range won.all {
+		b := &m.messages[id].body
+		by[b.Term] = by[b.Term].With(b.From)
+	}
+	return by
+}
+
 // wrong says which invariant a state breaks, if any.
 func (m *model) wrong(s *state) (d defect) {
+	led := m.led(s)
 	for i := range m.bounds.Members {
 		n := &m.nodes[s.nodes[i]]
-		for j := range i {
-			if both := n.led & m.nodes[s.nodes[j]].led; both != 0 {
-				return defect{simulation.OneLeader, "two members have led the same term"}
-			}
+		by := led[min(n.machine.Term, mostTerms)]
+		if by.Len() > 1 {
+			return defect{simulation.OneLeader, fmt.Sprintf("two members have led term %d", n.machine.Term)}
 		}
 		switch leader := n.machine.Leader; {
 		case n.machine.Role == memberstate.Leader:
 			if d = m.wrongLeader(s, n); !d.none() {
 				return d
 			}
-		case leader != memberstate.Nobody && m.nodes[s.nodes[leader-1]].led>>min(n.machine.Term, mostTerms)&1 == 0:
+		case leader != memberstate.Nobody && !by.Has(leader):
 			return defect{simulation.FollowsWinner, fmt.Sprintf("a member follows another one in term %d that has not led it", n.machine.Term)}
 		}
 	}

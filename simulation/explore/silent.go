@@ -20,7 +20,7 @@ type wandering struct {
 	base    []silent // what it can become, itself first
 	matters relevant // what is known to do something to any of these
 	wrong   bool     // something is, so it went no further
-	on      []asked  // all these, and others that were asked
+	on      []asked  // all these, by the names that they have here, and others that were asked
 }
 
 // silently is all that a node can become by silent steps, itself first.
@@ -99,6 +99,9 @@ func (m *model) reacts(at nodeID, id messageID) bool {
 
 // harmless says whether none of some messages does anything to nodes that were asked.
 func (m *model) harmless(who *asked, heard said) bool {
+	if who.by != 0 {
+		heard = m.renameSaid(&heard, who.by)
+	}
 	if who.ended {
 		heard = heard.without(&m.round[m.nodes[who.nodes[0]].index()])
 	}
@@ -123,7 +126,7 @@ func (w *wandering) enter(at int, in inputID, all []taken) {
 		switch {
 		case !t.defect.none():
 			if w.local != nil && !w.wrong {
-				w.local.wrong = &wrong{t.defect, at, in}
+				w.local.wrong = &wrong{defect: t.defect, last: last{at, in}}
 			}
 			w.wrong = true
 		case t.beyond:
@@ -137,7 +140,7 @@ func (w *wandering) enter(at int, in inputID, all []taken) {
 				}
 			}
 		default:
-			w.local.add(successor{t.node, t.says, ended, at, in})
+			w.local.add(successor{t.node, t.says, ended, last{at, in}})
 		}
 	}
 }

@@ -1,8 +1,9 @@
 // What comes too late: answers to rounds of votes that are over, or to a leader that is
 // none any more; requests, and votes that a leader vouched for, of a term that all others
-// have left behind, or have voted in; requests for pre-votes of rounds that are over. There are many, a node must ignore all of them, and
-// which of them were really sent is not remembered: whatever could have been may arrive at
-// any time. So nothing depends on the code ignoring them.
+// have left behind, or have voted in; requests for pre-votes of rounds that are over. There
+// are many, a node must ignore all of them, and which of them were really sent is not
+// remembered: whatever could have been may arrive at any time. So nothing depends on the
+// code ignoring them.
 //
 // Nor is it remembered who was refused a vote, by whom and why: whoever asks may be refused
 // by anybody, for any reason, at any time. No election is safe because of a refusal, so
@@ -45,13 +46,24 @@ func (m *model) late(s *state, id messageID) bool {
 }
 
 // forget takes out what comes too late for all whom it may reach, of requests and of votes
-// that answer none: it is among the stale ones.
+// that answer none: it is among the stale ones. Who has led a term that all have left need
+// not be known either, for nobody comes back to it.
 func (m *model) forget(s *state) {
 	for id := range s.said.all {
-		if msg := &m.messages[id]; m.listed[id] && m.maybePast(s, msg) && m.pastForAll(s, msg) {
+		if msg := &m.messages[id]; m.listed[id] && m.maybePast(s, msg) && m.pastForAll(s, msg) || msg.won && m.left(s, msg.body.Term) {
 			s.said.remove(id)
 		}
 	}
+}
+
+// left says whether all have left a term.
+func (m *model) left(s *state, term memberstate.Term) bool {
+	for i := range m.bounds.Members {
+		if m.nodes[s.nodes[i]].machine.Term <= term {
+			return false
+		}
+	}
+	return true
 }
 
 // maybePast says whether a message comes too late as soon as all whom it may reach have gone

@@ -12,6 +12,7 @@ import (
 // those that have the same nodes and of which none covers another: they are chained.
 type store struct {
 	blocks []block
+	won    said // who has led what: a state covers only one of which that is the same
 	count  int
 	heads  []int32 // a hash table: the first of each chain, plus 1; 0: there is none
 	chains int
@@ -27,6 +28,7 @@ type record struct {
 	next    int32 // in its chain, plus 1; 0: it is the last one
 	depth   uint16
 	covered bool // by one that was found later
+	looked  bool // at what can follow
 }
 
 type block struct {
@@ -61,7 +63,7 @@ func (b *block) words(i int) []uint64 { return b.said[i*b.width : (i+1)*b.width]
 func (t *store) add(s *state, from origin, depth uint16) (at int32, isNew bool) {
 	head := t.head(&s.nodes)
 	for other := *head; other > 0; other = t.record(other - 1).next {
-		if b, i := t.block(other - 1); covers(b.words(i), s.said[:]) {
+		if b, i := t.block(other - 1); t.covers(b.words(i), s.said[:]) {
 			return 0, false
 		}
 	}
@@ -69,7 +71,7 @@ func (t *store) add(s *state, from origin, depth uint16) (at int32, isNew bool) 
 	t.append(s, record{nodes: s.nodes, origin: from, depth: depth})
 	t.link(head, at, func(other int32) bool {
 		b, i := t.block(other)
-		b.records[i].covered = (!t.byDepth || b.records[i].depth >= depth) && covers(s.said[:], b.words(i))
+		b.records[i].covered = (!t.byDepth || b.records[i].depth >= depth) && t.covers(s.said[:], b.words(i))
 		return b.records[i].covered
 	})
 	return at, true
@@ -91,14 +93,19 @@ func (t *store) link(head *int32, at int32, out func(int32) bool) {
 	*link, *head = 0, at+1
 }
 
-// covers says whether all that is in the one set is in the other, which may be longer or
-// shorter.
-func covers(all, some []uint64) bool {
-	for i, word := range some {
+// covers says whether all that was said in the one case was in the other, and the same members
+// have led: that nobody has led a term can be what is wrong with whoever follows. The sets may
+// have different lengths.
+func (t *store) covers(all, some []uint64) bool {
+	for i := range max(len(all), len(some)) {
+		var a, b uint64
 		if i < len(all) {
-			word &^= all[i]
+			a = all[i]
 		}
-		if word != 0 {
+		if i < len(some) {
+			b = some[i]
+		}
+		if b&^a != 0 || (a^b)&t.won[i] != 0 {
 			return false
 		}
 	}

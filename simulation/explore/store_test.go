@@ -24,6 +24,23 @@ func TestWhatIsFurtherMayCoverWhatIsNearer(t *testing.T) {
 	}
 }
 
+// What was said more of covers the rest only if the same have led: or a member that follows
+// one that never led would pass for one that follows a leader.
+func TestWhoHasLedIsNotCovered(t *testing.T) {
+	var states store
+	states.won.add(7)
+	var before, after state
+	after.said.add(3)
+	after.said.add(7)
+	_, isNew := states.add(&after, origin{}, 1)
+	require.True(t, isNew)
+	_, isNew = states.add(&before, origin{}, 1)
+	assert.True(t, isNew)
+	before.said.add(7)
+	_, isNew = states.add(&before, origin{}, 1)
+	assert.False(t, isNew)
+}
+
 // What is found first may be further away than what there is.
 func TestTheWayThatIsToldIsShortest(t *testing.T) {
 	long(t)

@@ -108,8 +108,7 @@ func (msg message) renamed(r renaming) message {
 	return msg
 }
 
-// nameAll gives nodes a name in every seat, if they have none yet. The order in which names
-// are given must not depend on what is asked for when.
+// nameAll gives nodes a name in every seat, if they have none yet.
 func (m *model) nameAll(nodes []nodeID) {
 	var unnamed []nodeID
 	for _, id := range nodes {
@@ -141,6 +140,72 @@ func (m *model) renameMessage(id messageID, by int) messageID {
 	return (*known)[id] - 1
 }
 
+// renameSaid is what was said among members in other seats.
+func (m *model) renameSaid(s *said, by int) (renamed said) {
+	for id := range s.all {
+		renamed.add(m.renameMessage(id, by))
+	}
+	return renamed
+}
+
+// both is the number of the renaming that has the effect of one after another.
+func (m *model) both(second, first int) int {
+	return m.numbered[m.renamings[second].after(m.renamings[first])]
+}
+
+// leastKey is the first of all keys that differ from this one by who is who, and the number of
+// the renaming that leads there. What a node can do is worked out for that one only.
+func (m *model) leastKey(key *localKey) (least localKey, by int) {
+	n := m.nodes[key.node]
+	to := n.sorted(m.bounds.Members)
+	like := n.renamed(to)
+	least = localKey{node: m.intern(&like), most: key.most}
+	for k, same := range m.unchanging(least.node) {
+		r := m.numbered[m.renamings[same].after(to)]
+		heard := m.renameSaid(&key.heard, r)
+		if k == 0 || slices.Compare(heard[:], least.heard[:]) < 0 {
+			least.heard, by = heard, r
+		}
+	}
+	if least == *key {
+		by = 0
+	}
+	return least, by
+}
+
+// unchanging are the renamings that leave a node as it is.
+func (m *model) unchanging(id nodeID) []int {
+	for len(m.unchanged) <= int(id) {
+		m.unchanged = append(m.unchanged, nil)
+	}
+	if m.unchanged[id] == nil {
+		for r := range m.renamings {
+			if m.nodes[id].renamed(m.renamings[r]) == m.nodes[id] {
+				m.unchanged[id] = append(m.unchanged[id], r)
+			}
+		}
+	}
+	return m.unchanged[id]
+}
+
+// renameNode is a node among members in other seats.
+func (m *model) renameNode(id nodeID, by int) nodeID {
+	if by == 0 {
+		return id
+	}
+	other := m.nodes[id].renamed(m.renamings[by])
+	return m.intern(&other)
+}
+
+// renameAll is the same of messages.
+func (m *model) renameAll(ids []messageID, by int) []messageID {
+	renamed := make([]messageID, len(ids))
+	for i, id := range ids {
+		renamed[i] = m.renameMessage(id, by)
+	}
+	return renamed
+}
+
 // renameNodes has the nodes in other seats, and says whether that comes before or after
 // what was least so far. Mostly the first of them tells.
 func (m *model) renameNodes(nodes *[mostMembers]nodeID, by int, other, least *[mostMembers]nodeID) (order int) {
@@ -167,9 +232,7 @@ func (m *model) canonical(s *state) (least state, by int) {
 		if order > 0 {
 			continue
 		}
-		for id := range s.said.all {
-			other.said.add(m.renameMessage(id, r))
-		}
+		other.said = m.renameSaid(&s.said, r)
 		if order < 0 || slices.Compare(other.said[:], least.said[:]) < 0 {
 			least, by = other, r
 		}

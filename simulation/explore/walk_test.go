@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -44,7 +45,7 @@ func TestTheExplorerHasBeenWhereRandomRunsGet(t *testing.T) {
 						continue
 					}
 					at := w.place()
-					require.True(t, places[at] || been.at(&at), "the explorer has never been where %+v", at)
+					require.True(t, places[at] || been.at(&at, w.victories()...), "the explorer has never been where %+v", at)
 					places[at] = true
 				}
 			}
@@ -144,6 +145,7 @@ type walk struct {
 	beyond bool
 	base   [mostMembers]uint32 // each one's newest beat before it led
 	ballot [mostMembers]uint32 // each one's newest round of votes
+	led    [mostMembers]uint8  // the terms that each one has led, in any incarnation
 
 	// The step under way. It implements elector.Effects.
 	at   int
@@ -170,8 +172,22 @@ func (w *walk) place() (p place) {
 	for i := range w.nodes {
 		p[i] = w.nodes[i]
 		p[i].canonize(&w.rules[i])
+		p[i].machine = p[i].machine.Steady()
 	}
 	return p
+}
+
+// victories are who has led which term that not all have left.
+func (w *walk) victories() (all []message) {
+	least := slices.MinFunc(w.nodes, func(a, b node) int { return cmp.Compare(a.machine.Term, b.machine.Term) }).machine.Term
+	for term := least; term <= memberstate.Term(w.bounds.Terms); term++ {
+		for i := range w.nodes {
+			if w.led[i]>>term&1 != 0 {
+				all = append(all, victory(seatOf(i), term))
+			}
+		}
+	}
+	return all
 }
 
 // leadsAgain says whether a process leads that has led before. Its beats are numbered on,
@@ -277,7 +293,7 @@ func (w *walk) give(i int, in elector.Input, from memberstate.Seat) {
 	}
 	dies := need == elector.NeedSave && !w.bounds.NoCrash && w.dies()
 	if !dies && n.machine.Role == memberstate.Leader && before != memberstate.Leader {
-		n.led |= 1 << min(n.machine.Term, mostTerms)
+		w.led[i] |= 1 << min(n.machine.Term, mostTerms)
 	}
 	if need == elector.NeedSave {
 		w.mute = dies

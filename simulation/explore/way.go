@@ -36,7 +36,7 @@ func (x *worker) violated(at int32, i int, w *wrong) {
 	switch {
 	case w.input != nothing:
 		key := x.key(&last, i)
-		way = append(way, x.model.movesTo(&key, w.after, w.input, 0, name)...)
+		way = append(way, x.model.movesTo(&key, w.by, &w.last, 0, name)...)
 		what = fmt.Sprintf("n%d: %s", int(name.of(seatOf(i)))-1, what)
 	case w.defect.invariant == simulation.OneLease:
 		way = append(way, x.takeLeases(&last, name)...)
@@ -73,22 +73,41 @@ func (x *worker) wayTo(at int32) (way []move, name renaming) {
 	}
 	way, name = x.settle(&first, nil, x.model.renamings[0])
 	for _, k := range slices.Backward(origins) {
-		way, name = x.walked(&x.states.record(k).origin, way, name)
+		way, name = x.walked(k, way, name)
 	}
 	return way, name
 }
 
-// walked adds what happened from a state to the next one, and says who is who there.
-func (x *worker) walked(o *origin, way []move, name renaming) ([]move, renaming) {
+// walked adds what happened from a state to the next one, and says who is who there. What it
+// was is not kept: it is what leads there.
+func (x *worker) walked(to int32, way []move, name renaming) ([]move, renaming) {
+	o, state := x.states.record(to).origin, x.states.state(to)
 	from := x.states.state(o.parent)
 	if o.node == theClock {
-		next, _ := x.model.tick(&from, int(o.successor))
-		return x.settle(&next, append(way, move{name: name, input: x.model.passing, missing: int(o.successor)}), name)
+		for missing := range 1 << x.options.Members {
+			if next, ok := x.model.tick(&from, missing); ok && x.settles(next) == state {
+				return x.settle(&next, append(way, move{name: name, input: x.model.passing, missing: missing}), name)
+			}
+		}
+		return way, name
 	}
 	key := x.key(&from, int(o.node))
-	does := &x.model.local(&key).next[o.successor]
-	next := x.model.apply(&from, int(o.node), does)
-	return x.settle(&next, append(way, x.model.movesTo(&key, does.after, does.input, does.node, name)...), name)
+	l := x.model.local(&key)
+	for i := range l.next {
+		does := &l.next[i]
+		if next := x.model.apply(&from, int(o.node), does); x.settles(next) == state {
+			return x.settle(&next, append(way, x.model.movesTo(&key, l.by, &does.last, does.node, name)...), name)
+		}
+	}
+	return way, name
+}
+
+// settles is what becomes of a state at once.
+func (x *worker) settles(s state) state {
+	x.saturate(&s, nil)
+	x.model.forget(&s)
+	least, _ := x.model.canonical(&s)
+	return least
 }
 
 // settle adds what happens at once in a state, and says who is who in its canonical form.
@@ -144,13 +163,17 @@ func silentTo(base []silent, at int, name renaming) (way []move) {
 }
 
 // movesTo are those and one step more, after which the node is another one, or as it was
-// if that is not known.
-func (m *model) movesTo(key *localKey, after int, last inputID, now nodeID, name renaming) []move {
-	base := m.silently(key)
-	if now == 0 {
-		now = base[after].node
+// if that is not known. They are told as they were worked out, among members in other seats.
+func (m *model) movesTo(key *localKey, by int, does *last, now nodeID, name renaming) []move {
+	like := localKey{m.renameNode(key.node, by), key.most, m.renameSaid(&key.heard, by)}
+	base, name := m.silently(&like), name.after(m.renamings[by].back())
+	switch now {
+	case 0:
+		now = base[does.after].node
+	default:
+		now = m.renameNode(now, by)
 	}
-	return append(silentTo(base, after, name), move{name: name, input: last, now: now})
+	return append(silentTo(base, does.after, name), move{name: name, input: does.input, now: now})
 }
 
 // step tells a move.

@@ -1,7 +1,6 @@
 // One of those who search together. Each has a model of its own, so what a step does can be
 // looked up without a lock; states are common to all, and so is what a node can do next,
-// which is most of the work. All that is one step from the beginning is
-// looked at before anything that is two steps from it, and so on.
+// which is most of the work.
 
 package explore
 
@@ -36,6 +35,7 @@ type find struct {
 	state state
 	from  origin
 	depth uint16
+	rank  rank
 	at    int32 // once it is kept
 }
 
@@ -54,12 +54,12 @@ func (x *worker) exchange(ctx context.Context) (more bool) {
 	x.mu.Lock()
 	isNew := x.keep()
 	x.mu.Unlock()
-	for i := range isNew { // before it is done with what it found them by, or a search might end unasked
+	for i := range isNew {
 		x.ask(isNew[i].at, &isNew[i].state)
 	}
-	x.found = x.found[:0]
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	x.open(isNew)
 	x.done()
 	return x.take(ctx)
 }
@@ -79,6 +79,7 @@ func (x *worker) keep() (isNew []find) {
 	if x.registry.full.Load() {
 		return isNew
 	}
+	x.states.won.join(&x.model.won) // whose names are known to whoever found something
 	for i := range x.found {
 		f := &x.found[i]
 		if at, ok := x.states.add(&f.state, f.from, f.depth); ok {
@@ -90,13 +91,25 @@ func (x *worker) keep() (isNew []find) {
 	return isNew
 }
 
+// open lets states be looked at that were asked.
+func (x *worker) open(isNew []find) {
+	for i := range isNew {
+		x.frontier.add(waiting{isNew[i].rank, isNew[i].at})
+	}
+	x.found = x.found[:0]
+	x.idle.Broadcast()
+}
+
 // done is when a worker has looked at its states. When the search is over it may not have
-// come to all, so they count as unseen.
+// come to all, so they have not been looked at.
 func (x *worker) done() {
 	x.result.Transitions, x.result.Steps = x.result.Transitions+x.transitions, x.result.Steps+x.steps
 	x.transitions, x.steps = 0, 0
 	if !x.looks || x.over.Load() {
 		return
+	}
+	for i := range x.due {
+		x.states.record(x.due[i].at).looked = true
 	}
 	x.due, x.looks = x.due[:0], false
 	if x.busy--; x.busy == 0 {
@@ -107,8 +120,9 @@ func (x *worker) done() {
 // take finds the next states, by which the lock may be given away for a while.
 func (x *worker) take(ctx context.Context) bool {
 	for !x.over.Load() {
-		if x.next < x.level {
-			if x.next-x.looked >= lookEvery || ctx.Err() != nil || x.registry.full.Load() {
+		switch {
+		case x.mayTake():
+			if x.unlooked >= lookEvery || ctx.Err() != nil || x.registry.full.Load() {
 				x.look(ctx)
 				if x.over.Load() {
 					break
@@ -116,30 +130,35 @@ func (x *worker) take(ctx context.Context) bool {
 			}
 			x.takeShare()
 			return true
-		}
-		if x.busy == 0 {
-			if x.next == x.states.count {
-				break
-			}
-			x.level = x.states.count
+		case x.busy > 0:
+			x.idle.Wait()
+		case len(x.frontier) > 0:
+			x.level = x.frontier[0].rank
 			x.idle.Broadcast()
-			continue
+		default:
+			x.idle.Broadcast()
+			return false
 		}
-		x.idle.Wait()
 	}
 	x.idle.Broadcast()
 	return false
+}
+
+// mayTake says whether there is a state that may be looked at. If the nearest comes first, all
+// that is as near must have been looked at before what is further.
+func (x *search) mayTake() bool {
+	return len(x.frontier) > 0 && (!x.states.byDepth || x.frontier[0].rank <= x.level)
 }
 
 // takeShare takes the next states, as many as are fair: one, if nobody else wants the lock.
 func (x *worker) takeShare() {
 	share := 1
 	if len(x.workers) > 1 {
-		share = min(mostDue, 1+(x.level-x.next)/(4*len(x.workers)))
+		share = min(mostDue, 1+len(x.frontier)/(4*len(x.workers)))
 	}
-	for range share {
-		at := int32(x.next)
-		x.next++
+	for ; share > 0 && x.mayTake(); share-- {
+		at := x.frontier.take()
+		x.unlooked++
 		if r := x.states.record(at); !r.covered {
 			x.due = append(x.due, due{at, x.states.state(at), r.depth})
 		}
@@ -156,7 +175,7 @@ const lookEvery = 1 << 8
 
 // look tells how far the search has come, and ends it if it has come far enough.
 func (x *search) look(ctx context.Context) {
-	x.looked = x.next
+	x.unlooked = 0
 	o := &x.options
 	x.result.Memory = max(x.result.Memory, memoryUsed())
 	x.result.Stopped = o.enough(ctx, &x.result, x.states.count, x.registry)

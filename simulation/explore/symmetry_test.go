@@ -1,0 +1,99 @@
+package explore
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/memberstate"
+)
+
+// To give every member another seat and back changes nothing; and there are as many ways
+// as orders.
+func TestRenamings(t *testing.T) {
+	all := renamings(4)
+	assert.Len(t, all, 24)
+	for _, r := range all {
+		assert.Equal(t, all[0], r.back().after(r))
+		assert.Equal(t, memberstate.Nobody, r.of(memberstate.Nobody))
+	}
+}
+
+// What a node can do is worked out for one of all that differ by who is who. For the others
+// it would have been the same, and the way to it is one that they can go.
+func TestWhatANodeCanDoIsTheSameWhoeverIsWho(t *testing.T) {
+	long(t)
+	for name, b := range smallBounds {
+		t.Run(name, func(t *testing.T) {
+			x := searched(t, b, 1000)
+			random := rand.New(rand.NewPCG(1, 2))
+			shared := 0
+			for at := 0; at < x.states.count; at += 5 {
+				s := x.states.state(int32(at))
+				i := random.IntN(b.Members)
+				key := x.someone(random, &s, i)
+				if does := x.model.local(&key).next; len(does) > 0 && random.IntN(2) == 0 {
+					s = x.model.apply(&s, i, &does[0]) // where not all has been said yet that is said at once
+					key = x.someone(random, &s, i)
+				}
+				if like, by := x.model.leastKey(&key); by != 0 {
+					shared++
+					again, stays := x.model.leastKey(&like)
+					require.Equal(t, like, again)
+					require.Zero(t, stays)
+				}
+				x.assertSame(t, &key)
+			}
+			assert.Greater(t, shared, 50)
+		})
+	}
+}
+
+// someone is a node with any of what it may hear, among members in any seats.
+func (x *worker) someone(random *rand.Rand, s *state, i int) localKey {
+	key := x.key(s, i)
+	for id := range key.heard.all {
+		if random.IntN(4) == 0 {
+			key.heard.remove(id)
+		}
+	}
+	by := random.IntN(len(x.model.renamings))
+	return localKey{x.model.renameNode(key.node, by), key.most, x.model.renameSaid(&key.heard, by)}
+}
+
+// assertSame holds what is remembered of a node against what is worked out for itself.
+func (x *worker) assertSame(t *testing.T, key *localKey) {
+	t.Helper()
+	m := x.model
+	l := m.local(key)
+	assert.Equal(t, doings(m.workLocal(key).local), doings(l))
+	like := localKey{m.renameNode(key.node, l.by), key.most, m.renameSaid(&key.heard, l.by)}
+	base := m.silently(&like)
+	for i := range l.next {
+		does := &l.next[i]
+		require.Less(t, does.after, len(base))
+		assert.True(t, slices.ContainsFunc(m.take(base[does.after].node, does.input), func(s taken) bool {
+			return s.node == m.renameNode(does.node, l.by)
+		}), "what is told of the way leads elsewhere")
+	}
+	w := wandering{model: m, key: key}
+	w.wander()
+	r := m.reach(key)
+	assert.Len(t, r.nodes, len(w.unended()))
+	for _, id := range w.unended() {
+		assert.Contains(t, r.nodes, m.renameNode(id, r.by))
+	}
+}
+
+// doings are what a node can do, in an order that does not depend on how that was come to.
+func doings(l *local) (all []string) {
+	sorted := func(says []messageID) []messageID { return slices.Sorted(slices.Values(says)) }
+	for _, s := range l.next {
+		all = append(all, fingerprint("next", s.node, sorted(s.says), s.ended))
+	}
+	slices.Sort(all)
+	return append(all, fingerprint("says", sorted(l.says), l.up, sorted(l.upSays), l.wrong == nil, l.lease, l.silent, l.others))
+}
