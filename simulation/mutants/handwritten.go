@@ -105,6 +105,7 @@ var handwritten = []mutant{
 
 	// Pre-votes.
 	{"pre-vote-changes-state", "elector/machine_vote.go", "\tq := &in.Message\n\tif refusal := m.refuseCandidate(r, q, false); refusal != 0 {\n\t\treturn refusal\n\t}\n\tswitch {\n\tcase m.fasting", "\tq := &in.Message\n\tif refusal := m.refuseCandidate(r, q, false); refusal != 0 {\n\t\treturn refusal\n\t}\n\tif q.Term > m.Term {\n\t\tm.adopt(r, out, q.Term)\n\t\tm.armVoteWait(r, out)\n\t}\n\tswitch {\n\tcase m.fasting", ""},
+	{"old-candidate-taken-for-a-leader", "elector/machine_vote.go", "\tif q.Term > m.Term {\n\t\tif m.standsByLeader(r, q) {", "\tif q.Term > m.Term {\n\t\tif !self && m.Role == memberstate.Candidate && m.Vote == q.From {\n\t\t\tm.follow(out, q.From)\n\t\t\tm.armSilence(r, out)\n\t\t\treturn rpc.RejectAlreadyHasLeader\n\t\t}\n\t\tif m.standsByLeader(r, q) {", ""},
 	{"old-pre-vote-of-the-leader-believed", "elector/machine_vote.go", "\tswitch {\n\tcase m.fasting || m.hasOtherLeader(q.From):", "\tif m.Leader == q.From && q.Term == m.Term {\n\t\tm.did(out, m.StandDown())\n\t}\n\tswitch {\n\tcase m.fasting || m.hasOtherLeader(q.From):", ""},
 	{"pre-vote-despite-a-leader", "elector/machine_vote.go", "case m.fasting || m.hasOtherLeader(q.From):", "case m.fasting:", ""},
 	{"pre-vote-off", "elector/machine_campaign.go", "\tif r.PreVote {\n\t\tm.askPreVotes(r, in, out, term)\n\t} else {", "\tif false {\n\t\tm.askPreVotes(r, in, out, term)\n\t} else {", ""},
