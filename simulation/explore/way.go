@@ -167,10 +167,9 @@ func silentTo(base []silent, at int, name renaming) (way []move) {
 func (m *model) movesTo(key *localKey, by int, does *last, now nodeID, name renaming) []move {
 	like := localKey{m.renameNode(key.node, by), key.most, m.renameSaid(&key.heard, by)}
 	base, name := m.silently(&like), name.after(m.renamings[by].back())
-	switch now {
-	case 0:
+	if now == 0 {
 		now = base[does.after].node
-	default:
+	} else {
 		now = m.renameNode(now, by)
 	}
 	return append(silentTo(base, does.after, name), move{name: name, input: does.input, now: now})
