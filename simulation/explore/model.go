@@ -78,6 +78,12 @@ func (t *taken) noticed(before nodeID) bool {
 	return !t.defect.none() || !t.beyond && (t.node != before || len(t.says) > 0 || t.saved)
 }
 
+// is says whether another result is the same.
+func (t *taken) is(other taken) bool {
+	return t.node == other.node && t.saved == other.saved && t.ended == other.ended && t.beyond == other.beyond &&
+		t.defect == other.defect && slices.Equal(t.says, other.says)
+}
+
 // fingerprint tells results apart.
 func fingerprint(of ...any) string { return fmt.Sprint(of...) }
 
@@ -276,16 +282,13 @@ func (m *model) work(id nodeID, in input) []taken {
 // workIn is all that an input can do to a node, in whatever mood, among members that have
 // these seats or those.
 func (m *model) workIn(id nodeID, in input, seats []renaming) (all []taken) {
-	seen := map[string]bool{}
 	for _, by := range seats {
 		n := m.nodes[id].renamed(by)
 		for _, n.machine = range m.moods(&n) {
 			now := n
 			w := stepping{model: m, node: &now, before: n, back: by.back(), late: in.kind == stale}
 			w.step(m.given(in, by))
-			t := w.taken()
-			if key := fingerprint(t); !seen[key] {
-				seen[key] = true
+			if t := w.taken(); !slices.ContainsFunc(all, t.is) {
 				all = append(all, t)
 			}
 		}
