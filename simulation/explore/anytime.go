@@ -36,7 +36,7 @@ func (m *model) anytime(id nodeID) *anytime {
 		m.anytimes = append(m.anytimes, nil)
 	}
 	if m.anytimes[id] == nil {
-		m.anytimes[id] = m.workAnytime(id)
+		m.anytimes[id] = m.registry.anytimes.of(id, m, m.workAnytime)
 	}
 	return m.anytimes[id]
 }

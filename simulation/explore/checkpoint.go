@@ -69,7 +69,7 @@ func (x *search) write(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	nodes, messages, _ := x.registry.since(0, 0, 0)
+	nodes, messages, _, _ := x.registry.since(0, 0, 0)
 	head := checkpointHead{
 		Executable: executable, Bounds: x.options.Bounds,
 		Nodes: len(nodes), Messages: len(messages), States: x.states.count,

@@ -73,10 +73,10 @@ func (m *model) local(key *localKey) *local {
 }
 
 func (m *model) workLocal(key *localKey) *wandering {
-	l := &local{}
+	l := &local{next: m.room[:0]}
 	w := &wandering{model: m, key: key, local: l, base: m.spare[0][:0]}
 	w.wander()
-	m.spare[0] = w.base
+	m.spare[0], m.room = w.base, l.next
 	if !m.bounds.NoCrash && m.bounds.Leases {
 		w.crash()
 	}
@@ -137,75 +137,4 @@ func (m *model) goUp(l *local, id nodeID) {
 			return
 		}
 	}
-}
-
-// thin takes out what others cover: where a node gets to by a step that it could have
-// taken before the silent ones, it is still to come to those.
-func (w *wandering) thin() {
-	l, m := w.local, w.model
-	l.next = slices.DeleteFunc(l.next, func(s successor) bool {
-		return !s.ended && contains(l.says, s.says) && m.marks.has(s.node, false)
-	})
-	gone, reached := make([]bool, len(l.next)), make([]*reach, len(l.next))
-	for i := range l.next {
-		s := &l.next[i]
-		for j := range l.next {
-			o := &l.next[j]
-			if i == j || gone[j] || o.ended != s.ended || !slices.Equal(o.says, s.says) || o.node == s.node {
-				continue
-			}
-			if reached[j] == nil {
-				reached[j] = w.reachAfter(o)
-			}
-			if _, gone[i] = slices.BinarySearch(reached[j].nodes, m.renameNode(s.node, reached[j].by)); gone[i] {
-				break
-			}
-		}
-	}
-	kept := l.next[:0]
-	for i := range l.next {
-		if !gone[i] {
-			kept = append(kept, l.next[i])
-		}
-	}
-	l.next = slices.Clone(kept)
-}
-
-func contains(all, some []messageID) bool {
-	return !slices.ContainsFunc(some, func(id messageID) bool { return !slices.Contains(all, id) })
-}
-
-// reach is what a node can become silently, without the end of its round, in order, and the
-// nodes that were asked to find out; where the members have other seats by this renaming.
-type reach struct {
-	nodes, asked []nodeID
-	by           int
-}
-
-// reachAfter is what a node can become after a successor's step.
-func (w *wandering) reachAfter(s *successor) *reach {
-	m := w.model
-	key := localKey{node: s.node, most: w.key.most, heard: w.key.heard}
-	if s.ended {
-		key.heard = key.heard.without(&m.round[m.nodes[s.node].index()])
-	}
-	reached := m.reach(&key)
-	matters := m.registry.reached.mattersTo(key.node)
-	w.matters.join(&matters)
-	w.on = append(w.on, asked{reached.asked, s.ended, reached.by})
-	return reached
-}
-
-func (m *model) reach(key *localKey) *reach {
-	if r := m.registry.reached.find(m, key); r != nil {
-		return r
-	}
-	if like, by := m.leastKey(key); by != 0 {
-		r := m.reach(&like)
-		return m.registry.reached.share(m, key, &like, by, &reach{r.nodes, r.asked, m.both(r.by, by)})
-	}
-	w := wandering{model: m, key: key, base: m.spare[1][:0]}
-	w.wander()
-	m.spare[1] = w.base
-	return m.registry.reached.keep(&w, &reach{nodes: w.unended(), asked: w.on[0].nodes})
 }

@@ -13,15 +13,15 @@ import (
 
 // memory has what was worked out about nodes that may hear this or that, by node in parts,
 // so that those who look something up rarely wait for each other.
-type memory[T any] struct{ parts [memoryParts]part[T] }
+type memory struct{ parts [memoryParts]part }
 
 const memoryParts = 64
 
 // part is what is remembered of some nodes.
-type part[T any] struct {
+type part struct {
 	mu      sync.Mutex
 	matters []relevant // by node, of those in this part, so far
-	all     []remembered[T]
+	all     []remembered
 	places  []int32 // a hash table: where it is, plus 1; 0: nothing is
 }
 
@@ -48,11 +48,11 @@ func (r *relevant) most(key *localKey) (most memberstate.Term) {
 }
 
 // remembered is what was worked out for a node and what is relevant of what it may hear.
-type remembered[T any] struct {
+type remembered struct {
 	key   localKey
 	idle  said // what is known to make no difference
 	on    []asked
-	what  *T
+	what  *local
 	names int // that there were by then
 }
 
@@ -68,10 +68,10 @@ type asked struct {
 // states must have room.
 const mostRemembered = 1 << 13
 
-func (m *memory[T]) part(id nodeID) *part[T] { return &m.parts[id%memoryParts] }
+func (m *memory) part(id nodeID) *part { return &m.parts[id%memoryParts] }
 
 // mattersTo is what is known to matter to a node.
-func (m *memory[T]) mattersTo(id nodeID) relevant {
+func (m *memory) mattersTo(id nodeID) relevant {
 	p := m.part(id)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -80,39 +80,39 @@ func (m *memory[T]) mattersTo(id nodeID) relevant {
 
 // find is what was worked out; nil: nothing was, or something else is heard that makes a
 // difference. Who asks may have to learn names, and gives others.
-func (m *memory[T]) find(by *model, key *localKey) *T {
-	found, rest := m.recall(by, key)
-	if found.what == nil || rest.words() == 0 {
-		return found.what
+func (m *memory) find(by *model, key *localKey) *local {
+	what, on, rest := m.recall(by, key)
+	if what == nil || rest.words() == 0 {
+		return what
 	}
-	for i := range found.on {
-		if !by.harmless(&found.on[i], rest) {
+	for i := range on {
+		if !by.harmless(&on[i], rest) {
 			return nil
 		}
 	}
-	m.join(key, found.what, &rest)
-	return found.what
+	m.join(key, what, &rest)
+	return what
 }
 
-// recall finds what was worked out without asking any node anything, and what else is heard
-// of which it is not known whether it makes a difference.
-func (m *memory[T]) recall(by *model, key *localKey) (found remembered[T], rest said) {
-	p := m.part(key.node)
+// recall finds what was worked out without asking any node anything, which nodes were asked
+// for it, and what else is heard of which it is not known whether it makes a difference.
+func (m *memory) recall(by *model, key *localKey) (what *local, on []asked, rest said) {
+	p, names := m.part(key.node), 0
 	p.mu.Lock()
 	if r := p.recall(key); r != nil {
-		found.what, found.on, found.names = r.what, r.on, r.names
+		what, on, names = r.what, r.on, r.names
 		matters := p.mattersTo(key.node)
 		for i, word := range key.heard {
 			rest[i] = word &^ matters.heard[i] &^ r.idle[i]
 		}
 	}
 	p.mu.Unlock()
-	by.knows(found.names)
-	return found, rest
+	by.knows(names)
+	return what, on, rest
 }
 
 // join notes what makes no difference to what is remembered, if it still is.
-func (m *memory[T]) join(key *localKey, what *T, idle *said) {
+func (m *memory) join(key *localKey, what *local, idle *said) {
 	p := m.part(key.node)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -123,14 +123,14 @@ func (m *memory[T]) join(key *localKey, what *T, idle *said) {
 
 // keep remembers what was worked out, and what of all that is heard is known to matter. It
 // returns what another one has worked out meanwhile.
-func (m *memory[T]) keep(w *wandering, what *T) *T {
+func (m *memory) keep(w *wandering, what *local) *local {
 	return m.enter(w.model, w.key, &w.matters, w.on, what)
 }
 
-func (m *memory[T]) enter(by *model, key *localKey, matters *relevant, on []asked, what *T) *T {
+func (m *memory) enter(by *model, key *localKey, matters *relevant, on []asked, what *local) *local {
 	p := m.part(key.node)
 	p.mu.Lock()
-	r := p.enter(key, matters, remembered[T]{on: on, what: what, names: by.known()})
+	r := p.enter(key, matters, remembered{on: on, what: what, names: by.known()})
 	what = r.what
 	names := r.names
 	p.mu.Unlock()
@@ -140,17 +140,17 @@ func (m *memory[T]) enter(by *model, key *localKey, matters *relevant, on []aske
 
 // share remembers for a key what was worked out for another one, to which a renaming leads,
 // unless that was forgotten meanwhile: then it is not known any more who was asked.
-func (m *memory[T]) share(by *model, key, like *localKey, renamed int, what *T) *T {
-	found, rest := m.recall(by, like)
+func (m *memory) share(by *model, key, like *localKey, renamed int, what *local) *local {
+	known, on, rest := m.recall(by, like)
 	matters := m.mattersTo(like.node)
 	by.learn() // others may know of more that matters
 	matters.heard = by.renameSaid(&matters.heard, by.undone[renamed])
 	matters.width = matters.heard.words()
-	if found.what == nil || rest.words() > 0 {
+	if known == nil || rest.words() > 0 {
 		m.note(key.node, &matters)
 		return what
 	}
-	on := slices.Clone(found.on)
+	on = slices.Clone(on)
 	for i := range on {
 		on[i].by = by.both(on[i].by, renamed)
 	}
@@ -158,14 +158,14 @@ func (m *memory[T]) share(by *model, key, like *localKey, renamed int, what *T) 
 }
 
 // note is that more matters to a node.
-func (m *memory[T]) note(id nodeID, matters *relevant) {
+func (m *memory) note(id nodeID, matters *relevant) {
 	p := m.part(id)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.mattersTo(id).join(matters)
 }
 
-func (p *part[T]) mattersTo(id nodeID) *relevant {
+func (p *part) mattersTo(id nodeID) *relevant {
 	at := int(id / memoryParts)
 	for at >= len(p.matters) {
 		p.matters = append(p.matters, relevant{})
@@ -173,14 +173,14 @@ func (p *part[T]) mattersTo(id nodeID) *relevant {
 	return &p.matters[at]
 }
 
-func (p *part[T]) recall(key *localKey) *remembered[T] {
+func (p *part) recall(key *localKey) *remembered {
 	if at := *p.place(key, p.mattersTo(key.node)); at > 0 {
 		return &p.all[at-1]
 	}
 	return nil
 }
 
-func (p *part[T]) enter(key *localKey, matters *relevant, r remembered[T]) *remembered[T] {
+func (p *part) enter(key *localKey, matters *relevant, r remembered) *remembered {
 	all := p.mattersTo(key.node)
 	all.join(matters)
 	place := p.place(key, all)
@@ -199,7 +199,7 @@ func (p *part[T]) enter(key *localKey, matters *relevant, r remembered[T]) *reme
 }
 
 // place is where to look for what is relevant of a key.
-func (p *part[T]) place(key *localKey, matters *relevant) *int32 {
+func (p *part) place(key *localKey, matters *relevant) *int32 {
 	if len(p.places) == 0 {
 		p.places = make([]int32, 1<<8)
 	}
@@ -207,8 +207,7 @@ func (p *part[T]) place(key *localKey, matters *relevant) *int32 {
 	sum := uint64(key.node)<<8 | uint64(most)
 	for i, word := range key.heard[:width] {
 		if word &= matters.heard[i]; word != 0 { // or it would depend on the width
-			sum = (sum^word)*0x9e3779b97f4a7c15 + uint64(i)
-			sum ^= sum >> 32
+			sum = stir(sum, word) + uint64(i)
 		}
 	}
 	for {
@@ -234,12 +233,12 @@ func (k *localKey) is(node nodeID, most memberstate.Term, heard *said, matters *
 }
 
 // makeRoom doubles the part, or empties it if it is as large as it may be.
-func (p *part[T]) makeRoom() {
+func (p *part) makeRoom() {
 	size := min(max(1<<7, 2*len(p.all)), mostRemembered)
 	if len(p.all) == mostRemembered {
 		p.all = nil
 	}
-	p.all = append(make([]remembered[T], 0, size), p.all...)
+	p.all = append(make([]remembered, 0, size), p.all...)
 	p.places = make([]int32, 2*size)
 	for i := range p.all {
 		key := &p.all[i].key

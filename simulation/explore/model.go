@@ -4,12 +4,10 @@
 package explore
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/memberstate"
-	"github.com/hustings/hustings/simulation"
 )
 
 type model struct {
@@ -34,63 +32,30 @@ type model struct {
 	renamedNodes    [][]nodeID // by node and renaming
 	renamedMessages [][]messageID
 
-	own     [mostMembers][]inputID // what can happen to a node besides messages
-	to      [mostMembers]said      // what may arrive at it
-	round   [mostMembers]said      // what belongs to its round of votes
-	office  [mostMembers]said      // what answers it as a leader
-	acks    []ack
-	won     said        // who has led which term
-	listed  []bool      // by message: it is among the stale ones
-	staleOf [][]inputID // by node; nil: not worked out yet
+	own    [mostMembers][]inputID // what can happen to a node besides messages
+	to     [mostMembers]said      // what may arrive at it
+	round  [mostMembers]said      // what belongs to its round of votes
+	office [mostMembers]said      // what answers it as a leader
+	acks   []ack
+	won    said   // who has led which term
+	listed []bool // by message: it is among the stale ones
 
-	steps     [][]uint32 // by node, and input or message: which of the results; 0: not worked out yet
+	steps     [][]uint32 // by node, and input or message: which of the results; 0: not known here
 	heard     inputID    // inputs from this one on are messages
-	anytimes  []*anytime // by node; nil: not worked out yet
-	twice     marks
 	results   [][]taken
-	idle      []uint32    // by node: which result is that nothing happens to it; 0: none yet
+	anytimes  []*anytime  // by node; nil: not known here
 	reactions []reactions // by node
+	twice     marks
 	ticked    [2][]nodeID // by whether its clock misses the tick, and node; 0: not worked out yet
 	marks     marks
 	spare     [2][]silent // room for what nodes become
+	room      []successor // and for what they can do
 }
-
-// taken is what an input does to a node.
-type taken struct {
-	node   nodeID
-	says   []messageID
-	saved  bool
-	ended  bool // the round of votes that was under way is over
-	beyond bool // out of bounds
-	defect defect
-}
-
-// defect is an invariant that does not hold, in words; there is none in most steps.
-type defect struct {
-	invariant simulation.Invariant
-	what      string
-}
-
-func (d *defect) none() bool { return d.what == "" }
-
-// noticed says whether anything has happened to a node within the bounds.
-func (t *taken) noticed(before nodeID) bool {
-	return !t.defect.none() || !t.beyond && (t.node != before || len(t.says) > 0 || t.saved)
-}
-
-// is says whether another result is the same.
-func (t *taken) is(other taken) bool {
-	return t.node == other.node && t.saved == other.saved && t.ended == other.ended && t.beyond == other.beyond &&
-		t.defect == other.defect && slices.Equal(t.says, other.says)
-}
-
-// fingerprint tells results apart.
-func fingerprint(of ...any) string { return fmt.Sprint(of...) }
 
 func newModel(b Bounds, names *registry) *model {
 	m := &model{
 		registry: names, bounds: b, byNode: map[node]nodeID{}, byMessage: map[message]messageID{}, byInput: map[input]inputID{},
-		renamings: renamings(b.Members), results: make([][]taken, 1),
+		renamings: renamings(b.Members),
 	}
 	m.renamedMessages = make([][]messageID, len(m.renamings))
 	m.numbered = map[renaming]int{}
@@ -147,9 +112,11 @@ func (m *model) canonize(n *node) {
 	}
 }
 
-// learn takes over the names that were given since, by whomever.
+// learn takes over the names that were given since, by whomever, and what steps were found to
+// do.
 func (m *model) learn() {
-	nodes, messages, inputs := m.registry.since(len(m.nodes), len(m.messages), len(m.inputs))
+	nodes, messages, inputs, results := m.registry.since(len(m.nodes), len(m.messages), len(m.inputs))
+	m.results = results
 	for i := range nodes {
 		m.byNode[nodes[i]] = nodeID(len(m.nodes))
 		m.nodes = append(m.nodes, nodes[i])
@@ -221,115 +188,6 @@ func (m *model) begin(i int) nodeID {
 	w := stepping{model: m, node: &n}
 	w.start()
 	return m.intern(&n)
-}
-
-// take is what an input does to a node: more than one thing where that depends on seats. Of
-// what comes too late it is remembered elsewhere (anytime.go).
-func (m *model) take(id nodeID, in inputID) []taken {
-	if m.inputs[in].kind == stale {
-		return m.work(id, m.inputs[in])
-	}
-	if n := len(m.nodes); len(m.steps) < n {
-		m.steps = append(m.steps, make([][]uint32, n-len(m.steps))...)
-	}
-	of, at := &m.steps[id], int(in)
-	if in >= m.heard {
-		at = int(m.heard) + int(m.inputs[in].message)
-	}
-	if len(*of) <= at {
-		*of = append(*of, make([]uint32, int(m.heard)+len(m.messages)-len(*of))...)
-	}
-	if (*of)[at] == 0 {
-		result := m.keep(id, m.work(id, m.inputs[in]))
-		m.steps[id][at] = result
-	}
-	return m.results[m.steps[id][at]]
-}
-
-// keep is the number of a result. Most are that nothing happens.
-func (m *model) keep(id nodeID, all []taken) uint32 {
-	nothing := len(all) == 1 && !all[0].beyond && !all[0].ended && !all[0].noticed(id)
-	if n := len(m.nodes); len(m.idle) < n {
-		m.idle = append(m.idle, make([]uint32, n-len(m.idle))...)
-	}
-	if nothing && m.idle[id] > 0 {
-		return m.idle[id]
-	}
-	m.results = append(m.results, all)
-	at := uint32(len(m.results) - 1)
-	if nothing {
-		m.idle[id] = at
-	}
-	return at
-}
-
-func (m *model) work(id nodeID, in input) []taken {
-	switch {
-	case in.kind == crashes:
-		return []taken{m.crash(id)}
-	case in.kind == writes:
-		return []taken{m.write(id)}
-	case in.kind == delivered && m.messages[in.message].engine:
-		return []taken{m.hear(id, m.messages[in.message])}
-	case in.kind == rings && m.nodes[id].time.wait > 0, in.kind == lapses && !m.nodes[id].lapsed():
-		return []taken{{node: id}} // not yet
-	case in.kind == stale, m.bounds.Members > 3 && !m.asymmetric(in):
-		return m.workIn(id, in, m.renamings[:1])
-	}
-	return m.workIn(id, in, m.renamings)
-}
-
-// workIn is all that an input can do to a node, in whatever mood, among members that have
-// these seats or those.
-func (m *model) workIn(id nodeID, in input, seats []renaming) (all []taken) {
-	for _, by := range seats {
-		n := m.nodes[id].renamed(by)
-		for _, n.machine = range m.moods(&n) {
-			now := n
-			w := stepping{model: m, node: &now, before: n, back: by.back(), late: in.kind == stale}
-			w.step(m.given(in, by))
-			if t := w.taken(); !slices.ContainsFunc(all, t.is) {
-				all = append(all, t)
-			}
-		}
-	}
-	return all
-}
-
-// moods are the machines that a node may have.
-func (m *model) moods(n *node) []elector.Machine {
-	if !m.forgets() {
-		return []elector.Machine{n.machine}
-	}
-	moods := n.machine.Moods()
-	return moods[:]
-}
-
-// crash is a node that is started again.
-func (m *model) crash(id nodeID) taken {
-	n := m.nodes[id]
-	w := stepping{model: m, node: &n, before: n, back: m.renamings[0]}
-	w.start()
-	return w.taken()
-}
-
-func (m *model) write(id nodeID) taken {
-	n := m.nodes[id]
-	if n.ledger.len() >= m.bounds.Entries || !n.writes() {
-		return taken{node: id}
-	}
-	says := m.message(n.append())
-	return taken{node: m.intern(&n), says: []messageID{says}, saved: true}
-}
-
-func (m *model) hear(id nodeID, msg message) taken {
-	if msg.acknowledges() {
-		return taken{node: id} // it counts as soon as it is said
-	}
-	n := m.nodes[id]
-	w := stepping{model: m, node: &n, before: n, back: m.renamings[0]}
-	w.hear(&msg)
-	return w.taken()
 }
 
 // ack is an entry that members have acknowledged in its own term: who holds it, and all

@@ -16,13 +16,32 @@ type registry struct {
 	nodes    names[node]
 	messages names[message]
 	inputs   names[input]
+	results  [][]taken   // of steps; the first is of none
+	idle     []uint32    // by node: which result is that nothing happens to it; 0: none yet
 	full     atomic.Bool // there are more messages than there is room for
 
 	stale   []elector.Message // all that may come too late, of a search that forgets such
 	staleAt map[elector.Message]int
 
-	locals  memory[local]
-	reached memory[reach]
+	steps    stepsTaken
+	late     once[[]inputID] // what comes too late and changes it
+	anytimes once[*anytime]
+	locals   memory
+}
+
+// once is what was worked out about nodes, for all who search together.
+type once[T any] struct{ known sync.Map }
+
+// of is what is known of a node, or worked out now.
+func (o *once[T]) of(id nodeID, by *model, work func(nodeID) T) T {
+	what, known := o.known.Load(id)
+	if !known {
+		what, known = o.known.LoadOrStore(id, work(id))
+	}
+	if known { // by others, who may have given names
+		by.learn()
+	}
+	return what.(T) //nolint:forcetypeassert // nothing else is in it
 }
 
 // names are those of things of one kind: their places in a list.
@@ -56,7 +75,7 @@ func (n *names[T]) name(thing *T) int {
 
 // newRegistry has a node that is none, and an input that is none.
 func newRegistry() *registry {
-	r := &registry{}
+	r := &registry{results: make([][]taken, 1)}
 	r.nodes.list, r.inputs.list = make([]node, 1), make([]input, 1)
 	return r
 }
@@ -98,11 +117,30 @@ func (r *registry) message(msg message) messageID {
 	return messageID(r.messages.name(&msg))
 }
 
-// since is what was named after the first so many.
-func (r *registry) since(nodes, messages, inputs int) ([]node, []message, []input) {
+// result is the number of what a step does to a node.
+func (r *registry) result(id nodeID, all []taken, nothing bool) uint32 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.nodes.list[nodes:], r.messages.list[messages:], r.inputs.list[inputs:] // what is in them stays as it is
+	if n := len(r.nodes.list); len(r.idle) < n {
+		r.idle = append(r.idle, make([]uint32, n-len(r.idle))...)
+	}
+	if nothing && r.idle[id] > 0 {
+		return r.idle[id]
+	}
+	r.results = append(r.results, all)
+	at := uint32(len(r.results) - 1)
+	if nothing {
+		r.idle[id] = at
+	}
+	return at
+}
+
+// since is what was named after the first so many, and all results. What is in them stays as
+// it is.
+func (r *registry) since(nodes, messages, inputs int) ([]node, []message, []input, [][]taken) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.nodes.list[nodes:], r.messages.list[messages:], r.inputs.list[inputs:], r.results
 }
 
 // size is how many nodes and messages there are.

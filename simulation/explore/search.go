@@ -98,8 +98,8 @@ func (x *worker) expand(d *due) {
 	for i := range x.options.Members {
 		b := &x.before[i]
 		b.key, b.local = x.key(from, i), nil
-		if found, rest := x.registry.locals.recall(x.model, &b.key); rest.words() == 0 { // nothing gets a name by that
-			b.local = found.what
+		if known, _, rest := x.registry.locals.recall(x.model, &b.key); rest.words() == 0 { // nothing gets a name by that
+			b.local = known
 		}
 	}
 	if x.options.Leases {
@@ -164,6 +164,9 @@ func (m *model) say(s *state, id messageID) bool { return !m.late(s, id) && s.sa
 
 // enter has a state kept, by and by, if nothing that is known covers it.
 func (x *worker) enter(s *state, from origin, depth uint16) {
+	if !x.recent.add(s) {
+		return
+	}
 	least := x.settles(*s)
 	x.found = append(x.found, find{least, from, depth, x.rank(&least, depth), 0})
 }

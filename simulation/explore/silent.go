@@ -17,8 +17,10 @@ type wandering struct {
 	model   *model
 	key     *localKey
 	local   *local   // enters what can be noticed on the way; nil: nothing does
+	within  bool     // no further than the round of votes that is under way
 	base    []silent // what it can become, itself first
-	matters relevant // what is known to do something to any of these
+	looked  int      // at so many of these
+	matters relevant // what is known to do something to any of them
 	wrong   bool     // something is, so it went no further
 	on      []asked  // all these, by the names that they have here, and others that were asked
 }
@@ -31,22 +33,32 @@ func (m *model) silently(key *localKey) []silent {
 }
 
 func (w *wandering) wander() {
-	m := w.model
-	m.marks.clear()
-	w.become(silent{node: w.key.node})
-	var asks []nodeID
-	for i := 0; i < len(w.base) && !w.wrong; i++ {
-		at := w.base[i].node
-		always := m.anytime(at)
-		w.hear(i)
-		w.undergo(i, always)
+	w.model.marks.clear()
+	w.from(w.key.node)
+	w.on = []asked{{nodes: w.asked()}}
+}
+
+// from goes on from a node.
+func (w *wandering) from(id nodeID) {
+	w.become(silent{node: id})
+	for ; w.looked < len(w.base) && !w.wrong; w.looked++ {
+		always := w.model.anytime(w.base[w.looked].node)
+		w.hear(w.looked)
+		w.undergo(w.looked, always)
 		w.matters.terms |= always.terms
 		if w.local != nil {
-			w.local.silent, w.local.others = uint32(i+1), w.local.others+always.inputs[w.key.most]
+			w.local.silent, w.local.others = uint32(w.looked+1), w.local.others+always.inputs[w.key.most]
 		}
-		asks = append(asks, at)
 	}
-	w.on = []asked{{nodes: asks}}
+}
+
+// asked are the nodes that were looked at.
+func (w *wandering) asked() []nodeID {
+	nodes := make([]nodeID, w.looked)
+	for i := range nodes {
+		nodes[i] = w.base[i].node
+	}
+	return nodes
 }
 
 // undergo has happen to one of these what can at any time.
@@ -66,35 +78,47 @@ func (w *wandering) undergo(i int, always *anytime) {
 // hear has one of these hear all that it may.
 func (w *wandering) hear(i int) {
 	m, at := w.model, w.base[i].node
-	heard := w.key.heard.without(&m.reactionsOf(at).none)
-	for id := range heard.all {
-		if in := m.delivery(id); m.reacts(at, id) {
-			w.enter(i, in, m.take(at, in))
-		}
+	r := m.reactionsOf(at, &w.key.heard)
+	heard := w.key.heard.and(&r.some)
+	if w.local == nil { // of what is noticed nothing is entered
+		heard = heard.and(&r.silent)
 	}
-	w.matters.heard.join(&m.reactionsOf(at).some)
+	for id := range heard.all {
+		in := m.delivery(id)
+		w.enter(i, in, m.take(at, in))
+	}
+	w.matters.heard.join(&r.some)
 }
 
-// reactions are messages of which it is known whether they do something to a node.
-type reactions struct{ none, some said }
+// reactions are messages of which it is known whether they do something to a node, and
+// whether that is something that nobody need notice.
+type reactions struct{ none, some, silent said }
 
-func (m *model) reactionsOf(id nodeID) *reactions {
+// reactionsOf is what is known of a node, by then of all these messages.
+func (m *model) reactionsOf(id nodeID, heard *said) *reactions {
 	for int(id) >= len(m.reactions) {
 		m.reactions = append(m.reactions, reactions{})
+	}
+	rest := heard.without(&m.reactions[id].none)
+	rest = rest.without(&m.reactions[id].some)
+	for msg := range rest.all {
+		m.react(id, msg)
 	}
 	return &m.reactions[id]
 }
 
-// reacts says whether a message does something to a node.
-func (m *model) reacts(at nodeID, id messageID) bool {
+// react finds out what a message does to a node.
+func (m *model) react(at nodeID, id messageID) {
 	all := m.take(at, m.delivery(id))
-	r := m.reactionsOf(at)
+	r := &m.reactions[at]
 	if len(all) == 1 && !all[0].noticed(at) {
 		r.none.add(id)
-		return false
+		return
 	}
 	r.some.add(id)
-	return true
+	if slices.ContainsFunc(all, func(t taken) bool { return t.silent() || !t.defect.none() }) {
+		r.silent.add(id)
+	}
 }
 
 // harmless says whether none of some messages does anything to nodes that were asked.
@@ -106,11 +130,8 @@ func (m *model) harmless(who *asked, heard said) bool {
 		heard = heard.without(&m.round[m.nodes[who.nodes[0]].index()])
 	}
 	for _, at := range who.nodes {
-		rest := heard.without(&m.reactionsOf(at).none)
-		for id := range rest.all {
-			if m.reacts(at, id) {
-				return false
-			}
+		if some := heard.and(&m.reactionsOf(at, &heard).some); some.words() > 0 {
+			return false
 		}
 	}
 	return true
@@ -130,7 +151,7 @@ func (w *wandering) enter(at int, in inputID, all []taken) {
 			}
 			w.wrong = true
 		case t.beyond:
-		case len(t.says) == 0 && !t.saved:
+		case t.silent():
 			w.become(silent{t.node, ended, at, in})
 		case w.local == nil:
 		case at == 0 && t.node == before.node && !t.saved && !t.ended:
@@ -147,21 +168,12 @@ func (w *wandering) enter(at int, in inputID, all []taken) {
 
 // become adds what the node can become, if it is new.
 func (w *wandering) become(s silent) {
+	if s.ended && w.within {
+		return
+	}
 	if w.model.marks.add(s.node, s.ended) {
 		w.base = append(w.base, s)
 	}
-}
-
-// unended are the nodes that can be come to without the end of the round, in order.
-func (w *wandering) unended() []nodeID {
-	nodes := []nodeID{}
-	for i := range w.base {
-		if !w.base[i].ended {
-			nodes = append(nodes, w.base[i].node)
-		}
-	}
-	slices.Sort(nodes)
-	return nodes
 }
 
 // marks are a set of nodes, with and without the end of a round, that is quickly emptied.

@@ -132,40 +132,70 @@ func (m *model) couldBe(n *node, msg *elector.Message) bool {
 // staleInputs are those that change a node. Most change none, and what others change the
 // same way is left out. They are worked out for one of all nodes that differ by who is who.
 func (m *model) staleInputs(id nodeID) []inputID {
-	for len(m.staleOf) <= int(id) {
-		m.staleOf = append(m.staleOf, nil)
-	}
-	if m.staleOf[id] == nil {
+	return m.registry.late.of(id, m, func(id nodeID) []inputID {
 		to := m.nodes[id].sorted(m.bounds.Members)
 		like := m.nodes[id].renamed(to)
-		inputs := []inputID(nil)
-		if at := m.intern(&like); at == id {
-			inputs = m.workStale(id)
-		} else {
-			inputs = m.renameStale(m.staleInputs(at), to.back())
+		if at := m.intern(&like); at != id {
+			return m.renameStale(m.staleInputs(at), to.back())
 		}
-		m.staleOf[id] = inputs // which may have moved meanwhile
-	}
-	return m.staleOf[id]
+		return m.workStale(id)
+	})
 }
 
 func (m *model) workStale(id nodeID) []inputID {
-	n := m.nodes[id] // a copy
 	matter := []inputID{}
-	seen := map[string]bool{}
+	seen, results := map[outcome]bool{}, map[string]bool{}
+	var o outcome
 	for i := range m.registry.stale {
-		if !m.couldBe(&n, &m.registry.stale[i]) || m.ignores(&n, &m.registry.stale[i]) {
+		msg := &m.registry.stale[i]
+		if n := &m.nodes[id]; !m.couldBe(n, msg) || o.of(m, n, msg) || o.whole && seen[o] {
 			continue
 		}
+		seen[o] = true
 		in := input{kind: stale, late: i}
 		if all := m.work(id, in); len(all) > 1 || all[0].noticed(id) {
-			if key := fingerprint(termNeeded(&m.registry.stale[i]), all); !seen[key] {
-				seen[key] = true
+			if key := fingerprint(o.needs, all); !results[key] {
+				results[key] = true
 				matter = append(matter, m.input(in))
 			}
 		}
 	}
 	return matter
+}
+
+// outcome is what a message that comes too late has a node's machine do, in each of its moods:
+// work's answer in brief, at a fraction of the cost. If it is the whole of that, two messages
+// with the same have the same results.
+type outcome struct {
+	machines [2]elector.Machine
+	outputs  [2]elector.Output
+	whole    bool
+	needs    memberstate.Term
+	from     memberstate.Seat // to whom it says that it votes
+	preVote  bool             // to be asked for one must change nothing
+}
+
+// of works it out, and says whether it is nothing at all, as it mostly is.
+func (o *outcome) of(m *model, n *node, msg *elector.Message) (ignored bool) {
+	in, r := elector.Input{Kind: elector.Receive, Message: *msg}, &m.rules[n.index()]
+	o.whole, o.needs, o.from, ignored = true, termNeeded(msg), memberstate.Nobody, true
+	o.preVote = msg.Kind == rpc.VoteRequest && msg.Mark == rpc.PreVote
+	o.machines = n.machine.Moods()
+	for i := range o.machines {
+		machine, out := &o.machines[i], &o.outputs[i]
+		before := *machine
+		machine.Step(r, &in, out)
+		out.Dropped = 0 // for people
+		votes := out.Replied && out.Reply.Result == rpc.Accept
+		if votes {
+			o.from = msg.From
+		}
+		answers := votes || out.Replied && msg.Result != 0 // who asked too late hears too late, but must not get a vote
+		acts := answers || out.NeedLedger || out.Save || out.To != 0 || out.Err != nil
+		o.whole = o.whole && !out.NeedLedger && out.Err == nil
+		ignored = ignored && !acts && (*machine == before || machine.Canonical(r) == before.Canonical(r))
+	}
+	return ignored
 }
 
 // renameStale is the same to members in other seats.
@@ -175,15 +205,4 @@ func (m *model) renameStale(inputs []inputID, to renaming) []inputID {
 		renamed[i] = m.input(input{kind: stale, late: m.registry.staleAt[m.registry.stale[m.inputs[in].late].Renamed(to.of)]})
 	}
 	return renamed
-}
-
-// ignores says whether a node does nothing at all about a message. It is work's answer,
-// for most messages, at a fraction of the cost.
-func (m *model) ignores(n *node, msg *elector.Message) bool {
-	machine, r := n.machine, &m.rules[n.index()]
-	in, out := elector.Input{Kind: elector.Receive, Message: *msg}, elector.Output{}
-	machine.Step(r, &in, &out)
-	answers := out.Replied && (msg.Result != 0 || out.Reply.Result == rpc.Accept) // who asked too late hears too late, but must not get a vote
-	acts := answers || out.NeedLedger || out.Save || out.To != 0 || out.Err != nil
-	return !acts && (machine == n.machine || machine.Canonical(r) == n.machine)
 }

@@ -82,8 +82,8 @@ func TestWhoHasVotedMayBeAskedAgain(t *testing.T) {
 	}
 	assert.False(t, m.couldBe(voter(memberstate.Nobody), &asked), "it has not voted")
 	assert.True(t, m.couldBe(voter(3), &asked))
-	assert.True(t, m.ignores(voter(3), &asked), "it refuses")
-	assert.False(t, m.ignores(voter(2), &asked), "it says again that it votes")
+	assert.True(t, new(outcome).of(m, voter(3), &asked), "it refuses")
+	assert.False(t, new(outcome).of(m, voter(2), &asked), "it says again that it votes")
 }
 
 // Nodes that differ by who is who are the same when they are sorted.

@@ -141,8 +141,7 @@ func (t *store) head(nodes *[mostMembers]nodeID) *int32 {
 	}
 	sum := uint64(0)
 	for _, id := range nodes {
-		sum = (sum ^ uint64(id)) * 0x9e3779b97f4a7c15
-		sum ^= sum >> 32
+		sum = stir(sum, uint64(id))
 	}
 	for i := sum; ; i++ {
 		if head := &t.heads[i%uint64(len(t.heads))]; *head == 0 || t.record(*head-1).nodes == *nodes {

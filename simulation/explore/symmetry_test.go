@@ -79,13 +79,6 @@ func (x *worker) assertSame(t *testing.T, key *localKey) {
 			return s.node == m.renameNode(does.node, l.by)
 		}), "what is told of the way leads elsewhere")
 	}
-	w := wandering{model: m, key: key}
-	w.wander()
-	r := m.reach(key)
-	assert.Len(t, r.nodes, len(w.unended()))
-	for _, id := range w.unended() {
-		assert.Contains(t, r.nodes, m.renameNode(id, r.by))
-	}
 }
 
 // doings are what a node can do, in an order that does not depend on how that was come to.

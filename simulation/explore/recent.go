@@ -1,0 +1,37 @@
+// What a worker was led to of late. Most of what it is led to it has been led to before, by
+// the same steps in another order, and need not find out again what becomes of that.
+
+package explore
+
+// recent has states as they were before what happens at once. One is forgotten for another.
+type recent []state
+
+const mostRecent = 1 << 17
+
+// add says whether a state is new, as far as is known.
+func (r *recent) add(s *state) (isNew bool) {
+	if *r == nil {
+		*r = make(recent, mostRecent)
+	}
+	at := &(*r)[s.hash()%mostRecent]
+	isNew = *at != *s
+	*at = *s
+	return isNew
+}
+
+func (s *state) hash() uint64 {
+	sum := uint64(0)
+	for _, id := range s.nodes {
+		sum = stir(sum, uint64(id))
+	}
+	for _, word := range s.said {
+		sum = stir(sum, word)
+	}
+	return sum
+}
+
+// stir adds a word to a hash.
+func stir(sum, word uint64) uint64 {
+	sum = (sum ^ word) * 0x9e3779b97f4a7c15
+	return sum ^ sum>>32
+}

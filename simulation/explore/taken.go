@@ -1,0 +1,195 @@
+// What an input does to a node: worked out once, and looked up from then on.
+
+package explore
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/simulation"
+)
+
+// taken is what an input does to a node.
+type taken struct {
+	node   nodeID
+	says   []messageID
+	saved  bool
+	ended  bool // the round of votes that was under way is over
+	beyond bool // out of bounds
+	defect defect
+}
+
+// defect is an invariant that does not hold, in words; there is none in most steps.
+type defect struct {
+	invariant simulation.Invariant
+	what      string
+}
+
+func (d *defect) none() bool { return d.what == "" }
+
+// noticed says whether anything has happened to a node within the bounds.
+func (t *taken) noticed(before nodeID) bool {
+	return !t.defect.none() || !t.beyond && (t.node != before || len(t.says) > 0 || t.saved)
+}
+
+// silent says whether nobody need notice it.
+func (t *taken) silent() bool { return len(t.says) == 0 && !t.saved && !t.beyond && t.defect.none() }
+
+// is says whether another result is the same.
+func (t *taken) is(other taken) bool {
+	return t.node == other.node && t.saved == other.saved && t.ended == other.ended && t.beyond == other.beyond &&
+		t.defect == other.defect && slices.Equal(t.says, other.says)
+}
+
+// fingerprint tells results apart.
+func fingerprint(of ...any) string { return fmt.Sprint(of...) }
+
+// take is what an input does to a node: more than one thing where that depends on seats. Of
+// what comes too late it is remembered elsewhere (anytime.go).
+func (m *model) take(id nodeID, in inputID) []taken {
+	if m.inputs[in].kind == stale {
+		return m.work(id, m.inputs[in])
+	}
+	if n := len(m.nodes); len(m.steps) < n {
+		m.steps = append(m.steps, make([][]uint32, n-len(m.steps))...)
+	}
+	of, at := &m.steps[id], int(in)
+	if in >= m.heard {
+		at = int(m.heard) + int(m.inputs[in].message)
+	}
+	if len(*of) <= at {
+		*of = append(*of, make([]uint32, int(m.heard)+len(m.messages)-len(*of))...)
+	}
+	if (*of)[at] == 0 {
+		result := m.result(id, in, at)
+		m.steps[id][at] = result
+	}
+	return m.results[m.steps[id][at]]
+}
+
+// result is the number of what an input does to a node, which somebody else may have worked
+// out.
+func (m *model) result(id nodeID, in inputID, at int) uint32 {
+	known := m.registry.steps.find(id, at)
+	if known == 0 {
+		known = m.registry.steps.keep(id, at, m.keep(id, m.work(id, m.inputs[in])))
+	}
+	m.learn()
+	return known
+}
+
+// keep is the number of a result. Most are that nothing happens.
+func (m *model) keep(id nodeID, all []taken) uint32 {
+	nothing := len(all) == 1 && !all[0].beyond && !all[0].ended && !all[0].noticed(id)
+	at := m.registry.result(id, all, nothing)
+	m.learn()
+	return at
+}
+
+func (m *model) work(id nodeID, in input) []taken {
+	switch {
+	case in.kind == crashes:
+		return []taken{m.crash(id)}
+	case in.kind == writes:
+		return []taken{m.write(id)}
+	case in.kind == delivered && m.messages[in.message].engine:
+		return []taken{m.hear(id, m.messages[in.message])}
+	case in.kind == rings && m.nodes[id].time.wait > 0, in.kind == lapses && !m.nodes[id].lapsed():
+		return []taken{{node: id}} // not yet
+	case in.kind == stale, m.bounds.Members > 3 && !m.asymmetric(in):
+		return m.workIn(id, in, m.renamings[:1])
+	}
+	return m.workIn(id, in, m.renamings)
+}
+
+// workIn is all that an input can do to a node, in whatever mood, among members that have
+// these seats or those.
+func (m *model) workIn(id nodeID, in input, seats []renaming) (all []taken) {
+	for _, by := range seats {
+		n := m.nodes[id].renamed(by)
+		for _, n.machine = range m.moods(&n) {
+			now := n
+			w := stepping{model: m, node: &now, before: n, back: by.back(), late: in.kind == stale}
+			w.step(m.given(in, by))
+			if t := w.taken(); !slices.ContainsFunc(all, t.is) {
+				all = append(all, t)
+			}
+		}
+	}
+	return all
+}
+
+// moods are the machines that a node may have.
+func (m *model) moods(n *node) []elector.Machine {
+	if !m.forgets() {
+		return []elector.Machine{n.machine}
+	}
+	moods := n.machine.Moods()
+	return moods[:]
+}
+
+// crash is a node that is started again.
+func (m *model) crash(id nodeID) taken {
+	n := m.nodes[id]
+	w := stepping{model: m, node: &n, before: n, back: m.renamings[0]}
+	w.start()
+	return w.taken()
+}
+
+func (m *model) write(id nodeID) taken {
+	n := m.nodes[id]
+	if n.ledger.len() >= m.bounds.Entries || !n.writes() {
+		return taken{node: id}
+	}
+	says := m.message(n.append())
+	return taken{node: m.intern(&n), says: []messageID{says}, saved: true}
+}
+
+func (m *model) hear(id nodeID, msg message) taken {
+	if msg.acknowledges() {
+		return taken{node: id} // it counts as soon as it is said
+	}
+	n := m.nodes[id]
+	w := stepping{model: m, node: &n, before: n, back: m.renamings[0]}
+	w.hear(&msg)
+	return w.taken()
+}
+
+// stepsTaken are the results of steps that are known, by node and place, for all who search
+// together.
+type stepsTaken struct {
+	parts [memoryParts]struct {
+		mu sync.Mutex
+		of [][]uint32 // by node, of those in this part, and place; 0: it is not known
+	}
+}
+
+// find is the number of a result, or 0.
+func (t *stepsTaken) find(id nodeID, at int) uint32 {
+	p := &t.parts[id%memoryParts]
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if i := int(id / memoryParts); i < len(p.of) && at < len(p.of[i]) {
+		return p.of[i][at]
+	}
+	return 0
+}
+
+// keep keeps one, unless somebody was faster, and returns the one that is kept.
+func (t *stepsTaken) keep(id nodeID, at int, result uint32) uint32 {
+	p, i := &t.parts[id%memoryParts], int(id/memoryParts)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if n := i + 1 - len(p.of); n > 0 {
+		p.of = append(p.of, make([][]uint32, n)...)
+	}
+	if n := at + 1 - len(p.of[i]); n > 0 {
+		p.of[i] = append(p.of[i], make([]uint32, n)...)
+	}
+	if p.of[i][at] == 0 {
+		p.of[i][at] = result
+	}
+	return p.of[i][at]
+}
