@@ -74,14 +74,13 @@ func (m *model) local(key *localKey) *local {
 
 func (m *model) workLocal(key *localKey) *wandering {
 	l := &local{next: m.room[:0]}
-	w := &wandering{model: m, key: key, local: l, base: m.spare[0][:0]}
+	w := &wandering{model: m, key: key, local: l}
 	w.wander()
-	m.spare[0], m.room = w.base, l.next
+	m.room = l.next
 	if !m.bounds.NoCrash && m.bounds.Leases {
 		w.crash()
 	}
 	m.goUp(l, key.node)
-	l.lease = slices.ContainsFunc(w.base, func(b silent) bool { return m.nodes[b.node].holdsLease() })
 	w.thin()
 	return w
 }

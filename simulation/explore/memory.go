@@ -86,7 +86,7 @@ func (m *memory) find(by *model, key *localKey) *local {
 		return what
 	}
 	for i := range on {
-		if !by.harmless(&on[i], rest) {
+		if !by.harmless(&on[i], key.most, rest) {
 			return nil
 		}
 	}

@@ -40,16 +40,17 @@ type model struct {
 	won    said   // who has led which term
 	listed []bool // by message: it is among the stale ones
 
-	steps     [][]uint32 // by node, and input or message: which of the results; 0: not known here
-	heard     inputID    // inputs from this one on are messages
-	results   [][]taken
-	anytimes  []*anytime  // by node; nil: not known here
-	reactions []reactions // by node
-	twice     marks
-	ticked    [2][]nodeID // by whether its clock misses the tick, and node; 0: not worked out yet
-	marks     marks
-	spare     [2][]silent // room for what nodes become
-	room      []successor // and for what they can do
+	steps    [][]uint32 // by node, and input or message: which of the results; 0: not known here
+	heard    inputID    // inputs from this one on are messages
+	results  [][]taken
+	anytimes []*anytime              // by node; nil: not known here
+	drifts   [][mostTerms + 1]*drift // by node, and the largest term of the others
+	twice    marks
+	ticked   [2][]nodeID // by whether its clock misses the tick, and node; 0: not worked out yet
+	marks    marks
+	drifting marks
+	drifted  marks
+	room     []successor // for what nodes can do
 }
 
 func newModel(b Bounds, names *registry) *model {

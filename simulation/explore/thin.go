@@ -56,7 +56,7 @@ func (w *wandering) unreached(alike []successor) []successor {
 	if alike[0].ended {
 		key.heard = key.heard.without(&m.round[m.nodes[w.key.node].index()])
 	}
-	after := wandering{model: m, key: &key, base: m.spare[1][:0], within: true}
+	after := wandering{model: m, key: &key, within: true}
 	m.marks.clear()
 	ended, kept := alike[0].ended, alike[:0]
 	for _, s := range alike {
@@ -65,7 +65,6 @@ func (w *wandering) unreached(alike []successor) []successor {
 			after.from(s.node)
 		}
 	}
-	m.spare[1] = after.base
 	w.matters.join(&after.matters)
 	w.on = append(w.on, asked{after.asked(), ended, 0})
 	return kept

@@ -155,7 +155,7 @@ func (x *worker) takeLeases(s *state, name renaming) (way []move) {
 
 // silentTo are silent steps up to a place among all that there are.
 func silentTo(base []silent, at int, name renaming) (way []move) {
-	for ; at > 0; at = base[at].after {
+	for ; at > 0; at = int(base[at].after) {
 		way = append(way, move{name: name, input: base[at].input, now: base[at].node})
 	}
 	slices.Reverse(way)
