@@ -47,48 +47,52 @@ func (m *model) drift(id nodeID, most memberstate.Term) *drift {
 		m.drifts = append(m.drifts, [mostTerms + 1]*drift{})
 	}
 	if m.drifts[id][most] == nil {
-		d := &drift{most: most}
-		d.become(m, silent{node: id})
-		m.drifts[id][most] = d
+		m.drifts[id][most] = m.workDrift(id, most)
 	}
 	return m.drifts[id][most]
 }
 
-// become takes all silent steps from the first one on.
-func (d *drift) become(m *model, first silent) {
-	marks := &m.drifting
-	marks.clear()
-	marks.add(first.node, false)
-	d.base = append(d.base, first)
-	add := func(s silent) {
-		if marks.add(s.node, s.ended) {
-			d.base = append(d.base, s)
-		}
+func (m *model) workDrift(id nodeID, most memberstate.Term) *drift {
+	d := &drift{most: most}
+	m.drifting.clear()
+	d.become(m, silent{node: id})
+	for looked := 0; looked < len(d.base); looked++ { //nolint:intrange // there get to be more
+		d.undergo(m, looked)
 	}
-	for i := 0; i < len(d.base); i++ {
-		b := &d.base[i]
-		always := m.anytime(b.node)
-		d.terms |= always.terms
-		d.lease = d.lease || m.nodes[b.node].holdsLease()
-		b.inputs = always.inputs[d.most]
-		ended := b.ended
-		for _, e := range always.events {
-			switch {
-			case e.term > d.most: // so are the rest
-			case e.node != 0:
-				add(silent{node: e.node, ended: ended || e.ended, after: int32(i), input: e.input})
-			default:
-				for _, t := range m.results[e.result] {
-					if t.ended = t.ended || ended; t.silent() {
-						add(silent{node: t.node, ended: t.ended, after: int32(i), input: e.input})
-					} else {
-						d.does = enlist(d.does, deed{t, last{i, e.input}})
-					}
-				}
+	d.base = slices.Clip(d.base)
+	return d
+}
+
+// become adds what it can become, if it is new.
+func (d *drift) become(m *model, s silent) {
+	if m.drifting.add(s.node, s.ended) {
+		s.inputs = m.anytime(s.node).inputs[d.most]
+		d.base = append(d.base, s)
+		d.lease = d.lease || m.nodes[s.node].holdsLease()
+	}
+}
+
+// undergo has happen to one of these what can at any time.
+func (d *drift) undergo(m *model, i int) {
+	before := d.base[i]
+	always := m.anytime(before.node)
+	d.terms |= always.terms
+	for _, e := range always.events {
+		switch {
+		case e.term > d.most: // so are the rest
+			return
+		case e.node != 0:
+			d.become(m, silent{node: e.node, ended: before.ended || e.ended, after: int32(i), input: e.input})
+			continue
+		}
+		for _, t := range m.results[e.result] {
+			if t.ended = t.ended || before.ended; t.silent() {
+				d.become(m, silent{node: t.node, ended: t.ended, after: int32(i), input: e.input})
+			} else {
+				d.does = enlist(d.does, deed{t, last{i, e.input}})
 			}
 		}
 	}
-	d.base = slices.Clip(d.base)
 }
 
 // enlist adds a deed, unless nothing comes of it that does not come of another one.

@@ -6,7 +6,7 @@ package explore
 // recent has states as they were before what happens at once. One is forgotten for another.
 type recent []state
 
-const mostRecent = 1 << 17
+const mostRecent = 1 << 12
 
 // add says whether a state is new, as far as is known.
 func (r *recent) add(s *state) (isNew bool) {
