@@ -165,21 +165,20 @@ func (m *model) workStale(id nodeID) []inputID {
 
 // outcome is what a message that comes too late has a node's machine do, in each of its moods:
 // work's answer in brief, at a fraction of the cost. If it is the whole of that, two messages
-// with the same have the same results.
+// with the same have the same results. It is not if the machine asks for more, and if it does
+// what it must not do about some messages, a vote that is not saved or a change by a pre-vote.
 type outcome struct {
 	machines [2]elector.Machine
 	outputs  [2]elector.Output
-	whole    bool
 	needs    memberstate.Term
-	from     memberstate.Seat // to whom it says that it votes
-	preVote  bool             // to be asked for one must change nothing
+	whole    bool
 }
 
 // of works it out, and says whether it is nothing at all, as it mostly is.
 func (o *outcome) of(m *model, n *node, msg *elector.Message) (ignored bool) {
 	in, r := elector.Input{Kind: elector.Receive, Message: *msg}, &m.rules[n.index()]
-	o.whole, o.needs, o.from, ignored = true, termNeeded(msg), memberstate.Nobody, true
-	o.preVote = msg.Kind == rpc.VoteRequest && msg.Mark == rpc.PreVote
+	preVote := msg.Kind == rpc.VoteRequest && msg.Mark == rpc.PreVote
+	o.needs, o.whole, ignored = termNeeded(msg), true, true
 	o.machines = n.machine.Moods()
 	for i := range o.machines {
 		machine, out := &o.machines[i], &o.outputs[i]
@@ -187,13 +186,11 @@ func (o *outcome) of(m *model, n *node, msg *elector.Message) (ignored bool) {
 		machine.Step(r, &in, out)
 		out.Dropped = 0 // for people
 		votes := out.Replied && out.Reply.Result == rpc.Accept
-		if votes {
-			o.from = msg.From
-		}
 		answers := votes || out.Replied && msg.Result != 0 // who asked too late hears too late, but must not get a vote
 		acts := answers || out.NeedLedger || out.Save || out.To != 0 || out.Err != nil
-		o.whole = o.whole && !out.NeedLedger && out.Err == nil
-		ignored = ignored && !acts && (*machine == before || machine.Canonical(r) == before.Canonical(r))
+		changes := *machine != before
+		o.whole = o.whole && !out.NeedLedger && out.Err == nil && !votes && (!preVote || !changes)
+		ignored = ignored && !acts && (!changes || machine.Canonical(r) == before.Canonical(r))
 	}
 	return ignored
 }

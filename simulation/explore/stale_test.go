@@ -69,6 +69,31 @@ func TestStaleMessagesDoTheSameToWhoeverIsWho(t *testing.T) {
 	}
 }
 
+// Messages that have a machine do the same are looked at once. Whatever any of them does is
+// among what is listed.
+func TestNoStaleMessageIsMissed(t *testing.T) {
+	long(t)
+	for name, b := range smallBounds {
+		t.Run(name, func(t *testing.T) {
+			m := searched(t, b, 1000).model
+			for id := nodeID(1); int(id) < len(m.nodes); id += nodeID(len(m.nodes)/20 + 1) {
+				all, listed := map[string]bool{}, map[string]bool{}
+				for i := range m.registry.stale {
+					if msg := &m.registry.stale[i]; m.couldBe(&m.nodes[id], msg) {
+						if does := m.work(id, input{kind: stale, late: i}); len(does) > 1 || does[0].noticed(id) {
+							all[fingerprint(termNeeded(msg), does)] = true
+						}
+					}
+				}
+				for _, in := range m.workStale(id) {
+					listed[fingerprint(termNeeded(&m.registry.stale[m.inputs[in].late]), m.take(id, in))] = true
+				}
+				assert.Equal(t, all, listed, "%+v", m.nodes[id])
+			}
+		})
+	}
+}
+
 // Who has voted may be asked again at any time, by whomever. Nothing must come of that, and
 // so it is looked at what does.
 func TestWhoHasVotedMayBeAskedAgain(t *testing.T) {

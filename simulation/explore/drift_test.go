@@ -1,0 +1,157 @@
+package explore
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// eachKey goes through nodes with what they may hear, some of those that a search comes to.
+func eachKey(t *testing.T, every int, look func(t *testing.T, m *model, key *localKey)) {
+	t.Helper()
+	long(t)
+	for name, b := range smallBounds {
+		t.Run(name, func(t *testing.T) {
+			x := searched(t, b, 1000)
+			random := rand.New(rand.NewPCG(1, 2))
+			for at := 0; at < x.states.count; at += every {
+				s := x.states.state(int32(at))
+				key := x.someone(random, &s, random.IntN(b.Members))
+				look(t, x.model, &key)
+			}
+		})
+	}
+}
+
+// What a node can become by silent steps, and what it can do then, is worked out in large
+// parts. It is the same step by step.
+func TestADriftLeavesNothingOut(t *testing.T) {
+	eachKey(t, 10, func(t *testing.T, m *model, key *localKey) {
+		t.Helper()
+		w := wandering{model: m, key: key, local: &local{}}
+		w.wander()
+		one := m.stepByStep(key)
+		require.False(t, w.wrong)
+		assert.Equal(t, one.become, setOf(placesOf(m.silently(key))))
+		assert.EqualValues(t, len(one.become), w.local.silent)
+		assert.Equal(t, one.others, w.local.others)
+		assert.ElementsMatch(t, one.says, w.local.says)
+		isCovered := func(s successor) bool {
+			return !s.ended && contains(one.says, s.says) && one.become[being{s.node, false}]
+		}
+		next, want := slices.DeleteFunc(w.local.next, isCovered), slices.DeleteFunc(one.next, isCovered)
+		assert.ElementsMatch(t, doings(&local{next: want}), doings(&local{next: next}))
+	})
+}
+
+// being is what a node can be, and whether its round of votes is over by then.
+type being struct {
+	node  nodeID
+	ended bool
+}
+
+func placesOf(base []silent) (all []being) {
+	for _, b := range base {
+		all = append(all, being{b.node, b.ended})
+	}
+	return all
+}
+
+func setOf(all []being) map[being]bool {
+	set := map[being]bool{}
+	for _, p := range all {
+		set[p] = true
+	}
+	return set
+}
+
+// steps are what a node can become and do.
+type steps struct {
+	local
+	become map[being]bool
+}
+
+// stepByStep takes the steps of a node one after the other.
+func (m *model) stepByStep(key *localKey) *steps {
+	all := &steps{become: map[being]bool{{key.node, false}: true}}
+	for due := []being{{key.node, false}}; len(due) > 0; due = due[1:] {
+		at, own := due[0], m.anytime(due[0].node)
+		all.others += own.inputs[key.most]
+		happens := func(results []taken) {
+			for _, r := range results {
+				to := being{r.node, at.ended || r.ended}
+				switch {
+				case r.beyond:
+				case !r.silent() && at.node == key.node && !at.ended && r.node == at.node && !r.saved && !r.ended:
+					all.says = append(all.says, slices.DeleteFunc(slices.Clone(r.says), func(id messageID) bool { return slices.Contains(all.says, id) })...)
+				case !r.silent():
+					all.add(successor{node: to.node, says: r.says, ended: to.ended})
+				case !all.become[to]:
+					all.become[to] = true
+					due = append(due, to)
+				}
+			}
+		}
+		for _, e := range own.events {
+			switch {
+			case e.term > key.most:
+			case e.node != 0:
+				happens([]taken{{node: e.node, ended: e.ended}})
+			default:
+				happens(m.results[e.result])
+			}
+		}
+		for id := range key.heard.all {
+			happens(m.take(at.node, m.delivery(id)))
+		}
+	}
+	return all
+}
+
+// What is left out of what a node can do can be come to silently from something else that
+// looks the same and is not left out; and of what is not that cannot be said.
+func TestWhatIsLeftOutIsComeToLater(t *testing.T) {
+	eachKey(t, 10, func(t *testing.T, m *model, key *localKey) {
+		t.Helper()
+		w := &wandering{model: m, key: key, local: &local{}}
+		w.wander()
+		all := slices.Clone(w.local.next)
+		become := setOf(placesOf(m.silently(key)))
+		m.marks.clear()
+		for p := range become {
+			m.marks.add(p.node, p.ended)
+		}
+		w.thin()
+		kept := w.local.next
+		after := make([]map[being]bool, len(kept))
+		for i := range kept {
+			after[i] = m.after(key, &kept[i])
+		}
+		comesTo := func(s *successor) (from []int) {
+			for i := range kept {
+				if kept[i].looksLike(s) && kept[i].node != s.node && after[i][being{s.node, false}] {
+					from = append(from, i)
+				}
+			}
+			return from
+		}
+		for i := range all {
+			s := &all[i]
+			isKept := slices.ContainsFunc(kept, func(k successor) bool { return k.node == s.node && k.looksLike(s) })
+			isSaid := !s.ended && contains(w.local.says, s.says) && become[being{s.node, false}]
+			assert.Equal(t, isKept, !isSaid && len(comesTo(s)) == 0, "%+v", s)
+		}
+	})
+}
+
+// after is what a node can silently become after it has done something.
+func (m *model) after(key *localKey, s *successor) map[being]bool {
+	then := localKey{node: s.node, most: key.most, heard: key.heard}
+	if s.ended {
+		then.heard = then.heard.without(&m.round[m.nodes[s.node].index()])
+	}
+	return setOf(placesOf(m.silently(&then)))
+}
