@@ -17,12 +17,12 @@ type drift struct {
 	most  memberstate.Term // that the others have come to
 	base  []silent         // itself first
 	does  []deed
-	hears [][]deed // by message
-	terms uint8    // that some of this needs
-	lease bool     // it can come to hold one
+	terms uint8 // that some of this needs
+	lease bool  // it can come to hold one
 
-	// Messages of which it is known whether they do something to any of these, and whether
-	// nobody need notice that.
+	// What messages do to any of these, as far as that is known: nothing, or something, and
+	// whether that is something that nobody need notice.
+	reactions         [][]deed // by message
 	none, some, quiet said
 }
 
@@ -41,7 +41,7 @@ type deed struct {
 	last
 }
 
-// drift is that of a node, which is worked out once.
+// drift is that of a node, which each model works out once.
 func (m *model) drift(id nodeID, most memberstate.Term) *drift {
 	for len(m.drifts) <= int(id) {
 		m.drifts = append(m.drifts, [mostTerms + 1]*drift{})
@@ -89,42 +89,42 @@ func (d *drift) undergo(m *model, i int) {
 			if t.ended = t.ended || before.ended; t.silent() {
 				d.become(m, silent{node: t.node, ended: t.ended, after: int32(i), input: e.input})
 			} else {
-				d.does = enlist(d.does, deed{t, last{i, e.input}})
+				d.does = add(d.does, deed{t, last{i, e.input}})
 			}
 		}
 	}
 }
 
-// enlist adds a deed, unless nothing comes of it that does not come of another one.
-func enlist(all []deed, d deed) []deed {
+// add adds a deed, unless nothing comes of it that does not come of another one.
+func add(all []deed, d deed) []deed {
 	if d.beyond || slices.ContainsFunc(all, func(other deed) bool { return other.is(d.taken) }) {
 		return all
 	}
 	return append(all, d)
 }
 
-// hear finds out what messages do to any of these, as far as that is not known.
-func (d *drift) hear(m *model, heard *said) {
+// try finds out what messages do to any of these, as far as that is not known.
+func (d *drift) try(m *model, heard *said) {
 	rest := heard.without(&d.none)
 	rest = rest.without(&d.some)
 	for id := range rest.all {
-		for len(d.hears) <= int(id) {
-			d.hears = append(d.hears, nil)
+		for len(d.reactions) <= int(id) {
+			d.reactions = append(d.reactions, nil)
 		}
-		if d.hears[id] = d.heard(m, id); d.hears[id] == nil {
+		if d.reactions[id] = d.reaction(m, id); d.reactions[id] == nil {
 			d.none.add(id)
 			continue
 		}
 		d.some.add(id)
-		if slices.ContainsFunc(d.hears[id], func(d deed) bool { return d.silent() || !d.defect.none() }) {
+		if slices.ContainsFunc(d.reactions[id], func(d deed) bool { return d.silent() || !d.defect.none() }) {
 			d.quiet.add(id)
 		}
 	}
 }
 
-// heard is what a message does to any of these. What one of them silently becomes is left out
+// reaction is what a message does to any of these. What one of them silently becomes is left out
 // if another one becomes that, too, or can after the same message.
-func (d *drift) heard(m *model, id messageID) (does []deed) {
+func (d *drift) reaction(m *model, id messageID) (does []deed) {
 	in := m.delivery(id)
 	marks := &m.drifted
 	marks.clear()
@@ -138,7 +138,7 @@ func (d *drift) heard(m *model, id messageID) (does []deed) {
 			t.ended = t.ended || b.ended
 			switch {
 			case !t.silent():
-				does = enlist(does, deed{t, last{i, in}})
+				does = add(does, deed{t, last{i, in}})
 			case !marks.has(t.node, t.ended):
 				m.drift(t.node, d.most).mark(marks, t.ended)
 				does = append(does, deed{t, last{i, in}})

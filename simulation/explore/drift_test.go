@@ -155,3 +155,15 @@ func (m *model) after(key *localKey, s *successor) map[being]bool {
 	}
 	return setOf(placesOf(m.silently(&then)))
 }
+
+// Marks are as good as new when they have been used as often as can be counted.
+func TestMarksBeginAgain(t *testing.T) {
+	s := marks{now: ^uint32(0) - 1}
+	s.clear()
+	assert.True(t, s.add(5, false))
+	s.clear()
+	assert.False(t, s.has(5, false))
+	assert.False(t, s.has(7, true), "it has never been marked")
+	assert.True(t, s.add(5, false))
+	assert.True(t, s.has(5, false))
+}

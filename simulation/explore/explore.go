@@ -13,7 +13,7 @@
 //   - Silent steps wait. A step that says nothing and makes nothing durable commutes with
 //     whatever others do, and can be taken later just as well, for what it needs is still
 //     there. So it is taken when its node's next step that others can notice is; and what
-//     a node gets to by silent steps is left out if it can also get there later (local.go).
+//     a node gets to by silent steps is left out if it can also get there later (thin.go).
 //     So it is with a crash, unless time passes: what is durable is so until that next step.
 //   - Saturation. A step that only says something is taken at once: whatever can follow
 //     without it can follow with it. So is one that begins a pre-vote, if the node can

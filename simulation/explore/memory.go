@@ -1,11 +1,10 @@
-// What was worked out about nodes is remembered, for all who search together, by as little
-// of what they may hear as matters: a message is left out if it is known to do nothing to
-// any node that was looked at.
+// What nodes can do is remembered, for all who search together, by as little of what they may
+// hear as matters: a message is left out if it is known to do nothing to whatever drifts from
+// any node that was looked at, but to have it become what it drifts through anyway.
 
 package explore
 
 import (
-	"slices"
 	"sync"
 
 	"github.com/hustings/hustings/memberstate"
@@ -51,16 +50,14 @@ func (r *relevant) most(key *localKey) (most memberstate.Term) {
 type remembered struct {
 	key   localKey
 	idle  said // what is known to make no difference
-	on    []asked
+	on    asked
 	what  *local
 	names int // that there were by then
 }
 
-// asked are nodes that were looked at, where the members have other seats by this renaming.
-// Those that had ended their round could not hear what belongs to it.
+// asked are the nodes that it drifts from, where the members have other seats by this renaming.
 type asked struct {
 	nodes []nodeID
-	ended bool
 	by    int
 }
 
@@ -85,10 +82,8 @@ func (m *memory) find(by *model, key *localKey) *local {
 	if what == nil || rest.words() == 0 {
 		return what
 	}
-	for i := range on {
-		if !by.harmless(&on[i], key.most, rest) {
-			return nil
-		}
+	if !by.harmless(&on, key.most, rest) {
+		return nil
 	}
 	m.join(key, what, &rest)
 	return what
@@ -96,7 +91,7 @@ func (m *memory) find(by *model, key *localKey) *local {
 
 // recall finds what was worked out without asking any node anything, which nodes were asked
 // for it, and what else is heard of which it is not known whether it makes a difference.
-func (m *memory) recall(by *model, key *localKey) (what *local, on []asked, rest said) {
+func (m *memory) recall(by *model, key *localKey) (what *local, on asked, rest said) {
 	p, names := m.part(key.node), 0
 	p.mu.Lock()
 	if r := p.recall(key); r != nil {
@@ -124,10 +119,10 @@ func (m *memory) join(key *localKey, what *local, idle *said) {
 // keep remembers what was worked out, and what of all that is heard is known to matter. It
 // returns what another one has worked out meanwhile.
 func (m *memory) keep(w *wandering, what *local) *local {
-	return m.enter(w.model, w.key, &w.matters, w.on, what)
+	return m.enter(w.model, w.key, &w.matters, asked{nodes: w.asked()}, what)
 }
 
-func (m *memory) enter(by *model, key *localKey, matters *relevant, on []asked, what *local) *local {
+func (m *memory) enter(by *model, key *localKey, matters *relevant, on asked, what *local) *local {
 	p := m.part(key.node)
 	p.mu.Lock()
 	r := p.enter(key, matters, remembered{on: on, what: what, names: by.known()})
@@ -150,10 +145,7 @@ func (m *memory) share(by *model, key, like *localKey, renamed int, what *local)
 		m.note(key.node, &matters)
 		return what
 	}
-	on = slices.Clone(on)
-	for i := range on {
-		on[i].by = by.both(on[i].by, renamed)
-	}
+	on.by = by.both(on.by, renamed)
 	return m.enter(by, key, &matters, on, what)
 }
 

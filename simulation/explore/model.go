@@ -1,5 +1,5 @@
-// All nodes and messages that there are, and what becomes of a node: worked out once,
-// and looked up from then on.
+// All nodes, messages and inputs that there are, by the names that they have in the registry;
+// and what a worker knows about them.
 
 package explore
 
@@ -44,13 +44,13 @@ type model struct {
 	heard    inputID    // inputs from this one on are messages
 	results  [][]taken
 	anytimes []*anytime              // by node; nil: not known here
-	drifts   [][mostTerms + 1]*drift // by node, and the largest term of the others
-	twice    marks
-	ticked   [2][]nodeID // by whether its clock misses the tick, and node; 0: not worked out yet
-	marks    marks
-	drifting marks
-	drifted  marks
-	room     []successor // for what nodes can do
+	drifts   [][mostTerms + 1]*drift // by node, and the largest term of the others; nil: not known here
+	twice    marks                   // for what can happen at any time
+	ticked   [2][]nodeID             // by whether its clock misses the tick, and node; 0: not worked out yet
+	marks    marks                   // for a wandering
+	drifting marks                   // for a drift
+	drifted  marks                   // for what a message does to it
+	room     []successor             // for what nodes can do
 }
 
 func newModel(b Bounds, names *registry) *model {

@@ -162,7 +162,8 @@ func (m *model) apply(from *state, i int, does *successor) state {
 // say adds a message to what was said, and tells whether it is new.
 func (m *model) say(s *state, id messageID) bool { return !m.late(s, id) && s.said.add(id) }
 
-// enter has a state kept, by and by, if nothing that is known covers it.
+// enter has a state kept, by and by, if nothing that is known covers it, and if the worker was
+// not led to it of late.
 func (x *worker) enter(s *state, from origin, depth uint16) {
 	if !x.recent.add(s) {
 		return

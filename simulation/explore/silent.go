@@ -14,16 +14,15 @@ type wandering struct {
 	key     *localKey
 	local   *local // enters what can be noticed on the way; nil: nothing does
 	within  bool   // no further than the round of votes that is under way
-	drifts  []drifting
+	drifts  []stretch
 	looked  int      // at so many of these
 	size    int      // of all of these
 	matters relevant // what is known to do something to any of them
 	wrong   bool     // something is, so it went no further
-	on      []asked  // all these, by the names that they have here, and others that were asked
 }
 
-// drifting is where a node drifts from.
-type drifting struct {
+// stretch is a part of the way, on which the node drifts.
+type stretch struct {
 	*drift
 	from  silent
 	first int // place among all that it can become
@@ -50,22 +49,21 @@ func (m *model) silently(key *localKey) (base []silent) {
 func (w *wandering) wander() {
 	w.model.marks.clear()
 	w.from(w.key.node)
-	w.on = []asked{{nodes: w.asked()}}
 }
 
-// from goes on from a node.
+// from goes on from a node, unless something was wrong.
 func (w *wandering) from(id nodeID) {
 	w.become(silent{node: id})
 	for ; w.looked < len(w.drifts) && !w.wrong; w.looked++ {
 		d := w.drifts[w.looked]
-		d.hear(w.model, &w.key.heard)
+		d.try(w.model, &w.key.heard)
 		w.enter(&d, d.does)
 		heard := w.key.heard.and(&d.some)
 		if w.local == nil { // of what is noticed nothing is entered
 			heard = heard.and(&d.quiet)
 		}
 		for id := range heard.all {
-			w.enter(&d, d.hears[id])
+			w.enter(&d, d.reactions[id])
 		}
 		w.matters.heard.join(&d.some)
 		w.matters.terms |= d.terms
@@ -83,7 +81,7 @@ func (w *wandering) asked() []nodeID {
 
 // enter sorts what is done on the way: as silent, as what only says something, or as what is
 // noticed.
-func (w *wandering) enter(from *drifting, does []deed) {
+func (w *wandering) enter(from *stretch, does []deed) {
 	for i := range does {
 		d := &does[i]
 		at, ended := from.first+d.after, from.from.ended || d.ended
@@ -113,7 +111,7 @@ func (w *wandering) become(s silent) {
 	if s.ended && w.within || w.model.marks.has(s.node, s.ended) {
 		return
 	}
-	d := drifting{w.model.drift(s.node, w.key.most), s, w.size}
+	d := stretch{w.model.drift(s.node, w.key.most), s, w.size}
 	w.drifts, w.size = append(w.drifts, d), w.size+len(d.base)
 	added, inputs := d.mark(&w.model.marks, s.ended)
 	if l := w.local; l != nil {
@@ -121,18 +119,16 @@ func (w *wandering) become(s silent) {
 	}
 }
 
-// harmless says whether none of some messages does anything to nodes that were asked, where
-// others have come to a term.
+// harmless says whether none of some messages does anything to whatever drifts from nodes that
+// were asked, where others have come to a term: anything but to have it become what it drifts
+// through anyway.
 func (m *model) harmless(who *asked, most memberstate.Term, heard said) bool {
 	if who.by != 0 {
 		heard = m.renameSaid(&heard, who.by)
 	}
-	if who.ended {
-		heard = heard.without(&m.round[m.nodes[who.nodes[0]].index()])
-	}
 	for _, at := range who.nodes {
 		d := m.drift(at, most)
-		d.hear(m, &heard)
+		d.try(m, &heard)
 		if some := heard.and(&d.some); some.words() > 0 {
 			return false
 		}
@@ -146,7 +142,13 @@ type marks struct {
 	now uint32
 }
 
-func (s *marks) clear() { s.now++ }
+func (s *marks) clear() {
+	if s.now++; s.now == 0 { // it has begun again, and what is in there is as old as can be
+		clear(s.in[0])
+		clear(s.in[1])
+		s.now = 1
+	}
+}
 
 func (s *marks) of(id nodeID, ended bool) *uint32 {
 	in := &s.in[0]

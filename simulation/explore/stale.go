@@ -12,6 +12,8 @@
 package explore
 
 import (
+	"slices"
+
 	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
@@ -144,18 +146,20 @@ func (m *model) staleInputs(id nodeID) []inputID {
 
 func (m *model) workStale(id nodeID) []inputID {
 	matter := []inputID{}
-	seen, results := map[outcome]bool{}, map[string]bool{}
+	seen, results := map[outcome]bool{}, map[memberstate.Term][][]taken{}
 	var o outcome
 	for i := range m.registry.stale {
 		msg := &m.registry.stale[i]
 		if n := &m.nodes[id]; !m.couldBe(n, msg) || o.of(m, n, msg) || o.whole && seen[o] {
 			continue
 		}
-		seen[o] = true
+		if o.whole {
+			seen[o] = true
+		}
 		in := input{kind: stale, late: i}
 		if all := m.work(id, in); len(all) > 1 || all[0].noticed(id) {
-			if key := fingerprint(o.needs, all); !results[key] {
-				results[key] = true
+			if !slices.ContainsFunc(results[o.needs], func(other []taken) bool { return alike(all, other) }) {
+				results[o.needs] = append(results[o.needs], all)
 				matter = append(matter, m.input(in))
 			}
 		}

@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -80,6 +81,9 @@ func (x *worker) assertSame(t *testing.T, key *localKey) {
 		}), "what is told of the way leads elsewhere")
 	}
 }
+
+// fingerprint tells results apart.
+func fingerprint(of ...any) string { return fmt.Sprint(of...) }
 
 // doings are what a node can do, in an order that does not depend on how that was come to.
 func doings(l *local) (all []string) {

@@ -3,7 +3,6 @@
 package explore
 
 import (
-	"fmt"
 	"slices"
 	"sync"
 
@@ -43,8 +42,10 @@ func (t *taken) is(other taken) bool {
 		t.defect == other.defect && slices.Equal(t.says, other.says)
 }
 
-// fingerprint tells results apart.
-func fingerprint(of ...any) string { return fmt.Sprint(of...) }
+// alike says whether all that comes of an input is what comes of another one.
+func alike(all, other []taken) bool {
+	return slices.EqualFunc(all, other, func(a, b taken) bool { return a.is(b) })
+}
 
 // take is what an input does to a node: more than one thing where that depends on seats. Of
 // what comes too late it is remembered elsewhere (anytime.go).

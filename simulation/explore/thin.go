@@ -50,6 +50,8 @@ func (w *wandering) uncovered(alike []successor) []successor {
 }
 
 // unreached are those of successors that look alike that none before them can silently become.
+// What is known by now to matter to that is noted. What turns out to later could have one more
+// of them left out; that one more is looked at does no harm.
 func (w *wandering) unreached(alike []successor) []successor {
 	m := w.model
 	key := localKey{most: w.key.most, heard: w.key.heard}
@@ -58,14 +60,13 @@ func (w *wandering) unreached(alike []successor) []successor {
 	}
 	after := wandering{model: m, key: &key, within: true}
 	m.marks.clear()
-	ended, kept := alike[0].ended, alike[:0]
+	kept := alike[:0]
 	for _, s := range alike {
-		if !m.marks.has(s.node, false) {
+		if after.wrong || !m.marks.has(s.node, false) {
 			kept = append(kept, s)
 			after.from(s.node)
 		}
 	}
 	w.matters.join(&after.matters)
-	w.on = append(w.on, asked{after.asked(), ended, 0})
 	return kept
 }

@@ -1,6 +1,6 @@
-// One of those who search together. Each has a model of its own, so what a step does can be
-// looked up without a lock; states are common to all, and so is what a node can do next,
-// which is most of the work.
+// One of those who search together. Each has a model of its own, so that most can be looked up
+// without a lock; states are common to all, and so is what was worked out about nodes: what
+// single steps do, what can happen at any time, and what they can do next.
 
 package explore
 

@@ -12,13 +12,15 @@ import (
 )
 
 // bounds are what is explored: a term with all that can happen in it; two, in which a
-// ledger grows, with and without pre-votes; two with leases.
+// ledger grows, without pre-votes and with all that there is; two with leases; two of five
+// members.
 var bounds = []explore.Bounds{
 	{Members: 3, Terms: 1, Beats: 1},
 	{Members: 2, Terms: 2, Beats: 2, Entries: 1},
 	{Members: 3, Terms: 2, Beats: 1, Entries: 1, NoPreVote: true, NoTransfer: true, NoHints: true},
-	{Members: 3, Terms: 2, Beats: 1, Entries: 1, NoTransfer: true, NoHints: true},
+	{Members: 3, Terms: 2, Beats: 1, Entries: 1},
 	{Members: 3, Terms: 2, Beats: 1, Leases: true, NoPreVote: true, NoTransfer: true, NoHints: true},
+	{Members: 5, Terms: 2, Beats: 1, NoPreVote: true, NoTransfer: true, NoHints: true},
 }
 
 // calm are the bounds within which a leader must always be able to come about.
