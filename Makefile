@@ -137,7 +137,8 @@ interleavings: ## Look at every interleaving, within bounds that take a minute.
 	explore() { local found out code=0; found=$$(mktemp -d); out=$$("$$there"/hustings explore --out "$$found" "$$@") || code=$$?; \
 		rmdir --ignore-fail-on-non-empty "$$found"; printf 'hustings explore %s\n%s\n' "$$*" "$$out"; return $$code; }; \
 	(explore --terms 2 --workers 1 && \
-	explore --members 5 --ledger 0 --workers 1) & first=$$!; \
+	explore --members 5 --ledger 0 --workers 1 && \
+	explore --members 5 --terms 2 --ledger 0 --features pre-vote,crashes --workers 1) & first=$$!; \
 	(explore --members 5 --features pre-vote,crashes --workers 1 && \
 	explore --members 5 --terms 2 --features crashes --workers 1 && \
 	explore --terms 2 --ledger 0 --features crashes,leases --lag 1 --workers 1 && \
@@ -156,8 +157,10 @@ explore: ## The largest bounds that were come to: hours, and up to 20 GB.
 	explore --terms 5 --ledger 0 --features pre-vote,crashes; \
 	explore --live --members 2 --terms 2 --rounds 2 --ledger 0 --features pre-vote --drops 1 --duplicates 1; \
 	explore --live --terms 2 --ledger 0 --features pre-vote --drops 1; \
-	explore --members 5 --terms 2 --ledger 0 --features pre-vote,crashes; \
-	explore --members 5 --terms 3 --ledger 0 --features crashes --checkpoint bin/5x3.checkpoint
+	explore --members 5 --terms 2 --ledger 0 --features pre-vote,crashes,hints; \
+	explore --members 5 --terms 3 --ledger 0 --features crashes; \
+	explore --members 5 --terms 3 --ledger 0 --features pre-vote,crashes; \
+	explore --members 5 --terms 3 --features crashes --checkpoint bin/5x3.checkpoint
 
 .PHONY: profile
 profile: ## Measure where simulator's and explorer's time goes; go build of the command uses it.
