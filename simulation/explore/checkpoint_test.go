@@ -18,7 +18,7 @@ import (
 // A search that is stopped again and again comes to the same end as one that is not, and
 // leaves nothing behind.
 func TestASearchGoesOnWhereItWasStopped(t *testing.T) {
-	bounds := Bounds{Members: 2, Terms: 2, Beats: 1, Entries: 1}
+	bounds := Bounds{Members: 2, Terms: 2, Beats: 2, Entries: 1}
 	whole, err := Explore(t.Context(), Options{Bounds: bounds})
 	require.NoError(t, err)
 	require.True(t, whole.Complete)

@@ -24,19 +24,20 @@ type registry struct {
 	staleAt map[elector.Message]int
 
 	steps    stepsTaken
-	late     once[[]inputID] // what comes too late and changes it
-	anytimes once[*anytime]
+	stirring once[node, []int]       // what comes too late and its machine does something about
+	late     once[nodeID, []inputID] // what comes too late and changes it
+	anytimes once[nodeID, *anytime]
 	locals   memory
 }
 
-// once is what was worked out about nodes, for all who search together.
-type once[T any] struct{ known sync.Map }
+// once is what was worked out about things of one kind, for all who search together.
+type once[K comparable, T any] struct{ known sync.Map }
 
-// of is what is known of a node, or worked out now.
-func (o *once[T]) of(id nodeID, by *model, work func(nodeID) T) T {
-	what, known := o.known.Load(id)
+// of is what is known of one of them, or worked out now.
+func (o *once[K, T]) of(thing K, by *model, work func(K) T) T {
+	what, known := o.known.Load(thing)
 	if !known {
-		what, known = o.known.LoadOrStore(id, work(id))
+		what, known = o.known.LoadOrStore(thing, work(thing))
 	}
 	if known { // by others, who may have given names
 		by.learn()

@@ -5,9 +5,9 @@
 // remembered: whatever could have been may arrive at any time. So nothing depends on the
 // code ignoring them.
 //
-// Nor is it remembered who was refused a vote, by whom and why: whoever asks may be refused
-// by anybody, for any reason, at any time. No election is safe because of a refusal, so
-// what this lets happen besides must break nothing either.
+// Nor is it remembered who was refused, by whom and why, a vote, the following or a handover:
+// whoever asks may be refused by anybody, for any reason, at any time. No election is safe
+// because of a refusal, so what this lets happen besides must break nothing either.
 
 package explore
 
@@ -22,12 +22,16 @@ import (
 // forgets says whether what comes too late is not kept. Else it is a message like any other.
 func (m *model) forgets() bool { return len(m.registry.stale) > 0 }
 
-// comesAnyway says whether an answer to a request for votes, of a member that is in a term,
-// arrives as a stale one, if at all: a refusal, one to a round that is over, and, if processes
-// crash, one to a pre-vote.
+// comesAnyway says whether an answer of a member that is in a term arrives as a stale one, if
+// at all: a refusal, and a vote in a round that is over, or, if processes crash, in a pre-vote.
 func (m *model) comesAnyway(b *elector.Message, in memberstate.Term) bool {
-	free := b.Result != rpc.Accept || b.Round == roundOver || b.Mark == rpc.PreVote && !m.bounds.NoCrash
-	return free && b.Term <= in && m.registry.isStale(b)
+	vote := b.Kind == rpc.VoteResponse && (b.Round == roundOver || b.Mark == rpc.PreVote && !m.bounds.NoCrash)
+	return (vote || refuses(b)) && b.Term <= in && m.registry.isStale(b)
+}
+
+// refuses says whether a message says no to whatever was asked for.
+func refuses(b *elector.Message) bool {
+	return b.Result != 0 && b.Result != rpc.Accept && b.Result != rpc.Success
 }
 
 // late says whether an answer need not be kept, for it is among the stale ones: to a leader
@@ -120,8 +124,10 @@ func (m *model) couldBe(n *node, msg *elector.Message) bool {
 		return msg.Term < n.machine.Term
 	case msg.Mark == rpc.Vouched:
 		return msg.Asked < n.machine.Term
+	case msg.Kind != rpc.VoteResponse && n.leads(msg.Asked):
+		return refuses(msg) && msg.Round <= n.machine.Beat()
 	case msg.Kind != rpc.VoteResponse:
-		return !n.leads(msg.Asked)
+		return true
 	case msg.Round == roundOver || !n.open() || msg.Result != rpc.Accept:
 		return true
 	case m.bounds.NoCrash:
@@ -146,20 +152,14 @@ func (m *model) staleInputs(id nodeID) []inputID {
 
 func (m *model) workStale(id nodeID) []inputID {
 	matter := []inputID{}
-	seen, results := map[outcome]bool{}, map[memberstate.Term][][]taken{}
-	var o outcome
-	for i := range m.registry.stale {
-		msg := &m.registry.stale[i]
-		if n := &m.nodes[id]; !m.couldBe(n, msg) || o.of(m, n, msg) || o.whole && seen[o] {
-			continue
-		}
-		if o.whole {
-			seen[o] = true
-		}
+	results := map[memberstate.Term][][]taken{}
+	bare := node{seat: m.nodes[id].seat, machine: m.nodes[id].machine}
+	for _, i := range m.registry.stirring.of(bare, m, m.stirs) {
 		in := input{kind: stale, late: i}
 		if all := m.work(id, in); len(all) > 1 || all[0].noticed(id) {
-			if !slices.ContainsFunc(results[o.needs], func(other []taken) bool { return alike(all, other) }) {
-				results[o.needs] = append(results[o.needs], all)
+			needs := termNeeded(&m.registry.stale[i])
+			if !slices.ContainsFunc(results[needs], func(other []taken) bool { return alike(all, other) }) {
+				results[needs] = append(results[needs], all)
 				matter = append(matter, m.input(in))
 			}
 		}
@@ -167,10 +167,27 @@ func (m *model) workStale(id nodeID) []inputID {
 	return matter
 }
 
+// stirs are the messages that could come too late for a node and about which its machine does
+// something: of those about which it does the same one, if that is the whole of it.
+func (m *model) stirs(n node) []int {
+	some := []int{}
+	seen := map[outcome]bool{}
+	var o outcome
+	for i := range m.registry.stale {
+		if msg := &m.registry.stale[i]; m.couldBe(&n, msg) && !o.of(m, &n, msg) && !seen[o] {
+			some = append(some, i)
+			if o.whole {
+				seen[o] = true
+			}
+		}
+	}
+	return some
+}
+
 // outcome is what a message that comes too late has a node's machine do, in each of its moods:
 // work's answer in brief, at a fraction of the cost. If it is the whole of that, two messages
-// with the same have the same results. It is not if the machine asks for more, and if it does
-// what it must not do about some messages, a vote that is not saved or a change by a pre-vote.
+// with the same have the same results. It is not if the machine asks for more, if what it does
+// depends on who sits where, and if it does what it must not do about some messages, a vote that is not saved or a change by a pre-vote.
 type outcome struct {
 	machines [2]elector.Machine
 	outputs  [2]elector.Output
@@ -182,7 +199,7 @@ type outcome struct {
 func (o *outcome) of(m *model, n *node, msg *elector.Message) (ignored bool) {
 	in, r := elector.Input{Kind: elector.Receive, Message: *msg}, &m.rules[n.index()]
 	preVote := msg.Kind == rpc.VoteRequest && msg.Mark == rpc.PreVote
-	o.needs, o.whole, ignored = termNeeded(msg), true, true
+	o.needs, o.whole, ignored = termNeeded(msg), !choosesNext(msg), true
 	o.machines = n.machine.Moods()
 	for i := range o.machines {
 		machine, out := &o.machines[i], &o.outputs[i]

@@ -157,7 +157,7 @@ func (w *stepping) taken() taken {
 func (w *stepping) numbered(b *elector.Message, ballot uint32) bool {
 	forgets := w.model.forgets()
 	switch {
-	case b.Kind == rpc.VoteResponse && b.Mark != rpc.Vouched:
+	case b.Result != 0 && b.Mark != rpc.Vouched:
 		return !w.model.comesAnyway(b, w.node.machine.Term)
 	case b.Kind == rpc.VoteRequest && (b.Round == ballot || b.Mark != rpc.PreVote && forgets):
 		b.Round = thisRound

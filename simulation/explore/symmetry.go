@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 )
@@ -70,11 +71,16 @@ func (m *model) asymmetric(in input) bool {
 	case resigns:
 		return true
 	case delivered:
-		return m.messages[in.message].body.Kind == rpc.TakeLeadershipResponse
+		return choosesNext(&m.messages[in.message].body)
+	case stale:
+		return choosesNext(&m.registry.stale[in.late])
 	default:
 		return false
 	}
 }
+
+// choosesNext says whether a machine that hears a message may have to choose a successor.
+func choosesNext(msg *elector.Message) bool { return msg.Kind == rpc.TakeLeadershipResponse }
 
 func (n *node) renamed(r renaming) node {
 	other := *n

@@ -99,7 +99,7 @@ func (m *model) work(id nodeID, in input) []taken {
 		return []taken{m.hear(id, m.messages[in.message])}
 	case in.kind == rings && m.nodes[id].time.wait > 0, in.kind == lapses && !m.nodes[id].lapsed():
 		return []taken{{node: id}} // not yet
-	case in.kind == stale, m.bounds.Members > 3 && !m.asymmetric(in):
+	case (in.kind == stale || m.bounds.Members > 3) && !m.asymmetric(in):
 		return m.workIn(id, in, m.renamings[:1])
 	}
 	return m.workIn(id, in, m.renamings)
