@@ -25,11 +25,11 @@ func TestASearchGoesOnWhereItWasStopped(t *testing.T) {
 
 	o := Options{Bounds: bounds, Checkpoint: filepath.Join(t.TempDir(), "checkpoint")}
 	stops := 0
-	for o.MaxStates = 200; ; o.MaxStates += 200 {
+	for o.MaxStates = 500; ; o.MaxStates += 500 {
 		r, err := Explore(t.Context(), o)
 		require.NoError(t, err)
 		if r.Complete {
-			assert.Greater(t, r.Before.States, uint64(200))
+			assert.Greater(t, r.Before.States, uint64(500))
 			assert.Less(t, r.Before.Transitions, r.Transitions)
 			r.Memory, whole.Memory, r.Before = 0, 0, Counts{}
 			assert.Equal(t, whole, r)

@@ -15,7 +15,7 @@ func eachKey(t *testing.T, every int, look func(t *testing.T, m *model, key *loc
 	long(t)
 	for name, b := range smallBounds {
 		t.Run(name, func(t *testing.T) {
-			x := searched(t, b, 1000)
+			x := begunWithin(t, name)
 			random := rand.New(rand.NewPCG(1, 2))
 			for at := 0; at < x.states.count; at += every {
 				s := x.states.state(int32(at))

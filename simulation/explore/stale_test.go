@@ -19,12 +19,24 @@ var smallBounds = map[string]Bounds{
 	"five members":     {Members: 5, Terms: 2, Beats: 1, NoPreVote: true, NoTransfer: true, NoHints: true},
 }
 
+// begun has what the first thousand states within these bounds lead to, for all tests that look
+// at some of that.
+var begun = map[string]*worker{}
+
+func begunWithin(t *testing.T, bounds string) *worker {
+	t.Helper()
+	if begun[bounds] == nil {
+		begun[bounds] = searched(t, smallBounds[bounds], 1000)
+	}
+	return begun[bounds]
+}
+
 // What is not among the stale messages is kept for ever, and a search has no end in sight.
 func TestWhateverIsSaidMayComeTooLate(t *testing.T) {
 	long(t)
-	for name, b := range smallBounds {
+	for name := range smallBounds {
 		t.Run(name, func(t *testing.T) {
-			allListed(t, searched(t, b, 1000).model)
+			allListed(t, begunWithin(t, name).model)
 		})
 	}
 	t.Run("handovers", func(t *testing.T) {
@@ -50,7 +62,7 @@ func TestStaleMessagesDoTheSameToWhoeverIsWho(t *testing.T) {
 	long(t)
 	for name, b := range smallBounds {
 		t.Run(name, func(t *testing.T) {
-			m := searched(t, b, 1000).model
+			m := begunWithin(t, name).model
 			outcomes := func(id nodeID, inputs []inputID) (all []string) {
 				for _, in := range inputs {
 					all = append(all, fingerprint(termNeeded(&m.registry.stale[m.inputs[in].late]), m.take(id, in)))
@@ -73,9 +85,9 @@ func TestStaleMessagesDoTheSameToWhoeverIsWho(t *testing.T) {
 // among what is listed.
 func TestNoStaleMessageIsMissed(t *testing.T) {
 	long(t)
-	for name, b := range smallBounds {
+	for name := range smallBounds {
 		t.Run(name, func(t *testing.T) {
-			m := searched(t, b, 1000).model
+			m := begunWithin(t, name).model
 			for id := nodeID(1); int(id) < len(m.nodes); id += nodeID(len(m.nodes)/20 + 1) {
 				all, listed := map[string]bool{}, map[string]bool{}
 				for i := range m.registry.stale {
@@ -97,7 +109,7 @@ func TestNoStaleMessageIsMissed(t *testing.T) {
 // Who has voted may be asked again at any time, by whomever. Nothing must come of that, and
 // so it is looked at what does.
 func TestWhoHasVotedMayBeAskedAgain(t *testing.T) {
-	m := searched(t, smallBounds["without pre-vote"], 1000).model
+	m := begunWithin(t, "without pre-vote").model
 	asked := elector.Message{From: 2, Body: rpc.Body{Kind: rpc.VoteRequest, Round: thisRound, Term: 1}}
 	voter := func(vote memberstate.Seat) *node {
 		n := node{seat: 1}
@@ -116,7 +128,7 @@ func TestSortedNodesDoNotDifferByWhoIsWho(t *testing.T) {
 	long(t)
 	for name, b := range smallBounds {
 		t.Run(name, func(t *testing.T) {
-			m := searched(t, b, 1000).model
+			m := begunWithin(t, name).model
 			for _, n := range m.nodes[1:min(500, len(m.nodes))] {
 				sorted := n.renamed(n.sorted(b.Members))
 				for _, r := range m.renamings {
@@ -131,7 +143,7 @@ func TestSortedNodesDoNotDifferByWhoIsWho(t *testing.T) {
 // A request for a pre-vote may arrive when its round is over, also in the very term that it
 // asked for.
 func TestWhoFollowsMayHearAnOldRequest(t *testing.T) {
-	m := searched(t, smallBounds["all but leases"], 1000).model
+	m := begunWithin(t, "all but leases").model
 	asked := elector.Message{From: 2, Body: rpc.Body{Kind: rpc.VoteRequest, Mark: rpc.PreVote, Round: thisRound, Term: 2}}
 	assert.True(t, m.registry.isStale(&asked))
 	n := node{seat: 1}

@@ -29,7 +29,7 @@ func TestWhatANodeCanDoIsTheSameWhoeverIsWho(t *testing.T) {
 	long(t)
 	for name, b := range smallBounds {
 		t.Run(name, func(t *testing.T) {
-			x := searched(t, b, 1000)
+			x := begunWithin(t, name)
 			random := rand.New(rand.NewPCG(1, 2))
 			shared := 0
 			for at := 0; at < x.states.count; at += 5 {
