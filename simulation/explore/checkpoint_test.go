@@ -18,18 +18,18 @@ import (
 // A search that is stopped again and again comes to the same end as one that is not, and
 // leaves nothing behind.
 func TestASearchGoesOnWhereItWasStopped(t *testing.T) {
-	bounds := Bounds{Members: 2, Terms: 2, Beats: 2, Entries: 1}
+	bounds := Bounds{Members: 3, Terms: 1, Beats: 1, Entries: 1, NoHints: true}
 	whole, err := Explore(t.Context(), Options{Bounds: bounds})
 	require.NoError(t, err)
 	require.True(t, whole.Complete)
 
 	o := Options{Bounds: bounds, Checkpoint: filepath.Join(t.TempDir(), "checkpoint")}
 	stops := 0
-	for o.MaxStates = 500; ; o.MaxStates += 500 {
+	for o.MaxStates = 300; ; o.MaxStates += 300 {
 		r, err := Explore(t.Context(), o)
 		require.NoError(t, err)
 		if r.Complete {
-			assert.Greater(t, r.Before.States, uint64(500))
+			assert.Greater(t, r.Before.States, uint64(300))
 			assert.Less(t, r.Before.Transitions, r.Transitions)
 			r.Memory, whole.Memory, r.Before = 0, 0, Counts{}
 			assert.Equal(t, whole, r)

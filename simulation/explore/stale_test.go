@@ -109,7 +109,7 @@ func TestNoStaleMessageIsMissed(t *testing.T) {
 // Who has voted may be asked again at any time, by whomever. Nothing must come of that, and
 // so it is looked at what does.
 func TestWhoHasVotedMayBeAskedAgain(t *testing.T) {
-	m := begunWithin(t, "without pre-vote").model
+	m := newSearch(Options{Bounds: smallBounds["without pre-vote"]}).model
 	asked := elector.Message{From: 2, Body: rpc.Body{Kind: rpc.VoteRequest, Round: thisRound, Term: 1}}
 	voter := func(vote memberstate.Seat) *node {
 		n := node{seat: 1}
@@ -143,7 +143,7 @@ func TestSortedNodesDoNotDifferByWhoIsWho(t *testing.T) {
 // A request for a pre-vote may arrive when its round is over, also in the very term that it
 // asked for.
 func TestWhoFollowsMayHearAnOldRequest(t *testing.T) {
-	m := begunWithin(t, "all but leases").model
+	m := newSearch(Options{Bounds: smallBounds["all but leases"]}).model
 	asked := elector.Message{From: 2, Body: rpc.Body{Kind: rpc.VoteRequest, Mark: rpc.PreVote, Round: thisRound, Term: 2}}
 	assert.True(t, m.registry.isStale(&asked))
 	n := node{seat: 1}
