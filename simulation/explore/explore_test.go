@@ -216,7 +216,6 @@ func TestAViolationCountsMoreThanABound(t *testing.T) {
 // Who sits where matters only where a successor is chosen, also by what comes too late: of four
 // members two are left to choose from when one has declined.
 func TestOnlyTheChoiceOfASuccessorIsAsymmetric(t *testing.T) {
-	long(t)
 	m := searched(t, Bounds{Members: 3, Terms: 2, Beats: 1, Entries: 1}, 10_000).model
 	now, late := 0, 0
 	for id := range m.steps {

@@ -187,7 +187,8 @@ func (m *model) stirs(n node) []int {
 // outcome is what a message that comes too late has a node's machine do, in each of its moods:
 // work's answer in brief, at a fraction of the cost. If it is the whole of that, two messages
 // with the same have the same results. It is not if the machine asks for more, if what it does
-// depends on who sits where, and if it does what it must not do about some messages, a vote that is not saved or a change by a pre-vote.
+// depends on who sits where, and if it does what it must not about some messages: vote without a
+// look at its ledger, or change by a pre-vote.
 type outcome struct {
 	machines [2]elector.Machine
 	outputs  [2]elector.Output
