@@ -89,14 +89,14 @@ func (d *drift) undergo(m *model, i int) {
 			if t.ended = t.ended || before.ended; t.silent() {
 				d.become(m, silent{node: t.node, ended: t.ended, after: int32(i), input: e.input})
 			} else {
-				d.does = add(d.does, deed{t, last{i, e.input}})
+				d.does = addDeed(d.does, deed{t, last{i, e.input}})
 			}
 		}
 	}
 }
 
-// add adds a deed, unless nothing comes of it that does not come of another one.
-func add(all []deed, d deed) []deed {
+// addDeed adds one, unless nothing comes of it that does not come of another one.
+func addDeed(all []deed, d deed) []deed {
 	if d.beyond || slices.ContainsFunc(all, func(other deed) bool { return other.is(d.taken) }) {
 		return all
 	}
@@ -138,7 +138,7 @@ func (d *drift) reaction(m *model, id messageID) (does []deed) {
 			t.ended = t.ended || b.ended
 			switch {
 			case !t.silent():
-				does = add(does, deed{t, last{i, in}})
+				does = addDeed(does, deed{t, last{i, in}})
 			case !marks.has(t.node, t.ended):
 				m.drift(t.node, d.most).mark(marks, t.ended)
 				does = append(does, deed{t, last{i, in}})

@@ -35,7 +35,7 @@ func TestADriftLeavesNothingOut(t *testing.T) {
 		w.wander()
 		one := m.stepByStep(key)
 		require.False(t, w.wrong)
-		assert.Equal(t, one.become, setOf(placesOf(m.silently(key))))
+		assert.Equal(t, one.become, m.beings(key))
 		assert.EqualValues(t, len(one.become), w.local.silent)
 		assert.Equal(t, one.others, w.local.others)
 		assert.ElementsMatch(t, one.says, w.local.says)
@@ -53,19 +53,13 @@ type being struct {
 	ended bool
 }
 
-func placesOf(base []silent) (all []being) {
-	for _, b := range base {
-		all = append(all, being{b.node, b.ended})
+// beings are all that a node can silently become.
+func (m *model) beings(key *localKey) map[being]bool {
+	all := map[being]bool{}
+	for _, b := range m.silently(key) {
+		all[being{b.node, b.ended}] = true
 	}
 	return all
-}
-
-func setOf(all []being) map[being]bool {
-	set := map[being]bool{}
-	for _, p := range all {
-		set[p] = true
-	}
-	return set
 }
 
 // steps are what a node can become and do.
@@ -119,7 +113,7 @@ func TestWhatIsLeftOutIsComeToLater(t *testing.T) {
 		w := &wandering{model: m, key: key, local: &local{}}
 		w.wander()
 		all := slices.Clone(w.local.next)
-		become := setOf(placesOf(m.silently(key)))
+		become := m.beings(key)
 		m.marks.clear()
 		for p := range become {
 			m.marks.add(p.node, p.ended)
@@ -153,7 +147,7 @@ func (m *model) after(key *localKey, s *successor) map[being]bool {
 	if s.ended {
 		then.heard = then.heard.without(&m.round[m.nodes[s.node].index()])
 	}
-	return setOf(placesOf(m.silently(&then)))
+	return m.beings(&then)
 }
 
 // Marks are as good as new when they have been used as often as can be counted.

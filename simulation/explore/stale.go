@@ -158,7 +158,7 @@ func (m *model) workStale(id nodeID) []inputID {
 		in := input{kind: stale, late: i}
 		if all := m.work(id, in); len(all) > 1 || all[0].noticed(id) {
 			needs := termNeeded(&m.registry.stale[i])
-			if !slices.ContainsFunc(results[needs], func(other []taken) bool { return alike(all, other) }) {
+			if !slices.ContainsFunc(results[needs], func(other []taken) bool { return allSame(all, other) }) {
 				results[needs] = append(results[needs], all)
 				matter = append(matter, m.input(in))
 			}

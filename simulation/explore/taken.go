@@ -42,8 +42,8 @@ func (t *taken) is(other taken) bool {
 		t.defect == other.defect && slices.Equal(t.says, other.says)
 }
 
-// alike says whether all that comes of an input is what comes of another one.
-func alike(all, other []taken) bool {
+// allSame says whether all that comes of an input is what comes of another one.
+func allSame(all, other []taken) bool {
 	return slices.EqualFunc(all, other, func(a, b taken) bool { return a.is(b) })
 }
 
@@ -159,7 +159,7 @@ func (m *model) hear(id nodeID, msg message) taken {
 }
 
 // stepsTaken are the results of steps that are known, by node and place, for all who search
-// together.
+// together. What each knows of them, it need not ask for again under a lock.
 type stepsTaken struct {
 	parts [memoryParts]struct {
 		mu sync.Mutex
