@@ -48,11 +48,10 @@ type pending struct {
 	then func() // called when it is done, if not nil
 }
 
-// sendTimes has when the newest rounds were sent, to measure round trips and
-// leases by.
+// sendTimes has when the newest rounds were sent, and what was measured by it last.
 type sendTimes struct {
-	beats, ballots [recentBeats]time.Duration
-	heard          quorumHeard
+	SentTimes
+	heard quorumHeard
 }
 
 // maxQueued bounds the messages that wait for a group's disk.
@@ -100,13 +99,7 @@ func (g *group) roundTrip(msg *rpc.Message, now time.Duration) time.Duration {
 	if g.sent == nil {
 		return 0
 	}
-	switch {
-	case msg.Kind == rpc.HeartbeatResponse && g.machine.beat-msg.Round < recentBeats:
-		return now - g.sent.beats[msg.Round%recentBeats]
-	case msg.Kind == rpc.VoteResponse && g.machine.ballot-msg.Round < recentBeats:
-		return now - g.sent.ballots[msg.Round%recentBeats]
-	}
-	return 0
+	return g.sent.RoundTrip(&g.machine, &msg.Body, now)
 }
 
 func (h *Host) give(g *group, in *Input, then func()) { h.giveFrom(g, in, "", then) }
@@ -236,13 +229,7 @@ func (fx *effects) Send(to memberstate.Set, m *Message) {
 		if g.sent == nil {
 			g.sent = new(sendTimes)
 		}
-		times := &g.sent.beats
-		if m.Kind == rpc.VoteRequest {
-			times = &g.sent.ballots
-		}
-		if !again {
-			times[m.Round%recentBeats] = fx.host.now
-		}
+		g.sent.Sends(&g.machine, m, fx.host.now)
 	}
 	for seat := range to.Seats() {
 		fx.post(g.members.ID(seat), m)

@@ -4,6 +4,7 @@ package elector_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -37,4 +38,79 @@ func TestALeaseLeavesRoomForClocksThatDrift(t *testing.T) {
 		assert.True(t, held)
 		assert.LessOrEqual(t, longest, timing.Detection()-timing.DriftMargin)
 	})
+}
+
+// A leader that is cut off goes on beating for Leak heartbeats. Its lease must run out all the
+// same by when the last answered beat was sent, before the others may elect: with however many
+// beats there are after that one.
+func TestALeaderThatIsCutOffHoldsNoLeaseBesideTheNextOne(t *testing.T) {
+	for leak := 3; leak <= 12; leak++ {
+		t.Run(fmt.Sprintf("leak %d", leak), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				timing := elector.DefaultTiming()
+				timing.Leak = leak
+				g := startGroup(t, timing)
+				old := g.awaitLease(nil)
+				g.cutOff(old)
+				next := g.awaitLease(g.electors[old])
+				assert.NotEqual(t, old, next)
+			})
+		})
+	}
+}
+
+// leaseGroup is three electors with leases in one process.
+type leaseGroup struct {
+	t        *testing.T
+	ids      []string
+	network  *rpc.Network
+	electors []*elector.Elector
+}
+
+func startGroup(t *testing.T, timing elector.Timing) *leaseGroup {
+	g := &leaseGroup{t: t, ids: []string{"a", "b", "c"}, network: rpc.NewNetwork(1)}
+	for _, id := range g.ids {
+		el, err := elector.New(elector.Config{
+			Group: "orders", Self: id, Members: memberstate.Voters(g.ids...), Timing: timing, Leases: true,
+			Store: new(memberstate.MemStore), Transport: g.network.Join(id),
+			LedgerEnd: func(memberstate.Term) memberstate.Position { return memberstate.Position{} },
+		})
+		require.NoError(t, err)
+		require.NoError(t, el.Start())
+		t.Cleanup(func() { assert.NoError(t, el.Stop(context.Background())) })
+		g.electors = append(g.electors, el)
+	}
+	return g
+}
+
+// cutOff cuts all links of one of them.
+func (g *leaseGroup) cutOff(who int) {
+	for _, id := range g.ids {
+		if id != g.ids[who] {
+			g.network.SetLink(id, g.ids[who], rpc.Link{Cut: true})
+			g.network.SetLink(g.ids[who], id, rpc.Link{Cut: true})
+		}
+	}
+}
+
+// awaitLease looks every millisecond until somebody but this elector holds a lease, and that
+// nobody else does at the same time.
+func (g *leaseGroup) awaitLease(but *elector.Elector) int {
+	g.t.Helper()
+	for range 100 * time.Second / time.Millisecond {
+		<-time.After(time.Millisecond)
+		synctest.Wait()
+		var holders []int
+		for i, el := range g.electors {
+			if _, _, ok := el.Lease(); ok {
+				holders = append(holders, i)
+			}
+		}
+		require.LessOrEqual(g.t, len(holders), 1, "members that hold a lease at one time")
+		if len(holders) == 1 && g.electors[holders[0]] != but {
+			return holders[0]
+		}
+	}
+	g.t.Fatal("nobody holds a lease")
+	return 0
 }

@@ -52,8 +52,11 @@ func (h *Host) countQuorum(g *group) {
 	}
 	before, now := g.sent.heard, quorumHeard{m.Term, m.heardBeat}
 	g.sent.heard = now
-	if now.term == before.term && now.beat != before.beat {
-		h.metrics.QuorumHeard(g.name, h.now-g.sent.beats[now.beat%recentBeats])
+	if now.term != before.term || now.beat == before.beat {
+		return
+	}
+	if sent, known := g.sent.beat(m, now.beat); known {
+		h.metrics.QuorumHeard(g.name, h.now-sent)
 	}
 }
 

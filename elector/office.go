@@ -5,6 +5,7 @@ package elector
 
 import (
 	"context"
+	"time"
 
 	"github.com/hustings/hustings/internal/office"
 	"github.com/hustings/hustings/memberstate"
@@ -44,29 +45,35 @@ func (g *group) isBusyBeside() bool {
 	return g.extra.Load() != nil || m.LeaseBeat() != 0 || m.handover != NoHandover || m.serving && m.Role != memberstate.Leader
 }
 
-// attendLease extends the lease when a quorum has confirmed it. It runs from
-// when the beat was sent, not from when the answers came.
+// attendLease extends the lease when a quorum has confirmed it.
 func (h *Host) attendLease(g *group) {
-	beat, held := g.machine.LeaseBeat(), g.lease()
-	if beat == 0 {
+	held := g.lease()
+	if g.machine.LeaseBeat() == 0 || held != nil && held.Term != g.machine.Term {
 		g.dropLease()
+		held = nil
+	}
+	from, known := g.leaseFrom(h.now)
+	if !known {
 		return
 	}
-	sent := h.now // a lone voter's beat is sent to nobody, and answered at once
-	if g.rules.others() != 0 {
-		sent = g.sent.beats[beat%recentBeats]
-	}
-	t := g.rules.Timing
-	until := sent + t.Detection() - t.DriftMargin
-	if held != nil && held.Term == g.machine.Term {
+	until := from + g.rules.Timing.Detection() - g.rules.Timing.DriftMargin
+	if held != nil {
 		held.Extend(until, h.now)
 		return
 	}
-	g.dropLease()
 	l := office.NewLease(g.machine.Term, until)
 	g.extras().lease.Store(l)
 	g.outstanding++
 	go h.watchLease(g, l)
+}
+
+// leaseFrom is when the lease began. A lone voter has sent nothing to anybody.
+func (g *group) leaseFrom(now time.Duration) (time.Duration, bool) {
+	sent := g.sent
+	if sent == nil {
+		sent = new(sendTimes)
+	}
+	return sent.LeaseFrom(&g.machine, &g.rules, now)
 }
 
 func (g *group) dropLease() {

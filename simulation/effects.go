@@ -36,12 +36,11 @@ func (n *node) Send(to memberstate.Set, m *elector.Message) {
 	if !n.alive {
 		return
 	}
+	n.sent.Sends(&n.machine, m, time.Duration(n.world.now))
 	switch {
 	case m.Kind == rpc.Heartbeat:
-		n.beats[m.Round%4] = n.world.now
 		n.world.check.beats(n, m)
 	case m.Kind == rpc.VoteRequest && !n.machine.Repeats():
-		n.ballots[m.Round%4] = n.world.now
 		n.world.check.asks(n, m)
 	case m.Kind == rpc.TakeLeadership && m.Mark == rpc.Plain:
 		n.dropLease() // the target may win from the moment that it hears of this

@@ -3,6 +3,8 @@
 package simulation
 
 import (
+	"time"
+
 	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/memberstate"
 )
@@ -16,24 +18,20 @@ type lease struct {
 
 // attendLease extends the lease when a quorum has confirmed it, as a Host does.
 func (n *node) attendLease() {
-	beat := n.machine.LeaseBeat()
-	if beat == 0 {
+	if n.machine.LeaseBeat() == 0 {
 		n.dropLease()
 		return
 	}
-	if n.lease.term == n.machine.Term && n.lease.beat == beat {
+	from, known := n.sent.LeaseFrom(&n.machine, &n.rules, time.Duration(n.world.now))
+	if !known {
 		return
 	}
-	sent := n.beats[beat%4]
-	if n.rules.Voters.Len() == 1 { // its beat is sent to nobody, and answered at once
-		sent = n.world.now
-	}
 	t := n.rules.Timing
-	until := sent + n.elapsed(t.Detection()-t.DriftMargin)
-	if n.lease.term == n.machine.Term {
-		until = max(until, n.lease.until)
+	until := int64(from) + n.elapsed(t.Detection()-t.DriftMargin)
+	if n.lease.term == n.machine.Term && until <= n.lease.until {
+		return
 	}
-	n.lease = lease{n.machine.Term, until, beat}
+	n.lease = lease{n.machine.Term, until, n.machine.LeaseBeat()}
 	n.world.check.leased(n)
 	n.world.events.Push(max(until, n.world.now), newEvent(leaseEnds, uint8(n.index), n.incarnation))
 }

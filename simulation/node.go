@@ -8,7 +8,6 @@ import (
 
 	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/memberstate"
-	"github.com/hustings/hustings/rpc"
 )
 
 // node is a process, over all its incarnations. What its machine asks for takes effect
@@ -40,14 +39,14 @@ type node struct {
 	queue   []input            // what has come meanwhile
 	hearing int32              // the place in the trace of the message that is being taken
 
-	beats, ballots [4]int64 // when the newest rounds were sent, by true time
-	lease          lease
-	answers        answers
-	rounds         [2]round         // the newest rounds of votes
-	promises       [4]round         // and of heartbeats
-	resigning      memberstate.Term // that it was told to resign
-	resigned       int64            // and when, by true time
-	handing        int64            // when a handover began, by true time; 0: none is on
+	sent      elector.SentTimes // by true time
+	lease     lease
+	answers   answers
+	rounds    [2]round         // the newest rounds of votes
+	promises  [4]round         // and of heartbeats
+	resigning memberstate.Term // that it was told to resign
+	resigned  int64            // and when, by true time
+	handing   int64            // when a handover began, by true time; 0: none is on
 
 	said    memberstate.HardState // what it has spoken with last, in any incarnation
 	doomed  Fault                 // the point of a step at which the process will die; 0: none
@@ -91,7 +90,7 @@ func (n *node) start() {
 	n.engine.restart()
 	n.saving, n.queue, n.lease, n.handing = nil, n.queue[:0], lease{}, 0
 	w.alarms.set(n.index, 0)
-	n.beats, n.ballots = [4]int64{}, [4]int64{}
+	n.sent = elector.SentTimes{}
 	n.rounds, n.promises, n.resigning = [2]round{}, [4]round{}, 0
 	w.check.started(n)
 	w.restarted(n)
@@ -133,13 +132,9 @@ func (n *node) elapsed(local time.Duration) int64 {
 	return int64(local) - int64(local)/1_000_000*n.rate
 }
 
-// since is how long ago something was, by the node's own clock.
-func (n *node) since(at int64) time.Duration {
-	if at == 0 {
-		return 0
-	}
-	d := n.world.now - at
-	return time.Duration(d + d/1_000_000*n.rate)
+// measured is how long this node's clock counts while so much true time passes.
+func (n *node) measured(passed time.Duration) time.Duration {
+	return passed + passed/1_000_000*time.Duration(n.rate)
 }
 
 func (n *node) ring() {
@@ -192,13 +187,7 @@ func (n *node) take(p *parcel) {
 	}
 	*in = elector.Input{}
 	in.Kind, in.Message = elector.Receive, *m
-	switch m.Kind {
-	case rpc.HeartbeatResponse:
-		in.RoundTrip = n.since(n.beats[m.Round%4])
-	case rpc.VoteResponse:
-		in.RoundTrip = n.since(n.ballots[m.Round%4])
-	default: // requests have no round trip
-	}
+	in.RoundTrip = n.measured(n.sent.RoundTrip(&n.machine, &m.Body, time.Duration(w.now)))
 	n.give(in, m.From)
 }
 

@@ -162,7 +162,7 @@ func (s *Scenario) check() error {
 		if strike.Node < 0 && strike.needsNode() {
 			return fmt.Errorf("%q: a node is missing", strike)
 		}
-		if least, most := strike.counts(); strike.Count < least || strike.Count > most {
+		if least, most := strike.counts(s.Timing); strike.Count < least || strike.Count > most {
 			return fmt.Errorf("%q: count is to be from %d to %d", strike, least, most)
 		}
 	}
@@ -182,11 +182,11 @@ func (s *Strike) needsNode() bool {
 	return s.Fault != Prefer && s.Fault != Observe && len(s.Links) == 0
 }
 
-// counts are the limits of what the strike counts.
-func (s *Strike) counts() (least, most int64) {
+// counts are the limits of what the strike counts, where groups have these intervals.
+func (s *Strike) counts(t elector.Timing) (least, most int64) {
 	switch s.Fault {
 	case ClockRate:
-		return -mostDrift, mostDrift
+		return -mostDrift(t), mostDrift(t)
 	case ClockBeyond:
 		return -anyDrift, anyDrift
 	case WallJump, Prefer:

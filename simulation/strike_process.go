@@ -5,6 +5,7 @@ package simulation
 import (
 	"time"
 
+	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/memberstate"
 )
 
@@ -116,15 +117,22 @@ func useFiles(w *world, s *Strike) bool {
 	return false
 }
 
-// The most by which clocks differ from true time, in parts in a million: within the
-// margin of a lease, and far beyond it.
-const (
-	mostDrift = 24_000
-	anyDrift  = 300_000
-)
+// anyDrift is far beyond any margin, in parts in a million.
+const anyDrift = 300_000
+
+// mostDrift is the most by which a clock may differ from true time, in parts in a million,
+// if no two may drift apart by more than the margin in one lease: one may be slow by as
+// much as another one is fast. Where there is no margin there are no leases, and the
+// default's will do.
+func mostDrift(t elector.Timing) int64 {
+	if t.DriftMargin == 0 {
+		t = elector.DefaultTiming()
+	}
+	return int64(1_000_000 * t.DriftMargin / (2 * t.Detection()))
+}
 
 func drawRate(w *world, s *Strike) bool {
-	most := int64(mostDrift)
+	most := mostDrift(w.options.Timing)
 	if s.Fault == ClockBeyond {
 		most = anyDrift
 	}
@@ -141,7 +149,7 @@ func drawRate(w *world, s *Strike) bool {
 // setRate has a clock run too fast, by s.Count parts in a million.
 func setRate(w *world, s *Strike) bool {
 	w.struckBy(s).rate = s.Count
-	if s.Count > mostDrift || s.Count < -mostDrift {
+	if most := mostDrift(w.options.Timing); s.Count > most || s.Count < -most {
 		w.check.excuse(OneLease)
 	}
 	return true

@@ -70,13 +70,12 @@ type member struct {
 	step    elector.Execution
 	from    int    // whom the step under way answers
 	alarm   uint32 // its number
-	// When the newest rounds were sent, for the round trips of their answers.
-	beats, ballots [4]time.Duration
+	sent    elector.SentTimes
 }
 
 func (m *member) Start() {
 	m.machine = elector.NewMachine(&m.rules, m.hard)
-	m.beats, m.ballots = [4]time.Duration{}, [4]time.Duration{}
+	m.sent = elector.SentTimes{}
 	m.give(elector.Input{Kind: elector.Start})
 }
 
@@ -96,14 +95,7 @@ func (m *member) Ring() { m.give(elector.Input{Kind: elector.Ring, Number: m.ala
 
 func (m *member) Receive(from int, q *Message) {
 	m.from = from
-	m.step.Input = elector.Input{Kind: elector.Receive, Message: *q}
-	switch q.Kind {
-	case rpc.HeartbeatResponse:
-		m.step.Input.RoundTrip = m.world.Now() - m.beats[q.Round%4]
-	case rpc.VoteResponse:
-		m.step.Input.RoundTrip = m.world.Now() - m.ballots[q.Round%4]
-	default: // requests have no round trip
-	}
+	m.step.Input = elector.Input{Kind: elector.Receive, Message: *q, RoundTrip: m.sent.RoundTrip(&m.machine, &q.Body, m.world.Now())}
 	m.carryOut()
 }
 
@@ -167,14 +159,11 @@ func (m *member) Reply(q *Message) {
 // Send sends to each of a set.
 func (m *member) Send(to memberstate.Set, q *Message) {
 	q.From = m.rules.Self
+	m.sent.Sends(&m.machine, q, m.world.Now())
 	switch q.Kind {
 	case rpc.Heartbeat:
-		m.beats[q.Round%4] = m.world.Now()
 		m.world.Observer.Beats(m.index)
 	case rpc.VoteRequest:
-		if !m.machine.Repeats() {
-			m.ballots[q.Round%4] = m.world.Now()
-		}
 		m.world.Observer.Asks(m.index, uint64(q.Term), q.Mark == rpc.PreVote)
 	default: // nothing else is counted
 	}

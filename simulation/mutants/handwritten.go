@@ -127,7 +127,9 @@ var handwritten = []mutant{
 	{"lease-taken-back-when-the-handover-is-given-up", "elector/machine.go", "case Abort:\n", "case Abort:\n\t\tm.leaseVoid = false\n", ""},
 	{"stands-on-command-though-bound", "elector/machine_campaign.go", "case m.Role == memberstate.Follower && !m.bound(r):", "case m.Role == memberstate.Follower:", ""},
 	{"lost-connection-breaks-the-promise", "elector/machine_follow.go", "if !r.PreVote || m.bound(r) || m.Role", "if !r.PreVote || m.Role", ""},
-	{"lease-from-the-receipt", "simulation/lease.go", "sent := n.beats[beat%4]", "sent := n.world.now", ""},
+	{"lease-from-the-receipt", "elector/sent.go", "\tdefault:\n\t\treturn s.beat(m, beat)", "\tdefault:\n\t\treturn now, true", ""},
+	{"lease-from-a-later-beat-in-the-same-place", "elector/sent.go", "if newest-number >= recentBeats {", "if false {", ""},
+	{"round-trip-from-a-repeated-request", "elector/sent.go", "case q.Kind == rpc.VoteRequest && !m.Repeats():", "case q.Kind == rpc.VoteRequest:", ""},
 	{"drift-margin-forgotten", "simulation/lease.go", "n.elapsed(t.Detection()-t.DriftMargin)", "n.elapsed(t.Detection())", ""},
 	{"lapsed-lease-goes-on", "elector/machine_lead.go", "if m.Role == memberstate.Leader && r.Lease > 0 {", "if false {", ""},
 	{"lease-held-against-the-wall-clock", "simulation/lease.go", "n.lease.until <= n.world.now {", "n.lease.until <= n.world.now+int64(n.wall) {", ""},
@@ -155,9 +157,8 @@ var handwritten = []mutant{
 	{"heir-refuses-others-for-good", "elector/machine_vote.go", "if m.phase == voting && m.mark == rpc.Handed || m.goesFirst(r, q) {", "if m.mark == rpc.Handed || m.goesFirst(r, q) {", ""},
 
 	// What is shipped to run a machine, for which the simulators have others.
-	{"shipped-lease-from-the-receipt", "elector/office.go", "sent = g.sent.beats[beat%recentBeats]", "sent = h.now", ""},
-	{"shipped-drift-margin-forgotten", "elector/office.go", "until := sent + t.Detection() - t.DriftMargin", "until := sent + t.Detection()", ""},
-	{"shipped-lease-extended-from-the-receipt", "elector/office.go", "held.Extend(until, h.now)", "held.Extend(until-sent+h.now, h.now)", ""},
+	{"shipped-drift-margin-forgotten", "elector/office.go", "g.rules.Timing.Detection() - g.rules.Timing.DriftMargin", "g.rules.Timing.Detection()", ""},
+	{"shipped-lease-extended-from-the-receipt", "elector/office.go", "held.Extend(until, h.now)", "held.Extend(until-from+h.now, h.now)", ""},
 	{"shipped-failed-save-swallowed", "elector/group.go", "if err != nil && g.running {\n\t\th.fail(g, fmt.Errorf(\"elector: group %q: saving", "if false {\n\t\th.fail(g, fmt.Errorf(\"elector: group %q: saving", ""},
 	{"shipped-ledger-moves-back", "elector/ledger.go", "case end.Compare(log.end) < 0 && heard < log.asked:", "case false:", ""},
 	{"shipped-lease-extended-from-the-answer", "lease/renew.go", "t.lease.Extend(t.elector.machine.Until(), now)", "t.lease.Extend(now+k.config.Timing.validity(), now)", ""},

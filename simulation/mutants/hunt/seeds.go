@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/simulation"
 )
 
@@ -54,8 +55,12 @@ func invariantsCalled(name string) ([]simulation.Invariant, error) {
 
 // options have every feature on in some seeds and off in others.
 func options(seed uint64, faults simulation.FaultSet) simulation.Options {
+	timing := elector.DefaultTiming()
+	if seed%4 == 2 { // more heartbeats than a leader remembers, or fewer
+		timing.Leak = 2 + int(seed/4%11)
+	}
 	return simulation.Options{
-		Seed: seed, Members: 3 + int(seed%3), Leases: seed%2 == 0, NoPreVote: seed%7 == 3, NoRanks: seed%5 == 1,
+		Seed: seed, Timing: timing, Members: 3 + int(seed%3), Leases: seed%2 == 0, NoPreVote: seed%7 == 3, NoRanks: seed%5 == 1,
 		Duration: 30 * time.Second, Faults: faults,
 	}
 }

@@ -10,9 +10,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/simulation"
 	"github.com/hustings/hustings/simulation/explore"
 	"github.com/hustings/hustings/simulation/picture"
@@ -49,6 +51,7 @@ nothing but an order.`,
 	flags.Uint64Var(&f.seed, "seed", 0, "the `seed`")
 	flags.IntVar(&f.members, "members", 3, "the `size` of the group")
 	f.world.add(flags)
+	flags.StringVar(&f.world.leak, "leak", strconv.Itoa(elector.DefaultTiming().Leak), "how many heartbeats may be missed: a `number`")
 	flags.StringVar(&f.world.leases, "leases", "off", "leaders hold leases: `on` or off")
 	flags.Lookup("leases").NoOptDefVal = "on"
 	flags.StringVar(&f.world.strict, "strict", "off", "with --world lease, candidates trust no clock of a database: `on` or off")
@@ -90,6 +93,7 @@ func (f *replayFlags) run(cmd *cobra.Command, args []string) error {
 // options are those of the seed.
 func (f *replayFlags) options() simulation.Options {
 	o := f.world.options()
+	o.Timing = f.world.withLeak(o.Timing, 0)
 	o.Seed, o.Members, o.Branches = f.seed, f.members, f.branches
 	return o
 }

@@ -62,6 +62,7 @@ there is no picture of it.`,
 	flags.Uint64Var(&f.first, "first", 0, "the first `seed`")
 	flags.IntSliceVar(&f.members, "members", []int{3, 5}, "the `sizes` of the groups, in turn")
 	f.world.add(flags)
+	flags.StringVar(&f.world.leak, "leak", mixedLeak, "how many heartbeats may be missed: a `number`, or mixed, which is 3 in most seeds and 2 to 12 in others")
 	flags.StringVar(&f.world.leases, "leases", "mixed", "leaders hold leases: `on`, off, or mixed, which is every other seed")
 	flags.Lookup("leases").NoOptDefVal = "on"
 	flags.StringVar(&f.world.strict, "strict", "mixed", "with --world lease, candidates trust no clock of a database: `on`, off, or mixed")
@@ -141,6 +142,7 @@ func (f *simFlags) check() error {
 func (f *simFlags) options(seed uint64) simulation.Options {
 	o := f.world.options()
 	o.Seed, o.Members = seed, f.members[seed%uint64(len(f.members))]
+	o.Timing = f.world.withLeak(o.Timing, seed)
 	o.Leases = f.world.leases == "on" || f.world.leases == "mixed" && seed/uint64(len(f.members))%2 == 1
 	return o
 }

@@ -35,7 +35,7 @@ func TestSimulating(t *testing.T) {
 // A seed that is played alone, by the command line that a failure tells, is the same
 // world as among others.
 func TestASeedIsSeenAgain(t *testing.T) {
-	f := simFlags{members: []int{3, 5, 7}, world: worldFlags{kind: votingWorld, duration: 1e9, timing: "default", leases: "mixed", faults: "network,-loss"}}
+	f := simFlags{members: []int{3, 5, 7}, world: worldFlags{kind: votingWorld, duration: 1e9, timing: "default", leak: mixedLeak, leases: "mixed", faults: "network,-loss"}}
 	require.NoError(t, f.check())
 	for seed := range uint64(12) {
 		among := f.options(seed)

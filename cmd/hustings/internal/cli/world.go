@@ -22,6 +22,7 @@ type worldFlags struct {
 	duration time.Duration
 	timing   string
 	faults   string
+	leak     string // a number or mixed
 	leases   string // on, off or mixed
 	strict   string // on, off or mixed
 	careless bool
@@ -58,10 +59,28 @@ func (f *worldFlags) check() (err error) {
 	if f.timing != "default" && f.timing != "dledger" {
 		return fmt.Errorf(`--timing is %q, want "default" or "dledger"`, f.timing)
 	}
+	if leak, err := strconv.Atoi(f.leak); f.leak != mixedLeak && (err != nil || leak < 1) {
+		return fmt.Errorf("--leak is %q, want a number from 1 on, or %s", f.leak, mixedLeak)
+	}
 	if f.set, err = simulation.ParseFaults(f.faults); err != nil {
 		return fmt.Errorf("--faults: %w", err)
 	}
 	return nil
+}
+
+// mixedLeak has the seed say how many heartbeats may be missed.
+const mixedLeak = "mixed"
+
+// withLeak sets how many heartbeats may be missed. Most users leave that at the default, and
+// so do most seeds; in every fourth it is one from 2 to 12, which is less and far more than
+// the heartbeats that a leader remembers.
+func (f *worldFlags) withLeak(t elector.Timing, seed uint64) elector.Timing {
+	if f.leak != mixedLeak {
+		t.Leak, _ = strconv.Atoi(f.leak) // it was checked
+	} else if turn := seed / 4; seed%4 == 2 {
+		t.Leak = 2 + int(turn%11)
+	}
+	return t
 }
 
 // checkLease is check for the world of leases.
@@ -99,7 +118,7 @@ func replayLease(o *leases.Options) string {
 
 // options are those that the flags decide.
 func (f *worldFlags) options() simulation.Options {
-	o := simulation.Options{Duration: f.duration, Faults: f.set, Careless: f.careless, Leases: f.leases == "on"}
+	o := simulation.Options{Duration: f.duration, Faults: f.set, Careless: f.careless, Leases: f.leases == "on", Timing: elector.DefaultTiming()}
 	if f.timing == "dledger" {
 		o.Timing = elector.DLedgerTiming()
 	}
@@ -109,8 +128,11 @@ func (f *worldFlags) options() simulation.Options {
 // replayCommand is the command line that plays one run again.
 func replayCommand(o simulation.Options) string {
 	words := []string{"hustings replay", fmt.Sprintf("--seed %d --members %d --duration %v", o.Seed, o.Members, o.Duration)}
-	if o.Timing == elector.DLedgerTiming() {
+	if o.Timing.Heartbeat == elector.DLedgerTiming().Heartbeat {
 		words = append(words, "--timing dledger")
+	}
+	if o.Timing.Leak != elector.DefaultTiming().Leak {
+		words = append(words, fmt.Sprintf("--leak %d", o.Timing.Leak))
 	}
 	if o.Faults != 0 && o.Faults != simulation.DefaultFaults() {
 		words = append(words, "--faults "+o.Faults.String())
