@@ -103,7 +103,7 @@ func TestLeadershipIsWatched(t *testing.T) {
 // An engine that keeps its promise refuses the append now.
 func TestTheLedgerAndTheVoteAreOnePromise(t *testing.T) {
 	inCluster(t, func(c *cluster) {
-		committed, kept := voteBetweenHeardAndAppend(c, false)
+		committed, kept := voteBetweenHeardAndAppend(c, keepsAll)
 		assert.False(t, committed)
 		assert.False(t, kept)
 	})
@@ -112,7 +112,7 @@ func TestTheLedgerAndTheVoteAreOnePromise(t *testing.T) {
 // And an engine that does not keep it commits an entry, and loses it.
 func TestWithoutThePromiseACommittedEntryIsLost(t *testing.T) {
 	inCluster(t, func(c *cluster) {
-		committed, kept := voteBetweenHeardAndAppend(c, true)
+		committed, kept := voteBetweenHeardAndAppend(c, keepsNothing)
 		assert.True(t, committed)
 		assert.False(t, kept, "if the entry is kept, this test shows nothing")
 	})
@@ -122,11 +122,11 @@ func TestWithoutThePromiseACommittedEntryIsLost(t *testing.T) {
 // follower hears of; before that follower writes it, the other one is elected
 // with its vote. It tells whether the entry was committed, and whether the new
 // leader has it.
-func voteBetweenHeardAndAppend(c *cluster, careless bool) (committed, kept bool) {
+func voteBetweenHeardAndAppend(c *cluster, keeps keeping) (committed, kept bool) {
 	old := c.leader()
 	voter, heir := c.others(old)[0], c.others(old)[1]
 	for _, e := range c.engines {
-		e.careless = careless
+		e.keeps = keeps
 	}
 	term := old.el.Status().Term
 	voter.between = func() {
@@ -143,4 +143,51 @@ func voteBetweenHeardAndAppend(c *cluster, careless bool) (committed, kept bool)
 	committed = old.write(term)
 	c.cut[heir] = false
 	return committed, len(heir.ledger) > 0
+}
+
+// The other half of the promise. A follower has heard of an append and is about to
+// write it, when the leader of a later term, which this follower did not vote for,
+// has it write another one, and commits that. The first append must not overwrite it.
+func TestAnAppendThatWasOvertakenOverwritesNothing(t *testing.T) {
+	inCluster(t, func(c *cluster) {
+		committed, kept := appendBetweenHeardAndAppend(c, keepsAll)
+		assert.True(t, committed)
+		assert.True(t, kept)
+	})
+}
+
+// And an engine that remembers its votes alone loses a committed entry.
+func TestAnEngineThatRemembersVotesAloneLosesACommittedEntry(t *testing.T) {
+	inCluster(t, func(c *cluster) {
+		committed, kept := appendBetweenHeardAndAppend(c, keepsVotes)
+		assert.True(t, committed)
+		assert.False(t, kept, "if the entry is kept, this test shows nothing")
+	})
+}
+
+// appendBetweenHeardAndAppend has a leader write one entry, which both followers hear of.
+// Before the second one writes it, the other two elect the first, which commits another
+// entry with the second's help. It tells whether that entry was committed, and whether the
+// second follower still has it when it has written the first one, too.
+func appendBetweenHeardAndAppend(c *cluster, keeps keeping) (committed, kept bool) {
+	old := c.leader()
+	heir, follower := c.others(old)[0], c.others(old)[1]
+	for _, e := range c.engines {
+		e.keeps = keeps
+	}
+	follower.between = func() {
+		asked := follower.asked
+		c.cutOff(follower, true) // its elector, so that it gives no vote
+		require.NoError(c.t, old.el.TransferLeadership(c.t.Context(), heir.id))
+		c.cutOff(follower, false)
+		for follower.el.Status().Leader != heir.id {
+			c.pass(10 * time.Millisecond)
+		}
+		c.cut[old] = true
+		committed = heir.write(heir.el.Status().Term)
+		c.cut[old] = false
+		require.Equal(c.t, asked, follower.asked, "it was asked for its ledger's end, so votes alone would protect it")
+	}
+	old.write(old.el.Status().Term)
+	return committed, len(follower.ledger) == 2
 }

@@ -5,7 +5,9 @@ package hustings_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -24,63 +26,84 @@ type engine struct {
 	id      string
 	cluster *cluster
 	el      *elector.Elector
-	// careless engines do not keep the promise of LedgerEnd.
-	careless bool
-	// between is called between Heard and the append, if it is not nil.
+	keeps   keeping
+	// between is called once, between Heard and the append, if it is not nil.
 	between func()
 
-	mu       sync.Mutex
-	ledger   []memberstate.Term
-	promised memberstate.Term
-	paused   bool
+	promise elector.Promise
+	mu      sync.Mutex
+	ledger  []memberstate.Term
+	asked   memberstate.Term // the largest term that LedgerEnd was called with
+	paused  bool
 }
 
-// LedgerEnd promises to acknowledge no append of a lower term.
+// keeping is how much of its promise an engine keeps.
+type keeping int
+
+const (
+	keepsAll   keeping = iota
+	keepsVotes         // it remembers the terms of votes, and not those of what it accepted
+	keepsNothing
+)
+
+// LedgerEnd promises to accept no append of a lower term.
 func (e *engine) LedgerEnd(term memberstate.Term) memberstate.Position {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.promised = max(e.promised, term)
-	return e.end()
+	return e.promise.End(term, func() memberstate.Position {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.asked = max(e.asked, term)
+		if len(e.ledger) == 0 {
+			return memberstate.Position{}
+		}
+		return memberstate.Position{Term: e.ledger[len(e.ledger)-1], Index: uint64(len(e.ledger))}
+	})
 }
 
-func (e *engine) end() memberstate.Position {
-	if len(e.ledger) == 0 {
-		return memberstate.Position{}
+// append changes the ledger, if an append of this term can still be accepted.
+func (e *engine) append(term memberstate.Term, change func() error) error {
+	locked := func() error {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		if e.keeps == keepsVotes && term < e.asked {
+			return elector.ErrStaleTerm
+		}
+		return change()
 	}
-	return memberstate.Position{Term: e.ledger[len(e.ledger)-1], Index: uint64(len(e.ledger))}
+	if e.keeps != keepsAll {
+		return locked()
+	}
+	return e.promise.Accept(term, locked)
 }
-
-// mayWrite says whether an append of the term can still be acknowledged. The
-// engine's lock is held.
-func (e *engine) mayWrite(term memberstate.Term) bool { return term >= e.promised || e.careless }
 
 // accept is what a follower does with the ledger that a leader sends it.
 func (e *engine) accept(term memberstate.Term, leader string, ledger []memberstate.Term) error {
 	if err := e.el.Heard(term, leader); err != nil {
 		return err
 	}
-	if e.between != nil {
-		e.between()
+	if between := e.between; between != nil {
+		e.between = nil
+		between()
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if !e.mayWrite(term) {
-		return elector.ErrStaleTerm
-	}
-	e.ledger = append([]memberstate.Term(nil), ledger...)
-	return nil
+	return e.append(term, func() error {
+		e.ledger = slices.Clone(ledger)
+		return nil
+	})
 }
 
 // write appends an entry as the leader of a term, and says whether a quorum has it.
 func (e *engine) write(term memberstate.Term) (committed bool) {
-	e.mu.Lock()
-	if !e.mayWrite(term) || e.paused {
-		e.mu.Unlock()
+	var ledger []memberstate.Term
+	err := e.append(term, func() error {
+		if e.paused {
+			return errPaused
+		}
+		e.ledger = append(e.ledger, term)
+		ledger = slices.Clone(e.ledger)
+		return nil
+	})
+	if err != nil {
 		return false
 	}
-	e.ledger = append(e.ledger, term)
-	ledger := append([]memberstate.Term(nil), e.ledger...)
-	e.mu.Unlock()
 	have := 1
 	for _, other := range e.cluster.engines {
 		if other != e && e.cluster.connected(e, other) && other.accept(term, e.id, ledger) == nil {
@@ -89,6 +112,8 @@ func (e *engine) write(term memberstate.Term) (committed bool) {
 	}
 	return have > len(e.cluster.engines)/2
 }
+
+var errPaused = errors.New("writes are paused")
 
 // pause is the engine's part in a handover.
 func (e *engine) pause(ctx context.Context, _ memberstate.Term) error {

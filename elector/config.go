@@ -37,8 +37,8 @@ type Config struct {
 	Timing Timing
 
 	// LedgerEnd tells where the engine's ledger ends, and promises that from its
-	// return on the engine acknowledges no append of a lower term. See the
-	// package documentation: an embedding stands or falls with this promise. It
+	// return on the engine accepts no append of a lower term; Promise.End does both.
+	// See the package documentation: an embedding stands or falls with this promise. It
 	// is never called twice at once for one group. It must not call the elector.
 	LedgerEnd func(term memberstate.Term) memberstate.Position
 	// Lead serves while this member leads, for one term. Its context ends when

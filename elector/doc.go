@@ -6,40 +6,32 @@
 // member's ledger end? A member votes for a candidate whose ledger is at least
 // as good as its own. If its own ledger can still grow in the old term after
 // the vote, an entry can be acknowledged that the new leader has never seen, and
-// what was committed is lost. So the ledger and the vote are one promise, made
-// in two calls:
+// what was committed is lost. So the ledger and the vote are one promise:
 //
 //   - [Config.LedgerEnd] is called with a term when a vote is at stake. From its
-//     return on, the engine acknowledges no append of a lower term.
+//     return on, the engine accepts no append of a lower term.
 //   - [Elector.Heard] is called by the engine with the term and the leader of an
-//     append BEFORE it accepts it. An error means: refuse it.
+//     append BEFORE it accepts it. An error means: refuse it. Once the engine has
+//     accepted an append, it accepts none of a lower term.
 //
-// Between the two the engine needs a lock of its own, because LedgerEnd may be
-// called after Heard has returned and before the append is in the ledger. In
-// short:
+// Between Heard and the ledger the world may change: a vote may be given, and an
+// append of a later leader may overtake this one. So the engine must look again
+// when it holds the lock of its ledger. [Promise] does that for it:
 //
 //	func (e *Engine) LedgerEnd(term memberstate.Term) memberstate.Position {
-//		e.mu.Lock()
-//		defer e.mu.Unlock()
-//		e.promised = max(e.promised, term)
-//		return e.end
+//		return e.promise.End(term, e.end)
 //	}
 //
 //	func (e *Engine) Append(term memberstate.Term, leader string, entry []byte) error {
 //		if err := e.elector.Heard(term, leader); err != nil {
 //			return err
 //		}
-//		e.mu.Lock()
-//		defer e.mu.Unlock()
-//		if term < e.promised { // a vote was given in between
-//			return elector.ErrStaleTerm
-//		}
-//		return e.write(term, entry) // durable, then acknowledged
+//		return e.promise.Accept(term, func() error { return e.write(term, entry) }) // durable, then acknowledged
 //	}
 //
-// The leader's own appends are fenced the same way: it writes only while term is
-// the largest that it was asked with. The tests of this module have an engine
-// that keeps this promise, and one that does not and loses a committed entry.
+// The leader's own appends go through Accept, too, without Heard. The tests of this
+// module have an engine that keeps the promise, and two that do not and lose a
+// committed entry.
 //
 // # What is guaranteed
 //

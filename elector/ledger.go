@@ -61,9 +61,11 @@ func (g *group) checkLedger(term memberstate.Term, end memberstate.Position) err
 // heartbeat. If the term is news to this member, Heard waits until the member
 // has saved it.
 //
-// Between Heard and the moment that the append is acknowledged, LedgerEnd may be
-// called with a larger term. The engine must look again then: it acknowledges
-// nothing of a term lower than the last one it was asked with.
+// Between Heard and the moment that the append is in the ledger, LedgerEnd may be
+// called with a larger term, and an append of a later leader may be heard and
+// accepted. The engine must look again then, under the lock of its ledger: it accepts
+// nothing of a term lower than the last one it was asked with, and nothing of a term
+// lower than the last one it has accepted. Promise.Accept does that.
 func (e *Elector) Heard(term memberstate.Term, leader string) error {
 	g := &e.group
 	seat := g.members.Seat(leader)
