@@ -27,6 +27,7 @@ const (
 	NeverStuck
 	OneOffice
 	LeaderComplete
+	CommittedStays
 	LeaderHeard
 	OneLease
 	TransferEnds
@@ -41,7 +42,7 @@ const (
 var invariantNames = [invariants]string{
 	"one leader a term", "won by a quorum", "follows a winner", "one vote a term", "observers have no voice",
 	"terms rise", "saved before said", "legal step", "never stuck", "one office", "leader has what is committed",
-	"leader is heard", "one lease", "transfer ends", "converges", "returns quietly", "hints in vain", "preferred leads",
+	"committed entries stay", "leader is heard", "one lease", "transfer ends", "converges", "returns quietly", "hints in vain", "preferred leads",
 }
 
 // String names the invariant.

@@ -1,4 +1,5 @@
-// Ledgers: what a quorum has is committed, and every later leader has it, too.
+// Ledgers: what a quorum has is committed, every later leader has it, too, and no node
+// that has acknowledged it loses it.
 
 package simulation
 
@@ -62,5 +63,22 @@ func (c *checker) complete(n *node) {
 	if before := c.committedBefore(n.machine.Term); !n.engine.ledger.holds(before) {
 		c.violated(LeaderComplete, n, "it leads term %d with a ledger up to %v, and up to %v is committed",
 			n.machine.Term, n.engine.ledger.end(), before.end())
+	}
+}
+
+// accepts looks at a node whose ledger was changed by an append of a term. What it had of
+// the entries that are committed must still be there, if it follows the leader that committed
+// them or a later one: it may have been counted for them. A node that does not know of that
+// leader yet may hold the same entries by chance, and an older leader may take them away.
+func (c *checker) accepts(n *node, before *ledger, term memberstate.Term) {
+	c.counts[CommittedStays]++
+	n.accepted = max(n.accepted, term)
+	last := *c.committedBefore(n.accepted + 1)
+	if last.term == before.term {
+		last.last = min(last.last, before.last)
+	}
+	if before.holds(&last) && !n.engine.ledger.holds(&last) {
+		c.violated(CommittedStays, n, "it had what is committed up to %v and accepted term %d; an append of term %d leaves it %v",
+			last.end(), n.accepted, term, n.engine.ledger.end())
 	}
 }

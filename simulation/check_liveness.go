@@ -65,6 +65,7 @@ func (w *world) converge(core []int) (took time.Duration) {
 // for good, or dead.
 func (w *world) heal(core []int) {
 	w.network.healAll()
+	w.longestWrite = quickWrite
 	preferred := w.nodes[core[0]].rules.Preferred
 	if !w.spares(core, nil) { // nobody can hold a lease, and ledgers stay behind
 		preferred = 0

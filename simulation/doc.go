@@ -27,6 +27,7 @@
 //	NeverStuck       check_step.go         who takes part has an alarm
 //	OneOffice        check_office.go       an engine serves a term once, and not after it is lost
 //	LeaderComplete   check_ledger.go       Raft, leader completeness: a leader's ledger holds what was committed
+//	CommittedStays   check_ledger.go       Raft, state machine safety: no node loses a committed entry that it has acknowledged
 //	LeaderHeard      check_heard.go        Ongaro's thesis, 6.2: a leader without a quorum steps down
 //	OneLease         check_lease.go        no two leases at one instant of true time
 //	TransferEnds     check_handover.go     Ongaro's thesis, 3.10; faults 23 and 25: a handover ends in time

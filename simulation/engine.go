@@ -1,5 +1,6 @@
 // A small storage engine: it keeps a ledger, replicates it as engines do, and keeps
-// the contract of an embedding.
+// the contract of an embedding by elector.Promise. Several appends may be between
+// Heard and the ledger at one time, and get there in any order.
 
 package simulation
 
@@ -21,26 +22,77 @@ const (
 	doublings   = 6
 )
 
+// The most that an append takes from Heard until it is in the ledger is drawn for each
+// seed, too, from a write at once to one that waits for longer than an election takes.
+const (
+	quickWrite    = 2 * time.Millisecond
+	writeDoubling = 9
+)
+
 type engine struct {
-	ledger   ledger // durable at once: engines sync before they acknowledge
-	promised memberstate.Term
-	leading  memberstate.Term // the term in which it serves; 0: it does not
-	running  memberstate.Term // the term of a Lead that has not returned; 0: none
-	served   memberstate.Term // the last term for which Lead was called
-	ending   bool             // Lead was told to return
-	stopped  bool             // writes are paused for a handover
-	acked    [maxNodes]uint64 // by index of the follower, in this term
-	writing  parcel           // an append that is on its way to the disk
+	ledger  ledger // durable at once: engines sync before they acknowledge
+	promise elector.Promise
+	voted   memberstate.Term   // the largest term that its ledger's end was asked for with
+	leading memberstate.Term   // the term in which it serves; 0: it does not
+	running memberstate.Term   // the term of a Lead that has not returned; 0: none
+	served  memberstate.Term   // the last term for which Lead was called
+	ending  bool               // Lead was told to return
+	stopped bool               // writes are paused for a handover
+	acked   [maxNodes]uint64   // by index of the follower, in this term
+	writing [mostWrites]parcel // appends that were heard and are not in the ledger yet
+}
+
+// mostWrites is how many appends a node has between Heard and its ledger at one time.
+const mostWrites = 4
+
+// Carelessness is which half of its promise an engine breaks.
+type Carelessness uint8
+
+const (
+	// Careful engines keep their promise.
+	Careful Carelessness = iota
+	// CarelessAlways accepts every append, without asking whether it may.
+	CarelessAlways
+	// CarelessOverlap asks, and remembers the terms that it was asked for its ledger's end
+	// with, but not those of the appends that it has accepted.
+	CarelessOverlap
+
+	carelessnesses
+)
+
+var carelessNames = [carelessnesses]string{"off", "on", "overlap"}
+
+// String is the word that a scenario has for it.
+func (c Carelessness) String() string {
+	if c < carelessnesses {
+		return carelessNames[c]
+	}
+	return "unknown carelessness"
 }
 
 // restart forgets what is only in memory. A promise binds no longer than the process
 // that acknowledges: the machine's own term is durable before it asks for one.
 func (e *engine) restart() { *e = engine{ledger: e.ledger} }
 
-// promise is LedgerEnd.
-func (e *engine) promise(term memberstate.Term) memberstate.Position {
-	e.promised = max(e.promised, term)
-	return e.ledger.end()
+// ledgerEnd is LedgerEnd.
+func (e *engine) ledgerEnd(term memberstate.Term) memberstate.Position {
+	e.voted = max(e.voted, term)
+	return e.promise.End(term, e.ledger.end)
+}
+
+// accept changes the ledger by an append of a term, and says whether it may.
+func (e *engine) accept(kind Carelessness, term memberstate.Term, change func()) bool {
+	switch kind {
+	case CarelessAlways:
+	case CarelessOverlap:
+		if term < e.voted {
+			return false
+		}
+	default:
+		return e.promise.Accept(term, func() error { change(); return nil }) == nil
+	}
+	change()
+	return true
 }
 
 // attend is what a Host does about Lead: it runs while its node leads, with a lease if
@@ -83,12 +135,8 @@ func (n *node) tick(term uint32) {
 		return
 	}
 	w.after(w.choices.span(chooseTick, n.index, w.tick/2, w.tick*3/2, w.tick), engineTicks, n, term)
-	if n.paused || e.promised > e.leading {
+	if n.paused || !e.stopped && !e.append(n) {
 		return
-	}
-	if !e.stopped {
-		e.ledger.write(e.leading)
-		e.acked[n.index] = e.ledger.end().Index
 	}
 	for i := range w.nodes {
 		if i != n.index {
@@ -97,6 +145,19 @@ func (n *node) tick(term uint32) {
 			}})
 		}
 	}
+}
+
+// append writes an entry of its own, as a leader, and says whether it may.
+func (e *engine) append(n *node) bool {
+	before := e.ledger
+	accepted := e.accept(n.world.options.Careless, e.leading, func() {
+		e.ledger.write(e.leading)
+		e.acked[n.index] = e.ledger.end().Index
+	})
+	if accepted {
+		n.world.check.accepts(n, &before, e.leading)
+	}
+	return accepted
 }
 
 // hear takes an append, or the answer to one.
@@ -109,16 +170,27 @@ func (n *node) hear(p *parcel) {
 		return
 	}
 	e := &n.engine
-	if e.writing.engine || !n.world.options.Careless && !n.heard(&p.message) {
+	place := e.room()
+	if place == mostWrites || n.world.options.Careless != CarelessAlways && !n.heard(&p.message) {
 		return
 	}
-	e.writing = *p
-	most := 2 * time.Millisecond
+	e.writing[place] = *p
+	most := n.world.longestWrite
 	if n.disk.slow {
 		most += n.rules.Timing.Detection()
 	}
 	takes := n.world.choices.span(chooseWrite, n.index, 0, most, time.Millisecond)
-	n.world.after(takes, entriesWritten, n, n.incarnation)
+	n.world.after(takes, entriesWritten, n, n.incarnation*mostWrites+uint32(place))
+}
+
+// room is a place for another append, or mostWrites if there is none.
+func (e *engine) room() int {
+	for place := range e.writing {
+		if !e.writing[place].engine {
+			return place
+		}
+	}
+	return mostWrites
 }
 
 // heard tells the machine of an append before it is accepted, and says whether it may be.
@@ -128,22 +200,26 @@ func (n *node) heard(q *elector.Message) bool {
 	return n.alive && n.saving == nil && m.Term == q.Term && m.Leader == q.Leader
 }
 
-// wrote is when an append is on the disk, and is acknowledged. Meanwhile the machine
-// may have asked where the ledger ends, for a later term: then the append must not
-// count, for who asked was told of a ledger without it.
-func (n *node) wrote(incarnation uint32) {
-	if !n.alive || n.incarnation != incarnation {
+// wrote is when an append gets to the ledger, and is acknowledged. Meanwhile the machine
+// may have asked where the ledger ends, for a later term, and an append of a later leader
+// may have been accepted: then this one must not count.
+func (n *node) wrote(write uint32) {
+	if !n.alive || n.incarnation != write/mostWrites {
 		return
 	}
 	e := &n.engine
-	p := e.writing
-	e.writing = parcel{}
-	if e.promised > p.message.Term && !n.world.options.Careless {
+	p := e.writing[write%mostWrites]
+	e.writing[write%mostWrites] = parcel{}
+	before := e.ledger
+	accepted := e.accept(n.world.options.Careless, p.message.Term, func() {
+		if !e.ledger.holds(&p.ledger) { // an older append of this term may come late
+			e.ledger = p.ledger
+		}
+	})
+	if !accepted {
 		return
 	}
-	if !e.ledger.holds(&p.ledger) { // an older append of this term may come late
-		e.ledger = p.ledger
-	}
+	n.world.check.accepts(n, &before, p.message.Term)
 	n.world.network.ship(&parcel{engine: true, from: uint8(n.index), to: p.from, message: elector.Message{
 		From: n.seat, Body: rpc.Body{Kind: rpc.HeartbeatResponse, Term: p.message.Term, Ledger: p.ledger.end()},
 	}})

@@ -22,7 +22,7 @@ const (
 	saveEnds                        // arg: the incarnation that saves
 	leaseEnds                       // arg: the incarnation that holds it
 	engineTicks                     // arg: the term
-	entriesWritten                  // arg: the incarnation
+	entriesWritten                  // arg: the incarnation, times mostWrites, and the place of the append
 	leadReturns                     // arg: the incarnation
 	faultStrikes
 	strikePlanned // arg: its number

@@ -42,6 +42,7 @@ type node struct {
 	sent      elector.SentTimes // by true time
 	lease     lease
 	answers   answers
+	accepted  memberstate.Term // the largest term of an append in its ledger, in any incarnation
 	rounds    [2]round         // the newest rounds of votes
 	promises  [4]round         // and of heartbeats
 	resigning memberstate.Term // that it was told to resign
@@ -220,7 +221,7 @@ func (n *node) give(in *elector.Input, from memberstate.Seat) {
 			w.check.violated(NeverStuck, n, "it asks for its ledger for term %d again and again", x.Output.LedgerTerm)
 			return
 		}
-		end := n.engine.promise(x.Output.LedgerTerm)
+		end := n.engine.ledgerEnd(x.Output.LedgerTerm)
 		need = x.Ledger(&n.machine, &n.rules, n, end)
 	}
 	w.check.stepped(n, &before, x)

@@ -45,7 +45,7 @@ func TestWrongScenariosAreNamed(t *testing.T) {
 		"at 1s crash n0 twice":              `"twice" is no node`,
 		"at 1s crash n77":                   "there is no n77",
 		"at 1s bridge n0 links n0>n99":      `"n0>n99" is no link`,
-		"at 0s clock-rate n0 count 900000":  "count is to be from -24000 to 24000",
+		"at 0s clock-rate n0 count 900000":  "count is to be from -25000 to 25000",
 		"leases maybe":                      `"maybe" is none of off, on`,
 		"message n0>n1 17 lost":             `"17" is no number such as #17`,
 		"wait n0 #1":                        "it ends too early",

@@ -39,7 +39,7 @@ func (s *Scenario) String() string {
 		{s.Leases, "leases on"},
 		{s.NoPreVote, "pre-vote off"},
 		{s.NoRanks, "ranks off"},
-		{s.Careless, "careless on"},
+		{s.Careless != Careful, "careless " + s.Careless.String()},
 	} {
 		if is.on {
 			b.WriteString(is.word + "\n")
@@ -217,7 +217,11 @@ func (s *Scenario) parseLine(w *words) error {
 	case "ranks":
 		s.NoRanks = !w.on()
 	case "careless":
-		s.Careless = w.on()
+		w.oneOf(map[string]func(){
+			CarelessAlways.String():  func() { s.Careless = CarelessAlways },
+			CarelessOverlap.String(): func() { s.Careless = CarelessOverlap },
+			Careful.String():         func() { s.Careless = Careful },
+		})
 	case "heal":
 		for len(w.rest) > 0 && w.err == nil {
 			s.Heal = append(s.Heal, w.node())

@@ -16,7 +16,7 @@ import (
 func careless(t *testing.T) simulation.Options {
 	t.Helper()
 	for seed := range uint64(2000) {
-		o := simulation.Options{Seed: seed, Members: 5, Careless: true, Duration: 20 * time.Second}
+		o := simulation.Options{Seed: seed, Members: 5, Careless: simulation.CarelessAlways, Duration: 20 * time.Second}
 		if run(t, o).Violation != nil {
 			return o
 		}

@@ -16,7 +16,7 @@ func TestASmallerScenarioCanBeReadAgain(t *testing.T) {
 	defer file.Close() //nolint:errcheck // it was only read
 	s, err := ParseScenario(file)
 	require.NoError(t, err)
-	x := shrinker{ctx: t.Context(), best: s, invariant: LeaderComplete}
+	x := shrinker{ctx: t.Context(), best: s, invariant: CommittedStays}
 	for _, heal := range []struct {
 		nodes []int
 		good  bool

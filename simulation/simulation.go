@@ -30,10 +30,9 @@ type Options struct {
 	Timing elector.Timing
 	// Leases, NoPreVote and NoRanks are as in elector.Config.
 	Leases, NoPreVote, NoRanks bool
-	// Careless has engines accept appends without asking whether they may, and
-	// acknowledge what they have promised not to. An entry that is committed is then
-	// lost sooner or later, and the run says so.
-	Careless bool
+	// Careless has engines break their promise, in one of two ways. An entry that is
+	// committed is then lost sooner or later, and the run says so.
+	Careless Carelessness
 	// Unchecked are invariants that are not demanded, to see what the others notice
 	// without them.
 	Unchecked []Invariant
@@ -89,6 +88,9 @@ func (o *Options) fill() error {
 	var problems []error
 	if o.Members < 1 || o.Members > maxMembers {
 		problems = append(problems, fmt.Errorf("simulation: Members is %d, want 1 to %d", o.Members, maxMembers))
+	}
+	if o.Careless >= carelessnesses {
+		problems = append(problems, fmt.Errorf("simulation: Careless is %d, want less than %d", o.Careless, carelessnesses))
 	}
 	if o.Duration < 0 {
 		problems = append(problems, fmt.Errorf("simulation: Duration is %v, want more than 0", o.Duration))

@@ -25,6 +25,8 @@ type world struct {
 	check   checker
 	calm    bool          // no fault strikes any more
 	tick    time.Duration // how often engines write
+	// longestWrite is the most that an append takes at a follower.
+	longestWrite time.Duration
 
 	observer, twin *node    // those that came later
 	core           []int    // the majority that is healed in the end
@@ -52,7 +54,7 @@ const (
 )
 
 func newWorld(o Options) *world {
-	w := &world{options: o, voters: memberstate.Set(1<<o.Members - 1)}
+	w := &world{options: o, longestWrite: quickWrite, voters: memberstate.Set(1<<o.Members - 1)}
 	w.nodes = make([]node, 0, o.Members+2)
 	w.network.world = w
 	w.alarms.look()
@@ -89,6 +91,7 @@ func (w *world) manners(seed uint64) {
 	w.swarm.enable(&w.options)
 	w.network.draw(w.swarm.random, w.swarm.enabled, w.options.Timing.Detection())
 	w.tick = busiestTick << w.swarm.random.IntN(doublings)
+	w.longestWrite = quickWrite << w.swarm.random.IntN(writeDoubling)
 }
 
 // begin starts the nodes.

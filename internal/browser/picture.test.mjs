@@ -78,7 +78,7 @@ for (const name of ["violation", "stormy", "large", "nothing"]) {
 
 test("the violation is named, marked and in view", limit, async (t) => {
   const page = await look(t, "violation");
-  assert.match(await run(page).locator(".sentence").textContent(), /^n\d:? .*: “leader has what is committed” violated at/);
+  assert.match(await run(page).locator(".sentence").textContent(), /^n\d:? .*: “committed entries stay” violated at/);
   assert.ok(await count(page, "path.violation") > 0);
   assert.ok(await count(page, ".message.past") > 0);
 });

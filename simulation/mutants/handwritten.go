@@ -52,7 +52,9 @@ var handwritten = []mutant{
 	{"ledger-checked-before-the-term", "elector/machine_vote.go", "\tif q.Term > m.Term {\n\t\tif m.standsByLeader(r, q) {", "\tif refusal := m.refuseLedger(in, out); refusal != 0 || out.NeedLedger {\n\t\treturn refusal\n\t}\n\tif q.Term > m.Term {\n\t\tif m.standsByLeader(r, q) {", ""},
 
 	// Engines: the other side of the contract.
-	{"late-append-acknowledged", "simulation/engine.go", "if e.promised > p.message.Term && !n.world.options.Careless {", "if false {", ""},
+	{"late-append-acknowledged", "elector/promise.go", "\tif term < p.term {", "\tif false {", ""},
+	{"votes-not-remembered-by-the-engine", "elector/promise.go", "\tp.term = max(p.term, term)\n\treturn end()", "\treturn end()", ""},
+	{"appends-not-remembered-by-the-engine", "elector/promise.go", "\tp.term = term\n\treturn write()", "\treturn write()", ""},
 
 	// Answers of the wrong round.
 	{"stale-answers-count", "elector/machine_campaign.go", "if m.phase == idle || !m.answers(q) {", "if m.phase == idle {", ""},

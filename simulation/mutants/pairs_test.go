@@ -35,7 +35,7 @@ var needInvariant = []pair{
 	{"stale-alarm-obeyed", "legal step", 0},
 	{"no-alarm-after-making-way", "never stuck", 0},
 	{"leads-while-an-old-lead-runs", "one office", 0},
-	{"ledger-not-compared", "leader has what is committed", 0},
+	{"appends-not-remembered-by-the-engine", "committed entries stay", 0},
 	{"observers-answer-for-voters", "leader is heard", 0},
 	{"lease-by-those-who-promised-nothing", "one lease", 0},
 	{"taker-not-held-to-the-ledger", "transfer ends", 0},
@@ -48,7 +48,8 @@ var needInvariant = []pair{
 // implied are the invariants that nothing is noticed by alone, with the reason why they are
 // there all the same.
 var implied = map[string]string{
-	"one vote a term": "a member that changes its vote and dies before it says so comes back with another vote, and its term has not risen; this one needs no crash",
+	"leader has what is committed": "a leader without a committed entry soon overwrites it at those who follow; this one says so before, and names the leader",
+	"one vote a term":              "a member that changes its vote and dies before it says so comes back with another vote, and its term has not risen; this one needs no crash",
 }
 
 // needFault has every fault that some mutant needs to be noticed: where all the others

@@ -35,7 +35,7 @@ func TestSimulating(t *testing.T) {
 // A seed that is played alone, by the command line that a failure tells, is the same
 // world as among others.
 func TestASeedIsSeenAgain(t *testing.T) {
-	f := simFlags{members: []int{3, 5, 7}, world: worldFlags{kind: votingWorld, duration: 1e9, timing: "default", leak: mixedLeak, leases: "mixed", faults: "network,-loss"}}
+	f := simFlags{members: []int{3, 5, 7}, world: worldFlags{kind: votingWorld, duration: 1e9, timing: "default", leak: mixedLeak, careless: "off", leases: "mixed", faults: "network,-loss"}}
 	require.NoError(t, f.check())
 	for seed := range uint64(12) {
 		among := f.options(seed)
@@ -63,7 +63,7 @@ func TestSimulatingLeases(t *testing.T) {
 
 // As for votes: a seed alone is the same world as among others.
 func TestASeedOfLeasesIsSeenAgain(t *testing.T) {
-	f := simFlags{members: []int{3, 5}, world: worldFlags{kind: leaseWorld, duration: 1e9, timing: "default", strict: "mixed", faults: "network,-late"}}
+	f := simFlags{members: []int{3, 5}, world: worldFlags{kind: leaseWorld, duration: 1e9, timing: "default", careless: "off", strict: "mixed", faults: "network,-late"}}
 	require.NoError(t, f.check())
 	for seed := range uint64(12) {
 		among := f.leaseOptions(seed)
@@ -122,7 +122,7 @@ func failing(t *testing.T, args ...string) (said, wrong string) {
 func TestAViolationIsWrittenDown(t *testing.T) {
 	folder := t.TempDir()
 	_, said := failing(t, "sim", "--careless", "--until-failure", "--members", "3", "--duration", "20s", "--out", folder)
-	assert.Contains(t, said, "leader has what is committed violated")
+	assert.Contains(t, said, "committed entries stay violated")
 	assert.Contains(t, said, "hustings replay --seed")
 	scenarios, err := filepath.Glob(filepath.Join(folder, "violation-*", "scenario.txt"))
 	require.NoError(t, err)
@@ -135,7 +135,7 @@ func TestAViolationIsWrittenDown(t *testing.T) {
 	}
 	page := filepath.Join(folder, "again.html")
 	lines := succeed(t, "replay", scenarios[0], "--text", "--html", page)
-	assert.Contains(t, lines[len(lines)-1], "as expected: leader has what is committed violated")
+	assert.Contains(t, lines[len(lines)-1], "as expected: committed entries stay violated")
 	assert.FileExists(t, page)
 }
 

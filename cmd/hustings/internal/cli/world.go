@@ -25,7 +25,7 @@ type worldFlags struct {
 	leak     string // a number or mixed
 	leases   string // on, off or mixed
 	strict   string // on, off or mixed
-	careless bool
+	careless string // off, on or overlap
 
 	set      simulation.FaultSet // what faults stands for, where there are votes
 	leaseSet leases.FaultSet     // and where there are leases
@@ -36,7 +36,8 @@ func (f *worldFlags) add(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.duration, "duration", time.Minute, "for how `long` faults strike, in virtual time")
 	flags.StringVar(&f.timing, "timing", "default", "`default` or dledger")
 	flags.StringVar(&f.faults, "faults", "all", "a `list` of faults and classes of faults, -name without one")
-	flags.BoolVar(&f.careless, "careless", false, "engines break their promise, so that there is something to find")
+	flags.StringVar(&f.careless, "careless", simulation.Careful.String(), "engines break their promise, so that there is something to find: `on`, they accept every append, or overlap, they forget what they have accepted")
+	flags.Lookup("careless").NoOptDefVal = simulation.CarelessAlways.String()
 }
 
 // The worlds that there are.
@@ -59,6 +60,9 @@ func (f *worldFlags) check() (err error) {
 	if f.timing != "default" && f.timing != "dledger" {
 		return fmt.Errorf(`--timing is %q, want "default" or "dledger"`, f.timing)
 	}
+	if f.kindOfEngine().String() != f.careless {
+		return fmt.Errorf("--careless is %q, want on, overlap or off", f.careless)
+	}
 	if leak, err := strconv.Atoi(f.leak); f.leak != mixedLeak && (err != nil || leak < 1) {
 		return fmt.Errorf("--leak is %q, want a number from 1 on, or %s", f.leak, mixedLeak)
 	}
@@ -66,6 +70,16 @@ func (f *worldFlags) check() (err error) {
 		return fmt.Errorf("--faults: %w", err)
 	}
 	return nil
+}
+
+// kindOfEngine is what --careless names, or Careful.
+func (f *worldFlags) kindOfEngine() simulation.Carelessness {
+	for _, kind := range []simulation.Carelessness{simulation.CarelessAlways, simulation.CarelessOverlap} {
+		if kind.String() == f.careless {
+			return kind
+		}
+	}
+	return simulation.Careful
 }
 
 // mixedLeak has the seed say how many heartbeats may be missed.
@@ -88,7 +102,7 @@ func (f *worldFlags) checkLease() (err error) {
 	switch {
 	case f.strict != "on" && f.strict != "off" && f.strict != "mixed":
 		return fmt.Errorf("--strict is %q, want on, off or mixed", f.strict)
-	case f.careless:
+	case f.careless != simulation.Careful.String():
 		return errors.New("--careless is for --world voting: a lease has no engine")
 	case f.timing != "default":
 		return fmt.Errorf("--timing is %q, which is for --world voting", f.timing)
@@ -118,7 +132,7 @@ func replayLease(o *leases.Options) string {
 
 // options are those that the flags decide.
 func (f *worldFlags) options() simulation.Options {
-	o := simulation.Options{Duration: f.duration, Faults: f.set, Careless: f.careless, Leases: f.leases == "on", Timing: elector.DefaultTiming()}
+	o := simulation.Options{Duration: f.duration, Faults: f.set, Careless: f.kindOfEngine(), Leases: f.leases == "on", Timing: elector.DefaultTiming()}
 	if f.timing == "dledger" {
 		o.Timing = elector.DLedgerTiming()
 	}
@@ -140,8 +154,8 @@ func replayCommand(o simulation.Options) string {
 	if o.Leases {
 		words = append(words, "--leases")
 	}
-	if o.Careless {
-		words = append(words, "--careless")
+	if o.Careless != simulation.Careful {
+		words = append(words, "--careless="+o.Careless.String())
 	}
 	for _, b := range o.Branches {
 		words = append(words, fmt.Sprintf("--branch %v:%d", b.At, b.Seed))

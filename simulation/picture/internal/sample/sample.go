@@ -45,7 +45,7 @@ func Run(o simulation.Options) *simulation.Trace {
 // Violation is a run in which a careless engine loses what was committed, and the same
 // made small. It is made once.
 var Violation = sync.OnceValues(func() (original, shrunk *simulation.Trace) {
-	o := simulation.Options{Members: 3, Careless: true, Duration: 20 * time.Second}
+	o := simulation.Options{Members: 3, Careless: simulation.CarelessAlways, Duration: 20 * time.Second}
 	for {
 		s, r, err := simulation.Record(o)
 		if err != nil {
