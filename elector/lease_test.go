@@ -68,6 +68,7 @@ type leaseGroup struct {
 }
 
 func startGroup(t *testing.T, timing elector.Timing) *leaseGroup {
+	t.Helper()
 	g := &leaseGroup{t: t, ids: []string{"a", "b", "c"}, network: rpc.NewNetwork(1)}
 	for _, id := range g.ids {
 		el, err := elector.New(elector.Config{
