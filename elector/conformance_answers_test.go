@@ -108,10 +108,11 @@ func replayVote(c *trial, v *vector) *Machine {
 	}
 	out := v.stepIn(c, r, m, in)
 	v.assertReply(c, m, &in, out, v.Response.VoteResult)
-	adopted := m.Term > before.Term
-	if adopted || m.Role == memberstate.Candidate && m.Vote != before.Vote {
+	adopted, voted := m.Term > before.Term, m.Vote != before.Vote && m.Vote != memberstate.Nobody
+	switch {
+	case voted && m.Role == memberstate.Candidate, adopted && !before.waitsToStand(r):
 		assertArmed(c, m, out.Alarm, r.Timing.MinVoteWait, r.Timing.MaxVoteWait)
-	} else {
+	default: // D19, of those who adopt: the wait that they have goes on
 		assert.Zero(c, out.Alarm)
 	}
 	return m

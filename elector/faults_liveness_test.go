@@ -3,6 +3,7 @@
 package elector
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -169,6 +170,36 @@ func TestFault16TheLargestTermCounts(t *testing.T) {
 		assert.EqualValues(t, 9, leader.machine.known)
 		assert.Equal(t, memberstate.Leader, leader.machine.Role, "it is not deposed by being told")
 	}
+}
+
+// Members with poor ledgers raise the term again and again. Each time the others drew their
+// wait anew (D19), and when one of them stood at last it asked for a term in which the poor
+// ones had given their votes to themselves (D20).
+func TestPoorLedgersKeepNobodyFromStanding(t *testing.T) {
+	for _, measured := range []time.Duration{0, 400 * time.Millisecond} {
+		for _, noRanks := range []bool{false, true} {
+			for seed := range uint64(50) {
+				betterLedgerLeads(t, stageOptions{noPreVote: true, noRanks: noRanks, seed: seed}, measured)
+			}
+		}
+	}
+}
+
+// betterLedgerLeads has three of five members elect, of which one alone can win, and has
+// measured such round trips before.
+func betterLedgerLeads(t *testing.T, o stageOptions, measured time.Duration) {
+	t.Helper()
+	o.members = memberstate.Voters("n0", "n1", "n2", "n3", "n4")
+	s := newStage(t, o)
+	better := s.actors[2]
+	for _, a := range s.actors[:3] {
+		a.ledger = memberstate.Position{Term: 0, Index: 9}
+		a.start()
+	}
+	better.ledger.Index = 10
+	better.machine.roundTrip = uint32(measured.Microseconds())
+	s.runUntil(5*time.Second, fmt.Sprintf("a leader, with seed %d", o.seed), s.settled)
+	assert.Equal(t, better, s.leader())
 }
 
 // Nothing tells a refused candidate who the leader is.

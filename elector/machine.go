@@ -14,8 +14,8 @@
 //	machine_lead.go      a leader beats, counts its quorum, and learns of larger terms
 //	machine_handover.go  a leader hands over: transfer, resignation, preferred leaders
 //
-// It is DLedger's election, hardened. Where it deviates, the code says D1 to
-// D14; docs/protocol.md lists these deviations with their reasons.
+// It is DLedger's election, hardened. Where it deviates, the code says D1, D2
+// and so on; docs/protocol.md lists these deviations with their reasons.
 
 package elector
 

@@ -44,8 +44,11 @@ func (m *Machine) arbitrate(r *Rules, in *Input, out *Output, self bool) rpc.Res
 			return rpc.RejectAlreadyHasLeader
 		}
 		honoured := q.Mark == rpc.Won || m.honours(q)
+		waits := m.waitsToStand(r)
 		m.adopt(r, out, q.Term)
-		m.armVoteWait(r, out)
+		if !waits {
+			m.armVoteWait(r, out)
+		}
 		// D3: who has just won a pre-vote for this term, or was handed the
 		// leadership of the last, need not ask twice.
 		if !honoured {
@@ -62,6 +65,9 @@ func (m *Machine) arbitrate(r *Rules, in *Input, out *Output, self bool) rpc.Res
 		return rpc.RejectAlreadyVoted
 	}
 	if refusal := m.refuseLedger(in, out); refusal != 0 || out.NeedLedger {
+		// D20: of this term the candidate has its own vote, and may have those of others
+		// like it. This member stands in a larger one, where all are still to be had.
+		m.judged = WaitToVoteNext
 		return refusal
 	}
 	if m.Vote == memberstate.Nobody {
@@ -72,6 +78,14 @@ func (m *Machine) arbitrate(r *Rules, in *Input, out *Output, self bool) rpc.Res
 		}
 	}
 	return rpc.Accept
+}
+
+// waitsToStand says whether this member waits for its next attempt, in a term in which it
+// has voted for nobody. The wait was to leave a candidate time to ask again, and is over
+// once: it is not set anew with every term that it adopts (D19), or candidates that it does
+// not vote for could keep it from standing for ever.
+func (m *Machine) waitsToStand(r *Rules) bool {
+	return m.phase == idle && m.Vote == memberstate.Nobody && m.MayStand(r.Self)
 }
 
 // wouldVote decides a pre-vote (D4): what the answer to a vote request for that

@@ -29,14 +29,12 @@ const (
 )
 
 // chooseCore draws the majority that is to be healed, or takes the scenario's; nil if
-// liveness is not demanded. It is not asked of members that do not ask before they
-// raise the term: as in DLedger, those with poor ledgers get in the way of the others,
-// and nothing bounds for how long.
+// liveness is not demanded.
 func (w *world) chooseCore() []int {
 	if w.scripted {
 		return w.core
 	}
-	if w.options.NoPreVote || w.check.excused[Converges] {
+	if w.check.excused[Converges] {
 		return nil
 	}
 	voters := w.options.Members
@@ -166,7 +164,8 @@ func (w *world) returnsQuietly(core []int) {
 		w.check.counts[ReturnsQuietly]++
 		// Without pre-vote it has raised its own term, from which the leader frees it by a
 		// term of its own.
-		if !w.settled(core) || first.Leader != leader || first.Term != term && n.rules.PreVote {
+		quietly := first.Leader == leader && (first.Term == term || !n.rules.PreVote)
+		if !w.settled(core) || !quietly && !w.mayDepose(core, n) {
 			w.check.violated(ReturnsQuietly, n, "it came back, and term %d under n%d is over: %s", term, leader-1, w.describe())
 		}
 		return
@@ -190,6 +189,12 @@ func (w *world) hintsInVain(core []int) {
 	if !w.settled(core) || first.Term != term {
 		w.check.violated(HintsInVain, &w.nodes[leader-1], "a connection was said to be lost, and term %d is over: %s", term, w.describe())
 	}
+}
+
+// mayDepose says whether a node that comes back may depose the leader of the others: without
+// pre-vote it has raised its term, and those without pre-vote adopt that, and may elect it.
+func (w *world) mayDepose(core []int, n *node) bool {
+	return !n.rules.PreVote && slices.ContainsFunc(core, func(i int) bool { return &w.nodes[i] != n && !w.nodes[i].rules.PreVote })
 }
 
 // spares says whether a lease does not need a node: whether those of the core that

@@ -44,7 +44,7 @@ func (s *swarm) stand(w *world) {
 		if !f.standing() || !s.enabled.Has(f) {
 			continue
 		}
-		one, odd := s.random.IntN(len(w.nodes)), f == WithoutPreVote || f == WithoutLeases || f == LongerLeases || f == OtherMembers || f == TornTail
+		one, odd := s.random.IntN(len(w.nodes)), f == WithoutLeases || f == LongerLeases || f == OtherMembers || f == TornTail
 		for i := range w.nodes {
 			strike, ok := s.draw(w, f)
 			strike.Node, strike.Lasts = i, 0

@@ -1,5 +1,5 @@
 // The mutants that were written by hand: what a tired engineer might do to a protocol,
-// what DLedger and others have done, and what the rules D1 to D14 are there to prevent.
+// what DLedger and others have done, and what the rules of docs/protocol.md are there to prevent.
 
 package main
 
@@ -66,7 +66,7 @@ var handwritten = []mutant{
 	{"acks-kept-over-beats", "elector/machine_lead.go", "m.acks[m.beat%recentBeats] = memberstate.SetOf(r.Self)\n\tm.inconsistent", "m.acks[m.beat%recentBeats] |= memberstate.SetOf(r.Self)\n\tm.inconsistent", ""},
 
 	// Terms.
-	{"larger-term-not-adopted-by-voter", "elector/machine_vote.go", "\t\tm.adopt(r, out, q.Term)\n\t\tm.armVoteWait(r, out)", "\t\tm.armVoteWait(r, out)", ""},
+	{"larger-term-not-adopted-by-voter", "elector/machine_vote.go", "\t\tm.adopt(r, out, q.Term)\n\t\tif !waits {\n", "\t\tif !waits {\n", ""},
 	{"heartbeat-of-an-older-term-obeyed", "elector/machine_follow.go", "case q.Term < m.Term:\n\t\tm.reply(in, out, rpc.ExpiredTerm)\n\t\treturn", "case q.Term+1 < m.Term:\n\t\tm.reply(in, out, rpc.ExpiredTerm)\n\t\treturn", ""},
 	{"second-leader-of-a-term-followed", "elector/machine_follow.go", "case m.hasOtherLeader(q.From):\n\t\tm.reply(in, out, rpc.InconsistentLeader)\n\t\treturn", "case false:", "there is never a second leader of a term: the check is a second line of defence"},
 	{"known-forgotten", "elector/machine_campaign.go", "term = max(m.Term, m.known) + 1", "term = m.Term + 1", ""},
@@ -80,6 +80,7 @@ var handwritten = []mutant{
 	{"busy-candidate-keeps-its-term", "elector/machine_vote.go", "\t\thonoured := q.Mark == rpc.Won", "\t\tif m.phase == voting && !self {\n\t\t\treturn rpc.RejectTermNotReady\n\t\t}\n\t\thonoured := q.Mark == rpc.Won", ""},
 	{"silence-raises-the-term", "elector/machine_follow.go", "\tif m.Role == memberstate.Candidate {\n\t\tm.armSlot", "\tif m.Role == memberstate.Candidate {\n\t\tm.adopt(r, out, m.Term+1)\n\t\tm.armSlot", ""},
 	{"asks-in-the-old-term", "elector/machine_campaign.go", "if m.judged == WaitToVoteNext || !m.MayStand(r.Self) {", "if m.judged == WaitToVoteNext {", ""},
+	{"stands-where-it-refused", "elector/machine_vote.go", "\t\tm.judged = WaitToVoteNext\n\t\treturn refusal", "\t\treturn refusal", ""},
 	{"last-term-known-not-largest", "elector/machine.go", "m.known = max(m.known, term)", "m.known = term", "who refuses says so again next time: it costs a round, which nobody is promised"},
 
 	// Leaders.
@@ -100,6 +101,7 @@ var handwritten = []mutant{
 	{"no-alarm-after-a-lost-round", "elector/machine_campaign.go", "\tdefault:\n\t\tm.armVoteWait(r, out)\n\t}\n\tm.hurries = 0", "\tdefault:\n\t}\n\tm.hurries = 0", ""},
 	{"no-alarm-after-silence", "elector/machine_follow.go", "\t\tm.armSlot(r, out, last)", "\t\t_ = last", ""},
 	{"no-alarm-after-following", "elector/machine_follow.go", "\tpromised := m.promise(r, out, q.Lease)\n\tm.armSilence(r, out)", "\tpromised := m.promise(r, out, q.Lease)", ""},
+	{"wait-set-anew-with-every-term", "elector/machine_vote.go", "\t\tif !waits {\n", "\t\tif _ = waits; true {\n", ""},
 	{"silence-half-as-long", "elector/machine_follow.go", "wait := max(r.Timing.Detection(), m.Promise)", "wait := r.Timing.Detection() / 2", ""},
 	{"silent-peer-waited-for", "elector/machine_campaign.go", "if !repeats || m.asking >= long || vain && m.asking >= m.slot(r) {", "if m.answered != r.Voters && m.asking >= long {\n\t\tm.asking, vain = 0, false\n\t}\n\tif !repeats || m.answered == r.Voters || vain && m.asking < 0 {", ""},
 	{"no-alarm-after-making-way", "elector/machine_lead.go", "\tm.stepDown(out)\n\tm.armRest(r, out)\n\treturn true", "\tm.stepDown(out)\n\treturn true", ""},
