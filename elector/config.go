@@ -57,8 +57,9 @@ type Config struct {
 
 	// Preferred are the ids of voters that should lead whenever they can.
 	Preferred []string
-	// Leases gives the leader a lease: until it runs out, or the term ends, no
-	// other member can lead. See Elector.Lease.
+	// Leases gives this member a lease when it leads: until it runs out, or the
+	// term ends, no other member can lead. See Elector.Lease. The others promise
+	// it whether they have leases or not, so members may differ for a while.
 	Leases bool
 	// NoPreVote has candidates raise the term without asking first, as DLedger
 	// does, so that a member that was cut off deposes the leader on its return.

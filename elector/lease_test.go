@@ -115,3 +115,31 @@ func (g *leaseGroup) awaitLease(but *elector.Elector) int {
 	g.t.Fatal("nobody holds a lease")
 	return 0
 }
+
+// Leases are turned off member by member, each restarted in turn, the leader last, as an
+// upgrade does. At every step there is a leader that serves, with a lease as long as it has
+// leases itself.
+func TestLeasesAreTurnedOffMemberByMember(t *testing.T) {
+	without := map[string]bool{}
+	change := func(c *elector.Config) { c.Leases = !without[c.Self] }
+	inTown(t, 3, change, func(town *town) {
+		serves := func() string {
+			town.pass(10 * time.Second)
+			leader := town.settled()
+			require.NotNil(t, leader)
+			_, _, held := leader.el.Lease()
+			assert.Equal(t, !without[leader.id], held, "%s holds a lease", leader.id)
+			town.offices.mu.Lock()
+			defer town.offices.mu.Unlock()
+			assert.Contains(t, town.offices.serving, leader.id, "%s leads and does not serve", leader.id)
+			return leader.id
+		}
+		first := serves()
+		for _, n := range append(town.others(town.nodes[first]), town.nodes[first]) {
+			require.NoError(t, town.end(n))
+			without[n.id] = true
+			town.start(n.id)
+			serves()
+		}
+	})
+}

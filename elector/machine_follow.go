@@ -71,11 +71,13 @@ func (m *Machine) follow(out *Output, leader memberstate.Seat) {
 	m.did(out, m.Follow(leader))
 }
 
-// promise has this voter stand by its leader, if both have leases: for the longer
-// of what the leader counts on and its own (D11). That a promise so long was ever
+// promise has this voter stand by a leader that has leases: for the longer of what
+// the leader counts on and its own (D11). It need not have leases itself: they are
+// turned on and off member by member, and a leader that has them serves with one or
+// not at all, so it must not depend on who else has. That a promise so long was ever
 // made is durable before the answer is sent, for a restart forgets the rest.
 func (m *Machine) promise(r *Rules, out *Output, lease time.Duration) bool {
-	if r.Lease == 0 || lease <= 0 || m.Role == memberstate.Observer {
+	if lease <= 0 || m.Role == memberstate.Observer {
 		return false
 	}
 	lease = min(max(lease, r.Lease), maxDetection)

@@ -355,3 +355,47 @@ func stepWithLedger(r *Rules, m *Machine, in Input, end memberstate.Position) (o
 	}
 	return out
 }
+
+// Leases are turned on and off member by member. A leader that has them is given one by
+// those that have none, and they keep the promise as anyone does, also over a restart.
+func TestVotersWithoutLeasesPromiseThem(t *testing.T) {
+	s := newStage(t, stageOptions{members: threeVoters(), leases: true})
+	first := s.actors[2] // whose turn it is
+	for _, a := range s.without(first) {
+		a.rules.Lease = 0
+	}
+	leader := s.elect()
+	assert.Equal(t, first, leader)
+	s.run(time.Second)
+	until, held := leader.lease()
+	assert.True(t, held)
+	leader.crash()
+	for _, a := range s.without(leader) {
+		assert.Equal(t, leader.rules.Lease, a.disk.Promise)
+		a.crash()
+		a.start()
+	}
+	s.runUntil(time.Minute, "another leader", s.settled)
+	assert.Greater(t, s.now, until, "elected while the lease of the last one was held")
+}
+
+// D11: an answer without a promise, as that of a member of another version, keeps a leader in
+// office but gives it no lease; and one that is not renewed in the newest answer is taken back.
+func TestOnlyAPromiseGivesALease(t *testing.T) {
+	r := threeRules()
+	r.Lease = r.Timing.Detection()
+	m := elected(r)
+	answers := func(promised bool) {
+		q := Message{From: 2, Body: rpc.Body{Kind: rpc.HeartbeatResponse, Result: rpc.Success, Promised: promised, Round: m.beat, Term: 1, Asked: 1}}
+		stepWithLedger(r, &m, Input{Kind: Receive, Message: q}, memberstate.Position{})
+	}
+	answers(false)
+	assert.Equal(t, m.beat, m.heardBeat)
+	assert.Zero(t, m.LeaseBeat())
+	answers(true)
+	assert.Equal(t, m.beat, m.LeaseBeat())
+	promised := m.beat
+	stepWithLedger(r, &m, Input{Kind: Ring, Number: m.alarm}, memberstate.Position{})
+	answers(false)
+	assert.Equal(t, promised, m.LeaseBeat())
+}

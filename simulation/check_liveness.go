@@ -65,9 +65,6 @@ func (w *world) heal(core []int) {
 	w.network.healAll()
 	w.longestWrite = quickWrite
 	preferred := w.nodes[core[0]].rules.Preferred
-	if !w.spares(core, nil) { // nobody can hold a lease, and ledgers stay behind
-		preferred = 0
-	}
 	for i := range w.nodes {
 		n := &w.nodes[i]
 		n.sluggish, n.doomed = 0, 0
@@ -111,7 +108,8 @@ func (w *world) electsSoon(core []int) time.Duration {
 	return time.Duration(w.now - began)
 }
 
-// keepsLeader demands that nothing changes, for so many detection times.
+// keepsLeader demands that nothing changes, for so many detection times, and that the
+// engine of the leader serves.
 func (w *world) keepsLeader(core []int, detections time.Duration) {
 	first := &w.nodes[core[0]]
 	term := first.machine.Term
@@ -119,6 +117,10 @@ func (w *world) keepsLeader(core []int, detections time.Duration) {
 	w.check.counts[Converges]++
 	if !w.settled(core) || first.machine.Term != term {
 		w.check.violated(Converges, first, "the leader of term %d was lost while all was calm: %s", term, w.describe())
+		return
+	}
+	if leader := &w.nodes[first.machine.Leader-1]; leader.engine.leading != term {
+		w.check.violated(Converges, leader, "it leads term %d, and its engine does not serve", term)
 	}
 }
 
@@ -154,7 +156,7 @@ func (w *world) returnsQuietly(core []int) {
 	term, leader := first.Term, first.Leader
 	for _, i := range core {
 		n := &w.nodes[i]
-		if n.seat == leader || !w.spares(core, n) {
+		if n.seat == leader {
 			continue
 		}
 		w.sever(i, 1)
@@ -195,18 +197,6 @@ func (w *world) hintsInVain(core []int) {
 // pre-vote it has raised its term, and those without pre-vote adopt that, and may elect it.
 func (w *world) mayDepose(core []int, n *node) bool {
 	return !n.rules.PreVote && slices.ContainsFunc(core, func(i int) bool { return &w.nodes[i] != n && !w.nodes[i].rules.PreVote })
-}
-
-// spares says whether a lease does not need a node: whether those of the core that
-// promise leases are a quorum without it.
-func (w *world) spares(core []int, n *node) bool {
-	promise := 0
-	for _, i := range core {
-		if o := &w.nodes[i]; o != n && o.rules.Lease > 0 {
-			promise++
-		}
-	}
-	return !w.options.Leases || promise >= memberstate.Quorum(w.voters)
 }
 
 // settled says whether all of the core, and the observer, follow one of the core.

@@ -37,14 +37,14 @@ func (s *swarm) enable(o *Options) {
 	s.every = d/4 + s.span(4*d)
 }
 
-// stand draws the faults that are there from the beginning, each at some nodes; where
-// members are set up differently, at one.
+// stand draws the faults that are there from the beginning, each at some nodes;
+// where one is enough to be different from all others, at one.
 func (s *swarm) stand(w *world) {
 	for _, f := range Faults() {
 		if !f.standing() || !s.enabled.Has(f) {
 			continue
 		}
-		one, odd := s.random.IntN(len(w.nodes)), f == WithoutLeases || f == LongerLeases || f == OtherMembers || f == TornTail
+		one, odd := s.random.IntN(len(w.nodes)), f == LongerLeases || f == OtherMembers || f == TornTail
 		for i := range w.nodes {
 			strike, ok := s.draw(w, f)
 			strike.Node, strike.Lasts = i, 0

@@ -121,11 +121,12 @@ var handwritten = []mutant{
 	{"pre-vote-mark-outlives-its-round", "elector/machine_campaign.go", "\tif r.PreVote {\n\t\tm.askPreVotes(r, in, out, term)\n\t} else {", "\tif m.mark == rpc.Won {\n\t\tm.askVotes(r, in, out, term, rpc.Won, memberstate.Nobody)\n\t} else if r.PreVote {\n\t\tm.askPreVotes(r, in, out, term)\n\t} else {", ""},
 
 	// Leases.
+	{"promised-by-those-with-leases-alone", "elector/machine_follow.go", "if lease <= 0 ||", "if r.Lease == 0 || lease <= 0 ||", ""},
 	{"voters-not-sticky", "elector/machine_vote.go", "return r.Lease > 0 || m.Promise > 0 }", "return false }", ""},
 	{"no-fasting", "elector/machine.go", "fasting: hard.Promise > 0 && !observer,", "fasting: false,", ""},
 	{"fasting-voter-votes", "elector/machine_vote.go", "case m.fasting, m.bound(r) && m.hasOtherLeader(q.From):", "case m.bound(r) && m.hasOtherLeader(q.From):", "who fasts refuses every larger term, and its own term was won, or is refused by its vote; it stands for none"},
 	{"promise-forgotten-on-restart", "memberstate/state.go", "s := State{HardState: hard, Spent: true}", "hard.Promise = 0\n\ts := State{HardState: hard, Spent: true}", ""},
-	{"lease-by-those-who-promised-nothing", "elector/machine_lead.go", "(acks&m.sticky).Len() >= r.quorum()", "acks.Len() >= r.quorum()", ""},
+	{"lease-by-those-who-promised-nothing", "elector/machine_lead.go", "(acks&m.sticky).Len() >= r.quorum()", "acks.Len() >= r.quorum()", "whoever follows a leader that has leases has promised one; the answer says so for those of another version"},
 	{"lease-by-those-who-are-not-ready", "elector/machine_lead.go", "\tcase rpc.TermNotReady:\n", "\tcase rpc.TermNotReady:\n\t\tm.acks[q.Round%recentBeats] |= memberstate.SetOf(q.From)\n\t\tm.sticky |= memberstate.SetOf(q.From)\n\t\tm.heardBy(r, q.Round)\n", ""},
 	{"lease-survives-the-handover", "elector/machine_handover.go", "m.goal, m.leaseVoid = end, true", "m.goal = end", ""},
 	{"lease-taken-back-when-the-handover-is-given-up", "elector/machine.go", "case Abort:\n", "case Abort:\n\t\tm.leaseVoid = false\n", ""},
@@ -169,8 +170,8 @@ var handwritten = []mutant{
 
 	// Observers.
 	{"observer-votes", "elector/machine_vote.go", "if m.Role == memberstate.Observer {", "if false {", "nobody who has the same list of voters asks an observer, and who has another list is refused"},
-	{"observer-promises", "elector/machine_follow.go", "if r.Lease == 0 || lease <= 0 || m.Role == memberstate.Observer {", "if r.Lease == 0 || lease <= 0 {", ""},
-	{"observer-claims-a-promise", "elector/machine_follow.go", "if r.Lease == 0 || lease <= 0 || m.Role == memberstate.Observer {\n\t\treturn false", "if r.Lease == 0 || lease <= 0 || m.Role == memberstate.Observer {\n\t\treturn lease > 0", ""},
+	{"observer-promises", "elector/machine_follow.go", "if lease <= 0 || m.Role == memberstate.Observer {", "if lease <= 0 {", ""},
+	{"observer-claims-a-promise", "elector/machine_follow.go", "if lease <= 0 || m.Role == memberstate.Observer {\n\t\treturn false", "if lease <= 0 || m.Role == memberstate.Observer {\n\t\treturn lease > 0", ""},
 	{"observer-stands-on-command", "elector/machine_campaign.go", "case m.Role == memberstate.Candidate && m.phase == idle && !m.fasting:", "case m.Role != memberstate.Follower && m.Role != memberstate.Leader && m.phase == idle && !m.fasting:", ""},
 	{"observers-not-told", "elector/machine_lead.go", "out.To = r.All.Without(r.Self)", "out.To = r.others()", ""},
 
