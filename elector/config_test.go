@@ -31,6 +31,8 @@ func TestGoodConfigurationsAreTaken(t *testing.T) {
 		"default":          func(*elector.Config) {},
 		"DLedger's timing": func(c *elector.Config) { c.Timing = elector.DLedgerTiming() },
 		"leases":           func(c *elector.Config) { c.Leases = true },
+		"two heartbeats":   func(c *elector.Config) { c.Leases, c.Timing.Leak = true, 2 },
+		"a short lease":    func(c *elector.Config) { c.Leases, c.Timing.DriftMargin = true, 2*c.Timing.Heartbeat-1 },
 		"alone":            func(c *elector.Config) { c.Members = memberstate.Voters("n0") },
 		"as an observer":   func(c *elector.Config) { c.Members[0].Observer = true },
 		"ids with dashes":  func(c *elector.Config) { c.Self, c.Members[0].ID = "rack-1", "rack-1" },
@@ -73,12 +75,19 @@ func TestEveryWrongFieldIsNamed(t *testing.T) {
 		{"Timing.Heartbeat", "more than 24h", func(c *elector.Config) { c.Timing.Heartbeat = 1 << 62 }},
 		{"Timing.Leak", "is 0", func(c *elector.Config) { c.Timing.Leak = 0 }},
 		{"Timing.Leak", "is 101", func(c *elector.Config) { c.Timing.Leak = 101 }},
+		{"Timing.Heartbeat", "is 999µs, must be 1ms", func(c *elector.Config) { c.Timing.Heartbeat = 999 * time.Microsecond }},
+		{"Timing.MinVoteWait", "is 1ns, must be 1ms", func(c *elector.Config) { c.Timing.MinVoteWait = 1 }},
+		{"Timing.RoundTimeout", "is 1ns, must be 1ms", func(c *elector.Config) { c.Timing.RoundTimeout = 1 }},
 		{"Timing.MinVoteWait", "0s", func(c *elector.Config) { c.Timing.MinVoteWait = 0 }},
 		{"Timing.MaxVoteWait", "more than Timing.MinVoteWait", func(c *elector.Config) { c.Timing.MaxVoteWait = c.Timing.MinVoteWait }},
 		{"Timing.MaxVoteWait", "the most", func(c *elector.Config) { c.Timing.MaxVoteWait = 1 << 62 }},
 		{"Timing.RoundTimeout", "0s", func(c *elector.Config) { c.Timing.RoundTimeout = 0 }},
 		{"Timing.DriftMargin", "more than 0", func(c *elector.Config) { c.Leases, c.Timing.DriftMargin = true, 0 }},
-		{"Timing.DriftMargin", "eats", func(c *elector.Config) { c.Leases, c.Timing.DriftMargin = true, c.Timing.Detection() }},
+		{"Timing.DriftMargin", "leaves a lease of 0s", func(c *elector.Config) { c.Leases, c.Timing.DriftMargin = true, c.Timing.Detection()+1 }},
+		{"Timing.DriftMargin", "more than a heartbeat of 100ms", func(c *elector.Config) { c.Leases, c.Timing.DriftMargin = true, 2*c.Timing.Heartbeat }},
+		{"Timing.DriftMargin", "leaves a lease of 80ms", func(c *elector.Config) { c.Leases, c.Timing.Leak, c.Timing.DriftMargin = true, 2, 120*time.Millisecond }},
+		{"Timing.Leak", "would come too late", func(c *elector.Config) { c.Timing.Leak = 1 }},
+		{"Timing.Leak", "would come too late", func(c *elector.Config) { c.Leases, c.Timing.Leak = true, 1 }},
 	}
 	for _, w := range wrong {
 		t.Run(w.field+" "+w.problem, func(t *testing.T) {
@@ -98,6 +107,14 @@ func TestFault18EqualBoundsAreRefused(t *testing.T) {
 	c.Timing.MinVoteWait = c.Timing.MaxVoteWait
 	_, err := elector.New(c)
 	assert.Equal(t, []string{"Timing.MaxVoteWait"}, namedFields(err))
+}
+
+// A margin that no lease is renewed with does no harm where there are none.
+func TestTheMarginIsForLeases(t *testing.T) {
+	c := goodConfig()
+	c.Timing.DriftMargin = 2 * c.Timing.Heartbeat
+	_, err := elector.New(c)
+	assert.NoError(t, err)
 }
 
 // Fault 28: ids cannot contain '-'.

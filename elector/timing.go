@@ -13,7 +13,7 @@ type Timing struct {
 	Heartbeat time.Duration
 	// Leak is how many heartbeats may be missed: a leader unheard for
 	// Leak * Heartbeat is taken for dead, and a leader steps down when no
-	// quorum has answered its last Leak heartbeats.
+	// quorum has answered its last Leak heartbeats. It is 2 or more.
 	Leak int
 	// MinVoteWait and MaxVoteWait bound the random wait between two attempts
 	// of a candidate.
@@ -23,7 +23,9 @@ type Timing struct {
 	RoundTimeout time.Duration
 	// DriftMargin is what a lease is shorter at its holder than at those who
 	// promised it, so that clocks of different rates cannot make two holders.
-	// It is used with leases only.
+	// What it leaves of Leak * Heartbeat is how long a lease lasts. That must be
+	// more than a Heartbeat and the round trip in which it is answered, or no
+	// lease is ever renewed. It is used with leases only.
 	DriftMargin time.Duration
 }
 
@@ -55,6 +57,10 @@ func DLedgerTiming() Timing {
 // Detection is how long a leader may be silent before it is taken for dead.
 func (t Timing) Detection() time.Duration { return time.Duration(t.Leak) * t.Heartbeat }
 
+// shortest is the least of any interval at which messages are sent. What is sent more often
+// costs more than it helps, and a candidate that is cut off would send without a pause.
+const shortest = time.Millisecond
+
 // maxDetection keeps sums of intervals far from overflow.
 const maxDetection = 24 * time.Hour
 
@@ -68,16 +74,22 @@ func (t Timing) Validate(leases bool) error {
 
 // validate names every field that is wrong.
 func (t Timing) validate(c *complaints, leases bool) {
-	if t.Heartbeat <= 0 {
-		c.add("Timing.Heartbeat", "is %v, must be more than 0", t.Heartbeat)
+	if t.Heartbeat < shortest {
+		c.add("Timing.Heartbeat", "is %v, must be %v or more", t.Heartbeat, shortest)
 	}
-	if t.Leak <= 0 || t.Leak > maxLeak {
-		c.add("Timing.Leak", "is %d, must be 1 to %d", t.Leak, maxLeak)
-	} else if t.Heartbeat > maxDetection/time.Duration(t.Leak) {
+	switch {
+	case t.Leak == 1:
+		c.add("Timing.Leak", "is 1, must be %d to %d: a heartbeat that is on its way a little longer than the last one would come too late", minLeak, maxLeak)
+	case t.Leak < minLeak || t.Leak > maxLeak:
+		c.add("Timing.Leak", "is %d, must be %d to %d", t.Leak, minLeak, maxLeak)
+	case t.Heartbeat > maxDetection/time.Duration(t.Leak):
 		c.add("Timing.Heartbeat", "%v times Timing.Leak %d is more than %v", t.Heartbeat, t.Leak, maxDetection)
+	case leases && t.DriftMargin > 0 && t.Detection()-t.DriftMargin <= t.Heartbeat:
+		c.add("Timing.DriftMargin", "%v leaves a lease of %v, must leave more than a heartbeat of %v: a lease is renewed when the next heartbeat is answered",
+			t.DriftMargin, max(t.Detection()-t.DriftMargin, 0), t.Heartbeat)
 	}
-	if t.MinVoteWait <= 0 {
-		c.add("Timing.MinVoteWait", "is %v, must be more than 0", t.MinVoteWait)
+	if t.MinVoteWait < shortest {
+		c.add("Timing.MinVoteWait", "is %v, must be %v or more: a candidate that nobody answers asks all others each time", t.MinVoteWait, shortest)
 	}
 	if t.MinVoteWait >= t.MaxVoteWait {
 		c.add("Timing.MaxVoteWait", "is %v, must be more than Timing.MinVoteWait %v", t.MaxVoteWait, t.MinVoteWait)
@@ -85,16 +97,14 @@ func (t Timing) validate(c *complaints, leases bool) {
 	if t.MaxVoteWait > maxDetection {
 		c.add("Timing.MaxVoteWait", "is %v, %v is the most", t.MaxVoteWait, maxDetection)
 	}
-	if t.RoundTimeout <= 0 || t.RoundTimeout > maxDetection {
-		c.add("Timing.RoundTimeout", "is %v, must be more than 0 and at most %v", t.RoundTimeout, maxDetection)
+	if t.RoundTimeout < shortest || t.RoundTimeout > maxDetection {
+		c.add("Timing.RoundTimeout", "is %v, must be %v to %v", t.RoundTimeout, shortest, maxDetection)
 	}
 	if leases && t.DriftMargin <= 0 {
 		c.add("Timing.DriftMargin", "is %v, must be more than 0 with leases", t.DriftMargin)
 	}
-	if leases && t.DriftMargin >= t.Detection() {
-		c.add("Timing.DriftMargin", "%v eats the whole lease of %v", t.DriftMargin, t.Detection())
-	}
 }
 
-// maxLeak bounds the beats that a leader counts; it fits in a byte.
-const maxLeak = 100
+// minLeak leaves room for heartbeats that do not all take equally long, and maxLeak bounds
+// the beats that a leader counts; it fits in a byte.
+const minLeak, maxLeak = 2, 100

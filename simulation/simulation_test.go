@@ -36,6 +36,14 @@ func campaign(t *testing.T, seeds uint64, o simulation.Options) *simulation.Summ
 	return total
 }
 
+// quick is about the shortest timing that the simulated networks leave room for.
+func quick() elector.Timing {
+	return elector.Timing{
+		Heartbeat: 20 * time.Millisecond, Leak: 2, MinVoteWait: 5 * time.Millisecond, MaxVoteWait: 20 * time.Millisecond,
+		RoundTimeout: 20 * time.Millisecond, DriftMargin: 2 * time.Millisecond,
+	}
+}
+
 func TestNothingBreaksAnElection(t *testing.T) {
 	for _, o := range []simulation.Options{
 		{Members: 3},
@@ -44,6 +52,7 @@ func TestNothingBreaksAnElection(t *testing.T) {
 		{Members: 7, NoPreVote: true},
 		{Members: 1},
 		{Members: 2},
+		{Members: 3, Leases: true, Timing: quick()},
 	} {
 		o.Duration = 20 * time.Second
 		t.Run(fmt.Sprintf("%d members", o.Members), func(t *testing.T) {
