@@ -399,3 +399,55 @@ func TestOnlyAPromiseGivesALease(t *testing.T) {
 	answers(false)
 	assert.Equal(t, promised, m.LeaseBeat())
 }
+
+// A leader that a quorum heard has a detection time to be heard again, also if somebody
+// answered an earlier beat that it follows another one.
+func TestAContradictionIsForgottenWithItsBeat(t *testing.T) {
+	r := threeRules()
+	m := elected(r)
+	answer := func(from memberstate.Seat, result rpc.Result) {
+		m.Step(r, &Input{Kind: Receive, Message: Message{From: from, Body: rpc.Body{
+			Kind: rpc.HeartbeatResponse, Result: result, Round: m.beat, Term: 1, Asked: 1,
+		}}}, new(Output))
+	}
+	answer(2, rpc.InconsistentLeader)
+	answer(3, rpc.Success)
+	for beat := range r.Timing.Leak {
+		m.Step(r, &Input{Kind: Ring, Number: m.alarm}, new(Output))
+		assert.Equal(t, memberstate.Leader, m.Role, "%d beats were not answered", beat)
+	}
+	m.Step(r, &Input{Kind: Ring, Number: m.alarm}, new(Output))
+	assert.Equal(t, memberstate.Candidate, m.Role)
+}
+
+// A vote counts for the term that was asked for. The number of a round comes again in another
+// incarnation, and a vote that another member vouches for has none.
+func TestAVoteForAnotherTermDoesNotCount(t *testing.T) {
+	for _, asked := range []memberstate.Term{1, 2, 3} {
+		for mark, answered := range map[rpc.Mark]rpc.Mark{rpc.Plain: rpc.Plain, rpc.Won: rpc.Won, rpc.Handed: rpc.Vouched} {
+			r := threeRules()
+			m := Machine{State: memberstate.State{HardState: memberstate.HardState{Term: 2, Vote: 1}}}
+			m.openRound(r, new(Output), voting, mark, 2)
+			var out Output
+			m.Step(r, &Input{Kind: Receive, Message: Message{From: 2, Body: rpc.Body{
+				Kind: rpc.VoteResponse, Result: rpc.Accept, Mark: answered, Round: m.ballot, Term: asked, Asked: asked,
+			}}}, &out)
+			assert.Equal(t, asked == 2, m.Role == memberstate.Leader, "a vote in term %d for one asked for in 2, marked %v", asked, mark)
+			assert.Equal(t, asked != 2, out.Dropped == DropStaleAnswer)
+		}
+	}
+}
+
+// And an answer to a beat is one to the leader of that term.
+func TestAnAnswerToAnotherTermsBeatDoesNotCount(t *testing.T) {
+	r := threeRules()
+	for asked, counts := range map[memberstate.Term]bool{0: false, 1: true, 2: false} {
+		m := elected(r)
+		var out Output
+		m.Step(r, &Input{Kind: Receive, Message: Message{From: 2, Body: rpc.Body{
+			Kind: rpc.HeartbeatResponse, Result: rpc.Success, Round: m.beat, Term: asked, Asked: asked,
+		}}}, &out)
+		assert.Equal(t, counts, m.heardBeat == m.beat, "it leads term 1, and %d was answered", asked)
+		assert.Equal(t, !counts, out.Dropped == DropStaleAnswer)
+	}
+}
