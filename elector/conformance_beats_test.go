@@ -3,6 +3,8 @@
 package elector
 
 import (
+	"slices"
+
 	"github.com/stretchr/testify/assert"
 
 	"github.com/hustings/hustings/memberstate"
@@ -15,8 +17,15 @@ var beatRounds = decisions{
 	excuses: []excuse{
 		{byD7, (*vector).accused, asksForLargerTerm},
 		{byD8, (*vector).firstBeatFails, leadsOn},
+		{agreesInOrder, (*vector).mayResendEarly, agreeOnBeat},
 	},
-	expected: map[verdict]int{agrees: 927, byD7: 472, byD8: 101},
+	explain:  explainBeat,
+	expected: map[verdict]int{agrees: 907, agreesInOrder: 20, byD7: 472, byD8: 101},
+}
+
+// explainBeat: DLedger's rule gives the outcome that was recorded.
+func explainBeat(c *trial, v *vector) {
+	assert.Equal(c, v.tallyBeat().byDLedger(v), v.Outcome, "by DLedger's rule")
 }
 
 // beatTally is what the answers to a beat come to.
@@ -86,10 +95,50 @@ type beatRun struct {
 	outs []*Output // one for each answer
 }
 
-// playBeat has the leader beat, and delivers the answers that DLedger saw: in
-// the recorded order, or, where all came before it decided, such that those who
-// were not ready are not heard before those who follow.
-func playBeat(c *trial, v *vector) *beatRun {
+// notReadyLast is the recorded order, or, where all answers came before DLedger
+// decided, that in which those who were not ready are heard after those who follow.
+func (v *vector) notReadyLast() []dledgerAnswer {
+	order := slices.Clone(v.seen())
+	if v.Arrival != "ordered" {
+		late := func(a dledgerAnswer) int { return map[bool]int{true: 1}[a.Result == "TERM_NOT_READY"] }
+		slices.SortStableFunc(order, func(a, b dledgerAnswer) int { return late(a) - late(b) })
+	}
+	return order
+}
+
+// resendsIn says whether, with the answers in this order, there is a moment at which a
+// quorum is there but for those who were not ready. The machine does not wait then for
+// more to follow, as DLedger does for a while.
+func (v *vector) resendsIn(order []dledgerAnswer) bool {
+	followed, notReady, quorum := 1, 0, v.quorum()
+	for _, a := range order {
+		switch a.Result {
+		case "SUCCESS":
+			followed++
+		case "TERM_NOT_READY":
+			notReady++
+		}
+		if notReady > 0 && followed < quorum && followed+notReady >= quorum {
+			return true
+		}
+	}
+	return false
+}
+
+// mayResendEarly says whether in some order, but not in all, a quorum is late.
+func (v *vector) mayResendEarly() bool {
+	return v.Outcome != "RESEND_NOW" && slices.ContainsFunc(v.beatOrders(), v.resendsIn)
+}
+
+func (v *vector) beatOrders() [][]dledgerAnswer {
+	if v.Arrival == "ordered" {
+		return [][]dledgerAnswer{v.seen()}
+	}
+	return v.orders()
+}
+
+// playBeat has the leader beat, and delivers the answers in this order.
+func playBeat(c *trial, v *vector, order []dledgerAnswer) *beatRun {
 	b := &beatRun{v: v, r: dledgerRules(v.Peers), m: machineIn(&v.State)}
 	m, leak := b.m, uint32(b.r.Timing.Leak)
 	m.serving = true
@@ -108,12 +157,8 @@ func playBeat(c *trial, v *vector) *beatRun {
 	}
 	b.beat = m.beat
 	b.assertBeats(c, out)
-	for _, late := range []bool{false, true} {
-		for _, a := range v.seen() {
-			if late == (v.Arrival != "ordered" && a.Result == "TERM_NOT_READY") {
-				b.answer(c, a)
-			}
-		}
+	for _, a := range order {
+		b.answer(c, a)
 	}
 	return b
 }
@@ -169,11 +214,20 @@ func (b *beatRun) fallsSilent(c *trial) {
 	b.alarmRings(c, false)
 }
 
+// agreeOnBeat: it ends as DLedger's, in whatever order the answers come; but that the
+// beat is sent again early in some of them.
 func agreeOnBeat(c *trial, v *vector) {
-	b := playBeat(c, v)
+	assert.Equal(c, v.Outcome == "RESEND_NOW", v.resendsIn(v.notReadyLast()), "no deviation excuses this")
+	for _, order := range v.beatOrders() {
+		agreeOnBeatIn(c, v, order)
+	}
+}
+
+func agreeOnBeatIn(c *trial, v *vector, order []dledgerAnswer) {
+	b := playBeat(c, v, order)
 	v.State.assertAfter(c, b.m)
 	resent := b.sent(rpc.Heartbeat, rpc.Plain)
-	if v.Outcome == "RESEND_NOW" {
+	if v.Outcome == "RESEND_NOW" || v.resendsIn(order) {
 		assert.Len(c, resent, 1)
 		assert.Equal(c, b.beat+1, b.m.beat)
 		for _, out := range resent {
@@ -196,7 +250,7 @@ func agreeOnBeat(c *trial, v *vector) {
 
 // leadsOn: D8, the detection time of a new leader begins with its election.
 func leadsOn(c *trial, v *vector) {
-	b := playBeat(c, v)
+	b := playBeat(c, v, v.notReadyLast())
 	assert.Empty(c, b.sent(rpc.Heartbeat, rpc.Plain))
 	b.fallsSilent(c)
 }
@@ -205,7 +259,7 @@ func leadsOn(c *trial, v *vector) {
 // accusation, and once in a detection time asks for votes above all terms that it
 // has heard of by then. It steps down in the step that raises.
 func asksForLargerTerm(c *trial, v *vector) {
-	b := playBeat(c, v)
+	b := playBeat(c, v, v.notReadyLast())
 	assert.Equal(c, memberstate.Leader, b.m.Role)
 	asked := b.sent(rpc.VoteRequest, rpc.PreVote)
 	assert.Len(c, asked, 1)

@@ -3,6 +3,8 @@
 package elector
 
 import (
+	"slices"
+
 	"github.com/stretchr/testify/assert"
 
 	"github.com/hustings/hustings/memberstate"
@@ -16,11 +18,16 @@ var voteRounds = decisions{
 		{byD3, (*vector).raisePending, raisesWhenSeen},
 		{byD2, (*vector).termSpent, raisesInstead},
 		{byD6Own, (*vector).ownVoteRefused, asksNobody},
-		{byD6Passed, func(v *vector) bool { return v.Voted && v.predict().judged == Passed && v.Outcome != "PASSED" }, endsAsPredicted},
-		{byD5, func(v *vector) bool { return v.Voted && v.predict().retries }, endsAsPredicted},
+		{byD6Passed, (*vector).passedAllTheSame, endsAsPredicted},
+		{byD5, (*vector).hasLeader, endsAsPredicted},
+		{byD21, (*vector).toldBefore, endsAsPredicted},
 		{byD6Lost, (*vector).lostEarly, endsAsPredicted},
+		{agreesInOrder, (*vector).dependsOnOrder, agreeOnRound},
 	},
-	expected: map[verdict]int{agrees: 793, byD2: 398, byD3: 102, byD5: 162, byD6Passed: 23, byD6Lost: 9, byD6Own: 13},
+	explain: explainRound,
+	expected: map[verdict]int{
+		agrees: 714, agreesInOrder: 79, byD2: 398, byD3: 102, byD5: 165, byD6Passed: 23, byD6Lost: 6, byD6Own: 13,
+	},
 }
 
 func (v *vector) raisePending() bool { return v.Outcome == "TERM_INCREASED_NO_VOTE" }
@@ -35,11 +42,44 @@ func (v *vector) termSpent() bool {
 
 func (v *vector) ownVoteRefused() bool { return v.Voted && v.SelfVote.VoteResult != "ACCEPT" }
 
+// passedAllTheSame says whether a quorum accepted, and DLedger makes nothing of it.
+func (v *vector) passedAllTheSame() bool {
+	return v.Voted && !v.conforms() && v.whole().accepted >= v.quorum()
+}
+
+// hasLeader says whether DLedger raises the term, or sleeps for long, as somebody has a leader.
+func (v *vector) hasLeader() bool { return v.Voted && !v.conforms() && v.whole().hasLeader }
+
+// toldBefore says whether a larger term was told before the round, and none in it.
+func (v *vector) toldBefore() bool {
+	if !v.Voted || v.conforms() {
+		return false
+	}
+	p := v.whole()
+	return p.told <= p.asked && p.known > p.asked
+}
+
 // lostEarly says whether a quorum could no longer accept before DLedger had seen
-// all that it judged by.
+// all that it judged by, in whatever order that came. It is the cause of the difference
+// if the round would end as DLedger's with all that it has seen.
 func (v *vector) lostEarly() bool {
-	p := v.predict()
-	return v.Voted && !p.matches(v) && p.seen < len(v.seen()) && p.accepted+p.open < dledgerRules(v.Peers).quorum()
+	if !v.Voted || v.conforms() || !v.whole().matches(v) {
+		return false
+	}
+	return !slices.ContainsFunc(v.orders(), func(order []dledgerAnswer) bool {
+		p := v.predictOf(order)
+		return p.seen == len(v.seen()) || p.accepted+p.open >= v.quorum()
+	})
+}
+
+// dependsOnOrder says whether the round ends as DLedger's in some of the orders in which
+// the answers may have come, and in others, by D5 and D6, does not.
+func (v *vector) dependsOnOrder() bool {
+	if !v.Voted {
+		return false
+	}
+	matching, orders := v.matching()
+	return len(matching) > 0 && len(matching) < orders
 }
 
 // asks is the term in which DLedger asks for votes.
@@ -187,8 +227,8 @@ func endsAsPredicted(c *trial, v *vector) {
 	assertSpentByRestart(c, v)
 }
 
-// agreeOnRound: it ends as DLedger's, in the order that is the most like it; in
-// every other one it ends as D5 and D6 have it.
+// agreeOnRound: it ends as DLedger's, in an order in which it can; in every other one
+// it ends as D5 and D6 have it.
 func agreeOnRound(c *trial, v *vector) {
 	if v.Waiting {
 		m := machineIn(&v.State)
@@ -198,8 +238,11 @@ func agreeOnRound(c *trial, v *vector) {
 		v.After.assertAfter(c, m)
 		return
 	}
-	p := v.predict()
-	assert.True(c, p.matches(v), "no deviation excuses this: %+v", p)
+	matching, _ := v.matching()
+	if !assert.NotEmpty(c, matching, "no deviation excuses this") {
+		return
+	}
+	p := matching[0]
 	r, m := dledgerRules(v.Peers), machineIn(&v.State)
 	out := v.playRound(c, r, m, p.order)
 	assert.Equal(c, v.Outcome, m.judged.String())

@@ -22,6 +22,9 @@ type verdict string
 
 const (
 	agrees verdict = "agree"
+	// agreesInOrder marks what ends alike only if the answers come in the right order.
+	// Which one that was is not recorded.
+	agreesInOrder verdict = "agree, in some orders of arrival"
 	// skipped marks a state that no elector can come to, as a follower without
 	// a leader. What a machine does there is no decision.
 	skipped verdict = "skipped: inconsistent state"
@@ -36,6 +39,7 @@ const (
 	byD6Own    verdict = "D6: lost before anyone is asked, its own vote refused"
 	byD7       verdict = "D7: a larger term is asked for, and leading goes on"
 	byD8       verdict = "D8: beats count from the election"
+	byD21      verdict = "D21: a larger term counts whenever it was told"
 )
 
 // excuse is a deviation that a vector may fall under, and what it demands then.
@@ -50,6 +54,9 @@ type decisions struct {
 	kind    string
 	agree   func(*trial, *vector)
 	excuses []excuse // the first one that applies does
+	// explain checks that DLedger decides like this, by its own rule; nil: the rule is the
+	// machine's.
+	explain func(*trial, *vector)
 	// expected pins every count: a change of one is a change of the protocol.
 	expected map[verdict]int
 }
@@ -80,6 +87,11 @@ func TestConformance(t *testing.T) {
 func (d *decisions) replay(c *trial, v *vector) verdict {
 	if v.Consistent != nil && !*v.Consistent {
 		return skipped
+	}
+	if d.explain != nil {
+		if d.explain(c, v); len(c.problems) > 0 {
+			return others
+		}
 	}
 	for _, e := range d.excuses {
 		if e.falls(v) {
