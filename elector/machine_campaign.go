@@ -264,7 +264,7 @@ func (m *Machine) settle(r *Rules, in *Input, out *Output) {
 
 // judge names how the round ended, in DLedger's order but for a quorum's
 // accept, which comes first (D6), and for an existing leader, which never
-// raises the term (D5).
+// raises the term (D5). A larger term counts whenever it was told (D21).
 func (m *Machine) judge(r *Rules) Judgement {
 	quorum := r.quorum()
 	switch {
@@ -323,7 +323,7 @@ func (m *Machine) conclude(r *Rules, in *Input, out *Output, judged Judgement) {
 }
 
 // maxHurries bounds how often a round is repeated without a wait, or one voter
-// that is never ready would keep the group's network busy.
+// that is never ready would keep the group's network busy (D22).
 const maxHurries = 3
 
 // armVoteWait draws the wait for the next attempt from [min, max), stretched

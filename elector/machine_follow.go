@@ -55,7 +55,7 @@ func (m *Machine) learnsOfLeader(r *Rules, in *Input, out *Output) bool {
 	if m.Role == memberstate.Observer {
 		return false
 	}
-	m.armSilence(r, out) // there is a leader: wait for it
+	m.armSilence(r, out) // there is a leader: wait for it (D23)
 	m.reply(in, out, rpc.TermNotReady)
 	out.Reply.Term = term // as DLedger: the term that was not ready
 	return true

@@ -74,7 +74,7 @@ func (m *Machine) arbitrate(r *Rules, in *Input, out *Output, self bool) rpc.Res
 		m.did(out, m.VoteFor(q.From))
 		out.Save = true
 		if m.Role == memberstate.Candidate && !self {
-			m.armVoteWait(r, out) // leave the winner time to say so
+			m.armVoteWait(r, out) // leave the winner time to say so (D24)
 		}
 	}
 	return rpc.Accept
@@ -105,7 +105,8 @@ func (m *Machine) wouldVote(r *Rules, in *Input, out *Output) rpc.Result {
 	if refusal := m.refuseLedger(in, out); refusal != 0 || out.NeedLedger {
 		return refusal
 	}
-	// Who was asked to take over, or has an earlier turn, is about to lead. The refusal
+	// Who was asked to take over, or has an earlier turn, is about to lead. No vote is refused
+	// for that, for who is about to lead has given its own to itself (D25). The refusal
 	// ends with its one round, so it cannot keep out for long a candidate that is as good.
 	if m.phase == voting && m.mark == rpc.Handed || m.goesFirst(r, q) {
 		return rpc.RejectTakingLeadership
