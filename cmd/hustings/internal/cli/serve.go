@@ -218,10 +218,11 @@ func (f *serveFlags) over(cmd *cobra.Command, c node.Config) node.Config {
 
 func newWatchdog() *cobra.Command {
 	return &cobra.Command{
-		Use:    node.WatchdogCommand + " COMMAND",
-		Short:  "Hold the deadline of a program (for serve --exec)",
-		Hidden: true,
-		Args:   cobra.ExactArgs(1),
+		Use:       node.WatchdogCommand + " " + node.OuterWatchdog + "|" + node.InnerWatchdog,
+		Short:     "Hold the deadline of a program (for serve --exec)",
+		Hidden:    true,
+		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
+		ValidArgs: []string{node.OuterWatchdog, node.InnerWatchdog},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return node.Watchdog(args[0], cmd.InOrStdin())
 		},

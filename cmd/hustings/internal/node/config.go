@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -102,6 +103,9 @@ func (c *Config) check() error {
 	}
 	if c.Node == "" {
 		bad("node", "is not given")
+	}
+	if c.Exec != "" && runtime.GOOS != "linux" {
+		bad("exec", "works on Linux only")
 	}
 	if c.Lease != "" {
 		if c.Name == "" {

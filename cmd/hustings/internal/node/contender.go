@@ -26,7 +26,7 @@ func runContender(ctx context.Context, config Config, m *member) (err error) {
 	m.group, m.leases = config.Name, true
 	timing, figures := leaseTiming(config.TTL), m.metrics.Elector()
 	el, err := lease.New(lease.Config{
-		Name: config.Name, Self: config.Node, Store: timedStore{db.Store, figures, config.Name}, Waker: db.Waker,
+		Name: config.Name, Self: config.Node, Store: contended{db.Store, m, figures}, Waker: db.Waker,
 		Timing: timing, Strict: config.Strict, Logger: m.log, Lead: m.lead,
 		Handlers: []elector.RoleHandler{counted{figures}},
 	})
@@ -126,18 +126,19 @@ func (counted) Startup()                  {}
 func (c counted) Handle(s elector.Status) { c.figures.Changed(s) }
 func (counted) Shutdown()                 {}
 
-// timedStore has the database counted as the quorum: it answers when it renews.
-type timedStore struct {
+// contended is the database as a member uses it that contends for a lease in it. It is
+// counted as the quorum: it answers when it renews.
+type contended struct {
 	lease.Store
+	member  *member
 	figures *elector.Metrics
-	name    string
 }
 
-func (s timedStore) Renew(ctx context.Context, holder string, held []lease.Held) ([]string, error) {
+func (s contended) Renew(ctx context.Context, holder string, held []lease.Held) ([]string, error) {
 	began := time.Now()
 	kept, err := s.Store.Renew(ctx, holder, held)
 	if err == nil {
-		s.figures.QuorumHeard(s.name, time.Since(began))
+		s.figures.QuorumHeard(s.member.group, time.Since(began))
 	}
 	return kept, err
 }

@@ -36,6 +36,9 @@ import (
 const asCommand = "HUSTINGS_TEST_AS_COMMAND"
 
 func TestMain(m *testing.M) {
+	if name := os.Getenv(asWorker); name != "" {
+		work(name)
+	}
 	if os.Getenv(asCommand) != "" {
 		os.Exit(cli.Main(os.Args[1:], os.Stdout, os.Stderr))
 	}
@@ -54,6 +57,7 @@ type cluster struct {
 	flags   []string
 	data    map[string]string
 	lease   string
+	grouped bool
 	nodes   map[string]*process // the running ones
 	starts  map[string]int      // how often each was started
 	checker processes.Checker
@@ -69,12 +73,13 @@ type clusterOptions struct {
 	flags   []string
 	data    map[string]string // where a node keeps its store, if not with the others
 	lease   string            // the URL of the database whose lease they contend for; none: they vote
+	grouped bool              // each node is in a process group of its own
 }
 
 func newCluster(t *testing.T, o clusterOptions) *cluster {
 	t.Helper()
 	c := &cluster{
-		t: t, dir: t.TempDir(), listen: map[string]string{}, flags: o.flags, data: o.data, lease: o.lease,
+		t: t, dir: t.TempDir(), listen: map[string]string{}, flags: o.flags, data: o.data, lease: o.lease, grouped: o.grouped,
 		proxies: map[[2]string]*processes.Proxy{}, nodes: map[string]*process{}, starts: map[string]int{},
 	}
 	c.changed = sync.NewCond(&c.mu)
@@ -170,6 +175,7 @@ func (c *cluster) start(id string, flags ...string) {
 	args := slices.Concat([]string{"serve", "--json", "--node", id}, c.part(id), flags, c.flags)
 	p := &process{cmd: c.command(args...), ended: make(chan struct{}), stderr: new(bytes.Buffer)}
 	p.cmd.Stderr = p.stderr
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: c.grouped}
 	out, err := p.cmd.StdoutPipe()
 	require.NoError(c.t, err)
 	require.NoError(c.t, p.cmd.Start())

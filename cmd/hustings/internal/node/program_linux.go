@@ -1,0 +1,218 @@
+// The node's side of the watchdogs: it starts them, tells them of the lease, and hears
+// from them how the program has ended.
+
+package node
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// watched is a program that was started, under its watchdogs.
+type watched struct {
+	outer  *exec.Cmd
+	cgroup cgroup // that of the program
+	mu     sync.Mutex
+	orders *os.File
+	until  int64         // when the lease ends, as the watchdogs were told last
+	asked  atomic.Bool   // to end
+	told   chan struct{} // closed when the watchdogs report something, or are gone
+	report string        // the first that they report; read once told is closed
+	ended  chan struct{} // closed when neither is left, and so no program
+}
+
+// run runs the program until it ends, or until the context does: then it is killed,
+// or asked to end, and killed with the lease, if it is graceful. It is an error if
+// the program ends and nobody has asked it to.
+func (p *program) run(ctx context.Context, environment []string, lease func() (int64, bool)) error {
+	began := time.Now()
+	w, err := p.start(environment, lease)
+	if err != nil {
+		p.note(began, true)
+		return err
+	}
+	p.set(w)
+	defer p.set(nil)
+	again := time.NewTicker(p.every)
+	defer again.Stop()
+	for {
+		select {
+		case <-w.told:
+			if !w.asked.Load() {
+				w.await(leftoversGrace + stubborn)
+			}
+			<-w.ended
+			err, byItself := w.why()
+			p.note(began, byItself)
+			return err
+		case <-ctx.Done():
+			w.finish(p.graceful)
+			p.note(began, false)
+			return ctx.Err()
+		case <-again.C:
+			if end, ok := lease(); ok && w.extend(end) != nil {
+				w.cut()
+			}
+		}
+	}
+}
+
+// start starts the watchdogs, which start the program.
+func (p *program) start(environment []string, lease func() (int64, bool)) (*watched, error) {
+	end, ok := lease()
+	if !ok {
+		return nil, errors.New("the lease has ended before the program was started")
+	}
+	taken, orders, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	reports, told, err := os.Pipe()
+	if err != nil {
+		return nil, errors.Join(err, taken.Close(), orders.Close())
+	}
+	outer := watchdogProcess(OuterWatchdog, taken, told)
+	outer.Env = append(os.Environ(), environment...)
+	outer.Stdout, outer.Stderr = os.Stderr, os.Stderr // stdout is for what the node says
+	err = errors.Join(outer.Start(), taken.Close(), told.Close())
+	if err != nil {
+		return nil, errors.Join(err, orders.Close(), reports.Close())
+	}
+	w := &watched{outer: outer, cgroup: newCgroup(), orders: orders, told: make(chan struct{}), ended: make(chan struct{})}
+	go w.listen(reports)
+	err = errors.Join(w.extend(end), w.order("%s%q", orderCgroup, w.cgroup), w.order("%s%q", orderRun, p.command))
+	if err != nil {
+		w.cut()
+	}
+	return w, nil
+}
+
+// listen waits for the end of both watchdogs: only they can write reports.
+func (w *watched) listen(reports *os.File) {
+	defer close(w.ended)
+	lines := bufio.NewScanner(reports)
+	if lines.Scan() { // what killed it comes after how it ended
+		w.report = lines.Text()
+	}
+	close(w.told)
+	for lines.Scan() {
+	}
+	_ = reports.Close()
+	_ = w.outer.Wait()
+	_ = w.orders.Close()
+	w.cgroup.kill() // in case that somebody has killed both
+	w.cgroup.remove()
+}
+
+// order tells the watchdogs something.
+func (w *watched) order(format string, args ...any) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_ = w.orders.SetWriteDeadline(time.Now().Add(stubborn)) // pipes have deadlines
+	_, err := fmt.Fprintf(w.orders, format+"\n", args...)
+	return err
+}
+
+// extend tells them until when the lease lasts.
+func (w *watched) extend(until int64) error {
+	w.until = until
+	return w.order(orderUntil+"%d", until)
+}
+
+// ask asks the program to end.
+func (w *watched) ask() {
+	w.asked.Store(true)
+	_ = w.order(orderStop) // a watchdog that cannot be told is cut off by its deadline
+}
+
+// stubborn is how long a watchdog may take to do what it is told before it is killed,
+// by which the other one ends the program.
+const stubborn = time.Second
+
+// finish ends the program: at once, or, if it has what is left of the lease, by asking.
+func (w *watched) finish(graceful bool) {
+	wait := stubborn
+	if graceful {
+		w.ask()
+		wait += left(w.until)
+	} else {
+		_ = w.orders.Close() // the outer watchdog takes this for our end
+	}
+	w.await(wait)
+	<-w.ended
+}
+
+// await waits for the end of the program. If it does not come in time the outer watchdog
+// is taken for one that has been stopped.
+func (w *watched) await(long time.Duration) {
+	timer := time.NewTimer(long)
+	defer timer.Stop()
+	select {
+	case <-w.ended:
+	case <-timer.C:
+		w.cut()
+	}
+}
+
+// cut ends the program without the outer watchdog, which does not listen: without that the inner one
+// ends it.
+func (w *watched) cut() {
+	_ = w.orders.Close()
+	_ = w.outer.Process.Kill()
+	w.cgroup.kill()
+}
+
+// why says why the program has ended though its office lasts: nil if it was asked to.
+// Whether it has ended by itself is another matter.
+func (w *watched) why() (err error, byItself bool) {
+	status, byItself := strings.CutPrefix(w.report, reportEnded)
+	switch {
+	case w.asked.Load():
+		return nil, false
+	case byItself:
+		return fmt.Errorf("the program has ended by itself: %s", status), true
+	case w.report == reportLease:
+		return errLeaseRanOut, false
+	default:
+		return errors.New("the program was killed, because a watchdog was"), true
+	}
+}
+
+var errLeaseRanOut = errors.New("the program was killed, because the lease ran out before this node could renew it")
+
+// pause asks the program to end, and waits until it has: then there are no more
+// writes, and the leadership can be handed over.
+func (p *program) pause(ctx context.Context) error {
+	p.mu.Lock()
+	w := p.running
+	p.mu.Unlock()
+	if w == nil {
+		return nil
+	}
+	w.ask()
+	select {
+	case <-w.ended:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// watchdogProcess is a watchdog that is to be started. It is this very program, even if
+// the file that it was started from has been replaced, in a session of its own.
+func watchdogProcess(place string, orders, reports *os.File) *exec.Cmd {
+	cmd := exec.Command("/proc/self/exe", WatchdogCommand, place)
+	cmd.Args[0] = watchdogName
+	cmd.Stdin, cmd.ExtraFiles = orders, []*os.File{reports}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	return cmd
+}

@@ -1,0 +1,20 @@
+//go:build !linux
+
+package node
+
+import (
+	"context"
+	"errors"
+	"io"
+)
+
+var errNoExec = errors.New("--exec works on Linux only")
+
+type watched struct{}
+
+func (p *program) run(context.Context, []string, func() (int64, bool)) error { return errNoExec }
+
+func (p *program) pause(context.Context) error { return nil }
+
+// Watchdog needs Linux: elsewhere the children of a process that has ended cannot be found.
+func Watchdog(string, io.Reader) error { return errNoExec }

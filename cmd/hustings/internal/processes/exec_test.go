@@ -1,0 +1,296 @@
+//go:build linux
+
+// The program on the leader is ended with all that it has started, whatever happens to its
+// node and to the watchdogs between the two: nothing of it writes beside the next leader's.
+
+package processes_test
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/cmd/hustings/internal/node"
+	"github.com/hustings/hustings/memberstate"
+)
+
+// asWorker in the environment makes this binary a worker of that name, and journal is the
+// file that workers write to.
+const (
+	asWorker = "HUSTINGS_TEST_AS_WORKER"
+	journal  = "HUSTINGS_TEST_JOURNAL"
+	self     = "HUSTINGS_TEST_SELF"
+)
+
+// workers starts four of them in the ways in which a process can be out of sight: the shell's
+// child, the same in a session of its own, and both without a parent.
+const workers = `HUSTINGS_TEST_AS_WORKER=session "$HUSTINGS_TEST_SELF" &
+(HUSTINGS_TEST_AS_WORKER=orphan "$HUSTINGS_TEST_SELF" &)
+(HUSTINGS_TEST_AS_WORKER=session-orphan "$HUSTINGS_TEST_SELF" &)
+cd / && HUSTINGS_TEST_AS_WORKER=grandchild "$HUSTINGS_TEST_SELF"; echo done`
+
+const workersStarted = 4
+
+// work writes to the journal all the time, until it is asked to end.
+func work(name string) {
+	if strings.HasPrefix(name, "session") {
+		_, _ = syscall.Setsid() // it leads no group yet
+	}
+	asked := make(chan os.Signal, 1)
+	signal.Notify(asked, syscall.SIGTERM)
+	file, err := os.OpenFile(os.Getenv(journal), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		os.Exit(1)
+	}
+	for what := "works"; ; {
+		fmt.Fprintln(file, os.Getenv("HUSTINGS_TERM"), name, os.Getpid(), now(), what)
+		if what == "asked" {
+			os.Exit(0)
+		}
+		select {
+		case <-asked:
+			what = "asked"
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
+// entry is a line of the journal.
+type entry struct {
+	term memberstate.Term
+	name string
+	pid  int
+	at   int64
+	what string
+}
+
+func readJournal(t *testing.T) (all []entry) {
+	t.Helper()
+	text, _ := os.ReadFile(os.Getenv(journal)) // there may be none yet
+	for line := range bytes.Lines(text) {
+		var e entry
+		if _, err := fmt.Sscan(string(line), &e.term, &e.name, &e.pid, &e.at, &e.what); err == nil {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+// staff are the workers of a term: their names and ids.
+func staff(t *testing.T, term memberstate.Term) map[string]int {
+	t.Helper()
+	all := map[string]int{}
+	for _, e := range readJournal(t) {
+		if e.term == term {
+			all[e.name] = e.pid
+		}
+	}
+	return all
+}
+
+// family is a node and its watchdogs.
+type family struct{ node, outer, inner int }
+
+// signal sends the same to some of them, as near to one instant as can be. By what happens
+// to the first the next one may have ended.
+func (f family) signal(t *testing.T, s syscall.Signal, to ...int) {
+	t.Helper()
+	for _, pid := range to {
+		if err := syscall.Kill(pid, s); err != nil {
+			require.ErrorIs(t, err, syscall.ESRCH)
+		}
+	}
+}
+
+// children are the processes that a process has started.
+func children(t *testing.T, of int) (all []int) {
+	t.Helper()
+	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", of))
+	require.NoError(t, err)
+	for _, list := range lists {
+		text, _ := os.ReadFile(list) // the thread may have ended
+		for id := range strings.FieldsSeq(string(text)) {
+			pid, err := strconv.Atoi(id)
+			require.NoError(t, err)
+			all = append(all, pid)
+		}
+	}
+	return all
+}
+
+func nameOf(pid int) string {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)) // none if it has ended
+	return strings.TrimSpace(string(text))
+}
+
+func (c *cluster) family(id string) family {
+	c.t.Helper()
+	f := family{node: c.nodes[id].cmd.Process.Pid}
+	f.outer = onlyChild(c.t, f.node)
+	f.inner = onlyChild(c.t, f.outer)
+	return f
+}
+
+func onlyChild(t *testing.T, of int) int {
+	t.Helper()
+	all := children(t, of)
+	require.Len(t, all, 1)
+	return all[0]
+}
+
+// awaitEnd waits for the end of a node that was told to end, or was killed.
+func (c *cluster) awaitEnd(id string) {
+	c.t.Helper()
+	select {
+	case <-c.nodes[id].ended:
+		delete(c.nodes, id)
+	case <-time.After(patience):
+		require.FailNow(c.t, "does not end", id)
+	}
+}
+
+// misfortune is what happens to a leader.
+type misfortune struct {
+	name   string
+	strike func(t *testing.T, f family)
+	// ends: the node ends by it, or was stopped and goes on later.
+	ends, stops bool
+	// asked: the program is asked to end.
+	asked bool
+}
+
+func toTheGroup(s syscall.Signal) func(*testing.T, family) {
+	return func(t *testing.T, f family) { t.Helper(); f.signal(t, s, -f.node) }
+}
+
+var misfortunes = []misfortune{
+	{"SIGINT to the group", toTheGroup(syscall.SIGINT), true, false, true},
+	{"SIGTERM to the group", toTheGroup(syscall.SIGTERM), true, false, true},
+	{"SIGHUP to the group", toTheGroup(syscall.SIGHUP), true, false, false},
+	{"SIGTSTP to the group", toTheGroup(syscall.SIGTSTP), false, true, false},
+	{"SIGSTOP to the group", toTheGroup(syscall.SIGSTOP), false, true, false},
+	{"SIGKILL to the group", toTheGroup(syscall.SIGKILL), true, false, false},
+	{"SIGSTOP to the node", func(t *testing.T, f family) { t.Helper(); f.signal(t, syscall.SIGSTOP, f.node) }, false, true, false},
+	{"SIGKILL to all of the node's name", func(t *testing.T, f family) {
+		t.Helper()
+		name := nameOf(f.node)
+		for _, pid := range []int{f.node, f.outer, f.inner} {
+			if nameOf(pid) == name {
+				f.signal(t, syscall.SIGKILL, pid)
+			}
+		}
+	}, true, false, false},
+	{"SIGTERM to all three", func(t *testing.T, f family) { t.Helper(); f.signal(t, syscall.SIGTERM, f.node, f.outer, f.inner) }, true, false, true},
+	{"SIGKILL to node and outer watchdog", func(t *testing.T, f family) { t.Helper(); f.signal(t, syscall.SIGKILL, f.node, f.outer) }, true, false, false},
+	{"SIGKILL to node and inner watchdog", func(t *testing.T, f family) { t.Helper(); f.signal(t, syscall.SIGKILL, f.node, f.inner) }, true, false, false},
+	{"SIGKILL to the outer watchdog", func(t *testing.T, f family) { t.Helper(); f.signal(t, syscall.SIGKILL, f.outer) }, false, false, false},
+	{"SIGKILL to the inner watchdog", func(t *testing.T, f family) { t.Helper(); f.signal(t, syscall.SIGKILL, f.inner) }, false, false, false},
+	{"SIGSTOP to node and inner watchdog", func(t *testing.T, f family) { t.Helper(); f.signal(t, syscall.SIGSTOP, f.node, f.inner) }, false, true, false},
+	{"SIGSTOP to the outer watchdog", func(t *testing.T, f family) { t.Helper(); f.signal(t, syscall.SIGSTOP, f.outer) }, false, false, false},
+}
+
+func TestNothingOfAProgramOutlivesTheOffice(t *testing.T) {
+	t.Setenv(journal, filepath.Join(t.TempDir(), "journal"))
+	t.Setenv(self, os.Args[0])
+	c := newCluster(t, clusterOptions{size: 3, grouped: true, flags: []string{"--leases", "--exec", workers}})
+	led := c.leaderAfter(0)
+	for round, more := 0, campaign(t, 1); more(round); round++ {
+		for _, m := range misfortunes {
+			c.followed(led.Term)
+			led = c.awaitStaff(led)
+			next := c.suffer(m, led)
+			t.Logf("%-36s nothing wrote for %v", m.name, gap(t, led.Term, next.Term))
+			led = next
+		}
+	}
+	last := memberstate.Term(0)
+	for _, e := range readJournal(t) {
+		assert.GreaterOrEqual(t, e.term, last, "%s of term %d wrote beside term %d", e.name, e.term, last)
+		last = max(last, e.term)
+	}
+}
+
+// awaitStaff waits until all workers of a term work, or of a later one: on a machine that
+// is too busy a leader may go before.
+func (c *cluster) awaitStaff(led node.Event) node.Event {
+	c.t.Helper()
+	require.Eventually(c.t, func() bool {
+		c.mu.Lock()
+		for _, e := range c.events {
+			if e.Event == "lead" && e.Term > led.Term {
+				led = e
+			}
+		}
+		c.mu.Unlock()
+		return len(staff(c.t, led.Term)) == workersStarted
+	}, patience, time.Millisecond, "the program of term %d", led.Term)
+	return led
+}
+
+// suffer has a misfortune happen to a leader, and returns the next one, whose program works.
+func (c *cluster) suffer(m misfortune, led node.Event) (next node.Event) {
+	c.t.Helper()
+	f, old := c.family(led.Node), staff(c.t, led.Term)
+	m.strike(c.t, f)
+	if m.ends {
+		c.awaitEnd(led.Node)
+	}
+	next = c.awaitStaff(c.leaderAfter(led.Term))
+	for name, pid := range old {
+		assert.True(c.t, gone(pid), "%s: %s lives", m.name, name)
+	}
+	if m.asked {
+		assert.ElementsMatch(c.t, slices.Collect(maps.Keys(old)), askedOf(c.t, led.Term), m.name)
+	}
+	if m.stops {
+		f.signal(c.t, syscall.SIGCONT, f.node)
+		c.await(led.Node+" knows that it does not lead any more", func(e node.Event) bool {
+			return e.Event == "role" && e.Node == led.Node && e.Term >= next.Term
+		})
+	}
+	for _, pid := range []int{f.outer, f.inner} {
+		require.Eventually(c.t, func() bool { return gone(pid) }, patience, time.Millisecond, "%s: a watchdog lives", m.name)
+	}
+	if m.ends {
+		c.start(led.Node)
+	}
+	return next
+}
+
+// askedOf are the workers of a term that were asked to end.
+func askedOf(t *testing.T, term memberstate.Term) (names []string) {
+	t.Helper()
+	for _, e := range readJournal(t) {
+		if e.term == term && e.what == "asked" {
+			names = append(names, e.name)
+		}
+	}
+	return names
+}
+
+// gap is how long there was nothing from the last write of a term until the first of another.
+func gap(t *testing.T, from, to memberstate.Term) time.Duration {
+	t.Helper()
+	var last, first int64
+	for _, e := range readJournal(t) {
+		switch {
+		case e.term == from:
+			last = e.at
+		case e.term == to && first == 0:
+			first = e.at
+		}
+	}
+	return time.Duration(first - last).Round(100 * time.Microsecond)
+}
