@@ -8,6 +8,7 @@ package processes_test
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"os/signal"
@@ -62,7 +63,7 @@ func work(name string) {
 		select {
 		case <-asked:
 			what = "asked"
-		case <-time.After(time.Millisecond):
+		case <-time.After(2 * time.Millisecond):
 		}
 	}
 }
@@ -76,23 +77,48 @@ type entry struct {
 	what string
 }
 
-func readJournal(t *testing.T) (all []entry) {
+// diary is the journal, as far as it was read. Lines stand in it in the order in which they
+// were written, whoever wrote them.
+type diary struct {
+	file    *os.File
+	rest    []byte // of a line whose end was not there yet
+	entries []entry
+}
+
+func openDiary(t *testing.T) *diary {
 	t.Helper()
-	text, _ := os.ReadFile(os.Getenv(journal)) // there may be none yet
-	for line := range bytes.Lines(text) {
-		var e entry
-		if _, err := fmt.Sscan(string(line), &e.term, &e.name, &e.pid, &e.at, &e.what); err == nil {
-			all = append(all, e)
+	name := filepath.Join(t.TempDir(), "journal")
+	t.Setenv(journal, name)
+	file, err := os.OpenFile(name, os.O_CREATE|os.O_RDONLY, 0o600)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, file.Close()) })
+	return &diary{file: file}
+}
+
+// read reads on, and returns all that was read.
+func (d *diary) read(t *testing.T) []entry {
+	t.Helper()
+	text, err := io.ReadAll(d.file)
+	require.NoError(t, err)
+	d.rest = append(d.rest, text...)
+	for {
+		line, rest, whole := bytes.Cut(d.rest, []byte("\n"))
+		if !whole {
+			return d.entries
 		}
+		d.rest = rest
+		var e entry
+		_, err := fmt.Sscan(string(line), &e.term, &e.name, &e.pid, &e.at, &e.what)
+		require.NoError(t, err)
+		d.entries = append(d.entries, e)
 	}
-	return all
 }
 
 // staff are the workers of a term: their names and ids.
-func staff(t *testing.T, term memberstate.Term) map[string]int {
+func (d *diary) staff(t *testing.T, term memberstate.Term) map[string]int {
 	t.Helper()
 	all := map[string]int{}
-	for _, e := range readJournal(t) {
+	for _, e := range d.read(t) {
 		if e.term == term {
 			all[e.name] = e.pid
 		}
@@ -202,21 +228,21 @@ var misfortunes = []misfortune{
 }
 
 func TestNothingOfAProgramOutlivesTheOffice(t *testing.T) {
-	t.Setenv(journal, filepath.Join(t.TempDir(), "journal"))
+	d := openDiary(t)
 	t.Setenv(self, os.Args[0])
 	c := newCluster(t, clusterOptions{size: 3, grouped: true, flags: []string{"--leases", "--exec", workers}})
 	led := c.leaderAfter(0)
 	for round, more := 0, campaign(t, 1); more(round); round++ {
 		for _, m := range misfortunes {
 			c.followed(led.Term)
-			led = c.awaitStaff(led)
-			next := c.suffer(m, led)
-			t.Logf("%-36s nothing wrote for %v", m.name, gap(t, led.Term, next.Term))
+			led = c.awaitStaff(d, led)
+			next := c.suffer(d, m, led)
+			t.Logf("%-36s nothing wrote for %v", m.name, d.gap(t, led.Term, next.Term))
 			led = next
 		}
 	}
 	last := memberstate.Term(0)
-	for _, e := range readJournal(t) {
+	for _, e := range d.read(t) {
 		assert.GreaterOrEqual(t, e.term, last, "%s of term %d wrote beside term %d", e.name, e.term, last)
 		last = max(last, e.term)
 	}
@@ -224,7 +250,7 @@ func TestNothingOfAProgramOutlivesTheOffice(t *testing.T) {
 
 // awaitStaff waits until all workers of a term work, or of a later one: on a machine that
 // is too busy a leader may go before.
-func (c *cluster) awaitStaff(led node.Event) node.Event {
+func (c *cluster) awaitStaff(d *diary, led node.Event) node.Event {
 	c.t.Helper()
 	require.Eventually(c.t, func() bool {
 		c.mu.Lock()
@@ -234,25 +260,25 @@ func (c *cluster) awaitStaff(led node.Event) node.Event {
 			}
 		}
 		c.mu.Unlock()
-		return len(staff(c.t, led.Term)) == workersStarted
-	}, patience, time.Millisecond, "the program of term %d", led.Term)
+		return len(d.staff(c.t, led.Term)) == workersStarted
+	}, patience, 10*time.Millisecond, "the program of term %d", led.Term)
 	return led
 }
 
 // suffer has a misfortune happen to a leader, and returns the next one, whose program works.
-func (c *cluster) suffer(m misfortune, led node.Event) (next node.Event) {
+func (c *cluster) suffer(d *diary, m misfortune, led node.Event) (next node.Event) {
 	c.t.Helper()
-	f, old := c.family(led.Node), staff(c.t, led.Term)
+	f, old := c.family(led.Node), d.staff(c.t, led.Term)
 	m.strike(c.t, f)
 	if m.ends {
 		c.awaitEnd(led.Node)
 	}
-	next = c.awaitStaff(c.leaderAfter(led.Term))
+	next = c.awaitStaff(d, c.leaderAfter(led.Term))
 	for name, pid := range old {
 		assert.True(c.t, gone(pid), "%s: %s lives", m.name, name)
 	}
 	if m.asked {
-		assert.ElementsMatch(c.t, slices.Collect(maps.Keys(old)), askedOf(c.t, led.Term), m.name)
+		assert.ElementsMatch(c.t, slices.Collect(maps.Keys(old)), d.askedOf(c.t, led.Term), m.name)
 	}
 	if m.stops {
 		f.signal(c.t, syscall.SIGCONT, f.node)
@@ -270,9 +296,9 @@ func (c *cluster) suffer(m misfortune, led node.Event) (next node.Event) {
 }
 
 // askedOf are the workers of a term that were asked to end.
-func askedOf(t *testing.T, term memberstate.Term) (names []string) {
+func (d *diary) askedOf(t *testing.T, term memberstate.Term) (names []string) {
 	t.Helper()
-	for _, e := range readJournal(t) {
+	for _, e := range d.read(t) {
 		if e.term == term && e.what == "asked" {
 			names = append(names, e.name)
 		}
@@ -281,10 +307,10 @@ func askedOf(t *testing.T, term memberstate.Term) (names []string) {
 }
 
 // gap is how long there was nothing from the last write of a term until the first of another.
-func gap(t *testing.T, from, to memberstate.Term) time.Duration {
+func (d *diary) gap(t *testing.T, from, to memberstate.Term) time.Duration {
 	t.Helper()
 	var last, first int64
-	for _, e := range readJournal(t) {
+	for _, e := range d.read(t) {
 		switch {
 		case e.term == from:
 			last = e.at
@@ -293,4 +319,42 @@ func gap(t *testing.T, from, to memberstate.Term) time.Duration {
 		}
 	}
 	return time.Duration(first - last).Round(100 * time.Microsecond)
+}
+
+// A program that fails at once has its node stand back, for longer each time, and the others
+// have their try: the same for those who vote and those who contend for a lease.
+func TestANodeWhoseProgramFailsStandsBack(t *testing.T) {
+	for name, o := range map[string]clusterOptions{
+		"votes": {size: 3, flags: []string{"--exec", "/nonexistent"}},
+		"lease": {size: 2, lease: leaseDatabases["SQLite"](t), flags: []string{"--name", "jobs", "--ttl", "1s", "--exec", "exit 0"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t, o)
+			var led node.Event
+			offices := map[string][]int64{} // when each node began to lead
+			for len(offices) < o.size || len(offices[led.Node]) < 3 {
+				led = c.leaderAfter(led.Term)
+				offices[led.Node] = append(offices[led.Node], led.AtNanos)
+			}
+			for id, began := range offices {
+				for i := range began[1:] {
+					stoodBack := time.Duration(began[i+1] - began[i])
+					assert.GreaterOrEqual(t, stoodBack, time.Second<<i, "%s after failure %d", id, i+1)
+				}
+			}
+			for _, id := range c.ids {
+				assert.Regexp(t, "ended by itself: exit status", c.complaints(id))
+			}
+		})
+	}
+}
+
+// complaints ends a node, and returns what it has logged.
+func (c *cluster) complaints(id string) string {
+	c.t.Helper()
+	p := c.nodes[id]
+	c.signal(id, syscall.SIGTERM)
+	c.awaitEnd(id)
+	assert.NoError(c.t, p.err)
+	return p.stderr.String()
 }
