@@ -4,9 +4,12 @@
 package node
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
+	"time"
 )
 
 // cgroup is the directory of a control group; empty: there is none.
@@ -75,9 +78,14 @@ func (c cgroup) kill() {
 	}
 }
 
-// remove removes it, if nothing is in it any more, nor in what was made below it.
+// remove removes it when what was in it has ended, for which it waits a little. It stays if
+// somebody has made another one below it.
 func (c cgroup) remove() {
-	if c != "" {
-		_ = os.Remove(string(c))
+	const attempts = 1000
+	for range attempts {
+		if c == "" || !errors.Is(os.Remove(string(c)), syscall.EBUSY) {
+			return
+		}
+		time.Sleep(time.Millisecond)
 	}
 }

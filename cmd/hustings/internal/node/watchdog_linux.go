@@ -15,7 +15,8 @@
 //   - The node is stopped: the deadline passes, which both watchdogs know.
 //   - The outer one ends, alone or with the node: the inner one reads the end of orders.
 //   - The inner one ends, alone or with the node: the outer one is its parent.
-//   - One of them is stopped: the other one has the deadline, or reads the end of orders.
+//   - One of the two is stopped: the other one knows the deadline. Without a deadline the
+//     node kills an outer one that does not do what it is told.
 //
 // Nothing that the program starts can get away from them. A process whose parent has ended
 // becomes the child of the inner watchdog, or of the outer one if the inner one has ended,

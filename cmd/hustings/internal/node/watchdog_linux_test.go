@@ -281,6 +281,24 @@ func TestTheReasonIsAWatchdog(t *testing.T) {
 	assert.ErrorContains(t, err, "because a watchdog was")
 }
 
+// If somebody kills both watchdogs, the control group is left, which the node knows.
+func TestWithoutWatchdogsTheNodeEndsTheProgram(t *testing.T) {
+	if c := newCgroup(); c == "" {
+		t.Skip("this process may not make a control group")
+	} else {
+		c.remove()
+	}
+	ready := filepath.Join(t.TempDir(), "ready")
+	p := &program{command: fmt.Sprintf(`(setsid sh -c 'echo $$ > %s; exec sleep 1000' &)
+until test -s %s; do :; done; kill -9 $(cut -d' ' -f4 /proc/$PPID/stat) $PPID`, ready, ready)}
+	err := runProgram(t, t.Context(), p, noLease)
+	assert.ErrorContains(t, err, "because a watchdog was")
+	id, err := os.ReadFile(ready)
+	require.NoError(t, err)
+	stat, err := os.ReadFile("/proc/" + strings.TrimSpace(string(id)) + "/stat")
+	assert.True(t, err != nil || strings.Contains(string(stat), ") Z "), "%s", stat) // it may wait for its parent
+}
+
 // A program that ignores SIGTERM, in an office that ends, ends too, and so do watchdogs that
 // somebody has stopped.
 func TestTheOfficeEndsTheProgram(t *testing.T) {

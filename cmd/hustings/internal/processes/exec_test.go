@@ -126,8 +126,11 @@ func (d *diary) staff(t *testing.T, term memberstate.Term) map[string]int {
 	return all
 }
 
-// family is a node and its watchdogs.
-type family struct{ node, outer, inner int }
+// family is a node, its watchdogs, and all below them.
+type family struct {
+	node, outer, inner int
+	below              []int
+}
 
 // signal sends the same to some of them, as near to one instant as can be. By what happens
 // to the first the next one may have ended.
@@ -166,6 +169,10 @@ func (c *cluster) family(id string) family {
 	f := family{node: c.nodes[id].cmd.Process.Pid}
 	f.outer = onlyChild(c.t, f.node)
 	f.inner = onlyChild(c.t, f.outer)
+	f.below = children(c.t, f.inner)
+	for i := 0; i < len(f.below); i++ {
+		f.below = append(f.below, children(c.t, f.below[i])...)
+	}
 	return f
 }
 
@@ -218,7 +225,10 @@ var misfortunes = []misfortune{
 			}
 		}
 	}, true, false, false},
-	{"SIGTERM to all three", func(t *testing.T, f family) { t.Helper(); f.signal(t, syscall.SIGTERM, f.node, f.outer, f.inner) }, true, false, true},
+	{"SIGTERM to all, as by systemd", func(t *testing.T, f family) {
+		t.Helper()
+		f.signal(t, syscall.SIGTERM, append(f.below, f.node, f.outer, f.inner)...)
+	}, true, false, true},
 	{"SIGKILL to node and outer watchdog", func(t *testing.T, f family) { t.Helper(); f.signal(t, syscall.SIGKILL, f.node, f.outer) }, true, false, false},
 	{"SIGKILL to node and inner watchdog", func(t *testing.T, f family) { t.Helper(); f.signal(t, syscall.SIGKILL, f.node, f.inner) }, true, false, false},
 	{"SIGKILL to the outer watchdog", func(t *testing.T, f family) { t.Helper(); f.signal(t, syscall.SIGKILL, f.outer) }, false, false, false},
