@@ -51,7 +51,7 @@ func (p *program) run(ctx context.Context, environment []string, lease func() (i
 				w.await(leftoversGrace + stubborn)
 			}
 			<-w.ended
-			err, byItself := w.why()
+			byItself, err := w.why()
 			p.note(began, byItself)
 			return err
 		case <-ctx.Done():
@@ -163,8 +163,7 @@ func (w *watched) await(long time.Duration) {
 	}
 }
 
-// cut ends the program without the outer watchdog, which does not listen: without that the inner one
-// ends it.
+// cut kills the outer watchdog, which does not listen; then the inner one ends the program.
 func (w *watched) cut() {
 	_ = w.orders.Close()
 	_ = w.outer.Process.Kill()
@@ -173,17 +172,17 @@ func (w *watched) cut() {
 
 // why says why the program has ended though its office lasts: nil if it was asked to.
 // Whether it has ended by itself is another matter.
-func (w *watched) why() (err error, byItself bool) {
+func (w *watched) why() (byItself bool, err error) {
 	status, byItself := strings.CutPrefix(w.report, reportEnded)
 	switch {
 	case w.asked.Load():
-		return nil, false
+		return false, nil
 	case byItself:
-		return fmt.Errorf("the program has ended by itself: %s", status), true
+		return true, fmt.Errorf("the program has ended by itself: %s", status)
 	case w.report == reportLease:
-		return errLeaseRanOut, false
+		return false, errLeaseRanOut
 	default:
-		return errors.New("the program was killed, because a watchdog was"), true
+		return true, errors.New("the program was killed, because a watchdog was")
 	}
 }
 

@@ -84,8 +84,8 @@ type watchdog struct {
 	again   time.Duration // until that is tried again
 }
 
-// Watchdog is one of the watchdogs, at the place that it is told. It returns when the program has ended,
-// with all that it has started, or was not started.
+// Watchdog is the watchdog of a place. It returns when the program has ended with all that it
+// has started, or will not be started.
 func Watchdog(place string, orders io.Reader) error {
 	w := &watchdog{inner: place == InnerWatchdog, reports: os.NewFile(reportsFD, "reports")}
 	syscall.CloseOnExec(reportsFD) // for nobody but the inner watchdog

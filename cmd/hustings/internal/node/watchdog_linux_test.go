@@ -110,6 +110,7 @@ func inCgroups(t *testing.T, test func(t *testing.T, in cgroup)) {
 
 func TestEverythingEndsWithTheDeadline(t *testing.T) {
 	inCgroups(t, func(t *testing.T, in cgroup) {
+		t.Helper()
 		p := startPair(t)
 		p.order(t, "%s%q", orderCgroup, in)
 		p.run(t, hidden)
@@ -122,6 +123,7 @@ func TestEverythingEndsWithTheDeadline(t *testing.T) {
 
 func TestEverythingEndsWithTheOrders(t *testing.T) {
 	inCgroups(t, func(t *testing.T, in cgroup) {
+		t.Helper()
 		p := startPair(t)
 		p.order(t, "%s%q", orderCgroup, in)
 		p.run(t, hidden)
@@ -210,6 +212,14 @@ func TestAProgramIsNotStartedTooLate(t *testing.T) {
 	output, report := p.end(t)
 	assert.Equal(t, reportLease, report)
 	assert.Empty(t, output)
+
+	// The same if the deadline passes between the two orders.
+	nowhere, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	require.NoError(t, err)
+	w := watchdog{inner: true, until: monotonic(), reports: nowhere}
+	require.NoError(t, w.startProgram("exit 1"))
+	assert.False(t, w.started)
+	require.NoError(t, nowhere.Close())
 }
 
 // No signal that can be handled ends or stops a watchdog, or keeps it from its work; the
@@ -243,7 +253,7 @@ func TestSignalsDoNothingToAWatchdog(t *testing.T) {
 }
 
 // runProgram runs a program under its watchdogs until it ends.
-func runProgram(t *testing.T, ctx context.Context, p *program, lease func() (int64, bool)) error {
+func runProgram(ctx context.Context, t *testing.T, p *program, lease func() (int64, bool)) error {
 	t.Helper()
 	p.every = time.Millisecond
 	ended := make(chan error, 1)
@@ -261,7 +271,7 @@ func noLease() (int64, bool) { return 0, true }
 
 func TestTheReasonIsTheProgramsOwn(t *testing.T) {
 	p := &program{command: "/nonexistent 2> /dev/null"}
-	err := runProgram(t, t.Context(), p, noLease)
+	err := runProgram(t.Context(), t, p, noLease)
 	assert.EqualError(t, err, "the program has ended by itself: exit status 127")
 	assert.Positive(t, p.standsBack(), "it has failed at once")
 }
@@ -270,14 +280,14 @@ func TestTheReasonIsTheProgramsOwn(t *testing.T) {
 func TestTheReasonIsTheLease(t *testing.T) {
 	end := monotonic() + int64(10*time.Millisecond)
 	p := &program{command: "exec sleep 1000"}
-	err := runProgram(t, t.Context(), p, func() (int64, bool) { return end, true })
+	err := runProgram(t.Context(), t, p, func() (int64, bool) { return end, true })
 	assert.EqualError(t, err, errLeaseRanOut.Error())
 	assert.Zero(t, p.standsBack(), "it has not failed")
 }
 
 func TestTheReasonIsAWatchdog(t *testing.T) {
 	p := &program{command: "kill -9 $PPID; exec sleep 1000"}
-	err := runProgram(t, t.Context(), p, noLease)
+	err := runProgram(t.Context(), t, p, noLease)
 	assert.ErrorContains(t, err, "because a watchdog was")
 }
 
@@ -291,7 +301,7 @@ func TestWithoutWatchdogsTheNodeEndsTheProgram(t *testing.T) {
 	ready := filepath.Join(t.TempDir(), "ready")
 	p := &program{command: fmt.Sprintf(`(setsid sh -c 'echo $$ > %s; exec sleep 1000' &)
 until test -s %s; do :; done; kill -9 $(cut -d' ' -f4 /proc/$PPID/stat) $PPID`, ready, ready)}
-	err := runProgram(t, t.Context(), p, noLease)
+	err := runProgram(t.Context(), t, p, noLease)
 	assert.ErrorContains(t, err, "because a watchdog was")
 	id, err := os.ReadFile(ready)
 	require.NoError(t, err)
@@ -321,7 +331,7 @@ func TestTheOfficeEndsTheProgram(t *testing.T) {
 					}
 					return monotonic() + int64(time.Second), ctx.Err() == nil
 				}
-				err := runProgram(t, ctx, p, lease)
+				err := runProgram(ctx, t, p, lease)
 				assert.ErrorIs(t, err, context.Canceled)
 				id, err := os.ReadFile(ready)
 				require.NoError(t, err)

@@ -176,6 +176,7 @@ func (c *cluster) start(id string, flags ...string) {
 	p := &process{cmd: c.command(args...), ended: make(chan struct{}), stderr: new(bytes.Buffer)}
 	p.cmd.Stderr = p.stderr
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: c.grouped}
+	p.cmd.WaitDelay = patience // a program that outlives its node has its stderr
 	out, err := p.cmd.StdoutPipe()
 	require.NoError(c.t, err)
 	require.NoError(c.t, p.cmd.Start())

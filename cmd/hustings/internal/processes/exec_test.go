@@ -56,8 +56,8 @@ func work(name string) {
 		os.Exit(1)
 	}
 	for what := "works"; ; {
-		fmt.Fprintln(file, os.Getenv("HUSTINGS_TERM"), name, os.Getpid(), now(), what)
-		if what == "asked" {
+		_, err := fmt.Fprintln(file, os.Getenv("HUSTINGS_TERM"), name, os.Getpid(), now(), what)
+		if err != nil || what == "asked" {
 			os.Exit(0)
 		}
 		select {
@@ -218,12 +218,8 @@ var misfortunes = []misfortune{
 	{"SIGSTOP to the node", func(t *testing.T, f family) { t.Helper(); f.signal(t, syscall.SIGSTOP, f.node) }, false, true, false},
 	{"SIGKILL to all of the node's name", func(t *testing.T, f family) {
 		t.Helper()
-		name := nameOf(f.node)
-		for _, pid := range []int{f.node, f.outer, f.inner} {
-			if nameOf(pid) == name {
-				f.signal(t, syscall.SIGKILL, pid)
-			}
-		}
+		named := slices.DeleteFunc([]int{f.node, f.outer, f.inner}, func(pid int) bool { return nameOf(pid) != nameOf(f.node) })
+		f.signal(t, syscall.SIGKILL, named...)
 	}, true, false, false},
 	{"SIGTERM to all, as by systemd", func(t *testing.T, f family) {
 		t.Helper()
