@@ -91,8 +91,24 @@ func openDiary(t *testing.T) *diary {
 	t.Setenv(journal, name)
 	file, err := os.OpenFile(name, os.O_CREATE|os.O_RDONLY, 0o600)
 	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, file.Close()) })
-	return &diary{file: file}
+	d := &diary{file: file}
+	t.Cleanup(func() {
+		d.killAll(t)
+		assert.NoError(t, file.Close())
+	})
+	return d
+}
+
+// killAll ends the workers that are left after a test that has failed.
+func (d *diary) killAll(t *testing.T) {
+	t.Helper()
+	killed := map[int]bool{}
+	for _, e := range d.read(t) {
+		if runs, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", e.pid)); !killed[e.pid] && runs == os.Args[0] {
+			killed[e.pid] = true
+			_ = syscall.Kill(e.pid, syscall.SIGKILL) // it may have ended just now
+		}
+	}
 }
 
 // read reads on, and returns all that was read.
