@@ -159,7 +159,8 @@ func (t *Transport) SetPeers(peers map[string]string) {
 		}
 		l := newLink(t, node, address)
 		t.links[node] = l
-		if t.started {
+		// Once the transport is closed nothing may join those that Close waits for.
+		if t.started && t.ctx.Err() == nil {
 			t.running.Go(l.run)
 		}
 	}

@@ -5,6 +5,7 @@ package grpcrpc_test
 
 import (
 	"net"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -72,4 +73,33 @@ func TestServingAfterCloseIsAnError(t *testing.T) {
 	_, err := tr.Serve(new(ear))
 	assert.ErrorContains(t, err, "closed")
 	tr.Send("b", []rpc.Message{vote(1)}) // does nothing
+}
+
+// Links that are made while the transport closes are not started any more: to
+// start one while Close waits for those that run panics.
+func TestPeersMayChangeWhileTheTransportCloses(t *testing.T) {
+	for range 100 {
+		w := newTown(t, "b")
+		tr := w.open("b")
+		stop, err := tr.Serve(new(ear))
+		require.NoError(t, err)
+		stop()
+		begun := make(chan struct{})
+		var changing sync.WaitGroup
+		for _, peers := range []map[string]string{{"a": "127.0.0.1:1"}, {"c": "127.0.0.1:1"}} {
+			changing.Go(func() {
+				for i := range 300 {
+					tr.SetPeers(peers)
+					tr.SetPeers(nil)
+					if i == 0 {
+						begun <- struct{}{}
+					}
+				}
+			})
+		}
+		<-begun
+		<-begun
+		tr.Close()
+		changing.Wait()
+	}
 }
