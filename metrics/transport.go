@@ -9,21 +9,22 @@ import (
 )
 
 type transportDescs struct {
-	sent, received, dropped, connected, refused *prometheus.Desc
+	sent, received, dropped, connected, twoProcesses, refused *prometheus.Desc
 }
 
 func newTransportDescs() transportDescs {
 	return transportDescs{
-		sent:      desc("transport_sent_total", "Messages that left over a connection."),
-		received:  desc("transport_received_total", "Messages that came over a connection."),
-		dropped:   desc("transport_dropped_total", "Messages for which there was no peer, no room or no handler."),
-		connected: desc("transport_connections_total", "Connections to peers that came about."),
-		refused:   desc("transport_refused_total", "What was turned away, by reason.", "reason"),
+		sent:         desc("transport_sent_total", "Messages that left over a connection."),
+		received:     desc("transport_received_total", "Messages that came over a connection."),
+		dropped:      desc("transport_dropped_total", "Messages for which there was no peer, no room or no handler."),
+		connected:    desc("transport_connections_total", "Connections to peers that came about."),
+		twoProcesses: desc("transport_two_processes_total", "How often two processes were found to claim one node's id."),
+		refused:      desc("transport_refused_total", "What was turned away, by reason.", "reason"),
 	}
 }
 
 func (d *transportDescs) all() []*prometheus.Desc {
-	return []*prometheus.Desc{d.sent, d.received, d.dropped, d.connected, d.refused}
+	return []*prometheus.Desc{d.sent, d.received, d.dropped, d.connected, d.twoProcesses, d.refused}
 }
 
 // Watch includes the figures of a transport.
@@ -41,6 +42,7 @@ func (d *transportDescs) collect(to chan<- prometheus.Metric, s grpcrpc.Stats) {
 	counter(d.received, s.Received)
 	counter(d.dropped, s.Dropped)
 	counter(d.connected, s.Connected)
+	counter(d.twoProcesses, s.TwoProcesses)
 	for _, why := range grpcrpc.Refusals() {
 		counter(d.refused, s.Refused[why], why.String())
 	}

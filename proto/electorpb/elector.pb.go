@@ -300,6 +300,7 @@ type Packet struct {
 	//
 	//	*Packet_Hello
 	//	*Packet_Batch
+	//	*Packet_Confirm
 	Content       isPacket_Content `protobuf_oneof:"content"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -360,6 +361,15 @@ func (x *Packet) GetBatch() *Batch {
 	return nil
 }
 
+func (x *Packet) GetConfirm() *Confirm {
+	if x != nil {
+		if x, ok := x.Content.(*Packet_Confirm); ok {
+			return x.Confirm
+		}
+	}
+	return nil
+}
+
 type isPacket_Content interface {
 	isPacket_Content()
 }
@@ -372,9 +382,15 @@ type Packet_Batch struct {
 	Batch *Batch `protobuf:"bytes,2,opt,name=batch,proto3,oneof"`
 }
 
+type Packet_Confirm struct {
+	Confirm *Confirm `protobuf:"bytes,3,opt,name=confirm,proto3,oneof"`
+}
+
 func (*Packet_Hello) isPacket_Content() {}
 
 func (*Packet_Batch) isPacket_Content() {}
+
+func (*Packet_Confirm) isPacket_Content() {}
 
 // Hello says who the sender is, and whom it takes the other for.
 type Hello struct {
@@ -382,7 +398,10 @@ type Hello struct {
 	From  string                 `protobuf:"bytes,1,opt,name=from,proto3" json:"from,omitempty"`
 	To    string                 `protobuf:"bytes,2,opt,name=to,proto3" json:"to,omitempty"`
 	// incarnation is another one each time that the sender's process starts.
-	Incarnation   uint64 `protobuf:"fixed64,3,opt,name=incarnation,proto3" json:"incarnation,omitempty"`
+	Incarnation uint64 `protobuf:"fixed64,3,opt,name=incarnation,proto3" json:"incarnation,omitempty"`
+	// confirms says that a Confirm will follow the other's Hello. Versions that do
+	// not know of it send none, and what they open counts at once.
+	Confirms      bool `protobuf:"varint,4,opt,name=confirms,proto3" json:"confirms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -438,6 +457,52 @@ func (x *Hello) GetIncarnation() uint64 {
 	return 0
 }
 
+func (x *Hello) GetConfirms() bool {
+	if x != nil {
+		return x.Confirms
+	}
+	return false
+}
+
+// Confirm proves that whoever opened the stream was alive after the other side
+// had answered its Hello. A process that has died cannot send one, however late
+// its Hello arrives.
+type Confirm struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Confirm) Reset() {
+	*x = Confirm{}
+	mi := &file_elector_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Confirm) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Confirm) ProtoMessage() {}
+
+func (x *Confirm) ProtoReflect() protoreflect.Message {
+	mi := &file_elector_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Confirm.ProtoReflect.Descriptor instead.
+func (*Confirm) Descriptor() ([]byte, []int) {
+	return file_elector_proto_rawDescGZIP(), []int{2}
+}
+
 type Batch struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Messages      []*Message             `protobuf:"bytes,1,rep,name=messages,proto3" json:"messages,omitempty"`
@@ -447,7 +512,7 @@ type Batch struct {
 
 func (x *Batch) Reset() {
 	*x = Batch{}
-	mi := &file_elector_proto_msgTypes[2]
+	mi := &file_elector_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -459,7 +524,7 @@ func (x *Batch) String() string {
 func (*Batch) ProtoMessage() {}
 
 func (x *Batch) ProtoReflect() protoreflect.Message {
-	mi := &file_elector_proto_msgTypes[2]
+	mi := &file_elector_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -472,7 +537,7 @@ func (x *Batch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Batch.ProtoReflect.Descriptor instead.
 func (*Batch) Descriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{2}
+	return file_elector_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Batch) GetMessages() []*Message {
@@ -507,7 +572,7 @@ type Message struct {
 
 func (x *Message) Reset() {
 	*x = Message{}
-	mi := &file_elector_proto_msgTypes[3]
+	mi := &file_elector_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -519,7 +584,7 @@ func (x *Message) String() string {
 func (*Message) ProtoMessage() {}
 
 func (x *Message) ProtoReflect() protoreflect.Message {
-	mi := &file_elector_proto_msgTypes[3]
+	mi := &file_elector_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -532,7 +597,7 @@ func (x *Message) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Message.ProtoReflect.Descriptor instead.
 func (*Message) Descriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{3}
+	return file_elector_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Message) GetGroup() string {
@@ -642,7 +707,7 @@ type MembersRequest struct {
 
 func (x *MembersRequest) Reset() {
 	*x = MembersRequest{}
-	mi := &file_elector_proto_msgTypes[4]
+	mi := &file_elector_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -654,7 +719,7 @@ func (x *MembersRequest) String() string {
 func (*MembersRequest) ProtoMessage() {}
 
 func (x *MembersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_elector_proto_msgTypes[4]
+	mi := &file_elector_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -667,7 +732,7 @@ func (x *MembersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MembersRequest.ProtoReflect.Descriptor instead.
 func (*MembersRequest) Descriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{4}
+	return file_elector_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *MembersRequest) GetGroup() string {
@@ -686,7 +751,7 @@ type MembersResponse struct {
 
 func (x *MembersResponse) Reset() {
 	*x = MembersResponse{}
-	mi := &file_elector_proto_msgTypes[5]
+	mi := &file_elector_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -698,7 +763,7 @@ func (x *MembersResponse) String() string {
 func (*MembersResponse) ProtoMessage() {}
 
 func (x *MembersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_elector_proto_msgTypes[5]
+	mi := &file_elector_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -711,7 +776,7 @@ func (x *MembersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MembersResponse.ProtoReflect.Descriptor instead.
 func (*MembersResponse) Descriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{5}
+	return file_elector_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *MembersResponse) GetMembers() []*Member {
@@ -733,7 +798,7 @@ type Member struct {
 
 func (x *Member) Reset() {
 	*x = Member{}
-	mi := &file_elector_proto_msgTypes[6]
+	mi := &file_elector_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -745,7 +810,7 @@ func (x *Member) String() string {
 func (*Member) ProtoMessage() {}
 
 func (x *Member) ProtoReflect() protoreflect.Message {
-	mi := &file_elector_proto_msgTypes[6]
+	mi := &file_elector_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -758,7 +823,7 @@ func (x *Member) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Member.ProtoReflect.Descriptor instead.
 func (*Member) Descriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{6}
+	return file_elector_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Member) GetId() string {
@@ -792,7 +857,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_elector_proto_msgTypes[7]
+	mi := &file_elector_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -804,7 +869,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_elector_proto_msgTypes[7]
+	mi := &file_elector_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -817,7 +882,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{7}
+	return file_elector_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *StatusRequest) GetGroup() string {
@@ -836,7 +901,7 @@ type StatusResponse struct {
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_elector_proto_msgTypes[8]
+	mi := &file_elector_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -848,7 +913,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_elector_proto_msgTypes[8]
+	mi := &file_elector_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -861,7 +926,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{8}
+	return file_elector_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *StatusResponse) GetStatuses() []*Status {
@@ -888,7 +953,7 @@ type Status struct {
 
 func (x *Status) Reset() {
 	*x = Status{}
-	mi := &file_elector_proto_msgTypes[9]
+	mi := &file_elector_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -900,7 +965,7 @@ func (x *Status) String() string {
 func (*Status) ProtoMessage() {}
 
 func (x *Status) ProtoReflect() protoreflect.Message {
-	mi := &file_elector_proto_msgTypes[9]
+	mi := &file_elector_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -913,7 +978,7 @@ func (x *Status) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Status.ProtoReflect.Descriptor instead.
 func (*Status) Descriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{9}
+	return file_elector_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Status) GetGroup() string {
@@ -981,7 +1046,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_elector_proto_msgTypes[10]
+	mi := &file_elector_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -993,7 +1058,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_elector_proto_msgTypes[10]
+	mi := &file_elector_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1006,7 +1071,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{10}
+	return file_elector_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *WatchRequest) GetGroup() string {
@@ -1025,7 +1090,7 @@ type WatchResponse struct {
 
 func (x *WatchResponse) Reset() {
 	*x = WatchResponse{}
-	mi := &file_elector_proto_msgTypes[11]
+	mi := &file_elector_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1037,7 +1102,7 @@ func (x *WatchResponse) String() string {
 func (*WatchResponse) ProtoMessage() {}
 
 func (x *WatchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_elector_proto_msgTypes[11]
+	mi := &file_elector_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1050,7 +1115,7 @@ func (x *WatchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchResponse.ProtoReflect.Descriptor instead.
 func (*WatchResponse) Descriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{11}
+	return file_elector_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *WatchResponse) GetStatus() *Status {
@@ -1071,7 +1136,7 @@ type TransferRequest struct {
 
 func (x *TransferRequest) Reset() {
 	*x = TransferRequest{}
-	mi := &file_elector_proto_msgTypes[12]
+	mi := &file_elector_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1083,7 +1148,7 @@ func (x *TransferRequest) String() string {
 func (*TransferRequest) ProtoMessage() {}
 
 func (x *TransferRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_elector_proto_msgTypes[12]
+	mi := &file_elector_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1096,7 +1161,7 @@ func (x *TransferRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferRequest.ProtoReflect.Descriptor instead.
 func (*TransferRequest) Descriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{12}
+	return file_elector_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *TransferRequest) GetGroup() string {
@@ -1121,7 +1186,7 @@ type TransferResponse struct {
 
 func (x *TransferResponse) Reset() {
 	*x = TransferResponse{}
-	mi := &file_elector_proto_msgTypes[13]
+	mi := &file_elector_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1133,7 +1198,7 @@ func (x *TransferResponse) String() string {
 func (*TransferResponse) ProtoMessage() {}
 
 func (x *TransferResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_elector_proto_msgTypes[13]
+	mi := &file_elector_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1146,7 +1211,7 @@ func (x *TransferResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferResponse.ProtoReflect.Descriptor instead.
 func (*TransferResponse) Descriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{13}
+	return file_elector_proto_rawDescGZIP(), []int{14}
 }
 
 type ResignRequest struct {
@@ -1158,7 +1223,7 @@ type ResignRequest struct {
 
 func (x *ResignRequest) Reset() {
 	*x = ResignRequest{}
-	mi := &file_elector_proto_msgTypes[14]
+	mi := &file_elector_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1170,7 +1235,7 @@ func (x *ResignRequest) String() string {
 func (*ResignRequest) ProtoMessage() {}
 
 func (x *ResignRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_elector_proto_msgTypes[14]
+	mi := &file_elector_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1183,7 +1248,7 @@ func (x *ResignRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResignRequest.ProtoReflect.Descriptor instead.
 func (*ResignRequest) Descriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{14}
+	return file_elector_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ResignRequest) GetGroup() string {
@@ -1201,7 +1266,7 @@ type ResignResponse struct {
 
 func (x *ResignResponse) Reset() {
 	*x = ResignResponse{}
-	mi := &file_elector_proto_msgTypes[15]
+	mi := &file_elector_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1213,7 +1278,7 @@ func (x *ResignResponse) String() string {
 func (*ResignResponse) ProtoMessage() {}
 
 func (x *ResignResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_elector_proto_msgTypes[15]
+	mi := &file_elector_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1226,22 +1291,25 @@ func (x *ResignResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResignResponse.ProtoReflect.Descriptor instead.
 func (*ResignResponse) Descriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{15}
+	return file_elector_proto_rawDescGZIP(), []int{16}
 }
 
 var File_elector_proto protoreflect.FileDescriptor
 
 const file_elector_proto_rawDesc = "" +
 	"\n" +
-	"\relector.proto\x12\vhustings.v1\"k\n" +
+	"\relector.proto\x12\vhustings.v1\"\x9d\x01\n" +
 	"\x06Packet\x12*\n" +
 	"\x05hello\x18\x01 \x01(\v2\x12.hustings.v1.HelloH\x00R\x05hello\x12*\n" +
-	"\x05batch\x18\x02 \x01(\v2\x12.hustings.v1.BatchH\x00R\x05batchB\t\n" +
-	"\acontent\"M\n" +
+	"\x05batch\x18\x02 \x01(\v2\x12.hustings.v1.BatchH\x00R\x05batch\x120\n" +
+	"\aconfirm\x18\x03 \x01(\v2\x14.hustings.v1.ConfirmH\x00R\aconfirmB\t\n" +
+	"\acontent\"i\n" +
 	"\x05Hello\x12\x12\n" +
 	"\x04from\x18\x01 \x01(\tR\x04from\x12\x0e\n" +
 	"\x02to\x18\x02 \x01(\tR\x02to\x12 \n" +
-	"\vincarnation\x18\x03 \x01(\x06R\vincarnation\"9\n" +
+	"\vincarnation\x18\x03 \x01(\x06R\vincarnation\x12\x1a\n" +
+	"\bconfirms\x18\x04 \x01(\bR\bconfirms\"\t\n" +
+	"\aConfirm\"9\n" +
 	"\x05Batch\x120\n" +
 	"\bmessages\x18\x01 \x03(\v2\x14.hustings.v1.MessageR\bmessages\"\xb5\x03\n" +
 	"\aMessage\x12\x14\n" +
@@ -1358,7 +1426,7 @@ func file_elector_proto_rawDescGZIP() []byte {
 }
 
 var file_elector_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_elector_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_elector_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_elector_proto_goTypes = []any{
 	(Kind)(0),                // 0: hustings.v1.Kind
 	(Mark)(0),                // 1: hustings.v1.Mark
@@ -1366,49 +1434,51 @@ var file_elector_proto_goTypes = []any{
 	(Role)(0),                // 3: hustings.v1.Role
 	(*Packet)(nil),           // 4: hustings.v1.Packet
 	(*Hello)(nil),            // 5: hustings.v1.Hello
-	(*Batch)(nil),            // 6: hustings.v1.Batch
-	(*Message)(nil),          // 7: hustings.v1.Message
-	(*MembersRequest)(nil),   // 8: hustings.v1.MembersRequest
-	(*MembersResponse)(nil),  // 9: hustings.v1.MembersResponse
-	(*Member)(nil),           // 10: hustings.v1.Member
-	(*StatusRequest)(nil),    // 11: hustings.v1.StatusRequest
-	(*StatusResponse)(nil),   // 12: hustings.v1.StatusResponse
-	(*Status)(nil),           // 13: hustings.v1.Status
-	(*WatchRequest)(nil),     // 14: hustings.v1.WatchRequest
-	(*WatchResponse)(nil),    // 15: hustings.v1.WatchResponse
-	(*TransferRequest)(nil),  // 16: hustings.v1.TransferRequest
-	(*TransferResponse)(nil), // 17: hustings.v1.TransferResponse
-	(*ResignRequest)(nil),    // 18: hustings.v1.ResignRequest
-	(*ResignResponse)(nil),   // 19: hustings.v1.ResignResponse
+	(*Confirm)(nil),          // 6: hustings.v1.Confirm
+	(*Batch)(nil),            // 7: hustings.v1.Batch
+	(*Message)(nil),          // 8: hustings.v1.Message
+	(*MembersRequest)(nil),   // 9: hustings.v1.MembersRequest
+	(*MembersResponse)(nil),  // 10: hustings.v1.MembersResponse
+	(*Member)(nil),           // 11: hustings.v1.Member
+	(*StatusRequest)(nil),    // 12: hustings.v1.StatusRequest
+	(*StatusResponse)(nil),   // 13: hustings.v1.StatusResponse
+	(*Status)(nil),           // 14: hustings.v1.Status
+	(*WatchRequest)(nil),     // 15: hustings.v1.WatchRequest
+	(*WatchResponse)(nil),    // 16: hustings.v1.WatchResponse
+	(*TransferRequest)(nil),  // 17: hustings.v1.TransferRequest
+	(*TransferResponse)(nil), // 18: hustings.v1.TransferResponse
+	(*ResignRequest)(nil),    // 19: hustings.v1.ResignRequest
+	(*ResignResponse)(nil),   // 20: hustings.v1.ResignResponse
 }
 var file_elector_proto_depIdxs = []int32{
 	5,  // 0: hustings.v1.Packet.hello:type_name -> hustings.v1.Hello
-	6,  // 1: hustings.v1.Packet.batch:type_name -> hustings.v1.Batch
-	7,  // 2: hustings.v1.Batch.messages:type_name -> hustings.v1.Message
-	0,  // 3: hustings.v1.Message.kind:type_name -> hustings.v1.Kind
-	2,  // 4: hustings.v1.Message.result:type_name -> hustings.v1.Result
-	1,  // 5: hustings.v1.Message.mark:type_name -> hustings.v1.Mark
-	10, // 6: hustings.v1.MembersResponse.members:type_name -> hustings.v1.Member
-	13, // 7: hustings.v1.StatusResponse.statuses:type_name -> hustings.v1.Status
-	3,  // 8: hustings.v1.Status.role:type_name -> hustings.v1.Role
-	13, // 9: hustings.v1.WatchResponse.status:type_name -> hustings.v1.Status
-	4,  // 10: hustings.v1.MemberService.Exchange:input_type -> hustings.v1.Packet
-	8,  // 11: hustings.v1.OperatorService.Members:input_type -> hustings.v1.MembersRequest
-	11, // 12: hustings.v1.OperatorService.Status:input_type -> hustings.v1.StatusRequest
-	14, // 13: hustings.v1.OperatorService.Watch:input_type -> hustings.v1.WatchRequest
-	16, // 14: hustings.v1.OperatorService.Transfer:input_type -> hustings.v1.TransferRequest
-	18, // 15: hustings.v1.OperatorService.Resign:input_type -> hustings.v1.ResignRequest
-	4,  // 16: hustings.v1.MemberService.Exchange:output_type -> hustings.v1.Packet
-	9,  // 17: hustings.v1.OperatorService.Members:output_type -> hustings.v1.MembersResponse
-	12, // 18: hustings.v1.OperatorService.Status:output_type -> hustings.v1.StatusResponse
-	15, // 19: hustings.v1.OperatorService.Watch:output_type -> hustings.v1.WatchResponse
-	17, // 20: hustings.v1.OperatorService.Transfer:output_type -> hustings.v1.TransferResponse
-	19, // 21: hustings.v1.OperatorService.Resign:output_type -> hustings.v1.ResignResponse
-	16, // [16:22] is the sub-list for method output_type
-	10, // [10:16] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	7,  // 1: hustings.v1.Packet.batch:type_name -> hustings.v1.Batch
+	6,  // 2: hustings.v1.Packet.confirm:type_name -> hustings.v1.Confirm
+	8,  // 3: hustings.v1.Batch.messages:type_name -> hustings.v1.Message
+	0,  // 4: hustings.v1.Message.kind:type_name -> hustings.v1.Kind
+	2,  // 5: hustings.v1.Message.result:type_name -> hustings.v1.Result
+	1,  // 6: hustings.v1.Message.mark:type_name -> hustings.v1.Mark
+	11, // 7: hustings.v1.MembersResponse.members:type_name -> hustings.v1.Member
+	14, // 8: hustings.v1.StatusResponse.statuses:type_name -> hustings.v1.Status
+	3,  // 9: hustings.v1.Status.role:type_name -> hustings.v1.Role
+	14, // 10: hustings.v1.WatchResponse.status:type_name -> hustings.v1.Status
+	4,  // 11: hustings.v1.MemberService.Exchange:input_type -> hustings.v1.Packet
+	9,  // 12: hustings.v1.OperatorService.Members:input_type -> hustings.v1.MembersRequest
+	12, // 13: hustings.v1.OperatorService.Status:input_type -> hustings.v1.StatusRequest
+	15, // 14: hustings.v1.OperatorService.Watch:input_type -> hustings.v1.WatchRequest
+	17, // 15: hustings.v1.OperatorService.Transfer:input_type -> hustings.v1.TransferRequest
+	19, // 16: hustings.v1.OperatorService.Resign:input_type -> hustings.v1.ResignRequest
+	4,  // 17: hustings.v1.MemberService.Exchange:output_type -> hustings.v1.Packet
+	10, // 18: hustings.v1.OperatorService.Members:output_type -> hustings.v1.MembersResponse
+	13, // 19: hustings.v1.OperatorService.Status:output_type -> hustings.v1.StatusResponse
+	16, // 20: hustings.v1.OperatorService.Watch:output_type -> hustings.v1.WatchResponse
+	18, // 21: hustings.v1.OperatorService.Transfer:output_type -> hustings.v1.TransferResponse
+	20, // 22: hustings.v1.OperatorService.Resign:output_type -> hustings.v1.ResignResponse
+	17, // [17:23] is the sub-list for method output_type
+	11, // [11:17] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_elector_proto_init() }
@@ -1419,6 +1489,7 @@ func file_elector_proto_init() {
 	file_elector_proto_msgTypes[0].OneofWrappers = []any{
 		(*Packet_Hello)(nil),
 		(*Packet_Batch)(nil),
+		(*Packet_Confirm)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -1426,7 +1497,7 @@ func file_elector_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_elector_proto_rawDesc), len(file_elector_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   16,
+			NumMessages:   17,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

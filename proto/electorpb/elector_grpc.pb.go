@@ -32,8 +32,10 @@ const (
 type MemberServiceClient interface {
 	// Exchange carries batches of messages, each way and for as long as it lasts.
 	// Each side begins with a Hello and says nothing else until it has the
-	// other's. There is one such stream between two nodes: the one whose id is
-	// smaller opens it, and a later one takes the place of an earlier one.
+	// other's. Whoever opened the stream then sends a Confirm, and the other side
+	// waits for it before it counts the stream. There is one such stream between
+	// two nodes: the one whose id is smaller opens it, and a later one takes the
+	// place of an earlier one. Streams are ordered by when the Hello was answered.
 	Exchange(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Packet, Packet], error)
 }
 
@@ -66,8 +68,10 @@ type MemberService_ExchangeClient = grpc.BidiStreamingClient[Packet, Packet]
 type MemberServiceServer interface {
 	// Exchange carries batches of messages, each way and for as long as it lasts.
 	// Each side begins with a Hello and says nothing else until it has the
-	// other's. There is one such stream between two nodes: the one whose id is
-	// smaller opens it, and a later one takes the place of an earlier one.
+	// other's. Whoever opened the stream then sends a Confirm, and the other side
+	// waits for it before it counts the stream. There is one such stream between
+	// two nodes: the one whose id is smaller opens it, and a later one takes the
+	// place of an earlier one. Streams are ordered by when the Hello was answered.
 	Exchange(grpc.BidiStreamingServer[Packet, Packet]) error
 	mustEmbedUnimplementedMemberServiceServer()
 }

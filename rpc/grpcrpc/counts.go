@@ -7,6 +7,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
 // Refusal is why someone, or something, was turned away.
@@ -63,13 +66,17 @@ type Stats struct {
 	Dropped uint64
 	// Connected counts connections to peers that came about.
 	Connected uint64
+	// TwoProcesses counts how often two processes were found to claim one id:
+	// a peer's, or this node's own, as a peer has told.
+	TwoProcesses uint64
 	// Refused counts what was turned away, by reason.
 	Refused map[Refusal]uint64
 }
 
 type counts struct {
-	sent, received, dropped, connected atomic.Uint64
-	refused                            [refusals]atomic.Uint64
+	sent, received, dropped, connected, twoProcesses atomic.Uint64
+
+	refused [refusals]atomic.Uint64
 }
 
 // Stats counts what the transport has done.
@@ -77,7 +84,8 @@ func (t *Transport) Stats() Stats {
 	s := Stats{
 		Sent: t.counts.sent.Load(), Received: t.counts.received.Load(),
 		Dropped: t.counts.dropped.Load(), Connected: t.counts.connected.Load(),
-		Refused: make(map[Refusal]uint64, refusals),
+		TwoProcesses: t.counts.twoProcesses.Load(),
+		Refused:      make(map[Refusal]uint64, refusals),
 	}
 	for r := range refusals {
 		s.Refused[r] = t.counts.refused[r].Load()
@@ -91,36 +99,68 @@ func (t *Transport) refuse(why Refusal, attributes ...any) {
 	t.log.refusal(why, attributes...)
 }
 
+// reportTwo tells that two processes claim to be a peer, and returns what to tell
+// the one that is turned away.
+func (t *Transport) reportTwo(l *link, one, other *connection) error {
+	t.counts.twoProcesses.Add(1)
+	if _, due := l.toldTwo.over(tellTwoEvery); due {
+		t.log.Warn("two processes claim to be "+l.peer, "peer", l.peer, "one", one.remote, "other", other.remote)
+	}
+	return status.Errorf(codes.AlreadyExists, "node %s is called by two processes that claim to be %s, from %s and %s",
+		t.self, l.peer, one.remote, other.remote)
+}
+
+// reportTwoOfUs tells that another process claims to be this node, as a peer says.
+func (t *Transport) reportTwoOfUs(by string, err error) {
+	t.counts.twoProcesses.Add(1)
+	if _, due := t.toldTwo.over(tellTwoEvery); due {
+		t.log.Warn("two processes claim to be "+t.self, "peer", by, "error", status.Convert(err).Message())
+	}
+}
+
 // quietLog is a logger that tells of each kind of refusal once in a while, so
 // that whoever floods the port does not flood the log.
 type quietLog struct {
 	*slog.Logger
-	mu   sync.Mutex
-	told [refusals]struct {
-		last  time.Time
-		count uint64 // since then
-	}
+	told [refusals]lull
 }
 
-const tellEvery = time.Second
+const (
+	tellEvery    = time.Second
+	tellTwoEvery = time.Minute
+)
 
 func newQuietLog(l *slog.Logger) *quietLog { return &quietLog{Logger: l} }
 
 func (q *quietLog) refusal(why Refusal, attributes ...any) {
-	q.mu.Lock()
-	told := &q.told[why]
-	now := time.Now()
-	if !told.last.IsZero() && now.Sub(told.last) < tellEvery {
-		told.count++
-		q.mu.Unlock()
+	untold, due := q.told[why].over(tellEvery)
+	if !due {
 		return
 	}
-	untold := told.count
-	told.last, told.count = now, 0
-	q.mu.Unlock()
 	attributes = append(attributes, "reason", why.String())
 	if untold > 0 {
 		attributes = append(attributes, "more_untold", untold)
 	}
 	q.Warn("refused", attributes...)
+}
+
+// lull is the time after something was told in which it is not told again.
+type lull struct {
+	mu     sync.Mutex
+	last   time.Time
+	untold uint64 // since then
+}
+
+// over says whether to tell now, and how much went untold before.
+func (l *lull) over(every time.Duration) (untold uint64, due bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	if !l.last.IsZero() && now.Sub(l.last) < every {
+		l.untold++
+		return 0, false
+	}
+	untold = l.untold
+	l.last, l.untold = now, 0
+	return untold, true
 }

@@ -11,14 +11,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
-	"net"
-	"os"
 	"sync"
-	"syscall"
 	"time"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
 	"github.com/hustings/hustings/proto/electorpb"
@@ -33,9 +32,13 @@ type link struct {
 	cancel        context.CancelFunc
 
 	mu          sync.Mutex
-	incarnation uint64      // of the peer, when it was last heard; 0: never
+	numbers     uint64      // how many have been given out
+	latest      connection  // the one that counted last
+	incarnation uint64      // of the peer's process; 0: it is gone, or was never heard
 	current     *connection // nil: none
-	suspect     bool        // the last connection broke, and why is not known
+	suspect     *connection // the one that broke, if why is not known
+	processes   processes
+	toldTwo     lull
 }
 
 func newLink(t *Transport, peer, address string) *link {
@@ -63,6 +66,10 @@ func (l *link) run() {
 			l.transport.log.Debug("no connection", "peer", l.peer, "address", l.address, "error", err)
 			l.look()
 		}
+		if status.Code(err) == codes.AlreadyExists {
+			l.transport.reportTwoOfUs(l.peer, err)
+			sleep(l.ctx, refusedWait)
+		}
 		wait.sleep(l.ctx)
 	}
 }
@@ -79,28 +86,56 @@ func (l *link) call() error {
 	late := time.AfterFunc(handshakeTime, cancel)
 	defer late.Stop()
 	s, err := electorpb.NewMemberServiceClient(conn).Exchange(ctx)
-	if err == nil {
-		err = s.Send(hello(l.transport.self, l.peer, l.transport.incarnation))
-	}
 	if err != nil {
 		return err
 	}
+	// What this side says comes to nothing if the stream is over; Recv tells why.
+	_ = s.Send(hello(l.transport.self, l.peer, l.transport.incarnation))
 	p, err := s.Recv()
 	if err != nil {
 		return err
 	}
-	if h := p.GetHello(); h.GetFrom() != l.peer {
+	h := p.GetHello()
+	if h.GetFrom() != l.peer {
 		return fmt.Errorf("it is %q", h.GetFrom())
 	}
+	_ = s.Send(confirm())
 	late.Stop()
-	return l.carry(ctx, s, p.GetHello().GetIncarnation())
+	// Calls come one after the other, and each was answered after it was made.
+	c := &connection{number: l.number(), incarnation: h.GetIncarnation(), confirmed: true, remote: l.address}
+	if there, ok := peer.FromContext(s.Context()); ok {
+		c.remote = there.Addr.String()
+	}
+	return l.carry(ctx, s, c)
 }
 
-// accept carries messages over a connection that the peer has opened.
-func (l *link) accept(s packets, incarnation uint64) error {
-	err := l.carry(s.Context(), s, incarnation)
+// accept answers the Hello of a peer that has called, and carries messages once
+// the peer has confirmed the answer.
+func (l *link) accept(s packets, h *electorpb.Hello, remote string) error {
+	c := &connection{number: l.number(), incarnation: h.GetIncarnation(), confirmed: h.GetConfirms(), remote: remote}
+	if err := s.Send(hello(l.transport.self, l.peer, l.transport.incarnation)); err != nil {
+		return err
+	}
+	if c.confirmed {
+		p, err := s.Recv()
+		if err != nil {
+			return err
+		}
+		if p.GetConfirm() == nil {
+			return status.Error(codes.InvalidArgument, "the Hello was answered, and what came next is no Confirm")
+		}
+	}
+	err := l.carry(s.Context(), s, c)
 	l.transport.running.Go(l.keepLooking)
 	return err
+}
+
+// number is one larger than all before.
+func (l *link) number() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.numbers++
+	return l.numbers
 }
 
 // packets is a stream as either side has it.
@@ -113,37 +148,64 @@ type packets interface {
 // carry sends what is queued and delivers what comes, until the connection
 // breaks, or another takes its place, or the link ends. The stream must end
 // with the return of whoever called.
-func (l *link) carry(ctx context.Context, s packets, incarnation uint64) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(l.ctx, cancel)()
-	mine := l.begin(incarnation, cancel)
-	ended := make(chan error, 2)
-	l.transport.running.Go(func() { ended <- l.sendAll(ctx, s) })
-	l.transport.running.Go(func() { ended <- l.receiveAll(s) })
+func (l *link) carry(ctx context.Context, s packets, c *connection) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(l.ctx, func() { cancel(context.Canceled) })()
+	c.hangUp = cancel
+	if err := l.begin(c); err != nil {
+		return err
+	}
+	sent, received := make(chan error, 1), make(chan error, 1)
+	l.transport.running.Go(func() { sent <- l.sendAll(ctx, s) })
+	l.transport.running.Go(func() { received <- l.receiveAll(s) })
 	var err error
 	select {
-	case err = <-ended:
+	case err = <-received:
+	case err = <-sent:
+		if errors.Is(err, io.EOF) { // the other side has ended the stream, and Recv tells why
+			err = <-received
+		}
 	case <-ctx.Done():
-		err = status.FromContextError(ctx.Err()).Err()
 	}
-	l.end(mine)
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause
+	}
+	l.end(c)
 	l.transport.log.Info("disconnected", "peer", l.peer, "error", err)
+	if _, ok := status.FromError(err); !ok {
+		err = status.FromContextError(err).Err()
+	}
 	return err
 }
 
-// connection is one that came about; it is only there to be told from others.
-type connection struct{ hangUp context.CancelFunc }
-
-// begin makes a connection the one that there is.
-func (l *link) begin(incarnation uint64, hangUp context.CancelFunc) *connection {
-	c := &connection{hangUp}
+// begin makes a connection the one that there is. It is refused if it is a stale
+// one, or that of a second process of the peer while the first one is connected.
+func (l *link) begin(c *connection) error {
 	l.mu.Lock()
-	before, another := l.current, l.incarnation != 0 && l.incarnation != incarnation
-	l.current, l.incarnation, l.suspect = c, incarnation, false
+	before, latest := l.current, l.latest
+	if c.number < latest.number {
+		l.mu.Unlock()
+		return status.Error(codes.Aborted, "a connection that was opened later is in use")
+	}
+	two := c.confirmed && l.processes.returns(c.incarnation)
+	if two && before != nil && l.processes.elder(before.incarnation, c.incarnation) {
+		l.mu.Unlock()
+		return l.transport.reportTwo(l, before, c)
+	}
+	if c.confirmed {
+		l.processes.hear(c.incarnation)
+	}
+	another := !two && l.incarnation != 0 && l.incarnation != c.incarnation
+	l.latest, l.current, l.incarnation, l.suspect = *c, c, c.incarnation, nil
 	l.mu.Unlock()
+
+	why := status.Error(codes.Aborted, "the peer has opened another connection")
+	if two {
+		why = l.transport.reportTwo(l, &latest, c)
+	}
 	if before != nil {
-		before.hangUp()
+		before.hangUp(why)
 	}
 	l.transport.counts.connected.Add(1)
 	l.transport.counts.dropped.Add(uint64(l.queue.forget()))
@@ -151,7 +213,7 @@ func (l *link) begin(incarnation uint64, hangUp context.CancelFunc) *connection 
 	if another {
 		l.transport.reportLost(l.peer, "it has been restarted")
 	}
-	return c
+	return nil
 }
 
 // end notes that a connection broke, unless another has taken its place.
@@ -159,23 +221,27 @@ func (l *link) end(c *connection) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.current == c {
-		l.current, l.suspect = nil, true
+		l.current, l.suspect = nil, c
 	}
 }
 
-func (l *link) suspected() bool {
+// suspected is the connection that broke, if what became of the peer is in doubt.
+func (l *link) suspected() *connection {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.suspect
 }
 
-// gone tells that the peer's process is no more, once for each connection that broke.
-func (l *link) gone(how string) {
+// gone tells that the peer's process is no more, once for each connection that
+// broke. It is no news if the peer has connected since.
+func (l *link) gone(broken *connection, how string) {
 	l.mu.Lock()
-	suspect := l.suspect
-	l.suspect, l.incarnation = false, 0 // the next one is no news
+	news := l.suspect == broken
+	if news {
+		l.suspect, l.incarnation = nil, 0 // the next process is no news
+	}
 	l.mu.Unlock()
-	if suspect && l.ctx.Err() == nil {
+	if news && l.ctx.Err() == nil {
 		l.transport.reportLost(l.peer, how)
 	}
 }
@@ -234,48 +300,6 @@ func (l *link) receiveAll(s packets) error {
 	}
 }
 
-// keepLooking looks until it is known what became of a peer that calls and was
-// cut off, for about a second. A process that is being ended may still accept
-// connections for a moment.
-func (l *link) keepLooking() {
-	var wait pause
-	for range 10 {
-		if l.ctx.Err() != nil || !l.suspected() || l.look() {
-			return
-		}
-		wait.sleep(l.ctx)
-	}
-}
-
-// look finds out whether the peer's process is still there, if that is in doubt,
-// and says whether it now is known.
-func (l *link) look() bool {
-	if !l.suspected() {
-		return true
-	}
-	here, err := knock(l.ctx, l.address)
-	if errors.Is(err, syscall.ECONNREFUSED) {
-		l.gone("connecting is refused")
-		return true
-	}
-	return here
-}
-
-// knock connects and waits a moment whether the connection stays.
-func knock(ctx context.Context, address string) (here bool, err error) {
-	d := net.Dialer{Timeout: time.Second}
-	c, err := d.DialContext(ctx, "tcp", address)
-	if err != nil {
-		return false, err
-	}
-	defer c.Close() //nolint:errcheck // nothing was sent
-	if err := c.SetReadDeadline(time.Now().Add(100 * time.Millisecond)); err != nil {
-		return false, err
-	}
-	n, err := c.Read(make([]byte, 1))
-	return n > 0 || errors.Is(err, os.ErrDeadlineExceeded), nil
-}
-
 // pause is how long to wait until the next attempt: twice as long as before, up
 // to maxWait, less up to a half that is drawn.
 type pause struct{ last time.Duration }
@@ -285,13 +309,21 @@ const (
 	// maxWait is short: a node that comes back takes part only when it is
 	// connected, and an attempt at one that is away costs next to nothing.
 	maxWait = 100 * time.Millisecond
+	// refusedWait is how long a process waits that was refused because another
+	// one has its id.
+	refusedWait = time.Second
 	// lasting is how long a connection must have lasted to be called again at once.
 	lasting = time.Second
 )
 
 func (p *pause) sleep(ctx context.Context) {
 	p.last = min(max(2*p.last, minWait), maxWait)
-	t := time.NewTimer(p.last - rand.N(p.last/2))
+	sleep(ctx, p.last-rand.N(p.last/2))
+}
+
+// sleep waits for a time, or until the context ends.
+func sleep(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:

@@ -146,16 +146,13 @@ func (m memberService) Exchange(s grpc.BidiStreamingServer[electorpb.Packet, ele
 		return err
 	}
 	h := p.GetHello()
+	remote, _ := peer.FromContext(s.Context())
 	l, err := t.recognise(s.Context(), h)
 	if err != nil {
-		remote, _ := peer.FromContext(s.Context())
 		t.refuse(RefusedIdentity, "claims", h.GetFrom(), "looks_for", h.GetTo(), "remote", remote.Addr, "error", err)
 		return status.Error(codes.PermissionDenied, err.Error())
 	}
-	if err := s.Send(hello(t.self, l.peer, t.incarnation)); err != nil {
-		return err
-	}
-	return l.accept(s, h.GetIncarnation())
+	return l.accept(s, h, remote.Addr.String())
 }
 
 // recognise finds the peer that says hello, and holds what it says against its

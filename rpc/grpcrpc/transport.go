@@ -47,6 +47,7 @@ type Transport struct {
 	guard       *guard
 	server      *grpc.Server
 	counts      counts
+	toldTwo     lull
 
 	ctx     context.Context // ends with Close
 	cancel  context.CancelFunc
@@ -118,7 +119,8 @@ func isLoopback(a net.Addr) bool {
 	return ok && tcp.IP.IsLoopback() || a.Network() == "unix"
 }
 
-// newIncarnation is a number that no other process of this node has had.
+// newIncarnation is a number that no other process of this node has had. It has no
+// order; processes.go says where that comes from.
 func newIncarnation() uint64 {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // never fails

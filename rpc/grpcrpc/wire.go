@@ -65,6 +65,10 @@ func fitsByte[E ~int32](e E) bool { return e >= 0 && e <= math.MaxUint8 }
 
 func hello(from, to string, incarnation uint64) *electorpb.Packet {
 	return &electorpb.Packet{Content: &electorpb.Packet_Hello{
-		Hello: &electorpb.Hello{From: from, To: to, Incarnation: incarnation},
+		Hello: &electorpb.Hello{From: from, To: to, Incarnation: incarnation, Confirms: true},
 	}}
+}
+
+func confirm() *electorpb.Packet {
+	return &electorpb.Packet{Content: &electorpb.Packet_Confirm{Confirm: new(electorpb.Confirm)}}
 }

@@ -1,0 +1,125 @@
+// What a link concludes, where the order of two events matters that no test can
+// bring about from outside.
+
+package grpcrpc
+
+import (
+	"net"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/rpc"
+)
+
+// losses is a handler that notes who is lost.
+type losses []string
+
+func (l *losses) Receive([]rpc.Message) {}
+func (l *losses) PeerLost(node string)  { *l = append(*l, node) }
+
+// linkTo is a link of node b to node a that nobody runs, and what is told of a.
+func linkTo(t *testing.T) (*link, *losses) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	tr, err := New(Config{Self: "b", Listener: listener})
+	require.NoError(t, err)
+	t.Cleanup(tr.Close)
+	told := new(losses)
+	stop, err := tr.Serve(told)
+	require.NoError(t, err)
+	t.Cleanup(stop)
+	return newLink(tr, "a", "127.0.0.1:1"), told
+}
+
+// connect has a process of the peer connect.
+func connect(t *testing.T, l *link, incarnation uint64) *connection {
+	t.Helper()
+	c := &connection{number: l.number(), incarnation: incarnation, confirmed: true, hangUp: func(error) {}}
+	require.NoError(t, l.begin(c))
+	return c
+}
+
+// Whoever found that connecting is refused may come late: the peer has connected since.
+func TestARefusalThatIsOldNewsChangesNothing(t *testing.T) {
+	l, told := linkTo(t)
+	first := connect(t, l, 7)
+	l.end(first)
+	broken := l.suspected()
+	second := connect(t, l, 7) // it was only the connection that broke
+	l.gone(broken, "connecting is refused")
+	assert.Empty(t, *told)
+	l.end(second)
+	l.gone(broken, "connecting is refused")
+	assert.Empty(t, *told, "that it was gone before the second connection says nothing of what came after")
+	connect(t, l, 8)
+	assert.Equal(t, losses{"a"}, *told, "the process that was there is not forgotten")
+}
+
+func TestTheNextProcessIsNoNewsWhenTheLossIsKnown(t *testing.T) {
+	l, told := linkTo(t)
+	l.end(connect(t, l, 7))
+	l.gone(l.suspected(), "connecting is refused")
+	connect(t, l, 8)
+	assert.Equal(t, losses{"a"}, *told)
+}
+
+// Only what is remembered can be told from what is new, and that is bounded.
+func TestOfManyProcessesThoseThatReturnAreKnown(t *testing.T) {
+	var p processes
+	for i := range uint64(100) {
+		assert.False(t, p.returns(1000+i))
+		p.hear(1000 + i)
+		if i > 0 {
+			assert.True(t, p.returns(1000), "the first process, beside one that is started again and again")
+			assert.True(t, p.elder(1000, 1000+i))
+			p.hear(1000)
+		}
+		assert.LessOrEqual(t, len(p.heard), maxProcesses)
+	}
+	assert.False(t, p.returns(1000), "it is the one that was heard last")
+}
+
+// deaf is an address of this machine where connecting is refused, and open one
+// that takes connections and keeps them.
+func deaf(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, l.Close())
+	return l.Addr().String()
+}
+
+func open(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, l.Close()) })
+	return l.Addr().String() // the system takes connections by itself
+}
+
+// A name may stand for several addresses, of which one refuses.
+func TestAPeerIsGoneWhenAllItsAddressesRefuse(t *testing.T) {
+	for name, c := range map[string]struct {
+		targets    []string
+		here, gone bool
+	}{
+		"nobody knows":              {nil, false, false},
+		"one refuses":               {[]string{deaf(t)}, false, true},
+		"both refuse":               {[]string{deaf(t), deaf(t)}, false, true},
+		"the second one lets us in": {[]string{deaf(t), open(t)}, true, false},
+		"there is no way to one":    {[]string{"224.0.0.1:1", deaf(t)}, false, true},
+		"one cannot be called":      {[]string{deaf(t), "127.0.0.1:99999"}, false, false},
+	} {
+		here, gone := knockAll(t.Context(), c.targets)
+		assert.Equal(t, [2]bool{c.here, c.gone}, [2]bool{here, gone}, name)
+	}
+	here, gone := knock(t.Context(), open(t))
+	assert.Equal(t, [2]bool{true, false}, [2]bool{here, gone})
+	here, gone = knock(t.Context(), deaf(t))
+	assert.Equal(t, [2]bool{false, true}, [2]bool{here, gone})
+	here, gone = knock(t.Context(), "no port")
+	assert.Equal(t, [2]bool{false, false}, [2]bool{here, gone})
+}

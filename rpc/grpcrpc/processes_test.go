@@ -1,0 +1,196 @@
+// Processes of one peer: a stale one is told from a living one, and two that run
+// at once are told of.
+
+package grpcrpc_test
+
+import (
+	"context"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/hustings/hustings/proto/electorpb"
+	"github.com/hustings/hustings/rpc/grpcrpc"
+)
+
+// process is a process of node a that the test plays: it has said Hello to b and
+// been answered.
+type process struct {
+	grpc.BidiStreamingClient[electorpb.Packet, electorpb.Packet]
+}
+
+func (s *besieged) process(incarnation uint64, confirms bool) process {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
+	s.t.Cleanup(cancel)
+	stream, err := electorpb.NewMemberServiceClient(s.caller(s.issue(s.authority, grpcrpc.Member, "a", "another-a", time.Hour))).Exchange(ctx)
+	require.NoError(s.t, err)
+	require.NoError(s.t, stream.Send(&electorpb.Packet{Content: &electorpb.Packet_Hello{
+		Hello: &electorpb.Hello{From: "a", To: "b", Incarnation: incarnation, Confirms: confirms},
+	}}))
+	p, err := stream.Recv()
+	require.NoError(s.t, err)
+	require.Equal(s.t, "b", p.GetHello().GetFrom())
+	return process{stream}
+}
+
+func (p process) confirm(t *testing.T) {
+	t.Helper()
+	require.NoError(t, p.Send(&electorpb.Packet{Content: &electorpb.Packet_Confirm{Confirm: new(electorpb.Confirm)}}))
+}
+
+// becomesOf is the status that a process is told.
+func (p process) becomesOf() codes.Code {
+	for {
+		if _, err := p.Recv(); err != nil {
+			return status.Code(err)
+		}
+	}
+}
+
+// What a dead process left behind on its way must not look like a new process.
+func TestALateHelloOfADeadProcessIsNoConnection(t *testing.T) {
+	s := besiege(t, newTownWithTLS)
+	before := s.b.Stats().Connected
+	dead := s.process(7, true)
+	require.NoError(t, dead.CloseSend())
+	assert.NotEqual(t, codes.OK, dead.becomesOf())
+	s.reaches(s.a, "b", s.ear)
+	assert.Equal(t, before, s.b.Stats().Connected, "it is the connection that there was")
+	assert.Empty(t, s.ear.lost)
+}
+
+// Even the Confirm may be late. The Hello was answered before that of the living.
+func TestALateConfirmOfADeadProcessIsNoConnection(t *testing.T) {
+	w := newTownWithTLS(t, "a", "b")
+	s := &besieged{town: w}
+	s.b, s.ear = w.serve("b")
+	dead := s.process(7, true)
+	alive := s.process(8, true)
+	alive.confirm(t)
+	s.eventually("it is connected", func() bool { return s.b.Stats().Connected == 1 })
+	dead.confirm(t)
+	assert.Equal(t, codes.Aborted, dead.becomesOf())
+	assert.EqualValues(t, 1, s.b.Stats().Connected)
+	assert.Empty(t, s.ear.lost)
+}
+
+// A later version may say other things, but not in place of the Confirm.
+func TestWhatComesInPlaceOfAConfirmIsRefused(t *testing.T) {
+	s := besiege(t, newTownWithTLS)
+	p := s.process(7, true)
+	require.NoError(t, p.Send(packetOf()))
+	assert.Equal(t, codes.InvalidArgument, p.becomesOf())
+}
+
+// Nodes of versions that do not confirm are heard as ever, by both kinds of peers.
+func TestVersionsThatDoNotConfirmAreHeard(t *testing.T) {
+	w := newTownWithTLS(t, "a", "b")
+	s := &besieged{town: w}
+	s.b, s.ear = w.serve("b")
+	old := s.process(7, false)
+	require.NoError(t, old.Send(packetOf(&electorpb.Message{Group: "g", Kind: 1, Voters: 1})))
+	assert.Equal(t, "a", (<-s.ear.heard).From)
+	assert.EqualValues(t, 1, s.b.Stats().Connected)
+}
+
+// oldServer is a node of the version before: it counts a connection when it has
+// answered the Hello, and takes all that comes for batches.
+type oldServer struct {
+	electorpb.UnimplementedMemberServiceServer
+	heard chan string
+}
+
+func (o *oldServer) Exchange(s grpc.BidiStreamingServer[electorpb.Packet, electorpb.Packet]) error {
+	if _, err := s.Recv(); err != nil {
+		return err
+	}
+	if err := s.Send(&electorpb.Packet{Content: &electorpb.Packet_Hello{Hello: &electorpb.Hello{From: "b", To: "a", Incarnation: 7}}}); err != nil {
+		return err
+	}
+	for {
+		p, err := s.Recv()
+		if err != nil {
+			return err
+		}
+		for _, m := range p.GetBatch().GetMessages() {
+			o.heard <- m.GetGroup()
+		}
+	}
+}
+
+func TestVersionsThatAwaitNoConfirmHear(t *testing.T) {
+	w := newTown(t, "a", "b")
+	old, server := &oldServer{heard: make(chan string, 10000)}, grpc.NewServer()
+	electorpb.RegisterMemberServiceServer(server, old)
+	serving := make(chan error, 1)
+	go func() { serving <- server.Serve(w.listeners["b"]) }()
+	t.Cleanup(func() {
+		server.Stop()
+		assert.NoError(t, <-serving)
+	})
+	a, _ := w.serve("a")
+	w.eventually("it hears", func() bool {
+		a.Send("b", manyVotes[:1])
+		return len(old.heard) > 0
+	})
+	assert.Equal(t, "g", <-old.heard)
+}
+
+// A second process with a node's id is told of on both sides, once a minute. The
+// first one is heard as before, and the second one is kept out.
+func TestTwoProcessesWithOneID(t *testing.T) {
+	s := besiege(t, newTownWithTLS)
+	s.listeners["a"] = listenAnywhere(t)
+	second, _ := s.serve("a")
+	s.eventually("b notices, and the second one is told", func() bool {
+		return s.b.Stats().TwoProcesses > 1 && second.Stats().TwoProcesses > 0
+	})
+	connected := s.b.Stats().Connected
+	s.reaches(s.a, "b", s.ear)
+	s.eventually("the second one tries again", func() bool { return second.Stats().TwoProcesses > 1 })
+	s.reaches(s.a, "b", s.ear)
+	assert.Equal(t, connected, s.b.Stats().Connected, "and the first one stays connected")
+	assert.Zero(t, s.a.Stats().TwoProcesses, "which is not told that it is the wrong one")
+
+	var atB, atA []string
+	for line := range strings.Lines(s.log.String()) {
+		switch {
+		case !strings.Contains(line, `level=WARN msg="two processes claim to be a"`):
+		case strings.Contains(line, "peer=a"):
+			atB = append(atB, line)
+		case strings.Contains(line, "peer=b"):
+			atA = append(atA, line)
+		}
+	}
+	require.Len(t, atB, 1)
+	assert.Regexp(t, `one=127\.0\.0\.1:\d+ other=127\.0\.0\.1:\d+`, atB[0])
+	require.Len(t, atA, 1)
+	assert.Regexp(t, `from 127\.0\.0\.1:\d+ and 127\.0\.0\.1:\d+`, atA[0])
+}
+
+func listenAnywhere(t *testing.T) net.Listener {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	return l
+}
+
+// A node that is started again and again is not two.
+func TestRestartsAreNotTwoProcesses(t *testing.T) {
+	s := besiege(t, newTown)
+	for range 3 {
+		s.a.Close()
+		s.listen("a", s.addresses["a"])
+		s.a, _ = s.serve("a")
+		s.reaches(s.a, "b", s.ear)
+	}
+	assert.Zero(t, s.b.Stats().TwoProcesses)
+}
