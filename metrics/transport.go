@@ -16,7 +16,7 @@ func newTransportDescs() transportDescs {
 	return transportDescs{
 		sent:         desc("transport_sent_total", "Messages that left over a connection."),
 		received:     desc("transport_received_total", "Messages that came over a connection."),
-		dropped:      desc("transport_dropped_total", "Messages for which there was no peer, no room or no handler."),
+		dropped:      desc("transport_dropped_total", "Messages for which there was no peer, no room or no handler, and superseded heartbeats."),
 		connected:    desc("transport_connections_total", "Connections to peers that came about."),
 		twoProcesses: desc("transport_two_processes_total", "How often two processes were found to claim one node's id."),
 		refused:      desc("transport_refused_total", "What was turned away, by reason.", "reason"),

@@ -62,7 +62,8 @@ func Refusals() []Refusal {
 type Stats struct {
 	// Sent and Received count messages.
 	Sent, Received uint64
-	// Dropped counts messages for which there was no peer, no room or no handler.
+	// Dropped counts messages for which there was no peer, no room or no handler,
+	// and heartbeats that a newer one superseded before they were sent.
 	Dropped uint64
 	// Connected counts connections to peers that came about.
 	Connected uint64

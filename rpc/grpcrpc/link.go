@@ -249,7 +249,9 @@ func (l *link) gone(broken *connection, how string) {
 func (l *link) sendAll(ctx context.Context, s packets) error {
 	var batch []rpc.Message
 	for {
-		batch = l.queue.take(ctx, batch[:0])
+		var superseded int
+		batch, superseded = l.queue.take(ctx, batch[:0])
+		l.transport.counts.dropped.Add(uint64(superseded))
 		if len(batch) == 0 {
 			return ctx.Err()
 		}

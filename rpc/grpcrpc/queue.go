@@ -1,4 +1,6 @@
-// What waits to be sent to a peer: bounded, and heartbeats give way.
+// What waits to be sent to a peer. It is bounded. Heartbeats give way, and of those
+// of one group only the newest waits: what an older one said no longer holds, and a
+// peer that hung for a while must not read all of them first.
 
 package grpcrpc
 
@@ -17,20 +19,33 @@ const maxQueued = 1 << 16
 // below the limit that the other side has for one.
 const maxBatch = 1 << 10
 
-// queue is filled by anyone and emptied by one at a time. The zero queue is empty.
+// queue is filled by anyone and emptied by one at a time. It is made by newQueue.
 type queue struct {
 	mu     sync.Mutex
 	urgent []rpc.Message // in the order they came
 	beats  []rpc.Message // those that are periodic
-	wake   chan struct{} // made by newQueue
+	mixed  bool          // beats has those of several batches, so some may be superseded
+	newest int           // how many of beats there were when none was
+	places map[beat]int  // for supersede
+	wake   chan struct{}
 }
 
-func newQueue() *queue { return &queue{wake: make(chan struct{}, 1)} }
+// beat is what a periodic message supersedes an older one of.
+type beat struct {
+	group string
+	kind  rpc.Kind
+}
 
-// put adds a batch, and returns how many messages had to go: the oldest
-// heartbeats first, and something else only where there are none.
+func newQueue() *queue {
+	return &queue{places: make(map[beat]int), wake: make(chan struct{}, 1)}
+}
+
+// put adds a batch, and returns how many messages had to go: heartbeats that are
+// superseded, then the oldest heartbeats, and something else only where there are
+// none. As long as messages go out as they come nothing is looked for.
 func (q *queue) put(batch []rpc.Message) (dropped int) {
 	q.mu.Lock()
+	waited := len(q.beats)
 	for i := range batch {
 		if batch[i].Kind.Periodic() {
 			q.beats = append(q.beats, batch[i])
@@ -38,34 +53,62 @@ func (q *queue) put(batch []rpc.Message) (dropped int) {
 			q.urgent = append(q.urgent, batch[i])
 		}
 	}
-	if dropped = len(q.urgent) + len(q.beats) - maxQueued; dropped > 0 {
-		beats := min(dropped, len(q.beats))
+	q.mixed = q.mixed || waited > 0 && len(q.beats) > waited
+	if len(q.beats) > 2*q.newest+maxBatch {
+		dropped = q.supersede()
+	}
+	if over := len(q.urgent) + len(q.beats) - maxQueued; over > 0 {
+		dropped += over
+		beats := min(over, len(q.beats))
 		q.beats = q.beats[beats:]
-		q.urgent = q.urgent[dropped-beats:]
+		q.urgent = q.urgent[over-beats:]
 	}
 	q.mu.Unlock()
 	select {
 	case q.wake <- struct{}{}:
 	default: // it is awake
 	}
-	return max(dropped, 0)
+	return dropped
 }
 
-// take returns what is to go out next, at most maxBatch messages. It waits for
-// the first, and returns nothing when the context ends.
-func (q *queue) take(ctx context.Context, batch []rpc.Message) []rpc.Message {
+// supersede leaves only the newest heartbeat of each group, in the place that the
+// oldest has: a group whose heartbeats come often must not wait the longer for it.
+func (q *queue) supersede() (dropped int) {
+	kept := q.beats[:0]
+	for i := range q.beats {
+		of := beat{q.beats[i].Group, q.beats[i].Kind}
+		if place, waits := q.places[of]; waits {
+			kept[place] = q.beats[i]
+			continue
+		}
+		q.places[of] = len(kept)
+		kept = append(kept, q.beats[i])
+	}
+	clear(q.places)
+	dropped = len(q.beats) - len(kept)
+	clear(q.beats[len(kept):])
+	q.beats, q.mixed, q.newest = kept, false, len(kept)
+	return dropped
+}
+
+// take returns what is to go out next, at most maxBatch messages, and how many were
+// superseded. It waits for the first, and returns nothing when the context ends.
+func (q *queue) take(ctx context.Context, batch []rpc.Message) (_ []rpc.Message, dropped int) {
 	for {
 		q.mu.Lock()
+		if q.mixed {
+			dropped = q.supersede()
+		}
 		batch, q.urgent = move(batch, q.urgent)
 		batch, q.beats = move(batch, q.beats)
 		q.mu.Unlock()
 		if len(batch) > 0 {
-			return batch
+			return batch, dropped
 		}
 		select {
 		case <-q.wake:
 		case <-ctx.Done():
-			return nil
+			return nil, dropped
 		}
 	}
 }
@@ -77,7 +120,7 @@ func (q *queue) forget() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	stale := len(q.urgent) + len(q.beats)
-	q.urgent, q.beats = nil, nil
+	q.urgent, q.beats, q.mixed = nil, nil, false
 	return stale
 }
 

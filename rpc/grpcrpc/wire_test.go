@@ -4,7 +4,6 @@
 package grpcrpc
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -72,46 +71,4 @@ func FuzzDecode(f *testing.F) {
 			assert.Equal(t, m, again)
 		}
 	})
-}
-
-func beat(round uint32) rpc.Message {
-	return rpc.Message{Body: rpc.Body{Kind: rpc.Heartbeat, Round: round}}
-}
-
-func vote(round uint32) rpc.Message {
-	return rpc.Message{Body: rpc.Body{Kind: rpc.VoteRequest, Round: round}}
-}
-
-func TestAFullQueueDropsTheOldestHeartbeatsFirst(t *testing.T) {
-	q := newQueue()
-	for i := range uint32(maxQueued / 2) {
-		assert.Zero(t, q.put([]rpc.Message{beat(i), vote(i)}))
-	}
-	assert.Equal(t, 1, q.put([]rpc.Message{vote(1e6)}), "a heartbeat goes")
-	assert.EqualValues(t, 1, q.beats[0].Round, "the oldest one")
-	assert.Equal(t, 1, q.put([]rpc.Message{beat(1e6)}))
-	assert.EqualValues(t, 2, q.beats[0].Round)
-	votes := make([]rpc.Message, maxQueued)
-	assert.Equal(t, maxQueued, q.put(votes))
-	assert.Empty(t, q.beats)
-	assert.Len(t, q.urgent, maxQueued)
-	assert.Zero(t, q.urgent[0].Round, "the oldest votes went, when there was no heartbeat left")
-}
-
-func TestAQueueYieldsWhatMattersFirst(t *testing.T) {
-	q := newQueue()
-	q.put([]rpc.Message{beat(1), vote(2), beat(3), vote(4)})
-	var rounds []uint32
-	for _, m := range q.take(t.Context(), nil) {
-		rounds = append(rounds, m.Round)
-	}
-	assert.Equal(t, []uint32{2, 4, 1, 3}, rounds)
-	q.put(make([]rpc.Message, maxBatch+1))
-	assert.Len(t, q.take(t.Context(), nil), maxBatch)
-	assert.Len(t, q.take(t.Context(), nil), 1)
-	q.put([]rpc.Message{beat(1), vote(2)})
-	assert.Equal(t, 2, q.forget())
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	assert.Empty(t, q.take(ended, nil))
 }

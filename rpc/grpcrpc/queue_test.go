@@ -1,0 +1,124 @@
+// What waits for a peer is bounded, and of heartbeats the newest is enough.
+
+package grpcrpc
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/rpc"
+)
+
+// beatOfGroup is the heartbeat of a group of its own.
+func beatOfGroup(round uint32) rpc.Message {
+	return rpc.Message{Group: fmt.Sprint("group ", round), Body: rpc.Body{Kind: rpc.Heartbeat, Round: round}}
+}
+
+func vote(round uint32) rpc.Message {
+	return rpc.Message{Body: rpc.Body{Kind: rpc.VoteRequest, Round: round}}
+}
+
+func TestAFullQueueDropsTheOldestHeartbeatsFirst(t *testing.T) {
+	q := newQueue()
+	for i := range uint32(maxQueued / 2) {
+		assert.Zero(t, q.put([]rpc.Message{beatOfGroup(i), vote(i)}))
+	}
+	assert.Equal(t, 1, q.put([]rpc.Message{vote(1e6)}), "a heartbeat goes")
+	assert.EqualValues(t, 1, q.beats[0].Round, "the oldest one")
+	assert.Equal(t, 1, q.put([]rpc.Message{beatOfGroup(1e6)}))
+	assert.EqualValues(t, 2, q.beats[0].Round)
+	votes := make([]rpc.Message, maxQueued)
+	assert.Equal(t, maxQueued, q.put(votes))
+	assert.Empty(t, q.beats)
+	assert.Len(t, q.urgent, maxQueued)
+	assert.Zero(t, q.urgent[0].Round, "the oldest votes went, when there was no heartbeat left")
+}
+
+func TestAQueueYieldsWhatMattersFirst(t *testing.T) {
+	q := newQueue()
+	q.put([]rpc.Message{beatOfGroup(1), vote(2), beatOfGroup(3), vote(4)})
+	rounds, _ := roundsOf(t, q)
+	assert.Equal(t, []uint32{2, 4, 1, 3}, rounds)
+	q.put(make([]rpc.Message, maxBatch+1))
+	rounds, _ = roundsOf(t, q)
+	assert.Len(t, rounds, maxBatch)
+	rounds, _ = roundsOf(t, q)
+	assert.Len(t, rounds, 1)
+	q.put([]rpc.Message{beatOfGroup(1), vote(2)})
+	assert.Equal(t, 2, q.forget())
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	batch, _ := q.take(ended, nil)
+	assert.Empty(t, batch)
+}
+
+// roundsOf are those of the messages that go out next.
+func roundsOf(t *testing.T, q *queue) (rounds []uint32, superseded int) {
+	t.Helper()
+	batch, superseded := q.take(t.Context(), nil)
+	for _, m := range batch {
+		rounds = append(rounds, m.Round)
+	}
+	return rounds, superseded
+}
+
+// A peer that hung for a while gets the newest heartbeat of each group, and the
+// newest answer beside it.
+func TestOnlyTheNewestHeartbeatOfAGroupIsSent(t *testing.T) {
+	q := newQueue()
+	message := func(group string, kind rpc.Kind, round uint32) rpc.Message {
+		return rpc.Message{Group: group, Body: rpc.Body{Kind: kind, Round: round}}
+	}
+	const rounds = 20_000
+	dropped := 0
+	for i := range uint32(rounds) {
+		dropped += q.put([]rpc.Message{
+			message("g", rpc.Heartbeat, i), message("g", rpc.HeartbeatResponse, 1e6+i), message("h", rpc.Heartbeat, 2e6+i),
+		})
+		require.Less(t, len(q.beats), 2*maxBatch, "the others do not even wait")
+	}
+	q.put([]rpc.Message{message("g", rpc.VoteRequest, 5), message("g", rpc.VoteRequest, 6)})
+	sent, superseded := roundsOf(t, q)
+	assert.Equal(t, []uint32{5, 6, rounds - 1, 1e6 + rounds - 1, 2e6 + rounds - 1}, sent)
+	assert.Equal(t, 3*(rounds-1), dropped+superseded)
+	q.put([]rpc.Message{message("g", rpc.Heartbeat, 7)})
+	sent, _ = roundsOf(t, q)
+	assert.Equal(t, []uint32{7}, sent, "what has left is not looked for")
+	q.put([]rpc.Message{message("g", rpc.Heartbeat, 8)})
+	q.forget()
+	q.put([]rpc.Message{message("h", rpc.Heartbeat, 9), message("g", rpc.Heartbeat, 10)})
+	sent, _ = roundsOf(t, q)
+	assert.Equal(t, []uint32{9, 10}, sent)
+}
+
+// Where a packet cannot take all groups, each has its turn.
+func TestANewerHeartbeatTakesThePlaceOfTheOlder(t *testing.T) {
+	q := newQueue()
+	beats := make([]rpc.Message, 3*maxBatch)
+	for i := range beats {
+		beats[i] = beatOfGroup(uint32(i))
+	}
+	for _, first := range []uint32{0, maxBatch, 2 * maxBatch, 0} {
+		q.put(beats)
+		rounds, _ := roundsOf(t, q)
+		assert.Len(t, rounds, maxBatch)
+		assert.Equal(t, first, rounds[0])
+	}
+}
+
+func BenchmarkQueue(b *testing.B) {
+	q, batch := newQueue(), make([]rpc.Message, 0, maxBatch)
+	var beats []rpc.Message
+	for i := range uint32(1000) {
+		beats = append(beats, beatOfGroup(i))
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		q.put(beats)
+		batch, _ = q.take(b.Context(), batch[:0])
+	}
+}
