@@ -21,7 +21,8 @@ const (
 	RefusedHandshake Refusal = iota
 	// RefusedSilence: a connection ended before it had said anything of use.
 	RefusedSilence
-	// RefusedCrowd: too many connections that had said nothing; the oldest went.
+	// RefusedCrowd: too many connections that had made no call, or too many of
+	// those that had made one and are no peers; the oldest went.
 	RefusedCrowd
 	// RefusedRole: the certificate does not allow the call.
 	RefusedRole
@@ -32,6 +33,8 @@ const (
 	RefusedMessage
 	// RefusedPeer: a peer sent too much that was malformed, or too large.
 	RefusedPeer
+	// RefusedFlood: more came over a connection than may wait to be understood.
+	RefusedFlood
 	// RefusedReload: this node's own certificates have changed and cannot be
 	// used, so those before go on being used.
 	RefusedReload
@@ -39,7 +42,7 @@ const (
 	refusals
 )
 
-var refusalNames = [refusals]string{"handshake", "silence", "crowd", "role", "identity", "message", "peer", "reload"}
+var refusalNames = [refusals]string{"handshake", "silence", "crowd", "role", "identity", "message", "peer", "flood", "reload"}
 
 // String names the refusal for logs and metrics.
 func (r Refusal) String() string {

@@ -4,7 +4,7 @@ package grpcrpc
 
 import (
 	"context"
-	"crypto/tls"
+	"errors"
 	"net"
 
 	"google.golang.org/grpc"
@@ -18,40 +18,70 @@ import (
 // own and the node must have a member's certificate; without, there is no TLS.
 // It connects with the first call.
 func Dial(address string, files *TLS) (*grpc.ClientConn, error) {
-	if files == nil {
-		return dial(address, nil)
+	creds := insecure.NewCredentials()
+	if files != nil {
+		r, err := newReloader(*files, Identity{Role: Operator}, func(Refusal, ...any) {})
+		if err != nil {
+			return nil, err
+		}
+		creds = credentials.NewTLS(r.client(""))
 	}
-	r, err := newReloader(*files, Identity{Role: Operator}, func(Refusal, ...any) {})
-	if err != nil {
-		return nil, err
-	}
-	return dial(address, r.client(""))
+	return dial(address, creds, func(c net.Conn) net.Conn { return c })
 }
 
 // dial is a connection to a peer.
 func (t *Transport) dial(address, peer string) (*grpc.ClientConn, error) {
-	if t.tls == nil {
-		return dial(address, nil)
+	creds := outgoing{insecure.NewCredentials()}
+	if t.tls != nil {
+		creds = outgoing{credentials.NewTLS(t.tls.client(peer))}
 	}
-	return dial(address, t.tls.client(peer))
+	flooded := func() { t.refuse(RefusedFlood, "peer", peer, "address", address) }
+	return dial(address, creds, func(c net.Conn) net.Conn { return newMeter(c, flooded) },
+		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(newCodec()), grpc.MaxCallRecvMsgSize(maxPacket)),
+		grpc.WithMaxHeaderListSize(maxHeader),
+		grpc.WithInitialWindowSize(window),
+		grpc.WithInitialConnWindowSize(window),
+		grpc.WithReadBufferSize(readBuffer),
+	)
 }
 
-func dial(address string, config *tls.Config) (*grpc.ClientConn, error) {
-	creds := insecure.NewCredentials()
-	if config != nil {
-		creds = credentials.NewTLS(config)
-	}
+func dial(address string, creds credentials.TransportCredentials, wrap func(net.Conn) net.Conn, more ...grpc.DialOption) (*grpc.ClientConn, error) {
 	var d net.Dialer
-	return grpc.NewClient("passthrough:///"+address,
+	return grpc.NewClient("passthrough:///"+address, append(more,
 		grpc.WithTransportCredentials(creds),
 		grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
-			return d.DialContext(ctx, "tcp", address)
+			c, err := d.DialContext(ctx, "tcp", address)
+			if err != nil {
+				return nil, err
+			}
+			return wrap(c), nil
 		}),
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.DefaultConfig, MinConnectTimeout: handshakeTime}),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: aliveEvery, Timeout: aliveWithin, PermitWithoutStream: true}),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxPacket)),
 		grpc.WithIdleTimeout(0),
 		grpc.WithDisableServiceConfig(),
 		grpc.WithNoProxy(),
-	)
+	)...)
+}
+
+// outgoing is a handshake with a peer that was called.
+type outgoing struct {
+	credentials.TransportCredentials
+}
+
+func (o outgoing) ClientHandshake(ctx context.Context, authority string, c net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	m, ok := c.(*meter)
+	if !ok {
+		return nil, nil, errors.New("a connection that this transport did not open")
+	}
+	secured, info, err := o.TransportCredentials.ClientHandshake(ctx, authority, c)
+	if err != nil {
+		return nil, nil, err
+	}
+	m.allow(peerBytes)
+	return secured, visitor{info, m, nil}, nil
+}
+
+func (o outgoing) Clone() credentials.TransportCredentials {
+	return outgoing{o.TransportCredentials.Clone()}
 }

@@ -1,5 +1,5 @@
-// The crowd at the door: connections that have not yet made a call that was
-// allowed.
+// Who is connected: strangers, those who have made a call that was allowed, and
+// peers. There are bounds to how many there are of each.
 
 package grpcrpc
 
@@ -8,34 +8,50 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
-// maxStrangers bounds how many of them there may be. When there are more the
-// oldest is closed, so that a crowd can keep no member out: a member is past this
-// in a moment.
-const maxStrangers = 256
+const (
+	// maxStrangers bounds how many connections there may be that have made no
+	// call that was allowed. When there are more the oldest is closed, so that a
+	// crowd can keep no member out: a member is past this in a moment.
+	maxStrangers = 128
+	// maxCallers bounds how many there may be that have made one: of operators,
+	// and without TLS of anyone.
+	maxCallers = 128
+)
 
 // guard is the listener of a transport.
 type guard struct {
 	net.Listener
 	refuse func(Refusal, ...any)
+	late   time.Duration // how long one may be a stranger
 
 	mu        sync.Mutex
-	strangers list.List // of *guest, the oldest first
-	guests    map[string]*guest
+	shut      bool
+	guests    map[*guest]bool
+	strangers list.List // of *guest, the oldest first; as are the callers
+	callers   list.List
 }
 
-func newGuard(l net.Listener, refuse func(Refusal, ...any)) *guard {
-	return &guard{Listener: l, refuse: refuse, guests: make(map[string]*guest)}
+func newGuard(l net.Listener, late time.Duration, refuse func(Refusal, ...any)) *guard {
+	return &guard{Listener: l, refuse: refuse, late: late, guests: make(map[*guest]bool)}
 }
 
 // guest is a connection that came in.
 type guest struct {
-	net.Conn
+	*meter
 	guard *guard
-	spoke atomic.Bool
-	known atomic.Bool   // who it is: it has a certificate, or none is asked for
-	place *list.Element // among the strangers; nil once it is none
+
+	spoke  atomic.Bool
+	known  atomic.Bool // who it is: it has a certificate, or none is asked for
+	called atomic.Bool // it has made a call
+	talks  atomic.Bool // it exchanges messages, or is about to
+
+	// Guarded by the guard's lock.
+	among *list.List    // strangers or callers; nil: it is a peer, or has ended
+	place *list.Element // there
+	timer *time.Timer   // closes a stranger
 }
 
 // Accept lets someone in, and the oldest stranger out if there are too many.
@@ -44,76 +60,108 @@ func (g *guard) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	came := &guest{Conn: c, guard: g}
+	came := &guest{guard: g}
+	came.meter = newMeter(c, func() { g.refuse(RefusedFlood, "remote", c.RemoteAddr()) })
 	g.mu.Lock()
-	came.place = g.strangers.PushBack(came)
-	g.guests[c.RemoteAddr().String()] = came
+	if g.shut {
+		g.mu.Unlock()
+		_ = c.Close()
+		return nil, net.ErrClosed
+	}
+	g.guests[came] = true
+	g.mu.Unlock()
+	g.move(came, &g.strangers)
+	return came, nil
+}
+
+// welcome makes a stranger a caller.
+func (g *guard) welcome(c *guest) {
+	if g.move(c, &g.callers) {
+		c.allow(callerBytes)
+	}
+}
+
+// introduce makes a stranger a peer. Of those there is only one connection each.
+func (g *guard) introduce(c *guest) { g.move(c, nil) }
+
+// dismiss makes a peer a stranger again, for as long as it takes to read why.
+func (g *guard) dismiss(c *guest) {
+	if g.move(c, &g.strangers) {
+		c.forbid()
+	}
+}
+
+// move puts a guest among others, if it is not among them and has not ended. The
+// oldest of them has to go if there are too many.
+func (g *guard) move(c *guest, to *list.List) bool {
+	g.mu.Lock()
+	if !g.guests[c] || c.among == to && c.place != nil {
+		g.mu.Unlock()
+		return false
+	}
+	c.leave()
 	var oldest *guest
-	if g.strangers.Len() > maxStrangers {
-		oldest = g.strangers.Remove(g.strangers.Front()).(*guest)
-		oldest.place = nil
+	if to != nil {
+		c.among, c.place = to, to.PushBack(c)
+	}
+	switch {
+	case to == &g.strangers:
+		c.timer = time.AfterFunc(g.late, func() { _ = c.Close() })
+		oldest = first(to, maxStrangers)
+	case to == &g.callers:
+		oldest = first(to, maxCallers)
 	}
 	g.mu.Unlock()
 	if oldest != nil {
 		g.refuse(RefusedCrowd, "remote", oldest.RemoteAddr())
 		_ = oldest.Conn.Close() // whoever reads from it notices
 	}
-	return came, nil
-}
-
-// admit knows whoever is at this address from now on.
-func (g *guard) admit(remote net.Addr) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if c := g.guests[remote.String()]; c != nil {
-		g.forget(c)
-	}
-}
-
-// forget takes a guest off the list of strangers, and says whether it was on it.
-func (g *guard) forget(c *guest) bool {
-	if c.place == nil {
-		return false
-	}
-	g.strangers.Remove(c.place)
-	c.place = nil
 	return true
 }
 
+// first takes out the oldest guest if there are too many.
+func first(of *list.List, most int) *guest {
+	if of.Len() <= most {
+		return nil
+	}
+	oldest := of.Front().Value.(*guest)
+	oldest.leave()
+	return oldest
+}
+
+// leave takes a guest out from among others, and says whether it was a stranger.
+func (c *guest) leave() (stranger bool) {
+	if c.place == nil {
+		return false
+	}
+	stranger = c.among == &c.guard.strangers
+	c.among.Remove(c.place)
+	c.among, c.place = nil, nil
+	if c.timer != nil {
+		c.timer.Stop()
+	}
+	return stranger
+}
+
 func (c *guest) Read(b []byte) (int, error) {
-	n, err := c.Conn.Read(b)
+	n, err := c.meter.Read(b)
 	if n > 0 {
 		c.spoke.Store(true)
 	}
 	return n, err
 }
 
-// Close ends the connection. One that said something, but nothing of use, is
+// Close ends the connection. One that said something, but made no call, is
 // counted, unless it has been as one whose handshake failed. One that said nothing
 // may have been a peer that looked whether this node is there.
 func (c *guest) Close() error {
 	g := c.guard
 	g.mu.Lock()
-	if g.guests[c.RemoteAddr().String()] == c {
-		delete(g.guests, c.RemoteAddr().String())
-	}
-	stranger := g.forget(c)
+	delete(g.guests, c)
+	stranger := c.leave()
 	g.mu.Unlock()
-	if stranger && c.spoke.Load() && c.known.Load() {
+	if stranger && c.spoke.Load() && c.known.Load() && !c.called.Load() {
 		g.refuse(RefusedSilence, "remote", c.RemoteAddr())
 	}
 	return c.Conn.Close()
-}
-
-// spoke says whether anything has come over a connection of the guard's.
-func spoke(c net.Conn) bool {
-	g, ok := c.(*guest)
-	return ok && g.spoke.Load()
-}
-
-// know notes that a connection's handshake is done.
-func know(c net.Conn) {
-	if g, ok := c.(*guest); ok {
-		g.known.Store(true)
-	}
 }

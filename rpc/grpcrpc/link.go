@@ -37,6 +37,7 @@ type link struct {
 	incarnation uint64      // of the peer's process; 0: it is gone, or was never heard
 	current     *connection // nil: none
 	suspect     *connection // the one that broke, if why is not known
+	greeted     *guest      // whose Hello was answered, and which has not confirmed that
 	processes   processes
 	toldTwo     lull
 }
@@ -83,7 +84,7 @@ func (l *link) call() error {
 		return err
 	}
 	defer conn.Close() //nolint:errcheck // it is over, one way or the other
-	late := time.AfterFunc(handshakeTime, cancel)
+	late := time.AfterFunc(l.transport.handshakeTime, cancel)
 	defer late.Stop()
 	s, err := electorpb.NewMemberServiceClient(conn).Exchange(ctx)
 	if err != nil {
@@ -91,9 +92,9 @@ func (l *link) call() error {
 	}
 	// What this side says comes to nothing if the stream is over; Recv tells why.
 	_ = s.Send(hello(l.transport.self, l.peer, l.transport.incarnation))
-	p, err := s.Recv()
+	p, err := receiveHello(s)
 	if err != nil {
-		return err
+		return l.transport.excessive(err, "peer", l.peer)
 	}
 	h := p.GetHello()
 	if h.GetFrom() != l.peer {
@@ -101,33 +102,63 @@ func (l *link) call() error {
 	}
 	_ = s.Send(confirm())
 	late.Stop()
-	// Calls come one after the other, and each was answered after it was made.
-	c := &connection{number: l.number(), incarnation: h.GetIncarnation(), confirmed: true, remote: l.address}
-	if there, ok := peer.FromContext(s.Context()); ok {
-		c.remote = there.Addr.String()
+	there, ok := peer.FromContext(s.Context())
+	if !ok {
+		return errors.New("a connection to nobody")
 	}
-	return l.carry(ctx, s, c)
+	// Calls come one after the other, and each was answered after it was made.
+	return l.carry(ctx, s, &connection{
+		number: l.number(), incarnation: h.GetIncarnation(), confirmed: true, remote: there.Addr.String(),
+		meter: there.AuthInfo.(visitor).meter,
+	})
 }
 
 // accept answers the Hello of a peer that has called, and carries messages once
 // the peer has confirmed the answer.
-func (l *link) accept(s packets, h *electorpb.Hello, remote string) error {
-	c := &connection{number: l.number(), incarnation: h.GetIncarnation(), confirmed: h.GetConfirms(), remote: remote}
-	if err := s.Send(hello(l.transport.self, l.peer, l.transport.incarnation)); err != nil {
+func (l *link) accept(s packets, h *electorpb.Hello, came *guest) error {
+	c := &connection{
+		number: l.number(), incarnation: h.GetIncarnation(), confirmed: h.GetConfirms(),
+		remote: came.RemoteAddr().String(), meter: came.meter,
+	}
+	if err := l.greet(s, c, came); err != nil {
 		return err
 	}
-	if c.confirmed {
-		p, err := s.Recv()
-		if err != nil {
-			return err
-		}
-		if p.GetConfirm() == nil {
-			return status.Error(codes.InvalidArgument, "the Hello was answered, and what came next is no Confirm")
-		}
-	}
+	l.transport.guard.introduce(came)
 	err := l.carry(s.Context(), s, c)
 	l.transport.running.Go(l.keepLooking)
 	return err
+}
+
+// greet answers a Hello, and waits for the answer to be confirmed. A peer may go on
+// right behind that, so it may say more than a stranger from here on. For that reason
+// only one connection of a peer can be here: another one that is has to go.
+func (l *link) greet(s packets, c *connection, came *guest) error {
+	came.allow(peerBytes)
+	l.mu.Lock()
+	before := l.greeted
+	l.greeted = came
+	l.mu.Unlock()
+	defer func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.greeted == came {
+			l.greeted = nil
+		}
+	}()
+	if before != nil {
+		_ = before.Conn.Close()
+	}
+	if err := s.Send(hello(l.transport.self, l.peer, l.transport.incarnation)); err != nil || !c.confirmed {
+		return err
+	}
+	p, err := receiveHello(s)
+	if err != nil {
+		return l.transport.excessive(err, "peer", l.peer)
+	}
+	if p.GetConfirm() == nil {
+		return status.Error(codes.InvalidArgument, "the Hello was answered, and what came next is no Confirm")
+	}
+	return nil
 }
 
 // number is one larger than all before.
@@ -141,7 +172,7 @@ func (l *link) number() uint64 {
 // packets is a stream as either side has it.
 type packets interface {
 	Send(*electorpb.Packet) error
-	Recv() (*electorpb.Packet, error)
+	RecvMsg(any) error
 	Context() context.Context
 }
 
@@ -158,7 +189,7 @@ func (l *link) carry(ctx context.Context, s packets, c *connection) error {
 	}
 	sent, received := make(chan error, 1), make(chan error, 1)
 	l.transport.running.Go(func() { sent <- l.sendAll(ctx, s) })
-	l.transport.running.Go(func() { received <- l.receiveAll(s) })
+	l.transport.running.Go(func() { received <- l.receiveAll(s, c.meter) })
 	var err error
 	select {
 	case err = <-received:
@@ -267,7 +298,7 @@ func (l *link) sendAll(ctx context.Context, s packets) error {
 // few now and then may be what a later version of the peer says.
 const maxMalformed = 100
 
-func (l *link) receiveAll(s packets) error {
+func (l *link) receiveAll(s packets, m *meter) error {
 	t := l.transport
 	var malformed int
 	since := time.Now()
@@ -275,13 +306,11 @@ func (l *link) receiveAll(s packets) error {
 		if time.Since(since) > time.Minute {
 			malformed, since = 0, time.Now()
 		}
-		p, err := s.Recv()
-		if status.Code(err) == codes.ResourceExhausted {
-			t.refuse(RefusedPeer, "peer", l.peer, "error", err)
-		}
+		p, err := receive(s, maxPacket, maxBatch)
 		if err != nil {
-			return err
+			return t.excessive(err, "peer", l.peer)
 		}
+		m.refill()
 		batch := make([]rpc.Message, 0, len(p.GetBatch().GetMessages()))
 		for _, w := range p.GetBatch().GetMessages() {
 			m, err := decode(w, l.peer, t.self)

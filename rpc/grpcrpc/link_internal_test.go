@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/hustings/hustings/rpc"
 )
@@ -64,6 +66,16 @@ func TestTheNextProcessIsNoNewsWhenTheLossIsKnown(t *testing.T) {
 	l.gone(l.suspected(), "connecting is refused")
 	connect(t, l, 8)
 	assert.Equal(t, losses{"a"}, *told)
+}
+
+// A Confirm may be read when a later connection counts already.
+func TestAStaleConnectionIsRefused(t *testing.T) {
+	l, told := linkTo(t)
+	stale := &connection{number: l.number(), incarnation: 7, confirmed: true}
+	c := connect(t, l, 8)
+	assert.Equal(t, codes.Aborted, status.Code(l.begin(stale)))
+	assert.Same(t, c, l.current)
+	assert.Empty(t, *told)
 }
 
 // Only what is remembered can be told from what is new, and that is bounded.

@@ -25,6 +25,7 @@ type connection struct {
 	incarnation uint64 // of the process at the other end
 	confirmed   bool   // that process was alive when it had been given its number
 	remote      string // its address
+	meter       *meter
 	hangUp      func(error)
 }
 

@@ -22,13 +22,17 @@ import (
 )
 
 const (
-	// maxPacket bounds a packet: several times what maxBatch messages can take.
-	maxPacket = 4 << 20
 	// maxStreams bounds the calls that one connection can have at once.
-	maxStreams = 64
+	maxStreams = 16
 	// maxHeader bounds what comes before a call.
-	maxHeader = 16 << 10
-	// handshakeTime is how long a connection may take to say who it is.
+	maxHeader = 8 << 10
+	// window is how much of a call may be on its way. gRPC would make it larger
+	// by itself, up to 16 MiB, and has no smaller one.
+	window = 64 << 10
+	// readBuffer is what every connection has to read into.
+	readBuffer = 4 << 10
+	// handshakeTime is how long a connection may take to say who it is, before
+	// the first call and, once more, in it.
 	handshakeTime = 5 * time.Second
 	// aliveEvery is after how much silence a connection is asked whether it is
 	// there, and aliveWithin how soon it must answer.
@@ -44,22 +48,32 @@ func (t *Transport) newServer() *grpc.Server {
 	}
 	s := grpc.NewServer(
 		grpc.Creds(creds),
+		grpc.ForceServerCodecV2(newCodec()),
 		grpc.MaxRecvMsgSize(maxPacket),
 		grpc.MaxConcurrentStreams(maxStreams),
 		grpc.MaxHeaderListSize(maxHeader),
-		grpc.ConnectionTimeout(handshakeTime),
+		grpc.InitialWindowSize(window),
+		grpc.InitialConnWindowSize(window),
+		grpc.ReadBufferSize(readBuffer),
+		grpc.ConnectionTimeout(t.handshakeTime),
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: idleTime, Time: aliveEvery, Timeout: aliveWithin}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: aliveEvery / 2, PermitWithoutStream: true}),
 		grpc.WaitForHandlers(true),
 		grpc.UnaryInterceptor(func(ctx context.Context, request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-			if err := t.authorise(ctx, info.FullMethod); err != nil {
+			caller, err := t.authorise(ctx, info.FullMethod)
+			if err != nil {
 				return nil, err
 			}
+			caller.refill()
 			return next(ctx, request)
 		}),
 		grpc.StreamInterceptor(func(service any, s grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
-			if err := t.authorise(s.Context(), info.FullMethod); err != nil {
+			caller, err := t.authorise(s.Context(), info.FullMethod)
+			if err != nil {
 				return err
+			}
+			if roleFor(info.FullMethod) != Member {
+				s = request{s, caller.meter}
 			}
 			return next(service, s)
 		}),
@@ -68,21 +82,48 @@ func (t *Transport) newServer() *grpc.Server {
 	return s
 }
 
+// request is a stream of a caller's, whose allowance is full again after each
+// message that it takes.
+type request struct {
+	grpc.ServerStream
+	*meter
+}
+
+func (r request) RecvMsg(m any) error {
+	err := r.ServerStream.RecvMsg(m)
+	if err == nil {
+		r.refill()
+	}
+	return err
+}
+
 // doorman is a handshake that tells of whom it turns away.
 type doorman struct {
 	credentials.TransportCredentials
 	refuse func(Refusal, ...any)
 }
 
+// visitor is what is known of a connection after its handshake.
+type visitor struct {
+	credentials.AuthInfo
+	meter *meter
+	guest *guest // nil if this side has called
+}
+
 func (d doorman) ServerHandshake(c net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	secured, info, err := d.TransportCredentials.ServerHandshake(c)
-	switch {
-	case err == nil:
-		know(c)
-	case !errors.Is(err, net.ErrClosed) && spoke(c):
-		d.refuse(RefusedHandshake, "remote", c.RemoteAddr(), "error", err)
+	came, ok := c.(*guest)
+	if !ok {
+		return nil, nil, errors.New("a connection that did not come by the guard")
 	}
-	return secured, info, err
+	secured, info, err := d.TransportCredentials.ServerHandshake(c)
+	if err != nil {
+		if !errors.Is(err, net.ErrClosed) && came.spoke.Load() {
+			d.refuse(RefusedHandshake, "remote", c.RemoteAddr(), "error", err)
+		}
+		return nil, nil, err
+	}
+	came.known.Store(true)
+	return secured, visitor{info, came.meter, came}, nil
 }
 
 func (d doorman) Clone() credentials.TransportCredentials {
@@ -91,24 +132,30 @@ func (d doorman) Clone() credentials.TransportCredentials {
 
 // authorise says whether who calls may make this call: members exchange
 // messages, operators do everything else, and everyone may ask after the health.
-func (t *Transport) authorise(ctx context.Context, method string) error {
+func (t *Transport) authorise(ctx context.Context, method string) (*guest, error) {
 	p, ok := peer.FromContext(ctx)
 	if !ok {
-		return status.Error(codes.Internal, "a call without a caller")
+		return nil, status.Error(codes.Internal, "a call without a caller")
 	}
+	came := p.AuthInfo.(visitor).guest
+	came.called.Store(true)
+	need := roleFor(method)
+	operates := need != Member
 	if t.tls != nil {
 		who, err := caller(p)
 		if err != nil {
-			return status.Error(codes.Unauthenticated, err.Error())
+			return nil, status.Error(codes.Unauthenticated, err.Error())
 		}
-		t.guard.admit(p.Addr) // it is none who says nothing
-		if need := roleFor(method); need != "" && need != who.Role {
+		if need != "" && need != who.Role {
 			t.refuse(RefusedRole, "caller", who.String(), "method", method, "remote", p.Addr)
-			return status.Errorf(codes.PermissionDenied, "%s is for a certificate of the role %s; this one is that of %v", method, need, who)
+			return nil, status.Errorf(codes.PermissionDenied, "%s is for a certificate of the role %s; this one is that of %v", method, need, who)
 		}
+		operates = who.Role == Operator
 	}
-	t.guard.admit(p.Addr)
-	return nil
+	if operates { // a member is let in when it has said Hello
+		t.guard.welcome(came)
+	}
+	return came, nil
 }
 
 // roleFor is the role that a call needs; empty if either will do.
@@ -126,7 +173,7 @@ func roleFor(method string) Role {
 
 // caller is who the certificate of a connection names. It has been verified.
 func caller(p *peer.Peer) (Identity, error) {
-	info, ok := p.AuthInfo.(credentials.TLSInfo)
+	info, ok := p.AuthInfo.(visitor).AuthInfo.(credentials.TLSInfo)
 	if !ok || len(info.State.PeerCertificates) == 0 {
 		return Identity{}, errors.New("no certificate")
 	}
@@ -141,18 +188,36 @@ type memberService struct {
 // Exchange takes in a connection from a peer.
 func (m memberService) Exchange(s grpc.BidiStreamingServer[electorpb.Packet, electorpb.Packet]) error {
 	t := m.transport
-	p, err := s.Recv()
+	remote, _ := peer.FromContext(s.Context())
+	came := remote.AuthInfo.(visitor).guest
+	if came.talks.Swap(true) {
+		t.refuse(RefusedPeer, "remote", remote.Addr, "error", "a second exchange over one connection")
+		return status.Error(codes.ResourceExhausted, "a connection carries one exchange")
+	}
+	defer t.guard.dismiss(came) // and whoever comes again comes over another connection
+	p, err := receiveHello(s)
 	if err != nil {
-		return err
+		return t.excessive(err, "remote", remote.Addr)
 	}
 	h := p.GetHello()
-	remote, _ := peer.FromContext(s.Context())
 	l, err := t.recognise(s.Context(), h)
 	if err != nil {
 		t.refuse(RefusedIdentity, "claims", h.GetFrom(), "looks_for", h.GetTo(), "remote", remote.Addr, "error", err)
 		return status.Error(codes.PermissionDenied, err.Error())
 	}
-	return l.accept(s, h, remote.Addr.String())
+	return l.accept(s, h, came)
+}
+
+// excessive counts a packet that was too large, or had too many messages.
+func (t *Transport) excessive(err error, attributes ...any) error {
+	var e *excess
+	if errors.As(err, &e) {
+		err = status.Error(codes.ResourceExhausted, err.Error())
+	}
+	if status.Code(err) == codes.ResourceExhausted {
+		t.refuse(RefusedPeer, append(attributes, "error", err)...)
+	}
+	return err
 }
 
 // recognise finds the peer that says hello, and holds what it says against its

@@ -80,16 +80,20 @@ func (w *town) listen(node, address string) {
 	w.listeners[node], w.addresses[node] = l, l.Addr().String()
 }
 
-// open is the transport of a node; it is closed when the test ends.
-func (w *town) open(node string) *grpcrpc.Transport {
-	w.t.Helper()
+func (w *town) config(node string) grpcrpc.Config {
 	config := grpcrpc.Config{Self: node, Listener: w.listeners[node], Peers: maps.Clone(w.addresses), Logger: slog.New(slog.NewTextHandler(w.log, nil))}
 	delete(config.Peers, node)
 	if w.dir != "" {
 		files := certs.Files(w.dir, node)
 		config.TLS = &files
 	}
-	tr, err := grpcrpc.New(config)
+	return config
+}
+
+// open is the transport of a node; it is closed when the test ends.
+func (w *town) open(node string) *grpcrpc.Transport {
+	w.t.Helper()
+	tr, err := grpcrpc.New(w.config(node))
 	require.NoError(w.t, err)
 	w.t.Cleanup(tr.Close)
 	return tr

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"time"
 
 	"google.golang.org/grpc"
 
@@ -49,6 +50,8 @@ type Transport struct {
 	counts      counts
 	toldTwo     lull
 
+	handshakeTime time.Duration // as the constant, but for tests
+
 	ctx     context.Context // ends with Close
 	cancel  context.CancelFunc
 	running sync.WaitGroup
@@ -63,7 +66,9 @@ type Transport struct {
 
 // New is a transport that listens, but neither answers nor calls anyone until it
 // is first used, by Serve or Send. It must be closed.
-func New(config Config) (*Transport, error) {
+func New(config Config) (*Transport, error) { return newTransport(config, handshakeTime) }
+
+func newTransport(config Config, handshakeTime time.Duration) (*Transport, error) {
 	if err := config.validate(); err != nil {
 		return nil, err
 	}
@@ -73,6 +78,7 @@ func New(config Config) (*Transport, error) {
 	}
 	t := &Transport{
 		self: config.Self, incarnation: newIncarnation(), log: newQuietLog(log), links: make(map[string]*link),
+		handshakeTime: handshakeTime,
 	}
 	if config.TLS != nil {
 		var err error
@@ -81,7 +87,7 @@ func New(config Config) (*Transport, error) {
 		}
 	}
 	t.ctx, t.cancel = context.WithCancel(context.Background())
-	t.guard = newGuard(config.Listener, t.refuse)
+	t.guard = newGuard(config.Listener, 2*handshakeTime, t.refuse)
 	t.listener = config.Listener
 	t.server = t.newServer()
 	t.SetPeers(config.Peers)

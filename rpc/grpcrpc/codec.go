@@ -1,0 +1,119 @@
+// Packets are counted before they are decoded: an empty message takes two bytes on
+// the network and a hundred times as much in memory.
+
+package grpcrpc
+
+import (
+	"fmt"
+
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/encoding/proto" // registers what all else is decoded with
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/encoding/protowire"
+	protobuf "google.golang.org/protobuf/proto"
+
+	"github.com/hustings/hustings/proto/electorpb"
+)
+
+const (
+	// maxPacket bounds a packet. It has room for maxBatch messages, each as large
+	// as a message can be.
+	maxPacket = 640 << 10
+	// maxHello bounds what a stranger says.
+	maxHello = 2 << 10
+)
+
+// incoming is a packet that is about to be read, and what it may be.
+type incoming struct {
+	bytes, messages int
+	packet          electorpb.Packet
+	err             error // it is more than that
+}
+
+// receive reads a packet of at most so many bytes and messages.
+func receive(s packets, bytes, messages int) (*electorpb.Packet, error) {
+	in := incoming{bytes: bytes, messages: messages}
+	if err := s.RecvMsg(&in); err != nil {
+		return nil, err
+	}
+	return &in.packet, in.err
+}
+
+// receiveHello reads what may come before the peer is known.
+func receiveHello(s packets) (*electorpb.Packet, error) { return receive(s, maxHello, 0) }
+
+// excess is what is wrong with a packet.
+type excess struct {
+	what       string
+	has, limit int
+}
+
+func (e *excess) Error() string {
+	return fmt.Sprintf("a packet has %d %s, and may have %d", e.has, e.what, e.limit)
+}
+
+// codec decodes packets with care, and all else as gRPC does.
+type codec struct{ encoding.CodecV2 }
+
+func newCodec() codec { return codec{encoding.GetCodecV2(proto.Name)} }
+
+func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
+	in, ok := v.(*incoming)
+	if !ok {
+		return c.CodecV2.Unmarshal(data, v)
+	}
+	if data.Len() > in.bytes {
+		in.err = &excess{"bytes", data.Len(), in.bytes}
+		return nil
+	}
+	buffer := data.MaterializeToBuffer(mem.DefaultBufferPool())
+	defer buffer.Free()
+	if n := countMessages(buffer.ReadOnlyData()); n > in.messages {
+		in.err = &excess{"messages", n, in.messages}
+		return nil
+	}
+	return protobuf.Unmarshal(buffer.ReadOnlyData(), &in.packet)
+}
+
+var (
+	batchField    = fieldNumber(new(electorpb.Packet), "batch")
+	messagesField = fieldNumber(new(electorpb.Batch), "messages")
+)
+
+func fieldNumber(m protobuf.Message, name string) protowire.Number {
+	for i, fields := 0, m.ProtoReflect().Descriptor().Fields(); i < fields.Len(); i++ {
+		if string(fields.Get(i).Name()) == name {
+			return fields.Get(i).Number()
+		}
+	}
+	panic("the wire has no field " + name) // found by any test
+}
+
+// countMessages counts the messages of a packet. Of what is malformed it counts
+// what comes before: decoding ends there, too.
+func countMessages(packet []byte) (n int) {
+	each(packet, batchField, func(batch []byte) {
+		each(batch, messagesField, func([]byte) { n++ })
+	})
+	return n
+}
+
+// each calls do with every value of a field, of which there may be several where
+// only one is meant: they are merged.
+func each(of []byte, field protowire.Number, do func([]byte)) {
+	for len(of) > 0 {
+		number, kind, n := protowire.ConsumeTag(of)
+		if n < 0 {
+			return
+		}
+		of = of[n:]
+		if n = protowire.ConsumeFieldValue(number, kind, of); n < 0 {
+			return
+		}
+		if number == field && kind == protowire.BytesType {
+			value, _ := protowire.ConsumeBytes(of)
+			do(value)
+		}
+		of = of[n:]
+	}
+}

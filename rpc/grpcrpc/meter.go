@@ -1,0 +1,91 @@
+// How much may come over a connection before it is understood.
+//
+// What came over a connection takes memory until somebody has taken it: in buffers
+// of TLS and of gRPC, of which a frame of one byte fills one, and many streams of a
+// connection have theirs. There are too many places to bound one by one. So bytes are
+// counted where they come in. A connection has an allowance, which is full again
+// whenever a packet was taken from it. One that uses it up is closed.
+
+package grpcrpc
+
+import (
+	"errors"
+	"net"
+	"sync"
+	"time"
+)
+
+const (
+	// strangerBytes is what may come from somebody of whom nothing is known:
+	// certificates, the head of a call and a Hello.
+	strangerBytes = 32 << 10
+	// callerBytes is what may come from an operator between two requests.
+	callerBytes = 64 << 10
+	// peerBytes is what may come from a peer between two packets. One may be on
+	// its way behind the one that is being read.
+	peerBytes = 2 * maxPacket
+	// trickle is how much of the allowance comes back in a second by itself, for
+	// what keeps an idle connection alive.
+	trickle = 1 << 10
+)
+
+var errFlood = errors.New("more came than may wait to be understood")
+
+// meter is a connection with an allowance.
+type meter struct {
+	net.Conn
+	flooded func() // is told when the allowance is used up
+
+	mu    sync.Mutex
+	left  int
+	full  int       // how much is left after a packet; 0: the allowance is never refilled
+	since time.Time // how much of the trickle has come
+}
+
+// newMeter has the allowance of a stranger.
+func newMeter(c net.Conn, flooded func()) *meter {
+	return &meter{Conn: c, flooded: flooded, left: strangerBytes, since: time.Now()}
+}
+
+func (m *meter) Read(b []byte) (int, error) {
+	n, err := m.Conn.Read(b)
+	if !m.spend(n) {
+		m.flooded()
+		_ = m.Conn.Close()
+		return 0, errFlood
+	}
+	return n, err
+}
+
+// spend takes from the allowance, and says whether it was enough.
+func (m *meter) spend(n int) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := time.Now()
+	if come := int(min(now.Sub(m.since), time.Hour).Seconds() * trickle); come > 0 {
+		m.left, m.since = max(m.left, min(m.left+come, m.full)), now
+	}
+	m.left -= n
+	return m.left >= 0
+}
+
+// allow makes an allowance this large, and fills it.
+func (m *meter) allow(full int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.left, m.full = full, full
+}
+
+// forbid has the allowance never filled again.
+func (m *meter) forbid() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.left, m.full = min(m.left, strangerBytes), 0
+}
+
+// refill notes that what came has been taken.
+func (m *meter) refill() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.left = max(m.left, m.full)
+}

@@ -1,0 +1,116 @@
+// Allowances, and how packets are counted.
+
+package grpcrpc
+
+import (
+	"io"
+	"net"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"pgregory.net/rapid"
+
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/proto/electorpb"
+	"github.com/hustings/hustings/rpc"
+)
+
+func TestAnAllowanceIsSpent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMeter(nil, nil)
+		assert.True(t, m.spend(strangerBytes))
+		m.refill()
+		<-time.After(time.Hour)
+		assert.False(t, m.spend(1), "that of a stranger never grows")
+		m.allow(100)
+		assert.True(t, m.spend(100))
+		m.refill()
+		assert.True(t, m.spend(100))
+		<-time.After(time.Second / 32)
+		assert.True(t, m.spend(trickle/32))
+		assert.False(t, m.spend(1), "by itself it comes back slowly")
+		<-time.After(time.Hour)
+		assert.True(t, m.spend(100))
+		assert.False(t, m.spend(1), "and no more than there was")
+		m.allow(peerBytes)
+		m.forbid()
+		assert.True(t, m.spend(strangerBytes))
+		m.refill()
+		assert.False(t, m.spend(1))
+	})
+}
+
+// Small amounts that come often must not keep the allowance from coming back.
+func TestTheAllowanceComesBackHoweverOftenItIsSpent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMeter(nil, nil)
+		m.allow(100)
+		require.True(t, m.spend(100))
+		for range 10_000 {
+			<-time.After(time.Millisecond / 4)
+			m.spend(0)
+		}
+		assert.True(t, m.spend(100))
+	})
+}
+
+func TestWhoSaysTooMuchIsCutOff(t *testing.T) {
+	here, there := net.Pipe()
+	floods := 0
+	m := newMeter(here, func() { floods++ })
+	go func() { _, _ = there.Write(make([]byte, 2*strangerBytes)) }()
+	n, err := io.Copy(io.Discard, m)
+	assert.ErrorIs(t, err, errFlood)
+	assert.LessOrEqual(t, n, int64(strangerBytes))
+	assert.Equal(t, 1, floods)
+	_, err = there.Write([]byte{0})
+	assert.ErrorIs(t, err, io.ErrClosedPipe)
+}
+
+// What comes of decoding is never more than was counted.
+func TestMessagesAreCountedAsTheyAreDecoded(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var packet []byte
+		for range rapid.IntRange(0, 5).Draw(t, "batches") {
+			if rapid.Bool().Draw(t, "a field that nobody knows") {
+				packet = protowire.AppendTag(packet, 99, protowire.VarintType)
+				packet = protowire.AppendVarint(packet, 7)
+			}
+			batch := electorpb.Batch{Messages: make([]*electorpb.Message, rapid.IntRange(0, 5).Draw(t, "messages"))}
+			for i := range batch.Messages {
+				batch.Messages[i] = &electorpb.Message{Group: rapid.StringN(0, 3, 9).Draw(t, "group")}
+			}
+			part, err := proto.Marshal(&electorpb.Packet{Content: &electorpb.Packet_Batch{Batch: &batch}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			packet = append(packet, part...)
+		}
+		packet = packet[:len(packet)-rapid.IntRange(0, min(3, len(packet))).Draw(t, "cut off")]
+		var decoded electorpb.Packet
+		if proto.Unmarshal(packet, &decoded) == nil {
+			assert.Equal(t, len(decoded.GetBatch().GetMessages()), countMessages(packet))
+		}
+	})
+}
+
+// The largest batch that a peer can send is one that a peer may send.
+func TestTheLargestPacketIsNotTooLarge(t *testing.T) {
+	long := string(make([]byte, max(rpc.MaxGroupLength, memberstate.MaxIDLength)))
+	all := ^uint64(0)
+	batch := make([]rpc.Message, maxBatch)
+	for i := range batch {
+		batch[i] = rpc.Message{Group: long, Leader: long, Voters: all, Body: rpc.Body{
+			Kind: rpc.VoteResponse, Result: rpc.RejectTakingLeadership, Mark: rpc.Vouched, Promised: true, Round: ^uint32(0),
+			Term: memberstate.Term(all), Asked: memberstate.Term(all),
+			Ledger: memberstate.Position{Term: memberstate.Term(all), Index: all}, Lease: 1<<63 - 1, RoundTrip: 1<<63 - 1,
+		}}
+	}
+	assert.LessOrEqual(t, proto.Size(encodeBatch(batch)), maxPacket)
+	assert.LessOrEqual(t, proto.Size(hello(long, long, all)), maxHello)
+}
