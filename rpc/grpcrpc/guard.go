@@ -165,3 +165,14 @@ func (c *guest) Close() error {
 	}
 	return c.Conn.Close()
 }
+
+// closeAll closes all that came in, and what still comes. Nobody is waited for: one
+// who says nothing, or reads nothing, must not hold up whoever closes.
+func (g *guard) closeAll() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.shut = true
+	for c := range g.guests {
+		_ = c.Conn.Close()
+	}
+}

@@ -257,6 +257,7 @@ func (t *Transport) Close() {
 	t.mu.Lock()
 	t.cancel() // of the links, too
 	t.mu.Unlock()
+	t.guard.closeAll()
 	t.server.Stop()
 	t.running.Wait()
 }
