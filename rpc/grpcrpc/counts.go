@@ -35,6 +35,9 @@ const (
 	RefusedPeer
 	// RefusedFlood: more came over a connection than may wait to be understood.
 	RefusedFlood
+	// RefusedCertificate: the certificate of an open connection is out of date, or
+	// its authority is not believed any more.
+	RefusedCertificate
 	// RefusedReload: this node's own certificates have changed and cannot be
 	// used, so those before go on being used.
 	RefusedReload
@@ -42,7 +45,7 @@ const (
 	refusals
 )
 
-var refusalNames = [refusals]string{"handshake", "silence", "crowd", "role", "identity", "message", "peer", "flood", "reload"}
+var refusalNames = [refusals]string{"handshake", "silence", "crowd", "role", "identity", "message", "peer", "flood", "certificate", "reload"}
 
 // String names the refusal for logs and metrics.
 func (r Refusal) String() string {

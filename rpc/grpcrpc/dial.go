@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
@@ -20,7 +21,7 @@ import (
 func Dial(address string, files *TLS) (*grpc.ClientConn, error) {
 	creds := insecure.NewCredentials()
 	if files != nil {
-		r, err := newReloader(*files, Identity{Role: Operator}, func(Refusal, ...any) {})
+		r, err := newReloader(*files, Identity{Role: Operator}, time.Now, func(Refusal, ...any) {})
 		if err != nil {
 			return nil, err
 		}
@@ -31,9 +32,11 @@ func Dial(address string, files *TLS) (*grpc.ClientConn, error) {
 
 // dial is a connection to a peer.
 func (t *Transport) dial(address, peer string) (*grpc.ClientConn, error) {
-	creds := outgoing{insecure.NewCredentials()}
+	creds := outgoing{TransportCredentials: insecure.NewCredentials()}
 	if t.tls != nil {
-		creds = outgoing{credentials.NewTLS(t.tls.client(peer))}
+		config := t.tls.client(peer)
+		creds.TransportCredentials = credentials.NewTLS(config)
+		creds.keep = t.tls.keeper(config.VerifyConnection)
 	}
 	flooded := func() { t.refuse(RefusedFlood, "peer", peer, "address", address) }
 	return dial(address, creds, func(c net.Conn) net.Conn { return newMeter(c, flooded) },
@@ -67,6 +70,7 @@ func dial(address string, creds credentials.TransportCredentials, wrap func(net.
 // outgoing is a handshake with a peer that was called.
 type outgoing struct {
 	credentials.TransportCredentials
+	keep keeper
 }
 
 func (o outgoing) ClientHandshake(ctx context.Context, authority string, c net.Conn) (net.Conn, credentials.AuthInfo, error) {
@@ -75,6 +79,9 @@ func (o outgoing) ClientHandshake(ctx context.Context, authority string, c net.C
 		return nil, nil, errors.New("a connection that this transport did not open")
 	}
 	secured, info, err := o.TransportCredentials.ClientHandshake(ctx, authority, c)
+	if err == nil {
+		err = o.keep.keep(m, info)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -83,5 +90,5 @@ func (o outgoing) ClientHandshake(ctx context.Context, authority string, c net.C
 }
 
 func (o outgoing) Clone() credentials.TransportCredentials {
-	return outgoing{o.TransportCredentials.Clone()}
+	return outgoing{o.TransportCredentials.Clone(), o.keep}
 }

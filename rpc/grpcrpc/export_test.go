@@ -5,7 +5,12 @@ package grpcrpc
 import "time"
 
 // NewUnhurried is a transport that gives everyone an hour to say who they are.
-func NewUnhurried(c Config) (*Transport, error) { return newTransport(c, time.Hour) }
+func NewUnhurried(c Config) (*Transport, error) { return newTransport(c, time.Hour, time.Now) }
+
+// NewWithClock is a transport that holds certificates against this clock.
+func NewWithClock(c Config, now func() time.Time) (*Transport, error) {
+	return newTransport(c, handshakeTime, now)
+}
 
 // Guests is how many connections have come in and not ended.
 func (t *Transport) Guests() int {
@@ -13,3 +18,13 @@ func (t *Transport) Guests() int {
 	defer t.guard.mu.Unlock()
 	return len(t.guard.guests)
 }
+
+// Kept is how many connections are verified again and again.
+func (t *Transport) Kept() int {
+	t.tls.mu.Lock()
+	defer t.tls.mu.Unlock()
+	return len(t.tls.live)
+}
+
+// Watch does what a transport does in the background, when these ticks come.
+func (t *Transport) Watch(ticks <-chan time.Time) { t.tls.watch(t.ctx, ticks) }

@@ -163,7 +163,7 @@ func (c *guest) Close() error {
 	if stranger && c.spoke.Load() && c.known.Load() && !c.called.Load() {
 		g.refuse(RefusedSilence, "remote", c.RemoteAddr())
 	}
-	return c.Conn.Close()
+	return c.meter.Close()
 }
 
 // closeAll closes all that came in, and what still comes. Nobody is waited for: one

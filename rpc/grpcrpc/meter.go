@@ -40,6 +40,8 @@ type meter struct {
 	left  int
 	full  int       // how much is left after a packet; 0: the allowance is never refilled
 	since time.Time // how much of the trickle has come
+	end   func()    // nil: nobody waits for it
+	ended bool
 }
 
 // newMeter has the allowance of a stranger.
@@ -88,4 +90,27 @@ func (m *meter) refill() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.left = max(m.left, m.full)
+}
+
+// atEnd has this called when the connection is closed, or now if it is.
+func (m *meter) atEnd(end func()) {
+	m.mu.Lock()
+	m.end = end
+	ended := m.ended
+	m.mu.Unlock()
+	if ended {
+		end()
+	}
+}
+
+// Close ends the connection.
+func (m *meter) Close() error {
+	m.mu.Lock()
+	end := m.end
+	m.ended = true
+	m.mu.Unlock()
+	if end != nil {
+		end()
+	}
+	return m.Conn.Close()
 }

@@ -42,9 +42,11 @@ const (
 )
 
 func (t *Transport) newServer() *grpc.Server {
-	creds := doorman{insecure.NewCredentials(), t.refuse}
+	creds := doorman{TransportCredentials: insecure.NewCredentials(), refuse: t.refuse}
 	if t.tls != nil {
-		creds = doorman{credentials.NewTLS(t.tls.server()), t.refuse}
+		config := t.tls.server()
+		creds.TransportCredentials = credentials.NewTLS(config)
+		creds.keep = t.tls.keeper(config.VerifyConnection)
 	}
 	s := grpc.NewServer(
 		grpc.Creds(creds),
@@ -100,6 +102,7 @@ func (r request) RecvMsg(m any) error {
 // doorman is a handshake that tells of whom it turns away.
 type doorman struct {
 	credentials.TransportCredentials
+	keep   keeper
 	refuse func(Refusal, ...any)
 }
 
@@ -116,6 +119,9 @@ func (d doorman) ServerHandshake(c net.Conn) (net.Conn, credentials.AuthInfo, er
 		return nil, nil, errors.New("a connection that did not come by the guard")
 	}
 	secured, info, err := d.TransportCredentials.ServerHandshake(c)
+	if err == nil {
+		err = d.keep.keep(came.meter, info)
+	}
 	if err != nil {
 		if !errors.Is(err, net.ErrClosed) && came.spoke.Load() {
 			d.refuse(RefusedHandshake, "remote", c.RemoteAddr(), "error", err)
@@ -127,7 +133,7 @@ func (d doorman) ServerHandshake(c net.Conn) (net.Conn, credentials.AuthInfo, er
 }
 
 func (d doorman) Clone() credentials.TransportCredentials {
-	return doorman{d.TransportCredentials.Clone(), d.refuse}
+	return doorman{d.TransportCredentials.Clone(), d.keep, d.refuse}
 }
 
 // authorise says whether who calls may make this call: members exchange

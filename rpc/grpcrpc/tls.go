@@ -26,12 +26,16 @@ type TLS struct {
 type reloader struct {
 	files  TLS
 	self   Identity // with an empty name: anyone of its role
+	now    func() time.Time
 	refuse func(Refusal, ...any)
+
+	changed chan struct{} // has one if the files were read again
 
 	mu    sync.Mutex
 	stamp stamp
 	own   *tls.Certificate
 	pool  *x509.CertPool
+	live  map[*meter]func() error // the connections that are open, and how to verify them again
 }
 
 // stamp tells one version of the files from another.
@@ -41,11 +45,14 @@ type stamp [3]struct {
 }
 
 // newReloader reads the files, which must be those of this identity.
-func newReloader(files TLS, self Identity, refuse func(Refusal, ...any)) (*reloader, error) {
-	r := &reloader{files: files, self: self, refuse: refuse}
-	now, err := files.stamp()
+func newReloader(files TLS, self Identity, now func() time.Time, refuse func(Refusal, ...any)) (*reloader, error) {
+	r := &reloader{
+		files: files, self: self, now: now, refuse: refuse,
+		changed: make(chan struct{}, 1), live: make(map[*meter]func() error),
+	}
+	stamp, err := files.stamp()
 	if err == nil {
-		err = r.load(now)
+		err = r.load(stamp)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("grpcrpc: TLS: %w", err)
@@ -101,7 +108,12 @@ func (r *reloader) newest() (*tls.Certificate, *x509.CertPool) {
 	defer r.mu.Unlock()
 	now, err := r.files.stamp()
 	if err == nil && now != r.stamp {
-		err = r.load(now)
+		if err = r.load(now); err == nil {
+			select {
+			case r.changed <- struct{}{}:
+			default: // that is known
+			}
+		}
 	}
 	if err != nil {
 		r.refuse(RefusedReload, "certificate", r.files.Cert, "error", err)
@@ -152,7 +164,9 @@ func (r *reloader) verify(s tls.ConnectionState, use x509.ExtKeyUsage) (Identity
 		return Identity{}, errors.New("no certificate")
 	}
 	_, pool := r.newest()
-	options := x509.VerifyOptions{Roots: pool, Intermediates: x509.NewCertPool(), KeyUsages: []x509.ExtKeyUsage{use}}
+	options := x509.VerifyOptions{
+		Roots: pool, Intermediates: x509.NewCertPool(), CurrentTime: r.now(), KeyUsages: []x509.ExtKeyUsage{use},
+	}
 	for _, c := range s.PeerCertificates[1:] {
 		options.Intermediates.AddCert(c)
 	}

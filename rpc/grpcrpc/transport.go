@@ -66,9 +66,11 @@ type Transport struct {
 
 // New is a transport that listens, but neither answers nor calls anyone until it
 // is first used, by Serve or Send. It must be closed.
-func New(config Config) (*Transport, error) { return newTransport(config, handshakeTime) }
+func New(config Config) (*Transport, error) {
+	return newTransport(config, handshakeTime, time.Now)
+}
 
-func newTransport(config Config, handshakeTime time.Duration) (*Transport, error) {
+func newTransport(config Config, handshakeTime time.Duration, now func() time.Time) (*Transport, error) {
 	if err := config.validate(); err != nil {
 		return nil, err
 	}
@@ -82,7 +84,7 @@ func newTransport(config Config, handshakeTime time.Duration) (*Transport, error
 	}
 	if config.TLS != nil {
 		var err error
-		if t.tls, err = newReloader(*config.TLS, Identity{Member, config.Self}, t.refuse); err != nil {
+		if t.tls, err = newReloader(*config.TLS, Identity{Member, config.Self}, now, t.refuse); err != nil {
 			return nil, err
 		}
 	}
@@ -209,6 +211,13 @@ func (t *Transport) start() {
 			t.log.Error("accepts no connections any more", "error", err)
 		}
 	})
+	if t.tls != nil {
+		t.running.Go(func() {
+			ticker := time.NewTicker(verifyEvery)
+			defer ticker.Stop()
+			t.tls.watch(t.ctx, ticker.C)
+		})
+	}
 	for _, l := range t.links {
 		t.running.Go(l.run)
 	}
