@@ -39,11 +39,15 @@ func (i Identity) URI() *url.URL {
 
 // IdentityOf reads the identity in a certificate. It says nothing of whether the
 // certificate is to be trusted. A certificate with more than one identity has
-// none: whoever reads it could take either.
+// none: whoever reads it could take either. Nor has one whose identity has a user,
+// a query or a fragment: whoever put it there meant something by it.
 func IdentityOf(c *x509.Certificate) (Identity, error) {
 	var found []Identity
 	for _, u := range c.URIs {
 		if u.Scheme == scheme {
+			if u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
+				return Identity{}, fmt.Errorf("the certificate of %q names %s, which has more than a role and a name", c.Subject, u.Redacted())
+			}
 			found = append(found, Identity{Role(u.Host), strings.TrimPrefix(u.Path, "/")})
 		}
 	}
