@@ -50,6 +50,9 @@ func newReloader(files TLS, self Identity, now func() time.Time, refuse func(Ref
 		files: files, self: self, now: now, refuse: refuse,
 		changed: make(chan struct{}, 1), live: make(map[*meter]func() error),
 	}
+	if err := files.validate(); err != nil {
+		return nil, err
+	}
 	stamp, err := files.stamp()
 	if err == nil {
 		err = r.load(stamp)
@@ -58,6 +61,21 @@ func newReloader(files TLS, self Identity, now func() time.Time, refuse func(Ref
 		return nil, fmt.Errorf("grpcrpc: TLS: %w", err)
 	}
 	return r, nil
+}
+
+// validate names the files that are missing.
+func (f *TLS) validate() error {
+	var problems []error
+	for _, file := range []struct{ field, name, holds string }{
+		{"CA", f.CA, "the certificates of the authorities that are believed"},
+		{"Cert", f.Cert, "the own certificate"},
+		{"Key", f.Key, "the key of that certificate"},
+	} {
+		if file.name == "" {
+			problems = append(problems, fmt.Errorf("grpcrpc: TLS.%s is empty: it names the file with %s", file.field, file.holds))
+		}
+	}
+	return errors.Join(problems...)
 }
 
 // load takes the files' content over, if all of it can be used.

@@ -45,6 +45,9 @@ func TestAConfigurationIsChecked(t *testing.T) {
 		"includes Self":                           func(c *grpcrpc.Config) { c.Peers = map[string]string{"a": "localhost:1"} },
 		`Peers has the address "nowhere" for "b"`: func(c *grpcrpc.Config) { c.Peers = map[string]string{"b": "nowhere"} },
 		"no such file":                            func(c *grpcrpc.Config) { c.TLS = &grpcrpc.TLS{CA: "none", Cert: "none", Key: "none"} },
+		"grpcrpc: TLS.CA is empty":                func(c *grpcrpc.Config) { c.TLS = new(grpcrpc.TLS) },
+		"grpcrpc: TLS.Cert is empty":              func(c *grpcrpc.Config) { c.TLS = new(grpcrpc.TLS) },
+		"grpcrpc: TLS.Key is empty":               func(c *grpcrpc.Config) { c.TLS = &grpcrpc.TLS{CA: "none", Cert: "none"} },
 	} {
 		c := good
 		spoil(&c)
@@ -56,6 +59,11 @@ func TestAConfigurationIsChecked(t *testing.T) {
 	tr, err := grpcrpc.New(trusting)
 	require.NoError(t, err)
 	tr.Close()
+}
+
+func TestAnOperatorNamesItsFiles(t *testing.T) {
+	_, err := grpcrpc.Dial("localhost:1", new(grpcrpc.TLS))
+	assert.ErrorContains(t, err, "TLS.Cert is empty")
 }
 
 func TestACertificateOfAnotherIsNoneOfOurs(t *testing.T) {
