@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -69,6 +70,7 @@ func (e *Elector) Run(ctx context.Context) error {
 	for _, h := range e.config.Handlers {
 		handlers.Go(func() { level.Tell(h, e.Watch(context.Background())) })
 	}
+	e.begun()
 	e.keeper.rouse(e.config.Name)
 	<-ctx.Done()
 	e.retire()
@@ -88,15 +90,21 @@ func (e *Elector) begin() bool {
 		return false
 	}
 	k.enter()
-	e.show(func(*elector.Status) {})
 	return true
+}
+
+// begun shows that the elector takes part.
+func (e *Elector) begun() {
+	e.keeper.mu.Lock()
+	defer e.keeper.unlock()
+	e.show(func(*elector.Status) {})
 }
 
 // retire has the elector claim nothing any more, and leave its office.
 func (e *Elector) retire() {
 	k := e.keeper
 	k.mu.Lock()
-	defer k.mu.Unlock()
+	defer k.unlock()
 	e.leave(e.machine.Retire())
 	e.show(func(s *elector.Status) { s.Stopped = true })
 }
@@ -132,10 +140,15 @@ func (e *Elector) Lease() (term memberstate.Term, until time.Time, ok bool) {
 	}
 	end := l.Until()
 	if e.keeper.now() >= end {
+		e.runOut(l)
 		return 0, time.Time{}, false
 	}
 	return l.Term, e.keeper.epoch.Add(end), true
 }
+
+// runOut has a lease that was seen to have run out stay so: somebody may have acted upon
+// it, and a renewal may be answered in the same moment.
+func (e *Elector) runOut(l *office.Lease) { e.lease.CompareAndSwap(l, nil) }
 
 // Resign gives the lease up: Lead's context ends, and when Lead has returned the
 // lease is released. This candidate stands back for a while, so that another one
@@ -155,7 +168,7 @@ func (e *Elector) Resign(ctx context.Context) error {
 
 func (e *Elector) resign() (vacated <-chan struct{}, err error) {
 	e.keeper.mu.Lock()
-	defer e.keeper.mu.Unlock()
+	defer e.keeper.unlock()
 	switch {
 	case e.machine.Idle():
 		return nil, elector.ErrStopped
@@ -166,8 +179,17 @@ func (e *Elector) resign() (vacated <-chan struct{}, err error) {
 	return e.vacated, nil
 }
 
-// show changes what others see, if there is a change, and nothing after the last.
+// show changes what others see, and has the change logged. Its caller holds the keeper's
+// lock.
 func (e *Elector) show(change func(*elector.Status)) {
+	if l, changed := e.change(change); changed {
+		e.keeper.say(l.level, l.text, l.args...)
+	}
+}
+
+// change changes what others see, if there is a change, and nothing after the last. It
+// returns what is to be logged of it.
+func (e *Elector) change(change func(*elector.Status)) (l line, changed bool) {
 	s, changed := e.status.Update(func(old elector.Status) (elector.Status, bool) {
 		s := old
 		change(&s)
@@ -175,16 +197,17 @@ func (e *Elector) show(change func(*elector.Status)) {
 		s.Revision++
 		return s, changed && !old.Stopped
 	})
-	if changed {
-		e.keeper.log.Info("role", "group", s.Group, "term", uint64(s.Term), "role", s.Role.String(), "leader", s.Leader)
-	}
+	return line{slog.LevelInfo, "role", []any{"group", s.Group, "term", uint64(s.Term), "role", s.Role.String(), "leader", s.Leader}}, changed
 }
 
-// showLoss shows that this candidate leads the term no more.
+// showLoss shows that this candidate leads the term no more. It waits for no lock.
 func (e *Elector) showLoss(term memberstate.Term) {
-	e.show(func(s *elector.Status) {
+	l, changed := e.change(func(s *elector.Status) {
 		if s.Role == memberstate.Leader && s.Term == term {
 			s.Role, s.Leader = memberstate.Candidate, ""
 		}
 	})
+	if changed {
+		e.keeper.tell(l)
+	}
 }

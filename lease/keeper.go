@@ -34,6 +34,7 @@ type Keeper struct {
 	joined  map[string]*Elector // by name, those that have not ended
 	running int                 // how many of them run
 	woken   map[string]struct{} // leases to look at soon
+	lines   []line              // what is to be logged, see unlock
 }
 
 // NewKeeper is a keeper without leases. It works while one of its electors runs,

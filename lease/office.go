@@ -5,6 +5,7 @@ package lease
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/hustings/hustings/elector"
@@ -16,10 +17,10 @@ import (
 func (e *Elector) sees(r Record, now time.Duration) bool {
 	k := e.keeper
 	k.mu.Lock()
-	defer k.mu.Unlock()
+	defer k.unlock()
 	switch e.machine.Look(r, now) {
 	case Distrust:
-		k.log.Error("the database has gone back, or what is read is an old copy; the lease is not touched", "group", r.Name, "term", uint64(r.Term), "known", uint64(e.machine.Term))
+		k.say(slog.LevelError, "the database has gone back, or what is read is an old copy; the lease is not touched", "group", r.Name, "term", uint64(r.Term), "known", uint64(e.machine.Term))
 		return false
 	case MakeClaim:
 		e.showMachine()
@@ -52,11 +53,11 @@ func (e *Elector) take() (next Next, held Held, until time.Duration) {
 		return Nothing, Held{}, 0
 	}
 	won, err := call(k, k.lanes[claiming], k.config.Timing.Timeout, func(ctx context.Context) (bool, error) { return k.config.Store.Acquire(ctx, c) })
-	if err != nil {
-		k.log.Warn("the lease could not be claimed", "group", c.Name, "term", uint64(c.Term), "error", err)
-	}
 	k.mu.Lock()
-	defer k.mu.Unlock()
+	defer k.unlock()
+	if err != nil {
+		k.say(slog.LevelWarn, "the lease could not be claimed", "group", c.Name, "term", uint64(c.Term), "error", err)
+	}
 	next, held, until = e.machine.Claimed(won && err == nil, k.now()), e.machine.Held(), e.machine.Until()
 	if next == TakeOffice {
 		e.open(held.Term, until)
@@ -72,9 +73,10 @@ func (e *Elector) open(term memberstate.Term, until time.Duration) {
 	e.showMachine()
 	e.working.Go(func() {
 		if l.RunsOut(e.keeper.now) {
+			e.runOut(l)
 			o.Close() // before any lock is waited for
 			e.keeper.mu.Lock()
-			defer e.keeper.mu.Unlock()
+			defer e.keeper.unlock()
 			e.lost(e.machine.Leave(term), "it has run out")
 		}
 	})
@@ -85,7 +87,7 @@ func (e *Elector) open(term memberstate.Term, until time.Duration) {
 func (e *Elector) lost(next Next, why string) {
 	if next == LeaveOffice {
 		e.leave(next)
-		e.keeper.log.Warn("lost the lease", "group", e.config.Name, "term", uint64(e.office.Term), "why", why)
+		e.keeper.say(slog.LevelWarn, "lost the lease", "group", e.config.Name, "term", uint64(e.office.Term), "why", why)
 	}
 }
 
@@ -93,8 +95,8 @@ func (e *Elector) lost(next Next, why string) {
 // renewed from now on. The rest is done when Lead has returned.
 func (e *Elector) leave(next Next) {
 	if next == LeaveOffice {
-		e.office.Close()
 		e.lease.Store(nil)
+		e.office.Close()
 		e.showMachine()
 	}
 }
@@ -103,15 +105,15 @@ func (e *Elector) leave(next Next) {
 func (e *Elector) serve(o *office.Office, l *office.Lease) {
 	k := e.keeper
 	early, err := o.Serve(e.config.Lead)
-	if early {
-		k.log.Warn("lead returned early, resigning", "group", e.config.Name, "term", uint64(o.Term), "error", err)
-	}
+	l.End()
 	k.mu.Lock()
 	next, held, until := e.machine.Returned(), e.machine.Held(), e.machine.Until()
 	e.lease.Store(nil)
 	e.showMachine()
-	k.mu.Unlock()
-	l.End()
+	if early {
+		k.say(slog.LevelWarn, "lead returned early, resigning", "group", held.Name, "term", uint64(o.Term), "error", err)
+	}
+	k.unlock()
 	released := next == GiveBack && e.release(held, until)
 	e.vacate()
 	if released {

@@ -62,8 +62,8 @@ func (k *Keeper) renew(electors []*Elector) (unanswered []*Elector) {
 	names, err := call(k, k.lanes[renewing], k.config.Timing.Timeout, func(ctx context.Context) ([]string, error) {
 		return k.config.Store.Renew(ctx, k.id, held)
 	})
-	if err != nil {
-		k.log.Warn("leases were not renewed", "of", len(batch), "error", err)
+	if err != nil { // told when what was kept is extended
+		defer k.log.Warn("leases were not renewed", "of", len(batch), "error", err)
 	}
 	var locked *LockedError
 	if err != nil && !errors.As(err, &locked) {
@@ -78,8 +78,12 @@ func (k *Keeper) tenures(electors []*Elector) (batch []tenure, held []Held) {
 	defer k.mu.Unlock()
 	now := k.now()
 	for _, e := range electors {
+		l := e.lease.Load()
+		if l == nil {
+			continue // it is not held, or has run out
+		}
 		if h, ok := e.machine.Renew(now); ok {
-			batch, held = append(batch, tenure{h, e, e.lease.Load()}), append(held, h)
+			batch, held = append(batch, tenure{h, e, l}), append(held, h)
 		}
 	}
 	return batch, held
@@ -98,8 +102,7 @@ func (k *Keeper) renewed(batch []tenure, names []string, locked *LockedError) (l
 		}
 	}
 	k.mu.Lock()
-	defer k.mu.Unlock()
-	now := k.now()
+	defer k.unlock()
 	for _, t := range batch {
 		if unknown[t.Name] {
 			leftOut = append(leftOut, t.elector)
@@ -107,7 +110,7 @@ func (k *Keeper) renewed(batch []tenure, names []string, locked *LockedError) (l
 		}
 		next := t.elector.machine.Renewed(t.Term, kept[t.Name])
 		if next == ExtendLease {
-			t.lease.Extend(t.elector.machine.Until(), now)
+			t.lease.Extend(t.elector.machine.Until(), k.now()) // of each, for this may take long
 		}
 		t.elector.lost(next, "it was taken away")
 	}

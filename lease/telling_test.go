@@ -1,0 +1,176 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/internal/office"
+	"github.com/hustings/hustings/memberstate"
+)
+
+// What was seen to have run out stays so, even if the answer to a renewal comes in the same
+// moment.
+func TestALeaseThatWasSeenToHaveRunOutStaysSo(t *testing.T) {
+	k, err := NewKeeper(KeeperConfig{Self: "n", Store: deaf{}, Timing: DefaultTiming()})
+	require.NoError(t, err)
+	e, err := k.Join(Config{Name: "g"})
+	require.NoError(t, err)
+	end := k.now()
+	l := office.NewLease(7, end)
+	e.lease.Store(l)
+	_, _, ok := e.Lease()
+	require.False(t, ok)
+	l.Extend(end+DefaultTiming().TTL, end-1) // by somebody who looked at the clock before
+	_, _, ok = e.Lease()
+	assert.False(t, ok)
+}
+
+// rows are as much of a database as these tests need: some leases, which fail and are taken
+// away as a test wants.
+type rows struct {
+	Store
+	fails atomic.Bool
+	lost  atomic.Pointer[string] // the lease that is not kept
+	zero  atomic.Bool            // all is forgotten
+	terms sync.Map               // by name
+}
+
+func (s *rows) err() error {
+	if s.fails.Load() {
+		return errors.New("it is down")
+	}
+	return nil
+}
+
+func (s *rows) Read(_ context.Context, names []string) (found []Record, err error) {
+	for _, name := range names {
+		if term, known := s.terms.Load(name); known && !s.zero.Load() {
+			found = append(found, Record{Name: name, Term: term.(memberstate.Term), Released: true})
+		}
+	}
+	return found, s.err()
+}
+
+func (s *rows) Acquire(_ context.Context, c Claim) (bool, error) {
+	if err := s.err(); err != nil {
+		return false, err
+	}
+	s.terms.Store(c.Name, c.Term+1)
+	return true, nil
+}
+
+func (s *rows) Renew(_ context.Context, _ string, held []Held) (kept []string, err error) {
+	lost := s.lost.Load()
+	for _, h := range held {
+		if lost == nil || h.Name != *lost {
+			kept = append(kept, h.Name)
+		}
+	}
+	return kept, s.err()
+}
+
+func (s *rows) Release(context.Context, string, Held) error { return s.err() }
+
+// ears hear all that is logged.
+type ears func(text string)
+
+func (e ears) Enabled(context.Context, slog.Level) bool { return true }
+func (e ears) Handle(_ context.Context, r slog.Record) error {
+	e(r.Message)
+	return nil
+}
+func (e ears) WithAttrs([]slog.Attr) slog.Handler { return e }
+func (e ears) WithGroup(string) slog.Handler      { return e }
+
+// keeperThatTells is one of some leases; its electors are run until the test's end.
+func keeperThatTells(t *testing.T, s Store, heard ears, lead func(context.Context, memberstate.Term) error, names ...string) (*Keeper, map[string]*Elector) {
+	t.Helper()
+	k, err := NewKeeper(KeeperConfig{Self: "n", Store: s, Timing: DefaultTiming(), Logger: slog.New(heard)})
+	require.NoError(t, err)
+	all := map[string]*Elector{}
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	for _, name := range names {
+		el, err := k.Join(Config{Name: name, Lead: lead})
+		require.NoError(t, err)
+		all[name] = el
+		running.Go(func() { assert.NoError(t, el.Run(ctx)) })
+	}
+	t.Cleanup(func() {
+		cancel()
+		running.Wait()
+	})
+	return k, all
+}
+
+// A logger may call back whatever it is told, for it is told while no lock is held.
+func TestALoggerIsCalledUnderNoLock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		free := func(mu *sync.Mutex) bool {
+			for range 1000 { // somebody else may have it for a moment
+				if mu.TryLock() {
+					mu.Unlock()
+					return true
+				}
+				runtime.Gosched()
+			}
+			return false
+		}
+		var told sync.Map
+		var k *Keeper
+		hear := func(text string) {
+			told.Store(text, true)
+			assert.True(t, free(&k.mu) && free(&k.entering), text)
+		}
+		s, early := new(rows), atomic.Bool{}
+		lead := func(ctx context.Context, _ memberstate.Term) error {
+			if !early.Load() {
+				<-ctx.Done()
+			}
+			return nil
+		}
+		early.Store(true)
+		k, _ = keeperThatTells(t, s, hear, lead, "a", "b")
+		<-time.After(20 * time.Second)
+		early.Store(false)
+		<-time.After(20 * time.Second)
+		a := "a"
+		for _, happens := range []func(bool){
+			s.fails.Store,
+			func(on bool) {
+				if s.lost.Store(nil); on {
+					s.lost.Store(&a)
+				}
+			},
+			func(on bool) { // it is down before it forgets, or nobody would look
+				s.fails.Store(on)
+				s.zero.Store(on)
+				<-time.After(20 * time.Second)
+				s.fails.Store(false)
+			},
+		} {
+			for _, on := range []bool{true, false} {
+				happens(on)
+				<-time.After(20 * time.Second)
+			}
+		}
+		for _, text := range []string{
+			"role", "lost the lease", "leases were not renewed", "leases could not be read", "lead returned early, resigning",
+			"the lease could not be released",
+			"the database has gone back, or what is read is an old copy; the lease is not touched",
+		} {
+			_, was := told.Load(text)
+			assert.True(t, was, text)
+		}
+	})
+}
