@@ -26,7 +26,7 @@ type Rules struct {
 //
 // Its user does what it is told, in this order: a claim's time is taken before it is
 // sent (Claim), a renewal's too (Renew); what is not answered in time is told as
-// Claimed(false), or not at all for a renewal, and what comes later is not told.
+// Claimed(false) or Unanswered, and what comes later is not told.
 type Machine struct {
 	// Role, Term and Leader are what others see, as in elector.Status.
 	Role   memberstate.Role
@@ -39,6 +39,8 @@ type Machine struct {
 	seen     sighting
 	patience time.Duration // it claims nothing before
 	asked    time.Duration // when it last sent for the lease, or a renewal
+	due      bool          // the lease is to be renewed
+	renewing bool          // a renewal is under way
 }
 
 // Next is what a candidate does next.
@@ -164,6 +166,7 @@ func (m *Machine) Claimed(won bool, now time.Duration) Next {
 		return GiveBack
 	case now < m.Until():
 		m.phase, m.Role, m.Leader = serving, memberstate.Leader, m.rules.ID
+		m.due, m.renewing = false, false
 		m.Term++
 		return TakeOffice
 	}
@@ -185,13 +188,28 @@ func (m *Machine) Until() time.Duration { return m.asked + m.rules.Timing.validi
 // Held is the lease in its last term.
 func (m *Machine) Held() Held { return Held{m.rules.Name, m.Term} }
 
-// Renew is the renewal to be sent now, if it serves.
-func (m *Machine) Renew(now time.Duration) (held Held, ok bool) {
+// Renew is the renewal to be sent now, if it serves, and one is due: everything is from
+// time to time, and what was not answered is until it has been. A lease has one renewal
+// under way at a time, because Until counts from when the last was sent: an answer to one
+// before must not extend the lease from then.
+func (m *Machine) Renew(everything bool, now time.Duration) (held Held, ok bool) {
 	if m.phase != serving {
 		return Held{}, false
 	}
-	m.asked = now
+	m.due = m.due || everything
+	if !m.due || m.renewing {
+		return Held{}, false
+	}
+	m.due, m.renewing, m.asked = false, true, now
 	return m.Held(), true
+}
+
+// Unanswered says that the renewal of a term was not answered, so that it is not known
+// what came of it.
+func (m *Machine) Unanswered(term memberstate.Term) {
+	if m.phase == serving && term == m.Term {
+		m.due, m.renewing = true, false
+	}
 }
 
 // Renewed says what the last renewal has come to. The lease of a term that was not
@@ -203,6 +221,7 @@ func (m *Machine) Renewed(term memberstate.Term, kept bool) Next {
 	case m.phase != serving || term != m.Term:
 		return Nothing
 	}
+	m.renewing = false
 	return ExtendLease
 }
 

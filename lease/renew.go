@@ -3,8 +3,10 @@
 package lease
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"log/slog"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -15,34 +17,21 @@ import (
 // maxBatch bounds the leases in one call of the store, and so the size of a statement.
 const maxBatch = 10_000
 
-// renewals renews again and again: everything from time to time, and soon, some times,
-// what was not answered.
+// renewals renews again and again: everything from time to time, and soon what was not
+// answered. It waits for no answer, because a call that hangs, or is repeated, must not
+// make the renewal of other leases late.
 func (k *Keeper) renewals(ctx context.Context) {
-	const sooner = 3 // so often fits between two renewals of everything
-	var unanswered []*Elector
-	for tries := 0; pause(ctx, within(k.config.Timing.RenewWithin(len(unanswered) == 0))); tries++ {
-		due := unanswered
-		if len(due) == 0 || tries >= sooner {
-			due, tries = k.serving(), 0
+	t := k.config.Timing
+	everything := k.now() + within(t.RenewWithin(true))
+	for pause(ctx, min(everything-k.now(), within(t.RenewWithin(false)))) {
+		all := k.now() >= everything
+		if all {
+			everything = k.now() + within(t.RenewWithin(true))
 		}
-		unanswered = nil
-		for batch := range slices.Chunk(due, maxBatch) {
-			unanswered = append(unanswered, k.renew(batch)...)
-		}
-	}
-}
-
-// serving lists the electors whose leases are to be renewed.
-func (k *Keeper) serving() []*Elector {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	var all []*Elector
-	for _, e := range k.joined {
-		if e.machine.Serving() {
-			all = append(all, e)
+		for batch := range slices.Chunk(k.tenures(all), maxBatch) {
+			k.working.Go(func() { k.renew(batch) })
 		}
 	}
-	return all
 }
 
 // tenure is a lease that is being renewed.
@@ -52,69 +41,73 @@ type tenure struct {
 	lease   *office.Lease
 }
 
-// renew renews a number of leases, and returns those of which it is not known whether
-// they were. Their old ends stay.
-func (k *Keeper) renew(electors []*Elector) (unanswered []*Elector) {
-	batch, held := k.tenures(electors)
-	if len(held) == 0 {
-		return nil
-	}
-	names, err := call(k, k.lanes[renewing], k.config.Timing.Timeout, func(ctx context.Context) ([]string, error) {
-		return k.config.Store.Renew(ctx, k.id, held)
-	})
-	if err != nil { // told when what was kept is extended
-		defer k.log.Warn("leases were not renewed", "of", len(batch), "error", err)
-	}
-	var locked *LockedError
-	if err != nil && !errors.As(err, &locked) {
-		return electors
-	}
-	return k.renewed(batch, names, locked)
-}
-
-// tenures are the renewals to be sent now.
-func (k *Keeper) tenures(electors []*Elector) (batch []tenure, held []Held) {
+// tenures are the renewals to be sent now. Their order is always the same, so that each
+// batch has the same leases as the last time: one that hangs costs no others.
+func (k *Keeper) tenures(everything bool) (all []tenure) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := k.now()
-	for _, e := range electors {
+	for _, e := range k.joined {
 		l := e.lease.Load()
 		if l == nil {
 			continue // it is not held, or has run out
 		}
-		if h, ok := e.machine.Renew(now); ok {
-			batch, held = append(batch, tenure{h, e, l}), append(held, h)
+		if held, ok := e.machine.Renew(everything, now); ok {
+			all = append(all, tenure{held, e, l})
 		}
 	}
-	return batch, held
+	if len(all) > maxBatch {
+		slices.SortFunc(all, func(a, b tenure) int { return cmp.Compare(a.Name, b.Name) })
+	}
+	return all
 }
 
-// renewed tells the machines which leases were kept. What the answer does not list is
-// lost, unless it was left out; these it returns.
-func (k *Keeper) renewed(batch []tenure, names []string, locked *LockedError) (leftOut []*Elector) {
-	kept, unknown := make(map[string]bool, len(names)), map[string]bool{}
-	for _, name := range names {
-		kept[name] = true
+// renew renews a number of leases.
+func (k *Keeper) renew(batch []tenure) {
+	held := make([]Held, len(batch))
+	for i, t := range batch {
+		held[i] = t.Held
 	}
-	if locked != nil {
-		for _, name := range locked.Names {
-			unknown[name] = true
-		}
+	names, err := call(k, k.lanes[renewing], k.config.Timing.Timeout, func(ctx context.Context) ([]string, error) {
+		return k.config.Store.Renew(ctx, k.id, held)
+	})
+	k.renewed(batch, names, err)
+}
+
+// renewed tells the machines what became of their leases. What the answer does not list is
+// lost, unless it was left out. Of what was left out, and of all if there is no answer,
+// nothing is known, and the old ends stay.
+func (k *Keeper) renewed(batch []tenure, names []string, err error) {
+	var locked *LockedError
+	answered, kept, leftOut := err == nil, set(names), map[string]bool{}
+	if errors.As(err, &locked) {
+		answered, leftOut = true, set(locked.Names)
 	}
 	k.mu.Lock()
 	defer k.unlock()
+	if err != nil {
+		k.say(slog.LevelWarn, "leases were not renewed", "of", len(batch), "error", err)
+	}
 	for _, t := range batch {
-		if unknown[t.Name] {
-			leftOut = append(leftOut, t.elector)
+		m := &t.elector.machine
+		if !answered || leftOut[t.Name] {
+			m.Unanswered(t.Term)
 			continue
 		}
-		next := t.elector.machine.Renewed(t.Term, kept[t.Name])
+		next := m.Renewed(t.Term, kept[t.Name])
 		if next == ExtendLease {
-			t.lease.Extend(t.elector.machine.Until(), k.now()) // of each, for this may take long
+			t.lease.Extend(m.Until(), k.now()) // the time is that of each, for this may take long
 		}
 		t.elector.lost(next, "it was taken away")
 	}
-	return leftOut
+}
+
+func set(names []string) map[string]bool {
+	all := make(map[string]bool, len(names))
+	for _, name := range names {
+		all[name] = true
+	}
+	return all
 }
 
 // within draws a wait of at least this and at most that.

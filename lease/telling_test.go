@@ -93,9 +93,11 @@ func (e ears) WithAttrs([]slog.Attr) slog.Handler { return e }
 func (e ears) WithGroup(string) slog.Handler      { return e }
 
 // keeperThatTells is one of some leases; its electors are run until the test's end.
-func keeperThatTells(t *testing.T, s Store, heard ears, lead func(context.Context, memberstate.Term) error, names ...string) (*Keeper, map[string]*Elector) {
+func keeperThatTells(t *testing.T, s Store, heard func(k *Keeper, text string), lead func(context.Context, memberstate.Term) error, names ...string) map[string]*Elector {
 	t.Helper()
-	k, err := NewKeeper(KeeperConfig{Self: "n", Store: s, Timing: DefaultTiming(), Logger: slog.New(heard)})
+	var k *Keeper
+	hear := ears(func(text string) { heard(k, text) })
+	k, err := NewKeeper(KeeperConfig{Self: "n", Store: s, Timing: DefaultTiming(), Logger: slog.New(hear)})
 	require.NoError(t, err)
 	all := map[string]*Elector{}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -110,7 +112,7 @@ func keeperThatTells(t *testing.T, s Store, heard ears, lead func(context.Contex
 		cancel()
 		running.Wait()
 	})
-	return k, all
+	return all
 }
 
 // A logger may call back whatever it is told, for it is told while no lock is held.
@@ -127,8 +129,7 @@ func TestALoggerIsCalledUnderNoLock(t *testing.T) {
 			return false
 		}
 		var told sync.Map
-		var k *Keeper
-		hear := func(text string) {
+		hear := func(k *Keeper, text string) {
 			told.Store(text, true)
 			assert.True(t, free(&k.mu) && free(&k.entering), text)
 		}
@@ -140,7 +141,7 @@ func TestALoggerIsCalledUnderNoLock(t *testing.T) {
 			return nil
 		}
 		early.Store(true)
-		k, _ = keeperThatTells(t, s, hear, lead, "a", "b")
+		keeperThatTells(t, s, hear, lead, "a", "b")
 		<-time.After(20 * time.Second)
 		early.Store(false)
 		<-time.After(20 * time.Second)
@@ -171,6 +172,32 @@ func TestALoggerIsCalledUnderNoLock(t *testing.T) {
 		} {
 			_, was := told.Load(text)
 			assert.True(t, was, text)
+		}
+	})
+}
+
+// However long a logger takes that is told of one lost lease, another one that was renewed
+// by the same call does not run out meanwhile.
+func TestASlowLoggerCostsNoLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, a, told := new(rows), "a", atomic.Bool{}
+		hear := func(_ *Keeper, text string) {
+			if text == "lost the lease" {
+				told.Store(true)
+				<-time.After(time.Minute)
+			}
+		}
+		all := keeperThatTells(t, s, hear, nil, "a", "b", "c")
+		<-time.After(20 * time.Second)
+		before := all["b"].Status()
+		require.Equal(t, memberstate.Leader, before.Role)
+		s.lost.Store(&a)
+		<-time.After(40 * time.Second)
+		assert.True(t, told.Load())
+		for _, name := range []string{"b", "c"} {
+			now := all[name].Status()
+			assert.Equal(t, memberstate.Leader, now.Role, name)
+			assert.Equal(t, before.Term, now.Term, name)
 		}
 	})
 }

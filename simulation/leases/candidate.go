@@ -29,13 +29,14 @@ type candidate struct {
 	far       time.Duration // how much longer everything takes
 
 	// The keeper.
-	id       string
-	machine  lease.Machine
-	retired  bool
-	looking  bool
-	claiming bool
-	roused   bool // while it was looking
-	soon     bool // it is about to look, for it was woken
+	id         string
+	machine    lease.Machine
+	retired    bool
+	looking    bool
+	claiming   bool
+	roused     bool          // while it was looking
+	soon       bool          // it is about to look, for it was woken
+	everything time.Duration // when all is to be renewed
 
 	// The office.
 	lease        *office.Lease // nil: it holds none
@@ -99,7 +100,8 @@ func (n *candidate) start() {
 	n.world.tell("%s starts", n.id)
 	n.after(n.within(n.options.timing.PollWithin()), n.polls)
 	n.rouse()
-	n.after(n.within(n.options.timing.RenewWithin(true)), n.renews)
+	n.everything = n.now() + n.within(n.options.timing.RenewWithin(true))
+	n.pauses()
 }
 
 // startIf begins an incarnation, unless it has begun: those who are healed are not
@@ -231,31 +233,44 @@ func (n *candidate) claim() {
 	})
 }
 
-// renews renews again and again.
+// pauses waits until it renews again.
+func (n *candidate) pauses() {
+	n.after(min(n.everything-n.now(), n.within(n.options.timing.RenewWithin(false))), n.renews)
+}
+
+// renews renews again and again: when everything is due, and sooner if there was no answer.
 func (n *candidate) renews() {
-	again := func(answered bool) { n.after(n.within(n.options.timing.RenewWithin(answered)), n.renews) }
-	held, ok := n.machine.Renew(n.now())
-	if !ok {
-		again(true)
+	all := n.now() >= n.everything
+	if all {
+		n.everything = n.now() + n.within(n.options.timing.RenewWithin(true))
+	}
+	n.pauses() // for no answer
+	l := n.lease
+	if l == nil {
 		return
 	}
-	l := n.lease
+	held, ok := n.machine.Renew(all, n.now())
+	if !ok {
+		return
+	}
 	var kept []string
 	n.send(renews, func(ctx context.Context) (err error) {
 		kept, err = n.world.database.store.Renew(ctx, n.id, []lease.Held{held})
 		return err
 	}, func(answered bool) {
-		if answered {
-			next := n.machine.Renewed(held.Term, len(kept) > 0)
-			if next == lease.ExtendLease {
-				n.world.extends(n, l)
-				l.Extend(n.machine.Until(), n.now())
-			} else {
-				n.world.met(TakenAway)
-				n.carry(next)
-			}
+		if !answered {
+			n.world.met(Unanswered)
+			n.machine.Unanswered(held.Term)
+			return
 		}
-		again(answered)
+		next := n.machine.Renewed(held.Term, len(kept) > 0)
+		if next == lease.ExtendLease {
+			n.world.extends(n, l)
+			l.Extend(n.machine.Until(), n.now())
+		} else {
+			n.world.met(TakenAway)
+			n.carry(next)
+		}
 	})
 }
 

@@ -28,6 +28,8 @@ const (
 	WonLeaving
 	// AnsweredTooLate: a renewal was answered when the lease had run out.
 	AnsweredTooLate
+	// Unanswered: a renewal was not answered, and is repeated sooner.
+	Unanswered
 	// HeirCame: the candidate leads that was named to be next.
 	HeirCame
 	// HeirPassedOver: another one leads, for the heir did not come.
@@ -42,6 +44,7 @@ const (
 
 var conditionNames = [conditions]string{
 	"lease ran out", "taken away", "claim refused", "won without knowing", "won too late", "left before claiming", "won while leaving", "answered too late",
+	"renewal not answered",
 	"heir came", "heir passed over", "old copy distrusted", "woke up fenced",
 }
 

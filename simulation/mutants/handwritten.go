@@ -166,7 +166,7 @@ var handwritten = []mutant{
 	{"shipped-lease-extended-from-the-receipt", "elector/office.go", "held.Extend(until, h.now)", "held.Extend(until-from+h.now, h.now)", ""},
 	{"shipped-failed-save-swallowed", "elector/group.go", "if err != nil && g.running {\n\t\th.fail(g, fmt.Errorf(\"elector: group %q: saving", "if false {\n\t\th.fail(g, fmt.Errorf(\"elector: group %q: saving", ""},
 	{"shipped-ledger-moves-back", "elector/ledger.go", "case end.Compare(log.end) < 0 && heard < log.asked:", "case false:", ""},
-	{"shipped-lease-extended-from-the-answer", "lease/renew.go", "t.lease.Extend(t.elector.machine.Until(), now)", "t.lease.Extend(now+k.config.Timing.validity(), now)", ""},
+	{"shipped-lease-extended-from-the-answer", "lease/renew.go", "t.lease.Extend(m.Until(), k.now())", "t.lease.Extend(k.now()+k.config.Timing.validity(), k.now())", ""},
 
 	// Observers.
 	{"observer-votes", "elector/machine_vote.go", "if m.Role == memberstate.Observer {", "if false {", "nobody who has the same list of voters asks an observer, and who has another list is refused"},
