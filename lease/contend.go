@@ -29,7 +29,7 @@ func (s *sighting) stoodStill(now, wait time.Duration) bool { return now-s.since
 func (m *Machine) free(now time.Duration) bool {
 	s := &m.seen
 	switch {
-	case s.Term == 0, s.Holder == m.rules.ID: // in the second case it has won and was not told
+	case s.Term == 0, s.Holder == m.rules.ID && !m.leftBehind(): // in the second case it has won and was not told
 		return true
 	case s.Heir != "" && s.Heir != m.rules.Self:
 		// The old holder may be in office for a TTL; then it is the heir's turn.
@@ -41,6 +41,10 @@ func (m *Machine) free(now time.Duration) bool {
 	}
 	return s.Left <= 0
 }
+
+// leftBehind says whether the lease was last seen in the term that this candidate has left:
+// it could not be released, or this is an old copy. It is as another's then.
+func (m *Machine) leftBehind() bool { return m.seen.Holder == m.rules.ID && m.seen.Term == m.left }
 
 // led says whether somebody is in office, as far as can be told from here.
 func (m *Machine) led(now time.Duration) bool {

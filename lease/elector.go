@@ -27,7 +27,7 @@ type Elector struct {
 	// What follows is guarded by the keeper's mu.
 	machine Machine
 	office  *office.Office
-	vacated chan struct{} // closed when the office is over and released
+	vacated *vacancy // the end of the office
 	working sync.WaitGroup
 }
 
@@ -60,8 +60,9 @@ func newElector(k *Keeper, config Config) *Elector {
 }
 
 // Run takes part until the context ends, once. It returns when Lead, the handlers
-// and every goroutine have ended, and the lease is released: nil, or ErrStopped if
-// it has run before. Failures of the database do not end it: it tries again.
+// and every goroutine have ended, and the lease is released, or has run out because it
+// could not be: nil, or ErrStopped if it has run before. Failures of the database do not
+// end it: it tries again.
 func (e *Elector) Run(ctx context.Context) error {
 	if !e.begin() {
 		return elector.ErrStopped
@@ -150,23 +151,31 @@ func (e *Elector) Lease() (term memberstate.Term, until time.Time, ok bool) {
 // it, and a renewal may be answered in the same moment.
 func (e *Elector) runOut(l *office.Lease) { e.lease.CompareAndSwap(l, nil) }
 
+// vacancy is the end of an office.
+type vacancy struct {
+	over chan struct{} // closed when the lease was released, or could not be until it ran out
+	err  error         // why it could not; to be looked at when it is over
+}
+
 // Resign gives the lease up: Lead's context ends, and when Lead has returned the
 // lease is released. This candidate stands back for a while, so that another one
-// gets it. It returns nil when the lease is released, or was lost.
+// gets it. It returns nil when the lease is released, or was lost. If the store
+// refuses to release it, that is tried again until the lease has run out, and Resign
+// returns the store's error: this candidate leads no more, but others had to wait.
 func (e *Elector) Resign(ctx context.Context) error {
 	vacated, err := e.resign()
 	if err != nil {
 		return err
 	}
 	select {
-	case <-vacated:
-		return nil
+	case <-vacated.over:
+		return vacated.err
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-func (e *Elector) resign() (vacated <-chan struct{}, err error) {
+func (e *Elector) resign() (vacated *vacancy, err error) {
 	e.keeper.mu.Lock()
 	defer e.keeper.unlock()
 	switch {

@@ -37,10 +37,11 @@ type Machine struct {
 	phase    phase
 	retiring bool
 	seen     sighting
-	patience time.Duration // it claims nothing before
-	asked    time.Duration // when it last sent for the lease, or a renewal
-	due      bool          // the lease is to be renewed
-	renewing bool          // a renewal is under way
+	patience time.Duration    // it claims nothing before
+	left     memberstate.Term // the term that it left last
+	asked    time.Duration    // when it last sent for the lease, or a renewal
+	due      bool             // the lease is to be renewed
+	renewing bool             // a renewal is under way
 }
 
 // Next is what a candidate does next.
@@ -58,8 +59,8 @@ const (
 	// LeaveOffice: the lease is over, and so is Lead's context. When Lead returns,
 	// that is told with Returned.
 	LeaveOffice
-	// GiveBack: release what is Held. After Returned it is told with Released when that
-	// is over, whether it has worked or not.
+	// GiveBack: release what is Held, and try again until Until. After Returned it is told
+	// with Released when that is over, whether it has worked or not.
 	GiveBack
 	// Distrust: what was read is older than what is known. The lease is left alone.
 	Distrust
@@ -134,7 +135,11 @@ func (m *Machine) Look(r Record, now time.Duration) Next {
 			m.Role = memberstate.Follower
 		}
 	}
-	if m.rules.Observer || now < m.patience || !m.free(now) {
+	free := m.free(now)
+	if m.leftBehind() && !free {
+		m.standBack(now) // the others have to wait, too
+	}
+	if m.rules.Observer || now < m.patience || !free {
 		return Nothing
 	}
 	m.phase = claims
@@ -241,13 +246,17 @@ func (m *Machine) Returned() Next {
 	return GiveBack
 }
 
-// Released says that the lease was released, or could not be. The candidate stands
-// back for a while, so that another one gets it.
+// Released says that the lease was released, or could not be. The candidate stands back for
+// a while, so that another one gets it. If it could not be released that while begins when
+// it has run out.
 func (m *Machine) Released(now time.Duration) {
 	m.rest()
-	m.patience = now + 2*m.rules.Timing.Poll
-	m.seen = sighting{}
+	m.standBack(now)
+	m.seen, m.left = sighting{}, m.Term
 }
+
+// standBack has it claim nothing for as long as it takes others to look.
+func (m *Machine) standBack(now time.Duration) { m.patience = now + 2*m.rules.Timing.Poll }
 
 // Retire has it claim nothing any more, and leave its office.
 func (m *Machine) Retire() Next {

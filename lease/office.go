@@ -5,6 +5,7 @@ package lease
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -36,7 +37,7 @@ func (e *Elector) sees(r Record, now time.Duration) bool {
 // gives back.
 func (e *Elector) claim() {
 	defer e.working.Done()
-	if next, held, until := e.take(); next == GiveBack && e.release(held, until) {
+	if next, held, until := e.take(); next == GiveBack && e.release(held, until) == nil {
 		e.wake()
 	}
 }
@@ -68,7 +69,7 @@ func (e *Elector) take() (next Next, held Held, until time.Duration) {
 // open takes office.
 func (e *Elector) open(term memberstate.Term, until time.Duration) {
 	l, o := office.NewLease(term, until), office.Open(term)
-	e.office, e.vacated = o, make(chan struct{})
+	e.office, e.vacated = o, &vacancy{over: make(chan struct{})}
 	e.lease.Store(l)
 	e.showMachine()
 	e.working.Go(func() {
@@ -103,8 +104,13 @@ func (e *Elector) leave(next Next) {
 
 // serve is one term in office, from the call of Lead to the release.
 func (e *Elector) serve(o *office.Office, l *office.Lease) {
-	k := e.keeper
 	early, err := o.Serve(e.config.Lead)
+	e.returned(o, l, early, err)
+}
+
+// returned gives the lease back, for Lead has returned.
+func (e *Elector) returned(o *office.Office, l *office.Lease, early bool, err error) {
+	k := e.keeper
 	l.End()
 	k.mu.Lock()
 	next, held, until := e.machine.Returned(), e.machine.Held(), e.machine.Until()
@@ -114,32 +120,45 @@ func (e *Elector) serve(o *office.Office, l *office.Lease) {
 		k.say(slog.LevelWarn, "lead returned early, resigning", "group", held.Name, "term", uint64(o.Term), "error", err)
 	}
 	k.unlock()
-	released := next == GiveBack && e.release(held, until)
-	e.vacate()
-	if released {
+	var kept error
+	if next == GiveBack {
+		kept = e.release(held, until)
+	}
+	e.vacate(kept)
+	if kept == nil {
 		e.wake()
 	}
 }
 
 // vacate ends the office: its lease was released, or could not be.
-func (e *Elector) vacate() {
+func (e *Elector) vacate(err error) {
 	e.keeper.mu.Lock()
 	defer e.keeper.mu.Unlock()
 	e.machine.Released(e.keeper.now())
-	close(e.vacated)
+	e.vacated.err = err
+	close(e.vacated.over)
 }
 
-// release gives the lease back, and says whether it could. It waits for its turn no
-// longer than the lease lasts: a lease that has run out needs no release.
-func (e *Elector) release(held Held, until time.Duration) bool {
+// release gives the lease back. It tries again until the lease has run out, because nobody
+// else can have it before.
+func (e *Elector) release(held Held, until time.Duration) error {
 	k := e.keeper
-	_, err := call(k, k.lanes[releasing], until-k.now(), func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, k.config.Store.Release(ctx, k.id, held)
-	})
-	if err != nil {
-		k.log.Warn("the lease could not be released", "group", held.Name, "term", uint64(held.Term), "error", err)
+	for tries := 0; ; tries++ {
+		_, err := call(k, k.lanes[releasing], until-k.now(), func(ctx context.Context) (struct{}, error) {
+			return struct{}{}, k.config.Store.Release(ctx, k.id, held)
+		})
+		wait := within(k.config.Timing.ReleaseWithin(tries))
+		switch over := k.now()+wait >= until; {
+		case err == nil:
+			return nil
+		case over:
+			k.log.Warn("the lease could not be released, and others wait until it has run out", "group", held.Name, "term", uint64(held.Term), "tries", tries+1, "error", err)
+			return fmt.Errorf("lease: %q could not be released, and others wait until it has run out: %w", held.Name, err)
+		case tries == 0:
+			k.log.Warn("the lease could not be released, trying again", "group", held.Name, "term", uint64(held.Term), "error", err)
+		}
+		pause(context.Background(), wait)
 	}
-	return err == nil
 }
 
 // wake tells those who wait for the lease that it was released. After a poll they have

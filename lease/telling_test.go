@@ -167,7 +167,7 @@ func TestALoggerIsCalledUnderNoLock(t *testing.T) {
 		}
 		for _, text := range []string{
 			"role", "lost the lease", "leases were not renewed", "leases could not be read", "lead returned early, resigning",
-			"the lease could not be released",
+			"the lease could not be released, trying again", "the lease could not be released, and others wait until it has run out",
 			"the database has gone back, or what is read is an old copy; the lease is not touched",
 		} {
 			_, was := told.Load(text)

@@ -56,6 +56,13 @@ func (t Timing) RenewWithin(answered bool) (least, most time.Duration) {
 	return most - most/8, most
 }
 
+// ReleaseWithin is how long one waits who could not release a lease, until it tries again
+// after so many tries.
+func (t Timing) ReleaseWithin(tries int) (least, most time.Duration) {
+	most = t.Renew / 4 >> max(0, 3-tries)
+	return most - most/8, most
+}
+
 func (t Timing) validate(bad *complaints) {
 	for _, f := range []struct {
 		field string

@@ -282,7 +282,7 @@ func (n *candidate) carry(next lease.Next) {
 	case lease.LeaveOffice:
 		n.leaves()
 	case lease.GiveBack:
-		n.release(func() {})
+		n.release(0, func() {})
 	case lease.Distrust:
 		n.world.met(Distrusted)
 	case lease.Nothing, lease.MakeClaim, lease.ExtendLease:
@@ -330,18 +330,30 @@ func (n *candidate) returns(term memberstate.Term) {
 	}
 	n.leading, n.contextLives = false, false
 	if next := n.machine.Returned(); next == lease.GiveBack {
-		n.release(func() { n.machine.Released(n.now()) })
+		n.release(0, func() { n.machine.Released(n.now()) })
 	}
 	n.lease = nil
 }
 
-// release gives the lease back, and wakes the others.
-func (n *candidate) release(then func()) {
-	held := n.machine.Held()
+// release gives the lease back, and wakes the others. It tries again until the lease has run
+// out.
+func (n *candidate) release(tries int, then func()) {
+	held, until := n.machine.Held(), n.machine.Until()
 	n.send(releases, func(ctx context.Context) error {
 		return n.world.database.store.Release(ctx, n.id, held)
 	}, func(answered bool) {
-		if answered {
+		wait := n.within(n.options.timing.ReleaseWithin(tries))
+		if !answered && n.now()+wait < until {
+			n.after(wait, func() { n.release(tries+1, then) })
+			return
+		}
+		switch {
+		case !answered:
+			n.world.met(NotReleased)
+		case tries > 0:
+			n.world.met(ReleasedLater)
+			fallthrough
+		default:
 			n.world.rouse(n)
 		}
 		then()

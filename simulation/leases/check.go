@@ -156,7 +156,7 @@ func (w *world) sending(n *candidate, what string) {
 	w.holds(FollowersRead, !n.retired || what == releases, "%s %s, and has left", n.id, what)
 	switch what {
 	case acquires:
-		free := n.read.Left <= 0 || n.read.Released || n.read.Holder == n.id || n.options.strict && n.stoodStill >= n.read.TTL
+		free := n.read.Left <= 0 || n.read.Released || n.read.Holder == n.id && n.read.Term != n.serves || n.options.strict && n.stoodStill >= n.read.TTL
 		w.holds(FollowersRead, free && !n.options.observer, "%s claims what %q holds for another %v", n.id, n.read.Holder, n.read.Left)
 	case renews:
 		w.holds(FollowersRead, n.contextLives, "%s renews term %d without being in office", n.id, n.machine.Term)

@@ -30,6 +30,10 @@ const (
 	AnsweredTooLate
 	// Unanswered: a renewal was not answered, and is repeated sooner.
 	Unanswered
+	// ReleasedLater: a release worked after one that had not.
+	ReleasedLater
+	// NotReleased: a lease could not be released until it had run out.
+	NotReleased
 	// HeirCame: the candidate leads that was named to be next.
 	HeirCame
 	// HeirPassedOver: another one leads, for the heir did not come.
@@ -44,7 +48,7 @@ const (
 
 var conditionNames = [conditions]string{
 	"lease ran out", "taken away", "claim refused", "won without knowing", "won too late", "left before claiming", "won while leaving", "answered too late",
-	"renewal not answered",
+	"renewal not answered", "released later", "not released",
 	"heir came", "heir passed over", "old copy distrusted", "woke up fenced",
 }
 

@@ -1,0 +1,112 @@
+// What a release that fails costs, and whom.
+
+package lease_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/lease"
+	"github.com/hustings/hustings/memberstate"
+)
+
+var errRefused = errors.New("the database is shutting down")
+
+// refusing is a database that refuses so many releases.
+func refusing(releases int) fault {
+	return func(ctx context.Context, op string, do func(context.Context) error) error {
+		if op == "release" && releases > 0 {
+			releases--
+			return errRefused
+		}
+		return do(ctx)
+	}
+}
+
+// A release that fails is tried again: nobody has to wait until the lease runs out, whether
+// its holder resigns or leaves for good.
+func TestAReleaseThatFailsIsTriedAgain(t *testing.T) {
+	for name, end := range map[string]func(first *candidate) error{
+		"resigns": func(first *candidate) error { return first.Resign(context.Background()) },
+		"leaves": func(first *candidate) error {
+			first.stop()
+			<-first.ended
+			return nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			playBoth(t, func(s *stage, change func(*lease.Config)) {
+				first := s.enter("first", change)
+				s.lead(first)
+				second := s.enter("second", change)
+				s.pass(time.Minute)
+				first.conn.set(refusing(3))
+				require.NoError(s.t, end(first))
+				assert.Equal(s.t, 4, first.conn.count("release"))
+				assert.True(s.t, s.record().Released || second.leads())
+				assert.LessOrEqual(s.t, s.lead(second), timing.Poll+watched)
+			})
+		})
+	}
+}
+
+// A release that fails until the lease has run out is the error of Resign. Whoever resigned
+// leaves the lease to others all the same.
+func TestAResignationThatReleasesNothingSaysSo(t *testing.T) {
+	playBoth(t, func(s *stage, change func(*lease.Config)) {
+		first := s.enter("first", change)
+		s.lead(first)
+		second := s.enter("second", change)
+		s.pass(time.Minute)
+		first.conn.set(refusing(1 << 30))
+		began := time.Now()
+		assert.ErrorIs(s.t, first.Resign(context.Background()), errRefused)
+		assert.False(s.t, first.leads())
+		assert.LessOrEqual(s.t, time.Since(began), timing.TTL)
+		tries := first.conn.count("release")
+		assert.Greater(s.t, tries, 5)
+		assert.Less(s.t, tries, 30, "it does not back off")
+		s.lead(second)
+		assert.LessOrEqual(s.t, time.Since(began), timing.TTL+2*timing.Poll+watched)
+		assert.Equal(s.t, []memberstate.Term{1}, first.began)
+		assert.Equal(s.t, []memberstate.Term{2}, second.began)
+	})
+}
+
+// However long the lease lasts that could not be released, because renewals arrive late,
+// it is taken by others.
+func TestALeaseThatCouldNotBeReleasedIsLeftToOthers(t *testing.T) {
+	play(t, func(s *stage) {
+		first := s.enter("first", nil)
+		s.lead(first)
+		second := s.enter("second", nil)
+		s.pass(time.Minute)
+		held := lease.Held{Name: "g", Term: 1}
+		first.conn.set(refusing(1 << 30))
+		require.ErrorIs(t, first.Resign(context.Background()), errRefused)
+		for range 20 { // renewals that were sent before
+			_, err := s.store.Renew(context.Background(), first.Status().Self, []lease.Held{held})
+			require.NoError(t, err)
+			s.pass(time.Second)
+		}
+		s.lead(second)
+		assert.Len(t, first.began, 1)
+	})
+}
+
+// A holder that is alone leads again when the lease that it could not release has run out.
+func TestALoneHolderLeadsAgain(t *testing.T) {
+	playBoth(t, func(s *stage, change func(*lease.Config)) {
+		only := s.enter("only", change)
+		s.lead(only)
+		only.conn.set(refusing(1 << 30))
+		require.ErrorIs(s.t, only.Resign(context.Background()), errRefused)
+		assert.LessOrEqual(s.t, s.lead(only), timing.TTL+4*timing.Poll)
+		assert.Equal(s.t, []memberstate.Term{1, 2}, only.began)
+	})
+}
