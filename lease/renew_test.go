@@ -98,9 +98,9 @@ func TestACallThatHangsCostsItsOwnLeasesAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &hanging{Store: new(mem.Store), hung: map[string]bool{}}
 		_, all := keepMany(t, lease.KeeperConfig{Self: "n", Store: s, Timing: timing, Logger: slog.New(slog.DiscardHandler)}, leases)
-		<-time.After(10 * time.Second)
+		<-time.After(2 * timing.Poll)
 		s.hang("0")
-		<-time.After(30 * time.Second)
+		<-time.After(2 * (timing.TTL + timing.Timeout))
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		assert.LessOrEqual(t, len(s.hung), most)
