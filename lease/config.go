@@ -43,8 +43,9 @@ type Config struct {
 	// Lead serves while this candidate holds the lease, for one term. Its context
 	// ends when the lease is lost or has run out; the term fences every write.
 	// The lease is not renewed from then on, and released when Lead has returned.
-	// If Lead returns while the context lives, the candidate resigns. Nil if the
-	// service watches Status instead.
+	// If Lead returns while the context lives, or ends its goroutine by runtime.Goexit,
+	// the candidate resigns. If Lead panics the process ends as of any panic, and the
+	// lease runs out. Nil if the service watches Status instead.
 	Lead func(ctx context.Context, term memberstate.Term) error
 	// Handlers are told of every change that they have time for, and of the
 	// latest in any case.

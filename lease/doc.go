@@ -36,7 +36,13 @@
 //
 // Lead has returned before the lease is released, and before this candidate's
 // next Lead is called. A Lead that does not return when its context ends cannot
-// keep others from the lease: it runs out.
+// keep others from the lease: it runs out. One that ends its goroutine by
+// runtime.Goexit, as the FailNow of a test does, counts as returned. One that panics
+// ends the process, and its lease runs out.
+//
+// A release that fails is tried again until the lease has run out; so long others
+// wait, and [Elector.Resign] returns the error. Whoever could not release its lease
+// stands back from it as from another's.
 //
 // A leader that has crashed is replaced within a TTL and one poll of its last
 // renewal, two polls if candidates are strict. To that come the statements on the

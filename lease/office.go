@@ -5,6 +5,7 @@ package lease
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -102,10 +103,22 @@ func (e *Elector) leave(next Next) {
 	}
 }
 
-// serve is one term in office, from the call of Lead to the release.
+// errExited: Lead called runtime.Goexit, as t.FailNow does.
+var errExited = errors.New("its goroutine has ended (runtime.Goexit)")
+
+// serve is one term in office, from the call of Lead to the release. A Lead that ends its
+// goroutine has returned, too. One that panics ends the process; the lease is not released
+// then, because other goroutines of that Lead may be at work until the process has ended.
 func (e *Elector) serve(o *office.Office, l *office.Lease) {
-	early, err := o.Serve(e.config.Lead)
-	e.returned(o, l, early, err)
+	early, err := true, errExited
+	defer func() {
+		o.Close()
+		if cause := recover(); cause != nil {
+			panic(cause)
+		}
+		e.returned(o, l, early, err)
+	}()
+	early, err = o.Serve(e.config.Lead)
 }
 
 // returned gives the lease back, for Lead has returned.

@@ -1,0 +1,93 @@
+// A Lead that never returns, but ends in another way.
+
+package lease_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/lease"
+	"github.com/hustings/hustings/lease/mem"
+	"github.com/hustings/hustings/memberstate"
+)
+
+// A Lead that ends its goroutine, as t.FailNow does, has returned: the lease is not renewed
+// with nobody serving, but released, and others get it.
+func TestALeadThatEndsItsGoroutineResigns(t *testing.T) {
+	for name, waits := range map[string]bool{"by itself": false, "when its context has ended": true} {
+		t.Run(name, func(t *testing.T) {
+			play(t, func(s *stage) {
+				var over context.Context
+				first := s.enter("first", func(c *lease.Config) {
+					c.Lead = func(ctx context.Context, _ memberstate.Term) error {
+						over = ctx
+						if waits {
+							<-ctx.Done()
+						} else {
+							<-time.After(time.Minute)
+						}
+						runtime.Goexit()
+						return nil
+					}
+				})
+				s.lead(first)
+				second := s.enter("second", nil)
+				s.pass(time.Minute - time.Second)
+				require.True(t, first.leads())
+				if waits {
+					require.NoError(t, first.Resign(context.Background()))
+				} else {
+					s.pass(2 * time.Second)
+				}
+				assert.Error(t, over.Err())
+				assert.Equal(t, 1, first.conn.count("release"))
+				assert.LessOrEqual(t, s.lead(second), 2*timing.Poll)
+				first.conn.count("renew")
+				s.pass(time.Minute)
+				assert.Zero(t, first.conn.count("renew"))
+				first.stop()
+				<-first.ended
+			})
+		})
+	}
+}
+
+// released says when a lease is.
+type released struct{ *mem.Store }
+
+func (s released) Release(context.Context, string, lease.Held) error {
+	println("the lease was released")
+	return nil
+}
+
+// panicker is set in the process that panics.
+const panicker = "HUSTINGS_TEST_PANIC"
+
+// TestALeadThatPanicsEndsItsProcess: a panic is told as any other, with the place where it
+// was, and the lease is not released, for it is not known what of Lead is still at work.
+func TestALeadThatPanicsEndsItsProcess(t *testing.T) {
+	if os.Getenv(panicker) != "" {
+		el, err := lease.New(lease.Config{Name: "g", Self: "n", Store: released{new(mem.Store)}, Timing: lease.DefaultTiming(), Lead: panics})
+		require.NoError(t, err)
+		require.NoError(t, el.Run(t.Context()))
+		return
+	}
+	again := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
+	again.Env = append(os.Environ(), panicker+"=1")
+	out, err := again.CombinedOutput()
+	var exit *exec.ExitError
+	require.ErrorAs(t, err, &exit, "%s", out)
+	assert.Equal(t, 2, exit.ExitCode())
+	assert.Contains(t, string(out), "panic: out of paper")
+	assert.Contains(t, string(out), "lease_test.panics(")
+	assert.NotContains(t, string(out), "released")
+}
+
+func panics(context.Context, memberstate.Term) error { panic("out of paper") }
