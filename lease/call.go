@@ -20,13 +20,14 @@ const (
 	renewing
 	releasing
 	waking
-	laneCount
+	listening // has no lane: one is under way all the time
+	kindCount
 )
 
 // newLanes bounds the calls of each kind. More than one read or renewal is under
 // way only if the database does not answer.
-func newLanes() [laneCount]lane {
-	return [laneCount]lane{
+func newLanes() [kindCount]lane {
+	return [kindCount]lane{
 		reading: make(lane, 4), claiming: make(lane, maxClaims), renewing: make(lane, 4), releasing: make(lane, maxClaims), waking: make(lane, maxClaims),
 	}
 }

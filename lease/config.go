@@ -30,7 +30,8 @@ type KeeperConfig struct {
 	// database's clock, which may step; but a candidate that has just started
 	// waits for a whole TTL, and takeover is within a TTL and two polls, not one.
 	Strict bool
-	// Logger is where changes and failures are told. Nil: nowhere.
+	// Logger is where changes and failures are told. Nil: failures alone, by
+	// slog.Default(). Who wants silence gives one with slog.DiscardHandler.
 	Logger *slog.Logger
 }
 

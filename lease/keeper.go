@@ -23,8 +23,10 @@ type Keeper struct {
 	waker  Waker         // nil: none
 	epoch  time.Time     // what time is counted from
 	roused chan struct{} // told when woken is not empty
-	lanes  [laneCount]lane
+	lanes  [kindCount]lane
 	claims chan struct{} // holds one for every claim that is being made
+
+	troubles [kindCount]trouble
 
 	entering sync.Mutex // held while the goroutines are being started or ended
 	working  sync.WaitGroup
@@ -49,7 +51,7 @@ func NewKeeper(config KeeperConfig) (*Keeper, error) {
 		joined: make(map[string]*Elector), woken: make(map[string]struct{}),
 	}
 	if k.log == nil {
-		k.log = slog.New(slog.DiscardHandler)
+		k.log = slog.New(warnings{slog.Default().Handler()})
 	}
 	if w, ok := config.Store.(Waker); ok && k.waker == nil {
 		k.waker = w
@@ -137,7 +139,7 @@ func (k *Keeper) rouse(name string) {
 func (k *Keeper) listen(ctx context.Context) {
 	for ctx.Err() == nil {
 		if err := k.waker.Listen(ctx, k.rouse); err != nil && ctx.Err() == nil {
-			k.log.Warn("cannot listen for released leases", "error", err)
+			k.came(listening, err)
 		}
 		pause(ctx, k.config.Timing.Poll)
 	}

@@ -72,7 +72,7 @@ func (s *locking) Renew(ctx context.Context, holder string, held []lease.Held) (
 // keep has a keeper run leases a, b and c.
 func keep(t *testing.T, s lease.Store) (all map[string]*lease.Elector) {
 	t.Helper()
-	k, err := lease.NewKeeper(lease.KeeperConfig{Self: "n", Store: s, Timing: timing})
+	k, err := lease.NewKeeper(lease.KeeperConfig{Self: "n", Store: s, Timing: timing, Logger: silence})
 	require.NoError(t, err)
 	all = map[string]*lease.Elector{}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -147,7 +147,7 @@ func TestKeepersOfManyLeasesShareNone(t *testing.T) {
 		for i := range 3 {
 			c := &conn{Store: store, counts: map[string]int{}}
 			c.set(storm(uint64(i)))
-			k, err := lease.NewKeeper(lease.KeeperConfig{Self: fmt.Sprint(i), Store: c, Timing: timing})
+			k, err := lease.NewKeeper(lease.KeeperConfig{Self: fmt.Sprint(i), Store: c, Timing: timing, Logger: silence})
 			require.NoError(t, err)
 			for j := range leases {
 				name := fmt.Sprint(j)

@@ -55,11 +55,9 @@ func (e *Elector) take() (next Next, held Held, until time.Duration) {
 		return Nothing, Held{}, 0
 	}
 	won, err := call(k, k.lanes[claiming], k.config.Timing.Timeout, func(ctx context.Context) (bool, error) { return k.config.Store.Acquire(ctx, c) })
+	defer k.came(claiming, err, "group", c.Name, "term", uint64(c.Term))
 	k.mu.Lock()
 	defer k.unlock()
-	if err != nil {
-		k.say(slog.LevelWarn, "the lease could not be claimed", "group", c.Name, "term", uint64(c.Term), "error", err)
-	}
 	next, held, until = e.machine.Claimed(won && err == nil, k.now()), e.machine.Held(), e.machine.Until()
 	if next == TakeOffice {
 		e.open(held.Term, until)
@@ -160,15 +158,13 @@ func (e *Elector) release(held Held, until time.Duration) error {
 		_, err := call(k, k.lanes[releasing], until-k.now(), func(ctx context.Context) (struct{}, error) {
 			return struct{}{}, k.config.Store.Release(ctx, k.id, held)
 		})
-		wait := within(k.config.Timing.ReleaseWithin(tries))
-		switch over := k.now()+wait >= until; {
-		case err == nil:
+		k.came(releasing, err, "group", held.Name, "term", uint64(held.Term))
+		if err == nil {
 			return nil
-		case over:
-			k.log.Warn("the lease could not be released, and others wait until it has run out", "group", held.Name, "term", uint64(held.Term), "tries", tries+1, "error", err)
+		}
+		wait := within(k.config.Timing.ReleaseWithin(tries))
+		if k.now()+wait >= until {
 			return fmt.Errorf("lease: %q could not be released, and others wait until it has run out: %w", held.Name, err)
-		case tries == 0:
-			k.log.Warn("the lease could not be released, trying again", "group", held.Name, "term", uint64(held.Term), "error", err)
 		}
 		pause(context.Background(), wait)
 	}
@@ -184,9 +180,7 @@ func (e *Elector) wake() {
 	_, err := call(k, k.lanes[waking], k.config.Timing.Poll, func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, k.waker.Wake(ctx, e.config.Name)
 	})
-	if err != nil {
-		k.log.Warn("nobody was woken for a released lease", "group", e.config.Name, "error", err)
-	}
+	k.came(waking, err, "group", e.config.Name)
 }
 
 // showMachine shows others what the machine has come to.

@@ -78,8 +78,8 @@ func (k *Keeper) lookAt(electors []*Elector) {
 	found, err := call(k, k.lanes[reading], k.config.Timing.Timeout, func(ctx context.Context) ([]Record, error) {
 		return k.config.Store.Read(ctx, names)
 	})
+	k.came(reading, err, "leases", len(names))
 	if err != nil {
-		k.log.Warn("leases could not be read", "leases", len(names), "error", err)
 		return
 	}
 	now := k.now()

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"log/slog"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -72,6 +71,7 @@ func (k *Keeper) renew(batch []tenure) {
 		return k.config.Store.Renew(ctx, k.id, held)
 	})
 	k.renewed(batch, names, err)
+	k.came(renewing, err, "leases", len(batch)) // after what was kept is extended, for telling may take long
 }
 
 // renewed tells the machines what became of their leases. What the answer does not list is
@@ -85,9 +85,6 @@ func (k *Keeper) renewed(batch []tenure, names []string, err error) {
 	}
 	k.mu.Lock()
 	defer k.unlock()
-	if err != nil {
-		k.say(slog.LevelWarn, "leases were not renewed", "of", len(batch), "error", err)
-	}
 	for _, t := range batch {
 		m := &t.elector.machine
 		if !answered || leftOut[t.Name] {

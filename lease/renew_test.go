@@ -5,7 +5,6 @@ package lease_test
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -97,7 +96,7 @@ func TestACallThatHangsCostsItsOwnLeasesAlone(t *testing.T) {
 	const leases, most = 10_100, 10_000
 	synctest.Test(t, func(t *testing.T) {
 		s := &hanging{Store: new(mem.Store), hung: map[string]bool{}}
-		_, all := keepMany(t, lease.KeeperConfig{Self: "n", Store: s, Timing: timing, Logger: slog.New(slog.DiscardHandler)}, leases)
+		_, all := keepMany(t, lease.KeeperConfig{Self: "n", Store: s, Timing: timing, Logger: silence}, leases)
 		<-time.After(2 * timing.Poll)
 		s.hang("0")
 		<-time.After(2 * (timing.TTL + timing.Timeout))

@@ -6,6 +6,7 @@ package lease_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -146,7 +147,7 @@ func play(t *testing.T, test func(s *stage)) {
 func (s *stage) enter(self string, change func(*lease.Config)) *candidate {
 	s.t.Helper()
 	c := &candidate{conn: &conn{Store: s.store, counts: map[string]int{}}, ended: make(chan struct{})}
-	config := lease.Config{Name: "g", Self: self, Store: c.conn, Timing: lease.DefaultTiming()}
+	config := lease.Config{Name: "g", Self: self, Store: c.conn, Timing: lease.DefaultTiming(), Logger: silence}
 	config.Lead = func(ctx context.Context, term memberstate.Term) error {
 		s.begin(c, term)
 		<-ctx.Done()
@@ -227,6 +228,9 @@ func (s *stage) record() lease.Record {
 }
 
 var timing = lease.DefaultTiming()
+
+// silence is a logger that says nothing.
+var silence = slog.New(slog.DiscardHandler)
 
 // crash cuts a candidate off for good, as far as the database can tell.
 func (c *candidate) crash() { c.conn.set(cut) }
