@@ -25,10 +25,11 @@ type Elector struct {
 	lease  atomic.Pointer[office.Lease] // nil: it holds none
 
 	// What follows is guarded by the keeper's mu.
-	machine Machine
-	office  *office.Office
-	vacated *vacancy // the end of the office
-	working sync.WaitGroup
+	machine   Machine
+	office    *office.Office
+	vacated   *vacancy // the end of the office
+	distrusts bool     // what was read last was older than what was known
+	working   sync.WaitGroup
 }
 
 var _ elector.Election = (*Elector)(nil)

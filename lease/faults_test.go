@@ -374,9 +374,8 @@ func TestADatabaseThatHasGoneBackElectsNobody(t *testing.T) {
 		backup := new(mem.Store)
 		_, err := backup.Acquire(context.Background(), lease.Claim{Name: "g", Holder: "somebody#1", TTL: time.Second})
 		require.NoError(t, err)
-		only.conn.mu.Lock()
-		only.conn.Store, only.conn.fault = backup, nil
-		only.conn.mu.Unlock()
+		only.conn.swap(backup)
+		only.conn.set(nil)
 		s.pass(time.Hour)
 		assert.Len(t, only.began, before)
 		for range 5 {

@@ -20,18 +20,29 @@ func (e *Elector) sees(r Record, now time.Duration) bool {
 	k := e.keeper
 	k.mu.Lock()
 	defer k.unlock()
-	switch e.machine.Look(r, now) {
-	case Distrust:
-		k.say(slog.LevelError, "the database has gone back, or what is read is an old copy; the lease is not touched", "group", r.Name, "term", uint64(r.Term), "known", uint64(e.machine.Term))
-		return false
-	case MakeClaim:
-		e.showMachine()
+	next := e.machine.Look(r, now)
+	e.believe(next != Distrust, r)
+	if next == MakeClaim {
 		e.working.Add(1)
-		return true
-	default:
-		e.showMachine()
-		return false
 	}
+	return next == MakeClaim
+}
+
+// What is told of a database in which terms have fallen, and what to do.
+const (
+	forgotten = "the database has forgotten terms of this lease, or this is an old copy; the lease is left alone"
+	remedy    = "if it stays so, set the term in its record to the known one; or restart all candidates, if no write is fenced by terms"
+)
+
+// believe shows what was read if it is believed. If not, that is told once, until something
+// is read that is.
+func (e *Elector) believe(believed bool, r Record) {
+	if believed {
+		e.showMachine()
+	} else if !e.distrusts {
+		e.keeper.say(slog.LevelError, forgotten, "group", r.Name, "term", uint64(r.Term), "known", uint64(e.machine.Term), "do", remedy)
+	}
+	e.distrusts = !believed
 }
 
 // claim tries to take the lease, and takes office if it could. What it won too late it

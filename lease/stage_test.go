@@ -49,6 +49,13 @@ func (c *conn) set(f fault) {
 	c.fault = f
 }
 
+// swap has it go to another database from now on.
+func (c *conn) swap(to lease.Store) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.Store = to
+}
+
 // count is how often something was done since the last count of it.
 func (c *conn) count(op string) int {
 	c.mu.Lock()

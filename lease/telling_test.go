@@ -168,7 +168,7 @@ func TestALoggerIsCalledUnderNoLock(t *testing.T) {
 		for _, text := range []string{
 			"role", "lost the lease", "leases were not renewed", "leases could not be read", "lead returned early, resigning",
 			kinds[releasing].fails, kinds[reading].works, kinds[releasing].works,
-			"the database has gone back, or what is read is an old copy; the lease is not touched",
+			forgotten,
 		} {
 			_, was := told.Load(text)
 			assert.True(t, was, text)

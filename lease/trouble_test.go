@@ -90,6 +90,25 @@ func TestADatabaseThatIsDownIsToldEverMoreRarely(t *testing.T) {
 	}
 }
 
+// That the database has forgotten terms is told once, with what to do; and once more if it
+// happens again.
+func TestForgottenTermsAreToldOnce(t *testing.T) {
+	play(t, func(s *stage) {
+		n := newNotes()
+		c := s.enter("only", func(c *lease.Config) { c.Logger = slog.New(n) })
+		s.lead(c)
+		for told := 1; told <= 2; told++ {
+			full, empty := c.conn.Store, new(mem.Store)
+			c.conn.swap(empty)
+			s.pass(time.Hour)
+			assert.Equal(t, told, n.levels[slog.LevelError])
+			assert.False(t, c.leads())
+			c.conn.swap(full)
+			s.lead(c)
+		}
+	})
+}
+
 // Where no logger is given what is wrong is told by the default one, and nothing else.
 func TestWithoutALoggerFailuresAreTold(t *testing.T) {
 	n, before := newNotes(), slog.Default()

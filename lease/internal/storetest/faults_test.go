@@ -5,8 +5,6 @@ package storetest
 import (
 	"context"
 	"crypto/rand"
-	"log/slog"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -97,8 +95,8 @@ func TestARestartedProcessInheritsNothing(t *testing.T) {
 func TestFailuresEndAnOfficeAndNotTheElector(t *testing.T) {
 	contend(t, func(r *race) {
 		store, line := r.server.silent(r.t)
-		failed := make(failures, 100)
-		el := r.enter("only", store, func(c *lease.Config) { c.Logger = slog.New(slog.NewTextHandler(failed, nil)) })
+		failed := make(chan error, 100)
+		el := r.enter("only", failing{store, failed}, nil)
 		for term := memberstate.Term(1); term <= 2; term++ {
 			office := r.next()
 			assert.GreaterOrEqual(r.t, office.term, term)
@@ -112,14 +110,18 @@ func TestFailuresEndAnOfficeAndNotTheElector(t *testing.T) {
 	})
 }
 
-// failures tells what a keeper could not read.
-type failures chan string
+// failing is a store that tells which reads have failed.
+type failing struct {
+	lease.Store
+	failed chan<- error
+}
 
-func (f failures) Write(line []byte) (int, error) {
-	if strings.Contains(string(line), "could not be read") {
-		f <- string(line)
+func (f failing) Read(ctx context.Context, names []string) ([]lease.Record, error) {
+	found, err := f.Store.Read(ctx, names)
+	if err != nil {
+		f.failed <- err
 	}
-	return len(line), nil
+	return found, err
 }
 
 // Callbacks that block do not block renewals.
