@@ -7,6 +7,9 @@
 // (MaxRetries) may be told that it lost what it has just won; it finds out at its
 // next look. Have it heed contexts (ContextTimeoutEnabled), or a call that is given up
 // lasts as long as the client's own time-outs.
+//
+// A Redis that evicts keys when its memory is full drops leases that are held, and so
+// makes two leaders: see [KV.Check].
 package rediskv
 
 import (
@@ -17,6 +20,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -29,6 +33,7 @@ import (
 type KV struct {
 	client  redis.UniversalClient
 	channel string
+	checked atomic.Bool
 }
 
 var (
@@ -38,7 +43,9 @@ var (
 
 // New is a KV whose client is the caller's to close. Wake-ups go through the
 // channel of that name.
-func New(client redis.UniversalClient, channel string) *KV { return &KV{client, channel} }
+func New(client redis.UniversalClient, channel string) *KV {
+	return &KV{client: client, channel: channel}
+}
 
 // swap sets a key if it has the value that is expected.
 var swap = redis.NewScript(`
@@ -105,8 +112,14 @@ func (k *KV) Swap(ctx context.Context, changes []kv.Change) ([]bool, error) {
 	return done, nil
 }
 
-// Live is as the contract says.
+// Live is as the contract says. The first one checks whether Redis evicts keys, because
+// these are the ones that any eviction policy may drop: see [KV.Check].
 func (k *KV) Live(ctx context.Context, keys map[string]time.Duration) error {
+	if !k.checked.Load() {
+		if err := k.Check(ctx); err != nil {
+			return err
+		}
+	}
 	_, err := k.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for key, ttl := range keys {
 			p.Do(ctx, "SET", key, "1", "PX", (ttl + time.Millisecond - 1).Milliseconds())
@@ -120,7 +133,7 @@ func (k *KV) Live(ctx context.Context, keys map[string]time.Duration) error {
 func (k *KV) Keys(ctx context.Context, prefix string) ([]string, error) {
 	var mu sync.Mutex
 	found := map[string]bool{} // a scan may find a key twice
-	scan := func(ctx context.Context, node *redis.Client) error {
+	err := k.each(ctx, func(ctx context.Context, node *redis.Client) error {
 		keys := node.Scan(ctx, 0, literally.Replace(prefix)+"*", 1000).Iterator()
 		for keys.Next(ctx) {
 			mu.Lock()
@@ -128,17 +141,22 @@ func (k *KV) Keys(ctx context.Context, prefix string) ([]string, error) {
 			mu.Unlock()
 		}
 		return keys.Err()
-	}
-	var err error
+	})
+	return slices.Collect(maps.Keys(found)), err
+}
+
+// each asks every master.
+func (k *KV) each(ctx context.Context, do func(context.Context, *redis.Client) error) error {
 	switch client := k.client.(type) {
 	case *redis.ClusterClient:
-		err = client.ForEachMaster(ctx, scan)
+		return client.ForEachMaster(ctx, do)
+	case *redis.Ring:
+		return client.ForEachShard(ctx, do)
 	case *redis.Client:
-		err = scan(ctx, client)
+		return do(ctx, client)
 	default:
-		err = fmt.Errorf("rediskv: a %T cannot list keys", client)
+		return fmt.Errorf("rediskv: the masters behind a %T cannot be asked one by one", client)
 	}
-	return slices.Collect(maps.Keys(found)), err
 }
 
 // literally has a text stand for itself in a pattern of Redis's.

@@ -61,7 +61,14 @@ func Open(text string, use Use) (*Database, error) {
 	return db, nil
 }
 
-// Prepare makes what is missing. If it fails it can be called again.
+// UnfitError is that of a database that must not keep leases in the way it is set up.
+type UnfitError struct{ Err error }
+
+func (e UnfitError) Error() string { return e.Err.Error() }
+func (e UnfitError) Unwrap() error { return e.Err }
+
+// Prepare makes what is missing. If it fails it can be called again, unless the error is an
+// UnfitError: then somebody has to change the database first.
 func (d *Database) Prepare(ctx context.Context) error {
 	if d.prepare == nil {
 		return nil

@@ -4,6 +4,7 @@ package database
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -72,7 +73,7 @@ func (e *etcd) close() error {
 	return e.client.Close()
 }
 
-func openRedis(a address, _ Use) (*Database, error) {
+func openRedis(a address, use Use) (*Database, error) {
 	options, err := redis.ParseURL(a.text)
 	if err != nil {
 		return nil, err
@@ -81,7 +82,21 @@ func openRedis(a address, _ Use) (*Database, error) {
 	options.ContextTimeoutEnabled = true
 	logging.Disable() // errors are returned, too
 	client := redis.NewClient(options)
-	return underKeys(rediskv.New(client, wakes), client.Close)
+	keys := rediskv.New(client, wakes)
+	d, err := underKeys(keys, client.Close)
+	if err == nil && use == ForCandidates {
+		d.prepare = func(ctx context.Context) error { return unfit(keys.Check(ctx)) }
+	}
+	return d, err
+}
+
+// unfit marks the error of a Redis that evicts keys.
+func unfit(err error) error {
+	var evicts *rediskv.EvictionError
+	if errors.As(err, &evicts) {
+		return UnfitError{err}
+	}
+	return err
 }
 
 // adapter is what connects package kv to a store.

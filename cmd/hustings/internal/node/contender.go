@@ -43,9 +43,12 @@ func runContender(ctx context.Context, config Config, m *member) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, m.closeWeb()) }()
-	known, reached := m.reach(ctx, db)
-	if !reached {
+	known, err := m.reach(ctx, db)
+	switch {
+	case ctx.Err() != nil:
 		return nil
+	case err != nil:
+		return fmt.Errorf("--lease %s: %w", db.Name, err)
 	}
 	return m.run(ctx, known)
 }
@@ -83,17 +86,15 @@ func leaseTiming(ttl time.Duration) lease.Timing {
 	}
 }
 
-// reach waits until the database is ready, and returns the last known term of the
-// lease: false if the context has ended before.
-func (m *member) reach(ctx context.Context, db *database.Database) (known memberstate.Term, reached bool) {
+// reach waits until the database is ready, or the context has ended, and returns the last
+// known term of the lease. A database that must not keep leases is not waited for.
+func (m *member) reach(ctx context.Context, db *database.Database) (known memberstate.Term, err error) {
 	const shortest, longest = 250 * time.Millisecond, 8 * time.Second
 	for wait := shortest; ; wait = min(2*wait, longest) {
 		known, err := m.prepare(ctx, db)
-		if err == nil {
-			return known, true
-		}
-		if ctx.Err() != nil {
-			return 0, false
+		var unfit database.UnfitError
+		if err == nil || ctx.Err() != nil || errors.As(err, &unfit) {
+			return known, err
 		}
 		m.log.Warn("the database of the lease cannot be used; trying again", "lease", db.Name, "error", database.Reason(err), "in", wait)
 		timer := time.NewTimer(wait)
@@ -101,7 +102,7 @@ func (m *member) reach(ctx context.Context, db *database.Database) (known member
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			return 0, false
+			return 0, ctx.Err()
 		}
 	}
 }

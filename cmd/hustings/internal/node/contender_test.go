@@ -1,8 +1,11 @@
 package node_test
 
 import (
+	"bufio"
 	"context"
+	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -73,4 +76,48 @@ func TestADatabaseIsWaitedFor(t *testing.T) {
 	require.Eventually(t, func() bool { code, _ := get(pages + "/healthz"); return code == http.StatusOK }, patience, time.Millisecond)
 	becomes(t, pages, http.StatusServiceUnavailable)
 	leave()
+}
+
+// A Redis that may drop leases which are held is refused at once, with what to set.
+func TestARedisThatEvictsIsRefused(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, listener.Close()) }()
+	go evicting(listener)
+	config := node.Config{Node: "a", Lease: "redis://:s3cret@" + listener.Addr().String(), Name: "jobs"}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	err = node.Run(ctx, config, node.NewPrinter(new(paper), false), slog.New(slog.DiscardHandler))
+	require.ErrorContains(t, err, `"allkeys-lru"`)
+	require.ErrorContains(t, err, "set it to noeviction")
+	assert.NotContains(t, err.Error(), "s3cret")
+}
+
+// evicting answers as a Redis does that evicts keys: INFO, and nothing else.
+func evicting(listener net.Listener) {
+	for {
+		conn, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		go func() {
+			defer func() { _ = conn.Close() }()
+			const info = "maxmemory_policy:allkeys-lru\r\n"
+			for lines := bufio.NewScanner(conn); lines.Scan(); {
+				if !strings.HasPrefix(lines.Text(), "*") {
+					continue
+				}
+				lines.Scan() // how long the command is
+				lines.Scan()
+				switch strings.ToLower(lines.Text()) {
+				case "info":
+					fmt.Fprintf(conn, "$%d\r\n%s\r\n", len(info), info)
+				case "auth":
+					fmt.Fprint(conn, "+OK\r\n")
+				default:
+					fmt.Fprint(conn, "-ERR unknown command\r\n")
+				}
+			}
+		}()
+	}
 }
