@@ -20,17 +20,21 @@ func (k *Keeper) polls(ctx context.Context) {
 	everything := time.NewTimer(within(t.PollWithin()))
 	defer everything.Stop()
 	var woken <-chan time.Time // nil: nobody was woken since the last look
+	next := k.now()            // nobody who is woken looks before
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-k.roused:
 			if woken == nil { // or those who come later would put it off for ever
-				woken = time.After(sparsely(t.LookWithin()))
+				woken = time.After(max(sparsely(t.LookWithin()), next-k.now()))
 			}
 		case <-woken:
 			woken = nil
-			k.look(k.waiting(true))
+			if looking := k.waiting(true); len(looking) > 0 {
+				next = k.now() + t.LooksApart()
+				k.look(looking)
+			}
 		case <-everything.C:
 			k.look(k.waiting(false))
 			everything.Reset(within(t.PollWithin()))

@@ -43,6 +43,10 @@ func (t Timing) PollWithin() (least, most time.Duration) { return t.Poll - t.Pol
 // do not all come at once. A look costs a database little, so they need not wait long.
 func (t Timing) LookWithin() (least, most time.Duration) { return 0, min(t.Poll/8, atOnce) }
 
+// LooksApart is how far apart those look who are woken again and again, at least: a storm
+// of wakes costs the database no more than eight reads in a Poll.
+func (t Timing) LooksApart() time.Duration { return t.Poll / 8 }
+
 // atOnce is what nobody takes for a wait.
 const atOnce = 10 * time.Millisecond
 

@@ -36,6 +36,7 @@ type candidate struct {
 	claiming   bool
 	roused     bool          // while it was looking
 	soon       bool          // it is about to look, for it was woken
+	next       time.Duration // it does not look sooner than then because it was woken
 	everything time.Duration // when all is to be renewed
 
 	// The office.
@@ -100,6 +101,7 @@ func (n *candidate) start() {
 	n.world.tell("%s starts", n.id)
 	n.after(n.within(n.options.timing.PollWithin()), n.polls)
 	n.rouse()
+	n.next = n.now()
 	n.everything = n.now() + n.within(n.options.timing.RenewWithin(true))
 	n.pauses()
 }
@@ -138,7 +140,7 @@ func (n *candidate) rouse() {
 		n.roused = true
 	case !n.soon:
 		n.soon = true
-		n.after(n.sparsely(n.options.timing.LookWithin()), n.looksSoon)
+		n.after(max(n.sparsely(n.options.timing.LookWithin()), n.next-n.now()), n.looksSoon)
 	}
 }
 
@@ -148,6 +150,9 @@ func (n *candidate) looksSoon() {
 		return
 	}
 	n.soon = false
+	if n.machine.Watching() {
+		n.next = n.now() + n.options.timing.LooksApart()
+	}
 	n.look(func() {})
 }
 
