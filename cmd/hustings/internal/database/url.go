@@ -18,8 +18,11 @@ type address struct {
 }
 
 // form is strict about what a password may hold, so that no part of one that is not
-// escaped is taken for a host or a path, which messages name.
-var form = regexp.MustCompile(`^([a-z]+)://(?:([^:/?#@]*)(?::([^:/?#@]*))?@)?([A-Za-z0-9.,:_\[\]-]*)(?:/([^?#@]*))?(?:\?([^#@]*))?$`)
+// escaped is taken for a host or a path, which messages name; and about ports, so that a
+// user with a password who are followed by no host are not taken for one.
+var form = regexp.MustCompile(`^([a-z]+)://(?:([^:/?#@]*)(?::([^:/?#@]*))?@)?(` + host + `(?:,` + host + `)*)(?:/([^?#@]*))?(?:\?([^#@]*))?$`)
+
+const host = `(?:[A-Za-z0-9._-]*|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?`
 
 // parse takes a URL apart. Its errors tell nothing of it but the scheme, for the
 // password may be anywhere in one that is wrong.
