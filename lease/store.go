@@ -81,11 +81,15 @@ type Record struct {
 	// TTL is how long the lease lasts after a renewal.
 	TTL time.Duration
 	// Left is how long it lasts from now, by the database's clock. It has run
-	// out if this is not positive.
+	// out if this is not positive. It is LeftUnknown if it lasts, and the store
+	// cannot tell how long.
 	Left time.Duration
 	// Released: nobody has to wait until it runs out.
 	Released bool
 }
+
+// LeftUnknown is the Left of a lease that has not run out, where no more is known.
+const LeftUnknown time.Duration = 1
 
 // Claim is a candidate's attempt at a lease. It succeeds if the record has the
 // Term that the claim has, and

@@ -49,8 +49,8 @@ type KV interface {
 // Entry is what is stored under a key.
 type Entry struct {
 	Value []byte
-	// Left is how long the key has before it expires, or as much of that as the
-	// store tells: it is positive if the key expires at all.
+	// Left is how long the key has before it expires, lease.LeftUnknown if it does
+	// and the store does not tell when; it is not positive if it never expires.
 	Left time.Duration
 }
 

@@ -53,7 +53,7 @@ func (k *KV) Get(ctx context.Context, keys []string) (map[string]kv.Entry, error
 			for _, e := range r.GetResponseRange().Kvs {
 				entry := kv.Entry{Value: e.Value}
 				if e.Lease != 0 {
-					entry.Left = 1 // it lives; to ask how long would be another question for each
+					entry.Left = lease.LeftUnknown // to ask how long would be another question for each
 				}
 				found[string(e.Key)] = entry
 			}

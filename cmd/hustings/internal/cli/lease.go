@@ -11,8 +11,11 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -245,18 +248,32 @@ type shownLease struct {
 	Heir     string `json:"heir,omitempty"`
 	Renewals uint64 `json:"renewals"`
 	TTL      int64  `json:"ttl_nanos"`
-	Left     int64  `json:"left_nanos"`
+	Left     *int64 `json:"left_nanos"` // null: the store cannot tell
 }
 
 func (o *leaseOperation) show(r lease.Record) error {
 	if o.asJSON {
+		var left *int64
+		if r.Left != lease.LeftUnknown {
+			left = new(int64(r.Left))
+		}
 		return json.NewEncoder(o.out).Encode(shownLease{
 			Name: r.Name, Term: uint64(r.Term), State: state(r), Holder: r.Holder, Heir: r.Heir,
-			Renewals: r.Renewals, TTL: int64(r.TTL), Left: int64(r.Left),
+			Renewals: r.Renewals, TTL: int64(r.TTL), Left: left,
 		})
 	}
-	_, err := fmt.Fprintf(o.out, "%-20s term %-6d %s\n", r.Name, r.Term, said(r))
+	_, err := fmt.Fprintf(o.out, "%-20s term %-6d %s\n", printable(r.Name), r.Term, said(r))
 	return err
+}
+
+// printable is a name as a terminal may have it. Anybody who can write to the database can
+// put into a name what would move the cursor, or hide other lines.
+func printable(name string) string {
+	unfit := func(r rune) bool { return !unicode.IsPrint(r) }
+	if strings.ContainsFunc(name, unfit) || !utf8.ValidString(name) {
+		return strconv.Quote(name)
+	}
+	return name
 }
 
 func state(r lease.Record) string {
@@ -278,7 +295,7 @@ func said(r lease.Record) string {
 		"released": "free",
 		"expired":  "free, for it ran out",
 		"forced":   "nobody's, until its last holder has given it back",
-		"held":     "held by " + r.Holder,
+		"held":     "held by " + printable(r.Holder),
 	}[state(r)]
 	switch left := r.Left.Round(most); {
 	case state(r) == "held" && left > 0:
@@ -291,10 +308,10 @@ func said(r lease.Record) string {
 		text += fmt.Sprintf(" %v ago", -left)
 	}
 	if state(r) == "expired" && r.Holder != "" {
-		text += "; " + r.Holder + " held it"
+		text += "; " + printable(r.Holder) + " held it"
 	}
 	if r.Heir != "" {
-		text += "; " + r.Heir + " is next"
+		text += "; " + printable(r.Heir) + " is next"
 	}
 	return text
 }

@@ -44,11 +44,40 @@ func TestLeasesAreShown(t *testing.T) {
 	assert.Regexp(t, `^old +term 1 +free$`, lines[1])
 	var shown shownLease
 	require.NoError(t, json.Unmarshal([]byte(succeed(t, "lease", "status", url, "--json", "--name", "jobs")[0]), &shown))
-	assert.Positive(t, shown.Left)
-	shown.Left = 0
+	assert.Positive(t, *shown.Left)
+	shown.Left = nil
 	assert.Equal(t, shownLease{Name: "jobs", Term: 1, State: "held", Holder: "a#1", TTL: int64(time.Hour)}, shown)
 	assert.Contains(t, fail(t, exitFailed, "lease", "status", url, "--name", "jbs"), `there is no lease "jbs"`)
 	assert.Contains(t, fail(t, exitFailed, "lease", "status", url+"x"), url+"x: ")
+}
+
+// What is in a name does nothing to a terminal.
+func TestNamesAreShownAsTheyAre(t *testing.T) {
+	url := "sqlite:" + filepath.Join(t.TempDir(), "leases.db")
+	db, err := database.Open(url, database.ForCandidates)
+	require.NoError(t, err)
+	require.NoError(t, db.Prepare(t.Context()))
+	_, err = db.Store.Acquire(t.Context(), lease.Claim{Name: "\x1b[2Jjobs", Holder: "a\rb\u202e#1", TTL: time.Hour})
+	require.NoError(t, err)
+	require.NoError(t, db.Store.Force(t.Context(), "Überstunden \"1\"", "a\nb"))
+	require.NoError(t, db.Close())
+	lines := succeed(t, "lease", "status", url)
+	require.Len(t, lines, 2)
+	assert.Contains(t, lines[0], `"\x1b[2Jjobs"`)
+	assert.Contains(t, lines[0], `held by "a\rb\u202e#1"`)
+	assert.Contains(t, lines[1], `Überstunden "1" `)
+	assert.Contains(t, lines[1], `"a\nb" is next`)
+	assert.Equal(t, `"\xff"`, printable("\xff"))
+}
+
+// Where the store cannot tell how much is left scripts are told so, and not a nanosecond.
+func TestWhatIsLeftMayBeUnknown(t *testing.T) {
+	for left, says := range map[time.Duration]string{lease.LeftUnknown: `"left_nanos":null`, time.Second: `"left_nanos":1000000000`, -1: `"left_nanos":-1`} {
+		var out strings.Builder
+		o := leaseOperation{asJSON: true, out: &out}
+		require.NoError(t, o.show(lease.Record{Name: "g", Term: 1, Holder: "a#1", TTL: time.Minute, Left: left}))
+		assert.Contains(t, out.String(), says)
+	}
 }
 
 // Whether a database has no leases or was not looked at must be plain.
