@@ -62,7 +62,7 @@
 //   - A database that loses what it has acknowledged gives a term out twice: a
 //     replica that was promoted without the last commits, a backup that was
 //     restored. Use synchronous replication, and raise all terms after a restore.
-//     A candidate that sees a term fall leaves the lease alone and says so.
+//     A candidate that sees a term fall leaves the lease alone and says so, once.
 //   - A replica that is behind is read at the price of a takeover that is late,
 //     no more; but only the primary may be written.
 //   - Without the database there is no leader. Leases that cannot be renewed run
@@ -76,7 +76,7 @@
 // a renewal that does not find all leases as they were takes some more, to tell which
 // are lost. Over a key-value store a renewal takes three round trips or more (see
 // package kv). Leases whose renewal was not answered, or whose records somebody keeps
-// locked, are asked for again sooner. A candidate writes when it claims a lease, and
+// locked, are asked for again sooner, and the others wait for none of these calls. A candidate writes when it claims a lease, and
 // that only after it has seen it free. Candidates look at random moments, so that a
 // crowd does not come all at once when a lease runs out.
 package lease
