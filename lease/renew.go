@@ -78,9 +78,8 @@ func (k *Keeper) renew(batch []tenure) {
 // lost, unless it was left out. Of what was left out, and of all if there is no answer,
 // nothing is known, and the old ends stay.
 func (k *Keeper) renewed(batch []tenure, names []string, err error) {
-	var locked *LockedError
 	answered, kept, leftOut := err == nil, set(names), map[string]bool{}
-	if errors.As(err, &locked) {
+	if locked, is := errors.AsType[*LockedError](err); is {
 		answered, leftOut = true, set(locked.Names)
 	}
 	k.mu.Lock()

@@ -95,7 +95,7 @@ func TestARestartedProcessInheritsNothing(t *testing.T) {
 func TestFailuresEndAnOfficeAndNotTheElector(t *testing.T) {
 	contend(t, func(r *race) {
 		store, line := r.server.silent(r.t)
-		failed := make(chan error, 100)
+		failed := make(chan struct{}, 100)
 		el := r.enter("only", failing{store, failed}, nil)
 		for term := memberstate.Term(1); term <= 2; term++ {
 			office := r.next()
@@ -113,13 +113,13 @@ func TestFailuresEndAnOfficeAndNotTheElector(t *testing.T) {
 // failing is a store that tells which reads have failed.
 type failing struct {
 	lease.Store
-	failed chan<- error
+	failed chan<- struct{}
 }
 
 func (f failing) Read(ctx context.Context, names []string) ([]lease.Record, error) {
 	found, err := f.Store.Read(ctx, names)
 	if err != nil {
-		f.failed <- err
+		f.failed <- struct{}{}
 	}
 	return found, err
 }

@@ -92,8 +92,7 @@ func openRedis(a address, use Use) (*Database, error) {
 
 // unfit marks the error of a Redis that evicts keys.
 func unfit(err error) error {
-	var evicts *rediskv.EvictionError
-	if errors.As(err, &evicts) {
+	if _, evicts := errors.AsType[*rediskv.EvictionError](err); evicts {
 		return UnfitError{err}
 	}
 	return err

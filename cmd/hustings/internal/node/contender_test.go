@@ -109,13 +109,15 @@ func evicting(listener net.Listener) {
 				}
 				lines.Scan() // how long the command is
 				lines.Scan()
+				answer := "-ERR unknown command"
 				switch strings.ToLower(lines.Text()) {
 				case "info":
-					fmt.Fprintf(conn, "$%d\r\n%s\r\n", len(info), info)
+					answer = fmt.Sprintf("$%d\r\n%s", len(info), info)
 				case "auth":
-					fmt.Fprint(conn, "+OK\r\n")
-				default:
-					fmt.Fprint(conn, "-ERR unknown command\r\n")
+					answer = "+OK"
+				}
+				if _, err := fmt.Fprint(conn, answer, "\r\n"); err != nil {
+					return
 				}
 			}
 		}()
