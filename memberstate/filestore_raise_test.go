@@ -1,0 +1,63 @@
+package memberstate_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/internal/crashdisk"
+	"github.com/hustings/hustings/memberstate"
+)
+
+// The vote of the term before is gone, what was promised stays, other groups too, and
+// all of it is durable.
+func TestARaisedTermHasNoVoteAndKeepsThePromise(t *testing.T) {
+	disk := new(crashdisk.Disk)
+	s, err := memberstate.CreateSmall(disk, "n0", "n0", room)
+	require.NoError(t, err)
+	old, other := written("g", 3, "n1"), written("other", 5, "n2")
+	require.NoError(t, s.Save([]memberstate.Record{old, other}))
+
+	before, after, err := s.RaiseTerm("g", 1<<50)
+	require.NoError(t, err)
+	want := old
+	want.Term, want.Vote = 1<<50, ""
+	assert.Equal(t, old, before)
+	assert.Equal(t, want, after)
+	closed(t, s)
+	s, err = memberstate.OpenSmall(disk, "n0", "n0", room)
+	require.NoError(t, err)
+	assert.Equal(t, []memberstate.Record{want, other}, s.Records())
+	closed(t, s)
+}
+
+func TestATermIsOnlyEverRaised(t *testing.T) {
+	s, err := memberstate.CreateSmall(new(crashdisk.Disk), "n0", "n0", room)
+	require.NoError(t, err)
+	old := written("g", 3, "n1")
+	require.NoError(t, s.Save([]memberstate.Record{old}))
+	for _, refused := range []struct {
+		group string
+		to    memberstate.Term
+		why   error
+		says  string
+	}{
+		{"g", 2, memberstate.ErrTermNotLarger, "which is 3"},
+		{"g", 3, memberstate.ErrTermNotLarger, "which is 3"},
+		{"g", memberstate.LargestRaise + 1, memberstate.ErrTermTooLarge, "9223372036854775808 is the most"},
+		{"h", 9, memberstate.ErrUnknownGroup, `"h"`},
+	} {
+		before, after, err := s.RaiseTerm(refused.group, refused.to)
+		require.ErrorIs(t, err, refused.why)
+		assert.ErrorContains(t, err, refused.says)
+		assert.ErrorContains(t, err, "n0", "it names the file")
+		assert.Equal(t, before, after)
+	}
+	assert.Equal(t, []memberstate.Record{old}, s.Records())
+	_, _, err = s.RaiseTerm("g", memberstate.LargestRaise)
+	require.NoError(t, err)
+	closed(t, s)
+	_, _, err = s.RaiseTerm("g", memberstate.LargestRaise)
+	assert.ErrorContains(t, err, "closed")
+}
