@@ -294,6 +294,138 @@ func (Role) EnumDescriptor() ([]byte, []int) {
 	return file_elector_proto_rawDescGZIP(), []int{3}
 }
 
+// Departure is why a leader was taken for gone.
+type Departure int32
+
+const (
+	Departure_DEPARTURE_UNSPECIFIED  Departure = 0
+	Departure_DEPARTURE_SILENT       Departure = 1
+	Departure_DEPARTURE_DISCONNECTED Departure = 2
+	Departure_DEPARTURE_OUTVOTED     Departure = 3
+	Departure_DEPARTURE_HANDED_OVER  Departure = 4
+	Departure_DEPARTURE_NO_QUORUM    Departure = 5
+	Departure_DEPARTURE_LEASE_LAPSED Departure = 6
+	Departure_DEPARTURE_RESIGNED     Departure = 7
+	Departure_DEPARTURE_RENEWED      Departure = 8
+)
+
+// Enum value maps for Departure.
+var (
+	Departure_name = map[int32]string{
+		0: "DEPARTURE_UNSPECIFIED",
+		1: "DEPARTURE_SILENT",
+		2: "DEPARTURE_DISCONNECTED",
+		3: "DEPARTURE_OUTVOTED",
+		4: "DEPARTURE_HANDED_OVER",
+		5: "DEPARTURE_NO_QUORUM",
+		6: "DEPARTURE_LEASE_LAPSED",
+		7: "DEPARTURE_RESIGNED",
+		8: "DEPARTURE_RENEWED",
+	}
+	Departure_value = map[string]int32{
+		"DEPARTURE_UNSPECIFIED":  0,
+		"DEPARTURE_SILENT":       1,
+		"DEPARTURE_DISCONNECTED": 2,
+		"DEPARTURE_OUTVOTED":     3,
+		"DEPARTURE_HANDED_OVER":  4,
+		"DEPARTURE_NO_QUORUM":    5,
+		"DEPARTURE_LEASE_LAPSED": 6,
+		"DEPARTURE_RESIGNED":     7,
+		"DEPARTURE_RENEWED":      8,
+	}
+)
+
+func (x Departure) Enum() *Departure {
+	p := new(Departure)
+	*p = x
+	return p
+}
+
+func (x Departure) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Departure) Descriptor() protoreflect.EnumDescriptor {
+	return file_elector_proto_enumTypes[4].Descriptor()
+}
+
+func (Departure) Type() protoreflect.EnumType {
+	return &file_elector_proto_enumTypes[4]
+}
+
+func (x Departure) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Departure.Descriptor instead.
+func (Departure) EnumDescriptor() ([]byte, []int) {
+	return file_elector_proto_rawDescGZIP(), []int{4}
+}
+
+type Hindrance int32
+
+const (
+	Hindrance_HINDRANCE_UNSPECIFIED   Hindrance = 0
+	Hindrance_HINDRANCE_SILENT        Hindrance = 1
+	Hindrance_HINDRANCE_UNANSWERED    Hindrance = 2
+	Hindrance_HINDRANCE_BEHIND        Hindrance = 3
+	Hindrance_HINDRANCE_NOT_FOLLOWING Hindrance = 4
+	Hindrance_HINDRANCE_NOT_PAUSED    Hindrance = 5
+	Hindrance_HINDRANCE_NOT_ELECTED   Hindrance = 6
+	Hindrance_HINDRANCE_NOT_ASKED     Hindrance = 7
+)
+
+// Enum value maps for Hindrance.
+var (
+	Hindrance_name = map[int32]string{
+		0: "HINDRANCE_UNSPECIFIED",
+		1: "HINDRANCE_SILENT",
+		2: "HINDRANCE_UNANSWERED",
+		3: "HINDRANCE_BEHIND",
+		4: "HINDRANCE_NOT_FOLLOWING",
+		5: "HINDRANCE_NOT_PAUSED",
+		6: "HINDRANCE_NOT_ELECTED",
+		7: "HINDRANCE_NOT_ASKED",
+	}
+	Hindrance_value = map[string]int32{
+		"HINDRANCE_UNSPECIFIED":   0,
+		"HINDRANCE_SILENT":        1,
+		"HINDRANCE_UNANSWERED":    2,
+		"HINDRANCE_BEHIND":        3,
+		"HINDRANCE_NOT_FOLLOWING": 4,
+		"HINDRANCE_NOT_PAUSED":    5,
+		"HINDRANCE_NOT_ELECTED":   6,
+		"HINDRANCE_NOT_ASKED":     7,
+	}
+)
+
+func (x Hindrance) Enum() *Hindrance {
+	p := new(Hindrance)
+	*p = x
+	return p
+}
+
+func (x Hindrance) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Hindrance) Descriptor() protoreflect.EnumDescriptor {
+	return file_elector_proto_enumTypes[5].Descriptor()
+}
+
+func (Hindrance) Type() protoreflect.EnumType {
+	return &file_elector_proto_enumTypes[5]
+}
+
+func (x Hindrance) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Hindrance.Descriptor instead.
+func (Hindrance) EnumDescriptor() ([]byte, []int) {
+	return file_elector_proto_rawDescGZIP(), []int{5}
+}
+
 type Packet struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Content:
@@ -503,6 +635,113 @@ func (*Confirm) Descriptor() ([]byte, []int) {
 	return file_elector_proto_rawDescGZIP(), []int{2}
 }
 
+type KnowsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// from asks, and to is asked.
+	From          string `protobuf:"bytes,1,opt,name=from,proto3" json:"from,omitempty"`
+	To            string `protobuf:"bytes,2,opt,name=to,proto3" json:"to,omitempty"`
+	Group         string `protobuf:"bytes,3,opt,name=group,proto3" json:"group,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *KnowsRequest) Reset() {
+	*x = KnowsRequest{}
+	mi := &file_elector_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *KnowsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*KnowsRequest) ProtoMessage() {}
+
+func (x *KnowsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_elector_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use KnowsRequest.ProtoReflect.Descriptor instead.
+func (*KnowsRequest) Descriptor() ([]byte, []int) {
+	return file_elector_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *KnowsRequest) GetFrom() string {
+	if x != nil {
+		return x.From
+	}
+	return ""
+}
+
+func (x *KnowsRequest) GetTo() string {
+	if x != nil {
+		return x.To
+	}
+	return ""
+}
+
+func (x *KnowsRequest) GetGroup() string {
+	if x != nil {
+		return x.Group
+	}
+	return ""
+}
+
+type KnowsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// known says that the node asked had messages of the one that asks, in this
+	// group, or may have had.
+	Known         bool `protobuf:"varint,1,opt,name=known,proto3" json:"known,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *KnowsResponse) Reset() {
+	*x = KnowsResponse{}
+	mi := &file_elector_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *KnowsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*KnowsResponse) ProtoMessage() {}
+
+func (x *KnowsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_elector_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use KnowsResponse.ProtoReflect.Descriptor instead.
+func (*KnowsResponse) Descriptor() ([]byte, []int) {
+	return file_elector_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *KnowsResponse) GetKnown() bool {
+	if x != nil {
+		return x.Known
+	}
+	return false
+}
+
 type Batch struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Messages      []*Message             `protobuf:"bytes,1,rep,name=messages,proto3" json:"messages,omitempty"`
@@ -512,7 +751,7 @@ type Batch struct {
 
 func (x *Batch) Reset() {
 	*x = Batch{}
-	mi := &file_elector_proto_msgTypes[3]
+	mi := &file_elector_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -524,7 +763,7 @@ func (x *Batch) String() string {
 func (*Batch) ProtoMessage() {}
 
 func (x *Batch) ProtoReflect() protoreflect.Message {
-	mi := &file_elector_proto_msgTypes[3]
+	mi := &file_elector_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -537,7 +776,7 @@ func (x *Batch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Batch.ProtoReflect.Descriptor instead.
 func (*Batch) Descriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{3}
+	return file_elector_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Batch) GetMessages() []*Message {
@@ -572,7 +811,7 @@ type Message struct {
 
 func (x *Message) Reset() {
 	*x = Message{}
-	mi := &file_elector_proto_msgTypes[4]
+	mi := &file_elector_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -584,7 +823,7 @@ func (x *Message) String() string {
 func (*Message) ProtoMessage() {}
 
 func (x *Message) ProtoReflect() protoreflect.Message {
-	mi := &file_elector_proto_msgTypes[4]
+	mi := &file_elector_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -597,7 +836,7 @@ func (x *Message) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Message.ProtoReflect.Descriptor instead.
 func (*Message) Descriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{4}
+	return file_elector_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Message) GetGroup() string {
@@ -707,7 +946,7 @@ type MembersRequest struct {
 
 func (x *MembersRequest) Reset() {
 	*x = MembersRequest{}
-	mi := &file_elector_proto_msgTypes[5]
+	mi := &file_elector_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -719,7 +958,7 @@ func (x *MembersRequest) String() string {
 func (*MembersRequest) ProtoMessage() {}
 
 func (x *MembersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_elector_proto_msgTypes[5]
+	mi := &file_elector_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -732,7 +971,7 @@ func (x *MembersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MembersRequest.ProtoReflect.Descriptor instead.
 func (*MembersRequest) Descriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{5}
+	return file_elector_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *MembersRequest) GetGroup() string {
@@ -751,7 +990,7 @@ type MembersResponse struct {
 
 func (x *MembersResponse) Reset() {
 	*x = MembersResponse{}
-	mi := &file_elector_proto_msgTypes[6]
+	mi := &file_elector_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -763,7 +1002,7 @@ func (x *MembersResponse) String() string {
 func (*MembersResponse) ProtoMessage() {}
 
 func (x *MembersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_elector_proto_msgTypes[6]
+	mi := &file_elector_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -776,7 +1015,7 @@ func (x *MembersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MembersResponse.ProtoReflect.Descriptor instead.
 func (*MembersResponse) Descriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{6}
+	return file_elector_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *MembersResponse) GetMembers() []*Member {
@@ -798,7 +1037,7 @@ type Member struct {
 
 func (x *Member) Reset() {
 	*x = Member{}
-	mi := &file_elector_proto_msgTypes[7]
+	mi := &file_elector_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -810,7 +1049,7 @@ func (x *Member) String() string {
 func (*Member) ProtoMessage() {}
 
 func (x *Member) ProtoReflect() protoreflect.Message {
-	mi := &file_elector_proto_msgTypes[7]
+	mi := &file_elector_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -823,7 +1062,7 @@ func (x *Member) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Member.ProtoReflect.Descriptor instead.
 func (*Member) Descriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{7}
+	return file_elector_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Member) GetId() string {
@@ -857,7 +1096,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_elector_proto_msgTypes[8]
+	mi := &file_elector_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -869,7 +1108,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_elector_proto_msgTypes[8]
+	mi := &file_elector_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -882,7 +1121,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{8}
+	return file_elector_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *StatusRequest) GetGroup() string {
@@ -901,7 +1140,7 @@ type StatusResponse struct {
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_elector_proto_msgTypes[9]
+	mi := &file_elector_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -913,7 +1152,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_elector_proto_msgTypes[9]
+	mi := &file_elector_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -926,7 +1165,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{9}
+	return file_elector_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *StatusResponse) GetStatuses() []*Status {
@@ -938,22 +1177,34 @@ func (x *StatusResponse) GetStatuses() []*Status {
 
 // Status is what a node is in a group.
 type Status struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Group         string                 `protobuf:"bytes,1,opt,name=group,proto3" json:"group,omitempty"`
-	Node          string                 `protobuf:"bytes,2,opt,name=node,proto3" json:"node,omitempty"`
-	Role          Role                   `protobuf:"varint,3,opt,name=role,proto3,enum=hustings.v1.Role" json:"role,omitempty"`
-	Term          uint64                 `protobuf:"varint,4,opt,name=term,proto3" json:"term,omitempty"`
-	Leader        string                 `protobuf:"bytes,5,opt,name=leader,proto3" json:"leader,omitempty"`
-	Vote          string                 `protobuf:"bytes,6,opt,name=vote,proto3" json:"vote,omitempty"`
-	Revision      uint64                 `protobuf:"varint,7,opt,name=revision,proto3" json:"revision,omitempty"`
-	Stopped       bool                   `protobuf:"varint,8,opt,name=stopped,proto3" json:"stopped,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Group    string                 `protobuf:"bytes,1,opt,name=group,proto3" json:"group,omitempty"`
+	Node     string                 `protobuf:"bytes,2,opt,name=node,proto3" json:"node,omitempty"`
+	Role     Role                   `protobuf:"varint,3,opt,name=role,proto3,enum=hustings.v1.Role" json:"role,omitempty"`
+	Term     uint64                 `protobuf:"varint,4,opt,name=term,proto3" json:"term,omitempty"`
+	Leader   string                 `protobuf:"bytes,5,opt,name=leader,proto3" json:"leader,omitempty"`
+	Vote     string                 `protobuf:"bytes,6,opt,name=vote,proto3" json:"vote,omitempty"`
+	Revision uint64                 `protobuf:"varint,7,opt,name=revision,proto3" json:"revision,omitempty"`
+	Stopped  bool                   `protobuf:"varint,8,opt,name=stopped,proto3" json:"stopped,omitempty"`
+	// last_leader is the one before, and departure why the node counts it as gone.
+	LastLeader string    `protobuf:"bytes,9,opt,name=last_leader,json=lastLeader,proto3" json:"last_leader,omitempty"`
+	Departure  Departure `protobuf:"varint,10,opt,name=departure,proto3,enum=hustings.v1.Departure" json:"departure,omitempty"`
+	// lease_left_nanos is how long the lease lasts that the node holds; 0: none.
+	LeaseLeftNanos int64 `protobuf:"varint,11,opt,name=lease_left_nanos,json=leaseLeftNanos,proto3" json:"lease_left_nanos,omitempty"`
+	// ledger_term and ledger_index are where its ledger ended when that was last
+	// asked for.
+	LedgerTerm  uint64 `protobuf:"varint,12,opt,name=ledger_term,json=ledgerTerm,proto3" json:"ledger_term,omitempty"`
+	LedgerIndex uint64 `protobuf:"varint,13,opt,name=ledger_index,json=ledgerIndex,proto3" json:"ledger_index,omitempty"`
+	// quorum_age_nanos is, on a leader, how long ago it sent the newest heartbeat
+	// that a quorum has answered.
+	QuorumAgeNanos int64 `protobuf:"varint,14,opt,name=quorum_age_nanos,json=quorumAgeNanos,proto3" json:"quorum_age_nanos,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *Status) Reset() {
 	*x = Status{}
-	mi := &file_elector_proto_msgTypes[10]
+	mi := &file_elector_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -965,7 +1216,7 @@ func (x *Status) String() string {
 func (*Status) ProtoMessage() {}
 
 func (x *Status) ProtoReflect() protoreflect.Message {
-	mi := &file_elector_proto_msgTypes[10]
+	mi := &file_elector_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -978,7 +1229,7 @@ func (x *Status) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Status.ProtoReflect.Descriptor instead.
 func (*Status) Descriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{10}
+	return file_elector_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Status) GetGroup() string {
@@ -1037,6 +1288,48 @@ func (x *Status) GetStopped() bool {
 	return false
 }
 
+func (x *Status) GetLastLeader() string {
+	if x != nil {
+		return x.LastLeader
+	}
+	return ""
+}
+
+func (x *Status) GetDeparture() Departure {
+	if x != nil {
+		return x.Departure
+	}
+	return Departure_DEPARTURE_UNSPECIFIED
+}
+
+func (x *Status) GetLeaseLeftNanos() int64 {
+	if x != nil {
+		return x.LeaseLeftNanos
+	}
+	return 0
+}
+
+func (x *Status) GetLedgerTerm() uint64 {
+	if x != nil {
+		return x.LedgerTerm
+	}
+	return 0
+}
+
+func (x *Status) GetLedgerIndex() uint64 {
+	if x != nil {
+		return x.LedgerIndex
+	}
+	return 0
+}
+
+func (x *Status) GetQuorumAgeNanos() int64 {
+	if x != nil {
+		return x.QuorumAgeNanos
+	}
+	return 0
+}
+
 type WatchRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Group         string                 `protobuf:"bytes,1,opt,name=group,proto3" json:"group,omitempty"`
@@ -1046,7 +1339,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_elector_proto_msgTypes[11]
+	mi := &file_elector_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1058,7 +1351,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_elector_proto_msgTypes[11]
+	mi := &file_elector_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1071,7 +1364,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{11}
+	return file_elector_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *WatchRequest) GetGroup() string {
@@ -1090,7 +1383,7 @@ type WatchResponse struct {
 
 func (x *WatchResponse) Reset() {
 	*x = WatchResponse{}
-	mi := &file_elector_proto_msgTypes[12]
+	mi := &file_elector_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1102,7 +1395,7 @@ func (x *WatchResponse) String() string {
 func (*WatchResponse) ProtoMessage() {}
 
 func (x *WatchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_elector_proto_msgTypes[12]
+	mi := &file_elector_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1115,7 +1408,7 @@ func (x *WatchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchResponse.ProtoReflect.Descriptor instead.
 func (*WatchResponse) Descriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{12}
+	return file_elector_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *WatchResponse) GetStatus() *Status {
@@ -1136,7 +1429,7 @@ type TransferRequest struct {
 
 func (x *TransferRequest) Reset() {
 	*x = TransferRequest{}
-	mi := &file_elector_proto_msgTypes[13]
+	mi := &file_elector_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1148,7 +1441,7 @@ func (x *TransferRequest) String() string {
 func (*TransferRequest) ProtoMessage() {}
 
 func (x *TransferRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_elector_proto_msgTypes[13]
+	mi := &file_elector_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1161,7 +1454,7 @@ func (x *TransferRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferRequest.ProtoReflect.Descriptor instead.
 func (*TransferRequest) Descriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{13}
+	return file_elector_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *TransferRequest) GetGroup() string {
@@ -1179,14 +1472,19 @@ func (x *TransferRequest) GetTo() string {
 }
 
 type TransferResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// preferred are the voters that should lead whenever they can, if the leader
+	// now is none of them: it will hand over to one of these.
+	Preferred []string `protobuf:"bytes,1,rep,name=preferred,proto3" json:"preferred,omitempty"`
+	// undone_after_nanos is how long it leads at least before it does.
+	UndoneAfterNanos int64 `protobuf:"varint,2,opt,name=undone_after_nanos,json=undoneAfterNanos,proto3" json:"undone_after_nanos,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *TransferResponse) Reset() {
 	*x = TransferResponse{}
-	mi := &file_elector_proto_msgTypes[14]
+	mi := &file_elector_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1198,7 +1496,7 @@ func (x *TransferResponse) String() string {
 func (*TransferResponse) ProtoMessage() {}
 
 func (x *TransferResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_elector_proto_msgTypes[14]
+	mi := &file_elector_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1211,7 +1509,186 @@ func (x *TransferResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferResponse.ProtoReflect.Descriptor instead.
 func (*TransferResponse) Descriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{14}
+	return file_elector_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *TransferResponse) GetPreferred() []string {
+	if x != nil {
+		return x.Preferred
+	}
+	return nil
+}
+
+func (x *TransferResponse) GetUndoneAfterNanos() int64 {
+	if x != nil {
+		return x.UndoneAfterNanos
+	}
+	return 0
+}
+
+// TransferFailure is a detail of the error of a Transfer that was given up.
+type TransferFailure struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Group         string                 `protobuf:"bytes,1,opt,name=group,proto3" json:"group,omitempty"`
+	Term          uint64                 `protobuf:"varint,2,opt,name=term,proto3" json:"term,omitempty"`
+	Obstacles     []*Obstacle            `protobuf:"bytes,3,rep,name=obstacles,proto3" json:"obstacles,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TransferFailure) Reset() {
+	*x = TransferFailure{}
+	mi := &file_elector_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TransferFailure) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TransferFailure) ProtoMessage() {}
+
+func (x *TransferFailure) ProtoReflect() protoreflect.Message {
+	mi := &file_elector_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TransferFailure.ProtoReflect.Descriptor instead.
+func (*TransferFailure) Descriptor() ([]byte, []int) {
+	return file_elector_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *TransferFailure) GetGroup() string {
+	if x != nil {
+		return x.Group
+	}
+	return ""
+}
+
+func (x *TransferFailure) GetTerm() uint64 {
+	if x != nil {
+		return x.Term
+	}
+	return 0
+}
+
+func (x *TransferFailure) GetObstacles() []*Obstacle {
+	if x != nil {
+		return x.Obstacles
+	}
+	return nil
+}
+
+// Obstacle is why a voter did not take over.
+type Obstacle struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Voter     string                 `protobuf:"bytes,1,opt,name=voter,proto3" json:"voter,omitempty"`
+	Hindrance Hindrance              `protobuf:"varint,2,opt,name=hindrance,proto3,enum=hustings.v1.Hindrance" json:"hindrance,omitempty"`
+	// ledger is where the voter's ledger ended, goal where it had to get to.
+	LedgerTerm  uint64 `protobuf:"varint,3,opt,name=ledger_term,json=ledgerTerm,proto3" json:"ledger_term,omitempty"`
+	LedgerIndex uint64 `protobuf:"varint,4,opt,name=ledger_index,json=ledgerIndex,proto3" json:"ledger_index,omitempty"`
+	GoalTerm    uint64 `protobuf:"varint,5,opt,name=goal_term,json=goalTerm,proto3" json:"goal_term,omitempty"`
+	GoalIndex   uint64 `protobuf:"varint,6,opt,name=goal_index,json=goalIndex,proto3" json:"goal_index,omitempty"`
+	// lost_nanos is how long ago the connection to the voter broke; 0: it did not.
+	LostNanos int64 `protobuf:"varint,7,opt,name=lost_nanos,json=lostNanos,proto3" json:"lost_nanos,omitempty"`
+	// cause is why the engine could not pause its writes.
+	Cause         string `protobuf:"bytes,8,opt,name=cause,proto3" json:"cause,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Obstacle) Reset() {
+	*x = Obstacle{}
+	mi := &file_elector_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Obstacle) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Obstacle) ProtoMessage() {}
+
+func (x *Obstacle) ProtoReflect() protoreflect.Message {
+	mi := &file_elector_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Obstacle.ProtoReflect.Descriptor instead.
+func (*Obstacle) Descriptor() ([]byte, []int) {
+	return file_elector_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *Obstacle) GetVoter() string {
+	if x != nil {
+		return x.Voter
+	}
+	return ""
+}
+
+func (x *Obstacle) GetHindrance() Hindrance {
+	if x != nil {
+		return x.Hindrance
+	}
+	return Hindrance_HINDRANCE_UNSPECIFIED
+}
+
+func (x *Obstacle) GetLedgerTerm() uint64 {
+	if x != nil {
+		return x.LedgerTerm
+	}
+	return 0
+}
+
+func (x *Obstacle) GetLedgerIndex() uint64 {
+	if x != nil {
+		return x.LedgerIndex
+	}
+	return 0
+}
+
+func (x *Obstacle) GetGoalTerm() uint64 {
+	if x != nil {
+		return x.GoalTerm
+	}
+	return 0
+}
+
+func (x *Obstacle) GetGoalIndex() uint64 {
+	if x != nil {
+		return x.GoalIndex
+	}
+	return 0
+}
+
+func (x *Obstacle) GetLostNanos() int64 {
+	if x != nil {
+		return x.LostNanos
+	}
+	return 0
+}
+
+func (x *Obstacle) GetCause() string {
+	if x != nil {
+		return x.Cause
+	}
+	return ""
 }
 
 type ResignRequest struct {
@@ -1223,7 +1700,7 @@ type ResignRequest struct {
 
 func (x *ResignRequest) Reset() {
 	*x = ResignRequest{}
-	mi := &file_elector_proto_msgTypes[15]
+	mi := &file_elector_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1235,7 +1712,7 @@ func (x *ResignRequest) String() string {
 func (*ResignRequest) ProtoMessage() {}
 
 func (x *ResignRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_elector_proto_msgTypes[15]
+	mi := &file_elector_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1248,7 +1725,7 @@ func (x *ResignRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResignRequest.ProtoReflect.Descriptor instead.
 func (*ResignRequest) Descriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{15}
+	return file_elector_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ResignRequest) GetGroup() string {
@@ -1266,7 +1743,7 @@ type ResignResponse struct {
 
 func (x *ResignResponse) Reset() {
 	*x = ResignResponse{}
-	mi := &file_elector_proto_msgTypes[16]
+	mi := &file_elector_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1278,7 +1755,7 @@ func (x *ResignResponse) String() string {
 func (*ResignResponse) ProtoMessage() {}
 
 func (x *ResignResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_elector_proto_msgTypes[16]
+	mi := &file_elector_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1291,7 +1768,7 @@ func (x *ResignResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResignResponse.ProtoReflect.Descriptor instead.
 func (*ResignResponse) Descriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{16}
+	return file_elector_proto_rawDescGZIP(), []int{20}
 }
 
 var File_elector_proto protoreflect.FileDescriptor
@@ -1309,7 +1786,13 @@ const file_elector_proto_rawDesc = "" +
 	"\x02to\x18\x02 \x01(\tR\x02to\x12 \n" +
 	"\vincarnation\x18\x03 \x01(\x06R\vincarnation\x12\x1a\n" +
 	"\bconfirms\x18\x04 \x01(\bR\bconfirms\"\t\n" +
-	"\aConfirm\"9\n" +
+	"\aConfirm\"H\n" +
+	"\fKnowsRequest\x12\x12\n" +
+	"\x04from\x18\x01 \x01(\tR\x04from\x12\x0e\n" +
+	"\x02to\x18\x02 \x01(\tR\x02to\x12\x14\n" +
+	"\x05group\x18\x03 \x01(\tR\x05group\"%\n" +
+	"\rKnowsResponse\x12\x14\n" +
+	"\x05known\x18\x01 \x01(\bR\x05known\"9\n" +
 	"\x05Batch\x120\n" +
 	"\bmessages\x18\x01 \x03(\v2\x14.hustings.v1.MessageR\bmessages\"\xb5\x03\n" +
 	"\aMessage\x12\x14\n" +
@@ -1341,7 +1824,7 @@ const file_elector_proto_rawDesc = "" +
 	"\rStatusRequest\x12\x14\n" +
 	"\x05group\x18\x01 \x01(\tR\x05group\"A\n" +
 	"\x0eStatusResponse\x12/\n" +
-	"\bstatuses\x18\x01 \x03(\v2\x13.hustings.v1.StatusR\bstatuses\"\xcf\x01\n" +
+	"\bstatuses\x18\x01 \x03(\v2\x13.hustings.v1.StatusR\bstatuses\"\xbe\x03\n" +
 	"\x06Status\x12\x14\n" +
 	"\x05group\x18\x01 \x01(\tR\x05group\x12\x12\n" +
 	"\x04node\x18\x02 \x01(\tR\x04node\x12%\n" +
@@ -1350,15 +1833,42 @@ const file_elector_proto_rawDesc = "" +
 	"\x06leader\x18\x05 \x01(\tR\x06leader\x12\x12\n" +
 	"\x04vote\x18\x06 \x01(\tR\x04vote\x12\x1a\n" +
 	"\brevision\x18\a \x01(\x04R\brevision\x12\x18\n" +
-	"\astopped\x18\b \x01(\bR\astopped\"$\n" +
+	"\astopped\x18\b \x01(\bR\astopped\x12\x1f\n" +
+	"\vlast_leader\x18\t \x01(\tR\n" +
+	"lastLeader\x124\n" +
+	"\tdeparture\x18\n" +
+	" \x01(\x0e2\x16.hustings.v1.DepartureR\tdeparture\x12(\n" +
+	"\x10lease_left_nanos\x18\v \x01(\x03R\x0eleaseLeftNanos\x12\x1f\n" +
+	"\vledger_term\x18\f \x01(\x04R\n" +
+	"ledgerTerm\x12!\n" +
+	"\fledger_index\x18\r \x01(\x04R\vledgerIndex\x12(\n" +
+	"\x10quorum_age_nanos\x18\x0e \x01(\x03R\x0equorumAgeNanos\"$\n" +
 	"\fWatchRequest\x12\x14\n" +
 	"\x05group\x18\x01 \x01(\tR\x05group\"<\n" +
 	"\rWatchResponse\x12+\n" +
 	"\x06status\x18\x01 \x01(\v2\x13.hustings.v1.StatusR\x06status\"7\n" +
 	"\x0fTransferRequest\x12\x14\n" +
 	"\x05group\x18\x01 \x01(\tR\x05group\x12\x0e\n" +
-	"\x02to\x18\x02 \x01(\tR\x02to\"\x12\n" +
-	"\x10TransferResponse\"%\n" +
+	"\x02to\x18\x02 \x01(\tR\x02to\"^\n" +
+	"\x10TransferResponse\x12\x1c\n" +
+	"\tpreferred\x18\x01 \x03(\tR\tpreferred\x12,\n" +
+	"\x12undone_after_nanos\x18\x02 \x01(\x03R\x10undoneAfterNanos\"p\n" +
+	"\x0fTransferFailure\x12\x14\n" +
+	"\x05group\x18\x01 \x01(\tR\x05group\x12\x12\n" +
+	"\x04term\x18\x02 \x01(\x04R\x04term\x123\n" +
+	"\tobstacles\x18\x03 \x03(\v2\x15.hustings.v1.ObstacleR\tobstacles\"\x8b\x02\n" +
+	"\bObstacle\x12\x14\n" +
+	"\x05voter\x18\x01 \x01(\tR\x05voter\x124\n" +
+	"\thindrance\x18\x02 \x01(\x0e2\x16.hustings.v1.HindranceR\thindrance\x12\x1f\n" +
+	"\vledger_term\x18\x03 \x01(\x04R\n" +
+	"ledgerTerm\x12!\n" +
+	"\fledger_index\x18\x04 \x01(\x04R\vledgerIndex\x12\x1b\n" +
+	"\tgoal_term\x18\x05 \x01(\x04R\bgoalTerm\x12\x1d\n" +
+	"\n" +
+	"goal_index\x18\x06 \x01(\x04R\tgoalIndex\x12\x1d\n" +
+	"\n" +
+	"lost_nanos\x18\a \x01(\x03R\tlostNanos\x12\x14\n" +
+	"\x05cause\x18\b \x01(\tR\x05cause\"%\n" +
 	"\rResignRequest\x12\x14\n" +
 	"\x05group\x18\x01 \x01(\tR\x05group\"\x10\n" +
 	"\x0eResignResponse*\xb9\x01\n" +
@@ -1403,9 +1913,29 @@ const file_elector_proto_rawDesc = "" +
 	"\x0eROLE_CANDIDATE\x10\x01\x12\x11\n" +
 	"\rROLE_FOLLOWER\x10\x02\x12\x0f\n" +
 	"\vROLE_LEADER\x10\x03\x12\x11\n" +
-	"\rROLE_OBSERVER\x10\x042I\n" +
+	"\rROLE_OBSERVER\x10\x04*\xef\x01\n" +
+	"\tDeparture\x12\x19\n" +
+	"\x15DEPARTURE_UNSPECIFIED\x10\x00\x12\x14\n" +
+	"\x10DEPARTURE_SILENT\x10\x01\x12\x1a\n" +
+	"\x16DEPARTURE_DISCONNECTED\x10\x02\x12\x16\n" +
+	"\x12DEPARTURE_OUTVOTED\x10\x03\x12\x19\n" +
+	"\x15DEPARTURE_HANDED_OVER\x10\x04\x12\x17\n" +
+	"\x13DEPARTURE_NO_QUORUM\x10\x05\x12\x1a\n" +
+	"\x16DEPARTURE_LEASE_LAPSED\x10\x06\x12\x16\n" +
+	"\x12DEPARTURE_RESIGNED\x10\a\x12\x15\n" +
+	"\x11DEPARTURE_RENEWED\x10\b*\xd7\x01\n" +
+	"\tHindrance\x12\x19\n" +
+	"\x15HINDRANCE_UNSPECIFIED\x10\x00\x12\x14\n" +
+	"\x10HINDRANCE_SILENT\x10\x01\x12\x18\n" +
+	"\x14HINDRANCE_UNANSWERED\x10\x02\x12\x14\n" +
+	"\x10HINDRANCE_BEHIND\x10\x03\x12\x1b\n" +
+	"\x17HINDRANCE_NOT_FOLLOWING\x10\x04\x12\x18\n" +
+	"\x14HINDRANCE_NOT_PAUSED\x10\x05\x12\x19\n" +
+	"\x15HINDRANCE_NOT_ELECTED\x10\x06\x12\x17\n" +
+	"\x13HINDRANCE_NOT_ASKED\x10\a2\x89\x01\n" +
 	"\rMemberService\x128\n" +
-	"\bExchange\x12\x13.hustings.v1.Packet\x1a\x13.hustings.v1.Packet(\x010\x012\xe8\x02\n" +
+	"\bExchange\x12\x13.hustings.v1.Packet\x1a\x13.hustings.v1.Packet(\x010\x01\x12>\n" +
+	"\x05Knows\x12\x19.hustings.v1.KnowsRequest\x1a\x1a.hustings.v1.KnowsResponse2\xe8\x02\n" +
 	"\x0fOperatorService\x12D\n" +
 	"\aMembers\x12\x1b.hustings.v1.MembersRequest\x1a\x1c.hustings.v1.MembersResponse\x12A\n" +
 	"\x06Status\x12\x1a.hustings.v1.StatusRequest\x1a\x1b.hustings.v1.StatusResponse\x12@\n" +
@@ -1425,60 +1955,71 @@ func file_elector_proto_rawDescGZIP() []byte {
 	return file_elector_proto_rawDescData
 }
 
-var file_elector_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_elector_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
+var file_elector_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
+var file_elector_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
 var file_elector_proto_goTypes = []any{
 	(Kind)(0),                // 0: hustings.v1.Kind
 	(Mark)(0),                // 1: hustings.v1.Mark
 	(Result)(0),              // 2: hustings.v1.Result
 	(Role)(0),                // 3: hustings.v1.Role
-	(*Packet)(nil),           // 4: hustings.v1.Packet
-	(*Hello)(nil),            // 5: hustings.v1.Hello
-	(*Confirm)(nil),          // 6: hustings.v1.Confirm
-	(*Batch)(nil),            // 7: hustings.v1.Batch
-	(*Message)(nil),          // 8: hustings.v1.Message
-	(*MembersRequest)(nil),   // 9: hustings.v1.MembersRequest
-	(*MembersResponse)(nil),  // 10: hustings.v1.MembersResponse
-	(*Member)(nil),           // 11: hustings.v1.Member
-	(*StatusRequest)(nil),    // 12: hustings.v1.StatusRequest
-	(*StatusResponse)(nil),   // 13: hustings.v1.StatusResponse
-	(*Status)(nil),           // 14: hustings.v1.Status
-	(*WatchRequest)(nil),     // 15: hustings.v1.WatchRequest
-	(*WatchResponse)(nil),    // 16: hustings.v1.WatchResponse
-	(*TransferRequest)(nil),  // 17: hustings.v1.TransferRequest
-	(*TransferResponse)(nil), // 18: hustings.v1.TransferResponse
-	(*ResignRequest)(nil),    // 19: hustings.v1.ResignRequest
-	(*ResignResponse)(nil),   // 20: hustings.v1.ResignResponse
+	(Departure)(0),           // 4: hustings.v1.Departure
+	(Hindrance)(0),           // 5: hustings.v1.Hindrance
+	(*Packet)(nil),           // 6: hustings.v1.Packet
+	(*Hello)(nil),            // 7: hustings.v1.Hello
+	(*Confirm)(nil),          // 8: hustings.v1.Confirm
+	(*KnowsRequest)(nil),     // 9: hustings.v1.KnowsRequest
+	(*KnowsResponse)(nil),    // 10: hustings.v1.KnowsResponse
+	(*Batch)(nil),            // 11: hustings.v1.Batch
+	(*Message)(nil),          // 12: hustings.v1.Message
+	(*MembersRequest)(nil),   // 13: hustings.v1.MembersRequest
+	(*MembersResponse)(nil),  // 14: hustings.v1.MembersResponse
+	(*Member)(nil),           // 15: hustings.v1.Member
+	(*StatusRequest)(nil),    // 16: hustings.v1.StatusRequest
+	(*StatusResponse)(nil),   // 17: hustings.v1.StatusResponse
+	(*Status)(nil),           // 18: hustings.v1.Status
+	(*WatchRequest)(nil),     // 19: hustings.v1.WatchRequest
+	(*WatchResponse)(nil),    // 20: hustings.v1.WatchResponse
+	(*TransferRequest)(nil),  // 21: hustings.v1.TransferRequest
+	(*TransferResponse)(nil), // 22: hustings.v1.TransferResponse
+	(*TransferFailure)(nil),  // 23: hustings.v1.TransferFailure
+	(*Obstacle)(nil),         // 24: hustings.v1.Obstacle
+	(*ResignRequest)(nil),    // 25: hustings.v1.ResignRequest
+	(*ResignResponse)(nil),   // 26: hustings.v1.ResignResponse
 }
 var file_elector_proto_depIdxs = []int32{
-	5,  // 0: hustings.v1.Packet.hello:type_name -> hustings.v1.Hello
-	7,  // 1: hustings.v1.Packet.batch:type_name -> hustings.v1.Batch
-	6,  // 2: hustings.v1.Packet.confirm:type_name -> hustings.v1.Confirm
-	8,  // 3: hustings.v1.Batch.messages:type_name -> hustings.v1.Message
+	7,  // 0: hustings.v1.Packet.hello:type_name -> hustings.v1.Hello
+	11, // 1: hustings.v1.Packet.batch:type_name -> hustings.v1.Batch
+	8,  // 2: hustings.v1.Packet.confirm:type_name -> hustings.v1.Confirm
+	12, // 3: hustings.v1.Batch.messages:type_name -> hustings.v1.Message
 	0,  // 4: hustings.v1.Message.kind:type_name -> hustings.v1.Kind
 	2,  // 5: hustings.v1.Message.result:type_name -> hustings.v1.Result
 	1,  // 6: hustings.v1.Message.mark:type_name -> hustings.v1.Mark
-	11, // 7: hustings.v1.MembersResponse.members:type_name -> hustings.v1.Member
-	14, // 8: hustings.v1.StatusResponse.statuses:type_name -> hustings.v1.Status
+	15, // 7: hustings.v1.MembersResponse.members:type_name -> hustings.v1.Member
+	18, // 8: hustings.v1.StatusResponse.statuses:type_name -> hustings.v1.Status
 	3,  // 9: hustings.v1.Status.role:type_name -> hustings.v1.Role
-	14, // 10: hustings.v1.WatchResponse.status:type_name -> hustings.v1.Status
-	4,  // 11: hustings.v1.MemberService.Exchange:input_type -> hustings.v1.Packet
-	9,  // 12: hustings.v1.OperatorService.Members:input_type -> hustings.v1.MembersRequest
-	12, // 13: hustings.v1.OperatorService.Status:input_type -> hustings.v1.StatusRequest
-	15, // 14: hustings.v1.OperatorService.Watch:input_type -> hustings.v1.WatchRequest
-	17, // 15: hustings.v1.OperatorService.Transfer:input_type -> hustings.v1.TransferRequest
-	19, // 16: hustings.v1.OperatorService.Resign:input_type -> hustings.v1.ResignRequest
-	4,  // 17: hustings.v1.MemberService.Exchange:output_type -> hustings.v1.Packet
-	10, // 18: hustings.v1.OperatorService.Members:output_type -> hustings.v1.MembersResponse
-	13, // 19: hustings.v1.OperatorService.Status:output_type -> hustings.v1.StatusResponse
-	16, // 20: hustings.v1.OperatorService.Watch:output_type -> hustings.v1.WatchResponse
-	18, // 21: hustings.v1.OperatorService.Transfer:output_type -> hustings.v1.TransferResponse
-	20, // 22: hustings.v1.OperatorService.Resign:output_type -> hustings.v1.ResignResponse
-	17, // [17:23] is the sub-list for method output_type
-	11, // [11:17] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	4,  // 10: hustings.v1.Status.departure:type_name -> hustings.v1.Departure
+	18, // 11: hustings.v1.WatchResponse.status:type_name -> hustings.v1.Status
+	24, // 12: hustings.v1.TransferFailure.obstacles:type_name -> hustings.v1.Obstacle
+	5,  // 13: hustings.v1.Obstacle.hindrance:type_name -> hustings.v1.Hindrance
+	6,  // 14: hustings.v1.MemberService.Exchange:input_type -> hustings.v1.Packet
+	9,  // 15: hustings.v1.MemberService.Knows:input_type -> hustings.v1.KnowsRequest
+	13, // 16: hustings.v1.OperatorService.Members:input_type -> hustings.v1.MembersRequest
+	16, // 17: hustings.v1.OperatorService.Status:input_type -> hustings.v1.StatusRequest
+	19, // 18: hustings.v1.OperatorService.Watch:input_type -> hustings.v1.WatchRequest
+	21, // 19: hustings.v1.OperatorService.Transfer:input_type -> hustings.v1.TransferRequest
+	25, // 20: hustings.v1.OperatorService.Resign:input_type -> hustings.v1.ResignRequest
+	6,  // 21: hustings.v1.MemberService.Exchange:output_type -> hustings.v1.Packet
+	10, // 22: hustings.v1.MemberService.Knows:output_type -> hustings.v1.KnowsResponse
+	14, // 23: hustings.v1.OperatorService.Members:output_type -> hustings.v1.MembersResponse
+	17, // 24: hustings.v1.OperatorService.Status:output_type -> hustings.v1.StatusResponse
+	20, // 25: hustings.v1.OperatorService.Watch:output_type -> hustings.v1.WatchResponse
+	22, // 26: hustings.v1.OperatorService.Transfer:output_type -> hustings.v1.TransferResponse
+	26, // 27: hustings.v1.OperatorService.Resign:output_type -> hustings.v1.ResignResponse
+	21, // [21:28] is the sub-list for method output_type
+	14, // [14:21] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_elector_proto_init() }
@@ -1496,8 +2037,8 @@ func file_elector_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_elector_proto_rawDesc), len(file_elector_proto_rawDesc)),
-			NumEnums:      4,
-			NumMessages:   17,
+			NumEnums:      6,
+			NumMessages:   21,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -22,6 +22,7 @@ const _ = grpc.SupportPackageIsVersion9
 
 const (
 	MemberService_Exchange_FullMethodName = "/hustings.v1.MemberService/Exchange"
+	MemberService_Knows_FullMethodName    = "/hustings.v1.MemberService/Knows"
 )
 
 // MemberServiceClient is the client API for MemberService service.
@@ -37,6 +38,9 @@ type MemberServiceClient interface {
 	// two nodes: the one whose id is smaller opens it, and a later one takes the
 	// place of an earlier one. Streams are ordered by when the Hello was answered.
 	Exchange(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Packet, Packet], error)
+	// Knows is asked by a node that finds no store of its own, before it makes one:
+	// has the other ever had a message of it?
+	Knows(ctx context.Context, in *KnowsRequest, opts ...grpc.CallOption) (*KnowsResponse, error)
 }
 
 type memberServiceClient struct {
@@ -60,6 +64,16 @@ func (c *memberServiceClient) Exchange(ctx context.Context, opts ...grpc.CallOpt
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type MemberService_ExchangeClient = grpc.BidiStreamingClient[Packet, Packet]
 
+func (c *memberServiceClient) Knows(ctx context.Context, in *KnowsRequest, opts ...grpc.CallOption) (*KnowsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(KnowsResponse)
+	err := c.cc.Invoke(ctx, MemberService_Knows_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // MemberServiceServer is the server API for MemberService service.
 // All implementations must embed UnimplementedMemberServiceServer
 // for forward compatibility.
@@ -73,6 +87,9 @@ type MemberServiceServer interface {
 	// two nodes: the one whose id is smaller opens it, and a later one takes the
 	// place of an earlier one. Streams are ordered by when the Hello was answered.
 	Exchange(grpc.BidiStreamingServer[Packet, Packet]) error
+	// Knows is asked by a node that finds no store of its own, before it makes one:
+	// has the other ever had a message of it?
+	Knows(context.Context, *KnowsRequest) (*KnowsResponse, error)
 	mustEmbedUnimplementedMemberServiceServer()
 }
 
@@ -85,6 +102,9 @@ type UnimplementedMemberServiceServer struct{}
 
 func (UnimplementedMemberServiceServer) Exchange(grpc.BidiStreamingServer[Packet, Packet]) error {
 	return status.Error(codes.Unimplemented, "method Exchange not implemented")
+}
+func (UnimplementedMemberServiceServer) Knows(context.Context, *KnowsRequest) (*KnowsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Knows not implemented")
 }
 func (UnimplementedMemberServiceServer) mustEmbedUnimplementedMemberServiceServer() {}
 func (UnimplementedMemberServiceServer) testEmbeddedByValue()                       {}
@@ -114,13 +134,36 @@ func _MemberService_Exchange_Handler(srv interface{}, stream grpc.ServerStream) 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type MemberService_ExchangeServer = grpc.BidiStreamingServer[Packet, Packet]
 
+func _MemberService_Knows_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(KnowsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(MemberServiceServer).Knows(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: MemberService_Knows_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(MemberServiceServer).Knows(ctx, req.(*KnowsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // MemberService_ServiceDesc is the grpc.ServiceDesc for MemberService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
 var MemberService_ServiceDesc = grpc.ServiceDesc{
 	ServiceName: "hustings.v1.MemberService",
 	HandlerType: (*MemberServiceServer)(nil),
-	Methods:     []grpc.MethodDesc{},
+	Methods: []grpc.MethodDesc{
+		{
+			MethodName: "Knows",
+			Handler:    _MemberService_Knows_Handler,
+		},
+	},
 	Streams: []grpc.StreamDesc{
 		{
 			StreamName:    "Exchange",

@@ -34,6 +34,9 @@ type Config struct {
 	TLS *TLS
 	// TrustNetwork allows to listen beyond loopback without TLS.
 	TrustNetwork bool
+	// Knows says whether this node has ever had a message of a peer in a group, for a
+	// peer that finds no store and asks before it makes one. Nil: it may have had.
+	Knows func(peer, group string) bool
 	// Logger is told of connections, and of what is refused. Nil: nobody is.
 	Logger *slog.Logger
 }
@@ -45,6 +48,7 @@ type Transport struct {
 	tls         *reloader // nil: plaintext
 	log         *quietLog
 	listener    net.Listener
+	knows       func(peer, group string) bool // nil: not known
 	guard       *guard
 	server      *grpc.Server
 	counts      counts
@@ -80,7 +84,7 @@ func newTransport(config Config, handshakeTime time.Duration, now func() time.Ti
 	}
 	t := &Transport{
 		self: config.Self, incarnation: newIncarnation(), log: newQuietLog(log), links: make(map[string]*link),
-		handshakeTime: handshakeTime,
+		handshakeTime: handshakeTime, knows: config.Knows,
 	}
 	if config.TLS != nil {
 		var err error
