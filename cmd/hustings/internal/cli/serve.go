@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -76,7 +77,8 @@ node leads before. HUSTINGS_NODE, HUSTINGS_GROUP and HUSTINGS_TERM are in its en
 	flags.StringSliceVar(&f.observers, "observers", nil, "nodes that learn who leads and do not vote, as `id=host:port,...`")
 	flags.StringVar(&f.Listen, "listen", "", "the `address` to listen on, if it is not the one in --members")
 	flags.StringVar(&f.Data, "data", "", "the `directory` that keeps what this node must remember")
-	flags.BoolVar(&f.New, "new", false, "this node has never run before: make its store")
+	flags.Var((*newness)(f), "new", "this node has never run before: make its store. --new=if-missing makes it if there is none and no other voter has ever heard of this node")
+	flags.Lookup("new").NoOptDefVal = "true"
 	f.tls.add(cmd, "this node's id")
 	flags.BoolVar(&f.TrustNetwork, "trust-network", false, "listen beyond loopback without TLS")
 	flags.StringVar(&f.HTTP, "http", "", "the `address` for /healthz, /leader and /metrics")
@@ -212,8 +214,31 @@ func (f *serveFlags) over(cmd *cobra.Command, c node.Config) node.Config {
 	if given("members") || given("observers") {
 		c.Members = nil
 	}
-	c.New = f.New
+	c.New, c.NewIfMissing = f.New, f.NewIfMissing
 	return c
+}
+
+// newness is the flag --new: true, false or if-missing.
+type newness serveFlags
+
+const ifMissing = "if-missing"
+
+func (*newness) Type() string { return "bool" } // so that its help shows no value
+
+func (n *newness) String() string {
+	if n.NewIfMissing {
+		return ifMissing
+	}
+	return strconv.FormatBool(n.New)
+}
+
+func (n *newness) Set(value string) (err error) {
+	if n.NewIfMissing = value == ifMissing; n.NewIfMissing {
+		n.New = false
+	} else if n.New, err = strconv.ParseBool(value); err != nil {
+		err = errors.New(`want nothing, or "if-missing"`)
+	}
+	return err
 }
 
 func newWatchdog() *cobra.Command {

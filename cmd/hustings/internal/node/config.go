@@ -8,9 +8,11 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"go.yaml.in/yaml/v3"
 
@@ -33,6 +35,9 @@ type Config struct {
 	// New says that this node has never run before. It is no key of the file: a
 	// file stays, and a node is new once.
 	New bool `yaml:"-"`
+	// NewIfMissing has the store made if there is none, and no other voter has ever
+	// heard of this node. It is no key of the file either.
+	NewIfMissing bool `yaml:"-"`
 	// TLS names the files of the certificates; none: no TLS.
 	TLS          *Files `yaml:"tls"`
 	TrustNetwork bool   `yaml:"trust_network"`
@@ -90,7 +95,9 @@ func ReadConfig(name string) (Config, error) {
 type ConfigError struct{ error }
 
 // Error says on one line all that is wrong.
-func (e ConfigError) Error() string { return strings.ReplaceAll(e.error.Error(), "\n", "; ") }
+func (e ConfigError) Error() string { return oneLine(e.error) }
+
+func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
 func (e ConfigError) Unwrap() error { return e.error }
 
@@ -122,6 +129,9 @@ func (c *Config) check() error {
 	for _, field := range c.ofContenders() {
 		bad(field, "has a meaning only with a lease in a database")
 	}
+	if problem := notAFileName(c.Node); problem != "" && c.Node != "" {
+		bad("node", "%s", problem)
+	}
 	if c.Group == "" {
 		bad("group", "is not given")
 	}
@@ -133,6 +143,9 @@ func (c *Config) check() error {
 		bad("members", "do not include node %q", c.Node)
 	} else if c.Listen == "" {
 		c.Listen = c.Members[self].Address
+	}
+	if c.NewIfMissing && len(c.othersThatVote()) == 0 {
+		bad("new", "is if-missing, but there is no other voter that could tell whether this node is new")
 	}
 	if _, err := c.timing(); err != nil {
 		problems = append(problems, err)
@@ -148,7 +161,7 @@ func (c *Config) ofVoters() []string {
 		{"observers", slices.ContainsFunc(c.Members, func(m Member) bool { return m.Observer })},
 		{"listen", c.Listen != ""},
 		{"data", c.Data != ""},
-		{"new", c.New},
+		{"new", c.New || c.NewIfMissing},
 		{"tls", c.TLS != nil},
 		{"trust_network", c.TrustNetwork},
 		{"timing", c.Timing != ""},
@@ -203,6 +216,27 @@ func (c *Config) peers() map[string]string {
 		}
 	}
 	return peers
+}
+
+// othersThatVote are the voters but this node.
+func (c *Config) othersThatVote() (ids []string) {
+	for _, m := range c.Members {
+		if m.ID != c.Node && !m.Observer {
+			ids = append(ids, m.ID)
+		}
+	}
+	return ids
+}
+
+// notAFileName says why an id cannot name files in the data directory; empty if it can.
+func notAFileName(id string) string {
+	switch file := id + ".store"; {
+	case id == "":
+		return "is not given"
+	case filepath.Base(file) != file || !filepath.IsLocal(file) || strings.ContainsFunc(id, unicode.IsControl):
+		return fmt.Sprintf("is %q, which cannot be the name of a file: the node's store is named after it", id)
+	}
+	return ""
 }
 
 func (c *Config) tls() *grpcrpc.TLS {

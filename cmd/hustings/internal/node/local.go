@@ -79,5 +79,3 @@ func FreeAddresses(count int) (addresses []string, err error) {
 	}
 	return addresses, err
 }
-
-func makeDir(name string) error { return os.MkdirAll(name, 0o700) }

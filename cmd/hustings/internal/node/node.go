@@ -7,7 +7,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"path/filepath"
@@ -44,6 +43,14 @@ func runNode(ctx context.Context, config Config, m member) (err error) {
 	if err := n.open(); err != nil {
 		return err
 	}
+	if n.store == nil {
+		if err := n.found(ctx); err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return err
+		}
+	}
 	kept, _, err := n.store.Load(config.Group)
 	if err != nil {
 		return err
@@ -55,7 +62,9 @@ func runNode(ctx context.Context, config Config, m member) (err error) {
 type node struct {
 	member
 	config    Config
-	store     *memberstate.FileStore
+	disk      memberstate.Disk
+	store     *memberstate.FileStore // nil until it is made
+	met       *acquaintances
 	transport *grpcrpc.Transport
 }
 
@@ -78,14 +87,14 @@ func (n *node) open() error {
 	}
 	n.transport, err = grpcrpc.New(grpcrpc.Config{
 		Self: n.config.Node, Listener: l, Peers: n.config.peers(),
-		TLS: n.config.tls(), TrustNetwork: n.config.TrustNetwork, Logger: n.log,
+		TLS: n.config.tls(), TrustNetwork: n.config.TrustNetwork, Logger: n.log, Knows: n.met.know,
 	})
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
 	n.metrics.Watch(n.transport)
 	host, err := elector.NewHost(elector.HostConfig{
-		Self: n.config.Node, Store: n.store, Transport: n.transport, Logger: n.log, Metrics: n.metrics.Elector(),
+		Self: n.config.Node, Store: lateStore{n}, Transport: introducing{n.transport, n.met}, Logger: n.log, Metrics: n.metrics.Elector(),
 	})
 	if err != nil {
 		return err
@@ -109,25 +118,6 @@ func (n *node) open() error {
 	}
 	n.elects(el, timing.Heartbeat/2, n.config)
 	return n.openWeb(n.config.HTTP)
-}
-
-func (n *node) openStore() (err error) {
-	path := StorePath(n.config.Data, n.config.Node)
-	disk := n.metrics.Disk(memberstate.OSDisk())
-	if n.config.New {
-		if err = makeDir(n.config.Data); err == nil {
-			n.store, err = memberstate.CreateFileOn(disk, path, n.config.Node)
-		}
-		if errors.Is(err, memberstate.ErrStoreExists) {
-			err = fmt.Errorf("%w (leave out --new)", err)
-		}
-		return err
-	}
-	n.store, err = memberstate.OpenFileOn(disk, path, n.config.Node)
-	if errors.Is(err, memberstate.ErrNoStore) {
-		err = fmt.Errorf("%w (say --new if this node has never run before)", err)
-	}
-	return err
 }
 
 func (n *node) close() error {

@@ -1,0 +1,81 @@
+package node
+
+import (
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/internal/crashdisk"
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+)
+
+// heard counts what gets through to a node.
+type heard struct {
+	rpc.Handler
+	count int
+}
+
+func (h *heard) Receive(batch []rpc.Message) { h.count += len(batch) }
+
+// full is a disk on which nothing can be made while it is full.
+type full struct {
+	memberstate.Disk
+	full bool
+}
+
+func (d *full) Create(name string) (memberstate.File, error) {
+	if d.full {
+		return nil, errors.New("no space left")
+	}
+	return d.Disk.Create(name)
+}
+
+// Nothing of a peer is heard before it is durable that it was.
+func TestAPeerIsNotedBeforeItIsHeard(t *testing.T) {
+	var log strings.Builder
+	disk := &full{Disk: new(crashdisk.Disk)}
+	config := Config{Node: "n0", Group: "orders"}
+	open := func(hasStore bool) *acquaintances {
+		met, err := acquaintancesOf(disk, config, hasStore, slog.New(slog.NewTextHandler(&log, nil)))
+		require.NoError(t, err)
+		return met
+	}
+	met := open(false)
+	require.NoError(t, met.begin())
+	got := new(heard)
+	handler := introduced{got, met}
+	disk.full = true
+	handler.Receive([]rpc.Message{{From: "n1", Group: "orders"}})
+	handler.Receive([]rpc.Message{{From: "n1", Group: "orders"}})
+	assert.Zero(t, got.count)
+	assert.False(t, met.know("n1", "orders"))
+	assert.Equal(t, 1, strings.Count(log.String(), "no space left"), "it is not told for every message")
+
+	disk.full = false
+	met = open(true)
+	handler = introduced{got, met}
+	handler.Receive([]rpc.Message{{From: "n1", Group: "orders"}, {From: "n1", Group: "orders"}})
+	assert.Equal(t, 2, got.count)
+	met = open(true)
+	assert.True(t, met.know("n1", "orders"))
+	assert.False(t, met.know("n2", "orders"))
+	assert.False(t, met.know("n1", "users"))
+	introduced{got, met}.Receive([]rpc.Message{{From: "n2", Group: "users"}})
+	assert.False(t, met.know("n2", "users"), "this node has no such group")
+}
+
+func TestAMemoryThatIsNoneIsAnError(t *testing.T) {
+	disk := new(crashdisk.Disk)
+	f, err := disk.Create("n0.peers")
+	require.NoError(t, err)
+	_, err = f.WriteAt([]byte("{"), 0)
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+	_, err = acquaintancesOf(disk, Config{Node: "n0", Group: "orders"}, true, slog.New(slog.DiscardHandler))
+	assert.ErrorContains(t, err, "n0.peers: the peers that were heard cannot be read")
+}

@@ -1,0 +1,176 @@
+package node_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/cmd/hustings/internal/node"
+	"github.com/hustings/hustings/memberstate"
+)
+
+// village is three nodes in this process, each with a directory of its own.
+type village struct {
+	t       *testing.T
+	members []node.Member
+	dir     string
+	nodes   map[string]*villager
+}
+
+// villager is a node that runs.
+type villager struct {
+	printed, log paper
+	stop         context.CancelFunc
+	ended        chan struct{}
+	err          error
+}
+
+// outcome waits until the node has ended.
+func (n *villager) outcome() error {
+	<-n.ended
+	return n.err
+}
+
+func newVillage(t *testing.T) *village {
+	t.Helper()
+	v := &village{t: t, dir: t.TempDir(), nodes: map[string]*villager{}}
+	free, err := node.FreeAddresses(3)
+	require.NoError(t, err)
+	for i, address := range free {
+		v.members = append(v.members, node.Member{ID: fmt.Sprintf("n%d", i), Address: address})
+		require.NoError(t, os.Mkdir(v.data(fmt.Sprintf("n%d", i)), 0o700))
+	}
+	t.Cleanup(func() {
+		for id := range v.nodes {
+			assert.NoError(t, v.end(id))
+		}
+	})
+	return v
+}
+
+func (v *village) data(id string) string { return filepath.Join(v.dir, id) }
+
+func (v *village) start(id string, change ...func(*node.Config)) *villager {
+	v.t.Helper()
+	c := node.Config{Node: id, Group: "orders", Data: v.data(id), Members: v.members, NewIfMissing: true}
+	for _, f := range change {
+		f(&c)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	n := &villager{stop: stop, ended: make(chan struct{})}
+	v.nodes[id] = n
+	go func() {
+		defer close(n.ended)
+		n.err = node.Run(ctx, c, node.NewPrinter(&n.printed, false), slog.New(slog.NewTextHandler(&n.log, nil)))
+	}()
+	return n
+}
+
+func (v *village) end(id string) error {
+	n := v.nodes[id]
+	delete(v.nodes, id)
+	n.stop()
+	return n.outcome()
+}
+
+// takesPart waits until a node follows or leads.
+func (v *village) takesPart(id string) {
+	v.t.Helper()
+	v.says(&v.nodes[id].printed, "follows", "leads term")
+}
+
+func (v *village) says(p *paper, oneOf ...string) {
+	v.t.Helper()
+	require.Eventually(v.t, func() bool {
+		for _, s := range oneOf {
+			if strings.Contains(p.String(), s) {
+				return true
+			}
+		}
+		return false
+	}, patience, 1e6)
+}
+
+// Nodes that are all new make their stores when they have asked each other. One that
+// comes back without its store is refused, also by peers that were restarted since.
+func TestANodeThatLostItsStoreIsNotNew(t *testing.T) {
+	v := newVillage(t)
+	for _, m := range v.members {
+		v.start(m.ID)
+	}
+	for _, m := range v.members {
+		v.takesPart(m.ID)
+	}
+	require.Eventually(t, func() bool {
+		n0, _ := os.ReadFile(filepath.Join(v.data("n0"), "n0.peers"))
+		n1, _ := os.ReadFile(filepath.Join(v.data("n1"), "n1.peers"))
+		return strings.Contains(string(n0)+string(n1), "n2")
+	}, patience, 1e6)
+	for _, m := range v.members {
+		require.NoError(t, v.end(m.ID))
+	}
+	require.NoError(t, os.RemoveAll(v.data("n2")))
+	lost := v.start("n2")
+	assert.ErrorContains(t, lost.outcome(), "the disk mounted?", "a directory that is missing is not made")
+	require.NoError(t, os.Mkdir(v.data("n2"), 0o700))
+	v.start("n0") // one of these knows n2 from before
+	v.start("n1")
+	lost = v.start("n2")
+	err := lost.outcome()
+	delete(v.nodes, "n2")
+	require.ErrorContains(t, err, "has had messages of n2 in group orders")
+	assert.ErrorContains(t, err, "it must come back under another id")
+	assert.NoFileExists(t, node.StorePath(v.data("n2"), "n2"))
+}
+
+// A node that comes late is new all the same, if nobody has heard of it; but all
+// others have to say so.
+func TestANodeThatComesLateIsNew(t *testing.T) {
+	v := newVillage(t)
+	founder := func(c *node.Config) { c.New, c.NewIfMissing = true, false }
+	v.start("n0", founder)
+	late := v.start("n2")
+	v.says(&late.log, "waiting for voters")
+	assert.NoFileExists(t, node.StorePath(v.data("n2"), "n2"), "n1 has said nothing yet")
+	v.start("n1", founder)
+	v.takesPart("n2")
+	require.NoError(t, v.end("n2"))
+	v.start("n2") // has a store now
+	v.takesPart("n2")
+}
+
+// A node whose memory is missing, because an earlier version made its store, may have
+// heard anyone.
+func TestWithoutAMemoryAnyoneMayBeKnown(t *testing.T) {
+	v := newVillage(t)
+	s, err := memberstate.CreateFile(node.StorePath(v.data("n0"), "n0"), "n0")
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
+	v.start("n0")
+	late := v.start("n2")
+	assert.ErrorContains(t, late.outcome(), "n0 has had messages of n2 in group orders, or may have had")
+	delete(v.nodes, "n2")
+}
+
+func TestAStoreIsCreatedOnce(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "a", "b")
+	path, err := node.CreateStore(data, "n0", "orders")
+	require.NoError(t, err)
+	assert.Equal(t, node.StorePath(data, "n0"), path)
+	s, err := memberstate.OpenFile(path, "n0")
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
+	_, err = node.CreateStore(data, "n0", "orders")
+	assert.ErrorIs(t, err, memberstate.ErrStoreExists)
+	for _, id := range []string{"", "../esc", "a/b", "a\nb"} {
+		_, err = node.CreateStore(data, id, "orders")
+		assert.ErrorAs(t, err, new(node.ConfigError), id)
+	}
+}
