@@ -1,4 +1,4 @@
-// Looking at a node's store.
+// Looking at a node's store. What changes one is in store_change.go.
 
 package cli
 
@@ -14,8 +14,8 @@ import (
 )
 
 func newStore() *cobra.Command {
-	cmd := &cobra.Command{Use: "store", Short: "Look at the store of a node"}
-	cmd.AddCommand(newInspect())
+	cmd := &cobra.Command{Use: "store", Short: "Look at the store of a node, make one, or raise a term in it"}
+	cmd.AddCommand(newInspect(), newStoreCreate(), newStoreRaise())
 	return cmd
 }
 

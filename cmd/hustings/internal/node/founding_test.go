@@ -164,6 +164,7 @@ func TestAStoreIsCreatedOnce(t *testing.T) {
 	path, err := node.CreateStore(data, "n0", "orders")
 	require.NoError(t, err)
 	assert.Equal(t, node.StorePath(data, "n0"), path)
+	assert.FileExists(t, filepath.Join(data, "n0.peers"), "whom it hears is noted from the start")
 	s, err := memberstate.OpenFile(path, "n0")
 	require.NoError(t, err)
 	require.NoError(t, s.Close())
