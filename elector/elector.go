@@ -79,7 +79,7 @@ func (e *Elector) Start() error {
 			h.end(g, nil)
 			return
 		}
-		g.publish(false)
+		g.publish(false, 0)
 		h.runHandlers(g)
 		h.give(g, &Input{Kind: Start}, nil)
 	})
@@ -145,10 +145,14 @@ func (h *Host) runHandlers(g *group) {
 // when this member has given its office up to the target and knows who leads
 // now. If the target does not take over in time, or the context ends, this
 // member goes on leading; unless a quorum has voted for the target by then,
-// which failed at that very moment, and the group elects.
+// which failed at that very moment, and the group elects. A *TransferError says
+// what stood in the way of each voter. A leader that is to hand over to itself has.
 func (e *Elector) TransferLeadership(ctx context.Context, to string) error {
 	g := &e.group
 	seat := g.members.Seat(to)
+	if s := e.Status(); to == s.Self && s.Role == memberstate.Leader {
+		return nil // it leads already
+	}
 	if to != "" && !g.rules.others().Has(seat) {
 		return fmt.Errorf("%w: %q is not another voter of group %q", ErrTransferFailed, to, g.name)
 	}

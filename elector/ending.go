@@ -125,7 +125,7 @@ func (h *Host) end(g *group, err error) {
 		t.done <- ErrStopped
 	}
 	x.transfers = nil
-	g.publish(true)
+	g.publish(true, 0)
 	queue := x.queue
 	x.queue = nil
 	for i := range queue {

@@ -22,13 +22,14 @@ type extras struct {
 	served    memberstate.Term // the last term that lead was called for
 	pausing   *pauseJob        // the handover for which writes are paused
 	transfers []*transfer      // those who wait for the end of a handover
+	attempt   *attempt         // the handover under way
 	queue     []pending        // what has happened while a step waits, bounded but for commands
 }
 
 // needless says that a group might as well have no extras.
 func (x *extras) needless() bool {
 	return x.lead == nil && x.pause == nil && x.handlers == nil && x.office.Load() == nil && x.lease.Load() == nil &&
-		x.pausing == nil && len(x.transfers) == 0 && len(x.queue) == 0
+		x.pausing == nil && x.attempt == nil && len(x.transfers) == 0 && len(x.queue) == 0
 }
 
 // extras are the group's, made if it has none. The loop does not keep them over a

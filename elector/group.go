@@ -131,7 +131,7 @@ func (h *Host) workOff(g *group) {
 }
 
 func (h *Host) begin(g *group, p *pending) {
-	h.effects = effects{host: h, group: g, from: p.from}
+	h.effects = effects{host: h, group: g, from: p.from, input: &p.Input}
 	h.proceed(g, p, p.Begin(&g.machine, &g.rules, &h.effects))
 }
 
@@ -158,6 +158,7 @@ func (h *Host) proceed(g *group, p *pending, need Need) {
 	case NeedNothing:
 		then := p.then
 		g.busy = nil
+		g.followHandover(&p.Input)
 		h.attend(g)
 		if then != nil {
 			then()
@@ -178,7 +179,7 @@ func (h *Host) resume(g *group, next func(p *pending) Need) {
 		h.bury(g)
 		return
 	}
-	h.effects = effects{host: h, group: g, from: p.from}
+	h.effects = effects{host: h, group: g, from: p.from, input: &p.Input}
 	h.proceed(g, p, next(p))
 	h.workOff(g)
 }
@@ -196,19 +197,21 @@ type effects struct {
 	host  *Host
 	group *group
 	from  string
+	input *Input
 }
 
 func (fx *effects) Withdraw() {
 	g := fx.group
 	g.endOffice()
-	g.publishLoss()
+	g.publishLoss(g.departure(fx.input))
 }
 
 func (fx *effects) Publish() {
 	g := fx.group
-	g.publish(false)
+	g.publish(false, g.departure(fx.input))
 	s := g.status()
-	fx.host.log.Info("role", "group", s.Group, "term", uint64(s.Term), "role", s.Role.String(), "leader", s.Leader, "vote", s.Vote)
+	fx.host.log.Info("role", "group", s.Group, "term", uint64(s.Term), "role", s.Role.String(), "leader", s.Leader, "vote", s.Vote,
+		"last_leader", s.LastLeader, "departure", s.Departure.String())
 }
 
 func (fx *effects) Reply(m *Message) {
@@ -257,4 +260,9 @@ func (fx *effects) Arm(a Alarm) {
 	fx.host.alarms.set(fx.group, fx.host.now+wait)
 }
 
-func (fx *effects) Drop(why Drop) { fx.host.drop(why, 1) }
+func (fx *effects) Drop(why Drop) {
+	fx.host.drop(why, 1)
+	if why == DropImpossibleTerm {
+		fx.host.tellApart(fx.group, fx.input)
+	}
+}

@@ -50,6 +50,8 @@ type Host struct {
 	effects effects
 	taken   inbox
 	called  []func()
+	lost    map[string]time.Duration // when the transport last told that a node is gone
+	apart   apart
 }
 
 // maxArrived bounds what waits for the loop.
@@ -72,7 +74,7 @@ func NewHost(config HostConfig) (*Host, error) {
 	return &Host{
 		config: config, metrics: metrics, log: log, clock: time.Now, epoch: time.Now(), wake: make(chan struct{}, 1),
 		names: make(map[string]*Elector), electorates: make(map[electorateKey]*electorate),
-		outbox: make(map[string][]rpc.Message),
+		outbox: make(map[string][]rpc.Message), lost: make(map[string]time.Duration),
 	}, nil
 }
 
@@ -167,7 +169,11 @@ func (h *Host) PeerLost(node string) {
 	h.request(func() {
 		for _, e := range h.Electors() {
 			g := &e.group
-			if seat := g.members.Seat(node); g.running && seat != memberstate.Nobody && seat == g.machine.Leader {
+			seat := g.members.Seat(node)
+			if g.rules.All.Has(seat) { // it is one of few
+				h.lost[node] = h.now
+			}
+			if g.running && seat != memberstate.Nobody && seat == g.machine.Leader {
 				h.give(g, &Input{Kind: PeerLost, Seat: seat}, nil)
 			}
 		}

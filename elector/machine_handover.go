@@ -131,6 +131,7 @@ func (m *Machine) inherit(r *Rules, in *Input, out *Output) {
 	case !ok:
 	case end.Compare(q.Ledger) < 0:
 		m.reply(in, out, rpc.LedgerBehind)
+		out.Reply.Ledger = end // for who asks why it did not take over
 	case q.Mark == rpc.PreVote:
 		m.reply(in, out, rpc.Accept)
 	default:

@@ -4,6 +4,7 @@
 package elector
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -166,9 +167,10 @@ func (h *Host) attendHandover(g *group) {
 		x.pausing.cancel()
 		x.pausing = nil
 	}
+	failed := h.concludeHandover(g)
 	for _, t := range x.transfers {
 		if m.Role == memberstate.Leader && m.Term == t.term {
-			t.done <- ErrTransferFailed
+			t.done <- cmp.Or(failed, ErrTransferFailed)
 		} else {
 			t.done <- nil
 		}
@@ -194,6 +196,7 @@ func (h *Host) pauseWrites(g *group) {
 			case x.pausing != job: // over already
 			case err != nil:
 				h.log.Warn("writes could not be paused", "group", g.name, "term", uint64(term), "error", err)
+				x.attempt.refused(err)
 				h.give(g, &Input{Kind: Abort}, nil)
 			default:
 				h.give(g, &Input{Kind: Paused}, nil)

@@ -23,6 +23,10 @@ type Status struct {
 	Revision uint64
 	// Stopped says that the member takes part no more. It is the last change.
 	Stopped bool
+	// LastLeader is the leader that this member last took for gone, and Departure why;
+	// empty if there was none since it started.
+	LastLeader string
+	Departure  Departure
 }
 
 // sight is what changes of a Status, as the machine has it.
@@ -32,6 +36,8 @@ type sight struct {
 	role         memberstate.Role
 	leader, vote memberstate.Seat
 	stopped      bool
+	last         memberstate.Seat
+	departure    Departure
 }
 
 // full is the Status of a sight.
@@ -39,25 +45,28 @@ func (g *group) full(s sight) Status {
 	return Status{
 		Group: g.name, Self: g.host.config.Self, Role: s.role, Term: s.term,
 		Leader: g.members.ID(s.leader), Vote: g.members.ID(s.vote), Revision: s.revision, Stopped: s.stopped,
+		LastLeader: g.members.ID(s.last), Departure: s.departure,
 	}
 }
 
-// publish shows what the machine is now. A member that has stopped leads nothing.
-func (g *group) publish(stopped bool) {
+// publish shows what the machine is now, and why it took its leader for gone if it
+// did. A member that has stopped leads nothing.
+func (g *group) publish(stopped bool, why Departure) {
 	m := &g.machine
 	s := sight{term: m.Term, role: m.Role, leader: m.Leader, vote: m.Vote, stopped: stopped}
-	if stopped {
+	if stopped && s.role == memberstate.Leader {
 		s.lose()
+		why = DepartedResigned
 	}
-	g.show(s)
+	g.show(s, why)
 }
 
 // publishLoss shows that this member leads no more, before it is known what it
 // is instead.
-func (g *group) publishLoss() {
+func (g *group) publishLoss(why Departure) {
 	s := g.sight.Load()
 	s.lose()
-	g.show(s)
+	g.show(s, why)
 }
 
 func (s *sight) lose() {
@@ -66,9 +75,12 @@ func (s *sight) lose() {
 	}
 }
 
-func (g *group) show(s sight) {
+func (g *group) show(s sight, why Departure) {
 	s, _ = g.sight.Update(func(old sight) (sight, bool) {
-		s.revision = old.revision + 1
+		s.revision, s.last, s.departure = old.revision+1, old.last, old.departure
+		if why != 0 {
+			s.last, s.departure = old.leader, why
+		}
 		return s, true
 	})
 	if f := g.host.metrics.Changed; f != nil {
