@@ -8,6 +8,7 @@ import (
 	"io"
 	"iter"
 	"strings"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -62,14 +63,14 @@ func (c *Client) Members(ctx context.Context, group string) ([]Member, error) {
 }
 
 // Status tells what the node is in a group, or in all if none is named.
-func (c *Client) Status(ctx context.Context, group string) ([]elector.Status, error) {
+func (c *Client) Status(ctx context.Context, group string) ([]elector.Report, error) {
 	answer, err := c.calls.Status(ctx, &electorpb.StatusRequest{Group: group})
 	if err != nil {
 		return nil, c.explain(err)
 	}
-	var all []elector.Status
+	var all []elector.Report
 	for _, s := range answer.GetStatuses() {
-		all = append(all, decode(s))
+		all = append(all, decodeReport(s))
 	}
 	return all, nil
 }
@@ -93,11 +94,27 @@ func (c *Client) Watch(ctx context.Context, group string) iter.Seq2[elector.Stat
 	}
 }
 
+// Undoing is what becomes of a transfer away from a voter that is preferred: the new
+// leader will hand over to one of those that are.
+type Undoing struct {
+	Preferred []string
+	// After is how long the new leader leads at least before it does.
+	After time.Duration
+}
+
 // Transfer has the node, which must lead the group, hand over to a voter, or to
-// the best one if none is named. It returns when a later term has a leader.
-func (c *Client) Transfer(ctx context.Context, group, to string) error {
-	_, err := c.calls.Transfer(ctx, &electorpb.TransferRequest{Group: group, To: to})
-	return c.explain(err)
+// the best one if none is named. It returns when a later term has a leader, and says
+// whether that will be undone; nil if not. If it fails, a *elector.TransferError says
+// why, for each voter that was considered.
+func (c *Client) Transfer(ctx context.Context, group, to string) (*Undoing, error) {
+	answer, err := c.calls.Transfer(ctx, &electorpb.TransferRequest{Group: group, To: to})
+	if err != nil {
+		return nil, c.explain(err)
+	}
+	if len(answer.GetPreferred()) == 0 {
+		return nil, nil
+	}
+	return &Undoing{answer.GetPreferred(), time.Duration(answer.GetUndoneAfterNanos())}, nil
 }
 
 // Resign has the node, which must lead the group, give the leadership up.
@@ -123,6 +140,20 @@ func (e *callError) Error() string {
 	return e.address + ": " + text
 }
 
+// As is for an *elector.TransferError.
+func (e *callError) As(target any) bool {
+	to, is := target.(**elector.TransferError)
+	if !is {
+		return false
+	}
+	failed := reasons(e.status)
+	if failed == nil {
+		return false
+	}
+	*to = failed
+	return true
+}
+
 func (e *callError) GRPCStatus() *status.Status { return e.status }
 
 func (e *callError) Is(target error) bool {
@@ -145,17 +176,4 @@ func (c *Client) explain(err error) error {
 		return nil
 	}
 	return &callError{c.address, status.Convert(err)}
-}
-
-func decode(s *electorpb.Status) elector.Status {
-	role := memberstate.Candidate
-	for ours, theirs := range roles {
-		if theirs == s.GetRole() {
-			role = ours
-		}
-	}
-	return elector.Status{
-		Group: s.GetGroup(), Self: s.GetNode(), Role: role, Term: memberstate.Term(s.GetTerm()),
-		Leader: s.GetLeader(), Vote: s.GetVote(), Revision: s.GetRevision(), Stopped: s.GetStopped(),
-	}
 }

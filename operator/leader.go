@@ -6,47 +6,90 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc/grpcrpc"
 )
 
 // ErrNoLeader is the error if none of the nodes that could be asked knows a leader.
 var ErrNoLeader = errors.New("no leader is known")
 
-// DialLeader asks the nodes at these addresses, one after the other, who leads a
-// group and where, and connects to the leader.
-func DialLeader(ctx context.Context, addresses []string, files *grpcrpc.TLS, group string) (*Client, error) {
-	var problems []error
-	for _, address := range addresses {
-		leader, err := leaderBy(ctx, address, files, group)
-		if err == nil {
-			return Dial(leader, files)
-		}
-		problems = append(problems, err)
-	}
-	return nil, errors.Join(problems...)
+// grace is how long the others are waited for when one has said who leads: they may
+// know of a later term. One that hangs costs no more than that.
+const grace = 250 * time.Millisecond
+
+// lead is where the leader of a term is said to be.
+type lead struct {
+	term    memberstate.Term
+	address string
+	err     error
 }
 
-// leaderBy is the address of the leader, as the node at another address has it.
-func leaderBy(ctx context.Context, address string, files *grpcrpc.TLS, group string) (_ string, err error) {
+// DialLeader asks the nodes at these addresses, all at once, who leads a group and
+// where, and connects to the leader of the latest term. It does not wait for nodes that
+// hang once another has answered.
+func DialLeader(ctx context.Context, addresses []string, files *grpcrpc.TLS, group string) (*Client, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	answers := make(chan lead, len(addresses))
+	for _, address := range addresses {
+		go func() { answers <- leaderBy(ctx, address, files, group) }()
+	}
+	var best lead
+	var problems []error
+	var enough <-chan time.Time
+	for range addresses {
+		select {
+		case found := <-answers:
+			switch {
+			case found.err != nil:
+				problems = append(problems, found.err)
+			case best.address == "" || found.term > best.term:
+				best = found
+			}
+			if best.address != "" && enough == nil {
+				timer := time.NewTimer(grace)
+				defer timer.Stop()
+				enough = timer.C
+			}
+			continue
+		case <-enough:
+		}
+		break
+	}
+	if best.address == "" {
+		return nil, errors.Join(problems...)
+	}
+	return Dial(best.address, files)
+}
+
+// leaderBy is where the leader is, as the node at another address has it.
+func leaderBy(ctx context.Context, address string, files *grpcrpc.TLS, group string) (found lead) {
 	c, err := Dial(address, files)
 	if err != nil {
-		return "", err
+		return lead{err: err}
 	}
-	defer func() { err = errors.Join(err, c.Close()) }()
-	now, err := c.Status(ctx, group)
-	switch {
-	case err != nil:
-		return "", err
-	case len(now) != 1:
-		return "", fmt.Errorf("%s: the node has %d groups; say which", address, len(now))
-	case now[0].Leader == "":
-		return "", fmt.Errorf("%s: %w in term %d of group %q", address, ErrNoLeader, now[0].Term, now[0].Group)
-	case now[0].Leader == now[0].Self:
-		return address, nil
+	defer func() { _ = c.Close() }() // the answer is there, or is not
+	all, err := c.Status(ctx, group)
+	if err != nil {
+		return lead{err: err}
 	}
-	return c.addressOf(ctx, now[0])
+	if len(all) != 1 {
+		return lead{err: fmt.Errorf("%s: the node has %d groups; say which", address, len(all))}
+	}
+	now := all[0]
+	found.term = now.Term
+	switch now.Leader {
+	case "":
+		found.err = fmt.Errorf("%s: %w in term %d of group %q", address, ErrNoLeader, now.Term, now.Group)
+	case now.Self:
+		found.address = address
+	default:
+		found.address, found.err = c.addressOf(ctx, now.Status)
+	}
+	return found
 }
 
 func (c *Client) addressOf(ctx context.Context, s elector.Status) (string, error) {

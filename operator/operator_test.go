@@ -4,6 +4,7 @@ package operator_test
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"net"
 	"testing"
@@ -28,15 +29,20 @@ type site struct {
 	ctx       context.Context
 	addresses map[string]string
 	files     *grpcrpc.TLS
+	change    func(*elector.Config) // what a test wants different
 }
 
 var nodes = []string{"n0", "n1", "n2"}
 
-func newSite(t *testing.T) *site {
+func newSite(t *testing.T, change ...func(*elector.Config)) *site {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	t.Cleanup(cancel)
-	s := &site{t: t, ctx: ctx, addresses: map[string]string{}}
+	s := &site{t: t, ctx: ctx, addresses: map[string]string{}, change: func(c *elector.Config) {
+		for _, f := range change {
+			f(c)
+		}
+	}}
 	dir := t.TempDir()
 	s.certify(dir)
 	listeners := map[string]net.Listener{}
@@ -76,10 +82,12 @@ func (s *site) open(node string, l net.Listener, files grpcrpc.TLS) {
 	host, err := elector.NewHost(elector.HostConfig{Self: node, Store: new(memberstate.MemStore), Transport: tr})
 	require.NoError(s.t, err)
 	operator.Register(tr.Registrar(), host, tr.Address)
-	el, err := host.Join(elector.Config{
+	config := elector.Config{
 		Group: "orders", Members: memberstate.Voters(nodes...), Timing: elector.DefaultTiming(),
 		LedgerEnd: func(memberstate.Term) memberstate.Position { return memberstate.Position{} },
-	})
+	}
+	s.change(&config)
+	el, err := host.Join(config)
 	require.NoError(s.t, err)
 	require.NoError(s.t, el.Start())
 	s.t.Cleanup(func() {
@@ -140,7 +148,9 @@ func TestAnOperatorsDay(t *testing.T) {
 	}
 
 	to := other(first.Leader)
-	require.NoError(t, leader.Transfer(s.ctx, "orders", to))
+	undoing, err := leader.Transfer(s.ctx, "orders", to)
+	require.NoError(t, err)
+	assert.Nil(t, undoing)
 	second := s.leader(first.Term)
 	assert.Equal(t, to, second.Leader)
 
@@ -164,7 +174,7 @@ func TestWhatANodeRefusesIsItsOwnError(t *testing.T) {
 	follower := s.dial(other(now.Leader))
 	assert.ErrorIs(t, follower.Resign(s.ctx, "orders"), elector.ErrNotLeader)
 	assert.ErrorContains(t, follower.Resign(s.ctx, "orders"), s.addresses[other(now.Leader)], "it says which node")
-	err := s.dial(now.Leader).Transfer(s.ctx, "orders", "n9")
+	_, err := s.dial(now.Leader).Transfer(s.ctx, "orders", "n9")
 	assert.ErrorIs(t, err, elector.ErrTransferFailed)
 	assert.ErrorContains(t, err, "n9")
 	_, err = follower.Members(s.ctx, "nothing")
@@ -180,4 +190,77 @@ func TestWhatANodeRefusesIsItsOwnError(t *testing.T) {
 	cancel()
 	_, err = follower.Status(ended, "")
 	assert.ErrorIs(t, err, context.Canceled)
+}
+
+// The reasons travel, and so does what they are made of.
+func TestWhyATransferFailedReachesTheOperator(t *testing.T) {
+	s := newSite(t, func(c *elector.Config) {
+		c.Pause = func(context.Context, memberstate.Term) error { return errors.New("the engine is stuck") }
+	})
+	now := s.leader(0)
+	to := other(now.Leader)
+	_, err := s.dial(now.Leader).Transfer(s.ctx, "orders", to)
+	require.ErrorIs(t, err, elector.ErrTransferFailed)
+	assert.ErrorContains(t, err, to+" could take over, but writes here could not be paused: the engine is stuck")
+	var failed *elector.TransferError
+	require.ErrorAs(t, err, &failed)
+	assert.Equal(t, &elector.TransferError{Group: "orders", Term: now.Term, Obstacles: []elector.Obstacle{
+		{Voter: to, Hindrance: elector.HinderedNotPaused, Cause: "the engine is stuck"},
+	}}, failed)
+	_, err = s.dial(now.Leader).Transfer(s.ctx, "orders", now.Leader)
+	assert.NoError(t, err, "it leads already")
+}
+
+// Away from a preferred leader it is undone, and that is told.
+func TestATransferThatWillBeUndoneIsTold(t *testing.T) {
+	s := newSite(t, func(c *elector.Config) { c.Preferred = []string{"n0"} })
+	leader, first := s.dial("n0"), memberstate.Term(0)
+	for now, err := range leader.Watch(s.ctx, "orders") {
+		require.NoError(t, err)
+		if first = now.Term; now.Role == memberstate.Leader {
+			break
+		}
+	}
+	undoing, err := leader.Transfer(s.ctx, "orders", "n1")
+	require.NoError(t, err)
+	assert.Equal(t, &operator.Undoing{Preferred: []string{"n0"}, After: elector.DefaultTiming().Detection()}, undoing)
+	for now, err := range leader.Watch(s.ctx, "orders") {
+		require.NoError(t, err)
+		if now.Leader == "n0" && now.Term > first {
+			break
+		}
+	}
+}
+
+// A node that accepts connections and says nothing holds nobody up.
+func TestANodeThatHangsHoldsNobodyUp(t *testing.T) {
+	s := newSite(t)
+	now := s.leader(0)
+	hangs, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, hangs.Close()) }()
+	c, err := operator.DialLeader(s.ctx, []string{hangs.Addr().String(), s.addresses["n1"]}, s.files, "orders")
+	require.NoError(t, err, "within the time that the test has")
+	assert.Equal(t, s.addresses[now.Leader], c.Address())
+	require.NoError(t, c.Close())
+}
+
+func TestAStatusHasWhatIsMeasured(t *testing.T) {
+	s := newSite(t, func(c *elector.Config) {
+		c.Leases = true
+		c.LedgerEnd = func(memberstate.Term) memberstate.Position { return memberstate.Position{Index: 3} }
+	})
+	now := s.leader(0)
+	leader := s.dial(now.Leader)
+	assert.Eventually(t, func() bool {
+		all, err := leader.Status(s.ctx, "orders")
+		return err == nil && len(all) == 1 && all[0].Lease > 0 && all[0].QuorumAge > 0
+	}, 20*time.Second, time.Millisecond)
+	all, err := leader.Status(s.ctx, "orders")
+	require.NoError(t, err)
+	assert.Equal(t, memberstate.Position{Index: 3}, all[0].Ledger)
+	require.NoError(t, leader.Resign(s.ctx, "orders"))
+	next := s.leader(now.Term)
+	assert.Equal(t, now.Leader, next.LastLeader)
+	assert.Equal(t, elector.DepartedHandedOver, next.Departure)
 }

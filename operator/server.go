@@ -3,15 +3,16 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/hustings/hustings/elector"
-	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/proto/electorpb"
 )
 
@@ -56,19 +57,23 @@ func (s *service) Members(_ context.Context, q *electorpb.MembersRequest) (*elec
 	return answer, nil
 }
 
-func (s *service) Status(_ context.Context, q *electorpb.StatusRequest) (*electorpb.StatusResponse, error) {
-	answer := new(electorpb.StatusResponse)
-	if q.GetGroup() == "" {
-		for _, el := range s.host.Electors() {
-			answer.Statuses = append(answer.Statuses, encode(el.Status()))
+func (s *service) Status(ctx context.Context, q *electorpb.StatusRequest) (*electorpb.StatusResponse, error) {
+	electors := s.host.Electors()
+	if q.GetGroup() != "" {
+		el, err := s.elector(q.GetGroup())
+		if err != nil {
+			return nil, err
 		}
-		return answer, nil
+		electors = []*elector.Elector{el}
 	}
-	el, err := s.elector(q.GetGroup())
-	if err != nil {
-		return nil, err
+	answer := new(electorpb.StatusResponse)
+	for _, el := range electors {
+		r, err := el.Report(ctx)
+		if err != nil {
+			return nil, status.FromContextError(err).Err()
+		}
+		answer.Statuses = append(answer.Statuses, encodeReport(r))
 	}
-	answer.Statuses = append(answer.Statuses, encode(el.Status()))
 	return answer, nil
 }
 
@@ -90,7 +95,15 @@ func (s *service) Transfer(ctx context.Context, q *electorpb.TransferRequest) (*
 	if err == nil {
 		err = el.TransferLeadership(ctx, q.GetTo())
 	}
-	return new(electorpb.TransferResponse), toStatus(err)
+	if err != nil {
+		return nil, toStatus(err)
+	}
+	answer, leader := new(electorpb.TransferResponse), cmp.Or(q.GetTo(), el.Status().Leader)
+	if preferred := el.Preferred(); len(preferred) > 0 && !slices.Contains(preferred, leader) {
+		// It is offered to one of these as soon as a new leader has led for this long.
+		answer.Preferred, answer.UndoneAfterNanos = preferred, int64(el.Timing().Detection())
+	}
+	return answer, nil
 }
 
 func (s *service) Resign(ctx context.Context, q *electorpb.ResignRequest) (*electorpb.ResignResponse, error) {
@@ -115,25 +128,11 @@ var causes = []struct {
 func toStatus(err error) error {
 	for _, c := range causes {
 		if errors.Is(err, c.err) {
-			return status.Error(c.code, err.Error())
+			return withReasons(status.New(c.code, err.Error()), err).Err()
 		}
 	}
 	if _, is := status.FromError(err); is {
 		return err
 	}
 	return status.FromContextError(err).Err()
-}
-
-var roles = map[memberstate.Role]electorpb.Role{
-	memberstate.Candidate: electorpb.Role_ROLE_CANDIDATE,
-	memberstate.Follower:  electorpb.Role_ROLE_FOLLOWER,
-	memberstate.Leader:    electorpb.Role_ROLE_LEADER,
-	memberstate.Observer:  electorpb.Role_ROLE_OBSERVER,
-}
-
-func encode(s elector.Status) *electorpb.Status {
-	return &electorpb.Status{
-		Group: s.Group, Node: s.Self, Role: roles[s.Role], Term: uint64(s.Term),
-		Leader: s.Leader, Vote: s.Vote, Revision: s.Revision, Stopped: s.Stopped,
-	}
 }

@@ -1,0 +1,122 @@
+// What travels between a node and an operator, in their own types and on the wire.
+
+package operator
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"google.golang.org/grpc/status"
+
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/proto/electorpb"
+)
+
+var roles = []electorpb.Role{
+	memberstate.Candidate: electorpb.Role_ROLE_CANDIDATE,
+	memberstate.Follower:  electorpb.Role_ROLE_FOLLOWER,
+	memberstate.Leader:    electorpb.Role_ROLE_LEADER,
+	memberstate.Observer:  electorpb.Role_ROLE_OBSERVER,
+}
+
+var departures = []electorpb.Departure{
+	0:                            electorpb.Departure_DEPARTURE_UNSPECIFIED,
+	elector.DepartedSilent:       electorpb.Departure_DEPARTURE_SILENT,
+	elector.DepartedDisconnected: electorpb.Departure_DEPARTURE_DISCONNECTED,
+	elector.DepartedOutvoted:     electorpb.Departure_DEPARTURE_OUTVOTED,
+	elector.DepartedHandedOver:   electorpb.Departure_DEPARTURE_HANDED_OVER,
+	elector.DepartedNoQuorum:     electorpb.Departure_DEPARTURE_NO_QUORUM,
+	elector.DepartedLeaseLapsed:  electorpb.Departure_DEPARTURE_LEASE_LAPSED,
+	elector.DepartedResigned:     electorpb.Departure_DEPARTURE_RESIGNED,
+	elector.DepartedRenewed:      electorpb.Departure_DEPARTURE_RENEWED,
+}
+
+var hindrances = []electorpb.Hindrance{
+	0:                            electorpb.Hindrance_HINDRANCE_UNSPECIFIED,
+	elector.HinderedSilent:       electorpb.Hindrance_HINDRANCE_SILENT,
+	elector.HinderedUnanswered:   electorpb.Hindrance_HINDRANCE_UNANSWERED,
+	elector.HinderedBehind:       electorpb.Hindrance_HINDRANCE_BEHIND,
+	elector.HinderedNotFollowing: electorpb.Hindrance_HINDRANCE_NOT_FOLLOWING,
+	elector.HinderedNotPaused:    electorpb.Hindrance_HINDRANCE_NOT_PAUSED,
+	elector.HinderedNotElected:   electorpb.Hindrance_HINDRANCE_NOT_ELECTED,
+	elector.HinderedNotAsked:     electorpb.Hindrance_HINDRANCE_NOT_ASKED,
+}
+
+// found is our own value of what came over the wire; the zero one for what a later
+// version may have added.
+func found[T ~uint8, W comparable](values []W, w W) T {
+	return T(max(0, slices.Index(values, w)))
+}
+
+func encode(s elector.Status) *electorpb.Status {
+	return &electorpb.Status{
+		Group: s.Group, Node: s.Self, Role: roles[s.Role], Term: uint64(s.Term),
+		Leader: s.Leader, Vote: s.Vote, Revision: s.Revision, Stopped: s.Stopped,
+		LastLeader: s.LastLeader, Departure: departures[s.Departure],
+	}
+}
+
+func encodeReport(r elector.Report) *electorpb.Status {
+	s := encode(r.Status)
+	s.LeaseLeftNanos, s.QuorumAgeNanos = int64(r.Lease), int64(r.QuorumAge)
+	s.LedgerTerm, s.LedgerIndex = uint64(r.Ledger.Term), r.Ledger.Index
+	return s
+}
+
+func decode(s *electorpb.Status) elector.Status {
+	return elector.Status{
+		Group: s.GetGroup(), Self: s.GetNode(), Role: found[memberstate.Role](roles, s.GetRole()), Term: memberstate.Term(s.GetTerm()),
+		Leader: s.GetLeader(), Vote: s.GetVote(), Revision: s.GetRevision(), Stopped: s.GetStopped(),
+		LastLeader: s.GetLastLeader(), Departure: found[elector.Departure](departures, s.GetDeparture()),
+	}
+}
+
+func decodeReport(s *electorpb.Status) elector.Report {
+	return elector.Report{
+		Status: decode(s), Lease: time.Duration(s.GetLeaseLeftNanos()), QuorumAge: time.Duration(s.GetQuorumAgeNanos()),
+		Ledger: memberstate.Position{Term: memberstate.Term(s.GetLedgerTerm()), Index: s.GetLedgerIndex()},
+	}
+}
+
+// withReasons has a status carry why a transfer failed, if the error says so.
+func withReasons(s *status.Status, err error) *status.Status {
+	failed, is := errors.AsType[*elector.TransferError](err)
+	if !is {
+		return s
+	}
+	detail := &electorpb.TransferFailure{Group: failed.Group, Term: uint64(failed.Term)}
+	for _, o := range failed.Obstacles {
+		detail.Obstacles = append(detail.Obstacles, &electorpb.Obstacle{
+			Voter: o.Voter, Hindrance: hindrances[o.Hindrance], LostNanos: int64(o.Lost), Cause: o.Cause,
+			LedgerTerm: uint64(o.Ledger.Term), LedgerIndex: o.Ledger.Index, GoalTerm: uint64(o.Goal.Term), GoalIndex: o.Goal.Index,
+		})
+	}
+	detailed, err := s.WithDetails(detail)
+	if err != nil {
+		return s // its text says the same
+	}
+	return detailed
+}
+
+// reasons is why a transfer failed, as a status carries it; nil if it does not.
+func reasons(s *status.Status) *elector.TransferError {
+	for _, d := range s.Details() {
+		detail, is := d.(*electorpb.TransferFailure)
+		if !is {
+			continue
+		}
+		failed := &elector.TransferError{Group: detail.GetGroup(), Term: memberstate.Term(detail.GetTerm())}
+		for _, o := range detail.GetObstacles() {
+			failed.Obstacles = append(failed.Obstacles, elector.Obstacle{
+				Voter: o.GetVoter(), Hindrance: found[elector.Hindrance](hindrances, o.GetHindrance()),
+				Lost: time.Duration(o.GetLostNanos()), Cause: o.GetCause(),
+				Ledger: memberstate.Position{Term: memberstate.Term(o.GetLedgerTerm()), Index: o.GetLedgerIndex()},
+				Goal:   memberstate.Position{Term: memberstate.Term(o.GetGoalTerm()), Index: o.GetGoalIndex()},
+			})
+		}
+		return failed
+	}
+	return nil
+}
