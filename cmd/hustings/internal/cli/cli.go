@@ -54,7 +54,9 @@ func newRoot() *cobra.Command {
 		// Main reports errors, once and on one line; the usage text would bury them.
 		SilenceErrors: true,
 		SilenceUsage:  true,
+		Version:       versionText(debug.ReadBuildInfo),
 	}
+	root.SetVersionTemplate("{{.Version}}")
 	root.SetHelpCommand(newHelp())
 	root.AddCommand(
 		newSim(), newReplay(), newMerge(), newExplore(), newServe(), newStatus(), newWatch(), newTransfer(), newResign(),

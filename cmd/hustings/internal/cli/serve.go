@@ -11,11 +11,13 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/hustings/hustings/cmd/hustings/internal/database"
 	"github.com/hustings/hustings/cmd/hustings/internal/node"
@@ -30,6 +32,7 @@ type serveFlags struct {
 	tls                tlsFlags
 	local              int
 	asJSON, verbose    bool
+	log                string
 }
 
 func newServe() *cobra.Command { return new(serveFlags).command() }
@@ -79,17 +82,17 @@ node leads before. HUSTINGS_NODE, HUSTINGS_GROUP and HUSTINGS_TERM are in its en
 	flags.StringVar(&f.Data, "data", "", "the `directory` that keeps what this node must remember")
 	flags.Var((*newness)(f), "new", "this node has never run before: make its store. --new=if-missing makes it if there is none and no other voter has ever heard of this node")
 	flags.Lookup("new").NoOptDefVal = "true"
-	f.tls.add(cmd, "this node's id")
+	f.tls.add(cmd, "this node's id", "--node says whose is used")
 	flags.BoolVar(&f.TrustNetwork, "trust-network", false, "listen beyond loopback without TLS")
-	flags.StringVar(&f.HTTP, "http", "", "the `address` for /healthz, /leader and /metrics")
+	flags.StringVar(&f.HTTP, "http", "", "the `address` for /healthz, /readyz, /leader and /metrics")
 	flags.BoolVar(&f.Leases, "leases", false, "leaders hold a lease (all nodes the same)")
 	flags.StringSliceVar(&f.Preferred, "preferred", nil, "`ids` of voters that should lead whenever they can")
 	flags.StringVar(&f.Timing, "timing", "default", "`default` (detects a dead leader in 300 ms) or dledger (6 s)")
 	flags.StringVar(&f.Exec, "exec", "", "a shell `command` that runs while this node leads")
-	flags.IntVar(&f.local, "local", 0, "run `n` nodes on loopback in this process, for a first look")
+	flags.IntVar(&f.local, "local", 0, "run `n` nodes, n0, n1, ..., on loopback in this process, for a first look")
 	flags.BoolVar(&f.asJSON, "json", false, "print one JSON object a line")
 	flags.BoolVar(&f.verbose, "verbose", false, "log more")
-	cmd.MarkFlagsMutuallyExclusive("local", "lease")
+	flags.StringVar(&f.log, "log", "text", "the `format` of the log on stderr: text or json")
 	return cmd
 }
 
@@ -97,8 +100,11 @@ func (f *serveFlags) serve(cmd *cobra.Command) error {
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	out := node.NewPrinter(cmd.OutOrStdout(), f.asJSON)
-	log := f.logger(cmd.ErrOrStderr())
-	if f.local != 0 {
+	log, err := f.logger(cmd.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	if cmd.Flags().Changed("local") {
 		return f.serveLocal(ctx, cmd, out, log)
 	}
 	config, err := f.config(cmd)
@@ -111,23 +117,47 @@ func (f *serveFlags) serve(cmd *cobra.Command) error {
 	return err
 }
 
+// ofLocal are the flags that --local goes by. With all others it would be another
+// cluster than the one that was asked for.
+var ofLocal = []string{"local", "group", "leases", "preferred", "timing", "exec", "json", "verbose", "log"}
+
 func (f *serveFlags) serveLocal(ctx context.Context, cmd *cobra.Command, out *node.Printer, log *slog.Logger) error {
+	var unused []string
+	cmd.Flags().Visit(func(given *pflag.Flag) {
+		if !slices.Contains(ofLocal, given.Name) {
+			unused = append(unused, "--"+given.Name)
+		}
+	})
+	if len(unused) > 0 {
+		return usageError{fmt.Errorf("--local starts nodes that need nothing more: it has no use for %s (only for --%s)",
+			strings.Join(unused, ", "), strings.Join(ofLocal[1:], ", --"))}
+	}
 	const most = 64
 	if f.local < 1 || f.local > most {
-		return usageError{fmt.Errorf("--local is %d, want 1 to %d", f.local, most)}
+		return usageError{fmt.Errorf("--local is %d, want 1 to %d nodes", f.local, most)}
 	}
 	stderr := cmd.ErrOrStderr()
-	return node.Local(ctx, f.local, f.Leases, out, log, func(m node.Member) {
+	err := node.Local(ctx, f.local, f.Config, out, log, func(m node.Member) {
 		fmt.Fprintf(stderr, "%s is at %s; try: hustings status --address %s\n", m.ID, m.Address, m.Address)
 	})
+	if errors.As(err, new(node.ConfigError)) {
+		return usageError{err}
+	}
+	return err
 }
 
-func (f *serveFlags) logger(to io.Writer) *slog.Logger {
-	level := slog.LevelWarn
+func (f *serveFlags) logger(to io.Writer) (*slog.Logger, error) {
+	options := &slog.HandlerOptions{Level: slog.LevelWarn}
 	if f.verbose {
-		level = slog.LevelDebug
+		options.Level = slog.LevelDebug
 	}
-	return slog.New(slog.NewTextHandler(to, &slog.HandlerOptions{Level: level}))
+	switch f.log {
+	case "text":
+		return slog.New(slog.NewTextHandler(to, options)), nil
+	case "json":
+		return slog.New(slog.NewJSONHandler(to, options)), nil
+	}
+	return nil, usageError{fmt.Errorf(`--log is %q, want "text" or "json"`, f.log)}
 }
 
 // config is what the file says, and over it what the flags say.

@@ -42,6 +42,9 @@ leases: true
 		TLS:     &node.Files{CA: "ca.crt", Cert: "n0.crt", Key: "n0.key"},
 	}, c)
 
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.Mkdir("certs", 0o700))
+	require.NoError(t, os.WriteFile("certs/n0.crt", nil, 0o600))
 	c, err = configured(t, "--config", file, "--group", "users", "--leases=false", "--members", "n0=h:1", "--observers", "n5=h:2",
 		"--tls", "certs", "--new", "--timing", "dledger", "--preferred", "n0", "--exec", "true", "--trust-network")
 	require.NoError(t, err)
@@ -71,7 +74,7 @@ func TestANodeMayContendForALease(t *testing.T) {
 		assert.Contains(t, mixed, says)
 	}
 	assert.Contains(t, fail(t, exitUsage, "serve", "--node", "a", "--ttl", "3s"), "--ttl has a meaning only with a lease")
-	assert.Contains(t, fail(t, exitUsage, "serve", "--local", "3", "--lease", "sqlite:x.db"), "local lease")
+	assert.Contains(t, fail(t, exitUsage, "serve", "--local", "3", "--lease", "sqlite:x.db"), "no use for --lease")
 	looking := fail(t, exitUsage, "serve", "--lease", "sqlite:x.db", "--name", "jobs", "--observers", "n0=h:1")
 	assert.Contains(t, looking, "--observers has no meaning with a lease")
 	assert.NotContains(t, looking, "--members")
@@ -93,27 +96,54 @@ func TestWithoutAFileTheFlagsAreAll(t *testing.T) {
 func TestAWrongConfigurationIsNamed(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "node.yaml")
 	require.NoError(t, os.WriteFile(file, []byte("node: n0\nleased: true\n"), 0o600))
-	assert.Contains(t, fail(t, exitFailed, "serve", "--config", file), "field leased not found")
+	assert.Contains(t, fail(t, exitFailed, "serve", "--config", file), `line 2: there is no key "leased"`)
+	require.NoError(t, os.WriteFile(file, []byte("node: n0\nleases: maybe\nmembers: n0=h:1\nttl: soon\ntls: x\npreferred: {a: b}\n"), 0o600))
+	wrong := fail(t, exitFailed, "serve", "--config", file)
+	for _, says := range []string{
+		"line 2: `maybe` is not true or false", `line 3: ` + "`n0=h:1`" + ` is not a list of members, each as {id: n0, address: "host:port"}`,
+		"line 4: `soon` is not a duration such as 6s", "line 5: `x` is not three files", "line 6: what stands there is not a list of texts",
+	} {
+		assert.Contains(t, wrong, says)
+	}
+	assert.NotContains(t, wrong, "unmarshal")
 	assert.Contains(t, fail(t, exitFailed, "serve", "--config", file+"x"), "no such file")
 	assert.Contains(t, fail(t, exitUsage, "serve"), "--node is not given")
 	assert.Contains(t, fail(t, exitUsage, "serve", "--node", "n0", "--members", "n0"), `--members: "n0" is not of the form id=host:port`)
 	assert.Contains(t, fail(t, exitUsage, "serve", "--node", "n0", "--ca", "x"), "TLS needs")
 	assert.Contains(t, fail(t, exitUsage, "serve", "--local", "-1"), "--local is -1")
+	assert.Contains(t, fail(t, exitUsage, "serve", "--local", "0"), "--local is 0, want 1 to 64")
+	unused := fail(t, exitUsage, "serve", "--local", "3", "--data", "d", "--http", ":1", "--config", file, "--tls", "d", "--members", "n0=h:1", "--exec", "true", "--new")
+	assert.Contains(t, unused, "no use for --config, --data, --http, --members, --new, --tls (")
+	assert.Contains(t, fail(t, exitUsage, "serve", "--local", "3", "--timing", "fast"), `--timing is "fast"`)
+	assert.Contains(t, fail(t, exitUsage, "serve", "--local", "3", "--preferred", "n7"), `--preferred names "n7", which is none of n0 to n2`)
+	assert.Contains(t, fail(t, exitUsage, "serve", "--local", "3", "--log", "xml"), `--log is "xml"`)
+	esc := fail(t, exitUsage, "serve", "--node", "../esc", "--members", "../esc=h:1", "--data", t.TempDir(), "--new")
+	assert.Contains(t, esc, `--node is "../esc", which cannot be the name of a file`)
+	assert.Contains(t, fail(t, exitUsage, "serve", "--node", "n0", "--members", "n0=h:1", "--data", "d", "--new=if-missing"), "there is no other voter that could tell")
+	assert.Contains(t, fail(t, exitUsage, "serve", "--new=maybe"), `want nothing, or "if-missing"`)
+	stranger := fail(t, exitUsage, "serve", "--node", "n0", "--members", "n0=127.0.0.1:0", "--data", t.TempDir(), "--new", "--preferred", "n9")
+	assert.Contains(t, stranger, `--preferred names "n9", which is no voter`)
+	gone := fail(t, exitFailed, "serve", "--node", "n0", "--members", "n0=h:1", "--data", filepath.Join(t.TempDir(), "unmounted"))
+	assert.Contains(t, gone, "there is no store")
+	assert.Contains(t, gone, "is the disk mounted?")
 	all := fail(t, exitUsage, "serve", "--node", "n0", "--members", "n1=h:1", "--timing", "fast")
 	assert.Equal(t, 2, strings.Count(all, "\n"), "one line, and where to get help")
 	assert.Contains(t, all, "data is not given")
 	assert.Contains(t, all, `members do not include node "n0"`)
 	assert.Contains(t, all, `timing is "fast"`)
 	data := t.TempDir()
-	open := fail(t, exitFailed, "serve", "--new", "--node", "n0", "--members", "n0=h:1", "--listen", "0.0.0.0:0", "--data", data)
+	open := fail(t, exitUsage, "serve", "--new", "--node", "n0", "--members", "n0=h:1", "--listen", "0.0.0.0:0", "--data", data)
 	assert.Contains(t, open, "not a loopback address")
+	assert.Contains(t, open, "Give --tls, or --trust-network")
 	again := fail(t, exitFailed, "serve", "--new", "--node", "n0", "--members", "n0=h:1", "--data", data)
 	assert.Contains(t, again, "leave out --new")
 }
 
 func TestOperatorsAreToldWhatIsMissing(t *testing.T) {
 	assert.Contains(t, fail(t, exitUsage, "resign", "--cert", "x"), "TLS needs")
-	assert.Contains(t, fail(t, exitUsage, "watch", "-a", "h:1", "-a", "h:2"), "watch looks at one node")
+	assert.Contains(t, fail(t, exitUsage, "status", "--as", "bob"), "--as bob names a certificate in the directory of --tls, which is not given")
+	assert.Contains(t, fail(t, exitUsage, "status", "--as", "bob", "--tls", "certs"), `--tls certs: there is no certificate of "bob"`)
+	assert.Contains(t, fail(t, exitFailed, "watch", "-a", "127.0.0.1:1"), "127.0.0.1:1: dial tcp")
 	assert.Contains(t, fail(t, exitFailed, "resign", "--address", "127.0.0.1:1", "--timeout", "2s"), "127.0.0.1:1")
 	code, stdout, stderr := run("status", "--address", "127.0.0.1:1", "--timeout", "2s")
 	assert.Equal(t, exitFailed, code)

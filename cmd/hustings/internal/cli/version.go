@@ -45,8 +45,10 @@ func newVersion(read func() (*debug.BuildInfo, bool)) *cobra.Command {
 	return cmd
 }
 
+// unknown is what the build did not record.
+const unknown = "unknown"
+
 func versionOf(info *debug.BuildInfo) version {
-	const unknown = "unknown"
 	v := version{Module: unknown, Version: unknown, Go: unknown, Revision: unknown, Time: unknown}
 	set := func(field *string, value string) {
 		if value != "" {
@@ -75,5 +77,18 @@ func (v version) String() string {
 	if v.Modified {
 		revision += " (modified)"
 	}
-	return fmt.Sprintf("%s %s\ngo        %s\nrevision  %s\ntime      %s\n", v.Module, v.Version, v.Go, revision, v.Time)
+	text := fmt.Sprintf("%s %s\ngo        %s\nrevision  %s\ntime      %s\n", v.Module, v.Version, v.Go, revision, v.Time)
+	if v.Revision == unknown {
+		text += "(go run and -buildvcs=false record no revision; go build -buildvcs=auto does, in a clone)\n"
+	}
+	return text
+}
+
+// versionText is for --version.
+func versionText(read func() (*debug.BuildInfo, bool)) string {
+	info, ok := read()
+	if !ok {
+		info = new(debug.BuildInfo)
+	}
+	return versionOf(info).String()
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"os"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -61,4 +62,20 @@ func TestVersionOfABinaryWithoutBuildInformationIsAnError(t *testing.T) {
 	cmd.SetArgs(nil)
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	assert.ErrorContains(t, cmd.Execute(), "no build information")
+}
+
+func TestVersionIsAFlagToo(t *testing.T) {
+	code, stdout, stderr := run("--version")
+	require.Equal(t, exitOK, code, stderr)
+	assert.Equal(t, stdout, versionText(debug.ReadBuildInfo))
+	assert.Contains(t, stdout, "\nrevision ")
+}
+
+// What the build did not record, and how it would: also where GOFLAGS says -buildvcs=false.
+func TestTheBuildOfTheReadmeRecordsTheRevision(t *testing.T) {
+	assert.Contains(t, versionOf(&debug.BuildInfo{}).String(), "go build -buildvcs=auto does")
+	readme, err := os.ReadFile("../../../../README.md")
+	require.NoError(t, err)
+	assert.Contains(t, string(readme), "    go build -buildvcs=auto -o hustings ./cmd/hustings\n")
+	assert.NotContains(t, string(readme), "go build -o")
 }

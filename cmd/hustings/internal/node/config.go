@@ -3,12 +3,15 @@ package node
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"runtime"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -86,10 +89,40 @@ func ReadConfig(name string) (Config, error) {
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	d.KnownFields(true)
 	if err := d.Decode(&c); err != nil && !errors.Is(err, io.EOF) {
-		return c, fmt.Errorf("%s: %w", name, err)
+		return c, fmt.Errorf("%s: %w", name, inFile(err))
 	}
 	return c, nil
 }
+
+// inFile says in words of the file what the decoder says in those of Go.
+func inFile(err error) error {
+	bad, is := errors.AsType[*yaml.TypeError](err)
+	if !is {
+		return err
+	}
+	var problems []error
+	for _, text := range bad.Errors {
+		text = unknownKey.ReplaceAllString(text, `there is no key "$1"`)
+		text = wrongType.ReplaceAllStringFunc(text, func(found string) string {
+			parts := wrongType.FindStringSubmatch(found)
+			return cmp.Or(parts[1], "what stands there") + " is not " + cmp.Or(kinds[parts[2]], "what is wanted there")
+		})
+		problems = append(problems, errors.New(text))
+	}
+	return ConfigError{errors.Join(problems...)}
+}
+
+var (
+	unknownKey = regexp.MustCompile(`field (\S+) not found in type \S+`)
+	wrongType  = regexp.MustCompile("cannot unmarshal !!\\S+ ?(`.*`)? into (\\S+)")
+	kinds      = map[string]string{
+		"bool": "true or false", "string": "a text", "[]string": "a list of texts", "time.Duration": "a duration such as 6s",
+		"[]node.Member": "a list of members, each as {id: n0, address: \"host:port\"}",
+		"node.Member":   "a member, as {id: n0, address: \"host:port\"}",
+		"node.Files":    "three files, as {ca: FILE, cert: FILE, key: FILE}",
+		"node.Config":   "a list of keys and values",
+	}
+)
 
 // A ConfigError is one in a Config, and none that the node met when it ran.
 type ConfigError struct{ error }
@@ -218,6 +251,15 @@ func (c *Config) peers() map[string]string {
 	return peers
 }
 
+// reachable refuses to listen where strangers could speak.
+func (c *Config) reachable(at net.Addr) error {
+	if tcp, is := at.(*net.TCPAddr); c.TLS != nil || c.TrustNetwork || !is || tcp.IP.IsLoopback() {
+		return nil
+	}
+	return ConfigError{fmt.Errorf("--tls is not given, and %v is not a loopback address: anyone who can reach it could lead. "+
+		"Give --tls, or --trust-network if only members can reach it", at)}
+}
+
 // othersThatVote are the voters but this node.
 func (c *Config) othersThatVote() (ids []string) {
 	for _, m := range c.Members {
@@ -244,4 +286,24 @@ func (c *Config) tls() *grpcrpc.TLS {
 		return nil
 	}
 	return &grpcrpc.TLS{CA: c.TLS.CA, Cert: c.TLS.Cert, Key: c.TLS.Key}
+}
+
+// inFlags names the flags that have what an elector complains of, if they are to blame.
+func inFlags(err error) error {
+	flags := map[string]string{
+		"Name": "--name", "Self": "--node", "Group": "--group", "Members": "--members", "Preferred": "--preferred",
+	}
+	all := []error{err}
+	if joined, is := err.(interface{ Unwrap() []error }); is {
+		all = joined.Unwrap()
+	}
+	var problems []error
+	for _, e := range all {
+		bad, is := errors.AsType[*elector.ConfigError](e)
+		if !is || flags[bad.Field] == "" {
+			return err
+		}
+		problems = append(problems, fmt.Errorf("%s %s", flags[bad.Field], bad.Problem))
+	}
+	return ConfigError{errors.Join(problems...)}
 }

@@ -53,19 +53,6 @@ func runContender(ctx context.Context, config Config, m *member) (err error) {
 	return m.run(ctx, known)
 }
 
-// inFlags names the flag that has what an elector complains of, if it has one.
-func inFlags(err error) error {
-	var bad *elector.ConfigError
-	if !errors.As(err, &bad) {
-		return err
-	}
-	flag, has := map[string]string{"Name": "--name", "Self": "--node"}[bad.Field]
-	if !has {
-		return err
-	}
-	return ConfigError{fmt.Errorf("%s %s", flag, bad.Problem)}
-}
-
 // The TTLs that can be had: with shorter ones the margin for drift would be less than
 // the least, with longer ones their end would be no date.
 const shortestTTL, longestTTL = 100 * time.Millisecond, 365 * 24 * time.Hour

@@ -14,6 +14,9 @@ import (
 
 // Event is a line that a node prints with --json.
 type Event struct {
+	// Time is the time of day, as TimeOfDay has it. What is measured is measured by
+	// AtNanos: a time of day may jump.
+	Time string `json:"time"`
 	// Event is "start", "role", "lead" (this node serves from here on), "lease"
 	// (no other node can lead until UntilNanos), "handover" (its lease is void, for
 	// it is about to hand over), "unlead" (it serves no more) or "stop".
@@ -35,6 +38,10 @@ type Event struct {
 	Error      string `json:"error,omitempty"`
 }
 
+// TimeOfDay is how times are written, for people and for scripts: as RFC 3339 says, to
+// the millisecond.
+const TimeOfDay = "2006-01-02T15:04:05.000Z07:00"
+
 // Printer prints events. It is safe for concurrent use.
 type Printer struct {
 	mu   sync.Mutex
@@ -49,13 +56,16 @@ func (p *Printer) print(e Event) {
 	if e.AtNanos == 0 {
 		e.AtNanos = monotonic()
 	}
+	e.Time = time.Now().Format(TimeOfDay)
 	text := e.text()
-	if p.json {
+	switch {
+	case p.json:
 		line, _ := json.Marshal(e) // there is nothing in it that could fail
 		text = string(line)
-	}
-	if text == "" {
+	case text == "":
 		return
+	default:
+		text = e.Time + "  " + text
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

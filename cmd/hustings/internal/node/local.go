@@ -10,13 +10,14 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
+	"slices"
 	"sync"
 )
 
 // Local runs some nodes on loopback in this process, without TLS, until the
 // context ends. Each is told to found when it is known where it listens. What they
-// keep is gone when they end.
-func Local(ctx context.Context, count int, leases bool, out *Printer, log *slog.Logger, found func(Member)) (err error) {
+// keep is gone when they end. Of the configuration what concerns the group counts.
+func Local(ctx context.Context, count int, config Config, out *Printer, log *slog.Logger, found func(Member)) (err error) {
 	data, err := os.MkdirTemp("", "hustings-local-")
 	if err != nil {
 		return err
@@ -25,6 +26,9 @@ func Local(ctx context.Context, count int, leases bool, out *Printer, log *slog.
 	members, err := localMembers(count)
 	if err != nil {
 		return err
+	}
+	if err := config.checkLocal(members, data); err != nil {
+		return ConfigError{err}
 	}
 	for _, m := range members {
 		found(m)
@@ -35,9 +39,7 @@ func Local(ctx context.Context, count int, leases bool, out *Printer, log *slog.
 	problems := make([]error, count)
 	for i, m := range members {
 		running.Go(func() {
-			problems[i] = Run(ctx, Config{
-				Node: m.ID, Group: "demo", Members: members, Data: data, New: true, Leases: leases,
-			}, out, log)
+			problems[i] = Run(ctx, config.at(m, members, data), out, log)
 			if problems[i] != nil {
 				cancel()
 			}
@@ -45,6 +47,25 @@ func Local(ctx context.Context, count int, leases bool, out *Printer, log *slog.
 	}
 	running.Wait()
 	return errors.Join(problems...)
+}
+
+// at is what is configured, at one of the nodes.
+func (c *Config) at(m Member, members []Member, data string) Config {
+	return Config{
+		Node: m.ID, Group: c.Group, Members: members, Data: data, New: true,
+		Leases: c.Leases, Timing: c.Timing, Preferred: c.Preferred, Exec: c.Exec,
+	}
+}
+
+// checkLocal finds once what all nodes would.
+func (c *Config) checkLocal(members []Member, data string) error {
+	for _, id := range c.Preferred {
+		if !slices.ContainsFunc(members, func(m Member) bool { return m.ID == id }) {
+			return fmt.Errorf("--preferred names %q, which is none of %s to %s", id, members[0].ID, members[len(members)-1].ID)
+		}
+	}
+	first := c.at(members[0], members, data)
+	return first.check()
 }
 
 func localMembers(count int) ([]Member, error) {

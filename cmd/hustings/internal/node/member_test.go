@@ -2,11 +2,13 @@ package node
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"iter"
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -48,5 +50,29 @@ func TestNothingIsSaidTwice(t *testing.T) {
 	require.NoError(t, m.run(t.Context(), 3))
 	assert.Equal(t, []string{
 		"n  takes part in group g from term 3 on", "n  leads term 3", "n  knows no leader in term 3", "n  has stopped",
-	}, strings.Split(strings.TrimSpace(out.String()), "\n"))
+	}, withoutTimes(t, out.String()))
+}
+
+// withoutTimes are the lines of an output, each of which begins with a time of day.
+func withoutTimes(t *testing.T, text string) (lines []string) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		at, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
+		_, err := time.Parse(time.RFC3339, at)
+		require.NoError(t, err)
+		lines = append(lines, rest)
+	}
+	return lines
+}
+
+// Scripts get both times: one to read, and one to measure by.
+func TestAnEventHasTheTimeOfDay(t *testing.T) {
+	var out strings.Builder
+	NewPrinter(&out, true).print(Event{Event: "lead", AtNanos: 7})
+	var e Event
+	require.NoError(t, json.Unmarshal([]byte(out.String()), &e))
+	assert.EqualValues(t, 7, e.AtNanos)
+	at, err := time.Parse(time.RFC3339, e.Time)
+	require.NoError(t, err)
+	assert.Equal(t, at.Format(TimeOfDay), e.Time)
 }

@@ -85,6 +85,9 @@ func (n *node) open() error {
 	if err != nil {
 		return err
 	}
+	if problem := n.config.reachable(l.Addr()); problem != nil {
+		return errors.Join(problem, l.Close())
+	}
 	n.transport, err = grpcrpc.New(grpcrpc.Config{
 		Self: n.config.Node, Listener: l, Peers: n.config.peers(),
 		TLS: n.config.tls(), TrustNetwork: n.config.TrustNetwork, Logger: n.log, Knows: n.met.know,
@@ -114,7 +117,7 @@ func (n *node) open() error {
 	}
 	el, err := host.Join(group)
 	if err != nil {
-		return err
+		return inFlags(err)
 	}
 	n.elects(el, timing.Heartbeat/2, n.config)
 	return n.openWeb(n.config.HTTP)

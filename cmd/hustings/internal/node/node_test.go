@@ -93,6 +93,9 @@ func TestThePagesOfALeader(t *testing.T) {
 	require.Eventually(t, func() bool { code, _ := get(pages + "/leader"); return code == http.StatusOK }, patience, time.Millisecond)
 	_, body := get(pages + "/leader")
 	assert.Equal(t, "group=orders term=1 leader=n0\n", body)
+	code, body := get(pages + "/readyz")
+	assert.Equal(t, http.StatusOK, code)
+	assert.Equal(t, "ready: n0 leads term 1\n", body)
 	_, body = get(pages + "/metrics")
 	assert.Contains(t, body, `hustings_role{group="orders",role="leader"} 1`)
 	assert.Contains(t, body, "hustings_fsync_seconds_count")
@@ -112,6 +115,9 @@ func TestThePagesOfOneThatDoesNotLead(t *testing.T) {
 	code, body := get(pages + "/leader")
 	assert.Equal(t, http.StatusServiceUnavailable, code)
 	assert.Equal(t, "group=orders term=0 leader=\n", body)
+	code, body = get(pages + "/readyz")
+	assert.Equal(t, http.StatusServiceUnavailable, code)
+	assert.Equal(t, "not ready: no leader is known in term 0\n", body)
 	var start node.Event
 	require.NoError(t, json.NewDecoder(strings.NewReader(printed.String())).Decode(&start))
 	assert.Equal(t, "start", start.Event)
@@ -126,7 +132,7 @@ func TestLocal(t *testing.T) {
 	ended := make(chan error, 1)
 	var found []node.Member
 	go func() {
-		ended <- node.Local(ctx, 3, true, node.NewPrinter(printed, false), slog.New(slog.DiscardHandler), func(m node.Member) { found = append(found, m) })
+		ended <- node.Local(ctx, 3, node.Config{Group: "demo", Leases: true}, node.NewPrinter(printed, false), slog.New(slog.DiscardHandler), func(m node.Member) { found = append(found, m) })
 	}()
 	require.Eventually(t, func() bool { return strings.Contains(printed.String(), "leads term") }, patience, time.Millisecond)
 	cancel()

@@ -3,11 +3,15 @@
 package node
 
 import (
+	"container/list"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -22,8 +26,19 @@ type web struct {
 	ended  chan struct{}
 }
 
-// patience is how long a web client may take for anything.
-const patience = 5 * time.Second
+const (
+	// patience is how long a web client may take for anything, and idleTime how long
+	// it may ask for nothing.
+	patience = 5 * time.Second
+	idleTime = 30 * time.Second
+	// maxVisitors bounds the connections of web clients: each takes a descriptor, and
+	// the store needs some.
+	maxVisitors = 64
+	// maxHeader bounds what a client can say of itself, maxScrapes how many are shown
+	// the metrics at once.
+	maxHeader  = 8 << 10
+	maxScrapes = 4
+)
 
 func serveWeb(address string, m *member) (*web, error) {
 	l, err := net.Listen("tcp", address)
@@ -33,20 +48,87 @@ func serveWeb(address string, m *member) (*web, error) {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(m.metrics, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	pages := http.NewServeMux()
-	pages.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	pages.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: maxScrapes}))
 	pages.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintln(w, "ok") })
+	pages.HandleFunc("GET /readyz", m.readyPage)
 	pages.HandleFunc("GET /leader", m.leaderPage)
-	w := &web{
-		server: &http.Server{Handler: pages, ReadHeaderTimeout: patience, ReadTimeout: patience, WriteTimeout: 2 * patience},
-		ended:  make(chan struct{}),
-	}
+	w := &web{server: newServer(pages), ended: make(chan struct{})}
 	go func() {
 		defer close(w.ended)
-		if err := w.server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		if err := w.server.Serve(newRoom(l)); !errors.Is(err, http.ErrServerClosed) {
 			m.log.Error("the web pages are gone", "error", err)
 		}
 	}()
 	return w, nil
+}
+
+func newServer(pages http.Handler) *http.Server {
+	return &http.Server{
+		Handler: pages, ReadHeaderTimeout: patience, ReadTimeout: patience, WriteTimeout: 2 * patience, IdleTimeout: idleTime,
+		MaxHeaderBytes: maxHeader, ErrorLog: log.New(io.Discard, "", 0), // of clients, who can say what they like
+	}
+}
+
+// room is a listener whose oldest connection goes when there are too many: those who
+// hold many and say nothing keep nobody out.
+type room struct {
+	net.Listener
+	mu       sync.Mutex
+	visitors *list.List // of *visitor, the oldest first
+}
+
+type visitor struct {
+	net.Conn
+	leave func()
+}
+
+func newRoom(l net.Listener) *room { return &room{Listener: l, visitors: list.New()} }
+
+func (r *room) Accept() (net.Conn, error) {
+	conn, err := r.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	v := &visitor{Conn: conn}
+	r.mu.Lock()
+	place := r.visitors.PushBack(v)
+	v.leave = sync.OnceFunc(func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.visitors.Remove(place)
+	})
+	var oldest *visitor
+	if r.visitors.Len() > maxVisitors {
+		oldest = r.visitors.Front().Value.(*visitor)
+	}
+	r.mu.Unlock()
+	if oldest != nil {
+		_ = oldest.Close()
+	}
+	return v, nil
+}
+
+func (v *visitor) Close() error {
+	v.leave()
+	return v.Conn.Close()
+}
+
+// readyPage is 200 once the store is open and while a leader is known.
+func (m *member) readyPage(w http.ResponseWriter, _ *http.Request) {
+	s := m.election.Status()
+	switch {
+	case s.Revision == 0: // it takes part once its store is open
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = fmt.Fprintln(w, "not ready: the store is not open yet")
+	case s.Stopped:
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = fmt.Fprintln(w, "not ready: it has stopped")
+	case s.Leader == "":
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = fmt.Fprintf(w, "not ready: no leader is known in term %d\n", s.Term)
+	default:
+		_, _ = fmt.Fprintf(w, "ready: %s leads term %d\n", s.Leader, s.Term)
+	}
 }
 
 // leaderPage is 200 on the leader and 503 elsewhere, so that a load balancer that

@@ -1,0 +1,241 @@
+// What nodes are: a table with a line for each member of a group.
+
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/operator"
+	"github.com/hustings/hustings/rpc/grpcrpc"
+)
+
+// shownStatus is a status as it is printed.
+type shownStatus struct {
+	Address     string `json:"address"`
+	Node        string `json:"node,omitempty"`
+	Group       string `json:"group,omitempty"`
+	Role        string `json:"role,omitempty"`
+	Term        uint64 `json:"term,omitempty"`
+	Leader      string `json:"leader,omitempty"`
+	Vote        string `json:"vote,omitempty"`
+	Revision    uint64 `json:"revision,omitempty"`
+	LastLeader  string `json:"last_leader,omitempty"`
+	Departure   string `json:"departure,omitempty"` // of the last leader
+	Lease       int64  `json:"lease_left_nanos,omitempty"`
+	LedgerTerm  uint64 `json:"ledger_term,omitempty"`
+	LedgerIndex uint64 `json:"ledger_index,omitempty"`
+	QuorumAge   int64  `json:"quorum_age_nanos,omitempty"` // of a leader
+	Error       string `json:"error,omitempty"`
+}
+
+func shown(address string, s elector.Report) shownStatus {
+	return shownStatus{
+		Address: address, Node: s.Self, Group: s.Group, Role: s.Role.String(), Term: uint64(s.Term),
+		Leader: s.Leader, Vote: s.Vote, Revision: s.Revision, LastLeader: s.LastLeader, Departure: s.Departure.String(),
+		Lease: int64(s.Lease), LedgerTerm: uint64(s.Ledger.Term), LedgerIndex: s.Ledger.Index, QuorumAge: int64(s.QuorumAge),
+	}
+}
+
+func (s *shownStatus) leads() bool { return s.Node != "" && s.Leader == s.Node }
+
+// print is for one that stands alone.
+func (s *shownStatus) print(to io.Writer, asJSON bool) error {
+	if asJSON {
+		return json.NewEncoder(to).Encode(s)
+	}
+	leader := "no leader"
+	if s.Leader != "" {
+		leader = "leader " + s.Leader
+	}
+	_, err := fmt.Fprintf(to, "%-22s %-12s %-12s %-10s term %-6d %s\n", s.Address, s.Group, s.Node, s.Role, s.Term, leader)
+	return err
+}
+
+// row is what stands in a table. What a node does not have is a dash.
+func (s *shownStatus) row() []string {
+	const none = "-"
+	if s.Error != "" {
+		return []string{cmp.Or(s.Group, none), cmp.Or(s.Node, none), s.Address, s.Error}
+	}
+	lease, quorum, last := none, none, none
+	if s.Lease > 0 {
+		lease = time.Duration(s.Lease).Round(time.Millisecond).String()
+	}
+	if s.leads() {
+		quorum = time.Duration(s.QuorumAge).Round(time.Millisecond).String() + " ago"
+	}
+	if s.LastLeader != "" {
+		last = s.LastLeader + ": " + s.Departure
+	}
+	role := s.Role
+	if s.Revision == 0 {
+		role = "starting"
+	}
+	return []string{
+		s.Group, s.Node, s.Address, role, fmt.Sprint(s.Term), cmp.Or(s.Leader, none), lease,
+		fmt.Sprintf("%d/%d", s.LedgerTerm, s.LedgerIndex), quorum, last,
+	}
+}
+
+func printTable(to io.Writer, all []shownStatus) error {
+	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "GROUP\tNODE\tADDRESS\tROLE\tTERM\tLEADER\tLEASE\tLEDGER END\tQUORUM\tLAST LEADER")
+	for i := range all {
+		fmt.Fprintln(w, strings.Join(all[i].row(), "\t"))
+	}
+	return w.Flush()
+}
+
+func newStatus() *cobra.Command {
+	var o operation
+	cmd := o.command("status", "Say what the nodes of a group are", `  hustings status -a 10.0.0.1:7000 --tls ~/.hustings --as alice`, 3*time.Second, o.status)
+	cmd.Long = `Say what the nodes of a group are. One address is enough: that node tells where the
+others are. A node with several groups tells of itself, unless --group names one.
+
+LEDGER END is the term and the index of the last entry, when it was last asked for.
+QUORUM says of a leader how long ago it sent the newest heartbeat that a quorum has
+answered. LAST LEADER is the leader before, and why the node took it for gone.
+
+It fails if one of the nodes that --address names does not answer.`
+	return cmd
+}
+
+func (o *operation) status(ctx context.Context, cmd *cobra.Command, _ []string) error {
+	files, err := o.files()
+	if err != nil {
+		return err
+	}
+	found, others := o.ask(ctx, o.addresses, files)
+	silent := 0
+	for i := range found {
+		if found[i].Error != "" {
+			silent++
+		}
+	}
+	more, _ := o.ask(ctx, others.addresses(), files)
+	for i := range more {
+		if more[i].Error != "" {
+			more[i].Node, more[i].Group = others[more[i].Address].node, others[more[i].Address].group
+		}
+	}
+	found = oneEach(append(found, more...))
+	if o.asJSON {
+		for i := range found {
+			if err := found[i].print(cmd.OutOrStdout(), true); err != nil {
+				return err
+			}
+		}
+	} else if err := printTable(cmd.OutOrStdout(), found); err != nil {
+		return err
+	}
+	if silent > 0 {
+		return fmt.Errorf("%d of %d nodes did not answer", silent, len(o.addresses))
+	}
+	return nil
+}
+
+// neighbours are the other members of the groups of nodes, by address.
+type neighbours map[string]struct{ node, group string }
+
+func (n neighbours) addresses() (all []string) {
+	for address := range n {
+		all = append(all, address)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// ask asks nodes, all at once, what they are, and who else there is.
+func (o *operation) ask(ctx context.Context, addresses []string, files *grpcrpc.TLS) ([]shownStatus, neighbours) {
+	ctx, cancel := context.WithTimeout(ctx, o.timeout)
+	defer cancel()
+	answers := make([]struct {
+		all    []shownStatus
+		others neighbours
+	}, len(addresses))
+	var asking sync.WaitGroup
+	for i, address := range addresses {
+		asking.Go(func() {
+			all, others, err := o.askOne(ctx, address, files)
+			if err != nil {
+				all = []shownStatus{{Address: address, Error: strings.TrimPrefix(err.Error(), address+": ")}}
+			}
+			answers[i].all, answers[i].others = all, others
+		})
+	}
+	asking.Wait()
+	var list []shownStatus
+	others := neighbours{}
+	for _, a := range answers {
+		list = append(list, a.all...)
+		for address, who := range a.others {
+			if !slices.Contains(addresses, address) {
+				others[address] = who
+			}
+		}
+	}
+	return list, others
+}
+
+func (o *operation) askOne(ctx context.Context, address string, files *grpcrpc.TLS) (list []shownStatus, others neighbours, err error) {
+	c, err := operator.Dial(address, files)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = c.Close() }() // the answer is there, or is not
+	all, err := c.Status(ctx, o.group)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, s := range all {
+		list = append(list, shown(address, s))
+	}
+	if len(all) != 1 {
+		return list, nil, nil
+	}
+	members, err := c.Members(ctx, all[0].Group)
+	if err != nil {
+		return nil, nil, err
+	}
+	others = neighbours{}
+	for _, m := range members {
+		if m.Address != "" {
+			others[m.Address] = struct{ node, group string }{m.ID, all[0].Group}
+		}
+	}
+	return list, others, nil
+}
+
+// oneEach leaves out what was told twice, because a node was asked at two addresses: by
+// the one that the operator gave, and by the one that others have. What is told first
+// stays, but for an error.
+func oneEach(all []shownStatus) (list []shownStatus) {
+	slices.SortStableFunc(all, func(a, b shownStatus) int {
+		return cmp.Or(strings.Compare(a.Group, b.Group), strings.Compare(a.Node, b.Node))
+	})
+	at := map[[2]string]int{}
+	for _, s := range all {
+		key := [2]string{s.Group, s.Node}
+		before, seen := at[key]
+		switch {
+		case !seen || s.Node == "":
+			at[key] = len(list)
+			list = append(list, s)
+		case list[before].Error != "":
+			list[before] = s
+		}
+	}
+	return list
+}

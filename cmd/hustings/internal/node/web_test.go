@@ -1,0 +1,116 @@
+package node
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// pipes is a listener in memory, so that a test in virtual time can use it.
+type pipes chan net.Conn
+
+func (p pipes) Accept() (net.Conn, error) {
+	conn, open := <-p
+	if !open {
+		return nil, net.ErrClosed
+	}
+	return conn, nil
+}
+
+func (p pipes) Close() error { close(p); return nil }
+
+func (p pipes) Addr() net.Addr { return new(net.TCPAddr) }
+
+// visit is a client's end of a new connection.
+func (p pipes) visit() net.Conn {
+	ours, theirs := net.Pipe()
+	p <- theirs
+	return ours
+}
+
+// withPages plays a test against pages in virtual time.
+func withPages(t *testing.T, play func(t *testing.T, visit func() net.Conn)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		l := make(pipes)
+		server := newServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }))
+		ended := make(chan error, 1)
+		go func() { ended <- server.Serve(newRoom(l)) }()
+		play(t, l.visit)
+		require.NoError(t, server.Close())
+		assert.ErrorIs(t, <-ended, http.ErrServerClosed)
+	})
+}
+
+// lasts is after how long the server hangs up on a client that said something.
+func lasts(t *testing.T, c net.Conn, say string) time.Duration {
+	t.Helper()
+	began := time.Now()
+	if say != "" {
+		_, err := io.WriteString(c, say)
+		require.NoError(t, err)
+	}
+	_, _ = io.Copy(io.Discard, c)
+	return time.Since(began)
+}
+
+const whole = "GET / HTTP/1.1\r\nHost: n0\r\n\r\n"
+
+func TestAWebClientHasSoLongAndNoLonger(t *testing.T) {
+	withPages(t, func(t *testing.T, visit func() net.Conn) {
+		assert.Equal(t, patience, lasts(t, visit(), ""), "in virtual time")
+		assert.Equal(t, patience, lasts(t, visit(), "GET / HTTP/1.1\r\nHost:"))
+		assert.Equal(t, idleTime, lasts(t, visit(), whole))
+	})
+}
+
+func TestAWebClientHasLittleToSayOfItself(t *testing.T) {
+	withPages(t, func(t *testing.T, visit func() net.Conn) {
+		c := visit()
+		go func() { _, _ = io.WriteString(c, "GET / HTTP/1.1\r\nHost: n0\r\nX: "+strings.Repeat("x", 2*maxHeader)) }()
+		answer, _ := io.ReadAll(c)
+		assert.Contains(t, string(answer), "431")
+	})
+}
+
+// Many that say nothing are bounded, and keep nobody out.
+func TestACrowdOfWebClientsIsBounded(t *testing.T) {
+	withPages(t, func(t *testing.T, visit func() net.Conn) {
+		var ended int
+		var crowd []net.Conn
+		done := make(chan struct{}, 10*maxVisitors)
+		for range 10 * maxVisitors {
+			c := visit()
+			crowd = append(crowd, c)
+			go func() {
+				_, _ = c.Read(make([]byte, 1))
+				done <- struct{}{}
+			}()
+			synctest.Wait()
+			ended += len(done)
+			for range len(done) {
+				<-done
+			}
+			require.LessOrEqual(t, len(crowd)-ended, maxVisitors)
+		}
+		c := visit()
+		_, err := io.WriteString(c, whole)
+		require.NoError(t, err)
+		answer := make([]byte, 15)
+		_, err = io.ReadFull(c, answer)
+		require.NoError(t, err)
+		assert.Equal(t, "HTTP/1.1 200 OK", string(answer))
+		_ = c.Close()
+		for _, c := range crowd {
+			_ = c.Close()
+		}
+		synctest.Wait()
+	})
+}
