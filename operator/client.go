@@ -134,6 +134,12 @@ func (e *callError) Error() string {
 	if inner, found := strings.CutPrefix(text, `connection error: desc = "transport: `); found {
 		text = strings.TrimPrefix(strings.TrimSuffix(inner, `"`), "Error while dialing: ")
 	}
+	switch {
+	case e.status.Code() == codes.DeadlineExceeded:
+		text = "no answer in time"
+	case text == "error reading from server: EOF":
+		text = "the connection broke"
+	}
 	if strings.Contains(text, "error reading server preface") {
 		text += " (does the node expect TLS?)"
 	}

@@ -1,0 +1,156 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/cmd/hustings/internal/node"
+)
+
+const enough = 20 * time.Second // nothing takes as long unless it fails
+
+// local runs three nodes until the test ends, and returns their addresses when they
+// have a leader.
+func local(t *testing.T, config node.Config) (addresses []string) {
+	t.Helper()
+	config.Group = "orders"
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	found := make(chan string, 3)
+	quiet := slog.New(slog.DiscardHandler)
+	go func() {
+		ended <- node.Local(ctx, 3, config, node.NewPrinter(new(page), false), quiet, func(m node.Member) { found <- m.Address })
+	}()
+	t.Cleanup(func() {
+		cancel()
+		assert.NoError(t, <-ended)
+	})
+	for range 3 {
+		addresses = append(addresses, <-found)
+	}
+	require.Eventually(t, func() bool {
+		_, stdout, _ := run("status", "--json", "-a", addresses[0])
+		return strings.Count(stdout, `"leader":`) == 3
+	}, enough, 10*time.Millisecond)
+	return addresses
+}
+
+// page is what a command prints while a test looks on.
+type page struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (p *page) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.text.Write(b)
+}
+
+func (p *page) String() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.text.String()
+}
+
+// hanging is the address of a node that accepts connections and says nothing.
+func hanging(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, l.Close()) })
+	return l.Addr().String()
+}
+
+func TestOneAddressShowsTheWholeGroup(t *testing.T) {
+	addresses := local(t, node.Config{Leases: true})
+	lines := succeed(t, "status", "-a", addresses[1])
+	require.Len(t, lines, 4)
+	assert.Regexp(t, `^GROUP +NODE +ADDRESS +ROLE +TERM +LEADER +LEASE +LEDGER END +QUORUM +LAST LEADER$`, lines[0])
+	leaders := 0
+	for i, line := range lines[1:] {
+		assert.Regexp(t, `^orders +n`+string(rune('0'+i))+` +127\.0\.0\.1:\d+ +(leader|follower) +\d+ +n\d`, line)
+		if strings.Contains(line, " leader ") {
+			leaders++
+			assert.Regexp(t, `ms +0/0 +\d+m?s ago`, line)
+		}
+	}
+	assert.Equal(t, 1, leaders)
+	code, stdout, stderr := run("status", "-a", addresses[0], "-a", hanging(t), "--timeout", "1s")
+	assert.Equal(t, exitFailed, code)
+	assert.Contains(t, stderr, "1 of 2 nodes did not answer")
+	assert.Contains(t, stdout, "no answer in time")
+	assert.Equal(t, 5, strings.Count(stdout, "\n"), "each node once, and the one that hangs")
+}
+
+func TestATransferSaysWhatBecomesOfIt(t *testing.T) {
+	addresses := local(t, node.Config{Preferred: []string{"n0"}})
+	require.Eventually(t, func() bool {
+		_, stdout, _ := run("status", "--json", "-a", addresses[0])
+		return strings.Count(stdout, `"leader":"n0"`) == 3
+	}, enough, 10*time.Millisecond)
+	assert.Contains(t, succeed(t, "transfer", "-a", hanging(t), "-a", addresses[1], "--to", "n0")[0], "leader n0", "it leads already")
+	assert.Contains(t, fail(t, exitFailed, "transfer", "-a", addresses[0], "--to", "n7"), `"n7" is not another voter of group "orders"`)
+	code, _, stderr := run("transfer", "-a", addresses[0], "--to", "n1")
+	assert.Equal(t, exitOK, code, stderr)
+	assert.Contains(t, stderr, "this will be undone: n0 should lead whenever possible (--preferred), and is offered the leadership after 300ms")
+}
+
+// lone runs the only node of a group, at an address, until it is told to stop.
+func lone(t *testing.T, address, data string, isNew bool) (stop func()) {
+	t.Helper()
+	c := node.Config{Node: "n0", Group: "orders", Data: data, New: isNew, Members: []node.Member{{ID: "n0", Address: address}}}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- node.Run(ctx, c, node.NewPrinter(new(page), false), slog.New(slog.DiscardHandler)) }()
+	return sync.OnceFunc(func() {
+		cancel()
+		assert.NoError(t, <-ended)
+	})
+}
+
+// A node that dies is told once, and watched again when it is back.
+func TestWatchOutlivesNodes(t *testing.T) {
+	free, err := node.FreeAddresses(2)
+	require.NoError(t, err)
+	data := t.TempDir()
+	stop := lone(t, free[0], data, true)
+	defer func() { stop() }()
+	require.Eventually(t, func() bool { code, _, _ := run("status", "-a", free[0]); return code == exitOK }, enough, 10*time.Millisecond)
+
+	var out page
+	ctx, cancel := context.WithCancel(t.Context())
+	cmd := newWatch()
+	cmd.SetArgs([]string{"-a", free[0], "-a", free[1], "--json"})
+	cmd.SetOut(&out)
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.ExecuteContext(ctx) }()
+	seen := func(what string, times int) {
+		t.Helper()
+		require.Eventually(t, func() bool { return strings.Count(out.String(), what) >= times }, enough, time.Millisecond, "%s", &out)
+	}
+	seen(`"role":"leader"`, 1)
+	seen(free[1], 1)
+	stop()
+	seen(`"error":`, 2)
+	stop = lone(t, free[0], data, false)
+	seen(`"role":"leader"`, 2)
+	cancel()
+	require.NoError(t, <-ended)
+	assert.Equal(t, 1, strings.Count(out.String(), `"address":"`+free[1]), "it is told once that nobody is there")
+	for line := range strings.Lines(out.String()) {
+		var change shownChange
+		require.NoError(t, json.Unmarshal([]byte(line), &change))
+		_, err := time.Parse(time.RFC3339, change.Time)
+		assert.NoError(t, err)
+	}
+}
