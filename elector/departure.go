@@ -80,6 +80,7 @@ func (g *group) departure(in *Input) Departure {
 		case led && (q.Kind == rpc.VoteResponse || q.Kind == rpc.HeartbeatResponse):
 			return DepartedRenewed
 		}
+	default: // the engine heard a later leader, or this member is to stand itself
 	}
 	return DepartedOutvoted
 }

@@ -36,8 +36,6 @@ const (
 	HinderedNotElected
 	// HinderedNotAsked: the time was over before it was asked.
 	HinderedNotAsked
-
-	hindrances = iota + 1
 )
 
 // Obstacle is what kept a voter from taking over.
@@ -141,6 +139,7 @@ func (g *group) followHandover(in *Input) {
 		a.willing = m.target
 	case Taking:
 		a.willing, a.told = m.target, true
+	case NoHandover: // then this is not reached
 	}
 	q := &in.Message
 	if in.Kind != Receive || q.Kind != rpc.TakeLeadershipResponse || q.Asked != m.Term || q.Mark != rpc.PreVote {
@@ -151,6 +150,7 @@ func (g *group) followHandover(in *Input) {
 		a.answered[q.From] = Obstacle{Hindrance: HinderedBehind, Ledger: q.Ledger, Goal: m.goal}
 	case rpc.NotFollowing:
 		a.answered[q.From] = Obstacle{Hindrance: HinderedNotFollowing}
+	default: // it could take over
 	}
 }
 

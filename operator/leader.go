@@ -37,32 +37,34 @@ func DialLeader(ctx context.Context, addresses []string, files *grpcrpc.TLS, gro
 	for _, address := range addresses {
 		go func() { answers <- leaderBy(ctx, address, files, group) }()
 	}
-	var best lead
-	var problems []error
-	var enough <-chan time.Time
-	for range addresses {
+	best, problems := latest(answers, len(addresses))
+	if best.address == "" {
+		return nil, errors.Join(problems...)
+	}
+	return Dial(best.address, files)
+}
+
+// latest is the answer with the largest term, of those that come soon enough.
+func latest(answers <-chan lead, count int) (best lead, problems []error) {
+	enough := time.NewTimer(time.Hour)
+	defer enough.Stop()
+	for range count {
 		select {
 		case found := <-answers:
 			switch {
 			case found.err != nil:
 				problems = append(problems, found.err)
-			case best.address == "" || found.term > best.term:
+			case best.address == "":
+				best = found
+				enough.Reset(grace)
+			case found.term > best.term:
 				best = found
 			}
-			if best.address != "" && enough == nil {
-				timer := time.NewTimer(grace)
-				defer timer.Stop()
-				enough = timer.C
-			}
-			continue
-		case <-enough:
+		case <-enough.C:
+			return best, problems
 		}
-		break
 	}
-	if best.address == "" {
-		return nil, errors.Join(problems...)
-	}
-	return Dial(best.address, files)
+	return best, problems
 }
 
 // leaderBy is where the leader is, as the node at another address has it.

@@ -73,9 +73,9 @@ func newTransfer() *cobra.Command {
 		func(ctx context.Context, cmd *cobra.Command, _ []string) error {
 			return o.commandLeader(ctx, cmd, func(ctx context.Context, c *operator.Client) error {
 				undoing, err := c.Transfer(ctx, o.group, to)
-				if err == nil && undoing != nil {
-					fmt.Fprintf(cmd.ErrOrStderr(), "this will be undone: %s should lead whenever possible (--preferred), "+
-						"and is offered the leadership after %v\n", strings.Join(undoing.Preferred, " or "), undoing.After)
+				if stderr := cmd.ErrOrStderr(); err == nil && undoing != nil {
+					fmt.Fprintf(stderr, "this will be undone: %s should lead whenever possible (--preferred), and is offered the leadership after %v\n",
+						strings.Join(undoing.Preferred, " or "), undoing.After)
 				}
 				return err
 			})

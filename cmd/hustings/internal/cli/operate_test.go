@@ -112,10 +112,12 @@ func lone(t *testing.T, address, data string, isNew bool) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- node.Run(ctx, c, node.NewPrinter(new(page), false), slog.New(slog.DiscardHandler)) }()
-	return sync.OnceFunc(func() {
+	stop = sync.OnceFunc(func() {
 		cancel()
 		assert.NoError(t, <-ended)
 	})
+	t.Cleanup(stop)
+	return stop
 }
 
 // A node that dies is told once, and watched again when it is back.
@@ -124,7 +126,6 @@ func TestWatchOutlivesNodes(t *testing.T) {
 	require.NoError(t, err)
 	data := t.TempDir()
 	stop := lone(t, free[0], data, true)
-	defer func() { stop() }()
 	require.Eventually(t, func() bool { code, _, _ := run("status", "-a", free[0]); return code == exitOK }, enough, 10*time.Millisecond)
 
 	var out page
@@ -142,7 +143,7 @@ func TestWatchOutlivesNodes(t *testing.T) {
 	seen(free[1], 1)
 	stop()
 	seen(`"error":`, 2)
-	stop = lone(t, free[0], data, false)
+	lone(t, free[0], data, false)
 	seen(`"role":"leader"`, 2)
 	cancel()
 	require.NoError(t, <-ended)

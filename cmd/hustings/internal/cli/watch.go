@@ -52,7 +52,7 @@ func (o *operation) watch(ctx context.Context, cmd *cobra.Command, _ []string) e
 	defer w.stop()
 	var watching sync.WaitGroup
 	for _, address := range append(o.addresses, others.addresses()...) {
-		if node := others[address].node; node != "" && answered(found, node) {
+		if id := others[address].node; id != "" && answered(found, id) {
 			continue // it was asked at another address
 		}
 		watching.Go(func() { w.follow(ctx, address) })
@@ -61,9 +61,9 @@ func (o *operation) watch(ctx context.Context, cmd *cobra.Command, _ []string) e
 	return w.err
 }
 
-func answered(all []shownStatus, node string) bool {
+func answered(all []shownStatus, id string) bool {
 	for i := range all {
-		if all[i].Node == node {
+		if all[i].Node == id {
 			return true
 		}
 	}

@@ -142,13 +142,17 @@ func (n *node) whoIsSilent(ctx context.Context, voters []string) (silent []strin
 		asking.Go(func() { answers[i].known, answers[i].err = n.transport.KnownBy(ctx, voter, n.config.Group) })
 	}
 	asking.Wait()
+	var by []string
 	for i, a := range answers {
 		switch {
 		case a.known:
-			known = errors.Join(known, fmt.Errorf("%s has had messages of %s in group %s, or may have had: %w", voters[i], n.config.Node, n.config.Group, errKnown))
+			by = append(by, voters[i])
 		case a.err != nil:
 			silent, problems = append(silent, voters[i]), errors.Join(problems, a.err)
 		}
+	}
+	if len(by) > 0 {
+		known = fmt.Errorf("there were messages of %s in group %s, or may have been, at %s: %w", n.config.Node, n.config.Group, strings.Join(by, " and "), errKnown)
 	}
 	return silent, problems, known
 }

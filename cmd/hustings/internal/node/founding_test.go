@@ -125,7 +125,7 @@ func TestANodeThatLostItsStoreIsNotNew(t *testing.T) {
 	lost = v.start("n2")
 	err := lost.outcome()
 	delete(v.nodes, "n2")
-	require.ErrorContains(t, err, "has had messages of n2 in group orders")
+	require.ErrorContains(t, err, "there were messages of n2 in group orders, or may have been, at n")
 	assert.ErrorContains(t, err, "it must come back under another id")
 	assert.NoFileExists(t, node.StorePath(v.data("n2"), "n2"))
 }
@@ -155,7 +155,7 @@ func TestWithoutAMemoryAnyoneMayBeKnown(t *testing.T) {
 	require.NoError(t, s.Close())
 	v.start("n0")
 	late := v.start("n2")
-	assert.ErrorContains(t, late.outcome(), "n0 has had messages of n2 in group orders, or may have had")
+	assert.ErrorContains(t, late.outcome(), "there were messages of n2 in group orders, or may have been, at n0:")
 	delete(v.nodes, "n2")
 }
 

@@ -115,9 +115,11 @@ func TestThePagesOfOneThatDoesNotLead(t *testing.T) {
 	code, body := get(pages + "/leader")
 	assert.Equal(t, http.StatusServiceUnavailable, code)
 	assert.Equal(t, "group=orders term=0 leader=\n", body)
-	code, body = get(pages + "/readyz")
+	require.Eventually(t, func() bool {
+		code, body = get(pages + "/readyz")
+		return body == "not ready: no leader is known in term 0\n"
+	}, patience, time.Millisecond)
 	assert.Equal(t, http.StatusServiceUnavailable, code)
-	assert.Equal(t, "not ready: no leader is known in term 0\n", body)
 	var start node.Event
 	require.NoError(t, json.NewDecoder(strings.NewReader(printed.String())).Decode(&start))
 	assert.Equal(t, "start", start.Event)

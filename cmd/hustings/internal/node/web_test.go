@@ -65,6 +65,7 @@ const whole = "GET / HTTP/1.1\r\nHost: n0\r\n\r\n"
 
 func TestAWebClientHasSoLongAndNoLonger(t *testing.T) {
 	withPages(t, func(t *testing.T, visit func() net.Conn) {
+		t.Helper()
 		assert.Equal(t, patience, lasts(t, visit(), ""), "in virtual time")
 		assert.Equal(t, patience, lasts(t, visit(), "GET / HTTP/1.1\r\nHost:"))
 		assert.Equal(t, idleTime, lasts(t, visit(), whole))
@@ -73,6 +74,7 @@ func TestAWebClientHasSoLongAndNoLonger(t *testing.T) {
 
 func TestAWebClientHasLittleToSayOfItself(t *testing.T) {
 	withPages(t, func(t *testing.T, visit func() net.Conn) {
+		t.Helper()
 		c := visit()
 		go func() { _, _ = io.WriteString(c, "GET / HTTP/1.1\r\nHost: n0\r\nX: "+strings.Repeat("x", 2*maxHeader)) }()
 		answer, _ := io.ReadAll(c)
@@ -83,6 +85,7 @@ func TestAWebClientHasLittleToSayOfItself(t *testing.T) {
 // Many that say nothing are bounded, and keep nobody out.
 func TestACrowdOfWebClientsIsBounded(t *testing.T) {
 	withPages(t, func(t *testing.T, visit func() net.Conn) {
+		t.Helper()
 		var ended int
 		var crowd []net.Conn
 		done := make(chan struct{}, 10*maxVisitors)
