@@ -46,8 +46,7 @@ func DialLeader(ctx context.Context, addresses []string, files *grpcrpc.TLS, gro
 
 // latest is the answer with the largest term, of those that come soon enough.
 func latest(answers <-chan lead, count int) (best lead, problems []error) {
-	enough := time.NewTimer(time.Hour)
-	defer enough.Stop()
+	var enough <-chan time.Time
 	for range count {
 		select {
 		case found := <-answers:
@@ -56,11 +55,11 @@ func latest(answers <-chan lead, count int) (best lead, problems []error) {
 				problems = append(problems, found.err)
 			case best.address == "":
 				best = found
-				enough.Reset(grace)
+				enough = time.After(grace)
 			case found.term > best.term:
 				best = found
 			}
-		case <-enough.C:
+		case <-enough:
 			return best, problems
 		}
 	}
