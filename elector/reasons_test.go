@@ -250,3 +250,45 @@ func TestMembersThatAreTooFarApartAreTold(t *testing.T) {
 		assert.Equal(t, before+61, el.Host().Dropped(elector.DropImpossibleTerm))
 	})
 }
+
+// A member that lies leads one of the others, in steps that are just small enough, so
+// far away that it and the third never hear each other again. The one that is behind
+// says so, and agrees again when its term has been raised.
+func TestALiarSplitsAGroupAndAnOperatorMendsIt(t *testing.T) {
+	log := new(diary)
+	synctest.Test(t, func(t *testing.T) {
+		town := newTown(t, 3, func(c *elector.Config) { c.Logger = log.logger() })
+		liar := newOutsider(t, town.network, "n1")
+		defer liar.stop()
+		town.start("n0")
+		town.start("n2")
+		defer town.close()
+		members, err := memberstate.NewMembers(memberstate.Voters(town.ids...))
+		require.NoError(t, err)
+		for step := range memberstate.Term(3) {
+			liar.transport.Send("n0", []rpc.Message{{
+				Group: "g", From: "n1", To: "n0", Voters: members.Digest(),
+				Body: rpc.Body{Kind: rpc.Heartbeat, Term: step * memberstate.MaxTermStep, Round: 1},
+			}})
+			town.cut("n2", true) // it must not follow
+			town.pass(10 * time.Millisecond)
+			town.cut("n2", false)
+		}
+		far, behind := town.nodes["n0"], town.nodes["n2"]
+		town.pass(10 * time.Second)
+		require.Greater(t, far.el.Status().Term, behind.el.Status().Term+memberstate.MaxTermStep)
+		assert.Empty(t, far.el.Status().Leader)
+		assert.Empty(t, behind.el.Status().Leader)
+		assert.Contains(t, log.String(), "peer=n0 peer_term=")
+		assert.Equal(t, 1, strings.Count(log.String(), "level=WARN"))
+
+		to := far.el.Status().Term
+		require.NoError(t, town.end(behind))
+		r, _, err := behind.store.Load("g")
+		require.NoError(t, err)
+		r.Term, r.Vote = to, "" // as hustings store raise does
+		require.NoError(t, behind.store.Save([]memberstate.Record{r}))
+		town.start("n2")
+		assert.Greater(t, town.leader().el.Status().Term, to)
+	})
+}
