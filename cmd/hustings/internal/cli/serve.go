@@ -48,6 +48,11 @@ Nodes vote, three of them or more; or, with --lease, they need nothing but a dat
 and as many nodes as are to stand in for one another. The table of the leases is made if
 it is missing; a database that cannot be reached is tried again and again.
 
+The store of a node is made once in its life: by "hustings store create", or with --new.
+With --new=if-missing, for command lines that do not change, it is made if there is none
+and all other voters say that they never heard of this node: one that has lost its disk
+must not vote again. They all have to be up for that.
+
 It prints a line for every change to stdout, and logs to stderr. With --exec a
 program runs while, and only while, this node leads: it is asked to end (SIGTERM)
 before a handover, and killed when the term is lost or this process ends. With

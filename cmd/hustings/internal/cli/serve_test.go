@@ -37,7 +37,7 @@ leases: true
 	c, err := configured(t, "--config", file)
 	require.NoError(t, err)
 	assert.Equal(t, node.Config{
-		Node: "n0", Group: "orders", Data: "/var/lib/hustings", Leases: true,
+		File: file, Node: "n0", Group: "orders", Data: "/var/lib/hustings", Leases: true,
 		Members: []node.Member{{ID: "n0", Address: "10.0.0.1:7000"}, {ID: "n1", Address: "10.0.0.2:7000", Observer: true}},
 		TLS:     &node.Files{CA: "ca.crt", Cert: "n0.crt", Key: "n0.key"},
 	}, c)
@@ -49,7 +49,7 @@ leases: true
 		"--tls", "certs", "--new", "--timing", "dledger", "--preferred", "n0", "--exec", "true", "--trust-network")
 	require.NoError(t, err)
 	assert.Equal(t, node.Config{
-		Node: "n0", Group: "users", Data: "/var/lib/hustings", New: true, Timing: "dledger", Preferred: []string{"n0"}, Exec: "true",
+		File: file, Node: "n0", Group: "users", Data: "/var/lib/hustings", New: true, Timing: "dledger", Preferred: []string{"n0"}, Exec: "true",
 		Members: []node.Member{{ID: "n0", Address: "h:1"}, {ID: "n5", Address: "h:2", Observer: true}}, TrustNetwork: true,
 		TLS: &node.Files{CA: "certs/ca.crt", Cert: "certs/n0.crt", Key: "certs/n0.key"},
 	}, c)
@@ -67,7 +67,7 @@ func TestANodeMayContendForALease(t *testing.T) {
 	require.NoError(t, err)
 	host, err := os.Hostname()
 	require.NoError(t, err)
-	assert.Equal(t, node.Config{Node: host, Lease: "sqlite:x.db", Name: "others", TTL: 3 * time.Second}, c)
+	assert.Equal(t, node.Config{File: file, Node: host, Lease: "sqlite:x.db", Name: "others", TTL: 3 * time.Second}, c)
 
 	mixed := fail(t, exitUsage, "serve", "--lease", "sqlite:x.db", "--members", "n0=h:1", "--group", "g")
 	for _, says := range []string{"--name is not given", "--members has no meaning with a lease", "--group has no meaning with a lease"} {
@@ -107,6 +107,8 @@ func TestAWrongConfigurationIsNamed(t *testing.T) {
 	}
 	assert.NotContains(t, wrong, "unmarshal")
 	assert.Contains(t, fail(t, exitFailed, "serve", "--config", file+"x"), "no such file")
+	require.NoError(t, os.WriteFile(file, []byte("node: n0\ngroup: g\ndata: d\nmembers: [{id: n0, address: \"h:1\"}]\ntiming: fast\n"), 0o600))
+	assert.Contains(t, fail(t, exitUsage, "serve", "--config", file), `--timing (or timing in `+file+`) is "fast"`)
 	assert.Contains(t, fail(t, exitUsage, "serve"), "--node is not given")
 	assert.Contains(t, fail(t, exitUsage, "serve", "--node", "n0", "--members", "n0"), `--members: "n0" is not of the form id=host:port`)
 	assert.Contains(t, fail(t, exitUsage, "serve", "--node", "n0", "--ca", "x"), "TLS needs")

@@ -33,7 +33,7 @@ must come back under another id.`,
 			if data == "" || id == "" {
 				return usageError{errors.New("--data and --node say where the store is to be, and whose it is")}
 			}
-			path, err := node.CreateStore(data, id, "")
+			path, err := node.CreateStore(data, id)
 			if errors.As(err, new(node.ConfigError)) {
 				return usageError{err}
 			}

@@ -26,6 +26,9 @@ import (
 
 // Config describes a node. It can be read from a YAML file.
 type Config struct {
+	// File is the one that it was read from; empty: none.
+	File string `yaml:"-"`
+
 	// Node is the id of this node, Group the one that it takes part in.
 	Node  string `yaml:"node"`
 	Group string `yaml:"group"`
@@ -81,7 +84,7 @@ type Files struct {
 // ReadConfig reads a YAML file. What it does not know is an error, so that a typing
 // mistake is not a default.
 func ReadConfig(name string) (Config, error) {
-	var c Config
+	c := Config{File: name}
 	text, err := os.ReadFile(name)
 	if err != nil {
 		return c, err
@@ -138,8 +141,7 @@ func (e ConfigError) Unwrap() error { return e.error }
 func (c *Config) check() error {
 	var problems []error
 	bad := func(field, format string, args ...any) {
-		flag := "--" + strings.ReplaceAll(field, "_", "-")
-		problems = append(problems, fmt.Errorf("%s "+format, append([]any{flag}, args...)...))
+		problems = append(problems, fmt.Errorf("%s "+format, append([]any{c.written(field)}, args...)...))
 	}
 	if c.Node == "" {
 		bad("node", "is not given")
@@ -186,6 +188,15 @@ func (c *Config) check() error {
 	return errors.Join(problems...)
 }
 
+// written is a field as who configured the node has written it, or could have.
+func (c *Config) written(field string) string {
+	flag := "--" + strings.ReplaceAll(field, "_", "-")
+	if c.File == "" {
+		return flag
+	}
+	return fmt.Sprintf("%s (or %s in %s)", flag, field, c.File)
+}
+
 // ofVoters are the fields that were given and are for those who vote.
 func (c *Config) ofVoters() []string {
 	return given([]field{
@@ -229,7 +240,7 @@ func (c *Config) timing() (elector.Timing, error) {
 	case "dledger":
 		return elector.DLedgerTiming(), nil
 	}
-	return elector.Timing{}, fmt.Errorf(`--timing is %q, want "default" or "dledger"`, c.Timing)
+	return elector.Timing{}, fmt.Errorf(`%s is %q, want "default" or "dledger"`, c.written("timing"), c.Timing)
 }
 
 func (c *Config) members() []memberstate.Member {
@@ -289,10 +300,8 @@ func (c *Config) tls() *grpcrpc.TLS {
 }
 
 // inFlags names the flags that have what an elector complains of, if they are to blame.
-func inFlags(err error) error {
-	flags := map[string]string{
-		"Name": "--name", "Self": "--node", "Group": "--group", "Members": "--members", "Preferred": "--preferred",
-	}
+func (c *Config) inFlags(err error) error {
+	flags := map[string]string{"Name": "name", "Self": "node", "Group": "group", "Members": "members", "Preferred": "preferred"}
 	all := []error{err}
 	if joined, is := err.(interface{ Unwrap() []error }); is {
 		all = joined.Unwrap()
@@ -303,7 +312,7 @@ func inFlags(err error) error {
 		if !is || flags[bad.Field] == "" {
 			return err
 		}
-		problems = append(problems, fmt.Errorf("%s %s", flags[bad.Field], bad.Problem))
+		problems = append(problems, fmt.Errorf("%s %s", c.written(flags[bad.Field]), bad.Problem))
 	}
 	return ConfigError{errors.Join(problems...)}
 }

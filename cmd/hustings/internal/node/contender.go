@@ -31,7 +31,7 @@ func runContender(ctx context.Context, config Config, m *member) (err error) {
 		Handlers: []elector.RoleHandler{counted{figures}},
 	})
 	if err != nil {
-		return inFlags(err)
+		return config.inFlags(err)
 	}
 	m.id = el.Status().Self
 	m.process = strings.TrimPrefix(m.id, config.Node+"#")

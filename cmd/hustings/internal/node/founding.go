@@ -26,8 +26,8 @@ import (
 
 // CreateStore makes the store of a node that has never run, in a directory that is
 // made if it is missing. It returns the store's path.
-func CreateStore(data, node, group string) (path string, err error) {
-	c := Config{Data: data, Node: node, Group: group}
+func CreateStore(data, node string) (path string, err error) {
+	c := Config{Data: data, Node: node}
 	if problem := notAFileName(node); problem != "" {
 		return "", ConfigError{fmt.Errorf("--node %s", problem)}
 	}

@@ -161,17 +161,17 @@ func TestWithoutAMemoryAnyoneMayBeKnown(t *testing.T) {
 
 func TestAStoreIsCreatedOnce(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "a", "b")
-	path, err := node.CreateStore(data, "n0", "orders")
+	path, err := node.CreateStore(data, "n0")
 	require.NoError(t, err)
 	assert.Equal(t, node.StorePath(data, "n0"), path)
 	assert.FileExists(t, filepath.Join(data, "n0.peers"), "whom it hears is noted from the start")
 	s, err := memberstate.OpenFile(path, "n0")
 	require.NoError(t, err)
 	require.NoError(t, s.Close())
-	_, err = node.CreateStore(data, "n0", "orders")
+	_, err = node.CreateStore(data, "n0")
 	assert.ErrorIs(t, err, memberstate.ErrStoreExists)
 	for _, id := range []string{"", "../esc", "a/b", "a\nb"} {
-		_, err = node.CreateStore(data, id, "orders")
+		_, err = node.CreateStore(data, id)
 		assert.ErrorAs(t, err, new(node.ConfigError), id)
 	}
 }

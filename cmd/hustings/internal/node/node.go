@@ -117,7 +117,7 @@ func (n *node) open() error {
 	}
 	el, err := host.Join(group)
 	if err != nil {
-		return inFlags(err)
+		return n.config.inFlags(err)
 	}
 	n.elects(el, timing.Heartbeat/2, n.config)
 	return n.openWeb(n.config.HTTP)
