@@ -17,8 +17,12 @@ func newMerge() *cobra.Command {
 		Use:   "merge FILE...",
 		Short: "Add up what several simulations came to",
 		Long: `Add up what several simulations came to: each file has what hustings sim --json has
-printed, one object or several, a line each. The command fails if there was a violation
-in one of them.`,
+printed, one object or several, a line each. They must be parts of one campaign: the
+flags that decide what a seed is are the same, no seed is in two of them, and of what was
+divided by --shard every shard is there.
+
+Exit codes: 0 all is well, 1 there was a violation in one of them or they do not belong
+together, 2 the command line is wrong, 3 one of them was interrupted, with nothing wrong.`,
 		Example: `  hustings sim --shard 0/2 --json > a.json
   hustings sim --shard 1/2 --json > b.json
   hustings merge a.json b.json`,
@@ -30,22 +34,30 @@ in one of them.`,
 }
 
 func merge(out io.Writer, files []string, asJSON bool) error {
-	total := &simReport{Failing: []uint64{}, Replay: []string{}}
+	total := &simReport{Complete: true, Failing: []uint64{}, Replay: []string{}}
 	for _, name := range files {
 		if err := mergeFile(total, name); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	err := error(nil)
+	var err error
+	if total.Covers, err = joined(total.Covers); err != nil {
+		return err
+	}
 	if asJSON {
 		err = json.NewEncoder(out).Encode(total)
 	} else {
 		err = total.print(out)
 	}
-	if err == nil && total.Violations > 0 {
-		err = fmt.Errorf("%d runs broke an election; see the first one with: %s", total.Violations, total.Replay[0])
+	switch {
+	case err != nil:
+		return err
+	case total.Violations > 0:
+		return fmt.Errorf("%d runs broke an election; see the first one with: %s", total.Violations, total.Replay[0])
+	case !total.Complete:
+		return unfinishedError{fmt.Errorf("not complete: %s", total.Stopped)}
 	}
-	return err
+	return nil
 }
 
 func mergeFile(total *simReport, name string) error {
@@ -63,7 +75,7 @@ func mergeFile(total *simReport, name string) error {
 		case err != nil:
 			return fmt.Errorf("object %d: %w", number, err)
 		}
-		if err := total.add(&r); err != nil {
+		if err := total.add(&r, name); err != nil {
 			return fmt.Errorf("object %d: %w", number, err)
 		}
 	}

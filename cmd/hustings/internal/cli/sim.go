@@ -11,6 +11,8 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -43,6 +45,9 @@ real ones do. Every seed is another world, and the same seed is always the same 
 After every event all invariants are checked. The command fails if one did not hold.
 Then it makes the run as small as it can be, writes it to a folder as a scenario, a
 text and a picture, and tells how to see it again.
+
+Exit codes: 0 all seeds were played, 1 an invariant did not hold or something failed, 2 the
+command line is wrong, 3 interrupted before the end, with nothing wrong so far.
 
 With --world lease it is elections by a lease that are run: a database whose commits are
 slow, whose answers are lost and whose clock steps, and candidates that stand still,
@@ -97,11 +102,16 @@ func (f *simFlags) run(cmd *cobra.Command) error {
 	} else {
 		err = report.print(cmd.OutOrStdout())
 	}
-	if err != nil || report.Violations == 0 {
+	switch {
+	case err != nil:
 		return err
+	case report.Violations > 0:
+		stop() // the next interrupt ends the shrinking
+		return tell(cmd)
+	case !report.Complete:
+		return unfinishedError{fmt.Errorf("not complete: %s", report.Stopped)}
 	}
-	stop() // the next interrupt ends the shrinking
-	return tell(cmd)
+	return nil
 }
 
 // voting plays elections by votes. If there is a violation tell tells of it.
@@ -111,7 +121,9 @@ func (f *simFlags) voting(ctx context.Context, stderr io.Writer) (r *simReport, 
 	if err != nil {
 		return nil, nil, err
 	}
-	return newSimReport(f, total, cpuTime()-used, time.Since(began)), func(cmd *cobra.Command) error { return f.tellFailure(cmd, total) }, nil
+	r = newSimReport(f, total, cpuTime()-used, time.Since(began))
+	r.ended(f, ctx.Err() != nil)
+	return r, func(cmd *cobra.Command) error { return f.tellFailure(cmd, total) }, nil
 }
 
 // tellFailure shrinks the first violation, writes it down, and says how to see it.
@@ -136,6 +148,28 @@ func (f *simFlags) check() error {
 		return errors.New("--guided is for --world voting")
 	}
 	return f.world.check()
+}
+
+// settings are the flags that decide what a seed is.
+func (f *simFlags) settings() string {
+	sizes := make([]string, len(f.members))
+	for i, size := range f.members {
+		sizes[i] = strconv.Itoa(size)
+	}
+	words := fmt.Sprintf("--members %s %s", strings.Join(sizes, ","), f.world.settings())
+	if f.guided {
+		words += " --guided"
+	}
+	return words
+}
+
+// part is which seeds are asked for; false if none are.
+func (f *simFlags) part() (p part, some bool) {
+	p = part{First: f.first, Seeds: f.seeds, Shard: f.shard}
+	if f.untilFailure {
+		p.Seeds = 0
+	}
+	return p, f.untilFailure || f.seeds > 0
 }
 
 // options are those of a seed.
@@ -235,6 +269,12 @@ func (s *shardFlag) of(seeds uint64) uint64 {
 	}
 	return (seeds + s.count - 1 - s.index) / s.count
 }
+
+// MarshalText and UnmarshalText are how it stands in JSON.
+func (s *shardFlag) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads what MarshalText has written.
+func (s *shardFlag) UnmarshalText(text []byte) error { return s.Set(string(text)) }
 
 // seed is the i-th of them.
 func (s *shardFlag) seed(i uint64) uint64 { return i*max(s.count, 1) + s.index }

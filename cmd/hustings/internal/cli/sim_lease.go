@@ -35,6 +35,7 @@ func (f *simFlags) leasing(ctx context.Context, stderr io.Writer) (r *simReport,
 		}
 	}
 	r = newLeaseReport(f, total, cpuTime()-used, time.Since(began))
+	r.ended(f, ctx.Err() != nil)
 	return r, func(*cobra.Command) error {
 		return fmt.Errorf("%d of %d runs broke a lease; the first one: %w\nsee it with: %s --text",
 			len(total.Failing), total.Seeds, total.Failing[0].Violation, r.Replay[0])

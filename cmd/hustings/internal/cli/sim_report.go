@@ -21,6 +21,10 @@ import (
 // simReport can be added up: what it has besides sums follows from them.
 type simReport struct {
 	World      string            `json:"world,omitempty"` // empty: that of votes
+	Settings   string            `json:"settings"`
+	Covers     []part            `json:"covers"`
+	Complete   bool              `json:"complete"`
+	Stopped    string            `json:"stopped,omitempty"`
 	Seeds      uint64            `json:"seeds"`
 	FirstSeed  uint64            `json:"first_seed"`
 	Events     uint64            `json:"events"`
@@ -118,22 +122,73 @@ func (r *simReport) quantile(q float64) float64 {
 	return 0
 }
 
-// add enters another report.
-func (r *simReport) add(o *simReport) error {
-	if r.Seeds > 0 && o.Seeds > 0 && r.World != o.World {
-		return errors.New("one is of votes and one is of leases: these are two campaigns")
+// ended enters which seeds were asked for, and whether all of them were played.
+func (r *simReport) ended(f *simFlags, interrupted bool) {
+	r.Settings = f.settings()
+	if p, some := f.part(); some {
+		r.Covers = append(r.Covers, p)
 	}
-	if r.Seeds > 0 && o.Seeds > 0 && r.Detection != o.Detection {
-		return fmt.Errorf("detection times differ, %v ms and %v ms: these are two campaigns", r.Detection, o.Detection)
+	count, some := f.count()
+	all := !some || count > 0 && r.Seeds >= count
+	found := f.untilFailure && r.Violations > 0
+	if r.Complete = all || found || !interrupted; r.Complete {
+		return
 	}
-	mine, _ := strconv.ParseUint(r.Digest, 16, 64) // empty in the first
-	theirs, err := strconv.ParseUint(o.Digest, 16, 64)
-	if err != nil {
+	r.Stopped = fmt.Sprintf("interrupted after %d seeds", r.Seeds)
+	if count > 0 {
+		r.Stopped = fmt.Sprintf("interrupted after %d of %d seeds", r.Seeds, count)
+	}
+	if f.shard.count > 0 {
+		r.Stopped = fmt.Sprintf("shard %v was %s", &f.shard, r.Stopped)
+	}
+}
+
+// add enters another report, which stands in a file.
+func (r *simReport) add(o *simReport, file string) error {
+	if err := r.fits(o); err != nil {
+		return err
+	}
+	for _, p := range o.Covers {
+		var err error
+		p.from = file
+		if r.Covers, err = enter(r.Covers, p); err != nil {
+			return err
+		}
+	}
+	r.sum(o)
+	if !o.Complete {
+		r.Complete = false
+		if r.Stopped != "" {
+			r.Stopped += "; "
+		}
+		r.Stopped += fmt.Sprintf("%s: %s", file, o.Stopped)
+	}
+	return nil
+}
+
+// fits says what is wrong with a report, or why it is of another campaign.
+func (r *simReport) fits(o *simReport) error {
+	if _, err := strconv.ParseUint(o.Digest, 16, 64); err != nil {
 		return fmt.Errorf("digest is %q, want 16 hexadecimal digits", o.Digest)
 	}
+	switch {
+	case o.Violations != len(o.Failing) || o.Violations != len(o.Replay):
+		return fmt.Errorf("violations is %d, with %d failing_seeds and %d commands in replay", o.Violations, len(o.Failing), len(o.Replay))
+	case o.Seeds > 0 && len(o.Covers) == 0:
+		return errors.New("covers is empty: it does not say which seeds were played")
+	case len(r.Covers) > 0 && len(o.Covers) > 0 && r.Settings != o.Settings:
+		return fmt.Errorf("these are two campaigns: %s, and %s in %s", o.Settings, r.Settings, r.Covers[0].from)
+	}
+	return nil
+}
+
+// sum adds another report's figures.
+func (r *simReport) sum(o *simReport) {
+	mine, _ := strconv.ParseUint(r.Digest, 16, 64) // empty in the first
+	theirs, _ := strconv.ParseUint(o.Digest, 16, 64)
 	r.Digest = fmt.Sprintf("%016x", mine+theirs)
 	if r.Seeds == 0 {
-		r.FirstSeed, r.World = o.FirstSeed, o.World
+		r.FirstSeed, r.World, r.Settings = o.FirstSeed, o.World, o.Settings
 	}
 	r.FirstSeed, r.Detection = min(r.FirstSeed, o.FirstSeed), max(r.Detection, o.Detection)
 	r.Seeds += o.Seeds
@@ -161,7 +216,6 @@ func (r *simReport) add(o *simReport) error {
 		}
 	}
 	r.follow()
-	return nil
 }
 
 // print is the report for people.
@@ -171,7 +225,7 @@ func (r *simReport) print(out io.Writer) error {
 	if r.wall > 0 {
 		fmt.Fprintf(w, " in %v, %.0f times as fast as real time", r.wall.Round(10*time.Millisecond), r.Virtual/r.wall.Seconds())
 	}
-	fmt.Fprintf(w, ": %d violations\n%d events, %.1f million a CPU second; %d elections\n", r.Violations, r.Events, r.PerCPU/1e6, r.Elections)
+	fmt.Fprintf(w, "\n%d events, %.1f million a CPU second; %d elections\n", r.Events, r.PerCPU/1e6, r.Elections)
 	what := "a healed majority had a leader after %.2f detection times (p50), %.2f (p99)\n"
 	if r.World == leaseWorld {
 		what = "a silent leader was replaced after %.2f TTLs (p50), %.2f (p99)\n"
@@ -192,7 +246,20 @@ func (r *simReport) print(out io.Writer) error {
 		}
 		fmt.Fprintf(w, "%s\n", line)
 	}
+	fmt.Fprintf(w, "%s\n", r.verdict())
 	return w.Flush()
+}
+
+// verdict is the last line: what all of it comes to.
+func (r *simReport) verdict() string {
+	text := "no invariant was violated"
+	if r.Violations > 0 {
+		text = fmt.Sprintf("%d of %d runs violated an invariant", r.Violations, r.Seeds)
+	}
+	if !r.Complete {
+		return fmt.Sprintf("NOT complete: %s; %s so far", r.Stopped, text)
+	}
+	return text
 }
 
 // mostTold is how many violations are told one by one.

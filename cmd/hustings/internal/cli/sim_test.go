@@ -57,7 +57,6 @@ func TestSimulatingLeases(t *testing.T) {
 	assert.Positive(t, r.Faults["slow-commit"])
 	assert.Equal(t, r.Digest, simulated(t, "--world", "lease", "--seeds", "40", "--members", "2,5").Digest)
 	lines := succeed(t, "sim", "--world", "lease", "--seeds", "10", "--strict", "--faults", "all,clock-beyond")
-	assert.Contains(t, lines[0], "0 violations")
 	assert.Contains(t, lines[2], "a silent leader was replaced after")
 }
 
@@ -94,13 +93,49 @@ func TestWhatIsNotForLeasesIsNamed(t *testing.T) {
 		require.NoError(t, os.WriteFile(file, []byte(out[0]), 0o600))
 	}
 	assert.Contains(t, fail(t, exitFailed, "merge", votes, leases), "these are two campaigns")
-	assert.Contains(t, succeed(t, "merge", leases, leases)[0], "4 seeds from 0")
 }
 
 func TestSimulationsForHumanReaders(t *testing.T) {
 	lines := succeed(t, "sim", "--seeds", "10", "--duration", "5s", "--timing", "dledger")
 	assert.Contains(t, lines[0], "10 seeds from 0")
-	assert.Contains(t, lines[0], "0 violations")
+	assert.Equal(t, "no invariant was violated", lines[len(lines)-1])
+}
+
+func TestTheVerdictIsTheLastLine(t *testing.T) {
+	for says, r := range map[string]*simReport{
+		"no invariant was violated":         {Complete: true},
+		"2 of 9 runs violated an invariant": {Complete: true, Seeds: 9, Violations: 2, what: make([]string, 2*mostTold)},
+		"NOT complete: interrupted after 3 of 9 seeds; no invariant was violated so far":    {Seeds: 3, Stopped: "interrupted after 3 of 9 seeds"},
+		"NOT complete: interrupted after 3 seeds; 1 of 3 runs violated an invariant so far": {Seeds: 3, Violations: 1, Stopped: "interrupted after 3 seeds"},
+	} {
+		var out strings.Builder
+		require.NoError(t, r.print(&out))
+		lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+		assert.Equal(t, says, lines[len(lines)-1])
+	}
+}
+
+// What was interrupted is not complete, unless it had come to its end.
+func TestWhatIsComplete(t *testing.T) {
+	for name, c := range map[string]struct {
+		f           simFlags
+		r           simReport
+		interrupted bool
+		stopped     string // empty: it is complete
+	}{
+		"all seeds":                    {f: simFlags{seeds: 9}, r: simReport{Seeds: 9}},
+		"all seeds, then interrupted":  {f: simFlags{seeds: 9}, r: simReport{Seeds: 9}, interrupted: true},
+		"some seeds":                   {f: simFlags{seeds: 9}, r: simReport{Seeds: 3}, interrupted: true, stopped: "interrupted after 3 of 9 seeds"},
+		"some of a shard":              {f: simFlags{seeds: 9, shard: shardFlag{1, 2}}, r: simReport{Seeds: 3}, interrupted: true, stopped: "shard 1/2 was interrupted after 3 of 4 seeds"},
+		"all of a shard":               {f: simFlags{seeds: 9, shard: shardFlag{1, 2}}, r: simReport{Seeds: 4}, interrupted: true},
+		"a shard of none":              {f: simFlags{seeds: 1, shard: shardFlag{1, 2}}, interrupted: true},
+		"until a failure, found":       {f: simFlags{untilFailure: true}, r: simReport{Seeds: 9, Violations: 1}, interrupted: true},
+		"until a failure, never found": {f: simFlags{untilFailure: true}, r: simReport{Seeds: 9}, interrupted: true, stopped: "interrupted after 9 seeds"},
+	} {
+		c.r.ended(&c.f, c.interrupted)
+		assert.Equal(t, c.stopped, c.r.Stopped, name)
+		assert.Equal(t, c.stopped == "", c.r.Complete, name)
+	}
 }
 
 func TestAWrongSimulationIsNamed(t *testing.T) {
@@ -159,10 +194,80 @@ func TestShardsAddUp(t *testing.T) {
 	assert.Contains(t, succeed(t, append([]string{"merge"}, files...)...)[0], "50 seeds from 7")
 }
 
+// reported writes down what some simulations came to, a line each.
+func reported(t *testing.T, name string, campaigns ...string) (file string) {
+	t.Helper()
+	var lines []string
+	for _, flags := range campaigns {
+		lines = append(lines, succeed(t, append([]string{"sim", "--json", "--duration", "1s"}, strings.Fields(flags)...)...)...)
+	}
+	file = filepath.Join(t.TempDir(), name)
+	require.NoError(t, os.WriteFile(file, []byte(strings.Join(lines, "\n")), 0o600))
+	return file
+}
+
+// What would be counted twice, or not at all, is refused, whether it stands in one file
+// or in several.
+func TestPartsThatAreNotTheWholeAreRefused(t *testing.T) {
+	a, b := reported(t, "a", "--seeds 6 --shard 0/3"), reported(t, "b", "--seeds 6 --shard 1/3")
+	rest := reported(t, "rest", "--seeds 6 --shard 1/3", "--seeds 6 --shard 2/3")
+	assert.Contains(t, fail(t, exitFailed, "merge", a, rest, b), "b: object 1: it covers shard 1/3 of the seeds 0 to 5, and "+rest+" covers shard 1/3 of the seeds 0 to 5: no seed may count twice")
+	assert.Contains(t, fail(t, exitFailed, "merge", b), "of 3 shards there are 1: missing is 0/3, 2/3")
+	assert.Contains(t, fail(t, exitFailed, "merge", a, a), "no seed may count twice")
+	whole := reported(t, "whole", "--seeds 6")
+	assert.Contains(t, fail(t, exitFailed, "merge", whole, a), "no seed may count twice")
+	assert.Contains(t, fail(t, exitFailed, "merge", a, reported(t, "half", "--seeds 6 --shard 1/2")), "no seed may count twice", "divided in another way")
+	assert.Contains(t, fail(t, exitFailed, "merge", whole, reported(t, "more", "--seeds 5 --first 5")), "it covers the seeds 5 to 9, and "+whole+" covers the seeds 0 to 5")
+	lines := succeed(t, "merge", a, rest)
+	assert.Contains(t, lines[0], "6 seeds from 0")
+	assert.Equal(t, "no invariant was violated", lines[len(lines)-1])
+	assert.Contains(t, succeed(t, "merge", reported(t, "next", "--seeds 4 --first 6"), rest, a)[0], "10 seeds from 0")
+}
+
+// What was merged can be merged again, and still says what it covers.
+func TestWhatWasMergedIsMergedAgain(t *testing.T) {
+	shards := reported(t, "shards", "--seeds 6 --shard 0/2", "--seeds 6 --shard 1/2")
+	once := filepath.Join(t.TempDir(), "once")
+	require.NoError(t, os.WriteFile(once, []byte(succeed(t, "merge", "--json", shards)[0]), 0o600))
+	assert.Contains(t, fail(t, exitFailed, "merge", once, shards), "no seed may count twice")
+	assert.Contains(t, succeed(t, "merge", once, reported(t, "next", "--seeds 4 --first 6"))[0], "10 seeds from 0")
+}
+
+// The flags that decide what a seed is make a campaign.
+func TestPartsOfTwoCampaignsAreRefused(t *testing.T) {
+	a := reported(t, "a", "--seeds 6 --shard 0/2")
+	for _, other := range []string{"--members 3", "--duration 2s", "--timing dledger", "--faults network", "--leases", "--careless", "--leak 5", "--guided", "--world lease"} {
+		b := reported(t, "b", "--seeds 6 --shard 1/2 "+other)
+		assert.Contains(t, fail(t, exitFailed, "merge", a, b), "these are two campaigns: ", other)
+	}
+}
+
+// A part that was interrupted makes the whole of it incomplete.
+func TestAnInterruptedPartMakesTheWholeIncomplete(t *testing.T) {
+	a, b := reported(t, "a", "--seeds 6 --shard 0/2"), reported(t, "b", "--seeds 6 --shard 1/2")
+	text, err := os.ReadFile(b)
+	require.NoError(t, err)
+	cut := strings.Replace(string(text), `"complete":true`, `"complete":false,"stopped":"shard 1/2 was interrupted after 2 of 3 seeds"`, 1)
+	require.NotEqual(t, string(text), cut)
+	require.NoError(t, os.WriteFile(b, []byte(cut), 0o600))
+	code, said, wrong := run("merge", a, b)
+	assert.Equal(t, exitUnfinished, code)
+	assert.Contains(t, said, "NOT complete: "+b+": shard 1/2 was interrupted after 2 of 3 seeds; no invariant was violated so far\n")
+	assert.Contains(t, wrong, "not complete: "+b)
+}
+
 func TestWrongPartsAreNamed(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "part.json")
 	require.NoError(t, os.WriteFile(file, []byte("{}"), 0o600))
 	assert.Contains(t, fail(t, exitFailed, "merge", file), `part.json: object 1: digest is ""`)
+	require.NoError(t, os.WriteFile(file, []byte(`{"digest": "1", "seeds": 3}`), 0o600))
+	assert.Contains(t, fail(t, exitFailed, "merge", file), "covers is empty")
+	require.NoError(t, os.WriteFile(file, []byte(`{"digest": "1", "violations": 3}`), 0o600))
+	assert.Contains(t, fail(t, exitFailed, "merge", file), "violations is 3, with 0 failing_seeds")
+	require.NoError(t, os.WriteFile(file, []byte(`{"digest": "1", "covers": [{"shard": "2/2"}]}`), 0o600))
+	assert.Contains(t, fail(t, exitFailed, "merge", file), "want i/n")
+	require.NoError(t, os.WriteFile(file, []byte(`{"digest": "1", "covers": [{"shard": "0/1000000000000"}]}`), 0o600))
+	assert.Contains(t, fail(t, exitFailed, "merge", file), "10/1000000000000, and more")
 	require.NoError(t, os.WriteFile(file, []byte("seeds"), 0o600))
 	assert.Contains(t, fail(t, exitFailed, "merge", file), "part.json: object 1: ")
 	assert.Contains(t, fail(t, exitUsage, "sim", "--shard", "3/3"), "want i/n")

@@ -30,7 +30,7 @@ func beTheCommand() {
 	}
 }
 
-// Ctrl-C ends a simulation with what it came to so far.
+// Ctrl-C ends a simulation with what it came to so far, and with the code that says so.
 func TestAnInterruptedSimulationTellsWhatItHas(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -49,8 +49,12 @@ func TestAnInterruptedSimulationTellsWhatItHas(t *testing.T) {
 		_ = child.Process.Signal(syscall.SIGINT) // it may have ended just now
 		runtime.Gosched()
 	}
-	require.NoError(t, <-ended)
+	failed := new(exec.ExitError)
+	require.ErrorAs(t, <-ended, &failed)
+	assert.Equal(t, exitUnfinished, failed.ExitCode())
 	var r simReport
 	require.NoError(t, json.Unmarshal([]byte(out.String()), &r))
 	assert.Zero(t, r.Violations)
+	assert.False(t, r.Complete)
+	assert.Contains(t, r.Stopped, "interrupted after ")
 }

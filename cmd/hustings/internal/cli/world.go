@@ -118,6 +118,14 @@ func (f *worldFlags) leaseOptions() leases.Options {
 	return leases.Options{Duration: f.duration, Faults: f.leaseSet, Strict: f.strict == "on"}
 }
 
+// settings are the flags as a command line that decides the same.
+func (f *worldFlags) settings() string {
+	if f.kind == leaseWorld {
+		return fmt.Sprintf("--world %s --duration %v --faults %v --strict=%s", leaseWorld, f.duration, f.leaseSet, f.strict)
+	}
+	return fmt.Sprintf("--duration %v --timing %s --leak %s --faults %v --leases=%s --careless=%s", f.duration, f.timing, f.leak, f.set, f.leases, f.careless)
+}
+
 // replayLease is the command line that plays one run of a lease again.
 func replayLease(o *leases.Options) string {
 	words := fmt.Sprintf("hustings replay --world %s --seed %d --members %d --duration %v", leaseWorld, o.Seed, o.Candidates, o.Duration)
