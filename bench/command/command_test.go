@@ -36,7 +36,7 @@ func TestAWholeRunIsKept(t *testing.T) {
 	out, errs, err := runIn(t.Context(), t, []figure.Section{section("a", nil), section("b", nil)})
 	require.NoError(t, err)
 	assert.Contains(t, out, "a: a")
-	assert.Empty(t, errs, "there is no bar where there is no terminal")
+	assert.Equal(t, " 25 %  a: it\n 75 %  b: it\n", errs)
 	assert.FileExists(t, "results/figures.json")
 	assert.FileExists(t, "results/index.html")
 }
@@ -95,9 +95,22 @@ func TestOnlyWhatIsAskedForIsMeasured(t *testing.T) {
 
 func TestTheBarShowsHowMuchIsDone(t *testing.T) {
 	var out bytes.Buffer
-	bar := &progress{&out}
+	bar := &progress{out: &out, terminal: true}
 	bar.show("a", 0.5)
 	bar.show("b", 1.5)
 	bar.clear()
 	assert.Equal(t, "\r\x1b[K[###############...............]  50 %  a\r\x1b[K[##############################] 100 %  b\r\x1b[K", out.String())
+}
+
+func TestWithoutATerminalThereAreAFewLines(t *testing.T) {
+	var out bytes.Buffer
+	p := newProgress(&out)
+	for i := range 1000 {
+		p.show("a", float64(i)/1000)
+	}
+	p.clear()
+	lines := bytes.Split(bytes.TrimSuffix(out.Bytes(), []byte("\n")), []byte("\n"))
+	assert.Len(t, lines, 20)
+	assert.Equal(t, "  0 %  a", string(lines[0]))
+	assert.Equal(t, " 95 %  a", string(lines[19]))
 }

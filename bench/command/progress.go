@@ -1,4 +1,4 @@
-// How far a run is, for whoever watches it at a terminal.
+// How far a run is: a bar at a terminal, and elsewhere a line now and then.
 
 package command
 
@@ -9,27 +9,47 @@ import (
 	"strings"
 )
 
-// progress is a bar in the last line of a terminal, or nothing.
-type progress struct{ out io.Writer }
-
-func newProgress(out io.Writer) *progress {
-	if f, ok := out.(*os.File); ok {
-		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
-			return &progress{out}
-		}
-	}
-	return &progress{io.Discard}
+// progress shows how far a run is, as a bar in the last line of a terminal, or as lines
+// that stay: one for every step of a twentieth, so that a log does not fill up.
+type progress struct {
+	out      io.Writer
+	terminal bool
+	told     int // twentieths that have a line
 }
 
-const barWidth = 30
+func newProgress(out io.Writer) *progress {
+	p := &progress{out: out}
+	if f, ok := out.(*os.File); ok {
+		info, err := f.Stat()
+		p.terminal = err == nil && info.Mode()&os.ModeCharDevice != 0
+	}
+	return p
+}
+
+const (
+	barWidth = 30
+	lines    = 20
+)
 
 func (p *progress) show(what string, done float64) {
 	done = min(max(done, 0), 1)
-	full := int(done * barWidth)
-	p.print("\r\x1b[K[%s%s] %3.0f %%  %s", strings.Repeat("#", full), strings.Repeat(".", barWidth-full), 100*done, what)
+	if p.terminal {
+		full := int(done * barWidth)
+		p.print("\r\x1b[K[%s%s] %3.0f %%  %s", strings.Repeat("#", full), strings.Repeat(".", barWidth-full), 100*done, what)
+		return
+	}
+	if step := int(done*lines) + 1; step > p.told {
+		p.told = step
+		p.print("%3.0f %%  %s\n", 100*done, what)
+	}
 }
 
-func (p *progress) clear() { p.print("\r\x1b[K") }
+// clear makes room for what is printed next.
+func (p *progress) clear() {
+	if p.terminal {
+		p.print("\r\x1b[K")
+	}
+}
 
 // print prints. There is no one to tell that it failed.
 func (p *progress) print(format string, values ...any) { _, _ = fmt.Fprintf(p.out, format, values...) }
