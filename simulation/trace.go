@@ -56,6 +56,7 @@ const (
 	PauseEnded                   // it goes on
 	Struck                       // another fault struck here
 	Violated                     // an invariant did not hold
+	Ticked                       // its clock ticked, where time is ticks
 )
 
 // NodeState is what is known of a node at a moment.

@@ -119,6 +119,59 @@ test("delivered heartbeats can be hidden", limit, async (t) => {
   assert.ok(await count(page, ".crossed") > 0, "those that were lost stay");
 });
 
+// overlaps are the texts of a drawing that lie on each other, or reach out of it. What has
+// scrolled below the nodes' names is covered by them.
+const overlaps = (svg) => {
+  const box = svg.viewBox.baseVal, cover = svg.querySelector(".gutter")?.getBBox().width ?? 0, found = [];
+  const texts = [...svg.querySelectorAll("text")].map((e) => [e, e.getBBox()]);
+  texts.forEach(([e, a], i) => {
+    if (a.x < -1 || a.x + a.width > box.width + 1 || a.y < -1) found.push(`${e.textContent} reaches out`);
+    if (!e.classList.contains("node") && a.x < cover) found.push(`${e.textContent} is covered`);
+    for (const [other, b] of texts.slice(i + 1)) {
+      if (a.x < b.x + b.width && b.x < a.x + a.width && a.y + 2 < b.y + b.height && b.y + 2 < a.y + a.height) found.push(`${e.textContent} | ${other.textContent}`);
+    }
+  });
+  return found;
+};
+
+for (const name of ["violation", "stormy", "crowded", "explored", "large"]) {
+  for (const width of name === "large" ? [1280] : [1280, 360]) {
+    test(`${name}, ${width} wide: no label lies on another`, limit, async (t) => {
+      const page = await look(t, name, { viewport: { width, height: 800 } });
+      let seen = 0;
+      for (const key of ["v", "+", "+", "N", "+", "n", "-", "-", "-", "-", "N", "ArrowRight", "0", "+", "+", "ArrowLeft", "+", "+"]) {
+        await page.keyboard.press(key);
+        await page.evaluate(() => new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(painted))));
+        assert.deepEqual(await run(page).locator(".stage").evaluate(overlaps), [], "after " + key);
+        seen += await count(page, "text:not(.node)");
+      }
+      assert.ok(seen > 18 * 3, `and there are labels: ${seen}`);
+    });
+  }
+}
+
+for (const name of ["violation", "stormy", "crowded", "explored"]) {
+  test(`${name}: no label of the still drawing lies on another`, limit, async (t) => {
+    const page = await look(t, name, { javaScriptEnabled: false });
+    assert.deepEqual(await page.locator("svg.still").first().evaluate(overlaps), []);
+    assert.ok(await page.locator("svg.still").first().locator("text.term").count() > 2);
+  });
+}
+
+test("what was explored shows its ticks and its leases", limit, async (t) => {
+  const page = await look(t, "explored");
+  assert.equal(await count(page, ".clock"), 7, "three ticks, of which n0 misses two");
+  assert.equal(await count(page, ".struck"), 2);
+  assert.equal(await count(page, "rect.lease"), 2);
+  assert.match(await run(page).locator(".sentence").textContent(), /^n2 held a lease in term 2 while n0 held one in term 1/);
+  assert.match(await run(page).locator(".legend").textContent(), /clock’s tick/);
+});
+
+test("of the faults only those that struck are listed", limit, async (t) => {
+  const page = await look(t, "violation"), rows = run(page).locator(".tables table").nth(1).locator("tbody tr");
+  for (const text of await rows.allTextContents()) assert.doesNotMatch(text, /\D0$/);
+});
+
 test("step keys move the cursor and the state panel", limit, async (t) => {
   const page = await look(t, "stormy"), moment = run(page).locator(".moment"), began = await cursor(page);
   const told = await moment.textContent();

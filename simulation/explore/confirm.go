@@ -11,11 +11,7 @@ import (
 // confirm finds what plain machines have to go through to come to the violation, and leaves
 // out what they need not. If they cannot be led there, only what the explorer did is told.
 func (v *Violation) confirm(m *model, way []move) {
-	for _, of := range way {
-		if !of.atOnce {
-			v.Path = append(v.Path, m.step(of))
-		}
-	}
+	v.Path = m.told(way)
 	s := m.scripted(way)
 	if s == nil {
 		return

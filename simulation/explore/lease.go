@@ -41,6 +41,16 @@ func (n *node) holdsLease() bool {
 	return beat != 0 && n.time.ages[beat%4] < leaseTicks
 }
 
+// leaseholders has a bit for every node that holds a lease.
+func leaseholders(nodes []node) (holders int) {
+	for i := range nodes {
+		if nodes[i].holdsLease() {
+			holders |= 1 << i
+		}
+	}
+	return holders
+}
+
 // lapsed says whether it has held one that is over, and was not told.
 func (n *node) lapsed() bool { return n.machine.LeaseBeat() != 0 && !n.holdsLease() }
 

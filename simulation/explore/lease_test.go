@@ -28,3 +28,31 @@ func TestWhoeverWasStartedAgainWaitsWhileTimePasses(t *testing.T) {
 	}
 	assert.Positive(t, waited)
 }
+
+// Who is told to hold a lease at the end of a way of the explorer's is who can hold one there.
+func TestTheLeasesOnAWayAreThoseThatCanBeHeld(t *testing.T) {
+	x := searched(t, Bounds{Members: 2, Terms: 1, Beats: 1, Leases: true, Lag: 1, NoPreVote: true, NoTransfer: true, NoHints: true}, 0)
+	held := 0
+	for at := range int32(x.states.count) {
+		way, name := x.wayTo(at)
+		s, want, got := x.states.state(at), 0, 0
+		for i := range 2 {
+			key := x.key(&s, i)
+			if slices.ContainsFunc(x.model.silently(&key), func(b silent) bool { return x.model.nodes[b.node].holdsLease() }) {
+				want |= 1 << (int(name.of(seatOf(i))) - 1)
+			}
+		}
+		way = append(way, x.takeLeases(&s, name)...)
+		if steps := x.model.told(way); len(steps) > 0 {
+			got = steps[len(steps)-1].Leases
+		}
+		assert.Equal(t, want, got)
+		for range leaseTicks {
+			way = append(way, move{name: name, input: x.model.passing})
+		}
+		steps := x.model.told(way)
+		assert.Zero(t, steps[len(steps)-1].Leases, "it is over when its ticks are")
+		held += want
+	}
+	assert.Positive(t, held)
+}

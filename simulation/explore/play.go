@@ -7,6 +7,7 @@ package explore
 import (
 	"errors"
 	"fmt"
+	"math/bits"
 	"slices"
 
 	"github.com/hustings/hustings/elector"
@@ -167,18 +168,16 @@ func (p *player) tick(missing int) {
 	for i := range p.nodes {
 		p.nodes[i] = p.nodes[i].ticked(missing>>i&1 == 1)
 	}
-	p.said, p.steps = append(p.said, nil), append(p.steps, tickStep(missing, len(p.nodes)))
+	s := tickStep(missing, len(p.nodes))
+	s.Leases = leaseholders(p.nodes)
+	p.said, p.steps = append(p.said, nil), append(p.steps, s)
 	p.look()
 }
 
 // look holds what all nodes are now against what must hold.
 func (p *player) look() {
 	var s state
-	holders := 0
 	for i := range p.nodes {
-		if p.nodes[i].holdsLease() {
-			holders++
-		}
 		n := p.nodes[i] // a copy
 		s.nodes[i] = p.model.intern(&n)
 	}
@@ -188,7 +187,7 @@ func (p *player) look() {
 			return
 		}
 	}
-	if p.defect = p.model.wrong(&s); p.defect.none() && holders > 1 {
+	if p.defect = p.model.wrong(&s); p.defect.none() && bits.OnesCount(uint(leaseholders(p.nodes))) > 1 {
 		p.defect = twoLeases
 	}
 }
@@ -210,7 +209,7 @@ func (p *player) enter(s *state, says []message) defect {
 
 // told is what an act was.
 func (p *player) told(a *act, n *node, heard *message) Step {
-	s := Step{Node: a.node, State: n.state()}
+	s := Step{Node: a.node, State: n.state(), Leases: leaseholders(p.nodes)}
 	switch {
 	case heard == nil:
 		s.What = p.model.describe(input{kind: a.kind, seat: seatOf(a.other)}, p.model.renamings[0])

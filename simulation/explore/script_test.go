@@ -39,6 +39,43 @@ func TestAScriptIsPlayedOnPlainMachines(t *testing.T) {
 	}
 }
 
+// What is drawn of it has every tick at every node, those that a clock missed as faults,
+// and the leases, of which there are two in the end.
+func TestTicksAndLeasesAreDrawn(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("testdata", "two_leases.txt"))
+	require.NoError(t, err)
+	trace, err := parsed(t, string(text)).Trace()
+	require.NoError(t, err)
+	ticks, missed := [3]int{}, [3]int{}
+	for _, m := range trace.Moments {
+		switch m.Kind {
+		case simulation.Ticked:
+			ticks[m.Node]++
+		case simulation.Struck:
+			missed[m.Node]++
+			assert.Equal(t, "its clock misses a tick", m.What)
+		default:
+		}
+	}
+	assert.Equal(t, [3]int{1, 3, 3}, ticks)
+	assert.Equal(t, [3]int{2, 0, 0}, missed)
+	at := trace.Result.Violation.At
+	require.Len(t, trace.Bands, 2)
+	for i, want := range []simulation.Band{{Node: 0, Term: 1, From: at - everyStep}, {Node: 2, Term: 2, From: at}} {
+		want.Kind, want.What, want.To = simulation.LeaseBand, "lease", at+everyStep
+		assert.Equal(t, want, trace.Bands[i])
+	}
+	assert.Equal(t, trace.End, at+everyStep)
+}
+
+// A lease ends with the tick that ends it, unless its holder's clock misses that.
+func TestALeaseThatRunsOutIsDrawnSo(t *testing.T) {
+	const way = "explored\nmembers 3\npre-vote off\nleases on\n1 n0 alarm\n2 n1 hears 1\n3 n1 hears 1\n4 n0 hears 3\n5 n1 hears 4\n6 n0 hears 5\n7 tick\n8 tick without n0\n9 tick\n10 n2 alarm\n"
+	trace, err := parsed(t, way).Trace()
+	require.NoError(t, err)
+	assert.Equal(t, []simulation.Band{{Kind: simulation.LeaseBand, What: "lease", Term: 1, From: 6 * everyStep, To: 9 * everyStep}}, trace.Bands)
+}
+
 // With all clocks right the same steps end with one lease, and the script says that it had
 // expected two.
 func TestWhatAScriptExpectsAndDoesNotGetIsSaid(t *testing.T) {

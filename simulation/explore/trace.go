@@ -39,7 +39,7 @@ func (v *Violation) Error() string { return fmt.Sprintf("%v: %s", v.Invariant, v
 
 // Step is something that happened on the way.
 type Step struct {
-	Node int // -1: time passed
+	Node int // -1: at none
 	What string
 	// Heard is the message that was received, if one was; By is in which step it was said,
 	// counted from 1, or 0 if that is not known.
@@ -47,6 +47,11 @@ type Step struct {
 	By    int
 	// State is the node's after this.
 	State simulation.NodeState
+	// Tick says that time passed, and Missed has a bit for every node whose clock missed it.
+	Tick   bool
+	Missed int
+	// Leases has a bit for every node that holds a lease after this.
+	Leases int
 }
 
 func (s Step) String() string {
@@ -63,7 +68,7 @@ func tickStep(missing, members int) Step {
 			text = append(text, fmt.Sprintf("which the clock of n%d misses", i))
 		}
 	}
-	return Step{Node: -1, What: strings.Join(text, ", ")}
+	return Step{Node: -1, What: strings.Join(text, ", "), Tick: true, Missed: missing}
 }
 
 // state is what can be seen of a node.
@@ -95,47 +100,118 @@ func (v *Violation) Trace(members int) *simulation.Trace { return trace(members,
 
 // trace draws a way, and what is violated in the end, if anything is.
 func trace(members int, path []Step, v *Violation) *simulation.Trace {
-	t := &simulation.Trace{Nodes: members, Voters: members}
-	last := make([]int, members)
-	for i := range members {
-		last[i] = i
-		state := simulation.NodeState{Up: true, Incarnation: 1, Vote: -1, Leader: -1, DurableVote: -1}
-		t.Moments = append(t.Moments, simulation.Moment{Node: i, What: "starts", Kind: simulation.Started, Passage: -1, Cause: -1, State: state})
-	}
-	node, moments := 0, make([]int, len(path)) // by step
-	for i, s := range path {
-		if t.End += everyStep; s.Node < 0 {
-			continue
-		}
-		node = s.Node
-		m := simulation.Moment{At: t.End, Node: node, What: s.What, Passage: -1, Cause: last[node], State: s.State, Past: v != nil}
-		if s.Heard != nil {
-			if m.Passage, m.Cause = len(t.Passages), last[s.Heard.From-1]; s.By > 0 {
-				m.Cause = moments[s.By-1]
-			}
-			t.Passages = append(t.Passages, passage(s.Heard, t, &m))
-		}
-		if s.State.Role == memberstate.Leader && t.Moments[last[node]].State.Role != memberstate.Leader {
-			t.Result.Elections++
-		}
-		last[node], moments[i] = len(t.Moments), len(t.Moments)
-		t.Moments = append(t.Moments, m)
+	d := newDrawing(members, v != nil)
+	t := d.trace
+	for i := range path {
+		t.End += everyStep
+		d.step(&path[i])
+		d.bands(path[i].Leases)
 	}
 	t.Result.Virtual, t.Result.Events = t.End, uint64(len(path))
-	if v == nil {
-		return t
+	if v != nil {
+		d.violated(v, path)
+		t.End += everyStep // so that a lease can be seen that begins with the last step
 	}
-	t.Result.Violation = &simulation.Violation{Invariant: v.Invariant, At: t.End, Node: node, What: v.What}
-	end := simulation.Moment{At: t.End, Node: node, What: v.What, Kind: simulation.Violated, Passage: -1, Cause: last[node], Past: true}
-	end.State = t.Moments[last[node]].State
-	t.Moments = append(t.Moments, end)
+	d.bands(0)
 	return t
 }
 
+// drawing is a trace in the making.
+type drawing struct {
+	trace  *simulation.Trace
+	past   bool  // all of it led to a violation
+	last   []int // by node: its newest moment
+	steps  []int // by step: its moment, if it is one of a node
+	leases []int // by node: the band of the lease that it holds, or -1
+}
+
+func newDrawing(members int, past bool) *drawing {
+	d := &drawing{trace: &simulation.Trace{Nodes: members, Voters: members}, past: past}
+	for i := range members {
+		state := simulation.NodeState{Up: true, Incarnation: 1, Vote: -1, Leader: -1, DurableVote: -1}
+		d.last, d.leases = append(d.last, i), append(d.leases, -1)
+		d.trace.Moments = append(d.trace.Moments, simulation.Moment{Node: i, What: "starts", Kind: simulation.Started, Passage: -1, Cause: -1, State: state})
+	}
+	return d
+}
+
+// step draws a step.
+func (d *drawing) step(s *Step) {
+	d.steps = append(d.steps, -1)
+	if s.Tick {
+		d.tick(s)
+	}
+	if s.Node < 0 {
+		return
+	}
+	t := d.trace
+	m := simulation.Moment{Node: s.Node, What: s.What, Passage: -1, Cause: d.last[s.Node], State: s.State}
+	if s.Heard != nil {
+		if m.Passage, m.Cause = len(t.Passages), d.last[s.Heard.From-1]; s.By > 0 {
+			m.Cause = d.steps[s.By-1]
+		}
+		t.Passages = append(t.Passages, d.passage(s.Heard, &m))
+	}
+	if s.State.Role == memberstate.Leader && t.Moments[d.last[s.Node]].State.Role != memberstate.Leader {
+		t.Result.Elections++
+	}
+	d.moment(m)
+	d.steps[len(d.steps)-1] = d.last[s.Node]
+}
+
+// tick draws that time has passed, at every node: a clock that misses it is a fault.
+func (d *drawing) tick(s *Step) {
+	for i := range d.last {
+		m := simulation.Moment{Node: i, What: "its clock ticks", Kind: simulation.Ticked, Passage: -1, Cause: d.last[i], State: d.trace.Moments[d.last[i]].State}
+		if s.Missed>>i&1 == 1 {
+			m.What, m.Kind = "its clock misses a tick", simulation.Struck
+		}
+		d.moment(m)
+	}
+}
+
+// moment adds what happened now.
+func (d *drawing) moment(m simulation.Moment) {
+	m.At, m.Past = d.trace.End, d.past
+	d.last[m.Node] = len(d.trace.Moments)
+	d.trace.Moments = append(d.trace.Moments, m)
+}
+
+// bands begins and ends the bands of leases, by who holds one now.
+func (d *drawing) bands(holders int) {
+	t := d.trace
+	for i, open := range d.leases {
+		holds, term := holders>>i&1 == 1, t.Moments[d.last[i]].State.Term
+		if open >= 0 {
+			t.Bands[open].To = t.End
+			if !holds || t.Bands[open].Term != term {
+				open = -1
+			}
+		}
+		if holds && open < 0 {
+			open = len(t.Bands)
+			t.Bands = append(t.Bands, simulation.Band{Kind: simulation.LeaseBand, Node: i, From: t.End, To: t.End, What: "lease", Term: term})
+		}
+		d.leases[i] = open
+	}
+}
+
+// violated draws what the way leads to, at the node that did the last step.
+func (d *drawing) violated(v *Violation, path []Step) {
+	t, node := d.trace, 0
+	for i := range path {
+		if path[i].Node >= 0 {
+			node = path[i].Node
+		}
+	}
+	t.Result.Violation = &simulation.Violation{Invariant: v.Invariant, At: t.End, Node: node, What: v.What}
+	d.moment(simulation.Moment{Node: node, What: v.What, Kind: simulation.Violated, Passage: -1, Cause: d.last[node], State: t.Moments[d.last[node]].State})
+}
+
 // passage is a message on its way from the moment that caused it.
-func passage(heard *elector.Message, t *simulation.Trace, m *simulation.Moment) simulation.Passage {
+func (d *drawing) passage(heard *elector.Message, m *simulation.Moment) simulation.Passage {
 	return simulation.Passage{
 		From: int(heard.From) - 1, To: m.Node, Kind: heard.Kind, Mark: heard.Mark, Result: heard.Result, Term: heard.Term, Round: heard.Round,
-		Sent: t.Moments[m.Cause].At, Arrived: m.At, Fate: simulation.Delivered, SentBy: m.Cause, HeardBy: len(t.Moments),
+		Sent: d.trace.Moments[m.Cause].At, Arrived: d.trace.End, Fate: simulation.Delivered, SentBy: m.Cause, HeardBy: len(d.trace.Moments),
 	}
 }

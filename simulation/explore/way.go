@@ -175,6 +175,28 @@ func (m *model) movesTo(key *localKey, by int, does *last, now nodeID, name rena
 	return append(silentTo(base, does.after, name), move{name: name, input: does.input, now: now})
 }
 
+// told are moves as steps, without those that are no steps of the search.
+func (m *model) told(way []move) (steps []Step) {
+	nodes := newPlayer(m).nodes
+	for _, of := range way {
+		if of.atOnce {
+			continue
+		}
+		s := m.step(of)
+		for i := range nodes {
+			switch {
+			case s.Node == i:
+				nodes[i] = m.nodes[of.now].renamed(of.name)
+			case s.Tick:
+				nodes[i] = nodes[i].ticked(s.Missed>>i&1 == 1)
+			}
+		}
+		s.Leases = leaseholders(nodes)
+		steps = append(steps, s)
+	}
+	return steps
+}
+
 // step tells a move.
 func (m *model) step(of move) Step {
 	in := m.inputs[of.input]

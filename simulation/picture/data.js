@@ -5,7 +5,7 @@ const fieldNames = [
   "ledgerTerm", "ledgerIndex", "asking", "accepts", "serving",
 ];
 const roles = { candidate: 0, follower: 1, leader: 2, observer: 3 };
-const momentKinds = { stepped: 0, saveDone: 1, started: 2, crashed: 3, pauseBegan: 4, pauseEnded: 5, struck: 6, violated: 7 };
+const momentKinds = { stepped: 0, saveDone: 1, started: 2, crashed: 3, pauseBegan: 4, pauseEnded: 5, struck: 6, violated: 7, ticked: 8 };
 const fates = { underway: 0, delivered: 1, lost: 2, severed: 3, unanswered: 4, refused: 5 };
 const bandKinds = { fault: 0, down: 1, pause: 2, save: 3, lease: 4, office: 5 };
 

@@ -16,6 +16,7 @@
 //	tables.go     what was checked, what struck, what came about
 //	pack.go       the trace as arrays of numbers, for the script
 //	still*.go     the still drawing
+//	labels.js     labels that do not lie on each other
 //	data.js       the arrays of numbers as what the script asks for
 //	draw.js       the interactive drawing
 //	panel.js      what the cursor and the pointer tell

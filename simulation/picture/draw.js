@@ -57,12 +57,16 @@ class Drawing {
     this.left = this.width < 500 ? 40 : 52;
     this.scale = (this.width - this.left) / (view.to - view.from);
     this.layOut();
-    const all = document.createDocumentFragment();
+    this.labels = new Labels(this.left, this.width);
+    const all = document.createDocumentFragment(), words = document.createDocumentFragment();
+    const dimmed = view.only ? " dimmed" : "";
+    this.accusation(words);
     this.axis(all);
     this.faults(all);
     this.reigns(all);
-    this.lanes(shape(all, "g", { class: view.only ? "lanes dimmed" : "lanes" }));
-    this.messages(shape(all, "g", { class: view.only ? "messages dimmed" : "messages" }));
+    this.lanes(shape(all, "g", { class: "lanes" + dimmed }), words);
+    this.messages(shape(all, "g", { class: "messages" + dimmed }));
+    shape(all, "g", { class: "words" + dimmed }).append(words);
     this.violation(all);
     this.cursor(all);
     this.names(all);
@@ -84,7 +88,7 @@ class Drawing {
     const step = roundStep((to - from) / Math.max(2, this.width / 110));
     for (let at = Math.ceil(from / step) * step; at <= to; at += step) {
       shape(all, "path", { class: "tick", d: `M${this.x(at)} ${axisHeight - 6}V${this.height}` });
-      if (this.x(at) < this.width - 48) label(all, "time", this.x(at) + 3, axisHeight - 9, seconds(at, step));
+      this.labels.put(all, "time", seconds(at, step), [[this.x(at) + 3, axisHeight - 9]]);
     }
   }
 
@@ -101,8 +105,8 @@ class Drawing {
       shape(all, "rect", { class: "shade", x, y, width: w, height: this.height - y });
       shape(all, "rect", { class: "fault", x, y, width: w, height: faultRow - 3 }, "band " + i);
       const start = Math.max(x, this.left), text = faultLabel(b);
-      const room = Math.floor((x + w - start - 8) / 5.6);
-      if (room >= Math.min(text.length, 8)) label(all, "fault", start + 4, y + 11, text.length <= room ? text : text.slice(0, room - 1) + "…");
+      const room = Math.floor((Math.min(x + w, this.width) - start - 8) / labelWidth("fault", "0"));
+      if (room >= Math.min(text.length, 8)) this.labels.put(all, "fault", text.length <= room ? text : text.slice(0, room - 1) + "…", [[start + 4, y + 11]]);
     });
   }
 
@@ -120,11 +124,12 @@ class Drawing {
     if (r.shared >= r.from) shape(all, "rect", { class: type, x, y: y + h / 2, width: Math.max(4, parting - x), height: h / 2 }, about);
     if (end > parting) shape(all, "rect", { class: type, x: parting, y, width: Math.max(1, end - parting), height: h }, about);
     const start = Math.max(parting, this.left), text = `n${r.node} · term ${r.term}`;
-    if (end - start > 6.6 * text.length) label(all, "reign", start + 5, y + 15, text);
+    if (end - start > labelWidth("reign", text) + 7) this.labels.put(all, "reign", text, [[start + 5, y + 15]]);
   }
 
-  lanes(group) {
-    this.told = Array(this.run.nodes).fill(-Infinity);
+  // lanes draws the nodes. What its labels say is known before it is known where the marks are.
+  lanes(group, words) {
+    this.wanted = [];
     this.view.nodes.forEach((shown, node) => {
       if (!shown) return;
       shape(group, "path", { class: "rail", d: `M${this.left} ${this.y(node)}H${this.width}` });
@@ -132,6 +137,9 @@ class Drawing {
     });
     this.bands(group);
     this.marks(group);
+    const { cursor } = this.view, m = this.run.moments;
+    if (cursor >= 0 && cursor < m.count) this.labels.keepOff(this.x(m.at[cursor]), this.y(m.node[cursor]), 9);
+    for (const [type, texts, places] of this.wanted) texts.some((text) => this.labels.put(words, type, text, places(text)));
   }
 
   // spans draws what a node was. Those too narrow to be seen become one bar of many.
@@ -141,7 +149,7 @@ class Drawing {
     while (i < spans.length && spans[i].to < this.view.from) i++;
     for (; i < spans.length && spans[i].from <= this.view.to; i++) {
       const s = spans[i], x = this.clamp(this.x(s.from)), end = this.clamp(this.x(s.to));
-      if (this.scale > 2e-4) this.tally(group, node, s, x);
+      if (this.scale > 2e-4) this.tally(node, s, x);
       if (end - x >= 1.2) { this.span(group, node, s, x, end); many = null; continue; }
       if (many && end - many.x < 4) { many.element.setAttribute("width", Math.max(1, end - many.x)); continue; }
       many = { x, element: shape(group, "rect", { class: "span many", x, y: this.y(node) - 6, width: Math.max(1, end - x), height: 12 }, `span ${node} ${i}`) };
@@ -152,8 +160,9 @@ class Drawing {
     const type = spanClass(this.run, s), asks = s.asking !== 0;
     const h = barHeight * (s.up && s.role === roles.leader ? 1 : asks ? 0.9 : 0.7), y = this.y(node);
     shape(group, "rect", { class: "span " + type, x, y: y - h / 2, width: end - x, height: h }, `moment ${s.first}`);
-    const start = Math.max(x, this.left), text = String(s.term);
-    if (s.up && this.begins(node, s) && end - start > 7 * text.length + 12) label(group, "term " + type, start + (this.run.moments.kind[s.first] === momentKinds.started && start === x ? 11 : 6), y + 4, text);
+    if (!s.up || !this.begins(node, s)) return;
+    const start = Math.max(x, this.left) + 5;
+    this.wanted.push(["term " + type, [String(s.term)], (text) => along(start, end - labelWidth("term", text) - 2, y + 4)]);
   }
 
   // begins says whether role or term are not those of the bar to the left.
@@ -163,16 +172,16 @@ class Drawing {
   }
 
   // tally says how many have accepted, where the count grows and there is room for it.
-  tally(group, node, s, x) {
-    if (s.asking === 0 || !s.up) return;
+  tally(node, s, x) {
+    if (s.asking === 0 || !s.up || this.x(s.to) < this.left) return;
     const spans = this.run.spans[node], before = spans[s.place - 1], after = spans[s.place + 1];
     const began = !before || before.asking !== s.asking;
-    if (!began && before.accepts === s.accepts || x < this.told[node]) return;
+    if (!began && before.accepts === s.accepts) return;
     const long = `${this.run.words[s.asking]} ${s.accepts} of ${Math.floor(this.run.voters / 2) + 1}`;
     const room = (after && after.asking === s.asking ? this.x(after.from) : Infinity) - x;
-    const text = began && room > 6.2 * long.length ? long : String(s.accepts);
-    this.told[node] = x + 6.2 * text.length + 3;
-    label(group, "tally", Math.max(x, this.left) + 1, this.y(node) - barHeight / 2 - 2, text);
+    const texts = began && room > labelWidth("tally", long) ? [long, String(s.accepts)] : [String(s.accepts)];
+    const start = Math.max(x, this.left) + 1;
+    this.wanted.push(["tally", texts, () => along(start, start + 10, this.y(node) - barHeight / 2 - 7)]);
   }
 
   bands(group) {
@@ -205,6 +214,7 @@ class Drawing {
   }
 
   mark(group, i, x, y, size) {
+    if (this.run.moments.kind[i] > momentKinds.saveDone || this.run.moments.past[i]) this.labels.keepOff(x, this.run.moments.kind[i] === momentKinds.struck ? y - 14 : y, size);
     const { kind, past, cause, node, at } = this.run.moments, about = "moment " + i, type = past[i] ? " past" : "";
     if (past[i] && cause[i] >= 0 && past[cause[i]] && node[cause[i]] === node[i]) {
       shape(group, "path", { class: "thread past", d: `M${this.clamp(this.x(at[cause[i]]))} ${y}H${x}` });
@@ -213,6 +223,7 @@ class Drawing {
       case momentKinds.crashed: shape(group, "path", { class: (size < 6 ? "crash small" : "crash") + type, d: `M${x - size} ${y - size}l${2 * size} ${2 * size}m0 ${-2 * size}l${-2 * size} ${2 * size}` }, about); break;
       case momentKinds.started: shape(group, "path", { class: "start" + type, d: `M${x} ${y - size}l${size * 1.3} ${size}l${-size * 1.3} ${size}z` }, about); break;
       case momentKinds.struck: shape(group, "path", { class: "struck" + type, d: `M${x} ${y - 10}l${size * 0.8} ${-size * 1.2}h${-size * 1.6}z` }, about); break;
+      case momentKinds.ticked: shape(group, "path", { class: "clock" + type, d: `M${x} ${y - 10}v20` }, about); break;
       case momentKinds.pauseBegan: case momentKinds.pauseEnded: shape(group, "path", { class: "save" + type, d: `M${x - 2} ${y - 7}v14m4 -14v14` }, about); break;
       default: shape(group, "circle", { class: past[i] ? "past" : "dot", cx: x, cy: y, r: past[i] ? 4 : 2.2 }, about);
     }
@@ -286,9 +297,15 @@ class Drawing {
     const x = this.x(v.at);
     shape(all, "path", { class: "violation", d: `M${x} ${axisHeight - 6}V${this.height}` });
     shape(all, "path", { class: "hit", d: `M${x} ${axisHeight - 6}V${this.height}` }, "violation");
-    if (!this.view.nodes[v.node]) return;
-    const end = x + 8 + 7 * v.invariant.length > this.width;
-    label(all, end ? "violation end" : "violation", x + (end ? -8 : 8), this.y(v.node) - barHeight / 2 - 4, v.invariant);
+  }
+
+  // accusation names what was violated, to the right of its line or else to the left of it.
+  // It is the first label, for it needs its place most.
+  accusation(words) {
+    const v = this.run.violation;
+    if (!v || !this.shows(v.at, v.at) || !this.view.nodes[v.node]) return;
+    const x = this.x(v.at), y = this.y(v.node) - barHeight / 2 - 8;
+    this.labels.put(words, "violation", v.invariant, [[x + 8, y], [x - 8 - labelWidth("violation", v.invariant), y], [this.left + 1, y]]);
   }
 
   cursor(all) {

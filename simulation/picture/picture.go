@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"html/template"
 	"io"
+	"slices"
 
 	"github.com/hustings/hustings/simulation"
 )
@@ -54,6 +55,8 @@ var (
 	style string
 	//go:embed data.js
 	dataScript string
+	//go:embed labels.js
+	labelsScript string
 	//go:embed draw.js
 	drawScript string
 	//go:embed panel.js
@@ -64,7 +67,7 @@ var (
 	page = template.Must(template.Must(template.New("page").Parse(pageText)).New("still").Parse(stillText)).Lookup("page")
 
 	// The files of the script share one scope, and leave nothing in that of the page.
-	script = "(() => {\n\"use strict\";\n" + dataScript + drawScript + panelScript + interactScript + "})();\n"
+	script = "(() => {\n\"use strict\";\n" + dataScript + labelsScript + drawScript + panelScript + interactScript + "})();\n"
 
 	// The page loads nothing, and runs no script but this one: should anything in a
 	// trace ever get past the escaping, the browser still refuses to run it.
@@ -97,6 +100,7 @@ type tabView struct {
 	Scenario  string
 	Packed    packed
 	Observers bool
+	Ticks     bool
 }
 
 func newTabView(i int, tab Tab) tabView {
@@ -105,6 +109,7 @@ func newTabView(i int, tab Tab) tabView {
 	v := tabView{
 		Index: i, Name: tab.Name, Sentence: sentence(t), Violated: t.Result.Violation != nil, Facts: facts(t),
 		Tables: tables(&t.Result), Observers: observers(t) > 0,
+		Ticks: slices.ContainsFunc(t.Moments, func(m simulation.Moment) bool { return m.Kind == simulation.Ticked }),
 	}
 	if v.Name == "" {
 		v.Name = "run"

@@ -6,15 +6,19 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
+	"math"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
 	"github.com/hustings/hustings/simulation"
 	"github.com/hustings/hustings/simulation/picture"
 	"github.com/hustings/hustings/simulation/picture/internal/sample"
@@ -142,6 +146,77 @@ func assertDrawings(t *testing.T, html string, count int) {
 		assert.NotContains(t, drawing, "NaN")
 		assert.NotContains(t, drawing, "Inf")
 	}
+}
+
+// No label of the still drawing lies on another, even if its letters are as wide as can be.
+func TestLabelsOfTheStillDrawingDoNotCollide(t *testing.T) {
+	original, shrunk := sample.Violation()
+	for name, trace := range map[string]*simulation.Trace{
+		"original": original, "shrunk": shrunk, "stormy": sample.Stormy(), "crowded": sample.Crowded(), "explored": sample.Explored(), "busy": busy(),
+	} {
+		drawing := regexp.MustCompile(`(?s)<svg class="drawing still".*?</svg>`).FindString(written(t, trace))
+		labels := regexp.MustCompile(`<text class="(\w+)[^"]*" x="([\d.]+)" y="([\d.]+)">(.*?)</text>`).FindAllStringSubmatch(drawing, -1)
+		kinds := map[string]int{}
+		for i, a := range labels {
+			kinds[a[1]]++
+			ax, ay, width := number(t, a[2]), number(t, a[3]), 6.2*float64(utf8.RuneCountInString(a[4]))
+			assert.LessOrEqual(t, ax+width, 1080.0, "%s: %s reaches out", name, a[4])
+			for _, b := range labels[:i] {
+				bx, by, before := number(t, b[2]), number(t, b[3]), 6.2*float64(utf8.RuneCountInString(b[4]))
+				apart := ax >= bx+before || bx >= ax+width || math.Abs(ay-by) > 10
+				assert.True(t, apart, "%s: %s lies on %s", name, a[4], b[4])
+			}
+		}
+		for _, kind := range []string{"time", "node", "term"} {
+			assert.Positive(t, kinds[kind], "%s: %s", name, kind)
+		}
+	}
+}
+
+// busy is a trace with so many heartbeats that their counts have no room side by side, and
+// with a violation at its end.
+func busy() *simulation.Trace {
+	t := &simulation.Trace{Nodes: 2, Voters: 2, End: time.Second, Moments: []simulation.Moment{
+		{Kind: simulation.Started, Passage: -1, Cause: -1, Past: true, State: simulation.NodeState{Up: true}},
+		{Kind: simulation.Violated, At: time.Second, Passage: -1, Cause: 0, Past: true, State: simulation.NodeState{Up: true}},
+	}}
+	for at := time.Duration(0); at < t.End; at += 50 * time.Microsecond {
+		t.Passages = append(t.Passages, simulation.Passage{To: 1, Kind: rpc.Heartbeat, Sent: at, Arrived: at + time.Millisecond, SentBy: -1, HeardBy: -1})
+	}
+	t.Result.Violation = &simulation.Violation{Invariant: simulation.LeaderComplete, At: t.End, What: "?"}
+	return t
+}
+
+func number(t *testing.T, text string) float64 {
+	t.Helper()
+	n, err := strconv.ParseFloat(text, 64)
+	require.NoError(t, err)
+	return n
+}
+
+// Of the faults and conditions only those are listed that there were, of the invariants all.
+func TestTheTablesListTheFaultsThatStruck(t *testing.T) {
+	html := written(t, &simulation.Trace{Result: simulation.Result{
+		Struck:  map[simulation.Fault]uint64{simulation.Crash: 2, simulation.Loss: 0},
+		Checked: map[simulation.Invariant]uint64{simulation.OneLeader: 3},
+	}})
+	says(t, html, `<th scope="row">crash</th><td>2</td>`)
+	saysNot(t, html, `<th scope="row">loss</th>`)
+	says(t, html, `<tr class="never"><th scope="row">one lease</th><td>0</td>`)
+	says(t, html, `<th scope="row">none</th>`)
+	saysNot(t, written(t, sample.Explored()), "What was checked")
+}
+
+func TestWhatWasExploredShowsItsTicksAndLeases(t *testing.T) {
+	html := written(t, sample.Explored())
+	drawing := regexp.MustCompile(`(?s)<svg class="drawing still".*?</svg>`).FindString(html)
+	assert.Equal(t, 7, strings.Count(drawing, `class="clock"`), "three ticks, of which n0 misses two")
+	assert.Equal(t, 2, strings.Count(drawing, `class="struck"`))
+	assert.Equal(t, 2, strings.Count(drawing, `class="lease"`))
+	says(t, html, "its clock misses a tick")
+	says(t, html, "n2 held a lease in term 2 while n0 held one in term 1")
+	says(t, html, "a clock’s tick")
+	saysNot(t, written(t, sample.Calm(3)), "a clock’s tick")
 }
 
 func TestThePageNeedsNothingButItself(t *testing.T) {

@@ -46,6 +46,9 @@ type canvas struct {
 	window
 	top    float64 // of the first lane
 	shapes []shape
+	words  []shape // the labels, which are painted last
+	texts  []box   // where they are
+	marks  []box   // where they would be hard to read
 }
 
 func newStill(t *simulation.Trace, lanes [][]span, w window) still {
@@ -53,6 +56,7 @@ func newStill(t *simulation.Trace, lanes [][]span, w window) still {
 	rows := c.faultRows()
 	c.top = axisHeight + reignRow + float64(len(rows))*faultRow + 8
 	height := c.top + float64(t.Nodes)*lanePitch
+	c.violation(height) // its label needs its place most
 	c.axis(height)
 	c.faults(rows, height)
 	c.reigns()
@@ -60,7 +64,7 @@ func newStill(t *simulation.Trace, lanes [][]span, w window) still {
 		c.lane(i)
 	}
 	c.messages()
-	c.violation(height)
+	c.shapes = append(c.shapes, c.words...)
 	return still{stillWidth, height, fmt.Sprintf("What happened from %s to %s", seconds(w.from), seconds(w.to)), c.shapes}
 }
 
@@ -98,10 +102,7 @@ func (c *canvas) axis(height float64) {
 	step := roundStep((c.to - c.from) / 10)
 	for at := (c.from + step - 1) / step * step; at <= c.to; at += step {
 		c.path("tick", "", "M%.1f %.1fV%.1f", c.x(at), axisHeight-6, height)
-		if c.x(at) > stillWidth-48 {
-			continue // its label would be cut off
-		}
-		c.text("time", c.x(at)+3, axisHeight-9, "%s", axisLabel(at, step))
+		c.label("time", "", axisLabel(at, step), axisHeight-9, c.x(at)+3)
 	}
 }
 
@@ -132,7 +133,8 @@ func (c *canvas) violation(height float64) {
 	}
 	c.path("violation", v.Error(), "M%.1f %.1fV%.1f", c.x(v.At), axisHeight-6, height)
 	if v.Node >= 0 && v.Node < c.trace.Nodes {
-		c.text("violation", c.x(v.At)+8, c.y(v.Node)-barHeight/2-4, "%s", v.Invariant)
+		x, name := c.x(v.At), v.Invariant.String()
+		c.label("violation", "", name, c.y(v.Node)-barHeight/2-8, x+8, x-8-labelWidth("violation", name), gutter+1)
 	}
 }
 

@@ -14,12 +14,11 @@ import (
 
 // The heights of what lies in a lane, from its top.
 const (
-	officeTop  = barTop - 5
-	saveTop    = barTop + barHeight + 3
-	leaseTop   = barTop + barHeight + 12
-	localTop   = leaseTop + 7
-	countsTop  = barTop + barHeight + 34
-	digitWidth = 7.0
+	officeTop = barTop - 5
+	saveTop   = barTop + barHeight + 3
+	leaseTop  = barTop + barHeight + 12
+	localTop  = leaseTop + 7
+	countsTop = barTop + barHeight + 31
 )
 
 func (c *canvas) lane(node int) {
@@ -39,6 +38,9 @@ func (c *canvas) lane(node int) {
 			c.mark(m)
 		}
 	}
+	for i := range c.lanes[node] {
+		c.spanLabel(node, &c.lanes[node][i])
+	}
 }
 
 // span draws a bar: its height and its pattern say the role as well as its colour.
@@ -49,9 +51,15 @@ func (c *canvas) span(node int, s *span) {
 	x, y, w := c.x(s.from), c.y(node), c.x(s.to)-c.x(s.from)
 	h := barHeight * shareOf(s)
 	c.rect("span "+s.class(), s.title(node), x, y-h/2, w, h)
-	if label := fmt.Sprint(s.term); s.up && w > digitWidth*float64(len(label))+4 {
-		c.text("term "+s.class(), x+5, y+4, "%s", label)
+}
+
+// spanLabel is the term, within the bar.
+func (c *canvas) spanLabel(node int, s *span) {
+	if !s.up || !c.shows(s.from, s.to) {
+		return
 	}
+	label := fmt.Sprint(s.term)
+	c.label("term", " "+s.class(), label, c.y(node)+4, along(c.x(s.from)+5, c.x(s.to)-labelWidth("term", label)-2)...)
 }
 
 // shareOf is how much of the full height a role's bar has.
@@ -97,6 +105,9 @@ func bandTitle(b *simulation.Band) string {
 // mark draws what happened at once.
 func (c *canvas) mark(m *simulation.Moment) {
 	x, y := c.x(m.At), c.y(m.Node)
+	if m.Past || m.Kind > simulation.SaveDone {
+		c.keepOff(x, y, 6)
+	}
 	title := fmt.Sprintf("n%d %s, %s", m.Node, m.What, seconds(m.At))
 	switch m.Kind {
 	case simulation.Crashed:
@@ -105,6 +116,8 @@ func (c *canvas) mark(m *simulation.Moment) {
 		c.path("start", title, "M%.1f %.1fl8 6l-8 6z", x, y-6)
 	case simulation.Struck:
 		c.path("struck", title, "M%.1f %.1fl5 -8h-10z", x, y-barHeight/2)
+	case simulation.Ticked:
+		c.path("clock", title, "M%.1f %.1fv%.1f", x, y-barHeight/2, barHeight)
 	default:
 		if m.Past {
 			c.path("past", title, "M%.1f %.1fm-4 0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0", x, y)
@@ -135,8 +148,8 @@ func (c *canvas) faults(rows [][]*simulation.Band, height float64) {
 			x, y, w := c.x(b.From), axisHeight+reignRow+float64(i)*faultRow, c.x(b.To)-c.x(b.From)
 			c.rect("shade", "", x, y, w, height-y)
 			c.rect("fault", bandTitle(b), x, y, w, faultRow-3)
-			if label := faultLabel(b); w > 5.5*float64(len(label)) {
-				c.text("fault", x+4, y+11, "%s", label)
+			if label := faultLabel(b); w > labelWidth("fault", label)+4 {
+				c.label("fault", "", label, y+11, x+4)
 			}
 		}
 	}
@@ -204,8 +217,8 @@ func (c *canvas) reign(node int, s *span, y, h float64) {
 	if end > parting {
 		c.rect(class, s.title(node), parting, y, end-parting, h)
 	}
-	if label := fmt.Sprintf("n%d · term %d", node, s.term); end-parting > 6.6*float64(len(label)) {
-		c.text("reign", parting+5, y+15, "%s", label)
+	if label := fmt.Sprintf("n%d · term %d", node, s.term); end-parting > labelWidth("reign", label)+7 {
+		c.label("reign", "", label, y+15, parting+5)
 	}
 }
 

@@ -36,7 +36,8 @@ func (c *canvas) messages() {
 	}
 	c.counts(counts)
 	if left > 0 {
-		c.text("count end", stillWidth-6, c.top-2, "and %s", plural(uint64(left), "more message"))
+		text := "and " + plural(uint64(left), "more message")
+		c.label("count", "", text, c.top-2, stillWidth-6-labelWidth("count", text))
 	}
 }
 
@@ -57,7 +58,9 @@ func (c *canvas) counts(counts [][countBins]int) {
 	for node, bins := range counts {
 		for bin, n := range bins {
 			if n > 0 {
-				c.text("count", gutter+width*(float64(bin)+0.5), c.top+float64(node)*lanePitch+countsTop, "%s", plural(uint64(n), "heartbeat"))
+				text := plural(uint64(n), "heartbeat")
+				middle := gutter + width*(float64(bin)+0.5)
+				c.label("count", "", text, c.top+float64(node)*lanePitch+countsTop, middle-labelWidth("count", text)/2)
 			}
 		}
 	}

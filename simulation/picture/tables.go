@@ -1,5 +1,5 @@
-// What was checked, what struck, what came about: with zeros, for what never happened
-// shows nothing.
+// What was checked, what struck, what came about. What was never checked is told, for it
+// shows nothing; of faults and conditions only those are listed that there were.
 
 package picture
 
@@ -18,7 +18,11 @@ type row struct {
 	Never       bool
 }
 
+// tables are the three lists; none if nobody counted.
 func tables(r *simulation.Result) []table {
+	if len(r.Checked) == 0 {
+		return nil
+	}
 	checked := table{Title: "Invariants", Unit: "checked"}
 	for _, i := range simulation.Invariants() {
 		checked.Rows = append(checked.Rows, newRow(i.String(), r.Checked[i]))
@@ -26,13 +30,20 @@ func tables(r *simulation.Result) []table {
 	}
 	struck := table{Title: "Faults", Unit: "struck"}
 	for _, f := range simulation.Faults() {
-		struck.Rows = append(struck.Rows, newRow(f.String(), r.Struck[f]))
+		struck.enter(f.String(), r.Struck[f])
 	}
 	met := table{Title: "Conditions", Unit: "came about"}
 	for _, c := range simulation.Conditions() {
-		met.Rows = append(met.Rows, newRow(c.String(), r.Met[c]))
+		met.enter(c.String(), r.Met[c])
 	}
 	return []table{checked, struck, met}
+}
+
+// enter adds a line for something that there was.
+func (t *table) enter(name string, count uint64) {
+	if count > 0 {
+		t.Rows = append(t.Rows, newRow(name, count))
+	}
 }
 
 func newRow(name string, count uint64) row {

@@ -3,10 +3,12 @@ package sample
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/hustings/hustings/simulation"
+	"github.com/hustings/hustings/simulation/explore"
 )
 
 // Calm is a run in which nothing goes wrong.
@@ -32,6 +34,53 @@ func Stormy() *simulation.Trace {
 func Long(moments int) *simulation.Trace {
 	return Run(simulation.Options{Seed: 14, Members: 5, Duration: time.Duration(moments) * 12 * time.Millisecond})
 }
+
+// Crowded is a run in which much happens at once: many nodes, messages that take long, and
+// elections that are lost again and again.
+func Crowded() *simulation.Trace {
+	faults, err := simulation.ParseFaults("all")
+	if err != nil {
+		panic(err)
+	}
+	return Run(simulation.Options{Seed: 3, Members: 7, Faults: faults, Leases: true, Careless: simulation.CarelessAlways, Duration: 20 * time.Second})
+}
+
+// Explored is what the explorer writes down: two members hold a lease at once, because a
+// clock misses ticks.
+func Explored() *simulation.Trace {
+	s, err := explore.ParseScript(strings.NewReader(twoLeases))
+	if err != nil {
+		panic(err)
+	}
+	t, err := s.Trace()
+	if err != nil {
+		panic(err)
+	}
+	return t
+}
+
+const twoLeases = `explored
+members 3
+pre-vote off
+leases on
+1 n0 alarm
+2 n2 hears 1
+3 n2 hears 1
+4 n0 hears 3
+5 n2 hears 4
+6 tick
+7 tick without n0
+8 tick without n0
+9 n2 alarm
+10 n2 alarm
+11 n1 hears 10
+12 n1 hears 10
+13 n2 hears 12
+14 n1 hears 13
+15 n0 hears 5
+16 n2 hears 14
+expect violation one lease
+`
 
 // Run plays a run. Its options must be good.
 func Run(o simulation.Options) *simulation.Trace {
