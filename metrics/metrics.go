@@ -3,6 +3,8 @@
 package metrics
 
 import (
+	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,6 +28,7 @@ type Collector struct {
 
 	role, term, leaderless, sinceQuorum *prometheus.Desc
 	transport                           transportDescs
+	peers                               peerDescs
 
 	mu      sync.Mutex
 	groups  map[string]*group
@@ -63,7 +66,9 @@ func New() *Collector {
 	c.term = desc("term", "The term that the member is in.", "group")
 	c.leaderless = desc("leaderless_seconds_total", "How long the member knew no leader.", "group")
 	c.sinceQuorum = desc("since_quorum_seconds", "How long ago a quorum answered this leader.", "group")
-	c.transport = newTransportDescs()
+	c.transport, c.peers = newTransportDescs(), newPeerDescs()
+	info, _ := debug.ReadBuildInfo()
+	c.all = append(c.all, buildInfo(info))
 	return c
 }
 
@@ -157,7 +162,7 @@ func (c *Collector) Describe(to chan<- *prometheus.Desc) {
 	for _, one := range c.all {
 		one.Describe(to)
 	}
-	for _, d := range append(c.transport.all(), c.role, c.term, c.leaderless, c.sinceQuorum) {
+	for _, d := range slices.Concat(c.transport.all(), c.peers.all(), []*prometheus.Desc{c.role, c.term, c.leaderless, c.sinceQuorum}) {
 		to <- d
 	}
 }
@@ -175,6 +180,7 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 	c.mu.Unlock()
 	if watched != nil {
 		c.transport.collect(to, watched.Stats())
+		c.peers.collect(to, watched)
 	}
 }
 
