@@ -117,6 +117,10 @@ processes: ## Kill, pause and cut off real processes for LONG (2m) in each way.
 browser: ## Look at the simulator's pictures in a real browser.
 	bash internal/browser/run
 
+.PHONY: alerts
+alerts: ## Hold the alert rules and the dashboard against Prometheus' own promtool.
+	bash internal/alerts/run
+
 .PHONY: databases
 databases: ## Run the stores of leases, and the command, against real databases, started for this.
 	bash lease/internal/storetest/run -count 1

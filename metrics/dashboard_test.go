@@ -28,19 +28,6 @@ func described(t *testing.T) map[string]bool {
 	return names
 }
 
-// The dashboard draws what there is, and the documentation names nothing else.
-func TestTheDashboardDrawsWhatThereIs(t *testing.T) {
-	text, err := os.ReadFile("../docs/grafana.json")
-	require.NoError(t, err)
-	names := described(t)
-	drawn := 0
-	for _, name := range regexp.MustCompile(`hustings_\w+`).FindAllString(string(text), -1) {
-		drawn++
-		assert.True(t, names[strings.TrimSuffix(name, "_bucket")], name)
-	}
-	assert.Greater(t, drawn, 10)
-}
-
 func TestTheDocumentationNamesEveryFigure(t *testing.T) {
 	text, err := os.ReadFile("../docs/operation.md")
 	require.NoError(t, err)

@@ -7,5 +7,5 @@
 //	host, err := elector.NewHost(elector.HostConfig{Metrics: m.Elector(), ...})
 //
 // Most figures are kept for every group. docs/operation.md says what each one is
-// good for, and docs/grafana.json draws them.
+// good for, docs/grafana.json draws them, and docs/alerts.yaml has alert rules.
 package metrics
