@@ -3,6 +3,7 @@
 package grpcrpc_test
 
 import (
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -14,6 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hustings/hustings/internal/certs"
+	"github.com/hustings/hustings/internal/line"
+	"github.com/hustings/hustings/rpc"
 	"github.com/hustings/hustings/rpc/grpcrpc"
 )
 
@@ -218,4 +221,62 @@ func (p *proxy) release(target string) {
 	p.target = target
 	close(p.held)
 	p.held = nil
+}
+
+// A peer that hung for a while is not sent what it would have heard then.
+func TestAPeerThatHungIsSentTheNewestHeartbeatsOnly(t *testing.T) {
+	const groups, rounds = 1000, 62 // 50 ms apart this is 3 s
+	w := newTownWithTLS(t, "a", "b")
+	direct := w.addresses["b"]
+	front, err := line.New(direct)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, front.Close()) })
+	w.addresses["b"] = front.Address()
+	a, _ := w.serve("a")
+	w.addresses["b"] = direct
+	b := w.open("b")
+	heard := &tally{of: map[uint32]int{}}
+	stop, err := b.Serve(heard)
+	require.NoError(t, err)
+	t.Cleanup(stop)
+	w.eventually("they are connected", func() bool { return a.Stats().Connected > 0 && b.Stats().Connected > 0 })
+
+	front.Hold()
+	beats := make([]rpc.Message, groups)
+	for round := range uint32(rounds) {
+		for i := range beats {
+			beats[i] = rpc.Message{Group: fmt.Sprint("group ", i), Body: rpc.Body{Kind: rpc.Heartbeat, Round: round, Term: 1}}
+		}
+		a.Send("b", beats)
+	}
+	front.Resume()
+	w.eventually("the newest of all groups arrive", func() bool { return heard.rounds(rounds-1) == groups })
+	older := 0
+	for round := range uint32(rounds - 1) {
+		older += heard.rounds(round)
+	}
+	assert.Less(t, older, 10*groups, "what was on its way already, and no more")
+	w.eventually("all are accounted for", func() bool { return a.Stats().Sent+a.Stats().Dropped == groups*rounds })
+}
+
+// tally counts what it hears by its round.
+type tally struct {
+	mu sync.Mutex
+	of map[uint32]int
+}
+
+func (h *tally) Receive(batch []rpc.Message) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i := range batch {
+		h.of[batch[i].Round]++
+	}
+}
+
+func (h *tally) PeerLost(string) {}
+
+func (h *tally) rounds(round uint32) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.of[round]
 }
