@@ -250,14 +250,11 @@ func (n *candidate) renews() {
 		n.everything = n.now() + n.within(n.options.timing.RenewWithin(true))
 	}
 	n.pauses() // for no answer
-	l := n.lease
-	if l == nil {
-		return
-	}
 	held, ok := n.machine.Renew(all, n.now())
 	if !ok {
 		return
 	}
+	l := n.lease
 	var kept []string
 	n.send(renews, func(ctx context.Context) (err error) {
 		kept, err = n.world.database.store.Renew(ctx, n.id, []lease.Held{held})

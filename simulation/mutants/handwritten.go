@@ -193,6 +193,7 @@ var handwritten = []mutant{
 	{"lease-heir-waited-for-without-end", "lease/contend.go", "return s.stoodStill(now, 2*s.TTL)", "return false", ""},
 	{"lease-own-claim-not-recognized", "lease/contend.go", "case s.Term == 0, s.Holder == m.rules.ID && !m.leftBehind():", "case s.Term == 0:", "it costs a TTL, which nobody is promised"},
 	{"lease-left-behind-is-taken-again", "lease/contend.go", "s.Holder == m.rules.ID && !m.leftBehind():", "s.Holder == m.rules.ID:", ""},
+	{"lease-renewed-in-one-term-alone", "lease/machine.go", "\t\tm.due, m.renewing = false, false\n", "", ""},
 	{"lease-taken-by-an-observer", "lease/machine.go", "if m.rules.Observer || now < m.patience", "if now < m.patience", ""},
 	{"lease-old-copies-believed", "lease/machine.go", "\tcase r.Term < m.Term:\n\t\treturn Distrust\n", "", ""},
 	{"lease-lost-claim-is-the-last", "lease/machine.go", "\tm.rest()\n\tswitch {\n\tcase !won:", "\tswitch {\n\tcase !won:", ""},
