@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io"
 	"iter"
-	"strings"
 	"time"
 
 	"google.golang.org/grpc"
@@ -129,22 +128,7 @@ type callError struct {
 	status  *status.Status
 }
 
-func (e *callError) Error() string {
-	text := e.status.Message()
-	if inner, found := strings.CutPrefix(text, `connection error: desc = "transport: `); found {
-		text = strings.TrimPrefix(strings.TrimSuffix(inner, `"`), "Error while dialing: ")
-	}
-	switch {
-	case e.status.Code() == codes.DeadlineExceeded:
-		text = "no answer in time"
-	case text == "error reading from server: EOF":
-		text = "the connection broke"
-	}
-	if strings.Contains(text, "error reading server preface") {
-		text += " (does the node expect TLS?)"
-	}
-	return e.address + ": " + text
-}
+func (e *callError) Error() string { return e.address + ": " + grpcrpc.Reason(e.status.Err()) }
 
 // As is for an *elector.TransferError.
 func (e *callError) As(target any) bool {

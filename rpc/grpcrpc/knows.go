@@ -29,7 +29,7 @@ func (t *Transport) KnownBy(ctx context.Context, node, group string) (known bool
 	defer func() { _ = conn.Close() }() // the answer is there, or is not
 	answer, err := electorpb.NewMemberServiceClient(conn).Knows(ctx, &electorpb.KnowsRequest{From: t.self, To: node, Group: group})
 	if err != nil {
-		return false, fmt.Errorf("%s: %s", address, status.Convert(err).Message())
+		return false, fmt.Errorf("%s: %s", address, Reason(err))
 	}
 	return answer.GetKnown(), nil
 }
