@@ -20,7 +20,9 @@ type HostConfig struct {
 	Store memberstate.Store
 	// Transport carries the messages of all groups of the node.
 	Transport rpc.Transport
-	// Logger is where role changes and refusals are told. Nil: nowhere.
+	// Logger is told of role changes, and of what goes wrong. If it is nil,
+	// warnings and errors go to [slog.Default], and the rest nowhere. For silence,
+	// hand in a logger over [slog.DiscardHandler].
 	Logger *slog.Logger
 	// Metrics is told what happens, for those who measure.
 	// Nil: nobody does.

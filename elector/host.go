@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/hustings/hustings/internal/logging"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 )
@@ -63,16 +64,12 @@ func NewHost(config HostConfig) (*Host, error) {
 	if err := config.validate(); err != nil {
 		return nil, err
 	}
-	log := config.Logger
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
 	var metrics Metrics
 	if config.Metrics != nil {
 		metrics = *config.Metrics
 	}
 	return &Host{
-		config: config, metrics: metrics, log: log, clock: time.Now, epoch: time.Now(), wake: make(chan struct{}, 1),
+		config: config, metrics: metrics, log: logging.Or(config.Logger), clock: time.Now, epoch: time.Now(), wake: make(chan struct{}, 1),
 		names: make(map[string]*Elector), electorates: make(map[electorateKey]*electorate),
 		outbox: make(map[string][]rpc.Message), lost: make(map[string]time.Duration),
 	}, nil

@@ -1,9 +1,13 @@
 package elector
 
 import (
+	"log/slog"
 	"testing"
 
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	slog.SetDefault(slog.New(slog.DiscardHandler)) // for the many that have no logger
+	goleak.VerifyTestMain(m)
+}
