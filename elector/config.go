@@ -46,8 +46,9 @@ type Config struct {
 	// Lead serves while this member leads, for one term. Its context ends when
 	// the term is lost, or the lease if there are leases; the term fences every
 	// write. The Lead of an old term has returned before that of a new one is
-	// called. If it returns while the context lives, the member resigns. Nil if
-	// the engine watches Status instead.
+	// called. With leases it is called only while the lease is held. If it returns
+	// while the context lives, the member resigns. Nil if the engine watches Status
+	// instead.
 	Lead func(ctx context.Context, term memberstate.Term) error
 	// Pause stops the engine from accepting writes, for a handover, and returns
 	// when no more are accepted. When its context ends the handover is over: if

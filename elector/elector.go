@@ -258,8 +258,8 @@ func (e *Elector) Lease() (term memberstate.Term, until time.Time, ok bool) {
 	if l == nil {
 		return 0, time.Time{}, false
 	}
-	end := l.Until()
-	if e.group.host.elapsed() >= end {
+	end, ok := l.Holds(e.group.host.elapsed())
+	if !ok {
 		return 0, time.Time{}, false
 	}
 	return l.Term, e.group.host.epoch.Add(end), true

@@ -5,6 +5,7 @@ package elector_test
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -142,4 +143,41 @@ func TestLeasesAreTurnedOffMemberByMember(t *testing.T) {
 			serves()
 		}
 	})
+}
+
+// Where round trips are longer than a lease, each one that is confirmed has run out
+// already: nobody is called to lead under it.
+func TestNobodyIsCalledToLeadWhereRoundTripsAreLongerThanLeases(t *testing.T) {
+	for name, is := range map[string]struct {
+		leak          int
+		margin, delay time.Duration
+	}{
+		"a little longer": {3, 15 * time.Millisecond, 145 * time.Millisecond},
+		"much longer":     {4, 200 * time.Millisecond, 190 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var called, leading atomic.Int32
+			synctest.Test(t, func(t *testing.T) {
+				town := newTown(t, 3, func(c *elector.Config) {
+					c.Leases, c.Timing.Leak, c.Timing.DriftMargin = true, is.leak, is.margin
+					c.Lead = func(ctx context.Context, _ memberstate.Term) error {
+						called.Add(1)
+						<-ctx.Done()
+						return nil
+					}
+					c.Metrics = &elector.Metrics{Changed: func(s elector.Status) {
+						if s.Role == memberstate.Leader {
+							leading.Add(1)
+						}
+					}}
+				})
+				town.network.SetAll(rpc.Link{Delay: is.delay})
+				town.open()
+				defer town.close()
+				town.pass(time.Minute)
+			})
+			assert.Zero(t, called.Load())
+			assert.Greater(t, leading.Load(), int32(10), "they make way all the same")
+		})
+	}
 }

@@ -106,7 +106,7 @@ func (h *Host) attendOffice(g *group) {
 	m, x, o := &g.machine, g.extras(), g.office()
 	leads := m.Role == memberstate.Leader && g.running
 	if g.rules.Lease > 0 {
-		leads = leads && g.lease() != nil
+		leads = leads && h.holds(g.lease())
 	}
 	switch {
 	case o != nil:
@@ -118,6 +118,16 @@ func (h *Host) attendOffice(g *group) {
 	case m.serving && m.Role != memberstate.Leader && g.running:
 		h.give(g, &Input{Kind: Served, Number: m.beat}, nil)
 	}
+}
+
+// holds says whether a lease is held. What was confirmed may have run out by then,
+// where round trips are long.
+func (h *Host) holds(l *office.Lease) bool {
+	if l == nil {
+		return false
+	}
+	_, held := l.Holds(h.elapsed())
+	return held
 }
 
 func (h *Host) openOffice(g *group) {

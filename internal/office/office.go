@@ -26,13 +26,16 @@ func Open(term memberstate.Term) *Office {
 	return &Office{Term: term, ctx: ctx, cancel: cancel}
 }
 
-// Serve calls lead, and returns what it did. Early says that nobody had closed
-// the office.
+// Serve calls lead, unless the office has been closed, and returns what it did.
+// Early says that nobody had closed the office. A lead that ends its goroutine
+// (runtime.Goexit) ends this call with it, and the office.
 func (o *Office) Serve(lead Lead) (early bool, err error) {
+	defer o.cancel()
+	if err := o.ctx.Err(); err != nil {
+		return false, err
+	}
 	err = lead(o.ctx, o.Term)
-	early = o.ctx.Err() == nil
-	o.cancel()
-	return early, err
+	return o.ctx.Err() == nil, err
 }
 
 // Close has the office end: its Lead should return now.
@@ -53,11 +56,24 @@ func NewLease(term memberstate.Term, until time.Duration) *Lease {
 	return l
 }
 
-// Until is when it runs out.
+// Until is when it runs out, or zero once Holds has said that it has.
 func (l *Lease) Until() time.Duration { return time.Duration(l.until.Load()) }
 
-// Extend makes it last longer. One that has run out stays so, for it may have
-// been acted upon.
+// Holds says whether it is held, and until when. One that was seen to have run out
+// stays so, whatever confirmation is still under way: it may have been acted upon.
+func (l *Lease) Holds(now time.Duration) (until time.Duration, held bool) {
+	for {
+		end := l.until.Load()
+		if int64(now) < end {
+			return time.Duration(end), true
+		}
+		if l.until.CompareAndSwap(end, 0) {
+			return 0, false
+		}
+	}
+}
+
+// Extend makes it last longer, unless it has run out.
 func (l *Lease) Extend(until, now time.Duration) {
 	for {
 		old := l.until.Load()
@@ -80,10 +96,11 @@ func (l *Lease) RunsOut(clock func() time.Duration) bool {
 			return false
 		case <-timer.C:
 		}
-		left := l.Until() - clock()
-		if left <= 0 {
+		now := clock()
+		until, held := l.Holds(now)
+		if !held {
 			return true
 		}
-		timer.Reset(left)
+		timer.Reset(until - now)
 	}
 }

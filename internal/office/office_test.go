@@ -3,6 +3,7 @@ package office_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,15 +17,38 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func TestAnOfficeThatWasClosedBeforeItIsServedEndsAtOnce(t *testing.T) {
+func TestAnOfficeIsServedUntilItIsClosed(t *testing.T) {
 	o := office.Open(3)
-	o.Close()
 	early, err := o.Serve(func(ctx context.Context, term memberstate.Term) error {
 		assert.EqualValues(t, 3, term)
+		o.Close()
 		return ctx.Err()
 	})
 	assert.False(t, early)
 	assert.ErrorIs(t, err, context.Canceled)
+}
+
+func TestAnOfficeThatWasClosedBeforeIsNotServed(t *testing.T) {
+	o := office.Open(3)
+	o.Close()
+	early, err := o.Serve(func(context.Context, memberstate.Term) error {
+		t.Error("it is served")
+		return nil
+	})
+	assert.False(t, early)
+	assert.ErrorIs(t, err, context.Canceled)
+}
+
+func TestALeadThatEndsItsGoroutineEndsTheOffice(*testing.T) {
+	served := make(chan context.Context, 1)
+	go func() {
+		_, _ = office.Open(3).Serve(func(ctx context.Context, _ memberstate.Term) error {
+			served <- ctx
+			runtime.Goexit()
+			return nil
+		})
+	}()
+	<-(<-served).Done()
 }
 
 func TestALeadThatReturnsByItselfIsEarly(t *testing.T) {
@@ -42,6 +66,18 @@ func TestALeaseThatHasRunOutIsNotExtended(t *testing.T) {
 	assert.EqualValues(t, 20, l.Until(), "it never gets shorter")
 	l.Extend(30, 20)
 	assert.EqualValues(t, 20, l.Until())
+}
+
+func TestALeaseThatWasSeenToHaveRunOutIsNotExtended(t *testing.T) {
+	l := office.NewLease(1, 10)
+	until, held := l.Holds(9)
+	assert.EqualValues(t, 10, until)
+	assert.True(t, held)
+	_, held = l.Holds(10)
+	assert.False(t, held)
+	l.Extend(20, 9) // decided before, and carried out now
+	_, held = l.Holds(9)
+	assert.False(t, held)
 }
 
 func TestALeaseRunsOutWhenItsTimeIsUpAndNotBefore(t *testing.T) {
