@@ -75,11 +75,11 @@ func (e *Elector) Start() error {
 	h.request(func() {
 		defer close(began)
 		g.running = true
+		g.publish(0) // also what ends at once has a term, which it must not seem to have lost
 		if g.retiring {
 			h.end(g, nil)
 			return
 		}
-		g.publish(false, 0)
 		h.runHandlers(g)
 		h.give(g, &Input{Kind: Start}, nil)
 	})

@@ -98,7 +98,7 @@ func (h *Host) resignOrEnd(g *group) {
 
 // fail stops a member that must not go on.
 func (h *Host) fail(g *group, err error) {
-	h.log.Error("stopped", "group", g.name, "term", uint64(g.machine.Term), "error", err)
+	h.log.Error("stopped", "group", g.name, "term", uint64(g.status().Term), "error", err)
 	h.end(g, err)
 }
 
@@ -125,7 +125,7 @@ func (h *Host) end(g *group, err error) {
 		t.done <- ErrStopped
 	}
 	x.transfers = nil
-	g.publish(true, 0)
+	g.publishEnd()
 	queue := x.queue
 	x.queue = nil
 	for i := range queue {

@@ -208,7 +208,7 @@ func (fx *effects) Withdraw() {
 
 func (fx *effects) Publish() {
 	g := fx.group
-	g.publish(false, g.departure(fx.input))
+	g.publish(g.departure(fx.input))
 	s := g.status()
 	fx.host.log.Info("role", "group", s.Group, "term", uint64(s.Term), "role", s.Role.String(), "leader", s.Leader, "vote", s.Vote,
 		"last_leader", s.LastLeader, "departure", s.Departure.String())

@@ -49,15 +49,23 @@ func (g *group) full(s sight) Status {
 	}
 }
 
-// publish shows what the machine is now, and why it took its leader for gone if it
-// did. A member that has stopped leads nothing.
-func (g *group) publish(stopped bool, why Departure) {
+// publish shows what the machine is now: what it has saved, so that no restart can
+// take anything of it back. If it took its leader for gone, it shows why.
+func (g *group) publish(why Departure) {
 	m := &g.machine
-	s := sight{term: m.Term, role: m.Role, leader: m.Leader, vote: m.Vote, stopped: stopped}
-	if stopped && s.role == memberstate.Leader {
+	g.show(sight{term: m.Term, role: m.Role, leader: m.Leader, vote: m.Vote}, why)
+}
+
+// publishEnd shows that this member has stopped, and leads nothing. The machine may
+// be ahead of the disk then, for ever: all that is known to be durable is what was
+// published before.
+func (g *group) publishEnd() {
+	s, why := g.sight.Load(), Departure(0)
+	if s.role == memberstate.Leader {
 		s.lose()
 		why = DepartedResigned
 	}
+	s.stopped = true
 	g.show(s, why)
 }
 
