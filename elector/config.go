@@ -47,8 +47,9 @@ type Config struct {
 	// the term is lost, or the lease if there are leases; the term fences every
 	// write. The Lead of an old term has returned before that of a new one is
 	// called. With leases it is called only while the lease is held. If it returns
-	// while the context lives, the member resigns. Nil if the engine watches Status
-	// instead.
+	// while the context lives, the member resigns; to end its goroutine
+	// (runtime.Goexit) is to return, and a panic ends the process. Nil if the engine
+	// watches Status instead.
 	Lead func(ctx context.Context, term memberstate.Term) error
 	// Pause stops the engine from accepting writes, for a handover, and returns
 	// when no more are accepted. When its context ends the handover is over: if

@@ -50,6 +50,17 @@
 // looking at its lease and acting on it is not protected by the lease, but is by
 // the term.
 //
+// # Functions that do not return
+//
+// A panic in a function of [Config] is not recovered: it ends the process, and to
+// the other members that is a crash. One that ends its goroutine instead, by runtime.Goexit,
+// which a test's t.FailNow calls, is treated as if it had failed: a Lead has
+// returned, so the member resigns if it was not told to leave; a Pause fails, so
+// the handover is given up; LedgerEnd, and the Save of a store, stop the member
+// with an error; a [RoleHandler] is told no more. A Lead that never comes back is
+// waited for: its member does not stand again, because two Leads would run at
+// once, and Stop does not return.
+//
 // # How it is built
 //
 // [Machine] is the whole protocol of one group at one member: a value without

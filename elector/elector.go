@@ -128,14 +128,7 @@ func (h *Host) runHandlers(g *group) {
 		return
 	}
 	for _, handler := range x.handlers {
-		g.outstanding++
-		go func() {
-			level.Tell(handler, g.watch(context.Background()))
-			h.request(func() {
-				g.outstanding--
-				h.bury(g)
-			})
-		}()
+		h.beside(g, func() { level.Tell(handler, g.watch(context.Background())) }, func() {})
 	}
 	x.handlers = nil
 }

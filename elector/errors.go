@@ -33,6 +33,10 @@ var (
 	ErrGroupExists = errors.New("elector: the host has this group already")
 )
 
+// errExited is the outcome of a function that was handed in and that has ended its
+// goroutine.
+var errExited = errors.New("it has ended its goroutine (runtime.Goexit) instead of returning")
+
 // ConfigError says what is wrong with one field of a configuration. A
 // configuration with several wrong fields gives several, joined.
 type ConfigError struct {

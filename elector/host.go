@@ -185,6 +185,20 @@ func (h *Host) request(f func()) {
 	h.rouse()
 }
 
+// beside does work for a group in a goroutine of its own, and then has the loop do
+// what is left: also if work ends its goroutine (runtime.Goexit) instead of returning.
+func (h *Host) beside(g *group, work, rest func()) {
+	g.outstanding++
+	go func() {
+		defer h.request(func() {
+			g.outstanding--
+			rest()
+			h.bury(g)
+		})
+		work()
+	}()
+}
+
 func (h *Host) rouse() {
 	select {
 	case h.wake <- struct{}{}:
@@ -316,12 +330,13 @@ func (h *Host) save() {
 		batch[i] = g.record()
 	}
 	go func() {
-		err := h.timedSave(batch)
-		h.request(func() {
+		err := errExited
+		defer h.request(func() {
 			h.saving = false
 			for _, g := range groups {
 				h.saved(g, err)
 			}
 		})
+		err = h.timedSave(batch)
 	}()
 }

@@ -19,16 +19,21 @@ type ledgerLog struct {
 
 // askLedger calls the engine, off the loop: it may have to wait for locks of its own.
 func (h *Host) askLedger(g *group, term memberstate.Term) {
+	var end memberstate.Position
+	err := fmt.Errorf("elector: group %q: LedgerEnd: %w", g.name, errExited)
 	go func() {
-		end := g.ledgerEnd(term)
-		h.request(func() {
-			if err := g.checkLedger(term, end); err != nil && g.running {
+		defer h.request(func() {
+			if err == nil {
+				err = g.checkLedger(term, end)
+			}
+			if err != nil && g.running {
 				h.fail(g, err)
 			}
 			h.resume(g, func(p *pending) Need {
 				return p.Ledger(&g.machine, &g.rules, &h.effects, end)
 			})
 		})
+		end, err = g.ledgerEnd(term), nil
 	}()
 }
 

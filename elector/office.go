@@ -64,8 +64,7 @@ func (h *Host) attendLease(g *group) {
 	}
 	l := office.NewLease(g.machine.Term, until)
 	g.extras().lease.Store(l)
-	g.outstanding++
-	go h.watchLease(g, l)
+	h.watchLease(g, l)
 }
 
 // leaseFrom is when the lease began. A lone voter has sent nothing to anybody.
@@ -87,16 +86,16 @@ func (g *group) dropLease() {
 // watchLease ends the office when the lease runs out. It is a goroutine of its
 // own, for it must do so also when the loop is held up.
 func (h *Host) watchLease(g *group, l *office.Lease) {
-	lapsed := l.RunsOut(h.elapsed)
-	if o := g.office(); lapsed && o != nil && o.Term == l.Term {
-		o.Close()
-	}
-	h.request(func() {
-		g.outstanding--
+	lapsed := false
+	h.beside(g, func() {
+		lapsed = l.RunsOut(h.elapsed)
+		if o := g.office(); lapsed && o != nil && o.Term == l.Term {
+			o.Close()
+		}
+	}, func() {
 		if lapsed && g.machine.Term == l.Term {
 			h.give(g, &Input{Kind: Lapsed}, nil)
 		}
-		h.bury(g)
 	})
 }
 
@@ -130,28 +129,30 @@ func (h *Host) holds(l *office.Lease) bool {
 	return held
 }
 
+// openOffice calls Lead. If it ends its goroutine instead of returning, that is an
+// early return like any other.
 func (h *Host) openOffice(g *group) {
 	o, x := office.Open(g.machine.Term), g.extras()
 	x.served = o.Term
 	x.office.Store(o)
-	g.outstanding++
-	go func() {
-		early, err := o.Serve(x.lead)
-		h.request(func() {
-			g.outstanding--
-			x.office.Store(nil)
-			if early {
-				if x.pausing == nil { // it was not asked to end
-					h.log.Warn("lead returned early, resigning", "group", g.name, "term", uint64(o.Term), "error", err)
-				}
-				h.give(g, &Input{Kind: Resign}, nil)
+	early, err := false, errExited
+	lead := func(ctx context.Context, term memberstate.Term) error {
+		defer func() { early = ctx.Err() == nil }()
+		err = x.lead(ctx, term)
+		return err
+	}
+	h.beside(g, func() { _, _ = o.Serve(lead) }, func() {
+		x.office.Store(nil)
+		if early {
+			if x.pausing == nil { // it was not asked to end
+				h.log.Warn("lead returned early, resigning", "group", g.name, "term", uint64(o.Term), "error", err)
 			}
-			if g.running {
-				h.attend(g)
-			}
-			h.bury(g)
-		})
-	}()
+			h.give(g, &Input{Kind: Resign}, nil)
+		}
+		if g.running {
+			h.attend(g)
+		}
+	})
 }
 
 // endOffice ends what this member may do as a leader, at once.
@@ -196,22 +197,16 @@ func (h *Host) pauseWrites(g *group) {
 		h.give(g, &Input{Kind: Paused}, nil)
 		return
 	}
-	term := g.machine.Term
-	g.outstanding++
-	go func() {
-		err := x.pause(ctx, term)
-		h.request(func() {
-			g.outstanding--
-			switch {
-			case x.pausing != job: // over already
-			case err != nil:
-				h.log.Warn("writes could not be paused", "group", g.name, "term", uint64(term), "error", err)
-				x.attempt.refused(err)
-				h.give(g, &Input{Kind: Abort}, nil)
-			default:
-				h.give(g, &Input{Kind: Paused}, nil)
-			}
-			h.bury(g)
-		})
-	}()
+	term, err := g.machine.Term, errExited
+	h.beside(g, func() { err = x.pause(ctx, term) }, func() {
+		switch {
+		case x.pausing != job: // over already
+		case err != nil:
+			h.log.Warn("writes could not be paused", "group", g.name, "term", uint64(term), "error", err)
+			x.attempt.refused(err)
+			h.give(g, &Input{Kind: Abort}, nil)
+		default:
+			h.give(g, &Input{Kind: Paused}, nil)
+		}
+	})
 }
