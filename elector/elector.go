@@ -76,7 +76,7 @@ func (e *Elector) Start() error {
 		defer close(began)
 		g.running = true
 		g.publish(0) // also what ends at once has a term, which it must not seem to have lost
-		if g.retiring {
+		if g.isRetired() {
 			h.end(g, nil)
 			return
 		}
@@ -205,7 +205,7 @@ func (e *Elector) command(ctx context.Context, in *Input) (*transfer, error) {
 	}
 	t := &transfer{done: make(chan error, 1)}
 	began := make(chan error, 1)
-	h.request(func() {
+	taken := h.request(func() {
 		m := &g.machine
 		switch {
 		case !g.running:
@@ -228,6 +228,9 @@ func (e *Elector) command(ctx context.Context, in *Input) (*transfer, error) {
 			})
 		}
 	})
+	if !taken {
+		return nil, ErrStopped
+	}
 	select {
 	case err := <-began:
 		return t, err
@@ -239,8 +242,8 @@ func (e *Elector) command(ctx context.Context, in *Input) (*transfer, error) {
 // Campaign has this member stand for election now, if it does not lead and is
 // bound by no promise. Members that still hear their leader refuse it.
 func (e *Elector) Campaign() {
-	g := &e.group
-	g.host.request(func() { g.host.give(g, &Input{Kind: Stand}, nil) })
+	g, h := &e.group, e.group.host
+	h.requestOnce(errand{group: g, kind: Stand}, func() { h.give(g, &Input{Kind: Stand}, nil) })
 }
 
 // Lease is the lease that this member holds: the term that it leads, and until

@@ -73,7 +73,7 @@ func (g *group) retire() (started bool) {
 	h := g.host
 	h.mu.Lock()
 	started, over := g.started, g.buried
-	g.started = true
+	g.started, g.retired = true, true
 	if !started {
 		h.conclude(g)
 	}
@@ -82,6 +82,14 @@ func (g *group) retire() (started bool) {
 		h.request(func() { h.resignOrEnd(g) })
 	}
 	return started
+}
+
+// isRetired says whether the group has been told to end. Whoever told it while it was
+// being started had no loop to tell.
+func (g *group) isRetired() bool {
+	g.host.mu.Lock()
+	defer g.host.mu.Unlock()
+	return g.retired
 }
 
 // resignOrEnd has a member that is to stop hand over first, if it leads.
@@ -102,12 +110,10 @@ func (h *Host) fail(g *group, err error) {
 	h.end(g, err)
 }
 
-// end takes the group out of everything. It is over once nothing works for it. One
-// that is still being started ends as soon as it has.
+// end takes the group out of everything. It is over once nothing works for it.
 func (h *Host) end(g *group, err error) {
-	g.retiring = true
 	if !g.running {
-		return
+		return // it has ended, or will as soon as it has been started
 	}
 	g.running = false
 	if err != nil {
@@ -127,7 +133,7 @@ func (h *Host) end(g *group, err error) {
 	x.transfers = nil
 	g.publishEnd()
 	queue := x.queue
-	x.queue = nil
+	x.queue, x.messages = nil, 0
 	for i := range queue {
 		if queue[i].then != nil {
 			queue[i].then()

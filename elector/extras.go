@@ -4,6 +4,7 @@ package elector
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 
 	"github.com/hustings/hustings/internal/office"
@@ -23,7 +24,8 @@ type extras struct {
 	pausing   *pauseJob        // the handover for which writes are paused
 	transfers []*transfer      // those who wait for the end of a handover
 	attempt   *attempt         // the handover under way
-	queue     []pending        // what has happened while a step waits, bounded but for commands
+	queue     []pending        // what has happened while a step waits
+	messages  int              // how many of it have arrived from others
 }
 
 // needless says that a group might as well have no extras.
@@ -66,17 +68,52 @@ func (g *group) lease() *office.Lease {
 	return nil
 }
 
-// queued is how much waits for the step under way.
-func (g *group) queued() int {
+// queued is how much waits for the step under way, and how many messages are among it.
+func (g *group) queued() (all, messages int) {
 	if x := g.extra.Load(); x != nil {
-		return len(x.queue)
+		return len(x.queue), x.messages
 	}
-	return 0
+	return 0, 0
+}
+
+// add keeps an input until the step under way is done. Messages are bounded by who
+// delivers them. Of everything else there are few kinds, and what is the same is kept once: to hear twice of one leader, or
+// to be told twice to stand, changes no more than once does.
+func (x *extras) add(p *pending) {
+	if p.Input.Kind == Receive {
+		x.messages++
+	} else if i := slices.IndexFunc(x.queue, p.isSame); i >= 0 {
+		x.queue[i].then = both(x.queue[i].then, p.then)
+		return
+	}
+	x.queue = append(x.queue, *p)
+}
+
+// isSame says whether the two are one input.
+func (p *pending) isSame(other pending) bool {
+	return p.Input == other.Input
+}
+
+// both calls two functions, of which any may be nil.
+func both(first, second func()) func() {
+	switch {
+	case first == nil:
+		return second
+	case second == nil:
+		return first
+	}
+	return func() {
+		first()
+		second()
+	}
 }
 
 // next takes what has waited longest.
 func (x *extras) next() pending {
 	first := x.queue[0]
+	if first.Input.Kind == Receive {
+		x.messages--
+	}
 	x.queue = x.queue[1:]
 	if len(x.queue) == 0 {
 		x.queue = nil

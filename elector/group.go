@@ -26,6 +26,7 @@ type group struct {
 	running  bool // it takes part: from its start to its end
 	retiring bool // it is to end
 	started  bool // Start was called, or never will be; guarded by the host's mu
+	retired  bool // it has been told to end; guarded by the host's mu
 	buried   bool // nothing works for it any more; changed by who ends it, under the host's mu
 
 	busy  *pending               // the step that waits for the ledger or the disk
@@ -86,7 +87,7 @@ func (h *Host) deliver(a *arrival) {
 		in := Input{Kind: Receive, RoundTrip: g.roundTrip(msg, h.now), Message: Message{
 			From: g.members.Seat(msg.From), Leader: g.members.Seat(msg.Leader), Body: msg.Body,
 		}}
-		if g.queued() >= maxQueued {
+		if _, messages := g.queued(); messages >= maxQueued {
 			h.drop(DropQueueFull, 1)
 			return
 		}
@@ -113,8 +114,7 @@ func (h *Host) giveFrom(g *group, in *Input, from string, then func()) {
 			then()
 		}
 	case g.busy != nil:
-		x := g.extras()
-		x.queue = append(x.queue, pending{Execution: Execution{Input: *in}, from: from, then: then})
+		g.extras().add(&pending{Execution: Execution{Input: *in}, from: from, then: then})
 	default:
 		h.step.Input, h.step.from, h.step.then = *in, from, then
 		h.begin(g, &h.step)
@@ -124,7 +124,10 @@ func (h *Host) giveFrom(g *group, in *Input, from string, then func()) {
 
 // workOff gives the machine what had to wait.
 func (h *Host) workOff(g *group) {
-	for g.busy == nil && g.running && g.queued() > 0 {
+	for g.busy == nil && g.running {
+		if all, _ := g.queued(); all == 0 {
+			return
+		}
 		h.step = g.extras().next()
 		h.begin(g, &h.step)
 	}

@@ -36,10 +36,11 @@ type Host struct {
 	mu          sync.Mutex
 	names       map[string]*Elector // groups that joined and have not ended
 	electorates map[electorateKey]*electorate
-	live        int           // groups that were started and have not ended
-	stopped     chan struct{} // closed when the loop of the last start has ended
-	arrived     inbox         // for the loop, bounded
-	requests    []func()      // for the loop; each source has few at a time
+	live        int                 // groups that were started and have not ended
+	stopped     chan struct{}       // closed when the loop of the last start has ended
+	arrived     inbox               // for the loop, bounded
+	requests    []func()            // for the loop; each source has few at a time
+	errands     map[errand]struct{} // those among the requests
 
 	// What follows belongs to the loop.
 	alarms  alarms
@@ -71,7 +72,7 @@ func NewHost(config HostConfig) (*Host, error) {
 	return &Host{
 		config: config, metrics: metrics, log: logging.Or(config.Logger), clock: time.Now, epoch: time.Now(), wake: make(chan struct{}, 1),
 		names: make(map[string]*Elector), electorates: make(map[electorateKey]*electorate),
-		outbox: make(map[string][]rpc.Message), lost: make(map[string]time.Duration),
+		errands: make(map[errand]struct{}), outbox: make(map[string][]rpc.Message), lost: make(map[string]time.Duration),
 	}, nil
 }
 
@@ -150,7 +151,10 @@ func (h *Host) Elector(group string) *Elector {
 // Receive takes what the transport delivers.
 func (h *Host) Receive(batch []rpc.Message) {
 	h.mu.Lock()
-	room := min(maxArrived-h.arrived.count, len(batch))
+	room := 0
+	if h.live > 0 { // else there is no loop to take them
+		room = min(maxArrived-h.arrived.count, len(batch))
+	}
 	for i := range room {
 		*h.arrived.next(&h.blocks) = arrival{h.names[batch[i].Group], batch[i]}
 	}
@@ -163,7 +167,7 @@ func (h *Host) Receive(batch []rpc.Message) {
 
 // PeerLost takes the transport's hint that a node is gone.
 func (h *Host) PeerLost(node string) {
-	h.request(func() {
+	h.requestOnce(errand{kind: PeerLost, node: node}, func() {
 		for _, e := range h.Electors() {
 			g := &e.group
 			seat := g.members.Seat(node)
@@ -177,12 +181,48 @@ func (h *Host) PeerLost(node string) {
 	})
 }
 
-// request has the loop call f.
-func (h *Host) request(f func()) {
+// request has the loop call f, and says whether it will: not if no group runs, for
+// then there is no loop.
+func (h *Host) request(f func()) bool {
 	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.requestLocked(f)
+}
+
+func (h *Host) requestLocked(f func()) bool {
+	if h.live == 0 {
+		return false
+	}
 	h.requests = append(h.requests, f)
-	h.mu.Unlock()
 	h.rouse()
+	return true
+}
+
+// errand is a request that anyone may make as often as they like, and do not wait
+// for: there is one at a time.
+type errand struct {
+	kind  InputKind
+	group *group
+	node  string
+}
+
+// requestOnce is request for an errand. It does nothing if the loop has been asked for
+// the same and has not begun.
+func (h *Host) requestOnce(what errand, f func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if _, asked := h.errands[what]; asked {
+		return
+	}
+	asked := h.requestLocked(func() {
+		h.mu.Lock()
+		delete(h.errands, what)
+		h.mu.Unlock()
+		f()
+	})
+	if asked {
+		h.errands[what] = struct{}{}
+	}
 }
 
 // beside does work for a group in a goroutine of its own, and then has the loop do
@@ -262,20 +302,21 @@ func (h *Host) loop(stopServing func(), stopped chan struct{}) {
 		case <-timer.C:
 		}
 	}
+	h.takeAll() // the last: nothing is accepted any more, but someone may wait for what was
+	h.taken.workOff(&h.blocks, h.deliver)
+	h.callAll()
 }
 
-// turn takes everything that is there, then sends and saves in batches. It
-// returns false when there is no group left.
-func (h *Host) turn() bool {
+// takeAll takes what has come in since the last time.
+func (h *Host) takeAll() {
 	h.mu.Lock()
+	defer h.mu.Unlock()
 	h.taken, h.arrived = h.arrived, h.taken
 	h.called, h.requests = h.requests, h.called
-	h.mu.Unlock()
-	// Read after the queues: nothing taken arrived later than this, so what a
-	// member promises from now on is no shorter than the sender believes. And
-	// nothing is sent before this, so a lease counted from it is no longer.
-	h.now = h.elapsed()
-	h.taken.workOff(&h.blocks, h.deliver)
+}
+
+// callAll does what was requested.
+func (h *Host) callAll() {
 	for i, f := range h.called {
 		f()
 		h.called[i] = nil
@@ -283,6 +324,18 @@ func (h *Host) turn() bool {
 	if h.called = h.called[:0]; cap(h.called) > usual {
 		h.called = nil // it was a burst
 	}
+}
+
+// turn takes everything that is there, then sends and saves in batches. It
+// returns false when there is no group left.
+func (h *Host) turn() bool {
+	h.takeAll()
+	// Read after the queues: nothing taken arrived later than this, so what a
+	// member promises from now on is no shorter than the sender believes. And
+	// nothing is sent before this, so a lease counted from it is no longer.
+	h.now = h.elapsed()
+	h.taken.workOff(&h.blocks, h.deliver)
+	h.callAll()
 	for g := h.alarms.ripe(h.now); g != nil; g = h.alarms.ripe(h.now) {
 		h.give(g, &Input{Kind: Ring, Number: g.alarm}, nil)
 	}

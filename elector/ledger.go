@@ -85,14 +85,12 @@ func (e *Elector) Heard(term memberstate.Term, leader string) error {
 		return err
 	}
 	processed := make(chan struct{})
-	g.host.request(func() {
+	if !g.host.request(func() {
 		g.host.give(g, &Input{Kind: Heard, Term: term, Seat: seat}, func() { close(processed) })
-	})
-	select {
-	case <-processed:
-	case <-g.done():
+	}) {
 		return ErrStopped
 	}
+	<-processed
 	s = g.status()
 	done, err := s.hears(term, leader)
 	switch {
@@ -125,7 +123,7 @@ func (g *group) heardLeader(term memberstate.Term, seat memberstate.Seat) {
 	if now-last < int64(g.rules.Timing.Heartbeat)/4 || !g.heardAt.CompareAndSwap(last, now) {
 		return
 	}
-	g.host.request(func() { g.host.give(g, &Input{Kind: Heard, Term: term, Seat: seat}, nil) })
+	g.host.requestOnce(errand{group: g, kind: Heard}, func() { g.host.give(g, &Input{Kind: Heard, Term: term, Seat: seat}, nil) })
 }
 
 // announce remembers the largest term whose leader the engine has heard.

@@ -6,7 +6,9 @@ import (
 	"context"
 	"testing"
 	"testing/synctest"
+	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hustings/hustings/elector"
@@ -49,4 +51,144 @@ func withSlowDisk(t *testing.T, play func(el *elector.Elector, store *gatedStore
 			Body: rpc.Body{Kind: rpc.Heartbeat, Term: 2, Round: 1},
 		})
 	})
+}
+
+func TestCampaignsOnAHostWithoutGroupsAreForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		host := loner(t, new(memberstate.MemStore))
+		el := join(t, host, "g", "n0")
+		for range 1000 {
+			el.Campaign() // it has not begun
+		}
+		require.NoError(t, el.Start())
+		require.NoError(t, host.Close(context.Background()))
+		for range 1000 {
+			el.Campaign()
+			host.PeerLost("n1")
+			host.Receive(make([]rpc.Message, 10))
+		}
+		requests, _ := elector.Waiting(el)
+		assert.Zero(t, requests)
+		assert.EqualValues(t, 10_000, host.Dropped(elector.DropQueueFull))
+		again := join(t, host, "g", "n0")
+		require.NoError(t, again.Start())
+		<-time.After(time.Second)
+		assert.Equal(t, memberstate.Leader, again.Status().Role, "the host goes on")
+		require.NoError(t, host.Close(context.Background()))
+	})
+}
+
+// The loop is held up here by one who measures, which nobody should do.
+func TestWhatIsAskedForAgainBeforeTheLoopHasBegunIsAskedForOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		held, entered := make(chan struct{}), make(chan struct{}, 1)
+		c := goodConfig()
+		c.Metrics = &elector.Metrics{Dropped: func(elector.Drop, int) {
+			entered <- struct{}{}
+			<-held
+		}}
+		el, err := elector.New(c)
+		require.NoError(t, err)
+		require.NoError(t, el.Start())
+		require.NoError(t, el.Heard(1, "n1"))
+		el.Host().Receive(make([]rpc.Message, 1)) // of no group
+		<-entered
+		for range 1000 {
+			el.Campaign()
+			el.Host().PeerLost("n1")
+			el.Host().PeerLost("n2")
+			<-time.After(elector.DefaultTiming().Heartbeat)
+			require.NoError(t, el.Heard(1, "n1"))
+		}
+		requests, _ := elector.Waiting(el)
+		assert.Equal(t, 4, requests, "a campaign, two losses, an append")
+		close(held)
+		synctest.Wait()
+		requests, _ = elector.Waiting(el)
+		assert.Zero(t, requests)
+		require.NoError(t, el.Stop(context.Background()))
+	})
+}
+
+// For five minutes the engine hears appends, operators command and connections come
+// and go, while the disk is stuck: nothing piles up, and what peers say is kept.
+func TestNothingPilesUpWhileTheDiskIsStuck(t *testing.T) {
+	withSlowDisk(t, func(el *elector.Elector, store *gatedStore, n1 rpc.Message) {
+		host := el.Host()
+		host.Receive([]rpc.Message{n1}) // a new term, to be saved
+		var late []*call
+		for i := range 12_000 {
+			<-time.After(25 * time.Millisecond)
+			require.NoError(t, el.Heard(1, "n1"))
+			el.Campaign()
+			host.PeerLost("n1")
+			if i%1000 == 0 {
+				late = append(late, order(func(context.Context) error { return el.Heard(2, "n1") }))
+			}
+		}
+		n1.Round++
+		host.Receive([]rpc.Message{n1})
+		synctest.Wait()
+		_, queued := elector.Waiting(el)
+		assert.Equal(t, 5, queued, "appends of two terms, a campaign, a loss, a heartbeat")
+		assert.Zero(t, host.Dropped(elector.DropQueueFull))
+		close(store.gate)
+		for _, c := range late {
+			require.NoError(t, c.answered(t))
+		}
+		assert.Equal(t, "n1", el.Status().Leader)
+		assert.EqualValues(t, 2, el.Status().Term)
+		require.NoError(t, el.Stop(context.Background()))
+	})
+}
+
+func TestMessagesThatWaitForTheDiskAreBounded(t *testing.T) {
+	withSlowDisk(t, func(el *elector.Elector, store *gatedStore, n1 rpc.Message) {
+		const flood, most = 1000, 256
+		for range 1 + flood {
+			el.Host().Receive([]rpc.Message{n1})
+			n1.Round++
+		}
+		synctest.Wait()
+		_, queued := elector.Waiting(el)
+		assert.Equal(t, most, queued)
+		assert.EqualValues(t, flood-most, el.Host().Dropped(elector.DropQueueFull))
+		close(store.gate)
+		synctest.Wait()
+		_, queued = elector.Waiting(el)
+		assert.Zero(t, queued)
+		for range most { // the room is there again
+			el.Host().Receive([]rpc.Message{n1})
+		}
+		synctest.Wait()
+		assert.EqualValues(t, flood-most, el.Host().Dropped(elector.DropQueueFull))
+		require.NoError(t, el.Stop(context.Background()))
+	})
+}
+
+// call is an order that is waited for elsewhere.
+type call struct {
+	cancel  context.CancelFunc
+	outcome chan error
+}
+
+func order(give func(ctx context.Context) error) *call {
+	ctx, cancel := context.WithCancel(context.Background())
+	c := &call{cancel, make(chan error, 1)}
+	go func() { c.outcome <- give(ctx) }()
+	synctest.Wait()
+	return c
+}
+
+// answered is the outcome, which must be there by now.
+func (c *call) answered(t *testing.T) error {
+	t.Helper()
+	synctest.Wait()
+	select {
+	case err := <-c.outcome:
+		return err
+	default:
+		t.Fatal("the caller still waits")
+		return nil
+	}
 }
