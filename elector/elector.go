@@ -58,7 +58,7 @@ func (e *Elector) Start() error {
 	g.started = true
 	h.mu.Unlock()
 	if again {
-		return fmt.Errorf("%w: group %q has been started before", ErrStopped, g.name)
+		return say(ErrStopped, "group %q has been started or stopped before, and runs once", g.name)
 	}
 	err := g.restore()
 	if err == nil {
@@ -170,7 +170,7 @@ func (e *Elector) awaitSuccessor(ctx context.Context, term memberstate.Term, to 
 	for s := range e.Watch(ctx) {
 		switch {
 		case s.Stopped:
-			return ErrStopped
+			return e.group.notRunning()
 		case s.Term == term || s.Leader == "":
 		case to != "" && s.Leader != to, s.Leader == s.Self:
 			return fmt.Errorf("%w: %q leads term %d", ErrTransferFailed, s.Leader, s.Term)
@@ -201,7 +201,7 @@ func (e *Elector) Resign(ctx context.Context) error {
 func (e *Elector) command(ctx context.Context, in *Input) (*transfer, error) {
 	g, h := &e.group, e.group.host
 	if s := e.Status(); s.Revision == 0 || s.Stopped {
-		return nil, ErrStopped
+		return nil, g.notRunning()
 	}
 	t := &transfer{done: make(chan error, 1)}
 	began := make(chan error, 1)
@@ -209,7 +209,7 @@ func (e *Elector) command(ctx context.Context, in *Input) (*transfer, error) {
 		m := &g.machine
 		switch {
 		case !g.running:
-			began <- ErrStopped
+			began <- g.notRunning()
 		case m.Role != memberstate.Leader:
 			began <- ErrNotLeader
 		case m.handover != NoHandover && in.Kind == Transfer:
@@ -222,14 +222,14 @@ func (e *Elector) command(ctx context.Context, in *Input) (*transfer, error) {
 					x.transfers = append(x.transfers, t)
 					h.attendHandover(g) // it may be over already
 				} else {
-					t.done <- ErrStopped
+					t.done <- g.notRunning()
 				}
 				began <- nil
 			})
 		}
 	})
 	if !taken {
-		return nil, ErrStopped
+		return nil, g.notRunning()
 	}
 	select {
 	case err := <-began:

@@ -92,6 +92,19 @@ func (g *group) isRetired() bool {
 	return g.retired
 }
 
+// notRunning says why a group takes no orders.
+func (g *group) notRunning() error {
+	g.host.mu.Lock()
+	defer g.host.mu.Unlock()
+	switch {
+	case g.retired || g.buried || g.sight.Load().stopped:
+		return say(ErrStopped, "group %q has stopped", g.name)
+	case !g.started:
+		return say(ErrStopped, "group %q has not been started: Run or Start comes first", g.name)
+	}
+	return say(ErrStopped, "group %q is still being started", g.name)
+}
+
 // resignOrEnd has a member that is to stop hand over first, if it leads.
 func (h *Host) resignOrEnd(g *group) {
 	switch {
@@ -128,7 +141,7 @@ func (h *Host) end(g *group, err error) {
 		x.pausing.cancel()
 	}
 	for _, t := range x.transfers {
-		t.done <- ErrStopped
+		t.done <- g.notRunning()
 	}
 	x.transfers = nil
 	g.publishEnd()

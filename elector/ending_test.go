@@ -90,6 +90,40 @@ func TestAGroupThatIsStoppedWhileItStartsEndsOnce(t *testing.T) {
 	}
 }
 
+// What cannot be ordered yet, or any more, is refused with the reason.
+func TestAGroupThatDoesNotRunSaysWhy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &slowStore{slow: "slow", loading: make(chan struct{}), outcome: make(chan error)}
+		host := loner(t, store)
+		el, never := join(t, host, "slow", "n0", "n1"), join(t, host, "never", "n0", "n1")
+		refused := func(el *elector.Elector, why string) {
+			t.Helper()
+			for name, err := range map[string]error{
+				"Resign":             el.Resign(context.Background()),
+				"TransferLeadership": el.TransferLeadership(context.Background(), "n1"),
+				"Heard":              el.Heard(1, "n1"),
+			} {
+				require.ErrorIs(t, err, elector.ErrStopped, name)
+				assert.ErrorContains(t, err, why, name)
+			}
+		}
+		refused(el, `group "slow" has not been started: Run or Start comes first`)
+		var calls sync.WaitGroup
+		calls.Go(func() { assert.NoError(t, el.Start()) })
+		<-store.loading
+		refused(el, `group "slow" is still being started`)
+		store.outcome <- nil
+		calls.Wait()
+		require.ErrorIs(t, el.Resign(context.Background()), elector.ErrNotLeader)
+		err := el.Start()
+		require.ErrorIs(t, err, elector.ErrStopped)
+		assert.ErrorContains(t, err, `group "slow" has been started or stopped before`)
+		require.NoError(t, host.Close(context.Background()))
+		refused(el, `group "slow" has stopped`)
+		refused(never, `group "never" has stopped`)
+	})
+}
+
 // TestAGroupThatWasNotStartedDoesNotStand: it has not loaded what it has voted yet.
 func TestAGroupThatWasNotStartedDoesNotStand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -10,7 +10,8 @@ import (
 )
 
 var (
-	// ErrStopped: the elector has stopped, or was never started.
+	// ErrStopped: the elector does not run. It has stopped, or was not started,
+	// or is to be started a second time; the error says which.
 	ErrStopped = errors.New("elector: stopped")
 	// ErrNotLeader: only a leader can do this.
 	ErrNotLeader = errors.New("elector: this member does not lead")
@@ -22,7 +23,8 @@ var (
 	// ErrStaleTerm: the append is of a lower term than this member's, and must
 	// not be accepted.
 	ErrStaleTerm = errors.New("elector: stale term")
-	// ErrOtherLeader: the append is of this term, but another leads it.
+	// ErrOtherLeader: another leads the term of the append, or whom the append
+	// names can lead none; the error says which.
 	ErrOtherLeader = errors.New("elector: another member leads this term")
 	// ErrOtherVoters: the store was written under another list of voters.
 	ErrOtherVoters = errors.New("elector: the store knows the group with other voters")
@@ -32,6 +34,19 @@ var (
 	// ErrGroupExists: the host has a group of this name already.
 	ErrGroupExists = errors.New("elector: the host has this group already")
 )
+
+// worded is one of the errors above, in words that fit the occasion.
+type worded struct {
+	kind error
+	text string
+}
+
+func (e *worded) Error() string { return e.text }
+func (e *worded) Unwrap() error { return e.kind }
+
+func say(kind error, format string, args ...any) error {
+	return &worded{kind, "elector: " + fmt.Sprintf(format, args...)}
+}
 
 // errExited is the outcome of a function that was handed in and that has ended its
 // goroutine.

@@ -74,10 +74,16 @@ func (g *group) checkLedger(term memberstate.Term, end memberstate.Position) err
 func (e *Elector) Heard(term memberstate.Term, leader string) error {
 	g := &e.group
 	seat := g.members.Seat(leader)
-	if !g.rules.Voters.Has(seat) || seat == g.rules.Self {
-		return fmt.Errorf("%w: %q is not another voter of group %q", ErrOtherLeader, leader, g.name)
+	switch {
+	case seat == g.rules.Self:
+		return say(ErrOtherLeader, "Heard is for the appends of others: %q is this member itself, in group %q", leader, g.name)
+	case !g.rules.Voters.Has(seat):
+		return say(ErrOtherLeader, "an append of term %d is by %q, which is no voter of group %q", term, leader, g.name)
 	}
 	s := g.status()
+	if s.Stopped || s.Revision == 0 {
+		return g.notRunning()
+	}
 	if done, err := s.hears(term, leader); done {
 		if err == nil {
 			g.heardLeader(term, seat)
@@ -88,10 +94,12 @@ func (e *Elector) Heard(term memberstate.Term, leader string) error {
 	if !g.host.request(func() {
 		g.host.give(g, &Input{Kind: Heard, Term: term, Seat: seat}, func() { close(processed) })
 	}) {
-		return ErrStopped
+		return g.notRunning()
 	}
 	<-processed
-	s = g.status()
+	if s = g.status(); s.Stopped {
+		return g.notRunning()
+	}
 	done, err := s.hears(term, leader)
 	switch {
 	case !done: // refused as impossible, or lost again at once
@@ -105,8 +113,6 @@ func (e *Elector) Heard(term memberstate.Term, leader string) error {
 // hears decides on an append by what is known, and is done if that suffices.
 func (s *Status) hears(term memberstate.Term, leader string) (done bool, err error) {
 	switch {
-	case s.Stopped || s.Revision == 0:
-		return true, ErrStopped
 	case term < s.Term:
 		return true, fmt.Errorf("%w: an append of term %d by %q in term %d", ErrStaleTerm, term, leader, s.Term)
 	case term == s.Term && s.Leader != "" && s.Leader != leader:
