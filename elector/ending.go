@@ -111,7 +111,7 @@ func (h *Host) resignOrEnd(g *group) {
 	case g.retiring:
 	case g.running && g.machine.Role == memberstate.Leader:
 		g.retiring = true
-		h.give(g, &Input{Kind: Resign}, nil)
+		h.resign(g)
 	default:
 		h.end(g, nil)
 	}
@@ -140,11 +140,11 @@ func (h *Host) end(g *group, err error) {
 	if x.pausing != nil {
 		x.pausing.cancel()
 	}
-	for _, t := range x.transfers {
-		t.done <- g.notRunning()
-	}
-	x.transfers = nil
 	g.publishEnd()
+	for _, o := range x.orders {
+		o.outcome <- g.notRunning()
+	}
+	x.orders = nil
 	queue := x.queue
 	x.queue, x.messages = nil, 0
 	for i := range queue {

@@ -18,20 +18,20 @@ type extras struct {
 	pause    func(ctx context.Context, term memberstate.Term) error // nil: there is none
 	handlers []RoleHandler                                          // until the group has started
 
-	office    atomic.Pointer[office.Office]
-	lease     atomic.Pointer[office.Lease]
-	served    memberstate.Term // the last term that lead was called for
-	pausing   *pauseJob        // the handover for which writes are paused
-	transfers []*transfer      // those who wait for the end of a handover
-	attempt   *attempt         // the handover under way
-	queue     []pending        // what has happened while a step waits
-	messages  int              // how many of it have arrived from others
+	office   atomic.Pointer[office.Office]
+	lease    atomic.Pointer[office.Lease]
+	served   memberstate.Term // the last term that lead was called for
+	pausing  *pauseJob        // the handover for which writes are paused
+	orders   []*order         // to hand over, that stand
+	attempt  *attempt         // the handover under way
+	queue    []pending        // what has happened while a step waits
+	messages int              // how many of it have arrived from others
 }
 
 // needless says that a group might as well have no extras.
 func (x *extras) needless() bool {
 	return x.lead == nil && x.pause == nil && x.handlers == nil && x.office.Load() == nil && x.lease.Load() == nil &&
-		x.pausing == nil && x.attempt == nil && len(x.transfers) == 0 && len(x.queue) == 0
+		x.pausing == nil && x.attempt == nil && len(x.orders) == 0 && len(x.queue) == 0
 }
 
 // extras are the group's, made if it has none. The loop does not keep them over a
@@ -77,7 +77,8 @@ func (g *group) queued() (all, messages int) {
 }
 
 // add keeps an input until the step under way is done. Messages are bounded by who
-// delivers them. Of everything else there are few kinds, and what is the same is kept once: to hear twice of one leader, or
+// delivers them. Of everything else there are few kinds, each order belongs to a
+// caller who waits, and what is the same is kept once: to hear twice of one leader, or
 // to be told twice to stand, changes no more than once does.
 func (x *extras) add(p *pending) {
 	if p.Input.Kind == Receive {
@@ -89,9 +90,9 @@ func (x *extras) add(p *pending) {
 	x.queue = append(x.queue, *p)
 }
 
-// isSame says whether the two are one input.
+// isSame says whether the two are one input, which nobody ordered.
 func (p *pending) isSame(other pending) bool {
-	return p.Input == other.Input
+	return p.Input == other.Input && p.order == nil && other.order == nil
 }
 
 // both calls two functions, of which any may be nil.

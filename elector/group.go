@@ -45,8 +45,14 @@ type group struct {
 // pending is a step that is being carried out, with what it takes to finish it.
 type pending struct {
 	Execution
-	from string // who is answered
-	then func() // called when it is done, if not nil
+	purpose
+}
+
+// purpose is what an input is for.
+type purpose struct {
+	from  string // who is answered
+	then  func() // called when it is done, if not nil
+	order *order // that begins with it, if any
 }
 
 // sendTimes has when the newest rounds were sent, and what was measured by it last.
@@ -91,7 +97,7 @@ func (h *Host) deliver(a *arrival) {
 			h.drop(DropQueueFull, 1)
 			return
 		}
-		h.giveFrom(g, &in, msg.From, nil)
+		h.giveFor(g, &in, purpose{from: msg.From})
 	}
 }
 
@@ -103,20 +109,20 @@ func (g *group) roundTrip(msg *rpc.Message, now time.Duration) time.Duration {
 	return g.sent.RoundTrip(&g.machine, &msg.Body, now)
 }
 
-func (h *Host) give(g *group, in *Input, then func()) { h.giveFrom(g, in, "", then) }
+func (h *Host) give(g *group, in *Input, then func()) { h.giveFor(g, in, purpose{then: then}) }
 
-// giveFrom gives the machine an input, or keeps it until the step under way is
+// giveFor gives the machine an input, or keeps it until the step under way is
 // done.
-func (h *Host) giveFrom(g *group, in *Input, from string, then func()) {
+func (h *Host) giveFor(g *group, in *Input, what purpose) {
 	switch {
 	case !g.running:
-		if then != nil {
-			then()
+		if what.then != nil {
+			what.then()
 		}
 	case g.busy != nil:
-		g.extras().add(&pending{Execution: Execution{Input: *in}, from: from, then: then})
+		g.extras().add(&pending{Execution: Execution{Input: *in}, purpose: what})
 	default:
-		h.step.Input, h.step.from, h.step.then = *in, from, then
+		h.step.Input, h.step.purpose = *in, what
 		h.begin(g, &h.step)
 		h.workOff(g)
 	}
@@ -160,6 +166,9 @@ func (h *Host) proceed(g *group, p *pending, need Need) {
 		}
 	case NeedNothing:
 		then := p.then
+		if p.order != nil {
+			p.order.begun(&g.machine)
+		}
 		g.busy = nil
 		g.followHandover(&p.Input)
 		h.attend(g)

@@ -18,6 +18,8 @@ type ledgerLog struct {
 }
 
 // askLedger calls the engine, off the loop: it may have to wait for locks of its own.
+// Whatever ordered the step may have been withdrawn meanwhile. Nothing has happened
+// yet, and then nothing does.
 func (h *Host) askLedger(g *group, term memberstate.Term) {
 	var end memberstate.Position
 	err := fmt.Errorf("elector: group %q: LedgerEnd: %w", g.name, errExited)
@@ -30,6 +32,9 @@ func (h *Host) askLedger(g *group, term memberstate.Term) {
 				h.fail(g, err)
 			}
 			h.resume(g, func(p *pending) Need {
+				if p.order != nil && p.order.withdrawn {
+					return NeedNothing
+				}
 				return p.Ledger(&g.machine, &g.rules, &h.effects, end)
 			})
 		})

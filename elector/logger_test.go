@@ -20,7 +20,7 @@ import (
 func fails(t *testing.T, logger *slog.Logger) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		store := new(memberstate.MemStore)
+		store := new(gatedStore)
 		c := goodConfig()
 		c.Members, c.Store, c.Logger = memberstate.Voters("n0"), store, logger
 		c.Lead = func(context.Context, memberstate.Term) error {

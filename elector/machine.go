@@ -186,6 +186,9 @@ const (
 	// Served: no Lead of the engine was running or due to run when the newest beat was
 	// that of this Number.
 	Served
+	// Remain: nobody wants this member to resign any more. A handover under way
+	// goes on as a transfer: if it fails, this member leads on.
+	Remain
 )
 
 // Input is one thing that happens to a machine.
@@ -328,6 +331,8 @@ func (m *Machine) step(r *Rules, in *Input, out *Output) {
 		if in.Number == m.beat { // else it has won another office since
 			m.serving = false
 		}
+	case Remain:
+		m.resigning = false
 	}
 }
 

@@ -154,9 +154,9 @@ func (g *group) followHandover(in *Input) {
 	}
 }
 
-// concludeHandover says why a handover that is over has failed, if it has: this member
+// whyNotHandedOver says why a handover that is over has failed, if it has: this member
 // still leads, or it resigned and nobody took over.
-func (h *Host) concludeHandover(g *group) error {
+func (h *Host) whyNotHandedOver(g *group) error {
 	x, m := g.extras(), &g.machine
 	a := x.attempt
 	x.attempt = nil

@@ -1,10 +1,9 @@
-// Being in office: the engine's Lead, the lease that bounds it, and the pause
-// of writes before it is handed over. Each runs beside the loop, never in it.
+// Being in office: the engine's Lead, and the lease that bounds it. Each runs beside
+// the loop, never in it.
 
 package elector
 
 import (
-	"cmp"
 	"context"
 	"time"
 
@@ -12,18 +11,12 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// pauseJob is a handover for which the engine pauses its writes.
-type pauseJob struct{ cancel context.CancelFunc }
-
-// transfer is a call of TransferLeadership that waits for the handover's end.
-type transfer struct {
-	term memberstate.Term
-	done chan error
-}
-
 // attend brings what runs beside the loop in line with what the machine is now.
-// It is called after every step.
+// It is called after every step, and does nothing in the middle of one.
 func (h *Host) attend(g *group) {
+	if g.busy != nil || !g.running {
+		return
+	}
 	m := &g.machine
 	h.countQuorum(g)
 	if g.isBusyBeside() {
@@ -103,7 +96,7 @@ func (h *Host) watchLease(g *group, l *office.Lease) {
 // before the Lead of the term before has returned.
 func (h *Host) attendOffice(g *group) {
 	m, x, o := &g.machine, g.extras(), g.office()
-	leads := m.Role == memberstate.Leader && g.running
+	leads := m.Role == memberstate.Leader
 	if g.rules.Lease > 0 {
 		leads = leads && h.holds(g.lease())
 	}
@@ -114,7 +107,7 @@ func (h *Host) attendOffice(g *group) {
 		}
 	case leads && x.lead != nil && x.served < m.Term:
 		h.openOffice(g)
-	case m.serving && m.Role != memberstate.Leader && g.running:
+	case m.serving && m.Role != memberstate.Leader:
 		h.give(g, &Input{Kind: Served, Number: m.beat}, nil)
 	}
 }
@@ -147,11 +140,9 @@ func (h *Host) openOffice(g *group) {
 			if x.pausing == nil { // it was not asked to end
 				h.log.Warn("lead returned early, resigning", "group", g.name, "term", uint64(o.Term), "error", err)
 			}
-			h.give(g, &Input{Kind: Resign}, nil)
+			h.resign(g)
 		}
-		if g.running {
-			h.attend(g)
-		}
+		h.attend(g)
 	})
 }
 
@@ -161,52 +152,4 @@ func (g *group) endOffice() {
 	if o := g.office(); o != nil {
 		o.Close()
 	}
-}
-
-// attendHandover pauses the engine's writes when the target is ready, and tells
-// who waits when the handover is over.
-func (h *Host) attendHandover(g *group) {
-	m, x := &g.machine, g.extras()
-	if m.handover == Pausing && x.pausing == nil && g.running {
-		h.pauseWrites(g)
-		return
-	}
-	if m.handover != NoHandover {
-		return
-	}
-	if x.pausing != nil {
-		x.pausing.cancel()
-		x.pausing = nil
-	}
-	failed := h.concludeHandover(g)
-	for _, t := range x.transfers {
-		if m.Role == memberstate.Leader && m.Term == t.term {
-			t.done <- cmp.Or(failed, ErrTransferFailed)
-		} else {
-			t.done <- nil
-		}
-	}
-	x.transfers = nil
-}
-
-func (h *Host) pauseWrites(g *group) {
-	ctx, cancel := context.WithCancel(context.Background())
-	job, x := &pauseJob{cancel}, g.extras()
-	x.pausing = job
-	if x.pause == nil {
-		h.give(g, &Input{Kind: Paused}, nil)
-		return
-	}
-	term, err := g.machine.Term, errExited
-	h.beside(g, func() { err = x.pause(ctx, term) }, func() {
-		switch {
-		case x.pausing != job: // over already
-		case err != nil:
-			h.log.Warn("writes could not be paused", "group", g.name, "term", uint64(term), "error", err)
-			x.attempt.refused(err)
-			h.give(g, &Input{Kind: Abort}, nil)
-		default:
-			h.give(g, &Input{Kind: Paused}, nil)
-		}
-	})
 }

@@ -166,29 +166,20 @@ func TestMessagesThatWaitForTheDiskAreBounded(t *testing.T) {
 	})
 }
 
-// call is an order that is waited for elsewhere.
-type call struct {
-	cancel  context.CancelFunc
-	outcome chan error
-}
-
-func order(give func(ctx context.Context) error) *call {
-	ctx, cancel := context.WithCancel(context.Background())
-	c := &call{cancel, make(chan error, 1)}
-	go func() { c.outcome <- give(ctx) }()
-	synctest.Wait()
-	return c
-}
-
-// answered is the outcome, which must be there by now.
-func (c *call) answered(t *testing.T) error {
-	t.Helper()
-	synctest.Wait()
-	select {
-	case err := <-c.outcome:
-		return err
-	default:
-		t.Fatal("the caller still waits")
-		return nil
-	}
+// Who gives up waiting leaves nothing in the queue.
+func TestAnOrderThatIsWithdrawnWaitsNoMore(t *testing.T) {
+	inEngineRoom(t, func(town *town, room *engineRoom, leader *node) {
+		release := room.holdLedgers()
+		first := order(leader.el.Resign)
+		for range 1000 {
+			c := order(leader.el.Resign)
+			c.cancel()
+			require.ErrorIs(t, c.answered(t), context.Canceled)
+		}
+		_, queued := elector.Waiting(leader.el)
+		assert.Less(t, queued, 10)
+		close(release)
+		town.pass(time.Second)
+		require.NoError(t, first.answered(t))
+	})
 }

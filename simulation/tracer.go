@@ -242,7 +242,7 @@ var inputNames = map[elector.InputKind]string{
 	elector.Start: "begins to take part", elector.Ring: "its alarm rings", elector.Heard: "hears of an append",
 	elector.Stand: "is told to stand", elector.Transfer: "is told to hand over", elector.Resign: "is told to resign",
 	elector.Paused: "has paused its writes", elector.Abort: "gives its handover up", elector.Lapsed: "its lease has run out",
-	elector.Served: "serves no more",
+	elector.Served: "serves no more", elector.Remain: "is not to resign any more",
 }
 
 // inputText is an input in words.
