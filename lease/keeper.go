@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/internal/logging"
 )
 
 // Keeper holds one candidate's leases in one database.
@@ -46,12 +47,9 @@ func NewKeeper(config KeeperConfig) (*Keeper, error) {
 		return nil, err
 	}
 	k := &Keeper{
-		config: config, id: config.Self + "#" + rand.Text(), log: config.Logger, waker: config.Waker, epoch: time.Now(),
+		config: config, id: config.Self + "#" + rand.Text(), log: logging.Or(config.Logger), waker: config.Waker, epoch: time.Now(),
 		roused: make(chan struct{}, 1), lanes: newLanes(), claims: make(chan struct{}, maxClaims),
 		joined: make(map[string]*Elector), woken: make(map[string]struct{}),
-	}
-	if k.log == nil {
-		k.log = slog.New(warnings{slog.Default().Handler()})
 	}
 	if w, ok := config.Store.(Waker); ok && k.waker == nil {
 		k.waker = w

@@ -31,11 +31,3 @@ func (k *Keeper) unlock() {
 }
 
 func (k *Keeper) tell(l line) { k.log.Log(context.Background(), l.level, l.text, l.args...) }
-
-// warnings are what is logged if no Logger was given: nobody who has forgotten it misses
-// what is wrong.
-type warnings struct{ slog.Handler }
-
-func (w warnings) Enabled(ctx context.Context, level slog.Level) bool {
-	return level >= slog.LevelWarn && w.Handler.Enabled(ctx, level)
-}
