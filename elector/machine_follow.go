@@ -111,7 +111,7 @@ func (m *Machine) silence(r *Rules, out *Output) {
 // heard is the engine's word for a heartbeat: the leader of a term has sent it
 // an append. Nobody is answered.
 func (m *Machine) heard(r *Rules, in *Input, out *Output) {
-	if in.Seat == r.Self || !r.Voters.Has(in.Seat) || in.Term < m.Term || in.Term == m.Term && m.hasOtherLeader(in.Seat) {
+	if in.Term == 0 || in.Seat == r.Self || !r.Voters.Has(in.Seat) || in.Term < m.Term || in.Term == m.Term && m.hasOtherLeader(in.Seat) {
 		out.Dropped = DropMalformed
 		return
 	}

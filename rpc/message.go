@@ -63,8 +63,13 @@ type Body struct {
 // reach a machine.
 func (b *Body) WellFormed() bool {
 	return b.Result.Answers(b.Kind) && b.Mark.Valid() && b.Lease >= 0 && b.RoundTrip >= 0 &&
-		(b.Mark != Vouched || b.Kind == VoteResponse && b.Result == Accept)
+		(b.Mark != Vouched || b.Kind == VoteResponse && b.Result == Accept) &&
+		(b.Term > 0 || !b.Kind.asks())
 }
+
+// asks says whether a message of this kind is a request. Each is about a term that its
+// sender leads or stands for, and nobody can lead term 0, in which every member begins.
+func (k Kind) asks() bool { return k == VoteRequest || k == Heartbeat || k == TakeLeadership }
 
 // Kind is what a message is about.
 type Kind uint8

@@ -64,11 +64,27 @@ func TestWhatIsValid(t *testing.T) {
 	assert.False(t, (rpc.Vouched + 1).Valid())
 }
 
+// Every request is about a term that its sender leads or stands for. Nobody leads term 0.
+func TestNoRequestIsAboutTermZero(t *testing.T) {
+	for kind := rpc.VoteRequest; kind.Valid(); kind++ {
+		b := rpc.Body{Kind: kind, Term: 1}
+		if !b.WellFormed() { // an answer needs a result
+			b.Result = rpc.Accept
+		}
+		if !b.WellFormed() {
+			b.Result = rpc.Success
+		}
+		assert.True(t, b.WellFormed(), kind)
+		b.Term = 0
+		assert.Equal(t, b.Result != 0, b.WellFormed(), kind)
+	}
+}
+
 func TestOnlyAVoteThatIsGivenCanBeVouchedFor(t *testing.T) {
 	for _, b := range []rpc.Body{
-		{Kind: rpc.VoteRequest},
+		{Kind: rpc.VoteRequest, Term: 1},
 		{Kind: rpc.VoteResponse, Result: rpc.RejectAlreadyVoted},
-		{Kind: rpc.TakeLeadership},
+		{Kind: rpc.TakeLeadership, Term: 1},
 		{Kind: rpc.TakeLeadershipResponse, Result: rpc.Accept},
 	} {
 		assert.True(t, b.WellFormed(), b.Kind)
