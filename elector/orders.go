@@ -158,19 +158,20 @@ func (h *Host) attendHandover(g *group) {
 	m, x := &g.machine, g.extras()
 	switch {
 	case m.handover == NoHandover:
-		h.concludeHandover(g)
+		h.settleOrders(g)
 	case m.resigning && !slices.ContainsFunc(x.orders, func(o *order) bool { return o.resign }):
 		h.give(g, &Input{Kind: Remain}, nil)
 	case m.reason != toPreferred && len(x.orders) == 0:
+		x.attempt = nil // nobody asks what became of it
 		h.give(g, &Input{Kind: Abort}, nil)
 	case m.handover == Pausing && x.pausing == nil:
 		h.pauseWrites(g)
 	}
 }
 
-// concludeHandover has the engine's writes go on, and tells what became of the
-// orders that have been carried out, or could not be.
-func (h *Host) concludeHandover(g *group) {
+// settleOrders has the engine's writes go on when no handover is on, and tells what
+// became of the orders that have been carried out, or could not be.
+func (h *Host) settleOrders(g *group) {
 	m, x := &g.machine, g.extras()
 	if x.pausing != nil {
 		x.pausing.cancel()

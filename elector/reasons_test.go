@@ -266,6 +266,7 @@ func TestALiarSplitsAGroupAndAnOperatorMendsIt(t *testing.T) {
 		members, err := memberstate.NewMembers(memberstate.Voters(town.ids...))
 		require.NoError(t, err)
 		town.cut("n2", true) // it must not follow
+		town.pass(time.Millisecond)
 		for step := range memberstate.Term(2) {
 			liar.transport.Send("n0", []rpc.Message{{
 				Group: "g", From: "n1", To: "n0", Voters: members.Digest(),
