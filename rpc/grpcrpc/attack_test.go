@@ -84,8 +84,12 @@ func (x *attacker) frame(kind, flags byte, stream uint32, payload []byte) {
 func (x *attacker) call(method string) (stream uint32) {
 	var head []byte
 	for _, h := range [][2]string{
-		{":method", "POST"}, {":scheme", "http"}, {":path", method}, {":authority", "b"},
-		{"content-type", "application/grpc"}, {"te", "trailers"},
+		{":method", "POST"},
+		{":scheme", "http"},
+		{":path", method},
+		{":authority", "b"},
+		{"content-type", "application/grpc"},
+		{"te", "trailers"},
 	} {
 		head = append(head, 0, byte(len(h[0])))
 		head = append(head, h[0]...)

@@ -41,7 +41,7 @@ func (l *link) look() bool {
 	}
 	here, gone := knock(l.ctx, l.address)
 	if gone {
-		l.gone(broken, "connecting is refused")
+		l.gone(broken)
 	}
 	return here || gone
 }

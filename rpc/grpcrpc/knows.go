@@ -49,8 +49,11 @@ func (m memberService) Knows(ctx context.Context, q *electorpb.KnowsRequest) (*e
 // is known of both.
 func (t *Transport) isAskedBy(ctx context.Context, q *electorpb.KnowsRequest) error {
 	if t.tls != nil {
-		p, _ := peer.FromContext(ctx)
-		who, err := caller(p)
+		v, err := visitorOf(ctx)
+		if err != nil {
+			return err
+		}
+		who, err := v.identity()
 		if err != nil {
 			return err
 		}

@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
 	"github.com/hustings/hustings/proto/electorpb"
@@ -102,14 +101,14 @@ func (l *link) call() error {
 	}
 	_ = s.Send(confirm())
 	late.Stop()
-	there, ok := peer.FromContext(s.Context())
-	if !ok {
-		return errors.New("a connection to nobody")
+	there, err := visitorOf(s.Context())
+	if err != nil {
+		return err
 	}
 	// Calls come one after the other, and each was answered after it was made.
 	return l.carry(ctx, s, &connection{
-		number: l.number(), incarnation: h.GetIncarnation(), confirmed: true, remote: there.Addr.String(),
-		meter: there.AuthInfo.(visitor).meter,
+		number: l.number(), incarnation: h.GetIncarnation(), confirmed: true,
+		remote: there.meter.RemoteAddr().String(), meter: there.meter,
 	})
 }
 
@@ -265,7 +264,7 @@ func (l *link) suspected() *connection {
 
 // gone tells that the peer's process is no more, once for each connection that
 // broke. It is no news if the peer has connected since.
-func (l *link) gone(broken *connection, how string) {
+func (l *link) gone(broken *connection) {
 	l.mu.Lock()
 	news := l.suspect == broken
 	if news {
@@ -273,7 +272,7 @@ func (l *link) gone(broken *connection, how string) {
 	}
 	l.mu.Unlock()
 	if news && l.ctx.Err() == nil {
-		l.transport.reportLost(l.peer, how)
+		l.transport.reportLost(l.peer, "connecting is refused")
 	}
 }
 

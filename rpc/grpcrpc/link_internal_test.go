@@ -51,10 +51,10 @@ func TestARefusalThatIsOldNewsChangesNothing(t *testing.T) {
 	l.end(first)
 	broken := l.suspected()
 	second := connect(t, l, 7) // it was only the connection that broke
-	l.gone(broken, "connecting is refused")
+	l.gone(broken)
 	assert.Empty(t, *told)
 	l.end(second)
-	l.gone(broken, "connecting is refused")
+	l.gone(broken)
 	assert.Empty(t, *told, "that it was gone before the second connection says nothing of what came after")
 	connect(t, l, 8)
 	assert.Equal(t, losses{"a"}, *told, "the process that was there is not forgotten")
@@ -63,7 +63,7 @@ func TestARefusalThatIsOldNewsChangesNothing(t *testing.T) {
 func TestTheNextProcessIsNoNewsWhenTheLossIsKnown(t *testing.T) {
 	l, told := linkTo(t)
 	l.end(connect(t, l, 7))
-	l.gone(l.suspected(), "connecting is refused")
+	l.gone(l.suspected())
 	connect(t, l, 8)
 	assert.Equal(t, losses{"a"}, *told)
 }

@@ -74,15 +74,15 @@ func (s *besieged) exchange(files *grpcrpc.TLS, from, to string, then ...*electo
 		return err
 	}
 	hello := &electorpb.Packet{Content: &electorpb.Packet_Hello{Hello: &electorpb.Hello{From: from, To: to, Incarnation: 7}}}
-	for _, p := range append([]*electorpb.Packet{hello}, then...) {
-		if stream.Send(p) != nil {
-			break // Recv says why
-		}
-	}
+	_ = stream.Send(hello) // if this fails Recv says why
 	for {
 		if _, err := stream.Recv(); err != nil {
 			return err
 		}
+		for _, p := range then { // now that the Hello was answered
+			_ = stream.Send(p)
+		}
+		then = nil
 	}
 }
 

@@ -113,6 +113,19 @@ type visitor struct {
 	guest *guest // nil if this side has called
 }
 
+// visitorOf is who is at the other end of a stream.
+func visitorOf(ctx context.Context) (visitor, error) {
+	p, ok := peer.FromContext(ctx)
+	if !ok {
+		return visitor{}, status.Error(codes.Internal, "a stream from nobody")
+	}
+	v, ok := p.AuthInfo.(visitor)
+	if !ok {
+		return visitor{}, status.Error(codes.Internal, "a stream over a connection that this transport does not know")
+	}
+	return v, nil
+}
+
 func (d doorman) ServerHandshake(c net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	came, ok := c.(*guest)
 	if !ok {
@@ -139,21 +152,21 @@ func (d doorman) Clone() credentials.TransportCredentials {
 // authorise says whether who calls may make this call: members exchange
 // messages, operators do everything else, and everyone may ask after the health.
 func (t *Transport) authorise(ctx context.Context, method string) (*guest, error) {
-	p, ok := peer.FromContext(ctx)
-	if !ok {
-		return nil, status.Error(codes.Internal, "a call without a caller")
+	v, err := visitorOf(ctx)
+	if err != nil {
+		return nil, err
 	}
-	came := p.AuthInfo.(visitor).guest
+	came := v.guest
 	came.called.Store(true)
 	need := roleFor(method)
 	operates := need != Member
 	if t.tls != nil {
-		who, err := caller(p)
+		who, err := v.identity()
 		if err != nil {
 			return nil, status.Error(codes.Unauthenticated, err.Error())
 		}
 		if need != "" && need != who.Role {
-			t.refuse(RefusedRole, "caller", who.String(), "method", method, "remote", p.Addr)
+			t.refuse(RefusedRole, "caller", who.String(), "method", method, "remote", came.RemoteAddr())
 			return nil, status.Errorf(codes.PermissionDenied, "%s is for a certificate of the role %s; this one is that of %v", method, need, who)
 		}
 		operates = who.Role == Operator
@@ -177,9 +190,9 @@ func roleFor(method string) Role {
 	}
 }
 
-// caller is who the certificate of a connection names. It has been verified.
-func caller(p *peer.Peer) (Identity, error) {
-	info, ok := p.AuthInfo.(visitor).AuthInfo.(credentials.TLSInfo)
+// identity is who the certificate of a connection names. It has been verified.
+func (v visitor) identity() (Identity, error) {
+	info, ok := v.AuthInfo.(credentials.TLSInfo)
 	if !ok || len(info.State.PeerCertificates) == 0 {
 		return Identity{}, errors.New("no certificate")
 	}
@@ -194,21 +207,24 @@ type memberService struct {
 // Exchange takes in a connection from a peer.
 func (m memberService) Exchange(s grpc.BidiStreamingServer[electorpb.Packet, electorpb.Packet]) error {
 	t := m.transport
-	remote, _ := peer.FromContext(s.Context())
-	came := remote.AuthInfo.(visitor).guest
+	v, err := visitorOf(s.Context())
+	if err != nil {
+		return err
+	}
+	came, remote := v.guest, v.guest.RemoteAddr()
 	if came.talks.Swap(true) {
-		t.refuse(RefusedPeer, "remote", remote.Addr, "error", "a second exchange over one connection")
+		t.refuse(RefusedPeer, "remote", remote, "error", "a second exchange over one connection")
 		return status.Error(codes.ResourceExhausted, "a connection carries one exchange")
 	}
 	defer t.guard.dismiss(came) // and whoever comes again comes over another connection
 	p, err := receiveHello(s)
 	if err != nil {
-		return t.excessive(err, "remote", remote.Addr)
+		return t.excessive(err, "remote", remote)
 	}
 	h := p.GetHello()
-	l, err := t.recognise(s.Context(), h)
+	l, err := t.recognise(v, h)
 	if err != nil {
-		t.refuse(RefusedIdentity, "claims", h.GetFrom(), "looks_for", h.GetTo(), "remote", remote.Addr, "error", err)
+		t.refuse(RefusedIdentity, "claims", h.GetFrom(), "looks_for", h.GetTo(), "remote", remote, "error", err)
 		return status.Error(codes.PermissionDenied, err.Error())
 	}
 	return l.accept(s, h, came)
@@ -216,8 +232,7 @@ func (m memberService) Exchange(s grpc.BidiStreamingServer[electorpb.Packet, ele
 
 // excessive counts a packet that was too large, or had too many messages.
 func (t *Transport) excessive(err error, attributes ...any) error {
-	var e *excess
-	if errors.As(err, &e) {
+	if _, ok := errors.AsType[*excess](err); ok {
 		err = status.Error(codes.ResourceExhausted, err.Error())
 	}
 	if status.Code(err) == codes.ResourceExhausted {
@@ -228,13 +243,12 @@ func (t *Transport) excessive(err error, attributes ...any) error {
 
 // recognise finds the peer that says hello, and holds what it says against its
 // certificate.
-func (t *Transport) recognise(ctx context.Context, h *electorpb.Hello) (*link, error) {
+func (t *Transport) recognise(v visitor, h *electorpb.Hello) (*link, error) {
 	if h == nil {
 		return nil, errors.New("the first packet is no Hello")
 	}
 	if t.tls != nil {
-		p, _ := peer.FromContext(ctx)
-		who, err := caller(p)
+		who, err := v.identity()
 		if err != nil {
 			return nil, err
 		}
