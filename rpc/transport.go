@@ -17,8 +17,9 @@ type Transport interface {
 	// second Serve is an error.
 	Serve(h Handler) (stop func(), err error)
 	// Send hands over a batch for another node. It never blocks: what cannot be
-	// sent is dropped, heartbeats and their answers before anything else. It
-	// does not keep the slice.
+	// sent is dropped, heartbeats and their answers before anything else. Of
+	// those that wait only the newest of a group need be sent. It does not keep
+	// the slice.
 	Send(to string, batch []Message)
 }
 

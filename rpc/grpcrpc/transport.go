@@ -143,7 +143,8 @@ func newIncarnation() uint64 {
 func (t *Transport) Addr() net.Addr { return t.listener.Addr() }
 
 // Registrar takes further services, before the transport is first used. They
-// are for operators: a call needs a certificate of that role.
+// are for operators: a call needs a certificate of that role. A request may have
+// 64 KiB, and so may each message of a stream.
 func (t *Transport) Registrar() grpc.ServiceRegistrar { return t.server }
 
 // Address is where a peer is said to be; empty if it is none.
