@@ -5,6 +5,8 @@ package storetest
 import (
 	"context"
 	"crypto/rand"
+	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -95,8 +97,8 @@ func TestARestartedProcessInheritsNothing(t *testing.T) {
 func TestFailuresEndAnOfficeAndNotTheElector(t *testing.T) {
 	contend(t, func(r *race) {
 		store, line := r.server.silent(r.t)
-		failed := make(chan struct{}, 100)
-		el := r.enter("only", failing{store, failed}, nil)
+		failed := make(failures, 100)
+		el := r.enter("only", store, func(c *lease.Config) { c.Logger = slog.New(slog.NewTextHandler(failed, nil)) })
 		for term := memberstate.Term(1); term <= 2; term++ {
 			office := r.next()
 			assert.GreaterOrEqual(r.t, office.term, term)
@@ -110,18 +112,14 @@ func TestFailuresEndAnOfficeAndNotTheElector(t *testing.T) {
 	})
 }
 
-// failing is a store that tells which reads have failed.
-type failing struct {
-	lease.Store
-	failed chan<- struct{}
-}
+// failures tells what a keeper could not read.
+type failures chan string
 
-func (f failing) Read(ctx context.Context, names []string) ([]lease.Record, error) {
-	found, err := f.Store.Read(ctx, names)
-	if err != nil {
-		f.failed <- struct{}{}
+func (f failures) Write(line []byte) (int, error) {
+	if strings.Contains(string(line), "could not be read") {
+		f <- string(line)
 	}
-	return found, err
+	return len(line), nil
 }
 
 // Callbacks that block do not block renewals.
