@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -34,12 +35,12 @@ type watched struct {
 // or asked to end, and killed with the lease, if it is graceful. It is an error if
 // the program ends and nobody has asked it to.
 func (p *program) run(ctx context.Context, environment []string, lease func() (int64, bool)) error {
-	began := time.Now()
 	w, err := p.start(environment, lease)
 	if err != nil {
-		p.note(began, true)
+		p.note(0, true)
 		return err
 	}
+	began := time.Now()
 	p.set(w)
 	defer p.set(nil)
 	again := time.NewTicker(p.every)
@@ -51,12 +52,12 @@ func (p *program) run(ctx context.Context, environment []string, lease func() (i
 				w.await(leftoversGrace + stubborn)
 			}
 			<-w.ended
-			byItself, err := w.why()
-			p.note(began, byItself)
+			ran, byItself, err := w.why(time.Since(began))
+			p.note(ran, byItself)
 			return err
 		case <-ctx.Done():
 			w.finish(p.graceful)
-			p.note(began, false)
+			p.note(time.Since(began), false)
 			return ctx.Err()
 		case <-again.C:
 			if end, ok := lease(); ok && w.extend(end) != nil {
@@ -170,19 +171,21 @@ func (w *watched) cut() {
 	w.cgroup.kill()
 }
 
-// why says why the program has ended though its office lasts: nil if it was asked to.
-// Whether it has ended by itself is another matter.
-func (w *watched) why() (byItself bool, err error) {
-	status, byItself := strings.CutPrefix(w.report, reportEnded)
+// why says why the program has ended though its office lasts: nil if it was asked to. Whether
+// it has ended by itself is another matter, and then it knows better for how long it ran.
+func (w *watched) why(since time.Duration) (ran time.Duration, byItself bool, err error) {
+	report, byItself := strings.CutPrefix(w.report, reportEnded)
 	switch {
 	case w.asked.Load():
-		return false, nil
+		return since, false, nil
 	case byItself:
-		return true, fmt.Errorf("the program has ended by itself: %s", status)
+		nanos, status, _ := strings.Cut(report, " ")
+		ran, err := strconv.ParseInt(nanos, 10, 64)
+		return time.Duration(ran), true, errors.Join(fmt.Errorf("the program has ended by itself: %s", status), err)
 	case w.report == reportLease:
-		return false, errLeaseRanOut
+		return since, false, errLeaseRanOut
 	default:
-		return true, errors.New("the program was killed, because a watchdog was")
+		return since, true, errors.New("the program was killed, because a watchdog was")
 	}
 }
 

@@ -40,11 +40,10 @@ func (s *standby) ended(ran time.Duration, byItself bool, now time.Time) {
 }
 
 // note takes note of how a run of the program has ended.
-func (p *program) note(began time.Time, byItself bool) {
+func (p *program) note(ran time.Duration, byItself bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	now := time.Now()
-	p.standby.ended(now.Sub(began), byItself, now)
+	p.standby.ended(ran, byItself, time.Now())
 }
 
 // standsBack is how long this node still stands back. Without a program it never does.

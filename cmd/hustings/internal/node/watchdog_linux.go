@@ -55,7 +55,7 @@ const (
 
 // Reports are lines, too. The first one says why the program has ended.
 const (
-	reportEnded = "ended " // by itself; its status follows
+	reportEnded = "ended " // by itself; for how long it ran, in nanoseconds, and its status follow
 	reportLease = "killed: the lease has run out"
 	reportNode  = "killed: there are no more orders"
 	reportOther = "killed: the other watchdog is gone"
@@ -77,6 +77,7 @@ type watchdog struct {
 	child   int      // the inner watchdog, or the program; 0: not started yet, or ended
 	below   *os.File // orders for the inner watchdog; nil: this is it
 	started bool
+	began   int64         // when the program was started
 	asked   bool          // the program was asked to end
 	until   int64         // the deadline; 0: none
 	limit   int64         // when those are killed that a program has left behind; 0: never
@@ -181,7 +182,7 @@ func (w *watchdog) obey(order string) {
 		err = errors.New("unknown order")
 	}
 	if err != nil {
-		w.report(reportEnded + err.Error())
+		w.report(reportEnded + "0 " + err.Error())
 		w.kill(reportNode)
 	}
 }
@@ -243,7 +244,7 @@ func (w *watchdog) startProgram(command string) error {
 	if err != nil {
 		return err
 	}
-	w.child, w.started = program.Process.Pid, true
+	w.child, w.started, w.began = program.Process.Pid, true, monotonic()
 	return nil
 }
 
@@ -281,7 +282,7 @@ func (w *watchdog) childEnded(status syscall.WaitStatus) {
 		w.kill(reportOther)
 		return
 	}
-	w.report(reportEnded + describe(status))
+	w.report(fmt.Sprintf("%s%d %s", reportEnded, monotonic()-w.began, describe(status)))
 	if !w.asked {
 		w.signal(syscall.SIGTERM)
 		w.limit = monotonic() + int64(leftoversGrace)
