@@ -3,23 +3,37 @@ package memberstate
 import (
 	"bytes"
 	"errors"
+	"log/slog"
 )
 
 // The format's measures, for tests that aim at a place in the file.
 const (
+	SectorSize   = sectorSize
+	SectorHead   = sectorHead
 	PageSize     = pageSize
-	FirstSave    = headerPages + 2 // the page of the first save, where one page holds what was there before
+	PagePayload  = pageSectors * sectorPayload
+	FirstSave    = headerPages + 1 // the page of the first save, where one page holds what was there before
 	FormatOffset = 8
 )
 
-// CreateSmall is CreateFileOn with so few pages that the file is soon full.
-func CreateSmall(disk Disk, path, node string, room uint32) (*FileStore, error) {
-	return createFile(disk, path, node, room)
+// quiet are options of tests that expect what is told.
+func quiet(disk Disk) FileOptions {
+	return FileOptions{Disk: disk, Logger: slog.New(slog.DiscardHandler)}
 }
 
-// OpenSmall is OpenFileOn with so few pages that the file is soon full.
+// CreateSmall makes a store with so few pages that the file is soon full.
+func CreateSmall(disk Disk, path, node string, room uint32) (*FileStore, error) {
+	return quiet(disk).create(path, node, room)
+}
+
+// OpenSmall opens a store with so few pages that the file is soon full.
 func OpenSmall(disk Disk, path, node string, room uint32) (*FileStore, error) {
-	return openFile(disk, path, node, room)
+	return quiet(disk).open(path, node, room)
+}
+
+// OpenSmallWith is OpenSmall with options.
+func OpenSmallWith(o FileOptions, path, node string, room uint32) (*FileStore, error) {
+	return o.open(path, node, room)
 }
 
 // Read is what a file of this content holds, without opening a store.
@@ -28,17 +42,15 @@ func Read(text []byte) ([]Record, error) {
 	return sorted(m.records), err
 }
 
-// Clean says whether every page of a file of this content is either valid or has
-// never been written.
+// Clean says whether a file of this content can be written on as it is.
 func Clean(text []byte) bool {
-	free := make([]byte, pageSize)
-	for at := 0; at < len(text); at += pageSize {
-		page := text[at:][:pageSize]
-		if _, valid := decodePage(page, uint32(at/pageSize)); !valid && !bytes.Equal(page, free) {
-			return false
-		}
-	}
-	return true
+	m, err := readImage("text", memFile(text))
+	return err == nil && m.clean()
+}
+
+// SnapshotPages is how many pages a half of a file has to have for these records.
+func SnapshotPages(records []Record) int {
+	return headerPages + int(pagesFor(len(encodeRecords(records))))
 }
 
 type memFile []byte
@@ -59,5 +71,19 @@ func (s *FileStore) Waiting() int {
 	return len(s.waiting.batch)
 }
 
-// Seal gives a page its checksum.
-func Seal(page []byte) { seal(page) }
+// Ready says whether the next file is ready.
+func (s *FileStore) Ready() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.getting.ready
+}
+
+// Left is how many pages the next saves find in each half.
+func (s *FileStore) Left() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return int(s.left)
+}
+
+// Seal gives a sector its checksums.
+func Seal(sector []byte) { seal(sector) }

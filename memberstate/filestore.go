@@ -2,15 +2,17 @@
 //
 // The file has a fixed size and is filled with zeros when it is made, so a save
 // neither grows it nor can run out of room on the device. Every save is a batch
-// on pages of its own, each written twice. When the file is full, what it holds
-// is written to a new one that takes its place. filestore_page.go has the format,
-// filestore_read.go what is concluded from a file after a crash.
+// on pages of its own, in both halves of the file. When the file is full, what it
+// holds is written to the next one, which has been made ready by then and takes its
+// place. filestore_format.go has the format, filestore_read.go what is concluded from a
+// file after a crash, filestore_next.go how one file follows another.
 
 package memberstate
 
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"slices"
@@ -18,40 +20,51 @@ import (
 )
 
 // FileStore is a [Store] in a file. [CreateFile] makes one and [OpenFile] opens
-// it again; it holds a lock on the file until Close.
+// it again; until Close it holds locks on the file and on a name beside it.
 //
 // After a write or a sync that failed it is unusable: what the disk holds is not
 // known, and asking again would not tell. Opening it anew reads it from the disk.
 //
-// Every record is kept twice, so one damaged place, or one write that was cut
-// short by a crash, loses nothing. If both copies of the newest batch are damaged
-// this cannot be told from a save that a crash cut short before anyone relied on
-// it, and the state before it is what is found. Damage to both copies of any
-// other batch is, and the store is not opened. See docs/operation.md for what
-// may be backed up and restored.
+// Every record is kept twice, half a file apart, so one damaged place, or one write
+// that was cut short by a crash, loses nothing. If both copies of the newest batch are
+// damaged, and nothing else is, this cannot be told from a save that a crash cut short
+// before anyone relied on it, and the state before it is what is found. Damage to both
+// copies of any other batch, or to more than one batch, is told from that, and the
+// store is not opened. See docs/operation.md for what may be backed up and restored.
+//
+// Once it is open it needs neither room on the disk nor a file descriptor that it
+// does not have, unless it gains so many groups that its file must grow.
 type FileStore struct {
 	disk Disk
 	path string
 	node string
-	lock Lock
+	told told
 	room uint32 // pages that a file has at least
+	lock Lock
+	dir  Dir
 
 	mu      sync.Mutex
 	records map[string]Record // what is durable
 	waiting *commit           // saves that the next write takes along
 	broken  error
+	left    uint32 // pages that the next saves find in each half
+	getting getting
 
 	writing chan struct{} // holds one while someone writes; guards what follows
 	file    File
 	tail    tail
+
+	next next
 }
 
 // tail is where a file can be written on.
 type tail struct {
+	file       uint64 // which one it is
 	generation uint64
-	pages      uint32 // that the file has
-	next       uint32 // the page behind the last batch
-	batch      uint64 // the number of the next batch
+	mended     uint64 // see header
+	half       uint32 // pages in each half
+	next       uint32 // the page of a half behind the last batch
+	batch      uint32 // the number of the next batch
 }
 
 // commit is a number of saves that become durable by one write and one sync. The
@@ -62,7 +75,8 @@ type commit struct {
 	err   error
 }
 
-// defaultRoom is 4 MiB: 500 saves until the file is written anew.
+// defaultRoom is 4 MiB: 510 saves until the next file is written. Its halves are
+// 2 MiB long.
 const defaultRoom = 1024
 
 // CreateFile makes the store of a new node and opens it. It is an error if there
@@ -70,13 +84,19 @@ const defaultRoom = 1024
 //
 // A node that has ever voted is not new. If its disk is lost it must come back
 // under another id, for it has forgotten whom it gave its votes to.
-func CreateFile(path, node string) (*FileStore, error) {
-	return CreateFileOn(osDisk{}, path, node)
-}
+func CreateFile(path, node string) (*FileStore, error) { return FileOptions{}.Create(path, node) }
 
 // OpenFile opens the store of a node. The error is ErrNoStore if there is none.
-func OpenFile(path, node string) (*FileStore, error) {
-	return OpenFileOn(osDisk{}, path, node)
+func OpenFile(path, node string) (*FileStore, error) { return FileOptions{}.Open(path, node) }
+
+// CreateFileOn is CreateFile on a disk of the caller's.
+func CreateFileOn(disk Disk, path, node string) (*FileStore, error) {
+	return FileOptions{Disk: disk}.Create(path, node)
+}
+
+// OpenFileOn is OpenFile on a disk of the caller's.
+func OpenFileOn(disk Disk, path, node string) (*FileStore, error) {
+	return FileOptions{Disk: disk}.Open(path, node)
 }
 
 // roomOn is how many pages a file has at least.
@@ -87,50 +107,80 @@ func roomOn(disk Disk) uint32 {
 	return defaultRoom
 }
 
-// CreateFileOn is CreateFile on a disk of the caller's.
-func CreateFileOn(disk Disk, path, node string) (*FileStore, error) {
-	return createFile(disk, path, node, roomOn(disk))
+// Create is CreateFile with options.
+func (o FileOptions) Create(path, node string) (*FileStore, error) {
+	return o.create(path, node, roomOn(o.disk()))
 }
 
-func createFile(disk Disk, path, node string, room uint32) (*FileStore, error) {
+func (o FileOptions) create(path, node string, room uint32) (*FileStore, error) {
 	if node == "" {
 		return nil, fmt.Errorf("memberstate: %s: the node's id is empty", path)
 	}
-	return withLock(disk, path, node, room, func(s *FileStore) error {
-		switch f, err := disk.Open(path); {
-		case err == nil:
-			return errors.Join(s.failed("create", nowhere, ErrStoreExists), f.Close())
-		case !errors.Is(err, fs.ErrNotExist):
-			return s.failed("look for", nowhere, err)
-		}
-		return s.renew(nil)
-	})
+	return o.withLock(path, node, room, (*FileStore).begin)
 }
 
-// OpenFileOn is OpenFile on a disk of the caller's.
-func OpenFileOn(disk Disk, path, node string) (*FileStore, error) {
-	return openFile(disk, path, node, roomOn(disk))
+// Open is OpenFile with options.
+func (o FileOptions) Open(path, node string) (*FileStore, error) {
+	return o.open(path, node, roomOn(o.disk()))
 }
 
-func openFile(disk Disk, path, node string, room uint32) (*FileStore, error) {
-	return withLock(disk, path, node, room, (*FileStore).recover)
+func (o FileOptions) open(path, node string, room uint32) (*FileStore, error) {
+	return o.withLock(path, node, room, (*FileStore).recover)
 }
 
 // withLock makes a store that holds its lock, and readies it.
-func withLock(disk Disk, path, node string, room uint32, ready func(*FileStore) error) (*FileStore, error) {
-	s := &FileStore{disk: disk, path: path, node: node, room: room, records: make(map[string]Record), writing: make(chan struct{}, 1)}
-	lock, err := disk.Lock(path + ".lock")
+func (o FileOptions) withLock(path, node string, room uint32, ready func(*FileStore) error) (*FileStore, error) {
+	s := &FileStore{
+		disk: o.disk(), path: path, node: node, told: o.told(path, node), room: room,
+		records: make(map[string]Record), writing: make(chan struct{}, 1),
+	}
+	err := s.hold()
+	if err == nil {
+		err = ready(s)
+	}
 	if err != nil {
-		return nil, s.failed("lock", nowhere, err)
+		return nil, errors.Join(err, s.release())
 	}
-	s.lock = lock
-	if err := ready(s); err != nil {
-		if s.file != nil {
-			err = errors.Join(err, s.file.Close())
-		}
-		return nil, errors.Join(err, lock.Close())
-	}
+	s.left = s.tail.half - s.tail.next
+	s.getReady()
 	return s, nil
+}
+
+// hold takes what the store needs besides its file.
+func (s *FileStore) hold() (err error) {
+	if s.lock, err = s.disk.Lock(s.path + ".lock"); err != nil {
+		return s.failed("lock", nowhere, err)
+	}
+	if s.dir, err = s.disk.Dir(s.path); err != nil {
+		return s.failed("open the directory", nowhere, err)
+	}
+	return nil
+}
+
+// release gives back all that the store holds.
+func (s *FileStore) release() error {
+	var all []error
+	for _, held := range []io.Closer{s.file, s.next.file, s.dir, s.lock} {
+		if held != nil {
+			all = append(all, held.Close())
+		}
+	}
+	s.file, s.next.file, s.dir, s.lock = nil, nil, nil, nil
+	return errors.Join(all...)
+}
+
+// begin makes the first file.
+func (s *FileStore) begin() error {
+	switch f, err := s.disk.Open(s.path); {
+	case err == nil:
+		return errors.Join(s.failed("create", nowhere, ErrStoreExists), f.Close())
+	case !errors.Is(err, fs.ErrNotExist):
+		return s.failed("look for", nowhere, err)
+	}
+	if err := s.renew(nil); err != nil {
+		return errors.Join(err, ignoreMissing(s.disk.Remove(s.nextName())))
+	}
+	return nil
 }
 
 // recover reads the file. What was read may be in the system's cache alone, if
@@ -154,13 +204,15 @@ func (s *FileStore) recover() error {
 		return s.failed("open", nowhere, fmt.Errorf("%w %q, not %q", ErrOtherNode, found.node, s.node))
 	}
 	s.records, s.tail = found.records, found.tail
+	s.told.found(found)
 	if !found.clean() {
+		s.tail.mended += uint64(len(found.mended))
 		return s.renew(nil)
 	}
 	if err := f.Sync(); err != nil {
 		return s.failed("sync", nowhere, err)
 	}
-	if err := s.disk.SyncDir(s.path); err != nil {
+	if err := s.dir.Sync(); err != nil {
 		return s.failed("sync the directory", nowhere, err)
 	}
 	return nil
@@ -204,6 +256,7 @@ func (s *FileStore) Save(batch []Record) error {
 	s.mu.Unlock()
 	if first {
 		s.carryOut(c)
+		s.getReady()
 	}
 	<-c.done
 	return c.err
@@ -226,12 +279,11 @@ func (s *FileStore) carryOut(c *commit) {
 // write makes a batch durable, and known to Load.
 func (s *FileStore) write(batch []Record) error {
 	payload := encodeRecords(batch)
-	count := pagesFor(len(payload))
 	var err error
-	if uint64(s.tail.next)+2*uint64(count) > uint64(s.tail.pages) {
+	if uint64(s.tail.next)+uint64(pagesFor(len(payload))) > uint64(s.tail.half) {
 		err = s.renew(batch)
 	} else {
-		err = s.append(payload, count)
+		err = s.append(payload)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -242,118 +294,36 @@ func (s *FileStore) write(batch []Record) error {
 	for _, r := range batch {
 		s.records[r.Group] = r
 	}
+	s.left = s.tail.half - s.tail.next
 	return nil
 }
 
-// append writes a batch behind the last one.
-func (s *FileStore) append(payload []byte, count uint32) error {
-	at := int64(s.tail.next) * pageSize
-	if _, err := s.file.WriteAt(s.tail.encode(payload, count), at); err != nil {
-		return s.failed("write", at, err)
+// append writes a batch behind the last one, in both halves.
+func (s *FileStore) append(payload []byte) error {
+	t := &s.tail
+	for _, page := range []uint32{t.next, t.half + t.next} {
+		at := int64(page) * pageSize
+		if _, err := s.file.WriteAt(layOut(t.file, t.batch, page, payload), at); err != nil {
+			return s.failed("write", at, err)
+		}
 	}
 	if err := s.file.Sync(); err != nil {
-		return s.failed("sync", at, err)
+		return s.failed("sync", int64(t.next)*pageSize, err)
 	}
-	s.tail.next += 2 * count
-	s.tail.batch++
+	t.next += pagesFor(len(payload))
+	t.batch++
 	return nil
 }
 
-// renew writes all records, and those of a batch over them, into a new file that
-// takes the old one's place. It is durable as a whole before it does, so at every
-// moment the name stands for a file with everything that was acknowledged: there
-// is never a choice between two, and no old one that must be told apart.
-func (s *FileStore) renew(batch []Record) error {
-	all := maps.Clone(s.records)
-	for _, r := range batch {
-		all[r.Group] = r
-	}
-	aside := s.path + ".new"
-	t, err := s.writeAside(aside, sorted(all))
-	if err != nil {
-		return errors.Join(err, ignoreMissing(s.disk.Remove(aside)))
-	}
-	if s.file != nil { // not every system renames over a file that is open
-		old := s.file
-		s.file = nil
-		if err := old.Close(); err != nil {
-			return s.failed("close", nowhere, err)
-		}
-	}
-	if err := s.disk.Rename(aside, s.path); err != nil {
-		return s.failed("replace", nowhere, err)
-	}
-	if err := s.disk.SyncDir(s.path); err != nil {
-		return s.failed("sync the directory", nowhere, err)
-	}
-	if s.file, err = s.disk.Open(s.path); err != nil {
-		return s.failed("open", nowhere, err)
-	}
-	s.tail = t
-	return nil
-}
-
-// writeAside makes a file that holds these records, durably but for its name.
-func (s *FileStore) writeAside(name string, records []Record) (t tail, err error) {
-	f, err := s.disk.Create(name)
-	if err != nil {
-		return t, s.failed("create "+name, nowhere, err)
-	}
-	defer func() {
-		if closeErr := f.Close(); err == nil && closeErr != nil {
-			err = s.failed("close "+name, nowhere, closeErr)
-		}
-	}()
-	payload := encodeRecords(records)
-	count := pagesFor(len(payload))
-	// Room for as much again as it holds, several times over, so that writing it
-	// anew stays a small part of the work.
-	t = tail{generation: s.tail.generation + 1, pages: max(s.room, 8*count), batch: headerBatch}
-	content := t.encode(encodeHeader(s.node, t.pages), 1)
-	t.batch = snapshotBatch
-	content = append(content, t.encodeAt(headerPages, payload, count)...)
-	t.batch, t.next = snapshotBatch+1, headerPages+2*count
-	if err := fillFile(f, content, int64(t.pages)*pageSize); err != nil {
-		return t, s.failed("write "+name, nowhere, err)
-	}
-	if err := f.Sync(); err != nil {
-		return t, s.failed("sync "+name, nowhere, err)
-	}
-	return t, nil
-}
-
-// fillFile writes content, and zeros up to size. The zeros are written, not left
-// as a hole: a save must find its blocks there.
-func fillFile(f File, content []byte, size int64) error {
-	if _, err := f.WriteAt(content, 0); err != nil {
-		return err
-	}
-	zeros := make([]byte, min(size-int64(len(content)), 1<<20))
-	for at := int64(len(content)); at < size; at += int64(len(zeros)) {
-		if _, err := f.WriteAt(zeros[:min(int64(len(zeros)), size-at)], at); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Close gives the file and its lock back. Saves that are under way end first.
+// Close gives the file and its locks back. Saves that are under way end first.
 func (s *FileStore) Close() error {
 	s.writing <- struct{}{}
 	defer func() { <-s.writing }()
 	s.mu.Lock()
 	s.broken = fmt.Errorf("memberstate: %s: %w", s.path, fs.ErrClosed)
 	s.mu.Unlock()
-	if s.lock == nil {
-		return nil
-	}
-	var err error
-	if s.file != nil {
-		err = s.file.Close()
-	}
-	err = errors.Join(err, s.lock.Close())
-	s.file, s.lock = nil, nil
-	return err
+	s.next.workers.Wait()
+	return s.release()
 }
 
 // sorted lists records by group, so that the same records make the same file.

@@ -75,15 +75,18 @@ func script() [][]memberstate.Record {
 func live(t *testing.T, disk *crashdisk.Disk, step func(m *model)) {
 	t.Helper()
 	m := &model{acked: map[string]memberstate.Record{}}
+	run := putOff(disk)
 	disk.After = func(string) { step(m) }
 	s, err := memberstate.CreateSmall(disk, "n0", "n0", room)
 	require.NoError(t, err)
 	m.created = true
+	run()
 	for _, batch := range script() {
 		m.underway = batch
 		require.NoError(t, s.Save(batch))
 		m.acked, m.underway = m.with(), nil
 		step(m)
+		run()
 	}
 	disk.After = nil
 }
@@ -101,7 +104,7 @@ func TestNoCrashLosesWhatWasAcknowledged(t *testing.T) {
 		}
 	})
 	t.Logf("%d crashes", crashes)
-	assert.Greater(t, crashes, 3000)
+	assert.Greater(t, crashes, 10_000)
 }
 
 // recovers opens what a crash has left, and saves on. It crashes again while it does,
@@ -128,7 +131,7 @@ func TestWhatARecoveryFoundIsDurable(t *testing.T) {
 	crashes := 0
 	live(t, disk, func(m *model) {
 		for after := range disk.States(random) {
-			if random.IntN(100) > 0 {
+			if random.IntN(1000) > 0 {
 				continue // there are too many; any of them may be drawn
 			}
 			after.After = func(string) {

@@ -79,7 +79,7 @@ func TestAPageOfTheFileBeforeIsMended(t *testing.T) {
 	}
 }
 
-// smallest is a store of six pages, all of which hold something.
+// smallest is a store of eight pages, four in each half, of which three hold something.
 func smallest(t *testing.T) (text []byte, holds []memberstate.Record) {
 	t.Helper()
 	disk := new(crashdisk.Disk)
@@ -88,22 +88,29 @@ func smallest(t *testing.T) (text []byte, holds []memberstate.Record) {
 	require.NoError(t, s.Save([]memberstate.Record{written("g", 1, "n1")}))
 	closed(t, s)
 	text = disk.Get("n0")
-	require.Len(t, text, 8*memberstate.PageSize, "and two that are free")
+	require.Len(t, text, 8*memberstate.PageSize)
 	return text, s.Records()
 }
 
-// Whatever one bit says, the other copy says what was meant: nothing is refused.
+// Whatever one bit says, the other copy says what was meant: nothing is refused. Of
+// sectors that hold nothing one bit a byte is enough.
 func TestEveryFlippedBitIsMended(t *testing.T) {
 	text, holds := smallest(t)
+	free := make([]byte, memberstate.SectorSize)
 	for at := range text {
-		for bit := range 8 {
-			text[at] ^= 1 << bit
+		bits := 8
+		if sector := at / memberstate.SectorSize * memberstate.SectorSize; bytes.Equal(text[sector:][:memberstate.SectorSize], free) {
+			bits = 1
+		}
+		for n := range bits {
+			flip := byte(1 << ((at + n) % 8))
+			text[at] ^= flip
 			found, err := memberstate.Read(text)
 			if err != nil || !slices.Equal(found, holds) {
-				require.NoError(t, err, "bit %d of byte %d", bit, at)
-				require.Equal(t, holds, found, "bit %d of byte %d", bit, at)
+				require.NoError(t, err, "%08b of byte %d", flip, at)
+				require.Equal(t, holds, found, "%08b of byte %d", flip, at)
 			}
-			text[at] ^= 1 << bit
+			text[at] ^= flip
 		}
 	}
 }
@@ -143,50 +150,57 @@ func TestEveryLengthIsNoticed(t *testing.T) {
 		_, err := memberstate.Read(text[:length])
 		require.ErrorIs(t, err, memberstate.ErrDamaged, "%d bytes", length)
 	}
-	_, err := open(append(text, 0))
+	_, err := open(append(bytes.Clone(text), 0))
 	require.ErrorIs(t, err, memberstate.ErrDamaged)
 	assert.ErrorContains(t, err, fmt.Sprint("at offset ", len(text)))
 }
 
-// spoilBatch damages both copies of a batch of one page.
-func spoilBatch(text []byte, page int) []byte {
+// spoil damages both copies of sectors.
+func spoil(text []byte, sectors ...int) []byte {
 	damaged := bytes.Clone(text)
-	for _, p := range []int{page, page + 1} {
-		damaged[p*memberstate.PageSize+100] ^= 1
+	for _, i := range sectors {
+		for _, half := range []int{0, len(text) / 2} {
+			damaged[half+i*memberstate.SectorSize+100] ^= 1
+		}
 	}
 	return damaged
 }
 
+const perPage = memberstate.PageSize / memberstate.SectorSize
+
 func TestBothCopiesDamagedAreARefusalUnlessTheyAreTheLast(t *testing.T) {
 	text, holds := whole(t)
-	for name, page := range map[string]int{"the header": 0, "what was there before": 2, "the first save": 4} {
-		_, err := open(spoilBatch(text, page))
+	for name, page := range map[string]int{"the header": 0, "what was there before": 1, "the first save": 2, "the second save": 3} {
+		_, err := open(spoil(text, page*perPage))
 		require.ErrorIs(t, err, memberstate.ErrDamaged, name)
-		assert.ErrorContains(t, err, fmt.Sprint("at offset ", page*memberstate.PageSize), name)
+		if page > 0 {
+			assert.ErrorContains(t, err, fmt.Sprint("at offset ", page*memberstate.PageSize), name)
+		}
 	}
-	found, err := open(spoilBatch(text, 10))
+	found, err := open(spoil(text, 5*perPage))
 	require.NoError(t, err, "the last one looks as if a crash had cut it short")
 	require.NotEqual(t, holds, found)
 	assert.EqualValues(t, 2, found[0].Term)
 }
 
-// A batch over two pages can be put together from either copy of each.
+// A batch over several sectors can be put together from either copy of each.
 func TestABatchIsPutTogetherFromBothCopies(t *testing.T) {
 	text, holds := whole(t)
-	for _, pages := range [][2]int{{6, 9}, {7, 8}} {
-		damaged := bytes.Clone(text)
-		for _, p := range pages {
-			damaged[p*memberstate.PageSize+100] ^= 1
-		}
-		found, err := open(damaged)
-		require.NoError(t, err)
-		assert.Equal(t, holds, found)
-	}
+	const second = 3 * perPage // it has eleven sectors
 	damaged := bytes.Clone(text)
-	damaged[6*memberstate.PageSize+100] ^= 1
-	damaged[8*memberstate.PageSize+100] ^= 1
-	_, err := open(damaged)
-	assert.ErrorIs(t, err, memberstate.ErrDamaged)
+	for i := range 11 {
+		half := i % 2 * len(text) / 2
+		damaged[half+(second+i)*memberstate.SectorSize+100] ^= 1
+	}
+	found, err := open(damaged)
+	require.NoError(t, err)
+	assert.Equal(t, holds, found)
+	_, err = open(spoil(damaged, second+10))
+	require.NoError(t, err, "one that was damaged is good again")
+	for i := range 10 {
+		_, err = open(spoil(text, second+i))
+		assert.ErrorIs(t, err, memberstate.ErrDamaged)
+	}
 }
 
 // A file of a later version is not read, whatever its checksums are then.
@@ -195,15 +209,15 @@ func TestANewerFormatIsNamed(t *testing.T) {
 	for _, sealed := range []bool{true, false} {
 		newer := bytes.Clone(text)
 		for p := range 2 {
-			page := newer[p*memberstate.PageSize:][:memberstate.PageSize]
-			binary.LittleEndian.PutUint32(page[memberstate.FormatOffset:], 2)
+			sector := newer[p*memberstate.PageSize:][:memberstate.SectorSize]
+			binary.LittleEndian.PutUint32(sector[memberstate.FormatOffset:], 3)
 			if sealed {
-				memberstate.Seal(page)
+				memberstate.Seal(sector)
 			}
 		}
 		_, err := open(newer)
 		require.ErrorIs(t, err, memberstate.ErrNewerFormat, "sealed: %v", sealed)
-		assert.ErrorContains(t, err, "its version is 2, this program reads 1")
+		assert.ErrorContains(t, err, "its version is 3, this program reads 2")
 	}
 }
 
@@ -219,8 +233,8 @@ func FuzzOpenStore(f *testing.F) {
 	f.Add(text[:5000], false)
 	f.Fuzz(func(t *testing.T, text []byte, sealed bool) {
 		if sealed {
-			for at := 0; at+memberstate.PageSize <= len(text); at += memberstate.PageSize {
-				memberstate.Seal(text[at:][:memberstate.PageSize])
+			for at := 0; at+memberstate.SectorSize <= len(text); at += memberstate.SectorSize {
+				memberstate.Seal(text[at:][:memberstate.SectorSize])
 			}
 		}
 		if found, err := open(text); err == nil {

@@ -3,6 +3,7 @@
 package memberstate
 
 import (
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -12,21 +13,34 @@ import (
 // simulation can crash it and a measurement can look at it; OpenFile and
 // CreateFile use that of the operating system. A Disk that has a method
 // Room() (pages uint32) says how much a file has room for at least; else it is 4 MiB.
+// One that has a method Background(work func()) runs what the store does beside saves;
+// else that is done by a goroutine.
 type Disk interface {
-	// Open opens a file for reading and writing. The error wraps
-	// fs.ErrNotExist if there is none.
+	// Open opens a file for reading and writing, and takes its lock, without waiting;
+	// closing the file gives it back. The error wraps fs.ErrNotExist if there is no such
+	// file, and ErrStoreLocked if someone else has it open.
 	Open(name string) (File, error)
-	// Create makes an empty file, in place of one that may be there.
+	// Create makes an empty file, and is otherwise like Open. The error wraps
+	// fs.ErrExist if there is such a file.
 	Create(name string) (File, error)
+	// Link gives a file a second name, which nothing has yet.
+	Link(name, second string) error
 	// Rename gives a file another name, in place of the one that had it.
 	Rename(from, to string) error
-	// Remove deletes a file.
+	// Remove takes a name away. What has no name ends when it is closed.
 	Remove(name string) error
-	// SyncDir makes the names in the directory of a file durable.
-	SyncDir(name string) error
+	// Dir opens the directory of a file.
+	Dir(name string) (Dir, error)
 	// Lock takes the lock of a name, without waiting. The error wraps
 	// ErrStoreLocked if someone else has it. It ends with its holder's process.
 	Lock(name string) (Lock, error)
+}
+
+// Dir is an open directory.
+type Dir interface {
+	io.Closer
+	// Sync makes the names in it durable.
+	Sync() error
 }
 
 // File is an open file.
@@ -50,29 +64,47 @@ type osDisk struct{}
 
 const fileMode = 0o600 // nobody else's business, and nobody else's to change
 
-func (osDisk) Open(name string) (File, error) { return osFileOf(os.OpenFile(name, os.O_RDWR, 0)) }
+func (osDisk) Open(name string) (File, error) { return openLocked(name, os.O_RDWR) }
 
 func (osDisk) Create(name string) (File, error) {
-	return osFileOf(os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, fileMode))
+	return openLocked(name, os.O_RDWR|os.O_CREATE|os.O_EXCL)
 }
+
+// openLocked opens a file and locks it. While it waited for neither, the name may have
+// been given to another file, by whoever had the lock before.
+func openLocked(name string, flags int) (File, error) {
+	for {
+		f, err := os.OpenFile(name, flags, fileMode)
+		if err != nil {
+			return nil, err
+		}
+		if err := lockOpened(f); err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+		mine, err := f.Stat()
+		if err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+		if named, err := os.Stat(name); err == nil && os.SameFile(mine, named) {
+			return osFile{f}, nil
+		}
+		if err := f.Close(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (osDisk) Link(name, second string) error { return os.Link(name, second) }
 
 func (osDisk) Rename(from, to string) error { return os.Rename(from, to) }
 
 func (osDisk) Remove(name string) error { return os.Remove(name) }
 
-func (osDisk) SyncDir(name string) error { return syncDir(filepath.Dir(name)) }
+func (osDisk) Dir(name string) (Dir, error) { return openDir(filepath.Dir(name)) }
 
 func (osDisk) Lock(name string) (Lock, error) { return lockFile(name) }
 
 type osFile struct{ *os.File }
-
-// osFileOf keeps a nil file from becoming a File that is not nil.
-func osFileOf(f *os.File, err error) (File, error) {
-	if err != nil {
-		return nil, err
-	}
-	return osFile{f}, nil
-}
 
 // Sync leaves out what a file's content does not depend on, where it can.
 func (f osFile) Sync() error { return syncData(f.File) }

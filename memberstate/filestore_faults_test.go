@@ -29,63 +29,96 @@ func failNth(disk *crashdisk.Disk, n int, failure error) (failed *string) {
 	return failed
 }
 
-// Each operation of a life of saves fails in turn. Whatever it was, the store says
-// so, is of no use from then on, and opened anew it holds what was acknowledged.
-func TestAFailureIsTheLastThingThatAStoreDoes(t *testing.T) {
-	for _, failure := range []error{syscall.ENOSPC, syscall.EIO} {
-		failed := map[string]int{}
-		for n := 1; ; n++ {
-			op := failsAt(t, n, failure)
-			if op == "" {
-				break
-			}
-			failed[op]++
-		}
-		for _, op := range []string{"create", "write", "sync", "rename", "syncdir"} {
-			assert.Positive(t, failed[op], "%s has failed: %v", op, failed)
+// putOff has what a store does beside its saves wait until it is run.
+func putOff(disk *crashdisk.Disk) (run func()) {
+	var works []func()
+	disk.Later = func(work func()) { works = append(works, work) }
+	return func() {
+		for len(works) > 0 {
+			work := works[0]
+			works = works[1:]
+			work()
 		}
 	}
 }
 
+func never(func()) {}
+
+// Each operation of a save fails in turn. Whatever it was, the store says so, is of no
+// use from then on, and opened anew it holds what was acknowledged. An operation beside
+// the saves may fail, and no save does.
+func TestAFailureOfASaveIsTheLastThingThatAStoreDoes(t *testing.T) {
+	for _, failure := range []error{syscall.ENOSPC, syscall.EIO, syscall.EMFILE} {
+		inSaves, beside := map[string]int{}, map[string]int{}
+		for n := 1; ; n++ {
+			op, inSave := failsAt(t, n, failure)
+			if op == "" {
+				break
+			}
+			if inSave {
+				inSaves[op]++
+			} else {
+				beside[op]++
+			}
+		}
+		for _, op := range []string{"write", "sync", "rename", "syncdir"} {
+			assert.Positive(t, inSaves[op], "%s has failed in a save: %v", op, inSaves)
+		}
+		for _, op := range []string{"create", "write", "sync", "link", "rename"} {
+			assert.Positive(t, beside[op], "%s has failed beside the saves: %v", op, beside)
+		}
+		assert.Zero(t, inSaves["create"], "no save needs a new file")
+	}
+}
+
 // failsAt plays the script with the n-th operation failing, and returns which one
-// that was.
-func failsAt(t *testing.T, n int, failure error) string {
+// that was, and whether it was one of a save.
+func failsAt(t *testing.T, n int, failure error) (op string, inSave bool) {
 	t.Helper()
 	disk := new(crashdisk.Disk)
+	run := putOff(disk)
 	s, err := memberstate.CreateSmall(disk, "n0", "n0", room)
 	require.NoError(t, err)
 	m := &model{created: true, acked: map[string]memberstate.Record{}}
 	failed := failNth(disk, n, failure)
+	run()
 	for _, batch := range script() {
 		m.underway = batch
+		before := *failed
 		if err = s.Save(batch); err != nil {
+			require.Empty(t, before, "a failed %s beside the saves is harmless", before)
 			break
 		}
 		m.acked, m.underway = m.with(), nil
+		run()
 	}
 	if *failed == "" {
-		return ""
+		return "", false
 	}
-	require.ErrorIs(t, err, memberstate.ErrStoreBroken, *failed)
-	require.ErrorIs(t, err, failure, *failed)
-	require.ErrorContains(t, err, "n0", "it names the file")
-	require.ErrorIs(t, s.Save([]memberstate.Record{{Group: "later"}}), memberstate.ErrStoreBroken)
-	_, _, err = s.Load("g0")
-	require.ErrorIs(t, err, memberstate.ErrStoreBroken)
-	require.NoError(t, s.Close())
-	if *failed != "rename" {
-		require.Nil(t, disk.Get("n0.new"), "what a failed %s has left is in the way of nobody", *failed)
+	disk.Before = nil
+	if err == nil {
+		require.NoError(t, s.Close())
+	} else {
+		inSave = true
+		require.ErrorIs(t, err, memberstate.ErrStoreBroken, *failed)
+		require.ErrorIs(t, err, failure, *failed)
+		require.ErrorContains(t, err, "n0", "it names the file")
+		require.ErrorIs(t, s.Save([]memberstate.Record{{Group: "later"}}), memberstate.ErrStoreBroken)
+		_, _, err = s.Load("g0")
+		require.ErrorIs(t, err, memberstate.ErrStoreBroken)
+		require.NoError(t, s.Close())
 	}
 	again, err := memberstate.OpenSmall(disk, "n0", "n0", room)
 	require.NoError(t, err)
 	require.Empty(t, m.allows(again.Records()), "after a failed %s", *failed)
 	require.NoError(t, again.Close())
-	return *failed
+	return *failed, inSave
 }
 
 func TestAStoreThatCannotBeMadeLeavesNothingInTheWay(t *testing.T) {
 	for n := 1; ; n++ {
 		disk := new(crashdisk.Disk)
+		disk.Later = never
 		failed := failNth(disk, n, syscall.ENOSPC)
 		s, err := memberstate.CreateSmall(disk, "n0", "n0", room)
 		if *failed == "" {
@@ -109,6 +142,7 @@ func TestAnOpenThatFailsCanBeTriedAgain(t *testing.T) {
 	for n := 1; ; n++ {
 		disk := new(crashdisk.Disk)
 		disk.Set("n0", text)
+		disk.Later = never
 		failed := failNth(disk, n, syscall.EIO)
 		_, err := memberstate.OpenSmall(disk, "n0", "n0", room)
 		if *failed == "" {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 )
 
 // FileInfo is what a store's file holds, and in what state it is.
@@ -22,35 +23,63 @@ type FileInfo struct {
 	Size, Used int64
 	// Records holds the last record of every group, sorted by group.
 	Records []Record
-	// Damaged holds the offsets of the pages of which only the other copy could
-	// be read. Opening the store writes it anew.
-	Damaged []int64
+	// Damaged lists what could be read in the other copy alone. Opening the store
+	// mends it.
+	Damaged []Span
+	// Mended counts the sectors that were mended in this way ever since the store was
+	// made.
+	Mended uint64
 	// Torn says that a crash has cut the last save short. Nobody relied on it.
 	Torn bool
+	// Next is the size of the file that is kept for when this one is full; 0: there
+	// is none yet.
+	Next int64
 }
+
+// Span is a part of a file.
+type Span struct{ Offset, Bytes int64 }
 
 // InspectFile reads a store without its lock and without changing it. If the
 // store cannot be opened it tells why, and returns what could be read. While a
 // process has the store open, a save that is being written may show as torn.
 func InspectFile(path string) (FileInfo, error) {
-	f, err := osFileOf(os.Open(path))
+	f, err := os.Open(path)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			err = fmt.Errorf("%w (%w)", ErrNoStore, fs.ErrNotExist)
 		}
 		return FileInfo{Path: path}, &FileError{Path: path, Op: "open", Offset: nowhere, Err: err}
 	}
-	m, err := readImage(path, f)
+	m, err := readImage(path, osFile{f})
 	err = errors.Join(err, f.Close())
 	info := FileInfo{
-		Path: path, Version: m.version, Node: m.node, Generation: m.tail.generation,
-		Size: m.size, Used: int64(m.tail.next) * pageSize, Records: sorted(m.records), Torn: m.torn,
+		Path: path, Version: m.version, Node: m.node, Generation: m.tail.generation, Saves: m.saves,
+		Size: m.size, Used: m.used, Records: sorted(m.records), Damaged: m.spans(), Mended: m.tail.mended, Torn: m.torn,
 	}
-	if m.tail.batch > snapshotBatch {
-		info.Saves = m.tail.batch - snapshotBatch - 1
-	}
-	for _, number := range m.mended {
-		info.Damaged = append(info.Damaged, int64(number)*pageSize)
+	if next, err := os.Stat(path + nextSuffix); err == nil {
+		info.Next = next.Size()
 	}
 	return info, err
+}
+
+// spans are the places that were mended, joined where they touch.
+func (m *image) spans() []Span {
+	var all []Span
+	slices.Sort(m.mended)
+	for _, at := range m.mended {
+		if n := len(all); n > 0 && all[n-1].Offset+all[n-1].Bytes == at {
+			all[n-1].Bytes += m.unit()
+			continue
+		}
+		all = append(all, Span{at, m.unit()})
+	}
+	return all
+}
+
+// unit is what is valid or not as a whole, in bytes.
+func (m *image) unit() int64 {
+	if m.version == formatVersion {
+		return sectorSize
+	}
+	return pageSize
 }

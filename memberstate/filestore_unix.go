@@ -11,28 +11,30 @@ import (
 	"syscall"
 )
 
+// replacesOpenFiles says that a rename may replace a file that is open by one that is.
+const replacesOpenFiles = true
+
 func lockFile(name string) (Lock, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, fileMode)
 	if err != nil {
 		return nil, err
 	}
-	err = control(f, func(fd int) error { return syscall.Flock(fd, syscall.LOCK_EX|syscall.LOCK_NB) })
-	if err != nil {
-		if errors.Is(err, syscall.EWOULDBLOCK) {
-			err = fmt.Errorf("%w (it holds %s)", ErrStoreLocked, name)
-		}
+	if err := lockOpened(f); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
 }
 
-func syncDir(name string) error {
-	d, err := os.Open(name)
-	if err != nil {
-		return err
+// lockOpened locks a file, whatever its name.
+func lockOpened(f *os.File) error {
+	err := control(f, func(fd int) error { return syscall.Flock(fd, syscall.LOCK_EX|syscall.LOCK_NB) })
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return fmt.Errorf("%w (it holds %s)", ErrStoreLocked, f.Name())
 	}
-	return errors.Join(d.Sync(), d.Close())
+	return err
 }
+
+func openDir(name string) (Dir, error) { return os.Open(name) }
 
 // control calls f with the descriptor, and again when a signal interrupts it.
 func control(file *os.File, f func(fd int) error) error {

@@ -9,6 +9,9 @@ import (
 	"syscall"
 )
 
+// replacesOpenFiles says that a rename may replace a file that is open by one that is.
+const replacesOpenFiles = false
+
 // lockFile opens a file that nobody else may open as long as it is.
 func lockFile(name string) (Lock, error) {
 	const sharedWithNobody = 0
@@ -28,5 +31,14 @@ func lockFile(name string) (Lock, error) {
 	return os.NewFile(uintptr(h), name), nil
 }
 
-// syncDir does nothing: there a rename is durable as the file system's journal is.
-func syncDir(string) error { return nil }
+// lockOpened does nothing: there the file beside the store cannot be removed while it is
+// open, so its lock is enough.
+func lockOpened(*os.File) error { return nil }
+
+// openDir opens nothing: there a rename is durable as the file system's journal is.
+func openDir(string) (Dir, error) { return noDir{}, nil }
+
+type noDir struct{}
+
+func (noDir) Sync() error  { return nil }
+func (noDir) Close() error { return nil }

@@ -1,4 +1,4 @@
-// How long a disk takes to sync.
+// How long a disk takes to sync, and what a store on it does by itself.
 
 package metrics
 
@@ -37,4 +37,19 @@ func (f timedFile) Sync() error {
 	err := f.File.Sync()
 	f.collector.fsync.Observe(time.Since(began).Seconds())
 	return err
+}
+
+// Store is what a store on disk is to be given as its Metrics.
+func (c *Collector) Store() *memberstate.FileMetrics {
+	return &memberstate.FileMetrics{
+		Mended: func(sectors int) { c.mended.Add(float64(sectors)) },
+		Torn:   func() { c.torn.Inc() },
+		NextFile: func(err error) {
+			failed := 0.0
+			if err != nil {
+				failed = 1
+			}
+			c.nextFailed.Set(failed)
+		},
+	}
 }

@@ -2,7 +2,8 @@
 //
 //	m := metrics.New()
 //	prometheus.MustRegister(m)
-//	store, err := memberstate.OpenFileOn(m.Disk(memberstate.OSDisk()), path, node)
+//	disk := memberstate.FileOptions{Disk: m.Disk(memberstate.OSDisk()), Metrics: m.Store()}
+//	store, err := disk.Open(path, node)
 //	m.Watch(transport)
 //	host, err := elector.NewHost(elector.HostConfig{Metrics: m.Elector(), ...})
 //

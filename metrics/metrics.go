@@ -22,7 +22,8 @@ type Collector struct {
 
 	started, ended, answered *prometheus.CounterVec
 	sent, dropped, saves     *prometheus.CounterVec
-	records                  prometheus.Counter
+	records, mended, torn    prometheus.Counter
+	nextFailed               prometheus.Gauge
 	quorum                   *prometheus.HistogramVec
 	save, fsync              prometheus.Histogram
 
@@ -55,13 +56,18 @@ func New() *Collector {
 	c.sent = c.counters("messages_sent_total", "Messages handed to the transport, by kind.", "kind")
 	c.dropped = c.counters("inputs_dropped_total", "Messages and alarms that were ignored, by reason.", "reason")
 	c.saves = c.counters("saves_total", "Batches given to the store, by outcome.", "outcome")
-	c.records = prometheus.NewCounter(prometheus.CounterOpts{Name: name("saved_records_total"), Help: "Records in those batches."})
+	c.records = c.counter("saved_records_total", "Records in those batches.")
+	c.mended = c.counter("store_mended_sectors_total", "Damaged sectors of the store that were mended from their other copy.")
+	c.torn = c.counter("store_torn_saves_total", "Saves that a crash had cut short when the store was opened.")
+	c.nextFailed = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: name("store_next_file_failed"), Help: "1 while the store cannot prepare the file that it needs when this one is full.",
+	})
 	c.quorum = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: name("quorum_seconds"), Help: "From a leader's heartbeat to the answer of a quorum.", Buckets: buckets,
 	}, []string{"group"})
 	c.save = histogram("save_seconds", "How long the store took for a batch.")
 	c.fsync = histogram("fsync_seconds", "How long the disk took to sync.")
-	c.all = append(c.all, c.records, c.quorum, c.save, c.fsync)
+	c.all = append(c.all, c.nextFailed, c.quorum, c.save, c.fsync)
 	c.role = desc("role", "1 for the role that the member has, 0 for the others.", "group", "role")
 	c.term = desc("term", "The term that the member is in.", "group")
 	c.leaderless = desc("leaderless_seconds_total", "How long the member knew no leader.", "group")
@@ -84,6 +90,12 @@ func histogram(of, help string) prometheus.Histogram {
 
 func (c *Collector) counters(of, help string, labels ...string) *prometheus.CounterVec {
 	v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name(of), Help: help}, labels)
+	c.all = append(c.all, v)
+	return v
+}
+
+func (c *Collector) counter(of, help string) prometheus.Counter {
+	v := prometheus.NewCounter(prometheus.CounterOpts{Name: name(of), Help: help})
 	c.all = append(c.all, v)
 	return v
 }

@@ -101,9 +101,24 @@ func TestADisksSyncsAreTimed(t *testing.T) {
 	m := metrics.New()
 	store, err := memberstate.CreateFileOn(m.Disk(memberstate.OSDisk()), t.TempDir()+"/n0", "n0")
 	require.NoError(t, err)
+	before := figures(t, m)["hustings_fsync_seconds"]
 	require.NoError(t, store.Save([]memberstate.Record{{Group: "g"}}))
 	require.NoError(t, store.Close())
-	assert.Equal(t, 2, figures(t, m)["hustings_fsync_seconds"], "one to create it, one to save")
+	assert.Greater(t, figures(t, m)["hustings_fsync_seconds"], before)
+}
+
+func TestWhatAStoreDoesByItselfIsCounted(t *testing.T) {
+	m := metrics.New()
+	told := m.Store()
+	told.Mended(3)
+	told.Torn()
+	told.NextFile(assert.AnError)
+	now := figures(t, m)
+	assert.Equal(t, 3, now["hustings_store_mended_sectors_total"])
+	assert.Equal(t, 1, now["hustings_store_torn_saves_total"])
+	assert.Equal(t, 1, now["hustings_store_next_file_failed"])
+	told.NextFile(nil)
+	assert.Zero(t, figures(t, m)["hustings_store_next_file_failed"])
 }
 
 func TestNamesAndHelpAreAsTheyShouldBe(t *testing.T) {

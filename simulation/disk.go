@@ -4,6 +4,7 @@ package simulation
 
 import (
 	"errors"
+	"log/slog"
 	"math/rand/v2"
 	"time"
 
@@ -104,17 +105,22 @@ const (
 	group     = "group"
 )
 
+// quiet has a store tell nobody of the saves that its crashes cut short.
+func quiet(d tornDisk) memberstate.FileOptions {
+	return memberstate.FileOptions{Disk: d, Logger: slog.New(slog.DiscardHandler)}
+}
+
 // useFiles has the store that is shipped keep what the disk holds.
 func (d *disk) useFiles() {
 	empty := tornDisk{new(crashdisk.Disk)}
-	if store, err := memberstate.CreateFileOn(empty, storePath, storeNode); err == nil { // a disk without faults
+	if store, err := quiet(empty).Create(storePath, storeNode); err == nil { // a disk without faults
 		d.files = &files{disk: empty, store: store}
 	}
 }
 
 func (f *files) open() (memberstate.HardState, error) {
 	f.disk.Unlock()
-	store, err := memberstate.OpenFileOn(f.disk, storePath, storeNode)
+	store, err := quiet(f.disk).Open(storePath, storeNode)
 	if err != nil {
 		return memberstate.HardState{}, err
 	}

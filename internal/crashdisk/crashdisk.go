@@ -24,6 +24,9 @@ type Disk struct {
 	Before func(op string) error
 	// After, if not nil, is called after every such operation, also a failed one.
 	After func(op string)
+	// Later, if not nil, is given what a store does beside its saves. Otherwise that is
+	// done at once.
+	Later func(work func())
 
 	durable map[string]*content // by name
 	current map[string]*content
@@ -35,6 +38,7 @@ type Disk struct {
 type content struct {
 	durable, current []byte
 	dirty            map[int]bool // sectors that differ, or may
+	open             bool
 }
 
 func (d *Disk) change(op string, do func()) error {
@@ -51,18 +55,34 @@ func (d *Disk) change(op string, do func()) error {
 	return err
 }
 
-// Open opens a file.
+// Background runs what a store does beside its saves.
+func (d *Disk) Background(work func()) {
+	if d.Later != nil {
+		d.Later(work)
+		return
+	}
+	work()
+}
+
+// Open opens a file, which nobody else may have open.
 func (d *Disk) Open(name string) (memberstate.File, error) {
 	c := d.current[name]
 	if c == nil {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 	}
+	if c.open {
+		return nil, memberstate.ErrStoreLocked
+	}
+	c.open = true
 	return &file{disk: d, content: c}, nil
 }
 
 // Create makes an empty file.
 func (d *Disk) Create(name string) (memberstate.File, error) {
-	c := &content{dirty: map[int]bool{}}
+	if d.current[name] != nil {
+		return nil, &fs.PathError{Op: "create", Path: name, Err: fs.ErrExist}
+	}
+	c := &content{dirty: map[int]bool{}, open: true}
 	err := d.name("create", func(names map[string]*content) { names[name] = c })
 	if err != nil {
 		return nil, err
@@ -70,10 +90,24 @@ func (d *Disk) Create(name string) (memberstate.File, error) {
 	return &file{disk: d, content: c}, nil
 }
 
+// Link gives a file a second name.
+func (d *Disk) Link(name, second string) error {
+	switch {
+	case d.current[name] == nil:
+		return &fs.PathError{Op: "link", Path: name, Err: fs.ErrNotExist}
+	case d.current[second] != nil:
+		return &fs.PathError{Op: "link", Path: second, Err: fs.ErrExist}
+	}
+	return d.name("link", func(names map[string]*content) { names[second] = names[name] })
+}
+
 // Rename gives a file another name.
 func (d *Disk) Rename(from, to string) error {
 	if d.current[from] == nil {
 		return &fs.PathError{Op: "rename", Path: from, Err: fs.ErrNotExist}
+	}
+	if d.current[from] == d.current[to] {
+		return nil // two names of one file stay what they are, as POSIX has it
 	}
 	return d.name("rename", func(names map[string]*content) {
 		names[to] = names[from]
@@ -81,7 +115,7 @@ func (d *Disk) Rename(from, to string) error {
 	})
 }
 
-// Remove deletes a file.
+// Remove takes a name away.
 func (d *Disk) Remove(name string) error {
 	if d.current[name] == nil {
 		return &fs.PathError{Op: "remove", Path: name, Err: fs.ErrNotExist}
@@ -89,7 +123,7 @@ func (d *Disk) Remove(name string) error {
 	return d.name("remove", func(names map[string]*content) { delete(names, name) })
 }
 
-// name changes names. Nothing of it is durable until SyncDir.
+// name changes names. Nothing of it is durable until the directory is synced.
 func (d *Disk) name(op string, do func(names map[string]*content)) error {
 	return d.change(op, func() {
 		next := maps.Clone(d.current)
@@ -102,10 +136,17 @@ func (d *Disk) name(op string, do func(names map[string]*content)) error {
 	})
 }
 
-// SyncDir makes all names durable.
-func (d *Disk) SyncDir(string) error {
-	return d.change("syncdir", func() { d.durable, d.renames = d.current, nil })
+// Dir is the one directory that there is.
+func (d *Disk) Dir(string) (memberstate.Dir, error) { return dir{d}, nil }
+
+type dir struct{ disk *Disk }
+
+// Sync makes all names durable.
+func (d dir) Sync() error {
+	return d.disk.change("syncdir", func() { d.disk.durable, d.disk.renames = d.disk.current, nil })
 }
+
+func (dir) Close() error { return nil }
 
 // Lock takes a lock.
 func (d *Disk) Lock(name string) (memberstate.Lock, error) {
@@ -120,7 +161,12 @@ func (d *Disk) Lock(name string) (memberstate.Lock, error) {
 }
 
 // Unlock gives all locks back, as the end of a process does.
-func (d *Disk) Unlock() { clear(d.locked) }
+func (d *Disk) Unlock() {
+	clear(d.locked)
+	for _, c := range d.current {
+		c.open = false
+	}
+}
 
 type lock struct {
 	disk *Disk
@@ -171,14 +217,14 @@ func (c *content) write(b []byte, at int) {
 	}
 }
 
-// keep makes the first bytes of a sector durable.
-func (c *content) keep(sector, bytes int) {
+// keep makes the first bytes of a sector of what was written durable.
+func (c *content) keep(written []byte, sector, bytes int) {
 	from := sector * SectorSize
-	to := min(from+bytes, len(c.current))
+	to := min(from+bytes, len(written))
 	if grow := to - len(c.durable); grow > 0 {
 		c.durable = append(c.durable, make([]byte, grow)...)
 	}
-	copy(c.durable[from:to], c.current[from:to])
+	copy(c.durable[from:to], written[from:to])
 }
 
 // Sync makes what was written durable. If it fails the sectors that were to be
@@ -188,7 +234,7 @@ func (f *file) Sync() error {
 	c := f.content
 	err := f.disk.change("sync", func() {
 		for sector := range c.dirty {
-			c.keep(sector, SectorSize)
+			c.keep(c.current, sector, SectorSize)
 		}
 	})
 	clear(c.dirty)
@@ -197,7 +243,10 @@ func (f *file) Sync() error {
 
 func (f *file) Size() (int64, error) { return int64(len(f.content.current)), nil }
 
-func (f *file) Close() error { return nil }
+func (f *file) Close() error {
+	f.content.open = false
+	return nil
+}
 
 // Set puts a file there, durably. It is for tests that damage files.
 func (d *Disk) Set(name string, text []byte) {

@@ -3,6 +3,7 @@ package crashdisk_test
 import (
 	"bytes"
 	"errors"
+	"io/fs"
 	"math/rand/v2"
 	"testing"
 
@@ -15,12 +16,20 @@ import (
 
 func drawn() *rand.Rand { return rand.New(rand.NewPCG(1, 2)) }
 
+// syncDir makes the names durable.
+func syncDir(t *testing.T, d *crashdisk.Disk) {
+	t.Helper()
+	dir, err := d.Dir("f")
+	require.NoError(t, err)
+	require.NoError(t, dir.Sync())
+}
+
 // create makes the file "f" and makes its name durable.
 func create(t *testing.T, d *crashdisk.Disk) memberstate.File {
 	t.Helper()
 	f, err := d.Create("f")
 	require.NoError(t, err)
-	require.NoError(t, d.SyncDir("f"))
+	syncDir(t, d)
 	return f
 }
 
@@ -88,10 +97,66 @@ func TestNamesAreDurableOnceTheDirectoryIsSynced(t *testing.T) {
 		texts[string(text)] = true
 	}
 	assert.Equal(t, map[string]bool{"old": true, "new": true}, texts)
-	require.NoError(t, d.SyncDir("f"))
+	syncDir(t, &d)
 	for _, text := range states(&d) {
 		assert.Equal(t, "new", string(text))
 	}
+}
+
+// A file that has two names is one file, also after a crash.
+func TestAFileMayHaveTwoNames(t *testing.T) {
+	var d crashdisk.Disk
+	f := create(t, &d)
+	require.NoError(t, d.Link("f", "also"))
+	assert.ErrorIs(t, d.Link("f", "also"), fs.ErrExist)
+	syncDir(t, &d)
+	write(t, f, bytes.Repeat([]byte("+"), 2*crashdisk.SectorSize))
+	n := 0
+	for after := range d.States(drawn()) {
+		n++
+		require.Equal(t, after.Get("f"), after.Get("also"))
+	}
+	assert.Greater(t, n, 4)
+	aside, err := d.Create("aside")
+	require.NoError(t, err)
+	write(t, aside, []byte("other"))
+	require.NoError(t, d.Rename("aside", "f"))
+	assert.Equal(t, "other", string(d.Get("f")))
+	assert.Len(t, d.Get("also"), 2*crashdisk.SectorSize, "it has outlived its first name")
+	require.NoError(t, d.Link("f", "g"))
+	require.NoError(t, d.Rename("g", "f"))
+	assert.NotNil(t, d.Get("g"), "to rename a file to itself does nothing")
+}
+
+func TestAFileIsOpenedOnce(t *testing.T) {
+	var d crashdisk.Disk
+	f := create(t, &d)
+	require.NoError(t, d.Link("f", "also"))
+	for _, name := range []string{"f", "also"} {
+		_, err := d.Open(name)
+		assert.ErrorIs(t, err, memberstate.ErrStoreLocked, name)
+	}
+	_, err := d.Create("f")
+	assert.ErrorIs(t, err, fs.ErrExist)
+	require.NoError(t, f.Close())
+	_, err = d.Open("also")
+	require.NoError(t, err)
+	d.Unlock()
+	_, err = d.Open("f")
+	assert.NoError(t, err, "its process has died")
+}
+
+func TestWhatIsDoneBesideCanBePutOff(t *testing.T) {
+	var d crashdisk.Disk
+	done := 0
+	work := func() { done++ }
+	d.Background(work)
+	assert.Equal(t, 1, done)
+	var later []func()
+	d.Later = func(work func()) { later = append(later, work) }
+	d.Background(work)
+	assert.Equal(t, 1, done)
+	assert.Len(t, later, 1)
 }
 
 func TestAFailedSyncLosesWhatItWasToKeep(t *testing.T) {

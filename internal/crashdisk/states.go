@@ -32,9 +32,16 @@ type place struct {
 	sector int
 }
 
+// dirtySectors lists each sector that is not synced once, by the first of the names that
+// its file has.
 func dirtySectors(names map[string]*content) []place {
 	var all []place
+	seen := map[*content]bool{}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if seen[names[name]] {
+			continue
+		}
+		seen[names[name]] = true
 		for _, sector := range slices.Sorted(maps.Keys(names[name].dirty)) {
 			all = append(all, place{name, sector})
 		}
@@ -129,15 +136,20 @@ func pageSubsets(all []place) iter.Seq[fate] {
 // survivor is the disk after the crash.
 func survivor(names map[string]*content, keep fate) *Disk {
 	after := map[string]*content{}
-	for name, c := range names {
-		left := &content{durable: slices.Clone(c.durable), current: c.current, dirty: map[int]bool{}}
-		for _, sector := range slices.Sorted(maps.Keys(c.dirty)) {
-			if n := keep(place{name, sector}); n > 0 {
-				left.keep(sector, n)
+	files := map[*content]*content{} // which may have several names
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		c := names[name]
+		if files[c] == nil {
+			left := &content{durable: slices.Clone(c.durable), dirty: map[int]bool{}}
+			for _, sector := range slices.Sorted(maps.Keys(c.dirty)) {
+				if n := keep(place{name, sector}); n > 0 {
+					left.keep(c.current, sector, n)
+				}
 			}
+			left.current = slices.Clone(left.durable)
+			files[c] = left
 		}
-		left.current = slices.Clone(left.durable)
-		after[name] = left
+		after[name] = files[c]
 	}
 	return &Disk{durable: after, current: after}
 }

@@ -47,8 +47,16 @@ torn. If it cannot be used, this tells why, shows what could be read, and fails.
 func printStore(w io.Writer, info *memberstate.FileInfo) error {
 	fmt.Fprintf(w, "node        %s\nformat      %d\ngeneration  %d\nsaves       %d\nsize        %d bytes, %d of them used\n",
 		info.Node, info.Version, info.Generation, info.Saves, info.Size, info.Used)
-	if len(info.Damaged) > 0 {
-		fmt.Fprintf(w, "damaged     one copy of the pages at %v; it is mended when the store is opened\n", info.Damaged)
+	if info.Next > 0 {
+		fmt.Fprintf(w, "next        %d bytes are kept for when it is full\n", info.Next)
+	} else {
+		fmt.Fprintf(w, "next        no file is kept for when it is full\n")
+	}
+	for _, d := range info.Damaged {
+		fmt.Fprintf(w, "damaged     one copy of the %d bytes at offset %d; it is mended when the store is opened\n", d.Bytes, d.Offset)
+	}
+	if info.Mended > 0 {
+		fmt.Fprintf(w, "mended      %d sectors of 512 bytes since the store was made; look at its disk\n", info.Mended)
 	}
 	if info.Torn {
 		fmt.Fprintf(w, "torn        the last save was cut short; nobody relied on it\n")
@@ -72,6 +80,11 @@ type storedGroup struct {
 	Voters       string `json:"voters"` // in hexadecimal: scripts round large numbers
 }
 
+type storedSpan struct {
+	Offset int64 `json:"offset"`
+	Bytes  int64 `json:"bytes"`
+}
+
 type storeInfo struct {
 	Node       string        `json:"node"`
 	Version    uint32        `json:"version"`
@@ -79,7 +92,9 @@ type storeInfo struct {
 	Saves      uint64        `json:"saves"`
 	Size       int64         `json:"size_bytes"`
 	Used       int64         `json:"used_bytes"`
-	Damaged    []int64       `json:"damaged_offsets"`
+	Next       int64         `json:"next_bytes"`
+	Damaged    []storedSpan  `json:"damaged"`
+	Mended     uint64        `json:"mended_sectors"`
 	Torn       bool          `json:"torn"`
 	Error      string        `json:"error,omitempty"`
 	Groups     []storedGroup `json:"groups"`
@@ -88,7 +103,10 @@ type storeInfo struct {
 func storeJSON(info memberstate.FileInfo, err error) storeInfo {
 	s := storeInfo{
 		Node: info.Node, Version: info.Version, Generation: info.Generation, Saves: info.Saves,
-		Size: info.Size, Used: info.Used, Damaged: append([]int64{}, info.Damaged...), Torn: info.Torn, Groups: []storedGroup{},
+		Size: info.Size, Used: info.Used, Next: info.Next, Damaged: []storedSpan{}, Mended: info.Mended, Torn: info.Torn, Groups: []storedGroup{},
+	}
+	for _, d := range info.Damaged {
+		s.Damaged = append(s.Damaged, storedSpan(d))
 	}
 	if err != nil {
 		s.Error = err.Error()

@@ -43,14 +43,17 @@ func TestADamagedStoreIsShownAndFails(t *testing.T) {
 	require.NoError(t, s.Close())
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
-	const second = 6 * 4096
+	const second = 3 * 4096
 	text[second+100] ^= 1
 	require.NoError(t, os.WriteFile(path, text, 0o600))
-	assert.Contains(t, succeed(t, "store", "inspect", path), "damaged     one copy of the pages at [24576]; it is mended when the store is opened")
-	text[second+4096+100] ^= 1
+	assert.Contains(t, succeed(t, "store", "inspect", path), "damaged     one copy of the 512 bytes at offset 12288; it is mended when the store is opened")
+	var info storeInfo
+	require.NoError(t, json.Unmarshal([]byte(succeed(t, "store", "inspect", "--json", path)[0]), &info))
+	assert.Equal(t, []storedSpan{{second, 512}}, info.Damaged)
+	text[len(text)/2+second+100] ^= 1
 	require.NoError(t, os.WriteFile(path, text, 0o600))
 	code, stdout, stderr := run("store", "inspect", path)
 	assert.Equal(t, exitFailed, code)
-	assert.Contains(t, stderr, "offset 24576")
+	assert.Contains(t, stderr, "offset 12288")
 	assert.Contains(t, stdout, "term 1", "what came before the damage")
 }

@@ -105,6 +105,9 @@ func (a *acquaintances) note(peer, group string) bool {
 func (a *acquaintances) write() error {
 	text, _ := json.Marshal(a.heard) // there is nothing in it that could fail
 	aside := a.path + ".new"
+	if err := a.disk.Remove(aside); err != nil && !errors.Is(err, fs.ErrNotExist) { // what an earlier attempt has left
+		return err
+	}
 	f, err := a.disk.Create(aside)
 	if err != nil {
 		return err
@@ -116,10 +119,14 @@ func (a *acquaintances) write() error {
 	if err = errors.Join(err, f.Close()); err == nil {
 		err = a.disk.Rename(aside, a.path)
 	}
-	if err == nil {
-		err = a.disk.SyncDir(a.path)
+	if err != nil {
+		return err
 	}
-	return err
+	dir, err := a.disk.Dir(a.path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
 }
 
 // introducing is a transport that notes whom it hears.

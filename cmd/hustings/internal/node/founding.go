@@ -35,14 +35,14 @@ func CreateStore(data, node string) (path string, err error) {
 	if err != nil {
 		return "", err
 	}
-	s, err := createStore(memberstate.OSDisk(), c, met)
+	s, err := createStore(memberstate.FileOptions{}, c, met)
 	if err != nil {
 		return "", err
 	}
 	return StorePath(data, node), s.Close()
 }
 
-func createStore(disk memberstate.Disk, c Config, met *acquaintances) (*memberstate.FileStore, error) {
+func createStore(files memberstate.FileOptions, c Config, met *acquaintances) (*memberstate.FileStore, error) {
 	if err := os.MkdirAll(c.Data, 0o700); err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func createStore(disk memberstate.Disk, c Config, met *acquaintances) (*memberst
 			return nil, err
 		}
 	}
-	return memberstate.CreateFileOn(disk, path, c.Node)
+	return files.Create(path, c.Node)
 }
 
 // openStore opens the store, or makes it if it is to be new. It leaves it to found if
@@ -60,14 +60,14 @@ func createStore(disk memberstate.Disk, c Config, met *acquaintances) (*memberst
 func (n *node) openStore() (err error) {
 	c := n.config
 	path := StorePath(c.Data, c.Node)
-	n.disk = n.metrics.Disk(memberstate.OSDisk())
+	n.files = memberstate.FileOptions{Disk: n.metrics.Disk(memberstate.OSDisk()), Logger: n.log, Metrics: n.metrics.Store()}
 	_, statErr := os.Stat(path)
 	missing := errors.Is(statErr, fs.ErrNotExist)
 	if n.met, err = acquaintancesOf(memberstate.OSDisk(), c, !missing, n.log); err != nil {
 		return err
 	}
 	if c.New {
-		if n.store, err = createStore(n.disk, c, n.met); errors.Is(err, memberstate.ErrStoreExists) {
+		if n.store, err = createStore(n.files, c, n.met); errors.Is(err, memberstate.ErrStoreExists) {
 			err = fmt.Errorf("%w (leave out --new)", err)
 		}
 		return err
@@ -81,7 +81,7 @@ func (n *node) openStore() (err error) {
 			return nil
 		}
 	}
-	n.store, err = memberstate.OpenFileOn(n.disk, path, c.Node)
+	n.store, err = n.files.Open(path, c.Node)
 	if errors.Is(err, memberstate.ErrNoStore) {
 		err = fmt.Errorf("%w (is the disk mounted? Say --new if this node has never run before)", err)
 	}
@@ -106,7 +106,7 @@ func (n *node) found(ctx context.Context) error {
 		}
 		if len(open) == 0 {
 			n.log.Warn("this node is new: no voter has ever heard of it; its store is being made", "store", StorePath(n.config.Data, n.config.Node))
-			n.store, err = createStore(n.disk, n.config, n.met)
+			n.store, err = createStore(n.files, n.config, n.met)
 			return err
 		}
 		if wait > shortest { // at first all may be starting

@@ -62,7 +62,7 @@ func runNode(ctx context.Context, config Config, m member) (err error) {
 type node struct {
 	member
 	config    Config
-	disk      memberstate.Disk
+	files     memberstate.FileOptions
 	store     *memberstate.FileStore // nil until it is made
 	met       *acquaintances
 	transport *grpcrpc.Transport
