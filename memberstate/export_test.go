@@ -11,7 +11,6 @@ const (
 	SectorSize   = sectorSize
 	SectorHead   = sectorHead
 	PageSize     = pageSize
-	PagePayload  = pageSectors * sectorPayload
 	FirstSave    = headerPages + 1 // the page of the first save, where one page holds what was there before
 	FormatOffset = 8
 )
@@ -42,15 +41,16 @@ func Read(text []byte) ([]Record, error) {
 	return sorted(m.records), err
 }
 
+// MendedIn is how many sectors a file of this content knows to have been mended.
+func MendedIn(text []byte) uint64 {
+	m, _ := readImage("text", memFile(text)) //nolint:errcheck // it counts what can be read
+	return m.tail.mended
+}
+
 // Clean says whether a file of this content can be written on as it is.
 func Clean(text []byte) bool {
 	m, err := readImage("text", memFile(text))
 	return err == nil && m.clean()
-}
-
-// SnapshotPages is how many pages a half of a file has to have for these records.
-func SnapshotPages(records []Record) int {
-	return headerPages + int(pagesFor(len(encodeRecords(records))))
 }
 
 type memFile []byte

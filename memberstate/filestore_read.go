@@ -8,12 +8,12 @@
 //
 // Whatever else is found is damage, for which there are three answers:
 //
-//   - What can be read in the other half is read there. If both can be read they
-//     must be the same.
+//   - What can be read in the other half is read there, also that nothing was ever
+//     written at that place. If both can be read they must be the same.
 //   - A batch that cannot be read in either half, with something behind it that can,
 //     was acknowledged: the file must not be used. The same goes for what a crash in one
-//     save cannot have left behind the last batch, because it takes up more than one
-//     save: other saves were there.
+//     save cannot have left behind the last batch in both halves, because it takes up
+//     more than one save: other saves were there.
 //   - The last batch, if it cannot be read in either half, is taken for one that a
 //     crash cut short before it was acknowledged, as if it had never been. To be
 //     mistaken in this, two places that lie half a file apart must have been damaged,
@@ -262,6 +262,9 @@ func (m *image) readRest() error {
 			case s.known == cut:
 			case s.tells() && (s.batch != m.tail.batch || s.count != count || at-s.index != first):
 				return m.damaged(m.offset(half, at), "sector %d of batch %d does not belong there", s.index, s.batch)
+			case at >= reach && m.copies(at)[1-half].known == free:
+				m.mended = append(m.mended, m.offset(half, at)) // the other half says that nothing was there
+				continue
 			case at >= reach:
 				return m.damaged(m.offset(half, at), "what lies behind batch %d takes up more than one save: "+
 					"it was not left by a crash, and saves that were acknowledged may have been there", m.tail.batch-1)

@@ -1,0 +1,215 @@
+// Attacks on a file: runs of damage, pages that belong elsewhere, both copies at once.
+// No older vote may come back without a word.
+
+package memberstate_test
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/internal/crashdisk"
+	"github.com/hustings/hustings/memberstate"
+)
+
+// voted is the file of a node's store that has saved a vote in each of so many terms.
+func voted(t *testing.T, node string, terms int, room uint32) (text []byte, holds []memberstate.Record) {
+	t.Helper()
+	disk := new(crashdisk.Disk)
+	disk.Later = never
+	s, err := memberstate.CreateSmall(disk, node, node, room)
+	require.NoError(t, err)
+	for term := range memberstate.Term(terms) {
+		require.NoError(t, s.Save([]memberstate.Record{written("g", term+1, node)}))
+	}
+	closed(t, s)
+	return disk.Get(node), s.Records()
+}
+
+// fills are what damage may leave.
+func fills(length int) map[string][]byte {
+	noise := make([]byte, length)
+	_, _ = rand.NewChaCha8([32]byte{1}).Read(noise) // never fails
+	return map[string][]byte{"zeros": make([]byte, length), "ones": bytes.Repeat([]byte{0xff}, length), "noise": noise}
+}
+
+// In a file of the size that is shipped, one damaged run over the last k saves in either half.
+func TestADamagedRunOverTheLastSavesIsMended(t *testing.T) {
+	const terms = 24
+	text, holds := voted(t, "n0", terms, 1024)
+	require.Len(t, text, 4<<20)
+	for _, half := range []int{0, len(text) / 2} {
+		for k := 1; k <= terms; k++ {
+			run := 2 * k * memberstate.PageSize // as long as k saves were when their copies lay side by side
+			from := half + (memberstate.FirstSave+terms-k)*memberstate.PageSize
+			for what, fill := range fills(run) {
+				damaged := bytes.Clone(text)
+				copy(damaged[from:], fill)
+				found, err := memberstate.Read(damaged)
+				require.NoError(t, err, "%s over %d saves", what, k)
+				require.Equal(t, holds, found, "%s over %d saves", what, k)
+			}
+		}
+	}
+}
+
+// Every run of pages that is shorter than half the file, at every place, in a file that
+// is full and in one that is not.
+func TestEveryRunThatIsShorterThanAHalfIsMended(t *testing.T) {
+	for _, terms := range []int{4, 14} {
+		everyRun(t, terms)
+	}
+}
+
+func everyRun(t *testing.T, terms int) {
+	t.Helper()
+	const pages = 32
+	text, holds := voted(t, "n0", terms, pages)
+	require.Len(t, text, pages*memberstate.PageSize)
+	for length := 1; length < pages/2; length++ {
+		for what, fill := range fills(length * memberstate.PageSize) {
+			for from := range pages - length + 1 {
+				damaged := bytes.Clone(text)
+				copy(damaged[from*memberstate.PageSize:], fill)
+				found, err := memberstate.Read(damaged)
+				require.NoError(t, err, "%s in %d pages from %d on", what, length, from)
+				require.Equal(t, holds, found, "%s in %d pages from %d on", what, length, from)
+			}
+		}
+	}
+}
+
+// Both copies of the last saves: of one it looks as if a crash had cut it short; more than
+// one cannot have been left by a crash.
+func TestBothCopiesOfSeveralSavesDamagedAreARefusal(t *testing.T) {
+	const terms = 10
+	text, holds := voted(t, "n0", terms, 64)
+	for k := 1; k <= terms; k++ {
+		for what, fill := range fills(k * memberstate.PageSize) {
+			damaged := bytes.Clone(text)
+			for _, half := range []int{0, len(text) / 2} {
+				copy(damaged[half+(memberstate.FirstSave+terms-k)*memberstate.PageSize:], fill)
+			}
+			found, err := memberstate.Read(damaged)
+			switch {
+			case what == "zeros": // as if they had never been: nobody can tell
+			case k == 1:
+				require.NoError(t, err)
+				require.Equal(t, holds[0].Term-1, found[0].Term)
+			default:
+				require.ErrorIs(t, err, memberstate.ErrDamaged, "%s over %d saves", what, k)
+				require.ErrorContains(t, err, "more than one save")
+			}
+		}
+	}
+}
+
+// A page of another store, of the same generation, place and batch, is not taken for
+// one of this store; nor is a whole half of one.
+func TestAPageOfAnotherStoreIsMended(t *testing.T) {
+	text, holds := voted(t, "n0", 4, 16)
+	other, _ := voted(t, "n0", 3, 16)
+	for at := 0; at < len(text); at += memberstate.PageSize {
+		damaged := bytes.Clone(text)
+		copy(damaged[at:], other[at:][:memberstate.PageSize])
+		found, err := memberstate.Read(damaged)
+		require.NoError(t, err, "page at %d", at)
+		require.Equal(t, holds, found, "page at %d", at)
+	}
+	damaged := bytes.Clone(text)
+	copy(damaged, other[:len(other)/2])
+	_, err := memberstate.Read(damaged)
+	require.ErrorIs(t, err, memberstate.ErrDamaged)
+	assert.ErrorContains(t, err, "headers of two files")
+}
+
+// Two copies that are both valid must say the same.
+func TestCopiesThatDifferAreARefusal(t *testing.T) {
+	text, _ := voted(t, "n0", 3, 16)
+	for _, page := range []int{0, 2, 3, 4} { // page 1 holds no records
+		for _, half := range []int{0, len(text) / 2} {
+			damaged := bytes.Clone(text)
+			sector := damaged[half+page*memberstate.PageSize:][:memberstate.SectorSize]
+			sector[memberstate.SectorHead+2] ^= 1
+			memberstate.Seal(sector)
+			_, err := memberstate.Read(damaged)
+			require.ErrorIs(t, err, memberstate.ErrDamaged, "page %d", page)
+		}
+	}
+}
+
+// Whatever is mended or left out is told, and how much was mended is remembered.
+func TestWhatIsMendedIsTold(t *testing.T) {
+	text, holds := voted(t, "n0", 3, 16)
+	last := (memberstate.FirstSave + 2) * memberstate.PageSize
+	for name, c := range map[string]struct {
+		at     []int
+		says   string
+		mended int
+		torn   int
+	}{
+		"one copy":    {[]int{last}, "mended from the other", 1, 0},
+		"both copies": {[]int{last, len(text)/2 + last}, "cut short by a crash", 0, 1},
+		"nothing":     {},
+	} {
+		damaged := bytes.Clone(text)
+		for _, at := range c.at {
+			damaged[at+100] ^= 1
+		}
+		disk := new(crashdisk.Disk)
+		disk.Set("n0", damaged)
+		var log bytes.Buffer
+		mended, torn := 0, 0
+		s, err := memberstate.OpenSmallWith(memberstate.FileOptions{
+			Disk: disk, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+			Metrics: &memberstate.FileMetrics{Mended: func(n int) { mended += n }, Torn: func() { torn++ }},
+		}, "n0", "n0", 16)
+		require.NoError(t, err, name)
+		assert.Equal(t, holds[0].Term-memberstate.Term(c.torn), s.Records()[0].Term, name)
+		closed(t, s)
+		assert.Contains(t, log.String(), c.says, name)
+		assert.Equal(t, c.mended, mended, name)
+		assert.Equal(t, c.torn, torn, name)
+		assert.Equal(t, c.says == "", log.Len() == 0, "%s: %s", name, &log)
+		assert.EqualValues(t, c.mended, memberstate.MendedIn(disk.Get("n0")), name)
+	}
+}
+
+// What a crash may leave of a save over several pages is never refused: any of its
+// sectors may be there, torn, or lost.
+func TestNoCrashInALargeSaveIsARefusal(t *testing.T) {
+	disk := new(crashdisk.Disk)
+	disk.Later = never
+	s, err := memberstate.CreateSmall(disk, "n0", "n0", 32)
+	require.NoError(t, err)
+	require.NoError(t, s.Save([]memberstate.Record{written("g", 1, "n1")}))
+	acked := s.Records()
+	var large []memberstate.Record
+	for i := range 300 {
+		large = append(large, written(fmt.Sprint("group ", i), 7, "n2"))
+	}
+	crashed := 0
+	random := rand.New(rand.NewPCG(1, 1))
+	disk.After = func(op string) {
+		if op != "write" {
+			return
+		}
+		for range 1000 {
+			crashed++
+			found, err := memberstate.Read(disk.Crash(random).Get("n0"))
+			require.NoError(t, err)
+			if len(found) == 1 {
+				require.Equal(t, acked, found)
+			} else {
+				require.Len(t, found, 301)
+			}
+		}
+	}
+	require.NoError(t, s.Save(large))
+	assert.Equal(t, 2000, crashed, "after each of its two writes")
+}
