@@ -42,6 +42,7 @@ type next struct {
 	named   bool       // it has the name NAME.new, and not NAME.old
 	zeroed  int64      // so many bytes of it are zeros, durably
 	linked  bool       // the present file has the name NAME.old, too
+	lost    bool       // putting it in place has failed, and it may be the store now
 	workers sync.WaitGroup
 }
 
@@ -110,6 +111,10 @@ func (s *FileStore) makeReady() {
 	pages := s.snapshotPages()
 	for {
 		s.next.mu.Lock()
+		if s.next.lost {
+			s.next.mu.Unlock()
+			return
+		}
 		done, err := s.step(pages)
 		if s.stepped(done, err) {
 			return
@@ -147,17 +152,14 @@ func (s *FileStore) step(pages uint32) (done bool, err error) {
 	if err := s.findNext(); err != nil {
 		return false, err
 	}
-	want, err := s.wanted(pages)
-	if err != nil {
-		return false, err
-	}
-	if s.next.zeroed < want {
-		return false, s.fillSlice(want)
-	}
 	if !s.next.linked {
 		s.link()
 	}
-	return true, nil
+	size, want, err := s.wanted(pages)
+	if err != nil || s.next.zeroed >= want {
+		return err == nil, err
+	}
+	return false, s.fillSlice(size, want)
 }
 
 // snapshotPages is how many pages all records take in a half.
@@ -172,14 +174,14 @@ func (s *FileStore) snapshotPages() uint32 {
 	return headerPages + pagesFor(length)
 }
 
-// wanted is how many bytes the next file should have: room for several times as much as
-// it holds at first, so that writing it anew stays a small part of the work.
-func (s *FileStore) wanted(pages uint32) (int64, error) {
-	size, err := s.next.file.Size()
-	if err != nil {
-		return 0, s.failed("look at "+s.nextName(), nowhere, err)
+// wanted is how many bytes the next file has, and how many it should have: room for
+// several times as much as it holds at first, so that writing it anew stays a small
+// part of the work.
+func (s *FileStore) wanted(pages uint32) (size, want int64, err error) {
+	if size, err = s.next.file.Size(); err != nil {
+		return 0, 0, s.failed("look at "+s.nextName(), nowhere, err)
 	}
-	return max(size, int64(max(s.room, 8*(pages-headerPages)))*pageSize), nil
+	return size, max(size, int64(max(s.room, 8*(pages-headerPages)))*pageSize), nil
 }
 
 // findNext opens the next file, or makes an empty one, if there is none.
@@ -218,9 +220,13 @@ func (s *FileStore) findNext() error {
 var zeroSlice [slice]byte
 
 // fillSlice fills another part of the next file with zeros. They are written, not left
-// as a hole: a save must find its blocks there.
-func (s *FileStore) fillSlice(want int64) error {
+// as a hole: a save must find its blocks there. What the file has already needs no more
+// room, so it is not mixed with what does.
+func (s *FileStore) fillSlice(size, want int64) error {
 	n := &s.next
+	if n.zeroed < size {
+		want = size
+	}
 	part := zeroSlice[:min(slice, want-n.zeroed)]
 	if _, err := n.file.WriteAt(part, n.zeroed); err != nil {
 		return s.failed("fill "+s.nextName(), n.zeroed, err)
@@ -240,10 +246,13 @@ func (s *FileStore) link() {
 
 // renew writes all records, and those of a batch over them, into the next file, and puts
 // it in the place of the present one.
-func (s *FileStore) renew(batch []Record) error {
+func (s *FileStore) renew(batch []Record) (err error) {
 	n := &s.next
 	n.mu.Lock()
-	defer n.mu.Unlock()
+	defer func() {
+		n.lost = err != nil
+		n.mu.Unlock()
+	}()
 	all := maps.Clone(s.records)
 	for _, r := range batch {
 		all[r.Group] = r
@@ -261,7 +270,7 @@ func (s *FileStore) renew(batch []Record) error {
 	}
 	s.tail = t
 	s.mu.Lock()
-	s.getting.ready = false
+	s.getting.ready, s.getting.wait = false, 0
 	s.mu.Unlock()
 	return nil
 }
@@ -276,9 +285,9 @@ func (s *FileStore) fillEnough(pages uint32) error {
 	if enough := int64(max(s.room, 4*pages)) * pageSize; n.zeroed >= enough {
 		return nil
 	}
-	want, err := s.wanted(pages)
+	size, want, err := s.wanted(pages)
 	for err == nil && n.zeroed < want {
-		err = s.fillSlice(want)
+		err = s.fillSlice(size, want)
 	}
 	if least := int64(max(s.room, 2*pages)) * pageSize; n.zeroed >= least {
 		return nil

@@ -1,0 +1,292 @@
+// The next file: it is there before it is needed, and what cannot be had for it stops
+// nobody.
+
+package memberstate_test
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/internal/crashdisk"
+	"github.com/hustings/hustings/memberstate"
+)
+
+// poorDisk may have no more room, no more descriptors, no second names.
+type poorDisk struct {
+	*crashdisk.Disk
+	full, exhausted, unlinkable bool
+}
+
+func (d *poorDisk) opened(f memberstate.File, err error) (memberstate.File, error) {
+	if err != nil {
+		return nil, err
+	}
+	return poorFile{f, d}, nil
+}
+
+func (d *poorDisk) Open(name string) (memberstate.File, error) {
+	if d.exhausted {
+		return nil, syscall.EMFILE
+	}
+	return d.opened(d.Disk.Open(name))
+}
+
+func (d *poorDisk) Create(name string) (memberstate.File, error) {
+	if d.exhausted {
+		return nil, syscall.EMFILE
+	}
+	return d.opened(d.Disk.Create(name))
+}
+
+func (d *poorDisk) Dir(name string) (memberstate.Dir, error) {
+	if d.exhausted {
+		return nil, syscall.EMFILE
+	}
+	return d.Disk.Dir(name)
+}
+
+func (d *poorDisk) Link(name, second string) error {
+	if d.unlinkable {
+		return syscall.EPERM
+	}
+	return d.Disk.Link(name, second)
+}
+
+type poorFile struct {
+	memberstate.File
+	disk *poorDisk
+}
+
+// WriteAt finds no room for what was not there before. Some of it may be written.
+func (f poorFile) WriteAt(b []byte, at int64) (int, error) {
+	size, err := f.Size()
+	if err != nil {
+		return 0, err
+	}
+	if f.disk.full && at+int64(len(b)) > size {
+		n, err := f.File.WriteAt(b[:min(len(b), 1000)], at)
+		if err != nil {
+			return n, err
+		}
+		return n, syscall.ENOSPC
+	}
+	return f.File.WriteAt(b, at)
+}
+
+// listener hears what a store tells of its next file.
+type listener struct {
+	log  bytes.Buffer
+	told []error
+}
+
+func (l *listener) options(disk memberstate.Disk) memberstate.FileOptions {
+	return memberstate.FileOptions{
+		Disk: disk, Logger: slog.New(slog.NewTextHandler(&l.log, nil)),
+		Metrics: &memberstate.FileMetrics{NextFile: func(err error) { l.told = append(l.told, err) }},
+	}
+}
+
+const smallRoom = 64 // pages: 30 saves
+
+// poorStore is a store on a disk that has all it needs so far, and its next file is ready.
+func poorStore(t *testing.T) (*memberstate.FileStore, *poorDisk, *listener) {
+	t.Helper()
+	disk, hears := &poorDisk{Disk: new(crashdisk.Disk)}, new(listener)
+	s, err := memberstate.CreateSmall(disk, "n0", "n0", smallRoom)
+	require.NoError(t, err)
+	closed(t, s)
+	s, err = memberstate.OpenSmallWith(hears.options(disk), "n0", "n0", smallRoom)
+	require.NoError(t, err)
+	require.True(t, s.Ready())
+	return s, disk, hears
+}
+
+// saves saves so many terms from the given one on.
+func saves(t *testing.T, s *memberstate.FileStore, from memberstate.Term, n int) (next memberstate.Term) {
+	t.Helper()
+	for range n {
+		require.NoError(t, s.Save([]memberstate.Record{written("g", from, "n1")}), "term %d", from)
+		from++
+	}
+	return from
+}
+
+// Once it is open a store needs nothing more: the disk may fill up, and all descriptors be
+// taken, for as long as it likes.
+func TestAStoreNeedsNeitherRoomNorDescriptors(t *testing.T) {
+	s, disk, hears := poorStore(t)
+	disk.full, disk.exhausted = true, true
+	next := saves(t, s, 1, 1000)
+	assert.NotContains(t, hears.told, syscall.ENOSPC)
+	assert.Empty(t, hears.log.String())
+	closed(t, s)
+	disk.exhausted = false
+	s, err := memberstate.OpenSmallWith(hears.options(disk), "n0", "n0", smallRoom)
+	require.NoError(t, err, "nor does it need room when it is opened again")
+	assert.Equal(t, next-1, load(t, s, "g").Term)
+	saves(t, s, next, 1000)
+	assert.Empty(t, hears.log.String())
+	closed(t, s)
+}
+
+// Where files have no second names each next file is a new one. If it cannot be made the
+// present one serves on while it has room, and says so, more rarely each time.
+func TestAStoreServesOnWhileItHasRoom(t *testing.T) {
+	for name, c := range map[string]struct {
+		lack func(d *poorDisk, is bool)
+		err  error
+	}{
+		"room":        {func(d *poorDisk, is bool) { d.full = is }, syscall.ENOSPC},
+		"descriptors": {func(d *poorDisk, is bool) { d.exhausted = is }, syscall.EMFILE},
+	} {
+		t.Run(name, func(t *testing.T) {
+			disk, hears := &poorDisk{Disk: new(crashdisk.Disk), unlinkable: true}, new(listener)
+			s, err := memberstate.OpenSmallWith(hears.options(disk), "n0", "n0", smallRoom)
+			require.ErrorIs(t, err, memberstate.ErrNoStore)
+			s, err = memberstate.CreateSmall(disk, "n0", "n0", smallRoom)
+			require.NoError(t, err)
+			closed(t, s)
+			s, err = memberstate.OpenSmallWith(hears.options(disk), "n0", "n0", smallRoom)
+			require.NoError(t, err)
+			c.lack(disk, true)
+			next := saves(t, s, 1, 30)
+			assert.Empty(t, hears.log.String(), "the next file is there")
+			next = saves(t, s, next, 1)
+			require.False(t, s.Ready())
+			require.ErrorIs(t, hears.told[len(hears.told)-1], c.err)
+			assert.Contains(t, hears.log.String(), "saves_left=30")
+			next = saves(t, s, next, 20)
+			assert.Len(t, hears.told, 1+5, "after 0, 1, 3, 7 and 15 saves")
+
+			c.lack(disk, false)
+			next = saves(t, s, next, 10)
+			assert.False(t, s.Ready(), "it is tried again sixteen saves later")
+			assert.Zero(t, s.Left())
+			next = saves(t, s, next, 1)
+			require.NoError(t, hears.told[len(hears.told)-1], "the save that needed it has made it")
+			assert.Contains(t, hears.log.String(), "after all")
+
+			c.lack(disk, true)
+			next = saves(t, s, next, s.Left()+31)
+			assert.Zero(t, s.Left())
+			err = s.Save([]memberstate.Record{written("g", next, "n1")})
+			require.ErrorIs(t, err, memberstate.ErrStoreBroken)
+			require.ErrorIs(t, err, c.err)
+			closed(t, s)
+			c.lack(disk, false)
+			s, err = memberstate.OpenSmall(disk, "n0", "n0", smallRoom)
+			require.NoError(t, err)
+			assert.Equal(t, next-1, load(t, s, "g").Term)
+			closed(t, s)
+		})
+	}
+}
+
+// A file that cannot grow for all its groups is used as it is.
+func TestAFileThatCannotGrowServesOn(t *testing.T) {
+	s, disk, hears := poorStore(t)
+	var batch []memberstate.Record
+	for i := range 1500 { // a snapshot of them takes a third of a half
+		batch = append(batch, written(fmt.Sprint("group ", i), 7, "n2"))
+	}
+	disk.full = true
+	require.NoError(t, s.Save(batch))
+	saves(t, s, 1, 200)
+	assert.Contains(t, hears.log.String(), "no space left on device")
+	small := len(disk.Get("n0"))
+	disk.full = false
+	saves(t, s, 201, 200)
+	assert.True(t, s.Ready())
+	assert.Greater(t, len(disk.Get("n0")), small)
+	closed(t, s)
+	s, err := memberstate.OpenSmall(disk, "n0", "n0", smallRoom)
+	require.NoError(t, err)
+	assert.Len(t, s.Records(), 1501)
+	closed(t, s)
+}
+
+// The names beside a store may stand for anything: an earlier program's file, or, by
+// somebody's mistake, the store itself.
+func TestWhatLiesBesideAStoreDoesNoHarm(t *testing.T) {
+	for name, put := range map[string]func(disk *crashdisk.Disk){
+		"something":           func(disk *crashdisk.Disk) { disk.Set("n0.new", []byte("something")) },
+		"the store as .new":   func(disk *crashdisk.Disk) { _ = disk.Remove("n0.new"); _ = disk.Link("n0", "n0.new") },
+		"the store as .old":   func(disk *crashdisk.Disk) { _ = disk.Remove("n0.old"); _ = disk.Link("n0", "n0.old") },
+		"something as .old":   func(disk *crashdisk.Disk) { disk.Set("n0.old", []byte("something")) },
+		"only the next as it": func(disk *crashdisk.Disk) { _ = disk.Remove("n0.old"); _ = disk.Rename("n0.new", "n0.old") },
+	} {
+		disk := new(crashdisk.Disk)
+		s, err := memberstate.CreateSmall(disk, "n0", "n0", room)
+		require.NoError(t, err)
+		next := saves(t, s, 1, 3)
+		closed(t, s)
+		put(disk)
+		for range 3 {
+			s, err = memberstate.OpenSmall(disk, "n0", "n0", room)
+			require.NoError(t, err, name)
+			assert.Equal(t, next-1, load(t, s, "g").Term, name)
+			assert.True(t, s.Ready(), name)
+			next = saves(t, s, next, 20)
+			closed(t, s)
+		}
+	}
+}
+
+// The lock is on the store itself, too, also after it has been renewed: who removes the
+// lock's file gets no second process in.
+func TestAStoreIsLockedWithoutItsLockFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "n0")
+	s, err := memberstate.CreateFile(path, "n0")
+	require.NoError(t, err)
+	for range 3 {
+		require.NoError(t, os.Remove(path+".lock"))
+		_, err = memberstate.OpenFile(path, "n0")
+		require.ErrorIs(t, err, memberstate.ErrStoreLocked)
+		require.ErrorContains(t, err, "it holds "+path)
+		_, err = memberstate.CreateFile(path, "n0")
+		require.ErrorIs(t, err, memberstate.ErrStoreLocked)
+		saves(t, s, 1, 520)
+	}
+	closed(t, s)
+	s, err = memberstate.OpenFile(path, "n0")
+	require.NoError(t, err)
+	closed(t, s)
+}
+
+// On a real disk, with a goroutine: many saves while files follow each other.
+func TestFilesFollowEachOtherBesideSaves(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "n0")
+	s, err := memberstate.CreateFile(path, "n0")
+	require.NoError(t, err)
+	var savers sync.WaitGroup
+	for i := range 4 {
+		savers.Go(func() {
+			for term := range memberstate.Term(600) {
+				assert.NoError(t, s.Save([]memberstate.Record{written(fmt.Sprint("g", i), term+1, "n1")}))
+			}
+		})
+	}
+	savers.Wait()
+	require.Eventually(t, s.Ready, 20*time.Second, time.Millisecond)
+	closed(t, s)
+	info, err := memberstate.InspectFile(path)
+	require.NoError(t, err)
+	assert.EqualValues(t, 4<<20, info.Next)
+	assert.Equal(t, info.Size, info.Next)
+	s, err = memberstate.OpenFile(path, "n0")
+	require.NoError(t, err)
+	for i := range 4 {
+		assert.EqualValues(t, 600, load(t, s, fmt.Sprint("g", i)).Term)
+	}
+	closed(t, s)
+}
