@@ -143,6 +143,24 @@ func TestCopiesThatDifferAreARefusal(t *testing.T) {
 	}
 }
 
+// A sector that is valid, and claims to be of a batch that does not lie there.
+func TestASectorThatDoesNotBelongThereIsARefusal(t *testing.T) {
+	text, _ := voted(t, "n0", 3, 16)
+	const batch, index, count = 24, 28, 32 // where these are in a sector's head
+	for _, page := range []int{1, 2, 4} {
+		for _, field := range []int{batch, index, count} {
+			damaged := bytes.Clone(text)
+			sector := damaged[page*memberstate.PageSize:][:memberstate.SectorSize]
+			sector[count] += 2 // an index is below the count
+			sector[field]++
+			memberstate.Seal(sector)
+			_, err := memberstate.Read(damaged)
+			require.ErrorIs(t, err, memberstate.ErrDamaged, "page %d, field at %d", page, field)
+			require.ErrorContains(t, err, "at offset ", "page %d, field at %d", page, field)
+		}
+	}
+}
+
 // Whatever is mended or left out is told, and how much was mended is remembered.
 func TestWhatIsMendedIsTold(t *testing.T) {
 	text, holds := voted(t, "n0", 3, 16)
@@ -212,4 +230,22 @@ func TestNoCrashInALargeSaveIsARefusal(t *testing.T) {
 	}
 	require.NoError(t, s.Save(large))
 	assert.Equal(t, 2000, crashed, "after each of its two writes")
+}
+
+// Of a save over two pages a crash may leave a single sector of the second one, in both
+// halves, and tear that one, too.
+func TestASingleTornSectorOfALargeSaveIsARemnant(t *testing.T) {
+	text, _ := whole(t)
+	const second, ninth = 3 * perPage, 3*perPage + 9
+	for length := 1; length <= memberstate.SectorSize; length++ {
+		damaged := bytes.Clone(text)
+		for _, half := range []int{0, len(text) / 2} {
+			clear(damaged[half+second*memberstate.SectorSize : half+len(text)/2])
+			copy(damaged[half+ninth*memberstate.SectorSize:], text[half+ninth*memberstate.SectorSize:][:length])
+		}
+		found, err := memberstate.Read(damaged)
+		require.NoError(t, err, "%d bytes", length)
+		require.Equal(t, []memberstate.Record{written("g", 1, "n1")}, found, "%d bytes", length)
+		require.False(t, memberstate.Clean(damaged), "%d bytes", length)
+	}
 }

@@ -6,6 +6,7 @@ package memberstate_test
 import (
 	"bytes"
 	"encoding/binary"
+	"hash/crc32"
 	"math/rand/v2"
 	"os"
 	"strings"
@@ -86,6 +87,20 @@ func TestADamagedStoreOfFormat1IsMendedOrRefused(t *testing.T) {
 		damaged[(page+1)*memberstate.PageSize+100] ^= 1
 		_, err := open(damaged)
 		require.ErrorIs(t, err, memberstate.ErrDamaged, "page %d", page)
+	}
+}
+
+// Two copies that are both valid must say the same.
+func TestCopiesOfFormat1ThatDifferAreARefusal(t *testing.T) {
+	text, _ := format1(t)
+	for _, number := range []int{4, 5} { // of the first save
+		damaged := bytes.Clone(text)
+		page := damaged[number*memberstate.PageSize:][:memberstate.PageSize]
+		page[46] ^= 1
+		binary.LittleEndian.PutUint32(page, crc32.Checksum(page[4:], crc32.MakeTable(crc32.Castagnoli)))
+		_, err := memberstate.Read(damaged)
+		require.ErrorIs(t, err, memberstate.ErrDamaged)
+		assert.ErrorContains(t, err, "copies of batch 2 differ")
 	}
 }
 

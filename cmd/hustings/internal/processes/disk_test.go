@@ -9,18 +9,20 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hustings/hustings/cmd/hustings/internal/node"
+	"github.com/hustings/hustings/memberstate"
 )
 
-// smallDisk is a directory on a disk of 6 MiB of its own.
+// smallDisk is a directory on a disk of 12 MiB of its own.
 func smallDisk(t *testing.T, flags uintptr) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", flags, "size=6m"); err != nil {
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", flags, "size=12m"); err != nil {
 		t.Skipf("cannot make a small disk: %v", err)
 	}
 	t.Cleanup(func() { assert.NoError(t, syscall.Unmount(dir, 0)) })
@@ -39,22 +41,54 @@ func fill(t *testing.T, dir string) {
 	require.NoError(t, f.Close())
 }
 
+// nearlyFull leaves the store of a node that does not run with room for few saves.
+func nearlyFull(t *testing.T, path, id string) (before memberstate.FileInfo) {
+	t.Helper()
+	s, err := memberstate.OpenFile(path, id)
+	require.NoError(t, err)
+	require.NotEmpty(t, s.Records())
+	for range 600 {
+		before, err = memberstate.InspectFile(path)
+		require.NoError(t, err)
+		if before.Used > before.Size-10*2*4096 {
+			break
+		}
+		require.NoError(t, s.Save(s.Records()))
+	}
+	require.NoError(t, s.Close())
+	return before
+}
+
 // A store has its room from the day it is made, so a node on a disk that is full
-// goes on voting; only one that is made then is refused.
+// goes on voting, also when its file is full and the next one takes its place; only one
+// that is made then is refused.
 func TestAFullDisk(t *testing.T) {
 	disk := smallDisk(t, 0)
 	c := newCluster(t, clusterOptions{size: 3, data: map[string]string{"n0": disk}})
 	led := c.leaderAfter(0)
+	c.followed(led.Term)
+	path := node.StorePath(disk, "n0")
+	require.Eventually(t, func() bool {
+		info, err := memberstate.InspectFile(path)
+		return err == nil && info.Next == info.Size
+	}, 20*time.Second, 10*time.Millisecond, "its next file is there")
+	c.kill("n0")
+	before := nearlyFull(t, path, "n0")
 	fill(t, disk)
-	for range 4 {
+	c.start("n0")
+	for range 12 {
+		led = c.leaderAfter(led.Term)
 		c.followed(led.Term)
 		c.operate("resign", led.Node)
-		led = c.leaderAfter(led.Term)
 	}
+	led = c.leaderAfter(led.Term)
 	c.await("n0 votes", func(e node.Event) bool {
 		return e.Node == "n0" && e.Event == "role" && e.Term == led.Term && e.Vote != ""
 	})
-	_, err := c.run("serve", "--new", "--node", "n9", "--members", "n9=127.0.0.1:1", "--data", disk)
+	after, err := memberstate.InspectFile(path)
+	require.NoError(t, err)
+	assert.Greater(t, after.Generation, before.Generation, "another file has taken its place")
+	_, err = c.run("serve", "--new", "--node", "n9", "--members", "n9=127.0.0.1:1", "--data", disk)
 	assert.ErrorContains(t, err, "no space left on device")
 	assert.ErrorContains(t, err, filepath.Join(disk, "n9.store"))
 	assert.NoFileExists(t, node.StorePath(disk, "n9")+".new", "it leaves no rest behind")
