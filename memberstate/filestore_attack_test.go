@@ -17,18 +17,18 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// voted is the file of a node's store that has saved a vote in each of so many terms.
-func voted(t *testing.T, node string, terms int, room uint32) (text []byte, holds []memberstate.Record) {
+// voted is the file of a store that has saved a vote in each of so many terms.
+func voted(t *testing.T, terms int, room uint32) (text []byte, holds []memberstate.Record) {
 	t.Helper()
 	disk := new(crashdisk.Disk)
 	disk.Later = never
-	s, err := memberstate.CreateSmall(disk, node, node, room)
+	s, err := memberstate.CreateSmall(disk, "n0", "n0", room)
 	require.NoError(t, err)
 	for term := range memberstate.Term(terms) {
-		require.NoError(t, s.Save([]memberstate.Record{written("g", term+1, node)}))
+		require.NoError(t, s.Save([]memberstate.Record{written("g", term+1, "n1")}))
 	}
 	closed(t, s)
-	return disk.Get(node), s.Records()
+	return disk.Get("n0"), s.Records()
 }
 
 // fills are what damage may leave.
@@ -41,7 +41,7 @@ func fills(length int) map[string][]byte {
 // In a file of the size that is shipped, one damaged run over the last k saves in either half.
 func TestADamagedRunOverTheLastSavesIsMended(t *testing.T) {
 	const terms = 24
-	text, holds := voted(t, "n0", terms, 1024)
+	text, holds := voted(t, terms, 1024)
 	require.Len(t, text, 4<<20)
 	for _, half := range []int{0, len(text) / 2} {
 		for k := 1; k <= terms; k++ {
@@ -69,7 +69,7 @@ func TestEveryRunThatIsShorterThanAHalfIsMended(t *testing.T) {
 func everyRun(t *testing.T, terms int) {
 	t.Helper()
 	const pages = 32
-	text, holds := voted(t, "n0", terms, pages)
+	text, holds := voted(t, terms, pages)
 	require.Len(t, text, pages*memberstate.PageSize)
 	for length := 1; length < pages/2; length++ {
 		for what, fill := range fills(length * memberstate.PageSize) {
@@ -88,7 +88,7 @@ func everyRun(t *testing.T, terms int) {
 // one cannot have been left by a crash.
 func TestBothCopiesOfSeveralSavesDamagedAreARefusal(t *testing.T) {
 	const terms = 10
-	text, holds := voted(t, "n0", terms, 64)
+	text, holds := voted(t, terms, 64)
 	for k := 1; k <= terms; k++ {
 		for what, fill := range fills(k * memberstate.PageSize) {
 			damaged := bytes.Clone(text)
@@ -112,8 +112,8 @@ func TestBothCopiesOfSeveralSavesDamagedAreARefusal(t *testing.T) {
 // A page of another store, of the same generation, place and batch, is not taken for
 // one of this store; nor is a whole half of one.
 func TestAPageOfAnotherStoreIsMended(t *testing.T) {
-	text, holds := voted(t, "n0", 4, 16)
-	other, _ := voted(t, "n0", 3, 16)
+	text, holds := voted(t, 4, 16)
+	other, _ := voted(t, 3, 16)
 	for at := 0; at < len(text); at += memberstate.PageSize {
 		damaged := bytes.Clone(text)
 		copy(damaged[at:], other[at:][:memberstate.PageSize])
@@ -130,7 +130,7 @@ func TestAPageOfAnotherStoreIsMended(t *testing.T) {
 
 // Two copies that are both valid must say the same.
 func TestCopiesThatDifferAreARefusal(t *testing.T) {
-	text, _ := voted(t, "n0", 3, 16)
+	text, _ := voted(t, 3, 16)
 	for _, page := range []int{0, 2, 3, 4} { // page 1 holds no records
 		for _, half := range []int{0, len(text) / 2} {
 			damaged := bytes.Clone(text)
@@ -145,7 +145,7 @@ func TestCopiesThatDifferAreARefusal(t *testing.T) {
 
 // A sector that is valid, and claims to be of a batch that does not lie there.
 func TestASectorThatDoesNotBelongThereIsARefusal(t *testing.T) {
-	text, _ := voted(t, "n0", 3, 16)
+	text, _ := voted(t, 3, 16)
 	const batch, index, count = 24, 28, 32 // where these are in a sector's head
 	for _, page := range []int{1, 2, 4} {
 		for _, field := range []int{batch, index, count} {
@@ -163,7 +163,7 @@ func TestASectorThatDoesNotBelongThereIsARefusal(t *testing.T) {
 
 // Whatever is mended or left out is told, and how much was mended is remembered.
 func TestWhatIsMendedIsTold(t *testing.T) {
-	text, holds := voted(t, "n0", 3, 16)
+	text, holds := voted(t, 3, 16)
 	last := (memberstate.FirstSave + 2) * memberstate.PageSize
 	for name, c := range map[string]struct {
 		at     []int

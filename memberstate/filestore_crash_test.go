@@ -131,7 +131,7 @@ func TestWhatARecoveryFoundIsDurable(t *testing.T) {
 	crashes := 0
 	live(t, disk, func(m *model) {
 		for after := range disk.States(random) {
-			if random.IntN(1000) > 0 {
+			if random.IntN(2000) > 0 {
 				continue // there are too many; any of them may be drawn
 			}
 			after.After = func(string) {

@@ -56,27 +56,30 @@ func (m *image) clean() bool { return m.version == formatVersion && len(m.mended
 // readImage reads a file. With an error the image holds what could be read.
 func readImage(path string, f File) (*image, error) {
 	m := &image{path: path, records: make(map[string]Record)}
-	size, err := f.Size()
-	if err != nil {
-		return m, m.fault(nowhere, err)
+	err := m.readFile(f)
+	m.sectors = nil
+	return m, err
+}
+
+func (m *image) readFile(f File) (err error) {
+	if m.size, err = f.Size(); err != nil {
+		return m.fault(nowhere, err)
 	}
-	m.size = size
 	raw := make([]byte, m.size)
 	if n, err := readFull(f, raw, 0); err != nil {
-		return m, m.fault(int64(n), err)
+		return m.fault(int64(n), err)
 	}
 	if m.version = rawVersion(raw); m.version > formatVersion {
-		return m, m.fault(0, fmt.Errorf("%w: its version is %d, this program reads %d", ErrNewerFormat, m.version, formatVersion))
+		return m.fault(0, fmt.Errorf("%w: its version is %d, this program reads %d", ErrNewerFormat, m.version, formatVersion))
 	}
 	m.sectors = make([]sector, len(raw)/sectorSize)
 	for i := range m.sectors {
 		m.sectors[i] = decodeSector(raw[i*sectorSize:][:sectorSize], uint32(i))
 	}
-	defer func() { m.sectors = nil }()
 	if h, ok := header1(raw); ok {
-		return m, m.readFormat1(raw, h)
+		return m.readFormat1(raw, h)
 	}
-	return m, m.read()
+	return m.read()
 }
 
 // rawVersion is the version that a later format has, which this program may not be
