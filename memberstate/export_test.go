@@ -60,6 +60,7 @@ func (memFile) WriteAt([]byte, int64) (int, error)       { return 0, errors.ErrU
 func (f memFile) Size() (int64, error)                   { return int64(len(f)), nil }
 func (memFile) Sync() error                              { return nil }
 func (memFile) Close() error                             { return nil }
+func (memFile) HasName(string) bool                      { return false }
 
 // Waiting is how many records wait for the next write.
 func (s *FileStore) Waiting() int {

@@ -4,6 +4,7 @@ package memberstate
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -52,6 +53,8 @@ type File interface {
 	Sync() error
 	// Size is the file's length in bytes.
 	Size() (int64, error)
+	// HasName says whether a name is known to stand for this very file.
+	HasName(name string) bool
 }
 
 // Lock is given back by closing it.
@@ -70,18 +73,18 @@ func (osDisk) Create(name string) (File, error) {
 	return openLocked(name, os.O_RDWR|os.O_CREATE|os.O_EXCL)
 }
 
-// openLocked opens a file and locks it. While it waited for neither, the name may have
-// been given to another file, by whoever had the lock before.
+// openLocked opens a file and locks it. Between the two the name may have been given to
+// another file, by whoever had the lock before: then that one is meant.
 func openLocked(name string, flags int) (File, error) {
-	for {
+	for range 100 {
 		f, err := os.OpenFile(name, flags, fileMode)
 		if err != nil {
 			return nil, err
 		}
-		if err := lockOpened(f); err != nil {
-			return nil, errors.Join(err, f.Close())
-		}
 		mine, err := f.Stat()
+		if err == nil {
+			err = lockOpened(f)
+		}
 		if err != nil {
 			return nil, errors.Join(err, f.Close())
 		}
@@ -92,6 +95,7 @@ func openLocked(name string, flags int) (File, error) {
 			return nil, err
 		}
 	}
+	return nil, fmt.Errorf("%w (%s is another file each time)", ErrStoreLocked, name)
 }
 
 func (osDisk) Link(name, second string) error { return os.Link(name, second) }
@@ -115,4 +119,13 @@ func (f osFile) Size() (int64, error) {
 		return 0, err
 	}
 	return info.Size(), nil
+}
+
+func (f osFile) HasName(name string) bool {
+	mine, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	named, err := os.Lstat(name)
+	return err == nil && os.SameFile(mine, named)
 }

@@ -15,14 +15,18 @@
 // What cannot be had for the next file stops nobody. It is told, and tried again, while
 // the present file serves on; only a save that finds no room in it any more must fail.
 //
-// When a second name is used, and when its content:
+// The names beside the store's, and why no crash mixes them up:
 //
-//   - NAME.new is the next file, at any stage. It never is the store's file: the rename
-//     that makes it so takes this name away, and is durable before the full file is
-//     given the name. The lock on each file is the second guard: it can be had but
-//     once, so who opens NAME.new finds out if it is the store.
+//   - NAME.new is the next file, at any stage. It is filled with zeros, so it must never
+//     be the store's file. It is not, because the rename that makes it the store takes this name
+//     away, and is durable before the full file gets it. Besides, each file is locked by
+//     whoever has it open, and a file cannot be locked twice: if somebody has made NAME.new
+//     a name of the store, opening it fails, and the name is taken away.
 //   - NAME.old is a second name of the store's file, or of the one before it. Nobody
-//     opens it.
+//     opens it; a process that finds it when it starts takes it away.
+//
+// Somebody may remove these names, or give them to other files, while the store is open.
+// So before a name is used it is made sure that it still stands for the file that is meant.
 
 package memberstate
 
@@ -56,7 +60,7 @@ type getting struct {
 }
 
 const (
-	slice       = 256 << 10 // bytes: little more than what a disk writes in the time of a save
+	slice       = 256 << 10 // bytes between two syncs: few, so that a save waits little for them
 	longestWait = 64        // saves between two attempts
 )
 
@@ -184,17 +188,22 @@ func (s *FileStore) wanted(pages uint32) (size, want int64, err error) {
 	return size, max(size, int64(max(s.room, 8*(pages-headerPages)))*pageSize), nil
 }
 
-// findNext opens the next file, or makes an empty one, if there is none.
+// findNext opens the next file, or makes an empty one, if there is none that can still
+// be used.
 func (s *FileStore) findNext() error {
 	n := &s.next
-	if n.file != nil && !n.named {
+	if n.file != nil && !n.named && n.file.HasName(s.oldName()) {
 		if err := s.disk.Rename(s.oldName(), s.nextName()); err != nil {
 			return s.failed("rename "+s.oldName(), nowhere, err)
 		}
 		n.named = true
 	}
-	if n.file != nil {
+	if n.file != nil && n.file.HasName(s.nextName()) {
 		return nil
+	}
+	if n.file != nil {
+		_ = n.file.Close() // it has lost its name, so nothing of it is needed
+		n.file = nil
 	}
 	name := s.nextName()
 	if err := ignoreMissing(s.disk.Remove(s.oldName())); err != nil {
@@ -347,13 +356,10 @@ func (s *FileStore) replace() error {
 	old, linked := s.file, n.linked
 	s.file, n.file, n.named, n.zeroed, n.linked = n.file, nil, false, 0, false
 	switch {
-	case old == nil:
 	case linked:
 		n.file = old
-	default:
-		if err := old.Close(); err != nil {
-			return s.failed("close the file before", nowhere, err)
-		}
+	case old != nil:
+		_ = old.Close() // nothing of it is needed any more
 	}
 	return nil
 }

@@ -241,6 +241,33 @@ func TestWhatLiesBesideAStoreDoesNoHarm(t *testing.T) {
 	}
 }
 
+// Somebody may remove the names beside a store, or use them for something else, while it
+// is open.
+func TestNamesMayBeTakenWhileAStoreIsOpen(t *testing.T) {
+	for name, take := range map[string]func(disk *crashdisk.Disk){
+		".new is removed":  func(disk *crashdisk.Disk) { _ = disk.Remove("n0.new") },
+		".old is removed":  func(disk *crashdisk.Disk) { _ = disk.Remove("n0.old") },
+		"both are removed": func(disk *crashdisk.Disk) { _ = disk.Remove("n0.old"); _ = disk.Remove("n0.new") },
+		".new is replaced": func(disk *crashdisk.Disk) { disk.Set("n0.new", []byte("something")) },
+		".old is replaced": func(disk *crashdisk.Disk) { disk.Set("n0.old", []byte("something")) },
+		"they are swapped": func(disk *crashdisk.Disk) { _ = disk.Rename("n0.old", "n0.new") },
+	} {
+		disk := new(crashdisk.Disk)
+		s, err := memberstate.CreateSmall(disk, "n0", "n0", room)
+		require.NoError(t, err)
+		next := memberstate.Term(1)
+		for range 12 {
+			next = saves(t, s, next, 2)
+			take(disk)
+		}
+		closed(t, s)
+		s, err = memberstate.OpenSmall(disk, "n0", "n0", room)
+		require.NoError(t, err, name)
+		assert.Equal(t, next-1, load(t, s, "g").Term, name)
+		closed(t, s)
+	}
+}
+
 // The lock is on the store itself, too, also after it has been renewed: who removes the
 // lock's file gets no second process in.
 func TestAStoreIsLockedWithoutItsLockFile(t *testing.T) {

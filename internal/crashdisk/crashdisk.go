@@ -243,6 +243,8 @@ func (f *file) Sync() error {
 
 func (f *file) Size() (int64, error) { return int64(len(f.content.current)), nil }
 
+func (f *file) HasName(name string) bool { return f.disk.current[name] == f.content }
+
 func (f *file) Close() error {
 	f.content.open = false
 	return nil
