@@ -87,4 +87,7 @@ func (s *FileStore) Left() int {
 }
 
 // Seal gives a sector its checksums.
-func Seal(sector []byte) { seal(sector) }
+func Seal(sector []byte) {
+	sealBody(sector)
+	sealHead(sector)
+}

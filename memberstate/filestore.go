@@ -301,9 +301,11 @@ func (s *FileStore) write(batch []Record) error {
 // append writes a batch behind the last one, in both halves.
 func (s *FileStore) append(payload []byte) error {
 	t := &s.tail
+	content := layOut(t.file, t.batch, payload)
 	for _, page := range []uint32{t.next, t.half + t.next} {
 		at := int64(page) * pageSize
-		if _, err := s.file.WriteAt(layOut(t.file, t.batch, page, payload), at); err != nil {
+		moveTo(content, page)
+		if _, err := s.file.WriteAt(content, at); err != nil {
 			return s.failed("write", at, err)
 		}
 	}

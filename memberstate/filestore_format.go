@@ -100,13 +100,13 @@ func pagesOf(sectors uint32) uint32 { return (sectors + pageSectors - 1) / pageS
 // pagesFor is how many pages a payload takes in a half.
 func pagesFor(length int) uint32 { return pagesOf(sectorsFor(length)) }
 
-// layOut is one copy of a batch, as it is to lie from a page of the file on.
-func layOut(file uint64, batch, page uint32, payload []byte) []byte {
+// layOut is one copy of a batch. Where it lies is still to be said, by moveTo.
+func layOut(file uint64, batch uint32, payload []byte) []byte {
 	count := sectorsFor(len(payload))
 	out := make([]byte, pagesOf(count)*pageSize)
 	for i := range count {
 		n := min(len(payload), sectorPayload)
-		s := sector{place: page*pageSectors + i, file: file, batch: batch, index: i, count: count, payload: payload[:n]}
+		s := sector{file: file, batch: batch, index: i, count: count, payload: payload[:n]}
 		s.encode(out[i*sectorSize:][:sectorSize])
 		payload = payload[n:]
 	}
@@ -117,20 +117,33 @@ func (s *sector) encode(b []byte) {
 	le := binary.LittleEndian
 	le.PutUint32(b[4:], fileMagic)
 	le.PutUint32(b[8:], formatVersion)
-	le.PutUint32(b[12:], s.place)
 	le.PutUint64(b[16:], s.file)
 	le.PutUint32(b[24:], s.batch)
 	le.PutUint32(b[28:], s.index)
 	le.PutUint32(b[32:], s.count)
 	le.PutUint32(b[36:], uint32(len(s.payload)))
 	copy(b[sectorHead:], s.payload)
-	seal(b)
+	sealBody(b)
 }
 
-// seal gives a sector its checksums.
-func seal(b []byte) {
+func sealBody(b []byte) {
 	binary.LittleEndian.PutUint32(b[40:], crc32.Checksum(b[sectorHead:sectorSize], castagnoli))
+}
+
+func sealHead(b []byte) {
 	binary.LittleEndian.PutUint32(b, crc32.Checksum(b[4:sectorHead], castagnoli))
+}
+
+// moveTo makes what was laid out the copy that is to lie from a page of the file on.
+func moveTo(laidOut []byte, page uint32) {
+	place := page * pageSectors
+	for b := laidOut; len(b) > 0; b = b[sectorSize:] {
+		if binary.LittleEndian.Uint32(b[4:]) == fileMagic {
+			binary.LittleEndian.PutUint32(b[12:], place)
+			sealHead(b)
+		}
+		place++
+	}
 }
 
 var zeros [sectorSize]byte

@@ -318,8 +318,9 @@ func (s *FileStore) writeNext(snapshot []byte) (tail, error) {
 		half: uint32(n.zeroed / pageSize / 2), next: headerPages + pagesFor(len(snapshot)), batch: snapshotBatch + 1,
 	}
 	h := header{half: t.half, size: uint64(size), generation: t.generation, mended: t.mended, node: s.node}
+	content := append(layOut(t.file, headerBatch, h.encode()), layOut(t.file, snapshotBatch, snapshot)...)
 	for _, page := range []uint32{0, t.half} {
-		content := append(layOut(t.file, headerBatch, page, h.encode()), layOut(t.file, snapshotBatch, page+headerPages, snapshot)...)
+		moveTo(content, page)
 		if _, err := n.file.WriteAt(content, int64(page)*pageSize); err != nil {
 			return t, s.failed("write "+s.nextName(), int64(page)*pageSize, err)
 		}
