@@ -105,9 +105,7 @@ func (a *acquaintances) note(peer, group string) bool {
 func (a *acquaintances) write() error {
 	text, _ := json.Marshal(a.heard) // there is nothing in it that could fail
 	aside := a.path + ".new"
-	if err := a.disk.Remove(aside); err != nil && !errors.Is(err, fs.ErrNotExist) { // what an earlier attempt has left
-		return err
-	}
+	_ = a.disk.Remove(aside) // what an earlier attempt may have left: if that stays, Create says so
 	f, err := a.disk.Create(aside)
 	if err != nil {
 		return err
