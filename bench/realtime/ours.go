@@ -4,6 +4,7 @@ package realtime
 
 import (
 	"context"
+	"log/slog"
 	"maps"
 	"net"
 	"sync"
@@ -35,7 +36,7 @@ func startOurs(changed func()) (*cluster, error) {
 		for to := range peers {
 			peers[to] = t.address(node, to)
 		}
-		transport, err := grpcrpc.New(grpcrpc.Config{Self: node, Listener: listeners[node], Peers: peers})
+		transport, err := grpcrpc.New(grpcrpc.Config{Self: node, Listener: listeners[node], Peers: peers, Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			return nil, err
 		}

@@ -15,6 +15,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	"github.com/hustings/hustings/internal/logging"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 )
@@ -37,7 +38,8 @@ type Config struct {
 	// Knows says whether this node has ever had a message of a peer in a group, for a
 	// peer that finds no store and asks before it makes one. Nil: it may have had.
 	Knows func(peer, group string) bool
-	// Logger is told of connections, and of what is refused. Nil: nobody is.
+	// Logger is told of connections, and of what is refused. Nil: slog.Default is, of
+	// warnings and errors. For silence hand in slog.New(slog.DiscardHandler).
 	Logger *slog.Logger
 }
 
@@ -78,12 +80,8 @@ func newTransport(config Config, handshakeTime time.Duration, now func() time.Ti
 	if err := config.validate(); err != nil {
 		return nil, err
 	}
-	log := config.Logger
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
 	t := &Transport{
-		self: config.Self, incarnation: newIncarnation(), log: newQuietLog(log), links: make(map[string]*link),
+		self: config.Self, incarnation: newIncarnation(), log: newQuietLog(logging.Or(config.Logger)), links: make(map[string]*link),
 		handshakeTime: handshakeTime, knows: config.Knows,
 	}
 	if config.TLS != nil {
