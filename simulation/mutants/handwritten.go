@@ -29,15 +29,15 @@ var handwritten = []mutant{
 	{"restart-forgets-the-vote", "memberstate/state.go", "s := State{HardState: hard, Spent: true}", "hard.Vote = Nobody\n\ts := State{HardState: hard, Spent: true}", ""},
 	{"restart-in-the-same-term", "memberstate/state.go", "s := State{HardState: hard, Spent: true}", "s := State{HardState: hard, Spent: hard.Term == 0}", ""},
 	{"vote-goes-to-the-leader", "elector/machine_follow.go", "\tm.did(out, m.Follow(leader))", "\tm.did(out, m.Follow(leader))\n\tif m.Role == memberstate.Follower {\n\t\tm.Vote, out.Save = leader, true\n\t}", ""},
-	{"store-not-synced", "memberstate/filestore.go", "if err := s.file.Sync(); err != nil {\n\t\treturn s.failed(\"sync\", at, err)\n\t}\n\ts.tail", "s.tail", ""},
+	{"store-not-synced", "memberstate/filestore.go", "\tif err := s.file.Sync(); err != nil {\n\t\treturn s.failed(\"sync\", int64(t.next)*pageSize, err)\n\t}\n", "", ""},
 	{"self-vote-skipped", "elector/machine_campaign.go", "if m.arbitrate(r, &own, out, true) == rpc.Accept {", "if m.arbitrate(r, &own, out, true) == rpc.Accept || true {", ""},
 	{"failed-save-swallowed", "simulation/node.go", "if !n.disk.sync() { // a member that cannot save stops", "if !n.disk.sync() && n.disk.durable == n.machine.HardState {", ""},
 	{"failed-write-swallowed", "simulation/node.go", "if !n.disk.sync() { // a member that cannot save stops", "if !n.disk.sync() && trouble != SaveFails {", ""},
 	{"failed-sync-tried-again", "simulation/node.go", "if !n.disk.sync() { // a member that cannot save stops", "if !n.disk.sync() && !n.disk.sync() {", ""},
 	{"hung-save-taken-for-done", "simulation/node.go", "\t\tn.hung = true\n", "\t\tn.saving = nil\n\t\tx.Saved(n)\n", ""},
 	{"long-save-not-waited-for", "simulation/node.go", "\tdefault:\n\t\tn.world.after(takes, saveEnds, n, n.incarnation)", "\tcase takes > 2*n.rules.Timing.Heartbeat:\n\t\tn.saving = nil\n\t\tx.Saved(n)\n\tdefault:\n\t\tn.world.after(takes, saveEnds, n, n.incarnation)", ""},
-	{"new-file-not-synced", "memberstate/filestore.go", "\tif err := f.Sync(); err != nil {\n\t\treturn t, s.failed(\"sync \"+name, nowhere, err)\n\t}\n", "", ""},
-	{"rename-not-synced", "memberstate/filestore.go", "\tif err := s.disk.SyncDir(s.path); err != nil {\n\t\treturn s.failed(\"sync the directory\", nowhere, err)\n\t}\n\tif s.file", "\tif s.file", ""},
+	{"new-file-not-synced", "memberstate/filestore_next.go", "\tif err := n.file.Sync(); err != nil {\n\t\treturn t, s.failed(\"sync \"+s.nextName(), nowhere, err)\n\t}\n", "", ""},
+	{"rename-not-synced", "memberstate/filestore_next.go", "\tif err := s.dir.Sync(); err != nil {\n\t\treturn s.failed(\"sync the directory\", nowhere, err)\n\t}\n\tif !replacesOpenFiles", "\tif !replacesOpenFiles", ""},
 	{"lost-store-taken-for-a-new-one", "memberstate/filestore.go", "\t\treturn s.failed(\"open\", nowhere, fmt.Errorf(\"%w (%w)\", ErrNoStore, fs.ErrNotExist))", "\t\treturn s.renew(nil)", ""},
 
 	// Ledgers.
