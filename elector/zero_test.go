@@ -17,7 +17,7 @@ import (
 func TestNothingThatIsSaidInTermZeroStopsAMember(t *testing.T) {
 	for kind := rpc.VoteRequest; kind <= rpc.TakeLeadershipResponse; kind++ {
 		for mark := rpc.Plain; mark.Valid(); mark++ {
-			for result := rpc.Result(0); result < 64; result++ {
+			for result := range rpc.Result(64) {
 				for _, leader := range []memberstate.Seat{memberstate.Nobody, 1, 2, 3} {
 					body := rpc.Body{Kind: kind, Mark: mark, Result: result, Lease: time.Second}
 					if !body.WellFormed() { // it is dropped before

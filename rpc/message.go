@@ -67,10 +67,6 @@ func (b *Body) WellFormed() bool {
 		(b.Term > 0 || !b.Kind.asks())
 }
 
-// asks says whether a message of this kind is a request. Each is about a term that its
-// sender leads or stands for, and nobody can lead term 0, in which every member begins.
-func (k Kind) asks() bool { return k == VoteRequest || k == Heartbeat || k == TakeLeadership }
-
 // Kind is what a message is about.
 type Kind uint8
 
@@ -102,6 +98,10 @@ var kindNames = [...]string{
 
 // String names the kind for logs.
 func (k Kind) String() string { return name(kindNames[:], uint8(k), "kind") }
+
+// asks says whether a message of this kind is a request. Each is about a term that its
+// sender leads or stands for, and nobody can lead term 0, in which every member begins.
+func (k Kind) asks() bool { return k == VoteRequest || k == Heartbeat || k == TakeLeadership }
 
 // Valid says whether k is one of the kinds above.
 func (k Kind) Valid() bool { return k >= VoteRequest && k <= TakeLeadershipResponse }

@@ -259,8 +259,8 @@ func TestAPeerThatIsCalledSendsNoMoreThanItMay(t *testing.T) {
 		w := newTown(t, "a", "b")
 		w.serveAsBefore(says)
 		a, _ := w.serve("a")
-		w.eventually("it is refused", func() bool { return a.Stats().Refused[grpcrpc.RefusedPeer] > 0 })
-		assert.Contains(t, w.log.String(), what)
+		w.eventually("it is counted", func() bool { return a.Stats().Refused[grpcrpc.RefusedPeer] > 0 })
+		w.eventually("it is told", func() bool { return strings.Contains(w.log.String(), what) })
 	}
 }
 
