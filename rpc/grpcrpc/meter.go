@@ -78,11 +78,13 @@ func (m *meter) allow(full int) {
 	m.left, m.full = full, full
 }
 
-// forbid has the allowance never filled again.
+// forbid has the allowance never filled again. What the call that has ended may have
+// on its way still fits: if it were a flood, the connection would be closed before the
+// other side could read why its call has ended.
 func (m *meter) forbid() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.left, m.full = min(m.left, strangerBytes), 0
+	m.left, m.full = min(m.left, window+strangerBytes), 0
 }
 
 // refill notes that what came has been taken.

@@ -39,6 +39,7 @@ func TestAnAllowanceIsSpent(t *testing.T) {
 		assert.False(t, m.spend(1), "and no more than there was")
 		m.allow(peerBytes)
 		m.forbid()
+		assert.True(t, m.spend(window), "it was on its way")
 		assert.True(t, m.spend(strangerBytes))
 		m.refill()
 		assert.False(t, m.spend(1))
