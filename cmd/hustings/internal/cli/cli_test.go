@@ -11,6 +11,9 @@ import (
 
 func run(args ...string) (code int, stdout, stderr string) {
 	var out, err strings.Builder
+	if args == nil {
+		args = []string{} // for nil Cobra takes those of the test
+	}
 	code = Main(args, &out, &err)
 	return code, out.String(), err.String()
 }

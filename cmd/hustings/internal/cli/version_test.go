@@ -59,7 +59,7 @@ func TestVersionAsJSONIsOneObjectOnOneLine(t *testing.T) {
 
 func TestVersionOfABinaryWithoutBuildInformationIsAnError(t *testing.T) {
 	cmd := newVersion(func() (*debug.BuildInfo, bool) { return nil, false })
-	cmd.SetArgs(nil)
+	cmd.SetArgs([]string{}) // nil would be the arguments of the test
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	assert.ErrorContains(t, cmd.Execute(), "no build information")
 }
