@@ -95,6 +95,13 @@ func (r *engineRoom) calls(id string) (asked, pausing int) {
 	return r.asked[id], r.pausing
 }
 
+// read is one of the room's counts.
+func (r *engineRoom) read(count *int) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return *count
+}
+
 // inEngineRoom plays a test in a town of three whose leader has just been found.
 func inEngineRoom(t *testing.T, play func(town *town, room *engineRoom, leader *node)) {
 	t.Helper()
@@ -177,7 +184,7 @@ func TestAnOrderThatIsWithdrawnWhileTheLedgerIsAskedIsNotCarriedOut(t *testing.T
 			require.ErrorIs(t, c.answered(t), context.Canceled, name)
 			close(release)
 			leadsOn(t, town, leader, term)
-			assert.Zero(t, room.words, name)
+			assert.Zero(t, room.read(&room.words), name)
 		}
 		require.NoError(t, leader.el.Resign(context.Background()), "what was withdrawn stands in nobody's way")
 	})
@@ -195,7 +202,7 @@ func TestAnOrderThatIsWithdrawnWhileItIsCarriedOutEndsItsHandover(t *testing.T) 
 			require.Equal(t, before+1, after, "%s: it has come as far as that", name)
 			c.cancel()
 			require.ErrorIs(t, c.answered(t), context.Canceled, name)
-			assert.Equal(t, after, room.resumed, "%s: writes go on at once", name)
+			assert.Equal(t, after, room.read(&room.resumed), "%s: writes go on at once", name)
 			leadsOn(t, town, leader, term)
 		}
 	})
@@ -216,10 +223,10 @@ func TestAHandoverThatIsWantedIsNotBegunAnew(t *testing.T) {
 		second := order(leader.el.Resign)
 		close(ledgers)
 		synctest.Wait()
-		assert.Zero(t, room.resumed, "it was given up")
+		assert.Zero(t, room.read(&room.resumed), "it was given up")
 		town.pass(10 * time.Millisecond)
 		require.NoError(t, second.answered(t))
-		assert.Equal(t, 1, room.pausing)
+		assert.Equal(t, 1, room.read(&room.pausing))
 	})
 }
 

@@ -47,7 +47,7 @@ type HardState struct {
 	// Promise is the longest lease that the member may have promised to a
 	// leader of Term or of an earlier one. A restart forgets when a promise
 	// was given but not that one was, so the member then waits that long
-	// before it votes. Zero means that nothing was ever promised.
+	// before it votes. Zero means that no promise can be running.
 	Promise time.Duration
 }
 
