@@ -128,6 +128,9 @@ func (h *Host) openOffice(g *group) {
 	o, x := office.Open(g.machine.Term), g.extras()
 	x.served = o.Term
 	x.office.Store(o)
+	if g.rules.Lease > 0 && !h.holds(g.lease()) {
+		o.Close() // whoever watches the lease may have looked for an office before there was one
+	}
 	early, err := false, errExited
 	lead := func(ctx context.Context, term memberstate.Term) error {
 		defer func() { early = ctx.Err() == nil }()

@@ -1,0 +1,44 @@
+// The office and the lease that bounds it, where one ends as the other begins.
+
+package elector
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/internal/office"
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+)
+
+// The one who watches the lease has found no office to close, for it was not open yet.
+func TestNobodyIsCalledToLeadUnderALeaseThatRunsOutAsTheOfficeOpens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const until = time.Second
+		h, err := NewHost(HostConfig{Self: "n0", Store: new(memberstate.MemStore), Transport: rpc.NewNetwork(1).Join("n0")})
+		require.NoError(t, err)
+		e, err := h.Join(Config{
+			Group: "g", Members: memberstate.Voters("n0"), Timing: DefaultTiming(), Leases: true,
+			LedgerEnd: func(memberstate.Term) memberstate.Position { return memberstate.Position{} },
+			Lead: func(context.Context, memberstate.Term) error {
+				t.Error("it is called to lead")
+				return nil
+			},
+		})
+		require.NoError(t, err)
+		g, reads := &e.group, time.Duration(0)
+		h.clock = func() time.Time { // the lease is held at the first look, and never again
+			reads++
+			return h.epoch.Add(until + reads - 2)
+		}
+		g.machine.Term, g.machine.Role = 1, memberstate.Leader
+		g.extras().lease.Store(office.NewLease(1, until))
+		h.attendOffice(g)
+		synctest.Wait()
+		require.EqualValues(t, 1, g.extras().served, "its turn was there")
+	})
+}
