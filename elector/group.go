@@ -90,6 +90,9 @@ func (h *Host) deliver(a *arrival) {
 	case msg.Voters != g.members.Digest():
 		h.drop(DropOtherVoters, 1)
 	default:
+		if len(h.lost) > 0 {
+			delete(h.lost, msg.From) // its process is there, or was when it sent this
+		}
 		in := Input{Kind: Receive, RoundTrip: g.roundTrip(msg, h.now), Message: Message{
 			From: g.members.Seat(msg.From), Leader: g.members.Seat(msg.Leader), Body: msg.Body,
 		}}

@@ -52,7 +52,7 @@ type Host struct {
 	effects effects
 	taken   inbox
 	called  []func()
-	lost    map[string]time.Duration // when the transport last told that a node is gone
+	lost    map[string]time.Duration // when the transport told that a node is gone, until it is heard again
 	apart   apart
 }
 

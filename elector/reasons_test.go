@@ -89,6 +89,20 @@ func TestATransferSaysWhatIsInTheWay(t *testing.T) {
 	})
 }
 
+// A process that was reported gone, and was heard of since, is not silent because of that.
+func TestALossThatIsOverIsNoReason(t *testing.T) {
+	inTown(t, 3, nil, func(town *town) {
+		leader := town.leader()
+		silent := town.others(leader)[0]
+		town.network.ReportLost(silent.id)
+		town.pass(time.Second)
+		town.cut(silent.id, true)
+		town.pass(time.Second)
+		err := leader.el.TransferLeadership(context.Background(), silent.id)
+		assert.EqualError(t, err, "elector: leadership was not transferred: "+silent.id+" is silent")
+	})
+}
+
 // poor has n2 miss five entries that the others have.
 func poor(c *elector.Config) {
 	end := memberstate.Position{Index: 7}
