@@ -47,7 +47,8 @@ func (p *Promise) End(term memberstate.Term, end func() memberstate.Position) me
 
 // Accept calls write with an append of this term, unless that must be refused: then its
 // error wraps ErrStaleTerm, and write is not called. Otherwise it returns the error of write,
-// and no append of a lower term is accepted any more.
+// and no append of a lower term is accepted any more. Like Config.LedgerEnd, write must
+// not call the elector.
 //
 // What write puts into the ledger belongs to the ledger when it returns. It may be made
 // durable later, together with other appends, as long as it is acknowledged only then.
