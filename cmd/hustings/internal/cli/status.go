@@ -66,8 +66,8 @@ func (s *shownStatus) print(to io.Writer, asJSON bool) error {
 // row is what stands in a table. What a node does not have is a dash.
 func (s *shownStatus) row() []string {
 	const none = "-"
-	if s.Error != "" {
-		return []string{cmp.Or(s.Group, none), cmp.Or(s.Node, none), s.Address, s.Error}
+	if s.Error != "" { // after all columns, because a row that lacks some puts those below it out of line
+		return []string{cmp.Or(s.Group, none), cmp.Or(s.Node, none), s.Address, none, none, none, none, none, none, none, s.Error}
 	}
 	lease, quorum, last := none, none, none
 	if s.Lease > 0 {
