@@ -26,8 +26,9 @@ type watched struct {
 	orders *os.File
 	until  int64         // when the lease ends, as the watchdogs were told last
 	asked  atomic.Bool   // to end
-	told   chan struct{} // closed when the watchdogs report something, or are gone
-	report string        // the first that they report; read once told is closed
+	ready  chan struct{} // closed when both watchdogs wait for orders
+	told   chan struct{} // closed when the watchdogs report something else, or are gone
+	report string        // the first that they report then; read once told is closed
 	ended  chan struct{} // closed when neither is left, and so no program
 }
 
@@ -35,9 +36,9 @@ type watched struct {
 // or asked to end, and killed with the lease, if it is graceful. It is an error if
 // the program ends and nobody has asked it to.
 func (p *program) run(ctx context.Context, environment []string, lease func() (int64, bool)) error {
-	w, err := p.start(environment, lease)
+	w, err := p.start(ctx, environment, lease)
 	if err != nil {
-		p.note(0, true)
+		p.note(0, ctx.Err() == nil && !errors.Is(err, errLeaseTooShort))
 		return err
 	}
 	began := time.Now()
@@ -67,12 +68,41 @@ func (p *program) run(ctx context.Context, environment []string, lease func() (i
 	}
 }
 
-// start starts the watchdogs, which start the program.
-func (p *program) start(environment []string, lease func() (int64, bool)) (*watched, error) {
+// start starts the watchdogs, which start the program. They are told of the lease when
+// they are there to hear it, because on a busy machine that takes long.
+func (p *program) start(ctx context.Context, environment []string, lease func() (int64, bool)) (*watched, error) {
+	w, err := startWatchdogs(environment)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case <-w.ready:
+	case <-w.told: // they are gone, and orders do not reach them
+	case <-ctx.Done():
+		return nil, w.giveUp(ctx.Err())
+	}
 	end, ok := lease()
 	if !ok {
-		return nil, errors.New("the lease has ended before the program was started")
+		return nil, w.giveUp(errLeaseTooShort)
 	}
+	err = errors.Join(w.extend(end), w.order("%s%q", orderCgroup, w.cgroup), w.order("%s%q", orderRun, p.command))
+	if err != nil {
+		w.cut()
+	}
+	return w, nil
+}
+
+var errLeaseTooShort = errors.New("the lease has ended before the program was started")
+
+// giveUp ends the watchdogs before they have a program.
+func (w *watched) giveUp(why error) error {
+	w.cut()
+	<-w.ended
+	return why
+}
+
+// startWatchdogs starts the outer watchdog, which starts the inner one.
+func startWatchdogs(environment []string) (*watched, error) {
 	taken, orders, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -88,12 +118,11 @@ func (p *program) start(environment []string, lease func() (int64, bool)) (*watc
 	if err != nil {
 		return nil, errors.Join(err, orders.Close(), reports.Close())
 	}
-	w := &watched{outer: outer, cgroup: newCgroup(), orders: orders, told: make(chan struct{}), ended: make(chan struct{})}
-	go w.listen(reports)
-	err = errors.Join(w.extend(end), w.order("%s%q", orderCgroup, w.cgroup), w.order("%s%q", orderRun, p.command))
-	if err != nil {
-		w.cut()
+	w := &watched{
+		outer: outer, cgroup: newCgroup(), orders: orders,
+		ready: make(chan struct{}), told: make(chan struct{}), ended: make(chan struct{}),
 	}
+	go w.listen(reports)
 	return w, nil
 }
 
@@ -101,7 +130,12 @@ func (p *program) start(environment []string, lease func() (int64, bool)) (*watc
 func (w *watched) listen(reports *os.File) {
 	defer close(w.ended)
 	lines := bufio.NewScanner(reports)
-	if lines.Scan() { // what killed it comes after how it ended
+	some := lines.Scan()
+	if some && lines.Text() == reportReady {
+		close(w.ready)
+		some = lines.Scan()
+	}
+	if some { // what killed it comes after how it ended
 		w.report = lines.Text()
 	}
 	close(w.told)

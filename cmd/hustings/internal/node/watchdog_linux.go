@@ -53,8 +53,9 @@ const (
 	orderStop   = "stop"    // ask the program to end
 )
 
-// Reports are lines, too. The first one says why the program has ended.
+// Reports are lines, too. The first one but for reportReady says why the program has ended.
 const (
+	reportReady = "ready"  // for orders, both watchdogs; comes before all others
 	reportEnded = "ended " // by itself; for how long it ran, in nanoseconds, and its status follow
 	reportLease = "killed: the lease has run out"
 	reportNode  = "killed: there are no more orders"
@@ -106,33 +107,44 @@ func Watchdog(place string, orders io.Reader) error {
 			return err
 		}
 	}
-	w.watch(readLines(orders), children)
+	lines := readLines(orders)
+	if w.inner {
+		w.report(reportReady)
+	}
+	w.watch(lines, children)
 	return nil
 }
 
-// readLines reads lines until they end. A line that is cut short is none.
-func readLines(from io.Reader) <-chan string {
-	lines := make(chan string)
+// readLines reads lines until they end, and passes on together what has come together. A
+// line that is cut short is none.
+func readLines(from io.Reader) <-chan []string {
+	all := make(chan []string)
 	go func() {
-		defer close(lines)
+		defer close(all)
+		var lines []string
 		for r := bufio.NewReader(from); ; {
 			line, err := r.ReadString('\n')
 			if err != nil {
 				return
 			}
-			lines <- strings.TrimSuffix(line, "\n")
+			lines = append(lines, strings.TrimSuffix(line, "\n"))
+			if r.Buffered() == 0 {
+				all <- lines
+				lines = nil
+			}
 		}
 	}()
-	return lines
+	return all
 }
 
-// watch does the watchdog's work.
-func (w *watchdog) watch(orders <-chan string, children <-chan os.Signal) {
+// watch does the watchdog's work. It obeys all orders that have come before it looks at the
+// deadline: where it had to wait for a processor, a later one may have moved that.
+func (w *watchdog) watch(orders <-chan []string, children <-chan os.Signal) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
 		select {
-		case order, more := <-orders:
+		case lines, more := <-orders:
 			switch {
 			case !more && w.inner:
 				orders = nil
@@ -141,7 +153,7 @@ func (w *watchdog) watch(orders <-chan string, children <-chan os.Signal) {
 				orders = nil
 				w.kill(reportNode)
 			default:
-				w.obey(order)
+				w.obeyAll(lines)
 			}
 		case <-children:
 		case <-timer.C:
@@ -155,6 +167,22 @@ func (w *watchdog) watch(orders <-chan string, children <-chan os.Signal) {
 			w.strike()
 		}
 		timer.Reset(w.sleeps())
+	}
+}
+
+// obeyAll obeys orders that have come together. Of the deadlines among them the last one
+// holds, so the others are not even passed on.
+func (w *watchdog) obeyAll(orders []string) {
+	last := ""
+	for _, order := range orders {
+		if strings.HasPrefix(order, orderUntil) {
+			last = order
+		}
+	}
+	for _, order := range orders {
+		if order == last || !strings.HasPrefix(order, orderUntil) {
+			w.obey(order)
+		}
 	}
 }
 

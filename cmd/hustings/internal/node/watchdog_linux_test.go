@@ -78,7 +78,7 @@ func (p *pair) end(t *testing.T) (output, report string) {
 	require.NoError(t, err)
 	reported, err := io.ReadAll(p.reports)
 	require.NoError(t, err)
-	report, _, _ = strings.Cut(string(reported), "\n")
+	report, _, _ = strings.Cut(strings.TrimPrefix(string(reported), reportReady+"\n"), "\n")
 	return string(printed), regexp.MustCompile(`^ended \d+ `).ReplaceAllString(report, "ended ") // however long it ran
 }
 
@@ -223,19 +223,48 @@ func TestAProgramIsNotStartedTooLate(t *testing.T) {
 	require.NoError(t, nowhere.Close())
 }
 
+// Orders that waited while a watchdog had no processor are obeyed before it looks at the
+// deadline, which a later one may have moved.
+func TestADeadlineThatWasMovedInTimeEndsNothing(t *testing.T) {
+	in, out, err := os.Pipe()
+	require.NoError(t, err)
+	late, later := fmt.Sprint(orderUntil, monotonic()-1), fmt.Sprint(orderUntil, monotonic()+int64(time.Hour))
+	_, err = fmt.Fprintf(out, "%s\n%s\n%s\n", late, later, orderStop)
+	require.NoError(t, err)
+	require.NoError(t, out.Close())
+	lines := readLines(in)
+	together := <-lines
+	assert.Equal(t, []string{late, later, orderStop}, together)
+	_, more := <-lines
+	assert.False(t, more)
+	require.NoError(t, in.Close())
+
+	passed, below, err := os.Pipe()
+	require.NoError(t, err)
+	w := watchdog{below: below}
+	w.obeyAll(together)
+	w.checkDeadlines()
+	assert.False(t, w.killing)
+	require.NoError(t, below.Close())
+	told, err := io.ReadAll(passed)
+	require.NoError(t, err)
+	assert.Equal(t, later+"\n"+orderStop+"\n", string(told), "the other watchdog does not see the old one")
+	require.NoError(t, passed.Close())
+}
+
 // No signal that can be handled ends or stops a watchdog, or keeps it from its work; the
-// program has all signals as they were.
+// program ignores no more signals than this process does.
 func TestSignalsDoNothingToAWatchdog(t *testing.T) {
 	p := startPair(t)
-	const look = `grep SigIgn /proc/self/status`
+	const look = `echo; grep SigIgn /proc/self/status`
 	p.run(t, look+"; ls -l /proc/self/fd; echo END; exec sleep 1000")
 	said := ""
 	for !strings.HasSuffix(said, "END\n") {
 		said += p.says(t, 1)
 	}
-	ignored, err := exec.Command("/bin/sh", "-c", look).Output()
+	own, err := exec.Command("/bin/sh", "-c", look).Output()
 	require.NoError(t, err)
-	assert.Contains(t, said, string(ignored))
+	assert.Zero(t, ignored(t, said)&^ignored(t, string(own)))
 	for _, pipe := range []*os.File{p.orders, p.reports} {
 		name, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", pipe.Fd()))
 		require.NoError(t, err)
@@ -260,6 +289,16 @@ func TestSignalsDoNothingToAWatchdog(t *testing.T) {
 	p.order(t, orderUntil+"%d", monotonic()+int64(time.Millisecond))
 	_, report := p.end(t)
 	assert.Equal(t, reportLease, report)
+}
+
+// ignored are the signals that a process ignores, by the line of its status.
+func ignored(t *testing.T, status string) (signals uint64) {
+	t.Helper()
+	_, line, found := strings.Cut(status, "\nSigIgn:")
+	require.True(t, found, status)
+	_, err := fmt.Sscanf(line, "%x", &signals)
+	require.NoError(t, err)
+	return signals
 }
 
 // runProgram runs a program under its watchdogs until it ends.
