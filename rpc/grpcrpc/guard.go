@@ -1,5 +1,6 @@
-// Who is connected: strangers, those who have made a call that was allowed, and
-// peers. There are bounds to how many there are of each.
+// Who is connected: strangers, those who have made a call that was allowed, peers, and
+// those who were peers. There are bounds to how many there are of each, because what
+// each of them may leave unread takes memory.
 
 package grpcrpc
 
@@ -17,8 +18,11 @@ const (
 	// crowd can keep no member out: a member is past this in a moment.
 	maxStrangers = 128
 	// maxCallers bounds how many there may be that have made one: of operators,
-	// and without TLS of anyone.
-	maxCallers = 128
+	// and without TLS of anyone. Each may leave 16 calls of 64 KiB unread.
+	maxCallers = 32
+	// maxDismissed bounds how many there may be that were peers and are being told
+	// why they are no more. Other calls of theirs may hold as much as a peer's.
+	maxDismissed = 8
 )
 
 // guard is the listener of a transport.
@@ -30,8 +34,9 @@ type guard struct {
 	mu        sync.Mutex
 	shut      bool
 	guests    map[*guest]bool
-	strangers list.List // of *guest, the oldest first; as are the callers
+	strangers list.List // of *guest, the oldest first; as are the others
 	callers   list.List
+	dismissed list.List
 }
 
 func newGuard(l net.Listener, late time.Duration, refuse func(Refusal, ...any)) *guard {
@@ -49,9 +54,9 @@ type guest struct {
 	talks  atomic.Bool // it exchanges messages, or is about to
 
 	// Guarded by the guard's lock.
-	among *list.List    // strangers or callers; nil: it is a peer, or has ended
+	among *list.List    // strangers, callers or dismissed; nil: it is a peer, or has ended
 	place *list.Element // there
-	timer *time.Timer   // closes a stranger
+	timer *time.Timer   // closes a stranger, or one that was dismissed
 }
 
 // Accept lets someone in, and the oldest stranger out if there are too many.
@@ -84,9 +89,9 @@ func (g *guard) welcome(c *guest) {
 // introduce makes a stranger a peer. Of those there is only one connection each.
 func (g *guard) introduce(c *guest) { g.move(c, nil) }
 
-// dismiss makes a peer a stranger again, for as long as it takes to read why.
+// dismiss lets a peer stay for as long as it takes to read why it is one no more.
 func (g *guard) dismiss(c *guest) {
-	if g.move(c, &g.strangers) {
+	if g.move(c, &g.dismissed) {
 		c.forbid()
 	}
 }
@@ -104,12 +109,15 @@ func (g *guard) move(c *guest, to *list.List) bool {
 	if to != nil {
 		c.among, c.place = to, to.PushBack(c)
 	}
-	switch {
-	case to == &g.strangers:
-		c.timer = time.AfterFunc(g.late, func() { _ = c.Close() })
+	switch to {
+	case &g.strangers:
+		c.closeLate()
 		oldest = first(to, maxStrangers)
-	case to == &g.callers:
+	case &g.callers:
 		oldest = first(to, maxCallers)
+	case &g.dismissed:
+		c.closeLate()
+		oldest = first(to, maxDismissed)
 	}
 	g.mu.Unlock()
 	if oldest != nil {
@@ -118,6 +126,9 @@ func (g *guard) move(c *guest, to *list.List) bool {
 	}
 	return true
 }
+
+// closeLate closes the connection if it is still among the same when its time is over.
+func (c *guest) closeLate() { c.timer = time.AfterFunc(c.guard.late, func() { _ = c.Close() }) }
 
 // first takes out the oldest guest if there are too many.
 func first(of *list.List, most int) *guest {

@@ -1,0 +1,63 @@
+// How many connections there may be of each kind.
+
+package grpcrpc
+
+import (
+	"errors"
+	"io"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// pipes is a listener to which connections come as often as they are accepted.
+type pipes struct {
+	net.Listener
+	theirs []net.Conn
+}
+
+func (p *pipes) Accept() (net.Conn, error) {
+	ours, theirs := net.Pipe()
+	p.theirs = append(p.theirs, theirs)
+	return ours, theirs.SetReadDeadline(time.Unix(1, 0)) // reads do not wait
+}
+
+// Whatever a connection has become, the oldest of its kind is closed when there are too
+// many. A peer that connects and ends its exchange again and again piles up nothing.
+func TestOfEachKindOfGuestsThereAreOnlySoMany(t *testing.T) {
+	kinds := map[string]struct {
+		becomes func(*guard, *guest)
+		most    int
+	}{
+		"strangers": {func(*guard, *guest) {}, maxStrangers},
+		"callers":   {(*guard).welcome, maxCallers},
+		"dismissed": {func(g *guard, c *guest) { g.introduce(c); g.dismiss(c) }, maxDismissed},
+	}
+	for name, kind := range kinds {
+		t.Run(name, func(t *testing.T) {
+			came, refused := &pipes{}, 0
+			g := newGuard(came, time.Hour, func(why Refusal, _ ...any) {
+				assert.Equal(t, RefusedCrowd, why)
+				refused++
+			})
+			const tooMany = 5
+			for range kind.most + tooMany {
+				c, err := g.Accept()
+				require.NoError(t, err)
+				kind.becomes(g, c.(*guest))
+			}
+			assert.Equal(t, tooMany, refused)
+			for i, c := range came.theirs {
+				_, err := c.Read(make([]byte, 1))
+				assert.Equal(t, i < tooMany, errors.Is(err, io.EOF), "connection %d: %v", i, err)
+			}
+			g.closeAll()
+			for c := range g.guests {
+				_ = c.Close()
+			}
+		})
+	}
+}
