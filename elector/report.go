@@ -57,11 +57,10 @@ func (g *group) report() Report {
 // term has been answered yet, or so many have not been that its time is not kept.
 func (g *group) quorumAge(now time.Duration) time.Duration {
 	m := &g.machine
-	missed := m.beat - m.heardBeat
-	if missed >= recentBeats || m.acks[m.heardBeat%recentBeats].Len() < g.rules.quorum() {
-		return time.Duration(missed) * g.rules.Timing.Heartbeat
+	if sent, known := g.sent.beat(m, m.heardBeat); known && m.acks[m.heardBeat%recentBeats].Len() >= g.rules.quorum() {
+		return now - sent
 	}
-	return now - g.sent.beats[m.heardBeat%recentBeats]
+	return time.Duration(m.beat-m.heardBeat) * g.rules.Timing.Heartbeat
 }
 
 // Preferred are the ids of the voters that should lead whenever they can.
