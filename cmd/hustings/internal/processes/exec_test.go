@@ -180,23 +180,23 @@ func nameOf(pid int) string {
 	return strings.TrimSpace(string(text))
 }
 
-func (c *cluster) family(id string) family {
+// family is false if the node has no watchdogs, because its office has ended.
+func (c *cluster) family(id string) (f family, whole bool) {
 	c.t.Helper()
-	f := family{node: c.nodes[id].cmd.Process.Pid}
-	f.outer = onlyChild(c.t, f.node)
-	f.inner = onlyChild(c.t, f.outer)
+	f.node = c.nodes[id].cmd.Process.Pid
+	of := f.node
+	for _, child := range []*int{&f.outer, &f.inner} {
+		all := children(c.t, of)
+		if len(all) != 1 {
+			return f, false
+		}
+		of, *child = all[0], all[0]
+	}
 	f.below = children(c.t, f.inner)
 	for i := 0; i < len(f.below); i++ {
 		f.below = append(f.below, children(c.t, f.below[i])...)
 	}
-	return f
-}
-
-func onlyChild(t *testing.T, of int) int {
-	t.Helper()
-	all := children(t, of)
-	require.Len(t, all, 1)
-	return all[0]
+	return f, true
 }
 
 // awaitEnd waits for the end of a node that was told to end, or was killed.
@@ -257,8 +257,9 @@ func TestNothingOfAProgramOutlivesTheOffice(t *testing.T) {
 	for round, more := 0, campaign(t, 1); more(round); round++ {
 		for _, m := range misfortunes {
 			c.followed(led.Term)
-			led = c.awaitStaff(d, led)
-			next := c.suffer(d, m, led)
+			var f family
+			led, f = c.awaitFamily(d, led)
+			next := c.suffer(d, m, led, f)
 			t.Logf("%-36s nothing wrote for %v", m.name, d.gap(t, led.Term, next.Term))
 			led = next
 		}
@@ -287,10 +288,22 @@ func (c *cluster) awaitStaff(d *diary, led node.Event) node.Event {
 	return led
 }
 
-// suffer has a misfortune happen to a leader, and returns the next one, whose program works.
-func (c *cluster) suffer(d *diary, m misfortune, led node.Event) (next node.Event) {
+// awaitFamily is awaitStaff, with the leader's family.
+func (c *cluster) awaitFamily(d *diary, led node.Event) (node.Event, family) {
 	c.t.Helper()
-	f, old := c.family(led.Node), d.staff(c.t, led.Term)
+	for {
+		led = c.awaitStaff(d, led)
+		if f, whole := c.family(led.Node); whole {
+			return led, f
+		}
+		led = c.leaderAfter(led.Term)
+	}
+}
+
+// suffer has a misfortune happen to a leader, and returns the next one, whose program works.
+func (c *cluster) suffer(d *diary, m misfortune, led node.Event, f family) (next node.Event) {
+	c.t.Helper()
+	old := d.staff(c.t, led.Term)
 	m.strike(c.t, f)
 	if m.ends {
 		c.awaitEnd(led.Node)
