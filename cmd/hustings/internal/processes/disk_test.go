@@ -97,7 +97,7 @@ func TestAFullDisk(t *testing.T) {
 	assert.Greater(t, after.Generation, before.Generation, "another file has taken its place")
 	_, err = c.run("serve", "--new", "--node", "n9", "--members", "n9=127.0.0.1:1", "--data", disk)
 	assert.ErrorContains(t, err, "no space left on device")
-	assert.ErrorContains(t, err, filepath.Join(disk, "n9."))
+	assert.ErrorContains(t, err, filepath.Join(disk, "n9.peers"), "the first file that a new node makes")
 	assert.NoFileExists(t, node.StorePath(disk, "n9")+".new", "it leaves no rest behind")
 }
 
@@ -106,5 +106,5 @@ func TestADiskThatCannotBeWritten(t *testing.T) {
 	c := newCluster(t, clusterOptions{size: 1})
 	_, err := c.run("serve", "--new", "--node", "n9", "--members", "n9=127.0.0.1:1", "--data", disk)
 	assert.ErrorContains(t, err, "read-only file system")
-	assert.ErrorContains(t, err, filepath.Join(disk, "n9."))
+	assert.ErrorContains(t, err, filepath.Join(disk, "n9.peers"), "the first file that a new node makes")
 }
