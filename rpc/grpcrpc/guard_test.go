@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -58,6 +59,40 @@ func TestOfEachKindOfGuestsThereAreOnlySoMany(t *testing.T) {
 			for c := range g.guests {
 				_ = c.Close()
 			}
+		})
+	}
+}
+
+// A stranger and one that was a peer have a time, and are closed when it is over. A caller
+// and a peer may stay.
+func TestStrangersAndFormerPeersAreClosedInTime(t *testing.T) {
+	for name, kind := range map[string]struct {
+		becomes func(*guard, *guest)
+		stays   bool
+	}{
+		"stranger":  {func(*guard, *guest) {}, false},
+		"caller":    {(*guard).welcome, true},
+		"peer":      {(*guard).introduce, true},
+		"dismissed": {func(g *guard, c *guest) { g.introduce(c); g.dismiss(c) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				came := &pipes{}
+				g := newGuard(came, time.Minute, func(Refusal, ...any) {})
+				c, err := g.Accept()
+				require.NoError(t, err)
+				kind.becomes(g, c.(*guest))
+				left := func() bool {
+					synctest.Wait()
+					_, err := came.theirs[0].Read(make([]byte, 1))
+					return !errors.Is(err, io.EOF)
+				}
+				<-time.After(time.Minute - time.Second)
+				assert.True(t, left())
+				<-time.After(2 * time.Second)
+				assert.Equal(t, kind.stays, left())
+				_ = c.Close()
+			})
 		})
 	}
 }

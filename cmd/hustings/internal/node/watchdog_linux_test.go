@@ -391,3 +391,33 @@ func TestTheOfficeEndsTheProgram(t *testing.T) {
 		}
 	}
 }
+
+// What is reported first is the reason, unless it is that the watchdogs are ready.
+func TestTheFirstReportButForReadyIsTheReason(t *testing.T) {
+	for reports, ready := range map[string]bool{
+		reportReady + "\n" + reportLease + "\n" + reportOther + "\n": true,
+		reportLease + "\n" + reportReady + "\n":                      false,
+	} {
+		from, to, err := os.Pipe()
+		require.NoError(t, err)
+		_, err = io.WriteString(to, reports)
+		require.NoError(t, err)
+		require.NoError(t, to.Close())
+		nobody, orders, err := os.Pipe()
+		require.NoError(t, err)
+		w := &watched{
+			outer: exec.Command("true"), orders: orders,
+			ready: make(chan struct{}), told: make(chan struct{}), ended: make(chan struct{}),
+		}
+		require.NoError(t, w.outer.Start())
+		w.listen(from)
+		assert.Equal(t, reportLease, w.report)
+		select {
+		case <-w.ready:
+			assert.True(t, ready, "%q", reports)
+		default:
+			assert.False(t, ready, "%q", reports)
+		}
+		require.NoError(t, nobody.Close())
+	}
+}
