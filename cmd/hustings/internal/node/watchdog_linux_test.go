@@ -400,7 +400,7 @@ func TestTheFirstReportButForReadyIsTheReason(t *testing.T) {
 	} {
 		from, to, err := os.Pipe()
 		require.NoError(t, err)
-		_, err = io.WriteString(to, reports)
+		_, err = to.WriteString(reports)
 		require.NoError(t, err)
 		require.NoError(t, to.Close())
 		nobody, orders, err := os.Pipe()
