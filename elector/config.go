@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"unicode/utf8"
 
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 )
@@ -93,53 +94,53 @@ type RoleHandler interface {
 }
 
 func (c *HostConfig) validate() error {
-	var bad complaints
+	var bad protocol.Complaints
 	if c.Self == "" {
-		bad.add("Self", "is empty")
+		bad.Add("Self", "is empty")
 	}
 	if c.Store == nil {
-		bad.add("Store", "is nil")
+		bad.Add("Store", "is nil")
 	}
 	if c.Transport == nil {
-		bad.add("Transport", "is nil")
+		bad.Add("Transport", "is nil")
 	}
 	return errors.Join(bad...)
 }
 
 // rules checks a group's configuration at a node and works out its rules.
-func (c *Config) rules(self string) (memberstate.Members, *Rules, error) {
-	var bad complaints
+func (c *Config) rules(self string) (memberstate.Members, *protocol.Rules, error) {
+	var bad protocol.Complaints
 	switch {
 	case c.Group == "":
-		bad.add("Group", "is empty")
+		bad.Add("Group", "is empty")
 	case len(c.Group) > rpc.MaxGroupLength:
-		bad.add("Group", "has %d bytes, %d is the most", len(c.Group), rpc.MaxGroupLength)
+		bad.Add("Group", "has %d bytes, %d is the most", len(c.Group), rpc.MaxGroupLength)
 	case !utf8.ValidString(c.Group):
-		bad.add("Group", "is not valid UTF-8: %q", c.Group)
+		bad.Add("Group", "is not valid UTF-8: %q", c.Group)
 	}
 	members, err := memberstate.NewMembers(c.Members)
 	if err != nil {
-		bad.add("Members", "are unusable: %v", err)
+		bad.Add("Members", "are unusable: %v", err)
 	} else if seat := members.Seat(self); seat == memberstate.Stranger {
-		bad.add("Members", "do not include Self %q", self)
+		bad.Add("Members", "do not include Self %q", self)
 	}
 	if c.LedgerEnd == nil {
-		bad.add("LedgerEnd", "is nil")
+		bad.Add("LedgerEnd", "is nil")
 	}
 	for i, h := range c.Handlers {
 		if h == nil {
-			bad.add("Handlers", "has nil at %d", i)
+			bad.Add("Handlers", "has nil at %d", i)
 		}
 	}
-	c.Timing.validate(&bad, c.Leases)
-	r := &Rules{
+	c.Timing.Check(&bad, c.Leases)
+	r := &protocol.Rules{
 		Self: members.Seat(self), Voters: members.Voters(), All: members.All(),
 		Timing: c.Timing, PreVote: !c.NoPreVote, Ranks: !c.NoRanks,
 	}
 	for _, id := range c.Preferred {
 		seat := members.Seat(id)
 		if err == nil && !r.Voters.Has(seat) {
-			bad.add("Preferred", "names %q, which is no voter", id)
+			bad.Add("Preferred", "names %q, which is no voter", id)
 		}
 		r.Preferred = r.Preferred.With(seat)
 	}

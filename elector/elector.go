@@ -6,15 +6,28 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/internal/level"
 	"github.com/hustings/hustings/memberstate"
 )
 
 // Elector elects the leader of one group at one node.
-type Elector struct{ group group }
+type Elector struct {
+	group protocol.Group // the loop's, once it has started
+	*electorate
+	sight       level.Level[sight] // changed by the loop
+	callbacks   *callbacks         // nil if there are none
+	ledgerEnd   func(term memberstate.Term) memberstate.Position
+	heardAt     atomic.Int64  // when the engine last heard from the leader it follows; changed by the engine
+	announced   atomic.Uint64 // the largest term that the engine heard of; changed by the engine
+	ending      *ending       // nil until someone asks for it; guarded by the host's mu
+	life        life          // guarded by the host's mu
+	ended       bool          // at the node; the loop's
+	outstanding int32         // goroutines that work for the group; the loop's
+}
 
 // New is a host of one group, for the common case.
 func New(config Config) (*Elector, error) {
@@ -28,11 +41,11 @@ func New(config Config) (*Elector, error) {
 }
 
 // Host is the host that the group belongs to.
-func (e *Elector) Host() *Host { return e.group.host }
+func (e *Elector) Host() *Host { return e.host }
 
 // Members lists the members of the group, as they were configured, the voters
 // first.
-func (e *Elector) Members() []memberstate.Member { return e.group.members.List() }
+func (e *Elector) Members() []memberstate.Member { return e.group.Members.List() }
 
 // Run takes part in the group until the context ends, and then stops as Stop
 // does. It returns once Lead and every goroutine have ended: nil after the
@@ -45,90 +58,85 @@ func (e *Elector) Run(ctx context.Context) error {
 	case <-ctx.Done():
 		return e.Stop(context.WithoutCancel(ctx))
 	case <-e.Done():
-		e.group.host.awaitLoop()
+		e.host.awaitLoop()
 		return e.Err()
 	}
 }
 
 // Start begins to take part in the group, once, and returns. Stop ends it.
 func (e *Elector) Start() error {
-	g, h := &e.group, e.group.host
+	h := e.host
 	h.mu.Lock()
-	again := g.started
-	g.started = true
+	again := e.life != joined
+	if !again {
+		e.life = starting
+	}
 	h.mu.Unlock()
 	if again {
-		return say(ErrStopped, "group %q has been started or stopped before, and runs once", g.name)
+		return protocol.Say(ErrStopped, "group %q has been started or stopped before, and runs once", e.group.Name())
 	}
-	err := g.restore()
+	err := e.restore()
 	if err == nil {
 		err = h.enter()
 	}
 	if err != nil {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		g.awaited().err = err
-		h.conclude(g)
+		e.awaited().err = err
+		h.conclude(e)
 		return err
 	}
 	began := make(chan struct{})
 	h.request(func() {
 		defer close(began)
-		g.running = true
-		g.publish(0) // also what ends at once has a term, which it must not seem to have lost
-		if g.isRetired() {
-			h.end(g, nil)
-			return
-		}
-		h.runHandlers(g)
-		h.give(g, &Input{Kind: Start}, nil)
+		e.begin()
 	})
 	<-began
 	return nil
 }
 
-// restore sets the machine up with what the store has kept, and holds it
-// against the ledger.
-func (g *group) restore() error {
-	store := g.host.config.Store
-	r, known, err := store.Load(g.name)
+// begin has the group take part. It may have been told to stop meanwhile, when it was not
+// there yet.
+func (e *Elector) begin() {
+	h := e.host
+	h.mu.Lock()
+	stopped := e.life == stopping
+	if !stopped {
+		e.life = taking
+	}
+	h.mu.Unlock()
+	h.node.Start(&e.group)
+	if stopped {
+		h.node.Stop(&e.group)
+		return
+	}
+	e.runHandlers()
+}
+
+// restore sets the group up with what the store has kept, and with its ledger.
+func (e *Elector) restore() error {
+	store, g := e.host.config.Store, &e.group
+	r, known, err := store.Load(g.Name())
 	if err != nil {
-		return fmt.Errorf("elector: group %q: loading its hard state: %w", g.name, err)
+		return fmt.Errorf("elector: group %q: loading its hard state: %w", g.Name(), err)
 	}
-	if known && r.Voters != g.members.Digest() {
-		return fmt.Errorf("%w: group %q: a quorum of the old ones may have elected someone", ErrOtherVoters, g.name)
+	if err := g.Restore(r, known, e.ledgerEnd(r.Term)); err != nil || known {
+		return err
 	}
-	if vote := g.members.Seat(r.Vote); vote != memberstate.Nobody && !g.rules.Voters.Has(vote) {
-		return fmt.Errorf("%w: group %q: it voted for %q", ErrOtherVoters, g.name, r.Vote)
-	}
-	end := g.ledgerEnd(r.Term)
-	if known && end.Term > r.Term {
-		return fmt.Errorf("%w: group %q: the ledger ends in term %d, the store knows terms up to %d", ErrStoreBehindLedger, g.name, end.Term, r.Term)
-	}
-	hard := memberstate.HardState{Term: r.Term, Vote: g.members.Seat(r.Vote), Promise: r.Promise}
-	g.ledgerLog = ledgerLog{end: end, asked: r.Term, known: end.Term}
-	if !known && end.Term > 0 {
-		// A new member beside an existing ledger: it has voted in no term that
-		// the ledger has seen the end of.
-		hard.Term = end.Term
-	}
-	g.machine = NewMachine(&g.rules, hard)
-	if !known {
-		if err := store.Save([]memberstate.Record{g.record()}); err != nil {
-			return fmt.Errorf("elector: group %q: saving its first hard state: %w", g.name, err)
-		}
+	if err := store.Save([]memberstate.Record{g.Record()}); err != nil {
+		return fmt.Errorf("elector: group %q: saving its first hard state: %w", g.Name(), err)
 	}
 	return nil
 }
 
 // runHandlers tells the role handlers of changes, each in a goroutine of its own.
-func (h *Host) runHandlers(g *group) {
-	x := g.extra.Load()
+func (e *Elector) runHandlers() {
+	x := e.callbacks
 	if x == nil {
 		return
 	}
 	for _, handler := range x.handlers {
-		h.beside(g, func() { level.Tell(handler, g.watch(context.Background())) }, func() {})
+		(*engine)(e).beside(func() { level.Tell(handler, e.Watch(context.Background())) }, func() {})
 	}
 	x.handlers = nil
 }
@@ -136,25 +144,24 @@ func (h *Host) runHandlers(g *group) {
 // Campaign has this member stand for election now, if it does not lead and is
 // bound by no promise. Members that still hear their leader refuse it.
 func (e *Elector) Campaign() {
-	g, h := &e.group, e.group.host
-	h.requestOnce(errand{group: g, kind: Stand}, func() { h.give(g, &Input{Kind: Stand}, nil) })
+	h, g := e.host, &e.group
+	h.requestOnce(errand{kind: protocol.Stand, elector: e}, func() { h.node.Give(g, &protocol.Input{Kind: protocol.Stand}, nil) })
 }
 
 // Lease is the lease that this member holds: the term that it leads, and until
 // when no other member can lead. It is false if it holds none, which is always
 // so without Config.Leases. It reads the clock and nothing else.
 func (e *Elector) Lease() (term memberstate.Term, until time.Time, ok bool) {
-	l := e.group.lease()
+	if e.callbacks == nil {
+		return 0, time.Time{}, false
+	}
+	l := e.callbacks.lease.Load()
 	if l == nil {
 		return 0, time.Time{}, false
 	}
-	end, ok := l.Holds(e.group.host.elapsed())
+	end, ok := l.Holds(e.host.elapsed())
 	if !ok {
 		return 0, time.Time{}, false
 	}
-	return l.Term, e.group.host.epoch.Add(end), true
+	return l.Term, e.host.epoch.Add(end), true
 }
-
-// randomDuration draws from [0, below). The host draws from the process's own
-// randomness: alarms need to differ, not to be secret or to be repeatable.
-func randomDuration(below time.Duration) time.Duration { return rand.N(below) }

@@ -1,35 +1,34 @@
-// Who elects, and by which rules: what many groups of a host have in common.
+// Who elects, and by which rules: groups of a host that have the same of both share it.
 
 package elector
 
 import (
 	"fmt"
 
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 )
 
-// electorate is shared by the groups of a host that have the same members, and
-// the same rules. It does not change.
+// electorate is a protocol.Electorate, with the host that has it and how many groups share it.
 type electorate struct {
-	host    *Host
-	rules   Rules
-	members memberstate.Members
-	key     electorateKey
-	groups  int // that share it; guarded by the host's mu
+	protocol.Electorate
+	host   *Host
+	key    electorateKey
+	groups int // guarded by the host's mu
 }
 
 // electorateKey has all that an electorate is made of.
 type electorateKey struct {
-	rules   Rules
+	rules   protocol.Rules
 	members string // spelt out
 }
 
 // share is the electorate of a group that joins. The host's mu is held.
-func (h *Host) share(r *Rules, members memberstate.Members) *electorate {
+func (h *Host) share(r *protocol.Rules, members memberstate.Members) *electorate {
 	key := electorateKey{*r, fmt.Sprintf("%#v", members.List())}
 	shared := h.electorates[key]
 	if shared == nil {
-		shared = &electorate{host: h, rules: *r, members: members, key: key}
+		shared = &electorate{Electorate: protocol.Electorate{Rules: *r, Members: members}, host: h, key: key}
 		h.electorates[key] = shared
 	}
 	shared.groups++
@@ -37,10 +36,10 @@ func (h *Host) share(r *Rules, members memberstate.Members) *electorate {
 }
 
 // forget takes a group out that has ended, or will not begin. The host's mu is held.
-func (h *Host) forget(g *group) {
-	delete(h.names, g.name)
-	g.groups--
-	if g.groups == 0 {
-		delete(h.electorates, g.key)
+func (h *Host) forget(e *Elector) {
+	delete(h.names, e.group.Name())
+	e.groups--
+	if e.groups == 0 {
+		delete(h.electorates, e.key)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 )
 
@@ -40,7 +41,7 @@ func TestFault29HandlersRunOutsideAnyLockAndAreToldTheLeader(t *testing.T) {
 		seen.mu.Lock()
 		seen.ask = func() { // from inside Handle
 			_ = first.el.Status()
-			_ = first.el.Host().Dropped(elector.DropMalformed)
+			_ = first.el.Host().Dropped(protocol.DropMalformed)
 			_, _, _ = first.el.Lease()
 		}
 		seen.mu.Unlock()

@@ -15,8 +15,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/internal/logging"
-	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 )
 
@@ -27,7 +27,7 @@ type Host struct {
 	metrics Metrics
 	clock   func() time.Time // tests have one whose wall time jumps
 	epoch   time.Time        // what time is counted from
-	drops   [dropReasons]atomic.Uint64
+	drops   [protocol.DropReasons]atomic.Uint64
 	wake    chan struct{}
 	blocks  sync.Pool // of *block, free
 
@@ -43,17 +43,10 @@ type Host struct {
 	errands     map[errand]struct{} // those among the requests
 
 	// What follows belongs to the loop.
-	alarms  alarms
-	now     time.Duration
-	outbox  map[string][]rpc.Message
-	unsaved []*group // wait for the disk
-	saving  bool
-	step    pending // the step under way
-	effects effects
-	taken   inbox
-	called  []func()
-	lost    map[string]time.Duration // when the transport told that a node is gone, until it is heard again
-	apart   apart
+	node   *protocol.Node
+	now    time.Duration
+	taken  inbox
+	called []func()
 }
 
 // maxArrived bounds what waits for the loop.
@@ -69,18 +62,19 @@ func NewHost(config HostConfig) (*Host, error) {
 	if config.Metrics != nil {
 		metrics = *config.Metrics
 	}
-	return &Host{
+	h := &Host{
 		config: config, metrics: metrics, log: logging.Or(config.Logger), clock: time.Now, epoch: time.Now(), wake: make(chan struct{}, 1),
-		names: make(map[string]*Elector), electorates: make(map[electorateKey]*electorate),
-		errands: make(map[errand]struct{}), outbox: make(map[string][]rpc.Message), lost: make(map[string]time.Duration),
-	}, nil
+		names: make(map[string]*Elector), electorates: make(map[electorateKey]*electorate), errands: make(map[errand]struct{}),
+	}
+	h.node = protocol.NewNode(config.Self, (*edge)(h))
+	return h, nil
 }
 
 // Join adds a group to the host. It takes part once its Run or Start is called.
 func (h *Host) Join(config Config) (*Elector, error) {
-	var bad complaints
+	var bad protocol.Complaints
 	if config.Self != "" || config.Store != nil || config.Transport != nil || config.Logger != nil || config.Metrics != nil {
-		bad.add("Self, Store, Transport, Logger and Metrics", "are the host's, and must be left out of a group's configuration")
+		bad.Add("Self, Store, Transport, Logger and Metrics", "are the host's, and must be left out of a group's configuration")
 	}
 	members, rules, err := config.rules(h.config.Self)
 	if err = errors.Join(append(bad, err)...); err != nil {
@@ -91,12 +85,14 @@ func (h *Host) Join(config Config) (*Elector, error) {
 	if h.names[config.Group] != nil {
 		return nil, ErrGroupExists
 	}
-	e := &Elector{group{electorate: h.share(rules, members), name: config.Group, ledgerEnd: config.LedgerEnd}}
-	g := &e.group
-	g.sight.Set(sight{})
-	g.extra.Store(&extras{lead: config.Lead, pause: config.Pause, handlers: config.Handlers})
-	g.tidy()
-	h.names[g.name] = e
+	shared := h.share(rules, members)
+	e := &Elector{electorate: shared, ledgerEnd: config.LedgerEnd}
+	e.group = protocol.NewGroup(&shared.Electorate, config.Group, (*engine)(e))
+	e.sight.Set(sight{})
+	if config.Lead != nil || config.Pause != nil || config.Handlers != nil || config.Leases {
+		e.callbacks = &callbacks{lead: config.Lead, pause: config.Pause, handlers: config.Handlers}
+	}
+	h.names[config.Group] = e
 	return e, nil
 }
 
@@ -104,7 +100,7 @@ func (h *Host) Join(config Config) (*Elector, error) {
 func (h *Host) Close(ctx context.Context) error {
 	all := h.Electors()
 	for _, e := range all {
-		e.group.retire()
+		e.retire()
 	}
 	var problems []error
 	for _, e := range all {
@@ -137,7 +133,7 @@ func (h *Host) Electors() []*Elector {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	all := slices.Collect(maps.Values(h.names))
-	slices.SortFunc(all, func(a, b *Elector) int { return strings.Compare(a.group.name, b.group.name) })
+	slices.SortFunc(all, func(a, b *Elector) int { return strings.Compare(a.group.Name(), b.group.Name()) })
 	return all
 }
 
@@ -160,24 +156,22 @@ func (h *Host) Receive(batch []rpc.Message) {
 	}
 	h.mu.Unlock()
 	if lost := len(batch) - room; lost > 0 {
-		h.drop(DropQueueFull, lost)
+		h.drop(protocol.DropQueueFull, lost)
 	}
 	h.rouse()
 }
 
 // PeerLost takes the transport's hint that a node is gone.
 func (h *Host) PeerLost(node string) {
-	h.requestOnce(errand{kind: PeerLost, node: node}, func() {
-		for _, e := range h.Electors() {
-			g := &e.group
-			seat := g.members.Seat(node)
-			if g.rules.All.Has(seat) { // it is one of few
-				h.lost[node] = h.now
+	h.requestOnce(errand{kind: protocol.PeerLost, node: node}, func() {
+		all := h.Electors()
+		h.node.PeerLost(node, func(yield func(*protocol.Group) bool) {
+			for _, e := range all {
+				if !yield(&e.group) {
+					return
+				}
 			}
-			if g.running && seat != memberstate.Nobody && seat == g.machine.Leader {
-				h.give(g, &Input{Kind: PeerLost, Seat: seat}, nil)
-			}
-		}
+		})
 	})
 }
 
@@ -201,9 +195,9 @@ func (h *Host) requestLocked(f func()) bool {
 // errand is a request that anyone may make as often as they like, and do not wait
 // for: there is one at a time.
 type errand struct {
-	kind  InputKind
-	group *group
-	node  string
+	kind    protocol.InputKind
+	elector *Elector
+	node    string
 }
 
 // requestOnce is request for an errand. It does nothing if the loop has been asked for
@@ -223,20 +217,6 @@ func (h *Host) requestOnce(what errand, f func()) {
 	if asked {
 		h.errands[what] = struct{}{}
 	}
-}
-
-// beside does work for a group in a goroutine of its own, and then has the loop do
-// what is left: also if work ends its goroutine (runtime.Goexit) instead of returning.
-func (h *Host) beside(g *group, work, rest func()) {
-	g.outstanding++
-	go func() {
-		defer h.request(func() {
-			g.outstanding--
-			rest()
-			h.bury(g)
-		})
-		work()
-	}()
 }
 
 func (h *Host) rouse() {
@@ -293,7 +273,7 @@ func (h *Host) loop(stopServing func(), stopped chan struct{}) {
 	defer timer.Stop()
 	for h.turn() {
 		wait := time.Hour
-		if next, ok := h.alarms.next(); ok {
+		if next, ok := h.node.Next(); ok {
 			wait = next - h.elapsed()
 		}
 		timer.Reset(max(wait, 0))
@@ -330,66 +310,24 @@ func (h *Host) callAll() {
 // returns false when there is no group left.
 func (h *Host) turn() bool {
 	h.takeAll()
-	// Read after the queues: nothing taken arrived later than this, so what a
-	// member promises from now on is no shorter than the sender believes. And
-	// nothing is sent before this, so a lease counted from it is no longer.
-	h.now = h.elapsed()
+	h.now = h.elapsed() // after the queues were taken: see Node.At
+	h.node.At(h.now)
 	h.taken.workOff(&h.blocks, h.deliver)
 	h.callAll()
-	for g := h.alarms.ripe(h.now); g != nil; g = h.alarms.ripe(h.now) {
-		h.give(g, &Input{Kind: Ring, Number: g.alarm}, nil)
-	}
-	h.flush()
-	h.save()
+	h.node.EndTurn()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.live > 0
 }
 
-// usual is how many messages, or requests, are not many.
+// deliver hands a message to the node.
+func (h *Host) deliver(a *arrival) {
+	var g *protocol.Group
+	if a.at != nil {
+		g = &a.at.group
+	}
+	h.node.Deliver(g, &a.message)
+}
+
+// usual is how many requests are not many.
 const usual = 256
-
-// flush sends what has gathered for each node.
-func (h *Host) flush() {
-	for node := range h.outbox {
-		h.send(node)
-	}
-	if len(h.outbox) > usual { // strangers are answered, too, and may never be heard of again
-		clear(h.outbox)
-	}
-}
-
-// send sends what has gathered for one node.
-func (h *Host) send(node string) {
-	if batch := h.outbox[node]; len(batch) > 0 {
-		h.config.Transport.Send(node, batch)
-		h.countSent(node, batch)
-		clear(batch)
-		h.outbox[node] = batch[:0]
-	}
-}
-
-// save has the disk work for all groups that wait for it, at once. One batch is
-// under way at a time; the next one gathers meanwhile.
-func (h *Host) save() {
-	if h.saving || len(h.unsaved) == 0 {
-		return
-	}
-	h.saving = true
-	groups := h.unsaved
-	h.unsaved = nil
-	batch := make([]memberstate.Record, len(groups))
-	for i, g := range groups {
-		batch[i] = g.record()
-	}
-	go func() {
-		err := errExited
-		defer h.request(func() {
-			h.saving = false
-			for _, g := range groups {
-				h.saved(g, err)
-			}
-		})
-		err = h.timedSave(batch)
-	}()
-}

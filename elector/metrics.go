@@ -5,7 +5,6 @@ package elector
 import (
 	"time"
 
-	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 )
 
@@ -35,59 +34,4 @@ type Metrics struct {
 	Sent func(to string, batch []rpc.Message)
 	// Dropped is told how many inputs were ignored, and why.
 	Dropped func(why Drop, n int)
-}
-
-// quorumHeard is the last beat that a leader's quorum was seen to have answered.
-type quorumHeard struct {
-	term memberstate.Term
-	beat uint32
-}
-
-// countQuorum looks whether a quorum has answered another beat. The first look in
-// a term only takes note, for then no beat has been answered yet.
-func (h *Host) countQuorum(g *group) {
-	m := &g.machine
-	if h.metrics.QuorumHeard == nil || m.Role != memberstate.Leader || g.sent == nil {
-		return
-	}
-	before, now := g.sent.heard, quorumHeard{m.Term, m.heardBeat}
-	g.sent.heard = now
-	if now.term != before.term || now.beat == before.beat {
-		return
-	}
-	if sent, known := g.sent.beat(m, now.beat); known {
-		h.metrics.QuorumHeard(g.name, h.now-sent)
-	}
-}
-
-// timedSave saves, and tells how long it took.
-func (h *Host) timedSave(batch []memberstate.Record) error {
-	began := h.elapsed()
-	err := h.config.Store.Save(batch)
-	if f := h.metrics.Saved; f != nil {
-		f(len(batch), h.elapsed()-began, err)
-	}
-	return err
-}
-
-func (h *Host) countSent(to string, batch []rpc.Message) {
-	if f := h.metrics.Sent; f != nil {
-		f(to, batch)
-	}
-}
-
-func (fx *effects) countVoting(m *Message) {
-	f := &fx.host.metrics
-	switch {
-	case m.Kind == rpc.VoteRequest && f.Asked != nil:
-		f.Asked(fx.group.name, m.Mark)
-	case m.Kind == rpc.VoteResponse && f.Answered != nil:
-		f.Answered(fx.group.name, m.Mark, m.Result)
-	}
-}
-
-func (fx *effects) Judge(asked rpc.Mark, judged Judgement) {
-	if f := fx.host.metrics.Judged; f != nil {
-		f(fx.group.name, asked, judged)
-	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 )
@@ -69,7 +70,7 @@ func TestCampaignsOnAHostWithoutGroupsAreForgotten(t *testing.T) {
 		}
 		requests, _ := elector.Waiting(el)
 		assert.Zero(t, requests)
-		assert.EqualValues(t, 10_000, host.Dropped(elector.DropQueueFull))
+		assert.EqualValues(t, 10_000, host.Dropped(protocol.DropQueueFull))
 		again := join(t, host, "g", "n0")
 		require.NoError(t, again.Start())
 		<-time.After(time.Second)
@@ -131,7 +132,7 @@ func TestNothingPilesUpWhileTheDiskIsStuck(t *testing.T) {
 		synctest.Wait()
 		_, queued := elector.Waiting(el)
 		assert.Equal(t, 5, queued, "appends of two terms, a campaign, a loss, a heartbeat")
-		assert.Zero(t, host.Dropped(elector.DropQueueFull))
+		assert.Zero(t, host.Dropped(protocol.DropQueueFull))
 		close(store.gate)
 		for _, c := range late {
 			require.NoError(t, c.answered(t))
@@ -152,7 +153,7 @@ func TestMessagesThatWaitForTheDiskAreBounded(t *testing.T) {
 		synctest.Wait()
 		_, queued := elector.Waiting(el)
 		assert.Equal(t, most, queued)
-		assert.EqualValues(t, flood-most, el.Host().Dropped(elector.DropQueueFull))
+		assert.EqualValues(t, flood-most, el.Host().Dropped(protocol.DropQueueFull))
 		close(store.gate)
 		synctest.Wait()
 		_, queued = elector.Waiting(el)
@@ -161,7 +162,7 @@ func TestMessagesThatWaitForTheDiskAreBounded(t *testing.T) {
 			el.Host().Receive([]rpc.Message{n1})
 		}
 		synctest.Wait()
-		assert.EqualValues(t, flood-most, el.Host().Dropped(elector.DropQueueFull))
+		assert.EqualValues(t, flood-most, el.Host().Dropped(protocol.DropQueueFull))
 		require.NoError(t, el.Stop(context.Background()))
 	})
 }

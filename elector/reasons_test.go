@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 )
@@ -43,13 +44,13 @@ func (d *diary) logger() *slog.Logger {
 }
 
 // obstaclesOf is why a transfer failed, by voter.
-func obstaclesOf(t *testing.T, err error) map[string]elector.Obstacle {
+func obstaclesOf(t *testing.T, err error) map[string]protocol.Obstacle {
 	t.Helper()
 	require.ErrorIs(t, err, elector.ErrTransferFailed)
 	var failed *elector.TransferError
 	require.ErrorAs(t, err, &failed)
 	assert.Equal(t, "g", failed.Group)
-	found := map[string]elector.Obstacle{}
+	found := map[string]protocol.Obstacle{}
 	for _, o := range failed.Obstacles {
 		found[o.Voter] = o
 	}
@@ -76,7 +77,7 @@ func TestATransferSaysWhatIsInTheWay(t *testing.T) {
 		town.cut(silent.id, true)
 		town.pass(time.Second)
 		err := leader.el.TransferLeadership(ctx, silent.id)
-		assert.Equal(t, map[string]elector.Obstacle{silent.id: {Voter: silent.id, Hindrance: elector.HinderedSilent}}, obstaclesOf(t, err))
+		assert.Equal(t, map[string]protocol.Obstacle{silent.id: {Voter: silent.id, Hindrance: protocol.HinderedSilent}}, obstaclesOf(t, err))
 		assert.EqualError(t, err, "elector: leadership was not transferred: "+silent.id+" is silent")
 		assert.Contains(t, log.String(), silent.id+" is silent")
 
@@ -117,8 +118,8 @@ func TestATransferToWhoIsBehindSaysByHowMuch(t *testing.T) {
 		leader := town.leader()
 		require.NotEqual(t, "n2", leader.id)
 		err := leader.el.TransferLeadership(context.Background(), "n2")
-		assert.Equal(t, map[string]elector.Obstacle{"n2": {
-			Voter: "n2", Hindrance: elector.HinderedBehind, Ledger: memberstate.Position{Index: 2}, Goal: memberstate.Position{Index: 7},
+		assert.Equal(t, map[string]protocol.Obstacle{"n2": {
+			Voter: "n2", Hindrance: protocol.HinderedBehind, Ledger: memberstate.Position{Index: 2}, Goal: memberstate.Position{Index: 7},
 		}}, obstaclesOf(t, err))
 		assert.ErrorContains(t, err, "(5 entries are missing)")
 		assert.Contains(t, log.String(), "(5 entries are missing)")
@@ -134,8 +135,8 @@ func TestATransferToAnyoneSaysWhatIsInEveryonesWay(t *testing.T) {
 		town.pass(time.Second)
 		found := obstaclesOf(t, leader.el.TransferLeadership(context.Background(), ""))
 		assert.Len(t, found, 2)
-		assert.Equal(t, elector.HinderedSilent, found[silent.id].Hindrance)
-		assert.Equal(t, elector.HinderedBehind, found["n2"].Hindrance)
+		assert.Equal(t, protocol.HinderedSilent, found[silent.id].Hindrance)
+		assert.Equal(t, protocol.HinderedBehind, found["n2"].Hindrance)
 		assert.Contains(t, log.String(), silent.id+" is silent; n2 is behind")
 	})
 }
@@ -165,27 +166,27 @@ func TestItIsToldWhyALeaderWent(t *testing.T) {
 		saw(second, "", 0)
 		require.NoError(t, first.el.TransferLeadership(ctx, second.id))
 		town.leader()
-		saw(first, first.id, elector.DepartedHandedOver)
-		saw(second, first.id, elector.DepartedHandedOver)
+		saw(first, first.id, protocol.DepartedHandedOver)
+		saw(second, first.id, protocol.DepartedHandedOver)
 
 		town.cut(second.id, true)
 		town.pass(time.Second)
-		saw(second, second.id, elector.DepartedNoQuorum)
-		saw(first, second.id, elector.DepartedSilent)
+		saw(second, second.id, protocol.DepartedNoQuorum)
+		saw(first, second.id, protocol.DepartedSilent)
 		town.cut(second.id, false)
 		third := town.leader()
 		town.pass(time.Second)
 		town.cut(third.id, true)
 		town.network.ReportLost(third.id)
 		town.pass(20 * time.Millisecond)
-		saw(town.others(third)[0], third.id, elector.DepartedDisconnected)
+		saw(town.others(third)[0], third.id, protocol.DepartedDisconnected)
 		town.cut(third.id, false)
 		fourth := town.leader()
 		for _, other := range town.others(fourth) {
 			town.network.SetLink(other.id, fourth.id, rpc.Link{Cut: true})
 		}
 		require.NoError(t, fourth.el.Resign(ctx))
-		saw(fourth, fourth.id, elector.DepartedResigned)
+		saw(fourth, fourth.id, protocol.DepartedResigned)
 	})
 }
 
@@ -251,7 +252,7 @@ func TestMembersThatAreTooFarApartAreTold(t *testing.T) {
 			<-time.After(time.Second)
 			synctest.Wait()
 		}
-		before := el.Host().Dropped(elector.DropImpossibleTerm)
+		before := el.Host().Dropped(protocol.DropImpossibleTerm)
 		for range 59 {
 			say()
 		}
@@ -261,7 +262,7 @@ func TestMembersThatAreTooFarApartAreTold(t *testing.T) {
 		say()
 		assert.Equal(t, 2, strings.Count(log.String(), "level=WARN"))
 		assert.Contains(t, log.String(), "more_untold=59")
-		assert.Equal(t, before+61, el.Host().Dropped(elector.DropImpossibleTerm))
+		assert.Equal(t, before+61, el.Host().Dropped(protocol.DropImpossibleTerm))
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"iter"
 
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 )
 
@@ -29,91 +30,48 @@ type Status struct {
 	Departure  Departure
 }
 
-// sight is what changes of a Status, as the machine has it.
+// sight is what a member shows, with the number of the change.
 type sight struct {
-	term         memberstate.Term
-	revision     uint64
-	role         memberstate.Role
-	leader, vote memberstate.Seat
-	stopped      bool
-	last         memberstate.Seat
-	departure    Departure
+	protocol.View
+	revision uint64
 }
 
-// full is the Status of a sight.
-func (g *group) full(s sight) Status {
+// Show has everybody see what the member is.
+func (e *engine) Show(v protocol.View) {
+	h, before := e.host, e.sight.Load()
+	e.sight.Update(func(old sight) (sight, bool) { return sight{v, old.revision + 1}, true })
+	s := (*Elector)(e).Status()
+	if f := h.metrics.Changed; f != nil {
+		f(s)
+	}
+	if !v.Stopped && v != before.View {
+		h.log.Info("role", "group", s.Group, "term", uint64(s.Term), "role", s.Role.String(), "leader", s.Leader, "vote", s.Vote,
+			"last_leader", s.LastLeader, "departure", s.Departure.String())
+	}
+}
+
+// status is the Status of a sight.
+func (e *Elector) status(s sight) Status {
+	members := e.group.Members
 	return Status{
-		Group: g.name, Self: g.host.config.Self, Role: s.role, Term: s.term,
-		Leader: g.members.ID(s.leader), Vote: g.members.ID(s.vote), Revision: s.revision, Stopped: s.stopped,
-		LastLeader: g.members.ID(s.last), Departure: s.departure,
-	}
-}
-
-// publish shows what the machine is now: what it has saved, so that no restart can
-// take anything of it back. If it took its leader for gone, it shows why.
-func (g *group) publish(why Departure) {
-	m := &g.machine
-	g.show(sight{term: m.Term, role: m.Role, leader: m.Leader, vote: m.Vote}, why)
-}
-
-// publishEnd shows that this member has stopped, and leads nothing. The machine may
-// be ahead of the disk then, for ever: all that is known to be durable is what was
-// published before.
-func (g *group) publishEnd() {
-	s, why := g.sight.Load(), Departure(0)
-	if s.role == memberstate.Leader {
-		s.lose()
-		why = DepartedResigned
-	}
-	s.stopped = true
-	g.show(s, why)
-}
-
-// publishLoss shows that this member leads no more, before it is known what it
-// is instead.
-func (g *group) publishLoss(why Departure) {
-	s := g.sight.Load()
-	s.lose()
-	g.show(s, why)
-}
-
-func (s *sight) lose() {
-	if s.role == memberstate.Leader {
-		s.role, s.leader = memberstate.Candidate, memberstate.Nobody
-	}
-}
-
-func (g *group) show(s sight, why Departure) {
-	s, _ = g.sight.Update(func(old sight) (sight, bool) {
-		s.revision, s.last, s.departure = old.revision+1, old.last, old.departure
-		if why != 0 {
-			s.last, s.departure = old.leader, why
-		}
-		return s, true
-	})
-	if f := g.host.metrics.Changed; f != nil {
-		f(g.full(s))
-	}
-}
-
-func (g *group) status() Status { return g.full(g.sight.Load()) }
-
-func (g *group) watch(ctx context.Context) iter.Seq[Status] {
-	return func(yield func(Status) bool) {
-		for s := range g.sight.Watch(ctx, func(s sight) bool { return s.stopped }) {
-			if !yield(g.full(s)) {
-				return
-			}
-		}
+		Group: e.group.Name(), Self: e.host.config.Self, Role: s.Role, Term: s.Term,
+		Leader: members.ID(s.Leader), Vote: members.ID(s.Vote), Revision: s.revision, Stopped: s.Stopped,
+		LastLeader: members.ID(s.Last), Departure: s.Departure,
 	}
 }
 
 // Status is what the member is now. It never waits.
-func (e *Elector) Status() Status { return e.group.status() }
+func (e *Elector) Status() Status { return e.status(e.sight.Load()) }
 
 // Watch yields what the member is, now and after every change, until the context
 // ends or the member has stopped. Between two yields changes may be skipped; the
 // latest never is.
 func (e *Elector) Watch(ctx context.Context) iter.Seq[Status] {
-	return e.group.watch(ctx)
+	return func(yield func(Status) bool) {
+		for s := range e.sight.Watch(ctx, func(s sight) bool { return s.Stopped }) {
+			if !yield(e.status(s)) {
+				return
+			}
+		}
+	}
 }

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/internal/certs"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/operator"
@@ -204,8 +205,8 @@ func TestWhyATransferFailedReachesTheOperator(t *testing.T) {
 	assert.ErrorContains(t, err, to+" could take over, but writes here could not be paused: the engine is stuck")
 	var failed *elector.TransferError
 	require.ErrorAs(t, err, &failed)
-	assert.Equal(t, &elector.TransferError{Group: "orders", Term: now.Term, Obstacles: []elector.Obstacle{
-		{Voter: to, Hindrance: elector.HinderedNotPaused, Cause: "the engine is stuck"},
+	assert.Equal(t, &elector.TransferError{Group: "orders", Term: now.Term, Obstacles: []protocol.Obstacle{
+		{Voter: to, Hindrance: protocol.HinderedNotPaused, Cause: "the engine is stuck"},
 	}}, failed)
 	_, err = s.dial(now.Leader).Transfer(s.ctx, "orders", now.Leader)
 	assert.NoError(t, err, "it leads already")
@@ -262,5 +263,5 @@ func TestAStatusHasWhatIsMeasured(t *testing.T) {
 	require.NoError(t, leader.Resign(s.ctx, "orders"))
 	next := s.leader(now.Term)
 	assert.Equal(t, now.Leader, next.LastLeader)
-	assert.Equal(t, elector.DepartedHandedOver, next.Departure)
+	assert.Equal(t, protocol.DepartedHandedOver, next.Departure)
 }

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/proto/electorpb"
 )
@@ -22,26 +23,26 @@ var roles = []electorpb.Role{
 }
 
 var departures = []electorpb.Departure{
-	0:                            electorpb.Departure_DEPARTURE_UNSPECIFIED,
-	elector.DepartedSilent:       electorpb.Departure_DEPARTURE_SILENT,
-	elector.DepartedDisconnected: electorpb.Departure_DEPARTURE_DISCONNECTED,
-	elector.DepartedOutvoted:     electorpb.Departure_DEPARTURE_OUTVOTED,
-	elector.DepartedHandedOver:   electorpb.Departure_DEPARTURE_HANDED_OVER,
-	elector.DepartedNoQuorum:     electorpb.Departure_DEPARTURE_NO_QUORUM,
-	elector.DepartedLeaseLapsed:  electorpb.Departure_DEPARTURE_LEASE_LAPSED,
-	elector.DepartedResigned:     electorpb.Departure_DEPARTURE_RESIGNED,
-	elector.DepartedRenewed:      electorpb.Departure_DEPARTURE_RENEWED,
+	0:                             electorpb.Departure_DEPARTURE_UNSPECIFIED,
+	protocol.DepartedSilent:       electorpb.Departure_DEPARTURE_SILENT,
+	protocol.DepartedDisconnected: electorpb.Departure_DEPARTURE_DISCONNECTED,
+	protocol.DepartedOutvoted:     electorpb.Departure_DEPARTURE_OUTVOTED,
+	protocol.DepartedHandedOver:   electorpb.Departure_DEPARTURE_HANDED_OVER,
+	protocol.DepartedNoQuorum:     electorpb.Departure_DEPARTURE_NO_QUORUM,
+	protocol.DepartedLeaseLapsed:  electorpb.Departure_DEPARTURE_LEASE_LAPSED,
+	protocol.DepartedResigned:     electorpb.Departure_DEPARTURE_RESIGNED,
+	protocol.DepartedRenewed:      electorpb.Departure_DEPARTURE_RENEWED,
 }
 
 var hindrances = []electorpb.Hindrance{
-	0:                            electorpb.Hindrance_HINDRANCE_UNSPECIFIED,
-	elector.HinderedSilent:       electorpb.Hindrance_HINDRANCE_SILENT,
-	elector.HinderedUnanswered:   electorpb.Hindrance_HINDRANCE_UNANSWERED,
-	elector.HinderedBehind:       electorpb.Hindrance_HINDRANCE_BEHIND,
-	elector.HinderedNotFollowing: electorpb.Hindrance_HINDRANCE_NOT_FOLLOWING,
-	elector.HinderedNotPaused:    electorpb.Hindrance_HINDRANCE_NOT_PAUSED,
-	elector.HinderedNotElected:   electorpb.Hindrance_HINDRANCE_NOT_ELECTED,
-	elector.HinderedNotAsked:     electorpb.Hindrance_HINDRANCE_NOT_ASKED,
+	0:                             electorpb.Hindrance_HINDRANCE_UNSPECIFIED,
+	protocol.HinderedSilent:       electorpb.Hindrance_HINDRANCE_SILENT,
+	protocol.HinderedUnanswered:   electorpb.Hindrance_HINDRANCE_UNANSWERED,
+	protocol.HinderedBehind:       electorpb.Hindrance_HINDRANCE_BEHIND,
+	protocol.HinderedNotFollowing: electorpb.Hindrance_HINDRANCE_NOT_FOLLOWING,
+	protocol.HinderedNotPaused:    electorpb.Hindrance_HINDRANCE_NOT_PAUSED,
+	protocol.HinderedNotElected:   electorpb.Hindrance_HINDRANCE_NOT_ELECTED,
+	protocol.HinderedNotAsked:     electorpb.Hindrance_HINDRANCE_NOT_ASKED,
 }
 
 // found is our own value of what came over the wire; the zero one for what a later
@@ -109,8 +110,8 @@ func reasons(s *status.Status) *elector.TransferError {
 		}
 		failed := &elector.TransferError{Group: detail.GetGroup(), Term: memberstate.Term(detail.GetTerm())}
 		for _, o := range detail.GetObstacles() {
-			failed.Obstacles = append(failed.Obstacles, elector.Obstacle{
-				Voter: o.GetVoter(), Hindrance: found[elector.Hindrance](hindrances, o.GetHindrance()),
+			failed.Obstacles = append(failed.Obstacles, protocol.Obstacle{
+				Voter: o.GetVoter(), Hindrance: found[protocol.Hindrance](hindrances, o.GetHindrance()),
 				Lost: time.Duration(o.GetLostNanos()), Cause: o.GetCause(),
 				Ledger: memberstate.Position{Term: memberstate.Term(o.GetLedgerTerm()), Index: o.GetLedgerIndex()},
 				Goal:   memberstate.Position{Term: memberstate.Term(o.GetGoalTerm()), Index: o.GetGoalIndex()},

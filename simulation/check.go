@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/elector/protocol"
 )
 
 // Invariant names what must hold. The package documentation says where each is from.
@@ -126,14 +126,14 @@ func (c *checker) started(n *node) { c.termsRose(n, &n.disk.durable) }
 
 // stepped checks a step that has been taken; if it waits for the disk it has not
 // taken effect yet.
-func (c *checker) stepped(n *node, before *elector.Machine, x *elector.Execution) {
+func (c *checker) stepped(n *node, before *protocol.Machine, x *protocol.Execution) {
 	c.step(n, before, x)
 	c.vote(n, before)
 	c.follows(n)
 	c.inOffice(n)
 	c.heard(n, x)
 	c.takes(n, before, x)
-	if x.Input.Kind == elector.Resign && n.leads() && n.resigning != n.machine.Term {
+	if x.Input.Kind == protocol.Resign && n.leads() && n.resigning != n.machine.Term {
 		n.resigning, n.resigned = n.machine.Term, c.world.now
 	}
 }

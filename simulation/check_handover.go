@@ -4,7 +4,7 @@
 package simulation
 
 import (
-	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/rpc"
 )
 
@@ -29,9 +29,9 @@ func (c *checker) leaves(n *node) {
 
 // takes looks at a member that stands in place of its leader: its ledger has got to where
 // the leader's ended. What was said long ago, or by another, is not obeyed.
-func (c *checker) takes(n *node, before *elector.Machine, x *elector.Execution) {
+func (c *checker) takes(n *node, before *protocol.Machine, x *protocol.Execution) {
 	q, asks := &x.Input.Message, &x.Output.Send
-	if x.Input.Kind != elector.Receive || q.Kind != rpc.TakeLeadership || x.Output.To == 0 || asks.Mark != rpc.Handed {
+	if x.Input.Kind != protocol.Receive || q.Kind != rpc.TakeLeadership || x.Output.To == 0 || asks.Mark != rpc.Handed {
 		return
 	}
 	c.counts[TransferEnds]++
@@ -43,9 +43,9 @@ func (c *checker) takes(n *node, before *elector.Machine, x *elector.Execution) 
 	}
 }
 
-func (c *checker) handsOver(n *node, phase elector.Handover) {
+func (c *checker) handsOver(n *node, phase protocol.Handover) {
 	c.leaves(n)
-	if phase == elector.NoHandover {
+	if phase == protocol.NoHandover {
 		n.handing = 0
 		return
 	}

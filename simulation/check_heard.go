@@ -5,7 +5,7 @@ package simulation
 import (
 	"slices"
 
-	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 )
@@ -22,7 +22,7 @@ const lateBeats = 4
 
 // heard looks at a leader's beats, and at who answers them. It counts beats, not time:
 // a process that stood still has not sent any.
-func (c *checker) heard(n *node, x *elector.Execution) {
+func (c *checker) heard(n *node, x *protocol.Execution) {
 	if !n.leads() {
 		return
 	}
@@ -31,11 +31,11 @@ func (c *checker) heard(n *node, x *elector.Execution) {
 		*a = answers{term: n.machine.Term}
 	}
 	switch m := &x.Input.Message; x.Input.Kind {
-	case elector.Receive:
+	case protocol.Receive:
 		if m.Kind == rpc.HeartbeatResponse && m.Result == rpc.Success && m.Asked == a.term && n.rules.Voters.Has(m.From) {
 			a.last[m.From-1] = a.beat
 		}
-	case elector.Ring:
+	case protocol.Ring:
 		a.beat++
 		c.counts[LeaderHeard]++
 		a.last[n.seat-1] = a.beat

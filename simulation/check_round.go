@@ -3,7 +3,7 @@
 package simulation
 
 import (
-	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 )
@@ -19,12 +19,12 @@ type round struct {
 
 // asks begins a round. The one before may not be judged yet: a pre-vote is won in the
 // step that asks for votes.
-func (c *checker) asks(n *node, m *elector.Message) {
+func (c *checker) asks(n *node, m *protocol.Message) {
 	n.rounds[0], n.rounds[1] = round{m.Round, m.Mark, m.Term, m.Ledger, memberstate.SetOf(n.seat)}, n.rounds[0]
 }
 
 // answers notes what an answer says, before the step that takes it.
-func (c *checker) answers(n *node, m *elector.Message) {
+func (c *checker) answers(n *node, m *protocol.Message) {
 	switch {
 	case !n.rules.Voters.Has(m.From):
 	case m.Kind == rpc.VoteResponse && m.Result == rpc.Accept:
@@ -40,7 +40,7 @@ func (c *checker) answers(n *node, m *elector.Message) {
 
 // accepts says whether a vote is for this round: it answers it, or the old leader has
 // vouched for what the candidate has.
-func (r *round) accepts(m *elector.Message) bool {
+func (r *round) accepts(m *protocol.Message) bool {
 	if m.Mark == rpc.Vouched {
 		return r.mark == rpc.Handed && m.Asked == r.asked && m.Ledger.Compare(r.ledger) <= 0
 	}
@@ -48,7 +48,7 @@ func (r *round) accepts(m *elector.Message) bool {
 }
 
 // beats begins a round of heartbeats.
-func (c *checker) beats(n *node, m *elector.Message) {
+func (c *checker) beats(n *node, m *protocol.Message) {
 	n.promises[m.Round%4] = round{number: m.Round, asked: m.Term, accepted: memberstate.SetOf(n.seat)}
 }
 

@@ -3,12 +3,12 @@
 package simulation
 
 import (
-	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 )
 
-func (c *checker) step(n *node, before *elector.Machine, x *elector.Execution) {
+func (c *checker) step(n *node, before *protocol.Machine, x *protocol.Execution) {
 	c.counts[LegalStep]++
 	m, out := &n.machine, &x.Output
 	lost := before.Role == memberstate.Leader && (m.Role != memberstate.Leader || m.Term != before.Term)
@@ -29,14 +29,14 @@ func (c *checker) step(n *node, before *elector.Machine, x *elector.Execution) {
 	case m.Role == memberstate.Follower && (m.Leader == memberstate.Nobody || m.Leader == n.seat):
 		c.violated(LegalStep, n, "it follows nobody")
 	}
-	if x.Input.Kind == elector.Ring && x.Input.Number != n.armed && *m != *before {
+	if x.Input.Kind == protocol.Ring && x.Input.Number != n.armed && *m != *before {
 		c.violated(LegalStep, n, "it obeys an alarm that it has replaced")
 	}
 	if x.Output.To != 0 && x.Output.Send.Kind == rpc.VoteRequest && before.Role != memberstate.Leader && n.engine.running != 0 {
 		c.violated(OneOffice, n, "it asks for votes, and its engine has not returned from serving term %d", n.engine.running)
 	}
 	c.counts[NeverStuck]++
-	if x.Input.Kind == elector.Ring && x.Input.Number == n.number && out.Alarm.Number == 0 && m.Role != memberstate.Observer {
+	if x.Input.Kind == protocol.Ring && x.Input.Number == n.number && out.Alarm.Number == 0 && m.Role != memberstate.Observer {
 		c.violated(NeverStuck, n, "its alarm rang and no other is set")
 	}
 }

@@ -4,12 +4,12 @@
 package simulation
 
 import (
-	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 )
 
 // vote looks at a vote that was just given.
-func (c *checker) vote(n *node, before *elector.Machine) {
+func (c *checker) vote(n *node, before *protocol.Machine) {
 	c.counts[TermsRise]++
 	m := &n.machine
 	if m.Term < before.Term {
@@ -42,7 +42,7 @@ func (c *checker) termsRose(n *node, found *memberstate.HardState) {
 }
 
 // sends: what is said is on the disk.
-func (c *checker) sends(n *node, m *elector.Message) {
+func (c *checker) sends(n *node, m *protocol.Message) {
 	c.counts[SavedBeforeSaid]++
 	if n.disk.durable != n.machine.HardState {
 		c.violated(SavedBeforeSaid, n, "it sends %v with %+v on disk and %+v in memory", m.Kind, n.disk.durable, n.machine.HardState)

@@ -4,6 +4,7 @@ package simulation
 
 import (
 	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 )
@@ -58,16 +59,16 @@ func (w *world) met(c Condition) { w.conditions[c]++ }
 // judged counts what the end of a round tells.
 func (w *world) judged(asked rpc.Mark, judged elector.Judgement) {
 	switch judged {
-	case elector.Passed:
+	case protocol.Passed:
 		if asked == rpc.Handed {
 			w.met(HandedOver)
 		}
 		return
-	case elector.RevoteImmediately:
+	case protocol.RevoteImmediately:
 		w.met(AskedAgain)
-	case elector.WaitToVoteNext:
+	case protocol.WaitToVoteNext:
 		w.met(TermTooSmall)
-	case elector.WaitToRevote: // nothing beyond that it was lost
+	case protocol.WaitToRevote: // nothing beyond that it was lost
 	}
 	if asked == rpc.PreVote {
 		w.met(PreVoteLost)

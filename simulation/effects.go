@@ -1,4 +1,4 @@
-// Where a step takes effect: elector.Effects in the simulated world.
+// Where a step takes effect: protocol.MachineEffects in the simulated world.
 
 package simulation
 
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 )
@@ -25,14 +26,14 @@ func (n *node) Publish() {
 }
 
 // Reply answers the message that was the input.
-func (n *node) Reply(m *elector.Message) {
+func (n *node) Reply(m *protocol.Message) {
 	if n.alive {
 		n.post(n.from, m)
 	}
 }
 
 // Send sends a message to each of a set of members. A process may die half-way.
-func (n *node) Send(to memberstate.Set, m *elector.Message) {
+func (n *node) Send(to memberstate.Set, m *protocol.Message) {
 	if !n.alive {
 		return
 	}
@@ -54,13 +55,13 @@ func (n *node) Send(to memberstate.Set, m *elector.Message) {
 	}
 }
 
-func (n *node) post(to memberstate.Seat, m *elector.Message) {
+func (n *node) post(to memberstate.Seat, m *protocol.Message) {
 	n.world.check.sends(n, m)
 	n.world.network.send(n, to, m)
 }
 
 // Arm sets the alarm, by the node's own clock.
-func (n *node) Arm(a elector.Alarm) {
+func (n *node) Arm(a protocol.Alarm) {
 	if !n.alive {
 		return
 	}
@@ -73,7 +74,7 @@ func (n *node) Arm(a elector.Alarm) {
 
 // Judge counts an election.
 func (n *node) Judge(asked rpc.Mark, judged elector.Judgement) {
-	if judged == elector.Passed {
+	if judged == protocol.Passed {
 		n.world.check.passed(n, asked)
 		if asked != rpc.PreVote {
 			n.world.election++
@@ -84,7 +85,7 @@ func (n *node) Judge(asked rpc.Mark, judged elector.Judgement) {
 
 // Drop counts what was damaged so that only the machine can tell.
 func (n *node) Drop(why elector.Drop) {
-	if why == elector.DropImpossibleTerm {
+	if why == protocol.DropImpossibleTerm {
 		n.world.swarm.struck[Corrupt]++
 	}
 }

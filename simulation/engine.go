@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 )
@@ -113,9 +114,9 @@ func (e *engine) attend(n *node) {
 		n.world.check.served(n)
 		n.world.after(n.world.choices.span(chooseTick, n.index, 0, n.world.tick, n.world.tick), engineTicks, n, uint32(m.Term))
 	case m.Serving() && !n.leads():
-		n.give(&elector.Input{Kind: elector.Served, Number: m.Beat()}, memberstate.Nobody)
+		n.give(&protocol.Input{Kind: protocol.Served, Number: m.Beat()}, memberstate.Nobody)
 	}
-	if phase, _ := m.Handover(); phase == elector.NoHandover {
+	if phase, _ := m.Handover(); phase == protocol.NoHandover {
 		e.stopped = false
 	}
 }
@@ -140,7 +141,7 @@ func (n *node) tick(term uint32) {
 	}
 	for i := range w.nodes {
 		if i != n.index {
-			w.network.ship(&parcel{engine: true, from: uint8(n.index), to: uint8(i), ledger: e.ledger, message: elector.Message{
+			w.network.ship(&parcel{engine: true, from: uint8(n.index), to: uint8(i), ledger: e.ledger, message: protocol.Message{
 				From: n.seat, Leader: n.seat, Body: rpc.Body{Kind: rpc.Heartbeat, Term: e.leading},
 			}})
 		}
@@ -194,9 +195,9 @@ func (e *engine) room() int {
 }
 
 // heard tells the machine of an append before it is accepted, and says whether it may be.
-func (n *node) heard(q *elector.Message) bool {
+func (n *node) heard(q *protocol.Message) bool {
 	m := &n.machine
-	n.give(&elector.Input{Kind: elector.Heard, Term: q.Term, Seat: q.Leader}, memberstate.Nobody)
+	n.give(&protocol.Input{Kind: protocol.Heard, Term: q.Term, Seat: q.Leader}, memberstate.Nobody)
 	return n.alive && n.saving == nil && m.Term == q.Term && m.Leader == q.Leader
 }
 
@@ -220,7 +221,7 @@ func (n *node) wrote(write uint32) {
 		return
 	}
 	n.world.check.accepts(n, &before, p.message.Term)
-	n.world.network.ship(&parcel{engine: true, from: uint8(n.index), to: p.from, message: elector.Message{
+	n.world.network.ship(&parcel{engine: true, from: uint8(n.index), to: p.from, message: protocol.Message{
 		From: n.seat, Body: rpc.Body{Kind: rpc.HeartbeatResponse, Term: p.message.Term, Ledger: p.ledger.end()},
 	}})
 }

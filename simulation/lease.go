@@ -5,7 +5,7 @@ package simulation
 import (
 	"time"
 
-	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 )
 
@@ -52,7 +52,7 @@ func (n *node) lapseIfOver() {
 		if n.machine.Term == term {
 			n.world.met(LeaseLapsed)
 			n.engine.leading = 0
-			n.give(&elector.Input{Kind: elector.Lapsed}, memberstate.Nobody)
+			n.give(&protocol.Input{Kind: protocol.Lapsed}, memberstate.Nobody)
 			n.world.check.lapsed(n, term)
 		}
 	}

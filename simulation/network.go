@@ -7,14 +7,14 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 )
 
 // parcel is a message on its way: one of the election, or one of the engines.
 type parcel struct {
-	message  elector.Message
+	message  protocol.Message
 	ledger   ledger
 	voters   memberstate.Set // the sender's list, of which a real message has the digest
 	number   uint32          // which of its link it is, from 1
@@ -106,7 +106,7 @@ func (n *network) draw(r *rand.Rand, enabled FaultSet, detection time.Duration) 
 }
 
 // send puts a message of the election on its way.
-func (n *network) send(from *node, to memberstate.Seat, m *elector.Message) {
+func (n *network) send(from *node, to memberstate.Seat, m *protocol.Message) {
 	place := n.room()
 	p := &n.pool[place]
 	p.message, p.from, p.voters = *m, uint8(from.index), from.rules.Voters

@@ -6,7 +6,7 @@ package simulation
 import (
 	"time"
 
-	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 )
 
@@ -16,7 +16,7 @@ type node struct {
 	world *world
 	index int
 	seat  memberstate.Seat
-	rules elector.Rules
+	rules protocol.Rules
 
 	alive       bool
 	incarnation uint32
@@ -24,7 +24,7 @@ type node struct {
 	hung        bool          // its save never returns
 	gone        bool          // it crashed, and nobody starts it again
 	sluggish    time.Duration // how much longer everything takes
-	machine     elector.Machine
+	machine     protocol.Machine
 	disk        disk
 	engine      engine
 	rate        int64         // of its clock: parts in a million that it runs too fast
@@ -33,13 +33,13 @@ type node struct {
 	number uint32 // of its alarm; when that rings is in world.alarms
 	armed  uint32 // which it was when the step under way began
 
-	saving  *elector.Execution // the step that waits for the disk
-	kept    elector.Execution  // where it is kept
-	from    memberstate.Seat   // whom the step under way answers
-	queue   []input            // what has come meanwhile
-	hearing int32              // the place in the trace of the message that is being taken
+	saving  *protocol.Execution // the step that waits for the disk
+	kept    protocol.Execution  // where it is kept
+	from    memberstate.Seat    // whom the step under way answers
+	queue   []input             // what has come meanwhile
+	hearing int32               // the place in the trace of the message that is being taken
 
-	sent      elector.SentTimes // by true time
+	sent      protocol.SentTimes // by true time
 	lease     lease
 	answers   answers
 	accepted  memberstate.Term // the largest term of an append in its ledger, in any incarnation
@@ -55,7 +55,7 @@ type node struct {
 }
 
 type input struct {
-	elector.Input
+	protocol.Input
 	from  memberstate.Seat
 	heard int32
 }
@@ -70,7 +70,7 @@ const maxQueue = 256
 func (n *node) init(w *world, index int, seat memberstate.Seat) {
 	o := &w.options
 	n.world, n.index, n.seat = w, index, seat
-	n.rules = elector.Rules{
+	n.rules = protocol.Rules{
 		Self: seat, Voters: w.voters, All: w.voters.With(seat), Timing: o.Timing, PreVote: !o.NoPreVote, Ranks: !o.NoRanks,
 	}
 	if o.Leases {
@@ -87,16 +87,16 @@ func (n *node) start() {
 	}
 	n.alive, n.paused, n.hung, n.doomed = true, false, false, 0
 	n.incarnation++
-	n.machine = elector.NewMachine(&n.rules, n.disk.durable)
+	n.machine = protocol.NewMachine(&n.rules, n.disk.durable)
 	n.engine.restart()
 	n.saving, n.queue, n.lease, n.handing = nil, n.queue[:0], lease{}, 0
 	w.alarms.set(n.index, 0)
-	n.sent = elector.SentTimes{}
+	n.sent = protocol.SentTimes{}
 	n.rounds, n.promises, n.resigning = [2]round{}, [4]round{}, 0
 	w.check.started(n)
 	w.restarted(n)
 	w.tracer.happened(n, Started, "starts")
-	n.give(&elector.Input{Kind: elector.Start}, memberstate.Nobody)
+	n.give(&protocol.Input{Kind: protocol.Start}, memberstate.Nobody)
 }
 
 // crash ends the process. What was not durable is lost.
@@ -141,7 +141,7 @@ func (n *node) measured(passed time.Duration) time.Duration {
 func (n *node) ring() {
 	n.world.alarms.set(n.index, 0)
 	if !n.paused { // else it rings when the process goes on
-		n.give(&elector.Input{Kind: elector.Ring, Number: n.number}, memberstate.Nobody)
+		n.give(&protocol.Input{Kind: protocol.Ring, Number: n.number}, memberstate.Nobody)
 	}
 }
 
@@ -184,21 +184,21 @@ func (n *node) take(p *parcel) {
 	n.hearing = p.passage
 	in := &w.step.Input // where it would be copied to
 	if n.paused || n.saving != nil {
-		in = new(elector.Input)
+		in = new(protocol.Input)
 	}
-	*in = elector.Input{}
-	in.Kind, in.Message = elector.Receive, *m
+	*in = protocol.Input{}
+	in.Kind, in.Message = protocol.Receive, *m
 	in.RoundTrip = n.measured(n.sent.RoundTrip(&n.machine, &m.Body, time.Duration(w.now)))
 	n.give(in, m.From)
 }
 
 // give gives the machine an input, or keeps it until the process or the disk is free.
-func (n *node) give(in *elector.Input, from memberstate.Seat) {
+func (n *node) give(in *protocol.Input, from memberstate.Seat) {
 	if !n.alive {
 		return
 	}
 	if n.paused || n.saving != nil {
-		if len(n.queue) < maxQueue || in.Kind != elector.Receive {
+		if len(n.queue) < maxQueue || in.Kind != protocol.Receive {
 			n.queue = append(n.queue, input{*in, from, n.hearing})
 		}
 		return
@@ -211,12 +211,12 @@ func (n *node) give(in *elector.Input, from memberstate.Seat) {
 		x.Input = *in
 	}
 	w.tracer.steps(n, in)
-	if in.Kind == elector.Receive {
+	if in.Kind == protocol.Receive {
 		w.check.answers(n, &x.Input.Message)
 	}
 	n.armed = n.number
 	need := x.Begin(&n.machine, &n.rules, n)
-	for asked := 0; need == elector.NeedLedger; asked++ {
+	for asked := 0; need == protocol.NeedLedger; asked++ {
 		if asked == mostLedgers {
 			w.check.violated(NeverStuck, n, "it asks for its ledger for term %d again and again", x.Output.LedgerTerm)
 			return
@@ -226,7 +226,7 @@ func (n *node) give(in *elector.Input, from memberstate.Seat) {
 	}
 	w.check.stepped(n, &before, x)
 	w.mix(uint64(w.now)^uint64(n.index)<<56, uint64(n.machine.Term)<<8^uint64(n.machine.Role)<<4^uint64(in.Kind))
-	if need == elector.NeedSave && n.alive {
+	if need == protocol.NeedSave && n.alive {
 		n.save(x)
 	}
 	w.tracer.stepped(n)
@@ -237,7 +237,7 @@ func (n *node) give(in *elector.Input, from memberstate.Seat) {
 }
 
 // save puts a step by until the disk has what it depends on.
-func (n *node) save(x *elector.Execution) {
+func (n *node) save(x *protocol.Execution) {
 	if n.doomed == CrashBeforeSave {
 		n.dies(CrashBeforeSave)
 		return
@@ -312,8 +312,8 @@ func (n *node) attend() {
 	n.engine.attend(n)
 	phase, _ := n.machine.Handover()
 	n.world.check.handsOver(n, phase)
-	if phase == elector.Pausing && !n.engine.stopped {
+	if phase == protocol.Pausing && !n.engine.stopped {
 		n.engine.stopped = true
-		n.give(&elector.Input{Kind: elector.Paused}, memberstate.Nobody)
+		n.give(&protocol.Input{Kind: protocol.Paused}, memberstate.Nobody)
 	}
 }

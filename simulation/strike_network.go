@@ -6,7 +6,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 )
@@ -66,7 +66,7 @@ func corrupt(w *world, s *Strike) bool {
 const damages = 6
 
 // damage makes of a message what its addressee must refuse.
-func damage(m *elector.Message, how uint8) {
+func damage(m *protocol.Message, how uint8) {
 	switch how {
 	case 1:
 		m.Kind = rpc.TakeLeadershipResponse + 1
@@ -212,7 +212,7 @@ func hint(w *world, s *Strike) bool {
 	told := false
 	for i := range w.nodes {
 		if n := &w.nodes[i]; n.alive && i != s.Other && (i == s.Node || s.Count&1 != 0) {
-			n.give(&elector.Input{Kind: elector.PeerLost, Seat: w.nodes[s.Other].seat}, memberstate.Nobody)
+			n.give(&protocol.Input{Kind: protocol.PeerLost, Seat: w.nodes[s.Other].seat}, memberstate.Nobody)
 			told = true
 		}
 	}

@@ -6,7 +6,7 @@ package simulation
 import (
 	"time"
 
-	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 )
 
@@ -22,15 +22,15 @@ func command(w *world, s *Strike) bool {
 	if !n.alive {
 		return false
 	}
-	in := elector.Input{Kind: elector.Stand}
+	in := protocol.Input{Kind: protocol.Stand}
 	switch s.Fault {
 	case Transfer:
-		in.Kind = elector.Transfer
+		in.Kind = protocol.Transfer
 		if s.Other >= 0 {
 			in.Seat = w.nodes[s.Other].seat
 		}
 	case Resign:
-		in.Kind = elector.Resign
+		in.Kind = protocol.Resign
 	default: // Stand
 	}
 	n.give(&in, memberstate.Nobody)
@@ -48,7 +48,7 @@ func drawGivenUp(w *world, s *Strike) bool {
 func giveUp(w *world, s *Strike) bool {
 	if n := w.struckBy(s); s.Count == 0 {
 		if n.alive {
-			n.give(&elector.Input{Kind: elector.Abort}, memberstate.Nobody)
+			n.give(&protocol.Input{Kind: protocol.Abort}, memberstate.Nobody)
 		}
 		return false
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 )
@@ -93,19 +93,19 @@ func (t *tracer) strikes(s *Strike) {
 }
 
 // steps writes down an input, as its step begins.
-func (t *tracer) steps(n *node, in *elector.Input) {
+func (t *tracer) steps(n *node, in *protocol.Input) {
 	if t == nil {
 		return
 	}
 	t.node(n)
 	cause, passage := int32(-1), int32(-1)
 	switch in.Kind {
-	case elector.Receive:
+	case protocol.Receive:
 		if passage = n.hearing; passage >= 0 {
 			p := &t.trace.Passages[passage]
 			cause, p.HeardBy = int32(p.SentBy), len(t.trace.Moments)
 		}
-	case elector.Ring:
+	case protocol.Ring:
 		cause = t.armedBy[n.index]
 	default: // the others come from outside
 	}
@@ -238,19 +238,19 @@ func (t *tracer) violated(v *Violation) {
 	}
 }
 
-var inputNames = map[elector.InputKind]string{
-	elector.Start: "begins to take part", elector.Ring: "its alarm rings", elector.Heard: "hears of an append",
-	elector.Stand: "is told to stand", elector.Transfer: "is told to hand over", elector.Resign: "is told to resign",
-	elector.Paused: "has paused its writes", elector.Abort: "gives its handover up", elector.Lapsed: "its lease has run out",
-	elector.Served: "serves no more", elector.Remain: "is not to resign any more",
+var inputNames = map[protocol.InputKind]string{
+	protocol.Start: "begins to take part", protocol.Ring: "its alarm rings", protocol.Heard: "hears of an append",
+	protocol.Stand: "is told to stand", protocol.Transfer: "is told to hand over", protocol.Resign: "is told to resign",
+	protocol.Paused: "has paused its writes", protocol.Abort: "gives its handover up", protocol.Lapsed: "its lease has run out",
+	protocol.Served: "serves no more", protocol.Remain: "is not to resign any more",
 }
 
 // inputText is an input in words.
-func inputText(in *elector.Input) string {
+func inputText(in *protocol.Input) string {
 	switch m := &in.Message; in.Kind {
-	case elector.Receive:
+	case protocol.Receive:
 		return fmt.Sprintf("receives %s from n%d", messageText(m.Kind, m.Mark, m.Result, m.Term), m.From-1)
-	case elector.PeerLost:
+	case protocol.PeerLost:
 		return fmt.Sprintf("is told that its connection to n%d is lost", in.Seat-1)
 	default:
 		return inputNames[in.Kind]

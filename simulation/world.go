@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/simulation/internal/agenda"
 )
@@ -34,8 +34,8 @@ type world struct {
 	scripted       bool     // it is one
 	following      []Strike // of strikes that have parts
 
-	step     elector.Execution // the one under way
-	steps    uint64            // of machines
+	step     protocol.Execution // the one under way
+	steps    uint64             // of machines
 	digest   uint64
 	election uint64
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 )
@@ -21,38 +22,38 @@ func Ours(_ context.Context, t Task) (Cost, error) {
 
 var (
 	voters = memberstate.SetOf(1, 2, 3)
-	rules  = elector.Rules{Self: 1, Voters: voters, All: voters, Timing: elector.DefaultTiming(), PreVote: true, Ranks: true}
+	rules  = protocol.Rules{Self: 1, Voters: voters, All: voters, Timing: elector.DefaultTiming(), PreVote: true, Ranks: true}
 	end    = memberstate.Position{Term: 5, Index: 10}
 )
 
 // member is one machine, carried out by the Execution that a Host has.
 type member struct {
-	machine elector.Machine
-	step    elector.Execution
+	machine protocol.Machine
+	step    protocol.Execution
 	alarm   uint32
 }
 
 // oursDoes is a member in the state in which an operation is met, and its inputs.
-func oursDoes(operation string) (*member, []elector.Input, error) {
+func oursDoes(operation string) (*member, []protocol.Input, error) {
 	m := newMember()
-	var inputs []elector.Input
+	var inputs []protocol.Input
 	switch operation {
 	case heartbeat:
 		m.follow()
-		inputs = []elector.Input{heartbeatOf2()}
+		inputs = []protocol.Input{heartbeatOf2()}
 	case granted:
-		inputs = []elector.Input{request(rpc.Won, 3)}
+		inputs = []protocol.Input{request(rpc.Won, 3)}
 	case refused:
 		m.give(request(rpc.Won, 3))
-		inputs = []elector.Input{request(rpc.Won, 2)}
+		inputs = []protocol.Input{request(rpc.Won, 2)}
 	case preVote:
-		inputs = []elector.Input{request(rpc.PreVote, 3)}
+		inputs = []protocol.Input{request(rpc.PreVote, 3)}
 	case beat:
 		m.lead()
-		inputs = []elector.Input{{Kind: elector.Ring, Number: m.alarm}}
+		inputs = []protocol.Input{{Kind: protocol.Ring, Number: m.alarm}}
 	case stands:
 		m.follow()
-		inputs = []elector.Input{{Kind: elector.Ring, Number: m.alarm}, {Kind: elector.Ring, Number: m.alarm + 1}}
+		inputs = []protocol.Input{{Kind: protocol.Ring, Number: m.alarm}, {Kind: protocol.Ring, Number: m.alarm + 1}}
 	default:
 		return nil, nil, fmt.Errorf("operation: there is no %q", operation)
 	}
@@ -60,7 +61,7 @@ func oursDoes(operation string) (*member, []elector.Input, error) {
 }
 
 // repeat gives a copy of the machine the inputs, again and again.
-func (m *member) repeat(inputs []elector.Input, times int) error {
+func (m *member) repeat(inputs []protocol.Input, times int) error {
 	before := m.machine
 	for range times {
 		m.machine = before
@@ -72,8 +73,8 @@ func (m *member) repeat(inputs []elector.Input, times int) error {
 }
 
 func newMember() *member {
-	m := &member{machine: elector.NewMachine(&rules, memberstate.HardState{Term: 5, Vote: 2})}
-	m.give(elector.Input{Kind: elector.Start})
+	m := &member{machine: protocol.NewMachine(&rules, memberstate.HardState{Term: 5, Vote: 2})}
+	m.give(protocol.Input{Kind: protocol.Start})
 	return m
 }
 
@@ -82,42 +83,42 @@ func (m *member) follow() { m.give(heartbeatOf2()) }
 
 // lead has the member win an election.
 func (m *member) lead() {
-	m.give(elector.Input{Kind: elector.Stand})
+	m.give(protocol.Input{Kind: protocol.Stand})
 	for _, mark := range []rpc.Mark{rpc.PreVote, rpc.Won} {
 		sent := m.step.Output.Send
-		m.give(elector.Input{Kind: elector.Receive, Message: elector.Message{From: 2, Body: rpc.Body{
+		m.give(protocol.Input{Kind: protocol.Receive, Message: protocol.Message{From: 2, Body: rpc.Body{
 			Kind: rpc.VoteResponse, Result: rpc.Accept, Mark: mark, Round: sent.Round, Term: 5, Asked: 6,
 		}}})
 	}
 }
 
-func heartbeatOf2() elector.Input {
-	return elector.Input{Kind: elector.Receive, Message: elector.Message{
+func heartbeatOf2() protocol.Input {
+	return protocol.Input{Kind: protocol.Receive, Message: protocol.Message{
 		From: 2, Leader: 2, Body: rpc.Body{Kind: rpc.Heartbeat, Term: 5, Round: 7},
 	}}
 }
 
 // request asks for a vote in the next term.
-func request(mark rpc.Mark, from memberstate.Seat) elector.Input {
-	return elector.Input{Kind: elector.Receive, Message: elector.Message{
+func request(mark rpc.Mark, from memberstate.Seat) protocol.Input {
+	return protocol.Input{Kind: protocol.Receive, Message: protocol.Message{
 		From: from, Body: rpc.Body{Kind: rpc.VoteRequest, Mark: mark, Term: 6, Round: 1, Ledger: end},
 	}}
 }
 
-func (m *member) give(in elector.Input) {
+func (m *member) give(in protocol.Input) {
 	x := &m.step
 	x.Input = in
 	need := x.Begin(&m.machine, &rules, m)
-	for need == elector.NeedLedger {
+	for need == protocol.NeedLedger {
 		need = x.Ledger(&m.machine, &rules, m, end)
 	}
-	if need == elector.NeedSave {
+	if need == protocol.NeedSave {
 		x.Saved(m)
 	}
 }
 
 // Arm keeps the number for whoever rings.
-func (m *member) Arm(a elector.Alarm) { m.alarm = a.Number }
+func (m *member) Arm(a protocol.Alarm) { m.alarm = a.Number }
 
 // Withdraw is of no interest, nor is what follows.
 func (m *member) Withdraw() {}
@@ -126,10 +127,10 @@ func (m *member) Withdraw() {}
 func (m *member) Publish() {}
 
 // Reply is of no interest.
-func (m *member) Reply(*elector.Message) {}
+func (m *member) Reply(*protocol.Message) {}
 
 // Send is of no interest.
-func (m *member) Send(memberstate.Set, *elector.Message) {}
+func (m *member) Send(memberstate.Set, *protocol.Message) {}
 
 // Judge is of no interest.
 func (m *member) Judge(rpc.Mark, elector.Judgement) {}

@@ -8,12 +8,13 @@ import (
 
 	"github.com/hustings/hustings/bench/virtual"
 	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 )
 
 // Message is what members of ours exchange.
-type Message = elector.Message
+type Message = protocol.Message
 
 // World is theirs.
 type World = virtual.World[Message]
@@ -47,7 +48,7 @@ func (v Variant) Found(w *World, members, behind int) []virtual.Member[Message] 
 	group := make([]virtual.Member[Message], members)
 	for i := range group {
 		m := &member{world: w, index: i, hard: memberstate.HardState{Term: term}, ledger: memberstate.Position{Term: 1, Index: 2}}
-		m.rules = elector.Rules{Self: seat(i), Voters: voters, All: voters, Timing: v.Timing, PreVote: v.PreVote, Ranks: v.Ranks}
+		m.rules = protocol.Rules{Self: seat(i), Voters: voters, All: voters, Timing: v.Timing, PreVote: v.PreVote, Ranks: v.Ranks}
 		if i == behind {
 			m.ledger.Index--
 		}
@@ -62,44 +63,44 @@ func seat(member int) memberstate.Seat { return memberstate.Seat(member + 1) }
 type member struct {
 	world  *World
 	index  int
-	rules  elector.Rules
+	rules  protocol.Rules
 	hard   memberstate.HardState // on its disk
 	ledger memberstate.Position
 
-	machine elector.Machine
-	step    elector.Execution
+	machine protocol.Machine
+	step    protocol.Execution
 	from    int    // whom the step under way answers
 	alarm   uint32 // its number
-	sent    elector.SentTimes
+	sent    protocol.SentTimes
 }
 
 func (m *member) Start() {
-	m.machine = elector.NewMachine(&m.rules, m.hard)
-	m.sent = elector.SentTimes{}
-	m.give(elector.Input{Kind: elector.Start})
+	m.machine = protocol.NewMachine(&m.rules, m.hard)
+	m.sent = protocol.SentTimes{}
+	m.give(protocol.Input{Kind: protocol.Start})
 }
 
-func (m *member) Stand() { m.give(elector.Input{Kind: elector.Stand}) }
+func (m *member) Stand() { m.give(protocol.Input{Kind: protocol.Stand}) }
 
 func (m *member) Transfer(to int) {
-	m.give(elector.Input{Kind: elector.Transfer, Seat: seat(to)})
+	m.give(protocol.Input{Kind: protocol.Transfer, Seat: seat(to)})
 }
 
-func (m *member) Resign() { m.give(elector.Input{Kind: elector.Resign}) }
+func (m *member) Resign() { m.give(protocol.Input{Kind: protocol.Resign}) }
 
 func (m *member) Lost(peer int) {
-	m.give(elector.Input{Kind: elector.PeerLost, Seat: seat(peer)})
+	m.give(protocol.Input{Kind: protocol.PeerLost, Seat: seat(peer)})
 }
 
-func (m *member) Ring() { m.give(elector.Input{Kind: elector.Ring, Number: m.alarm}) }
+func (m *member) Ring() { m.give(protocol.Input{Kind: protocol.Ring, Number: m.alarm}) }
 
 func (m *member) Receive(from int, q *Message) {
 	m.from = from
-	m.step.Input = elector.Input{Kind: elector.Receive, Message: *q, RoundTrip: m.sent.RoundTrip(&m.machine, &q.Body, m.world.Now())}
+	m.step.Input = protocol.Input{Kind: protocol.Receive, Message: *q, RoundTrip: m.sent.RoundTrip(&m.machine, &q.Body, m.world.Now())}
 	m.carryOut()
 }
 
-func (m *member) give(in elector.Input) {
+func (m *member) give(in protocol.Input) {
 	m.step.Input = in
 	m.carryOut()
 }
@@ -108,11 +109,11 @@ func (m *member) give(in elector.Input) {
 func (m *member) carryOut() {
 	x := &m.step
 	need := x.Begin(&m.machine, &m.rules, m)
-	for need == elector.NeedLedger {
+	for need == protocol.NeedLedger {
 		need = x.Ledger(&m.machine, &m.rules, m, m.ledger)
 	}
 	switch {
-	case need != elector.NeedSave:
+	case need != protocol.NeedSave:
 		m.engine()
 	case !m.world.Saves(m.index):
 		m.Saved()
@@ -130,11 +131,11 @@ func (m *member) Saved() {
 // office is lost, and that takes no more writes as soon as it is asked to.
 func (m *member) engine() {
 	if m.machine.Serving() && m.machine.Role != memberstate.Leader {
-		m.give(elector.Input{Kind: elector.Served, Number: m.machine.Beat()})
+		m.give(protocol.Input{Kind: protocol.Served, Number: m.machine.Beat()})
 	}
-	if phase, _ := m.machine.Handover(); phase == elector.Pausing {
+	if phase, _ := m.machine.Handover(); phase == protocol.Pausing {
 		m.world.Observer.Pauses(m.index)
-		m.give(elector.Input{Kind: elector.Paused})
+		m.give(protocol.Input{Kind: protocol.Paused})
 	}
 }
 
@@ -173,7 +174,7 @@ func (m *member) Send(to memberstate.Set, q *Message) {
 }
 
 // Arm draws when the alarm rings.
-func (m *member) Arm(a elector.Alarm) {
+func (m *member) Arm(a protocol.Alarm) {
 	m.alarm = a.Number
 	m.world.Arm(m.index, draw(m.world.Random, a.Min, a.Max))
 }

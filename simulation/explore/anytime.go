@@ -8,7 +8,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 )
@@ -60,7 +60,7 @@ func (m *model) workAnytime(id nodeID) *anytime {
 
 // termNeeded is the term that others must have come to for a message to have been sent. Who
 // asks for a pre-vote has not come to the term that it would stand in.
-func termNeeded(msg *elector.Message) memberstate.Term {
+func termNeeded(msg *protocol.Message) memberstate.Term {
 	if msg.Kind == rpc.VoteRequest && msg.Mark == rpc.PreVote {
 		return 0
 	}

@@ -5,7 +5,7 @@ package explore
 import (
 	"slices"
 
-	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/elector/protocol"
 )
 
 // confirm finds what plain machines have to go through to come to the violation, and leaves
@@ -124,7 +124,7 @@ func (m *model) looksLike(of move, sent *message) bool {
 	if in.kind == delivered && m.messages[in.message].engine {
 		return sent.engine && *sent == m.messages[in.message].renamed(of.name)
 	}
-	unnumbered := func(body elector.Message) elector.Message {
+	unnumbered := func(body protocol.Message) protocol.Message {
 		body.Round = 0
 		return body
 	}

@@ -5,7 +5,7 @@ package explore
 import (
 	"fmt"
 
-	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 )
 
@@ -84,26 +84,26 @@ func (m *model) ownInputs(i int) []inputID {
 }
 
 // given is an input as a machine has it in a group where the members have other seats.
-func (m *model) given(in input, name renaming) (e elector.Input, from memberstate.Seat) {
+func (m *model) given(in input, name renaming) (e protocol.Input, from memberstate.Seat) {
 	switch in.kind {
 	case delivered:
 		body := m.messages[in.message].body.Renamed(name.of)
-		return elector.Input{Kind: elector.Receive, Message: body}, body.From
+		return protocol.Input{Kind: protocol.Receive, Message: body}, body.From
 	case stale:
 		body := m.registry.stale[in.late].Renamed(name.of)
-		return elector.Input{Kind: elector.Receive, Message: body}, body.From
+		return protocol.Input{Kind: protocol.Receive, Message: body}, body.From
 	case rings:
-		e = elector.Input{Kind: elector.Ring, Number: 1}
+		e = protocol.Input{Kind: protocol.Ring, Number: 1}
 	case stands:
-		e = elector.Input{Kind: elector.Stand}
+		e = protocol.Input{Kind: protocol.Stand}
 	case handsOver:
-		e = elector.Input{Kind: elector.Transfer, Seat: name.of(in.seat)}
+		e = protocol.Input{Kind: protocol.Transfer, Seat: name.of(in.seat)}
 	case resigns:
-		e = elector.Input{Kind: elector.Resign}
+		e = protocol.Input{Kind: protocol.Resign}
 	case lapses:
-		e = elector.Input{Kind: elector.Lapsed}
+		e = protocol.Input{Kind: protocol.Lapsed}
 	case loses:
-		e = elector.Input{Kind: elector.PeerLost, Seat: name.of(in.seat)}
+		e = protocol.Input{Kind: protocol.PeerLost, Seat: name.of(in.seat)}
 	default: // the engine's
 	}
 	return e, memberstate.Nobody
@@ -147,7 +147,7 @@ func describeAppend(msg *message, who func(memberstate.Seat) string) string {
 	return fmt.Sprintf("its engine hears of %s in term %d", who(msg.body.From), msg.body.Term)
 }
 
-func describeMessage(b *elector.Message, who func(memberstate.Seat) string) string {
+func describeMessage(b *protocol.Message, who func(memberstate.Seat) string) string {
 	text := fmt.Sprintf("%v from %s in term %d", b.Kind, who(b.From), b.Term)
 	if b.Result != 0 {
 		text = fmt.Sprintf("%s, %v to term %d", text, b.Result, b.Asked)

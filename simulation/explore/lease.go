@@ -6,7 +6,7 @@ package explore
 import (
 	"time"
 
-	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 	"github.com/hustings/hustings/simulation"
@@ -29,7 +29,7 @@ type clocks struct {
 }
 
 // withLeases changes the rules to those of a group with leases.
-func withLeases(r *elector.Rules) {
+func withLeases(r *protocol.Rules) {
 	r.Timing.Heartbeat = promiseTicks * tick // one beat that is not answered is silence
 	r.Timing.DriftMargin = marginTicks * tick
 	r.Lease = promiseTicks * tick
@@ -55,7 +55,7 @@ func leaseholders(nodes []node) (holders int) {
 func (n *node) lapsed() bool { return n.machine.LeaseBeat() != 0 && !n.holdsLease() }
 
 // sent notes when a beat was.
-func (n *node) sent(m *elector.Message) {
+func (n *node) sent(m *protocol.Message) {
 	if m.Kind == rpc.Heartbeat {
 		n.time.ages[m.Round%4] = 0
 	}

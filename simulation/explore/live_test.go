@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 	"github.com/hustings/hustings/simulation"
@@ -71,7 +71,7 @@ func TestWhatIsOnItsWayArrivesTooLate(t *testing.T) {
 	}
 	assert.Positive(t, ofOldRound)
 	assert.Positive(t, ofOldOffice)
-	late := message{body: elector.Message{From: 2, Body: rpc.Body{Kind: rpc.VoteRequest, Mark: rpc.PreVote, Term: 1, Round: roundOver}}}
+	late := message{body: protocol.Message{From: 2, Body: rpc.Body{Kind: rpc.VoteRequest, Mark: rpc.PreVote, Term: 1, Round: roundOver}}}
 	assert.NotEmpty(t, x.model.take(x.model.begin(0), x.model.delivery(x.model.message(late)))[0].says, "who is asked too late answers")
 }
 

@@ -6,7 +6,7 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 )
@@ -18,7 +18,7 @@ type messageID uint32
 // tell a ledger. That somebody has led is noted as a message, too, which nobody hears.
 type message struct {
 	to     memberstate.Seat // Nobody: to all others
-	body   elector.Message
+	body   protocol.Message
 	ledger ledger
 	engine bool
 	won    bool // its sender has led its term
@@ -26,7 +26,7 @@ type message struct {
 
 // victory notes that a member has led a term.
 func victory(leader memberstate.Seat, term memberstate.Term) message {
-	return message{won: true, body: elector.Message{From: leader, Body: rpc.Body{Term: term}}}
+	return message{won: true, body: protocol.Message{From: leader, Body: rpc.Body{Term: term}}}
 }
 
 // isFor says whether it may arrive at a seat.

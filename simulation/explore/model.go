@@ -7,13 +7,14 @@ import (
 	"slices"
 
 	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 )
 
 type model struct {
 	registry *registry // nodes, messages and inputs are copies of what is in it
 	bounds   Bounds
-	rules    []elector.Rules
+	rules    []protocol.Rules
 
 	nodes           []node
 	byNode          map[node]nodeID
@@ -80,12 +81,12 @@ func newModel(b Bounds, names *registry) *model {
 // rulesOf are what the members go by. Time does not count, only how many beats were not
 // answered. So there are no ranks: whose turn it is is a matter of time, and who has not
 // answered need not be asked again where messages stay.
-func rulesOf(b *Bounds) (all []elector.Rules) {
+func rulesOf(b *Bounds) (all []protocol.Rules) {
 	voters := memberstate.Set(1<<b.Members - 1)
 	timing := elector.DefaultTiming()
 	timing.Leak = 1
 	for i := range b.Members {
-		r := elector.Rules{Self: seatOf(i), Voters: voters, All: voters, Timing: timing, PreVote: !b.NoPreVote}
+		r := protocol.Rules{Self: seatOf(i), Voters: voters, All: voters, Timing: timing, PreVote: !b.NoPreVote}
 		if b.Leases {
 			withLeases(&r)
 		}

@@ -3,7 +3,7 @@
 package explore
 
 import (
-	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 )
@@ -14,7 +14,7 @@ type nodeID uint32
 // node is all that a node is. It is compared with ==.
 type node struct {
 	seat     memberstate.Seat
-	machine  elector.Machine
+	machine  protocol.Machine
 	ledger   ledger
 	promised memberstate.Term // by the engine: no append of a smaller term is taken
 	time     clocks
@@ -39,7 +39,7 @@ func (n *node) votedIn(term memberstate.Term) bool {
 }
 
 // canonize takes away what tells apart two nodes that behave alike.
-func (n *node) canonize(r *elector.Rules) {
+func (n *node) canonize(r *protocol.Rules) {
 	n.machine = n.machine.Canonical(r)
 	if n.promised <= n.machine.Term {
 		n.promised = 0 // what it forbids, the machine does
@@ -63,7 +63,7 @@ func (n *node) writes() bool {
 // append appends an entry, and sends the ledger to all others.
 func (n *node) append() message {
 	n.ledger = n.ledger.with(n.machine.Term)
-	return message{engine: true, ledger: n.ledger, body: elector.Message{
+	return message{engine: true, ledger: n.ledger, body: protocol.Message{
 		From: n.seat, Leader: n.seat, Body: rpc.Body{Kind: rpc.Heartbeat, Term: n.machine.Term},
 	}}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/simulation"
 )
@@ -20,7 +20,7 @@ import (
 // That the explorer gets nowhere else is not asked, for it does: it lets any stale message
 // arrive that could have been sent, takes members for alike even where the code tells them
 // apart, and has rounds without end, where this search has a few. Nor is it without the
-// mapping from machines to nodes: of two that differ by what elector.Machine.Canonical takes
+// mapping from machines to nodes: of two that differ by what protocol.Machine.Canonical takes
 // away, but for the numbers of rounds and beats, it looks at one, as it is.
 func TestTheExplorerHasBeenWhereASearchWithoutReductionsGets(t *testing.T) {
 	few := Bounds{Members: 2, Terms: 1, Beats: 1, NoTransfer: true, NoHints: true}
@@ -167,20 +167,20 @@ func (x *plainSearch) enter(s *plainState) {
 // expand looks at all that can happen to a node.
 func (x *plainSearch) expand(at, i int) {
 	b := &x.bounds
-	give := func(in elector.Input) { x.happens(at, i, func() { x.give(i, in, memberstate.Nobody) }) }
+	give := func(in protocol.Input) { x.happens(at, i, func() { x.give(i, in, memberstate.Nobody) }) }
 	if !b.NoCrash {
 		x.happens(at, i, func() { x.start(i) })
 	}
 	if !b.NoTransfer {
-		give(elector.Input{Kind: elector.Stand})
-		give(elector.Input{Kind: elector.Resign})
+		give(protocol.Input{Kind: protocol.Stand})
+		give(protocol.Input{Kind: protocol.Resign})
 	}
 	for other := range b.Members {
 		if other != i && !b.NoTransfer {
-			give(elector.Input{Kind: elector.Transfer, Seat: seatOf(other)})
+			give(protocol.Input{Kind: protocol.Transfer, Seat: seatOf(other)})
 		}
 		if other != i && !b.NoHints {
-			give(elector.Input{Kind: elector.PeerLost, Seat: seatOf(other)})
+			give(protocol.Input{Kind: protocol.PeerLost, Seat: seatOf(other)})
 		}
 	}
 	x.happens(at, i, func() { x.write(i) })

@@ -10,7 +10,7 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/simulation"
 )
@@ -126,7 +126,7 @@ func (p *player) happens(w *stepping, a *act) (heard *message, err error) {
 		if heard.engine {
 			w.hear(heard)
 		} else {
-			w.step(elector.Input{Kind: elector.Receive, Message: heard.body}, heard.body.From)
+			w.step(protocol.Input{Kind: protocol.Receive, Message: heard.body}, heard.body.From)
 		}
 	case a.kind == crashes:
 		w.start()

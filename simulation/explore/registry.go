@@ -7,7 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/elector/protocol"
 )
 
 // registry gives every node, every message and every input a number, once.
@@ -20,8 +20,8 @@ type registry struct {
 	idle     []uint32    // by node: which result is that nothing happens to it; 0: none yet
 	full     atomic.Bool // there are more messages than there is room for
 
-	stale   []elector.Message // all that may come too late, of a search that forgets such
-	staleAt map[elector.Message]int
+	stale   []protocol.Message // all that may come too late, of a search that forgets such
+	staleAt map[protocol.Message]int
 
 	steps    stepsTaken
 	stirring once[node, []int]       // what comes too late and its machine does something about
@@ -83,13 +83,13 @@ func newRegistry() *registry {
 
 // listStale lists what may come too late within bounds, before anything is named.
 func (r *registry) listStale(b *Bounds) {
-	r.stale, r.staleAt = staleMessages(b), map[elector.Message]int{}
+	r.stale, r.staleAt = staleMessages(b), map[protocol.Message]int{}
 	for i, msg := range r.stale {
 		r.staleAt[msg] = i
 	}
 }
 
-func (r *registry) isStale(msg *elector.Message) bool {
+func (r *registry) isStale(msg *protocol.Message) bool {
 	_, listed := r.staleAt[*msg]
 	return listed
 }

@@ -14,7 +14,7 @@ package explore
 import (
 	"slices"
 
-	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 )
@@ -24,13 +24,13 @@ func (m *model) forgets() bool { return len(m.registry.stale) > 0 }
 
 // comesAnyway says whether an answer of a member that is in a term arrives as a stale one, if
 // at all: a refusal, and a vote in a round that is over, or, if processes crash, in a pre-vote.
-func (m *model) comesAnyway(b *elector.Message, in memberstate.Term) bool {
+func (m *model) comesAnyway(b *protocol.Message, in memberstate.Term) bool {
 	vote := b.Kind == rpc.VoteResponse && (b.Round == roundOver || b.Mark == rpc.PreVote && !m.bounds.NoCrash)
 	return (vote || refuses(b)) && b.Term <= in && m.registry.isStale(b)
 }
 
 // refuses says whether a message says no to whatever was asked for.
-func refuses(b *elector.Message) bool {
+func refuses(b *protocol.Message) bool {
 	return b.Result != 0 && b.Result != rpc.Accept && b.Result != rpc.Success
 }
 
@@ -114,7 +114,7 @@ func (m *model) pastFor(s *state, n *node, msg *message) bool {
 // the one before may bear the number of the round that is under way. To a pre-vote it may
 // be any. To a vote it is one of an earlier term: a member does not ask for votes in the
 // term that it restarts in, which is looked at in stepping.go.
-func (m *model) couldBe(n *node, msg *elector.Message) bool {
+func (m *model) couldBe(n *node, msg *protocol.Message) bool {
 	switch {
 	case msg.From == n.seat:
 		return false
@@ -190,15 +190,15 @@ func (m *model) stirs(n node) []int {
 // depends on who sits where, and if it does what it must not about some messages: vote without a
 // look at its ledger, or change by a pre-vote.
 type outcome struct {
-	machines [2]elector.Machine
-	outputs  [2]elector.Output
+	machines [2]protocol.Machine
+	outputs  [2]protocol.Output
 	needs    memberstate.Term
 	whole    bool
 }
 
 // of works it out, and says whether it is nothing at all, as it mostly is.
-func (o *outcome) of(m *model, n *node, msg *elector.Message) (ignored bool) {
-	in, r := elector.Input{Kind: elector.Receive, Message: *msg}, &m.rules[n.index()]
+func (o *outcome) of(m *model, n *node, msg *protocol.Message) (ignored bool) {
+	in, r := protocol.Input{Kind: protocol.Receive, Message: *msg}, &m.rules[n.index()]
 	preVote := msg.Kind == rpc.VoteRequest && msg.Mark == rpc.PreVote
 	o.needs, o.whole, ignored = termNeeded(msg), !choosesNext(msg), true
 	o.machines = n.machine.Moods()

@@ -7,19 +7,19 @@ package explore
 import (
 	"time"
 
-	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 )
 
 // staleMessages are these, from the first member on.
-func staleMessages(b *Bounds) (all []elector.Message) {
+func staleMessages(b *Bounds) (all []protocol.Message) {
 	bodies := append(staleRequests(b), staleAnswers(b)...)
 	for i := range b.Members {
 		from := seatOf(i)
 		for leader := range b.Members + 1 { // or nobody
 			for _, body := range bodies {
-				if msg := (elector.Message{From: from, Leader: memberstate.Seat(leader), Body: body}); body.Kind != rpc.Heartbeat || msg.Leader == from {
+				if msg := (protocol.Message{From: from, Leader: memberstate.Seat(leader), Body: body}); body.Kind != rpc.Heartbeat || msg.Leader == from {
 					all = append(all, msg)
 				}
 			}

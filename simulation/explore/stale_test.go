@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 )
@@ -110,10 +110,10 @@ func TestNoStaleMessageIsMissed(t *testing.T) {
 // so it is looked at what does.
 func TestWhoHasVotedMayBeAskedAgain(t *testing.T) {
 	m := newSearch(Options{Bounds: smallBounds["without pre-vote"]}).model
-	asked := elector.Message{From: 2, Body: rpc.Body{Kind: rpc.VoteRequest, Round: thisRound, Term: 1}}
+	asked := protocol.Message{From: 2, Body: rpc.Body{Kind: rpc.VoteRequest, Round: thisRound, Term: 1}}
 	voter := func(vote memberstate.Seat) *node {
 		n := node{seat: 1}
-		n.machine = elector.NewMachine(&m.rules[0], memberstate.HardState{Term: 1, Vote: vote})
+		n.machine = protocol.NewMachine(&m.rules[0], memberstate.HardState{Term: 1, Vote: vote})
 		n.canonize(&m.rules[0])
 		return &n
 	}
@@ -144,12 +144,12 @@ func TestSortedNodesDoNotDifferByWhoIsWho(t *testing.T) {
 // asked for.
 func TestWhoFollowsMayHearAnOldRequest(t *testing.T) {
 	m := newSearch(Options{Bounds: smallBounds["all but leases"]}).model
-	asked := elector.Message{From: 2, Body: rpc.Body{Kind: rpc.VoteRequest, Mark: rpc.PreVote, Round: thisRound, Term: 2}}
+	asked := protocol.Message{From: 2, Body: rpc.Body{Kind: rpc.VoteRequest, Mark: rpc.PreVote, Round: thisRound, Term: 2}}
 	assert.True(t, m.registry.isStale(&asked))
 	n := node{seat: 1}
-	n.machine = elector.NewMachine(&m.rules[0], memberstate.HardState{Term: 2, Vote: 2})
+	n.machine = protocol.NewMachine(&m.rules[0], memberstate.HardState{Term: 2, Vote: 2})
 	assert.True(t, m.couldBe(&n, &asked))
-	n.machine = elector.NewMachine(&m.rules[0], memberstate.HardState{Term: 1})
+	n.machine = protocol.NewMachine(&m.rules[0], memberstate.HardState{Term: 1})
 	assert.True(t, m.couldBe(&n, &asked))
 	assert.Zero(t, termNeeded(&asked), "nobody need have come to the term that is asked for")
 }

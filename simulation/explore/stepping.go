@@ -6,12 +6,13 @@ import (
 	"fmt"
 
 	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 	"github.com/hustings/hustings/simulation"
 )
 
-// stepping is a step under way. It implements elector.Effects.
+// stepping is a step under way. It implements protocol.MachineEffects.
 type stepping struct {
 	model  *model
 	node   *node
@@ -33,8 +34,8 @@ type stepping struct {
 func (w *stepping) start() {
 	n, r := w.node, &w.model.rules[w.node.index()]
 	durable := n.machine.HardState
-	n.machine, n.promised, w.starts = elector.NewMachine(r, durable), 0, true
-	x := elector.Execution{Input: elector.Input{Kind: elector.Start}}
+	n.machine, n.promised, w.starts = protocol.NewMachine(r, durable), 0, true
+	x := protocol.Execution{Input: protocol.Input{Kind: protocol.Start}}
 	x.Begin(&n.machine, r, w) // it says nothing
 	switch now := n.machine.HardState; {
 	case now.Term < durable.Term:
@@ -50,12 +51,12 @@ func (w *stepping) start() {
 // acknowledges.
 func (w *stepping) hear(msg *message) {
 	n := w.node
-	w.step(elector.Input{Kind: elector.Heard, Term: msg.body.Term, Seat: msg.body.Leader}, memberstate.Nobody)
+	w.step(protocol.Input{Kind: protocol.Heard, Term: msg.body.Term, Seat: msg.body.Leader}, memberstate.Nobody)
 	if w.defect.none() && n.machine.Term == msg.body.Term && n.machine.Leader == msg.body.Leader && n.promised <= msg.body.Term {
 		if !n.ledger.holds(msg.ledger) {
 			n.ledger = msg.ledger
 		}
-		w.says = append(w.says, message{to: msg.body.From, engine: true, ledger: msg.ledger, body: elector.Message{
+		w.says = append(w.says, message{to: msg.body.From, engine: true, ledger: msg.ledger, body: protocol.Message{
 			From: n.seat, Body: rpc.Body{Kind: rpc.HeartbeatResponse, Result: rpc.Success, Term: msg.body.Term},
 		}})
 	}
@@ -63,13 +64,13 @@ func (w *stepping) hear(msg *message) {
 
 // step gives the machine an input, and what follows from it at once: an engine returns
 // from Lead when it is told to, and pauses its writes when it is asked.
-func (w *stepping) step(in elector.Input, from memberstate.Seat) {
+func (w *stepping) step(in protocol.Input, from memberstate.Seat) {
 	n, r := w.node, &w.model.rules[w.node.index()]
 	before := n.machine
-	x := elector.Execution{Input: in}
+	x := protocol.Execution{Input: in}
 	w.from, w.disk = from, before.HardState
 	need := x.Begin(&n.machine, r, w)
-	for asked := 0; need == elector.NeedLedger; asked++ {
+	for asked := 0; need == protocol.NeedLedger; asked++ {
 		if asked == mostLedgers {
 			w.blame(simulation.NeverStuck, "it asks for its ledger for term %d again and again", x.Output.LedgerTerm)
 			return
@@ -78,10 +79,10 @@ func (w *stepping) step(in elector.Input, from memberstate.Seat) {
 		need = x.Ledger(&n.machine, r, w, n.ledger.end())
 	}
 	switch {
-	case need == elector.NeedStop:
+	case need == protocol.NeedStop:
 		w.blame(simulation.LegalStep, "%v", x.Output.Err)
 		return
-	case need == elector.NeedSave:
+	case need == protocol.NeedSave:
 		w.saves(&before)
 		x.Saved(w)
 	case n.machine.HardState != before.HardState:
@@ -90,10 +91,10 @@ func (w *stepping) step(in elector.Input, from memberstate.Seat) {
 	w.look(&before, &x)
 	phase, _ := n.machine.Handover()
 	switch {
-	case phase == elector.Pausing:
-		w.step(elector.Input{Kind: elector.Paused}, memberstate.Nobody)
+	case phase == protocol.Pausing:
+		w.step(protocol.Input{Kind: protocol.Paused}, memberstate.Nobody)
 	case n.machine.Serving() && n.machine.Role != memberstate.Leader:
-		w.step(elector.Input{Kind: elector.Served, Number: n.machine.Beat()}, memberstate.Nobody)
+		w.step(protocol.Input{Kind: protocol.Served, Number: n.machine.Beat()}, memberstate.Nobody)
 	}
 }
 
@@ -101,7 +102,7 @@ func (w *stepping) step(in elector.Input, from memberstate.Seat) {
 const mostLedgers = 4
 
 // saves is when what was decided is on the disk.
-func (w *stepping) saves(before *elector.Machine) {
+func (w *stepping) saves(before *protocol.Machine) {
 	now := w.node.machine.HardState
 	w.saved, w.disk = true, now
 	switch {
@@ -113,12 +114,12 @@ func (w *stepping) saves(before *elector.Machine) {
 }
 
 // look holds what the machine is now against what it was.
-func (w *stepping) look(before *elector.Machine, x *elector.Execution) {
+func (w *stepping) look(before *protocol.Machine, x *protocol.Execution) {
 	n, q := w.node, &x.Input.Message
 	switch now := &n.machine; {
-	case x.Input.Kind == elector.Receive && q.Kind == rpc.VoteRequest && q.Mark == rpc.PreVote && *now != *before:
+	case x.Input.Kind == protocol.Receive && q.Kind == rpc.VoteRequest && q.Mark == rpc.PreVote && *now != *before:
 		w.blame(simulation.LegalStep, "to be asked for a pre-vote changes it")
-	case x.Input.Kind == elector.Ring && x.Output.Alarm.Number == 0 && !w.beyond:
+	case x.Input.Kind == protocol.Ring && x.Output.Alarm.Number == 0 && !w.beyond:
 		w.blame(simulation.NeverStuck, "its alarm rang, and no other is set")
 	}
 	if term := n.machine.Term; n.machine.Role == memberstate.Leader && (before.Role != memberstate.Leader || before.Term != term) {
@@ -154,7 +155,7 @@ func (w *stepping) taken() taken {
 
 // numbered gives a message of a round of votes the number that the model has for it, and
 // says whether it need be kept.
-func (w *stepping) numbered(b *elector.Message, ballot uint32) bool {
+func (w *stepping) numbered(b *protocol.Message, ballot uint32) bool {
 	forgets := w.model.forgets()
 	switch {
 	case b.Result != 0 && b.Mark != rpc.Vouched:
@@ -169,7 +170,7 @@ func (w *stepping) numbered(b *elector.Message, ballot uint32) bool {
 }
 
 // Reply answers the message that was the input.
-func (w *stepping) Reply(m *elector.Message) {
+func (w *stepping) Reply(m *protocol.Message) {
 	w.votes(w.from, m)
 	if !w.late {
 		w.say(w.from, m)
@@ -177,14 +178,14 @@ func (w *stepping) Reply(m *elector.Message) {
 }
 
 // votes looks at a vote that is said to be given.
-func (w *stepping) votes(to memberstate.Seat, m *elector.Message) {
+func (w *stepping) votes(to memberstate.Seat, m *protocol.Message) {
 	if m.Kind == rpc.VoteResponse && m.Result == rpc.Accept && m.Mark != rpc.PreVote && (w.disk.Term != m.Asked || w.disk.Vote != to) {
 		w.blame(simulation.OneVote, "it says that it votes, and does not")
 	}
 }
 
 // Send sends a message to each of a set of members: to all others, or to one.
-func (w *stepping) Send(to memberstate.Set, m *elector.Message) {
+func (w *stepping) Send(to memberstate.Set, m *protocol.Message) {
 	if m.Kind == rpc.VoteRequest {
 		w.asks(m)
 	}
@@ -200,7 +201,7 @@ func (w *stepping) Send(to memberstate.Set, m *elector.Message) {
 }
 
 // asks looks at a request for votes.
-func (w *stepping) asks(m *elector.Message) {
+func (w *stepping) asks(m *protocol.Message) {
 	before := &w.before.machine
 	switch {
 	case m.Term > memberstate.Term(w.model.bounds.Terms):
@@ -212,7 +213,7 @@ func (w *stepping) asks(m *elector.Message) {
 	}
 }
 
-func (w *stepping) say(to memberstate.Seat, m *elector.Message) {
+func (w *stepping) say(to memberstate.Seat, m *protocol.Message) {
 	if w.node.machine.HardState != w.disk {
 		w.blame(simulation.SavedBeforeSaid, "it says %v before it has saved what that is about", m.Kind)
 	}
@@ -223,7 +224,7 @@ func (w *stepping) say(to memberstate.Seat, m *elector.Message) {
 }
 
 // Arm sets the alarm, which may ring at any time unless it keeps a promise.
-func (w *stepping) Arm(a elector.Alarm) {
+func (w *stepping) Arm(a protocol.Alarm) {
 	w.alarm = a.Number
 	if w.model.bounds.Leases {
 		w.node.waits(a.Min, w.starts)

@@ -6,7 +6,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 )
@@ -80,7 +80,7 @@ func (m *model) asymmetric(in input) bool {
 }
 
 // choosesNext says whether a machine that hears a message may have to choose a successor.
-func choosesNext(msg *elector.Message) bool { return msg.Kind == rpc.TakeLeadershipResponse }
+func choosesNext(msg *protocol.Message) bool { return msg.Kind == rpc.TakeLeadershipResponse }
 
 func (n *node) renamed(r renaming) node {
 	other := *n

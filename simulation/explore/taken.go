@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/simulation"
 )
 
@@ -123,9 +123,9 @@ func (m *model) workIn(id nodeID, in input, seats []renaming) (all []taken) {
 }
 
 // moods are the machines that a node may have.
-func (m *model) moods(n *node) []elector.Machine {
+func (m *model) moods(n *node) []protocol.Machine {
 	if !m.forgets() {
-		return []elector.Machine{n.machine}
+		return []protocol.Machine{n.machine}
 	}
 	moods := n.machine.Moods()
 	return moods[:]

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/simulation"
 )
@@ -43,7 +43,7 @@ type Step struct {
 	What string
 	// Heard is the message that was received, if one was; By is in which step it was said,
 	// counted from 1, or 0 if that is not known.
-	Heard *elector.Message
+	Heard *protocol.Message
 	By    int
 	// State is the node's after this.
 	State simulation.NodeState
@@ -209,7 +209,7 @@ func (d *drawing) violated(v *Violation, path []Step) {
 }
 
 // passage is a message on its way from the moment that caused it.
-func (d *drawing) passage(heard *elector.Message, m *simulation.Moment) simulation.Passage {
+func (d *drawing) passage(heard *protocol.Message, m *simulation.Moment) simulation.Passage {
 	return simulation.Passage{
 		From: int(heard.From) - 1, To: m.Node, Kind: heard.Kind, Mark: heard.Mark, Result: heard.Result, Term: heard.Term, Round: heard.Round,
 		Sent: d.trace.Moments[m.Cause].At, Arrived: d.trace.End, Fate: simulation.Delivered, SentBy: m.Cause, HeardBy: len(d.trace.Moments),

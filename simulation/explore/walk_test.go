@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 )
@@ -139,7 +140,7 @@ func meet(sets [][]uint64) bool {
 type walk struct {
 	bounds Bounds
 	dies   func() bool // whether a process does in the save under way
-	rules  []elector.Rules
+	rules  []protocol.Rules
 	nodes  []node
 	sent   []message
 	beyond bool
@@ -147,7 +148,7 @@ type walk struct {
 	ballot [mostMembers]uint32 // each one's newest round of votes
 	led    [mostMembers]uint8  // the terms that each one has led, in any incarnation
 
-	// The step under way. It implements elector.Effects.
+	// The step under way. It implements protocol.MachineEffects.
 	at   int
 	from memberstate.Seat
 	mute bool // the process is dead before it says anything
@@ -164,8 +165,8 @@ func newWalk(b Bounds, dies func() bool) *walk {
 
 func (w *walk) start(i int) {
 	n := &w.nodes[i]
-	n.machine, n.promised, w.ballot[i] = elector.NewMachine(&w.rules[i], n.machine.HardState), 0, 0
-	w.give(i, elector.Input{Kind: elector.Start}, memberstate.Nobody)
+	n.machine, n.promised, w.ballot[i] = protocol.NewMachine(&w.rules[i], n.machine.HardState), 0, 0
+	w.give(i, protocol.Input{Kind: protocol.Start}, memberstate.Nobody)
 }
 
 func (w *walk) place() (p place) {
@@ -205,13 +206,13 @@ func (w *walk) step(random *rand.Rand) {
 	case what == 0 && !b.NoCrash:
 		w.start(i)
 	case what == 1 && !b.NoTransfer:
-		w.give(i, elector.Input{Kind: elector.Stand}, memberstate.Nobody)
+		w.give(i, protocol.Input{Kind: protocol.Stand}, memberstate.Nobody)
 	case what == 2 && !b.NoTransfer:
-		w.give(i, elector.Input{Kind: elector.Resign}, memberstate.Nobody)
+		w.give(i, protocol.Input{Kind: protocol.Resign}, memberstate.Nobody)
 	case what == 3 && !b.NoTransfer && other != seatOf(i):
-		w.give(i, elector.Input{Kind: elector.Transfer, Seat: other}, memberstate.Nobody)
+		w.give(i, protocol.Input{Kind: protocol.Transfer, Seat: other}, memberstate.Nobody)
 	case what == 4 && !b.NoHints && other != seatOf(i):
-		w.give(i, elector.Input{Kind: elector.PeerLost, Seat: other}, memberstate.Nobody)
+		w.give(i, protocol.Input{Kind: protocol.PeerLost, Seat: other}, memberstate.Nobody)
 	case what == 5:
 		w.write(i)
 	case what <= 8:
@@ -222,7 +223,7 @@ func (w *walk) step(random *rand.Rand) {
 }
 
 func (w *walk) ring(i int) {
-	w.give(i, elector.Input{Kind: elector.Ring, Number: alarmOf(&w.nodes[i].machine)}, memberstate.Nobody)
+	w.give(i, protocol.Input{Kind: protocol.Ring, Number: alarmOf(&w.nodes[i].machine)}, memberstate.Nobody)
 }
 
 // deliver has a message arrive, a new one more often than an old one.
@@ -247,7 +248,7 @@ func (w *walk) arrive(i int, msg *message) {
 	case msg.engine:
 		w.hear(i, msg)
 	default:
-		w.give(i, elector.Input{Kind: elector.Receive, Message: msg.body}, msg.body.From)
+		w.give(i, protocol.Input{Kind: protocol.Receive, Message: msg.body}, msg.body.From)
 	}
 }
 
@@ -255,14 +256,14 @@ func (w *walk) write(i int) {
 	n := &w.nodes[i]
 	if n.machine.Role == memberstate.Leader && n.promised <= n.machine.Term && n.ledger.len() < w.bounds.Entries {
 		n.ledger = n.ledger.with(n.machine.Term)
-		w.sent = append(w.sent, message{engine: true, ledger: n.ledger, body: elector.Message{
+		w.sent = append(w.sent, message{engine: true, ledger: n.ledger, body: protocol.Message{
 			From: n.seat, Leader: n.seat, Body: rpc.Body{Kind: rpc.Heartbeat, Term: n.machine.Term},
 		}})
 	}
 }
 
 func (w *walk) hear(i int, msg *message) {
-	w.give(i, elector.Input{Kind: elector.Heard, Term: msg.body.Term, Seat: msg.body.Leader}, memberstate.Nobody)
+	w.give(i, protocol.Input{Kind: protocol.Heard, Term: msg.body.Term, Seat: msg.body.Leader}, memberstate.Nobody)
 	n := &w.nodes[i]
 	follows := n.machine.Term == msg.body.Term && n.machine.Leader == msg.body.Leader && n.promised <= msg.body.Term
 	if !follows {
@@ -271,19 +272,19 @@ func (w *walk) hear(i int, msg *message) {
 	if !n.ledger.holds(msg.ledger) {
 		n.ledger = msg.ledger
 	}
-	w.sent = append(w.sent, message{to: msg.body.From, engine: true, ledger: msg.ledger, body: elector.Message{
+	w.sent = append(w.sent, message{to: msg.body.From, engine: true, ledger: msg.ledger, body: protocol.Message{
 		From: n.seat, Body: rpc.Body{Kind: rpc.HeartbeatResponse, Result: rpc.Success, Term: msg.body.Term},
 	}})
 }
 
 // give gives a machine an input, and what follows from it at once.
-func (w *walk) give(i int, in elector.Input, from memberstate.Seat) {
+func (w *walk) give(i int, in protocol.Input, from memberstate.Seat) {
 	n := &w.nodes[i]
 	before := n.machine.Role
 	w.at, w.from = i, from
-	x := elector.Execution{Input: in}
+	x := protocol.Execution{Input: in}
 	need := x.Begin(&n.machine, &w.rules[i], w)
-	for need == elector.NeedLedger {
+	for need == protocol.NeedLedger {
 		n.promised = max(n.promised, x.Output.LedgerTerm)
 		need = x.Ledger(&n.machine, &w.rules[i], w, n.ledger.end())
 	}
@@ -291,11 +292,11 @@ func (w *walk) give(i int, in elector.Input, from memberstate.Seat) {
 	if n.machine.Role != memberstate.Leader {
 		w.base[i] = n.machine.Beat()
 	}
-	dies := need == elector.NeedSave && !w.bounds.NoCrash && w.dies()
+	dies := need == protocol.NeedSave && !w.bounds.NoCrash && w.dies()
 	if !dies && n.machine.Role == memberstate.Leader && before != memberstate.Leader {
 		w.led[i] |= 1 << min(n.machine.Term, mostTerms)
 	}
-	if need == elector.NeedSave {
+	if need == protocol.NeedSave {
 		w.mute = dies
 		x.Saved(w)
 		w.mute = false
@@ -304,31 +305,31 @@ func (w *walk) give(i int, in elector.Input, from memberstate.Seat) {
 	switch {
 	case dies:
 		w.start(i)
-	case phase == elector.Pausing:
-		w.give(i, elector.Input{Kind: elector.Paused}, memberstate.Nobody)
+	case phase == protocol.Pausing:
+		w.give(i, protocol.Input{Kind: protocol.Paused}, memberstate.Nobody)
 	case n.machine.Serving() && n.machine.Role != memberstate.Leader:
-		w.give(i, elector.Input{Kind: elector.Served, Number: w.nodes[i].machine.Beat()}, memberstate.Nobody)
+		w.give(i, protocol.Input{Kind: protocol.Served, Number: w.nodes[i].machine.Beat()}, memberstate.Nobody)
 	}
 }
 
 // alarmOf is the number of a machine's newest alarm, which only it knows: the one that it
 // does not take for a stale one.
-func alarmOf(m *elector.Machine) uint32 {
+func alarmOf(m *protocol.Machine) uint32 {
 	for number := uint32(1); ; number++ {
 		trial := *m
-		var out elector.Output
-		trial.Step(new(elector.Rules), &elector.Input{Kind: elector.Ring, Number: number}, &out)
-		if out.Dropped != elector.DropStaleAlarm {
+		var out protocol.Output
+		trial.Step(new(protocol.Rules), &protocol.Input{Kind: protocol.Ring, Number: number}, &out)
+		if out.Dropped != protocol.DropStaleAlarm {
 			return number
 		}
 	}
 }
 
 // Reply answers the message that was the input.
-func (w *walk) Reply(m *elector.Message) { w.say(w.from, m) }
+func (w *walk) Reply(m *protocol.Message) { w.say(w.from, m) }
 
 // Send sends a message to all others, or to one.
-func (w *walk) Send(to memberstate.Set, m *elector.Message) {
+func (w *walk) Send(to memberstate.Set, m *protocol.Message) {
 	if m.Kind == rpc.VoteRequest {
 		w.ballot[w.at] = m.Round
 	}
@@ -338,7 +339,7 @@ func (w *walk) Send(to memberstate.Set, m *elector.Message) {
 	}
 }
 
-func (w *walk) say(to memberstate.Seat, m *elector.Message) {
+func (w *walk) say(to memberstate.Seat, m *protocol.Message) {
 	if w.mute {
 		return
 	}
@@ -350,6 +351,6 @@ func (w *walk) say(to memberstate.Seat, m *elector.Message) {
 // Nothing else takes effect here.
 func (w *walk) Withdraw()                         {}
 func (w *walk) Publish()                          {}
-func (w *walk) Arm(elector.Alarm)                 {}
+func (w *walk) Arm(protocol.Alarm)                {}
 func (w *walk) Judge(rpc.Mark, elector.Judgement) {}
 func (w *walk) Drop(elector.Drop)                 {}

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/simulation"
 )
 
@@ -213,7 +213,7 @@ func (m *model) step(of move) Step {
 }
 
 // body is the message of the election that an input delivers, if it does.
-func (m *model) body(in input) *elector.Message {
+func (m *model) body(in input) *protocol.Message {
 	switch {
 	case in.kind == stale:
 		return &m.registry.stale[in.late]

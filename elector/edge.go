@@ -1,0 +1,88 @@
+// A host as its node sees it: the transport, the disk and the dice, and those who count
+// and read.
+
+package elector
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"github.com/hustings/hustings/elector/protocol"
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+)
+
+// edge is a Host as its node sees it: a protocol.Edge. Its methods are called by the loop.
+type edge Host
+
+// Draw draws from the process's own randomness: alarms need to differ, not to be secret or
+// to be repeatable.
+func (h *edge) Draw(low, high time.Duration) time.Duration {
+	if high <= low {
+		return low
+	}
+	return low + rand.N(high-low)
+}
+
+func (h *edge) Send(to string, batch []rpc.Message) {
+	h.config.Transport.Send(to, batch)
+	if f := h.metrics.Sent; f != nil {
+		f(to, batch)
+	}
+}
+
+// Save saves beside the loop.
+func (h *edge) Save(batch []memberstate.Record) {
+	host := (*Host)(h)
+	go func() {
+		err := errExited
+		defer host.request(func() { host.node.Saved(err) })
+		began := host.elapsed()
+		err = h.config.Store.Save(batch)
+		if f := h.metrics.Saved; f != nil {
+			f(len(batch), host.elapsed()-began, err)
+		}
+	}()
+}
+
+func (h *edge) Drop(why protocol.Drop, n int) { (*Host)(h).drop(why, n) }
+
+func (h *edge) Judge(g *protocol.Group, asked rpc.Mark, judged protocol.Judgement) {
+	if f := h.metrics.Judged; f != nil {
+		f(g.Name(), asked, judged)
+	}
+}
+
+func (h *edge) Voting(g *protocol.Group, m *protocol.Message) {
+	switch f := &h.metrics; {
+	case m.Kind == rpc.VoteRequest && f.Asked != nil:
+		f.Asked(g.Name(), m.Mark)
+	case m.Kind == rpc.VoteResponse && f.Answered != nil:
+		f.Answered(g.Name(), m.Mark, m.Result)
+	}
+}
+
+func (h *edge) QuorumHeard(g *protocol.Group, took time.Duration) {
+	if f := h.metrics.QuorumHeard; f != nil {
+		f(g.Name(), took)
+	}
+}
+
+// NotTransferred warns, but not of what is offered again and again.
+func (h *edge) NotTransferred(_ *protocol.Group, failed *protocol.TransferError, preferred bool) {
+	level := slog.LevelWarn
+	if preferred {
+		level = slog.LevelInfo
+	}
+	h.log.Log(context.Background(), level, "leadership was not transferred",
+		"group", failed.Group, "term", uint64(failed.Term), "reason", failed.Reasons())
+}
+
+func (h *edge) TooFarApart(g *protocol.Group, peer string, term memberstate.Term, untold uint64) {
+	h.log.Warn("the term of a peer is too far above this member's: what it says is dropped. If this goes on they never agree; "+
+		"then stop this node and raise its term to the peer's",
+		"group", g.Name(), "peer", peer, "peer_term", uint64(term), "term", uint64(g.Term),
+		"most_apart", uint64(memberstate.MaxTermStep), "more_untold", untold)
+}

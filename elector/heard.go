@@ -1,0 +1,94 @@
+// What the engine hears from leaders, apart from heartbeats: appends.
+
+package elector
+
+import (
+	"fmt"
+
+	"github.com/hustings/hustings/elector/protocol"
+	"github.com/hustings/hustings/memberstate"
+)
+
+// Heard tells the elector of an append, BEFORE the engine accepts it: the
+// leader's id and term as the append has them. An error means that the append
+// must be refused. Nil means that it may be accepted; it also counts as a
+// heartbeat. If the term is news to this member, Heard waits until the member
+// has saved it.
+//
+// Between Heard and the moment that the append is in the ledger, LedgerEnd may be
+// called with a larger term, and an append of a later leader may be heard and
+// accepted. The engine must look again then, under the lock of its ledger: it accepts
+// nothing of a term lower than the last one it was asked with, and nothing of a term
+// lower than the last one it has accepted. Promise.Accept does that.
+func (e *Elector) Heard(term memberstate.Term, leader string) error {
+	g, h := &e.group, e.host
+	seat := g.Members.Seat(leader)
+	switch {
+	case seat == g.Rules.Self:
+		return protocol.Say(ErrOtherLeader, "Heard is for the appends of others: %q is this member itself, in group %q", leader, g.Name())
+	case !g.Rules.Voters.Has(seat):
+		return protocol.Say(ErrOtherLeader, "an append of term %d is by %q, which is no voter of group %q", term, leader, g.Name())
+	}
+	s := e.Status()
+	if s.Stopped || s.Revision == 0 {
+		return e.notRunning()
+	}
+	if done, err := s.hears(term, leader); done {
+		if err == nil {
+			e.heardLeader(term, seat)
+		}
+		return err
+	}
+	processed := make(chan struct{})
+	if !h.request(func() {
+		h.node.Give(g, &protocol.Input{Kind: protocol.Heard, Term: term, Seat: seat}, func() { close(processed) })
+	}) {
+		return e.notRunning()
+	}
+	<-processed
+	if s = e.Status(); s.Stopped {
+		return e.notRunning()
+	}
+	done, err := s.hears(term, leader)
+	switch {
+	case !done: // refused as impossible, or lost again at once
+		return fmt.Errorf("%w: an append of term %d by %q while in term %d", ErrStaleTerm, term, leader, s.Term)
+	case err == nil:
+		e.announce(term)
+	}
+	return err
+}
+
+// hears decides on an append by what is known, and is done if that suffices.
+func (s *Status) hears(term memberstate.Term, leader string) (done bool, err error) {
+	switch {
+	case term < s.Term:
+		return true, fmt.Errorf("%w: an append of term %d by %q in term %d", ErrStaleTerm, term, leader, s.Term)
+	case term == s.Term && s.Leader != "" && s.Leader != leader:
+		return true, fmt.Errorf("%w: an append of term %d by %q, but %q leads it", ErrOtherLeader, term, leader, s.Leader)
+	}
+	return term == s.Term && s.Leader == leader, nil
+}
+
+// heardLeader renews the wait for a leader that is followed already. Appends
+// may be many: the loop is told of one in a quarter of a heartbeat.
+func (e *Elector) heardLeader(term memberstate.Term, seat memberstate.Seat) {
+	e.announce(term)
+	now, last := int64(e.host.elapsed()), e.heardAt.Load()
+	if now-last < int64(e.group.Rules.Timing.Heartbeat)/4 || !e.heardAt.CompareAndSwap(last, now) {
+		return
+	}
+	e.host.requestOnce(errand{kind: protocol.Heard, elector: e}, func() {
+		e.host.node.Give(&e.group, &protocol.Input{Kind: protocol.Heard, Term: term, Seat: seat}, nil)
+	})
+}
+
+// announce remembers the largest term whose leader the engine has heard.
+func (e *Elector) announce(term memberstate.Term) {
+	for {
+		known := e.announced.Load()
+		if uint64(term) <= known || e.announced.CompareAndSwap(known, uint64(term)) {
+			return
+		}
+	}
+}

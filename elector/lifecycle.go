@@ -1,0 +1,139 @@
+// How a member begins and ends: it joins, is started, is told to stop or has to, what works
+// for it returns, and then those who wait for it are told.
+
+package elector
+
+import (
+	"context"
+
+	"github.com/hustings/hustings/elector/protocol"
+)
+
+// life is how far a member has come. It is guarded by the host's mu.
+type life uint8
+
+const (
+	joined   life = iota // Start has not been called
+	starting             // Start is under way
+	taking               // it takes part, or has failed and what works for it has not returned
+	stopping             // it was told to stop after it was started
+	over                 // nothing works for it any more
+)
+
+// ending is for those who wait for a member to end, or ask why it has.
+type ending struct {
+	over chan struct{} // closed when it has ended
+	err  error
+}
+
+// awaited is the member's ending, made when it is first asked for. The host's mu
+// is held.
+func (e *Elector) awaited() *ending {
+	if e.ending == nil {
+		e.ending = &ending{over: make(chan struct{})}
+		if e.life == over {
+			close(e.ending.over)
+		}
+	}
+	return e.ending
+}
+
+// Done is closed when the member has ended; Err then says why.
+func (e *Elector) Done() <-chan struct{} {
+	e.host.mu.Lock()
+	defer e.host.mu.Unlock()
+	return e.awaited().over
+}
+
+// Err is the error for which the member had to stop, nil if it was told to or
+// has not stopped.
+func (e *Elector) Err() error {
+	e.host.mu.Lock()
+	defer e.host.mu.Unlock()
+	if e.life != over || e.ending == nil {
+		return nil
+	}
+	return e.ending.err
+}
+
+// Stop takes the member out of the group: it resigns if it leads, so that the
+// others need not wait for its silence, and returns once Lead and every
+// goroutine have ended. If the context ends first, the member stops without
+// having handed over.
+func (e *Elector) Stop(ctx context.Context) error {
+	if !e.retire() {
+		return nil
+	}
+	select {
+	case <-e.Done():
+	case <-ctx.Done():
+		e.host.request(func() { e.host.node.End(&e.group) })
+		<-e.Done()
+	}
+	e.host.awaitLoop()
+	return e.Err()
+}
+
+// retire begins to stop a member that was started, or makes sure that it never is.
+func (e *Elector) retire() (started bool) {
+	h := e.host
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch e.life {
+	case joined:
+		h.conclude(e)
+		return false
+	case starting, taking:
+		e.life = stopping
+		h.requestLocked(func() { h.node.Stop(&e.group) })
+	case stopping, over:
+	}
+	return true
+}
+
+// notRunning says why a member takes no orders.
+func (e *Elector) notRunning() error {
+	e.host.mu.Lock()
+	defer e.host.mu.Unlock()
+	name, life := e.group.Name(), e.life
+	switch {
+	case life >= stopping || e.sight.Load().Stopped:
+		return protocol.Say(ErrStopped, "group %q has stopped", name)
+	case life == joined:
+		return protocol.Say(ErrStopped, "group %q has not been started: Run or Start comes first", name)
+	}
+	return protocol.Say(ErrStopped, "group %q is still being started", name)
+}
+
+// Ended is the node's word that the group has ended there.
+func (e *engine) Ended(err error) {
+	if err != nil {
+		e.host.log.Error("stopped", "group", e.group.Name(), "term", uint64(e.sight.Load().Term), "error", err)
+		e.host.mu.Lock()
+		(*Elector)(e).awaited().err = err
+		e.host.mu.Unlock()
+	}
+	e.ended = true
+	e.bury()
+}
+
+// bury concludes a member that has ended, when the last goroutine has.
+func (e *engine) bury() {
+	h := e.host
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if e.ended && e.outstanding == 0 && e.life != over {
+		h.live--
+		h.conclude((*Elector)(e))
+	}
+}
+
+// conclude forgets a member that has ended, and tells who waits. The host's mu is
+// held.
+func (h *Host) conclude(e *Elector) {
+	h.forget(e)
+	e.life = over
+	if e.ending != nil {
+		close(e.ending.over)
+	}
+}

@@ -1,0 +1,170 @@
+// What begins afresh, and what is done once: small rules whose breach would cost time, and
+// nothing else that a group would notice.
+
+package protocol
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+)
+
+// threeRules are those of the first of three voters.
+func threeRules() *Rules {
+	all := memberstate.SetOf(1, 2, 3)
+	return &Rules{Self: 1, Voters: all, All: all, Timing: DefaultTiming(), PreVote: true, Ranks: true}
+}
+
+// elected is a machine that has just won term 1.
+func elected(r *Rules) Machine {
+	m := Machine{State: memberstate.State{HardState: memberstate.HardState{Term: 1, Vote: 1}}}
+	m.takeOffice(r, new(Output))
+	return m
+}
+
+func TestAnOfficeBeginsAfresh(t *testing.T) {
+	r := threeRules()
+	m := Machine{State: memberstate.State{HardState: memberstate.HardState{Term: 1, Vote: 1}}}
+	for i := range m.acks {
+		m.acks[i] = r.Voters
+	}
+	m.handover, m.target, m.resigning, m.declined = Taking, 2, true, 3
+	m.takeOffice(r, new(Output))
+	assert.Equal(t, elected(r), m)
+	assert.Zero(t, m.declined)
+}
+
+func TestWhoFollowsHasForgottenTheCampaign(t *testing.T) {
+	m := Machine{State: memberstate.State{HardState: memberstate.HardState{Term: 1}}, hurries: 2, doubtful: true, fasting: true}
+	m.follow(new(Output), 2)
+	assert.Zero(t, m.hurries)
+	assert.False(t, m.doubtful)
+	assert.False(t, m.fasting)
+}
+
+// A leader of a larger term has been elected by a quorum since: whatever was promised to
+// another one is over.
+func TestALargerTermEndsTheFast(t *testing.T) {
+	m, out := Machine{fasting: true}, Output{}
+	m.Step(threeRules(), &Input{Kind: Receive, Message: Message{From: 2, Leader: 2, Body: rpc.Body{Kind: rpc.Heartbeat, Term: 1}}}, &out)
+	assert.Equal(t, rpc.TermNotReady, out.Reply.Result)
+	assert.False(t, m.fasting)
+}
+
+func TestWhoeverCountsOnNoLeaseIsPromisedNone(t *testing.T) {
+	r := threeRules()
+	r.Lease = time.Second
+	m := Machine{State: memberstate.State{HardState: memberstate.HardState{Term: 1}}}
+	assert.False(t, m.promise(r, new(Output), 0))
+	assert.Zero(t, m.Promise)
+}
+
+func TestOneHandoverAtATime(t *testing.T) {
+	r := threeRules()
+	m := elected(r)
+	m.handover, m.target = Probing, 2
+	before, out := m, Output{}
+	m.Step(r, &Input{Kind: Transfer, Seat: 3, HasLedger: true, LedgerTerm: 1}, &out)
+	assert.Equal(t, before, m)
+	assert.Equal(t, Output{}, out)
+}
+
+// A leader that hands over does not ask for another term meanwhile.
+func TestAHandoverEndsTheLeadersRound(t *testing.T) {
+	r := threeRules()
+	m, out := elected(r), Output{}
+	m.phase = preVoting
+	m.Step(r, &Input{Kind: Transfer, Seat: 3, HasLedger: true, LedgerTerm: 1}, &out)
+	assert.Equal(t, Probing, m.handover)
+	assert.Equal(t, idle, m.phase)
+}
+
+func TestAnEarlyBeatIsSentOnce(t *testing.T) {
+	r := threeRules()
+	m := elected(r)
+	assert.False(t, m.beatAgain(r, new(Output)), "nobody waits for it")
+	m.notReady = memberstate.SetOf(2)
+	assert.True(t, m.beatAgain(r, new(Output)))
+	m.notReady = memberstate.SetOf(2)
+	assert.False(t, m.beatAgain(r, new(Output)))
+	m.resent, m.acks[m.beat%recentBeats] = false, r.Voters
+	assert.False(t, m.beatAgain(r, new(Output)), "a quorum has answered")
+}
+
+func TestAPreVoteForAnOlderTermIsRefusedForThat(t *testing.T) {
+	m, out := Machine{State: memberstate.State{HardState: memberstate.HardState{Term: 5}}}, Output{}
+	ask := Message{From: 2, Body: rpc.Body{Kind: rpc.VoteRequest, Mark: rpc.PreVote, Term: 3}}
+	m.Step(threeRules(), &Input{Kind: Receive, Message: ask, HasLedger: true, LedgerTerm: 5}, &out)
+	assert.Equal(t, rpc.RejectExpiredVoteTerm, out.Reply.Result)
+}
+
+// Those that have answered one of the last two beats come in the order of their turns; who
+// declines is followed by the next, and the last one by the first.
+func TestSuccessorsComeInTurn(t *testing.T) {
+	r := threeRules()
+	m := elected(r)
+	r.Voters = memberstate.SetOf(1, 2, 3, 4, 5)
+	inTurn := []memberstate.Seat{2, 3, 4, 5}
+	slices.SortFunc(inTurn, func(a, b memberstate.Seat) int { return m.turn(r, a, r.Self) - m.turn(r, b, r.Self) })
+	assert.Equal(t, inTurn[0], m.successor(r, memberstate.Nobody))
+	for i, seat := range inTurn {
+		assert.Equal(t, inTurn[(i+1)%len(inTurn)], m.successor(r, seat))
+	}
+	for _, answered := range inTurn {
+		m.acks = [recentBeats]memberstate.Set{}
+		m.acks[(m.beat-1)%recentBeats] = memberstate.SetOf(1, answered)
+		assert.Equal(t, answered, m.successor(r, memberstate.Nobody))
+	}
+}
+
+func TestALeaderWithoutLeasesNeedNotMakeWay(t *testing.T) {
+	r := threeRules()
+	m := elected(r)
+	m.leaseVoid, m.bigger = true, memberstate.SetOf(2)
+	assert.False(t, m.makeWay(r, new(Output)))
+	assert.Equal(t, memberstate.Leader, m.Role)
+}
+
+// The first offer to a preferred voter is due with the beat that courtesy names.
+func TestAnOfferIsMadeWhenItIsDue(t *testing.T) {
+	r := threeRules()
+	r.Preferred = memberstate.SetOf(2)
+	for early, want := range map[uint32]Handover{0: Probing, 1: NoHandover} {
+		m := elected(r)
+		m.beat = m.courtesy - early
+		m.onward(r, &Input{Message: Message{From: 2}, HasLedger: true, LedgerTerm: 1}, new(Output))
+		assert.Equal(t, want, m.handover)
+	}
+}
+
+// A process that stood still may be told that its Lead has returned when it has won
+// another office already, whose Lead runs.
+func TestALeadThatReturnedEarlierDoesNotEndThisOffice(t *testing.T) {
+	m, out := Machine{serving: true, beat: 3}, Output{}
+	m.Step(threeRules(), &Input{Kind: Served, Number: 2}, &out)
+	assert.True(t, m.Serving())
+	m.Step(threeRules(), &Input{Kind: Served, Number: 3}, &out)
+	assert.False(t, m.Serving())
+}
+
+// drops counts what is told of ignored inputs. It implements MachineEffects.
+type drops struct {
+	MachineEffects
+	told []Drop
+}
+
+func (d *drops) Drop(why Drop) { d.told = append(d.told, why) }
+
+func TestOnlyWhatIsIgnoredIsToldSo(t *testing.T) {
+	r, m, d := threeRules(), Machine{alarm: 2}, new(drops)
+	for _, in := range []Input{{Kind: Served}, {Kind: Ring, Number: 1}} {
+		x := Execution{Input: in}
+		x.Begin(&m, r, d)
+	}
+	assert.Equal(t, []Drop{DropStaleAlarm}, d.told)
+}

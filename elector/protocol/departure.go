@@ -1,0 +1,86 @@
+// Why a leader was taken for gone, as this member saw it.
+
+package protocol
+
+import (
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+)
+
+// Departure is why a member took its leader for gone.
+type Departure uint8
+
+const (
+	// DepartedSilent: it was not heard for a detection time.
+	DepartedSilent Departure = iota + 1
+	// DepartedDisconnected: its process was reported gone.
+	DepartedDisconnected
+	// DepartedOutvoted: a larger term began without its doing.
+	DepartedOutvoted
+	// DepartedHandedOver: it handed the leadership over.
+	DepartedHandedOver
+	// DepartedNoQuorum: it was this member, and no quorum answered it.
+	DepartedNoQuorum
+	// DepartedLeaseLapsed: it was this member, and its lease ran out.
+	DepartedLeaseLapsed
+	// DepartedResigned: it was this member, and it resigned or was stopped.
+	DepartedResigned
+	// DepartedRenewed: it was this member, which asked for a larger term.
+	DepartedRenewed
+
+	departures = iota + 1
+)
+
+var departureNames = [departures]string{
+	DepartedSilent:       "silent",
+	DepartedDisconnected: "disconnected",
+	DepartedOutvoted:     "outvoted",
+	DepartedHandedOver:   "handed over",
+	DepartedNoQuorum:     "no quorum",
+	DepartedLeaseLapsed:  "lease lapsed",
+	DepartedResigned:     "resigned",
+	DepartedRenewed:      "renewed",
+}
+
+// String names the reason; empty if there is none.
+func (d Departure) String() string {
+	if int(d) < len(departureNames) {
+		return departureNames[d]
+	}
+	return "unknown reason"
+}
+
+// whyGone is why a step took the leader of the term before for gone; 0 if it did not.
+func (s *Session) whyGone(r *Rules, x *Step) Departure {
+	m, in, before := &s.Machine, &x.Input, &x.shown
+	if before.Leader == memberstate.Nobody || m.Leader == before.Leader && m.Term == before.Term && m.Role == before.Role {
+		return 0
+	}
+	led := before.Leader == r.Self
+	switch in.Kind {
+	case Ring:
+		switch {
+		case !led:
+			return DepartedSilent
+		case m.beat-m.heardBeat >= uint32(r.Timing.Leak) || m.inconsistent:
+			return DepartedNoQuorum
+		}
+		return DepartedResigned // nobody took over in time
+	case PeerLost:
+		return DepartedDisconnected
+	case Lapsed:
+		return DepartedLeaseLapsed
+	case Resign, Abort:
+		return DepartedResigned
+	case Receive:
+		q := &in.Message
+		switch {
+		case q.Kind == rpc.TakeLeadership, q.Kind == rpc.VoteRequest && q.Mark == rpc.Handed && q.Leader == before.Leader:
+			return DepartedHandedOver
+		case led && (q.Kind == rpc.VoteResponse || q.Kind == rpc.HeartbeatResponse):
+			return DepartedRenewed
+		}
+	default: // the engine heard a later leader, or this member is to stand itself
+	}
+	return DepartedOutvoted
+}

@@ -1,0 +1,57 @@
+// Why something that arrived was ignored. Nothing is ignored without a count.
+
+package protocol
+
+// Drop is a reason for which a message or an alarm was ignored.
+type Drop uint8
+
+const (
+	// DropUnknownGroup: this node has no such group.
+	DropUnknownGroup Drop = iota + 1
+	// DropMisaddressed: the message is for another node.
+	DropMisaddressed
+	// DropFromSelf: the message claims to come from this very node.
+	DropFromSelf
+	// DropOtherVoters: the sender counts other voters than this member.
+	DropOtherVoters
+	// DropMalformed: a field has an impossible value.
+	DropMalformed
+	// DropImpossibleTerm: the term is so far above one's own that no group can
+	// have come to it.
+	DropImpossibleTerm
+	// DropNotAVoter: an answer that only a voter can give came from another.
+	DropNotAVoter
+	// DropNotForObservers: an observer was asked what only voters are.
+	DropNotForObservers
+	// DropStaleAnswer: the answer is to a question that is not open any more.
+	DropStaleAnswer
+	// DropStaleAlarm: the alarm has been replaced.
+	DropStaleAlarm
+	// DropQueueFull: more arrived than could be worked off.
+	DropQueueFull
+
+	// DropReasons is one more than the largest reason.
+	DropReasons = iota + 1
+)
+
+var dropNames = [DropReasons]string{
+	DropUnknownGroup:    "unknown group",
+	DropMisaddressed:    "misaddressed",
+	DropFromSelf:        "from self",
+	DropOtherVoters:     "other voters",
+	DropMalformed:       "malformed",
+	DropImpossibleTerm:  "impossible term",
+	DropNotAVoter:       "not a voter",
+	DropNotForObservers: "not for observers",
+	DropStaleAnswer:     "stale answer",
+	DropStaleAlarm:      "stale alarm",
+	DropQueueFull:       "queue full",
+}
+
+// String names the reason for logs and metrics.
+func (d Drop) String() string {
+	if int(d) < len(dropNames) {
+		return dropNames[d]
+	}
+	return "unknown reason"
+}

@@ -1,0 +1,88 @@
+// Where the steps of a node's groups take effect: what goes out is gathered for the node,
+// and the rest is handed on.
+
+package protocol
+
+import (
+	"time"
+
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+)
+
+// effects carries out what one group's session asks for.
+type effects struct {
+	node      *Node
+	group     *Group
+	pending   *pending
+	term      memberstate.Term // that the group was in before the step
+	heardBeat uint32           // and the newest beat that a quorum had answered
+}
+
+func (fx *effects) Hold(until time.Duration)                   { fx.group.engine.Hold(until) }
+func (fx *effects) EndLead(term memberstate.Term)              { fx.group.engine.EndLead(term) }
+func (fx *effects) Show(v View)                                { fx.group.engine.Show(v) }
+func (fx *effects) Lead(term memberstate.Term)                 { fx.group.engine.Lead(term) }
+func (fx *effects) Pause(term memberstate.Term, number uint32) { fx.group.engine.Pause(term, number) }
+func (fx *effects) Resume()                                    { fx.group.engine.Resume() }
+func (fx *effects) Settle()                                    { fx.node.settle(fx.group) }
+func (fx *effects) Judge(asked rpc.Mark, judged Judgement) {
+	fx.node.edge.Judge(fx.group, asked, judged)
+}
+
+func (fx *effects) Reply(m *Message) {
+	n, g := fx.node, fx.group
+	if m.Kind == rpc.VoteResponse {
+		n.edge.Voting(g, m)
+	}
+	if seat := fx.pending.Input.Message.From; g.Rules.All.Has(seat) {
+		n.post(g, seat, m)
+	} else {
+		n.postStranger(g, fx.pending.from, m)
+	}
+}
+
+func (fx *effects) Send(to memberstate.Set, m *Message) {
+	n, g := fx.node, fx.group
+	if m.Kind == rpc.VoteResponse || m.Kind == rpc.VoteRequest && !g.Repeats() {
+		n.edge.Voting(g, m)
+	}
+	for seat := range to.Seats() {
+		n.post(g, seat, m)
+	}
+}
+
+func (fx *effects) Arm(a Alarm) {
+	n, g := fx.node, fx.group
+	g.alarm = a.Number
+	n.alarms.set(g, n.now+n.edge.Draw(a.Min, a.Max))
+}
+
+func (fx *effects) Drop(why Drop) {
+	fx.node.edge.Drop(why, 1)
+	if why == DropImpossibleTerm {
+		fx.node.tellApart(fx.group, &fx.pending.Input)
+	}
+}
+
+// Done is called before anything else happens to the group, so what is looked at here is
+// what the input has made of it.
+func (fx *effects) Done() {
+	n, g, p := fx.node, fx.group, fx.pending
+	then, order := p.then, p.order
+	p.purpose = purpose{}
+	if order != nil {
+		order.begun(g)
+	}
+	if g.handover != NoHandover {
+		g.followHandover(&p.Input)
+	}
+	if g.Role == memberstate.Leader && g.heardBeat != fx.heardBeat && g.Term == fx.term {
+		if sent, known := g.beatSent(g.heardBeat); known {
+			n.edge.QuorumHeard(g, n.now-sent)
+		}
+	}
+	if then != nil {
+		then()
+	}
+}

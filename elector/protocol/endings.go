@@ -1,0 +1,74 @@
+// How a group ends at a node: it is stopped or fails, and is over once no step of its waits
+// any more.
+
+package protocol
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/hustings/hustings/memberstate"
+)
+
+// Stop takes a member out of its group: it resigns first if it leads, so that the others
+// need not wait for its silence.
+func (n *Node) Stop(g *Group) {
+	switch {
+	case g.leaving:
+	case g.running && g.Role == memberstate.Leader:
+		g.leaving = true
+		g.Quit()
+		n.attend(g)
+	default:
+		n.end(g, nil)
+	}
+}
+
+// End takes a member out of its group at once.
+func (n *Node) End(g *Group) { n.end(g, nil) }
+
+// defect is why a member must stop, in words: its engine's ledger broke its contract, or
+// its own machine found a step that cannot be.
+func (g *Group) defect(err error) error {
+	if broken, ok := errors.AsType[*LedgerError](err); ok {
+		broken.Group = g.name
+		return err
+	}
+	return fmt.Errorf("elector: group %q: defect: %w", g.name, err)
+}
+
+// end takes the group out of everything.
+func (n *Node) end(g *Group, err error) {
+	if !g.running {
+		return // it has ended, or has not been started
+	}
+	g.running = false
+	n.fx = effects{node: n, group: g}
+	g.endOffice(&n.fx)
+	g.endPause(&n.fx)
+	n.alarms.remove(g)
+	x := g.extras()
+	x.err, x.attempt = err, nil
+	var waiting *Step
+	if x.busy != nil {
+		waiting = &x.busy.Step
+	}
+	g.showEnd(waiting, &n.fx)
+	for _, o := range x.orders {
+		o.Settled(Say(ErrStopped, "group %q has stopped", g.name))
+	}
+	x.orders = nil
+	queue := x.queue
+	x.queue, x.messages = nil, 0
+	for i := range queue {
+		n.letGo(&queue[i])
+	}
+	n.conclude(g)
+}
+
+// conclude says that a group is over, when nothing of the node works for it any more.
+func (n *Node) conclude(g *Group) {
+	if !g.running && g.busy() == nil {
+		g.engine.Ended(g.more.err)
+	}
+}

@@ -1,0 +1,67 @@
+// The errors that callers may want to tell apart.
+
+package protocol
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/hustings/hustings/memberstate"
+)
+
+// Package elector documents them under the same names.
+var (
+	ErrStopped            = errors.New("elector: stopped")
+	ErrNotLeader          = errors.New("elector: this member does not lead")
+	ErrTransferFailed     = errors.New("elector: leadership was not transferred")
+	ErrTransferInProgress = errors.New("elector: a handover is in progress")
+	ErrOtherVoters        = errors.New("elector: the store knows the group with other voters")
+	ErrStoreBehindLedger  = errors.New("elector: the store is older than the ledger")
+)
+
+// worded is one of the errors above, in words that fit the occasion.
+type worded struct {
+	kind error
+	text string
+}
+
+func (e *worded) Error() string { return e.text }
+func (e *worded) Unwrap() error { return e.kind }
+
+// Say is an error of a kind, in words of its own.
+func Say(kind error, format string, args ...any) error {
+	return &worded{kind, "elector: " + fmt.Sprintf(format, args...)}
+}
+
+// ConfigError says what is wrong with one field of a configuration. A
+// configuration with several wrong fields gives several, joined.
+type ConfigError struct {
+	Field   string
+	Problem string
+}
+
+func (e *ConfigError) Error() string { return fmt.Sprintf("elector: %s %s", e.Field, e.Problem) }
+
+// Complaints collects what is wrong with a configuration.
+type Complaints []error
+
+// Add complains about a field.
+func (c *Complaints) Add(field, format string, args ...any) {
+	*c = append(*c, &ConfigError{Field: field, Problem: fmt.Sprintf(format, args...)})
+}
+
+// LedgerError says that the engine's ledger did what no ledger under the
+// contract of LedgerEnd and Heard can do. The member has stopped: it can vouch
+// for nothing any more.
+type LedgerError struct {
+	Group string
+	// End is what LedgerEnd returned when asked with the promise of Term, and
+	// Before is what it had returned before.
+	Term        memberstate.Term
+	End, Before memberstate.Position
+	Problem     string
+}
+
+func (e *LedgerError) Error() string {
+	return fmt.Sprintf("elector: group %q: LedgerEnd(%d) returned %v after %v: %s", e.Group, e.Term, e.End, e.Before, e.Problem)
+}

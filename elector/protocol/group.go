@@ -1,0 +1,192 @@
+// A group at a node: a session, what waits for it, and who is told of it.
+
+package protocol
+
+import (
+	"slices"
+	"time"
+
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+)
+
+// Engine is what one group asks of the process around it. The methods that Effects has, too,
+// mean the same here. They are called one at a time, and return at once; from within them
+// the node may be told that a Lead has returned or a pause has ended, and nothing else.
+type Engine interface {
+	// AskLedger asks where the engine's ledger ends, with the promise of a term. The answer
+	// is Node.LedgerEnd.
+	AskLedger(term memberstate.Term)
+	Show(v View)
+	Hold(until time.Duration)
+	Lead(term memberstate.Term)
+	EndLead(term memberstate.Term)
+	Pause(term memberstate.Term, number uint32)
+	Resume()
+	// Ended says that the group has ended and that nothing of the node works for it any
+	// more: for an error that it could not go on with, or because it was told to.
+	Ended(err error)
+}
+
+// Group is one group at a node. It is kept small, because there may be very many. What a
+// heartbeat looks at comes first.
+type Group struct {
+	Session
+	*Electorate               // shared
+	due, look   time.Duration // when the alarm rings, and when to look at it next; 0: never
+	alarm       uint32        // number of the alarm that is set
+	running     bool          // it takes part: from its start to its end
+	leaving     bool          // it ends as soon as it does not lead
+	engine      Engine
+	more        *more // nil while there is nothing of it
+	name        string
+}
+
+// more is what most groups do not have, or not for long.
+type more struct {
+	busy     *pending  // the step that waits for the ledger or the disk
+	queue    []pending // what has happened while a step waits
+	messages int       // how many of it have arrived from others
+	orders   []*Order  // to hand over, that stand
+	attempt  *attempt  // the handover under way
+	err      error     // for which it has ended
+}
+
+// pending is a step on its way, with what it takes to finish it.
+type pending struct {
+	Step
+	purpose
+}
+
+// purpose is what an input is for.
+type purpose struct {
+	from  string // who is answered
+	then  func() // called when it is done, if not nil
+	order *Order // that begins with it, if any
+}
+
+// maxQueued bounds the messages that wait for a group's disk.
+const maxQueued = 256
+
+// NewGroup is a group that has not started.
+func NewGroup(e *Electorate, name string, engine Engine) Group {
+	return Group{Electorate: e, name: name, engine: engine}
+}
+
+// Restore sets the group up with what its store has kept, and holds that against the ledger,
+// which ends here. It comes before Node.Start. If the store knew nothing of the group, the
+// group's Record must be saved before the start.
+func (g *Group) Restore(r memberstate.Record, known bool, end memberstate.Position) error {
+	if known && r.Voters != g.Members.Digest() {
+		return Say(ErrOtherVoters, "the store knows group %q with other voters: a quorum of the old ones may have elected someone", g.name)
+	}
+	vote := g.Members.Seat(r.Vote)
+	if vote != memberstate.Nobody && !g.Rules.Voters.Has(vote) {
+		return Say(ErrOtherVoters, "the store knows group %q with other voters: it voted for %q", g.name, r.Vote)
+	}
+	if known && end.Term > r.Term {
+		return Say(ErrStoreBehindLedger, "the store is older than the ledger of group %q: the ledger ends in term %d, the store knows terms up to %d",
+			g.name, end.Term, r.Term)
+	}
+	asked := r.Term
+	hard := memberstate.HardState{Term: r.Term, Vote: vote, Promise: r.Promise}
+	if !known && end.Term > 0 {
+		// A new member beside an existing ledger: it has voted in no term that the ledger
+		// has seen the end of.
+		hard.Term = end.Term
+	}
+	g.Session = NewSession(&g.Rules, hard, end, asked)
+	return nil
+}
+
+// Name is the group's.
+func (g *Group) Name() string { return g.name }
+
+// Record is the group's hard state as a store keeps it.
+func (g *Group) Record() memberstate.Record {
+	return memberstate.Record{
+		Group: g.name, Term: g.Term, Vote: g.Members.ID(g.Vote), Promise: g.Promise, Voters: g.Members.Digest(),
+	}
+}
+
+// message is a machine's message as the transport has it.
+func (g *Group) message(self, to string, m *Message) rpc.Message {
+	return rpc.Message{Group: g.name, From: self, To: to, Leader: g.Members.ID(m.Leader), Voters: g.Members.Digest(), Body: m.Body}
+}
+
+// extras are made when the group first needs any, and let go when it needs none.
+func (g *Group) extras() *more {
+	if g.more == nil {
+		g.more = new(more)
+	}
+	return g.more
+}
+
+// tidy lets extras go that are not needed any more.
+func (g *Group) tidy() {
+	if x := g.more; x != nil && x.busy == nil && x.attempt == nil && x.err == nil && len(x.orders) == 0 && len(x.queue) == 0 {
+		g.more = nil
+	}
+}
+
+// busy is the step that waits, if any.
+func (g *Group) busy() *pending {
+	if g.more == nil {
+		return nil
+	}
+	return g.more.busy
+}
+
+// Queued is how much waits for the step under way, and how many messages are among it.
+func (g *Group) Queued() (all, messages int) {
+	if g.more == nil {
+		return 0, 0
+	}
+	return len(g.more.queue), g.more.messages
+}
+
+// add keeps an input until the step under way is done. Messages are bounded by Deliver. Of
+// everything else there are few kinds, each order belongs to a caller who waits, and what is
+// the same is kept once: to hear twice of one leader, or to be told twice to stand, changes
+// no more than once does.
+func (x *more) add(p *pending) {
+	if p.Input.Kind == Receive {
+		x.messages++
+	} else if i := slices.IndexFunc(x.queue, p.isSame); i >= 0 {
+		x.queue[i].then = both(x.queue[i].then, p.then)
+		return
+	}
+	x.queue = append(x.queue, *p)
+}
+
+// isSame says whether the two are one input, which nobody ordered.
+func (p *pending) isSame(other pending) bool {
+	return p.Input == other.Input && p.order == nil && other.order == nil
+}
+
+// both calls two functions, of which any may be nil.
+func both(first, second func()) func() {
+	switch {
+	case first == nil:
+		return second
+	case second == nil:
+		return first
+	}
+	return func() {
+		first()
+		second()
+	}
+}
+
+// next takes what has waited longest.
+func (x *more) next() pending {
+	first := x.queue[0]
+	if first.Input.Kind == Receive {
+		x.messages--
+	}
+	x.queue = x.queue[1:]
+	if len(x.queue) == 0 {
+		x.queue = nil
+	}
+	return first
+}

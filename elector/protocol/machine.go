@@ -1,0 +1,484 @@
+// The machine: the whole protocol of one group at one member, as a value.
+//
+// A Machine has no clock, no goroutine, no lock, no random source, and holds no
+// pointer and no string. It is copied by assignment and compared with ==. Each
+// Step takes one input and fills in an Output; what the output asks for is
+// carried out by an Executor, in the order of the output's fields.
+//
+// The rules of the protocol are found here:
+//
+//	machine.go           what a machine remembers, its inputs and outputs, and Step
+//	machine_vote.go      a voter is asked: arbitration, with a name for every refusal
+//	machine_campaign.go  a candidate asks: pre-vote, rounds, and how a round is judged
+//	machine_follow.go    a follower hears its leader, and waits when it does not
+//	machine_lead.go      a leader beats, counts its quorum, and learns of larger terms
+//	machine_handover.go  a leader hands over: transfer, resignation, preferred leaders
+//
+// It is DLedger's election, hardened. Where it deviates, the code says D1, D2
+// and so on; docs/protocol.md lists these deviations with their reasons.
+
+package protocol
+
+import (
+	"time"
+
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+)
+
+// Rules are what a Machine goes by and does not change itself. Machines of
+// groups with the same members may share them.
+type Rules struct {
+	// Self is the seat of the member that the machine is.
+	Self memberstate.Seat
+	// Voters and All are the group's voters, and those with its observers.
+	Voters, All memberstate.Set
+	// Preferred are voters that should lead whenever they can.
+	Preferred memberstate.Set
+	// Timing holds the intervals.
+	Timing Timing
+	// PreVote has a candidate ask whether it would win before it raises the
+	// term (D4).
+	PreVote bool
+	// Ranks has the members take turns in standing when a leader falls silent,
+	// instead of drawing lots (D12).
+	Ranks bool
+	// Lease is how long a lease lasts at those who promise it; zero means that
+	// none is given or asked for (D11).
+	Lease time.Duration
+}
+
+func (r *Rules) quorum() int { return memberstate.Quorum(r.Voters) }
+
+// others are the voters but this member.
+func (r *Rules) others() memberstate.Set { return r.Voters.Without(r.Self) }
+
+// Machine is the state of one group at one member. The zero Machine is that of
+// a voter that has never taken part; NewMachine makes one that restarts.
+type Machine struct {
+	// State is who this member is. Its HardState is durable before any output
+	// that depends on it takes effect.
+	memberstate.State
+
+	// known is the largest term heard of in answers. The next campaign goes
+	// above it. It is a hint from others, and never adopted by itself.
+	known memberstate.Term
+
+	// The round of votes under way, or the last one. A leader has one too,
+	// when it asks for a new term for itself (D7).
+	asked    memberstate.Term // the term that votes are asked for
+	asking   time.Duration    // how long they will have been when the alarm rings
+	accepted memberstate.Set  // who accepted, this member included
+	notReady memberstate.Set  // who was behind in term; of a leader: who was, in its newest beat
+	bigger   memberstate.Set  // who refused because its ledger is better
+	answered memberstate.Set  // who gave a valid answer of whatever kind
+
+	// What a leader counts. A beat is a round of heartbeats; acks has the last
+	// few of them, or where round trips are longer than the interval no beat
+	// would ever be complete (D8).
+	acks   [recentBeats]memberstate.Set
+	sticky memberstate.Set // who promised the lease in its newest answer
+
+	// goal is where the ledger of the target of a handover must have got to; of the
+	// target, where it had when it stood.
+	goal memberstate.Position
+
+	roundTrip uint32 // measured, in microseconds; 0: not known
+	alarm     uint32 // number of the newest alarm; every other one is stale
+	ballot    uint32 // number of the newest round of votes
+	beat      uint32 // number of the newest beat
+	heardBeat uint32 // newest beat that a quorum answered
+	leaseBeat uint32 // newest beat that a quorum answered with its promise; 0: none in this term
+	challenge uint32 // beat of a leader's newest attempt at a new term (D7)
+	courtesy  uint32 // beat from which a leader may hand over to a preferred one
+
+	phase    phase
+	mark     rpc.Mark // of the round of votes under way
+	judged   Judgement
+	hurries  uint8 // revotes in a row without a wait
+	handover Handover
+	reason   reason           // for the handover
+	target   memberstate.Seat // of the handover
+	patience uint8            // beats left for this phase of the handover
+	declined uint8            // handovers to preferred leaders that failed in a row
+
+	resigning    bool // the handover is a resignation: step down even if it fails
+	leaseVoid    bool // this term will hold no lease any more (D14)
+	inconsistent bool // someone answered the newest beat with INCONSISTENT_LEADER
+	resent       bool // the newest beat was sent early, for those who were not ready
+	repeated     bool // those who have not answered the round were asked again
+	hasLeader    bool // someone answered the round with ALREADY_HAS_LEADER
+	vetoed       bool // and it was the leader itself, or one who follows it in this very term
+	hinted       bool // the leader of this term has been reported lost already (D13)
+	doubtful     bool // the next pre-vote follows from such a report: wait for the leader's veto
+	fasting      bool // just started: does not vote until old promises have run out (D11)
+	serving      bool // the engine's Lead of a term that this member led has not returned
+}
+
+// recentBeats is how many beats a leader keeps. Round trips of up to that many
+// intervals are coped with.
+const recentBeats = 4
+
+// phase says whether a round of votes is under way.
+type phase uint8
+
+const (
+	idle      phase = iota
+	preVoting       // asking whether votes would be given
+	voting          // asking for votes
+)
+
+// Judgement is how a round of votes ended.
+type Judgement uint8
+
+const (
+	// WaitToRevote: ask again, in the same term.
+	WaitToRevote Judgement = iota
+	// RevoteImmediately: ask again at once; those who were behind are ready now.
+	RevoteImmediately
+	// Passed: a quorum accepted.
+	Passed
+	// WaitToVoteNext: ask again, in a larger term.
+	WaitToVoteNext
+)
+
+var judgementNames = [...]string{
+	WaitToRevote:      "WAIT_TO_REVOTE",
+	RevoteImmediately: "REVOTE_IMMEDIATELY",
+	Passed:            "PASSED",
+	WaitToVoteNext:    "WAIT_TO_VOTE_NEXT",
+}
+
+// String is the name that DLedger gives to the judgement.
+func (j Judgement) String() string {
+	if int(j) < len(judgementNames) {
+		return judgementNames[j]
+	}
+	return "unknown judgement"
+}
+
+// InputKind says what happened to a machine.
+type InputKind uint8
+
+const (
+	// Start begins the work of a machine. It is the first input, once.
+	Start InputKind = iota + 1
+	// Receive: a Message arrived.
+	Receive
+	// Ring: the alarm with this Number rang. It must never ring early.
+	Ring
+	// Heard: the engine heard from Seat, as the leader of Term.
+	Heard
+	// PeerLost: the process of Seat is gone, as far as the transport can tell.
+	PeerLost
+	// Stand: this member is to stand now, if it may.
+	Stand
+	// Transfer: hand over to Seat, or to the best voter if Seat is Nobody.
+	Transfer
+	// Resign: hand over to the best voter, and step down even if that fails.
+	Resign
+	// Paused: the engine has stopped accepting writes for the handover.
+	Paused
+	// Abort: give up the handover.
+	Abort
+	// Lapsed: the lease has run out, by the clock of whoever holds it.
+	Lapsed
+	// Served: no Lead of the engine was running or due to run when the newest beat was
+	// that of this Number.
+	Served
+	// Remain: nobody wants this member to resign any more. A handover under way
+	// goes on as a transfer: if it fails, this member leads on.
+	Remain
+)
+
+// Input is one thing that happens to a machine.
+type Input struct {
+	Kind    InputKind
+	Message Message          // Receive
+	Number  uint32           // Ring, Served
+	Seat    memberstate.Seat // Heard, PeerLost, Transfer
+	Term    memberstate.Term // Heard
+
+	// RoundTrip is, for an answer, how long ago its request was sent; zero if
+	// that is not known.
+	RoundTrip time.Duration
+
+	// Ledger is the end of the ledger, and LedgerTerm the term that the engine
+	// was asked for it with: it has promised to acknowledge no append of a
+	// lower term from then on. Both are given when Output.NeedLedger asked for
+	// them, and HasLedger says so.
+	HasLedger  bool
+	LedgerTerm memberstate.Term
+	Ledger     memberstate.Position
+}
+
+// Message is a message as a machine has it: members are seats.
+type Message struct {
+	From   memberstate.Seat
+	Leader memberstate.Seat
+	rpc.Body
+}
+
+// Output is what a step asks for, to be carried out in the order of the fields.
+type Output struct {
+	// NeedLedger says that nothing has happened yet: the step needs the end of
+	// the ledger, taken with the promise of LedgerTerm, and is to be repeated
+	// with it in the input. No other field is set.
+	NeedLedger bool
+	LedgerTerm memberstate.Term
+
+	// Lost: this member led until this step. Nothing is waited for before the
+	// engine is told.
+	Lost bool
+	// Save: HardState must be durable BEFORE anything below takes effect. If it
+	// cannot be, the member must stop.
+	Save bool
+	// Changed: role, term, vote or leader are not what they were.
+	Changed bool
+
+	// Replied: Reply goes to whom the input's message came from.
+	Replied bool
+	Reply   Message
+	// To: Send goes to these members. Empty: there is nothing to send.
+	To   memberstate.Set
+	Send Message
+
+	// Alarm replaces the one alarm of the machine, if its Number is not zero.
+	Alarm Alarm
+
+	// Ended: a round of this member's was judged, and with what mark it had
+	// asked. This is for those who count.
+	Ended  bool
+	Asked  rpc.Mark
+	Judged Judgement
+
+	// Dropped says why the input's message was ignored, if it was.
+	Dropped Drop
+	// Err is a defect: the step tried an illegal transition. The member must
+	// stop before anything of this output takes effect.
+	Err error
+}
+
+// Alarm asks for a Ring with this number after a time that the caller draws
+// between Min and Max.
+type Alarm struct {
+	Number   uint32
+	Min, Max time.Duration
+}
+
+// NewMachine is a machine that starts with what its store has kept.
+func NewMachine(r *Rules, hard memberstate.HardState) Machine {
+	observer := !r.Voters.Has(r.Self)
+	return Machine{
+		State:   memberstate.Restart(hard, observer),
+		fasting: hard.Promise > 0 && !observer,
+	}
+}
+
+// Serving says whether this member has begun to lead and was not told since that no
+// Lead of the engine runs any more. Then it does not stand.
+func (m *Machine) Serving() bool { return m.serving }
+
+// Asking says whether a round of votes is under way, whether it is a pre-vote, and who
+// has accepted so far.
+func (m *Machine) Asking() (asks, preVote bool, accepted memberstate.Set) {
+	return m.phase != idle, m.phase == preVoting, m.accepted
+}
+
+// Repeats says whether the request for votes that this step sends was sent before, in the
+// same round: what it takes to answer is counted from the first time.
+func (m *Machine) Repeats() bool { return m.repeated }
+
+// Step is what one input does to the machine.
+func (m *Machine) Step(r *Rules, in *Input, out *Output) {
+	*out = Output{}
+	if in.Kind == Receive && in.Message.Kind == rpc.Heartbeat { // the most frequent input needs no ledger
+		m.receive(r, in, out)
+		return
+	}
+	// Whatever else may, and find out half-way.
+	before := *m
+	m.step(r, in, out)
+	if out.NeedLedger {
+		*m = before
+		*out = Output{NeedLedger: true, LedgerTerm: out.LedgerTerm}
+	}
+}
+
+func (m *Machine) step(r *Rules, in *Input, out *Output) {
+	switch in.Kind {
+	case Start:
+		m.start(r, out)
+	case Receive:
+		m.receive(r, in, out)
+	case Ring:
+		m.ring(r, in, out)
+	case Heard:
+		m.heard(r, in, out)
+	case PeerLost:
+		m.peerLost(r, in, out)
+	case Stand:
+		m.standOnCommand(r, in, out)
+	case Transfer, Resign:
+		m.beginHandover(r, in, out)
+	case Paused:
+		m.paused(r, in, out)
+	case Abort:
+		m.endHandover(r, out)
+	case Lapsed:
+		m.lapsed(r, out)
+	case Served:
+		if in.Number == m.beat { // else it has won another office since
+			m.serving = false
+		}
+	case Remain:
+		m.resigning = false
+	}
+}
+
+func (m *Machine) receive(r *Rules, in *Input, out *Output) {
+	q := &in.Message
+	if q.Term > m.Term+memberstate.MaxTermStep { // D10
+		out.Dropped = DropImpossibleTerm
+		return
+	}
+	switch q.Kind {
+	case rpc.VoteRequest:
+		m.onVoteRequest(r, in, out)
+	case rpc.VoteResponse:
+		m.onVoteResponse(r, in, out)
+	case rpc.Heartbeat:
+		m.onHeartbeat(r, in, out)
+	case rpc.HeartbeatResponse:
+		m.onHeartbeatResponse(r, in, out)
+	case rpc.TakeLeadership:
+		m.onTakeLeadership(r, in, out)
+	case rpc.TakeLeadershipResponse:
+		m.onTakeLeadershipResponse(r, in, out)
+	default:
+		out.Dropped = DropMalformed
+	}
+}
+
+// start arms the first alarm. D1: the state that a member restarts with is
+// spent, so its first campaign raises the term.
+func (m *Machine) start(r *Rules, out *Output) {
+	switch {
+	case m.Role == memberstate.Observer:
+	case m.fasting:
+		m.arm(out, m.Promise, m.Promise)
+	case r.PreVote:
+		m.armSlot(r, out, memberstate.Nobody)
+	default:
+		// Without a pre-vote the first campaign deposes whoever leads, so
+		// listen first.
+		m.arm(out, r.Timing.Detection(), r.Timing.Detection()+r.Timing.MaxVoteWait)
+	}
+}
+
+// ring is the one alarm: what a member waits for depends on what it is.
+func (m *Machine) ring(r *Rules, in *Input, out *Output) {
+	if in.Number != m.alarm {
+		out.Dropped = DropStaleAlarm
+		return
+	}
+	switch m.Role {
+	case memberstate.Leader:
+		m.onBeat(r, out)
+	case memberstate.Follower, memberstate.Observer:
+		m.silence(r, out)
+	case memberstate.Candidate:
+		switch {
+		case m.fasting:
+			m.fasting = false
+			m.armSlot(r, out, memberstate.Nobody)
+		case m.phase != idle:
+			m.askAgain(r, in, out)
+		default:
+			m.stand(r, in, out)
+		}
+	}
+}
+
+// arm replaces the alarm.
+func (m *Machine) arm(out *Output, low, high time.Duration) {
+	m.alarm++
+	if m.alarm == 0 { // zero means none
+		m.alarm++
+	}
+	out.Alarm = Alarm{Number: m.alarm, Min: low, Max: high}
+}
+
+// ledger is the end of the ledger as the engine promised it for this term, or
+// a later one. If it is not there the step must end, and is repeated.
+//
+// The promise is always that of the machine's own term as it stands when the
+// ledger is read. So an engine is never bound to a term that its member does
+// not adopt in the same step, and a vote is never given on an end that may
+// still grow by appends of a lower term: judged apart, ledger and vote lose
+// committed entries.
+func (m *Machine) ledger(in *Input, out *Output) (memberstate.Position, bool) {
+	if !in.HasLedger || in.LedgerTerm < m.Term {
+		out.NeedLedger, out.LedgerTerm = true, m.Term
+		return memberstate.Position{}, false
+	}
+	return in.Ledger, true
+}
+
+// adopt moves to a larger term. D3: in the step that saw it. A round under way
+// ends, and with it its marks; a leader of the old term leads no more.
+func (m *Machine) adopt(r *Rules, out *Output, term memberstate.Term) {
+	m.leave(out)
+	promise := r.Lease
+	if m.Role == memberstate.Observer {
+		promise = 0
+	}
+	m.did(out, m.Raise(term, promise))
+	m.hinted, m.doubtful, m.judged = false, false, WaitToRevote
+	out.Save = true
+}
+
+// leave ends what was going on in the term: a round, a handover, an office.
+func (m *Machine) leave(out *Output) {
+	if m.Role == memberstate.Leader {
+		out.Lost = true
+		m.handover, m.resigning = NoHandover, false
+	}
+	m.phase = idle
+}
+
+// did notes that a transition was made, or that it was illegal.
+func (m *Machine) did(out *Output, err error) {
+	out.Changed = true
+	if out.Err == nil {
+		out.Err = err
+	}
+}
+
+// learn remembers the largest term heard of.
+func (m *Machine) learn(term memberstate.Term) { m.known = max(m.known, term) }
+
+// observe takes in a measured round trip: longer ones soon, shorter ones by and by.
+// A single one may say nothing of the network, as when a process was stopped while
+// it waited. So it counts for no more than twice what was known and the length of a
+// slot; if trips really are as long now, the next few say so, too.
+func (m *Machine) observe(r *Rules, measured time.Duration) {
+	most := min(2*m.measured()+r.shortestSlot(), r.longestRoundTrip())
+	us := uint32(min(max(measured, 0), most).Microseconds())
+	switch {
+	case us == 0:
+	case us >= m.roundTrip:
+		m.roundTrip = us
+	default:
+		m.roundTrip -= (m.roundTrip - us + 7) / 8
+	}
+}
+
+// longestRoundTrip bounds what a measurement can stretch waits to. Where round trips are
+// longer than the beats that a leader keeps no leader can hold out, so there is nothing to
+// wait for; and what was learnt in bad times must not slow down the good ones after them.
+func (r *Rules) longestRoundTrip() time.Duration {
+	return min(recentBeats*r.Timing.Heartbeat, time.Minute)
+}
+
+func (m *Machine) measured() time.Duration { return time.Duration(m.roundTrip) * time.Microsecond }

@@ -1,0 +1,275 @@
+// A leader hands over: transfer, resignation, preferred leaders (D14).
+//
+// It asks the target whether its ledger has got to where the leader's was when
+// the handover began, while writes go on. If so the engine is asked to pause
+// them, and only then does the target get the word to stand, with the final end
+// of the ledger to reach. Each of these phases has a detection time and no more,
+// and all that is sent is sent again with the target's next sign of life, so a
+// target that is dead costs nothing and blocks nothing.
+
+package protocol
+
+import (
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+)
+
+// Handover is how far a leader has come in handing over.
+type Handover uint8
+
+const (
+	// NoHandover: it leads, and means to go on.
+	NoHandover Handover = iota
+	// Probing: the target has been asked whether its ledger is near enough.
+	Probing
+	// Pausing: the engine is to stop accepting writes, and say Paused.
+	Pausing
+	// Taking: the target has been told to stand.
+	Taking
+)
+
+var handoverNames = [...]string{NoHandover: "none", Probing: "probing", Pausing: "pausing", Taking: "taking"}
+
+// String names the phase for logs.
+func (h Handover) String() string {
+	if int(h) < len(handoverNames) {
+		return handoverNames[h]
+	}
+	return "unknown handover"
+}
+
+// reason is why a leader hands over.
+type reason uint8
+
+const (
+	// toAnyone: on command, to whoever can take over.
+	toAnyone reason = iota
+	// toNamed: on command, to the target and no other.
+	toNamed
+	// toPreferred: to a preferred leader, and nobody waits for it.
+	toPreferred
+)
+
+// Handover is how far this member has come in handing over, and to whom.
+func (m *Machine) Handover() (Handover, memberstate.Seat) { return m.handover, m.target }
+
+// beginHandover obeys a command. A resignation overtakes a transfer.
+func (m *Machine) beginHandover(r *Rules, in *Input, out *Output) {
+	if m.Role != memberstate.Leader {
+		return
+	}
+	resign := in.Kind == Resign
+	if m.handover != NoHandover {
+		m.resigning = m.resigning || resign
+		return
+	}
+	target, why := in.Seat, toNamed
+	if resign || target == memberstate.Nobody {
+		target, why = m.successor(r, memberstate.Nobody), toAnyone
+	}
+	switch {
+	case r.others().Has(target):
+		m.resigning = resign
+		m.handOver(r, in, out, target, why)
+	case resign: // there is nobody to hand over to
+		m.stepDown(out)
+		m.armRest(r, out)
+	}
+}
+
+// handOver begins with the question whether the target could.
+func (m *Machine) handOver(r *Rules, in *Input, out *Output, target memberstate.Seat, why reason) {
+	end, ok := m.ledger(in, out)
+	if !ok {
+		return
+	}
+	m.phase = idle // D7 waits while a handover is on
+	m.handover, m.target, m.reason = Probing, target, why
+	m.goal, m.patience = end, uint8(r.Timing.Leak)
+	m.sendTake(r, out)
+}
+
+// sendTake asks the target. The word to stand goes to the other voters, too, if somebody
+// waits for the handover: their votes are under way then before the target has asked for
+// them. In return they follow nobody if it fails now, and the group has to elect; so a
+// preferred leader, to whom it is offered again and again, must ask for them itself.
+func (m *Machine) sendTake(r *Rules, out *Output) {
+	out.To = memberstate.SetOf(m.target)
+	mark := rpc.Plain
+	switch {
+	case m.handover == Probing:
+		mark = rpc.PreVote
+	case m.reason != toPreferred:
+		out.To = r.others()
+	}
+	out.Send = Message{Leader: m.target, Body: rpc.Body{
+		Kind: rpc.TakeLeadership, Mark: mark, Round: m.beat, Term: m.Term, Ledger: m.goal,
+	}}
+}
+
+// onTakeLeadership: the leader asks this member to stand in its place, or for its vote
+// for who is to. That is in the next term, without a pre-vote, so a late heartbeat of the
+// old leader finds a larger term and changes nothing.
+func (m *Machine) onTakeLeadership(r *Rules, in *Input, out *Output) {
+	q := &in.Message
+	heir := q.Leader == r.Self
+	switch {
+	case m.Role != memberstate.Follower || m.Leader != q.From || m.Term != q.Term || heir && m.serving:
+		m.reply(in, out, rpc.NotFollowing)
+	case heir:
+		m.inherit(r, in, out)
+	default:
+		m.vouch(r, in, out)
+	}
+}
+
+// inherit stands in the leader's place, if the ledger has got there.
+func (m *Machine) inherit(r *Rules, in *Input, out *Output) {
+	q := &in.Message
+	end, ok := m.ledger(in, out)
+	switch {
+	case !ok:
+	case end.Compare(q.Ledger) < 0:
+		m.reply(in, out, rpc.LedgerBehind)
+		out.Reply.Ledger = end // for who asks why it did not take over
+	case q.Mark == rpc.PreVote:
+		m.reply(in, out, rpc.Accept)
+	default:
+		m.askVotes(r, in, out, m.Term+1, rpc.Handed, q.From)
+	}
+}
+
+// vouch votes for the heir as if it had asked, with a ledger that ends where it must have
+// got to. It may ask with more, or with less at an older word of this leader's, so the vote
+// says what it was given on, and counts only for a candidate that has that. Who refuses
+// says nothing: it will be asked by the heir itself.
+func (m *Machine) vouch(r *Rules, in *Input, out *Output) {
+	q, own := &in.Message, *in
+	own.Message = Message{From: q.Leader, Leader: q.From, Body: rpc.Body{
+		Kind: rpc.VoteRequest, Mark: rpc.Handed, Term: q.Term + 1, Ledger: q.Ledger,
+	}}
+	if m.arbitrate(r, &own, out, false) != rpc.Accept {
+		return
+	}
+	out.To = memberstate.SetOf(q.Leader)
+	out.Send = Message{Body: rpc.Body{
+		Kind: rpc.VoteResponse, Result: rpc.Accept, Mark: rpc.Vouched, Term: m.Term, Asked: m.Term, Ledger: q.Ledger,
+	}}
+}
+
+func (m *Machine) onTakeLeadershipResponse(r *Rules, in *Input, out *Output) {
+	q := &in.Message
+	probe, current := q.Mark == rpc.PreVote, q.From == m.target
+	if m.Role != memberstate.Leader || q.Asked != m.Term || m.handover != Probing || !probe || !current && m.reason != toAnyone {
+		out.Dropped = DropStaleAnswer
+		return
+	}
+	switch {
+	case q.Result == rpc.Accept: // if anyone will do, also of one that was asked before the last beat
+		m.handover, m.patience = Pausing, uint8(r.Timing.Leak)
+		m.target = q.From
+	case m.reason == toAnyone && current:
+		m.target = m.successor(r, m.target) // asked with its next sign of life
+	}
+}
+
+// paused: no write of this term will be accepted until the handover has ended,
+// so the ledger's end is final. From here on the target can win at any moment,
+// also long after the handover was given up: this term holds no lease any more.
+func (m *Machine) paused(r *Rules, in *Input, out *Output) {
+	if m.Role != memberstate.Leader || m.handover != Pausing {
+		return
+	}
+	end, ok := m.ledger(in, out)
+	if !ok {
+		return
+	}
+	m.handover, m.patience = Taking, uint8(r.Timing.Leak)
+	m.goal, m.leaseVoid = end, true
+	m.sendTake(r, out)
+}
+
+// waitForHandover counts the beats of a handover. It ends in time whatever the
+// target does, and then the old leader carries on.
+func (m *Machine) waitForHandover(r *Rules, out *Output) {
+	if m.handover == NoHandover {
+		return
+	}
+	m.patience--
+	switch {
+	case m.patience == 0:
+		m.endHandover(r, out)
+	case m.handover == Probing && m.reason == toAnyone:
+		m.target = m.successor(r, m.target)
+	}
+}
+
+// endHandover gives a handover up. Who resigns steps down all the same, and
+// rests while the others elect.
+func (m *Machine) endHandover(r *Rules, out *Output) {
+	if m.handover == NoHandover {
+		return
+	}
+	resigning, preferred := m.resigning, r.Preferred.Has(m.target)
+	m.handover, m.target, m.resigning = NoHandover, memberstate.Nobody, false
+	if resigning {
+		m.stepDown(out)
+		m.armRest(r, out)
+		return
+	}
+	if preferred { // one that cannot take over is asked ever more rarely
+		m.declined = min(m.declined+1, maxDeclined)
+		m.courtesy = m.beat + uint32(r.Timing.Leak)<<m.declined
+	}
+}
+
+// maxDeclined bounds the wait between two offers to 2^maxDeclined detection times.
+const maxDeclined = 7
+
+// armRest waits for the others to elect before this member stands again.
+func (m *Machine) armRest(r *Rules, out *Output) {
+	rest := 2 * r.Timing.Detection()
+	m.arm(out, rest, rest+r.Timing.MaxVoteWait)
+}
+
+// onward does what waits for a voter's sign of life: the handover to it, the
+// offer to it if it should lead instead of this member, and, if this term can
+// hold no lease any more, the request for a new term.
+func (m *Machine) onward(r *Rules, in *Input, out *Output) {
+	from := in.Message.From
+	switch {
+	case m.handover != NoHandover:
+		if from == m.target && m.handover != Pausing {
+			m.sendTake(r, out)
+		}
+	case r.Lease > 0 && m.leaseVoid:
+		m.renew(r, in, out)
+	case r.Preferred.Has(from) && !r.Preferred.Has(r.Self) && int32(m.beat-m.courtesy) >= 0:
+		m.handOver(r, in, out, from, toPreferred)
+	}
+}
+
+// successor is the best voter to hand over to, the next best after the one that
+// could not: of those that have answered lately, in the order of their turns.
+func (m *Machine) successor(r *Rules, after memberstate.Seat) memberstate.Seat {
+	alive := r.others() & (m.acks[m.beat%recentBeats] | m.acks[(m.beat-1)%recentBeats])
+	if alive == 0 {
+		alive = r.others()
+	}
+	best, next := memberstate.Nobody, memberstate.Nobody
+	earlier := func(v, than memberstate.Seat) bool {
+		return than == memberstate.Nobody || m.turn(r, v, r.Self) < m.turn(r, than, r.Self)
+	}
+	for v := range alive.Seats() {
+		if earlier(v, best) {
+			best = v
+		}
+		if after != memberstate.Nobody && earlier(after, v) && earlier(v, next) {
+			next = v
+		}
+	}
+	if next != memberstate.Nobody {
+		return next
+	}
+	return best
+}

@@ -1,0 +1,52 @@
+// What a machine is, apart from what it does: a small value.
+
+package protocol
+
+import (
+	"reflect"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestMachineIsASmallValue(t *testing.T) {
+	assert.LessOrEqual(t, unsafe.Sizeof(Machine{}), uintptr(200))
+	assert.True(t, reflect.TypeOf(Machine{}).Comparable())
+}
+
+// Fault 17: every timer of DLedger reads the wall clock, so that a step forward
+// elects and a step back delays. A machine holds numbers and is given numbers:
+// there is no clock in it that could step, nor one handed in.
+func TestFault17AMachineKnowsNoClock(t *testing.T) {
+	assertPlain(t, reflect.TypeOf(Machine{}), "Machine")
+	assertPlain(t, reflect.TypeOf(Input{}), "Input")
+	assertPlain(t, reflect.TypeOf(Output{}.Alarm), "Alarm")
+}
+
+// assertPlain checks that a type holds nothing but numbers and booleans.
+func assertPlain(t *testing.T, typ reflect.Type, path string) {
+	t.Helper()
+	switch typ.Kind() {
+	case reflect.Struct:
+		for field := range typ.Fields() {
+			assertPlain(t, field.Type, path+"."+field.Name)
+		}
+	case reflect.Array:
+		assertPlain(t, typ.Elem(), path+"[]")
+	case reflect.Bool, reflect.Uint8, reflect.Uint32, reflect.Uint64, reflect.Int64:
+	default:
+		assert.Failf(t, "not plain", "%s is a %v", path, typ)
+	}
+}
+
+func TestStepsDoNotAllocate(t *testing.T) {
+	s := newStage(t, stageOptions{members: threeVoters()})
+	leader := s.elect()
+	m, out := leader.machine, new(Output)
+	in := &Input{Kind: Ring, Number: m.alarm}
+	assert.Zero(t, testing.AllocsPerRun(100, func() {
+		copied := m
+		copied.Step(&leader.rules, in, out)
+	}))
+}

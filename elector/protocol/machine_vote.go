@@ -1,0 +1,203 @@
+// A voter is asked. Arbitration has a fixed order, and a name for every refusal.
+
+package protocol
+
+import (
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+)
+
+func (m *Machine) onVoteRequest(r *Rules, in *Input, out *Output) {
+	if m.Role == memberstate.Observer {
+		out.Dropped = DropNotForObservers
+		return
+	}
+	q, term := &in.Message, m.Term
+	var result rpc.Result
+	if q.Mark == rpc.PreVote {
+		result = m.wouldVote(r, in, out)
+	} else {
+		result = m.arbitrate(r, in, out, false)
+	}
+	if out.NeedLedger {
+		return
+	}
+	m.reply(in, out, result)
+	switch result {
+	case rpc.RejectTermNotReady:
+		out.Reply.Term = term // as DLedger: the term that was not ready
+	case rpc.RejectTermSmallThanLedger:
+		out.Reply.Term = in.Ledger.Term
+	default: // the voter's own term, as in every answer
+	}
+}
+
+// arbitrate decides a vote, and gives it if the result is Accept. It is self if
+// the member asks itself.
+func (m *Machine) arbitrate(r *Rules, in *Input, out *Output, self bool) rpc.Result {
+	q := &in.Message
+	if refusal := m.refuseCandidate(r, q, self); refusal != 0 {
+		return refusal
+	}
+	if q.Term > m.Term {
+		if m.standsByLeader(r, q) {
+			return rpc.RejectAlreadyHasLeader
+		}
+		honoured := q.Mark == rpc.Won || m.honours(q)
+		waits := m.waitsToStand(r)
+		m.adopt(r, out, q.Term)
+		if !waits {
+			m.armVoteWait(r, out)
+		}
+		// D3: who has just won a pre-vote for this term, or was handed the
+		// leadership of the last, need not ask twice.
+		if !honoured {
+			return rpc.RejectTermNotReady
+		}
+	}
+	switch {
+	case m.fasting, m.bound(r) && m.hasOtherLeader(q.From):
+		return rpc.RejectAlreadyHasLeader
+	case m.Vote == memberstate.Nobody || m.Vote == q.From:
+	case m.Leader != memberstate.Nobody:
+		return rpc.RejectAlreadyHasLeader
+	default:
+		return rpc.RejectAlreadyVoted
+	}
+	if refusal := m.refuseLedger(in, out); refusal != 0 || out.NeedLedger {
+		// D20: of this term the candidate has its own vote, and may have those of others
+		// like it. This member stands in a larger one, where all are still to be had.
+		m.judged = WaitToVoteNext
+		return refusal
+	}
+	if m.Vote == memberstate.Nobody {
+		m.did(out, m.VoteFor(q.From))
+		out.Save = true
+		if m.Role == memberstate.Candidate && !self {
+			m.armVoteWait(r, out) // leave the winner time to say so (D24)
+		}
+	}
+	return rpc.Accept
+}
+
+// waitsToStand says whether this member waits for its next attempt, in a term in which it
+// has voted for nobody. The wait was to leave a candidate time to ask again, and is over
+// once: it is not set anew with every term that it adopts (D19), or candidates that it does
+// not vote for could keep it from standing for ever.
+func (m *Machine) waitsToStand(r *Rules) bool {
+	return m.phase == idle && m.Vote == memberstate.Nobody && m.MayStand(r.Self)
+}
+
+// wouldVote decides a pre-vote (D4): what the answer to a vote request for that
+// term would be, and whether the voter sees a reason for an election at all. It
+// changes nothing.
+func (m *Machine) wouldVote(r *Rules, in *Input, out *Output) rpc.Result {
+	q := &in.Message
+	if refusal := m.refuseCandidate(r, q, false); refusal != 0 {
+		return refusal
+	}
+	switch {
+	case m.fasting || m.hasOtherLeader(q.From):
+		return rpc.RejectAlreadyHasLeader
+	case q.Term == m.Term && m.Vote != memberstate.Nobody && m.Vote != q.From:
+		return rpc.RejectAlreadyVoted
+	}
+	if refusal := m.refuseLedger(in, out); refusal != 0 || out.NeedLedger {
+		return refusal
+	}
+	// Who was asked to take over, or has an earlier turn, is about to lead. No vote is refused
+	// for that, for who is about to lead has given its own to itself (D25). The refusal
+	// ends with its one round, so it cannot keep out for long a candidate that is as good.
+	if m.phase == voting && m.mark == rpc.Handed || m.goesFirst(r, q) {
+		return rpc.RejectTakingLeadership
+	}
+	return rpc.Accept
+}
+
+// goesFirst says whether this member asks for the same, and its turn is earlier: a lost
+// message makes its round last into the slot of whoever asks (D12). It is not so sure once
+// somebody has refused it.
+func (m *Machine) goesFirst(r *Rules, q *Message) bool {
+	return r.Ranks && m.phase == preVoting && m.Role == memberstate.Candidate && m.asked == q.Term && m.answered == m.accepted &&
+		m.turn(r, r.Self, memberstate.Nobody) < m.turn(r, q.From, memberstate.Nobody)
+}
+
+// refuseCandidate looks at who asks and in which term.
+func (m *Machine) refuseCandidate(r *Rules, q *Message, self bool) rpc.Result {
+	switch {
+	case !r.Voters.Has(q.From):
+		return rpc.RejectUnknownLeader
+	case q.From == r.Self && !self:
+		return rpc.RejectUnexpectedLeader
+	case q.Term < m.Term:
+		return rpc.RejectExpiredVoteTerm
+	}
+	return 0
+}
+
+// refuseLedger holds the candidate's ledger against one's own.
+func (m *Machine) refuseLedger(in *Input, out *Output) rpc.Result {
+	mine, ok := m.ledger(in, out)
+	if !ok {
+		return 0
+	}
+	q := &in.Message
+	switch {
+	case q.Ledger.Term < mine.Term:
+		return rpc.RejectExpiredLedgerTerm
+	case q.Ledger.Term == mine.Term && q.Ledger.Index < mine.Index:
+		return rpc.RejectSmallLedgerEndIndex
+	case q.Term < mine.Term:
+		return rpc.RejectTermSmallThanLedger
+	}
+	return 0
+}
+
+// standsByLeader says whether a request of a larger term is refused without
+// adopting the term, so that it cannot depose a healthy leader.
+func (m *Machine) standsByLeader(r *Rules, q *Message) bool {
+	switch {
+	case m.fasting: // it may have promised a lease, and has forgotten to whom
+		return true
+	case m.honours(q):
+		return false
+	case m.bound(r): // D11: voters are sticky
+		return m.hasOtherLeader(q.From)
+	default: // D4: only who has won a pre-vote may depose a leader that is not silent
+		return r.PreVote && q.Mark != rpc.Won && m.hasOtherLeader(q.From)
+	}
+}
+
+// bound says whether this voter stands by its leader because of a lease. It is
+// bound by what it promised also if it has been restarted without leases since.
+func (m *Machine) bound(r *Rules) bool { return r.Lease > 0 || m.Promise > 0 }
+
+// honours says whether a request comes from the one to whom the leader of this
+// very term has handed over (D14). The leader itself knows to whom it did; a
+// follower of it takes the candidate's word. The word of a candidate that was
+// handed another term, or by another leader, is worth nothing.
+func (m *Machine) honours(q *Message) bool {
+	if q.Mark != rpc.Handed || q.Leader == memberstate.Nobody || q.Leader != m.Leader || q.Term != m.Term+1 {
+		return false
+	}
+	return m.Role == memberstate.Follower || m.handover == Taking && m.target == q.From
+}
+
+// hasOtherLeader says whether this member has a leader that is not silent and
+// is not this candidate.
+func (m *Machine) hasOtherLeader(candidate memberstate.Seat) bool {
+	return m.Leader != memberstate.Nobody && m.Leader != candidate
+}
+
+// reply answers the input's message. D9: every answer names the leader.
+func (m *Machine) reply(in *Input, out *Output, result rpc.Result) {
+	q := &in.Message
+	out.Replied = true
+	out.Reply.Leader = m.Leader
+	out.Reply.Kind = q.Kind + 1
+	out.Reply.Result = result
+	out.Reply.Mark = q.Mark
+	out.Reply.Round = q.Round
+	out.Reply.Term = m.Term
+	out.Reply.Asked = q.Term
+}

@@ -1,0 +1,285 @@
+// A node: all groups of one process, as a value that a driver gives the time.
+//
+// A driver works in turns. At begins one, and says what time it is; then the node is told
+// what has happened since the last turn; End sends, saves, and says when the next turn is
+// due at the latest.
+//
+// What a node is told:
+//
+//	Start, Stop, End...    a group begins, is to hand over and end, or ends at once
+//	Deliver                a message has arrived for a group
+//	Give                   the engine has heard a leader, or wants this member to stand
+//	Obey, Withdraw         somebody orders a leader to hand over, and thinks better of it
+//	PeerLost               a process is gone, as far as the transport can tell
+//	LedgerEnd              where the engine's ledger ends, when that was asked
+//	Saved                  what was to be saved is durable, or could not be saved
+//	LeaseOver, LeadReturned, PauseEnded   as a Session is
+//
+// What it asks for is listed in Edge, for the node, and in Engine, for each of its groups.
+
+package protocol
+
+import (
+	"iter"
+	"time"
+
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+)
+
+// Edge is what a node asks of the process around it.
+type Edge interface {
+	// Draw is a random time, of at least low and of less than high unless they are equal.
+	Draw(low, high time.Duration) time.Duration
+	// Send sends messages to one node. It must not keep the batch.
+	Send(to string, batch []rpc.Message)
+	// Save has the disk keep records, all of them durably or with an error. The answer is
+	// Node.Saved. There is one such batch at a time.
+	Save(batch []memberstate.Record)
+	Observer
+}
+
+// Observer is told what happens, for those who count and for those who read. It decides
+// nothing.
+type Observer interface {
+	// Drop is told how many inputs were ignored, and why.
+	Drop(why Drop, n int)
+	// Judge is told how a round of votes ended.
+	Judge(g *Group, asked rpc.Mark, judged Judgement)
+	// Voting is told of requests for votes, not of their repetitions, and of answers.
+	Voting(g *Group, m *Message)
+	// QuorumHeard is told how long it took until a quorum had answered a heartbeat.
+	QuorumHeard(g *Group, took time.Duration)
+	// NotTransferred is told why a handover came to nothing.
+	NotTransferred(g *Group, failed *TransferError, preferred bool)
+	// TooFarApart is told that a peer's term is so far above the group's that it is
+	// dropped, and of how many times that was not told since the last time.
+	TooFarApart(g *Group, peer string, term memberstate.Term, untold uint64)
+}
+
+// Node is all groups of one process. It is no use to two goroutines at once.
+type Node struct {
+	self   string
+	edge   Edge
+	now    time.Duration
+	alarms alarms
+	peers  peers
+	saves  saves
+	lost   map[string]time.Duration // when the transport told that a node is gone, until it is heard again
+	apart  apart
+	step   pending // the step under way, unless it waits
+	inside bool    // that is, and what it asks for is being done
+	fx     effects
+}
+
+// NewNode is a node without groups.
+func NewNode(self string, edge Edge) *Node {
+	return &Node{self: self, edge: edge, peers: newPeers(), lost: make(map[string]time.Duration)}
+}
+
+// At begins a turn. The time is read after whatever the turn tells the node has happened:
+// nothing that it takes in arrived later than this, so what a member promises from now on
+// is no shorter than the sender believes. And nothing is sent before this, so a lease that
+// is counted from it is no longer.
+func (n *Node) At(now time.Duration) { n.now = now }
+
+// EndTurn rings the alarms that are due, sends what has gathered for each node, and has the
+// disk work for all groups that wait for it.
+func (n *Node) EndTurn() {
+	for g := n.alarms.ripe(n.now); g != nil; g = n.alarms.ripe(n.now) {
+		n.give(g, &Input{Kind: Ring, Number: g.alarm}, purpose{})
+	}
+	n.flush()
+	n.save()
+}
+
+// Next is when a turn is due at the latest, and false if the node waits for others alone.
+func (n *Node) Next() (time.Duration, bool) { return n.alarms.next() }
+
+// Start has a group take part that was restored.
+func (n *Node) Start(g *Group) {
+	g.running = true
+	g.engine.Show(g.view())
+	n.give(g, &Input{Kind: Start}, purpose{})
+}
+
+// Deliver takes a message that arrived for a group; nil if this node has no such group. What
+// cannot be translated is dropped, or answered by the machine as a stranger's.
+func (n *Node) Deliver(g *Group, msg *rpc.Message) {
+	if g == nil || !g.running {
+		n.edge.Drop(DropUnknownGroup, 1)
+		return
+	}
+	switch {
+	case msg.To != n.self:
+		n.edge.Drop(DropMisaddressed, 1)
+	case msg.From == n.self:
+		n.edge.Drop(DropFromSelf, 1)
+	case msg.From == "" || !msg.WellFormed():
+		n.edge.Drop(DropMalformed, 1)
+	case msg.Voters != g.Members.Digest():
+		n.edge.Drop(DropOtherVoters, 1)
+	default:
+		if len(n.lost) > 0 {
+			delete(n.lost, msg.From) // its process is there, or was when it sent this
+		}
+		if _, messages := g.Queued(); messages >= maxQueued {
+			n.edge.Drop(DropQueueFull, 1)
+			return
+		}
+		in := Input{Kind: Receive, RoundTrip: g.RoundTrip(&msg.Body, n.now), Message: Message{
+			From: g.Members.Seat(msg.From), Leader: g.Members.Seat(msg.Leader), Body: msg.Body,
+		}}
+		n.give(g, &in, purpose{from: msg.From})
+	}
+}
+
+// Give gives a group's machine an input from its engine or its operator: Heard or Stand.
+// Then is called when that has been worked off, or when the group has ended.
+func (n *Node) Give(g *Group, in *Input, then func()) { n.give(g, in, purpose{then: then}) }
+
+// PeerLost takes the transport's hint that a process is gone, for all groups of the node.
+func (n *Node) PeerLost(node string, groups iter.Seq[*Group]) {
+	for g := range groups {
+		seat := g.Members.Seat(node)
+		if g.Rules.All.Has(seat) { // it is one of few
+			n.lost[node] = n.now
+		}
+		if g.running && seat != memberstate.Nobody && seat == g.Leader {
+			n.give(g, &Input{Kind: PeerLost, Seat: seat}, purpose{})
+		}
+	}
+}
+
+// LeaseOver tells a group that its lease has run out.
+func (n *Node) LeaseOver(g *Group, term memberstate.Term) {
+	g.LeaseOver(term)
+	n.attend(g)
+}
+
+// LeadReturned tells a group that the engine's Lead has returned.
+func (n *Node) LeadReturned(g *Group, term memberstate.Term, early bool) {
+	g.LeadReturned(term, early)
+	n.attend(g)
+}
+
+// PauseEnded tells a group that its engine has paused its writes, or why it could not.
+func (n *Node) PauseEnded(g *Group, number uint32, err error) {
+	if g.PauseEnded(number, err == nil) && err != nil && g.more != nil {
+		g.more.attempt.refused(err)
+	}
+	n.attend(g)
+}
+
+// give gives a group's machine an input, or keeps it until the step under way is done.
+func (n *Node) give(g *Group, in *Input, what purpose) {
+	switch {
+	case !g.running:
+		if what.then != nil {
+			what.then()
+		}
+	case g.busy() != nil:
+		late := &pending{purpose: what}
+		late.take(in)
+		g.extras().add(late)
+	default:
+		n.step.take(in)
+		n.step.purpose = what
+		n.begin(g)
+		n.workOff(g)
+	}
+}
+
+// workOff gives the machine what had to wait.
+func (n *Node) workOff(g *Group) {
+	for g.busy() == nil && g.running {
+		if all, _ := g.Queued(); all == 0 {
+			break
+		}
+		n.step = g.more.next()
+		n.begin(g)
+	}
+	g.tidy()
+}
+
+func (n *Node) begin(g *Group) {
+	p := &n.step
+	n.enter(g, p)
+	n.proceed(g, p, g.Begin(&g.Rules, n.now, &p.Step, &n.fx))
+}
+
+// attend goes on with what has changed beside a group's steps. A step under way does so
+// itself when it is done.
+func (n *Node) attend(g *Group) {
+	if !g.running || g.busy() != nil || n.inside {
+		return
+	}
+	p := &n.step
+	p.purpose = purpose{}
+	n.enter(g, p)
+	n.proceed(g, p, g.Attend(&g.Rules, n.now, &p.Step, &n.fx))
+	n.workOff(g)
+}
+
+// resume goes on with the step of a group that waited, or lets it go if the group has ended
+// meanwhile.
+func (n *Node) resume(g *Group, next func(p *pending) Need) {
+	p := g.busy()
+	if !g.running {
+		g.more.busy = nil
+		n.letGo(p)
+		n.conclude(g)
+		return
+	}
+	n.enter(g, p)
+	n.proceed(g, p, next(p))
+	n.workOff(g)
+}
+
+func (n *Node) enter(g *Group, p *pending) {
+	n.inside = true
+	n.fx = effects{node: n, group: g, pending: p, term: g.Term, heardBeat: g.heardBeat}
+}
+
+// proceed goes on after a step, or puts it by until what it needs is there.
+func (n *Node) proceed(g *Group, p *pending, need Need) {
+	n.inside = false
+	if need != NeedNothing && g.busy() == nil {
+		kept := *p
+		g.extras().busy = &kept
+	}
+	switch need {
+	case NeedLedger:
+		g.engine.AskLedger(p.Output.LedgerTerm)
+	case NeedSave:
+		n.saves.waiting = append(n.saves.waiting, g)
+	case NeedStop:
+		p, g.more.busy = g.more.busy, nil
+		n.end(g, g.defect(p.Output.Err))
+		n.letGo(p)
+	case NeedNothing:
+		if g.more != nil {
+			g.more.busy = nil
+		}
+		if g.leaving && g.Role != memberstate.Leader {
+			n.end(g, nil)
+		}
+	}
+}
+
+// letGo lets a step go that will never be done.
+func (n *Node) letGo(p *pending) {
+	if p.then != nil {
+		p.then()
+	}
+}
+
+// LedgerEnd tells a group where its engine's ledger ends, as AskLedger asked. Heard is the
+// largest term whose leader the engine has heard of by now, and err says why there is no
+// answer. A ledger that breaks its contract ends the group.
+func (n *Node) LedgerEnd(g *Group, end memberstate.Position, heard memberstate.Term, err error) {
+	if err != nil {
+		n.end(g, err)
+	}
+	n.resume(g, func(p *pending) Need { return g.Ledger(&g.Rules, n.now, &p.Step, &n.fx, end, heard) })
+}

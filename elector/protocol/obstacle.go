@@ -1,0 +1,203 @@
+// Why a handover came to nothing: what stood in the way of each voter that could have
+// taken over. The machine only needs to know that one could not; this is for people.
+
+package protocol
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+)
+
+// Hindrance is what kept a voter from taking over.
+type Hindrance uint8
+
+const (
+	// HinderedSilent: it has answered neither the last heartbeats nor the question
+	// whether it could.
+	HinderedSilent Hindrance = iota + 1
+	// HinderedUnanswered: it lives, but has not answered the question.
+	HinderedUnanswered
+	// HinderedBehind: its ledger did not reach as far as the leader's.
+	HinderedBehind
+	// HinderedNotFollowing: it does not follow this leader, or its engine still serves
+	// a term that it led before.
+	HinderedNotFollowing
+	// HinderedNotPaused: it could have, but the leader's engine did not pause its
+	// writes in time.
+	HinderedNotPaused
+	// HinderedNotElected: it was told to stand, and did not win in time.
+	HinderedNotElected
+	// HinderedNotAsked: the time was over before it was asked.
+	HinderedNotAsked
+)
+
+// Obstacle is what kept a voter from taking over.
+type Obstacle struct {
+	Voter     string
+	Hindrance Hindrance
+	// Ledger is where the voter's ledger ended, and Goal where it had to get to.
+	Ledger, Goal memberstate.Position
+	// Lost is how long ago the voter's process was reported gone; 0: it was not.
+	Lost time.Duration
+	// Cause is why the engine could not pause its writes; empty: it took too long.
+	Cause string
+}
+
+// String says it to people.
+func (o Obstacle) String() string {
+	switch o.Hindrance {
+	case HinderedSilent:
+		if o.Lost > 0 {
+			return fmt.Sprintf("%s is dead or cut off: its connection broke %v ago", o.Voter, o.Lost.Round(time.Millisecond))
+		}
+		return o.Voter + " is silent"
+	case HinderedUnanswered:
+		return o.Voter + " answers heartbeats, but not whether it could take over"
+	case HinderedBehind:
+		behind := "it ends in an older term"
+		if o.Ledger.Term == o.Goal.Term {
+			behind = fmt.Sprintf("%d entries are missing", o.Goal.Index-o.Ledger.Index)
+		}
+		return fmt.Sprintf("%s is behind: its ledger ends at %v, and has to reach %v (%s)", o.Voter, o.Ledger, o.Goal, behind)
+	case HinderedNotFollowing:
+		return o.Voter + " refused: it does not follow this leader, or still serves an older term"
+	case HinderedNotPaused:
+		if o.Cause != "" {
+			return fmt.Sprintf("%s could take over, but writes here could not be paused: %s", o.Voter, o.Cause)
+		}
+		return o.Voter + " could take over, but writes here were not paused in time"
+	case HinderedNotElected:
+		return o.Voter + " was told to stand, and was not elected in time"
+	case HinderedNotAsked:
+		return o.Voter + " was not asked any more"
+	}
+	return o.Voter + " is hindered for an unknown reason"
+}
+
+// TransferError says why the leadership was not transferred: what stood in the way of
+// each voter that was considered. It is also ErrTransferFailed.
+type TransferError struct {
+	Group     string
+	Term      memberstate.Term
+	Obstacles []Obstacle
+}
+
+func (e *TransferError) Error() string {
+	return fmt.Sprintf("%v: %s", ErrTransferFailed, e.Reasons())
+}
+
+func (e *TransferError) Unwrap() error { return ErrTransferFailed }
+
+// Reasons are all obstacles, for people.
+func (e *TransferError) Reasons() string {
+	var list []string
+	for _, o := range e.Obstacles {
+		list = append(list, o.String())
+	}
+	return strings.Join(list, "; ")
+}
+
+// attempt is a handover under way, and what was learnt in it.
+type attempt struct {
+	reason   reason
+	asked    memberstate.Set // whether they could take over
+	willing  memberstate.Seat
+	told     bool // that one, to stand
+	cause    string
+	answered map[memberstate.Seat]Obstacle
+}
+
+// refused notes that the engine could not pause its writes.
+func (a *attempt) refused(err error) {
+	if a != nil {
+		a.cause = err.Error()
+	}
+}
+
+// followHandover notes what a step says of a handover.
+func (g *Group) followHandover(in *Input) {
+	m := &g.Machine
+	if m.Role != memberstate.Leader {
+		return
+	}
+	x := g.extras()
+	if x.attempt == nil {
+		x.attempt = &attempt{answered: make(map[memberstate.Seat]Obstacle)}
+	}
+	a := x.attempt
+	a.reason = m.reason
+	switch m.handover {
+	case Probing:
+		a.asked = a.asked.With(m.target)
+	case Pausing:
+		a.willing = m.target
+	case Taking:
+		a.willing, a.told = m.target, true
+	case NoHandover: // then this is not reached
+	}
+	q := &in.Message
+	if in.Kind != Receive || q.Kind != rpc.TakeLeadershipResponse || q.Asked != m.Term || q.Mark != rpc.PreVote {
+		return
+	}
+	switch q.Result {
+	case rpc.LedgerBehind:
+		a.answered[q.From] = Obstacle{Hindrance: HinderedBehind, Ledger: q.Ledger, Goal: m.goal}
+	case rpc.NotFollowing:
+		a.answered[q.From] = Obstacle{Hindrance: HinderedNotFollowing}
+	default: // it could take over
+	}
+}
+
+// whyNotHandedOver says why a handover that is over has failed, if it has: this member
+// still leads, or it resigned and nobody took over.
+func (n *Node) whyNotHandedOver(g *Group) error {
+	if g.more == nil || g.more.attempt == nil {
+		return nil
+	}
+	a := g.more.attempt
+	g.more.attempt = nil
+	if g.Role != memberstate.Leader && g.departure != DepartedResigned {
+		return nil
+	}
+	failed := &TransferError{Group: g.name, Term: g.Term, Obstacles: n.obstacles(g, a)}
+	n.edge.NotTransferred(g, failed, a.reason == toPreferred)
+	return failed
+}
+
+// obstacles are those of all voters that were considered.
+func (n *Node) obstacles(g *Group, a *attempt) (list []Obstacle) {
+	m, r := &g.Machine, &g.Rules
+	alive := m.acks[m.beat%recentBeats] | m.acks[(m.beat-1)%recentBeats]
+	considered := a.asked
+	if a.reason == toAnyone {
+		considered = r.others()
+	}
+	for seat := range considered.Seats() {
+		o, answered := a.answered[seat]
+		switch {
+		case seat == a.willing && a.told:
+			o = Obstacle{Hindrance: HinderedNotElected}
+		case seat == a.willing:
+			o = Obstacle{Hindrance: HinderedNotPaused, Cause: a.cause}
+		case answered:
+		case !alive.Has(seat):
+			o = Obstacle{Hindrance: HinderedSilent}
+		case a.asked.Has(seat):
+			o = Obstacle{Hindrance: HinderedUnanswered}
+		default:
+			o = Obstacle{Hindrance: HinderedNotAsked}
+		}
+		o.Voter = g.Members.ID(seat)
+		if lost, was := n.lost[o.Voter]; was && o.Hindrance == HinderedSilent {
+			o.Lost = n.now - lost
+		}
+		list = append(list, o)
+	}
+	slices.SortFunc(list, func(p, q Obstacle) int { return strings.Compare(p.Voter, q.Voter) })
+	return list
+}

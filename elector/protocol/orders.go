@@ -1,0 +1,106 @@
+// Orders to hand over. Each is somebody's, and may be withdrawn by whoever gave it without
+// any other noticing.
+
+package protocol
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/hustings/hustings/memberstate"
+)
+
+// Order is one command to hand over, until its outcome is known.
+type Order struct {
+	// Resign says to step down even if nobody takes over. Otherwise the leadership goes to
+	// the member at To, or to the best voter if that is Nobody.
+	Resign bool
+	To     memberstate.Seat
+	// Settled is told the outcome, once: nil if the member leads no more.
+	Settled func(err error)
+	// Term is the one that the member leads that the order is to end. It is known by the
+	// time that the order is settled.
+	Term memberstate.Term
+
+	began bool // the machine has been given it
+}
+
+func (o *Order) input() *Input {
+	if o.Resign {
+		return &Input{Kind: Resign}
+	}
+	return &Input{Kind: Transfer, Seat: o.To}
+}
+
+// begun notes that the machine has been given an order. It may lead another term by now, or
+// none, and then the order was for the one that it led when it took it on.
+func (o *Order) begun(g *Group) {
+	o.began = true
+	if g.Role == memberstate.Leader {
+		o.Term = g.Term
+	}
+}
+
+// Obey takes an order on, and has the machine begin with it when it is its turn.
+func (n *Node) Obey(g *Group, o *Order) {
+	switch {
+	case !g.running:
+		o.Settled(Say(ErrStopped, "group %q has stopped", g.name))
+	case g.Role != memberstate.Leader:
+		o.Settled(ErrNotLeader)
+	case !o.Resign && (g.handover != NoHandover || len(g.extras().orders) > 0):
+		o.Settled(ErrTransferInProgress)
+	default:
+		o.Term = g.Term
+		x := g.extras()
+		x.orders = append(x.orders, o)
+		g.countOrders()
+		n.give(g, o.input(), purpose{order: o})
+	}
+}
+
+// Withdraw strikes an order off, if its outcome is still open.
+func (n *Node) Withdraw(g *Group, o *Order, why error) {
+	x := g.more
+	if x == nil || !slices.Contains(x.orders, o) {
+		return
+	}
+	x.orders = slices.DeleteFunc(x.orders, func(other *Order) bool { return other == o })
+	x.queue = slices.DeleteFunc(x.queue, func(p pending) bool { return p.order == o })
+	if x.busy != nil && x.busy.order == o {
+		x.busy.Withdrawn = true
+	}
+	g.countOrders()
+	o.Settled(why)
+	n.attend(g)
+}
+
+func (g *Group) countOrders() {
+	resignations, all := 0, g.more.orders
+	for _, o := range all {
+		if o.Resign {
+			resignations++
+		}
+	}
+	g.Orders(len(all)-resignations, resignations)
+}
+
+// settle tells what became of the orders that have been carried out, or could not be.
+func (n *Node) settle(g *Group) {
+	failed := n.whyNotHandedOver(g)
+	x := g.more
+	if x == nil {
+		return
+	}
+	x.orders = slices.DeleteFunc(x.orders, func(o *Order) bool {
+		switch {
+		case !o.began:
+		case g.Role == memberstate.Leader && g.Term == o.Term:
+			o.Settled(cmp.Or(failed, ErrTransferFailed))
+		default:
+			o.Settled(nil)
+		}
+		return o.began
+	})
+	g.countOrders()
+}

@@ -1,0 +1,87 @@
+// What goes out together: the messages of all groups that gather for one node in a turn.
+
+package protocol
+
+import (
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+)
+
+// peers has what gathers for each node.
+type peers struct {
+	members   map[string]*peer // by id
+	strangers map[string]*peer // are answered, too, and may never be heard of again
+	full      []*peer          // those for whom there is something, in the order in which it came
+}
+
+// peer is a node that others may be written to.
+type peer struct {
+	id    string
+	batch []rpc.Message
+}
+
+// usualBatch is how many messages are not many. A longer batch is not kept until the end of
+// the turn.
+const usualBatch = 256
+
+func newPeers() peers {
+	return peers{members: make(map[string]*peer), strangers: make(map[string]*peer)}
+}
+
+// post puts a message into the batch for a member's node.
+func (n *Node) post(g *Group, to memberstate.Seat, m *Message) {
+	e := g.Electorate
+	if e.peers == nil {
+		e.peers = make([]*peer, e.Rules.All.Len())
+	}
+	p := e.peers[to-1]
+	if p == nil {
+		p = find(n.peers.members, g.Members.ID(to))
+		e.peers[to-1] = p
+	}
+	n.gather(g, p, m)
+}
+
+// postStranger answers a node that is no member.
+func (n *Node) postStranger(g *Group, to string, m *Message) {
+	n.gather(g, find(n.peers.strangers, to), m)
+}
+
+func find(peers map[string]*peer, id string) *peer {
+	p := peers[id]
+	if p == nil {
+		p = &peer{id: id}
+		peers[id] = p
+	}
+	return p
+}
+
+func (n *Node) gather(g *Group, p *peer, m *Message) {
+	if len(p.batch) == 0 {
+		n.peers.full = append(n.peers.full, p)
+	}
+	p.batch = append(p.batch, g.message(n.self, p.id, m))
+	if len(p.batch) >= usualBatch {
+		n.send(p)
+	}
+}
+
+// flush sends what has gathered for each node.
+func (n *Node) flush() {
+	for i, p := range n.peers.full {
+		if len(p.batch) > 0 {
+			n.send(p)
+		}
+		n.peers.full[i] = nil
+	}
+	n.peers.full = n.peers.full[:0]
+	if len(n.peers.strangers) > 0 {
+		clear(n.peers.strangers)
+	}
+}
+
+func (n *Node) send(p *peer) {
+	n.edge.Send(p.id, p.batch)
+	clear(p.batch)
+	p.batch = p.batch[:0]
+}

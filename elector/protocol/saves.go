@@ -1,0 +1,41 @@
+// What is saved together: one batch is under way at a time, and the next one gathers
+// meanwhile, of all groups that wait for the disk.
+
+package protocol
+
+import (
+	"fmt"
+
+	"github.com/hustings/hustings/memberstate"
+)
+
+type saves struct {
+	waiting []*Group // for the next batch
+	saving  []*Group // in the one under way; nil: there is none
+}
+
+// save has the disk work for all groups that wait for it, unless it works already.
+func (n *Node) save() {
+	s := &n.saves
+	if s.saving != nil || len(s.waiting) == 0 {
+		return
+	}
+	s.saving, s.waiting = s.waiting, nil
+	batch := make([]memberstate.Record, len(s.saving))
+	for i, g := range s.saving {
+		batch[i] = g.Record()
+	}
+	n.edge.Save(batch)
+}
+
+// Saved tells the node what came of Edge.Save. A group that cannot remember ends.
+func (n *Node) Saved(err error) {
+	groups := n.saves.saving
+	n.saves.saving = nil
+	for _, g := range groups {
+		if err != nil && g.running {
+			n.end(g, fmt.Errorf("elector: group %q: saving term %d: %w", g.name, g.Term, err))
+		}
+		n.resume(g, func(p *pending) Need { return g.Saved(&g.Rules, n.now, &p.Step, &n.fx) })
+	}
+}

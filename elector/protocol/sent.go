@@ -1,0 +1,81 @@
+// When a member sent its newest rounds. Round trips and leases are measured from
+// that: a lease counts from the sending of the heartbeat that a quorum has answered,
+// because the promises of those who answered can begin no earlier.
+//
+// Only the newest rounds are kept, and an older round shares its place with a newer
+// one. So the place alone does not say which round's time is in it: a leader that
+// nobody answers any more goes on beating, and soon the place of the last answered
+// beat holds the time of an unanswered one. A lease that was extended by that time
+// would outlast every promise that it rests on. Therefore no time is looked up
+// without asking first whether the round is still kept.
+
+package protocol
+
+import (
+	"time"
+
+	"github.com/hustings/hustings/rpc"
+)
+
+// SentTimes remembers when a member sent its newest rounds of heartbeats and of votes,
+// by any clock that counts up from more than zero. The zero value remembers none.
+type SentTimes struct {
+	beats, ballots [recentBeats]time.Duration
+}
+
+// Sends notes that the machine sends a message now. A request for votes that is
+// repeated keeps the time of its first sending, because the first one may be answered.
+func (s *SentTimes) Sends(m *Machine, q *Message, now time.Duration) {
+	switch {
+	case q.Kind == rpc.Heartbeat:
+		s.beats[q.Round%recentBeats] = now
+	case q.Kind == rpc.VoteRequest && !m.Repeats():
+		s.ballots[q.Round%recentBeats] = now
+	}
+}
+
+// RoundTrip is how long ago the request of an answer was sent; zero if the message is
+// no answer, or if that is not known any more.
+func (s *SentTimes) RoundTrip(m *Machine, answer *rpc.Body, now time.Duration) time.Duration {
+	at, known := time.Duration(0), false
+	switch answer.Kind {
+	case rpc.HeartbeatResponse:
+		at, known = s.beat(m, answer.Round)
+	case rpc.VoteResponse:
+		at, known = kept(&s.ballots, m.ballot, answer.Round)
+	default: // requests have no round trip
+	}
+	if !known {
+		return 0
+	}
+	return now - at
+}
+
+// LeaseFrom is when the leader's lease began: when the newest beat was sent that a
+// quorum has answered with its promise. It is false if there is no such beat, or if it
+// is not known any more when that was; then the lease, if there is one, ends when it
+// would have ended anyway.
+func (s *SentTimes) LeaseFrom(m *Machine, r *Rules, now time.Duration) (time.Duration, bool) {
+	switch beat := m.LeaseBeat(); {
+	case beat == 0:
+		return 0, false
+	case r.others() == 0:
+		return now, true // a lone voter promises to itself, and is asked by nobody else
+	default:
+		return s.beat(m, beat)
+	}
+}
+
+// beat is when a beat was sent, if that is still known.
+func (s *SentTimes) beat(m *Machine, number uint32) (at time.Duration, known bool) {
+	return kept(&s.beats, m.beat, number)
+}
+
+// kept looks a round up among the newest, of which one has this number.
+func kept(times *[recentBeats]time.Duration, newest, number uint32) (at time.Duration, known bool) {
+	if newest-number >= recentBeats { // it wraps for a round that has not begun
+		return 0, false
+	}
+	at = times[number%recentBeats]
+	return at, at > 0
+}

@@ -1,0 +1,59 @@
+// What is known of when a round was sent, and until when.
+
+package protocol
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+)
+
+func TestATimeIsForgottenWithItsRound(t *testing.T) {
+	const sent, now = 100 * time.Millisecond, time.Second
+	r := &Rules{Self: 1, Voters: memberstate.SetOf(1, 2, 3), Lease: time.Second}
+	m := &Machine{State: memberstate.State{Role: memberstate.Leader}, beat: 9, ballot: 9, leaseBeat: 9}
+	var times SentTimes
+	times.Sends(m, &Message{Body: rpc.Body{Kind: rpc.Heartbeat, Round: 9}}, sent)
+	times.Sends(m, &Message{Body: rpc.Body{Kind: rpc.VoteRequest, Round: 9}}, sent)
+	for newest := uint32(9); newest < 20; newest++ {
+		m.beat, m.ballot = newest, newest
+		want, from := time.Duration(0), time.Duration(0)
+		if newest < 9+recentBeats {
+			want, from = now-sent, sent
+		}
+		assert.Equal(t, want, times.RoundTrip(m, &rpc.Body{Kind: rpc.HeartbeatResponse, Round: 9}, now), "beat %d", newest)
+		assert.Equal(t, want, times.RoundTrip(m, &rpc.Body{Kind: rpc.VoteResponse, Round: 9}, now), "ballot %d", newest)
+		at, known := times.LeaseFrom(m, r, now)
+		assert.Equal(t, from, at, "beat %d", newest)
+		assert.Equal(t, from != 0, known, "beat %d", newest)
+		if newest > 9 {
+			times.Sends(m, &Message{Body: rpc.Body{Kind: rpc.Heartbeat, Round: newest}}, now)
+			times.Sends(m, &Message{Body: rpc.Body{Kind: rpc.VoteRequest, Round: newest}}, now)
+		}
+	}
+	assert.Zero(t, times.RoundTrip(m, &rpc.Body{Kind: rpc.HeartbeatResponse, Round: m.beat + 1}, now), "of a beat that was never sent")
+	assert.Zero(t, times.RoundTrip(m, &rpc.Body{Kind: rpc.Heartbeat, Round: m.beat}, now), "of what is no answer")
+}
+
+func TestARepeatedRequestKeepsTheTimeOfTheFirst(t *testing.T) {
+	m := &Machine{ballot: 1}
+	var times SentTimes
+	request := &Message{Body: rpc.Body{Kind: rpc.VoteRequest, Round: 1}}
+	times.Sends(m, request, 10*time.Millisecond)
+	m.repeated = true
+	times.Sends(m, request, 30*time.Millisecond)
+	assert.Equal(t, 40*time.Millisecond, times.RoundTrip(m, &rpc.Body{Kind: rpc.VoteResponse, Round: 1}, 50*time.Millisecond))
+}
+
+// A lone voter asks nobody, so its lease always counts from now.
+func TestALoneVoterHoldsItsLeaseFromNow(t *testing.T) {
+	r := &Rules{Self: 1, Voters: memberstate.SetOf(1), Lease: time.Second}
+	m := &Machine{State: memberstate.State{Role: memberstate.Leader}, beat: 1, leaseBeat: 1}
+	at, known := new(SentTimes).LeaseFrom(m, r, time.Minute)
+	assert.True(t, known)
+	assert.Equal(t, time.Minute, at)
+}

@@ -1,0 +1,96 @@
+// A handover, as a session sees it: the orders that want it, and the engine's writes, which
+// pause for it.
+//
+// The machine has one handover at a time, and several orders may want it: a resignation
+// joins a transfer. So a session holds the machine against the orders that stand, after
+// every step: a handover that no order wants any more is given up, and a member that no
+// order wants to resign remains if its handover fails. To withdraw an order is to strike
+// it off, at whatever moment that is; no other order notices.
+
+package protocol
+
+import "github.com/hustings/hustings/memberstate"
+
+// orders are how many stand, of each kind.
+type orders struct {
+	transfers, resignations uint32
+	own                     bool // the session's own, to resign
+	handing                 bool // a handover was under way when they were last attended to
+}
+
+func (o *orders) any() bool { return o.own || o.handing || o.transfers+o.resignations > 0 }
+
+// pause is what the engine was asked to do with its writes.
+type pause struct {
+	number  uint32 // of the newest one
+	running bool   // the engine has not said yet what came of it
+	asked   bool   // and a handover waits for that
+	ready   bool
+	failed  bool
+}
+
+// Orders tells the session how many orders stand.
+func (s *Session) Orders(transfers, resignations int) {
+	o := &s.duty().orders
+	o.transfers, o.resignations = uint32(transfers), uint32(resignations)
+}
+
+// PauseEnded tells the session what came of a Pause, and says whether a handover waited for
+// that.
+func (s *Session) PauseEnded(number uint32, paused bool) (awaited bool) {
+	if s.duties == nil || s.duties.pause.number != number {
+		return false
+	}
+	p := &s.duties.pause
+	p.running = false
+	if p.asked {
+		p.ready, p.failed = paused, !paused
+	}
+	return p.asked
+}
+
+// attendHandover holds the handover against the orders that stand, and pauses the engine's
+// writes for it when the target is ready.
+func (s *Session) attendHandover(fx Effects) (own Input, due bool) {
+	o, p := &s.duties.orders, &s.duties.pause
+	switch {
+	case s.handover == NoHandover:
+		s.endPause(fx)
+		if o.any() {
+			o.own, o.handing = false, false
+			fx.Settle()
+		}
+		return Input{}, false
+	case s.resigning && !o.own && o.resignations == 0:
+		return Input{Kind: Remain}, true
+	case s.reason != toPreferred && !o.own && o.transfers+o.resignations == 0:
+		return Input{Kind: Abort}, true
+	}
+	o.handing = true
+	if s.handover != Pausing {
+		return Input{}, false
+	}
+	if !p.asked {
+		*p = pause{number: p.number + 1, running: true, asked: true}
+		fx.Pause(s.Term, p.number)
+	}
+	switch {
+	case p.failed:
+		return Input{Kind: Abort}, true
+	case p.ready:
+		return Input{Kind: Paused}, true
+	}
+	return Input{}, false
+}
+
+func (s *Session) endPause(fx Effects) {
+	if d := s.duties; d != nil && d.pause.asked {
+		d.pause = pause{number: d.pause.number, running: d.pause.running}
+		fx.Resume()
+	}
+}
+
+// IsHandingOver says whether a handover is under way, how far it has come, and to whom.
+func (s *Session) IsHandingOver() (phase Handover, target memberstate.Seat) {
+	return s.handover, s.target
+}

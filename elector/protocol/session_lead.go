@@ -1,0 +1,74 @@
+// When the engine's Lead runs: for each term that this member leads once, while it leads
+// it and, with leases, while it holds the lease; and never before the Lead of the term
+// before has returned.
+
+package protocol
+
+import (
+	"time"
+
+	"github.com/hustings/hustings/memberstate"
+)
+
+// lead is the call of the engine's Lead.
+type lead struct {
+	term    memberstate.Term // the last one that it was called for
+	running bool             // it has not returned
+	ending  bool             // and was told to
+	quits   bool             // this member is to resign, of its own accord
+}
+
+// attendLead begins and ends Lead, and tells the machine what it has to know of it.
+func (s *Session) attendLead(r *Rules, now time.Duration, fx Effects) (own Input, due bool) {
+	l := &s.duties.lead
+	if s.duties.lease.over {
+		return Input{Kind: Lapsed}, true
+	}
+	leads := s.Role == memberstate.Leader && (r.Lease == 0 || s.LeaseLeft(now) > 0)
+	if !leads || l.term != s.Term {
+		s.endLead(fx)
+	}
+	if !l.running {
+		switch {
+		case leads && l.term < s.Term:
+			*l = lead{term: s.Term, running: true, quits: l.quits}
+			fx.Lead(s.Term)
+		case s.serving && s.Role != memberstate.Leader:
+			return Input{Kind: Served, Number: s.beat}, true
+		}
+	}
+	if l.quits {
+		l.quits = false
+		if s.Role == memberstate.Leader {
+			s.duties.orders.own = true
+			return Input{Kind: Resign}, true
+		}
+	}
+	return Input{}, false
+}
+
+func (s *Session) endLead(fx Effects) {
+	if d := s.duties; d != nil && d.lead.running && !d.lead.ending {
+		d.lead.ending = true
+		fx.EndLead(d.lead.term)
+	}
+}
+
+// endOffice ends what this member may do as a leader, at once.
+func (s *Session) endOffice(fx Effects) {
+	s.dropLease(fx)
+	s.endLead(fx)
+}
+
+// LeadReturned tells the session that the Lead of a term has returned: early if its context
+// had not ended. A leader whose engine does not want to serve resigns.
+func (s *Session) LeadReturned(term memberstate.Term, early bool) {
+	if s.duties == nil || !s.duties.lead.running || s.duties.lead.term != term {
+		return
+	}
+	l := &s.duties.lead
+	*l = lead{term: l.term, quits: l.quits || early && !l.ending && term == s.Term}
+}
+
+// Quit has this member resign if it leads. Nobody withdraws that.
+func (s *Session) Quit() { s.duty().lead.quits = true }

@@ -1,0 +1,103 @@
+// What a member shows of itself: what it has saved, so that no restart can take anything
+// of it back.
+
+package protocol
+
+import (
+	"time"
+
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+)
+
+// View is what a member is, as others may see it.
+type View struct {
+	Term         memberstate.Term
+	Role         memberstate.Role
+	Leader, Vote memberstate.Seat
+	// Last is the leader that the member last took for gone, and Departure why.
+	Last      memberstate.Seat
+	Departure Departure
+	Stopped   bool
+}
+
+// view is what the machine is now. It may be ahead of the disk.
+func (s *Session) view() View {
+	return View{Term: s.Term, Role: s.Role, Leader: s.Leader, Vote: s.Vote, Last: s.last, Departure: s.departure}
+}
+
+// show shows what the machine is now. If it took its leader for gone, it shows why.
+func (s *Session) show(r *Rules, x *Step, fx Effects) {
+	s.departs(x.shown.Leader, s.whyGone(r, x))
+	x.shown = s.view()
+	fx.Show(x.shown)
+}
+
+// showLoss shows that this member leads no more, before it is known what it is instead.
+func (s *Session) showLoss(r *Rules, x *Step, fx Effects) {
+	s.departs(x.shown.Leader, s.whyGone(r, x))
+	x.shown = x.shown.lost()
+	x.shown.Last, x.shown.Departure = s.last, s.departure
+	fx.Show(x.shown)
+}
+
+// showEnd shows that this member has stopped, and leads nothing. While a step waits, the
+// machine is ahead of the disk, and stays so for ever: all that is known to be durable is
+// what was shown before.
+func (s *Session) showEnd(waiting *Step, fx Effects) {
+	v := s.view()
+	if waiting != nil {
+		v = waiting.shown
+	}
+	if v.Role == memberstate.Leader {
+		v.Last, v.Departure = v.Leader, DepartedResigned
+		v = v.lost()
+	}
+	v.Stopped = true
+	fx.Show(v)
+}
+
+// departs notes that a leader was taken for gone, if there is a reason.
+func (s *Session) departs(leader memberstate.Seat, why Departure) {
+	if why != 0 {
+		s.last, s.departure = leader, why
+	}
+}
+
+// lost is what shows of a leader that leads no more.
+func (v View) lost() View {
+	if v.Role == memberstate.Leader {
+		v.Role, v.Leader = memberstate.Candidate, memberstate.Nobody
+	}
+	return v
+}
+
+// beatSent is when a beat was sent, if that is still known.
+func (s *Session) beatSent(beat uint32) (at time.Duration, known bool) {
+	if s.duties == nil {
+		return 0, false
+	}
+	return s.duties.sent.beat(&s.Machine, beat)
+}
+
+// RoundTrip is how long ago the request of an answer was sent; zero if the message is no
+// answer, or if that is not known any more.
+func (s *Session) RoundTrip(answer *rpc.Body, now time.Duration) time.Duration {
+	if s.duties == nil {
+		return 0
+	}
+	return s.duties.sent.RoundTrip(&s.Machine, answer, now)
+}
+
+// QuorumAge is, on a leader, how long ago the newest heartbeat was sent that a quorum has
+// answered. It is a multiple of heartbeats where it is not known better: no beat of the
+// term has been answered yet, or so many have not been that its time is not kept.
+func (s *Session) QuorumAge(r *Rules, now time.Duration) time.Duration {
+	if s.Role != memberstate.Leader || r.quorum() == 1 {
+		return 0
+	}
+	if sent, known := s.beatSent(s.heardBeat); known && s.acks[s.heardBeat%recentBeats].Len() >= r.quorum() {
+		return now - sent
+	}
+	return time.Duration(s.beat-s.heardBeat) * r.Timing.Heartbeat
+}

@@ -1,0 +1,309 @@
+// A candidate stands by its turn (D12): it asks again where messages are lost, and goes
+// before whoever asks in a later turn.
+
+package protocol
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+)
+
+// turn is a machine in a group, whose ledger is empty.
+type turn struct {
+	*testing.T
+	rules   *Rules
+	machine Machine
+	out     Output
+}
+
+func (t *turn) give(in Input) {
+	t.Helper()
+	for t.machine.Step(t.rules, &in, &t.out); t.out.NeedLedger; t.machine.Step(t.rules, &in, &t.out) {
+		in.HasLedger, in.LedgerTerm = true, t.out.LedgerTerm
+	}
+	require.NoError(t, t.out.Err)
+}
+
+func (t *turn) ring() {
+	t.Helper()
+	t.give(Input{Kind: Ring, Number: t.machine.alarm})
+}
+
+func (t *turn) answer(from memberstate.Seat, result rpc.Result, term memberstate.Term) {
+	t.Helper()
+	m := &t.machine
+	t.give(Input{Kind: Receive, Message: Message{From: from, Body: rpc.Body{
+		Kind: rpc.VoteResponse, Result: result, Mark: m.mark, Round: m.ballot, Asked: m.asked, Term: term,
+	}}})
+}
+
+// preVoteAsked is a member of five that has just asked for pre-votes in term 1.
+func preVoteAsked(t *testing.T) *turn {
+	t.Helper()
+	all := memberstate.SetOf(1, 2, 3, 4, 5)
+	c := &turn{T: t, rules: &Rules{Self: 1, Voters: all, All: all, Timing: DefaultTiming(), PreVote: true, Ranks: true}}
+	c.machine = NewMachine(c.rules, memberstate.HardState{})
+	c.give(Input{Kind: Start})
+	c.ring()
+	require.Equal(t, preVoting, c.machine.phase)
+	require.Equal(t, c.rules.others(), c.out.To)
+	return c
+}
+
+// Who has not answered is asked again after a slot, and then after twice as long; and at the
+// time-out the round is over. Who has answered is not asked again.
+func TestWhoHasNotAnsweredIsAskedAgain(t *testing.T) {
+	c := preVoteAsked(t)
+	slot := c.rules.Timing.Detection() / 30
+	assert.Equal(t, slot, c.out.Alarm.Min)
+	assert.False(t, c.machine.Repeats())
+	asked := c.out.Send
+	c.answer(2, rpc.Accept, 0)
+	c.machine.known = 1 // the very term that it asks for
+	for _, wait := range []time.Duration{slot, 2 * slot, 4 * slot, c.rules.Timing.RoundTimeout - 8*slot} {
+		c.ring()
+		assert.Equal(t, memberstate.SetOf(3, 4, 5), c.out.To)
+		assert.Equal(t, asked, c.out.Send, "the very same is asked")
+		assert.Equal(t, wait, c.out.Alarm.Min)
+		assert.Equal(t, wait, c.out.Alarm.Max)
+		assert.True(t, c.machine.Repeats())
+	}
+	c.ring()
+	assert.True(t, c.out.Ended)
+	assert.Equal(t, WaitToRevote, c.out.Judged)
+}
+
+// slowPreVoteAsked is one where answers take that long.
+func slowPreVoteAsked(t *testing.T, roundTrip time.Duration) *turn {
+	t.Helper()
+	c := preVoteAsked(t)
+	c.machine.roundTrip = uint32(roundTrip.Microseconds())
+	c.machine.openRound(c.rules, &c.out, preVoting, rpc.PreVote, 1)
+	return c
+}
+
+// Where round trips are long, copies follow before an answer can have come, but none whose
+// own answer would be too late.
+func TestLongRoundTripsAreNotWaitedFor(t *testing.T) {
+	for _, c := range []struct{ roundTrip, first, slot, end time.Duration }{
+		{7 * time.Millisecond, 10 * time.Millisecond, 10500 * time.Microsecond, 100 * time.Millisecond},
+		{30 * time.Millisecond, 11250 * time.Microsecond, 45 * time.Millisecond, 100 * time.Millisecond},
+		{100 * time.Millisecond, 18750 * time.Microsecond, 150 * time.Millisecond, 300 * time.Millisecond},
+	} {
+		s := slowPreVoteAsked(t, c.roundTrip)
+		at := s.out.Alarm.Min
+		if c.first < c.slot/2 {
+			assert.Equal(t, c.first, at)
+		}
+		var asked []time.Duration
+		for s.ring(); !s.out.Ended; s.ring() {
+			assert.Equal(t, s.rules.others(), s.out.To)
+			asked = append(asked, at)
+			at += s.out.Alarm.Min
+		}
+		assert.Contains(t, asked, c.slot)
+		assert.LessOrEqual(t, asked[len(asked)-1]+c.slot, c.end)
+		assert.Equal(t, c.end, at)
+	}
+}
+
+// And who answers first, from nearby, that it has a leader, does not end the round before
+// the others can have answered; but then it ends.
+func TestLongRoundTripsAreNotCutShort(t *testing.T) {
+	for _, roundTrip := range []time.Duration{3 * time.Millisecond, 21 * time.Millisecond, 48 * time.Millisecond, 100 * time.Millisecond} {
+		c := slowPreVoteAsked(t, roundTrip)
+		at := c.out.Alarm.Min
+		c.answer(2, rpc.RejectAlreadyHasLeader, 0)
+		for c.ring(); !c.out.Ended; c.ring() {
+			assert.Equal(t, memberstate.SetOf(3, 4, 5), c.out.To)
+			at += c.out.Alarm.Min
+		}
+		assert.Equal(t, max(roundTrip*3/2, c.rules.shortestSlot()), at)
+		assert.Equal(t, WaitToRevote, c.out.Judged)
+	}
+}
+
+// A round that is found out to be too short goes on.
+func TestARoundGrowsWithTheRoundTrip(t *testing.T) {
+	c := slowPreVoteAsked(t, 30*time.Millisecond)
+	for c.machine.asking < c.rules.Timing.RoundTimeout {
+		c.ring()
+	}
+	c.machine.roundTrip = 60_000
+	c.ring()
+	assert.False(t, c.out.Ended)
+	c.ring()
+	assert.True(t, c.out.Ended)
+	assert.Equal(t, 180*time.Millisecond, c.machine.asking)
+}
+
+// Not even the shortest timing has a member ask without a pause.
+func TestTheShortestTimingPauses(t *testing.T) {
+	c := preVoteAsked(t)
+	c.rules.Timing.Heartbeat = 1
+	c.machine.openRound(c.rules, &c.out, preVoting, rpc.PreVote, 1)
+	assert.Positive(t, c.out.Alarm.Min)
+}
+
+// Only the first request's answer measures a round trip.
+func TestCopiesMeasureNothing(t *testing.T) {
+	c := slowPreVoteAsked(t, 100*time.Millisecond)
+	answered := func(from memberstate.Seat, mark rpc.Mark, ballot uint32, took time.Duration) time.Duration {
+		c.give(Input{Kind: Receive, RoundTrip: took, Message: Message{From: from, Body: rpc.Body{
+			Kind: rpc.VoteResponse, Result: rpc.Accept, Mark: mark, Round: ballot, Asked: 1,
+		}}})
+		return c.machine.measured()
+	}
+	long := 120 * time.Millisecond
+	first := c.machine.ballot
+	assert.Equal(t, 110*time.Millisecond, answered(2, rpc.PreVote, first, 110*time.Millisecond))
+	assert.Equal(t, 110*time.Millisecond, answered(2, rpc.PreVote, first, long), "a copy of the same round")
+	answered(3, rpc.PreVote, first, 110*time.Millisecond)
+	require.Equal(t, voting, c.machine.phase)
+	assert.Equal(t, 110*time.Millisecond, answered(4, rpc.PreVote, first, long), "a round that was won")
+	assert.Equal(t, 110*time.Millisecond, answered(4, rpc.Vouched, 0, long), "a vote that nobody asked for")
+	for c.machine.phase == voting {
+		c.ring()
+	}
+	assert.Equal(t, long, answered(2, rpc.Won, c.machine.ballot, long), "a round that was too short")
+	c.machine.Role = memberstate.Leader
+	assert.Equal(t, long, answered(3, rpc.Won, c.machine.ballot, 2*long), "a leader's are its beats")
+}
+
+// The next round begins anew.
+func TestARoundThatWasRepeatedIsForgotten(t *testing.T) {
+	c := preVoteAsked(t)
+	c.ring()
+	require.True(t, c.machine.Repeats())
+	c.machine.openRound(c.rules, &c.out, voting, rpc.Won, 1)
+	assert.False(t, c.machine.Repeats())
+	c.machine.phase, c.machine.repeated = idle, true
+	assert.False(t, func() bool { m := c.machine.Canonical(c.rules); return m.Repeats() }())
+}
+
+// Some rounds are for one request, and end with their time-out.
+func TestNobodyIsAskedAgainForNothing(t *testing.T) {
+	for name, change := range map[string]func(c *turn){
+		"without ranks":               func(c *turn) { c.rules.Ranks = false },
+		"for a handover":              func(c *turn) { c.machine.mark = rpc.Handed },
+		"while it serves":             func(c *turn) { c.machine.serving = true },
+		"when the veto is waited for": func(c *turn) { c.machine.doubtful, c.machine.roundTrip = true, 1000 },
+		"when somebody has a leader":  func(c *turn) { c.answer(2, rpc.RejectAlreadyHasLeader, 0) },
+		"in a term that is over":      func(c *turn) { c.answer(2, rpc.RejectExpiredVoteTerm, 5) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := preVoteAsked(t)
+			change(c)
+			c.ring()
+			assert.True(t, c.out.Ended)
+		})
+	}
+	c := preVoteAsked(t)
+	c.machine.serving = true
+	c.machine.openRound(c.rules, &c.out, preVoting, rpc.PreVote, 1)
+	assert.Equal(t, c.rules.Timing.RoundTimeout, c.out.Alarm.Min)
+	c.machine.roundTrip = 100_000
+	c.machine.openRound(c.rules, &c.out, preVoting, rpc.PreVote, 1)
+	assert.Equal(t, 200*time.Millisecond, c.out.Alarm.Min, "or twice the round trip")
+}
+
+// Of two that ask for the same, the one whose turn is earlier refuses the other, unless it
+// has been refused itself.
+func TestTheEarlierTurnGoesFirst(t *testing.T) {
+	for name, is := range map[string]struct {
+		change func(c *turn)
+		want   rpc.Result
+	}{
+		"it asks":                     {func(*turn) {}, rpc.RejectTakingLeadership},
+		"it was accepted":             {func(c *turn) { c.answer(3, rpc.Accept, 0) }, rpc.RejectTakingLeadership},
+		"it was refused":              {func(c *turn) { c.answer(3, rpc.RejectSmallLedgerEndIndex, 0) }, rpc.Accept},
+		"it asks for another term":    {func(c *turn) { c.machine.asked = 2 }, rpc.Accept},
+		"it asks for nothing":         {func(c *turn) { c.machine.phase = idle }, rpc.Accept},
+		"its turn is later":           {func(c *turn) { c.rules.Preferred = memberstate.SetOf(2) }, rpc.Accept},
+		"there are no turns":          {func(c *turn) { c.rules.Ranks = false }, rpc.Accept},
+		"it leads, and asks for more": {func(c *turn) { c.machine.Role = memberstate.Leader }, rpc.Accept},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := preVoteAsked(t)
+			c.rules.Preferred = memberstate.SetOf(1)
+			is.change(c)
+			before := c.machine
+			c.give(Input{Kind: Receive, Message: Message{From: 2, Body: rpc.Body{Kind: rpc.VoteRequest, Mark: rpc.PreVote, Term: 1, Round: 1}}})
+			assert.Equal(t, is.want, c.out.Reply.Result)
+			assert.Equal(t, before, c.machine, "to be asked for a pre-vote changes nothing")
+		})
+	}
+}
+
+// Who asked too early comes back in its own slot.
+func TestWhoAskedTooEarlyWaitsForAHeartbeat(t *testing.T) {
+	timing := DefaultTiming()
+	lead := timing.Detection() / 120
+	for name, is := range map[string]struct {
+		ranks     bool
+		roundTrip time.Duration
+		low, high time.Duration
+	}{
+		"without ranks":    {false, time.Millisecond, timing.Heartbeat, timing.Heartbeat * 5 / 4},
+		"short round trip": {true, time.Millisecond, timing.Heartbeat - time.Millisecond, timing.Heartbeat - time.Millisecond + lead},
+		"long round trip":  {true, time.Second, lead, 2 * lead},
+	} {
+		m, out := Machine{roundTrip: uint32(is.roundTrip.Microseconds())}, Output{}
+		m.armHeartbeat(&Rules{Timing: timing, Ranks: is.ranks}, &out)
+		assert.Equal(t, Alarm{Number: 1, Min: is.low, Max: is.high}, out.Alarm, name)
+	}
+}
+
+// What comes before the first slot does not grow with the round trip, and is short when all
+// have lost their connection at once.
+func TestTheFirstSlotComesSoon(t *testing.T) {
+	r := threeRules()
+	r.Preferred = memberstate.SetOf(1)
+	lead := r.Timing.Detection() / 120
+	for name, is := range map[string]struct {
+		roundTrip time.Duration
+		doubtful  bool
+		want      time.Duration
+	}{
+		"silence":  {time.Second, false, lead},
+		"a report": {time.Second, true, 0},
+	} {
+		m, out := Machine{roundTrip: uint32(is.roundTrip.Microseconds()), doubtful: is.doubtful}, Output{}
+		m.armSlot(r, &out, memberstate.Nobody)
+		assert.Equal(t, Alarm{Number: 1, Min: is.want, Max: 2 * is.want}, out.Alarm, name)
+	}
+}
+
+// D13: who has not heard of the lost connection yet, and so has a leader still, is asked
+// again soon, a few times. The leader's own word is a veto, and there is no hurry any more.
+func TestWhoHasNotHeardOfItYetIsAskedSoon(t *testing.T) {
+	refused := func(leader memberstate.Seat) *turn {
+		c := preVoteAsked(t)
+		c.machine.roundTrip, c.machine.doubtful = 2000, true
+		for range maxHurries + 1 {
+			c.machine.openRound(c.rules, &c.out, preVoting, rpc.PreVote, 1)
+			c.machine.hasLeader, c.machine.vetoed = true, leader == 5
+			c.machine.conclude(c.rules, &Input{}, &c.out, WaitToRevote)
+			if c.machine.hurries == 0 {
+				break
+			}
+			assert.Equal(t, 2*time.Millisecond, c.out.Alarm.Min)
+			assert.Equal(t, 4*time.Millisecond, c.out.Alarm.Max)
+			assert.True(t, c.machine.doubtful, "the leader may live, so its veto is waited for again")
+		}
+		return c
+	}
+	heartbeat := DefaultTiming().Heartbeat - 2*time.Millisecond
+	assert.Equal(t, heartbeat, refused(4).out.Alarm.Min, "after %d times", maxHurries)
+	assert.Equal(t, heartbeat, refused(5).out.Alarm.Min, "at once")
+	c := preVoteAsked(t)
+	c.machine.hasLeader = true
+	c.machine.conclude(c.rules, &Input{}, &c.out, WaitToRevote)
+	assert.Equal(t, DefaultTiming().Heartbeat, c.out.Alarm.Min, "without a report")
+}

@@ -1,0 +1,93 @@
+// How long a machine waits, where nobody would notice if it waited otherwise but by
+// being slower.
+
+package protocol
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/hustings/hustings/memberstate"
+)
+
+func TestNoAlarmHasTheNumberZero(t *testing.T) {
+	for before, want := range map[uint32]uint32{0: 1, 1: 2, math.MaxUint32: 1} {
+		m, out := Machine{alarm: before}, Output{}
+		m.arm(&out, time.Second, time.Second)
+		assert.Equal(t, want, out.Alarm.Number)
+		assert.Equal(t, want, m.alarm)
+	}
+}
+
+func TestRoundTripsAreForgottenByAndBy(t *testing.T) {
+	r := &Rules{Timing: DefaultTiming()}
+	for measured, want := range map[time.Duration]time.Duration{
+		0:   800, // not known
+		1:   700,
+		720: 790,
+		799: 799,
+		800: 800,
+		900: 900,
+	} {
+		m := Machine{roundTrip: 800}
+		m.observe(r, measured*time.Microsecond)
+		assert.Equal(t, want*time.Microsecond, m.measured(), "after %d µs", measured)
+	}
+}
+
+// Who has nobody to ask does not wait for answers.
+func TestAGroupOfOneIsLedByTheFirstAlarm(t *testing.T) {
+	for _, preVote := range []bool{true, false} {
+		one := memberstate.SetOf(1)
+		r := &Rules{Self: 1, Voters: one, All: one, Timing: DefaultTiming(), PreVote: preVote, Ranks: true}
+		m, out := NewMachine(r, memberstate.HardState{}), Output{}
+		m.Step(r, &Input{Kind: Start}, &out)
+		in := Input{Kind: Ring, Number: out.Alarm.Number}
+		for m.Step(r, &in, &out); out.NeedLedger; m.Step(r, &in, &out) {
+			in.HasLedger, in.LedgerTerm = true, out.LedgerTerm
+		}
+		assert.Equal(t, memberstate.Leader, m.Role)
+	}
+}
+
+func TestWithoutRanksLotsAreDrawn(t *testing.T) {
+	r := &Rules{Timing: DefaultTiming()}
+	m, out := Machine{}, Output{}
+	m.armSlot(r, &out, memberstate.Nobody)
+	assert.Equal(t, Alarm{Number: 1, Min: 0, Max: r.Timing.MaxVoteWait - r.Timing.MinVoteWait}, out.Alarm)
+}
+
+// D13: the leader's veto is awaited for as long as it can be on its way, if that is known.
+func TestAVetoIsAwaited(t *testing.T) {
+	r := &Rules{Timing: DefaultTiming()}
+	for roundTrip, want := range map[uint32]time.Duration{0: r.Timing.RoundTimeout, 2000: 3 * time.Millisecond} {
+		m, out := Machine{roundTrip: roundTrip, doubtful: true}, Output{}
+		m.openRound(r, &out, preVoting, 0, 1)
+		assert.Equal(t, Alarm{Number: 1, Min: want, Max: want}, out.Alarm)
+	}
+}
+
+// D14: a preferred leader that cannot take over is asked ever more rarely, but not never.
+func TestOffersThatAreDeclinedBecomeRare(t *testing.T) {
+	r := &Rules{Preferred: memberstate.SetOf(2), Timing: DefaultTiming()}
+	leak := uint32(r.Timing.Leak)
+	for declined, want := range map[uint8]uint32{0: 2 * leak, 1: 4 * leak, 6: 128 * leak, 7: 128 * leak} {
+		m := Machine{handover: Probing, target: 2, declined: declined, beat: 10}
+		m.endHandover(r, &Output{})
+		assert.Equal(t, 10+want, m.courtesy, "after %d", declined)
+	}
+}
+
+func TestASlotIsLongerThanAnElection(t *testing.T) {
+	r := &Rules{Timing: DefaultTiming()}
+	for roundTrip, want := range map[time.Duration]time.Duration{
+		0:                      r.Timing.Detection() / 30,
+		100 * time.Millisecond: 150 * time.Millisecond,
+	} {
+		m := Machine{roundTrip: uint32(roundTrip.Microseconds())}
+		assert.Equal(t, want, m.slot(r))
+	}
+}
