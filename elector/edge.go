@@ -19,11 +19,11 @@ type edge Host
 
 // Draw draws from the process's own randomness: alarms need to differ, not to be secret or
 // to be repeatable.
-func (h *edge) Draw(low, high time.Duration) time.Duration {
-	if high <= low {
-		return low
+func (h *edge) Draw(_ *protocol.Group, a protocol.Alarm) time.Duration {
+	if a.Max <= a.Min {
+		return a.Min
 	}
-	return low + rand.N(high-low)
+	return a.Min + rand.N(a.Max-a.Min)
 }
 
 func (h *edge) Send(to string, batch []rpc.Message) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hustings/hustings/elector/protocol"
+	"github.com/hustings/hustings/memberstate"
 )
 
 // Invariant names what must hold. The package documentation says where each is from.
@@ -83,17 +84,25 @@ type checker struct {
 	broken  [invariants]uint64 // how often one was, and was excused
 	tellers FaultSet
 
+	groups []history
+}
+
+// history is what the invariants remember of one group.
+type history struct {
 	terms       terms
 	commitments []commitment // by term
 }
 
 func (c *checker) init(w *world) {
-	c.world = w
+	c.world, c.groups = w, make([]history, w.options.Groups)
 }
+
+// of is the history of a member's group.
+func (c *checker) of(n *member) *history { return &c.groups[n.place] }
 
 // violated notes the first violation; the run ends with it. One that is excused is
 // counted; if all are the run ends, too, for what follows means nothing.
-func (c *checker) violated(i Invariant, n *node, format string, args ...any) {
+func (c *checker) violated(i Invariant, n *member, format string, args ...any) {
 	if c.over {
 		return
 	}
@@ -122,25 +131,31 @@ func (c *checker) excuseSafety() {
 func (c *checker) told(f Fault) { c.tellers |= 1 << f }
 
 // started checks an incarnation that begins.
-func (c *checker) started(n *node) { c.termsRose(n, &n.disk.durable) }
+func (c *checker) started(n *member) { c.termsRose(n, n.durable()) }
 
 // stepped checks a step that has been taken; if it waits for the disk it has not
 // taken effect yet.
-func (c *checker) stepped(n *node, before *protocol.Machine, x *protocol.Execution) {
+func (c *checker) stepped(n *member, before *protocol.Machine, x *protocol.Step) {
 	c.step(n, before, x)
 	c.vote(n, before)
 	c.follows(n)
-	c.inOffice(n)
 	c.heard(n, x)
 	c.takes(n, before, x)
-	if x.Input.Kind == protocol.Resign && n.leads() && n.resigning != n.machine.Term {
-		n.resigning, n.resigned = n.machine.Term, c.world.now
+	if x.Input.Kind == protocol.Resign && n.leads() && n.resigning != n.group.Term {
+		n.resigning, n.resigned = n.group.Term, c.world.now
 	}
 }
 
+// turned checks a member after a turn of its node.
+func (c *checker) turned(n *member) {
+	c.inOffice(n)
+	phase, _ := n.group.Handover()
+	c.handsOver(n, phase)
+}
+
 // published checks what has taken effect.
-func (c *checker) published(n *node) {
-	if n.leads() {
-		c.leads(n)
+func (c *checker) published(n *member, v *protocol.View) {
+	if v.Role == memberstate.Leader && !v.Stopped {
+		c.leads(n, v.Term)
 	}
 }

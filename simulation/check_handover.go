@@ -13,8 +13,8 @@ import (
 const handoverWithin = 8
 
 // leaves looks at a leader that was told to resign: it does, whatever the others do.
-func (c *checker) leaves(n *node) {
-	if n.resigning == 0 || n.resigning != n.machine.Term || !n.leads() {
+func (c *checker) leaves(n *member) {
+	if n.resigning == 0 || n.resigning != n.group.Term || !n.leads() {
 		n.resigning = 0
 		return
 	}
@@ -22,14 +22,14 @@ func (c *checker) leaves(n *node) {
 		n.resigned = c.world.now
 	}
 	c.counts[TransferEnds]++
-	if limit := handoverWithin * int64(n.rules.Timing.Detection()); c.world.now-n.resigned > limit {
-		c.violated(TransferEnds, n, "it was told to resign, and leads on in term %d", n.machine.Term)
+	if limit := handoverWithin * int64(n.rules().Timing.Detection()); c.world.now-n.resigned > limit {
+		c.violated(TransferEnds, n, "it was told to resign, and leads on in term %d", n.group.Term)
 	}
 }
 
 // takes looks at a member that stands in place of its leader: its ledger has got to where
 // the leader's ended. What was said long ago, or by another, is not obeyed.
-func (c *checker) takes(n *node, before *protocol.Machine, x *protocol.Execution) {
+func (c *checker) takes(n *member, before *protocol.Machine, x *protocol.Step) {
 	q, asks := &x.Input.Message, &x.Output.Send
 	if x.Input.Kind != protocol.Receive || q.Kind != rpc.TakeLeadership || x.Output.To == 0 || asks.Mark != rpc.Handed {
 		return
@@ -43,7 +43,7 @@ func (c *checker) takes(n *node, before *protocol.Machine, x *protocol.Execution
 	}
 }
 
-func (c *checker) handsOver(n *node, phase protocol.Handover) {
+func (c *checker) handsOver(n *member, phase protocol.Handover) {
 	c.leaves(n)
 	if phase == protocol.NoHandover {
 		n.handing = 0
@@ -54,7 +54,7 @@ func (c *checker) handsOver(n *node, phase protocol.Handover) {
 	if n.handing == 0 || n.sluggish > 0 {
 		n.handing = now
 	}
-	if limit := handoverWithin * int64(n.rules.Timing.Detection()); now-n.handing > limit {
+	if limit := handoverWithin * int64(n.rules().Timing.Detection()); now-n.handing > limit {
 		c.violated(TransferEnds, n, "its handover is %v, since %d ns", phase, now-n.handing)
 	}
 }

@@ -22,17 +22,17 @@ const lateBeats = 4
 
 // heard looks at a leader's beats, and at who answers them. It counts beats, not time:
 // a process that stood still has not sent any.
-func (c *checker) heard(n *node, x *protocol.Execution) {
+func (c *checker) heard(n *member, x *protocol.Step) {
 	if !n.leads() {
 		return
 	}
 	a := &n.answers
-	if a.term != n.machine.Term {
-		*a = answers{term: n.machine.Term}
+	if a.term != n.group.Term {
+		*a = answers{term: n.group.Term}
 	}
 	switch m := &x.Input.Message; x.Input.Kind {
 	case protocol.Receive:
-		if m.Kind == rpc.HeartbeatResponse && m.Result == rpc.Success && m.Asked == a.term && n.rules.Voters.Has(m.From) {
+		if m.Kind == rpc.HeartbeatResponse && m.Result == rpc.Success && m.Asked == a.term && n.rules().Voters.Has(m.From) {
 			a.last[m.From-1] = a.beat
 		}
 	case protocol.Ring:
@@ -42,8 +42,8 @@ func (c *checker) heard(n *node, x *protocol.Execution) {
 		last := a.last // a copy
 		voters := last[:c.world.options.Members]
 		slices.Sort(voters)
-		oldest := voters[len(voters)-memberstate.Quorum(n.rules.Voters)]
-		if limit := uint32(n.rules.Timing.Leak + lateBeats + 1); a.beat-oldest > limit {
+		oldest := voters[len(voters)-memberstate.Quorum(n.rules().Voters)]
+		if limit := uint32(n.rules().Timing.Leak + lateBeats + 1); a.beat-oldest > limit {
 			c.violated(LeaderHeard, n, "it leads term %d, and no quorum has answered its last %d beats", a.term, a.beat-oldest)
 		}
 	default: // nobody answers by them

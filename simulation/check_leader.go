@@ -12,10 +12,10 @@ type tenure struct {
 	incarnation uint32
 }
 
-func (c *checker) leads(n *node) {
-	term, now := n.machine.Term, tenure{n.seat, n.index, n.incarnation}
+func (c *checker) leads(n *member, term memberstate.Term) {
+	now := tenure{n.seat, n.index, n.incarnation}
 	c.counts[OneLeader]++
-	r := c.terms.of(term)
+	r := c.of(n).terms.of(term)
 	switch {
 	case r == nil:
 		return
@@ -35,39 +35,39 @@ func (c *checker) leads(n *node) {
 }
 
 // loses notes that whoever leads a term does not any more: nor will it again.
-func (c *checker) loses(n *node, term memberstate.Term) {
-	if r := c.terms.of(term); r != nil && r.led == (tenure{n.seat, n.index, n.incarnation}) {
+func (c *checker) loses(n *member, term memberstate.Term) {
+	if r := c.of(n).terms.of(term); r != nil && r.led == (tenure{n.seat, n.index, n.incarnation}) {
 		r.lost = true
 	}
 }
 
 // wonByQuorum counts the votes that are on disks, or were before their voters went on
 // to a later term.
-func (c *checker) wonByQuorum(n *node) {
+func (c *checker) wonByQuorum(n *member) {
 	c.counts[WonByQuorum]++
-	term, votes := n.machine.Term, 0
+	term, votes := n.group.Term, 0
 	for i := range c.world.nodes {
 		v := &c.world.nodes[i]
-		switch d := &v.disk.durable; {
+		switch d := &v.disk.durable[n.place]; {
 		case d.Term == term && d.Vote == n.seat:
 			votes++
-		case d.Term > term && c.terms.of(term).votes[v.index] == n.seat:
+		case d.Term > term && c.of(n).terms.of(term).votes[v.index] == n.seat:
 			votes++
 		}
 	}
-	if votes < memberstate.Quorum(n.rules.Voters) {
+	if votes < memberstate.Quorum(n.rules().Voters) {
 		c.violated(WonByQuorum, n, "it leads term %d with %d durable votes", term, votes)
 	}
 }
 
 // follows: a leader of someone's has won that term.
-func (c *checker) follows(n *node) {
-	m := &n.machine
+func (c *checker) follows(n *member) {
+	m := &n.group.Machine
 	if m.Leader == memberstate.Nobody || m.Leader == n.seat {
 		return
 	}
 	c.counts[FollowsWinner]++
-	if r := c.terms.of(m.Term); r != nil && r.led.seat != m.Leader {
+	if r := c.of(n).terms.of(m.Term); r != nil && r.led.seat != m.Leader {
 		c.violated(FollowsWinner, n, "it follows n%d in term %d, which that has not won", m.Leader-1, m.Term)
 	}
 }

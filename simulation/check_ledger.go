@@ -23,34 +23,34 @@ const mostCommitments = 128
 
 // committed notes that all entries up to an index are, if the last of them is of the
 // leader's own term: an older one may still be overwritten (Raft, figure 8).
-func (c *checker) committed(n *node, index uint64) {
-	term, now := n.engine.leading, n.engine.ledger
+func (c *checker) committed(n *member, index uint64) {
+	term, now, h := n.engine.leading, n.engine.ledger, c.of(n)
 	if now.term != term || index == 0 || now.before != nil && index <= now.before.last {
 		return
 	}
 	now.last = min(index, now.last)
-	at, known := slices.BinarySearchFunc(c.commitments, term, func(k commitment, t memberstate.Term) int { return cmp.Compare(k.term, t) })
+	at, known := slices.BinarySearchFunc(h.commitments, term, func(k commitment, t memberstate.Term) int { return cmp.Compare(k.term, t) })
 	if known { // one leader writes the term: the ledger is the one that it was
-		so := &c.commitments[at].ledger
+		so := &h.commitments[at].ledger
 		so.last = max(so.last, now.last)
 		return
 	}
-	if before := c.committedBefore(term); !now.holds(before) {
+	if before := h.committedBefore(term); !now.holds(before) {
 		c.violated(LeaderComplete, n, "in term %d it commits up to %d, without what was committed up to %v", term, index, before.end())
 		return
 	}
-	c.commitments = slices.Insert(c.commitments, at, commitment{term, now})
-	if len(c.commitments) > mostCommitments {
-		c.commitments = slices.Delete(c.commitments, 0, mostCommitments/2)
-		c.commitments[0].ledger.forget()
+	h.commitments = slices.Insert(h.commitments, at, commitment{term, now})
+	if len(h.commitments) > mostCommitments {
+		h.commitments = slices.Delete(h.commitments, 0, mostCommitments/2)
+		h.commitments[0].ledger.forget()
 	}
 }
 
 // committedBefore is what leaders of terms below this one have committed. One of a
 // larger term may be ahead of a leader that comes late.
-func (c *checker) committedBefore(term memberstate.Term) *ledger {
-	for i := range slices.Backward(c.commitments) {
-		if k := &c.commitments[i]; k.term < term {
+func (h *history) committedBefore(term memberstate.Term) *ledger {
+	for i := range slices.Backward(h.commitments) {
+		if k := &h.commitments[i]; k.term < term {
 			return &k.ledger
 		}
 	}
@@ -58,11 +58,11 @@ func (c *checker) committedBefore(term memberstate.Term) *ledger {
 }
 
 // complete looks at the ledger of one that begins to lead.
-func (c *checker) complete(n *node) {
+func (c *checker) complete(n *member) {
 	c.counts[LeaderComplete]++
-	if before := c.committedBefore(n.machine.Term); !n.engine.ledger.holds(before) {
+	if before := c.of(n).committedBefore(n.group.Term); !n.engine.ledger.holds(before) {
 		c.violated(LeaderComplete, n, "it leads term %d with a ledger up to %v, and up to %v is committed",
-			n.machine.Term, n.engine.ledger.end(), before.end())
+			n.group.Term, n.engine.ledger.end(), before.end())
 	}
 }
 
@@ -70,10 +70,10 @@ func (c *checker) complete(n *node) {
 // the entries that are committed must still be there, if it follows the leader that committed
 // them or a later one: it may have been counted for them. A node that does not know of that
 // leader yet may hold the same entries by chance, and an older leader may take them away.
-func (c *checker) accepts(n *node, before *ledger, term memberstate.Term) {
+func (c *checker) accepts(n *member, before *ledger, term memberstate.Term) {
 	c.counts[CommittedStays]++
 	n.accepted = max(n.accepted, term)
-	last := *c.committedBefore(n.accepted + 1)
+	last := *c.of(n).committedBefore(n.accepted + 1)
 	if last.term == before.term {
 		last.last = min(last.last, before.last)
 	}

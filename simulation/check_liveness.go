@@ -64,12 +64,13 @@ func (w *world) converge(core []int) (took time.Duration) {
 func (w *world) heal(core []int) {
 	w.network.healAll()
 	w.longestWrite = quickWrite
-	preferred := w.nodes[core[0]].rules.Preferred
 	for i := range w.nodes {
 		n := &w.nodes[i]
 		n.sluggish, n.doomed = 0, 0
 		n.disk.slow, n.disk.trouble = false, 0
-		n.rules.Preferred = preferred
+		for place := range n.members {
+			n.members[place].rules().Preferred = w.nodes[core[0]].members[place].rules().Preferred
+		}
 		if !slices.Contains(core, i) && n != w.observer {
 			w.sever(i, 1)
 			continue
@@ -100,7 +101,7 @@ func (w *world) electsSoon(core []int) time.Duration {
 	limit := began + int64(within*w.options.Timing.Detection())
 	for !w.check.over && !w.settled(core) {
 		if w.now >= limit {
-			w.check.violated(Converges, &w.nodes[core[0]], "no leader of n%v within %d detection times: %s", core, within, w.describe())
+			w.check.violated(Converges, &w.nodes[core[0]].members[0], "no leader of n%v within %d detection times: %s", core, within, w.describe())
 			return 0
 		}
 		w.run(time.Duration(w.now) + w.options.Timing.Heartbeat/4)
@@ -111,16 +112,21 @@ func (w *world) electsSoon(core []int) time.Duration {
 // keepsLeader demands that nothing changes, for so many detection times, and that the
 // engine of the leader serves.
 func (w *world) keepsLeader(core []int, detections time.Duration) {
-	first := &w.nodes[core[0]]
-	term := first.machine.Term
-	w.run(time.Duration(w.now) + detections*w.options.Timing.Detection())
-	w.check.counts[Converges]++
-	if !w.settled(core) || first.machine.Term != term {
-		w.check.violated(Converges, first, "the leader of term %d was lost while all was calm: %s", term, w.describe())
-		return
+	terms := make([]memberstate.Term, w.options.Groups)
+	for place := range terms {
+		terms[place] = w.nodes[core[0]].members[place].group.Term
 	}
-	if leader := &w.nodes[first.machine.Leader-1]; leader.engine.leading != term {
-		w.check.violated(Converges, leader, "it leads term %d, and its engine does not serve", term)
+	w.run(time.Duration(w.now) + detections*w.options.Timing.Detection())
+	for place, term := range terms {
+		first := &w.nodes[core[0]].members[place]
+		w.check.counts[Converges]++
+		if !w.settled(core) || first.group.Term != term {
+			w.check.violated(Converges, first, "the leader of term %d was lost while all was calm: %s", term, w.describe())
+			return
+		}
+		if leader := &w.nodes[first.group.Leader-1].members[place]; leader.engine.leading != term {
+			w.check.violated(Converges, leader, "it leads term %d, and its engine does not serve", term)
+		}
 	}
 }
 
@@ -130,19 +136,21 @@ func (w *world) preferredLeads(core []int) {
 	for _, i := range core {
 		can = can.With(w.nodes[i].seat)
 	}
-	first := &w.nodes[core[0]]
-	can &= first.rules.Preferred
-	if can == 0 || w.check.over {
-		return
-	}
-	w.check.counts[PreferredLeads]++
-	limit := w.now + int64(preferWithin*w.options.Timing.Detection())
-	for !w.check.over && (!w.settled(core) || !can.Has(first.machine.Leader)) {
-		if w.now >= limit {
-			w.check.violated(PreferredLeads, first, "of seats %b none leads: %s", can, w.describe())
-			return
+	for place := range w.options.Groups {
+		first := &w.nodes[core[0]].members[place]
+		wanted := can & first.rules().Preferred
+		if wanted == 0 || w.check.over {
+			continue
 		}
-		w.run(time.Duration(w.now) + w.options.Timing.Heartbeat)
+		w.check.counts[PreferredLeads]++
+		limit := w.now + int64(preferWithin*w.options.Timing.Detection())
+		for !w.check.over && (!w.settled(core) || !wanted.Has(first.group.Leader)) {
+			if w.now >= limit {
+				w.check.violated(PreferredLeads, first, "of seats %b none leads: %s", wanted, w.describe())
+				return
+			}
+			w.run(time.Duration(w.now) + w.options.Timing.Heartbeat)
+		}
 	}
 }
 
@@ -152,7 +160,7 @@ func (w *world) returnsQuietly(core []int) {
 	if len(core) <= memberstate.Quorum(w.voters) || w.check.over {
 		return
 	}
-	first := &w.nodes[core[0]].machine
+	first := &w.nodes[core[0]].members[0].group
 	term, leader := first.Term, first.Leader
 	for _, i := range core {
 		n := &w.nodes[i]
@@ -166,9 +174,9 @@ func (w *world) returnsQuietly(core []int) {
 		w.check.counts[ReturnsQuietly]++
 		// Without pre-vote it has raised its own term, from which the leader frees it by a
 		// term of its own.
-		quietly := first.Leader == leader && (first.Term == term || !n.rules.PreVote)
+		quietly := first.Leader == leader && (first.Term == term || !n.members[0].rules().PreVote)
 		if !w.settled(core) || !quietly && !w.mayDepose(core, n) {
-			w.check.violated(ReturnsQuietly, n, "it came back, and term %d under n%d is over: %s", term, leader-1, w.describe())
+			w.check.violated(ReturnsQuietly, &n.members[0], "it came back, and term %d under n%d is over: %s", term, leader-1, w.describe())
 		}
 		return
 	}
@@ -179,7 +187,7 @@ func (w *world) returnsQuietly(core []int) {
 // waits for that as long as one and a half round trips, as it has measured them; where
 // they vary by more, or its clock is far off, it may be too late.
 func (w *world) hintsInVain(core []int) {
-	first := &w.nodes[core[0]].machine
+	first := &w.nodes[core[0]].members[0].group
 	if w.check.over || first.Leader == memberstate.Nobody || w.swarm.struck[ClockBeyond] > 0 {
 		return
 	}
@@ -189,23 +197,37 @@ func (w *world) hintsInVain(core []int) {
 	w.run(time.Duration(w.now) + endsWithin*w.options.Timing.Detection())
 	w.check.counts[HintsInVain]++
 	if !w.settled(core) || first.Term != term {
-		w.check.violated(HintsInVain, &w.nodes[leader-1], "a connection was said to be lost, and term %d is over: %s", term, w.describe())
+		w.check.violated(HintsInVain, &w.nodes[leader-1].members[0], "a connection was said to be lost, and term %d is over: %s", term, w.describe())
 	}
 }
 
 // mayDepose says whether a node that comes back may depose the leader of the others: without
 // pre-vote it has raised its term, and those without pre-vote adopt that, and may elect it.
 func (w *world) mayDepose(core []int, n *node) bool {
-	return !n.rules.PreVote && slices.ContainsFunc(core, func(i int) bool { return &w.nodes[i] != n && !w.nodes[i].rules.PreVote })
+	without := func(n *node) bool { return !n.members[0].rules().PreVote }
+	return without(n) && slices.ContainsFunc(core, func(i int) bool { return &w.nodes[i] != n && without(&w.nodes[i]) })
 }
 
-// settled says whether all of the core, and the observer, follow one of the core.
+// settled says whether in each group all of the core, and the observer, follow one of the
+// core.
 func (w *world) settled(core []int) bool {
-	first := &w.nodes[core[0]].machine
-	if first.Leader == memberstate.Nobody || !slices.Contains(core, int(first.Leader)-1) || !w.nodes[first.Leader-1].leads() {
+	for place := range w.options.Groups {
+		if !w.settledIn(core, place) {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *world) settledIn(core []int, place int) bool {
+	first := &w.nodes[core[0]].members[place].group
+	if first.Leader == memberstate.Nobody || !slices.Contains(core, int(first.Leader)-1) || !w.nodes[first.Leader-1].members[place].leads() {
 		return false
 	}
-	follows := func(n *node) bool { return n.alive && n.machine.Leader == first.Leader && n.machine.Term == first.Term }
+	follows := func(n *node) bool {
+		g := &n.members[place].group
+		return n.alive && g.Leader == first.Leader && g.Term == first.Term
+	}
 	for _, i := range core {
 		if !follows(&w.nodes[i]) {
 			return false

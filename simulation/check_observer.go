@@ -9,7 +9,7 @@ import (
 
 // observerSays looks at what an observer sends: answers to heartbeats, and no promise
 // in them.
-func (c *checker) observerSays(n *node, m *protocol.Message) {
+func (c *checker) observerSays(n *member, m *protocol.Message) {
 	c.counts[ObserverSilent]++
 	if m.Kind == rpc.VoteRequest || m.Kind == rpc.VoteResponse || m.Promised {
 		c.violated(ObserverSilent, n, "it says %v, promised: %t", m.Kind, m.Promised)

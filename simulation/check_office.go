@@ -4,9 +4,9 @@
 package simulation
 
 // served looks at an office that begins.
-func (c *checker) served(n *node) {
-	term := n.machine.Term
-	r := c.terms.of(term)
+func (c *checker) served(n *member) {
+	term := n.group.Term
+	r := c.of(n).terms.of(term)
 	if r == nil {
 		return
 	}
@@ -17,9 +17,9 @@ func (c *checker) served(n *node) {
 }
 
 // inOffice looks at a node after a step: whoever has lost its term has been told.
-func (c *checker) inOffice(n *node) {
+func (c *checker) inOffice(n *member) {
 	c.counts[OneOffice]++
-	if serving := n.engine.leading; serving != 0 && (!n.leads() || n.machine.Term != serving) {
-		c.violated(OneOffice, n, "its engine serves term %d, and it is %v in term %d", serving, n.machine.Role, n.machine.Term)
+	if serving := n.engine.leading; serving != 0 && (!n.leads() || n.group.Term != serving) {
+		c.violated(OneOffice, n, "its engine serves term %d, and it is %v in term %d", serving, n.group.Role, n.group.Term)
 	}
 }

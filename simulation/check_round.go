@@ -19,14 +19,14 @@ type round struct {
 
 // asks begins a round. The one before may not be judged yet: a pre-vote is won in the
 // step that asks for votes.
-func (c *checker) asks(n *node, m *protocol.Message) {
+func (c *checker) asks(n *member, m *protocol.Message) {
 	n.rounds[0], n.rounds[1] = round{m.Round, m.Mark, m.Term, m.Ledger, memberstate.SetOf(n.seat)}, n.rounds[0]
 }
 
 // answers notes what an answer says, before the step that takes it.
-func (c *checker) answers(n *node, m *protocol.Message) {
+func (c *checker) answers(n *member, m *protocol.Message) {
 	switch {
-	case !n.rules.Voters.Has(m.From):
+	case !n.rules().Voters.Has(m.From):
 	case m.Kind == rpc.VoteResponse && m.Result == rpc.Accept:
 		if r := &n.rounds[0]; r.accepts(m) {
 			r.accepted = r.accepted.With(m.From)
@@ -48,21 +48,21 @@ func (r *round) accepts(m *protocol.Message) bool {
 }
 
 // beats begins a round of heartbeats.
-func (c *checker) beats(n *node, m *protocol.Message) {
+func (c *checker) beats(n *member, m *protocol.Message) {
 	n.promises[m.Round%4] = round{number: m.Round, asked: m.Term, accepted: memberstate.SetOf(n.seat)}
 }
 
 // passed looks at a round that was won. A lone voter asks nobody.
-func (c *checker) passed(n *node, mark rpc.Mark) {
+func (c *checker) passed(n *member, mark rpc.Mark) {
 	r := &n.rounds[0]
 	if r.mark != mark {
 		r = &n.rounds[1]
 	}
-	if r.mark != mark || n.rules.Voters.Len() == 1 {
+	if r.mark != mark || n.rules().Voters.Len() == 1 {
 		return
 	}
 	c.counts[WonByQuorum]++
-	if r.accepted.Len() < memberstate.Quorum(n.rules.Voters) {
+	if r.accepted.Len() < memberstate.Quorum(n.rules().Voters) {
 		c.violated(WonByQuorum, n, "its round %d for term %d has passed, and %d have accepted in it", r.number, r.asked, r.accepted.Len())
 	}
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-func (c *checker) step(n *node, before *protocol.Machine, x *protocol.Execution) {
+func (c *checker) step(n *member, before *protocol.Machine, x *protocol.Step) {
 	c.counts[LegalStep]++
-	m, out := &n.machine, &x.Output
+	m, out := &n.group.Machine, &x.Output
 	lost := before.Role == memberstate.Leader && (m.Role != memberstate.Leader || m.Term != before.Term)
 	if lost {
 		c.loses(n, before.Term)

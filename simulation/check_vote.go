@@ -9,9 +9,9 @@ import (
 )
 
 // vote looks at a vote that was just given.
-func (c *checker) vote(n *node, before *protocol.Machine) {
+func (c *checker) vote(n *member, before *protocol.Machine) {
 	c.counts[TermsRise]++
-	m := &n.machine
+	m := &n.group.Machine
 	if m.Term < before.Term {
 		c.violated(TermsRise, n, "its term fell from %d to %d", before.Term, m.Term)
 	}
@@ -22,18 +22,18 @@ func (c *checker) vote(n *node, before *protocol.Machine) {
 	if m.Term == before.Term && before.Vote != memberstate.Nobody {
 		c.violated(OneVote, n, "it changed its vote of term %d from n%d to n%d", m.Term, before.Vote-1, m.Vote-1)
 	}
-	r := c.terms.of(m.Term)
+	r := c.of(n).terms.of(m.Term)
 	if r == nil {
 		return
 	}
-	if given := r.votes[n.index]; given != memberstate.Nobody && given != m.Vote && n.disk.durable.Term == m.Term && n.disk.durable.Vote == given {
+	if given := r.votes[n.index]; given != memberstate.Nobody && given != m.Vote && n.durable().Term == m.Term && n.durable().Vote == given {
 		c.violated(OneVote, n, "it voted for n%d in term %d and now for n%d", given-1, m.Term, m.Vote-1)
 	}
 	r.votes[n.index] = m.Vote
 }
 
 // termsRose holds what a restart finds against what was said before it.
-func (c *checker) termsRose(n *node, found *memberstate.HardState) {
+func (c *checker) termsRose(n *member, found memberstate.HardState) {
 	c.counts[TermsRise]++
 	if found.Term < n.said.Term || found.Term == n.said.Term && n.said.Vote != memberstate.Nobody && found.Vote != n.said.Vote {
 		c.violated(TermsRise, n, "it comes back with term %d and vote %d; it has spoken with %d and %d",
@@ -42,13 +42,13 @@ func (c *checker) termsRose(n *node, found *memberstate.HardState) {
 }
 
 // sends: what is said is on the disk.
-func (c *checker) sends(n *node, m *protocol.Message) {
+func (c *checker) sends(n *member, m *protocol.Message) {
 	c.counts[SavedBeforeSaid]++
-	if n.disk.durable != n.machine.HardState {
-		c.violated(SavedBeforeSaid, n, "it sends %v with %+v on disk and %+v in memory", m.Kind, n.disk.durable, n.machine.HardState)
+	if n.durable() != n.group.HardState {
+		c.violated(SavedBeforeSaid, n, "it sends %v with %+v on disk and %+v in memory", m.Kind, n.durable(), n.group.HardState)
 	}
-	if n.machine.Role == memberstate.Observer {
+	if n.group.Role == memberstate.Observer {
 		c.observerSays(n, m)
 	}
-	n.said = n.machine.HardState
+	n.said = n.group.HardState
 }

@@ -78,8 +78,8 @@ func (w *world) judged(asked rpc.Mark, judged elector.Judgement) {
 }
 
 // withdrew counts how an office ended.
-func (w *world) withdrew(n *node) {
-	if n.machine.Term > n.engine.leading && n.engine.leading > 0 {
+func (w *world) withdrew(n *member) {
+	if n.group.Term > n.engine.leading && n.engine.leading > 0 {
 		w.met(LeaderDeposed)
 	} else {
 		w.met(LeaderSilenced)
@@ -88,7 +88,9 @@ func (w *world) withdrew(n *node) {
 
 // restarted counts a vote that outlived its process.
 func (w *world) restarted(n *node) {
-	if n.incarnation > 1 && n.disk.durable.Vote != memberstate.Nobody {
-		w.met(VoteSurvived)
+	for _, hard := range n.disk.durable {
+		if n.incarnation > 1 && hard.Vote != memberstate.Nobody {
+			w.met(VoteSurvived)
+		}
 	}
 }

@@ -22,13 +22,13 @@ const coverageBits = 1 << 23
 func newCoverage() *coverage { return &coverage{seen: make([]uint64, coverageBits/64)} }
 
 // look notes the state after a node has changed.
-func (c *coverage) look(n *node) {
+func (c *coverage) look(n *member) {
 	code := n.code()
-	if c.codes[n.index] == code && c.terms[n.index] == n.machine.Term {
+	if c.codes[n.index] == code && c.terms[n.index] == n.group.Term {
 		return
 	}
-	c.codes[n.index], c.terms[n.index] = code, n.machine.Term
-	c.most = max(c.most, n.machine.Term)
+	c.codes[n.index], c.terms[n.index] = code, n.group.Term
+	c.most = max(c.most, n.group.Term)
 	sum := uint64(len(n.world.nodes))
 	for i := range n.world.nodes {
 		behind := min(c.most-c.terms[i], 3)
@@ -38,8 +38,8 @@ func (c *coverage) look(n *node) {
 }
 
 // code is what a node is, but for its term.
-func (n *node) code() uint16 {
-	m := &n.machine
+func (n *member) code() uint16 {
+	m := &n.group.Machine
 	whom := func(s memberstate.Seat) uint16 {
 		switch s {
 		case memberstate.Nobody:

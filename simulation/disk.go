@@ -12,80 +12,107 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// disk keeps the hard state of one group. A crash during a save leaves the old
+// disk keeps the hard state of a node's groups. A crash during a save leaves the old
 // state or the new one; whole, as the store promises. With files, it is the store that
 // is shipped which has to keep that promise, on a disk that tears its writes.
 type disk struct {
-	durable memberstate.HardState
-	written memberstate.HardState // not synced, if pending
-	pending bool
-	before  memberstate.HardState // when the process began
-	slow    bool                  // saves take long
-	trouble Fault                 // what will become of the next save; 0: nothing
+	durable []memberstate.HardState // by group
+	before  []memberstate.HardState // when the process began
+	written []written               // not synced
+	slow    bool                    // saves take long
+	trouble Fault                   // what will become of the next save; 0: nothing
 	files   *files
+}
+
+// written is a group's state that is on its way to the disk.
+type written struct {
+	place int
+	hard  memberstate.HardState
+}
+
+func (d *disk) init(groups int) {
+	d.durable, d.before = make([]memberstate.HardState, groups), make([]memberstate.HardState, groups)
 }
 
 // open is when a process begins.
 func (d *disk) open() error {
 	var err error
 	if d.files != nil {
-		d.durable, err = d.files.open()
+		err = d.files.open(d.durable)
 	}
-	d.pending, d.trouble, d.before = false, 0, d.durable
+	d.written, d.trouble = d.written[:0], 0
+	copy(d.before, d.durable)
 	return err
 }
 
-// save begins to make a state durable, and says how long it takes.
-func (d *disk) save(n *node, h memberstate.HardState) time.Duration {
-	d.written, d.pending = h, true
+// save begins to make records durable, and says how long it takes.
+func (d *disk) save(n *node, batch []memberstate.Record) time.Duration {
+	for i := range batch {
+		r := &batch[i]
+		vote := memberstate.Nobody
+		if r.Vote != "" {
+			vote = n.world.seatOf(r.Vote)
+		}
+		d.written = append(d.written, written{n.world.place(r.Group), memberstate.HardState{Term: r.Term, Vote: vote, Promise: r.Promise}})
+	}
 	const dull = 500 * time.Microsecond
 	most := 1200 * time.Microsecond
 	if d.slow {
-		most += n.rules.Timing.Detection()
+		most += n.world.options.Timing.Detection()
 	}
 	return n.world.choices.span(chooseSave, n.index, 200*time.Microsecond, most, dull)
 }
 
-// sync ends a save, and says whether it succeeded. A write that failed may have
-// reached the disk all the same. After a sync that failed the system has forgotten what
-// was to be written: the next one finds nothing to do, and succeeds.
-func (d *disk) sync() bool {
+// sync ends a save. A write that failed may have reached the disk all the same. After a
+// sync that failed the system has forgotten what was to be written: the next one finds
+// nothing to do, and succeeds.
+func (d *disk) sync() error {
 	trouble := d.trouble
 	switch d.trouble = 0; trouble {
 	case SaveFails:
-		return false
+		return errSaveFailed
 	case SyncFails:
-		d.pending = false
-		return false
+		d.written = d.written[:0]
+		return errSaveFailed
 	default:
-		if d.files != nil && d.pending && d.files.save(d.written) != nil {
-			return false
+		if d.files != nil {
+			if err := d.files.save(d.written); err != nil {
+				return err
+			}
 		}
-		if d.pending {
-			d.durable, d.pending = d.written, false
-		}
-		return true
+		d.keep()
+		return nil
 	}
+}
+
+var errSaveFailed = errors.New("the disk has failed")
+
+// keep makes durable what was written.
+func (d *disk) keep() {
+	for _, w := range d.written {
+		d.durable[w.place] = w.hard
+	}
+	d.written = d.written[:0]
 }
 
 // crash may lose what was not synced.
 func (d *disk) crash(n *node) {
-	if d.pending {
+	if len(d.written) > 0 {
 		torn := n.world.choices.number(chooseTorn, n.index)
 		switch {
 		case d.files != nil:
 			n.world.swarm.struck[TornTail]++
 			d.files.crash(d.written, torn)
 		case torn&1 == 1:
-			d.durable = d.written
+			d.keep()
 		}
 	}
-	d.pending = false
+	d.written = d.written[:0]
 }
 
 // replace is what no disk does by itself.
-func (d *disk) replace(h memberstate.HardState) {
-	d.durable, d.pending, d.files = h, false, nil
+func (d *disk) replace(place int, h memberstate.HardState) {
+	d.durable[place], d.written, d.files = h, d.written[:0], nil
 }
 
 // files is the store that is shipped, on a disk in memory.
@@ -102,7 +129,6 @@ func (tornDisk) Room() uint32 { return 16 }
 const (
 	storePath = "node.store"
 	storeNode = "node"
-	group     = "group"
 )
 
 // quiet has a store tell nobody of the saves that its crashes cut short.
@@ -118,43 +144,51 @@ func (d *disk) useFiles() {
 	}
 }
 
-func (f *files) open() (memberstate.HardState, error) {
+// open opens the store again, and says what it has.
+func (f *files) open(durable []memberstate.HardState) error {
 	f.disk.Unlock()
 	store, err := quiet(f.disk).Open(storePath, storeNode)
 	if err != nil {
-		return memberstate.HardState{}, err
+		return err
 	}
 	f.store = store
-	record, _, err := store.Load(group)
-	vote := memberstate.Nobody
-	if record.Vote != "" {
-		vote = memberstate.Seat(record.Vote[0])
+	for place := range durable {
+		record, _, err := store.Load(groupNames[place])
+		if err != nil {
+			return err
+		}
+		vote := memberstate.Nobody
+		if record.Vote != "" {
+			vote = memberstate.Seat(record.Vote[0])
+		}
+		durable[place] = memberstate.HardState{Term: record.Term, Vote: vote, Promise: record.Promise}
 	}
-	return memberstate.HardState{Term: record.Term, Vote: vote, Promise: record.Promise}, err
+	return nil
 }
 
-func (f *files) save(h memberstate.HardState) error {
-	return f.store.Save([]memberstate.Record{recordOf(h)})
-}
+func (f *files) save(all []written) error { return f.store.Save(records(all)) }
 
 var errCrashed = errors.New("crashed")
 
-// crash dies in the save of a state. Any part of what was written may survive.
-func (f *files) crash(h memberstate.HardState, random uint64) {
+// crash dies in a save. Any part of what was written may survive.
+func (f *files) crash(all []written, random uint64) {
 	f.disk.Before = func(op string) error {
 		if op == "sync" {
 			return errCrashed
 		}
 		return nil
 	}
-	_ = f.store.Save([]memberstate.Record{recordOf(h)}) // it fails, and nobody is there to be told
+	_ = f.store.Save(records(all)) // it fails, and nobody is there to be told
 	f.disk = tornDisk{f.disk.Crash(rand.New(rand.NewPCG(random, 0)))}
 }
 
-func recordOf(h memberstate.HardState) memberstate.Record {
-	r := memberstate.Record{Group: group, Term: h.Term, Promise: h.Promise}
-	if h.Vote != memberstate.Nobody {
-		r.Vote = string([]byte{byte(h.Vote)})
+func records(all []written) []memberstate.Record {
+	list := make([]memberstate.Record, len(all))
+	for i, w := range all {
+		list[i] = memberstate.Record{Group: groupNames[w.place], Term: w.hard.Term, Promise: w.hard.Promise}
+		if w.hard.Vote != memberstate.Nobody {
+			list[i].Vote = string([]byte{byte(w.hard.Vote)})
+		}
 	}
-	return r
+	return list
 }

@@ -31,16 +31,15 @@ const (
 )
 
 type engine struct {
-	ledger  ledger // durable at once: engines sync before they acknowledge
-	promise elector.Promise
-	voted   memberstate.Term   // the largest term that its ledger's end was asked for with
-	leading memberstate.Term   // the term in which it serves; 0: it does not
-	running memberstate.Term   // the term of a Lead that has not returned; 0: none
-	served  memberstate.Term   // the last term for which Lead was called
-	ending  bool               // Lead was told to return
-	stopped bool               // writes are paused for a handover
-	acked   [maxNodes]uint64   // by index of the follower, in this term
-	writing [mostWrites]parcel // appends that were heard and are not in the ledger yet
+	ledger    ledger // durable at once: engines sync before they acknowledge
+	promise   elector.Promise
+	voted     memberstate.Term   // the largest term that its ledger's end was asked for with
+	announced memberstate.Term   // the largest term of a leader that it was told it may follow
+	leading   memberstate.Term   // the term in which it serves; 0: it does not
+	running   memberstate.Term   // the term of a Lead that has not returned; 0: none
+	stopped   bool               // writes are paused for a handover
+	acked     [maxNodes]uint64   // by index of the follower, in this term
+	writing   [mostWrites]parcel // appends that were heard and are not in the ledger yet
 }
 
 // mostWrites is how many appends a node has between Heard and its ledger at one time.
@@ -52,7 +51,7 @@ type Carelessness uint8
 const (
 	// Careful engines keep their promise.
 	Careful Carelessness = iota
-	// CarelessAlways accepts every append, without asking whether it may.
+	// CarelessAlways accepts every append, whatever Heard says.
 	CarelessAlways
 	// CarelessOverlap asks, and remembers the terms that it was asked for its ledger's end
 	// with, but not those of the appends that it has accepted.
@@ -96,60 +95,69 @@ func (e *engine) accept(kind Carelessness, term memberstate.Term, change func())
 	return true
 }
 
-// attend is what a Host does about Lead: it runs while its node leads, with a lease if
-// there are leases, once a term; and never before the one of the term before has
-// returned, which takes a while.
-func (e *engine) attend(n *node) {
-	m := &n.machine
-	leads := n.leads() && (n.rules.Lease == 0 || n.lease.term == m.Term)
-	switch {
-	case e.running != 0:
-		if (!leads || e.running != m.Term) && !e.ending {
-			e.leading, e.ending = 0, true
-			n.world.after(n.world.choices.span(chooseStop, n.index, 0, n.rules.Timing.Heartbeat, 0), leadReturns, n, n.incarnation)
-		}
-	case leads && e.served < m.Term:
-		e.leading, e.running, e.served, e.ending, e.stopped = m.Term, m.Term, m.Term, false, false
-		e.acked = [maxNodes]uint64{}
-		n.world.check.served(n)
-		n.world.after(n.world.choices.span(chooseTick, n.index, 0, n.world.tick, n.world.tick), engineTicks, n, uint32(m.Term))
-	case m.Serving() && !n.leads():
-		n.give(&protocol.Input{Kind: protocol.Served, Number: m.Beat()}, memberstate.Nobody)
+// Lead begins to serve a term.
+func (m *member) Lead(term memberstate.Term) {
+	if !m.alive {
+		return
 	}
-	if phase, _ := m.Handover(); phase == protocol.NoHandover {
-		e.stopped = false
+	w, e := m.world, &m.engine
+	if e.running != 0 {
+		w.check.violated(OneOffice, m, "its engine is to serve term %d, and still serves term %d", term, e.running)
+	}
+	e.leading, e.running, e.stopped = term, term, false
+	e.acked = [maxNodes]uint64{}
+	w.check.served(m)
+	w.about(int64(w.choices.span(chooseTick, m.index, 0, w.tick, w.tick)), engineTicks, m, uint32(term))
+}
+
+// EndLead has the engine serve no more. Its Lead takes a while to return.
+func (m *member) EndLead(memberstate.Term) {
+	m.engine.leading = 0
+	if m.alive {
+		m.world.about(int64(m.world.choices.span(chooseStop, m.index, 0, m.rules().Timing.Heartbeat, 0)), leadReturns, m, m.incarnation)
 	}
 }
 
 // returned is when the engine's Lead has.
-func (n *node) returned(incarnation uint32) {
-	if n.alive && n.incarnation == incarnation {
-		n.engine.running, n.engine.leading = 0, 0
-		n.attend()
+func (m *member) returned(incarnation uint32) {
+	if !m.alive || m.incarnation != incarnation {
+		return
 	}
+	term := m.engine.running
+	m.engine.running = 0
+	m.node.order(func(h *protocol.Node) { h.LeadReturned(&m.group, term, false) })
 }
 
+// Pause has the engine accept no more writes, for a handover.
+func (m *member) Pause(_ memberstate.Term, number uint32) {
+	m.engine.stopped = true
+	m.host.PauseEnded(&m.group, number, nil)
+}
+
+// Resume has writes go on.
+func (m *member) Resume() { m.engine.stopped = false }
+
 // tick writes an entry and sends the ledger to all, as long as this node leads the term.
-func (n *node) tick(term uint32) {
+func (n *member) tick(term uint32) {
 	w, e := n.world, &n.engine
 	if !n.alive || e.running != memberstate.Term(term) || e.leading == 0 {
 		return
 	}
-	w.after(w.choices.span(chooseTick, n.index, w.tick/2, w.tick*3/2, w.tick), engineTicks, n, term)
+	w.about(int64(w.choices.span(chooseTick, n.index, w.tick/2, w.tick*3/2, w.tick)), engineTicks, n, term)
 	if n.paused || !e.stopped && !e.append(n) {
 		return
 	}
 	for i := range w.nodes {
 		if i != n.index {
-			w.network.ship(&parcel{engine: true, from: uint8(n.index), to: uint8(i), ledger: e.ledger, message: protocol.Message{
-				From: n.seat, Leader: n.seat, Body: rpc.Body{Kind: rpc.Heartbeat, Term: e.leading},
+			w.network.ship(&parcel{engine: true, from: uint8(n.index), to: uint8(i), group: uint8(n.place), ledger: e.ledger, message: rpc.Message{
+				Body: rpc.Body{Kind: rpc.Heartbeat, Term: e.leading},
 			}})
 		}
 	}
 }
 
 // append writes an entry of its own, as a leader, and says whether it may.
-func (e *engine) append(n *node) bool {
+func (e *engine) append(n *member) bool {
 	before := e.ledger
 	accepted := e.accept(n.world.options.Careless, e.leading, func() {
 		e.ledger.write(e.leading)
@@ -162,8 +170,8 @@ func (e *engine) append(n *node) bool {
 }
 
 // hear takes an append, or the answer to one.
-func (n *node) hear(p *parcel) {
-	if n.paused || n.saving != nil {
+func (n *member) hear(p *parcel) {
+	if n.paused || n.group.Waits() {
 		return // it is sent again soon
 	}
 	if p.message.Kind == rpc.HeartbeatResponse {
@@ -172,16 +180,16 @@ func (n *node) hear(p *parcel) {
 	}
 	e := &n.engine
 	place := e.room()
-	if place == mostWrites || n.world.options.Careless != CarelessAlways && !n.heard(&p.message) {
+	if place == mostWrites || !n.heard(p) && n.world.options.Careless != CarelessAlways || !n.alive {
 		return
 	}
 	e.writing[place] = *p
 	most := n.world.longestWrite
 	if n.disk.slow {
-		most += n.rules.Timing.Detection()
+		most += n.rules().Timing.Detection()
 	}
 	takes := n.world.choices.span(chooseWrite, n.index, 0, most, time.Millisecond)
-	n.world.after(takes, entriesWritten, n, n.incarnation*mostWrites+uint32(place))
+	n.world.about(int64(takes), entriesWritten, n, n.incarnation*mostWrites+uint32(place))
 }
 
 // room is a place for another append, or mostWrites if there is none.
@@ -194,17 +202,24 @@ func (e *engine) room() int {
 	return mostWrites
 }
 
-// heard tells the machine of an append before it is accepted, and says whether it may be.
-func (n *node) heard(q *protocol.Message) bool {
-	m := &n.machine
-	n.give(&protocol.Input{Kind: protocol.Heard, Term: q.Term, Seat: q.Leader}, memberstate.Nobody)
-	return n.alive && n.saving == nil && m.Term == q.Term && m.Leader == q.Leader
+// heard tells the group of an append before it is accepted, and says whether it may be.
+func (n *member) heard(p *parcel) bool {
+	term, leader := p.message.Term, n.world.nodes[p.from].seat
+	heard := false
+	n.turn(func(h *protocol.Node) {
+		h.Give(&n.group, &protocol.Input{Kind: protocol.Heard, Term: term, Seat: leader}, func() { heard = true })
+	})
+	if !heard || !n.alive || n.group.Term != term || n.group.Leader != leader {
+		return false
+	}
+	n.engine.announced = max(n.engine.announced, term)
+	return true
 }
 
 // wrote is when an append gets to the ledger, and is acknowledged. Meanwhile the machine
 // may have asked where the ledger ends, for a later term, and an append of a later leader
 // may have been accepted: then this one must not count.
-func (n *node) wrote(write uint32) {
+func (n *member) wrote(write uint32) {
 	if !n.alive || n.incarnation != write/mostWrites {
 		return
 	}
@@ -221,14 +236,14 @@ func (n *node) wrote(write uint32) {
 		return
 	}
 	n.world.check.accepts(n, &before, p.message.Term)
-	n.world.network.ship(&parcel{engine: true, from: uint8(n.index), to: p.from, message: protocol.Message{
-		From: n.seat, Body: rpc.Body{Kind: rpc.HeartbeatResponse, Term: p.message.Term, Ledger: p.ledger.end()},
+	n.world.network.ship(&parcel{engine: true, from: uint8(n.index), to: p.from, group: p.group, message: rpc.Message{
+		Body: rpc.Body{Kind: rpc.HeartbeatResponse, Term: p.message.Term, Ledger: p.ledger.end()},
 	}})
 }
 
 // acknowledged counts who has what. An entry of this term that a quorum has is
 // committed, and all before it.
-func (e *engine) acknowledged(n *node, p *parcel) {
+func (e *engine) acknowledged(n *member, p *parcel) {
 	if e.leading == 0 || p.message.Term != e.leading {
 		return
 	}
@@ -239,5 +254,5 @@ func (e *engine) acknowledged(n *node, p *parcel) {
 	all := e.acked                        // a copy
 	have := all[:n.world.options.Members] // observers do not count
 	slices.Sort(have)
-	n.world.check.committed(n, have[len(have)-memberstate.Quorum(n.rules.Voters)])
+	n.world.check.committed(n, have[len(have)-memberstate.Quorum(n.rules().Voters)])
 }

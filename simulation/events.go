@@ -7,13 +7,18 @@ package simulation
 type event uint64
 
 // newEvent is one of a kind at a node, about a parcel or an incarnation or a term.
+//
+// The group, if it is about one, is above the node.
 func newEvent(kind eventKind, node uint8, arg uint32) event {
-	return event(kind)<<40 | event(node)<<32 | event(arg)
+	return event(kind)<<48 | event(node)<<32 | event(arg)
 }
 
-func (e event) kind() eventKind { return eventKind(e >> 40) }
+func (e event) kind() eventKind { return eventKind(e >> 48) }
 func (e event) node() uint8     { return uint8(e >> 32) }
+func (e event) group() uint8    { return uint8(e >> groupShift) }
 func (e event) arg() uint32     { return uint32(e) }
+
+const groupShift = 40
 
 type eventKind uint8
 

@@ -7,19 +7,18 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 )
 
 // parcel is a message on its way: one of the election, or one of the engines.
 type parcel struct {
-	message  protocol.Message
+	message  rpc.Message
 	ledger   ledger
-	voters   memberstate.Set // the sender's list, of which a real message has the digest
-	number   uint32          // which of its link it is, from 1
-	passage  int32           // its place in the trace
+	number   uint32 // which of its link it is, from 1
+	passage  int32  // its place in the trace
 	from, to uint8
+	group    uint8
 	engine   bool
 	slowed   bool // its addressee has been slow already
 }
@@ -106,11 +105,14 @@ func (n *network) draw(r *rand.Rand, enabled FaultSet, detection time.Duration) 
 }
 
 // send puts a message of the election on its way.
-func (n *network) send(from *node, to memberstate.Seat, m *protocol.Message) {
+func (n *network) send(from *node, m *rpc.Message) {
+	to := n.world.seatOf(m.To)
+	if to == memberstate.Nobody {
+		return // there is no such node
+	}
 	place := n.room()
 	p := &n.pool[place]
-	p.message, p.from, p.voters = *m, uint8(from.index), from.rules.Voters
-	p.message.From = from.seat
+	p.message, p.from, p.group = *m, uint8(from.index), uint8(n.world.place(m.Group))
 	p.to = uint8(n.world.at(to, n.sent).index)
 	p.engine, p.slowed = false, false
 	n.post(place)
@@ -154,7 +156,7 @@ func (n *network) post(place uint32) {
 	if n.wanted != nil {
 		n.remember(p)
 	}
-	if w.tracer != nil && !p.engine {
+	if w.tracer != nil && !p.engine && int(p.group) == w.tracer.group {
 		p.passage = w.tracer.posted(p, false)
 	}
 	l := &n.links[p.from][p.to]
@@ -164,7 +166,7 @@ func (n *network) post(place uint32) {
 		return
 	}
 	if l.damage > 0 && !p.engine {
-		damage(&p.message, l.damage)
+		damage(&p.message.Body, l.damage)
 		l.damage = 0
 	}
 	fate := n.fate(s, l, at)
@@ -190,7 +192,7 @@ func (n *network) again(p *parcel, takes time.Duration) {
 	place := n.room()
 	other := &n.pool[place]
 	*other = *p
-	if n.world.tracer != nil && !p.engine {
+	if t := n.world.tracer; t != nil && !p.engine && int(p.group) == t.group {
 		other.passage = n.world.tracer.posted(p, true)
 	}
 	n.launch(place, takes)
@@ -299,7 +301,7 @@ func (n *network) arrive(place uint32) {
 	case l.cuts > 0:
 		w.tracer.ended(p, Severed)
 	case p.engine:
-		to.hear(p)
+		to.members[p.group].hear(p)
 	default:
 		to.take(p)
 	}

@@ -1,5 +1,6 @@
-// A node: a process with a machine, a clock, a disk and an engine, all of which may
-// be in trouble.
+// A node: a process with a clock, a disk, and the groups that it takes part in. It runs a
+// protocol.Node, as a Host does, and works in turns: something happens to it, it says what
+// is to be done, and the world wakes it again when it wants to be woken.
 
 package simulation
 
@@ -8,15 +9,16 @@ import (
 
 	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
 )
 
-// node is a process, over all its incarnations. What its machine asks for takes effect
-// in effects.go.
+// node is a process, over all its incarnations.
 type node struct {
-	world *world
-	index int
-	seat  memberstate.Seat
-	rules protocol.Rules
+	world   *world
+	index   int
+	seat    memberstate.Seat
+	members []member // by group
+	host    *protocol.Node
 
 	alive       bool
 	incarnation uint32
@@ -24,57 +26,32 @@ type node struct {
 	hung        bool          // its save never returns
 	gone        bool          // it crashed, and nobody starts it again
 	sluggish    time.Duration // how much longer everything takes
-	machine     protocol.Machine
 	disk        disk
-	engine      engine
-	rate        int64         // of its clock: parts in a million that it runs too fast
+	clock       clock
 	wall        time.Duration // what its wall clock shows beyond that; nothing depends on it
+	inbox       []parcel      // what has arrived during a pause
+	orders      []func()      // and what was ordered
 
-	number uint32 // of its alarm; when that rings is in world.alarms
-	armed  uint32 // which it was when the step under way began
-
-	saving  *protocol.Execution // the step that waits for the disk
-	kept    protocol.Execution  // where it is kept
-	from    memberstate.Seat    // whom the step under way answers
-	queue   []input             // what has come meanwhile
-	hearing int32               // the place in the trace of the message that is being taken
-
-	sent      protocol.SentTimes // by true time
-	lease     lease
-	answers   answers
-	accepted  memberstate.Term // the largest term of an append in its ledger, in any incarnation
-	rounds    [2]round         // the newest rounds of votes
-	promises  [4]round         // and of heartbeats
-	resigning memberstate.Term // that it was told to resign
-	resigned  int64            // and when, by true time
-	handing   int64            // when a handover began, by true time; 0: none is on
-
-	said    memberstate.HardState // what it has spoken with last, in any incarnation
-	doomed  Fault                 // the point of a step at which the process will die; 0: none
-	downFor time.Duration         // and for how long then
+	arriving   parcel        // what arrives
+	untaken    bool          // and no machine has taken it yet
+	doomed     Fault         // the point of a step at which the process will die; 0: none
+	downFor    time.Duration // and for how long then
 }
 
-type input struct {
-	protocol.Input
-	from  memberstate.Seat
-	heard int32
-}
+// mostArrived bounds what waits for a process, as a Host does.
+const mostArrived = 1 << 12
 
-// mostLedgers is how often a step may ask where the ledger ends: for each term that it
-// is about.
-const mostLedgers = 4
+// names are those of nodes, by seat.
+var names = [maxNodes]string{"n0", "n1", "n2", "n3", "n4", "n5", "n6", "n7", "n8", "n9", "n10"}
 
-// maxQueue bounds what waits for a disk, as a Host does.
-const maxQueue = 256
+func (n *node) name() string { return names[n.seat-1] }
 
 func (n *node) init(w *world, index int, seat memberstate.Seat) {
-	o := &w.options
 	n.world, n.index, n.seat = w, index, seat
-	n.rules = protocol.Rules{
-		Self: seat, Voters: w.voters, All: w.voters.With(seat), Timing: o.Timing, PreVote: !o.NoPreVote, Ranks: !o.NoRanks,
-	}
-	if o.Leases {
-		n.rules.Lease = o.Timing.Detection()
+	n.disk.init(w.options.Groups)
+	n.members = make([]member, w.options.Groups)
+	for place := range n.members {
+		n.members[place].init(n, place)
 	}
 }
 
@@ -82,21 +59,22 @@ func (n *node) init(w *world, index int, seat memberstate.Seat) {
 func (n *node) start() {
 	w := n.world
 	if err := n.disk.open(); err != nil {
-		w.check.violated(TermsRise, n, "the store does not open after a crash: %v", err)
+		w.check.violated(TermsRise, &n.members[0], "the store does not open after a crash: %v", err)
 		return
 	}
 	n.alive, n.paused, n.hung, n.doomed = true, false, false, 0
 	n.incarnation++
-	n.machine = protocol.NewMachine(&n.rules, n.disk.durable)
-	n.engine.restart()
-	n.saving, n.queue, n.lease, n.handing = nil, n.queue[:0], lease{}, 0
+	n.inbox, n.orders = n.inbox[:0], n.orders[:0]
 	w.alarms.set(n.index, 0)
-	n.sent = protocol.SentTimes{}
-	n.rounds, n.promises, n.resigning = [2]round{}, [4]round{}, 0
-	w.check.started(n)
+	n.clock.start(w.now)
+	n.host = protocol.NewNode(n.name(), n)
+	n.host.Inspect(n)
+	n.host.At(n.local())
+	for place := range n.members {
+		n.members[place].start()
+	}
 	w.restarted(n)
-	w.tracer.happened(n, Started, "starts")
-	n.give(&protocol.Input{Kind: protocol.Start}, memberstate.Nobody)
+	n.endTurn()
 }
 
 // crash ends the process. What was not durable is lost.
@@ -104,12 +82,13 @@ func (n *node) crash() {
 	n.alive, n.doomed = false, 0
 	n.world.alarms.set(n.index, 0)
 	n.disk.crash(n)
-	n.saving = nil
 	n.world.tracer.happened(n, Crashed, "crashes")
-	n.dropLease()
-	n.engine.leading = 0
+	for place := range n.members {
+		m := &n.members[place]
+		m.lease, m.engine.leading = lease{}, 0
+	}
 	if n.world.coverage != nil {
-		n.world.coverage.look(n)
+		n.world.coverage.look(&n.members[0])
 	}
 }
 
@@ -125,23 +104,51 @@ func (n *node) dies(of Fault) {
 	n.comesBack(n.downFor)
 }
 
-// leads says whether the node takes itself for the leader.
-func (n *node) leads() bool { return n.machine.Role == memberstate.Leader }
+// local is what the node's clock shows.
+func (n *node) local() time.Duration { return n.clock.shows(n.world.now) }
 
-// elapsed is how much true time passes while this node's clock counts so much.
-func (n *node) elapsed(local time.Duration) int64 {
-	return int64(local) - int64(local)/1_000_000*n.rate
+// turn tells the process of something. It is not told while it is dead, or stands still.
+func (n *node) turn(tell func(h *protocol.Node)) {
+	n.host.At(n.local())
+	tell(n.host)
+	n.endTurn()
 }
 
-// measured is how long this node's clock counts while so much true time passes.
-func (n *node) measured(passed time.Duration) time.Duration {
-	return passed + passed/1_000_000*time.Duration(n.rate)
+// endTurn has the process do what is to be done, and see when it is to be woken. A scenario
+// tells of each message as it comes; in a run that is drawn nobody knows more.
+func (n *node) endTurn() {
+	if n.alive {
+		n.host.EndTurn()
+	}
+	if !n.alive {
+		return
+	}
+	for place := range n.members {
+		n.world.check.turned(&n.members[place])
+	}
+	due, waits := n.host.Next()
+	if !waits {
+		n.world.alarms.set(n.index, 0)
+		return
+	}
+	n.world.alarms.set(n.index, max(n.clock.when(due)+int64(n.sluggish), n.world.now+1))
 }
 
 func (n *node) ring() {
 	n.world.alarms.set(n.index, 0)
 	if !n.paused { // else it rings when the process goes on
-		n.give(&protocol.Input{Kind: protocol.Ring, Number: n.number}, memberstate.Nobody)
+		n.turn(func(*protocol.Node) {})
+	}
+}
+
+// order has the process do something, now or when it goes on.
+func (n *node) order(do func(h *protocol.Node)) {
+	switch {
+	case !n.alive:
+	case n.paused:
+		n.orders = append(n.orders, func() { do(n.host) })
+	default:
+		n.turn(do)
 	}
 }
 
@@ -152,99 +159,79 @@ func (n *node) resume(incarnation uint32) {
 	}
 	n.paused = false
 	n.world.tracer.happened(n, PauseEnded, "goes on")
-	if n.handing != 0 {
-		n.handing = n.world.now
+	n.host.At(n.local())
+	for place := range n.members {
+		n.members[place].resume()
 	}
-	n.resigned = n.world.now
-	if alarms := &n.world.alarms; !alarms.isSet(n.index) && n.number != 0 {
-		alarms.set(n.index, n.world.now+1)
+	for i := range n.inbox {
+		n.deliver(&n.inbox[i])
 	}
-	n.lapseIfOver()
-	n.workOff()
+	for _, do := range n.orders {
+		do()
+	}
+	n.inbox, n.orders = n.inbox[:0], n.orders[:0]
+	n.endTurn()
 }
 
-// take takes a message from the network, or refuses it as a Host does.
+// take takes a message from the network.
 func (n *node) take(p *parcel) {
-	w, m := n.world, &p.message
-	switch {
-	case !m.WellFormed():
-		w.swarm.struck[Corrupt]++
-		w.tracer.ended(p, Refused)
-		return
-	case m.From == n.seat: // from a twin
-		w.check.told(Twin)
-		w.tracer.ended(p, Refused)
-		return
-	case p.voters != n.rules.Voters:
-		w.check.told(OtherMembers)
-		w.tracer.ended(p, Refused)
+	if !n.paused {
+		n.host.At(n.local())
+		n.deliver(p)
+		n.endTurn()
 		return
 	}
-	w.tracer.ended(p, Delivered)
-	n.hearing = p.passage
-	in := &w.step.Input // where it would be copied to
-	if n.paused || n.saving != nil {
-		in = new(protocol.Input)
+	n.world.tracer.ended(p, Delivered)
+	if len(n.inbox) < mostArrived {
+		n.inbox = append(n.inbox, *p)
 	}
-	*in = protocol.Input{}
-	in.Kind, in.Message = protocol.Receive, *m
-	in.RoundTrip = n.measured(n.sent.RoundTrip(&n.machine, &m.Body, time.Duration(w.now)))
-	n.give(in, m.From)
 }
 
-// give gives the machine an input, or keeps it until the process or the disk is free.
-func (n *node) give(in *protocol.Input, from memberstate.Seat) {
+// deliver gives the process a message. It may refuse it before a machine sees it.
+func (n *node) deliver(p *parcel) {
 	if !n.alive {
 		return
 	}
-	if n.paused || n.saving != nil {
-		if len(n.queue) < maxQueue || in.Kind != protocol.Receive {
-			n.queue = append(n.queue, input{*in, from, n.hearing})
-		}
-		return
-	}
-	w := n.world
-	w.steps++
-	before := n.machine
-	x := &w.step
-	if n.from = from; in != &x.Input {
-		x.Input = *in
-	}
-	w.tracer.steps(n, in)
-	if in.Kind == protocol.Receive {
-		w.check.answers(n, &x.Input.Message)
-	}
-	n.armed = n.number
-	need := x.Begin(&n.machine, &n.rules, n)
-	for asked := 0; need == protocol.NeedLedger; asked++ {
-		if asked == mostLedgers {
-			w.check.violated(NeverStuck, n, "it asks for its ledger for term %d again and again", x.Output.LedgerTerm)
-			return
-		}
-		end := n.engine.ledgerEnd(x.Output.LedgerTerm)
-		need = x.Ledger(&n.machine, &n.rules, n, end)
-	}
-	w.check.stepped(n, &before, x)
-	w.mix(uint64(w.now)^uint64(n.index)<<56, uint64(n.machine.Term)<<8^uint64(n.machine.Role)<<4^uint64(in.Kind))
-	if need == protocol.NeedSave && n.alive {
-		n.save(x)
-	}
-	w.tracer.stepped(n)
-	if w.coverage != nil {
-		w.coverage.look(n)
-	}
-	n.attend()
+	n.arriving, n.untaken = *p, true // what the process says in return may move the pool
+	m := &n.members[p.group]
+	m.hears(p.passage)
+	n.world.tracer.ended(p, Delivered)
+	n.host.Deliver(&m.group, &n.arriving.message)
+	n.untaken = false
 }
 
-// save puts a step by until the disk has what it depends on.
-func (n *node) save(x *protocol.Execution) {
+// Draw chooses how long an alarm waits.
+func (n *node) Draw(g *protocol.Group, a protocol.Alarm) time.Duration {
+	m := n.memberOf(g)
+	m.number = m.asked
+	// In a scenario nobody waits as long as another one, or all would always contest.
+	dull := a.Min + (a.Max-a.Min)*(2*time.Duration(n.index)+1)/(2*maxNodes)
+	return max(n.world.choices.span(chooseWait, n.index, a.Min, a.Max, dull), a.Min)
+}
+
+// Send sends messages to one node. The process may die between two nodes.
+func (n *node) Send(_ string, batch []rpc.Message) {
+	if !n.alive {
+		return
+	}
+	for i := range batch {
+		n.world.network.send(n, &batch[i])
+	}
+	if n.doomed == CrashBetweenSends {
+		n.dies(CrashBetweenSends)
+	}
+}
+
+// Save has the disk keep what a turn has changed.
+func (n *node) Save(batch []memberstate.Record) {
+	if !n.alive {
+		return
+	}
 	if n.doomed == CrashBeforeSave {
 		n.dies(CrashBeforeSave)
 		return
 	}
-	n.kept = *x
-	n.saving = &n.kept
-	takes := n.disk.save(n, n.machine.HardState) + n.sluggish
+	takes := n.disk.save(n, batch) + n.sluggish
 	n.world.tracer.saves(n)
 	switch {
 	case n.disk.trouble == SaveHangs: // somebody notices, and kills the process
@@ -260,14 +247,14 @@ func (n *node) save(x *protocol.Execution) {
 
 // diesInSave is when a process dies while it saves.
 func (n *node) diesInSave(incarnation uint32) {
-	if n.alive && n.incarnation == incarnation && n.saving != nil {
+	if n.alive && n.incarnation == incarnation {
 		n.dies(CrashInSave)
 	}
 }
 
 // saveEnded goes on after the disk.
 func (n *node) saveEnded(incarnation uint32) {
-	if !n.alive || n.incarnation != incarnation || n.saving == nil {
+	if !n.alive || n.incarnation != incarnation {
 		return
 	}
 	if n.paused { // the process does not know yet
@@ -275,45 +262,80 @@ func (n *node) saveEnded(incarnation uint32) {
 		return
 	}
 	trouble := n.disk.trouble
-	if !n.disk.sync() { // a member that cannot save stops
+	err := n.disk.sync()
+	if err == nil {
+		n.world.tracer.saved(n)
+		if n.doomed == CrashBeforeSend {
+			n.dies(CrashBeforeSend)
+			return
+		}
+	}
+	n.turn(func(h *protocol.Node) { h.Saved(err) })
+	if err != nil { // whose members have stopped: somebody starts the process again
 		n.dies(trouble)
-		return
-	}
-	n.world.tracer.saved(n)
-	x := n.saving
-	n.saving = nil
-	if n.doomed == CrashBeforeSend {
-		n.dies(CrashBeforeSend)
-		return
-	}
-	n.from = x.Input.Message.From
-	x.Saved(n)
-	n.world.tracer.stepped(n)
-	n.attend()
-	n.workOff()
-}
-
-func (n *node) workOff() {
-	for n.alive && !n.paused && n.saving == nil && len(n.queue) > 0 {
-		next := n.queue[0]
-		n.queue = append(n.queue[:0], n.queue[1:]...)
-		n.hearing = next.heard
-		n.give(&next.Input, next.from)
 	}
 }
 
-// attend is what a Host does after every step: the lease, the engine's Lead, the
-// handover.
-func (n *node) attend() {
-	if !n.alive || n.saving != nil {
-		return
+// Drop counts what was refused, for the faults that are there to be refused.
+func (n *node) Drop(why protocol.Drop, _ int) {
+	w := n.world
+	if why == protocol.DropImpossibleTerm {
+		w.swarm.struck[Corrupt]++
 	}
-	n.attendLease()
-	n.engine.attend(n)
-	phase, _ := n.machine.Handover()
-	n.world.check.handsOver(n, phase)
-	if phase == protocol.Pausing && !n.engine.stopped {
-		n.engine.stopped = true
-		n.give(&protocol.Input{Kind: protocol.Paused}, memberstate.Nobody)
+	if !n.untaken {
+		return // a machine has seen it
+	}
+	switch why {
+	case protocol.DropMalformed:
+		w.swarm.struck[Corrupt]++
+	case protocol.DropFromSelf: // from a twin
+		w.check.told(Twin)
+	case protocol.DropOtherVoters:
+		w.check.told(OtherMembers)
+	default: // the network delivers nothing else
+	}
+	w.tracer.ended(&n.arriving, Refused)
+	if m := &n.members[n.arriving.group]; len(m.hearing) > 0 {
+		m.hearing = m.hearing[:len(m.hearing)-1]
+	}
+}
+
+// Judge counts an election.
+func (n *node) Judge(g *protocol.Group, asked rpc.Mark, judged protocol.Judgement) {
+	if judged == protocol.Passed {
+		n.world.check.passed(n.memberOf(g), asked)
+		if asked != rpc.PreVote {
+			n.world.election++
+		}
+	}
+	n.world.judged(asked, judged)
+}
+
+// Nobody reads what follows.
+
+func (n *node) Voting(*protocol.Group, *protocol.Message)                     {}
+func (n *node) QuorumHeard(*protocol.Group, time.Duration)                    {}
+func (n *node) NotTransferred(*protocol.Group, *protocol.TransferError, bool) {}
+func (n *node) TooFarApart(*protocol.Group, string, memberstate.Term, uint64) {}
+func (n *node) Says(g *protocol.Group, _ memberstate.Seat, m *protocol.Message) {
+	n.memberOf(g).says(m)
+}
+func (n *node) Before(g *protocol.Group, in *protocol.Input) { n.memberOf(g).before(in) }
+func (n *node) After(g *protocol.Group, x *protocol.Step)    { n.memberOf(g).after(x) }
+
+// memberOf is the member that a group is.
+func (n *node) memberOf(g *protocol.Group) *member {
+	if len(n.members) == 1 {
+		return &n.members[0]
+	}
+	return &n.members[n.world.place(g.Name())]
+}
+
+// groups are those of the node.
+func (n *node) groups(yield func(*protocol.Group) bool) {
+	for place := range n.members {
+		if !yield(&n.members[place].group) {
+			return
+		}
 	}
 }

@@ -70,7 +70,7 @@ func (e Expectation) String() string {
 func (e Expectation) met(w *world) bool {
 	var term memberstate.Term
 	for i := range w.nodes {
-		term = max(term, w.nodes[i].machine.Term)
+		term = max(term, w.nodes[i].members[0].group.Term)
 	}
 	leader := w.leader()
 	switch e.Leader {
@@ -79,7 +79,7 @@ func (e Expectation) met(w *world) bool {
 	case AnyLeader:
 		return term == e.Term
 	default:
-		return leader != nil && leader.index == e.Leader && (e.Term == 0 || leader.machine.Term == e.Term)
+		return leader != nil && leader.index == e.Leader && (e.Term == 0 || leader.group.Term == e.Term)
 	}
 }
 

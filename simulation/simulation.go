@@ -20,6 +20,8 @@ type Options struct {
 	Branches []Branch
 	// Members is how many voters there are, up to 9; 0 for 3.
 	Members int
+	// Groups is how many groups every node takes part in, up to 64; 0 for 1.
+	Groups int
 	// Duration is how long faults strike, in virtual time; 0 for a minute. What
 	// follows, until it is known whether a healed majority has a leader, is more.
 	Duration time.Duration
@@ -76,6 +78,9 @@ func (o *Options) fill() error {
 	if o.Members == 0 {
 		o.Members = 3
 	}
+	if o.Groups == 0 {
+		o.Groups = 1
+	}
 	if o.Duration == 0 {
 		o.Duration = time.Minute
 	}
@@ -88,6 +93,9 @@ func (o *Options) fill() error {
 	var problems []error
 	if o.Members < 1 || o.Members > maxMembers {
 		problems = append(problems, fmt.Errorf("simulation: Members is %d, want 1 to %d", o.Members, maxMembers))
+	}
+	if o.Groups < 1 || o.Groups > maxGroups {
+		problems = append(problems, fmt.Errorf("simulation: Groups is %d, want 1 to %d", o.Groups, maxGroups))
 	}
 	if o.Careless >= carelessnesses {
 		problems = append(problems, fmt.Errorf("simulation: Careless is %d, want less than %d", o.Careless, carelessnesses))
@@ -169,7 +177,12 @@ func (w *world) describe() string {
 	var parts []string
 	for i := range w.nodes {
 		n := &w.nodes[i]
-		text := fmt.Sprintf("n%d %v in term %d", i, n.machine.Role, n.machine.Term)
+		var members []string
+		for place := range n.members {
+			g := &n.members[place].group
+			members = append(members, fmt.Sprintf("%v in term %d", g.Role, g.Term))
+		}
+		text := fmt.Sprintf("n%d %s", i, strings.Join(members, " and "))
 		if !n.alive {
 			text = fmt.Sprintf("n%d is down", i)
 		}

@@ -81,12 +81,12 @@ func drawLeaderOrNode(w *world, s *Strike) bool {
 	return true
 }
 
-// leader is the node that leads in the largest term, or nil.
-func (w *world) leader() *node {
-	var leader *node
+// leader is the member of the first group that leads in the largest term, or nil.
+func (w *world) leader() *member {
+	var leader *member
 	for i := range w.nodes {
-		if n := &w.nodes[i]; n.alive && n.leads() && (leader == nil || n.machine.Term > leader.machine.Term) {
-			leader = n
+		if m := &w.nodes[i].members[0]; m.alive && m.leads() && (leader == nil || m.group.Term > leader.group.Term) {
+			leader = m
 		}
 	}
 	return leader

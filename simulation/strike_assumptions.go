@@ -7,6 +7,7 @@ package simulation
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/hustings/hustings/internal/crashdisk"
 	"github.com/hustings/hustings/memberstate"
@@ -30,13 +31,15 @@ func wipe(w *world, s *Strike) bool {
 		if errors.Is(err, memberstate.ErrNoStore) {
 			w.check.told(Wiped)
 		} else {
-			w.check.violated(TermsRise, n, "its disk was wiped, and its store does not say that it is missing: %v", err)
+			w.check.violated(TermsRise, &n.members[0], "its disk was wiped, and its store does not say that it is missing: %v", err)
 		}
 		return true
 	}
 	w.check.excuseSafety()
-	n.disk.replace(memberstate.HardState{})
-	n.said = memberstate.HardState{}
+	for place := range n.members {
+		n.disk.replace(place, memberstate.HardState{})
+		n.members[place].said = memberstate.HardState{}
+	}
 	n.comesBack(s.Lasts)
 	return true
 }
@@ -45,15 +48,17 @@ func wipe(w *world, s *Strike) bool {
 // backup would. Nobody can tell.
 func rollBack(w *world, s *Strike) bool {
 	n := w.struckBy(s)
-	if n.disk.durable == n.disk.before {
+	if slices.Equal(n.disk.durable, n.disk.before) {
 		return false
 	}
 	if n.alive {
 		n.crash()
 	}
 	w.check.excuseSafety()
-	n.disk.replace(n.disk.before)
-	n.said = n.disk.before // nobody holds against it what it said since
+	for place, hard := range n.disk.before {
+		n.disk.replace(place, hard)
+		n.members[place].said = hard // nobody holds against it what it said since
+	}
 	n.comesBack(s.Lasts)
 	return true
 }
@@ -82,7 +87,10 @@ func listOthers(w *world, s *Strike) bool {
 	if listed == w.voters || !listed.Has(n.seat) {
 		return false
 	}
-	n.rules.Voters, n.rules.All = listed, listed
+	for place := range n.members {
+		e := &n.members[place].electorate
+		e.Members, e.Rules.Voters, e.Rules.All = w.first(listed.Len()), listed, listed
+	}
 	w.check.excuse(Converges)
 	return true
 }

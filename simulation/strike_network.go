@@ -66,7 +66,7 @@ func corrupt(w *world, s *Strike) bool {
 const damages = 6
 
 // damage makes of a message what its addressee must refuse.
-func damage(m *protocol.Message, how uint8) {
+func damage(m *rpc.Body, how uint8) {
 	switch how {
 	case 1:
 		m.Kind = rpc.TakeLeadershipResponse + 1
@@ -190,7 +190,7 @@ func crashAndTell(w *world, s *Strike) bool {
 }
 
 func drawFalseHint(w *world, s *Strike) bool {
-	leader := w.nodes[s.Node].machine.Leader
+	leader := w.nodes[s.Node].members[0].group.Leader
 	if s.Lasts = 0; leader == memberstate.Nobody || leader == w.nodes[s.Node].seat {
 		return false
 	}
@@ -209,10 +209,10 @@ func hint(w *world, s *Strike) bool {
 		links := w.linksBetween(func(from, to int) bool { return (from == s.Other) != (to == s.Other) })
 		w.network.begin(trouble{links: links, lasts: w.options.Timing.Detection()}, s.Fault)
 	}
-	told := false
+	told, lost := false, w.nodes[s.Other].name()
 	for i := range w.nodes {
 		if n := &w.nodes[i]; n.alive && i != s.Other && (i == s.Node || s.Count&1 != 0) {
-			n.give(&protocol.Input{Kind: protocol.PeerLost, Seat: w.nodes[s.Other].seat}, memberstate.Nobody)
+			n.order(func(h *protocol.Node) { h.PeerLost(lost, n.groups) })
 			told = true
 		}
 	}

@@ -4,6 +4,7 @@
 package simulation
 
 import (
+	"errors"
 	"time"
 
 	"github.com/hustings/hustings/elector/protocol"
@@ -22,18 +23,22 @@ func command(w *world, s *Strike) bool {
 	if !n.alive {
 		return false
 	}
-	in := protocol.Input{Kind: protocol.Stand}
+	m := &n.members[0]
 	switch s.Fault {
-	case Transfer:
-		in.Kind = protocol.Transfer
-		if s.Other >= 0 {
-			in.Seat = w.nodes[s.Other].seat
-		}
+	case Stand:
+		n.order(func(h *protocol.Node) { h.Give(&m.group, &protocol.Input{Kind: protocol.Stand}, nil) })
+		return true
 	case Resign:
-		in.Kind = protocol.Resign
-	default: // Stand
+		m.order = &protocol.Order{Resign: true}
+	default: // Transfer
+		m.order = new(protocol.Order)
+		if s.Other >= 0 {
+			m.order.To = w.nodes[s.Other].seat
+		}
 	}
-	n.give(&in, memberstate.Nobody)
+	order := m.order
+	order.Settled = func(error) {}
+	n.order(func(h *protocol.Node) { h.Obey(&m.group, order) })
 	return true
 }
 
@@ -47,8 +52,9 @@ func drawGivenUp(w *world, s *Strike) bool {
 // giveUp has a leader hand over, and s.Count nanoseconds later not; with 0 that is now.
 func giveUp(w *world, s *Strike) bool {
 	if n := w.struckBy(s); s.Count == 0 {
-		if n.alive {
-			n.give(&protocol.Input{Kind: protocol.Abort}, memberstate.Nobody)
+		if m := &n.members[0]; n.alive && m.order != nil {
+			order := m.order
+			n.order(func(h *protocol.Node) { h.Withdraw(&m.group, order, errWithdrawn) })
 		}
 		return false
 	}
@@ -91,7 +97,9 @@ func drawPrefer(w *world, s *Strike) bool {
 func prefer(w *world, s *Strike) bool {
 	for i := range w.nodes {
 		if s.Node == nobody || s.Node == i {
-			w.nodes[i].rules.Preferred = memberstate.Set(s.Count) & w.voters
+			for place := range w.nodes[i].members {
+				w.nodes[i].members[place].rules().Preferred = memberstate.Set(s.Count) & w.voters
+			}
 		}
 	}
 	return true
@@ -109,28 +117,38 @@ func observe(w *world, _ *Strike) bool {
 	}
 	w.observer = w.addNode(memberstate.Seat(w.options.Members + 1))
 	for i := range w.nodes {
-		w.nodes[i].rules.All = w.nodes[i].rules.All.With(w.observer.seat)
+		for place := range w.nodes[i].members {
+			e := &w.nodes[i].members[place].electorate
+			e.Members, e.Rules.All = w.list(w.observer.seat), e.Rules.All.With(w.observer.seat)
+		}
 	}
 	w.observer.start()
 	return true
 }
 
 // without has a member do without pre-vote, or without leases, from the beginning.
-func without(w *world, s *Strike) bool {
-	r := &w.struckBy(s).rules
-	had := r.PreVote
-	if s.Fault == WithoutPreVote {
-		r.PreVote = false
-	} else {
-		had = r.Lease > 0
-		r.Lease = 0
+func without(w *world, s *Strike) (had bool) {
+	for place := range w.struckBy(s).members {
+		r := w.struckBy(s).members[place].rules()
+		if s.Fault == WithoutPreVote {
+			had = had || r.PreVote
+			r.PreVote = false
+		} else {
+			had = had || r.Lease > 0
+			r.Lease = 0
+		}
 	}
 	return had
 }
 
 // longer has a member promise leases that are longer than the others', and ask for such.
-func longer(w *world, s *Strike) bool {
-	r := &w.struckBy(s).rules
-	r.Lease *= 2
-	return r.Lease > 0
+func longer(w *world, s *Strike) (had bool) {
+	for place := range w.struckBy(s).members {
+		r := w.struckBy(s).members[place].rules()
+		r.Lease *= 2
+		had = had || r.Lease > 0
+	}
+	return had
 }
+
+var errWithdrawn = errors.New("withdrawn")

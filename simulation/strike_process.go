@@ -148,7 +148,7 @@ func drawRate(w *world, s *Strike) bool {
 
 // setRate has a clock run too fast, by s.Count parts in a million.
 func setRate(w *world, s *Strike) bool {
-	w.struckBy(s).rate = s.Count
+	w.struckBy(s).clock.setRate(w.now, s.Count)
 	if most := mostDrift(w.options.Timing); s.Count > most || s.Count < -most {
 		w.check.excuse(OneLease)
 	}

@@ -14,6 +14,7 @@ import (
 // tracer writes a trace. All its methods may be called on nil, and then do nothing.
 type tracer struct {
 	world   *world
+	group   int // that is written about
 	trace   Trace
 	last    []int32 // by node: its newest moment
 	armedBy []int32 // by node: the moment that set its alarm
@@ -58,6 +59,9 @@ func (t *tracer) finish(s *Scenario, r Result) *Trace {
 	return trace
 }
 
+// traced is the member of a node that is written about.
+func (t *tracer) traced(n *node) *member { return &n.members[t.group] }
+
 func (t *tracer) now() time.Duration { return time.Duration(t.world.now) }
 
 // node makes room for a node's places.
@@ -69,8 +73,8 @@ func (t *tracer) node(n *node) {
 }
 
 // moment writes down that something happened at a node.
-func (t *tracer) moment(n *node, kind MomentKind, what string, passage, cause int32) {
-	t.node(n)
+func (t *tracer) moment(n *member, kind MomentKind, what string, passage, cause int32) {
+	t.node(n.node)
 	t.trace.Moments = append(t.trace.Moments, Moment{
 		At: t.now(), Node: n.index, Kind: kind, What: what, Passage: int(passage), Cause: int(cause),
 	})
@@ -81,27 +85,27 @@ func (t *tracer) moment(n *node, kind MomentKind, what string, passage, cause in
 // happened writes down what was done to a process.
 func (t *tracer) happened(n *node, kind MomentKind, what string) {
 	if t != nil {
-		t.moment(n, kind, what, -1, -1)
+		t.moment(t.traced(n), kind, what, -1, -1)
 	}
 }
 
 // strikes writes down a fault.
 func (t *tracer) strikes(s *Strike) {
 	if t != nil && s.Node >= 0 {
-		t.moment(&t.world.nodes[s.Node], Struck, s.String(), -1, -1)
+		t.moment(t.traced(&t.world.nodes[s.Node]), Struck, s.String(), -1, -1)
 	}
 }
 
 // steps writes down an input, as its step begins.
-func (t *tracer) steps(n *node, in *protocol.Input) {
-	if t == nil {
+func (t *tracer) steps(n *member, in *protocol.Input) {
+	if t == nil || n.place != t.group {
 		return
 	}
-	t.node(n)
+	t.node(n.node)
 	cause, passage := int32(-1), int32(-1)
 	switch in.Kind {
 	case protocol.Receive:
-		if passage = n.hearing; passage >= 0 {
+		if passage, n.hearing = n.hearing[0], n.hearing[1:]; passage >= 0 {
 			p := &t.trace.Passages[passage]
 			cause, p.HeardBy = int32(p.SentBy), len(t.trace.Moments)
 		}
@@ -109,13 +113,12 @@ func (t *tracer) steps(n *node, in *protocol.Input) {
 		cause = t.armedBy[n.index]
 	default: // the others come from outside
 	}
-	n.hearing = -1
 	t.moment(n, Stepped, inputText(in), passage, cause)
 }
 
 // stepped writes down what a step has made of a node.
-func (t *tracer) stepped(n *node) {
-	if t == nil {
+func (t *tracer) stepped(n *member) {
+	if t == nil || n.place != t.group {
 		return
 	}
 	t.look(n)
@@ -125,19 +128,19 @@ func (t *tracer) stepped(n *node) {
 }
 
 // look notes what a node is, in its newest moment, and which of its bands begin and end.
-func (t *tracer) look(n *node) {
+func (t *tracer) look(n *member) {
 	m := &t.trace.Moments[t.last[n.index]]
 	m.State = n.state()
 	b := &t.open[n.index]
 	t.keep(&b.down, !n.alive && n.incarnation > 0, Band{Kind: DownBand, Node: n.index, What: "down"})
 	t.keep(&b.pause, n.alive && n.paused, Band{Kind: PauseBand, Node: n.index, What: "paused"})
-	t.keep(&b.save, n.saving != nil, Band{Kind: SaveBand, Node: n.index, What: "saves", Term: n.machine.Term})
+	t.keep(&b.save, n.group.Waits(), Band{Kind: SaveBand, Node: n.index, What: "saves", Term: n.group.Term})
 	t.keep(&b.lease, n.lease.term != 0, Band{Kind: LeaseBand, Node: n.index, What: "lease", Term: n.lease.term})
 	t.keep(&b.office, n.engine.leading != 0, Band{Kind: OfficeBand, Node: n.index, What: "leads", Term: n.engine.leading})
 	if b.lease >= 0 {
 		band := &t.trace.Bands[b.lease]
 		lasts := t.now() - band.From
-		band.Local = lasts + lasts/1_000_000*time.Duration(n.rate)
+		band.Local = lasts + lasts/1_000_000*time.Duration(n.clock.rate)
 	}
 }
 
@@ -153,8 +156,8 @@ func (t *tracer) keep(open *int, is bool, b Band) {
 }
 
 // state is what is known of a node now.
-func (n *node) state() NodeState {
-	m := &n.machine
+func (n *member) state() NodeState {
+	m := &n.group.Machine
 	asking, accepts := "", 0
 	if asks, preVote, accepted := m.Asking(); asks {
 		asking, accepts = "vote", accepted.Len()
@@ -163,9 +166,9 @@ func (n *node) state() NodeState {
 		}
 	}
 	return NodeState{
-		Up: n.alive, Paused: n.paused, Saving: n.saving != nil, Incarnation: n.incarnation,
+		Up: n.alive, Paused: n.paused, Saving: n.group.Waits(), Incarnation: n.incarnation,
 		Role: m.Role, Term: m.Term, Vote: int(m.Vote) - 1, Leader: int(m.Leader) - 1,
-		Durable: n.disk.durable.Term, DurableVote: int(n.disk.durable.Vote) - 1,
+		Durable: n.durable().Term, DurableVote: int(n.durable().Vote) - 1,
 		Ledger: n.engine.ledger.end(), Asking: asking, Accepts: accepts, Serving: n.engine.leading,
 	}
 }
@@ -173,13 +176,13 @@ func (n *node) state() NodeState {
 // saves and saved are the two ends of a save.
 func (t *tracer) saves(n *node) {
 	if t != nil {
-		t.look(n)
+		t.look(t.traced(n))
 	}
 }
 
 func (t *tracer) saved(n *node) {
 	if t != nil {
-		t.moment(n, SaveDone, "has saved", -1, t.last[n.index])
+		t.moment(t.traced(n), SaveDone, "has saved", -1, t.last[n.index])
 	}
 }
 
@@ -234,7 +237,7 @@ func (t *tracer) over(band int) {
 // violated writes down what the run ends with.
 func (t *tracer) violated(v *Violation) {
 	if t != nil {
-		t.moment(&t.world.nodes[v.Node], Violated, v.Invariant.String()+": "+v.What, -1, -1)
+		t.moment(t.traced(&t.world.nodes[v.Node]), Violated, v.Invariant.String()+": "+v.What, -1, -1)
 	}
 }
 

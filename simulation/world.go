@@ -3,10 +3,11 @@
 package simulation
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
-	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/simulation/internal/agenda"
 )
@@ -34,8 +35,9 @@ type world struct {
 	scripted       bool     // it is one
 	following      []Strike // of strikes that have parts
 
-	step     protocol.Execution // the one under way
-	steps    uint64             // of machines
+	groups []string // names
+
+	steps    uint64 // of machines
 	digest   uint64
 	election uint64
 
@@ -54,7 +56,7 @@ const (
 )
 
 func newWorld(o Options) *world {
-	w := &world{options: o, longestWrite: quickWrite, voters: memberstate.Set(1<<o.Members - 1)}
+	w := &world{options: o, groups: groupNames[:o.Groups], longestWrite: quickWrite, voters: memberstate.Set(1<<o.Members - 1)}
 	w.nodes = make([]node, 0, o.Members+2)
 	w.network.world = w
 	w.alarms.look()
@@ -133,13 +135,13 @@ func (w *world) happen(e event) {
 	case saveEnds:
 		n.saveEnded(arg)
 	case leaseEnds:
-		n.leaseEnded(arg)
+		n.members[e.group()].leaseEnded(arg)
 	case engineTicks:
-		n.tick(arg)
+		n.members[e.group()].tick(arg)
 	case entriesWritten:
-		n.wrote(arg)
+		n.members[e.group()].wrote(arg)
 	case leadReturns:
-		n.returned(arg)
+		n.members[e.group()].returned(arg)
 	case faultStrikes:
 		w.swarm.strike(w)
 	case strikePlanned:
@@ -166,6 +168,51 @@ func (w *world) happen(e event) {
 		w.branch(w.options.Branches[arg])
 	}
 }
+
+// about schedules an event that is about a group.
+func (w *world) about(wait int64, kind eventKind, m *member, arg uint32) {
+	w.events.Push(w.now+wait, newEvent(kind, uint8(m.index), arg)|event(m.place)<<groupShift)
+}
+
+// place is that of a group.
+func (w *world) place(name string) int {
+	if len(w.groups) == 1 {
+		return 0
+	}
+	return slices.Index(w.groups, name)
+}
+
+// seatOf is that of a node; Nobody if there is none.
+func (w *world) seatOf(name string) memberstate.Seat {
+	return memberstate.Seat(slices.Index(names[:], name) + 1)
+}
+
+// list is who is in a group: the voters, and with them whoever has this seat.
+func (w *world) list(with memberstate.Seat) memberstate.Members {
+	if w.voters.Has(with) {
+		return w.first(w.options.Members)
+	}
+	return w.first(w.options.Members, memberstate.Member{ID: names[with-1], Observer: true})
+}
+
+// first is a list of so many voters, and of others.
+func (w *world) first(voters int, others ...memberstate.Member) memberstate.Members {
+	members, err := memberstate.NewMembers(append(memberstate.Voters(names[:voters]...), others...))
+	if err != nil {
+		panic(err) // the names are constant
+	}
+	return members
+}
+
+// maxGroups bounds the groups that a node takes part in.
+const maxGroups = 64
+
+var groupNames = func() (all [maxGroups]string) {
+	for i := range all {
+		all[i] = fmt.Sprintf("g%d", i)
+	}
+	return all
+}()
 
 // after schedules an event.
 func (w *world) after(wait time.Duration, kind eventKind, n *node, arg uint32) {

@@ -30,6 +30,18 @@ func (fx *effects) Judge(asked rpc.Mark, judged Judgement) {
 	fx.node.edge.Judge(fx.group, asked, judged)
 }
 
+func (fx *effects) Before(in *Input) {
+	if by := fx.node.inspector; by != nil {
+		by.Before(fx.group, in)
+	}
+}
+
+func (fx *effects) After(x *Step) {
+	if by := fx.node.inspector; by != nil {
+		by.After(fx.group, x)
+	}
+}
+
 func (fx *effects) Reply(m *Message) {
 	n, g := fx.node, fx.group
 	if m.Kind == rpc.VoteResponse {
@@ -55,7 +67,7 @@ func (fx *effects) Send(to memberstate.Set, m *Message) {
 func (fx *effects) Arm(a Alarm) {
 	n, g := fx.node, fx.group
 	g.alarm = a.Number
-	n.alarms.set(g, n.now+n.edge.Draw(a.Min, a.Max))
+	n.alarms.set(g, n.now+n.edge.Draw(g, a))
 }
 
 func (fx *effects) Drop(why Drop) {
@@ -75,7 +87,7 @@ func (fx *effects) Done() {
 		order.begun(g)
 	}
 	if g.handover != NoHandover {
-		g.followHandover(&p.Input)
+		n.followHandover(g, &p.Input)
 	}
 	if g.Role == memberstate.Leader && g.heardBeat != fx.heardBeat && g.Term == fx.term {
 		if sent, known := g.beatSent(g.heardBeat); known {

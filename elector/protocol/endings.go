@@ -47,7 +47,7 @@ func (n *Node) end(g *Group, err error) {
 	g.endOffice(&n.fx)
 	g.endPause(&n.fx)
 	n.alarms.remove(g)
-	x := g.extras()
+	x := n.extras(g)
 	x.err, x.attempt = err, nil
 	var waiting *Step
 	if x.busy != nil {
@@ -58,8 +58,8 @@ func (n *Node) end(g *Group, err error) {
 		o.Settled(Say(ErrStopped, "group %q has stopped", g.name))
 	}
 	x.orders = nil
-	queue := x.queue
-	x.queue, x.messages = nil, 0
+	queue := x.queue[x.first:]
+	x.queue, x.first, x.messages = nil, 0, 0
 	for i := range queue {
 		n.letGo(&queue[i])
 	}

@@ -11,8 +11,8 @@ import (
 )
 
 // Engine is what one group asks of the process around it. The methods that Effects has, too,
-// mean the same here. They are called one at a time, and return at once; from within them
-// the node may be told that a Lead has returned or a pause has ended, and nothing else.
+// mean the same here. They are called one at a time, and return at once. From within
+// EndLead, Pause and AskLedger the node may be given the answer, and nothing else.
 type Engine interface {
 	// AskLedger asks where the engine's ledger ends, with the promise of a term. The answer
 	// is Node.LedgerEnd.
@@ -46,7 +46,8 @@ type Group struct {
 type more struct {
 	busy     *pending  // the step that waits for the ledger or the disk
 	queue    []pending // what has happened while a step waits
-	messages int       // how many of it have arrived from others
+	first    int       // of these, the one that is next
+	messages int       // how many of them have arrived from others
 	orders   []*Order  // to hand over, that stand
 	attempt  *attempt  // the handover under way
 	err      error     // for which it has ended
@@ -114,21 +115,6 @@ func (g *Group) message(self, to string, m *Message) rpc.Message {
 	return rpc.Message{Group: g.name, From: self, To: to, Leader: g.Members.ID(m.Leader), Voters: g.Members.Digest(), Body: m.Body}
 }
 
-// extras are made when the group first needs any, and let go when it needs none.
-func (g *Group) extras() *more {
-	if g.more == nil {
-		g.more = new(more)
-	}
-	return g.more
-}
-
-// tidy lets extras go that are not needed any more.
-func (g *Group) tidy() {
-	if x := g.more; x != nil && x.busy == nil && x.attempt == nil && x.err == nil && len(x.orders) == 0 && len(x.queue) == 0 {
-		g.more = nil
-	}
-}
-
 // busy is the step that waits, if any.
 func (g *Group) busy() *pending {
 	if g.more == nil {
@@ -137,12 +123,15 @@ func (g *Group) busy() *pending {
 	return g.more.busy
 }
 
+// Waits says whether a step of the group waits, for the ledger or for the disk.
+func (g *Group) Waits() bool { return g.busy() != nil }
+
 // Queued is how much waits for the step under way, and how many messages are among it.
 func (g *Group) Queued() (all, messages int) {
 	if g.more == nil {
 		return 0, 0
 	}
-	return len(g.more.queue), g.more.messages
+	return len(g.more.queue) - g.more.first, g.more.messages
 }
 
 // add keeps an input until the step under way is done. Messages are bounded by Deliver. Of
@@ -152,7 +141,8 @@ func (g *Group) Queued() (all, messages int) {
 func (x *more) add(p *pending) {
 	if p.Input.Kind == Receive {
 		x.messages++
-	} else if i := slices.IndexFunc(x.queue, p.isSame); i >= 0 {
+	} else if i := slices.IndexFunc(x.queue[x.first:], p.isSame); i >= 0 {
+		i += x.first
 		x.queue[i].then = both(x.queue[i].then, p.then)
 		return
 	}
@@ -180,13 +170,13 @@ func both(first, second func()) func() {
 
 // next takes what has waited longest.
 func (x *more) next() pending {
-	first := x.queue[0]
-	if first.Input.Kind == Receive {
+	next := x.queue[x.first]
+	if next.Input.Kind == Receive {
 		x.messages--
 	}
-	x.queue = x.queue[1:]
-	if len(x.queue) == 0 {
-		x.queue = nil
+	x.queue[x.first] = pending{}
+	if x.first++; x.first == len(x.queue) {
+		x.queue, x.first = x.queue[:0], 0
 	}
-	return first
+	return next
 }

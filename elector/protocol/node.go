@@ -29,8 +29,9 @@ import (
 
 // Edge is what a node asks of the process around it.
 type Edge interface {
-	// Draw is a random time, of at least low and of less than high unless they are equal.
-	Draw(low, high time.Duration) time.Duration
+	// Draw is how long a group's alarm waits: a random time of at least a.Min, and of less
+	// than a.Max unless they are equal.
+	Draw(g *Group, a Alarm) time.Duration
 	// Send sends messages to one node. It must not keep the batch.
 	Send(to string, batch []rpc.Message)
 	// Save has the disk keep records, all of them durably or with an error. The answer is
@@ -57,6 +58,17 @@ type Observer interface {
 	TooFarApart(g *Group, peer string, term memberstate.Term, untold uint64)
 }
 
+// Inspector looks at everything that the machines of a node do, at the moment at which they
+// do it.
+type Inspector interface {
+	// Before and After are called around each step of a group's machine. Of a step that
+	// has to wait nothing has taken effect after it.
+	Before(g *Group, in *Input)
+	After(g *Group, x *Step)
+	// Says is told of a message, when it is put into the batch for a node.
+	Says(g *Group, to memberstate.Seat, m *Message)
+}
+
 // Node is all groups of one process. It is no use to two goroutines at once.
 type Node struct {
 	self   string
@@ -67,15 +79,22 @@ type Node struct {
 	saves  saves
 	lost   map[string]time.Duration // when the transport told that a node is gone, until it is heard again
 	apart  apart
+
+	inspector Inspector // nil: nobody looks
+
 	step   pending // the step under way, unless it waits
 	inside bool    // that is, and what it asks for is being done
 	fx     effects
+	spare  spare
 }
 
 // NewNode is a node without groups.
 func NewNode(self string, edge Edge) *Node {
 	return &Node{self: self, edge: edge, peers: newPeers(), lost: make(map[string]time.Duration)}
 }
+
+// Inspect has somebody look at what the node does, from now on.
+func (n *Node) Inspect(by Inspector) { n.inspector = by }
 
 // At begins a turn. The time is read after whatever the turn tells the node has happened:
 // nothing that it takes in arrived later than this, so what a member promises from now on
@@ -181,7 +200,7 @@ func (n *Node) give(g *Group, in *Input, what purpose) {
 	case g.busy() != nil:
 		late := &pending{purpose: what}
 		late.take(in)
-		g.extras().add(late)
+		n.extras(g).add(late)
 	default:
 		n.step.take(in)
 		n.step.purpose = what
@@ -199,7 +218,7 @@ func (n *Node) workOff(g *Group) {
 		n.step = g.more.next()
 		n.begin(g)
 	}
-	g.tidy()
+	n.tidy(g)
 }
 
 func (n *Node) begin(g *Group) {
@@ -226,8 +245,8 @@ func (n *Node) attend(g *Group) {
 func (n *Node) resume(g *Group, next func(p *pending) Need) {
 	p := g.busy()
 	if !g.running {
-		g.more.busy = nil
 		n.letGo(p)
+		n.release(g)
 		n.conclude(g)
 		return
 	}
@@ -245,8 +264,7 @@ func (n *Node) enter(g *Group, p *pending) {
 func (n *Node) proceed(g *Group, p *pending, need Need) {
 	n.inside = false
 	if need != NeedNothing && g.busy() == nil {
-		kept := *p
-		g.extras().busy = &kept
+		n.extras(g).busy = n.keep(p)
 	}
 	switch need {
 	case NeedLedger:
@@ -254,12 +272,15 @@ func (n *Node) proceed(g *Group, p *pending, need Need) {
 	case NeedSave:
 		n.saves.waiting = append(n.saves.waiting, g)
 	case NeedStop:
-		p, g.more.busy = g.more.busy, nil
-		n.end(g, g.defect(p.Output.Err))
-		n.letGo(p)
+		err, then := g.defect(p.Output.Err), p.then
+		n.release(g)
+		n.end(g, err)
+		if then != nil {
+			then()
+		}
 	case NeedNothing:
-		if g.more != nil {
-			g.more.busy = nil
+		if g.more != nil && g.more.busy != nil {
+			n.release(g)
 		}
 		if g.leaving && g.Role != memberstate.Leader {
 			n.end(g, nil)

@@ -48,11 +48,11 @@ func (n *Node) Obey(g *Group, o *Order) {
 		o.Settled(Say(ErrStopped, "group %q has stopped", g.name))
 	case g.Role != memberstate.Leader:
 		o.Settled(ErrNotLeader)
-	case !o.Resign && (g.handover != NoHandover || len(g.extras().orders) > 0):
+	case !o.Resign && (g.handover != NoHandover || g.more != nil && len(g.more.orders) > 0):
 		o.Settled(ErrTransferInProgress)
 	default:
 		o.Term = g.Term
-		x := g.extras()
+		x := n.extras(g)
 		x.orders = append(x.orders, o)
 		g.countOrders()
 		n.give(g, o.input(), purpose{order: o})
@@ -66,7 +66,7 @@ func (n *Node) Withdraw(g *Group, o *Order, why error) {
 		return
 	}
 	x.orders = slices.DeleteFunc(x.orders, func(other *Order) bool { return other == o })
-	x.queue = slices.DeleteFunc(x.queue, func(p pending) bool { return p.order == o })
+	x.queue = append(x.queue[:x.first], slices.DeleteFunc(x.queue[x.first:], func(p pending) bool { return p.order == o })...)
 	if x.busy != nil && x.busy.order == o {
 		x.busy.Withdrawn = true
 	}

@@ -31,13 +31,16 @@ func newPeers() peers {
 // post puts a message into the batch for a member's node.
 func (n *Node) post(g *Group, to memberstate.Seat, m *Message) {
 	e := g.Electorate
-	if e.peers == nil {
-		e.peers = make([]*peer, e.Rules.All.Len())
+	for len(e.peers) < int(to) {
+		e.peers = append(e.peers, nil)
 	}
 	p := e.peers[to-1]
 	if p == nil {
 		p = find(n.peers.members, g.Members.ID(to))
 		e.peers[to-1] = p
+	}
+	if n.inspector != nil {
+		n.inspector.Says(g, to, m)
 	}
 	n.gather(g, p, m)
 }

@@ -53,6 +53,10 @@ type Duties struct {
 // Effects are where a session takes effect. Within a step they are called in the order
 // that they are listed in here; what runs beside the steps comes after.
 type Effects interface {
+	// Before and After are told of each step of the machine: what it is given, and what it
+	// has made of that. Nothing has taken effect yet.
+	Before(in *Input)
+	After(x *Step)
 	// Hold says until when the lease lasts, zero when it is held no more. The driver ends
 	// Lead at that time, whatever else it has to do, and then says LeaseOver. At a loss it
 	// is called before the disk is waited for.
@@ -180,7 +184,9 @@ func (s *Session) Attend(r *Rules, now time.Duration, x *Step, fx Effects) Need 
 // disk is waited for: a slow disk must not prolong an office.
 func (s *Session) step(r *Rules, now time.Duration, x *Step, fx Effects) {
 	x.shown = s.view()
+	fx.Before(&x.Input)
 	s.Step(r, &x.Input, &x.Output)
+	fx.After(x)
 	switch {
 	case x.Output.NeedLedger:
 		x.need = NeedLedger

@@ -9,8 +9,6 @@
 
 package protocol
 
-import "github.com/hustings/hustings/memberstate"
-
 // orders are how many stand, of each kind.
 type orders struct {
 	transfers, resignations uint32
@@ -88,9 +86,4 @@ func (s *Session) endPause(fx Effects) {
 		d.pause = pause{number: d.pause.number, running: d.pause.running}
 		fx.Resume()
 	}
-}
-
-// IsHandingOver says whether a handover is under way, how far it has come, and to whom.
-func (s *Session) IsHandingOver() (phase Handover, target memberstate.Seat) {
-	return s.handover, s.target
 }

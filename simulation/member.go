@@ -1,0 +1,243 @@
+// A member: one group at a node, with its engine. What the group asks for takes effect
+// here, in the simulated world.
+
+package simulation
+
+import (
+	"errors"
+	"time"
+
+	"github.com/hustings/hustings/elector/protocol"
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+)
+
+// member is one group at a node, over all incarnations of the node.
+type member struct {
+	*node
+	place      int // of its group
+	electorate protocol.Electorate
+	group      protocol.Group
+	engine     engine
+	lease      lease
+	order      *protocol.Order // the newest one
+
+	last    protocol.Machine // as it was before the step under way
+	number  uint32           // of the alarm that is set
+	asked   uint32           // and of the one that the step has asked for
+	armed   uint32           // which it was when the step under way began
+	asks    int              // how often this step has asked for the ledger's end
+	hearing []int32          // the places in the trace of messages that no step has taken yet
+
+	answers   answers
+	accepted  memberstate.Term // the largest term of an append in its ledger, in any incarnation
+	rounds    [2]round         // the newest rounds of votes
+	promises  [4]round         // and of heartbeats
+	resigning memberstate.Term // that it was told to resign
+	resigned  int64            // and when, by true time
+	handing   int64            // when a handover began, by true time; 0: none is on
+
+	said memberstate.HardState // what it has spoken with last, in any incarnation
+}
+
+// lease is what a leader holds until a true time.
+type lease struct {
+	term  memberstate.Term // 0: none
+	until int64
+	beat  uint32
+}
+
+// mostLedgers is how often a step may ask where the ledger ends: for each term that it
+// is about.
+const mostLedgers = 4
+
+func (m *member) init(n *node, place int) {
+	w, o := n.world, &n.world.options
+	m.node, m.place = n, place
+	m.electorate = protocol.Electorate{
+		Members: w.list(n.seat),
+		Rules: protocol.Rules{
+			Self: n.seat, Voters: w.voters, All: w.voters.With(n.seat), Timing: o.Timing, PreVote: !o.NoPreVote, Ranks: !o.NoRanks,
+		},
+	}
+	if o.Leases {
+		m.rules().Lease = o.Timing.Detection()
+	}
+}
+
+func (m *member) rules() *protocol.Rules { return &m.electorate.Rules }
+
+// durable is what the disk has of the group.
+func (m *member) durable() memberstate.HardState { return m.disk.durable[m.place] }
+
+// start has the group take part in a new incarnation. A member whose store is older than
+// its ledger must say so, and not start.
+func (m *member) start() {
+	w := m.world
+	m.group = protocol.NewGroup(&m.electorate, w.groups[m.place], m)
+	m.engine.restart()
+	m.lease, m.order, m.handing, m.hearing = lease{}, nil, 0, m.hearing[:0]
+	m.rounds, m.promises, m.resigning = [2]round{}, [4]round{}, 0
+	w.check.started(m)
+	w.tracer.happened(m.node, Started, "starts")
+	if err := m.group.Restore(m.stored()); err != nil {
+		m.foundOut(err)
+		return
+	}
+	if hard := m.group.HardState; hard != m.durable() { // nobody knew it
+		m.disk.replace(m.place, hard)
+	}
+	m.host.Start(&m.group)
+}
+
+// stored is what the disk has of the group, and where the engine's ledger ends.
+func (m *member) stored() (r memberstate.Record, known bool, end memberstate.Position) {
+	hard := m.durable()
+	r = memberstate.Record{Term: hard.Term, Vote: m.electorate.Members.ID(hard.Vote), Promise: hard.Promise, Voters: m.electorate.Members.Digest()}
+	return r, hard != memberstate.HardState{}, m.engine.ledgerEnd(r.Term)
+}
+
+// leads says whether the member takes itself for the leader.
+func (m *member) leads() bool { return m.group.Role == memberstate.Leader }
+
+// resume goes on after a pause.
+func (m *member) resume() {
+	if m.handing != 0 {
+		m.handing = m.world.now
+	}
+	m.resigned = m.world.now
+	m.lapseIfOver()
+}
+
+// hears notes which message comes, for those who write down what happens.
+func (m *member) hears(passage int32) {
+	if t := m.world.tracer; t != nil && t.group == m.place {
+		m.hearing = append(m.hearing, passage)
+	}
+}
+
+// before is when a step of the machine begins. One that is repeated with the ledger's end
+// has begun already.
+func (m *member) before(in *protocol.Input) {
+	if in.HasLedger {
+		return
+	}
+	m.untaken = false
+	w := m.world
+	w.steps++
+	m.last, m.armed = m.group.Machine, m.number
+	w.tracer.steps(m, in)
+	if in.Kind == protocol.Receive {
+		w.check.answers(m, &in.Message)
+	}
+}
+
+// after is when it has been taken, and nothing has taken effect yet.
+func (m *member) after(x *protocol.Step) {
+	if x.Output.NeedLedger {
+		return
+	}
+	w, g := m.world, &m.group
+	m.asks = 0
+	if x.Output.Alarm.Number != 0 {
+		m.asked = x.Output.Alarm.Number
+	}
+	w.check.stepped(m, &m.last, x)
+	w.mix(uint64(w.now)^uint64(m.index)<<56^uint64(m.place)<<48, uint64(g.Term)<<8^uint64(g.Role)<<4^uint64(x.Input.Kind))
+	if x.Output.Lost {
+		w.withdrew(m)
+	}
+	w.tracer.stepped(m)
+	if w.coverage != nil {
+		w.coverage.look(m)
+	}
+}
+
+// says is when a message leaves the group.
+func (m *member) says(q *protocol.Message) {
+	if !m.alive {
+		return
+	}
+	c := &m.world.check
+	switch {
+	case q.Kind == rpc.Heartbeat:
+		c.beats(m, q)
+	case q.Kind == rpc.VoteRequest && !m.group.Repeats():
+		c.asks(m, q)
+	}
+	c.sends(m, q)
+}
+
+// AskLedger asks the engine.
+func (m *member) AskLedger(term memberstate.Term) {
+	if m.asks++; m.asks > mostLedgers {
+		m.world.check.violated(NeverStuck, m, "it asks for its ledger for term %d again and again", term)
+		return
+	}
+	m.host.LedgerEnd(&m.group, m.engine.ledgerEnd(term), m.engine.announced, nil)
+}
+
+// Show makes the group's state known.
+func (m *member) Show(v protocol.View) {
+	if m.alive {
+		m.world.check.published(m, &v)
+	}
+}
+
+// Hold begins a lease, has it last longer, or ends it.
+func (m *member) Hold(until time.Duration) {
+	if !m.alive {
+		return
+	}
+	if until == 0 {
+		m.lease = lease{}
+		return
+	}
+	m.lease = lease{m.group.Term, m.clock.when(until), m.group.LeaseBeat()}
+	m.world.check.leased(m)
+	m.world.about(max(m.lease.until, m.world.now)-m.world.now, leaseEnds, m, m.incarnation)
+}
+
+func (m *member) leaseEnded(incarnation uint32) {
+	if m.alive && m.incarnation == incarnation && !m.paused && m.lease.term != 0 && m.lease.until <= m.world.now {
+		m.host.At(m.local())
+		m.lapseIfOver()
+		m.endTurn()
+	}
+}
+
+// lapseIfOver tells the group when its lease has run out.
+func (m *member) lapseIfOver() {
+	if m.lease.term == 0 || m.lease.until > m.world.now {
+		return
+	}
+	term := m.lease.term
+	m.lease, m.engine.leading = lease{}, 0
+	m.world.met(LeaseLapsed)
+	m.host.LeaseOver(&m.group, term)
+	m.world.check.lapsed(m, term)
+}
+
+// Ended is when the group cannot go on. The process is not started again by itself, if that
+// is because its ledger has broken its contract.
+func (m *member) Ended(err error) {
+	if _, broken := errors.AsType[*protocol.LedgerError](err); m.alive && broken {
+		m.foundOut(err)
+		m.gone = true
+		m.crash()
+	}
+}
+
+// foundOut is when a member sees that its ledger, or its store, is not what it was. That is
+// so if an assumption was broken or an engine is careless, and then nobody can demand that
+// the members agree.
+func (m *member) foundOut(err error) {
+	c := &m.world.check
+	if m.world.options.Careless == Careful && !c.lawless {
+		c.violated(LegalStep, m, "it refuses its own ledger: %v", err)
+	}
+	c.told(RolledBack)
+	for _, liveness := range []Invariant{Converges, ReturnsQuietly, HintsInVain, PreferredLeads} {
+		c.excuse(liveness)
+	}
+}
