@@ -32,10 +32,10 @@ type node struct {
 	inbox       []parcel      // what has arrived during a pause
 	orders      []func()      // and what was ordered
 
-	arriving   parcel        // what arrives
-	untaken    bool          // and no machine has taken it yet
-	doomed     Fault         // the point of a step at which the process will die; 0: none
-	downFor    time.Duration // and for how long then
+	arriving parcel        // what arrives
+	untaken  bool          // and no machine has taken it yet
+	doomed   Fault         // the point of a step at which the process will die; 0: none
+	downFor  time.Duration // and for how long then
 }
 
 // mostArrived bounds what waits for a process, as a Host does.

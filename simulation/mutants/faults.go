@@ -19,7 +19,7 @@ type fault struct {
 }
 
 var faults = []fault{
-	{1, "a save that fails is not noticed, and the vote is given", []string{"failed-save-swallowed", "shipped-failed-save-swallowed"}, ""},
+	{1, "a save that fails is not noticed, and the vote is given", []string{"failed-save-swallowed"}, ""},
 	{2, "votes are not synced", []string{"store-not-synced"}, ""},
 	{3, "the file of a vote is replaced without care", []string{"new-file-not-synced", "rename-not-synced"}, ""},
 	{4, "a member leads a term twice", []string{"restart-in-the-same-term", "term-regained-with-its-quorum"}, ""},

@@ -19,7 +19,7 @@ import (
 
 // mutated are the sources that mutants are made of: the machine, what carries out its
 // outputs, and what it is a machine of.
-var mutated = []string{"elector/protocol/machine*.go", "elector/protocol/execution.go", "memberstate/state.go", "memberstate/members.go"}
+var mutated = []string{"elector/protocol/machine*.go", "elector/protocol/session*.go", "memberstate/state.go", "memberstate/members.go"}
 
 // share is how many mutants there are for one that is hunted. Which one is decided by its
 // name alone, but for the line, so that whoever edits the sources does not exchange those

@@ -14,11 +14,11 @@ var handwritten = []mutant{
 	{"refusals-counted", "elector/protocol/machine_campaign.go", "m.answered = m.answered.With(q.From)\n\tswitch", "m.answered, m.accepted = m.answered.With(q.From), m.accepted.With(q.From)\n\tswitch", ""},
 	{"duplicate-answers-counted-twice", "elector/protocol/machine_campaign.go", "\t\tm.accepted = m.accepted.With(q.From)\n\tcase rpc.RejectTermNotReady", "\t\tm.accepted |= m.accepted << 1\n\tcase rpc.RejectTermNotReady", ""},
 	{"second-answer-counted-as-anothers", "elector/protocol/machine_campaign.go", "\tm.answered = m.answered.With(q.From)\n\tswitch", "\tif m.answered.Has(q.From) {\n\t\tm.accepted |= m.accepted << 1\n\t}\n\tm.answered = m.answered.With(q.From)\n\tswitch", ""},
-	{"other-lists-of-voters-accepted", "simulation/node.go", "case p.voters != n.rules.Voters:", "case false:", ""},
+	{"other-lists-of-voters-accepted", "elector/protocol/node.go", "case msg.Voters != g.Members.Digest():", "case false:", ""},
 	{"self-vote-counted-twice", "elector/protocol/machine_campaign.go", "== rpc.Accept {\n\t\treturn true", "== rpc.Accept {\n\t\tm.accepted |= m.accepted << 1\n\t\treturn true", ""},
 
 	// Votes, and what must be durable.
-	{"said-before-saved", "elector/protocol/execution.go", "\t\tif x.Output.Save {\n\t\t\tx.need = NeedSave\n\t\t} else {\n\t\t\tx.finish(fx)\n\t\t}", "\t\tx.finish(fx)\n\t\tif x.Output.Save {\n\t\t\tx.need = NeedSave\n\t\t}", ""},
+	{"said-before-saved", "elector/protocol/session.go", "\t\tx.need = NeedSave\n\t\tif !x.Output.Save {\n\t\t\ts.finish(r, now, x, fx)\n\t\t}", "\t\ts.finish(r, now, x, fx)\n\t\tif x.Output.Save {\n\t\t\tx.need = NeedSave\n\t\t}", ""},
 	{"vote-not-saved", "elector/protocol/machine_vote.go", "\t\tout.Save = true\n\t\tif m.Role == memberstate.Candidate && !self", "\t\tif m.Role == memberstate.Candidate && !self", ""},
 	{"term-not-saved", "elector/protocol/machine.go", "m.hinted, m.doubtful, m.judged = false, false, WaitToRevote\n\tout.Save = true", "m.hinted, m.doubtful, m.judged = false, false, WaitToRevote", ""},
 	{"promise-not-saved", "elector/protocol/machine_follow.go", "\t\tm.did(out, m.PromiseFor(lease))\n\t\tout.Save = true", "\t\tm.did(out, m.PromiseFor(lease))", ""},
@@ -31,11 +31,10 @@ var handwritten = []mutant{
 	{"vote-goes-to-the-leader", "elector/protocol/machine_follow.go", "\tm.did(out, m.Follow(leader))", "\tm.did(out, m.Follow(leader))\n\tif m.Role == memberstate.Follower {\n\t\tm.Vote, out.Save = leader, true\n\t}", ""},
 	{"store-not-synced", "memberstate/filestore.go", "\tif err := s.file.Sync(); err != nil {\n\t\treturn s.failed(\"sync\", int64(t.next)*pageSize, err)\n\t}\n", "", ""},
 	{"self-vote-skipped", "elector/protocol/machine_campaign.go", "if m.arbitrate(r, &own, out, true) == rpc.Accept {", "if m.arbitrate(r, &own, out, true) == rpc.Accept || true {", ""},
-	{"failed-save-swallowed", "simulation/node.go", "if !n.disk.sync() { // a member that cannot save stops", "if !n.disk.sync() && n.disk.durable == n.machine.HardState {", ""},
-	{"failed-write-swallowed", "simulation/node.go", "if !n.disk.sync() { // a member that cannot save stops", "if !n.disk.sync() && trouble != SaveFails {", ""},
-	{"failed-sync-tried-again", "simulation/node.go", "if !n.disk.sync() { // a member that cannot save stops", "if !n.disk.sync() && !n.disk.sync() {", ""},
-	{"hung-save-taken-for-done", "simulation/node.go", "\t\tn.hung = true\n", "\t\tn.saving = nil\n\t\tx.Saved(n)\n", ""},
-	{"long-save-not-waited-for", "simulation/node.go", "\tdefault:\n\t\tn.world.after(takes, saveEnds, n, n.incarnation)", "\tcase takes > 2*n.rules.Timing.Heartbeat:\n\t\tn.saving = nil\n\t\tx.Saved(n)\n\tdefault:\n\t\tn.world.after(takes, saveEnds, n, n.incarnation)", ""},
+	{"failed-save-swallowed", "elector/protocol/saves.go", "if err != nil && g.running {", "if false {", ""},
+	{"failed-sync-tried-again", "simulation/node.go", "\terr := n.disk.sync()\n", "\terr := n.disk.sync()\n\tif err != nil {\n\t\terr = n.disk.sync()\n\t}\n", ""},
+	{"hung-save-taken-for-done", "simulation/node.go", "\t\tn.hung = true\n", "\t\tn.host.Saved(nil)\n", ""},
+	{"long-save-not-waited-for", "simulation/node.go", "\tdefault:\n\t\tn.world.after(takes, saveEnds, n, n.incarnation)", "\tcase takes > 2*n.world.options.Timing.Heartbeat:\n\t\tn.host.Saved(nil)\n\tdefault:\n\t\tn.world.after(takes, saveEnds, n, n.incarnation)", ""},
 	{"new-file-not-synced", "memberstate/filestore_next.go", "\tif err := n.file.Sync(); err != nil {\n\t\treturn t, s.failed(\"sync \"+s.nextName(), nowhere, err)\n\t}\n", "", ""},
 	{"rename-not-synced", "memberstate/filestore_next.go", "\tif err := s.dir.Sync(); err != nil {\n\t\treturn s.failed(\"sync the directory\", nowhere, err)\n\t}\n\tif !replacesOpenFiles", "\tif !replacesOpenFiles", ""},
 	{"lost-store-taken-for-a-new-one", "memberstate/filestore.go", "\t\treturn s.failed(\"open\", nowhere, fmt.Errorf(\"%w (%w)\", ErrNoStore, fs.ErrNotExist))", "\t\treturn s.renew(nil)", ""},
@@ -92,7 +91,7 @@ var handwritten = []mutant{
 	{"lead-without-own-vote", "elector/protocol/machine_campaign.go", "m.accepted, m.answered = memberstate.SetOf(r.Self), memberstate.SetOf(r.Self)\n\tm.notReady", "m.accepted, m.answered = memberstate.SetOf(r.Self)|memberstate.SetOf(1), memberstate.SetOf(r.Self)\n\tm.notReady", ""},
 	{"term-regained-with-its-quorum", "memberstate/state.go", "\ts.Leader, s.Spent = Nobody, true\n\tif s.Role != Observer {\n\t\ts.Role = Candidate", "\ts.Leader, s.Spent = Nobody, s.Role != Leader\n\tif s.Role != Observer {\n\t\ts.Role = Candidate", ""},
 	{"first-beat-must-succeed", "elector/protocol/machine_lead.go", "m.heardBeat, m.leaseBeat = m.beat, 0", "m.heardBeat, m.leaseBeat = m.beat-uint32(r.Timing.Leak), 0", ""},
-	{"slow-disk-prolongs-the-office", "elector/protocol/execution.go", "\t\tif x.Output.Lost {\n\t\t\tfx.Withdraw()\n\t\t}\n\t\tif x.Output.Save {\n\t\t\tx.need = NeedSave\n\t\t} else {", "\t\tif x.Output.Save {\n\t\t\tx.need = NeedSave\n\t\t} else {\n\t\t\tif x.Output.Lost {\n\t\t\t\tfx.Withdraw()\n\t\t\t}", ""},
+	{"slow-disk-prolongs-the-office", "elector/protocol/session.go", "\t\tif x.Output.Lost {\n\t\t\ts.endOffice(fx)", "\t\tif x.Output.Lost && !x.Output.Save {\n\t\t\ts.endOffice(fx)", ""},
 	{"nobody-names-the-leader", "elector/protocol/machine_vote.go", "\tout.Reply.Leader = m.Leader\n", "", ""},
 	{"resigned-term-regained", "elector/protocol/machine_handover.go", "\tif resigning {\n\t\tm.stepDown(out)\n", "\tif resigning {\n\t\tm.stepDown(out)\n\t\tm.Spent = false\n", ""},
 
@@ -105,7 +104,7 @@ var handwritten = []mutant{
 	{"silence-half-as-long", "elector/protocol/machine_follow.go", "wait := max(r.Timing.Detection(), m.Promise)", "wait := r.Timing.Detection() / 2", ""},
 	{"silent-peer-waited-for", "elector/protocol/machine_campaign.go", "if !repeats || m.asking >= long || vain && m.asking >= m.slot(r) {", "if m.answered != r.Voters && m.asking >= long {\n\t\tm.asking, vain = 0, false\n\t}\n\tif !repeats || m.answered == r.Voters || vain && m.asking < 0 {", ""},
 	{"no-alarm-after-making-way", "elector/protocol/machine_lead.go", "\tm.stepDown(out)\n\tm.armRest(r, out)\n\treturn true", "\tm.stepDown(out)\n\treturn true", ""},
-	{"alarm-lost-while-the-process-stands-still", "simulation/node.go", "if alarms := &n.world.alarms; !alarms.isSet(n.index) && n.number != 0 {", "if alarms := &n.world.alarms; false {", ""},
+	{"alarm-lost-while-the-process-stands-still", "simulation/node.go", "\tn.inbox, n.orders = n.inbox[:0], n.orders[:0]\n\tn.endTurn()", "\tn.inbox, n.orders = n.inbox[:0], n.orders[:0]\n\tn.host.EndTurn()", ""},
 
 	// Pre-votes.
 	{"pre-vote-changes-state", "elector/protocol/machine_vote.go", "\tq := &in.Message\n\tif refusal := m.refuseCandidate(r, q, false); refusal != 0 {\n\t\treturn refusal\n\t}\n\tswitch {\n\tcase m.fasting", "\tq := &in.Message\n\tif refusal := m.refuseCandidate(r, q, false); refusal != 0 {\n\t\treturn refusal\n\t}\n\tif q.Term > m.Term {\n\t\tm.adopt(r, out, q.Term)\n\t\tm.armVoteWait(r, out)\n\t}\n\tswitch {\n\tcase m.fasting", ""},
@@ -135,9 +134,9 @@ var handwritten = []mutant{
 	{"lease-from-the-receipt", "elector/protocol/sent.go", "\tdefault:\n\t\treturn s.beat(m, beat)", "\tdefault:\n\t\treturn now, true", ""},
 	{"lease-from-a-later-beat-in-the-same-place", "elector/protocol/sent.go", "if newest-number >= recentBeats {", "if false {", ""},
 	{"round-trip-from-a-repeated-request", "elector/protocol/sent.go", "case q.Kind == rpc.VoteRequest && !m.Repeats():", "case q.Kind == rpc.VoteRequest:", ""},
-	{"drift-margin-forgotten", "simulation/lease.go", "n.elapsed(t.Detection()-t.DriftMargin)", "n.elapsed(t.Detection())", ""},
+	{"drift-margin-forgotten", "elector/protocol/session_lease.go", "r.Timing.Detection() - r.Timing.DriftMargin", "r.Timing.Detection()", ""},
 	{"lapsed-lease-goes-on", "elector/protocol/machine_lead.go", "if m.Role == memberstate.Leader && r.Lease > 0 {", "if false {", ""},
-	{"lease-held-against-the-wall-clock", "simulation/lease.go", "n.lease.until <= n.world.now {", "n.lease.until <= n.world.now+int64(n.wall) {", ""},
+	{"lease-held-against-the-wall-clock", "simulation/member.go", "m.lease.until > m.world.now {\n\t\treturn", "m.lease.until > m.world.now+int64(m.wall) {\n\t\treturn", ""},
 	{"heartbeat-claims-no-lease", "elector/protocol/machine_lead.go", "Lease: r.Lease, RoundTrip:", "RoundTrip:", ""},
 	{"promise-grows-on-restart", "memberstate/state.go", "s := State{HardState: hard, Spent: true}", "hard.Promise *= 2\n\ts := State{HardState: hard, Spent: true}", ""},
 
@@ -162,9 +161,6 @@ var handwritten = []mutant{
 	{"heir-refuses-others-for-good", "elector/protocol/machine_vote.go", "if m.phase == voting && m.mark == rpc.Handed || m.goesFirst(r, q) {", "if m.mark == rpc.Handed || m.goesFirst(r, q) {", ""},
 
 	// What is shipped to run a machine, for which the simulators have others.
-	{"shipped-drift-margin-forgotten", "elector/protocol/session_lease.go", "r.Timing.Detection() - r.Timing.DriftMargin", "r.Timing.Detection()", ""},
-	{"shipped-lease-extended-from-the-receipt", "elector/protocol/session_lease.go", "until := from + r", "until := now + r", ""},
-	{"shipped-failed-save-swallowed", "elector/protocol/saves.go", "if err != nil && g.running {", "if false {", ""},
 	{"shipped-ledger-moves-back", "elector/protocol/session_ledger.go", "case end.Compare(l.end) < 0 && heard < l.asked:", "case false:", ""},
 	{"shipped-lease-extended-from-the-answer", "lease/renew.go", "t.lease.Extend(m.Until(), k.now())", "t.lease.Extend(k.now()+k.config.Timing.validity(), k.now())", ""},
 

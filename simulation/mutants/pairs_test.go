@@ -58,7 +58,7 @@ var needFault = []pair{
 	{"impossible-term-believed", "corrupt", 0},
 	{"lost-connection-breaks-the-promise", "false-hint", 0},
 	{"alarm-lost-while-the-process-stands-still", "pause", 0},
-	{"failed-write-swallowed", "save-fails", 0},
+	{"failed-save-swallowed", "save-fails", 0},
 	{"failed-sync-tried-again", "sync-fails", 0},
 	{"hung-save-taken-for-done", "save-hangs", 0},
 	{"long-save-not-waited-for", "slow-disk", 0},
