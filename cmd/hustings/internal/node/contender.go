@@ -35,7 +35,7 @@ func runContender(ctx context.Context, config Config, m *member) (err error) {
 	}
 	m.id = el.Status().Self
 	m.process = strings.TrimPrefix(m.id, config.Node+"#")
-	m.elects(el, timing.Renew/4, config)
+	m.elects(el, timing.Renew/4, timing.TTL, config)
 	if m.program != nil {
 		m.program.graceful = true
 	}

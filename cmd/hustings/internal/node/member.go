@@ -33,13 +33,14 @@ type member struct {
 	election election
 	leases   bool          // its leaders hold leases
 	every    time.Duration // how often it looks at its own
+	killing  time.Duration // what is left of a lease for killing the program
 	program  *program      // nil: none
 	web      *web          // nil: none
 }
 
-// elects says which election it is, and how often its lease is looked at.
-func (m *member) elects(e election, every time.Duration, config Config) {
-	m.election, m.every = e, every
+// elects says which election it is, how often its lease is looked at, and how long it may last.
+func (m *member) elects(e election, every, longest time.Duration, config Config) {
+	m.election, m.every, m.killing = e, every, longest/killingPart
 	if config.Exec != "" {
 		m.program = &program{command: config.Exec, every: every}
 	}
@@ -143,15 +144,19 @@ func (m *member) tellLeases(ctx context.Context, term memberstate.Term) {
 	}
 }
 
-// lease tells how far the lease of a term reaches, by the shared clock: false if it
-// holds none any more. Without leases there is no limit.
+// A twentieth of a lease is for killing the program. A watchdog may have to wait for a
+// processor, and what a lease is shorter here than elsewhere is for clocks that differ.
+const killingPart = 20
+
+// lease tells how long the program may run under the lease of a term, by the shared clock:
+// false if this node holds none any more. Without leases there is no limit.
 func (m *member) lease(term memberstate.Term) func() (int64, bool) {
 	return func() (int64, bool) {
 		if !m.leases {
 			return 0, true
 		}
 		held, end, ok := m.election.Lease()
-		return until(end), ok && held == term
+		return until(end.Add(-m.killing)), ok && held == term
 	}
 }
 

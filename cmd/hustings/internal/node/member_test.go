@@ -76,3 +76,32 @@ func TestAnEventHasTheTimeOfDay(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, at.Format(TimeOfDay), e.Time)
 }
+
+// holder is an election whose lease is as it is written.
+type holder struct {
+	election
+	term  memberstate.Term
+	until time.Time
+	held  bool
+}
+
+func (h *holder) Lease() (memberstate.Term, time.Time, bool) { return h.term, h.until, h.held }
+
+// The watchdogs are told an end that leaves them time to kill the program within the lease.
+func TestTheProgramEndsBeforeItsLease(t *testing.T) {
+	h := &holder{term: 3, until: time.Now().Add(time.Minute), held: true}
+	m := member{leases: true}
+	m.elects(h, time.Second, 2*time.Second, Config{})
+	end, held := m.lease(3)()
+	assert.True(t, held)
+	assert.InDelta(t, 100*time.Millisecond, until(h.until)-end, float64(time.Millisecond))
+	_, held = m.lease(2)()
+	assert.False(t, held, "the lease is of another term")
+	h.held = false
+	_, held = m.lease(3)()
+	assert.False(t, held)
+	m.leases = false
+	end, held = m.lease(3)()
+	assert.Zero(t, end)
+	assert.True(t, held)
+}

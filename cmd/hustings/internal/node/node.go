@@ -119,7 +119,7 @@ func (n *node) open() error {
 	if err != nil {
 		return n.config.inFlags(err)
 	}
-	n.elects(el, timing.Heartbeat/2, n.config)
+	n.elects(el, timing.Heartbeat/2, timing.Detection(), n.config)
 	return n.openWeb(n.config.HTTP)
 }
 
