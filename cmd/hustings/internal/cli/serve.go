@@ -283,8 +283,8 @@ func newWatchdog() *cobra.Command {
 		Hidden:    true,
 		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
 		ValidArgs: []string{node.OuterWatchdog, node.InnerWatchdog},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return node.Watchdog(args[0], cmd.InOrStdin())
+		RunE: func(_ *cobra.Command, args []string) error {
+			return node.Watchdog(args[0], os.Stdin)
 		},
 	}
 }

@@ -25,6 +25,24 @@ func descendants(of int) (all []process) {
 	return all
 }
 
+// lineage are the ids of the same processes, found by asking each for its children: soon,
+// however many others there are. Some may be missing where one ends meanwhile, and all are
+// where the kernel does not list children.
+func lineage(of int) (all []int) {
+	for next := []int{of}; len(next) > 0; next = next[1:] {
+		threads, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", next[0]))
+		for _, thread := range threads {
+			children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/children", next[0], thread.Name()))
+			for child := range strings.FieldsSeq(string(children)) {
+				if id, err := strconv.Atoi(child); err == nil {
+					all, next = append(all, id), append(next, id)
+				}
+			}
+		}
+	}
+	return all
+}
+
 // processes are all that can be seen. One that ends while they are looked at may be missing.
 func processes() (all []process) {
 	proc, err := os.Open("/proc")

@@ -5,7 +5,7 @@ package node
 import (
 	"context"
 	"errors"
-	"io"
+	"os"
 )
 
 var errNoExec = errors.New("--exec works on Linux only")
@@ -17,4 +17,4 @@ func (p *program) run(context.Context, []string, func() (int64, bool)) error { r
 func (p *program) pause(context.Context) error { return nil }
 
 // Watchdog needs Linux: elsewhere the children of a process that has ended cannot be found.
-func Watchdog(string, io.Reader) error { return errNoExec }
+func Watchdog(string, *os.File) error { return errNoExec }

@@ -26,10 +26,8 @@
 package node
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -84,79 +82,45 @@ type watchdog struct {
 	limit   int64         // when those are killed that a program has left behind; 0: never
 	killing bool          // everything below is to end
 	again   time.Duration // until that is tried again
+	search  func(of int) []process
 }
 
 // Watchdog is the watchdog of a place. It returns when the program has ended with all that it
 // has started, or will not be started.
-func Watchdog(place string, orders io.Reader) error {
-	w := &watchdog{inner: place == InnerWatchdog, reports: os.NewFile(reportsFD, "reports")}
+func Watchdog(place string, orders *os.File) error {
+	w := &watchdog{inner: place == InnerWatchdog, reports: os.NewFile(reportsFD, "reports"), search: descendants}
 	syscall.CloseOnExec(reportsFD) // for nobody but the inner watchdog
 	runtime.LockOSThread()         // the death signal comes when the thread ends that made the child
 	defer runtime.UnlockOSThread()
 	signal.Notify(make(chan os.Signal, 1)) // and nobody listens
-	children := make(chan os.Signal, 1)
-	signal.Notify(children, syscall.SIGCHLD)
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("cannot be a subreaper: %w", err)
 	}
 	if err := os.WriteFile("/proc/self/comm", []byte(watchdogName), 0); err != nil {
 		return fmt.Errorf("cannot take a name of its own: %w", err)
 	}
-	if !w.inner {
-		if err := w.startInner(); err != nil {
-			return err
-		}
+	events, err := newEvents(orders)
+	if err != nil {
+		return err
 	}
-	lines := readLines(orders)
+	defer events.close()
 	if w.inner {
 		w.report(reportReady)
+	} else if err := w.startInner(); err != nil {
+		return err
 	}
-	w.watch(lines, children)
+	w.watch(events)
 	return nil
-}
-
-// readLines reads lines until they end, and passes on together what has come together. A
-// line that is cut short is none.
-func readLines(from io.Reader) <-chan []string {
-	all := make(chan []string)
-	go func() {
-		defer close(all)
-		var lines []string
-		for r := bufio.NewReader(from); ; {
-			line, err := r.ReadString('\n')
-			if err != nil {
-				return
-			}
-			lines = append(lines, strings.TrimSuffix(line, "\n"))
-			if r.Buffered() == 0 {
-				all <- lines
-				lines = nil
-			}
-		}
-	}()
-	return all
 }
 
 // watch does the watchdog's work. It obeys all orders that have come before it looks at the
 // deadline: where it had to wait for a processor, a later one may have moved that.
-func (w *watchdog) watch(orders <-chan []string, children <-chan os.Signal) {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
+func (w *watchdog) watch(events *events) {
 	for {
-		select {
-		case lines, more := <-orders:
-			switch {
-			case !more && w.inner:
-				orders = nil
-				w.kill(reportOther)
-			case !more:
-				orders = nil
-				w.kill(reportNode)
-			default:
-				w.obeyAll(lines)
-			}
-		case <-children:
-		case <-timer.C:
+		orders, more := events.wait(w.sleeps())
+		w.obeyAll(orders)
+		if !more {
+			w.kill(w.orphaned())
 		}
 		w.checkDeadlines()
 		if !w.reap() && (w.started || w.killing) {
@@ -166,8 +130,15 @@ func (w *watchdog) watch(orders <-chan []string, children <-chan os.Signal) {
 		if w.killing {
 			w.strike()
 		}
-		timer.Reset(w.sleeps())
 	}
+}
+
+// orphaned is what the end of orders means.
+func (w *watchdog) orphaned() string {
+	if w.inner {
+		return reportOther
+	}
+	return reportNode
 }
 
 // obeyAll obeys orders that have come together. Of the deadlines among them the last one
@@ -373,9 +344,18 @@ func (w *watchdog) kill(why string) {
 }
 
 // strike kills all that can be found. What is begun at the same time is found the next
-// time, which comes when something has ended, or after a wait.
+// time, which comes when something has ended, or after a wait. It kills what it finds soon
+// before it looks at every process of the machine: on one that is busy that takes longer than
+// the next leader waits.
 func (w *watchdog) strike() {
 	w.cgroup.kill()
+	known := lineage(os.Getpid())
+	if w.inner && w.child != 0 {
+		_ = syscall.Kill(-w.child, syscall.SIGKILL)
+	}
+	for _, id := range known {
+		_ = syscall.Kill(id, syscall.SIGKILL) // it may have ended just now
+	}
 	w.signal(syscall.SIGKILL)
 	w.again = min(2*w.again, time.Second)
 }
@@ -383,7 +363,7 @@ func (w *watchdog) strike() {
 // signal sends a signal to all descendants, each once. Those in the group of the child get
 // it at one instant: whoever of them is just starting another one gets it before that.
 func (w *watchdog) signal(s syscall.Signal) {
-	all := descendants(os.Getpid())
+	all := w.search(os.Getpid())
 	if w.child != 0 {
 		_ = syscall.Kill(-w.child, s)
 	}

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -182,6 +183,43 @@ sh -c "$S" A & (sh -c "$S" B &) ; setsid sh -c "$S" C & (setsid sh -c "$S" D &) 
 	assert.NotContains(t, output, "X", "the shell has ended")
 }
 
+// The program is killed before anything is done that takes long where there are many
+// processes, or where the processor is wanted by others: with it what has left its group.
+func TestTheProgramIsKilledBeforeEveryProcessIsLookedAt(t *testing.T) {
+	for name, command := range map[string]string{
+		"its group":       `echo $$; exec sleep 1000`,
+		"another session": `setsid sh -c 'echo $$; exec sleep 1000' & wait`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			output, printed, err := os.Pipe()
+			require.NoError(t, err)
+			program := programProcess(command, nil)
+			program.Stdout = printed
+			require.NoError(t, program.Start())
+			require.NoError(t, printed.Close())
+			var id int
+			_, err = fmt.Fscanln(output, &id)
+			require.NoError(t, err)
+			looked := false
+			w := watchdog{inner: true, child: program.Process.Pid, search: func(int) []process {
+				looked = true
+				assert.Eventually(t, func() bool { return over(id) }, long, time.Millisecond, "not killed yet")
+				return nil
+			}}
+			w.strike()
+			assert.True(t, looked)
+			assert.Error(t, program.Wait(), "it was killed")
+			require.NoError(t, output.Close())
+		})
+	}
+}
+
+// over says whether a process has ended; it may wait for its parent.
+func over(id int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", id))
+	return err != nil || strings.Contains(string(stat), ") Z ")
+}
+
 // What a program leaves behind that ends by itself is asked to end, and killed a little later.
 func TestWhatIsLeftBehindEnds(t *testing.T) {
 	p := startPair(t)
@@ -232,10 +270,13 @@ func TestADeadlineThatWasMovedInTimeEndsNothing(t *testing.T) {
 	_, err = fmt.Fprintf(out, "%s\n%s\n%s\n", late, later, orderStop)
 	require.NoError(t, err)
 	require.NoError(t, out.Close())
-	lines := readLines(in)
-	together := <-lines
+	e, err := newEvents(in)
+	require.NoError(t, err)
+	defer e.close()
+	together, more := e.wait(long)
 	assert.Equal(t, []string{late, later, orderStop}, together)
-	_, more := <-lines
+	assert.True(t, more)
+	_, more = e.wait(long)
 	assert.False(t, more)
 	require.NoError(t, in.Close())
 
@@ -250,6 +291,20 @@ func TestADeadlineThatWasMovedInTimeEndsNothing(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, later+"\n"+orderStop+"\n", string(told), "the other watchdog does not see the old one")
 	require.NoError(t, passed.Close())
+}
+
+// A watchdog sleeps no longer than until the first of its deadlines.
+func TestAWatchdogWakesForItsDeadline(t *testing.T) {
+	in := func(d time.Duration) int64 { return monotonic() + int64(d) }
+	for name, w := range map[string]*watchdog{
+		"lease":     {until: in(time.Minute)},
+		"leftovers": {until: in(time.Hour), limit: in(time.Minute)},
+		"both":      {until: in(time.Minute), limit: in(time.Hour)},
+	} {
+		assert.LessOrEqual(t, w.sleeps(), time.Minute, name)
+	}
+	late := watchdog{until: monotonic()}
+	assert.Zero(t, late.sleeps())
 }
 
 // No signal that can be handled ends or stops a watchdog, or keeps it from its work; the
@@ -354,8 +409,9 @@ until test -s %s; do :; done; kill -9 $(cut -d' ' -f4 /proc/$PPID/stat) $PPID`, 
 	assert.ErrorContains(t, err, "because a watchdog was")
 	id, err := os.ReadFile(ready)
 	require.NoError(t, err)
-	stat, err := os.ReadFile("/proc/" + strings.TrimSpace(string(id)) + "/stat")
-	assert.True(t, err != nil || strings.Contains(string(stat), ") Z "), "%s", stat) // it may wait for its parent
+	child, err := strconv.Atoi(strings.TrimSpace(string(id)))
+	require.NoError(t, err)
+	assert.True(t, over(child))
 }
 
 // A program that ignores SIGTERM, in an office that ends, ends too, and so do watchdogs that
