@@ -4,7 +4,9 @@ package grpcrpc
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
+	"fmt"
 	"net"
 	"time"
 
@@ -35,8 +37,10 @@ func (t *Transport) dial(address, peer string) (*grpc.ClientConn, error) {
 	creds := outgoing{TransportCredentials: insecure.NewCredentials()}
 	if t.tls != nil {
 		config := t.tls.client(peer)
-		creds.TransportCredentials = credentials.NewTLS(config)
 		creds.keep = t.tls.keeper(config.VerifyConnection)
+		creds.refuse = func(err error) { t.refuse(RefusedHandshake, "peer", peer, "address", address, "error", explain(err)) }
+		config.VerifyConnection = telling(config.VerifyConnection, creds.refuse)
+		creds.TransportCredentials = credentials.NewTLS(config)
 	}
 	flooded := func() { t.refuse(RefusedFlood, "peer", peer, "address", address) }
 	return dial(address, creds, func(c net.Conn) net.Conn { return newMeter(c, flooded) },
@@ -67,10 +71,22 @@ func dial(address string, creds credentials.TransportCredentials, wrap func(net.
 	)...)
 }
 
+// telling is a check that tells of its errors.
+func telling(check func(tls.ConnectionState) error, tell func(error)) func(tls.ConnectionState) error {
+	return func(s tls.ConnectionState) error {
+		err := check(s)
+		if err != nil {
+			tell(err)
+		}
+		return err
+	}
+}
+
 // outgoing is a handshake with a peer that was called.
 type outgoing struct {
 	credentials.TransportCredentials
-	keep keeper
+	keep   keeper
+	refuse func(error) // nil without TLS
 }
 
 func (o outgoing) ClientHandshake(ctx context.Context, authority string, c net.Conn) (net.Conn, credentials.AuthInfo, error) {
@@ -86,9 +102,41 @@ func (o outgoing) ClientHandshake(ctx context.Context, authority string, c net.C
 		return nil, nil, err
 	}
 	m.allow(peerBytes)
+	if o.refuse != nil {
+		secured = verdict{secured, o.refuse}
+	}
 	return secured, visitor{info, m, nil}, nil
 }
 
 func (o outgoing) Clone() credentials.TransportCredentials {
-	return outgoing{o.TransportCredentials.Clone(), o.keep}
+	return outgoing{o.TransportCredentials.Clone(), o.keep, o.refuse}
+}
+
+// verdict tells if the other side refuses the certificate of this one. It does so after
+// the handshake has ended for the caller.
+type verdict struct {
+	net.Conn
+	refuse func(error)
+}
+
+func (v verdict) Read(b []byte) (int, error) {
+	n, err := v.Conn.Read(b)
+	if isAlert(err) {
+		v.refuse(err)
+	}
+	return n, err
+}
+
+// isAlert says whether an error is what the other side says by TLS.
+func isAlert(err error) bool {
+	var alert *net.OpError
+	return errors.As(err, &alert) && alert.Op == "remote error"
+}
+
+// explain adds to an alert what it does not say.
+func explain(err error) error {
+	if isAlert(err) {
+		return fmt.Errorf("the other side refuses this node, and its log says why: %w", err)
+	}
+	return err
 }

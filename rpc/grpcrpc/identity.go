@@ -46,7 +46,7 @@ func IdentityOf(c *x509.Certificate) (Identity, error) {
 	for _, u := range c.URIs {
 		if u.Scheme == scheme {
 			if u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
-				return Identity{}, fmt.Errorf("the certificate of %q names %s, which has more than a role and a name", c.Subject, u.Redacted())
+				return Identity{}, fmt.Errorf("the certificate of %q names %s, want %s://ROLE/NAME without a user, a query or a fragment", c.Subject, u.Redacted(), scheme)
 			}
 			found = append(found, Identity{Role(u.Host), strings.TrimPrefix(u.Path, "/")})
 		}

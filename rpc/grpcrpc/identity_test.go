@@ -26,12 +26,12 @@ func TestWhatACertificateNames(t *testing.T) {
 		{[]string{"hustings://member:7000/n0"}, `the role "member:7000"`},
 		{[]string{"hustings:member/n0"}, `the role ""`},
 		{[]string{"hustings://member/"}, "nobody"},
-		{[]string{"hustings://operator@member/n0"}, "hustings://operator@member/n0, which has more than a role and a name"},
-		{[]string{"hustings://u:secret@member/n0"}, "hustings://u:xxxxx@member/n0, which has more"},
-		{[]string{"hustings://member/n0?role=operator"}, "more than a role"},
-		{[]string{"hustings://member/n0?"}, "more than a role"},
-		{[]string{"hustings://member/n0#n1"}, "more than a role"},
-		{[]string{"hustings://member/n0#n1", "hustings://member/n0"}, "more than a role"},
+		{[]string{"hustings://operator@member/n0"}, "hustings://operator@member/n0, want hustings://ROLE/NAME without a user, a query or a fragment"},
+		{[]string{"hustings://u:secret@member/n0"}, "hustings://u:xxxxx@member/n0, want"},
+		{[]string{"hustings://member/n0?role=operator"}, "without a user, a query or a fragment"},
+		{[]string{"hustings://member/n0?"}, "without a user, a query or a fragment"},
+		{[]string{"hustings://member/n0#n1"}, "without a user, a query or a fragment"},
+		{[]string{"hustings://member/n0#n1", "hustings://member/n0"}, "without a user, a query or a fragment"},
 	} {
 		var cert x509.Certificate
 		for _, text := range c.uris {

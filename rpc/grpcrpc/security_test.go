@@ -126,9 +126,25 @@ func TestAnAddressThatIsAnothersIsNotBelieved(t *testing.T) {
 	w.addresses["b"] = w.addresses["c"]
 	a, _ := w.serve("a")
 	w.eventually("c is taken for b, and left", func() bool { return c.Stats().Refused[grpcrpc.RefusedHandshake] > 0 })
+	w.eventually("a tells why", func() bool { return a.Stats().Refused[grpcrpc.RefusedHandshake] > 0 })
+	w.tells("peer=b", "the other side is hustings://member/c, not hustings://member/b")
+	w.tells("remote=", "the other side refuses this node, and its log says why")
 	assert.Empty(t, ear.heard)
 	a.SetPeers(map[string]string{"b": right})
 	w.reaches(a, "b", ear)
+}
+
+// A caller that is refused hears so only after its own part of the handshake.
+func TestACallerTellsThatItIsRefused(t *testing.T) {
+	w := newTownWithTLS(t, "a", "b")
+	w.issue(w.authority, grpcrpc.Member, "a", "a", -time.Minute)
+	a, _ := w.serve("a")
+	b, _ := w.serve("b")
+	for _, side := range []*grpcrpc.Transport{a, b} {
+		w.eventually("it is counted", func() bool { return side.Stats().Refused[grpcrpc.RefusedHandshake] > 0 })
+	}
+	w.tells("certificate has expired")
+	w.tells("peer=b", "the other side refuses this node, and its log says why", "bad certificate")
 }
 
 func TestEachRoleHasItsOwnCalls(t *testing.T) {

@@ -137,7 +137,7 @@ func (d doorman) ServerHandshake(c net.Conn) (net.Conn, credentials.AuthInfo, er
 	}
 	if err != nil {
 		if !errors.Is(err, net.ErrClosed) && came.spoke.Load() {
-			d.refuse(RefusedHandshake, "remote", c.RemoteAddr(), "error", err)
+			d.refuse(RefusedHandshake, "remote", c.RemoteAddr(), "error", explain(err))
 		}
 		return nil, nil, err
 	}

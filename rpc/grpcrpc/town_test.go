@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"maps"
 	"net"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -163,6 +165,19 @@ func vote(round uint32) rpc.Message {
 func (w *town) eventually(what string, so func() bool) {
 	w.t.Helper()
 	require.Eventually(w.t, so, patience, 2*time.Millisecond, "%s; the log:\n%s", what, w.log)
+}
+
+// tells waits for a line of the log that holds all of these.
+func (w *town) tells(parts ...string) {
+	w.t.Helper()
+	w.eventually("a line has "+strings.Join(parts, ", "), func() bool {
+		for line := range strings.Lines(w.log.String()) {
+			if !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(line, part) }) {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // logbook keeps what was logged.
