@@ -10,11 +10,9 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"os/signal"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -102,7 +100,7 @@ node leads before. HUSTINGS_NODE, HUSTINGS_GROUP and HUSTINGS_TERM are in its en
 }
 
 func (f *serveFlags) serve(cmd *cobra.Command) error {
-	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := untilStopped(cmd.Context())
 	defer stop()
 	out := node.NewPrinter(cmd.OutOrStdout(), f.asJSON)
 	log, err := f.logger(cmd.ErrOrStderr())

@@ -145,6 +145,7 @@ func (c *cluster) putProxiesBetween() {
 // process is one incarnation of a node.
 type process struct {
 	cmd    *exec.Cmd
+	stdout io.Closer     // this end of it
 	ended  chan struct{} // closed when it has ended and all that it said was read
 	err    error
 	stderr *bytes.Buffer
@@ -180,6 +181,7 @@ func (c *cluster) start(id string, flags ...string) {
 	out, err := p.cmd.StdoutPipe()
 	require.NoError(c.t, err)
 	require.NoError(c.t, p.cmd.Start())
+	p.stdout = out
 	c.nodes[id] = p
 	go func() {
 		defer close(p.ended)

@@ -227,7 +227,7 @@ func toTheGroup(s syscall.Signal) func(*testing.T, family) {
 var misfortunes = []misfortune{
 	{"SIGINT to the group", toTheGroup(syscall.SIGINT), true, false, true},
 	{"SIGTERM to the group", toTheGroup(syscall.SIGTERM), true, false, true},
-	{"SIGHUP to the group", toTheGroup(syscall.SIGHUP), true, false, false},
+	{"SIGHUP to the group, as by a terminal", toTheGroup(syscall.SIGHUP), true, false, true},
 	{"SIGTSTP to the group", toTheGroup(syscall.SIGTSTP), false, true, false},
 	{"SIGSTOP to the group", toTheGroup(syscall.SIGSTOP), false, true, false},
 	{"SIGKILL to the group", toTheGroup(syscall.SIGKILL), true, false, false},

@@ -1,0 +1,46 @@
+//go:build linux
+
+// What becomes of a node whose terminal is closed, or whose output nobody reads any more.
+
+package processes_test
+
+import (
+	"os/signal"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A terminal that is closed takes a node out of service, as SIGTERM does.
+func TestAClosedTerminalIsAnOrderlyLeave(t *testing.T) {
+	c := newCluster(t, clusterOptions{size: 3})
+	led := c.leaderAfter(0)
+	c.followed(led.Term)
+	p := c.nodes[led.Node]
+	c.signal(led.Node, syscall.SIGHUP)
+	c.handedOver(led)
+	c.awaitEnd(led.Node)
+	assert.NoError(t, p.err, "%s", p.stderr)
+}
+
+// Under nohup a node starts with SIGHUP ignored.
+func TestANodeUnderNohupOutlivesItsTerminal(t *testing.T) {
+	signal.Ignore(syscall.SIGHUP) // the node inherits this
+	t.Cleanup(func() { signal.Reset(syscall.SIGHUP) })
+	c := newCluster(t, clusterOptions{size: 1})
+	led := c.leaderAfter(0)
+	c.signal(led.Node, syscall.SIGHUP)
+	c.operate("resign", led.Node)
+	c.leaderAfter(led.Term)
+}
+
+// The reader of a node's output may end first, as tee does with Ctrl-C.
+func TestANodeNeedsNobodyWhoReadsItsOutput(t *testing.T) {
+	c := newCluster(t, clusterOptions{size: 1})
+	led := c.leaderAfter(0)
+	require.NoError(t, c.nodes[led.Node].stdout.Close())
+	c.operate("resign", led.Node)
+	c.operate("resign", led.Node)
+}
