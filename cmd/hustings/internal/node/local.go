@@ -35,6 +35,7 @@ func Local(ctx context.Context, count int, config Config, out *Printer, log *slo
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // if one cannot run, none does
+	log = slog.New(together{log.Handler(), ctx})
 	var running sync.WaitGroup
 	problems := make([]error, count)
 	for i, m := range members {
@@ -47,6 +48,25 @@ func Local(ctx context.Context, count int, config Config, out *Printer, log *slo
 	}
 	running.Wait()
 	return errors.Join(problems...)
+}
+
+// together handles what is logged by nodes that end at one time. None of them is left to
+// take over from the leader, so from then on only errors are worth telling.
+type together struct {
+	slog.Handler
+	running context.Context
+}
+
+func (t together) Enabled(ctx context.Context, level slog.Level) bool {
+	return t.Handler.Enabled(ctx, level) && (t.running.Err() == nil || level >= slog.LevelError)
+}
+
+func (t together) WithAttrs(attributes []slog.Attr) slog.Handler {
+	return together{t.Handler.WithAttrs(attributes), t.running}
+}
+
+func (t together) WithGroup(name string) slog.Handler {
+	return together{t.Handler.WithGroup(name), t.running}
 }
 
 // at is what is configured, at one of the nodes.

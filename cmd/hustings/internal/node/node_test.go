@@ -129,16 +129,18 @@ func TestThePagesOfOneThatDoesNotLead(t *testing.T) {
 
 // Three nodes in one process elect, and clean up behind them.
 func TestLocal(t *testing.T) {
-	printed := new(paper)
+	printed, logged := new(paper), new(paper)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	var found []node.Member
+	log := slog.New(slog.NewTextHandler(logged, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	go func() {
-		ended <- node.Local(ctx, 3, node.Config{Group: "demo", Leases: true}, node.NewPrinter(printed, false), slog.New(slog.DiscardHandler), func(m node.Member) { found = append(found, m) })
+		ended <- node.Local(ctx, 3, node.Config{Group: "demo"}, node.NewPrinter(printed, false), log, func(m node.Member) { found = append(found, m) })
 	}()
 	require.Eventually(t, func() bool { return strings.Contains(printed.String(), "leads term") }, patience, time.Millisecond)
 	cancel()
 	require.NoError(t, <-ended)
 	assert.Len(t, found, 3)
 	assert.Equal(t, 3, strings.Count(printed.String(), "has stopped"))
+	assert.NotContains(t, logged.String(), "not transferred", "nobody is left to take over")
 }
