@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"path/filepath"
+	"time"
 
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
@@ -55,7 +56,23 @@ func runNode(ctx context.Context, config Config, m member) (err error) {
 	if err != nil {
 		return err
 	}
-	return n.run(ctx, kept.Term)
+	leads, cancel := n.untilProgramEnded(ctx)
+	defer cancel()
+	return n.run(leads, kept.Term)
+}
+
+// untilProgramEnded ends after the context, once the program has ended, which has a detection
+// time for that. A handover would ask it to end, but perhaps nobody can take over.
+func (n *node) untilProgramEnded(ctx context.Context) (context.Context, context.CancelFunc) {
+	if n.program == nil {
+		return context.WithCancel(ctx)
+	}
+	leads, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		defer cancel()
+		n.program.end(n.detection)
+	})
+	return leads, func() { stop(); cancel() }
 }
 
 // node is a member that votes.
@@ -66,6 +83,7 @@ type node struct {
 	store     *memberstate.FileStore // nil until it is made
 	met       *acquaintances
 	transport *grpcrpc.Transport
+	detection time.Duration // after which the others take a silent leader for dead
 }
 
 func newProcess() string {
@@ -108,6 +126,7 @@ func (n *node) open() error {
 	if err != nil {
 		return err
 	}
+	n.detection = timing.Detection()
 	group := elector.Config{
 		Group: n.config.Group, Members: n.config.members(), Timing: timing,
 		Leases: n.config.Leases, Preferred: n.config.Preferred,

@@ -243,6 +243,21 @@ func (p *program) pause(ctx context.Context) error {
 	}
 }
 
+// end asks the program to end, and kills it if that takes too long.
+func (p *program) end(within time.Duration) {
+	ctx, cancel := context.WithTimeout(context.Background(), within)
+	defer cancel()
+	if p.pause(ctx) == nil {
+		return
+	}
+	p.mu.Lock()
+	w := p.running
+	p.mu.Unlock()
+	if w != nil {
+		w.finish(false)
+	}
+}
+
 // watchdogProcess is a watchdog that is to be started. It is this very program, even if
 // the file that it was started from has been replaced, in a session of its own.
 func watchdogProcess(place string, orders, reports *os.File) *exec.Cmd {

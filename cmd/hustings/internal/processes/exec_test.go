@@ -271,6 +271,33 @@ func TestNothingOfAProgramOutlivesTheOffice(t *testing.T) {
 	}
 }
 
+// A leader that leaves, and finds nobody to hand over to, asks its program to end all the same.
+func TestTheLastLeaderAsksItsProgramToEnd(t *testing.T) {
+	d := openDiary(t)
+	t.Setenv(self, os.Args[0])
+	c := newCluster(t, clusterOptions{size: 1, flags: []string{"--exec", workers}})
+	led := c.awaitStaff(d, c.leaderAfter(0))
+	c.signal(led.Node, syscall.SIGTERM)
+	c.awaitEnd(led.Node)
+	staff := d.staff(t, led.Term)
+	assert.ElementsMatch(t, slices.Collect(maps.Keys(staff)), d.askedOf(t, led.Term))
+	for name, pid := range staff {
+		assert.True(t, gone(pid), "%s lives", name)
+	}
+}
+
+// A program that does not end when it is asked does not hold up its node.
+func TestTheLastLeaderKillsAProgramThatDoesNotEnd(t *testing.T) {
+	pids := filepath.Join(t.TempDir(), "pids")
+	c := newCluster(t, clusterOptions{size: 1, flags: []string{
+		"--exec", `trap "" TERM; echo "$HUSTINGS_TERM $HUSTINGS_NODE $HUSTINGS_GROUP $$" >> ` + pids + `; while :; do sleep 1; done`,
+	}})
+	p := started(t, pids, "demo", c.leaderAfter(0).Term)
+	c.signal(p.node, syscall.SIGTERM)
+	c.awaitEnd(p.node)
+	assert.True(t, gone(p.pid))
+}
+
 // awaitStaff waits until all workers of a term work, or of a later one: on a machine that
 // is too busy a leader may go before.
 func (c *cluster) awaitStaff(d *diary, led node.Event) node.Event {
