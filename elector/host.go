@@ -106,6 +106,7 @@ func (h *Host) Close(ctx context.Context) error {
 	for _, e := range all {
 		problems = append(problems, e.Stop(ctx))
 	}
+	h.awaitLoop() // also if all groups have ended by themselves
 	return errors.Join(problems...)
 }
 

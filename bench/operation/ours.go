@@ -1,10 +1,11 @@
-// Our side: a machine in the state in which the operation is met, copied for each.
+// Our side: a session in the state in which the operation is met, copied for each.
 
 package operation
 
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/elector/protocol"
@@ -26,10 +27,10 @@ var (
 	end    = memberstate.Position{Term: 5, Index: 10}
 )
 
-// member is one machine, carried out by the Execution that a Host has.
+// member is one session, as a Host's node has it.
 type member struct {
-	machine protocol.Machine
-	step    protocol.Execution
+	session protocol.Session
+	step    protocol.Step
 	alarm   uint32
 }
 
@@ -60,11 +61,11 @@ func oursDoes(operation string) (*member, []protocol.Input, error) {
 	return m, inputs, nil
 }
 
-// repeat gives a copy of the machine the inputs, again and again.
+// repeat gives a copy of the session the inputs, again and again.
 func (m *member) repeat(inputs []protocol.Input, times int) error {
-	before := m.machine
+	before := m.session
 	for range times {
-		m.machine = before
+		m.session = before
 		for i := range inputs {
 			m.give(inputs[i])
 		}
@@ -73,7 +74,7 @@ func (m *member) repeat(inputs []protocol.Input, times int) error {
 }
 
 func newMember() *member {
-	m := &member{machine: protocol.NewMachine(&rules, memberstate.HardState{Term: 5, Vote: 2})}
+	m := &member{session: protocol.NewSession(&rules, memberstate.HardState{Term: 5, Vote: 2}, end, 5)}
 	m.give(protocol.Input{Kind: protocol.Start})
 	return m
 }
@@ -108,32 +109,36 @@ func request(mark rpc.Mark, from memberstate.Seat) protocol.Input {
 func (m *member) give(in protocol.Input) {
 	x := &m.step
 	x.Input = in
-	need := x.Begin(&m.machine, &rules, m)
+	need := m.session.Begin(&rules, now, x, m)
 	for need == protocol.NeedLedger {
-		need = x.Ledger(&m.machine, &rules, m, end)
+		need = m.session.Ledger(&rules, now, x, m, end, 0)
 	}
 	if need == protocol.NeedSave {
-		x.Saved(m)
+		m.session.Saved(&rules, now, x, m)
 	}
 }
+
+// now is as good a time as any.
+const now = time.Second
 
 // Arm keeps the number for whoever rings.
 func (m *member) Arm(a protocol.Alarm) { m.alarm = a.Number }
 
-// Withdraw is of no interest, nor is what follows.
-func (m *member) Withdraw() {}
+// EndLead has no Lead to wait for.
+func (m *member) EndLead(term memberstate.Term) { m.session.LeadReturned(term, false) }
 
-// Publish is of no interest.
-func (m *member) Publish() {}
+// What follows is of no interest here.
 
-// Reply is of no interest.
-func (m *member) Reply(*protocol.Message) {}
-
-// Send is of no interest.
+func (m *member) Before(*protocol.Input)                  {}
+func (m *member) After(*protocol.Step)                    {}
+func (m *member) Hold(time.Duration)                      {}
+func (m *member) Show(protocol.View)                      {}
+func (m *member) Reply(*protocol.Message)                 {}
 func (m *member) Send(memberstate.Set, *protocol.Message) {}
-
-// Judge is of no interest.
-func (m *member) Judge(rpc.Mark, elector.Judgement) {}
-
-// Drop is of no interest.
-func (m *member) Drop(elector.Drop) {}
+func (m *member) Judge(rpc.Mark, elector.Judgement)       {}
+func (m *member) Drop(elector.Drop)                       {}
+func (m *member) Done()                                   {}
+func (m *member) Lead(memberstate.Term)                   {}
+func (m *member) Pause(memberstate.Term, uint32)          {}
+func (m *member) Resume()                                 {}
+func (m *member) Settle()                                 {}

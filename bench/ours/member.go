@@ -1,9 +1,11 @@
-// Package ours drives the machine of this module in a virtual world, as a Host does in
-// a real one: the same Execution carries out what a step asks for.
+// Package ours drives the node of this module in a virtual world, as a Host does in a real
+// one.
 package ours
 
 import (
 	"math/rand/v2"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/hustings/hustings/bench/virtual"
@@ -14,7 +16,7 @@ import (
 )
 
 // Message is what members of ours exchange.
-type Message = protocol.Message
+type Message = rpc.Message
 
 // World is theirs.
 type World = virtual.World[Message]
@@ -40,15 +42,25 @@ func Default(detection time.Duration) Variant {
 
 // Found makes a group. The ledger of behind, if that is not Nobody, lacks an entry.
 func (v Variant) Found(w *World, members, behind int) []virtual.Member[Message] {
-	var voters memberstate.Set
-	for i := range members {
-		voters = voters.With(seat(i))
+	names := make([]string, members)
+	for i := range names {
+		names[i] = strconv.Itoa(100 + i) // of one length, so that their order is that of their numbers
+	}
+	list, err := memberstate.NewMembers(memberstate.Voters(names...))
+	if err != nil {
+		w.Err = err
+		return nil
 	}
 	term := memberstate.Term(1 + w.Random.IntN(members)) // of which depends whose turn it is
 	group := make([]virtual.Member[Message], members)
 	for i := range group {
-		m := &member{world: w, index: i, hard: memberstate.HardState{Term: term}, ledger: memberstate.Position{Term: 1, Index: 2}}
-		m.rules = protocol.Rules{Self: seat(i), Voters: voters, All: voters, Timing: v.Timing, PreVote: v.PreVote, Ranks: v.Ranks}
+		m := &member{
+			world: w, index: i, names: names, ledger: memberstate.Position{Term: 1, Index: 2},
+			kept: memberstate.Record{Term: term, Voters: list.Digest()},
+			electorate: protocol.Electorate{Members: list, Rules: protocol.Rules{
+				Self: seat(i), Voters: list.Voters(), All: list.All(), Timing: v.Timing, PreVote: v.PreVote, Ranks: v.Ranks,
+			}},
+		}
 		if i == behind {
 			m.ledger.Index--
 		}
@@ -61,122 +73,89 @@ func seat(member int) memberstate.Seat { return memberstate.Seat(member + 1) }
 
 // member is one member of the group.
 type member struct {
-	world  *World
-	index  int
-	rules  protocol.Rules
-	hard   memberstate.HardState // on its disk
-	ledger memberstate.Position
+	world      *World
+	index      int
+	names      []string
+	electorate protocol.Electorate
+	kept       memberstate.Record // on its disk
+	ledger     memberstate.Position
 
-	machine protocol.Machine
-	step    protocol.Execution
-	from    int    // whom the step under way answers
-	alarm   uint32 // its number
-	sent    protocol.SentTimes
+	node   *protocol.Node
+	group  protocol.Group
+	saving []memberstate.Record // what the disk is to keep
+	said   said
+
+	measured time.Duration // the round trip, as its last heartbeat says
+}
+
+// said is the newest round of requests that the member has begun to send.
+type said struct {
+	kind  rpc.Kind
+	round uint32
+	at    time.Duration
 }
 
 func (m *member) Start() {
-	m.machine = protocol.NewMachine(&m.rules, m.hard)
-	m.sent = protocol.SentTimes{}
-	m.give(protocol.Input{Kind: protocol.Start})
+	m.node = protocol.NewNode(m.names[m.index], m)
+	m.node.Inspect(m)
+	m.group = protocol.NewGroup(&m.electorate, "g", m)
+	if m.world.Err = m.group.Restore(m.kept, true, m.ledger); m.world.Err != nil {
+		return
+	}
+	m.turn(func() { m.node.Start(&m.group) })
 }
 
-func (m *member) Stand() { m.give(protocol.Input{Kind: protocol.Stand}) }
-
-func (m *member) Transfer(to int) {
-	m.give(protocol.Input{Kind: protocol.Transfer, Seat: seat(to)})
+func (m *member) Stand() {
+	m.turn(func() { m.node.Give(&m.group, &protocol.Input{Kind: protocol.Stand}, nil) })
 }
 
-func (m *member) Resign() { m.give(protocol.Input{Kind: protocol.Resign}) }
+func (m *member) Transfer(to int) { m.obey(&protocol.Order{To: seat(to)}) }
+
+func (m *member) Resign() { m.obey(&protocol.Order{Resign: true}) }
+
+func (m *member) obey(o *protocol.Order) {
+	o.Settled = func(error) {}
+	m.turn(func() { m.node.Obey(&m.group, o) })
+}
 
 func (m *member) Lost(peer int) {
-	m.give(protocol.Input{Kind: protocol.PeerLost, Seat: seat(peer)})
+	m.turn(func() {
+		m.node.PeerLost(m.names[peer], func(yield func(*protocol.Group) bool) { yield(&m.group) })
+	})
 }
 
-func (m *member) Ring() { m.give(protocol.Input{Kind: protocol.Ring, Number: m.alarm}) }
+func (m *member) Ring() { m.turn(func() {}) }
 
-func (m *member) Receive(from int, q *Message) {
-	m.from = from
-	m.step.Input = protocol.Input{Kind: protocol.Receive, Message: *q, RoundTrip: m.sent.RoundTrip(&m.machine, &q.Body, m.world.Now())}
-	m.carryOut()
-}
-
-func (m *member) give(in protocol.Input) {
-	m.step.Input = in
-	m.carryOut()
-}
-
-// carryOut takes one input as far as it goes: the ledger does not keep it waiting.
-func (m *member) carryOut() {
-	x := &m.step
-	need := x.Begin(&m.machine, &m.rules, m)
-	for need == protocol.NeedLedger {
-		need = x.Ledger(&m.machine, &m.rules, m, m.ledger)
-	}
-	switch {
-	case need != protocol.NeedSave:
-		m.engine()
-	case !m.world.Saves(m.index):
-		m.Saved()
-	}
-}
+func (m *member) Receive(_ int, q *Message) { m.turn(func() { m.node.Deliver(&m.group, q) }) }
 
 // Saved goes on after a save.
-func (m *member) Saved() {
-	m.hard = m.machine.HardState
-	m.step.Saved(m)
-	m.engine()
+func (m *member) Saved() { m.turn(m.saved) }
+
+func (m *member) saved() {
+	m.kept, m.saving = m.saving[0], nil
+	m.node.Saved(nil)
 }
 
-// engine does what an engine would have to: one that has no Lead to wait for when its
-// office is lost, and that takes no more writes as soon as it is asked to.
-func (m *member) engine() {
-	if m.machine.Serving() && m.machine.Role != memberstate.Leader {
-		m.give(protocol.Input{Kind: protocol.Served, Number: m.machine.Beat()})
+// turn tells the node of something. Disks that take no time keep it waiting for none.
+func (m *member) turn(tell func()) {
+	m.node.At(1 + m.world.Now()) // a node's clock does not begin at zero
+	tell()
+	m.node.EndTurn()
+	for m.saving != nil {
+		if m.world.Saves(m.index) {
+			return
+		}
+		m.saved()
+		m.node.EndTurn()
 	}
-	if phase, _ := m.machine.Handover(); phase == protocol.Pausing {
-		m.world.Observer.Pauses(m.index)
-		m.give(protocol.Input{Kind: protocol.Paused})
-	}
-}
-
-// Withdraw tells no engine.
-func (m *member) Withdraw() {}
-
-// Publish makes known whom this member follows.
-func (m *member) Publish() {
-	leader := virtual.Nobody
-	if m.machine.Leader != memberstate.Nobody {
-		leader = int(m.machine.Leader) - 1
-	}
-	m.world.Observer.Knows(m.index, uint64(m.machine.Term), leader)
-}
-
-// Reply answers whom the input came from.
-func (m *member) Reply(q *Message) {
-	q.From = m.rules.Self
-	m.world.Send(m.index, m.from, q)
-}
-
-// Send sends to each of a set.
-func (m *member) Send(to memberstate.Set, q *Message) {
-	q.From = m.rules.Self
-	m.sent.Sends(&m.machine, q, m.world.Now())
-	switch q.Kind {
-	case rpc.Heartbeat:
-		m.world.Observer.Beats(m.index)
-	case rpc.VoteRequest:
-		m.world.Observer.Asks(m.index, uint64(q.Term), q.Mark == rpc.PreVote)
-	default: // nothing else is counted
-	}
-	for s := range to.Seats() {
-		m.world.Send(m.index, int(s)-1, q)
+	if due, waits := m.node.Next(); waits {
+		m.world.Arm(m.index, due-1-m.world.Now())
 	}
 }
 
-// Arm draws when the alarm rings.
-func (m *member) Arm(a protocol.Alarm) {
-	m.alarm = a.Number
-	m.world.Arm(m.index, draw(m.world.Random, a.Min, a.Max))
+// Draw draws when the alarm rings.
+func (m *member) Draw(_ *protocol.Group, a protocol.Alarm) time.Duration {
+	return draw(m.world.Random, a.Min, a.Max)
 }
 
 func draw(r *rand.Rand, low, high time.Duration) time.Duration {
@@ -186,8 +165,66 @@ func draw(r *rand.Rand, low, high time.Duration) time.Duration {
 	return low + time.Duration(r.Int64N(int64(high-low)))
 }
 
-// Judge counts nothing.
-func (m *member) Judge(rpc.Mark, elector.Judgement) {}
+// Send sends what has gathered for one member.
+func (m *member) Send(to string, batch []rpc.Message) {
+	for i := range batch {
+		m.world.Send(m.index, slices.Index(m.names, to), &batch[i])
+	}
+}
 
-// Drop counts nothing.
-func (m *member) Drop(elector.Drop) {}
+// Save has the disk keep a record.
+func (m *member) Save(batch []memberstate.Record) { m.saving = batch }
+
+// AskLedger does not keep the node waiting.
+func (m *member) AskLedger(memberstate.Term) { m.node.LedgerEnd(&m.group, m.ledger, 0, nil) }
+
+// Show makes known whom this member follows.
+func (m *member) Show(v protocol.View) {
+	leader := virtual.Nobody
+	if v.Leader != memberstate.Nobody {
+		leader = int(v.Leader) - 1
+	}
+	m.world.Observer.Knows(m.index, uint64(v.Term), leader)
+}
+
+// EndLead has no Lead to wait for.
+func (m *member) EndLead(term memberstate.Term) { m.node.LeadReturned(&m.group, term, false) }
+
+// Pause takes no more writes as soon as it is asked to.
+func (m *member) Pause(_ memberstate.Term, number uint32) {
+	m.world.Observer.Pauses(m.index)
+	m.node.PauseEnded(&m.group, number, nil)
+}
+
+// Ended is why the member cannot go on.
+func (m *member) Ended(err error) { m.world.Err = err }
+
+// Says counts rounds: a request goes to many, and is one.
+func (m *member) Says(_ *protocol.Group, _ memberstate.Seat, q *protocol.Message) {
+	now := said{q.Kind, q.Round, m.world.Now()}
+	if now == m.said {
+		return
+	}
+	switch m.said = now; q.Kind {
+	case rpc.Heartbeat:
+		m.measured = q.RoundTrip
+		m.world.Observer.Beats(m.index)
+	case rpc.VoteRequest:
+		m.world.Observer.Asks(m.index, uint64(q.Term), q.Mark == rpc.PreVote)
+	default: // nothing else is counted
+	}
+}
+
+// What follows is of no interest here.
+
+func (m *member) Before(*protocol.Group, *protocol.Input)                       {}
+func (m *member) After(*protocol.Group, *protocol.Step)                         {}
+func (m *member) Lead(memberstate.Term)                                         {}
+func (m *member) Hold(time.Duration)                                            {}
+func (m *member) Resume()                                                       {}
+func (m *member) Drop(elector.Drop, int)                                        {}
+func (m *member) Judge(*protocol.Group, rpc.Mark, elector.Judgement)            {}
+func (m *member) Voting(*protocol.Group, *protocol.Message)                     {}
+func (m *member) QuorumHeard(*protocol.Group, time.Duration)                    {}
+func (m *member) NotTransferred(*protocol.Group, *elector.TransferError, bool)  {}
+func (m *member) TooFarApart(*protocol.Group, string, memberstate.Term, uint64) {}

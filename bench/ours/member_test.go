@@ -38,7 +38,7 @@ func elected(t *testing.T, delay time.Duration) (*World, []*member) {
 	w.Stand(0)
 	for w.Now() < time.Second && w.Step() {
 	}
-	require.Equal(t, memberstate.Leader, group[0].machine.Role)
+	require.Equal(t, memberstate.Leader, group[0].group.Role)
 	return w, group
 }
 
@@ -52,27 +52,27 @@ func TestIntervalsAreInProportionToTheDefault(t *testing.T) {
 
 func TestRoundTripsAreMeasured(t *testing.T) {
 	_, group := elected(t, 10*time.Millisecond)
-	assert.Equal(t, 20*time.Millisecond, group[0].step.Output.Send.RoundTrip)
+	assert.Equal(t, 20*time.Millisecond, group[0].measured)
 }
 
 func TestWhoStartsAgainKnowsWhatItHasSaved(t *testing.T) {
 	w, group := elected(t, 0)
-	term := group[1].machine.Term
+	term := group[1].group.Term
 	w.Kill(1)
 	w.Start(1)
-	assert.Equal(t, term, group[1].machine.Term)
-	assert.Equal(t, memberstate.Seat(1), group[1].machine.Vote)
-	assert.Equal(t, memberstate.Nobody, group[1].machine.Leader)
+	assert.Equal(t, term, group[1].group.Term)
+	assert.Equal(t, memberstate.Seat(1), group[1].group.Vote)
+	assert.Equal(t, memberstate.Nobody, group[1].group.Leader)
 }
 
 func TestWhoHasLostItsOfficeMayStandAgain(t *testing.T) {
 	w, group := elected(t, 0)
-	assert.True(t, group[0].machine.Serving())
+	assert.True(t, group[0].group.Serving())
 	w.Kill(1)
 	w.Kill(2)
-	for group[0].machine.Role == memberstate.Leader && w.Step() {
+	for group[0].group.Role == memberstate.Leader && w.Step() {
 	}
-	assert.False(t, group[0].machine.Serving())
+	assert.False(t, group[0].group.Serving())
 }
 
 func TestOneLedgerIsBehind(t *testing.T) {
@@ -98,7 +98,7 @@ func TestAMemberHandsOver(t *testing.T) {
 	w.Transfer(0, 1)
 	w.Until(w.Now() + time.Millisecond)
 	assert.Equal(t, []int{0}, o.pauses)
-	assert.Equal(t, memberstate.Leader, group[1].machine.Role)
+	assert.Equal(t, memberstate.Leader, group[1].group.Role)
 }
 
 func TestAVoteIsSavedBeforeItIsGiven(t *testing.T) {
@@ -110,13 +110,13 @@ func TestAVoteIsSavedBeforeItIsGiven(t *testing.T) {
 	}
 	w.Stand(0)
 	first, voter := found[0].(*member), found[1].(*member)
-	term := first.hard.Term + 1
+	term := first.kept.Term + 1
 	w.Until(time.Second) // the candidate has saved its term
-	assert.Equal(t, term, first.hard.Term)
-	assert.NotEqual(t, term, voter.hard.Term)
+	assert.Equal(t, term, first.kept.Term)
+	assert.NotEqual(t, term, voter.kept.Term)
 	w.Until(2*time.Second - 1)
-	assert.NotEqual(t, memberstate.Leader, first.machine.Role)
+	assert.NotEqual(t, memberstate.Leader, first.group.Role)
 	w.Until(2 * time.Second)
-	assert.Equal(t, term, voter.hard.Term)
-	assert.Equal(t, memberstate.Leader, first.machine.Role)
+	assert.Equal(t, term, voter.kept.Term)
+	assert.Equal(t, memberstate.Leader, first.group.Role)
 }

@@ -198,12 +198,9 @@ func (n *Node) give(g *Group, in *Input, what purpose) {
 			what.then()
 		}
 	case g.busy() != nil:
-		late := &pending{purpose: what}
-		late.take(in)
-		n.extras(g).add(late)
+		n.extras(g).add(&pending{Step: Step{Input: *in}, purpose: what})
 	default:
-		n.step.take(in)
-		n.step.purpose = what
+		n.step.Input, n.step.purpose = *in, what
 		n.begin(g)
 		n.workOff(g)
 	}

@@ -132,13 +132,9 @@ func NewSession(r *Rules, hard memberstate.HardState, end memberstate.Position, 
 	}
 }
 
-// take sets the step up for an input.
-func (x *Step) take(in *Input) {
-	x.Input, x.Withdrawn, x.need, x.own = *in, false, NeedNothing, false
-}
-
 // Begin gives the machine x.Input.
 func (s *Session) Begin(r *Rules, now time.Duration, x *Step, fx Effects) Need {
+	x.Withdrawn, x.own = false, false
 	s.step(r, now, x, fx)
 	return s.goOn(r, now, x, fx)
 }
@@ -175,8 +171,7 @@ func (s *Session) Saved(r *Rules, now time.Duration, x *Step, fx Effects) Need {
 // Attend goes on with what has changed beside the steps. It is called when no step waits,
 // and gives the machine nothing unless the session itself has something to tell it.
 func (s *Session) Attend(r *Rules, now time.Duration, x *Step, fx Effects) Need {
-	x.take(new(Input))
-	x.own = true
+	x.need, x.own = NeedNothing, true
 	return s.goOn(r, now, x, fx)
 }
 
@@ -256,8 +251,7 @@ func (s *Session) goOn(r *Rules, now time.Duration, x *Step, fx Effects) Need {
 		if !due {
 			break
 		}
-		x.take(&own)
-		x.own = true
+		x.Input, x.own = own, true
 		s.step(r, now, x, fx)
 	}
 	return x.need
