@@ -7,11 +7,22 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 	"unicode/utf8"
 
 	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/lease/protocol"
 	"github.com/hustings/hustings/memberstate"
 )
+
+// Timing holds the intervals of a keeper's leases. Candidates for one lease may have
+// different ones. The fields are explained in package protocol.
+type Timing = protocol.Timing
+
+// DefaultTiming replaces a crashed leader four to seven seconds after the crash, up to
+// eight if candidates are strict. A leader writes about every two seconds, and a
+// candidate reads once or twice a second.
+func DefaultTiming() Timing { return protocol.DefaultTiming() }
 
 // KeeperConfig describes a candidate and the database that its leases are in.
 type KeeperConfig struct {
@@ -81,7 +92,7 @@ func (c *KeeperConfig) validate() error {
 	if c.Store == nil {
 		bad.add("Store", "is nil")
 	}
-	c.Timing.validate(&bad)
+	bad.timing(c.Timing)
 	return errors.Join(bad...)
 }
 
@@ -113,3 +124,28 @@ func (c *complaints) name(field, name string, most int) {
 		}
 	}
 }
+
+// timing says what is wrong with the intervals.
+func (c *complaints) timing(t Timing) {
+	valid := t.TTL - t.DriftMargin
+	for _, f := range []struct {
+		field string
+		value time.Duration
+	}{{"Timing.TTL", t.TTL}, {"Timing.Renew", t.Renew}, {"Timing.Poll", t.Poll}, {"Timing.Timeout", t.Timeout}} {
+		if f.value < time.Millisecond {
+			c.add(f.field, "is %v, a millisecond is the least", f.value)
+		}
+	}
+	if t.TTL > maxTTL {
+		c.add("Timing.TTL", "is %v, %v is the most", t.TTL, maxTTL)
+	}
+	if t.DriftMargin < time.Millisecond || t.DriftMargin >= t.TTL {
+		c.add("Timing.DriftMargin", "is %v, with a TTL of %v; a millisecond is the least, for the clock of a database may be as coarse", t.DriftMargin, t.TTL)
+	}
+	if 2*t.Renew > valid {
+		c.add("Timing.Renew", "is %v: not twice in %v, for which a lease is valid, so one failure would lose it", t.Renew, valid)
+	}
+}
+
+// maxTTL keeps sums of times within what databases can hold.
+const maxTTL = 365 * 24 * time.Hour

@@ -14,23 +14,33 @@ import (
 	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/internal/level"
 	"github.com/hustings/hustings/internal/office"
+	"github.com/hustings/hustings/lease/protocol"
 	"github.com/hustings/hustings/memberstate"
 )
 
 // Elector elects the leader of one group by a lease.
 type Elector struct {
-	keeper *Keeper
-	config Config
-	status level.Level[elector.Status]
-	lease  atomic.Pointer[office.Lease] // nil: it holds none
+	keeper  *Keeper
+	config  Config
+	status  level.Level[elector.Status]
+	lease   atomic.Pointer[office.Lease] // nil: it holds none
+	ended   chan struct{}                // closed when it takes no part any more
+	working sync.WaitGroup
 
 	// What follows is guarded by the keeper's mu.
-	machine   Machine
-	office    *office.Office
-	vacated   *vacancy // the end of the office
-	distrusts bool     // what was read last was older than what was known
-	working   sync.WaitGroup
+	life    life
+	tenure  *office.Office // the office that it is in, or whose lease it gives back
+	vacated *vacancy       // and the end of that
 }
+
+// life is how far an elector has come.
+type life uint8
+
+const (
+	joined life = iota // Run was not called
+	running
+	retiring
+)
 
 var _ elector.Election = (*Elector)(nil)
 
@@ -53,10 +63,12 @@ func newElector(k *Keeper, config Config) *Elector {
 			return nil
 		}
 	}
-	e := &Elector{keeper: k, config: config, machine: NewMachine(Rules{
-		Name: config.Name, ID: k.id, Self: k.config.Self, Observer: config.Observer, Strict: k.config.Strict, Timing: k.config.Timing,
-	})}
-	e.status.Set(elector.Status{Group: config.Name, Self: k.id, Role: e.machine.Role})
+	e := &Elector{keeper: k, config: config, ended: make(chan struct{})}
+	role := memberstate.Candidate
+	if config.Observer {
+		role = memberstate.Observer
+	}
+	e.status.Set(elector.Status{Group: config.Name, Self: k.id, Role: role})
 	return e
 }
 
@@ -65,50 +77,52 @@ func newElector(k *Keeper, config Config) *Elector {
 // could not be: nil, or ErrStopped if it has run before. Failures of the database do not
 // end it: it tries again.
 func (e *Elector) Run(ctx context.Context) error {
-	if !e.begin() {
+	if !e.live(joined, running) {
 		return elector.ErrStopped
 	}
 	var handlers sync.WaitGroup
 	for _, h := range e.config.Handlers {
 		handlers.Go(func() { level.Tell(h, e.Watch(context.Background())) })
 	}
-	e.begun()
-	e.keeper.rouse(e.config.Name)
+	e.keeper.enter()
+	e.keeper.step(protocol.Enter{Name: e.config.Name, Observer: e.config.Observer})
 	<-ctx.Done()
-	e.retire()
+	e.live(running, retiring)
+	e.keeper.step(protocol.Retire{Name: e.config.Name})
+	<-e.ended
 	e.working.Wait()
 	handlers.Wait()
 	e.keeper.exit(e)
 	return nil
 }
 
-func (e *Elector) begin() bool {
-	k := e.keeper
-	k.entering.Lock()
-	defer k.entering.Unlock()
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if !e.machine.Begin() {
-		return false
-	}
-	k.enter()
-	return true
-}
-
-// begun shows that the elector takes part.
-func (e *Elector) begun() {
+// live goes on from one part of its life to another, and says whether it was in the first.
+func (e *Elector) live(from, to life) bool {
 	e.keeper.mu.Lock()
-	defer e.keeper.unlock()
-	e.show(func(*elector.Status) {})
+	defer e.keeper.mu.Unlock()
+	was := e.life == from
+	if was {
+		e.life = to
+	}
+	return was
 }
 
-// retire has the elector claim nothing any more, and leave its office.
-func (e *Elector) retire() {
-	k := e.keeper
-	k.mu.Lock()
-	defer k.unlock()
-	e.leave(e.machine.Retire())
-	e.show(func(s *elector.Status) { s.Stopped = true })
+// errExited: Lead called runtime.Goexit, as t.FailNow does.
+var errExited = errors.New("its goroutine has ended (runtime.Goexit)")
+
+// serve is one call of Lead. A Lead that ends its goroutine has returned, too. One that panics
+// ends the process; the lease is not released then, because other goroutines of that Lead may
+// be at work until the process has ended.
+func (e *Elector) serve(o *office.Office) {
+	err := errExited
+	defer func() {
+		o.Close()
+		if cause := recover(); cause != nil {
+			panic(cause)
+		}
+		e.keeper.step(protocol.Returned{Name: e.config.Name, Err: err})
+	}()
+	_, err = o.Serve(e.config.Lead)
 }
 
 // Status is what this candidate is now. It asks nobody and waits for nobody.
@@ -140,17 +154,12 @@ func (e *Elector) Lease() (term memberstate.Term, until time.Time, ok bool) {
 	if l == nil {
 		return 0, time.Time{}, false
 	}
-	end := l.Until()
-	if e.keeper.now() >= end {
-		e.runOut(l)
+	end, held := l.Holds(e.keeper.now())
+	if !held {
 		return 0, time.Time{}, false
 	}
 	return l.Term, e.keeper.epoch.Add(end), true
 }
-
-// runOut has a lease that was seen to have run out stay so: somebody may have acted upon
-// it, and a renewal may be answered in the same moment.
-func (e *Elector) runOut(l *office.Lease) { e.lease.CompareAndSwap(l, nil) }
 
 // vacancy is the end of an office.
 type vacancy struct {
@@ -180,13 +189,14 @@ func (e *Elector) resign() (vacated *vacancy, err error) {
 	e.keeper.mu.Lock()
 	defer e.keeper.unlock()
 	switch {
-	case e.machine.Idle():
-		return nil, elector.ErrStopped
-	case !e.machine.InOffice():
+	case e.vacated != nil:
+		vacated = e.vacated
+		e.keeper.stepped(protocol.Resign{Name: e.config.Name})
+		return vacated, nil
+	case e.life == running:
 		return nil, elector.ErrNotLeader
 	}
-	e.leave(e.machine.Leave(e.machine.Term))
-	return e.vacated, nil
+	return nil, elector.ErrStopped
 }
 
 // show changes what others see, and has the change logged. Its caller holds the keeper's

@@ -1,6 +1,5 @@
-// The keeper: one candidate with the leases that it holds or would hold in one
-// database. It looks at all of them together and renews all of them together, up to
-// 10,000 with one call of the store.
+// The keeper: it gives a protocol.Keeper, which decides everything, a clock, a timer, a store
+// and goroutines. Every input is a step under one lock.
 
 package lease
 
@@ -14,6 +13,7 @@ import (
 
 	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/internal/logging"
+	"github.com/hustings/hustings/lease/protocol"
 )
 
 // Keeper holds one candidate's leases in one database.
@@ -21,23 +21,23 @@ type Keeper struct {
 	config KeeperConfig
 	id     string // who it is, in the database
 	log    *slog.Logger
-	waker  Waker         // nil: none
-	epoch  time.Time     // what time is counted from
-	roused chan struct{} // told when woken is not empty
-	lanes  [kindCount]lane
-	claims chan struct{} // holds one for every claim that is being made
+	waker  Waker     // nil: none
+	epoch  time.Time // what time is counted from
 
-	troubles [kindCount]trouble
-
-	entering sync.Mutex // held while the goroutines are being started or ended
+	entering sync.Mutex // held while an elector enters, and while goroutines are waited for
 	working  sync.WaitGroup
-	stop     context.CancelFunc // ends the goroutines
 
-	mu      sync.Mutex
-	joined  map[string]*Elector // by name, those that have not ended
-	running int                 // how many of them run
-	woken   map[string]struct{} // leases to look at soon
-	lines   []line              // what is to be logged, see unlock
+	mu        sync.Mutex
+	value     *protocol.Keeper
+	joined    map[string]*Elector // by name, those that have not ended
+	running   int                 // how many of them run
+	listening context.Context     // ends when none runs any more
+	deafen    context.CancelFunc
+	timer     *time.Timer      // nil: the value does not want to be called
+	rings     time.Duration    // when it rings
+	arming    uint64           // counts how often it was armed
+	lapses    []protocol.Lapse // what the value is to be told next
+	lines     []line           // what is to be logged, see unlock
 }
 
 // NewKeeper is a keeper without leases. It works while one of its electors runs,
@@ -48,12 +48,14 @@ func NewKeeper(config KeeperConfig) (*Keeper, error) {
 	}
 	k := &Keeper{
 		config: config, id: config.Self + "#" + rand.Text(), log: logging.Or(config.Logger), waker: config.Waker, epoch: time.Now(),
-		roused: make(chan struct{}, 1), lanes: newLanes(), claims: make(chan struct{}, maxClaims),
-		joined: make(map[string]*Elector), woken: make(map[string]struct{}),
+		joined: make(map[string]*Elector),
 	}
 	if w, ok := config.Store.(Waker); ok && k.waker == nil {
 		k.waker = w
 	}
+	k.value = protocol.NewKeeper(protocol.Rules{
+		ID: k.id, Self: config.Self, Strict: config.Strict, Wakes: k.waker != nil, Timing: config.Timing, Limits: protocol.DefaultLimits(),
+	})
 	return k, nil
 }
 
@@ -84,19 +86,65 @@ func (k *Keeper) Join(config Config) (*Elector, error) {
 // now is the time since the keeper was made, on the monotonic clock.
 func (k *Keeper) now() time.Duration { return time.Since(k.epoch) }
 
-// enter counts an elector in that runs, and starts to work for the first one. Its
-// caller holds both locks.
-func (k *Keeper) enter() {
-	k.running++
-	if k.running > 1 {
+// step tells the value what has happened.
+func (k *Keeper) step(in protocol.Input) {
+	k.mu.Lock()
+	defer k.unlock()
+	k.stepped(in)
+}
+
+// stepped does, for a caller that holds the lock.
+func (k *Keeper) stepped(in protocol.Input) {
+	next := k.value.Step(k.now(), in, effects{k})
+	for len(k.lapses) > 0 {
+		lapse := k.lapses[0]
+		k.lapses = k.lapses[1:]
+		next = k.value.Step(k.now(), lapse, effects{k})
+	}
+	k.arm(next)
+}
+
+// arm has the value called when it wants to be. The timer has a goroutine of its own each time
+// that it rings, which is counted from when it is armed.
+func (k *Keeper) arm(next time.Duration) {
+	if k.timer != nil {
+		if next == k.rings {
+			return
+		}
+		if k.timer.Stop() {
+			k.working.Done()
+		}
+		k.timer = nil
+	}
+	if next == protocol.Never {
 		return
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	k.stop = cancel
-	k.working.Go(func() { k.renewals(ctx) })
-	k.working.Go(func() { k.polls(ctx) })
-	if k.waker != nil {
-		k.working.Go(func() { k.listen(ctx) })
+	k.working.Add(1)
+	k.arming++
+	k.rings = next
+	arming := k.arming
+	k.timer = time.AfterFunc(next-k.now(), func() { k.ring(arming) })
+}
+
+// ring says that it is time.
+func (k *Keeper) ring(arming uint64) {
+	defer k.working.Done()
+	k.mu.Lock()
+	defer k.unlock()
+	if arming == k.arming {
+		k.timer = nil // or it was armed anew before this had the lock
+	}
+	k.stepped(protocol.Tick{})
+}
+
+// enter counts an elector in that runs.
+func (k *Keeper) enter() {
+	k.entering.Lock()
+	defer k.entering.Unlock()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.running++; k.running == 1 {
+		k.listening, k.deafen = context.WithCancel(context.Background())
 	}
 }
 
@@ -111,46 +159,7 @@ func (k *Keeper) exit(e *Elector) {
 	last := k.running == 0
 	k.mu.Unlock()
 	if last {
-		k.stop()
+		k.deafen()
 		k.working.Wait()
-	}
-}
-
-// rouse has a lease looked at soon.
-func (k *Keeper) rouse(name string) {
-	k.mu.Lock()
-	_, ours := k.joined[name]
-	if ours {
-		k.woken[name] = struct{}{}
-	}
-	k.mu.Unlock()
-	if !ours {
-		return
-	}
-	select {
-	case k.roused <- struct{}{}:
-	default: // it has been told already
-	}
-}
-
-// listen hears of released leases for as long as it can.
-func (k *Keeper) listen(ctx context.Context) {
-	for ctx.Err() == nil {
-		if err := k.waker.Listen(ctx, k.rouse); err != nil && ctx.Err() == nil {
-			k.came(listening, err)
-		}
-		pause(ctx, k.config.Timing.Poll)
-	}
-}
-
-// pause waits, and says whether the context still lives.
-func pause(ctx context.Context, wait time.Duration) bool {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }

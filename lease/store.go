@@ -4,10 +4,8 @@ package lease
 
 import (
 	"context"
-	"fmt"
-	"time"
 
-	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/lease/protocol"
 )
 
 // MaxName is how many bytes the name of a lease may have; a store must compare
@@ -66,67 +64,21 @@ type Store interface {
 	Force(ctx context.Context, name, heir string) error
 }
 
-// Record is a lease as a store has it.
-type Record struct {
-	Name string
-	// Term grows by one whenever the lease is acquired, by the same holder too,
-	// and when it is forced. It is 0 if neither has happened.
-	Term memberstate.Term
-	// Holder holds the lease, or did until it ran out. Empty: nobody does.
-	Holder string
-	// Heir is the candidate, by its readable name, that was named to be next.
-	Heir string
-	// Renewals counts the renewals in the term.
-	Renewals uint64
-	// TTL is how long the lease lasts after a renewal.
-	TTL time.Duration
-	// Left is how long it lasts from now, by the database's clock. It has run
-	// out if this is not positive. It is LeftUnknown if it lasts, and the store
-	// cannot tell how long.
-	Left time.Duration
-	// Released: nobody has to wait until it runs out.
-	Released bool
-}
+// What a store keeps and is asked. The fields are explained in package protocol.
+type (
+	// Record is a lease as a store has it.
+	Record = protocol.Record
+	// Claim is a candidate's attempt at a lease.
+	Claim = protocol.Claim
+	// Held is a lease that somebody holds in a term.
+	Held = protocol.Held
+	// LockedError is the error of a Renew that left out leases whose records somebody else
+	// keeps locked.
+	LockedError = protocol.LockedError
+)
 
 // LeftUnknown is the Left of a lease that has not run out, where no more is known.
-const LeftUnknown time.Duration = 1
-
-// Claim is a candidate's attempt at a lease. It succeeds if the record has the
-// Term that the claim has, and
-//
-//   - the candidate is itself the holder; so one that was never told that it
-//     won can have the lease at once, in a new term;
-//   - or the lease was released, or there is no record of it;
-//   - or, if not Watched, it has run out by the database's clock;
-//   - or, if Watched, the record has the Renewals that the claim has.
-type Claim struct {
-	Name string
-	// Holder is the candidate's identity.
-	Holder string
-	TTL    time.Duration
-	// Term and Renewals are those of the record as the candidate saw it; zero if
-	// it saw none.
-	Term     memberstate.Term
-	Renewals uint64
-	// Watched says that the candidate has itself seen the two stand still for
-	// as long as the lease lasts, so that the database's clock is not needed.
-	Watched bool
-}
-
-// Held is a lease that somebody holds in a term.
-type Held struct {
-	Name string
-	Term memberstate.Term
-}
-
-// LockedError is the error of a Renew that left out leases whose records somebody else
-// keeps locked: a transaction that has not ended, for example. Of these nothing is
-// known. What the rest came to is told as without an error.
-type LockedError struct{ Names []string }
-
-func (e *LockedError) Error() string {
-	return fmt.Sprintf("somebody else keeps the records of %d leases locked, %q among them", len(e.Names), e.Names[:min(3, len(e.Names))])
-}
+const LeftUnknown = protocol.LeftUnknown
 
 // Lister is a store that can say which leases there are. An election does not need
 // that; an operator does, who has not all their names.

@@ -6,6 +6,8 @@ package lease
 import (
 	"context"
 	"log/slog"
+
+	"github.com/hustings/hustings/lease/protocol"
 )
 
 // line is something that is to be logged.
@@ -31,3 +33,54 @@ func (k *Keeper) unlock() {
 }
 
 func (k *Keeper) tell(l line) { k.log.Log(context.Background(), l.level, l.text, l.args...) }
+
+// failing is what is told of calls that fail, by their kind, and working of the first that
+// works again. Of a Listen that works nothing is heard.
+var (
+	failing = map[protocol.Kind]string{
+		protocol.Read:    "leases could not be read",
+		protocol.Acquire: "the lease could not be claimed",
+		protocol.Renew:   "leases were not renewed",
+		protocol.Release: "the lease could not be released; that is tried again until it has run out",
+		protocol.Wake:    "nobody was woken for a released lease",
+		protocol.Listen:  "cannot listen for released leases",
+	}
+	working = map[protocol.Kind]string{
+		protocol.Read:    "leases can be read again",
+		protocol.Acquire: "leases can be claimed again",
+		protocol.Renew:   "leases are renewed again",
+		protocol.Release: "leases can be released again",
+		protocol.Wake:    "others are woken again",
+	}
+)
+
+// What is told of a database in which terms have fallen, and what to do.
+const (
+	forgotten = "the database has forgotten terms of this lease, or this is an old copy; the lease is left alone"
+	remedy    = "if it stays so, set the term in its record to the known one; or restart all candidates, if no write is fenced by terms"
+)
+
+// Tell has a note logged.
+func (fx effects) Tell(n protocol.Note) {
+	var about []any
+	if n.Name != "" {
+		about = append(about, "group", n.Name, "term", uint64(n.Term))
+	}
+	switch n.Topic {
+	case protocol.Fails:
+		if n.Leases > 0 {
+			about = append(about, "leases", n.Leases)
+		}
+		fx.say(slog.LevelWarn, failing[n.Kind], append(about, "error", n.Err, "failures", n.Count)...)
+	case protocol.Works:
+		fx.say(slog.LevelInfo, working[n.Kind])
+	case protocol.RanOut:
+		fx.say(slog.LevelWarn, "lost the lease", append(about, "why", "it has run out")...)
+	case protocol.TakenAway:
+		fx.say(slog.LevelWarn, "lost the lease", append(about, "why", "it was taken away")...)
+	case protocol.ReturnedEarly:
+		fx.say(slog.LevelWarn, "lead returned early, resigning", append(about, "error", n.Err)...)
+	case protocol.Forgotten:
+		fx.say(slog.LevelError, forgotten, append(about, "known", uint64(n.Known), "do", remedy)...)
+	}
+}

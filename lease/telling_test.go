@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hustings/hustings/internal/office"
+	"github.com/hustings/hustings/lease/protocol"
 	"github.com/hustings/hustings/memberstate"
 )
 
@@ -167,7 +168,7 @@ func TestALoggerIsCalledUnderNoLock(t *testing.T) {
 		}
 		for _, text := range []string{
 			"role", "lost the lease", "leases were not renewed", "leases could not be read", "lead returned early, resigning",
-			kinds[releasing].fails, kinds[reading].works, kinds[releasing].works,
+			failing[protocol.Release], working[protocol.Read], working[protocol.Release],
 			forgotten,
 		} {
 			_, was := told.Load(text)
@@ -200,26 +201,4 @@ func TestASlowLoggerCostsNoLease(t *testing.T) {
 			assert.Equal(t, before.Term, now.Term, name)
 		}
 	})
-}
-
-// Failures that follow one another are told after ever longer times, up to five minutes,
-// each time with their number; after a calm time it begins anew.
-func TestTroubleIsToldEverMoreRarely(t *testing.T) {
-	var tr trouble
-	told := map[int]int{}
-	for second := range 1000 {
-		if n, tell := tr.fails(time.Duration(second) * time.Second); tell {
-			told[second] = n
-		}
-	}
-	assert.Equal(t, map[int]int{0: 1, 10: 10, 30: 20, 70: 40, 150: 80, 310: 160, 610: 300, 910: 300}, told)
-	assert.True(t, tr.works())
-	assert.False(t, tr.works())
-	_, tell := tr.fails(1100 * time.Second)
-	assert.False(t, tell, "calls that work now and then make no difference")
-	for _, second := range []time.Duration{1401, 1411} {
-		n, tell := tr.fails(second * time.Second)
-		assert.True(t, tell)
-		assert.Equal(t, map[time.Duration]int{1401: 91, 1411: 1}[second], n)
-	}
 }

@@ -1,15 +1,15 @@
-// A candidate: a process with a machine, and with what a keeper does for it: looking
-// and renewing again and again, a timer for the end of the lease, a call of Lead.
+// A candidate: a process with the keeper that ships, a clock, one alarm, and a service that
+// leads.
 
 package leases
 
 import (
-	"context"
 	"fmt"
 	"time"
 
 	"github.com/hustings/hustings/internal/office"
 	"github.com/hustings/hustings/lease"
+	"github.com/hustings/hustings/lease/protocol"
 	"github.com/hustings/hustings/memberstate"
 )
 
@@ -28,36 +28,50 @@ type candidate struct {
 	cut, deaf bool          // nothing gets to the database, or back
 	far       time.Duration // how much longer everything takes
 
-	// The keeper.
-	id         string
-	machine    lease.Machine
-	retired    bool
-	looking    bool
-	claiming   bool
-	roused     bool          // while it was looking
-	soon       bool          // it is about to look, for it was woken
-	next       time.Duration // it does not look sooner than then because it was woken
-	everything time.Duration // when all is to be renewed
+	// The keeper, and what drives it.
+	id        string
+	keeper    *protocol.Keeper
+	next      time.Duration // when it wants to be called
+	alarm     uint64        // counts the alarms that were set
+	rings     time.Duration // when the latest rings; Never: it has
+	listening uint64        // the number of the Listen under way; 0: there is none
+	leaving   bool          // it ends when all its leases have
+	seats     []seat        // by lease
+	sent      [protocol.Listen + 1]uint64
+}
 
-	// The office.
-	lease        *office.Lease // nil: it holds none
-	serves       memberstate.Term
-	leading      bool // Lead has not returned
-	contextLives bool
+// seat is what a candidate has to do with one lease.
+type seat struct {
+	in       bool          // it takes part
+	retired  bool          // and is about to end
+	lease    *office.Lease // nil: it holds none
+	term     memberstate.Term
+	leading  bool // Lead has not returned
+	context  bool // the context of Lead lives
+	claiming int  // claims under way
+	tries    int  // releases that were sent since Lead returned
 
 	// What the check needs.
 	read       lease.Record  // last
+	looked     time.Duration // when
 	stoodStill time.Duration // of its clock, up to the last read
 	still      time.Duration // since when
+	found      bool          // it was free, and has not been claimed since
 	shown      memberstate.Term
 	over       *office.Lease // the last that has been seen to have run out
+	asked      time.Duration // when the lease, or a renewal, was asked for last
+	stands     time.Duration // it stands back until then
 }
 
 // manner is how a candidate is set up.
 type manner struct {
 	timing           lease.Timing
 	strict, observer bool
+	limits           protocol.Limits
 }
+
+// identity is that of an incarnation in the database.
+func identity(index, number int) string { return fmt.Sprintf("n%d#%d", index, number) }
 
 // self is its readable name.
 func (n *candidate) self() string { return fmt.Sprintf("n%d", n.index) }
@@ -70,7 +84,10 @@ func (n *candidate) now() time.Duration {
 }
 
 // valid says whether it holds a lease, as a service would be told.
-func (n *candidate) valid() bool { return n.alive && n.lease != nil && n.now() < n.lease.Until() }
+func (n *candidate) valid(of int) bool {
+	l := n.seats[of].lease
+	return n.alive && l != nil && n.now() < l.Until()
+}
 
 // awake says that it neither stands still nor has yet to do what it missed.
 func (n *candidate) awake() bool { return !n.paused && n.world.now > n.behind }
@@ -91,19 +108,24 @@ func (n *candidate) delay() time.Duration {
 // start begins an incarnation.
 func (n *candidate) start() {
 	n.number++
-	n.alive, n.id = true, fmt.Sprintf("%s#%d", n.self(), n.number)
-	n.machine = lease.NewMachine(lease.Rules{
-		Name: group, ID: n.id, Self: n.self(),
-		Observer: n.options.observer, Strict: n.options.strict, Timing: n.options.timing,
+	n.alive, n.leaving, n.id = true, false, identity(n.index, n.number)
+	n.keeper = protocol.NewKeeper(protocol.Rules{
+		ID: n.id, Self: n.self(), Strict: n.options.strict, Wakes: n.world.waking, Timing: n.options.timing, Limits: n.options.limits,
 	})
-	n.retired, n.looking, n.claiming, n.roused, n.soon, n.shown = false, false, false, false, false, 0
-	n.machine.Begin()
+	n.next, n.rings, n.listening, n.sent = protocol.Never, protocol.Never, 0, [len(n.sent)]uint64{}
+	clear(n.seats)
 	n.world.tell("%s starts", n.id)
-	n.after(n.within(n.options.timing.PollWithin()), n.polls)
-	n.rouse()
-	n.next = n.now()
-	n.everything = n.now() + n.within(n.options.timing.RenewWithin(true))
-	n.pauses()
+	for i := range n.seats {
+		n.enter(i)
+	}
+}
+
+// enter has it take part in the election of a lease, unless it does, or is about to end.
+func (n *candidate) enter(of int) {
+	if !n.seats[of].in && !n.leaving {
+		n.seats[of] = seat{in: true, looked: n.now()}
+		n.step(protocol.Enter{Name: names[of], Observer: n.options.observer})
+	}
 }
 
 // startIf begins an incarnation, unless it has begun: those who are healed are not
@@ -120,253 +142,127 @@ func (n *candidate) startIf(number int) func() {
 func (n *candidate) die() {
 	n.world.tell("%s dies", n.id)
 	n.number++ // what was to happen to it does not
-	n.alive, n.lease, n.leading, n.contextLives, n.paused, n.asleep = false, nil, false, false, false, 0
+	n.alive, n.paused, n.asleep, n.listening = false, false, 0, 0
+	clear(n.seats)
 }
 
-func (n *candidate) within(least, most time.Duration) time.Duration {
-	return time.Duration(n.world.between(int64(least), int64(most)))
-}
-
-// sparsely draws a wait as a keeper does who was woken: the longest of three has the
-// distribution of a cube root, and needs none.
-func (n *candidate) sparsely(least, most time.Duration) time.Duration {
-	return max(n.within(least, most), n.within(least, most), n.within(least, most))
-}
-
-// rouse has it look soon, if it is not about to.
-func (n *candidate) rouse() {
-	switch {
-	case n.looking:
-		n.roused = true
-	case !n.soon:
-		n.soon = true
-		n.after(max(n.sparsely(n.options.timing.LookWithin()), n.next-n.now()), n.looksSoon)
+// step tells the keeper what has happened, and sets the alarm for when it wants to be called.
+func (n *candidate) step(in protocol.Input) {
+	n.next = n.keeper.Step(n.now(), in, n)
+	if _, tick := in.(protocol.Tick); tick {
+		n.world.holds(Cadence, n.next > n.now(), "%s wants to be called again at once, for ever", n.id)
+	}
+	if !n.ends() {
+		n.arm()
 	}
 }
 
-func (n *candidate) looksSoon() {
-	if n.looking {
-		n.after(time.Millisecond, n.looksSoon) // it is one goroutine that looks
-		return
-	}
-	n.soon = false
-	if n.machine.Watching() {
-		n.next = n.now() + n.options.timing.LooksApart()
-	}
-	n.look(func() {})
-}
-
-// polls looks again and again.
-func (n *candidate) polls() {
-	if n.looking {
-		n.after(time.Millisecond, n.polls)
-		return
-	}
-	n.look(func() { n.after(n.within(n.options.timing.PollWithin()), n.polls) })
-}
-
-// look reads the lease, and claims it if it is free.
-func (n *candidate) look(then func()) {
-	if !n.machine.Watching() {
-		then()
-		return
-	}
-	n.looking = true
-	done := func() {
-		n.looking = false
-		then()
-		if n.roused {
-			n.roused = false
-			n.rouse()
-		}
-	}
-	var found lease.Record
-	n.send(reads, func(context.Context) error {
-		found = n.world.find()
-		return nil
-	}, func(answered bool) {
-		if !answered {
-			done()
-			return
-		}
-		n.reads(found)
-		if next := n.machine.Look(found, n.now()); next == lease.MakeClaim {
-			n.claiming = true
-			n.in(n.world.draw(int64(time.Millisecond)), n.claim) // looking goes on
-			if n.world.leavesNow() {
-				n.retire()
-			}
-		} else {
-			n.carry(next)
-		}
-		done()
-	})
-}
-
-// reads has the check know what was read, unless it is older than what was known.
-func (n *candidate) reads(r lease.Record) {
-	if r.Term < n.machine.Term {
-		return
-	}
-	if r.Term != n.read.Term || r.Renewals != n.read.Renewals {
-		n.still = n.now()
-	}
-	n.read, n.stoodStill = r, n.now()-n.still
-}
-
-// claim tries to take the lease, unless it has come to leave before it gets to it.
-func (n *candidate) claim() {
-	claim, ok := n.machine.Claim(n.now())
-	if !ok {
-		n.claiming = false
-		n.world.met(LeftBefore)
-		n.ends()
-		return
-	}
-	won := false
-	n.send(acquires, func(ctx context.Context) (err error) {
-		won, err = n.world.database.store.Acquire(ctx, claim)
-		return err
-	}, func(answered bool) {
-		n.claiming = false
-		next := n.machine.Claimed(answered && won, n.now())
-		n.world.claimed(n, answered, won, next)
-		n.carry(next)
-		if next != lease.GiveBack {
-			n.ends()
-		}
-	})
-}
-
-// pauses waits until it renews again.
-func (n *candidate) pauses() {
-	n.after(min(n.everything-n.now(), n.within(n.options.timing.RenewWithin(false))), n.renews)
-}
-
-// renews renews again and again: when everything is due, and sooner if there was no answer.
-func (n *candidate) renews() {
-	all := n.now() >= n.everything
-	if all {
-		n.everything = n.now() + n.within(n.options.timing.RenewWithin(true))
-	}
-	n.pauses() // for no answer
-	held, ok := n.machine.Renew(all, n.now())
-	if !ok {
-		return
-	}
-	l := n.lease
-	var kept []string
-	n.send(renews, func(ctx context.Context) (err error) {
-		kept, err = n.world.database.store.Renew(ctx, n.id, []lease.Held{held})
-		return err
-	}, func(answered bool) {
-		if !answered {
-			n.world.met(Unanswered)
-			n.machine.Unanswered(held.Term)
-			return
-		}
-		next := n.machine.Renewed(held.Term, len(kept) > 0)
-		if next == lease.ExtendLease {
-			n.world.extends(n, l)
-			l.Extend(n.machine.Until(), n.now())
-		} else {
-			n.world.met(TakenAway)
-			n.carry(next)
-		}
-	})
-}
-
-// carry does what comes next.
-func (n *candidate) carry(next lease.Next) {
-	switch next {
-	case lease.TakeOffice:
-		n.open()
-	case lease.LeaveOffice:
-		n.leaves()
-	case lease.GiveBack:
-		n.release(0, func() {})
-	case lease.Distrust:
-		n.world.met(Distrusted)
-	case lease.Nothing, lease.MakeClaim, lease.ExtendLease:
-	}
-}
-
-// open takes office.
-func (n *candidate) open() {
-	w := n.world
-	w.opened(n)
-	n.lease, n.serves, n.leading, n.contextLives = office.NewLease(n.machine.Term, n.machine.Until()), n.machine.Term, true, true
-	w.took(n)
-	n.runsOut(n.lease)
-}
-
-// runsOut waits for the end of a lease, as office.Lease.RunsOut does.
-func (n *candidate) runsOut(l *office.Lease) {
-	n.after(l.Until()-n.now(), func() {
-		switch {
-		case n.lease != l:
-		case n.now() < l.Until():
-			n.runsOut(l)
-		default:
-			n.world.met(RanOut)
-			n.carry(n.machine.Leave(l.Term))
-		}
-	})
-}
-
-// leaves closes the office; Lead returns some time after that.
-func (n *candidate) leaves() {
-	n.world.tell("%s leaves office", n.id)
-	n.lease, n.contextLives = nil, false
-	takes, number := n.world.draw(int64(10*time.Millisecond)), n.serves
-	if n.world.chance(SlowLead) {
-		takes = n.world.between(0, 2*ttl)
-	}
-	n.in(takes, func() { n.returns(number) })
-}
-
-// returns has Lead return, and gives the lease back.
-func (n *candidate) returns(term memberstate.Term) {
-	if !n.leading || n.serves != term {
-		return
-	}
-	n.leading, n.contextLives = false, false
-	if next := n.machine.Returned(); next == lease.GiveBack {
-		n.release(0, func() { n.machine.Released(n.now()) })
-	}
-	n.lease = nil
-}
-
-// release gives the lease back, and wakes the others. It tries again until the lease has run
-// out.
-func (n *candidate) release(tries int, then func()) {
-	held, until := n.machine.Held(), n.machine.Until()
-	n.send(releases, func(ctx context.Context) error {
-		return n.world.database.store.Release(ctx, n.id, held)
-	}, func(answered bool) {
-		wait := n.within(n.options.timing.ReleaseWithin(tries))
-		if !answered && n.now()+wait < until {
-			n.after(wait, func() { n.release(tries+1, then) })
-			return
-		}
-		switch {
-		case !answered:
-			n.world.met(NotReleased)
-		case tries > 0:
-			n.world.met(ReleasedLater)
-			fallthrough
-		default:
-			n.world.rouse(n)
-		}
-		then()
-		n.ends()
-	})
-}
-
-// ends has a process that leaves end when it has nothing more to do.
-func (n *candidate) ends() {
-	if n.machine.Idle() {
+// ends has a process end that leaves, when it has nothing more to do.
+func (n *candidate) ends() bool {
+	over := n.leaving && n.alive && n.ended()
+	if over {
 		n.die()
 		n.comesBack()
 	}
+	return over
+}
+
+// arm sets the alarm, unless one that was set before rings early enough: then it is set anew.
+func (n *candidate) arm() {
+	if n.next >= n.rings {
+		return
+	}
+	n.rings = n.next
+	n.alarm++
+	alarm := n.alarm
+	n.after(n.next-n.now(), func() {
+		if alarm != n.alarm {
+			return
+		}
+		n.rings = protocol.Never
+		if n.now() < n.next {
+			n.arm()
+			return
+		}
+		n.step(protocol.Tick{})
+	})
+}
+
+// ended says that it takes no part in any election any more.
+func (n *candidate) ended() bool {
+	for i := range n.seats {
+		if n.seats[i].in {
+			return false
+		}
+	}
+	return true
+}
+
+// leave has it end in good order.
+func (n *candidate) leave() {
+	n.leaving = true
+	for i := range n.seats {
+		n.retire(i)
+	}
+	n.ends()
+}
+
+// retire has it take no part any more in the election of a lease.
+func (n *candidate) retire(of int) {
+	s, number := &n.seats[of], n.number
+	if !s.in || s.retired {
+		return
+	}
+	s.retired = true
+	if s.found && n.claiming() >= n.options.limits.Calls[protocol.Acquire] {
+		n.world.met(LeftBefore)
+	}
+	n.step(protocol.Retire{Name: names[of]})
+	if n.number == number {
+		n.holdsNothing(of, "retires")
+	}
+}
+
+// resign has it give up a lease.
+func (n *candidate) resign(of int) {
+	n.step(protocol.Resign{Name: names[of]})
+	n.holdsNothing(of, "resigns")
+}
+
+// returns has Lead return.
+func (n *candidate) returns(of int, term memberstate.Term) {
+	s, number := &n.seats[of], n.number
+	if !s.leading || s.term != term {
+		return
+	}
+	s.leading = false
+	n.step(protocol.Returned{Name: names[of]})
+	if n.number == number {
+		n.holdsNothing(of, "has returned from Lead")
+	}
+}
+
+// holdsNothing looks whether it has left an office at once.
+func (n *candidate) holdsNothing(of int, what string) {
+	s := &n.seats[of]
+	n.world.holds(LeadEnds, s.lease == nil && !s.context, "%s %s, and holds %s still", n.id, what, names[of])
+}
+
+// claiming counts its claims that are under way.
+func (n *candidate) claiming() (all int) {
+	for i := range n.seats {
+		all += n.seats[i].claiming
+	}
+	return all
+}
+
+// leads is a lease that it leads with, or -1.
+func (n *candidate) leads() int {
+	first := n.world.draw(int64(len(n.seats)))
+	for i := range n.seats {
+		if of := (int(first) + i) % len(n.seats); n.seats[of].leading {
+			return of
+		}
+	}
+	return -1
 }

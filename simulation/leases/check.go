@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hustings/hustings/lease"
+	"github.com/hustings/hustings/lease/protocol"
 	"github.com/hustings/hustings/memberstate"
 )
 
@@ -21,7 +22,10 @@ const (
 	StaysOver
 	LeadEnds
 	ReleasedAfter
+	GivesBack
+	StandsBack
 	FollowersRead
+	Cadence
 	Converges
 	TakenOver
 
@@ -29,7 +33,7 @@ const (
 )
 
 var invariantNames = [invariants]string{
-	"one lease", "terms grow", "one holder a term", "stays over", "lead ends", "released after lead", "followers read", "converges", "taken over",
+	"one lease", "terms grow", "one holder a term", "stays over", "lead ends", "released after lead", "gives back", "stands back", "followers read", "cadence", "converges", "taken over",
 }
 
 // String names the invariant.
@@ -62,12 +66,14 @@ type checker struct {
 	over      bool
 	violation *Violation
 
-	winners map[memberstate.Term]string // whom the database gave each term
-	led     map[memberstate.Term]bool
+	winners [maxLeases]map[memberstate.Term]string // whom the database gave each term
+	led     [maxLeases]map[memberstate.Term]bool
 }
 
 func (c *checker) init() {
-	c.winners, c.led = map[memberstate.Term]string{}, map[memberstate.Term]bool{}
+	for of := range c.winners {
+		c.winners[of], c.led[of] = map[memberstate.Term]string{}, map[memberstate.Term]bool{}
+	}
 }
 
 // holds notes that an invariant was looked at, and ends the run if it does not hold.
@@ -87,80 +93,97 @@ func (w *world) holds(i Invariant, ok bool, format string, args ...any) {
 	}
 }
 
-// leasesHold looks whether two leases are valid now.
+// leasesHold looks whether two candidates have the same lease now.
 func (w *world) leasesHold() {
-	var first *candidate
-	for _, n := range w.candidates {
-		if n.alive && n.lease != nil {
-			w.staysOver(n)
-		}
-		switch {
-		case !n.valid():
-		case first == nil:
-			first = n
-		default:
-			w.holds(OneLease, false, "%s has term %d until %v of its clock, and %s has term %d until %v of its",
-				first.id, first.lease.Term, first.lease.Until(), n.id, n.lease.Term, n.lease.Until())
+	for of := range w.leases {
+		var first *candidate
+		for _, n := range w.candidates {
+			if n.seats[of].lease == nil {
+				continue
+			}
+			switch valid := w.staysOver(n, of); {
+			case !valid:
+			case first == nil:
+				first = n
+			default:
+				a, b := first.seats[of].lease, n.seats[of].lease
+				w.holds(OneLease, false, "%s has %s in term %d until %v of its clock, and %s has it in term %d until %v of its",
+					first.id, names[of], a.Term, a.Until(), n.id, b.Term, b.Until())
+			}
 		}
 	}
 	w.check.counts[OneLease]++
 }
 
-// staysOver looks whether a lease is valid that was not: it may have been acted upon.
-func (w *world) staysOver(n *candidate) {
+// staysOver says whether a lease is valid. If it was not, it must not be: it may have been
+// acted upon.
+func (w *world) staysOver(n *candidate, of int) (valid bool) {
+	s := &n.seats[of]
+	valid = n.valid(of)
 	switch {
-	case !n.valid():
-		n.over = n.lease
-	case n.over == n.lease:
-		w.holds(StaysOver, false, "%s has term %d until %v, and had it no more", n.id, n.lease.Term, n.lease.Until())
+	case !valid:
+		s.over = s.lease
+	case s.over == s.lease:
+		w.holds(StaysOver, false, "%s has %s in term %d until %v, and had it no more", n.id, names[of], s.lease.Term, s.lease.Until())
 	}
 	w.check.counts[StaysOver]++
+	return valid
 }
 
-// wrote looks at what a statement has made of the record.
-func (w *world) wrote(before, after *lease.Record, what string) {
-	switch acquired := after.Holder != "" && after.Holder != before.Holder || after.Term > before.Term && what == acquires; {
+// wrote looks at what a statement has made of a record.
+func (w *world) wrote(of int, before, after *lease.Record, what protocol.Kind) {
+	switch acquired := after.Holder != "" && after.Holder != before.Holder || after.Term > before.Term && what == protocol.Acquire; {
 	case acquired:
-		w.holds(TermsGrow, after.Term == before.Term+1, "%s was acquired after %d, by %s", termed(after.Term), before.Term, after.Holder)
-		w.acquired(after)
+		w.holds(TermsGrow, after.Term == before.Term+1, "%s was acquired after %d, by %s", termed(after), before.Term, after.Holder)
+		w.acquired(of, after)
 	case what == forces:
-		w.holds(TermsGrow, after.Term == before.Term+1, "%s was forced after %d", termed(after.Term), before.Term)
+		w.holds(TermsGrow, after.Term == before.Term+1, "%s was forced after %d", termed(after), before.Term)
 	default:
-		w.holds(TermsGrow, after.Term == before.Term, "term %d became %d by a statement that %s", before.Term, after.Term, what)
+		w.holds(TermsGrow, after.Term == before.Term, "%s was %d before a statement that %s", termed(after), before.Term, does[what])
 	}
 }
 
-func termed(t memberstate.Term) string { return fmt.Sprintf("term %d", t) }
+func termed(r *lease.Record) string { return fmt.Sprintf("term %d of %s", r.Term, r.Name) }
 
 // acquired looks at those who had the lease before.
-func (w *world) acquired(r *lease.Record) {
-	w.holds(OneHolder, w.check.winners[r.Term] == "", "term %d was given to %s, and now to %s", r.Term, w.check.winners[r.Term], r.Holder)
-	w.check.winners[r.Term] = r.Holder
+func (w *world) acquired(of int, r *lease.Record) {
+	winners := w.check.winners[of]
+	w.holds(OneHolder, winners[r.Term] == "", "%s was given to %s, and now to %s", termed(r), winners[r.Term], r.Holder)
+	winners[r.Term] = r.Holder
 	for _, n := range w.candidates {
-		if n.alive && n.id != r.Holder && n.contextLives && n.awake() {
-			w.holds(LeadEnds, false, "the context of %s in term %d lives, and %s has term %d", n.id, n.serves, r.Holder, r.Term)
+		if s := &n.seats[of]; n.alive && n.id != r.Holder && s.context && n.awake() {
+			w.holds(LeadEnds, false, "the context of %s in term %d lives, and %s has %s", n.id, s.term, r.Holder, termed(r))
 		}
 	}
 	w.check.counts[LeadEnds]++
 }
 
 // opened looks at a candidate that takes office.
-func (w *world) opened(n *candidate) {
-	term := n.machine.Term
-	w.holds(OneHolder, w.check.winners[term] == n.id && !w.check.led[term], "%s leads term %d, which was given to %q", n.id, term, w.check.winners[term])
-	w.check.led[term] = true
+func (w *world) opened(n *candidate, of int, term memberstate.Term) {
+	winner, led := w.check.winners[of][term], w.check.led[of]
+	w.holds(OneHolder, winner == n.id && !led[term], "%s leads %s in term %d, which was given to %q", n.id, names[of], term, winner)
+	w.holds(ReleasedAfter, !n.seats[of].leading, "%s leads %s in term %d while its last Lead runs", n.id, names[of], term)
+	led[term] = true
 }
 
-// sending looks at a statement that writes.
-func (w *world) sending(n *candidate, what string) {
-	w.holds(FollowersRead, !n.retired || what == releases, "%s %s, and has left", n.id, what)
-	switch what {
-	case acquires:
-		free := n.read.Left <= 0 || n.read.Released || n.read.Holder == n.id && n.read.Term != n.serves || n.options.strict && n.stoodStill >= n.read.TTL
-		w.holds(FollowersRead, free && !n.options.observer, "%s claims what %q holds for another %v", n.id, n.read.Holder, n.read.Left)
-	case renews:
-		w.holds(FollowersRead, n.contextLives, "%s renews term %d without being in office", n.id, n.machine.Term)
-	case releases:
-		w.holds(ReleasedAfter, !n.leading, "%s releases term %d while its Lead runs", n.id, n.machine.Term)
+// sending looks at what a keeper sends.
+func (w *world) sending(n *candidate, c *protocol.Call) {
+	for i, of := range touched(c) {
+		s := &n.seats[of]
+		w.holds(FollowersRead, s.in && (!s.retired || c.Kind == protocol.Release || c.Kind == protocol.Wake), "%s %s %s, and has left", n.id, does[c.Kind], names[of])
+		switch c.Kind {
+		case protocol.Acquire:
+			w.holds(FollowersRead, n.free(s) && !n.options.observer, "%s claims %s, what %q holds for another %v", n.id, names[of], s.read.Holder, s.read.Left)
+			w.holds(StandsBack, n.now() >= s.stands, "%s claims %s, from which it stands back for another %v", n.id, names[of], s.stands-n.now())
+			s.claiming++
+			s.found, s.asked = false, n.now()
+		case protocol.Renew:
+			w.holds(FollowersRead, s.context && s.term == c.Held[i].Term, "%s renews %s in term %d without being in office", n.id, names[of], c.Held[i].Term)
+			s.asked = n.now()
+		case protocol.Release:
+			w.holds(ReleasedAfter, !s.leading && s.lease == nil, "%s releases %s in term %d while its Lead runs", n.id, names[of], c.Held[i].Term)
+			s.tries++
+		case protocol.Read, protocol.Wake, protocol.Listen:
+		}
 	}
 }

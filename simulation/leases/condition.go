@@ -2,11 +2,6 @@
 
 package leases
 
-import (
-	"github.com/hustings/hustings/internal/office"
-	"github.com/hustings/hustings/lease"
-)
-
 // Condition is something that an election by a lease is there to cope with.
 type Condition uint8
 
@@ -30,6 +25,8 @@ const (
 	AnsweredTooLate
 	// Unanswered: a renewal was not answered, and is repeated sooner.
 	Unanswered
+	// LeftOut: a renewal left leases out whose records were locked.
+	LeftOut
 	// ReleasedLater: a release worked after one that had not.
 	ReleasedLater
 	// NotReleased: a lease could not be released until it had run out.
@@ -48,7 +45,7 @@ const (
 
 var conditionNames = [conditions]string{
 	"lease ran out", "taken away", "claim refused", "won without knowing", "won too late", "left before claiming", "won while leaving", "answered too late",
-	"renewal not answered", "released later", "not released",
+	"renewal not answered", "left out of a renewal", "released later", "not released",
 	"heir came", "heir passed over", "old copy distrusted", "woke up fenced",
 }
 
@@ -66,36 +63,15 @@ func Conditions() []Condition { return below[Condition](conditions) }
 // met counts a condition.
 func (w *world) met(c Condition) { w.conditions[c]++ }
 
-// claimed counts what a claim has come to.
-func (w *world) claimed(n *candidate, answered, won bool, next lease.Next) {
-	switch {
-	case answered && !won:
-		w.met(Refused)
-	case !answered && n.read.Holder == n.id, answered && won && n.read.Holder == n.id:
-		w.met(WonUnknown)
-	case answered && next == lease.Nothing:
-		w.met(WonTooLate)
-	case next == lease.GiveBack:
-		w.met(WonLeaving)
-	}
-}
-
 // took counts how an office came about.
-func (w *world) took(n *candidate) {
+func (w *world) took(n *candidate, of int) {
 	w.elections++
-	w.tell("%s takes office in term %d", n.id, n.machine.Term)
-	switch n.read.Heir {
+	w.tell("%s takes office of %s in term %d", n.id, names[of], n.seats[of].term)
+	switch n.seats[of].read.Heir {
 	case "":
 	case n.self():
 		w.met(HeirCame)
 	default:
 		w.met(HeirPassedOver)
-	}
-}
-
-// extends counts renewals that come too late.
-func (w *world) extends(n *candidate, l *office.Lease) {
-	if n.now() >= l.Until() {
-		w.met(AnsweredTooLate)
 	}
 }

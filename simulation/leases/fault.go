@@ -38,15 +38,19 @@ const (
 	Stall
 	// StaleRead: what is read is from a copy that is behind.
 	StaleRead
+	// Locked: somebody else keeps a record locked for a while.
+	Locked
 	// DatabaseSteps: the database's clock jumps. In strict mode alone.
 	DatabaseSteps
 
 	// Crash: a process dies, and comes back as another candidate.
 	Crash
-	// Leave: a process ends in good order, and comes back.
+	// Leave: a process ends in good order, and comes back; or leaves one of its leases.
 	Leave
 	// Pause: a process stands still; its clock does not.
 	Pause
+	// Hang: a driver does not return when its time is up.
+	Hang
 	// SlowLead: Lead takes its time to return.
 	SlowLead
 	// LeadFails: Lead returns by itself.
@@ -123,11 +127,13 @@ var known = [faults]about{
 	SlowCommit:    {"slow-commit", DatabaseFaults, nil},
 	Stall:         {"stall", DatabaseFaults, (*world).stall},
 	StaleRead:     {"stale-read", DatabaseFaults, nil},
+	Locked:        {"locked", DatabaseFaults, (*world).lock},
 	DatabaseSteps: {"database-steps", DatabaseFaults, (*world).stepWatched},
 
 	Crash:     {"crash", ProcessFaults, (*world).crash},
 	Leave:     {"leave", ProcessFaults, (*world).leave},
 	Pause:     {"pause", ProcessFaults, (*world).pause},
+	Hang:      {"hang", ProcessFaults, nil},
 	SlowLead:  {"slow-lead", ProcessFaults, nil},
 	LeadFails: {"lead-fails", ProcessFaults, (*world).leadFails},
 

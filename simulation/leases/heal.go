@@ -28,7 +28,8 @@ func (w *world) recover() {
 	w.tell("all is healed")
 	w.calm = true
 	w.generation++
-	w.database.stalled, w.database.locked = w.now, w.now
+	w.database.stalled = w.now
+	w.database.locked, w.database.kept = [maxLeases]int64{}, [maxLeases]int64{}
 	for _, n := range w.candidates {
 		n.reconnect()
 		n.far = 0
@@ -36,6 +37,12 @@ func (w *world) recover() {
 		if !n.alive {
 			n.start()
 		}
+		for of := range n.seats {
+			n.enter(of)
+		}
+	}
+	for _, s := range w.hung {
+		w.at(w.now, s.fails)
 	}
 }
 
@@ -50,15 +57,26 @@ func (w *world) way() time.Duration {
 // left office.
 func (w *world) converge() *candidate {
 	longest := w.longest()
-	within := 2*longest.TTL + 4*longest.Poll + 2*longest.Timeout + 2*timing.DriftMargin + 10*w.way()
-	leader := w.waitForLeader(within)
-	w.holds(Converges, leader != nil, "nobody leads after %v; %s", within, w.database.describe())
+	within := 2*longest.TTL + 4*longest.Poll + 2*longest.Timeout + 2*timing.DriftMargin + time.Duration(10*w.leases)*w.way()
+	leader := w.waitForLeaders(within)
+	w.holds(Converges, leader != nil, "a lease has no leader after %v; %s", within, w.database.describe(w.all()))
 	return leader
+}
+
+// all are all leases.
+func (w *world) all() (all []int) {
+	for of := range w.leases {
+		all = append(all, of)
+	}
+	return all
 }
 
 // longest are the longest intervals that count.
 func (w *world) longest() lease.Timing {
-	l := lease.Timing{TTL: w.database.now().TTL}
+	var l lease.Timing
+	for of := range w.leases {
+		l.TTL = max(l.TTL, w.database.now(of).TTL)
+	}
 	for _, n := range w.candidates {
 		t := n.options.timing
 		l.TTL, l.Poll, l.Timeout = max(l.TTL, t.TTL), max(l.Poll, t.Poll), max(l.Timeout, t.Timeout)
@@ -66,13 +84,11 @@ func (w *world) longest() lease.Timing {
 	return l
 }
 
-// waitForLeader plays until somebody leads.
-func (w *world) waitForLeader(within time.Duration) *candidate {
+// waitForLeaders plays until every lease has a leader, and returns one of them.
+func (w *world) waitForLeaders(within time.Duration) *candidate {
 	for end := w.now + int64(within); !w.check.over; {
-		for _, n := range w.candidates {
-			if n.valid() {
-				return n
-			}
+		if leader := w.leaders(); leader != nil {
+			return leader
 		}
 		e, ok := w.queue.Next(end)
 		if !ok {
@@ -85,24 +101,43 @@ func (w *world) waitForLeader(within time.Duration) *candidate {
 	return nil
 }
 
+// leaders are one of those who lead, if every lease has one.
+func (w *world) leaders() (one *candidate) {
+	for of := range w.leases {
+		led := false
+		for _, n := range w.candidates {
+			if n.valid(of) {
+				one, led = n, true
+			}
+		}
+		if !led {
+			return nil
+		}
+	}
+	return one
+}
+
 // keep plays on for some TTLs. The leader that was found may have been about to go, or
 // wait for an answer that was lost: then another one follows, and stays.
 func (w *world) keep(leader *candidate) {
 	longest := w.longest()
 	w.run(w.now + int64(3*longest.TTL+longest.Timeout))
 	before := w.elections
+	sent := make([][len(leader.sent)]uint64, len(w.candidates))
+	for i, n := range w.candidates {
+		sent[i] = n.sent
+	}
 	w.run(w.now + 5*ttl)
+	for i, n := range w.candidates {
+		w.keepsTime(n, &sent[i])
+	}
 	w.holds(Converges, w.elections == before, "there was an election though nothing happened since %s led", leader.id)
 }
 
 // silence has the leader die, or be cut off, and measures how long it takes until
 // another one leads.
 func (w *world) silence(leader *candidate) {
-	for _, n := range w.candidates {
-		if n.valid() {
-			leader = n
-		}
-	}
+	leader, over := w.heaviest(leader)
 	if w.check.over || w.electable(leader) == 0 {
 		return
 	}
@@ -114,7 +149,7 @@ func (w *world) silence(leader *candidate) {
 		leader.cut = true
 		w.tell("%s is cut off for good", leader.id)
 	}
-	for end := w.now + int64(2*within+2*t.TTL); w.elections == before && !w.check.over; {
+	for end := w.now + int64(2*within+2*t.TTL); w.elections < before+over && !w.check.over; {
 		e, ok := w.queue.Next(end)
 		if !ok {
 			break
@@ -124,6 +159,23 @@ func (w *world) silence(leader *candidate) {
 	}
 	w.takenOver, w.demanded = time.Duration(w.now-began), !w.check.over
 	w.holds(TakenOver, w.takenOver <= within, "%s was replaced after %v, not within %v", leader.id, w.takenOver, within)
+}
+
+// heaviest is a leader with as many leases as any, and how many it has.
+func (w *world) heaviest(leader *candidate) (one *candidate, most uint64) {
+	one = leader
+	for _, n := range w.candidates {
+		leads := uint64(0)
+		for of := range w.leases {
+			if n.valid(of) {
+				leads++
+			}
+		}
+		if leads > most {
+			one, most = n, leads
+		}
+	}
+	return one, most
 }
 
 // electable counts those who might follow a leader.
@@ -150,5 +202,6 @@ func (w *world) bound(leader *candidate) time.Duration {
 		}
 	}
 	t := leader.options.timing
-	return t.TTL + t.DriftMargin + polls*soonest + (1+2*polls)*w.way()
+	others := time.Duration(w.leases-1) * (1 + polls) // reads and claims that may go before
+	return t.TTL + t.DriftMargin + polls*soonest + (1+2*polls+others)*w.way()
 }

@@ -17,6 +17,8 @@ type Options struct {
 	Seed uint64
 	// Candidates is how many there are, from 2 to 9; 0 for 3.
 	Candidates int
+	// Leases is how many they contend for, up to 4; 0: the seed draws it.
+	Leases int
 	// Duration is how long faults strike, in virtual time, up to an hour; 0 for a
 	// minute. What follows, until a leader that has fallen silent is replaced, is more.
 	Duration time.Duration
@@ -52,7 +54,7 @@ type Result struct {
 	Violation *Violation
 }
 
-const maxCandidates = 9
+const maxCandidates, maxLeases = 9, 4
 
 // fill puts defaults where nothing is said, and refuses what cannot be.
 func (o *Options) fill() error {
@@ -68,6 +70,9 @@ func (o *Options) fill() error {
 	var problems []error
 	if o.Candidates < 2 || o.Candidates > maxCandidates {
 		problems = append(problems, fmt.Errorf("simulation: Candidates is %d, want 2 to %d", o.Candidates, maxCandidates))
+	}
+	if o.Leases < 0 || o.Leases > maxLeases {
+		problems = append(problems, fmt.Errorf("simulation: Leases is %d, want up to %d", o.Leases, maxLeases))
 	}
 	if o.Duration < 0 || o.Duration > time.Hour {
 		problems = append(problems, fmt.Errorf("simulation: Duration is %v, want up to an hour", o.Duration))

@@ -1,31 +1,43 @@
 // The way of a statement to the database and back. It ends once for its sender: with an
-// answer, with an error, or when its time is up; what comes later nobody looks at.
+// answer, with an error, or when its time is up and its driver returns.
 
 package leases
 
 import (
 	"context"
+	"errors"
 	"time"
+
+	"github.com/hustings/hustings/lease"
+	"github.com/hustings/hustings/lease/protocol"
 )
 
 // statement is one that is under way.
 type statement struct {
-	from   *candidate
-	number int // of the incarnation that sent it
-	what   string
-	do     func(context.Context) error
-	done   func(answered bool)
-	ended  bool
+	from     *candidate
+	number   int // of the incarnation that sent it
+	call     protocol.Call
+	touches  []int         // the leases that it is about
+	deadline time.Duration // by the clock of its sender
+	ended    bool
 }
 
-// send sends a statement, and has done called once, unless the process ends before.
-func (n *candidate) send(what string, do func(context.Context) error, done func(answered bool)) {
+var errBroken = errors.New("the connection is broken")
+
+// send sends a statement. Its driver returns when its time is up, or hangs.
+func (n *candidate) send(c protocol.Call) {
 	w := n.world
-	w.sending(n, what)
-	s := &statement{n, n.number, what, do, done, false}
-	n.after(n.options.timing.Timeout, func() { s.end(false) })
+	s := &statement{from: n, number: n.number, call: c, touches: touched(&c), deadline: n.now() + c.Timeout}
+	n.after(c.Timeout, func() {
+		if !s.ended && w.chance(Hang) {
+			w.hung = append(w.hung, s)
+			n.in(w.between(0, 3*ttl), s.fails)
+			return
+		}
+		s.fails()
+	})
 	if n.cut || w.chance(LostQuestion) {
-		w.tell("%s %s: the question is lost", n.id, what)
+		w.tell("%s %s: the question is lost", n.id, does[c.Kind])
 		s.refused()
 		return
 	}
@@ -40,22 +52,44 @@ func (n *candidate) send(what string, do func(context.Context) error, done func(
 	s.executeIn(int64(n.delay()))
 }
 
+// touched are the leases that a call is about.
+func touched(c *protocol.Call) (all []int) {
+	for _, name := range c.Names {
+		all = append(all, lookUp(name))
+	}
+	for _, h := range c.Held {
+		all = append(all, lookUp(h.Name))
+	}
+	if c.Claim.Name != "" {
+		all = append(all, lookUp(c.Claim.Name))
+	}
+	return all
+}
+
 // refused has the sender told soon, or not at all.
 func (s *statement) refused() {
 	if s.from.world.draw(2) == 0 {
-		s.from.in(int64(s.from.delay()), func() { s.end(false) })
+		s.from.in(int64(s.from.delay()), s.fails)
 	}
 }
 
-// end tells the sender what came of it.
-func (s *statement) end(answered bool) {
-	if !s.ended && s.number == s.from.number {
-		s.ended = true
-		if !answered {
-			s.from.world.tell("%s %s: no answer", s.from.id, s.what)
-		}
-		s.done(answered)
+func (s *statement) fails() { s.end(protocol.Answer{Err: errBroken}) }
+
+// end tells the sender what came of it. What was read too late its driver does not look at.
+func (s *statement) end(a protocol.Answer) {
+	n := s.from
+	if s.ended || s.number != n.number {
+		return
 	}
+	s.ended = true
+	if s.call.Kind == protocol.Read && n.now() >= s.deadline {
+		a = protocol.Answer{Err: errBroken}
+	}
+	if a.Err != nil {
+		n.world.tell("%s %s: %v", n.id, does[s.call.Kind], a.Err)
+	}
+	a.Number = s.call.Number
+	n.told(s, &a)
 }
 
 // executeIn has the statement arrive and be carried out. It goes on if its sender has
@@ -77,19 +111,27 @@ func (w *world) connected(do func()) func() {
 	}
 }
 
-// arrived has a read answered, and a write take the record for itself when it is its
+// arrived has a read answered, and a write take the records for itself when it is its
 // turn, look at the clock, and commit some time later. A database that looks at the
-// clock before lets a statement be overtaken by one that looks later.
+// clock before lets a statement be overtaken by one that looks later. A renewal leaves out
+// what somebody else keeps locked; the others wait.
 func (s *statement) arrived() {
 	w := s.from.world
 	d := &w.database
-	if s.what == reads {
-		s.execute(w.now)
+	if s.call.Kind == protocol.Read {
+		s.execute(w.now, s.touches)
 		return
 	}
+	free, wait := make([]int, 0, len(s.touches)), int64(0)
+	for _, i := range s.touches {
+		if s.call.Kind == protocol.Renew && d.kept[i] > w.now {
+			continue
+		}
+		free, wait = append(free, i), max(wait, d.locked[i], d.kept[i])
+	}
 	early := w.enabled.Has(EarlyLook)
-	if d.locked > w.now && !early {
-		w.at(d.locked, w.connected(s.arrived))
+	if wait > w.now && !early {
+		w.at(wait, w.connected(s.arrived))
 		return
 	}
 	takes := w.draw(int64(time.Millisecond))
@@ -97,39 +139,74 @@ func (s *statement) arrived() {
 		takes = w.between(0, 2*ttl>>w.draw(24))
 	}
 	looked := w.now
-	d.locked = looked + takes
-	w.at(d.locked, w.connected(func() { s.execute(looked) }))
+	for _, i := range free {
+		d.locked[i] = looked + takes
+	}
+	w.at(looked+takes, w.connected(func() { s.execute(looked, free) }))
 }
 
-// execute carries the statement out, and sends the answer.
-func (s *statement) execute(looked int64) {
+// execute carries the statement out for some leases, and sends the answer.
+func (s *statement) execute(looked int64, leases []int) {
 	w, n := s.from.world, s.from
 	if w.chance(Fails) {
-		w.tell("%s %s: an error", n.id, s.what)
-		s.answer(false)
+		s.answer(protocol.Answer{Err: errBroken})
 		return
 	}
-	ok := w.execute(looked, s.what, s.do)
-	if s.what != reads && w.options.Tell != nil {
-		w.tell("%s %s: done; %s", n.id, s.what, w.database.describe())
+	var a protocol.Answer
+	w.execute(looked, s.call.Kind, leases, func(ctx context.Context) { a = s.do(ctx, leases) })
+	if s.call.Kind != protocol.Read && w.options.Tell != nil {
+		w.tell("%s %s: done; %s", n.id, does[s.call.Kind], w.database.describe(s.touches))
 	}
 	if w.chance(LostAnswer) {
-		w.tell("%s %s: the answer is lost", n.id, s.what)
+		w.tell("%s %s: the answer is lost", n.id, does[s.call.Kind])
 		s.refused()
 		return
 	}
-	s.answer(ok)
+	s.answer(a)
 }
 
+// do is what the statement does in the store.
+func (s *statement) do(ctx context.Context, leases []int) (a protocol.Answer) {
+	w, c := s.from.world, &s.call
+	store := &w.database.store
+	switch c.Kind {
+	case protocol.Read:
+		a.Records = w.find(leases)
+	case protocol.Acquire:
+		a.Won, a.Err = store.Acquire(ctx, c.Claim)
+	case protocol.Renew:
+		held := make([]lease.Held, 0, len(leases))
+		var locked []string
+		for i, of := range s.touches {
+			if len(held) < len(leases) && leases[len(held)] == of {
+				held = append(held, c.Held[i])
+			} else {
+				locked = append(locked, names[of])
+			}
+		}
+		a.Kept, a.Err = store.Renew(ctx, s.holder(), held)
+		if len(locked) > 0 {
+			a.Err = &lease.LockedError{Names: locked}
+		}
+	case protocol.Release:
+		a.Err = store.Release(ctx, s.holder(), c.Held[0])
+	case protocol.Wake, protocol.Listen: // they do not come here
+	}
+	return a
+}
+
+// holder is the identity that its sender had.
+func (s *statement) holder() string { return identity(s.from.index, s.number) }
+
 // answer has the sender told, if it lives and can be reached then.
-func (s *statement) answer(ok bool) {
+func (s *statement) answer(a protocol.Answer) {
 	n := s.from
 	if n.number != s.number || n.deaf {
 		return
 	}
 	n.in(int64(n.delay()), func() {
 		if !n.deaf {
-			s.end(ok)
+			s.end(a)
 		}
 	})
 }

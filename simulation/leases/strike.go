@@ -7,8 +7,6 @@ import (
 	"context"
 	"fmt"
 	"time"
-
-	"github.com/hustings/hustings/lease"
 )
 
 // enable draws the faults of a run, and how often they strike.
@@ -119,7 +117,7 @@ func (w *world) someone() *candidate {
 	chosen := w.anyone()
 	if w.draw(2) == 0 {
 		for _, n := range w.candidates {
-			if n.leading || n.claiming {
+			if n.leads() >= 0 || n.claiming() > 0 {
 				chosen = n
 			}
 		}
@@ -138,6 +136,7 @@ func (w *world) slowLink() bool {
 func (w *world) cutOff(n *candidate) {
 	how := w.draw(3)
 	n.cut, n.deaf = how != 0, how != 1
+	n.deafen()
 	w.tell("%s is cut off: its questions %v, its answers %v", n.id, n.cut, n.deaf)
 	w.lasts(n.reconnect)
 }
@@ -167,6 +166,11 @@ func (w *world) cutAll() bool {
 
 func (w *world) stall() bool {
 	w.database.stalled = w.now + w.span()
+	return true
+}
+
+func (w *world) lock() bool {
+	w.database.kept[w.draw(int64(w.leases))] = w.now + w.span()
 	return true
 }
 
@@ -202,19 +206,31 @@ func (w *world) crash() bool {
 }
 
 // comesBack has a process start again, after a while.
-func (n *candidate) comesBack() { n.world.lasts(n.startIf(n.number)) }
+func (n *candidate) comesBack() { n.world.at(n.world.now+n.world.absence(), n.startIf(n.number)) }
+
+// absence is how long somebody stays away who has left.
+func (w *world) absence() int64 {
+	if w.calm {
+		return w.draw(int64(time.Millisecond))
+	}
+	return w.span()
+}
 
 func (w *world) leave() bool {
 	n := w.someone()
 	for _, other := range w.candidates {
-		if other.claiming && w.draw(2) == 0 {
+		if other.claiming() > 0 && w.draw(2) == 0 {
 			n = other // who leaves while it claims may win
 		}
 	}
-	if !n.alive || n.paused || n.machine.Idle() {
+	if !n.alive || n.paused || n.leaving {
 		return false
 	}
-	n.retire()
+	if w.draw(2) == 0 {
+		n.retire(int(w.draw(int64(w.leases))))
+	} else {
+		n.leave()
+	}
 	return true
 }
 
@@ -225,13 +241,6 @@ func (w *world) leavesNow() bool {
 	}
 	w.struck[Leave]++
 	return true
-}
-
-// retire has it claim nothing any more, and end when it has nothing more to do.
-func (n *candidate) retire() {
-	n.retired = true
-	n.carry(n.machine.Retire())
-	n.ends()
 }
 
 func (w *world) pause() bool {
@@ -262,8 +271,10 @@ func (n *candidate) resume() {
 	}
 	n.behind = w.now + int64(time.Millisecond)
 	w.tell("%s wakes up", n.id)
-	if n.contextLives && w.database.now().Term > n.serves {
-		w.met(Fenced)
+	for of := range n.seats {
+		if s := &n.seats[of]; s.context && w.database.now(of).Term > s.term {
+			w.met(Fenced)
+		}
 	}
 	missed := w.missed
 	w.missed = nil
@@ -289,10 +300,11 @@ func (w *world) suspend() bool {
 
 func (w *world) leadFails() bool {
 	n := w.someone()
-	if !n.leading || n.paused {
+	of := n.leads()
+	if of < 0 || n.paused {
 		return false
 	}
-	n.returns(n.serves)
+	n.returns(of, n.seats[of].term)
 	return true
 }
 
@@ -301,16 +313,22 @@ func (w *world) force() bool {
 	if w.draw(2) == 0 {
 		heir = fmt.Sprintf("n%d", w.draw(int64(len(w.candidates))+1))
 	}
-	w.execute(w.now, forces, func(ctx context.Context) error { return w.database.store.Force(ctx, group, heir) })
+	of := int(w.draw(int64(w.leases)))
+	w.execute(w.now, forces, []int{of}, func(ctx context.Context) {
+		if err := w.database.store.Force(ctx, names[of], heir); err != nil {
+			panic(err) // a store in memory has no reason to refuse
+		}
+	})
 	return true
 }
 
 func (w *world) resign() bool {
 	n := w.someone()
-	if !n.leading || n.paused {
+	of := n.leads()
+	if of < 0 || n.paused {
 		return false
 	}
-	next := n.machine.Leave(n.machine.Term)
-	n.carry(next)
-	return next == lease.LeaveOffice
+	served := n.seats[of].context
+	n.resign(of)
+	return served
 }

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/hustings/hustings/lease/protocol"
 	"github.com/hustings/hustings/simulation/internal/agenda"
 )
 
@@ -18,11 +19,13 @@ type world struct {
 	queue      agenda.Events[event]
 	missed     []event // of those who stand still
 	database   database
+	leases     int
 	candidates []*candidate
-	link       int64 // how long a way takes, at most
-	waking     bool  // releases are told
-	generation int   // of the connections
-	calm       bool  // no fault strikes any more
+	hung       []*statement // whose drivers do not return
+	link       int64        // how long a way takes, at most
+	waking     bool         // releases are told
+	generation int          // of the connections
+	calm       bool         // no fault strikes any more
 
 	enabled FaultSet
 	rates   [faults]int64 // one of so many statements is struck
@@ -41,6 +44,10 @@ type world struct {
 // newWorld is one in which everybody is about to start.
 func newWorld(o Options) *world {
 	w := &world{options: o, random: rand.New(rand.NewPCG(o.Seed, 0x6c65617365))}
+	w.leases = o.Leases
+	if w.leases == 0 {
+		w.leases = []int{1, 1, 2, maxLeases}[w.draw(4)]
+	}
 	w.check.init()
 	w.enable()
 	w.database.init()
@@ -48,7 +55,7 @@ func newWorld(o Options) *world {
 	w.link = max(w.link, 40_000)
 	w.waking = w.draw(2) == 0
 	for i := range o.Candidates {
-		n := &candidate{world: w, index: i, options: manner{timing: timing, strict: o.Strict}}
+		n := &candidate{world: w, index: i, options: manner{timing: timing, strict: o.Strict, limits: w.limits()}, seats: make([]seat, w.leases)}
 		n.clock.rate = trueRate
 		w.candidates = append(w.candidates, n)
 	}
@@ -58,6 +65,18 @@ func newWorld(o Options) *world {
 	}
 	w.schedule()
 	return w
+}
+
+// limits are those that ship, or such that even a few leases come up against them.
+func (w *world) limits() protocol.Limits {
+	l := protocol.DefaultLimits()
+	if w.draw(2) == 0 {
+		l.Batch = int(w.between(1, 3))
+		for kind := range l.Calls {
+			l.Calls[kind] = int(w.between(1, 3))
+		}
+	}
+	return l
 }
 
 // draw is a random number below another, between one of two or between them.
@@ -94,22 +113,14 @@ func (w *world) happen(e event) {
 	}
 	w.happened++
 	e.do()
-	for _, n := range w.candidates {
-		m := &n.machine
-		if !n.alive || m.Term == n.shown {
-			continue
-		}
-		w.holds(TermsGrow, m.Term > n.shown, "%s knew of term %d, and goes on from %d", n.id, n.shown, m.Term)
-		n.shown = m.Term
-	}
 	w.leasesHold()
 }
 
-// rouse tells those who wait that the lease was released, if somebody does.
-func (w *world) rouse(from *candidate) {
+// rouse tells those who listen that a lease was released.
+func (w *world) rouse(from *candidate, of int) {
 	for _, n := range w.candidates {
-		if w.waking && n != from && n.alive && !n.cut && !n.deaf {
-			n.in(int64(n.delay()), n.rouse)
+		if n != from && !from.cut && n.alive && n.listening != 0 && !n.cut && !n.deaf {
+			n.in(int64(n.delay()), func() { n.step(protocol.Woken{Name: names[of]}) })
 		}
 	}
 }

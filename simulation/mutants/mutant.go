@@ -24,7 +24,7 @@ type mutant struct {
 
 // shells run machines in a process. The simulators have others instead, so only tests can
 // notice what is wrong with these.
-var shells = []string{"elector/group.go", "elector/ledger.go", "elector/office.go", "lease/renew.go"}
+var shells = []string{"elector/group.go", "elector/ledger.go", "elector/office.go", "lease/effects.go"}
 
 // world is the one in which it would be noticed.
 func (m *mutant) world() string {

@@ -1,6 +1,6 @@
 // The intervals of a keeper's leases.
 
-package lease
+package protocol
 
 import "time"
 
@@ -36,23 +36,23 @@ func DefaultTiming() Timing {
 // validity is how long a lease may be used, counted from before it was asked for.
 func (t Timing) validity() time.Duration { return t.TTL - t.DriftMargin }
 
-// PollWithin is how long a candidate waits until it looks again, at least and at most.
-func (t Timing) PollWithin() (least, most time.Duration) { return t.Poll - t.Poll/2, t.Poll }
+// pollWithin is how long a candidate waits until it looks again, at least and at most.
+func (t Timing) pollWithin() (least, most time.Duration) { return t.Poll - t.Poll/2, t.Poll }
 
-// LookWithin is how long those wait who were woken or have just joined, so that they
+// lookWithin is how long those wait who were woken or have just joined, so that they
 // do not all come at once. A look costs a database little, so they need not wait long.
-func (t Timing) LookWithin() (least, most time.Duration) { return 0, min(t.Poll/8, atOnce) }
+func (t Timing) lookWithin() (least, most time.Duration) { return 0, min(t.Poll/8, atOnce) }
 
-// LooksApart is how far apart those look who are woken again and again, at least: a storm
+// looksApart is how far apart those look who are woken again and again, at least: a storm
 // of wakes costs the database no more than eight reads in a Poll.
-func (t Timing) LooksApart() time.Duration { return t.Poll / 8 }
+func (t Timing) looksApart() time.Duration { return t.Poll / 8 }
 
 // atOnce is what nobody takes for a wait.
 const atOnce = 10 * time.Millisecond
 
-// RenewWithin is how long a holder waits until it renews again: less if the last
+// renewWithin is how long a holder waits until it renews again: less if the last
 // renewal was not answered.
-func (t Timing) RenewWithin(answered bool) (least, most time.Duration) {
+func (t Timing) renewWithin(answered bool) (least, most time.Duration) {
 	most = t.Renew
 	if !answered {
 		most = t.Renew / 4
@@ -60,32 +60,9 @@ func (t Timing) RenewWithin(answered bool) (least, most time.Duration) {
 	return most - most/8, most
 }
 
-// ReleaseWithin is how long one waits who could not release a lease, until it tries again
+// releaseWithin is how long one waits who could not release a lease, until it tries again
 // after so many tries.
-func (t Timing) ReleaseWithin(tries int) (least, most time.Duration) {
+func (t Timing) releaseWithin(tries int) (least, most time.Duration) {
 	most = t.Renew / 4 >> max(0, 3-tries)
 	return most - most/8, most
 }
-
-func (t Timing) validate(bad *complaints) {
-	for _, f := range []struct {
-		field string
-		value time.Duration
-	}{{"Timing.TTL", t.TTL}, {"Timing.Renew", t.Renew}, {"Timing.Poll", t.Poll}, {"Timing.Timeout", t.Timeout}} {
-		if f.value < time.Millisecond {
-			bad.add(f.field, "is %v, a millisecond is the least", f.value)
-		}
-	}
-	if t.TTL > maxTTL {
-		bad.add("Timing.TTL", "is %v, %v is the most", t.TTL, maxTTL)
-	}
-	if t.DriftMargin < time.Millisecond || t.DriftMargin >= t.TTL {
-		bad.add("Timing.DriftMargin", "is %v, with a TTL of %v; a millisecond is the least, for the clock of a database may be as coarse", t.DriftMargin, t.TTL)
-	}
-	if 2*t.Renew > t.validity() {
-		bad.add("Timing.Renew", "is %v: not twice in %v, for which a lease is valid, so one failure would lose it", t.Renew, t.validity())
-	}
-}
-
-// maxTTL keeps sums of times within what databases can hold.
-const maxTTL = 365 * 24 * time.Hour

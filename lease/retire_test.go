@@ -6,7 +6,6 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -14,19 +13,6 @@ import (
 	"github.com/hustings/hustings/lease"
 	"github.com/hustings/hustings/lease/mem"
 )
-
-// Between the look that finds a lease free and its claim a candidate may have to wait.
-// If it comes to retire meanwhile, the claim is not sent, and it takes no part any more.
-func TestARetiredCandidateSendsNoClaim(t *testing.T) {
-	m := lease.NewMachine(lease.Rules{Name: "g", ID: "a#1", Self: "a", Timing: timing})
-	assert.True(t, m.Begin())
-	assert.Equal(t, lease.MakeClaim, m.Look(lease.Record{Name: "g", Released: true}, time.Second))
-	assert.Equal(t, lease.Nothing, m.Retire())
-	c, ok := m.Claim(time.Minute)
-	assert.False(t, ok)
-	assert.Zero(t, c)
-	assert.True(t, m.Idle())
-}
 
 // A keeper makes so many claims at a time; those that wait for their turn when it retires
 // are never sent.

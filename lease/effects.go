@@ -1,0 +1,108 @@
+// What the value asks for, carried out. Its lock is held meanwhile, so nothing here waits.
+
+package lease
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/internal/office"
+	"github.com/hustings/hustings/lease/protocol"
+	"github.com/hustings/hustings/memberstate"
+)
+
+// effects are a keeper's.
+type effects struct{ *Keeper }
+
+var _ protocol.Effects = effects{}
+
+// Call calls the store in a goroutine of its own, whatever the driver does.
+func (fx effects) Call(c protocol.Call) {
+	ctx := fx.listening
+	if c.Kind != protocol.Listen {
+		ctx = context.Background()
+	}
+	fx.working.Go(func() {
+		if c.Timeout > 0 {
+			within, cancel := context.WithTimeout(ctx, c.Timeout)
+			defer cancel()
+			ctx = within
+		}
+		a := fx.call(ctx, &c)
+		a.Number = c.Number
+		fx.step(a)
+	})
+}
+
+// call does what a call says, and returns when that is done.
+func (k *Keeper) call(ctx context.Context, c *protocol.Call) (a protocol.Answer) {
+	store := k.config.Store
+	switch c.Kind {
+	case protocol.Read:
+		a.Records, a.Err = store.Read(ctx, c.Names)
+	case protocol.Acquire:
+		a.Won, a.Err = store.Acquire(ctx, c.Claim)
+	case protocol.Renew:
+		a.Kept, a.Err = store.Renew(ctx, k.id, c.Held)
+	case protocol.Release:
+		a.Err = store.Release(ctx, k.id, c.Held[0])
+	case protocol.Wake:
+		a.Err = k.waker.Wake(ctx, c.Names[0])
+	case protocol.Listen:
+		a.Err = k.waker.Listen(ctx, func(name string) { k.step(protocol.Woken{Name: name}) })
+	}
+	return a
+}
+
+// Hold has the lease held until a time. If a user saw it run out while the value took it to be
+// extended in time, it stays so.
+func (fx effects) Hold(name string, term memberstate.Term, until time.Duration) {
+	e := fx.joined[name]
+	l := e.lease.Load()
+	if l == nil || l.Term != term {
+		e.lease.Store(office.NewLease(term, until))
+		return
+	}
+	now := fx.now()
+	l.Extend(until, now)
+	if _, held := l.Holds(now); !held {
+		fx.lapses = append(fx.lapses, protocol.Lapse{Name: name, Term: term})
+	}
+}
+
+// Withdraw ends the lease and the context of Lead.
+func (fx effects) Withdraw(name string, _ memberstate.Term) {
+	e := fx.joined[name]
+	e.lease.Store(nil)
+	e.tenure.Close()
+}
+
+// Publish shows others what the elector is.
+func (fx effects) Publish(name string, v protocol.View) {
+	fx.joined[name].show(func(s *elector.Status) {
+		s.Role, s.Term, s.Leader, s.Stopped = v.Role, v.Term, v.Leader, v.Stopped
+	})
+}
+
+// Lead calls Lead in a goroutine of its own.
+func (fx effects) Lead(name string, term memberstate.Term) {
+	e, o := fx.joined[name], office.Open(term)
+	e.tenure, e.vacated = o, &vacancy{over: make(chan struct{})}
+	e.working.Go(func() { e.serve(o) })
+}
+
+// Vacate ends the wait of those who resigned.
+func (fx effects) Vacate(name string, _ memberstate.Term, err error) {
+	e := fx.joined[name]
+	e.vacated.err = err
+	close(e.vacated.over)
+	e.tenure, e.vacated = nil, nil
+}
+
+// End ends the wait of Run.
+func (fx effects) End(name string) { close(fx.joined[name].ended) }
+
+// Draw draws evenly.
+func (effects) Draw(least, most time.Duration) time.Duration { return least + rand.N(1+most-least) }

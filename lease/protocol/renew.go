@@ -1,0 +1,119 @@
+// Renewing: everything that is held, from time to time, with one call for each batch; and soon
+// again what was not answered. No answer is waited for, because a call that hangs, or is
+// repeated, must not make the renewal of other leases late.
+
+package protocol
+
+import (
+	"errors"
+	"slices"
+	"time"
+)
+
+// renewal is when leases are renewed.
+type renewal struct {
+	at         time.Duration // when those are that are due
+	everything time.Duration // from then on all are due
+}
+
+// beginRenewing draws when everything is renewed for the first time.
+func (k *Keeper) beginRenewing() {
+	k.renewal.everything = k.now + k.fx.Draw(k.rules.Timing.renewWithin(true))
+	k.renewNext()
+}
+
+// renewNext draws when the next renewals are sent.
+func (k *Keeper) renewNext() {
+	r := &k.renewal
+	r.at = min(r.everything, k.now+k.fx.Draw(k.rules.Timing.renewWithin(false)))
+	k.wakeBy(r.at)
+}
+
+// renewDue sends the renewals that are due. A lease has one renewal under way at a time, because
+// its end counts from when the last was sent: an answer to one before must not extend it from
+// then.
+func (k *Keeper) renewDue() {
+	r := &k.renewal
+	if k.now < r.at {
+		return
+	}
+	all := k.now >= r.everything
+	if all {
+		r.everything = k.now + k.fx.Draw(k.rules.Timing.renewWithin(true))
+	}
+	var due []*session
+	for _, s := range k.sessions {
+		if s.phase != serving {
+			continue
+		}
+		o := &s.office
+		if o.due = o.due || all; o.due && !o.renewing {
+			o.due, o.renewing = false, true
+			due = append(due, s)
+		}
+	}
+	for batch := range slices.Chunk(due, k.rules.Limits.Batch) {
+		c := &call{Call: Call{Kind: Renew, Held: make([]Held, len(batch))}, of: batch}
+		for i, s := range batch {
+			c.Held[i] = s.held()
+		}
+		k.place(c, k.rules.Timing.Timeout)
+	}
+	k.renewNext()
+}
+
+// wantsRenewal leaves out what is not held any more.
+func (k *Keeper) wantsRenewal(c *call) bool {
+	of, held := c.of, c.Held
+	c.of, c.Held = nil, nil
+	for i, s := range of {
+		if s.phase == serving && s.held() == held[i] {
+			s.asked = k.now
+			c.of, c.Held = append(c.of, s), append(c.Held, held[i])
+		}
+	}
+	return len(c.of) > 0
+}
+
+// renewed says what became of each lease. What the answer does not list is lost, unless it was
+// left out. Of what was left out, and of all if there is no answer, nothing is known, and the
+// old ends stay.
+func (k *Keeper) renewed(c *call, a *Answer) {
+	answered, kept, leftOut := a.Err == nil, set(a.Kept), map[string]bool(nil)
+	if locked, is := errors.AsType[*LockedError](a.Err); is {
+		answered, leftOut = true, set(locked.Names)
+	}
+	for i, s := range c.of {
+		switch {
+		case s.phase != serving || s.held() != c.Held[i]:
+		case !answered || leftOut[s.name]:
+			s.office.due, s.office.renewing = true, false
+		case !kept[s.name]:
+			k.leave(s, takenAway)
+		default:
+			s.office.renewing = false
+			k.extend(s)
+		}
+	}
+	k.came(Note{Kind: Renew, Leases: len(c.of), Err: a.Err})
+}
+
+// extend has the lease last longer, unless it has run out.
+func (k *Keeper) extend(s *session) {
+	if k.now >= s.office.until {
+		k.leave(s, ranOut)
+		return
+	}
+	if end := k.end(s); end > s.office.until {
+		s.office.until = end
+		k.fx.Hold(s.name, s.view.Term, end)
+	}
+}
+
+func set(names []string) map[string]bool {
+	all := make(map[string]bool, len(names))
+	for _, name := range names {
+		all[name] = true
+	}
+	return all
+}
