@@ -46,8 +46,8 @@ type KeeperConfig struct {
 	Logger *slog.Logger
 }
 
-// Config describes one lease and what is done with it.
-type Config struct {
+// GroupConfig describes one lease, and the group of candidates that contend for it.
+type GroupConfig struct {
 	// Name is the name of the lease. Its candidates use the same one.
 	Name string
 	// Observer says that this one looks on, and never takes the lease.
@@ -62,15 +62,6 @@ type Config struct {
 	// Handlers are told of every change that they have time for, and of the
 	// latest in any case.
 	Handlers []elector.RoleHandler
-
-	// Self, Store, Waker, Timing, Strict and Logger describe the candidate, as in
-	// KeeperConfig. They are for New; a Keeper's electors use the keeper's.
-	Self   string
-	Store  Store
-	Waker  Waker
-	Timing Timing
-	Strict bool
-	Logger *slog.Logger
 }
 
 // complaints collects what is wrong with a configuration.
@@ -96,7 +87,7 @@ func (c *KeeperConfig) validate() error {
 	return errors.Join(bad...)
 }
 
-func (c *Config) validate() error {
+func (c *GroupConfig) validate() error {
 	var bad complaints
 	bad.name("Name", c.Name, MaxName)
 	for i, h := range c.Handlers {

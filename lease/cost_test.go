@@ -25,7 +25,7 @@ func TestFollowersOnlyRead(t *testing.T) {
 		first := s.enter("first", nil)
 		s.lead(first)
 		second := s.enter("second", nil)
-		third := s.enter("third", func(c *lease.Config) { c.Observer = true })
+		third := s.enter("third", func(c *settings) { c.Observer = true })
 		s.pass(time.Minute)
 		for _, c := range []*candidate{second, third} {
 			assert.Equal(t, first.Status().Self, c.Status().Leader)
@@ -71,7 +71,7 @@ func TestACrowdDoesNotStampede(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			play(t, func(s *stage) {
-				change := func(c *lease.Config) {
+				change := func(c *settings) {
 					if how.woken {
 						c.Waker = s.store
 					}
@@ -109,12 +109,12 @@ func keepMany(t *testing.T, config lease.KeeperConfig, leases int) (end func(), 
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, leases)
 	for i := range leases {
-		el, err := keeper.Join(lease.Config{Name: fmt.Sprint(i)})
+		el, err := keeper.Join(lease.GroupConfig{Name: fmt.Sprint(i)})
 		require.NoError(t, err)
 		all = append(all, el)
 		go func() { ended <- el.Run(ctx) }()
 	}
-	_, err = keeper.Join(lease.Config{Name: "0"})
+	_, err = keeper.Join(lease.GroupConfig{Name: "0"})
 	require.ErrorIs(t, err, elector.ErrGroupExists)
 	end = sync.OnceFunc(func() {
 		cancel()
@@ -232,7 +232,7 @@ func (s slow) Wake(ctx context.Context, name string) error {
 // A release hands over at once where candidates can be woken.
 func TestAReleaseHandsOverAtOnce(t *testing.T) {
 	play(t, func(s *stage) {
-		waker := func(c *lease.Config) { c.Waker = s.store }
+		waker := func(c *settings) { c.Waker = s.store }
 		first := s.enter("first", waker)
 		s.lead(first)
 		second := s.enter("second", waker)
@@ -270,7 +270,7 @@ func TestAStreamOfWakesPostponesNoLook(t *testing.T) {
 // at once.
 func TestAStormOfWakesIsNoStormOfReads(t *testing.T) {
 	play(t, func(s *stage) {
-		waker := func(c *lease.Config) { c.Waker = s.store }
+		waker := func(c *settings) { c.Waker = s.store }
 		first := s.enter("first", waker)
 		s.lead(first)
 		second := s.enter("second", waker)
@@ -289,7 +289,7 @@ func TestAStormOfWakesIsNoStormOfReads(t *testing.T) {
 
 // And at the next look elsewhere.
 func TestAReleaseIsFoundAtTheNextPoll(t *testing.T) {
-	playBoth(t, func(s *stage, change func(*lease.Config)) {
+	playBoth(t, func(s *stage, change func(*settings)) {
 		first := s.enter("first", change)
 		s.lead(first)
 		second := s.enter("second", change)
@@ -302,7 +302,7 @@ func TestAReleaseIsFoundAtTheNextPoll(t *testing.T) {
 // 002: an operator names the next leader. The old one learns of it by its next
 // renewal, and has left office when the heir enters it.
 func TestALeaderIsForced(t *testing.T) {
-	playBoth(t, func(s *stage, change func(*lease.Config)) {
+	playBoth(t, func(s *stage, change func(*settings)) {
 		first := s.enter("first", change)
 		s.lead(first)
 		for i := range 10 {
@@ -320,7 +320,7 @@ func TestALeaderIsForced(t *testing.T) {
 // An heir that does not come holds up nobody for long, and nor does an old leader
 // that cannot be reached.
 func TestAnHeirThatDoesNotComeIsPassedOver(t *testing.T) {
-	playBoth(t, func(s *stage, change func(*lease.Config)) {
+	playBoth(t, func(s *stage, change func(*settings)) {
 		first := s.enter("first", change)
 		s.lead(first)
 		second := s.enter("second", change)

@@ -4,16 +4,17 @@
 // A [Keeper] is one candidate with its leases in one [Store]; an [Elector] is one
 // of these leases. [New] makes both, for the common case:
 //
-//	el, err := lease.New(lease.Config{
-//		Name: "reports", Self: hostname, Store: store, Timing: lease.DefaultTiming(),
+//	candidate := lease.KeeperConfig{Self: hostname, Store: store, Timing: lease.DefaultTiming()}
+//	el, err := lease.New(candidate, lease.GroupConfig{
+//		Name: "reports",
 //		// Lead serves until ctx ends; term fences every write.
 //		Lead: func(ctx context.Context, term memberstate.Term) error { ... },
 //	})
 //	err = el.Run(ctx)
 //
 // An Elector is an elector.Election, as the one that votes is: what is written
-// against that runs on both. What it decides a [Machine] decides, which has neither
-// clock nor database, so that package simulation/leases can run it in a hostile
+// against that runs on both. All that is decided package protocol decides, which has
+// neither clock nor database, so that package simulation/leases can run it in a hostile
 // world. Stores are in packages mem, sqllease (PostgreSQL, MySQL, MariaDB, SQLite)
 // and kv (etcd, Redis); package leasetest is the acceptance test for others.
 //

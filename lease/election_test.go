@@ -23,13 +23,12 @@ func TestElectionByLease(t *testing.T) {
 				store := new(mem.Store)
 				var all []elector.Election
 				for i, m := range members {
-					config := lease.Config{
-						Name: "g", Self: fmt.Sprintf("n%d", i), Store: store, Timing: lease.DefaultTiming(), Strict: strict, Lead: m.Lead,
-					}
+					candidate := lease.KeeperConfig{Self: fmt.Sprintf("n%d", i), Store: store, Timing: lease.DefaultTiming(), Strict: strict}
+					group := lease.GroupConfig{Name: "g", Lead: m.Lead}
 					if m.Handler != nil {
-						config.Handlers = []elector.RoleHandler{m.Handler}
+						group.Handlers = []elector.RoleHandler{m.Handler}
 					}
-					el, err := lease.New(config)
+					el, err := lease.New(candidate, group)
 					require.NoError(t, err)
 					all = append(all, el)
 				}

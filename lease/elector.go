@@ -21,7 +21,7 @@ import (
 // Elector elects the leader of one group by a lease.
 type Elector struct {
 	keeper  *Keeper
-	config  Config
+	config  GroupConfig
 	status  level.Level[elector.Status]
 	lease   atomic.Pointer[office.Lease] // nil: it holds none
 	ended   chan struct{}                // closed when it takes no part any more
@@ -45,18 +45,18 @@ const (
 var _ elector.Election = (*Elector)(nil)
 
 // New is a keeper of one lease, for the common case.
-func New(config Config) (*Elector, error) {
-	k, keeperErr := NewKeeper(KeeperConfig{
-		Self: config.Self, Store: config.Store, Waker: config.Waker, Timing: config.Timing, Strict: config.Strict, Logger: config.Logger,
-	})
-	if keeperErr != nil {
-		return nil, errors.Join(keeperErr, config.validate())
+func New(candidate KeeperConfig, group GroupConfig) (*Elector, error) {
+	if err := errors.Join(candidate.validate(), group.validate()); err != nil {
+		return nil, err
 	}
-	config.Self, config.Store, config.Waker, config.Timing, config.Strict, config.Logger = "", nil, nil, Timing{}, false, nil
-	return k.Join(config)
+	k, err := NewKeeper(candidate)
+	if err != nil {
+		return nil, err
+	}
+	return k.Join(group)
 }
 
-func newElector(k *Keeper, config Config) *Elector {
+func newElector(k *Keeper, config GroupConfig) *Elector {
 	if config.Lead == nil {
 		config.Lead = func(ctx context.Context, _ memberstate.Term) error {
 			<-ctx.Done()

@@ -12,8 +12,8 @@ import (
 // A candidate that is alone. Real ones share a database: see package sqllease.
 func Example() {
 	ctx, cancel := context.WithCancel(context.Background())
-	el, err := lease.New(lease.Config{
-		Name: "reports", Self: "host-1", Store: new(mem.Store), Timing: lease.DefaultTiming(),
+	el, err := lease.New(lease.KeeperConfig{Self: "host-1", Store: new(mem.Store), Timing: lease.DefaultTiming()}, lease.GroupConfig{
+		Name: "reports",
 		// Serve until ctx ends; term fences every write.
 		Lead: func(ctx context.Context, term memberstate.Term) error {
 			fmt.Println("leading in term", term)

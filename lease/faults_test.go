@@ -18,7 +18,7 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-func strict(c *lease.Config) { c.Strict = true }
+func strict(c *settings) { c.Strict = true }
 
 // SOFARegistry, and every election whose row has a local time: at the hour that
 // does not exist in spring a live lease looks an hour old.
@@ -54,7 +54,7 @@ func TestADeadLeaderIsReplacedWhenTheDatabasesClockFallsBack(t *testing.T) {
 // needs a poll to see the renewal, and another one.
 func TestTakeoverIsWithinATTLAndOnePollOrTwo(t *testing.T) {
 	for name, mode := range map[string]struct {
-		change func(*lease.Config)
+		change func(*settings)
 		polls  time.Duration
 	}{"by the database's clock": {nil, 1}, "strict": {strict, 2}} {
 		t.Run(name, func(t *testing.T) {
@@ -80,7 +80,7 @@ func TestTakeoverIsWithinATTLAndOnePollOrTwo(t *testing.T) {
 func TestLeasesMayBeMuchShorterThanASecond(t *testing.T) {
 	short := lease.Timing{TTL: 60 * time.Millisecond, Renew: 20 * time.Millisecond, Poll: 10 * time.Millisecond, Timeout: 20 * time.Millisecond, DriftMargin: 2 * time.Millisecond}
 	play(t, func(s *stage) {
-		change := func(c *lease.Config) { c.Timing = short }
+		change := func(c *settings) { c.Timing = short }
 		first := s.enter("first", change)
 		s.lead(first)
 		second := s.enter("second", change)
@@ -171,7 +171,7 @@ func TestALateAnswerProlongsNothing(t *testing.T) {
 	patient := timing
 	patient.Renew, patient.Timeout = timing.TTL/10, timing.TTL
 	play(t, func(s *stage) {
-		first := s.enter("first", func(c *lease.Config) { c.Timing = patient })
+		first := s.enter("first", func(c *settings) { c.Timing = patient })
 		s.lead(first)
 		second := s.enter("second", nil)
 		first.conn.set(func(ctx context.Context, op string, do func(context.Context) error) error {
@@ -215,7 +215,7 @@ func TestAnAnswerThatComesTooLateIsNoOffice(t *testing.T) {
 	slow.Timeout = 2 * timing.TTL
 	play(t, func(s *stage) {
 		late := 0
-		only := s.enter("only", func(c *lease.Config) { c.Timing = slow })
+		only := s.enter("only", func(c *settings) { c.Timing = slow })
 		only.conn.set(func(ctx context.Context, op string, do func(context.Context) error) error {
 			err := do(ctx)
 			if op == "acquire" && late == 0 {
@@ -263,7 +263,7 @@ func TestALeaseThatWasTakenAwayIsLostAtTheNextRenewal(t *testing.T) {
 func TestCallbacksThatBlockDoNotBlockRenewals(t *testing.T) {
 	play(t, func(s *stage) {
 		hold := make(chan struct{})
-		first := s.enter("first", func(c *lease.Config) { c.Handlers = []elector.RoleHandler{stuck{hold}} })
+		first := s.enter("first", func(c *settings) { c.Handlers = []elector.RoleHandler{stuck{hold}} })
 		s.lead(first)
 		s.pass(time.Hour)
 		assert.True(t, first.leads())
@@ -282,7 +282,7 @@ func (h stuck) Shutdown()             { <-h.hold }
 func TestALeaseIsReleasedAfterLeadHasReturned(t *testing.T) {
 	play(t, func(s *stage) {
 		returned := false
-		first := s.enter("first", func(c *lease.Config) {
+		first := s.enter("first", func(c *settings) {
 			c.Lead = func(ctx context.Context, _ memberstate.Term) error {
 				<-ctx.Done()
 				<-time.After(2 * time.Second)
@@ -323,10 +323,10 @@ func TestALeaseThatIsWonWhileLeavingIsReleased(t *testing.T) {
 
 // A leader that is silent for a TTL is not shown as one.
 func TestADeadLeaderIsNotShown(t *testing.T) {
-	playBoth(t, func(s *stage, change func(*lease.Config)) {
+	playBoth(t, func(s *stage, change func(*settings)) {
 		first := s.enter("first", change)
 		s.lead(first)
-		looker := s.enter("looker", func(c *lease.Config) {
+		looker := s.enter("looker", func(c *settings) {
 			c.Observer = true
 			change(c)
 		})
@@ -343,7 +343,7 @@ func TestADeadLeaderIsNotShown(t *testing.T) {
 func TestALeadThatDoesNotReturnHoldsUpNobodyElse(t *testing.T) {
 	play(t, func(s *stage) {
 		hold := make(chan struct{})
-		first := s.enter("first", func(c *lease.Config) {
+		first := s.enter("first", func(c *settings) {
 			c.Lead = func(context.Context, memberstate.Term) error { <-hold; return nil }
 		})
 		s.lead(first)
@@ -387,7 +387,7 @@ func TestADatabaseThatHasGoneBackElectsNobody(t *testing.T) {
 
 // Two candidates are in office at no time, whatever the network does.
 func TestNeverTwoInOffice(t *testing.T) {
-	playBoth(t, func(s *stage, change func(*lease.Config)) {
+	playBoth(t, func(s *stage, change func(*settings)) {
 		var all []*candidate
 		for i := range 5 {
 			c := s.enter(fmt.Sprintf("c%d", i), change)

@@ -6,7 +6,6 @@ package lease
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -65,12 +64,8 @@ func NewKeeper(config KeeperConfig) (*Keeper, error) {
 func (k *Keeper) Self() string { return k.id }
 
 // Join adds a lease to the keeper. It takes part once its Run is called.
-func (k *Keeper) Join(config Config) (*Elector, error) {
-	var bad complaints
-	if config.Self != "" || config.Store != nil || config.Waker != nil || config.Timing != (Timing{}) || config.Strict || config.Logger != nil {
-		bad.add("Self, Store, Waker, Timing, Strict and Logger", "are the keeper's, and must be left out of a lease's configuration")
-	}
-	if err := errors.Join(append(bad, config.validate())...); err != nil {
+func (k *Keeper) Join(config GroupConfig) (*Elector, error) {
+	if err := config.validate(); err != nil {
 		return nil, err
 	}
 	e := newElector(k, config)

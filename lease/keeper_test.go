@@ -22,7 +22,7 @@ func TestAKeeperWorksAgain(t *testing.T) {
 		k, err := lease.NewKeeper(lease.KeeperConfig{Self: "n", Store: c, Timing: timing})
 		require.NoError(t, err)
 		for term := memberstate.Term(1); term <= 3; term++ {
-			el, err := k.Join(lease.Config{Name: "g"})
+			el, err := k.Join(lease.GroupConfig{Name: "g"})
 			require.NoError(t, err)
 			assert.Equal(t, k.Self(), el.Status().Self)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -78,7 +78,7 @@ func keep(t *testing.T, s lease.Store) (all map[string]*lease.Elector) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error)
 	for _, name := range []string{"a", "b", "c"} {
-		el, err := k.Join(lease.Config{Name: name})
+		el, err := k.Join(lease.GroupConfig{Name: name})
 		require.NoError(t, err)
 		all[name] = el
 		go func() { ended <- el.Run(ctx) }()
@@ -151,7 +151,7 @@ func TestKeepersOfManyLeasesShareNone(t *testing.T) {
 			require.NoError(t, err)
 			for j := range leases {
 				name := fmt.Sprint(j)
-				el, err := k.Join(lease.Config{Name: name, Lead: func(ctx context.Context, _ memberstate.Term) error {
+				el, err := k.Join(lease.GroupConfig{Name: name, Lead: func(ctx context.Context, _ memberstate.Term) error {
 					office <- struct{}{}
 					inside[name]++
 					offices++

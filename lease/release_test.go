@@ -40,7 +40,7 @@ func TestAReleaseThatFailsIsTriedAgain(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			playBoth(t, func(s *stage, change func(*lease.Config)) {
+			playBoth(t, func(s *stage, change func(*settings)) {
 				first := s.enter("first", change)
 				s.lead(first)
 				second := s.enter("second", change)
@@ -58,7 +58,7 @@ func TestAReleaseThatFailsIsTriedAgain(t *testing.T) {
 // A release that fails until the lease has run out is the error of Resign. Whoever resigned
 // leaves the lease to others all the same.
 func TestAResignationThatReleasesNothingSaysSo(t *testing.T) {
-	playBoth(t, func(s *stage, change func(*lease.Config)) {
+	playBoth(t, func(s *stage, change func(*settings)) {
 		first := s.enter("first", change)
 		s.lead(first)
 		second := s.enter("second", change)
@@ -101,7 +101,7 @@ func TestALeaseThatCouldNotBeReleasedIsLeftToOthers(t *testing.T) {
 
 // A holder that is alone leads again when the lease that it could not release has run out.
 func TestALoneHolderLeadsAgain(t *testing.T) {
-	playBoth(t, func(s *stage, change func(*lease.Config)) {
+	playBoth(t, func(s *stage, change func(*settings)) {
 		only := s.enter("only", change)
 		s.lead(only)
 		only.conn.set(refusing(1 << 30))

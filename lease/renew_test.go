@@ -118,7 +118,7 @@ func TestALateAnswerCountsForItsOwnRenewal(t *testing.T) {
 	patient := timing
 	patient.Timeout = timing.TTL
 	play(t, func(s *stage) {
-		first := s.enter("first", func(c *lease.Config) { c.Timing = patient })
+		first := s.enter("first", func(c *settings) { c.Timing = patient })
 		s.lead(first)
 		second := s.enter("second", nil)
 		renewed := false

@@ -34,7 +34,7 @@ func TestAKeeperThatRetiresSendsNoQueuedClaim(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		for i := range leases {
-			el, err := k.Join(lease.Config{Name: fmt.Sprint(i)})
+			el, err := k.Join(lease.GroupConfig{Name: fmt.Sprint(i)})
 			require.NoError(t, err)
 			running.Go(func() { assert.NoError(t, el.Run(ctx)) })
 		}

@@ -121,12 +121,12 @@ type candidate struct {
 
 // playBoth runs a test twice: with candidates that go by the database's clock, and with
 // strict ones. change makes a configuration such a one.
-func playBoth(t *testing.T, test func(s *stage, change func(*lease.Config))) {
+func playBoth(t *testing.T, test func(s *stage, change func(*settings))) {
 	t.Helper()
 	for name, strict := range map[string]bool{"by the database's clock": false, "strict": true} {
 		t.Run(name, func(t *testing.T) {
 			play(t, func(s *stage) {
-				test(s, func(c *lease.Config) { c.Strict = strict })
+				test(s, func(c *settings) { c.Strict = strict })
 			})
 		})
 	}
@@ -150,11 +150,19 @@ func play(t *testing.T, test func(s *stage)) {
 	})
 }
 
+// settings are all that can be said of a candidate for one lease.
+type settings struct {
+	lease.KeeperConfig
+	lease.GroupConfig
+}
+
 // enter has a candidate run.
-func (s *stage) enter(self string, change func(*lease.Config)) *candidate {
+func (s *stage) enter(self string, change func(*settings)) *candidate {
 	s.t.Helper()
 	c := &candidate{conn: &conn{Store: s.store, counts: map[string]int{}}, ended: make(chan struct{})}
-	config := lease.Config{Name: "g", Self: self, Store: c.conn, Timing: lease.DefaultTiming(), Logger: silence}
+	config := settings{
+		lease.KeeperConfig{Self: self, Store: c.conn, Timing: lease.DefaultTiming(), Logger: silence}, lease.GroupConfig{Name: "g"},
+	}
 	config.Lead = func(ctx context.Context, term memberstate.Term) error {
 		s.begin(c, term)
 		<-ctx.Done()
@@ -164,7 +172,7 @@ func (s *stage) enter(self string, change func(*lease.Config)) *candidate {
 	if change != nil {
 		change(&config)
 	}
-	el, err := lease.New(config)
+	el, err := lease.New(config.KeeperConfig, config.GroupConfig)
 	require.NoError(s.t, err)
 	c.Elector = el
 	ctx, cancel := context.WithCancel(context.Background())

@@ -16,7 +16,7 @@ import (
 func TestStatusLooksAtTheClock(t *testing.T) {
 	k, err := NewKeeper(KeeperConfig{Self: "n", Store: deaf{}, Timing: DefaultTiming()})
 	require.NoError(t, err)
-	e, err := k.Join(Config{Name: "g"})
+	e, err := k.Join(GroupConfig{Name: "g"})
 	require.NoError(t, err)
 	e.lease.Store(office.NewLease(7, k.now()+DefaultTiming().TTL))
 	e.show(func(s *elector.Status) { s.Role, s.Term, s.Leader = memberstate.Leader, 7, s.Self })

@@ -24,7 +24,7 @@ import (
 func TestALeaseThatWasSeenToHaveRunOutStaysSo(t *testing.T) {
 	k, err := NewKeeper(KeeperConfig{Self: "n", Store: deaf{}, Timing: DefaultTiming()})
 	require.NoError(t, err)
-	e, err := k.Join(Config{Name: "g"})
+	e, err := k.Join(GroupConfig{Name: "g"})
 	require.NoError(t, err)
 	end := k.now()
 	l := office.NewLease(7, end)
@@ -104,7 +104,7 @@ func keeperThatTells(t *testing.T, s Store, heard func(k *Keeper, text string), 
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	for _, name := range names {
-		el, err := k.Join(Config{Name: name, Lead: lead})
+		el, err := k.Join(GroupConfig{Name: name, Lead: lead})
 		require.NoError(t, err)
 		all[name] = el
 		running.Go(func() { assert.NoError(t, el.Run(ctx)) })

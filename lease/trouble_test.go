@@ -52,7 +52,7 @@ func TestADatabaseThatIsDownIsToldEverMoreRarely(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			play(t, func(s *stage) {
 				n := newNotes()
-				change := func(c *lease.Config) { c.Logger = slog.New(n) }
+				change := func(c *settings) { c.Logger = slog.New(n) }
 				first := s.enter("first", change)
 				s.lead(first)
 				second := s.enter("second", change)
@@ -95,7 +95,7 @@ func TestADatabaseThatIsDownIsToldEverMoreRarely(t *testing.T) {
 func TestForgottenTermsAreToldOnce(t *testing.T) {
 	play(t, func(s *stage) {
 		n := newNotes()
-		c := s.enter("only", func(c *lease.Config) { c.Logger = slog.New(n) })
+		c := s.enter("only", func(c *settings) { c.Logger = slog.New(n) })
 		s.lead(c)
 		for told := 1; told <= 2; told++ {
 			full, empty := c.conn.Store, new(mem.Store)
@@ -116,7 +116,7 @@ func TestWithoutALoggerFailuresAreTold(t *testing.T) {
 	defer slog.SetDefault(before)
 	synctest.Test(t, func(t *testing.T) {
 		c := &conn{Store: new(mem.Store), counts: map[string]int{}}
-		el, err := lease.New(lease.Config{Name: "g", Self: "n", Store: c, Timing: timing})
+		el, err := lease.New(lease.KeeperConfig{Self: "n", Store: c, Timing: timing}, lease.GroupConfig{Name: "g"})
 		require.NoError(t, err)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()

@@ -25,7 +25,7 @@ func TestALeadThatEndsItsGoroutineResigns(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			play(t, func(s *stage) {
 				var over context.Context
-				first := s.enter("first", func(c *lease.Config) {
+				first := s.enter("first", func(c *settings) {
 					c.Lead = func(ctx context.Context, _ memberstate.Term) error {
 						over = ctx
 						if waits {
@@ -74,7 +74,9 @@ const panicker = "HUSTINGS_TEST_PANIC"
 // was, and the lease is not released, for it is not known what of Lead is still at work.
 func TestALeadThatPanicsEndsItsProcess(t *testing.T) {
 	if os.Getenv(panicker) != "" {
-		el, err := lease.New(lease.Config{Name: "g", Self: "n", Store: released{new(mem.Store)}, Timing: lease.DefaultTiming(), Lead: panics})
+		el, err := lease.New(
+			lease.KeeperConfig{Self: "n", Store: released{new(mem.Store)}, Timing: lease.DefaultTiming()}, lease.GroupConfig{Name: "g", Lead: panics},
+		)
 		require.NoError(t, err)
 		require.NoError(t, el.Run(t.Context()))
 		return

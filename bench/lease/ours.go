@@ -25,7 +25,7 @@ func inMemory(strict bool) side {
 		shared := new(mem.Store)
 		return func(ctx context.Context, e entry) (*candidate, error) {
 			l := newLink(e.deaf)
-			return stand(ctx, l, e, lease.Config{Name: "lease", Store: linked{shared, l}, Strict: strict})
+			return stand(ctx, l, e, "lease", lease.KeeperConfig{Store: linked{shared, l}, Strict: strict})
 		}, nil
 	}}
 }
@@ -51,19 +51,18 @@ func overPostgres(s *server) side {
 			if err != nil {
 				return nil, errors.Join(err, w.close())
 			}
-			return stand(ctx, w, e, lease.Config{Name: name, Store: wired{store, w}, Waker: waker})
+			return stand(ctx, w, e, name, lease.KeeperConfig{Store: wired{store, w}, Waker: waker})
 		}, nil
 	}}
 }
 
 // stand has a candidate of ours take part.
-func stand(ctx context.Context, c connection, e entry, config lease.Config) (*candidate, error) {
+func stand(ctx context.Context, c connection, e entry, name string, config lease.KeeperConfig) (*candidate, error) {
 	config.Self, config.Timing = strconv.Itoa(e.number), e.timing.ours()
-	config.Lead = func(ctx context.Context, _ memberstate.Term) error {
+	el, err := lease.New(config, lease.GroupConfig{Name: name, Lead: func(ctx context.Context, _ memberstate.Term) error {
 		e.record.lead(ctx, e.number)
 		return nil
-	}
-	el, err := lease.New(config)
+	}})
 	if err != nil {
 		return nil, errors.Join(err, c.close())
 	}

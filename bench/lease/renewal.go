@@ -111,7 +111,7 @@ func holdOurs(ctx context.Context, l *link, leases int, t timing, led chan<- str
 	}
 	electors := make([]*lease.Elector, leases)
 	for i := range electors {
-		electors[i], err = keeper.Join(lease.Config{Name: strconv.Itoa(i), Lead: func(ctx context.Context, _ memberstate.Term) error {
+		electors[i], err = keeper.Join(lease.GroupConfig{Name: strconv.Itoa(i), Lead: func(ctx context.Context, _ memberstate.Term) error {
 			lead(ctx, led)
 			return nil
 		}})

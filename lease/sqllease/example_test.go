@@ -24,8 +24,8 @@ func Example() {
 		if err = store.EnsureSchema(ctx); err != nil { // once, by whoever comes first
 			return err
 		}
-		el, err := lease.New(lease.Config{
-			Name: "reports", Self: hostname, Store: store, Timing: lease.DefaultTiming(),
+		el, err := lease.New(lease.KeeperConfig{Self: hostname, Store: store, Timing: lease.DefaultTiming()}, lease.GroupConfig{
+			Name: "reports",
 			Lead: func(ctx context.Context, term memberstate.Term) error {
 				return writeReports(ctx, db, term) // until ctx ends; every write is guarded with term
 			},

@@ -39,7 +39,7 @@ func TestAStalledConnectionProlongsNoOffice(t *testing.T) {
 // counted from the answer would lead until long after another one does.
 func TestALateAnswerProlongsNoOffice(t *testing.T) {
 	contend(t, func(r *race) {
-		patient := func(c *lease.Config) {
+		patient := func(c *settings) {
 			c.Timing.Timeout = 2 * c.Timing.TTL
 			c.Timing.Renew, c.Timing.DriftMargin = c.Timing.TTL/40, c.Timing.TTL/20
 		}
@@ -98,7 +98,7 @@ func TestFailuresEndAnOfficeAndNotTheElector(t *testing.T) {
 	contend(t, func(r *race) {
 		store, line := r.server.silent(r.t)
 		failed := make(failures, 100)
-		el := r.enter("only", store, func(c *lease.Config) { c.Logger = slog.New(slog.NewTextHandler(failed, nil)) })
+		el := r.enter("only", store, func(c *settings) { c.Logger = slog.New(slog.NewTextHandler(failed, nil)) })
 		for term := memberstate.Term(1); term <= 2; term++ {
 			office := r.next()
 			assert.GreaterOrEqual(r.t, office.term, term)
@@ -128,7 +128,7 @@ func TestCallbacksThatBlockDoNotBlockRenewals(t *testing.T) {
 		hold := make(chan struct{})
 		defer close(hold)
 		store := r.direct()
-		r.enter("first", store, func(c *lease.Config) { c.Handlers = []elector.RoleHandler{stuck{hold}} })
+		r.enter("first", store, func(c *settings) { c.Handlers = []elector.RoleHandler{stuck{hold}} })
 		first := r.next()
 		r.enter("second", r.direct(), nil)
 		threeTTLs := uint64(3 * unhurried.TTL / unhurried.Renew)
@@ -161,7 +161,7 @@ func TestAContendersOwnClockStealsNothing(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				timing := unhurried
 				timing.Poll = ttl / 50
-				el, err := lease.New(lease.Config{Name: r.name, Self: "b", Store: contender, Timing: timing})
+				el, err := lease.New(lease.KeeperConfig{Self: "b", Store: contender, Timing: timing}, lease.GroupConfig{Name: r.name})
 				require.NoError(t, err)
 				ctx, cancel := context.WithTimeout(t.Context(), 2*ttl)
 				defer cancel()
@@ -244,7 +244,7 @@ func TestPollsWriteNothing(t *testing.T) {
 				cancel()
 			}
 			synctest.Test(t, func(t *testing.T) {
-				el, err := lease.New(lease.Config{Name: r.name, Self: "b", Store: follower, Timing: unhurried})
+				el, err := lease.New(lease.KeeperConfig{Self: "b", Store: follower, Timing: unhurried}, lease.GroupConfig{Name: r.name})
 				require.NoError(t, err)
 				ctx, cancel := context.WithTimeout(t.Context(), 100*unhurried.Poll)
 				defer cancel()

@@ -294,11 +294,17 @@ func contend(t *testing.T, test func(*race)) {
 	}
 }
 
+// settings are all that can be said of a candidate for one lease.
+type settings struct {
+	lease.KeeperConfig
+	lease.GroupConfig
+}
+
 // enter has a candidate run until the test ends.
-func (r *race) enter(self string, store lease.Store, change func(*lease.Config)) *lease.Elector {
+func (r *race) enter(self string, store lease.Store, change func(*settings)) *lease.Elector {
 	r.t.Helper()
 	var el *lease.Elector
-	config := lease.Config{Name: r.name, Self: self, Store: store, Timing: unhurried}
+	config := settings{lease.KeeperConfig{Self: self, Store: store, Timing: unhurried}, lease.GroupConfig{Name: r.name}}
 	config.Lead = func(ctx context.Context, number memberstate.Term) error {
 		r.began <- term{el, number, ctx}
 		<-ctx.Done()
@@ -307,7 +313,7 @@ func (r *race) enter(self string, store lease.Store, change func(*lease.Config))
 	if change != nil {
 		change(&config)
 	}
-	el, err := lease.New(config)
+	el, err := lease.New(config.KeeperConfig, config.GroupConfig)
 	require.NoError(r.t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)

@@ -170,7 +170,7 @@ func TestOneIsInOfficeAtATime(t *testing.T) {
 		var running sync.WaitGroup
 		for i := range 3 {
 			var el *lease.Elector
-			el, err := lease.New(lease.Config{Name: name, Self: fmt.Sprintf("n%d", i), Store: s, Timing: timing, Lead: func(ctx context.Context, term memberstate.Term) error {
+			el, err := lease.New(lease.KeeperConfig{Self: fmt.Sprintf("n%d", i), Store: s, Timing: timing}, lease.GroupConfig{Name: name, Lead: func(ctx context.Context, term memberstate.Term) error {
 				mu.Lock()
 				inside++
 				assert.Equal(t, 1, inside)

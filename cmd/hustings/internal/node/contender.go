@@ -25,11 +25,10 @@ func runContender(ctx context.Context, config Config, m *member) (err error) {
 	defer func() { err = errors.Join(err, db.Close()) }()
 	m.group, m.leases = config.Name, true
 	timing, figures := leaseTiming(config.TTL), m.metrics.Elector()
-	el, err := lease.New(lease.Config{
-		Name: config.Name, Self: config.Node, Store: contended{db.Store, m, figures}, Waker: db.Waker,
-		Timing: timing, Strict: config.Strict, Logger: m.log, Lead: m.lead,
-		Handlers: []elector.RoleHandler{counted{figures}},
-	})
+	el, err := lease.New(lease.KeeperConfig{
+		Self: config.Node, Store: contended{db.Store, m, figures}, Waker: db.Waker,
+		Timing: timing, Strict: config.Strict, Logger: m.log,
+	}, lease.GroupConfig{Name: config.Name, Lead: m.lead, Handlers: []elector.RoleHandler{counted{figures}}})
 	if err != nil {
 		return config.inFlags(err)
 	}
