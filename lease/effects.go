@@ -19,7 +19,7 @@ type effects struct{ *Keeper }
 var _ protocol.Effects = effects{}
 
 // Call calls the store in a goroutine of its own, whatever the driver does.
-func (fx effects) Call(c protocol.Call) {
+func (fx effects) Call(c *protocol.Call) {
 	ctx := fx.listening
 	if c.Kind != protocol.Listen {
 		ctx = context.Background()
@@ -30,15 +30,13 @@ func (fx effects) Call(c protocol.Call) {
 			defer cancel()
 			ctx = within
 		}
-		a := fx.call(ctx, &c)
-		a.Number = c.Number
-		fx.step(a)
+		fx.step(fx.call(ctx, c))
 	})
 }
 
 // call does what a call says, and returns when that is done.
-func (k *Keeper) call(ctx context.Context, c *protocol.Call) (a protocol.Answer) {
-	store := k.config.Store
+func (k *Keeper) call(ctx context.Context, c *protocol.Call) *protocol.Answer {
+	a, store := &protocol.Answer{Number: c.Number}, k.config.Store
 	switch c.Kind {
 	case protocol.Read:
 		a.Records, a.Err = store.Read(ctx, c.Names)

@@ -66,7 +66,7 @@ func (k *Keeper) send(c *call) {
 		c.deadline = k.now + c.Timeout
 		k.wakeBy(c.deadline)
 	}
-	k.fx.Call(c.Call)
+	k.fx.Call(&c.Call)
 }
 
 // wanted makes a call up as it is to be made now, because it may have waited, and says whether
@@ -107,6 +107,9 @@ func (k *Keeper) answered(a *Answer) {
 
 // expire gives up what has waited for too long.
 func (k *Keeper) expire() {
+	if k.now < k.calls.due() {
+		return
+	}
 	for _, c := range slices.Clone(k.calls.underWay) {
 		if k.now >= c.deadline {
 			c.deadline, c.givenUp = Never, true

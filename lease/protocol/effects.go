@@ -11,8 +11,9 @@ import (
 // Effects carry out what a keeper asks for, in the order in which it does. None of them
 // waits for anything, and none calls Step.
 type Effects interface {
-	// Call has the store, or the waker, do something. It is told with an Answer, once.
-	Call(c Call)
+	// Call has the store, or the waker, do something. It is told with an Answer, once. Neither
+	// side changes c any more.
+	Call(c *Call)
 	// Hold has the lease of a term held until a time: a new one, or for longer than so far.
 	// If it was seen to have run out meanwhile it stays so, and that is told with Lapse.
 	Hold(name string, term memberstate.Term, until time.Duration)

@@ -74,4 +74,4 @@ func (in Returned) happensTo(k *Keeper) {
 	k.with(in.Name, func(s *session) { k.returned(s, in.Err) })
 }
 
-func (in Answer) happensTo(k *Keeper) { k.answered(&in) }
+func (in *Answer) happensTo(k *Keeper) { k.answered(in) }

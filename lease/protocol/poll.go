@@ -4,7 +4,10 @@
 
 package protocol
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // look is when leases are looked at, and the look that is under way.
 type look struct {
@@ -119,7 +122,7 @@ func (k *Keeper) readNext() {
 
 // wantsRead leaves out what is watched no more.
 func (k *Keeper) wantsRead(c *call) bool {
-	c.of = watched(c.of)
+	c.of = slices.DeleteFunc(c.of, func(s *session) bool { return s.phase != watching })
 	if len(c.of) == 0 {
 		k.readNext()
 		return false

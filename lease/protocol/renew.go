@@ -65,7 +65,7 @@ func (k *Keeper) renewDue() {
 // wantsRenewal leaves out what is not held any more.
 func (k *Keeper) wantsRenewal(c *call) bool {
 	of, held := c.of, c.Held
-	c.of, c.Held = nil, nil
+	c.of, c.Held = of[:0], held[:0] // what follows reads ahead of what it writes
 	for i, s := range of {
 		if s.phase == serving && s.held() == held[i] {
 			s.asked = k.now

@@ -150,7 +150,7 @@ func (n *candidate) die() {
 func (n *candidate) step(in protocol.Input) {
 	n.next = n.keeper.Step(n.now(), in, n)
 	if _, tick := in.(protocol.Tick); tick {
-		n.world.holds(Cadence, n.next > n.now(), "%s wants to be called again at once, for ever", n.id)
+		n.world.often(Cadence, n.next > n.now(), func() string { return n.id + " wants to be called again at once, for ever" })
 	}
 	if !n.ends() {
 		n.arm()

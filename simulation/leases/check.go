@@ -20,6 +20,7 @@ const (
 	TermsGrow
 	OneHolder
 	StaysOver
+	Kept
 	LeadEnds
 	ReleasedAfter
 	GivesBack
@@ -33,7 +34,7 @@ const (
 )
 
 var invariantNames = [invariants]string{
-	"one lease", "terms grow", "one holder a term", "stays over", "lead ends", "released after lead", "gives back", "stands back", "followers read", "cadence", "converges", "taken over",
+	"one lease", "terms grow", "one holder a term", "stays over", "kept", "lead ends", "released after lead", "gives back", "stands back", "followers read", "cadence", "converges", "taken over",
 }
 
 // String names the invariant.
@@ -78,10 +79,26 @@ func (c *checker) init() {
 
 // holds notes that an invariant was looked at, and ends the run if it does not hold.
 func (w *world) holds(i Invariant, ok bool, format string, args ...any) {
+	w.check.counts[i]++
+	if !ok {
+		w.broken(i, format, args...)
+	}
+}
+
+// often is holds for what is looked at so often that the words are made up only when they are
+// needed.
+func (w *world) often(i Invariant, ok bool, words func() string) {
+	w.check.counts[i]++
+	if !ok {
+		w.broken(i, "%s", words())
+	}
+}
+
+// broken ends the run, for an invariant does not hold.
+func (w *world) broken(i Invariant, format string, args ...any) {
 	c := &w.check
-	c.counts[i]++
 	switch {
-	case ok || c.over:
+	case c.over:
 		return
 	case c.excused:
 		c.broken[i]++
@@ -166,11 +183,28 @@ func (w *world) opened(n *candidate, of int, term memberstate.Term) {
 	led[term] = true
 }
 
+// lost looks at a lease that is given up: the record says that it is another's, or it could not
+// be renewed in time, though that was tried again soon.
+func (w *world) lost(n *candidate, of int, topic protocol.Topic) {
+	s, t, l := &n.seats[of], n.options.timing, &n.options.limits
+	if topic == protocol.TakenAway {
+		r := w.database.now(of)
+		w.holds(Kept, r.Holder != n.id || r.Term != s.term, "%s gives %s up, which is its own", n.id, names[of])
+	}
+	if topic != protocol.RanOut || !n.awake() || w.enabled.Has(Hang) || l.Calls[protocol.Renew] < maxLeases {
+		return // it had reasons not to be in time
+	}
+	within := t.Timeout + t.Renew/4 + time.Millisecond
+	w.holds(Kept, n.now()-s.asked <= max(within, t.Renew), "%s let %s run out, and has tried to renew it %v ago", n.id, names[of], n.now()-s.asked)
+}
+
 // sending looks at what a keeper sends.
-func (w *world) sending(n *candidate, c *protocol.Call) {
-	for i, of := range touched(c) {
+func (w *world) sending(n *candidate, c *protocol.Call, touches []int) {
+	for i, of := range touches {
 		s := &n.seats[of]
-		w.holds(FollowersRead, s.in && (!s.retired || c.Kind == protocol.Release || c.Kind == protocol.Wake), "%s %s %s, and has left", n.id, does[c.Kind], names[of])
+		w.often(FollowersRead, s.in && (!s.retired || c.Kind == protocol.Release || c.Kind == protocol.Wake), func() string {
+			return fmt.Sprintf("%s %s %s, and has left", n.id, does[c.Kind], names[of])
+		})
 		switch c.Kind {
 		case protocol.Acquire:
 			w.holds(FollowersRead, n.free(s) && !n.options.observer, "%s claims %s, what %q holds for another %v", n.id, names[of], s.read.Holder, s.read.Left)
@@ -178,11 +212,15 @@ func (w *world) sending(n *candidate, c *protocol.Call) {
 			s.claiming++
 			s.found, s.asked = false, n.now()
 		case protocol.Renew:
-			w.holds(FollowersRead, s.context && s.term == c.Held[i].Term, "%s renews %s in term %d without being in office", n.id, names[of], c.Held[i].Term)
+			w.often(FollowersRead, s.context && s.term == c.Held[i].Term, func() string {
+				return fmt.Sprintf("%s renews %s in term %d without being in office", n.id, names[of], c.Held[i].Term)
+			})
 			s.asked = n.now()
 		case protocol.Release:
 			w.holds(ReleasedAfter, !s.leading && s.lease == nil, "%s releases %s in term %d while its Lead runs", n.id, names[of], c.Held[i].Term)
 			s.tries++
+			end := s.asked + n.options.timing.TTL - n.options.timing.DriftMargin
+			w.holds(GivesBack, s.tries == 1 || n.now() <= end || !n.awake(), "%s releases %s in term %d, %v after it has run out", n.id, names[of], c.Held[i].Term, n.now()-end)
 		case protocol.Read, protocol.Wake, protocol.Listen:
 		}
 	}

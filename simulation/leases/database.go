@@ -117,17 +117,18 @@ func (d *database) describe(leases []int) string {
 }
 
 // find is what a read tells.
-func (w *world) find(leases []int) (found []lease.Record) {
-	stale, behind := w.chance(StaleRead), int64(0)
-	if stale {
-		behind = w.span()
+func (w *world) find(named []string, leases []int) []lease.Record {
+	found, err := w.database.store.Read(context.Background(), named)
+	if err != nil {
+		panic(err) // a store in memory has no reason to refuse
 	}
+	if !w.chance(StaleRead) {
+		return found
+	}
+	behind := w.span()
+	found = found[:0]
 	for _, of := range leases {
-		r := w.database.now(of)
-		if stale {
-			r = w.database.stale(of, behind, w.now)
-		}
-		if r != none(of) {
+		if r := w.database.stale(of, behind, w.now); r != none(of) {
 			found = append(found, r)
 		}
 	}

@@ -13,26 +13,27 @@ import (
 var _ protocol.Effects = (*candidate)(nil)
 
 // Call has a statement sent, or others woken, or listens.
-func (n *candidate) Call(c protocol.Call) {
+func (n *candidate) Call(c *protocol.Call) {
 	w := n.world
 	n.sent[c.Kind]++
-	w.sending(n, &c)
+	touches := touched(c)
+	w.sending(n, c, touches)
 	switch c.Kind {
 	case protocol.Wake:
 		w.rouse(n, lookUp(c.Names[0]))
-		n.in(int64(n.delay()), func() { n.step(protocol.Answer{Number: c.Number, Err: n.unreachable()}) })
+		n.in(int64(n.delay()), func() { n.step(&protocol.Answer{Number: c.Number, Err: n.unreachable()}) })
 	case protocol.Listen:
 		n.listening = c.Number
 		if n.cut {
 			n.deafen()
 		}
 	case protocol.Acquire:
-		n.send(c)
+		n.send(c, touches)
 		if w.leavesNow() {
 			n.in(w.draw(int64(time.Millisecond)), n.leave) // and may win
 		}
 	default:
-		n.send(c)
+		n.send(c, touches)
 	}
 }
 
@@ -48,7 +49,7 @@ func (n *candidate) unreachable() error {
 func (n *candidate) deafen() {
 	if number := n.listening; n.alive && number != 0 {
 		n.listening = 0
-		n.in(int64(n.delay()), func() { n.step(protocol.Answer{Number: number, Err: errBroken}) })
+		n.in(int64(n.delay()), func() { n.step(&protocol.Answer{Number: number, Err: errBroken}) })
 	}
 }
 
@@ -89,7 +90,7 @@ func (n *candidate) Lead(name string, term memberstate.Term) {
 	w, of := n.world, lookUp(name)
 	w.opened(n, of, term)
 	s := &n.seats[of]
-	s.leading, s.context = true, true
+	s.leading, s.context, s.tries = true, true, 0
 	w.took(n, of)
 }
 
@@ -113,8 +114,10 @@ func (n *candidate) Tell(note protocol.Note) {
 	switch note.Topic {
 	case protocol.RanOut:
 		n.world.met(RanOut)
+		n.world.lost(n, lookUp(note.Name), note.Topic)
 	case protocol.TakenAway:
 		n.world.met(TakenAway)
+		n.world.lost(n, lookUp(note.Name), note.Topic)
 	case protocol.Forgotten:
 		n.world.met(Distrusted)
 	case protocol.Fails, protocol.Works, protocol.ReturnedEarly:

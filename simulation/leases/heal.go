@@ -20,6 +20,7 @@ func (w *world) heal() {
 		return
 	}
 	w.keep(leader)
+	w.handOver(leader)
 	w.silence(leader)
 }
 
@@ -90,13 +91,9 @@ func (w *world) waitForLeaders(within time.Duration) *candidate {
 		if leader := w.leaders(); leader != nil {
 			return leader
 		}
-		e, ok := w.queue.Next(end)
-		if !ok {
-			w.now = end
+		if !w.next(end) {
 			return nil
 		}
-		w.now = e.At
-		w.happen(e.What)
 	}
 	return nil
 }
@@ -134,6 +131,30 @@ func (w *world) keep(leader *candidate) {
 	w.holds(Converges, w.elections == before, "there was an election though nothing happened since %s led", leader.id)
 }
 
+// handOver has the leader resign. Where all others hear of it one of them leads at once.
+func (w *world) handOver(leader *candidate) {
+	leader, _ = w.heaviest(leader)
+	if w.check.over || w.electable(leader) == 0 {
+		return
+	}
+	poll := time.Duration(0)
+	for _, n := range w.candidates {
+		if n.listening == 0 {
+			return
+		}
+		poll = max(poll, n.options.timing.Poll)
+	}
+	const leadReturns, looks = 10 * time.Millisecond, 10 * time.Millisecond
+	before, began := w.elections, w.now
+	within := leadReturns + looks + poll/8 + time.Duration(3+w.leases)*w.way()
+	leader.resign(leader.leads())
+	for !w.check.over && w.elections == before && w.next(began+int64(2*within)) {
+	}
+	took := time.Duration(w.now - began)
+	w.holds(TakenOver, took <= within, "%s resigned, and was replaced after %v, not within %v", leader.id, took, within)
+	w.run(w.now + int64(3*poll)) // until nobody stands back
+}
+
 // silence has the leader die, or be cut off, and measures how long it takes until
 // another one leads.
 func (w *world) silence(leader *candidate) {
@@ -150,12 +171,9 @@ func (w *world) silence(leader *candidate) {
 		w.tell("%s is cut off for good", leader.id)
 	}
 	for end := w.now + int64(2*within+2*t.TTL); w.elections < before+over && !w.check.over; {
-		e, ok := w.queue.Next(end)
-		if !ok {
+		if !w.next(end) {
 			break
 		}
-		w.now = e.At
-		w.happen(e.What)
 	}
 	w.takenOver, w.demanded = time.Duration(w.now-began), !w.check.over
 	w.holds(TakenOver, w.takenOver <= within, "%s was replaced after %v, not within %v", leader.id, w.takenOver, within)

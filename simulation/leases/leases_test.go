@@ -79,7 +79,8 @@ func TestShortRunsAreHealed(t *testing.T) {
 	assert.Empty(t, total.Failing)
 }
 
-// A world without faults elects once, and once more when the leader has fallen silent.
+// A world without faults elects once, and once more when the leader has fallen silent; and
+// once between if the leader's resignation is heard of.
 func TestNothingGoesWrongWhereNothingStrikes(t *testing.T) {
 	c := leases.Campaign{Count: 100, Options: func(seed uint64) leases.Options {
 		return leases.Options{Seed: seed, Candidates: 2 + int(seed/2%4), Leases: 1, Strict: seed%2 == 1, Faults: leases.NoFaults}
@@ -87,7 +88,8 @@ func TestNothingGoesWrongWhereNothingStrikes(t *testing.T) {
 	total, err := c.Run(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, total.Failing)
-	assert.Equal(t, 2*total.Seeds, total.Elections)
+	assert.GreaterOrEqual(t, total.Elections, 2*total.Seeds)
+	assert.LessOrEqual(t, total.Elections, 3*total.Seeds)
 	for took, n := range total.TakenOver {
 		assert.Greater(t, took, 3*time.Second, "%d times", n)
 		assert.Less(t, took, 8500*time.Millisecond, "%d times", n)

@@ -16,7 +16,7 @@ import (
 type statement struct {
 	from     *candidate
 	number   int // of the incarnation that sent it
-	call     protocol.Call
+	call     *protocol.Call
 	touches  []int         // the leases that it is about
 	deadline time.Duration // by the clock of its sender
 	ended    bool
@@ -25,9 +25,9 @@ type statement struct {
 var errBroken = errors.New("the connection is broken")
 
 // send sends a statement. Its driver returns when its time is up, or hangs.
-func (n *candidate) send(c protocol.Call) {
+func (n *candidate) send(c *protocol.Call, touches []int) {
 	w := n.world
-	s := &statement{from: n, number: n.number, call: c, touches: touched(&c), deadline: n.now() + c.Timeout}
+	s := &statement{from: n, number: n.number, call: c, touches: touches, deadline: n.now() + c.Timeout}
 	n.after(c.Timeout, func() {
 		if !s.ended && w.chance(Hang) {
 			w.hung = append(w.hung, s)
@@ -53,15 +53,30 @@ func (n *candidate) send(c protocol.Call) {
 }
 
 // touched are the leases that a call is about.
-func touched(c *protocol.Call) (all []int) {
-	for _, name := range c.Names {
-		all = append(all, lookUp(name))
+func touched(c *protocol.Call) []int {
+	switch c.Kind {
+	case protocol.Read, protocol.Wake:
+		return numbers(c.Names, func(name string) string { return name })
+	case protocol.Acquire:
+		return alone[lookUp(c.Claim.Name)]
+	case protocol.Renew, protocol.Release:
+		return numbers(c.Held, func(h lease.Held) string { return h.Name })
+	case protocol.Listen:
 	}
-	for _, h := range c.Held {
-		all = append(all, lookUp(h.Name))
+	return nil
+}
+
+// alone has each lease by itself.
+var alone = [maxLeases][]int{{0}, {1}, {2}, {3}}
+
+// numbers are those of some leases.
+func numbers[T any](of []T, name func(T) string) []int {
+	if len(of) == 1 {
+		return alone[lookUp(name(of[0]))]
 	}
-	if c.Claim.Name != "" {
-		all = append(all, lookUp(c.Claim.Name))
+	all := make([]int, len(of))
+	for i := range of {
+		all[i] = lookUp(name(of[i]))
 	}
 	return all
 }
@@ -73,23 +88,23 @@ func (s *statement) refused() {
 	}
 }
 
-func (s *statement) fails() { s.end(protocol.Answer{Err: errBroken}) }
+func (s *statement) fails() { s.end(&protocol.Answer{Err: errBroken}) }
 
 // end tells the sender what came of it. What was read too late its driver does not look at.
-func (s *statement) end(a protocol.Answer) {
+func (s *statement) end(a *protocol.Answer) {
 	n := s.from
 	if s.ended || s.number != n.number {
 		return
 	}
 	s.ended = true
 	if s.call.Kind == protocol.Read && n.now() >= s.deadline {
-		a = protocol.Answer{Err: errBroken}
+		a = &protocol.Answer{Err: errBroken}
 	}
 	if a.Err != nil {
 		n.world.tell("%s %s: %v", n.id, does[s.call.Kind], a.Err)
 	}
 	a.Number = s.call.Number
-	n.told(s, &a)
+	n.told(s, a)
 }
 
 // executeIn has the statement arrive and be carried out. It goes on if its sender has
@@ -149,10 +164,10 @@ func (s *statement) arrived() {
 func (s *statement) execute(looked int64, leases []int) {
 	w, n := s.from.world, s.from
 	if w.chance(Fails) {
-		s.answer(protocol.Answer{Err: errBroken})
+		s.answer(&protocol.Answer{Err: errBroken})
 		return
 	}
-	var a protocol.Answer
+	var a *protocol.Answer
 	w.execute(looked, s.call.Kind, leases, func(ctx context.Context) { a = s.do(ctx, leases) })
 	if s.call.Kind != protocol.Read && w.options.Tell != nil {
 		w.tell("%s %s: done; %s", n.id, does[s.call.Kind], w.database.describe(s.touches))
@@ -166,12 +181,12 @@ func (s *statement) execute(looked int64, leases []int) {
 }
 
 // do is what the statement does in the store.
-func (s *statement) do(ctx context.Context, leases []int) (a protocol.Answer) {
-	w, c := s.from.world, &s.call
+func (s *statement) do(ctx context.Context, leases []int) *protocol.Answer {
+	w, c, a := s.from.world, s.call, new(protocol.Answer)
 	store := &w.database.store
 	switch c.Kind {
 	case protocol.Read:
-		a.Records = w.find(leases)
+		a.Records = w.find(c.Names, leases)
 	case protocol.Acquire:
 		a.Won, a.Err = store.Acquire(ctx, c.Claim)
 	case protocol.Renew:
@@ -199,7 +214,7 @@ func (s *statement) do(ctx context.Context, leases []int) (a protocol.Answer) {
 func (s *statement) holder() string { return identity(s.from.index, s.number) }
 
 // answer has the sender told, if it lives and can be reached then.
-func (s *statement) answer(a protocol.Answer) {
+func (s *statement) answer(a *protocol.Answer) {
 	n := s.from
 	if n.number != s.number || n.deaf {
 		return

@@ -16,14 +16,14 @@ func (n *candidate) told(s *statement, a *protocol.Answer) {
 		if a.Err == nil {
 			n.reads(s.touches, a.Records)
 		}
-		n.step(*a)
+		n.step(a)
 	case protocol.Acquire:
 		n.toldOfClaim(s, a)
 	case protocol.Renew:
 		n.toldOfRenewal(s, a)
-		n.step(*a)
+		n.step(a)
 	case protocol.Release, protocol.Wake, protocol.Listen:
-		n.step(*a)
+		n.step(a)
 	}
 }
 
@@ -61,7 +61,7 @@ func (n *candidate) toldOfClaim(s *statement, a *protocol.Answer) {
 	seat.claiming--
 	elections, released, number := w.elections, n.sent[protocol.Release], n.number
 	ours, late := seat.read.Holder == n.id, n.now() >= s.deadline
-	n.step(*a)
+	n.step(a)
 	switch {
 	case late || n.number != number:
 	case a.Err == nil && !a.Won:

@@ -89,15 +89,20 @@ func (w *world) at(when int64, do func()) { w.queue.Push(when, event{do: do}) }
 
 // run plays until a time, or until an invariant is violated.
 func (w *world) run(until int64) {
-	for !w.check.over {
-		e, ok := w.queue.Next(until)
-		if !ok {
-			w.now = max(w.now, until)
-			return
-		}
-		w.now = e.At
-		w.happen(e.What)
+	for !w.check.over && w.next(until) {
 	}
+}
+
+// next has the next thing happen, if something does until a time. If not it is that time then.
+func (w *world) next(until int64) bool {
+	e, ok := w.queue.Next(until)
+	if !ok {
+		w.now = max(w.now, until)
+		return false
+	}
+	w.now = e.At
+	w.happen(e.What)
+	return true
 }
 
 func (w *world) happen(e event) {

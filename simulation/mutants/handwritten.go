@@ -197,7 +197,9 @@ var handwritten = []mutant{
 	{"lease-never-left", "lease/protocol/session.go", "\ts.phase = watching\n\tif s.retiring {\n\t\ts.phase = idle", "\ts.phase = leaving\n\tif s.retiring {\n\t\ts.phase = idle", ""},
 
 	// When a keeper does what, and how much of it at a time.
-	{"lease-look-not-woken-for", "lease/protocol/poll.go", "\t\tk.lookSoon()\n\t\tk.wakeBy(l.due())\n", "\t\tk.lookSoon()\n", ""},
+	{"lease-look-not-woken-for", "lease/protocol/poll.go", "\t\tk.look.soon = max(k.now+k.sparsely(k.rules.Timing.lookWithin()), k.look.soonest)\n\t\tk.wakeBy(k.look.soon)\n", "\t\tk.look.soon = max(k.now+k.sparsely(k.rules.Timing.lookWithin()), k.look.soonest)\n", ""},
+	{"lease-end-not-woken-for", "lease/protocol/keeper.go", "\t\tat = min(at, s.due())\n", "\t\t_ = s.due()\n", ""},
+	{"lease-poll-not-woken-for", "lease/protocol/keeper.go", "min(k.look.due(), k.renewal.at,", "min(k.renewal.at,", ""},
 	{"lease-polled-all-the-time", "lease/protocol/poll.go", "\t\t\tl.at = k.now + k.fx.Draw(k.rules.Timing.pollWithin())\n", "\t\t\tl.at = k.now\n", ""},
 	{"lease-batch-read-again", "lease/protocol/poll.go", "\tl.rest = l.rest[len(batch):]\n", "", ""},
 	{"lease-batch-that-fails-ends-the-look", "lease/protocol/poll.go", "\t\t}\n\t}\n\tk.readNext()\n", "\t\t}\n\t\tk.readNext()\n\t}\n", ""},

@@ -1,0 +1,118 @@
+package protocol
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/memberstate"
+)
+
+// roulette carries nothing out, and remembers what may be answered.
+type roulette struct {
+	random *rand.Rand
+	calls  []Call
+	led    []string
+}
+
+func (r *roulette) Call(c *Call)                         { r.calls = append(r.calls, *c) }
+func (r *roulette) Lead(name string, _ memberstate.Term) { r.led = append(r.led, name) }
+func (r *roulette) Draw(least, most time.Duration) time.Duration {
+	return least + time.Duration(r.random.Int64N(int64(1+most-least)))
+}
+
+func (r *roulette) Hold(string, memberstate.Term, time.Duration) {}
+func (r *roulette) Withdraw(string, memberstate.Term)            {}
+func (r *roulette) Publish(string, View)                         {}
+func (r *roulette) Vacate(string, memberstate.Term, error)       {}
+func (r *roulette) Tell(Note)                                    {}
+func (r *roulette) End(string)                                   {}
+
+// pull takes one of some things out, at random.
+func pull[T any](r *roulette, from *[]T) (one T) {
+	i := r.random.IntN(len(*from))
+	one = (*from)[i]
+	*from = append((*from)[:i], (*from)[i+1:]...)
+	return one
+}
+
+// input is something that may happen next.
+func (r *roulette) input() Input {
+	name := fmt.Sprint(r.random.IntN(5))
+	switch n := r.random.IntN(12); {
+	case n == 0:
+		return Enter{Name: name}
+	case n == 1:
+		return Woken{Name: name}
+	case n == 2:
+		return Resign{Name: name}
+	case n == 3 && r.random.IntN(4) == 0:
+		return Retire{Name: name}
+	case n == 4 && len(r.led) > 0:
+		return Returned{Name: pull(r, &r.led)}
+	case n > 4 && len(r.calls) > 0:
+		return r.answer(pull(r, &r.calls))
+	}
+	return Tick{}
+}
+
+func (r *roulette) answer(c Call) (a *Answer) {
+	a = &Answer{Number: c.Number, Won: true}
+	if r.random.IntN(3) == 0 {
+		a.Err = errors.New("it is down")
+	}
+	for _, h := range c.Held {
+		if r.random.IntN(8) > 0 {
+			a.Kept = append(a.Kept, h.Name)
+		}
+	}
+	return a
+}
+
+// Whatever happens, a keeper wants to be called no later than something is due, and after it
+// was called not at once again.
+func TestAKeeperIsWokenForAllThatIsDue(t *testing.T) {
+	for seed := range uint64(200) {
+		r := &roulette{random: rand.New(rand.NewPCG(seed, 1))}
+		rules := Rules{ID: "a#1", Self: "a", Wakes: true, Timing: DefaultTiming(), Limits: DefaultLimits()}
+		rules.Limits.Batch = 2
+		for kind := range rules.Limits.Calls {
+			rules.Limits.Calls[kind] = 1 + r.random.IntN(2)
+		}
+		k, now := NewKeeper(rules), time.Duration(0)
+		for range 500 {
+			in := r.input()
+			next := k.Step(now, in, r)
+			if len(k.sessions) > 0 {
+				require.LessOrEqual(t, next, k.earliest(), "after %T", in)
+			}
+			if _, tick := in.(Tick); tick {
+				require.Greater(t, next, now)
+			}
+			now += time.Duration(r.random.Int64N(int64(200 * time.Millisecond)))
+		}
+	}
+}
+
+// A lease that was seen to have run out has, even if the keeper took it to be renewed in time.
+func TestALapsedLeaseIsLeft(t *testing.T) {
+	r := &roulette{random: rand.New(rand.NewPCG(1, 1))}
+	k := NewKeeper(Rules{ID: "a#1", Self: "a", Timing: DefaultTiming(), Limits: DefaultLimits()})
+	k.Step(0, Enter{Name: "g"}, r)
+	for now := time.Duration(0); len(r.led) == 0; now += time.Millisecond {
+		k.Step(now, Tick{}, r)
+		for len(r.calls) > 0 {
+			k.Step(now, &Answer{Number: pull(r, &r.calls).Number, Won: true}, r)
+		}
+	}
+	k.Step(time.Second, Lapse{Name: "g", Term: 7}, r)
+	assert.Equal(t, serving, k.sessions[0].phase, "that was another term")
+	k.Step(time.Second, Lapse{Name: "g", Term: 1}, r)
+	assert.Equal(t, leaving, k.sessions[0].phase)
+	assert.Equal(t, memberstate.Candidate, k.sessions[0].view.Role)
+}
