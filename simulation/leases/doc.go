@@ -23,7 +23,7 @@
 //	LeadEnds        Lead's context has ended before the lease is another's, unless the process stood still
 //	ReleasedAfter   nothing is released before Lead has returned, and nobody has ended before
 //	GivesBack       a release that fails is tried again until the lease has run out, and no longer
-//	StandsBack      nobody claims for two polls what it has given up
+//	StandsBack      nobody claims for two polls what it has given up; if it could not be released, after it has run out
 //	FollowersRead   who follows, looks on or has left writes nothing; a claim is made only if what was read was free
 //	Cadence         where nothing strikes everything is looked at once in a Poll and renewed once in a Renew, and not twice as often
 //	Converges       once healed, the world has a leader soon, and keeps it

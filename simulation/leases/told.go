@@ -44,6 +44,9 @@ func (n *candidate) reads(leases []int, found []lease.Record) {
 			s.still = n.now()
 		}
 		s.read, s.stoodStill = r, n.now()-s.still
+		if r.Holder == n.id && r.Term == s.term && !n.free(s) {
+			s.stands = n.now() + 2*n.options.timing.Poll // it could not be released, and others wait
+		}
 		s.found = n.free(s) && !n.options.observer && n.now() >= s.stands
 	}
 }
