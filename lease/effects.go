@@ -50,6 +50,9 @@ func (k *Keeper) call(ctx context.Context, c *protocol.Call) *protocol.Answer {
 		a.Err = k.waker.Wake(ctx, c.Names[0])
 	case protocol.Listen:
 		a.Err = k.waker.Listen(ctx, func(name string) { k.step(protocol.Woken{Name: name}) })
+		if ctx.Err() != nil {
+			a.Err = nil // it was to end
+		}
 	}
 	return a
 }

@@ -23,18 +23,17 @@ type Keeper struct {
 	waker  Waker     // nil: none
 	epoch  time.Time // what time is counted from
 
-	entering sync.Mutex // held while an elector enters, and while goroutines are waited for
-	working  sync.WaitGroup
-
 	mu        sync.Mutex
 	value     *protocol.Keeper
 	joined    map[string]*Elector // by name, those that have not ended
 	running   int                 // how many of them run
+	working   *sync.WaitGroup     // the goroutines, since some have run without a break
 	listening context.Context     // ends when none runs any more
 	deafen    context.CancelFunc
 	timer     *time.Timer      // nil: the value does not want to be called
 	rings     time.Duration    // when it rings
 	arming    uint64           // counts how often it was armed
+	armedIn   *sync.WaitGroup  // the goroutines that it counts with
 	lapses    []protocol.Lapse // what the value is to be told next
 	lines     []line           // what is to be logged, see unlock
 }
@@ -107,7 +106,7 @@ func (k *Keeper) arm(next time.Duration) {
 			return
 		}
 		if k.timer.Stop() {
-			k.working.Done()
+			k.armedIn.Done()
 		}
 		k.timer = nil
 	}
@@ -115,15 +114,18 @@ func (k *Keeper) arm(next time.Duration) {
 		return
 	}
 	k.working.Add(1)
+	k.armedIn = k.working
 	k.arming++
 	k.rings = next
-	arming := k.arming
-	k.timer = time.AfterFunc(next-k.now(), func() { k.ring(arming) })
+	arming, in := k.arming, k.armedIn
+	k.timer = time.AfterFunc(next-k.now(), func() {
+		defer in.Done()
+		k.ring(arming)
+	})
 }
 
 // ring says that it is time.
 func (k *Keeper) ring(arming uint64) {
-	defer k.working.Done()
 	k.mu.Lock()
 	defer k.unlock()
 	if arming == k.arming {
@@ -134,27 +136,26 @@ func (k *Keeper) ring(arming uint64) {
 
 // enter counts an elector in that runs.
 func (k *Keeper) enter() {
-	k.entering.Lock()
-	defer k.entering.Unlock()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.running++; k.running == 1 {
+		k.working = new(sync.WaitGroup)
 		k.listening, k.deafen = context.WithCancel(context.Background())
 	}
 }
 
-// exit counts an elector out that has ended. The last one waits for the
-// goroutines.
+// exit counts an elector out that has ended. The last one waits for the goroutines, and holds
+// no lock meanwhile: others may run again before it is done.
 func (k *Keeper) exit(e *Elector) {
-	k.entering.Lock()
-	defer k.entering.Unlock()
 	k.mu.Lock()
 	delete(k.joined, e.config.Name)
 	k.running--
-	last := k.running == 0
-	k.mu.Unlock()
+	last, working := k.running == 0, k.working
 	if last {
 		k.deafen()
-		k.working.Wait()
+	}
+	k.mu.Unlock()
+	if last {
+		working.Wait()
 	}
 }
