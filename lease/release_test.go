@@ -110,3 +110,20 @@ func TestALoneHolderLeadsAgain(t *testing.T) {
 		assert.Equal(s.t, []memberstate.Term{1, 2}, only.began)
 	})
 }
+
+// However often the last release failed, the first one of the next office that fails is tried
+// again as soon.
+func TestEveryReleaseBeginsAnew(t *testing.T) {
+	play(t, func(s *stage) {
+		only := s.enter("only", nil)
+		s.lead(only)
+		only.conn.set(refusing(1 << 30))
+		require.ErrorIs(t, only.Resign(context.Background()), errRefused)
+		only.conn.set(nil)
+		s.lead(only)
+		only.conn.set(refusing(1))
+		began := time.Now()
+		require.NoError(t, only.Resign(context.Background()))
+		assert.LessOrEqual(t, time.Since(began), timing.Renew/16) // virtual
+	})
+}
