@@ -202,3 +202,25 @@ func TestASlowLoggerCostsNoLease(t *testing.T) {
 		}
 	})
 }
+
+// If somebody sees a lease run out while the answer to its renewal is being taken in, by a clock
+// that was read a moment earlier, the office ends: it is not led on without a lease.
+func TestAnOfficeEndsWithTheLeaseThatWasSeenToRunOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var led []context.Context
+		lead := func(ctx context.Context, _ memberstate.Term) error {
+			led = append(led, ctx)
+			<-ctx.Done()
+			return nil
+		}
+		e := keeperThatTells(t, new(rows), func(*Keeper, string) {}, lead, "a")["a"]
+		<-time.After(10 * time.Second)
+		synctest.Wait()
+		require.Len(t, led, 1)
+		_, held := e.lease.Load().Holds(e.keeper.now() + time.Hour) // by a clock that is that much ahead
+		require.False(t, held)
+		<-time.After(DefaultTiming().Renew + time.Second)
+		synctest.Wait()
+		assert.Error(t, led[0].Err())
+	})
+}
