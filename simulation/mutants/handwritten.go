@@ -193,7 +193,7 @@ var handwritten = []mutant{
 	{"lease-taken-by-an-observer", "lease/protocol/session.go", "return free && !s.observer && k.now >= s.patience", "return free && k.now >= s.patience", ""},
 	{"lease-old-copies-believed", "lease/protocol/session.go", "if s.phase != watching || k.doubts(s, r) {", "if s.phase != watching {", ""},
 	{"lease-lost-claim-is-the-last", "lease/protocol/claim.go", "\ts.pending--\n\tk.resume(s)\n", "\ts.pending--\n", ""},
-	{"lease-winner-that-leaves-keeps-it", "lease/protocol/claim.go", "\tcase won && s.retiring:\n\t\ts.view.Term++\n\t\tk.giveBack(s)\n", "\tcase won && s.retiring:\n", "a candidate that ends and holds what it does not use costs a TTL, which nobody is promised"},
+	{"lease-winner-that-leaves-keeps-it", "lease/protocol/claim.go", "\tcase won && s.retiring:\n\t\ts.view.Term++\n\t\tk.giveBack(s)\n", "", ""},
 	{"lease-never-left", "lease/protocol/session.go", "\ts.phase = watching\n\tif s.retiring {\n\t\ts.phase = idle", "\ts.phase = leaving\n\tif s.retiring {\n\t\ts.phase = idle", ""},
 
 	// When a keeper does what, and how much of it at a time.
