@@ -35,6 +35,7 @@ type candidate struct {
 	alarm     uint64        // counts the alarms that were set
 	rings     time.Duration // when the latest rings; Never: it has
 	listening uint64        // the number of the Listen under way; 0: there is none
+	unheard   time.Duration // when the last one failed; 0: none has since it began to listen
 	leaving   bool          // it ends when all its leases have
 	seats     []seat        // by lease
 	sent      [protocol.Listen + 1]uint64
@@ -112,7 +113,7 @@ func (n *candidate) start() {
 	n.keeper = protocol.NewKeeper(protocol.Rules{
 		ID: n.id, Self: n.self(), Strict: n.options.strict, Wakes: n.world.waking, Timing: n.options.timing, Limits: n.options.limits,
 	})
-	n.next, n.rings, n.listening, n.sent = protocol.Never, protocol.Never, 0, [len(n.sent)]uint64{}
+	n.next, n.rings, n.listening, n.unheard, n.sent = protocol.Never, protocol.Never, 0, 0, [len(n.sent)]uint64{}
 	clear(n.seats)
 	n.world.tell("%s starts", n.id)
 	for i := range n.seats {

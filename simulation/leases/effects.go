@@ -24,6 +24,7 @@ func (n *candidate) Call(c *protocol.Call) {
 		n.in(int64(n.delay()), func() { n.step(&protocol.Answer{Number: c.Number, Err: n.unreachable()}) })
 	case protocol.Listen:
 		n.listening = c.Number
+		w.holds(Cadence, n.unheard == 0 || n.now() >= n.unheard+n.options.timing.Poll, "%s listens again %v after it could not", n.id, n.now()-n.unheard)
 		if n.cut {
 			n.deafen()
 		}
@@ -49,7 +50,13 @@ func (n *candidate) unreachable() error {
 func (n *candidate) deafen() {
 	if number := n.listening; n.alive && number != 0 {
 		n.listening = 0
-		n.in(int64(n.delay()), func() { n.step(&protocol.Answer{Number: number, Err: errBroken}) })
+		n.in(int64(n.delay()), func() {
+			n.unheard = n.now()
+			if n.ended() {
+				n.unheard = 0 // it was to end
+			}
+			n.step(&protocol.Answer{Number: number, Err: errBroken})
+		})
 	}
 }
 
@@ -132,6 +139,7 @@ func (n *candidate) End(name string) {
 	s.in, s.retired = false, false
 	if n.ended() {
 		n.deafen()
+		n.unheard = 0
 	}
 	if !n.leaving {
 		n.in(w.absence(), func() { n.enter(of) })
