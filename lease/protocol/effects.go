@@ -61,9 +61,10 @@ const (
 	// Listen listens for those leases that others are woken for, and tells each with Woken. It
 	// goes on until it fails, or until the last lease has ended.
 	Listen
-
-	kinds
 )
+
+// kinds is how many there are.
+const kinds = int(Listen) + 1
 
 // Call is a call of the store, or of the waker.
 type Call struct {
