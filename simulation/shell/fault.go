@@ -1,0 +1,129 @@
+// What can go wrong.
+
+package shell
+
+import "fmt"
+
+// Fault is a kind of trouble.
+type Fault uint8
+
+// The faults.
+const (
+	// Weather: all links get other delays, losses, duplicates and disorder for a while.
+	Weather Fault = iota
+	// Partition: the nodes are split in two for a while.
+	Partition
+	// OneWay: a link delivers nothing for a while, and the one back does.
+	OneWay
+	// Isolate: nobody hears a node, and it hears nobody, for a while.
+	Isolate
+	// Echo: a message arrives once more, up to seconds later.
+	Echo
+	// Hint: a node is told that another one's process is gone, which is not so.
+	Hint
+	// Flood: a node hears a large number of messages at once that are not for it.
+	Flood
+	// Stall: the goroutine that works for all groups of a node stands still for a while.
+	Stall
+	// SlowDisk: each sync of a node's disk takes up to several detection times.
+	SlowDisk
+	// HangingDisk: a node's syncs do not return for a while.
+	HangingDisk
+	// FullDisk: a node's disk has no room for new files for a while.
+	FullDisk
+	// BrokenDisk: the next write or sync of a node fails.
+	BrokenDisk
+	// Kill: a process dies. What was written and not synced is there for the next one.
+	Kill
+	// PowerCut: a machine loses its power. What was not synced may be lost, or torn.
+	PowerCut
+	// PowerCutLater: a process dies, and its machine loses its power before the next one.
+	PowerCutLater
+	// Close: a process closes its host, and another one starts.
+	Close
+	// CloseNow: the same, with a context that has ended.
+	CloseNow
+	// Empty: all groups of a host are closed, and join it again.
+	Empty
+	// Rejoin: a group is stopped and joins its host again, perhaps otherwise configured.
+	Rejoin
+	// RejoinNow: the same, with a context that has ended.
+	RejoinNow
+	// Transfer, Resign, Stand: an operator orders it, and may lose patience.
+	Transfer
+	Resign
+	Stand
+	// LeadReturns: an engine's Lead returns by itself, or ends its goroutine.
+	LeadReturns
+	// PauseFails: an engine's Pause fails, ends its goroutine, or does not return until
+	// its context has ended.
+	PauseFails
+	// SlowLedger: LedgerEnd takes up to a detection time.
+	SlowLedger
+
+	faults
+)
+
+var faultNames = [faults]string{
+	"weather", "partition", "one-way", "isolate", "echo", "hint", "flood", "stall", "slow disk", "hanging disk", "full disk", "broken disk",
+	"kill", "power cut", "power cut later", "close", "close now", "empty", "rejoin", "rejoin now", "transfer", "resign", "stand",
+	"lead returns", "pause fails", "slow ledger",
+}
+
+// String names the fault.
+func (f Fault) String() string {
+	if f < faults {
+		return faultNames[f]
+	}
+	return fmt.Sprintf("fault(%d)", uint8(f))
+}
+
+// Faults lists them all.
+func Faults() []Fault { return all(faults) }
+
+// Condition is something that must come about in a campaign, or its worlds were too tame
+// to show anything.
+type Condition uint8
+
+// The conditions.
+const (
+	// Served: an engine's Lead was called.
+	Served Condition = iota
+	// Committed: an entry was committed.
+	Committed
+	// LeaseHeld: a lease was seen.
+	LeaseHeld
+	// LeaseLapsed: a leader lost its office because its lease ran out.
+	LeaseLapsed
+	// HandedOver: a member took its leader for gone because it had handed over.
+	HandedOver
+	// NoQuorum: a leader stepped down because no quorum answered.
+	NoQuorum
+	// Resigned: a leader resigned and nobody had taken over.
+	Resigned
+	// Paused: an engine was asked to pause its writes.
+	Paused
+	// StoppedLeading: a group was stopped while its member led.
+	StoppedLeading
+	// Failed: a group ended with an error because its disk failed.
+	Failed
+	// VoteRead: a process found the vote of one that had died.
+	VoteRead
+
+	conditions
+)
+
+var conditionNames = [conditions]string{
+	"served", "committed", "lease held", "lease lapsed", "handed over", "no quorum", "resigned", "paused", "stopped leading", "failed", "vote read",
+}
+
+// String names the condition.
+func (c Condition) String() string {
+	if c < conditions {
+		return conditionNames[c]
+	}
+	return fmt.Sprintf("condition(%d)", uint8(c))
+}
+
+// Conditions lists them all.
+func Conditions() []Condition { return all(conditions) }

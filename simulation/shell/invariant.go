@@ -1,0 +1,64 @@
+// What must hold.
+
+package shell
+
+import "fmt"
+
+// Invariant is something that must hold in every world. The package documentation lists
+// them with what they say.
+type Invariant uint8
+
+// The invariants.
+const (
+	OneLeader Invariant = iota
+	TermsGrow
+	VotesKept
+	SaidDurable
+	RecordsKept
+	LossShown
+	LeadOnce
+	LeadInOffice
+	LeadCalled
+	LeadGivesUp
+	PauseEnds
+	OneLease
+	LeaseCovered
+	LeaseOver
+	PromiseKept
+	CommittedStays
+	Rests
+	NamedHeir
+	OrdersTold
+	CallsEnd
+	StopWaits
+	Prompt
+	Watched
+	Found
+	NothingLeft
+
+	invariants
+)
+
+var invariantNames = [invariants]string{
+	"one leader a term", "terms grow", "votes are kept", "said when durable", "records are kept", "loss shown before the disk", "one lead at a time", "lead in office",
+	"lead is called", "lead gives up", "pause ends", "one lease", "lease is covered", "lease stays over", "promise is kept", "committed stays",
+	"resigned rests", "named heir", "orders are told", "calls end", "stop waits", "prompt", "watched", "leader found", "nothing left",
+}
+
+// String names the invariant.
+func (i Invariant) String() string {
+	if i < invariants {
+		return invariantNames[i]
+	}
+	return fmt.Sprintf("invariant(%d)", uint8(i))
+}
+
+// Invariants lists them all.
+func Invariants() []Invariant { return all(invariants) }
+
+func all[T ~uint8](end T) (list []T) {
+	for t := range end {
+		list = append(list, t)
+	}
+	return list
+}

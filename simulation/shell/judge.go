@@ -1,0 +1,324 @@
+// The judge: it sees what a world's members show, say, hear and save, and holds it against
+// the invariants. It has no part in what it looks at: it counts quorums itself, reads no
+// field of an elector, and asks nothing but Status and Lease, which anybody may ask.
+//
+// Goroutines run beside each other here, so what is looked at may be about to change. Either
+// the order in which things become visible is itself promised, or the judge looks again
+// when everybody has done what there was to do at that moment, see settle.
+
+package shell
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/memberstate"
+)
+
+// Violation is an invariant that did not hold.
+type Violation struct {
+	Seed      uint64
+	At        time.Duration // since the world began
+	Invariant Invariant
+	What      string
+	// Story is what happened before, a line each.
+	Story []string
+}
+
+func (v *Violation) Error() string {
+	return fmt.Sprintf("after %v: %v: %s", v.At, v.Invariant, v.What)
+}
+
+// judge is what is known of a world. Whatever it has is guarded by mu.
+type judge struct {
+	seed   uint64
+	began  time.Time
+	failed chan struct{} // closed with the first violation
+	live   func(string)  // told every line of the story; nil: nobody is
+
+	mu        sync.Mutex
+	violation *Violation
+	checked   [invariants]uint64
+	met       [conditions]uint64
+	strikes   [faults]uint64
+	groups    map[string]*history
+	story     []string
+	last      uint64 // id given
+	messages  uint64
+}
+
+// history is what has happened in a group.
+type history struct {
+	group   *groupPlan
+	leaders map[memberstate.Term]tenure
+	votes   map[ballot]string
+	handed  map[memberstate.Term]bool // terms whose leader has told another one to stand
+	rounds  map[round]*beat
+	seats   map[int]*seat // by node
+	commits []commit
+	newest  memberstate.Term // the largest term that was led
+}
+
+// tenure is who leads a term: one member, which joined once.
+type tenure struct {
+	node   string
+	member uint64 // 0: not known, for others have said it
+}
+
+type ballot struct {
+	voter string
+	term  memberstate.Term
+}
+
+// commit is an entry that was committed, and in which term.
+type commit struct {
+	entry
+	in memberstate.Term
+}
+
+// seat is what a node has shown and saved of a group, over all its processes.
+type seat struct {
+	term     memberstate.Term // as last shown
+	vote     string
+	saved    *memberstate.Record  // as last acknowledged; nil: nothing is
+	unsure   []memberstate.Record // given to a Save that has not returned, or has failed
+	asked    map[round]request    // the heartbeats that it has heard lately
+	promise  promise
+	followed memberstate.Term            // the largest term of whose leader it has heard
+	stood    map[string]memberstate.Term // the largest term that a node has asked for its vote in
+}
+
+// request is a heartbeat that asks for a promise.
+type request struct {
+	lease time.Duration
+	at    time.Time // heard first
+}
+
+// promise is what a node has said that it stands by.
+type promise struct {
+	leader string
+	term   memberstate.Term
+	until  time.Time
+}
+
+// record is what is known of a member. It is guarded by the judge's mu.
+type record struct {
+	shown    elector.Status
+	shownAt  time.Time
+	over     bool               // Done was closed
+	calling  map[string]int     // callbacks that run
+	waiting  map[*call]struct{} // calls that have not returned
+	office   *tenancy
+	inCharge memberstate.Term // the last term that Lead was called for
+	early    memberstate.Term // the term in which Lead returned by itself, ...
+	earlyAt  time.Time        // ... and when
+	pausing  []*pausing
+	orders   map[string]int   // to whom it was ordered to hand over; "": to anyone
+	rest     time.Time        // it resigned, and does not stand until then
+	told     time.Time        // when it was last told to stand
+	held     memberstate.Term // the term of a lease that was seen
+	lapsed   memberstate.Term // the largest term whose lease was seen to be over
+	covered  time.Time        // when the newest heartbeat was sent that a quorum has promised for
+	beat     memberstate.Term // the term of the last heartbeat, ...
+	beatAt   time.Time        // ... and when it was sent
+	owes     time.Time        // since when it owes an answer to its leader
+	failing  bool             // a save has failed
+	abrupt   bool             // it led until it stopped
+	leaving  bool             // somebody stops it
+}
+
+// tenancy is a call of Lead.
+type tenancy struct {
+	term memberstate.Term
+	ctx  context.Context
+}
+
+// pausing is a call of Pause.
+type pausing struct {
+	term memberstate.Term
+	ctx  context.Context
+	at   time.Time
+}
+
+// call is one call of a method of an elector.
+type call struct {
+	what string
+	at   time.Time
+}
+
+func newJudge(seed uint64, p *plan, live func(string)) *judge {
+	j := &judge{seed: seed, began: time.Now(), failed: make(chan struct{}), live: live, groups: map[string]*history{}}
+	for _, g := range p.groups {
+		h := &history{
+			group: g, leaders: map[memberstate.Term]tenure{}, votes: map[ballot]string{}, handed: map[memberstate.Term]bool{},
+			rounds: map[round]*beat{}, seats: map[int]*seat{},
+		}
+		for _, n := range g.nodes() {
+			h.seats[n] = &seat{asked: map[round]request{}, stood: map[string]memberstate.Term{}}
+		}
+		j.groups[g.name] = h
+	}
+	return j
+}
+
+const (
+	mostLines = 4000 // that are remembered
+	toldLines = 100  // that a violation comes with
+)
+
+// tell adds a line to the story.
+func (j *judge) tell(format string, args ...any) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.note(format, args...)
+}
+
+func (j *judge) note(format string, args ...any) {
+	line := fmt.Sprintf("%12v  ", time.Since(j.began)) + fmt.Sprintf(format, args...)
+	if j.live != nil {
+		j.live(line)
+	}
+	if len(j.story) == mostLines {
+		j.story = append(j.story[:0], j.story[mostLines/2:]...)
+	}
+	j.story = append(j.story, line)
+}
+
+// holds counts a check, and notes the first violation. The judge's mu is held.
+func (j *judge) holds(i Invariant, holds bool, who, format string, args ...any) bool {
+	j.checked[i]++
+	if holds || j.violation != nil {
+		return holds
+	}
+	what := fmt.Sprintf(format, args...)
+	if who != "" {
+		what = who + ": " + what
+	}
+	j.note("VIOLATION of %q: %s", i.String(), what)
+	j.violation = &Violation{Seed: j.seed, At: time.Since(j.began), Invariant: i, What: what, Story: j.excerpt(who)}
+	close(j.failed)
+	return false
+}
+
+// excerpt is the end of the story, as far as it concerns a group, or everybody.
+func (j *judge) excerpt(who string) (lines []string) {
+	_, group, _ := strings.Cut(who, " ")
+	for _, line := range j.story {
+		other := false
+		for name := range j.groups {
+			other = other || group != "" && name != group && strings.Contains(line, " "+name)
+		}
+		if !other {
+			lines = append(lines, line)
+		}
+	}
+	return lines[max(0, len(lines)-toldLines):]
+}
+
+// check is holds for those who do not hold the judge's mu.
+func (j *judge) check(i Invariant, holds bool, who, format string, args ...any) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.holds(i, holds, who, format, args...)
+}
+
+func (j *judge) struck(f Fault) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.strikes[f]++
+}
+
+// struckAt is struck with a line in the story.
+func (j *judge) struckAt(f Fault, where string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.strikes[f]++
+	j.note("%s: %v", where, f)
+}
+
+func (j *judge) nextID() uint64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.last++
+	return j.last
+}
+
+// booted holds what a process has found in its store against what was saved.
+func (j *judge) booted(p *process, made bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.note("%s: process %d starts", p.node.name, p.number)
+	for name, h := range j.groups {
+		s := h.seats[p.node.index]
+		if s == nil {
+			continue
+		}
+		r, known, err := p.store.Load(name)
+		who := p.node.name + " " + name
+		if !j.holds(RecordsKept, err == nil, who, "its record cannot be read: %v", err) {
+			continue
+		}
+		kept := known && s.saved != nil && r == *s.saved || !known && s.saved == nil
+		for i := range s.unsure {
+			kept = kept || known && r == s.unsure[i]
+		}
+		j.holds(RecordsKept, kept, who, "its store has %+v (known: %t), acknowledged was %+v", r, known, s.saved)
+		s.unsure, s.saved = nil, nil
+		if known {
+			s.saved = &r
+			if r.Vote != "" && made {
+				j.met[VoteRead]++
+			}
+		}
+	}
+}
+
+// dies takes the process out of everything.
+func (j *judge) dies(p *process) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if !p.dead {
+		p.dead = true
+		close(p.died)
+	}
+}
+
+// memberOf is a process's member of a group; nil if it has none.
+func (j *judge) memberOf(p *process, group string) *member {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if m := p.members[group]; m != nil && !m.over && !p.dead {
+		return m
+	}
+	return nil
+}
+
+func (j *judge) membersOf(p *process) (list []*member) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, m := range p.members {
+		list = append(list, m)
+	}
+	return list
+}
+
+// joined notes that a group has joined a host, which must have forgotten the last one.
+func (j *judge) joined(m *member, err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.holds(StopWaits, err == nil || m.process.dead, m.name, "it cannot join: %v", err)
+	m.calling, m.waiting, m.orders = map[string]int{}, map[*call]struct{}{}, map[string]int{}
+}
+
+// enters notes that the member is about to take part.
+func (j *judge) enters(m *member) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if !m.process.dead {
+		m.process.members[m.group.name] = m
+	}
+}

@@ -1,0 +1,167 @@
+// Terms, votes and leaders: what members show, and what is on their disks.
+
+package shell
+
+import (
+	"time"
+
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/elector/protocol"
+	"github.com/hustings/hustings/memberstate"
+)
+
+// shown is told every status of a member before anything else follows from it.
+func (j *judge) shown(p *process, s elector.Status) {
+	defer yield()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if p.dead {
+		return
+	}
+	m, h := p.members[s.Group], j.groups[s.Group]
+	if !j.holds(StopWaits, m != nil && !m.over, p.node.name+" "+s.Group, "it shows %+v after its end", s) {
+		return
+	}
+	before := m.shown
+	j.note("%s: %v of term %d, leader %q, vote %q%s", m.name, s.Role, s.Term, s.Leader, s.Vote, ending(&s))
+	j.grows(m, h.seats[p.node.index], &s)
+	if s.Leader != "" {
+		j.namesLeader(h, m.name, s.Term, s.Leader, 0)
+	}
+	if s.Role == memberstate.Leader {
+		j.namesLeader(h, m.name, s.Term, p.node.name, m.id)
+		j.holds(Rests, !time.Now().Before(m.rest), m.name, "it leads term %d while it should rest after it has resigned", s.Term)
+	}
+	m.shown, m.shownAt = s, time.Now()
+	if before.Role == memberstate.Leader && (s.Role != memberstate.Leader || s.Term != before.Term) {
+		j.loses(m, &before, &s)
+	}
+	if s.Departure != before.Departure || s.LastLeader != before.LastLeader || s.Term != before.Term {
+		j.departs(&s)
+	}
+	if s.Term > before.Term || s.Leader != "" {
+		m.rest, m.owes = time.Time{}, time.Time{}
+	}
+}
+
+func ending(s *elector.Status) string {
+	if s.Stopped {
+		return ", stopped"
+	}
+	return ""
+}
+
+// grows holds a status against all that the node has ever shown, and what it has saved.
+func (j *judge) grows(m *member, seat *seat, s *elector.Status) {
+	j.holds(TermsGrow, s.Term >= seat.term, m.name, "it shows term %d after term %d", s.Term, seat.term)
+	j.holds(TermsGrow, s.Revision > m.shown.Revision, m.name, "it shows revision %d after %d", s.Revision, m.shown.Revision)
+	j.holds(VotesKept, s.Term != seat.term || seat.vote == "" || s.Vote == seat.vote, m.name, "it shows a vote for %q in term %d after one for %q", s.Vote, s.Term, seat.vote)
+	seat.term, seat.vote = s.Term, s.Vote
+	if s.Vote != "" {
+		j.votes(j.groups[s.Group], m.process.node.name, s.Term, s.Vote)
+	}
+	durable := seat.saved != nil && (seat.saved.Term > s.Term || seat.saved.Term == s.Term && (s.Vote == "" || s.Vote == seat.saved.Vote))
+	j.holds(SaidDurable, durable, m.name, "it shows term %d and a vote for %q, its disk has %+v", s.Term, s.Vote, seat.saved)
+}
+
+// votes notes a vote. There is one for each voter and term.
+func (j *judge) votes(h *history, voter string, term memberstate.Term, candidate string) {
+	b := ballot{voter, term}
+	given, known := h.votes[b]
+	j.holds(VotesKept, !known || given == candidate, voter+" "+h.group.name, "it votes for %q in term %d, and has voted for %q", candidate, term, given)
+	h.votes[b] = candidate
+}
+
+// namesLeader notes that a node leads a term, as it says itself or, with member 0, as others do.
+func (j *judge) namesLeader(h *history, who string, term memberstate.Term, node string, member uint64) {
+	led, known := h.leaders[term]
+	same := !known || led.node == node && (led.member == member || led.member == 0 || member == 0)
+	j.holds(OneLeader, same, who, "%s leads term %d, as its %d. member; it is led by %s, as its %d.", node, term, member, led.node, led.member)
+	if !known || member != 0 {
+		h.leaders[term] = tenure{node, member}
+	}
+	h.newest = max(h.newest, term)
+}
+
+// loses checks what must have ended before a member shows that it leads no more.
+func (j *judge) loses(m *member, before, s *elector.Status) {
+	if o := m.office; o != nil && o.term == before.Term {
+		j.holds(LeadInOffice, o.ctx.Err() != nil, m.name, "it shows that it leads term %d no more, and Lead's context goes on", o.term)
+	}
+	term, _, held := m.el.Lease()
+	j.holds(LeaseOver, !held || term != before.Term, m.name, "it shows that it leads term %d no more, and a lease of it", before.Term)
+	m.lapsed = max(m.lapsed, before.Term)
+	// Who was told to stand, and has not got to it yet, is about to.
+	if s.Departure == protocol.DepartedResigned && !s.Stopped && s.Term == before.Term && m.told.IsZero() {
+		m.rest = time.Now().Add(2 * m.detection())
+	}
+	if s.Stopped {
+		m.abrupt = true
+		j.met[StoppedLeading]++
+	}
+}
+
+// departs counts why leaders were taken for gone.
+func (j *judge) departs(s *elector.Status) {
+	switch s.Departure {
+	case protocol.DepartedHandedOver:
+		j.met[HandedOver]++
+	case protocol.DepartedNoQuorum:
+		j.met[NoQuorum]++
+	case protocol.DepartedLeaseLapsed:
+		j.met[LeaseLapsed]++
+	case protocol.DepartedResigned:
+		j.met[Resigned]++
+	default: // these come about in any world
+	}
+}
+
+// saving notes what a store is given. A member that is to save a larger term must have shown
+// before that it leads no more: the disk may take its time.
+func (j *judge) saving(p *process, batch []memberstate.Record) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if p.dead {
+		return
+	}
+	for _, r := range batch {
+		s := j.groups[r.Group].seats[p.node.index]
+		s.unsure = append(s.unsure, r)
+		m := p.members[r.Group]
+		if m == nil || m.shown.Revision == 0 {
+			continue
+		}
+		leads := m.shown.Role == memberstate.Leader && m.shown.Term < r.Term
+		j.holds(LossShown, !leads, m.name, "it waits for the disk to save term %d, and shows that it leads term %d", r.Term, m.shown.Term)
+		if o := m.office; o != nil && o.term < r.Term {
+			j.holds(LossShown, o.ctx.Err() != nil, m.name, "it waits for the disk to save term %d, and the context of the Lead of term %d goes on", r.Term, o.term)
+		}
+	}
+}
+
+// saved notes what is durable.
+func (j *judge) saved(p *process, batch []memberstate.Record, err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if p.dead {
+		return
+	}
+	for _, r := range batch {
+		s, m := j.groups[r.Group].seats[p.node.index], p.members[r.Group]
+		who := p.node.name + " " + r.Group
+		if err != nil {
+			j.note("%s: saving term %d fails: %v", who, r.Term, err)
+			p.failing = true
+			if m != nil {
+				m.failing = true
+			}
+			continue
+		}
+		if old := s.saved; old != nil {
+			j.holds(TermsGrow, r.Term >= old.Term, who, "it saves term %d over %d", r.Term, old.Term)
+			j.holds(VotesKept, r.Term != old.Term || old.Vote == "" || r.Vote == old.Vote, who, "it saves a vote for %q in term %d over one for %q", r.Vote, r.Term, old.Vote)
+			j.holds(PromiseKept, r.Term != old.Term || r.Promise >= old.Promise, who, "it saves a promise of %v in term %d over one of %v", r.Promise, r.Term, old.Promise)
+		}
+		s.saved, s.unsure = &r, nil
+	}
+}

@@ -1,0 +1,166 @@
+// The judge, the bubble and the disk, each shown what must not be.
+
+package shell
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+)
+
+// court is a judge with one group of three and nothing known of it, and their processes.
+func court(t *testing.T) (j *judge, processes []*process) {
+	t.Helper()
+	g := &groupPlan{name: "g0", voters: []int{0, 1, 2}, members: memberstate.Voters("n0", "n1", "n2"), timing: elector.DefaultTiming()}
+	p := &plan{groups: []*groupPlan{g}, rates: []float64{1, 1, 1}}
+	j = newJudge(0, p, nil)
+	w := &world{plan: p, judge: j, calm: make(chan struct{}), over: make(chan struct{})}
+	for i := range p.rates {
+		n := &node{world: w, index: i, name: nodeName(i), rate: 1}
+		pr := &process{node: n, number: 1, died: make(chan struct{}), members: map[string]*member{}}
+		host, err := elector.NewHost(elector.HostConfig{Self: n.name, Store: new(memberstate.MemStore), Transport: rpc.NewNetwork(0).Join(n.name), Logger: slog.New(slog.DiscardHandler)})
+		require.NoError(t, err)
+		m := &member{process: pr, group: g, id: j.nextID(), name: n.name + " g0", timing: g.timing, ledger: new(ledger)}
+		m.el, err = host.Join(elector.Config{
+			Group: g.name, Members: g.members, Timing: g.timing,
+			LedgerEnd: func(memberstate.Term) memberstate.Position { return memberstate.Position{} },
+		})
+		require.NoError(t, err)
+		j.joined(m, nil)
+		j.enters(m)
+		j.groups["g0"].seats[i].saved = &memberstate.Record{Group: "g0", Term: 9, Vote: n.name}
+		processes = append(processes, pr)
+	}
+	return j, processes
+}
+
+func TestTheJudgeNotices(t *testing.T) {
+	shows := func(p *process, role memberstate.Role, term memberstate.Term, revision uint64) {
+		s := elector.Status{Group: "g0", Self: p.node.name, Role: role, Term: term, Revision: revision}
+		if role == memberstate.Leader {
+			s.Leader, s.Vote = p.node.name, p.node.name
+		}
+		p.world().judge.shown(p, s)
+	}
+	says := func(p *process, to string, body rpc.Body) {
+		p.world().judge.said(p, to, []rpc.Message{{Group: "g0", From: p.node.name, To: to, Leader: to, Body: body}})
+	}
+	for name, test := range map[string]struct {
+		invariant Invariant
+		does      func(j *judge, p []*process)
+	}{
+		"two leaders of a term": {OneLeader, func(_ *judge, p []*process) {
+			shows(p[0], memberstate.Leader, 9, 1)
+			shows(p[1], memberstate.Leader, 9, 1)
+		}},
+		"a term that falls": {TermsGrow, func(_ *judge, p []*process) {
+			shows(p[0], memberstate.Candidate, 9, 1)
+			shows(p[0], memberstate.Candidate, 8, 2)
+		}},
+		"a vote that is not durable": {SaidDurable, func(_ *judge, p []*process) {
+			says(p[0], "n1", rpc.Body{Kind: rpc.VoteResponse, Result: rpc.Accept, Term: 9})
+		}},
+		"a term that is not durable": {SaidDurable, func(_ *judge, p []*process) {
+			says(p[0], "n1", rpc.Body{Kind: rpc.HeartbeatResponse, Result: rpc.Success, Term: 10})
+		}},
+		"two votes in a term": {VotesKept, func(j *judge, p []*process) {
+			says(p[0], "n1", rpc.Body{Kind: rpc.VoteRequest, Term: 9})
+			j.groups["g0"].seats[0].saved.Vote = "n1"
+			says(p[0], "n1", rpc.Body{Kind: rpc.VoteResponse, Result: rpc.Accept, Term: 9})
+		}},
+		"an office shown while its end is saved": {LossShown, func(j *judge, p []*process) {
+			shows(p[0], memberstate.Leader, 9, 1)
+			j.saving(p[0], []memberstate.Record{{Group: "g0", Term: 10}})
+		}},
+		"a vote less on the disk": {VotesKept, func(j *judge, p []*process) {
+			j.saved(p[0], []memberstate.Record{{Group: "g0", Term: 9}}, nil)
+		}},
+		"two Leads": {LeadOnce, func(j *judge, p []*process) {
+			ended, cancel := context.WithCancel(t.Context())
+			cancel()
+			j.leads(ended, p[0].members["g0"], 8)
+			j.leads(ended, p[0].members["g0"], 9)
+		}},
+		"a Lead without an office": {LeadInOffice, func(j *judge, p []*process) {
+			j.leads(t.Context(), p[0].members["g0"], 9)
+		}},
+		"a callback after the end": {StopWaits, func(j *judge, p []*process) {
+			p[0].members["g0"].over = true
+			j.called(p[0].members["g0"], "LedgerEnd")
+		}},
+		"a committed entry that changes": {CommittedStays, func(j *judge, p []*process) {
+			j.commits(p[0].members["g0"], 8, []entry{{8, 1}})
+			j.commits(p[1].members["g0"], 9, []entry{{9, 2}})
+		}},
+		"a leader without a committed entry": {CommittedStays, func(j *judge, p []*process) {
+			j.commits(p[0].members["g0"], 8, []entry{{8, 1}})
+			ended, cancel := context.WithCancel(t.Context())
+			cancel()
+			j.leads(ended, p[1].members["g0"], 9)
+		}},
+		"an heir whom nobody has named": {NamedHeir, func(_ *judge, p []*process) {
+			says(p[0], "n1", rpc.Body{Kind: rpc.TakeLeadership, Mark: rpc.PreVote, Term: 9})
+		}},
+		"a candidate that should rest": {Rests, func(_ *judge, p []*process) {
+			p[0].members["g0"].rest = time.Now().Add(time.Hour)
+			says(p[0], "n1", rpc.Body{Kind: rpc.VoteRequest, Mark: rpc.PreVote, Term: 10})
+		}},
+		"a vote against a promise": {PromiseKept, func(j *judge, p []*process) {
+			beat := rpc.Body{Kind: rpc.Heartbeat, Term: 8, Round: 1, Lease: time.Hour}
+			j.heard(p[0], []rpc.Message{{Group: "g0", From: "n1", To: "n0", Body: beat}})
+			j.groups["g0"].seats[0].saved.Promise = time.Hour
+			says(p[0], "n1", rpc.Body{Kind: rpc.HeartbeatResponse, Result: rpc.Success, Term: 8, Asked: 8, Round: 1, Promised: true})
+			says(p[0], "n2", rpc.Body{Kind: rpc.VoteRequest, Term: 9})
+		}},
+		"a promise that is not durable": {SaidDurable, func(j *judge, p []*process) {
+			beat := rpc.Body{Kind: rpc.Heartbeat, Term: 8, Round: 1, Lease: time.Hour}
+			j.heard(p[0], []rpc.Message{{Group: "g0", From: "n1", To: "n0", Body: beat}})
+			says(p[0], "n1", rpc.Body{Kind: rpc.HeartbeatResponse, Result: rpc.Success, Term: 8, Asked: 8, Round: 1, Promised: true})
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j, p := court(t)
+			test.does(j, p)
+			require.NotNil(t, j.violation)
+			assert.Equal(t, test.invariant, j.violation.Invariant, "%v", j.violation)
+			assert.NotEmpty(t, j.violation.Story)
+		})
+	}
+}
+
+func TestABubbleSaysWhatIsLeft(t *testing.T) {
+	require.NoError(t, bubble(0, time.Minute, func(*atomic.Uint64) { <-time.After(time.Hour) }))
+	err := bubble(0, time.Minute, func(*atomic.Uint64) { go func() { select {} }() })
+	require.ErrorContains(t, err, "blocked goroutines remain")
+	var held sync.Mutex
+	held.Lock()
+	err = bubble(0, time.Millisecond, func(*atomic.Uint64) { held.Lock() })
+	require.ErrorIs(t, err, errStuck)
+	held.Unlock()
+}
+
+func TestADeadProcessCannotTouchItsDisk(t *testing.T) {
+	d := newDisk(random(0, "disk"))
+	p := &process{died: make(chan struct{})}
+	m := &mount{disk: d, files: d.files, died: p.died, busy: &p.busy}
+	s, err := memberstate.CreateFileOn(m, storePath, "n0")
+	require.NoError(t, err)
+	require.NoError(t, s.Save([]memberstate.Record{{Group: "g0", Term: 1}}))
+	close(p.died)
+	require.ErrorIs(t, s.Save([]memberstate.Record{{Group: "g0", Term: 2}}), errDied)
+	d.died(true)
+	next := &mount{disk: d, files: d.files, died: make(chan struct{}), busy: &p.busy}
+	s, err = memberstate.OpenFileOn(next, storePath, "n0")
+	require.NoError(t, err)
+	assert.Equal(t, []memberstate.Record{{Group: "g0", Term: 1}}, s.Records())
+}

@@ -1,0 +1,187 @@
+// A small storage engine: it keeps a ledger, replicates it from the leader to all others,
+// and keeps the contract of an embedding by elector.Promise.
+
+package shell
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/memberstate"
+)
+
+// entry is what a leader has written.
+type entry struct {
+	term   memberstate.Term
+	number uint64 // no two have the same
+}
+
+// ledger is that of one node, for one group. It is durable at once: engines sync before
+// they acknowledge.
+type ledger struct {
+	mu      sync.Mutex
+	entries []entry          // never changed, but replaced
+	from    memberstate.Term // of the last append that was accepted
+}
+
+func (l *ledger) all() []entry {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.entries
+}
+
+func (l *ledger) end() memberstate.Position {
+	all := l.all()
+	if len(all) == 0 {
+		return memberstate.Position{}
+	}
+	return memberstate.Position{Term: all[len(all)-1].term, Index: uint64(len(all))}
+}
+
+// of is the ledger of the leader of a term, if the last append was its own.
+func (l *ledger) of(term memberstate.Term) ([]entry, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.entries, l.from == term
+}
+
+// write appends an entry.
+func (l *ledger) write(e entry) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.entries, l.from = append(slices.Clip(l.entries), e), e.term
+}
+
+// replace takes the ledger of a leader of this term, unless it is an older one of the same
+// term. It says how much of it is here now.
+func (l *ledger) replace(term memberstate.Term, entries []entry, careless bool) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if careless || term != l.from || len(entries) > len(l.entries) {
+		l.entries, l.from = entries, term
+	}
+	return len(entries)
+}
+
+// acks is what the followers have of a leader's ledger in one term.
+type acks struct {
+	term memberstate.Term
+	mu   sync.Mutex
+	have map[int]int // by node, how many entries
+}
+
+// serve writes entries and sends the ledger to all, until the context ends.
+func (m *member) serve(ctx context.Context, term memberstate.Term) {
+	w := m.process.world()
+	mine := &acks{term: term, have: map[int]int{}}
+	m.acks.Store(mine)
+	for {
+		timer := time.NewTimer(m.timing.Heartbeat/2 + w.drawn(m.timing.Heartbeat))
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		}
+		if !m.paused.Load() && !m.process.isDead() {
+			e := entry{term, w.drawn64()}
+			if m.accept(term, func() error { m.ledger.write(e); return nil }) != nil {
+				continue // a vote has been given in a later term; soon the context ends
+			}
+		}
+		entries, mayShip := m.ledger.of(term)
+		if !mayShip {
+			continue // nothing was written in this term, or a later leader has been heard
+		}
+		mine.reaches(m, m.process.node.index, entries, len(entries))
+		for _, n := range m.group.nodes() {
+			if n != m.process.node.index {
+				w.ship(m, w.nodes[n], term, entries, mine)
+			}
+		}
+	}
+}
+
+// ship has a ledger on its way to another node, and the answer on its way back.
+func (w *world) ship(from *member, to *node, term memberstate.Term, entries []entry, mine *acks) {
+	there, reaches := w.travel(from.process.node.index, to.index)
+	if !reaches || from.process.isDead() {
+		return
+	}
+	w.after(there, func() {
+		p := to.process.Load()
+		if p == nil || p.isDead() {
+			return
+		}
+		m := w.judge.memberOf(p, from.group.name)
+		if m == nil || m.el == nil {
+			return
+		}
+		have, ok := m.takes(term, from.process.node.name, entries)
+		back, returns := w.travel(to.index, from.process.node.index)
+		if !ok || !returns {
+			return
+		}
+		w.after(back, func() {
+			if !from.process.isDead() {
+				mine.reaches(from, to.index, entries, have)
+			}
+		})
+	})
+}
+
+// accept changes the ledger by an append of a term, if it may.
+func (m *member) accept(term memberstate.Term, change func() error) error {
+	if m.careless() {
+		return change()
+	}
+	return m.promise.Accept(term, change)
+}
+
+func (m *member) careless() bool { return m.process.world().options.Careless }
+
+// takes accepts an append, if it may.
+func (m *member) takes(term memberstate.Term, leader string, entries []entry) (have int, ok bool) {
+	j := m.process.world().judge
+	done := j.calls(m, "Heard")
+	j.hearing(m, term)
+	err := m.el.Heard(term, leader)
+	done(err)
+	if err != nil && !m.careless() {
+		return 0, false
+	}
+	if m.group.slow {
+		time.Sleep(m.process.world().drawn(m.timing.Heartbeat))
+	}
+	if m.process.isDead() {
+		return 0, false
+	}
+	err = m.accept(term, func() error {
+		if m.ended.Load() {
+			return elector.ErrStopped // the next elector was not told of this append
+		}
+		have = m.ledger.replace(term, entries, m.careless())
+		return nil
+	})
+	return have, err == nil
+}
+
+// reaches notes how much of a leader's ledger a node has, and commits what a quorum of the
+// voters has, if the last of it is of the leader's own term.
+func (a *acks) reaches(m *member, node int, entries []entry, have int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.have[node] = max(a.have[node], have)
+	count := 0
+	for _, voter := range m.group.voters {
+		if a.have[voter] >= have {
+			count++
+		}
+	}
+	if have > 0 && count >= m.group.quorum() && entries[have-1].term == a.term {
+		m.process.world().judge.commits(m, a.term, entries[:have])
+	}
+}

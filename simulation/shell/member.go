@@ -1,0 +1,261 @@
+// One member of one group, from its joining a host to its end, and the engine's callbacks.
+
+package shell
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/memberstate"
+)
+
+// errEngine is what callbacks fail with.
+var errEngine = errors.New("the engine does not want to")
+
+// member is what joined once: another member comes after it when the group joins again.
+type member struct {
+	process *process
+	group   *groupPlan
+	id      uint64 // no two have the same
+	name    string // of node and group, for people
+	leases  bool
+	ordered bool // somebody gives it orders
+	timing  elector.Timing
+	el      *elector.Elector
+	ledger  *ledger
+	promise *elector.Promise
+	gone    chan struct{} // closed when Run has returned and was looked at
+	handler *handler      // nil: none is configured
+	paused  atomic.Bool
+	ended   atomic.Bool   // it has, and what its elector was told counts for nothing
+	seen    atomic.Uint64 // the revision that Watch has yielded last
+	acks    atomic.Pointer[acks]
+
+	record // the judge's
+}
+
+// detection is how long the member waits for its leader.
+func (m *member) detection() time.Duration { return m.timing.Detection() }
+
+// join has a group join the host, and runs it.
+func (p *process) join(g *groupPlan) {
+	n, w := p.node, p.world()
+	m := &member{
+		process: p, group: g, id: w.judge.nextID(), name: n.name + " " + g.name, timing: g.timingAt(n.rate),
+		ledger: n.ledgers[g.index], promise: p.promises[g.index], gone: make(chan struct{}),
+	}
+	var noPreVote, noRanks bool
+	m.leases, noPreVote, noRanks = g.rules(n.random)
+	m.ordered = n.random.IntN(2) == 0
+	// The only place that knows how a group is configured.
+	config := elector.Config{
+		Group: g.name, Members: g.members, Timing: m.timing, Preferred: g.preferred,
+		Leases: m.leases, NoPreVote: noPreVote, NoRanks: noRanks, LedgerEnd: m.ledgerEnd,
+	}
+	if g.lead {
+		config.Lead = m.lead
+	}
+	if g.pause {
+		config.Pause = m.pause
+	}
+	if n.random.IntN(2) == 0 {
+		m.handler = &handler{member: m}
+		config.Handlers = []elector.RoleHandler{m.handler}
+	}
+	el, err := p.host.Join(config)
+	w.judge.joined(m, err)
+	if err != nil {
+		close(m.gone)
+		return
+	}
+	m.el = el
+	w.judge.enters(m)
+	w.work.Go(m.run)
+}
+
+// run takes part until somebody stops the member.
+func (m *member) run() {
+	defer close(m.gone)
+	w := m.process.world()
+	started := m.el.Start()
+	if started == nil {
+		w.work.Go(m.watch)
+		if !m.group.lead {
+			w.work.Go(m.leadByWatching)
+		}
+		if m.ordered {
+			w.work.Go(m.order)
+		}
+	}
+	<-m.el.Done()
+	m.ended.Store(true)
+	w.judge.ended(m, started)
+	if err := errors.Join(started, m.el.Err()); err != nil && !errors.Is(err, elector.ErrStopped) {
+		select {
+		case m.process.broken <- struct{}{}:
+		default: // it is known
+		}
+	}
+}
+
+// patience is the context of somebody who stops a member.
+func (m *member) patience(now bool) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(context.Background(), m.process.world().drawn(3*m.detection()))
+	if now {
+		cancel()
+	}
+	return ctx, cancel
+}
+
+// stop takes the member out of its group.
+func (m *member) stop(ctx context.Context) {
+	j := m.process.world().judge
+	j.leaves(m)
+	err := m.el.Stop(ctx)
+	j.stopped(m, ctx.Err() == nil, err)
+	<-m.gone
+}
+
+// watch looks on until the member has stopped.
+func (m *member) watch() {
+	j := m.process.world().judge
+	var last elector.Status
+	for s := range m.el.Watch(context.Background()) {
+		j.watched(m, &last, &s)
+		last = s
+		m.seen.Store(s.Revision)
+	}
+	j.watchedAll(m, &last)
+}
+
+// flaky says whether a callback misbehaves this time, which it does in bad times alone.
+func (m *member) flaky(one int) bool {
+	return !m.process.world().isCalm() && !m.process.isDead() && m.process.world().drawn64()%uint64(one) == 0
+}
+
+// linger takes some time in a callback, if the group's callbacks do.
+func (m *member) linger(most time.Duration) {
+	if m.group.slow && !m.process.isDead() {
+		time.Sleep(m.process.world().drawn(most))
+	}
+}
+
+// ledgerEnd is LedgerEnd.
+func (m *member) ledgerEnd(term memberstate.Term) memberstate.Position {
+	j := m.process.world().judge
+	defer j.called(m, "LedgerEnd")()
+	if m.group.slow && m.flaky(4) {
+		j.struck(SlowLedger)
+		m.process.busy.begin()
+		m.linger(m.detection())
+		m.process.busy.end()
+	}
+	return m.promise.End(term, m.ledger.end)
+}
+
+// lead is Lead.
+func (m *member) lead(ctx context.Context, term memberstate.Term) error {
+	j := m.process.world().judge
+	defer j.called(m, "Lead")()
+	defer j.leads(ctx, m, term)()
+	serving, stop := context.WithCancel(ctx)
+	defer stop()
+	if m.flaky(4) {
+		early := time.AfterFunc(time.Duration(m.process.world().drawn64()%uint64(4*m.detection())), stop)
+		defer early.Stop()
+	}
+	m.serve(serving, term)
+	if ctx.Err() != nil {
+		m.linger(m.detection())
+		return ctx.Err()
+	}
+	j.leadReturns(m, term)
+	if m.process.world().drawn64()%2 == 0 {
+		runtime.Goexit()
+	}
+	return errEngine
+}
+
+// leadByWatching is what an engine does that has no Lead: it looks at what the member is.
+func (m *member) leadByWatching() {
+	var served memberstate.Term
+	stop, over := func() {}, make(chan struct{})
+	close(over)
+	for s := range m.el.Watch(context.Background()) {
+		if s.Role != memberstate.Leader || s.Term != served {
+			stop()
+		}
+		if s.Role != memberstate.Leader || s.Term == served {
+			continue
+		}
+		<-over
+		served = s.Term
+		ctx, cancel := context.WithCancel(context.Background())
+		done := make(chan struct{})
+		stop, over = cancel, done
+		m.process.world().work.Go(func() {
+			defer close(done)
+			m.serve(ctx, s.Term)
+		})
+	}
+	stop()
+	<-over
+}
+
+// pause is Pause.
+func (m *member) pause(ctx context.Context, term memberstate.Term) error {
+	j := m.process.world().judge
+	defer j.called(m, "Pause")()
+	defer j.pauses(ctx, m, term)()
+	if m.flaky(3) {
+		j.struck(PauseFails)
+		switch m.process.world().drawn64() % 3 {
+		case 0:
+			return errEngine
+		case 1:
+			runtime.Goexit()
+		}
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	m.linger(m.timing.Heartbeat)
+	m.paused.Store(true)
+	context.AfterFunc(ctx, func() { m.paused.Store(false) })
+	return nil
+}
+
+// handler is a RoleHandler that takes its time.
+type handler struct {
+	member *member
+	last   elector.Status
+	began  atomic.Bool
+	over   atomic.Bool
+}
+
+// Startup, Handle and Shutdown make it one.
+func (h *handler) Startup() {
+	defer h.member.process.world().judge.called(h.member, "Startup")()
+	h.member.process.world().judge.handled(h.member, !h.began.Load() && !h.over.Load(), "Startup is not the first call")
+	h.began.Store(true)
+}
+
+// Handle takes a status.
+func (h *handler) Handle(s elector.Status) {
+	j := h.member.process.world().judge
+	defer j.called(h.member, "Handle")()
+	j.handled(h.member, h.began.Load() && !h.over.Load() && s.Revision > h.last.Revision, "Handle is called out of turn")
+	h.last = s
+	h.member.linger(h.member.timing.Heartbeat)
+}
+
+// Shutdown is the last.
+func (h *handler) Shutdown() {
+	j := h.member.process.world().judge
+	defer j.called(h.member, "Shutdown")()
+	j.handled(h.member, h.began.Load() && !h.over.Load() && h.last.Stopped, "Shutdown is called before the last status was handled, or twice")
+	h.over.Store(true)
+}

@@ -1,0 +1,255 @@
+// A machine, and the processes that run on it one after another.
+
+package shell
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/memberstate"
+)
+
+// node is a machine. Its disk and the ledgers of its engines outlive its processes.
+type node struct {
+	world   *world
+	index   int
+	name    string
+	rate    float64 // of its clock
+	random  *rand.Rand
+	disk    *disk
+	ledgers []*ledger // by group; nil: it is no member
+
+	process atomic.Pointer[process] // the one that runs; nil: none does
+}
+
+// process is one incarnation of a node: a host with a store and a transport, and a member
+// of each of the node's groups.
+type process struct {
+	node   *node
+	number int
+	died   chan struct{}
+	broken chan struct{} // holds one when a group has ended with an error
+	busy   trouble
+	still  atomic.Int64 // for how long its loop stands still when it next sends
+	tap    *tap
+	store  *memberstate.FileStore
+	host   *elector.Host
+
+	promises []*elector.Promise // by group: a ledger's promise binds as long as the process runs
+
+	// What follows is the judge's.
+	dead    bool
+	failing bool // a save has failed
+	members map[string]*member
+}
+
+func (p *process) world() *world { return p.node.world }
+
+func (p *process) isDead() bool {
+	select {
+	case <-p.died:
+		return true
+	default:
+		return false
+	}
+}
+
+// standStill holds the loop up once, if that was asked for.
+func (p *process) standStill() {
+	if d := time.Duration(p.still.Swap(0)); d > 0 && !p.isDead() {
+		p.busy.begin()
+		defer p.busy.end()
+		select {
+		case <-time.After(d):
+		case <-p.world().calm:
+		case <-p.died:
+		}
+	}
+}
+
+// live runs processes on the node until the world is over.
+func (n *node) live() {
+	for number := 1; !n.world.isOver(); number++ {
+		p, err := n.boot(number)
+		if err != nil {
+			n.world.judge.tell("%s: its process cannot start: %v", n.name, err)
+			n.world.sleep(n.world.plan.beat)
+			continue
+		}
+		n.process.Store(p)
+		powerCut := p.run()
+		n.process.Store(nil)
+		p.end()
+		n.world.sleepInTrouble(upTo(n.random, 2*n.world.plan.longest))
+		if powerCut {
+			n.disk.died(true)
+		}
+	}
+}
+
+// boot starts a process: it opens the store, or makes one if it is the first.
+func (n *node) boot(number int) (*process, error) {
+	p := &process{
+		node: n, number: number, died: make(chan struct{}), broken: make(chan struct{}, 1), members: map[string]*member{},
+		promises: make([]*elector.Promise, len(n.ledgers)),
+	}
+	for i := range p.promises {
+		p.promises[i] = new(elector.Promise)
+	}
+	p.tap = &tap{process: p, inner: n.world.net.Join(n.name)}
+	n.disk.mu.Lock()
+	m := &mount{disk: n.disk, files: n.disk.files, died: p.died, busy: &p.busy}
+	made := m.files.Get(storePath) != nil
+	n.disk.mu.Unlock()
+	options := memberstate.FileOptions{Disk: m, Logger: slog.New(slog.DiscardHandler)}
+	var err error
+	if made {
+		p.store, err = options.Open(storePath, n.name)
+	} else {
+		p.store, err = options.Create(storePath, n.name)
+	}
+	if err != nil {
+		n.disk.died(false)
+		return nil, err
+	}
+	n.world.judge.booted(p, made)
+	p.host, err = elector.NewHost(elector.HostConfig{
+		Self: n.name, Store: &storeTap{p, p.store}, Transport: p.tap, Logger: slog.New(slog.DiscardHandler),
+		Metrics: &elector.Metrics{Changed: func(s elector.Status) { n.world.judge.shown(p, s) }},
+	})
+	return p, err
+}
+
+// run has the process take part until it dies or is closed, and says whether the power
+// fails before the next one. What is done to it meanwhile is drawn.
+func (p *process) run() (powerCut bool) {
+	w, r := p.world(), p.node.random
+	for i, l := range p.node.ledgers {
+		if l != nil {
+			p.join(w.plan.groups[i])
+		}
+	}
+	for {
+		next := time.NewTimer(w.plan.longest + upTo(r, 20*w.plan.longest))
+		select {
+		case <-next.C:
+		case <-p.broken:
+			next.Stop()
+			p.close(false)
+			return false
+		case <-w.calm:
+			next.Stop()
+			select {
+			case <-p.broken:
+			case <-w.over:
+			}
+			p.close(false)
+			return false
+		}
+		if over, powerCut := p.strike(); over {
+			return powerCut
+		}
+	}
+}
+
+// strike does something to the process, and says whether that was its end.
+func (p *process) strike() (over, powerCut bool) {
+	w, r := p.world(), p.node.random
+	switch f := []Fault{Kill, Kill, PowerCut, PowerCut, PowerCutLater, Close, CloseNow, Empty, Rejoin, Rejoin, Rejoin, RejoinNow}[r.IntN(12)]; f {
+	case Kill, PowerCut, PowerCutLater:
+		w.judge.struckAt(f, p.node.name)
+		p.die(f == PowerCut)
+		return true, f == PowerCutLater
+	case Close, CloseNow:
+		w.judge.struckAt(f, p.node.name)
+		p.close(f == CloseNow)
+		return true, false
+	case Empty:
+		w.judge.struckAt(f, p.node.name)
+		p.empty(false)
+		for i, l := range p.node.ledgers {
+			if l != nil {
+				p.join(w.plan.groups[i])
+			}
+		}
+	default:
+		p.rejoin(f)
+	}
+	return false, false
+}
+
+// rejoin stops a group and has it join again.
+func (p *process) rejoin(f Fault) {
+	w, g := p.world(), p.world().plan.groups[p.node.random.IntN(len(p.node.ledgers))]
+	m := w.judge.memberOf(p, g.name)
+	if m == nil {
+		return
+	}
+	w.judge.struckAt(f, p.node.name+" "+g.name)
+	ctx, cancel := m.patience(f == RejoinNow)
+	defer cancel()
+	m.stop(ctx)
+	p.join(g)
+}
+
+// die ends the process at once: from now on it says, hears, saves and shows nothing. A
+// goroutine cannot be ended from outside, so its host is closed where nobody can notice.
+func (p *process) die(powerCut bool) {
+	p.world().judge.dies(p)
+	p.tap.cut()
+	p.node.disk.died(powerCut)
+	gone, cancel := context.WithCancel(context.Background())
+	cancel()
+	p.world().work.Go(func() {
+		_ = p.host.Close(gone) // nobody is there to hear of it
+		_ = p.store.Close()
+	})
+}
+
+// close closes the host in good order, or without waiting for a handover.
+func (p *process) close(now bool) {
+	p.empty(now)
+	p.world().judge.closed(p)
+	p.world().judge.tell("%s: process %d has closed its host", p.node.name, p.number)
+	_ = p.store.Close() // it may be broken
+	p.node.disk.died(false)
+}
+
+// empty closes all groups of the host.
+func (p *process) empty(now bool) {
+	all := p.world().judge.membersOf(p)
+	ctx, cancel := context.WithCancel(context.Background())
+	if now {
+		cancel()
+	}
+	defer cancel()
+	for _, m := range all {
+		p.world().judge.leaves(m)
+	}
+	_ = p.host.Close(ctx) // each group's error is looked at where it runs
+	p.world().judge.emptied(p, !now, all)
+	// A host whose groups have all ended by themselves has nothing to close, and Close
+	// returns at once. Stop waits for the host's own end then, too.
+	for _, m := range all {
+		if m.el != nil {
+			_ = m.el.Stop(ctx)
+		}
+	}
+	var over sync.WaitGroup
+	for _, m := range all {
+		over.Go(func() { <-m.gone })
+	}
+	over.Wait()
+}
+
+// end makes sure that nothing of the process goes on.
+func (p *process) end() {
+	if !p.isDead() {
+		p.world().judge.dies(p)
+	}
+}

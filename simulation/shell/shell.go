@@ -1,0 +1,58 @@
+// One run, and what it came to.
+
+package shell
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// Options say which world is run.
+type Options struct {
+	Seed uint64
+	// Careless has engines accept every append, without asking whether they may, so that
+	// there is something to find.
+	Careless bool
+	// Tell, if not nil, is told what happens, line by line.
+	Tell func(line string)
+	// Patience is for how long virtual time may stand still by the real clock; 0: two
+	// minutes. Then a goroutine waits for a lock or runs in a circle.
+	Patience time.Duration
+}
+
+// Result is what a run came to.
+type Result struct {
+	Seed                uint64
+	Virtual             time.Duration
+	Messages, Elections uint64
+	Struck              map[Fault]uint64
+	Checked             map[Invariant]uint64
+	Met                 map[Condition]uint64
+	// Violation is the first invariant that did not hold; nil if all did.
+	Violation *Violation
+}
+
+const usualPatience = 2 * time.Minute
+
+// Run runs a world in a bubble of virtual time. It must not be called in one.
+//
+// The seed decides what the world is like and what is likely to happen in it. It does not
+// decide in which order goroutines run, so another run of the same seed may take another
+// course.
+func Run(o Options) *Result {
+	patience := o.Patience
+	if patience == 0 {
+		patience = usualPatience
+	}
+	results := make(chan *Result, 1)
+	err := bubble(o.Seed, patience, func(moves *atomic.Uint64) { results <- run(o, moves) })
+	r := &Result{Seed: o.Seed}
+	select {
+	case r = <-results:
+	default: // it never came to its end
+	}
+	if err != nil && r.Violation == nil {
+		r.Violation = &Violation{Seed: o.Seed, At: r.Virtual, Invariant: NothingLeft, What: err.Error()}
+	}
+	return r
+}

@@ -1,0 +1,51 @@
+// Worlds in the gate. What is found there is told as it happened.
+
+package shell_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/simulation/shell"
+)
+
+// seeds of the gate; with -short, as under the race detector, fewer.
+const many, few = 150, 40
+
+func TestWholeHostsKeepTheInvariants(t *testing.T) {
+	n := uint64(many)
+	if testing.Short() {
+		n = few
+	}
+	campaign := shell.Campaign{Count: n, Seed: func(i uint64) uint64 { return i }, UntilFailure: true}
+	total, err := campaign.Run(t.Context())
+	require.NoError(t, err)
+	for _, r := range total.Failing {
+		t.Errorf("seed %d: %v\n%s", r.Seed, r.Violation, strings.Join(r.Violation.Story, "\n"))
+	}
+	for _, f := range shell.Faults() {
+		assert.Positive(t, total.Struck[f], "the fault %v", f)
+	}
+	for _, i := range shell.Invariants() {
+		assert.Positive(t, total.Checked[i], "the invariant %v", i)
+	}
+	for _, c := range shell.Conditions() {
+		assert.Positive(t, total.Met[c], "the condition %v", c)
+	}
+}
+
+func TestAWorldIsTold(t *testing.T) {
+	var lines []string
+	r := shell.Run(shell.Options{Seed: 7, Tell: func(line string) { lines = append(lines, line) }})
+	require.Nil(t, r.Violation)
+	told := strings.Join(lines, "\n")
+	for _, what := range []string{"its clock runs at", "heartbeat", "process 1 starts", "leader of term", "all faults are over"} {
+		assert.Contains(t, told, what)
+	}
+	assert.Equal(t, uint64(7), r.Seed)
+	assert.Positive(t, r.Messages)
+	assert.Positive(t, r.Virtual)
+}

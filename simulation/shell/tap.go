@@ -1,0 +1,166 @@
+// Between a host and the network, and between a host and its store: where everything that a
+// member says, hears and saves is looked at, and where a process is cut off when it dies.
+
+package shell
+
+import (
+	"sync"
+	"time"
+
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+)
+
+// tap is the [rpc.Transport] of one process.
+type tap struct {
+	process *process
+	inner   rpc.Transport
+
+	mu      sync.Mutex
+	handler rpc.Handler // nil: nobody is served
+	stop    func()
+}
+
+// Serve has the host served.
+func (t *tap) Serve(h rpc.Handler) (stop func(), err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.process.isDead() {
+		return nil, errDied
+	}
+	end, err := t.inner.Serve(&ear{t.process, h})
+	if err != nil {
+		return nil, err
+	}
+	t.handler, t.stop = h, end
+	return func() {
+		t.dawdle()
+		t.mu.Lock()
+		t.handler, t.stop = nil, nil
+		t.mu.Unlock()
+		end()
+	}, nil
+}
+
+// dawdle takes its time to stop, at times: whoever closes a host waits for it. A group that
+// is being started waits, too, and holds a lock meanwhile for which others wait.
+func (t *tap) dawdle() {
+	p := t.process
+	w := p.world()
+	if !w.isCalm() && !p.isDead() && w.drawn64()%2 == 0 && w.judge.noneStarts(p) {
+		p.busy.begin()
+		w.sleepInTrouble(w.drawn(w.plan.beat))
+		p.busy.end()
+	}
+}
+
+// cut ends the serving of a process that has died.
+func (t *tap) cut() {
+	t.mu.Lock()
+	end := t.stop
+	t.handler, t.stop = nil, nil
+	t.mu.Unlock()
+	if end != nil {
+		end()
+	}
+}
+
+func (t *tap) serves() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.handler != nil
+}
+
+// hint tells the host that another process is gone.
+func (t *tap) hint(node string) {
+	t.mu.Lock()
+	h := t.handler
+	t.mu.Unlock()
+	if h != nil {
+		h.PeerLost(node)
+	}
+}
+
+// flood has the host hear many messages at once, of a group that it does not have. There is
+// room for so many, once.
+func (t *tap) flood() {
+	t.mu.Lock()
+	h := t.handler
+	t.mu.Unlock()
+	if h != nil {
+		junk := make([]rpc.Message, 40_000)
+		for i := range junk {
+			junk[i] = rpc.Message{Group: "none", From: "nobody", To: t.process.node.name}
+		}
+		h.Receive(junk)
+	}
+}
+
+// Send sends, after a while if the process stands still.
+func (t *tap) Send(to string, batch []rpc.Message) {
+	p := t.process
+	p.standStill()
+	if !p.world().judge.said(p, to, batch) {
+		return
+	}
+	other := nodeOf(to)
+	if other < 0 || other >= len(p.world().nodes) {
+		return
+	}
+	p.world().carry(p.node, p.world().nodes[other], batch)
+}
+
+// ear hands over what arrives for a host.
+type ear struct {
+	process *process
+	handler rpc.Handler
+}
+
+// Receive hands a batch over, unless the process has died.
+func (e *ear) Receive(batch []rpc.Message) {
+	if e.process.world().judge.heard(e.process, batch) {
+		e.handler.Receive(batch)
+	}
+}
+
+// PeerLost hands a hint over.
+func (e *ear) PeerLost(node string) { e.handler.PeerLost(node) }
+
+// carry sends messages from one node to another. The times in them are by the clock of
+// whoever sends; they arrive by the clock of whoever hears.
+func (w *world) carry(from, to *node, batch []rpc.Message) {
+	by := from.rate / to.rate
+	converted := make([]rpc.Message, len(batch))
+	for i, m := range batch {
+		m.Lease, m.RoundTrip = time.Duration(float64(m.Lease)*by), time.Duration(float64(m.RoundTrip)*by)
+		converted[i] = m
+	}
+	w.net.Join(from.name).Send(to.name, converted)
+	if w.echoes() {
+		w.after(w.drawn(2*w.plan.longest), func() {
+			w.judge.struck(Echo)
+			w.net.Join(from.name).Send(to.name, converted)
+		})
+	}
+}
+
+// storeTap is the [memberstate.Store] of one process.
+type storeTap struct {
+	process *process
+	inner   *memberstate.FileStore
+}
+
+// Load is that of the store.
+func (s *storeTap) Load(group string) (memberstate.Record, bool, error) { return s.inner.Load(group) }
+
+// Save saves, and has it noted before and after.
+func (s *storeTap) Save(batch []memberstate.Record) error {
+	p, j := s.process, s.process.world().judge
+	j.saving(p, batch)
+	p.busy.begin()
+	err := s.inner.Save(batch)
+	p.busy.end()
+	j.saved(p, batch, err)
+	yield()
+	return err
+}

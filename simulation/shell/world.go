@@ -1,0 +1,306 @@
+// The world: its time, its network, and its course from trouble to calm to the end.
+
+package shell
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+)
+
+// world is one run.
+type world struct {
+	options Options
+	plan    *plan
+	judge   *judge
+	net     *rpc.Network
+	nodes   []*node
+	work    sync.WaitGroup
+	moves   *atomic.Uint64
+	calm    chan struct{} // closed when no more faults strike
+	over    chan struct{} // closed when all processes are to end
+
+	mu     sync.Mutex
+	random *rand.Rand
+	links  [][]rpc.Link
+	echo   bool
+}
+
+// run is what happens in a bubble.
+func run(o Options, moves *atomic.Uint64) *Result {
+	p := draw(o.Seed)
+	w := &world{
+		moves:   moves,
+		options: o, plan: p, judge: newJudge(o.Seed, p, o.Tell), net: rpc.NewNetwork(o.Seed), calm: make(chan struct{}), over: make(chan struct{}),
+		random: random(o.Seed, "world"),
+	}
+	began := time.Now()
+	for i, rate := range p.rates {
+		n := &node{world: w, index: i, name: nodeName(i), rate: rate, random: random(o.Seed, nodeName(i)), ledgers: make([]*ledger, len(p.groups))}
+		n.disk = newDisk(random(o.Seed, "disk of "+n.name))
+		for g, group := range p.groups {
+			if slices.Contains(group.nodes(), i) {
+				n.ledgers[g] = new(ledger)
+			}
+		}
+		w.nodes = append(w.nodes, n)
+		w.links = append(w.links, make([]rpc.Link, len(p.rates)))
+	}
+	w.weather(false)
+	w.describe()
+	for _, n := range w.nodes {
+		w.work.Go(n.live)
+	}
+	w.work.Go(w.watchOver)
+	w.torment()
+	close(w.calm)
+	w.heal()
+	w.converge()
+	w.handOver()
+	close(w.over)
+	w.end()
+	j := w.judge
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	r := &Result{
+		Seed: o.Seed, Virtual: time.Since(began), Messages: j.messages, Struck: map[Fault]uint64{}, Checked: map[Invariant]uint64{}, Met: map[Condition]uint64{},
+		Violation: j.violation,
+	}
+	for _, h := range j.groups {
+		r.Elections += uint64(len(h.leaders))
+	}
+	for i, n := range j.checked {
+		r.Checked[Invariant(i)] = n
+	}
+	for i, n := range j.met {
+		r.Met[Condition(i)] = n
+	}
+	for i, n := range j.strikes {
+		r.Struck[Fault(i)] = n
+	}
+	return r
+}
+
+// describe tells what the world is like.
+func (w *world) describe() {
+	for i, rate := range w.plan.rates {
+		w.judge.tell("n%d: its clock runs at %.4f", i, rate)
+	}
+	for _, g := range w.plan.groups {
+		var ids []string
+		for _, m := range g.members {
+			id := m.ID
+			if m.Observer {
+				id = "(" + id + ")"
+			}
+			ids = append(ids, id)
+		}
+		w.judge.tell("%s: members %s; heartbeat %v, leak %d; leases %t, pre-vote %t, ranks %t, preferred %v; Lead %t, Pause %t, slow %t",
+			g.name, strings.Join(ids, " "), g.timing.Heartbeat, g.timing.Leak, g.leases, !g.noPreVote, !g.noRanks, g.preferred, g.lead, g.pause, g.slow)
+	}
+}
+
+func (w *world) isCalm() bool { return isClosed(w.calm) }
+func (w *world) isOver() bool { return isClosed(w.over) }
+
+func isClosed(c chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// sleep waits, but not longer than the world lasts.
+func (w *world) sleep(d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-w.over:
+	}
+}
+
+// sleepInTrouble waits, but not longer than faults strike.
+func (w *world) sleepInTrouble(d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-w.calm:
+	}
+}
+
+// after does something a while later, if the world still lasts.
+func (w *world) after(d time.Duration, do func()) {
+	w.work.Go(func() {
+		w.sleep(d)
+		if !w.isOver() {
+			do()
+		}
+	})
+}
+
+// drawn draws from [0, most).
+func (w *world) drawn(most time.Duration) time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return upTo(w.random, most)
+}
+
+func (w *world) drawn64() uint64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.random.Uint64()
+}
+
+// watchOver has the judge look at all members, now and then.
+func (w *world) watchOver() {
+	for !w.isOver() {
+		w.sleep(1 + w.drawn(w.plan.beat))
+		w.judge.look(w)
+		w.moves.Add(1)
+	}
+}
+
+// patience bounds how long it takes a group to elect in good times, with preferred members
+// and promises of old leases, whatever it was like before. A disk may still be busy with
+// what it began in bad times.
+func (p *plan) patience(g *groupPlan) time.Duration {
+	t := &g.timing
+	return 4*p.longest + 40*(t.Detection()+t.MaxVoteWait+t.RoundTimeout) + 10*time.Second
+}
+
+// converge waits until all groups have a leader that serves, and sees that it stays.
+func (w *world) converge() {
+	began := time.Now()
+	missing := make([]string, len(w.plan.groups))
+	for {
+		left := false
+		for i, g := range w.plan.groups {
+			missing[i] = w.lacks(g)
+			late := missing[i] != "" && time.Since(began) > w.plan.patience(g)
+			w.judge.check(Found, !late, "n* "+g.name, "%v after the last fault: %s", time.Since(began), missing[i])
+			left = left || missing[i] != ""
+		}
+		if !left || w.broken() {
+			return
+		}
+		w.sleep(w.plan.beat)
+	}
+}
+
+// handOver has every group with another voter hand over, by orders, and waits until it has:
+// in good times some attempt succeeds, and the one that is named leads.
+func (w *world) handOver() {
+	var all sync.WaitGroup
+	for _, g := range w.plan.groups {
+		if len(g.voters) > 1 && !w.broken() {
+			all.Go(func() { w.handOverOnce(g) })
+		}
+	}
+	all.Wait()
+}
+
+func (w *world) handOverOnce(g *groupPlan) {
+	why := "nobody leads"
+	for began := time.Now(); time.Since(began) < w.plan.patience(g) && !w.broken(); w.sleep(g.timing.Detection()) {
+		for i, voter := range g.voters {
+			p := w.nodes[voter].process.Load()
+			if p == nil {
+				continue
+			}
+			m := w.judge.memberOf(p, g.name)
+			if m == nil || m.el.Status().Role != memberstate.Leader {
+				continue
+			}
+			ctx, cancel := context.WithTimeout(context.Background(), w.plan.patience(g))
+			err := m.transfer(ctx, nodeName(g.voters[(i+1)%len(g.voters)]))
+			cancel()
+			if err == nil {
+				return
+			}
+			why = m.name + ": " + err.Error()
+		}
+	}
+	w.judge.check(Found, w.broken(), "n* "+g.name, "no handover has succeeded: %s", why)
+}
+
+// broken says whether an invariant has not held.
+func (w *world) broken() bool { return isClosed(w.judge.failed) }
+
+// lacks says what a group lacks; empty if all is well.
+func (w *world) lacks(g *groupPlan) string {
+	leader, term := "", memberstate.Term(0)
+	for _, n := range w.nodes {
+		if n.ledgers[g.index] == nil {
+			continue
+		}
+		p := n.process.Load()
+		if p == nil {
+			return n.name + " does not run"
+		}
+		m := w.judge.memberOf(p, g.name)
+		if m == nil || m.el == nil {
+			return n.name + " is no member"
+		}
+		s := m.el.Status()
+		if s.Leader == "" {
+			return n.name + " knows no leader"
+		}
+		if leader != "" && (s.Leader != leader || s.Term != term) {
+			return n.name + " follows another leader than others"
+		}
+		leader, term = s.Leader, s.Term
+		if what := w.judge.lacking(m, &s); what != "" {
+			return what
+		}
+	}
+	return ""
+}
+
+// lacking says what a leader lacks.
+func (j *judge) lacking(m *member, s *elector.Status) string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	h := j.groups[m.group.name]
+	_, _, held := m.el.Lease()
+	switch {
+	case s.Role != memberstate.Leader:
+		return ""
+	case m.group.lead && (m.office == nil || m.office.term != s.Term):
+		return "Lead does not run at " + m.name
+	case m.leases && !held:
+		return m.name + " holds no lease"
+	case len(h.commits) == 0 || h.commits[len(h.commits)-1].in != s.Term:
+		return "nothing was committed in the term of " + m.name
+	}
+	return ""
+}
+
+// end waits until all goroutines have ended, but for those that never do.
+func (w *world) end() {
+	done := make(chan struct{})
+	go func() {
+		w.work.Wait()
+		close(done)
+	}()
+	timer := time.NewTimer(100*w.plan.longest + time.Minute)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+	}
+	settle()
+	left := goroutines()
+	w.judge.check(NothingLeft, len(left) == 0, "", "%d goroutines are left: %s", len(left), strings.Join(left, "\n\n"))
+}
