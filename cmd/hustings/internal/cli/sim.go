@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -29,6 +30,9 @@ type simFlags struct {
 	members              []int
 	shard                shardFlag
 	untilFailure, guided bool
+	shell                bool
+	seed                 uint64 // with shell: the one that is played
+	again                bool   // it was given
 	asJSON               bool
 	out                  string
 }
@@ -52,12 +56,18 @@ command line is wrong, 3 interrupted before the end, with nothing wrong so far.
 With --world lease it is elections by a lease that are run: a database whose commits are
 slow, whose answers are lost and whose clock steps, and candidates that stand still,
 crash, and are cut off. Such a run is seen again by its seed; it is not made small, and
-there is no picture of it.`,
+there is no picture of it.
+
+With --shell it is whole hosts that are run, with their goroutines, timers, stores and
+the callbacks of engines, in bubbles of virtual time. A seed draws everything: nodes,
+groups, timings, faults. It does not decide in which order goroutines run, so what is found
+is told as it happened, and --seed S runs that world again, perhaps by another course.`,
 		Example: `  hustings sim
   hustings sim --seeds 100000 --members 3,5,7 --leases
   hustings sim --faults network,crash,-loss
   hustings sim --guided --until-failure
   hustings sim --world lease --members 2,5
+  hustings sim --shell
   hustings sim --careless --seeds 2000       # what it looks like when something is broken`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
@@ -75,6 +85,8 @@ there is no picture of it.`,
 	flags.Var(&f.shard, "shard", "play one part of the seeds: `i/n`, i from 0 to n-1")
 	flags.BoolVar(&f.untilFailure, "until-failure", false, "go on, from --first, until an invariant does not hold")
 	flags.BoolVar(&f.guided, "guided", false, "vary the runs that reached something new, before fresh seeds are drawn")
+	flags.BoolVar(&f.shell, "shell", false, "run whole hosts, goroutines and all, in virtual time")
+	flags.Uint64Var(&f.seed, "seed", 0, "with --shell, play this `seed` alone, --seeds times or until an invariant does not hold, and tell what happens if it is once")
 	flags.BoolVar(&f.asJSON, "json", false, "print one JSON object on one line")
 	flags.StringVar(&f.out, "out", ".", "the `folder` that a violation is written to, in a folder of its own")
 	return cmd
@@ -84,14 +96,19 @@ there is no picture of it.`,
 const defaultSeeds = 30_000
 
 func (f *simFlags) run(cmd *cobra.Command) error {
-	if err := f.check(); err != nil {
+	if err := cmp.Or(f.forShell(cmd.Flags()), f.check()); err != nil {
 		return usageError{err}
 	}
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	play := f.voting
-	if f.world.kind == leaseWorld {
+	switch f.world.kind {
+	case leaseWorld:
 		play = f.leasing
+	case shellWorld:
+		play = func(ctx context.Context, stderr io.Writer) (*simReport, func(*cobra.Command) error, error) {
+			return f.shelling(ctx, cmd.OutOrStdout(), stderr)
+		}
 	}
 	report, tell, err := play(ctx, cmd.ErrOrStderr())
 	if err != nil {
@@ -141,6 +158,9 @@ func (f *simFlags) tellFailure(cmd *cobra.Command, total *simulation.Summary) er
 }
 
 func (f *simFlags) check() error {
+	if f.shell {
+		return nil // there is nothing to choose
+	}
 	if len(f.members) == 0 {
 		return errors.New("--members is empty, want sizes of groups such as 3,5")
 	}
@@ -152,6 +172,12 @@ func (f *simFlags) check() error {
 
 // settings are the flags that decide what a seed is.
 func (f *simFlags) settings() string {
+	if f.again {
+		return fmt.Sprintf("--shell %s --seed %d", f.careless(), f.seed)
+	}
+	if f.shell {
+		return "--shell " + f.careless()
+	}
 	sizes := make([]string, len(f.members))
 	for i, size := range f.members {
 		sizes[i] = strconv.Itoa(size)

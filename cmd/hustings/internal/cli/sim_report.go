@@ -16,6 +16,7 @@ import (
 	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/simulation"
 	"github.com/hustings/hustings/simulation/leases"
+	"github.com/hustings/hustings/simulation/shell"
 )
 
 // simReport can be added up: what it has besides sums follows from them.
@@ -225,12 +226,7 @@ func (r *simReport) print(out io.Writer) error {
 	if r.wall > 0 {
 		fmt.Fprintf(w, " in %v, %.0f times as fast as real time", r.wall.Round(10*time.Millisecond), r.Virtual/r.wall.Seconds())
 	}
-	fmt.Fprintf(w, "\n%d events, %.1f million a CPU second; %d elections\n", r.Events, r.PerCPU/1e6, r.Elections)
-	what := "a healed majority had a leader after %.2f detection times (p50), %.2f (p99)\n"
-	if r.World == leaseWorld {
-		what = "a silent leader was replaced after %.2f TTLs (p50), %.2f (p99)\n"
-	}
-	fmt.Fprintf(w, what, r.P50, r.P99)
+	r.printEvents(w)
 	if r.States > 0 {
 		fmt.Fprintf(w, "%d states were reached\n", r.States)
 	}
@@ -238,7 +234,9 @@ func (r *simReport) print(out io.Writer) error {
 	r.printTable(w)
 	r.printAssumptions(w)
 	r.printMissing(w)
-	fmt.Fprintf(w, "digest %s\n", r.Digest)
+	if r.World != shellWorld { // which takes another course each time
+		fmt.Fprintf(w, "digest %s\n", r.Digest)
+	}
 	for i, line := range r.what {
 		if i == mostTold {
 			fmt.Fprintf(w, "and %d more\n", len(r.what)-i)
@@ -248,6 +246,20 @@ func (r *simReport) print(out io.Writer) error {
 	}
 	fmt.Fprintf(w, "%s\n", r.verdict())
 	return w.Flush()
+}
+
+// printEvents says how much happened, and how soon there was a leader.
+func (r *simReport) printEvents(w io.Writer) {
+	if r.World == shellWorld {
+		fmt.Fprintf(w, "\n%d messages; %d elections\n", r.Events, r.Elections)
+		return
+	}
+	fmt.Fprintf(w, "\n%d events, %.1f million a CPU second; %d elections\n", r.Events, r.PerCPU/1e6, r.Elections)
+	what := "a healed majority had a leader after %.2f detection times (p50), %.2f (p99)\n"
+	if r.World == leaseWorld {
+		what = "a silent leader was replaced after %.2f TTLs (p50), %.2f (p99)\n"
+	}
+	fmt.Fprintf(w, what, r.P50, r.P99)
 }
 
 // verdict is the last line: what all of it comes to.
@@ -272,6 +284,9 @@ func (r *simReport) names() names {
 	if r.World == leaseWorld {
 		broken := slices.DeleteFunc(leases.Faults(), func(f leases.Fault) bool { return f.Class() != leases.AssumptionFaults })
 		return names{texts(leases.Faults()), texts(broken), texts(leases.Invariants()), texts(leases.Conditions())}
+	}
+	if r.World == shellWorld {
+		return names{texts(shell.Faults()), nil, texts(shell.Invariants()), texts(shell.Conditions())}
 	}
 	broken := slices.DeleteFunc(simulation.Faults(), func(f simulation.Fault) bool { return f.Class() != simulation.AssumptionFaults })
 	return names{texts(simulation.Faults()), texts(broken), texts(simulation.Invariants()), texts(simulation.Conditions())}

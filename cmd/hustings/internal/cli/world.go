@@ -44,6 +44,7 @@ func (f *worldFlags) add(flags *pflag.FlagSet) {
 const (
 	votingWorld = "voting"
 	leaseWorld  = "lease"
+	shellWorld  = "shell" // by sim --shell alone
 )
 
 func (f *worldFlags) check() (err error) {

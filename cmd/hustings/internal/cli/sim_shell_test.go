@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestSimulatingWholeHosts(t *testing.T) {
+	lines := succeed(t, "sim", "--shell", "--json", "--seeds", "6", "--first", "3")
+	require.Len(t, lines, 1)
+	var r simReport
+	require.NoError(t, json.Unmarshal([]byte(lines[0]), &r))
+	assert.Equal(t, shellWorld, r.World)
+	assert.EqualValues(t, 6, r.Seeds)
+	assert.EqualValues(t, 3, r.FirstSeed)
+	assert.True(t, r.Complete)
+	assert.Zero(t, r.Violations)
+	assert.Positive(t, r.Elections)
+	assert.Positive(t, r.Invariants["one leader a term"])
+	assert.Equal(t, "--shell --careless=off", r.Settings)
+}
+
+func TestPartsOfACampaignOfWholeHostsAddUp(t *testing.T) {
+	lines := append(succeed(t, "sim", "--shell", "--json", "--seeds", "3", "--shard", "0/2"), succeed(t, "sim", "--shell", "--json", "--seeds", "3", "--shard", "1/2")...)
+	file := filepath.Join(t.TempDir(), "parts")
+	require.NoError(t, os.WriteFile(file, []byte(strings.Join(lines, "\n")), 0o600))
+	assert.Contains(t, succeed(t, "merge", file)[0], "3 seeds from 0")
+}
+
+func TestAWorldOfWholeHostsIsTold(t *testing.T) {
+	lines := succeed(t, "sim", "--shell", "--seed", "7")
+	assert.Contains(t, lines[0], "its clock runs at")
+	assert.Equal(t, "no invariant was violated", lines[len(lines)-1])
+}
+
+func TestAViolationOfAWholeHostIsToldWithItsSeed(t *testing.T) {
+	_, said := failing(t, "sim", "--shell", "--careless", "--until-failure")
+	assert.Contains(t, said, "VIOLATION of")
+	assert.Contains(t, said, "hustings sim --shell --careless=on --seed ")
+}
+
+func TestWhatShellDoesNotGoWith(t *testing.T) {
+	for _, args := range [][]string{
+		{"--members", "3"}, {"--faults", "all"}, {"--world", "lease"}, {"--guided"}, {"--leak", "3"},
+	} {
+		assert.Contains(t, fail(t, exitUsage, append([]string{"sim", "--shell"}, args...)...), args[0]+" is not for --shell")
+	}
+	assert.Contains(t, fail(t, exitUsage, "sim", "--seed", "3"), "--seed is for --shell")
+	assert.Contains(t, fail(t, exitUsage, "sim", "--shell", "--seed", "3", "--first", "3"), "leave out --first")
+	assert.Contains(t, fail(t, exitUsage, "sim", "--shell", "--careless=overlap"), `--careless is "overlap"`)
+}
