@@ -26,9 +26,6 @@ func (a *alarms) set(index int, at int64) {
 	}
 }
 
-// isSet says whether a node's alarm is.
-func (a *alarms) isSet(index int) bool { return a.due[index] != 0 }
-
 // look finds whose rings first.
 func (a *alarms) look() {
 	a.first, a.at = 0, silent

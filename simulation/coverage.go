@@ -38,20 +38,20 @@ func (c *coverage) look(n *member) {
 }
 
 // code is what a node is, but for its term.
-func (n *member) code() uint16 {
-	m := &n.group.Machine
+func (m *member) code() uint16 {
+	g := &m.group.Machine
 	whom := func(s memberstate.Seat) uint16 {
 		switch s {
 		case memberstate.Nobody:
 			return 0
-		case n.seat:
+		case m.seat:
 			return 1
 		default:
 			return 2
 		}
 	}
-	code := uint16(m.Role)<<4 | whom(m.Vote)<<2 | whom(m.Leader)
-	if code <<= 1; n.alive {
+	code := uint16(g.Role)<<4 | whom(g.Vote)<<2 | whom(g.Leader)
+	if code <<= 1; m.alive {
 		code |= 1
 	}
 	return code

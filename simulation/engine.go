@@ -138,18 +138,18 @@ func (m *member) Pause(_ memberstate.Term, number uint32) {
 func (m *member) Resume() { m.engine.stopped = false }
 
 // tick writes an entry and sends the ledger to all, as long as this node leads the term.
-func (n *member) tick(term uint32) {
-	w, e := n.world, &n.engine
-	if !n.alive || e.running != memberstate.Term(term) || e.leading == 0 {
+func (m *member) tick(term uint32) {
+	w, e := m.world, &m.engine
+	if !m.alive || e.running != memberstate.Term(term) || e.leading == 0 {
 		return
 	}
-	w.about(int64(w.choices.span(chooseTick, n.index, w.tick/2, w.tick*3/2, w.tick)), engineTicks, n, term)
-	if n.paused || !e.stopped && !e.append(n) {
+	w.about(int64(w.choices.span(chooseTick, m.index, w.tick/2, w.tick*3/2, w.tick)), engineTicks, m, term)
+	if m.paused || !e.stopped && !e.append(m) {
 		return
 	}
 	for i := range w.nodes {
-		if i != n.index {
-			w.network.ship(&parcel{engine: true, from: uint8(n.index), to: uint8(i), group: uint8(n.place), ledger: e.ledger, message: rpc.Message{
+		if i != m.index {
+			w.network.ship(&parcel{engine: true, from: uint8(m.index), to: uint8(i), group: uint8(m.place), ledger: e.ledger, message: rpc.Message{
 				Body: rpc.Body{Kind: rpc.Heartbeat, Term: e.leading},
 			}})
 		}
@@ -170,26 +170,26 @@ func (e *engine) append(n *member) bool {
 }
 
 // hear takes an append, or the answer to one.
-func (n *member) hear(p *parcel) {
-	if n.paused || n.group.Waits() {
+func (m *member) hear(p *parcel) {
+	if m.paused || m.group.Waits() {
 		return // it is sent again soon
 	}
 	if p.message.Kind == rpc.HeartbeatResponse {
-		n.engine.acknowledged(n, p)
+		m.engine.acknowledged(m, p)
 		return
 	}
-	e := &n.engine
+	e := &m.engine
 	place := e.room()
-	if place == mostWrites || !n.heard(p) && n.world.options.Careless != CarelessAlways || !n.alive {
+	if place == mostWrites || !m.heard(p) && m.world.options.Careless != CarelessAlways || !m.alive {
 		return
 	}
 	e.writing[place] = *p
-	most := n.world.longestWrite
-	if n.disk.slow {
-		most += n.rules().Timing.Detection()
+	most := m.world.longestWrite
+	if m.disk.slow {
+		most += m.rules().Timing.Detection()
 	}
-	takes := n.world.choices.span(chooseWrite, n.index, 0, most, time.Millisecond)
-	n.world.about(int64(takes), entriesWritten, n, n.incarnation*mostWrites+uint32(place))
+	takes := m.world.choices.span(chooseWrite, m.index, 0, most, time.Millisecond)
+	m.world.about(int64(takes), entriesWritten, m, m.incarnation*mostWrites+uint32(place))
 }
 
 // room is a place for another append, or mostWrites if there is none.
@@ -203,31 +203,31 @@ func (e *engine) room() int {
 }
 
 // heard tells the group of an append before it is accepted, and says whether it may be.
-func (n *member) heard(p *parcel) bool {
-	term, leader := p.message.Term, n.world.nodes[p.from].seat
+func (m *member) heard(p *parcel) bool {
+	term, leader := p.message.Term, m.world.nodes[p.from].seat
 	heard := false
-	n.turn(func(h *protocol.Node) {
-		h.Give(&n.group, &protocol.Input{Kind: protocol.Heard, Term: term, Seat: leader}, func() { heard = true })
+	m.turn(func(h *protocol.Node) {
+		h.Give(&m.group, &protocol.Input{Kind: protocol.Heard, Term: term, Seat: leader}, func() { heard = true })
 	})
-	if !heard || !n.alive || n.group.Term != term || n.group.Leader != leader {
+	if !heard || !m.alive || m.group.Term != term || m.group.Leader != leader {
 		return false
 	}
-	n.engine.announced = max(n.engine.announced, term)
+	m.engine.announced = max(m.engine.announced, term)
 	return true
 }
 
 // wrote is when an append gets to the ledger, and is acknowledged. Meanwhile the machine
 // may have asked where the ledger ends, for a later term, and an append of a later leader
 // may have been accepted: then this one must not count.
-func (n *member) wrote(write uint32) {
-	if !n.alive || n.incarnation != write/mostWrites {
+func (m *member) wrote(write uint32) {
+	if !m.alive || m.incarnation != write/mostWrites {
 		return
 	}
-	e := &n.engine
+	e := &m.engine
 	p := e.writing[write%mostWrites]
 	e.writing[write%mostWrites] = parcel{}
 	before := e.ledger
-	accepted := e.accept(n.world.options.Careless, p.message.Term, func() {
+	accepted := e.accept(m.world.options.Careless, p.message.Term, func() {
 		if !e.ledger.holds(&p.ledger) { // an older append of this term may come late
 			e.ledger = p.ledger
 		}
@@ -235,8 +235,8 @@ func (n *member) wrote(write uint32) {
 	if !accepted {
 		return
 	}
-	n.world.check.accepts(n, &before, p.message.Term)
-	n.world.network.ship(&parcel{engine: true, from: uint8(n.index), to: p.from, group: p.group, message: rpc.Message{
+	m.world.check.accepts(m, &before, p.message.Term)
+	m.world.network.ship(&parcel{engine: true, from: uint8(m.index), to: p.from, group: p.group, message: rpc.Message{
 		Body: rpc.Body{Kind: rpc.HeartbeatResponse, Term: p.message.Term, Ledger: p.ledger.end()},
 	}})
 }

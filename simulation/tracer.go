@@ -156,20 +156,20 @@ func (t *tracer) keep(open *int, is bool, b Band) {
 }
 
 // state is what is known of a node now.
-func (n *member) state() NodeState {
-	m := &n.group.Machine
+func (m *member) state() NodeState {
+	g := &m.group.Machine
 	asking, accepts := "", 0
-	if asks, preVote, accepted := m.Asking(); asks {
+	if asks, preVote, accepted := g.Asking(); asks {
 		asking, accepts = "vote", accepted.Len()
 		if preVote {
 			asking = "pre-vote"
 		}
 	}
 	return NodeState{
-		Up: n.alive, Paused: n.paused, Saving: n.group.Waits(), Incarnation: n.incarnation,
-		Role: m.Role, Term: m.Term, Vote: int(m.Vote) - 1, Leader: int(m.Leader) - 1,
-		Durable: n.durable().Term, DurableVote: int(n.durable().Vote) - 1,
-		Ledger: n.engine.ledger.end(), Asking: asking, Accepts: accepts, Serving: n.engine.leading,
+		Up: m.alive, Paused: m.paused, Saving: m.group.Waits(), Incarnation: m.incarnation,
+		Role: g.Role, Term: g.Term, Vote: int(g.Vote) - 1, Leader: int(g.Leader) - 1,
+		Durable: m.durable().Term, DurableVote: int(m.durable().Vote) - 1,
+		Ledger: m.engine.ledger.end(), Asking: asking, Accepts: accepts, Serving: m.engine.leading,
 	}
 }
 

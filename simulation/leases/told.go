@@ -20,7 +20,7 @@ func (n *candidate) told(s *statement, a *protocol.Answer) {
 	case protocol.Acquire:
 		n.toldOfClaim(s, a)
 	case protocol.Renew:
-		n.toldOfRenewal(s, a)
+		n.toldOfRenewal(a)
 		n.step(a)
 	case protocol.Release, protocol.Wake, protocol.Listen:
 		n.step(a)
@@ -80,7 +80,7 @@ func (n *candidate) toldOfClaim(s *statement, a *protocol.Answer) {
 }
 
 // toldOfRenewal counts renewals that come too late, or are not answered.
-func (n *candidate) toldOfRenewal(s *statement, a *protocol.Answer) {
+func (n *candidate) toldOfRenewal(a *protocol.Answer) {
 	w := n.world
 	if _, locked := errors.AsType[*lease.LockedError](a.Err); locked {
 		w.met(LeftOut)
