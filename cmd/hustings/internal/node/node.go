@@ -61,6 +61,17 @@ func runNode(ctx context.Context, config Config, m member) (err error) {
 	return n.run(leads, kept.Term)
 }
 
+// node is a member that votes.
+type node struct {
+	member
+	config    Config
+	files     memberstate.FileOptions
+	store     *memberstate.FileStore // nil until it is made
+	met       *acquaintances
+	transport *grpcrpc.Transport
+	detection time.Duration // after which the others take a silent leader for dead
+}
+
 // untilProgramEnded ends after the context, once the program has ended, which has a detection
 // time for that. A handover would ask it to end, but perhaps nobody can take over.
 func (n *node) untilProgramEnded(ctx context.Context) (context.Context, context.CancelFunc) {
@@ -73,17 +84,6 @@ func (n *node) untilProgramEnded(ctx context.Context) (context.Context, context.
 		n.program.end(n.detection)
 	})
 	return leads, func() { stop(); cancel() }
-}
-
-// node is a member that votes.
-type node struct {
-	member
-	config    Config
-	files     memberstate.FileOptions
-	store     *memberstate.FileStore // nil until it is made
-	met       *acquaintances
-	transport *grpcrpc.Transport
-	detection time.Duration // after which the others take a silent leader for dead
 }
 
 func newProcess() string {

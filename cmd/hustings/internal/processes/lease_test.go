@@ -140,11 +140,11 @@ func (j *jobs) inOffice(led node.Event) (node.Event, program) {
 }
 
 // said says whether a node has said something of a term.
-func (c *cluster) said(what, node string, term memberstate.Term) bool {
+func (c *cluster) said(what, who string, term memberstate.Term) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, e := range c.events {
-		if e.Event == what && e.Node == node && e.Term == term {
+		if e.Event == what && e.Node == who && e.Term == term {
 			return true
 		}
 	}
