@@ -1,8 +1,8 @@
 // Package simulation runs elections in a hostile world of its own, and tries to
 // break them.
 //
-// The machines are those that are shipped ([elector.Machine], driven by
-// [elector.Execution]); the world is virtual. Messages are lost, delayed and sent
+// The nodes are those that are shipped, a [protocol.Node] each, which a Host drives as
+// the simulated process does; the world is virtual. Messages are lost, delayed and sent
 // twice, links are cut one way or both, processes crash at any point of a step, are
 // paused and restarted, disks are slow and fail, clocks run at rates of their own,
 // operators transfer and resign. After every event the invariants are checked. One
