@@ -67,8 +67,13 @@ type Bounds struct {
 	Leases bool
 	Lag    int
 	// NoCrash has no process crash, NoTransfer none be told to hand over, to resign or to
-	// stand, NoHints none be told that a connection is lost.
+	// stand, and no engine return from Lead before it is told to, NoHints none be told that a
+	// connection is lost.
 	NoCrash, NoTransfer, NoHints bool
+	// Withdrawals has those who told a member to hand over or to resign not want it any more.
+	Withdrawals bool
+
+	prompt bool // every engine returns from Lead as soon as it is told to
 }
 
 const (

@@ -16,7 +16,7 @@ func (x *worker) rank(s *state, depth uint16) rank {
 	}
 	terms := 0
 	for i := range x.options.Members {
-		terms += int(x.model.nodes[s.nodes[i]].machine.Term)
+		terms += int(x.model.nodes[s.nodes[i]].session.Term)
 	}
 	return rank(terms*(mostMessages+1) + mostMessages - s.said.len())
 }

@@ -32,8 +32,11 @@ const (
 	handsOver
 	resigns
 	loses
+	callsOff // a handover
+	stays    // whoever told it to resign does not want that any more
 	lapses
-	passes // time; it happens to all
+	returns // from Lead
+	passes  // time; it happens to all
 )
 
 func (m *model) input(in input) inputID {
@@ -63,11 +66,17 @@ func (m *model) ownInputs(i int) []inputID {
 	if m.bounds.Leases {
 		own = append(own, m.input(input{kind: lapses}))
 	}
+	if !m.bounds.prompt {
+		own = append(own, m.input(input{kind: returns}))
+	}
 	if m.bounds.Entries > 0 {
 		own = append(own, m.input(input{kind: writes}))
 	}
 	if !m.bounds.NoTransfer {
 		own = append(own, m.input(input{kind: stands}), m.input(input{kind: resigns}))
+	}
+	if m.bounds.Withdrawals {
+		own = append(own, m.input(input{kind: callsOff}), m.input(input{kind: stays}))
 	}
 	for other := range m.bounds.Members {
 		if other == i {
@@ -83,15 +92,14 @@ func (m *model) ownInputs(i int) []inputID {
 	return own
 }
 
-// given is an input as a machine has it in a group where the members have other seats.
-func (m *model) given(in input, name renaming) (e protocol.Input, from memberstate.Seat) {
+// given is what a session is given by an input in a group where the members have other seats,
+// the kind of it, and whom the message is from.
+func (m *model) given(in input, name renaming) (e protocol.Input, kind inputKind, from memberstate.Seat) {
 	switch in.kind {
 	case delivered:
-		body := m.messages[in.message].body.Renamed(name.of)
-		return protocol.Input{Kind: protocol.Receive, Message: body}, body.From
+		e = protocol.Input{Kind: protocol.Receive, Message: m.messages[in.message].body.Renamed(name.of)}
 	case stale:
-		body := m.registry.stale[in.late].Renamed(name.of)
-		return protocol.Input{Kind: protocol.Receive, Message: body}, body.From
+		e = protocol.Input{Kind: protocol.Receive, Message: m.registry.stale[in.late].Renamed(name.of)}
 	case rings:
 		e = protocol.Input{Kind: protocol.Ring, Number: 1}
 	case stands:
@@ -100,13 +108,11 @@ func (m *model) given(in input, name renaming) (e protocol.Input, from membersta
 		e = protocol.Input{Kind: protocol.Transfer, Seat: name.of(in.seat)}
 	case resigns:
 		e = protocol.Input{Kind: protocol.Resign}
-	case lapses:
-		e = protocol.Input{Kind: protocol.Lapsed}
 	case loses:
 		e = protocol.Input{Kind: protocol.PeerLost, Seat: name.of(in.seat)}
-	default: // the engine's
+	default: // the engine's, or whoever has given orders
 	}
-	return e, memberstate.Nobody
+	return e, in.kind, e.Message.From
 }
 
 // seatName is how people call who sits there.
@@ -136,8 +142,14 @@ func (m *model) describe(in input, name renaming) string {
 		return "it is told to hand over to " + who(in.seat)
 	case resigns:
 		return "it is told to resign"
+	case callsOff:
+		return "it is told not to hand over any more"
+	case stays:
+		return "it is told not to resign any more"
 	case lapses:
 		return "its lease has run out"
+	case returns:
+		return "its engine returns from Lead"
 	default:
 		return "it is told that " + who(in.seat) + " is gone"
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
-	"github.com/hustings/hustings/rpc"
 	"github.com/hustings/hustings/simulation"
 )
 
@@ -23,9 +22,9 @@ const (
 
 // clocks are a node's, as far as they matter.
 type clocks struct {
-	wait uint8    // ticks before its alarm may ring, if that keeps a promise
-	lag  uint8    // ticks that its clock has missed
-	ages [4]uint8 // of a leader: ticks since it sent its newest beats
+	now  time.Duration // by its own clock, and in a canonical form always the same
+	wait uint8         // ticks before its alarm may ring, if that keeps a promise
+	lag  uint8         // ticks that its clock has missed
 }
 
 // withLeases changes the rules to those of a group with leases.
@@ -33,12 +32,6 @@ func withLeases(r *protocol.Rules) {
 	r.Timing.Heartbeat = promiseTicks * tick // one beat that is not answered is silence
 	r.Timing.DriftMargin = marginTicks * tick
 	r.Lease = promiseTicks * tick
-}
-
-// holdsLease says whether the node holds a lease, by its own clock.
-func (n *node) holdsLease() bool {
-	beat := n.machine.LeaseBeat()
-	return beat != 0 && n.time.ages[beat%4] < leaseTicks
 }
 
 // leaseholders has a bit for every node that holds a lease.
@@ -51,22 +44,12 @@ func leaseholders(nodes []node) (holders int) {
 	return holders
 }
 
-// lapsed says whether it has held one that is over, and was not told.
-func (n *node) lapsed() bool { return n.machine.LeaseBeat() != 0 && !n.holdsLease() }
-
-// sent notes when a beat was.
-func (n *node) sent(m *protocol.Message) {
-	if m.Kind == rpc.Heartbeat {
-		n.time.ages[m.Round%4] = 0
-	}
-}
-
 // waits notes when the alarm may ring at the earliest, if that matters: who follows keeps
 // a promise so long, and who has just started keeps one that it has forgotten. All else
 // may happen at any time.
-func (n *node) waits(least time.Duration, starts bool) {
+func (n *node) waits(least time.Duration, role memberstate.Role, starts bool) {
 	n.time.wait = 0
-	if n.machine.Role == memberstate.Follower || starts && n.machine.Promise > 0 {
+	if role == memberstate.Follower || starts && n.session.Promise > 0 {
 		n.time.wait = uint8(least / tick)
 	}
 }
@@ -78,11 +61,12 @@ func (n *node) ticked(misses bool) node {
 		other.time.lag++
 		return other
 	}
+	other.time.now += tick
 	if other.time.wait > 0 {
 		other.time.wait--
 	}
-	for i, age := range other.time.ages {
-		other.time.ages[i] = min(age+1, promiseTicks)
+	if other.lapsed() { // whoever drives the session sees to that
+		other.office.ended = other.office.runs
 	}
 	return other
 }

@@ -14,7 +14,7 @@ import (
 func TestWhoeverWasStartedAgainWaitsWhileTimePasses(t *testing.T) {
 	x := searched(t, Bounds{Members: 2, Terms: 1, Beats: 1, Leases: true, NoPreVote: true, NoTransfer: true, NoHints: true}, 0)
 	waits := func(n node) bool { // it followed, so no round of its own was under way
-		return n.machine.Role == memberstate.Candidate && n.machine.Vote != n.seat && n.time.wait > 0
+		return n.session.Role == memberstate.Candidate && n.session.Vote != n.seat && n.time.wait > 0
 	}
 	assert.True(t, slices.ContainsFunc(x.model.nodes, waits))
 	waited := 0

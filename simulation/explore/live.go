@@ -88,8 +88,8 @@ func Live(ctx context.Context, o Options, b Budgets) (Result, error) {
 func newLiveSearch(o Options) *liveSearch {
 	bounds := o.Bounds
 	bounds.NoCrash = true // the budgets have the crashes
-	x := &liveSearch{options: o, model: newModel(bounds, newRegistry()), known: map[liveState]int32{}}
-	return x
+	bounds.prompt = true
+	return &liveSearch{options: o, model: newModel(bounds, newRegistry()), known: map[liveState]int32{}}
 }
 
 func (x *liveSearch) run(ctx context.Context, b Budgets) Result {
@@ -297,12 +297,12 @@ func (x *liveSearch) hasLeader(s *liveState) bool {
 	quorum := memberstate.Quorum(memberstate.Set(1<<x.options.Members - 1))
 	for i := range x.options.Members {
 		leader := &x.model.nodes[s.nodes[i]]
-		if leader.machine.Role != memberstate.Leader {
+		if leader.session.Role != memberstate.Leader {
 			continue
 		}
 		with := 0
 		for j := range x.options.Members {
-			if m := &x.model.nodes[s.nodes[j]].machine; m.Leader == leader.seat && m.Term == leader.machine.Term {
+			if m := &x.model.nodes[s.nodes[j]].session; m.Leader == leader.seat && m.Term == leader.session.Term {
 				with++
 			}
 		}
@@ -317,7 +317,7 @@ func (x *liveSearch) hasLeader(s *liveState) bool {
 // leads.
 func (x *liveSearch) hasRoom(s *liveState) bool {
 	for i := range x.options.Members {
-		m := &x.model.nodes[s.nodes[i]].machine
+		m := &x.model.nodes[s.nodes[i]].session
 		if m.Term >= memberstate.Term(x.options.Terms) || m.Role == memberstate.Leader && m.Beat() >= uint32(x.options.Beats) {
 			return false
 		}

@@ -110,7 +110,7 @@ func (m *model) intern(n *node) nodeID {
 func (m *model) canonize(n *node) {
 	n.canonize(&m.rules[n.index()])
 	if m.forgets() {
-		n.machine = n.machine.Steady() // its mood is anybody's guess (workIn)
+		n.session.Machine = n.session.Steady() // its mood is anybody's guess (workIn)
 	}
 }
 
@@ -186,7 +186,7 @@ func (m *model) endRound(s *said, i int) { *s = s.without(&m.round[i]) }
 
 // begin is a node that has never run before, started.
 func (m *model) begin(i int) nodeID {
-	n := node{seat: seatOf(i)}
+	n := newNode(i)
 	w := stepping{model: m, node: &n}
 	w.start()
 	return m.intern(&n)

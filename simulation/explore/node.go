@@ -1,4 +1,5 @@
-// What a node is: the shipped machine with its durable half, and a small engine.
+// What a node is: the session that is shipped with its durable half, what its driver has been
+// asked for, and a small engine.
 
 package explore
 
@@ -14,57 +15,62 @@ type nodeID uint32
 // node is all that a node is. It is compared with ==.
 type node struct {
 	seat     memberstate.Seat
-	machine  protocol.Machine
+	session  protocol.Snapshot
 	ledger   ledger
 	promised memberstate.Term // by the engine: no append of a smaller term is taken
 	time     clocks
+	office   office
+}
+
+// newNode is a node before its first start.
+func newNode(index int) node {
+	return node{seat: seatOf(index), time: clocks{now: protocol.CanonicalNow}}
 }
 
 // open says whether a round of votes of the node's is under way.
 func (n *node) open() bool {
-	ballot, _, _ := n.machine.Open()
+	ballot, _, _ := n.session.Open()
 	return ballot != 0
 }
 
 // asks says whether the round that is under way is one for a term, with a mark.
 func (n *node) asks(term memberstate.Term, with rpc.Mark) bool {
-	ballot, asked, mark := n.machine.Open()
+	ballot, asked, mark := n.session.Open()
 	return ballot != 0 && asked == term && mark == with
 }
 
 // votedIn says whether the node has voted in a term, or has left it behind: which is so
 // for ever, for a step by which a vote or a term got lost would be a violation.
 func (n *node) votedIn(term memberstate.Term) bool {
-	return n.machine.Term > term || n.machine.Term == term && n.machine.Vote != memberstate.Nobody
+	return n.session.Term > term || n.session.Term == term && n.session.Vote != memberstate.Nobody
 }
 
 // canonize takes away what tells apart two nodes that behave alike.
 func (n *node) canonize(r *protocol.Rules) {
-	n.machine = n.machine.Canonical(r)
-	if n.promised <= n.machine.Term {
+	n.session = n.session.Canonical(r, n.time.now)
+	n.office.canonize(n)
+	n.time.now = protocol.CanonicalNow
+	if n.promised <= n.session.Term {
 		n.promised = 0 // what it forbids, the machine does
-	}
-	if n.machine.Role != memberstate.Leader {
-		n.time.ages = [len(n.time.ages)]uint8{}
 	}
 }
 
 // leads says whether the node leads a term.
 func (n *node) leads(term memberstate.Term) bool {
-	return n.machine.Role == memberstate.Leader && n.machine.Term == term
+	return n.session.Role == memberstate.Leader && n.session.Term == term
 }
 
 // writes says whether the node's engine may append an entry: it leads, and nobody was
 // promised otherwise.
 func (n *node) writes() bool {
-	return n.machine.Role == memberstate.Leader && n.promised <= n.machine.Term
+	return n.session.Role == memberstate.Leader && n.promised <= n.session.Term
 }
 
 // append appends an entry, and sends the ledger to all others.
 func (n *node) append() message {
-	n.ledger = n.ledger.with(n.machine.Term)
+	n.ledger = n.ledger.with(n.session.Term)
 	return message{engine: true, ledger: n.ledger, body: protocol.Message{
-		From: n.seat, Leader: n.seat, Body: rpc.Body{Kind: rpc.Heartbeat, Term: n.machine.Term},
+		From: n.seat, Leader: n.seat, Body: rpc.Body{Kind: rpc.Heartbeat, Term: n.session.Term},
 	}}
 }
 

@@ -150,7 +150,7 @@ func (x *plainSearch) load(at int) (acks plainSaid) {
 func (x *plainSearch) name(i int) uint16 {
 	n := x.nodes[i]
 	n.canonize(&x.rules[i])
-	id := x.names.name(&plainNode{n, x.ballot[i], x.base[i], x.nodes[i].machine.Beat(), x.led[i]})
+	id := x.names.name(&plainNode{n, x.ballot[i], x.base[i], x.nodes[i].session.Beat(), x.led[i]})
 	if id == len(x.like) {
 		x.like = append(x.like, x.nodes[i])
 	}
@@ -167,34 +167,35 @@ func (x *plainSearch) enter(s *plainState) {
 // expand looks at all that can happen to a node.
 func (x *plainSearch) expand(at, i int) {
 	b := &x.bounds
-	give := func(in protocol.Input) { x.happens(at, i, func() { x.give(i, in, memberstate.Nobody) }) }
+	give := func(in protocol.Input) { x.take(at, i, func() { x.give(i, in, memberstate.Nobody) }) }
 	if !b.NoCrash {
-		x.happens(at, i, func() { x.start(i) })
+		x.take(at, i, func() { x.start(i) })
 	}
 	if !b.NoTransfer {
 		give(protocol.Input{Kind: protocol.Stand})
-		give(protocol.Input{Kind: protocol.Resign})
+		x.take(at, i, func() { x.resign(i) })
 	}
+	x.take(at, i, func() { x.leadReturns(i) })
 	for other := range b.Members {
 		if other != i && !b.NoTransfer {
-			give(protocol.Input{Kind: protocol.Transfer, Seat: seatOf(other)})
+			x.take(at, i, func() { x.transfer(i, seatOf(other)) })
 		}
 		if other != i && !b.NoHints {
 			give(protocol.Input{Kind: protocol.PeerLost, Seat: seatOf(other)})
 		}
 	}
-	x.happens(at, i, func() { x.write(i) })
-	x.happens(at, i, func() { x.ring(i) })
+	x.take(at, i, func() { x.write(i) })
+	x.take(at, i, func() { x.ring(i) })
 	said := x.states[at].said
 	for _, msg := range x.listed(said) {
 		if msg.isFor(seatOf(i)) {
-			x.happens(at, i, func() { x.arrive(i, &msg) })
+			x.take(at, i, func() { x.arrive(i, &msg) })
 		}
 	}
 }
 
-// happens enters what comes of a step, and of the death of its process in each of its saves.
-func (x *plainSearch) happens(at, i int, step func()) {
+// take enters what comes of a step, and of the death of its process in each of its saves.
+func (x *plainSearch) take(at, i int, step func()) {
 	for x.deadly = 0; ; x.deadly++ {
 		x.load(at)
 		x.saves = 0
@@ -234,7 +235,7 @@ func (x *plainSearch) wrong(at int) string {
 				}
 			}
 			quorum := memberstate.Quorum(x.rules[i].All)
-			if a.ledger.end().Term == a.body.Term && holders.Len() >= quorum && n.machine.Role == memberstate.Leader && n.machine.Term > a.body.Term && !n.ledger.holds(a.ledger) {
+			if a.ledger.end().Term == a.body.Term && holders.Len() >= quorum && n.session.Role == memberstate.Leader && n.session.Term > a.body.Term && !n.ledger.holds(a.ledger) {
 				return "a term is led without what was committed"
 			}
 		}

@@ -1,4 +1,4 @@
-// Playing a script: with machines as they are shipped, by the shipped executor, in a
+// Playing a script: with sessions as they are shipped, in a
 // network that keeps what was said. Nothing is renamed, renumbered, forgotten, left out or
 // taken for the same, so what is violated here is violated.
 
@@ -11,7 +11,6 @@ import (
 	"slices"
 
 	"github.com/hustings/hustings/elector/protocol"
-	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/simulation"
 )
 
@@ -36,7 +35,7 @@ type player struct {
 func newPlayer(m *model) *player {
 	p := &player{model: m, nodes: make([]node, m.bounds.Members), alarms: make([]uint32, m.bounds.Members)}
 	for i := range p.nodes {
-		p.nodes[i].seat = seatOf(i)
+		p.nodes[i] = newNode(i)
 		w := stepping{model: m, node: &p.nodes[i]}
 		w.start()
 		p.alarms[i] = w.alarm
@@ -126,7 +125,7 @@ func (p *player) happens(w *stepping, a *act) (heard *message, err error) {
 		if heard.engine {
 			w.hear(heard)
 		} else {
-			w.step(protocol.Input{Kind: protocol.Receive, Message: heard.body}, heard.body.From)
+			w.happens(protocol.Input{Kind: protocol.Receive, Message: heard.body}, delivered, heard.body.From)
 		}
 	case a.kind == crashes:
 		w.start()
@@ -135,16 +134,16 @@ func (p *player) happens(w *stepping, a *act) (heard *message, err error) {
 			return nil, errNoWrite
 		}
 		w.says = append(w.says, n.append())
-	case a.kind == rings && n.time.wait > 0, a.kind == lapses && !n.lapsed():
+	case a.kind == rings && n.time.wait > 0, a.kind == lapses && !n.lapsed(), a.kind == returns && !n.office.runs:
 		return nil, errTooEarly
 	case (a.kind == handsOver || a.kind == loses) && a.other == a.node:
 		return nil, errItself
 	default:
-		in, _ := p.model.given(input{kind: a.kind, seat: seatOf(a.other)}, p.model.renamings[0])
+		in, kind, from := p.model.given(input{kind: a.kind, seat: seatOf(a.other)}, p.model.renamings[0])
 		in.Number = p.alarms[a.node]
-		w.step(in, memberstate.Nobody)
+		w.happens(in, kind, from)
 	}
-	if w.node.machine.Term > mostTerms {
+	if w.node.session.Term > mostTerms {
 		return nil, errTooFar
 	}
 	return heard, nil

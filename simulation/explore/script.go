@@ -51,7 +51,7 @@ type utterance struct{ step, nth int }
 // words are how a script has what happens.
 var words = map[inputKind]string{
 	rings: "alarm", crashes: "crashes", delivered: "hears", writes: "writes", stands: "stands", handsOver: "hands-over-to",
-	resigns: "resigns", loses: "loses", lapses: "lapses", passes: "tick",
+	resigns: "resigns", callsOff: "calls-off", stays: "stays", loses: "loses", lapses: "lapses", returns: "returns", passes: "tick",
 }
 
 // Expects says whether the script is about a violation of an invariant.

@@ -78,7 +78,7 @@ func (x *worker) keyOf(s *state, i int, k *localKey) {
 	k.node, k.most, k.heard = s.nodes[i], 0, s.said.and(&x.model.to[i])
 	for j := range x.options.Members {
 		if j != i {
-			k.most = max(k.most, x.model.nodes[s.nodes[j]].machine.Term)
+			k.most = max(k.most, x.model.nodes[s.nodes[j]].session.Term)
 		}
 	}
 }
@@ -147,7 +147,7 @@ func (m *model) apply(from *state, i int, does *successor) state {
 	if does.ended {
 		m.endRound(&next.said, i)
 	}
-	if before := &m.nodes[from.nodes[i]]; !m.nodes[does.node].leads(before.machine.Term) {
+	if before := &m.nodes[from.nodes[i]]; !m.nodes[does.node].leads(before.session.Term) {
 		over := next.said.and(&m.office[i])
 		for id := range over.all {
 			next.said.remove(id)
@@ -228,17 +228,17 @@ func (m *model) wrong(s *state) (d defect) {
 	led := m.led(s)
 	for i := range m.bounds.Members {
 		n := &m.nodes[s.nodes[i]]
-		by := led[min(n.machine.Term, mostTerms)]
+		by := led[min(n.session.Term, mostTerms)]
 		if by.Len() > 1 {
-			return defect{simulation.OneLeader, fmt.Sprintf("two members have led term %d", n.machine.Term)}
+			return defect{simulation.OneLeader, fmt.Sprintf("two members have led term %d", n.session.Term)}
 		}
-		switch leader := n.machine.Leader; {
-		case n.machine.Role == memberstate.Leader:
+		switch leader := n.session.Leader; {
+		case n.session.Role == memberstate.Leader:
 			if d = m.wrongLeader(s, n); !d.none() {
 				return d
 			}
 		case leader != memberstate.Nobody && !by.Has(leader):
-			return defect{simulation.FollowsWinner, fmt.Sprintf("a member follows another one in term %d that has not led it", n.machine.Term)}
+			return defect{simulation.FollowsWinner, fmt.Sprintf("a member follows another one in term %d that has not led it", n.session.Term)}
 		}
 	}
 	return d
@@ -247,10 +247,10 @@ func (m *model) wrong(s *state) (d defect) {
 // wrongLeader looks at a leader: a quorum has voted for it, unless it has gone on to a
 // larger term since, and what was committed in earlier terms is in its ledger.
 func (m *model) wrongLeader(s *state, n *node) (d defect) {
-	term, votes := n.machine.Term, 0
+	term, votes := n.session.Term, 0
 	quorum := memberstate.Quorum(memberstate.Set(1<<m.bounds.Members - 1))
 	for i := range m.bounds.Members {
-		if v := &m.nodes[s.nodes[i]].machine; v.Term > term || v.Term == term && v.Vote == n.seat {
+		if v := &m.nodes[s.nodes[i]].session; v.Term > term || v.Term == term && v.Vote == n.seat {
 			votes++
 		}
 	}

@@ -72,7 +72,7 @@ func (x *been) faces(s *state) (all []faces) {
 		var mine []face
 		key := x.key(s, i)
 		for _, at := range x.model.silently(&key) {
-			m := &x.model.nodes[at.node].machine
+			m := &x.model.nodes[at.node].session
 			if f := (face{m.Role, m.Term, m.Vote, m.Leader}); !slices.Contains(mine, f) {
 				mine = append(mine, f)
 			}

@@ -65,7 +65,7 @@ func (m *model) forget(s *state) {
 // left says whether all have left a term.
 func (m *model) left(s *state, term memberstate.Term) bool {
 	for i := range m.bounds.Members {
-		if m.nodes[s.nodes[i]].machine.Term <= term {
+		if m.nodes[s.nodes[i]].session.Term <= term {
 			return false
 		}
 	}
@@ -98,11 +98,11 @@ func (m *model) pastFor(s *state, n *node, msg *message) bool {
 	b := &msg.body
 	switch {
 	case b.Mark == rpc.Vouched:
-		return n.machine.Term > b.Asked
+		return n.session.Term > b.Asked
 	case !msg.asksForVote():
-		return n.machine.Term > b.Term
+		return n.session.Term > b.Term
 	}
-	if n.machine.Term == b.Term && n.machine.Vote == b.From {
+	if n.session.Term == b.Term && n.session.Vote == b.From {
 		return !m.nodes[s.nodes[b.From-1]].asks(b.Term, b.Mark)
 	}
 	return n.votedIn(b.Term)
@@ -121,11 +121,11 @@ func (m *model) couldBe(n *node, msg *protocol.Message) bool {
 	case msg.Kind == rpc.VoteRequest:
 		return msg.Mark == rpc.PreVote || n.votedIn(msg.Term)
 	case msg.Result == 0:
-		return msg.Term < n.machine.Term
+		return msg.Term < n.session.Term
 	case msg.Mark == rpc.Vouched:
-		return msg.Asked < n.machine.Term
+		return msg.Asked < n.session.Term
 	case msg.Kind != rpc.VoteResponse && n.leads(msg.Asked):
-		return refuses(msg) && msg.Round <= n.machine.Beat()
+		return refuses(msg) && msg.Round <= n.session.Beat()
 	case msg.Kind != rpc.VoteResponse:
 		return true
 	case msg.Round == roundOver || !n.open() || msg.Result != rpc.Accept:
@@ -133,7 +133,7 @@ func (m *model) couldBe(n *node, msg *protocol.Message) bool {
 	case m.bounds.NoCrash:
 		return false
 	default:
-		return msg.Mark == rpc.PreVote || msg.Asked < n.machine.Term
+		return msg.Mark == rpc.PreVote || msg.Asked < n.session.Term
 	}
 }
 
@@ -153,7 +153,8 @@ func (m *model) staleInputs(id nodeID) []inputID {
 func (m *model) workStale(id nodeID) []inputID {
 	matter := []inputID{}
 	results := map[memberstate.Term][][]taken{}
-	bare := node{seat: m.nodes[id].seat, machine: m.nodes[id].machine}
+	bare := node{seat: m.nodes[id].seat}
+	bare.session.Machine = m.nodes[id].session.Machine
 	for _, i := range m.registry.stirring.of(bare, m, m.stirs) {
 		in := input{kind: stale, late: i}
 		if all := m.work(id, in); len(all) > 1 || all[0].noticed(id) {
@@ -201,7 +202,7 @@ func (o *outcome) of(m *model, n *node, msg *protocol.Message) (ignored bool) {
 	in, r := protocol.Input{Kind: protocol.Receive, Message: *msg}, &m.rules[n.index()]
 	preVote := msg.Kind == rpc.VoteRequest && msg.Mark == rpc.PreVote
 	o.needs, o.whole, ignored = termNeeded(msg), !choosesNext(msg), true
-	o.machines = n.machine.Moods()
+	o.machines = n.session.Moods()
 	for i := range o.machines {
 		machine, out := &o.machines[i], &o.outputs[i]
 		before := *machine

@@ -113,7 +113,7 @@ func TestWhoHasVotedMayBeAskedAgain(t *testing.T) {
 	asked := protocol.Message{From: 2, Body: rpc.Body{Kind: rpc.VoteRequest, Round: thisRound, Term: 1}}
 	voter := func(vote memberstate.Seat) *node {
 		n := node{seat: 1}
-		n.machine = protocol.NewMachine(&m.rules[0], memberstate.HardState{Term: 1, Vote: vote})
+		n.session.Machine = protocol.NewMachine(&m.rules[0], memberstate.HardState{Term: 1, Vote: vote})
 		n.canonize(&m.rules[0])
 		return &n
 	}
@@ -147,9 +147,9 @@ func TestWhoFollowsMayHearAnOldRequest(t *testing.T) {
 	asked := protocol.Message{From: 2, Body: rpc.Body{Kind: rpc.VoteRequest, Mark: rpc.PreVote, Round: thisRound, Term: 2}}
 	assert.True(t, m.registry.isStale(&asked))
 	n := node{seat: 1}
-	n.machine = protocol.NewMachine(&m.rules[0], memberstate.HardState{Term: 2, Vote: 2})
+	n.session.Machine = protocol.NewMachine(&m.rules[0], memberstate.HardState{Term: 2, Vote: 2})
 	assert.True(t, m.couldBe(&n, &asked))
-	n.machine = protocol.NewMachine(&m.rules[0], memberstate.HardState{Term: 1})
+	n.session.Machine = protocol.NewMachine(&m.rules[0], memberstate.HardState{Term: 1})
 	assert.True(t, m.couldBe(&n, &asked))
 	assert.Zero(t, termNeeded(&asked), "nobody need have come to the term that is asked for")
 }

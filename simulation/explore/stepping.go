@@ -1,18 +1,18 @@
-// A step of a node, by the executor that is shipped; and what must hold of it.
+// A step of a node, by the session that is shipped; and what must hold of it.
 
 package explore
 
 import (
 	"fmt"
+	"slices"
 
-	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 	"github.com/hustings/hustings/simulation"
 )
 
-// stepping is a step under way. It implements protocol.MachineEffects.
+// stepping is a step under way. It implements protocol.Effects, with what is in office.go.
 type stepping struct {
 	model  *model
 	node   *node
@@ -23,21 +23,27 @@ type stepping struct {
 	starts bool
 	alarm  uint32 // the number of the newest one that was set; 0: none was
 	says   []message
-	disk   memberstate.HardState // what is durable
 	saved  bool
 	beyond bool
 	defect defect
+
+	session protocol.Session // the node's, while it steps
+	duties  protocol.Duties
+	step    protocol.Step
+	was     protocol.Machine      // before the step
+	disk    memberstate.HardState // what is durable
 }
 
 // start begins an incarnation with what is durable. The engine has kept its ledger, and
 // forgotten its promise.
 func (w *stepping) start() {
 	n, r := w.node, &w.model.rules[w.node.index()]
-	durable := n.machine.HardState
-	n.machine, n.promised, w.starts = protocol.NewMachine(r, durable), 0, true
-	x := protocol.Execution{Input: protocol.Input{Kind: protocol.Start}}
-	x.Begin(&n.machine, r, w) // it says nothing
-	switch now := n.machine.HardState; {
+	durable := n.session.HardState
+	n.promised, n.office, w.starts = 0, office{}, true
+	s := protocol.NewSession(r, durable, n.ledger.end(), durable.Term)
+	n.session = s.Snapshot()
+	w.happens(protocol.Input{Kind: protocol.Start}, rings, memberstate.Nobody) // it says nothing
+	switch now := n.session.HardState; {
 	case now.Term < durable.Term:
 		w.blame(simulation.TermsRise, "it starts in term %d, and had saved term %d", now.Term, durable.Term)
 	case now.Term > durable.Term:
@@ -51,8 +57,8 @@ func (w *stepping) start() {
 // acknowledges.
 func (w *stepping) hear(msg *message) {
 	n := w.node
-	w.step(protocol.Input{Kind: protocol.Heard, Term: msg.body.Term, Seat: msg.body.Leader}, memberstate.Nobody)
-	if w.defect.none() && n.machine.Term == msg.body.Term && n.machine.Leader == msg.body.Leader && n.promised <= msg.body.Term {
+	w.happens(protocol.Input{Kind: protocol.Heard, Term: msg.body.Term, Seat: msg.body.Leader}, delivered, memberstate.Nobody)
+	if w.defect.none() && n.session.Term == msg.body.Term && n.session.Leader == msg.body.Leader && n.promised <= msg.body.Term {
 		if !n.ledger.holds(msg.ledger) {
 			n.ledger = msg.ledger
 		}
@@ -62,48 +68,78 @@ func (w *stepping) hear(msg *message) {
 	}
 }
 
-// step gives the machine an input, and what follows from it at once: an engine returns
-// from Lead when it is told to, and pauses its writes when it is asked.
-func (w *stepping) step(in protocol.Input, from memberstate.Seat) {
-	n, r := w.node, &w.model.rules[w.node.index()]
-	before := n.machine
-	x := protocol.Execution{Input: in}
-	w.from, w.disk = from, before.HardState
-	need := x.Begin(&n.machine, r, w)
-	for asked := 0; need == protocol.NeedLedger; asked++ {
-		if asked == mostLedgers {
-			w.blame(simulation.NeverStuck, "it asks for its ledger for term %d again and again", x.Output.LedgerTerm)
-			return
-		}
-		n.promised = max(n.promised, x.Output.LedgerTerm)
-		need = x.Ledger(&n.machine, r, w, n.ledger.end())
+// happens has something happen to the node's session, for most kinds that it is given an input.
+func (w *stepping) happens(in protocol.Input, kind inputKind, from memberstate.Seat) {
+	n := w.node
+	w.session, w.from = n.session.Session(&w.duties), from
+	w.was, w.disk = w.session.Machine, w.session.HardState
+	switch kind {
+	case lapses:
+		w.lapse()
+	case returns:
+		w.leadReturns()
+	case handsOver, resigns:
+		w.order(in)
+	case callsOff, stays:
+		w.withdraw(kind)
+	default:
+		w.give(in)
 	}
-	switch {
-	case need == protocol.NeedStop:
-		w.blame(simulation.LegalStep, "%v", x.Output.Err)
-		return
-	case need == protocol.NeedSave:
-		w.saves(&before)
-		x.Saved(w)
-	case n.machine.HardState != before.HardState:
-		w.blame(simulation.LegalStep, "its hard state changed, and is not saved")
-	}
-	w.look(&before, &x)
-	phase, _ := n.machine.Handover()
-	switch {
-	case phase == protocol.Pausing:
-		w.step(protocol.Input{Kind: protocol.Paused}, memberstate.Nobody)
-	case n.machine.Serving() && n.machine.Role != memberstate.Leader:
-		w.step(protocol.Input{Kind: protocol.Served, Number: n.machine.Beat()}, memberstate.Nobody)
+	n.session = w.session.Snapshot()
+	if w.defect.none() {
+		w.look()
+		w.lookAtOffice()
 	}
 }
 
-// mostLedgers is how often a step may ask where the ledger ends.
-const mostLedgers = 4
+// give gives the session an input.
+func (w *stepping) give(in protocol.Input) {
+	w.step = protocol.Step{Input: in}
+	w.goOn(w.session.Begin(w.rules(), w.node.time.now, &w.step, w))
+}
+
+// attend has the session go on with what has changed beside its steps.
+func (w *stepping) attend() {
+	w.step = protocol.Step{}
+	w.goOn(w.session.Attend(w.rules(), w.node.time.now, &w.step, w))
+}
+
+func (w *stepping) rules() *protocol.Rules { return &w.model.rules[w.node.index()] }
+
+// goOn does what the session waits for, until it waits for nothing.
+func (w *stepping) goOn(need protocol.Need) {
+	n, r, now := w.node, w.rules(), w.node.time.now
+	for asked := 0; need != protocol.NeedNothing; {
+		switch need {
+		case protocol.NeedLedger:
+			if asked++; asked > mostLedgers {
+				w.blame(simulation.NeverStuck, "it asks for its ledger for term %d again and again", w.step.Output.LedgerTerm)
+				return
+			}
+			n.promised = max(n.promised, w.step.Output.LedgerTerm)
+			need = w.session.Ledger(r, now, &w.step, w, n.ledger.end(), anyTerm)
+		case protocol.NeedSave:
+			w.saves()
+			need = w.session.Saved(r, now, &w.step, w)
+		case protocol.NeedStop, protocol.NeedNothing:
+			w.blame(simulation.LegalStep, "%v", w.step.Output.Err)
+			return
+		}
+	}
+}
+
+const (
+	// mostLedgers is how often a step, and what the session does after it, may ask where the
+	// ledger ends.
+	mostLedgers = 8
+	// anyTerm is a term that leaves a ledger free to be what it is.
+	anyTerm = ^memberstate.Term(0)
+)
 
 // saves is when what was decided is on the disk.
-func (w *stepping) saves(before *protocol.Machine) {
-	now := w.node.machine.HardState
+func (w *stepping) saves() {
+	before, now := &w.was, w.session.HardState
+	w.hasLost()
 	w.saved, w.disk = true, now
 	switch {
 	case now.Term < before.Term:
@@ -113,17 +149,29 @@ func (w *stepping) saves(before *protocol.Machine) {
 	}
 }
 
-// look holds what the machine is now against what it was.
-func (w *stepping) look(before *protocol.Machine, x *protocol.Execution) {
-	n, q := w.node, &x.Input.Message
-	switch now := &n.machine; {
-	case x.Input.Kind == protocol.Receive && q.Kind == rpc.VoteRequest && q.Mark == rpc.PreVote && *now != *before:
+// Done holds what the machine is after an input against what it was.
+func (w *stepping) Done() {
+	x, q := &w.step, &w.step.Input.Message
+	w.look()
+	switch {
+	case x.Input.Kind == protocol.Receive && q.Kind == rpc.VoteRequest && q.Mark == rpc.PreVote && w.session.Machine != w.was:
 		w.blame(simulation.LegalStep, "to be asked for a pre-vote changes it")
 	case x.Input.Kind == protocol.Ring && x.Output.Alarm.Number == 0 && !w.beyond:
 		w.blame(simulation.NeverStuck, "its alarm rang, and no other is set")
 	}
-	if term := n.machine.Term; n.machine.Role == memberstate.Leader && (before.Role != memberstate.Leader || before.Term != term) {
-		w.says = append(w.says, victory(n.seat, term))
+}
+
+// look looks at what the machine has become: what must be saved is, and who has won a term is
+// noted.
+func (w *stepping) look() {
+	n, m := w.node, &w.session.Machine
+	if m.HardState != w.disk {
+		w.blame(simulation.LegalStep, "its hard state changed, and is not saved")
+	}
+	if m.Role == memberstate.Leader && (w.was.Role != memberstate.Leader || w.was.Term != m.Term) {
+		if won := victory(n.seat, m.Term); !slices.Contains(w.says, won) {
+			w.says = append(w.says, won)
+		}
 	}
 }
 
@@ -136,14 +184,14 @@ func (w *stepping) blame(invariant simulation.Invariant, format string, args ...
 // taken is what has come of it.
 func (w *stepping) taken() taken {
 	n, m := w.node, w.model
-	if w.beyond || n.machine.Term > memberstate.Term(m.bounds.Terms) || n.machine.Beat() > uint32(m.bounds.Beats) {
+	if w.beyond || n.session.Term > memberstate.Term(m.bounds.Terms) || n.session.Beat() > uint32(m.bounds.Beats) {
 		return taken{beyond: true}
 	}
 	if !w.defect.none() {
 		return taken{defect: w.defect}
 	}
 	now := n.renamed(w.back)
-	ballot, _, _ := n.machine.Open()
+	ballot, _, _ := n.session.Open()
 	t := taken{node: m.intern(&now), saved: w.saved, ended: w.before.open() && ballot != thisRound}
 	for _, msg := range w.says {
 		if w.numbered(&msg.body, ballot) {
@@ -159,7 +207,7 @@ func (w *stepping) numbered(b *protocol.Message, ballot uint32) bool {
 	forgets := w.model.forgets()
 	switch {
 	case b.Result != 0 && b.Mark != rpc.Vouched:
-		return !w.model.comesAnyway(b, w.node.machine.Term)
+		return !w.model.comesAnyway(b, w.node.session.Term)
 	case b.Kind == rpc.VoteRequest && (b.Round == ballot || b.Mark != rpc.PreVote && forgets):
 		b.Round = thisRound
 	case b.Kind == rpc.VoteRequest:
@@ -189,7 +237,9 @@ func (w *stepping) Send(to memberstate.Set, m *protocol.Message) {
 	if m.Kind == rpc.VoteRequest {
 		w.asks(m)
 	}
-	w.node.sent(m)
+	if m.Kind == rpc.TakeLeadership && m.Mark == rpc.Plain && w.node.holdsLease() {
+		w.blame(simulation.OneLease, "it tells another one to stand, and holds a lease")
+	}
 	if to.Len() == 1 && w.model.bounds.Members > 2 {
 		for seat := range to.Seats() {
 			w.votes(seat, m)
@@ -202,7 +252,7 @@ func (w *stepping) Send(to memberstate.Set, m *protocol.Message) {
 
 // asks looks at a request for votes.
 func (w *stepping) asks(m *protocol.Message) {
-	before := &w.before.machine
+	before := &w.before.session.Machine
 	switch {
 	case m.Term > memberstate.Term(w.model.bounds.Terms):
 		w.beyond = true
@@ -214,7 +264,7 @@ func (w *stepping) asks(m *protocol.Message) {
 }
 
 func (w *stepping) say(to memberstate.Seat, m *protocol.Message) {
-	if w.node.machine.HardState != w.disk {
+	if w.session.HardState != w.disk {
 		w.blame(simulation.SavedBeforeSaid, "it says %v before it has saved what that is about", m.Kind)
 	}
 	body := *m
@@ -227,12 +277,20 @@ func (w *stepping) say(to memberstate.Seat, m *protocol.Message) {
 func (w *stepping) Arm(a protocol.Alarm) {
 	w.alarm = a.Number
 	if w.model.bounds.Leases {
-		w.node.waits(a.Min, w.starts)
+		w.node.waits(a.Min, w.session.Role, w.starts)
 	}
 }
 
-// Withdraw, Publish, Judge and Drop need nothing here.
-func (w *stepping) Withdraw()                         {}
-func (w *stepping) Publish()                          {}
-func (w *stepping) Judge(rpc.Mark, elector.Judgement) {}
-func (w *stepping) Drop(elector.Drop)                 {}
+// Show makes known what the member is, all of which is durable.
+func (w *stepping) Show(v protocol.View) {
+	if v.Term > w.disk.Term || v.Term == w.disk.Term && v.Vote != w.disk.Vote && v.Vote != memberstate.Nobody {
+		w.blame(simulation.SavedBeforeSaid, "it shows what it has not saved: term %d, with a vote for %s", v.Term, seatName(v.Vote))
+	}
+}
+
+// Nothing else needs anything here.
+func (w *stepping) Before(*protocol.Input)             {}
+func (w *stepping) After(*protocol.Step)               {}
+func (w *stepping) Resume()                            {}
+func (w *stepping) Judge(rpc.Mark, protocol.Judgement) {}
+func (w *stepping) Drop(protocol.Drop)                 {}

@@ -70,6 +70,8 @@ func (m *model) asymmetric(in input) bool {
 	switch in.kind {
 	case resigns:
 		return true
+	case returns: // if early, it resigns
+		return !m.bounds.NoTransfer
 	case delivered:
 		return choosesNext(&m.messages[in.message].body)
 	case stale:
@@ -84,7 +86,7 @@ func choosesNext(msg *protocol.Message) bool { return msg.Kind == rpc.TakeLeader
 
 func (n *node) renamed(r renaming) node {
 	other := *n
-	other.seat, other.machine = r.of(n.seat), n.machine.Renamed(r.of)
+	other.seat, other.session = r.of(n.seat), n.session.Renamed(r.of)
 	return other
 }
 
@@ -100,7 +102,7 @@ func (n *node) sorted(members int) (to renaming) {
 		if s == n.seat {
 			return 0
 		}
-		return 1 + n.machine.Part(s)
+		return 1 + n.session.Part(s)
 	}
 	slices.SortFunc(seats, func(a, b memberstate.Seat) int { return cmp.Compare(part(a), part(b)) })
 	for i, s := range seats {

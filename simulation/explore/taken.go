@@ -110,10 +110,10 @@ func (m *model) work(id nodeID, in input) []taken {
 func (m *model) workIn(id nodeID, in input, seats []renaming) (all []taken) {
 	for _, by := range seats {
 		n := m.nodes[id].renamed(by)
-		for _, n.machine = range m.moods(&n) {
+		for _, n.session.Machine = range m.moods(&n) {
 			now := n
 			w := stepping{model: m, node: &now, before: n, back: by.back(), late: in.kind == stale}
-			w.step(m.given(in, by))
+			w.happens(m.given(in, by))
 			if t := w.taken(); !slices.ContainsFunc(all, t.is) {
 				all = append(all, t)
 			}
@@ -125,9 +125,9 @@ func (m *model) workIn(id nodeID, in input, seats []renaming) (all []taken) {
 // moods are the machines that a node may have.
 func (m *model) moods(n *node) []protocol.Machine {
 	if !m.forgets() {
-		return []protocol.Machine{n.machine}
+		return []protocol.Machine{n.session.Machine}
 	}
-	moods := n.machine.Moods()
+	moods := n.session.Moods()
 	return moods[:]
 }
 

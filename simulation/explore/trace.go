@@ -74,7 +74,7 @@ func tickStep(missing, members int) Step {
 // state is what can be seen of a node.
 func (n *node) state() simulation.NodeState {
 	index := func(s memberstate.Seat) int { return int(s) - 1 }
-	m := &n.machine
+	m := &n.session.Machine
 	state := simulation.NodeState{
 		Up: true, Incarnation: 1, Role: m.Role, Term: m.Term, Vote: index(m.Vote), Leader: index(m.Leader),
 		Durable: m.Term, DurableVote: index(m.Vote), Ledger: n.ledger.end(),
@@ -85,8 +85,8 @@ func (n *node) state() simulation.NodeState {
 		}
 		state.Accepts = accepted.Len()
 	}
-	if m.Role == memberstate.Leader {
-		state.Serving = m.Term
+	if n.office.runs && !n.office.ended {
+		state.Serving = n.office.lead
 	}
 	return state
 }

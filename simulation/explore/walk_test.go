@@ -5,10 +5,10 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
@@ -148,16 +148,17 @@ type walk struct {
 	ballot [mostMembers]uint32 // each one's newest round of votes
 	led    [mostMembers]uint8  // the terms that each one has led, in any incarnation
 
-	// The step under way. It implements protocol.MachineEffects.
-	at   int
-	from memberstate.Seat
-	mute bool // the process is dead before it says anything
+	// The step under way. It implements protocol.Effects.
+	at      int
+	from    memberstate.Seat
+	session protocol.Session
+	duties  protocol.Duties
 }
 
 func newWalk(b Bounds, dies func() bool) *walk {
 	w := &walk{bounds: b, dies: dies, rules: rulesOf(&b), nodes: make([]node, b.Members)}
 	for i := range w.nodes {
-		w.nodes[i].seat = seatOf(i)
+		w.nodes[i] = newNode(i)
 		w.start(i)
 	}
 	return w
@@ -165,7 +166,8 @@ func newWalk(b Bounds, dies func() bool) *walk {
 
 func (w *walk) start(i int) {
 	n := &w.nodes[i]
-	n.machine, n.promised, w.ballot[i] = protocol.NewMachine(&w.rules[i], n.machine.HardState), 0, 0
+	s := protocol.NewSession(&w.rules[i], n.session.HardState, n.ledger.end(), n.session.Term)
+	n.session, n.office, n.promised, w.ballot[i] = s.Snapshot(), office{}, 0, 0
 	w.give(i, protocol.Input{Kind: protocol.Start}, memberstate.Nobody)
 }
 
@@ -173,14 +175,14 @@ func (w *walk) place() (p place) {
 	for i := range w.nodes {
 		p[i] = w.nodes[i]
 		p[i].canonize(&w.rules[i])
-		p[i].machine = p[i].machine.Steady()
+		p[i].session.Machine = p[i].session.Steady()
 	}
 	return p
 }
 
 // victories are who has led which term that not all have left.
 func (w *walk) victories() (all []message) {
-	least := slices.MinFunc(w.nodes, func(a, b node) int { return cmp.Compare(a.machine.Term, b.machine.Term) }).machine.Term
+	least := slices.MinFunc(w.nodes, func(a, b node) int { return cmp.Compare(a.session.Term, b.session.Term) }).session.Term
 	for term := least; term <= memberstate.Term(w.bounds.Terms); term++ {
 		for i := range w.nodes {
 			if w.led[i]>>term&1 != 0 {
@@ -194,7 +196,7 @@ func (w *walk) victories() (all []message) {
 // leadsAgain says whether a process leads that has led before. Its beats are numbered on,
 // and the explorer's from 1.
 func (w *walk) leadsAgain() bool {
-	return slices.ContainsFunc(w.nodes, func(n node) bool { return n.machine.Role == memberstate.Leader && w.base[n.index()] > 0 })
+	return slices.ContainsFunc(w.nodes, func(n node) bool { return n.session.Role == memberstate.Leader && w.base[n.index()] > 0 })
 }
 
 // step has anything happen to anyone.
@@ -208,13 +210,17 @@ func (w *walk) step(random *rand.Rand) {
 	case what == 1 && !b.NoTransfer:
 		w.give(i, protocol.Input{Kind: protocol.Stand}, memberstate.Nobody)
 	case what == 2 && !b.NoTransfer:
-		w.give(i, protocol.Input{Kind: protocol.Resign}, memberstate.Nobody)
+		w.resign(i)
 	case what == 3 && !b.NoTransfer && other != seatOf(i):
-		w.give(i, protocol.Input{Kind: protocol.Transfer, Seat: other}, memberstate.Nobody)
+		w.transfer(i, other)
 	case what == 4 && !b.NoHints && other != seatOf(i):
 		w.give(i, protocol.Input{Kind: protocol.PeerLost, Seat: other}, memberstate.Nobody)
 	case what == 5:
 		w.write(i)
+	case what == 9:
+		w.leadReturns(i)
+	case what == 10 && b.Withdrawals:
+		w.withdraw(i, random.IntN(2) == 0)
 	case what <= 8:
 		w.ring(i)
 	default:
@@ -223,7 +229,7 @@ func (w *walk) step(random *rand.Rand) {
 }
 
 func (w *walk) ring(i int) {
-	w.give(i, protocol.Input{Kind: protocol.Ring, Number: alarmOf(&w.nodes[i].machine)}, memberstate.Nobody)
+	w.give(i, protocol.Input{Kind: protocol.Ring, Number: alarmOf(&w.nodes[i].session.Machine)}, memberstate.Nobody)
 }
 
 // deliver has a message arrive, a new one more often than an old one.
@@ -254,10 +260,10 @@ func (w *walk) arrive(i int, msg *message) {
 
 func (w *walk) write(i int) {
 	n := &w.nodes[i]
-	if n.machine.Role == memberstate.Leader && n.promised <= n.machine.Term && n.ledger.len() < w.bounds.Entries {
-		n.ledger = n.ledger.with(n.machine.Term)
+	if n.session.Role == memberstate.Leader && n.promised <= n.session.Term && n.ledger.len() < w.bounds.Entries {
+		n.ledger = n.ledger.with(n.session.Term)
 		w.sent = append(w.sent, message{engine: true, ledger: n.ledger, body: protocol.Message{
-			From: n.seat, Leader: n.seat, Body: rpc.Body{Kind: rpc.Heartbeat, Term: n.machine.Term},
+			From: n.seat, Leader: n.seat, Body: rpc.Body{Kind: rpc.Heartbeat, Term: n.session.Term},
 		}})
 	}
 }
@@ -265,7 +271,7 @@ func (w *walk) write(i int) {
 func (w *walk) hear(i int, msg *message) {
 	w.give(i, protocol.Input{Kind: protocol.Heard, Term: msg.body.Term, Seat: msg.body.Leader}, memberstate.Nobody)
 	n := &w.nodes[i]
-	follows := n.machine.Term == msg.body.Term && n.machine.Leader == msg.body.Leader && n.promised <= msg.body.Term
+	follows := n.session.Term == msg.body.Term && n.session.Leader == msg.body.Leader && n.promised <= msg.body.Term
 	if !follows {
 		return
 	}
@@ -277,38 +283,98 @@ func (w *walk) hear(i int, msg *message) {
 	}})
 }
 
-// give gives a machine an input, and what follows from it at once.
+// give gives a session an input, and what follows from it at once.
 func (w *walk) give(i int, in protocol.Input, from memberstate.Seat) {
-	n := &w.nodes[i]
-	before := n.machine.Role
-	w.at, w.from = i, from
-	x := protocol.Execution{Input: in}
-	need := x.Begin(&n.machine, &w.rules[i], w)
-	for need == protocol.NeedLedger {
-		n.promised = max(n.promised, x.Output.LedgerTerm)
-		need = x.Ledger(&n.machine, &w.rules[i], w, n.ledger.end())
+	w.happens(i, from, func(x *protocol.Step) protocol.Need {
+		x.Input = in
+		return w.session.Begin(&w.rules[i], w.nodes[i].time.now, x, w)
+	})
+}
+
+// attend has a session go on with what was changed beside its steps.
+func (w *walk) attend(i int, change func()) {
+	w.happens(i, memberstate.Nobody, func(x *protocol.Step) protocol.Need {
+		change()
+		return w.session.Attend(&w.rules[i], w.nodes[i].time.now, x, w)
+	})
+}
+
+// happens is a step of a session from its beginning to its end, or to the death of its process.
+func (w *walk) happens(i int, from memberstate.Seat, begin func(*protocol.Step) protocol.Need) {
+	n, r, x := &w.nodes[i], &w.rules[i], protocol.Step{}
+	before := n.session.Role
+	w.at, w.from, w.session = i, from, n.session.Session(&w.duties)
+	for need := begin(&x); need != protocol.NeedNothing; {
+		switch need {
+		case protocol.NeedLedger:
+			n.promised = max(n.promised, x.Output.LedgerTerm)
+			need = w.session.Ledger(r, n.time.now, &x, w, n.ledger.end(), anyTerm)
+		case protocol.NeedSave:
+			if !w.bounds.NoCrash && w.dies() { // before it says anything
+				n.session = w.session.Snapshot()
+				w.start(i)
+				return
+			}
+			need = w.session.Saved(r, n.time.now, &x, w)
+		case protocol.NeedNothing, protocol.NeedStop:
+			panic(x.Output.Err)
+		}
 	}
-	w.beyond = w.beyond || n.machine.Term > memberstate.Term(w.bounds.Terms)
-	if n.machine.Role != memberstate.Leader {
-		w.base[i] = n.machine.Beat()
+	n.session = w.session.Snapshot()
+	w.beyond = w.beyond || n.session.Term > memberstate.Term(w.bounds.Terms)
+	if n.session.Role != memberstate.Leader {
+		w.base[i] = n.session.Beat()
 	}
-	dies := need == protocol.NeedSave && !w.bounds.NoCrash && w.dies()
-	if !dies && n.machine.Role == memberstate.Leader && before != memberstate.Leader {
-		w.led[i] |= 1 << min(n.machine.Term, mostTerms)
+	if n.session.Role == memberstate.Leader && before != memberstate.Leader {
+		w.led[i] |= 1 << min(n.session.Term, mostTerms)
 	}
-	if need == protocol.NeedSave {
-		w.mute = dies
-		x.Saved(w)
-		w.mute = false
+}
+
+// leadReturns has an engine's Lead return, late or early.
+func (w *walk) leadReturns(i int) {
+	o := &w.nodes[i].office
+	if early := !o.ended; o.runs && !(early && w.bounds.NoTransfer) {
+		o.runs, o.ended = false, false
+		w.attend(i, func() { w.session.LeadReturned(o.lead, early) })
 	}
-	phase, _ := n.machine.Handover()
-	switch {
-	case dies:
-		w.start(i)
-	case phase == protocol.Pausing:
-		w.give(i, protocol.Input{Kind: protocol.Paused}, memberstate.Nobody)
-	case n.machine.Serving() && n.machine.Role != memberstate.Leader:
-		w.give(i, protocol.Input{Kind: protocol.Served, Number: w.nodes[i].machine.Beat()}, memberstate.Nobody)
+}
+
+func (w *walk) transfer(i int, to memberstate.Seat) {
+	s := w.nodes[i].session.Session(&w.duties)
+	transfer, resign := s.Ordered()
+	if phase, _ := s.Handover(); phase == protocol.NoHandover && !transfer && !resign {
+		w.ordered(i, 1, 0, protocol.Input{Kind: protocol.Transfer, Seat: to})
+	}
+}
+
+func (w *walk) resign(i int) {
+	s := w.nodes[i].session.Session(&w.duties)
+	transfers := 0
+	if transfer, _ := s.Ordered(); transfer {
+		transfers = 1
+	}
+	w.ordered(i, transfers, 1, protocol.Input{Kind: protocol.Resign})
+}
+
+// ordered gives a session an order, when so many of each kind stand.
+func (w *walk) ordered(i, transfers, resignations int, in protocol.Input) {
+	w.happens(i, memberstate.Nobody, func(x *protocol.Step) protocol.Need {
+		w.session.Orders(transfers, resignations)
+		x.Input = in
+		return w.session.Begin(&w.rules[i], w.nodes[i].time.now, x, w)
+	})
+}
+
+// withdraw withdraws the orders of one kind.
+func (w *walk) withdraw(i int, resignations bool) {
+	s := w.nodes[i].session.Session(&w.duties)
+	switch transfer, resign := s.Ordered(); {
+	case resignations && resign && transfer:
+		w.attend(i, func() { w.session.Orders(1, 0) })
+	case resignations && resign, !resignations && transfer && !resign:
+		w.attend(i, func() { w.session.Orders(0, 0) })
+	case transfer && resign:
+		w.attend(i, func() { w.session.Orders(0, 1) })
 	}
 }
 
@@ -340,17 +406,28 @@ func (w *walk) Send(to memberstate.Set, m *protocol.Message) {
 }
 
 func (w *walk) say(to memberstate.Seat, m *protocol.Message) {
-	if w.mute {
-		return
-	}
 	body := *m
 	body.From, body.RoundTrip = seatOf(w.at), 0
 	w.sent = append(w.sent, message{to: to, body: body})
 }
 
+// Hold, Lead and EndLead note what the session has going.
+func (w *walk) Hold(until time.Duration) { w.nodes[w.at].office.hold = until }
+func (w *walk) Lead(term memberstate.Term) {
+	w.nodes[w.at].office = office{lead: term, runs: true, hold: w.nodes[w.at].office.hold}
+}
+func (w *walk) EndLead(term memberstate.Term) { w.nodes[w.at].office.ended = true }
+
+// Pause has the engine pause its writes at once; and once a handover is over, no order stands.
+func (w *walk) Pause(_ memberstate.Term, number uint32) { w.session.PauseEnded(number, true) }
+func (w *walk) Settle()                                 { w.session.Orders(0, 0) }
+
 // Nothing else takes effect here.
-func (w *walk) Withdraw()                         {}
-func (w *walk) Publish()                          {}
-func (w *walk) Arm(protocol.Alarm)                {}
-func (w *walk) Judge(rpc.Mark, elector.Judgement) {}
-func (w *walk) Drop(elector.Drop)                 {}
+func (w *walk) Before(*protocol.Input)             {}
+func (w *walk) After(*protocol.Step)               {}
+func (w *walk) Show(protocol.View)                 {}
+func (w *walk) Resume()                            {}
+func (w *walk) Done()                              {}
+func (w *walk) Arm(protocol.Alarm)                 {}
+func (w *walk) Judge(rpc.Mark, protocol.Judgement) {}
+func (w *walk) Drop(protocol.Drop)                 {}

@@ -1,0 +1,149 @@
+// An office, as the driver of a session knows it: what the session has asked for, and what of
+// it goes on.
+
+package explore
+
+import (
+	"time"
+
+	"github.com/hustings/hustings/elector/protocol"
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/simulation"
+)
+
+// office is what runs beside the steps of a session.
+type office struct {
+	hold        time.Duration    // until when the lease is held, by the node's clock; 0: none is
+	lead        memberstate.Term // the newest that the engine's Lead was called for
+	runs, ended bool             // that Lead; its context
+}
+
+// canonize takes away what tells apart two nodes that behave alike, as the session's own
+// canonical form does.
+func (o *office) canonize(n *node) {
+	if o.hold != 0 {
+		o.hold = protocol.CanonicalNow + max(o.hold-n.time.now, 0)
+	}
+	if (o.ended || !o.runs) && !n.leads(o.lead) {
+		o.lead = 0
+	}
+}
+
+// holdsLease says whether the node holds a lease, by its own clock.
+func (n *node) holdsLease() bool { return n.office.hold > n.time.now }
+
+// lapsed says whether it has held one that is over, and was not told.
+func (n *node) lapsed() bool { return n.office.hold != 0 && !n.holdsLease() }
+
+// mayServe says whether the node's engine may serve: it leads and, with leases, holds one.
+func (n *node) mayServe(r *protocol.Rules) bool {
+	return n.session.Role == memberstate.Leader && (r.Lease == 0 || n.holdsLease())
+}
+
+// lapse tells the session that its lease has run out.
+func (w *stepping) lapse() {
+	if w.node.lapsed() {
+		w.session.LeaseOver(w.session.Term)
+		w.attend()
+	}
+}
+
+// leadReturns has the engine's Lead return: some time after it was told to or, if members are
+// told to resign, too, because its engine does not want to serve.
+func (w *stepping) leadReturns() {
+	o := &w.node.office
+	if early := !o.ended; o.runs && !(early && w.model.bounds.NoTransfer) {
+		o.runs, o.ended = false, false
+		w.session.LeadReturned(o.lead, early)
+		w.attend()
+	}
+}
+
+// order has somebody order a handover, or the member's resignation. A transfer is refused
+// while another one goes on.
+func (w *stepping) order(in protocol.Input) {
+	transfer, resign := w.session.Ordered()
+	switch phase, _ := w.session.Handover(); {
+	case in.Kind == protocol.Resign:
+		w.orders(transfer, true)
+	case phase != protocol.NoHandover || transfer || resign:
+		return
+	default:
+		w.orders(true, resign)
+	}
+	w.give(in)
+}
+
+// withdraw has whoever gave an order of one kind withdraw it.
+func (w *stepping) withdraw(kind inputKind) {
+	switch transfer, resign := w.session.Ordered(); {
+	case kind == callsOff && transfer:
+		w.orders(false, resign)
+		w.attend()
+	case kind == stays && resign:
+		w.orders(transfer, false)
+		w.attend()
+	}
+}
+
+// orders tells the session which orders stand: of each kind one, or none.
+func (w *stepping) orders(transfer, resign bool) {
+	count := map[bool]int{true: 1}
+	w.session.Orders(count[transfer], count[resign])
+}
+
+// Hold says until when the lease lasts.
+func (w *stepping) Hold(until time.Duration) { w.node.office.hold = until }
+
+// Lead begins the engine's Lead.
+func (w *stepping) Lead(term memberstate.Term) {
+	n := w.node
+	switch o := &n.office; {
+	case o.runs:
+		w.blame(simulation.OneOffice, "its engine's Lead of term %d begins, and that of term %d has not returned", term, o.lead)
+	case o.lead == term:
+		w.blame(simulation.OneOffice, "its engine's Lead of term %d begins again", term)
+	case w.session.Term != term || w.session.Role != memberstate.Leader || w.model.bounds.Leases && !n.holdsLease():
+		w.blame(simulation.OneOffice, "its engine's Lead of term %d begins, and it may not serve", term)
+	}
+	n.office.lead, n.office.runs, n.office.ended = term, true, false
+}
+
+// EndLead ends its context.
+func (w *stepping) EndLead(term memberstate.Term) {
+	o := &w.node.office
+	if !o.runs || o.lead != term {
+		w.blame(simulation.OneOffice, "its engine's Lead of term %d ends, and does not run", term)
+	}
+	if o.ended = true; w.model.bounds.prompt {
+		o.runs, o.ended = false, false
+		w.session.LeadReturned(term, false)
+	}
+}
+
+// Pause has the engine pause its writes, which it does at once.
+func (w *stepping) Pause(_ memberstate.Term, number uint32) { w.session.PauseEnded(number, true) }
+
+// Settle says that no order stands any more.
+func (w *stepping) Settle() { w.orders(false, false) }
+
+// hasLost looks at what a member has that waits for its disk and leads no more.
+func (w *stepping) hasLost() {
+	if o := &w.node.office; w.session.Role != memberstate.Leader && (o.hold != 0 || o.runs && !o.ended) {
+		w.blame(simulation.OneOffice, "it waits for its disk, and its engine has not been told that it leads no more")
+	}
+}
+
+// lookAtOffice holds what goes on beside the steps against what the member is.
+func (w *stepping) lookAtOffice() {
+	n, o := w.node, &w.node.office
+	serves := n.mayServe(&w.model.rules[n.index()])
+	switch {
+	case o.runs && !w.session.Serving():
+		w.blame(simulation.OneOffice, "its engine's Lead of term %d has not returned, and it may stand", o.lead)
+	case o.runs && !o.ended && (!serves || o.lead != n.session.Term):
+		w.blame(simulation.OneOffice, "its engine's Lead of term %d goes on, and it may not serve", o.lead)
+	case serves && !o.runs && o.lead != n.session.Term:
+		w.blame(simulation.NeverStuck, "it may serve in term %d, and its engine's Lead was not begun", n.session.Term)
+	}
+}
