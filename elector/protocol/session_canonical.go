@@ -52,8 +52,8 @@ const CanonicalNow = 2 * maxDetection
 //   - A lease ends at a time that has not come. One that has run out ends now.
 //
 // A lease that runs out ends Lead, because the driver sees to that. And of a Lead that was
-// told to end it does not matter which one it is, unless it is that of the present term,
-// whose Lead is not begun again. Nor does it matter who orders a member to resign that does
+// told to end it does not matter which one it is, unless it is that of a term in which this
+// member may lead on, whose Lead is not begun again. Nor does it matter who orders a member to resign that does
 // so of its own accord.
 func (v Snapshot) Canonical(r *Rules, now time.Duration) Snapshot {
 	v.Machine = v.Machine.Canonical(r)
@@ -67,7 +67,8 @@ func (v Snapshot) Canonical(r *Rules, now time.Duration) Snapshot {
 		d.lease.until = CanonicalNow + left
 		d.lead.ending = d.lead.running && (d.lead.ending || left == 0)
 	}
-	if l := &d.lead; (l.ending || !l.running) && !(v.Role == memberstate.Leader && l.term == v.Term) {
+	mayLead := v.Role == memberstate.Leader && !v.HoldsNoMoreLease(r)
+	if l := &d.lead; (l.ending || !l.running) && !(mayLead && l.term == v.Term) {
 		l.term = 0
 	}
 	if !d.pause.running {
@@ -77,6 +78,12 @@ func (v Snapshot) Canonical(r *Rules, now time.Duration) Snapshot {
 		o.transfers, o.resignations = 0, 0
 	}
 	return v
+}
+
+// HoldsNoMoreLease says whether the term of a canonical snapshot is one with leases that has
+// held its last.
+func (v *Snapshot) HoldsNoMoreLease(r *Rules) bool {
+	return r.Lease > 0 && (v.leaseVoid || v.duties.lease.until != 0 && v.duties.lease.until <= CanonicalNow)
 }
 
 // canonical are the times of the beats that can still begin a lease.
@@ -92,6 +99,26 @@ func (s *SentTimes) canonical(m *Machine, r *Rules, l *lease, now time.Duration)
 		}
 	}
 	return sent
+}
+
+// StillServing is the canonical snapshot of a member that is the same, but for the Lead of a
+// term that it led before: that was told to end and has not returned. It is false if there is
+// no such member.
+func (v Snapshot) StillServing(r *Rules) (Snapshot, bool) {
+	l := &v.duties.lead
+	switch {
+	case v.Role == memberstate.Leader:
+		if v.Term < 2 || !l.running || l.ending {
+			return v, false
+		}
+	case r.Self != v.Vote && v.Term < 2, v.serving, v.fasting, v.Role == memberstate.Observer:
+		return v, false // it cannot have led, or not since it started
+	case v.phase == preVoting:
+		return v, false // nor may it begin to ask
+	}
+	*l = lead{running: true, ending: true, quits: l.quits}
+	v.serving = true
+	return v, true
 }
 
 // Ordered says of which kinds orders stand, as the session was told, as far as that matters.

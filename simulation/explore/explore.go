@@ -67,13 +67,11 @@ type Bounds struct {
 	Leases bool
 	Lag    int
 	// NoCrash has no process crash, NoTransfer none be told to hand over, to resign or to
-	// stand, and no engine return from Lead before it is told to, NoHints none be told that a
-	// connection is lost.
+	// stand, NoHints none be told that a connection is lost.
 	NoCrash, NoTransfer, NoHints bool
-	// Withdrawals has those who told a member to hand over or to resign not want it any more.
+	// Withdrawals has engines return from Lead before they are told to, and those who told a
+	// member to hand over or to resign not want that any more.
 	Withdrawals bool
-
-	prompt bool // every engine returns from Lead as soon as it is told to
 }
 
 const (
@@ -86,13 +84,16 @@ const (
 
 // Check says what is wrong with the bounds.
 func (b *Bounds) Check() error {
-	var timeless error
+	var timeless, orderless error
 	if b.Lag > 0 && !b.Leases {
 		timeless = errors.New("explore: Lag is set, and Leases is not")
 	}
+	if b.Withdrawals && b.NoTransfer {
+		orderless = errors.New("explore: Withdrawals is set, and so is NoTransfer")
+	}
 	return errors.Join(
 		within("Members", b.Members, 1, mostMembers), within("Terms", b.Terms, 1, mostTerms), within("Beats", b.Beats, 1, mostBeats),
-		within("Entries", b.Entries, 0, mostEntries), within("Lag", b.Lag, 0, mostLag), timeless,
+		within("Entries", b.Entries, 0, mostEntries), within("Lag", b.Lag, 0, mostLag), timeless, orderless,
 	)
 }
 

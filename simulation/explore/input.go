@@ -66,9 +66,6 @@ func (m *model) ownInputs(i int) []inputID {
 	if m.bounds.Leases {
 		own = append(own, m.input(input{kind: lapses}))
 	}
-	if !m.bounds.prompt {
-		own = append(own, m.input(input{kind: returns}))
-	}
 	if m.bounds.Entries > 0 {
 		own = append(own, m.input(input{kind: writes}))
 	}
@@ -76,7 +73,7 @@ func (m *model) ownInputs(i int) []inputID {
 		own = append(own, m.input(input{kind: stands}), m.input(input{kind: resigns}))
 	}
 	if m.bounds.Withdrawals {
-		own = append(own, m.input(input{kind: callsOff}), m.input(input{kind: stays}))
+		own = append(own, m.input(input{kind: returns}), m.input(input{kind: callsOff}), m.input(input{kind: stays}))
 	}
 	for other := range m.bounds.Members {
 		if other == i {

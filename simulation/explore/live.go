@@ -88,7 +88,6 @@ func Live(ctx context.Context, o Options, b Budgets) (Result, error) {
 func newLiveSearch(o Options) *liveSearch {
 	bounds := o.Bounds
 	bounds.NoCrash = true // the budgets have the crashes
-	bounds.prompt = true
 	return &liveSearch{options: o, model: newModel(bounds, newRegistry()), known: map[liveState]int32{}}
 }
 

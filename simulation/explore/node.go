@@ -48,7 +48,7 @@ func (n *node) votedIn(term memberstate.Term) bool {
 // canonize takes away what tells apart two nodes that behave alike.
 func (n *node) canonize(r *protocol.Rules) {
 	n.session = n.session.Canonical(r, n.time.now)
-	n.office.canonize(n)
+	n.office.canonize(n, r)
 	n.time.now = protocol.CanonicalNow
 	if n.promised <= n.session.Term {
 		n.promised = 0 // what it forbids, the machine does

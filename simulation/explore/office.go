@@ -20,11 +20,11 @@ type office struct {
 
 // canonize takes away what tells apart two nodes that behave alike, as the session's own
 // canonical form does.
-func (o *office) canonize(n *node) {
+func (o *office) canonize(n *node, r *protocol.Rules) {
 	if o.hold != 0 {
 		o.hold = protocol.CanonicalNow + max(o.hold-n.time.now, 0)
 	}
-	if (o.ended || !o.runs) && !n.leads(o.lead) {
+	if mayLead := n.leads(o.lead) && !n.session.HoldsNoMoreLease(r); (o.ended || !o.runs) && !mayLead {
 		o.lead = 0
 	}
 }
@@ -48,11 +48,11 @@ func (w *stepping) lapse() {
 	}
 }
 
-// leadReturns has the engine's Lead return: some time after it was told to or, if members are
-// told to resign, too, because its engine does not want to serve.
+// leadReturns has the engine's Lead return: some time after it was told to or, if that is in
+// the bounds, because its engine does not want to serve.
 func (w *stepping) leadReturns() {
 	o := &w.node.office
-	if early := !o.ended; o.runs && !(early && w.model.bounds.NoTransfer) {
+	if early := !o.ended; o.runs && !(early && !w.model.bounds.Withdrawals) {
 		o.runs, o.ended = false, false
 		w.session.LeadReturned(o.lead, early)
 		w.attend()
@@ -115,10 +115,7 @@ func (w *stepping) EndLead(term memberstate.Term) {
 	if !o.runs || o.lead != term {
 		w.blame(simulation.OneOffice, "its engine's Lead of term %d ends, and does not run", term)
 	}
-	if o.ended = true; w.model.bounds.prompt {
-		o.runs, o.ended = false, false
-		w.session.LeadReturned(term, false)
-	}
+	o.ended = true
 }
 
 // Pause has the engine pause its writes, which it does at once.

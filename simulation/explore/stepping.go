@@ -184,6 +184,7 @@ func (w *stepping) blame(invariant simulation.Invariant, format string, args ...
 // taken is what has come of it.
 func (w *stepping) taken() taken {
 	n, m := w.node, w.model
+	w.leadEnds()
 	if w.beyond || n.session.Term > memberstate.Term(m.bounds.Terms) || n.session.Beat() > uint32(m.bounds.Beats) {
 		return taken{beyond: true}
 	}
@@ -256,6 +257,8 @@ func (w *stepping) asks(m *protocol.Message) {
 	switch {
 	case m.Term > memberstate.Term(w.model.bounds.Terms):
 		w.beyond = true
+	case w.node.office.runs && before.Role != memberstate.Leader:
+		w.blame(simulation.OneOffice, "it asks for votes, and its engine's Lead of term %d has not returned", w.node.office.lead)
 	case m.Mark != rpc.PreVote && m.Term == before.Term && before.Spent:
 		w.blame(simulation.OneLeader, "it asks for votes in term %d, which is spent", m.Term)
 	case m.Ledger != w.node.ledger.end():

@@ -68,10 +68,8 @@ func renamings(members int) (all []renaming) {
 // In small groups every input is taken as if it might.
 func (m *model) asymmetric(in input) bool {
 	switch in.kind {
-	case resigns:
+	case resigns, returns: // if that is early, it resigns
 		return true
-	case returns: // if early, it resigns
-		return !m.bounds.NoTransfer
 	case delivered:
 		return choosesNext(&m.messages[in.message].body)
 	case stale:

@@ -107,9 +107,13 @@ func (m *model) work(id nodeID, in input) []taken {
 
 // workIn is all that an input can do to a node, in whatever mood, among members that have
 // these seats or those.
-func (m *model) workIn(id nodeID, in input, seats []renaming) (all []taken) {
+func (m *model) workIn(id nodeID, in input, seats []renaming) []taken {
+	return m.alsoServing(id, func(n *node) []taken { return m.happenings(n, in, seats) })
+}
+
+func (m *model) happenings(from *node, in input, seats []renaming) (all []taken) {
 	for _, by := range seats {
-		n := m.nodes[id].renamed(by)
+		n := from.renamed(by)
 		for _, n.session.Machine = range m.moods(&n) {
 			now := n
 			w := stepping{model: m, node: &now, before: n, back: by.back(), late: in.kind == stale}
@@ -152,10 +156,13 @@ func (m *model) hear(id nodeID, msg message) taken {
 	if msg.acknowledges() {
 		return taken{node: id} // it counts as soon as it is said
 	}
-	n := m.nodes[id]
-	w := stepping{model: m, node: &n, before: n, back: m.renamings[0]}
-	w.hear(&msg)
-	return w.taken()
+	all := m.alsoServing(id, func(from *node) []taken {
+		n := *from
+		w := stepping{model: m, node: &n, before: n, back: m.renamings[0]}
+		w.hear(&msg)
+		return []taken{w.taken()}
+	})
+	return all[len(all)-1]
 }
 
 // stepsTaken are the results of steps that are known, by node and place, for all who search
