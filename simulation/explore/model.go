@@ -52,6 +52,7 @@ type model struct {
 	drifting marks                   // for a drift
 	drifted  marks                   // for what a message does to it
 	room     []successor             // for what nodes can do
+	stepping stepping                // the one under way
 }
 
 func newModel(b Bounds, names *registry) *model {

@@ -20,10 +20,9 @@ import (
 	"github.com/hustings/hustings/simulation"
 )
 
-// alsoServing is what happens to a node, and what is wrong if an old Lead has not returned.
-func (m *model) alsoServing(id nodeID, happens func(*node) []taken) []taken {
+// alsoServing adds to all that happens to a node what is wrong if an old Lead has not returned.
+func (m *model) alsoServing(id nodeID, all []taken, happens func(*node) []taken) []taken {
 	n := m.nodes[id]
-	all := happens(&n)
 	if !m.forgets() || !n.stillServing(m) {
 		return all
 	}

@@ -27,11 +27,22 @@ type stepping struct {
 	beyond bool
 	defect defect
 
+	room    node             // for the node, if nobody else has it
 	session protocol.Session // the node's, while it steps
 	duties  protocol.Duties
 	step    protocol.Step
 	was     protocol.Machine      // before the step
 	disk    memberstate.HardState // what is durable
+}
+
+// stepOf is a step of a node, whose members have these seats in truth. There is one at a time.
+func (m *model) stepOf(n *node, back renaming) *stepping {
+	w := &m.stepping
+	w.room = *n
+	w.model, w.node, w.before, w.back, w.from = m, &w.room, *n, back, memberstate.Nobody
+	w.late, w.starts, w.saved, w.beyond = false, false, false, false
+	w.alarm, w.says, w.defect = 0, w.says[:0], defect{}
+	return w
 }
 
 // start begins an incarnation with what is durable. The engine has kept its ledger, and

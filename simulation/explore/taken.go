@@ -108,15 +108,20 @@ func (m *model) work(id nodeID, in input) []taken {
 // workIn is all that an input can do to a node, in whatever mood, among members that have
 // these seats or those.
 func (m *model) workIn(id nodeID, in input, seats []renaming) []taken {
-	return m.alsoServing(id, func(n *node) []taken { return m.happenings(n, in, seats) })
+	n := m.nodes[id]
+	all := m.happenings(&n, in, seats)
+	if !m.asymmetric(in) {
+		seats = seats[:1]
+	}
+	return m.alsoServing(id, all, func(n *node) []taken { return m.happenings(n, in, seats) })
 }
 
 func (m *model) happenings(from *node, in input, seats []renaming) (all []taken) {
 	for _, by := range seats {
 		n := from.renamed(by)
 		for _, n.session.Machine = range m.moods(&n) {
-			now := n
-			w := stepping{model: m, node: &now, before: n, back: by.back(), late: in.kind == stale}
+			w := m.stepOf(&n, by.back())
+			w.late = in.kind == stale
 			w.happens(m.given(in, by))
 			if t := w.taken(); !slices.ContainsFunc(all, t.is) {
 				all = append(all, t)
@@ -138,7 +143,7 @@ func (m *model) moods(n *node) []protocol.Machine {
 // crash is a node that is started again.
 func (m *model) crash(id nodeID) taken {
 	n := m.nodes[id]
-	w := stepping{model: m, node: &n, before: n, back: m.renamings[0]}
+	w := m.stepOf(&n, m.renamings[0])
 	w.start()
 	return w.taken()
 }
@@ -156,12 +161,13 @@ func (m *model) hear(id nodeID, msg message) taken {
 	if msg.acknowledges() {
 		return taken{node: id} // it counts as soon as it is said
 	}
-	all := m.alsoServing(id, func(from *node) []taken {
-		n := *from
-		w := stepping{model: m, node: &n, before: n, back: m.renamings[0]}
+	heard := func(n *node) []taken {
+		w := m.stepOf(n, m.renamings[0])
 		w.hear(&msg)
 		return []taken{w.taken()}
-	})
+	}
+	n := m.nodes[id]
+	all := m.alsoServing(id, heard(&n), heard)
 	return all[len(all)-1]
 }
 
