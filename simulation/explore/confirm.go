@@ -28,7 +28,7 @@ func (v *Violation) confirm(m *model, way []move) {
 // scripted is a script by which plain machines get to a violation on the way of the
 // explorer; nil if they do not.
 func (m *model) scripted(way []move) *Script {
-	s := &Script{members: m.bounds.Members, noPreVote: m.bounds.NoPreVote, leases: m.bounds.Leases}
+	s := &Script{members: m.bounds.Members, leak: m.bounds.Leak, noPreVote: m.bounds.NoPreVote, leases: m.bounds.Leases}
 	p := newPlayer(m)
 	for i, of := range way {
 		for _, a := range p.follow(of, i == len(way)-1) {
@@ -47,10 +47,20 @@ func (m *model) scripted(way []move) *Script {
 // follow is what plain machines have to go through to come to what the explorer did. If
 // what is heard was never said, and might have been, then who is to have said it is made
 // to say something like it first.
+//
+// Lead returns as late as it can: when what follows is possible only after it has.
 func (p *player) follow(of move, last bool) []act {
 	for _, a := range p.candidates(of) {
 		if p.leads(&a, of, last) {
 			return []act{a}
+		}
+	}
+	for i := range p.nodes {
+		first, q := act{kind: returns, node: i}, p.clone()
+		if q.nodes[i].office.runs && q.nodes[i].office.ended && q.act(&first) == nil && q.defect.none() {
+			if rest := q.follow(of, last); rest != nil {
+				return append([]act{first}, rest...)
+			}
 		}
 	}
 	if p.model.inputs[of.input].kind != stale {
@@ -143,7 +153,7 @@ func (p *player) leads(a *act, of move, last bool) bool {
 	}
 	now, want := q.nodes[a.node], p.model.nodes[of.now].renamed(of.name)
 	p.model.canonize(&now)
-	return now == want
+	return now == want || p.model.returned(&now) == want
 }
 
 // shrink leaves out what the violation does not need.

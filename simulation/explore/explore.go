@@ -55,8 +55,9 @@ type Bounds struct {
 	Members int
 	// Terms is the largest term that is led or asked for, up to 7.
 	Terms int
-	// Beats is how many rounds of heartbeats an office has.
-	Beats int
+	// Beats is how many rounds of heartbeats an office has, and Leak how many of them in a row
+	// end it if no quorum answers; 0: one does.
+	Beats, Leak int
 	// Entries is how long a ledger gets; 0: ledgers stay empty.
 	Entries int
 	// NoPreVote is as in elector.Config.
@@ -77,7 +78,8 @@ type Bounds struct {
 const (
 	mostMembers = 5
 	mostTerms   = 7
-	mostBeats   = 3 // a machine remembers the newest four
+	mostBeats   = 6 // a machine remembers the newest four
+	mostLeak    = 6
 	mostEntries = 7
 	mostLag     = 3
 )
@@ -92,7 +94,7 @@ func (b *Bounds) Check() error {
 		orderless = errors.New("explore: Withdrawals is set, and so is NoTransfer")
 	}
 	return errors.Join(
-		within("Members", b.Members, 1, mostMembers), within("Terms", b.Terms, 1, mostTerms), within("Beats", b.Beats, 1, mostBeats),
+		within("Members", b.Members, 1, mostMembers), within("Terms", b.Terms, 1, mostTerms), within("Beats", b.Beats, 1, mostBeats), within("Leak", b.Leak, 0, mostLeak),
 		within("Entries", b.Entries, 0, mostEntries), within("Lag", b.Lag, 0, mostLag), timeless, orderless,
 	)
 }

@@ -29,7 +29,7 @@ type clocks struct {
 
 // withLeases changes the rules to those of a group with leases.
 func withLeases(r *protocol.Rules) {
-	r.Timing.Heartbeat = promiseTicks * tick // one beat that is not answered is silence
+	r.Timing.Heartbeat = promiseTicks * tick / time.Duration(r.Timing.Leak)
 	r.Timing.DriftMargin = marginTicks * tick
 	r.Lease = promiseTicks * tick
 }

@@ -85,7 +85,7 @@ func newModel(b Bounds, names *registry) *model {
 func rulesOf(b *Bounds) (all []protocol.Rules) {
 	voters := memberstate.Set(1<<b.Members - 1)
 	timing := elector.DefaultTiming()
-	timing.Leak = 1
+	timing.Leak = max(b.Leak, 1)
 	for i := range b.Members {
 		r := protocol.Rules{Self: seatOf(i), Voters: voters, All: voters, Timing: timing, PreVote: !b.NoPreVote}
 		if b.Leases {

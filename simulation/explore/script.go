@@ -30,7 +30,7 @@ const ScriptHead = "explored"
 
 // Script is a way that machines can be led, step by step.
 type Script struct {
-	members           int
+	members, leak     int
 	noPreVote, leases bool
 	acts              []act
 	breaks            *simulation.Invariant // what does not hold in the end
@@ -59,7 +59,7 @@ func (s *Script) Expects(i simulation.Invariant) bool { return s.breaks != nil &
 
 // bounds are those that the script can be played in.
 func (s *Script) bounds() Bounds {
-	return Bounds{Members: s.members, Terms: mostTerms, Beats: mostBeats, Entries: mostEntries, NoPreVote: s.noPreVote, Leases: s.leases}
+	return Bounds{Members: s.members, Terms: mostTerms, Beats: mostBeats, Leak: s.leak, Entries: mostEntries, NoPreVote: s.noPreVote, Leases: s.leases, Withdrawals: true}
 }
 
 // String is the script's text, which ParseScript reads.
@@ -69,6 +69,9 @@ func (s *Script) String() string { return s.text(nil) }
 func (s *Script) text(steps []Step) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\nmembers %d\n", ScriptHead, s.members)
+	if s.leak > 0 {
+		fmt.Fprintf(&b, "leak %d\n", s.leak)
+	}
 	if s.noPreVote {
 		b.WriteString("pre-vote off\n")
 	}
@@ -145,6 +148,9 @@ func (s *Script) parseLine(fields []string) (err error) {
 	case fields[0] == "members" && len(fields) == 2:
 		s.members, err = strconv.Atoi(fields[1])
 		return errors.Join(err, within("members", s.members, 1, mostMembers))
+	case fields[0] == "leak" && len(fields) == 2:
+		s.leak, err = strconv.Atoi(fields[1])
+		return errors.Join(err, within("leak", s.leak, 1, mostLeak))
 	case line == "pre-vote off":
 		s.noPreVote = true
 	case line == "leases on":

@@ -58,6 +58,14 @@ func (n *node) stillServing(m *model) (can bool) {
 	return can
 }
 
+// returned is what a node is once a Lead has returned that was told to end.
+func (m *model) returned(n *node) node {
+	w := m.stepOf(n, m.renamings[0])
+	w.leadEnds()
+	m.canonize(w.node)
+	return *w.node
+}
+
 // leadEnds has a Lead return that was told to.
 func (w *stepping) leadEnds() {
 	if o := &w.node.office; o.runs && o.ended && w.defect.none() {

@@ -171,9 +171,16 @@ func (w *walk) start(i int) {
 	w.give(i, protocol.Input{Kind: protocol.Start}, memberstate.Nobody)
 }
 
+// place is what all nodes are once every Lead has returned that was told to: those whose engine
+// takes its time do nothing that the explorer does not have the others do.
 func (w *walk) place() (p place) {
-	for i := range w.nodes {
-		p[i] = w.nodes[i]
+	late := *w
+	late.nodes, late.sent = slices.Clone(w.nodes), nil
+	for i := range late.nodes {
+		if late.nodes[i].office.ended {
+			late.leadReturns(i)
+		}
+		p[i] = late.nodes[i]
 		p[i].canonize(&w.rules[i])
 		p[i].session.Machine = p[i].session.Steady()
 	}
@@ -333,7 +340,7 @@ func (w *walk) happens(i int, from memberstate.Seat, begin func(*protocol.Step) 
 // leadReturns has an engine's Lead return, late or early.
 func (w *walk) leadReturns(i int) {
 	o := &w.nodes[i].office
-	if early := !o.ended; o.runs && !(early && w.bounds.NoTransfer) {
+	if early := !o.ended; o.runs && !(early && !w.bounds.Withdrawals) {
 		o.runs, o.ended = false, false
 		w.attend(i, func() { w.session.LeadReturned(o.lead, early) })
 	}
