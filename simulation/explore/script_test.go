@@ -91,6 +91,7 @@ func TestWhatAScriptExpectsAndDoesNotGetIsSaid(t *testing.T) {
 func TestAScriptsTextIsReadAsItWasWritten(t *testing.T) {
 	text := `explored
 members 3
+leak 4
 pre-vote off
 leases on
 1 n0 alarm
@@ -105,6 +106,9 @@ leases on
 10 n1 resigns
 11 n1 lapses
 12 n1 writes
+13 n1 calls-off
+14 n1 stays
+15 n1 returns
 expect violation one leader a term
 `
 	s := parsed(t, text)

@@ -24,6 +24,7 @@ func TestTheExplorerHasBeenWhereRandomRunsGet(t *testing.T) {
 	}
 	for name, b := range map[string]Bounds{
 		"two members, two terms":   {Members: 2, Terms: 2, Beats: 2, Entries: 1},
+		"withdrawals":              {Members: 2, Terms: 2, Beats: 2, Withdrawals: true},
 		"three members":            {Members: 3, Terms: 1, Beats: 1},
 		"three members, two terms": {Members: 3, Terms: 2, Beats: 1, NoTransfer: true, NoHints: true},
 		"without pre-vote":         {Members: 3, Terms: 1, Beats: 1, Entries: 1, NoPreVote: true},

@@ -36,11 +36,11 @@ type exploreFlags struct {
 	asJSON   bool
 }
 
-// features are what there can be besides elections. Leases cost much, so who wants them
-// says so.
+// features are what there can be besides elections. Withdrawals and leases cost much, so
+// they must be asked for.
 var (
 	features    = []string{"pre-vote", "crashes", "transfers", "hints"}
-	allFeatures = append(slices.Clone(features), "leases")
+	allFeatures = append(slices.Clone(features), "withdrawals", "leases")
 )
 
 func newExplore() *cobra.Command { return new(exploreFlags).command() }
@@ -76,7 +76,8 @@ can come about from wherever the group has got to.`,
 	flags.IntVar(&b.Terms, "terms", 1, "the largest `term` that anyone stands in")
 	flags.IntVar(&b.Beats, "rounds", 1, "how `many` rounds of heartbeats a leader sends; rounds of votes have no bound")
 	flags.IntVar(&b.Entries, "ledger", 1, "how `long` a ledger gets")
-	flags.StringSliceVar(&f.features, "features", features, "what there is besides elections: `names` of these, and leases")
+	flags.StringSliceVar(&f.features, "features", features, "what there is besides elections: `names` of these, withdrawals of orders and by engines that return from Lead, and leases")
+	flags.IntVar(&b.Leak, "leak", 0, "how `many` rounds of heartbeats without answers end an office; 0: one")
 	flags.IntVar(&b.Lag, "lag", 0, "how many `ticks` a clock may miss; a lease is good for 1")
 	flags.BoolVar(&f.live, "live", false, "ask whether a leader can always come about")
 	flags.IntVar(&f.budgets.InFlight, "in-flight", 3, "with --live, how `many` messages are on their way at most")
@@ -156,7 +157,7 @@ func (f *exploreFlags) check() error {
 	has := func(name string) bool { return slices.Contains(f.features, name) }
 	b := &f.options.Bounds
 	b.NoPreVote, b.NoCrash, b.NoTransfer, b.NoHints = !has("pre-vote"), !has("crashes"), !has("transfers"), !has("hints")
-	b.Leases = has("leases")
+	b.Withdrawals, b.Leases = has("withdrawals"), has("leases")
 	f.options.MaxMemory = f.memory << 20
 	if f.live {
 		return errors.Join(f.options.Check(), f.budgets.Check())
@@ -227,7 +228,7 @@ type exploreReport struct {
 func (f *exploreFlags) report(r *explore.Result, took time.Duration) *exploreReport {
 	b := &f.options.Bounds
 	bounds := map[string]any{
-		"members": b.Members, "terms": b.Terms, "rounds": b.Beats, "ledger": b.Entries, "features": f.features, "lag": b.Lag,
+		"members": b.Members, "terms": b.Terms, "rounds": b.Beats, "ledger": b.Entries, "features": f.features, "lag": b.Lag, "leak": b.Leak,
 	}
 	if f.live {
 		bounds["in_flight"], bounds["drops"] = f.budgets.InFlight, f.budgets.Drops
