@@ -1,5 +1,5 @@
-// Package explore plays every interleaving of the machines that are shipped, up to a
-// bound: every message that was ever sent may arrive at any time, any number of times, or
+// Package explore plays every interleaving of the sessions that are shipped, each a machine and
+// what its driver remembers, up to a bound: every message that was ever sent may arrive at any time, any number of times, or
 // never; every alarm may ring at any time; every process may crash at any time, also
 // between a save and what was to be sent after it: that is a crash after it was sent, and
 // nothing of it ever arrives. A save that fails is a crash, too: a member whose save fails
@@ -18,6 +18,8 @@
 //   - Saturation. A step that only says something is taken at once: whatever can follow
 //     without it can follow with it. So is one that begins a pre-vote, if the node can
 //     silently come back from it to where it was.
+//   - Prompt returns. An engine's Lead that was told to end returns at once. Every step is also
+//     taken as if an older one had not returned, and must lead to the same (serving.go).
 //   - Antichain. Of two states with the same nodes, of which the same have led, the one in
 //     which more was said covers the other (store.go).
 //   - Symmetry. States that differ by who is who are one, and what a node can do is worked out

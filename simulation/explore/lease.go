@@ -1,5 +1,7 @@
 // Time, where there are leases: ticks of which a lease has a few, clocks that fall behind,
-// and alarms that keep a promise.
+// and alarms that keep a promise. How long a lease lasts the session decides: each node's clock
+// is handed in, and in a canonical form it always shows the same time, from which all others
+// are counted.
 
 package explore
 
