@@ -19,7 +19,7 @@ var bounds = []explore.Bounds{
 	{Members: 2, Terms: 2, Beats: 2, Entries: 1},
 	{Members: 3, Terms: 2, Beats: 1, Entries: 1, NoPreVote: true, NoTransfer: true, NoHints: true},
 	{Members: 3, Terms: 2, Beats: 1, Entries: 1},
-	{Members: 3, Terms: 2, Beats: 1, Leases: true, NoPreVote: true, NoTransfer: true, NoHints: true},
+	{Members: 3, Terms: 2, Beats: 1, Leases: true, Lag: 1, NoPreVote: true, NoTransfer: true, NoHints: true},
 	{Members: 5, Terms: 2, Beats: 1, NoPreVote: true, NoTransfer: true, NoHints: true},
 }
 
