@@ -67,8 +67,8 @@ func (v Snapshot) Canonical(r *Rules, now time.Duration) Snapshot {
 		d.lease.until = CanonicalNow + left
 		d.lead.ending = d.lead.running && (d.lead.ending || left == 0)
 	}
-	mayLead := v.Role == memberstate.Leader && !v.HoldsNoMoreLease(r)
-	if l := &d.lead; (l.ending || !l.running) && !(mayLead && l.term == v.Term) {
+	mayLead := v.Role == memberstate.Leader && !v.HoldsNoMoreLease(r) && d.lead.term == v.Term
+	if l := &d.lead; (l.ending || !l.running) && !mayLead {
 		l.term = 0
 	}
 	if !d.pause.running {

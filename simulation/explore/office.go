@@ -52,7 +52,7 @@ func (w *stepping) lapse() {
 // the bounds, because its engine does not want to serve.
 func (w *stepping) leadReturns() {
 	o := &w.node.office
-	if early := !o.ended; o.runs && !(early && !w.model.bounds.Withdrawals) {
+	if early := !o.ended; o.runs && (!early || w.model.bounds.Withdrawals) {
 		o.runs, o.ended = false, false
 		w.session.LeadReturned(o.lead, early)
 		w.attend()

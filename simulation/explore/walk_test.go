@@ -341,7 +341,7 @@ func (w *walk) happens(i int, from memberstate.Seat, begin func(*protocol.Step) 
 // leadReturns has an engine's Lead return, late or early.
 func (w *walk) leadReturns(i int) {
 	o := &w.nodes[i].office
-	if early := !o.ended; o.runs && !(early && !w.bounds.Withdrawals) {
+	if early := !o.ended; o.runs && (!early || w.bounds.Withdrawals) {
 		o.runs, o.ended = false, false
 		w.attend(i, func() { w.session.LeadReturned(o.lead, early) })
 	}
@@ -421,10 +421,11 @@ func (w *walk) say(to memberstate.Seat, m *protocol.Message) {
 
 // Hold, Lead and EndLead note what the session has going.
 func (w *walk) Hold(until time.Duration) { w.nodes[w.at].office.hold = until }
+
 func (w *walk) Lead(term memberstate.Term) {
 	w.nodes[w.at].office = office{lead: term, runs: true, hold: w.nodes[w.at].office.hold}
 }
-func (w *walk) EndLead(term memberstate.Term) { w.nodes[w.at].office.ended = true }
+func (w *walk) EndLead(memberstate.Term) { w.nodes[w.at].office.ended = true }
 
 // Pause has the engine pause its writes at once; and once a handover is over, no order stands.
 func (w *walk) Pause(_ memberstate.Term, number uint32) { w.session.PauseEnded(number, true) }
