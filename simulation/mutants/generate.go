@@ -1,5 +1,5 @@
-// The mutants that are made by rule: whatever the sources of the protocol say, said a
-// little differently. Those that were written by hand are bugs that somebody thought of;
+// The mutants that are made by rule: whatever the sources of what ships say, said a little
+// differently. Those that were written by hand are bugs that somebody thought of;
 // these are there for those that nobody has thought of.
 
 package main
@@ -10,31 +10,11 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"hash/fnv"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 )
-
-// mutated are the sources that mutants are made of: the machine, what carries out its
-// outputs, and what it is a machine of.
-var mutated = []string{"elector/protocol/machine*.go", "elector/protocol/session*.go", "memberstate/state.go", "memberstate/members.go"}
-
-// share is how many mutants there are for one that is hunted. Which one is decided by its
-// name alone, but for the line, so that whoever edits the sources does not exchange those
-// that are hunted for others.
-const share = 3
-
-// generate makes mutants of the module's sources, in the order of the text.
-func generate(root string) ([]mutant, error) {
-	all, err := generateAll(root)
-	return slices.DeleteFunc(all, func(m mutant) bool {
-		h := fnv.New32a()
-		_, _ = h.Write([]byte(key(&m))) // it never fails
-		return h.Sum32()%share != 0
-	}), err
-}
 
 // key is the name of a generated mutant without the place in the file.
 func key(m *mutant) string {
@@ -42,50 +22,42 @@ func key(m *mutant) string {
 	return m.File + " " + what
 }
 
-// generateAll makes every mutant there is.
-func generateAll(root string) ([]mutant, error) {
+// generate makes every mutant of what ships, in the order of the files and of their text.
+func generate(root string) ([]mutant, error) {
+	files, err := shipped(root)
+	if err != nil {
+		return nil, err
+	}
 	var all []mutant
-	for _, pattern := range mutated {
-		names, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
+	for _, file := range files {
+		text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(file)))
 		if err != nil {
 			return nil, err
 		}
-		for _, name := range names {
-			if spared(name) {
-				continue
-			}
-			text, err := os.ReadFile(name)
-			if err != nil {
-				return nil, err
-			}
-			made, err := mutantsOf(filepath.ToSlash(strings.TrimPrefix(name, root+string(filepath.Separator))), text)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, made...)
+		made, err := mutantsOf(file, text)
+		if err != nil {
+			return nil, err
 		}
+		all = append(all, made...)
 	}
 	return all, nil
-}
-
-// spared says whether a file is left alone. The canonical form of a machine is for
-// whoever compares states; the protocol does not know it.
-func spared(name string) bool {
-	return strings.HasSuffix(name, "_test.go") || filepath.Base(name) == "machine_canonical.go"
 }
 
 // mutantsOf makes the mutants of one file.
 func mutantsOf(file string, text []byte) ([]mutant, error) {
 	s := source{file: file, text: text, fset: token.NewFileSet(), known: map[string]int{}}
-	parsed, err := parser.ParseFile(s.fset, file, text, parser.SkipObjectResolution)
-	if err != nil {
+	parsed, err := parser.ParseFile(s.fset, file, text, parser.SkipObjectResolution|parser.ParseComments)
+	if err != nil || ast.IsGenerated(parsed) {
 		return nil, err
 	}
 	for _, d := range parsed.Decls {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
 			if !speaks(d) {
-				s.in = d.Name.Name
+				s.in, s.returns = d.Name.Name, d.Type.Results
+				for _, e := range s.unlocked(d.Body) {
+					s.add(&e)
+				}
 				s.walk(d.Body)
 			}
 		case *ast.GenDecl:
@@ -100,23 +72,26 @@ func mutantsOf(file string, text []byte) ([]mutant, error) {
 
 // speaks says whether a function only words something for a reader.
 func speaks(f *ast.FuncDecl) bool {
-	return f.Body == nil || slices.Contains([]string{"String", "Error", "illegal"}, f.Name.Name)
+	return f.Body == nil || slices.Contains([]string{"String", "Error", "LogValue", "illegal"}, f.Name.Name)
 }
 
 // source is a file that mutants are made of, and those that were made so far.
 type source struct {
-	file  string
-	text  []byte
-	fset  *token.FileSet
-	in    string         // the function that is looked at
-	known map[string]int // how often something was said
-	made  []mutant
+	file string
+	text []byte
+	fset *token.FileSet
+	in   string // the function that is looked at
+	// returns are its results, of whatever is no literal.
+	returns *ast.FieldList
+	known   map[string]int // how often something was said
+	made    []mutant
 }
 
 // edit puts other words in the place of some.
 type edit struct {
 	from, to token.Pos
 	text     string
+	says     string   // to a reader, if within and under do not say it
 	within   ast.Node // what a reader has to see to know which words are meant; nil: they are taken out
 	under    ast.Node // what a reader has to see besides, of a statement that is taken out, if not nil
 }
@@ -129,10 +104,10 @@ func (s *source) walk(part ast.Node) {
 			above = above[:len(above)-1]
 			return true
 		}
-		if named(n) {
+		if named(n) || logs(n) {
 			return false
 		}
-		for _, e := range s.edits(n, above) {
+		for _, e := range slices.Concat(s.edits(n, above), s.mistakes(n, above)) {
 			s.add(&e)
 		}
 		above = append(above, n)
@@ -165,6 +140,9 @@ func (s *source) add(e *edit) {
 	if e.within != nil {
 		first, last := s.offset(e.within.Pos()), s.offset(e.within.End())
 		says = short(string(s.text[first:last])) + " becomes " + short(string(s.text[first:from])+e.text+string(s.text[to:last]))
+	}
+	if e.says != "" {
+		says = e.says
 	}
 	what := s.in + ": " + says
 	if s.known[what]++; s.known[what] > 1 {

@@ -14,15 +14,17 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // hunter builds mutants in a folder of its own.
 type hunter struct {
 	root    string // of the module
 	work    string
-	overlay string          // which source stands for which
-	binary  string          // the command hunt, with the bug
-	sound   map[string]bool // the packages whose tests have passed without one
+	overlay string                   // which source stands for which
+	binary  string                   // the command hunt, with the bug
+	sound   map[string]time.Duration // how long tests that pass without one take
+	listed  map[string][]listed      // the packages of a module
 }
 
 func newHunter() (*hunter, error) {
@@ -34,34 +36,42 @@ func newHunter() (*hunter, error) {
 	return &hunter{
 		root: filepath.Dir(strings.TrimSpace(string(out))), work: work,
 		overlay: filepath.Join(work, "overlay.json"), binary: filepath.Join(work, "hunt"),
-		sound: map[string]bool{},
+		sound: map[string]time.Duration{}, listed: map[string][]listed{},
 	}, err
 }
 
 func (h *hunter) close() { _ = os.RemoveAll(h.work) } // it is a temporary folder
 
 // huntAll hunts one mutant after the other until the context ends, and says so as it
-// goes. Those that do not compile are counted where that can be forgiven.
-func (h *hunter) huntAll(ctx context.Context, all []mutant, ways []means, forgive bool, progress io.Writer) (report, error) {
-	total := newReport()
+// goes. What is known already is not found out again. Those that do not compile are counted
+// where that can be forgiven.
+func (h *hunter) huntAll(ctx context.Context, all []mutant, ways []means, forgive bool, known *results, progress io.Writer) (report, error) {
+	total, began, hunted := newReport(), time.Now(), 0
 	for i := range all {
 		m := &all[i]
-		r, err := h.hunt(ctx, m, ways)
-		switch {
-		case ctx.Err() != nil:
-			return total, nil
-		case forgive && errors.Is(err, errNotCompiled):
-			total.Discarded++
-			continue
-		case err != nil:
-			return total, fmt.Errorf("%s: %w", m.Name, err)
-		case m.Equivalent != "":
-			total.Mutants++
-			total.Equivalent[m.Name] = m.Equivalent
-			continue
+		r, old := known.known[m.Name]
+		if !old {
+			var err error
+			r, err = h.hunt(ctx, m, ways)
+			if ctx.Err() != nil {
+				return total, nil
+			}
+			if forgive && errors.Is(err, errNotCompiled) {
+				r.Discarded, err = true, nil
+			}
+			if err == nil {
+				err = known.add(r)
+			}
+			if err != nil {
+				return total, fmt.Errorf("%s: %w", m.Name, err)
+			}
+			hunted++
 		}
-		_, _ = fmt.Fprintf(progress, "%3d of %d  %-40s %-9s %-32s %8d seeds %8d states %4d steps %6.1f CPU s\n", i+1, len(all), r.Mutant, r.Means, r.Noticed, r.Seeds, r.States, r.Steps, r.CPU)
 		total.add(r)
+		if !old {
+			left := time.Since(began) / time.Duration(hunted) * time.Duration(len(all)-i-1)
+			_, _ = fmt.Fprintf(progress, "%d of %d, %d survived, about %v left  %s\n", i+1, len(all), len(total.Survivors), left.Round(time.Minute), r.line())
+		}
 	}
 	return total, nil
 }
@@ -69,7 +79,7 @@ func (h *hunter) huntAll(ctx context.Context, all []mutant, ways []means, forgiv
 // hunt builds a mutant and lets the means look at it, until one of them notices. One that
 // changes nothing must still be a program, or the reason is one for nothing.
 func (h *hunter) hunt(ctx context.Context, m *mutant, all []means) (result, error) {
-	r := result{Mutant: m.Name}
+	r := result{Mutant: m.Name, Equivalent: m.Equivalent}
 	if err := h.build(ctx, m); err != nil || m.Equivalent != "" {
 		return r, err
 	}
@@ -95,13 +105,17 @@ func (h *hunter) hunt(ctx context.Context, m *mutant, all []means) (result, erro
 // errNotCompiled is what a mutant is that is no program.
 var errNotCompiled = errors.New("it does not compile")
 
-// build makes the command hunt with the bug.
+// build makes the command hunt with the bug, if a simulator can notice it, or the package
+// alone.
 func (h *hunter) build(ctx context.Context, m *mutant) error {
 	if err := h.lay(m); err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-overlay", h.overlay, "-o", h.binary, "./simulation/mutants/hunt")
-	cmd.Dir = h.root
+	cmd := h.goTool(ctx, ".", "build", "-overlay", h.overlay, "-o", h.binary, "./simulation/mutants/hunt")
+	if isShell(m) {
+		cmd = h.goTool(ctx, h.moduleOf(m.File), "build", "-overlay", h.overlay, ".")
+		cmd.Dir = filepath.Join(h.root, filepath.FromSlash(path.Dir(m.File)))
+	}
 	out, err := cmd.CombinedOutput()
 	switch {
 	case err == nil:
@@ -111,6 +125,14 @@ func (h *hunter) build(ctx context.Context, m *mutant) error {
 	default:
 		return fmt.Errorf("go build: %w\n%s", err, out)
 	}
+}
+
+// goTool is the go command in a module, which is built as whoever depends on it gets it.
+func (h *hunter) goTool(ctx context.Context, module string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = filepath.Join(h.root, filepath.FromSlash(module))
+	cmd.Env = append(os.Environ(), "GOWORK=off")
+	return cmd
 }
 
 // lay writes the mutant's source, and says where it stands for which.

@@ -1,8 +1,9 @@
-// Command mutants breaks the protocol in one small way at a time, and tells whether
+// Command mutants breaks what ships in one small way at a time, and tells whether
 // anybody notices.
 //
 //	go run ./simulation/mutants               those that were written by hand
 //	go run ./simulation/mutants --generated   those that are made by rules, which takes long
+//	go run ./simulation/mutants --generated --each 10 --turn today
 //	go run ./simulation/mutants --list        their names, and which faults of DLedger's they are
 //	go run ./simulation/mutants --only lease
 //	go run ./simulation/mutants --by explorer
@@ -34,7 +35,7 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
 	flags := flag.NewFlagSet("mutants", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	list := flags.Bool("list", false, "print the names of the mutants, a line each")
@@ -42,7 +43,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	asJSON := flags.Bool("json", false, "print one JSON object on one line")
 	only := flags.String("only", "", "those whose names match a regular `expression`")
 	sample := flags.Int("sample", 0, "so many of them, chosen evenly; 0: all")
+	each := flags.Int("each", 0, "so many of every directory, chosen evenly; 0: all")
 	turn := flags.String("turn", "", "any `text`, a commit for one: with another one other mutants are in the sample")
+	kept := flags.String("results", "", "the `file` that keeps what is found out: who is interrupted goes on where it was")
 	by := flags.String("by", "", "`who` looks: simulator, or explorer; empty: the one and then the other")
 	limit := flags.Duration("for", 2*time.Minute, "how long the simulator looks for each at most, on all cores")
 	if err := flags.Parse(args); err != nil {
@@ -53,6 +56,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	defer h.close()
+	if err := adoptLeftovers(); err != nil {
+		return err
+	}
 	mutants := handwritten
 	ways, err := forHandwritten(*by, *limit)
 	if err != nil {
@@ -68,13 +74,21 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if *each > 0 {
+		chosen = someOfEach(chosen, *each, *turn)
+	}
 	if *list {
 		return printNames(stdout, chosen)
 	}
 	if *sample > 0 {
 		_, _ = fmt.Fprintf(stderr, "%d of them, again with --sample %d --turn %q\n", len(chosen), *sample, *turn)
 	}
-	total, err := h.huntAll(ctx, chosen, ways, *generated, stderr)
+	known, err := openResults(*kept, h.root)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, known.close()) }()
+	total, err := h.huntAll(ctx, chosen, ways, *generated, known, stderr)
 	if err != nil {
 		return err
 	}

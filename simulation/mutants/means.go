@@ -11,13 +11,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os/exec"
-	"regexp"
+	"path"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -35,10 +33,13 @@ func visible(mutants []mutant, all []means) []mutant {
 	})
 }
 
-func isVoting(m *mutant) bool  { return m.world() == "voting" }
-func isShell(m *mutant) bool   { return m.world() == "shell" }
+func isVoting(m *mutant) bool  { return m.world() == voting }
+func isShell(m *mutant) bool   { return m.world() == neither }
 func isNoShell(m *mutant) bool { return !isShell(m) }
 func isAny(*mutant) bool       { return true }
+
+// isStored says whether a mutant is of what a database does.
+func isStored(m *mutant) bool { _, ok := elsewhere[path.Dir(m.File)]; return ok }
 
 // sighting is what a look came to.
 type sighting struct {
@@ -56,7 +57,7 @@ const glance = 2 * time.Second
 // forHandwritten are the means for mutants that were written by hand: simulator or explorer,
 // one after the other if it is not said which; and the tests for what neither of these runs.
 func forHandwritten(by string, limit time.Duration) ([]means, error) {
-	all := []means{simulator(0, limit), explorer, tests(isShell)}
+	all := []means{simulator(0, limit), explorer, ownTests(isShell)}
 	if by == "" {
 		return all, nil
 	}
@@ -71,7 +72,9 @@ func forHandwritten(by string, limit time.Duration) ([]means, error) {
 // forGenerated are those for generated ones, the cheapest first. The simulator looks
 // again in the end, from seeds on that it cannot have come to.
 func forGenerated(limit time.Duration) []means {
-	return []means{simulator(0, min(glance, limit)), tests(isAny), explorer, simulator(1<<32, limit)}
+	return []means{
+		simulator(0, min(glance, limit)), ownTests(isAny), otherTests, racedTests, explorer, simulator(1<<32, limit), databases,
+	}
 }
 
 // mostSeeds are about a minute of CPU time. What is noticed must not depend on how busy the
@@ -121,60 +124,6 @@ func (h *hunter) run(ctx context.Context, limit time.Duration, args ...string) (
 	err = json.Unmarshal(out, &found)
 	s.noticed, s.steps, s.seeds, s.states = found.Invariant, found.Steps, found.Seeds, found.States
 	return s, err
-}
-
-// tests runs the tests of the packages that mutants are made of, for some of them. What
-// fails without a mutant would notice every one, so nothing fails without.
-func tests(sees func(*mutant) bool) means {
-	return means{"tests", sees, func(ctx context.Context, h *hunter, m *mutant) (sighting, error) {
-		packages := m.packages()
-		if key := strings.Join(packages, " "); !h.sound[key] {
-			if whole, err := h.test(ctx, packages); err != nil || whole.noticed != "" {
-				return sighting{}, errors.Join(err, fmt.Errorf("the tests of %s notice without a mutant: %s", key, whole.noticed))
-			}
-			h.sound[key] = true
-		}
-		return h.test(ctx, packages, "-overlay", h.overlay)
-	}}
-}
-
-// packages are those whose tests are about what the mutant breaks.
-func (m *mutant) packages() []string {
-	if m.world() == "lease" || strings.HasPrefix(m.File, "lease/") {
-		return []string{"./lease"}
-	}
-	return []string{"./elector", "./memberstate", "."}
-}
-
-// test runs the tests of some packages. The results of those that do not depend on a mutant
-// are remembered from the last time.
-func (h *hunter) test(ctx context.Context, packages []string, flags ...string) (sighting, error) {
-	args := slices.Concat([]string{"test", "-failfast", "-vet=off", "-timeout", "1m"}, flags, packages)
-	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir = h.root
-	out, err := cmd.CombinedOutput()
-	s := sighting{cpu: spent(cmd)}
-	if failed := (*exec.ExitError)(nil); ctx.Err() != nil || err != nil && !errors.As(err, &failed) {
-		return s, errors.Join(ctx.Err(), err)
-	}
-	if err != nil {
-		s.noticed = whatFailed(out)
-	}
-	return s, nil
-}
-
-var failedTest = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
-
-// whatFailed is the first test that failed, or what else became of them.
-func whatFailed(out []byte) string {
-	switch test := failedTest.FindSubmatch(out); {
-	case test != nil:
-		return string(test[1])
-	case bytes.Contains(out, []byte("panic: test timed out")):
-		return "a test hangs"
-	default:
-		return "the tests break off"
-	}
 }
 
 // spent is the CPU time of a process that has ended, and of those that it has waited for.

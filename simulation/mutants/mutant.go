@@ -6,9 +6,9 @@ import (
 	"bytes"
 	"fmt"
 	"hash/fnv"
+	"path"
 	"regexp"
 	"slices"
-	"strings"
 )
 
 // mutant is one small bug.
@@ -22,22 +22,8 @@ type mutant struct {
 	Equivalent string
 }
 
-// shells run machines in a process. The simulators have others instead, so only tests can
-// notice what is wrong with these.
-var shells = []string{"elector/group.go", "elector/ledger.go", "elector/office.go", "lease/effects.go"}
-
 // world is the one in which it would be noticed.
-func (m *mutant) world() string {
-	if slices.Contains(shells, m.File) {
-		return "shell"
-	}
-	for _, of := range []string{"lease/", "simulation/leases/", "internal/office/"} {
-		if strings.HasPrefix(m.File, of) {
-			return "lease"
-		}
-	}
-	return "voting"
-}
+func (m *mutant) world() string { return worldOf(m.File) }
 
 // guards are mutants of what guards an assumption: only where that is broken, can they be
 // noticed.
@@ -71,17 +57,39 @@ func choose(from []mutant, only string, sample int, turn string) (chosen []mutan
 			chosen = append(chosen, m)
 		}
 	}
-	if sample <= 0 || sample >= len(chosen) {
-		return chosen, nil
+	return some(chosen, sample, turn), nil
+}
+
+// some are so many mutants, evenly.
+func some(from []mutant, sample int, turn string) []mutant {
+	if sample <= 0 || sample >= len(from) {
+		return from
 	}
-	some, first := make([]mutant, sample), 0
+	chosen, first := make([]mutant, sample), 0
 	if turn != "" {
 		h := fnv.New32a()
 		_, _ = h.Write([]byte(turn)) // it never fails
-		first = int(h.Sum32() % uint32(len(chosen)))
+		first = int(h.Sum32() % uint32(len(from)))
 	}
-	for i := range some {
-		some[i] = chosen[(first+i*len(chosen)/sample)%len(chosen)]
+	for i := range chosen {
+		chosen[i] = from[(first+i*len(from)/sample)%len(from)]
 	}
-	return some, nil
+	return chosen
+}
+
+// someOfEach are so many mutants of every directory.
+func someOfEach(from []mutant, each int, turn string) (chosen []mutant) {
+	var dirs []string
+	of := map[string][]mutant{}
+	for _, m := range from {
+		dir := path.Dir(m.File)
+		if len(of[dir]) == 0 {
+			dirs = append(dirs, dir)
+		}
+		of[dir] = append(of[dir], m)
+	}
+	for _, dir := range dirs {
+		chosen = append(chosen, some(of[dir], each, turn)...)
+	}
+	return chosen
 }

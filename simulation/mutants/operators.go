@@ -41,21 +41,51 @@ func (s *source) edits(n ast.Node, above []ast.Node) []edit {
 		return swapped(n.TokPos, n.Tok, n)
 	case *ast.BlockStmt:
 		if len(above) == 0 {
-			return removed(n.List, nil)
+			return s.removed(n.List, nil)
 		}
-		return removed(n.List, above[len(above)-1])
+		return s.removed(n.List, above[len(above)-1])
 	case *ast.CaseClause:
-		return removed(n.Body, n)
+		return s.removed(n.Body, n)
+	case *ast.CommClause:
+		return s.removed(n.Body, n)
 	case *ast.Ident:
 		if other, ok := words[n.Name]; ok {
 			return []edit{{from: n.Pos(), to: n.End(), text: other, within: around(n, above)}}
 		}
 	case *ast.BasicLit:
-		if value, err := strconv.ParseInt(n.Value, 0, 64); n.Kind == token.INT && err == nil {
+		if value, err := strconv.ParseInt(n.Value, 0, 64); n.Kind == token.INT && err == nil && counts(n, value, above) {
 			return []edit{{from: n.Pos(), to: n.End(), text: strconv.FormatInt(value+1, 10), within: around(n, above)}}
 		}
 	}
 	return nil
+}
+
+// manyAre more than anybody counts wrong by one.
+const manyAre = 100
+
+// counts says whether it matters if a number is another one. That of seconds, say, or of
+// what there is room for, is hardly ever what anybody is promised.
+func counts(n *ast.BasicLit, value int64, above []ast.Node) bool {
+	if value >= manyAre || len(above) == 0 {
+		return value < manyAre
+	}
+	switch next := above[len(above)-1].(type) {
+	case *ast.BinaryExpr:
+		unit, ok := next.Y.(*ast.SelectorExpr)
+		if !ok || next.Op != token.MUL {
+			return true
+		}
+		of, ok := unit.X.(*ast.Ident)
+		return !ok || of.Name != "time"
+	case *ast.CallExpr:
+		f, ok := next.Fun.(*ast.Ident)
+		if !ok || f.Name != "make" {
+			return true
+		}
+		_, channel := next.Args[0].(*ast.ChanType)
+		return !channel && (len(next.Args) < 3 || next.Args[2] != n)
+	}
+	return true
 }
 
 // cases negates the conditions of a switch that has no other.
@@ -97,9 +127,12 @@ func swapped(at token.Pos, op token.Token, n ast.Node) []edit {
 
 // removed takes out one statement at a time, of a list that is a part of another statement
 // or the whole of a function. Without a declaration nothing compiles, and neither does a
-// function without its last return.
-func removed(list []ast.Stmt, under ast.Node) (all []edit) {
+// function without its last return. Locks are left out as a whole: see unlocked.
+func (s *source) removed(list []ast.Stmt, under ast.Node) (all []edit) {
 	for _, one := range list {
+		if s.lock(one) != "" || logs(one) {
+			continue
+		}
 		e := edit{from: one.Pos(), to: one.End()}
 		switch one := one.(type) {
 		case *ast.AssignStmt:
@@ -111,7 +144,7 @@ func removed(list []ast.Stmt, under ast.Node) (all []edit) {
 				continue
 			}
 			e.under = under // one return is like another
-		case *ast.ExprStmt, *ast.IncDecStmt:
+		case *ast.ExprStmt, *ast.IncDecStmt, *ast.DeferStmt, *ast.GoStmt, *ast.SendStmt:
 		default:
 			continue
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -19,32 +20,91 @@ type report struct {
 	// Equivalent are the mutants that change nothing that can be seen, each with the reason.
 	Equivalent map[string]string `json:"equivalent"`
 	Survivors  []string          `json:"survivors"`
-	Verdicts   []result          `json:"verdicts"`
+	// Directories are counts of their own, in the order of their first mutants.
+	Directories []count  `json:"directories"`
+	Verdicts    []result `json:"verdicts"`
+}
+
+// count is what the mutants of a directory come to.
+type count struct {
+	Directory  string `json:"directory"` // empty: of all that were written by hand
+	Mutants    int    `json:"mutants"`
+	Caught     int    `json:"caught"`
+	Equivalent int    `json:"equivalent"`
+	Discarded  int    `json:"discarded"`
 }
 
 // result is what became of one mutant.
 type result struct {
 	Mutant  string  `json:"mutant"`
-	Means   string  `json:"means"`      // simulator, explorer or tests
+	Means   string  `json:"means"`      // that noticed it
 	Noticed string  `json:"noticed_by"` // the invariant, or the test; empty: nobody noticed
 	Seeds   uint64  `json:"seeds"`
 	States  uint64  `json:"states"` // that the explorer came to
 	Steps   int     `json:"steps"`  // by which plain machines come to what the explorer found; 0: they cannot
 	CPU     float64 `json:"cpu_seconds"`
+	// Equivalent says why nobody can notice.
+	Equivalent string `json:"equivalent,omitempty"`
+	Discarded  bool   `json:"discarded,omitempty"` // it is no program
 }
 
 func newReport() report {
-	return report{Equivalent: map[string]string{}, Survivors: []string{}, Verdicts: []result{}}
+	return report{Equivalent: map[string]string{}, Survivors: []string{}, Verdicts: []result{}, Directories: []count{}}
 }
 
 func (r *report) add(one result) {
+	of := r.of(one.dir())
+	if one.Discarded {
+		r.Discarded++
+		of.Discarded++
+		return
+	}
 	r.Mutants++
+	of.Mutants++
+	if one.Equivalent != "" {
+		r.Equivalent[one.Mutant] = one.Equivalent
+		of.Equivalent++
+		return
+	}
 	r.Verdicts = append(r.Verdicts, one)
 	if one.Noticed == "" {
 		r.Survivors = append(r.Survivors, one.Mutant)
 	} else {
 		r.Caught++
+		of.Caught++
 	}
+}
+
+// of is the count of a directory.
+func (r *report) of(dir string) *count {
+	i := slices.IndexFunc(r.Directories, func(c count) bool { return c.Directory == dir })
+	if i < 0 {
+		i = len(r.Directories)
+		r.Directories = append(r.Directories, count{Directory: dir})
+	}
+	return &r.Directories[i]
+}
+
+// dir is the directory that a generated mutant is in; empty: it was written by hand.
+func (r *result) dir() string {
+	file, _, _ := strings.Cut(r.Mutant, ":")
+	if !strings.Contains(file, "/") {
+		return ""
+	}
+	return path.Dir(file)
+}
+
+// line is what became of a mutant, on one.
+func (r *result) line() string {
+	switch {
+	case r.Discarded:
+		return r.Mutant + ": does not compile"
+	case r.Equivalent != "":
+		return r.Mutant + ": equivalent"
+	case r.Noticed == "":
+		return fmt.Sprintf("%s: NOBODY notices, %.1f CPU s", r.Mutant, r.CPU)
+	}
+	return fmt.Sprintf("%s: %s, %s, %d seeds, %d states, %d steps, %.1f CPU s", r.Mutant, r.Means, r.Noticed, r.Seeds, r.States, r.Steps, r.CPU)
 }
 
 func (r *report) print(out io.Writer) error {
@@ -59,6 +119,11 @@ func (r *report) print(out io.Writer) error {
 			by[v.Means]++
 		}
 		fmt.Fprintf(&w, "%s\t%s\t%s\t%d\t%d\t%d\t%.1f\n", v.Mutant, v.Means, noticed, v.Seeds, v.States, v.Steps, v.CPU)
+	}
+	for _, c := range r.Directories {
+		if c.Directory != "" {
+			fmt.Fprintf(&w, "%s\t%d of %d caught\t%d equivalent\t%d do not compile\n", c.Directory, c.Caught, c.Mutants, c.Equivalent, c.Discarded)
+		}
 	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	if _, err := io.WriteString(table, w.String()); err != nil {

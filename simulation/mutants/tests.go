@@ -1,0 +1,152 @@
+// Asking the tests.
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ownTests are those of the mutant's package, for some mutants.
+func ownTests(sees func(*mutant) bool) means {
+	return means{"tests", sees, func(ctx context.Context, h *hunter, m *mutant) (sighting, error) {
+		own, _, err := h.asked(ctx, m)
+		if err != nil {
+			return sighting{}, err
+		}
+		return h.testAll(ctx, own)
+	}}
+}
+
+// otherTests are those of the packages that use the mutant's, but those that run at random
+// for as long as they are let.
+var otherTests = means{"tests of others", isAny, func(ctx context.Context, h *hunter, m *mutant) (sighting, error) {
+	_, others, err := h.asked(ctx, m)
+	if err != nil {
+		return sighting{}, err
+	}
+	return h.testAll(ctx, others, "-short")
+}}
+
+// racedTests are the nearest ones with the race detector, for files where something may run
+// beside something else.
+var racedTests = means{"race detector", isAny, func(ctx context.Context, h *hunter, m *mutant) (sighting, error) {
+	own, others, err := h.asked(ctx, m)
+	if beside, read := h.runsBeside(m.File); err != nil || read != nil || !beside {
+		return sighting{}, errors.Join(err, read)
+	}
+	all := slices.Concat(own, others)
+	return h.testAll(ctx, all[:min(1, len(all))], "-race", "-short")
+}}
+
+// databases are real ones, started for this.
+var databases = means{"databases", isStored, func(ctx context.Context, h *hunter, m *mutant) (sighting, error) {
+	return h.testAll(ctx, []suite{elsewhere[path.Dir(m.File)]}, inDatabases)
+}}
+
+// inDatabases stands among the flags of tests that want databases.
+const inDatabases = "-databases"
+
+// runsBeside says whether the package that a file belongs to knows of goroutines or locks.
+func (h *hunter) runsBeside(file string) (bool, error) {
+	names, err := filepath.Glob(filepath.Join(h.root, filepath.FromSlash(path.Dir(file)), "*.go"))
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(name)
+		if err != nil || beside.Match(text) {
+			return err == nil, err
+		}
+	}
+	return false, err
+}
+
+var beside = regexp.MustCompile(`(?m)^\s*(go .*\(|"sync(/atomic)?")`)
+
+// testAll runs some tests one after the other, until one notices. What fails without
+// a mutant would notice every one, so nothing fails without.
+func (h *hunter) testAll(ctx context.Context, all []suite, flags ...string) (total sighting, err error) {
+	for _, one := range all {
+		key := fmt.Sprint(one, flags)
+		took, ok := h.sound[key]
+		if !ok {
+			whole, lasted, err := h.test(ctx, one, mostTests, flags...)
+			if err != nil || whole.noticed != "" {
+				return total, errors.Join(err, fmt.Errorf("the tests of %s %v notice without a mutant: %s", one.name, flags, whole.noticed))
+			}
+			took, h.sound[key] = lasted, lasted
+		}
+		s, _, err := h.test(ctx, one, leastTests+10*took, append(slices.Clone(flags), "-overlay="+h.overlay)...)
+		total.cpu += s.cpu
+		if total.noticed = s.noticed; err != nil || s.noticed != "" {
+			return total, err
+		}
+	}
+	return total, nil
+}
+
+// Tests have a minute, and ten times what they take when nothing is broken, which they may
+// take on a busy machine, too.
+const (
+	leastTests = time.Minute
+	mostTests  = 20 * time.Minute
+)
+
+// test runs the tests of a package, and says how long they say that they took. The results
+// of those that do not depend on a mutant are remembered from the last time.
+func (h *hunter) test(ctx context.Context, of suite, limit time.Duration, flags ...string) (s sighting, took time.Duration, err error) {
+	databases := slices.Contains(flags, inDatabases)
+	flags = slices.DeleteFunc(slices.Clone(flags), func(flag string) bool { return flag == inDatabases })
+	args := slices.Concat([]string{"test", "-failfast", "-vet=off", "-timeout", limit.String()}, flags, []string{of.name})
+	cmd := h.goTool(ctx, of.module, args...)
+	if databases {
+		dir, env := cmd.Dir, append(cmd.Env, "HUSTINGS_TEST_ALL=yes")
+		cmd = exec.CommandContext(ctx, "bash", slices.Concat([]string{"./with", "clock", "postgres", "mariadb", "redis", "etcd", "--", "go"}, args)...)
+		cmd.Dir, cmd.Env = dir, env
+	}
+	out, err := cmd.CombinedOutput()
+	s.cpu = spent(cmd)
+	endLeftovers()
+	if failed := (*exec.ExitError)(nil); ctx.Err() != nil || err != nil && !errors.As(err, &failed) {
+		return s, 0, errors.Join(ctx.Err(), err)
+	}
+	if err != nil {
+		s.noticed = whatFailed(out)
+	}
+	if lasted := passed.FindSubmatch(out); lasted != nil {
+		seconds, _ := strconv.ParseFloat(string(lasted[1]), 64) // it is a number: see the expression
+		took = time.Duration(seconds * float64(time.Second))
+	}
+	return s, took, nil
+}
+
+var (
+	passed     = regexp.MustCompile(`(?m)^ok\s+\S+\s+(?:\(cached\)|([0-9.]+)s)`)
+	failedTest = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
+)
+
+// whatFailed is the first test that failed, or what else became of them.
+func whatFailed(out []byte) string {
+	switch test := failedTest.FindSubmatch(out); {
+	case bytes.Contains(out, []byte("WARNING: DATA RACE")):
+		return "a data race"
+	case test != nil:
+		return string(test[1])
+	case bytes.Contains(out, []byte("panic: test timed out")):
+		return "a test hangs"
+	default:
+		return "the tests break off"
+	}
+}
