@@ -54,6 +54,7 @@ func TestASourceSaidALittleDifferently(t *testing.T) {
 		"p/sample.go:20:2 step: without m.sum += n",
 		"p/sample.go:28:2 step: without m.calls++",
 		"p/sample.go:29:2 step: without m.next = max(n, m.next) - m.low",
+		"p/sample.go:28:2 step: m.calls++ comes after m.next = max(n, m.next) - m.low",
 		"p/sample.go:20:8 step: m.sum += n becomes m.sum -= n",
 		"p/sample.go:21:5 step: !m.on becomes m.on",
 		"p/sample.go:22:3 step: without m.start()",
@@ -88,13 +89,12 @@ func TestGeneratedMutantsAreTheSameEachTime(t *testing.T) {
 	again, err := generate(h.root)
 	require.NoError(t, err)
 	assert.Equal(t, once, again)
-	assert.Greater(t, len(once), 300)
-	assert.Less(t, len(once), 600)
+	assert.Greater(t, len(once), 5000)
 }
 
 func TestEveryGeneratedMutantApplies(t *testing.T) {
 	h := newTestHunter(t)
-	all, err := generateAll(h.root)
+	all, err := generate(h.root)
 	require.NoError(t, err)
 	assertApply(t, h, all)
 }
@@ -102,7 +102,7 @@ func TestEveryGeneratedMutantApplies(t *testing.T) {
 // A reason for a mutant that is not made any more is a reason for nothing.
 func TestEveryEquivalentIsAMutant(t *testing.T) {
 	h := newTestHunter(t)
-	all, err := generateAll(h.root)
+	all, err := generate(h.root)
 	require.NoError(t, err)
 	found := map[string]bool{}
 	for i := range all {

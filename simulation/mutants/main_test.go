@@ -33,7 +33,7 @@ func TestWhoInterruptsGetsWhatThereIs(t *testing.T) {
 	assert.ErrorContains(t, run(ctx, []string{"--json", "--only", "^(quorum-less-one|observer-votes)$"}, &out, io.Discard), "not all")
 	var total map[string]any
 	require.NoError(t, json.Unmarshal([]byte(out.String()), &total))
-	assert.Equal(t, []string{"caught", "discarded", "equivalent", "mutants", "survivors", "verdicts"}, slices.Sorted(maps.Keys(total)))
+	assert.Equal(t, []string{"caught", "directories", "discarded", "equivalent", "mutants", "survivors", "verdicts"}, slices.Sorted(maps.Keys(total)))
 	assert.Empty(t, total["verdicts"])
 }
 
@@ -41,18 +41,22 @@ func TestAReportAddsUp(t *testing.T) {
 	total := newReport()
 	total.add(result{Mutant: "a", Means: "simulator", Noticed: "one vote a term", Seeds: 64})
 	total.add(result{Mutant: "b"})
-	total.Discarded = 3
+	total.add(result{Mutant: "a/b.go:1:2 it", Means: "tests", Noticed: "TestIt"})
+	total.add(result{Mutant: "a/b.go:1:3 it", Discarded: true})
+	total.add(result{Mutant: "a/b.go:1:4 it", Equivalent: "nobody asks"})
 	var out strings.Builder
 	require.NoError(t, total.print(&out))
-	for _, says := range []string{"NOBODY", "1 of 2 mutants were caught, 0 are equivalent", "1 by the simulator", "3 more do not compile"} {
+	for _, says := range []string{"NOBODY", "2 of 4 mutants were caught, 1 are equivalent", "1 by the simulator", "1 more do not compile"} {
 		assert.Contains(t, out.String(), says)
 	}
 	assert.Equal(t, []string{"b"}, total.Survivors)
+	assert.Equal(t, []count{{Mutants: 2, Caught: 1}, {Directory: "a", Mutants: 2, Caught: 1, Equivalent: 1, Discarded: 1}}, total.Directories)
 }
 
 func TestWhatFailedHasAName(t *testing.T) {
 	for out, want := range map[string]string{
 		"ok  \telector\n--- FAIL: TestTwo (0.1s)\n    --- FAIL: TestTwo/of_them\nFAIL": "TestTwo",
+		"WARNING: DATA RACE\n--- FAIL: TestTwo":                                        "a data race",
 		"panic: test timed out after 1m0s\n":                                           "a test hangs",
 		"panic: index out of range\n":                                                  "the tests break off",
 	} {
