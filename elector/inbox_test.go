@@ -1,0 +1,38 @@
+package elector
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/hustings/hustings/rpc"
+)
+
+// What was worked off is not held on to: neither by the inbox nor by the blocks that wait for
+// the next burst.
+func TestAnInboxForgetsWhatWasWorkedOff(t *testing.T) {
+	var in inbox
+	var blocks []*block
+	free := &sync.Pool{New: func() any {
+		b := new(block)
+		blocks = append(blocks, b)
+		return b
+	}}
+	const burst = 150
+	for round := range 3 {
+		for i := range burst {
+			*in.next(free) = arrival{new(Elector), rpc.Message{Group: "g", Body: rpc.Body{Round: uint32(i)}}}
+		}
+		assert.Equal(t, burst, in.count)
+		var seen []uint32
+		in.workOff(free, func(a *arrival) { seen = append(seen, a.message.Round) })
+		assert.Len(t, seen, burst, "round %d", round)
+		assert.IsIncreasing(t, seen)
+		assert.Zero(t, in.count)
+		assert.Empty(t, in.blocks)
+	}
+	for _, b := range blocks {
+		assert.Equal(t, block{}, *b)
+	}
+}
