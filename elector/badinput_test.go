@@ -229,3 +229,10 @@ func TestHeardCountsAsAHeartbeat(t *testing.T) {
 		assert.Empty(t, el.Status().Leader)
 	})
 }
+
+// A reason that there is none of has dropped nothing.
+func TestNothingWasDroppedForAReasonThatThereIsNoneOf(t *testing.T) {
+	host := loner(t, new(memberstate.MemStore))
+	assert.Zero(t, host.Dropped(protocol.DropReasons))
+	assert.Zero(t, host.Dropped(255))
+}

@@ -1,0 +1,41 @@
+// One exchange over one connection, and one number for each exchange.
+
+package grpcrpc_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/hustings/hustings/proto/electorpb"
+	"github.com/hustings/hustings/rpc/grpcrpc"
+)
+
+// The second one is told why it is ended, and is not answered, though the connection is that
+// of a peer and says a right Hello again.
+func TestTheSecondExchangeOverAConnectionIsToldWhy(t *testing.T) {
+	s := besiege(t, newTownWithTLS)
+	conn := s.caller(s.issue(s.authority, grpcrpc.Member, "a2", "a2", 1e12))
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	open := func() grpc.BidiStreamingClient[electorpb.Packet, electorpb.Packet] {
+		t.Helper()
+		stream, err := electorpb.NewMemberServiceClient(conn).Exchange(ctx)
+		require.NoError(t, err)
+		_ = stream.Send(helloFrom("a2")) // if this fails Recv says why
+		return stream
+	}
+	first := open()
+	p, err := first.Recv()
+	require.NoError(t, err)
+	require.Equal(t, "b", p.GetHello().GetFrom())
+	_, err = open().Recv()
+	assert.Equal(t, codes.ResourceExhausted, status.Code(err), err)
+	assert.ErrorContains(t, err, "a connection carries one exchange")
+	s.holds(grpcrpc.RefusedPeer, 1)
+}
