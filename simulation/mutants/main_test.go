@@ -50,6 +50,8 @@ func TestAReportAddsUp(t *testing.T) {
 		assert.Contains(t, out.String(), says)
 	}
 	assert.Equal(t, []string{"b"}, total.Survivors)
+	require.NoError(t, total.judge(1))
+	require.ErrorContains(t, total.judge(0), "1 mutants survived, and 0 may")
 	assert.Equal(t, []count{{Mutants: 2, Caught: 1}, {Directory: "a", Mutants: 2, Caught: 1, Equivalent: 1, Discarded: 1}}, total.Directories)
 }
 

@@ -75,6 +75,14 @@ func (r *report) add(one result) {
 	}
 }
 
+// judge is an error if more have survived than may.
+func (r *report) judge(may int) error {
+	if n := len(r.Survivors); n > may {
+		return fmt.Errorf("%d mutants survived, and %d may: an invariant, a fault or a test is missing", n, may)
+	}
+	return nil
+}
+
 // of is the count of a directory.
 func (r *report) of(dir string) *count {
 	i := slices.IndexFunc(r.Directories, func(c count) bool { return c.Directory == dir })

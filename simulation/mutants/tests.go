@@ -88,7 +88,7 @@ func (h *hunter) testAll(ctx context.Context, all []suite, flags ...string) (tot
 			}
 			took, h.sound[key] = lasted, lasted
 		}
-		s, _, err := h.test(ctx, one, leastTests+10*took, append(slices.Clone(flags), "-overlay="+h.overlay)...)
+		s, _, err := h.test(ctx, one, min(leastTests+10*took, mostBroken), append(slices.Clone(flags), "-overlay="+h.overlay)...)
 		total.cpu += s.cpu
 		if total.noticed = s.noticed; err != nil || s.noticed != "" {
 			return total, err
@@ -101,6 +101,7 @@ func (h *hunter) testAll(ctx context.Context, all []suite, flags ...string) (tot
 // take on a busy machine, too.
 const (
 	leastTests = time.Minute
+	mostBroken = 5 * time.Minute
 	mostTests  = 20 * time.Minute
 )
 
