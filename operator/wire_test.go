@@ -1,0 +1,69 @@
+package operator
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/elector/protocol"
+	"github.com/hustings/hustings/memberstate"
+)
+
+// Nothing is lost on the wire: every field has a value of its own, and comes out as it went
+// in. A field that is new must be given one here.
+func TestWhatTravelsArrives(t *testing.T) {
+	report := elector.Report{
+		Status: elector.Status{
+			Group: "orders", Self: "n0", Role: memberstate.Leader, Term: 7, Leader: "n1", Vote: "n2", Revision: 9, Stopped: true,
+			LastLeader: "n3", Departure: protocol.DepartedNoQuorum,
+		},
+		Lease: time.Second, Ledger: memberstate.Position{Term: 5, Index: 11}, QuorumAge: time.Millisecond,
+	}
+	assertFull(t, report)
+	assert.Equal(t, report, decodeReport(encodeReport(report)))
+	assert.Equal(t, report.Status, decode(encode(report.Status)))
+
+	failed := &elector.TransferError{Group: "orders", Term: 7, Obstacles: []protocol.Obstacle{{
+		Voter: "n1", Hindrance: protocol.HinderedBehind, Lost: time.Minute, Cause: "no disk",
+		Ledger: memberstate.Position{Term: 3, Index: 4}, Goal: memberstate.Position{Term: 5, Index: 6},
+	}, {Voter: "n2", Hindrance: protocol.HinderedNotAsked}}}
+	assertFull(t, *failed)
+	assertFull(t, failed.Obstacles[0])
+	plain := status.New(codes.FailedPrecondition, "it was not transferred")
+	assert.Equal(t, failed, reasons(withReasons(plain, failed)))
+	assert.Nil(t, reasons(withReasons(plain, assert.AnError)))
+}
+
+// assertFull has every field of a struct differ from its zero value.
+func assertFull(t *testing.T, of any) {
+	t.Helper()
+	v := reflect.ValueOf(of)
+	for i := range v.NumField() {
+		assert.False(t, v.Field(i).IsZero(), v.Type().Field(i).Name)
+		if v.Field(i).Kind() == reflect.Struct {
+			assertFull(t, v.Field(i).Interface())
+		}
+	}
+}
+
+// Every value has one on the wire, and comes back; what a later version may have added is
+// the zero one.
+func TestEveryValueHasOneOnTheWire(t *testing.T) {
+	for i, on := range roles {
+		assert.EqualValues(t, i, found[memberstate.Role](roles, on))
+	}
+	for i, on := range departures {
+		assert.EqualValues(t, i, found[elector.Departure](departures, on))
+	}
+	for i, on := range hindrances {
+		assert.EqualValues(t, i, found[protocol.Hindrance](hindrances, on))
+	}
+	assert.Zero(t, found[protocol.Hindrance](hindrances, 99))
+	require.Zero(t, found[elector.Departure](departures, 99))
+}
