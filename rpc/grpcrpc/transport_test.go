@@ -74,6 +74,12 @@ func TestACertificateOfAnotherIsNoneOfOurs(t *testing.T) {
 	assert.ErrorContains(t, err, "the certificate is that of hustings://member/b, not of member a")
 }
 
+// Without a handler there is nobody to deliver to.
+func TestServingNobodyIsAnError(t *testing.T) {
+	_, err := newTown(t, "a").open("a").Serve(nil)
+	assert.ErrorContains(t, err, "nil handler")
+}
+
 func TestServingAfterCloseIsAnError(t *testing.T) {
 	w := newTown(t, "a", "b")
 	tr := w.open("a")

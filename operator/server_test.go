@@ -1,0 +1,90 @@
+package operator
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/proto/electorpb"
+	"github.com/hustings/hustings/rpc"
+)
+
+// serviceOf is the node's side of a host with these groups, none of which runs.
+func serviceOf(t *testing.T, groups ...string) *service {
+	t.Helper()
+	host, err := elector.NewHost(elector.HostConfig{Self: "n0", Store: new(memberstate.MemStore), Transport: rpc.NewNetwork(1).Join("n0")})
+	require.NoError(t, err)
+	for _, group := range groups {
+		_, err := host.Join(elector.Config{
+			Group: group, Members: memberstate.Voters("n0", "n1"), Timing: elector.DefaultTiming(),
+			LedgerEnd: func(memberstate.Term) memberstate.Position { return memberstate.Position{} },
+		})
+		require.NoError(t, err)
+	}
+	return &service{host: host, address: func(node string) string { return "at " + node }}
+}
+
+// A group need not be named if there is one; else it must be, and be there.
+func TestWhichGroupIsMeant(t *testing.T) {
+	one, two := serviceOf(t, "orders"), serviceOf(t, "orders", "stock")
+	for _, group := range []string{"", "orders"} {
+		el, err := one.elector(group)
+		require.NoError(t, err)
+		assert.Equal(t, "orders", el.Status().Group)
+	}
+	for _, group := range []string{"stock", "orders"} {
+		el, err := two.elector(group)
+		require.NoError(t, err)
+		assert.Equal(t, group, el.Status().Group)
+	}
+	_, err := serviceOf(t).elector("")
+	assert.Equal(t, codes.InvalidArgument, status.Code(err))
+	for group, want := range map[string]codes.Code{"": codes.InvalidArgument, "nothing": codes.NotFound} {
+		ctx := context.Background()
+		calls := map[string]func() error{
+			"members":  func() error { _, err := two.Members(ctx, &electorpb.MembersRequest{Group: group}); return err },
+			"watch":    func() error { return two.Watch(&electorpb.WatchRequest{Group: group}, nil) },
+			"transfer": func() error { _, err := two.Transfer(ctx, &electorpb.TransferRequest{Group: group}); return err },
+			"resign":   func() error { _, err := two.Resign(ctx, &electorpb.ResignRequest{Group: group}); return err },
+		}
+		if group != "" { // of all, if none is named
+			calls["status"] = func() error { _, err := two.Status(ctx, &electorpb.StatusRequest{Group: group}); return err }
+		}
+		for name, call := range calls {
+			assert.Equal(t, want, status.Code(call()), "%s of %q", name, group)
+		}
+	}
+}
+
+func TestAStatusIsOfAGroupOrOfAll(t *testing.T) {
+	s := serviceOf(t, "orders", "stock")
+	for group, want := range map[string][]string{"": {"orders", "stock"}, "stock": {"stock"}} {
+		answer, err := s.Status(context.Background(), &electorpb.StatusRequest{Group: group})
+		require.NoError(t, err)
+		var names []string
+		for _, one := range answer.GetStatuses() {
+			names = append(names, one.GetGroup())
+		}
+		assert.Equal(t, want, names)
+	}
+	answer, err := s.Members(context.Background(), &electorpb.MembersRequest{Group: "stock"})
+	require.NoError(t, err)
+	require.Len(t, answer.GetMembers(), 2)
+	assert.Equal(t, "at n1", answer.GetMembers()[1].GetAddress())
+}
+
+// A failed call has reasons, or has none: whoever asks for them and gets none has nothing
+// changed.
+func TestACallThatFailedWithoutReasonsIsNoTransferError(t *testing.T) {
+	e := &callError{address: "n0", status: status.New(codes.FailedPrecondition, "no")}
+	kept := &elector.TransferError{Group: "orders"}
+	to := kept
+	assert.False(t, e.As(&to))
+	assert.Same(t, kept, to)
+}
