@@ -5,6 +5,7 @@ package elector_test
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -50,6 +51,13 @@ func (o *overheard) forget() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.asked, o.heirs = map[string]int{}, map[string]int{}
+}
+
+// told is what was said of heirs so far.
+func (o *overheard) told() map[string]int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return maps.Clone(o.heirs)
 }
 
 func inOverheardTown(t *testing.T, change func(*elector.Config), play func(*town, *overheard)) {
@@ -106,8 +114,9 @@ func TestTheHeirThatWasNamedAndNoOther(t *testing.T) {
 				o.forget()
 				require.NoError(t, leader.el.TransferLeadership(context.Background(), heir.id))
 				assert.Equal(t, heir, town.leader())
-				assert.Len(t, o.heirs, 1)
-				assert.Positive(t, o.heirs[heir.id])
+				told := o.told()
+				assert.Len(t, told, 1)
+				assert.Positive(t, told[heir.id])
 			}
 		}
 		leader := town.leader()
@@ -115,7 +124,7 @@ func TestTheHeirThatWasNamedAndNoOther(t *testing.T) {
 		town.network.SetLink(leader.id, heir.id, rpc.Link{Cut: true})
 		o.forget()
 		require.ErrorIs(t, leader.el.TransferLeadership(context.Background(), heir.id), elector.ErrTransferFailed)
-		assert.Zero(t, o.heirs[town.others(leader)[1].id], "another was offered the leadership")
+		assert.Zero(t, o.told()[town.others(leader)[1].id], "another was offered the leadership")
 		assert.Equal(t, memberstate.Leader, leader.el.Status().Role, "it goes on leading")
 		town.network.SetAll(rpc.Link{Delay: time.Millisecond})
 	})
@@ -275,6 +284,7 @@ func TestALeaseIsNotShownAfterItsEnd(t *testing.T) {
 func TestALeaseIsNotShownAfterItWasGivenBack(t *testing.T) {
 	var offered atomic.Int32
 	inOverheardTown(t, func(c *elector.Config) { c.Leases = true }, func(town *town, o *overheard) {
+		o.mu.Lock()
 		o.takes = func() {
 			offered.Add(1)
 			for _, n := range town.nodes {
@@ -282,6 +292,7 @@ func TestALeaseIsNotShownAfterItWasGivenBack(t *testing.T) {
 				assert.False(t, ok, "the heir asks for votes, and a lease is shown")
 			}
 		}
+		o.mu.Unlock()
 		gone := func(n *node) {
 			t.Helper()
 			_, _, ok := n.el.Lease()

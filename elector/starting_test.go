@@ -5,6 +5,7 @@ package elector_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -59,13 +60,16 @@ func TestAMemberThatWasNotStartedReportsItsStatus(t *testing.T) {
 // the first word of a new term.
 func TestATermThatWasHeardOnceMayBeInTheLedger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, end := goodConfig(), memberstate.Position{}
-		c.LedgerEnd = func(memberstate.Term) memberstate.Position { return end }
+		c := goodConfig()
+		var last atomic.Uint64
+		c.LedgerEnd = func(memberstate.Term) memberstate.Position {
+			return memberstate.Position{Term: memberstate.Term(last.Load()), Index: last.Load()}
+		}
 		el, err := elector.New(c)
 		require.NoError(t, err)
 		require.NoError(t, el.Start())
 		require.NoError(t, el.Heard(5, "n1"))
-		end = memberstate.Position{Term: 5, Index: 1}
+		last.Store(5)
 		<-time.After(time.Minute) // n1 falls silent, and n0 asks its ledger to stand
 		require.NoError(t, el.Err())
 		require.False(t, el.Status().Stopped)

@@ -20,7 +20,7 @@ var aside = []string{
 	"internal/browser", "internal/alerts", "internal/certs", "internal/crashdisk", "internal/electiontest", "internal/line", "internal/tools",
 	"lease/internal/storetest", "lease/leasetest", "rpc/rpctest",
 	// The canonical form of a machine is for whoever compares states.
-	"elector/protocol/machine_canonical.go",
+	"elector/protocol/machine_canonical.go", "elector/protocol/session_canonical.go",
 }
 
 // The worlds of the two simulators, and the one that neither of them runs.
@@ -39,8 +39,7 @@ var worlds = map[string]string{
 	"rpc/message.go":     voting,
 	"simulation":         voting,
 	"internal/office":    leasing,
-	"lease":              leasing,
-	"lease/renew.go":     neither,
+	"lease/protocol":     leasing,
 	"lease/internal/row": leasing,
 	"simulation/leases":  leasing,
 }
