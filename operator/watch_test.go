@@ -30,3 +30,23 @@ func TestWatchingEndsWithItsContext(t *testing.T) {
 		require.FailNow(t, "it goes on")
 	}
 }
+
+// Each call is about the group that was named, and not about the one that there is.
+func TestACallIsAboutTheGroupThatWasNamed(t *testing.T) {
+	s := newSite(t)
+	c := s.dial(s.leader(0).Leader)
+	for name, call := range map[string]func() error{
+		"status":   func() error { _, err := c.Status(s.ctx, "nothing"); return err },
+		"members":  func() error { _, err := c.Members(s.ctx, "nothing"); return err },
+		"transfer": func() error { _, err := c.Transfer(s.ctx, "nothing", ""); return err },
+		"resign":   func() error { return c.Resign(s.ctx, "nothing") },
+		"watch": func() error {
+			for _, err := range c.Watch(s.ctx, "nothing") {
+				return err
+			}
+			return nil
+		},
+	} {
+		assert.ErrorContains(t, call(), `no group "nothing"`, name)
+	}
+}
