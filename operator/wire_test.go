@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"context"
 	"reflect"
 	"testing"
 	"time"
@@ -66,4 +67,26 @@ func TestEveryValueHasOneOnTheWire(t *testing.T) {
 	}
 	assert.Zero(t, found[protocol.Hindrance](hindrances, 99))
 	require.Zero(t, found[elector.Departure](departures, 99))
+}
+
+// An error that has a status already keeps it; of contexts it is known what they are, and of
+// all else the text.
+func TestEveryErrorHasAStatus(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want codes.Code
+	}{
+		{status.Error(codes.NotFound, "no group"), codes.NotFound},
+		{elector.ErrNotLeader, codes.FailedPrecondition},
+		{elector.ErrTransferInProgress, codes.AlreadyExists},
+		{elector.ErrTransferFailed, codes.Aborted},
+		{elector.ErrStopped, codes.Unavailable},
+		{context.Canceled, codes.Canceled},
+		{context.DeadlineExceeded, codes.DeadlineExceeded},
+		{assert.AnError, codes.Unknown},
+	} {
+		got := toStatus(c.err)
+		assert.Equal(t, c.want, status.Code(got), c.err)
+		assert.ErrorContains(t, got, status.Convert(c.err).Message())
+	}
 }
