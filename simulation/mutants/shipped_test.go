@@ -17,7 +17,7 @@ func TestEverythingThatShipsIsMutated(t *testing.T) {
 	require.NoError(t, err)
 	for _, file := range []string{
 		"elector/host.go", "elector/protocol/node.go", "memberstate/filestore.go", "rpc/grpcrpc/link.go", "lease/renew.go",
-		"lease/sqllease/store.go", "lease/kv/etcdkv/etcdkv.go", "operator/operator.go", "cmd/hustings/internal/node/node.go",
+		"lease/sqllease/store.go", "lease/kv/etcdkv/etcdkv.go", "operator/client.go", "cmd/hustings/internal/node/node.go",
 		"internal/office/office.go", "metrics/metrics.go",
 	} {
 		assert.Contains(t, files, file)
