@@ -41,6 +41,7 @@ func overhear(c *elector.Config, o *overheard) {
 				}
 			case rpc.TakeLeadership:
 				o.heirs[batch[i].Leader]++
+			default: // nobody asks
 			}
 		}
 	}}
@@ -165,7 +166,7 @@ func TestCallsEndWhenTheGroupEnds(t *testing.T) {
 
 // An order waits for a successor that never shows, until the member is stopped.
 func TestATransferEndsWithTheMember(t *testing.T) {
-	inEngineRoom(t, func(town *town, room *engineRoom, leader *node) {
+	inEngineRoom(t, func(_ *town, room *engineRoom, leader *node) {
 		room.holdPauses()
 		c := order(func(ctx context.Context) error { return leader.el.TransferLeadership(ctx, "") })
 		ended, cancel := context.WithCancel(context.Background())
@@ -208,8 +209,8 @@ func TestStopWaitsForEveryCallback(t *testing.T) {
 					stopped := order(func(context.Context) error { return leader.el.Stop(ctx) })
 					town.pass(time.Minute)
 					select {
-					case <-stopped.outcome:
-						t.Error("it did not wait")
+					case err := <-stopped.outcome:
+						t.Error("it did not wait", err)
 					case <-leader.el.Done():
 						t.Error("it is done, and something of the engine's runs")
 					default:

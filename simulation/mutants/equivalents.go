@@ -25,4 +25,5 @@ var equivalents = map[string]string{
 	"rpc/grpcrpc/knock.go knock: without return false, false of if hosts, err = net.DefaultResolver.LookupHost(ctx, host); err != nil":                                         "a name that stands for no address is looked for at none, of which nothing is known either",
 	"rpc/grpcrpc/queue.go forget: q.urgent, q.beats, q.mixed = nil, nil, false becomes q.urgent, q.beats, q.mixed = nil, nil, true":                                            "what is mixed is looked through once more, and has no older heartbeats",
 	"rpc/grpcrpc/tls.go stamp: return s, err becomes return s, nil":                                                                                                            "files that cannot be looked at cannot be read either, which is the next thing that is done with them",
+	"rpc/grpcrpc/queue.go move: without return to, from[:0] of if n == len(from)":                                                                                              "what is left is as empty, without the room that it had",
 }

@@ -113,7 +113,7 @@ func (h *hunter) test(ctx context.Context, of suite, limit time.Duration, flags 
 	args := slices.Concat([]string{"test", "-failfast", "-vet=off", "-timeout", limit.String()}, flags, []string{of.name})
 	cmd := h.goTool(ctx, of.module, args...)
 	if databases {
-		dir, env := cmd.Dir, append(cmd.Env, "HUSTINGS_TEST_ALL=yes")
+		dir, env := cmd.Dir, slices.Concat(cmd.Env, []string{"HUSTINGS_TEST_ALL=yes"})
 		cmd = exec.CommandContext(ctx, "bash", slices.Concat([]string{"./with", "clock", "postgres", "mariadb", "redis", "etcd", "--", "go"}, args)...)
 		cmd.Dir, cmd.Env = dir, env
 	}
