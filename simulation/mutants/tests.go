@@ -76,13 +76,17 @@ func (h *hunter) runsBeside(file string) (bool, error) {
 var beside = regexp.MustCompile(`(?m)^\s*(go .*\(|"sync(/atomic)?")`)
 
 // testAll runs some tests one after the other, until one notices. What fails without
-// a mutant would notice every one, so nothing fails without.
+// a mutant would notice every one, so nothing of a mutant's own package fails without; and
+// of the others none is asked that does, as on a machine that is too busy for it.
 func (h *hunter) testAll(ctx context.Context, all []suite, flags ...string) (total sighting, err error) {
 	for _, one := range all {
 		key := fmt.Sprint(one, flags)
 		took, ok := h.sound[key]
 		if !ok {
 			whole, lasted, err := h.test(ctx, one, mostTests, flags...)
+			if err == nil && whole.noticed != "" && slices.Contains(flags, "-short") {
+				continue
+			}
 			if err != nil || whole.noticed != "" {
 				return total, errors.Join(err, fmt.Errorf("the tests of %s %v notice without a mutant: %s", one.name, flags, whole.noticed))
 			}
