@@ -16,7 +16,7 @@ func TestALeaseIsNotShownAtItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k, err := NewKeeper(KeeperConfig{Self: "n", Store: deaf{}, Timing: DefaultTiming()})
 		require.NoError(t, err)
-		e, err := k.Join(Config{Name: "g"})
+		e, err := k.Join(GroupConfig{Name: "g"})
 		require.NoError(t, err)
 		e.lease.Store(office.NewLease(7, k.now()+time.Second))
 		end := time.Now().Add(time.Second)

@@ -16,7 +16,7 @@ func TestEverythingThatShipsIsMutated(t *testing.T) {
 	files, err := shipped(h.root)
 	require.NoError(t, err)
 	for _, file := range []string{
-		"elector/host.go", "elector/protocol/node.go", "memberstate/filestore.go", "rpc/grpcrpc/link.go", "lease/renew.go",
+		"elector/host.go", "elector/protocol/node.go", "memberstate/filestore.go", "rpc/grpcrpc/link.go", "lease/protocol/keeper.go",
 		"lease/sqllease/store.go", "lease/kv/etcdkv/etcdkv.go", "operator/client.go", "cmd/hustings/internal/node/node.go",
 		"internal/office/office.go", "metrics/metrics.go",
 	} {
@@ -47,7 +47,7 @@ func TestWhatIsSaidOfDirectoriesIsSaidOfSome(t *testing.T) {
 
 func TestAFileBelongsToAWorld(t *testing.T) {
 	for file, want := range map[string]string{
-		"elector/protocol/node.go": voting, "elector/host.go": neither, "elector/promise.go": voting, "lease/machine.go": leasing,
+		"elector/protocol/node.go": voting, "elector/host.go": neither, "elector/promise.go": voting, "lease/protocol/keeper.go": leasing, "lease/keeper.go": neither,
 		"lease/sqllease/store.go": neither, "memberstate/state.go": voting, "rpc/network.go": neither,
 	} {
 		assert.Equal(t, want, worldOf(file), file)
