@@ -5,6 +5,7 @@ package simulation
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/hustings/hustings/elector/protocol"
@@ -70,6 +71,11 @@ func (m *member) rules() *protocol.Rules { return &m.electorate.Rules }
 // durable is what the disk has of the group.
 func (m *member) durable() memberstate.HardState { return m.disk.durable[m.place] }
 
+// saves says whether the disk is at work for the group.
+func (m *member) saves() bool {
+	return slices.ContainsFunc(m.disk.written, func(w written) bool { return w.place == m.place })
+}
+
 // start has the group take part in a new incarnation. A member whose store is older than
 // its ledger must say so, and not start.
 func (m *member) start() {
@@ -79,8 +85,9 @@ func (m *member) start() {
 	m.lease, m.order, m.handing, m.hearing = lease{}, nil, 0, m.hearing[:0]
 	m.rounds, m.promises, m.resigning = [2]round{}, [4]round{}, 0
 	w.check.started(m)
+	err := m.group.Restore(m.stored())
 	w.tracer.happened(m.node, Started, "starts")
-	if err := m.group.Restore(m.stored()); err != nil {
+	if err != nil {
 		m.foundOut(err)
 		return
 	}

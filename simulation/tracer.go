@@ -134,7 +134,7 @@ func (t *tracer) look(n *member) {
 	b := &t.open[n.index]
 	t.keep(&b.down, !n.alive && n.incarnation > 0, Band{Kind: DownBand, Node: n.index, What: "down"})
 	t.keep(&b.pause, n.alive && n.paused, Band{Kind: PauseBand, Node: n.index, What: "paused"})
-	t.keep(&b.save, n.group.Waits(), Band{Kind: SaveBand, Node: n.index, What: "saves", Term: n.group.Term})
+	t.keep(&b.save, n.saves(), Band{Kind: SaveBand, Node: n.index, What: "saves", Term: n.group.Term})
 	t.keep(&b.lease, n.lease.term != 0, Band{Kind: LeaseBand, Node: n.index, What: "lease", Term: n.lease.term})
 	t.keep(&b.office, n.engine.leading != 0, Band{Kind: OfficeBand, Node: n.index, What: "leads", Term: n.engine.leading})
 	if b.lease >= 0 {
@@ -166,7 +166,7 @@ func (m *member) state() NodeState {
 		}
 	}
 	return NodeState{
-		Up: m.alive, Paused: m.paused, Saving: m.group.Waits(), Incarnation: m.incarnation,
+		Up: m.alive, Paused: m.paused, Saving: m.saves(), Incarnation: m.incarnation,
 		Role: g.Role, Term: g.Term, Vote: int(g.Vote) - 1, Leader: int(g.Leader) - 1,
 		Durable: m.durable().Term, DurableVote: int(m.durable().Vote) - 1,
 		Ledger: m.engine.ledger.end(), Asking: asking, Accepts: accepts, Serving: m.engine.leading,

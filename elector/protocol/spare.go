@@ -10,7 +10,7 @@ type spare struct {
 }
 
 // mostSpare bounds how much is kept.
-const mostSpare = 64
+const mostSpare = 16
 
 // keep puts a step by.
 func (n *Node) keep(p *pending) *pending {
