@@ -75,7 +75,7 @@ func TestASeedOfLeasesIsSeenAgain(t *testing.T) {
 		assert.Equal(t, among, o)
 	}
 	lines := succeed(t, "replay", "--world", "lease", "--seed", "5", "--duration", "10s", "--text")
-	assert.Contains(t, lines[0], "starts")
+	assert.Contains(t, strings.Join(lines, "\n"), "n2#1 starts")
 	assert.Contains(t, lines[len(lines)-1], "no invariant was violated")
 }
 
@@ -285,5 +285,5 @@ func TestReplaying(t *testing.T) {
 	assert.Contains(t, fail(t, exitUsage, "replay"), "want a scenario's file, or --seed")
 	lines := succeed(t, "replay", "--seed", "5", "--duration", "1s", "--text")
 	assert.Contains(t, lines[len(lines)-1], "no invariant was violated")
-	assert.Contains(t, lines[0], "starts")
+	assert.Contains(t, strings.Join(lines, "\n"), "n2#1 starts")
 }
