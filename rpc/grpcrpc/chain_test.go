@@ -28,7 +28,7 @@ func TestACertificateMayComeWithOthers(t *testing.T) {
 	defer cancel()
 	stream, err := electorpb.NewMemberServiceClient(s.caller(files)).Exchange(ctx)
 	require.NoError(t, err)
-	require.NoError(t, stream.Send(helloFrom("a2")))
+	require.NoError(t, stream.Send(helloFromA2()))
 	p, err := stream.Recv()
 	require.NoError(t, err)
 	assert.Equal(t, "b", p.GetHello().GetFrom())

@@ -12,8 +12,9 @@
 // of their own, hustings://operator/NAME. Neither role includes the other.
 //
 // Certificates are read again when they change, and open connections verified again.
-// What comes over a connection is counted: nobody, with or without a certificate, can
-// have a node keep more than a bounded amount of it.
+// What comes over a connection is counted, and so are the calls whose answers were not
+// sent: nobody, with or without a certificate, can have a node keep more than a bounded
+// amount of either.
 //
 // Without TLS everyone who can connect is believed, so a transport without it
 // listens on a loopback address only, unless it is told to trust its network.

@@ -16,9 +16,9 @@ import (
 	"github.com/hustings/hustings/rpc/grpcrpc"
 )
 
-// The second one is told why it is ended, and is not answered, though the connection is that
-// of a peer and says a right Hello again.
-func TestTheSecondExchangeOverAConnectionIsToldWhy(t *testing.T) {
+// The second one is not answered, though the connection is that of a peer and says a right
+// Hello again. It ends the connection, and the log says why.
+func TestTheSecondExchangeOverAConnectionEndsIt(t *testing.T) {
 	s := besiege(t, newTownWithTLS)
 	conn := s.caller(s.issue(s.authority, grpcrpc.Member, "a2", "a2", 1e12))
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -27,7 +27,7 @@ func TestTheSecondExchangeOverAConnectionIsToldWhy(t *testing.T) {
 		t.Helper()
 		stream, err := electorpb.NewMemberServiceClient(conn).Exchange(ctx)
 		require.NoError(t, err)
-		_ = stream.Send(helloFrom("a2")) // if this fails Recv says why
+		_ = stream.Send(helloFromA2()) // if this fails Recv says why
 		return stream
 	}
 	first := open()
@@ -35,7 +35,9 @@ func TestTheSecondExchangeOverAConnectionIsToldWhy(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "b", p.GetHello().GetFrom())
 	_, err = open().Recv()
-	assert.Equal(t, codes.ResourceExhausted, status.Code(err), err)
-	assert.ErrorContains(t, err, "a connection carries one exchange")
+	assert.Equal(t, codes.Unavailable, status.Code(err), err)
+	_, err = first.Recv()
+	assert.Error(t, err)
 	s.holds(grpcrpc.RefusedPeer, 1)
+	s.tells("reason=peer", "a connection carries one exchange")
 }

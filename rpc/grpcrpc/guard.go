@@ -18,10 +18,10 @@ const (
 	// crowd can keep no member out: a member is past this in a moment.
 	maxStrangers = 128
 	// maxCallers bounds how many there may be that have made one: of operators,
-	// and without TLS of anyone. Each may leave 16 calls of 64 KiB unread.
+	// and without TLS of anyone. maxHeld bounds what the calls of each may hold.
 	maxCallers = 32
 	// maxDismissed bounds how many there may be that were peers and are being told
-	// why they are no more. Other calls of theirs may hold as much as a peer's.
+	// why they are no more. Each may leave a packet unread that was sent to it.
 	maxDismissed = 8
 )
 
@@ -47,11 +47,12 @@ func newGuard(l net.Listener, late time.Duration, refuse func(Refusal, ...any)) 
 type guest struct {
 	*meter
 	guard *guard
+	calls *calls // nil before its handshake
 
-	spoke  atomic.Bool
-	known  atomic.Bool // who it is: it has a certificate, or none is asked for
-	called atomic.Bool // it has made a call
-	talks  atomic.Bool // it exchanges messages, or is about to
+	spoke   atomic.Bool
+	known   atomic.Bool // who it is: it has a certificate, or none is asked for
+	called  atomic.Bool // it has made a call
+	refused atomic.Bool // it has been counted as refused
 
 	// Guarded by the guard's lock.
 	among *list.List    // strangers, callers or dismissed; nil: it is a peer, or has ended
@@ -66,7 +67,7 @@ func (g *guard) Accept() (net.Conn, error) {
 		return nil, err
 	}
 	came := &guest{guard: g}
-	came.meter = newMeter(c, func() { g.refuse(RefusedFlood, "remote", c.RemoteAddr()) })
+	came.meter = newMeter(c, func() { came.refuse(RefusedFlood) })
 	g.mu.Lock()
 	if g.shut {
 		g.mu.Unlock()
@@ -82,7 +83,7 @@ func (g *guard) Accept() (net.Conn, error) {
 // welcome makes a stranger a caller.
 func (g *guard) welcome(c *guest) {
 	if g.move(c, &g.callers) {
-		c.allow(callerBytes)
+		c.pause()
 	}
 }
 
@@ -121,7 +122,7 @@ func (g *guard) move(c *guest, to *list.List) bool {
 	}
 	g.mu.Unlock()
 	if oldest != nil {
-		g.refuse(RefusedCrowd, "remote", oldest.RemoteAddr())
+		oldest.refuse(RefusedCrowd)
 		_ = oldest.Conn.Close() // whoever reads from it notices
 	}
 	return true
@@ -162,9 +163,17 @@ func (c *guest) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Close ends the connection. One that said something, but made no call, is
-// counted, unless it has been as one whose handshake failed. One that said nothing
-// may have been a peer that looked whether this node is there.
+// refuse counts that the connection is refused, and tells of it. Only the first reason
+// counts: to close a connection, or to end one of its calls, may bring about others.
+func (c *guest) refuse(why Refusal, attributes ...any) {
+	if !c.refused.Swap(true) {
+		c.guard.refuse(why, append([]any{"remote", c.RemoteAddr()}, attributes...)...)
+	}
+}
+
+// Close ends the connection. One that said something, but made no call, is counted,
+// unless its handshake failed. One that said nothing may have been a peer that looked
+// whether this node is there.
 func (c *guest) Close() error {
 	g := c.guard
 	g.mu.Lock()
@@ -172,7 +181,7 @@ func (c *guest) Close() error {
 	stranger := c.leave()
 	g.mu.Unlock()
 	if stranger && c.spoke.Load() && c.known.Load() && !c.called.Load() {
-		g.refuse(RefusedSilence, "remote", c.RemoteAddr())
+		c.refuse(RefusedSilence)
 	}
 	return c.meter.Close()
 }

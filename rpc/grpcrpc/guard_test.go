@@ -63,6 +63,24 @@ func TestOfEachKindOfGuestsThereAreOnlySoMany(t *testing.T) {
 	}
 }
 
+// To close a connection that was refused brings about no other reason to refuse it.
+func TestAConnectionIsRefusedOnce(t *testing.T) {
+	came := &pipes{}
+	var refused []Refusal
+	g := newGuard(came, time.Hour, func(why Refusal, _ ...any) { refused = append(refused, why) })
+	accepted, err := g.Accept()
+	require.NoError(t, err)
+	c := accepted.(*guest)
+	c.known.Store(true)
+	go func() { _, _ = came.theirs[0].Write(make([]byte, 2*strangerBytes)) }()
+	_, err = io.Copy(io.Discard, c)
+	require.ErrorIs(t, err, errFlood)
+	require.True(t, c.spoke.Load())
+	_ = c.Close()
+	c.refuse(RefusedPeer)
+	assert.Equal(t, []Refusal{RefusedFlood}, refused)
+}
+
 // A stranger and one that was a peer have a time, and are closed when it is over. A caller
 // and a peer may stay.
 func TestStrangersAndFormerPeersAreClosedInTime(t *testing.T) {

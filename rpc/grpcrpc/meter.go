@@ -19,8 +19,6 @@ const (
 	// strangerBytes is what may come from somebody of whom nothing is known:
 	// certificates, the head of a call and a Hello.
 	strangerBytes = 32 << 10
-	// callerBytes is what may come from an operator between two requests.
-	callerBytes = 64 << 10
 	// peerBytes is what may come from a peer between two packets. One may be on
 	// its way behind the one that is being read.
 	peerBytes = 2 * maxPacket
@@ -38,6 +36,7 @@ type meter struct {
 
 	mu    sync.Mutex
 	left  int
+	off   bool      // nothing is spent
 	full  int       // how much is left after a packet; 0: the allowance is never refilled
 	since time.Time // how much of the trickle has come
 	end   func()    // nil: nobody waits for it
@@ -67,7 +66,9 @@ func (m *meter) spend(n int) bool {
 	if come := int(min(now.Sub(m.since), time.Hour).Seconds() * trickle); come > 0 {
 		m.left, m.since = max(m.left, min(m.left+come, m.full)), now
 	}
-	m.left -= n
+	if !m.off {
+		m.left -= n
+	}
 	return m.left >= 0
 }
 
@@ -75,7 +76,19 @@ func (m *meter) spend(n int) bool {
 func (m *meter) allow(full int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.left, m.full = full, full
+	m.left, m.full, m.off = full, full, false
+}
+
+// pause has nothing be spent of the allowance: what comes is counted by calls.
+func (m *meter) pause() { m.turn(true) }
+
+// resume has it be spent again, from what was left.
+func (m *meter) resume() { m.turn(false) }
+
+func (m *meter) turn(off bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.off = off
 }
 
 // forbid has the allowance never filled again. What the call that has ended may have

@@ -36,7 +36,8 @@ func besiege(t *testing.T, build func(*testing.T, ...string) *town) *besieged {
 	w := build(t, "a", "a2", "b", "c") // a2 is only ever the test itself
 	s := &besieged{town: w}
 	s.a, _ = w.serve("a")
-	s.b, s.ear = w.serve("b")
+	s.b = w.patient("b")
+	s.ear = w.listenTo(s.b)
 	w.reaches(s.a, "b", s.ear)
 	return s
 }

@@ -24,8 +24,11 @@ import (
 const (
 	// maxStreams bounds the calls that one connection can have at once.
 	maxStreams = 16
-	// maxHeader bounds what comes before a call.
+	// maxHeader bounds what comes before an answer.
 	maxHeader = 8 << 10
+	// maxCallHeader bounds what comes before a call. gRPC needs half a kilobyte; much
+	// more would do harm, because a refusal repeats some of it at four times the size.
+	maxCallHeader = 2 << 10
 	// window is how much of a call may be on its way. gRPC would make it larger
 	// by itself, up to 16 MiB, and has no smaller one.
 	window = 64 << 10
@@ -42,7 +45,7 @@ const (
 )
 
 func (t *Transport) newServer() *grpc.Server {
-	creds := doorman{TransportCredentials: insecure.NewCredentials(), refuse: t.refuse}
+	creds := doorman{TransportCredentials: insecure.NewCredentials()}
 	if t.tls != nil {
 		config := t.tls.server()
 		creds.TransportCredentials = credentials.NewTLS(config)
@@ -53,7 +56,7 @@ func (t *Transport) newServer() *grpc.Server {
 		grpc.ForceServerCodecV2(newCodec()),
 		grpc.MaxRecvMsgSize(maxPacket),
 		grpc.MaxConcurrentStreams(maxStreams),
-		grpc.MaxHeaderListSize(maxHeader),
+		grpc.MaxHeaderListSize(maxCallHeader),
 		grpc.InitialWindowSize(window),
 		grpc.InitialConnWindowSize(window),
 		grpc.ReadBufferSize(readBuffer),
@@ -62,20 +65,14 @@ func (t *Transport) newServer() *grpc.Server {
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: aliveEvery / 2, PermitWithoutStream: true}),
 		grpc.WaitForHandlers(true),
 		grpc.UnaryInterceptor(func(ctx context.Context, request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-			caller, err := t.authorise(ctx, info.FullMethod)
-			if err != nil {
+			if err := t.authorise(ctx, info.FullMethod); err != nil {
 				return nil, err
 			}
-			caller.refill()
 			return next(ctx, request)
 		}),
 		grpc.StreamInterceptor(func(service any, s grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
-			caller, err := t.authorise(s.Context(), info.FullMethod)
-			if err != nil {
+			if err := t.authorise(s.Context(), info.FullMethod); err != nil {
 				return err
-			}
-			if roleFor(info.FullMethod) != Member {
-				s = request{s, caller.meter}
 			}
 			return next(service, s)
 		}),
@@ -84,26 +81,10 @@ func (t *Transport) newServer() *grpc.Server {
 	return s
 }
 
-// request is a stream of a caller's, whose allowance is full again after each
-// message that it takes.
-type request struct {
-	grpc.ServerStream
-	*meter
-}
-
-func (r request) RecvMsg(m any) error {
-	err := r.ServerStream.RecvMsg(m)
-	if err == nil {
-		r.refill()
-	}
-	return err
-}
-
 // doorman is a handshake that tells of whom it turns away.
 type doorman struct {
 	credentials.TransportCredentials
-	keep   keeper
-	refuse func(Refusal, ...any)
+	keep keeper
 }
 
 // visitor is what is known of a connection after its handshake.
@@ -137,24 +118,25 @@ func (d doorman) ServerHandshake(c net.Conn) (net.Conn, credentials.AuthInfo, er
 	}
 	if err != nil {
 		if !errors.Is(err, net.ErrClosed) && came.spoke.Load() {
-			d.refuse(RefusedHandshake, "remote", c.RemoteAddr(), "error", explain(err))
+			came.refuse(RefusedHandshake, "error", explain(err))
 		}
 		return nil, nil, err
 	}
 	came.known.Store(true)
-	return secured, visitor{info, came.meter, came}, nil
+	came.calls = newCalls(secured, func(why Refusal, err error) { came.refuse(why, "error", err) })
+	return came.calls, visitor{info, came.meter, came}, nil
 }
 
 func (d doorman) Clone() credentials.TransportCredentials {
-	return doorman{d.TransportCredentials.Clone(), d.keep, d.refuse}
+	return doorman{d.TransportCredentials.Clone(), d.keep}
 }
 
 // authorise says whether who calls may make this call: members exchange
 // messages, operators do everything else, and everyone may ask after the health.
-func (t *Transport) authorise(ctx context.Context, method string) (*guest, error) {
+func (t *Transport) authorise(ctx context.Context, method string) error {
 	v, err := visitorOf(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	came := v.guest
 	came.called.Store(true)
@@ -163,18 +145,18 @@ func (t *Transport) authorise(ctx context.Context, method string) (*guest, error
 	if t.tls != nil {
 		who, err := v.identity()
 		if err != nil {
-			return nil, status.Error(codes.Unauthenticated, err.Error())
+			return status.Error(codes.Unauthenticated, err.Error())
 		}
 		if need != "" && need != who.Role {
 			t.refuse(RefusedRole, "caller", who.String(), "method", method, "remote", came.RemoteAddr())
-			return nil, status.Errorf(codes.PermissionDenied, "%s is for a certificate of the role %s; this one is that of %v", method, need, who)
+			return status.Errorf(codes.PermissionDenied, "%s is for a certificate of the role %s; this one is that of %v", method, need, who)
 		}
 		operates = who.Role == Operator
 	}
 	if operates { // a member is let in when it has said Hello
 		t.guard.welcome(came)
 	}
-	return came, nil
+	return nil
 }
 
 // roleFor is the role that a call needs; empty if either will do.
@@ -212,10 +194,11 @@ func (m memberService) Exchange(s grpc.BidiStreamingServer[electorpb.Packet, ele
 		return err
 	}
 	came, remote := v.guest, v.guest.RemoteAddr()
-	if came.talks.Swap(true) {
-		t.refuse(RefusedPeer, "remote", remote, "error", "a second exchange over one connection")
-		return status.Error(codes.ResourceExhausted, "a connection carries one exchange")
+	if err := came.calls.alone(); err != nil {
+		came.refuse(RefusedPeer, "error", err)
+		return status.Error(codes.ResourceExhausted, err.Error())
 	}
+	came.resume()
 	defer t.guard.dismiss(came) // and whoever comes again comes over another connection
 	p, err := receiveHello(s)
 	if err != nil {

@@ -95,7 +95,19 @@ func (w *town) config(node string) grpcrpc.Config {
 // open is the transport of a node; it is closed when the test ends.
 func (w *town) open(node string) *grpcrpc.Transport {
 	w.t.Helper()
-	tr, err := grpcrpc.New(w.config(node))
+	return w.build(node, grpcrpc.New)
+}
+
+// patient gives everyone an hour to say who they are, so that the time that others need
+// to connect says nothing about what becomes of them.
+func (w *town) patient(node string) *grpcrpc.Transport {
+	w.t.Helper()
+	return w.build(node, grpcrpc.NewUnhurried)
+}
+
+func (w *town) build(node string, with func(grpcrpc.Config) (*grpcrpc.Transport, error)) *grpcrpc.Transport {
+	w.t.Helper()
+	tr, err := with(w.config(node))
 	require.NoError(w.t, err)
 	w.t.Cleanup(tr.Close)
 	return tr

@@ -142,7 +142,7 @@ func (t *Transport) Addr() net.Addr { return t.listener.Addr() }
 
 // Registrar takes further services, before the transport is first used. They
 // are for operators: a call needs a certificate of that role. A request may have
-// 64 KiB, and so may each message of a stream.
+// 64 KiB, and so may all that a caller says in a stream.
 func (t *Transport) Registrar() grpc.ServiceRegistrar { return t.server }
 
 // Address is where a peer is said to be; empty if it is none.

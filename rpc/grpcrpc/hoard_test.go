@@ -1,0 +1,241 @@
+// How much memory attackers cost who keep calls open and never end them, while others of
+// their calls are answered, and attackers who never read an answer. Each attack runs once
+// without TLS, and once with an attacker who has a certificate.
+//
+// The answer to a call shows that everything before it was read, so nothing here depends
+// on time.
+
+package grpcrpc_test
+
+import (
+	"context"
+	"encoding/binary"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/health"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
+
+	"github.com/hustings/hustings/rpc"
+	"github.com/hustings/hustings/rpc/grpcrpc"
+)
+
+const (
+	check      = "/grpc.health.v1.Health/Check"
+	resetFrame = 3
+	endStream  = 1
+)
+
+// besiegeHealthy has a b that answers when it is asked after its health.
+func besiegeHealthy(t *testing.T, build func(*testing.T, ...string) *town) *besieged {
+	t.Helper()
+	w := build(t, "a", "a2", "b", "c")
+	s := &besieged{town: w}
+	s.b = w.patient("b")
+	grpc_health_v1.RegisterHealthServer(s.b.Registrar(), health.NewServer())
+	s.ear = w.listenTo(s.b)
+	s.a, _ = w.serve("a")
+	w.reaches(s.a, "b", s.ear)
+	return s
+}
+
+// hoarding runs an attack with and without TLS, and then holds what is in use against
+// what is tolerable. With TLS the attacker has a certificate of this role.
+func hoarding(t *testing.T, role grpcrpc.Role, attack func(*besieged, *grpcrpc.TLS)) {
+	t.Helper()
+	run := func(s *besieged, files *grpcrpc.TLS) {
+		before := memory()
+		attack(s, files)
+		cost := memory() - before
+		s.t.Logf("%d MB", cost>>20)
+		assert.Less(s.t, cost, tolerable)
+		s.reaches(s.a, "b", s.ear)
+	}
+	t.Run("plain", func(t *testing.T) { run(besiegeHealthy(t, newTown), nil) })
+	t.Run("TLS", func(t *testing.T) {
+		s := besiegeHealthy(t, newTownWithTLS)
+		run(s, s.issue(s.authority, role, "a2", "a2", 1e12))
+	})
+}
+
+// asked makes a whole call, and says whether it was answered.
+func (x *attacker) asked() bool {
+	stream := x.call(check)
+	x.frame(dataFrame, endStream, stream, make([]byte, 5))
+	return x.send() && x.answered(stream)
+}
+
+// answered waits until a call has ended, and says whether it has.
+func (x *attacker) answered(stream uint32) bool {
+	var head [9]byte
+	for {
+		if _, err := io.ReadFull(x, head[:]); err != nil {
+			return false
+		}
+		length := int64(head[0])<<16 | int64(head[1])<<8 | int64(head[2])
+		if _, err := io.CopyN(io.Discard, x, length); err != nil {
+			return false
+		}
+		if head[3] == headersFrame && head[4]&endStream != 0 && binary.BigEndian.Uint32(head[5:]) == stream {
+			return true
+		}
+	}
+}
+
+// hoard opens calls and sends to each of them in rounds, but never all. After each round
+// another call is answered.
+func (x *attacker) hoard(calls, rounds, each int) (stayed bool) {
+	streams := make([]uint32, calls)
+	for i := range streams {
+		streams[i] = x.call(check)
+		x.announce(streams[i], 600<<10)
+	}
+	for range rounds {
+		for _, stream := range streams {
+			x.drip(stream, each)
+		}
+		if !x.asked() {
+			return false
+		}
+	}
+	return true
+}
+
+// Callers whose calls hold more than they may are cut off, however many others of their
+// calls are answered.
+func TestACallerHoldsNoMoreThanItMay(t *testing.T) {
+	hoarding(t, grpcrpc.Operator, func(s *besieged, files *grpcrpc.TLS) {
+		const crowd = 32
+		for range crowd {
+			x := s.attack(files)
+			require.True(s.t, x.asked())
+			assert.False(s.t, x.hoard(15, 20, 300))
+		}
+		s.holds(grpcrpc.RefusedFlood, crowd)
+	})
+}
+
+// As many callers as there can be, and each holds all that it may.
+func TestACrowdOfCallersCostsLittle(t *testing.T) {
+	hoarding(t, grpcrpc.Operator, func(s *besieged, files *grpcrpc.TLS) {
+		for range 150 {
+			x := s.attack(files)
+			require.True(s.t, x.asked())
+			require.True(s.t, x.hoard(15, 1, 400))
+		}
+	})
+}
+
+// A peer has no call beside its exchange.
+func TestAPeerHoldsNothingBesideItsExchange(t *testing.T) {
+	hoarding(t, grpcrpc.Member, func(s *besieged, files *grpcrpc.TLS) {
+		x, _ := s.attackAsPeer(files)
+		assert.False(s.t, x.hoard(14, 85, 7000))
+		s.holds(grpcrpc.RefusedPeer, 1)
+	})
+}
+
+// Nor does it have one that it began before.
+func TestAnExchangeIsTheOnlyCallOfItsConnection(t *testing.T) {
+	hoarding(t, grpcrpc.Member, func(s *besieged, files *grpcrpc.TLS) {
+		x := s.attack(files)
+		x.announce(x.call(check), 600<<10)
+		x.say(s.t, x.call(exchange), helloFromA2())
+		x.send()
+		s.holds(grpcrpc.RefusedPeer, 1)
+	})
+}
+
+// Connections of a peer that reads nothing that is sent to it, each with a packet that waits.
+// Their exchanges have ended, because the peer has said Hello over the next connection.
+func TestACrowdOfFormerPeersCostsLittle(t *testing.T) {
+	hoarding(t, grpcrpc.Member, func(s *besieged, files *grpcrpc.TLS) {
+		batch := make([]rpc.Message, 500)
+		for i := range batch {
+			batch[i] = vote(uint32(i))
+			batch[i].Group = strings.Repeat("g", rpc.MaxGroupLength)
+		}
+		for range 100 {
+			x := s.attack(files)
+			x.frame(settingsFrame, 0, 0, []byte{0, 4, 0, 0, 0, 0}) // its windows are closed
+			s.connects(x)
+			before := s.b.Stats().Sent
+			s.b.Send("a2", batch)
+			s.eventually("it is sent", func() bool { return s.b.Stats().Sent > before })
+		}
+	})
+}
+
+// echoed is the head of a call whose refusal repeats it at four times its size, and
+// again the same head, which takes a byte.
+var echoed, echoedAgain = append([]byte("\x40\x0ccontent-type\x7f\xb9\x0d"), strings.Repeat("\xff", 1848)...), []byte{0x80 | 62}
+
+// An attacker who reads no answers is cut off, whatever it asks.
+func TestThoseWhoReadNothingAreNotAnswered(t *testing.T) {
+	for what, say := range map[string]func(x *attacker){
+		"refused": func(x *attacker) { x.head(echoedAgain) },
+		"reset": func(x *attacker) {
+			x.head(echoedAgain)
+			x.frame(resetFrame, 0, 2*x.streams-1, make([]byte, 4))
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			hoarding(t, grpcrpc.Operator, func(s *besieged, files *grpcrpc.TLS) {
+				var attacking sync.WaitGroup
+				for range 32 {
+					x := s.attack(files)
+					x.frame(settingsFrame, 0, 0, []byte{0, 1, 0, 0, 0, 0}) // answers are not to be shortened
+					require.True(s.t, x.asked())
+					x.head(echoed)
+					for range 3000 { // their answers, of 7 KiB each, are more than the buffers of the network take
+						say(x)
+					}
+					attacking.Go(func() { x.send() })
+				}
+				attacking.Wait()
+				s.holds(grpcrpc.RefusedFlood, 32)
+			})
+		})
+	}
+}
+
+// head begins a call that is complete.
+func (x *attacker) head(of []byte) {
+	x.frame(headersFrame, endHeaders|endStream, 2*x.streams+1, of)
+	x.streams++
+}
+
+// A client of gRPC does nothing for which attackers are refused: it may call as often as it
+// likes, many times at once, give up, and send requests as large as they may be. Between
+// two answers each goroutine resets two calls at most, which is less than maxUnsent.
+func TestACallerMayCallAsOftenAsItLikes(t *testing.T) {
+	s := besiegeHealthy(t, newTownWithTLS)
+	client := grpc_health_v1.NewHealthClient(s.caller(s.issue(s.authority, grpcrpc.Operator, "alice", "alice", time.Hour)))
+	large := &grpc_health_v1.HealthCheckRequest{Service: strings.Repeat("s", 60<<10)}
+	var calling sync.WaitGroup
+	for range 24 {
+		calling.Go(func() {
+			for range 50 {
+				_, err := client.Check(t.Context(), new(grpc_health_v1.HealthCheckRequest))
+				assert.NoError(t, err)
+				ctx, cancel := context.WithCancel(t.Context())
+				_, err = client.Watch(ctx, new(grpc_health_v1.HealthCheckRequest))
+				assert.NoError(t, err)
+				cancel()
+			}
+		})
+	}
+	calling.Wait()
+	for range 20 {
+		_, err := client.Check(t.Context(), large)
+		assert.Equal(t, codes.NotFound, status.Code(err), err)
+	}
+	assert.Zero(t, s.b.Stats().Refused[grpcrpc.RefusedFlood])
+}
