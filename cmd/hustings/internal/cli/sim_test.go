@@ -285,5 +285,5 @@ func TestReplaying(t *testing.T) {
 	assert.Contains(t, fail(t, exitUsage, "replay"), "want a scenario's file, or --seed")
 	lines := succeed(t, "replay", "--seed", "5", "--duration", "1s", "--text")
 	assert.Contains(t, lines[len(lines)-1], "no invariant was violated")
-	assert.Contains(t, strings.Join(lines, "\n"), "n2#1 starts")
+	assert.Contains(t, lines[0], "starts")
 }
