@@ -21,7 +21,7 @@ type member struct {
 	group      protocol.Group
 	engine     engine
 	lease      lease
-	order      *protocol.Order // the newest one
+	order      *protocol.Order // the newest one to hand over, which may be given up
 
 	last    protocol.Machine // as it was before the step under way
 	number  uint32           // of the alarm that is set

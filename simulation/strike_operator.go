@@ -24,20 +24,19 @@ func command(w *world, s *Strike) bool {
 		return false
 	}
 	m := &n.members[0]
+	order := &protocol.Order{Settled: func(error) {}}
 	switch s.Fault {
 	case Stand:
 		n.order(func(h *protocol.Node) { h.Give(&m.group, &protocol.Input{Kind: protocol.Stand}, nil) })
 		return true
 	case Resign:
-		m.order = &protocol.Order{Resign: true}
+		order.Resign = true
 	default: // Transfer
-		m.order = new(protocol.Order)
 		if s.Other >= 0 {
-			m.order.To = w.nodes[s.Other].seat
+			order.To = w.nodes[s.Other].seat
 		}
+		m.order = order
 	}
-	order := m.order
-	order.Settled = func(error) {}
 	n.order(func(h *protocol.Node) { h.Obey(&m.group, order) })
 	return true
 }
