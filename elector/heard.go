@@ -19,7 +19,9 @@ import (
 // called with a larger term, and an append of a later leader may be heard and
 // accepted. The engine must look again then, under the lock of its ledger: it accepts
 // nothing of a term lower than the last one it was asked with, and nothing of a term
-// lower than the last one it has accepted. Promise.Accept does that.
+// lower than the last one it has accepted. Promise.Accept does that. If the elector stops
+// in between, the append is not accepted any more: the ledger could end in a term of which
+// the group's next elector has never heard, which would stop with a LedgerError.
 func (e *Elector) Heard(term memberstate.Term, leader string) error {
 	g, h := &e.group, e.host
 	seat := g.Members.Seat(leader)
