@@ -63,10 +63,8 @@
 //
 // # How it is built
 //
-// [Machine] is the whole protocol of one group at one member: a value without
-// clock, lock or goroutine. [Execution] carries out what a step asks for, saving
-// before it sends. A [Host] gives time, disk, network and the engine's callbacks
-// to the machines of many groups at one node; [New] is a host of one. An engine
-// needs New or [Host.Join], [Elector.Run] and the callbacks of [Config]; the rest
-// is for those who test or simulate.
+// Package [github.com/hustings/hustings/elector/protocol] has everything that a member
+// decides, as values without clock, lock or goroutine. A [Host] gives them time, disk,
+// network and the engine's callbacks, for many groups at one node; [New] is a host of one.
+// An engine needs New or [Host.Join], [Elector.Run] and the callbacks of [Config].
 package elector

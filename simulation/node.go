@@ -107,15 +107,14 @@ func (n *node) dies(of Fault) {
 // local is what the node's clock shows.
 func (n *node) local() time.Duration { return n.clock.shows(n.world.now) }
 
-// turn tells the process of something. It is not told while it is dead, or stands still.
+// turn runs one turn of a process that is alive and not paused: it is told of something.
 func (n *node) turn(tell func(h *protocol.Node)) {
 	n.host.At(n.local())
 	tell(n.host)
 	n.endTurn()
 }
 
-// endTurn has the process do what is to be done, and see when it is to be woken. A scenario
-// tells of each message as it comes; in a run that is drawn nobody knows more.
+// endTurn has the process send and save, and sets the alarm for its next turn.
 func (n *node) endTurn() {
 	if n.alive {
 		n.host.EndTurn()

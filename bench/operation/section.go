@@ -31,7 +31,7 @@ func Section(older *peer.Program) figure.Section {
 		Name: name, Title: "One operation of a member of three",
 		Configured: []string{
 			"CPU time by getrusage, so that the garbage collector's is in it.",
-			"Ours: Machine.Step under its Execution, effects that do nothing, the ledger's end at hand, pre-vote and ranks on.",
+			"Ours: a Session that takes a step, effects that do nothing, the ledger's end at hand, pre-vote and ranks on.",
 			"etcd/raft 3.7 and 3.6: RawNode Step (Tick, Campaign), then Ready, MemoryStorage, Advance until nothing is left; pre-vote, check quorum, a logger that does nothing. The election tick is 2^30, so that no leader steps down because nobody answers; and where a vote is asked for, those who ask have pre-vote off, or they would ask for that first. For each figure the better version counts.",
 		},
 		Extent:  extent,

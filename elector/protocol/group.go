@@ -10,9 +10,10 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// Engine is what one group asks of the process around it. The methods that Effects has, too,
-// mean the same here. They are called one at a time, and return at once. From within
-// EndLead, Pause and AskLedger the node may be given the answer, and nothing else.
+// Engine is what one group asks of the process around it. Methods that Effects has, too,
+// mean the same here. They are called one at a time, and must return at once. EndLead, Pause
+// and AskLedger may give the node their answer before they return; no method may tell it
+// anything else.
 type Engine interface {
 	// AskLedger asks where the engine's ledger ends, with the promise of a term. The answer
 	// is Node.LedgerEnd.

@@ -3,7 +3,7 @@
 // A Machine has no clock, no goroutine, no lock, no random source, and holds no
 // pointer and no string. It is copied by assignment and compared with ==. Each
 // Step takes one input and fills in an Output; what the output asks for is
-// carried out by an Executor, in the order of the output's fields.
+// carried out by a Session, in the order of the output's fields.
 //
 // The rules of the protocol are found here:
 //

@@ -1,15 +1,15 @@
 // A node: all groups of one process, as a value that a driver gives the time.
 //
-// A driver works in turns. At begins one, and says what time it is; then the node is told
-// what has happened since the last turn; End sends, saves, and says when the next turn is
-// due at the latest.
+// A driver works in turns. At begins one, and says what time it is. Then the node is told
+// what has happened since the last turn. EndTurn sends and saves, and Next says when the
+// next turn is due at the latest.
 //
 // What a node is told:
 //
-//	Start, Stop, End...    a group begins, is to hand over and end, or ends at once
+//	Start, Stop, End       a group begins, is to hand over and end, or ends at once
 //	Deliver                a message has arrived for a group
 //	Give                   the engine has heard a leader, or wants this member to stand
-//	Obey, Withdraw         somebody orders a leader to hand over, and thinks better of it
+//	Obey, Withdraw         somebody orders a leader to hand over, or withdraws such an order
 //	PeerLost               a process is gone, as far as the transport can tell
 //	LedgerEnd              where the engine's ledger ends, when that was asked
 //	Saved                  what was to be saved is durable, or could not be saved
@@ -69,7 +69,7 @@ type Inspector interface {
 	Says(g *Group, to memberstate.Seat, m *Message)
 }
 
-// Node is all groups of one process. It is no use to two goroutines at once.
+// Node is all groups of one process. It has no lock: one goroutine at a time may use it.
 type Node struct {
 	self   string
 	edge   Edge
@@ -83,7 +83,7 @@ type Node struct {
 	inspector Inspector // nil: nobody looks
 
 	step   pending // the step under way, unless it waits
-	inside bool    // that is, and what it asks for is being done
+	inside bool    // a step is being carried out, so what an engine answers waits for its end
 	fx     effects
 	spare  spare
 }
