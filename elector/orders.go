@@ -74,18 +74,22 @@ func (e *Elector) command(ctx context.Context, o *protocol.Order) (memberstate.T
 	if s := e.sight.Load(); s.revision == 0 || s.Stopped {
 		return 0, e.notRunning()
 	}
-	outcome := make(chan error, 1)
-	o.Settled = func(err error) { outcome <- err }
+	type outcome struct {
+		term memberstate.Term
+		err  error
+	}
+	settled := make(chan outcome, 1)
+	o.Settled = func(term memberstate.Term, err error) { settled <- outcome{term, err} }
 	h, g := e.host, &e.group
 	if !h.request(func() { h.node.Obey(g, o) }) {
 		return 0, e.notRunning()
 	}
+	var was outcome
 	select {
-	case err := <-outcome:
-		return o.Term, err
+	case was = <-settled:
 	case <-ctx.Done():
 		h.request(func() { h.node.Withdraw(g, o, ctx.Err()) })
-		err := <-outcome
-		return o.Term, err
+		was = <-settled
 	}
+	return was.term, was.err
 }

@@ -24,7 +24,7 @@ func command(w *world, s *Strike) bool {
 		return false
 	}
 	m := &n.members[0]
-	order := &protocol.Order{Settled: func(error) {}}
+	order := &protocol.Order{Settled: func(memberstate.Term, error) {}}
 	switch s.Fault {
 	case Stand:
 		n.order(func(h *protocol.Node) { h.Give(&m.group, &protocol.Input{Kind: protocol.Stand}, nil) })

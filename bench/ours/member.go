@@ -114,7 +114,7 @@ func (m *member) Transfer(to int) { m.obey(&protocol.Order{To: seat(to)}) }
 func (m *member) Resign() { m.obey(&protocol.Order{Resign: true}) }
 
 func (m *member) obey(o *protocol.Order) {
-	o.Settled = func(error) {}
+	o.Settled = func(memberstate.Term, error) {}
 	m.turn(func() { m.node.Obey(&m.group, o) })
 }
 

@@ -55,7 +55,7 @@ func (n *Node) end(g *Group, err error) {
 	}
 	g.showEnd(waiting, &n.fx)
 	for _, o := range x.orders {
-		o.Settled(Say(ErrStopped, "group %q has stopped", g.name))
+		o.settle(Say(ErrStopped, "group %q has stopped", g.name))
 	}
 	x.orders = nil
 	queue := x.queue[x.first:]

@@ -16,14 +16,16 @@ type Order struct {
 	// the member at To, or to the best voter if that is Nobody.
 	Resign bool
 	To     memberstate.Seat
-	// Settled is told the outcome, once: nil if the member leads no more.
-	Settled func(err error)
-	// Term is the one that the member leads that the order is to end. It is known by the
-	// time that the order is settled.
-	Term memberstate.Term
+	// Settled is told the outcome, once: nil if the member leads no more, and then term is
+	// the one that it led. Whoever gave the order does not look at it again: the step that
+	// was to begin with it ends after a withdrawal, and notes that here.
+	Settled func(term memberstate.Term, err error)
 
-	began bool // the machine has been given it
+	term  memberstate.Term // that the member leads, which the order is to end
+	began bool             // the machine has been given it
 }
+
+func (o *Order) settle(err error) { o.Settled(o.term, err) }
 
 func (o *Order) input() *Input {
 	if o.Resign {
@@ -37,7 +39,7 @@ func (o *Order) input() *Input {
 func (o *Order) begun(g *Group) {
 	o.began = true
 	if g.Role == memberstate.Leader {
-		o.Term = g.Term
+		o.term = g.Term
 	}
 }
 
@@ -45,13 +47,13 @@ func (o *Order) begun(g *Group) {
 func (n *Node) Obey(g *Group, o *Order) {
 	switch {
 	case !g.running:
-		o.Settled(Say(ErrStopped, "group %q has stopped", g.name))
+		o.settle(Say(ErrStopped, "group %q has stopped", g.name))
 	case g.Role != memberstate.Leader:
-		o.Settled(ErrNotLeader)
+		o.settle(ErrNotLeader)
 	case !o.Resign && (g.handover != NoHandover || g.more != nil && len(g.more.orders) > 0):
-		o.Settled(ErrTransferInProgress)
+		o.settle(ErrTransferInProgress)
 	default:
-		o.Term = g.Term
+		o.term = g.Term
 		x := n.extras(g)
 		x.orders = append(x.orders, o)
 		g.countOrders()
@@ -71,7 +73,7 @@ func (n *Node) Withdraw(g *Group, o *Order, why error) {
 		x.busy.Withdrawn = true
 	}
 	g.countOrders()
-	o.Settled(why)
+	o.settle(why)
 	n.attend(g)
 }
 
@@ -95,10 +97,10 @@ func (n *Node) settle(g *Group) {
 	x.orders = slices.DeleteFunc(x.orders, func(o *Order) bool {
 		switch {
 		case !o.began:
-		case g.Role == memberstate.Leader && g.Term == o.Term:
-			o.Settled(cmp.Or(failed, ErrTransferFailed))
+		case g.Role == memberstate.Leader && g.Term == o.term:
+			o.settle(cmp.Or(failed, ErrTransferFailed))
 		default:
-			o.Settled(nil)
+			o.settle(nil)
 		}
 		return o.began
 	})

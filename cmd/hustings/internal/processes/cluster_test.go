@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"slices"
 	"strings"
 	"sync"
@@ -42,7 +43,20 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asCommand) != "" {
 		os.Exit(cli.Main(os.Args[1:], os.Stdout, os.Stderr))
 	}
+	passOnTerminalSignals()
 	goleak.VerifyTestMain(m)
+}
+
+// passOnTerminalSignals has the nodes that are started start with the signals of a terminal as
+// they are by default. Without it they would inherit it if those are ignored here, as under
+// nohup, or behind an & of a script. signal.Reset does not undo that; somebody who asks to be
+// notified does.
+func passOnTerminalSignals() {
+	for _, s := range []os.Signal{syscall.SIGHUP, syscall.SIGINT} {
+		if signal.Ignored(s) {
+			signal.Notify(make(chan os.Signal, 1), s)
+		}
+	}
 }
 
 // patience is how long anything may take before the test gives up.

@@ -28,7 +28,7 @@ func TestAClosedTerminalIsAnOrderlyLeave(t *testing.T) {
 // Under nohup a node starts with SIGHUP ignored.
 func TestANodeUnderNohupOutlivesItsTerminal(t *testing.T) {
 	signal.Ignore(syscall.SIGHUP) // the node inherits this
-	t.Cleanup(func() { signal.Reset(syscall.SIGHUP) })
+	t.Cleanup(passOnTerminalSignals)
 	c := newCluster(t, clusterOptions{size: 1})
 	led := c.leaderAfter(0)
 	c.signal(led.Node, syscall.SIGHUP)
