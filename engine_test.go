@@ -146,9 +146,8 @@ func inCluster(t *testing.T, play func(c *cluster)) {
 		ids := []string{"n0", "n1", "n2"}
 		for _, id := range ids {
 			e := &engine{id: id, cluster: c}
-			el, err := elector.New(elector.Config{
-				Group: "orders", Self: id, Members: memberstate.Voters(ids...), Timing: elector.DefaultTiming(),
-				Store: new(memberstate.MemStore), Transport: c.network.Join(id),
+			el, err := elector.New(elector.HostConfig{Self: id, Store: new(memberstate.MemStore), Transport: c.network.Join(id)}, elector.GroupConfig{
+				Group: "orders", Members: memberstate.Voters(ids...), Timing: elector.DefaultTiming(),
 				LedgerEnd: e.LedgerEnd, Pause: e.pause,
 			})
 			require.NoError(t, err)

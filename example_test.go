@@ -19,9 +19,8 @@ import (
 // on disk and a transport over the network.
 func Example() {
 	ctx, cancel := context.WithCancel(context.Background())
-	el, err := elector.New(elector.Config{
-		Group: "orders", Self: "n0", Members: memberstate.Voters("n0"), Timing: elector.DefaultTiming(),
-		Store: new(memberstate.MemStore), Transport: rpc.NewNetwork(1).Join("n0"),
+	el, err := elector.New(elector.HostConfig{Self: "n0", Store: new(memberstate.MemStore), Transport: rpc.NewNetwork(1).Join("n0")}, elector.GroupConfig{
+		Group: "orders", Members: memberstate.Voters("n0"), Timing: elector.DefaultTiming(),
 		// Where the ledger ends; no append below term is acknowledged from here on.
 		LedgerEnd: func(memberstate.Term) memberstate.Position { return memberstate.Position{} },
 		// Serve until ctx ends; term fences every write.
@@ -80,7 +79,7 @@ func runNode() (err error) {
 	}
 	operator.Register(transport.Registrar(), host, transport.Address)
 	ctx, cancel := context.WithCancel(context.Background())
-	el, err := host.Join(elector.Config{
+	el, err := host.Join(elector.GroupConfig{
 		Group: "orders", Members: memberstate.Voters("n0"), Timing: elector.DefaultTiming(),
 		LedgerEnd: func(memberstate.Term) memberstate.Position { return memberstate.Position{} },
 		Lead: func(ctx context.Context, term memberstate.Term) error {

@@ -58,7 +58,7 @@ func withOutsider(t *testing.T, id string, play func(o *outsider, el *elector.El
 		c.Transport = network.Join("n0")
 		members, err := memberstate.NewMembers(c.Members)
 		require.NoError(t, err)
-		el, err := elector.New(c)
+		el, err := elector.New(c.HostConfig, c.GroupConfig)
 		require.NoError(t, err)
 		require.NoError(t, el.Start())
 		defer o.stop()
@@ -134,7 +134,7 @@ func startAlone(t *testing.T, store memberstate.Store, end func(memberstate.Term
 	t.Helper()
 	c := goodConfig()
 	c.Members, c.Store, c.LedgerEnd = memberstate.Voters("n0"), store, end
-	el, err := elector.New(c)
+	el, err := elector.New(c.HostConfig, c.GroupConfig)
 	require.NoError(t, err)
 	return el
 }

@@ -29,9 +29,8 @@ func benchHosts(b *testing.B) (electors []*elector.Elector) {
 	b.Helper()
 	network, ids := rpc.NewNetwork(1), []string{"n0", "n1", "n2"}
 	for _, id := range ids {
-		el, err := elector.New(elector.Config{
-			Group: "g", Self: id, Members: memberstate.Voters(ids...), Timing: elector.DefaultTiming(),
-			Store: new(memberstate.MemStore), Transport: network.Join(id),
+		el, err := elector.New(elector.HostConfig{Self: id, Store: new(memberstate.MemStore), Transport: network.Join(id)}, elector.GroupConfig{
+			Group: "g", Members: memberstate.Voters(ids...), Timing: elector.DefaultTiming(),
 			LedgerEnd: func(memberstate.Term) memberstate.Position { return memberstate.Position{} },
 		})
 		if err != nil {

@@ -49,7 +49,7 @@ func TestTheJumpingClockJumps(t *testing.T) {
 func TestAJumpOfTheWallClockChangesNothing(t *testing.T) {
 	clock := jumpingClock()
 	synctest.Test(t, func(t *testing.T) {
-		town := newTown(t, 3, func(c *elector.Config) { c.Leases = true })
+		town := newTown(t, 3, func(c *config) { c.Leases = true })
 		town.clock = clock
 		town.open()
 		defer town.close()

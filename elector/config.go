@@ -30,8 +30,8 @@ type HostConfig struct {
 	Metrics *Metrics
 }
 
-// Config describes one group at one node.
-type Config struct {
+// GroupConfig describes one group at one node.
+type GroupConfig struct {
 	// Group names the group. Its members use the same name.
 	Group string
 	// Members lists the voters and observers of the group, this node included.
@@ -71,14 +71,6 @@ type Config struct {
 	NoPreVote bool
 	// NoRanks has candidates draw lots for the first attempt, too.
 	NoRanks bool
-
-	// Self, Store, Transport, Logger and Metrics describe the node, as in
-	// HostConfig. They are for New; a Host's groups use the host's.
-	Self      string
-	Store     memberstate.Store
-	Transport rpc.Transport
-	Logger    *slog.Logger
-	Metrics   *Metrics
 }
 
 // RoleHandler is told what the member is. Its methods are called by one
@@ -108,7 +100,7 @@ func (c *HostConfig) validate() error {
 }
 
 // rules checks a group's configuration at a node and works out its rules.
-func (c *Config) rules(self string) (memberstate.Members, *protocol.Rules, error) {
+func (c *GroupConfig) rules(self string) (memberstate.Members, *protocol.Rules, error) {
 	var bad protocol.Complaints
 	switch {
 	case c.Group == "":

@@ -17,33 +17,41 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
+// config is all that elector.New is told.
+type config struct {
+	elector.HostConfig
+	elector.GroupConfig
+}
+
 // goodConfig is a configuration with nothing wrong in it.
-func goodConfig() elector.Config {
-	return elector.Config{
-		Group: "g", Self: "n0", Members: memberstate.Voters("n0", "n1", "n2"), Timing: elector.DefaultTiming(),
-		Store: new(memberstate.MemStore), Transport: rpc.NewNetwork(1).Join("n0"),
-		LedgerEnd: func(memberstate.Term) memberstate.Position { return memberstate.Position{} },
+func goodConfig() config {
+	return config{
+		elector.HostConfig{Self: "n0", Store: new(memberstate.MemStore), Transport: rpc.NewNetwork(1).Join("n0")},
+		elector.GroupConfig{
+			Group: "g", Members: memberstate.Voters("n0", "n1", "n2"), Timing: elector.DefaultTiming(),
+			LedgerEnd: func(memberstate.Term) memberstate.Position { return memberstate.Position{} },
+		},
 	}
 }
 
 func TestGoodConfigurationsAreTaken(t *testing.T) {
-	good := map[string]func(*elector.Config){
-		"default":          func(*elector.Config) {},
-		"DLedger's timing": func(c *elector.Config) { c.Timing = elector.DLedgerTiming() },
-		"leases":           func(c *elector.Config) { c.Leases = true },
-		"two heartbeats":   func(c *elector.Config) { c.Leases, c.Timing.Leak = true, 2 },
-		"a short lease":    func(c *elector.Config) { c.Leases, c.Timing.DriftMargin = true, 2*c.Timing.Heartbeat-1 },
-		"alone":            func(c *elector.Config) { c.Members = memberstate.Voters("n0") },
-		"as an observer":   func(c *elector.Config) { c.Members[0].Observer = true },
-		"ids with dashes":  func(c *elector.Config) { c.Self, c.Members[0].ID = "rack-1", "rack-1" },
-		"64 members":       func(c *elector.Config) { c.Members = crowd(64) },
-		"preferred":        func(c *elector.Config) { c.Preferred = []string{"n1"} },
+	good := map[string]func(*config){
+		"default":          func(*config) {},
+		"DLedger's timing": func(c *config) { c.Timing = elector.DLedgerTiming() },
+		"leases":           func(c *config) { c.Leases = true },
+		"two heartbeats":   func(c *config) { c.Leases, c.Timing.Leak = true, 2 },
+		"a short lease":    func(c *config) { c.Leases, c.Timing.DriftMargin = true, 2*c.Timing.Heartbeat-1 },
+		"alone":            func(c *config) { c.Members = memberstate.Voters("n0") },
+		"as an observer":   func(c *config) { c.Members[0].Observer = true },
+		"ids with dashes":  func(c *config) { c.Self, c.Members[0].ID = "rack-1", "rack-1" },
+		"64 members":       func(c *config) { c.Members = crowd(64) },
+		"preferred":        func(c *config) { c.Preferred = []string{"n1"} },
 	}
 	for name, change := range good {
 		t.Run(name, func(t *testing.T) {
 			c := goodConfig()
 			change(&c)
-			_, err := elector.New(c)
+			_, err := elector.New(c.HostConfig, c.GroupConfig)
 			assert.NoError(t, err)
 		})
 	}
@@ -53,47 +61,47 @@ func TestEveryWrongFieldIsNamed(t *testing.T) {
 	wrong := []struct {
 		field   string
 		problem string // part of what is said
-		change  func(*elector.Config)
+		change  func(*config)
 	}{
-		{"Group", "empty", func(c *elector.Config) { c.Group = "" }},
-		{"Group", "256 bytes", func(c *elector.Config) { c.Group = strings.Repeat("g", 256) }},
-		{"Self", "empty", func(c *elector.Config) { c.Self = "" }},
-		{"Store", "nil", func(c *elector.Config) { c.Store = nil }},
-		{"Transport", "nil", func(c *elector.Config) { c.Transport = nil }},
-		{"LedgerEnd", "nil", func(c *elector.Config) { c.LedgerEnd = nil }},
-		{"Handlers", "nil at 0", func(c *elector.Config) { c.Handlers = []elector.RoleHandler{nil} }},
-		{"Members", "no voters", func(c *elector.Config) { c.Members = nil }},
-		{"Members", "no voters", func(c *elector.Config) { c.Members = []memberstate.Member{{ID: "n0", Observer: true}} }},
-		{"Members", "empty id", func(c *elector.Config) { c.Members[1].ID = "" }},
-		{"Members", `"n0" is listed twice`, func(c *elector.Config) { c.Members[1].ID = "n0" }},
-		{"Members", `do not include Self "n9"`, func(c *elector.Config) { c.Self = "n9" }},
-		{"Members", "65 members", func(c *elector.Config) { c.Members = crowd(65) }},
-		{"Preferred", `"n7"`, func(c *elector.Config) { c.Preferred = []string{"n7"} }},
-		{"Preferred", `"n1"`, func(c *elector.Config) { c.Members[1].Observer, c.Preferred = true, []string{"n1"} }},
-		{"Timing.Heartbeat", "0s", func(c *elector.Config) { c.Timing.Heartbeat = 0 }},
-		{"Timing.Heartbeat", "-1s", func(c *elector.Config) { c.Timing.Heartbeat = -time.Second }},
-		{"Timing.Heartbeat", "more than 24h", func(c *elector.Config) { c.Timing.Heartbeat = 1 << 62 }},
-		{"Timing.Leak", "is 0", func(c *elector.Config) { c.Timing.Leak = 0 }},
-		{"Timing.Leak", "is 101", func(c *elector.Config) { c.Timing.Leak = 101 }},
-		{"Timing.Heartbeat", "is 999µs, must be 1ms", func(c *elector.Config) { c.Timing.Heartbeat = 999 * time.Microsecond }},
-		{"Timing.MinVoteWait", "is 1ns, must be 1ms", func(c *elector.Config) { c.Timing.MinVoteWait = 1 }},
-		{"Timing.RoundTimeout", "is 1ns, must be 1ms", func(c *elector.Config) { c.Timing.RoundTimeout = 1 }},
-		{"Timing.MinVoteWait", "0s", func(c *elector.Config) { c.Timing.MinVoteWait = 0 }},
-		{"Timing.MaxVoteWait", "more than Timing.MinVoteWait", func(c *elector.Config) { c.Timing.MaxVoteWait = c.Timing.MinVoteWait }},
-		{"Timing.MaxVoteWait", "the most", func(c *elector.Config) { c.Timing.MaxVoteWait = 1 << 62 }},
-		{"Timing.RoundTimeout", "0s", func(c *elector.Config) { c.Timing.RoundTimeout = 0 }},
-		{"Timing.DriftMargin", "more than 0", func(c *elector.Config) { c.Leases, c.Timing.DriftMargin = true, 0 }},
-		{"Timing.DriftMargin", "leaves a lease of 0s", func(c *elector.Config) { c.Leases, c.Timing.DriftMargin = true, c.Timing.Detection()+1 }},
-		{"Timing.DriftMargin", "more than a heartbeat of 100ms", func(c *elector.Config) { c.Leases, c.Timing.DriftMargin = true, 2*c.Timing.Heartbeat }},
-		{"Timing.DriftMargin", "leaves a lease of 80ms", func(c *elector.Config) { c.Leases, c.Timing.Leak, c.Timing.DriftMargin = true, 2, 120*time.Millisecond }},
-		{"Timing.Leak", "would come too late", func(c *elector.Config) { c.Timing.Leak = 1 }},
-		{"Timing.Leak", "would come too late", func(c *elector.Config) { c.Leases, c.Timing.Leak = true, 1 }},
+		{"Group", "empty", func(c *config) { c.Group = "" }},
+		{"Group", "256 bytes", func(c *config) { c.Group = strings.Repeat("g", 256) }},
+		{"Self", "empty", func(c *config) { c.Self = "" }},
+		{"Store", "nil", func(c *config) { c.Store = nil }},
+		{"Transport", "nil", func(c *config) { c.Transport = nil }},
+		{"LedgerEnd", "nil", func(c *config) { c.LedgerEnd = nil }},
+		{"Handlers", "nil at 0", func(c *config) { c.Handlers = []elector.RoleHandler{nil} }},
+		{"Members", "no voters", func(c *config) { c.Members = nil }},
+		{"Members", "no voters", func(c *config) { c.Members = []memberstate.Member{{ID: "n0", Observer: true}} }},
+		{"Members", "empty id", func(c *config) { c.Members[1].ID = "" }},
+		{"Members", `"n0" is listed twice`, func(c *config) { c.Members[1].ID = "n0" }},
+		{"Members", `do not include Self "n9"`, func(c *config) { c.Self = "n9" }},
+		{"Members", "65 members", func(c *config) { c.Members = crowd(65) }},
+		{"Preferred", `"n7"`, func(c *config) { c.Preferred = []string{"n7"} }},
+		{"Preferred", `"n1"`, func(c *config) { c.Members[1].Observer, c.Preferred = true, []string{"n1"} }},
+		{"Timing.Heartbeat", "0s", func(c *config) { c.Timing.Heartbeat = 0 }},
+		{"Timing.Heartbeat", "-1s", func(c *config) { c.Timing.Heartbeat = -time.Second }},
+		{"Timing.Heartbeat", "more than 24h", func(c *config) { c.Timing.Heartbeat = 1 << 62 }},
+		{"Timing.Leak", "is 0", func(c *config) { c.Timing.Leak = 0 }},
+		{"Timing.Leak", "is 101", func(c *config) { c.Timing.Leak = 101 }},
+		{"Timing.Heartbeat", "is 999µs, must be 1ms", func(c *config) { c.Timing.Heartbeat = 999 * time.Microsecond }},
+		{"Timing.MinVoteWait", "is 1ns, must be 1ms", func(c *config) { c.Timing.MinVoteWait = 1 }},
+		{"Timing.RoundTimeout", "is 1ns, must be 1ms", func(c *config) { c.Timing.RoundTimeout = 1 }},
+		{"Timing.MinVoteWait", "0s", func(c *config) { c.Timing.MinVoteWait = 0 }},
+		{"Timing.MaxVoteWait", "more than Timing.MinVoteWait", func(c *config) { c.Timing.MaxVoteWait = c.Timing.MinVoteWait }},
+		{"Timing.MaxVoteWait", "the most", func(c *config) { c.Timing.MaxVoteWait = 1 << 62 }},
+		{"Timing.RoundTimeout", "0s", func(c *config) { c.Timing.RoundTimeout = 0 }},
+		{"Timing.DriftMargin", "more than 0", func(c *config) { c.Leases, c.Timing.DriftMargin = true, 0 }},
+		{"Timing.DriftMargin", "leaves a lease of 0s", func(c *config) { c.Leases, c.Timing.DriftMargin = true, c.Timing.Detection()+1 }},
+		{"Timing.DriftMargin", "more than a heartbeat of 100ms", func(c *config) { c.Leases, c.Timing.DriftMargin = true, 2*c.Timing.Heartbeat }},
+		{"Timing.DriftMargin", "leaves a lease of 80ms", func(c *config) { c.Leases, c.Timing.Leak, c.Timing.DriftMargin = true, 2, 120*time.Millisecond }},
+		{"Timing.Leak", "would come too late", func(c *config) { c.Timing.Leak = 1 }},
+		{"Timing.Leak", "would come too late", func(c *config) { c.Leases, c.Timing.Leak = true, 1 }},
 	}
 	for _, w := range wrong {
 		t.Run(w.field+" "+w.problem, func(t *testing.T) {
 			c := goodConfig()
 			w.change(&c)
-			_, err := elector.New(c)
+			_, err := elector.New(c.HostConfig, c.GroupConfig)
 			assert.ErrorContains(t, err, w.problem)
 			assert.Contains(t, namedFields(err), w.field)
 		})
@@ -105,7 +113,7 @@ func TestEveryWrongFieldIsNamed(t *testing.T) {
 func TestFault18EqualBoundsAreRefused(t *testing.T) {
 	c := goodConfig()
 	c.Timing.MinVoteWait = c.Timing.MaxVoteWait
-	_, err := elector.New(c)
+	_, err := elector.New(c.HostConfig, c.GroupConfig)
 	assert.Equal(t, []string{"Timing.MaxVoteWait"}, namedFields(err))
 }
 
@@ -113,7 +121,7 @@ func TestFault18EqualBoundsAreRefused(t *testing.T) {
 func TestTheMarginIsForLeases(t *testing.T) {
 	c := goodConfig()
 	c.Timing.DriftMargin = 2 * c.Timing.Heartbeat
-	_, err := elector.New(c)
+	_, err := elector.New(c.HostConfig, c.GroupConfig)
 	assert.NoError(t, err)
 }
 
@@ -122,29 +130,36 @@ func TestFault28AnIDMayContainAnything(t *testing.T) {
 	c := goodConfig()
 	c.Self = "rack-1/näme:with \x00 and -"
 	c.Members = memberstate.Voters(c.Self, "-", "--")
-	_, err := elector.New(c)
+	_, err := elector.New(c.HostConfig, c.GroupConfig)
 	assert.NoError(t, err)
 }
 
 func TestAllWrongFieldsAreNamedAtOnce(t *testing.T) {
-	_, err := elector.New(elector.Config{})
+	_, err := elector.New(elector.HostConfig{}, elector.GroupConfig{})
 	named := namedFields(err)
 	for _, field := range []string{"Self", "Store", "Transport", "Group", "Members", "LedgerEnd", "Timing.Heartbeat"} {
 		assert.Contains(t, named, field)
 	}
 }
 
-func TestAHostsGroupLeavesTheNodeToTheHost(t *testing.T) {
+func TestAHostHasAGroupOnce(t *testing.T) {
 	c := goodConfig()
-	host, err := elector.NewHost(elector.HostConfig{Self: c.Self, Store: c.Store, Transport: c.Transport})
+	host, err := elector.NewHost(c.HostConfig)
 	require.NoError(t, err)
-	_, err = host.Join(c)
-	require.ErrorContains(t, err, "are the host's")
-	c.Self, c.Store, c.Transport = "", nil, nil
-	_, err = host.Join(c)
+	_, err = host.Join(c.GroupConfig)
 	require.NoError(t, err)
-	_, err = host.Join(c)
+	_, err = host.Join(c.GroupConfig)
 	require.ErrorIs(t, err, elector.ErrGroupExists)
+}
+
+func TestAGroupsWrongFieldsAreNamedByItsHost(t *testing.T) {
+	c := goodConfig()
+	host, err := elector.NewHost(c.HostConfig)
+	require.NoError(t, err)
+	c.LedgerEnd, c.Members = nil, memberstate.Voters("n1")
+	_, err = host.Join(c.GroupConfig)
+	assert.ElementsMatch(t, []string{"LedgerEnd", "Members"}, namedFields(err))
+	assert.Empty(t, host.Electors())
 }
 
 // namedFields are the fields that an error complains about.

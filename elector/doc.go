@@ -8,7 +8,7 @@
 // the vote, an entry can be acknowledged that the new leader has never seen, and
 // what was committed is lost. So the ledger and the vote are one promise:
 //
-//   - [Config.LedgerEnd] is called with a term when a vote is at stake. From its
+//   - [GroupConfig.LedgerEnd] is called with a term when a vote is at stake. From its
 //     return on, the engine accepts no append of a lower term.
 //   - [Elector.Heard] is called by the engine with the term and the leader of an
 //     append BEFORE it accepts it. An error means: refuse it. Once the engine has
@@ -39,7 +39,7 @@
 // fencing token. A member gives one vote a term, over any number of crashes, as
 // long as its store keeps what it acknowledged. Terms never fall. Two members
 // may both believe that they lead for a while, in different terms: fence every
-// write with the term. With [Config.Leases] no two members hold a lease at one
+// write with the term. With [GroupConfig.Leases] no two members hold a lease at one
 // time, as long as no clock runs faster or slower than another by more than the
 // drift margin in one lease.
 //
@@ -52,7 +52,7 @@
 //
 // # Functions that do not return
 //
-// A panic in a function of [Config] is not recovered: it ends the process, and to
+// A panic in a function of [GroupConfig] is not recovered: it ends the process, and to
 // the other members that is a crash. One that ends its goroutine instead, by runtime.Goexit,
 // which a test's t.FailNow calls, is treated as if it had failed: a Lead has
 // returned, so the member resigns if it was not told to leave; a Pause fails, so
@@ -66,5 +66,5 @@
 // Package [github.com/hustings/hustings/elector/protocol] has everything that a member
 // decides, as values without clock, lock or goroutine. A [Host] gives them time, disk,
 // network and the engine's callbacks, for many groups at one node; [New] is a host of one.
-// An engine needs New or [Host.Join], [Elector.Run] and the callbacks of [Config].
+// An engine needs New or [Host.Join], [Elector.Run] and the callbacks of [GroupConfig].
 package elector

@@ -22,15 +22,14 @@ func TestElectionByVotes(t *testing.T) {
 		}
 		var all []elector.Election
 		for i, m := range members {
-			config := elector.Config{
-				Group: "g", Self: ids[i], Members: memberstate.Voters(ids...), Timing: elector.DefaultTiming(),
-				Store: new(memberstate.MemStore), Transport: network.Join(ids[i]), Lead: m.Lead,
+			group := elector.GroupConfig{
+				Group: "g", Members: memberstate.Voters(ids...), Timing: elector.DefaultTiming(), Lead: m.Lead,
 				LedgerEnd: func(memberstate.Term) memberstate.Position { return memberstate.Position{} },
 			}
 			if m.Handler != nil {
-				config.Handlers = []elector.RoleHandler{m.Handler}
+				group.Handlers = []elector.RoleHandler{m.Handler}
 			}
-			el, err := elector.New(config)
+			el, err := elector.New(elector.HostConfig{Self: ids[i], Store: new(memberstate.MemStore), Transport: network.Join(ids[i])}, group)
 			require.NoError(t, err)
 			all = append(all, el)
 		}

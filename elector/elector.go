@@ -29,15 +29,15 @@ type Elector struct {
 	outstanding int32         // goroutines that work for the group; the loop's
 }
 
-// New is a host of one group, for the common case.
-func New(config Config) (*Elector, error) {
-	host, hostErr := NewHost(HostConfig{Self: config.Self, Store: config.Store, Transport: config.Transport, Logger: config.Logger, Metrics: config.Metrics})
-	if hostErr != nil {
-		_, _, groupErr := config.rules(config.Self)
-		return nil, errors.Join(hostErr, groupErr)
+// New is a host of one group, for the common case. Its error names every field that is
+// wrong in either configuration.
+func New(node HostConfig, group GroupConfig) (*Elector, error) {
+	host, err := NewHost(node)
+	if err != nil {
+		_, _, inGroup := group.rules(node.Self)
+		return nil, errors.Join(err, inGroup)
 	}
-	config.Self, config.Store, config.Transport, config.Logger, config.Metrics = "", nil, nil, nil, nil
-	return host.Join(config)
+	return host.Join(group)
 }
 
 // Host is the host that the group belongs to.
@@ -150,7 +150,7 @@ func (e *Elector) Campaign() {
 
 // Lease is the lease that this member holds: the term that it leads, and until
 // when no other member can lead. It is false if it holds none, which is always
-// so without Config.Leases. It reads the clock and nothing else.
+// so without GroupConfig.Leases. It reads the clock and nothing else.
 func (e *Elector) Lease() (term memberstate.Term, until time.Time, ok bool) {
 	if e.callbacks == nil {
 		return 0, time.Time{}, false

@@ -46,7 +46,7 @@ func loner(t *testing.T, store memberstate.Store) *elector.Host {
 
 func join(t *testing.T, host *elector.Host, group string, members ...string) *elector.Elector {
 	t.Helper()
-	el, err := host.Join(elector.Config{
+	el, err := host.Join(elector.GroupConfig{
 		Group: group, Members: memberstate.Voters(members...), Timing: elector.DefaultTiming(),
 		LedgerEnd: func(memberstate.Term) memberstate.Position { return memberstate.Position{} },
 	})

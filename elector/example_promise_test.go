@@ -13,7 +13,7 @@ type ledger struct {
 	entries []memberstate.Term // of each entry, the term that wrote it
 }
 
-// LedgerEnd is for Config.LedgerEnd.
+// LedgerEnd is for GroupConfig.LedgerEnd.
 func (l *ledger) LedgerEnd(term memberstate.Term) memberstate.Position {
 	return l.promise.End(term, func() (end memberstate.Position) {
 		if n := len(l.entries); n > 0 {

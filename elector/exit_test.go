@@ -23,7 +23,7 @@ import (
 func TestALeadThatEndsItsGoroutineResigns(t *testing.T) {
 	for name, leases := range map[string]bool{"without leases": false, "with leases": true} {
 		t.Run(name, func(t *testing.T) {
-			inTown(t, 3, func(c *elector.Config) {
+			inTown(t, 3, func(c *config) {
 				c.Leases = leases
 				if c.Self == "n2" { // the first in turn
 					c.Lead = func(context.Context, memberstate.Term) error {
@@ -46,7 +46,7 @@ func TestALeadThatEndsItsGoroutineResigns(t *testing.T) {
 
 // Whoever ends its goroutine when it is told to leave has left, and no more.
 func TestALeadThatEndsItsGoroutineWhenItIsToldToHasReturned(t *testing.T) {
-	inTown(t, 3, func(c *elector.Config) {
+	inTown(t, 3, func(c *config) {
 		lead := c.Lead
 		c.Lead = func(ctx context.Context, term memberstate.Term) error {
 			_ = lead(ctx, term)
@@ -64,7 +64,7 @@ func TestALeadThatEndsItsGoroutineWhenItIsToldToHasReturned(t *testing.T) {
 }
 
 func TestAPauseThatEndsItsGoroutineHasFailed(t *testing.T) {
-	inTown(t, 3, func(c *elector.Config) {
+	inTown(t, 3, func(c *config) {
 		c.Pause = func(context.Context, memberstate.Term) error {
 			runtime.Goexit()
 			return nil
@@ -81,8 +81,8 @@ func TestAPauseThatEndsItsGoroutineHasFailed(t *testing.T) {
 // What cannot be asked any more where its ledger ends, or cannot save, can vouch for nothing.
 func TestALedgerOrAStoreThatEndsItsGoroutineStopsTheMember(t *testing.T) {
 	var asked atomic.Int32
-	for name, change := range map[string]func(*elector.Config){
-		"LedgerEnd": func(c *elector.Config) {
+	for name, change := range map[string]func(*config){
+		"LedgerEnd": func(c *config) {
 			c.LedgerEnd = func(memberstate.Term) memberstate.Position {
 				if asked.Add(1) > 1 {
 					runtime.Goexit()
@@ -90,14 +90,14 @@ func TestALedgerOrAStoreThatEndsItsGoroutineStopsTheMember(t *testing.T) {
 				return memberstate.Position{}
 			}
 		},
-		"saving": func(c *elector.Config) { c.Store = new(exitingStore) },
+		"saving": func(c *config) { c.Store = new(exitingStore) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := goodConfig()
 				c.Members = memberstate.Voters("n0")
 				change(&c)
-				el, err := elector.New(c)
+				el, err := elector.New(c.HostConfig, c.GroupConfig)
 				require.NoError(t, err)
 				err = el.Run(context.Background())
 				require.ErrorContains(t, err, name)
@@ -121,7 +121,7 @@ func (s *exitingStore) Save(batch []memberstate.Record) error {
 }
 
 func TestAHandlerThatEndsItsGoroutineHoldsUpNoStop(t *testing.T) {
-	inTown(t, 1, func(c *elector.Config) {
+	inTown(t, 1, func(c *config) {
 		c.Handlers = []elector.RoleHandler{exitingHandler{}}
 	}, func(town *town) {
 		town.leader()
@@ -141,7 +141,7 @@ func TestALeadThatPanicsEndsTheProcess(t *testing.T) {
 		c := goodConfig()
 		c.Members = memberstate.Voters("n0")
 		c.Lead = func(context.Context, memberstate.Term) error { panic("no disk to write to") }
-		el, err := elector.New(c)
+		el, err := elector.New(c.HostConfig, c.GroupConfig)
 		require.NoError(t, err)
 		require.NoError(t, el.Run(context.Background()))
 		return

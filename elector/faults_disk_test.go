@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/internal/crashdisk"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
@@ -87,7 +86,7 @@ func (w *witness) check(m *rpc.Message) {
 // loses all that was not synced, would make untrue.
 func TestFault02WhatIsSaidIsOnTheDisk(t *testing.T) {
 	witnesses := map[string]*witness{}
-	witnessed := func(c *elector.Config) {
+	witnessed := func(c *config) {
 		w := witnesses[c.Self]
 		if w == nil {
 			w = newWitness(t, c.Self, c.Transport)

@@ -21,7 +21,7 @@ import (
 // Fault 19: a leader whose engine is broken stays leader. Here its Lead returns,
 // and with it the office: it resigns, and another one leads.
 func TestFault19AnEngineThatCannotLeadGivesItUp(t *testing.T) {
-	inTown(t, 3, func(c *elector.Config) {
+	inTown(t, 3, func(c *config) {
 		if c.Self == "n2" { // the first in turn
 			c.Lead = func(context.Context, memberstate.Term) error { return errors.New("no disk to write to") }
 		}
@@ -36,7 +36,7 @@ func TestFault19AnEngineThatCannotLeadGivesItUp(t *testing.T) {
 // leads. Here it may call whatever it likes, and is told.
 func TestFault29HandlersRunOutsideAnyLockAndAreToldTheLeader(t *testing.T) {
 	seen := &askingHandler{leaders: map[string]bool{}}
-	inTown(t, 3, func(c *elector.Config) { c.Handlers = []elector.RoleHandler{seen} }, func(town *town) {
+	inTown(t, 3, func(c *config) { c.Handlers = []elector.RoleHandler{seen} }, func(town *town) {
 		first := town.leader()
 		seen.mu.Lock()
 		seen.ask = func() { // from inside Handle

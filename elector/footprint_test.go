@@ -53,7 +53,7 @@ func gather(tb testing.TB, names []string) *followers {
 	c.host, err = elector.NewHost(elector.HostConfig{Self: "n0", Store: c.store, Transport: c.wire})
 	require.NoError(tb, err)
 	for _, name := range names {
-		el, err := c.host.Join(elector.Config{
+		el, err := c.host.Join(elector.GroupConfig{
 			Group: name, Members: voters, Timing: elector.DLedgerTiming(),
 			LedgerEnd: func(memberstate.Term) memberstate.Position { return memberstate.Position{} },
 		})

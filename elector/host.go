@@ -71,13 +71,9 @@ func NewHost(config HostConfig) (*Host, error) {
 }
 
 // Join adds a group to the host. It takes part once its Run or Start is called.
-func (h *Host) Join(config Config) (*Elector, error) {
-	var bad protocol.Complaints
-	if config.Self != "" || config.Store != nil || config.Transport != nil || config.Logger != nil || config.Metrics != nil {
-		bad.Add("Self, Store, Transport, Logger and Metrics", "are the host's, and must be left out of a group's configuration")
-	}
+func (h *Host) Join(config GroupConfig) (*Elector, error) {
 	members, rules, err := config.rules(h.config.Self)
-	if err = errors.Join(append(bad, err)...); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	h.mu.Lock()

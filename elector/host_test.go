@@ -27,8 +27,8 @@ type town struct {
 	network *rpc.Network
 	ids     []string
 	nodes   map[string]*node
-	change  func(*elector.Config) // what a test wants different
-	clock   func() time.Time      // nil: time.Now
+	change  func(*config)    // what a test wants different
+	clock   func() time.Time // nil: time.Now
 	offices offices
 }
 
@@ -49,7 +49,7 @@ type offices struct {
 	opened  int
 }
 
-func newTown(t *testing.T, size int, change func(*elector.Config)) *town {
+func newTown(t *testing.T, size int, change func(*config)) *town {
 	t.Helper()
 	town := &town{t: t, network: rpc.NewNetwork(1), nodes: map[string]*node{}, change: change}
 	town.network.SetAll(rpc.Link{Delay: time.Millisecond})
@@ -87,16 +87,18 @@ func (town *town) close() {
 func (town *town) start(id string) {
 	town.t.Helper()
 	n := town.nodes[id]
-	config := elector.Config{
-		Group: "g", Self: id, Members: memberstate.Voters(town.ids...), Timing: elector.DefaultTiming(),
-		Store: n.store, Transport: town.network.Join(id),
-		LedgerEnd: func(memberstate.Term) memberstate.Position { return memberstate.Position{} },
-		Lead:      func(ctx context.Context, term memberstate.Term) error { return town.serve(ctx, id, term) },
+	c := config{
+		elector.HostConfig{Self: id, Store: n.store, Transport: town.network.Join(id)},
+		elector.GroupConfig{
+			Group: "g", Members: memberstate.Voters(town.ids...), Timing: elector.DefaultTiming(),
+			LedgerEnd: func(memberstate.Term) memberstate.Position { return memberstate.Position{} },
+			Lead:      func(ctx context.Context, term memberstate.Term) error { return town.serve(ctx, id, term) },
+		},
 	}
 	if town.change != nil {
-		town.change(&config)
+		town.change(&c)
 	}
-	el, err := elector.New(config)
+	el, err := elector.New(c.HostConfig, c.GroupConfig)
 	require.NoError(town.t, err)
 	if town.clock != nil {
 		elector.SetClock(el, town.clock)
@@ -185,7 +187,7 @@ func (town *town) end(n *node) error {
 }
 
 // inTown plays a test in a bubble of virtual time.
-func inTown(t *testing.T, size int, change func(*elector.Config), play func(*town)) {
+func inTown(t *testing.T, size int, change func(*config), play func(*town)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		town := newTown(t, size, change)
@@ -318,7 +320,7 @@ func TestFailedSaveStopsTheMember(t *testing.T) {
 
 func TestSlowCallbacksHoldUpNothing(t *testing.T) {
 	channel := sync.OnceValue(func() chan struct{} { return make(chan struct{}) })
-	inTown(t, 3, func(c *elector.Config) {
+	inTown(t, 3, func(c *config) {
 		release := channel() // made in the bubble
 		c.Handlers = []elector.RoleHandler{stuckHandler{release}}
 		lead := c.Lead
@@ -370,7 +372,7 @@ func TestWatchSkipsButNeverMissesTheLatest(t *testing.T) {
 }
 
 func TestALoneVoterHoldsALease(t *testing.T) {
-	inTown(t, 1, func(c *elector.Config) { c.Leases = true }, func(town *town) {
+	inTown(t, 1, func(c *config) { c.Leases = true }, func(town *town) {
 		only := town.leader()
 		for range 100 {
 			town.pass(50 * time.Millisecond)
@@ -382,7 +384,7 @@ func TestALoneVoterHoldsALease(t *testing.T) {
 }
 
 func TestLeaseEndsBeforeAnotherLeads(t *testing.T) {
-	inTown(t, 3, func(c *elector.Config) { c.Leases = true }, func(town *town) {
+	inTown(t, 3, func(c *config) { c.Leases = true }, func(town *town) {
 		first := town.leader()
 		town.pass(100 * time.Millisecond)
 		term, until, ok := first.el.Lease()
@@ -419,7 +421,7 @@ func TestThousandGroupsOnThreeHosts(t *testing.T) {
 			require.NoError(t, err)
 			hosts = append(hosts, host)
 			for i := range groups {
-				el, err := host.Join(elector.Config{
+				el, err := host.Join(elector.GroupConfig{
 					Group: fmt.Sprintf("g%d", i), Members: memberstate.Voters(ids...), Timing: elector.DefaultTiming(),
 					LedgerEnd: func(memberstate.Term) memberstate.Position { return memberstate.Position{} },
 					Lead: func(ctx context.Context, _ memberstate.Term) error {

@@ -21,9 +21,8 @@ import (
 func TestALeaseLeavesRoomForClocksThatDrift(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timing := elector.DefaultTiming()
-		el, err := elector.New(elector.Config{
-			Group: "orders", Self: "a", Members: memberstate.Voters("a"), Timing: timing, Leases: true,
-			Store: new(memberstate.MemStore), Transport: rpc.NewNetwork(1).Join("a"),
+		el, err := elector.New(elector.HostConfig{Self: "a", Store: new(memberstate.MemStore), Transport: rpc.NewNetwork(1).Join("a")}, elector.GroupConfig{
+			Group: "orders", Members: memberstate.Voters("a"), Timing: timing, Leases: true,
 			LedgerEnd: func(memberstate.Term) memberstate.Position { return memberstate.Position{} },
 		})
 		require.NoError(t, err)
@@ -72,9 +71,8 @@ func startGroup(t *testing.T, timing elector.Timing) *leaseGroup {
 	t.Helper()
 	g := &leaseGroup{t: t, ids: []string{"a", "b", "c"}, network: rpc.NewNetwork(1)}
 	for _, id := range g.ids {
-		el, err := elector.New(elector.Config{
-			Group: "orders", Self: id, Members: memberstate.Voters(g.ids...), Timing: timing, Leases: true,
-			Store: new(memberstate.MemStore), Transport: g.network.Join(id),
+		el, err := elector.New(elector.HostConfig{Self: id, Store: new(memberstate.MemStore), Transport: g.network.Join(id)}, elector.GroupConfig{
+			Group: "orders", Members: memberstate.Voters(g.ids...), Timing: timing, Leases: true,
 			LedgerEnd: func(memberstate.Term) memberstate.Position { return memberstate.Position{} },
 		})
 		require.NoError(t, err)
@@ -122,7 +120,7 @@ func (g *leaseGroup) awaitLease(but *elector.Elector) int {
 // leases itself.
 func TestLeasesAreTurnedOffMemberByMember(t *testing.T) {
 	without := map[string]bool{}
-	change := func(c *elector.Config) { c.Leases = !without[c.Self] }
+	change := func(c *config) { c.Leases = !without[c.Self] }
 	inTown(t, 3, change, func(town *town) {
 		serves := func() string {
 			town.pass(10 * time.Second)
@@ -158,7 +156,7 @@ func TestNobodyIsCalledToLeadWhereRoundTripsAreLongerThanLeases(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var called, leading atomic.Int32
 			synctest.Test(t, func(t *testing.T) {
-				town := newTown(t, 3, func(c *elector.Config) {
+				town := newTown(t, 3, func(c *config) {
 					c.Leases, c.Timing.Leak, c.Timing.DriftMargin = true, is.leak, is.margin
 					c.Lead = func(ctx context.Context, _ memberstate.Term) error {
 						called.Add(1)

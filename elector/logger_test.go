@@ -27,7 +27,7 @@ func fails(t *testing.T, logger *slog.Logger) {
 			store.Break(assert.AnError)
 			return nil
 		}
-		el, err := elector.New(c)
+		el, err := elector.New(c.HostConfig, c.GroupConfig)
 		require.NoError(t, err)
 		require.ErrorIs(t, el.Run(context.Background()), assert.AnError)
 	})

@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/hustings/hustings/elector"
-	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 )
 
@@ -71,7 +70,7 @@ func (y *tally) metrics() *elector.Metrics {
 func TestMetricsAreToldWhatHappens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		told := newTally()
-		town := newTown(t, 3, func(c *elector.Config) { c.Metrics = told.metrics() })
+		town := newTown(t, 3, func(c *config) { c.Metrics = told.metrics() })
 		town.open()
 		defer town.close()
 		town.leader()
@@ -97,7 +96,7 @@ func TestMetricsAreToldWhatHappens(t *testing.T) {
 func TestMetricsCountARoundOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		told := newTally()
-		town := newTown(t, 3, func(c *elector.Config) { c.Metrics = told.metrics() })
+		town := newTown(t, 3, func(c *config) { c.Metrics = told.metrics() })
 		town.network.SetAll(rpc.Link{Delay: 40 * time.Millisecond})
 		town.open()
 		defer town.close()
@@ -105,11 +104,4 @@ func TestMetricsCountARoundOnce(t *testing.T) {
 		town.pass(time.Second)
 		assert.InDelta(t, told.total("g pre-vote "), told.total("g asks pre-vote"), 2, "but those that another's lead ended")
 	})
-}
-
-func TestMetricsBelongToTheHost(t *testing.T) {
-	host, err := elector.NewHost(elector.HostConfig{Self: "n0", Store: new(memberstate.MemStore), Transport: rpc.NewNetwork(1).Join("n0")})
-	assert.NoError(t, err)
-	_, err = host.Join(elector.Config{Metrics: new(elector.Metrics)})
-	assert.ErrorContains(t, err, "Metrics")
 }

@@ -21,7 +21,7 @@ func TestNobodyIsCalledToLeadUnderALeaseThatRunsOutAsTheOfficeOpens(t *testing.T
 		const until = time.Second
 		h, err := NewHost(HostConfig{Self: "n0", Store: new(memberstate.MemStore), Transport: rpc.NewNetwork(1).Join("n0")})
 		require.NoError(t, err)
-		e, err := h.Join(Config{
+		e, err := h.Join(GroupConfig{
 			Group: "g", Members: memberstate.Voters("n0"), Timing: DefaultTiming(), Leases: true,
 			LedgerEnd: func(memberstate.Term) memberstate.Position { return memberstate.Position{} },
 			Lead: func(context.Context, memberstate.Term) error {

@@ -11,7 +11,7 @@ import (
 )
 
 // TransferLeadership hands the leadership to a voter, or to the best one if to
-// is empty. Writes are paused in between, through Config.Pause. It returns nil
+// is empty. Writes are paused in between, through GroupConfig.Pause. It returns nil
 // when this member has given its office up to the target and knows who leads
 // now. If the target does not take over in time, this member goes on leading;
 // unless a quorum has voted for the target by then, which failed at that very

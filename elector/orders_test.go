@@ -30,7 +30,7 @@ type engineRoom struct {
 	words   int // messages about a handover that were sent
 }
 
-func (r *engineRoom) equip(c *elector.Config) {
+func (r *engineRoom) equip(c *config) {
 	c.LedgerEnd = func(memberstate.Term) memberstate.Position {
 		r.mu.Lock()
 		r.asked[c.Self]++
@@ -315,7 +315,7 @@ func TestTheOrderThatStandsSaysWhatBecomesOfTheHandover(t *testing.T) {
 func TestAnOfferToAPreferredLeaderOutlivesAnOrder(t *testing.T) {
 	room := &engineRoom{asked: map[string]int{}}
 	synctest.Test(t, func(t *testing.T) {
-		town := newTown(t, 3, func(c *elector.Config) {
+		town := newTown(t, 3, func(c *config) {
 			room.equip(c)
 			c.Preferred = []string{"n0"}
 		})

@@ -26,7 +26,7 @@ import (
 // Promise keeps an engine from accepting what it must not accept. It holds a lock of its
 // own, so that the ledger's end is taken, and an append is checked and written, in one
 // step each. All of an engine's writes go through Accept, its own as a leader too, and its
-// Config.LedgerEnd through End; then it keeps the promise of an embedding.
+// GroupConfig.LedgerEnd through End; then it keeps the promise of an embedding.
 //
 // One Promise belongs to one ledger, for as long as the process runs, also if an elector
 // is stopped and another one made. The zero Promise has promised nothing, which is right
@@ -37,7 +37,7 @@ type Promise struct {
 }
 
 // End calls end, which returns where the ledger ends, and promises to accept no append
-// of a lower term from then on. It is what Config.LedgerEnd needs.
+// of a lower term from then on. It is what GroupConfig.LedgerEnd needs.
 func (p *Promise) End(term memberstate.Term, end func() memberstate.Position) memberstate.Position {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -47,7 +47,7 @@ func (p *Promise) End(term memberstate.Term, end func() memberstate.Position) me
 
 // Accept calls write with an append of this term, unless that must be refused: then its
 // error wraps ErrStaleTerm, and write is not called. Otherwise it returns the error of write,
-// and no append of a lower term is accepted any more. Like Config.LedgerEnd, write must
+// and no append of a lower term is accepted any more. Like GroupConfig.LedgerEnd, write must
 // not call the elector.
 //
 // What write puts into the ledger belongs to the ledger when it returns. It may be made

@@ -28,7 +28,7 @@ type overheard struct {
 	takes func()         // called when an heir asks for votes
 }
 
-func overhear(c *elector.Config, o *overheard) {
+func overhear(c *config, o *overheard) {
 	c.Metrics = &elector.Metrics{Sent: func(_ string, batch []rpc.Message) {
 		o.mu.Lock()
 		defer o.mu.Unlock()
@@ -61,11 +61,11 @@ func (o *overheard) told() map[string]int {
 	return maps.Clone(o.heirs)
 }
 
-func inOverheardTown(t *testing.T, change func(*elector.Config), play func(*town, *overheard)) {
+func inOverheardTown(t *testing.T, change func(*config), play func(*town, *overheard)) {
 	t.Helper()
 	o := &overheard{}
 	o.forget()
-	inTown(t, 3, func(c *elector.Config) {
+	inTown(t, 3, func(c *config) {
 		overhear(c, o)
 		if change != nil {
 			change(c)
@@ -180,14 +180,14 @@ func TestATransferEndsWithTheMember(t *testing.T) {
 
 // Stop, and Run, return when nothing of the engine's runs any more: not before, and not later.
 func TestStopWaitsForEveryCallback(t *testing.T) {
-	for name, hold := range map[string]func(c *elector.Config, held <-chan struct{}){
-		"Lead": func(c *elector.Config, held <-chan struct{}) {
+	for name, hold := range map[string]func(c *config, held <-chan struct{}){
+		"Lead": func(c *config, held <-chan struct{}) {
 			c.Lead = func(context.Context, memberstate.Term) error { <-held; return nil }
 		},
-		"Pause": func(c *elector.Config, held <-chan struct{}) {
+		"Pause": func(c *config, held <-chan struct{}) {
 			c.Pause = func(context.Context, memberstate.Term) error { <-held; return nil }
 		},
-		"a handler": func(c *elector.Config, held <-chan struct{}) {
+		"a handler": func(c *config, held <-chan struct{}) {
 			c.Handlers = []elector.RoleHandler{&holdingHandler{held: held}}
 		},
 	} {
@@ -195,7 +195,7 @@ func TestStopWaitsForEveryCallback(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					held := make(chan struct{})
-					town := newTown(t, 3, func(c *elector.Config) { hold(c, held) })
+					town := newTown(t, 3, func(c *config) { hold(c, held) })
 					town.open()
 					defer town.close()
 					leader := town.leader()
@@ -234,7 +234,7 @@ func (h *holdingHandler) Shutdown()           { <-h.held }
 // before its disk has taken the term.
 func TestALossIsShownBeforeTheDiskIsWaitedFor(t *testing.T) {
 	stores := map[string]*gatedStore{}
-	inTown(t, 3, func(c *elector.Config) {
+	inTown(t, 3, func(c *config) {
 		stores[c.Self] = new(gatedStore)
 		c.Store = stores[c.Self]
 	}, func(town *town) {
@@ -261,7 +261,7 @@ func TestALossIsShownBeforeTheDiskIsWaitedFor(t *testing.T) {
 // A lease that is shown has not run out: not for an observer that looks at every moment, not
 // in its last nanosecond; and it is gone for good.
 func TestALeaseIsNotShownAfterItsEnd(t *testing.T) {
-	inTown(t, 3, func(c *elector.Config) { c.Leases = true }, func(town *town) {
+	inTown(t, 3, func(c *config) { c.Leases = true }, func(town *town) {
 		leader := town.leader()
 		town.pass(time.Second)
 		town.cut(leader.id, true)
@@ -284,7 +284,7 @@ func TestALeaseIsNotShownAfterItsEnd(t *testing.T) {
 // over, and after Resign and Stop have returned.
 func TestALeaseIsNotShownAfterItWasGivenBack(t *testing.T) {
 	var offered atomic.Int32
-	inOverheardTown(t, func(c *elector.Config) { c.Leases = true }, func(town *town, o *overheard) {
+	inOverheardTown(t, func(c *config) { c.Leases = true }, func(town *town, o *overheard) {
 		o.mu.Lock()
 		o.takes = func() {
 			offered.Add(1)
@@ -363,7 +363,7 @@ func TestThePausesContextEnds(t *testing.T) {
 func TestALeadThatReturnsGivesUpTheOffice(t *testing.T) {
 	for name, problem := range map[string]error{"with an error": assert.AnError, "without one": nil} {
 		t.Run(name, func(t *testing.T) {
-			inTown(t, 3, func(c *elector.Config) {
+			inTown(t, 3, func(c *config) {
 				lead := c.Lead
 				c.Lead = func(ctx context.Context, term memberstate.Term) error {
 					if term > 1 {

@@ -42,7 +42,7 @@ func withSlowDisk(t *testing.T, play func(el *elector.Elector, store *gatedStore
 		c.Lead = func(context.Context, memberstate.Term) error { return nil } // never called
 		members, err := memberstate.NewMembers(c.Members)
 		require.NoError(t, err)
-		el, err := elector.New(c)
+		el, err := elector.New(c.HostConfig, c.GroupConfig)
 		require.NoError(t, err)
 		require.NoError(t, el.Start())
 		require.NoError(t, el.Heard(1, "n1"))
@@ -88,7 +88,7 @@ func TestWhatIsAskedForAgainBeforeTheLoopHasBegunIsAskedForOnce(t *testing.T) {
 			entered <- struct{}{}
 			<-held
 		}}
-		el, err := elector.New(c)
+		el, err := elector.New(c.HostConfig, c.GroupConfig)
 		require.NoError(t, err)
 		require.NoError(t, el.Start())
 		require.NoError(t, el.Heard(1, "n1"))

@@ -58,10 +58,10 @@ func obstaclesOf(t *testing.T, err error) map[string]protocol.Obstacle {
 }
 
 // inTownWithDiary is inTown with what is logged.
-func inTownWithDiary(t *testing.T, change func(*elector.Config), play func(*town, *diary)) {
+func inTownWithDiary(t *testing.T, change func(*config), play func(*town, *diary)) {
 	t.Helper()
 	log := new(diary)
-	inTown(t, 3, func(c *elector.Config) {
+	inTown(t, 3, func(c *config) {
 		c.Logger = log.logger()
 		if change != nil {
 			change(c)
@@ -105,7 +105,7 @@ func TestALossThatIsOverIsNoReason(t *testing.T) {
 }
 
 // poor has n2 miss five entries that the others have.
-func poor(c *elector.Config) {
+func poor(c *config) {
 	end := memberstate.Position{Index: 7}
 	if c.Self == "n2" {
 		end.Index = 2
@@ -142,7 +142,7 @@ func TestATransferToAnyoneSaysWhatIsInEveryonesWay(t *testing.T) {
 }
 
 func TestATransferWhoseWritesCannotBePausedSaysSo(t *testing.T) {
-	inTownWithDiary(t, func(c *elector.Config) {
+	inTownWithDiary(t, func(c *config) {
 		c.Pause = func(context.Context, memberstate.Term) error { return context.DeadlineExceeded }
 	}, func(town *town, _ *diary) {
 		leader := town.leader()
@@ -191,7 +191,7 @@ func TestItIsToldWhyALeaderWent(t *testing.T) {
 }
 
 func TestAReportMeasures(t *testing.T) {
-	inTown(t, 3, func(c *elector.Config) {
+	inTown(t, 3, func(c *config) {
 		c.Leases = true
 		c.Preferred = []string{"n1"}
 		c.LedgerEnd = func(memberstate.Term) memberstate.Position { return memberstate.Position{Index: 5} }
@@ -239,7 +239,7 @@ func TestMembersThatAreTooFarApartAreTold(t *testing.T) {
 		c.Transport, c.Logger = network.Join("n0"), log.logger()
 		members, err := memberstate.NewMembers(c.Members)
 		require.NoError(t, err)
-		el, err := elector.New(c)
+		el, err := elector.New(c.HostConfig, c.GroupConfig)
 		require.NoError(t, err)
 		require.NoError(t, el.Start())
 		defer func() { assert.NoError(t, el.Stop(context.Background())) }()
@@ -272,7 +272,7 @@ func TestMembersThatAreTooFarApartAreTold(t *testing.T) {
 func TestALiarSplitsAGroupAndAnOperatorMendsIt(t *testing.T) {
 	log := new(diary)
 	synctest.Test(t, func(t *testing.T) {
-		town := newTown(t, 3, func(c *elector.Config) { c.Logger = log.logger() })
+		town := newTown(t, 3, func(c *config) { c.Logger = log.logger() })
 		liar := newOutsider(t, town.network, "n1")
 		defer liar.stop()
 		town.start("n0")

@@ -65,7 +65,7 @@ func TestATermThatWasHeardOnceMayBeInTheLedger(t *testing.T) {
 		c.LedgerEnd = func(memberstate.Term) memberstate.Position {
 			return memberstate.Position{Term: memberstate.Term(last.Load()), Index: last.Load()}
 		}
-		el, err := elector.New(c)
+		el, err := elector.New(c.HostConfig, c.GroupConfig)
 		require.NoError(t, err)
 		require.NoError(t, el.Start())
 		require.NoError(t, el.Heard(5, "n1"))
@@ -79,7 +79,7 @@ func TestATermThatWasHeardOnceMayBeInTheLedger(t *testing.T) {
 
 // A lease is over at once when its member stops: nothing waits for it to run out.
 func TestNobodyWaitsForTheLeaseOfAMemberThatStops(t *testing.T) {
-	inTown(t, 1, func(c *elector.Config) { c.Leases = true }, func(town *town) {
+	inTown(t, 1, func(c *config) { c.Leases = true }, func(town *town) {
 		leader := town.leader()
 		town.pass(time.Second)
 		_, _, held := leader.el.Lease()

@@ -52,9 +52,8 @@ func value(m *dto.Metric) float64 {
 func TestAVoterWithoutAQuorum(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := metrics.New()
-		el, err := elector.New(elector.Config{
-			Group: "g", Self: "n0", Members: memberstate.Voters("n0", "n1", "n2"), Timing: elector.DefaultTiming(),
-			Store: new(memberstate.MemStore), Transport: rpc.NewNetwork(1).Join("n0"), Metrics: m.Elector(),
+		el, err := elector.New(elector.HostConfig{Self: "n0", Store: new(memberstate.MemStore), Transport: rpc.NewNetwork(1).Join("n0"), Metrics: m.Elector()}, elector.GroupConfig{
+			Group: "g", Members: memberstate.Voters("n0", "n1", "n2"), Timing: elector.DefaultTiming(),
 			LedgerEnd: func(memberstate.Term) memberstate.Position { return memberstate.Position{} },
 		})
 		require.NoError(t, err)

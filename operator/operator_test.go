@@ -30,16 +30,16 @@ type site struct {
 	ctx       context.Context
 	addresses map[string]string
 	files     *grpcrpc.TLS
-	change    func(*elector.Config) // what a test wants different
+	change    func(*elector.GroupConfig) // what a test wants different
 }
 
 var nodes = []string{"n0", "n1", "n2"}
 
-func newSite(t *testing.T, change ...func(*elector.Config)) *site {
+func newSite(t *testing.T, change ...func(*elector.GroupConfig)) *site {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	t.Cleanup(cancel)
-	s := &site{t: t, ctx: ctx, addresses: map[string]string{}, change: func(c *elector.Config) {
+	s := &site{t: t, ctx: ctx, addresses: map[string]string{}, change: func(c *elector.GroupConfig) {
 		for _, f := range change {
 			f(c)
 		}
@@ -83,7 +83,7 @@ func (s *site) open(node string, l net.Listener, files grpcrpc.TLS) {
 	host, err := elector.NewHost(elector.HostConfig{Self: node, Store: new(memberstate.MemStore), Transport: tr})
 	require.NoError(s.t, err)
 	operator.Register(tr.Registrar(), host, tr.Address)
-	config := elector.Config{
+	config := elector.GroupConfig{
 		Group: "orders", Members: memberstate.Voters(nodes...), Timing: elector.DefaultTiming(),
 		LedgerEnd: func(memberstate.Term) memberstate.Position { return memberstate.Position{} },
 	}
@@ -195,7 +195,7 @@ func TestWhatANodeRefusesIsItsOwnError(t *testing.T) {
 
 // The reasons travel, and so does what they are made of.
 func TestWhyATransferFailedReachesTheOperator(t *testing.T) {
-	s := newSite(t, func(c *elector.Config) {
+	s := newSite(t, func(c *elector.GroupConfig) {
 		c.Pause = func(context.Context, memberstate.Term) error { return errors.New("the engine is stuck") }
 	})
 	now := s.leader(0)
@@ -214,7 +214,7 @@ func TestWhyATransferFailedReachesTheOperator(t *testing.T) {
 
 // Away from a preferred leader it is undone, and that is told.
 func TestATransferThatWillBeUndoneIsTold(t *testing.T) {
-	s := newSite(t, func(c *elector.Config) { c.Preferred = []string{"n0"} })
+	s := newSite(t, func(c *elector.GroupConfig) { c.Preferred = []string{"n0"} })
 	leader, first := s.dial("n0"), memberstate.Term(0)
 	for now, err := range leader.Watch(s.ctx, "orders") {
 		require.NoError(t, err)
@@ -247,7 +247,7 @@ func TestANodeThatHangsHoldsNobodyUp(t *testing.T) {
 }
 
 func TestAStatusHasWhatIsMeasured(t *testing.T) {
-	s := newSite(t, func(c *elector.Config) {
+	s := newSite(t, func(c *elector.GroupConfig) {
 		c.Leases = true
 		c.LedgerEnd = func(memberstate.Term) memberstate.Position { return memberstate.Position{Index: 3} }
 	})

@@ -21,7 +21,7 @@ func serviceOf(t *testing.T, groups ...string) *service {
 	host, err := elector.NewHost(elector.HostConfig{Self: "n0", Store: new(memberstate.MemStore), Transport: rpc.NewNetwork(1).Join("n0")})
 	require.NoError(t, err)
 	for _, group := range groups {
-		_, err := host.Join(elector.Config{
+		_, err := host.Join(elector.GroupConfig{
 			Group: group, Members: memberstate.Voters("n0", "n1"), Timing: elector.DefaultTiming(),
 			LedgerEnd: func(memberstate.Term) memberstate.Position { return memberstate.Position{} },
 		})

@@ -30,7 +30,7 @@ type Options struct {
 	Faults FaultSet
 	// Timing holds the intervals; zero for the default.
 	Timing elector.Timing
-	// Leases, NoPreVote and NoRanks are as in elector.Config.
+	// Leases, NoPreVote and NoRanks are as in elector.GroupConfig.
 	Leases, NoPreVote, NoRanks bool
 	// Careless has engines break their promise, in one of two ways. An entry that is
 	// committed is then lost sooner or later, and the run says so.

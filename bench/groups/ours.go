@@ -50,7 +50,7 @@ func oursOf(names []string) (subject, error) {
 		leaders[i] = []string{node}
 	}
 	for g, name := range names {
-		config := elector.Config{
+		config := elector.GroupConfig{
 			Group: name, Members: members, Timing: timing(), LedgerEnd: emptyLedger, Preferred: leaders[g%hosts],
 		}
 		for i, host := range o.hosts {

@@ -43,9 +43,8 @@ func startOurs(changed func()) (*cluster, error) {
 		timing := elector.DefaultTiming()
 		timing.Heartbeat, timing.Leak = beat, leak
 		o := &ours{transport: transport}
-		o.elector, err = elector.New(elector.Config{
-			Group: "g", Self: node, Members: memberstate.Voters(nodes...), Timing: timing,
-			Store: new(memberstate.MemStore), Transport: transport,
+		o.elector, err = elector.New(elector.HostConfig{Self: node, Store: new(memberstate.MemStore), Transport: transport}, elector.GroupConfig{
+			Group: "g", Members: memberstate.Voters(nodes...), Timing: timing,
 			LedgerEnd: func(memberstate.Term) memberstate.Position { return memberstate.Position{} },
 		})
 		if err != nil {

@@ -62,7 +62,7 @@ type Bounds struct {
 	Beats, Leak int
 	// Entries is how long a ledger gets; 0: ledgers stay empty.
 	Entries int
-	// NoPreVote is as in elector.Config.
+	// NoPreVote is as in elector.GroupConfig.
 	NoPreVote bool
 	// Leases has leaders hold leases: time passes in ticks, a promise lasts three, a lease
 	// two. Lag is how many ticks a clock may miss in all. No more than a promise is longer

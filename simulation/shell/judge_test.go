@@ -31,7 +31,7 @@ func court(t *testing.T) (j *judge, processes []*process) {
 		host, err := elector.NewHost(elector.HostConfig{Self: n.name, Store: new(memberstate.MemStore), Transport: rpc.NewNetwork(0).Join(n.name), Logger: slog.New(slog.DiscardHandler)})
 		require.NoError(t, err)
 		m := &member{process: pr, group: g, id: j.nextID(), name: n.name + " g0", timing: g.timing, ledger: new(ledger)}
-		m.el, err = host.Join(elector.Config{
+		m.el, err = host.Join(elector.GroupConfig{
 			Group: g.name, Members: g.members, Timing: g.timing,
 			LedgerEnd: func(memberstate.Term) memberstate.Position { return memberstate.Position{} },
 		})

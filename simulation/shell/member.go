@@ -52,7 +52,7 @@ func (p *process) join(g *groupPlan) {
 	m.leases, noPreVote, noRanks = g.rules(n.random)
 	m.ordered = n.random.IntN(2) == 0
 	// The only place that knows how a group is configured.
-	config := elector.Config{
+	config := elector.GroupConfig{
 		Group: g.name, Members: g.members, Timing: m.timing, Preferred: g.preferred,
 		Leases: m.leases, NoPreVote: noPreVote, NoRanks: noRanks, LedgerEnd: m.ledgerEnd,
 	}

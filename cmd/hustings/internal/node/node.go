@@ -127,7 +127,7 @@ func (n *node) open() error {
 		return err
 	}
 	n.detection = timing.Detection()
-	group := elector.Config{
+	group := elector.GroupConfig{
 		Group: n.config.Group, Members: n.config.members(), Timing: timing,
 		Leases: n.config.Leases, Preferred: n.config.Preferred,
 		LedgerEnd: func(memberstate.Term) memberstate.Position { return memberstate.Position{} }, // there is no ledger
