@@ -114,3 +114,19 @@ func TestStrangersAndFormerPeersAreClosedInTime(t *testing.T) {
 		})
 	}
 }
+
+// What a caller says is counted by its calls. From a stranger it would be too much.
+func TestACallerSpendsNoAllowance(t *testing.T) {
+	g := newGuard(&pipes{}, time.Hour, func(Refusal, ...any) {})
+	accepted, err := g.Accept()
+	require.NoError(t, err)
+	c := accepted.(*guest)
+	require.True(t, c.spend(strangerBytes))
+	g.welcome(c)
+	assert.True(t, c.spend(1))
+	g.welcome(c) // with its next call
+	assert.True(t, c.spend(1))
+	c.resume()
+	assert.False(t, c.spend(1), "an exchange spends what was left")
+	_ = c.Close()
+}

@@ -130,8 +130,20 @@ func TestAPeerIsGoneWhenAllItsAddressesRefuse(t *testing.T) {
 	}
 	here, gone := knock(t.Context(), open(t))
 	assert.Equal(t, [2]bool{true, false}, [2]bool{here, gone})
+	here, gone = knock(t.Context(), portOf(t, open(t)))
+	assert.Equal(t, [2]bool{true, false}, [2]bool{here, gone}, "without a host it is this machine")
+	here, _ = knock(t.Context(), "127.0.0.2"+portOf(t, open(t)))
+	assert.False(t, here, "somebody is at this port, but at another address")
 	here, gone = knock(t.Context(), deaf(t))
 	assert.Equal(t, [2]bool{false, true}, [2]bool{here, gone})
 	here, gone = knock(t.Context(), "no port")
 	assert.Equal(t, [2]bool{false, false}, [2]bool{here, gone})
+}
+
+// portOf is an address without its host.
+func portOf(t *testing.T, address string) string {
+	t.Helper()
+	_, port, err := net.SplitHostPort(address)
+	require.NoError(t, err)
+	return ":" + port
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
@@ -44,6 +45,25 @@ func TestAnAllowanceIsSpent(t *testing.T) {
 		m.refill()
 		assert.False(t, m.spend(1))
 	})
+}
+
+// The figures are those that operators are told.
+func TestHowLargeAllowancesAre(t *testing.T) {
+	const stranger, peer = 32 << 10, 1280 << 10
+	m := newMeter(nil, nil)
+	assert.True(t, m.spend(stranger))
+	assert.False(t, m.spend(1))
+	ours, theirs := net.Pipe()
+	m = newMeter(ours, nil)
+	_, _, err := outgoing{TransportCredentials: insecure.NewCredentials()}.ClientHandshake(t.Context(), "", m)
+	require.NoError(t, err)
+	assert.True(t, m.spend(peer))
+	assert.False(t, m.spend(1))
+	m.refill()
+	assert.True(t, m.spend(peer))
+	assert.False(t, m.spend(1))
+	require.NoError(t, m.Close())
+	require.NoError(t, theirs.Close())
 }
 
 // Small amounts that come often must not keep the allowance from coming back.

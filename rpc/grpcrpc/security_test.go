@@ -166,6 +166,16 @@ func TestEachRoleHasItsOwnCalls(t *testing.T) {
 	assert.Equal(t, codes.Unimplemented, status.Code(err), "it may call, but the service does nothing: %v", err)
 }
 
+// Whoever was told that a call is not for it has not been silent.
+func TestACallThatIsRefusedIsNoSilence(t *testing.T) {
+	s := besiege(t, newTownWithTLS)
+	err := s.exchange(s.issue(s.authority, grpcrpc.Operator, "alice", "alice", time.Hour), "a", "b")
+	require.Equal(t, codes.PermissionDenied, status.Code(err), err)
+	s.holds(grpcrpc.RefusedRole, 1)
+	s.b.Close() // and so the call's connection is closed
+	assert.Zero(t, s.b.Stats().Refused[grpcrpc.RefusedSilence])
+}
+
 func TestEveryoneMayAskAfterTheHealth(t *testing.T) {
 	w := newTownWithTLS(t, "b")
 	b := w.open("b")

@@ -89,6 +89,20 @@ func TestServingAfterCloseIsAnError(t *testing.T) {
 	tr.Send("b", []rpc.Message{vote(1)}) // does nothing
 }
 
+// Of the new peers those are new that have come or moved. A node is no peer of its own,
+// though it may well be in a list that all nodes are given.
+func TestPeersAreReplaced(t *testing.T) {
+	w := newTown(t, "a")
+	w.addresses["b"] = "127.0.0.1:1"
+	tr := w.open("a")
+	tr.SetPeers(map[string]string{"a": w.addresses["a"], "b": "127.0.0.1:2", "c": "127.0.0.1:3"})
+	assert.Equal(t, map[string]bool{"b": false, "c": false}, tr.Connected())
+	assert.Equal(t, "127.0.0.1:2", tr.Address("b"))
+	assert.Equal(t, "127.0.0.1:3", tr.Address("c"))
+	tr.SetPeers(map[string]string{"b": "127.0.0.1:2"})
+	assert.Equal(t, map[string]bool{"b": false}, tr.Connected())
+}
+
 // Links that are made while the transport closes are not started any more: to
 // start one while Close waits for those that run panics.
 func TestPeersMayChangeWhileTheTransportCloses(t *testing.T) {
