@@ -231,6 +231,9 @@ func TestATransferThatWillBeUndoneIsTold(t *testing.T) {
 			break
 		}
 	}
+	undoing, err = leader.Transfer(s.ctx, "orders", "n0")
+	require.NoError(t, err)
+	assert.Nil(t, undoing, "it leads already, and is preferred")
 }
 
 // A node that accepts connections and says nothing holds nobody up.
