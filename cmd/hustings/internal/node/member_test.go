@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -86,6 +87,31 @@ type holder struct {
 }
 
 func (h *holder) Lease() (memberstate.Term, time.Time, bool) { return h.term, h.until, h.held }
+
+// Scripts count on it that an office is told from its beginning to its end, and its leases
+// in between.
+func TestAnOfficeIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out strings.Builder
+		m := member{id: "n", group: "g", out: NewPrinter(&out, true), leases: true}
+		h := &holder{term: 3, until: time.Now().Add(time.Minute), held: true}
+		m.elects(h, time.Second, time.Minute, Config{})
+		ctx, leave := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- m.lead(ctx, 3) }()
+		synctest.Wait()
+		leave()
+		require.NoError(t, <-ended)
+		var told []string
+		for line := range strings.Lines(out.String()) {
+			var e Event
+			require.NoError(t, json.Unmarshal([]byte(line), &e))
+			assert.EqualValues(t, 3, e.Term)
+			told = append(told, e.Event)
+		}
+		assert.Equal(t, []string{"lead", "lease", "unlead"}, told)
+	})
+}
 
 // The watchdogs are told an end that leaves them time to kill the program within the lease.
 func TestTheProgramEndsBeforeItsLease(t *testing.T) {

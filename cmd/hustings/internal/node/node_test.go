@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"os"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -98,7 +100,7 @@ func TestThePagesOfALeader(t *testing.T) {
 	assert.Equal(t, "ready: n0 leads term 1\n", body)
 	_, body = get(pages + "/metrics")
 	assert.Contains(t, body, `hustings_role{group="orders",role="leader"} 1`)
-	assert.Contains(t, body, "hustings_fsync_seconds_count")
+	assert.Regexp(t, `(?m)^hustings_fsync_seconds_count [1-9]`, body, "those of its store")
 	assert.Contains(t, body, `hustings_transport_refused_total{reason="crowd"} 0`)
 	assert.Contains(t, printed.String(), "n0  leads term 1\n")
 
@@ -143,4 +145,26 @@ func TestLocal(t *testing.T) {
 	assert.Len(t, found, 3)
 	assert.Equal(t, 3, strings.Count(printed.String(), "has stopped"))
 	assert.NotContains(t, logged.String(), "not transferred", "nobody is left to take over")
+}
+
+// If one of the nodes cannot run, none does: it could be the one that the others need.
+func TestLocalEndsWithAnyOfItsNodes(t *testing.T) {
+	var taken net.Listener
+	ended := make(chan error, 1)
+	go func() {
+		ended <- node.Local(t.Context(), 3, node.Config{Group: "demo"}, node.NewPrinter(io.Discard, false), slog.New(slog.DiscardHandler), func(m node.Member) {
+			if m.ID == "n1" {
+				var err error
+				taken, err = net.Listen("tcp", m.Address)
+				assert.NoError(t, err)
+			}
+		})
+	}()
+	select {
+	case err := <-ended:
+		assert.ErrorIs(t, err, syscall.EADDRINUSE)
+	case <-time.After(patience):
+		require.FailNow(t, "the other nodes go on")
+	}
+	require.NoError(t, taken.Close())
 }
