@@ -94,12 +94,16 @@ type jobs struct {
 	database, group, pids string
 }
 
+// maxTries bounds how often something is tried that a machine which is too busy may spoil.
+const maxTries = 10
+
 // end ends an office in some way, and returns the next leader.
 func (j *jobs) end(led node.Event, how func(leader, other string)) (next node.Event) {
 	j.t.Helper()
 	other := map[string]string{"n0": "n1", "n1": "n0"}
-	for {
-		led, p := j.inOffice(led)
+	for range maxTries {
+		var p program
+		led, p = j.inOffice(led)
 		at := now()
 		how(led.Node, other[led.Node])
 		next = j.leaderAfter(led.Term)
@@ -119,13 +123,16 @@ func (j *jobs) end(led node.Event, how func(leader, other string)) (next node.Ev
 		if next.AtNanos > at && next.Node == other[led.Node] {
 			return next
 		} // on a machine that is too busy a leader may go before it is struck, or an heir come too late
+		led = next
 	}
+	require.FailNow(j.t, "no office ends as it was to", "the last one was that of %s in term %d", led.Node, led.Term)
+	return led
 }
 
 // inOffice waits until everybody knows a leader whose program runs, this one or a later one.
 func (j *jobs) inOffice(led node.Event) (node.Event, program) {
 	j.t.Helper()
-	for {
+	for range maxTries {
 		j.followed(led.Term)
 		held := j.leaseCommand("status", j.database, j.group)
 		if held.Term == uint64(led.Term) && held.State == "held" {
@@ -137,6 +144,8 @@ func (j *jobs) inOffice(led node.Event) (node.Event, program) {
 		}
 		led = j.leaderAfter(led.Term)
 	}
+	require.FailNow(j.t, "no leader stays until everybody knows it", "the last one was %s in term %d", led.Node, led.Term)
+	return led, program{}
 }
 
 // said says whether a node has said something of a term.
