@@ -10,45 +10,17 @@ package shell
 
 import (
 	"context"
-	"fmt"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/memberstate"
 )
 
-// Violation is an invariant that did not hold.
-type Violation struct {
-	Seed      uint64
-	At        time.Duration // since the world began
-	Invariant Invariant
-	What      string
-	// Story is what happened before, a line each.
-	Story []string
-}
-
-func (v *Violation) Error() string {
-	return fmt.Sprintf("after %v: %v: %s", v.At, v.Invariant, v.What)
-}
-
 // judge is what is known of a world. Whatever it has is guarded by mu.
 type judge struct {
-	seed   uint64
-	began  time.Time
-	failed chan struct{} // closed with the first violation
-	live   func(string)  // told every line of the story; nil: nobody is
-
-	mu        sync.Mutex
-	violation *Violation
-	checked   [invariants]uint64
-	met       [conditions]uint64
-	strikes   [faults]uint64
-	groups    map[string]*history
-	story     []string
-	last      uint64 // id given
-	messages  uint64
+	book
+	groups   map[string]*history
+	messages uint64
 }
 
 // history is what has happened in a group.
@@ -151,8 +123,10 @@ type call struct {
 }
 
 func newJudge(seed uint64, p *plan, live func(string)) *judge {
-	j := &judge{seed: seed, began: time.Now(), failed: make(chan struct{}), live: live, groups: map[string]*history{}}
+	j := &judge{groups: map[string]*history{}}
+	j.open(seed, live)
 	for _, g := range p.groups {
+		j.named = append(j.named, g.name)
 		h := &history{
 			group: g, leaders: map[memberstate.Term]tenure{}, votes: map[ballot]string{}, handed: map[memberstate.Term]bool{},
 			rounds: map[round]*beat{}, seats: map[int]*seat{},
@@ -163,88 +137,6 @@ func newJudge(seed uint64, p *plan, live func(string)) *judge {
 		j.groups[g.name] = h
 	}
 	return j
-}
-
-const (
-	mostLines = 4000 // that are remembered
-	toldLines = 100  // that a violation comes with
-)
-
-// tell adds a line to the story.
-func (j *judge) tell(format string, args ...any) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.note(format, args...)
-}
-
-func (j *judge) note(format string, args ...any) {
-	line := fmt.Sprintf("%12v  ", time.Since(j.began)) + fmt.Sprintf(format, args...)
-	if j.live != nil {
-		j.live(line)
-	}
-	if len(j.story) == mostLines {
-		j.story = append(j.story[:0], j.story[mostLines/2:]...)
-	}
-	j.story = append(j.story, line)
-}
-
-// holds counts a check, and notes the first violation. The judge's mu is held.
-func (j *judge) holds(i Invariant, holds bool, who, format string, args ...any) bool {
-	j.checked[i]++
-	if holds || j.violation != nil {
-		return holds
-	}
-	what := fmt.Sprintf(format, args...)
-	if who != "" {
-		what = who + ": " + what
-	}
-	j.note("VIOLATION of %q: %s", i.String(), what)
-	j.violation = &Violation{Seed: j.seed, At: time.Since(j.began), Invariant: i, What: what, Story: j.excerpt(who)}
-	close(j.failed)
-	return false
-}
-
-// excerpt is the end of the story, as far as it concerns a group, or everybody.
-func (j *judge) excerpt(who string) (lines []string) {
-	_, group, _ := strings.Cut(who, " ")
-	for _, line := range j.story {
-		other := false
-		for name := range j.groups {
-			other = other || group != "" && name != group && strings.Contains(line, " "+name)
-		}
-		if !other {
-			lines = append(lines, line)
-		}
-	}
-	return lines[max(0, len(lines)-toldLines):]
-}
-
-// check is holds for those who do not hold the judge's mu.
-func (j *judge) check(i Invariant, holds bool, who, format string, args ...any) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.holds(i, holds, who, format, args...)
-}
-
-func (j *judge) struck(f Fault) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.strikes[f]++
-}
-
-// struckAt is struck with a line in the story.
-func (j *judge) struckAt(f Fault, where string) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.strikes[f]++
-	j.note("%s: %v", where, f)
-}
-
-func (j *judge) nextID() uint64 {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.last++
-	return j.last
 }
 
 // booted holds what a process has found in its store against what was saved.

@@ -42,7 +42,6 @@ func run(o Options, moves *atomic.Uint64) *Result {
 		options: o, plan: p, judge: newJudge(o.Seed, p, o.Tell), net: rpc.NewNetwork(o.Seed), calm: make(chan struct{}), over: make(chan struct{}),
 		random: random(o.Seed, "world"),
 	}
-	began := time.Now()
 	for i, rate := range p.rates {
 		n := &node{world: w, index: i, name: nodeName(i), rate: rate, random: random(o.Seed, nodeName(i)), ledgers: make([]*ledger, len(p.groups))}
 		n.disk = newDisk(random(o.Seed, "disk of "+n.name))
@@ -70,21 +69,10 @@ func run(o Options, moves *atomic.Uint64) *Result {
 	j := w.judge
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	r := &Result{
-		Seed: o.Seed, Virtual: time.Since(began), Messages: j.messages, Struck: map[Fault]uint64{}, Checked: map[Invariant]uint64{}, Met: map[Condition]uint64{},
-		Violation: j.violation,
-	}
+	r := j.result()
+	r.Messages = j.messages
 	for _, h := range j.groups {
 		r.Elections += uint64(len(h.leaders))
-	}
-	for i, n := range j.checked {
-		r.Checked[Invariant(i)] = n
-	}
-	for i, n := range j.met {
-		r.Met[Condition(i)] = n
-	}
-	for i, n := range j.strikes {
-		r.Struck[Fault(i)] = n
 	}
 	return r
 }
