@@ -33,13 +33,20 @@ const (
 type engine struct {
 	ledger    ledger // durable at once: engines sync before they acknowledge
 	promise   elector.Promise
-	voted     memberstate.Term   // the largest term that its ledger's end was asked for with
-	announced memberstate.Term   // the largest term of a leader that it was told it may follow
-	leading   memberstate.Term   // the term in which it serves; 0: it does not
-	running   memberstate.Term   // the term of a Lead that has not returned; 0: none
-	stopped   bool               // writes are paused for a handover
-	acked     [maxNodes]uint64   // by index of the follower, in this term
-	writing   [mostWrites]parcel // appends that were heard and are not in the ledger yet
+	voted     memberstate.Term     // the largest term that its ledger's end was asked for with
+	announced memberstate.Term     // the largest term of a leader that it was told it may follow
+	leading   memberstate.Term     // the term in which it serves; 0: it does not
+	running   memberstate.Term     // the term of a Lead that has not returned; 0: none
+	stopped   bool                 // writes are paused for a handover
+	acked     [maxNodes]uint64     // by index of the follower, in this term
+	writing   [mostWrites]addition // appends that were heard and are not in the ledger yet
+}
+
+// addition is an append on its way to the ledger.
+type addition struct {
+	from   uint8            // the index of the leader
+	term   memberstate.Term // 0: there is none
+	ledger ledger
 }
 
 // mostWrites is how many appends a node has between Heard and its ledger at one time.
@@ -149,9 +156,7 @@ func (m *member) tick(term uint32) {
 	}
 	for i := range w.nodes {
 		if i != m.index {
-			w.network.ship(&parcel{engine: true, from: uint8(m.index), to: uint8(i), group: uint8(m.place), ledger: e.ledger, message: rpc.Message{
-				Body: rpc.Body{Kind: rpc.Heartbeat, Term: e.leading},
-			}})
+			w.network.ship(m, uint8(i), rpc.Heartbeat, e.leading, e.ledger)
 		}
 	}
 }
@@ -183,7 +188,7 @@ func (m *member) hear(p *parcel) {
 	if place == mostWrites || !m.heard(p) && m.world.options.Careless != CarelessAlways || !m.alive {
 		return
 	}
-	e.writing[place] = *p
+	e.writing[place] = addition{p.from, p.message.Term, p.ledger}
 	most := m.world.longestWrite
 	if m.disk.slow {
 		most += m.rules().Timing.Detection()
@@ -195,7 +200,7 @@ func (m *member) hear(p *parcel) {
 // room is a place for another append, or mostWrites if there is none.
 func (e *engine) room() int {
 	for place := range e.writing {
-		if !e.writing[place].engine {
+		if e.writing[place].term == 0 {
 			return place
 		}
 	}
@@ -224,21 +229,19 @@ func (m *member) wrote(write uint32) {
 		return
 	}
 	e := &m.engine
-	p := e.writing[write%mostWrites]
-	e.writing[write%mostWrites] = parcel{}
+	added := e.writing[write%mostWrites]
+	e.writing[write%mostWrites] = addition{}
 	before := e.ledger
-	accepted := e.accept(m.world.options.Careless, p.message.Term, func() {
-		if !e.ledger.holds(&p.ledger) { // an older append of this term may come late
-			e.ledger = p.ledger
+	accepted := e.accept(m.world.options.Careless, added.term, func() {
+		if !e.ledger.holds(&added.ledger) { // an older append of this term may come late
+			e.ledger = added.ledger
 		}
 	})
 	if !accepted {
 		return
 	}
-	m.world.check.accepts(m, &before, p.message.Term)
-	m.world.network.ship(&parcel{engine: true, from: uint8(m.index), to: p.from, group: p.group, message: rpc.Message{
-		Body: rpc.Body{Kind: rpc.HeartbeatResponse, Term: p.message.Term, Ledger: p.ledger.end()},
-	}})
+	m.world.check.accepts(m, &before, added.term)
+	m.world.network.ship(m, added.from, rpc.HeartbeatResponse, added.term, ledger{term: added.ledger.term, last: added.ledger.last})
 }
 
 // acknowledged counts who has what. An entry of this term that a quorum has is
@@ -247,10 +250,10 @@ func (e *engine) acknowledged(n *member, p *parcel) {
 	if e.leading == 0 || p.message.Term != e.leading {
 		return
 	}
-	if p.message.Ledger.Index <= e.acked[p.from] {
+	if p.ledger.last <= e.acked[p.from] {
 		return
 	}
-	e.acked[p.from] = p.message.Ledger.Index
+	e.acked[p.from] = p.ledger.last
 	all := e.acked                        // a copy
 	have := all[:n.world.options.Members] // observers do not count
 	slices.Sort(have)

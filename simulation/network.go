@@ -39,7 +39,7 @@ func (p *parcel) address() choice {
 
 type network struct {
 	world *world
-	pool  []parcel
+	pool  []*parcel // by place; a parcel never moves
 	free  []uint32
 	links [maxNodes][maxNodes]link
 
@@ -104,24 +104,29 @@ func (n *network) draw(r *rand.Rand, enabled FaultSet, detection time.Duration) 
 	n.mayBeReordered = enabled.Has(Reorder)
 }
 
-// send puts a message of the election on its way.
-func (n *network) send(from *node, m *rpc.Message) {
-	to := n.world.seatOf(m.To)
-	if to == memberstate.Nobody {
+// send puts messages of the election on their way to one node.
+func (n *network) send(from *node, to string, batch []rpc.Message) {
+	w, seat := n.world, n.world.seatOf(to)
+	if seat == memberstate.Nobody {
 		return // there is no such node
 	}
-	place := n.room()
-	p := &n.pool[place]
-	p.message, p.from, p.group = *m, uint8(from.index), uint8(n.world.place(m.Group))
-	p.to = uint8(n.world.at(to, n.sent).index)
-	p.engine, p.slowed = false, false
-	n.post(place)
+	for i := range batch {
+		place := n.room()
+		p := n.pool[place]
+		p.message, p.from, p.group = batch[i], uint8(from.index), uint8(w.place(batch[i].Group))
+		p.to = uint8(w.at(seat, n.sent).index)
+		p.engine, p.slowed = false, false
+		n.post(place)
+	}
 }
 
-// ship puts an engine's message on its way.
-func (n *network) ship(p *parcel) {
+// ship puts an engine's message on its way: a ledger, or how far one has got.
+func (n *network) ship(from *member, to uint8, kind rpc.Kind, term memberstate.Term, l ledger) {
 	place := n.room()
-	n.pool[place] = *p
+	p := n.pool[place]
+	p.message.Kind, p.message.Term, p.ledger = kind, term, l
+	p.from, p.to, p.group = uint8(from.index), to, uint8(from.place)
+	p.engine, p.slowed = true, false
 	n.post(place)
 }
 
@@ -132,7 +137,7 @@ func (n *network) room() uint32 {
 		n.free = n.free[:last]
 		return place
 	}
-	n.pool = append(n.pool, parcel{})
+	n.pool = append(n.pool, new(parcel))
 	return uint32(len(n.pool) - 1)
 }
 
@@ -144,7 +149,7 @@ func (n *network) release(place uint32) {
 
 // post decides what becomes of a parcel.
 func (n *network) post(place uint32) {
-	w, p := n.world, &n.pool[place]
+	w, p := n.world, n.pool[place]
 	at := p.address()
 	s := w.choices.stream(at.kind, p.from, p.to)
 	s.count++
@@ -173,14 +178,14 @@ func (n *network) post(place uint32) {
 	if fate.second != 0 {
 		n.again(p, time.Duration(fate.second))
 	}
-	if word := &n.word; word.holds(&n.pool[place], w.now) {
+	if word := &n.word; word.holds(p, w.now) {
 		fate.first = lost
-		if n.pool[place].to == word.to {
+		if p.to == word.to {
 			fate.first = word.arrives - w.now
 		}
 	}
 	if fate.first == lost {
-		w.tracer.ended(&n.pool[place], Lost)
+		w.tracer.ended(p, Lost)
 		n.release(place)
 		return
 	}
@@ -190,7 +195,7 @@ func (n *network) post(place uint32) {
 // again puts another copy of a parcel on its way.
 func (n *network) again(p *parcel, takes time.Duration) {
 	place := n.room()
-	other := &n.pool[place]
+	other := n.pool[place]
 	*other = *p
 	if t := n.world.tracer; t != nil && !p.engine && int(p.group) == t.group {
 		other.passage = n.world.tracer.posted(p, true)
@@ -274,15 +279,14 @@ func heavyTail(from time.Duration, random uint64) time.Duration {
 
 // launch has a parcel arrive, after a while.
 func (n *network) launch(place uint32, takes time.Duration) {
-	p := &n.pool[place]
+	p := n.pool[place]
 	takes += n.links[p.from][p.to].slow
 	n.world.events.Push(n.world.now+int64(takes), newEvent(parcelArrives, p.to, place))
 }
 
-// arrive gives a parcel to its addressee, and its place back. What that says in return
-// may move the pool, but not change what p is.
+// arrive gives a parcel to its addressee, and then its place back.
 func (n *network) arrive(place uint32) {
-	w, p := n.world, &n.pool[place]
+	w, p := n.world, n.pool[place]
 	to, l := &w.nodes[p.to], &n.links[p.from][p.to]
 	if to.sluggish > 0 && !p.slowed {
 		p.slowed = true

@@ -32,7 +32,7 @@ type node struct {
 	inbox       []parcel      // what has arrived during a pause
 	orders      []func()      // and what was ordered
 
-	arriving parcel        // what arrives
+	arriving *parcel       // what arrives
 	untaken  bool          // and no machine has taken it yet
 	doomed   Fault         // the point of a step at which the process will die; 0: none
 	downFor  time.Duration // and for how long then
@@ -191,11 +191,11 @@ func (n *node) deliver(p *parcel) {
 	if !n.alive {
 		return
 	}
-	n.arriving, n.untaken = *p, true // what the process says in return may move the pool
+	n.arriving, n.untaken = p, true
 	m := &n.members[p.group]
 	m.hears(p.passage)
 	n.world.tracer.ended(p, Delivered)
-	n.host.Deliver(&m.group, &n.arriving.message)
+	n.host.Deliver(&m.group, &p.message)
 	n.untaken = false
 }
 
@@ -209,13 +209,11 @@ func (n *node) Draw(g *protocol.Group, a protocol.Alarm) time.Duration {
 }
 
 // Send sends messages to one node. The process may die between two nodes.
-func (n *node) Send(_ string, batch []rpc.Message) {
+func (n *node) Send(to string, batch []rpc.Message) {
 	if !n.alive {
 		return
 	}
-	for i := range batch {
-		n.world.network.send(n, &batch[i])
-	}
+	n.world.network.send(n, to, batch)
 	if n.doomed == CrashBetweenSends {
 		n.dies(CrashBetweenSends)
 	}
@@ -293,7 +291,7 @@ func (n *node) Drop(why protocol.Drop, _ int) {
 		w.check.told(OtherMembers)
 	default: // the network delivers nothing else
 	}
-	w.tracer.ended(&n.arriving, Refused)
+	w.tracer.ended(n.arriving, Refused)
 	if m := &n.members[n.arriving.group]; len(m.hearing) > 0 {
 		m.hearing = m.hearing[:len(m.hearing)-1]
 	}
