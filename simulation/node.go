@@ -314,7 +314,7 @@ func (n *node) Voting(*protocol.Group, *protocol.Message)                     {}
 func (n *node) QuorumHeard(*protocol.Group, time.Duration)                    {}
 func (n *node) NotTransferred(*protocol.Group, *protocol.TransferError, bool) {}
 func (n *node) TooFarApart(*protocol.Group, string, memberstate.Term, uint64) {}
-func (n *node) Says(g *protocol.Group, _ memberstate.Seat, m *protocol.Message) {
+func (n *node) Says(g *protocol.Group, _ memberstate.Set, m *protocol.Message) {
 	n.memberOf(g).says(m)
 }
 func (n *node) Before(g *protocol.Group, in *protocol.Input) { n.memberOf(g).before(in) }

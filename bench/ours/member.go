@@ -200,7 +200,7 @@ func (m *member) Pause(_ memberstate.Term, number uint32) {
 func (m *member) Ended(err error) { m.world.Err = err }
 
 // Says counts rounds: a request goes to many, and is one.
-func (m *member) Says(_ *protocol.Group, _ memberstate.Seat, q *protocol.Message) {
+func (m *member) Says(_ *protocol.Group, _ memberstate.Set, q *protocol.Message) {
 	now := said{q.Kind, q.Round, m.world.Now()}
 	if now == m.said {
 		return

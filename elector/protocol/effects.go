@@ -48,6 +48,7 @@ func (fx *effects) Reply(m *Message) {
 		n.edge.Voting(g, m)
 	}
 	if seat := fx.pending.Input.Message.From; g.Rules.All.Has(seat) {
+		n.says(g, memberstate.SetOf(seat), m)
 		n.post(g, seat, m)
 	} else {
 		n.postStranger(g, fx.pending.from, m)
@@ -59,6 +60,7 @@ func (fx *effects) Send(to memberstate.Set, m *Message) {
 	if m.Kind == rpc.VoteResponse || m.Kind == rpc.VoteRequest && !g.Repeats() {
 		n.edge.Voting(g, m)
 	}
+	n.says(g, to, m)
 	for seat := range to.Seats() {
 		n.post(g, seat, m)
 	}

@@ -43,7 +43,7 @@ func (n *Node) end(g *Group, err error) {
 		return // it has ended, or has not been started
 	}
 	g.running = false
-	n.fx = effects{node: n, group: g}
+	n.fx.group = g
 	g.endOffice(&n.fx)
 	g.endPause(&n.fx)
 	n.alarms.remove(g)
@@ -61,7 +61,7 @@ func (n *Node) end(g *Group, err error) {
 	queue := x.queue[x.first:]
 	x.queue, x.first, x.messages = nil, 0, 0
 	for i := range queue {
-		n.letGo(&queue[i])
+		n.letGo(&queue[i].purpose)
 	}
 	n.conclude(g)
 }

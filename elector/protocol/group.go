@@ -46,7 +46,7 @@ type Group struct {
 // more is what most groups do not have, or not for long.
 type more struct {
 	busy     *pending  // the step that waits for the ledger or the disk
-	queue    []pending // what has happened while a step waits
+	queue    []waiting // what has happened while a step waits
 	first    int       // of these, the one that is next
 	messages int       // how many of them have arrived from others
 	orders   []*Order  // to hand over, that stand
@@ -57,6 +57,12 @@ type more struct {
 // pending is a step on its way, with what it takes to finish it.
 type pending struct {
 	Step
+	purpose
+}
+
+// waiting is an input that no step has begun with yet.
+type waiting struct {
+	Input
 	purpose
 }
 
@@ -111,9 +117,10 @@ func (g *Group) Record() memberstate.Record {
 	}
 }
 
-// message is a machine's message as the transport has it.
-func (g *Group) message(self, to string, m *Message) rpc.Message {
-	return rpc.Message{Group: g.name, From: self, To: to, Leader: g.Members.ID(m.Leader), Voters: g.Members.Digest(), Body: m.Body}
+// write makes a machine's message one as the transport has it.
+func (g *Group) write(as *rpc.Message, self, to string, m *Message) {
+	as.Group, as.From, as.To, as.Leader = g.name, self, to, g.Members.ID(m.Leader)
+	as.Voters, as.Body = g.Members.Digest(), m.Body
 }
 
 // busy is the step that waits, if any.
@@ -139,8 +146,8 @@ func (g *Group) Queued() (all, messages int) {
 // everything else there are few kinds, each order belongs to a caller who waits, and what is
 // the same is kept once: to hear twice of one leader, or to be told twice to stand, changes
 // no more than once does.
-func (x *more) add(p *pending) {
-	if p.Input.Kind == Receive {
+func (x *more) add(p *waiting) {
+	if p.Kind == Receive {
 		x.messages++
 	} else if i := slices.IndexFunc(x.queue[x.first:], p.isSame); i >= 0 {
 		i += x.first
@@ -151,7 +158,7 @@ func (x *more) add(p *pending) {
 }
 
 // isSame says whether the two are one input, which nobody ordered.
-func (p *pending) isSame(other pending) bool {
+func (p *waiting) isSame(other waiting) bool {
 	return p.Input == other.Input && p.order == nil && other.order == nil
 }
 
@@ -170,14 +177,14 @@ func both(first, second func()) func() {
 }
 
 // next takes what has waited longest.
-func (x *more) next() pending {
+func (x *more) next() (Input, purpose) {
 	next := x.queue[x.first]
-	if next.Input.Kind == Receive {
+	if next.Kind == Receive {
 		x.messages--
 	}
-	x.queue[x.first] = pending{}
+	x.queue[x.first] = waiting{}
 	if x.first++; x.first == len(x.queue) {
 		x.queue, x.first = x.queue[:0], 0
 	}
-	return next
+	return next.Input, next.purpose
 }

@@ -65,8 +65,8 @@ type Inspector interface {
 	// has to wait nothing has taken effect after it.
 	Before(g *Group, in *Input)
 	After(g *Group, x *Step)
-	// Says is told of a message, when it is put into the batch for a node.
-	Says(g *Group, to memberstate.Seat, m *Message)
+	// Says is told of a message, before it is put into the batches for the nodes of members.
+	Says(g *Group, to memberstate.Set, m *Message)
 }
 
 // Node is all groups of one process. It has no lock: one goroutine at a time may use it.
@@ -82,15 +82,17 @@ type Node struct {
 
 	inspector Inspector // nil: nobody looks
 
-	step   pending // the step under way, unless it waits
-	inside bool    // a step is being carried out, so what an engine answers waits for its end
+	step   *pending // the step under way; one that waits is its group's
+	inside bool     // a step is being carried out, so what an engine answers waits for its end
 	fx     effects
 	spare  spare
 }
 
 // NewNode is a node without groups.
 func NewNode(self string, edge Edge) *Node {
-	return &Node{self: self, edge: edge, peers: newPeers(), lost: make(map[string]time.Duration)}
+	n := &Node{self: self, edge: edge, peers: newPeers(), lost: make(map[string]time.Duration), step: new(pending)}
+	n.fx.node = n
+	return n
 }
 
 // Inspect has somebody look at what the node does, from now on.
@@ -198,7 +200,7 @@ func (n *Node) give(g *Group, in *Input, what purpose) {
 			what.then()
 		}
 	case g.busy() != nil:
-		n.extras(g).add(&pending{Step: Step{Input: *in}, purpose: what})
+		n.extras(g).add(&waiting{*in, what})
 	default:
 		n.step.Input, n.step.purpose = *in, what
 		n.begin(g)
@@ -212,14 +214,14 @@ func (n *Node) workOff(g *Group) {
 		if all, _ := g.Queued(); all == 0 {
 			break
 		}
-		n.step = g.more.next()
+		n.step.Input, n.step.purpose = g.more.next()
 		n.begin(g)
 	}
 	n.tidy(g)
 }
 
 func (n *Node) begin(g *Group) {
-	p := &n.step
+	p := n.step
 	n.enter(g, p)
 	n.proceed(g, p, g.Begin(&g.Rules, n.now, &p.Step, &n.fx))
 }
@@ -230,7 +232,7 @@ func (n *Node) attend(g *Group) {
 	if !g.running || g.busy() != nil || n.inside {
 		return
 	}
-	p := &n.step
+	p := n.step
 	p.purpose = purpose{}
 	n.enter(g, p)
 	n.proceed(g, p, g.Attend(&g.Rules, n.now, &p.Step, &n.fx))
@@ -242,7 +244,7 @@ func (n *Node) attend(g *Group) {
 func (n *Node) resume(g *Group, next func(p *pending) Need) {
 	p := g.busy()
 	if !g.running {
-		n.letGo(p)
+		n.letGo(&p.purpose)
 		n.release(g)
 		n.conclude(g)
 		return
@@ -254,14 +256,14 @@ func (n *Node) resume(g *Group, next func(p *pending) Need) {
 
 func (n *Node) enter(g *Group, p *pending) {
 	n.inside = true
-	n.fx = effects{node: n, group: g, pending: p, term: g.Term, heardBeat: g.heardBeat}
+	n.fx.group, n.fx.pending, n.fx.term, n.fx.heardBeat = g, p, g.Term, g.heardBeat
 }
 
 // proceed goes on after a step, or puts it by until what it needs is there.
 func (n *Node) proceed(g *Group, p *pending, need Need) {
 	n.inside = false
 	if need != NeedNothing && g.busy() == nil {
-		n.extras(g).busy = n.keep(p)
+		n.extras(g).busy, n.step = p, take(&n.spare.steps)
 	}
 	switch need {
 	case NeedLedger:
@@ -286,9 +288,9 @@ func (n *Node) proceed(g *Group, p *pending, need Need) {
 }
 
 // letGo lets a step go that will never be done.
-func (n *Node) letGo(p *pending) {
-	if p.then != nil {
-		p.then()
+func (n *Node) letGo(what *purpose) {
+	if what.then != nil {
+		what.then()
 	}
 }
 

@@ -68,7 +68,7 @@ func (n *Node) Withdraw(g *Group, o *Order, why error) {
 		return
 	}
 	x.orders = slices.DeleteFunc(x.orders, func(other *Order) bool { return other == o })
-	x.queue = append(x.queue[:x.first], slices.DeleteFunc(x.queue[x.first:], func(p pending) bool { return p.order == o })...)
+	x.queue = append(x.queue[:x.first], slices.DeleteFunc(x.queue[x.first:], func(p waiting) bool { return p.order == o })...)
 	if x.busy != nil && x.busy.order == o {
 		x.busy.Withdrawn = true
 	}

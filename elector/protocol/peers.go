@@ -28,6 +28,12 @@ func newPeers() peers {
 	return peers{members: make(map[string]*peer), strangers: make(map[string]*peer)}
 }
 
+func (n *Node) says(g *Group, to memberstate.Set, m *Message) {
+	if n.inspector != nil {
+		n.inspector.Says(g, to, m)
+	}
+}
+
 // post puts a message into the batch for a member's node.
 func (n *Node) post(g *Group, to memberstate.Seat, m *Message) {
 	e := g.Electorate
@@ -38,9 +44,6 @@ func (n *Node) post(g *Group, to memberstate.Seat, m *Message) {
 	if p == nil {
 		p = find(n.peers.members, g.Members.ID(to))
 		e.peers[to-1] = p
-	}
-	if n.inspector != nil {
-		n.inspector.Says(g, to, m)
 	}
 	n.gather(g, p, m)
 }
@@ -63,7 +66,8 @@ func (n *Node) gather(g *Group, p *peer, m *Message) {
 	if len(p.batch) == 0 {
 		n.peers.full = append(n.peers.full, p)
 	}
-	p.batch = append(p.batch, g.message(n.self, p.id, m))
+	p.batch = append(p.batch, rpc.Message{})
+	g.write(&p.batch[len(p.batch)-1], n.self, p.id, m)
 	if len(p.batch) >= usualBatch {
 		n.send(p)
 	}
@@ -83,8 +87,8 @@ func (n *Node) flush() {
 	}
 }
 
+// send leaves the messages where they are, because they hold on to names alone.
 func (n *Node) send(p *peer) {
 	n.edge.Send(p.id, p.batch)
-	clear(p.batch)
 	p.batch = p.batch[:0]
 }

@@ -247,32 +247,33 @@ func (s *Session) goOn(r *Rules, now time.Duration, x *Step, fx Effects) Need {
 			fx.Done()
 			x.own = true
 		}
-		own, due := s.attend(r, now, fx)
-		if !due {
+		own := s.attend(r, now, fx)
+		if own == 0 {
 			break
 		}
-		x.Input, x.own = own, true
+		x.Input, x.own = Input{Kind: own, Number: s.beat}, true // the beat is for Served
 		s.step(r, now, x, fx)
 	}
 	return x.need
 }
 
 // attend brings what runs beside the machine in line with what the machine is now. If the
-// machine is to be told something, it returns that. A follower has nothing to attend to.
-func (s *Session) attend(r *Rules, now time.Duration, fx Effects) (own Input, due bool) {
+// machine is to be told something, it returns that, and else 0. A follower has nothing to
+// attend to.
+func (s *Session) attend(r *Rules, now time.Duration, fx Effects) (own InputKind) {
 	if s.Role == memberstate.Leader {
 		s.ledger.known = s.Term
 	} else if s.duties == nil && !s.serving {
-		return Input{}, false
+		return 0
 	}
 	s.attendLease(r, now, fx)
-	if own, due = s.attendLead(r, now, fx); due {
-		return own, true
+	if own = s.attendLead(r, now, fx); own != 0 {
+		return own
 	}
-	if own, due = s.attendHandover(fx); !due {
+	if own = s.attendHandover(fx); own == 0 {
 		s.tidy()
 	}
-	return own, due
+	return own
 }
 
 // duty are the session's duties, made when there are first any.

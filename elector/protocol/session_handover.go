@@ -49,7 +49,7 @@ func (s *Session) PauseEnded(number uint32, paused bool) (awaited bool) {
 
 // attendHandover holds the handover against the orders that stand, and pauses the engine's
 // writes for it when the target is ready.
-func (s *Session) attendHandover(fx Effects) (own Input, due bool) {
+func (s *Session) attendHandover(fx Effects) (own InputKind) {
 	o, p := &s.duties.orders, &s.duties.pause
 	switch {
 	case s.handover == NoHandover:
@@ -58,15 +58,15 @@ func (s *Session) attendHandover(fx Effects) (own Input, due bool) {
 			o.own, o.handing = false, false
 			fx.Settle()
 		}
-		return Input{}, false
+		return 0
 	case s.resigning && !o.own && o.resignations == 0:
-		return Input{Kind: Remain}, true
+		return Remain
 	case s.reason != toPreferred && !o.own && o.transfers+o.resignations == 0:
-		return Input{Kind: Abort}, true
+		return Abort
 	}
 	o.handing = true
 	if s.handover != Pausing {
-		return Input{}, false
+		return 0
 	}
 	if !p.asked {
 		*p = pause{number: p.number + 1, running: true, asked: true}
@@ -74,11 +74,11 @@ func (s *Session) attendHandover(fx Effects) (own Input, due bool) {
 	}
 	switch {
 	case p.failed:
-		return Input{Kind: Abort}, true
+		return Abort
 	case p.ready:
-		return Input{Kind: Paused}, true
+		return Paused
 	}
-	return Input{}, false
+	return 0
 }
 
 func (s *Session) endPause(fx Effects) {

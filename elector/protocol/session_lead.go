@@ -19,10 +19,10 @@ type lead struct {
 }
 
 // attendLead begins and ends Lead, and tells the machine what it has to know of it.
-func (s *Session) attendLead(r *Rules, now time.Duration, fx Effects) (own Input, due bool) {
+func (s *Session) attendLead(r *Rules, now time.Duration, fx Effects) (own InputKind) {
 	l := &s.duties.lead
 	if s.duties.lease.over {
-		return Input{Kind: Lapsed}, true
+		return Lapsed
 	}
 	leads := s.Role == memberstate.Leader && (r.Lease == 0 || s.LeaseLeft(now) > 0)
 	if !leads || l.term != s.Term {
@@ -34,17 +34,17 @@ func (s *Session) attendLead(r *Rules, now time.Duration, fx Effects) (own Input
 			*l = lead{term: s.Term, running: true, quits: l.quits}
 			fx.Lead(s.Term)
 		case s.serving && s.Role != memberstate.Leader:
-			return Input{Kind: Served, Number: s.beat}, true
+			return Served
 		}
 	}
 	if l.quits {
 		l.quits = false
 		if s.Role == memberstate.Leader {
 			s.duties.orders.own = true
-			return Input{Kind: Resign}, true
+			return Resign
 		}
 	}
-	return Input{}, false
+	return 0
 }
 
 func (s *Session) endLead(fx Effects) {

@@ -12,13 +12,6 @@ type spare struct {
 // mostSpare bounds how much is kept.
 const mostSpare = 16
 
-// keep puts a step by.
-func (n *Node) keep(p *pending) *pending {
-	kept := take(&n.spare.steps)
-	*kept = *p
-	return kept
-}
-
 // release gives back the place of the step that waited.
 func (n *Node) release(g *Group) {
 	p := g.more.busy
