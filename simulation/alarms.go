@@ -7,7 +7,7 @@ import "math"
 // alarms are when they ring, in true time. Most of what happens does not change whose
 // rings first.
 type alarms struct {
-	due   [maxNodes]int64 // 0: it is not set
+	due   []int64 // by node; 0: it is not set
 	first int             // whose rings first; of those that ring at once the smallest index
 	at    int64           // and when
 }
@@ -17,6 +17,9 @@ const silent = math.MaxInt64
 
 // set has a node's alarm ring at a time; 0: it does not.
 func (a *alarms) set(index int, at int64) {
+	if a.due[index] == at {
+		return
+	}
 	a.due[index] = at
 	switch {
 	case index == a.first:

@@ -135,7 +135,7 @@ func (c *checker) started(n *member) { c.termsRose(n, n.durable()) }
 
 // stepped checks a step that has been taken; if it waits for the disk it has not
 // taken effect yet.
-func (c *checker) stepped(n *member, before *protocol.Machine, x *protocol.Step) {
+func (c *checker) stepped(n *member, before *memberstate.State, x *protocol.Step) {
 	c.step(n, before, x)
 	c.vote(n, before)
 	c.follows(n)

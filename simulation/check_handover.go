@@ -5,6 +5,7 @@ package simulation
 
 import (
 	"github.com/hustings/hustings/elector/protocol"
+	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 )
 
@@ -29,7 +30,7 @@ func (c *checker) leaves(n *member) {
 
 // takes looks at a member that stands in place of its leader: its ledger has got to where
 // the leader's ended. What was said long ago, or by another, is not obeyed.
-func (c *checker) takes(n *member, before *protocol.Machine, x *protocol.Step) {
+func (c *checker) takes(n *member, before *memberstate.State, x *protocol.Step) {
 	q, asks := &x.Input.Message, &x.Output.Send
 	if x.Input.Kind != protocol.Receive || q.Kind != rpc.TakeLeadership || x.Output.To == 0 || asks.Mark != rpc.Handed {
 		return

@@ -8,7 +8,7 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-func (c *checker) step(n *member, before *protocol.Machine, x *protocol.Step) {
+func (c *checker) step(n *member, before *memberstate.State, x *protocol.Step) {
 	c.counts[LegalStep]++
 	m, out := &n.group.Machine, &x.Output
 	lost := before.Role == memberstate.Leader && (m.Role != memberstate.Leader || m.Term != before.Term)
@@ -22,14 +22,14 @@ func (c *checker) step(n *member, before *protocol.Machine, x *protocol.Step) {
 		c.violated(LegalStep, n, "its hard state changed and is not saved")
 	case out.Lost != lost:
 		c.violated(LegalStep, n, "Lost is %t from %v to %v", out.Lost, before.Role, m.Role)
-	case !out.Changed && m.State != before.State && (m.Role != before.Role || m.Term != before.Term || m.Leader != before.Leader || m.Vote != before.Vote):
+	case !out.Changed && m.State != *before && (m.Role != before.Role || m.Term != before.Term || m.Leader != before.Leader || m.Vote != before.Vote):
 		c.violated(LegalStep, n, "it changed and does not say so")
 	case m.Role == memberstate.Leader && (m.Vote != n.seat || m.Leader != n.seat):
 		c.violated(LegalStep, n, "it leads and did not vote for itself")
 	case m.Role == memberstate.Follower && (m.Leader == memberstate.Nobody || m.Leader == n.seat):
 		c.violated(LegalStep, n, "it follows nobody")
 	}
-	if x.Input.Kind == protocol.Ring && x.Input.Number != n.armed && *m != *before {
+	if x.Input.Kind == protocol.Ring && x.Input.Number != n.armed && *m != n.stale {
 		c.violated(LegalStep, n, "it obeys an alarm that it has replaced")
 	}
 	if x.Output.To != 0 && x.Output.Send.Kind == rpc.VoteRequest && before.Role != memberstate.Leader && n.engine.running != 0 {

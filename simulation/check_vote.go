@@ -9,7 +9,7 @@ import (
 )
 
 // vote looks at a vote that was just given.
-func (c *checker) vote(n *member, before *protocol.Machine) {
+func (c *checker) vote(n *member, before *memberstate.State) {
 	c.counts[TermsRise]++
 	m := &n.group.Machine
 	if m.Term < before.Term {

@@ -38,6 +38,9 @@ func gained(passed, rate int64) int64 {
 // when is the true time from which on the clock shows a time, or more.
 func (c *clock) when(local time.Duration) int64 {
 	passed := int64(local) - c.base
+	if c.rate == 0 {
+		return c.trueBase + passed
+	}
 	ahead, speed := gained(passed, c.rate), million+c.rate
 	at := c.trueBase + passed - (ahead/speed*million + ahead%speed*million/speed) // up to rounding
 	for c.shows(at) < local {

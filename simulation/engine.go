@@ -210,11 +210,11 @@ func (e *engine) room() int {
 // heard tells the group of an append before it is accepted, and says whether it may be.
 func (m *member) heard(p *parcel) bool {
 	term, leader := p.message.Term, m.world.nodes[p.from].seat
-	heard := false
-	m.turn(func(h *protocol.Node) {
-		h.Give(&m.group, &protocol.Input{Kind: protocol.Heard, Term: term, Seat: leader}, func() { heard = true })
-	})
-	if !heard || !m.alive || m.group.Term != term || m.group.Leader != leader {
+	m.told = false
+	m.host.At(m.local())
+	m.host.Give(&m.group, &protocol.Input{Kind: protocol.Heard, Term: term, Seat: leader}, m.tell)
+	m.endTurn()
+	if !m.told || !m.alive || m.group.Term != term || m.group.Leader != leader {
 		return false
 	}
 	m.engine.announced = max(m.engine.announced, term)

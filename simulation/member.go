@@ -23,12 +23,15 @@ type member struct {
 	lease      lease
 	order      *protocol.Order // the newest one to hand over, which may be given up
 
-	last    protocol.Machine // as it was before the step under way
-	number  uint32           // of the alarm that is set
-	asked   uint32           // and of the one that the step has asked for
-	armed   uint32           // which it was when the step under way began
-	asks    int              // how often this step has asked for the ledger's end
-	hearing []int32          // the places in the trace of messages that no step has taken yet
+	last    memberstate.State // as it was before the step under way
+	stale   protocol.Machine  // and all of it, if it is given an alarm that it has replaced
+	number  uint32            // of the alarm that is set
+	asked   uint32            // and of the one that the step has asked for
+	armed   uint32            // which it was when the step under way began
+	told    bool              // that its group has heard of the append that comes
+	tell    func()            // says so
+	asks    int               // how often this step has asked for the ledger's end
+	hearing []int32           // the places in the trace of messages that no step has taken yet
 
 	answers   answers
 	accepted  memberstate.Term // the largest term of an append in its ledger, in any incarnation
@@ -55,6 +58,7 @@ const mostLedgers = 4
 func (m *member) init(n *node, place int) {
 	w, o := n.world, &n.world.options
 	m.node, m.place = n, place
+	m.tell = func() { m.told = true }
 	m.electorate = protocol.Electorate{
 		Members: w.list(n.seat),
 		Rules: protocol.Rules{
@@ -132,7 +136,10 @@ func (m *member) before(in *protocol.Input) {
 	m.untaken = false
 	w := m.world
 	w.steps++
-	m.last, m.armed = m.group.Machine, m.number
+	m.last, m.armed = m.group.State, m.number
+	if in.Kind == protocol.Ring && in.Number != m.armed {
+		m.stale = m.group.Machine
+	}
 	w.tracer.steps(m, in)
 	if in.Kind == protocol.Receive {
 		w.check.answers(m, &in.Message)

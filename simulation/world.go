@@ -70,6 +70,7 @@ func newWorld(o Options) *world {
 // addNode makes a node that has not started.
 func (w *world) addNode(seat memberstate.Seat) *node {
 	w.nodes = append(w.nodes, node{})
+	w.alarms.due = append(w.alarms.due, 0)
 	n := &w.nodes[len(w.nodes)-1]
 	n.init(w, len(w.nodes)-1, seat)
 	return n

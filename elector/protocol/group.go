@@ -117,8 +117,16 @@ func (g *Group) Record() memberstate.Record {
 	}
 }
 
+// read makes a message that arrived an input.
+func (g *Group) read(msg *rpc.Message, as *Input, now time.Duration) {
+	*as = Input{} // field by field: to copy what has just been written makes the processor wait
+	as.Kind, as.RoundTrip = Receive, g.RoundTrip(&msg.Body, now)
+	m := &as.Message
+	m.From, m.Leader, m.Body = g.Members.Seat(msg.From), g.Members.Seat(msg.Leader), msg.Body
+}
+
 // write makes a machine's message one as the transport has it.
-func (g *Group) write(as *rpc.Message, self, to string, m *Message) {
+func (g *Group) write(m *Message, as *rpc.Message, self, to string) {
 	as.Group, as.From, as.To, as.Leader = g.name, self, to, g.Members.ID(m.Leader)
 	as.Voters, as.Body = g.Members.Digest(), m.Body
 }

@@ -67,7 +67,7 @@ func (n *Node) gather(g *Group, p *peer, m *Message) {
 		n.peers.full = append(n.peers.full, p)
 	}
 	p.batch = append(p.batch, rpc.Message{})
-	g.write(&p.batch[len(p.batch)-1], n.self, p.id, m)
+	g.write(m, &p.batch[len(p.batch)-1], n.self, p.id)
 	if len(p.batch) >= usualBatch {
 		n.send(p)
 	}
