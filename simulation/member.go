@@ -22,6 +22,7 @@ type member struct {
 	engine     engine
 	lease      lease
 	order      *protocol.Order // the newest one to hand over, which may be given up
+	outcome    *outcome        // of the newest order; nil: there was none
 
 	last    memberstate.State // as it was before the step under way
 	stale   protocol.Machine  // and all of it, if it is given an alarm that it has replaced

@@ -158,8 +158,9 @@ func (n *network) post(place uint32) {
 		n.old[n.kept%oldParcels] = *p
 		n.kept++
 	}
-	if n.wanted != nil {
+	if w.scripted {
 		n.remember(p)
+		w.account.sent(p)
 	}
 	if w.tracer != nil && !p.engine && int(p.group) == w.tracer.group {
 		p.passage = w.tracer.posted(p, false)
@@ -312,7 +313,7 @@ func (n *network) arrive(place uint32) {
 	n.release(place)
 }
 
-// remember keeps a message that will be sent again.
+// remember keeps a message that a scenario will send again.
 func (n *network) remember(p *parcel) {
 	if _, ok := n.wanted[p.address()]; ok {
 		kept := *p

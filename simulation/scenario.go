@@ -10,8 +10,6 @@ import (
 	"maps"
 	"slices"
 	"time"
-
-	"github.com/hustings/hustings/memberstate"
 )
 
 // Scenario is a run that is written down. Its Seed, Branches and Faults are not used.
@@ -29,58 +27,8 @@ type Scenario struct {
 	Expect []Expectation
 
 	choices map[choice]chosen
-	origin  *Options // of the seed that it was recorded from, if it was
-}
-
-// Expectation is what is expected at a time, or with Violation in the end.
-type Expectation struct {
-	At time.Duration
-	// Leader is who must lead then, by index: the node of the largest term that takes
-	// itself for the leader. NoLeader expects that nobody does, AnyLeader does not care.
-	Leader int
-	// Term is the largest term that any node is in; 0: any.
-	Term memberstate.Term
-	// Violation is the invariant that must be broken in the end; nil: this is about a time.
-	Violation *Invariant
-}
-
-// What Expectation.Leader may be besides a node.
-const (
-	NoLeader  = -1
-	AnyLeader = -2
-)
-
-// String is the expectation as a scenario's text has it, without the word expect.
-func (e Expectation) String() string {
-	switch {
-	case e.Violation != nil:
-		return fmt.Sprintf("violation %v", *e.Violation)
-	case e.Leader == NoLeader:
-		return fmt.Sprintf("no leader at %v", e.At)
-	case e.Leader == AnyLeader:
-		return fmt.Sprintf("term %d at %v", e.Term, e.At)
-	case e.Term == 0:
-		return fmt.Sprintf("leader n%d at %v", e.Leader, e.At)
-	default:
-		return fmt.Sprintf("leader n%d in term %d at %v", e.Leader, e.Term, e.At)
-	}
-}
-
-// met says whether a world is as expected now.
-func (e Expectation) met(w *world) bool {
-	var term memberstate.Term
-	for i := range w.nodes {
-		term = max(term, w.nodes[i].members[0].group.Term)
-	}
-	leader := w.leader()
-	switch e.Leader {
-	case NoLeader:
-		return leader == nil
-	case AnyLeader:
-		return term == e.Term
-	default:
-		return leader != nil && leader.index == e.Leader && (e.Term == 0 || leader.group.Term == e.Term)
-	}
+	lines   map[choice]int // of a text: where they stand
+	origin  *Options       // of the seed that it was recorded from, if it was
 }
 
 // Run plays the scenario. Whether it went as expected is in Result.Unmet.
@@ -95,28 +43,48 @@ func (s *Scenario) Run() (Result, error) {
 func (s *Scenario) play(w *world) Result {
 	w.begin()
 	r := w.play(s.moments())
+	if r.Violation == nil || s.Expects(r.Violation.Invariant) { // else it has ended before its time
+		r.Unmet = append(r.Unmet, w.missed...)
+		r.Unmet = append(r.Unmet, s.unreached(w)...)
+	}
 	for _, e := range s.Expect {
 		if e.Violation != nil && (r.Violation == nil || r.Violation.Invariant != *e.Violation) {
-			r.Unmet = append(r.Unmet, fmt.Sprintf("expected: %v; found: %v", e, r.Violation))
+			r.Unmet = append(r.Unmet, e.unmet(fmt.Sprint(r.Violation)))
 		}
 	}
 	return r
 }
 
-// moments are the expectations that have a time.
+// moments are the expectations that have a time, by time.
 func (s *Scenario) moments() (all []Expectation) {
 	for _, e := range s.Expect {
 		if e.Violation == nil {
 			all = append(all, e)
 		}
 	}
+	slices.SortStableFunc(all, func(a, b Expectation) int { return cmp.Compare(a.At, b.At) })
 	return all
+}
+
+// unreached are the lines about choices that a run has not come to.
+func (s *Scenario) unreached(w *world) (lines []string) {
+	for _, c := range slices.SortedFunc(maps.Keys(s.lines), compareChoices) {
+		if made := w.choices.stream(c.kind, c.node, c.to).count; c.number > made {
+			lines = append(lines, fmt.Sprintf("line %d: %q is never reached: there are %d", s.lines[c], c.text(s.choices[c]), made))
+		}
+	}
+	return lines
 }
 
 // world prepares the scenario.
 func (s *Scenario) world() (*world, error) {
 	o := s.Options
 	if err := o.fill(); err != nil {
+		return nil, err
+	}
+	filled := *s
+	filled.Options = o
+	if err := filled.check(); err != nil {
 		return nil, err
 	}
 	w := newWorld(o)

@@ -34,31 +34,79 @@ func TestStories(t *testing.T) {
 	}
 }
 
-// What is wrong with a scenario's text is said with its line, or with what it is about.
+// What is wrong with a scenario's text is said with its line.
 func TestWrongScenariosAreNamed(t *testing.T) {
 	for text, says := range map[string]string{
-		"members many":                      `line 1: "members many": "many" is no number`,
-		"\nweather fine":                    `line 2: "weather fine": no line begins with "weather"`,
-		"at 1s crash":                       "a node is missing",
-		"at soon crash n0":                  `"soon" is no time`,
-		"at 1s loss n0":                     `no fault that strikes at a time is called "loss"`,
-		"at 1s crash n0 twice":              `"twice" is no node`,
-		"at 1s crash n77":                   "there is no n77",
-		"at 1s bridge n0 links n0>n99":      `"n0>n99" is no link`,
-		"at 0s clock-rate n0 count 900000":  "count is to be from -25000 to 25000",
-		"leases maybe":                      `"maybe" is none of off, on`,
-		"message n0>n1 17 lost":             `"17" is no number such as #17`,
-		"wait n0 #1":                        "it ends too early",
-		"members 3\nheal n0":                "1 of 3 nodes are no quorum",
-		"members 3\nheal n0 n7":             "there is no voter n7",
-		"expect violation of everything":    `no invariant is called "of everything"`,
-		"expect leader n0":                  "it ends too early",
-		"members 12":                        "Members is 12",
-		"timing heartbeat 1s leak 3 margin": `"margin" is none of vote-wait`,
-		"duration 1s 2s":                    `what is "2s"?`,
+		"members many":                            `line 1: "members many": "many" is no number`,
+		"\nweather fine":                          `line 2: "weather fine": no line begins with "weather"`,
+		"at 1s crash":                             `line 1: "at 1s crash": a node is missing`,
+		"at soon crash n0":                        `line 1: "at soon crash n0": "soon" is no time`,
+		"at 1s loss n0":                           `no fault that strikes at a time is called "loss"`,
+		"at 1s crash n0 twice":                    `"twice" is no node`,
+		"members 3\nat 1s crash n3":               `line 2: "at 1s crash n3": there is no n3`,
+		"at 1s resign n0\nexpect leader n7 at 1s": `line 2: "expect leader n7 at 1s": there is no n7`,
+		"wait n3 #1 1ms":                          `line 1: "wait n3 #1 1ms": there is no n3`,
+		"message n0>n4 #1 lost":                   `line 1: "message n0>n4 #1 lost": there is no n4`,
+		"at 1s partition links n0>n1,n3>n0":       "there is no n3",
+		"at 1s partition links n0>n0":             `"n0>n0" is no link`,
+		"at 1s partition n0":                      "links are missing",
+		"at 0s clock-rate n0 count 900000":        "count is to be from -25000 to 25000",
+		"at 1s crash n0 by 1s":                    "crash counts no time",
+		"duration 5s\nat 6s crash n0":             `line 2: "at 6s crash n0": the scenario ends at 5s`,
+		"expect no leader at 9s\nduration 5s":     `line 1: "expect no leader at 9s": the scenario ends at 5s`,
+		"leases maybe":                            `"maybe" is none of off, on`,
+		"message n0>n1 17 lost":                   `"17" is no number such as #17`,
+		"message n0>n1 #0 lost":                   `"0" is no number such as #17`,
+		"wait n0 #1":                              "it ends too early",
+		"wait n0 #1 1ms\nwait n0 #1 2ms":          `line 2: "wait n0 #1 2ms": line 1 says it already`,
+		"members 3\nheal n0":                      `line 2: "heal n0": 1 of 3 nodes are no quorum`,
+		"members 3\nat 1s observe\nheal n0 n1 n3": `line 3: "heal n0 n1 n3": there is no voter n3`,
+		"expect violation of everything":          `no invariant is called "of everything"`,
+		"expect leader n0":                        "it ends too early",
+		"expect n0 king at 1s":                    `"king" is none of candidate, down, follower, leader, observer`,
+		"expect answer n0>n1 NO at 1s":            `no answer is called "NO"`,
+		"expect no hope at 1s":                    `"hope" is none of answer, leader, lease`,
+		"expect order n0 lost at 1s":              `"lost" is none of done, failed, open`,
+		"\nmembers 12":                            `line 2: "members 12": simulation: Members is 12`,
+		"timing heartbeat 1s leak 3 margin":       `"margin" is none of vote-wait`,
+		"duration 1s 2s":                          `what is "2s"?`,
 	} {
 		_, err := simulation.ParseScenario(strings.NewReader(text))
 		assert.ErrorContains(t, err, says, text)
+	}
+}
+
+// What a text names and a run never comes to is said when it has been played, with its line.
+func TestLinesThatComeToNothingAreNamed(t *testing.T) {
+	for text, says := range map[string]string{
+		"message n0>n1 #99999 lost":                      `line 2: "message n0>n1 #99999 lost" is never reached: there are `,
+		"append n0>n1 #7 1ms":                            `line 2: "append n0>n1 #7 1ms" is never reached: there are 0`,
+		"wait n2 #4000 1ms":                              `line 2: "wait n2 #4000 1ms" is never reached: there are `,
+		"write n0 #88 1ms":                               `line 2: "write n0 #88 1ms" is never reached: there are `,
+		"torn n1 #1 1":                                   `line 2: "torn n1 #1 1" is never reached: there are 0`,
+		"at 1s stale-message n0 to n1 count 99999":       `line 2: "at 1s stale-message n0 to n1 count 99999": no such message was sent before`,
+		"at 1s crash n3\nat 1500ms observe":              `line 2: "at 1s crash n3": there is no n3 yet`,
+		"expect leader n0 at 1s":                         `line 2: expected: leader n0 at 1s; found: n0 follower in term 1`,
+		"expect lease n2 at 1s":                          "line 2: expected: lease n2 at 1s; found: nobody holds one",
+		"expect violation one lease":                     "line 2: expected: violation one lease; found: <nil>",
+		"expect answer n0>n1 EXPIRED_TERM at 1s":         "line 2: expected: answer n0>n1 EXPIRED_TERM at 1s; found: it was given 0 times",
+		"expect rounds n2 1 at 1s":                       "line 2: expected: rounds n2 1 at 1s; found: 2",
+		"at 1s resign n2\nexpect order n2 open at 2s":    "line 3: expected: order n2 open at 2s; found: it is done",
+		"at 1s resign n0\nexpect order n0 done at 2s":    "line 3: expected: order n0 done at 2s; found: it has failed: elector: this member does not lead",
+		"expect order n0 done at 2s":                     "found: there was none",
+		"expect no leader at 1s\nexpect no leader at 0s": "line 2: expected: no leader at 1s; found: n0 follower",
+		"expect n0 follower of n1 in term 1 at 1s":       "found: n0 follower in term 1",
+		"at 1s crash n1 for 1s\nexpect n1 candidate at 1100ms":  "n1 is down",
+		"expect n1 down at 1s":                           "n1 follower in term 1",
+		"leases on\nexpect no lease at 1s":               "line 3: expected: no lease at 1s; found: n2 holds one in term 1 until ",
+		"expect no answer n0>n2 SUCCESS at 1s":           "found: it was given ",
+	} {
+		s, err := simulation.ParseScenario(strings.NewReader("duration 2s\n" + text))
+		require.NoError(t, err, text)
+		r, err := s.Run()
+		require.NoError(t, err, text)
+		require.Len(t, r.Unmet, 1, text)
+		assert.Contains(t, r.Unmet[0], says, text)
 	}
 }
 

@@ -60,8 +60,8 @@ func (s *Scenario) String() string {
 	for _, c := range slices.SortedFunc(maps.Keys(s.choices), compareChoices) {
 		b.WriteString(c.text(s.choices[c]) + "\n")
 	}
-	for _, e := range s.Expect {
-		b.WriteString("expect " + e.String() + "\n")
+	for i := range s.Expect {
+		b.WriteString("expect " + s.Expect[i].String() + "\n")
 	}
 	return b.String()
 }
@@ -88,7 +88,10 @@ func (s *Strike) String() string {
 	if s.Other >= 0 {
 		fmt.Fprintf(&b, " to n%d", s.Other)
 	}
-	if s.Count != 0 {
+	switch {
+	case s.Count > 0 && s.Fault.countsTime():
+		fmt.Fprintf(&b, " by %v", time.Duration(s.Count))
+	case s.Count != 0:
 		fmt.Fprintf(&b, " count %d", s.Count)
 	}
 	for i, l := range s.Links {
@@ -98,6 +101,11 @@ func (s *Strike) String() string {
 		fmt.Fprintf(&b, " for %v", s.Lasts)
 	}
 	return b.String()
+}
+
+// countsTime says whether what a fault counts are nanoseconds.
+func (f Fault) countsTime() bool {
+	return f == SlowLink || f == SlowNode || f == GivenUp || f == LateWord
 }
 
 // text is the line of a choice.
@@ -124,55 +132,119 @@ func (c choice) text(v chosen) string {
 // ParseScenario reads a scenario's text. Lines that begin with # say nothing. The error
 // names the line.
 func ParseScenario(r io.Reader) (*Scenario, error) {
-	s := &Scenario{choices: map[choice]chosen{}}
+	s := &Scenario{choices: map[choice]chosen{}, lines: map[choice]int{}}
+	var all []line
 	lines := bufio.NewScanner(r)
 	for number := 1; lines.Scan(); number++ {
-		line := strings.TrimSpace(lines.Text())
-		if line == "" || strings.HasPrefix(line, "#") {
+		l := line{number: number, text: strings.TrimSpace(lines.Text())}
+		if l.text == "" || strings.HasPrefix(l.text, "#") {
 			continue
 		}
-		if err := s.parseLine(&words{rest: strings.Fields(line)}); err != nil {
-			return nil, fmt.Errorf("line %d: %q: %w", number, line, err)
+		w := &words{rest: strings.Fields(l.text), line: number}
+		err := s.parseLine(w)
+		if o := s.Options; err == nil { // a copy
+			err = o.fill()
 		}
+		if err != nil {
+			return nil, l.refused(err)
+		}
+		l.nodes = w.nodes
+		all = append(all, l)
 	}
 	if err := lines.Err(); err != nil {
 		return nil, err
 	}
-	if err := s.check(); err != nil {
+	if err := s.fill(); err != nil {
 		return nil, err
+	}
+	for i := range all {
+		if err := s.checkLine(&all[i]); err != nil {
+			return nil, all[i].refused(err)
+		}
 	}
 	return s, nil
 }
 
-// check looks at what no line alone can tell.
-func (s *Scenario) check() error {
-	if err := s.fill(); err != nil {
-		return err
+// line is one of a text, with the nodes that it names.
+type line struct {
+	number int
+	text   string
+	nodes  []int
+}
+
+func (l *line) refused(err error) error { return fmt.Errorf("line %d: %q: %w", l.number, l.text, err) }
+
+// checkLine looks at what a line can be told only when all are known.
+func (s *Scenario) checkLine(l *line) error {
+	there := s.Members
+	for _, later := range []Fault{Observe, Twin} {
+		if slices.ContainsFunc(s.Strikes, func(k Strike) bool { return k.Fault == later }) {
+			there++
+		}
+	}
+	for _, n := range l.nodes {
+		if n >= there {
+			return fmt.Errorf("there is no n%d", n)
+		}
 	}
 	for i := range s.Strikes {
-		strike := &s.Strikes[i]
-		if named := max(strike.Node, strike.Other); named >= maxNodes {
-			return fmt.Errorf("%q: there is no n%d", strike, named)
-		}
-		for _, l := range strike.Links {
-			if l[0] >= maxNodes || l[1] >= maxNodes {
-				return fmt.Errorf("%q: there is no link n%d>n%d", strike, l[0], l[1])
-			}
-		}
-		if strike.Node < 0 && strike.needsNode() {
-			return fmt.Errorf("%q: a node is missing", strike)
-		}
-		if least, most := strike.counts(s.Timing); strike.Count < least || strike.Count > most {
-			return fmt.Errorf("%q: count is to be from %d to %d", strike, least, most)
+		if k := &s.Strikes[i]; k.line == l.number {
+			return s.checkStrike(k)
 		}
 	}
+	for i := range s.Expect {
+		if e := &s.Expect[i]; e.line == l.number && e.At > s.Duration {
+			return fmt.Errorf("the scenario ends at %v", s.Duration)
+		}
+	}
+	if strings.HasPrefix(l.text, "heal ") {
+		return s.checkHeal()
+	}
+	return nil
+}
+
+// check looks at what no line alone can tell.
+func (s *Scenario) check() error {
+	for i := range s.Strikes {
+		if err := s.checkStrike(&s.Strikes[i]); err != nil {
+			return fmt.Errorf("%q: %w", &s.Strikes[i], err)
+		}
+	}
+	if err := s.checkHeal(); err != nil {
+		return fmt.Errorf("heal: %w", err)
+	}
+	return nil
+}
+
+func (s *Scenario) checkStrike(k *Strike) error {
+	if k.At > s.Duration {
+		return fmt.Errorf("the scenario ends at %v", s.Duration)
+	}
+	for _, l := range append([][2]int{{k.Node, k.Other}}, k.Links...) {
+		if n := max(l[0], l[1]); n >= maxNodes {
+			return fmt.Errorf("there is no n%d", n)
+		}
+	}
+	if k.Node < 0 && k.needsNode() {
+		return errors.New("a node is missing")
+	}
+	if len(k.Links) == 0 && k.isCut() && k.Fault != Isolation {
+		return errors.New("links are missing")
+	}
+	if least, most := k.counts(s.Timing); k.Count < least || k.Count > most {
+		return fmt.Errorf("count is to be from %d to %d", least, most)
+	}
+	return nil
+}
+
+func (s *Scenario) checkHeal() error {
 	for _, n := range s.Heal {
 		if n >= s.Members {
-			return fmt.Errorf("heal: there is no voter n%d", n)
+			return fmt.Errorf("there is no voter n%d", n)
 		}
 	}
 	if s.Heal != nil && len(s.Heal) < memberstate.Quorum(memberstate.Set(1<<s.Members-1)) {
-		return fmt.Errorf("heal: %d of %d nodes are no quorum", len(s.Heal), s.Members)
+		return fmt.Errorf("%d of %d nodes are no quorum", len(s.Heal), s.Members)
 	}
 	return nil
 }
@@ -228,16 +300,23 @@ func (s *Scenario) parseLine(w *words) error {
 		}
 		slices.Sort(s.Heal)
 	case "at":
-		s.Strikes = append(s.Strikes, w.strike())
+		strike := w.strike()
+		strike.line = w.line
+		s.Strikes = append(s.Strikes, strike)
 	case "expect":
-		s.Expect = append(s.Expect, w.expectation())
+		e := w.expectation()
+		e.line = w.line
+		s.Expect = append(s.Expect, e)
 	default:
 		kind := slices.Index(choiceNames[:], first)
 		if kind < 0 {
 			return fmt.Errorf("no line begins with %q", first)
 		}
 		c, v := w.choice(choiceKind(kind))
-		s.choices[c] = v
+		if w.err == nil && s.lines[c] > 0 {
+			return fmt.Errorf("line %d says it already", s.lines[c])
+		}
+		s.choices[c], s.lines[c] = v, w.line
 	}
 	if w.err == nil && len(w.rest) > 0 {
 		return fmt.Errorf("what is %q?", strings.Join(w.rest, " "))
@@ -247,8 +326,10 @@ func (s *Scenario) parseLine(w *words) error {
 
 // words are what is left of a line, and the first thing that was wrong with it.
 type words struct {
-	rest []string
-	err  error
+	rest  []string
+	err   error
+	line  int
+	nodes []int // that it names
 }
 
 func (w *words) fail(format string, args ...any) {
@@ -338,6 +419,7 @@ func (w *words) node() int {
 	if err != nil {
 		w.fail("%w", err)
 	}
+	w.nodes = append(w.nodes, n)
 	return n
 }
 
@@ -350,24 +432,23 @@ func parseNode(word string) (int, error) {
 	return int(n), nil
 }
 
-func parseLink(word string) (link [2]int, err error) {
+func (w *words) link() [2]int { return w.linkOf(w.next()) }
+
+func (w *words) linkOf(word string) (link [2]int) {
 	from, to, ok := strings.Cut(word, ">")
 	var problems [2]error
 	link[0], problems[0] = parseNode(from)
 	link[1], problems[1] = parseNode(to)
-	if !ok || errors.Join(problems[:]...) != nil || max(link[0], link[1]) >= maxNodes {
-		return link, fmt.Errorf("%q is no link such as n0>n1", word)
+	if !ok || errors.Join(problems[:]...) != nil || link[0] == link[1] {
+		w.fail("%q is no link such as n0>n1", word)
 	}
-	return link, nil
+	w.nodes = append(w.nodes, link[0], link[1])
+	return link
 }
 
 func (w *words) links() (links [][2]int) {
 	for word := range strings.SplitSeq(w.next(), ",") {
-		l, err := parseLink(word)
-		if err != nil {
-			w.fail("%w", err)
-		}
-		links = append(links, l)
+		links = append(links, w.linkOf(word))
 	}
 	return links
 }
@@ -388,6 +469,10 @@ func (w *words) strike() Strike {
 			s.Other = w.node()
 		case w.has("count"):
 			s.Count = w.number()
+		case w.has("by"):
+			if s.Count = int64(w.duration()); !s.Fault.countsTime() {
+				w.fail("%v counts no time", s.Fault)
+			}
 		case w.has("links"):
 			s.Links = w.links()
 		case w.has("for"):
@@ -403,17 +488,14 @@ func (w *words) strike() Strike {
 func (w *words) choice(kind choiceKind) (c choice, v chosen) {
 	c.kind = kind
 	if kind.ofLink() {
-		l, err := parseLink(w.next())
-		if err != nil {
-			w.fail("%w", err)
-		}
+		l := w.link()
 		c.node, c.to = uint8(l[0]), uint8(l[1])
 	} else {
 		c.node = uint8(w.node())
 	}
 	digits, ok := strings.CutPrefix(w.next(), "#")
 	n, err := strconv.ParseUint(digits, 10, 32)
-	if !ok || err != nil {
+	if !ok || err != nil || n == 0 {
 		w.fail("%q is no number such as #17", digits)
 	}
 	c.number = uint32(n)
@@ -429,34 +511,4 @@ func (w *words) choice(kind choiceKind) (c choice, v chosen) {
 		v.second = int64(w.duration())
 	}
 	return c, v
-}
-
-// expectation reads what follows "expect".
-func (w *words) expectation() Expectation {
-	e := Expectation{Leader: AnyLeader}
-	switch {
-	case w.has("violation"):
-		name := strings.Join(w.rest, " ")
-		w.rest = nil
-		at := slices.Index(invariantNames[:], name)
-		if at < 0 {
-			w.fail("no invariant is called %q; there are %s", name, strings.Join(invariantNames[:], ", "))
-			return e
-		}
-		i := Invariant(at)
-		e.Violation = &i
-		return e
-	case w.has("no"):
-		e.Leader = NoLeader
-		w.oneOf(map[string]func(){"leader": func() {}})
-	case w.has("leader"):
-		e.Leader = w.node()
-		if w.has("in") {
-			w.oneOf(map[string]func(){"term": func() { e.Term = memberstate.Term(w.number()) }})
-		}
-	default:
-		w.oneOf(map[string]func(){"term": func() { e.Term = memberstate.Term(w.number()) }})
-	}
-	w.oneOf(map[string]func(){"at": func() { e.At = w.duration() }})
-	return e
 }

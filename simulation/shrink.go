@@ -16,7 +16,7 @@ import (
 // many there were, and how many faults and choices are left. A scenario that breaks
 // nothing is returned as it is.
 func (s *Scenario) Shrink(ctx context.Context, progress func(runs, left int)) *Scenario {
-	x := shrinker{ctx: ctx, progress: progress, best: s.clone()}
+	x := shrinker{ctx: ctx, progress: progress, best: s.unlined()}
 	r, err := x.best.Run()
 	if err != nil || r.Violation == nil {
 		return x.best
@@ -36,8 +36,29 @@ func (s *Scenario) Shrink(ctx context.Context, progress func(runs, left int)) *S
 		x.shorter()
 		x.rounder()
 	}
-	x.best.Expect = []Expectation{{Violation: &x.invariant, Leader: AnyLeader}}
+	x.best.Expect = []Expectation{breaks(x.invariant)}
+	x.best.forget()
 	return x.best
+}
+
+// unlined is a copy that belongs to no text.
+func (s *Scenario) unlined() *Scenario {
+	c := s.clone()
+	c.lines = nil
+	for i := range c.Strikes {
+		c.Strikes[i].line = 0
+	}
+	return c
+}
+
+// forget drops the choices that a run of the scenario does not come to any more.
+func (s *Scenario) forget() {
+	w, err := s.world()
+	if err != nil {
+		return
+	}
+	s.play(w)
+	maps.DeleteFunc(s.choices, func(c choice, _ chosen) bool { return c.number > w.choices.stream(c.kind, c.node, c.to).count })
 }
 
 type shrinker struct {

@@ -65,7 +65,8 @@ type Result struct {
 	// Converged is how long a healed majority took to have a leader, if that was Demanded.
 	Converged time.Duration
 	Demanded  bool
-	// Unmet lists what a scenario expects and did not find.
+	// Unmet lists what a scenario expects and did not find, and its lines that came to
+	// nothing.
 	Unmet []string
 	// Digest is the same for the same Options, anywhere.
 	Digest uint64
@@ -132,8 +133,11 @@ func Run(o Options) (Result, error) {
 func (w *world) play(expected []Expectation) Result {
 	var unmet []string
 	for _, e := range expected {
-		if w.run(e.At); !w.check.over && !e.met(w) {
-			unmet = append(unmet, fmt.Sprintf("expected: %v; found: %s", e, w.describe()))
+		if w.run(e.At); w.check.over {
+			break
+		}
+		if found, met := e.met(w); !met {
+			unmet = append(unmet, e.unmet(found))
 		}
 	}
 	w.run(w.options.Duration)

@@ -4,6 +4,7 @@
 package simulation
 
 import (
+	"fmt"
 	"slices"
 	"time"
 )
@@ -21,13 +22,19 @@ type Strike struct {
 	Count int64
 	// Links are those that are cut, by sender and receiver.
 	Links [][2]int
+
+	line int // of a scenario's text; 0: none
 }
 
 const nobody = -1
 
 // inflict carries out a strike now.
 func (w *world) inflict(s *Strike) {
-	if known[s.Fault].inflict == nil || s.Node >= len(w.nodes) || s.Other >= len(w.nodes) {
+	if known[s.Fault].inflict == nil {
+		return
+	}
+	if there := len(w.nodes); s.Node >= there || s.Other >= there {
+		w.misses(s, "there is no n%d yet", max(s.Node, s.Other))
 		return
 	}
 	if w.tape != nil {
@@ -36,6 +43,15 @@ func (w *world) inflict(s *Strike) {
 	w.tracer.strikes(s)
 	if known[s.Fault].inflict(w, s) {
 		w.swarm.struck[s.Fault]++
+	} else if s.Fault == StaleMessage {
+		w.misses(s, "no such message was sent before")
+	}
+}
+
+// misses notes that a line of a scenario came to nothing.
+func (w *world) misses(s *Strike, format string, args ...any) {
+	if s.line > 0 {
+		w.missed = append(w.missed, fmt.Sprintf("line %d: %q: %s", s.line, s, fmt.Sprintf(format, args...)))
 	}
 }
 

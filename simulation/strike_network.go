@@ -155,6 +155,9 @@ func drawFlap(w *world, s *Strike) bool {
 // together.
 func cut(w *world, s *Strike) bool {
 	flaps := 0
+	if s.Fault == Isolation && len(s.Links) == 0 { // a scenario need not list them
+		s.Links = w.linksBetween(func(from, to int) bool { return (from == s.Node) != (to == s.Node) })
+	}
 	if s.Fault == Flap {
 		flaps = int(s.Count) &^ 1
 	}

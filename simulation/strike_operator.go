@@ -24,7 +24,8 @@ func command(w *world, s *Strike) bool {
 		return false
 	}
 	m := &n.members[0]
-	order := &protocol.Order{Settled: func(memberstate.Term, error) {}}
+	came := new(outcome)
+	order := &protocol.Order{Settled: came.settle}
 	switch s.Fault {
 	case Stand:
 		n.order(func(h *protocol.Node) { h.Give(&m.group, &protocol.Input{Kind: protocol.Stand}, nil) })
@@ -37,6 +38,7 @@ func command(w *world, s *Strike) bool {
 		}
 		m.order = order
 	}
+	m.outcome = came
 	n.order(func(h *protocol.Node) { h.Obey(&m.group, order) })
 	return true
 }

@@ -33,6 +33,8 @@ type world struct {
 	core           []int    // the majority that is healed in the end
 	planned        []Strike // of a scenario
 	scripted       bool     // it is one
+	missed         []string // its lines that came to nothing
+	account        account  // of what was said in it
 	following      []Strike // of strikes that have parts
 
 	groups []string // names

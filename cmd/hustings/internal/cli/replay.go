@@ -177,7 +177,7 @@ func verdict(out io.Writer, t *simulation.Trace, s played) error {
 	}
 	switch {
 	case len(r.Unmet) > 0:
-		return fmt.Errorf("%d expectations were not met", len(r.Unmet))
+		return errors.New("it did not go as the scenario says")
 	case r.Violation != nil && s.Expects(r.Violation.Invariant):
 		_, err := fmt.Fprintf(out, "as expected: %v\n", r.Violation)
 		return err

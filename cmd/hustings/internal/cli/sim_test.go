@@ -279,7 +279,7 @@ func TestReplaying(t *testing.T) {
 	require.NoError(t, os.WriteFile(story, []byte("members 3\nduration 2s\nexpect leader n1 at 1s\n"), 0o600))
 	out, said := failing(t, "replay", story)
 	assert.Contains(t, out, "expected: leader n1 at 1s; found: n0 follower in term 1")
-	assert.Contains(t, said, "1 expectations were not met")
+	assert.Contains(t, said, "it did not go as the scenario says")
 	require.NoError(t, os.WriteFile(story, []byte("members 3\nat noon crash n1\n"), 0o600))
 	assert.Contains(t, fail(t, exitFailed, "replay", story), `story.txt: line 2: "at noon crash n1"`)
 	assert.Contains(t, fail(t, exitUsage, "replay"), "want a scenario's file, or --seed")

@@ -1,0 +1,312 @@
+// What a scenario expects: at a time, or in the end.
+
+package simulation
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+)
+
+// Expectation is what is expected at a time, or with Violation in the end.
+type Expectation struct {
+	At time.Duration
+	// Violation is the invariant that must be broken in the end; nil: this is about a time.
+	Violation *Invariant
+
+	what string // in the words of a scenario's text
+	line int    // of it; 0: none
+	// met says whether a world is as expected now, and else what it is.
+	met func(w *world) (found string, met bool)
+}
+
+// breaks expects a violation.
+func breaks(i Invariant) Expectation { return Expectation{Violation: &i} }
+
+// String is the expectation as a scenario's text has it, without the word expect.
+func (e *Expectation) String() string {
+	if e.Violation != nil {
+		return fmt.Sprintf("violation %v", *e.Violation)
+	}
+	return fmt.Sprintf("%s at %v", e.what, e.At)
+}
+
+func (e *Expectation) unmet(found string) string {
+	text := fmt.Sprintf("expected: %v; found: %s", e, found)
+	if e.line > 0 {
+		return fmt.Sprintf("line %d: %s", e.line, text)
+	}
+	return text
+}
+
+// expectation reads what follows "expect".
+func (w *words) expectation() (e Expectation) {
+	from := w.rest
+	switch {
+	case w.has("violation"):
+		name := strings.Join(w.rest, " ")
+		w.rest = nil
+		at := slices.Index(invariantNames[:], name)
+		if at < 0 {
+			w.fail("no invariant is called %q; there are %s", name, strings.Join(invariantNames[:], ", "))
+			return e
+		}
+		return breaks(Invariant(at))
+	case w.has("term"):
+		e.met = w.expectTerm()
+	case w.has("leader"):
+		e.met = w.expectLeader()
+	case w.has("lease"):
+		e.met = w.expectLease()
+	case w.has("answer"):
+		e.met = w.expectAnswer(false)
+	case w.has("rounds"):
+		e.met = w.expectRounds()
+	case w.has("order"):
+		e.met = w.expectOrder()
+	case w.has("no"):
+		e.met = w.expectNone()
+	default:
+		e.met = w.expectState()
+	}
+	e.what = strings.Join(from[:len(from)-len(w.rest)], " ")
+	w.oneOf(map[string]func(){"at": func() { e.At = w.duration() }})
+	return e
+}
+
+// described has a world that is not as expected describe itself.
+func described(is func(w *world) bool) func(w *world) (string, bool) {
+	return func(w *world) (string, bool) {
+		if is(w) {
+			return "", true
+		}
+		return w.describe(), false
+	}
+}
+
+// inTerm reads a term, if one is named; 0: any.
+func (w *words) inTerm() (term memberstate.Term) {
+	if w.has("in") {
+		w.oneOf(map[string]func(){"term": func() { term = memberstate.Term(w.number()) }})
+	}
+	return term
+}
+
+// expectTerm is about the largest term that any node is in.
+func (w *words) expectTerm() func(*world) (string, bool) {
+	want := memberstate.Term(w.number())
+	return described(func(w *world) bool {
+		var term memberstate.Term
+		for i := range w.nodes {
+			term = max(term, w.nodes[i].members[0].group.Term)
+		}
+		return term == want
+	})
+}
+
+// expectLeader is about who leads: the node of the largest term that takes itself for the
+// leader.
+func (w *words) expectLeader() func(*world) (string, bool) {
+	node, term := w.node(), w.inTerm()
+	return described(func(w *world) bool {
+		leader := w.leader()
+		return leader != nil && leader.index == node && (term == 0 || leader.group.Term == term)
+	})
+}
+
+// expectNone reads what follows "no".
+func (w *words) expectNone() (met func(*world) (string, bool)) {
+	w.oneOf(map[string]func(){
+		"leader": func() { met = described(func(w *world) bool { return w.leader() == nil }) },
+		"lease":  func() { met = expectNoLease },
+		"answer": func() { met = w.expectAnswer(true) },
+	})
+	return met
+}
+
+// holders are those who hold a lease by true time.
+func (w *world) holders() (all []*member) {
+	for i := range w.nodes {
+		if m := &w.nodes[i].members[0]; m.alive && m.lease.term != 0 && m.lease.until > w.now {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+func expectNoLease(w *world) (string, bool) {
+	if all := w.holders(); len(all) > 0 {
+		return fmt.Sprintf("n%d holds one in term %d until %v", all[0].index, all[0].lease.term, time.Duration(all[0].lease.until)), false
+	}
+	return "", true
+}
+
+// expectLease is about who holds a lease.
+func (w *words) expectLease() func(*world) (string, bool) {
+	node, term := w.node(), w.inTerm()
+	return func(w *world) (string, bool) {
+		is := slices.ContainsFunc(w.holders(), func(m *member) bool { return m.index == node && (term == 0 || m.lease.term == term) })
+		if is {
+			return "", true
+		}
+		if found, none := expectNoLease(w); !none {
+			return found, false
+		}
+		return "nobody holds one", false
+	}
+}
+
+// expectState is about what a node takes itself for.
+func (w *words) expectState() func(*world) (string, bool) {
+	node, leader, role := w.node(), nobody, memberstate.Role(0)
+	up := true
+	w.oneOf(map[string]func(){
+		"down":      func() { up = false },
+		"leader":    func() { role = memberstate.Leader },
+		"candidate": func() { role = memberstate.Candidate },
+		"follower":  func() { role = memberstate.Follower },
+		"observer":  func() { role = memberstate.Observer },
+	})
+	if w.has("of") {
+		leader = w.node()
+	}
+	term := w.inTerm()
+	return described(func(w *world) bool {
+		if node >= len(w.nodes) {
+			return false
+		}
+		n := &w.nodes[node]
+		g := &n.members[0].group
+		if !up || !n.alive {
+			return n.alive == up
+		}
+		return g.Role == role && (leader == nobody || int(g.Leader) == leader+1) && (term == 0 || g.Term == term)
+	})
+}
+
+// expectAnswer is about an answer that was given, or not, by then.
+func (w *words) expectAnswer(never bool) func(*world) (string, bool) {
+	link, name := w.link(), w.next()
+	var result rpc.Result
+	for r := rpc.Accept; r <= rpc.LedgerBehind; r++ {
+		if r.String() == name {
+			result = r
+		}
+	}
+	if result == 0 {
+		w.fail("no answer is called %q", name)
+	}
+	return func(w *world) (string, bool) {
+		given := w.account.answers[answer{uint8(link[0]), uint8(link[1]), result}]
+		return fmt.Sprintf("it was given %d times", given), never == (given == 0)
+	}
+}
+
+// expectRounds is about how many rounds of votes a node has asked for.
+func (w *words) expectRounds() func(*world) (string, bool) {
+	node, least := w.node(), w.number()
+	most := least
+	if w.has("to") {
+		most = w.number()
+	}
+	return func(w *world) (string, bool) {
+		asked := int64(w.account.rounds[node].count)
+		return fmt.Sprint(asked), least <= asked && asked <= most
+	}
+}
+
+// expectOrder is about what has become of the newest order that a node was given.
+func (w *words) expectOrder() func(*world) (string, bool) {
+	node := w.node()
+	var want outcome
+	w.oneOf(map[string]func(){
+		"open":   func() {},
+		"done":   func() { want.settled = true },
+		"failed": func() { want = outcome{settled: true, problem: w.reason()} },
+	})
+	return func(w *world) (string, bool) {
+		if node >= len(w.nodes) || w.nodes[node].members[0].outcome == nil {
+			return "there was none", false
+		}
+		is := *w.nodes[node].members[0].outcome
+		met := is.settled == want.settled && (is.problem == "") == (want.problem == "") && strings.Contains(is.problem, strings.TrimSpace(want.problem))
+		return is.String(), met
+	}
+}
+
+// reason reads what follows "because", up to the time; a blank if nothing does.
+func (w *words) reason() string {
+	if !w.has("because") {
+		return " "
+	}
+	end := len(w.rest)
+	for i, word := range w.rest {
+		if word == "at" {
+			end = i
+		}
+	}
+	text := strings.Join(w.rest[:end], " ")
+	w.rest = w.rest[end:]
+	return text
+}
+
+// outcome is what has become of an order.
+type outcome struct {
+	settled bool
+	problem string // why it could not be carried out; empty: it was
+}
+
+func (o *outcome) settle(_ memberstate.Term, err error) {
+	o.settled = true
+	if err != nil {
+		o.problem = err.Error()
+	}
+}
+
+func (o *outcome) String() string {
+	switch {
+	case !o.settled:
+		return "it is open"
+	case o.problem != "":
+		return "it has failed: " + o.problem
+	default:
+		return "it is done"
+	}
+}
+
+// account is what the nodes of a scenario have said, as far as it may be expected.
+type account struct {
+	answers map[answer]int
+	rounds  [maxNodes]struct {
+		count  int
+		newest uint32
+		term   memberstate.Term
+	}
+}
+
+// answer is one that a node has given another.
+type answer struct {
+	from, to uint8
+	result   rpc.Result
+}
+
+// sent notes a message.
+func (a *account) sent(p *parcel) {
+	b := &p.message.Body
+	switch {
+	case p.engine:
+	case b.Result != 0:
+		if a.answers == nil {
+			a.answers = map[answer]int{}
+		}
+		a.answers[answer{p.from, p.to, b.Result}]++
+	case b.Kind == rpc.VoteRequest:
+		if r := &a.rounds[p.from]; r.newest != b.Round || r.term != b.Term { // else it is for another one, or again
+			r.count, r.newest, r.term = r.count+1, b.Round, b.Term
+		}
+	}
+}
