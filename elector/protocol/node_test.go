@@ -1,0 +1,315 @@
+// In which order a node asks for things, and that it does so in the turn in which it is told of
+// their cause: nobody needs to wait for the next alarm.
+
+package protocol
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+)
+
+// diarist is a node with one group, whose edge and engine write down what they are asked for.
+// What is sent and what is to be saved waits until the test wants it.
+type diarist struct {
+	counting
+	t      *testing.T
+	node   *Node
+	group  Group
+	others map[string]*diarist
+	wrote  []string
+	heeded int // how many of these were answered, if they ask for that
+	post   []rpc.Message
+	alarm  Alarm
+	pause  uint32
+	ended  error
+}
+
+// newDiarists are the voters n0, n1 and so on of a group with leases.
+func newDiarists(t *testing.T, voters int) []*diarist {
+	t.Helper()
+	ids := []string{"n0", "n1", "n2"}[:voters]
+	members, err := memberstate.NewMembers(memberstate.Voters(ids...))
+	require.NoError(t, err)
+	all := map[string]*diarist{}
+	list := make([]*diarist, voters)
+	for i, id := range ids {
+		e := &Electorate{Members: members, Rules: Rules{
+			Self: memberstate.Seat(i + 1), Voters: members.Voters(), All: members.All(), Timing: DefaultTiming(), PreVote: true, Ranks: true,
+		}}
+		e.Rules.Lease = e.Rules.Timing.Detection()
+		d := &diarist{t: t, others: all}
+		d.node, d.group = NewNode(id, d), NewGroup(e, "g", d)
+		require.NoError(t, d.group.Restore(memberstate.Record{}, false, memberstate.Position{}))
+		d.node.At(time.Second)
+		all[id], list[i] = d, d
+	}
+	return list
+}
+
+func (d *diarist) write(format string, args ...any) {
+	d.wrote = append(d.wrote, fmt.Sprintf(format, args...))
+}
+
+// did is what was written since the last time.
+func (d *diarist) did() []string {
+	wrote := d.wrote
+	d.wrote, d.heeded = nil, 0
+	return wrote
+}
+
+func (d *diarist) Draw(_ *Group, a Alarm) time.Duration {
+	d.alarm = a
+	d.write("arm")
+	return a.Min
+}
+
+func (d *diarist) Send(to string, batch []rpc.Message) {
+	for _, m := range batch {
+		d.write("send %v to %s", m.Kind, to)
+	}
+	d.post = append(d.post, batch...)
+}
+
+func (d *diarist) Save(batch []memberstate.Record) { d.write("save term %d", batch[0].Term) }
+func (d *diarist) AskLedger(term memberstate.Term) { d.write("ask ledger %d", term) }
+func (d *diarist) Lead(term memberstate.Term)      { d.write("lead %d", term) }
+func (d *diarist) EndLead(term memberstate.Term)   { d.write("end lead %d", term) }
+func (d *diarist) Resume()                         { d.write("resume") }
+
+func (d *diarist) Ended(err error) {
+	d.ended = err
+	d.write("ended: %v", err)
+}
+
+func (d *diarist) Judge(_ *Group, asked rpc.Mark, _ Judgement) { d.write("judge %v", asked) }
+
+func (d *diarist) Show(v View) {
+	if v.Stopped {
+		d.write("show stopped in term %d", v.Term)
+		return
+	}
+	d.write("show %v in term %d", v.Role, v.Term)
+}
+
+func (d *diarist) Hold(until time.Duration) {
+	if until == 0 {
+		d.write("hold nothing")
+		return
+	}
+	d.write("hold")
+}
+
+func (d *diarist) Pause(_ memberstate.Term, number uint32) {
+	d.write("pause")
+	d.pause = number
+}
+
+// ring has time pass until the alarm rings.
+func (d *diarist) ring() {
+	at, armed := d.node.Next()
+	require.True(d.t, armed)
+	d.node.At(at)
+	d.node.EndTurn()
+}
+
+// answer tells the node what it waits for, in the order in which it asked, until that is nothing.
+func (d *diarist) answer() {
+	for d.heeded < len(d.wrote) {
+		asked := d.wrote[d.heeded]
+		d.heeded++
+		switch {
+		case strings.HasPrefix(asked, "ask ledger"):
+			d.node.LedgerEnd(&d.group, memberstate.Position{}, 0, nil)
+		case strings.HasPrefix(asked, "save"):
+			d.node.Saved(nil)
+		}
+		d.node.EndTurn()
+	}
+}
+
+func (d *diarist) start() {
+	d.node.Start(&d.group)
+	d.node.EndTurn()
+}
+
+// deliver has all that was sent arrive, and what is sent because of it.
+func deliver(all []*diarist) {
+	for moved := true; moved; {
+		moved = false
+		for _, d := range all {
+			post := d.post
+			d.post = nil
+			for i := range post {
+				to := d.others[post[i].To]
+				to.node.Deliver(&to.group, &post[i])
+				to.node.EndTurn()
+				to.answer()
+				moved = true
+			}
+		}
+	}
+}
+
+// lone is a voter that leads alone.
+func lone(t *testing.T) *diarist {
+	t.Helper()
+	d := newDiarists(t, 1)[0]
+	d.start()
+	d.ring()
+	d.answer()
+	require.Equal(t, memberstate.Leader, d.group.Role)
+	d.did()
+	return d
+}
+
+// pair are a leader and another voter, which follows it.
+func pair(t *testing.T) (leader, follower *diarist) {
+	t.Helper()
+	all := newDiarists(t, 2)
+	for _, d := range all {
+		d.start()
+	}
+	leader, follower = all[0], all[1]
+	for range 3 {
+		leader.ring()
+		leader.answer()
+		deliver(all)
+	}
+	require.Equal(t, memberstate.Leader, leader.group.Role)
+	require.Equal(t, memberstate.Follower, follower.group.Role)
+	leader.did()
+	follower.did()
+	return leader, follower
+}
+
+func TestWhatALoneVoterAsksFor(t *testing.T) {
+	d := newDiarists(t, 1)[0]
+	d.start()
+	assert.Equal(t, []string{"show candidate in term 0", "arm"}, d.did())
+	d.ring()
+	d.answer()
+	assert.Equal(t, []string{
+		"ask ledger 0", "ask ledger 1", "save term 1", "show leader in term 1", "arm", "judge won", "hold", "lead 1",
+	}, d.did())
+}
+
+func TestALeadThatReturnsGivesUpTheOfficeAtOnce(t *testing.T) {
+	d := lone(t)
+	d.node.LeadReturned(&d.group, 1, true)
+	assert.Equal(t, []string{"hold nothing", "show candidate in term 1", "show candidate in term 1", "arm"}, d.did())
+}
+
+func TestALeaseThatIsOverEndsTheOfficeAtOnce(t *testing.T) {
+	d := lone(t)
+	d.node.LeaseOver(&d.group, 1)
+	assert.Equal(t, []string{"hold nothing", "end lead 1", "show candidate in term 1", "show candidate in term 1", "arm"}, d.did())
+}
+
+func TestALeaderThatStopsEndsItsOfficeFirst(t *testing.T) {
+	d := lone(t)
+	d.node.Stop(&d.group)
+	assert.Equal(t, []string{
+		"hold nothing", "end lead 1", "show candidate in term 1", "show candidate in term 1", "arm", "show stopped in term 1", "ended: <nil>",
+	}, d.did())
+}
+
+// Whoever saves may still be at it. Until it is done a store is not to be closed, and what it
+// saves does not show.
+func TestAGroupThatEndsWhileItSavesIsOverWhenThatIs(t *testing.T) {
+	d := newDiarists(t, 1)[0]
+	d.start()
+	d.ring()
+	for range 2 { // for the pre-vote, and for the vote
+		d.node.LedgerEnd(&d.group, memberstate.Position{}, 0, nil)
+		d.node.EndTurn()
+	}
+	require.Contains(t, d.did(), "save term 1")
+	d.node.End(&d.group)
+	assert.Equal(t, []string{"show stopped in term 0"}, d.did())
+	d.node.Saved(nil)
+	assert.Equal(t, []string{"ended: <nil>"}, d.did())
+}
+
+func TestAGroupThatCannotSaveEnds(t *testing.T) {
+	d := newDiarists(t, 1)[0]
+	d.start()
+	d.ring()
+	for range 2 {
+		d.node.LedgerEnd(&d.group, memberstate.Position{}, 0, nil)
+		d.node.EndTurn()
+	}
+	d.did()
+	d.node.Saved(errors.New("no room"))
+	assert.Equal(t, []string{"show stopped in term 0", `ended: elector: group "g": saving term 1: no room`}, d.did())
+}
+
+func TestALedgerThatBreaksItsContractEndsItsGroup(t *testing.T) {
+	d := newDiarists(t, 1)[0]
+	d.start()
+	d.ring()
+	d.did()
+	d.node.LedgerEnd(&d.group, memberstate.Position{Term: 7, Index: 1}, 0, nil)
+	var broken *LedgerError
+	require.ErrorAs(t, d.ended, &broken)
+	assert.Equal(t, "g", broken.Group)
+	assert.NotContains(t, d.ended.Error(), "defect", "of this library")
+}
+
+// order gives the leader of a pair an order, and takes it to the point at which the follower
+// is ready and writes are paused.
+func (d *diarist) order(f *diarist) *Order {
+	o := &Order{To: 2, Settled: func(term memberstate.Term, err error) { d.write("settled for term %d: %v", term, err) }}
+	d.node.Obey(&d.group, o)
+	d.node.EndTurn()
+	d.answer()
+	deliver([]*diarist{d, f})
+	require.Equal(d.t, []string{"ask ledger 1", "send take leadership to n1", "pause"}, d.did())
+	require.Equal(d.t, []string{"ask ledger 1", "send take leadership answer to n0"}, f.did())
+	return o
+}
+
+// The lease ends before the target hears that it may stand. The order is carried out when this
+// member leads no more, which it learns when it is asked to vote for the target.
+func TestWhatAHandoverAsksFor(t *testing.T) {
+	d, f := pair(t)
+	d.order(f)
+	d.node.PauseEnded(&d.group, d.pause, nil)
+	d.node.EndTurn()
+	d.answer()
+	assert.Equal(t, []string{"ask ledger 1", "hold nothing", "end lead 1", "send take leadership to n1"}, d.did())
+	d.node.LeadReturned(&d.group, 1, false)
+	deliver([]*diarist{d, f})
+	assert.Equal(t, []string{
+		"ask ledger 1", "ask ledger 2", "save term 2", "show candidate in term 2", "arm", "send vote to n0",
+		"show leader in term 2", "arm", "judge handed", "send heartbeat to n0", "hold", "lead 2",
+	}, f.did())
+	assert.Equal(t, []string{
+		"ask ledger 2", "show candidate in term 1", "save term 2", "show candidate in term 2", "arm", "resume", "settled for term 1: <nil>", "send vote answer to n1",
+		"show follower in term 2", "arm", "send heartbeat answer to n1",
+	}, d.did())
+}
+
+func TestAnEngineThatCannotPauseEndsTheHandoverAtOnce(t *testing.T) {
+	d, f := pair(t)
+	d.order(f)
+	d.node.PauseEnded(&d.group, d.pause, errors.New("busy"))
+	assert.Equal(t, []string{
+		"resume", "settled for term 1: elector: leadership was not transferred: n1 could take over, but writes here could not be paused: busy",
+	}, d.did())
+}
+
+func TestAWithdrawnOrderEndsItsHandoverAtOnce(t *testing.T) {
+	d, f := pair(t)
+	o := d.order(f)
+	d.node.Withdraw(&d.group, o, errors.New("enough"))
+	assert.Equal(t, []string{"settled for term 1: enough", "resume"}, d.did())
+}
