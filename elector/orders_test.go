@@ -350,6 +350,30 @@ func TestOneTransferAtATimeFromItsFirstMoment(t *testing.T) {
 	})
 }
 
+// The step that an order began ends when the ledger has been asked. What the member does
+// next is of its own accord, and asks the ledger again: nobody has withdrawn that.
+func TestAMemberResignsThoughAnOrderWasWithdrawnWhileTheLedgerIsAsked(t *testing.T) {
+	inEngineRoom(t, func(town *town, room *engineRoom, leader *node) {
+		ledgers := room.holdLedgers()
+		withdrawn := order(leader.el.Resign)
+		withdrawn.cancel()
+		require.ErrorIs(t, withdrawn.answered(t), context.Canceled)
+		leader.stop()
+		leader.stop = nil
+		synctest.Wait()
+		close(ledgers)
+		town.pass(time.Second)
+		select {
+		case err := <-leader.err:
+			require.NoError(t, err)
+			assert.Contains(t, town.others(leader), town.settled())
+		default:
+			t.Error("it does not stop")
+			require.NoError(t, leader.el.Resign(context.Background()))
+		}
+	})
+}
+
 // A leader that was deposed before its turn came to carry out an order has handed over,
 // if to whom it was told to.
 func TestAnOrderIsForTheTermInWhichItWasGiven(t *testing.T) {

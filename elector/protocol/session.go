@@ -245,7 +245,7 @@ func (s *Session) goOn(r *Rules, now time.Duration, x *Step, fx Effects) Need {
 	for x.need == NeedNothing {
 		if !x.own {
 			fx.Done()
-			x.own = true
+			x.own, x.Withdrawn = true, false // what follows was ordered by nobody
 		}
 		own := s.attend(r, now, fx)
 		if own == 0 {
