@@ -8,8 +8,8 @@ import "math"
 // rings first.
 type alarms struct {
 	due   []int64 // by node; 0: it is not set
-	first int             // whose rings first; of those that ring at once the smallest index
-	at    int64           // and when
+	first int     // whose rings first; of those that ring at once the smallest index
+	at    int64   // and when
 }
 
 // silent is when an alarm rings that is not set.

@@ -113,7 +113,8 @@ func (n *network) send(from *node, to string, batch []rpc.Message) {
 	for i := range batch {
 		place := n.room()
 		p := n.pool[place]
-		p.message, p.from, p.group = batch[i], uint8(from.index), uint8(w.place(batch[i].Group))
+		p.message = batch[i]
+		p.from, p.group = uint8(from.index), uint8(w.place(p.message.Group))
 		p.to = uint8(w.at(seat, n.sent).index)
 		p.engine, p.slowed = false, false
 		n.post(place)

@@ -134,10 +134,12 @@ func (n *node) endTurn() {
 }
 
 func (n *node) ring() {
-	n.world.alarms.set(n.index, 0)
-	if !n.paused { // else it rings when the process goes on
-		n.turn(func(*protocol.Node) {})
+	if n.paused { // it rings when the process goes on
+		n.world.alarms.set(n.index, 0)
+		return
 	}
+	n.host.At(n.local())
+	n.endTurn()
 }
 
 // order has the process do something, now or when it goes on.

@@ -187,7 +187,12 @@ func (w *world) place(name string) int {
 
 // seatOf is that of a node; Nobody if there is none.
 func (w *world) seatOf(name string) memberstate.Seat {
-	return memberstate.Seat(slices.Index(names[:], name) + 1)
+	for i, other := range names {
+		if last := len(other) - 1; last == len(name)-1 && other[last] == name[last] && other == name {
+			return memberstate.Seat(i + 1)
+		}
+	}
+	return memberstate.Nobody
 }
 
 // list is who is in a group: the voters, and with them whoever has this seat.

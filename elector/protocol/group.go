@@ -122,13 +122,15 @@ func (g *Group) read(msg *rpc.Message, as *Input, now time.Duration) {
 	*as = Input{} // field by field: to copy what has just been written makes the processor wait
 	as.Kind, as.RoundTrip = Receive, g.RoundTrip(&msg.Body, now)
 	m := &as.Message
-	m.From, m.Leader, m.Body = g.Members.Seat(msg.From), g.Members.Seat(msg.Leader), msg.Body
+	m.Body = msg.Body
+	m.From, m.Leader = g.Members.Seat(msg.From), g.Members.Seat(msg.Leader)
 }
 
 // write makes a machine's message one as the transport has it.
 func (g *Group) write(m *Message, as *rpc.Message, self, to string) {
 	as.Group, as.From, as.To, as.Leader = g.name, self, to, g.Members.ID(m.Leader)
-	as.Voters, as.Body = g.Members.Digest(), m.Body
+	as.Voters = g.Members.Digest()
+	as.Body = m.Body
 }
 
 // busy is the step that waits, if any.
@@ -184,15 +186,16 @@ func both(first, second func()) func() {
 	}
 }
 
-// next takes what has waited longest.
-func (x *more) next() (Input, purpose) {
-	next := x.queue[x.first]
+// next takes out what has waited longest.
+func (x *more) next(p *pending) {
+	next := &x.queue[x.first]
 	if next.Kind == Receive {
 		x.messages--
 	}
-	x.queue[x.first] = waiting{}
+	p.Input = next.Input
+	p.purpose = next.purpose
+	*next = waiting{}
 	if x.first++; x.first == len(x.queue) {
 		x.queue, x.first = x.queue[:0], 0
 	}
-	return next.Input, next.purpose
 }

@@ -214,7 +214,8 @@ func (n *Node) give(g *Group, in *Input, what purpose) {
 	case g.busy() != nil:
 		n.extras(g).add(&waiting{*in, what})
 	default:
-		n.step.Input, n.step.purpose = *in, what
+		n.step.Input = *in
+		n.step.purpose = what
 		n.begin(g)
 		n.workOff(g)
 	}
@@ -226,7 +227,7 @@ func (n *Node) workOff(g *Group) {
 		if all, _ := g.Queued(); all == 0 {
 			break
 		}
-		n.step.Input, n.step.purpose = g.more.next()
+		g.more.next(n.step)
 		n.begin(g)
 	}
 	n.tidy(g)

@@ -178,7 +178,7 @@ func (s *Session) Attend(r *Rules, now time.Duration, x *Step, fx Effects) Need 
 // step has the machine take the step's input. What a loss ends is ended here, before the
 // disk is waited for: a slow disk must not prolong an office.
 func (s *Session) step(r *Rules, now time.Duration, x *Step, fx Effects) {
-	x.shown = s.view()
+	s.look(&x.shown)
 	fx.Before(&x.Input)
 	s.Step(r, &x.Input, &x.Output)
 	fx.After(x)

@@ -22,8 +22,14 @@ type View struct {
 }
 
 // view is what the machine is now. It may be ahead of the disk.
-func (s *Session) view() View {
-	return View{Term: s.Term, Role: s.Role, Leader: s.Leader, Vote: s.Vote, Last: s.last, Departure: s.departure}
+func (s *Session) view() (v View) {
+	s.look(&v)
+	return v
+}
+
+func (s *Session) look(v *View) {
+	v.Term, v.Role, v.Leader, v.Vote = s.Term, s.Role, s.Leader, s.Vote
+	v.Last, v.Departure, v.Stopped = s.last, s.departure, false
 }
 
 // show shows what the machine is now. If it took its leader for gone, it shows why.
