@@ -454,3 +454,14 @@ func (a *actor) receive(m *Message) {
 
 // threeVoters is the smallest group that can lose a member.
 func threeVoters() []memberstate.Member { return memberstate.Voters("n0", "n1", "n2") }
+
+// lease is until when the member holds a lease.
+func (a *actor) lease() (time.Duration, bool) {
+	beat := a.machine.LeaseBeat()
+	if !a.alive || beat == 0 {
+		return 0, false
+	}
+	t := a.rules.Timing
+	until := a.sentBeats[beat] + t.Detection() - t.DriftMargin
+	return until, until > a.stage.now
+}
