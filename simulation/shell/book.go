@@ -128,19 +128,24 @@ func (b *book) nextID() uint64 {
 }
 
 // result is what a run came to, as far as it was noted. mu is held.
-func (b *book) result() *Result {
+func (b *book) result(kind Kind) *Result {
 	r := &Result{
 		Seed: b.seed, Virtual: time.Since(b.began), Struck: map[Fault]uint64{}, Checked: map[Invariant]uint64{}, Met: map[Condition]uint64{},
 		Violation: b.violation,
 	}
-	for i, n := range b.checked {
-		r.Checked[Invariant(i)] = n
+	for _, i := range kind.Invariants() {
+		r.Checked[i] = b.checked[i]
 	}
-	for i, n := range b.met {
-		r.Met[Condition(i)] = n
+	for _, c := range kind.Conditions() {
+		r.Met[c] = b.met[c]
 	}
-	for i, n := range b.strikes {
-		r.Struck[Fault(i)] = n
+	for _, f := range kind.Faults() {
+		r.Struck[f] = b.strikes[f]
 	}
 	return r
+}
+
+// ends looks at the goroutines that are left when a world is over.
+func (b *book) ends(left []string) {
+	b.check(NothingLeft, len(left) == 0, "", "%d goroutines are left: %s", len(left), strings.Join(left, "\n\n"))
 }

@@ -13,6 +13,8 @@ import (
 
 // Campaign runs many worlds.
 type Campaign struct {
+	// Kind is that of all worlds.
+	Kind Kind
 	// Count is how many there are; 0: no end.
 	Count uint64
 	// Seed is that of the i-th.
@@ -46,7 +48,7 @@ func (c *Campaign) Run(ctx context.Context) (*Summary, error) {
 	all := batches.Batches[uint64, *Result]{
 		Count: c.Count, Workers: c.Workers,
 		Play: func(seed uint64) (*Result, error) {
-			return Run(Options{Seed: seed, Careless: c.Careless, Tell: c.Tell}), nil
+			return Run(Options{Kind: c.Kind, Seed: seed, Careless: c.Careless, Tell: c.Tell}), nil
 		},
 		Next: func(size int) []uint64 {
 			next := make([]uint64, size)

@@ -61,6 +61,40 @@ const (
 	// SlowLedger: LedgerEnd takes up to a detection time.
 	SlowLedger
 
+	// Those of leases follow.
+
+	// LostQuestion: a statement does not reach the database.
+	LostQuestion
+	// LostAnswer: a statement is carried out, and nobody is told.
+	LostAnswer
+	// Refused: the database refuses a statement with an error.
+	Refused
+	// SlowLink: a statement and its answer take up to a TTL each.
+	SlowLink
+	// Late: a statement is carried out when its sender may have given it up.
+	Late
+	// Twice: a statement is carried out again, up to two TTLs later.
+	Twice
+	// HangingDriver: a driver does not return when its time is up.
+	HangingDriver
+	// CutOff: candidates cannot reach the database for a while, or its answers do not
+	// reach them.
+	CutOff
+	// StalledDatabase: for a while the database does nothing, and then everything.
+	StalledDatabase
+	// StaleRead: what is read is from a copy that is behind.
+	StaleRead
+	// LockedRecord: somebody else keeps a record locked for a while.
+	LockedRecord
+	// DatabaseStep: the database's clock jumps. In strict mode alone.
+	DatabaseStep
+	// Force: an operator ends the term, and may name an heir, who may not exist.
+	Force
+	// StandStill: what a process asks, is answered and calls takes until it goes on.
+	StandStill
+	// SlowLog: a line of the log takes up to a TTL.
+	SlowLog
+
 	faults
 )
 
@@ -68,6 +102,8 @@ var faultNames = [faults]string{
 	"weather", "partition", "one-way", "isolate", "echo", "hint", "flood", "stall", "slow disk", "hanging disk", "full disk", "broken disk",
 	"kill", "power cut", "power cut later", "close", "close now", "empty", "rejoin", "rejoin now", "transfer", "resign", "stand",
 	"lead returns", "pause fails", "slow ledger",
+	"lost question", "lost answer", "refused", "slow link", "late", "twice", "hanging driver", "cut off", "stalled database", "stale read",
+	"locked record", "database step", "force", "stand still", "slow log",
 }
 
 // String names the fault.
@@ -78,8 +114,13 @@ func (f Fault) String() string {
 	return fmt.Sprintf("fault(%d)", uint8(f))
 }
 
-// Faults lists them all.
-func Faults() []Fault { return all(faults) }
+// Faults lists those that strike in worlds of a kind.
+func (k Kind) Faults() []Fault {
+	if k == Leases {
+		return append(all(faults)[LostQuestion:], Kill, Close, Rejoin, Resign, LeadReturns)
+	}
+	return all(LostQuestion)
+}
 
 // Condition is something that must come about in a campaign, or its worlds were too tame
 // to show anything.
@@ -110,11 +151,21 @@ const (
 	// VoteRead: a process found the vote of one that had died.
 	VoteRead
 
+	// Those of leases follow.
+
+	// TakenAway: a renewal told that a lease was lost.
+	TakenAway
+	// ClaimUnanswered: whoever claimed a lease was not told what came of it.
+	ClaimUnanswered
+	// NotReleased: a lease could not be released at once.
+	NotReleased
+
 	conditions
 )
 
 var conditionNames = [conditions]string{
 	"served", "committed", "lease held", "lease lapsed", "handed over", "no quorum", "resigned", "paused", "stopped leading", "failed", "vote read",
+	"taken away", "claim unanswered", "not released",
 }
 
 // String names the condition.
@@ -125,5 +176,10 @@ func (c Condition) String() string {
 	return fmt.Sprintf("condition(%d)", uint8(c))
 }
 
-// Conditions lists them all.
-func Conditions() []Condition { return all(conditions) }
+// Conditions lists those that come about in worlds of a kind.
+func (k Kind) Conditions() []Condition {
+	if k == Leases {
+		return append(all(conditions)[TakenAway:], Served, LeaseHeld, LeaseLapsed, Resigned, StoppedLeading)
+	}
+	return all(TakenAway)
+}

@@ -35,6 +35,7 @@ const (
 	Watched
 	Found
 	NothingLeft
+	ReleasedAfter
 
 	invariants
 )
@@ -42,7 +43,7 @@ const (
 var invariantNames = [invariants]string{
 	"one leader a term", "terms grow", "votes are kept", "said when durable", "records are kept", "loss shown before the disk", "one lead at a time", "lead in office",
 	"lead is called", "lead gives up", "pause ends", "one lease", "lease is covered", "lease stays over", "promise is kept", "committed stays",
-	"resigned rests", "named heir", "orders are told", "calls end", "stop waits", "prompt", "watched", "leader found", "nothing left",
+	"resigned rests", "named heir", "orders are told", "calls end", "stop waits", "prompt", "watched", "leader found", "nothing left", "released after lead",
 }
 
 // String names the invariant.
@@ -53,8 +54,16 @@ func (i Invariant) String() string {
 	return fmt.Sprintf("invariant(%d)", uint8(i))
 }
 
-// Invariants lists them all.
-func Invariants() []Invariant { return all(invariants) }
+// Invariants lists those that are checked in worlds of a kind.
+func (k Kind) Invariants() []Invariant {
+	if k == Leases {
+		return []Invariant{
+			OneLeader, TermsGrow, LeadOnce, LeadInOffice, LeadCalled, LeadGivesUp, OneLease, LeaseCovered, LeaseOver, ReleasedAfter,
+			Rests, OrdersTold, CallsEnd, StopWaits, Watched, Found, NothingLeft,
+		}
+	}
+	return all(ReleasedAfter)
+}
 
 func all[T ~uint8](end T) (list []T) {
 	for t := range end {

@@ -24,7 +24,7 @@ func court(t *testing.T) (j *judge, processes []*process) {
 	g := &groupPlan{name: "g0", voters: []int{0, 1, 2}, members: memberstate.Voters("n0", "n1", "n2"), timing: elector.DefaultTiming()}
 	p := &plan{groups: []*groupPlan{g}, rates: []float64{1, 1, 1}}
 	j = newJudge(0, p, nil)
-	w := &world{plan: p, judge: j, calm: make(chan struct{}), over: make(chan struct{})}
+	w := &world{base: newBase(nil, nil), plan: p, judge: j}
 	for i := range p.rates {
 		n := &node{world: w, index: i, name: nodeName(i), rate: 1}
 		pr := &process{node: n, number: 1, died: make(chan struct{}), members: map[string]*member{}}

@@ -7,11 +7,23 @@ import (
 	"time"
 )
 
+// Kind is how those in a world elect.
+type Kind uint8
+
+// The kinds.
+const (
+	// Votes: hosts of package elector.
+	Votes Kind = iota
+	// Leases: keepers of package lease.
+	Leases
+)
+
 // Options say which world is run.
 type Options struct {
+	Kind Kind
 	Seed uint64
 	// Careless has engines accept every append, without asking whether they may, so that
-	// there is something to find.
+	// there is something to find. A lease has no engine.
 	Careless bool
 	// Tell, if not nil, is told what happens, line by line.
 	Tell func(line string)
@@ -44,8 +56,12 @@ func Run(o Options) *Result {
 	if patience == 0 {
 		patience = usualPatience
 	}
+	play := run
+	if o.Kind == Leases {
+		play = runLeases
+	}
 	results := make(chan *Result, 1)
-	err := bubble(o.Seed, patience, func(moves *atomic.Uint64) { results <- run(o, moves) })
+	err := bubble(o.Seed, patience, func(moves *atomic.Uint64) { results <- play(o, moves) })
 	r := &Result{Seed: o.Seed}
 	select {
 	case r = <-results:

@@ -15,24 +15,30 @@ import (
 // seeds of the gate; with -short, as under the race detector, fewer.
 const many, few = 150, 40
 
-func TestWholeHostsKeepTheInvariants(t *testing.T) {
-	n := uint64(many)
+func TestWholeHostsKeepTheInvariants(t *testing.T) { keeps(t, shell.Votes, many, few) }
+
+func TestWholeKeepersOfLeasesKeepTheInvariants(t *testing.T) { keeps(t, shell.Leases, 2*many, 2*few) }
+
+// keeps runs worlds of a kind.
+func keeps(t *testing.T, kind shell.Kind, many, few uint64) {
+	t.Helper()
+	n := many
 	if testing.Short() {
 		n = few
 	}
-	campaign := shell.Campaign{Count: n, Seed: func(i uint64) uint64 { return i }, UntilFailure: true}
+	campaign := shell.Campaign{Kind: kind, Count: n, Seed: func(i uint64) uint64 { return i }, UntilFailure: true}
 	total, err := campaign.Run(t.Context())
 	require.NoError(t, err)
 	for _, r := range total.Failing {
 		t.Errorf("seed %d: %v\n%s", r.Seed, r.Violation, strings.Join(r.Violation.Story, "\n"))
 	}
-	for _, f := range shell.Faults() {
+	for _, f := range kind.Faults() {
 		assert.Positive(t, total.Struck[f], "the fault %v", f)
 	}
-	for _, i := range shell.Invariants() {
+	for _, i := range kind.Invariants() {
 		assert.Positive(t, total.Checked[i], "the invariant %v", i)
 	}
-	for _, c := range shell.Conditions() {
+	for _, c := range kind.Conditions() {
 		assert.Positive(t, total.Met[c], "the condition %v", c)
 	}
 }

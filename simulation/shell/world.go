@@ -4,7 +4,6 @@ package shell
 
 import (
 	"context"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -18,30 +17,22 @@ import (
 
 // world is one run.
 type world struct {
+	*base
 	options Options
 	plan    *plan
 	judge   *judge
 	net     *rpc.Network
 	nodes   []*node
-	work    sync.WaitGroup
-	moves   *atomic.Uint64
-	calm    chan struct{} // closed when no more faults strike
-	over    chan struct{} // closed when all processes are to end
 
-	mu     sync.Mutex
-	random *rand.Rand
-	links  [][]rpc.Link
-	echo   bool
+	// What follows is guarded by mu, too.
+	links [][]rpc.Link
+	echo  bool
 }
 
 // run is what happens in a bubble.
 func run(o Options, moves *atomic.Uint64) *Result {
 	p := draw(o.Seed)
-	w := &world{
-		moves:   moves,
-		options: o, plan: p, judge: newJudge(o.Seed, p, o.Tell), net: rpc.NewNetwork(o.Seed), calm: make(chan struct{}), over: make(chan struct{}),
-		random: random(o.Seed, "world"),
-	}
+	w := &world{base: newBase(random(o.Seed, "world"), moves), options: o, plan: p, judge: newJudge(o.Seed, p, o.Tell), net: rpc.NewNetwork(o.Seed)}
 	for i, rate := range p.rates {
 		n := &node{world: w, index: i, name: nodeName(i), rate: rate, random: random(o.Seed, nodeName(i)), ledgers: make([]*ledger, len(p.groups))}
 		n.disk = newDisk(random(o.Seed, "disk of "+n.name))
@@ -65,11 +56,11 @@ func run(o Options, moves *atomic.Uint64) *Result {
 	w.converge()
 	w.handOver()
 	close(w.over)
-	w.end()
+	w.judge.ends(w.end(100*p.longest + time.Minute))
 	j := w.judge
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	r := j.result()
+	r := j.result(Votes)
 	r.Messages = j.messages
 	for _, h := range j.groups {
 		r.Elections += uint64(len(h.leaders))
@@ -94,61 +85,6 @@ func (w *world) describe() {
 		w.judge.tell("%s: members %s; heartbeat %v, leak %d; leases %t, pre-vote %t, ranks %t, preferred %v; Lead %t, Pause %t, slow %t",
 			g.name, strings.Join(ids, " "), g.timing.Heartbeat, g.timing.Leak, g.leases, !g.noPreVote, !g.noRanks, g.preferred, g.lead, g.pause, g.slow)
 	}
-}
-
-func (w *world) isCalm() bool { return isClosed(w.calm) }
-func (w *world) isOver() bool { return isClosed(w.over) }
-
-func isClosed(c chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
-}
-
-// sleep waits, but not longer than the world lasts.
-func (w *world) sleep(d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-w.over:
-	}
-}
-
-// sleepInTrouble waits, but not longer than faults strike.
-func (w *world) sleepInTrouble(d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-w.calm:
-	}
-}
-
-// after does something a while later, if the world still lasts.
-func (w *world) after(d time.Duration, do func()) {
-	w.work.Go(func() {
-		w.sleep(d)
-		if !w.isOver() {
-			do()
-		}
-	})
-}
-
-// drawn draws from [0, most).
-func (w *world) drawn(most time.Duration) time.Duration {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return upTo(w.random, most)
-}
-
-func (w *world) drawn64() uint64 {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.random.Uint64()
 }
 
 // watchOver has the judge look at all members, now and then.
@@ -273,22 +209,4 @@ func (j *judge) lacking(m *member, s *elector.Status) string {
 		return "nothing was committed in the term of " + m.name
 	}
 	return ""
-}
-
-// end waits until all goroutines have ended, but for those that never do.
-func (w *world) end() {
-	done := make(chan struct{})
-	go func() {
-		w.work.Wait()
-		close(done)
-	}()
-	timer := time.NewTimer(100*w.plan.longest + time.Minute)
-	defer timer.Stop()
-	select {
-	case <-done:
-	case <-timer.C:
-	}
-	settle()
-	left := goroutines()
-	w.judge.check(NothingLeft, len(left) == 0, "", "%d goroutines are left: %s", len(left), strings.Join(left, "\n\n"))
 }

@@ -59,8 +59,8 @@ crash, and are cut off. Such a run is seen again by its seed; it is not made sma
 there is no picture of it.
 
 With --shell it is whole hosts that are run, with their goroutines, timers, stores and
-the callbacks of engines, in bubbles of virtual time. A seed draws everything: nodes,
-groups, timings, faults. It does not decide in which order goroutines run, so what is found
+the callbacks of engines, in bubbles of virtual time; with --shell --world lease, whole
+keepers of leases. A seed draws everything: nodes, groups, timings, faults. It does not decide in which order goroutines run, so what is found
 is told as it happened, and --seed S runs that world again, perhaps by another course.`,
 		Example: `  hustings sim
   hustings sim --seeds 100000 --members 3,5,7 --leases
@@ -68,6 +68,7 @@ is told as it happened, and --seed S runs that world again, perhaps by another c
   hustings sim --guided --until-failure
   hustings sim --world lease --members 2,5
   hustings sim --shell
+  hustings sim --shell --world lease
   hustings sim --careless --seeds 2000       # what it looks like when something is broken`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
@@ -105,7 +106,7 @@ func (f *simFlags) run(cmd *cobra.Command) error {
 	switch f.world.kind {
 	case leaseWorld:
 		play = f.leasing
-	case shellWorld:
+	case shellWorld, shellLeaseWorld:
 		play = func(ctx context.Context, stderr io.Writer) (*simReport, func(*cobra.Command) error, error) {
 			return f.shelling(ctx, cmd.OutOrStdout(), stderr)
 		}
@@ -173,10 +174,10 @@ func (f *simFlags) check() error {
 // settings are the flags that decide what a seed is.
 func (f *simFlags) settings() string {
 	if f.again {
-		return fmt.Sprintf("--shell %s --seed %d", f.careless(), f.seed)
+		return fmt.Sprintf("%s --seed %d", f.shellSettings(), f.seed)
 	}
 	if f.shell {
-		return "--shell " + f.careless()
+		return f.shellSettings()
 	}
 	sizes := make([]string, len(f.members))
 	for i, size := range f.members {

@@ -16,7 +16,6 @@ import (
 	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/simulation"
 	"github.com/hustings/hustings/simulation/leases"
-	"github.com/hustings/hustings/simulation/shell"
 )
 
 // simReport can be added up: what it has besides sums follows from them.
@@ -234,7 +233,7 @@ func (r *simReport) print(out io.Writer) error {
 	r.printTable(w)
 	r.printAssumptions(w)
 	r.printMissing(w)
-	if r.World != shellWorld { // which takes another course each time
+	if !isShell(r.World) { // which takes another course each time
 		fmt.Fprintf(w, "digest %s\n", r.Digest)
 	}
 	for i, line := range r.what {
@@ -250,7 +249,7 @@ func (r *simReport) print(out io.Writer) error {
 
 // printEvents says how much happened, and how soon there was a leader.
 func (r *simReport) printEvents(w io.Writer) {
-	if r.World == shellWorld {
+	if isShell(r.World) {
 		fmt.Fprintf(w, "\n%d messages; %d elections\n", r.Events, r.Elections)
 		return
 	}
@@ -285,8 +284,9 @@ func (r *simReport) names() names {
 		broken := slices.DeleteFunc(leases.Faults(), func(f leases.Fault) bool { return f.Class() != leases.AssumptionFaults })
 		return names{texts(leases.Faults()), texts(broken), texts(leases.Invariants()), texts(leases.Conditions())}
 	}
-	if r.World == shellWorld {
-		return names{texts(shell.Faults()), nil, texts(shell.Invariants()), texts(shell.Conditions())}
+	if isShell(r.World) {
+		kind := kindOfShell(r.World)
+		return names{texts(kind.Faults()), nil, texts(kind.Invariants()), texts(kind.Conditions())}
 	}
 	broken := slices.DeleteFunc(simulation.Faults(), func(f simulation.Fault) bool { return f.Class() != simulation.AssumptionFaults })
 	return names{texts(simulation.Faults()), texts(broken), texts(simulation.Invariants()), texts(simulation.Conditions())}

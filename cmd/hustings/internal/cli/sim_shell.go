@@ -1,4 +1,4 @@
-// Whole hosts in bubbles of virtual time, as sim --shell plays them.
+// Whole hosts, and keepers of leases, in bubbles of virtual time, as sim --shell plays them.
 
 package cli
 
@@ -22,7 +22,7 @@ import (
 const shellSeeds = 600
 
 // shellFlags are those that --shell goes with. A seed draws everything else.
-var shellFlags = []string{"shell", "seed", "seeds", "first", "shard", "until-failure", "careless", "json"}
+var shellFlags = []string{"shell", "world", "seed", "seeds", "first", "shard", "until-failure", "careless", "json"}
 
 // forShell sets what --shell implies, and refuses what it does not go with.
 func (f *simFlags) forShell(flags *pflag.FlagSet) (err error) {
@@ -33,7 +33,14 @@ func (f *simFlags) forShell(flags *pflag.FlagSet) (err error) {
 		}
 		return nil
 	}
-	f.world.kind = shellWorld
+	switch f.world.kind {
+	case votingWorld:
+		f.world.kind = shellWorld
+	case leaseWorld:
+		f.world.kind = shellLeaseWorld
+	default:
+		return f.world.check()
+	}
 	flags.Visit(func(flag *pflag.Flag) {
 		if !slices.Contains(shellFlags, flag.Name) {
 			err = fmt.Errorf("--%s is not for --shell, where the seed draws everything", flag.Name)
@@ -48,6 +55,9 @@ func (f *simFlags) forShell(flags *pflag.FlagSet) (err error) {
 	}
 	if f.again && (flags.Changed("first") || flags.Changed("shard")) {
 		return fmt.Errorf("--seed %d plays one world; leave out --first and --shard", f.seed)
+	}
+	if f.world.kind == shellLeaseWorld && flags.Changed("careless") {
+		return errCareless
 	}
 	if err == nil && f.careless() == "" {
 		err = fmt.Errorf("--careless is %q, which is not for --shell: want on or off", f.world.careless)
@@ -66,7 +76,7 @@ func (f *simFlags) careless() string {
 	return ""
 }
 
-// shelling plays whole hosts. If there is a violation tell tells of it.
+// shelling plays whole hosts, or keepers of leases. If there is a violation tell tells of it.
 func (f *simFlags) shelling(ctx context.Context, stdout, stderr io.Writer) (r *simReport, tell func(*cobra.Command) error, err error) {
 	// If a goroutine of a world panics, the process ends, and the trace names the seed.
 	if err := os.Setenv("GODEBUG", strings.TrimPrefix(os.Getenv("GODEBUG")+",tracebacklabels=1", ",")); err != nil {
@@ -77,7 +87,7 @@ func (f *simFlags) shelling(ctx context.Context, stdout, stderr io.Writer) (r *s
 	if n, some := f.count(); some {
 		bar := newSimBar(n, stderr)
 		campaign := shell.Campaign{
-			Count: n, UntilFailure: f.untilFailure || f.again, Seed: f.shellSeed, Careless: f.world.careless == simulation.CarelessAlways.String(),
+			Kind: kindOfShell(f.world.kind), Count: n, UntilFailure: f.untilFailure || f.again, Seed: f.shellSeed, Careless: f.world.careless == simulation.CarelessAlways.String(),
 			Progress: func(s *shell.Summary) { bar.show(s.Seeds, s.Messages, len(s.Failing)) },
 		}
 		if f.again && n == 1 && !f.asJSON {
@@ -106,20 +116,40 @@ func (f *simFlags) shellSeed(i uint64) uint64 {
 	return f.first + f.shard.seed(i)
 }
 
+// kindOfShell is what those elect by who are in a world that --shell plays.
+func kindOfShell(world string) shell.Kind {
+	if world == shellLeaseWorld {
+		return shell.Leases
+	}
+	return shell.Votes
+}
+
+// isShell says whether a world is one that --shell plays.
+func isShell(world string) bool { return world == shellWorld || world == shellLeaseWorld }
+
+// shellSettings are the flags that decide what a seed of --shell is.
+func (f *simFlags) shellSettings() string {
+	if f.world.kind == shellLeaseWorld {
+		return "--shell --world " + leaseWorld
+	}
+	return "--shell " + f.careless()
+}
+
 func newShellReport(f *simFlags, s *shell.Summary, cpu, wall time.Duration) *simReport {
+	kind := kindOfShell(f.world.kind)
 	r := &simReport{
-		World: shellWorld, Seeds: s.Seeds, FirstSeed: f.shellSeed(0), Events: s.Messages, Virtual: s.Virtual.Seconds(), CPU: cpu.Seconds(),
+		World: f.world.kind, Seeds: s.Seeds, FirstSeed: f.shellSeed(0), Events: s.Messages, Virtual: s.Virtual.Seconds(), CPU: cpu.Seconds(),
 		Elections: s.Elections, Violations: len(s.Failing), Failing: []uint64{}, Replay: []string{},
-		Digest: fmt.Sprintf("%016x", 0), After: map[string]uint64{}, Faults: named(shell.Faults(), s.Struck), Invariants: named(shell.Invariants(), s.Checked),
-		Conditions: named(shell.Conditions(), s.Met), Excused: map[string]uint64{}, Assumed: map[string]uint64{}, Told: map[string]uint64{},
+		Digest: fmt.Sprintf("%016x", 0), After: map[string]uint64{}, Faults: named(kind.Faults(), s.Struck), Invariants: named(kind.Invariants(), s.Checked),
+		Conditions: named(kind.Conditions(), s.Met), Excused: map[string]uint64{}, Assumed: map[string]uint64{}, Told: map[string]uint64{},
 		wall: wall, asked: map[string]bool{},
 	}
-	for _, fault := range shell.Faults() {
+	for _, fault := range kind.Faults() {
 		r.asked[fault.String()] = true
 	}
 	for _, failing := range s.Failing {
 		r.Failing = append(r.Failing, failing.Seed)
-		r.Replay = append(r.Replay, fmt.Sprintf("hustings sim --shell %s --seed %d", f.careless(), failing.Seed))
+		r.Replay = append(r.Replay, fmt.Sprintf("hustings sim %s --seed %d", f.shellSettings(), failing.Seed))
 		r.what = append(r.what, fmt.Sprintf("seed %d: %v", failing.Seed, failing.Violation))
 	}
 	r.follow()

@@ -26,6 +26,22 @@ func TestSimulatingWholeHosts(t *testing.T) {
 	assert.Equal(t, "--shell --careless=off", r.Settings)
 }
 
+func TestSimulatingWholeKeepersOfLeases(t *testing.T) {
+	lines := succeed(t, "sim", "--shell", "--world", "lease", "--json", "--seeds", "6", "--first", "3")
+	var r simReport
+	require.NoError(t, json.Unmarshal([]byte(lines[0]), &r))
+	assert.Equal(t, shellLeaseWorld, r.World)
+	assert.EqualValues(t, 6, r.Seeds)
+	assert.Zero(t, r.Violations)
+	assert.Positive(t, r.Elections)
+	assert.Positive(t, r.Invariants["one lease"])
+	assert.NotContains(t, r.Invariants, "promise is kept")
+	assert.Equal(t, "--shell --world lease", r.Settings)
+	lines = succeed(t, "sim", "--shell", "--world", "lease", "--seed", "3")
+	assert.Contains(t, lines[0], "its clock runs at")
+	assert.Equal(t, "no invariant was violated", lines[len(lines)-1])
+}
+
 func TestPartsOfACampaignOfWholeHostsAddUp(t *testing.T) {
 	lines := append(succeed(t, "sim", "--shell", "--json", "--seeds", "3", "--shard", "0/2"), succeed(t, "sim", "--shell", "--json", "--seeds", "3", "--shard", "1/2")...)
 	file := filepath.Join(t.TempDir(), "parts")
@@ -47,10 +63,12 @@ func TestAViolationOfAWholeHostIsToldWithItsSeed(t *testing.T) {
 
 func TestWhatShellDoesNotGoWith(t *testing.T) {
 	for _, args := range [][]string{
-		{"--members", "3"}, {"--faults", "all"}, {"--world", "lease"}, {"--guided"}, {"--leak", "3"},
+		{"--members", "3"}, {"--faults", "all"}, {"--guided"}, {"--leak", "3"},
 	} {
 		assert.Contains(t, fail(t, exitUsage, append([]string{"sim", "--shell"}, args...)...), args[0]+" is not for --shell")
 	}
+	assert.Contains(t, fail(t, exitUsage, "sim", "--shell", "--world", "lease", "--careless"), "a lease has no engine")
+	assert.Contains(t, fail(t, exitUsage, "sim", "--shell", "--world", "shell"), `--world is "shell", want voting or lease`)
 	assert.Contains(t, fail(t, exitUsage, "sim", "--seed", "3"), "--seed is for --shell")
 	assert.Contains(t, fail(t, exitUsage, "sim", "--shell", "--seed", "3", "--first", "3"), "leave out --first")
 	assert.Contains(t, fail(t, exitUsage, "sim", "--shell", "--careless=overlap"), `--careless is "overlap"`)

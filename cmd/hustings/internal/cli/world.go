@@ -44,8 +44,12 @@ func (f *worldFlags) add(flags *pflag.FlagSet) {
 const (
 	votingWorld = "voting"
 	leaseWorld  = "lease"
-	shellWorld  = "shell" // by sim --shell alone
+	// By sim --shell alone.
+	shellWorld      = "shell"
+	shellLeaseWorld = "shell of leases"
 )
+
+var errCareless = errors.New("--careless is for --world voting: a lease has no engine")
 
 func (f *worldFlags) check() (err error) {
 	switch f.kind {
@@ -104,7 +108,7 @@ func (f *worldFlags) checkLease() (err error) {
 	case f.strict != "on" && f.strict != "off" && f.strict != "mixed":
 		return fmt.Errorf("--strict is %q, want on, off or mixed", f.strict)
 	case f.careless != simulation.Careful.String():
-		return errors.New("--careless is for --world voting: a lease has no engine")
+		return errCareless
 	case f.timing != "default":
 		return fmt.Errorf("--timing is %q, which is for --world voting", f.timing)
 	}

@@ -1,0 +1,204 @@
+// A candidate: a machine, and the processes that run on it one after another, each with a
+// lease.Keeper.
+
+package shell
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hustings/hustings/lease"
+)
+
+// leaseNode is a machine.
+type leaseNode struct {
+	world  *leaseWorld
+	index  int
+	name   string
+	rate   float64 // of its clock
+	timing lease.Timing
+	random *rand.Rand
+
+	candidate atomic.Pointer[candidate] // the one that runs; nil: none does
+}
+
+// candidate is one process: a keeper, and a contender for each lease.
+type candidate struct {
+	node   *leaseNode
+	number int
+	died   chan struct{}
+	keeper *lease.Keeper
+	still  atomic.Int64 // it stands still until then
+	busy   trouble      // a line of the log that takes its time
+
+	mu  sync.Mutex
+	cut chan struct{} // closed while nothing of the database reaches it
+
+	// What follows is the judge's.
+	dead       bool
+	contenders map[string]*contender
+	running    int // contenders whose Run was called and has not returned
+	calls      int // of the store and the waker that have not returned
+}
+
+func (c *candidate) world() *leaseWorld { return c.node.world }
+func (c *candidate) isDead() bool       { return isClosed(c.died) }
+func (c *candidate) isCut() bool        { return isClosed(c.hungUp()) }
+
+// hungUp is closed when the candidate is cut off.
+func (c *candidate) hungUp() chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.cut
+}
+
+// cutOff cuts the candidate off for a while.
+func (c *candidate) cutOff(lasts time.Duration) {
+	c.mu.Lock()
+	if !isClosed(c.cut) {
+		close(c.cut)
+	}
+	c.mu.Unlock()
+	c.world().work.Go(func() {
+		c.world().sleepInTrouble(lasts)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if isClosed(c.cut) {
+			c.cut = make(chan struct{})
+		}
+	})
+}
+
+// standStill holds whoever calls it up while the process stands still.
+func (c *candidate) standStill() {
+	wait := time.Until(time.Unix(0, c.still.Load()))
+	if wait <= 0 {
+		return
+	}
+	select {
+	case <-time.After(wait):
+	case <-c.world().calm:
+	case <-c.died:
+	}
+}
+
+// Enabled, Handle, WithAttrs and WithGroup make it what the keeper's logger writes to. A log may
+// be slow, and may call back: that is why it is written to while no lock is held.
+func (c *candidate) Enabled(context.Context, slog.Level) bool { return true }
+
+func (c *candidate) Handle(_ context.Context, r slog.Record) error {
+	w := c.world()
+	if c.isDead() || c.keeper == nil {
+		return nil
+	}
+	w.judge.tell("%s: %s", c.node.name, r.Message)
+	_, _ = c.keeper.Join(lease.GroupConfig{Name: "the log's"}) // it needs the keeper's lock
+	if !w.isCalm() && w.chance(8) {
+		w.judge.struck(SlowLog)
+		c.busy.begin()
+		defer c.busy.end()
+		w.sleepInTrouble(w.drawn(w.plan.longest.TTL))
+	}
+	return nil
+}
+
+func (c *candidate) WithAttrs([]slog.Attr) slog.Handler { return c }
+func (c *candidate) WithGroup(string) slog.Handler      { return c }
+
+// live runs processes on the node until the world is over.
+func (n *leaseNode) live() {
+	for number := 1; !n.world.isOver(); number++ {
+		c := &candidate{node: n, number: number, died: make(chan struct{}), cut: make(chan struct{}), contenders: map[string]*contender{}}
+		config := lease.KeeperConfig{Self: n.name, Store: line{c}, Timing: n.timing, Strict: n.world.plan.strict, Logger: slog.New(c)}
+		if n.world.plan.wakes {
+			config.Waker = waker{line{c}}
+		}
+		keeper, err := lease.NewKeeper(config)
+		n.world.judge.check(OrdersTold, err == nil, n.name, "no keeper is made: %v", err)
+		if err != nil {
+			return
+		}
+		c.keeper = keeper
+		n.world.judge.tell("%s: process %d starts", n.name, number)
+		for _, g := range n.world.plan.groups {
+			c.join(g)
+		}
+		n.candidate.Store(c)
+		c.run()
+		n.candidate.Store(nil)
+		n.world.judge.leaseDies(c)
+		n.world.sleepInTrouble(upTo(n.random, 2*n.world.plan.longest.TTL))
+	}
+}
+
+// run has the process go on until it ends. What is done to it meanwhile is drawn.
+func (c *candidate) run() {
+	w, r := c.world(), c.node.random
+	for {
+		next := time.NewTimer(upTo(r, 20*w.plan.longest.TTL))
+		select {
+		case <-next.C:
+		case <-w.calm:
+			next.Stop()
+			<-w.over
+			c.close()
+			return
+		}
+		switch f := []Fault{Kill, Kill, Close, Rejoin, Rejoin, StandStill, StandStill, CutOff, CutOff}[r.IntN(9)]; f {
+		case Kill:
+			w.judge.struckAt(f, c.node.name)
+			c.die()
+			return
+		case Close:
+			w.judge.struckAt(f, c.node.name)
+			c.close()
+			return
+		case Rejoin:
+			c.rejoin(w.plan.groups[r.IntN(len(w.plan.groups))])
+		case StandStill:
+			w.judge.struckAt(f, c.node.name)
+			c.still.Store(time.Now().Add(upTo(r, 2*w.plan.longest.TTL)).UnixNano())
+		default:
+			w.judge.struckAt(f, c.node.name)
+			c.cutOff(upTo(r, 3*w.plan.longest.TTL))
+		}
+	}
+}
+
+// rejoin stops one contender, and has it join again.
+func (c *candidate) rejoin(g *leaseGroup) {
+	e := c.world().judge.contenderOf(c, g.name)
+	if e == nil {
+		return
+	}
+	c.world().judge.struckAt(Rejoin, e.name)
+	e.stop()
+	<-e.gone
+	c.join(g)
+}
+
+// die ends the process at once: nothing of it reaches anyone any more. A goroutine cannot be
+// ended from outside, so it ends by and by where nobody can notice.
+func (c *candidate) die() {
+	all := c.world().judge.contendersOf(c)
+	c.world().judge.leaseDies(c)
+	for _, e := range all {
+		e.stop()
+	}
+}
+
+// close ends the process in good order.
+func (c *candidate) close() {
+	all := c.world().judge.contendersOf(c)
+	for _, e := range all {
+		e.stop()
+	}
+	for _, e := range all {
+		<-e.gone
+	}
+	c.world().judge.tell("%s: process %d has ended", c.node.name, c.number)
+}

@@ -1,0 +1,262 @@
+// The judge of a world of leases. It asks an elector for nothing but Status and Lease, as
+// anybody may, sees what reaches the database, and reads the records there.
+
+package shell
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/lease"
+	"github.com/hustings/hustings/memberstate"
+)
+
+// leaseJudge is what is known of a world. Whatever it has is guarded by mu.
+type leaseJudge struct {
+	book
+	world   *leaseWorld
+	winners map[string]map[memberstate.Term]string // by lease: whom the database gave each term
+	led     map[string]map[memberstate.Term]bool
+}
+
+// standing is what is known of a contender. It is guarded by the judge's mu.
+type standing struct {
+	over     bool           // Run has returned
+	leaving  bool           // its Run is to return
+	calling  map[string]int // callbacks that run
+	ordered  map[*order]struct{}
+	office   *tenancy         // the Lead that runs
+	inCharge memberstate.Term // the last term that Lead was called for
+	early    memberstate.Term // the term in which Lead returned by itself
+	held     memberstate.Term // the largest term whose lease was seen
+	lapsed   memberstate.Term // the largest term whose lease is over
+	released memberstate.Term // the largest term whose lease was to be released
+}
+
+// order is a call of Resign.
+type order struct{ ctx context.Context }
+
+func newLeaseJudge(seed uint64, w *leaseWorld, live func(string)) *leaseJudge {
+	j := &leaseJudge{world: w, winners: map[string]map[memberstate.Term]string{}, led: map[string]map[memberstate.Term]bool{}}
+	j.open(seed, live)
+	for _, g := range w.plan.groups {
+		j.named = append(j.named, g.name)
+		j.winners[g.name], j.led[g.name] = map[memberstate.Term]string{}, map[memberstate.Term]bool{}
+	}
+	return j
+}
+
+// meets counts a condition.
+func (j *leaseJudge) meets(c Condition) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.met[c]++
+}
+
+// leaseDies takes the process out of everything.
+func (j *leaseJudge) leaseDies(c *candidate) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if !c.dead {
+		c.dead = true
+		close(c.died)
+	}
+}
+
+// contenderOf is a process's contender for a lease; nil if none takes part.
+func (j *leaseJudge) contenderOf(c *candidate, group string) *contender {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if e := c.contenders[group]; e != nil && !e.over && !c.dead {
+		return e
+	}
+	return nil
+}
+
+func (j *leaseJudge) contendersOf(c *candidate) (list []*contender) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, e := range c.contenders {
+		list = append(list, e)
+	}
+	return list
+}
+
+// contends notes that a lease has joined a keeper, which must have forgotten the last one.
+func (j *leaseJudge) contends(e *contender, err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.holds(StopWaits, err == nil, e.name, "it cannot join: %v", err)
+	e.calling, e.ordered = map[string]int{}, map[*order]struct{}{}
+	if err == nil {
+		e.candidate.contenders[e.group.name] = e
+		e.candidate.running++
+	}
+}
+
+// asks notes a call of the store, or of the waker.
+func (j *leaseJudge) asks(c *candidate, ctx context.Context, bounded bool) (over func()) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	end, ends := ctx.Deadline()
+	in := time.Until(end)
+	j.holds(CallsEnd, !bounded || ends && in > 0 && in <= c.node.timing.Timeout, c.node.name, "a call has a time of %v (%t)", in, ends)
+	j.holds(StopWaits, c.running > 0 || c.dead, c.node.name, "the database is asked when no elector runs")
+	c.calls++
+	return func() {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		c.calls--
+	}
+}
+
+// won notes that the database gave somebody a term.
+func (j *leaseJudge) won(name string, term memberstate.Term, holder string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	before := j.winners[name][term]
+	j.holds(OneLeader, before == "", "n* "+name, "term %d was given to %s and to %s", term, before, holder)
+	j.winners[name][term] = holder
+}
+
+// releases looks at what is about to be released.
+func (j *leaseJudge) releases(c *candidate, held lease.Held) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	e := c.contenders[held.Name]
+	if c.dead || e == nil {
+		return
+	}
+	j.holds(ReleasedAfter, e.office == nil || e.office.term != held.Term, e.name, "term %d is released, and its Lead runs", held.Term)
+	term, until, ok := e.el.Lease()
+	j.holds(ReleasedAfter, !ok || term != held.Term, e.name, "term %d is released, and its lease is shown until %v", held.Term, until)
+	e.released, e.lapsed = max(e.released, held.Term), max(e.lapsed, held.Term)
+}
+
+// calls notes that a callback runs.
+func (j *leaseJudge) calls(e *contender, what string) (over func()) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.holds(StopWaits, !e.over || e.candidate.dead, e.name, "%s is called when Run has returned", what)
+	e.calling[what]++
+	return func() {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		e.calling[what]--
+	}
+}
+
+// serves notes that Lead was called.
+func (j *leaseJudge) serves(ctx context.Context, e *contender, term memberstate.Term) (over func()) {
+	done := j.calls(e, "Lead")
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if !e.candidate.dead {
+		name, self := e.group.name, e.candidate.keeper.Self()
+		j.note("%s: leads term %d", e.name, term)
+		j.met[Served]++
+		j.holds(LeadOnce, e.office == nil && term > e.inCharge && !j.led[name][term], e.name, "Lead is called for term %d, after term %d", term, e.inCharge)
+		j.holds(OneLeader, j.winners[name][term] == self, e.name, "Lead is called for term %d, which was given to %q", term, j.winners[name][term])
+		j.holds(LeadInOffice, !e.observer, e.name, "an observer leads")
+		j.led[name][term] = true
+		e.office, e.inCharge = &tenancy{term, ctx}, term
+	}
+	return func() {
+		j.mu.Lock()
+		e.office = nil
+		j.mu.Unlock()
+		done()
+	}
+}
+
+// returnsEarly notes that Lead is about to return by itself.
+func (j *leaseJudge) returnsEarly(e *contender, ctx context.Context, term memberstate.Term) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if ctx.Err() == nil && !e.candidate.dead {
+		j.strikes[LeadReturns]++
+		e.early = term
+	}
+}
+
+// toldOf looks at what somebody who looks on is told after what he was told last.
+func (j *leaseJudge) toldOf(e *contender, last, s *elector.Status) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	self := e.candidate.keeper.Self()
+	j.holds(Watched, s.Revision > last.Revision || last.Group == "", e.name, "revision %d is told after %d", s.Revision, last.Revision)
+	j.holds(Watched, s.Group == e.group.name && s.Self == self, e.name, "the status is that of %q in %q", s.Self, s.Group)
+	j.holds(TermsGrow, s.Term >= last.Term, e.name, "term %d is told after %d", s.Term, last.Term)
+	j.holds(Watched, (s.Role == memberstate.Leader) == (s.Leader == self), e.name, "it is shown as %v, and %q as the leader", s.Role, s.Leader)
+}
+
+// toldAll looks at the last that was told.
+func (j *leaseJudge) toldAll(e *contender, last *elector.Status, who string) {
+	now := e.el.Status()
+	j.check(Watched, *last == now && now.Stopped, e.name, "the last that %s is told is %+v, and the status is %+v", who, *last, now)
+}
+
+// orders notes that somebody has the contender resign, and looks at what comes of it.
+func (j *leaseJudge) orders(e *contender, ctx context.Context) (over func(error)) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	o := &order{ctx}
+	e.ordered[o] = struct{}{}
+	j.strikes[Resign]++
+	before, _, led := e.el.Lease()
+	calm := j.world.isCalm()
+	j.note("%s: is to resign", e.name)
+	return func(err error) {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		delete(e.ordered, o)
+		if e.candidate.dead {
+			return
+		}
+		now, _, leads := e.el.Lease()
+		stays := led && leads && now == before
+		serves := led && e.office != nil && e.office.term == before
+		switch {
+		case err == nil:
+			j.met[Resigned]++
+			j.holds(OrdersTold, !stays && !serves, e.name, "it has resigned in term %d, and holds the lease: %t, and Lead runs: %t", before, stays, serves)
+		case errors.Is(err, elector.ErrStopped):
+			j.holds(OrdersTold, e.leaving || e.running.Err() != nil, e.name, "it says that it has stopped, and nobody has stopped it")
+		case errors.Is(err, elector.ErrNotLeader):
+			j.holds(OrdersTold, !stays, e.name, "it says that it does not lead, and holds the lease of term %d", before)
+		case ctx.Err() == nil:
+			j.met[NotReleased]++
+			j.holds(OrdersTold, !calm && !stays && !serves, e.name, "it resigns in good times, or leads: %v", err)
+		}
+	}
+}
+
+// ran looks at a contender whose Run has returned.
+func (j *leaseJudge) ran(e *contender, err error) {
+	s := e.el.Status()
+	_, _, shown := e.el.Lease()
+	record := j.world.database.now(e.group.name)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	c := e.candidate
+	e.over = true
+	c.running--
+	if c.dead {
+		return
+	}
+	j.note("%s: has ended", e.name)
+	j.holds(OrdersTold, err == nil && e.running.Err() != nil, e.name, "Run returns by itself, or an error: %v", err)
+	for what, n := range e.calling {
+		j.holds(StopWaits, n == 0, e.name, "Run has returned, and %s runs", what)
+	}
+	j.holds(StopWaits, s.Stopped && s.Role != memberstate.Leader && !shown, e.name, "Run has returned, and its status is %+v, with a lease: %t", s, shown)
+	mine := record.Holder == c.keeper.Self() && record.Left > 0 && !record.Released
+	given := !mine || record.Term != e.inCharge || e.released >= record.Term
+	j.holds(StopWaits, given, e.name, "Run has returned, and the lease of term %d was not given back", record.Term)
+	if e.inCharge > 0 && e.inCharge == e.released {
+		j.met[StoppedLeading]++
+	}
+	j.holds(StopWaits, c.running > 0 || c.calls == 0, c.node.name, "no elector runs, and the database is asked")
+}

@@ -1,0 +1,160 @@
+// What the judge looks at again and again: who holds which lease, and whether what is shown
+// and what runs goes with it.
+
+package shell
+
+import (
+	"time"
+
+	"github.com/hustings/hustings/lease"
+	"github.com/hustings/hustings/memberstate"
+)
+
+// suspect is a contender of which something seems to be wrong that may be mended at this moment.
+type suspect struct {
+	contender *contender
+	wrong     func() (Invariant, string) // empty if it is right
+}
+
+// look looks at all contenders.
+func (j *leaseJudge) look() {
+	j.mu.Lock()
+	var all []*contender
+	for _, g := range j.world.plan.groups {
+		all = append(all, j.lookAt(g)...)
+	}
+	j.mu.Unlock()
+	var suspects []suspect
+	for _, e := range all {
+		for _, wrong := range []func(*contender) (Invariant, string){j.office, j.shown, j.waits} {
+			if _, what := wrong(e); what != "" {
+				suspects = append(suspects, suspect{e, func() (Invariant, string) { return wrong(e) }})
+			}
+		}
+	}
+	for range 3 { // each time something else may have come about at the same moment
+		if len(suspects) == 0 {
+			break
+		}
+		settle()
+		var left []suspect
+		for _, s := range suspects {
+			if _, what := s.wrong(); what != "" {
+				left = append(left, s)
+			}
+		}
+		suspects = left
+	}
+	for _, s := range suspects {
+		invariant, what := s.wrong()
+		j.check(invariant, what == "", s.contender.name, "%s", what)
+	}
+}
+
+// lookAt looks at the contenders for one lease, at one moment. mu is held.
+func (j *leaseJudge) lookAt(g *leaseGroup) (all []*contender) {
+	var first *contender
+	record := j.world.database.now(g.name)
+	for _, n := range j.world.nodes {
+		c := n.candidate.Load()
+		if c == nil || c.dead || c.contenders[g.name] == nil {
+			continue
+		}
+		e := c.contenders[g.name]
+		all = append(all, e)
+		term, until, ok := e.el.Lease()
+		if !ok {
+			if e.held > e.lapsed {
+				e.lapsed = e.held
+				j.met[LeaseLapsed]++
+			}
+			continue
+		}
+		j.met[LeaseHeld]++
+		j.holds(LeaseOver, until.After(time.Now()), e.name, "the lease of term %d is shown after its end", term)
+		j.holds(LeaseOver, term > e.lapsed && !e.over, e.name, "the lease of term %d is shown, which was over", term)
+		e.held = max(e.held, term)
+		j.holds(OneLease, first == nil, e.name, "it holds the lease of term %d, and so does %s", term, nameOf(first))
+		first = e
+		j.covered(e, term, time.Until(until), &record)
+	}
+	return all
+}
+
+func nameOf(e *contender) string {
+	if e == nil {
+		return "nobody"
+	}
+	return e.name
+}
+
+// covered holds a lease against the record in the database. Nobody else can have it before it
+// has run out there, or stood still for a TTL.
+func (j *leaseJudge) covered(e *contender, term memberstate.Term, left time.Duration, r *lease.Record) {
+	forced := r.Holder == "" && r.Term > term
+	mine := r.Holder == e.candidate.keeper.Self() && r.Term == term
+	j.holds(LeaseCovered, (mine || forced) && !r.Released, e.name, "it holds the lease of term %d, and the record is %+v", term, *r)
+	if !j.world.plan.strict { // else the database's clock may have stepped
+		j.holds(LeaseCovered, left <= r.Left, e.name, "it holds the lease of term %d for %v, and the database for %v", term, left, r.Left)
+	}
+}
+
+// office says what is wrong with a contender's Lead.
+func (j *leaseJudge) office(e *contender) (Invariant, string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if e.candidate.dead {
+		return LeadInOffice, ""
+	}
+	term, _, ok := e.el.Lease()
+	j.checked[LeadInOffice]++
+	j.checked[LeadCalled]++
+	j.checked[LeadGivesUp]++
+	switch o := e.office; {
+	case o != nil && o.ctx.Err() == nil && (!ok || term != o.term):
+		return LeadInOffice, "the context of its Lead lives, and the lease does not"
+	case o != nil && o.ctx.Err() != nil && ok && term == o.term:
+		return LeadInOffice, "the context of its Lead has ended, and the lease has not"
+	case ok && e.group.lead && e.inCharge < term:
+		return LeadCalled, "it holds the lease, and its Lead was not called"
+	case ok && e.early == term:
+		return LeadGivesUp, "its Lead has returned, and it holds the lease"
+	}
+	return LeadInOffice, ""
+}
+
+// shown says what is wrong with a contender's Status. Status may have something logged, which
+// takes time, so no lock is held.
+func (j *leaseJudge) shown(e *contender) (Invariant, string) {
+	s := e.el.Status()
+	term, _, ok := e.el.Lease()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.checked[LeaseOver]++
+	leads := s.Role == memberstate.Leader
+	switch {
+	case e.candidate.dead:
+	case leads && (!ok || s.Term != term):
+		return LeaseOver, "it is shown as the leader, and its lease is over"
+	case !leads && ok:
+		return LeaseOver, "its lease is shown, and it is not as the leader"
+	}
+	return LeaseOver, ""
+}
+
+// waits says which call of a contender goes on though it should have ended.
+func (j *leaseJudge) waits(e *contender) (Invariant, string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.checked[CallsEnd]++
+	for o := range e.ordered {
+		switch {
+		case e.candidate.dead || e.candidate.busy.freeFor(j.began) == 0: // it may be what it has to log
+		case o.ctx.Err() != nil:
+			return CallsEnd, "Resign goes on though its context has ended"
+		case e.over:
+			return CallsEnd, "Resign goes on though Run has returned"
+		}
+	}
+	return CallsEnd, ""
+}
