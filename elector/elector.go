@@ -16,17 +16,29 @@ import (
 
 // Elector elects the leader of one group at one node.
 type Elector struct {
-	group protocol.Group // the loop's, once it has started
-	*electorate
+	group       protocol.Group     // the loop's, once it has started
 	sight       level.Level[sight] // changed by the loop
-	callbacks   *callbacks         // nil if there are none
 	ledgerEnd   func(term memberstate.Term) memberstate.Position
-	heardAt     atomic.Int64  // when the engine last heard from the leader it follows; changed by the engine
-	announced   atomic.Uint64 // the largest term that the engine heard of; changed by the engine
-	ending      *ending       // nil until someone asks for it; guarded by the host's mu
-	life        life          // guarded by the host's mu
-	ended       bool          // at the node; the loop's
-	outstanding int32         // goroutines that work for the group; the loop's
+	more        atomic.Pointer[more] // nil while there is nothing of it
+	life        life                 // guarded by the host's mu
+	ended       bool                 // at the node; the loop's
+	outstanding int32                // goroutines that work for the group; the loop's
+}
+
+// more is what not every group has: there may be very many, and most of them follow.
+type more struct {
+	callbacks
+	heardAt   atomic.Int64  // when the engine last heard from the leader it follows; changed by the engine
+	announced atomic.Uint64 // the largest term that the engine heard of; changed by the engine
+	ending    *ending       // nil until someone asks for it; guarded by the host's mu
+}
+
+// needs is the group's more, made when it is first needed.
+func (e *Elector) needs() *more {
+	if e.more.Load() == nil {
+		e.more.CompareAndSwap(nil, new(more))
+	}
+	return e.more.Load()
 }
 
 // New is a host of one group, for the common case. Its error names every field that is
@@ -41,7 +53,7 @@ func New(node HostConfig, group GroupConfig) (*Elector, error) {
 }
 
 // Host is the host that the group belongs to.
-func (e *Elector) Host() *Host { return e.host }
+func (e *Elector) Host() *Host { return e.electorate().host }
 
 // Members lists the members of the group, as they were configured, the voters
 // first.
@@ -58,14 +70,14 @@ func (e *Elector) Run(ctx context.Context) error {
 	case <-ctx.Done():
 		return e.Stop(context.WithoutCancel(ctx))
 	case <-e.Done():
-		e.host.awaitLoop()
+		e.Host().awaitLoop()
 		return e.Err()
 	}
 }
 
 // Start begins to take part in the group, once, and returns. Stop ends it.
 func (e *Elector) Start() error {
-	h := e.host
+	h := e.Host()
 	h.mu.Lock()
 	again := e.life != joined
 	if !again {
@@ -98,7 +110,7 @@ func (e *Elector) Start() error {
 // begin has the group take part. It may have been told to stop meanwhile, when it was not
 // there yet.
 func (e *Elector) begin() {
-	h := e.host
+	h := e.Host()
 	h.mu.Lock()
 	stopped := e.life == stopping
 	if !stopped {
@@ -115,7 +127,7 @@ func (e *Elector) begin() {
 
 // restore sets the group up with what the store has kept, and with its ledger.
 func (e *Elector) restore() error {
-	store, g := e.host.config.Store, &e.group
+	store, g := e.Host().config.Store, &e.group
 	r, known, err := store.Load(g.Name())
 	if err != nil {
 		return fmt.Errorf("elector: group %q: loading its hard state: %w", g.Name(), err)
@@ -131,7 +143,7 @@ func (e *Elector) restore() error {
 
 // runHandlers tells the role handlers of changes, each in a goroutine of its own.
 func (e *Elector) runHandlers() {
-	x := e.callbacks
+	x := e.more.Load()
 	if x == nil {
 		return
 	}
@@ -144,7 +156,7 @@ func (e *Elector) runHandlers() {
 // Campaign has this member stand for election now, if it does not lead and is
 // bound by no promise. Members that still hear their leader refuse it.
 func (e *Elector) Campaign() {
-	h, g := e.host, &e.group
+	h, g := e.Host(), &e.group
 	h.requestOnce(errand{kind: protocol.Stand, elector: e}, func() { h.node.Give(g, &protocol.Input{Kind: protocol.Stand}, nil) })
 }
 
@@ -152,16 +164,12 @@ func (e *Elector) Campaign() {
 // when no other member can lead. It is false if it holds none, which is always
 // so without GroupConfig.Leases. It reads the clock and nothing else.
 func (e *Elector) Lease() (term memberstate.Term, until time.Time, ok bool) {
-	if e.callbacks == nil {
-		return 0, time.Time{}, false
+	if x := e.more.Load(); x != nil {
+		if l := x.lease.Load(); l != nil {
+			if end, held := l.Holds(e.Host().elapsed()); held {
+				return l.Term, e.Host().epoch.Add(end), true
+			}
+		}
 	}
-	l := e.callbacks.lease.Load()
-	if l == nil {
-		return 0, time.Time{}, false
-	}
-	end, ok := l.Holds(e.host.elapsed())
-	if !ok {
-		return 0, time.Time{}, false
-	}
-	return l.Term, e.host.epoch.Add(end), true
+	return 0, time.Time{}, false
 }

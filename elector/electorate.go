@@ -9,7 +9,8 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// electorate is a protocol.Electorate, with the host that has it and how many groups share it.
+// electorate is a protocol.Electorate, whose Owner it is, with the host that has it and how
+// many groups share it.
 type electorate struct {
 	protocol.Electorate
 	host   *Host
@@ -29,6 +30,7 @@ func (h *Host) share(r *protocol.Rules, members memberstate.Members) *electorate
 	shared := h.electorates[key]
 	if shared == nil {
 		shared = &electorate{Electorate: protocol.Electorate{Rules: *r, Members: members}, host: h, key: key}
+		shared.Owner = shared
 		h.electorates[key] = shared
 	}
 	shared.groups++
@@ -38,8 +40,15 @@ func (h *Host) share(r *protocol.Rules, members memberstate.Members) *electorate
 // forget takes a group out that has ended, or will not begin. The host's mu is held.
 func (h *Host) forget(e *Elector) {
 	delete(h.names, e.group.Name())
-	e.groups--
-	if e.groups == 0 {
-		delete(h.electorates, e.key)
+	shared := e.electorate()
+	shared.groups--
+	if shared.groups == 0 {
+		delete(h.electorates, shared.key)
 	}
 }
+
+// electorate is the one that the group was made with.
+func (e *Elector) electorate() *electorate { return e.group.Owner.(*electorate) }
+
+// Host is the host of the Elector.
+func (e *engine) Host() *Host { return (*Elector)(e).Host() }

@@ -17,8 +17,7 @@ import (
 // the loop.
 type engine Elector
 
-// callbacks are what an engine has handed in, and what runs of it. A group whose engine has
-// none, and no lease, has none.
+// callbacks are what an engine has handed in, and what runs of it.
 type callbacks struct {
 	lead     func(ctx context.Context, term memberstate.Term) error // nil: there is none
 	pause    func(ctx context.Context, term memberstate.Term) error // nil: there is none
@@ -34,12 +33,16 @@ type pauseJob struct{ cancel context.CancelFunc }
 
 // AskLedger calls the engine's LedgerEnd. It may have to wait for locks of its own.
 func (e *engine) AskLedger(term memberstate.Term) {
-	h, g := e.host, &e.group
+	h, g := e.Host(), &e.group
 	var end memberstate.Position
 	err := fmt.Errorf("elector: group %q: LedgerEnd: %w", g.Name(), errExited)
 	go func() {
 		defer h.request(func() {
-			h.node.LedgerEnd(g, end, memberstate.Term(e.announced.Load()), err)
+			heard := memberstate.Term(0)
+			if x := e.more.Load(); x != nil {
+				heard = memberstate.Term(x.announced.Load())
+			}
+			h.node.LedgerEnd(g, end, heard, err)
 		})
 		end, err = e.ledgerEnd(term), nil
 	}()
@@ -48,7 +51,7 @@ func (e *engine) AskLedger(term memberstate.Term) {
 // Hold begins a lease, has it last longer, or ends it. Whoever looks at it in between may
 // have seen that it has run out, and then nothing extends it.
 func (e *engine) Hold(until time.Duration) {
-	x := e.callbacks
+	x := e.more.Load() // it has leases
 	switch l := x.lease.Load(); {
 	case until == 0:
 		if l != nil {
@@ -60,21 +63,21 @@ func (e *engine) Hold(until time.Duration) {
 		x.lease.Store(l)
 		e.watch(l)
 	default:
-		l.Extend(until, e.host.now)
+		l.Extend(until, e.Host().now)
 	}
 }
 
 // watch ends the office when the lease runs out, also when the loop is held up.
 func (e *engine) watch(l *office.Lease) {
-	x, lapsed := e.callbacks, false
+	x, lapsed := e.more.Load(), false
 	e.beside(func() {
-		lapsed = l.RunsOut(e.host.elapsed)
+		lapsed = l.RunsOut(e.Host().elapsed)
 		if o := x.office.Load(); lapsed && o != nil && o.Term == l.Term {
 			o.Close()
 		}
 	}, func() {
 		if lapsed {
-			e.host.node.LeaseOver(&e.group, l.Term)
+			e.Host().node.LeaseOver(&e.group, l.Term)
 		}
 	})
 }
@@ -82,14 +85,14 @@ func (e *engine) watch(l *office.Lease) {
 // Lead calls the engine's Lead. If it ends its goroutine instead of returning, that is an
 // early return like any other.
 func (e *engine) Lead(term memberstate.Term) {
-	x := e.callbacks
+	x := e.more.Load()
 	if x == nil || x.lead == nil {
 		return
 	}
 	o := office.Open(term)
 	x.office.Store(o)
 	if l := x.lease.Load(); l != nil {
-		if _, held := l.Holds(e.host.elapsed()); !held {
+		if _, held := l.Holds(e.Host().elapsed()); !held {
 			o.Close() // whoever watches the lease may have looked for an office before there was one
 		}
 	}
@@ -102,26 +105,26 @@ func (e *engine) Lead(term memberstate.Term) {
 	e.beside(func() { _, _ = o.Serve(lead) }, func() {
 		x.office.Store(nil)
 		if early && x.pausing == nil { // it was not asked to end
-			e.host.log.Warn("lead returned early, resigning", "group", e.group.Name(), "term", uint64(term), "error", err)
+			e.Host().log.Warn("lead returned early, resigning", "group", e.group.Name(), "term", uint64(term), "error", err)
 		}
-		e.host.node.LeadReturned(&e.group, term, early)
+		e.Host().node.LeadReturned(&e.group, term, early)
 	})
 }
 
 // EndLead ends the context of Lead. One that there is none of has returned with that.
 func (e *engine) EndLead(term memberstate.Term) {
-	if x := e.callbacks; x != nil && x.lead != nil {
+	if x := e.more.Load(); x != nil && x.lead != nil {
 		if o := x.office.Load(); o != nil {
 			o.Close()
 		}
 		return
 	}
-	e.host.node.LeadReturned(&e.group, term, false)
+	e.Host().node.LeadReturned(&e.group, term, false)
 }
 
 // Pause calls the engine's Pause.
 func (e *engine) Pause(term memberstate.Term, number uint32) {
-	node, g, x := e.host.node, &e.group, e.callbacks
+	node, g, x := e.Host().node, &e.group, e.more.Load()
 	if x == nil || x.pause == nil {
 		node.PauseEnded(g, number, nil)
 		return
@@ -131,7 +134,7 @@ func (e *engine) Pause(term memberstate.Term, number uint32) {
 	x.pausing = job
 	e.beside(func() { err = x.pause(ctx, term) }, func() {
 		if err != nil && x.pausing == job {
-			e.host.log.Warn("writes could not be paused", "group", g.Name(), "term", uint64(term), "error", err)
+			e.Host().log.Warn("writes could not be paused", "group", g.Name(), "term", uint64(term), "error", err)
 		}
 		node.PauseEnded(g, number, err)
 	})
@@ -139,7 +142,7 @@ func (e *engine) Pause(term memberstate.Term, number uint32) {
 
 // Resume ends the context of Pause.
 func (e *engine) Resume() {
-	if x := e.callbacks; x != nil && x.pausing != nil {
+	if x := e.more.Load(); x != nil && x.pausing != nil {
 		x.pausing.cancel()
 		x.pausing = nil
 	}
@@ -150,7 +153,7 @@ func (e *engine) Resume() {
 func (e *engine) beside(work, rest func()) {
 	e.outstanding++
 	go func() {
-		defer e.host.request(func() {
+		defer e.Host().request(func() {
 			e.outstanding--
 			rest()
 			e.bury()

@@ -23,7 +23,7 @@ import (
 // in between, the append is not accepted any more: the ledger could end in a term of which
 // the group's next elector has never heard, which would stop with a LedgerError.
 func (e *Elector) Heard(term memberstate.Term, leader string) error {
-	g, h := &e.group, e.host
+	g, h := &e.group, e.Host()
 	seat := g.Members.Seat(leader)
 	switch {
 	case seat == g.Rules.Self:
@@ -76,20 +76,22 @@ func (s *Status) hears(term memberstate.Term, leader string) (done bool, err err
 // may be many: the loop is told of one in a quarter of a heartbeat.
 func (e *Elector) heardLeader(term memberstate.Term, seat memberstate.Seat) {
 	e.announce(term)
-	now, last := int64(e.host.elapsed()), e.heardAt.Load()
-	if now-last < int64(e.group.Rules.Timing.Heartbeat)/4 || !e.heardAt.CompareAndSwap(last, now) {
+	x := e.needs()
+	now, last := int64(e.Host().elapsed()), x.heardAt.Load()
+	if now-last < int64(e.group.Rules.Timing.Heartbeat)/4 || !x.heardAt.CompareAndSwap(last, now) {
 		return
 	}
-	e.host.requestOnce(errand{kind: protocol.Heard, elector: e}, func() {
-		e.host.node.Give(&e.group, &protocol.Input{Kind: protocol.Heard, Term: term, Seat: seat}, nil)
+	e.Host().requestOnce(errand{kind: protocol.Heard, elector: e}, func() {
+		e.Host().node.Give(&e.group, &protocol.Input{Kind: protocol.Heard, Term: term, Seat: seat}, nil)
 	})
 }
 
 // announce remembers the largest term whose leader the engine has heard.
 func (e *Elector) announce(term memberstate.Term) {
+	x := e.needs()
 	for {
-		known := e.announced.Load()
-		if uint64(term) <= known || e.announced.CompareAndSwap(known, uint64(term)) {
+		known := x.announced.Load()
+		if uint64(term) <= known || x.announced.CompareAndSwap(known, uint64(term)) {
 			return
 		}
 	}

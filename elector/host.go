@@ -82,11 +82,11 @@ func (h *Host) Join(config GroupConfig) (*Elector, error) {
 		return nil, ErrGroupExists
 	}
 	shared := h.share(rules, members)
-	e := &Elector{electorate: shared, ledgerEnd: config.LedgerEnd}
+	e := &Elector{ledgerEnd: config.LedgerEnd}
 	e.group = protocol.NewGroup(&shared.Electorate, config.Group, (*engine)(e))
 	e.sight.Set(sight{})
 	if config.Lead != nil || config.Pause != nil || config.Handlers != nil || config.Leases {
-		e.callbacks = &callbacks{lead: config.Lead, pause: config.Pause, handlers: config.Handlers}
+		e.needs().callbacks = callbacks{lead: config.Lead, pause: config.Pause, handlers: config.Handlers}
 	}
 	h.names[config.Group] = e
 	return e, nil

@@ -29,31 +29,32 @@ type ending struct {
 // awaited is the member's ending, made when it is first asked for. The host's mu
 // is held.
 func (e *Elector) awaited() *ending {
-	if e.ending == nil {
-		e.ending = &ending{over: make(chan struct{})}
+	x := e.needs()
+	if x.ending == nil {
+		x.ending = &ending{over: make(chan struct{})}
 		if e.life == over {
-			close(e.ending.over)
+			close(x.ending.over)
 		}
 	}
-	return e.ending
+	return x.ending
 }
 
 // Done is closed when the member has ended; Err then says why.
 func (e *Elector) Done() <-chan struct{} {
-	e.host.mu.Lock()
-	defer e.host.mu.Unlock()
+	e.Host().mu.Lock()
+	defer e.Host().mu.Unlock()
 	return e.awaited().over
 }
 
 // Err is the error for which the member had to stop, nil if it was told to or
 // has not stopped.
 func (e *Elector) Err() error {
-	e.host.mu.Lock()
-	defer e.host.mu.Unlock()
-	if e.life != over || e.ending == nil {
-		return nil
+	e.Host().mu.Lock()
+	defer e.Host().mu.Unlock()
+	if x := e.more.Load(); e.life == over && x != nil && x.ending != nil {
+		return x.ending.err
 	}
-	return e.ending.err
+	return nil
 }
 
 // Stop takes the member out of the group: it resigns if it leads, so that the
@@ -67,16 +68,16 @@ func (e *Elector) Stop(ctx context.Context) error {
 	select {
 	case <-e.Done():
 	case <-ctx.Done():
-		e.host.request(func() { e.host.node.End(&e.group) })
+		e.Host().request(func() { e.Host().node.End(&e.group) })
 		<-e.Done()
 	}
-	e.host.awaitLoop()
+	e.Host().awaitLoop()
 	return e.Err()
 }
 
 // retire begins to stop a member that was started, or makes sure that it never is.
 func (e *Elector) retire() (started bool) {
-	h := e.host
+	h := e.Host()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch e.life {
@@ -93,8 +94,8 @@ func (e *Elector) retire() (started bool) {
 
 // notRunning says why a member takes no orders.
 func (e *Elector) notRunning() error {
-	e.host.mu.Lock()
-	defer e.host.mu.Unlock()
+	e.Host().mu.Lock()
+	defer e.Host().mu.Unlock()
 	name, life := e.group.Name(), e.life
 	switch {
 	case life >= stopping || e.sight.Load().Stopped:
@@ -108,10 +109,10 @@ func (e *Elector) notRunning() error {
 // Ended is the node's word that the group has ended there.
 func (e *engine) Ended(err error) {
 	if err != nil {
-		e.host.log.Error("stopped", "group", e.group.Name(), "term", uint64(e.sight.Load().Term), "error", err)
-		e.host.mu.Lock()
+		e.Host().log.Error("stopped", "group", e.group.Name(), "term", uint64(e.sight.Load().Term), "error", err)
+		e.Host().mu.Lock()
 		(*Elector)(e).awaited().err = err
-		e.host.mu.Unlock()
+		e.Host().mu.Unlock()
 	}
 	e.ended = true
 	e.bury()
@@ -119,7 +120,7 @@ func (e *engine) Ended(err error) {
 
 // bury concludes a member that has ended, when the last goroutine has.
 func (e *engine) bury() {
-	h := e.host
+	h := e.Host()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if e.ended && e.outstanding == 0 && e.life != over {
@@ -133,7 +134,7 @@ func (e *engine) bury() {
 func (h *Host) conclude(e *Elector) {
 	h.forget(e)
 	e.life = over
-	if e.ending != nil {
-		close(e.ending.over)
+	if x := e.more.Load(); x != nil && x.ending != nil {
+		close(x.ending.over)
 	}
 }

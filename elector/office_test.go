@@ -30,10 +30,10 @@ func TestNobodyIsCalledToLeadUnderALeaseThatRunsOutAsTheOfficeOpens(t *testing.T
 			},
 		})
 		require.NoError(t, err)
-		e.callbacks.lease.Store(office.NewLease(1, until))
+		e.more.Load().lease.Store(office.NewLease(1, until))
 		h.clock = func() time.Time { return h.epoch.Add(until) } // it was held when the session looked, and is not now
 		(*engine)(e).Lead(1)
-		require.NotNil(t, e.callbacks.office.Load(), "its turn was there")
+		require.NotNil(t, e.more.Load().office.Load(), "its turn was there")
 		synctest.Wait()
 	})
 }

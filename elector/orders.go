@@ -80,7 +80,7 @@ func (e *Elector) command(ctx context.Context, o *protocol.Order) (memberstate.T
 	}
 	settled := make(chan outcome, 1)
 	o.Settled = func(term memberstate.Term, err error) { settled <- outcome{term, err} }
-	h, g := e.host, &e.group
+	h, g := e.Host(), &e.group
 	if !h.request(func() { h.node.Obey(g, o) }) {
 		return 0, e.notRunning()
 	}

@@ -29,7 +29,7 @@ func (e *Elector) Report(ctx context.Context) (Report, error) {
 		return report, nil
 	}
 	made := make(chan Report, 1)
-	e.host.request(func() { made <- e.report() })
+	e.Host().request(func() { made <- e.report() })
 	select {
 	case report = <-made:
 		return report, nil
@@ -41,7 +41,7 @@ func (e *Elector) Report(ctx context.Context) (Report, error) {
 }
 
 func (e *Elector) report() Report {
-	g, now := &e.group, e.host.now
+	g, now := &e.group, e.Host().now
 	return Report{Status: e.Status(), Ledger: g.LedgerEnd(), Lease: g.LeaseLeft(now), QuorumAge: g.QuorumAge(&g.Rules, now)}
 }
 

@@ -38,7 +38,7 @@ type sight struct {
 
 // Show has everybody see what the member is.
 func (e *engine) Show(v protocol.View) {
-	h, before := e.host, e.sight.Load()
+	h, before := e.Host(), e.sight.Load()
 	e.sight.Update(func(old sight) (sight, bool) { return sight{v, old.revision + 1}, true })
 	s := (*Elector)(e).Status()
 	if f := h.metrics.Changed; f != nil {
@@ -54,7 +54,7 @@ func (e *engine) Show(v protocol.View) {
 func (e *Elector) status(s sight) Status {
 	members := e.group.Members
 	return Status{
-		Group: e.group.Name(), Self: e.host.config.Self, Role: s.Role, Term: s.Term,
+		Group: e.group.Name(), Self: e.Host().config.Self, Role: s.Role, Term: s.Term,
 		Leader: members.ID(s.Leader), Vote: members.ID(s.Vote), Revision: s.revision, Stopped: s.Stopped,
 		LastLeader: members.ID(s.Last), Departure: s.Departure,
 	}

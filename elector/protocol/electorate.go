@@ -9,6 +9,7 @@ import "github.com/hustings/hustings/memberstate"
 type Electorate struct {
 	Members memberstate.Members
 	Rules   Rules
+	Owner   any // whoever drives the node; no group needs room to remember it
 
 	peers []*peer // by seat; filled by the node as they are first written to
 }
