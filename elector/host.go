@@ -33,14 +33,15 @@ type Host struct {
 
 	entering sync.Mutex // held while the loop is being started
 
-	mu          sync.Mutex
-	names       map[string]*Elector // groups that joined and have not ended
-	electorates map[electorateKey]*electorate
-	live        int                 // groups that were started and have not ended
-	stopped     chan struct{}       // closed when the loop of the last start has ended
-	arrived     inbox               // for the loop, bounded
-	requests    []func()            // for the loop; each source has few at a time
-	errands     map[errand]struct{} // those among the requests
+	mu           sync.Mutex
+	names        map[string]*Elector // groups that joined and have not ended
+	electorates  map[electorateKey]*electorate
+	live         int                       // groups that were started and have not ended
+	stopped      chan struct{}             // closed when the loop of the last start has ended
+	arrived      inbox                     // for the loop, bounded
+	requests     []func()                  // for the loop; each source has few at a time
+	errands      map[errand]struct{}       // those among the requests
+	measurements map[*Elector]*measurement // reports that the requests are to make
 
 	// What follows belongs to the loop.
 	node   *protocol.Node
@@ -64,7 +65,7 @@ func NewHost(config HostConfig) (*Host, error) {
 	}
 	h := &Host{
 		config: config, metrics: metrics, log: logging.Or(config.Logger), clock: time.Now, epoch: time.Now(), wake: make(chan struct{}, 1),
-		names: make(map[string]*Elector), electorates: make(map[electorateKey]*electorate), errands: make(map[errand]struct{}),
+		names: make(map[string]*Elector), electorates: make(map[electorateKey]*electorate), errands: make(map[errand]struct{}), measurements: make(map[*Elector]*measurement),
 	}
 	h.node = protocol.NewNode(config.Self, (*edge)(h))
 	return h, nil

@@ -94,17 +94,27 @@ func TestWhatIsAskedForAgainBeforeTheLoopHasBegunIsAskedForOnce(t *testing.T) {
 		require.NoError(t, el.Heard(1, "n1"))
 		el.Host().Receive(make([]rpc.Message, 1)) // of no group
 		<-entered
+		impatient, cancel := context.WithCancel(t.Context())
+		cancel()
 		for range 1000 {
 			el.Campaign()
 			el.Host().PeerLost("n1")
 			el.Host().PeerLost("n2")
 			<-time.After(elector.DefaultTiming().Heartbeat)
 			require.NoError(t, el.Heard(1, "n1"))
+			_, err = el.Report(impatient)
+			require.ErrorIs(t, err, context.Canceled)
 		}
 		requests, _ := elector.Waiting(el)
-		assert.Equal(t, 4, requests, "a campaign, two losses, an append")
+		assert.Equal(t, 5, requests, "a campaign, two losses, an append, a report")
+		patient := order(func(ctx context.Context) error {
+			_, err := el.Report(ctx)
+			return err
+		})
 		close(held)
-		synctest.Wait()
+		require.NoError(t, patient.answered(t))
+		_, err = el.Report(t.Context())
+		require.NoError(t, err, "the next one is another")
 		requests, _ = elector.Waiting(el)
 		assert.Zero(t, requests)
 		require.NoError(t, el.Stop(context.Background()))

@@ -28,21 +28,49 @@ func (e *Elector) Report(ctx context.Context) (Report, error) {
 	if report.Revision == 0 || report.Stopped {
 		return report, nil
 	}
-	made := make(chan Report, 1)
-	e.Host().request(func() { made <- e.report() })
+	m := e.Host().measure(e)
 	select {
-	case report = <-made:
-		return report, nil
-	case <-e.Done():
-		return Report{Status: e.Status()}, nil
+	case <-m.made:
+		return m.report, nil
 	case <-ctx.Done():
 		return report, ctx.Err()
 	}
 }
 
-func (e *Elector) report() Report {
-	g, now := &e.group, e.Host().now
-	return Report{Status: e.Status(), Ledger: g.LedgerEnd(), Lease: g.LeaseLeft(now), QuorumAge: g.QuorumAge(&g.Rules, now)}
+// measurement is a report that the loop has been asked for. All who ask before it is made
+// share it, so that callers who do not wait leave no requests behind.
+type measurement struct {
+	made   chan struct{} // closed when there is one
+	report Report
+}
+
+// measure asks the loop for a report.
+func (h *Host) measure(e *Elector) *measurement {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if m := h.measurements[e]; m != nil {
+		return m
+	}
+	m := &measurement{made: make(chan struct{})}
+	if !h.requestLocked(func() { h.report(e, m) }) {
+		m.report.Status = e.Status()
+		close(m.made)
+		return m
+	}
+	h.measurements[e] = m
+	return m
+}
+
+// report makes a report. Whoever asks from now on wants a later one.
+func (h *Host) report(e *Elector, m *measurement) {
+	h.mu.Lock()
+	delete(h.measurements, e)
+	h.mu.Unlock()
+	if m.report.Status = e.Status(); !m.report.Stopped {
+		g := &e.group
+		m.report.Ledger, m.report.Lease, m.report.QuorumAge = g.LedgerEnd(), g.LeaseLeft(h.now), g.QuorumAge(&g.Rules, h.now)
+	}
+	close(m.made)
 }
 
 // Preferred are the ids of the voters that should lead whenever they can.
