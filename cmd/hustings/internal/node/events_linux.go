@@ -1,7 +1,8 @@
 // What a watchdog waits for: orders, the end of a child, and the deadline. It waits for all
 // of them in one system call, so that one thread needs a processor when the deadline comes,
-// and not three in turn. It has no higher priority than others: threads of Go wait for one
-// another in loops, and one with real-time priority would do so for ever.
+// and not three in turn. It has no higher priority than others. One thread with real-time
+// priority might keep others of the same process from running while it waits for them, as
+// Go's runtime does in loops; whether it ever would was not tried.
 
 package node
 
