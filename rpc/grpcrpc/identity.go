@@ -4,6 +4,7 @@ package grpcrpc
 
 import (
 	"crypto/x509"
+	"encoding/asn1"
 	"fmt"
 	"net/url"
 	"strings"
@@ -51,6 +52,10 @@ func IdentityOf(c *x509.Certificate) (Identity, error) {
 			found = append(found, Identity{Role(u.Host), strings.TrimPrefix(u.Path, "/")})
 		}
 	}
+	if emptyFragment(c) {
+		return Identity{}, fmt.Errorf("the certificate of %q names a %s: with an empty fragment, want %s://ROLE/NAME without a user, a query or a fragment",
+			c.Subject, scheme, scheme)
+	}
 	if len(found) != 1 {
 		return Identity{}, fmt.Errorf("the certificate of %q holds %d names of the form %s://ROLE/NAME, want one", c.Subject, len(found), scheme)
 	}
@@ -63,3 +68,30 @@ func IdentityOf(c *x509.Certificate) (Identity, error) {
 	}
 	return i, nil
 }
+
+// emptyFragment says whether a name of our form ends in #. That is lost when a URI is
+// parsed, so it is looked for in the certificate as it came.
+func emptyFragment(c *x509.Certificate) bool {
+	for _, x := range c.Extensions {
+		var names []asn1.RawValue
+		if !x.Id.Equal(subjectAltName) {
+			continue
+		}
+		if _, err := asn1.Unmarshal(x.Value, &names); err != nil {
+			continue // then x509 has read no URIs from it, either
+		}
+		for _, n := range names {
+			text := strings.ToLower(string(n.Bytes))
+			if n.Class == asn1.ClassContextSpecific && n.Tag == uriTag && strings.HasPrefix(text, scheme+":") && strings.HasSuffix(text, "#") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// subjectAltName is the extension with the subject's alternative names, of which those with
+// uriTag are URIs (RFC 5280, 4.2.1.6).
+var subjectAltName = asn1.ObjectIdentifier{2, 5, 29, 17}
+
+const uriTag = 6

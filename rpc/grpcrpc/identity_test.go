@@ -2,6 +2,8 @@ package grpcrpc_test
 
 import (
 	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/asn1"
 	"net/url"
 	"testing"
 
@@ -46,5 +48,34 @@ func TestWhatACertificateNames(t *testing.T) {
 			continue
 		}
 		assert.ErrorContains(t, err, c.says)
+	}
+}
+
+// An empty fragment is one, though it is not there any more when the URI has been parsed.
+func TestACertificateNamesNobodyWithAnEmptyFragment(t *testing.T) {
+	for _, c := range []struct {
+		text  string
+		names bool
+	}{
+		{"hustings://member/n0", true},
+		{"hustings://member/n0#", false},
+		{"HUSTINGS://member/n0#", false},
+	} {
+		u, err := url.Parse(c.text)
+		require.NoError(t, err)
+		san, err := asn1.Marshal([]asn1.RawValue{
+			{Class: asn1.ClassContextSpecific, Tag: 2, Bytes: []byte("host#")}, // a DNS name is none of ours
+			{Class: asn1.ClassContextSpecific, Tag: 6, Bytes: []byte("spiffe://x/y#")},
+			{Class: asn1.ClassContextSpecific, Tag: 6, Bytes: []byte(c.text)},
+		})
+		require.NoError(t, err)
+		_, err = grpcrpc.IdentityOf(&x509.Certificate{
+			URIs: []*url.URL{u}, Extensions: []pkix.Extension{{Id: asn1.ObjectIdentifier{2, 5, 29, 17}, Value: san}},
+		})
+		if c.names {
+			assert.NoError(t, err)
+			continue
+		}
+		assert.ErrorContains(t, err, "empty fragment")
 	}
 }
