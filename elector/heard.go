@@ -31,15 +31,17 @@ func (e *Elector) Heard(term memberstate.Term, leader string) error {
 	case !g.Rules.Voters.Has(seat):
 		return protocol.Say(ErrOtherLeader, "an append of term %d is by %q, which is no voter of group %q", term, leader, g.Name())
 	}
-	s := e.Status()
-	if s.Stopped || s.Revision == 0 {
+	s := e.sight.Load()
+	if s.Stopped || s.revision == 0 {
 		return e.notRunning()
 	}
-	if done, err := s.hears(term, leader); done {
-		if err == nil {
-			e.heardLeader(term, seat)
-		}
-		return err
+	switch s.Hears(term, seat) {
+	case protocol.HeardNews:
+	case protocol.HeardLeader:
+		e.heardLeader(term, seat)
+		return nil
+	default:
+		return e.refused(s, term, leader)
 	}
 	processed := make(chan struct{})
 	if !h.request(func() {
@@ -48,28 +50,22 @@ func (e *Elector) Heard(term memberstate.Term, leader string) error {
 		return e.notRunning()
 	}
 	<-processed
-	if s = e.Status(); s.Stopped {
+	if s = e.sight.Load(); s.Stopped {
 		return e.notRunning()
 	}
-	done, err := s.hears(term, leader)
-	switch {
-	case !done: // refused as impossible, or lost again at once
-		return fmt.Errorf("%w: an append of term %d by %q while in term %d", ErrStaleTerm, term, leader, s.Term)
-	case err == nil:
-		e.announce(term)
+	if s.Hears(term, seat) != protocol.HeardLeader { // if it is news still, it is impossible, or was lost again at once
+		return e.refused(s, term, leader)
 	}
-	return err
+	e.announce(term)
+	return nil
 }
 
-// hears decides on an append by what is known, and is done if that suffices.
-func (s *Status) hears(term memberstate.Term, leader string) (done bool, err error) {
-	switch {
-	case term < s.Term:
-		return true, fmt.Errorf("%w: an append of term %d by %q in term %d", ErrStaleTerm, term, leader, s.Term)
-	case term == s.Term && s.Leader != "" && s.Leader != leader:
-		return true, fmt.Errorf("%w: an append of term %d by %q, but %q leads it", ErrOtherLeader, term, leader, s.Leader)
+// refused is why an append must not be accepted.
+func (e *Elector) refused(s sight, term memberstate.Term, leader string) error {
+	if s.Hears(term, e.group.Members.Seat(leader)) == protocol.HeardOther {
+		return fmt.Errorf("%w: an append of term %d by %q, but %q leads it", ErrOtherLeader, term, leader, e.group.Members.ID(s.Leader))
 	}
-	return term == s.Term && s.Leader == leader, nil
+	return fmt.Errorf("%w: an append of term %d by %q while in term %d", ErrStaleTerm, term, leader, s.Term)
 }
 
 // heardLeader renews the wait for a leader that is followed already. Appends

@@ -207,14 +207,19 @@ func (e *engine) room() int {
 	return mostWrites
 }
 
-// heard tells the group of an append before it is accepted, and says whether it may be.
+// heard tells the group of an append before it is accepted, and says whether it may be. One
+// of the leader that the member shows may be at once, even while a step waits.
 func (m *member) heard(p *parcel) bool {
 	term, leader := p.message.Term, m.world.nodes[p.from].seat
-	m.told = false
+	before := m.shown.Hears(term, leader)
+	if before == protocol.HeardStale || before == protocol.HeardOther {
+		return false
+	}
+	m.told = before == protocol.HeardLeader
 	m.host.At(m.local())
 	m.host.Give(&m.group, &protocol.Input{Kind: protocol.Heard, Term: term, Seat: leader}, m.tell)
 	m.endTurn()
-	if !m.told || !m.alive || m.group.Term != term || m.group.Leader != leader {
+	if !m.told || !m.alive || m.shown.Hears(term, leader) != protocol.HeardLeader {
 		return false
 	}
 	m.engine.announced = max(m.engine.announced, term)

@@ -20,6 +20,7 @@ type member struct {
 	electorate protocol.Electorate
 	group      protocol.Group
 	engine     engine
+	shown      protocol.View // by this incarnation
 	lease      lease
 	order      *protocol.Order // the newest one to hand over, which may be given up
 	outcome    *outcome        // of the newest order; nil: there was none
@@ -87,6 +88,7 @@ func (m *member) start() {
 	w := m.world
 	m.group = protocol.NewGroup(&m.electorate, w.groups[m.place], m)
 	m.engine.restart()
+	m.shown = protocol.View{}
 	m.lease, m.order, m.handing, m.hearing = lease{}, nil, 0, m.hearing[:0]
 	m.rounds, m.promises, m.resigning = [2]round{}, [4]round{}, 0
 	w.check.started(m)
@@ -195,6 +197,7 @@ func (m *member) AskLedger(term memberstate.Term) {
 // Show makes the group's state known.
 func (m *member) Show(v protocol.View) {
 	if m.alive {
+		m.shown = v
 		m.world.check.published(m, &v)
 	}
 }

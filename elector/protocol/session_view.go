@@ -21,6 +21,33 @@ type View struct {
 	Stopped   bool
 }
 
+// Hearing is what a member says of an append before its engine accepts it.
+type Hearing uint8
+
+const (
+	// HeardNews: the member has to take it in first, and then to look again.
+	HeardNews Hearing = iota
+	// HeardLeader: it is by the leader that the member follows.
+	HeardLeader
+	// HeardStale: its term is over.
+	HeardStale
+	// HeardOther: another leads its term.
+	HeardOther
+)
+
+// Hears decides on an append by what the member shows, which no restart takes back.
+func (v *View) Hears(term memberstate.Term, leader memberstate.Seat) Hearing {
+	switch {
+	case term < v.Term:
+		return HeardStale
+	case term > v.Term || v.Leader == memberstate.Nobody:
+		return HeardNews
+	case v.Leader != leader:
+		return HeardOther
+	}
+	return HeardLeader
+}
+
 // view is what the machine is now. It may be ahead of the disk.
 func (s *Session) view() (v View) {
 	s.look(&v)
