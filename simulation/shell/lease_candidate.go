@@ -43,6 +43,8 @@ type candidate struct {
 	contenders map[string]*contender
 	running    int // contenders whose Run was called and has not returned
 	calls      int // of the store and the waker that have not returned
+	logging    int // lines that are being written, but for what the world's own calls have to say
+	visits     int // calls of the world that may have something to say
 }
 
 func (c *candidate) world() *leaseWorld { return c.node.world }
@@ -95,7 +97,7 @@ func (c *candidate) Handle(_ context.Context, r slog.Record) error {
 	if c.isDead() || c.keeper == nil {
 		return nil
 	}
-	w.judge.tell("%s: %s", c.node.name, r.Message)
+	defer w.judge.logs(c, r.Message)()
 	_, _ = c.keeper.Join(lease.GroupConfig{Name: "the log's"}) // it needs the keeper's lock
 	if !w.isCalm() && w.chance(8) {
 		w.judge.struck(SlowLog)

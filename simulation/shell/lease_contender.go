@@ -107,6 +107,7 @@ func (e *contender) order() {
 // resign has the contender resign, and the judge look at what it says.
 func (e *contender) resign(ctx context.Context) error {
 	j := e.candidate.world().judge
+	defer j.visits(e.candidate)()
 	over := j.orders(e, ctx)
 	err := e.el.Resign(ctx)
 	over(err)

@@ -32,6 +32,7 @@ type standing struct {
 	early    memberstate.Term // the term in which Lead returned by itself
 	held     memberstate.Term // the largest term whose lease was seen
 	lapsed   memberstate.Term // the largest term whose lease is over
+	until    time.Time        // the latest end of a lease that was seen
 	released memberstate.Term // the largest term whose lease was to be released
 }
 
@@ -109,6 +110,34 @@ func (j *leaseJudge) asks(c *candidate, ctx context.Context, bounded bool) (over
 		j.mu.Lock()
 		defer j.mu.Unlock()
 		c.calls--
+	}
+}
+
+// logs notes that a line is written.
+func (j *leaseJudge) logs(c *candidate, line string) (over func()) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.note("%s: %s", c.node.name, line)
+	if c.visits > 0 {
+		return func() {}
+	}
+	c.logging++
+	return func() {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		c.logging--
+	}
+}
+
+// visits notes a call of the world that may have something to say.
+func (j *leaseJudge) visits(c *candidate) (over func()) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	c.visits++
+	return func() {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		c.visits--
 	}
 }
 
@@ -259,4 +288,5 @@ func (j *leaseJudge) ran(e *contender, err error) {
 		j.met[StoppedLeading]++
 	}
 	j.holds(StopWaits, c.running > 0 || c.calls == 0, c.node.name, "no elector runs, and the database is asked")
+	j.holds(StopWaits, c.running > 0 || c.logging == 0, c.node.name, "no elector runs, and something is logged")
 }

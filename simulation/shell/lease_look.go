@@ -76,9 +76,25 @@ func (j *leaseJudge) lookAt(g *leaseGroup) (all []*contender) {
 		e.held = max(e.held, term)
 		j.holds(OneLease, first == nil, e.name, "it holds the lease of term %d, and so does %s", term, nameOf(first))
 		first = e
+		if until.After(e.until) {
+			e.until = until
+			j.world.work.Go(func() { j.lookAtEnd(e, term, until) })
+		}
 		j.covered(e, term, time.Until(until), &record)
 	}
 	return all
+}
+
+// lookAtEnd looks at the very moment at which a lease runs out if it has not been renewed: a
+// lease is over then by the clock, whoever has come to notice.
+func (j *leaseJudge) lookAtEnd(e *contender, term memberstate.Term, until time.Time) {
+	<-time.After(time.Until(until))
+	now, end, ok := e.el.Lease()
+	defer j.visits(e.candidate)()
+	status := e.el.Status()
+	leads := status.Role == memberstate.Leader && status.Term == term
+	j.check(LeaseOver, !ok || now != term || end.After(until), e.name, "the lease of term %d is shown at its end", term)
+	j.check(LeaseOver, ok || !leads, e.name, "it is shown as the leader of term %d at the end of its lease", term)
 }
 
 func nameOf(e *contender) string {
@@ -126,7 +142,9 @@ func (j *leaseJudge) office(e *contender) (Invariant, string) {
 // shown says what is wrong with a contender's Status. Status may have something logged, which
 // takes time, so no lock is held.
 func (j *leaseJudge) shown(e *contender) (Invariant, string) {
+	over := j.visits(e.candidate)
 	s := e.el.Status()
+	over()
 	term, _, ok := e.el.Lease()
 	j.mu.Lock()
 	defer j.mu.Unlock()
