@@ -149,7 +149,7 @@ func (c *checker) stepped(n *member, before *memberstate.State, x *protocol.Step
 // turned checks a member after a turn of its node.
 func (c *checker) turned(n *member) {
 	c.inOffice(n)
-	phase, _ := n.group.Handover()
+	phase := n.group.Handover().Phase
 	c.handsOver(n, phase)
 }
 

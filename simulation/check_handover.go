@@ -44,7 +44,7 @@ func (c *checker) takes(n *member, before *memberstate.State, x *protocol.Step) 
 	}
 }
 
-func (c *checker) handsOver(n *member, phase protocol.Handover) {
+func (c *checker) handsOver(n *member, phase protocol.HandoverPhase) {
 	c.leaves(n)
 	if phase == protocol.NoHandover {
 		n.handing = 0

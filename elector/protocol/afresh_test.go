@@ -30,19 +30,19 @@ func elected(r *Rules) Machine {
 func TestAnOfficeBeginsAfresh(t *testing.T) {
 	r := threeRules()
 	m := Machine{State: memberstate.State{HardState: memberstate.HardState{Term: 1, Vote: 1}}}
-	for i := range m.acks {
-		m.acks[i] = r.Voters
+	for i := range m.office.acks {
+		m.office.acks[i] = r.Voters
 	}
-	m.handover, m.target, m.resigning, m.declined = Taking, 2, true, 3
+	m.handover.Phase, m.handover.Target, m.handover.Resigning, m.office.declined = Taking, 2, true, 3
 	m.takeOffice(r, new(Output))
 	assert.Equal(t, elected(r), m)
-	assert.Zero(t, m.declined)
+	assert.Zero(t, m.office.declined)
 }
 
 func TestWhoFollowsHasForgottenTheCampaign(t *testing.T) {
-	m := Machine{State: memberstate.State{HardState: memberstate.HardState{Term: 1}}, hurries: 2, doubtful: true, fasting: true}
+	m := Machine{State: memberstate.State{HardState: memberstate.HardState{Term: 1}}, round: round{hurries: 2}, doubtful: true, fasting: true}
 	m.follow(new(Output), 2)
-	assert.Zero(t, m.hurries)
+	assert.Zero(t, m.round.hurries)
 	assert.False(t, m.doubtful)
 	assert.False(t, m.fasting)
 }
@@ -67,7 +67,7 @@ func TestWhoeverCountsOnNoLeaseIsPromisedNone(t *testing.T) {
 func TestOneHandoverAtATime(t *testing.T) {
 	r := threeRules()
 	m := elected(r)
-	m.handover, m.target = Probing, 2
+	m.handover.Phase, m.handover.Target = Probing, 2
 	before, out := m, Output{}
 	m.Step(r, &Input{Kind: Transfer, Seat: 3, HasLedger: true, LedgerTerm: 1}, &out)
 	assert.Equal(t, before, m)
@@ -78,10 +78,10 @@ func TestOneHandoverAtATime(t *testing.T) {
 func TestAHandoverEndsTheLeadersRound(t *testing.T) {
 	r := threeRules()
 	m, out := elected(r), Output{}
-	m.phase = preVoting
+	m.round.phase = preVoting
 	m.Step(r, &Input{Kind: Transfer, Seat: 3, HasLedger: true, LedgerTerm: 1}, &out)
-	assert.Equal(t, Probing, m.handover)
-	assert.Equal(t, idle, m.phase)
+	assert.Equal(t, Probing, m.handover.Phase)
+	assert.Equal(t, idle, m.round.phase)
 }
 
 func TestAnEarlyBeatIsSentOnce(t *testing.T) {
@@ -92,7 +92,7 @@ func TestAnEarlyBeatIsSentOnce(t *testing.T) {
 	assert.True(t, m.beatAgain(r, new(Output)))
 	m.notReady = memberstate.SetOf(2)
 	assert.False(t, m.beatAgain(r, new(Output)))
-	m.resent, m.acks[m.beat%recentBeats] = false, r.Voters
+	m.office.resent, m.office.acks[m.office.beat%recentBeats] = false, r.Voters
 	assert.False(t, m.beatAgain(r, new(Output)), "a quorum has answered")
 }
 
@@ -116,8 +116,8 @@ func TestSuccessorsComeInTurn(t *testing.T) {
 		assert.Equal(t, inTurn[(i+1)%len(inTurn)], m.successor(r, seat))
 	}
 	for _, answered := range inTurn {
-		m.acks = [recentBeats]memberstate.Set{}
-		m.acks[(m.beat-1)%recentBeats] = memberstate.SetOf(1, answered)
+		m.office.acks = [recentBeats]memberstate.Set{}
+		m.office.acks[(m.office.beat-1)%recentBeats] = memberstate.SetOf(1, answered)
 		assert.Equal(t, answered, m.successor(r, memberstate.Nobody))
 	}
 }
@@ -125,7 +125,7 @@ func TestSuccessorsComeInTurn(t *testing.T) {
 func TestALeaderWithoutLeasesNeedNotMakeWay(t *testing.T) {
 	r := threeRules()
 	m := elected(r)
-	m.leaseVoid, m.bigger = true, memberstate.SetOf(2)
+	m.office.leaseVoid, m.round.bigger = true, memberstate.SetOf(2)
 	assert.False(t, m.makeWay(r, new(Output)))
 	assert.Equal(t, memberstate.Leader, m.Role)
 }
@@ -134,18 +134,18 @@ func TestALeaderWithoutLeasesNeedNotMakeWay(t *testing.T) {
 func TestAnOfferIsMadeWhenItIsDue(t *testing.T) {
 	r := threeRules()
 	r.Preferred = memberstate.SetOf(2)
-	for early, want := range map[uint32]Handover{0: Probing, 1: NoHandover} {
+	for early, want := range map[uint32]HandoverPhase{0: Probing, 1: NoHandover} {
 		m := elected(r)
-		m.beat = m.courtesy - early
+		m.office.beat = m.office.courtesy - early
 		m.onward(r, &Input{Message: Message{From: 2}, HasLedger: true, LedgerTerm: 1}, new(Output))
-		assert.Equal(t, want, m.handover)
+		assert.Equal(t, want, m.handover.Phase)
 	}
 }
 
 // A process that stood still may be told that its Lead has returned when it has won
 // another office already, whose Lead runs.
 func TestALeadThatReturnedEarlierDoesNotEndThisOffice(t *testing.T) {
-	m, out := Machine{serving: true, beat: 3}, Output{}
+	m, out := Machine{serving: true, office: office{beat: 3}}, Output{}
 	m.Step(threeRules(), &Input{Kind: Served, Number: 2}, &out)
 	assert.True(t, m.Serving())
 	m.Step(threeRules(), &Input{Kind: Served, Number: 3}, &out)

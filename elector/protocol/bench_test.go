@@ -87,7 +87,7 @@ func BenchmarkMachineAlarmOfLeader(b *testing.B) {
 
 func BenchmarkMachineHeartbeatAnswer(b *testing.B) {
 	m := followerOf2()
-	m.Role, m.Leader, m.Vote, m.beat = memberstate.Leader, 1, 1, 9
+	m.Role, m.Leader, m.Vote, m.office.beat = memberstate.Leader, 1, 1, 9
 	benchStep(b, m, Input{Kind: Receive, Message: Message{
 		From: 2, Body: rpc.Body{Kind: rpc.HeartbeatResponse, Result: rpc.Success, Term: 5, Asked: 5, Round: 9},
 	}})

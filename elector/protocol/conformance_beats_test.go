@@ -142,20 +142,20 @@ func playBeat(c *trial, v *vector, order []dledgerAnswer) *beatRun {
 	b := &beatRun{v: v, r: dledgerRules(v.Peers), m: machineIn(&v.State)}
 	m, leak := b.m, uint32(b.r.Timing.Leak)
 	m.serving = true
-	m.beat, m.heardBeat, m.challenge = 10, 10, 10-leak
+	m.office.beat, m.office.heardBeat, m.office.challenge = 10, 10, 10-leak
 	var out *Output
 	switch v.LastQuorumSuccess {
 	case "never": // it has just been elected; of an earlier term nothing counts
-		m.Role, m.Leader, m.heardBeat = memberstate.Candidate, memberstate.Nobody, 1
+		m.Role, m.Leader, m.office.heardBeat = memberstate.Candidate, memberstate.Nobody, 1
 		out = new(Output)
 		m.takeOffice(b.r, out)
 	case "expired": // the next alarm but one is too late
-		m.heardBeat = 11 - leak
+		m.office.heardBeat = 11 - leak
 		fallthrough
 	default:
 		out = v.stepIn(c, b.r, m, Input{Kind: Ring, Number: m.alarm})
 	}
-	b.beat = m.beat
+	b.beat = m.office.beat
 	b.assertBeats(c, out)
 	for _, a := range order {
 		b.answer(c, a)
@@ -174,7 +174,7 @@ func (b *beatRun) answer(c *trial, a dledgerAnswer) {
 // assertBeats checks that a beat was sent.
 func (b *beatRun) assertBeats(c *trial, out *Output) {
 	assert.Equal(c, b.r.others(), out.To)
-	assert.Equal(c, Message{Leader: n0, Body: rpc.Body{Kind: rpc.Heartbeat, Round: b.m.beat, Term: termOf(b.v.State.CurrTerm)}}, out.Send)
+	assert.Equal(c, Message{Leader: n0, Body: rpc.Body{Kind: rpc.Heartbeat, Round: b.m.office.beat, Term: termOf(b.v.State.CurrTerm)}}, out.Send)
 	assertArmed(c, b.m, out.Alarm, b.r.Timing.Heartbeat, b.r.Timing.Heartbeat)
 }
 
@@ -229,7 +229,7 @@ func agreeOnBeatIn(c *trial, v *vector, order []dledgerAnswer) {
 	resent := b.sent(rpc.Heartbeat, rpc.Plain)
 	if v.Outcome == "RESEND_NOW" || v.resendsIn(order) {
 		assert.Len(c, resent, 1)
-		assert.Equal(c, b.beat+1, b.m.beat)
+		assert.Equal(c, b.beat+1, b.m.office.beat)
 		for _, out := range resent {
 			b.assertBeats(c, out)
 		}
@@ -238,7 +238,7 @@ func agreeOnBeatIn(c *trial, v *vector, order []dledgerAnswer) {
 	assert.Empty(c, resent)
 	switch v.Outcome {
 	case "QUORUM_OK":
-		assert.Equal(c, b.beat, b.m.heardBeat)
+		assert.Equal(c, b.beat, b.m.office.heardBeat)
 		b.alarmRings(c, true)
 	case "WAIT_NEXT_INTERVAL":
 		b.fallsSilent(c)
@@ -274,7 +274,7 @@ func asksForLargerTerm(c *trial, v *vector) {
 
 	tally, resent := v.tallyBeat(), len(b.sent(rpc.Heartbeat, rpc.Plain)) > 0
 	heard := tally.followed >= tally.quorum
-	assert.Equal(c, heard, b.m.heardBeat == b.beat, "a quorum follows")
+	assert.Equal(c, heard, b.m.office.heardBeat == b.beat, "a quorum follows")
 	assert.Equal(c, v.resendsBeforeAccused(), resent, "sent again")
 	contested := tally.contested && !resent
 	b.alarmRings(c, heard || !contested && v.LastQuorumSuccess != "expired")
@@ -309,14 +309,14 @@ func (b *beatRun) assertWinsLargerTerm(c *trial) {
 	m, grants := *b.m, 1
 	for voter := range b.r.others().Seats() {
 		out := b.v.stepIn(c, b.r, &m, Input{Kind: Receive, Message: Message{From: voter, Body: rpc.Body{
-			Kind: rpc.VoteResponse, Mark: rpc.PreVote, Result: rpc.Accept, Round: m.ballot, Term: m.Term, Asked: b.m.asked,
+			Kind: rpc.VoteResponse, Mark: rpc.PreVote, Result: rpc.Accept, Round: m.ballot, Term: m.Term, Asked: b.m.round.asked,
 		}}})
 		grants++
 		assert.Equal(c, grants >= b.r.quorum(), m.Role == memberstate.Candidate, "steps down with %d grants", grants)
 		if grants < b.r.quorum() {
 			continue
 		}
-		assert.Equal(c, b.m.asked, m.Term)
+		assert.Equal(c, b.m.round.asked, m.Term)
 		assert.Equal(c, n0, m.Vote)
 		assert.True(c, out.Lost)
 		assert.Equal(c, b.r.others(), out.To)

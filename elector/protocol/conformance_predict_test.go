@@ -203,11 +203,11 @@ func (p *prediction) nextTerm() memberstate.Term { return termOf(max(p.asked+1, 
 
 // assertEnded holds the machine against the prediction, in all that it does.
 func (p *prediction) assertEnded(c *trial, v *vector, r *Rules, m *Machine, out *Output) {
-	assert.Equal(c, p.judged.String(), m.judged.String())
+	assert.Equal(c, p.judged.String(), out.Judged.String())
 	assert.Equal(c, termOf(p.asked), m.Term)
 	assert.Equal(c, n0, m.Vote)
 	assert.Equal(c, p.nextTerm(), m.nextTerm())
-	vote, beat, base := m.phase == voting, r.Timing.Heartbeat, [2]time.Duration{r.Timing.MinVoteWait, r.Timing.MaxVoteWait}
+	vote, beat, base := m.round.phase == voting, r.Timing.Heartbeat, [2]time.Duration{r.Timing.MinVoteWait, r.Timing.MaxVoteWait}
 	if p.judged == Passed {
 		assert.Equal(c, memberstate.Leader, m.Role)
 		assert.Equal(c, n0, m.Leader)

@@ -96,7 +96,7 @@ func (v *vector) asks() int {
 func raisesWhenSeen(c *trial, v *vector) {
 	if v.Peers == 1 { // there is nobody to learn a term from but oneself
 		m := machineIn(&v.State)
-		m.judged = WaitToVoteNext
+		m.round.judged = WaitToVoteNext
 		v.stepIn(c, dledgerRules(1), m, Input{Kind: Ring, Number: 1})
 		assert.Equal(c, termOf(v.After.CurrTerm), m.Term)
 		assert.Equal(c, memberstate.Leader, m.Role)
@@ -142,8 +142,8 @@ func asksNobody(c *trial, v *vector) {
 	r, m := dledgerRules(v.Peers), machineIn(&v.State)
 	out := v.stepIn(c, r, m, Input{Kind: Ring, Number: 1})
 	assert.Zero(c, out.To)
-	assert.Equal(c, idle, m.phase)
-	assert.Equal(c, v.Outcome, m.judged.String())
+	assert.Equal(c, idle, m.round.phase)
+	assert.Equal(c, v.Outcome, out.Judged.String())
 	assertArmed(c, m, out.Alarm, r.Timing.MinVoteWait, r.Timing.MaxVoteWait)
 	want := v.After
 	want.KnownMaxTermInGroup = max(v.State.KnownMaxTermInGroup, v.State.LedgerEndTerm)
@@ -201,7 +201,7 @@ func (v *vector) playRound(c *trial, r *Rules, m *Machine, order []dledgerAnswer
 	v.assertAsks(c, r, m, ended, termOf(v.asks()))
 	assert.Equal(c, v.VoteRequest.Term, v.asks())
 	round := m.ballot
-	open := func() bool { return m.phase == voting && m.ballot == round }
+	open := func() bool { return m.round.phase == voting && m.ballot == round }
 	for i, a := range order {
 		wasOpen := open()
 		if !wasOpen && i >= len(v.seen()) {
@@ -245,7 +245,7 @@ func agreeOnRound(c *trial, v *vector) {
 	p := matching[0]
 	r, m := dledgerRules(v.Peers), machineIn(&v.State)
 	out := v.playRound(c, r, m, p.order)
-	assert.Equal(c, v.Outcome, m.judged.String())
+	assert.Equal(c, v.Outcome, out.Judged.String())
 	v.After.assertAfter(c, m)
 	if v.NextVote == "base" {
 		assertArmed(c, m, out.Alarm, r.Timing.MinVoteWait, r.Timing.MaxVoteWait)

@@ -144,11 +144,11 @@ func dledgerRules(peers int) *Rules {
 // machineIn is a machine in DLedger's state. A raise of the term that is pending
 // there has no counterpart: the machine has raised in the step that saw it (D3).
 func machineIn(s *dledgerState) *Machine {
-	m := &Machine{alarm: 1, known: termOf(s.KnownMaxTermInGroup), judged: judgementOf(s.LastParseResult)}
+	m := &Machine{alarm: 1, known: termOf(s.KnownMaxTermInGroup), round: round{judged: judgementOf(s.LastParseResult)}}
 	m.Term, m.Vote = termOf(s.CurrTerm), seatOf(s.CurrVoteFor)
 	m.Role, m.Leader = roleOf(s.Role), seatOf(s.LeaderID)
 	// A candidate whose last round has passed led the term, and stopped.
-	m.Spent = m.Role == memberstate.Follower || m.Role == memberstate.Candidate && m.judged == Passed
+	m.Spent = m.Role == memberstate.Follower || m.Role == memberstate.Candidate && m.round.judged == Passed
 	return m
 }
 

@@ -51,8 +51,7 @@ func (d Departure) String() string {
 }
 
 // whyGone is why a step took the leader of the term before for gone; 0 if it did not.
-func (s *Session) whyGone(r *Rules, x *Step) Departure {
-	m, in, before := &s.Machine, &x.Input, &x.shown
+func (m *Machine) whyGone(r *Rules, in *Input, before *View) Departure {
 	if before.Leader == memberstate.Nobody || m.Leader == before.Leader && m.Term == before.Term && m.Role == before.Role {
 		return 0
 	}
@@ -62,7 +61,7 @@ func (s *Session) whyGone(r *Rules, x *Step) Departure {
 		switch {
 		case !led:
 			return DepartedSilent
-		case m.beat-m.heardBeat >= uint32(r.Timing.Leak) || m.inconsistent:
+		case m.lacksQuorum(r):
 			return DepartedNoQuorum
 		}
 		return DepartedResigned // nobody took over in time

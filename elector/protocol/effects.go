@@ -88,11 +88,11 @@ func (fx *effects) Done() {
 	if order != nil {
 		order.begun(g)
 	}
-	if g.handover != NoHandover {
+	if g.Handover().Phase != NoHandover {
 		n.followHandover(g, &p.Input)
 	}
-	if g.Role == memberstate.Leader && g.heardBeat != fx.heardBeat && g.Term == fx.term {
-		if sent, known := g.beatSent(g.heardBeat); known {
+	if g.Role == memberstate.Leader && g.HeardBeat() != fx.heardBeat && g.Term == fx.term {
+		if sent, known := g.beatSent(g.HeardBeat()); known {
 			n.edge.QuorumHeard(g, n.now-sent)
 		}
 	}

@@ -141,11 +141,11 @@ func TestFault16ACandidateStandsAboveTheLargestTerm(t *testing.T) {
 		for i, voter := range []*actor{b, c} {
 			candidate.ask(voter, rpc.Body{
 				Kind: rpc.VoteResponse, Result: rpc.RejectExpiredVoteTerm, Mark: rpc.PreVote,
-				Round: candidate.machine.ballot, Term: terms[i], Asked: candidate.machine.asked,
+				Round: candidate.machine.ballot, Term: terms[i], Asked: candidate.machine.round.asked,
 			})
 		}
 		candidate.give(Input{Kind: Stand})
-		assert.EqualValues(t, 10, candidate.machine.asked, "told of %v", terms)
+		assert.EqualValues(t, 10, candidate.machine.round.asked, "told of %v", terms)
 	}
 }
 
@@ -154,7 +154,7 @@ func TestFault16ACandidateStandsAboveTheLargestTerm(t *testing.T) {
 func TestFault24ALateAppendChangesNothing(t *testing.T) {
 	s, giver, target, _ := handingOver(t)
 	old := giver.machine.Term
-	s.runUntil(time.Second, "it asks for votes", func() bool { return target.machine.phase == voting })
+	s.runUntil(time.Second, "it asks for votes", func() bool { return target.machine.round.phase == voting })
 	before := target.machine
 	target.give(Input{Kind: Heard, Seat: giver.rules.Self, Term: old})
 	assert.Equal(t, before, target.machine)

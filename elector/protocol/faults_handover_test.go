@@ -19,7 +19,7 @@ func handingOver(t *testing.T) (s *stage, giver, target, third *actor) {
 	giver = s.elect()
 	target, third = s.without(giver)[0], s.without(giver)[1]
 	giver.give(Input{Kind: Transfer, Seat: target.rules.Self})
-	s.runUntil(time.Second, "it is told", func() bool { return giver.machine.handover == Taking })
+	s.runUntil(time.Second, "it is told", func() bool { return giver.machine.handover.Phase == Taking })
 	return s, giver, target, third
 }
 
@@ -55,7 +55,7 @@ func TestFault22ATransferTakesARoundTrip(t *testing.T) {
 func TestAVoteAtTheLeadersWordNeedsTheLedgerItWasGivenOn(t *testing.T) {
 	s, _, target, third := handingOver(t)
 	target.ledger = memberstate.Position{Term: 1, Index: 5}
-	s.runUntil(time.Second, "it asks for votes", func() bool { return target.machine.phase == voting })
+	s.runUntil(time.Second, "it asks for votes", func() bool { return target.machine.round.phase == voting })
 	wins := func(end memberstate.Position) bool {
 		m, out := target.machine, Output{}
 		m.Step(&target.rules, &Input{Kind: Receive, Message: Message{From: third.rules.Self, Body: rpc.Body{
@@ -74,10 +74,10 @@ func TestAVoteAtTheLeadersWordNeedsTheLedgerItWasGivenOn(t *testing.T) {
 func TestFault23TakingLeadershipExpires(t *testing.T) {
 	s, _, target, third := handingOver(t)
 	s.cutOff(target, true) // but what is under way arrives
-	s.runUntil(time.Second, "it asks for votes", func() bool { return target.machine.phase == voting })
+	s.runUntil(time.Second, "it asks for votes", func() bool { return target.machine.round.phase == voting })
 	next := target.machine.Term + 1
 	assert.Equal(t, rpc.RejectTakingLeadership, target.ask(third, wouldVoteFor(next)))
-	s.runUntil(time.Second, "its round is over", func() bool { return target.machine.phase != voting })
+	s.runUntil(time.Second, "its round is over", func() bool { return target.machine.round.phase != voting })
 	assert.Equal(t, rpc.Accept, target.ask(third, wouldVoteFor(next)))
 }
 
@@ -85,8 +85,8 @@ func TestFault23TakingLeadershipExpires(t *testing.T) {
 func TestFault24ALateHeartbeatChangesNothing(t *testing.T) {
 	s, giver, target, _ := handingOver(t)
 	old := giver.machine.Term
-	s.runUntil(time.Second, "it asks for votes", func() bool { return target.machine.phase == voting })
-	assert.Equal(t, rpc.ExpiredTerm, target.ask(giver, rpc.Body{Kind: rpc.Heartbeat, Term: old, Round: giver.machine.beat}))
+	s.runUntil(time.Second, "it asks for votes", func() bool { return target.machine.round.phase == voting })
+	assert.Equal(t, rpc.ExpiredTerm, target.ask(giver, rpc.Body{Kind: rpc.Heartbeat, Term: old, Round: giver.machine.office.beat}))
 	assert.Equal(t, memberstate.Candidate, target.machine.Role)
 	s.runUntil(time.Second, "it leads", func() bool { return s.leader() == target })
 }
@@ -98,7 +98,7 @@ func TestFault25ADeadTargetBlocksNothing(t *testing.T) {
 	target, third := s.without(giver)[0], s.without(giver)[1]
 	target.crash()
 	giver.give(Input{Kind: Transfer, Seat: target.rules.Self})
-	s.runUntil(4*giver.rules.Timing.Detection(), "it gives up", func() bool { return giver.machine.handover == NoHandover })
+	s.runUntil(4*giver.rules.Timing.Detection(), "it gives up", func() bool { return giver.machine.handover.Phase == NoHandover })
 	assert.Equal(t, giver, s.leader())
 	giver.give(Input{Kind: Transfer, Seat: third.rules.Self})
 	s.runUntil(time.Second, "another takes over", func() bool { return s.leader() == third })
@@ -117,7 +117,7 @@ func TestFault25APreferredLeaderThatCannotIsOfferedTheLeadEverMoreRarely(t *test
 	offers, offering := 0, false
 	for range 6000 {
 		s.run(10 * time.Millisecond)
-		now := leader.machine.handover != NoHandover
+		now := leader.machine.handover.Phase != NoHandover
 		if now && !offering {
 			offers++
 		}

@@ -91,9 +91,9 @@ func TestFault12ALostRoundEndsWithoutTheSilent(t *testing.T) {
 	poor := s.actors[0]
 	poor.ledger = memberstate.Position{}
 	poor.give(Input{Kind: Stand})
-	assert.Equal(t, preVoting, poor.machine.phase)
+	assert.Equal(t, preVoting, poor.machine.round.phase)
 	s.run(2 * s.delay)
-	assert.Equal(t, idle, poor.machine.phase, "three of five have refused, and it waits for the fifth")
+	assert.Equal(t, idle, poor.machine.round.phase, "three of five have refused, and it waits for the fifth")
 }
 
 // A candidate that waits for its round cannot raise its term, so its rival asks
@@ -120,7 +120,7 @@ func TestFault13RevotesAtOnceAreFew(t *testing.T) {
 		})
 	}
 	assert.Equal(t, uint32(1+maxHurries), candidate.rounds())
-	assert.Equal(t, idle, candidate.machine.phase, "it waits")
+	assert.Equal(t, idle, candidate.machine.round.phase, "it waits")
 }
 
 // rounds counts the rounds of votes so far.
@@ -164,7 +164,7 @@ func TestFault16TheLargestTermCounts(t *testing.T) {
 		leader := s.elect()
 		for i, term := range terms {
 			leader.ask(s.actors[i], rpc.Body{
-				Kind: rpc.HeartbeatResponse, Result: rpc.ExpiredTerm, Round: leader.machine.beat, Term: term, Asked: leader.machine.Term,
+				Kind: rpc.HeartbeatResponse, Result: rpc.ExpiredTerm, Round: leader.machine.office.beat, Term: term, Asked: leader.machine.Term,
 			})
 		}
 		assert.EqualValues(t, 9, leader.machine.known)

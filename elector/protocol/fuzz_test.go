@@ -68,7 +68,7 @@ func inputFrom(tape []byte, m *Machine) Input {
 		RoundTrip: time.Duration(int8(tape[16])) * time.Millisecond,
 	}
 	if tape[17]%2 == 0 {
-		in.Message.Round = m.beat - uint32(tape[18]%4)
+		in.Message.Round = m.office.beat - uint32(tape[18]%4)
 	}
 	if tape[17] == 255 {
 		in.Message.Term = memberstate.Term(binary.BigEndian.Uint16(tape[18:])) << 48

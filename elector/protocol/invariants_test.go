@@ -118,8 +118,8 @@ func (i *invariants) roleHolds(a *actor) {
 		i.fail(a, "a leader that did not vote for itself")
 	case m.alarm == 0 && m.Role != memberstate.Observer:
 		i.fail(a, "no alarm was ever set")
-	case m.asked > 0 && m.phase == voting && m.asked != m.Term:
-		i.fail(a, "it asks for votes in term %d", m.asked)
+	case m.round.asked > 0 && m.round.phase == voting && m.round.asked != m.Term:
+		i.fail(a, "it asks for votes in term %d", m.round.asked)
 	}
 	if leader, known := i.leaders[m.Term]; m.Leader != memberstate.Nobody && m.Leader != self && (!known || leader.seat != m.Leader) {
 		i.fail(a, "it follows %d, which never won term %d", m.Leader, m.Term)

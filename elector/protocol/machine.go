@@ -7,7 +7,8 @@
 //
 // The rules of the protocol are found here:
 //
-//	machine.go           what a machine remembers, its inputs and outputs, and Step
+//	machine.go           what a machine remembers, and Step
+//	machine_io.go        what it is told, and what it asks for
 //	machine_vote.go      a voter is asked: arbitration, with a name for every refusal
 //	machine_campaign.go  a candidate asks: pre-vote, rounds, and how a round is judged
 //	machine_follow.go    a follower hears its leader, and waits when it does not
@@ -55,6 +56,9 @@ func (r *Rules) others() memberstate.Set { return r.Voters.Without(r.Self) }
 
 // Machine is the state of one group at one member. The zero Machine is that of
 // a voter that has never taken part; NewMachine makes one that restarts.
+//
+// What begins together is one value, and is begun by assigning it whole. It is
+// not cleared when it ends, because late answers are still held against it.
 type Machine struct {
 	// State is who this member is. Its HardState is durable before any output
 	// that depends on it takes effect.
@@ -63,207 +67,22 @@ type Machine struct {
 	// known is the largest term heard of in answers. The next campaign goes
 	// above it. It is a hint from others, and never adopted by itself.
 	known memberstate.Term
+	// notReady are those whose term was smaller than that of the newest request:
+	// of the round of votes under way, or of a leader's newest beat.
+	notReady memberstate.Set
 
-	// The round of votes under way, or the last one. A leader has one too,
-	// when it asks for a new term for itself (D7).
-	asked    memberstate.Term // the term that votes are asked for
-	asking   time.Duration    // how long they will have been when the alarm rings
-	accepted memberstate.Set  // who accepted, this member included
-	notReady memberstate.Set  // who was behind in term; of a leader: who was, in its newest beat
-	bigger   memberstate.Set  // who refused because its ledger is better
-	answered memberstate.Set  // who gave a valid answer of whatever kind
-
-	// What a leader counts. A beat is a round of heartbeats; acks has the last
-	// few of them, or where round trips are longer than the interval no beat
-	// would ever be complete (D8).
-	acks   [recentBeats]memberstate.Set
-	sticky memberstate.Set // who promised the lease in its newest answer
-
-	// goal is where the ledger of the target of a handover must have got to; of the
-	// target, where it had when it stood.
-	goal memberstate.Position
+	round    round    // of votes, under way or the last one; a leader has one when it asks for a new term (D7)
+	office   office   // of a leader, or the last one
+	handover Handover // of a leader, or to this member
 
 	roundTrip uint32 // measured, in microseconds; 0: not known
 	alarm     uint32 // number of the newest alarm; every other one is stale
 	ballot    uint32 // number of the newest round of votes
-	beat      uint32 // number of the newest beat
-	heardBeat uint32 // newest beat that a quorum answered
-	leaseBeat uint32 // newest beat that a quorum answered with its promise; 0: none in this term
-	challenge uint32 // beat of a leader's newest attempt at a new term (D7)
-	courtesy  uint32 // beat from which a leader may hand over to a preferred one
 
-	phase    phase
-	mark     rpc.Mark // of the round of votes under way
-	judged   Judgement
-	hurries  uint8 // revotes in a row without a wait
-	handover Handover
-	reason   reason           // for the handover
-	target   memberstate.Seat // of the handover
-	patience uint8            // beats left for this phase of the handover
-	declined uint8            // handovers to preferred leaders that failed in a row
-
-	resigning    bool // the handover is a resignation: step down even if it fails
-	leaseVoid    bool // this term will hold no lease any more (D14)
-	inconsistent bool // someone answered the newest beat with INCONSISTENT_LEADER
-	resent       bool // the newest beat was sent early, for those who were not ready
-	repeated     bool // those who have not answered the round were asked again
-	hasLeader    bool // someone answered the round with ALREADY_HAS_LEADER
-	vetoed       bool // and it was the leader itself, or one who follows it in this very term
-	hinted       bool // the leader of this term has been reported lost already (D13)
-	doubtful     bool // the next pre-vote follows from such a report: wait for the leader's veto
-	fasting      bool // just started: does not vote until old promises have run out (D11)
-	serving      bool // the engine's Lead of a term that this member led has not returned
-}
-
-// recentBeats is how many beats a leader keeps. Round trips of up to that many
-// intervals are coped with.
-const recentBeats = 4
-
-// phase says whether a round of votes is under way.
-type phase uint8
-
-const (
-	idle      phase = iota
-	preVoting       // asking whether votes would be given
-	voting          // asking for votes
-)
-
-// Judgement is how a round of votes ended.
-type Judgement uint8
-
-const (
-	// WaitToRevote: ask again, in the same term.
-	WaitToRevote Judgement = iota
-	// RevoteImmediately: ask again at once; those who were behind are ready now.
-	RevoteImmediately
-	// Passed: a quorum accepted.
-	Passed
-	// WaitToVoteNext: ask again, in a larger term.
-	WaitToVoteNext
-)
-
-var judgementNames = [...]string{
-	WaitToRevote:      "WAIT_TO_REVOTE",
-	RevoteImmediately: "REVOTE_IMMEDIATELY",
-	Passed:            "PASSED",
-	WaitToVoteNext:    "WAIT_TO_VOTE_NEXT",
-}
-
-// String is the name that DLedger gives to the judgement.
-func (j Judgement) String() string {
-	if int(j) < len(judgementNames) {
-		return judgementNames[j]
-	}
-	return "unknown judgement"
-}
-
-// InputKind says what happened to a machine.
-type InputKind uint8
-
-const (
-	// Start begins the work of a machine. It is the first input, once.
-	Start InputKind = iota + 1
-	// Receive: a Message arrived.
-	Receive
-	// Ring: the alarm with this Number rang. It must never ring early.
-	Ring
-	// Heard: the engine heard from Seat, as the leader of Term.
-	Heard
-	// PeerLost: the process of Seat is gone, as far as the transport can tell.
-	PeerLost
-	// Stand: this member is to stand now, if it may.
-	Stand
-	// Transfer: hand over to Seat, or to the best voter if Seat is Nobody.
-	Transfer
-	// Resign: hand over to the best voter, and step down even if that fails.
-	Resign
-	// Paused: the engine has stopped accepting writes for the handover.
-	Paused
-	// Abort: give up the handover.
-	Abort
-	// Lapsed: the lease has run out, by the clock of whoever holds it.
-	Lapsed
-	// Served: no Lead of the engine was running or due to run when the newest beat was
-	// that of this Number.
-	Served
-	// Remain: nobody wants this member to resign any more. A handover under way
-	// goes on as a transfer: if it fails, this member leads on.
-	Remain
-)
-
-// Input is one thing that happens to a machine.
-type Input struct {
-	Kind    InputKind
-	Message Message          // Receive
-	Number  uint32           // Ring, Served
-	Seat    memberstate.Seat // Heard, PeerLost, Transfer
-	Term    memberstate.Term // Heard
-
-	// RoundTrip is, for an answer, how long ago its request was sent; zero if
-	// that is not known.
-	RoundTrip time.Duration
-
-	// Ledger is the end of the ledger, and LedgerTerm the term that the engine
-	// was asked for it with: it has promised to acknowledge no append of a
-	// lower term from then on. Both are given when Output.NeedLedger asked for
-	// them, and HasLedger says so.
-	HasLedger  bool
-	LedgerTerm memberstate.Term
-	Ledger     memberstate.Position
-}
-
-// Message is a message as a machine has it: members are seats.
-type Message struct {
-	From   memberstate.Seat
-	Leader memberstate.Seat
-	rpc.Body
-}
-
-// Output is what a step asks for, to be carried out in the order of the fields.
-type Output struct {
-	// NeedLedger says that nothing has happened yet: the step needs the end of
-	// the ledger, taken with the promise of LedgerTerm, and is to be repeated
-	// with it in the input. No other field is set.
-	NeedLedger bool
-	LedgerTerm memberstate.Term
-
-	// Lost: this member led until this step. Nothing is waited for before the
-	// engine is told.
-	Lost bool
-	// Save: HardState must be durable BEFORE anything below takes effect. If it
-	// cannot be, the member must stop.
-	Save bool
-	// Changed: role, term, vote or leader are not what they were.
-	Changed bool
-
-	// Replied: Reply goes to whom the input's message came from.
-	Replied bool
-	Reply   Message
-	// To: Send goes to these members. Empty: there is nothing to send.
-	To   memberstate.Set
-	Send Message
-
-	// Alarm replaces the one alarm of the machine, if its Number is not zero.
-	Alarm Alarm
-
-	// Ended: a round of this member's was judged, and with what mark it had
-	// asked. This is for those who count.
-	Ended  bool
-	Asked  rpc.Mark
-	Judged Judgement
-
-	// Dropped says why the input's message was ignored, if it was.
-	Dropped Drop
-	// Err is a defect: the step tried an illegal transition. The member must
-	// stop before anything of this output takes effect.
-	Err error
-}
-
-// Alarm asks for a Ring with this number after a time that the caller draws
-// between Min and Max.
-type Alarm struct {
-	Number   uint32
-	Min, Max time.Duration
+	hinted   bool // the leader of this term has been reported lost already (D13)
+	doubtful bool // the next pre-vote follows from such a report: wait for the leader's veto
+	fasting  bool // just started: does not vote until old promises have run out (D11)
+	serving  bool // the engine's Lead of a term that this member led has not returned
 }
 
 // NewMachine is a machine that starts with what its store has kept.
@@ -274,20 +93,6 @@ func NewMachine(r *Rules, hard memberstate.HardState) Machine {
 		fasting: hard.Promise > 0 && !observer,
 	}
 }
-
-// Serving says whether this member has begun to lead and was not told since that no
-// Lead of the engine runs any more. Then it does not stand.
-func (m *Machine) Serving() bool { return m.serving }
-
-// Asking says whether a round of votes is under way, whether it is a pre-vote, and who
-// has accepted so far.
-func (m *Machine) Asking() (asks, preVote bool, accepted memberstate.Set) {
-	return m.phase != idle, m.phase == preVoting, m.accepted
-}
-
-// Repeats says whether the request for votes that this step sends was sent before, in the
-// same round: what it takes to answer is counted from the first time.
-func (m *Machine) Repeats() bool { return m.repeated }
 
 // Step is what one input does to the machine.
 func (m *Machine) Step(r *Rules, in *Input, out *Output) {
@@ -328,11 +133,11 @@ func (m *Machine) step(r *Rules, in *Input, out *Output) {
 	case Lapsed:
 		m.lapsed(r, out)
 	case Served:
-		if in.Number == m.beat { // else it has won another office since
+		if in.Number == m.office.beat { // else it has won another office since
 			m.serving = false
 		}
 	case Remain:
-		m.resigning = false
+		m.handover.Resigning = false
 	}
 }
 
@@ -392,7 +197,7 @@ func (m *Machine) ring(r *Rules, in *Input, out *Output) {
 		case m.fasting:
 			m.fasting = false
 			m.armSlot(r, out, memberstate.Nobody)
-		case m.phase != idle:
+		case m.round.phase != idle:
 			m.askAgain(r, in, out)
 		default:
 			m.stand(r, in, out)
@@ -434,7 +239,7 @@ func (m *Machine) adopt(r *Rules, out *Output, term memberstate.Term) {
 		promise = 0
 	}
 	m.did(out, m.Raise(term, promise))
-	m.hinted, m.doubtful, m.judged = false, false, WaitToRevote
+	m.hinted, m.doubtful, m.round.judged = false, false, WaitToRevote
 	out.Save = true
 }
 
@@ -442,9 +247,9 @@ func (m *Machine) adopt(r *Rules, out *Output, term memberstate.Term) {
 func (m *Machine) leave(out *Output) {
 	if m.Role == memberstate.Leader {
 		out.Lost = true
-		m.handover, m.resigning = NoHandover, false
+		m.handover = Handover{}
 	}
-	m.phase = idle
+	m.round.phase = idle
 }
 
 // did notes that a transition was made, or that it was illegal.

@@ -9,6 +9,61 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
+// round is a round of votes.
+type round struct {
+	asked    memberstate.Term // the term that votes are asked for
+	asking   time.Duration    // how long they will have been when the alarm rings
+	accepted memberstate.Set  // who accepted, this member included
+	bigger   memberstate.Set  // who refused because its ledger is better
+	answered memberstate.Set  // who gave a valid answer of whatever kind
+
+	phase     phase
+	mark      rpc.Mark  // that votes are asked with
+	judged    Judgement // how it ended
+	hurries   uint8     // rounds in a row, up to this one, that were asked for without a wait
+	repeated  bool      // those who have not answered were asked again
+	hasLeader bool      // someone answered with ALREADY_HAS_LEADER
+	vetoed    bool      // and it was the leader itself, or one who follows it in this very term
+}
+
+// phase says whether a round of votes is under way.
+type phase uint8
+
+const (
+	idle      phase = iota
+	preVoting       // asking whether votes would be given
+	voting          // asking for votes
+)
+
+// Judgement is how a round of votes ended.
+type Judgement uint8
+
+const (
+	// WaitToRevote: ask again, in the same term.
+	WaitToRevote Judgement = iota
+	// RevoteImmediately: ask again at once; those who were behind are ready now.
+	RevoteImmediately
+	// Passed: a quorum accepted.
+	Passed
+	// WaitToVoteNext: ask again, in a larger term.
+	WaitToVoteNext
+)
+
+var judgementNames = [...]string{
+	WaitToRevote:      "WAIT_TO_REVOTE",
+	RevoteImmediately: "REVOTE_IMMEDIATELY",
+	Passed:            "PASSED",
+	WaitToVoteNext:    "WAIT_TO_VOTE_NEXT",
+}
+
+// String is the name that DLedger gives to the judgement.
+func (j Judgement) String() string {
+	if int(j) < len(judgementNames) {
+		return judgementNames[j]
+	}
+	return "unknown judgement"
+}
+
 // stand begins a campaign: in the same term if the last round left that open
 // and this member may, in a larger one otherwise.
 func (m *Machine) stand(r *Rules, in *Input, out *Output) {
@@ -19,7 +74,7 @@ func (m *Machine) stand(r *Rules, in *Input, out *Output) {
 		return
 	}
 	term := m.Term
-	if m.judged == WaitToVoteNext || !m.MayStand(r.Self) {
+	if m.round.judged == WaitToVoteNext || !m.MayStand(r.Self) {
 		term = max(m.Term+1, m.known)
 		if r.PreVote { // every refusal teaches its term; ask above the largest (D4)
 			term = max(m.Term, m.known) + 1
@@ -61,7 +116,7 @@ func (m *Machine) askVotes(r *Rules, in *Input, out *Output, term memberstate.Te
 		return
 	}
 	if mark == rpc.Handed {
-		m.goal = end
+		m.handover.Goal = end
 	}
 	m.ask(r, out, end, giver)
 	m.settle(r, in, out)
@@ -76,7 +131,7 @@ func (m *Machine) voteForSelf(r *Rules, in *Input, out *Output) bool {
 	if m.arbitrate(r, &own, out, true) == rpc.Accept {
 		return true
 	}
-	m.accepted = 0
+	m.round.accepted = 0
 	m.learn(in.Ledger.Term)
 	m.conclude(r, in, out, WaitToVoteNext)
 	return false
@@ -84,12 +139,11 @@ func (m *Machine) voteForSelf(r *Rules, in *Input, out *Output) bool {
 
 func (m *Machine) openRound(r *Rules, out *Output, phase phase, mark rpc.Mark, term memberstate.Term) {
 	m.ballot++
-	m.phase, m.mark, m.asked, m.asking, m.repeated = phase, mark, term, 0, false
-	m.accepted, m.answered = memberstate.SetOf(r.Self), memberstate.SetOf(r.Self)
-	m.notReady, m.bigger = 0, 0
-	m.hasLeader, m.vetoed = false, false
+	self := memberstate.SetOf(r.Self)
+	m.round = round{phase: phase, mark: mark, asked: term, accepted: self, answered: self, hurries: m.round.hurries}
+	m.notReady = 0
 	if m.Role == memberstate.Leader {
-		m.challenge = m.beat // its alarm is the next beat
+		m.office.challenge = m.office.beat // its alarm is the next beat
 		return
 	}
 	m.awaitAnswers(r, out)
@@ -106,18 +160,18 @@ func (m *Machine) awaitAnswers(r *Rules, out *Output) {
 	next, repeats := m.roundLasts(r)
 	if slot := m.slot(r); repeats {
 		again := slot
-		for again/2 > m.asking && again/2 >= r.shortestSlot() {
+		for again/2 > m.round.asking && again/2 >= r.shortestSlot() {
 			again /= 2
 		}
-		for again <= m.asking {
+		for again <= m.round.asking {
 			again *= 2
 		}
 		if again+slot <= next {
 			next = again
 		}
 	}
-	wait := next - m.asking
-	m.asking = next
+	wait := next - m.round.asking
+	m.round.asking = next
 	m.arm(out, wait, wait)
 }
 
@@ -128,7 +182,7 @@ func (m *Machine) roundLasts(r *Rules) (long time.Duration, repeats bool) {
 	switch {
 	case m.awaitsVeto() && m.roundTrip > 0:
 		return m.measured() * 3 / 2, false
-	case !r.Ranks, m.mark == rpc.Handed, m.serving:
+	case !r.Ranks, m.round.mark == rpc.Handed, m.serving:
 		return max(r.Timing.RoundTimeout, 2*m.measured()), false // D6
 	default:
 		return max(r.Timing.RoundTimeout, 2*m.slot(r)), true
@@ -140,8 +194,8 @@ func (m *Machine) roundLasts(r *Rules) (long time.Duration, repeats bool) {
 // not the term to ask for, then.
 func (m *Machine) askAgain(r *Rules, in *Input, out *Output) {
 	long, repeats := m.roundLasts(r)
-	vain := m.hasLeader || m.known > m.asked
-	if !repeats || m.asking >= long || vain && m.asking >= m.slot(r) {
+	vain := m.round.hasLeader || m.known > m.round.asked
+	if !repeats || m.round.asking >= long || vain && m.round.asking >= m.slot(r) {
 		m.conclude(r, in, out, m.judge(r))
 		return
 	}
@@ -149,22 +203,22 @@ func (m *Machine) askAgain(r *Rules, in *Input, out *Output) {
 	if !ok {
 		return
 	}
-	m.repeated = true
+	m.round.repeated = true
 	m.ask(r, out, end, memberstate.Nobody)
-	out.To &^= m.answered
+	out.To &^= m.round.answered
 	m.awaitAnswers(r, out)
 }
 
 // awaitsVeto says whether a quorum's accept is not enough yet: the round follows
 // from a report that the leader is gone, which may be wrong, and its veto may be
 // on its way (D13).
-func (m *Machine) awaitsVeto() bool { return m.doubtful && m.phase == preVoting }
+func (m *Machine) awaitsVeto() bool { return m.doubtful && m.round.phase == preVoting }
 
 // ask sends the round's request to all other voters.
 func (m *Machine) ask(r *Rules, out *Output, end memberstate.Position, giver memberstate.Seat) {
 	out.To = r.others()
 	out.Send = Message{Leader: giver, Body: rpc.Body{
-		Kind: rpc.VoteRequest, Mark: m.mark, Round: m.ballot, Term: m.asked, Ledger: end,
+		Kind: rpc.VoteRequest, Mark: m.round.mark, Round: m.ballot, Term: m.round.asked, Ledger: end,
 	}}
 }
 
@@ -185,7 +239,7 @@ func (m *Machine) onVoteResponse(r *Rules, in *Input, out *Output) {
 			m.learn(q.Term)
 		}
 	}
-	if m.phase == idle || !m.answers(q) {
+	if m.round.phase == idle || !m.answers(q) {
 		out.Dropped = DropStaleAnswer
 		return
 	}
@@ -202,9 +256,9 @@ func (m *Machine) measures(q *Message) bool {
 	case q.Mark == rpc.Vouched, m.Role == memberstate.Leader:
 		return false
 	case q.Round == m.ballot:
-		return !m.answered.Has(q.From)
+		return !m.round.answered.Has(q.From)
 	default:
-		return m.mark != rpc.Won
+		return m.round.mark != rpc.Won
 	}
 }
 
@@ -214,31 +268,31 @@ func (m *Machine) measures(q *Message) bool {
 // this is, if its ledger is at least what the voter held against its own.
 func (m *Machine) answers(q *Message) bool {
 	if q.Mark == rpc.Vouched {
-		return m.mark == rpc.Handed && q.Asked == m.asked && m.goal.Compare(q.Ledger) >= 0
+		return m.round.mark == rpc.Handed && q.Asked == m.round.asked && m.handover.Goal.Compare(q.Ledger) >= 0
 	}
-	return q.Round == m.ballot && q.Mark == m.mark && q.Asked == m.asked
+	return q.Round == m.ballot && q.Mark == m.round.mark && q.Asked == m.round.asked
 }
 
 // count enters one answer. Sets, not numbers: a duplicate changes nothing, and
 // who accepted and then refuses has accepted all the same.
 func (m *Machine) count(q *Message) {
-	m.answered = m.answered.With(q.From)
+	m.round.answered = m.round.answered.With(q.From)
 	switch q.Result {
 	case rpc.Accept:
-		m.accepted = m.accepted.With(q.From)
+		m.round.accepted = m.round.accepted.With(q.From)
 	case rpc.RejectTermNotReady:
 		m.notReady = m.notReady.With(q.From)
 	case rpc.RejectExpiredLedgerTerm, rpc.RejectSmallLedgerEndIndex:
-		m.bigger = m.bigger.With(q.From)
+		m.round.bigger = m.round.bigger.With(q.From)
 	case rpc.RejectAlreadyHasLeader:
-		m.hasLeader = true
+		m.round.hasLeader = true
 		// D6: in a pre-vote only the leader's own word is a veto, a follower's
 		// is one refusal. In a round of votes a leader of the very term asked
 		// for has won it, and nobody else can.
 		if q.Mark == rpc.PreVote {
-			m.vetoed = m.vetoed || q.Leader == q.From
+			m.round.vetoed = m.round.vetoed || q.Leader == q.From
 		} else {
-			m.vetoed = m.vetoed || q.Term == m.asked && q.Leader != memberstate.Nobody
+			m.round.vetoed = m.round.vetoed || q.Term == m.round.asked && q.Leader != memberstate.Nobody
 		}
 	default: // refused, without more to learn
 	}
@@ -248,15 +302,15 @@ func (m *Machine) count(q *Message) {
 // quorum has accepted, and is lost as soon as a quorum no longer can; the
 // slowest answer is waited for in neither case.
 func (m *Machine) settle(r *Rules, in *Input, out *Output) {
-	if m.phase == idle {
+	if m.round.phase == idle {
 		return
 	}
-	quorum, accepted := r.quorum(), m.accepted.Len()
-	open := r.Voters.Len() - m.answered.Len()
+	quorum, accepted := r.quorum(), m.round.accepted.Len()
+	open := r.Voters.Len() - m.round.answered.Len()
 	switch {
 	case accepted >= quorum && (open == 0 || !m.awaitsVeto()),
-		m.vetoed,
-		m.notReady != 0 && (m.accepted|m.notReady).Len() >= quorum,
+		m.round.vetoed,
+		m.notReady != 0 && (m.round.accepted|m.notReady).Len() >= quorum,
 		accepted+open < quorum:
 		m.conclude(r, in, out, m.judge(r))
 	}
@@ -268,19 +322,19 @@ func (m *Machine) settle(r *Rules, in *Input, out *Output) {
 func (m *Machine) judge(r *Rules) Judgement {
 	quorum := r.quorum()
 	switch {
-	case m.phase == preVoting && m.vetoed:
+	case m.round.phase == preVoting && m.round.vetoed:
 		return WaitToRevote
-	case m.accepted.Len() >= quorum:
+	case m.round.accepted.Len() >= quorum:
 		return Passed
-	case m.known > m.asked:
+	case m.known > m.round.asked:
 		return WaitToVoteNext
-	case m.hasLeader:
+	case m.round.hasLeader:
 		return WaitToRevote
-	case m.answered.Len() < quorum:
+	case m.round.answered.Len() < quorum:
 		return WaitToRevote
-	case (m.accepted | m.notReady).Len() >= quorum:
+	case (m.round.accepted | m.notReady).Len() >= quorum:
 		return RevoteImmediately
-	case (m.accepted | m.bigger).Len() >= quorum:
+	case (m.round.accepted | m.round.bigger).Len() >= quorum:
 		return WaitToRevote
 	default:
 		return WaitToVoteNext
@@ -289,13 +343,13 @@ func (m *Machine) judge(r *Rules) Judgement {
 
 // conclude acts on how the round ended.
 func (m *Machine) conclude(r *Rules, in *Input, out *Output, judged Judgement) {
-	ended := m.phase
-	out.Ended, out.Asked, out.Judged = true, m.mark, judged
-	m.phase, m.judged = idle, judged
+	ended := m.round.phase
+	out.Ended, out.Asked, out.Judged = true, m.round.mark, judged
+	m.round.phase, m.round.judged = idle, judged
 	if judged == Passed { // else who may live is asked again, until it is heard
-		m.hurries, m.doubtful = 0, false
+		m.round.hurries, m.doubtful = 0, false
 		if ended == preVoting {
-			m.askVotes(r, in, out, m.asked, rpc.Won, memberstate.Nobody)
+			m.askVotes(r, in, out, m.round.asked, rpc.Won, memberstate.Nobody)
 		} else {
 			m.takeOffice(r, out)
 		}
@@ -306,20 +360,20 @@ func (m *Machine) conclude(r *Rules, in *Input, out *Output, judged Judgement) {
 		return
 	}
 	switch {
-	case judged == RevoteImmediately && m.hurries < maxHurries:
-		m.hurries++
+	case judged == RevoteImmediately && m.round.hurries < maxHurries:
+		m.round.hurries++
 		m.stand(r, in, out)
 		return
-	case m.doubtful && m.hasLeader && !m.vetoed && m.hurries < maxHurries: // somebody has not heard of it yet
-		m.hurries++
+	case m.doubtful && m.round.hasLeader && !m.round.vetoed && m.round.hurries < maxHurries: // somebody has not heard of it yet
+		m.round.hurries++
 		m.arm(out, m.measured(), 2*m.measured())
 		return
-	case m.hasLeader:
+	case m.round.hasLeader:
 		m.armHeartbeat(r, out)
 	default:
 		m.armVoteWait(r, out)
 	}
-	m.hurries = 0
+	m.round.hurries = 0
 }
 
 // maxHurries bounds how often a round is repeated without a wait, or one voter
@@ -404,7 +458,7 @@ func (m *Machine) turn(r *Rules, v, last memberstate.Seat) int {
 // promised a lease is bound by it, also when told otherwise (D11).
 func (m *Machine) standOnCommand(r *Rules, in *Input, out *Output) {
 	switch {
-	case m.Role == memberstate.Candidate && m.phase == idle && !m.fasting:
+	case m.Role == memberstate.Candidate && m.round.phase == idle && !m.fasting:
 	case m.Role == memberstate.Follower && !m.bound(r):
 		m.did(out, m.StandDown())
 	default:

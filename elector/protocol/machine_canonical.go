@@ -16,49 +16,41 @@ import (
 // that of an older one. The beats of an office count from 1. Whoever keeps messages must
 // do the same to them.
 func (m Machine) Canonical(r *Rules) Machine {
-	m.alarm, m.roundTrip = 1, 0
+	m.alarm, m.ballot, m.roundTrip = 1, 1, 0
 	if m.known <= m.Term {
 		m.known = 0
 	}
 	if m.Role == memberstate.Candidate && !m.MayStand(r.Self) {
 		m.Spent = true // for whatever reason
 	}
-	if m.judged != WaitToVoteNext || m.phase != idle || !m.MayStand(r.Self) { // stand asks only this, and only then
-		m.judged = 0
+	over := m.round.phase == idle
+	if over {
+		m.round = round{judged: m.round.judged, hurries: m.round.hurries}
 	}
-	m.ballot = 1
-	if m.hurries > 0 { // to hurry is to wait, and not for long
-		m.hurries = maxHurries
+	if m.round.judged != WaitToVoteNext || !over || !m.MayStand(r.Self) { // stand asks only this, and only then
+		m.round.judged = 0
 	}
-	if m.phase == idle { // openRound sets these
-		m.asked, m.mark, m.asking, m.repeated = 0, 0, 0, false
-		m.accepted, m.answered, m.bigger = 0, 0, 0
-		m.hasLeader, m.vetoed = false, false
+	if m.round.hurries > 0 { // to hurry is to wait, and not for long
+		m.round.hurries = maxHurries
 	}
-	if m.handover == NoHandover { // handOver sets these
-		m.target, m.patience, m.reason = memberstate.Nobody, 0, 0
-		if m.mark != rpc.Handed { // askVotes sets it, too
-			m.goal = memberstate.Position{}
+	if goal := m.handover.Goal; m.handover.Phase == NoHandover {
+		if m.handover = (Handover{}); m.round.mark == rpc.Handed { // it is the heir
+			m.handover.Goal = goal
 		}
 	}
-	if m.Role == memberstate.Leader {
-		return m
+	if m.Role != memberstate.Leader {
+		m.office = office{}
+		if over {
+			m.notReady = 0
+		}
 	}
-	if m.phase == idle {
-		m.notReady = 0
-	}
-	// takeOffice sets these.
-	m.acks = [recentBeats]memberstate.Set{}
-	m.sticky, m.beat, m.heardBeat, m.leaseBeat, m.challenge, m.courtesy = 0, 0, 0, 0, 0, 0
-	m.declined = 0
-	m.resigning, m.leaseVoid, m.inconsistent, m.resent = false, false, false, false
 	return m
 }
 
 // Steady is the machine without what only decides how soon, and in which of two terms, it
 // asks again after a round.
 func (m Machine) Steady() Machine {
-	m.hurries, m.judged = 0, WaitToRevote
+	m.round.hurries, m.round.judged = 0, WaitToRevote
 	return m
 }
 
@@ -67,10 +59,10 @@ func (m Machine) Steady() Machine {
 // with none it may stand in its term once more, or goes on to a larger one.
 func (m Machine) Moods() [2]Machine {
 	other := m
-	if m.phase == idle {
-		other.judged = WaitToVoteNext
+	if m.round.phase == idle {
+		other.round.judged = WaitToVoteNext
 	} else {
-		other.hurries = maxHurries
+		other.round.hurries = maxHurries
 	}
 	return [...]Machine{m, other}
 }
@@ -109,12 +101,12 @@ func (m *Machine) Part(seat memberstate.Seat) (part uint64) {
 }
 
 func (m *Machine) members() [3]*memberstate.Seat {
-	return [...]*memberstate.Seat{&m.Vote, &m.Leader, &m.target}
+	return [...]*memberstate.Seat{&m.Vote, &m.Leader, &m.handover.Target}
 }
 
 func (m *Machine) sets() [9]*memberstate.Set {
 	return [...]*memberstate.Set{
-		&m.accepted, &m.notReady, &m.bigger, &m.answered, &m.sticky, &m.acks[0], &m.acks[1], &m.acks[2], &m.acks[3],
+		&m.round.accepted, &m.notReady, &m.round.bigger, &m.round.answered, &m.office.sticky, &m.office.acks[0], &m.office.acks[1], &m.office.acks[2], &m.office.acks[3],
 	}
 }
 
@@ -127,11 +119,34 @@ func (m Message) Renamed(name func(memberstate.Seat) memberstate.Seat) Message {
 // Open is the number of the round of votes that is under way, the term that is asked for,
 // and its mark; 0: there is none.
 func (m *Machine) Open() (ballot uint32, asked memberstate.Term, mark rpc.Mark) {
-	if m.phase == idle {
+	if m.round.phase == idle {
 		return 0, 0, 0
 	}
-	return m.ballot, m.asked, m.mark
+	return m.ballot, m.round.asked, m.round.mark
 }
 
-// Beat is the number of the newest beat.
-func (m *Machine) Beat() uint32 { return m.beat }
+// Asking says whether a round of votes is under way, whether it is a pre-vote, and who
+// has accepted so far.
+func (m *Machine) Asking() (asks, preVote bool, accepted memberstate.Set) {
+	return m.round.phase != idle, m.round.phase == preVoting, m.round.accepted
+}
+
+// leaseVoid says that this term will hold no lease any more.
+func (m *Machine) leaseVoid() bool { return m.office.leaseVoid }
+
+// stillServing is the machine of a member that is the same, but for a Lead of a term that
+// it led before, which has not returned. It is false if there is no such member.
+func (m Machine) stillServing(r *Rules) (Machine, bool) {
+	switch {
+	case m.Role == memberstate.Leader:
+		if m.Term < 2 {
+			return m, false
+		}
+	case r.Self != m.Vote && m.Term < 2, m.serving, m.fasting, m.Role == memberstate.Observer:
+		return m, false // it cannot have led, or not since it started
+	case m.round.phase == preVoting:
+		return m, false // nor may it begin to ask
+	}
+	m.serving = true
+	return m, true
+}

@@ -63,8 +63,8 @@ func (m *Machine) learnsOfLeader(r *Rules, in *Input, out *Output) bool {
 
 // follow accepts the leader of the term and ends whatever campaign was on.
 func (m *Machine) follow(out *Output, leader memberstate.Seat) {
-	m.phase, m.judged = idle, WaitToRevote
-	m.hurries, m.doubtful = 0, false
+	m.round.phase, m.round.judged = idle, WaitToRevote
+	m.round.hurries, m.doubtful = 0, false
 	// Whom the forgotten promise was made to is this leader, by whom it stands
 	// from now on for as long again, or one that a quorum has replaced by it.
 	m.fasting = false

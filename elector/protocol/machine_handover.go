@@ -14,12 +14,27 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// Handover is how far a leader has come in handing over.
-type Handover uint8
+// Handover is a handover of the leadership by this member, or to it. The zero value
+// is that there is none.
+type Handover struct {
+	// Goal is where the target's ledger must have got to. The target keeps in it where
+	// its own had when it stood.
+	Goal   memberstate.Position
+	Phase  HandoverPhase
+	Target memberstate.Seat
+	Reason HandoverReason
+	// Resigning says that this member steps down even if it fails.
+	Resigning bool
+
+	patience uint8 // beats left for this phase
+}
+
+// HandoverPhase is how far a leader has come in handing over.
+type HandoverPhase uint8
 
 const (
 	// NoHandover: it leads, and means to go on.
-	NoHandover Handover = iota
+	NoHandover HandoverPhase = iota
 	// Probing: the target has been asked whether its ledger is near enough.
 	Probing
 	// Pausing: the engine is to stop accepting writes, and say Paused.
@@ -31,27 +46,24 @@ const (
 var handoverNames = [...]string{NoHandover: "none", Probing: "probing", Pausing: "pausing", Taking: "taking"}
 
 // String names the phase for logs.
-func (h Handover) String() string {
-	if int(h) < len(handoverNames) {
-		return handoverNames[h]
+func (p HandoverPhase) String() string {
+	if int(p) < len(handoverNames) {
+		return handoverNames[p]
 	}
 	return "unknown handover"
 }
 
-// reason is why a leader hands over.
-type reason uint8
+// HandoverReason is why a leader hands over.
+type HandoverReason uint8
 
 const (
-	// toAnyone: on command, to whoever can take over.
-	toAnyone reason = iota
-	// toNamed: on command, to the target and no other.
-	toNamed
-	// toPreferred: to a preferred leader, and nobody waits for it.
-	toPreferred
+	// ToAnyone: on command, to whoever can take over.
+	ToAnyone HandoverReason = iota
+	// ToNamed: on command, to the target and no other.
+	ToNamed
+	// ToPreferred: to a preferred leader, and nobody waits for it.
+	ToPreferred
 )
-
-// Handover is how far this member has come in handing over, and to whom.
-func (m *Machine) Handover() (Handover, memberstate.Seat) { return m.handover, m.target }
 
 // beginHandover obeys a command. A resignation overtakes a transfer.
 func (m *Machine) beginHandover(r *Rules, in *Input, out *Output) {
@@ -59,18 +71,18 @@ func (m *Machine) beginHandover(r *Rules, in *Input, out *Output) {
 		return
 	}
 	resign := in.Kind == Resign
-	if m.handover != NoHandover {
-		m.resigning = m.resigning || resign
+	if m.handover.Phase != NoHandover {
+		m.handover.Resigning = m.handover.Resigning || resign
 		return
 	}
-	target, why := in.Seat, toNamed
+	target, why := in.Seat, ToNamed
 	if resign || target == memberstate.Nobody {
-		target, why = m.successor(r, memberstate.Nobody), toAnyone
+		target, why = m.successor(r, memberstate.Nobody), ToAnyone
 	}
 	switch {
 	case r.others().Has(target):
-		m.resigning = resign
 		m.handOver(r, in, out, target, why)
+		m.handover.Resigning = resign
 	case resign: // there is nobody to hand over to
 		m.stepDown(out)
 		m.armRest(r, out)
@@ -78,14 +90,13 @@ func (m *Machine) beginHandover(r *Rules, in *Input, out *Output) {
 }
 
 // handOver begins with the question whether the target could.
-func (m *Machine) handOver(r *Rules, in *Input, out *Output, target memberstate.Seat, why reason) {
+func (m *Machine) handOver(r *Rules, in *Input, out *Output, target memberstate.Seat, why HandoverReason) {
 	end, ok := m.ledger(in, out)
 	if !ok {
 		return
 	}
-	m.phase = idle // D7 waits while a handover is on
-	m.handover, m.target, m.reason = Probing, target, why
-	m.goal, m.patience = end, uint8(r.Timing.Leak)
+	m.round.phase = idle // D7 waits while a handover is on
+	m.handover = Handover{Phase: Probing, Target: target, Reason: why, Goal: end, patience: uint8(r.Timing.Leak)}
 	m.sendTake(r, out)
 }
 
@@ -94,16 +105,16 @@ func (m *Machine) handOver(r *Rules, in *Input, out *Output, target memberstate.
 // them. In return they follow nobody if it fails now, and the group has to elect; so a
 // preferred leader, to whom it is offered again and again, must ask for them itself.
 func (m *Machine) sendTake(r *Rules, out *Output) {
-	out.To = memberstate.SetOf(m.target)
+	out.To = memberstate.SetOf(m.handover.Target)
 	mark := rpc.Plain
 	switch {
-	case m.handover == Probing:
+	case m.handover.Phase == Probing:
 		mark = rpc.PreVote
-	case m.reason != toPreferred:
+	case m.handover.Reason != ToPreferred:
 		out.To = r.others()
 	}
-	out.Send = Message{Leader: m.target, Body: rpc.Body{
-		Kind: rpc.TakeLeadership, Mark: mark, Round: m.beat, Term: m.Term, Ledger: m.goal,
+	out.Send = Message{Leader: m.handover.Target, Body: rpc.Body{
+		Kind: rpc.TakeLeadership, Mark: mark, Round: m.office.beat, Term: m.Term, Ledger: m.handover.Goal,
 	}}
 }
 
@@ -159,17 +170,17 @@ func (m *Machine) vouch(r *Rules, in *Input, out *Output) {
 
 func (m *Machine) onTakeLeadershipResponse(r *Rules, in *Input, out *Output) {
 	q := &in.Message
-	probe, current := q.Mark == rpc.PreVote, q.From == m.target
-	if m.Role != memberstate.Leader || q.Asked != m.Term || m.handover != Probing || !probe || !current && m.reason != toAnyone {
+	probe, current := q.Mark == rpc.PreVote, q.From == m.handover.Target
+	if m.Role != memberstate.Leader || q.Asked != m.Term || m.handover.Phase != Probing || !probe || !current && m.handover.Reason != ToAnyone {
 		out.Dropped = DropStaleAnswer
 		return
 	}
 	switch {
 	case q.Result == rpc.Accept: // if anyone will do, also of one that was asked before the last beat
-		m.handover, m.patience = Pausing, uint8(r.Timing.Leak)
-		m.target = q.From
-	case m.reason == toAnyone && current:
-		m.target = m.successor(r, m.target) // asked with its next sign of life
+		m.handover.Phase, m.handover.patience = Pausing, uint8(r.Timing.Leak)
+		m.handover.Target = q.From
+	case m.handover.Reason == ToAnyone && current:
+		m.handover.Target = m.successor(r, m.handover.Target) // asked with its next sign of life
 	}
 }
 
@@ -177,49 +188,49 @@ func (m *Machine) onTakeLeadershipResponse(r *Rules, in *Input, out *Output) {
 // so the ledger's end is final. From here on the target can win at any moment,
 // also long after the handover was given up: this term holds no lease any more.
 func (m *Machine) paused(r *Rules, in *Input, out *Output) {
-	if m.Role != memberstate.Leader || m.handover != Pausing {
+	if m.Role != memberstate.Leader || m.handover.Phase != Pausing {
 		return
 	}
 	end, ok := m.ledger(in, out)
 	if !ok {
 		return
 	}
-	m.handover, m.patience = Taking, uint8(r.Timing.Leak)
-	m.goal, m.leaseVoid = end, true
+	m.handover.Phase, m.handover.patience = Taking, uint8(r.Timing.Leak)
+	m.handover.Goal, m.office.leaseVoid = end, true
 	m.sendTake(r, out)
 }
 
 // waitForHandover counts the beats of a handover. It ends in time whatever the
 // target does, and then the old leader carries on.
 func (m *Machine) waitForHandover(r *Rules, out *Output) {
-	if m.handover == NoHandover {
+	if m.handover.Phase == NoHandover {
 		return
 	}
-	m.patience--
+	m.handover.patience--
 	switch {
-	case m.patience == 0:
+	case m.handover.patience == 0:
 		m.endHandover(r, out)
-	case m.handover == Probing && m.reason == toAnyone:
-		m.target = m.successor(r, m.target)
+	case m.handover.Phase == Probing && m.handover.Reason == ToAnyone:
+		m.handover.Target = m.successor(r, m.handover.Target)
 	}
 }
 
 // endHandover gives a handover up. Who resigns steps down all the same, and
 // rests while the others elect.
 func (m *Machine) endHandover(r *Rules, out *Output) {
-	if m.handover == NoHandover {
+	if m.handover.Phase == NoHandover {
 		return
 	}
-	resigning, preferred := m.resigning, r.Preferred.Has(m.target)
-	m.handover, m.target, m.resigning = NoHandover, memberstate.Nobody, false
+	resigning, preferred := m.handover.Resigning, r.Preferred.Has(m.handover.Target)
+	m.handover = Handover{}
 	if resigning {
 		m.stepDown(out)
 		m.armRest(r, out)
 		return
 	}
 	if preferred { // one that cannot take over is asked ever more rarely
-		m.declined = min(m.declined+1, maxDeclined)
-		m.courtesy = m.beat + uint32(r.Timing.Leak)<<m.declined
+		m.office.declined = min(m.office.declined+1, maxDeclined)
+		m.office.courtesy = m.office.beat + uint32(r.Timing.Leak)<<m.office.declined
 	}
 }
 
@@ -238,21 +249,21 @@ func (m *Machine) armRest(r *Rules, out *Output) {
 func (m *Machine) onward(r *Rules, in *Input, out *Output) {
 	from := in.Message.From
 	switch {
-	case m.handover != NoHandover:
-		if from == m.target && m.handover != Pausing {
+	case m.handover.Phase != NoHandover:
+		if from == m.handover.Target && m.handover.Phase != Pausing {
 			m.sendTake(r, out)
 		}
-	case r.Lease > 0 && m.leaseVoid:
+	case r.Lease > 0 && m.office.leaseVoid:
 		m.renew(r, in, out)
-	case r.Preferred.Has(from) && !r.Preferred.Has(r.Self) && int32(m.beat-m.courtesy) >= 0:
-		m.handOver(r, in, out, from, toPreferred)
+	case r.Preferred.Has(from) && !r.Preferred.Has(r.Self) && int32(m.office.beat-m.office.courtesy) >= 0:
+		m.handOver(r, in, out, from, ToPreferred)
 	}
 }
 
 // successor is the best voter to hand over to, the next best after the one that
 // could not: of those that have answered lately, in the order of their turns.
 func (m *Machine) successor(r *Rules, after memberstate.Seat) memberstate.Seat {
-	alive := r.others() & (m.acks[m.beat%recentBeats] | m.acks[(m.beat-1)%recentBeats])
+	alive := r.others() & m.Alive()
 	if alive == 0 {
 		alive = r.others()
 	}

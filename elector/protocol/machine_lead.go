@@ -7,57 +7,85 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
+// office is what a leader counts. A beat is a round of heartbeats; acks has the last
+// few of them, or where round trips are longer than the interval no beat
+// would ever be complete (D8).
+type office struct {
+	acks   [recentBeats]memberstate.Set // who answered which beat
+	sticky memberstate.Set              // who promised the lease in its newest answer
+
+	beat      uint32 // number of the newest beat; it goes on from one office to the next
+	heardBeat uint32 // newest beat that a quorum answered
+	leaseBeat uint32 // newest beat that a quorum answered with its promise; 0: none in this term
+	challenge uint32 // beat of the newest attempt at a new term (D7)
+	courtesy  uint32 // beat from which this member may hand over to a preferred one
+
+	declined     uint8 // handovers to preferred leaders that failed in a row
+	leaseVoid    bool  // this term will hold no lease any more (D14)
+	inconsistent bool  // someone answered the newest beat with INCONSISTENT_LEADER
+	resent       bool  // the newest beat was sent early, for those who were not ready
+}
+
+// recentBeats is how many beats a leader keeps. Round trips of up to that many
+// intervals are coped with.
+const recentBeats = 4
+
 // takeOffice makes the winner of a round the leader of its term.
 func (m *Machine) takeOffice(r *Rules, out *Output) {
 	m.did(out, m.Lead(r.Self))
 	m.serving = true
+	m.handover = Handover{}
 	// D8: the beats of a term count from its election.
-	m.heardBeat, m.leaseBeat = m.beat, 0
-	m.acks = [recentBeats]memberstate.Set{}
-	m.sticky = memberstate.SetOf(r.Self)
-	m.leaseVoid, m.resent, m.inconsistent = false, false, false
-	m.handover, m.target, m.resigning, m.declined = NoHandover, memberstate.Nobody, false, 0
-	m.challenge = m.beat - uint32(r.Timing.Leak)
-	m.courtesy = m.beat + uint32(r.Timing.Leak)
+	elected, leak := m.office.beat, uint32(r.Timing.Leak)
+	m.office = office{
+		beat: elected, heardBeat: elected, challenge: elected - leak, courtesy: elected + leak,
+		sticky: memberstate.SetOf(r.Self),
+	}
 	m.sendBeat(r, out)
 }
 
 // sendBeat begins a new round of heartbeats.
 func (m *Machine) sendBeat(r *Rules, out *Output) {
-	m.beat++
-	m.acks[m.beat%recentBeats] = memberstate.SetOf(r.Self)
-	m.inconsistent = false
-	if m.phase == idle {
+	m.office.beat++
+	m.office.acks[m.office.beat%recentBeats] = memberstate.SetOf(r.Self)
+	m.office.inconsistent = false
+	if m.round.phase == idle {
 		m.notReady = 0
 	}
-	m.heardBy(r, m.beat)
+	m.heardBy(r, m.office.beat)
 	out.To = r.All.Without(r.Self)
 	out.Send = Message{Leader: r.Self, Body: rpc.Body{
-		Kind: rpc.Heartbeat, Round: m.beat, Term: m.Term, Lease: r.Lease, RoundTrip: m.measured(),
+		Kind: rpc.Heartbeat, Round: m.office.beat, Term: m.Term, Lease: r.Lease, RoundTrip: m.measured(),
 	}}
 	m.arm(out, r.Timing.Heartbeat, r.Timing.Heartbeat)
 }
 
 // onBeat is the leader's alarm: time for the next beat, if it still leads.
 func (m *Machine) onBeat(r *Rules, out *Output) {
-	silent := m.beat-m.heardBeat >= uint32(r.Timing.Leak)
-	contested := m.inconsistent && m.heardBeat != m.beat
-	if silent || contested {
+	if m.lacksQuorum(r) {
 		m.stepDown(out)
 		m.armSlot(r, out, r.Self)
 		return
 	}
-	if m.phase != idle && m.beat-m.challenge >= uint32(r.Timing.Leak) {
-		m.phase = idle
+	if m.round.phase != idle && m.office.beat-m.office.challenge >= uint32(r.Timing.Leak) {
+		m.round.phase = idle
 		if m.makeWay(r, out) {
 			return
 		}
 	}
 	m.waitForHandover(r, out)
 	if m.Role == memberstate.Leader {
-		m.resent = false
+		m.office.resent = false
 		m.sendBeat(r, out)
 	}
+}
+
+// lacksQuorum says that no quorum follows this leader any more: none has answered for a
+// detection time, or not the newest beat, and somebody follows another leader of the term.
+func (m *Machine) lacksQuorum(r *Rules) bool {
+	silent := m.office.beat-m.office.heardBeat >= uint32(r.Timing.Leak)
+	contested := m.office.inconsistent && m.office.heardBeat != m.office.beat
+	return silent || contested
 }
 
 // stepDown ends the office within its term. D2: the vote of the term is kept, for
@@ -72,8 +100,8 @@ func (m *Machine) onHeartbeatResponse(r *Rules, in *Input, out *Output) {
 	switch {
 	case !r.Voters.Has(q.From):
 		return // an observer's answer counts for nothing
-	case m.Role != memberstate.Leader || q.Asked != m.Term || m.beat-q.Round >= recentBeats:
-		// m.beat-q.Round wraps for a beat that was never sent.
+	case m.Role != memberstate.Leader || q.Asked != m.Term || m.office.beat-q.Round >= recentBeats:
+		// m.office.beat-q.Round wraps for a beat that was never sent.
 		out.Dropped = DropStaleAnswer
 		return
 	}
@@ -85,14 +113,14 @@ func (m *Machine) onHeartbeatResponse(r *Rules, in *Input, out *Output) {
 			m.onward(r, in, out)
 		}
 	case rpc.TermNotReady:
-		if q.Round == m.beat && m.phase == idle {
+		if q.Round == m.office.beat && m.round.phase == idle {
 			m.notReady = m.notReady.With(q.From)
 		}
 		m.beatAgain(r, out)
 	case rpc.ExpiredTerm:
 		m.accused(r, in, out)
 	case rpc.InconsistentLeader:
-		m.inconsistent = m.inconsistent || q.Round == m.beat
+		m.office.inconsistent = m.office.inconsistent || q.Round == m.office.beat
 	default: // the answer of one who does not know this member says nothing about the others
 	}
 }
@@ -100,11 +128,11 @@ func (m *Machine) onHeartbeatResponse(r *Rules, in *Input, out *Output) {
 // acknowledge credits an answer to the beat that it answers, and to no other.
 func (m *Machine) acknowledge(r *Rules, q *Message) {
 	if q.Promised && r.Lease > 0 {
-		m.sticky = m.sticky.With(q.From)
+		m.office.sticky = m.office.sticky.With(q.From)
 	} else {
-		m.sticky = m.sticky.Without(q.From)
+		m.office.sticky = m.office.sticky.Without(q.From)
 	}
-	acks := &m.acks[q.Round%recentBeats]
+	acks := &m.office.acks[q.Round%recentBeats]
 	*acks = acks.With(q.From)
 	m.heardBy(r, q.Round)
 }
@@ -112,35 +140,26 @@ func (m *Machine) acknowledge(r *Rules, q *Message) {
 // heardBy notes if a quorum has now answered a beat. The lease runs from when
 // that beat was sent, if those who answered have promised it.
 func (m *Machine) heardBy(r *Rules, beat uint32) {
-	acks := m.acks[beat%recentBeats]
+	acks := m.office.acks[beat%recentBeats]
 	if acks.Len() >= r.quorum() {
-		m.heardBeat = max(m.heardBeat, beat)
+		m.office.heardBeat = max(m.office.heardBeat, beat)
 	}
-	if r.Lease > 0 && !m.leaseVoid && (acks&m.sticky).Len() >= r.quorum() {
-		m.leaseBeat = max(m.leaseBeat, beat)
+	if r.Lease > 0 && !m.office.leaseVoid && (acks&m.office.sticky).Len() >= r.quorum() {
+		m.office.leaseBeat = max(m.office.leaseBeat, beat)
 	}
-}
-
-// LeaseBeat is the beat from whose sending the leader's lease runs, zero if it
-// holds none.
-func (m *Machine) LeaseBeat() uint32 {
-	if m.Role != memberstate.Leader || m.leaseVoid {
-		return 0
-	}
-	return m.leaseBeat
 }
 
 // beatAgain sends the next beat at once when a quorum has answered or is ready
 // now, but did not follow for want of the term. Once between two alarms.
 func (m *Machine) beatAgain(r *Rules, out *Output) bool {
-	if m.notReady == 0 || m.resent || m.phase != idle {
+	if m.notReady == 0 || m.office.resent || m.round.phase != idle {
 		return false
 	}
-	acks := m.acks[m.beat%recentBeats]
+	acks := m.office.acks[m.office.beat%recentBeats]
 	if acks.Len() >= r.quorum() || (acks|m.notReady).Len() < r.quorum() {
 		return false
 	}
-	m.resent = true
+	m.office.resent = true
 	m.sendBeat(r, out)
 	return true
 }
@@ -158,7 +177,7 @@ func (m *Machine) accused(r *Rules, in *Input, out *Output) {
 
 // renew has a leader ask for a new term for itself, once in a detection time.
 func (m *Machine) renew(r *Rules, in *Input, out *Output) {
-	if m.handover != NoHandover || m.phase != idle || m.beat-m.challenge < uint32(r.Timing.Leak) {
+	if m.handover.Phase != NoHandover || m.round.phase != idle || m.office.beat-m.office.challenge < uint32(r.Timing.Leak) {
 		return
 	}
 	m.askPreVotes(r, in, out, max(m.Term, m.known)+1)
@@ -168,7 +187,7 @@ func (m *Machine) renew(r *Rules, in *Input, out *Output) {
 // in its ledger, if its own term can hold no lease any more: it would lead on and never
 // serve, and nobody would stand against it.
 func (m *Machine) makeWay(r *Rules, out *Output) bool {
-	if r.Lease == 0 || !m.leaseVoid || m.bigger == 0 {
+	if r.Lease == 0 || !m.office.leaseVoid || m.round.bigger == 0 {
 		return false
 	}
 	m.stepDown(out)

@@ -67,7 +67,7 @@ func (m *Machine) arbitrate(r *Rules, in *Input, out *Output, self bool) rpc.Res
 	if refusal := m.refuseLedger(in, out); refusal != 0 || out.NeedLedger {
 		// D20: of this term the candidate has its own vote, and may have those of others
 		// like it. This member stands in a larger one, where all are still to be had.
-		m.judged = WaitToVoteNext
+		m.round.judged = WaitToVoteNext
 		return refusal
 	}
 	if m.Vote == memberstate.Nobody {
@@ -85,7 +85,7 @@ func (m *Machine) arbitrate(r *Rules, in *Input, out *Output, self bool) rpc.Res
 // once: it is not set anew with every term that it adopts (D19), or candidates that it does
 // not vote for could keep it from standing for ever.
 func (m *Machine) waitsToStand(r *Rules) bool {
-	return m.phase == idle && m.Vote == memberstate.Nobody && m.MayStand(r.Self)
+	return m.round.phase == idle && m.Vote == memberstate.Nobody && m.MayStand(r.Self)
 }
 
 // wouldVote decides a pre-vote (D4): what the answer to a vote request for that
@@ -108,7 +108,7 @@ func (m *Machine) wouldVote(r *Rules, in *Input, out *Output) rpc.Result {
 	// Who was asked to take over, or has an earlier turn, is about to lead. No vote is refused
 	// for that, for who is about to lead has given its own to itself (D25). The refusal
 	// ends with its one round, so it cannot keep out for long a candidate that is as good.
-	if m.phase == voting && m.mark == rpc.Handed || m.goesFirst(r, q) {
+	if m.round.phase == voting && m.round.mark == rpc.Handed || m.goesFirst(r, q) {
 		return rpc.RejectTakingLeadership
 	}
 	return rpc.Accept
@@ -118,7 +118,7 @@ func (m *Machine) wouldVote(r *Rules, in *Input, out *Output) rpc.Result {
 // message makes its round last into the slot of whoever asks (D12). It is not so sure once
 // somebody has refused it.
 func (m *Machine) goesFirst(r *Rules, q *Message) bool {
-	return r.Ranks && m.phase == preVoting && m.Role == memberstate.Candidate && m.asked == q.Term && m.answered == m.accepted &&
+	return r.Ranks && m.round.phase == preVoting && m.Role == memberstate.Candidate && m.round.asked == q.Term && m.round.answered == m.round.accepted &&
 		m.turn(r, r.Self, memberstate.Nobody) < m.turn(r, q.From, memberstate.Nobody)
 }
 
@@ -180,7 +180,7 @@ func (m *Machine) honours(q *Message) bool {
 	if q.Mark != rpc.Handed || q.Leader == memberstate.Nobody || q.Leader != m.Leader || q.Term != m.Term+1 {
 		return false
 	}
-	return m.Role == memberstate.Follower || m.handover == Taking && m.target == q.From
+	return m.Role == memberstate.Follower || m.handover.Phase == Taking && m.handover.Target == q.From
 }
 
 // hasOtherLeader says whether this member has a leader that is not silent and

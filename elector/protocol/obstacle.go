@@ -104,7 +104,7 @@ func (e *TransferError) Reasons() string {
 
 // attempt is a handover under way, and what was learnt in it.
 type attempt struct {
-	reason   reason
+	reason   HandoverReason
 	asked    memberstate.Set // whether they could take over
 	willing  memberstate.Seat
 	told     bool // that one, to stand
@@ -130,14 +130,15 @@ func (n *Node) followHandover(g *Group, in *Input) {
 		x.attempt = &attempt{answered: make(map[memberstate.Seat]Obstacle)}
 	}
 	a := x.attempt
-	a.reason = m.reason
-	switch m.handover {
+	h := m.Handover()
+	a.reason = h.Reason
+	switch h.Phase {
 	case Probing:
-		a.asked = a.asked.With(m.target)
+		a.asked = a.asked.With(h.Target)
 	case Pausing:
-		a.willing = m.target
+		a.willing = h.Target
 	case Taking:
-		a.willing, a.told = m.target, true
+		a.willing, a.told = h.Target, true
 	case NoHandover: // then this is not reached
 	}
 	q := &in.Message
@@ -146,7 +147,7 @@ func (n *Node) followHandover(g *Group, in *Input) {
 	}
 	switch q.Result {
 	case rpc.LedgerBehind:
-		a.answered[q.From] = Obstacle{Hindrance: HinderedBehind, Ledger: q.Ledger, Goal: m.goal}
+		a.answered[q.From] = Obstacle{Hindrance: HinderedBehind, Ledger: q.Ledger, Goal: h.Goal}
 	case rpc.NotFollowing:
 		a.answered[q.From] = Obstacle{Hindrance: HinderedNotFollowing}
 	default: // it could take over
@@ -161,20 +162,20 @@ func (n *Node) whyNotHandedOver(g *Group) error {
 	}
 	a := g.more.attempt
 	g.more.attempt = nil
-	if g.Role != memberstate.Leader && g.departure != DepartedResigned {
+	if g.Role != memberstate.Leader && g.view().Departure != DepartedResigned {
 		return nil
 	}
 	failed := &TransferError{Group: g.name, Term: g.Term, Obstacles: n.obstacles(g, a)}
-	n.edge.NotTransferred(g, failed, a.reason == toPreferred)
+	n.edge.NotTransferred(g, failed, a.reason == ToPreferred)
 	return failed
 }
 
 // obstacles are those of all voters that were considered.
 func (n *Node) obstacles(g *Group, a *attempt) (list []Obstacle) {
 	m, r := &g.Machine, &g.Rules
-	alive := m.acks[m.beat%recentBeats] | m.acks[(m.beat-1)%recentBeats]
+	alive := m.Alive()
 	considered := a.asked
-	if a.reason == toAnyone {
+	if a.reason == ToAnyone {
 		considered = r.others()
 	}
 	for seat := range considered.Seats() {

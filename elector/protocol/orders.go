@@ -50,7 +50,7 @@ func (n *Node) Obey(g *Group, o *Order) {
 		o.settle(Say(ErrStopped, "group %q has stopped", g.name))
 	case g.Role != memberstate.Leader:
 		o.settle(ErrNotLeader)
-	case !o.Resign && (g.handover != NoHandover || g.more != nil && len(g.more.orders) > 0):
+	case !o.Resign && (g.Handover().Phase != NoHandover || g.more != nil && len(g.more.orders) > 0):
 		o.settle(ErrTransferInProgress)
 	default:
 		o.term = g.Term

@@ -28,9 +28,9 @@ func TestAnAnswerCountsForItsOwnBeat(t *testing.T) {
 		s.link(a, leader).cut = true
 	}
 	s.run(2 * leader.rules.Timing.Heartbeat)
-	newest := leader.machine.beat
+	newest := leader.machine.office.beat
 	leader.ask(s.without(leader)[0], answerTo(leader, newest-1))
-	assert.Equal(t, newest-1, leader.machine.heardBeat)
+	assert.Equal(t, newest-1, leader.machine.office.heardBeat)
 	assert.Equal(t, newest-1, leader.machine.LeaseBeat())
 	before := leader.machine
 	leader.ask(s.without(leader)[1], answerTo(leader, newest+1))
@@ -157,9 +157,9 @@ func TestOnlyWhoNamesALeaderEndsTheRound(t *testing.T) {
 		Round: candidate.machine.ballot, Term: candidate.machine.Term, Asked: candidate.machine.Term,
 	}
 	candidate.receive(&Message{From: fasting.rules.Self, Body: refusal})
-	assert.Equal(t, voting, candidate.machine.phase)
+	assert.Equal(t, voting, candidate.machine.round.phase)
 	candidate.receive(&Message{From: fasting.rules.Self, Leader: other.rules.Self, Body: refusal})
-	assert.Equal(t, idle, candidate.machine.phase)
+	assert.Equal(t, idle, candidate.machine.round.phase)
 }
 
 // D13: without pre-vote a report that the leader is gone could depose a living
@@ -212,7 +212,7 @@ func TestALeaderThatCanHoldNoLeaseMakesWay(t *testing.T) {
 	s.run(time.Second)
 	third.crash()
 	better.ledger = memberstate.Position{Term: 1, Index: 9}
-	leader.machine.leaseVoid = true
+	leader.machine.office.leaseVoid = true
 	s.runUntil(20*leader.rules.Timing.Detection(), "the better one leads, with a lease", func() bool {
 		return s.leader() == better && better.machine.LeaseBeat() > 0
 	})
@@ -228,15 +228,15 @@ func TestADoubtOutlivesTheVeto(t *testing.T) {
 	voter := s.without(leader)[0]
 	s.link(leader, voter).hold = true // its next heartbeat is late
 	voter.give(Input{Kind: PeerLost, Seat: leader.rules.Self})
-	s.runUntil(time.Second, "it asks", func() bool { return voter.machine.phase == preVoting })
+	s.runUntil(time.Second, "it asks", func() bool { return voter.machine.round.phase == preVoting })
 	veto := rpc.Body{
 		Kind: rpc.VoteResponse, Result: rpc.RejectAlreadyHasLeader, Mark: rpc.PreVote,
-		Round: voter.machine.ballot, Term: voter.machine.Term, Asked: voter.machine.asked,
+		Round: voter.machine.ballot, Term: voter.machine.Term, Asked: voter.machine.round.asked,
 	}
 	voter.receive(&Message{From: leader.rules.Self, Leader: leader.rules.Self, Body: veto})
-	assert.Equal(t, idle, voter.machine.phase, "vetoed")
+	assert.Equal(t, idle, voter.machine.round.phase, "vetoed")
 	assert.True(t, voter.machine.doubtful)
-	s.runUntil(time.Second, "it asks again", func() bool { return voter.machine.phase == preVoting })
+	s.runUntil(time.Second, "it asks again", func() bool { return voter.machine.round.phase == preVoting })
 	assert.True(t, voter.machine.awaitsVeto())
 	s.release(leader, voter)
 	s.runUntil(time.Second, "it follows again", func() bool { return voter.machine.Role == memberstate.Follower })
@@ -250,10 +250,10 @@ func TestAnEarlyBeatComesBeforeAHandover(t *testing.T) {
 	all := memberstate.SetOf(1, 2, 3, 4, 5)
 	r := &Rules{Self: 1, Voters: all, All: all, Timing: DefaultTiming()}
 	m := Machine{
-		State: memberstate.State{HardState: memberstate.HardState{Term: 1, Vote: 1}, Role: memberstate.Leader, Leader: 1},
-		beat:  5, handover: Taking, target: 2, notReady: memberstate.SetOf(3),
+		State:  memberstate.State{HardState: memberstate.HardState{Term: 1, Vote: 1}, Role: memberstate.Leader, Leader: 1},
+		office: office{beat: 5}, handover: Handover{Phase: Taking, Target: 2}, notReady: memberstate.SetOf(3),
 	}
-	m.acks[m.beat%recentBeats] = memberstate.SetOf(1)
+	m.office.acks[m.office.beat%recentBeats] = memberstate.SetOf(1)
 	var out Output
 	m.Step(r, &Input{Kind: Receive, Message: Message{From: 2, Body: rpc.Body{
 		Kind: rpc.HeartbeatResponse, Result: rpc.Success, Round: 5, Term: 1, Asked: 1,
@@ -267,19 +267,19 @@ func TestAnEarlyBeatComesBeforeAHandover(t *testing.T) {
 func TestTheFirstWhoCanTakeOverDoes(t *testing.T) {
 	all := memberstate.SetOf(1, 2, 3)
 	r := &Rules{Self: 1, Voters: all, All: all, Timing: DefaultTiming()}
-	for why, target := range map[reason]memberstate.Seat{toAnyone: 2, toNamed: 3, toPreferred: 3} {
+	for why, target := range map[HandoverReason]memberstate.Seat{ToAnyone: 2, ToNamed: 3, ToPreferred: 3} {
 		m := Machine{
 			State:    memberstate.State{HardState: memberstate.HardState{Term: 1, Vote: 1}, Role: memberstate.Leader, Leader: 1},
-			handover: Probing, target: 3, reason: why, patience: 2,
+			handover: Handover{Phase: Probing, Target: 3, Reason: why, patience: 2},
 		}
 		var out Output
 		answer := Message{From: 2, Body: rpc.Body{Kind: rpc.TakeLeadershipResponse, Result: rpc.LedgerBehind, Mark: rpc.PreVote, Asked: 1}}
 		m.Step(r, &Input{Kind: Receive, Message: answer}, &out)
-		assert.EqualValues(t, 3, m.target, "who is asked now is asked on")
+		assert.EqualValues(t, 3, m.handover.Target, "who is asked now is asked on")
 		answer.Result = rpc.Accept
 		m.Step(r, &Input{Kind: Receive, Message: answer}, &out)
-		assert.Equal(t, target, m.target)
-		assert.Equal(t, why == toAnyone, m.handover == Pausing)
+		assert.Equal(t, target, m.handover.Target)
+		assert.Equal(t, why == ToAnyone, m.handover.Phase == Pausing)
 	}
 }
 
@@ -288,16 +288,16 @@ func TestTheFirstWhoCanTakeOverDoes(t *testing.T) {
 func TestARoundLeavesNothingBehind(t *testing.T) {
 	all := memberstate.SetOf(1, 2, 3)
 	r := &Rules{Self: 1, Voters: all, All: all, Timing: DefaultTiming(), PreVote: true}
-	m := Machine{State: memberstate.State{HardState: memberstate.HardState{Term: 1, Vote: 1}}, phase: voting, hurries: 2, doubtful: true}
+	m := Machine{State: memberstate.State{HardState: memberstate.HardState{Term: 1, Vote: 1}}, round: round{phase: voting, hurries: 2}, doubtful: true}
 	m.conclude(r, &Input{}, &Output{}, Passed)
 	assert.Equal(t, memberstate.Leader, m.Role)
-	assert.Zero(t, m.hurries)
+	assert.Zero(t, m.round.hurries)
 	assert.False(t, m.doubtful)
 	for _, vetoed := range []bool{true, false} {
-		m := Machine{phase: preVoting, doubtful: true, vetoed: vetoed, hurries: 2}
+		m := Machine{round: round{phase: preVoting, vetoed: vetoed, hurries: 2}, doubtful: true}
 		m.conclude(r, &Input{}, &Output{}, WaitToRevote)
 		assert.True(t, m.doubtful)
-		assert.Zero(t, m.hurries)
+		assert.Zero(t, m.round.hurries)
 	}
 }
 
@@ -326,7 +326,7 @@ func TestAWaitIsNotSetAnew(t *testing.T) {
 	_, alarm = asks(9, 5)
 	assert.NotZero(t, alarm, "and so has the next one to ask again")
 	stepWithLedger(r, &m, Input{Kind: Ring, Number: m.alarm}, memberstate.Position{Index: 5})
-	assert.Equal(t, voting, m.phase)
+	assert.Equal(t, voting, m.round.phase)
 	_, alarm = asks(10, 4)
 	assert.Equal(t, r.Timing.MinVoteWait, alarm.Min, "its own round was cut short")
 }
@@ -386,15 +386,15 @@ func TestOnlyAPromiseGivesALease(t *testing.T) {
 	r.Lease = r.Timing.Detection()
 	m := elected(r)
 	answers := func(promised bool) {
-		q := Message{From: 2, Body: rpc.Body{Kind: rpc.HeartbeatResponse, Result: rpc.Success, Promised: promised, Round: m.beat, Term: 1, Asked: 1}}
+		q := Message{From: 2, Body: rpc.Body{Kind: rpc.HeartbeatResponse, Result: rpc.Success, Promised: promised, Round: m.office.beat, Term: 1, Asked: 1}}
 		stepWithLedger(r, &m, Input{Kind: Receive, Message: q}, memberstate.Position{})
 	}
 	answers(false)
-	assert.Equal(t, m.beat, m.heardBeat)
+	assert.Equal(t, m.office.beat, m.office.heardBeat)
 	assert.Zero(t, m.LeaseBeat())
 	answers(true)
-	assert.Equal(t, m.beat, m.LeaseBeat())
-	promised := m.beat
+	assert.Equal(t, m.office.beat, m.LeaseBeat())
+	promised := m.office.beat
 	stepWithLedger(r, &m, Input{Kind: Ring, Number: m.alarm}, memberstate.Position{})
 	answers(false)
 	assert.Equal(t, promised, m.LeaseBeat())
@@ -407,7 +407,7 @@ func TestAContradictionIsForgottenWithItsBeat(t *testing.T) {
 	m := elected(r)
 	answer := func(from memberstate.Seat, result rpc.Result) {
 		m.Step(r, &Input{Kind: Receive, Message: Message{From: from, Body: rpc.Body{
-			Kind: rpc.HeartbeatResponse, Result: result, Round: m.beat, Term: 1, Asked: 1,
+			Kind: rpc.HeartbeatResponse, Result: result, Round: m.office.beat, Term: 1, Asked: 1,
 		}}}, new(Output))
 	}
 	answer(2, rpc.InconsistentLeader)
@@ -445,9 +445,9 @@ func TestAnAnswerToAnotherTermsBeatDoesNotCount(t *testing.T) {
 		m := elected(r)
 		var out Output
 		m.Step(r, &Input{Kind: Receive, Message: Message{From: 2, Body: rpc.Body{
-			Kind: rpc.HeartbeatResponse, Result: rpc.Success, Round: m.beat, Term: asked, Asked: asked,
+			Kind: rpc.HeartbeatResponse, Result: rpc.Success, Round: m.office.beat, Term: asked, Asked: asked,
 		}}}, &out)
-		assert.Equal(t, counts, m.heardBeat == m.beat, "it leads term 1, and %d was answered", asked)
+		assert.Equal(t, counts, m.office.heardBeat == m.office.beat, "it leads term 1, and %d was answered", asked)
 		assert.Equal(t, !counts, out.Dropped == DropStaleAnswer)
 	}
 }

@@ -42,7 +42,7 @@ func (s *SentTimes) RoundTrip(m *Machine, answer *rpc.Body, now time.Duration) t
 	case rpc.HeartbeatResponse:
 		at, known = s.beat(m, answer.Round)
 	case rpc.VoteResponse:
-		at, known = kept(&s.ballots, m.ballot, answer.Round)
+		at, known = kept(&s.ballots, m.Ballot(), answer.Round)
 	default: // requests have no round trip
 	}
 	if !known {
@@ -68,7 +68,7 @@ func (s *SentTimes) LeaseFrom(m *Machine, r *Rules, now time.Duration) (time.Dur
 
 // beat is when a beat was sent, if that is still known.
 func (s *SentTimes) beat(m *Machine, number uint32) (at time.Duration, known bool) {
-	return kept(&s.beats, m.beat, number)
+	return kept(&s.beats, m.Beat(), number)
 }
 
 // kept looks a round up among the newest, of which one has this number.

@@ -15,12 +15,12 @@ import (
 func TestATimeIsForgottenWithItsRound(t *testing.T) {
 	const sent, now = 100 * time.Millisecond, time.Second
 	r := &Rules{Self: 1, Voters: memberstate.SetOf(1, 2, 3), Lease: time.Second}
-	m := &Machine{State: memberstate.State{Role: memberstate.Leader}, beat: 9, ballot: 9, leaseBeat: 9}
+	m := &Machine{State: memberstate.State{Role: memberstate.Leader}, ballot: 9, office: office{beat: 9, leaseBeat: 9}}
 	var times SentTimes
 	times.Sends(m, &Message{Body: rpc.Body{Kind: rpc.Heartbeat, Round: 9}}, sent)
 	times.Sends(m, &Message{Body: rpc.Body{Kind: rpc.VoteRequest, Round: 9}}, sent)
 	for newest := uint32(9); newest < 20; newest++ {
-		m.beat, m.ballot = newest, newest
+		m.office.beat, m.ballot = newest, newest
 		want, from := time.Duration(0), time.Duration(0)
 		if newest < 9+recentBeats {
 			want, from = now-sent, sent
@@ -35,8 +35,8 @@ func TestATimeIsForgottenWithItsRound(t *testing.T) {
 			times.Sends(m, &Message{Body: rpc.Body{Kind: rpc.VoteRequest, Round: newest}}, now)
 		}
 	}
-	assert.Zero(t, times.RoundTrip(m, &rpc.Body{Kind: rpc.HeartbeatResponse, Round: m.beat + 1}, now), "of a beat that was never sent")
-	assert.Zero(t, times.RoundTrip(m, &rpc.Body{Kind: rpc.Heartbeat, Round: m.beat}, now), "of what is no answer")
+	assert.Zero(t, times.RoundTrip(m, &rpc.Body{Kind: rpc.HeartbeatResponse, Round: m.office.beat + 1}, now), "of a beat that was never sent")
+	assert.Zero(t, times.RoundTrip(m, &rpc.Body{Kind: rpc.Heartbeat, Round: m.office.beat}, now), "of what is no answer")
 }
 
 func TestARepeatedRequestKeepsTheTimeOfTheFirst(t *testing.T) {
@@ -44,7 +44,7 @@ func TestARepeatedRequestKeepsTheTimeOfTheFirst(t *testing.T) {
 	var times SentTimes
 	request := &Message{Body: rpc.Body{Kind: rpc.VoteRequest, Round: 1}}
 	times.Sends(m, request, 10*time.Millisecond)
-	m.repeated = true
+	m.round.repeated = true
 	times.Sends(m, request, 30*time.Millisecond)
 	assert.Equal(t, 40*time.Millisecond, times.RoundTrip(m, &rpc.Body{Kind: rpc.VoteResponse, Round: 1}, 50*time.Millisecond))
 }
@@ -52,7 +52,7 @@ func TestARepeatedRequestKeepsTheTimeOfTheFirst(t *testing.T) {
 // A lone voter asks nobody, so its lease always counts from now.
 func TestALoneVoterHoldsItsLeaseFromNow(t *testing.T) {
 	r := &Rules{Self: 1, Voters: memberstate.SetOf(1), Lease: time.Second}
-	m := &Machine{State: memberstate.State{Role: memberstate.Leader}, beat: 1, leaseBeat: 1}
+	m := &Machine{State: memberstate.State{Role: memberstate.Leader}, office: office{beat: 1, leaseBeat: 1}}
 	at, known := new(SentTimes).LeaseFrom(m, r, time.Minute)
 	assert.True(t, known)
 	assert.Equal(t, time.Minute, at)

@@ -251,7 +251,7 @@ func (s *Session) goOn(r *Rules, now time.Duration, x *Step, fx Effects) Need {
 		if own == 0 {
 			break
 		}
-		x.Input, x.own = Input{Kind: own, Number: s.beat}, true // the beat is for Served
+		x.Input, x.own = Input{Kind: own, Number: s.Beat()}, true // the beat is for Served
 		s.step(r, now, x, fx)
 	}
 	return x.need
@@ -263,7 +263,7 @@ func (s *Session) goOn(r *Rules, now time.Duration, x *Step, fx Effects) Need {
 func (s *Session) attend(r *Rules, now time.Duration, fx Effects) (own InputKind) {
 	if s.Role == memberstate.Leader {
 		s.ledger.known = s.Term
-	} else if s.duties == nil && !s.serving {
+	} else if s.duties == nil && !s.Serving() {
 		return 0
 	}
 	s.attendLease(r, now, fx)
@@ -286,7 +286,7 @@ func (s *Session) duty() *Duties {
 
 // tidy lets go of the duties of a member that has done with them.
 func (s *Session) tidy() {
-	if d := s.duties; s.Leader != memberstate.Nobody && s.Role != memberstate.Leader && !s.serving &&
+	if d := s.duties; s.Leader != memberstate.Nobody && s.Role != memberstate.Leader && !s.Serving() &&
 		!d.lead.running && !d.lead.quits && !d.pause.running && d.orders == (orders{}) {
 		s.duties = nil
 	}

@@ -83,18 +83,17 @@ func (v Snapshot) Canonical(r *Rules, now time.Duration) Snapshot {
 // HoldsNoMoreLease says whether the term of a canonical snapshot is one with leases that has
 // held its last.
 func (v *Snapshot) HoldsNoMoreLease(r *Rules) bool {
-	return r.Lease > 0 && (v.leaseVoid || v.duties.lease.until != 0 && v.duties.lease.until <= CanonicalNow)
+	return r.Lease > 0 && (v.leaseVoid() || v.duties.lease.until != 0 && v.duties.lease.until <= CanonicalNow)
 }
 
 // canonical are the times of the beats that can still begin a lease.
 func (s *SentTimes) canonical(m *Machine, r *Rules, l *lease, now time.Duration) (sent SentTimes) {
-	if m.Role != memberstate.Leader || r.Lease == 0 || r.others() == 0 || m.leaseVoid {
+	if m.Role != memberstate.Leader || r.Lease == 0 || r.others() == 0 || m.leaseVoid() {
 		return sent
 	}
 	for i, at := range s.beats {
-		beat := m.beat - (m.beat-uint32(i))%recentBeats // that has this place
-		ofOffice := m.acks[i] != 0
-		if ofOffice && at > 0 && (l.until == 0 || beat > m.leaseBeat) {
+		beat := m.Beat() - (m.Beat()-uint32(i))%recentBeats // that has this place
+		if m.OfOffice(beat) && at > 0 && (l.until == 0 || beat > m.LeaseBeat()) {
 			sent.beats[i] = CanonicalNow - min(now-at, r.Timing.Detection())
 		}
 	}
@@ -105,19 +104,13 @@ func (s *SentTimes) canonical(m *Machine, r *Rules, l *lease, now time.Duration)
 // term that it led before: that was told to end and has not returned. It is false if there is
 // no such member.
 func (v Snapshot) StillServing(r *Rules) (Snapshot, bool) {
+	machine, can := v.stillServing(r)
 	l := &v.duties.lead
-	switch {
-	case v.Role == memberstate.Leader:
-		if v.Term < 2 || !l.running || l.ending {
-			return v, false
-		}
-	case r.Self != v.Vote && v.Term < 2, v.serving, v.fasting, v.Role == memberstate.Observer:
-		return v, false // it cannot have led, or not since it started
-	case v.phase == preVoting:
-		return v, false // nor may it begin to ask
+	if !can || v.Role == memberstate.Leader && (!l.running || l.ending) {
+		return v, false
 	}
+	v.Machine = machine
 	*l = lead{running: true, ending: true, quits: l.quits}
-	v.serving = true
 	return v, true
 }
 

@@ -26,8 +26,8 @@ func leaderAt(first, second time.Duration) (*Rules, Snapshot) {
 	r := &Rules{Self: 1, Voters: all, All: all, Timing: DefaultTiming(), Lease: DefaultTiming().Detection()}
 	var v Snapshot
 	v.Term, v.Vote, v.Leader, v.Role = 1, 1, 1, memberstate.Leader
-	v.serving, v.beat, v.heardBeat, v.leaseBeat = true, 2, 1, 1
-	v.acks[1], v.acks[2], v.sticky = all, memberstate.SetOf(1), all
+	v.serving, v.office.beat, v.office.heardBeat, v.office.leaseBeat = true, 2, 1, 1
+	v.office.acks[1], v.office.acks[2], v.office.sticky = all, memberstate.SetOf(1), all
 	v.duties.sent.beats[1], v.duties.sent.beats[2] = first, second
 	v.duties.lease.until = first + r.Timing.Detection() - r.Timing.DriftMargin
 	v.duties.lead = lead{term: 1, running: true}
@@ -55,7 +55,7 @@ func TestACanonicalSnapshotKeepsTheTimesThatCount(t *testing.T) {
 	v.duties.lease = lease{}
 	c = v.Canonical(r, time.Second+150*time.Millisecond)
 	assert.Equal(t, CanonicalNow-150*time.Millisecond, c.duties.sent.beats[1], "it begins the first one")
-	v.leaseVoid = true
+	v.office.leaseVoid = true
 	assert.Zero(t, v.Canonical(r, time.Second+150*time.Millisecond).duties.sent)
 }
 
@@ -105,7 +105,7 @@ func TestWhoCanStillServe(t *testing.T) {
 	lost := Snapshot{Machine: NewMachine(r, memberstate.HardState{Term: 1, Vote: 1})}
 	_, can = lost.StillServing(r)
 	assert.True(t, can)
-	lost.phase = preVoting
+	lost.round.phase = preVoting
 	_, can = lost.StillServing(r)
 	assert.False(t, can)
 	other := Snapshot{Machine: NewMachine(r, memberstate.HardState{Term: 1, Vote: 2})}

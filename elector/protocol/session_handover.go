@@ -50,22 +50,22 @@ func (s *Session) PauseEnded(number uint32, paused bool) (awaited bool) {
 // attendHandover holds the handover against the orders that stand, and pauses the engine's
 // writes for it when the target is ready.
 func (s *Session) attendHandover(fx Effects) (own InputKind) {
-	o, p := &s.duties.orders, &s.duties.pause
+	o, p, h := &s.duties.orders, &s.duties.pause, s.Handover()
 	switch {
-	case s.handover == NoHandover:
+	case h.Phase == NoHandover:
 		s.endPause(fx)
 		if o.any() {
 			o.own, o.handing = false, false
 			fx.Settle()
 		}
 		return 0
-	case s.resigning && !o.own && o.resignations == 0:
+	case h.Resigning && !o.own && o.resignations == 0:
 		return Remain
-	case s.reason != toPreferred && !o.own && o.transfers+o.resignations == 0:
+	case h.Reason != ToPreferred && !o.own && o.transfers+o.resignations == 0:
 		return Abort
 	}
 	o.handing = true
-	if s.handover != Pausing {
+	if h.Phase != Pausing {
 		return 0
 	}
 	if !p.asked {

@@ -33,7 +33,7 @@ func (s *Session) attendLead(r *Rules, now time.Duration, fx Effects) (own Input
 		case leads && l.term < s.Term:
 			*l = lead{term: s.Term, running: true, quits: l.quits}
 			fx.Lead(s.Term)
-		case s.serving && s.Role != memberstate.Leader:
+		case s.Serving() && s.Role != memberstate.Leader:
 			return Served
 		}
 	}

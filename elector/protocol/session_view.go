@@ -61,14 +61,14 @@ func (s *Session) look(v *View) {
 
 // show shows what the machine is now. If it took its leader for gone, it shows why.
 func (s *Session) show(r *Rules, x *Step, fx Effects) {
-	s.departs(x.shown.Leader, s.whyGone(r, x))
+	s.departs(x.shown.Leader, s.whyGone(r, &x.Input, &x.shown))
 	x.shown = s.view()
 	fx.Show(x.shown)
 }
 
 // showLoss shows that this member leads no more, before it is known what it is instead.
 func (s *Session) showLoss(r *Rules, x *Step, fx Effects) {
-	s.departs(x.shown.Leader, s.whyGone(r, x))
+	s.departs(x.shown.Leader, s.whyGone(r, &x.Input, &x.shown))
 	x.shown = x.shown.lost()
 	x.shown.Last, x.shown.Departure = s.last, s.departure
 	fx.Show(x.shown)
@@ -129,8 +129,9 @@ func (s *Session) QuorumAge(r *Rules, now time.Duration) time.Duration {
 	if s.Role != memberstate.Leader || r.quorum() == 1 {
 		return 0
 	}
-	if sent, known := s.beatSent(s.heardBeat); known && s.acks[s.heardBeat%recentBeats].Len() >= r.quorum() {
+	heard := s.HeardBeat()
+	if sent, known := s.beatSent(heard); known && s.OfOffice(heard) {
 		return now - sent
 	}
-	return time.Duration(s.beat-s.heardBeat) * r.Timing.Heartbeat
+	return time.Duration(s.Beat()-heard) * r.Timing.Heartbeat
 }

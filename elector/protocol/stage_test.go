@@ -341,11 +341,11 @@ func (a *actor) saved(hard memberstate.HardState) {
 // after plays the engine: it pauses when asked to, and its Lead returns at once
 // when the term is lost.
 func (a *actor) after() {
-	if phase, _ := a.machine.Handover(); phase == Pausing && !a.noPause {
+	if a.machine.Handover().Phase == Pausing && !a.noPause {
 		a.give(Input{Kind: Paused})
 	}
 	if a.machine.serving && a.machine.Role != memberstate.Leader && a.step == nil {
-		a.give(Input{Kind: Served, Number: a.machine.beat})
+		a.give(Input{Kind: Served, Number: a.machine.office.beat})
 	}
 }
 

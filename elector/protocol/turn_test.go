@@ -39,7 +39,7 @@ func (t *turn) answer(from memberstate.Seat, result rpc.Result, term memberstate
 	t.Helper()
 	m := &t.machine
 	t.give(Input{Kind: Receive, Message: Message{From: from, Body: rpc.Body{
-		Kind: rpc.VoteResponse, Result: result, Mark: m.mark, Round: m.ballot, Asked: m.asked, Term: term,
+		Kind: rpc.VoteResponse, Result: result, Mark: m.round.mark, Round: m.ballot, Asked: m.round.asked, Term: term,
 	}}})
 }
 
@@ -51,7 +51,7 @@ func preVoteAsked(t *testing.T) *turn {
 	c.machine = NewMachine(c.rules, memberstate.HardState{})
 	c.give(Input{Kind: Start})
 	c.ring()
-	require.Equal(t, preVoting, c.machine.phase)
+	require.Equal(t, preVoting, c.machine.round.phase)
 	require.Equal(t, c.rules.others(), c.out.To)
 	return c
 }
@@ -132,7 +132,7 @@ func TestLongRoundTripsAreNotCutShort(t *testing.T) {
 // A round that is found out to be too short goes on.
 func TestARoundGrowsWithTheRoundTrip(t *testing.T) {
 	c := slowPreVoteAsked(t, 30*time.Millisecond)
-	for c.machine.asking < c.rules.Timing.RoundTimeout {
+	for c.machine.round.asking < c.rules.Timing.RoundTimeout {
 		c.ring()
 	}
 	c.machine.roundTrip = 60_000
@@ -140,7 +140,7 @@ func TestARoundGrowsWithTheRoundTrip(t *testing.T) {
 	assert.False(t, c.out.Ended)
 	c.ring()
 	assert.True(t, c.out.Ended)
-	assert.Equal(t, 180*time.Millisecond, c.machine.asking)
+	assert.Equal(t, 180*time.Millisecond, c.machine.round.asking)
 }
 
 // Not even the shortest timing has a member ask without a pause.
@@ -165,10 +165,10 @@ func TestCopiesMeasureNothing(t *testing.T) {
 	assert.Equal(t, 110*time.Millisecond, answered(2, rpc.PreVote, first, 110*time.Millisecond))
 	assert.Equal(t, 110*time.Millisecond, answered(2, rpc.PreVote, first, long), "a copy of the same round")
 	answered(3, rpc.PreVote, first, 110*time.Millisecond)
-	require.Equal(t, voting, c.machine.phase)
+	require.Equal(t, voting, c.machine.round.phase)
 	assert.Equal(t, 110*time.Millisecond, answered(4, rpc.PreVote, first, long), "a round that was won")
 	assert.Equal(t, 110*time.Millisecond, answered(4, rpc.Vouched, 0, long), "a vote that nobody asked for")
-	for c.machine.phase == voting {
+	for c.machine.round.phase == voting {
 		c.ring()
 	}
 	assert.Equal(t, long, answered(2, rpc.Won, c.machine.ballot, long), "a round that was too short")
@@ -183,7 +183,7 @@ func TestARoundThatWasRepeatedIsForgotten(t *testing.T) {
 	require.True(t, c.machine.Repeats())
 	c.machine.openRound(c.rules, &c.out, voting, rpc.Won, 1)
 	assert.False(t, c.machine.Repeats())
-	c.machine.phase, c.machine.repeated = idle, true
+	c.machine.round.phase, c.machine.round.repeated = idle, true
 	assert.False(t, func() bool { m := c.machine.Canonical(c.rules); return m.Repeats() }())
 }
 
@@ -191,7 +191,7 @@ func TestARoundThatWasRepeatedIsForgotten(t *testing.T) {
 func TestNobodyIsAskedAgainForNothing(t *testing.T) {
 	for name, change := range map[string]func(c *turn){
 		"without ranks":               func(c *turn) { c.rules.Ranks = false },
-		"for a handover":              func(c *turn) { c.machine.mark = rpc.Handed },
+		"for a handover":              func(c *turn) { c.machine.round.mark = rpc.Handed },
 		"while it serves":             func(c *turn) { c.machine.serving = true },
 		"when the veto is waited for": func(c *turn) { c.machine.doubtful, c.machine.roundTrip = true, 1000 },
 		"when somebody has a leader":  func(c *turn) { c.answer(2, rpc.RejectAlreadyHasLeader, 0) },
@@ -223,8 +223,8 @@ func TestTheEarlierTurnGoesFirst(t *testing.T) {
 		"it asks":                     {func(*turn) {}, rpc.RejectTakingLeadership},
 		"it was accepted":             {func(c *turn) { c.answer(3, rpc.Accept, 0) }, rpc.RejectTakingLeadership},
 		"it was refused":              {func(c *turn) { c.answer(3, rpc.RejectSmallLedgerEndIndex, 0) }, rpc.Accept},
-		"it asks for another term":    {func(c *turn) { c.machine.asked = 2 }, rpc.Accept},
-		"it asks for nothing":         {func(c *turn) { c.machine.phase = idle }, rpc.Accept},
+		"it asks for another term":    {func(c *turn) { c.machine.round.asked = 2 }, rpc.Accept},
+		"it asks for nothing":         {func(c *turn) { c.machine.round.phase = idle }, rpc.Accept},
 		"its turn is later":           {func(c *turn) { c.rules.Preferred = memberstate.SetOf(2) }, rpc.Accept},
 		"there are no turns":          {func(c *turn) { c.rules.Ranks = false }, rpc.Accept},
 		"it leads, and asks for more": {func(c *turn) { c.machine.Role = memberstate.Leader }, rpc.Accept},
@@ -288,9 +288,9 @@ func TestWhoHasNotHeardOfItYetIsAskedSoon(t *testing.T) {
 		c.machine.roundTrip, c.machine.doubtful = 2000, true
 		for range maxHurries + 1 {
 			c.machine.openRound(c.rules, &c.out, preVoting, rpc.PreVote, 1)
-			c.machine.hasLeader, c.machine.vetoed = true, leader == 5
+			c.machine.round.hasLeader, c.machine.round.vetoed = true, leader == 5
 			c.machine.conclude(c.rules, &Input{}, &c.out, WaitToRevote)
-			if c.machine.hurries == 0 {
+			if c.machine.round.hurries == 0 {
 				break
 			}
 			assert.Equal(t, 2*time.Millisecond, c.out.Alarm.Min)
@@ -303,7 +303,7 @@ func TestWhoHasNotHeardOfItYetIsAskedSoon(t *testing.T) {
 	assert.Equal(t, heartbeat, refused(4).out.Alarm.Min, "after %d times", maxHurries)
 	assert.Equal(t, heartbeat, refused(5).out.Alarm.Min, "at once")
 	c := preVoteAsked(t)
-	c.machine.hasLeader = true
+	c.machine.round.hasLeader = true
 	c.machine.conclude(c.rules, &Input{}, &c.out, WaitToRevote)
 	assert.Equal(t, DefaultTiming().Heartbeat, c.out.Alarm.Min, "without a report")
 }

@@ -75,9 +75,9 @@ func TestOffersThatAreDeclinedBecomeRare(t *testing.T) {
 	r := &Rules{Preferred: memberstate.SetOf(2), Timing: DefaultTiming()}
 	leak := uint32(r.Timing.Leak)
 	for declined, want := range map[uint8]uint32{0: 2 * leak, 1: 4 * leak, 6: 128 * leak, 7: 128 * leak} {
-		m := Machine{handover: Probing, target: 2, declined: declined, beat: 10}
+		m := Machine{handover: Handover{Phase: Probing, Target: 2}, office: office{declined: declined, beat: 10}}
 		m.endHandover(r, &Output{})
-		assert.Equal(t, 10+want, m.courtesy, "after %d", declined)
+		assert.Equal(t, 10+want, m.office.courtesy, "after %d", declined)
 	}
 }
 

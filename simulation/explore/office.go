@@ -63,7 +63,7 @@ func (w *stepping) leadReturns() {
 // while another one goes on.
 func (w *stepping) order(in protocol.Input) {
 	transfer, resign := w.session.Ordered()
-	switch phase, _ := w.session.Handover(); {
+	switch phase := w.session.Handover().Phase; {
 	case in.Kind == protocol.Resign:
 		w.orders(transfer, true)
 	case phase != protocol.NoHandover || transfer || resign:

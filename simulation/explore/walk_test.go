@@ -350,7 +350,7 @@ func (w *walk) leadReturns(i int) {
 func (w *walk) transfer(i int, to memberstate.Seat) {
 	s := w.nodes[i].session.Session(&w.duties)
 	transfer, resign := s.Ordered()
-	if phase, _ := s.Handover(); phase == protocol.NoHandover && !transfer && !resign {
+	if s.Handover().Phase == protocol.NoHandover && !transfer && !resign {
 		w.ordered(i, 1, 0, protocol.Input{Kind: protocol.Transfer, Seat: to})
 	}
 }
