@@ -101,7 +101,13 @@ func (m *Machine) Step(r *Rules, in *Input, out *Output) {
 		m.receive(r, in, out)
 		return
 	}
-	// Whatever else may, and find out half-way.
+	// Whatever else may, and is tried. Whether it does cannot be said much sooner: an answer
+	// may end a round, the round may have been won, and only whoever goes on to ask for votes
+	// reads the ledger, with the promise of the term that is adopted to ask for them. A
+	// function that says so beforehand would decide nearly all that the step decides, for every
+	// input and once more, and would have to come to the same. Trying costs a copy, which is
+	// small, and a second try is as seldom as the ledger is read. To read it at a mere chance
+	// would be no way out: engines may take long for it.
 	before := *m
 	m.step(r, in, out)
 	if out.NeedLedger {

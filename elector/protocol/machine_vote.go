@@ -12,13 +12,8 @@ func (m *Machine) onVoteRequest(r *Rules, in *Input, out *Output) {
 		out.Dropped = DropNotForObservers
 		return
 	}
-	q, term := &in.Message, m.Term
-	var result rpc.Result
-	if q.Mark == rpc.PreVote {
-		result = m.wouldVote(r, in, out)
-	} else {
-		result = m.arbitrate(r, in, out, false)
-	}
+	term := m.Term
+	result := m.arbitrate(r, in, out, false)
 	if out.NeedLedger {
 		return
 	}
@@ -32,52 +27,93 @@ func (m *Machine) onVoteRequest(r *Rules, in *Input, out *Output) {
 	}
 }
 
-// arbitrate decides a vote, and gives it if the result is Accept. It is self if
-// the member asks itself.
+// arbitrate decides a request for a vote, and gives it if the result is Accept. It is self
+// if the member asks itself.
+//
+// A request for a pre-vote (D4) is decided alike and changes nothing: what would be the
+// answer to a request for a vote in that term, and does this voter see a reason for an
+// election at all?
 func (m *Machine) arbitrate(r *Rules, in *Input, out *Output, self bool) rpc.Result {
 	q := &in.Message
-	if refusal := m.refuseCandidate(r, q, self); refusal != 0 {
-		return refusal
-	}
-	if q.Term > m.Term {
-		if m.standsByLeader(r, q) {
-			return rpc.RejectAlreadyHasLeader
-		}
-		honoured := q.Mark == rpc.Won || m.honours(q)
-		waits := m.waitsToStand(r)
-		m.adopt(r, out, q.Term)
-		if !waits {
-			m.armVoteWait(r, out)
-		}
-		// D3: who has just won a pre-vote for this term, or was handed the
-		// leadership of the last, need not ask twice.
-		if !honoured {
+	preVote := q.Mark == rpc.PreVote
+	switch {
+	case !r.Voters.Has(q.From):
+		return rpc.RejectUnknownLeader
+	case q.From == r.Self && !self:
+		return rpc.RejectUnexpectedLeader
+	case q.Term < m.Term:
+		return rpc.RejectExpiredVoteTerm
+	case m.standsByLeader(r, q):
+		return rpc.RejectAlreadyHasLeader
+	case q.Term > m.Term && !preVote:
+		if !m.getsReady(r, q, out) {
 			return rpc.RejectTermNotReady
 		}
-	}
-	switch {
-	case m.fasting, m.bound(r) && m.hasOtherLeader(q.From):
-		return rpc.RejectAlreadyHasLeader
-	case m.Vote == memberstate.Nobody || m.Vote == q.From:
-	case m.Leader != memberstate.Nobody:
-		return rpc.RejectAlreadyHasLeader
-	default:
+	case q.Term == m.Term && m.Vote != memberstate.Nobody && m.Vote != q.From:
+		if m.Leader != memberstate.Nobody {
+			return rpc.RejectAlreadyHasLeader
+		}
 		return rpc.RejectAlreadyVoted
 	}
-	if refusal := m.refuseLedger(in, out); refusal != 0 || out.NeedLedger {
+	mine, ok := m.ledger(in, out)
+	if !ok {
+		return 0 // the step is repeated
+	}
+	result := holdAgainst(mine, q)
+	switch {
+	case preVote:
+		if result == rpc.Accept && m.isAboutToLead(r, q) {
+			result = rpc.RejectTakingLeadership
+		}
+	case result == rpc.Accept:
+		m.giveVote(r, out, q.From)
+	default:
 		// D20: of this term the candidate has its own vote, and may have those of others
 		// like it. This member stands in a larger one, where all are still to be had.
 		m.round.judged = WaitToVoteNext
-		return refusal
 	}
-	if m.Vote == memberstate.Nobody {
-		m.did(out, m.VoteFor(q.From))
-		out.Save = true
-		if m.Role == memberstate.Candidate && !self {
-			m.armVoteWait(r, out) // leave the winner time to say so (D24)
-		}
+	return result
+}
+
+// standsByLeader says whether a request is refused because this member has a leader, or
+// may have promised to stand by one. A larger term is not adopted then, so that the
+// request cannot depose a healthy leader.
+func (m *Machine) standsByLeader(r *Rules, q *Message) bool {
+	switch {
+	case m.fasting: // it may have promised a lease, and has forgotten to whom
+		return true
+	case !m.hasOtherLeader(q.From) || m.honours(q):
+		return false
+	case m.bound(r), q.Mark == rpc.PreVote: // D11: voters are sticky
+		return true
+	default: // D4: only who has won a pre-vote may depose a leader that is not silent
+		return r.PreVote && q.Mark != rpc.Won && q.Term > m.Term
 	}
-	return rpc.Accept
+}
+
+// getsReady adopts the larger term of a candidate, and says whether the candidate may have
+// the vote at once. D3: who has just won a pre-vote for this term, or was handed the
+// leadership of the last, need not ask twice.
+func (m *Machine) getsReady(r *Rules, q *Message, out *Output) bool {
+	honoured := q.Mark == rpc.Won || m.honours(q)
+	waits := m.waitsToStand(r)
+	m.adopt(r, out, q.Term)
+	if !waits {
+		m.armVoteWait(r, out)
+	}
+	return honoured
+}
+
+// giveVote gives the vote of the term, if it was not given to the same candidate before.
+func (m *Machine) giveVote(r *Rules, out *Output, candidate memberstate.Seat) {
+	if m.Vote != memberstate.Nobody {
+		return
+	}
+	m.did(out, m.VoteFor(candidate))
+	out.Save = true
+	if m.Role == memberstate.Candidate && candidate != r.Self {
+		m.armVoteWait(r, out) // leave the winner time to say so (D24)
+	}
 }
 
 // waitsToStand says whether this member waits for its next attempt, in a term in which it
@@ -88,30 +124,12 @@ func (m *Machine) waitsToStand(r *Rules) bool {
 	return m.round.phase == idle && m.Vote == memberstate.Nobody && m.MayStand(r.Self)
 }
 
-// wouldVote decides a pre-vote (D4): what the answer to a vote request for that
-// term would be, and whether the voter sees a reason for an election at all. It
-// changes nothing.
-func (m *Machine) wouldVote(r *Rules, in *Input, out *Output) rpc.Result {
-	q := &in.Message
-	if refusal := m.refuseCandidate(r, q, false); refusal != 0 {
-		return refusal
-	}
-	switch {
-	case m.fasting || m.hasOtherLeader(q.From):
-		return rpc.RejectAlreadyHasLeader
-	case q.Term == m.Term && m.Vote != memberstate.Nobody && m.Vote != q.From:
-		return rpc.RejectAlreadyVoted
-	}
-	if refusal := m.refuseLedger(in, out); refusal != 0 || out.NeedLedger {
-		return refusal
-	}
-	// Who was asked to take over, or has an earlier turn, is about to lead. No vote is refused
-	// for that, for who is about to lead has given its own to itself (D25). The refusal
-	// ends with its one round, so it cannot keep out for long a candidate that is as good.
-	if m.round.phase == voting && m.round.mark == rpc.Handed || m.goesFirst(r, q) {
-		return rpc.RejectTakingLeadership
-	}
-	return rpc.Accept
+// isAboutToLead says whether this member was asked to take over, or has an earlier turn. It
+// refuses a pre-vote then, but no vote, for who is about to lead has given its own to
+// itself (D25). The refusal ends with its one round, so it cannot keep out for long a
+// candidate that is as good.
+func (m *Machine) isAboutToLead(r *Rules, q *Message) bool {
+	return m.round.phase == voting && m.round.mark == rpc.Handed || m.goesFirst(r, q)
 }
 
 // goesFirst says whether this member asks for the same, and its turn is earlier: a lost
@@ -122,26 +140,8 @@ func (m *Machine) goesFirst(r *Rules, q *Message) bool {
 		m.turn(r, r.Self, memberstate.Nobody) < m.turn(r, q.From, memberstate.Nobody)
 }
 
-// refuseCandidate looks at who asks and in which term.
-func (m *Machine) refuseCandidate(r *Rules, q *Message, self bool) rpc.Result {
-	switch {
-	case !r.Voters.Has(q.From):
-		return rpc.RejectUnknownLeader
-	case q.From == r.Self && !self:
-		return rpc.RejectUnexpectedLeader
-	case q.Term < m.Term:
-		return rpc.RejectExpiredVoteTerm
-	}
-	return 0
-}
-
-// refuseLedger holds the candidate's ledger against one's own.
-func (m *Machine) refuseLedger(in *Input, out *Output) rpc.Result {
-	mine, ok := m.ledger(in, out)
-	if !ok {
-		return 0
-	}
-	q := &in.Message
+// holdAgainst compares the candidate's ledger with one's own.
+func holdAgainst(mine memberstate.Position, q *Message) rpc.Result {
 	switch {
 	case q.Ledger.Term < mine.Term:
 		return rpc.RejectExpiredLedgerTerm
@@ -150,22 +150,7 @@ func (m *Machine) refuseLedger(in *Input, out *Output) rpc.Result {
 	case q.Term < mine.Term:
 		return rpc.RejectTermSmallThanLedger
 	}
-	return 0
-}
-
-// standsByLeader says whether a request of a larger term is refused without
-// adopting the term, so that it cannot depose a healthy leader.
-func (m *Machine) standsByLeader(r *Rules, q *Message) bool {
-	switch {
-	case m.fasting: // it may have promised a lease, and has forgotten to whom
-		return true
-	case m.honours(q):
-		return false
-	case m.bound(r): // D11: voters are sticky
-		return m.hasOtherLeader(q.From)
-	default: // D4: only who has won a pre-vote may depose a leader that is not silent
-		return r.PreVote && q.Mark != rpc.Won && m.hasOtherLeader(q.From)
-	}
+	return rpc.Accept
 }
 
 // bound says whether this voter stands by its leader because of a lease. It is

@@ -19,10 +19,10 @@ var handwritten = []mutant{
 
 	// Votes, and what must be durable.
 	{"said-before-saved", "elector/protocol/session.go", "\t\tx.need = NeedSave\n\t\tif !x.Output.Save {\n\t\t\ts.finish(r, now, x, fx)\n\t\t}", "\t\ts.finish(r, now, x, fx)\n\t\tif x.Output.Save {\n\t\t\tx.need = NeedSave\n\t\t}", ""},
-	{"vote-not-saved", "elector/protocol/machine_vote.go", "\t\tout.Save = true\n\t\tif m.Role == memberstate.Candidate && !self", "\t\tif m.Role == memberstate.Candidate && !self", ""},
+	{"vote-not-saved", "elector/protocol/machine_vote.go", "\tout.Save = true\n\tif m.Role == memberstate.Candidate && candidate", "\tif m.Role == memberstate.Candidate && candidate", ""},
 	{"term-not-saved", "elector/protocol/machine.go", "m.hinted, m.doubtful, m.round.judged = false, false, WaitToRevote\n\tout.Save = true", "m.hinted, m.doubtful, m.round.judged = false, false, WaitToRevote", ""},
 	{"promise-not-saved", "elector/protocol/machine_follow.go", "\t\tm.did(out, m.PromiseFor(lease))\n\t\tout.Save = true", "\t\tm.did(out, m.PromiseFor(lease))", ""},
-	{"votes-twice", "elector/protocol/machine_vote.go", "case m.Vote == memberstate.Nobody || m.Vote == q.From:", "case true:", ""},
+	{"votes-twice", "elector/protocol/machine_vote.go", "case q.Term == m.Term && m.Vote != memberstate.Nobody &&", "case q.Term == m.Term && preVote && m.Vote != memberstate.Nobody &&", ""},
 	{"vote-not-cleared-on-raise", "memberstate/state.go", "s.HardState = HardState{Term: term, Promise: promise}", "s.HardState = HardState{Term: term, Vote: s.Vote, Promise: promise}", ""},
 	{"vote-forgotten-on-standing-down", "memberstate/state.go", "\ts.Leader, s.Spent = Nobody, true\n\tif s.Role != Observer {\n\t\ts.Role = Candidate", "\ts.Leader, s.Spent, s.Vote = Nobody, true, Nobody\n\tif s.Role != Observer {\n\t\ts.Role = Candidate", ""},
 	{"votes-in-an-older-term", "elector/protocol/machine_vote.go", "case q.Term < m.Term:\n\t\treturn rpc.RejectExpiredVoteTerm", "case q.Term+1 < m.Term:\n\t\treturn rpc.RejectExpiredVoteTerm", ""},
@@ -40,7 +40,7 @@ var handwritten = []mutant{
 	{"lost-store-taken-for-a-new-one", "memberstate/filestore.go", "\t\treturn s.failed(\"open\", nowhere, fmt.Errorf(\"%w (%w)\", ErrNoStore, fs.ErrNotExist))", "\t\treturn s.renew(nil)", ""},
 
 	// Ledgers.
-	{"ledger-not-compared", "elector/protocol/machine_vote.go", "case q.Ledger.Term < mine.Term:", "case true:\n\t\treturn 0\n\tcase q.Ledger.Term < mine.Term:", ""},
+	{"ledger-not-compared", "elector/protocol/machine_vote.go", "case q.Ledger.Term < mine.Term:", "case true:\n\t\treturn rpc.Accept\n\tcase q.Ledger.Term < mine.Term:", ""},
 	{"ledger-reversed", "elector/protocol/machine_vote.go", "case q.Ledger.Term < mine.Term:", "case q.Ledger.Term > mine.Term:", ""},
 	{"ledger-by-index-only", "elector/protocol/machine_vote.go", "\tcase q.Ledger.Term < mine.Term:\n\t\treturn rpc.RejectExpiredLedgerTerm\n\tcase q.Ledger.Term == mine.Term && q.Ledger.Index < mine.Index:", "\tcase q.Ledger.Index < mine.Index:", ""},
 	{"ledger-by-term-only", "elector/protocol/machine_vote.go", "case q.Ledger.Term == mine.Term && q.Ledger.Index < mine.Index:", "case false:", ""},
@@ -48,7 +48,7 @@ var handwritten = []mutant{
 	{"promise-of-the-engine-skipped", "elector/protocol/machine.go", "if !in.HasLedger || in.LedgerTerm < m.Term {", "if !in.HasLedger {", "a step asks for the ledger of two terms only in a group of one, which has nobody to lose an entry to"},
 	{"ledger-asked-for-the-old-term", "elector/protocol/machine.go", "out.NeedLedger, out.LedgerTerm = true, m.Term", "out.NeedLedger, out.LedgerTerm = true, m.Term-1", ""},
 	{"taker-not-held-to-the-ledger", "elector/protocol/machine_handover.go", "case end.Compare(q.Ledger) < 0:", "case end.Compare(q.Ledger) < -9:", ""},
-	{"ledger-checked-before-the-term", "elector/protocol/machine_vote.go", "\tif q.Term > m.Term {\n\t\tif m.standsByLeader(r, q) {", "\tif refusal := m.refuseLedger(in, out); refusal != 0 || out.NeedLedger {\n\t\treturn refusal\n\t}\n\tif q.Term > m.Term {\n\t\tif m.standsByLeader(r, q) {", ""},
+	{"ledger-checked-before-the-term", "elector/protocol/machine_vote.go", "\tpreVote := q.Mark == rpc.PreVote\n", "\tpreVote := q.Mark == rpc.PreVote\n\tif mine, ok := m.ledger(in, out); !ok {\n\t\treturn 0\n\t} else if refusal := holdAgainst(mine, q); !preVote && refusal != rpc.Accept {\n\t\treturn refusal\n\t}\n", ""},
 
 	// Engines: the other side of the contract.
 	{"late-append-acknowledged", "elector/promise.go", "\tif term < p.term {", "\tif false {", ""},
@@ -65,21 +65,21 @@ var handwritten = []mutant{
 	{"acks-kept-over-beats", "elector/protocol/machine_lead.go", "m.office.acks[m.office.beat%recentBeats] = memberstate.SetOf(r.Self)\n\tm.office.inconsistent", "m.office.acks[m.office.beat%recentBeats] |= memberstate.SetOf(r.Self)\n\tm.office.inconsistent", ""},
 
 	// Terms.
-	{"larger-term-not-adopted-by-voter", "elector/protocol/machine_vote.go", "\t\tm.adopt(r, out, q.Term)\n\t\tif !waits {\n", "\t\tif !waits {\n", ""},
+	{"larger-term-not-adopted-by-voter", "elector/protocol/machine_vote.go", "\tm.adopt(r, out, q.Term)\n\tif !waits {\n", "\tif !waits {\n", ""},
 	{"heartbeat-of-an-older-term-obeyed", "elector/protocol/machine_follow.go", "case q.Term < m.Term:\n\t\tm.reply(in, out, rpc.ExpiredTerm)\n\t\treturn", "case q.Term+1 < m.Term:\n\t\tm.reply(in, out, rpc.ExpiredTerm)\n\t\treturn", ""},
 	{"second-leader-of-a-term-followed", "elector/protocol/machine_follow.go", "case m.hasOtherLeader(q.From):\n\t\tm.reply(in, out, rpc.InconsistentLeader)\n\t\treturn", "case false:", "there is never a second leader of a term: the check is a second line of defence"},
 	{"known-forgotten", "elector/protocol/machine_campaign.go", "term = max(m.Term, m.known) + 1", "term = m.Term + 1", ""},
 	{"term-raised-by-a-pre-vote", "elector/protocol/machine_campaign.go", "\tm.openRound(r, out, preVoting, rpc.PreVote, term)", "\tif term > m.Term {\n\t\tm.adopt(r, out, term)\n\t}\n\tm.openRound(r, out, preVoting, rpc.PreVote, term)", ""},
 	{"heard-of-an-older-term", "elector/protocol/machine_follow.go", "|| in.Term < m.Term ||", "||", ""},
 	{"leader-clings-to-its-term", "elector/protocol/machine.go", "\tif m.Role == memberstate.Leader {\n\t\tout.Lost = true", "\tif m.Role == memberstate.Leader {\n\t\tout.Lost = false", ""},
-	{"greater-or-equal-for-greater-in-votes", "elector/protocol/machine_vote.go", "\tif q.Term > m.Term {\n\t\tif m.standsByLeader", "\tif q.Term >= m.Term {\n\t\tif m.standsByLeader", ""},
+	{"greater-or-equal-for-greater-in-votes", "elector/protocol/machine_vote.go", "case q.Term > m.Term && !preVote:", "case q.Term >= m.Term && !preVote:", ""},
 	{"greater-or-equal-for-greater-in-heartbeats", "elector/protocol/machine_follow.go", "\tcase q.Term > m.Term:\n\t\tif m.learnsOfLeader", "\tcase q.Term >= m.Term:\n\t\tif m.learnsOfLeader", ""},
 	{"own-term-refused", "elector/protocol/machine_vote.go", "case q.Term < m.Term:\n\t\treturn rpc.RejectExpiredVoteTerm", "case q.Term <= m.Term:\n\t\treturn rpc.RejectExpiredVoteTerm", ""},
 	{"impossible-term-believed", "elector/protocol/machine.go", "if q.Term > m.Term+memberstate.MaxTermStep { // D10", "if false {", ""},
-	{"busy-candidate-keeps-its-term", "elector/protocol/machine_vote.go", "\t\thonoured := q.Mark == rpc.Won", "\t\tif m.round.phase == voting && !self {\n\t\t\treturn rpc.RejectTermNotReady\n\t\t}\n\t\thonoured := q.Mark == rpc.Won", ""},
+	{"busy-candidate-keeps-its-term", "elector/protocol/machine_vote.go", "\thonoured := q.Mark == rpc.Won", "\tif m.round.phase == voting {\n\t\treturn false\n\t}\n\thonoured := q.Mark == rpc.Won", ""},
 	{"silence-raises-the-term", "elector/protocol/machine_follow.go", "\tif m.Role == memberstate.Candidate {\n\t\tm.armSlot", "\tif m.Role == memberstate.Candidate {\n\t\tm.adopt(r, out, m.Term+1)\n\t\tm.armSlot", ""},
 	{"asks-in-the-old-term", "elector/protocol/machine_campaign.go", "if m.round.judged == WaitToVoteNext || !m.MayStand(r.Self) {", "if m.round.judged == WaitToVoteNext {", ""},
-	{"stands-where-it-refused", "elector/protocol/machine_vote.go", "\t\tm.round.judged = WaitToVoteNext\n\t\treturn refusal", "\t\treturn refusal", ""},
+	{"stands-where-it-refused", "elector/protocol/machine_vote.go", "\t\tm.round.judged = WaitToVoteNext\n\t}\n\treturn result", "\t}\n\treturn result", ""},
 	{"last-term-known-not-largest", "elector/protocol/machine.go", "m.known = max(m.known, term)", "m.known = term", "who refuses says so again next time: it costs a round, which nobody is promised"},
 
 	// Leaders.
@@ -100,20 +100,20 @@ var handwritten = []mutant{
 	{"no-alarm-after-a-lost-round", "elector/protocol/machine_campaign.go", "\tdefault:\n\t\tm.armVoteWait(r, out)\n\t}\n\tm.round.hurries = 0", "\tdefault:\n\t}\n\tm.round.hurries = 0", ""},
 	{"no-alarm-after-silence", "elector/protocol/machine_follow.go", "\t\tm.armSlot(r, out, last)", "\t\t_ = last", ""},
 	{"no-alarm-after-following", "elector/protocol/machine_follow.go", "\tpromised := m.promise(r, out, q.Lease)\n\tm.armSilence(r, out)", "\tpromised := m.promise(r, out, q.Lease)", ""},
-	{"wait-set-anew-with-every-term", "elector/protocol/machine_vote.go", "\t\tif !waits {\n", "\t\tif _ = waits; true {\n", ""},
+	{"wait-set-anew-with-every-term", "elector/protocol/machine_vote.go", "\tif !waits {\n", "\tif _ = waits; true {\n", ""},
 	{"silence-half-as-long", "elector/protocol/machine_follow.go", "wait := max(r.Timing.Detection(), m.Promise)", "wait := r.Timing.Detection() / 2", ""},
 	{"silent-peer-waited-for", "elector/protocol/machine_campaign.go", "if !repeats || m.round.asking >= long || vain && m.round.asking >= m.slot(r) {", "if m.round.answered != r.Voters && m.round.asking >= long {\n\t\tm.round.asking, vain = 0, false\n\t}\n\tif !repeats || m.round.answered == r.Voters || vain && m.round.asking < 0 {", ""},
 	{"no-alarm-after-making-way", "elector/protocol/machine_lead.go", "\tm.stepDown(out)\n\tm.armRest(r, out)\n\treturn true", "\tm.stepDown(out)\n\treturn true", ""},
 	{"alarm-lost-while-the-process-stands-still", "simulation/node.go", "\tn.inbox, n.orders = n.inbox[:0], n.orders[:0]\n\tn.endTurn()", "\tn.inbox, n.orders = n.inbox[:0], n.orders[:0]\n\tn.host.EndTurn()", ""},
 
 	// Pre-votes.
-	{"pre-vote-changes-state", "elector/protocol/machine_vote.go", "\tq := &in.Message\n\tif refusal := m.refuseCandidate(r, q, false); refusal != 0 {\n\t\treturn refusal\n\t}\n\tswitch {\n\tcase m.fasting", "\tq := &in.Message\n\tif refusal := m.refuseCandidate(r, q, false); refusal != 0 {\n\t\treturn refusal\n\t}\n\tif q.Term > m.Term {\n\t\tm.adopt(r, out, q.Term)\n\t\tm.armVoteWait(r, out)\n\t}\n\tswitch {\n\tcase m.fasting", ""},
-	{"old-candidate-taken-for-a-leader", "elector/protocol/machine_vote.go", "\tif q.Term > m.Term {\n\t\tif m.standsByLeader(r, q) {", "\tif q.Term > m.Term {\n\t\tif !self && m.Role == memberstate.Candidate && m.Vote == q.From {\n\t\t\tm.follow(out, q.From)\n\t\t\tm.armSilence(r, out)\n\t\t\treturn rpc.RejectAlreadyHasLeader\n\t\t}\n\t\tif m.standsByLeader(r, q) {", ""},
-	{"old-pre-vote-of-the-leader-believed", "elector/protocol/machine_vote.go", "\tswitch {\n\tcase m.fasting || m.hasOtherLeader(q.From):", "\tif m.Leader == q.From && q.Term == m.Term {\n\t\tm.did(out, m.StandDown())\n\t}\n\tswitch {\n\tcase m.fasting || m.hasOtherLeader(q.From):", ""},
-	{"pre-vote-despite-a-leader", "elector/protocol/machine_vote.go", "case m.fasting || m.hasOtherLeader(q.From):", "case m.fasting:", ""},
+	{"pre-vote-changes-state", "elector/protocol/machine_vote.go", "\tpreVote := q.Mark == rpc.PreVote\n", "\tpreVote := q.Mark == rpc.PreVote\n\tif preVote && r.Voters.Has(q.From) && q.Term > m.Term {\n\t\tm.adopt(r, out, q.Term)\n\t\tm.armVoteWait(r, out)\n\t}\n", ""},
+	{"old-candidate-taken-for-a-leader", "elector/protocol/machine_vote.go", "\tpreVote := q.Mark == rpc.PreVote\n", "\tpreVote := q.Mark == rpc.PreVote\n\tif !self && !preVote && q.Term > m.Term && m.Role == memberstate.Candidate && m.Vote == q.From {\n\t\tm.follow(out, q.From)\n\t\tm.armSilence(r, out)\n\t\treturn rpc.RejectAlreadyHasLeader\n\t}\n", ""},
+	{"old-pre-vote-of-the-leader-believed", "elector/protocol/machine_vote.go", "\tpreVote := q.Mark == rpc.PreVote\n", "\tpreVote := q.Mark == rpc.PreVote\n\tif preVote && m.Leader == q.From && q.From != r.Self && q.Term == m.Term {\n\t\tm.did(out, m.StandDown())\n\t}\n", ""},
+	{"pre-vote-despite-a-leader", "elector/protocol/machine_vote.go", "case !m.hasOtherLeader(q.From) ||", "case q.Mark == rpc.PreVote, !m.hasOtherLeader(q.From) ||", ""},
 	{"pre-vote-off", "elector/protocol/machine_campaign.go", "\tif r.PreVote {\n\t\tm.askPreVotes(r, in, out, term)\n\t} else {", "\tif false {\n\t\tm.askPreVotes(r, in, out, term)\n\t} else {", ""},
 	{"plain-request-claims-a-pre-vote", "elector/protocol/machine_campaign.go", "\t\tm.askVotes(r, in, out, term, rpc.Plain, memberstate.Nobody)", "\t\tm.askVotes(r, in, out, term, rpc.Won, memberstate.Nobody)", ""},
-	{"plain-requests-depose", "elector/protocol/machine_vote.go", "return r.PreVote && q.Mark != rpc.Won && m.hasOtherLeader(q.From)", "return false", ""},
+	{"plain-requests-depose", "elector/protocol/machine_vote.go", "return r.PreVote && q.Mark != rpc.Won && q.Term > m.Term", "return false", ""},
 	{"veto-not-awaited", "elector/protocol/machine_campaign.go", "return m.doubtful && m.round.phase == preVoting", "return false", ""},
 	{"veto-awaited-for-ever", "elector/protocol/machine_campaign.go", "\tif !repeats || m.round.asking >= long ||", "\tif m.awaitsVeto() && m.round.answered != r.Voters {\n\t\tm.round.asking, repeats, vain = 0, true, false\n\t} else if !repeats || m.round.asking >= long ||", ""},
 	{"veto-of-the-leader-ignored", "elector/protocol/machine_campaign.go", "m.round.vetoed = m.round.vetoed || q.Leader == q.From", "m.round.vetoed = false", ""},
@@ -123,7 +123,7 @@ var handwritten = []mutant{
 	{"promised-by-those-with-leases-alone", "elector/protocol/machine_follow.go", "if lease <= 0 ||", "if r.Lease == 0 || lease <= 0 ||", ""},
 	{"voters-not-sticky", "elector/protocol/machine_vote.go", "return r.Lease > 0 || m.Promise > 0 }", "return false }", ""},
 	{"no-fasting", "elector/protocol/machine.go", "fasting: hard.Promise > 0 && !observer,", "fasting: false,", ""},
-	{"fasting-voter-votes", "elector/protocol/machine_vote.go", "case m.fasting, m.bound(r) && m.hasOtherLeader(q.From):", "case m.bound(r) && m.hasOtherLeader(q.From):", "who fasts refuses every larger term, and its own term was won, or is refused by its vote; it stands for none"},
+	{"fasting-voter-votes", "elector/protocol/machine_vote.go", "case m.fasting: // it may", "case m.fasting && (q.Term > m.Term || q.Mark == rpc.PreVote): // it may", "who fasts refuses every larger term, and its own term was won, or is refused by its vote; it stands for none"},
 	{"promise-forgotten-on-restart", "memberstate/state.go", "s := State{HardState: hard, Spent: true}", "hard.Promise = 0\n\ts := State{HardState: hard, Spent: true}", ""},
 	{"lease-by-those-who-promised-nothing", "elector/protocol/machine_lead.go", "(acks&m.office.sticky).Len() >= r.quorum()", "acks.Len() >= r.quorum()", "whoever follows a leader that has leases has promised one; the answer says so for those of another version"},
 	{"lease-by-those-who-are-not-ready", "elector/protocol/machine_lead.go", "\tcase rpc.TermNotReady:\n", "\tcase rpc.TermNotReady:\n\t\tm.office.acks[q.Round%recentBeats] |= memberstate.SetOf(q.From)\n\t\tm.office.sticky |= memberstate.SetOf(q.From)\n\t\tm.heardBy(r, q.Round)\n", ""},
@@ -158,7 +158,7 @@ var handwritten = []mutant{
 	{"loser-of-a-handover-waits-for-ever", "elector/protocol/machine_campaign.go", "\tcase m.round.hasLeader:\n\t\tm.armHeartbeat(r, out)", "\tcase m.round.mark == rpc.Handed:\n\t\treturn\n\tcase m.round.hasLeader:\n\t\tm.armHeartbeat(r, out)", ""},
 	{"heir-left-in-its-term", "elector/protocol/machine_lead.go", "if m.handover.Phase != NoHandover || m.round.phase != idle ||", "if m.office.leaseVoid || m.handover.Phase != NoHandover || m.round.phase != idle ||", ""},
 	{"only-offers-are-bounded", "elector/protocol/machine_handover.go", "\tif m.handover.Phase == NoHandover {\n\t\treturn\n\t}\n\tm.handover.patience--", "\tif m.handover.Phase == NoHandover || m.handover.Reason != ToPreferred {\n\t\treturn\n\t}\n\tm.handover.patience--", ""},
-	{"heir-refuses-others-for-good", "elector/protocol/machine_vote.go", "if m.round.phase == voting && m.round.mark == rpc.Handed || m.goesFirst(r, q) {", "if m.round.mark == rpc.Handed || m.goesFirst(r, q) {", ""},
+	{"heir-refuses-others-for-good", "elector/protocol/machine_vote.go", "return m.round.phase == voting && m.round.mark == rpc.Handed ||", "return m.round.mark == rpc.Handed ||", ""},
 
 	// What is shipped to run a machine, for which the simulators have others.
 	{"shipped-ledger-moves-back", "elector/protocol/session_ledger.go", "case end.Compare(l.end) < 0 && heard < l.asked:", "case false:", ""},
