@@ -118,12 +118,15 @@ func (g *Group) Record() memberstate.Record {
 }
 
 // read makes a message that arrived an input.
-func (g *Group) read(msg *rpc.Message, as *Input, now time.Duration) {
+func (g *Group) read(from memberstate.Seat, msg *rpc.Message, as *Input, now time.Duration) {
 	*as = Input{} // field by field: to copy what has just been written makes the processor wait
 	as.Kind, as.RoundTrip = Receive, g.RoundTrip(&msg.Body, now)
 	m := &as.Message
 	m.Body = msg.Body
-	m.From, m.Leader = g.Members.Seat(msg.From), g.Members.Seat(msg.Leader)
+	m.From, m.Leader = from, from
+	if msg.Leader != msg.From {
+		m.Leader = g.Members.Seat(msg.Leader)
+	}
 }
 
 // write makes a machine's message one as the transport has it.

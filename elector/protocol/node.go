@@ -131,12 +131,13 @@ func (n *Node) Deliver(g *Group, msg *rpc.Message) {
 		n.edge.Drop(DropUnknownGroup, 1)
 		return
 	}
+	from := g.Members.Seat(msg.From)
 	switch {
 	case msg.To != n.self:
 		n.edge.Drop(DropMisaddressed, 1)
-	case msg.From == n.self:
+	case from == g.Rules.Self:
 		n.edge.Drop(DropFromSelf, 1)
-	case msg.From == "" || !msg.WellFormed():
+	case from == memberstate.Nobody || !msg.WellFormed():
 		n.edge.Drop(DropMalformed, 1)
 	case msg.Voters != g.Members.Digest():
 		n.edge.Drop(DropOtherVoters, 1)
@@ -148,21 +149,21 @@ func (n *Node) Deliver(g *Group, msg *rpc.Message) {
 			n.edge.Drop(DropQueueFull, 1)
 			return
 		}
-		n.receive(g, msg)
+		n.receive(g, from, msg)
 	}
 }
 
 // receive does what give does. It is so frequent that an input is not copied first.
-func (n *Node) receive(g *Group, msg *rpc.Message) {
+func (n *Node) receive(g *Group, from memberstate.Seat, msg *rpc.Message) {
 	if g.busy() != nil {
 		p := waiting{purpose: purpose{from: msg.From}}
-		g.read(msg, &p.Input, n.now)
+		g.read(from, msg, &p.Input, n.now)
 		n.extras(g).add(&p)
 		return
 	}
 	p := n.step
 	p.purpose = purpose{from: msg.From}
-	g.read(msg, &p.Input, n.now)
+	g.read(from, msg, &p.Input, n.now)
 	n.begin(g)
 	n.workOff(g)
 }
@@ -223,6 +224,9 @@ func (n *Node) give(g *Group, in *Input, what purpose) {
 
 // workOff gives the machine what had to wait.
 func (n *Node) workOff(g *Group) {
+	if g.more == nil {
+		return
+	}
 	for g.busy() == nil && g.running {
 		if all, _ := g.Queued(); all == 0 {
 			break

@@ -10,7 +10,7 @@ import (
 // peers has what gathers for each node.
 type peers struct {
 	members   map[string]*peer // by id
-	strangers map[string]*peer // are answered, too, and may never be heard of again
+	strangers map[string]*peer // are answered, too, and may never be heard of again; nil: none was
 	full      []*peer          // those for whom there is something, in the order in which it came
 }
 
@@ -25,7 +25,7 @@ type peer struct {
 const usualBatch = 256
 
 func newPeers() peers {
-	return peers{members: make(map[string]*peer), strangers: make(map[string]*peer)}
+	return peers{members: make(map[string]*peer)}
 }
 
 func (n *Node) says(g *Group, to memberstate.Set, m *Message) {
@@ -50,6 +50,9 @@ func (n *Node) post(g *Group, to memberstate.Seat, m *Message) {
 
 // postStranger answers a node that is no member.
 func (n *Node) postStranger(g *Group, to string, m *Message) {
+	if n.peers.strangers == nil {
+		n.peers.strangers = make(map[string]*peer)
+	}
 	n.gather(g, find(n.peers.strangers, to), m)
 }
 
