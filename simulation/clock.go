@@ -10,14 +10,17 @@ import "time"
 type clock struct {
 	trueBase, base int64 // what it shows at that true time
 	rate           int64 // parts in a million that it runs too fast since then
+
+	asked time.Duration // what when was last asked for, which it is often again; 0: nothing
+	at    int64         // and what it said
 }
 
 // start has the clock of a new process begin to count.
-func (c *clock) start(now int64) { c.trueBase, c.base = now, 1 }
+func (c *clock) start(now int64) { *c = clock{trueBase: now, base: 1, rate: c.rate} }
 
 // setRate has the clock run at another rate from now on.
 func (c *clock) setRate(now, rate int64) {
-	c.trueBase, c.base, c.rate = now, int64(c.shows(now)), rate
+	*c = clock{trueBase: now, base: int64(c.shows(now)), rate: rate}
 }
 
 // shows is what the clock shows at a true time.
@@ -37,6 +40,13 @@ func gained(passed, rate int64) int64 {
 
 // when is the true time from which on the clock shows a time, or more.
 func (c *clock) when(local time.Duration) int64 {
+	if local != c.asked {
+		c.asked, c.at = local, c.find(local)
+	}
+	return c.at
+}
+
+func (c *clock) find(local time.Duration) int64 {
 	passed := int64(local) - c.base
 	if c.rate == 0 {
 		return c.trueBase + passed

@@ -187,12 +187,14 @@ func (w *world) place(name string) int {
 
 // seatOf is that of a node; Nobody if there is none.
 func (w *world) seatOf(name string) memberstate.Seat {
-	for i, other := range names {
-		if last := len(other) - 1; last == len(name)-1 && other[last] == name[last] && other == name {
-			return memberstate.Seat(i + 1)
-		}
+	index := 0
+	for i := 1; i < len(name) && index < maxNodes; i++ {
+		index = 10*index + int(name[i]-'0')
 	}
-	return memberstate.Nobody
+	if index >= maxNodes || names[index] != name {
+		return memberstate.Nobody
+	}
+	return memberstate.Seat(index + 1)
 }
 
 // list is who is in a group: the voters, and with them whoever has this seat.

@@ -123,8 +123,13 @@ func (g *Group) read(from memberstate.Seat, msg *rpc.Message, as *Input, now tim
 	as.Kind, as.RoundTrip = Receive, g.RoundTrip(&msg.Body, now)
 	m := &as.Message
 	m.Body = msg.Body
-	m.From, m.Leader = from, from
-	if msg.Leader != msg.From {
+	m.From = from
+	switch msg.Leader { // it is mostly one of the two
+	case msg.From:
+		m.Leader = from
+	case msg.To:
+		m.Leader = g.Rules.Self
+	default:
 		m.Leader = g.Members.Seat(msg.Leader)
 	}
 }

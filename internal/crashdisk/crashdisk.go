@@ -5,6 +5,7 @@
 package crashdisk
 
 import (
+	"bytes"
 	"io"
 	"io/fs"
 	"maps"
@@ -209,7 +210,7 @@ func (c *content) write(b []byte, at int) {
 	for len(b) > 0 {
 		sector := at / SectorSize
 		n := min(len(b), (sector+1)*SectorSize-at)
-		if at+n > len(c.durable) || !slices.Equal(c.durable[at:at+n], b[:n]) {
+		if at+n > len(c.durable) || !bytes.Equal(c.durable[at:at+n], b[:n]) {
 			c.dirty[sector] = true
 		}
 		copy(c.current[at:], b[:n])
