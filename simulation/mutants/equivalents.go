@@ -6,7 +6,6 @@ package main
 // edits elsewhere.
 var equivalents = map[string]string{
 	"elector/protocol/machine.go Step: in.Kind == Receive becomes in.Kind != Receive":                                                                                          "the shortcut for heartbeats saves time, and nothing else",
-	"elector/protocol/machine.go leave: m.handover, m.resigning = NoHandover, false becomes m.handover, m.resigning = NoHandover, true":                                        "only a leader reads it, and takeOffice has cleared it",
 	"elector/protocol/machine.go observe: us >= m.roundTrip becomes us > m.roundTrip":                                                                                          "what is equal is left as it is, by this case or by the next",
 	"elector/protocol/machine.go observe: m.roundTrip - us + 7 becomes m.roundTrip - us + 8":                                                                                   "it is a microsecond, now and then",
 	"elector/protocol/machine_lead.go acknowledge: r.Lease > 0 becomes r.Lease >= 0":                                                                                           "nobody asks who has promised where there are no leases",
