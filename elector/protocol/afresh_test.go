@@ -152,19 +152,10 @@ func TestALeadThatReturnedEarlierDoesNotEndThisOffice(t *testing.T) {
 	assert.False(t, m.Serving())
 }
 
-// drops counts what is told of ignored inputs. It implements MachineEffects.
-type drops struct {
-	MachineEffects
-	told []Drop
-}
-
-func (d *drops) Drop(why Drop) { d.told = append(d.told, why) }
-
 func TestOnlyWhatIsIgnoredIsToldSo(t *testing.T) {
-	r, m, d := threeRules(), Machine{alarm: 2}, new(drops)
-	for _, in := range []Input{{Kind: Served}, {Kind: Ring, Number: 1}} {
-		x := Execution{Input: in}
-		x.Begin(&m, r, d)
-	}
-	assert.Equal(t, []Drop{DropStaleAlarm}, d.told)
+	a := startedAlone(t)
+	a.give(Input{Kind: Served})
+	assert.Zero(t, a.out.Dropped)
+	a.give(Input{Kind: Ring, Number: a.machine.alarm - 1})
+	assert.Equal(t, DropStaleAlarm, a.out.Dropped)
 }

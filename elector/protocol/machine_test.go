@@ -41,12 +41,10 @@ func assertPlain(t *testing.T, typ reflect.Type, path string) {
 }
 
 func TestStepsDoNotAllocate(t *testing.T) {
-	s := newStage(t, stageOptions{members: threeVoters()})
-	leader := s.elect()
-	m, out := leader.machine, new(Output)
-	in := &Input{Kind: Ring, Number: m.alarm}
+	leader := leadingAlone(t, false)
+	out, in := new(Output), &Input{Kind: Ring, Number: leader.machine.alarm}
 	assert.Zero(t, testing.AllocsPerRun(100, func() {
-		copied := m
-		copied.Step(&leader.rules, in, out)
+		copied := leader.machine
+		copied.Step(leader.rules, in, out)
 	}))
 }

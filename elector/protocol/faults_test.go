@@ -1,0 +1,247 @@
+// What DLedger does wrong, as far as it is seen at one member. The numbers are those of a
+// list of thirty faults, found by reading and running the original; the others are in
+// conformance tests, in what the simulator demands of every run, and in its scenarios.
+
+package protocol
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+)
+
+// replies are effects of which only the answers are looked at.
+type replies struct {
+	ignored
+	said []rpc.Result
+}
+
+func (r *replies) Reply(m *Message)               { r.said = append(r.said, m.Result) }
+func (r *replies) Show(View)                      {}
+func (r *replies) Arm(Alarm)                      {}
+func (r *replies) Send(memberstate.Set, *Message) {}
+func (r *replies) Judge(rpc.Mark, Judgement)      {}
+func (r *replies) Drop(Drop)                      {}
+func (r *replies) Settle()                        {}
+func (r *replies) EndLead(memberstate.Term)       {}
+func (r *replies) Lead(memberstate.Term)          {}
+func (r *replies) Pause(memberstate.Term, uint32) {}
+func (r *replies) Resume()                        {}
+
+// A failed write of the vote is swallowed, and the vote is granted all the same.
+func TestFault01AVoteThatIsNotSavedIsNotGiven(t *testing.T) {
+	r, fx := threeRules(), new(replies)
+	s := NewSession(r, memberstate.HardState{}, memberstate.Position{}, 0)
+	x := &Step{Input: Input{Kind: Receive, Message: Message{From: 2, Body: voteFor(1)}}}
+	need := s.Begin(r, 0, x, fx)
+	for need == NeedLedger {
+		need = s.Ledger(r, 0, x, fx, memberstate.Position{}, 0)
+	}
+	require.Equal(t, NeedSave, need)
+	assert.Empty(t, fx.said, "it answered before it had saved")
+	for need == NeedSave {
+		need = s.Saved(r, 0, x, fx)
+	}
+	assert.Equal(t, []rpc.Result{rpc.Accept}, fx.said)
+}
+
+// After a restart with a term file that cannot be read, a second vote is given.
+func TestFault03AVoteOutlivesTheProcess(t *testing.T) {
+	a := startedAlone(t)
+	assert.Equal(t, rpc.Accept, a.asked(2, voteFor(1)))
+	a.restart()
+	assert.Equal(t, rpc.RejectAlreadyVoted, a.asked(3, voteFor(1)))
+	assert.Equal(t, rpc.Accept, a.asked(2, voteFor(1)), "the same vote may be asked for again")
+}
+
+// One request with the largest integer moves the node to a term that it can
+// never raise.
+func TestFault05AnImpossibleTermIsIgnored(t *testing.T) {
+	a := startedAlone(t)
+	for _, kind := range []rpc.Kind{rpc.VoteRequest, rpc.VoteResponse, rpc.Heartbeat, rpc.HeartbeatResponse, rpc.TakeLeadership} {
+		for _, mark := range []rpc.Mark{rpc.Plain, rpc.PreVote, rpc.Won, rpc.Handed} {
+			for _, term := range []memberstate.Term{math.MaxUint64, memberstate.MaxTermStep + 1} {
+				before := a.machine
+				assert.Zero(t, a.asked(2, rpc.Body{Kind: kind, Mark: mark, Term: term}))
+				assert.Equal(t, before, a.machine)
+			}
+		}
+	}
+	assert.Equal(t, rpc.Accept, a.asked(2, voteFor(memberstate.MaxTermStep)), "a term that can be is adopted")
+}
+
+// The end of the ledger is believed blindly. The host refuses one that cannot be;
+// the machine itself still has DLedger's answer to a ledger ahead of its term.
+func TestFault06ALedgerAheadOfTheTermIsNotVotedFor(t *testing.T) {
+	a := startedAlone(t)
+	a.ledger = memberstate.Position{Term: 9, Index: 1}
+	body := voteFor(3)
+	body.Ledger = memberstate.Position{Term: 9, Index: 5}
+	assert.Equal(t, rpc.RejectTermSmallThanLedger, a.asked(2, body))
+	assert.EqualValues(t, 9, a.out.Reply.Term)
+}
+
+// The ledger is looked at before the term, so a candidate that is refused for its
+// ledger teaches nobody its term. Here the refusal comes with the term adopted.
+func TestFault08WhoRefusesALedgerHasLearntTheTerm(t *testing.T) {
+	a := startedAlone(t)
+	a.ledger = memberstate.Position{Term: 4, Index: 1}
+	body := voteFor(9)
+	body.Ledger = memberstate.Position{}
+	assert.Equal(t, rpc.RejectExpiredLedgerTerm, a.asked(2, body))
+	assert.EqualValues(t, 9, a.machine.Term)
+	assert.EqualValues(t, 9, a.out.Reply.Term)
+}
+
+// Any larger term deposes a healthy leader. Here neither it nor who follows it
+// adopts the term of a candidate that has won nothing.
+func TestFault10ABareTermDeposesNobody(t *testing.T) {
+	for _, a := range []*alone{leadingAlone(t, false), followingAlone(t, false)} {
+		assert.Equal(t, rpc.RejectAlreadyHasLeader, a.asked(2, marked(voteFor(6), rpc.Plain)))
+		assert.EqualValues(t, 1, a.machine.Term)
+	}
+}
+
+// A lost round ends only when the slowest peer has answered.
+func TestFault12ALostRoundEndsWithoutTheSilent(t *testing.T) {
+	a := startedAlone(t)
+	a.rules.Voters = memberstate.SetOf(1, 2, 3, 4, 5)
+	a.rules.All = a.rules.Voters
+	a.ring()
+	for voter := memberstate.Seat(2); voter < 5; voter++ {
+		assert.False(t, a.idle(), "%d of five can still be a quorum", voter)
+		a.answered(voter, rpc.RejectExpiredLedgerTerm, 0)
+	}
+	assert.True(t, a.idle(), "three of five have refused, and it waits for the fifth")
+}
+
+// A candidate that waits for its round cannot raise its term, so its rival asks it again
+// every 10 ms: 500 to 1,100 requests in one failover. Nor can a voter that is never ready
+// keep a candidate asking at full speed.
+func TestFault13RevotesAtOnceAreFew(t *testing.T) {
+	a := startedAlone(t)
+	a.rules.PreVote = false
+	a.give(Input{Kind: Stand})
+	rounds := 1
+	for range 100 {
+		if !a.idle() {
+			a.answered(2, rpc.RejectTermNotReady, a.machine.Term-1)
+		}
+		if a.out.To != 0 && a.out.Send.Kind == rpc.VoteRequest {
+			rounds++
+		}
+		a.out = Output{}
+	}
+	assert.Equal(t, 1+maxHurries, rounds)
+	assert.True(t, a.idle(), "it waits")
+}
+
+// "Raise the term" survives becoming a follower: at its next time-out the node
+// jumps a term without asking.
+func TestFault15ATermIsRaisedOnce(t *testing.T) {
+	a := startedAlone(t)
+	a.ledger = memberstate.Position{Term: 0, Index: 1}
+	body := voteFor(5)
+	body.Ledger = memberstate.Position{}
+	a.asked(2, marked(body, rpc.Plain))
+	assert.EqualValues(t, 5, a.machine.Term)
+	require.Equal(t, rpc.TermNotReady, a.asked(theLeader, a.beat(6, 1)))
+	require.Equal(t, rpc.Success, a.asked(theLeader, a.beat(6, 2)))
+	for a.idle() {
+		a.ring()
+	}
+	_, asked, _ := a.machine.Open()
+	assert.EqualValues(t, 7, asked)
+	assert.EqualValues(t, 6, a.machine.Term)
+}
+
+// Of several answers with a larger term the last one counts, not the largest.
+func TestFault16TheLargestTermCounts(t *testing.T) {
+	for _, terms := range [][]memberstate.Term{{7, 9}, {9, 7}} {
+		leader := leadingAlone(t, false)
+		beat := leader.machine.Beat()
+		for i, term := range terms {
+			leader.hears(memberstate.Seat(2+i), memberstate.Nobody, rpc.Body{
+				Kind: rpc.HeartbeatResponse, Result: rpc.ExpiredTerm, Round: beat, Term: term, Asked: 1,
+			})
+		}
+		assert.Equal(t, memberstate.Leader, leader.machine.Role, "it is not deposed by being told")
+		assert.EqualValues(t, 9, leader.machine.known)
+	}
+}
+
+// The same, of a candidate.
+func TestFault16ACandidateStandsAboveTheLargestTerm(t *testing.T) {
+	for _, terms := range [][]memberstate.Term{{7, 9}, {9, 7}} {
+		a := startedAlone(t)
+		a.give(Input{Kind: Stand})
+		ballot, asked, mark := a.machine.Open()
+		for i, term := range terms {
+			a.hears(memberstate.Seat(2+i), memberstate.Nobody, rpc.Body{
+				Kind: rpc.VoteResponse, Result: rpc.RejectExpiredVoteTerm, Mark: mark, Round: ballot, Asked: asked, Term: term,
+			})
+		}
+		a.give(Input{Kind: Stand})
+		_, asked, _ = a.machine.Open()
+		assert.EqualValues(t, 10, asked, "told of %v", terms)
+	}
+}
+
+// Nothing tells a refused candidate who the leader is.
+func TestFault20ARefusalNamesTheLeader(t *testing.T) {
+	for leader, a := range map[memberstate.Seat]*alone{1: leadingAlone(t, false), theLeader: followingAlone(t, false)} {
+		assert.Equal(t, rpc.RejectAlreadyHasLeader, a.asked(2, wouldVoteFor(2)))
+		assert.Equal(t, leader, a.out.Reply.Leader)
+	}
+}
+
+// handedTo is a member that was told to take over in term 1, and asks for votes in term 2.
+func handedTo(t *testing.T, ledger memberstate.Position) *alone {
+	t.Helper()
+	a := followingAlone(t, false)
+	a.ledger = ledger
+	a.hears(theLeader, a.rules.Self, rpc.Body{Kind: rpc.TakeLeadership, Term: 1, Round: 1})
+	_, asked, mark := a.machine.Open()
+	require.EqualValues(t, 2, asked)
+	require.Equal(t, rpc.Handed, mark)
+	return a
+}
+
+// What a voter was told of the target's ledger is only true of a target that was told the
+// same, or that has more.
+func TestAVoteAtTheLeadersWordNeedsTheLedgerItWasGivenOn(t *testing.T) {
+	for end, wins := range map[memberstate.Position]bool{
+		{Term: 1, Index: 4}: true, {Term: 1, Index: 5}: true, {Term: 1, Index: 6}: false, {Term: 2, Index: 1}: false,
+	} {
+		a := handedTo(t, memberstate.Position{Term: 1, Index: 5})
+		a.hears(2, memberstate.Nobody, rpc.Body{
+			Kind: rpc.VoteResponse, Result: rpc.Accept, Mark: rpc.Vouched, Term: 2, Asked: 2, Ledger: end,
+		})
+		assert.Equal(t, wins, a.machine.Role == memberstate.Leader, "%v", end)
+	}
+}
+
+// REJECT_TAKING_LEADERSHIP refuses a candidate that is as good, and nothing
+// makes it expire. Here it ends with the one round of the target.
+func TestFault23TakingLeadershipExpires(t *testing.T) {
+	a := handedTo(t, memberstate.Position{})
+	assert.Equal(t, rpc.RejectTakingLeadership, a.asked(2, wouldVoteFor(3)))
+	a.ring()
+	assert.True(t, a.idle())
+	assert.Equal(t, rpc.Accept, a.asked(2, wouldVoteFor(3)))
+}
+
+// A late message of the old leader turns the target back into a follower. An append is such
+// a message, too, and reaches the elector through the engine.
+func TestFault24WhatTheOldLeaderSaidChangesNothing(t *testing.T) {
+	a := handedTo(t, memberstate.Position{})
+	before := a.machine
+	assert.Equal(t, rpc.ExpiredTerm, a.asked(theLeader, a.beat(1, 9)))
+	a.give(Input{Kind: Heard, Seat: theLeader, Term: 1})
+	assert.Equal(t, before, a.machine)
+}
