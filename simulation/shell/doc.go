@@ -1,6 +1,6 @@
 // Package shell runs whole hosts in a hostile world, and tries to break what is around the
 // protocol: the goroutines, locks, queues and timers of package elector, and the calls of
-// the engine's functions.
+// the engine's functions. It does the same with whole keepers of package lease, see below.
 //
 // Package simulation runs the protocol alone, many thousand worlds a minute, and plays each of
 // them again event by event. Here a world is a bubble of testing/synctest, whose time is virtual:
@@ -70,4 +70,31 @@
 //     a goroutine waits for one. So disks are slow in the syncs that saves wait for alone.
 //   - A goroutine that is in the midst of something when its process dies goes on to the
 //     next thing that it asks of the world, and is refused.
+//
+// # Worlds of leases
+//
+// In a world of the kind [Leases] there are 1 to 5 candidates, each a [lease.Keeper] with a
+// [lease.Elector] for each of 1 to 3 leases, which may look on. The database is the store of
+// lease/mem. The way to it loses, delays and repeats what is asked and answered; the database
+// refuses, stalls, has records locked, answers from an old copy, and in strict mode its clock
+// steps. Processes die, end, join leases again, stand still, and are cut off; operators have
+// leaders resign, and force terms. TTLs are half a second to 20 seconds, timings differ, clocks
+// run at different rates, and the times in records are converted on their way.
+//
+// Of the invariants above those of a leader, of Lead, of a lease, of orders, calls and of what is
+// told are checked, with these differences:
+//
+//	OneLeader      a term is given to one candidate, and led by that one, once
+//	OneLease       no two candidates show a lease at one moment
+//	LeaseCovered   a lease is no longer than the record in the database, which names its holder
+//	LeaseOver      neither Lease nor Status shows a lease at its end, after it was given back, or after it was gone
+//	ReleasedAfter  a lease is released when Lead has returned and the lease is shown no more
+//	CallsEnd       a call of the store has a time of at most Timeout; Resign ends with its context, and with Run
+//	StopWaits      when Run has returned no callback runs, and the lease was given back if it was its own; when the last one has, the database is not asked and nothing is logged
+//	Found          in good times every lease has a leader soon; one that resigns is replaced within two polls, or half of one if all hear of it
+//	Rests          a leader that resigns is not the next one if there is another
+//
+// A process that stands still does so where it asks, is answered or is called: its timers go on.
+// So it is not found here what a process does that wakes up behind its time. Package
+// simulation/leases has that, for the protocol.
 package shell
