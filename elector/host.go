@@ -17,7 +17,6 @@ import (
 
 	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/internal/logging"
-	"github.com/hustings/hustings/rpc"
 )
 
 // Host runs the groups of one node.
@@ -49,9 +48,6 @@ type Host struct {
 	taken  inbox
 	called []func()
 }
-
-// maxArrived bounds what waits for the loop.
-const maxArrived = 1 << 16
 
 // NewHost is a host without groups. It needs no closing before the first group
 // is started, and none once all have ended.
@@ -142,88 +138,6 @@ func (h *Host) Elector(group string) *Elector {
 	return h.names[group]
 }
 
-// Receive takes what the transport delivers.
-func (h *Host) Receive(batch []rpc.Message) {
-	h.mu.Lock()
-	room := 0
-	if h.live > 0 { // else there is no loop to take them
-		room = min(maxArrived-h.arrived.count, len(batch))
-	}
-	for i := range room {
-		*h.arrived.next(&h.blocks) = arrival{h.names[batch[i].Group], batch[i]}
-	}
-	h.mu.Unlock()
-	if lost := len(batch) - room; lost > 0 {
-		h.drop(protocol.DropQueueFull, lost)
-	}
-	h.rouse()
-}
-
-// PeerLost takes the transport's hint that a node is gone.
-func (h *Host) PeerLost(node string) {
-	h.requestOnce(errand{kind: protocol.PeerLost, node: node}, func() {
-		all := h.Electors()
-		h.node.PeerLost(node, func(yield func(*protocol.Group) bool) {
-			for _, e := range all {
-				if !yield(&e.group) {
-					return
-				}
-			}
-		})
-	})
-}
-
-// request has the loop call f, and says whether it will: not if no group runs, for
-// then there is no loop.
-func (h *Host) request(f func()) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.requestLocked(f)
-}
-
-func (h *Host) requestLocked(f func()) bool {
-	if h.live == 0 {
-		return false
-	}
-	h.requests = append(h.requests, f)
-	h.rouse()
-	return true
-}
-
-// errand is a request that anyone may make as often as they like, and do not wait
-// for: there is one at a time.
-type errand struct {
-	kind    protocol.InputKind
-	elector *Elector
-	node    string
-}
-
-// requestOnce is request for an errand. It does nothing if the loop has been asked for
-// the same and has not begun.
-func (h *Host) requestOnce(what errand, f func()) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if _, asked := h.errands[what]; asked {
-		return
-	}
-	asked := h.requestLocked(func() {
-		h.mu.Lock()
-		delete(h.errands, what)
-		h.mu.Unlock()
-		f()
-	})
-	if asked {
-		h.errands[what] = struct{}{}
-	}
-}
-
-func (h *Host) rouse() {
-	select {
-	case h.wake <- struct{}{}:
-	default: // it has been told already
-	}
-}
-
 // enter counts a group in, and starts the loop for the first one.
 func (h *Host) enter() error {
 	h.entering.Lock()
@@ -262,70 +176,3 @@ func (h *Host) awaitLoop() {
 		<-stopped
 	}
 }
-
-// loop works off what happens, until the last group has ended.
-func (h *Host) loop(stopServing func(), stopped chan struct{}) {
-	defer close(stopped)
-	defer stopServing()
-	timer := time.NewTimer(time.Hour)
-	defer timer.Stop()
-	for h.turn() {
-		wait := time.Hour
-		if next, ok := h.node.Next(); ok {
-			wait = next - h.elapsed()
-		}
-		timer.Reset(max(wait, 0))
-		select {
-		case <-h.wake:
-		case <-timer.C:
-		}
-	}
-	h.takeAll() // the last: nothing is accepted any more, but someone may wait for what was
-	h.taken.workOff(&h.blocks, h.deliver)
-	h.callAll()
-}
-
-// takeAll takes what has come in since the last time.
-func (h *Host) takeAll() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.taken, h.arrived = h.arrived, h.taken
-	h.called, h.requests = h.requests, h.called
-}
-
-// callAll does what was requested.
-func (h *Host) callAll() {
-	for i, f := range h.called {
-		f()
-		h.called[i] = nil
-	}
-	if h.called = h.called[:0]; cap(h.called) > usual {
-		h.called = nil // it was a burst
-	}
-}
-
-// turn takes everything that is there, then sends and saves in batches. It
-// returns false when there is no group left.
-func (h *Host) turn() bool {
-	h.takeAll()
-	h.now = h.elapsed() // after the queues were taken: see Node.At
-	h.node.At(h.now)
-	h.taken.workOff(&h.blocks, h.deliver)
-	h.callAll()
-	h.node.EndTurn()
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.live > 0
-}
-
-// deliver hands a message to the node.
-func (h *Host) deliver(a *arrival) {
-	var g *protocol.Group
-	if a.at != nil {
-		g = &a.at.group
-	}
-	h.node.Deliver(g, &a.message)
-}
-
-// usual is how many requests are not many.
-const usual = 256
