@@ -211,6 +211,25 @@ func (m *Machine) ring(r *Rules, in *Input, out *Output) {
 	}
 }
 
+// reply answers the input's message. D9: every answer names the leader.
+func (m *Machine) reply(in *Input, out *Output, result rpc.Result) {
+	q := &in.Message
+	out.Replied = true
+	out.Reply.Leader = m.Leader
+	out.Reply.Kind = q.Kind + 1
+	out.Reply.Result = result
+	out.Reply.Mark = q.Mark
+	out.Reply.Round = q.Round
+	out.Reply.Term = m.Term
+	out.Reply.Asked = q.Term
+}
+
+// hasOtherLeader says whether this member has a leader that is not silent and
+// is not this candidate.
+func (m *Machine) hasOtherLeader(candidate memberstate.Seat) bool {
+	return m.Leader != memberstate.Nobody && m.Leader != candidate
+}
+
 // arm replaces the alarm.
 func (m *Machine) arm(out *Output, low, high time.Duration) {
 	m.alarm++

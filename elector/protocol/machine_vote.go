@@ -167,22 +167,3 @@ func (m *Machine) honours(q *Message) bool {
 	}
 	return m.Role == memberstate.Follower || m.handover.Phase == Taking && m.handover.Target == q.From
 }
-
-// hasOtherLeader says whether this member has a leader that is not silent and
-// is not this candidate.
-func (m *Machine) hasOtherLeader(candidate memberstate.Seat) bool {
-	return m.Leader != memberstate.Nobody && m.Leader != candidate
-}
-
-// reply answers the input's message. D9: every answer names the leader.
-func (m *Machine) reply(in *Input, out *Output, result rpc.Result) {
-	q := &in.Message
-	out.Replied = true
-	out.Reply.Leader = m.Leader
-	out.Reply.Kind = q.Kind + 1
-	out.Reply.Result = result
-	out.Reply.Mark = q.Mark
-	out.Reply.Round = q.Round
-	out.Reply.Term = m.Term
-	out.Reply.Asked = q.Term
-}

@@ -92,7 +92,7 @@ var handwritten = []mutant{
 	{"term-regained-with-its-quorum", "memberstate/state.go", "\ts.Leader, s.Spent = Nobody, true\n\tif s.Role != Observer {\n\t\ts.Role = Candidate", "\ts.Leader, s.Spent = Nobody, s.Role != Leader\n\tif s.Role != Observer {\n\t\ts.Role = Candidate", ""},
 	{"first-beat-must-succeed", "elector/protocol/machine_lead.go", "heardBeat: elected,", "heardBeat: elected - leak,", ""},
 	{"slow-disk-prolongs-the-office", "elector/protocol/session.go", "\t\tif x.Output.Lost {\n\t\t\ts.endOffice(fx)", "\t\tif x.Output.Lost && !x.Output.Save {\n\t\t\ts.endOffice(fx)", ""},
-	{"nobody-names-the-leader", "elector/protocol/machine_vote.go", "\tout.Reply.Leader = m.Leader\n", "", ""},
+	{"nobody-names-the-leader", "elector/protocol/machine.go", "\tout.Reply.Leader = m.Leader\n", "", ""},
 	{"resigned-term-regained", "elector/protocol/machine_handover.go", "\tif resigning {\n\t\tm.stepDown(out)\n", "\tif resigning {\n\t\tm.stepDown(out)\n\t\tm.Spent = false\n", ""},
 
 	// Alarms.
