@@ -13,19 +13,33 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/proto/electorpb"
 )
 
 // Register offers a host to operators. The address of a node is what others are
 // told when they ask where it is; empty if that is not known.
-func Register(r grpc.ServiceRegistrar, host *elector.Host, address func(node string) string) {
-	electorpb.RegisterOperatorServiceServer(r, &service{host: host, address: address})
+func Register(r grpc.ServiceRegistrar, host *elector.Host, address func(node string) string, options ...Option) {
+	s := &service{host: host, address: address}
+	for _, o := range options {
+		o(s)
+	}
+	electorpb.RegisterOperatorServiceServer(r, s)
 }
+
+// Option changes what a node does for operators.
+type Option func(*service)
+
+// BeforeResign has f called when an operator tells a leader to resign, while it leads on. An
+// engine can end there what must not end with its office, because GroupConfig.Pause is only
+// called if somebody can take over.
+func BeforeResign(f func(group string)) Option { return func(s *service) { s.beforeResign = f } }
 
 type service struct {
 	electorpb.UnimplementedOperatorServiceServer
-	host    *elector.Host
-	address func(node string) string
+	host         *elector.Host
+	address      func(node string) string
+	beforeResign func(group string) // nil: there is none
 }
 
 // elector finds the group; if none is named, the one that there is.
@@ -109,9 +123,23 @@ func (s *service) Transfer(ctx context.Context, q *electorpb.TransferRequest) (*
 func (s *service) Resign(ctx context.Context, q *electorpb.ResignRequest) (*electorpb.ResignResponse, error) {
 	el, err := s.elector(q.GetGroup())
 	if err == nil {
-		err = el.Resign(ctx)
+		err = s.resign(ctx, el)
 	}
 	return new(electorpb.ResignResponse), toStatus(err)
+}
+
+// resign has a member resign. If its Lead returns because of what comes before, it has begun
+// to by itself, and may have done.
+func (s *service) resign(ctx context.Context, el *elector.Elector) error {
+	now := el.Status()
+	if s.beforeResign == nil || now.Role != memberstate.Leader {
+		return el.Resign(ctx)
+	}
+	s.beforeResign(now.Group)
+	if err := el.Resign(ctx); !errors.Is(err, elector.ErrNotLeader) {
+		return err
+	}
+	return nil
 }
 
 // causes are the errors that a caller may want to tell apart, and how they travel.

@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -87,4 +88,46 @@ func TestACallThatFailedWithoutReasonsIsNoTransferError(t *testing.T) {
 	to := kept
 	assert.False(t, e.As(&to))
 	assert.Same(t, kept, to)
+}
+
+// What comes before a resignation is called while the member leads, and not where it does not.
+// If it has the member's Lead return, the member has resigned when Resign is called.
+func TestWhatComesBeforeAResignation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		over := make(chan struct{})
+		host, err := elector.NewHost(elector.HostConfig{Self: "n0", Store: new(memberstate.MemStore), Transport: rpc.NewNetwork(1).Join("n0")})
+		require.NoError(t, err)
+		el, err := host.Join(elector.GroupConfig{
+			Group: "orders", Members: memberstate.Voters("n0"), Timing: elector.DefaultTiming(),
+			LedgerEnd: func(memberstate.Term) memberstate.Position { return memberstate.Position{} },
+			Lead: func(ctx context.Context, _ memberstate.Term) error {
+				select {
+				case <-over:
+				case <-ctx.Done():
+				}
+				return nil
+			},
+		})
+		require.NoError(t, err)
+		var called []string
+		s := &service{host: host, beforeResign: func(group string) {
+			assert.Equal(t, memberstate.Leader, el.Status().Role)
+			called = append(called, group)
+			close(over)
+			synctest.Wait()
+			assert.NotEqual(t, memberstate.Leader, el.Status().Role)
+		}}
+		require.NoError(t, el.Start())
+		_, err = s.Resign(t.Context(), new(electorpb.ResignRequest))
+		assert.Error(t, err, "it does not lead yet")
+		for now := range el.Watch(t.Context()) {
+			if now.Role == memberstate.Leader {
+				break
+			}
+		}
+		_, err = s.Resign(t.Context(), new(electorpb.ResignRequest))
+		require.NoError(t, err)
+		assert.Equal(t, []string{"orders"}, called)
+		require.NoError(t, el.Stop(t.Context()))
+	})
 }

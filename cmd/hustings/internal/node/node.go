@@ -86,6 +86,13 @@ func (n *node) untilProgramEnded(ctx context.Context) (context.Context, context.
 	return leads, func() { stop(); cancel() }
 }
 
+// endProgram asks the program to end before a leader resigns, for the same reason.
+func (n *node) endProgram(string) {
+	if n.program != nil {
+		n.program.end(n.detection)
+	}
+}
+
 func newProcess() string {
 	b := make([]byte, 8)
 	_, _ = rand.Read(b) // never fails
@@ -120,7 +127,7 @@ func (n *node) open() error {
 	if err != nil {
 		return err
 	}
-	operator.Register(n.transport.Registrar(), host, n.transport.Address)
+	operator.Register(n.transport.Registrar(), host, n.transport.Address, operator.BeforeResign(n.endProgram))
 	grpc_health_v1.RegisterHealthServer(n.transport.Registrar(), health.NewServer())
 	timing, err := n.config.timing()
 	if err != nil {

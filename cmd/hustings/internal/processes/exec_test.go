@@ -286,6 +286,21 @@ func TestTheLastLeaderAsksItsProgramToEnd(t *testing.T) {
 	}
 }
 
+// And so does one that is told to resign.
+func TestALeaderThatResignsAloneAsksItsProgramToEnd(t *testing.T) {
+	d := openDiary(t)
+	t.Setenv(self, os.Args[0])
+	c := newCluster(t, clusterOptions{size: 1, flags: []string{"--exec", workers}})
+	led := c.awaitStaff(d, c.leaderAfter(0))
+	staff := d.staff(t, led.Term)
+	c.operate("resign", led.Node)
+	assert.ElementsMatch(t, slices.Collect(maps.Keys(staff)), d.askedOf(t, led.Term))
+	for name, pid := range staff {
+		assert.True(t, gone(pid), "%s lives", name)
+	}
+	assert.Greater(t, c.leaderAfter(led.Term).Term, led.Term, "it leads again")
+}
+
 // A program that does not end when it is asked does not hold up its node.
 func TestTheLastLeaderKillsAProgramThatDoesNotEnd(t *testing.T) {
 	pids := filepath.Join(t.TempDir(), "pids")
