@@ -313,3 +313,20 @@ func TestAWithdrawnOrderEndsItsHandoverAtOnce(t *testing.T) {
 	d.node.Withdraw(&d.group, o, errors.New("enough"))
 	assert.Equal(t, []string{"settled for term 1: enough", "resume"}, d.did())
 }
+
+// What the engine says of a pause that was given up counts for nothing: in the next handover
+// its writes may still go on.
+func TestThePauseOfAnEarlierHandoverIsNotThatOfThisOne(t *testing.T) {
+	d, f := pair(t)
+	o := d.order(f)
+	first := d.pause
+	d.node.Withdraw(&d.group, o, errors.New("enough"))
+	d.did()
+	d.order(f)
+	d.node.PauseEnded(&d.group, first, nil)
+	d.node.EndTurn()
+	assert.Empty(t, d.did())
+	d.node.PauseEnded(&d.group, d.pause, nil)
+	d.node.EndTurn()
+	assert.Equal(t, []string{"ask ledger 1"}, d.did())
+}
