@@ -86,6 +86,7 @@ func (m *member) saves() bool {
 // its ledger must say so, and not start.
 func (m *member) start() {
 	w := m.world
+	m.electorate = protocol.Electorate{Members: m.electorate.Members, Rules: m.electorate.Rules} // a new process's
 	m.group = protocol.NewGroup(&m.electorate, w.groups[m.place], m)
 	m.engine.restart()
 	m.shown = protocol.View{}

@@ -144,7 +144,9 @@ func (n *network) room() uint32 {
 
 // release gives a place back.
 func (n *network) release(place uint32) {
-	n.pool[place].ledger.before = nil
+	if p := n.pool[place]; p.engine {
+		p.ledger.before = nil
+	}
 	n.free = append(n.free, place)
 }
 

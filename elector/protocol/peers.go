@@ -3,6 +3,8 @@
 package protocol
 
 import (
+	"math/bits"
+
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 )
@@ -37,8 +39,8 @@ func (n *Node) says(g *Group, to memberstate.Set, m *Message) {
 // post puts a message into the batch for a member's node.
 func (n *Node) post(g *Group, to memberstate.Seat, m *Message) {
 	e := g.Electorate
-	for len(e.peers) < int(to) {
-		e.peers = append(e.peers, nil)
+	if missing := bits.Len64(uint64(e.Rules.All)) - len(e.peers); missing > 0 {
+		e.peers = append(e.peers, make([]*peer, missing)...)
 	}
 	p := e.peers[to-1]
 	if p == nil {
