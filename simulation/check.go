@@ -10,49 +10,36 @@ import (
 
 	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/simulation/internal/invariant"
 )
 
 // Invariant names what must hold. The package documentation says where each is from.
-type Invariant uint8
+type Invariant = invariant.Invariant
 
 // The invariants.
 const (
-	OneLeader Invariant = iota
-	WonByQuorum
-	FollowsWinner
-	OneVote
-	ObserverSilent
-	TermsRise
-	SavedBeforeSaid
-	LegalStep
-	NeverStuck
-	OneOffice
-	LeaderComplete
-	CommittedStays
-	LeaderHeard
-	OneLease
-	TransferEnds
-	Converges
-	ReturnsQuietly
-	HintsInVain
-	PreferredLeads
+	OneLeader       = invariant.OneLeader
+	WonByQuorum     = invariant.WonByQuorum
+	FollowsWinner   = invariant.FollowsWinner
+	OneVote         = invariant.OneVote
+	ObserverSilent  = invariant.ObserverSilent
+	TermsRise       = invariant.TermsRise
+	SavedBeforeSaid = invariant.SavedBeforeSaid
+	LegalStep       = invariant.LegalStep
+	NeverStuck      = invariant.NeverStuck
+	OneOffice       = invariant.OneOffice
+	LeaderComplete  = invariant.LeaderComplete
+	CommittedStays  = invariant.CommittedStays
+	LeaderHeard     = invariant.LeaderHeard
+	OneLease        = invariant.OneLease
+	TransferEnds    = invariant.TransferEnds
+	Converges       = invariant.Converges
+	ReturnsQuietly  = invariant.ReturnsQuietly
+	HintsInVain     = invariant.HintsInVain
+	PreferredLeads  = invariant.PreferredLeads
 
-	invariants
+	invariants = invariant.Count
 )
-
-var invariantNames = [invariants]string{
-	"one leader a term", "won by a quorum", "follows a winner", "one vote a term", "observers have no voice",
-	"terms rise", "saved before said", "legal step", "never stuck", "one office", "leader has what is committed",
-	"committed entries stay", "leader is heard", "one lease", "transfer ends", "converges", "returns quietly", "hints in vain", "preferred leads",
-}
-
-// String names the invariant.
-func (i Invariant) String() string {
-	if i < invariants {
-		return invariantNames[i]
-	}
-	return "unknown invariant"
-}
 
 // Invariants lists all there are.
 func Invariants() []Invariant { return allBelow[Invariant](invariants) }

@@ -12,16 +12,10 @@ import (
 func (c *checker) vote(n *member, before *memberstate.State) {
 	c.counts[TermsRise]++
 	m := &n.group.Machine
-	if m.Term < before.Term {
-		c.violated(TermsRise, n, "its term fell from %d to %d", before.Term, m.Term)
-	}
 	if m.Vote == memberstate.Nobody || m.Vote == before.Vote && m.Term == before.Term {
 		return
 	}
 	c.counts[OneVote]++
-	if m.Term == before.Term && before.Vote != memberstate.Nobody {
-		c.violated(OneVote, n, "it changed its vote of term %d from n%d to n%d", m.Term, before.Vote-1, m.Vote-1)
-	}
 	r := c.of(n).terms.of(m.Term)
 	if r == nil {
 		return

@@ -50,12 +50,13 @@ func (w *words) expectation() (e Expectation) {
 	case w.has("violation"):
 		name := strings.Join(w.rest, " ")
 		w.rest = nil
-		at := slices.Index(invariantNames[:], name)
-		if at < 0 {
-			w.fail("no invariant is called %q; there are %s", name, strings.Join(invariantNames[:], ", "))
-			return e
+		for _, i := range Invariants() {
+			if i.String() == name {
+				return breaks(i)
+			}
 		}
-		return breaks(Invariant(at))
+		w.fail("no invariant is called %q", name)
+		return e
 	case w.has("term"):
 		e.met = w.expectTerm()
 	case w.has("leader"):

@@ -10,6 +10,7 @@ import (
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 	"github.com/hustings/hustings/simulation"
+	"github.com/hustings/hustings/simulation/internal/invariant"
 )
 
 // stepping is a step under way. It implements protocol.Effects, with what is in office.go.
@@ -32,6 +33,7 @@ type stepping struct {
 	duties  protocol.Duties
 	step    protocol.Step
 	was     protocol.Machine      // before the step
+	last    memberstate.State     // before the newest step of the machine
 	disk    memberstate.HardState // what is durable
 }
 
@@ -149,14 +151,22 @@ const (
 
 // saves is when what was decided is on the disk.
 func (w *stepping) saves() {
-	before, now := &w.was, w.session.HardState
 	w.hasLost()
-	w.saved, w.disk = true, now
-	switch {
-	case now.Term < before.Term:
-		w.blame(simulation.TermsRise, "its term falls from %d to %d", before.Term, now.Term)
-	case now.Term == before.Term && before.Vote != memberstate.Nobody && now.Vote != before.Vote:
-		w.blame(simulation.OneVote, "it votes for another one in term %d", now.Term)
+	w.saved, w.disk = true, w.session.HardState
+}
+
+// Before notes what the machine is when it is given an input, and After holds what it has made
+// of that against it.
+func (w *stepping) Before(*protocol.Input) { w.last = w.session.State }
+
+func (w *stepping) After(x *protocol.Step) {
+	if x.Output.NeedLedger {
+		return
+	}
+	if wrong := invariant.Step(w.rules(), &w.last, &w.session.Machine, x); wrong != 0 {
+		for broken, what := range wrong.All() {
+			w.blame(broken, "%s, from %+v to %+v", what, w.last, w.session.State)
+		}
 	}
 }
 
@@ -164,11 +174,8 @@ func (w *stepping) saves() {
 func (w *stepping) Done() {
 	x, q := &w.step, &w.step.Input.Message
 	w.look()
-	switch {
-	case x.Input.Kind == protocol.Receive && q.Kind == rpc.VoteRequest && q.Mark == rpc.PreVote && w.session.Machine != w.was:
+	if x.Input.Kind == protocol.Receive && q.Kind == rpc.VoteRequest && q.Mark == rpc.PreVote && w.session.Machine != w.was {
 		w.blame(simulation.LegalStep, "to be asked for a pre-vote changes it")
-	case x.Input.Kind == protocol.Ring && x.Output.Alarm.Number == 0 && !w.beyond:
-		w.blame(simulation.NeverStuck, "its alarm rang, and no other is set")
 	}
 }
 
@@ -186,9 +193,9 @@ func (w *stepping) look() {
 	}
 }
 
-func (w *stepping) blame(invariant simulation.Invariant, format string, args ...any) {
+func (w *stepping) blame(broken simulation.Invariant, format string, args ...any) {
 	if w.defect.none() {
-		w.defect = defect{invariant, fmt.Sprintf(format, args...)}
+		w.defect = defect{broken, fmt.Sprintf(format, args...)}
 	}
 }
 
@@ -303,8 +310,6 @@ func (w *stepping) Show(v protocol.View) {
 }
 
 // Nothing else needs anything here.
-func (w *stepping) Before(*protocol.Input)             {}
-func (w *stepping) After(*protocol.Step)               {}
 func (w *stepping) Resume()                            {}
 func (w *stepping) Judge(rpc.Mark, protocol.Judgement) {}
 func (w *stepping) Drop(protocol.Drop)                 {}

@@ -1,0 +1,121 @@
+// A step: what it may change, and what it must tell.
+
+package invariant
+
+import (
+	"iter"
+
+	"github.com/hustings/hustings/elector/protocol"
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+)
+
+// Breaches are what is wrong with a step: the places in the list of all breaches. None is 0.
+type Breaches uint16
+
+const (
+	failed = iota
+	termFell
+	voteChanged
+	notSaved
+	lossUntold
+	changeUntold
+	unelected
+	followsNobody
+	namesLeader
+	observerVoted
+	termRegained
+	speaksWithoutVoice
+	stuck
+	breaches
+)
+
+var known = [breaches]struct {
+	broken Invariant
+	what   string
+}{
+	failed:             {LegalStep, "the machine has found a defect of its own"},
+	termFell:           {TermsRise, "its term has fallen"},
+	voteChanged:        {OneVote, "it has changed its vote in a term"},
+	notSaved:           {LegalStep, "its hard state has changed and is not saved"},
+	lossUntold:         {LegalStep, "that it leads no more is not told, or told when it is not so"},
+	changeUntold:       {LegalStep, "it has changed and does not say so"},
+	unelected:          {LegalStep, "it leads and did not vote for itself"},
+	followsNobody:      {LegalStep, "it follows nobody, or itself"},
+	namesLeader:        {LegalStep, "it is a candidate and has a leader"},
+	observerVoted:      {ObserverSilent, "it is a voter that observes, or an observer that does not, or that has voted"},
+	termRegained:       {LegalStep, "it may stand again in a term that is spent"},
+	speaksWithoutVoice: {ObserverSilent, "it is an observer and asks for votes, or gives one"},
+	stuck:              {NeverStuck, "its alarm rang and no other is set"},
+}
+
+// All lists the breaches, each with the invariant that is broken.
+func (b Breaches) All() iter.Seq2[Invariant, string] {
+	return func(yield func(Invariant, string) bool) {
+		for i := range known {
+			if b>>i&1 == 1 && !yield(known[i].broken, known[i].what) {
+				return
+			}
+		}
+	}
+}
+
+// Step looks at a step that has been taken, and has not taken effect yet: at what the member
+// was, at what it is, and at what it was given and asks for.
+func Step(r *protocol.Rules, was *memberstate.State, m *protocol.Machine, x *protocol.Step) (b Breaches) {
+	out := &x.Output
+	if m.State != *was { // most steps change nothing of it
+		b = changed(was, &m.State, out) | holds(r, &m.State)
+	}
+	if out.Err != nil {
+		b |= 1 << failed
+	}
+	if out.Lost != lost(was, &m.State) {
+		b |= 1 << lossUntold
+	}
+	switch {
+	case m.Role == memberstate.Observer:
+		if out.To != 0 && out.Send.Kind == rpc.VoteRequest || out.Replied && out.Reply.Kind == rpc.VoteResponse && out.Reply.Result == rpc.Accept {
+			b |= 1 << speaksWithoutVoice
+		}
+	case x.Input.Kind == protocol.Ring && out.Alarm.Number == 0 && out.Dropped != protocol.DropStaleAlarm:
+		b |= 1 << stuck
+	}
+	return b
+}
+
+// lost says whether a member has ceased to lead the term that it led.
+func lost(was, now *memberstate.State) bool {
+	return was.Role == memberstate.Leader && (now.Role != memberstate.Leader || now.Term != was.Term)
+}
+
+// changed looks at what a member has become.
+func changed(was, now *memberstate.State, out *protocol.Output) (b Breaches) {
+	is := func(breach int, wrong bool) {
+		if wrong {
+			b |= 1 << breach
+		}
+	}
+	seen := now.Role != was.Role || now.Term != was.Term || now.Leader != was.Leader || now.Vote != was.Vote
+	is(termFell, now.Term < was.Term)
+	is(voteChanged, now.Term == was.Term && was.Vote != memberstate.Nobody && now.Vote != was.Vote)
+	is(notSaved, now.HardState != was.HardState && !out.Save)
+	is(changeUntold, seen && !out.Changed)
+	is(termRegained, now.Term == was.Term && was.Spent && !now.Spent)
+	return b
+}
+
+// holds looks at whether the parts of what a member is agree.
+func holds(r *protocol.Rules, s *memberstate.State) (b Breaches) {
+	is := func(breach int, wrong bool) {
+		if wrong {
+			b |= 1 << breach
+		}
+	}
+	observes := !r.Voters.Has(r.Self)
+	is(unelected, s.Role == memberstate.Leader && (s.Vote != r.Self || s.Leader != r.Self))
+	is(followsNobody, s.Role == memberstate.Follower && (s.Leader == memberstate.Nobody || s.Leader == r.Self))
+	is(namesLeader, s.Role == memberstate.Candidate && s.Leader != memberstate.Nobody)
+	is(observerVoted, observes != (s.Role == memberstate.Observer) || observes && s.Vote != memberstate.Nobody)
+	return b
+}
