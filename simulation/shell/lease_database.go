@@ -152,6 +152,8 @@ func (l line) Release(ctx context.Context, holder string, held lease.Held) error
 	})
 	if err != nil {
 		l.world().judge.meets(NotReleased)
+	} else {
+		l.world().judge.gaveBack(l.candidate, held)
 	}
 	return err
 }

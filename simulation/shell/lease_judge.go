@@ -34,6 +34,8 @@ type standing struct {
 	lapsed   memberstate.Term // the largest term whose lease is over
 	until    time.Time        // the latest end of a lease that was seen
 	released memberstate.Term // the largest term whose lease was to be released
+	given    memberstate.Term // the largest term whose lease was released, as it was told ...
+	givenAt  time.Time        // ... and when
 }
 
 // order is a call of Resign.
@@ -236,6 +238,8 @@ func (j *leaseJudge) orders(e *contender, ctx context.Context) (over func(error)
 	j.strikes[Resign]++
 	before, _, led := e.el.Lease()
 	calm := j.world.isCalm()
+	// It has nothing to give up if the lease of its last office was given back before.
+	charge, idle := e.inCharge, !led && e.office == nil && e.given > 0 && e.given == e.inCharge && e.givenAt.Before(time.Now())
 	j.note("%s: is to resign", e.name)
 	return func(err error) {
 		j.mu.Lock()
@@ -251,6 +255,9 @@ func (j *leaseJudge) orders(e *contender, ctx context.Context) (over func(error)
 		case err == nil:
 			j.met[Resigned]++
 			j.holds(OrdersTold, !stays && !serves, e.name, "it has resigned in term %d, and holds the lease: %t, and Lead runs: %t", before, stays, serves)
+			j.holds(OrdersTold, !idle || e.inCharge != charge, e.name, "it has resigned, and had given back the lease of its last term %d before", charge)
+			kept := led && e.released >= before && j.unreleased(e, before)
+			j.holds(OrdersTold, !kept, e.name, "it has resigned in term %d, and the lease could not be released", before)
 		case errors.Is(err, elector.ErrStopped):
 			j.holds(OrdersTold, e.leaving || e.running.Err() != nil, e.name, "it says that it has stopped, and nobody has stopped it")
 		case errors.Is(err, elector.ErrNotLeader):
@@ -262,11 +269,25 @@ func (j *leaseJudge) orders(e *contender, ctx context.Context) (over func(error)
 	}
 }
 
+// unreleased says whether the database has a contender hold the lease of a term.
+func (j *leaseJudge) unreleased(e *contender, term memberstate.Term) bool {
+	r := j.world.database.now(e.group.name)
+	return r.Holder == e.candidate.keeper.Self() && r.Term == term && !r.Released
+}
+
+// gaveBack notes that a candidate is told that it has released a lease.
+func (j *leaseJudge) gaveBack(c *candidate, held lease.Held) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if e := c.contenders[held.Name]; e != nil && held.Term > e.given {
+		e.given, e.givenAt = held.Term, time.Now()
+	}
+}
+
 // ran looks at a contender whose Run has returned.
 func (j *leaseJudge) ran(e *contender, err error) {
 	s := e.el.Status()
 	_, _, shown := e.el.Lease()
-	record := j.world.database.now(e.group.name)
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	c := e.candidate
@@ -281,9 +302,8 @@ func (j *leaseJudge) ran(e *contender, err error) {
 		j.holds(StopWaits, n == 0, e.name, "Run has returned, and %s runs", what)
 	}
 	j.holds(StopWaits, s.Stopped && s.Role != memberstate.Leader && !shown, e.name, "Run has returned, and its status is %+v, with a lease: %t", s, shown)
-	mine := record.Holder == c.keeper.Self() && record.Left > 0 && !record.Released
-	given := !mine || record.Term != e.inCharge || e.released >= record.Term
-	j.holds(StopWaits, given, e.name, "Run has returned, and the lease of term %d was not given back", record.Term)
+	kept := e.released < e.inCharge && time.Now().Before(e.until) && j.unreleased(e, e.inCharge)
+	j.holds(StopWaits, !kept, e.name, "Run has returned, and nobody has tried to give the lease of term %d back", e.inCharge)
 	if e.inCharge > 0 && e.inCharge == e.released {
 		j.met[StoppedLeading]++
 	}
