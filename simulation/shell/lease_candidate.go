@@ -32,7 +32,7 @@ type candidate struct {
 	number int
 	died   chan struct{}
 	keeper *lease.Keeper
-	still  atomic.Int64 // it stands still until then
+	still  atomic.Int64 // until when it stands still, since the world began
 	busy   trouble      // a line of the log that takes its time
 
 	mu  sync.Mutex
@@ -77,7 +77,7 @@ func (c *candidate) cutOff(lasts time.Duration) {
 
 // standStill holds whoever calls it up while the process stands still.
 func (c *candidate) standStill() {
-	wait := time.Until(time.Unix(0, c.still.Load()))
+	wait := time.Duration(c.still.Load()) - time.Since(c.world().judge.began)
 	if wait <= 0 {
 		return
 	}
@@ -163,7 +163,7 @@ func (c *candidate) run() {
 			c.rejoin(w.plan.groups[r.IntN(len(w.plan.groups))])
 		case StandStill:
 			w.judge.struckAt(f, c.node.name)
-			c.still.Store(time.Now().Add(upTo(r, 2*w.plan.longest.TTL)).UnixNano())
+			c.still.Store(int64(time.Since(w.judge.began) + upTo(r, 2*w.plan.longest.TTL)))
 		default:
 			w.judge.struckAt(f, c.node.name)
 			c.cutOff(upTo(r, 3*w.plan.longest.TTL))

@@ -108,7 +108,7 @@ func (e *contender) order() {
 func (e *contender) resign(ctx context.Context) error {
 	j := e.candidate.world().judge
 	defer j.visits(e.candidate)()
-	over := j.orders(e, ctx)
+	over := j.orders(ctx, e)
 	err := e.el.Resign(ctx)
 	over(err)
 	return err
@@ -123,7 +123,7 @@ func (e *contender) lead(ctx context.Context, term memberstate.Term) error {
 		defer timer.Stop()
 		select {
 		case <-timer.C:
-			w.judge.returnsEarly(e, ctx, term)
+			w.judge.returnsEarly(ctx, e, term)
 			if w.chance(2) {
 				runtime.Goexit()
 			}

@@ -174,7 +174,7 @@ func (k waker) Wake(ctx context.Context, name string) error {
 
 func (k waker) Listen(ctx context.Context, woken func(name string)) error {
 	c := k.candidate
-	defer k.world().judge.asks(c, ctx, false)()
+	defer k.world().judge.asks(ctx, c, false)()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	heard := make(chan string, 100)
@@ -253,7 +253,7 @@ type answer[T any] struct {
 // on its way then arrives nonetheless.
 func ask[T any](ctx context.Context, c *candidate, do func() (T, error)) (none T, err error) {
 	w := c.world()
-	defer w.judge.asks(c, ctx, true)()
+	defer w.judge.asks(ctx, c, true)()
 	c.standStill()
 	f, answers := w.fate(c), make(chan answer[T], 1)
 	if c.isDead() {

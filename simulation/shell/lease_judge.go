@@ -100,7 +100,7 @@ func (j *leaseJudge) contends(e *contender, err error) {
 }
 
 // asks notes a call of the store, or of the waker.
-func (j *leaseJudge) asks(c *candidate, ctx context.Context, bounded bool) (over func()) {
+func (j *leaseJudge) asks(ctx context.Context, c *candidate, bounded bool) (over func()) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	end, ends := ctx.Deadline()
@@ -203,7 +203,7 @@ func (j *leaseJudge) serves(ctx context.Context, e *contender, term memberstate.
 }
 
 // returnsEarly notes that Lead is about to return by itself.
-func (j *leaseJudge) returnsEarly(e *contender, ctx context.Context, term memberstate.Term) {
+func (j *leaseJudge) returnsEarly(ctx context.Context, e *contender, term memberstate.Term) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if ctx.Err() == nil && !e.candidate.dead {
@@ -230,7 +230,7 @@ func (j *leaseJudge) toldAll(e *contender, last *elector.Status, who string) {
 }
 
 // orders notes that somebody has the contender resign, and looks at what comes of it.
-func (j *leaseJudge) orders(e *contender, ctx context.Context) (over func(error)) {
+func (j *leaseJudge) orders(ctx context.Context, e *contender) (over func(error)) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	o := &order{ctx}
