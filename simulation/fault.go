@@ -27,7 +27,7 @@ const (
 	Isolation
 	LeaderMinority
 	LeaderMute
-	Ring
+	NeighboursOnly
 	Bridge
 	Flap
 	TrueHint
@@ -55,11 +55,11 @@ const (
 	ClockBeyond
 	WallJump
 	// Of operators.
-	Transfer
+	TransferOrder
 	GivenUp
 	LateWord
-	Resign
-	Stand
+	ResignOrder
+	StandOrder
 	Prefer
 	Observe
 	WithoutPreVote
@@ -128,7 +128,7 @@ func init() {
 		Isolation:      {"isolation", NetworkFaults, drawCut, cut},
 		LeaderMinority: {"leader-minority", NetworkFaults, drawCut, cut},
 		LeaderMute:     {"leader-mute", NetworkFaults, drawCut, cut},
-		Ring:           {"ring", NetworkFaults, drawCut, cut},
+		NeighboursOnly: {"ring", NetworkFaults, drawCut, cut},
 		Bridge:         {"bridge", NetworkFaults, drawCut, cut},
 		Flap:           {"flap", NetworkFaults, drawFlap, cut},
 		TrueHint:       {"true-hint", NetworkFaults, drawLeader, crashAndTell},
@@ -156,11 +156,11 @@ func init() {
 		ClockBeyond: {"clock-beyond", ClockFaults, drawRate, setRate},
 		WallJump:    {"wall-jump", ClockFaults, drawWall, jump},
 
-		Transfer:       {"transfer", OperatorFaults, drawTransfer, command},
+		TransferOrder:  {"transfer", OperatorFaults, drawTransfer, command},
 		GivenUp:        {"given-up", OperatorFaults, drawGivenUp, giveUp},
 		LateWord:       {"late-word", OperatorFaults, drawLateWord, holdWord},
-		Resign:         {"resign", OperatorFaults, drawLeaderOrNode, command},
-		Stand:          {"stand", OperatorFaults, drawNode, command},
+		ResignOrder:    {"resign", OperatorFaults, drawLeaderOrNode, command},
+		StandOrder:     {"stand", OperatorFaults, drawNode, command},
 		Prefer:         {"prefer", OperatorFaults, drawPrefer, prefer},
 		Observe:        {"observe", OperatorFaults, drawObserve, observe},
 		WithoutPreVote: {"without-pre-vote", OperatorFaults, drawNode, without},

@@ -102,7 +102,7 @@ func drawCut(w *world, s *Strike) bool {
 		}
 	case Isolation:
 		s.Links = w.linksBetween(func(from, to int) bool { return (from == s.Node) != (to == s.Node) })
-	case Ring: // every node has its two neighbours
+	case NeighboursOnly: // every node has its two neighbours
 		at := r.Perm(len(w.nodes))
 		s.Links = w.linksBetween(func(from, to int) bool {
 			apart := (at[from] - at[to] + len(at)) % len(at)

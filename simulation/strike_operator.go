@@ -27,12 +27,12 @@ func command(w *world, s *Strike) bool {
 	came := new(outcome)
 	order := &protocol.Order{Settled: came.settle}
 	switch s.Fault {
-	case Stand:
+	case StandOrder:
 		n.order(func(h *protocol.Node) { h.Give(&m.group, &protocol.Input{Kind: protocol.Stand}, nil) })
 		return true
-	case Resign:
+	case ResignOrder:
 		order.Resign = true
-	default: // Transfer
+	default: // TransferOrder
 		if s.Other >= 0 {
 			order.To = w.nodes[s.Other].seat
 		}
@@ -60,7 +60,7 @@ func giveUp(w *world, s *Strike) bool {
 		return false
 	}
 	w.follow(time.Duration(s.Count), Strike{Fault: GivenUp, Node: s.Node, Other: nobody})
-	return command(w, &Strike{Fault: Transfer, Node: s.Node, Other: s.Other})
+	return command(w, &Strike{Fault: TransferOrder, Node: s.Node, Other: s.Other})
 }
 
 func drawLateWord(w *world, s *Strike) bool {
@@ -74,7 +74,7 @@ func drawLateWord(w *world, s *Strike) bool {
 // holdWord has a leader hand over twice to the same member. What it tells that one the
 // first time arrives s.Count nanoseconds after the second order, and others never hear it.
 func holdWord(w *world, s *Strike) bool {
-	order := Strike{Fault: Transfer, Node: s.Node, Other: s.Other}
+	order := Strike{Fault: TransferOrder, Node: s.Node, Other: s.Other}
 	if w.network.word.until > w.now || !command(w, &order) {
 		return false
 	}

@@ -7,10 +7,10 @@ type Condition uint8
 
 // The conditions.
 const (
-	// RanOut: a lease ran out under a leader.
-	RanOut Condition = iota
-	// TakenAway: a renewal told that the lease was another's, or forced.
-	TakenAway
+	// LeaseRanOut: a lease ran out under a leader.
+	LeaseRanOut Condition = iota
+	// LeaseTaken: a renewal told that the lease was another's, or forced.
+	LeaseTaken
 	// Refused: a claim came too late, for another was faster or the holder renewed.
 	Refused
 	// WonUnknown: a claim won, and its sender was not told; it found itself the holder.

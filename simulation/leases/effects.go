@@ -120,10 +120,10 @@ func (n *candidate) Vacate(name string, term memberstate.Term, err error) {
 func (n *candidate) Tell(note protocol.Note) {
 	switch note.Topic {
 	case protocol.RanOut:
-		n.world.met(RanOut)
+		n.world.met(LeaseRanOut)
 		n.world.lost(n, lookUp(note.Name), note.Topic)
 	case protocol.TakenAway:
-		n.world.met(TakenAway)
+		n.world.met(LeaseTaken)
 		n.world.lost(n, lookUp(note.Name), note.Topic)
 	case protocol.Forgotten:
 		n.world.met(Distrusted)

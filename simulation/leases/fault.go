@@ -29,8 +29,8 @@ const (
 	CutSome
 	CutAll
 
-	// Fails: the database refuses a statement with an error.
-	Fails
+	// StatementFails: the database refuses a statement with an error.
+	StatementFails
 	// SlowCommit: a statement has the record for itself from microseconds to more than
 	// a TTL, from its look at the database's clock to its commit.
 	SlowCommit
@@ -123,12 +123,12 @@ var known = [faults]about{
 	CutSome:      {"cut-some", NetworkFaults, (*world).cutSome},
 	CutAll:       {"cut-all", NetworkFaults, (*world).cutAll},
 
-	Fails:         {"fails", DatabaseFaults, nil},
-	SlowCommit:    {"slow-commit", DatabaseFaults, nil},
-	Stall:         {"stall", DatabaseFaults, (*world).stall},
-	StaleRead:     {"stale-read", DatabaseFaults, nil},
-	Locked:        {"locked", DatabaseFaults, (*world).lock},
-	DatabaseSteps: {"database-steps", DatabaseFaults, (*world).stepWatched},
+	StatementFails: {"fails", DatabaseFaults, nil},
+	SlowCommit:     {"slow-commit", DatabaseFaults, nil},
+	Stall:          {"stall", DatabaseFaults, (*world).stall},
+	StaleRead:      {"stale-read", DatabaseFaults, nil},
+	Locked:         {"locked", DatabaseFaults, (*world).lock},
+	DatabaseSteps:  {"database-steps", DatabaseFaults, (*world).stepWatched},
 
 	Crash:     {"crash", ProcessFaults, (*world).crash},
 	Leave:     {"leave", ProcessFaults, (*world).leave},

@@ -163,7 +163,7 @@ func (s *statement) arrived() {
 // execute carries the statement out for some leases, and sends the answer.
 func (s *statement) execute(looked int64, leases []int) {
 	w, n := s.from.world, s.from
-	if w.chance(Fails) {
+	if w.chance(StatementFails) {
 		s.answer(&protocol.Answer{Err: errBroken})
 		return
 	}

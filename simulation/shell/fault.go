@@ -49,10 +49,10 @@ const (
 	Rejoin
 	// RejoinNow: the same, with a context that has ended.
 	RejoinNow
-	// Transfer, Resign, Stand: an operator orders it, and may lose patience.
-	Transfer
-	Resign
-	Stand
+	// TransferOrder, ResignOrder, StandOrder: an operator orders it, and may lose patience.
+	TransferOrder
+	ResignOrder
+	StandOrder
 	// LeadReturns: an engine's Lead returns by itself, or ends its goroutine.
 	LeadReturns
 	// PauseFails: an engine's Pause fails, ends its goroutine, or does not return until
@@ -117,7 +117,7 @@ func (f Fault) String() string {
 // Faults lists those that strike in worlds of a kind.
 func (k Kind) Faults() []Fault {
 	if k == Leases {
-		return append(all(faults)[LostQuestion:], Kill, Close, Rejoin, Resign, LeadReturns)
+		return append(all(faults)[LostQuestion:], Kill, Close, Rejoin, ResignOrder, LeadReturns)
 	}
 	return all(LostQuestion)
 }
@@ -128,8 +128,8 @@ type Condition uint8
 
 // The conditions.
 const (
-	// Served: an engine's Lead was called.
-	Served Condition = iota
+	// LeadServed: an engine's Lead was called.
+	LeadServed Condition = iota
 	// Committed: an entry was committed.
 	Committed
 	// LeaseHeld: a lease was seen.
@@ -142,8 +142,8 @@ const (
 	NoQuorum
 	// Resigned: a leader resigned and nobody had taken over.
 	Resigned
-	// Paused: an engine was asked to pause its writes.
-	Paused
+	// WritesPaused: an engine was asked to pause its writes.
+	WritesPaused
 	// StoppedLeading: a group was stopped while its member led.
 	StoppedLeading
 	// Failed: a group ended with an error because its disk failed.
@@ -153,8 +153,8 @@ const (
 
 	// Those of leases follow.
 
-	// TakenAway: a renewal told that a lease was lost.
-	TakenAway
+	// LeaseTaken: a renewal told that a lease was lost.
+	LeaseTaken
 	// ClaimUnanswered: whoever claimed a lease was not told what came of it.
 	ClaimUnanswered
 	// NotReleased: a lease could not be released at once.
@@ -179,7 +179,7 @@ func (c Condition) String() string {
 // Conditions lists those that come about in worlds of a kind.
 func (k Kind) Conditions() []Condition {
 	if k == Leases {
-		return append(all(conditions)[TakenAway:], Served, LeaseHeld, LeaseLapsed, Resigned, StoppedLeading)
+		return append(all(conditions)[LeaseTaken:], LeadServed, LeaseHeld, LeaseLapsed, Resigned, StoppedLeading)
 	}
-	return all(TakenAway)
+	return all(LeaseTaken)
 }

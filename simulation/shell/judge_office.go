@@ -36,7 +36,7 @@ func (j *judge) leads(ctx context.Context, m *member, term memberstate.Term) (re
 		return func() {}
 	}
 	h := j.groups[m.group.name]
-	j.met[Served]++
+	j.met[LeadServed]++
 	j.note("%s: Lead of term %d begins", m.name, term)
 	j.holds(LeadOnce, m.office == nil, m.name, "Lead of term %d is called while another one runs", term)
 	j.holds(LeadOnce, term > m.inCharge, m.name, "Lead is called for term %d after term %d", term, m.inCharge)
@@ -76,7 +76,7 @@ func (j *judge) pauses(ctx context.Context, m *member, term memberstate.Term) (r
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if !m.process.dead {
-		j.met[Paused]++
+		j.met[WritesPaused]++
 		j.note("%s: Pause for term %d", m.name, term)
 		m.pausing = append(m.pausing, &pausing{term, ctx, time.Now()})
 		j.namesLeader(j.groups[m.group.name], m.name, term, m.process.node.name, m.id)

@@ -136,7 +136,7 @@ func (l line) Renew(ctx context.Context, holder string, held []lease.Held) ([]st
 		}
 		kept, err := l.database().store.Renew(context.Background(), holder, mine)
 		if len(kept) < len(mine) {
-			l.world().judge.meets(TakenAway)
+			l.world().judge.meets(LeaseTaken)
 		}
 		if len(locked) > 0 {
 			err = &lease.LockedError{Names: locked}

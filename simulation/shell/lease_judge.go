@@ -187,7 +187,7 @@ func (j *leaseJudge) serves(ctx context.Context, e *contender, term memberstate.
 	if !e.candidate.dead {
 		name, self := e.group.name, e.candidate.keeper.Self()
 		j.note("%s: leads term %d", e.name, term)
-		j.met[Served]++
+		j.met[LeadServed]++
 		j.holds(LeadOnce, e.office == nil && term > e.inCharge && !j.led[name][term], e.name, "Lead is called for term %d, after term %d", term, e.inCharge)
 		j.holds(OneLeader, j.winners[name][term] == self, e.name, "Lead is called for term %d, which was given to %q", term, j.winners[name][term])
 		j.holds(LeadInOffice, !e.observer, e.name, "an observer leads")
@@ -235,7 +235,7 @@ func (j *leaseJudge) orders(ctx context.Context, e *contender) (over func(error)
 	defer j.mu.Unlock()
 	o := &order{ctx}
 	e.ordered[o] = struct{}{}
-	j.strikes[Resign]++
+	j.strikes[ResignOrder]++
 	before, _, led := e.el.Lease()
 	calm := j.world.isCalm()
 	// It has nothing to give up if the lease of its last office was given back before.

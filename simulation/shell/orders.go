@@ -42,17 +42,17 @@ func (m *member) orderOnce() {
 	}
 	switch w.drawn64() % 5 {
 	case 0, 1:
-		j.struck(Transfer)
+		j.struck(TransferOrder)
 		to := ""
 		if voters := m.group.voters; w.drawn64()%3 > 0 {
 			to = nodeName(voters[w.drawn64()%uint64(len(voters))])
 		}
 		_ = m.transfer(ctx, to) // the judge has seen what came of it
 	case 2:
-		j.struck(Resign)
+		j.struck(ResignOrder)
 		m.resign(ctx)
 	case 3:
-		j.struck(Stand)
+		j.struck(StandOrder)
 		follows := j.campaigns(m)
 		m.el.Campaign()
 		settle()
