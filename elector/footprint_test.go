@@ -19,7 +19,7 @@ import (
 )
 
 // mostBytes is what an idle group may cost, beside its name.
-const mostBytes = 512
+const mostBytes = 470
 
 // echoes is the transport of a node whose groups all follow n1. It counts what the
 // groups answer.
