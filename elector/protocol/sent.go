@@ -35,14 +35,21 @@ func (s *SentTimes) Sends(m *Machine, q *Message, now time.Duration) {
 }
 
 // RoundTrip is how long ago the request of an answer was sent; zero if the message is
-// no answer, or if that is not known any more.
+// no answer, or if that is not known. Where round trips are far longer than a round of
+// votes, every answer is to a round that is not kept any more. It has taken longer than
+// the oldest one that is, and that much is reported: otherwise no round would ever be
+// made long enough for its answers (D6).
 func (s *SentTimes) RoundTrip(m *Machine, answer *rpc.Body, now time.Duration) time.Duration {
 	at, known := time.Duration(0), false
 	switch answer.Kind {
 	case rpc.HeartbeatResponse:
 		at, known = s.beat(m, answer.Round)
 	case rpc.VoteResponse:
-		at, known = kept(&s.ballots, m.Ballot(), answer.Round)
+		newest := m.Ballot()
+		if at, known = kept(&s.ballots, newest, answer.Round); !known && int32(newest-answer.Round) > 0 {
+			at = s.ballots[(newest+1)%recentBeats]
+			known = at > 0
+		}
 	default: // requests have no round trip
 	}
 	if !known {

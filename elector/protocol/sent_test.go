@@ -57,3 +57,17 @@ func TestALoneVoterHoldsItsLeaseFromNow(t *testing.T) {
 	assert.True(t, known)
 	assert.Equal(t, time.Minute, at)
 }
+
+// Where every answer comes when its round is forgotten, this is all that is known of how long
+// answers take.
+func TestAnAnswerToAForgottenRoundHasTakenLongerThanTheOldestThatIsKept(t *testing.T) {
+	m := &Machine{}
+	var times SentTimes
+	for m.ballot = 1; m.ballot < 6; m.ballot++ {
+		times.Sends(m, &Message{Body: rpc.Body{Kind: rpc.VoteRequest, Round: m.ballot}}, time.Duration(m.ballot)*time.Second)
+	}
+	m.ballot = 5
+	assert.Equal(t, 8*time.Second, times.RoundTrip(m, &rpc.Body{Kind: rpc.VoteResponse, Round: 1}, 10*time.Second), "since the second")
+	assert.Zero(t, times.RoundTrip(m, &rpc.Body{Kind: rpc.VoteResponse, Round: 6}, 10*time.Second), "of a round that has not begun")
+	assert.Zero(t, times.RoundTrip(m, &rpc.Body{Kind: rpc.HeartbeatResponse, Round: 1}, 10*time.Second), "of a beat")
+}
