@@ -219,9 +219,9 @@ func (c *content) write(b []byte, at int) {
 }
 
 // keep makes the first bytes of a sector of what was written durable.
-func (c *content) keep(written []byte, sector, bytes int) {
+func (c *content) keep(written []byte, sector, length int) {
 	from := sector * SectorSize
-	to := min(from+bytes, len(written))
+	to := min(from+length, len(written))
 	if grow := to - len(c.durable); grow > 0 {
 		c.durable = append(c.durable, make([]byte, grow)...)
 	}
