@@ -127,7 +127,7 @@ databases: ## Run the stores of leases, and the command, against real databases,
 
 .PHONY: campaign
 campaign: ## 100,000 worlds of 3 to 7 members with all faults.
-	go run ./cmd/hustings sim --seeds 100000 --members 3,4,5,6,7 --json
+	go run ./cmd/hustings sim --seeds 100000 --json
 
 .PHONY: week
 week: ## A virtual week: memory must not grow.

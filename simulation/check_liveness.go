@@ -63,7 +63,7 @@ func (w *world) converge(core []int) (took time.Duration) {
 // for good, or dead.
 func (w *world) heal(core []int) {
 	w.network.healAll()
-	w.longestWrite = quickWrite
+	w.longestWrite = w.hurried(quickWrite)
 	for i := range w.nodes {
 		n := &w.nodes[i]
 		n.sluggish, n.doomed = 0, 0

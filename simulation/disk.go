@@ -55,12 +55,12 @@ func (d *disk) save(n *node, batch []memberstate.Record) time.Duration {
 		}
 		d.written = append(d.written, written{n.world.place(r.Group), memberstate.HardState{Term: r.Term, Vote: vote, Promise: r.Promise}})
 	}
-	const dull = 500 * time.Microsecond
-	most := 1200 * time.Microsecond
+	w := n.world
+	dull, least, most := w.hurried(500*time.Microsecond), w.hurried(200*time.Microsecond), w.hurried(1200*time.Microsecond)
 	if d.slow {
-		most += n.world.options.Timing.Detection()
+		most += w.options.Timing.Detection()
 	}
-	return n.world.choices.span(chooseSave, n.index, 200*time.Microsecond, most, dull)
+	return w.choices.span(chooseSave, n.index, least, most, dull)
 }
 
 // sync ends a save. A write that failed may have reached the disk all the same. After a

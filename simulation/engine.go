@@ -193,7 +193,7 @@ func (m *member) hear(p *parcel) {
 	if m.disk.slow {
 		most += m.rules().Timing.Detection()
 	}
-	takes := m.world.choices.span(chooseWrite, m.index, 0, most, time.Millisecond)
+	takes := m.world.choices.span(chooseWrite, m.index, 0, most, m.world.hurried(time.Millisecond))
 	m.world.about(int64(takes), entriesWritten, m, m.incarnation*mostWrites+uint32(place))
 }
 

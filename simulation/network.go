@@ -87,10 +87,10 @@ const oldParcels = 32
 const dullDelay = time.Millisecond
 
 // draw draws the network's manners.
-func (n *network) draw(r *rand.Rand, enabled FaultSet, detection time.Duration) {
-	n.delay = 50*time.Microsecond + time.Duration(r.Int64N(int64(2*time.Millisecond)))
-	n.jitter = time.Duration(r.Int64N(int64(2 * time.Millisecond)))
-	n.tail = time.Duration(r.Int64N(int64(detection)))
+func (n *network) draw(r *rand.Rand, enabled FaultSet) {
+	n.delay = n.world.hurried(50*time.Microsecond + time.Duration(r.Int64N(int64(2*time.Millisecond))))
+	n.jitter = n.world.hurried(time.Duration(r.Int64N(int64(2 * time.Millisecond))))
+	n.tail = time.Duration(r.Int64N(int64(n.world.options.Timing.Detection())))
 	rate := func(f Fault, most uint32) uint32 {
 		drawn := r.Uint32N(most) + 1
 		if !enabled.Has(f) {

@@ -24,6 +24,7 @@ type node struct {
 	incarnation uint32
 	paused      bool
 	hung        bool          // its save never returns
+	saved       bool          // its save has returned, and it stands still
 	gone        bool          // it crashed, and nobody starts it again
 	sluggish    time.Duration // how much longer everything takes
 	disk        disk
@@ -62,7 +63,7 @@ func (n *node) start() {
 		w.check.violated(TermsRise, &n.members[0], "the store does not open after a crash: %v", err)
 		return
 	}
-	n.alive, n.paused, n.hung, n.doomed = true, false, false, 0
+	n.alive, n.paused, n.hung, n.saved, n.doomed = true, false, false, false, 0
 	n.incarnation++
 	n.inbox, n.orders = n.inbox[:0], n.orders[:0]
 	w.alarms.set(n.index, 0)
@@ -172,6 +173,10 @@ func (n *node) resume(incarnation uint32) {
 	}
 	n.inbox, n.orders = n.inbox[:0], n.orders[:0]
 	n.endTurn()
+	if n.saved && n.alive {
+		n.saved = false
+		n.saveEnded(incarnation)
+	}
 }
 
 // take takes a message from the network.
@@ -257,7 +262,7 @@ func (n *node) saveEnded(incarnation uint32) {
 		return
 	}
 	if n.paused { // the process does not know yet
-		n.world.after(time.Millisecond, saveEnds, n, incarnation)
+		n.saved = true
 		return
 	}
 	trouble := n.disk.trouble

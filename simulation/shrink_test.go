@@ -57,18 +57,24 @@ func TestARecordIsTheRun(t *testing.T) {
 		if seed%4 == 0 {
 			o.Branches = []simulation.Branch{{At: 3 * time.Second, Seed: 99}}
 		}
-		played := run(t, o)
-		s, recorded, err := simulation.Record(o)
-		require.NoError(t, err)
-		assert.Equal(t, played.Digest, recorded.Digest, "recording changes nothing")
-		parsed, err := simulation.ParseScenario(strings.NewReader(s.String()))
-		require.NoError(t, err)
-		assert.Equal(t, s.String(), parsed.String())
-		again, err := parsed.Run()
-		require.NoError(t, err)
-		assert.Equal(t, played.Digest, again.Digest, "seed %d", seed)
-		assert.Equal(t, played.Elections, again.Elections)
+		assertWrittenDown(t, o)
 	}
+}
+
+// assertWrittenDown demands that a run and its text are the same.
+func assertWrittenDown(t *testing.T, o simulation.Options) {
+	t.Helper()
+	played := run(t, o)
+	s, recorded, err := simulation.Record(o)
+	require.NoError(t, err)
+	assert.Equal(t, played.Digest, recorded.Digest, "recording changes nothing")
+	parsed, err := simulation.ParseScenario(strings.NewReader(s.String()))
+	require.NoError(t, err)
+	assert.Equal(t, s.String(), parsed.String())
+	again, err := parsed.Run()
+	require.NoError(t, err)
+	assert.Equal(t, played.Digest, again.Digest, "seed %d", o.Seed)
+	assert.Equal(t, played.Elections, again.Elections)
 }
 
 func ExampleScenario() {

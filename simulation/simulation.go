@@ -58,12 +58,16 @@ type Result struct {
 	Struck  map[Fault]uint64
 	Checked map[Invariant]uint64
 	Met     map[Condition]uint64
+	// Traits are what is special about the world.
+	Traits []Trait
 	// Told are the faults that break an assumption and were detected, and refused.
 	Told FaultSet
 	// Excused counts how often an invariant did not hold where it could not be demanded.
 	Excused map[Invariant]uint64
-	// Converged is how long a healed majority took to have a leader, if that was Demanded.
+	// Converged is how long a healed majority took to have a leader, if that was Demanded,
+	// and Detection how long one there may be silent.
 	Converged time.Duration
+	Detection time.Duration
 	Demanded  bool
 	// Unmet lists what a scenario expects and did not find, and its lines that came to
 	// nothing.
@@ -147,6 +151,7 @@ func (w *world) play(expected []Expectation) Result {
 	}
 	r := w.result()
 	r.Converged, r.Demanded, r.Unmet = took, demanded && !w.check.over, unmet
+	r.Detection = w.options.Timing.Detection()
 	return r
 }
 
@@ -157,7 +162,7 @@ func (w *world) result() Result {
 		Events: w.steps, Elections: w.election, Virtual: time.Duration(w.now),
 		Struck: make(map[Fault]uint64, faults), Checked: make(map[Invariant]uint64, invariants),
 		Met: make(map[Condition]uint64, conditions), Excused: map[Invariant]uint64{},
-		Told: w.check.tellers, Digest: w.digest, Violation: w.check.violation,
+		Traits: w.options.Traits(), Told: w.check.tellers, Digest: w.digest, Violation: w.check.violation,
 	}
 	for f, count := range w.swarm.struck {
 		r.Struck[Fault(f)] = count

@@ -16,14 +16,17 @@ type Summary struct {
 	Struck                   map[Fault]uint64
 	Checked                  map[Invariant]uint64
 	Met                      map[Condition]uint64
+	// Worlds counts those of each kind.
+	Worlds map[Trait]uint64
 	// Excused counts, for each invariant, how often it was broken after something had
 	// struck that it rests on, so that it was not demanded any more.
 	Excused map[Invariant]uint64
 	// Assumed counts the runs in which a fault struck that breaks an assumption, Told
 	// those of them in which it was detected and refused.
 	Assumed, Told map[Fault]uint64
-	// Converged counts the healed majorities by how long each took to have a leader.
-	Converged map[time.Duration]uint64
+	// Converged counts the healed majorities by how long each took to have a leader, in
+	// thousandths of a detection time.
+	Converged map[uint64]uint64
 	// States is how many abstract states were reached; zero if nobody counted.
 	States int
 	// Digest is that of all runs, whatever their order.
@@ -35,8 +38,8 @@ type Summary struct {
 // NewSummary is one of no runs.
 func NewSummary() *Summary {
 	return &Summary{
-		Struck: map[Fault]uint64{}, Checked: map[Invariant]uint64{}, Met: map[Condition]uint64{},
-		Excused: map[Invariant]uint64{}, Assumed: map[Fault]uint64{}, Told: map[Fault]uint64{}, Converged: map[time.Duration]uint64{},
+		Struck: map[Fault]uint64{}, Checked: map[Invariant]uint64{}, Met: map[Condition]uint64{}, Worlds: map[Trait]uint64{},
+		Excused: map[Invariant]uint64{}, Assumed: map[Fault]uint64{}, Told: map[Fault]uint64{}, Converged: map[uint64]uint64{},
 	}
 }
 
@@ -44,8 +47,8 @@ func NewSummary() *Summary {
 func (s *Summary) Add(r Result) {
 	one := Summary{
 		Seeds: 1, Events: r.Events, Elections: r.Elections, Virtual: r.Virtual, Digest: r.Digest,
-		Struck: r.Struck, Checked: r.Checked, Met: r.Met, Excused: r.Excused,
-		Assumed: map[Fault]uint64{}, Told: map[Fault]uint64{}, Converged: map[time.Duration]uint64{},
+		Struck: r.Struck, Checked: r.Checked, Met: r.Met, Worlds: map[Trait]uint64{}, Excused: r.Excused,
+		Assumed: map[Fault]uint64{}, Told: map[Fault]uint64{}, Converged: map[uint64]uint64{},
 	}
 	for f := range r.Struck {
 		if f.Class() == AssumptionFaults && r.Struck[f] > 0 {
@@ -55,8 +58,11 @@ func (s *Summary) Add(r Result) {
 			}
 		}
 	}
+	for _, t := range r.Traits {
+		one.Worlds[t] = 1
+	}
 	if r.Demanded {
-		one.Converged[r.Converged] = 1
+		one.Converged[uint64(1000*r.Converged.Seconds()/r.Detection.Seconds())] = 1
 	}
 	if r.Violation != nil {
 		one.Failing = []Result{r}
@@ -76,6 +82,7 @@ func (s *Summary) Merge(o *Summary) {
 	addAll(s.Struck, o.Struck)
 	addAll(s.Checked, o.Checked)
 	addAll(s.Met, o.Met)
+	addAll(s.Worlds, o.Worlds)
 	addAll(s.Excused, o.Excused)
 	addAll(s.Assumed, o.Assumed)
 	addAll(s.Told, o.Told)
@@ -101,16 +108,16 @@ func addAll[K comparable](to, from map[K]uint64) {
 	}
 }
 
-// ConvergedWithin is how long healed majorities took to have a leader, at a quantile
-// from 0 to 1; zero if there were none.
-func (s *Summary) ConvergedWithin(quantile float64) time.Duration {
+// ConvergedWithin is how long healed majorities took to have a leader, in detection times,
+// at a quantile from 0 to 1; zero if there were none.
+func (s *Summary) ConvergedWithin(quantile float64) float64 {
 	var all, seen uint64
 	for _, n := range s.Converged {
 		all += n
 	}
 	for _, took := range slices.Sorted(maps.Keys(s.Converged)) {
 		if seen += s.Converged[took]; float64(seen) >= quantile*float64(all) {
-			return took
+			return float64(took) / 1000
 		}
 	}
 	return 0

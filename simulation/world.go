@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/simulation/internal/agenda"
 )
@@ -94,9 +95,29 @@ func (w *world) manners(seed uint64) {
 	w.choices.reseed(seed)
 	w.swarm.random = rand.New(rand.NewPCG(seed, 0x6875737469))
 	w.swarm.enable(&w.options)
-	w.network.draw(w.swarm.random, w.swarm.enabled, w.options.Timing.Detection())
-	w.tick = busiestTick << w.swarm.random.IntN(doublings)
-	w.longestWrite = quickWrite << w.swarm.random.IntN(writeDoubling)
+	w.network.draw(w.swarm.random, w.swarm.enabled)
+	w.tick = w.stretched(busiestTick) << w.swarm.random.IntN(doublings)
+	w.longestWrite = w.stretched(quickWrite) << w.swarm.random.IntN(writeDoubling)
+}
+
+// A world is about as quick as its group needs it. Where heartbeats are closer than
+// slowestBeat networks and disks are quicker, or no leader could hold out; and engines
+// write so often that it matters, whatever the heartbeat.
+const slowestBeat = 20 * time.Millisecond
+
+// hurried is how long something takes of a world's own that takes so long where there is
+// time enough.
+func (w *world) hurried(d time.Duration) time.Duration {
+	if beat := w.options.Timing.Heartbeat; beat < slowestBeat {
+		return d * beat / slowestBeat
+	}
+	return d
+}
+
+// stretched is how long something takes of an engine's that takes so long with heartbeats
+// as they are by default.
+func (w *world) stretched(d time.Duration) time.Duration {
+	return time.Duration(float64(d) * w.options.Timing.Heartbeat.Seconds() / elector.DefaultTiming().Heartbeat.Seconds())
 }
 
 // begin starts the nodes.

@@ -10,11 +10,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
-	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/simulation"
 	"github.com/hustings/hustings/simulation/explore"
 	"github.com/hustings/hustings/simulation/picture"
@@ -24,7 +22,6 @@ import (
 type replayFlags struct {
 	world      worldFlags
 	seed       uint64
-	members    int
 	branches   branchFlag
 	html       string
 	text, step bool
@@ -36,12 +33,13 @@ func (f *replayFlags) command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "replay [FILE]",
 		Short: "See a simulated run again",
-		Long: `See a simulated run again: a scenario from a file, or a seed. Without more, it says
+		Long: `See a simulated run again: a scenario from a file, or a seed, which draws what no flag
+decides, as with sim. Without more, it says
 how the run ended, and fails if that is not as the scenario expects, or if an invariant
 did not hold. What explore has written down is played on plain machines; its times mean
 nothing but an order.`,
 		Example: `  hustings replay violation-35/scenario.txt --html picture.html
-  hustings replay --seed 35 --members 5 --text
+  hustings replay --seed 35 --text
   hustings replay story.txt --step
   hustings replay --world lease --seed 35 --text`,
 		Args: cobra.MaximumNArgs(1),
@@ -49,11 +47,7 @@ nothing but an order.`,
 	}
 	flags := cmd.Flags()
 	flags.Uint64Var(&f.seed, "seed", 0, "the `seed`")
-	flags.IntVar(&f.members, "members", 3, "the `size` of the group")
 	f.world.add(flags)
-	flags.StringVar(&f.world.leak, "leak", strconv.Itoa(elector.DefaultTiming().Leak), "how many heartbeats may be missed: a `number`")
-	flags.StringVar(&f.world.leases, "leases", "off", "leaders hold leases: `on` or off")
-	flags.Lookup("leases").NoOptDefVal = "on"
 	flags.StringVar(&f.world.strict, "strict", "off", "with --world lease, candidates trust no clock of a database: `on` or off")
 	flags.Lookup("strict").NoOptDefVal = "on"
 	flags.Var(&f.branches, "branch", "from a time on, go on with the choices of another seed")
@@ -92,9 +86,8 @@ func (f *replayFlags) run(cmd *cobra.Command, args []string) error {
 
 // options are those of the seed.
 func (f *replayFlags) options() simulation.Options {
-	o := f.world.options()
-	o.Timing = f.world.withLeak(o.Timing, 0)
-	o.Seed, o.Members, o.Branches = f.seed, f.members, f.branches
+	o := f.world.options(f.seed)
+	o.Branches = f.branches
 	return o
 }
 
@@ -110,7 +103,7 @@ func (f *replayFlags) scenario(args []string) (played, string, error) {
 	if len(args) == 0 {
 		o := f.options()
 		s, _, err := simulation.Record(o)
-		return s, replayCommand(o), err
+		return s, f.world.replay(&o), err
 	}
 	text, err := os.ReadFile(args[0])
 	if err != nil {

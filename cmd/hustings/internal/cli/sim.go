@@ -12,8 +12,6 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -27,7 +25,6 @@ import (
 type simFlags struct {
 	world                worldFlags
 	seeds, first         uint64
-	members              []int
 	shard                shardFlag
 	untilFailure, guided bool
 	shell                bool
@@ -63,7 +60,7 @@ the callbacks of engines, in bubbles of virtual time; with --shell --world lease
 keepers of leases. A seed draws everything: nodes, groups, timings, faults. It does not decide in which order goroutines run, so what is found
 is told as it happened, and --seed S runs that world again, perhaps by another course.`,
 		Example: `  hustings sim
-  hustings sim --seeds 100000 --members 3,5,7 --leases
+  hustings sim --seeds 100000 --members 3,5,7 --leases      # the seed draws what no flag decides
   hustings sim --faults network,crash,-loss
   hustings sim --guided --until-failure
   hustings sim --world lease --members 2,5
@@ -76,13 +73,8 @@ is told as it happened, and --seed S runs that world again, perhaps by another c
 	flags := cmd.Flags()
 	flags.Uint64Var(&f.seeds, "seeds", defaultSeeds, "how `many` worlds")
 	flags.Uint64Var(&f.first, "first", 0, "the first `seed`")
-	flags.IntSliceVar(&f.members, "members", []int{3, 5}, "the `sizes` of the groups, in turn")
 	f.world.add(flags)
-	flags.StringVar(&f.world.leak, "leak", mixedLeak, "how many heartbeats may be missed: a `number`, or mixed, which is 3 in most seeds and 2 to 12 in others")
-	flags.StringVar(&f.world.leases, "leases", "mixed", "leaders hold leases: `on`, off, or mixed, which is every other seed")
-	flags.Lookup("leases").NoOptDefVal = "on"
-	flags.StringVar(&f.world.strict, "strict", "mixed", "with --world lease, candidates trust no clock of a database: `on`, off, or mixed")
-	flags.Lookup("strict").NoOptDefVal = "on"
+	f.world.addSwitch(flags, &f.world.strict, "strict", "with --world lease, candidates trust no clock of a database: `on`, off, or mixed")
 	flags.Var(&f.shard, "shard", "play one part of the seeds: `i/n`, i from 0 to n-1")
 	flags.BoolVar(&f.untilFailure, "until-failure", false, "go on, from --first, until an invariant does not hold")
 	flags.BoolVar(&f.guided, "guided", false, "vary the runs that reached something new, before fresh seeds are drawn")
@@ -147,11 +139,11 @@ func (f *simFlags) voting(ctx context.Context, stderr io.Writer) (r *simReport, 
 // tellFailure shrinks the first violation, writes it down, and says how to see it.
 func (f *simFlags) tellFailure(cmd *cobra.Command, total *simulation.Summary) error {
 	failing := total.Failing[0]
-	o := f.options(failing.Seed)
+	o := f.world.options(failing.Seed)
 	o.Branches = failing.Branches
 	told := fmt.Errorf("%d of %d runs broke an election; the first one: %w\nsee it with: %s",
-		len(total.Failing), total.Seeds, failing.Violation, replayCommand(o))
-	folder, err := writeViolation(cmd, f.out, o)
+		len(total.Failing), total.Seeds, failing.Violation, f.world.replay(&o))
+	folder, err := f.world.writeViolation(cmd, f.out, o)
 	if err != nil {
 		return errors.Join(told, err)
 	}
@@ -161,9 +153,6 @@ func (f *simFlags) tellFailure(cmd *cobra.Command, total *simulation.Summary) er
 func (f *simFlags) check() error {
 	if f.shell {
 		return nil // there is nothing to choose
-	}
-	if len(f.members) == 0 {
-		return errors.New("--members is empty, want sizes of groups such as 3,5")
 	}
 	if f.guided && f.world.kind == leaseWorld {
 		return errors.New("--guided is for --world voting")
@@ -179,11 +168,10 @@ func (f *simFlags) settings() string {
 	if f.shell {
 		return f.shellSettings()
 	}
-	sizes := make([]string, len(f.members))
-	for i, size := range f.members {
-		sizes[i] = strconv.Itoa(size)
+	words := f.world.settings()
+	if len(f.world.members) > 0 {
+		words = fmt.Sprintf("--members %s %s", f.world.sizes(), words)
 	}
-	words := fmt.Sprintf("--members %s %s", strings.Join(sizes, ","), f.world.settings())
 	if f.guided {
 		words += " --guided"
 	}
@@ -197,15 +185,6 @@ func (f *simFlags) part() (p part, some bool) {
 		p.Seeds = 0
 	}
 	return p, f.untilFailure || f.seeds > 0
-}
-
-// options are those of a seed.
-func (f *simFlags) options(seed uint64) simulation.Options {
-	o := f.world.options()
-	o.Seed, o.Members = seed, f.members[seed%uint64(len(f.members))]
-	o.Timing = f.world.withLeak(o.Timing, seed)
-	o.Leases = f.world.leases == "on" || f.world.leases == "mixed" && seed/uint64(len(f.members))%2 == 1
-	return o
 }
 
 // campaignGC is the garbage collector's target while a campaign runs: it lives on a few
@@ -223,7 +202,7 @@ func (f *simFlags) campaign(ctx context.Context, stderr io.Writer) (*simulation.
 	defer bar.finish()
 	campaign := simulation.Campaign{
 		Count: count, Guided: f.guided, UntilFailure: f.untilFailure,
-		Options:  func(i uint64) simulation.Options { return f.options(f.first + f.shard.seed(i)) },
+		Options:  func(i uint64) simulation.Options { return f.world.options(f.first + f.shard.seed(i)) },
 		Progress: func(s *simulation.Summary) { bar.show(s.Seeds, s.Events, len(s.Failing)) },
 	}
 	return campaign.Run(ctx)

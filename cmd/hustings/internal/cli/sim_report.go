@@ -10,10 +10,10 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 	"time"
 
-	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/simulation"
 	"github.com/hustings/hustings/simulation/leases"
 )
@@ -38,12 +38,13 @@ type simReport struct {
 	Digest     string            `json:"digest"`
 	P50        float64           `json:"leader_p50_detections"`
 	P99        float64           `json:"leader_p99_detections"`
-	After      map[string]uint64 `json:"leader_after_ms"`
-	Detection  float64           `json:"detection_ms"`
+	After      map[string]uint64 `json:"leader_after"`    // how often, by how long it took
+	Detection  float64           `json:"detection_times"` // how much of that is a detection time; of a lease, a TTL
 	States     int               `json:"states,omitempty"`
 	Faults     map[string]uint64 `json:"faults"`
 	Invariants map[string]uint64 `json:"invariants"`
 	Conditions map[string]uint64 `json:"conditions"`
+	Worlds     map[string]uint64 `json:"worlds,omitempty"` // how many have what is special
 	Excused    map[string]uint64 `json:"excused"`
 	Assumed    map[string]uint64 `json:"assumptions_broken"`
 	Told       map[string]uint64 `json:"assumptions_told"`
@@ -54,28 +55,24 @@ type simReport struct {
 }
 
 func newSimReport(f *simFlags, s *simulation.Summary, cpu, wall time.Duration) *simReport {
-	timing := elector.DefaultTiming()
-	if f.world.timing == "dledger" {
-		timing = elector.DLedgerTiming()
-	}
 	r := &simReport{
 		Seeds: s.Seeds, FirstSeed: f.first, Events: s.Events, Virtual: s.Virtual.Seconds(), CPU: cpu.Seconds(),
 		Elections: s.Elections, Violations: len(s.Failing), Failing: []uint64{}, Replay: []string{}, States: s.States,
-		Digest: fmt.Sprintf("%016x", s.Digest), Detection: float64(timing.Detection().Milliseconds()), After: map[string]uint64{},
+		Digest: fmt.Sprintf("%016x", s.Digest), Detection: 1000, After: map[string]uint64{},
 		Faults: named(simulation.Faults(), s.Struck), Invariants: named(simulation.Invariants(), s.Checked),
-		Conditions: named(simulation.Conditions(), s.Met), Excused: named(nil, s.Excused),
+		Conditions: named(simulation.Conditions(), s.Met), Worlds: named(simulation.Traits(), s.Worlds), Excused: named(nil, s.Excused),
 		Assumed: named(nil, s.Assumed), Told: named(nil, s.Told), wall: wall, asked: map[string]bool{},
 	}
 	for _, fault := range simulation.Faults() {
 		r.asked[fault.String()] = f.world.set.Has(fault)
 	}
 	for took, n := range s.Converged {
-		r.After[strconv.FormatInt(took.Milliseconds(), 10)] += n
+		r.After[strconv.FormatUint(took, 10)] += n
 	}
 	for _, failing := range s.Failing {
-		o := f.options(failing.Seed)
+		o := f.world.options(failing.Seed)
 		o.Branches = failing.Branches
-		r.Failing, r.Replay = append(r.Failing, failing.Seed), append(r.Replay, replayCommand(o))
+		r.Failing, r.Replay = append(r.Failing, failing.Seed), append(r.Replay, f.world.replay(&o))
 		r.what = append(r.what, fmt.Sprintf("seed %d: %v", failing.Seed, failing.Violation))
 	}
 	r.follow()
@@ -204,6 +201,7 @@ func (r *simReport) sum(o *simReport) {
 		{&r.Faults, &o.Faults},
 		{&r.Invariants, &o.Invariants},
 		{&r.Conditions, &o.Conditions},
+		{&r.Worlds, &o.Worlds},
 		{&r.Excused, &o.Excused},
 		{&r.Assumed, &o.Assumed},
 		{&r.Told, &o.Told},
@@ -231,6 +229,7 @@ func (r *simReport) print(out io.Writer) error {
 	}
 	fmt.Fprintf(w, "\n")
 	r.printTable(w)
+	r.printWorlds(w)
 	r.printAssumptions(w)
 	r.printMissing(w)
 	if !isShell(r.World) { // which takes another course each time
@@ -324,6 +323,18 @@ func rows(all []string, counts map[string]uint64) (out [][2]string) {
 		out = append(out, [2]string{name, strconv.FormatUint(counts[name], 10)})
 	}
 	return out
+}
+
+// printWorlds says how many worlds have what is special.
+func (r *simReport) printWorlds(w io.Writer) {
+	if r.World != "" {
+		return
+	}
+	var parts []string
+	for _, t := range simulation.Traits() {
+		parts = append(parts, fmt.Sprintf("%v in %d", t, r.Worlds[t.String()]))
+	}
+	fmt.Fprintf(w, "worlds with %s\n\n", strings.Join(parts, "; "))
 }
 
 // printAssumptions says what was excused, and what was told of what cannot be coped with.

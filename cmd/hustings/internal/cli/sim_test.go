@@ -35,17 +35,22 @@ func TestSimulating(t *testing.T) {
 // A seed that is played alone, by the command line that a failure tells, is the same
 // world as among others.
 func TestASeedIsSeenAgain(t *testing.T) {
-	f := simFlags{members: []int{3, 5, 7}, world: worldFlags{kind: votingWorld, duration: 1e9, timing: "default", leak: mixedLeak, careless: "off", leases: "mixed", faults: "network,-loss"}}
-	require.NoError(t, f.check())
-	for seed := range uint64(12) {
-		among := f.options(seed)
-		among.Branches = []simulation.Branch{{At: 1e8, Seed: seed}}
-		words := strings.Fields(replayCommand(among))
-		require.Equal(t, []string{"hustings", "replay"}, words[:2])
-		again := new(replayFlags)
-		require.NoError(t, again.command().ParseFlags(words[2:]))
-		require.NoError(t, again.world.check())
-		assert.Equal(t, among, again.options())
+	for _, flags := range []string{
+		"", "--members 3,5,7 --duration 1s --timing default --faults network,-loss", "--leases=off --pre-vote=off --ranks=on --leak 7 --careless=overlap",
+	} {
+		f := new(simFlags)
+		require.NoError(t, f.command().ParseFlags(strings.Fields(flags)))
+		require.NoError(t, f.check())
+		for seed := range uint64(12) {
+			among := f.world.options(seed)
+			among.Branches = []simulation.Branch{{At: 1e8, Seed: seed}}
+			words := strings.Fields(f.world.replay(&among))
+			require.Equal(t, []string{"hustings", "replay"}, words[:2])
+			again := new(replayFlags)
+			require.NoError(t, again.command().ParseFlags(words[2:]))
+			require.NoError(t, again.world.check())
+			assert.Equal(t, among, again.options())
+		}
 	}
 }
 
@@ -62,7 +67,7 @@ func TestSimulatingLeases(t *testing.T) {
 
 // As for votes: a seed alone is the same world as among others.
 func TestASeedOfLeasesIsSeenAgain(t *testing.T) {
-	f := simFlags{members: []int{3, 5}, world: worldFlags{kind: leaseWorld, duration: 1e9, timing: "default", careless: "off", strict: "mixed", faults: "network,-late"}}
+	f := simFlags{world: worldFlags{kind: leaseWorld, members: []int{3, 5}, duration: 1e9, timing: mixed, careless: "off", strict: "mixed", faults: "network,-late"}}
 	require.NoError(t, f.check())
 	for seed := range uint64(12) {
 		among := f.leaseOptions(seed)
@@ -71,7 +76,7 @@ func TestASeedOfLeasesIsSeenAgain(t *testing.T) {
 		require.NoError(t, again.command().ParseFlags(words[2:]))
 		require.NoError(t, again.world.check())
 		o := again.world.leaseOptions()
-		o.Seed, o.Candidates = again.seed, again.members
+		o.Seed, o.Candidates = again.seed, again.world.size(again.seed)
 		assert.Equal(t, among, o)
 	}
 	lines := succeed(t, "replay", "--world", "lease", "--seed", "5", "--duration", "10s", "--text")

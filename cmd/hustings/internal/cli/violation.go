@@ -24,7 +24,7 @@ const shrinkFor = 2 * time.Minute
 
 // writeViolation shrinks a run that breaks something, and writes it to a folder of its
 // own, whose name it returns.
-func writeViolation(cmd *cobra.Command, out string, o simulation.Options) (string, error) {
+func (f *worldFlags) writeViolation(cmd *cobra.Command, out string, o simulation.Options) (string, error) {
 	original, _, err := simulation.Record(o)
 	if err != nil {
 		return "", err
@@ -34,7 +34,7 @@ func writeViolation(cmd *cobra.Command, out string, o simulation.Options) (strin
 	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return "", err
 	}
-	text := fmt.Sprintf("# Shrunk from: %s\n%v", replayCommand(o), shrunk)
+	text := fmt.Sprintf("# Shrunk from: %s\n%v", f.replay(&o), shrunk)
 	scenario := filepath.Join(folder, "scenario.txt")
 	if err := os.WriteFile(scenario, []byte(text), 0o666); err != nil {
 		return "", err

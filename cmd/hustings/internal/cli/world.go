@@ -5,6 +5,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,11 +20,14 @@ import (
 // worldFlags are what all worlds of a campaign have in common.
 type worldFlags struct {
 	kind     string // voting or lease
+	members  []int  // sizes of groups, in turn; none: the seed draws them
 	duration time.Duration
-	timing   string
+	timing   string // mixed, default or dledger
 	faults   string
 	leak     string // a number or mixed
 	leases   string // on, off or mixed
+	preVote  string // on, off or mixed
+	ranks    string // on, off or mixed
 	strict   string // on, off or mixed
 	careless string // off, on or overlap
 
@@ -33,12 +37,25 @@ type worldFlags struct {
 
 func (f *worldFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.kind, "world", votingWorld, "elections by votes or by leases in a database: `voting` or lease")
-	flags.DurationVar(&f.duration, "duration", time.Minute, "for how `long` faults strike, in virtual time")
-	flags.StringVar(&f.timing, "timing", "default", "`default` or dledger")
+	flags.IntSliceVar(&f.members, "members", nil, "the `sizes` of the groups, in turn; else they are drawn, and with --world lease 3 and 5")
+	flags.DurationVar(&f.duration, "duration", 0, "for how `long` faults strike, in virtual time; 0: 200 detection times, or less where these are long, and a minute with --world lease")
+	flags.StringVar(&f.timing, "timing", mixed, "the intervals: `default`, dledger, or mixed, which is any in every other seed")
+	flags.StringVar(&f.leak, "leak", mixed, "how many heartbeats may be missed: a `number`, or mixed, which is 3 in most seeds and 2 to 100 in others")
+	f.addSwitch(flags, &f.leases, "leases", "leaders hold leases: `on`, off, or mixed, which is every other seed")
+	f.addSwitch(flags, &f.preVote, "pre-vote", "candidates ask whether they would win: `on`, off, or mixed, which is off in every eighth seed")
+	f.addSwitch(flags, &f.ranks, "ranks", "members take turns in standing: `on`, off, or mixed, which is off in every eighth seed")
 	flags.StringVar(&f.faults, "faults", "all", "a `list` of faults and classes of faults, -name without one")
 	flags.StringVar(&f.careless, "careless", simulation.Careful.String(), "engines break their promise, so that there is something to find: `on`, they accept every append, or overlap, they forget what they have accepted")
 	flags.Lookup("careless").NoOptDefVal = simulation.CarelessAlways.String()
 }
+
+func (f *worldFlags) addSwitch(flags *pflag.FlagSet, to *string, name, usage string) {
+	flags.StringVar(to, name, mixed, usage)
+	flags.Lookup(name).NoOptDefVal = "on"
+}
+
+// switches are what a flag that turns something on and off may say.
+var switches = map[string]simulation.Switch{mixed: simulation.EitherWay, "on": simulation.On, "off": simulation.Off}
 
 // The worlds that there are.
 const (
@@ -59,17 +76,22 @@ func (f *worldFlags) check() (err error) {
 	default:
 		return fmt.Errorf("--world is %q, want %s or %s", f.kind, votingWorld, leaseWorld)
 	}
-	if f.leases != "on" && f.leases != "off" && f.leases != "mixed" {
-		return fmt.Errorf("--leases is %q, want on, off or mixed", f.leases)
+	for name, is := range map[string]string{"leases": f.leases, "pre-vote": f.preVote, "ranks": f.ranks} {
+		if _, known := switches[is]; !known {
+			return fmt.Errorf("--%s is %q, want on, off or mixed", name, is)
+		}
 	}
-	if f.timing != "default" && f.timing != "dledger" {
-		return fmt.Errorf(`--timing is %q, want "default" or "dledger"`, f.timing)
+	if _, known := timings[f.timing]; !known {
+		return fmt.Errorf("--timing is %q, want default, dledger or mixed", f.timing)
+	}
+	if len(f.members) > 0 && slices.Min(f.members) < 1 {
+		return fmt.Errorf("--members is %v, want 1 or more", f.members)
 	}
 	if f.kindOfEngine().String() != f.careless {
 		return fmt.Errorf("--careless is %q, want on, overlap or off", f.careless)
 	}
-	if leak, err := strconv.Atoi(f.leak); f.leak != mixedLeak && (err != nil || leak < 1) {
-		return fmt.Errorf("--leak is %q, want a number from 1 on, or %s", f.leak, mixedLeak)
+	if leak, err := strconv.Atoi(f.leak); f.leak != mixed && (err != nil || leak < 1) {
+		return fmt.Errorf("--leak is %q, want a number from 1 on, or %s", f.leak, mixed)
 	}
 	if f.set, err = simulation.ParseFaults(f.faults); err != nil {
 		return fmt.Errorf("--faults: %w", err)
@@ -87,20 +109,11 @@ func (f *worldFlags) kindOfEngine() simulation.Carelessness {
 	return simulation.Careful
 }
 
-// mixedLeak has the seed say how many heartbeats may be missed.
-const mixedLeak = "mixed"
+// mixed has the seed say what something is.
+const mixed = "mixed"
 
-// withLeak sets how many heartbeats may be missed. Most users leave that at the default, and
-// so do most seeds; in every fourth it is one from 2 to 12, which is less and far more than
-// the heartbeats that a leader remembers.
-func (f *worldFlags) withLeak(t elector.Timing, seed uint64) elector.Timing {
-	if f.leak != mixedLeak {
-		t.Leak, _ = strconv.Atoi(f.leak) // it was checked
-	} else if turn := seed / 4; seed%4 == 2 {
-		t.Leak = 2 + int(turn%11)
-	}
-	return t
-}
+// timings are those that have a name; with the zero timing the seed draws it.
+var timings = map[string]elector.Timing{mixed: {}, "default": elector.DefaultTiming(), "dledger": elector.DLedgerTiming()}
 
 // checkLease is check for the world of leases.
 func (f *worldFlags) checkLease() (err error) {
@@ -109,8 +122,11 @@ func (f *worldFlags) checkLease() (err error) {
 		return fmt.Errorf("--strict is %q, want on, off or mixed", f.strict)
 	case f.careless != simulation.Careful.String():
 		return errCareless
-	case f.timing != "default":
+	case f.timing != mixed:
 		return fmt.Errorf("--timing is %q, which is for --world voting", f.timing)
+	}
+	if len(f.members) == 0 {
+		f.members = []int{3, 5}
 	}
 	if f.leaseSet, err = leases.ParseFaults(f.faults); err != nil {
 		return fmt.Errorf("--faults: %w", err)
@@ -128,7 +144,8 @@ func (f *worldFlags) settings() string {
 	if f.kind == leaseWorld {
 		return fmt.Sprintf("--world %s --duration %v --faults %v --strict=%s", leaseWorld, f.duration, f.leaseSet, f.strict)
 	}
-	return fmt.Sprintf("--duration %v --timing %s --leak %s --faults %v --leases=%s --careless=%s", f.duration, f.timing, f.leak, f.set, f.leases, f.careless)
+	return fmt.Sprintf("--duration %v --timing %s --leak %s --faults %v --leases=%s --pre-vote=%s --ranks=%s --careless=%s",
+		f.duration, f.timing, f.leak, f.set, f.leases, f.preVote, f.ranks, f.careless)
 }
 
 // replayLease is the command line that plays one run of a lease again.
@@ -143,32 +160,55 @@ func replayLease(o *leases.Options) string {
 	return words
 }
 
-// options are those that the flags decide.
-func (f *worldFlags) options() simulation.Options {
-	o := simulation.Options{Duration: f.duration, Faults: f.set, Careless: f.kindOfEngine(), Leases: f.leases == "on", Timing: elector.DefaultTiming()}
-	if f.timing == "dledger" {
-		o.Timing = elector.DLedgerTiming()
+// sizes are those of the groups, in turn.
+func (f *worldFlags) sizes() string {
+	words := make([]string, len(f.members))
+	for i, size := range f.members {
+		words[i] = strconv.Itoa(size)
 	}
+	return strings.Join(words, ",")
+}
+
+// size is the one whose turn it is; 0: it is drawn.
+func (f *worldFlags) size(seed uint64) int {
+	if len(f.members) == 0 {
+		return 0
+	}
+	return f.members[seed%uint64(len(f.members))]
+}
+
+// options are those of a seed, which draws what no flag decides.
+func (f *worldFlags) options(seed uint64) simulation.Options {
+	leak, _ := strconv.Atoi(f.leak) // 0 for mixed, which is what Draw has for it
+	o := simulation.Draw(seed, simulation.Fixed{
+		Members: f.size(seed), Leak: leak, Timing: timings[f.timing], Duration: f.duration,
+		Leases: switches[f.leases], PreVote: switches[f.preVote], Ranks: switches[f.ranks],
+	})
+	o.Faults, o.Careless = f.set, f.kindOfEngine()
 	return o
 }
 
-// replayCommand is the command line that plays one run again.
-func replayCommand(o simulation.Options) string {
-	words := []string{"hustings replay", fmt.Sprintf("--seed %d --members %d --duration %v", o.Seed, o.Members, o.Duration)}
-	if o.Timing.Heartbeat == elector.DLedgerTiming().Heartbeat {
-		words = append(words, "--timing dledger")
+// replay is the command line that plays one run again: it has the same flags.
+func (f *worldFlags) replay(o *simulation.Options) string {
+	words := []string{fmt.Sprintf("hustings replay --seed %d", o.Seed)}
+	if len(f.members) > 0 {
+		words = append(words, fmt.Sprintf("--members %d", o.Members))
 	}
-	if o.Timing.Leak != elector.DefaultTiming().Leak {
-		words = append(words, fmt.Sprintf("--leak %d", o.Timing.Leak))
+	if f.duration != 0 {
+		words = append(words, fmt.Sprintf("--duration %v", f.duration))
 	}
-	if o.Faults != 0 && o.Faults != simulation.DefaultFaults() {
-		words = append(words, "--faults "+o.Faults.String())
-	}
-	if o.Leases {
-		words = append(words, "--leases")
-	}
-	if o.Careless != simulation.Careful {
-		words = append(words, "--careless="+o.Careless.String())
+	for _, flag := range [...]struct{ is, name, usual string }{
+		{f.timing, "timing", mixed},
+		{f.leak, "leak", mixed},
+		{f.set.String(), "faults", simulation.DefaultFaults().String()},
+		{f.leases, "leases", mixed},
+		{f.preVote, "pre-vote", mixed},
+		{f.ranks, "ranks", mixed},
+		{f.careless, "careless", simulation.Careful.String()},
+	} {
+		if flag.is != flag.usual {
+			words = append(words, fmt.Sprintf("--%s=%s", flag.name, flag.is))
+		}
 	}
 	for _, b := range o.Branches {
 		words = append(words, fmt.Sprintf("--branch %v:%d", b.At, b.Seed))

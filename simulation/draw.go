@@ -1,0 +1,122 @@
+// What groups a seed is about: how many vote, by which intervals, and with what of the
+// protocol turned on. Most are set up as most users have them, the others as nobody would.
+
+package simulation
+
+import (
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"github.com/hustings/hustings/elector"
+)
+
+// Fixed is what Draw leaves as it is. The zero Fixed has everything drawn.
+type Fixed struct {
+	Members, Leak          int            // 0: drawn
+	Timing                 elector.Timing // zero: drawn; else Leak is drawn all the same, unless it is given
+	Duration               time.Duration  // 0: so long that several elections fit in
+	Leases, PreVote, Ranks Switch
+}
+
+// Switch says whether something is on.
+type Switch uint8
+
+// What a switch may say.
+const (
+	EitherWay Switch = iota // it is drawn
+	On
+	Off
+)
+
+// part is what a seed draws on its own, so that to fix one thing changes no other.
+type part uint64
+
+const (
+	drawMembers part = iota
+	drawLeak
+	drawTiming
+	drawLeases
+	drawPreVote
+	drawRanks
+)
+
+// Draw has a seed choose what kind of groups it is about. It sets neither Faults nor
+// Careless.
+func Draw(seed uint64, f Fixed) Options {
+	random := func(p part) *rand.Rand { return rand.New(rand.NewPCG(seed, 0x776f726c64+uint64(p))) }
+	one := func(s Switch, p part, of int) bool {
+		return s == On || s == EitherWay && random(p).IntN(of) == 0
+	}
+	o := Options{
+		Seed: seed, Members: f.Members, Timing: f.Timing, Duration: f.Duration,
+		Leases:    one(f.Leases, drawLeases, 2),
+		NoPreVote: !one(f.PreVote, drawPreVote, 1) || f.PreVote == EitherWay && random(drawPreVote).IntN(8) == 0,
+		NoRanks:   !one(f.Ranks, drawRanks, 1) || f.Ranks == EitherWay && random(drawRanks).IntN(8) == 0,
+	}
+	if o.Members == 0 {
+		o.Members = sizes[random(drawMembers).IntN(len(sizes))]
+	}
+	leak := f.Leak
+	if leak == 0 {
+		leak = leaks(random(drawLeak))
+	}
+	if f.Timing == (elector.Timing{}) {
+		o.Timing = intervals(random(drawTiming), leak)
+	}
+	o.Timing.Leak = leak
+	if o.Duration == 0 {
+		o.Duration = longEnough(o.Timing)
+	}
+	return o
+}
+
+// sizes are how many vote, as often as each is drawn: three or five as a rule, even numbers
+// now and then, and the smallest and largest that there are.
+var sizes = [...]int{3, 3, 3, 3, 3, 3, 3, 3, 5, 5, 5, 5, 5, 4, 4, 2, 6, 7, 1, 8, 9}
+
+// leaks draws how many heartbeats may be missed: three as a rule; else few more, or fewer,
+// than a leader remembers; and seldom any number that there may be.
+func leaks(r *rand.Rand) int {
+	switch r.IntN(16) {
+	case 0, 1, 2, 3:
+		return 2 + r.IntN(11)
+	case 4:
+		return 2 + r.IntN(99)
+	default:
+		return 3
+	}
+}
+
+// intervals draws a timing: every second one the default's, the others anything that is
+// valid and lets a group elect within a few detection times.
+func intervals(r *rand.Rand, leak int) elector.Timing {
+	if r.IntN(2) == 0 {
+		t := elector.DefaultTiming()
+		t.DriftMargin = t.Heartbeat * time.Duration(leak) / 20
+		return t
+	}
+	const day = float64(24 * time.Hour)
+	slowest := 10 * float64(time.Second)
+	if r.IntN(32) == 0 {
+		slowest = day / float64(leak)
+	}
+	between := func(least, most float64) time.Duration { // evenly by its logarithm
+		return time.Duration(least * math.Pow(max(most, least)/least, r.Float64()))
+	}
+	beat := float64(between(float64(time.Millisecond), slowest))
+	detection := beat * float64(leak)
+	longest := min(max(2*beat, detection/2), day)
+	t := elector.Timing{Heartbeat: time.Duration(beat), MinVoteWait: between(float64(time.Millisecond), max(beat/2, float64(time.Millisecond)))}
+	t.MaxVoteWait = t.MinVoteWait + time.Microsecond + between(beat/10, longest)
+	t.RoundTimeout = between(max(beat/2, float64(time.Millisecond)), longest)
+	t.DriftMargin = between(detection/1000, min(detection/3, (detection-beat)/2))
+	return t
+}
+
+// longEnough is for how long faults strike: for 200 detection times, or where so many
+// heartbeats may be missed that this would take long, for 600 heartbeats, but not for less
+// than 20 detection times.
+func longEnough(t elector.Timing) time.Duration {
+	return min(200*t.Detection(), max(600*t.Heartbeat, 20*t.Detection()))
+}

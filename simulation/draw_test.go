@@ -1,0 +1,61 @@
+package simulation_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/simulation"
+)
+
+// A world that is drawn can be played, and written down: its text is all of it.
+func TestDrawnWorldsCanBePlayedAndWrittenDown(t *testing.T) {
+	for seed := range uint64(40) {
+		o := simulation.Draw(seed, simulation.Fixed{})
+		o.Duration /= 4
+		assertWrittenDown(t, o)
+	}
+}
+
+// Something that is never drawn, or always, shows nothing.
+func TestEveryTraitIsDrawn(t *testing.T) {
+	const seeds = 4000
+	has := map[simulation.Trait]int{}
+	leaks, shortest, longest := map[int]bool{}, time.Hour, time.Duration(0)
+	for seed := range uint64(seeds) {
+		o := simulation.Draw(seed, simulation.Fixed{})
+		require.NoError(t, o.Timing.Validate(true), "seed %d: %+v", seed, o.Timing)
+		leaks[o.Timing.Leak] = true
+		shortest, longest = min(shortest, o.Timing.Heartbeat), max(longest, o.Timing.Heartbeat)
+		for _, trait := range o.Traits() {
+			has[trait]++
+		}
+	}
+	for _, trait := range simulation.Traits() {
+		assert.Greater(t, has[trait], seeds/100, trait)
+		assert.Less(t, has[trait], seeds*3/4, trait)
+	}
+	assert.Greater(t, len(leaks), 80)
+	assert.Less(t, shortest, 2*time.Millisecond)
+	assert.Greater(t, longest, time.Minute)
+}
+
+// To fix one thing changes no other.
+func TestWhatIsFixedIsNotDrawn(t *testing.T) {
+	for seed := range uint64(50) {
+		drawn := simulation.Draw(seed, simulation.Fixed{})
+		some := drawn
+		some.Members, some.NoRanks = 4, true
+		assert.Equal(t, some, simulation.Draw(seed, simulation.Fixed{Members: 4, Ranks: simulation.Off}))
+		all := simulation.Fixed{
+			Members: 5, Leak: 7, Timing: elector.DefaultTiming(), Duration: time.Second,
+			Leases: simulation.On, PreVote: simulation.On, Ranks: simulation.On,
+		}
+		timing := elector.DefaultTiming()
+		timing.Leak = 7
+		assert.Equal(t, simulation.Options{Seed: seed, Members: 5, Timing: timing, Duration: time.Second, Leases: true}, simulation.Draw(seed, all))
+	}
+}

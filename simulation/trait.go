@@ -1,0 +1,53 @@
+// What is special about a world, for those who count how many were of each kind.
+
+package simulation
+
+import "github.com/hustings/hustings/elector"
+
+// Trait is something that groups are like in some worlds, and not in others.
+type Trait uint8
+
+// The traits.
+const (
+	EvenGroup Trait = iota
+	LoneVoter
+	WithLeases
+	NoPreVotes
+	NoTurns
+	OtherIntervals
+	FewMissed
+	ManyMissed
+
+	traits
+)
+
+var traitNames = [traits]string{
+	"an even number of voters", "a lone voter", "leases", "no pre-vote", "no ranks",
+	"other intervals", "two heartbeats may be missed", "more than 12 may be missed",
+}
+
+// String says what the worlds have.
+func (t Trait) String() string {
+	if t < traits {
+		return traitNames[t]
+	}
+	return "unknown trait"
+}
+
+// Traits lists all there are.
+func Traits() []Trait { return allBelow[Trait](traits) }
+
+// Traits are those that the worlds of these options have.
+func (o *Options) Traits() (all []Trait) {
+	for t, has := range [traits]bool{
+		EvenGroup: o.Members%2 == 0, LoneVoter: o.Members == 1,
+		WithLeases: o.Leases, NoPreVotes: o.NoPreVote, NoTurns: o.NoRanks,
+		OtherIntervals: o.Timing.Heartbeat != elector.DefaultTiming().Heartbeat,
+		FewMissed:      o.Timing.Leak == 2, ManyMissed: o.Timing.Leak > 12,
+	} {
+		if has {
+			all = append(all, Trait(t))
+		}
+	}
+	return all
+}
