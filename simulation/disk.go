@@ -30,8 +30,11 @@ type written struct {
 	hard  memberstate.HardState
 }
 
-func (d *disk) init(groups int) {
+func (d *disk) init(groups int, term memberstate.Term) {
 	d.durable, d.before = make([]memberstate.HardState, groups), make([]memberstate.HardState, groups)
+	for place := range d.durable {
+		d.durable[place].Term = term
+	}
 }
 
 // open is when a process begins.
@@ -139,8 +142,19 @@ func quiet(d tornDisk) memberstate.FileOptions {
 // useFiles has the store that is shipped keep what the disk holds.
 func (d *disk) useFiles() {
 	empty := tornDisk{new(crashdisk.Disk)}
-	if store, err := quiet(empty).Create(storePath, storeNode); err == nil { // a disk without faults
-		d.files = &files{disk: empty, store: store}
+	store, err := quiet(empty).Create(storePath, storeNode)
+	if err != nil {
+		return // a disk without faults has none
+	}
+	d.files = &files{disk: empty, store: store}
+	var all []written
+	for place, hard := range d.durable {
+		if hard != (memberstate.HardState{}) {
+			all = append(all, written{place, hard})
+		}
+	}
+	if len(all) > 0 {
+		_ = d.files.save(all) // nor has it now
 	}
 }
 

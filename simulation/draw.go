@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/memberstate"
 )
 
 // Fixed is what Draw leaves as it is. The zero Fixed has everything drawn.
@@ -39,9 +40,11 @@ const (
 	drawLeases
 	drawPreVote
 	drawRanks
+	drawCounters
+	drawTerm
 )
 
-// Draw has a seed choose what kind of groups it is about. It sets neither Faults nor
+// Draw has a seed choose what kind of groups it is about, and how old they are. It sets neither Faults nor
 // Careless.
 func Draw(seed uint64, f Fixed) Options {
 	random := func(p part) *rand.Rand { return rand.New(rand.NewPCG(seed, 0x776f726c64+uint64(p))) }
@@ -53,6 +56,13 @@ func Draw(seed uint64, f Fixed) Options {
 		Leases:    one(f.Leases, drawLeases, 2),
 		NoPreVote: !one(f.PreVote, drawPreVote, 1) || f.PreVote == EitherWay && random(drawPreVote).IntN(8) == 0,
 		NoRanks:   !one(f.Ranks, drawRanks, 1) || f.Ranks == EitherWay && random(drawRanks).IntN(8) == 0,
+	}
+	if r := random(drawCounters); r.IntN(8) == 0 { // they begin again after some seconds, or minutes
+		o.Counters = math.MaxUint32 - uint32(1)<<r.IntN(11)
+	}
+	if r := random(drawTerm); r.IntN(8) == 0 {
+		full := [...]memberstate.Term{math.MaxUint8, math.MaxUint16, math.MaxInt32, math.MaxUint32, 1 << 53, math.MaxInt64, lastTerm}
+		o.Term = full[r.IntN(len(full))] - memberstate.Term(r.IntN(12))
 	}
 	if o.Members == 0 {
 		o.Members = sizes[random(drawMembers).IntN(len(sizes))]

@@ -147,7 +147,7 @@ func (m *member) Resume() { m.engine.stopped = false }
 // tick writes an entry and sends the ledger to all, as long as this node leads the term.
 func (m *member) tick(term uint32) {
 	w, e := m.world, &m.engine
-	if !m.alive || e.running != memberstate.Term(term) || e.leading == 0 {
+	if !m.alive || uint32(e.running) != term || e.leading == 0 {
 		return
 	}
 	w.about(int64(w.choices.span(chooseTick, m.index, w.tick/2, w.tick*3/2, w.tick)), engineTicks, m, term)

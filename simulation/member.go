@@ -94,6 +94,7 @@ func (m *member) start() {
 	m.rounds, m.promises, m.resigning = [2]round{}, [4]round{}, 0
 	w.check.started(m)
 	err := m.group.Restore(m.stored())
+	m.group.CountFrom(w.options.Counters)
 	w.tracer.happened(m.node, Started, "starts")
 	if err != nil {
 		m.foundOut(err)

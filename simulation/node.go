@@ -49,7 +49,7 @@ func (n *node) name() string { return names[n.seat-1] }
 
 func (n *node) init(w *world, index int, seat memberstate.Seat) {
 	n.world, n.index, n.seat = w, index, seat
-	n.disk.init(w.options.Groups)
+	n.disk.init(w.options.Groups, w.options.Term)
 	n.members = make([]member, w.options.Groups)
 	for place := range n.members {
 		n.members[place].init(n, place)

@@ -51,6 +51,12 @@ func (s *Scenario) String() string {
 	if s.Tick != 0 && s.Tick != dullTick {
 		fmt.Fprintf(&b, "tick-every %v\n", s.Tick)
 	}
+	if s.Term != 0 {
+		fmt.Fprintf(&b, "first-term %d\n", s.Term)
+	}
+	if s.Counters != 0 {
+		fmt.Fprintf(&b, "count-from %d\n", s.Counters)
+	}
 	if s.Heal != nil {
 		b.WriteString("heal " + nodeList(s.Heal) + "\n")
 	}
@@ -290,6 +296,10 @@ func (s *Scenario) parseLine(w *words) error {
 		s.NoPreVote = !w.on()
 	case "ranks":
 		s.NoRanks = !w.on()
+	case "first-term":
+		s.Term = memberstate.Term(w.natural(math.MaxUint64))
+	case "count-from":
+		s.Counters = uint32(w.natural(math.MaxUint32))
 	case "careless":
 		w.oneOf(map[string]func(){
 			CarelessAlways.String():  func() { s.Careless = CarelessAlways },
@@ -364,6 +374,16 @@ func (w *words) number() int64 {
 	n, err := strconv.ParseInt(word, 10, 64)
 	if err != nil {
 		w.fail("%q is no number", word)
+	}
+	return n
+}
+
+// natural is a number that is not negative.
+func (w *words) natural(most uint64) uint64 {
+	word := w.next()
+	n, err := strconv.ParseUint(word, 10, 64)
+	if err != nil || n > most {
+		w.fail("%q is no number from 0 to %d", word, most)
 	}
 	return n
 }

@@ -5,8 +5,11 @@ package simulation
 import (
 	"context"
 	"maps"
+	"reflect"
 	"slices"
 	"time"
+
+	"github.com/hustings/hustings/elector"
 )
 
 // Shrink takes away from a scenario that breaks an invariant whatever that does not
@@ -32,6 +35,7 @@ func (s *Scenario) Shrink(ctx context.Context, progress func(runs, left int)) *S
 		size = x.size()
 		x.fewerStrikes()
 		x.fewerChoices()
+		x.plainer()
 		x.fewerMembers()
 		x.shorter()
 		x.rounder()
@@ -226,6 +230,24 @@ func (x *shrinker) fewerChoices() {
 		}
 		return x.try(s)
 	})
+}
+
+// plainer has the group be as most are, thing by thing.
+func (x *shrinker) plainer() {
+	for _, plain := range []func(o *Options){
+		func(o *Options) { o.Term = 0 },
+		func(o *Options) { o.Counters = 0 },
+		func(o *Options) { o.Leases = false },
+		func(o *Options) { o.NoPreVote = false },
+		func(o *Options) { o.NoRanks = false },
+		func(o *Options) { o.Timing = elector.DefaultTiming() },
+		func(o *Options) { o.Timing.Leak = elector.DefaultTiming().Leak },
+	} {
+		s := x.best.clone()
+		if plain(&s.Options); !reflect.DeepEqual(s.Options, x.best.Options) {
+			x.try(s)
+		}
+	}
 }
 
 // fewerMembers leaves members out, one by one.

@@ -5,10 +5,12 @@ package simulation
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
 	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/memberstate"
 )
 
 // Options describe a run. The zero Options are a run of seed 0 with all faults that
@@ -32,6 +34,10 @@ type Options struct {
 	Timing elector.Timing
 	// Leases, NoPreVote and NoRanks are as in elector.GroupConfig.
 	Leases, NoPreVote, NoRanks bool
+	// Term is the one that the stores of all members have at first, and Counters where the
+	// counters of every process begin.
+	Term     memberstate.Term
+	Counters uint32
 	// Careless has engines break their promise, in one of two ways. An entry that is
 	// committed is then lost sooner or later, and the run says so.
 	Careless Carelessness
@@ -78,6 +84,10 @@ type Result struct {
 	Violation *Violation
 }
 
+// lastTerm is so large that no group ever gets there, and leaves room for those that a
+// message may be ahead.
+const lastTerm memberstate.Term = math.MaxUint64 - 2*memberstate.MaxTermStep
+
 // fill puts defaults where nothing is said, and refuses what cannot be.
 func (o *Options) fill() error {
 	if o.Members == 0 {
@@ -101,6 +111,9 @@ func (o *Options) fill() error {
 	}
 	if o.Groups < 1 || o.Groups > maxGroups {
 		problems = append(problems, fmt.Errorf("simulation: Groups is %d, want 1 to %d", o.Groups, maxGroups))
+	}
+	if o.Term > lastTerm {
+		problems = append(problems, fmt.Errorf("simulation: Term is %d, %d is the most", o.Term, lastTerm))
 	}
 	if o.Careless >= carelessnesses {
 		problems = append(problems, fmt.Errorf("simulation: Careless is %d, want less than %d", o.Careless, carelessnesses))

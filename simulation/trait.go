@@ -17,6 +17,8 @@ const (
 	OtherIntervals
 	FewMissed
 	ManyMissed
+	FullCounters
+	LargeTerms
 
 	traits
 )
@@ -24,6 +26,7 @@ const (
 var traitNames = [traits]string{
 	"an even number of voters", "a lone voter", "leases", "no pre-vote", "no ranks",
 	"other intervals", "two heartbeats may be missed", "more than 12 may be missed",
+	"counters that begin again", "large terms",
 }
 
 // String says what the worlds have.
@@ -44,6 +47,7 @@ func (o *Options) Traits() (all []Trait) {
 		WithLeases: o.Leases, NoPreVotes: o.NoPreVote, NoTurns: o.NoRanks,
 		OtherIntervals: o.Timing.Heartbeat != elector.DefaultTiming().Heartbeat,
 		FewMissed:      o.Timing.Leak == 2, ManyMissed: o.Timing.Leak > 12,
+		FullCounters: o.Counters > 0, LargeTerms: o.Term > 0,
 	} {
 		if has {
 			all = append(all, Trait(t))

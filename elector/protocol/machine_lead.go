@@ -46,7 +46,9 @@ func (m *Machine) takeOffice(r *Rules, out *Output) {
 
 // sendBeat begins a new round of heartbeats.
 func (m *Machine) sendBeat(r *Rules, out *Output) {
-	m.office.beat++
+	if m.office.beat++; m.office.beat == 0 { // no lease has begun with that one
+		m.office.beat++
+	}
 	m.office.acks[m.office.beat%recentBeats] = memberstate.SetOf(r.Self)
 	m.office.inconsistent = false
 	if m.round.phase == idle {
@@ -142,10 +144,10 @@ func (m *Machine) acknowledge(r *Rules, q *Message) {
 func (m *Machine) heardBy(r *Rules, beat uint32) {
 	acks := m.office.acks[beat%recentBeats]
 	if acks.Len() >= r.quorum() {
-		m.office.heardBeat = max(m.office.heardBeat, beat)
+		m.office.heardBeat = newer(m.office.heardBeat, beat)
 	}
 	if r.Lease > 0 && !m.office.leaseVoid && (acks&m.office.sticky).Len() >= r.quorum() {
-		m.office.leaseBeat = max(m.office.leaseBeat, beat)
+		m.office.leaseBeat = newer(m.office.leaseBeat, beat)
 	}
 }
 
