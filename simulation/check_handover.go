@@ -19,7 +19,7 @@ func (c *checker) leaves(n *member) {
 		n.resigning = 0
 		return
 	}
-	if n.sluggish > 0 {
+	if n.sluggish > 0 || n.engine.slow > 0 {
 		n.resigned = c.world.now
 	}
 	c.counts[TransferEnds]++
@@ -52,7 +52,7 @@ func (c *checker) handsOver(n *member, phase protocol.HandoverPhase) {
 	}
 	c.counts[TransferEnds]++
 	now := c.world.now
-	if n.handing == 0 || n.sluggish > 0 {
+	if n.handing == 0 || n.sluggish > 0 || n.engine.slow > 0 {
 		n.handing = now
 	}
 	if limit := handoverWithin * int64(n.rules().Timing.Detection()); now-n.handing > limit {

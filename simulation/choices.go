@@ -19,19 +19,22 @@ import (
 type choiceKind uint8
 
 const (
-	chooseFate  choiceKind = iota // of a message: whether it arrives, when, and how often
-	chooseCopy                    // of an engine's message, the same
-	chooseWait                    // until an alarm rings, in the range that the machine gives
-	chooseSave                    // how long the disk takes
-	chooseTorn                    // what a crash leaves of what was not synced
-	chooseWrite                   // how long an engine takes to write what it was sent
-	chooseTick                    // until an engine writes again
-	chooseStop                    // how long an engine's Lead takes to return
+	chooseFate   choiceKind = iota // of a message: whether it arrives, when, and how often
+	chooseCopy                     // of an engine's message, the same
+	chooseWait                     // until an alarm rings, in the range that the machine gives
+	chooseSave                     // how long the disk takes
+	chooseTorn                     // what a crash leaves of what was not synced
+	chooseWrite                    // how long an engine takes to write what it was sent
+	chooseTick                     // until an engine writes again
+	chooseStop                     // how long an engine's Lead takes to return
+	chooseLedger                   // until a slow engine has looked where its ledger ends
+	chooseAnswer                   // and until it has said so
+	choosePause                    // how long its Pause takes
 
 	choiceKinds
 )
 
-var choiceNames = [choiceKinds]string{"message", "append", "wait", "save", "torn", "write", "tick", "stop"}
+var choiceNames = [choiceKinds]string{"message", "append", "wait", "save", "torn", "write", "tick", "stop", "ledger", "answer", "pause"}
 
 // ofLink says whether the place of such a choice is a link.
 func (k choiceKind) ofLink() bool { return k <= chooseCopy }

@@ -33,11 +33,18 @@ const (
 type engine struct {
 	ledger    ledger // durable at once: engines sync before they acknowledge
 	promise   elector.Promise
-	voted     memberstate.Term     // the largest term that its ledger's end was asked for with
-	announced memberstate.Term     // the largest term of a leader that it was told it may follow
-	leading   memberstate.Term     // the term in which it serves; 0: it does not
-	running   memberstate.Term     // the term of a Lead that has not returned; 0: none
-	stopped   bool                 // writes are paused for a handover
+	voted     memberstate.Term // the largest term that its ledger's end was asked for with
+	announced memberstate.Term // the largest term of a leader that it was told it may follow
+	leading   memberstate.Term // the term in which it serves; 0: it does not
+	running   memberstate.Term // the term of a Lead that has not returned; 0: none
+	ending    bool             // and that Lead was told to
+	stopped   bool             // writes are paused for a handover
+	slow      int64            // the most nanoseconds that it takes for what is asked of it
+	asked     memberstate.Term // of a slow one: what it was asked for its ledger's end with
+	end       memberstate.Position
+	pausing   uint32               // the newest pause
+	wanted    bool                 // and somebody wants it
+	unwilling bool                 // the next pause fails
 	acked     [maxNodes]uint64     // by index of the follower, in this term
 	writing   [mostWrites]addition // appends that were heard and are not in the ledger yet
 }
@@ -79,7 +86,7 @@ func (c Carelessness) String() string {
 
 // restart forgets what is only in memory. A promise binds no longer than the process
 // that acknowledges: the machine's own term is durable before it asks for one.
-func (e *engine) restart() { *e = engine{ledger: e.ledger} }
+func (e *engine) restart() { *e = engine{ledger: e.ledger, slow: e.slow} }
 
 // ledgerEnd is LedgerEnd.
 func (e *engine) ledgerEnd(term memberstate.Term) memberstate.Position {
@@ -111,7 +118,7 @@ func (m *member) Lead(term memberstate.Term) {
 	if e.running != 0 {
 		w.check.violated(OneOffice, m, "its engine is to serve term %d, and still serves term %d", term, e.running)
 	}
-	e.leading, e.running, e.stopped = term, term, false
+	e.leading, e.running, e.ending, e.stopped = term, term, false, false
 	e.acked = [maxNodes]uint64{}
 	w.check.served(m)
 	w.about(int64(w.choices.span(chooseTick, m.index, 0, w.tick, w.tick)), engineTicks, m, uint32(term))
@@ -119,9 +126,10 @@ func (m *member) Lead(term memberstate.Term) {
 
 // EndLead has the engine serve no more. Its Lead takes a while to return.
 func (m *member) EndLead(memberstate.Term) {
-	m.engine.leading = 0
+	m.engine.leading, m.engine.ending = 0, true
 	if m.alive {
-		m.world.about(int64(m.world.choices.span(chooseStop, m.index, 0, m.rules().Timing.Heartbeat, 0)), leadReturns, m, m.incarnation)
+		most := m.rules().Timing.Heartbeat + time.Duration(m.engine.slow)
+		m.world.about(int64(m.world.choices.span(chooseStop, m.index, 0, most, 0)), leadReturns, m, m.incarnation)
 	}
 }
 
@@ -134,15 +142,6 @@ func (m *member) returned(incarnation uint32) {
 	m.engine.running = 0
 	m.node.order(func(h *protocol.Node) { h.LeadReturned(&m.group, term, false) })
 }
-
-// Pause has the engine accept no more writes, for a handover.
-func (m *member) Pause(_ memberstate.Term, number uint32) {
-	m.engine.stopped = true
-	m.host.PauseEnded(&m.group, number, nil)
-}
-
-// Resume has writes go on.
-func (m *member) Resume() { m.engine.stopped = false }
 
 // tick writes an entry and sends the ledger to all, as long as this node leads the term.
 func (m *member) tick(term uint32) {

@@ -29,6 +29,10 @@ const (
 	engineTicks                     // arg: the term
 	entriesWritten                  // arg: the incarnation, times mostWrites, and the place of the append
 	leadReturns                     // arg: the incarnation
+	ledgerRead                      // arg: the incarnation
+	ledgerAnswered                  // arg: the incarnation
+	writesPause                     // arg: the incarnation and the number of the pause
+	engineRecovers
 	faultStrikes
 	strikePlanned // arg: its number
 	strikeFollows // arg: its number

@@ -54,6 +54,10 @@ const (
 	ClockRate
 	ClockBeyond
 	WallJump
+	// Of engines.
+	SlowEngine
+	PauseFails
+	LeadReturns
 	// Of operators.
 	TransferOrder
 	GivenUp
@@ -83,6 +87,7 @@ const (
 	ProcessFaults
 	DiskFaults
 	ClockFaults
+	EngineFaults
 	OperatorFaults
 	// AssumptionFaults break what every election by votes assumes: that a member keeps
 	// what it has acknowledged, is alone under its name, and agrees with the others on
@@ -92,7 +97,7 @@ const (
 	classes
 )
 
-var classNames = [classes]string{"network", "process", "disk", "clock", "operator", "assumptions"}
+var classNames = [classes]string{"network", "process", "disk", "clock", "engine", "operator", "assumptions"}
 
 // String names the class.
 func (c Class) String() string { return classNames[c] }
@@ -156,6 +161,10 @@ func init() {
 		ClockBeyond: {"clock-beyond", ClockFaults, drawRate, setRate},
 		WallJump:    {"wall-jump", ClockFaults, drawWall, jump},
 
+		SlowEngine:  {"slow-engine", EngineFaults, drawSlowEngine, slowEngine},
+		PauseFails:  {"pause-fails", EngineFaults, drawLeaderOrNode, failPause},
+		LeadReturns: {"lead-returns", EngineFaults, drawLeader, returnFromLead},
+
 		TransferOrder:  {"transfer", OperatorFaults, drawTransfer, command},
 		GivenUp:        {"given-up", OperatorFaults, drawGivenUp, giveUp},
 		LateWord:       {"late-word", OperatorFaults, drawLateWord, holdWord},
@@ -211,7 +220,7 @@ func (s FaultSet) Has(f Fault) bool { return s>>f&1 == 1 }
 // catalogue has all that there are.
 func catalogue() *faultlist.Catalogue[Fault, Class] {
 	return &faultlist.Catalogue[Fault, Class]{Faults: faults, Classes: classes, Usual: []Class{
-		NetworkFaults, ProcessFaults, DiskFaults, ClockFaults, OperatorFaults,
+		NetworkFaults, ProcessFaults, DiskFaults, ClockFaults, EngineFaults, OperatorFaults,
 	}}
 }
 

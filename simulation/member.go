@@ -187,15 +187,6 @@ func (m *member) says(q *protocol.Message) {
 	c.sends(m, q)
 }
 
-// AskLedger asks the engine.
-func (m *member) AskLedger(term memberstate.Term) {
-	if m.asks++; m.asks > mostLedgers {
-		m.world.check.violated(NeverStuck, m, "it asks for its ledger for term %d again and again", term)
-		return
-	}
-	m.host.LedgerEnd(&m.group, m.engine.ledgerEnd(term), m.engine.announced, nil)
-}
-
 // Show makes the group's state known.
 func (m *member) Show(v protocol.View) {
 	if m.alive {

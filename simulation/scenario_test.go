@@ -112,13 +112,13 @@ func TestLinesThatComeToNothingAreNamed(t *testing.T) {
 
 func TestFaultsAreListed(t *testing.T) {
 	for list, want := range map[string]string{
-		"all":             "network,process,disk,clock,operator",
+		"all":             "network,process,disk,clock,engine,operator",
 		"none":            "none",
 		"crash,loss":      "loss,crash",
 		"network,-loss":   "delay,heavy-tail,duplicate,reorder,slow-link,stale-message,corrupt,one-way-cut,partition,isolation,leader-minority,leader-mute,ring,bridge,flap,true-hint,late-hint,false-hint",
 		"assumptions":     "assumptions",
 		"disk, clock":     "disk,clock",
-		"all,assumptions": "network,process,disk,clock,operator,assumptions",
+		"all,assumptions": "network,process,disk,clock,engine,operator,assumptions",
 	} {
 		set, err := simulation.ParseFaults(list)
 		require.NoError(t, err)

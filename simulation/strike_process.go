@@ -3,6 +3,7 @@
 package simulation
 
 import (
+	"math/bits"
 	"time"
 
 	"github.com/hustings/hustings/elector"
@@ -125,10 +126,12 @@ const anyDrift = 300_000
 // much as another one is fast. Where there is no margin there are no leases, and the
 // default's will do.
 func mostDrift(t elector.Timing) int64 {
-	if t.DriftMargin == 0 {
+	if t.DriftMargin <= 0 {
 		t = elector.DefaultTiming()
 	}
-	return int64(1_000_000 * t.DriftMargin / (2 * t.Detection()))
+	high, low := bits.Mul64(1_000_000, uint64(t.DriftMargin)) // which may not fit in one word
+	most, _ := bits.Div64(high, low, uint64(2*t.Detection()))
+	return int64(min(most, anyDrift))
 }
 
 func drawRate(w *world, s *Strike) bool {

@@ -166,6 +166,14 @@ func (w *world) happen(e event) {
 		n.members[e.group()].wrote(arg)
 	case leadReturns:
 		n.members[e.group()].returned(arg)
+	case ledgerRead:
+		n.members[e.group()].readLedger(arg)
+	case ledgerAnswered:
+		n.members[e.group()].answerLedger(arg)
+	case writesPause:
+		n.members[e.group()].slowPauseEnds(arg)
+	case engineRecovers:
+		n.members[e.group()].engine.slow = 0
 	case faultStrikes:
 		w.swarm.strike(w)
 	case strikePlanned:

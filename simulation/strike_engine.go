@@ -1,0 +1,143 @@
+// Faults of engines: each is one group's at one node.
+
+package simulation
+
+import (
+	"errors"
+	"time"
+
+	"github.com/hustings/hustings/elector/protocol"
+	"github.com/hustings/hustings/memberstate"
+)
+
+// drawSlowEngine has the leader's engine struck as often as any.
+func drawSlowEngine(w *world, s *Strike) bool {
+	drawLeaderOrNode(w, s)
+	s.Count = 1 + int64(w.swarm.span(w.options.Timing.Detection()))
+	return true
+}
+
+// slowEngine has an engine take up to s.Count nanoseconds until it has looked where its
+// ledger ends, as long again until it has said so, and as long for Pause, and until Lead
+// returns.
+func slowEngine(w *world, s *Strike) bool {
+	m := w.engineOf(s)
+	m.engine.slow = s.Count
+	w.tracer.lasted(Band{Kind: FaultBand, Node: s.Node, To: time.Duration(w.now) + s.Lasts, What: s.Fault.String()})
+	w.about(int64(s.Lasts), engineRecovers, m, 0)
+	return true
+}
+
+// failPause has the engine's next Pause fail. It is counted when it does.
+func failPause(w *world, s *Strike) bool {
+	w.engineOf(s).engine.unwilling = true
+	return false
+}
+
+// returnFromLead has the Lead of a leader return, although its context has not ended.
+func returnFromLead(w *world, s *Strike) bool {
+	m := w.engineOf(s)
+	if !m.alive || m.engine.leading == 0 {
+		return false
+	}
+	m.engine.leading = 0
+	m.node.order(func(h *protocol.Node) {
+		// Meanwhile its context may have ended, and then it returns a second time.
+		if term := m.engine.running; term != 0 && !m.engine.ending {
+			m.engine.running = 0
+			h.LeadReturned(&m.group, term, true)
+		}
+	})
+	return true
+}
+
+// engineOf is the member whose engine is struck.
+func (w *world) engineOf(s *Strike) *member { return &w.struckBy(s).members[0] }
+
+// takes chooses how long a slow engine takes for something.
+func (m *member) takes(kind choiceKind) int64 {
+	if m.engine.slow == 0 {
+		return 0
+	}
+	most := m.engine.slow
+	return int64(m.world.choices.span(kind, m.index, 0, time.Duration(most), time.Duration(most)))
+}
+
+// AskLedger asks the engine.
+func (m *member) AskLedger(term memberstate.Term) {
+	if m.asks++; m.asks > mostLedgers {
+		m.world.check.violated(NeverStuck, m, "it asks for its ledger for term %d again and again", term)
+		return
+	}
+	if m.engine.slow == 0 {
+		m.host.LedgerEnd(&m.group, m.engine.ledgerEnd(term), m.engine.announced, nil)
+		return
+	}
+	m.engine.asked = term
+	m.world.about(m.takes(chooseLedger), ledgerRead, m, m.incarnation)
+}
+
+// readLedger is when a slow engine looks where its ledger ends. What it says of that comes
+// later still.
+func (m *member) readLedger(incarnation uint32) {
+	m.unlessGone(incarnation, func() {
+		m.engine.end = m.engine.ledgerEnd(m.engine.asked)
+		m.world.about(m.takes(chooseAnswer), ledgerAnswered, m, m.incarnation)
+	})
+}
+
+func (m *member) answerLedger(incarnation uint32) {
+	m.unlessGone(incarnation, func() { m.host.LedgerEnd(&m.group, m.engine.end, m.engine.announced, nil) })
+}
+
+// unlessGone has the engine of a process do something in a turn: now, or when the process
+// goes on.
+func (m *member) unlessGone(incarnation uint32, do func()) {
+	if m.alive && m.incarnation == incarnation {
+		m.node.order(func(*protocol.Node) { do() })
+	}
+}
+
+// Pause has the engine accept no more writes, for a handover.
+func (m *member) Pause(_ memberstate.Term, number uint32) {
+	m.engine.pausing, m.engine.wanted = number, true
+	if m.engine.slow == 0 {
+		m.pauseEnds(number)
+		return
+	}
+	m.world.about(m.takes(choosePause), writesPause, m, m.incarnation<<pauseBits|number&(1<<pauseBits-1))
+}
+
+// pauseBits are enough for the pauses of one incarnation.
+const pauseBits = 16
+
+// slowPauseEnds is when a slow engine has paused its writes.
+func (m *member) slowPauseEnds(arg uint32) {
+	if number := arg & (1<<pauseBits - 1); m.incarnation&(1<<pauseBits-1) == arg>>pauseBits {
+		m.unlessGone(m.incarnation, func() { m.pauseEnds(number) })
+	}
+}
+
+// pauseEnds says what came of a pause: also of one that nobody wants any more.
+func (m *member) pauseEnds(number uint32) {
+	e := &m.engine
+	var err error
+	switch {
+	case number != e.pausing || !e.wanted:
+		err = errUnwanted
+	case e.unwilling:
+		e.unwilling, err = false, errUnwilling
+		m.world.swarm.struck[PauseFails]++
+	default:
+		e.stopped = true
+	}
+	m.host.PauseEnded(&m.group, number, err)
+}
+
+var (
+	errUnwanted  = errors.New("the handover was given up")
+	errUnwilling = errors.New("the engine does not pause its writes")
+)
+
+// Resume has writes go on.
+func (m *member) Resume() { m.engine.stopped, m.engine.wanted = false, false }
