@@ -5,6 +5,7 @@ package simulation
 import (
 	"errors"
 	"log/slog"
+	"math"
 	"math/rand/v2"
 	"time"
 
@@ -180,19 +181,53 @@ func (f *files) open(durable []memberstate.HardState) error {
 	return nil
 }
 
-func (f *files) save(all []written) error { return f.store.Save(records(all)) }
+// killed is when the process dies in a save, and the disk lives on: the next process reads
+// what was written of it, be that durable or not. A store makes it durable before it says
+// so.
+func (d *disk) killed(n *node) {
+	if len(d.written) > 0 {
+		part := n.world.choices.number(chooseTorn, n.index)
+		switch {
+		case d.files != nil:
+			d.files.kill(d.written, part%6)
+		case part&1 == 1:
+			d.keep()
+		}
+	}
+	d.written = d.written[:0]
+}
 
-var errCrashed = errors.New("crashed")
+// powerCut may lose whatever was not synced, by whichever process it was written.
+func (d *disk) powerCut(n *node) {
+	if d.files != nil && len(d.written) == 0 {
+		d.files.cut(n.world.choices.number(chooseTorn, n.index))
+	}
+	d.crash(n)
+}
+
+func (f *files) save(all []written) error { return f.store.Save(records(all)) }
 
 // crash dies in a save. Any part of what was written may survive.
 func (f *files) crash(all []written, random uint64) {
+	f.kill(all, math.MaxUint64)
+	f.cut(random)
+}
+
+// kill dies in a save, at the latest before the sync, after so many writes.
+func (f *files) kill(all []written, writes uint64) {
+	died := false
 	f.disk.Before = func(op string) error {
-		if op == "sync" {
-			return errCrashed
+		if died = died || op == "sync" || writes == 0; died {
+			return crashdisk.ErrDied
 		}
+		writes--
 		return nil
 	}
 	_ = f.store.Save(records(all)) // it fails, and nobody is there to be told
+	f.disk.Before = nil
+}
+
+func (f *files) cut(random uint64) {
 	f.disk = tornDisk{f.disk.Crash(rand.New(rand.NewPCG(random, 0)))}
 }
 

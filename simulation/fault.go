@@ -37,6 +37,8 @@ const (
 	Crash
 	CrashBeforeSave
 	CrashInSave
+	KillInSave
+	PowerCut
 	CrashBeforeSend
 	CrashBetweenSends
 	CrashAll
@@ -143,6 +145,8 @@ func init() {
 		Crash:             {"crash", ProcessFaults, drawNode, crash},
 		CrashBeforeSave:   {"crash-before-save", ProcessFaults, drawNode, doom},
 		CrashInSave:       {"crash-in-save", ProcessFaults, drawNode, doom},
+		KillInSave:        {"kill-in-save", ProcessFaults, drawKill, doom},
+		PowerCut:          {"power-cut", ProcessFaults, drawNode, cutPower},
 		CrashBeforeSend:   {"crash-before-send", ProcessFaults, drawNode, doom},
 		CrashBetweenSends: {"crash-between-sends", ProcessFaults, drawNode, doom},
 		CrashAll:          {"crash-all", ProcessFaults, drawNode, crashAll},

@@ -37,6 +37,7 @@ type node struct {
 	untaken  bool          // and no machine has taken it yet
 	doomed   Fault         // the point of a step at which the process will die; 0: none
 	downFor  time.Duration // and for how long then
+	powerFor time.Duration // how much later the power fails, too; 0: it does not
 }
 
 // mostArrived bounds what waits for a process, as a Host does.
@@ -79,10 +80,13 @@ func (n *node) start() {
 }
 
 // crash ends the process. What was not durable is lost.
-func (n *node) crash() {
+func (n *node) crash() { n.ends((*disk).crash) }
+
+// ends has the process end, and says what becomes of what was being saved.
+func (n *node) ends(rest func(*disk, *node)) {
 	n.alive, n.doomed = false, 0
 	n.world.alarms.set(n.index, 0)
-	n.disk.crash(n)
+	rest(&n.disk, n)
 	n.world.tracer.happened(n, Crashed, "crashes")
 	for place := range n.members {
 		m := &n.members[place]
@@ -242,7 +246,7 @@ func (n *node) Save(batch []memberstate.Record) {
 		n.hung = true
 		n.world.swarm.struck[SaveHangs]++
 		n.world.follow(n.downFor, Strike{Fault: Crash, Node: n.index})
-	case n.doomed == CrashInSave:
+	case n.doomed == CrashInSave, n.doomed == KillInSave:
 		n.world.after(takes/2, diesInSave, n, n.incarnation)
 	default:
 		n.world.after(takes, saveEnds, n, n.incarnation)
@@ -251,8 +255,17 @@ func (n *node) Save(batch []memberstate.Record) {
 
 // diesInSave is when a process dies while it saves.
 func (n *node) diesInSave(incarnation uint32) {
-	if n.alive && n.incarnation == incarnation {
+	switch {
+	case !n.alive || n.incarnation != incarnation:
+	case n.doomed != KillInSave:
 		n.dies(CrashInSave)
+	default:
+		n.world.swarm.struck[KillInSave]++
+		n.ends((*disk).killed)
+		n.comesBack(n.downFor)
+		if n.powerFor > 0 {
+			n.world.follow(n.downFor+n.powerFor, Strike{Fault: PowerCut, Node: n.index, Lasts: n.downFor})
+		}
 	}
 }
 

@@ -271,7 +271,7 @@ func (s *Strike) counts(t elector.Timing) (least, most int64) {
 		return math.MinInt64, math.MaxInt64
 	case Flap:
 		return 0, 1000
-	case SlowLink, SlowNode, SlowEngine, GivenUp, LateWord: // nanoseconds
+	case SlowLink, SlowNode, SlowEngine, KillInSave, GivenUp, LateWord: // nanoseconds
 		return 0, int64(24 * time.Hour)
 	default:
 		return 0, math.MaxUint32

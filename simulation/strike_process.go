@@ -39,8 +39,27 @@ func drawMinority(w *world, s *Strike) bool {
 // doom has a process die at a point of a step, when it next comes there.
 func doom(w *world, s *Strike) bool {
 	n := w.struckBy(s)
-	n.doomed, n.downFor = s.Fault, s.Lasts
+	n.doomed, n.downFor, n.powerFor = s.Fault, s.Lasts, time.Duration(s.Count)
 	return false
+}
+
+// drawKill has the power fail in every second case, while the next process runs.
+func drawKill(w *world, s *Strike) bool {
+	if w.swarm.random.IntN(2) == 0 {
+		s.Count = 1 + int64(w.swarm.span(w.options.Timing.Detection()))
+	}
+	return true
+}
+
+// cutPower ends a process, and takes from the disk whatever was not synced.
+func cutPower(w *world, s *Strike) bool {
+	n := w.struckBy(s)
+	if !n.alive {
+		return false
+	}
+	n.ends((*disk).powerCut)
+	n.comesBack(s.Lasts)
+	return true
 }
 
 // crashAll kills all processes. They come back one after the other.

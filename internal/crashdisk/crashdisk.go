@@ -6,6 +6,7 @@ package crashdisk
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"io/fs"
 	"maps"
@@ -13,6 +14,10 @@ import (
 
 	"github.com/hustings/hustings/memberstate"
 )
+
+// ErrDied is what Before returns for the operations that never came about, because the
+// process had died. Of a sync that failed so the system knows nothing.
+var ErrDied = errors.New("the process has died")
 
 // SectorSize is what a disk writes as a whole, unless a crash tears it.
 const SectorSize = 512
@@ -238,7 +243,9 @@ func (f *file) Sync() error {
 			c.keep(c.current, sector, SectorSize)
 		}
 	})
-	clear(c.dirty)
+	if !errors.Is(err, ErrDied) {
+		clear(c.dirty)
+	}
 	return err
 }
 

@@ -35,6 +35,7 @@ var handwritten = []mutant{
 	{"failed-sync-tried-again", "simulation/node.go", "\terr := n.disk.sync()\n", "\terr := n.disk.sync()\n\tif err != nil {\n\t\terr = n.disk.sync()\n\t}\n", ""},
 	{"hung-save-taken-for-done", "simulation/node.go", "\t\tn.hung = true\n", "\t\tn.host.Saved(nil)\n", ""},
 	{"long-save-not-waited-for", "simulation/node.go", "\tdefault:\n\t\tn.world.after(takes, saveEnds, n, n.incarnation)", "\tcase takes > 2*n.world.options.Timing.Heartbeat:\n\t\tn.host.Saved(nil)\n\tdefault:\n\t\tn.world.after(takes, saveEnds, n, n.incarnation)", ""},
+	{"store-read-and-not-synced", "memberstate/filestore.go", "\tif err := f.Sync(); err != nil {\n\t\treturn s.failed(\"sync\", nowhere, err)\n\t}\n\tif err := s.dir.Sync(); err != nil {\n\t\treturn s.failed(\"sync the directory\", nowhere, err)\n\t}\n\treturn nil\n}\n\n// Node is", "\treturn nil\n}\n\n// Node is", ""},
 	{"new-file-not-synced", "memberstate/filestore_next.go", "\tif err := n.file.Sync(); err != nil {\n\t\treturn t, s.failed(\"sync \"+s.nextName(), nowhere, err)\n\t}\n", "", ""},
 	{"rename-not-synced", "memberstate/filestore_next.go", "\tif err := s.dir.Sync(); err != nil {\n\t\treturn s.failed(\"sync the directory\", nowhere, err)\n\t}\n\tif !replacesOpenFiles", "\tif !replacesOpenFiles", ""},
 	{"lost-store-taken-for-a-new-one", "memberstate/filestore.go", "\t\treturn s.failed(\"open\", nowhere, fmt.Errorf(\"%w (%w)\", ErrNoStore, fs.ErrNotExist))", "\t\treturn s.renew(nil)", ""},
