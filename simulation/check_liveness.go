@@ -96,7 +96,7 @@ func (w *world) sever(i, sign int) {
 // electsSoon demands a leader.
 func (w *world) electsSoon(core []int) time.Duration {
 	began, within := w.now, time.Duration(convergeWithin)
-	if s := &w.swarm.struck; s[WithoutPreVote]+s[WithoutLeases]+s[LongerLeases] > 0 {
+	if s := &w.swarm.struck; s[WithoutPreVote]+s[WithoutLeases]+s[SwitchLeases]+s[LongerLeases] > 0 {
 		within = convergeMixed
 	}
 	limit := began + int64(within*w.options.Timing.Detection())

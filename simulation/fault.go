@@ -70,6 +70,7 @@ const (
 	Observe
 	WithoutPreVote
 	WithoutLeases
+	SwitchLeases
 	LongerLeases
 	// Of what every election by votes assumes.
 	Wiped
@@ -178,6 +179,7 @@ func init() {
 		Observe:        {"observe", OperatorFaults, drawObserve, observe},
 		WithoutPreVote: {"without-pre-vote", OperatorFaults, drawNode, without},
 		WithoutLeases:  {"without-leases", OperatorFaults, drawNode, without},
+		SwitchLeases:   {"switch-leases", OperatorFaults, drawSwitch, switchLeases},
 		LongerLeases:   {"longer-leases", OperatorFaults, drawNode, longer},
 
 		Wiped:        {"wiped", AssumptionFaults, drawWiped, wipe},

@@ -271,6 +271,8 @@ func (s *Strike) counts(t elector.Timing) (least, most int64) {
 		return math.MinInt64, math.MaxInt64
 	case Flap:
 		return 0, 1000
+	case SwitchLeases:
+		return 0, maxNodes
 	case SlowLink, SlowNode, SlowEngine, KillInSave, GivenUp, LateWord: // nanoseconds
 		return 0, int64(24 * time.Hour)
 	default:

@@ -142,6 +142,38 @@ func without(w *world, s *Strike) (had bool) {
 	return had
 }
 
+// drawSwitch has the members that follow restarted as well, s.Count of them, before the
+// promises of the first ones have run out.
+func drawSwitch(w *world, s *Strike) bool {
+	s.Lasts = 1 + w.swarm.span(w.options.Timing.Detection()/4)
+	s.Count = w.swarm.random.Int64N(int64(w.options.Members))
+	return true
+}
+
+// switchLeases restarts a member with leases, if it was without, or without them. The next
+// one follows when it is back.
+func switchLeases(w *world, s *Strike) bool {
+	n, t := w.struckBy(s), &w.options.Timing
+	if t.Validate(true) != nil {
+		return false // the intervals leave no room for leases
+	}
+	if n.alive {
+		n.crash()
+	}
+	for place := range n.members {
+		if r := n.members[place].rules(); r.Lease > 0 {
+			r.Lease = 0
+		} else {
+			r.Lease = t.Detection()
+		}
+	}
+	n.comesBack(s.Lasts)
+	if s.Count > 0 {
+		w.follow(s.Lasts, Strike{Fault: SwitchLeases, Node: (s.Node + 1) % len(w.nodes), Other: nobody, Lasts: s.Lasts, Count: s.Count - 1})
+	}
+	return true
+}
+
 // longer has a member promise leases that are longer than the others', and ask for such.
 func longer(w *world, s *Strike) (had bool) {
 	for place := range w.struckBy(s).members {
