@@ -34,14 +34,14 @@ const (
 type part uint64
 
 const (
-	drawMembers part = iota
-	drawLeak
-	drawTiming
-	drawLeases
-	drawPreVote
-	drawRanks
-	drawCounters
-	drawTerm
+	ofMembers part = iota
+	ofLeak
+	ofTiming
+	ofLeases
+	ofPreVote
+	ofRanks
+	ofCounters
+	ofTerm
 )
 
 // Draw has a seed choose what kind of groups it is about, and how old they are. It sets neither Faults nor
@@ -53,26 +53,26 @@ func Draw(seed uint64, f Fixed) Options {
 	}
 	o := Options{
 		Seed: seed, Members: f.Members, Timing: f.Timing, Duration: f.Duration,
-		Leases:    one(f.Leases, drawLeases, 2),
-		NoPreVote: !one(f.PreVote, drawPreVote, 1) || f.PreVote == EitherWay && random(drawPreVote).IntN(8) == 0,
-		NoRanks:   !one(f.Ranks, drawRanks, 1) || f.Ranks == EitherWay && random(drawRanks).IntN(8) == 0,
+		Leases:    one(f.Leases, ofLeases, 2),
+		NoPreVote: !one(f.PreVote, ofPreVote, 1) || f.PreVote == EitherWay && random(ofPreVote).IntN(8) == 0,
+		NoRanks:   !one(f.Ranks, ofRanks, 1) || f.Ranks == EitherWay && random(ofRanks).IntN(8) == 0,
 	}
-	if r := random(drawCounters); r.IntN(8) == 0 { // they begin again after some seconds, or minutes
+	if r := random(ofCounters); r.IntN(8) == 0 { // they begin again after some seconds, or minutes
 		o.Counters = math.MaxUint32 - uint32(1)<<r.IntN(11)
 	}
-	if r := random(drawTerm); r.IntN(8) == 0 {
+	if r := random(ofTerm); r.IntN(8) == 0 {
 		full := [...]memberstate.Term{math.MaxUint8, math.MaxUint16, math.MaxInt32, math.MaxUint32, 1 << 53, math.MaxInt64, lastTerm}
 		o.Term = full[r.IntN(len(full))] - memberstate.Term(r.IntN(12))
 	}
 	if o.Members == 0 {
-		o.Members = sizes[random(drawMembers).IntN(len(sizes))]
+		o.Members = sizes[random(ofMembers).IntN(len(sizes))]
 	}
 	leak := f.Leak
 	if leak == 0 {
-		leak = leaks(random(drawLeak))
+		leak = leaks(random(ofLeak))
 	}
 	if f.Timing == (elector.Timing{}) {
-		o.Timing = intervals(random(drawTiming), leak)
+		o.Timing = intervals(random(ofTiming), leak)
 	}
 	o.Timing.Leak = leak
 	if o.Duration == 0 {
