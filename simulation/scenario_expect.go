@@ -4,6 +4,7 @@ package simulation
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -45,37 +46,29 @@ func (e *Expectation) unmet(found string) string {
 
 // expectation reads what follows "expect".
 func (w *words) expectation() (e Expectation) {
-	from := w.rest
+	from := w.Left()
 	switch {
-	case w.has("violation"):
-		name := strings.Join(w.rest, " ")
-		w.rest = nil
-		for _, i := range Invariants() {
-			if i.String() == name {
-				return breaks(i)
-			}
-		}
-		w.fail("no invariant is called %q", name)
-		return e
-	case w.has("term"):
+	case w.Has("violation"):
+		return breaks(w.Violation())
+	case w.Has("term"):
 		e.met = w.expectTerm()
-	case w.has("leader"):
+	case w.Has("leader"):
 		e.met = w.expectLeader()
-	case w.has("lease"):
+	case w.Has("lease"):
 		e.met = w.expectLease()
-	case w.has("answer"):
+	case w.Has("answer"):
 		e.met = w.expectAnswer(false)
-	case w.has("rounds"):
+	case w.Has("rounds"):
 		e.met = w.expectRounds()
-	case w.has("order"):
+	case w.Has("order"):
 		e.met = w.expectOrder()
-	case w.has("no"):
+	case w.Has("no"):
 		e.met = w.expectNone()
 	default:
 		e.met = w.expectState()
 	}
-	e.what = strings.Join(from[:len(from)-len(w.rest)], " ")
-	w.oneOf(map[string]func(){"at": func() { e.At = w.duration() }})
+	e.what = strings.Join(from[:len(from)-len(w.Left())], " ")
+	w.OneOf(map[string]func(){"at": func() { e.At = w.Duration() }})
 	return e
 }
 
@@ -91,15 +84,15 @@ func described(is func(w *world) bool) func(w *world) (string, bool) {
 
 // inTerm reads a term, if one is named; 0: any.
 func (w *words) inTerm() (term memberstate.Term) {
-	if w.has("in") {
-		w.oneOf(map[string]func(){"term": func() { term = memberstate.Term(w.number()) }})
+	if w.Has("in") {
+		w.OneOf(map[string]func(){"term": func() { term = memberstate.Term(w.Natural(math.MaxUint64)) }})
 	}
 	return term
 }
 
 // expectTerm is about the largest term that any node is in.
 func (w *words) expectTerm() func(*world) (string, bool) {
-	want := memberstate.Term(w.number())
+	want := memberstate.Term(w.Natural(math.MaxUint64))
 	return described(func(w *world) bool {
 		var term memberstate.Term
 		for i := range w.nodes {
@@ -112,7 +105,7 @@ func (w *words) expectTerm() func(*world) (string, bool) {
 // expectLeader is about who leads: the node of the largest term that takes itself for the
 // leader.
 func (w *words) expectLeader() func(*world) (string, bool) {
-	node, term := w.node(), w.inTerm()
+	node, term := w.Node(), w.inTerm()
 	return described(func(w *world) bool {
 		leader := w.leader()
 		return leader != nil && leader.index == node && (term == 0 || leader.group.Term == term)
@@ -121,7 +114,7 @@ func (w *words) expectLeader() func(*world) (string, bool) {
 
 // expectNone reads what follows "no".
 func (w *words) expectNone() (met func(*world) (string, bool)) {
-	w.oneOf(map[string]func(){
+	w.OneOf(map[string]func(){
 		"leader": func() { met = described(func(w *world) bool { return w.leader() == nil }) },
 		"lease":  func() { met = expectNoLease },
 		"answer": func() { met = w.expectAnswer(true) },
@@ -148,7 +141,7 @@ func expectNoLease(w *world) (string, bool) {
 
 // expectLease is about who holds a lease.
 func (w *words) expectLease() func(*world) (string, bool) {
-	node, term := w.node(), w.inTerm()
+	node, term := w.Node(), w.inTerm()
 	return func(w *world) (string, bool) {
 		is := slices.ContainsFunc(w.holders(), func(m *member) bool { return m.index == node && (term == 0 || m.lease.term == term) })
 		if is {
@@ -163,17 +156,17 @@ func (w *words) expectLease() func(*world) (string, bool) {
 
 // expectState is about what a node takes itself for.
 func (w *words) expectState() func(*world) (string, bool) {
-	node, leader, role := w.node(), nobody, memberstate.Role(0)
+	node, leader, role := w.Node(), nobody, memberstate.Role(0)
 	up := true
-	w.oneOf(map[string]func(){
+	w.OneOf(map[string]func(){
 		"down":      func() { up = false },
 		"leader":    func() { role = memberstate.Leader },
 		"candidate": func() { role = memberstate.Candidate },
 		"follower":  func() { role = memberstate.Follower },
 		"observer":  func() { role = memberstate.Observer },
 	})
-	if w.has("of") {
-		leader = w.node()
+	if w.Has("of") {
+		leader = w.Node()
 	}
 	term := w.inTerm()
 	return described(func(w *world) bool {
@@ -191,7 +184,7 @@ func (w *words) expectState() func(*world) (string, bool) {
 
 // expectAnswer is about an answer that was given, or not, by then.
 func (w *words) expectAnswer(never bool) func(*world) (string, bool) {
-	link, name := w.link(), w.next()
+	link, name := w.Link(), w.Next()
 	var result rpc.Result
 	for r := rpc.Accept; r <= rpc.LedgerBehind; r++ {
 		if r.String() == name {
@@ -199,7 +192,7 @@ func (w *words) expectAnswer(never bool) func(*world) (string, bool) {
 		}
 	}
 	if result == 0 {
-		w.fail("no answer is called %q", name)
+		w.Fail("no answer is called %q", name)
 	}
 	return func(w *world) (string, bool) {
 		given := w.account.answers[answer{uint8(link[0]), uint8(link[1]), result}]
@@ -209,10 +202,10 @@ func (w *words) expectAnswer(never bool) func(*world) (string, bool) {
 
 // expectRounds is about how many rounds of votes a node has asked for.
 func (w *words) expectRounds() func(*world) (string, bool) {
-	node, least := w.node(), w.number()
+	node, least := w.Node(), w.Number()
 	most := least
-	if w.has("to") {
-		most = w.number()
+	if w.Has("to") {
+		most = w.Number()
 	}
 	return func(w *world) (string, bool) {
 		asked := int64(w.account.rounds[node].count)
@@ -222,9 +215,9 @@ func (w *words) expectRounds() func(*world) (string, bool) {
 
 // expectOrder is about what has become of the newest order that a node was given.
 func (w *words) expectOrder() func(*world) (string, bool) {
-	node := w.node()
+	node := w.Node()
 	var want outcome
-	w.oneOf(map[string]func(){
+	w.OneOf(map[string]func(){
 		"open":   func() {},
 		"done":   func() { want.settled = true },
 		"failed": func() { want = outcome{settled: true, problem: w.reason()} },
@@ -241,18 +234,14 @@ func (w *words) expectOrder() func(*world) (string, bool) {
 
 // reason reads what follows "because", up to the time; a blank if nothing does.
 func (w *words) reason() string {
-	if !w.has("because") {
+	if !w.Has("because") {
 		return " "
 	}
-	end := len(w.rest)
-	for i, word := range w.rest {
-		if word == "at" {
-			end = i
-		}
+	var text []string
+	for w.More() && w.Left()[0] != "at" {
+		text = append(text, w.Next())
 	}
-	text := strings.Join(w.rest[:end], " ")
-	w.rest = w.rest[end:]
-	return text
+	return strings.Join(text, " ")
 }
 
 // outcome is what has become of an order.

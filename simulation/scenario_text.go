@@ -11,7 +11,6 @@
 package simulation
 
 import (
-	"bufio"
 	"cmp"
 	"errors"
 	"fmt"
@@ -25,6 +24,7 @@ import (
 
 	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/simulation/internal/text"
 )
 
 // String is the scenario's text, which ParseScenario reads.
@@ -135,75 +135,61 @@ func (c choice) text(v chosen) string {
 	return line
 }
 
-// ParseScenario reads a scenario's text. Lines that begin with # say nothing. The error
-// names the line.
+// ParseScenario reads a scenario's text. What stands behind a # alone, or in a line that
+// begins with one, says nothing. The error names the line.
 func ParseScenario(r io.Reader) (*Scenario, error) {
 	s := &Scenario{choices: map[choice]chosen{}, lines: map[choice]int{}}
-	var all []line
-	lines := bufio.NewScanner(r)
-	for number := 1; lines.Scan(); number++ {
-		l := line{number: number, text: strings.TrimSpace(lines.Text())}
-		if l.text == "" || strings.HasPrefix(l.text, "#") {
-			continue
+	lines, err := text.Read(r, func(w *text.Words) error {
+		if err := s.parseLine(&words{w}); err != nil {
+			return err
 		}
-		w := &words{rest: strings.Fields(l.text), line: number}
-		err := s.parseLine(w)
-		if o := s.Options; err == nil { // a copy
-			err = o.fill()
-		}
-		if err != nil {
-			return nil, l.refused(err)
-		}
-		l.nodes = w.nodes
-		all = append(all, l)
-	}
-	if err := lines.Err(); err != nil {
+		o := s.Options // a copy
+		return o.fill()
+	})
+	if err != nil {
 		return nil, err
 	}
 	if err := s.fill(); err != nil {
 		return nil, err
 	}
-	for i := range all {
-		if err := s.checkLine(&all[i]); err != nil {
-			return nil, all[i].refused(err)
+	there := s.mostNodes()
+	for i := range lines {
+		if err := s.checkLine(&lines[i], there); err != nil {
+			return nil, lines[i].Refused(err)
 		}
 	}
 	return s, nil
 }
 
-// line is one of a text, with the nodes that it names.
-type line struct {
-	number int
-	text   string
-	nodes  []int
-}
-
-func (l *line) refused(err error) error { return fmt.Errorf("line %d: %q: %w", l.number, l.text, err) }
-
-// checkLine looks at what a line can be told only when all are known.
-func (s *Scenario) checkLine(l *line) error {
+// mostNodes is how many nodes there come to be.
+func (s *Scenario) mostNodes() int {
 	there := s.Members
 	for _, later := range []Fault{Observe, Twin} {
 		if slices.ContainsFunc(s.Strikes, func(k Strike) bool { return k.Fault == later }) {
 			there++
 		}
 	}
-	for _, n := range l.nodes {
+	return there
+}
+
+// checkLine looks at what a line can be told only when all are known.
+func (s *Scenario) checkLine(l *text.Line, there int) error {
+	for _, n := range l.Nodes {
 		if n >= there {
 			return fmt.Errorf("there is no n%d", n)
 		}
 	}
 	for i := range s.Strikes {
-		if k := &s.Strikes[i]; k.line == l.number {
+		if k := &s.Strikes[i]; k.line == l.Number {
 			return s.checkStrike(k)
 		}
 	}
 	for i := range s.Expect {
-		if e := &s.Expect[i]; e.line == l.number && e.At > s.Duration {
+		if e := &s.Expect[i]; e.line == l.Number && e.At > s.Duration {
 			return fmt.Errorf("the scenario ends at %v", s.Duration)
 		}
 	}
-	if strings.HasPrefix(l.text, "heal ") {
+	if strings.HasPrefix(l.Text, "heal ") {
 		return s.checkHeal()
 	}
 	return nil
@@ -281,45 +267,45 @@ func (s *Strike) counts(t elector.Timing) (least, most int64) {
 }
 
 func (s *Scenario) parseLine(w *words) error {
-	switch first := w.next(); first {
+	switch first := w.Next(); first {
 	case "members":
-		s.Members = int(w.number())
+		s.Members = int(w.Number())
 	case "duration":
-		s.Duration = w.duration()
+		s.Duration = w.Duration()
 	case "delay":
-		s.Delay = w.duration()
+		s.Delay = w.Duration()
 	case "tick-every":
-		s.Tick = w.duration()
+		s.Tick = w.Duration()
 	case "timing":
 		s.Timing = w.timing()
 	case "leases":
-		s.Leases = w.on()
+		s.Leases = w.On()
 	case "pre-vote":
-		s.NoPreVote = !w.on()
+		s.NoPreVote = !w.On()
 	case "ranks":
-		s.NoRanks = !w.on()
+		s.NoRanks = !w.On()
 	case "first-term":
-		s.Term = memberstate.Term(w.natural(math.MaxUint64))
+		s.Term = memberstate.Term(w.Natural(math.MaxUint64))
 	case "count-from":
-		s.Counters = uint32(w.natural(math.MaxUint32))
+		s.Counters = uint32(w.Natural(math.MaxUint32))
 	case "careless":
-		w.oneOf(map[string]func(){
+		w.OneOf(map[string]func(){
 			CarelessAlways.String():  func() { s.Careless = CarelessAlways },
 			CarelessOverlap.String(): func() { s.Careless = CarelessOverlap },
 			Careful.String():         func() { s.Careless = Careful },
 		})
 	case "heal":
-		for len(w.rest) > 0 && w.err == nil {
-			s.Heal = append(s.Heal, w.node())
+		for w.More() {
+			s.Heal = append(s.Heal, w.Node())
 		}
 		slices.Sort(s.Heal)
 	case "at":
 		strike := w.strike()
-		strike.line = w.line
+		strike.line = w.Line()
 		s.Strikes = append(s.Strikes, strike)
 	case "expect":
 		e := w.expectation()
-		e.line = w.line
+		e.line = w.Line()
 		s.Expect = append(s.Expect, e)
 	default:
 		kind := slices.Index(choiceNames[:], first)
@@ -327,89 +313,28 @@ func (s *Scenario) parseLine(w *words) error {
 			return fmt.Errorf("no line begins with %q", first)
 		}
 		c, v := w.choice(choiceKind(kind))
-		if w.err == nil && s.lines[c] > 0 {
+		if s.lines[c] > 0 && c.number > 0 {
 			return fmt.Errorf("line %d says it already", s.lines[c])
 		}
-		s.choices[c], s.lines[c] = v, w.line
+		s.choices[c], s.lines[c] = v, w.Line()
 	}
-	if w.err == nil && len(w.rest) > 0 {
-		return fmt.Errorf("what is %q?", strings.Join(w.rest, " "))
-	}
-	return w.err
+	return nil
 }
 
-// words are what is left of a line, and the first thing that was wrong with it.
-type words struct {
-	rest  []string
-	err   error
-	line  int
-	nodes []int // that it names
-}
-
-func (w *words) fail(format string, args ...any) {
-	if w.err == nil {
-		w.err = fmt.Errorf(format, args...)
-	}
-}
-
-func (w *words) next() string {
-	if len(w.rest) == 0 {
-		w.fail("it ends too early")
-		return ""
-	}
-	word := w.rest[0]
-	w.rest = w.rest[1:]
-	return word
-}
-
-// has takes a word if it is the next one.
-func (w *words) has(word string) bool {
-	if len(w.rest) > 0 && w.rest[0] == word {
-		w.rest = w.rest[1:]
-		return true
-	}
-	return false
-}
-
-func (w *words) number() int64 {
-	word := w.next()
-	n, err := strconv.ParseInt(word, 10, 64)
-	if err != nil {
-		w.fail("%q is no number", word)
-	}
-	return n
-}
-
-// natural is a number that is not negative.
-func (w *words) natural(most uint64) uint64 {
-	word := w.next()
-	n, err := strconv.ParseUint(word, 10, 64)
-	if err != nil || n > most {
-		w.fail("%q is no number from 0 to %d", word, most)
-	}
-	return n
-}
-
-func (w *words) duration() time.Duration {
-	word := w.next()
-	d, err := time.ParseDuration(word)
-	if err != nil || d < 0 {
-		w.fail("%q is no time such as 300ms", word)
-	}
-	return d
-}
+// words are those of a scenario's line.
+type words struct{ *text.Words }
 
 // timing reads what timingText writes.
 func (w *words) timing() (t elector.Timing) {
-	w.oneOf(map[string]func(){
+	w.OneOf(map[string]func(){
 		"default": func() { t = elector.DefaultTiming() },
 		"dledger": func() { t = elector.DLedgerTiming() },
 		"heartbeat": func() {
-			t.Heartbeat = w.duration()
-			w.oneOf(map[string]func(){"leak": func() { t.Leak = int(w.number()) }})
-			w.oneOf(map[string]func(){"vote-wait": func() { t.MinVoteWait, t.MaxVoteWait = w.duration(), w.duration() }})
-			w.oneOf(map[string]func(){"round": func() { t.RoundTimeout = w.duration() }})
-			w.oneOf(map[string]func(){"margin": func() { t.DriftMargin = w.duration() }})
+			t.Heartbeat = w.Duration()
+			w.OneOf(map[string]func(){"leak": func() { t.Leak = int(w.Number()) }})
+			w.OneOf(map[string]func(){"vote-wait": func() { t.MinVoteWait, t.MaxVoteWait = w.Duration(), w.Duration() }})
+			w.OneOf(map[string]func(){"round": func() { t.RoundTimeout = w.Duration() }})
+			w.OneOf(map[string]func(){"margin": func() { t.DriftMargin = w.Duration() }})
 		},
 	})
 	return t
@@ -423,86 +348,32 @@ func timingText(t elector.Timing) string {
 		t.Heartbeat, t.Leak, t.MinVoteWait, t.MaxVoteWait, t.RoundTimeout, t.DriftMargin)
 }
 
-func (w *words) on() (on bool) {
-	w.oneOf(map[string]func(){"on": func() { on = true }, "off": func() {}})
-	return on
-}
-
-func (w *words) oneOf(known map[string]func()) {
-	word := w.next()
-	if do := known[word]; do != nil {
-		do()
-		return
-	}
-	w.fail("%q is none of %s", word, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
-}
-
-func (w *words) node() int {
-	word := w.next()
-	n, err := parseNode(word)
-	if err != nil {
-		w.fail("%w", err)
-	}
-	w.nodes = append(w.nodes, n)
-	return n
-}
-
-func parseNode(word string) (int, error) {
-	digits, ok := strings.CutPrefix(word, "n")
-	n, err := strconv.ParseUint(digits, 10, 8)
-	if !ok || err != nil {
-		return 0, fmt.Errorf("%q is no node such as n0", word)
-	}
-	return int(n), nil
-}
-
-func (w *words) link() [2]int { return w.linkOf(w.next()) }
-
-func (w *words) linkOf(word string) (link [2]int) {
-	from, to, ok := strings.Cut(word, ">")
-	var problems [2]error
-	link[0], problems[0] = parseNode(from)
-	link[1], problems[1] = parseNode(to)
-	if !ok || errors.Join(problems[:]...) != nil || link[0] == link[1] {
-		w.fail("%q is no link such as n0>n1", word)
-	}
-	w.nodes = append(w.nodes, link[0], link[1])
-	return link
-}
-
-func (w *words) links() (links [][2]int) {
-	for word := range strings.SplitSeq(w.next(), ",") {
-		links = append(links, w.linkOf(word))
-	}
-	return links
-}
-
 // strike reads what follows "at".
 func (w *words) strike() Strike {
-	s := Strike{At: w.duration(), Node: nobody, Other: nobody}
-	name := w.next()
+	s := Strike{At: w.Duration(), Node: nobody, Other: nobody}
+	name := w.Next()
 	at := slices.IndexFunc(Faults(), func(f Fault) bool { return f.String() == name })
 	if at < 0 || known[at].inflict == nil {
-		w.fail("no fault that strikes at a time is called %q", name)
+		w.Fail("no fault that strikes at a time is called %q", name)
 		return s
 	}
 	s.Fault = Fault(at)
-	for len(w.rest) > 0 && w.err == nil {
+	for w.More() {
 		switch {
-		case w.has("to"):
-			s.Other = w.node()
-		case w.has("count"):
-			s.Count = w.number()
-		case w.has("by"):
-			if s.Count = int64(w.duration()); !s.Fault.countsTime() {
-				w.fail("%v counts no time", s.Fault)
+		case w.Has("to"):
+			s.Other = w.Node()
+		case w.Has("count"):
+			s.Count = w.Number()
+		case w.Has("by"):
+			if s.Count = int64(w.Duration()); !s.Fault.countsTime() {
+				w.Fail("%v counts no time", s.Fault)
 			}
-		case w.has("links"):
-			s.Links = w.links()
-		case w.has("for"):
-			s.Lasts = w.duration()
+		case w.Has("links"):
+			s.Links = w.Links()
+		case w.Has("for"):
+			s.Lasts = w.Duration()
 		default:
-			s.Node = w.node()
+			s.Node = w.Node()
 		}
 	}
 	return s
@@ -512,27 +383,27 @@ func (w *words) strike() Strike {
 func (w *words) choice(kind choiceKind) (c choice, v chosen) {
 	c.kind = kind
 	if kind.ofLink() {
-		l := w.link()
+		l := w.Link()
 		c.node, c.to = uint8(l[0]), uint8(l[1])
 	} else {
-		c.node = uint8(w.node())
+		c.node = uint8(w.Node())
 	}
-	digits, ok := strings.CutPrefix(w.next(), "#")
+	digits, ok := strings.CutPrefix(w.Next(), "#")
 	n, err := strconv.ParseUint(digits, 10, 32)
 	if !ok || err != nil || n == 0 {
-		w.fail("%q is no number such as #17", digits)
+		w.Fail("%q is no number such as #17", digits)
 	}
 	c.number = uint32(n)
 	switch {
 	case kind == chooseTorn:
-		v.first = w.number()
-	case kind.ofLink() && w.has("lost"):
+		v.first = w.Number()
+	case kind.ofLink() && w.Has("lost"):
 		v.first = lost
 	default:
-		v.first = int64(w.duration())
+		v.first = int64(w.Duration())
 	}
-	if kind.ofLink() && w.has("again") {
-		v.second = int64(w.duration())
+	if kind.ofLink() && w.Has("again") {
+		v.second = int64(w.Duration())
 	}
 	return c, v
 }
