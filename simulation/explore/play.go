@@ -12,6 +12,7 @@ import (
 
 	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/simulation"
+	"github.com/hustings/hustings/simulation/internal/text"
 )
 
 // What cannot happen.
@@ -55,7 +56,7 @@ func (s *Script) play(m *model) (*player, error) {
 	p := newPlayer(m)
 	for i := range s.acts {
 		if err := p.act(&s.acts[i]); err != nil {
-			return nil, fmt.Errorf("step %d, %v: %w", i+1, &s.acts[i], err)
+			return nil, s.acts[i].refused(i+1, err)
 		}
 		if !p.defect.none() {
 			break
@@ -76,6 +77,15 @@ func (s *Script) Trace() (*simulation.Trace, error) {
 		t.Result.Unmet = append(t.Result.Unmet, fmt.Sprintf("expected, and did not come about: violation %v", *s.breaks))
 	}
 	return t, nil
+}
+
+// refused says which step cannot be, and where it stands.
+func (a *act) refused(number int, err error) error {
+	if a.line > 0 {
+		l := text.Line{Number: a.line, Text: fmt.Sprintf("%d %v", number, a)}
+		return l.Refused(err)
+	}
+	return fmt.Errorf("step %d, %v: %w", number, a, err)
 }
 
 func (p *player) violation() *Violation {

@@ -14,15 +14,14 @@
 package explore
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/hustings/hustings/simulation"
+	"github.com/hustings/hustings/simulation/internal/text"
 )
 
 // ScriptHead is the first word of a script's text, by which it is told from a scenario.
@@ -43,6 +42,7 @@ type act struct {
 	other   int       // of a transfer, or of a lost connection
 	heard   utterance // delivered
 	missing int       // whose clocks miss it, if time passes
+	line    int       // of a text; 0: none
 }
 
 // utterance is something that was said: in which step, and in what place there, both from 1.
@@ -63,10 +63,10 @@ func (s *Script) bounds() Bounds {
 }
 
 // String is the script's text, which ParseScript reads.
-func (s *Script) String() string { return s.text(nil) }
+func (s *Script) String() string { return s.told(nil) }
 
-// text is the script's text, with what the steps are as remarks.
-func (s *Script) text(steps []Step) string {
+// told is the script's text, with what the steps are as remarks.
+func (s *Script) told(steps []Step) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\nmembers %d\n", ScriptHead, s.members)
 	if s.leak > 0 {
@@ -115,131 +115,105 @@ func (a *act) String() string {
 	return line
 }
 
-// ParseScript reads a script's text. What stands behind a # says nothing. The error names
-// the line.
+// ParseScript reads a script's text, which is that of a scenario but for its heading: what
+// stands for a time there is the number of a step here, and what happens is told to one member
+// at a time. Faults of a network mean nothing to it, because each message is delivered by a
+// step of its own. The error names the line.
 func ParseScript(r io.Reader) (*Script, error) {
-	s := &Script{}
-	lines, headed := bufio.NewScanner(r), false
-	for number := 1; lines.Scan(); number++ {
-		line, _, _ := strings.Cut(lines.Text(), "#")
-		fields := strings.Fields(line)
-		var err error
-		switch {
-		case len(fields) == 0:
-		case headed:
-			err = s.parseLine(fields)
-		case !slices.Equal(fields, []string{ScriptHead}):
-			err = fmt.Errorf("want %q before all else", ScriptHead)
-		default:
+	s, headed := &Script{}, false
+	_, err := text.Read(r, func(w *text.Words) error {
+		if !headed && !w.Has(ScriptHead) {
+			return fmt.Errorf("want %q before all else", ScriptHead)
+		}
+		if !headed {
 			headed = true
+			return nil
 		}
-		if err != nil {
-			return nil, fmt.Errorf("line %d: %q: %w", number, strings.TrimSpace(line), err)
-		}
+		return s.parseLine(w)
+	})
+	if err == nil && s.members == 0 {
+		err = errors.New("it does not say how many members there are")
 	}
-	if s.members == 0 {
-		return nil, errors.Join(lines.Err(), errors.New("it does not say how many members there are"))
+	if err != nil {
+		return nil, err
 	}
-	return s, lines.Err()
+	return s, nil
 }
 
-func (s *Script) parseLine(fields []string) (err error) {
-	switch line := strings.Join(fields, " "); {
-	case fields[0] == "members" && len(fields) == 2:
-		s.members, err = strconv.Atoi(fields[1])
-		return errors.Join(err, within("members", s.members, 1, mostMembers))
-	case fields[0] == "leak" && len(fields) == 2:
-		s.leak, err = strconv.Atoi(fields[1])
-		return errors.Join(err, within("leak", s.leak, 1, mostLeak))
-	case line == "pre-vote off":
-		s.noPreVote = true
-	case line == "leases on":
-		s.leases = true
-	case strings.HasPrefix(line, "expect violation "):
-		return s.parseExpectation(strings.TrimPrefix(line, "expect violation "))
+func (s *Script) parseLine(w *text.Words) error {
+	switch {
+	case w.Has("members"):
+		s.members = int(w.Number())
+		return within("members", s.members, 1, mostMembers)
+	case w.Has("leak"):
+		s.leak = int(w.Number())
+		return within("leak", s.leak, 1, mostLeak)
+	case w.Has("pre-vote"):
+		s.noPreVote = !w.On()
+	case w.Has("leases"):
+		s.leases = w.On()
+	case w.Has("expect"):
+		w.OneOf(map[string]func(){"violation": func() { breaks := w.Violation(); s.breaks = &breaks }})
 	default:
-		a, err := parseAct(fields, len(s.acts)+1)
-		s.acts = append(s.acts, a)
-		return err
-	}
-	return nil
-}
-
-func (s *Script) parseExpectation(name string) error {
-	all := simulation.Invariants()
-	at := slices.IndexFunc(all, func(i simulation.Invariant) bool { return i.String() == name })
-	if at < 0 {
-		return fmt.Errorf("no invariant is called %q", name)
-	}
-	s.breaks = &all[at]
-	return nil
-}
-
-// parseAct reads the line of the step that has this number.
-func parseAct(fields []string, number int) (a act, err error) {
-	if n, err := strconv.Atoi(fields[0]); err != nil || n != number {
-		return a, fmt.Errorf("this must be step %d", number)
-	}
-	fields = fields[1:]
-	ofNode := len(fields) > 0 && fields[0] != words[passes]
-	if ofNode {
-		if a.node, err = parseNode(fields[0]); err != nil {
-			return a, err
+		if !w.Has(strconv.Itoa(len(s.acts) + 1)) {
+			return fmt.Errorf("this must be step %d", len(s.acts)+1)
 		}
-		fields = fields[1:]
+		a := act{line: w.Line()}
+		a.parse(w)
+		s.acts = append(s.acts, a)
 	}
-	if len(fields) == 0 {
-		return a, errors.New("it does not say what happens")
+	return nil
+}
+
+// parse reads what happens in a step.
+func (a *act) parse(w *text.Words) {
+	ofNode := !w.Has(words[passes])
+	if !ofNode {
+		a.kind = passes
+		if w.Has("without") {
+			for more := true; more; more = w.More() {
+				a.missing |= 1 << parseNode(w)
+			}
+		}
+		return
 	}
-	for kind, word := range words {
-		if word == fields[0] && ofNode != (kind == passes) {
+	a.node = parseNode(w)
+	word := w.Next()
+	for kind, known := range words {
+		if known == word && kind != passes {
 			a.kind = kind
 		}
 	}
-	err = a.parseRest(fields[0], fields[1:])
-	return a, err
-}
-
-// parseRest reads what follows the word for what happens.
-func (a *act) parseRest(word string, rest []string) (err error) {
-	switch {
-	case a.kind == none:
-		return fmt.Errorf("what is %q?", word)
-	case a.kind == passes && len(rest) > 1 && rest[0] == "without":
-		for _, name := range rest[1:] {
-			node, err := parseNode(name)
-			if err != nil {
-				return err
-			}
-			a.missing |= 1 << node
-		}
-	case (a.kind == handsOver || a.kind == loses) && len(rest) == 1:
-		a.other, err = parseNode(rest[0])
-	case a.kind == delivered && len(rest) == 1:
-		a.heard, err = parseUtterance(rest[0])
-	case a.kind == handsOver || a.kind == loses || a.kind == delivered || len(rest) > 0:
-		return fmt.Errorf("what follows %q is not understood", word)
+	switch a.kind {
+	case none:
+		w.Fail("what is %q?", word)
+	case handsOver, loses:
+		a.other = parseNode(w)
+	case delivered:
+		a.heard = parseUtterance(w)
+	default: // nothing follows
 	}
-	return err
 }
 
-func parseNode(name string) (int, error) {
-	n, err := strconv.Atoi(strings.TrimPrefix(name, "n"))
-	if err != nil || !strings.HasPrefix(name, "n") || n < 0 || n >= mostMembers {
-		return 0, fmt.Errorf("%q is no node, want n0 to n%d", name, mostMembers-1)
+func parseNode(w *text.Words) int {
+	n := w.Node()
+	if n >= mostMembers {
+		w.Fail("there is no n%d, want n0 to n%d", n, mostMembers-1)
+		return 0
 	}
-	return n, nil
+	return n
 }
 
-func parseUtterance(name string) (u utterance, err error) {
+func parseUtterance(w *text.Words) (u utterance) {
+	name := w.Next()
 	step, nth, several := strings.Cut(name, "/")
+	var err, failed error
 	if u.nth = 1; several {
 		u.nth, err = strconv.Atoi(nth)
 	}
-	var failed error
 	u.step, failed = strconv.Atoi(step)
 	if err != nil || failed != nil || u.step < 1 || u.nth < 1 {
-		return u, fmt.Errorf("%q is no step, want a number such as 4, or 4/2", name)
+		w.Fail("%q is no step, want a number such as 4, or 4/2", name)
 	}
-	return u, nil
+	return u
 }

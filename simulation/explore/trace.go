@@ -32,7 +32,7 @@ func (v *Violation) Text() string {
 	if v.Script == nil {
 		return ""
 	}
-	return v.Script.text(v.Path)
+	return v.Script.told(v.Path)
 }
 
 func (v *Violation) Error() string { return fmt.Sprintf("%v: %s", v.Invariant, v.What) }

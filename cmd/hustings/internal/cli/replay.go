@@ -75,7 +75,10 @@ func (f *replayFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	trace, err := s.Trace()
-	if err != nil {
+	switch {
+	case err != nil && len(args) == 1:
+		return fmt.Errorf("%s: %w", args[0], err)
+	case err != nil:
 		return err
 	}
 	if err := f.show(cmd, trace, again); err != nil {
