@@ -87,12 +87,37 @@ func TestALeader(t *testing.T) {
 		assert.Equal(t, 1, now["hustings_quorum_seconds g"])
 		assert.Equal(t, 3, now["hustings_term g"])
 		assert.Zero(t, now["hustings_leaderless_seconds_total g"])
-		told.Saved(3, time.Millisecond, nil)
+		told.Changed(elector.Status{Group: "g", Term: 3, Leader: "n0", Role: memberstate.Leader, Revision: 2})
+		assert.Equal(t, 1, figures(t, m)["hustings_since_quorum_seconds g"], "it is the same office")
+		told.Changed(elector.Status{Group: "g", Term: 4, Leader: "n0", Role: memberstate.Leader})
+		assert.Zero(t, figures(t, m)["hustings_since_quorum_seconds g"], "a quorum has elected it")
+		told.Answered("g", 0, rpc.Accept)
+		assert.Equal(t, 1, figures(t, m)["hustings_vote_answers_total g "+rpc.Mark(0).String()+" "+rpc.Accept.String()])
+		told.Saved(1, time.Millisecond, nil)
+		told.Saved(2, time.Millisecond, nil)
 		told.Saved(2, time.Millisecond, assert.AnError)
 		now = figures(t, m)
-		assert.Equal(t, 1, now["hustings_saves_total done"])
+		assert.Equal(t, 2, now["hustings_saves_total done"])
 		assert.Equal(t, 1, now["hustings_saves_total failed"])
 		assert.Equal(t, 5, now["hustings_saved_records_total"])
+	})
+}
+
+// Without a leader the time goes on, however often something else changes.
+func TestHowLongAGroupHasNoLeader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := metrics.New()
+		told := m.Elector()
+		for term := range memberstate.Term(3) {
+			told.Changed(elector.Status{Group: "g", Term: term})
+			<-time.After(time.Second)
+		}
+		assert.Equal(t, 3, figures(t, m)["hustings_leaderless_seconds_total g"])
+		for revision := range uint64(2) {
+			told.Changed(elector.Status{Group: "g", Term: 3, Leader: "n1", Revision: revision})
+			<-time.After(time.Second)
+		}
+		assert.Equal(t, 3, figures(t, m)["hustings_leaderless_seconds_total g"])
 	})
 }
 
