@@ -143,13 +143,15 @@ func (m *member) returned(incarnation uint32) {
 	m.node.order(func(h *protocol.Node) { h.LeadReturned(&m.group, term, false) })
 }
 
-// tick writes an entry and sends the ledger to all, as long as this node leads the term.
-func (m *member) tick(term uint32) {
+// tick writes an entry and sends the ledger to all, as long as this node leads the term. An
+// event has room for the lower half of a term, and two terms that this node serves are never
+// so far apart that it would be the same.
+func (m *member) tick(half uint32) {
 	w, e := m.world, &m.engine
-	if !m.alive || uint32(e.running) != term || e.leading == 0 {
+	if running := uint32(e.running); !m.alive || running != half || e.leading == 0 {
 		return
 	}
-	w.about(int64(w.choices.span(chooseTick, m.index, w.tick/2, w.tick*3/2, w.tick)), engineTicks, m, term)
+	w.about(int64(w.choices.span(chooseTick, m.index, w.tick/2, w.tick*3/2, w.tick)), engineTicks, m, half)
 	if m.paused || !e.stopped && !e.append(m) {
 		return
 	}
