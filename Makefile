@@ -126,7 +126,7 @@ databases: ## Run the stores of leases, and the command, against real databases,
 	bash lease/internal/storetest/run -count 1
 
 .PHONY: campaign
-campaign: ## 100,000 worlds of 3 to 7 members with all faults.
+campaign: ## 100,000 worlds with all faults.
 	go run ./cmd/hustings sim --seeds 100000 --json
 
 .PHONY: week
