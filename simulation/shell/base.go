@@ -37,6 +37,9 @@ func isClosed(c chan struct{}) bool {
 
 // sleep waits, but not longer than the world lasts.
 func (b *base) sleep(d time.Duration) {
+	if d <= 0 {
+		return
+	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -47,6 +50,9 @@ func (b *base) sleep(d time.Duration) {
 
 // sleepInTrouble waits, but not longer than faults strike.
 func (b *base) sleepInTrouble(d time.Duration) {
+	if d <= 0 {
+		return
+	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
