@@ -30,19 +30,24 @@ func Stormy() *simulation.Trace {
 	}
 }
 
-// Long is a run of at least so many moments.
+// Long is a run of at least so many moments, in which leaders hold out for a while: processes
+// die, and messages are late or lost, and nothing else strikes.
 func Long(moments int) *simulation.Trace {
-	return Run(simulation.Options{Seed: 14, Members: 5, Duration: time.Duration(moments) * 12 * time.Millisecond})
+	return Run(simulation.Options{Seed: 14, Members: 5, Faults: faults("crash,loss,delay"), Duration: time.Duration(moments) * 12 * time.Millisecond})
 }
 
 // Crowded is a run in which much happens at once: many nodes, messages that take long, and
 // elections that are lost again and again.
 func Crowded() *simulation.Trace {
-	faults, err := simulation.ParseFaults("all")
+	return Run(simulation.Options{Seed: 3, Members: 7, Faults: faults("all"), Leases: true, Careless: simulation.CarelessAlways, Duration: 20 * time.Second})
+}
+
+func faults(list string) simulation.FaultSet {
+	f, err := simulation.ParseFaults(list)
 	if err != nil {
 		panic(err)
 	}
-	return Run(simulation.Options{Seed: 3, Members: 7, Faults: faults, Leases: true, Careless: simulation.CarelessAlways, Duration: 20 * time.Second})
+	return f
 }
 
 // Explored is what the explorer writes down: two members hold a lease at once, because a
