@@ -36,28 +36,35 @@ func isClosed(c chan struct{}) bool {
 }
 
 // sleep waits, but not longer than the world lasts.
-func (b *base) sleep(d time.Duration) {
+func (b *base) sleep(d time.Duration) { wait(d, b.over) }
+
+// sleepInTrouble waits, but not longer than faults strike.
+func (b *base) sleepInTrouble(d time.Duration) { wait(d, b.calm) }
+
+// wait says whether the time has passed before it was to end. No timer is set for no time,
+// because the race detector may crash by one that is due when somebody begins to wait for it.
+func wait(d time.Duration, end <-chan struct{}) (passed bool) {
 	if d <= 0 {
-		return
+		return true
 	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-	case <-b.over:
+		return true
+	case <-end:
+		return false
 	}
 }
 
-// sleepInTrouble waits, but not longer than faults strike.
-func (b *base) sleepInTrouble(d time.Duration) {
-	if d <= 0 {
-		return
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-b.calm:
+// torment has faults strike one after another, each within a while after the last one, until
+// their time is over or an invariant was violated.
+func (b *base) torment(trouble, within time.Duration, violated <-chan struct{}, strike func()) {
+	for end := time.Now().Add(trouble); ; strike() {
+		next, left := b.drawn(within), time.Until(end)
+		if !wait(min(next, left), violated) || next >= left {
+			return
+		}
 	}
 }
 

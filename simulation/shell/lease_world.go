@@ -36,7 +36,7 @@ func runLeases(o Options, moves *atomic.Uint64) *Result {
 		w.work.Go(n.live)
 	}
 	w.work.Go(w.watchOver)
-	w.torment()
+	w.torment(w.plan.trouble, 8*w.plan.longest.TTL, w.judge.failed, w.strike)
 	close(w.calm)
 	w.judge.tell("all faults are over")
 	w.converge()
@@ -68,25 +68,6 @@ func (w *leaseWorld) travel(more time.Duration) {
 	w.asked.Add(1)
 	w.sleepInTrouble(more)
 	<-time.After(w.plan.link)
-}
-
-// torment has faults strike the database, one after another.
-func (w *leaseWorld) torment() {
-	end := time.NewTimer(w.plan.trouble)
-	defer end.Stop()
-	for {
-		next := time.NewTimer(w.drawn(8 * w.plan.longest.TTL))
-		select {
-		case <-end.C:
-			next.Stop()
-			return
-		case <-w.judge.failed:
-			next.Stop()
-			return
-		case <-next.C:
-			w.strike()
-		}
-	}
 }
 
 // strike has one fault strike. It is over by itself.

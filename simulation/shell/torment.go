@@ -8,25 +8,6 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// torment has faults strike, one after another and some at the same time.
-func (w *world) torment() {
-	end := time.NewTimer(w.plan.trouble)
-	defer end.Stop()
-	for {
-		next := time.NewTimer(w.drawn(w.plan.longest))
-		select {
-		case <-end.C:
-			next.Stop()
-			return
-		case <-w.judge.failed:
-			next.Stop()
-			return
-		case <-next.C:
-			w.strike()
-		}
-	}
-}
-
 // strike has one fault strike. It is over by itself.
 func (w *world) strike() {
 	n := w.nodes[w.drawn64()%uint64(len(w.nodes))]

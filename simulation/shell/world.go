@@ -50,7 +50,7 @@ func run(o Options, moves *atomic.Uint64) *Result {
 		w.work.Go(n.live)
 	}
 	w.work.Go(w.watchOver)
-	w.torment()
+	w.torment(w.plan.trouble, w.plan.longest, w.judge.failed, w.strike)
 	close(w.calm)
 	w.heal()
 	w.converge()
