@@ -89,6 +89,9 @@ func (n *node) live() {
 		if powerCut {
 			n.disk.died(true)
 		}
+		// A careless engine may have taken what its store refuses to start with. Without a
+		// pause the process would be started again and again while time stands still.
+		n.world.sleep(n.world.plan.beat)
 	}
 }
 
