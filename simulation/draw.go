@@ -48,14 +48,19 @@ const (
 // Careless.
 func Draw(seed uint64, f Fixed) Options {
 	random := func(p part) *rand.Rand { return rand.New(rand.NewPCG(seed, 0x776f726c64+uint64(p))) }
-	one := func(s Switch, p part, of int) bool {
+	// in says whether something is on, which is so in one of so many seeds if it is drawn.
+	in := func(of int, s Switch, p part) bool {
 		return s == On || s == EitherWay && random(p).IntN(of) == 0
+	}
+	// but is the same for what is on in all seeds but one of so many.
+	but := func(of int, s Switch, p part) bool {
+		return s == On || s == EitherWay && random(p).IntN(of) != 0
 	}
 	o := Options{
 		Seed: seed, Members: f.Members, Timing: f.Timing, Duration: f.Duration,
-		Leases:    one(f.Leases, ofLeases, 2),
-		NoPreVote: !one(f.PreVote, ofPreVote, 1) || f.PreVote == EitherWay && random(ofPreVote).IntN(8) == 0,
-		NoRanks:   !one(f.Ranks, ofRanks, 1) || f.Ranks == EitherWay && random(ofRanks).IntN(8) == 0,
+		Leases:    in(2, f.Leases, ofLeases),
+		NoPreVote: !but(8, f.PreVote, ofPreVote),
+		NoRanks:   !but(8, f.Ranks, ofRanks),
 	}
 	if r := random(ofCounters); r.IntN(8) == 0 { // they begin again after some seconds, or minutes
 		o.Counters = math.MaxUint32 - uint32(1)<<r.IntN(11)

@@ -57,8 +57,9 @@ there is no picture of it.
 
 With --shell it is whole hosts that are run, with their goroutines, timers, stores and
 the callbacks of engines, in bubbles of virtual time; with --shell --world lease, whole
-keepers of leases. A seed draws everything: nodes, groups, timings, faults. It does not decide in which order goroutines run, so what is found
-is told as it happened, and --seed S runs that world again, perhaps by another course.`,
+keepers of leases. A seed draws everything: nodes, groups, timings, faults. It does not
+decide in which order goroutines run, so what is found is told as it happened, and
+--seed S runs that world again, perhaps by another course.`,
 		Example: `  hustings sim
   hustings sim --seeds 100000 --members 3,5,7 --leases      # the seed draws what no flag decides
   hustings sim --faults network,crash,-loss

@@ -145,6 +145,8 @@ func TestWhatIsComplete(t *testing.T) {
 
 func TestAWrongSimulationIsNamed(t *testing.T) {
 	assert.Contains(t, fail(t, exitUsage, "sim", "--timing", "fast"), `--timing is "fast"`)
+	assert.Contains(t, fail(t, exitUsage, "sim", "--leak", "few"), `--leak is "few", want a number or mixed`)
+	assert.Contains(t, fail(t, exitUsage, "sim", "--leak", "1"), "--leak: elector: Timing.Leak is 1, must be 2 to 100")
 	assert.Contains(t, fail(t, exitUsage, "sim", "--leases=some"), `--leases is "some"`)
 	assert.Contains(t, fail(t, exitFailed, "sim", "--members", "99", "--seeds", "1"), "Members is 99")
 }

@@ -90,8 +90,15 @@ func (f *worldFlags) check() (err error) {
 	if f.kindOfEngine().String() != f.careless {
 		return fmt.Errorf("--careless is %q, want on, overlap or off", f.careless)
 	}
-	if leak, err := strconv.Atoi(f.leak); f.leak != mixed && (err != nil || leak < 1) {
-		return fmt.Errorf("--leak is %q, want a number from 1 on, or %s", f.leak, mixed)
+	if f.leak != mixed {
+		leak, err := strconv.Atoi(f.leak)
+		if err != nil {
+			return fmt.Errorf("--leak is %q, want a number or %s", f.leak, mixed)
+		}
+		timing := elector.DefaultTiming()
+		if timing.Leak = leak; timing.Validate(false) != nil {
+			return fmt.Errorf("--leak: %w", timing.Validate(false))
+		}
 	}
 	if f.set, err = simulation.ParseFaults(f.faults); err != nil {
 		return fmt.Errorf("--faults: %w", err)
