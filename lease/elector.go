@@ -73,9 +73,9 @@ func newElector(k *Keeper, config GroupConfig) *Elector {
 }
 
 // Run takes part until the context ends, once. It returns when Lead, the handlers
-// and every goroutine have ended, and the lease is released, or has run out because it
-// could not be: nil, or ErrStopped if it has run before. Failures of the database do not
-// end it: it tries again.
+// and every goroutine have ended, and the lease is released, or has run out by this
+// candidate's clock because it could not be released: nil, or ErrStopped if it has run
+// before. Failures of the database do not end it: it tries again.
 func (e *Elector) Run(ctx context.Context) error {
 	if !e.live(joined, running) {
 		return elector.ErrStopped

@@ -57,7 +57,7 @@ func TestNothingBreaksAnElection(t *testing.T) {
 		o.Duration = 20 * time.Second
 		t.Run(fmt.Sprintf("%d members", o.Members), func(t *testing.T) {
 			total := campaign(t, 60, o)
-			t.Logf("%d events, %d elections, %v", total.Events, total.Elections, total.Virtual)
+			t.Logf("%d events, %d elections, %.0f s", total.Events, total.Elections, total.Virtual)
 		})
 	}
 }

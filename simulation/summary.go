@@ -6,16 +6,16 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"time"
 )
 
 // Summary adds up results, in whatever order they come.
 type Summary struct {
 	Seeds, Events, Elections uint64
-	Virtual                  time.Duration
-	Struck                   map[Fault]uint64
-	Checked                  map[Invariant]uint64
-	Met                      map[Condition]uint64
+	// Virtual is in seconds, because no Duration holds the years of half a million worlds.
+	Virtual float64
+	Struck  map[Fault]uint64
+	Checked map[Invariant]uint64
+	Met     map[Condition]uint64
 	// Worlds counts those of each kind.
 	Worlds map[Trait]uint64
 	// Excused counts, for each invariant, how often it was broken after something had
@@ -46,7 +46,7 @@ func NewSummary() *Summary {
 // Add enters a result.
 func (s *Summary) Add(r Result) {
 	one := Summary{
-		Seeds: 1, Events: r.Events, Elections: r.Elections, Virtual: r.Virtual, Digest: r.Digest,
+		Seeds: 1, Events: r.Events, Elections: r.Elections, Virtual: r.Virtual.Seconds(), Digest: r.Digest,
 		Struck: r.Struck, Checked: r.Checked, Met: r.Met, Worlds: map[Trait]uint64{}, Excused: r.Excused,
 		Assumed: map[Fault]uint64{}, Told: map[Fault]uint64{}, Converged: map[uint64]uint64{},
 	}

@@ -56,7 +56,7 @@ type simReport struct {
 
 func newSimReport(f *simFlags, s *simulation.Summary, cpu, wall time.Duration) *simReport {
 	r := &simReport{
-		Seeds: s.Seeds, FirstSeed: f.first, Events: s.Events, Virtual: s.Virtual.Seconds(), CPU: cpu.Seconds(),
+		Seeds: s.Seeds, FirstSeed: f.first, Events: s.Events, Virtual: s.Virtual, CPU: cpu.Seconds(),
 		Elections: s.Elections, Violations: len(s.Failing), Failing: []uint64{}, Replay: []string{}, States: s.States,
 		Digest: fmt.Sprintf("%016x", s.Digest), Detection: 1000, After: map[string]uint64{},
 		Faults: named(simulation.Faults(), s.Struck), Invariants: named(simulation.Invariants(), s.Checked),
