@@ -116,6 +116,7 @@ func keepMany(t *testing.T, config lease.KeeperConfig, leases int) (end func(), 
 	}
 	_, err = keeper.Join(lease.GroupConfig{Name: "0"})
 	require.ErrorIs(t, err, elector.ErrGroupExists)
+	require.ErrorContains(t, err, `group "0"`)
 	end = sync.OnceFunc(func() {
 		cancel()
 		for range all {

@@ -6,6 +6,7 @@ package lease
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -71,7 +72,7 @@ func (k *Keeper) Join(config GroupConfig) (*Elector, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.joined[config.Name] != nil {
-		return nil, elector.ErrGroupExists
+		return nil, fmt.Errorf("lease: group %q: %w", config.Name, elector.ErrGroupExists)
 	}
 	k.joined[config.Name] = e
 	return e, nil
