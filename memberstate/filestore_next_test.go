@@ -316,3 +316,24 @@ func TestFilesFollowEachOtherBesideSaves(t *testing.T) {
 	}
 	closed(t, s)
 }
+
+// The next file is filled in small parts, each of which is durable before the next one is
+// written: so a save that comes meanwhile waits for one of them at most.
+func TestTheNextFileIsFilledInPartsThatAreDurable(t *testing.T) {
+	disk := new(crashdisk.Disk)
+	run := putOff(disk)
+	s, err := memberstate.CreateFileOn(disk, "n0", "n0")
+	require.NoError(t, err)
+	var ops []string
+	disk.After = func(op string) {
+		if op == "write" || op == "sync" {
+			ops = append(ops, op)
+		}
+	}
+	run()
+	require.Len(t, ops, 2*16, "4 MiB, of which 256 KiB at a time")
+	for i, op := range ops {
+		require.Equal(t, []string{"write", "sync"}[i%2], op, "operation %d", i)
+	}
+	closed(t, s)
+}

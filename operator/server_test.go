@@ -4,9 +4,11 @@ import (
 	"context"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -130,4 +132,124 @@ func TestWhatComesBeforeAResignation(t *testing.T) {
 		assert.Equal(t, []string{"orders"}, called)
 		require.NoError(t, el.Stop(t.Context()))
 	})
+}
+
+// running is the leader of two, which cannot pause its writes, and how its loop is held up.
+func running(t *testing.T) (s *service, paused <-chan context.Context, hold chan struct{}) {
+	t.Helper()
+	network, pauses := rpc.NewNetwork(1), make(chan context.Context, 10)
+	hold = make(chan struct{}, 1)
+	var electors []*elector.Elector
+	for _, node := range []string{"n0", "n1"} {
+		host, err := elector.NewHost(elector.HostConfig{Self: node, Store: new(memberstate.MemStore), Transport: gated{network.Join(node), hold}})
+		require.NoError(t, err)
+		el, err := host.Join(elector.GroupConfig{
+			Group: "orders", Members: memberstate.Voters("n0", "n1"), Timing: elector.DefaultTiming(),
+			LedgerEnd: func(memberstate.Term) memberstate.Position { return memberstate.Position{} },
+			Pause: func(ctx context.Context, _ memberstate.Term) error {
+				pauses <- ctx
+				<-ctx.Done()
+				return ctx.Err()
+			},
+		})
+		require.NoError(t, err)
+		require.NoError(t, el.Start())
+		electors = append(electors, el)
+		t.Cleanup(func() {
+			stopped, cancel := context.WithCancel(context.Background())
+			cancel()
+			assert.NoError(t, el.Stop(stopped))
+		})
+	}
+	for now := range electors[0].Watch(t.Context()) {
+		for i, node := range []string{"n0", "n1"} {
+			if now.Leader == node {
+				return &service{host: electors[i].Host()}, pauses, hold
+			}
+		}
+	}
+	require.FailNow(t, "no leader")
+	return nil, nil, nil
+}
+
+// gated is a transport over which nothing goes out, and nobody gets away, while hold is full.
+type gated struct {
+	rpc.Transport
+	hold chan struct{}
+}
+
+func (g gated) Send(to string, batch []rpc.Message) {
+	g.hold <- struct{}{}
+	<-g.hold
+	g.Transport.Send(to, batch)
+}
+
+// watcher is the stream of somebody who watches.
+type watcher struct {
+	grpc.ServerStream
+	ctx context.Context
+}
+
+func (w watcher) Context() context.Context          { return w.ctx }
+func (watcher) Send(*electorpb.WatchResponse) error { return nil }
+
+// A call ends when its caller goes away, and so does all that was begun for it: the leader leads
+// on, and its writes are not paused.
+func TestACallEndsWithItsCaller(t *testing.T) {
+	calls := map[string]func(s *service, ctx context.Context) error{
+		"status": func(s *service, ctx context.Context) error {
+			_, err := s.Status(ctx, new(electorpb.StatusRequest))
+			return err
+		},
+		"watch": func(s *service, ctx context.Context) error {
+			return s.Watch(new(electorpb.WatchRequest), watcher{ctx: ctx})
+		},
+		"transfer": func(s *service, ctx context.Context) error {
+			_, err := s.Transfer(ctx, new(electorpb.TransferRequest))
+			return err
+		},
+		"resign": func(s *service, ctx context.Context) error {
+			_, err := s.Resign(ctx, new(electorpb.ResignRequest))
+			return err
+		},
+	}
+	for name, call := range calls {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, paused, hold := running(t)
+				ctx, leave := context.WithCancel(t.Context())
+				if name == "status" { // for which the loop is asked
+					hold <- struct{}{}
+					time.Sleep(2 * elector.DefaultTiming().Heartbeat) // it is stuck by then
+				}
+				var err error
+				over := make(chan struct{})
+				go func() {
+					defer close(over)
+					err = call(s, ctx)
+				}()
+				synctest.Wait()
+				var pausing context.Context
+				if name == "transfer" || name == "resign" {
+					pausing = <-paused
+				}
+				leave()
+				synctest.Wait()
+				select {
+				case <-over:
+				default:
+					assert.Fail(t, "it goes on")
+				}
+				if name == "status" {
+					<-hold
+				}
+				<-over
+				assert.Equal(t, codes.Canceled, status.Code(toStatus(err)))
+				if pausing != nil {
+					assert.Error(t, pausing.Err(), "writes go on")
+					assert.Equal(t, memberstate.Leader, s.host.Electors()[0].Status().Role)
+				}
+			})
+		})
+	}
 }
