@@ -173,9 +173,10 @@ func (m *model) workStale(id nodeID) []inputID {
 func (m *model) stirs(n node) []int {
 	some := []int{}
 	seen := map[outcome]bool{}
+	moods := n.session.Moods()
 	var o outcome
 	for i := range m.registry.stale {
-		if msg := &m.registry.stale[i]; m.couldBe(&n, msg) && !o.of(m, &n, msg) && !seen[o] {
+		if msg := &m.registry.stale[i]; m.couldBe(&n, msg) && !o.of(&m.rules[n.index()], &moods, msg) && !seen[o] {
 			some = append(some, i)
 			if o.whole {
 				seen[o] = true
@@ -198,20 +199,19 @@ type outcome struct {
 }
 
 // of works it out, and says whether it is nothing at all, as it mostly is.
-func (o *outcome) of(m *model, n *node, msg *protocol.Message) (ignored bool) {
-	in, r := protocol.Input{Kind: protocol.Receive, Message: *msg}, &m.rules[n.index()]
+func (o *outcome) of(r *protocol.Rules, moods *[2]protocol.Machine, msg *protocol.Message) (ignored bool) {
+	in := protocol.Input{Kind: protocol.Receive, Message: *msg}
 	preVote := msg.Kind == rpc.VoteRequest && msg.Mark == rpc.PreVote
 	o.needs, o.whole, ignored = termNeeded(msg), !choosesNext(msg), true
-	o.machines = n.session.Moods()
+	o.machines = *moods
 	for i := range o.machines {
-		machine, out := &o.machines[i], &o.outputs[i]
-		before := *machine
+		before, machine, out := &moods[i], &o.machines[i], &o.outputs[i]
 		machine.Step(r, &in, out)
 		out.Dropped = 0 // for people
 		votes := out.Replied && out.Reply.Result == rpc.Accept
 		answers := votes || out.Replied && msg.Result != 0 // who asked too late hears too late, but must not get a vote
 		acts := answers || out.NeedLedger || out.Save || out.To != 0 || out.Err != nil
-		changes := *machine != before
+		changes := *machine != *before
 		o.whole = o.whole && !out.NeedLedger && out.Err == nil && !votes && (!preVote || !changes)
 		ignored = ignored && !acts && (!changes || machine.Canonical(r) == before.Canonical(r))
 	}
