@@ -210,6 +210,18 @@ func (f Fault) standing() bool {
 	}
 }
 
+// ofGroup says whether a fault strikes single groups of a node, and not the node, its disk or
+// its links.
+func (f Fault) ofGroup() bool {
+	switch f {
+	case SlowEngine, PauseFails, LeadReturns, TransferOrder, GivenUp, LateWord, ResignOrder, StandOrder, Prefer,
+		WithoutPreVote, WithoutLeases, SwitchLeases, LongerLeases, OtherMembers:
+		return true
+	default:
+		return false
+	}
+}
+
 // Faults lists all kinds.
 func Faults() []Fault { return allBelow[Fault](faults) }
 

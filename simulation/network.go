@@ -71,13 +71,14 @@ type link struct {
 // hears it later, and nobody else does.
 type lateWord struct {
 	from, to       uint8
+	group          uint8
 	until, arrives int64
 }
 
 // holds says whether a parcel is such a word.
 func (l *lateWord) holds(p *parcel, now int64) bool {
 	m := &p.message
-	return now < l.until && p.from == l.from && !p.engine && m.Kind == rpc.TakeLeadership && m.Mark == rpc.Plain
+	return now < l.until && p.from == l.from && p.group == l.group && !p.engine && m.Kind == rpc.TakeLeadership && m.Mark == rpc.Plain
 }
 
 // oldParcels is how many messages are remembered, to be delivered again much later.

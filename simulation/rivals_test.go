@@ -45,7 +45,7 @@ expect leader n4 in term 1 at 200ms
 			w.choices.script = nil // chance decides
 			w.branch(Branch{Seed: seed})
 			w.run(2 * time.Second)
-			leader := w.leader()
+			leader := w.leader(0)
 			assert.True(t, leader != nil && leader.index == 2, "with ranks %s and seed %d: %s", ranks, seed, w.describe())
 		}
 	}

@@ -107,7 +107,7 @@ func (w *words) expectTerm() func(*world) (string, bool) {
 func (w *words) expectLeader() func(*world) (string, bool) {
 	node, term := w.Node(), w.inTerm()
 	return described(func(w *world) bool {
-		leader := w.leader()
+		leader := w.leader(0)
 		return leader != nil && leader.index == node && (term == 0 || leader.group.Term == term)
 	})
 }
@@ -115,7 +115,7 @@ func (w *words) expectLeader() func(*world) (string, bool) {
 // expectNone reads what follows "no".
 func (w *words) expectNone() (met func(*world) (string, bool)) {
 	w.OneOf(map[string]func(){
-		"leader": func() { met = described(func(w *world) bool { return w.leader() == nil }) },
+		"leader": func() { met = described(func(w *world) bool { return w.leader(0) == nil }) },
 		"lease":  func() { met = expectNoLease },
 		"answer": func() { met = w.expectAnswer(true) },
 	})

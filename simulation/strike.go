@@ -16,6 +16,9 @@ type Strike struct {
 	// Node is whom it strikes, Other the second one that it concerns, if any, both by
 	// index from 0; nobody is -1.
 	Node, Other int
+	// Group is the one that a fault of groups strikes, by index from 0; EveryGroup is all of
+	// the node's. Other faults strike whatever the node does for any group.
+	Group int
 	// Lasts is for how long: until a process is back, a link whole.
 	Lasts time.Duration
 	// Count is what the fault counts: parts in a million, how often, a set of nodes.
@@ -27,6 +30,9 @@ type Strike struct {
 }
 
 const nobody = -1
+
+// EveryGroup is all groups of the node that is struck.
+const EveryGroup = -1
 
 // inflict carries out a strike now.
 func (w *world) inflict(s *Strike) {
@@ -70,14 +76,40 @@ func (w *world) follow(after time.Duration, s Strike) {
 // struckBy is the node that is struck.
 func (w *world) struckBy(s *Strike) *node { return &w.nodes[s.Node] }
 
-// draw fills in a strike of a fault now, and says whether there is one to be had.
+// membersOf are those that a strike is about: the one of a group, or all.
+func (w *world) membersOf(s *Strike) (struck []*member) {
+	all := w.struckBy(s).members
+	for place := range all {
+		if s.Group == EveryGroup || s.Group == place {
+			struck = append(struck, &all[place])
+		}
+	}
+	return struck
+}
+
+// concerns says whether a strike is about a group, too.
+func (s *Strike) concerns(place int) bool {
+	return !s.Fault.ofGroup() || s.Group == EveryGroup || s.Group == place
+}
+
+// draw fills in a strike of a fault now, and says whether there is one to be had. Which group
+// is drawn matters for all faults that look for a leader.
 func (s *swarm) draw(w *world, f Fault) (Strike, bool) {
 	detection := w.options.Timing.Detection()
 	strike := Strike{
 		At: time.Duration(w.now), Fault: f, Node: s.random.IntN(len(w.nodes)), Other: nobody,
 		Lasts: detection/8 + s.span(4*detection),
 	}
+	if groups := len(w.groups); groups > 1 {
+		strike.Group = s.random.IntN(groups)
+	}
 	could := known[f].draw(w, &strike)
+	switch {
+	case !f.ofGroup():
+		strike.Group = 0
+	case len(w.groups) > 1 && f != LateWord && s.random.IntN(4) == 0: // the network holds back one word
+		strike.Group = EveryGroup
+	}
 	return strike, could
 }
 
@@ -91,17 +123,17 @@ func drawNode(*world, *Strike) bool { return true }
 
 // drawLeaderOrNode has the leader struck as often as anyone.
 func drawLeaderOrNode(w *world, s *Strike) bool {
-	if leader := w.leader(); leader != nil && w.swarm.random.IntN(2) == 0 {
+	if leader := w.leader(s.Group); leader != nil && w.swarm.random.IntN(2) == 0 {
 		s.Node = leader.index
 	}
 	return true
 }
 
-// leader is the member of the first group that leads in the largest term, or nil.
-func (w *world) leader() *member {
+// leader is the member of a group that leads in the largest term, or nil.
+func (w *world) leader(place int) *member {
 	var leader *member
 	for i := range w.nodes {
-		if m := &w.nodes[i].members[0]; m.alive && m.leads() && (leader == nil || m.group.Term > leader.group.Term) {
+		if m := &w.nodes[i].members[place]; m.alive && m.leads() && (leader == nil || m.group.Term > leader.group.Term) {
 			leader = m
 		}
 	}

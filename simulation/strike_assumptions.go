@@ -87,8 +87,8 @@ func listOthers(w *world, s *Strike) bool {
 	if listed == w.voters || !listed.Has(n.seat) {
 		return false
 	}
-	for place := range n.members {
-		e := &n.members[place].electorate
+	for _, m := range w.membersOf(s) {
+		e := &m.electorate
 		e.Members, e.Rules.Voters, e.Rules.All = w.first(listed.Len()), listed, listed
 	}
 	w.check.excuse(Converges)

@@ -1,4 +1,4 @@
-// Faults of engines: each is one group's at one node.
+// Faults of engines: each group has one of its own at every node.
 
 package simulation
 
@@ -17,26 +17,35 @@ func drawSlowEngine(w *world, s *Strike) bool {
 	return true
 }
 
-// slowEngine has an engine take up to s.Count nanoseconds until it has looked where its
+// slowEngine has engines take up to s.Count nanoseconds until it has looked where its
 // ledger ends, as long again until it has said so, and as long for Pause, and until Lead
 // returns.
 func slowEngine(w *world, s *Strike) bool {
-	m := w.engineOf(s)
-	m.engine.slow = s.Count
-	w.tracer.lasted(Band{Kind: FaultBand, Node: s.Node, To: time.Duration(w.now) + s.Lasts, What: s.Fault.String()})
-	w.about(int64(s.Lasts), engineRecovers, m, 0)
+	for _, m := range w.membersOf(s) {
+		m.engine.slow = s.Count
+		w.about(int64(s.Lasts), engineRecovers, m, 0)
+	}
+	w.tracer.lasts(s)
 	return true
 }
 
-// failPause has the engine's next Pause fail. It is counted when it does.
+// failPause has an engine's next Pause fail. It is counted when it does.
 func failPause(w *world, s *Strike) bool {
-	w.engineOf(s).engine.unwilling = true
+	for _, m := range w.membersOf(s) {
+		m.engine.unwilling = true
+	}
 	return false
 }
 
 // returnFromLead has the Lead of a leader return, although its context has not ended.
-func returnFromLead(w *world, s *Strike) bool {
-	m := w.engineOf(s)
+func returnFromLead(w *world, s *Strike) (struck bool) {
+	for _, m := range w.membersOf(s) {
+		struck = m.returnsEarly() || struck
+	}
+	return struck
+}
+
+func (m *member) returnsEarly() bool {
 	if !m.alive || m.engine.leading == 0 {
 		return false
 	}
@@ -50,9 +59,6 @@ func returnFromLead(w *world, s *Strike) bool {
 	})
 	return true
 }
-
-// engineOf is the member whose engine is struck.
-func (w *world) engineOf(s *Strike) *member { return &w.struckBy(s).members[0] }
 
 // takes chooses how long a slow engine takes for something.
 func (m *member) takes(kind choiceKind) int64 {

@@ -92,11 +92,11 @@ func drawCut(w *world, s *Strike) bool {
 			s.Links = [][2]int{{s.Node, other}}
 		}
 	case LeaderMute: // nobody hears the leader, and it hears everybody
-		if leader := w.leader(); leader != nil {
+		if leader := w.leader(s.Group); leader != nil {
 			s.Links = w.linksBetween(func(from, _ int) bool { return from == leader.index })
 		}
 	case LeaderMinority:
-		if leader := w.leader(); leader != nil {
+		if leader := w.leader(s.Group); leader != nil {
 			with := w.swarm.minority(len(w.nodes), leader.index)
 			s.Links = w.linksBetween(func(from, to int) bool { return with[from] != with[to] })
 		}
@@ -167,7 +167,7 @@ func cut(w *world, s *Strike) bool {
 
 // drawLeader has the leader struck.
 func drawLeader(w *world, s *Strike) bool {
-	leader := w.leader()
+	leader := w.leader(s.Group)
 	if leader != nil {
 		s.Node = leader.index
 	}
@@ -193,7 +193,7 @@ func crashAndTell(w *world, s *Strike) bool {
 }
 
 func drawFalseHint(w *world, s *Strike) bool {
-	leader := w.nodes[s.Node].members[0].group.Leader
+	leader := w.nodes[s.Node].members[s.Group].group.Leader
 	if s.Lasts = 0; leader == memberstate.Nobody || leader == w.nodes[s.Node].seat {
 		return false
 	}

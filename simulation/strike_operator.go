@@ -17,30 +17,49 @@ func drawTransfer(w *world, s *Strike) bool {
 	return true
 }
 
-// command gives a living process a command.
+// command gives a living process a command. One that is about all groups is one turn, as for
+// a node that is to be stopped.
 func command(w *world, s *Strike) bool {
-	n := w.struckBy(s)
+	n, members := w.struckBy(s), w.membersOf(s)
 	if !n.alive {
 		return false
 	}
-	m := &n.members[0]
-	came := new(outcome)
-	order := &protocol.Order{Settled: came.settle}
-	switch s.Fault {
-	case StandOrder:
-		n.order(func(h *protocol.Node) { h.Give(&m.group, &protocol.Input{Kind: protocol.Stand}, nil) })
+	if s.Fault == StandOrder {
+		n.orderEach(members, func(h *protocol.Node, m *member) {
+			h.Give(&m.group, &protocol.Input{Kind: protocol.Stand}, nil)
+		})
 		return true
-	case ResignOrder:
-		order.Resign = true
-	default: // TransferOrder
+	}
+	orders := make([]*protocol.Order, len(w.groups))
+	for _, m := range members {
+		orders[m.place] = m.ordered(s)
+	}
+	n.orderEach(members, func(h *protocol.Node, m *member) { h.Obey(&m.group, orders[m.place]) })
+	return true
+}
+
+// orderEach has the process do something for some of its groups in one turn.
+func (n *node) orderEach(members []*member, do func(h *protocol.Node, m *member)) {
+	n.order(func(h *protocol.Node) {
+		for _, m := range members {
+			if n.alive { // it may crash for what it does for one of them
+				do(h, m)
+			}
+		}
+	})
+}
+
+// ordered is an order for a member, to resign or to hand over.
+func (m *member) ordered(s *Strike) *protocol.Order {
+	m.outcome = new(outcome)
+	order := &protocol.Order{Settled: m.outcome.settle, Resign: s.Fault == ResignOrder}
+	if !order.Resign {
 		if s.Other >= 0 {
-			order.To = w.nodes[s.Other].seat
+			order.To = m.world.nodes[s.Other].seat
 		}
 		m.order = order
 	}
-	m.outcome = came
-	n.order(func(h *protocol.Node) { h.Obey(&m.group, order) })
-	return true
+	return order
 }
 
 func drawGivenUp(w *world, s *Strike) bool {
@@ -52,15 +71,17 @@ func drawGivenUp(w *world, s *Strike) bool {
 
 // giveUp has a leader hand over, and s.Count nanoseconds later not; with 0 that is now.
 func giveUp(w *world, s *Strike) bool {
-	if n := w.struckBy(s); s.Count == 0 {
-		if m := &n.members[0]; n.alive && m.order != nil {
-			order := m.order
-			n.order(func(h *protocol.Node) { h.Withdraw(&m.group, order, errWithdrawn) })
-		}
-		return false
+	if s.Count > 0 {
+		w.follow(time.Duration(s.Count), Strike{Fault: GivenUp, Node: s.Node, Other: nobody, Group: s.Group})
+		return command(w, &Strike{Fault: TransferOrder, Node: s.Node, Other: s.Other, Group: s.Group})
 	}
-	w.follow(time.Duration(s.Count), Strike{Fault: GivenUp, Node: s.Node, Other: nobody})
-	return command(w, &Strike{Fault: TransferOrder, Node: s.Node, Other: s.Other})
+	for _, m := range w.membersOf(s) {
+		if m.alive && m.order != nil {
+			order := m.order
+			m.node.order(func(h *protocol.Node) { h.Withdraw(&m.group, order, errWithdrawn) })
+		}
+	}
+	return false
 }
 
 func drawLateWord(w *world, s *Strike) bool {
@@ -74,12 +95,12 @@ func drawLateWord(w *world, s *Strike) bool {
 // holdWord has a leader hand over twice to the same member. What it tells that one the
 // first time arrives s.Count nanoseconds after the second order, and others never hear it.
 func holdWord(w *world, s *Strike) bool {
-	order := Strike{Fault: TransferOrder, Node: s.Node, Other: s.Other}
+	order := Strike{Fault: TransferOrder, Node: s.Node, Other: s.Other, Group: s.Group}
 	if w.network.word.until > w.now || !command(w, &order) {
 		return false
 	}
 	until := w.now + int64(s.Lasts)
-	w.network.word = lateWord{from: uint8(s.Node), to: uint8(s.Other), until: until, arrives: until + s.Count}
+	w.network.word = lateWord{from: uint8(s.Node), to: uint8(s.Other), group: uint8(s.Group), until: until, arrives: until + s.Count}
 	w.follow(s.Lasts, order)
 	return true
 }
@@ -97,10 +118,12 @@ func drawPrefer(w *world, s *Strike) bool {
 // nobody, at all.
 func prefer(w *world, s *Strike) bool {
 	for i := range w.nodes {
-		if s.Node == nobody || s.Node == i {
-			for place := range w.nodes[i].members {
-				w.nodes[i].members[place].rules().Preferred = memberstate.Set(s.Count) & w.voters
-			}
+		if s.Node != nobody && s.Node != i {
+			continue
+		}
+		at := Strike{Node: i, Group: s.Group}
+		for _, m := range w.membersOf(&at) {
+			m.rules().Preferred = memberstate.Set(s.Count) & w.voters
 		}
 	}
 	return true
@@ -111,7 +134,7 @@ func drawObserve(w *world, s *Strike) bool {
 	return w.observer == nil
 }
 
-// observe adds an observer to the group, at a node of its own.
+// observe adds an observer to all groups, at a node of its own.
 func observe(w *world, _ *Strike) bool {
 	if w.observer != nil {
 		return false
@@ -129,8 +152,8 @@ func observe(w *world, _ *Strike) bool {
 
 // without has a member do without pre-vote, or without leases, from the beginning.
 func without(w *world, s *Strike) (had bool) {
-	for place := range w.struckBy(s).members {
-		r := w.struckBy(s).members[place].rules()
+	for _, m := range w.membersOf(s) {
+		r := m.rules()
 		if s.Fault == WithoutPreVote {
 			had = had || r.PreVote
 			r.PreVote = false
@@ -160,8 +183,8 @@ func switchLeases(w *world, s *Strike) bool {
 	if n.alive {
 		n.crash()
 	}
-	for place := range n.members {
-		if r := n.members[place].rules(); r.Lease > 0 {
+	for _, m := range w.membersOf(s) {
+		if r := m.rules(); r.Lease > 0 {
 			r.Lease = 0
 		} else {
 			r.Lease = t.Detection()
@@ -169,15 +192,15 @@ func switchLeases(w *world, s *Strike) bool {
 	}
 	n.comesBack(s.Lasts)
 	if s.Count > 0 {
-		w.follow(s.Lasts, Strike{Fault: SwitchLeases, Node: (s.Node + 1) % len(w.nodes), Other: nobody, Lasts: s.Lasts, Count: s.Count - 1})
+		w.follow(s.Lasts, Strike{Fault: SwitchLeases, Node: (s.Node + 1) % len(w.nodes), Other: nobody, Group: s.Group, Lasts: s.Lasts, Count: s.Count - 1})
 	}
 	return true
 }
 
 // longer has a member promise leases that are longer than the others', and ask for such.
 func longer(w *world, s *Strike) (had bool) {
-	for place := range w.struckBy(s).members {
-		r := w.struckBy(s).members[place].rules()
+	for _, m := range w.membersOf(s) {
+		r := m.rules()
 		r.Lease *= 2
 		had = had || r.Lease > 0
 	}

@@ -112,7 +112,7 @@ func slowNode(w *world, s *Strike) bool {
 
 // lasting ends a state of a node after a while.
 func (w *world) lasting(s *Strike, kind eventKind) {
-	w.tracer.lasted(Band{Kind: FaultBand, Node: s.Node, To: time.Duration(w.now) + s.Lasts, What: s.Fault.String()})
+	w.tracer.lasts(s)
 	w.after(s.Lasts, kind, w.struckBy(s), 0)
 }
 

@@ -92,7 +92,7 @@ func (w *world) settles(within time.Duration) bool {
 // keepsLeaderAndLease runs for some heartbeats, of which every other one takes a little longer,
 // and says whether all follow the same leader all the time, and it holds a lease if it has leases.
 func (w *world) keepsLeaderAndLease(heartbeats int) bool {
-	leader, delay := w.leader(), w.network.delay
+	leader, delay := w.leader(0), w.network.delay
 	if leader == nil {
 		return false
 	}

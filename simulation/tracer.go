@@ -91,7 +91,7 @@ func (t *tracer) happened(n *node, kind MomentKind, what string) {
 
 // strikes writes down a fault.
 func (t *tracer) strikes(s *Strike) {
-	if t != nil && s.Node >= 0 {
+	if t != nil && s.Node >= 0 && s.concerns(t.group) {
 		t.moment(t.traced(&t.world.nodes[s.Node]), Struck, s.String(), -1, -1)
 	}
 }
@@ -219,11 +219,10 @@ func (t *tracer) began(b Band) int {
 	return len(t.trace.Bands) - 1
 }
 
-// lasted writes down something of which the end is known.
-func (t *tracer) lasted(b Band) {
-	if t != nil {
-		b.From = t.now()
-		t.trace.Bands = append(t.trace.Bands, b)
+// lasts writes down a fault that lasts at its node.
+func (t *tracer) lasts(s *Strike) {
+	if t != nil && s.concerns(t.group) {
+		t.began(Band{Kind: FaultBand, Node: s.Node, To: t.now() + s.Lasts, What: s.Fault.String()})
 	}
 }
 
