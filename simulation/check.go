@@ -50,7 +50,9 @@ type Violation struct {
 	// At is the true time, and Node the index of the node.
 	At   time.Duration
 	Node int
-	What string
+	// Group is the index of the group that it is about.
+	Group int
+	What  string
 }
 
 func (v *Violation) Error() string {
@@ -99,7 +101,11 @@ func (c *checker) violated(i Invariant, n *member, format string, args ...any) {
 		return
 	}
 	c.over = true
-	c.violation = &Violation{i, time.Duration(c.world.now), n.index, fmt.Sprintf(format, args...)}
+	what := fmt.Sprintf(format, args...)
+	if len(c.world.groups) > 1 {
+		what = fmt.Sprintf("in %s %s", c.world.groups[n.place], what)
+	}
+	c.violation = &Violation{i, time.Duration(c.world.now), n.index, n.place, what}
 	c.world.tracer.violated(c.violation)
 }
 

@@ -4,6 +4,7 @@
 package simulation
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -102,7 +103,8 @@ func (w *world) electsSoon(core []int) time.Duration {
 	limit := began + int64(within*w.options.Timing.Detection())
 	for !w.check.over && !w.settled(core) {
 		if w.now >= limit {
-			w.check.violated(Converges, &w.nodes[core[0]].members[0], "no leader of n%v within %d detection times: %s", core, within, w.describe())
+			place := w.unsettled(core)
+			w.check.violated(Converges, &w.nodes[core[0]].members[place], "no leader of n%v within %d detection times: %s", core, within, w.describe(place))
 			return 0
 		}
 		w.run(time.Duration(w.now) + w.options.Timing.Heartbeat/4)
@@ -113,16 +115,13 @@ func (w *world) electsSoon(core []int) time.Duration {
 // keepsLeader demands that nothing changes, for so many detection times, and that the
 // engine of the leader serves.
 func (w *world) keepsLeader(core []int, detections time.Duration) {
-	terms := make([]memberstate.Term, w.options.Groups)
-	for place := range terms {
-		terms[place] = w.nodes[core[0]].members[place].group.Term
-	}
+	before := w.reigns(core)
 	w.run(time.Duration(w.now) + detections*w.options.Timing.Detection())
-	for place, term := range terms {
-		first := &w.nodes[core[0]].members[place]
+	for place, was := range before {
+		first, term := &w.nodes[core[0]].members[place], was.term
 		w.check.counts[Converges]++
-		if !w.settled(core) || first.group.Term != term {
-			w.check.violated(Converges, first, "the leader of term %d was lost while all was calm: %s", term, w.describe())
+		if !w.settledIn(core, place) || first.group.Term != term {
+			w.check.violated(Converges, first, "the leader of term %d was lost while all was calm: %s", term, w.describe(place))
 			return
 		}
 		if leader := &w.nodes[first.group.Leader-1].members[place]; leader.engine.leading != term {
@@ -145,9 +144,9 @@ func (w *world) preferredLeads(core []int) {
 		}
 		w.check.counts[PreferredLeads]++
 		limit := w.now + int64(preferWithin*w.options.Timing.Detection())
-		for !w.check.over && (!w.settled(core) || !wanted.Has(first.group.Leader)) {
+		for !w.check.over && (!w.settledIn(core, place) || !wanted.Has(first.group.Leader)) {
 			if w.now >= limit {
-				w.check.violated(PreferredLeads, first, "of seats %b none leads: %s", wanted, w.describe())
+				w.check.violated(PreferredLeads, first, "of seats %b none leads: %s", wanted, w.describe(place))
 				return
 			}
 			w.run(time.Duration(w.now) + w.options.Timing.Heartbeat)
@@ -155,69 +154,115 @@ func (w *world) preferredLeads(core []int) {
 	}
 }
 
-// returnsQuietly cuts one follower off, where the others are still a quorum, and
-// demands that it comes back without a change of the term.
+// reign is who leads a group, and in which term.
+type reign struct {
+	leader memberstate.Seat
+	term   memberstate.Term
+}
+
+// reigns are those of all groups, as the core sees them.
+func (w *world) reigns(core []int) []reign {
+	all := make([]reign, len(w.groups))
+	for place := range all {
+		g := &w.nodes[core[0]].members[place].group
+		all[place] = reign{g.Leader, g.Term}
+	}
+	return all
+}
+
+// returnsQuietly cuts off one node that follows, where the others are still a quorum, and
+// demands that it comes back without a change of the term. Of the groups that it leads it is
+// demanded that they have a leader again.
 func (w *world) returnsQuietly(core []int) {
 	if len(core) <= memberstate.Quorum(w.voters) || w.check.over {
 		return
 	}
-	first := &w.nodes[core[0]].members[0].group
-	term, leader := first.Term, first.Leader
-	for _, i := range core {
-		n := &w.nodes[i]
-		if n.seat == leader {
+	before := w.reigns(core)
+	away := w.leadsLeast(core, before)
+	w.sever(away, 1)
+	w.run(time.Duration(w.now) + awayFor*w.options.Timing.Detection())
+	w.sever(away, -1)
+	w.run(time.Duration(w.now) + endsWithin*w.options.Timing.Detection())
+	if n := &w.nodes[away]; slices.ContainsFunc(before, func(was reign) bool { return was.leader == n.seat }) {
+		w.electsSoon(core)
+	}
+	now := w.reigns(core)
+	for place, was := range before {
+		m := &w.nodes[away].members[place]
+		if was.leader == m.seat {
 			continue
 		}
-		w.sever(i, 1)
-		w.run(time.Duration(w.now) + awayFor*w.options.Timing.Detection())
-		w.sever(i, -1)
-		w.run(time.Duration(w.now) + endsWithin*w.options.Timing.Detection())
 		w.check.counts[ReturnsQuietly]++
 		// Without pre-vote it has raised its own term, from which the leader frees it by a
 		// term of its own.
-		quietly := first.Leader == leader && (first.Term == term || !n.members[0].rules().PreVote)
-		if !w.settled(core) || !quietly && !w.mayDepose(core, n) {
-			w.check.violated(ReturnsQuietly, &n.members[0], "it came back, and term %d under n%d is over: %s", term, leader-1, w.describe())
+		quietly := now[place].leader == was.leader && (now[place].term == was.term || !m.rules().PreVote)
+		if !w.settledIn(core, place) || !quietly && !w.mayDepose(core, m) {
+			w.check.violated(ReturnsQuietly, m, "it came back, and term %d under n%d is over: %s", was.term, was.leader-1, w.describe(place))
 		}
-		return
 	}
 }
 
-// hintsInVain tells all followers that the connection to their leader is lost, which is
+// leadsLeast is the first of the nodes that lead the fewest groups.
+func (w *world) leadsLeast(core []int, now []reign) int {
+	leads := func(i int) (groups int) {
+		for _, r := range now {
+			if r.leader == w.nodes[i].seat {
+				groups++
+			}
+		}
+		return groups
+	}
+	return slices.MinFunc(core, func(a, b int) int { return cmp.Compare(leads(a), leads(b)) })
+}
+
+// hintsInVain tells all followers that the connections to their leaders are lost, which is
 // not so, and demands that nothing comes of it: the leader's veto is heard. Who asks
 // waits for that as long as one and a half round trips, as it has measured them; where
 // they vary by more, or its clock is far off, it may be too late.
 func (w *world) hintsInVain(core []int) {
-	first := &w.nodes[core[0]].members[0].group
-	if w.check.over || first.Leader == memberstate.Nobody || w.swarm.struck[ClockBeyond] > 0 {
+	if w.check.over || w.swarm.struck[ClockBeyond] > 0 {
 		return
 	}
 	w.network.jitter = min(w.network.jitter, w.network.delay/8)
-	term, leader := first.Term, first.Leader
-	hint(w, &Strike{Fault: FalseHint, Node: core[0], Other: int(leader) - 1, Count: 1})
+	before, told := w.reigns(core), memberstate.Set(0)
+	for _, was := range before {
+		if was.leader != memberstate.Nobody && !told.Has(was.leader) {
+			hint(w, &Strike{Fault: FalseHint, Node: core[0], Other: int(was.leader) - 1, Count: 1})
+			told = told.With(was.leader)
+		}
+	}
 	w.run(time.Duration(w.now) + endsWithin*w.options.Timing.Detection())
-	w.check.counts[HintsInVain]++
-	if !w.settled(core) || first.Term != term {
-		w.check.violated(HintsInVain, &w.nodes[leader-1].members[0], "a connection was said to be lost, and term %d is over: %s", term, w.describe())
+	for place, was := range before {
+		if was.leader == memberstate.Nobody {
+			continue
+		}
+		w.check.counts[HintsInVain]++
+		if now := w.nodes[core[0]].members[place].group.Term; !w.settledIn(core, place) || now != was.term {
+			w.check.violated(HintsInVain, &w.nodes[was.leader-1].members[place], "a connection was said to be lost, and term %d is over: %s", was.term, w.describe(place))
+		}
 	}
 }
 
-// mayDepose says whether a node that comes back may depose the leader of the others: without
+// mayDepose says whether a member that comes back may depose the leader of the others: without
 // pre-vote it has raised its term, and those without pre-vote adopt that, and may elect it.
-func (w *world) mayDepose(core []int, n *node) bool {
-	without := func(n *node) bool { return !n.members[0].rules().PreVote }
-	return without(n) && slices.ContainsFunc(core, func(i int) bool { return &w.nodes[i] != n && without(&w.nodes[i]) })
+func (w *world) mayDepose(core []int, m *member) bool {
+	without := func(m *member) bool { return !m.rules().PreVote }
+	return without(m) && slices.ContainsFunc(core, func(i int) bool {
+		other := &w.nodes[i].members[m.place]
+		return other != m && without(other)
+	})
 }
 
 // settled says whether in each group all of the core, and the observer, follow one of the
 // core.
-func (w *world) settled(core []int) bool {
-	for place := range w.options.Groups {
-		if !w.settledIn(core, place) {
-			return false
-		}
+func (w *world) settled(core []int) bool { return w.unsettled(core) == len(w.groups) }
+
+// unsettled is the first group in which they do not.
+func (w *world) unsettled(core []int) (place int) {
+	for place < len(w.groups) && w.settledIn(core, place) {
+		place++
 	}
-	return true
+	return place
 }
 
 func (w *world) settledIn(core []int, place int) bool {

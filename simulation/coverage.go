@@ -8,10 +8,16 @@ import (
 
 // coverage is the set of abstract states that runs have reached: of every node its role,
 // whether it runs, whether it voted for and follows itself or another, and its term next
-// to the largest; whichever node it is. A state has a place in a table of fixed size.
+// to the largest; whichever node it is. A state has a place in a table of fixed size. The
+// states of all groups are in one table, whichever group it is.
 type coverage struct {
-	seen  []uint64 // bits
-	found []uint32 // the places whose bits are set
+	seen   []uint64     // bits
+	found  []uint32     // the places whose bits are set
+	groups []groupState // by group
+}
+
+// groupState is what the nodes of a group are now.
+type groupState struct {
 	codes [maxNodes]uint16
 	terms [maxNodes]memberstate.Term
 	most  memberstate.Term
@@ -21,18 +27,21 @@ const coverageBits = 1 << 23
 
 func newCoverage() *coverage { return &coverage{seen: make([]uint64, coverageBits/64)} }
 
-// look notes the state after a node has changed.
+// look notes the state after a member has changed.
 func (c *coverage) look(n *member) {
-	code := n.code()
-	if c.codes[n.index] == code && c.terms[n.index] == n.group.Term {
+	if missing := n.place + 1 - len(c.groups); missing > 0 {
+		c.groups = append(c.groups, make([]groupState, missing)...)
+	}
+	g, code := &c.groups[n.place], n.code()
+	if g.codes[n.index] == code && g.terms[n.index] == n.group.Term {
 		return
 	}
-	c.codes[n.index], c.terms[n.index] = code, n.group.Term
-	c.most = max(c.most, n.group.Term)
+	g.codes[n.index], g.terms[n.index] = code, n.group.Term
+	g.most = max(g.most, n.group.Term)
 	sum := uint64(len(n.world.nodes))
 	for i := range n.world.nodes {
-		behind := min(c.most-c.terms[i], 3)
-		sum += scramble(uint64(c.codes[i])<<2 | uint64(behind)) // a sum: which node it is does not matter
+		behind := min(g.most-g.terms[i], 3)
+		sum += scramble(uint64(g.codes[i])<<2 | uint64(behind)) // a sum: which node it is does not matter
 	}
 	c.add(uint32(scramble(sum) % coverageBits))
 }

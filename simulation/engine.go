@@ -121,6 +121,7 @@ func (m *member) Lead(term memberstate.Term) {
 	e.leading, e.running, e.ending, e.stopped = term, term, false, false
 	e.acked = [maxNodes]uint64{}
 	w.check.served(m)
+	m.touch()
 	w.about(int64(w.choices.span(chooseTick, m.index, 0, w.tick, w.tick)), engineTicks, m, uint32(term))
 }
 

@@ -132,9 +132,13 @@ func (m *member) hears(passage int32) {
 	}
 }
 
+// touch has the member looked at when the turn ends.
+func (m *member) touch() { m.touched |= 1 << m.place }
+
 // before is when a step of the machine begins. One that is repeated with the ledger's end
 // has begun already.
 func (m *member) before(in *protocol.Input) {
+	m.touch()
 	if in.HasLedger {
 		return
 	}

@@ -5,6 +5,7 @@
 package simulation
 
 import (
+	"math/bits"
 	"time"
 
 	"github.com/hustings/hustings/elector/protocol"
@@ -32,6 +33,7 @@ type node struct {
 	wall        time.Duration // what its wall clock shows beyond that; nothing depends on it
 	inbox       []parcel      // what has arrived during a pause
 	orders      []func()      // and what was ordered
+	touched     uint64        // a bit for each group that has changed in this turn
 
 	arriving *parcel       // what arrives
 	untaken  bool          // and no machine has taken it yet
@@ -66,7 +68,7 @@ func (n *node) start() {
 	}
 	n.alive, n.paused, n.hung, n.saved, n.doomed = true, false, false, false, 0
 	n.incarnation++
-	n.inbox, n.orders = n.inbox[:0], n.orders[:0]
+	n.inbox, n.orders, n.touched = n.inbox[:0], n.orders[:0], 0
 	w.alarms.set(n.index, 0)
 	n.clock.start(w.now)
 	n.host = protocol.NewNode(n.name(), n)
@@ -91,9 +93,9 @@ func (n *node) ends(rest func(*disk, *node)) {
 	for place := range n.members {
 		m := &n.members[place]
 		m.lease, m.engine.leading = lease{}, 0
-	}
-	if n.world.coverage != nil {
-		n.world.coverage.look(&n.members[0])
+		if n.world.coverage != nil {
+			n.world.coverage.look(m)
+		}
 	}
 }
 
@@ -127,8 +129,8 @@ func (n *node) endTurn() {
 	if !n.alive {
 		return
 	}
-	for place := range n.members {
-		n.world.check.turned(&n.members[place])
+	for ; n.touched != 0; n.touched &= n.touched - 1 {
+		n.world.check.turned(&n.members[bits.TrailingZeros64(n.touched)])
 	}
 	due, waits := n.host.Next()
 	if !waits {

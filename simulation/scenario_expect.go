@@ -78,7 +78,7 @@ func described(is func(w *world) bool) func(w *world) (string, bool) {
 		if is(w) {
 			return "", true
 		}
-		return w.describe(), false
+		return w.describe(0), false
 	}
 }
 

@@ -194,18 +194,13 @@ func (w *world) result() Result {
 	return r
 }
 
-// describe tells what the nodes are.
-func (w *world) describe() string {
+// describe tells what the nodes are in a group.
+func (w *world) describe(place int) string {
 	var parts []string
 	for i := range w.nodes {
-		n := &w.nodes[i]
-		var members []string
-		for place := range n.members {
-			g := &n.members[place].group
-			members = append(members, fmt.Sprintf("%v in term %d", g.Role, g.Term))
-		}
-		text := fmt.Sprintf("n%d %s", i, strings.Join(members, " and "))
-		if !n.alive {
+		g := &w.nodes[i].members[place].group
+		text := fmt.Sprintf("n%d %v in term %d", i, g.Role, g.Term)
+		if !w.nodes[i].alive {
 			text = fmt.Sprintf("n%d is down", i)
 		}
 		parts = append(parts, text)

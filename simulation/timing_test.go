@@ -28,8 +28,8 @@ func TestWhateverTimingIsTakenWorks(t *testing.T) {
 		w.choices.script = nil // chance decides
 		w.branch(Branch{Seed: rapid.Uint64().Draw(t, "seed")})
 		w.begin()
-		require.True(t, w.settles(20*(o.Timing.Detection()+o.Timing.MaxVoteWait+o.Timing.RoundTimeout)), "there is no leader: %s", w.describe())
-		require.True(t, w.keepsLeaderAndLease(5*o.Timing.Leak), "it is not kept with %+v: %s", o.Timing, w.describe())
+		require.True(t, w.settles(20*(o.Timing.Detection()+o.Timing.MaxVoteWait+o.Timing.RoundTimeout)), "there is no leader: %s", w.describe(0))
+		require.True(t, w.keepsLeaderAndLease(5*o.Timing.Leak), "it is not kept with %+v: %s", o.Timing, w.describe(0))
 	})
 }
 

@@ -5,7 +5,6 @@ package simulation
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"github.com/hustings/hustings/elector"
@@ -211,15 +210,20 @@ func (w *world) place(name string) int {
 	if len(w.groups) == 1 {
 		return 0
 	}
-	return slices.Index(w.groups, name)
+	return indexIn(name, len(w.groups))
+}
+
+// indexIn is the number in a name, or of if it is too large.
+func indexIn(name string, of int) (index int) {
+	for i := 1; i < len(name) && index < of; i++ {
+		index = 10*index + int(name[i]-'0')
+	}
+	return min(index, of)
 }
 
 // seatOf is that of a node; Nobody if there is none.
 func (w *world) seatOf(name string) memberstate.Seat {
-	index := 0
-	for i := 1; i < len(name) && index < maxNodes; i++ {
-		index = 10*index + int(name[i]-'0')
-	}
+	index := indexIn(name, maxNodes)
 	if index >= maxNodes || names[index] != name {
 		return memberstate.Nobody
 	}
