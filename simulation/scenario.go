@@ -101,6 +101,7 @@ func (s *Scenario) world() (*world, error) {
 func (s *Scenario) plan(w *world) {
 	w.core, w.scripted = s.Heal, true
 	w.network.wanted = map[choice]*parcel{}
+	w.account = account{map[answer]int{}, map[asker]asked{}}
 	for i := range s.Strikes {
 		strike := s.Strikes[i]
 		if strike.Fault == StaleMessage {

@@ -19,8 +19,9 @@ type Expectation struct {
 	// Violation is the invariant that must be broken in the end; nil: this is about a time.
 	Violation *Invariant
 
-	what string // in the words of a scenario's text
-	line int    // of it; 0: none
+	what  string // in the words of a scenario's text
+	line  int    // of it; 0: none
+	group int    // that it is about
 	// met says whether a world is as expected now, and else what it is.
 	met func(w *world) (found string, met bool)
 }
@@ -47,25 +48,27 @@ func (e *Expectation) unmet(found string) string {
 // expectation reads what follows "expect".
 func (w *words) expectation() (e Expectation) {
 	from := w.Left()
+	place, named := w.group()
+	e.group = place
 	switch {
-	case w.Has("violation"):
+	case !named && w.Has("violation"):
 		return breaks(w.Violation())
 	case w.Has("term"):
-		e.met = w.expectTerm()
+		e.met = w.expectTerm(place)
 	case w.Has("leader"):
-		e.met = w.expectLeader()
+		e.met = w.expectLeader(place)
 	case w.Has("lease"):
-		e.met = w.expectLease()
+		e.met = w.expectLease(place)
 	case w.Has("answer"):
-		e.met = w.expectAnswer(false)
+		e.met = w.expectAnswer(place, false)
 	case w.Has("rounds"):
-		e.met = w.expectRounds()
+		e.met = w.expectRounds(place)
 	case w.Has("order"):
-		e.met = w.expectOrder()
+		e.met = w.expectOrder(place)
 	case w.Has("no"):
-		e.met = w.expectNone()
+		e.met = w.expectNone(place)
 	default:
-		e.met = w.expectState()
+		e.met = w.expectState(place)
 	}
 	e.what = strings.Join(from[:len(from)-len(w.Left())], " ")
 	w.OneOf(map[string]func(){"at": func() { e.At = w.Duration() }})
@@ -73,12 +76,12 @@ func (w *words) expectation() (e Expectation) {
 }
 
 // described has a world that is not as expected describe itself.
-func described(is func(w *world) bool) func(w *world) (string, bool) {
+func described(place int, is func(w *world) bool) func(w *world) (string, bool) {
 	return func(w *world) (string, bool) {
 		if is(w) {
 			return "", true
 		}
-		return w.describe(0), false
+		return w.describe(place), false
 	}
 }
 
@@ -91,12 +94,12 @@ func (w *words) inTerm() (term memberstate.Term) {
 }
 
 // expectTerm is about the largest term that any node is in.
-func (w *words) expectTerm() func(*world) (string, bool) {
+func (w *words) expectTerm(place int) func(*world) (string, bool) {
 	want := memberstate.Term(w.Natural(math.MaxUint64))
-	return described(func(w *world) bool {
+	return described(place, func(w *world) bool {
 		var term memberstate.Term
 		for i := range w.nodes {
-			term = max(term, w.nodes[i].members[0].group.Term)
+			term = max(term, w.nodes[i].members[place].group.Term)
 		}
 		return term == want
 	})
@@ -104,50 +107,52 @@ func (w *words) expectTerm() func(*world) (string, bool) {
 
 // expectLeader is about who leads: the node of the largest term that takes itself for the
 // leader.
-func (w *words) expectLeader() func(*world) (string, bool) {
+func (w *words) expectLeader(place int) func(*world) (string, bool) {
 	node, term := w.Node(), w.inTerm()
-	return described(func(w *world) bool {
-		leader := w.leader(0)
+	return described(place, func(w *world) bool {
+		leader := w.leader(place)
 		return leader != nil && leader.index == node && (term == 0 || leader.group.Term == term)
 	})
 }
 
 // expectNone reads what follows "no".
-func (w *words) expectNone() (met func(*world) (string, bool)) {
+func (w *words) expectNone(place int) (met func(*world) (string, bool)) {
 	w.OneOf(map[string]func(){
-		"leader": func() { met = described(func(w *world) bool { return w.leader(0) == nil }) },
-		"lease":  func() { met = expectNoLease },
-		"answer": func() { met = w.expectAnswer(true) },
+		"leader": func() { met = described(place, func(w *world) bool { return w.leader(place) == nil }) },
+		"lease":  func() { met = expectNoLease(place) },
+		"answer": func() { met = w.expectAnswer(place, true) },
 	})
 	return met
 }
 
-// holders are those who hold a lease by true time.
-func (w *world) holders() (all []*member) {
+// holders are those who hold a lease of a group by true time.
+func (w *world) holders(place int) (all []*member) {
 	for i := range w.nodes {
-		if m := &w.nodes[i].members[0]; m.alive && m.lease.term != 0 && m.lease.until > w.now {
+		if m := &w.nodes[i].members[place]; m.alive && m.lease.term != 0 && m.lease.until > w.now {
 			all = append(all, m)
 		}
 	}
 	return all
 }
 
-func expectNoLease(w *world) (string, bool) {
-	if all := w.holders(); len(all) > 0 {
-		return fmt.Sprintf("n%d holds one in term %d until %v", all[0].index, all[0].lease.term, time.Duration(all[0].lease.until)), false
+func expectNoLease(place int) func(*world) (string, bool) {
+	return func(w *world) (string, bool) {
+		if all := w.holders(place); len(all) > 0 {
+			return fmt.Sprintf("n%d holds one in term %d until %v", all[0].index, all[0].lease.term, time.Duration(all[0].lease.until)), false
+		}
+		return "", true
 	}
-	return "", true
 }
 
 // expectLease is about who holds a lease.
-func (w *words) expectLease() func(*world) (string, bool) {
+func (w *words) expectLease(place int) func(*world) (string, bool) {
 	node, term := w.Node(), w.inTerm()
 	return func(w *world) (string, bool) {
-		is := slices.ContainsFunc(w.holders(), func(m *member) bool { return m.index == node && (term == 0 || m.lease.term == term) })
+		is := slices.ContainsFunc(w.holders(place), func(m *member) bool { return m.index == node && (term == 0 || m.lease.term == term) })
 		if is {
 			return "", true
 		}
-		if found, none := expectNoLease(w); !none {
+		if found, none := expectNoLease(place)(w); !none {
 			return found, false
 		}
 		return "nobody holds one", false
@@ -155,7 +160,7 @@ func (w *words) expectLease() func(*world) (string, bool) {
 }
 
 // expectState is about what a node takes itself for.
-func (w *words) expectState() func(*world) (string, bool) {
+func (w *words) expectState(place int) func(*world) (string, bool) {
 	node, leader, role := w.Node(), nobody, memberstate.Role(0)
 	up := true
 	w.OneOf(map[string]func(){
@@ -169,12 +174,12 @@ func (w *words) expectState() func(*world) (string, bool) {
 		leader = w.Node()
 	}
 	term := w.inTerm()
-	return described(func(w *world) bool {
+	return described(place, func(w *world) bool {
 		if node >= len(w.nodes) {
 			return false
 		}
 		n := &w.nodes[node]
-		g := &n.members[0].group
+		g := &n.members[place].group
 		if !up || !n.alive {
 			return n.alive == up
 		}
@@ -183,7 +188,7 @@ func (w *words) expectState() func(*world) (string, bool) {
 }
 
 // expectAnswer is about an answer that was given, or not, by then.
-func (w *words) expectAnswer(never bool) func(*world) (string, bool) {
+func (w *words) expectAnswer(place int, never bool) func(*world) (string, bool) {
 	link, name := w.Link(), w.Next()
 	var result rpc.Result
 	for r := rpc.Accept; r <= rpc.LedgerBehind; r++ {
@@ -195,26 +200,26 @@ func (w *words) expectAnswer(never bool) func(*world) (string, bool) {
 		w.Fail("no answer is called %q", name)
 	}
 	return func(w *world) (string, bool) {
-		given := w.account.answers[answer{uint8(link[0]), uint8(link[1]), result}]
+		given := w.account.answers[answer{uint8(place), uint8(link[0]), uint8(link[1]), result}]
 		return fmt.Sprintf("it was given %d times", given), never == (given == 0)
 	}
 }
 
 // expectRounds is about how many rounds of votes a node has asked for.
-func (w *words) expectRounds() func(*world) (string, bool) {
+func (w *words) expectRounds(place int) func(*world) (string, bool) {
 	node, least := w.Node(), w.Number()
 	most := least
 	if w.Has("to") {
 		most = w.Number()
 	}
 	return func(w *world) (string, bool) {
-		asked := int64(w.account.rounds[node].count)
-		return fmt.Sprint(asked), least <= asked && asked <= most
+		count := int64(w.account.rounds[asker{uint8(place), uint8(node)}].count)
+		return fmt.Sprint(count), least <= count && count <= most
 	}
 }
 
 // expectOrder is about what has become of the newest order that a node was given.
-func (w *words) expectOrder() func(*world) (string, bool) {
+func (w *words) expectOrder(place int) func(*world) (string, bool) {
 	node := w.Node()
 	var want outcome
 	w.OneOf(map[string]func(){
@@ -223,10 +228,10 @@ func (w *words) expectOrder() func(*world) (string, bool) {
 		"failed": func() { want = outcome{settled: true, problem: w.reason()} },
 	})
 	return func(w *world) (string, bool) {
-		if node >= len(w.nodes) || w.nodes[node].members[0].outcome == nil {
+		if node >= len(w.nodes) || w.nodes[node].members[place].outcome == nil {
 			return "there was none", false
 		}
-		is := *w.nodes[node].members[0].outcome
+		is := *w.nodes[node].members[place].outcome
 		met := is.settled == want.settled && (is.problem == "") == (want.problem == "") && strings.Contains(is.problem, strings.TrimSpace(want.problem))
 		return is.String(), met
 	}
@@ -271,17 +276,22 @@ func (o *outcome) String() string {
 // account is what the nodes of a scenario have said, as far as it may be expected.
 type account struct {
 	answers map[answer]int
-	rounds  [maxNodes]struct {
-		count  int
-		newest uint32
-		term   memberstate.Term
-	}
+	rounds  map[asker]asked
 }
 
 // answer is one that a node has given another.
 type answer struct {
-	from, to uint8
-	result   rpc.Result
+	group, from, to uint8
+	result          rpc.Result
+}
+
+// asker is a member that asks for votes, and asked is what it has asked.
+type asker struct{ group, node uint8 }
+
+type asked struct {
+	count  int
+	newest uint32
+	term   memberstate.Term
 }
 
 // sent notes a message.
@@ -290,13 +300,11 @@ func (a *account) sent(p *parcel) {
 	switch {
 	case p.engine:
 	case b.Result != 0:
-		if a.answers == nil {
-			a.answers = map[answer]int{}
-		}
-		a.answers[answer{p.from, p.to, b.Result}]++
+		a.answers[answer{p.group, p.from, p.to, b.Result}]++
 	case b.Kind == rpc.VoteRequest:
-		if r := &a.rounds[p.from]; r.newest != b.Round || r.term != b.Term { // else it is for another one, or again
-			r.count, r.newest, r.term = r.count+1, b.Round, b.Term
+		who := asker{p.group, p.from}
+		if r := a.rounds[who]; r.newest != b.Round || r.term != b.Term { // else it is for another one, or again
+			a.rounds[who] = asked{r.count + 1, b.Round, b.Term}
 		}
 	}
 }

@@ -70,6 +70,12 @@ func TestWrongScenariosAreNamed(t *testing.T) {
 		"\nmembers 12":                            `line 2: "members 12": simulation: Members is 12`,
 		"timing heartbeat 1s leak 3 margin":       `"margin" is none of vote-wait`,
 		"duration 1s 2s":                          `what is "2s"?`,
+		"groups 65":                               `line 1: "groups 65": simulation: Groups is 65`,
+		"at 1s resign n0 g1":                      `line 1: "at 1s resign n0 g1": there is no g1`,
+		"at 1s resign n0 g9\ngroups 9":            `line 1: "at 1s resign n0 g9": there is no g9`,
+		"groups 2\nat 1s crash n0 g1":             `line 2: "at 1s crash n0 g1": crash strikes no single group`,
+		"groups 2\nat 1s crash n0 all-groups":     `crash strikes no single group`,
+		"groups 2\nexpect g2 leader n0 at 1s":     `line 2: "expect g2 leader n0 at 1s": there is no g2`,
 	} {
 		_, err := simulation.ParseScenario(strings.NewReader(text))
 		assert.ErrorContains(t, err, says, text)
@@ -100,6 +106,7 @@ func TestLinesThatComeToNothingAreNamed(t *testing.T) {
 		"expect n1 down at 1s":                                 "n1 follower in term 1",
 		"leases on\nexpect no lease at 1s":                     "line 3: expected: no lease at 1s; found: n2 holds one in term 1 until ",
 		"expect no answer n0>n2 SUCCESS at 1s":                 "found: it was given ",
+		"groups 2\nexpect g1 leader n0 at 1s":                  "line 3: expected: g1 leader n0 at 1s; found: n0 follower in term 1",
 	} {
 		s, err := simulation.ParseScenario(strings.NewReader("duration 2s\n" + text))
 		require.NoError(t, err, text)

@@ -3,10 +3,14 @@
 //	members 3
 //	duration 5s
 //	at 1.2s crash n1 for 300ms
+//	at 1.5s resign n0 g3
 //	at 2s partition links n0>n1,n1>n0 for 1s
 //	message n0>n2 #17 lost
 //	wait n1 #4 48ms
 //	expect leader n2 in term 2 at 3s
+//
+// Where a node has several groups the line "groups 4" says so. They are g0 to g3, and a line
+// that could be about any of them and names none is about g0; "all-groups" are all of a node's.
 
 package simulation
 
@@ -30,7 +34,11 @@ import (
 // String is the scenario's text, which ParseScenario reads.
 func (s *Scenario) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "members %d\nduration %v\n", s.Members, s.Duration)
+	fmt.Fprintf(&b, "members %d\n", s.Members)
+	if s.Groups > 1 {
+		fmt.Fprintf(&b, "groups %d\n", s.Groups)
+	}
+	fmt.Fprintf(&b, "duration %v\n", s.Duration)
 	for _, is := range []struct {
 		on   bool
 		word string
@@ -95,6 +103,13 @@ func (s *Strike) String() string {
 		fmt.Fprintf(&b, " to n%d", s.Other)
 	}
 	switch {
+	case !s.Fault.ofGroup() || s.Group == 0: // what is not said is the first one
+	case s.Group == EveryGroup:
+		b.WriteString(" " + everyGroup)
+	default:
+		b.WriteString(" " + groupNames[s.Group])
+	}
+	switch {
 	case s.Count > 0 && s.Fault.countsTime():
 		fmt.Fprintf(&b, " by %v", time.Duration(s.Count))
 	case s.Count != 0:
@@ -108,6 +123,9 @@ func (s *Strike) String() string {
 	}
 	return b.String()
 }
+
+// everyGroup is the word for EveryGroup.
+const everyGroup = "all-groups"
 
 // countsTime says whether what a fault counts are nanoseconds.
 func (f Fault) countsTime() bool {
@@ -185,8 +203,8 @@ func (s *Scenario) checkLine(l *text.Line, there int) error {
 		}
 	}
 	for i := range s.Expect {
-		if e := &s.Expect[i]; e.line == l.Number && e.At > s.Duration {
-			return fmt.Errorf("the scenario ends at %v", s.Duration)
+		if e := &s.Expect[i]; e.line == l.Number {
+			return s.checkExpectation(e)
 		}
 	}
 	if strings.HasPrefix(l.Text, "heal ") {
@@ -202,8 +220,27 @@ func (s *Scenario) check() error {
 			return fmt.Errorf("%q: %w", &s.Strikes[i], err)
 		}
 	}
+	for i := range s.Expect {
+		if err := s.checkExpectation(&s.Expect[i]); err != nil {
+			return fmt.Errorf("expect %v: %w", &s.Expect[i], err)
+		}
+	}
 	if err := s.checkHeal(); err != nil {
 		return fmt.Errorf("heal: %w", err)
+	}
+	return nil
+}
+
+func (s *Scenario) checkExpectation(e *Expectation) error {
+	if e.At > s.Duration {
+		return fmt.Errorf("the scenario ends at %v", s.Duration)
+	}
+	return s.checkGroup(e.group)
+}
+
+func (s *Scenario) checkGroup(place int) error {
+	if place >= max(s.Groups, 1) {
+		return fmt.Errorf("there is no g%d", place)
 	}
 	return nil
 }
@@ -216,6 +253,12 @@ func (s *Scenario) checkStrike(k *Strike) error {
 		if n := max(l[0], l[1]); n >= maxNodes {
 			return fmt.Errorf("there is no n%d", n)
 		}
+	}
+	if k.Group < EveryGroup || k.Group != 0 && !k.Fault.ofGroup() {
+		return fmt.Errorf("%v strikes no single group", k.Fault)
+	}
+	if err := s.checkGroup(k.Group); err != nil {
+		return err
 	}
 	if k.Node < 0 && k.needsNode() {
 		return errors.New("a node is missing")
@@ -270,6 +313,8 @@ func (s *Scenario) parseLine(w *words) error {
 	switch first := w.Next(); first {
 	case "members":
 		s.Members = int(w.Number())
+	case "groups":
+		s.Groups = int(w.Number())
 	case "duration":
 		s.Duration = w.Duration()
 	case "delay":
@@ -359,7 +404,13 @@ func (w *words) strike() Strike {
 	}
 	s.Fault = Fault(at)
 	for w.More() {
+		if place, named := w.group(); named {
+			s.Group = place
+			continue
+		}
 		switch {
+		case w.Has(everyGroup):
+			s.Group = EveryGroup
 		case w.Has("to"):
 			s.Other = w.Node()
 		case w.Has("count"):
@@ -377,6 +428,20 @@ func (w *words) strike() Strike {
 		}
 	}
 	return s
+}
+
+// group takes a group, if one is named.
+func (w *words) group() (place int, named bool) {
+	if !w.More() {
+		return 0, false
+	}
+	digits, named := strings.CutPrefix(w.Left()[0], "g")
+	n, err := strconv.ParseUint(digits, 10, 8)
+	if !named || err != nil {
+		return 0, false
+	}
+	w.Next()
+	return int(n), true
 }
 
 // choice reads what follows the kind of a choice.

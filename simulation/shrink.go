@@ -26,6 +26,9 @@ func (s *Scenario) Shrink(ctx context.Context, progress func(runs, left int)) *S
 	}
 	x.invariant = r.Violation.Invariant
 	x.cut(r)
+	if x.best.origin != nil {
+		x.fewerGroups(func(s *Scenario) bool { return x.tryByChance(s, chances) })
+	}
 	for left := -1; left != len(x.best.Strikes) && x.best.origin != nil && ctx.Err() == nil; {
 		left = len(x.best.Strikes)
 		x.fewerStrikesByChance()
@@ -36,6 +39,7 @@ func (s *Scenario) Shrink(ctx context.Context, progress func(runs, left int)) *S
 		x.fewerStrikes()
 		x.fewerChoices()
 		x.plainer()
+		x.fewerGroups(x.try)
 		x.fewerMembers()
 		x.shorter()
 		x.rounder()
@@ -75,7 +79,7 @@ type shrinker struct {
 
 // size is what is to become small.
 func (x *shrinker) size() int {
-	size := len(x.best.Strikes) + len(x.best.choices) + x.best.Members
+	size := len(x.best.Strikes) + len(x.best.choices) + x.best.Members + x.best.Groups
 	for i := range x.best.Strikes {
 		size += digits(x.best.Strikes[i].At) + digits(x.best.Strikes[i].Lasts)
 	}
@@ -144,7 +148,7 @@ const chances = 100
 // chance. What was chosen after a strike was taken away is about another run than
 // before, so that it rarely fits; but often something else does.
 func (x *shrinker) fewerStrikesByChance() {
-	minimize(x.best.Strikes, func(left []Strike) bool { return x.tryByChance(left, chances) })
+	minimize(x.best.Strikes, func(left []Strike) bool { return x.tryByChance(x.best.with(left), chances) })
 }
 
 // soonerByChance closes the gaps between strikes. The shorter a run is the more often it
@@ -163,7 +167,7 @@ func (x *shrinker) soonerByChance() {
 			for j := i; j < len(left); j++ {
 				left[j].At -= (gap - gap/part).Round(time.Millisecond)
 			}
-			if x.tryByChance(left, chances*int(part)) {
+			if x.tryByChance(x.best.with(left), chances*int(part)) {
 				i-- // there may be more to gain
 				break
 			}
@@ -171,28 +175,28 @@ func (x *shrinker) soonerByChance() {
 	}
 }
 
-// tryByChance tries strikes in many worlds.
-func (x *shrinker) tryByChance(strikes []Strike, times int) bool {
+// tryByChance tries the strikes of a smaller scenario in many worlds.
+func (x *shrinker) tryByChance(smaller *Scenario, times int) bool {
 	for k := range uint64(times) {
 		if x.ctx.Err() != nil {
 			return false
 		}
 		x.runs++
-		if s := x.byChance(strikes, k); s != nil && x.try(s) {
+		if s := x.byChance(smaller, k); s != nil && x.try(s) {
 			return true
 		}
 	}
 	return false
 }
 
-// byChance plays strikes in a world of chance, and if the invariant is broken returns
-// the scenario.
-func (x *shrinker) byChance(strikes []Strike, k uint64) *Scenario {
-	s, origin := x.best.clone(), *x.best.origin
-	s.Strikes, s.Options = strikes, origin
+// byChance plays the strikes of a scenario in a world of chance, and if the invariant is
+// broken returns the scenario.
+func (x *shrinker) byChance(smaller *Scenario, k uint64) *Scenario {
+	s, origin := smaller.clone(), *smaller.origin
+	s.Options = origin
 	if s.Heal == nil { // it may take a little longer here
-		s.Duration = x.best.Duration
-		if len(strikes) > 0 {
+		s.Duration = smaller.Duration
+		if strikes := s.Strikes; len(strikes) > 0 {
 			s.Duration = strikes[len(strikes)-1].At + 10*x.best.Timing.Detection()
 		}
 	}
@@ -207,16 +211,19 @@ func (x *shrinker) byChance(strikes []Strike, k uint64) *Scenario {
 		return nil
 	}
 	recorded := w.recorded()
-	recorded.origin = x.best.origin
+	recorded.origin = smaller.origin
 	return recorded
 }
 
 func (x *shrinker) fewerStrikes() {
-	minimize(x.best.Strikes, func(left []Strike) bool {
-		s := x.best.clone()
-		s.Strikes = left
-		return x.try(s)
-	})
+	minimize(x.best.Strikes, func(left []Strike) bool { return x.try(x.best.with(left)) })
+}
+
+// with is the scenario with other strikes.
+func (s *Scenario) with(strikes []Strike) *Scenario {
+	c := s.clone()
+	c.Strikes = strikes
+	return c
 }
 
 // fewerChoices has ever more of what was left to chance be dull.
@@ -248,6 +255,38 @@ func (x *shrinker) plainer() {
 			x.try(s)
 		}
 	}
+}
+
+// fewerGroups leaves groups out, as long as what is left is still good.
+func (x *shrinker) fewerGroups(good func(*Scenario) bool) {
+	if from := x.best; from.Groups > 1 {
+		minimize(allBelow(from.Groups), func(left []int) bool { return len(left) > 0 && good(from.withGroups(left)) })
+	}
+}
+
+// withGroups is the scenario with some of its groups alone, which move up. It expects nothing
+// any more.
+func (s *Scenario) withGroups(left []int) *Scenario {
+	c := s.clone()
+	c.Groups, c.Strikes, c.Expect = len(left), nil, nil
+	if s.origin != nil {
+		origin := *s.origin
+		origin.Groups = c.Groups
+		c.origin = &origin
+	}
+	for _, k := range s.Strikes {
+		switch {
+		case !k.Fault.ofGroup():
+		case k.Group != EveryGroup:
+			if k.Group = slices.Index(left, k.Group); k.Group < 0 {
+				continue
+			}
+		case c.Groups == 1:
+			k.Group = 0
+		}
+		c.Strikes = append(c.Strikes, k)
+	}
+	return c
 }
 
 // fewerMembers leaves members out, one by one.

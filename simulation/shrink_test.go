@@ -50,10 +50,27 @@ func TestShrinking(t *testing.T) {
 	assert.Equal(t, once.Digest, played.Digest, "and its text is all of it")
 }
 
+// Groups that do not matter are left out.
+func TestShrinkingLeavesGroupsOut(t *testing.T) {
+	for seed := range uint64(2000) {
+		o := simulation.Options{Seed: seed, Members: 3, Groups: 4, Careless: simulation.CarelessAlways, Duration: 10 * time.Second}
+		s, r, err := simulation.Record(o)
+		require.NoError(t, err)
+		if r.Violation == nil {
+			continue
+		}
+		small := s.Shrink(t.Context(), nil)
+		assert.Equal(t, 1, small.Groups, small)
+		assert.NotContains(t, small.String(), "group")
+		return
+	}
+	assert.Fail(t, "no careless engine was caught")
+}
+
 // A seed and what was recorded of it are the same run, to the last step.
 func TestARecordIsTheRun(t *testing.T) {
 	for seed := range uint64(40) {
-		o := simulation.Options{Seed: seed, Members: 3 + int(seed%3), Leases: seed%2 == 0, Duration: 10 * time.Second}
+		o := simulation.Options{Seed: seed, Members: 3 + int(seed%3), Leases: seed%2 == 0, Groups: 1 + int(seed%5), Duration: 10 * time.Second}
 		if seed%4 == 0 {
 			o.Branches = []simulation.Branch{{At: 3 * time.Second, Seed: 99}}
 		}

@@ -94,7 +94,7 @@ func (s *Summary) Merge(o *Summary) {
 }
 
 // allBelow lists the kinds of something, of which there are so many.
-func allBelow[K ~uint8](count K) []K {
+func allBelow[K ~uint8 | ~int](count K) []K {
 	all := make([]K, count)
 	for i := range all {
 		all[i] = K(i)
