@@ -7,6 +7,11 @@ import "time"
 // NewUnhurried is a transport that gives everyone an hour to say who they are.
 func NewUnhurried(c Config) (*Transport, error) { return newTransport(c, time.Hour, time.Now) }
 
+// NewHurried is a transport that gives everyone so long to say who they are.
+func NewHurried(c Config, within time.Duration) (*Transport, error) {
+	return newTransport(c, within, time.Now)
+}
+
 // NewWithClock is a transport that holds certificates against this clock.
 func NewWithClock(c Config, now func() time.Time) (*Transport, error) {
 	return newTransport(c, handshakeTime, now)

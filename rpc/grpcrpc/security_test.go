@@ -110,12 +110,13 @@ func TestAMemberCannotSpeakForAnother(t *testing.T) {
 	for i, err := range []error{
 		s.exchange(c, "a", "b"),
 		s.exchange(c, "c", "a"), // it looks for another
-		s.exchange(s.issue(s.authority, grpcrpc.Member, "d", "d", time.Hour), "d", "b"), // a stranger to b
+		s.exchange(s.issue(s.authority, grpcrpc.Member, "a", "another-a", time.Hour), "a", "c"), // so does a peer
+		s.exchange(s.issue(s.authority, grpcrpc.Member, "d", "d", time.Hour), "d", "b"),         // a stranger to b
 		s.exchange(c, "c", "b"), // not its turn: b calls c
 	} {
 		assert.Equal(t, codes.PermissionDenied, status.Code(err), "%d: %v", i, err)
 	}
-	s.holds(grpcrpc.RefusedIdentity, 4)
+	s.holds(grpcrpc.RefusedIdentity, 5)
 }
 
 // A caller holds the one it reaches against the one it looks for.

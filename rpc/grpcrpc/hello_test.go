@@ -1,0 +1,136 @@
+// Who is at the other end: what a Hello must say, how long it is waited for, and that a link
+// that is over is over on both sides.
+
+package grpcrpc_test
+
+import (
+	"log/slog"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+
+	"github.com/hustings/hustings/proto/electorpb"
+	"github.com/hustings/hustings/rpc"
+	"github.com/hustings/hustings/rpc/grpcrpc"
+)
+
+// impostor is a node in place of b that answers each Hello with one of its own, or not at all.
+type impostor struct {
+	electorpb.UnimplementedMemberServiceServer
+	answer *electorpb.Hello // nil: none
+	called atomic.Int32
+	heard  atomic.Int32 // packets behind the Hello
+}
+
+func (i *impostor) Exchange(s grpc.BidiStreamingServer[electorpb.Packet, electorpb.Packet]) error {
+	if _, err := s.Recv(); err != nil {
+		return err
+	}
+	i.called.Add(1)
+	if i.answer != nil {
+		if err := s.Send(&electorpb.Packet{Content: &electorpb.Packet_Hello{Hello: i.answer}}); err != nil {
+			return err
+		}
+	}
+	for {
+		if _, err := s.Recv(); err != nil {
+			return err
+		}
+		i.heard.Add(1)
+	}
+}
+
+func (w *town) serveImpostor(answer *electorpb.Hello) *impostor {
+	w.t.Helper()
+	i, server := &impostor{answer: answer}, grpc.NewServer()
+	electorpb.RegisterMemberServiceServer(server, i)
+	serving := make(chan error, 1)
+	go func() { serving <- server.Serve(w.listeners["b"]) }()
+	w.t.Cleanup(func() {
+		server.Stop()
+		assert.NoError(w.t, <-serving)
+	})
+	return i
+}
+
+// Without TLS, too, a node holds the Hello of whoever it has called against the one it looks
+// for: an address may have become another's.
+func TestAnAnswerOfAnotherIsNotBelieved(t *testing.T) {
+	w := newTown(t, "a", "b")
+	other := w.serveImpostor(&electorpb.Hello{From: "x", To: "a", Incarnation: 7})
+	a, _ := w.serve("a")
+	w.eventually("it is left and called again", func() bool { return other.called.Load() > 2 })
+	assert.Zero(t, a.Stats().Connected)
+	assert.Zero(t, other.heard.Load(), "it is told nothing")
+}
+
+// One that never answers the Hello is given up and called again.
+func TestAnAnswerIsNotWaitedForForEver(t *testing.T) {
+	w := newTown(t, "a", "b")
+	silent := w.serveImpostor(nil)
+	config := w.config("a")
+	config.Logger = slog.New(slog.DiscardHandler)
+	a, err := grpcrpc.NewHurried(config, 50*time.Millisecond)
+	require.NoError(t, err)
+	t.Cleanup(a.Close)
+	a.Send("b", []rpc.Message{vote(1)})
+	w.eventually("it is called again", func() bool { return silent.called.Load() > 2 })
+}
+
+// Whoever is a peer no more is cut off, whichever side had called.
+func TestAPeerThatIsRemovedIsCutOff(t *testing.T) {
+	for _, remover := range []string{"a", "b"} {
+		w := newTownWithTLS(t, "a", "b")
+		a, earA := w.serve("a")
+		b, earB := w.serve("b")
+		w.reaches(a, "b", earB)
+		w.reaches(b, "a", earA)
+		by, other, of := a, b, "a"
+		if remover == "b" {
+			by, other, of = b, a, "b"
+		}
+		by.SetPeers(nil)
+		w.eventually("the other one is cut off", func() bool { return !other.Connected()[of] })
+	}
+}
+
+// slow is a handler whose first call lasts until it is told to leave.
+type slow struct {
+	entered, leave chan struct{}
+	began, left    atomic.Bool
+}
+
+func (s *slow) Receive([]rpc.Message) {
+	if !s.began.Swap(true) {
+		close(s.entered)
+		<-s.leave
+		s.left.Store(true)
+	}
+}
+
+func (*slow) PeerLost(string) {}
+
+// Close returns when nothing of the transport runs any more: not before the last call of the
+// handler has returned, whichever side had called.
+func TestCloseWaitsForTheHandler(t *testing.T) {
+	for _, node := range []string{"a", "b"} {
+		w := newTown(t, "a", "b")
+		from := map[string]string{"a": "b", "b": "a"}[node]
+		sender, _ := w.serve(from)
+		tr := w.open(node)
+		h := &slow{entered: make(chan struct{}), leave: make(chan struct{})}
+		_, err := tr.Serve(h)
+		require.NoError(t, err)
+		w.eventually("the handler is called", func() bool {
+			sender.Send(node, []rpc.Message{vote(1)})
+			return h.began.Load()
+		})
+		time.AfterFunc(100*time.Millisecond, func() { close(h.leave) })
+		tr.Close()
+		assert.True(t, h.left.Load())
+	}
+}

@@ -1,0 +1,147 @@
+// How long a link waits, and for whom.
+
+package grpcrpc
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/hustings/hustings/proto/electorpb"
+	"github.com/hustings/hustings/rpc"
+)
+
+// Each wait is up to twice as long as the one before, until they are long enough; how long
+// exactly is drawn, so that nodes that were cut off together do not come together.
+func TestWaitsGrowUpToABound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var p pause
+		drawn := map[time.Duration]bool{}
+		most := minWait
+		for range 40 {
+			began := time.Now()
+			p.sleep(t.Context())
+			waited := time.Since(began)
+			assert.LessOrEqual(t, waited, most)
+			assert.Greater(t, waited, most/2)
+			drawn[waited] = true
+			most = min(2*most, maxWait)
+		}
+		assert.Greater(t, len(drawn), 20)
+
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		began := time.Now()
+		p.sleep(ended)
+		assert.Zero(t, time.Since(began), "nobody waits when it is over")
+	})
+}
+
+// attempts counts what is told of connections that did not come about.
+type attempts struct {
+	slog.Handler
+	at *[]time.Time
+}
+
+func (attempts) Enabled(context.Context, slog.Level) bool { return true }
+
+func (a attempts) Handle(_ context.Context, r slog.Record) error {
+	if r.Message == "no connection" {
+		*a.at = append(*a.at, time.Now())
+	}
+	return nil
+}
+
+// A peer that is not there is called again and again, ever more rarely, and for as long as the
+// link lasts.
+func TestAPeerThatIsNotThereIsCalledRarely(t *testing.T) {
+	refuses := deaf(t)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	synctest.Test(t, func(t *testing.T) {
+		var at []time.Time
+		tr, err := New(Config{Self: "a", Listener: listener, Logger: slog.New(attempts{slog.DiscardHandler, &at})})
+		require.NoError(t, err)
+		l := newLink(tr, "b", refuses)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			l.run()
+		}()
+		const long = 10 * time.Second
+		time.Sleep(long)
+		synctest.Wait()
+		l.cancel()
+		<-done
+		tr.Close()
+		assert.GreaterOrEqual(t, len(at), int(long/maxWait))
+		assert.LessOrEqual(t, len(at), int(2*long/maxWait)+10)
+	})
+}
+
+// When a connection counts, the one before it is told so and ends, and what has waited for a
+// connection is not sent any more.
+func TestAConnectionTakesThePlaceOfTheOneBefore(t *testing.T) {
+	l, _ := linkTo(t)
+	var why []error
+	first := &connection{number: l.number(), incarnation: 7, confirmed: true, hangUp: func(err error) { why = append(why, err) }}
+	require.NoError(t, l.begin(first))
+	assert.Zero(t, l.queue.put([]rpc.Message{{Body: rpc.Body{Kind: rpc.VoteRequest}}, {Body: rpc.Body{Kind: rpc.Heartbeat}}}))
+	connect(t, l, 7)
+	require.Len(t, why, 1)
+	assert.Equal(t, codes.Aborted, status.Code(why[0]))
+	assert.EqualValues(t, 2, l.transport.Stats().Dropped)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	left, _ := l.queue.take(ended, nil)
+	assert.Empty(t, left)
+	l.end(first)
+	assert.True(t, l.connected(), "the end of the one before changes nothing")
+}
+
+// babble is a stream of packets, of which each has a malformed message, and how long it is
+// until each comes.
+type babble struct {
+	packets
+	waits []time.Duration
+}
+
+func (b *babble) RecvMsg(into any) error {
+	if len(b.waits) == 0 {
+		return status.Error(codes.Unavailable, "the stream has ended")
+	}
+	time.Sleep(b.waits[0])
+	b.waits = b.waits[1:]
+	into.(*incoming).packet.Content = &electorpb.Packet_Batch{Batch: &electorpb.Batch{Messages: []*electorpb.Message{{}}}}
+	return nil
+}
+
+// A few malformed messages now and then end no connection, however long it lasts. Many at once do.
+func TestMalformedMessagesAreForgiven(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	synctest.Test(t, func(t *testing.T) {
+		tr, err := New(Config{Self: "b", Listener: listener, Logger: slog.New(slog.DiscardHandler)})
+		require.NoError(t, err)
+		defer tr.Close()
+		l := newLink(tr, "a", "127.0.0.1:1")
+		slow, fast := make([]time.Duration, 10*maxMalformed), make([]time.Duration, 10*maxMalformed)
+		for i := range slow {
+			slow[i] = time.Second
+		}
+		s := &babble{waits: slow}
+		assert.Equal(t, codes.Unavailable, status.Code(l.receiveAll(s, newMeter(nil, nil))))
+		assert.Empty(t, s.waits)
+		s = &babble{waits: fast}
+		assert.Equal(t, codes.InvalidArgument, status.Code(l.receiveAll(s, newMeter(nil, nil))))
+		assert.Len(t, s.waits, len(fast)-maxMalformed-1)
+	})
+}
