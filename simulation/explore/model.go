@@ -97,8 +97,14 @@ func rulesOf(b *Bounds) (all []protocol.Rules) {
 }
 
 // intern is the name of a node.
-func (m *model) intern(n *node) nodeID {
+func (m *model) intern(n *node) nodeID { return m.internLike(n, noNode) }
+
+// internLike is the name of a node that may well be the one that has this name.
+func (m *model) internLike(n *node, like nodeID) nodeID {
 	m.canonize(n)
+	if *n == m.nodes[like] { // which costs less than to look for it
+		return like
+	}
 	id, ok := m.byNode[*n]
 	if !ok {
 		id = m.registry.node(n)

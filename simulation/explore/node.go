@@ -9,8 +9,10 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// nodeID names a node; two that are equal have the same. 0 is none.
+// nodeID names a node; two that are equal have the same.
 type nodeID uint32
+
+const noNode nodeID = 0
 
 // node is all that a node is. It is compared with ==.
 type node struct {

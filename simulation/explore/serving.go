@@ -47,7 +47,7 @@ func (m *model) isIdle(id nodeID, t *taken) bool {
 		return true
 	}
 	n := m.nodes[id]
-	return n.time.wait == 0 && slices.ContainsFunc(m.happenings(&n, input{kind: rings}, m.renamings[:1]), t.is)
+	return n.time.wait == 0 && slices.ContainsFunc(m.happenings(&n, id, input{kind: rings}, m.renamings[:1]), t.is)
 }
 
 // stillServing makes the node one whose old Lead has not returned, if there can be one.

@@ -18,6 +18,7 @@ type stepping struct {
 	model  *model
 	node   *node
 	before node
+	like   nodeID   // that the node may well have again; or none
 	back   renaming // to the seats that the members have
 	from   memberstate.Seat
 	late   bool // nobody waits for the answer
@@ -41,7 +42,7 @@ type stepping struct {
 func (m *model) stepOf(n *node, back renaming) *stepping {
 	w := &m.stepping
 	w.room = *n
-	w.model, w.node, w.before, w.back, w.from = m, &w.room, *n, back, memberstate.Nobody
+	w.model, w.node, w.before, w.like, w.back, w.from = m, &w.room, *n, noNode, back, memberstate.Nobody
 	w.late, w.starts, w.saved, w.beyond = false, false, false, false
 	w.alarm, w.says, w.defect = 0, w.says[:0], defect{}
 	return w
@@ -211,7 +212,7 @@ func (w *stepping) taken() taken {
 	}
 	now := n.renamed(w.back)
 	ballot, _, _ := n.session.Open()
-	t := taken{node: m.intern(&now), saved: w.saved, ended: w.before.open() && ballot != thisRound}
+	t := taken{node: m.internLike(&now, w.like), saved: w.saved, ended: w.before.open() && ballot != thisRound}
 	for _, msg := range w.says {
 		if w.numbered(&msg.body, ballot) {
 			t.says = append(t.says, m.message(msg.renamed(w.back)))

@@ -109,19 +109,20 @@ func (m *model) work(id nodeID, in input) []taken {
 // these seats or those.
 func (m *model) workIn(id nodeID, in input, seats []renaming) []taken {
 	n := m.nodes[id]
-	all := m.happenings(&n, in, seats)
+	all := m.happenings(&n, id, in, seats)
 	if !m.asymmetric(in) {
 		seats = seats[:1]
 	}
-	return m.alsoServing(id, all, func(n *node) []taken { return m.happenings(n, in, seats) })
+	return m.alsoServing(id, all, func(n *node) []taken { return m.happenings(n, id, in, seats) })
 }
 
-func (m *model) happenings(from *node, in input, seats []renaming) (all []taken) {
+// happenings are those of a node that may well have this name afterwards.
+func (m *model) happenings(from *node, like nodeID, in input, seats []renaming) (all []taken) {
 	for _, by := range seats {
 		n := from.renamed(by)
 		for _, n.session.Machine = range m.moods(&n) {
 			w := m.stepOf(&n, by.back())
-			w.late = in.kind == stale
+			w.like, w.late = like, in.kind == stale
 			w.happens(m.given(in, by))
 			if t := w.taken(); !slices.ContainsFunc(all, t.is) {
 				all = append(all, t)
