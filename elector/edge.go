@@ -37,14 +37,21 @@ func (h *edge) Send(to string, batch []rpc.Message) {
 func (h *edge) Save(batch []memberstate.Record) {
 	host := (*Host)(h)
 	go func() {
-		err := errExited
-		defer host.request(func() { host.node.Saved(err) })
+		r := protocol.Request{Subject: protocol.Subject{Kind: protocol.TellSaved}, Err: errExited}
+		defer func() { host.request(r) }()
 		began := host.elapsed()
-		err = h.config.Store.Save(batch)
+		r.Err = h.config.Store.Save(batch)
 		if f := h.metrics.Saved; f != nil {
-			f(len(batch), host.elapsed()-began, err)
+			f(len(batch), host.elapsed()-began, r.Err)
 		}
 	}()
+}
+
+// Groups are those that have joined and are not over.
+func (h *edge) Groups() []*protocol.Group {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.intake.Groups()
 }
 
 func (h *edge) Drop(why protocol.Drop, n int) { (*Host)(h).drop(why, n) }
@@ -78,6 +85,14 @@ func (h *edge) NotTransferred(_ *protocol.Group, failed *protocol.TransferError,
 	}
 	h.log.Log(context.Background(), level, "leadership was not transferred",
 		"group", failed.Group, "term", uint64(failed.Term), "reason", failed.Reasons())
+}
+
+func (h *edge) LeadFailed(g *protocol.Group, term memberstate.Term, err error) {
+	h.log.Warn("lead returned early, resigning", "group", g.Name(), "term", uint64(term), "error", err)
+}
+
+func (h *edge) Failed(g *protocol.Group, err error) {
+	h.log.Error("stopped", "group", g.Name(), "term", uint64(electorOf(g).sight.Load().Term), "error", err)
 }
 
 func (h *edge) TooFarApart(g *protocol.Group, peer string, term memberstate.Term, untold uint64) {

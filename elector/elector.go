@@ -16,14 +16,14 @@ import (
 
 // Elector elects the leader of one group at one node.
 type Elector struct {
-	group       protocol.Group     // the loop's, once it has started
-	sight       level.Level[sight] // changed by the loop
-	ledgerEnd   func(term memberstate.Term) memberstate.Position
-	more        atomic.Pointer[more] // nil while there is nothing of it
-	life        life                 // guarded by the host's mu
-	ended       bool                 // at the node; the loop's
-	outstanding int32                // goroutines that work for the group; the loop's
+	group     protocol.Group     // the loop's, once it has started
+	sight     level.Level[sight] // changed by the loop
+	ledgerEnd func(term memberstate.Term) memberstate.Position
+	more      atomic.Pointer[more] // nil while there is nothing of it
 }
+
+// electorOf is the Elector that a group belongs to.
+func electorOf(g *protocol.Group) *Elector { return (*Elector)(g.Engine().(*engine)) }
 
 // more is what not every group has: there may be very many, and most of them follow.
 type more struct {
@@ -79,50 +79,24 @@ func (e *Elector) Run(ctx context.Context) error {
 func (e *Elector) Start() error {
 	h := e.Host()
 	h.mu.Lock()
-	again := e.life != joined
-	if !again {
-		e.life = starting
-	}
+	err := h.intake.Start(&e.group)
 	h.mu.Unlock()
-	if again {
-		return protocol.Say(ErrStopped, "group %q has been started or stopped before, and runs once", e.group.Name())
+	if err != nil {
+		return err
 	}
-	err := e.restore()
-	if err == nil {
-		err = h.enter()
+	begun := make(chan struct{})
+	if err = e.restore(); err == nil {
+		err = h.enter(e, func() { close(begun) })
 	}
 	if err != nil {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		e.awaited().err = err
-		h.conclude(e)
+		e.conclude(err)
 		return err
 	}
-	began := make(chan struct{})
-	h.request(func() {
-		defer close(began)
-		e.begin()
-	})
-	<-began
-	return nil
-}
-
-// begin has the group take part. It may have been told to stop meanwhile, when it was not
-// there yet.
-func (e *Elector) begin() {
-	h := e.Host()
-	h.mu.Lock()
-	stopped := e.life == stopping
-	if !stopped {
-		e.life = taking
-	}
-	h.mu.Unlock()
-	h.node.Start(&e.group)
-	if stopped {
-		h.node.Stop(&e.group)
-		return
-	}
+	<-begun
 	e.runHandlers()
+	return nil
 }
 
 // restore sets the group up with what the store has kept, and with its ledger.
@@ -141,6 +115,14 @@ func (e *Elector) restore() error {
 	return nil
 }
 
+// watchers are the goroutines that runHandlers starts.
+func (e *Elector) watchers() int {
+	if x := e.more.Load(); x != nil {
+		return len(x.handlers)
+	}
+	return 0
+}
+
 // runHandlers tells the role handlers of changes, each in a goroutine of its own.
 func (e *Elector) runHandlers() {
 	x := e.more.Load()
@@ -148,7 +130,7 @@ func (e *Elector) runHandlers() {
 		return
 	}
 	for _, handler := range x.handlers {
-		(*engine)(e).beside(func() { level.Tell(handler, e.Watch(context.Background())) }, func() {})
+		(*engine)(e).beside(protocol.TellDone, func(*protocol.Request) { level.Tell(handler, e.Watch(context.Background())) })
 	}
 	x.handlers = nil
 }
@@ -156,8 +138,7 @@ func (e *Elector) runHandlers() {
 // Campaign has this member stand for election now, if it does not lead and is
 // bound by no promise. Members that still hear their leader refuse it.
 func (e *Elector) Campaign() {
-	h, g := e.Host(), &e.group
-	h.requestOnce(errand{kind: protocol.Stand, elector: e}, func() { h.node.Give(g, &protocol.Input{Kind: protocol.Stand}, nil) })
+	e.Host().requestOnce(e.about(protocol.AskStand))
 }
 
 // Lease is the lease that this member holds: the term that it leads, and until

@@ -37,13 +37,10 @@ func (h *Host) share(r *protocol.Rules, members memberstate.Members) *electorate
 	return shared
 }
 
-// forget takes a group out that has ended, or will not begin. The host's mu is held.
-func (h *Host) forget(e *Elector) {
-	delete(h.names, e.group.Name())
-	shared := e.electorate()
-	shared.groups--
-	if shared.groups == 0 {
-		delete(h.electorates, shared.key)
+// unshare is for a group that has ended, or will not begin. The host's mu is held.
+func (h *Host) unshare(e *electorate) {
+	if e.groups--; e.groups == 0 {
+		delete(h.electorates, e.key)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/internal/office"
 	"github.com/hustings/hustings/memberstate"
 )
@@ -23,29 +24,20 @@ type callbacks struct {
 	pause    func(ctx context.Context, term memberstate.Term) error // nil: there is none
 	handlers []RoleHandler                                          // until the group has started
 
-	office  atomic.Pointer[office.Office]
-	lease   atomic.Pointer[office.Lease]
-	pausing *pauseJob // the handover for which writes are paused; the loop's
+	office atomic.Pointer[office.Office]
+	lease  atomic.Pointer[office.Lease]
+	resume context.CancelFunc // ends the handover for which writes are paused; the loop's
 }
-
-// pauseJob is a handover for which the engine pauses its writes.
-type pauseJob struct{ cancel context.CancelFunc }
 
 // AskLedger calls the engine's LedgerEnd. It may have to wait for locks of its own.
 func (e *engine) AskLedger(term memberstate.Term) {
-	h, g := e.Host(), &e.group
-	var end memberstate.Position
-	err := fmt.Errorf("elector: group %q: LedgerEnd: %w", g.Name(), errExited)
-	go func() {
-		defer h.request(func() {
-			heard := memberstate.Term(0)
-			if x := e.more.Load(); x != nil {
-				heard = memberstate.Term(x.announced.Load())
-			}
-			h.node.LedgerEnd(g, end, heard, err)
-		})
-		end, err = e.ledgerEnd(term), nil
-	}()
+	e.beside(protocol.TellLedgerEnd, func(r *protocol.Request) {
+		r.Err = fmt.Errorf("elector: group %q: LedgerEnd: %w", e.group.Name(), errExited)
+		r.Ledger, r.Err = e.ledgerEnd(term), nil
+		if x := e.more.Load(); x != nil {
+			r.Term = memberstate.Term(x.announced.Load())
+		}
+	})
 }
 
 // Hold begins a lease, has it last longer, or ends it. Whoever looks at it in between may
@@ -61,25 +53,20 @@ func (e *engine) Hold(until time.Duration) {
 	case l == nil:
 		l = office.NewLease(e.group.Term, until)
 		x.lease.Store(l)
-		e.watch(l)
+		l.Watch(e.Host().elapsed, func() { e.lapse(l) })
 	default:
 		l.Extend(until, e.Host().now)
 	}
 }
 
-// watch ends the office when the lease runs out, also when the loop is held up.
-func (e *engine) watch(l *office.Lease) {
-	x, lapsed := e.more.Load(), false
-	e.beside(func() {
-		lapsed = l.RunsOut(e.Host().elapsed)
-		if o := x.office.Load(); lapsed && o != nil && o.Term == l.Term {
-			o.Close()
-		}
-	}, func() {
-		if lapsed {
-			e.Host().node.LeaseOver(&e.group, l.Term)
-		}
-	})
+// lapse ends the office of a lease that has run out, also when the loop is held up.
+func (e *engine) lapse(l *office.Lease) {
+	if o := e.more.Load().office.Load(); o != nil && o.Term == l.Term {
+		o.Close()
+	}
+	r := (*Elector)(e).about(protocol.TellLeaseOver)
+	r.Term = l.Term
+	e.Host().request(r)
 }
 
 // Lead calls the engine's Lead. If it ends its goroutine instead of returning, that is an
@@ -96,18 +83,14 @@ func (e *engine) Lead(term memberstate.Term) {
 			o.Close() // whoever watches the lease may have looked for an office before there was one
 		}
 	}
-	early, err := false, errExited
-	lead := func(ctx context.Context, term memberstate.Term) error {
-		defer func() { early = ctx.Err() == nil }()
-		err = x.lead(ctx, term)
-		return err
-	}
-	e.beside(func() { _, _ = o.Serve(lead) }, func() {
-		x.office.Store(nil)
-		if early && x.pausing == nil { // it was not asked to end
-			e.Host().log.Warn("lead returned early, resigning", "group", e.group.Name(), "term", uint64(term), "error", err)
-		}
-		e.Host().node.LeadReturned(&e.group, term, early)
+	e.beside(protocol.TellLeadReturned, func(r *protocol.Request) {
+		r.Term, r.Err = term, errExited
+		defer x.office.Store(nil)
+		_, _ = o.Serve(func(ctx context.Context, term memberstate.Term) error {
+			defer func() { r.Early = ctx.Err() == nil }()
+			r.Err = x.lead(ctx, term)
+			return r.Err
+		})
 	})
 }
 
@@ -119,45 +102,43 @@ func (e *engine) EndLead(term memberstate.Term) {
 		}
 		return
 	}
-	e.Host().node.LeadReturned(&e.group, term, false)
+	e.Host().node.LeadReturned(&e.group, term, false, nil)
 }
 
 // Pause calls the engine's Pause.
 func (e *engine) Pause(term memberstate.Term, number uint32) {
-	node, g, x := e.Host().node, &e.group, e.more.Load()
+	x := e.more.Load()
 	if x == nil || x.pause == nil {
-		node.PauseEnded(g, number, nil)
+		e.Host().node.PauseEnded(&e.group, number, nil)
 		return
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	job, err := &pauseJob{cancel}, errExited
-	x.pausing = job
-	e.beside(func() { err = x.pause(ctx, term) }, func() {
-		if err != nil && x.pausing == job {
-			e.Host().log.Warn("writes could not be paused", "group", g.Name(), "term", uint64(term), "error", err)
-		}
-		node.PauseEnded(g, number, err)
+	x.resume = cancel
+	e.beside(protocol.TellPauseEnded, func(r *protocol.Request) {
+		r.Number, r.Err = number, errExited
+		r.Err = x.pause(ctx, term)
 	})
 }
 
 // Resume ends the context of Pause.
 func (e *engine) Resume() {
-	if x := e.more.Load(); x != nil && x.pausing != nil {
-		x.pausing.cancel()
-		x.pausing = nil
+	if x := e.more.Load(); x != nil && x.resume != nil {
+		x.resume()
+		x.resume = nil
 	}
 }
 
-// beside does work for a group in a goroutine of its own, and then has the loop do
-// what is left: also if work ends its goroutine (runtime.Goexit) instead of returning.
-func (e *engine) beside(work, rest func()) {
-	e.outstanding++
+// beside does work for the group in a goroutine of its own, and then tells the node what has
+// come of it: also if work ends its goroutine (runtime.Goexit) instead of returning.
+func (e *engine) beside(tells protocol.RequestKind, work func(r *protocol.Request)) {
 	go func() {
-		defer e.Host().request(func() {
-			e.outstanding--
-			rest()
-			e.bury()
-		})
-		work()
+		r := (*Elector)(e).about(tells)
+		defer func() { e.Host().request(r) }()
+		work(&r)
 	}()
+}
+
+// about is a request that is about the group.
+func (e *Elector) about(kind protocol.RequestKind) protocol.Request {
+	return protocol.Request{Subject: protocol.Subject{Kind: kind, Group: &e.group}}
 }

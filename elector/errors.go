@@ -31,7 +31,7 @@ var (
 	// heard of. The store is older than the ledger, and a vote may be lost.
 	ErrStoreBehindLedger = protocol.ErrStoreBehindLedger
 	// ErrGroupExists: the host has a group of this name already.
-	ErrGroupExists = errors.New("elector: the host has this group already")
+	ErrGroupExists = protocol.ErrGroupExists
 )
 
 // errExited is the outcome of a function that was handed in and that has ended its

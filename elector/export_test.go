@@ -15,5 +15,5 @@ func Waiting(e *Elector) (requests, queued int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	queued, _ = e.group.Queued()
-	return len(h.requests), queued
+	return h.intake.Waiting(), queued
 }

@@ -23,7 +23,7 @@ import (
 // in between, the append is not accepted any more: the ledger could end in a term of which
 // the group's next elector has never heard, which would stop with a LedgerError.
 func (e *Elector) Heard(term memberstate.Term, leader string) error {
-	g, h := &e.group, e.Host()
+	g := &e.group
 	seat := g.Members.Seat(leader)
 	switch {
 	case seat == g.Rules.Self:
@@ -33,7 +33,7 @@ func (e *Elector) Heard(term memberstate.Term, leader string) error {
 	}
 	s := e.sight.Load()
 	if s.Stopped || s.revision == 0 {
-		return e.notRunning()
+		return e.idle()
 	}
 	switch s.Hears(term, seat) {
 	case protocol.HeardNews:
@@ -44,14 +44,14 @@ func (e *Elector) Heard(term memberstate.Term, leader string) error {
 		return e.refused(s, term, leader)
 	}
 	processed := make(chan struct{})
-	if !h.request(func() {
-		h.node.Give(g, &protocol.Input{Kind: protocol.Heard, Term: term, Seat: seat}, func() { close(processed) })
-	}) {
-		return e.notRunning()
+	r := e.heard(term, seat)
+	r.Then = func() { close(processed) }
+	if !e.Host().request(r) {
+		return e.idle()
 	}
 	<-processed
 	if s = e.sight.Load(); s.Stopped {
-		return e.notRunning()
+		return e.idle()
 	}
 	if s.Hears(term, seat) != protocol.HeardLeader { // if it is news still, it is impossible, or was lost again at once
 		return e.refused(s, term, leader)
@@ -77,9 +77,13 @@ func (e *Elector) heardLeader(term memberstate.Term, seat memberstate.Seat) {
 	if now-last < int64(e.group.Rules.Timing.Heartbeat)/4 || !x.heardAt.CompareAndSwap(last, now) {
 		return
 	}
-	e.Host().requestOnce(errand{kind: protocol.Heard, elector: e}, func() {
-		e.Host().node.Give(&e.group, &protocol.Input{Kind: protocol.Heard, Term: term, Seat: seat}, nil)
-	})
+	e.Host().requestOnce(e.heard(term, seat))
+}
+
+func (e *Elector) heard(term memberstate.Term, seat memberstate.Seat) protocol.Request {
+	r := e.about(protocol.TellHeard)
+	r.Term, r.Leader = term, seat
+	return r
 }
 
 // announce remembers the largest term whose leader the engine has heard.

@@ -8,9 +8,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"maps"
-	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -32,21 +29,17 @@ type Host struct {
 
 	entering sync.Mutex // held while the loop is being started
 
-	mu           sync.Mutex
-	names        map[string]*Elector // groups that joined and have not ended
-	electorates  map[electorateKey]*electorate
-	live         int                       // groups that were started and have not ended
-	stopped      chan struct{}             // closed when the loop of the last start has ended
-	arrived      inbox                     // for the loop, bounded
-	requests     []func()                  // for the loop; each source has few at a time
-	errands      map[errand]struct{}       // those among the requests
-	measurements map[*Elector]*measurement // reports that the requests are to make
+	mu          sync.Mutex
+	intake      protocol.Intake
+	electorates map[electorateKey]*electorate
+	stopped     chan struct{} // closed when the loop of the last start has ended
+	arrived     inbox         // for the loop, bounded
 
 	// What follows belongs to the loop.
-	node   *protocol.Node
-	now    time.Duration
-	taken  inbox
-	called []func()
+	node     *protocol.Node
+	now      time.Duration
+	taken    inbox
+	requests []protocol.Request
 }
 
 // NewHost is a host without groups. It needs no closing before the first group
@@ -61,7 +54,7 @@ func NewHost(config HostConfig) (*Host, error) {
 	}
 	h := &Host{
 		config: config, metrics: metrics, log: logging.Or(config.Logger), clock: time.Now, epoch: time.Now(), wake: make(chan struct{}, 1),
-		names: make(map[string]*Elector), electorates: make(map[electorateKey]*electorate), errands: make(map[errand]struct{}), measurements: make(map[*Elector]*measurement),
+		electorates: make(map[electorateKey]*electorate),
 	}
 	h.node = protocol.NewNode(config.Self, (*edge)(h))
 	return h, nil
@@ -75,17 +68,17 @@ func (h *Host) Join(config GroupConfig) (*Elector, error) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.names[config.Group] != nil {
-		return nil, ErrGroupExists
-	}
 	shared := h.share(rules, members)
 	e := &Elector{ledgerEnd: config.LedgerEnd}
 	e.group = protocol.NewGroup(&shared.Electorate, config.Group, (*engine)(e))
+	if err := h.intake.Join(&e.group); err != nil {
+		h.unshare(shared)
+		return nil, err
+	}
 	e.sight.Set(sight{})
 	if config.Lead != nil || config.Pause != nil || config.Handlers != nil || config.Leases {
 		e.needs().callbacks = callbacks{lead: config.Lead, pause: config.Pause, handlers: config.Handlers}
 	}
-	h.names[config.Group] = e
 	return e, nil
 }
 
@@ -123,11 +116,12 @@ func (h *Host) drop(why Drop, n int) {
 func (h *Host) elapsed() time.Duration { return h.clock().Sub(h.epoch) }
 
 // Electors lists the groups that have joined and have not ended, by name.
-func (h *Host) Electors() []*Elector {
+func (h *Host) Electors() (all []*Elector) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	all := slices.Collect(maps.Values(h.names))
-	slices.SortFunc(all, func(a, b *Elector) int { return strings.Compare(a.group.Name(), b.group.Name()) })
+	for _, g := range h.intake.Groups() {
+		all = append(all, electorOf(g))
+	}
 	return all
 }
 
@@ -135,18 +129,23 @@ func (h *Host) Electors() []*Elector {
 func (h *Host) Elector(group string) *Elector {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.names[group]
+	if g := h.intake.Group(group); g != nil {
+		return electorOf(g)
+	}
+	return nil
 }
 
-// enter counts a group in, and starts the loop for the first one.
-func (h *Host) enter() error {
+// enter has a group that was restored take part, and starts the loop for the first one. The
+// loop calls begun.
+func (h *Host) enter(e *Elector, begun func()) error {
 	h.entering.Lock()
 	defer h.entering.Unlock()
 	h.mu.Lock()
 	stopped := h.stopped
-	running := h.live > 0
+	running := h.intake.Live() > 0
 	if running {
-		h.live++
+		h.intake.Enter(&e.group, e.watchers(), begun)
+		h.rouse()
 	}
 	h.mu.Unlock()
 	if running {
@@ -161,7 +160,7 @@ func (h *Host) enter() error {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.live = 1
+	h.intake.Enter(&e.group, e.watchers(), begun)
 	h.stopped = make(chan struct{})
 	go h.loop(stopServing, h.stopped)
 	return nil
@@ -170,7 +169,7 @@ func (h *Host) enter() error {
 // awaitLoop returns when the loop has ended, if it is about to.
 func (h *Host) awaitLoop() {
 	h.mu.Lock()
-	live, stopped := h.live, h.stopped
+	live, stopped := h.intake.Live(), h.stopped
 	h.mu.Unlock()
 	if live == 0 && stopped != nil {
 		<-stopped

@@ -9,17 +9,6 @@ import (
 	"github.com/hustings/hustings/elector/protocol"
 )
 
-// life is how far a member has come. It is guarded by the host's mu.
-type life uint8
-
-const (
-	joined   life = iota // Start has not been called
-	starting             // Start is under way
-	taking               // it takes part, or has failed and what works for it has not returned
-	stopping             // it was told to stop after it was started
-	over                 // nothing works for it any more
-)
-
 // ending is for those who wait for a member to end, or ask why it has.
 type ending struct {
 	over chan struct{} // closed when it has ended
@@ -32,7 +21,7 @@ func (e *Elector) awaited() *ending {
 	x := e.needs()
 	if x.ending == nil {
 		x.ending = &ending{over: make(chan struct{})}
-		if e.life == over {
+		if e.Host().intake.IsOver(&e.group) {
 			close(x.ending.over)
 		}
 	}
@@ -51,7 +40,7 @@ func (e *Elector) Done() <-chan struct{} {
 func (e *Elector) Err() error {
 	e.Host().mu.Lock()
 	defer e.Host().mu.Unlock()
-	if x := e.more.Load(); e.life == over && x != nil && x.ending != nil {
+	if x := e.more.Load(); x != nil && x.ending != nil {
 		return x.ending.err
 	}
 	return nil
@@ -68,7 +57,7 @@ func (e *Elector) Stop(ctx context.Context) error {
 	select {
 	case <-e.Done():
 	case <-ctx.Done():
-		e.Host().request(func() { e.Host().node.End(&e.group) })
+		e.Host().request(e.about(protocol.AskEnd))
 		<-e.Done()
 	}
 	e.Host().awaitLoop()
@@ -76,64 +65,42 @@ func (e *Elector) Stop(ctx context.Context) error {
 }
 
 // retire begins to stop a member that was started, or makes sure that it never is.
-func (e *Elector) retire() (started bool) {
+func (e *Elector) retire() (begun bool) {
 	h := e.Host()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	switch e.life {
-	case joined:
-		h.conclude(e)
-		return false
-	case starting, taking:
-		e.life = stopping
-		h.requestLocked(func() { h.node.Stop(&e.group) })
-	case stopping, over:
+	if begun = h.intake.Stop(&e.group); !begun {
+		e.conclude(nil)
 	}
-	return true
+	h.rouse()
+	return begun
 }
 
-// notRunning says why a member takes no orders.
-func (e *Elector) notRunning() error {
-	e.Host().mu.Lock()
-	defer e.Host().mu.Unlock()
-	name, life := e.group.Name(), e.life
-	switch {
-	case life >= stopping || e.sight.Load().Stopped:
-		return protocol.Say(ErrStopped, "group %q has stopped", name)
-	case life == joined:
-		return protocol.Say(ErrStopped, "group %q has not been started: Run or Start comes first", name)
-	}
-	return protocol.Say(ErrStopped, "group %q is still being started", name)
+// idle says why a member takes no orders.
+func (e *Elector) idle() error {
+	h := e.Host()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.intake.WhyIdle(&e.group, e.sight.Load().Stopped)
 }
 
-// Ended is the node's word that the group has ended there.
+// Ended is the node's word that nothing works for the group any more.
 func (e *engine) Ended(err error) {
-	if err != nil {
-		e.Host().log.Error("stopped", "group", e.group.Name(), "term", uint64(e.sight.Load().Term), "error", err)
-		e.Host().mu.Lock()
-		(*Elector)(e).awaited().err = err
-		e.Host().mu.Unlock()
-	}
-	e.ended = true
-	e.bury()
-}
-
-// bury concludes a member that has ended, when the last goroutine has.
-func (e *engine) bury() {
 	h := e.Host()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if e.ended && e.outstanding == 0 && e.life != over {
-		h.live--
-		h.conclude((*Elector)(e))
-	}
+	(*Elector)(e).conclude(err)
 }
 
-// conclude forgets a member that has ended, and tells who waits. The host's mu is
-// held.
-func (h *Host) conclude(e *Elector) {
-	h.forget(e)
-	e.life = over
+// conclude forgets a member for which nothing works any more, and tells those who wait. The
+// host's mu is held.
+func (e *Elector) conclude(err error) {
+	h := e.Host()
+	if err != nil {
+		e.awaited().err = err
+	}
+	h.intake.Over(&e.group)
+	h.unshare(e.electorate())
 	if x := e.more.Load(); x != nil && x.ending != nil {
 		close(x.ending.over)
 	}

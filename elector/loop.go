@@ -1,5 +1,5 @@
 // The loop: what comes in for it from the transport, from callers and from what works
-// beside it, and how it works that off, turn by turn. It alone touches the node.
+// beside it, and how the node is told of that, turn by turn. It alone touches the node.
 
 package elector
 
@@ -11,20 +11,18 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-const (
-	maxArrived = 1 << 16 // messages that wait for the loop
-	usual      = 256     // requests that are not many
-)
+// maxArrived bounds the messages that wait for the loop.
+const maxArrived = 1 << 16
 
 // Receive takes what the transport delivers.
 func (h *Host) Receive(batch []rpc.Message) {
 	h.mu.Lock()
 	room := 0
-	if h.live > 0 { // else there is no loop to take them
+	if h.intake.Live() > 0 { // else there is no loop to take them
 		room = min(maxArrived-h.arrived.count, len(batch))
 	}
 	for i := range room {
-		*h.arrived.next(&h.blocks) = arrival{h.names[batch[i].Group], batch[i]}
+		*h.arrived.next(&h.blocks) = arrival{h.intake.Group(batch[i].Group), batch[i]}
 	}
 	h.mu.Unlock()
 	if lost := len(batch) - room; lost > 0 {
@@ -35,60 +33,28 @@ func (h *Host) Receive(batch []rpc.Message) {
 
 // PeerLost takes the transport's hint that a node is gone.
 func (h *Host) PeerLost(node string) {
-	h.requestOnce(errand{kind: protocol.PeerLost, node: node}, func() {
-		all := h.Electors()
-		h.node.PeerLost(node, func(yield func(*protocol.Group) bool) {
-			for _, e := range all {
-				if !yield(&e.group) {
-					return
-				}
-			}
-		})
-	})
+	h.requestOnce(protocol.Request{Subject: protocol.Subject{Kind: protocol.TellPeerLost, Node: node}})
 }
 
-// request has the loop call f, and says whether it will: not if no group runs, for
-// then there is no loop.
-func (h *Host) request(f func()) bool {
+// request has a request wait for the loop, and says whether it will be done: not if no group
+// runs, because then there is no loop.
+func (h *Host) request(r protocol.Request) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.requestLocked(f)
+	defer h.rouse()
+	return h.intake.Add(r)
 }
 
-func (h *Host) requestLocked(f func()) bool {
-	if h.live == 0 {
-		return false
-	}
-	h.requests = append(h.requests, f)
-	h.rouse()
-	return true
-}
-
-// errand is a request that anyone may make as often as they like, and do not wait
-// for: there is one at a time.
-type errand struct {
-	kind    protocol.InputKind
-	elector *Elector
-	node    string
-}
-
-// requestOnce is request for an errand. It does nothing if the loop has been asked for
-// the same and has not begun.
-func (h *Host) requestOnce(what errand, f func()) {
+// requestOnce is request for what anybody may say as often as he likes. It returns who waits
+// for the outcome: whoever was the first to ask.
+func (h *Host) requestOnce(r protocol.Request) (waits protocol.Measurer, done bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if _, asked := h.errands[what]; asked {
-		return
+	defer h.rouse()
+	if same := h.intake.AddOnce(r); same != nil {
+		return same.For, true
 	}
-	asked := h.requestLocked(func() {
-		h.mu.Lock()
-		delete(h.errands, what)
-		h.mu.Unlock()
-		f()
-	})
-	if asked {
-		h.errands[what] = struct{}{}
-	}
+	return nil, false
 }
 
 func (h *Host) rouse() {
@@ -115,51 +81,37 @@ func (h *Host) loop(stopServing func(), stopped chan struct{}) {
 		case <-timer.C:
 		}
 	}
-	h.takeAll() // the last: nothing is accepted any more, but someone may wait for what was
-	h.taken.workOff(&h.blocks, h.deliver)
-	h.callAll()
-}
-
-// takeAll takes what has come in since the last time.
-func (h *Host) takeAll() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.taken, h.arrived = h.arrived, h.taken
-	h.called, h.requests = h.requests, h.called
-}
-
-// callAll does what was requested.
-func (h *Host) callAll() {
-	for i, f := range h.called {
-		f()
-		h.called[i] = nil
-	}
-	if h.called = h.called[:0]; cap(h.called) > usual {
-		h.called = nil // it was a burst
-	}
+	h.take() // the last: nothing is accepted any more, but someone may wait for what was
+	h.workOff()
 }
 
 // turn takes everything that is there, then sends and saves in batches. It
 // returns false when there is no group left.
 func (h *Host) turn() bool {
-	h.takeAll()
+	h.take()
 	h.now = h.elapsed() // after the queues were taken: see Node.At
 	h.node.At(h.now)
-	h.taken.workOff(&h.blocks, h.deliver)
-	h.callAll()
+	h.workOff()
 	h.node.EndTurn()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.live > 0
+	return h.intake.Live() > 0
 }
 
-// deliver hands a message to the node.
-func (h *Host) deliver(a *arrival) {
-	var g *protocol.Group
-	if a.at != nil {
-		g = &a.at.group
+// take takes what has come in since the last time.
+func (h *Host) take() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.taken, h.arrived = h.arrived, h.taken
+	h.requests = h.intake.Take(h.requests)
+}
+
+// workOff tells the node what was taken.
+func (h *Host) workOff() {
+	h.taken.workOff(&h.blocks, h.node.Deliver)
+	for i := range h.requests {
+		h.node.Do(&h.requests[i])
 	}
-	h.node.Deliver(g, &a.message)
 }
 
 // inbox has the messages that the loop has not taken yet. They lie in blocks,
@@ -176,9 +128,9 @@ type block struct {
 	arrivals [64]arrival
 }
 
-// arrival is a message with the elector that it is for; nil if there is none.
+// arrival is a message with the group that it is for; nil if there is none.
 type arrival struct {
-	at      *Elector
+	at      *protocol.Group
 	message rpc.Message
 }
 
@@ -200,10 +152,10 @@ func (in *inbox) next(free *sync.Pool) *arrival {
 }
 
 // workOff delivers all messages, and leaves an empty inbox.
-func (in *inbox) workOff(free *sync.Pool, deliver func(*arrival)) {
+func (in *inbox) workOff(free *sync.Pool, deliver func(*protocol.Group, *rpc.Message)) {
 	for i, b := range in.blocks {
 		for k := range b.used {
-			deliver(&b.arrivals[k])
+			deliver(b.arrivals[k].at, &b.arrivals[k].message)
 		}
 		clear(b.arrivals[:b.used])
 		b.used = 0

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/rpc"
 )
 
@@ -22,11 +23,11 @@ func TestAnInboxForgetsWhatWasWorkedOff(t *testing.T) {
 	const burst = 150
 	for round := range 3 {
 		for i := range burst {
-			*in.next(free) = arrival{new(Elector), rpc.Message{Group: "g", Body: rpc.Body{Round: uint32(i)}}}
+			*in.next(free) = arrival{new(protocol.Group), rpc.Message{Group: "g", Body: rpc.Body{Round: uint32(i)}}}
 		}
 		assert.Equal(t, burst, in.count)
 		var seen []uint32
-		in.workOff(free, func(a *arrival) { seen = append(seen, a.message.Round) })
+		in.workOff(free, func(_ *protocol.Group, m *rpc.Message) { seen = append(seen, m.Round) })
 		assert.Len(t, seen, burst, "round %d", round)
 		assert.IsIncreasing(t, seen)
 		assert.Zero(t, in.count)

@@ -41,7 +41,7 @@ func (e *Elector) awaitSuccessor(ctx context.Context, term memberstate.Term, to 
 	for s := range e.Watch(ctx) {
 		switch {
 		case s.Stopped:
-			return e.notRunning()
+			return e.idle()
 		case s.Term == term || s.Leader == "":
 		case to != "" && s.Leader != to, s.Leader == s.Self:
 			return fmt.Errorf("%w: %q leads term %d", ErrTransferFailed, s.Leader, s.Term)
@@ -72,7 +72,7 @@ func (e *Elector) command(ctx context.Context, o *protocol.Order) (memberstate.T
 		return 0, err
 	}
 	if s := e.sight.Load(); s.revision == 0 || s.Stopped {
-		return 0, e.notRunning()
+		return 0, e.idle()
 	}
 	type outcome struct {
 		term memberstate.Term
@@ -80,15 +80,17 @@ func (e *Elector) command(ctx context.Context, o *protocol.Order) (memberstate.T
 	}
 	settled := make(chan outcome, 1)
 	o.Settled = func(term memberstate.Term, err error) { settled <- outcome{term, err} }
-	h, g := e.Host(), &e.group
-	if !h.request(func() { h.node.Obey(g, o) }) {
-		return 0, e.notRunning()
+	r := e.about(protocol.AskOrder)
+	r.Order = o
+	if !e.Host().request(r) {
+		return 0, e.idle()
 	}
 	var was outcome
 	select {
 	case was = <-settled:
 	case <-ctx.Done():
-		h.request(func() { h.node.Withdraw(g, o, ctx.Err()) })
+		r.Kind, r.Err = protocol.AskWithdraw, ctx.Err()
+		e.Host().request(r)
 		was = <-settled
 	}
 	return was.term, was.err

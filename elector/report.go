@@ -6,6 +6,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 )
 
@@ -28,7 +29,13 @@ func (e *Elector) Report(ctx context.Context) (Report, error) {
 	if report.Revision == 0 || report.Stopped {
 		return report, nil
 	}
-	m := e.Host().measure(e)
+	r := e.about(protocol.AskFigures)
+	r.For = &measurement{elector: e, made: make(chan struct{})}
+	waits, done := e.Host().requestOnce(r)
+	if !done {
+		return report, nil
+	}
+	m := waits.(*measurement)
 	select {
 	case <-m.made:
 		return m.report, nil
@@ -40,36 +47,14 @@ func (e *Elector) Report(ctx context.Context) (Report, error) {
 // measurement is a report that the loop has been asked for. All who ask before it is made
 // share it, so that callers who do not wait leave no requests behind.
 type measurement struct {
-	made   chan struct{} // closed when there is one
-	report Report
+	elector *Elector
+	made    chan struct{} // closed when there is one
+	report  Report
 }
 
-// measure asks the loop for a report.
-func (h *Host) measure(e *Elector) *measurement {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if m := h.measurements[e]; m != nil {
-		return m
-	}
-	m := &measurement{made: make(chan struct{})}
-	if !h.requestLocked(func() { h.report(e, m) }) {
-		m.report.Status = e.Status()
-		close(m.made)
-		return m
-	}
-	h.measurements[e] = m
-	return m
-}
-
-// report makes a report. Whoever asks from now on wants a later one.
-func (h *Host) report(e *Elector, m *measurement) {
-	h.mu.Lock()
-	delete(h.measurements, e)
-	h.mu.Unlock()
-	if m.report.Status = e.Status(); !m.report.Stopped {
-		g := &e.group
-		m.report.Ledger, m.report.Lease, m.report.QuorumAge = g.LedgerEnd(), g.LeaseLeft(h.now), g.QuorumAge(&g.Rules, h.now)
-	}
+// Measured makes the report.
+func (m *measurement) Measured(f protocol.Figures) {
+	m.report = Report{Status: m.elector.Status(), Lease: f.Lease, Ledger: f.Ledger, QuorumAge: f.QuorumAge}
 	close(m.made)
 }
 

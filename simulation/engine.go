@@ -141,7 +141,9 @@ func (m *member) returned(incarnation uint32) {
 	}
 	term := m.engine.running
 	m.engine.running = 0
-	m.node.order(func(h *protocol.Node) { h.LeadReturned(&m.group, term, false) })
+	r := m.about(protocol.TellLeadReturned)
+	r.Term = term
+	m.ask(r)
 }
 
 // tick writes an entry and sends the ledger to all, as long as this node leads the term. An

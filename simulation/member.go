@@ -93,17 +93,23 @@ func (m *member) start() {
 	m.lease, m.order, m.handing, m.hearing = lease{}, nil, 0, m.hearing[:0]
 	m.rounds, m.promises, m.resigning = [2]round{}, [4]round{}, 0
 	w.check.started(m)
-	err := m.group.Restore(m.stored())
+	err := errors.Join(m.intake.Join(&m.group), m.intake.Start(&m.group), m.group.Restore(m.stored()))
 	m.group.CountFrom(w.options.Counters)
 	w.tracer.happened(m.node, Started, "starts")
 	if err != nil {
+		m.intake.Over(&m.group)
 		m.foundOut(err)
 		return
 	}
 	if hard := m.group.HardState; hard != m.durable() { // nobody knew it
 		m.disk.replace(m.place, hard)
 	}
-	m.host.Start(&m.group)
+	m.intake.Enter(&m.group, 0, nil)
+}
+
+// about is a request that is about the group.
+func (m *member) about(kind protocol.RequestKind) protocol.Request {
+	return protocol.Request{Subject: protocol.Subject{Kind: kind, Group: &m.group}}
 }
 
 // stored is what the disk has of the group, and where the engine's ledger ends.

@@ -20,6 +20,8 @@ type node struct {
 	seat    memberstate.Seat
 	members []member // by group
 	host    *protocol.Node
+	intake  protocol.Intake
+	taken   []protocol.Request // from it, and done
 
 	alive       bool
 	incarnation uint32
@@ -32,7 +34,7 @@ type node struct {
 	clock       clock
 	wall        time.Duration // what its wall clock shows beyond that; nothing depends on it
 	inbox       []parcel      // what has arrived during a pause
-	orders      []func()      // and what was ordered
+	orders      []func()      // and what its engines were to do
 	touched     uint64        // a bit for each group that has changed in this turn
 
 	arriving *parcel       // what arrives
@@ -71,12 +73,13 @@ func (n *node) start() {
 	n.inbox, n.orders, n.touched = n.inbox[:0], n.orders[:0], 0
 	w.alarms.set(n.index, 0)
 	n.clock.start(w.now)
-	n.host = protocol.NewNode(n.name(), n)
+	n.host, n.intake = protocol.NewNode(n.name(), n), protocol.Intake{}
 	n.host.Inspect(n)
 	n.host.At(n.local())
 	for place := range n.members {
 		n.members[place].start()
 	}
+	n.workOff()
 	w.restarted(n)
 	n.endTurn()
 }
@@ -114,11 +117,21 @@ func (n *node) dies(of Fault) {
 // local is what the node's clock shows.
 func (n *node) local() time.Duration { return n.clock.shows(n.world.now) }
 
-// turn runs one turn of a process that is alive and not paused: it is told of something.
-func (n *node) turn(tell func(h *protocol.Node)) {
+// turn runs one turn of a process that is alive and not paused.
+func (n *node) turn() {
 	n.host.At(n.local())
-	tell(n.host)
+	n.workOff()
 	n.endTurn()
+}
+
+// workOff tells the process what waits in its intake.
+func (n *node) workOff() {
+	n.taken = n.intake.Take(n.taken)
+	for i := range n.taken {
+		if n.alive {
+			n.host.Do(&n.taken[i])
+		}
+	}
 }
 
 // endTurn has the process send and save, and sets the alarm for its next turn.
@@ -149,15 +162,34 @@ func (n *node) ring() {
 	n.endTurn()
 }
 
-// order has the process do something, now or when it goes on.
-func (n *node) order(do func(h *protocol.Node)) {
-	switch {
-	case !n.alive:
-	case n.paused:
-		n.orders = append(n.orders, func() { do(n.host) })
-	default:
-		n.turn(do)
+// ask asks a process for something, or tells it. It takes that in one turn, now or when it
+// goes on.
+func (n *node) ask(requests ...protocol.Request) {
+	if !n.alive {
+		return
 	}
+	for _, r := range requests {
+		switch r.Kind {
+		case protocol.AskStand, protocol.TellPeerLost:
+			n.intake.AddOnce(r)
+		default:
+			n.intake.Add(r)
+		}
+	}
+	if !n.paused {
+		n.turn()
+	}
+}
+
+// does has an engine of the process do something in a turn: now, or when the process goes on.
+func (n *node) does(what func()) {
+	if n.paused {
+		n.orders = append(n.orders, what)
+		return
+	}
+	n.host.At(n.local())
+	what()
+	n.endTurn()
 }
 
 // resume goes on after a pause, with everything that has waited.
@@ -177,6 +209,7 @@ func (n *node) resume(incarnation uint32) {
 	for _, do := range n.orders {
 		do()
 	}
+	n.workOff()
 	n.inbox, n.orders = n.inbox[:0], n.orders[:0]
 	n.endTurn()
 	if n.saved && n.alive {
@@ -289,7 +322,7 @@ func (n *node) saveEnded(incarnation uint32) {
 			return
 		}
 	}
-	n.turn(func(h *protocol.Node) { h.Saved(err) })
+	n.ask(protocol.Request{Subject: protocol.Subject{Kind: protocol.TellSaved}, Err: err})
 	if err != nil { // whose members have stopped: somebody starts the process again
 		n.dies(trouble)
 	}
@@ -335,6 +368,8 @@ func (n *node) Judge(g *protocol.Group, asked rpc.Mark, judged protocol.Judgemen
 func (n *node) Voting(*protocol.Group, *protocol.Message)                     {}
 func (n *node) QuorumHeard(*protocol.Group, time.Duration)                    {}
 func (n *node) NotTransferred(*protocol.Group, *protocol.TransferError, bool) {}
+func (n *node) Failed(*protocol.Group, error)                                 {}
+func (n *node) LeadFailed(*protocol.Group, memberstate.Term, error)           {}
 func (n *node) TooFarApart(*protocol.Group, string, memberstate.Term, uint64) {}
 func (n *node) Says(g *protocol.Group, _ memberstate.Set, m *protocol.Message) {
 	n.memberOf(g).says(m)
@@ -350,11 +385,5 @@ func (n *node) memberOf(g *protocol.Group) *member {
 	return &n.members[n.world.place(g.Name())]
 }
 
-// groups are those of the node.
-func (n *node) groups(yield func(*protocol.Group) bool) {
-	for place := range n.members {
-		if !yield(&n.members[place].group) {
-			return
-		}
-	}
-}
+// Groups are those of the process.
+func (n *node) Groups() []*protocol.Group { return n.intake.Groups() }

@@ -50,11 +50,11 @@ func (m *member) returnsEarly() bool {
 		return false
 	}
 	m.engine.leading = 0
-	m.node.order(func(h *protocol.Node) {
+	m.does(func() {
 		// Meanwhile its context may have ended, and then it returns a second time.
 		if term := m.engine.running; term != 0 && !m.engine.ending {
 			m.engine.running = 0
-			h.LeadReturned(&m.group, term, true)
+			m.host.LeadReturned(&m.group, term, true, nil)
 		}
 	})
 	return true
@@ -93,14 +93,18 @@ func (m *member) readLedger(incarnation uint32) {
 }
 
 func (m *member) answerLedger(incarnation uint32) {
-	m.unlessGone(incarnation, func() { m.host.LedgerEnd(&m.group, m.engine.end, m.engine.announced, nil) })
+	if m.incarnation == incarnation {
+		r := m.about(protocol.TellLedgerEnd)
+		r.Ledger, r.Term = m.engine.end, m.engine.announced
+		m.ask(r)
+	}
 }
 
 // unlessGone has the engine of a process do something in a turn: now, or when the process
 // goes on.
 func (m *member) unlessGone(incarnation uint32, do func()) {
 	if m.alive && m.incarnation == incarnation {
-		m.node.order(func(*protocol.Node) { do() })
+		m.does(do)
 	}
 }
 

@@ -215,7 +215,7 @@ func hint(w *world, s *Strike) bool {
 	told, lost := false, w.nodes[s.Other].name()
 	for i := range w.nodes {
 		if n := &w.nodes[i]; n.alive && i != s.Other && (i == s.Node || s.Count&1 != 0) {
-			n.order(func(h *protocol.Node) { h.PeerLost(lost, n.groups) })
+			n.ask(protocol.Request{Subject: protocol.Subject{Kind: protocol.TellPeerLost, Node: lost}})
 			told = true
 		}
 	}

@@ -24,29 +24,15 @@ func command(w *world, s *Strike) bool {
 	if !n.alive {
 		return false
 	}
-	if s.Fault == StandOrder {
-		n.orderEach(members, func(h *protocol.Node, m *member) {
-			h.Give(&m.group, &protocol.Input{Kind: protocol.Stand}, nil)
-		})
-		return true
-	}
-	orders := make([]*protocol.Order, len(w.groups))
-	for _, m := range members {
-		orders[m.place] = m.ordered(s)
-	}
-	n.orderEach(members, func(h *protocol.Node, m *member) { h.Obey(&m.group, orders[m.place]) })
-	return true
-}
-
-// orderEach has the process do something for some of its groups in one turn.
-func (n *node) orderEach(members []*member, do func(h *protocol.Node, m *member)) {
-	n.order(func(h *protocol.Node) {
-		for _, m := range members {
-			if n.alive { // it may crash for what it does for one of them
-				do(h, m)
-			}
+	requests := make([]protocol.Request, len(members))
+	for i, m := range members {
+		if requests[i] = m.about(protocol.AskStand); s.Fault != StandOrder {
+			requests[i] = m.about(protocol.AskOrder)
+			requests[i].Order = m.ordered(s)
 		}
-	})
+	}
+	n.ask(requests...)
+	return true
 }
 
 // ordered is an order for a member, to resign or to hand over.
@@ -77,8 +63,9 @@ func giveUp(w *world, s *Strike) bool {
 	}
 	for _, m := range w.membersOf(s) {
 		if m.alive && m.order != nil {
-			order := m.order
-			m.node.order(func(h *protocol.Node) { h.Withdraw(&m.group, order, errWithdrawn) })
+			r := m.about(protocol.AskWithdraw)
+			r.Order, r.Err = m.order, errWithdrawn
+			m.ask(r)
 		}
 	}
 	return false

@@ -119,9 +119,7 @@ func (m *member) obey(o *protocol.Order) {
 }
 
 func (m *member) Lost(peer int) {
-	m.turn(func() {
-		m.node.PeerLost(m.names[peer], func(yield func(*protocol.Group) bool) { yield(&m.group) })
-	})
+	m.turn(func() { m.node.PeerLost(m.names[peer]) })
 }
 
 func (m *member) Ring() { m.turn(func() {}) }
@@ -178,6 +176,9 @@ func (m *member) Save(batch []memberstate.Record) { m.saving = batch }
 // AskLedger does not keep the node waiting.
 func (m *member) AskLedger(memberstate.Term) { m.node.LedgerEnd(&m.group, m.ledger, 0, nil) }
 
+// Groups is the one.
+func (m *member) Groups() []*protocol.Group { return []*protocol.Group{&m.group} }
+
 // Show makes known whom this member follows.
 func (m *member) Show(v protocol.View) {
 	leader := virtual.Nobody
@@ -188,7 +189,7 @@ func (m *member) Show(v protocol.View) {
 }
 
 // EndLead has no Lead to wait for.
-func (m *member) EndLead(term memberstate.Term) { m.node.LeadReturned(&m.group, term, false) }
+func (m *member) EndLead(term memberstate.Term) { m.node.LeadReturned(&m.group, term, false, nil) }
 
 // Pause takes no more writes as soon as it is asked to.
 func (m *member) Pause(_ memberstate.Term, number uint32) {
@@ -227,4 +228,6 @@ func (m *member) Judge(*protocol.Group, rpc.Mark, elector.Judgement)            
 func (m *member) Voting(*protocol.Group, *protocol.Message)                     {}
 func (m *member) QuorumHeard(*protocol.Group, time.Duration)                    {}
 func (m *member) NotTransferred(*protocol.Group, *elector.TransferError, bool)  {}
+func (m *member) Failed(*protocol.Group, error)                                 {}
+func (m *member) LeadFailed(*protocol.Group, memberstate.Term, error)           {}
 func (m *member) TooFarApart(*protocol.Group, string, memberstate.Term, uint64) {}

@@ -19,13 +19,22 @@ type effects struct {
 	heardBeat uint32           // and the newest beat that a quorum had answered
 }
 
-func (fx *effects) Hold(until time.Duration)                   { fx.group.engine.Hold(until) }
-func (fx *effects) EndLead(term memberstate.Term)              { fx.group.engine.EndLead(term) }
-func (fx *effects) Show(v View)                                { fx.group.engine.Show(v) }
-func (fx *effects) Lead(term memberstate.Term)                 { fx.group.engine.Lead(term) }
-func (fx *effects) Pause(term memberstate.Term, number uint32) { fx.group.engine.Pause(term, number) }
-func (fx *effects) Resume()                                    { fx.group.engine.Resume() }
-func (fx *effects) Settle()                                    { fx.node.settle(fx.group) }
+func (fx *effects) Hold(until time.Duration)      { fx.group.engine.Hold(until) }
+func (fx *effects) EndLead(term memberstate.Term) { fx.group.engine.EndLead(term) }
+func (fx *effects) Show(v View)                   { fx.group.engine.Show(v) }
+func (fx *effects) Resume()                       { fx.group.engine.Resume() }
+func (fx *effects) Settle()                       { fx.node.settle(fx.group) }
+
+func (fx *effects) Lead(term memberstate.Term) {
+	fx.group.working++
+	fx.group.engine.Lead(term)
+}
+
+func (fx *effects) Pause(term memberstate.Term, number uint32) {
+	fx.group.working++
+	fx.group.engine.Pause(term, number)
+}
+
 func (fx *effects) Judge(asked rpc.Mark, judged Judgement) {
 	fx.node.edge.Judge(fx.group, asked, judged)
 }

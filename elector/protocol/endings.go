@@ -1,5 +1,5 @@
 // How a group ends at a node: it is stopped or fails, and is over once no step of its waits
-// any more.
+// and everything has returned that works for it.
 
 package protocol
 
@@ -43,6 +43,7 @@ func (n *Node) end(g *Group, err error) {
 		return // it has ended, or has not been started
 	}
 	g.running = false
+	g.working++ // it is not over before all has been told that is told here
 	n.fx.group = g
 	g.endOffice(&n.fx)
 	g.endPause(&n.fx)
@@ -58,17 +59,31 @@ func (n *Node) end(g *Group, err error) {
 		o.settle(Say(ErrStopped, "group %q has stopped", g.name))
 	}
 	x.orders = nil
+	if err != nil {
+		n.edge.Failed(g, err)
+	}
 	queue := x.queue[x.first:]
 	x.queue, x.first, x.messages = nil, 0, 0
 	for i := range queue {
 		n.letGo(&queue[i].purpose)
 	}
+	n.done(g)
+}
+
+// done notes that one of those who work for a group, or watch it, has done with that.
+func (n *Node) done(g *Group) {
+	g.working--
 	n.conclude(g)
 }
 
-// conclude says that a group is over, when nothing of the node works for it any more.
+// conclude says that a group is over, when nothing works for it any more.
 func (n *Node) conclude(g *Group) {
-	if !g.running && g.busy() == nil {
-		g.engine.Ended(g.more.err)
+	if g.running || g.working > 0 || g.busy() != nil {
+		return
 	}
+	var err error
+	if g.more != nil {
+		err = g.more.err
+	}
+	g.engine.Ended(err)
 }

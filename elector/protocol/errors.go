@@ -17,6 +17,7 @@ var (
 	ErrTransferInProgress = errors.New("elector: a handover is in progress")
 	ErrOtherVoters        = errors.New("elector: the store knows the group with other voters")
 	ErrStoreBehindLedger  = errors.New("elector: the store is older than the ledger")
+	ErrGroupExists        = errors.New("elector: the host has this group already")
 )
 
 // worded is one of the errors above, in words that fit the occasion.

@@ -11,8 +11,9 @@ import (
 )
 
 // Engine is what one group asks of the process around it. Methods that Effects has, too,
-// mean the same here. They are called one at a time, and must return at once. EndLead, Pause
-// and AskLedger may give the node their answer before they return; no method may tell it
+// mean the same here. They are called one at a time, and must return at once. Every AskLedger,
+// Lead and Pause is answered once, or the group is never over. EndLead, Pause
+// and AskLedger may give the node the answer before they return; no method may tell it
 // anything else.
 type Engine interface {
 	// AskLedger asks where the engine's ledger ends, with the promise of a term. The answer
@@ -24,8 +25,9 @@ type Engine interface {
 	EndLead(term memberstate.Term)
 	Pause(term memberstate.Term, number uint32)
 	Resume()
-	// Ended says that the group has ended and that nothing of the node works for it any
-	// more: for an error that it could not go on with, or because it was told to.
+	// Ended says that the group has ended and that nothing works for it any more: no function
+	// of the engine's, no disk, and nobody who watches. It has ended for an error that it could
+	// not go on with, or because it was told to.
 	Ended(err error)
 }
 
@@ -36,8 +38,10 @@ type Group struct {
 	*Electorate               // shared
 	due, look   time.Duration // when the alarm rings, and when to look at it next; 0: never
 	alarm       uint32        // number of the alarm that is set
+	working     uint32        // calls of the engine's functions that have not returned, and those who watch
 	running     bool          // it takes part: from its start to its end
 	leaving     bool          // it ends as soon as it does not lead
+	life        life          // the intake's
 	engine      Engine
 	more        *more // nil while there is nothing of it
 	name        string
@@ -106,6 +110,9 @@ func (g *Group) Restore(r memberstate.Record, known bool, end memberstate.Positi
 	g.Session = NewSession(&g.Rules, hard, end, asked)
 	return nil
 }
+
+// Engine is the one that the group was made with.
+func (g *Group) Engine() Engine { return g.engine }
 
 // Name is the group's.
 func (g *Group) Name() string { return g.name }

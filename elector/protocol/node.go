@@ -14,13 +14,13 @@
 //	LedgerEnd              where the engine's ledger ends, when that was asked
 //	Saved                  what was to be saved is durable, or could not be saved
 //	LeaseOver, LeadReturned, PauseEnded   as a Session is
+//	Do                     any of these, as a Request that has waited in its Intake
 //
 // What it asks for is listed in Edge, for the node, and in Engine, for each of its groups.
 
 package protocol
 
 import (
-	"iter"
 	"time"
 
 	"github.com/hustings/hustings/memberstate"
@@ -37,6 +37,8 @@ type Edge interface {
 	// Save has the disk keep records, all of them durably or with an error. The answer is
 	// Node.Saved. There is one such batch at a time.
 	Save(batch []memberstate.Record)
+	// Groups are those of the node: all that take part, and maybe others.
+	Groups() []*Group
 	Observer
 }
 
@@ -53,6 +55,12 @@ type Observer interface {
 	QuorumHeard(g *Group, took time.Duration)
 	// NotTransferred is told why a handover came to nothing.
 	NotTransferred(g *Group, failed *TransferError, preferred bool)
+	// LeadFailed is told that a leader resigns because its Lead has returned an error, or none,
+	// before it was told to.
+	LeadFailed(g *Group, term memberstate.Term, err error)
+	// Failed is told that a group has ended for an error. It is over when nothing works for it
+	// any more: see Engine.Ended.
+	Failed(g *Group, err error)
 	// TooFarApart is told that a peer's term is so far above the group's that it is
 	// dropped, and of how many times that was not told since the last time.
 	TooFarApart(g *Group, peer string, term memberstate.Term, untold uint64)
@@ -173,8 +181,8 @@ func (n *Node) receive(g *Group, from memberstate.Seat, msg *rpc.Message) {
 func (n *Node) Give(g *Group, in *Input, then func()) { n.give(g, in, purpose{then: then}) }
 
 // PeerLost takes the transport's hint that a process is gone, for all groups of the node.
-func (n *Node) PeerLost(node string, groups iter.Seq[*Group]) {
-	for g := range groups {
+func (n *Node) PeerLost(node string) {
+	for _, g := range n.edge.Groups() {
 		seat := g.Members.Seat(node)
 		if g.Rules.All.Has(seat) { // it is one of few
 			n.lost[node] = n.now
@@ -191,10 +199,14 @@ func (n *Node) LeaseOver(g *Group, term memberstate.Term) {
 	n.attend(g)
 }
 
-// LeadReturned tells a group that the engine's Lead has returned.
-func (n *Node) LeadReturned(g *Group, term memberstate.Term, early bool) {
-	g.LeadReturned(term, early)
+// LeadReturned tells a group that the engine's Lead has returned, early if nobody had told it
+// to. While writes are paused, or about to be, an engine may have been told by that.
+func (n *Node) LeadReturned(g *Group, term memberstate.Term, early bool, err error) {
+	if g.LeadReturned(term, early) && g.running && !g.pauses() {
+		n.edge.LeadFailed(g, term, err)
+	}
 	n.attend(g)
+	n.done(g)
 }
 
 // PauseEnded tells a group that its engine has paused its writes, or why it could not.
@@ -203,6 +215,7 @@ func (n *Node) PauseEnded(g *Group, number uint32, err error) {
 		g.more.attempt.refused(err)
 	}
 	n.attend(g)
+	n.done(g)
 }
 
 // give gives a group's machine an input, or keeps it until the step under way is done.

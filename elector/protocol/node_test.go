@@ -204,7 +204,7 @@ func TestWhatALoneVoterAsksFor(t *testing.T) {
 
 func TestALeadThatReturnsGivesUpTheOfficeAtOnce(t *testing.T) {
 	d := lone(t)
-	d.node.LeadReturned(&d.group, 1, true)
+	d.node.LeadReturned(&d.group, 1, true, nil)
 	assert.Equal(t, []string{"hold nothing", "show candidate in term 1", "show candidate in term 1", "arm"}, d.did())
 }
 
@@ -218,8 +218,10 @@ func TestALeaderThatStopsEndsItsOfficeFirst(t *testing.T) {
 	d := lone(t)
 	d.node.Stop(&d.group)
 	assert.Equal(t, []string{
-		"hold nothing", "end lead 1", "show candidate in term 1", "show candidate in term 1", "arm", "show stopped in term 1", "ended: <nil>",
+		"hold nothing", "end lead 1", "show candidate in term 1", "show candidate in term 1", "arm", "show stopped in term 1",
 	}, d.did())
+	d.node.LeadReturned(&d.group, 1, false, nil)
+	assert.Equal(t, []string{"ended: <nil>"}, d.did(), "not before Lead has returned")
 }
 
 // Whoever saves may still be at it. Until it is done a store is not to be closed, and what it
@@ -286,7 +288,7 @@ func TestWhatAHandoverAsksFor(t *testing.T) {
 	d.node.EndTurn()
 	d.answer()
 	assert.Equal(t, []string{"ask ledger 1", "hold nothing", "end lead 1", "send take leadership to n1"}, d.did())
-	d.node.LeadReturned(&d.group, 1, false)
+	d.node.LeadReturned(&d.group, 1, false, nil)
 	deliver([]*diarist{d, f})
 	assert.Equal(t, []string{
 		"ask ledger 1", "ask ledger 2", "save term 2", "show candidate in term 2", "arm", "send vote to n0",

@@ -32,6 +32,9 @@ func (c *counting) EndLead(memberstate.Term)                             {}
 func (c *counting) Pause(memberstate.Term, uint32)                       {}
 func (c *counting) Resume()                                              {}
 func (c *counting) Ended(error)                                          {}
+func (c *counting) Groups() []*Group                                     { return nil }
+func (c *counting) Failed(*Group, error)                                 {}
+func (c *counting) LeadFailed(*Group, memberstate.Term, error)           {}
 
 // Anyone may ask under any name, and is answered; nothing of that may stay.
 func TestStrangersLeaveNothingBehind(t *testing.T) {

@@ -81,6 +81,9 @@ func (s *Session) attendHandover(fx Effects) (own InputKind) {
 	return 0
 }
 
+// pauses says whether the engine's writes are paused, or about to be.
+func (s *Session) pauses() bool { return s.duties != nil && s.duties.pause.asked }
+
 func (s *Session) endPause(fx Effects) {
 	if d := s.duties; d != nil && d.pause.asked {
 		d.pause = pause{number: d.pause.number, running: d.pause.running}

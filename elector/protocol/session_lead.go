@@ -61,13 +61,15 @@ func (s *Session) endOffice(fx Effects) {
 }
 
 // LeadReturned tells the session that the Lead of a term has returned: early if its context
-// had not ended. A leader whose engine does not want to serve resigns.
-func (s *Session) LeadReturned(term memberstate.Term, early bool) {
+// had not ended. A leader whose engine does not want to serve resigns, which is returned.
+func (s *Session) LeadReturned(term memberstate.Term, early bool) (quits bool) {
 	if s.duties == nil || !s.duties.lead.running || s.duties.lead.term != term {
-		return
+		return false
 	}
 	l := &s.duties.lead
-	*l = lead{term: l.term, quits: l.quits || early && !l.ending && term == s.Term}
+	quits = early && !l.ending && term == s.Term
+	*l = lead{term: l.term, quits: l.quits || quits}
+	return quits
 }
 
 // Quit has this member resign if it leads. Nobody withdraws that.

@@ -46,12 +46,13 @@ func (o *Office) Close() { o.cancel() }
 type Lease struct {
 	Term  memberstate.Term
 	until atomic.Int64
-	over  chan struct{}
+	ended atomic.Bool
+	timer *time.Timer // nil: nobody watches it
 }
 
-// NewLease is a lease that somebody must End.
+// NewLease is a lease. Somebody must End it if it is watched.
 func NewLease(term memberstate.Term, until time.Duration) *Lease {
-	l := &Lease{Term: term, over: make(chan struct{})}
+	l := &Lease{Term: term}
 	l.until.Store(int64(until))
 	return l
 }
@@ -83,24 +84,23 @@ func (l *Lease) Extend(until, now time.Duration) {
 	}
 }
 
-// End ends it before its time. It is called once.
-func (l *Lease) End() { close(l.over) }
-
-// RunsOut waits for the end of the lease, and says whether its time was up.
-func (l *Lease) RunsOut(clock func() time.Duration) bool {
-	timer := time.NewTimer(l.Until() - clock())
-	defer timer.Stop()
-	for {
-		select {
-		case <-l.over:
-			return false
-		case <-timer.C:
-		}
+// Watch has lapsed called when its time is up, unless it is ended before. It is called once.
+func (l *Lease) Watch(clock func() time.Duration, lapsed func()) {
+	l.timer = time.AfterFunc(time.Hour, func() {
 		now := clock()
-		until, held := l.Holds(now)
-		if !held {
-			return true
+		switch until, held := l.Holds(now); {
+		case l.ended.Load():
+		case held:
+			l.timer.Reset(until - now)
+		default:
+			lapsed()
 		}
-		timer.Reset(until - now)
-	}
+	})
+	l.timer.Reset(l.Until() - clock())
+}
+
+// End ends it before its time.
+func (l *Lease) End() {
+	l.ended.Store(true)
+	l.timer.Stop()
 }

@@ -85,11 +85,17 @@ func TestALeaseRunsOutWhenItsTimeIsUpAndNotBefore(t *testing.T) {
 		begin := time.Now()
 		clock := func() time.Duration { return time.Since(begin) }
 		l := office.NewLease(1, time.Second)
-		time.AfterFunc(time.Second/2, func() { l.Extend(3*time.Second, clock()) })
-		assert.True(t, l.RunsOut(clock))
-		assert.Equal(t, 3*time.Second, clock())
-		l = office.NewLease(2, time.Hour)
-		time.AfterFunc(time.Second, l.End)
-		assert.False(t, l.RunsOut(clock))
+		var lapsed []time.Duration
+		l.Watch(clock, func() { lapsed = append(lapsed, clock()) })
+		<-time.After(time.Second / 2)
+		l.Extend(3*time.Second, clock())
+		<-time.After(time.Hour)
+		synctest.Wait()
+		assert.Equal(t, []time.Duration{3 * time.Second}, lapsed)
+		l = office.NewLease(2, clock()+time.Second)
+		l.Watch(clock, func() { t.Error("it was ended before") })
+		<-time.After(time.Second / 2)
+		l.End()
+		<-time.After(time.Hour)
 	})
 }

@@ -139,7 +139,7 @@ var handwritten = []mutant{
 	{"lease-by-the-largest-number", "elector/protocol/machine_lead.go", "m.office.leaseBeat = newer(m.office.leaseBeat, beat)", "m.office.leaseBeat = max(m.office.leaseBeat, beat)", ""},
 	{"beat-of-no-number", "elector/protocol/machine_lead.go", "if m.office.beat++; m.office.beat == 0 {", "if m.office.beat++; false {", ""},
 	{"heard-by-the-largest-number", "elector/protocol/machine_lead.go", "m.office.heardBeat = newer(m.office.heardBeat, beat)", "m.office.heardBeat = max(m.office.heardBeat, beat)", ""},
-	{"early-return-is-no-resignation", "elector/protocol/session_lead.go", "quits: l.quits || early && !l.ending && term == s.Term", "quits: l.quits", ""},
+	{"early-return-is-no-resignation", "elector/protocol/session_lead.go", "quits: l.quits || quits}", "quits: l.quits}", ""},
 	{"step-begun-while-one-waits-for-the-ledger", "elector/protocol/node.go", "case g.busy() != nil:", "case g.busy() != nil && g.busy().need == NeedSave:", ""},
 	{"queue-not-worked-off-after-a-wait", "elector/protocol/node.go", "\tn.proceed(g, p, next(p))\n\tn.workOff(g)", "\tn.proceed(g, p, next(p))", ""},
 	{"drift-margin-as-by-default", "elector/protocol/session_lease.go", "r.Timing.Detection() - r.Timing.DriftMargin", "r.Timing.Detection() - 15*time.Millisecond", ""},

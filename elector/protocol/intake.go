@@ -1,0 +1,165 @@
+// The intake of a node: which groups it has and how far each has come, and what waits to be
+// told to it in its next turn.
+//
+// A node is used by one goroutine at a time. Everybody else uses its intake: those who call
+// and those who work beside it put requests in, and whoever runs the node takes them out when
+// a turn begins. An intake has no lock of its own. What its methods look at and change, and
+// nothing else of a group, is guarded by whoever shares it.
+//
+// No queue in here grows without a bound. What anybody may say as often as he likes is there
+// once; everything else belongs to a caller who waits, or is the one answer to something that
+// the node has asked for.
+
+package protocol
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Intake is what a node shares with others. The zero Intake has no groups.
+type Intake struct {
+	groups   map[string]*Group // that have joined and are not over
+	live     int               // groups that take part, or have ended and still work
+	requests []Request         // for the next turn
+	once     map[Subject]int   // where among these those are that anybody may repeat
+}
+
+// life is how far a group has come at its node. It is the intake's.
+type life uint8
+
+const (
+	joined   life = iota // it may be started, once
+	starting             // it is being restored
+	unwanted             // it is being restored, and was told to stop meanwhile
+	taking               // it takes part, or has failed and something still works for it
+	stopping             // it was told to stop
+	over                 // nothing works for it any more
+)
+
+// Join takes a group in, unless there is one of its name.
+func (in *Intake) Join(g *Group) error {
+	if in.groups[g.name] != nil {
+		return Say(ErrGroupExists, "the host has group %q already", g.name)
+	}
+	if in.groups == nil {
+		in.groups, in.once = make(map[string]*Group), make(map[Subject]int)
+	}
+	in.groups[g.name] = g
+	return nil
+}
+
+// Start says that a group that has joined is going to be restored. It is for one caller, once.
+func (in *Intake) Start(g *Group) error {
+	if g.life != joined {
+		return Say(ErrStopped, "group %q has been started or stopped before, and runs once", g.name)
+	}
+	g.life = starting
+	return nil
+}
+
+// Enter has a group take part that was restored. So many watch it from outside, and say
+// TellDone when they have seen its end. Begun is called when it takes part.
+func (in *Intake) Enter(g *Group, watchers int, begun func()) {
+	in.live++
+	in.Add(Request{Subject: Subject{Kind: AskStart, Group: g}, Number: uint32(watchers), Then: begun})
+	if g.life == starting {
+		g.life = taking
+		return
+	}
+	g.life = stopping
+	in.Add(Request{Subject: Subject{Kind: AskStop, Group: g}})
+}
+
+// Stop has a group stopped. Begun is false if it was never started; then it is over.
+func (in *Intake) Stop(g *Group) (begun bool) {
+	switch g.life {
+	case joined:
+		in.Over(g)
+		return false
+	case starting:
+		g.life = unwanted
+	case taking:
+		g.life = stopping
+		in.Add(Request{Subject: Subject{Kind: AskStop, Group: g}})
+	case unwanted, stopping, over: // it has been told
+	}
+	return true
+}
+
+// Over says that nothing works for a group any more, or that it could not be restored.
+func (in *Intake) Over(g *Group) {
+	if g.life == taking || g.life == stopping {
+		in.live--
+	}
+	g.life = over
+	delete(in.groups, g.name)
+}
+
+// IsOver says whether a group is over.
+func (in *Intake) IsOver(g *Group) bool { return g.life == over }
+
+// WhyIdle says why a group takes no orders. Stopped says that it shows that it has ended.
+func (in *Intake) WhyIdle(g *Group, stopped bool) error {
+	switch {
+	case stopped || g.life == unwanted || g.life >= stopping:
+		return Say(ErrStopped, "group %q has stopped", g.name)
+	case g.life == joined:
+		return Say(ErrStopped, "group %q has not been started: Run or Start comes first", g.name)
+	}
+	return Say(ErrStopped, "group %q is still being started", g.name)
+}
+
+// Live is how many groups take part, or have ended and are not over. Without any there are no
+// turns.
+func (in *Intake) Live() int { return in.live }
+
+// Group is the one of a name; nil if there is none.
+func (in *Intake) Group(name string) *Group { return in.groups[name] }
+
+// Groups are all that have joined and are not over, by name.
+func (in *Intake) Groups() []*Group {
+	return slices.SortedFunc(maps.Values(in.groups), func(a, b *Group) int { return strings.Compare(a.name, b.name) })
+}
+
+// Add has a request wait for the next turn. It returns false if there will be none.
+func (in *Intake) Add(r Request) bool {
+	if in.live == 0 {
+		return false
+	}
+	in.requests = append(in.requests, r)
+	return true
+}
+
+// AddOnce is Add for what anybody may say as often as he likes. It does nothing if the same is
+// waiting already. It returns the one that waits; nil if there will be no turn.
+func (in *Intake) AddOnce(r Request) *Request {
+	at, waits := in.once[r.Subject]
+	if !waits {
+		if at = len(in.requests); !in.Add(r) {
+			return nil
+		}
+		in.once[r.Subject] = at
+	}
+	return &in.requests[at]
+}
+
+// manyRequests is more than usually wait for a turn. Room for as many is not kept.
+const manyRequests = 256
+
+// Take takes out what waits, for Node.Do. What it returned the last time, all done, is used
+// again.
+func (in *Intake) Take(done []Request) []Request {
+	clear(done)
+	if cap(done) > manyRequests {
+		done, in.once = nil, make(map[Subject]int)
+	}
+	clear(in.once)
+	todo := in.requests
+	in.requests = done[:0]
+	return todo
+}
+
+// Waiting is how many requests wait.
+func (in *Intake) Waiting() int { return len(in.requests) }

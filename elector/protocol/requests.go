@@ -1,0 +1,134 @@
+// What a node is asked for, and told, between two turns: each is a value that waits in its
+// intake.
+
+package protocol
+
+import (
+	"time"
+
+	"github.com/hustings/hustings/memberstate"
+)
+
+// RequestKind is what somebody asks of a node, or tells it.
+type RequestKind uint8
+
+const (
+	// AskStart: the group is restored, and is to take part. Number is how many watch it and
+	// will say TellDone.
+	AskStart RequestKind = iota + 1
+	// AskStop: the group is to hand over and end.
+	AskStop
+	// AskEnd: the group is to end at once.
+	AskEnd
+	// AskStand: this member is to stand.
+	AskStand
+	// AskOrder: this member is to carry out Order.
+	AskOrder
+	// AskWithdraw: Order is withdrawn, because of Err.
+	AskWithdraw
+	// AskFigures: the group is to be measured.
+	AskFigures
+
+	// TellHeard: the engine has heard Leader, in Term.
+	TellHeard
+	// TellPeerLost: the process of Node is gone, as far as the transport can tell.
+	TellPeerLost
+	// TellLedgerEnd: the engine's ledger ends at Ledger, or cannot say, because of Err. Term is
+	// the largest whose leader the engine has heard of.
+	TellLedgerEnd
+	// TellSaved: what was to be saved is, or is not, because of Err.
+	TellSaved
+	// TellLeaseOver: the lease of Term has run out.
+	TellLeaseOver
+	// TellLeadReturned: the engine's Lead of Term has returned Err, and Early if nobody had
+	// told it to.
+	TellLeadReturned
+	// TellPauseEnded: the engine has paused its writes, for the Pause of Number, or has not,
+	// because of Err.
+	TellPauseEnded
+	// TellDone: one who watched the group has seen its end.
+	TellDone
+)
+
+// Request is something that waits for a node's next turn. Of its fields only those count that
+// its kind speaks of.
+type Request struct {
+	Subject
+	Order  *Order
+	Number uint32
+	Early  bool
+	Ledger memberstate.Position
+	Err    error
+	// Then is called when it is done, or when the group has ended; not if it is nil.
+	Then func()
+	// For is told the figures.
+	For Measurer
+}
+
+// Subject is what a request is about. Two requests of one subject are one, where anybody may
+// repeat it.
+type Subject struct {
+	Kind   RequestKind
+	Group  *Group
+	Term   memberstate.Term
+	Leader memberstate.Seat
+	Node   string
+}
+
+// Measurer is somebody who has asked for figures.
+type Measurer interface{ Measured(f Figures) }
+
+// Figures are what is measured when somebody asks. A group that does not take part has none.
+type Figures struct {
+	Ledger           memberstate.Position // where the engine's ledger ended when it was last asked
+	Lease, QuorumAge time.Duration        // see Session
+}
+
+// Do tells the node what has waited for its turn.
+func (n *Node) Do(r *Request) {
+	g := r.Group
+	switch r.Kind {
+	case AskStart:
+		g.working = r.Number
+		n.Start(g)
+		if r.Then != nil {
+			r.Then()
+		}
+	case AskStop:
+		n.Stop(g)
+	case AskEnd:
+		n.End(g)
+	case AskStand:
+		n.Give(g, &Input{Kind: Stand}, nil)
+	case AskOrder:
+		n.Obey(g, r.Order)
+	case AskWithdraw:
+		n.Withdraw(g, r.Order, r.Err)
+	case AskFigures:
+		r.For.Measured(n.figures(g))
+	case TellHeard:
+		n.Give(g, &Input{Kind: Heard, Term: r.Term, Seat: r.Leader}, r.Then)
+	case TellPeerLost:
+		n.PeerLost(r.Node)
+	case TellLedgerEnd:
+		n.LedgerEnd(g, r.Ledger, r.Term, r.Err)
+	case TellSaved:
+		n.Saved(r.Err)
+	case TellLeaseOver:
+		n.LeaseOver(g, r.Term)
+	case TellLeadReturned:
+		n.LeadReturned(g, r.Term, r.Early, r.Err)
+	case TellPauseEnded:
+		n.PauseEnded(g, r.Number, r.Err)
+	case TellDone:
+		n.done(g)
+	}
+}
+
+// figures measures a group.
+func (n *Node) figures(g *Group) (f Figures) {
+	if g.running {
+		f = Figures{Ledger: g.LedgerEnd(), Lease: g.LeaseLeft(n.now), QuorumAge: g.QuorumAge(&g.Rules, n.now)}
+	}
+	return f
+}
