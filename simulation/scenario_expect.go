@@ -255,7 +255,7 @@ type outcome struct {
 	problem string // why it could not be carried out; empty: it was
 }
 
-func (o *outcome) settle(_ memberstate.Term, err error) {
+func (o *outcome) settle(err error) {
 	o.settled = true
 	if err != nil {
 		o.problem = err.Error()

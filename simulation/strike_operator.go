@@ -41,7 +41,7 @@ func (m *member) ordered(s *Strike) *protocol.Order {
 	order := &protocol.Order{Settled: m.outcome.settle, Resign: s.Fault == ResignOrder}
 	if !order.Resign {
 		if s.Other >= 0 {
-			order.To = m.world.nodes[s.Other].seat
+			order.To = m.world.nodes[s.Other].name()
 		}
 		m.order = order
 	}

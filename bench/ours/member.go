@@ -109,12 +109,12 @@ func (m *member) Stand() {
 	m.turn(func() { m.node.Give(&m.group, &protocol.Input{Kind: protocol.Stand}, nil) })
 }
 
-func (m *member) Transfer(to int) { m.obey(&protocol.Order{To: seat(to)}) }
+func (m *member) Transfer(to int) { m.obey(&protocol.Order{To: m.names[to]}) }
 
 func (m *member) Resign() { m.obey(&protocol.Order{Resign: true}) }
 
 func (m *member) obey(o *protocol.Order) {
-	o.Settled = func(memberstate.Term, error) {}
+	o.Settled = func(error) {}
 	m.turn(func() { m.node.Obey(&m.group, o) })
 }
 

@@ -21,9 +21,13 @@ type effects struct {
 
 func (fx *effects) Hold(until time.Duration)      { fx.group.engine.Hold(until) }
 func (fx *effects) EndLead(term memberstate.Term) { fx.group.engine.EndLead(term) }
-func (fx *effects) Show(v View)                   { fx.group.engine.Show(v) }
 func (fx *effects) Resume()                       { fx.group.engine.Resume() }
 func (fx *effects) Settle()                       { fx.node.settle(fx.group) }
+
+func (fx *effects) Show(v View) {
+	fx.group.engine.Show(v)
+	fx.node.succeed(fx.group, &v)
+}
 
 func (fx *effects) Lead(term memberstate.Term) {
 	fx.group.working++

@@ -55,10 +55,10 @@ func (n *Node) end(g *Group, err error) {
 		waiting = &x.busy.Step
 	}
 	g.showEnd(waiting, &n.fx)
-	for _, o := range x.orders {
-		o.settle(Say(ErrStopped, "group %q has stopped", g.name))
+	for _, o := range append(x.orders, x.heirless...) {
+		o.Settled(Say(ErrStopped, "group %q has stopped", g.name))
 	}
-	x.orders = nil
+	x.orders, x.heirless = nil, nil
 	if err != nil {
 		n.edge.Failed(g, err)
 	}

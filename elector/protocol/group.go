@@ -54,6 +54,7 @@ type more struct {
 	first    int       // of these, the one that is next
 	messages int       // how many of them have arrived from others
 	orders   []*Order  // to hand over, that stand
+	heirless []*Order  // that have been carried out, and wait for who leads now
 	attempt  *attempt  // the handover under way
 	err      error     // for which it has ended
 }

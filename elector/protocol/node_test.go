@@ -269,7 +269,7 @@ func TestALedgerThatBreaksItsContractEndsItsGroup(t *testing.T) {
 // order gives the leader of a pair an order, and takes it to the point at which the follower
 // is ready and writes are paused.
 func (d *diarist) order(f *diarist) *Order {
-	o := &Order{To: 2, Settled: func(term memberstate.Term, err error) { d.write("settled for term %d: %v", term, err) }}
+	o := &Order{To: "n1", Settled: func(err error) { d.write("settled: %v", err) }}
 	d.node.Obey(&d.group, o)
 	d.node.EndTurn()
 	d.answer()
@@ -295,8 +295,8 @@ func TestWhatAHandoverAsksFor(t *testing.T) {
 		"show leader in term 2", "arm", "judge handed", "send heartbeat to n0", "hold", "lead 2",
 	}, f.did())
 	assert.Equal(t, []string{
-		"ask ledger 2", "show candidate in term 1", "save term 2", "show candidate in term 2", "arm", "resume", "settled for term 1: <nil>", "send vote answer to n1",
-		"show follower in term 2", "arm", "send heartbeat answer to n1",
+		"ask ledger 2", "show candidate in term 1", "save term 2", "show candidate in term 2", "arm", "resume", "send vote answer to n1",
+		"show follower in term 2", "settled: <nil>", "arm", "send heartbeat answer to n1",
 	}, d.did())
 }
 
@@ -305,7 +305,7 @@ func TestAnEngineThatCannotPauseEndsTheHandoverAtOnce(t *testing.T) {
 	d.order(f)
 	d.node.PauseEnded(&d.group, d.pause, errors.New("busy"))
 	assert.Equal(t, []string{
-		"resume", "settled for term 1: elector: leadership was not transferred: n1 could take over, but writes here could not be paused: busy",
+		"resume", "settled: elector: leadership was not transferred: n1 could take over, but writes here could not be paused: busy",
 	}, d.did())
 }
 
@@ -313,7 +313,7 @@ func TestAWithdrawnOrderEndsItsHandoverAtOnce(t *testing.T) {
 	d, f := pair(t)
 	o := d.order(f)
 	d.node.Withdraw(&d.group, o, errors.New("enough"))
-	assert.Equal(t, []string{"settled for term 1: enough", "resume"}, d.did())
+	assert.Equal(t, []string{"settled: enough", "resume"}, d.did())
 }
 
 // What the engine says of a pause that was given up counts for nothing: in the next handover
@@ -331,4 +331,66 @@ func TestThePauseOfAnEarlierHandoverIsNotThatOfThisOne(t *testing.T) {
 	d.node.PauseEnded(&d.group, d.pause, nil)
 	d.node.EndTurn()
 	assert.Equal(t, []string{"ask ledger 1"}, d.did())
+}
+
+// handed takes an order as far as this member leads no more, and nobody does yet.
+func (d *diarist) handed(f *diarist) *Order {
+	o := d.order(f)
+	d.node.PauseEnded(&d.group, d.pause, nil)
+	d.node.EndTurn()
+	d.answer()
+	d.node.LeadReturned(&d.group, 1, false, nil)
+	for _, to := range []*diarist{f, d} { // the word to stand, and the request for a vote
+		for _, from := range []*diarist{d, f} {
+			post := from.post
+			from.post = nil
+			for i := range post {
+				to.node.Deliver(&to.group, &post[i])
+			}
+		}
+		to.node.EndTurn()
+		to.answer()
+	}
+	require.NotEqual(d.t, memberstate.Leader, d.group.Role)
+	require.NotContains(d.t, strings.Join(d.did(), "\n"), "settled", "nobody is known to lead")
+	return o
+}
+
+// A transfer is done when somebody leads whom it was for, and not before.
+func TestATransferWaitsForWhoeverLeadsNext(t *testing.T) {
+	again := `settled: elector: leadership was not transferred: "n0" leads term 4`
+	for _, c := range []struct{ to, leader, outcome string }{
+		{"n1", "n1", "settled: <nil>"},
+		{"n1", "n0", again},
+		{"", "n1", "settled: <nil>"},
+		{"", "n0", again},
+	} {
+		t.Run(fmt.Sprintf("to %q, %s leads", c.to, c.leader), func(t *testing.T) {
+			d, f := pair(t)
+			d.handed(f).To = c.to
+			d.node.succeed(&d.group, &View{Term: 1, Leader: 2})
+			assert.Empty(t, d.did(), "of the term that it led")
+			d.node.succeed(&d.group, &View{Term: 4})
+			assert.Empty(t, d.did(), "nobody leads")
+			d.node.succeed(&d.group, &View{Term: 4, Leader: d.group.Members.Seat(c.leader)})
+			assert.Equal(t, []string{c.outcome}, d.did())
+			d.node.End(&d.group)
+			assert.NotContains(t, strings.Join(d.did(), "\n"), "settled", "it is told once")
+		})
+	}
+}
+
+func TestATransferThatWaitsForALeaderIsWithdrawnOrEnds(t *testing.T) {
+	for outcome, end := range map[string]func(d *diarist, o *Order){
+		"settled: enough":                         func(d *diarist, o *Order) { d.node.Withdraw(&d.group, o, errors.New("enough")) },
+		`settled: elector: group "g" has stopped`: func(d *diarist, _ *Order) { d.node.End(&d.group) },
+	} {
+		d, f := pair(t)
+		o := d.handed(f)
+		end(d, o)
+		assert.Contains(t, d.did(), outcome)
+		d.node.succeed(&d.group, &View{Term: 4, Leader: 2})
+		d.node.Withdraw(&d.group, o, errors.New("too late"))
+		assert.Empty(t, d.did(), "it is told once")
+	}
 }

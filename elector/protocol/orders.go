@@ -5,6 +5,7 @@ package protocol
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/hustings/hustings/memberstate"
@@ -13,25 +14,23 @@ import (
 // Order is one command to hand over, until its outcome is known.
 type Order struct {
 	// Resign says to step down even if nobody takes over. Otherwise the leadership goes to
-	// the member at To, or to the best voter if that is Nobody.
+	// the voter of this id, or to the best one if To is empty.
 	Resign bool
-	To     memberstate.Seat
-	// Settled is told the outcome, once: nil if the member leads no more, and then term is
-	// the one that it led. Whoever gave the order does not look at it again: the step that
-	// was to begin with it ends after a withdrawal, and notes that here.
-	Settled func(term memberstate.Term, err error)
+	To     string
+	// Settled is told the outcome, once. It is nil if the member leads no more and, unless it
+	// has resigned, whoever was to take over leads. Whoever gave the order does not look at it
+	// again: the step that was to begin with it ends after a withdrawal, and notes that here.
+	Settled func(err error)
 
 	term  memberstate.Term // that the member leads, which the order is to end
 	began bool             // the machine has been given it
 }
 
-func (o *Order) settle(err error) { o.Settled(o.term, err) }
-
-func (o *Order) input() *Input {
+func (o *Order) input(g *Group) *Input {
 	if o.Resign {
 		return &Input{Kind: Resign}
 	}
-	return &Input{Kind: Transfer, Seat: o.To}
+	return &Input{Kind: Transfer, Seat: g.Members.Seat(o.To)}
 }
 
 // begun notes that the machine has been given an order. It may lead another term by now, or
@@ -45,36 +44,53 @@ func (o *Order) begun(g *Group) {
 
 // Obey takes an order on, and has the machine begin with it when it is its turn.
 func (n *Node) Obey(g *Group, o *Order) {
+	to, leads := g.Members.Seat(o.To), g.Role == memberstate.Leader
 	switch {
 	case !g.running:
-		o.settle(Say(ErrStopped, "group %q has stopped", g.name))
-	case g.Role != memberstate.Leader:
-		o.settle(ErrNotLeader)
+		o.Settled(Say(ErrStopped, "group %q has stopped", g.name))
+	case to == g.Rules.Self && leads && !o.Resign:
+		o.Settled(nil) // it leads already
+	case o.To != "" && (to == g.Rules.Self || !g.Rules.Voters.Has(to)):
+		o.Settled(fmt.Errorf("%w: %q is not another voter of group %q", ErrTransferFailed, o.To, g.name))
+	case !leads:
+		o.Settled(ErrNotLeader)
 	case !o.Resign && (g.Handover().Phase != NoHandover || g.more != nil && len(g.more.orders) > 0):
-		o.settle(ErrTransferInProgress)
+		o.Settled(ErrTransferInProgress)
 	default:
 		o.term = g.Term
 		x := n.extras(g)
 		x.orders = append(x.orders, o)
 		g.countOrders()
-		n.give(g, o.input(), purpose{order: o})
+		n.give(g, o.input(g), purpose{order: o})
 	}
 }
 
 // Withdraw strikes an order off, if its outcome is still open.
 func (n *Node) Withdraw(g *Group, o *Order, why error) {
 	x := g.more
-	if x == nil || !slices.Contains(x.orders, o) {
-		return
+	switch {
+	case x == nil:
+	case strike(&x.heirless, o):
+		o.Settled(why)
+		n.tidy(g)
+	case strike(&x.orders, o):
+		x.queue = append(x.queue[:x.first], slices.DeleteFunc(x.queue[x.first:], func(p waiting) bool { return p.order == o })...)
+		if x.busy != nil && x.busy.order == o {
+			x.busy.Withdrawn = true
+		}
+		g.countOrders()
+		o.Settled(why)
+		n.attend(g)
 	}
-	x.orders = slices.DeleteFunc(x.orders, func(other *Order) bool { return other == o })
-	x.queue = append(x.queue[:x.first], slices.DeleteFunc(x.queue[x.first:], func(p waiting) bool { return p.order == o })...)
-	if x.busy != nil && x.busy.order == o {
-		x.busy.Withdrawn = true
+}
+
+// strike takes an order off a list, and says whether it was there.
+func strike(list *[]*Order, o *Order) (was bool) {
+	at := slices.Index(*list, o)
+	if at >= 0 {
+		*list = slices.Delete(*list, at, at+1)
 	}
-	g.countOrders()
-	o.settle(why)
-	n.attend(g)
+	return at >= 0
 }
 
 func (g *Group) countOrders() {
@@ -87,7 +103,8 @@ func (g *Group) countOrders() {
 	g.Orders(len(all)-resignations, resignations)
 }
 
-// settle tells what became of the orders that have been carried out, or could not be.
+// settle tells what became of the orders that have been carried out, or could not be. A
+// transfer is carried out when somebody else leads.
 func (n *Node) settle(g *Group) {
 	failed := n.whyNotHandedOver(g)
 	x := g.more
@@ -98,11 +115,35 @@ func (n *Node) settle(g *Group) {
 		switch {
 		case !o.began:
 		case g.Role == memberstate.Leader && g.Term == o.term:
-			o.settle(cmp.Or(failed, ErrTransferFailed))
+			o.Settled(cmp.Or(failed, ErrTransferFailed))
+		case o.Resign:
+			o.Settled(nil)
 		default:
-			o.settle(nil)
+			x.heirless = append(x.heirless, o)
 		}
 		return o.began
 	})
 	g.countOrders()
+	v := g.view()
+	n.succeed(g, &v)
+}
+
+// succeed settles the orders that wait for a leader of a later term, if there is one.
+func (n *Node) succeed(g *Group, v *View) {
+	x := g.more
+	if x == nil || len(x.heirless) == 0 || v.Leader == memberstate.Nobody {
+		return
+	}
+	leader := g.Members.ID(v.Leader)
+	x.heirless = slices.DeleteFunc(x.heirless, func(o *Order) bool {
+		switch {
+		case v.Term <= o.term:
+			return false
+		case v.Leader == g.Rules.Self, o.To != "" && o.To != leader:
+			o.Settled(fmt.Errorf("%w: %q leads term %d", ErrTransferFailed, leader, v.Term))
+		default:
+			o.Settled(nil)
+		}
+		return true
+	})
 }

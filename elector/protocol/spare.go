@@ -30,7 +30,7 @@ func (n *Node) extras(g *Group) *more {
 // tidy lets extras go that are not needed any more. A queue that was long is not kept.
 func (n *Node) tidy(g *Group) {
 	x := g.more
-	if x == nil || x.busy != nil || x.attempt != nil || x.err != nil || len(x.orders) > 0 || len(x.queue) > 0 {
+	if x == nil || x.busy != nil || x.attempt != nil || x.err != nil || len(x.orders)+len(x.heirless) > 0 || len(x.queue) > 0 {
 		return
 	}
 	if g.more = nil; cap(x.queue) <= mostSpare {
