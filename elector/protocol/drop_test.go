@@ -16,6 +16,12 @@ func TestWhatIsIgnoredHasAReason(t *testing.T) {
 	}
 	tooFar := answer(rpc.VoteRequest, 2)
 	tooFar.Message.Term = 2 + memberstate.MaxTermStep
+	willing := func(from memberstate.Seat) Input {
+		in := answer(rpc.TakeLeadershipResponse, from)
+		in.Message.Result, in.Message.Mark = rpc.Accept, rpc.PreVote
+		return in
+	}
+	leader := Machine{State: memberstate.State{HardState: memberstate.HardState{Term: 1}, Role: memberstate.Leader, Leader: 1}, handover: Handover{Phase: Probing, Target: 2}}
 	observer := Machine{State: memberstate.State{Role: memberstate.Observer}}
 	for name, c := range map[string]struct {
 		machine Machine
@@ -29,6 +35,8 @@ func TestWhatIsIgnoredHasAReason(t *testing.T) {
 		"an observer answers a vote request":   {Machine{}, answer(rpc.VoteResponse, 4), DropNotAVoter},
 		"an answer to no round of votes":       {Machine{}, answer(rpc.VoteResponse, 2), DropStaleAnswer},
 		"an answer to no heartbeat":            {Machine{}, answer(rpc.HeartbeatResponse, 2), DropStaleAnswer},
+		"an observer says it could take over":  {leader, willing(4), DropNotAVoter},
+		"a stranger says it could take over":   {leader, willing(memberstate.Stranger), DropNotAVoter},
 		"an answer to no handover":             {Machine{}, answer(rpc.TakeLeadershipResponse, 2), DropStaleAnswer},
 		"the engine heard from its own member": {Machine{}, Input{Kind: Heard, Seat: 1, Term: 1}, DropMalformed},
 		"the engine heard from an observer":    {Machine{}, Input{Kind: Heard, Seat: 4, Term: 1}, DropMalformed},

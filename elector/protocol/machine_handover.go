@@ -170,6 +170,10 @@ func (m *Machine) vouch(r *Rules, in *Input, out *Output) {
 
 func (m *Machine) onTakeLeadershipResponse(r *Rules, in *Input, out *Output) {
 	q := &in.Message
+	if !r.Voters.Has(q.From) {
+		out.Dropped = DropNotAVoter
+		return
+	}
 	probe, current := q.Mark == rpc.PreVote, q.From == m.handover.Target
 	if m.Role != memberstate.Leader || q.Asked != m.Term || m.handover.Phase != Probing || !probe || !current && m.handover.Reason != ToAnyone {
 		out.Dropped = DropStaleAnswer
