@@ -130,6 +130,9 @@ func observe(w *world, _ *Strike) bool {
 	for i := range w.nodes {
 		for place := range w.nodes[i].members {
 			e := &w.nodes[i].members[place].electorate
+			if e.Rules.Voters != w.voters {
+				continue // it would count other voters under the digest of these
+			}
 			e.Members, e.Rules.All = w.list(w.observer.seat), e.Rules.All.With(w.observer.seat)
 		}
 	}
