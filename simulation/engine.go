@@ -118,7 +118,7 @@ func (m *member) Lead(term memberstate.Term) {
 	if e.running != 0 {
 		w.check.violated(OneOffice, m, "its engine is to serve term %d, and still serves term %d", term, e.running)
 	}
-	e.leading, e.running, e.ending, e.stopped = term, term, false, false
+	e.leading, e.running, e.ending = term, term, false
 	e.acked = [maxNodes]uint64{}
 	w.check.served(m)
 	m.touch()
