@@ -33,6 +33,10 @@ const (
 	LeaseLapsed
 	// VoteSurvived: a process restarted in a term in which it had voted.
 	VoteSurvived
+	// SavedTogether: the disk made what several groups have to keep durable at once.
+	SavedTogether
+	// SentTogether: what several groups have to say went in one packet.
+	SentTogether
 
 	conditions
 )
@@ -40,6 +44,7 @@ const (
 var conditionNames = [conditions]string{
 	"pre-vote lost", "vote lost", "asked again", "term too small", "leader deposed", "leader silenced",
 	"handed over", "lease lapsed", "vote survived a restart",
+	"several groups saved at once", "several groups in one packet",
 }
 
 // String names the condition.

@@ -17,6 +17,7 @@ type parcel struct {
 	ledger   ledger
 	number   uint32 // which of its link it is, from 1
 	passage  int32  // its place in the trace
+	rest     uint32 // the place, plus one, of what comes next in its packet; 0: it is the last
 	from, to uint8
 	group    uint8
 	engine   bool
@@ -105,21 +106,66 @@ func (n *network) draw(r *rand.Rand, enabled FaultSet) {
 	n.mayBeReordered = enabled.Has(Reorder)
 }
 
-// send puts messages of the election on their way to one node.
+// send puts messages of the election on their way to one node. Where nodes have several groups
+// they are one packet, with one fate, and arrive in one turn; those of one group go each by
+// itself, because that is the harder way.
 func (n *network) send(from *node, to string, batch []rpc.Message) {
 	w, seat := n.world, n.world.seatOf(to)
 	if seat == memberstate.Nobody {
 		return // there is no such node
 	}
-	for i := range batch {
-		place := n.room()
-		p := n.pool[place]
-		p.message = batch[i]
-		p.from, p.group = uint8(from.index), uint8(w.place(p.message.Group))
-		p.to = uint8(w.at(seat, n.sent).index)
-		p.engine, p.slowed = false, false
-		n.post(place)
+	if len(w.groups) > 1 {
+		n.pack(from, w.at(seat, n.sent), batch)
+		return
 	}
+	for i := range batch {
+		n.dispatch(n.enter(from, w.at(seat, n.sent), &batch[i]))
+	}
+}
+
+// pack sends a batch as one packet, but for messages that have a fate of their own.
+func (n *network) pack(from, to *node, batch []rpc.Message) {
+	first, last, several := -1, uint32(0), false
+	for i := range batch {
+		place := n.enter(from, to, &batch[i])
+		p := n.pool[place]
+		if _, named := n.world.choices.script[p.address()]; n.word.holds(p, n.world.now) || named && first >= 0 {
+			n.dispatch(place)
+			continue
+		}
+		if first < 0 {
+			first = int(place)
+		} else {
+			n.pool[last].rest = place + 1
+			several = several || p.group != n.pool[first].group
+		}
+		last = place
+	}
+	if several {
+		n.world.met(SentTogether)
+	}
+	if first >= 0 {
+		n.dispatch(uint32(first))
+	}
+}
+
+// next is what comes next in a parcel's packet, or nil.
+func (n *network) next(p *parcel) *parcel {
+	if p.rest == 0 {
+		return nil
+	}
+	return n.pool[p.rest-1]
+}
+
+// enter makes a message a parcel, and counts it.
+func (n *network) enter(from, to *node, m *rpc.Message) uint32 {
+	place := n.room()
+	p := n.pool[place]
+	p.message = *m
+	p.from, p.to, p.group = uint8(from.index), uint8(to.index), uint8(n.world.place(p.message.Group))
+	p.engine, p.slowed, p.rest = false, false, 0
+	n.count(p)
+	return place
 }
 
 // ship puts an engine's message on its way: a ledger, or how far one has got.
@@ -128,8 +174,9 @@ func (n *network) ship(from *member, to uint8, kind rpc.Kind, term memberstate.T
 	p := n.pool[place]
 	p.message.Kind, p.message.Term, p.ledger = kind, term, l
 	p.from, p.to, p.group = uint8(from.index), to, uint8(from.place)
-	p.engine, p.slowed = true, false
-	n.post(place)
+	p.engine, p.slowed, p.rest = true, false, 0
+	n.count(p)
+	n.dispatch(place)
 }
 
 // room is a place for a parcel. Places are used again; what is in them is not cleared.
@@ -143,23 +190,29 @@ func (n *network) room() uint32 {
 	return uint32(len(n.pool) - 1)
 }
 
-// release gives a place back.
+// release gives back the place of a parcel, and those of the rest of its packet.
 func (n *network) release(place uint32) {
-	if p := n.pool[place]; p.engine {
-		p.ledger.before = nil
+	for {
+		p := n.pool[place]
+		if p.engine {
+			p.ledger.before = nil
+		}
+		n.free = append(n.free, place)
+		if p.rest == 0 {
+			return
+		}
+		place, p.rest = p.rest-1, 0
 	}
-	n.free = append(n.free, place)
 }
 
-// post decides what becomes of a parcel.
-func (n *network) post(place uint32) {
-	w, p := n.world, n.pool[place]
-	at := p.address()
+// count gives a parcel its number, and keeps it where somebody may want it again.
+func (n *network) count(p *parcel) {
+	w, at := n.world, p.address()
 	s := w.choices.stream(at.kind, p.from, p.to)
 	s.count++
-	p.number, p.passage, at.number = s.count, -1, s.count
+	p.number, p.passage = s.count, -1
 	if n.sent++; !p.engine && (n.sent%101 == 0 || p.rare()) {
-		n.old[n.kept%oldParcels] = *p
+		n.old[n.kept%oldParcels] = *p // nothing of its packet is with it
 		n.kept++
 	}
 	if w.scripted {
@@ -169,9 +222,16 @@ func (n *network) post(place uint32) {
 	if w.tracer != nil && !p.engine && int(p.group) == w.tracer.group {
 		p.passage = w.tracer.posted(p, false)
 	}
+}
+
+// dispatch decides what becomes of a parcel, and of the rest of its packet.
+func (n *network) dispatch(place uint32) {
+	w, p := n.world, n.pool[place]
+	at := p.address()
+	s := w.choices.stream(at.kind, p.from, p.to)
 	l := &n.links[p.from][p.to]
 	if l.cuts > 0 {
-		w.tracer.ended(p, Severed)
+		n.ended(p, Severed)
 		n.release(place)
 		return
 	}
@@ -190,22 +250,37 @@ func (n *network) post(place uint32) {
 		}
 	}
 	if fate.first == lost {
-		w.tracer.ended(p, Lost)
+		n.ended(p, Lost)
 		n.release(place)
 		return
 	}
 	n.launch(place, time.Duration(fate.first))
 }
 
-// again puts another copy of a parcel on its way.
-func (n *network) again(p *parcel, takes time.Duration) {
+// ended writes down what became of a packet.
+func (n *network) ended(p *parcel, f Fate) {
+	if n.world.tracer == nil {
+		return
+	}
+	for ; p != nil; p = n.next(p) {
+		n.world.tracer.ended(p, f)
+	}
+}
+
+// again puts another copy of a parcel on its way, and of the rest of its packet.
+func (n *network) again(p *parcel, takes time.Duration) { n.launch(n.copy(p), takes) }
+
+func (n *network) copy(p *parcel) uint32 {
 	place := n.room()
 	other := n.pool[place]
 	*other = *p
 	if t := n.world.tracer; t != nil && !p.engine && int(p.group) == t.group {
 		other.passage = n.world.tracer.posted(p, true)
 	}
-	n.launch(place, takes)
+	if next := n.next(p); next != nil {
+		other.rest = n.copy(next) + 1
+	}
+	return place
 }
 
 // fate chooses what becomes of one message of a link.
@@ -306,9 +381,9 @@ func (n *network) arrive(place uint32) {
 	}
 	switch {
 	case !to.alive:
-		w.tracer.ended(p, Unanswered)
+		n.ended(p, Unanswered)
 	case l.cuts > 0:
-		w.tracer.ended(p, Severed)
+		n.ended(p, Severed)
 	case p.engine:
 		to.members[p.group].hear(p)
 	default:

@@ -218,16 +218,18 @@ func (n *node) resume(incarnation uint32) {
 	}
 }
 
-// take takes a message from the network.
+// take takes a packet from the network.
 func (n *node) take(p *parcel) {
 	if !n.paused {
 		n.host.At(n.local())
-		n.deliver(p)
+		for ; p != nil; p = n.world.network.next(p) {
+			n.deliver(p)
+		}
 		n.endTurn()
 		return
 	}
-	n.world.tracer.ended(p, Delivered)
-	if len(n.inbox) < mostArrived {
+	n.world.network.ended(p, Delivered)
+	for ; p != nil && len(n.inbox) < mostArrived; p = n.world.network.next(p) {
 		n.inbox = append(n.inbox, *p)
 	}
 }
@@ -273,6 +275,9 @@ func (n *node) Save(batch []memberstate.Record) {
 	if n.doomed == CrashBeforeSave {
 		n.dies(CrashBeforeSave)
 		return
+	}
+	if len(batch) > 1 {
+		n.world.met(SavedTogether)
 	}
 	takes := n.disk.save(n, batch) + n.sluggish
 	n.world.tracer.saves(n)

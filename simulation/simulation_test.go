@@ -53,9 +53,11 @@ func TestNothingBreaksAnElection(t *testing.T) {
 		{Members: 1},
 		{Members: 2},
 		{Members: 3, Leases: true, Timing: quick()},
+		{Members: 3, Groups: 4, Leases: true},
+		{Members: 5, Groups: 2, NoRanks: true},
 	} {
 		o.Duration = 20 * time.Second
-		t.Run(fmt.Sprintf("%d members", o.Members), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%d members, %d groups", o.Members, max(o.Groups, 1)), func(t *testing.T) {
 			total := campaign(t, 60, o)
 			t.Logf("%d events, %d elections, %.0f s", total.Events, total.Elections, total.Virtual)
 		})
@@ -66,6 +68,7 @@ func TestNothingBreaksAnElection(t *testing.T) {
 func TestEverythingStrikesAndEverythingIsChecked(t *testing.T) {
 	total := campaign(t, 60, simulation.Options{Members: 5})
 	total.Merge(campaign(t, 200, simulation.Options{Members: 3, Leases: true}))
+	total.Merge(campaign(t, 10, simulation.Options{Members: 3, Groups: 3}))
 	total.Merge(campaign(t, 30, simulation.Options{Members: 5, Faults: simulation.FaultsOf(simulation.AssumptionFaults)}))
 	for _, f := range simulation.Faults() {
 		assert.Positive(t, total.Struck[f], "%v never struck", f)
@@ -155,6 +158,8 @@ func TestOptionsAreChecked(t *testing.T) {
 		"Members is 10":    {Members: 10},
 		"Timing.Leak":      {Timing: elector.Timing{Heartbeat: 1}},
 		"Members is -1":    {Members: -1},
+		"Groups is 65":     {Groups: 65},
+		"Groups is -1":     {Groups: -1},
 		"Duration is -1ns": {Duration: -1},
 		"Careless is 3":    {Careless: 3},
 		"Faults has bits":  {Faults: 1 << 62},
