@@ -14,7 +14,7 @@ import (
 
 // Fixed is what Draw leaves as it is. The zero Fixed has everything drawn.
 type Fixed struct {
-	Members, Leak          int            // 0: drawn
+	Members, Groups, Leak  int            // 0: drawn
 	Timing                 elector.Timing // zero: drawn; else Leak is drawn all the same, unless it is given
 	Duration               time.Duration  // 0: so long that several elections fit in
 	Leases, PreVote, Ranks Switch
@@ -42,6 +42,7 @@ const (
 	ofRanks
 	ofCounters
 	ofTerm
+	ofGroups
 )
 
 // Draw has a seed choose what kind of groups it is about, and how old they are. It sets neither Faults nor
@@ -57,7 +58,7 @@ func Draw(seed uint64, f Fixed) Options {
 		return s == On || s == EitherWay && random(p).IntN(of) != 0
 	}
 	o := Options{
-		Seed: seed, Members: f.Members, Timing: f.Timing, Duration: f.Duration,
+		Seed: seed, Members: f.Members, Groups: f.Groups, Timing: f.Timing, Duration: f.Duration,
 		Leases:    in(2, f.Leases, ofLeases),
 		NoPreVote: !but(8, f.PreVote, ofPreVote),
 		NoRanks:   !but(8, f.Ranks, ofRanks),
@@ -72,6 +73,9 @@ func Draw(seed uint64, f Fixed) Options {
 	if o.Members == 0 {
 		o.Members = sizes[random(ofMembers).IntN(len(sizes))]
 	}
+	if o.Groups == 0 {
+		o.Groups = counts(random(ofGroups))
+	}
 	leak := f.Leak
 	if leak == 0 {
 		leak = leaks(random(ofLeak))
@@ -81,7 +85,7 @@ func Draw(seed uint64, f Fixed) Options {
 	}
 	o.Timing.Leak = leak
 	if o.Duration == 0 {
-		o.Duration = longEnough(o.Timing)
+		o.Duration = longEnough(o.Timing, o.Groups)
 	}
 	return o
 }
@@ -129,9 +133,28 @@ func intervals(r *rand.Rand, leak int) elector.Timing {
 	return t
 }
 
+// counts draws how many groups a node has: one as a rule, few now and then, and seldom any
+// number that there may be.
+func counts(r *rand.Rand) int {
+	switch r.IntN(32) {
+	case 0:
+		return 17 + r.IntN(maxGroups-16)
+	case 1:
+		return fewGroups + 1 + r.IntN(16-fewGroups)
+	case 2, 3, 4, 5, 6, 7:
+		return 2 + r.IntN(fewGroups-1)
+	default:
+		return 1
+	}
+}
+
+// fewGroups are so few that a world of them may last as long as one of a single group.
+const fewGroups = 4
+
 // longEnough is for how long faults strike: for 200 detection times, or where so many
 // heartbeats may be missed that this would take long, for 600 heartbeats, but not for less
-// than 20 detection times.
-func longEnough(t elector.Timing) time.Duration {
-	return min(200*t.Detection(), max(600*t.Heartbeat, 20*t.Detection()))
+// than 20 detection times. With many groups as much happens in less time.
+func longEnough(t elector.Timing, groups int) time.Duration {
+	long := min(200*t.Detection(), max(600*t.Heartbeat, 20*t.Detection()))
+	return max(long*fewGroups/time.Duration(max(groups, fewGroups)), min(long, 20*t.Detection()))
 }

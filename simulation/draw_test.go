@@ -25,10 +25,11 @@ func TestEveryTraitIsDrawn(t *testing.T) {
 	const seeds = 4000
 	has := map[simulation.Trait]int{}
 	leaks, shortest, longest := map[int]bool{}, time.Hour, time.Duration(0)
+	groups := map[int]bool{}
 	for seed := range uint64(seeds) {
 		o := simulation.Draw(seed, simulation.Fixed{})
 		require.NoError(t, o.Timing.Validate(true), "seed %d: %+v", seed, o.Timing)
-		leaks[o.Timing.Leak] = true
+		leaks[o.Timing.Leak], groups[o.Groups] = true, true
 		shortest, longest = min(shortest, o.Timing.Heartbeat), max(longest, o.Timing.Heartbeat)
 		for _, trait := range o.Traits() {
 			has[trait]++
@@ -39,6 +40,8 @@ func TestEveryTraitIsDrawn(t *testing.T) {
 		assert.Less(t, has[trait], seeds*3/4, trait)
 	}
 	assert.Greater(t, len(leaks), 80)
+	assert.Greater(t, len(groups), 50)
+	assert.True(t, groups[1] && groups[64])
 	assert.Less(t, shortest, 2*time.Millisecond)
 	assert.Greater(t, longest, time.Minute)
 }
@@ -51,12 +54,13 @@ func TestWhatIsFixedIsNotDrawn(t *testing.T) {
 		some.Members, some.NoRanks = 4, true
 		assert.Equal(t, some, simulation.Draw(seed, simulation.Fixed{Members: 4, Ranks: simulation.Off}))
 		all := simulation.Fixed{
-			Members: 5, Leak: 7, Timing: elector.DefaultTiming(), Duration: time.Second,
+			Members: 5, Groups: 2, Leak: 7, Timing: elector.DefaultTiming(), Duration: time.Second,
 			Leases: simulation.On, PreVote: simulation.On, Ranks: simulation.On,
 		}
 		timing := elector.DefaultTiming()
 		timing.Leak = 7
 		drawn = simulation.Options{Seed: seed, Term: drawn.Term, Counters: drawn.Counters}
+		drawn.Groups = 2
 		drawn.Members, drawn.Timing, drawn.Duration, drawn.Leases = 5, timing, time.Second, true
 		assert.Equal(t, drawn, simulation.Draw(seed, all))
 	}

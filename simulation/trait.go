@@ -19,6 +19,8 @@ const (
 	ManyMissed
 	FullCounters
 	LargeTerms
+	SeveralGroups
+	ManyGroups
 
 	traits
 )
@@ -27,6 +29,7 @@ var traitNames = [traits]string{
 	"an even number of voters", "a lone voter", "leases", "no pre-vote", "no ranks",
 	"other intervals", "two heartbeats may be missed", "more than 12 may be missed",
 	"counters that begin again", "large terms",
+	"several groups a node", "more than 16 groups a node",
 }
 
 // String says what the worlds have.
@@ -48,6 +51,7 @@ func (o *Options) Traits() (all []Trait) {
 		OtherIntervals: o.Timing.Heartbeat != elector.DefaultTiming().Heartbeat,
 		FewMissed:      o.Timing.Leak == 2, ManyMissed: o.Timing.Leak > 12,
 		FullCounters: o.Counters > 0, LargeTerms: o.Term > 0,
+		SeveralGroups: o.Groups > 1, ManyGroups: o.Groups > 16,
 	} {
 		if has {
 			all = append(all, Trait(t))

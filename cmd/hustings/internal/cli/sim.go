@@ -62,6 +62,7 @@ decide in which order goroutines run, so what is found is told as it happened, a
 --seed S runs that world again, perhaps by another course.`,
 		Example: `  hustings sim
   hustings sim --seeds 100000 --members 3,5,7 --leases      # the seed draws what no flag decides
+  hustings sim --groups 2,8,64                              # many groups share a node's disk and its links
   hustings sim --faults network,crash,-loss
   hustings sim --guided --until-failure
   hustings sim --world lease --members 2,5
@@ -170,8 +171,11 @@ func (f *simFlags) settings() string {
 		return f.shellSettings()
 	}
 	words := f.world.settings()
+	if len(f.world.groups) > 0 {
+		words = fmt.Sprintf("--groups %s %s", list(f.world.groups), words)
+	}
 	if len(f.world.members) > 0 {
-		words = fmt.Sprintf("--members %s %s", f.world.sizes(), words)
+		words = fmt.Sprintf("--members %s %s", list(f.world.members), words)
 	}
 	if f.guided {
 		words += " --guided"

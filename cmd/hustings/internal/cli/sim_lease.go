@@ -45,7 +45,7 @@ func (f *simFlags) leasing(ctx context.Context, stderr io.Writer) (r *simReport,
 // leaseOptions are those of a seed.
 func (f *simFlags) leaseOptions(seed uint64) leases.Options {
 	o := f.world.leaseOptions()
-	o.Seed, o.Candidates = seed, f.world.size(seed)
+	o.Seed, o.Candidates = seed, turn(f.world.members, seed)
 	o.Strict = o.Strict || f.world.strict == mixed && seed/uint64(len(f.world.members))%2 == 1
 	return o
 }
@@ -81,7 +81,7 @@ func (f *replayFlags) lease(cmd *cobra.Command) error {
 	}
 	var lines []string
 	o := f.world.leaseOptions()
-	o.Seed, o.Candidates, o.Tell = f.seed, f.world.size(f.seed), func(line string) { lines = append(lines, line) }
+	o.Seed, o.Candidates, o.Tell = f.seed, turn(f.world.members, f.seed), func(line string) { lines = append(lines, line) }
 	r, err := leases.Run(o)
 	if err != nil {
 		return err

@@ -37,6 +37,7 @@ func TestSimulating(t *testing.T) {
 func TestASeedIsSeenAgain(t *testing.T) {
 	for _, flags := range []string{
 		"", "--members 3,5,7 --duration 1s --timing default --faults network,-loss", "--leases=off --pre-vote=off --ranks=on --leak 7 --careless=overlap",
+		"--groups 1,4,64",
 	} {
 		f := new(simFlags)
 		require.NoError(t, f.command().ParseFlags(strings.Fields(flags)))
@@ -76,7 +77,7 @@ func TestASeedOfLeasesIsSeenAgain(t *testing.T) {
 		require.NoError(t, again.command().ParseFlags(words[2:]))
 		require.NoError(t, again.world.check())
 		o := again.world.leaseOptions()
-		o.Seed, o.Candidates = again.seed, again.world.size(again.seed)
+		o.Seed, o.Candidates = again.seed, turn(again.world.members, again.seed)
 		assert.Equal(t, among, o)
 	}
 	lines := succeed(t, "replay", "--world", "lease", "--seed", "5", "--duration", "10s", "--text")
@@ -89,6 +90,7 @@ func TestWhatIsNotForLeasesIsNamed(t *testing.T) {
 	assert.Contains(t, fail(t, exitUsage, "sim", "--world", "lease", "--strict=some"), `--strict is "some"`)
 	assert.Contains(t, fail(t, exitUsage, "sim", "--world", "lease", "--guided"), "--guided is for --world voting")
 	assert.Contains(t, fail(t, exitUsage, "sim", "--world", "lease", "--careless"), "--careless is for --world voting")
+	assert.Contains(t, fail(t, exitUsage, "sim", "--world", "lease", "--groups", "2"), `--groups is [2], which is for --world voting`)
 	assert.Contains(t, fail(t, exitUsage, "sim", "--world", "lease", "--timing", "dledger"), `--timing is "dledger"`)
 	assert.Contains(t, fail(t, exitUsage, "replay", "--world", "lease", "--seed", "1", "--html", "x"), "--html and --branch")
 	assert.Contains(t, fail(t, exitUsage, "replay", "--world", "lease", "x"), "no scenarios")
@@ -149,6 +151,8 @@ func TestAWrongSimulationIsNamed(t *testing.T) {
 	assert.Contains(t, fail(t, exitUsage, "sim", "--leak", "1"), "--leak: elector: Timing.Leak is 1, must be 2 to 100")
 	assert.Contains(t, fail(t, exitUsage, "sim", "--leases=some"), `--leases is "some"`)
 	assert.Contains(t, fail(t, exitFailed, "sim", "--members", "99", "--seeds", "1"), "Members is 99")
+	assert.Contains(t, fail(t, exitUsage, "sim", "--groups", "0"), "--groups is [0], want 1 or more")
+	assert.Contains(t, fail(t, exitFailed, "sim", "--groups", "65", "--seeds", "1"), "Groups is 65")
 }
 
 // failing runs a command that prints something, and fails.

@@ -21,6 +21,7 @@ import (
 type worldFlags struct {
 	kind     string // voting or lease
 	members  []int  // sizes of groups, in turn; none: the seed draws them
+	groups   []int  // how many a node has, in turn; none: the seed draws it
 	duration time.Duration
 	timing   string // mixed, default or dledger
 	faults   string
@@ -38,6 +39,7 @@ type worldFlags struct {
 func (f *worldFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.kind, "world", votingWorld, "elections by votes or by leases in a database: `voting` or lease")
 	flags.IntSliceVar(&f.members, "members", nil, "the `sizes` of the groups, in turn; else they are drawn, and with --world lease 3 and 5")
+	flags.IntSliceVar(&f.groups, "groups", nil, "the `numbers` of groups that a node has, in turn; else they are drawn: one in most seeds, and up to 64")
 	flags.DurationVar(&f.duration, "duration", 0, "for how `long` faults strike, in virtual time; 0: 200 detection times, or less where these are long, and a minute with --world lease")
 	flags.StringVar(&f.timing, "timing", mixed, "the intervals: `default`, dledger, or mixed, which is any in every other seed")
 	flags.StringVar(&f.leak, "leak", mixed, "how many heartbeats may be missed: a `number`, or mixed, which is 3 in most seeds and 2 to 100 in others")
@@ -87,6 +89,9 @@ func (f *worldFlags) check() (err error) {
 	if len(f.members) > 0 && slices.Min(f.members) < 1 {
 		return fmt.Errorf("--members is %v, want 1 or more", f.members)
 	}
+	if len(f.groups) > 0 && slices.Min(f.groups) < 1 {
+		return fmt.Errorf("--groups is %v, want 1 or more", f.groups)
+	}
 	if f.kindOfEngine().String() != f.careless {
 		return fmt.Errorf("--careless is %q, want on, overlap or off", f.careless)
 	}
@@ -129,6 +134,8 @@ func (f *worldFlags) checkLease() (err error) {
 		return fmt.Errorf("--strict is %q, want on, off or mixed", f.strict)
 	case f.careless != simulation.Careful.String():
 		return errCareless
+	case len(f.groups) > 0:
+		return fmt.Errorf("--groups is %v, which is for --world voting", f.groups)
 	case f.timing != mixed:
 		return fmt.Errorf("--timing is %q, which is for --world voting", f.timing)
 	}
@@ -167,28 +174,28 @@ func replayLease(o *leases.Options) string {
 	return words
 }
 
-// sizes are those of the groups, in turn.
-func (f *worldFlags) sizes() string {
-	words := make([]string, len(f.members))
-	for i, size := range f.members {
-		words[i] = strconv.Itoa(size)
+// list is a list of numbers as a flag has it.
+func list(numbers []int) string {
+	words := make([]string, len(numbers))
+	for i, n := range numbers {
+		words[i] = strconv.Itoa(n)
 	}
 	return strings.Join(words, ",")
 }
 
-// size is the one whose turn it is; 0: it is drawn.
-func (f *worldFlags) size(seed uint64) int {
-	if len(f.members) == 0 {
+// turn is the number whose turn it is; 0: it is drawn.
+func turn(numbers []int, seed uint64) int {
+	if len(numbers) == 0 {
 		return 0
 	}
-	return f.members[seed%uint64(len(f.members))]
+	return numbers[seed%uint64(len(numbers))]
 }
 
 // options are those of a seed, which draws what no flag decides.
 func (f *worldFlags) options(seed uint64) simulation.Options {
 	leak, _ := strconv.Atoi(f.leak) // 0 for mixed, which is what Draw has for it
 	o := simulation.Draw(seed, simulation.Fixed{
-		Members: f.size(seed), Leak: leak, Timing: timings[f.timing], Duration: f.duration,
+		Members: turn(f.members, seed), Groups: turn(f.groups, seed), Leak: leak, Timing: timings[f.timing], Duration: f.duration,
 		Leases: switches[f.leases], PreVote: switches[f.preVote], Ranks: switches[f.ranks],
 	})
 	o.Faults, o.Careless = f.set, f.kindOfEngine()
@@ -200,6 +207,9 @@ func (f *worldFlags) replay(o *simulation.Options) string {
 	words := []string{fmt.Sprintf("hustings replay --seed %d", o.Seed)}
 	if len(f.members) > 0 {
 		words = append(words, fmt.Sprintf("--members %d", o.Members))
+	}
+	if len(f.groups) > 0 {
+		words = append(words, fmt.Sprintf("--groups %d", o.Groups))
 	}
 	if f.duration != 0 {
 		words = append(words, fmt.Sprintf("--duration %v", f.duration))
