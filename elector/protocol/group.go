@@ -142,7 +142,8 @@ func (g *Group) read(from memberstate.Seat, msg *rpc.Message, as *Input, now tim
 	}
 }
 
-// write makes a machine's message one as the transport has it.
+// write makes a machine's message one as the transport has it. It sets every field, because
+// another message may be there.
 func (g *Group) write(m *Message, as *rpc.Message, self, to string) {
 	as.Group, as.From, as.To, as.Leader = g.name, self, to, g.Members.ID(m.Leader)
 	as.Voters = g.Members.Digest()

@@ -71,7 +71,11 @@ func (n *Node) gather(g *Group, p *peer, m *Message) {
 	if len(p.batch) == 0 {
 		n.peers.full = append(n.peers.full, p)
 	}
-	p.batch = append(p.batch, rpc.Message{})
+	if last := len(p.batch); last < cap(p.batch) {
+		p.batch = p.batch[:last+1] // what was there has been sent
+	} else {
+		p.batch = append(p.batch, rpc.Message{})
+	}
 	g.write(m, &p.batch[len(p.batch)-1], n.self, p.id)
 	if len(p.batch) >= usualBatch {
 		n.send(p)
