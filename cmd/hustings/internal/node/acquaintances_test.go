@@ -3,6 +3,7 @@ package node
 import (
 	"errors"
 	"log/slog"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -67,6 +68,38 @@ func TestAPeerIsNotedBeforeItIsHeard(t *testing.T) {
 	assert.False(t, met.know("n1", "users"))
 	introduced{got, met}.Receive([]rpc.Message{{From: "n2", Group: "users"}})
 	assert.False(t, met.know("n2", "users"), "this node has no such group")
+}
+
+// durably is a handler that looks, while it is called, at what a crash would leave.
+type durably struct {
+	rpc.Handler
+	t    *testing.T
+	disk *crashdisk.Disk
+}
+
+func (d durably) Receive(batch []rpc.Message) {
+	random, states := rand.New(rand.NewPCG(1, 1)), 0
+	for after := range d.disk.States(random) {
+		met, err := acquaintancesOf(after, Config{Node: "n0", Group: "orders"}, true, slog.New(slog.DiscardHandler))
+		require.NoError(d.t, err)
+		for i := range batch {
+			assert.True(d.t, met.know(batch[i].From, "orders"), "it is noted that %s was heard", batch[i].From)
+		}
+		assert.False(d.t, met.everyone, "the memory is there")
+		states++
+	}
+	assert.Positive(d.t, states)
+}
+
+// No crash loses whom a node has heard: neither the first peer, nor one that comes later.
+func TestWhomANodeHasHeardSurvivesACrash(t *testing.T) {
+	disk := new(crashdisk.Disk)
+	met, err := acquaintancesOf(disk, Config{Node: "n0", Group: "orders"}, false, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	require.NoError(t, met.begin())
+	handler := introduced{durably{t: t, disk: disk}, met}
+	handler.Receive([]rpc.Message{{From: "n1", Group: "orders"}})
+	handler.Receive([]rpc.Message{{From: "n1", Group: "orders"}, {From: "n2", Group: "orders"}})
 }
 
 func TestAMemoryThatIsNoneIsAnError(t *testing.T) {

@@ -1,0 +1,141 @@
+// The program ends before somebody else may lead, and a node whose program fails stands back.
+
+package node
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"iter"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/lease"
+)
+
+// serving is a program that runs, and the file that is there while it does.
+func serving(t *testing.T, stubborn bool) (p *program, there string) {
+	t.Helper()
+	there = filepath.Join(t.TempDir(), "there")
+	onTerm := "rm " + there + "; exit"
+	if stubborn {
+		onTerm = ""
+	}
+	p = &program{command: fmt.Sprintf(`trap "%s" TERM; echo $$ > %s.new; mv %s.new %s; while :; do sleep 0.05; done`, onTerm, there, there, there), every: time.Millisecond}
+	ended := make(chan error, 1)
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() { ended <- p.run(ctx, nil, noLease) }()
+	t.Cleanup(func() {
+		cancel()
+		<-ended
+	})
+	require.Eventually(t, func() bool { _, err := os.Stat(there); return err == nil }, long, time.Millisecond)
+	return p, there
+}
+
+// Whatever comes before another node may lead returns when the program has ended.
+func TestNobodyElseLeadsWhileTheProgramRuns(t *testing.T) {
+	for name, wait := range map[string]func(n *node) error{
+		"a handover":    func(n *node) error { return n.program.pause(t.Context()) },
+		"a resignation": func(n *node) error { n.endProgram(""); return nil },
+		"the end of this node": func(n *node) error {
+			ctx, end := context.WithCancel(t.Context())
+			leads, cancel := n.untilProgramEnded(ctx)
+			defer cancel()
+			end()
+			<-leads.Done()
+			return nil
+		},
+	} {
+		p, there := serving(t, false)
+		n := &node{member: member{program: p}, detection: long}
+		require.NoError(t, wait(n), name)
+		assert.NoFileExists(t, there, name)
+	}
+}
+
+// A program that does not end when it is asked to is waited for no longer than whoever waits
+// likes, or is killed.
+func TestAStubbornProgramIsNotWaitedForForEver(t *testing.T) {
+	p, there := serving(t, true)
+	impatient, cancel := context.WithCancel(t.Context())
+	cancel()
+	assert.ErrorIs(t, p.pause(impatient), context.Canceled)
+	text, err := os.ReadFile(there)
+	require.NoError(t, err)
+	var id int
+	_, err = fmt.Sscan(string(text), &id)
+	require.NoError(t, err)
+	assert.False(t, over(id), "it was asked, and not killed")
+	p.end(time.Millisecond)
+	assert.True(t, over(id))
+}
+
+// resigner is an election in which a member can do nothing but resign.
+type resigner struct {
+	election
+	leave    context.CancelFunc // ends the office
+	resigned bool
+	back     context.Context // until when it stands back
+}
+
+func (r *resigner) Resign(context.Context) error {
+	r.resigned = true
+	r.leave()
+	return nil
+}
+
+// Watch ends at once, as if the member had stopped.
+func (r *resigner) Watch(ctx context.Context) iter.Seq[elector.Status] {
+	r.back = ctx
+	return func(func(elector.Status) bool) {}
+}
+
+// A member whose program fails at once gives its office up, and does not stand before its time
+// is over, unless it is to stop.
+func TestAMemberStandsBackWhenItsProgramFails(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	r := &resigner{leave: cancel}
+	n := &node{member: member{id: "n", out: NewPrinter(io.Discard, true), log: slog.New(slog.DiscardHandler)}}
+	n.elects(r, time.Millisecond, time.Minute, Config{Exec: "exit 1"})
+	n.program.standby.failures = 10 // in a row, so that it is a minute now
+	assert.ErrorContains(t, n.lead(ctx, 3), "exit status 1")
+	assert.True(t, r.resigned)
+	require.NotNil(t, r.back)
+	until, bounded := r.back.Deadline()
+	require.True(t, bounded)
+	assert.WithinDuration(t, n.program.standby.until, until, 10*time.Second)
+	assert.Positive(t, n.program.standsBack(), "it had stopped before its time was over")
+}
+
+// claimed counts claims.
+type claimed struct {
+	lease.Store
+	claims int
+}
+
+func (c *claimed) Acquire(context.Context, lease.Claim) (bool, error) {
+	c.claims++
+	return true, nil
+}
+
+func TestAContenderThatStandsBackClaimsNothing(t *testing.T) {
+	store, p := new(claimed), &program{standby: standby{until: time.Now().Add(time.Hour)}}
+	s := contended{Store: store, member: &member{program: p}}
+	won, err := s.Acquire(t.Context(), lease.Claim{})
+	require.NoError(t, err)
+	assert.False(t, won)
+	assert.Zero(t, store.claims)
+	p.standby = standby{}
+	won, err = s.Acquire(t.Context(), lease.Claim{})
+	require.NoError(t, err)
+	assert.True(t, won)
+}
