@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -291,6 +292,28 @@ func TestADeadlineThatWasMovedInTimeEndsNothing(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, later+"\n"+orderStop+"\n", string(told), "the other watchdog does not see the old one")
 	require.NoError(t, passed.Close())
+}
+
+// So does its loop: a deadline that has passed, and was moved by an order that has come, is no
+// reason to end anything. Here the end of the orders is.
+func TestAWatchdogObeysBeforeItLooksAtTheDeadline(t *testing.T) {
+	in, out, err := os.Pipe()
+	require.NoError(t, err)
+	_, err = fmt.Fprintf(out, "%s%d\n", orderUntil, monotonic()+int64(time.Hour))
+	require.NoError(t, err)
+	require.NoError(t, out.Close())
+	e, err := newEvents(in)
+	require.NoError(t, err)
+	reports, told, err := os.Pipe()
+	require.NoError(t, err)
+	w := watchdog{inner: true, until: monotonic(), reports: told, search: func(int) []process { return nil }}
+	w.watch(e)
+	e.close()
+	require.NoError(t, errors.Join(in.Close(), told.Close()))
+	text, err := io.ReadAll(reports)
+	require.NoError(t, err)
+	require.NoError(t, reports.Close())
+	assert.Equal(t, reportOther+"\n", string(text))
 }
 
 // A watchdog sleeps no longer than until the first of its deadlines.
