@@ -172,15 +172,21 @@ func (m *model) workStale(id nodeID) []inputID {
 // something: of those about which it does the same one, if that is the whole of it.
 func (m *model) stirs(n node) []int {
 	some := []int{}
-	seen := map[outcome]bool{}
+	seen := map[protocol.Machine][]outcome{} // by what the machine becomes: a hash of all would cost more
 	moods := n.session.Moods()
 	var o outcome
 	for i := range m.registry.stale {
-		if msg := &m.registry.stale[i]; m.couldBe(&n, msg) && !o.of(&m.rules[n.index()], &moods, msg) && !seen[o] {
-			some = append(some, i)
-			if o.whole {
-				seen[o] = true
-			}
+		msg := &m.registry.stale[i]
+		if !m.couldBe(&n, msg) || o.of(&m.rules[n.index()], &moods, msg) {
+			continue
+		}
+		alike := seen[o.machines[0]]
+		if slices.Contains(alike, o) {
+			continue
+		}
+		some = append(some, i)
+		if o.whole {
+			seen[o.machines[0]] = append(alike, o)
 		}
 	}
 	return some
