@@ -53,7 +53,8 @@ const CanonicalNow = 2 * maxDetection
 //
 // A lease that runs out ends Lead, because the driver sees to that. And of a Lead that was
 // told to end it does not matter which one it is, unless it is that of a term in which this
-// member may lead on, whose Lead is not begun again. Nor does it matter who orders a member to resign that does
+// member may lead on, whose Lead is not begun again. A pause that no handover waits for is as
+// good as none, and that for which one does becomes the first. Nor does it matter who orders a member to resign that does
 // so of its own accord.
 func (v Snapshot) Canonical(r *Rules, now time.Duration) Snapshot {
 	v.Machine = v.Machine.Canonical(r)
@@ -71,8 +72,10 @@ func (v Snapshot) Canonical(r *Rules, now time.Duration) Snapshot {
 	if l := &d.lead; (l.ending || !l.running) && !mayLead {
 		l.term = 0
 	}
-	if !d.pause.running {
-		d.pause.number = 0
+	if d.pause.asked {
+		d.pause.number = 1
+	} else {
+		d.pause = pause{}
 	}
 	if o := &d.orders; o.own {
 		o.transfers, o.resignations = 0, 0

@@ -28,7 +28,7 @@ func (v *Violation) confirm(m *model, way []move) {
 // scripted is a script by which plain machines get to a violation on the way of the
 // explorer; nil if they do not.
 func (m *model) scripted(way []move) *Script {
-	s := &Script{members: m.bounds.Members, leak: m.bounds.Leak, noPreVote: m.bounds.NoPreVote, leases: m.bounds.Leases}
+	s := &Script{members: m.bounds.Members, leak: m.bounds.Leak, noPreVote: m.bounds.NoPreVote, leases: m.bounds.Leases, pauses: m.bounds.Pauses}
 	p := newPlayer(m)
 	for i, of := range way {
 		for _, a := range p.follow(of, i == len(way)-1) {

@@ -75,6 +75,9 @@ type Bounds struct {
 	// Withdrawals has engines return from Lead before they are told to, and those who told a
 	// member to hand over or to resign not want that any more.
 	Withdrawals bool
+	// Pauses has engines take their time to pause their writes for a handover, or fail to.
+	// Else they have done so at once.
+	Pauses bool
 }
 
 const (
@@ -92,8 +95,8 @@ func (b *Bounds) Check() error {
 	if b.Lag > 0 && !b.Leases {
 		timeless = errors.New("explore: Lag is set, and Leases is not")
 	}
-	if b.Withdrawals && b.NoTransfer {
-		orderless = errors.New("explore: Withdrawals is set, and so is NoTransfer")
+	if (b.Withdrawals || b.Pauses) && b.NoTransfer {
+		orderless = errors.New("explore: Withdrawals or Pauses is set, and so is NoTransfer")
 	}
 	return errors.Join(
 		within("Members", b.Members, 1, mostMembers), within("Terms", b.Terms, 1, mostTerms), within("Beats", b.Beats, 1, mostBeats), within("Leak", b.Leak, 0, mostLeak),

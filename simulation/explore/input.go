@@ -36,6 +36,9 @@ const (
 	stays    // whoever told it to resign does not want that any more
 	lapses
 	returns // from Lead
+	pauses  // its engine has paused its writes
+	fails   // its engine could not
+	lags    // its engine has paused them for an earlier handover
 	passes  // time; it happens to all
 )
 
@@ -74,6 +77,9 @@ func (m *model) ownInputs(i int) []inputID {
 	}
 	if m.bounds.Withdrawals {
 		own = append(own, m.input(input{kind: returns}), m.input(input{kind: callsOff}), m.input(input{kind: stays}))
+	}
+	if m.bounds.Pauses {
+		own = append(own, m.input(input{kind: pauses}), m.input(input{kind: fails}), m.input(input{kind: lags}))
 	}
 	for other := range m.bounds.Members {
 		if other == i {
@@ -147,6 +153,12 @@ func (m *model) describe(in input, name renaming) string {
 		return "its lease has run out"
 	case returns:
 		return "its engine returns from Lead"
+	case pauses:
+		return "its engine has paused its writes"
+	case fails:
+		return "its engine cannot pause its writes"
+	case lags:
+		return "its engine has paused its writes for an earlier handover"
 	default:
 		return "it is told that " + who(in.seat) + " is gone"
 	}

@@ -16,6 +16,8 @@ type office struct {
 	hold        time.Duration    // until when the lease is held, by the node's clock; 0: none is
 	lead        memberstate.Term // the newest that the engine's Lead was called for
 	runs, ended bool             // that Lead; its context
+	pause       uint32           // the number of the pause that a handover waits for; 0: none does
+	paused      bool             // for a handover
 }
 
 // canonize takes away what tells apart two nodes that behave alike, as the session's own
@@ -24,6 +26,7 @@ func (o *office) canonize(n *node, r *protocol.Rules) {
 	if o.hold != 0 {
 		o.hold = protocol.CanonicalNow + max(o.hold-n.time.now, 0)
 	}
+	o.pause = min(o.pause, 1)
 	if mayLead := n.leads(o.lead) && !n.session.HoldsNoMoreLease(r); (o.ended || !o.runs) && !mayLead {
 		o.lead = 0
 	}
@@ -40,23 +43,34 @@ func (n *node) mayServe(r *protocol.Rules) bool {
 	return n.session.Role == memberstate.Leader && (r.Lease == 0 || n.holdsLease())
 }
 
-// lapse tells the session that its lease has run out.
-func (w *stepping) lapse() {
-	if w.node.lapsed() {
-		w.session.LeaseOver(w.session.Term)
-		w.attend()
-	}
-}
-
-// leadReturns has the engine's Lead return: some time after it was told to or, if that is in
-// the bounds, because its engine does not want to serve.
-func (w *stepping) leadReturns() {
-	o := &w.node.office
-	if early := !o.ended; o.runs && (!early || w.model.bounds.Withdrawals) {
+// tell tells the session of what has come about beside its steps, and says whether there is
+// such a thing: its lease has run out; the engine's Lead returns, some time after it was told
+// to or, if that is in the bounds, because its engine does not want to serve; the engine has
+// paused its writes, or cannot; or whoever gave an order does not want that any more.
+func (w *stepping) tell(what inputKind) bool {
+	o, s := &w.node.office, &w.session
+	transfer, resign := s.Ordered()
+	switch {
+	case what == lapses && w.node.lapsed():
+		s.LeaseOver(s.Term)
+	case what == returns && o.runs && (o.ended || w.model.bounds.Withdrawals):
+		early := !o.ended
 		o.runs, o.ended = false, false
-		w.session.LeadReturned(o.lead, early)
-		w.attend()
+		s.LeadReturned(o.lead, early)
+	case (what == pauses || what == fails) && o.pause != 0:
+		number := o.pause
+		o.pause, o.paused = 0, what == pauses
+		s.PauseEnded(number, o.paused)
+	case what == lags && o.pause != 0:
+		s.PauseEnded(o.pause-1, true)
+	case what == callsOff && transfer:
+		w.orders(false, resign)
+	case what == stays && resign:
+		w.orders(transfer, false)
+	default:
+		return false
 	}
+	return true
 }
 
 // order has somebody order a handover, or the member's resignation. A transfer is refused
@@ -72,18 +86,6 @@ func (w *stepping) order(in protocol.Input) {
 		w.orders(true, resign)
 	}
 	w.give(in)
-}
-
-// withdraw has whoever gave an order of one kind withdraw it.
-func (w *stepping) withdraw(kind inputKind) {
-	switch transfer, resign := w.session.Ordered(); {
-	case kind == callsOff && transfer:
-		w.orders(false, resign)
-		w.attend()
-	case kind == stays && resign:
-		w.orders(transfer, false)
-		w.attend()
-	}
 }
 
 // orders tells the session which orders stand: of each kind one, or none.
@@ -118,8 +120,15 @@ func (w *stepping) EndLead(term memberstate.Term) {
 	o.ended = true
 }
 
-// Pause has the engine pause its writes, which it does at once.
-func (w *stepping) Pause(_ memberstate.Term, number uint32) { w.session.PauseEnded(number, true) }
+// Pause has the engine pause its writes, which it does at once, or when it likes.
+func (w *stepping) Pause(_ memberstate.Term, number uint32) {
+	if w.node.office.pause = number; !w.model.bounds.Pauses {
+		w.tell(pauses)
+	}
+}
+
+// Resume ends the handover. What comes of a pause that has not ended is of no interest any more.
+func (w *stepping) Resume() { w.node.office.pause, w.node.office.paused = 0, false }
 
 // Settle says that no order stands any more.
 func (w *stepping) Settle() { w.orders(false, false) }
@@ -128,6 +137,16 @@ func (w *stepping) Settle() { w.orders(false, false) }
 func (w *stepping) hasLost() {
 	if o := &w.node.office; w.session.Role != memberstate.Leader && (o.hold != 0 || o.runs && !o.ended) {
 		w.blame(simulation.OneOffice, "it waits for its disk, and its engine has not been told that it leads no more")
+	}
+}
+
+// handsOver looks at a member that tells another one to stand.
+func (w *stepping) handsOver() {
+	switch {
+	case w.node.holdsLease():
+		w.blame(simulation.OneLease, "it tells another one to stand, and holds a lease")
+	case !w.node.office.paused:
+		w.blame(simulation.LegalStep, "it tells another one to stand, and its engine has not paused its writes")
 	}
 }
 
@@ -140,6 +159,8 @@ func (w *stepping) lookAtOffice() {
 		w.blame(simulation.OneOffice, "its engine's Lead of term %d has not returned, and it may stand", o.lead)
 	case o.runs && !o.ended && (!serves || o.lead != n.session.Term):
 		w.blame(simulation.OneOffice, "its engine's Lead of term %d goes on, and it may not serve", o.lead)
+	case (o.pause != 0 || o.paused) && w.session.Handover().Phase == protocol.NoHandover:
+		w.blame(simulation.NeverStuck, "its engine's writes are paused, and no handover is under way")
 	case serves && !o.runs && o.lead != n.session.Term:
 		w.blame(simulation.NeverStuck, "it may serve in term %d, and its engine's Lead was not begun", n.session.Term)
 	}

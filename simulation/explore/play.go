@@ -144,7 +144,8 @@ func (p *player) happens(w *stepping, a *act) (heard *message, err error) {
 			return nil, errNoWrite
 		}
 		w.says = append(w.says, n.append())
-	case a.kind == rings && n.time.wait > 0, a.kind == lapses && !n.lapsed(), a.kind == returns && !n.office.runs:
+	case a.kind == rings && n.time.wait > 0, a.kind == lapses && !n.lapsed(), a.kind == returns && !n.office.runs,
+		(a.kind == pauses || a.kind == fails || a.kind == lags) && n.office.pause == 0:
 		return nil, errTooEarly
 	case (a.kind == handsOver || a.kind == loses) && a.other == a.node:
 		return nil, errItself

@@ -31,6 +31,7 @@ const ScriptHead = "explored"
 type Script struct {
 	members, leak     int
 	noPreVote, leases bool
+	pauses            bool // take their time
 	acts              []act
 	breaks            *simulation.Invariant // what does not hold in the end
 }
@@ -51,7 +52,8 @@ type utterance struct{ step, nth int }
 // words are how a script has what happens.
 var words = map[inputKind]string{
 	rings: "alarm", crashes: "crashes", delivered: "hears", writes: "writes", stands: "stands", handsOver: "hands-over-to",
-	resigns: "resigns", callsOff: "calls-off", stays: "stays", loses: "loses", lapses: "lapses", returns: "returns", passes: "tick",
+	resigns: "resigns", callsOff: "calls-off", stays: "stays", loses: "loses", lapses: "lapses", returns: "returns", pauses: "pauses", fails: "fails-to-pause",
+	lags: "paused-earlier", passes: "tick",
 }
 
 // Expects says whether the script is about a violation of an invariant.
@@ -59,7 +61,7 @@ func (s *Script) Expects(i simulation.Invariant) bool { return s.breaks != nil &
 
 // bounds are those that the script can be played in.
 func (s *Script) bounds() Bounds {
-	return Bounds{Members: s.members, Terms: mostTerms, Beats: mostBeats, Leak: s.leak, Entries: mostEntries, NoPreVote: s.noPreVote, Leases: s.leases, Withdrawals: true}
+	return Bounds{Members: s.members, Terms: mostTerms, Beats: mostBeats, Leak: s.leak, Entries: mostEntries, NoPreVote: s.noPreVote, Leases: s.leases, Withdrawals: true, Pauses: s.pauses}
 }
 
 // String is the script's text, which ParseScript reads.
@@ -77,6 +79,9 @@ func (s *Script) told(steps []Step) string {
 	}
 	if s.leases {
 		b.WriteString("leases on\n")
+	}
+	if s.pauses {
+		b.WriteString("pauses on\n")
 	}
 	for i := range s.acts {
 		line := fmt.Sprintf("%d %v", i+1, &s.acts[i])
@@ -152,6 +157,8 @@ func (s *Script) parseLine(w *text.Words) error {
 		s.noPreVote = !w.On()
 	case w.Has("leases"):
 		s.leases = w.On()
+	case w.Has("pauses"):
+		s.pauses = w.On()
 	case w.Has("expect"):
 		w.OneOf(map[string]func(){"violation": func() { breaks := w.Violation(); s.breaks = &breaks }})
 	default:

@@ -47,6 +47,9 @@ func (m *model) isIdle(id nodeID, t *taken) bool {
 		return true
 	}
 	n := m.nodes[id]
+	if slices.ContainsFunc(m.happenings(&n, id, input{}, m.renamings[:1]), t.is) {
+		return true // a member that is alone extends its lease whenever it attends to it
+	}
 	return n.time.wait == 0 && slices.ContainsFunc(m.happenings(&n, id, input{kind: rings}, m.renamings[:1]), t.is)
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/simulation"
 )
@@ -53,4 +54,41 @@ func TestLeadRunsWhileItsMemberLeads(t *testing.T) {
 	assert.Equal(t, memberstate.Candidate, p.nodes[0].session.Role)
 	assert.False(t, p.nodes[0].session.Serving())
 	assert.ErrorIs(t, p.act(&act{kind: returns, node: 0}), errTooEarly)
+}
+
+// A member that is alone extends its lease whenever it attends to anything. That an old Lead
+// returns is no more than that.
+func TestAMemberThatIsAloneMayExtendItsLeaseWhenALeadReturns(t *testing.T) {
+	r, err := Explore(t.Context(), Options{Bounds: Bounds{Members: 1, Terms: 2, Beats: 2, Leases: true, Withdrawals: true}})
+	require.NoError(t, err)
+	assert.Nil(t, r.Violation)
+	assert.True(t, r.Complete)
+}
+
+// An engine that takes its time to pause its writes is waited for, and one that cannot pause
+// them leaves the office as it was.
+func TestAHandoverWaitsForThePause(t *testing.T) {
+	const way = "explored\nmembers 2\npauses on\n1 n0 alarm\n2 n1 hears 1\n3 n0 hears 2\n4 n1 hears 3\n5 n0 hears 4\n6 n1 hears 5\n7 n0 hands-over-to n1\n8 n1 hears 7\n9 n0 hears 8\n"
+	s := parsed(t, way)
+	p, err := s.play(newModel(s.bounds(), newRegistry()))
+	require.NoError(t, err)
+	require.True(t, p.defect.none())
+	asked := func() protocol.HandoverPhase { return p.nodes[0].session.Handover().Phase }
+	require.Equal(t, protocol.Pausing, asked())
+	said := len(p.said)
+	require.NoError(t, p.act(&act{kind: lags, node: 0}))
+	assert.Equal(t, protocol.Pausing, asked(), "that was an earlier one")
+	paused := p.clone()
+	require.NoError(t, paused.act(&act{kind: pauses, node: 0}))
+	assert.Equal(t, protocol.Taking, paused.nodes[0].session.Handover().Phase)
+	assert.True(t, paused.nodes[0].office.paused)
+	assert.ErrorIs(t, paused.act(&act{kind: pauses, node: 0}), errTooEarly, "it is not asked again")
+	require.NoError(t, p.act(&act{kind: fails, node: 0}))
+	assert.Equal(t, protocol.NoHandover, asked())
+	assert.Equal(t, memberstate.Leader, p.nodes[0].session.Role)
+	assert.False(t, p.nodes[0].office.paused)
+	for _, says := range p.said[said:] {
+		assert.Empty(t, says)
+	}
+	assert.Equal(t, way, s.String())
 }

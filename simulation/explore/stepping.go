@@ -72,7 +72,8 @@ func (w *stepping) start() {
 func (w *stepping) hear(msg *message) {
 	n := w.node
 	w.happens(protocol.Input{Kind: protocol.Heard, Term: msg.body.Term, Seat: msg.body.Leader}, delivered, memberstate.Nobody)
-	if w.defect.none() && n.session.Term == msg.body.Term && n.session.Leader == msg.body.Leader && n.promised <= msg.body.Term {
+	v := protocol.View{Term: n.session.Term, Leader: n.session.Leader}
+	if w.defect.none() && v.Hears(msg.body.Term, msg.body.Leader) == protocol.HeardLeader && n.promised <= msg.body.Term {
 		if !n.ledger.holds(msg.ledger) {
 			n.ledger = msg.ledger
 		}
@@ -88,14 +89,14 @@ func (w *stepping) happens(in protocol.Input, kind inputKind, from memberstate.S
 	w.session, w.from = n.session.Session(&w.duties), from
 	w.was, w.disk = w.session.Machine, w.session.HardState
 	switch kind {
-	case lapses:
-		w.lapse()
-	case returns:
-		w.leadReturns()
 	case handsOver, resigns:
 		w.order(in)
-	case callsOff, stays:
-		w.withdraw(kind)
+	case lapses, returns, pauses, fails, lags, callsOff, stays:
+		if w.tell(kind) {
+			w.attend()
+		}
+	case none:
+		w.attend()
 	default:
 		w.give(in)
 	}
@@ -257,8 +258,8 @@ func (w *stepping) Send(to memberstate.Set, m *protocol.Message) {
 	if m.Kind == rpc.VoteRequest {
 		w.asks(m)
 	}
-	if m.Kind == rpc.TakeLeadership && m.Mark == rpc.Plain && w.node.holdsLease() {
-		w.blame(simulation.OneLease, "it tells another one to stand, and holds a lease")
+	if m.Kind == rpc.TakeLeadership && m.Mark == rpc.Plain {
+		w.handsOver()
 	}
 	if to.Len() == 1 && w.model.bounds.Members > 2 {
 		for seat := range to.Seats() {
@@ -311,6 +312,5 @@ func (w *stepping) Show(v protocol.View) {
 }
 
 // Nothing else needs anything here.
-func (w *stepping) Resume()                            {}
 func (w *stepping) Judge(rpc.Mark, protocol.Judgement) {}
 func (w *stepping) Drop(protocol.Drop)                 {}

@@ -25,6 +25,7 @@ func TestTheExplorerHasBeenWhereRandomRunsGet(t *testing.T) {
 	for name, b := range map[string]Bounds{
 		"two members, two terms":   {Members: 2, Terms: 2, Beats: 2, Entries: 1},
 		"withdrawals":              {Members: 2, Terms: 2, Beats: 2, Withdrawals: true},
+		"pauses":                   {Members: 2, Terms: 1, Beats: 2, Withdrawals: true, Pauses: true},
 		"three members":            {Members: 3, Terms: 1, Beats: 1},
 		"three members, two terms": {Members: 3, Terms: 2, Beats: 1, NoTransfer: true, NoHints: true},
 		"without pre-vote":         {Members: 3, Terms: 1, Beats: 1, Entries: 1, NoPreVote: true},
@@ -229,6 +230,8 @@ func (w *walk) step(random *rand.Rand) {
 		w.leadReturns(i)
 	case what == 10 && b.Withdrawals:
 		w.withdraw(i, random.IntN(2) == 0)
+	case what <= 12 && what > 10 && b.Pauses:
+		w.pauseEnds(i, what == 11)
 	case what <= 8:
 		w.ring(i)
 	default:
@@ -347,6 +350,15 @@ func (w *walk) leadReturns(i int) {
 	}
 }
 
+// pauseEnds has an engine say what came of the pause that it was asked for.
+func (w *walk) pauseEnds(i int, paused bool) {
+	if o := &w.nodes[i].office; o.pause != 0 {
+		number := o.pause
+		o.pause, o.paused = 0, paused
+		w.attend(i, func() { w.session.PauseEnded(number, paused) })
+	}
+}
+
 func (w *walk) transfer(i int, to memberstate.Seat) {
 	s := w.nodes[i].session.Session(&w.duties)
 	transfer, resign := s.Ordered()
@@ -423,19 +435,30 @@ func (w *walk) say(to memberstate.Seat, m *protocol.Message) {
 func (w *walk) Hold(until time.Duration) { w.nodes[w.at].office.hold = until }
 
 func (w *walk) Lead(term memberstate.Term) {
-	w.nodes[w.at].office = office{lead: term, runs: true, hold: w.nodes[w.at].office.hold}
+	o := &w.nodes[w.at].office
+	o.lead, o.runs, o.ended = term, true, false
 }
 func (w *walk) EndLead(memberstate.Term) { w.nodes[w.at].office.ended = true }
 
-// Pause has the engine pause its writes at once; and once a handover is over, no order stands.
-func (w *walk) Pause(_ memberstate.Term, number uint32) { w.session.PauseEnded(number, true) }
-func (w *walk) Settle()                                 { w.session.Orders(0, 0) }
+// Pause has the engine pause its writes, at once or when it likes; and once a handover is over,
+// they go on, and no order stands.
+func (w *walk) Pause(_ memberstate.Term, number uint32) {
+	o := &w.nodes[w.at].office
+	if w.bounds.Pauses {
+		o.pause = number
+		return
+	}
+	o.paused = true
+	w.session.PauseEnded(number, true)
+}
+
+func (w *walk) Resume() { w.nodes[w.at].office.pause, w.nodes[w.at].office.paused = 0, false }
+func (w *walk) Settle() { w.session.Orders(0, 0) }
 
 // Nothing else takes effect here.
 func (w *walk) Before(*protocol.Input)             {}
 func (w *walk) After(*protocol.Step)               {}
 func (w *walk) Show(protocol.View)                 {}
-func (w *walk) Resume()                            {}
 func (w *walk) Done()                              {}
 func (w *walk) Arm(protocol.Alarm)                 {}
 func (w *walk) Judge(rpc.Mark, protocol.Judgement) {}

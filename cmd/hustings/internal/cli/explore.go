@@ -40,7 +40,7 @@ type exploreFlags struct {
 // they must be asked for.
 var (
 	features    = []string{"pre-vote", "crashes", "transfers", "hints"}
-	allFeatures = append(slices.Clone(features), "withdrawals", "leases")
+	allFeatures = append(slices.Clone(features), "withdrawals", "pauses", "leases")
 )
 
 func newExplore() *cobra.Command { return new(exploreFlags).command() }
@@ -76,7 +76,7 @@ can come about from wherever the group has got to.`,
 	flags.IntVar(&b.Terms, "terms", 1, "the largest `term` that anyone stands in")
 	flags.IntVar(&b.Beats, "rounds", 1, "how `many` rounds of heartbeats a leader sends; rounds of votes have no bound")
 	flags.IntVar(&b.Entries, "ledger", 1, "how `long` a ledger gets")
-	flags.StringSliceVar(&f.features, "features", features, "what there is besides elections: `names` of these, withdrawals of orders and by engines that return from Lead, and leases")
+	flags.StringSliceVar(&f.features, "features", features, "what there is besides elections: `names` of these, withdrawals of orders and by engines that return from Lead, pauses that take their time or fail, and leases")
 	flags.IntVar(&b.Leak, "leak", 0, "how `many` rounds of heartbeats without answers end an office; 0: one")
 	flags.IntVar(&b.Lag, "lag", 0, "how many `ticks` a clock may miss; a lease is good for 1")
 	flags.BoolVar(&f.live, "live", false, "ask whether a leader can always come about")
@@ -157,7 +157,7 @@ func (f *exploreFlags) check() error {
 	has := func(name string) bool { return slices.Contains(f.features, name) }
 	b := &f.options.Bounds
 	b.NoPreVote, b.NoCrash, b.NoTransfer, b.NoHints = !has("pre-vote"), !has("crashes"), !has("transfers"), !has("hints")
-	b.Withdrawals, b.Leases = has("withdrawals"), has("leases")
+	b.Withdrawals, b.Pauses, b.Leases = has("withdrawals"), has("pauses"), has("leases")
 	f.options.MaxMemory = f.memory << 20
 	if f.live {
 		return errors.Join(f.options.Check(), f.budgets.Check())
