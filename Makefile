@@ -146,6 +146,10 @@ interleavings: ## Look at every interleaving, within bounds that take a minute.
 	(explore --members 5 --features pre-vote,crashes --workers 1 && \
 	explore --members 5 --terms 2 --features crashes --workers 1 && \
 	explore --terms 2 --ledger 0 --features crashes,leases --lag 1 --workers 1 && \
+	explore --terms 2 --rounds 2 --leak 2 --ledger 0 --features crashes,leases --lag 1 --workers 1 && \
+	explore --members 2 --rounds 5 --leak 5 --ledger 0 --features crashes,leases --lag 1 --workers 1 && \
+	explore --members 2 --terms 2 --rounds 2 --ledger 0 --features pre-vote,crashes,transfers,leases,withdrawals,pauses --lag 1 --workers 1 && \
+	explore --ledger 0 --features pre-vote,crashes,transfers,leases,withdrawals,pauses --lag 1 --workers 1 && \
 	explore --live --terms 2 --ledger 0 --features pre-vote && \
 	explore --live --ledger 0 --features pre-vote --drops 1 --duplicates 1 && \
 	explore --live --members 2 --terms 2 --rounds 2 --ledger 0 --features pre-vote --drops 1 --duplicates 1 --in-flight 2) && others=0 || others=$$?; wait $$first && exit $$others

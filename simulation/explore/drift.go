@@ -18,7 +18,7 @@ type drift struct {
 	base  []silent         // itself first
 	does  []deed
 	terms uint8 // that some of this needs
-	lease bool  // it can come to hold one
+	lease int   // the ticks of the longest that it can come to hold
 
 	// What messages do to any of these, as far as that is known: nothing, or something, and
 	// whether that is something that nobody need notice.
@@ -68,7 +68,7 @@ func (d *drift) become(m *model, s silent) {
 	if m.drifting.add(s.node, s.ended) {
 		s.inputs = m.anytime(s.node).inputs[d.most]
 		d.base = append(d.base, s)
-		d.lease = d.lease || m.nodes[s.node].holdsLease()
+		d.lease = max(d.lease, m.nodes[s.node].leaseLeft())
 	}
 }
 

@@ -46,6 +46,14 @@ func leaseholders(nodes []node) (holders int) {
 	return holders
 }
 
+// leasesLeft are how many ticks every node holds a lease on.
+func leasesLeft(nodes []node) (left []int) {
+	for i := range nodes {
+		left = append(left, nodes[i].leaseLeft())
+	}
+	return left
+}
+
 // waits notes when the alarm may ring at the earliest, if that matters: who follows keeps
 // a promise so long, and who has just started keeps one that it has forgotten. All else
 // may happen at any time.
@@ -113,16 +121,44 @@ func (x *worker) ticks(at int32, from *state, depth uint16) {
 // theClock is who does something when time passes.
 const theClock = mostMembers
 
-// twoLeases is what must not be.
-var twoLeases = defect{simulation.OneLease, "two members hold a lease at once"}
+// What must not be.
+var (
+	twoLeases = defect{simulation.OneLease, "two members hold a lease at once"}
+	baseless  = defect{simulation.OneLease, "a lease lasts longer than the promises that it rests on"}
+)
 
-// canHoldTwo says whether two members can silently come to hold a lease at once.
-func (x *worker) canHoldTwo() bool {
-	holders := 0
+// wrongLeases says what is wrong with the leases that members can silently come to hold.
+func (x *worker) wrongLeases(s *state) defect {
+	var nodes [mostMembers]node
+	var left [mostMembers]int
 	for i := range x.options.Members {
-		if x.can(i).lease {
-			holders++
+		nodes[i], left[i] = x.model.nodes[s.nodes[i]], x.can(i).lease
+	}
+	return wrongLeases(nodes[:x.options.Members], left[:])
+}
+
+// wrongLeases says what is wrong if nodes hold leases for so many ticks: two do at once, or
+// one does for longer than a quorum stands by it, which would be two with the right candidate.
+// A clock that has missed ticks takes a lease to last longer than it does, by no more of them.
+func wrongLeases(nodes []node, left []int) defect {
+	holders, quorum := 0, len(nodes)/2+1
+	wrong := defect{}
+	for i := range nodes {
+		if left[i] == 0 {
+			continue
+		}
+		stand := 1 // by itself
+		for j := range nodes {
+			if j != i && int(nodes[j].time.wait)+int(nodes[i].time.lag) >= left[i]+marginTicks {
+				stand++
+			}
+		}
+		if stand < quorum {
+			wrong = baseless
+		}
+		if holders++; holders > 1 {
+			return twoLeases
 		}
 	}
-	return holders > 1
+	return wrong
 }

@@ -25,8 +25,8 @@ type local struct {
 	up     nodeID
 	upSays []messageID
 	wrong  *wrong
-	lease  bool // it can silently come to hold one
-	by     int  // the renaming to the members among whom it was worked out
+	lease  int // the ticks of the longest that it can silently come to hold
+	by     int // the renaming to the members among whom it was worked out
 
 	silent, others uint32 // how many nodes it can become silently, and what they can do but hear
 }

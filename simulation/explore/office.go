@@ -35,6 +35,9 @@ func (o *office) canonize(n *node, r *protocol.Rules) {
 // holdsLease says whether the node holds a lease, by its own clock.
 func (n *node) holdsLease() bool { return n.office.hold > n.time.now }
 
+// leaseLeft is how many ticks it holds that lease on, by its own clock.
+func (n *node) leaseLeft() int { return int(max(n.office.hold-n.time.now, 0) / tick) }
+
 // lapsed says whether it has held one that is over, and was not told.
 func (n *node) lapsed() bool { return n.office.hold != 0 && !n.holdsLease() }
 

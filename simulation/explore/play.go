@@ -7,7 +7,6 @@ package explore
 import (
 	"errors"
 	"fmt"
-	"math/bits"
 	"slices"
 
 	"github.com/hustings/hustings/elector/protocol"
@@ -197,8 +196,8 @@ func (p *player) look() {
 			return
 		}
 	}
-	if p.defect = p.model.wrong(&s); p.defect.none() && bits.OnesCount(uint(leaseholders(p.nodes))) > 1 {
-		p.defect = twoLeases
+	if p.defect = p.model.wrong(&s); p.defect.none() && p.model.bounds.Leases {
+		p.defect = wrongLeases(p.nodes, leasesLeft(p.nodes))
 	}
 }
 

@@ -103,8 +103,8 @@ func (x *worker) expand(d *due) {
 		}
 	}
 	if x.options.Leases {
-		if x.canHoldTwo() {
-			x.violated(at, 0, &wrong{defect: twoLeases})
+		if d := x.wrongLeases(from); !d.none() {
+			x.violated(at, 0, &wrong{defect: d})
 			return
 		}
 		x.ticks(at, from, depth)

@@ -115,7 +115,7 @@ func (w *wandering) become(s silent) {
 	w.drifts, w.size = append(w.drifts, d), w.size+len(d.base)
 	added, inputs := d.mark(&w.model.marks, s.ended)
 	if l := w.local; l != nil {
-		l.silent, l.others, l.lease = l.silent+added, l.others+inputs, l.lease || d.lease
+		l.silent, l.others, l.lease = l.silent+added, l.others+inputs, max(l.lease, d.lease)
 	}
 }
 

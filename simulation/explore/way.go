@@ -141,12 +141,13 @@ func (m *model) saying(key *localKey, id messageID) inputID {
 	return nothing
 }
 
-// takeLeases are the silent steps by which every member that can comes to hold a lease.
+// takeLeases are the silent steps by which every member that can comes to hold a lease, for as long as it can.
 func (x *worker) takeLeases(s *state, name renaming) (way []move) {
 	for i := range x.options.Members {
 		key := x.key(s, i)
 		base := x.model.silently(&key)
-		if at := slices.IndexFunc(base, func(b silent) bool { return x.model.nodes[b.node].holdsLease() }); at > 0 {
+		longest := x.model.local(&key).lease
+		if at := slices.IndexFunc(base, func(b silent) bool { return longest > 0 && x.model.nodes[b.node].leaseLeft() == longest }); at > 0 {
 			way = append(way, silentTo(base, at, name)...)
 		}
 	}
