@@ -147,7 +147,7 @@ interleavings: ## Look at every interleaving, within bounds that take a minute.
 	explore --members 5 --terms 2 --features crashes --workers 1 && \
 	explore --terms 2 --ledger 0 --features crashes,leases --lag 1 --workers 1 && \
 	explore --terms 2 --rounds 2 --leak 2 --ledger 0 --features crashes,leases --lag 1 --workers 1 && \
-	explore --members 2 --rounds 5 --leak 5 --ledger 0 --features crashes,leases --lag 1 --workers 1 && \
+	explore --members 2 --rounds 5 --leak 5 --ledger 0 --features crashes,leases --workers 1 && \
 	explore --members 2 --terms 2 --rounds 2 --ledger 0 --features pre-vote,crashes,transfers,leases,withdrawals,pauses --lag 1 --workers 1 && \
 	explore --ledger 0 --features pre-vote,crashes,transfers,leases,withdrawals,pauses --lag 1 --workers 1 && \
 	explore --live --terms 2 --ledger 0 --features pre-vote && \

@@ -55,6 +55,7 @@ func (w *stepping) tell(what inputKind) bool {
 	transfer, resign := s.Ordered()
 	switch {
 	case what == lapses && w.node.lapsed():
+		w.lapsed = true
 		s.LeaseOver(s.Term)
 	case what == returns && o.runs && (o.ended || w.model.bounds.Withdrawals):
 		early := !o.ended
@@ -97,8 +98,14 @@ func (w *stepping) orders(transfer, resign bool) {
 	w.session.Orders(count[transfer], count[resign])
 }
 
-// Hold says until when the lease lasts.
-func (w *stepping) Hold(until time.Duration) { w.node.office.hold = until }
+// Hold says until when the lease lasts. One that has run out is not extended: somebody may have
+// acted upon that.
+func (w *stepping) Hold(until time.Duration) {
+	if w.node.lapsed() && until != 0 {
+		w.blame(simulation.OneLease, "its lease has run out, and is extended")
+	}
+	w.node.office.hold = until
+}
 
 // Lead begins the engine's Lead.
 func (w *stepping) Lead(term memberstate.Term) {
@@ -162,6 +169,8 @@ func (w *stepping) lookAtOffice() {
 		w.blame(simulation.OneOffice, "its engine's Lead of term %d has not returned, and it may stand", o.lead)
 	case o.runs && !o.ended && (!serves || o.lead != n.session.Term):
 		w.blame(simulation.OneOffice, "its engine's Lead of term %d goes on, and it may not serve", o.lead)
+	case w.lapsed && n.session.Role == memberstate.Leader:
+		w.blame(simulation.NeverStuck, "its lease has run out, and it leads on")
 	case (o.pause != 0 || o.paused) && w.session.Handover().Phase == protocol.NoHandover:
 		w.blame(simulation.NeverStuck, "its engine's writes are paused, and no handover is under way")
 	case serves && !o.runs && o.lead != n.session.Term:

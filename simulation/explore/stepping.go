@@ -22,6 +22,7 @@ type stepping struct {
 	back   renaming // to the seats that the members have
 	from   memberstate.Seat
 	late   bool // nobody waits for the answer
+	lapsed bool // the session was told that its lease has run out
 	starts bool
 	alarm  uint32 // the number of the newest one that was set; 0: none was
 	says   []message
@@ -43,7 +44,7 @@ func (m *model) stepOf(n *node, back renaming) *stepping {
 	w := &m.stepping
 	w.room = *n
 	w.model, w.node, w.before, w.like, w.back, w.from = m, &w.room, *n, noNode, back, memberstate.Nobody
-	w.late, w.starts, w.saved, w.beyond = false, false, false, false
+	w.late, w.lapsed, w.starts, w.saved, w.beyond = false, false, false, false, false
 	w.alarm, w.says, w.defect = 0, w.says[:0], defect{}
 	return w
 }

@@ -13,7 +13,7 @@ import (
 
 // bounds are what is explored: a term with all that can happen in it; two, in which a
 // ledger grows, without pre-votes and with all that there is; two with leases; two of five
-// members.
+// members; two with leases and all that an engine can do; and more beats than a leader keeps.
 var bounds = []explore.Bounds{
 	{Members: 3, Terms: 1, Beats: 1},
 	{Members: 2, Terms: 2, Beats: 2, Entries: 1},
@@ -21,6 +21,8 @@ var bounds = []explore.Bounds{
 	{Members: 3, Terms: 2, Beats: 1, Entries: 1},
 	{Members: 3, Terms: 2, Beats: 1, Leases: true, Lag: 1, NoPreVote: true, NoTransfer: true, NoHints: true},
 	{Members: 5, Terms: 2, Beats: 1, NoPreVote: true, NoTransfer: true, NoHints: true},
+	{Members: 2, Terms: 2, Beats: 2, Leases: true, Lag: 1, NoHints: true, Withdrawals: true, Pauses: true},
+	{Members: 2, Terms: 1, Beats: 5, Leak: 5, Leases: true, NoPreVote: true, NoTransfer: true, NoHints: true},
 }
 
 // calm are the bounds within which a leader must always be able to come about.
