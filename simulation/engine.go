@@ -216,7 +216,7 @@ func (e *engine) room() int {
 func (m *member) heard(p *parcel) bool {
 	term, leader := p.message.Term, m.world.nodes[p.from].seat
 	before := m.shown.Hears(term, leader)
-	if before == protocol.HeardStale || before == protocol.HeardOther {
+	if m.shown.Stopped || before == protocol.HeardStale || before == protocol.HeardOther {
 		return false
 	}
 	m.told = before == protocol.HeardLeader
@@ -240,6 +240,9 @@ func (m *member) wrote(write uint32) {
 	e := &m.engine
 	added := e.writing[write%mostWrites]
 	e.writing[write%mostWrites] = addition{}
+	if added.term == 0 {
+		return // the group has ended since it was heard
+	}
 	before := e.ledger
 	accepted := e.accept(m.world.options.Careless, added.term, func() {
 		if !e.ledger.holds(&added.ledger) { // an older append of this term may come late

@@ -32,6 +32,7 @@ const (
 	ledgerRead                      // arg: the incarnation
 	ledgerAnswered                  // arg: the incarnation
 	writesPause                     // arg: the incarnation and the number of the pause
+	groupRejoins                    // arg: the incarnation
 	engineRecovers
 	faultStrikes
 	strikePlanned // arg: its number

@@ -42,6 +42,7 @@ type member struct {
 	resigning memberstate.Term // that it was told to resign
 	resigned  int64            // and when, by true time
 	handing   int64            // when a handover began, by true time; 0: none is on
+	away      time.Duration    // how long it stays away when it is over; 0: it was not told to stop
 
 	said memberstate.HardState // what it has spoken with last, in any incarnation
 }
@@ -85,10 +86,19 @@ func (m *member) saves() bool {
 // start has the group take part in a new incarnation. A member whose store is older than
 // its ledger must say so, and not start.
 func (m *member) start() {
+	m.engine.restart()
+	m.join()
+}
+
+// join has the group join its node, with what the disk has of it.
+func (m *member) join() {
 	w := m.world
+	if m.away > 0 {
+		m.away = 0
+		m.switchLease()
+	}
 	m.electorate = protocol.Electorate{Members: m.electorate.Members, Rules: m.electorate.Rules} // a new process's
 	m.group = protocol.NewGroup(&m.electorate, w.groups[m.place], m)
-	m.engine.restart()
 	m.shown = protocol.View{}
 	m.lease, m.order, m.handing, m.hearing = lease{}, nil, 0, m.hearing[:0]
 	m.rounds, m.promises, m.resigning = [2]round{}, [4]round{}, 0
@@ -239,13 +249,17 @@ func (m *member) lapseIfOver() {
 	m.world.check.lapsed(m, term)
 }
 
-// Ended is when the group cannot go on. The process is not started again by itself, if that
-// is because its ledger has broken its contract.
+// Ended is when the group is over: it was stopped, or cannot go on. The process is not started
+// again by itself, if that is because its ledger has broken its contract.
 func (m *member) Ended(err error) {
-	if _, broken := errors.AsType[*protocol.LedgerError](err); m.alive && broken {
+	switch _, broken := errors.AsType[*protocol.LedgerError](err); {
+	case !m.alive:
+	case broken:
 		m.foundOut(err)
 		m.gone = true
 		m.crash()
+	case m.away > 0:
+		m.left()
 	}
 }
 

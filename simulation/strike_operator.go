@@ -163,24 +163,25 @@ func drawSwitch(w *world, s *Strike) bool {
 	return true
 }
 
-// switchLeases restarts a member with leases, if it was without, or without them. The next
-// one follows when it is back.
+// switchLeases restarts a member with leases, if it was without, or without them. If it is one
+// of several groups, that one alone is stopped and joins again, and else the process dies. The
+// next one follows when it is back.
 func switchLeases(w *world, s *Strike) bool {
 	n, t := w.struckBy(s), &w.options.Timing
 	if t.Validate(true) != nil {
 		return false // the intervals leave no room for leases
 	}
-	if n.alive {
-		n.crash()
-	}
-	for _, m := range w.membersOf(s) {
-		if r := m.rules(); r.Lease > 0 {
-			r.Lease = 0
-		} else {
-			r.Lease = t.Detection()
+	if len(w.groups) > 1 && s.Group != EveryGroup && n.alive {
+		n.members[s.Group].leave(s.Lasts)
+	} else {
+		if n.alive {
+			n.crash()
 		}
+		for _, m := range w.membersOf(s) {
+			m.switchLease()
+		}
+		n.comesBack(s.Lasts)
 	}
-	n.comesBack(s.Lasts)
 	if s.Count > 0 {
 		w.follow(s.Lasts, Strike{Fault: SwitchLeases, Node: (s.Node + 1) % len(w.nodes), Other: nobody, Group: s.Group, Lasts: s.Lasts, Count: s.Count - 1})
 	}

@@ -171,6 +171,8 @@ func (w *world) happen(e event) {
 		n.members[e.group()].answerLedger(arg)
 	case writesPause:
 		n.members[e.group()].slowPauseEnds(arg)
+	case groupRejoins:
+		n.members[e.group()].unlessGone(arg, n.members[e.group()].rejoin)
 	case engineRecovers:
 		n.members[e.group()].engine.slow = 0
 	case faultStrikes:

@@ -140,6 +140,8 @@ var handwritten = []mutant{
 	{"beat-of-no-number", "elector/protocol/machine_lead.go", "if m.office.beat++; m.office.beat == 0 {", "if m.office.beat++; false {", ""},
 	{"heard-by-the-largest-number", "elector/protocol/machine_lead.go", "m.office.heardBeat = newer(m.office.heardBeat, beat)", "m.office.heardBeat = max(m.office.heardBeat, beat)", ""},
 	{"early-return-is-no-resignation", "elector/protocol/session_lead.go", "quits: l.quits || quits}", "quits: l.quits}", ""},
+	{"over-while-its-lead-runs", "elector/protocol/endings.go", "if g.running || g.working > 0 || g.busy() != nil {", "if g.running || g.busy() != nil {", ""},
+	{"never-over", "elector/protocol/endings.go", "\tg.working--\n", "", ""},
 	{"step-begun-while-one-waits-for-the-ledger", "elector/protocol/node.go", "case g.busy() != nil:", "case g.busy() != nil && g.busy().need == NeedSave:", ""},
 	{"queue-not-worked-off-after-a-wait", "elector/protocol/node.go", "\tn.proceed(g, p, next(p))\n\tn.workOff(g)", "\tn.proceed(g, p, next(p))", ""},
 	{"drift-margin-as-by-default", "elector/protocol/session_lease.go", "r.Timing.Detection() - r.Timing.DriftMargin", "r.Timing.Detection() - 15*time.Millisecond", ""},
