@@ -175,6 +175,14 @@ var handwritten = []mutant{
 	{"shipped-ledger-moves-back", "elector/protocol/session_ledger.go", "case end.Compare(l.end) < 0 && heard < l.asked:", "case false:", ""},
 	{"shipped-lease-extended-from-the-answer", "lease/effects.go", "l.Extend(until, now)", "l.Extend(now+fx.config.Timing.TTL, now)", ""},
 
+	// What several groups of a node do together. Where there is one group nobody can tell.
+	{"batch-of-saves-loses-the-last", "elector/protocol/saves.go", "\tn.edge.Save(batch)", "\tn.edge.Save(batch[:max(1, len(batch)-1)])", ""},
+	{"batch-of-saves-wakes-one-group", "elector/protocol/saves.go", "for _, g := range groups {", "for _, g := range groups[:1] {", ""},
+	{"batch-of-saves-fails-for-one-group", "elector/protocol/saves.go", "if err != nil && g.running {", "if err != nil && g.running && g == groups[0] {", ""},
+	{"save-under-way-taken-for-ones-own", "elector/protocol/saves.go", "\tif s.saving != nil || len(s.waiting) == 0 {\n\t\treturn\n", "\tif s.saving != nil || len(s.waiting) == 0 {\n\t\tif s.saving != nil {\n\t\t\ts.saving, s.waiting = append(s.saving, s.waiting...), nil\n\t\t}\n\t\treturn\n", ""},
+	{"packet-in-the-name-of-one-group", "elector/protocol/peers.go", "\tg.write(m, &p.batch[len(p.batch)-1], n.self, p.id)\n", "\tg.write(m, &p.batch[len(p.batch)-1], n.self, p.id)\n\tp.batch[len(p.batch)-1].Group = p.batch[0].Group\n", ""},
+	{"alarm-of-one-group-overlooked", "elector/protocol/alarms.go", "\ta.up(len(a.heap) - 1)\n", "", ""},
+
 	// Observers.
 	{"observer-votes", "elector/protocol/machine_vote.go", "if m.Role == memberstate.Observer {", "if false {", "nobody who has the same list of voters asks an observer, and who has another list is refused"},
 	{"observer-promises", "elector/protocol/machine_follow.go", "if lease <= 0 || m.Role == memberstate.Observer {", "if lease <= 0 {", ""},
