@@ -105,7 +105,7 @@ func (m *member) join() {
 	w.check.started(m)
 	err := errors.Join(m.intake.Join(&m.group), m.intake.Start(&m.group), m.group.Restore(m.stored()))
 	m.group.CountFrom(w.options.Counters)
-	w.tracer.happened(m.node, Started, "starts")
+	w.tracer.starts(m)
 	if err != nil {
 		m.intake.Over(&m.group)
 		m.foundOut(err)

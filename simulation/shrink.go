@@ -27,7 +27,7 @@ func (s *Scenario) Shrink(ctx context.Context, progress func(runs, left int)) *S
 	x.invariant = r.Violation.Invariant
 	x.cut(r)
 	if x.best.origin != nil {
-		x.fewerGroups(func(s *Scenario) bool { return x.tryByChance(s, chances) })
+		x.fewerGroups(func(s *Scenario) bool { return x.tryByChance(s, chances+16*chances/s.Groups) }) // few are played soon
 	}
 	for left := -1; left != len(x.best.Strikes) && x.best.origin != nil && ctx.Err() == nil; {
 		left = len(x.best.Strikes)

@@ -3,11 +3,34 @@ package simulation
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
+
+// Where groups are left out the others move up, with what strikes them.
+func TestAScenarioWithoutSomeGroups(t *testing.T) {
+	s, err := ParseScenario(strings.NewReader(`
+groups 4
+at 1s resign n0 g1
+at 2s resign n0 all-groups
+at 3s crash n1
+at 4s resign n0 g3
+at 5s resign n0
+expect g1 leader n0 at 9s
+`))
+	require.NoError(t, err)
+	for text, left := range map[string][]int{
+		"members 3\ngroups 2\nduration 1m0s\nat 1s resign n0\nat 2s resign n0 all-groups\nat 3s crash n1\nat 4s resign n0 g1\n": {1, 3},
+		"members 3\nduration 1m0s\nat 2s resign n0\nat 3s crash n1\nat 5s resign n0\n":                                          {0},
+	} {
+		smaller := s.withGroups(left)
+		assert.Equal(t, text, smaller.String())
+		assert.NoError(t, smaller.check())
+	}
+}
 
 // A smaller scenario that heals too few could not be read again, so it is none.
 func TestASmallerScenarioCanBeReadAgain(t *testing.T) {

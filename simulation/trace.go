@@ -9,12 +9,14 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// Trace is a run in every detail. Times are true times since its beginning; nodes are
+// Trace is a run in every detail. Where nodes have several groups it is about one of them: its
+// moments, messages and bands are those of its members, and what was done to their nodes. Times are true times since its beginning; nodes are
 // numbered from 0, and the numbers -1 and nil stand for nobody and nothing.
 type Trace struct {
 	Scenario *Scenario // what was played, with all that was drawn
 	Result   Result
 
+	Group    string        // of several, the one that is told about; empty: there is one
 	Nodes    int           // how many, observers included
 	Voters   int           // how many of them, the first ones, are voters
 	Moments  []Moment      // in the order in which they happened

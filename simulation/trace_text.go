@@ -17,7 +17,11 @@ func (t *Trace) Line(i int) string {
 	if m.Past {
 		mark = "* "
 	}
-	return fmt.Sprintf("%s%12.6fs  n%d  %-60s  %v", mark, m.At.Seconds(), m.Node, m.What, &m.State)
+	who := fmt.Sprintf("n%d", m.Node)
+	if t.Group != "" {
+		who += " " + t.Group
+	}
+	return fmt.Sprintf("%s%12.6fs  %s  %-60s  %v", mark, m.At.Seconds(), who, m.What, &m.State)
 }
 
 // String tells what the node is.

@@ -34,13 +34,26 @@ func (o Options) Trace() (*Trace, error) {
 	return s.Trace()
 }
 
-// Trace plays the scenario and tells everything.
+// Trace plays the scenario and tells everything: of the group in which an invariant did not
+// hold, or of the first one.
 func (s *Scenario) Trace() (*Trace, error) {
+	t, err := s.TraceGroup(0)
+	if err != nil || t.Result.Violation == nil || t.Result.Violation.Group == 0 {
+		return t, err
+	}
+	return s.TraceGroup(t.Result.Violation.Group)
+}
+
+// TraceGroup is Trace of the group with this index.
+func (s *Scenario) TraceGroup(place int) (*Trace, error) {
 	w, err := s.world()
 	if err != nil {
 		return nil, err
 	}
-	w.tracer = &tracer{world: w}
+	if place < 0 || place >= len(w.groups) {
+		return nil, fmt.Errorf("simulation: there is no g%d", place)
+	}
+	w.tracer = &tracer{world: w, group: place}
 	r := s.play(w)
 	return w.tracer.finish(s, r), nil
 }
@@ -50,6 +63,9 @@ func (t *tracer) finish(s *Scenario, r Result) *Trace {
 	trace := &t.trace
 	trace.Scenario, trace.Result, trace.Nodes, trace.End = s.clone(), r, len(t.world.nodes), time.Duration(t.world.now)
 	trace.Voters = t.world.options.Members
+	if len(t.world.groups) > 1 {
+		trace.Group = t.world.groups[t.group]
+	}
 	for i := range trace.Bands {
 		if b := &trace.Bands[i]; b.To == 0 || b.To > trace.End {
 			b.To = trace.End
@@ -86,6 +102,13 @@ func (t *tracer) moment(n *member, kind MomentKind, what string, passage, cause 
 func (t *tracer) happened(n *node, kind MomentKind, what string) {
 	if t != nil {
 		t.moment(t.traced(n), kind, what, -1, -1)
+	}
+}
+
+// starts writes down that an incarnation begins, once for all groups.
+func (t *tracer) starts(m *member) {
+	if t != nil && m.place == t.group {
+		t.moment(m, Started, "starts", -1, -1)
 	}
 }
 
@@ -181,7 +204,7 @@ func (t *tracer) saves(n *node) {
 }
 
 func (t *tracer) saved(n *node) {
-	if t != nil {
+	if t != nil && t.open[n.index].save >= 0 { // else it is others' save
 		t.moment(t.traced(n), SaveDone, "has saved", -1, t.last[n.index])
 	}
 }

@@ -113,6 +113,9 @@ func facts(t *simulation.Trace) []fact {
 	if n := observers(t); n > 0 {
 		all[0].Value += fmt.Sprintf(", %s", plural(uint64(n), "observer"))
 	}
+	if t.Group != "" {
+		all = append(all, fact{"group", t.Group})
+	}
 	if r.Violation == nil && r.Converged > 0 {
 		all = append(all, fact{"converged in", seconds(r.Converged)})
 	}

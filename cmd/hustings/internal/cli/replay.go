@@ -25,6 +25,7 @@ type replayFlags struct {
 	branches   branchFlag
 	html       string
 	text, step bool
+	group      int // that is shown; none: the one in which an invariant did not hold
 }
 
 func newReplay() *cobra.Command { return new(replayFlags).command() }
@@ -51,6 +52,7 @@ nothing but an order.`,
 	flags.StringVar(&f.world.strict, "strict", "off", "with --world lease, candidates trust no clock of a database: `on` or off")
 	flags.Lookup("strict").NoOptDefVal = "on"
 	flags.Var(&f.branches, "branch", "from a time on, go on with the choices of another seed")
+	flags.IntVar(&f.group, "group", none, "of several groups, show the one with this `number`, from 0; else the one in which an invariant did not hold, or the first")
 	flags.StringVar(&f.html, "html", "", "write a picture of the run to this `file`")
 	flags.BoolVar(&f.text, "text", false, "print what happened, line by line")
 	flags.BoolVar(&f.step, "step", false, "print what happened, one line for each press of Enter")
@@ -74,7 +76,7 @@ func (f *replayFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	trace, err := s.Trace()
+	trace, err := f.trace(s)
 	switch {
 	case err != nil && len(args) == 1:
 		return fmt.Errorf("%s: %w", args[0], err)
@@ -92,6 +94,23 @@ func (f *replayFlags) options() simulation.Options {
 	o := f.world.options(f.seed)
 	o.Branches = f.branches
 	return o
+}
+
+// none is the number of no group.
+const none = -1
+
+// trace is the run as it is shown.
+func (f *replayFlags) trace(s played) (*simulation.Trace, error) {
+	if f.group == none {
+		return s.Trace()
+	}
+	of, several := s.(interface {
+		TraceGroup(place int) (*simulation.Trace, error)
+	})
+	if !several {
+		return nil, errors.New("--group is for what the simulator plays: the explorer knows one group")
+	}
+	return of.TraceGroup(f.group)
 }
 
 // played is what can be seen again.

@@ -76,8 +76,8 @@ func newLeaseReport(f *simFlags, s *leases.Summary, cpu, wall time.Duration) *si
 
 // lease plays a seed again, and tells what happened in it.
 func (f *replayFlags) lease(cmd *cobra.Command) error {
-	if f.html != "" || len(f.branches) > 0 {
-		return usageError{errors.New("--html and --branch are for --world voting")}
+	if f.html != "" || f.group != none || len(f.branches) > 0 {
+		return usageError{errors.New("--html, --group and --branch are for --world voting")}
 	}
 	var lines []string
 	o := f.world.leaseOptions()

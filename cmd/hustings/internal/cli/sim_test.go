@@ -92,7 +92,7 @@ func TestWhatIsNotForLeasesIsNamed(t *testing.T) {
 	assert.Contains(t, fail(t, exitUsage, "sim", "--world", "lease", "--careless"), "--careless is for --world voting")
 	assert.Contains(t, fail(t, exitUsage, "sim", "--world", "lease", "--groups", "2"), `--groups is [2], which is for --world voting`)
 	assert.Contains(t, fail(t, exitUsage, "sim", "--world", "lease", "--timing", "dledger"), `--timing is "dledger"`)
-	assert.Contains(t, fail(t, exitUsage, "replay", "--world", "lease", "--seed", "1", "--html", "x"), "--html and --branch")
+	assert.Contains(t, fail(t, exitUsage, "replay", "--world", "lease", "--seed", "1", "--html", "x"), "--html, --group and --branch")
 	assert.Contains(t, fail(t, exitUsage, "replay", "--world", "lease", "x"), "no scenarios")
 	votes, leases := filepath.Join(t.TempDir(), "votes"), filepath.Join(t.TempDir(), "leases")
 	for file, world := range map[string]string{votes: "voting", leases: "lease"} {
@@ -297,4 +297,18 @@ func TestReplaying(t *testing.T) {
 	lines := succeed(t, "replay", "--seed", "5", "--duration", "1s", "--text")
 	assert.Contains(t, lines[len(lines)-1], "no invariant was violated")
 	assert.Contains(t, lines[0], "starts")
+}
+
+// Of several groups one is shown, and every line says which.
+func TestReplayingOneOfSeveralGroups(t *testing.T) {
+	story := filepath.Join(t.TempDir(), "story.txt")
+	require.NoError(t, os.WriteFile(story, []byte("groups 3\nduration 2s\nat 1s resign n2 g1\nexpect g1 order n2 done at 2s\n"), 0o600))
+	for group, resigns := range map[string]bool{"0": false, "1": true, "2": false} {
+		said := strings.Join(succeed(t, "replay", story, "--text", "--group", group), "\n")
+		assert.Contains(t, said, "n2 g"+group+"  starts")
+		assert.Equal(t, resigns, strings.Contains(said, "resign n2 g1"), said)
+	}
+	_, wrong := failing(t, "replay", story, "--group", "3")
+	assert.Contains(t, wrong, "there is no g3")
+	assert.Contains(t, fail(t, exitUsage, "replay", "--world", "lease", "--seed", "1", "--group", "0"), "--group")
 }

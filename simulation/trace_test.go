@@ -1,0 +1,53 @@
+package simulation
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// To look at a run does not change it, whichever of its groups is looked at.
+func TestATraceIsOfOneGroup(t *testing.T) {
+	o := Options{Seed: 7, Members: 5, Groups: 3, Leases: true, Duration: 5 * time.Second}
+	s, r, err := Record(o)
+	require.NoError(t, err)
+	messages, begun := 0, 0
+	for place := range o.Groups {
+		trace, err := s.TraceGroup(place)
+		require.NoError(t, err)
+		assert.Equal(t, r.Digest, trace.Result.Digest)
+		assert.Equal(t, groupNames[place], trace.Group)
+		messages += len(trace.Passages)
+		for _, m := range trace.Moments {
+			if m.Kind == Started {
+				begun++
+			}
+		}
+	}
+	assert.NotZero(t, messages)
+	assert.Zero(t, begun%o.Groups, "each incarnation begins once in each trace")
+	_, err = s.TraceGroup(3)
+	assert.ErrorContains(t, err, "there is no g3")
+}
+
+// A trace is of the group in which an invariant did not hold, and ends with that.
+func TestATraceIsOfTheGroupThatIsBroken(t *testing.T) {
+	for seed := range uint64(2000) {
+		o := Options{Seed: seed, Members: 3, Groups: 3, Careless: CarelessAlways, Duration: 10 * time.Second}
+		r, err := Run(o)
+		require.NoError(t, err)
+		if r.Violation == nil || r.Violation.Group == 0 {
+			continue
+		}
+		trace, err := o.Trace()
+		require.NoError(t, err)
+		assert.Equal(t, groupNames[r.Violation.Group], trace.Group)
+		last := trace.Moments[len(trace.Moments)-1]
+		assert.Equal(t, Violated, last.Kind)
+		assert.Contains(t, last.What, "in "+trace.Group+" ")
+		return
+	}
+	assert.Fail(t, "no careless engine was caught")
+}
