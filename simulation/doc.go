@@ -5,8 +5,9 @@
 // the simulated process does; the world is virtual. Messages are lost, delayed and sent
 // twice, links are cut one way or both, processes crash at any point of a step, are
 // paused and restarted, disks are slow and fail, clocks run at rates of their own,
-// operators transfer and resign. After every event the invariants are checked. One
-// seed decides everything: the same seed gives the same [Result.Digest] anywhere.
+// operators transfer and resign. A node has one group or several, which share its process,
+// its disk and its links, and each of which must hold whatever becomes of the others.
+// After every event the invariants are checked. One seed decides everything: the same seed gives the same [Result.Digest] anywhere.
 //
 // [Run] plays one seed, a [Campaign] many. [Record] makes a seed into a [Scenario],
 // which says all that was drawn and needs no seed; [Scenario.Shrink] takes away from it
