@@ -47,12 +47,22 @@ func TestPeersAndCertificates(t *testing.T) {
 		return tr
 	}
 	m := metrics.New()
+	n0 := start("n0", "n1", "n2")
 	assert.NotContains(t, figures(t, m), "hustings_certificate_remaining_seconds own")
-	m.Watch(start("n0", "n1", "n2"))
+	m.Watch(n0)
 	assert.Zero(t, figures(t, m)["hustings_transport_peer_connected n1"])
 	start("n1", "n0", "n2")
 	require.Eventually(t, func() bool { return figures(t, m)["hustings_transport_peer_connected n1"] == 1 }, 20*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool {
+		n0.Send("n1", []rpc.Message{{Group: "g", Voters: 1, Body: rpc.Body{Kind: rpc.VoteRequest, Round: 1, Term: 1}}})
+		return n0.Stats().Sent > 0
+	}, 20*time.Second, 10*time.Millisecond)
 	now := figures(t, m)
+	assert.Positive(t, now["hustings_transport_sent_total"])
+	assert.Positive(t, now["hustings_transport_connections_total"])
+	assert.Contains(t, now, "hustings_transport_received_total")
+	assert.Contains(t, now, "hustings_transport_dropped_total")
+	assert.Contains(t, now, "hustings_transport_two_processes_total")
 	assert.Contains(t, now, "hustings_transport_peer_connected n2")
 	assert.Zero(t, now["hustings_transport_peer_connected n2"])
 	hour := 3600

@@ -131,3 +131,9 @@ func TestTheProgramEndsBeforeItsLease(t *testing.T) {
 	assert.Zero(t, end)
 	assert.True(t, held)
 }
+
+// The program is told for whom it serves, and by what its writes are fenced.
+func TestWhatTheProgramIsTold(t *testing.T) {
+	m := member{id: "n#7", name: "n", group: "g"}
+	assert.Equal(t, []string{"HUSTINGS_NODE=n", "HUSTINGS_GROUP=g", "HUSTINGS_TERM=3"}, m.environment(3))
+}

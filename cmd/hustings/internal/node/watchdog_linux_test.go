@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 )
 
 // long is how long anything may take before a test gives up.
@@ -314,6 +315,25 @@ func TestAWatchdogObeysBeforeItLooksAtTheDeadline(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, reports.Close())
 	assert.Equal(t, reportOther+"\n", string(text))
+}
+
+// That a child has ended wakes a watchdog once, and not for ever.
+func TestTheEndOfAChildWakesAWatchdogOnce(t *testing.T) {
+	in, out, err := os.Pipe()
+	require.NoError(t, err)
+	e, err := newEvents(in)
+	require.NoError(t, err)
+	wakes := []unix.PollFd{{Fd: int32(e.ended.Fd()), Events: unix.POLLIN}}
+	e.signals <- syscall.SIGCHLD
+	require.Eventually(t, func() bool { n, err := unix.Poll(wakes, 0); return err == nil && n == 1 }, long, time.Millisecond)
+	orders, more := e.wait(long)
+	assert.Empty(t, orders)
+	assert.True(t, more)
+	n, err := unix.Poll(wakes, 0)
+	require.NoError(t, err)
+	assert.Zero(t, n)
+	e.close()
+	require.NoError(t, errors.Join(in.Close(), out.Close()))
 }
 
 // A watchdog sleeps no longer than until the first of its deadlines.
