@@ -59,3 +59,22 @@ func TestNothingIsKeptOfAGroupThatHasEnded(t *testing.T) {
 		assert.Empty(t, host.Electors())
 	}
 }
+
+// However long the loop is held up, so many messages wait for it and no more.
+func TestTheInboxIsBounded(t *testing.T) {
+	host, err := NewHost(HostConfig{Self: "n0", Store: new(memberstate.MemStore), Transport: rpc.NewNetwork(1).Join("n0")})
+	require.NoError(t, err)
+	el, err := host.Join(GroupConfig{
+		Group: "g", Members: memberstate.Voters("n0"), Timing: DefaultTiming(),
+		LedgerEnd: func(memberstate.Term) memberstate.Position { return memberstate.Position{} },
+	})
+	require.NoError(t, err)
+	require.NoError(t, host.intake.Start(&el.group))
+	host.intake.Enter(&el.group, 0, func() {}) // and there is no loop that takes anything
+	batch := make([]rpc.Message, maxArrived-1)
+	for range 3 {
+		host.Receive(batch)
+	}
+	assert.Equal(t, maxArrived, host.arrived.count)
+	assert.EqualValues(t, 3*len(batch)-maxArrived, host.Dropped(protocol.DropQueueFull))
+}

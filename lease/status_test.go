@@ -30,5 +30,20 @@ func TestStatusLooksAtTheClock(t *testing.T) {
 	assert.Equal(t, s, e.Status())
 }
 
+// A Status has another revision when it has changed, and only then: whoever watches is told of
+// nothing that was so before.
+func TestARevisionIsAChange(t *testing.T) {
+	k, err := NewKeeper(KeeperConfig{Self: "n", Store: deaf{}, Timing: DefaultTiming()})
+	require.NoError(t, err)
+	e, err := k.Join(GroupConfig{Name: "g"})
+	require.NoError(t, err)
+	e.show(func(s *elector.Status) { s.Role, s.Leader = memberstate.Follower, "m" })
+	before := e.Status()
+	e.show(func(s *elector.Status) { s.Role, s.Leader = memberstate.Follower, "m" })
+	assert.Equal(t, before, e.Status())
+	e.show(func(s *elector.Status) { s.Leader = "o" })
+	assert.Equal(t, before.Revision+1, e.Status().Revision)
+}
+
 // deaf is a store that nobody calls.
 type deaf struct{ Store }

@@ -22,4 +22,10 @@ var equivalents = map[string]string{
 	"rpc/grpcrpc/queue.go forget: q.urgent, q.beats, q.mixed = nil, nil, false becomes q.urgent, q.beats, q.mixed = nil, nil, true":                                            "what is mixed is looked through once more, and has no older heartbeats",
 	"rpc/grpcrpc/tls.go stamp: return s, err becomes return s, nil":                                                                                                            "files that cannot be looked at cannot be read either, which is the next thing that is done with them",
 	"rpc/grpcrpc/queue.go move: without return to, from[:0] of if n == len(from)":                                                                                              "what is left is as empty, without the room that it had",
+	"internal/office/office.go Holds: l.until.CompareAndSwap(end, 0) becomes l.until.CompareAndSwap(end, 1)":                                                                   "the first nanosecond of a clock is over as well",
+	"internal/logging/logging.go Enabled: w.handler().Enabled(ctx, level) does not end with ctx":                                                                               "a handler looks at what the context holds, and waits for nothing",
+	"lease/mem/mem.go Names: if err := ctx.Err(); err != nil comes after s.open()":                                                                                             "open makes an empty map, which nobody sees",
+	"lease/protocol/poll.go wakeUp: s.woken = true comes after k.look.woken = append(k.look.woken, s)":                                                                         "neither looks at the other",
+	"rpc/flight.go remove: without (*f)[last] = flying{}":                                                                                                                      "what is cut off is not looked at; it is for memory",
+	"rpc/network.go deliver: without clear(batch)":                                                                                                                             "what is cleared is written anew before it is read; it is for memory",
 }
