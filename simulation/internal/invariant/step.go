@@ -27,6 +27,8 @@ const (
 	termRegained
 	speaksWithoutVoice
 	stuck
+	preVoteChanges
+	standsUnbidden
 	breaches
 )
 
@@ -47,6 +49,8 @@ var known = [breaches]struct {
 	termRegained:       {LegalStep, "it may stand again in a term that is spent"},
 	speaksWithoutVoice: {ObserverSilent, "it is an observer and asks for votes, or gives one"},
 	stuck:              {NeverStuck, "its alarm rang and no other is set"},
+	preVoteChanges:     {LegalStep, "to be asked for a pre-vote has changed it"},
+	standsUnbidden:     {LegalStep, "it asks for votes as one that was told to take over, and was not"},
 }
 
 // All lists the breaches, each with the invariant that is broken.
@@ -66,12 +70,18 @@ func Step(r *protocol.Rules, was *memberstate.State, m *protocol.Machine, x *pro
 	out := &x.Output
 	if m.State != *was { // most steps change nothing of it
 		b = changed(was, &m.State, out) | holds(r, &m.State)
+		if asked := &x.Input; asked.Kind == protocol.Receive && asked.Message.Kind == rpc.VoteRequest && asked.Message.Mark == rpc.PreVote {
+			b |= 1 << preVoteChanges
+		}
 	}
 	if out.Err != nil {
 		b |= 1 << failed
 	}
 	if out.Lost != lost(was, &m.State) {
 		b |= 1 << lossUntold
+	}
+	if out.To != 0 && out.Send.Kind == rpc.VoteRequest && out.Send.Mark == rpc.Handed && !toldToStand(r, &x.Input) {
+		b |= 1 << standsUnbidden
 	}
 	switch {
 	case m.Role == memberstate.Observer:
@@ -82,6 +92,13 @@ func Step(r *protocol.Rules, was *memberstate.State, m *protocol.Machine, x *pro
 		b |= 1 << stuck
 	}
 	return b
+}
+
+// toldToStand says whether a step is about a leader's word that this member is to take over. The
+// mark of whoever takes over is for the one request that follows from it.
+func toldToStand(r *protocol.Rules, in *protocol.Input) bool {
+	q := &in.Message
+	return in.Kind == protocol.Receive && q.Kind == rpc.TakeLeadership && q.Mark == rpc.Plain && q.Leader == r.Self
 }
 
 // lost says whether a member has ceased to lead the term that it led.
