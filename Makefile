@@ -161,6 +161,8 @@ explore: ## The largest bounds that were come to: hours, and up to 20 GB.
 	@mkdir -p bin && go build -o bin/hustings ./cmd/hustings
 	@explore() { echo "hustings explore $$*"; bin/hustings explore --out bin --memory 20000 "$$@"; }; \
 	explore --terms 3; \
+	explore --terms 2 --ledger 0 --features pre-vote,crashes,transfers,leases,withdrawals,pauses --lag 1; \
+	explore --terms 2 --rounds 2 --ledger 0 --features crashes,transfers,leases --lag 1; \
 	explore --terms 6 --ledger 0 --features crashes; \
 	explore --terms 5 --ledger 0 --features pre-vote,crashes; \
 	explore --live --members 2 --terms 2 --rounds 2 --ledger 0 --features pre-vote --drops 1 --duplicates 1; \

@@ -175,5 +175,7 @@ func (w *stepping) lookAtOffice() {
 		w.blame(simulation.NeverStuck, "its engine's writes are paused, and no handover is under way")
 	case serves && !o.runs && o.lead != n.session.Term:
 		w.blame(simulation.NeverStuck, "it may serve in term %d, and its engine's Lead was not begun", n.session.Term)
+	case serves && !o.runs && !w.session.Handover().Resigning:
+		w.blame(simulation.NeverStuck, "its engine's Lead of term %d has returned, and it does not resign", n.session.Term)
 	}
 }
