@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"unicode/utf8"
 
 	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
@@ -99,23 +98,14 @@ func (c *HostConfig) validate() error {
 	return errors.Join(bad...)
 }
 
-// rules checks a group's configuration at a node and works out its rules.
-func (c *GroupConfig) rules(self string) (memberstate.Members, *protocol.Rules, error) {
+// electorate checks a group's configuration at a node.
+func (c *GroupConfig) electorate(self string) (protocol.Electorate, error) {
 	var bad protocol.Complaints
-	switch {
-	case c.Group == "":
-		bad.Add("Group", "is empty")
-	case len(c.Group) > rpc.MaxGroupLength:
-		bad.Add("Group", "has %d bytes, %d is the most", len(c.Group), rpc.MaxGroupLength)
-	case !utf8.ValidString(c.Group):
-		bad.Add("Group", "is not valid UTF-8: %q", c.Group)
+	setup := protocol.Setup{
+		Group: c.Group, Members: c.Members, Timing: c.Timing, Preferred: c.Preferred,
+		Leases: c.Leases, NoPreVote: c.NoPreVote, NoRanks: c.NoRanks,
 	}
-	members, err := memberstate.NewMembers(c.Members)
-	if err != nil {
-		bad.Add("Members", "are unusable: %v", err)
-	} else if seat := members.Seat(self); seat == memberstate.Stranger {
-		bad.Add("Members", "do not include Self %q", self)
-	}
+	e := setup.Electorate(self, &bad)
 	if c.LedgerEnd == nil {
 		bad.Add("LedgerEnd", "is nil")
 	}
@@ -124,20 +114,5 @@ func (c *GroupConfig) rules(self string) (memberstate.Members, *protocol.Rules, 
 			bad.Add("Handlers", "has nil at %d", i)
 		}
 	}
-	c.Timing.Check(&bad, c.Leases)
-	r := &protocol.Rules{
-		Self: members.Seat(self), Voters: members.Voters(), All: members.All(),
-		Timing: c.Timing, PreVote: !c.NoPreVote, Ranks: !c.NoRanks,
-	}
-	for _, id := range c.Preferred {
-		seat := members.Seat(id)
-		if err == nil && !r.Voters.Has(seat) {
-			bad.Add("Preferred", "names %q, which is no voter", id)
-		}
-		r.Preferred = r.Preferred.With(seat)
-	}
-	if c.Leases {
-		r.Lease = c.Timing.Detection()
-	}
-	return members, r, errors.Join(bad...)
+	return e, errors.Join(bad...)
 }

@@ -46,7 +46,7 @@ func (e *Elector) needs() *more {
 func New(node HostConfig, group GroupConfig) (*Elector, error) {
 	host, err := NewHost(node)
 	if err != nil {
-		_, _, inGroup := group.rules(node.Self)
+		_, inGroup := group.electorate(node.Self)
 		return nil, errors.Join(err, inGroup)
 	}
 	return host.Join(group)

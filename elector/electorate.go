@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/hustings/hustings/elector/protocol"
-	"github.com/hustings/hustings/memberstate"
 )
 
 // electorate is a protocol.Electorate, whose Owner it is, with the host that has it and how
@@ -25,11 +24,11 @@ type electorateKey struct {
 }
 
 // share is the electorate of a group that joins. The host's mu is held.
-func (h *Host) share(r *protocol.Rules, members memberstate.Members) *electorate {
-	key := electorateKey{*r, fmt.Sprintf("%#v", members.List())}
+func (h *Host) share(who protocol.Electorate) *electorate {
+	key := electorateKey{who.Rules, fmt.Sprintf("%#v", who.Members.List())}
 	shared := h.electorates[key]
 	if shared == nil {
-		shared = &electorate{Electorate: protocol.Electorate{Rules: *r, Members: members}, host: h, key: key}
+		shared = &electorate{Electorate: who, host: h, key: key}
 		shared.Owner = shared
 		h.electorates[key] = shared
 	}

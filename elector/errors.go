@@ -21,10 +21,10 @@ var (
 	ErrTransferInProgress = protocol.ErrTransferInProgress
 	// ErrStaleTerm: the append is of a lower term than this member's, and must
 	// not be accepted.
-	ErrStaleTerm = errors.New("elector: stale term")
+	ErrStaleTerm = protocol.ErrStaleTerm
 	// ErrOtherLeader: another leads the term of the append, or whom the append
 	// names can lead none; the error says which.
-	ErrOtherLeader = errors.New("elector: another member leads this term")
+	ErrOtherLeader = protocol.ErrOtherLeader
 	// ErrOtherVoters: the store was written under another list of voters.
 	ErrOtherVoters = protocol.ErrOtherVoters
 	// ErrStoreBehindLedger: the ledger ends in a term that the store has never

@@ -3,8 +3,6 @@
 package elector
 
 import (
-	"fmt"
-
 	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 )
@@ -23,67 +21,38 @@ import (
 // in between, the append is not accepted any more: the ledger could end in a term of which
 // the group's next elector has never heard, which would stop with a LedgerError.
 func (e *Elector) Heard(term memberstate.Term, leader string) error {
-	g := &e.group
-	seat := g.Members.Seat(leader)
-	switch {
-	case seat == g.Rules.Self:
-		return protocol.Say(ErrOtherLeader, "Heard is for the appends of others: %q is this member itself, in group %q", leader, g.Name())
-	case !g.Rules.Voters.Has(seat):
-		return protocol.Say(ErrOtherLeader, "an append of term %d is by %q, which is no voter of group %q", term, leader, g.Name())
-	}
+	r := e.about(protocol.TellHeard)
+	r.Term, r.Leader = term, e.group.Members.Seat(leader)
 	s := e.sight.Load()
-	if s.Stopped || s.revision == 0 {
-		return e.idle()
+	news, err := e.group.Hears(&s.View, term, leader, false)
+	if err == nil && news {
+		processed := make(chan struct{})
+		r.Then = func() { close(processed) }
+		if s.revision == 0 || !e.Host().request(r) {
+			return e.idle()
+		}
+		<-processed
+		s = e.sight.Load()
+		_, err = e.group.Hears(&s.View, term, leader, true)
 	}
-	switch s.Hears(term, seat) {
-	case protocol.HeardNews:
-	case protocol.HeardLeader:
-		e.heardLeader(term, seat)
-		return nil
-	default:
-		return e.refused(s, term, leader)
-	}
-	processed := make(chan struct{})
-	r := e.heard(term, seat)
-	r.Then = func() { close(processed) }
-	if !e.Host().request(r) {
-		return e.idle()
-	}
-	<-processed
-	if s = e.sight.Load(); s.Stopped {
-		return e.idle()
-	}
-	if s.Hears(term, seat) != protocol.HeardLeader { // if it is news still, it is impossible, or was lost again at once
-		return e.refused(s, term, leader)
+	if err != nil {
+		return err
 	}
 	e.announce(term)
+	if !news {
+		e.renew(r)
+	}
 	return nil
 }
 
-// refused is why an append must not be accepted.
-func (e *Elector) refused(s sight, term memberstate.Term, leader string) error {
-	if s.Hears(term, e.group.Members.Seat(leader)) == protocol.HeardOther {
-		return fmt.Errorf("%w: an append of term %d by %q, but %q leads it", ErrOtherLeader, term, leader, e.group.Members.ID(s.Leader))
-	}
-	return fmt.Errorf("%w: an append of term %d by %q while in term %d", ErrStaleTerm, term, leader, s.Term)
-}
-
-// heardLeader renews the wait for a leader that is followed already. Appends
-// may be many: the loop is told of one in a quarter of a heartbeat.
-func (e *Elector) heardLeader(term memberstate.Term, seat memberstate.Seat) {
-	e.announce(term)
+// renew renews the wait for a leader that is followed already. Appends may be many: the loop
+// is told of one in a quarter of a heartbeat.
+func (e *Elector) renew(r protocol.Request) {
 	x := e.needs()
 	now, last := int64(e.Host().elapsed()), x.heardAt.Load()
-	if now-last < int64(e.group.Rules.Timing.Heartbeat)/4 || !x.heardAt.CompareAndSwap(last, now) {
-		return
+	if now-last >= int64(e.group.Rules.Timing.Heartbeat)/4 && x.heardAt.CompareAndSwap(last, now) {
+		e.Host().requestOnce(r)
 	}
-	e.Host().requestOnce(e.heard(term, seat))
-}
-
-func (e *Elector) heard(term memberstate.Term, seat memberstate.Seat) protocol.Request {
-	r := e.about(protocol.TellHeard)
-	r.Term, r.Leader = term, seat
-	return r
 }
 
 // announce remembers the largest term whose leader the engine has heard.

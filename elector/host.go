@@ -62,13 +62,13 @@ func NewHost(config HostConfig) (*Host, error) {
 
 // Join adds a group to the host. It takes part once its Run or Start is called.
 func (h *Host) Join(config GroupConfig) (*Elector, error) {
-	members, rules, err := config.rules(h.config.Self)
+	who, err := config.electorate(h.config.Self)
 	if err != nil {
 		return nil, err
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	shared := h.share(rules, members)
+	shared := h.share(who)
 	e := &Elector{ledgerEnd: config.LedgerEnd}
 	e.group = protocol.NewGroup(&shared.Electorate, config.Group, (*engine)(e))
 	if err := h.intake.Join(&e.group); err != nil {

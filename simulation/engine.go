@@ -214,16 +214,19 @@ func (e *engine) room() int {
 // heard tells the group of an append before it is accepted, and says whether it may be. One
 // of the leader that the member shows may be at once, even while a step waits.
 func (m *member) heard(p *parcel) bool {
-	term, leader := p.message.Term, m.world.nodes[p.from].seat
-	before := m.shown.Hears(term, leader)
-	if m.shown.Stopped || before == protocol.HeardStale || before == protocol.HeardOther {
+	term, leader := p.message.Term, m.world.nodes[p.from].name()
+	news, err := m.group.Hears(&m.shown, term, leader, false)
+	if err != nil {
 		return false
 	}
-	m.told = before == protocol.HeardLeader
+	m.told = !news
 	m.host.At(m.local())
-	m.host.Give(&m.group, &protocol.Input{Kind: protocol.Heard, Term: term, Seat: leader}, m.tell)
+	m.host.Give(&m.group, &protocol.Input{Kind: protocol.Heard, Term: term, Seat: m.electorate.Members.Seat(leader)}, m.tell)
 	m.endTurn()
-	if !m.told || !m.alive || m.shown.Hears(term, leader) != protocol.HeardLeader {
+	if !m.told || !m.alive {
+		return false
+	}
+	if _, err = m.group.Hears(&m.shown, term, leader, true); err != nil {
 		return false
 	}
 	m.engine.announced = max(m.engine.announced, term)

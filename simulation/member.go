@@ -62,15 +62,9 @@ func (m *member) init(n *node, place int) {
 	w, o := n.world, &n.world.options
 	m.node, m.place = n, place
 	m.tell = func() { m.told = true }
-	m.electorate = protocol.Electorate{
-		Members: w.list(n.seat),
-		Rules: protocol.Rules{
-			Self: n.seat, Voters: w.voters, All: w.voters.With(n.seat), Timing: o.Timing, PreVote: !o.NoPreVote, Ranks: !o.NoRanks,
-		},
-	}
-	if o.Leases {
-		m.rules().Lease = o.Timing.Detection()
-	}
+	setup := protocol.Setup{Timing: o.Timing, Leases: o.Leases, NoPreVote: o.NoPreVote, NoRanks: o.NoRanks}
+	m.electorate.Members = w.list(n.seat)
+	m.electorate.Rules = setup.Rules(m.electorate.Members, n.name())
 }
 
 func (m *member) rules() *protocol.Rules { return &m.electorate.Rules }

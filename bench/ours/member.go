@@ -52,14 +52,13 @@ func (v Variant) Found(w *World, members, behind int) []virtual.Member[Message] 
 		return nil
 	}
 	term := memberstate.Term(1 + w.Random.IntN(members)) // of which depends whose turn it is
+	setup := protocol.Setup{Timing: v.Timing, NoPreVote: !v.PreVote, NoRanks: !v.Ranks}
 	group := make([]virtual.Member[Message], members)
 	for i := range group {
 		m := &member{
 			world: w, index: i, names: names, ledger: memberstate.Position{Term: 1, Index: 2},
-			kept: memberstate.Record{Term: term, Voters: list.Digest()},
-			electorate: protocol.Electorate{Members: list, Rules: protocol.Rules{
-				Self: seat(i), Voters: list.Voters(), All: list.All(), Timing: v.Timing, PreVote: v.PreVote, Ranks: v.Ranks,
-			}},
+			kept:       memberstate.Record{Term: term, Voters: list.Digest()},
+			electorate: protocol.Electorate{Members: list, Rules: setup.Rules(list, names[i])},
 		}
 		if i == behind {
 			m.ledger.Index--

@@ -15,6 +15,8 @@ var (
 	ErrNotLeader          = errors.New("elector: this member does not lead")
 	ErrTransferFailed     = errors.New("elector: leadership was not transferred")
 	ErrTransferInProgress = errors.New("elector: a handover is in progress")
+	ErrStaleTerm          = errors.New("elector: stale term")
+	ErrOtherLeader        = errors.New("elector: another member leads this term")
 	ErrOtherVoters        = errors.New("elector: the store knows the group with other voters")
 	ErrStoreBehindLedger  = errors.New("elector: the store is older than the ledger")
 	ErrGroupExists        = errors.New("elector: the host has this group already")
