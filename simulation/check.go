@@ -92,6 +92,14 @@ func (c *checker) of(n *member) *history { return &c.groups[n.place] }
 // violated notes the first violation; the run ends with it. One that is excused is
 // counted; if all are the run ends, too, for what follows means nothing.
 func (c *checker) violated(i Invariant, n *member, format string, args ...any) {
+	if len(c.world.groups) > 1 {
+		format, args = "in %s "+format, append([]any{c.world.groups[n.place]}, args...)
+	}
+	c.violatedBy(i, n.node, n.place, format, args...)
+}
+
+// violatedBy is violated by a process, whichever of its groups that is about.
+func (c *checker) violatedBy(i Invariant, n *node, place int, format string, args ...any) {
 	if c.over {
 		return
 	}
@@ -101,11 +109,7 @@ func (c *checker) violated(i Invariant, n *member, format string, args ...any) {
 		return
 	}
 	c.over = true
-	what := fmt.Sprintf(format, args...)
-	if len(c.world.groups) > 1 {
-		what = fmt.Sprintf("in %s %s", c.world.groups[n.place], what)
-	}
-	c.violation = &Violation{i, time.Duration(c.world.now), n.index, n.place, what}
+	c.violation = &Violation{i, time.Duration(c.world.now), n.index, place, fmt.Sprintf(format, args...)}
 	c.world.tracer.violated(c.violation)
 }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// disk keeps the hard state of a node's groups. A crash during a save leaves the old
-// state or the new one; whole, as the store promises. With files, it is the store that
+// disk keeps the hard state of a node's groups. A crash during a save leaves of each group the
+// old state or the new one; whole, as the store promises. With files, it is the store that
 // is shipped which has to keep that promise, on a disk that tears its writes.
 type disk struct {
 	durable []memberstate.HardState // by group
@@ -99,6 +99,16 @@ func (d *disk) keep() {
 	d.written = d.written[:0]
 }
 
+// keepSome makes durable what a crash leaves of what was written: of several groups' records
+// those whose bits are set.
+func (d *disk) keepSome(bits uint64) {
+	for i, w := range d.written {
+		if bits>>(i%maxGroups)&1 == 1 {
+			d.durable[w.place] = w.hard
+		}
+	}
+}
+
 // crash may lose what was not synced.
 func (d *disk) crash(n *node) {
 	if len(d.written) > 0 {
@@ -107,8 +117,8 @@ func (d *disk) crash(n *node) {
 		case d.files != nil:
 			n.world.swarm.struck[TornTail]++
 			d.files.crash(d.written, torn)
-		case torn&1 == 1:
-			d.keep()
+		default:
+			d.keepSome(torn)
 		}
 	}
 	d.written = d.written[:0]
@@ -190,8 +200,8 @@ func (d *disk) killed(n *node) {
 		switch {
 		case d.files != nil:
 			d.files.kill(d.written, part%6)
-		case part&1 == 1:
-			d.keep()
+		default:
+			d.keepSome(part)
 		}
 	}
 	d.written = d.written[:0]

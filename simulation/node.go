@@ -65,7 +65,7 @@ func (n *node) init(w *world, index int, seat memberstate.Seat) {
 func (n *node) start() {
 	w := n.world
 	if err := n.disk.open(); err != nil {
-		w.check.violated(TermsRise, &n.members[0], "the store does not open after a crash: %v", err)
+		w.check.violatedBy(TermsRise, n, 0, "the store does not open after a crash: %v", err)
 		return
 	}
 	n.alive, n.paused, n.hung, n.saved, n.doomed = true, false, false, false, 0

@@ -31,7 +31,7 @@ func wipe(w *world, s *Strike) bool {
 		if errors.Is(err, memberstate.ErrNoStore) {
 			w.check.told(Wiped)
 		} else {
-			w.check.violated(TermsRise, &n.members[0], "its disk was wiped, and its store does not say that it is missing: %v", err)
+			w.check.violatedBy(TermsRise, n, 0, "its disk was wiped, and its store does not say that it is missing: %v", err)
 		}
 		return true
 	}
