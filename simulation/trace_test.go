@@ -10,7 +10,7 @@ import (
 
 // To look at a run does not change it, whichever of its groups is looked at.
 func TestATraceIsOfOneGroup(t *testing.T) {
-	o := Options{Seed: 7, Members: 5, Groups: 3, Leases: true, Duration: 5 * time.Second}
+	o := Options{Seed: 7, Members: 5, Groups: 3, Leases: true, Duration: 5 * time.Second, Faults: FaultsOf(ProcessFaults)}
 	s, r, err := Record(o)
 	require.NoError(t, err)
 	messages, begun := 0, 0
