@@ -96,7 +96,13 @@ type Members struct {
 	ids    []string // voters sorted by id, then observers sorted by id
 	voters int
 	digest uint64
+	ends   *[endings]Seat // by the end of the id: one who has it; nil: there is nobody
 }
+
+// endings is how many ends of ids are told apart. Ids mostly differ at their ends.
+const endings = 32
+
+func ending(id string) int { return int(id[len(id)-1] % endings) }
 
 // NewMembers checks and sorts the members of a group.
 func NewMembers(list []Member) (Members, error) {
@@ -131,7 +137,11 @@ func NewMembers(list []Member) (Members, error) {
 	}
 	slices.Sort(voters)
 	slices.Sort(observers)
-	return Members{ids: append(voters, observers...), voters: len(voters), digest: digest(voters)}, nil
+	m := Members{ids: append(voters, observers...), voters: len(voters), digest: digest(voters), ends: new([endings]Seat)}
+	for i, id := range m.ids {
+		m.ends[ending(id)] = Seat(i + 1)
+	}
+	return m, nil
 }
 
 // digest is a fingerprint of the voters, independent of observers, so that
@@ -151,14 +161,22 @@ func (m Members) Len() int { return len(m.ids) }
 // Seat finds the seat of a member by its id. An unknown id is a Stranger's, an
 // empty one is Nobody's.
 func (m Members) Seat(id string) Seat {
-	if id == "" {
+	switch {
+	case id == "":
 		return Nobody
+	case m.ends == nil:
+		return Stranger
 	}
-	last := len(id) - 1
-	for i, other := range m.ids {
-		if len(other)-1 == last && other[last] == id[last] && other == id { // names differ mostly at their ends
-			return Seat(i + 1)
-		}
+	if s := m.ends[ending(id)]; s != Nobody && m.ids[s-1] == id {
+		return s
+	}
+	return m.search(id)
+}
+
+// search looks at all of them.
+func (m Members) search(id string) Seat {
+	if i := slices.Index(m.ids, id); i >= 0 {
+		return Seat(i + 1)
 	}
 	return Stranger
 }

@@ -54,6 +54,17 @@ func TestVotersSitBeforeObserversEachInOrder(t *testing.T) {
 	assert.Equal(t, 4, m.Len())
 }
 
+func TestIDsThatEndAlikeHaveSeatsOfTheirOwn(t *testing.T) {
+	ids := []string{"a0", "b0", "c0", "c1", "cP"} // 0 and P are the same but for bits that are not looked at
+	m, err := memberstate.NewMembers(memberstate.Voters(ids...))
+	require.NoError(t, err)
+	for i, id := range ids {
+		assert.EqualValues(t, i+1, m.Seat(id), id)
+	}
+	assert.Equal(t, memberstate.Stranger, m.Seat("d0"))
+	assert.Equal(t, memberstate.Stranger, memberstate.Members{}.Seat("a0"))
+}
+
 func TestNobodyAndStrangersHaveNoSeat(t *testing.T) {
 	m := members(t, memberstate.Voters("n0", "n1")...)
 	assert.Equal(t, memberstate.Nobody, m.Seat(""))
