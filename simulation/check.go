@@ -80,6 +80,7 @@ type checker struct {
 type history struct {
 	terms       terms
 	commitments []commitment // by term
+	tallies     tallies
 }
 
 func (c *checker) init(w *world) {
@@ -128,30 +129,36 @@ func (c *checker) excuseSafety() {
 func (c *checker) told(f Fault) { c.tellers |= 1 << f }
 
 // started checks an incarnation that begins.
-func (c *checker) started(n *member) { c.termsRose(n, n.durable()) }
+func (c *checker) started(n *member) {
+	c.termsRose(n, n.durable())
+	c.kept(n, n.durable())
+}
 
 // stepped checks a step that has been taken; if it waits for the disk it has not
 // taken effect yet.
 func (c *checker) stepped(n *member, before *memberstate.State, x *protocol.Step) {
 	c.step(n, before, x)
-	c.vote(n, before)
 	c.follows(n)
-	c.heard(n, x)
-	c.takes(n, before, x)
-	if x.Input.Kind == protocol.Resign && n.leads() && n.resigning != n.group.Term {
-		n.resigning, n.resigned = n.group.Term, c.world.now
+	c.takes(n, x)
+	if x.Output.Ended {
+		c.judged(n, &x.Output)
+	}
+	if x.Input.Kind == protocol.Resign {
+		c.resigns(n)
 	}
 }
 
 // turned checks a member after a turn of its node.
 func (c *checker) turned(n *member) {
 	c.inOffice(n)
-	phase := n.group.Handover().Phase
-	c.handsOver(n, phase)
+	c.handsOver(n)
 }
 
 // published checks what has taken effect.
 func (c *checker) published(n *member, v *protocol.View) {
+	if v.Leader != memberstate.Nobody {
+		n.asking.vote.over = true
+	}
 	if v.Role == memberstate.Leader && !v.Stopped {
 		c.leads(n, v.Term)
 	}

@@ -1,51 +1,71 @@
-// Leaders: one that no quorum answers does not lead for long.
+// Heartbeats: a leader that no majority answers does not lead for long, and its lease rests
+// on a heartbeat that a majority has promised for.
 
 package simulation
 
 import (
-	"slices"
+	"time"
 
 	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 )
 
-// answers notes, at a leader, when each voter has answered last: at which of its beats.
-type answers struct {
-	term memberstate.Term
-	beat uint32 // alarms of the leader in the term
-	last [maxNodes]uint32
+// beats are the rounds of heartbeats of one member.
+type beats struct {
+	term    memberstate.Term // in which it sends them; 0: in none
+	number  uint32           // of the newest, in all terms
+	first   uint32           // of the term
+	heard   uint32           // the newest that a majority has answered
+	covered time.Duration    // when the newest left that a majority has promised for, by the leader's clock; 0: there is none
+	rounds  [keptBeats]beat
 }
 
-// lateBeats is how many beats late an answer may be and still count.
-const lateBeats = 4
+// beat is a round of heartbeats.
+type beat struct {
+	number             uint32
+	answered, promised voters
+	left               time.Duration // by the leader's clock
+}
 
-// heard looks at a leader's beats, and at who answers them. It counts beats, not time:
-// a process that stood still has not sent any.
-func (c *checker) heard(n *member, x *protocol.Step) {
-	if !n.leads() {
+// keptBeats is more than a leader remembers, so that what counts for it counts here.
+const keptBeats = 8
+
+// beats looks at a round of heartbeats that begins. It counts beats, not time: a process that
+// stood still has not sent any. One beat may be sent early, for those who were not ready.
+func (c *checker) beats(n *member, m *protocol.Message) {
+	b, o := &n.asking.beats, &c.world.options
+	if b.term != m.Term {
+		c.leads(n, m.Term)
+		b.term, b.first, b.heard, b.covered = m.Term, b.number+1, b.number, 0
+	}
+	b.number++
+	self := voters(0).with(n.index)
+	b.rounds[b.number%keptBeats] = beat{b.number, self, self, n.local()}
+	if o.majority() == 1 {
+		b.heard = b.number
+	}
+	c.counts[LeaderHeard]++
+	if late := b.number - b.heard; late > uint32(o.Timing.Leak)+1 {
+		c.violated(LeaderHeard, n, "it leads term %d, and no quorum has answered its last %d beats", m.Term, late)
+	}
+}
+
+// followed notes the answer to a heartbeat, before the step that takes it.
+func (c *checker) followed(n *member, p *parcel) {
+	b, m := &n.asking.beats, &p.message
+	r := &b.rounds[p.round%keptBeats]
+	if r.number != p.round || p.round < b.first || m.Result != rpc.Success || !c.world.votes(int(p.from)) {
 		return
 	}
-	a := &n.answers
-	if a.term != n.group.Term {
-		*a = answers{term: n.group.Term}
+	majority := c.world.options.majority()
+	if r.answered = r.answered.with(int(p.from)); r.answered.count() >= majority {
+		b.heard = max(b.heard, p.round)
 	}
-	switch m := &x.Input.Message; x.Input.Kind {
-	case protocol.Receive:
-		if m.Kind == rpc.HeartbeatResponse && m.Result == rpc.Success && m.Asked == a.term && n.rules().Voters.Has(m.From) {
-			a.last[m.From-1] = a.beat
-		}
-	case protocol.Ring:
-		a.beat++
-		c.counts[LeaderHeard]++
-		a.last[n.seat-1] = a.beat
-		last := a.last // a copy
-		voters := last[:c.world.options.Members]
-		slices.Sort(voters)
-		oldest := voters[len(voters)-memberstate.Quorum(n.rules().Voters)]
-		if limit := uint32(n.rules().Timing.Leak + lateBeats + 1); a.beat-oldest > limit {
-			c.violated(LeaderHeard, n, "it leads term %d, and no quorum has answered its last %d beats", a.term, a.beat-oldest)
-		}
-	default: // nobody answers by them
+	if !m.Promised {
+		return
+	}
+	if r.promised = r.promised.with(int(p.from)); r.promised.count() >= majority {
+		b.covered = max(b.covered, r.left)
 	}
 }

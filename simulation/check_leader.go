@@ -30,8 +30,8 @@ func (c *checker) leads(n *member, term memberstate.Term) {
 		return
 	}
 	r.led = now
-	c.wonByQuorum(n)
-	c.complete(n)
+	c.wonByQuorum(n, term, r)
+	c.complete(n, term)
 }
 
 // loses notes that whoever leads a term does not any more: nor will it again.
@@ -39,24 +39,20 @@ func (c *checker) loses(n *member, term memberstate.Term) {
 	if r := c.of(n).terms.of(term); r != nil && r.led == (tenure{n.seat, n.index, n.incarnation}) {
 		r.lost = true
 	}
+	n.asking.beats.term = 0
 }
 
-// wonByQuorum counts the votes that are on disks, or were before their voters went on
-// to a later term.
-func (c *checker) wonByQuorum(n *member) {
+// wonByQuorum counts the votes that have become durable. The world was there each time.
+func (c *checker) wonByQuorum(n *member, term memberstate.Term, r *termRecord) {
 	c.counts[WonByQuorum]++
-	term, votes := n.group.Term, 0
-	for i := range c.world.nodes {
-		v := &c.world.nodes[i]
-		switch d := &v.disk.durable[n.place]; {
-		case d.Term == term && d.Vote == n.seat:
-			votes++
-		case d.Term > term && c.of(n).terms.of(term).votes[v.index] == n.seat:
-			votes++
+	var votes voters
+	for i := range c.world.options.Members {
+		if r.votes[i] == n.seat {
+			votes = votes.with(i)
 		}
 	}
-	if votes < memberstate.Quorum(n.rules().Voters) {
-		c.violated(WonByQuorum, n, "it leads term %d with %d durable votes", term, votes)
+	if votes.count() < c.world.options.majority() {
+		c.violated(WonByQuorum, n, "it leads term %d with %d durable votes", term, votes.count())
 	}
 }
 

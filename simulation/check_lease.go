@@ -1,8 +1,13 @@
-// Leases: at any instant of true time at most one node holds one.
+// Leases: at any instant of true time at most one node holds one, and none lasts longer than
+// what a majority has promised for it.
 
 package simulation
 
-import "github.com/hustings/hustings/memberstate"
+import (
+	"time"
+
+	"github.com/hustings/hustings/memberstate"
+)
 
 // lapsed looks at a leader whose lease has run out.
 func (c *checker) lapsed(n *member, term memberstate.Term) {
@@ -11,18 +16,25 @@ func (c *checker) lapsed(n *member, term memberstate.Term) {
 	}
 }
 
-// leased looks at a lease that was just extended.
-func (c *checker) leased(n *member) {
+// leased looks at a lease that was just extended, until a time of its holder's clock. It is
+// measured from when the world saw the heartbeat leave.
+func (c *checker) leased(n *member, until time.Duration) {
 	c.counts[OneLease]++
-	b := &n.promises[n.lease.beat%4]
-	if voters := n.rules().Voters; voters.Len() > 1 && (b.number != n.lease.beat || b.asked != n.lease.term || b.accepted.Len() < memberstate.Quorum(voters)) {
-		c.violated(OneLease, n, "its lease in term %d runs from beat %d, which %d have answered with a promise", n.lease.term, n.lease.beat, b.accepted.Len())
+	o, b := &c.world.options, &n.asking.beats
+	from, known := b.covered, b.covered > 0 && b.term == n.lease.term
+	if o.majority() == 1 { // nobody else has to promise
+		from, known = n.local(), true
+	}
+	if !known {
+		c.violated(OneLease, n, "it holds a lease in term %d, and no quorum has promised one", n.lease.term)
+	} else if longer := until - from - o.leaseLasts(); longer > 0 {
+		c.violated(OneLease, n, "its lease in term %d lasts %v longer than what a quorum has promised", n.lease.term, longer)
 	}
 	for i := range c.world.nodes {
-		o := &c.world.nodes[i].members[n.place]
-		if o != n && o.lease.term != 0 && o.lease.until > c.world.now && n.lease.until > c.world.now {
+		other := &c.world.nodes[i].members[n.place]
+		if other != n && other.lease.term != 0 && other.lease.until > c.world.now && n.lease.until > c.world.now {
 			c.violated(OneLease, n, "it holds a lease in term %d until %d, and n%d one in term %d until %d",
-				n.lease.term, n.lease.until, o.index, o.lease.term, o.lease.until)
+				n.lease.term, n.lease.until, other.index, other.lease.term, other.lease.until)
 		}
 	}
 }

@@ -10,8 +10,7 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// commitment is what was committed by the end of a term, as the leader of the term
-// knows.
+// commitment is what was committed by the end of a term.
 type commitment struct {
 	term   memberstate.Term
 	ledger ledger
@@ -21,14 +20,43 @@ type commitment struct {
 // is not held against any.
 const mostCommitments = 128
 
-// committed notes that all entries up to an index are, if the last of them is of the
-// leader's own term: an older one may still be overwritten (Raft, figure 8).
-func (c *checker) committed(n *member, index uint64) {
-	term, now, h := n.engine.leading, n.engine.ledger, c.of(n)
-	if now.term != term || index == 0 || now.before != nil && index <= now.before.last {
+// tally is how much of what the leader of a term has written in it each voter has accepted in
+// that term. It is counted when it is in a ledger, whoever knows of that.
+type tally struct {
+	term      memberstate.Term
+	committed uint64
+	has       [maxMembers]uint64 // by index, the last entry
+}
+
+// tallies are those of the newest terms. Appends of older ones are late, and few.
+type tallies [8]tally
+
+// has counts an append that is in a ledger. An entry that a majority has accepted from the
+// leader that wrote it is committed, and all before it: an older one may still be overwritten
+// (Raft, figure 8).
+func (c *checker) has(n *member, term memberstate.Term) {
+	now, h := &n.engine.ledger, c.of(n)
+	t := &h.tallies[term%memberstate.Term(len(h.tallies))]
+	if now.term != term || term < t.term || !c.world.votes(n.index) {
 		return
 	}
-	now.last = min(index, now.last)
+	if term > t.term {
+		*t = tally{term: term}
+	}
+	if t.has[n.index] = max(t.has[n.index], now.last); now.last <= t.committed {
+		return
+	}
+	if all := c.world.options.reaches(t.has[:]); all > t.committed {
+		t.committed = all
+		c.committed(n, all)
+	}
+}
+
+// committed notes that all entries of a ledger up to an index are.
+func (c *checker) committed(n *member, index uint64) {
+	now, h := n.engine.ledger, c.of(n)
+	now.last = index
+	term := now.term
 	at, known := slices.BinarySearchFunc(h.commitments, term, func(k commitment, t memberstate.Term) int { return cmp.Compare(k.term, t) })
 	if known { // one leader writes the term: the ledger is the one that it was
 		so := &h.commitments[at].ledger
@@ -36,13 +64,27 @@ func (c *checker) committed(n *member, index uint64) {
 		return
 	}
 	if before := h.committedBefore(term); !now.holds(before) {
-		c.violated(LeaderComplete, n, "in term %d it commits up to %d, without what was committed up to %v", term, index, before.end())
+		c.violated(LeaderComplete, n, "entries of term %d are committed up to %d, without what was committed up to %v", term, index, before.end())
 		return
 	}
 	h.commitments = slices.Insert(h.commitments, at, commitment{term, now})
 	if len(h.commitments) > mostCommitments {
 		h.commitments = slices.Delete(h.commitments, 0, mostCommitments/2)
 		h.commitments[0].ledger.forget()
+	}
+}
+
+// commits looks at what an engine that leads takes for committed, by what it was told: a
+// majority has it.
+func (c *checker) commits(n *member, index uint64) {
+	term, now := n.engine.leading, &n.engine.ledger
+	if now.term != term || index == 0 || now.before != nil && index <= now.before.last {
+		return
+	}
+	c.counts[CommittedStays]++
+	h := c.of(n)
+	if t := &h.tallies[term%memberstate.Term(len(h.tallies))]; t.term == term && index > t.committed {
+		c.violated(CommittedStays, n, "in term %d it takes entries up to %d for committed, and a majority has them up to %d", term, index, t.committed)
 	}
 }
 
@@ -58,11 +100,11 @@ func (h *history) committedBefore(term memberstate.Term) *ledger {
 }
 
 // complete looks at the ledger of one that begins to lead.
-func (c *checker) complete(n *member) {
+func (c *checker) complete(n *member, term memberstate.Term) {
 	c.counts[LeaderComplete]++
-	if before := c.of(n).committedBefore(n.group.Term); !n.engine.ledger.holds(before) {
+	if before := c.of(n).committedBefore(term); !n.engine.ledger.holds(before) {
 		c.violated(LeaderComplete, n, "it leads term %d with a ledger up to %v, and up to %v is committed",
-			n.group.Term, n.engine.ledger.end(), before.end())
+			term, n.engine.ledger.end(), before.end())
 	}
 }
 
@@ -81,4 +123,5 @@ func (c *checker) accepts(n *member, before *ledger, term memberstate.Term) {
 		c.violated(CommittedStays, n, "it had what is committed up to %v and accepted term %d; an append of term %d leaves it %v",
 			last.end(), n.accepted, term, n.engine.ledger.end())
 	}
+	c.has(n, term)
 }

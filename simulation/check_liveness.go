@@ -39,7 +39,7 @@ func (w *world) chooseCore() []int {
 		return nil
 	}
 	voters := w.options.Members
-	quorum := memberstate.Quorum(w.voters)
+	quorum := w.options.majority()
 	core := w.swarm.random.Perm(voters)[:quorum+w.swarm.random.IntN(voters-quorum+1)]
 	slices.Sort(core)
 	w.core = core
@@ -52,7 +52,7 @@ func (w *world) converge(core []int) (took time.Duration) {
 	w.calm = true
 	w.heal(core)
 	took = w.electsSoon(core)
-	w.run(time.Duration(w.now) + endsWithin*w.options.Timing.Detection())
+	w.run(time.Duration(w.now) + endsWithin*w.options.detection())
 	w.preferredLeads(core)
 	w.keepsLeader(core, calmFor)
 	w.returnsQuietly(core)
@@ -100,7 +100,7 @@ func (w *world) electsSoon(core []int) time.Duration {
 	if s := &w.swarm.struck; s[WithoutPreVote]+s[WithoutLeases]+s[SwitchLeases]+s[LongerLeases] > 0 {
 		within = convergeMixed
 	}
-	limit := began + int64(within*w.options.Timing.Detection())
+	limit := began + int64(within*w.options.detection())
 	for !w.check.over && !w.settled(core) {
 		if w.now >= limit {
 			place := w.unsettled(core)
@@ -116,7 +116,7 @@ func (w *world) electsSoon(core []int) time.Duration {
 // engine of the leader serves.
 func (w *world) keepsLeader(core []int, detections time.Duration) {
 	before := w.reigns(core)
-	w.run(time.Duration(w.now) + detections*w.options.Timing.Detection())
+	w.run(time.Duration(w.now) + detections*w.options.detection())
 	for place, was := range before {
 		first, term := &w.nodes[core[0]].members[place], was.term
 		w.check.counts[Converges]++
@@ -143,7 +143,7 @@ func (w *world) preferredLeads(core []int) {
 			continue
 		}
 		w.check.counts[PreferredLeads]++
-		limit := w.now + int64(preferWithin*w.options.Timing.Detection())
+		limit := w.now + int64(preferWithin*w.options.detection())
 		for !w.check.over && (!w.settledIn(core, place) || !wanted.Has(first.group.Leader)) {
 			if w.now >= limit {
 				w.check.violated(PreferredLeads, first, "of seats %b none leads: %s", wanted, w.describe(place))
@@ -174,15 +174,15 @@ func (w *world) reigns(core []int) []reign {
 // demands that it comes back without a change of the term. Of the groups that it leads it is
 // demanded that they have a leader again.
 func (w *world) returnsQuietly(core []int) {
-	if len(core) <= memberstate.Quorum(w.voters) || w.check.over {
+	if len(core) <= w.options.majority() || w.check.over {
 		return
 	}
 	before := w.reigns(core)
 	away := w.leadsLeast(core, before)
 	w.sever(away, 1)
-	w.run(time.Duration(w.now) + awayFor*w.options.Timing.Detection())
+	w.run(time.Duration(w.now) + awayFor*w.options.detection())
 	w.sever(away, -1)
-	w.run(time.Duration(w.now) + endsWithin*w.options.Timing.Detection())
+	w.run(time.Duration(w.now) + endsWithin*w.options.detection())
 	if n := &w.nodes[away]; slices.ContainsFunc(before, func(was reign) bool { return was.leader == n.seat }) {
 		w.electsSoon(core)
 	}
@@ -231,7 +231,7 @@ func (w *world) hintsInVain(core []int) {
 			told = told.With(was.leader)
 		}
 	}
-	w.run(time.Duration(w.now) + endsWithin*w.options.Timing.Detection())
+	w.run(time.Duration(w.now) + endsWithin*w.options.detection())
 	for place, was := range before {
 		if was.leader == memberstate.Nobody {
 			continue

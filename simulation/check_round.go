@@ -1,68 +1,168 @@
 // Rounds: each is won by answers to itself, be they votes or promises of a lease.
+//
+// The world numbers the rounds itself. Every request carries the number of the round that it
+// was sent in, and every answer the number of the request that it answers, beside the message
+// and not in it: copies have the same number, and nobody but the checks reads it. So a member
+// that gives two rounds one number of its own, or takes an answer for that to another round,
+// is not believed.
 
 package simulation
 
 import (
+	"slices"
+	"time"
+
 	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 )
 
-// round is what a node asks, and who has accepted, as the messages tell.
-type round struct {
+// asking is what a member asks and answers, as the messages tell.
+type asking struct {
+	vote   ballot // the newest round of votes
+	before uint32 // the newest one of the process before
+	beats  beats  // the rounds of heartbeats of the term that it leads, or led last
+	heard  request
+	waits  []parcel // that its group has taken, and no step yet
+	spoken []reply  // that no parcel carries yet
+}
+
+// request is what the step under way answers, if it answers anything.
+type request struct {
+	round uint32
+	from  uint8
+	lease time.Duration // that is asked for
+}
+
+// reply is an answer that was given in this turn.
+type reply struct {
+	to    memberstate.Seat
+	round uint32
+}
+
+// ballot is a round of votes.
+type ballot struct {
 	number   uint32
+	over     bool // it was judged, or has come to nothing: the next request begins another one
 	mark     rpc.Mark
-	asked    memberstate.Term
-	ledger   memberstate.Position // of votes: where the candidate's ends
-	accepted memberstate.Set
+	term     memberstate.Term
+	ledger   memberstate.Position // where the candidate's ends
+	accepted voters
 }
 
-// asks begins a round. The one before may not be judged yet: a pre-vote is won in the
-// step that asks for votes.
+// restart forgets what was only in memory. Rounds are counted on.
+func (a *asking) restart() {
+	a.vote.over, a.before = true, a.vote.number
+	a.beats.term = 0
+	a.heard, a.waits, a.spoken = request{}, a.waits[:0], a.spoken[:0]
+}
+
+// tags is the number that goes with a parcel: of the round in which its sender asks, or of
+// the one that it answers, or of a leader's word to take over. 0: of none.
+func (c *checker) tags(n *member, p *parcel) uint32 {
+	a := &n.asking
+	switch p.message.Kind {
+	case rpc.Heartbeat:
+		return a.beats.number
+	case rpc.VoteRequest:
+		return a.vote.number
+	case rpc.TakeLeadership:
+		return n.handing.word
+	case rpc.HeartbeatResponse, rpc.VoteResponse:
+		return a.carries(c.world.nodes[p.to].seat)
+	default:
+		return 0
+	}
+}
+
+// carries takes out the first answer to a member that no parcel carries yet. Answers to one
+// member leave in the order in which they were given. Those to a stranger are no answers.
+func (a *asking) carries(to memberstate.Seat) uint32 {
+	for i := range a.spoken {
+		if r := a.spoken[i]; r.to == to {
+			a.spoken = slices.Delete(a.spoken, i, i+1)
+			return r.round
+		}
+	}
+	return 0
+}
+
+// hears is when a step takes a message: the one that arrives, or the first of those that
+// have waited.
+func (c *checker) hears(n *member) {
+	a, p := &n.asking, n.arriving
+	if !n.untaken {
+		if len(a.waits) == 0 {
+			return
+		}
+		waited := a.waits[0]
+		p, a.waits = &waited, slices.Delete(a.waits, 0, 1)
+	}
+	a.heard = request{p.round, p.from, p.message.Lease}
+	switch p.message.Kind {
+	case rpc.VoteResponse:
+		c.accepted(n, p)
+	case rpc.HeartbeatResponse:
+		c.followed(n, p)
+	default: // it is no answer
+	}
+}
+
+// asks looks at a request for votes. It begins a round unless it repeats one that is not over,
+// which happens by an alarm alone.
 func (c *checker) asks(n *member, m *protocol.Message) {
-	n.rounds[0], n.rounds[1] = round{m.Round, m.Mark, m.Term, m.Ledger, memberstate.SetOf(n.seat)}, n.rounds[0]
-}
-
-// answers notes what an answer says, before the step that takes it.
-func (c *checker) answers(n *member, m *protocol.Message) {
-	switch {
-	case !n.rules().Voters.Has(m.From):
-	case m.Kind == rpc.VoteResponse && m.Result == rpc.Accept:
-		if r := &n.rounds[0]; r.accepts(m) {
-			r.accepted = r.accepted.With(m.From)
-		}
-	case m.Kind == rpc.HeartbeatResponse && m.Result == rpc.Success && m.Promised:
-		if b := &n.promises[m.Round%4]; m.Round == b.number && m.Asked == b.asked {
-			b.accepted = b.accepted.With(m.From)
-		}
+	r := &n.asking.vote
+	if rings := n.input == protocol.Ring; !rings || r.over || r.mark != m.Mark || r.term != m.Term {
+		*r = ballot{r.number + 1, false, m.Mark, m.Term, n.engine.ledger.end(), voters(0).with(n.index)}
+	}
+	c.counts[LeaderComplete]++
+	if m.Ledger != n.engine.told {
+		c.violated(LeaderComplete, n, "it asks for votes with a ledger up to %v, and its engine has said %v", m.Ledger, n.engine.told)
 	}
 }
 
-// accepts says whether a vote is for this round: it answers it, or the old leader has
+// accepted notes a vote, before the step that takes it.
+func (c *checker) accepted(n *member, p *parcel) {
+	if a := &n.asking; p.message.Result == rpc.Accept && c.world.votes(int(p.from)) && a.counts(p) {
+		a.vote.accepted = a.vote.accepted.with(int(p.from))
+	}
+}
+
+// counts says whether a vote is for the newest round: it answers it, or the old leader has
 // vouched for what the candidate has.
-func (r *round) accepts(m *protocol.Message) bool {
-	if m.Mark == rpc.Vouched {
-		return r.mark == rpc.Handed && m.Asked == r.asked && m.Ledger.Compare(r.ledger) <= 0
+//
+// A process numbers its rounds from the beginning, like the one before it. So it may take the
+// answer to a pre-vote of that one for its own, if they are for the same term. Nothing is
+// given with it, and the question was the same.
+func (a *asking) counts(p *parcel) bool {
+	switch r, m := &a.vote, &p.message; {
+	case m.Mark == rpc.Vouched:
+		return r.mark == rpc.Handed && m.Asked == r.term && !behind(r.ledger, m.Ledger)
+	case r.mark == rpc.PreVote && p.round <= a.before:
+		return m.Mark == rpc.PreVote && m.Asked == r.term
+	default:
+		return p.round == r.number
 	}
-	return m.Round == r.number && m.Mark == r.mark && m.Asked == r.asked
 }
 
-// beats begins a round of heartbeats.
-func (c *checker) beats(n *member, m *protocol.Message) {
-	n.promises[m.Round%4] = round{number: m.Round, asked: m.Term, accepted: memberstate.SetOf(n.seat)}
+// judged looks at a round that is over. A lone voter asks nobody.
+func (c *checker) judged(n *member, x *protocol.Output) {
+	r := &n.asking.vote
+	if x.Judged == protocol.Passed && c.world.options.Members > 1 {
+		c.counts[WonByQuorum]++
+		if r.over || r.mark != x.Asked || r.accepted.count() < c.world.options.majority() {
+			c.violated(WonByQuorum, n, "its round for term %d has passed, and %d have accepted in it", r.term, r.accepted.count())
+		}
+	}
+	r.over = true
 }
 
-// passed looks at a round that was won. A lone voter asks nobody.
-func (c *checker) passed(n *member, mark rpc.Mark) {
-	r := &n.rounds[0]
-	if r.mark != mark {
-		r = &n.rounds[1]
-	}
-	if r.mark != mark || n.rules().Voters.Len() == 1 {
-		return
-	}
-	c.counts[WonByQuorum]++
-	if r.accepted.Len() < memberstate.Quorum(n.rules().Voters) {
-		c.violated(WonByQuorum, n, "its round %d for term %d has passed, and %d have accepted in it", r.number, r.asked, r.accepted.Len())
+// speaks notes an answer.
+func (a *asking) speaks(to memberstate.Set) {
+	for seat := range to.Seats() {
+		a.spoken = append(a.spoken, reply{seat, a.heard.round})
 	}
 }
+
+// putBy keeps a message that a group has taken while a step of it waits.
+func (a *asking) putBy(p *parcel) { a.waits = append(a.waits, *p) }

@@ -21,7 +21,7 @@ type termRecord struct {
 	lost   bool // by whom it was led
 	served bool
 	server int
-	votes  [maxNodes]memberstate.Seat // by node
+	votes  [maxNodes]memberstate.Seat // that are durable, by node
 }
 
 // of is the record of a term; nil if the term is too long past.

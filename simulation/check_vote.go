@@ -1,29 +1,29 @@
-// Votes and terms: one vote a term, terms that rise, and nothing said before it is
-// durable; over all restarts.
+// Votes and terms: one vote a term, terms that rise, and nothing said before it is durable;
+// over all restarts. What a member has voted is what its disk says, and what a message says
+// of it is held against the disk.
 
 package simulation
 
 import (
 	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
 )
 
-// vote looks at a vote that was just given.
-func (c *checker) vote(n *member, before *memberstate.State) {
-	c.counts[TermsRise]++
-	m := &n.group.Machine
-	if m.Vote == memberstate.Nobody || m.Vote == before.Vote && m.Term == before.Term {
+// kept looks at what has become durable.
+func (c *checker) kept(n *member, hard memberstate.HardState) {
+	if hard.Vote == memberstate.Nobody {
 		return
 	}
 	c.counts[OneVote]++
-	r := c.of(n).terms.of(m.Term)
+	r := c.of(n).terms.of(hard.Term)
 	if r == nil {
 		return
 	}
-	if given := r.votes[n.index]; given != memberstate.Nobody && given != m.Vote && n.durable().Term == m.Term && n.durable().Vote == given {
-		c.violated(OneVote, n, "it voted for n%d in term %d and now for n%d", given-1, m.Term, m.Vote-1)
+	if given := r.votes[n.index]; given != memberstate.Nobody && given != hard.Vote {
+		c.violated(OneVote, n, "it voted for n%d in term %d and now for n%d", given-1, hard.Term, hard.Vote-1)
 	}
-	r.votes[n.index] = m.Vote
+	r.votes[n.index] = hard.Vote
 }
 
 // termsRose holds what a restart finds against what was said before it.
@@ -35,14 +35,48 @@ func (c *checker) termsRose(n *member, found memberstate.HardState) {
 	}
 }
 
-// sends: what is said is on the disk.
-func (c *checker) sends(n *member, m *protocol.Message) {
+// sends looks at what is said: it is on the disk.
+func (c *checker) sends(n *member, to memberstate.Set, m *protocol.Message) {
 	c.counts[SavedBeforeSaid]++
-	if n.durable() != n.group.HardState {
-		c.violated(SavedBeforeSaid, n, "it sends %v with %+v on disk and %+v in memory", m.Kind, n.durable(), n.group.HardState)
+	durable := &n.disk.durable[n.place]
+	if *durable != n.group.HardState {
+		c.violated(SavedBeforeSaid, n, "it sends %v with %+v on disk and %+v in memory", m.Kind, *durable, n.group.HardState)
 	}
-	if n.group.Role == memberstate.Observer {
+	if c.world.observes(n.node) {
 		c.observerSays(n, m)
 	}
-	n.said = n.group.HardState
+	if m.Kind == rpc.VoteRequest && m.Mark == rpc.PreVote {
+		return // it is about a term that nobody is in yet
+	}
+	if m.Term > n.said.Term {
+		n.said = memberstate.HardState{Term: m.Term}
+	}
+	if m.Term > durable.Term {
+		c.violated(SavedBeforeSaid, n, "it sends %v in term %d; its disk has %+v", m.Kind, m.Term, *durable)
+	}
+	if m.Promised && durable.Promise < n.asking.heard.lease {
+		c.violated(SavedBeforeSaid, n, "it promises a lease of %v; its disk has %+v", n.asking.heard.lease, *durable)
+	}
+	if candidate := candidateOf(n, to, m); candidate != memberstate.Nobody {
+		if durable.Term != m.Term || durable.Vote != candidate {
+			c.violated(SavedBeforeSaid, n, "it sends %v, which is a vote for n%d in term %d; its disk has %+v", m.Kind, candidate-1, m.Term, *durable)
+		}
+		if m.Term == n.said.Term {
+			n.said.Vote = candidate
+		}
+	}
+}
+
+// candidateOf is for whom a message says that its sender has voted; nobody if it does not.
+func candidateOf(n *member, to memberstate.Set, m *protocol.Message) memberstate.Seat {
+	switch {
+	case m.Mark == rpc.PreVote:
+	case m.Kind == rpc.Heartbeat, m.Kind == rpc.VoteRequest, m.Kind == rpc.TakeLeadership:
+		return n.seat
+	case m.Kind == rpc.VoteResponse && m.Result == rpc.Accept:
+		for seat := range to.Seats() {
+			return seat
+		}
+	}
+	return memberstate.Nobody
 }

@@ -36,4 +36,25 @@
 //	ReturnsQuietly   check_liveness.go     Ongaro's thesis, 9.6; hashicorp/raft#411: who comes back raises no term
 //	HintsInVain      check_liveness.go     a connection that is said to be lost deposes nobody
 //	PreferredLeads   check_liveness.go     a preferred member leads in the end, if one can
+//
+// # What the checks go by
+//
+// A check that asks the code which it judges notices nothing where that code is wrong. So the
+// world counts for itself (check_measure.go): who votes and what a majority is, from its own
+// options; how long a detection time and a lease last, from the intervals; who has voted for
+// whom, from what became durable; who answered which round, from numbers of its own that travel
+// beside the messages; from when a lease counts, from when it saw the heartbeat leave; what is
+// committed, from what got into ledgers; that a handover is on, from open orders, paused writes
+// and messages. What a message says of a term, a vote or a ledger is held against the disk and
+// the engine.
+//
+// What is read of a member is what is judged: the role, term, vote and leader that its machine
+// has, or shows, and what a step asks for. Three things of production are believed besides:
+//
+//   - The number of an alarm. It says which of two alarms rings, and a machine that gives two
+//     alarms one number is found by what comes of it, since it is stuck or obeys the old one.
+//   - The rules that a member was given. The world sets them, nothing changes them, and of them
+//     the checks read who is preferred and who has pre-votes.
+//   - A pre-vote's number, over a restart. A process numbers its rounds from the beginning, so
+//     the answer to a pre-vote of the one before may count. No vote is given with it.
 package simulation

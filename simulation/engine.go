@@ -5,7 +5,6 @@
 package simulation
 
 import (
-	"slices"
 	"time"
 
 	"github.com/hustings/hustings/elector"
@@ -33,14 +32,15 @@ const (
 type engine struct {
 	ledger    ledger // durable at once: engines sync before they acknowledge
 	promise   elector.Promise
-	voted     memberstate.Term // the largest term that its ledger's end was asked for with
-	announced memberstate.Term // the largest term of a leader that it was told it may follow
-	leading   memberstate.Term // the term in which it serves; 0: it does not
-	running   memberstate.Term // the term of a Lead that has not returned; 0: none
-	ending    bool             // and that Lead was told to
-	stopped   bool             // writes are paused for a handover
-	slow      int64            // the most nanoseconds that it takes for what is asked of it
-	asked     memberstate.Term // of a slow one: what it was asked for its ledger's end with
+	voted     memberstate.Term     // the largest term that its ledger's end was asked for with
+	told      memberstate.Position // where it has said last that its ledger ends
+	announced memberstate.Term     // the largest term of a leader that it was told it may follow
+	leading   memberstate.Term     // the term in which it serves; 0: it does not
+	running   memberstate.Term     // the term of a Lead that has not returned; 0: none
+	ending    bool                 // and that Lead was told to
+	stopped   bool                 // writes are paused for a handover
+	slow      int64                // the most nanoseconds that it takes for what is asked of it
+	asked     memberstate.Term     // of a slow one: what it was asked for its ledger's end with
 	end       memberstate.Position
 	pausing   uint32               // the newest pause
 	wanted    bool                 // and somebody wants it
@@ -91,7 +91,8 @@ func (e *engine) restart() { *e = engine{ledger: e.ledger, slow: e.slow} }
 // ledgerEnd is LedgerEnd.
 func (e *engine) ledgerEnd(term memberstate.Term) memberstate.Position {
 	e.voted = max(e.voted, term)
-	return e.promise.End(term, e.ledger.end)
+	e.told = e.promise.End(term, e.ledger.end)
+	return e.told
 }
 
 // accept changes the ledger by an append of a term, and says whether it may.
@@ -259,8 +260,8 @@ func (m *member) wrote(write uint32) {
 	m.world.network.ship(m, added.from, rpc.HeartbeatResponse, added.term, ledger{term: added.ledger.term, last: added.ledger.last})
 }
 
-// acknowledged counts who has what. An entry of this term that a quorum has is
-// committed, and all before it.
+// acknowledged counts who has what, as the engine is told. It takes an entry of this term
+// that a quorum has for committed, and all before it.
 func (e *engine) acknowledged(n *member, p *parcel) {
 	if e.leading == 0 || p.message.Term != e.leading {
 		return
@@ -269,8 +270,5 @@ func (e *engine) acknowledged(n *member, p *parcel) {
 		return
 	}
 	e.acked[p.from] = p.ledger.last
-	all := e.acked                        // a copy
-	have := all[:n.world.options.Members] // observers do not count
-	slices.Sort(have)
-	n.world.check.committed(n, have[len(have)-memberstate.Quorum(n.rules().Voters)])
+	n.world.check.commits(n, n.world.options.reaches(e.acked[:]))
 }

@@ -35,14 +35,11 @@ type member struct {
 	asks    int               // how often this step has asked for the ledger's end
 	hearing []int32           // the places in the trace of messages that no step has taken yet
 
-	answers   answers
-	accepted  memberstate.Term // the largest term of an append in its ledger, in any incarnation
-	rounds    [2]round         // the newest rounds of votes
-	promises  [4]round         // and of heartbeats
-	resigning memberstate.Term // that it was told to resign
-	resigned  int64            // and when, by true time
-	handing   int64            // when a handover began, by true time; 0: none is on
-	away      time.Duration    // how long it stays away when it is over; 0: it was not told to stop
+	asking   asking
+	input    protocol.InputKind // of the step under way
+	accepted memberstate.Term   // the largest term of an append in its ledger, in any incarnation
+	handing  handing
+	away     time.Duration // how long it stays away when it is over; 0: it was not told to stop
 
 	said memberstate.HardState // what it has spoken with last, in any incarnation
 }
@@ -51,7 +48,6 @@ type member struct {
 type lease struct {
 	term  memberstate.Term // 0: none
 	until int64
-	beat  uint32
 }
 
 // mostLedgers is how often a step may ask where the ledger ends: for each term that it
@@ -94,8 +90,8 @@ func (m *member) join() {
 	m.electorate = protocol.Electorate{Members: m.electorate.Members, Rules: m.electorate.Rules} // a new process's
 	m.group = protocol.NewGroup(&m.electorate, w.groups[m.place], m)
 	m.shown = protocol.View{}
-	m.lease, m.order, m.handing, m.hearing = lease{}, nil, 0, m.hearing[:0]
-	m.rounds, m.promises, m.resigning = [2]round{}, [4]round{}, 0
+	m.lease, m.order, m.handing, m.hearing = lease{}, nil, handing{word: m.handing.word}, m.hearing[:0]
+	m.asking.restart()
 	w.check.started(m)
 	err := errors.Join(m.intake.Join(&m.group), m.intake.Start(&m.group), m.group.Restore(m.stored()))
 	m.group.CountFrom(w.options.Counters)
@@ -128,10 +124,7 @@ func (m *member) leads() bool { return m.group.Role == memberstate.Leader }
 
 // resume goes on after a pause.
 func (m *member) resume() {
-	if m.handing != 0 {
-		m.handing = m.world.now
-	}
-	m.resigned = m.world.now
+	m.handing.delayed(m.world.now)
 	m.lapseIfOver()
 }
 
@@ -152,17 +145,19 @@ func (m *member) before(in *protocol.Input) {
 	if in.HasLedger {
 		return
 	}
-	m.untaken = false
 	w := m.world
 	w.steps++
-	m.last, m.armed = m.group.State, m.number
+	m.last, m.armed, m.input = m.group.State, m.number, in.Kind
 	if in.Kind == protocol.Ring && in.Number != m.armed {
 		m.stale = m.group.Machine
 	}
 	w.tracer.steps(m, in)
 	if in.Kind == protocol.Receive {
-		w.check.answers(m, &in.Message)
+		w.check.hears(m)
+	} else {
+		m.asking.heard = request{}
 	}
+	m.untaken = false
 }
 
 // after is when it has been taken, and nothing has taken effect yet.
@@ -187,18 +182,23 @@ func (m *member) after(x *protocol.Step) {
 }
 
 // says is when a message leaves the group.
-func (m *member) says(q *protocol.Message) {
+func (m *member) says(to memberstate.Set, q *protocol.Message) {
 	if !m.alive {
 		return
 	}
 	c := &m.world.check
-	switch {
-	case q.Kind == rpc.Heartbeat:
+	c.sends(m, to, q)
+	switch q.Kind {
+	case rpc.Heartbeat:
 		c.beats(m, q)
-	case q.Kind == rpc.VoteRequest && !m.group.Repeats():
+	case rpc.VoteRequest:
 		c.asks(m, q)
+	case rpc.TakeLeadership:
+		c.offers(m, q)
+	case rpc.HeartbeatResponse, rpc.VoteResponse:
+		m.asking.speaks(to)
+	default: // it belongs to no round
 	}
-	c.sends(m, q)
 }
 
 // Show makes the group's state known.
@@ -218,8 +218,8 @@ func (m *member) Hold(until time.Duration) {
 		m.lease = lease{}
 		return
 	}
-	m.lease = lease{m.group.Term, m.clock.when(until), m.group.LeaseBeat()}
-	m.world.check.leased(m)
+	m.lease = lease{m.group.Term, m.clock.when(until)}
+	m.world.check.leased(m, until)
 	m.world.about(max(m.lease.until, m.world.now)-m.world.now, leaseEnds, m, m.incarnation)
 }
 

@@ -17,6 +17,7 @@ type parcel struct {
 	ledger   ledger
 	number   uint32 // which of its link it is, from 1
 	passage  int32  // its place in the trace
+	round    uint32 // of the world's: which its sender asks in, or answers
 	rest     uint32 // the place, plus one, of what comes next in its packet; 0: it is the last
 	from, to uint8
 	group    uint8
@@ -164,6 +165,7 @@ func (n *network) enter(from, to *node, m *rpc.Message) uint32 {
 	p.message = *m
 	p.from, p.to, p.group = uint8(from.index), uint8(to.index), uint8(n.world.place(p.message.Group))
 	p.engine, p.slowed, p.rest = false, false, 0
+	p.round = n.world.check.tags(&from.members[p.group], p)
 	n.count(p)
 	return place
 }

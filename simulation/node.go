@@ -244,7 +244,10 @@ func (n *node) deliver(p *parcel) {
 	m.hears(p.passage)
 	n.world.tracer.ended(p, Delivered)
 	n.host.Deliver(&m.group, &p.message)
-	n.untaken = false
+	if n.untaken { // nor was it refused: a step of the group waits
+		n.untaken = false
+		m.asking.putBy(p)
+	}
 }
 
 // Draw chooses how long an alarm waits.
@@ -318,9 +321,12 @@ func (n *node) saveEnded(incarnation uint32) {
 		n.saved = true
 		return
 	}
-	trouble := n.disk.trouble
+	trouble, batch := n.disk.trouble, n.disk.written
 	err := n.disk.sync()
 	if err == nil {
+		for i := range batch {
+			n.world.check.kept(&n.members[batch[i].place], batch[i].hard)
+		}
 		n.world.tracer.saved(n)
 		if n.doomed == CrashBeforeSend {
 			n.dies(CrashBeforeSend)
@@ -351,6 +357,7 @@ func (n *node) Drop(why protocol.Drop, _ int) {
 		w.check.told(OtherMembers)
 	default: // the network delivers nothing else
 	}
+	n.untaken = false
 	w.tracer.ended(n.arriving, Refused)
 	if m := &n.members[n.arriving.group]; len(m.hearing) > 0 {
 		m.hearing = m.hearing[:len(m.hearing)-1]
@@ -358,12 +365,9 @@ func (n *node) Drop(why protocol.Drop, _ int) {
 }
 
 // Judge counts an election.
-func (n *node) Judge(g *protocol.Group, asked rpc.Mark, judged protocol.Judgement) {
-	if judged == protocol.Passed {
-		n.world.check.passed(n.memberOf(g), asked)
-		if asked != rpc.PreVote {
-			n.world.election++
-		}
+func (n *node) Judge(_ *protocol.Group, asked rpc.Mark, judged protocol.Judgement) {
+	if judged == protocol.Passed && asked != rpc.PreVote {
+		n.world.election++
 	}
 	n.world.judged(asked, judged)
 }
@@ -376,8 +380,8 @@ func (n *node) NotTransferred(*protocol.Group, *protocol.TransferError, bool) {}
 func (n *node) Failed(*protocol.Group, error)                                 {}
 func (n *node) LeadFailed(*protocol.Group, memberstate.Term, error)           {}
 func (n *node) TooFarApart(*protocol.Group, string, memberstate.Term, uint64) {}
-func (n *node) Says(g *protocol.Group, _ memberstate.Set, m *protocol.Message) {
-	n.memberOf(g).says(m)
+func (n *node) Says(g *protocol.Group, to memberstate.Set, m *protocol.Message) {
+	n.memberOf(g).says(to, m)
 }
 func (n *node) Before(g *protocol.Group, in *protocol.Input) { n.memberOf(g).before(in) }
 func (n *node) After(g *protocol.Group, x *protocol.Step)    { n.memberOf(g).after(x) }

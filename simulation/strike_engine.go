@@ -111,6 +111,7 @@ func (m *member) unlessGone(incarnation uint32, do func()) {
 // Pause has the engine accept no more writes, for a handover.
 func (m *member) Pause(_ memberstate.Term, number uint32) {
 	m.engine.pausing, m.engine.wanted = number, true
+	m.handing.pausing, m.handing.paused = true, m.world.now
 	if m.engine.slow == 0 {
 		m.pauseEnds(number)
 		return
@@ -150,4 +151,6 @@ var (
 )
 
 // Resume has writes go on.
-func (m *member) Resume() { m.engine.stopped, m.engine.wanted = false, false }
+func (m *member) Resume() {
+	m.engine.stopped, m.engine.wanted, m.handing.pausing = false, false, false
+}

@@ -45,6 +45,7 @@ func (m *member) ordered(s *Strike) *protocol.Order {
 		}
 		m.order = order
 	}
+	m.handing.given(m.outcome, m.world.now)
 	return order
 }
 

@@ -293,7 +293,7 @@ func (x *liveSearch) hopeful() []bool {
 
 // hasLeader says whether a quorum follows a leader.
 func (x *liveSearch) hasLeader(s *liveState) bool {
-	quorum := memberstate.Quorum(memberstate.Set(1<<x.options.Members - 1))
+	quorum := x.options.Members/2 + 1 // counted anew
 	for i := range x.options.Members {
 		leader := &x.model.nodes[s.nodes[i]]
 		if leader.session.Role != memberstate.Leader {

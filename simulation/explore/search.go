@@ -248,7 +248,7 @@ func (m *model) wrong(s *state) (d defect) {
 // larger term since, and what was committed in earlier terms is in its ledger.
 func (m *model) wrongLeader(s *state, n *node) (d defect) {
 	term, votes := n.session.Term, 0
-	quorum := memberstate.Quorum(memberstate.Set(1<<m.bounds.Members - 1))
+	quorum := m.bounds.Members/2 + 1 // counted anew: the machine's own count may be wrong
 	for i := range m.bounds.Members {
 		if v := &m.nodes[s.nodes[i]].session; v.Term > term || v.Term == term && v.Vote == n.seat {
 			votes++

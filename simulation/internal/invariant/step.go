@@ -129,7 +129,7 @@ func holds(r *protocol.Rules, s *memberstate.State) (b Breaches) {
 			b |= 1 << breach
 		}
 	}
-	observes := !r.Voters.Has(r.Self)
+	observes := r.Voters>>(r.Self-1)&1 == 0
 	is(unelected, s.Role == memberstate.Leader && (s.Vote != r.Self || s.Leader != r.Self))
 	is(followsNobody, s.Role == memberstate.Follower && (s.Leader == memberstate.Nobody || s.Leader == r.Self))
 	is(namesLeader, s.Role == memberstate.Candidate && s.Leader != memberstate.Nobody)
