@@ -30,6 +30,9 @@ func (c *checker) leads(n *member, term memberstate.Term) {
 		return
 	}
 	r.led = now
+	if c.world.observes(n.node) {
+		c.violated(ObserverSilent, n, "it leads term %d", term)
+	}
 	c.wonByQuorum(n, term, r)
 	c.complete(n, term)
 }

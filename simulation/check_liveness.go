@@ -73,7 +73,7 @@ func (w *world) heal(core []int) {
 			n.members[place].engine.slow, n.members[place].engine.unwilling = 0, false
 			n.members[place].rules().Preferred = w.nodes[core[0]].members[place].rules().Preferred
 		}
-		if !slices.Contains(core, i) && n != w.observer {
+		if !slices.Contains(core, i) && !w.observes(n) {
 			w.sever(i, 1)
 			continue
 		}
@@ -253,7 +253,7 @@ func (w *world) mayDepose(core []int, m *member) bool {
 	})
 }
 
-// settled says whether in each group all of the core, and the observer, follow one of the
+// settled says whether in each group all of the core, and the observers, follow one of the
 // core.
 func (w *world) settled(core []int) bool { return w.unsettled(core) == len(w.groups) }
 
@@ -279,5 +279,10 @@ func (w *world) settledIn(core []int, place int) bool {
 			return false
 		}
 	}
-	return w.observer == nil || follows(w.observer)
+	for i := range w.nodes {
+		if n := &w.nodes[i]; w.observes(n) && !follows(n) {
+			return false
+		}
+	}
+	return true
 }

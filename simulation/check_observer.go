@@ -1,4 +1,5 @@
-// Observers: they learn who leads, and have no voice in it.
+// Observers: they learn who leads, and have no voice in it. That they follow is demanded
+// where a leader is, see check_liveness.go.
 
 package simulation
 
@@ -7,11 +8,12 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// observerSays looks at what an observer sends: answers to heartbeats, and no promise
-// in them.
+// observerSays looks at what an observer sends: answers to leaders alone, and no promise in
+// them. Whoever stands, votes or leads says something else.
 func (c *checker) observerSays(n *member, m *protocol.Message) {
 	c.counts[ObserverSilent]++
-	if m.Kind == rpc.VoteRequest || m.Kind == rpc.VoteResponse || m.Promised {
+	answers := m.Kind == rpc.HeartbeatResponse || m.Kind == rpc.TakeLeadershipResponse
+	if !answers || m.Promised {
 		c.violated(ObserverSilent, n, "it says %v, promised: %t", m.Kind, m.Promised)
 	}
 }

@@ -37,6 +37,9 @@
 //	HintsInVain      check_liveness.go     a connection that is said to be lost deposes nobody
 //	PreferredLeads   check_liveness.go     a preferred member leads in the end, if one can
 //
+// Members whose intervals differ are not drawn: docs/protocol.md says that they are not meant,
+// because a follower whose detection time is shorter than its leader's heartbeat never rests.
+//
 // # What the checks go by
 //
 // A check that asks the code which it judges notices nothing where that code is wrong. So the

@@ -43,6 +43,8 @@ const (
 	ofCounters
 	ofTerm
 	ofGroups
+	ofObservers
+	ofPreferred
 )
 
 // Draw has a seed choose what kind of groups it is about, and how old they are. It sets neither Faults nor
@@ -69,6 +71,12 @@ func Draw(seed uint64, f Fixed) Options {
 	if r := random(ofTerm); r.IntN(8) == 0 {
 		full := [...]memberstate.Term{math.MaxUint8, math.MaxUint16, math.MaxInt32, math.MaxUint32, 1 << 53, math.MaxInt64, lastTerm}
 		o.Term = full[r.IntN(len(full))] - memberstate.Term(r.IntN(12))
+	}
+	if r := random(ofObservers); r.IntN(4) == 0 {
+		o.Observers = 1 + r.IntN(maxObservers)
+	}
+	if r := random(ofPreferred); r.IntN(4) == 0 {
+		o.Preferred = 1 + r.IntN(3)
 	}
 	if o.Members == 0 {
 		o.Members = sizes[random(ofMembers).IntN(len(sizes))]

@@ -59,7 +59,7 @@ func TestWhatIsFixedIsNotDrawn(t *testing.T) {
 		}
 		timing := elector.DefaultTiming()
 		timing.Leak = 7
-		drawn = simulation.Options{Seed: seed, Term: drawn.Term, Counters: drawn.Counters}
+		drawn = simulation.Options{Seed: seed, Term: drawn.Term, Counters: drawn.Counters, Observers: drawn.Observers, Preferred: drawn.Preferred}
 		drawn.Groups = 2
 		drawn.Members, drawn.Timing, drawn.Duration, drawn.Leases = 5, timing, time.Second, true
 		assert.Equal(t, drawn, simulation.Draw(seed, all))

@@ -58,7 +58,10 @@ func (m *member) init(n *node, place int) {
 	w, o := n.world, &n.world.options
 	m.node, m.place = n, place
 	m.tell = func() { m.told = true }
-	setup := protocol.Setup{Timing: o.Timing, Leases: o.Leases, NoPreVote: o.NoPreVote, NoRanks: o.NoRanks}
+	setup := protocol.Setup{
+		Timing: o.Timing, Leases: o.Leases, NoPreVote: o.NoPreVote, NoRanks: o.NoRanks,
+		Preferred: names[max(o.Members-o.Preferred, 0):o.Members],
+	}
 	m.electorate.Members = w.list(n.seat)
 	m.electorate.Rules = setup.Rules(m.electorate.Members, n.name())
 }

@@ -44,6 +44,8 @@ func (s *Scenario) String() string {
 		word string
 	}{
 		{s.Timing != elector.DefaultTiming() && s.Timing != (elector.Timing{}), "timing " + timingText(s.Timing)},
+		{s.Observers > 0, fmt.Sprintf("observers %d", s.Observers)},
+		{s.Preferred > 0, fmt.Sprintf("preferred %d", s.Preferred)},
 		{s.Leases, "leases on"},
 		{s.NoPreVote, "pre-vote off"},
 		{s.NoRanks, "ranks off"},
@@ -181,7 +183,7 @@ func ParseScenario(r io.Reader) (*Scenario, error) {
 
 // mostNodes is how many nodes there come to be.
 func (s *Scenario) mostNodes() int {
-	there := s.Members
+	there := min(s.Members+s.Observers, maxSeats)
 	for _, later := range []Fault{Observe, Twin} {
 		if slices.ContainsFunc(s.Strikes, func(k Strike) bool { return k.Fault == later }) {
 			there++
@@ -278,7 +280,7 @@ func (s *Scenario) checkHeal() error {
 			return fmt.Errorf("there is no voter n%d", n)
 		}
 	}
-	if s.Heal != nil && len(s.Heal) < memberstate.Quorum(memberstate.Set(1<<s.Members-1)) {
+	if s.Heal != nil && len(s.Heal) < s.majority() {
 		return fmt.Errorf("%d of %d nodes are no quorum", len(s.Heal), s.Members)
 	}
 	return nil
@@ -315,6 +317,10 @@ func (s *Scenario) parseLine(w *words) error {
 		s.Members = int(w.Number())
 	case "groups":
 		s.Groups = int(w.Number())
+	case "observers":
+		s.Observers = int(w.Number())
+	case "preferred":
+		s.Preferred = int(w.Number())
 	case "duration":
 		s.Duration = w.Duration()
 	case "delay":

@@ -244,6 +244,8 @@ func (x *shrinker) plainer() {
 	for _, plain := range []func(o *Options){
 		func(o *Options) { o.Term = 0 },
 		func(o *Options) { o.Counters = 0 },
+		func(o *Options) { o.Observers = 0 },
+		func(o *Options) { o.Preferred = 0 },
 		func(o *Options) { o.Leases = false },
 		func(o *Options) { o.NoPreVote = false },
 		func(o *Options) { o.NoRanks = false },

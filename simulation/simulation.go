@@ -22,6 +22,9 @@ type Options struct {
 	Branches []Branch
 	// Members is how many voters there are, up to 9; 0 for 3.
 	Members int
+	// Observers is how many observers there are from the start, up to 2, and Preferred how many
+	// of the voters are preferred, the last ones: as far as there is room, and as there are.
+	Observers, Preferred int
 	// Groups is how many groups every node takes part in, up to 64; 0 for 1.
 	Groups int
 	// Duration is how long faults strike, in virtual time; 0 for a minute. What
@@ -108,6 +111,12 @@ func (o *Options) fill() error {
 	var problems []error
 	if o.Members < 1 || o.Members > maxMembers {
 		problems = append(problems, fmt.Errorf("simulation: Members is %d, want 1 to %d", o.Members, maxMembers))
+	}
+	if o.Observers < 0 || o.Observers > maxObservers {
+		problems = append(problems, fmt.Errorf("simulation: Observers is %d, want up to %d", o.Observers, maxObservers))
+	}
+	if o.Preferred < 0 {
+		problems = append(problems, fmt.Errorf("simulation: Preferred is %d, want 0 or more", o.Preferred))
 	}
 	if o.Groups < 1 || o.Groups > maxGroups {
 		problems = append(problems, fmt.Errorf("simulation: Groups is %d, want 1 to %d", o.Groups, maxGroups))

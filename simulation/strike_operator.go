@@ -119,15 +119,18 @@ func prefer(w *world, s *Strike) bool {
 
 func drawObserve(w *world, s *Strike) bool {
 	s.Node, s.Lasts = nobody, 0
-	return w.observer == nil
+	return w.mayObserve()
 }
+
+// mayObserve says whether there is room for another observer.
+func (w *world) mayObserve() bool { return w.observer == nil && w.seats < maxSeats }
 
 // observe adds an observer to all groups, at a node of its own.
 func observe(w *world, _ *Strike) bool {
-	if w.observer != nil {
+	if !w.mayObserve() {
 		return false
 	}
-	w.observer = w.addNode(memberstate.Seat(w.options.Members + 1))
+	w.observer = w.addNode(memberstate.Seat(w.seats + 1))
 	for i := range w.nodes {
 		for place := range w.nodes[i].members {
 			e := &w.nodes[i].members[place].electorate

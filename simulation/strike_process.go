@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/hustings/hustings/elector"
-	"github.com/hustings/hustings/memberstate"
 )
 
 // crash kills a process. It is back after s.Lasts; one that is never back, not before
@@ -33,7 +32,7 @@ func drawMinority(w *world, s *Strike) bool {
 			gone++
 		}
 	}
-	return gone <= w.options.Members-memberstate.Quorum(w.voters)
+	return gone <= w.options.Members-w.options.majority()
 }
 
 // doom has a process die at a point of a step, when it next comes there.

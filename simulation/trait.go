@@ -21,6 +21,8 @@ const (
 	LargeTerms
 	SeveralGroups
 	ManyGroups
+	WithObservers
+	WithPreferred
 
 	traits
 )
@@ -29,7 +31,7 @@ var traitNames = [traits]string{
 	"an even number of voters", "a lone voter", "leases", "no pre-vote", "no ranks",
 	"other intervals", "two heartbeats may be missed", "more than 12 may be missed",
 	"counters that begin again", "large terms",
-	"several groups a node", "more than 16 groups a node",
+	"several groups a node", "more than 16 groups a node", "observers from the start", "preferred members from the start",
 }
 
 // String says what the worlds have.
@@ -52,6 +54,7 @@ func (o *Options) Traits() (all []Trait) {
 		FewMissed:      o.Timing.Leak == 2, ManyMissed: o.Timing.Leak > 12,
 		FullCounters: o.Counters > 0, LargeTerms: o.Term > 0,
 		SeveralGroups: o.Groups > 1, ManyGroups: o.Groups > 16,
+		WithObservers: o.Observers > 0, WithPreferred: o.Preferred > 0,
 	} {
 		if has {
 			all = append(all, Trait(t))

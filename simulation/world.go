@@ -29,6 +29,7 @@ type world struct {
 	// longestWrite is the most that an append takes at a follower.
 	longestWrite time.Duration
 
+	seats          int      // of voters, and of those who observe from the start
 	observer, twin *node    // those that came later
 	core           []int    // the majority that is healed in the end
 	planned        []Strike // of a scenario
@@ -51,19 +52,22 @@ type world struct {
 	coverage *coverage
 }
 
-// maxNodes bounds the processes in a world: the voters, an observer, and a twin.
+// maxNodes bounds the processes in a world: the voters and observers, and a twin.
 const (
-	maxMembers = 9
-	maxNodes   = maxMembers + 2
+	maxMembers   = 9
+	maxObservers = 2 // from the start; one more may come
+	maxSeats     = 10
+	maxNodes     = maxSeats + 1
 )
 
 func newWorld(o Options) *world {
 	w := &world{options: o, groups: groupNames[:o.Groups], longestWrite: quickWrite, voters: memberstate.Set(1<<o.Members - 1)}
-	w.nodes = make([]node, 0, o.Members+2)
+	w.seats = min(o.Members+o.Observers, maxSeats)
+	w.nodes = make([]node, 0, w.seats+2)
 	w.network.world = w
 	w.alarms.look()
 	w.check.init(w)
-	for i := range o.Members {
+	for i := range w.seats {
 		w.addNode(memberstate.Seat(i + 1))
 	}
 	return w
@@ -232,12 +236,14 @@ func (w *world) seatOf(name string) memberstate.Seat {
 	return memberstate.Seat(index + 1)
 }
 
-// list is who is in a group: the voters, and with them whoever has this seat.
+// list is who is in a group: the voters, who observes from the start, and whoever has this
+// seat.
 func (w *world) list(with memberstate.Seat) memberstate.Members {
-	if w.voters.Has(with) {
-		return w.first(w.options.Members)
+	var observers []memberstate.Member
+	for _, id := range names[w.options.Members:max(w.seats, int(with))] {
+		observers = append(observers, memberstate.Member{ID: id, Observer: true})
 	}
-	return w.first(w.options.Members, memberstate.Member{ID: names[with-1], Observer: true})
+	return w.first(w.options.Members, observers...)
 }
 
 // first is a list of so many voters, and of others.
