@@ -24,7 +24,7 @@ func (c *checker) step(n *member, before *memberstate.State, x *protocol.Step) {
 	if x.Input.Kind == protocol.Ring && x.Input.Number == n.number && x.Output.Dropped == protocol.DropStaleAlarm {
 		c.violated(NeverStuck, n, "it takes its alarm for one that it has replaced")
 	}
-	if x.Input.Kind == protocol.Ring && x.Input.Number != n.armed && *m != n.stale {
+	if n.early && *m != n.stale {
 		c.violated(LegalStep, n, "it obeys an alarm that it has replaced")
 	}
 	if x.Output.To != 0 && x.Output.Send.Kind == rpc.VoteRequest && before.Role != memberstate.Leader && n.engine.running != 0 {

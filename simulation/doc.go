@@ -54,8 +54,9 @@
 // What is read of a member is what is judged: the role, term, vote and leader that its machine
 // has, or shows, and what a step asks for. Three things of production are believed besides:
 //
-//   - The number of an alarm. It says which of two alarms rings, and a machine that gives two
-//     alarms one number is found by what comes of it, since it is stuck or obeys the old one.
+//   - The number of an alarm, where a member takes one that rings for one that it has replaced.
+//     That it obeys none which it has replaced is seen by the clock: such an alarm rings before
+//     the newest one is due.
 //   - The rules that a member was given. The world sets them, nothing changes them, and of them
 //     the checks read who is preferred and who has pre-votes.
 //   - A pre-vote's number, over a restart. A process numbers its rounds from the beginning, so

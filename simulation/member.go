@@ -29,7 +29,8 @@ type member struct {
 	stale   protocol.Machine  // and all of it, if it is given an alarm that it has replaced
 	number  uint32            // of the alarm that is set
 	asked   uint32            // and of the one that the step has asked for
-	armed   uint32            // which it was when the step under way began
+	rings   time.Duration     // when the newest alarm is due, by the node's clock
+	early   bool              // the step under way begins with an alarm before that: it has been replaced
 	told    bool              // that its group has heard of the append that comes
 	tell    func()            // says so
 	asks    int               // how often this step has asked for the ledger's end
@@ -150,8 +151,8 @@ func (m *member) before(in *protocol.Input) {
 	}
 	w := m.world
 	w.steps++
-	m.last, m.armed, m.input = m.group.State, m.number, in.Kind
-	if in.Kind == protocol.Ring && in.Number != m.armed {
+	m.last, m.input = m.group.State, in.Kind
+	if m.early = in.Kind == protocol.Ring && m.local() < m.rings; m.early {
 		m.stale = m.group.Machine
 	}
 	w.tracer.steps(m, in)

@@ -256,7 +256,9 @@ func (n *node) Draw(g *protocol.Group, a protocol.Alarm) time.Duration {
 	m.number = m.asked
 	// In a scenario nobody waits as long as another one, or all would always contest.
 	dull := a.Min + (a.Max-a.Min)*(2*time.Duration(n.index)+1)/(2*maxNodes)
-	return max(n.world.choices.span(chooseWait, n.index, a.Min, a.Max, dull), a.Min)
+	wait := max(n.world.choices.span(chooseWait, n.index, a.Min, a.Max, dull), a.Min)
+	m.rings = n.local() + wait
+	return wait
 }
 
 // Send sends messages to one node. The process may die between two nodes.
