@@ -31,6 +31,7 @@
 //
 //	invariant          what must hold
 //	OneLeader          a term is led by one member, which joined once; all who name its leader agree
+//	WonByQuorum        a leader has the votes of a majority, and they are on disks
 //	TermsGrow          terms never fall, in Status or on disk, over all processes of a node; nor do revisions
 //	VotesKept          a node votes for one candidate in a term, in Status, on disk and on the wire
 //	SaidDurable        nothing is shown or said that the disk does not have: terms, votes, promises
@@ -57,7 +58,10 @@
 //	NothingLeft        no goroutine is left, none waits for ever, and time goes on
 //
 // The judge reads nothing of an elector but Status, Lease and what it is told as everybody is.
-// It counts quorums, promises and times anew, from the messages.
+// It counts quorums, promises and times anew, from the messages; votes when they become
+// durable; and what is committed when it gets into ledgers. Of what a member says of itself it
+// believes two things: why it leads no more, by which it knows who has resigned, and its own
+// numbers of heartbeats, see judge_wire.go.
 //
 // # What is left out
 //

@@ -11,6 +11,7 @@ type Invariant uint8
 // The invariants.
 const (
 	OneLeader Invariant = iota
+	WonByQuorum
 	TermsGrow
 	VotesKept
 	SaidDurable
@@ -41,7 +42,7 @@ const (
 )
 
 var invariantNames = [invariants]string{
-	"one leader a term", "terms grow", "votes are kept", "said when durable", "records are kept", "loss shown before the disk", "one lead at a time", "lead in office",
+	"one leader a term", "won by a quorum", "terms grow", "votes are kept", "said when durable", "records are kept", "loss shown before the disk", "one lead at a time", "lead in office",
 	"lead is called", "lead gives up", "pause ends", "one lease", "lease is covered", "lease stays over", "promise is kept", "committed stays",
 	"resigned rests", "named heir", "orders are told", "calls end", "stop waits", "prompt", "watched", "leader found", "nothing left", "released after lead",
 }

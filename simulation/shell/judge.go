@@ -27,7 +27,8 @@ type judge struct {
 type history struct {
 	group   *groupPlan
 	leaders map[memberstate.Term]tenure
-	votes   map[ballot]string
+	votes   map[ballot]string         // that were shown or said
+	kept    map[ballot]string         // that became durable
 	handed  map[memberstate.Term]bool // terms whose leader has told another one to stand
 	rounds  map[round]*beat
 	seats   map[int]*seat // by node
@@ -128,7 +129,7 @@ func newJudge(seed uint64, p *plan, live func(string)) *judge {
 	for _, g := range p.groups {
 		j.named = append(j.named, g.name)
 		h := &history{
-			group: g, leaders: map[memberstate.Term]tenure{}, votes: map[ballot]string{}, handed: map[memberstate.Term]bool{},
+			group: g, leaders: map[memberstate.Term]tenure{}, votes: map[ballot]string{}, kept: map[ballot]string{}, handed: map[memberstate.Term]bool{},
 			rounds: map[round]*beat{}, seats: map[int]*seat{},
 		}
 		for _, n := range g.nodes() {
@@ -162,6 +163,7 @@ func (j *judge) booted(p *process, made bool) {
 		s.unsure, s.saved = nil, nil
 		if known {
 			s.saved = &r
+			h.keeps(p.node.name, &r)
 			if r.Vote != "" && made {
 				j.met[VoteRead]++
 			}

@@ -30,6 +30,7 @@ func (j *judge) shown(p *process, s elector.Status) {
 	}
 	if s.Role == memberstate.Leader {
 		j.namesLeader(h, m.name, s.Term, p.node.name, m.id)
+		j.wins(h, m, s.Term)
 		j.holds(Rests, !time.Now().Before(m.rest), m.name, "it leads term %d while it should rest after it has resigned", s.Term)
 	}
 	m.shown, m.shownAt = s, time.Now()
@@ -70,6 +71,24 @@ func (j *judge) votes(h *history, voter string, term memberstate.Term, candidate
 	given, known := h.votes[b]
 	j.holds(VotesKept, !known || given == candidate, voter+" "+h.group.name, "it votes for %q in term %d, and has voted for %q", candidate, term, given)
 	h.votes[b] = candidate
+}
+
+// keeps notes a vote that is durable.
+func (h *history) keeps(voter string, r *memberstate.Record) {
+	if r.Vote != "" {
+		h.kept[ballot{voter, r.Term}] = r.Vote
+	}
+}
+
+// wins counts the votes for a leader: those that have become durable, whatever it was told.
+func (j *judge) wins(h *history, m *member, term memberstate.Term) {
+	votes := 0
+	for _, voter := range h.group.voters {
+		if h.kept[ballot{nodeName(voter), term}] == m.process.node.name {
+			votes++
+		}
+	}
+	j.holds(WonByQuorum, votes >= h.group.quorum(), m.name, "it leads term %d with %d durable votes of %d voters", term, votes, len(h.group.voters))
 }
 
 // namesLeader notes that a node leads a term, as it says itself or, with member 0, as others do.
@@ -163,5 +182,6 @@ func (j *judge) saved(p *process, batch []memberstate.Record, err error) {
 			j.holds(PromiseKept, r.Term != old.Term || r.Promise >= old.Promise, who, "it saves a promise of %v in term %d over one of %v", r.Promise, r.Term, old.Promise)
 		}
 		s.saved, s.unsure = &r, nil
+		j.groups[r.Group].keeps(p.node.name, &r)
 	}
 }

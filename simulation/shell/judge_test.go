@@ -25,6 +25,9 @@ func court(t *testing.T) (j *judge, processes []*process) {
 	p := &plan{groups: []*groupPlan{g}, rates: []float64{1, 1, 1}}
 	j = newJudge(0, p, nil)
 	w := &world{base: newBase(nil, nil), plan: p, judge: j}
+	for _, voter := range []string{"n0", "n1"} {
+		j.groups["g0"].kept[ballot{voter, 9}] = "n0"
+	}
 	for i := range p.rates {
 		n := &node{world: w, index: i, name: nodeName(i), rate: 1}
 		pr := &process{node: n, number: 1, died: make(chan struct{}), members: map[string]*member{}}
@@ -61,6 +64,9 @@ func TestTheJudgeNotices(t *testing.T) {
 	}{
 		"two leaders of a term": {OneLeader, func(_ *judge, p []*process) {
 			shows(p[0], memberstate.Leader, 9, 1)
+			shows(p[1], memberstate.Leader, 9, 1)
+		}},
+		"a leader without votes": {WonByQuorum, func(_ *judge, p []*process) {
 			shows(p[1], memberstate.Leader, 9, 1)
 		}},
 		"a term that falls": {TermsGrow, func(_ *judge, p []*process) {

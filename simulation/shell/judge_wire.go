@@ -10,7 +10,8 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// round is one round of heartbeats.
+// round is one round of heartbeats, by its leader's number. A leader that gave two of them one
+// number would be believed for the first one alone, and its lease would be too long for that.
 type round struct {
 	leader string
 	term   memberstate.Term

@@ -105,7 +105,8 @@ func (m *member) serve(ctx context.Context, term memberstate.Term) {
 	}
 }
 
-// ship has a ledger on its way to another node, and the answer on its way back.
+// ship has a ledger on its way to another node. Nobody has to be told that it is there: what
+// a majority has is committed, whether the leader ever learns of it or not.
 func (w *world) ship(from *member, to *node, term memberstate.Term, entries []entry, mine *acks) {
 	there, reaches := w.travel(from.process.node.index, to.index)
 	if !reaches || from.process.isDead() {
@@ -120,16 +121,9 @@ func (w *world) ship(from *member, to *node, term memberstate.Term, entries []en
 		if m == nil || m.el == nil {
 			return
 		}
-		have, ok := m.takes(term, from.process.node.name, entries)
-		back, returns := w.travel(to.index, from.process.node.index)
-		if !ok || !returns {
-			return
+		if have, ok := m.takes(term, from.process.node.name, entries); ok {
+			mine.reaches(from, to.index, entries, have)
 		}
-		w.after(back, func() {
-			if !from.process.isDead() {
-				mine.reaches(from, to.index, entries, have)
-			}
-		})
 	})
 }
 
@@ -169,8 +163,8 @@ func (m *member) takes(term memberstate.Term, leader string, entries []entry) (h
 	return have, err == nil
 }
 
-// reaches notes how much of a leader's ledger a node has, and commits what a quorum of the
-// voters has, if the last of it is of the leader's own term.
+// reaches notes how much of a leader's ledger a node has, at the moment when it has it, and
+// commits what a quorum of the voters has, if the last of it is of the leader's own term.
 func (a *acks) reaches(m *member, node int, entries []entry, have int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
