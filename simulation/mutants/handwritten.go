@@ -8,6 +8,7 @@ var handwritten = []mutant{
 	// Quorums.
 	{"quorum-less-one", "memberstate/members.go", "return voters.Len()/2 + 1", "return max(1, voters.Len()/2)", ""},
 	{"quorum-more-one", "memberstate/members.go", "return voters.Len()/2 + 1", "return min(voters.Len(), voters.Len()/2+2)", ""},
+	{"quorum-of-an-even-group-too-small", "memberstate/members.go", "return voters.Len()/2 + 1", "return (voters.Len() + 1) / 2", ""},
 	{"observers-answer-for-voters", "elector/protocol/machine_lead.go", "case !r.Voters.Has(q.From):\n\t\treturn", "case false:\n\t\treturn", ""},
 	{"not-ready-counts-as-accept", "elector/protocol/machine_campaign.go", "case m.round.accepted.Len() >= quorum:\n\t\treturn Passed", "case (m.round.accepted | m.notReady).Len() >= quorum:\n\t\treturn Passed", ""},
 	{"answered-counts-as-accept", "elector/protocol/machine_campaign.go", "case m.round.accepted.Len() >= quorum:\n\t\treturn Passed", "case m.round.answered.Len() >= quorum:\n\t\treturn Passed", ""},
@@ -60,6 +61,8 @@ var handwritten = []mutant{
 	{"stale-answers-count", "elector/protocol/machine_campaign.go", "if m.round.phase == idle || !m.answers(q) {", "if m.round.phase == idle {", ""},
 	{"answers-of-older-rounds-count", "elector/protocol/machine_campaign.go", "return q.Round == m.ballot && q.Mark == m.round.mark && q.Asked == m.round.asked", "return q.Mark == m.round.mark && q.Asked == m.round.asked", ""},
 	{"answers-of-another-mark-count", "elector/protocol/machine_campaign.go", "return q.Round == m.ballot && q.Mark == m.round.mark && q.Asked == m.round.asked", "return q.Asked == m.round.asked", ""},
+	{"round-keeps-the-number-of-the-one-before", "elector/protocol/machine_campaign.go", "\tm.ballot++\n\tself :=", "\tif m.round.asked != term || m.round.mark != mark {\n\t\tm.ballot++\n\t}\n\tself :=", ""},
+	{"round-in-a-hurry-has-no-number", "elector/protocol/machine_campaign.go", "\tm.ballot++\n\tself :=", "\tif m.round.hurries == 0 {\n\t\tm.ballot++\n\t}\n\tself :=", ""},
 	{"beat-answers-of-older-terms-count", "elector/protocol/machine_lead.go", "q.Asked != m.Term || m.office.beat-q.Round >= recentBeats", "m.office.beat-q.Round >= recentBeats", ""},
 	{"beat-answers-credited-to-the-newest", "elector/protocol/machine_lead.go", "acks := &m.office.acks[q.Round%recentBeats]\n\t*acks = acks.With(q.From)\n\tm.heardBy(r, q.Round)", "acks := &m.office.acks[m.office.beat%recentBeats]\n\t*acks = acks.With(q.From)\n\tm.heardBy(r, m.office.beat)", ""},
 	{"beats-never-expire", "elector/protocol/machine_lead.go", "|| m.office.beat-q.Round >= recentBeats:", ":", ""},
@@ -85,6 +88,7 @@ var handwritten = []mutant{
 
 	// Leaders.
 	{"leader-never-steps-down", "elector/protocol/machine_lead.go", "silent := m.office.beat-m.office.heardBeat >= uint32(r.Timing.Leak)", "silent := false", ""},
+	{"leader-steps-down-three-beats-late", "elector/protocol/machine_lead.go", "silent := m.office.beat-m.office.heardBeat >= uint32(r.Timing.Leak)", "silent := m.office.beat-m.office.heardBeat >= uint32(r.Timing.Leak+3)", ""},
 	{"leads-while-an-old-lead-runs", "elector/protocol/machine_campaign.go", "if m.serving {", "if false {", ""},
 	{"takes-over-while-an-old-lead-runs", "elector/protocol/machine_handover.go", "|| m.Term != q.Term || heir && m.serving:", "|| m.Term != q.Term:", ""},
 	{"first-beat-not-sent", "elector/protocol/machine_lead.go", "\t\tsticky: memberstate.SetOf(r.Self),\n\t}\n\tm.sendBeat(r, out)", "\t\tsticky: memberstate.SetOf(r.Self),\n\t}\n\tm.arm(out, r.Timing.Heartbeat, r.Timing.Heartbeat)", ""},
@@ -98,6 +102,7 @@ var handwritten = []mutant{
 
 	// Alarms.
 	{"stale-alarm-obeyed", "elector/protocol/machine.go", "\tif in.Number != m.alarm {\n\t\tout.Dropped = DropStaleAlarm\n\t\treturn\n\t}\n", "", ""},
+	{"alarms-have-one-number", "elector/protocol/machine.go", "\tm.alarm++\n\tif m.alarm == 0 {", "\tm.alarm |= 1\n\tif m.alarm == 0 {", ""},
 	{"no-alarm-after-a-lost-round", "elector/protocol/machine_campaign.go", "\tdefault:\n\t\tm.armVoteWait(r, out)\n\t}\n\tm.round.hurries = 0", "\tdefault:\n\t}\n\tm.round.hurries = 0", ""},
 	{"no-alarm-after-silence", "elector/protocol/machine_follow.go", "\t\tm.armSlot(r, out, last)", "\t\t_ = last", ""},
 	{"no-alarm-after-following", "elector/protocol/machine_follow.go", "\tpromised := m.promise(r, out, q.Lease)\n\tm.armSilence(r, out)", "\tpromised := m.promise(r, out, q.Lease)", ""},
@@ -153,6 +158,8 @@ var handwritten = []mutant{
 	{"lease-held-while-another-is-told-to-stand", "elector/protocol/session.go", "\t\t\ts.dropLease(fx) //", "\t\t\t//", ""},
 	{"drift-margin-as-by-default", "elector/protocol/session_lease.go", "r.Timing.Detection() - r.Timing.DriftMargin", "r.Timing.Detection() - 15*time.Millisecond", ""},
 	{"drift-margin-forgotten", "elector/protocol/session_lease.go", "r.Timing.Detection() - r.Timing.DriftMargin", "r.Timing.Detection()", ""},
+	{"drift-margin-halved", "elector/protocol/session_lease.go", "r.Timing.Detection() - r.Timing.DriftMargin", "r.Timing.Detection() - r.Timing.DriftMargin/2", ""},
+	{"detection-half-a-beat-longer", "elector/protocol/timing.go", "return time.Duration(t.Leak) * t.Heartbeat }", "return time.Duration(t.Leak)*t.Heartbeat + t.Heartbeat/2 }", ""},
 	{"lapsed-lease-goes-on", "elector/protocol/machine_lead.go", "if m.Role == memberstate.Leader && r.Lease > 0 {", "if false {", ""},
 	{"lease-held-against-the-wall-clock", "simulation/member.go", "m.lease.until > m.world.now {\n\t\treturn", "m.lease.until > m.world.now+int64(m.wall) {\n\t\treturn", ""},
 	{"heartbeat-claims-no-lease", "elector/protocol/machine_lead.go", "Lease: r.Lease, RoundTrip:", "RoundTrip:", ""},
@@ -170,6 +177,9 @@ var handwritten = []mutant{
 	{"vouched-in-another-term", "elector/protocol/machine_campaign.go", "return m.round.mark == rpc.Handed && q.Asked == m.round.asked && ", "return m.round.mark == rpc.Handed && ", ""},
 	{"vouched-for-whoever-stands", "elector/protocol/machine_campaign.go", "return m.round.mark == rpc.Handed && q.Asked == m.round.asked", "return q.Asked == m.round.asked", ""},
 	{"vouches-and-does-not-vote", "elector/protocol/machine_handover.go", "if m.arbitrate(r, &own, out, false) != rpc.Accept {", "if m.arbitrate(r, &own, out, false) == 0 {", ""},
+	{"leader-wants-more-than-its-ledger-has", "elector/protocol/machine_handover.go", "Term: m.Term, Ledger: m.handover.Goal,", "Term: m.Term, Ledger: memberstate.Position{Term: m.handover.Goal.Term, Index: m.handover.Goal.Index + 1},", ""},
+	{"leader-wants-less-than-its-ledger-has", "elector/protocol/machine_handover.go", "Term: m.Term, Ledger: m.handover.Goal,", "Term: m.Term, Ledger: memberstate.Position{Term: m.handover.Goal.Term, Index: max(m.handover.Goal.Index, 1) - 1},", ""},
+	{"vouched-in-a-term-that-nobody-is-in", "elector/protocol/machine_handover.go", "Mark: rpc.Vouched, Term: m.Term, Asked: m.Term,", "Mark: rpc.Vouched, Term: m.Term + 1, Asked: m.Term,", ""},
 	{"preferred-never-offered", "elector/protocol/machine_handover.go", "case r.Preferred.Has(from) && !r.Preferred.Has(r.Self) &&", "case false && r.Preferred.Has(from) && !r.Preferred.Has(r.Self) &&", ""},
 	{"resignation-forgotten", "elector/protocol/machine_handover.go", "\tif resigning {\n\t\tm.stepDown(out)", "\tif resigning && m.office.beat == 0 {\n\t\tm.stepDown(out)", ""},
 	{"transfer-mark-outlives-the-transfer", "elector/protocol/machine_campaign.go", "\tif term > m.Term {\n\t\tm.adopt(r, out, term)\n\t}\n\tm.openRound(r, out, voting, mark, term)", "\tif mark == rpc.Handed {\n\t\tm.handover.Target = giver\n\t} else if m.handover.Target != memberstate.Nobody {\n\t\tmark, giver = rpc.Handed, m.handover.Target\n\t}\n\tif term > m.Term {\n\t\tm.adopt(r, out, term)\n\t}\n\tm.openRound(r, out, voting, mark, term)", ""},
