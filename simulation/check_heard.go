@@ -28,8 +28,8 @@ type beat struct {
 	left               time.Duration // by the leader's clock
 }
 
-// keptBeats is more than a leader remembers, so that what counts for it counts here.
-const keptBeats = 8
+// keptBeats is as many as a leader remembers, so that what counts for it counts here.
+const keptBeats = 4
 
 // beats looks at a round of heartbeats that begins. It counts beats, not time: a process that
 // stood still has not sent any. One beat may be sent early, for those who were not ready.

@@ -27,7 +27,7 @@ type asking struct {
 	spoken []reply  // that no parcel carries yet
 }
 
-// request is what the step under way answers, if it answers anything.
+// request is the newest message that a step has taken: what it answers, if it answers anything.
 type request struct {
 	round uint32
 	from  uint8
@@ -78,6 +78,10 @@ func (c *checker) tags(n *member, p *parcel) uint32 {
 // carries takes out the first answer to a member that no parcel carries yet. Answers to one
 // member leave in the order in which they were given. Those to a stranger are no answers.
 func (a *asking) carries(to memberstate.Seat) uint32 {
+	if len(a.spoken) == 1 && a.spoken[0].to == to { // as a rule
+		a.spoken = a.spoken[:0]
+		return a.spoken[:1][0].round
+	}
 	for i := range a.spoken {
 		if r := a.spoken[i]; r.to == to {
 			a.spoken = slices.Delete(a.spoken, i, i+1)

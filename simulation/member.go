@@ -158,8 +158,6 @@ func (m *member) before(in *protocol.Input) {
 	w.tracer.steps(m, in)
 	if in.Kind == protocol.Receive {
 		w.check.hears(m)
-	} else {
-		m.asking.heard = request{}
 	}
 	m.untaken = false
 }
