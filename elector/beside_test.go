@@ -49,7 +49,7 @@ func TestCloseEndsAllGroupsTogether(t *testing.T) {
 		synctest.Wait()
 		closed := make(chan error, 1)
 		go func() { closed <- host.Close(context.Background()) }()
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		for group, over := range told {
 			assert.True(t, over.Load(), group)
 		}

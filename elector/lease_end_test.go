@@ -34,7 +34,7 @@ func TestOnlyALeaseThatIsHeldEndsTheOffice(t *testing.T) {
 				e.Hold(0)
 				e.Hold(host.elapsed() + time.Hour)
 			}
-			time.Sleep(time.Minute)
+			<-time.After(time.Minute)
 			synctest.Wait()
 			serves := false
 			_, _ = o.Serve(func(context.Context, memberstate.Term) error { serves = true; return nil })

@@ -56,8 +56,7 @@ func TestALeaseThatIsGivenUpIsNotShown(t *testing.T) {
 				c = s.enter("c", func(config *settings) {
 					config.Lead = func(ctx context.Context, _ memberstate.Term) error {
 						for range 5000 { // the end of a context takes longer, the more there are that end with it
-							_, cancel := context.WithCancel(ctx)
-							defer cancel()
+							context.AfterFunc(ctx, func() {})
 						}
 						<-ctx.Done()
 						_, _, held := c.Lease()

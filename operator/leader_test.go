@@ -86,14 +86,14 @@ func TestWhoLeadsInWhichTerm(t *testing.T) {
 
 // Of several leaders that of the latest term counts, whoever answers first.
 func TestTheLatestTermCounts(t *testing.T) {
-	old, new, down := lead{term: 5, address: "old"}, lead{term: 7, address: "new"}, lead{err: io.EOF}
-	for _, come := range [][]lead{{old, new, down}, {new, old, down}, {down, new, old}, {old, down, new}} {
+	old, later, down := lead{term: 5, address: "old"}, lead{term: 7, address: "new"}, lead{err: io.EOF}
+	for _, come := range [][]lead{{old, later, down}, {later, old, down}, {down, later, old}, {old, down, later}} {
 		answers := make(chan lead, len(come))
 		for _, one := range come {
 			answers <- one
 		}
 		best, problems := latest(answers, len(come))
-		assert.Equal(t, new, best)
+		assert.Equal(t, later, best)
 		assert.Equal(t, []error{io.EOF}, problems)
 	}
 }

@@ -220,7 +220,7 @@ func TestACallEndsWithItsCaller(t *testing.T) {
 				ctx, leave := context.WithCancel(t.Context())
 				if name == "status" { // for which the loop is asked
 					hold <- struct{}{}
-					time.Sleep(2 * elector.DefaultTiming().Heartbeat) // it is stuck by then
+					<-time.After(2 * elector.DefaultTiming().Heartbeat) // it is stuck by then
 				}
 				var err error
 				over := make(chan struct{})

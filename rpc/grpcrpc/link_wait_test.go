@@ -77,7 +77,7 @@ func TestAPeerThatIsNotThereIsCalledRarely(t *testing.T) {
 			l.run()
 		}()
 		const long = 10 * time.Second
-		time.Sleep(long)
+		<-time.After(long)
 		synctest.Wait()
 		l.cancel()
 		<-done
@@ -118,7 +118,7 @@ func (b *babble) RecvMsg(into any) error {
 	if len(b.waits) == 0 {
 		return status.Error(codes.Unavailable, "the stream has ended")
 	}
-	time.Sleep(b.waits[0])
+	<-time.After(b.waits[0])
 	b.waits = b.waits[1:]
 	into.(*incoming).packet.Content = &electorpb.Packet_Batch{Batch: &electorpb.Batch{Messages: []*electorpb.Message{{}}}}
 	return nil
