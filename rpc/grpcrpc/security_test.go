@@ -162,7 +162,11 @@ func TestEachRoleHasItsOwnCalls(t *testing.T) {
 	member := s.issue(s.authority, grpcrpc.Member, "c", "c", time.Hour)
 	_, err = electorpb.NewOperatorServiceClient(s.caller(member)).Status(t.Context(), new(electorpb.StatusRequest))
 	assert.Equal(t, codes.PermissionDenied, status.Code(err), err)
-	s.holds(grpcrpc.RefusedRole, 1)
+	watch, err := electorpb.NewOperatorServiceClient(s.caller(member)).Watch(t.Context(), new(electorpb.WatchRequest))
+	require.NoError(t, err)
+	_, err = watch.Recv()
+	assert.Equal(t, codes.PermissionDenied, status.Code(err), "streams, too: %v", err)
+	s.holds(grpcrpc.RefusedRole, 3)
 	_, err = electorpb.NewOperatorServiceClient(s.caller(operator)).Status(t.Context(), new(electorpb.StatusRequest))
 	assert.Equal(t, codes.Unimplemented, status.Code(err), "it may call, but the service does nothing: %v", err)
 }
