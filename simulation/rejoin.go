@@ -33,7 +33,7 @@ func (m *member) left() {
 func (m *member) rejoin() {
 	if m.away > 0 && m.intake.Group(m.group.Name()) == nil {
 		m.join()
-		m.node.workOff()
+		m.workOff()
 	}
 }
 
