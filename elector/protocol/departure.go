@@ -44,10 +44,7 @@ var departureNames = [departures]string{
 
 // String names the reason; empty if there is none.
 func (d Departure) String() string {
-	if int(d) < len(departureNames) {
-		return departureNames[d]
-	}
-	return "unknown reason"
+	return named(departureNames[:], d, "unknown reason")
 }
 
 // whyGone is why a step took the leader of the term before for gone; 0 if it did not.

@@ -50,8 +50,5 @@ var dropNames = [DropReasons]string{
 
 // String names the reason for logs and metrics.
 func (d Drop) String() string {
-	if int(d) < len(dropNames) {
-		return dropNames[d]
-	}
-	return "unknown reason"
+	return named(dropNames[:], d, "unknown reason")
 }

@@ -58,10 +58,7 @@ var judgementNames = [...]string{
 
 // String is the name that DLedger gives to the judgement.
 func (j Judgement) String() string {
-	if int(j) < len(judgementNames) {
-		return judgementNames[j]
-	}
-	return "unknown judgement"
+	return named(judgementNames[:], j, "unknown judgement")
 }
 
 // stand begins a campaign: in the same term if the last round left that open
@@ -302,9 +299,6 @@ func (m *Machine) count(q *Message) {
 // quorum has accepted, and is lost as soon as a quorum no longer can; the
 // slowest answer is waited for in neither case.
 func (m *Machine) settle(r *Rules, in *Input, out *Output) {
-	if m.round.phase == idle {
-		return
-	}
 	quorum, accepted := r.quorum(), m.round.accepted.Len()
 	open := r.Voters.Len() - m.round.answered.Len()
 	switch {

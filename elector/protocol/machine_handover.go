@@ -47,10 +47,7 @@ var handoverNames = [...]string{NoHandover: "none", Probing: "probing", Pausing:
 
 // String names the phase for logs.
 func (p HandoverPhase) String() string {
-	if int(p) < len(handoverNames) {
-		return handoverNames[p]
-	}
-	return "unknown handover"
+	return named(handoverNames[:], p, "unknown handover")
 }
 
 // HandoverReason is why a leader hands over.
@@ -222,9 +219,6 @@ func (m *Machine) waitForHandover(r *Rules, out *Output) {
 // endHandover gives a handover up. Who resigns steps down all the same, and
 // rests while the others elect.
 func (m *Machine) endHandover(r *Rules, out *Output) {
-	if m.handover.Phase == NoHandover {
-		return
-	}
 	resigning, preferred := m.handover.Resigning, r.Preferred.Has(m.handover.Target)
 	m.handover = Handover{}
 	if resigning {

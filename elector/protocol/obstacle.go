@@ -122,9 +122,6 @@ func (a *attempt) refused(err error) {
 // followHandover notes what a step says of a handover.
 func (n *Node) followHandover(g *Group, in *Input) {
 	m := &g.Machine
-	if m.Role != memberstate.Leader {
-		return
-	}
 	x := n.extras(g)
 	if x.attempt == nil {
 		x.attempt = &attempt{answered: make(map[memberstate.Seat]Obstacle)}

@@ -143,9 +143,6 @@ func (s *Session) Begin(r *Rules, now time.Duration, x *Step, fx Effects) Need {
 // is the largest term whose leader the engine has heard of. A ledger that breaks its
 // contract stops the member.
 func (s *Session) Ledger(r *Rules, now time.Duration, x *Step, fx Effects, end memberstate.Position, heard memberstate.Term) Need {
-	if x.need != NeedLedger {
-		return x.need
-	}
 	term := x.Output.LedgerTerm
 	if err := s.ledger.check(term, end, heard); err != nil {
 		x.need, x.Output.Err = NeedStop, err

@@ -107,10 +107,7 @@ func (v View) lost() View {
 
 // beatSent is when a beat was sent, if that is still known.
 func (s *Session) beatSent(beat uint32) (at time.Duration, known bool) {
-	if s.duties == nil {
-		return 0, false
-	}
-	return s.duties.sent.beat(&s.Machine, beat)
+	return s.duty().sent.beat(&s.Machine, beat)
 }
 
 // RoundTrip is how long ago the request of an answer was sent; zero if the message is no
