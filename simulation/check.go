@@ -150,6 +150,9 @@ func (c *checker) stepped(n *member, before *memberstate.State, x *protocol.Step
 
 // turned checks a member after a turn of its node.
 func (c *checker) turned(n *member) {
+	if n.shown.Stopped {
+		return // its handover is over, too
+	}
 	c.inOffice(n)
 	c.handsOver(n)
 }

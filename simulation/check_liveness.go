@@ -70,14 +70,14 @@ func (w *world) heal(core []int) {
 		n.sluggish, n.doomed = 0, 0
 		n.disk.slow, n.disk.trouble = false, 0
 		for place := range n.members {
-			n.members[place].engine.slow, n.members[place].engine.unwilling = 0, false
+			n.members[place].engine.recover()
 			n.members[place].rules().Preferred = w.nodes[core[0]].members[place].rules().Preferred
 		}
 		if !slices.Contains(core, i) && !w.observes(n) {
 			w.sever(i, 1)
 			continue
 		}
-		if n.alive && n.hung {
+		if n.alive && (n.hung || n.stopped() > 0) {
 			n.crash()
 		}
 		if !n.alive {

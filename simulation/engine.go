@@ -40,11 +40,12 @@ type engine struct {
 	ending    bool                 // and that Lead was told to
 	stopped   bool                 // writes are paused for a handover
 	slow      int64                // the most nanoseconds that it takes for what is asked of it
-	asked     memberstate.Term     // of a slow one: what it was asked for its ledger's end with
+	asked     memberstate.Term     // what it was last asked for its ledger's end with
 	end       memberstate.Position
 	pausing   uint32               // the newest pause
 	wanted    bool                 // and somebody wants it
 	unwilling bool                 // the next pause fails
+	lapse     lapse                // what else it will do wrong
 	acked     [maxNodes]uint64     // by index of the follower, in this term
 	writing   [mostWrites]addition // appends that were heard and are not in the ledger yet
 }
@@ -181,7 +182,7 @@ func (e *engine) append(n *member) bool {
 
 // hear takes an append, or the answer to one.
 func (m *member) hear(p *parcel) {
-	if m.paused || m.group.Waits() {
+	if m.paused || m.shown.Stopped || m.group.Waits() {
 		return // it is sent again soon
 	}
 	if p.message.Kind == rpc.HeartbeatResponse {

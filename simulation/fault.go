@@ -33,6 +33,7 @@ const (
 	TrueHint
 	LateHint
 	FalseHint
+	Forged
 	// Of processes.
 	Crash
 	CrashBeforeSave
@@ -60,6 +61,9 @@ const (
 	SlowEngine
 	PauseFails
 	LeadReturns
+	LedgerBreaks
+	LateAnswer
+	StrayAppend
 	// Of operators.
 	TransferOrder
 	GivenUp
@@ -142,6 +146,7 @@ func init() {
 		TrueHint:       {"true-hint", NetworkFaults, drawLeader, crashAndTell},
 		LateHint:       {"late-hint", NetworkFaults, drawLeader, crashAndTell},
 		FalseHint:      {"false-hint", NetworkFaults, drawFalseHint, hint},
+		Forged:         {"forged", NetworkFaults, drawForged, forge},
 
 		Crash:             {"crash", ProcessFaults, drawNode, crash},
 		CrashBeforeSave:   {"crash-before-save", ProcessFaults, drawNode, doom},
@@ -166,9 +171,12 @@ func init() {
 		ClockBeyond: {"clock-beyond", ClockFaults, drawRate, setRate},
 		WallJump:    {"wall-jump", ClockFaults, drawWall, jump},
 
-		SlowEngine:  {"slow-engine", EngineFaults, drawSlowEngine, slowEngine},
-		PauseFails:  {"pause-fails", EngineFaults, drawLeaderOrNode, failPause},
-		LeadReturns: {"lead-returns", EngineFaults, drawLeader, returnFromLead},
+		SlowEngine:   {"slow-engine", EngineFaults, drawSlowEngine, slowEngine},
+		PauseFails:   {"pause-fails", EngineFaults, drawLeaderOrNode, failPause},
+		LeadReturns:  {"lead-returns", EngineFaults, drawLeader, returnFromLead},
+		LedgerBreaks: {"ledger-breaks", EngineFaults, drawLedger, breakLedger},
+		LateAnswer:   {"late-answer", EngineFaults, drawLeader, answerLate},
+		StrayAppend:  {"stray-append", EngineFaults, drawAppend, strayAppend},
 
 		TransferOrder:  {"transfer", OperatorFaults, drawTransfer, command},
 		GivenUp:        {"given-up", OperatorFaults, drawGivenUp, giveUp},
@@ -214,7 +222,7 @@ func (f Fault) standing() bool {
 // its links.
 func (f Fault) ofGroup() bool {
 	switch f {
-	case SlowEngine, PauseFails, LeadReturns, TransferOrder, GivenUp, LateWord, ResignOrder, StandOrder, Prefer,
+	case Forged, SlowEngine, PauseFails, LeadReturns, LedgerBreaks, LateAnswer, StrayAppend, TransferOrder, GivenUp, LateWord, ResignOrder, StandOrder, Prefer,
 		WithoutPreVote, WithoutLeases, SwitchLeases, LongerLeases, OtherMembers:
 		return true
 	default:

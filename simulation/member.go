@@ -124,7 +124,7 @@ func (m *member) stored() (r memberstate.Record, known bool, end memberstate.Pos
 }
 
 // leads says whether the member takes itself for the leader.
-func (m *member) leads() bool { return m.group.Role == memberstate.Leader }
+func (m *member) leads() bool { return m.group.Role == memberstate.Leader && !m.shown.Stopped }
 
 // resume goes on after a pause.
 func (m *member) resume() {
@@ -177,7 +177,7 @@ func (m *member) after(x *protocol.Step) {
 	if x.Output.Lost {
 		w.withdrew(m)
 	}
-	w.tracer.stepped(m)
+	w.tracer.stepped(m, x)
 	if w.coverage != nil {
 		w.coverage.look(m)
 	}
@@ -196,7 +196,9 @@ func (m *member) says(to memberstate.Set, q *protocol.Message) {
 	case rpc.VoteRequest:
 		c.asks(m, q)
 	case rpc.TakeLeadership:
-		c.offers(m, q)
+		if c.offers(m, q); q.Mark == rpc.Plain && !m.engine.stopped {
+			c.violated(TransferEnds, m, "it has another take over in term %d, and its engine has not paused its writes", q.Term)
+		}
 	case rpc.HeartbeatResponse, rpc.VoteResponse:
 		m.asking.speaks(to)
 	default: // it belongs to no round
@@ -249,7 +251,7 @@ func (m *member) lapseIfOver() {
 // again by itself, if that is because its ledger has broken its contract.
 func (m *member) Ended(err error) {
 	switch _, broken := errors.AsType[*protocol.LedgerError](err); {
-	case !m.alive:
+	case !m.alive, m.engine.lapse.ledger != ledgerSound:
 	case broken:
 		m.foundOut(err)
 		m.gone = true

@@ -5,6 +5,7 @@
 package simulation
 
 import (
+	"errors"
 	"math/bits"
 	"time"
 
@@ -38,6 +39,7 @@ type node struct {
 	touched     uint64        // a bit for each group that has changed in this turn
 
 	arriving *parcel       // what arrives
+	unheeded bool          // what it is told now must change nothing
 	untaken  bool          // and no machine has taken it yet
 	doomed   Fault         // the point of a step at which the process will die; 0: none
 	downFor  time.Duration // and for how long then
@@ -344,6 +346,9 @@ func (n *node) saveEnded(incarnation uint32) {
 // Drop counts what was refused, for the faults that are there to be refused.
 func (n *node) Drop(why protocol.Drop, _ int) {
 	w := n.world
+	if n.unheeded {
+		return
+	}
 	if why == protocol.DropImpossibleTerm {
 		w.swarm.struck[Corrupt]++
 	}
@@ -374,12 +379,20 @@ func (n *node) Judge(_ *protocol.Group, asked rpc.Mark, judged protocol.Judgemen
 	n.world.judged(asked, judged)
 }
 
+// NotTransferred looks at why a handover came to nothing: an operator must know the error.
+func (n *node) NotTransferred(g *protocol.Group, failed *protocol.TransferError, _ bool) {
+	if !errors.Is(failed, protocol.ErrTransferFailed) || failed.Group != g.Name() {
+		n.world.check.violated(TransferEnds, n.memberOf(g), "its handover has failed, and the error is %v", failed)
+	}
+}
+
+// Failed notes for what a group has ended.
+func (n *node) Failed(g *protocol.Group, err error) { n.memberOf(g).engine.lapse.why = err }
+
 // Nobody reads what follows.
 
 func (n *node) Voting(*protocol.Group, *protocol.Message)                     {}
 func (n *node) QuorumHeard(*protocol.Group, time.Duration)                    {}
-func (n *node) NotTransferred(*protocol.Group, *protocol.TransferError, bool) {}
-func (n *node) Failed(*protocol.Group, error)                                 {}
 func (n *node) LeadFailed(*protocol.Group, memberstate.Term, error)           {}
 func (n *node) TooFarApart(*protocol.Group, string, memberstate.Term, uint64) {}
 func (n *node) Says(g *protocol.Group, to memberstate.Set, m *protocol.Message) {

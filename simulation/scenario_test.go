@@ -122,7 +122,7 @@ func TestFaultsAreListed(t *testing.T) {
 		"all":             "network,process,disk,clock,engine,operator",
 		"none":            "none",
 		"crash,loss":      "loss,crash",
-		"network,-loss":   "delay,heavy-tail,duplicate,reorder,slow-link,stale-message,corrupt,one-way-cut,partition,isolation,leader-minority,leader-mute,ring,bridge,flap,true-hint,late-hint,false-hint",
+		"network,-loss":   "delay,heavy-tail,duplicate,reorder,slow-link,stale-message,corrupt,one-way-cut,partition,isolation,leader-minority,leader-mute,ring,bridge,flap,true-hint,late-hint,false-hint,forged",
 		"assumptions":     "assumptions",
 		"disk, clock":     "disk,clock",
 		"all,assumptions": "network,process,disk,clock,engine,operator,assumptions",

@@ -75,11 +75,10 @@ func (m *member) AskLedger(term memberstate.Term) {
 		m.world.check.violated(NeverStuck, m, "it asks for its ledger for term %d again and again", term)
 		return
 	}
-	if m.engine.slow == 0 {
-		m.host.LedgerEnd(&m.group, m.engine.ledgerEnd(term), m.engine.announced, nil)
+	if m.engine.asked = term; m.engine.slow == 0 {
+		m.tellLedger(m.engine.ledgerEnd(term))
 		return
 	}
-	m.engine.asked = term
 	m.world.about(m.takes(chooseLedger), ledgerRead, m, m.incarnation)
 }
 
@@ -93,9 +92,13 @@ func (m *member) readLedger(incarnation uint32) {
 }
 
 func (m *member) answerLedger(incarnation uint32) {
-	if m.incarnation == incarnation {
+	switch {
+	case m.engine.lapse.ledger != ledgerSound:
+		m.unlessGone(incarnation, func() { m.tellLedger(m.engine.end) })
+	case m.incarnation == incarnation:
 		r := m.about(protocol.TellLedgerEnd)
 		r.Ledger, r.Term = m.engine.end, m.engine.announced
+		m.engine.lapse.told = m.engine.asked
 		m.ask(r)
 	}
 }
@@ -112,7 +115,10 @@ func (m *member) unlessGone(incarnation uint32, do func()) {
 func (m *member) Pause(_ memberstate.Term, number uint32) {
 	m.engine.pausing, m.engine.wanted = number, true
 	m.handing.pausing, m.handing.paused = true, m.world.now
-	if m.engine.slow == 0 {
+	switch {
+	case m.pausesLate(number):
+		return
+	case m.engine.slow == 0:
 		m.pauseEnds(number)
 		return
 	}

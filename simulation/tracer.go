@@ -139,12 +139,23 @@ func (t *tracer) steps(n *member, in *protocol.Input) {
 	t.moment(n, Stepped, inputText(in), passage, cause)
 }
 
-// stepped writes down what a step has made of a node.
-func (t *tracer) stepped(n *member) {
+// stepped writes down what a step has made of a node: why the input was ignored, how a round
+// was judged, and how far a handover has got.
+func (t *tracer) stepped(n *member, x *protocol.Step) {
 	if t == nil || n.place != t.group {
 		return
 	}
 	t.look(n)
+	what := &t.trace.Moments[t.last[n.index]].What
+	if why := x.Output.Dropped; why != 0 {
+		*what += fmt.Sprintf(" (ignored: %v)", why)
+	}
+	if x.Output.Ended {
+		*what += fmt.Sprintf(" (its round: %v)", x.Output.Judged)
+	}
+	if phase := n.group.Handover().Phase; phase != protocol.NoHandover {
+		*what += fmt.Sprintf(" (its handover: %v)", phase)
+	}
 	if t.number[n.index] != n.number {
 		t.number[n.index], t.armedBy[n.index] = n.number, t.last[n.index]
 	}

@@ -18,6 +18,11 @@ var handwritten = []mutant{
 	{"other-lists-of-voters-accepted", "elector/protocol/node.go", "case msg.Voters != g.Members.Digest():", "case false:", ""},
 	{"self-vote-counted-twice", "elector/protocol/machine_campaign.go", "== rpc.Accept {\n\t\treturn true", "== rpc.Accept {\n\t\tm.round.accepted |= m.round.accepted << 1\n\t\treturn true", ""},
 
+	{"strangers-followed", "elector/protocol/machine_follow.go", "case !r.Voters.Has(q.From):\n\t\tm.reply(in, out, rpc.UnknownMember)", "case false:\n\t\tm.reply(in, out, rpc.UnknownMember)", ""},
+	{"heir-without-a-vote", "elector/protocol/machine_handover.go", "\tif !r.Voters.Has(q.From) {\n\t\tout.Dropped", "\tif false {\n\t\tout.Dropped", ""},
+	{"messages-for-others-taken", "elector/protocol/node.go", "case msg.To != n.self:", "case false:", ""},
+	{"messages-from-itself-taken", "elector/protocol/node.go", "case from == g.Rules.Self:", "case false:", ""},
+
 	// Votes, and what must be durable.
 	{"said-before-saved", "elector/protocol/session.go", "\t\tx.need = NeedSave\n\t\tif !x.Output.Save {\n\t\t\ts.finish(r, now, x, fx)\n\t\t}", "\t\ts.finish(r, now, x, fx)\n\t\tif x.Output.Save {\n\t\t\tx.need = NeedSave\n\t\t}", ""},
 	{"vote-not-saved", "elector/protocol/machine_vote.go", "\tout.Save = true\n\tif m.Role == memberstate.Candidate && candidate", "\tif m.Role == memberstate.Candidate && candidate", ""},
@@ -53,6 +58,11 @@ var handwritten = []mutant{
 	{"ledger-checked-before-the-term", "elector/protocol/machine_vote.go", "\tpreVote := q.Mark == rpc.PreVote\n", "\tpreVote := q.Mark == rpc.PreVote\n\tif mine, ok := m.ledger(in, out); !ok {\n\t\treturn 0\n\t} else if refusal := holdAgainst(mine, q); !preVote && refusal != rpc.Accept {\n\t\treturn refusal\n\t}\n", ""},
 
 	// Engines: the other side of the contract.
+	{"broken-ledger-relied-on", "elector/protocol/session_ledger.go", "\tif problem != \"\" {", "\tif false {", ""},
+	{"failed-ledger-relied-on", "elector/protocol/node.go", "\tif err != nil {\n\t\tn.end(g, err)\n\t}\n\tn.resume", "\tn.resume", ""},
+	{"answer-for-the-pause-before-believed", "elector/protocol/session_handover.go", "if s.duties == nil || s.duties.pause.number != number {", "if s.duties == nil {", ""},
+	{"impossible-append-believed", "elector/protocol/machine_follow.go", "if in.Term > m.Term+memberstate.MaxTermStep { // D10", "if false {", ""},
+	{"append-of-a-second-leader-accepted", "elector/protocol/session_view.go", "\t\treturn HeardOther", "\t\treturn HeardLeader", ""},
 	{"late-append-acknowledged", "elector/promise.go", "\tif term < p.term {", "\tif false {", ""},
 	{"votes-not-remembered-by-the-engine", "elector/promise.go", "\tp.term = max(p.term, term)\n\treturn end()", "\treturn end()", ""},
 	{"appends-not-remembered-by-the-engine", "elector/promise.go", "\tp.term = term\n\treturn write()", "\treturn write()", ""},
@@ -71,7 +81,7 @@ var handwritten = []mutant{
 	// Terms.
 	{"larger-term-not-adopted-by-voter", "elector/protocol/machine_vote.go", "\tm.adopt(r, out, q.Term)\n\tif !waits {\n", "\tif !waits {\n", ""},
 	{"heartbeat-of-an-older-term-obeyed", "elector/protocol/machine_follow.go", "case q.Term < m.Term:\n\t\tm.reply(in, out, rpc.ExpiredTerm)\n\t\treturn", "case q.Term+1 < m.Term:\n\t\tm.reply(in, out, rpc.ExpiredTerm)\n\t\treturn", ""},
-	{"second-leader-of-a-term-followed", "elector/protocol/machine_follow.go", "case m.hasOtherLeader(q.From):\n\t\tm.reply(in, out, rpc.InconsistentLeader)\n\t\treturn", "case false:", "there is never a second leader of a term: the check is a second line of defence"},
+	{"second-leader-of-a-term-followed", "elector/protocol/machine_follow.go", "case m.hasOtherLeader(q.From):\n\t\tm.reply(in, out, rpc.InconsistentLeader)\n\t\treturn", "case false:", ""},
 	{"known-forgotten", "elector/protocol/machine_campaign.go", "term = max(m.Term, m.known) + 1", "term = m.Term + 1", ""},
 	{"term-raised-by-a-pre-vote", "elector/protocol/machine_campaign.go", "\tm.openRound(r, out, preVoting, rpc.PreVote, term)", "\tif term > m.Term {\n\t\tm.adopt(r, out, term)\n\t}\n\tm.openRound(r, out, preVoting, rpc.PreVote, term)", ""},
 	{"heard-of-an-older-term", "elector/protocol/machine_follow.go", "|| in.Term < m.Term ||", "||", ""},

@@ -57,6 +57,7 @@ var implied = map[string]string{
 var needFault = []pair{
 	{"impossible-term-believed", "corrupt", 0},
 	{"lost-connection-breaks-the-promise", "false-hint", 0},
+	{"strangers-followed", "forged", 0},
 	{"alarm-lost-while-the-process-stands-still", "pause", 0},
 	{"failed-save-swallowed", "save-fails", 0},
 	{"failed-sync-tried-again", "sync-fails", 0},
@@ -64,6 +65,9 @@ var needFault = []pair{
 	{"long-save-not-waited-for", "slow-disk", 0},
 	{"store-not-synced", "torn-tail", 0},
 	{"lease-held-against-the-wall-clock", "wall-jump", 0},
+	{"broken-ledger-relied-on", "ledger-breaks", 0},
+	{"answer-for-the-pause-before-believed", "late-answer", 0},
+	{"impossible-append-believed", "stray-append", 0},
 	{"handover-given-up-ends-the-office", "given-up", 0},
 	{"vouched-for-less-than-the-voter-has", "late-word", 4096},
 	{"resignation-forgotten", "resign", 0},

@@ -1,0 +1,197 @@
+// Engines that do not keep what they have promised, or hear from others that do not. A group
+// whose ledger cannot be relied on must end, say why, and harm nothing else at its node;
+// whatever else is said out of turn must change nothing.
+
+package simulation
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/hustings/hustings/elector/protocol"
+	"github.com/hustings/hustings/memberstate"
+)
+
+// lapse is what an engine will do wrong when it is next asked for it.
+type lapse struct {
+	ledger  ledgerLapse
+	away    time.Duration    // how long its group is gone then
+	belated bool             // it does not answer the next Pause
+	late    uint32           // the Pause that it has not answered yet; 0: none
+	told    memberstate.Term // with which promise it was last told where the ledger ends
+	why     error            // for which its group has ended
+}
+
+// recover has an engine do as it should from now on.
+func (e *engine) recover() {
+	e.slow, e.unwilling, e.lapse.ledger, e.lapse.belated = 0, false, ledgerSound, false
+}
+
+// ledgerLapse is how LedgerEnd breaks its contract.
+type ledgerLapse int64
+
+const (
+	ledgerSound   ledgerLapse = iota
+	ledgerFails               // it says that it cannot tell
+	ledgerShrinks             // it has lost what it had
+	ledgerAhead               // it ends in a term that nobody has told it of
+
+	ledgerLapses
+)
+
+func drawLedger(w *world, s *Strike) bool {
+	drawLeaderOrNode(w, s)
+	s.Count = 1 + w.swarm.random.Int64N(int64(ledgerLapses)-1)
+	return true
+}
+
+// breakLedger has an engine's LedgerEnd break its contract, as s.Count says, when it is next
+// asked. The process is started again when somebody has looked at it. It is counted when
+// the group has ended.
+func breakLedger(w *world, s *Strike) bool {
+	for _, m := range w.membersOf(s) {
+		m.engine.lapse.ledger, m.engine.lapse.away = ledgerLapse(s.Count), s.Lasts
+	}
+	return false
+}
+
+// tellLedger answers the question where the ledger ends.
+func (m *member) tellLedger(end memberstate.Position) {
+	e, g := &m.engine, &m.group
+	asked := e.lapse.told
+	e.lapse.told = e.asked
+	if e.lapse.ledger == ledgerSound || m.shown.Stopped {
+		m.host.LedgerEnd(g, end, e.announced, nil)
+		return
+	}
+	var err error
+	switch before := g.LedgerEnd(); {
+	case e.lapse.ledger == ledgerFails:
+		end, err = memberstate.Position{}, errLedger
+	case e.lapse.ledger == ledgerShrinks && before.Index > 0 && e.announced < asked:
+		end = memberstate.Position{}
+	default: // it may have lost what it had, if a leader has been heard that overwrites it
+		end = memberstate.Position{Term: g.Term + 1, Index: end.Index}
+	}
+	m.host.LedgerEnd(g, end, e.announced, err)
+	if m.alive {
+		m.endsFor(err)
+	}
+}
+
+// endsFor demands that the group has ended, for an error of its engine's or because of what
+// its ledger is, and nothing else has.
+func (m *member) endsFor(cause error) {
+	w, e := m.world, &m.engine
+	c, l := &w.check, &e.lapse
+	c.counts[LegalStep]++
+	broken, contradicts := errors.AsType[*protocol.LedgerError](l.why)
+	switch {
+	case !m.shown.Stopped:
+		c.violated(LegalStep, m, "it goes on with a ledger that cannot be relied on")
+	case cause != nil && !errors.Is(l.why, cause),
+		cause == nil && (!contradicts || broken.Group != m.group.Name() || !strings.Contains(broken.Error(), broken.Problem)):
+		c.violated(LegalStep, m, "it has ended because of its ledger, and says: %v", l.why)
+	case e.leading != 0 || m.lease.term != 0:
+		c.violated(OneOffice, m, "it has ended because of its ledger, and its engine serves term %d", e.leading)
+	}
+	for place := range m.members {
+		if o := &m.members[place]; o.shown.Stopped && o.engine.lapse.why == nil {
+			c.violated(LegalStep, o, "it has ended because of another group's ledger")
+		}
+	}
+	w.swarm.struck[LedgerBreaks]++
+	w.tracer.happened(m.node, Struck, fmt.Sprintf("a group ends: %v", l.why))
+	if m.node.stopped() == 1 { // somebody comes, because of the first one
+		w.follow(l.away, Strike{Fault: Crash, Node: m.index, Lasts: l.away})
+	}
+}
+
+// stopped counts the groups that have ended, though the process goes on.
+func (n *node) stopped() (ended int) {
+	for place := range n.members {
+		if n.members[place].shown.Stopped {
+			ended++
+		}
+	}
+	return ended
+}
+
+// answerLate has an engine keep its next answer to Pause to itself until it is asked to pause
+// again, for another handover, and then say that the first one has succeeded. It is counted
+// when it does.
+func answerLate(w *world, s *Strike) bool {
+	for _, m := range w.membersOf(s) {
+		m.engine.lapse.belated = true
+	}
+	return false
+}
+
+// pausesLate says whether an engine is late with its answers to Pause. The second Pause is
+// answered a heartbeat after the first one was.
+func (m *member) pausesLate(number uint32) bool {
+	l := &m.engine.lapse
+	switch late := l.late; {
+	case late != 0:
+		l.late = 0
+		m.world.swarm.struck[LateAnswer]++
+		m.host.PauseEnded(&m.group, late, nil)
+		m.world.about(int64(m.rules().Timing.Heartbeat), writesPause, m, m.incarnation<<pauseBits|number&(1<<pauseBits-1))
+		return true
+	case l.belated:
+		l.belated, l.late = false, number
+		return true
+	}
+	return false
+}
+
+// drawAppend has s.Count say by whom the append is.
+func drawAppend(w *world, s *Strike) bool {
+	s.Lasts, s.Count = 0, w.swarm.random.Int64N(strayAppends)
+	return true
+}
+
+const strayAppends = 4
+
+// strayAppend has engines be sent appends that no leader can have sent, and ask their groups
+// whether they may accept them.
+func strayAppend(w *world, s *Strike) (struck bool) {
+	for _, m := range w.membersOf(s) {
+		struck = m.hearsStray(s.Count) || struck
+	}
+	return struck
+}
+
+func (m *member) hearsStray(how int64) bool {
+	w := m.world
+	term, leader := m.group.Term+1, m.seat%memberstate.Seat(w.options.Members)+1 // another voter
+	switch how {
+	case 0:
+		term += memberstate.MaxTermStep
+	case 1: // another leads this term
+		if term = m.shown.Term; m.shown.Leader == memberstate.Nobody || m.shown.Leader == leader {
+			return false
+		}
+	case 2:
+		leader = memberstate.Stranger
+	default:
+		leader = m.seat
+	}
+	if term < m.group.Term || leader == m.seat && how < 2 {
+		return false // there is no such term, or no other voter
+	}
+	return m.inVain("an append by one that does not lead", func() {
+		hears := m.shown.Hears(term, leader)
+		if hears == protocol.HeardNews {
+			m.host.Give(&m.group, &protocol.Input{Kind: protocol.Heard, Term: term, Seat: leader}, nil)
+			hears = m.shown.Hears(term, leader)
+		}
+		if hears == protocol.HeardLeader {
+			w.check.violated(FollowsWinner, m, "its engine may accept an append of term %d by seat %d, which does not lead that", term, leader)
+		}
+	})
+}
+
+var errLedger = errors.New("the disk of the ledger cannot be read")
