@@ -173,21 +173,25 @@ explore: ## The largest bounds that were come to: hours, and up to 20 GB.
 	explore --members 5 --terms 3 --features crashes --checkpoint bin/5x3.checkpoint
 
 # Unit tests do not count: what these worlds and interleavings do not run, no invariant has
-# looked at. The canonical forms are run by the explorer alone, and the ends of groups by
+# looked at. The canonical forms are run by the explorer alone, and most ends of groups by
 # whole hosts alone.
-COVERED ?= 98
+COVERED ?= 97
 .PHONY: covered
-covered: ## Of elector/protocol, simulator and explorer run COVERED (98) per cent of the statements.
+covered: ## Of elector/protocol, simulator and explorer run COVERED (97) per cent of the statements.
 	@there=$$(mktemp -d); trap 'rm -rf "$$there"' EXIT; mkdir "$$there"/data "$$there"/out; \
 	module=$$(go list -m -f '{{.Path}}' | head -n 1); protocol=$$module/elector/protocol; \
 	go build -cover -covermode set -coverpkg "$$protocol,$$module/cmd/hustings" -o "$$there"/hustings ./cmd/hustings; \
-	export GOCOVERDIR="$$there"/data; \
-	"$$there"/hustings sim --seeds 5000 --members 2,3,4,5,6,7 --out "$$there"/out > "$$there"/log; \
-	"$$there"/hustings sim --seeds 100 --timing dledger --out "$$there"/out > "$$there"/log; \
-	"$$there"/hustings sim --shell --seeds 150 > "$$there"/log; \
-	"$$there"/hustings explore --terms 2 --ledger 0 --features crashes,leases --lag 1 --out "$$there"/out > "$$there"/log; \
-	"$$there"/hustings explore --terms 2 --ledger 0 --out "$$there"/out > "$$there"/log; \
-	"$$there"/hustings explore --live --members 2 --terms 2 --rounds 2 --ledger 0 --features pre-vote --drops 1 --duplicates 1 --in-flight 2 --out "$$there"/out > "$$there"/log; \
+	export GOCOVERDIR="$$there"/data; cd "$$there"/out; \
+	run() { "$$there"/hustings "$$@" > "$$there"/log || { cat "$$there"/log; exit 1; }; }; \
+	run sim --seeds 3000; \
+	run sim --seeds 500 --faults all,assumptions; \
+	run sim --seeds 100 --timing dledger; \
+	run sim --shell --seeds 60; \
+	for story in "$(CURDIR)"/simulation/testdata/*.txt; do run replay "$$story" --text; done; \
+	run explore --terms 2 --ledger 0 --features crashes,leases --lag 1; \
+	run explore --terms 2 --ledger 0; \
+	run explore --members 2 --terms 2 --ledger 0 --features transfers,withdrawals; \
+	run explore --live --members 2 --terms 2 --rounds 2 --ledger 0 --features pre-vote --drops 1 --duplicates 1 --in-flight 2; \
 	go tool covdata textfmt -i "$$there"/data -pkg "$$protocol" -o "$$there"/profile; \
 	echo 'not run, by file and line:'; \
 	awk -F '[:, ]' 'NR > 1 && $$NF == 0 && $$(NF-1) > 0 { sub(".*/", "", $$1); split($$2, from, "."); split($$3, to, "."); print "  " $$1 ":" from[1] "-" to[1] }' "$$there"/profile | sort -V; \
