@@ -77,13 +77,16 @@ func (w *world) heal(core []int) {
 			w.sever(i, 1)
 			continue
 		}
-		if n.alive && (n.hung || n.stopped() > 0) {
+		if n.alive && (n.hung || n.failures() > 0) {
 			n.crash()
 		}
 		if !n.alive {
 			n.start()
 		} else {
 			n.resume(n.incarnation)
+		}
+		for place := range n.members {
+			n.members[place].answersNow()
 		}
 	}
 }

@@ -251,7 +251,9 @@ func (m *member) lapseIfOver() {
 // again by itself, if that is because its ledger has broken its contract.
 func (m *member) Ended(err error) {
 	switch _, broken := errors.AsType[*protocol.LedgerError](err); {
-	case !m.alive, m.engine.lapse.ledger != ledgerSound:
+	case !m.alive:
+	case err != nil && m.engine.lapse.ledger != ledgerSound: // as it was to
+		m.away = 0 // what has failed does not come back by itself
 	case broken:
 		m.foundOut(err)
 		m.gone = true

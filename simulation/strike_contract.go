@@ -98,25 +98,28 @@ func (m *member) endsFor(cause error) {
 		c.violated(OneOffice, m, "it has ended because of its ledger, and its engine serves term %d", e.leading)
 	}
 	for place := range m.members {
-		if o := &m.members[place]; o.shown.Stopped && o.engine.lapse.why == nil {
+		if o := &m.members[place]; o.failed() && o.engine.lapse.why == nil {
 			c.violated(LegalStep, o, "it has ended because of another group's ledger")
 		}
 	}
 	w.swarm.struck[LedgerBreaks]++
 	w.tracer.happened(m.node, Struck, fmt.Sprintf("a group ends: %v", l.why))
-	if m.node.stopped() == 1 { // somebody comes, because of the first one
+	if m.failures() == 1 { // somebody comes, because of the first one
 		w.follow(l.away, Strike{Fault: Crash, Node: m.index, Lasts: l.away})
 	}
 }
 
-// stopped counts the groups that have ended, though the process goes on.
-func (n *node) stopped() (ended int) {
+// failed says whether the group has ended by itself, though its process goes on.
+func (m *member) failed() bool { return m.shown.Stopped && m.away == 0 }
+
+// failures counts the node's groups that have.
+func (n *node) failures() (failed int) {
 	for place := range n.members {
-		if n.members[place].shown.Stopped {
-			ended++
+		if n.members[place].failed() {
+			failed++
 		}
 	}
-	return ended
+	return failed
 }
 
 // answerLate has an engine keep its next answer to Pause to itself until it is asked to pause
@@ -145,6 +148,15 @@ func (m *member) pausesLate(number uint32) bool {
 		return true
 	}
 	return false
+}
+
+// answersNow has an engine that is late with its answer to Pause give it. A group that was
+// told to stop is not over before that.
+func (m *member) answersNow() {
+	if late := m.engine.lapse.late; late != 0 && m.alive {
+		m.engine.lapse.late = 0
+		m.does(func() { m.pauseEnds(late) })
+	}
 }
 
 // drawAppend has s.Count say by whom the append is.

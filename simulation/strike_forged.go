@@ -124,7 +124,7 @@ func (m *member) forge(how forgery, msg *rpc.Message) bool {
 			return false
 		}
 	}
-	for other := range (w.voters.Without(m.seat).Without(m.group.Leader)).Seats() {
+	for other := range w.voters.Without(m.seat).Without(m.group.Leader).Seats() {
 		msg.From = names[other-1]
 		return true
 	}

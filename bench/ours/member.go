@@ -68,8 +68,6 @@ func (v Variant) Found(w *World, members, behind int) []virtual.Member[Message] 
 	return group
 }
 
-func seat(member int) memberstate.Seat { return memberstate.Seat(member + 1) }
-
 // member is one member of the group.
 type member struct {
 	world      *World

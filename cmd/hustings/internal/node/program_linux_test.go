@@ -28,13 +28,16 @@ func serving(t *testing.T, stubborn bool) (p *program, there string) {
 	if stubborn {
 		onTerm = ""
 	}
-	p = &program{command: fmt.Sprintf(`trap "%s" TERM; echo $$ > %s.new; mv %s.new %s; while :; do sleep 0.05; done`, onTerm, there, there, there), every: time.Millisecond}
+	script := fmt.Sprintf("trap '%s' TERM; echo $$ > %[2]s.new; mv %[2]s.new %[2]s; while :; do sleep 0.05; done", onTerm, there)
+	p = &program{command: script, every: time.Millisecond}
 	ended := make(chan error, 1)
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() { ended <- p.run(ctx, nil, noLease) }()
 	t.Cleanup(func() {
 		cancel()
-		<-ended
+		if err := <-ended; err != nil {
+			t.Log("it was cut off:", err)
+		}
 	})
 	require.Eventually(t, func() bool { _, err := os.Stat(there); return err == nil }, long, time.Millisecond)
 	return p, there
