@@ -252,7 +252,7 @@ func (m *member) lapseIfOver() {
 func (m *member) Ended(err error) {
 	switch _, broken := errors.AsType[*protocol.LedgerError](err); {
 	case !m.alive:
-	case err != nil && m.engine.lapse.ledger != ledgerSound: // as it was to
+	case err != nil && m.engine.lapse.broke: // as it was to
 		m.away = 0 // what has failed does not come back by itself
 	case broken:
 		m.foundOut(err)

@@ -17,6 +17,7 @@ import (
 // lapse is what an engine will do wrong when it is next asked for it.
 type lapse struct {
 	ledger  ledgerLapse
+	broke   bool             // it has, so its group ends
 	away    time.Duration    // how long its group is gone then
 	belated bool             // it does not answer the next Pause
 	late    uint32           // the Pause that it has not answered yet; 0: none
@@ -75,6 +76,7 @@ func (m *member) tellLedger(end memberstate.Position) {
 	default: // it may have lost what it had, if a leader has been heard that overwrites it
 		end = memberstate.Position{Term: g.Term + 1, Index: end.Index}
 	}
+	e.lapse.broke = true
 	m.host.LedgerEnd(g, end, e.announced, err)
 	if m.alive {
 		m.endsFor(err)
