@@ -192,11 +192,14 @@ func switchLeases(w *world, s *Strike) bool {
 	return true
 }
 
+// longestLease is what no valid timing exceeds.
+const longestLease = 24 * time.Hour
+
 // longer has a member promise leases that are longer than the others', and ask for such.
 func longer(w *world, s *Strike) (had bool) {
 	for _, m := range w.membersOf(s) {
 		r := m.rules()
-		r.Lease *= 2
+		r.Lease = min(2*r.Lease, longestLease)
 		had = had || r.Lease > 0
 	}
 	return had

@@ -64,6 +64,16 @@ func TestWhoeverCountsOnNoLeaseIsPromisedNone(t *testing.T) {
 	assert.Zero(t, m.Promise)
 }
 
+// A voter that cannot stand by a leader for as long as it counts on says so.
+func TestALeaseBeyondAllTimingsIsNotPromised(t *testing.T) {
+	r := threeRules()
+	m := Machine{State: memberstate.State{HardState: memberstate.HardState{Term: 1}}}
+	assert.False(t, m.promise(r, new(Output), maxDetection+1))
+	assert.Zero(t, m.Promise)
+	assert.True(t, m.promise(r, new(Output), maxDetection))
+	assert.Equal(t, maxDetection, m.Promise)
+}
+
 func TestOneHandoverAtATime(t *testing.T) {
 	r := threeRules()
 	m := elected(r)

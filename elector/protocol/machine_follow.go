@@ -75,13 +75,13 @@ func (m *Machine) follow(out *Output, leader memberstate.Seat) {
 // the leader counts on and its own (D11). It need not have leases itself: they are
 // turned on and off member by member, and a leader that has them serves with one or
 // not at all, so it must not depend on who else has. That a promise so long was ever
-// made is durable before the answer is sent, for a restart forgets the rest.
+// made is durable before the answer is sent, for a restart forgets the rest. A lease that no
+// valid timing has is not promised: a voter that promised a part of it would say too much.
 func (m *Machine) promise(r *Rules, out *Output, lease time.Duration) bool {
-	if lease <= 0 || m.Role == memberstate.Observer {
+	if lease <= 0 || lease > maxDetection || m.Role == memberstate.Observer {
 		return false
 	}
-	lease = min(max(lease, r.Lease), maxDetection)
-	if lease > m.Promise {
+	if lease = max(lease, r.Lease); lease > m.Promise {
 		m.did(out, m.PromiseFor(lease))
 		out.Save = true
 	}
