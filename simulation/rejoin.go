@@ -5,8 +5,12 @@ package simulation
 
 import "time"
 
-// leave has the group stopped. It joins again so much later than it is over.
+// leave has the group stopped, unless it has ended by itself. It joins again so much later
+// than it is over.
 func (m *member) leave(away time.Duration) {
+	if m.shown.Stopped {
+		return
+	}
 	m.away = max(away, 1)
 	m.intake.Stop(&m.group)
 	if !m.paused {
