@@ -223,7 +223,7 @@ TURN ?= $(shell git rev-parse HEAD 2>/dev/null || echo none)
 .PHONY: sample
 sample: ## Break it in a few of these ways.
 	go run ./simulation/mutants --sample 12 --turn $(TURN)
-	go run ./simulation/mutants --generated --sample 8 --survivors 5 --turn $(TURN) --for 3s
+	go run ./simulation/mutants --generated --sample 12 --survivors 5 --turn $(TURN) --for 3s
 
 # Go 1.26 may end a run whose time is up with "context deadline exceeded", as if
 # that were a finding (golang/go#75804, mended in 1.27). It has found nothing if

@@ -17,11 +17,7 @@ func five(seed uint64) Options {
 // blind one of as many runs.
 func TestAGuidedSearchReachesMore(t *testing.T) {
 	search := func(guided bool, workers int) *Summary {
-		count := uint64(640)
-		if testing.Short() {
-			count = 256
-		}
-		c := Campaign{Count: count, Guided: guided, Workers: workers, Options: five, counting: true}
+		c := Campaign{Count: 640, Guided: guided, Workers: workers, Options: five, counting: true}
 		s, err := c.Run(t.Context())
 		require.NoError(t, err)
 		require.Empty(t, s.Failing)
