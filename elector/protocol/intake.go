@@ -156,9 +156,9 @@ func (in *Intake) Take(done []Request) []Request {
 		done, in.once = nil, make(map[Subject]int)
 	}
 	clear(in.once)
-	todo := in.requests
+	waiting := in.requests
 	in.requests = done[:0]
-	return todo
+	return waiting
 }
 
 // Waiting is how many requests wait.

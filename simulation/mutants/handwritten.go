@@ -212,8 +212,8 @@ var handwritten = []mutant{
 
 	// Observers.
 	{"observer-votes", "elector/protocol/machine_vote.go", "if m.Role == memberstate.Observer {", "if false {", "nobody who has the same list of voters asks an observer, and who has another list is refused"},
-	{"observer-promises", "elector/protocol/machine_follow.go", "if lease <= 0 || m.Role == memberstate.Observer {", "if lease <= 0 {", ""},
-	{"observer-claims-a-promise", "elector/protocol/machine_follow.go", "if lease <= 0 || m.Role == memberstate.Observer {\n\t\treturn false", "if lease <= 0 || m.Role == memberstate.Observer {\n\t\treturn lease > 0", ""},
+	{"observer-promises", "elector/protocol/machine_follow.go", "if lease <= 0 || lease > maxDetection || m.Role == memberstate.Observer {", "if lease <= 0 || lease > maxDetection {", ""},
+	{"observer-claims-a-promise", "elector/protocol/machine_follow.go", "if lease <= 0 || lease > maxDetection || m.Role == memberstate.Observer {\n\t\treturn false", "if lease <= 0 || lease > maxDetection || m.Role == memberstate.Observer {\n\t\treturn lease > 0", ""},
 	{"observer-stands-on-command", "elector/protocol/machine_campaign.go", "case m.Role == memberstate.Candidate && m.round.phase == idle && !m.fasting:", "case m.Role != memberstate.Follower && m.Role != memberstate.Leader && m.round.phase == idle && !m.fasting:", ""},
 	{"observers-not-told", "elector/protocol/machine_lead.go", "out.To = r.All.Without(r.Self)", "out.To = r.others()", ""},
 
