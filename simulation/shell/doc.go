@@ -50,6 +50,7 @@
 //	Rests              who has resigned does not stand for two detection times, unless it is told to or another leads
 //	NamedHeir          a leader hands over to whom it was told, and to no other
 //	OrdersTold         orders have the outcome that is told; a member ends with an error if, and only if, its disk failed
+//	MistakesTold       a configuration that is wrong is refused, with the field's name; and so is what is asked out of turn
 //	CallsEnd           every call ends when its context does, or in a handover's time, or with the member
 //	StopWaits          when a member is done none of its callbacks runs and none begins; a stopped leader has handed over or could not; nothing is served any more
 //	Prompt             heartbeats are sent and answered in time, reports are made and orders to stand obeyed at once, unless something holds the process up

@@ -60,6 +60,8 @@ const (
 	PauseFails
 	// SlowLedger: LedgerEnd takes up to a detection time.
 	SlowLedger
+	// Mistake: an engine configures a group wrongly, or asks for something out of turn.
+	Mistake
 
 	// Those of leases follow.
 
@@ -101,7 +103,7 @@ const (
 var faultNames = [faults]string{
 	"weather", "partition", "one-way", "isolate", "echo", "hint", "flood", "stall", "slow disk", "hanging disk", "full disk", "broken disk",
 	"kill", "power cut", "power cut later", "close", "close now", "empty", "rejoin", "rejoin now", "transfer", "resign", "stand",
-	"lead returns", "pause fails", "slow ledger",
+	"lead returns", "pause fails", "slow ledger", "mistake",
 	"lost question", "lost answer", "refused", "slow link", "late", "twice", "hanging driver", "cut off", "stalled database", "stale read",
 	"locked record", "database step", "force", "stand still", "slow log",
 }

@@ -30,6 +30,7 @@ const (
 	Rests
 	NamedHeir
 	OrdersTold
+	MistakesTold
 	CallsEnd
 	StopWaits
 	Prompt
@@ -44,7 +45,7 @@ const (
 var invariantNames = [invariants]string{
 	"one leader a term", "won by a quorum", "terms grow", "votes are kept", "said when durable", "records are kept", "loss shown before the disk", "one lead at a time", "lead in office",
 	"lead is called", "lead gives up", "pause ends", "one lease", "lease is covered", "lease stays over", "promise is kept", "committed stays",
-	"resigned rests", "named heir", "orders are told", "calls end", "stop waits", "prompt", "watched", "leader found", "nothing left", "released after lead",
+	"resigned rests", "named heir", "orders are told", "mistakes are told", "calls end", "stop waits", "prompt", "watched", "leader found", "nothing left", "released after lead",
 }
 
 // String names the invariant.
@@ -60,7 +61,7 @@ func (k Kind) Invariants() []Invariant {
 	if k == Leases {
 		return []Invariant{
 			OneLeader, TermsGrow, LeadOnce, LeadInOffice, LeadCalled, LeadGivesUp, OneLease, LeaseCovered, LeaseOver, ReleasedAfter,
-			Rests, OrdersTold, CallsEnd, StopWaits, Watched, Found, NothingLeft,
+			Rests, OrdersTold, MistakesTold, CallsEnd, StopWaits, Watched, Found, NothingLeft,
 		}
 	}
 	return all(ReleasedAfter)

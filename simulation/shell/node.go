@@ -163,7 +163,7 @@ func (p *process) run() (powerCut bool) {
 // strike does something to the process, and says whether that was its end.
 func (p *process) strike() (over, powerCut bool) {
 	w, r := p.world(), p.node.random
-	switch f := []Fault{Kill, Kill, PowerCut, PowerCut, PowerCutLater, Close, CloseNow, Empty, Rejoin, Rejoin, Rejoin, RejoinNow}[r.IntN(12)]; f {
+	switch f := []Fault{Kill, Kill, PowerCut, PowerCut, PowerCutLater, Close, CloseNow, Empty, Rejoin, Rejoin, Rejoin, RejoinNow, Mistake}[r.IntN(13)]; f {
 	case Kill, PowerCut, PowerCutLater:
 		w.judge.struckAt(f, p.node.name)
 		p.die(f == PowerCut)
@@ -180,6 +180,8 @@ func (p *process) strike() (over, powerCut bool) {
 				p.join(w.plan.groups[i])
 			}
 		}
+	case Mistake:
+		p.makeMistakes()
 	default:
 		p.rejoin(f)
 	}

@@ -1,0 +1,129 @@
+// Mistakes: what an engine configures wrongly, or asks out of turn. It must be told so, by the
+// name of the field, and nothing that goes on may be touched by it.
+
+package shell
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/memberstate"
+)
+
+// mistake makes a field of a configuration wrong, and no other one.
+type mistake struct {
+	field string
+	makes func(c *elector.GroupConfig)
+}
+
+// mistakes is every way in which the configuration of a group can be wrong.
+var mistakes = []mistake{
+	{"Group", func(c *elector.GroupConfig) { c.Group = "" }},
+	{"Group", func(c *elector.GroupConfig) { c.Group = strings.Repeat("g", 256) }},
+	{"Group", func(c *elector.GroupConfig) { c.Group = "\xff" }},
+	{"Members", func(c *elector.GroupConfig) { c.Members = nil }},
+	{"Members", func(c *elector.GroupConfig) { c.Members = memberstate.Voters("somebody", "else") }},
+	{"Members", func(c *elector.GroupConfig) { c.Members = append(c.Members, c.Members[0]) }},
+	{"Members", func(c *elector.GroupConfig) { c.Members[0].Observer = true }},
+	{"Preferred", func(c *elector.GroupConfig) { c.Preferred = []string{"an observer"} }},
+	{"Preferred", func(c *elector.GroupConfig) { c.Preferred = []string{"nobody"} }},
+	{"LedgerEnd", func(c *elector.GroupConfig) { c.LedgerEnd = nil }},
+	{"Handlers", func(c *elector.GroupConfig) { c.Handlers = []elector.RoleHandler{nil} }},
+	{"Timing.Heartbeat", func(c *elector.GroupConfig) { c.Timing.Heartbeat = time.Millisecond - 1 }},
+	{"Timing.Heartbeat", func(c *elector.GroupConfig) { c.Timing.Heartbeat = 13 * time.Hour }},
+	{"Timing.Leak", func(c *elector.GroupConfig) { c.Timing.Leak = 0 }},
+	{"Timing.Leak", func(c *elector.GroupConfig) { c.Timing.Leak = 1 }},
+	{"Timing.Leak", func(c *elector.GroupConfig) { c.Timing.Leak = 101 }},
+	{"Timing.MinVoteWait", func(c *elector.GroupConfig) { c.Timing.MinVoteWait = 0 }},
+	{"Timing.MaxVoteWait", func(c *elector.GroupConfig) { c.Timing.MaxVoteWait = c.Timing.MinVoteWait }},
+	{"Timing.MaxVoteWait", func(c *elector.GroupConfig) { c.Timing.MaxVoteWait = 25 * time.Hour }},
+	{"Timing.RoundTimeout", func(c *elector.GroupConfig) { c.Timing.RoundTimeout = 0 }},
+	{"Timing.RoundTimeout", func(c *elector.GroupConfig) { c.Timing.RoundTimeout = 25 * time.Hour }},
+	{"Timing.DriftMargin", func(c *elector.GroupConfig) { c.Leases, c.Timing.DriftMargin = true, 0 }},
+	{"Timing.DriftMargin", func(c *elector.GroupConfig) { c.Leases, c.Timing.DriftMargin = true, c.Timing.Heartbeat }},
+}
+
+// unknown is the configuration of a group that nobody else has, with nothing wrong in it.
+func (p *process) unknown() elector.GroupConfig {
+	return elector.GroupConfig{
+		Group:   "unknown",
+		Members: []memberstate.Member{{ID: p.node.name}, {ID: "an observer", Observer: true}},
+		Timing: elector.Timing{
+			Heartbeat: 100 * time.Millisecond, Leak: 2, MinVoteWait: 30 * time.Millisecond, MaxVoteWait: 100 * time.Millisecond,
+			RoundTimeout: 100 * time.Millisecond, DriftMargin: 15 * time.Millisecond,
+		},
+		LedgerEnd: func(memberstate.Term) memberstate.Position { return memberstate.Position{} },
+	}
+}
+
+// makeMistakes has the engine make every mistake, each time in another order.
+func (p *process) makeMistakes() {
+	p.world().judge.struckAt(Mistake, p.node.name)
+	for _, i := range p.node.random.Perm(len(mistakes)) {
+		p.joinsWrongly(&mistakes[i])
+	}
+	p.joinsIdly()
+	p.joinsTwice()
+}
+
+// joinsWrongly has a group join with a mistake, which is named, and no other one is.
+func (p *process) joinsWrongly(m *mistake) {
+	c := p.unknown()
+	m.makes(&c)
+	_, err := p.host.Join(c)
+	p.world().judge.check(MistakesTold, err != nil && slices.Equal(fields(err), []string{m.field}), p.node.name,
+		"%s of a group is wrong, and the error is %v", m.field, err)
+}
+
+// fields are those that an error complains about.
+func fields(err error) (list []string) {
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, one := range several.Unwrap() {
+			list = append(list, fields(one)...)
+		}
+		return list
+	}
+	if bad := (*elector.ConfigError)(nil); errors.As(err, &bad) {
+		return []string{bad.Field}
+	}
+	return []string{err.Error()}
+}
+
+// joinsIdly has a group join that is given orders, and stopped, before it has been started.
+func (p *process) joinsIdly() {
+	j, ctx := p.world().judge, context.Background()
+	el, err := p.host.Join(p.unknown())
+	if j.check(MistakesTold, err == nil, p.node.name, "nothing is wrong with a group, and the error is %v", err); err != nil {
+		return
+	}
+	err = el.TransferLeadership(ctx, "")
+	j.check(MistakesTold, errors.Is(err, elector.ErrStopped), p.node.name, "a group has not been started, is to hand over, and the error is %v", err)
+	err = el.Stop(ctx)
+	j.check(MistakesTold, err == nil, p.node.name, "a group has not been started, is stopped, and the error is %v", err)
+	err = el.Start()
+	j.check(MistakesTold, errors.Is(err, elector.ErrStopped), p.node.name, "a group has been stopped, is started, and the error is %v", err)
+}
+
+// joinsTwice has a group join that has joined, and starts it once more.
+func (p *process) joinsTwice() {
+	j := p.world().judge
+	for _, m := range j.membersOf(p) {
+		if m.el == nil {
+			continue
+		}
+		c := p.unknown()
+		c.Group = m.group.name
+		el, err := p.host.Join(c)
+		if err == nil { // then it is another one, and the first must be over
+			_ = el.Stop(context.Background())
+		}
+		again := m.el.Start()
+		settle()
+		j.check(MistakesTold, errors.Is(err, elector.ErrGroupExists) || err == nil && m.ended.Load(), m.name, "it joins twice, and the error is %v", err)
+		j.check(MistakesTold, errors.Is(again, elector.ErrStopped), m.name, "it is started twice, and the error is %v", again)
+	}
+}
