@@ -25,7 +25,6 @@ type Host struct {
 	epoch   time.Time        // what time is counted from
 	drops   [protocol.DropReasons]atomic.Uint64
 	wake    chan struct{}
-	blocks  sync.Pool // of *block, free
 
 	entering sync.Mutex // held while the loop is being started
 
@@ -33,13 +32,11 @@ type Host struct {
 	intake      protocol.Intake
 	electorates map[electorateKey]*electorate
 	stopped     chan struct{} // closed when the loop of the last start has ended
-	arrived     inbox         // for the loop, bounded
 
 	// What follows belongs to the loop.
-	node     *protocol.Node
-	now      time.Duration
-	taken    inbox
-	requests []protocol.Request
+	node  *protocol.Node
+	now   time.Duration
+	taken protocol.Taken
 }
 
 // NewHost is a host without groups. It needs no closing before the first group

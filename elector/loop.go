@@ -4,28 +4,18 @@
 package elector
 
 import (
-	"sync"
 	"time"
 
 	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/rpc"
 )
 
-// maxArrived bounds the messages that wait for the loop.
-const maxArrived = 1 << 16
-
 // Receive takes what the transport delivers.
 func (h *Host) Receive(batch []rpc.Message) {
 	h.mu.Lock()
-	room := 0
-	if h.intake.Live() > 0 { // else there is no loop to take them
-		room = min(maxArrived-h.arrived.count, len(batch))
-	}
-	for i := range room {
-		*h.arrived.next(&h.blocks) = arrival{h.intake.Group(batch[i].Group), batch[i]}
-	}
+	lost := h.intake.Receive(batch)
 	h.mu.Unlock()
-	if lost := len(batch) - room; lost > 0 {
+	if lost > 0 {
 		h.drop(protocol.DropQueueFull, lost)
 	}
 	h.rouse()
@@ -102,65 +92,8 @@ func (h *Host) turn() bool {
 func (h *Host) take() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.taken, h.arrived = h.arrived, h.taken
-	h.requests = h.intake.Take(h.requests)
+	h.intake.Take(&h.taken)
 }
 
 // workOff tells the node what was taken.
-func (h *Host) workOff() {
-	h.taken.workOff(&h.blocks, h.node.Deliver)
-	for i := range h.requests {
-		h.node.Do(&h.requests[i])
-	}
-}
-
-// inbox has the messages that the loop has not taken yet. They lie in blocks,
-// each of which is free again when its messages are worked off: what a burst
-// needs is not kept, nor is it in use until the burst is over.
-type inbox struct {
-	blocks []*block // all but the last are full
-	count  int      // of messages
-}
-
-// block is room for some messages.
-type block struct {
-	used     int
-	arrivals [64]arrival
-}
-
-// arrival is a message with the group that it is for; nil if there is none.
-type arrival struct {
-	at      *protocol.Group
-	message rpc.Message
-}
-
-// next is where the next message goes.
-func (in *inbox) next(free *sync.Pool) *arrival {
-	last := len(in.blocks) - 1
-	if last < 0 || in.blocks[last].used == len(in.blocks[last].arrivals) {
-		b, ok := free.Get().(*block)
-		if !ok {
-			b = new(block)
-		}
-		in.blocks = append(in.blocks, b)
-		last++
-	}
-	b := in.blocks[last]
-	b.used++
-	in.count++
-	return &b.arrivals[b.used-1]
-}
-
-// workOff delivers all messages, and leaves an empty inbox.
-func (in *inbox) workOff(free *sync.Pool, deliver func(*protocol.Group, *rpc.Message)) {
-	for i, b := range in.blocks {
-		for k := range b.used {
-			deliver(b.arrivals[k].at, &b.arrivals[k].message)
-		}
-		clear(b.arrivals[:b.used])
-		b.used = 0
-		free.Put(b)
-		in.blocks[i] = nil
-	}
-	in.blocks, in.count = in.blocks[:0], 0
-}
+func (h *Host) workOff() { h.taken.WorkOff(h.node.Deliver, h.node.Do) }

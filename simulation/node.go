@@ -22,7 +22,7 @@ type node struct {
 	members []member // by group
 	host    *protocol.Node
 	intake  protocol.Intake
-	taken   []protocol.Request // from it, and done
+	taken   protocol.Taken // from it
 
 	alive       bool
 	incarnation uint32
@@ -34,8 +34,8 @@ type node struct {
 	disk        disk
 	clock       clock
 	wall        time.Duration // what its wall clock shows beyond that; nothing depends on it
-	inbox       []parcel      // what has arrived during a pause
-	orders      []func()      // and what its engines were to do
+	arrived     []parcel      // the messages that wait in its intake
+	orders      []func()      // what its engines were to do during a pause
 	touched     uint64        // a bit for each group that has changed in this turn
 
 	arriving *parcel       // what arrives
@@ -45,9 +45,6 @@ type node struct {
 	downFor  time.Duration // and for how long then
 	powerFor time.Duration // how much later the power fails, too; 0: it does not
 }
-
-// mostArrived bounds what waits for a process, as a Host does.
-const mostArrived = 1 << 12
 
 // names are those of nodes, by seat.
 var names = [maxNodes]string{"n0", "n1", "n2", "n3", "n4", "n5", "n6", "n7", "n8", "n9", "n10"}
@@ -72,7 +69,7 @@ func (n *node) start() {
 	}
 	n.alive, n.paused, n.hung, n.saved, n.doomed = true, false, false, false, 0
 	n.incarnation++
-	n.inbox, n.orders, n.touched = n.inbox[:0], n.orders[:0], 0
+	n.arrived, n.orders, n.touched = n.arrived[:0], n.orders[:0], 0
 	w.alarms.set(n.index, 0)
 	n.clock.start(w.now)
 	n.host, n.intake = protocol.NewNode(n.name(), n), protocol.Intake{}
@@ -128,12 +125,17 @@ func (n *node) turn() {
 
 // workOff tells the process what waits in its intake.
 func (n *node) workOff() {
-	n.taken = n.intake.Take(n.taken)
-	for i := range n.taken {
+	n.intake.Take(&n.taken)
+	next := 0
+	n.taken.WorkOff(func(g *protocol.Group, msg *rpc.Message) {
+		n.deliver(g, msg, &n.arrived[next])
+		next++
+	}, func(r *protocol.Request) {
 		if n.alive {
-			n.host.Do(&n.taken[i])
+			n.host.Do(r)
 		}
-	}
+	})
+	n.arrived = n.arrived[:0]
 }
 
 // endTurn has the process send and save, and sets the alarm for its next turn.
@@ -205,14 +207,11 @@ func (n *node) resume(incarnation uint32) {
 	for place := range n.members {
 		n.members[place].resume()
 	}
-	for i := range n.inbox {
-		n.deliver(&n.inbox[i])
-	}
+	n.workOff()
 	for _, do := range n.orders {
 		do()
 	}
-	n.workOff()
-	n.inbox, n.orders = n.inbox[:0], n.orders[:0]
+	n.orders = n.orders[:0]
 	n.endTurn()
 	if n.saved && n.alive {
 		n.saved = false
@@ -220,24 +219,32 @@ func (n *node) resume(incarnation uint32) {
 	}
 }
 
-// take takes a packet from the network.
+// take takes a packet from the network, in one turn: now, or when the process goes on. What
+// is taken now does not go through the intake, which would only cost time.
 func (n *node) take(p *parcel) {
-	if !n.paused {
-		n.host.At(n.local())
-		for ; p != nil; p = n.world.network.next(p) {
-			n.deliver(p)
-		}
-		n.endTurn()
+	if n.paused {
+		n.world.network.ended(p, Delivered)
+		n.wait(p)
 		return
 	}
-	n.world.network.ended(p, Delivered)
-	for ; p != nil && len(n.inbox) < mostArrived; p = n.world.network.next(p) {
-		n.inbox = append(n.inbox, *p)
+	n.host.At(n.local())
+	for ; p != nil; p = n.world.network.next(p) {
+		n.deliver(&n.members[p.group].group, &p.message, p)
+	}
+	n.endTurn()
+}
+
+// wait has a packet wait in the intake, as far as there is room.
+func (n *node) wait(p *parcel) {
+	for ; p != nil; p = n.world.network.next(p) {
+		if n.intake.Receive([]rpc.Message{p.message}) == 0 {
+			n.arrived = append(n.arrived, *p)
+		}
 	}
 }
 
 // deliver gives the process a message. It may refuse it before a machine sees it.
-func (n *node) deliver(p *parcel) {
+func (n *node) deliver(g *protocol.Group, msg *rpc.Message, p *parcel) {
 	if !n.alive {
 		return
 	}
@@ -245,7 +252,7 @@ func (n *node) deliver(p *parcel) {
 	m := &n.members[p.group]
 	m.hears(p.passage)
 	n.world.tracer.ended(p, Delivered)
-	n.host.Deliver(&m.group, &p.message)
+	n.host.Deliver(g, msg)
 	if n.untaken { // nor was it refused: a step of the group waits
 		n.untaken = false
 		m.asking.putBy(p)

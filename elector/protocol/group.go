@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/hustings/hustings/memberstate"
-	"github.com/hustings/hustings/rpc"
 )
 
 // Engine is what one group asks of the process around it. Methods that Effects has, too,
@@ -123,31 +122,6 @@ func (g *Group) Record() memberstate.Record {
 	return memberstate.Record{
 		Group: g.name, Term: g.Term, Vote: g.Members.ID(g.Vote), Promise: g.Promise, Voters: g.Members.Digest(),
 	}
-}
-
-// read makes a message that arrived an input.
-func (g *Group) read(from memberstate.Seat, msg *rpc.Message, as *Input, now time.Duration) {
-	*as = Input{} // field by field: to copy what has just been written makes the processor wait
-	as.Kind, as.RoundTrip = Receive, g.RoundTrip(&msg.Body, now)
-	m := &as.Message
-	m.Body = msg.Body
-	m.From = from
-	switch msg.Leader { // it is mostly one of the two
-	case msg.From:
-		m.Leader = from
-	case msg.To:
-		m.Leader = g.Rules.Self
-	default:
-		m.Leader = g.Members.Seat(msg.Leader)
-	}
-}
-
-// write makes a machine's message one as the transport has it. It sets every field, because
-// another message may be there.
-func (g *Group) write(m *Message, as *rpc.Message, self, to string) {
-	as.Group, as.From, as.To, as.Leader = g.name, self, to, g.Members.ID(m.Leader)
-	as.Voters = g.Members.Digest()
-	as.Body = m.Body
 }
 
 // busy is the step that waits, if any.

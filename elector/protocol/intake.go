@@ -1,14 +1,14 @@
 // The intake of a node: which groups it has and how far each has come, and what waits to be
 // told to it in its next turn.
 //
-// A node is used by one goroutine at a time. Everybody else uses its intake: those who call
-// and those who work beside it put requests in, and whoever runs the node takes them out when
-// a turn begins. An intake has no lock of its own. What its methods look at and change, and
+// A node is used by one goroutine at a time. Everybody else uses its intake: the transport puts
+// messages in, those who call and those who work beside the node put requests in, and whoever
+// runs the node takes all of it out when a turn begins. An intake has no lock of its own. What its methods look at and change, and
 // nothing else of a group, is guarded by whoever shares it.
 //
-// No queue in here grows without a bound. What anybody may say as often as he likes is there
-// once; everything else belongs to a caller who waits, or is the one answer to something that
-// the node has asked for.
+// No queue in here grows without a bound. There is room for so many messages and no more. A
+// request that anybody may repeat as often as he likes is there once; every other one belongs
+// to a caller who waits, or is the one answer to something that the node has asked for.
 
 package protocol
 
@@ -16,6 +16,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/hustings/hustings/rpc"
 )
 
 // Intake is what a node shares with others. The zero Intake has no groups.
@@ -24,6 +26,24 @@ type Intake struct {
 	live     int               // groups that take part, or have ended and still work
 	requests []Request         // for the next turn
 	once     map[Subject]int   // where among these those are that anybody may repeat
+	arrived  arrivals          // for the next turn
+	spare    []*block          // for what will arrive
+}
+
+// Taken is what was taken out of an intake for one turn. The zero Taken is empty.
+type Taken struct {
+	arrived  arrivals
+	requests []Request
+}
+
+// WorkOff hands over the messages, in the order in which they came, and then the requests. It
+// does so once.
+func (t *Taken) WorkOff(deliver func(*Group, *rpc.Message), do func(*Request)) {
+	t.arrived.workOff(deliver)
+	for i := range t.requests {
+		do(&t.requests[i])
+	}
+	clear(t.requests)
 }
 
 // life is how far a group has come at its node. It is the intake's.
@@ -148,17 +168,16 @@ func (in *Intake) AddOnce(r Request) *Request {
 // manyRequests is more than usually wait for a turn. Room for as many is not kept.
 const manyRequests = 256
 
-// Take takes out what waits, for Node.Do. What it returned the last time, all done, is used
-// again.
-func (in *Intake) Take(done []Request) []Request {
-	clear(done)
-	if cap(done) > manyRequests {
-		done, in.once = nil, make(map[Subject]int)
+// Take takes out what waits. The room of what was taken the last time, and has been worked off,
+// is used again.
+func (in *Intake) Take(t *Taken) {
+	in.recycle(&t.arrived)
+	t.arrived, in.arrived = in.arrived, t.arrived
+	if cap(t.requests) > manyRequests {
+		t.requests, in.once = nil, make(map[Subject]int)
 	}
 	clear(in.once)
-	waiting := in.requests
-	in.requests = done[:0]
-	return waiting
+	t.requests, in.requests = in.requests, t.requests[:0]
 }
 
 // Waiting is how many requests wait.

@@ -176,6 +176,23 @@ func (n *Node) receive(g *Group, from memberstate.Seat, msg *rpc.Message) {
 	n.workOff(g)
 }
 
+// read makes a message that arrived an input.
+func (g *Group) read(from memberstate.Seat, msg *rpc.Message, as *Input, now time.Duration) {
+	*as = Input{} // field by field: to copy what has just been written makes the processor wait
+	as.Kind, as.RoundTrip = Receive, g.RoundTrip(&msg.Body, now)
+	m := &as.Message
+	m.Body = msg.Body
+	m.From = from
+	switch msg.Leader { // it is mostly one of the two
+	case msg.From:
+		m.Leader = from
+	case msg.To:
+		m.Leader = g.Rules.Self
+	default:
+		m.Leader = g.Members.Seat(msg.Leader)
+	}
+}
+
 // Give gives a group's machine an input from its engine or its operator: Heard or Stand.
 // Then is called when that has been worked off, or when the group has ended.
 func (n *Node) Give(g *Group, in *Input, then func()) { n.give(g, in, purpose{then: then}) }

@@ -82,6 +82,14 @@ func (n *Node) gather(g *Group, p *peer, m *Message) {
 	}
 }
 
+// write makes a machine's message one as the transport has it. It sets every field, because
+// another message may be there.
+func (g *Group) write(m *Message, as *rpc.Message, self, to string) {
+	as.Group, as.From, as.To, as.Leader = g.name, self, to, g.Members.ID(m.Leader)
+	as.Voters = g.Members.Digest()
+	as.Body = m.Body
+}
+
 // flush sends what has gathered for each node.
 func (n *Node) flush() {
 	for i, p := range n.peers.full {

@@ -121,7 +121,7 @@ var handwritten = []mutant{
 	{"silence-half-as-long", "elector/protocol/machine_follow.go", "wait := max(r.Timing.Detection(), m.Promise)", "wait := r.Timing.Detection() / 2", ""},
 	{"silent-peer-waited-for", "elector/protocol/machine_campaign.go", "if !repeats || m.round.asking >= long || vain && m.round.asking >= m.slot(r) {", "if m.round.answered != r.Voters && m.round.asking >= long {\n\t\tm.round.asking, vain = 0, false\n\t}\n\tif !repeats || m.round.answered == r.Voters || vain && m.round.asking < 0 {", ""},
 	{"no-alarm-after-making-way", "elector/protocol/machine_lead.go", "\tm.stepDown(out)\n\tm.armRest(r, out)\n\treturn true", "\tm.stepDown(out)\n\treturn true", ""},
-	{"alarm-lost-while-the-process-stands-still", "simulation/node.go", "\tn.inbox, n.orders = n.inbox[:0], n.orders[:0]\n\tn.endTurn()", "\tn.inbox, n.orders = n.inbox[:0], n.orders[:0]\n\tn.host.EndTurn()", ""},
+	{"alarm-lost-while-the-process-stands-still", "simulation/node.go", "\tn.orders = n.orders[:0]\n\tn.endTurn()", "\tn.orders = n.orders[:0]\n\tn.host.EndTurn()", ""},
 
 	// Pre-votes.
 	{"pre-vote-changes-state", "elector/protocol/machine_vote.go", "\tpreVote := q.Mark == rpc.PreVote\n", "\tpreVote := q.Mark == rpc.PreVote\n\tif preVote && r.Voters.Has(q.From) && q.Term > m.Term {\n\t\tm.adopt(r, out, q.Term)\n\t\tm.armVoteWait(r, out)\n\t}\n", ""},

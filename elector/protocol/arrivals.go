@@ -1,0 +1,92 @@
+// The messages that have arrived for a node and wait for its next turn.
+//
+// They lie in blocks. A block is free again when its messages have been worked off, so a burst
+// takes room only while it lasts: a few free blocks are kept, and the garbage collector gets
+// the others.
+
+package protocol
+
+import "github.com/hustings/hustings/rpc"
+
+const (
+	// maxArrived bounds the messages that wait. What comes beyond is dropped: it would be
+	// late anyway, because the node has fallen far behind.
+	maxArrived = 1 << 16
+	// spareBlocks is how many free blocks are kept.
+	spareBlocks = 16
+)
+
+// arrivals is a queue of messages.
+type arrivals struct {
+	blocks []*block // all but the last are full
+	count  int      // of messages
+}
+
+// block is room for some messages.
+type block struct {
+	used     int
+	messages [64]arrival
+}
+
+// arrival is a message with the group that it is for; nil if the node has no such group.
+type arrival struct {
+	group   *Group
+	message rpc.Message
+}
+
+// Receive has messages wait for the next turn, as many as there is room for, and says how many
+// are lost. Without a group that takes part there will be no turn, and all are.
+func (in *Intake) Receive(batch []rpc.Message) (lost int) {
+	room := 0
+	if in.live > 0 {
+		room = min(maxArrived-in.arrived.count, len(batch))
+	}
+	for i := range room {
+		a := in.place()
+		a.group, a.message = in.groups[batch[i].Group], batch[i]
+	}
+	return len(batch) - room
+}
+
+// place is where the next message goes.
+func (in *Intake) place() *arrival {
+	q := &in.arrived
+	last := len(q.blocks) - 1
+	if last < 0 || q.blocks[last].used == len(q.blocks[last].messages) {
+		q.blocks = append(q.blocks, in.room())
+		last++
+	}
+	b := q.blocks[last]
+	b.used++
+	q.count++
+	return &b.messages[b.used-1]
+}
+
+// room is a free block.
+func (in *Intake) room() (b *block) {
+	n := len(in.spare)
+	if n == 0 {
+		return new(block)
+	}
+	b, in.spare = in.spare[n-1], in.spare[:n-1]
+	return b
+}
+
+// recycle takes back the room of messages that have been worked off.
+func (in *Intake) recycle(done *arrivals) {
+	keep := min(spareBlocks-len(in.spare), len(done.blocks))
+	in.spare = append(in.spare, done.blocks[:keep]...)
+	clear(done.blocks)
+	done.blocks, done.count = done.blocks[:0], 0
+}
+
+// workOff hands all messages over, in the order in which they came, and forgets them.
+func (q *arrivals) workOff(deliver func(*Group, *rpc.Message)) {
+	for _, b := range q.blocks {
+		for i := range b.used {
+			deliver(b.messages[i].group, &b.messages[i].message)
+		}
+		clear(b.messages[:b.used])
+		b.used = 0
+	}
+}
