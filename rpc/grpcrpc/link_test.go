@@ -257,6 +257,7 @@ func TestAPeerThatHungIsSentTheNewestHeartbeatsOnly(t *testing.T) {
 	}
 	assert.Less(t, older, 10*groups, "what was on its way already, and no more")
 	w.eventually("all are accounted for", func() bool { return a.Stats().Sent+a.Stats().Dropped == groups*rounds })
+	w.eventually("what was sent is received", func() bool { return b.Stats().Received == a.Stats().Sent })
 }
 
 // tally counts what it hears by its round.
