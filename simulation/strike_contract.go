@@ -196,14 +196,18 @@ func (m *member) hearsStray(how int64) bool {
 	if term < m.group.Term || leader == m.seat && how < 2 {
 		return false // there is no such term, or no other voter
 	}
+	id := "stranger"
+	if leader != memberstate.Stranger {
+		id = m.electorate.Members.ID(leader)
+	}
 	return m.inVain("an append by one that does not lead", func() {
-		hears := m.shown.Hears(term, leader)
-		if hears == protocol.HeardNews {
+		news, err := m.group.Hears(&m.shown, term, id, false)
+		if news {
 			m.host.Give(&m.group, &protocol.Input{Kind: protocol.Heard, Term: term, Seat: leader}, nil)
-			hears = m.shown.Hears(term, leader)
+			_, err = m.group.Hears(&m.shown, term, id, true)
 		}
-		if hears == protocol.HeardLeader {
-			w.check.violated(FollowsWinner, m, "its engine may accept an append of term %d by seat %d, which does not lead that", term, leader)
+		if err == nil {
+			w.check.violated(FollowsWinner, m, "its engine may accept an append of term %d by %s, which does not lead that", term, id)
 		}
 	})
 }
