@@ -37,11 +37,12 @@ help: ## List the targets.
 	@awk 'BEGIN { FS = ":.*## " } /^##@ / { printf "\n%s\n", substr($$0, 5) } /^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: test
-test: ## Run all tests that need no server.
+test: ## Run all tests that need no server, each as long as one likes to wait.
 	go test $(PACKAGES)
 
 .PHONY: test-all
-test-all: ## Run these tests in all modules.
+test-all: export HUSTINGS_TEST_ALL = 1
+test-all: ## Run these tests in all modules, and those that try many things with all of them.
 	go test $(ALL)
 	cd bench && go test ./...
 	cd bench/lease && go test ./...

@@ -8,12 +8,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/internal/effort"
 	"github.com/hustings/hustings/simulation"
 )
 
 // A world that is drawn can be played, and written down: its text is all of it.
 func TestDrawnWorldsCanBePlayedAndWrittenDown(t *testing.T) {
-	for seed := range uint64(40) {
+	for seed := range effort.Of[uint64](40, 10) {
 		o := simulation.Draw(seed, simulation.Fixed{})
 		o.Duration /= 4
 		assertWrittenDown(t, o)

@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/internal/effort"
 )
 
 // five has five members, in every other seed with leases.
@@ -17,7 +19,7 @@ func five(seed uint64) Options {
 // blind one of as many runs.
 func TestAGuidedSearchReachesMore(t *testing.T) {
 	search := func(guided bool, workers int) *Summary {
-		c := Campaign{Count: 640, Guided: guided, Workers: workers, Options: five, counting: true}
+		c := Campaign{Count: effort.Of[uint64](640, 160), Guided: guided, Workers: workers, Options: five, counting: true}
 		s, err := c.Run(t.Context())
 		require.NoError(t, err)
 		require.Empty(t, s.Failing)

@@ -9,24 +9,22 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hustings/hustings/internal/effort"
 	"github.com/hustings/hustings/simulation/shell"
 )
 
-// seeds of the gate; with -short, as under the race detector, fewer.
-const many, few = 150, 40
+func TestWholeHostsKeepTheInvariants(t *testing.T) {
+	keeps(t, shell.Votes, effort.Of[uint64](150, 40))
+}
 
-func TestWholeHostsKeepTheInvariants(t *testing.T) { keeps(t, shell.Votes, many, few) }
-
-func TestWholeKeepersOfLeasesKeepTheInvariants(t *testing.T) { keeps(t, shell.Leases, 2*many, 2*few) }
+func TestWholeKeepersOfLeasesKeepTheInvariants(t *testing.T) {
+	keeps(t, shell.Leases, effort.Of[uint64](300, 80))
+}
 
 // keeps runs worlds of a kind.
-func keeps(t *testing.T, kind shell.Kind, many, few uint64) {
+func keeps(t *testing.T, kind shell.Kind, seeds uint64) {
 	t.Helper()
-	n := many
-	if testing.Short() {
-		n = few
-	}
-	campaign := shell.Campaign{Kind: kind, Count: n, Seed: func(i uint64) uint64 { return i }, UntilFailure: true}
+	campaign := shell.Campaign{Kind: kind, Count: seeds, Seed: func(i uint64) uint64 { return i }, UntilFailure: true}
 	total, err := campaign.Run(t.Context())
 	require.NoError(t, err)
 	for _, r := range total.Failing {
