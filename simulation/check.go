@@ -53,6 +53,8 @@ type Violation struct {
 	// Group is the index of the group that it is about.
 	Group int
 	What  string
+	// Lost is the committed entry that somebody does not have; nil if it is about none.
+	Lost *LostEntry
 }
 
 func (v *Violation) Error() string {
@@ -110,7 +112,7 @@ func (c *checker) violatedBy(i Invariant, n *node, place int, format string, arg
 		return
 	}
 	c.over = true
-	c.violation = &Violation{i, time.Duration(c.world.now), n.index, place, fmt.Sprintf(format, args...)}
+	c.violation = &Violation{Invariant: i, At: time.Duration(c.world.now), Node: n.index, Group: place, What: fmt.Sprintf(format, args...)}
 	c.world.tracer.violated(c.violation)
 }
 

@@ -64,7 +64,7 @@ func (c *checker) committed(n *member, index uint64) {
 		return
 	}
 	if before := h.committedBefore(term); !now.holds(before) {
-		c.violated(LeaderComplete, n, "entries of term %d are committed up to %d, without what was committed up to %v", term, index, before.end())
+		c.misses(LeaderComplete, n, before, "entries of term %d are committed up to %d without it", term, index)
 		return
 	}
 	h.commitments = slices.Insert(h.commitments, at, commitment{term, now})
@@ -103,8 +103,7 @@ func (h *history) committedBefore(term memberstate.Term) *ledger {
 func (c *checker) complete(n *member, term memberstate.Term) {
 	c.counts[LeaderComplete]++
 	if before := c.of(n).committedBefore(term); !n.engine.ledger.holds(before) {
-		c.violated(LeaderComplete, n, "it leads term %d with a ledger up to %v, and up to %v is committed",
-			term, n.engine.ledger.end(), before.end())
+		c.misses(LeaderComplete, n, before, "it leads term %d with a ledger that ends at %v", term, n.engine.ledger.end())
 	}
 }
 
@@ -120,8 +119,8 @@ func (c *checker) accepts(n *member, before *ledger, term memberstate.Term) {
 		last.last = min(last.last, before.last)
 	}
 	if before.holds(&last) && !n.engine.ledger.holds(&last) {
-		c.violated(CommittedStays, n, "it had what is committed up to %v and accepted term %d; an append of term %d leaves it %v",
-			last.end(), n.accepted, term, n.engine.ledger.end())
+		c.misses(CommittedStays, n, &last, "it had accepted term %d, and after an append of term %d its ledger ends at %v",
+			n.accepted, term, n.engine.ledger.end())
 	}
 	c.has(n, term)
 }

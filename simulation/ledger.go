@@ -40,6 +40,30 @@ func (l *ledger) holds(other *ledger) bool {
 	return l.term == other.term && l.last >= other.last && (l.before == other.before || l.before == nil || other.before == nil)
 }
 
+// has is how many entries the ledger has up to the last one of a term; 0 if none of that term.
+func (l *ledger) has(term memberstate.Term) uint64 {
+	for ; l != nil; l = l.before {
+		if l.term == term {
+			return l.last
+		}
+	}
+	return 0
+}
+
+// lacks is the first entry of another ledger that this one does not have.
+func (l *ledger) lacks(other *ledger) (first memberstate.Position) {
+	for o := other; o != nil && o.term != 0; o = o.before {
+		has := l.has(o.term)
+		if o.before != nil {
+			has = max(has, o.before.last)
+		}
+		if has < o.last {
+			first = memberstate.Position{Term: o.term, Index: has + 1}
+		}
+	}
+	return first
+}
+
 // forget drops what is behind entries that are committed.
 func (l *ledger) forget() {
 	if l.before != nil {

@@ -144,6 +144,11 @@ func TestACarelessEngineIsCaught(t *testing.T) {
 				r := run(t, simulation.Options{Seed: seed, Members: 5, Careless: kind})
 				if r.Violation != nil {
 					assert.Equal(t, simulation.CommittedStays, r.Violation.Invariant, r.Violation)
+					lost := r.Violation.Lost
+					require.NotNil(t, lost)
+					assert.Contains(t, r.Violation.Error(), lost.String())
+					assert.GreaterOrEqual(t, len(lost.Acknowledged), 3, "a majority")
+					assert.Contains(t, lost.Missing, r.Violation.Node)
 					t.Logf("seed %d: %v", seed, r.Violation)
 					return
 				}

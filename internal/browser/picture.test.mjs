@@ -78,9 +78,19 @@ for (const name of ["violation", "stormy", "large", "nothing"]) {
 
 test("the violation is named, marked and in view", limit, async (t) => {
   const page = await look(t, "violation");
-  assert.match(await run(page).locator(".sentence").textContent(), /^n\d:? .*: “committed entries stay” violated at/);
+  assert.match(await run(page).locator(".sentence").textContent(), /^Entry \d+:\d+ was committed .*: “committed entries stay” violated at/);
   assert.ok(await count(page, "path.violation") > 0);
   assert.ok(await count(page, ".message.past") > 0);
+});
+
+test("the table says who has the entry that was lost, when it was lost and not before", limit, async (t) => {
+  const page = await look(t, "violation");
+  const header = run(page).locator(".states th", { hasText: /^entry \d+:\d+$/ });
+  await header.waitFor();
+  assert.ok(await run(page).locator(".states td", { hasText: /^acknowledged$/ }).count() > 0);
+  assert.ok(await run(page).locator(".states td.lost").count() > 0);
+  await page.keyboard.press("Home");
+  await until(page, () => ![...document.querySelectorAll(".run:not([hidden]) .states th")].some((e) => e.textContent.startsWith("entry")));
 });
 
 test("only what led to the violation", limit, async (t) => {

@@ -73,6 +73,11 @@ type packedViolation struct {
 	At        int64  `json:"at"`
 	Node      int    `json:"node"`
 	What      string `json:"what"`
+	// Entry was lost; empty: none was. Has are the nodes that had acknowledged it, Lacks those
+	// that are without it.
+	Entry string `json:"entry"`
+	Has   []int  `json:"has"`
+	Lacks []int  `json:"lacks"`
 }
 
 // words gives every text a number.
@@ -99,7 +104,10 @@ func pack(t *simulation.Trace, opens window) packed {
 	}
 	p.Words = known.list
 	if v := t.Result.Violation; v != nil {
-		p.Violation = &packedViolation{v.Invariant.String(), micros(v.At), v.Node, v.What}
+		p.Violation = &packedViolation{Invariant: v.Invariant.String(), At: micros(v.At), Node: v.Node, What: v.What}
+		if l := v.Lost; l != nil {
+			p.Violation.Entry, p.Violation.Has, p.Violation.Lacks = l.Entry.String(), append([]int{}, l.Acknowledged...), append([]int{}, l.Missing...)
+		}
 	}
 	return p
 }

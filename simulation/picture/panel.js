@@ -13,6 +13,12 @@ const stateColumns = [
   ["life", (run, s) => s.incarnation, ["incarnation"]],
 ];
 
+// fateOf says what became of the entry that was lost at a node.
+function fateOf(v, node) {
+  const had = v.has.includes(node), lacks = v.lacks.includes(node);
+  return lacks ? (had ? "acknowledged, lost" : "does not have it") : had ? "acknowledged" : "";
+}
+
 function nodeName(i) { return i < 0 ? "–" : "n" + i; }
 
 function element(name, type, text) {
@@ -45,7 +51,8 @@ class Panels {
     const latest = this.run.byNode.map((_, node) => latestOf(this.run, node, cursor));
     const changes = changesAt(this.run, cursor);
     this.tell(cursor, changes);
-    this.states(latest, this.run.moments.node[cursor], changes);
+    const v = this.run.violation, lost = v && v.entry && this.run.moments.at[cursor] >= v.at ? v : null;
+    this.states(latest, this.run.moments.node[cursor], changes, lost);
     this.connect(latest, this.run.moments.at[cursor]);
   }
 
@@ -61,20 +68,20 @@ class Panels {
       element("span", "changes", said.length ? said.join("; ") : "changes nothing"));
   }
 
-  states(latest, acts, changes) {
+  states(latest, acts, changes, lost) {
     const head = element("tr");
-    for (const name of ["node", ...stateColumns.map(([n]) => n)]) {
+    for (const name of ["node", ...stateColumns.map(([n]) => n), ...(lost ? [`entry ${lost.entry}`] : [])]) {
       const cell = element("th", "", name);
       cell.scope = "col";
       head.append(cell);
     }
     const body = element("tbody"), thead = element("thead");
     thead.append(head);
-    latest.forEach((place, node) => body.append(this.row(node, place, node === acts ? changes : null)));
+    latest.forEach((place, node) => body.append(this.row(node, place, node === acts ? changes : null, lost)));
     this.table.replaceChildren(thead, body);
   }
 
-  row(node, place, changes) {
+  row(node, place, changes, lost) {
     const row = element("tr", changes ? "acts" : ""), name = element("th", "", "n" + node), state = stateAt(this.run, place);
     name.scope = "row";
     row.append(name);
@@ -84,6 +91,7 @@ class Panels {
       if (fields.includes("role")) cell.prepend(element("i", "swatch " + (place < 0 ? "down" : spanClass(this.run, state))));
       row.append(cell);
     }
+    if (lost) row.append(element("td", lost.lacks.includes(node) ? "lost" : "", fateOf(lost, node)));
     return row;
   }
 

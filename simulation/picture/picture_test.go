@@ -60,7 +60,7 @@ func TestAViolatingTraceSaysWhatHappened(t *testing.T) {
 	original, shrunk := sample.Violation()
 	html := written(t, original, shrunk)
 	sentence := regexp.MustCompile(`<h2 .*</h2>`).FindString(html)
-	assert.Regexp(t, `<h2 class="sentence violated">n\d .*: “committed entries stay” violated at [\d.]+ s\.</h2>`, sentence)
+	assert.Regexp(t, `<h2 class="sentence violated">Entry .* acknowledged by .*: “committed entries stay” violated at [\d.]+ s\.</h2>`, sentence)
 	says(t, html, "committed entries stay — violated")
 	says(t, html, `data-name="shrunk"`)
 	says(t, html, "<code>hustings sim --seed 1</code>")
@@ -88,6 +88,12 @@ func TestSentences(t *testing.T) {
 		"n0 held a lease in term 3 while n1 held one in term 2: “one lease” violated at 4 s.": {
 			Nodes: 2, Bands: []simulation.Band{lease(0, 3), lease(1, 2)},
 			Result: simulation.Result{Violation: &simulation.Violation{Invariant: simulation.OneLease, At: 4 * time.Second, What: "?"}},
+		},
+		"Entry 5:7 was committed in term 6 and acknowledged by n0, n1 and n2, and n2 is without it: “committed entries stay” violated at 1 s.": {
+			Result: simulation.Result{Violation: &simulation.Violation{
+				Invariant: simulation.CommittedStays, At: time.Second, Node: 2, What: "?",
+				Lost: &simulation.LostEntry{Entry: memberstate.Position{Term: 5, Index: 7}, Committed: 6, Acknowledged: []int{0, 1, 2}, Missing: []int{2}},
+			}},
 		},
 		"No violation: 1 election in 0.5 s.": {End: 500 * time.Millisecond, Result: simulation.Result{Elections: 1}},
 	} {

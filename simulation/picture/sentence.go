@@ -21,6 +21,9 @@ func sentence(t *simulation.Trace) string {
 
 // accusation says who did what, and better than the invariant if the trace tells.
 func accusation(t *simulation.Trace, v *simulation.Violation) string {
+	if v.Lost != nil {
+		return "E" + strings.TrimPrefix(v.Lost.String(), "e")
+	}
 	switch v.Invariant {
 	case simulation.OneLeader:
 		if said := twoLeaders(t, v); said != "" {

@@ -1,0 +1,36 @@
+package simulation
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/hustings/hustings/memberstate"
+)
+
+// ledgerOf has entries up to the given ones, each of another term.
+func ledgerOf(ends ...memberstate.Position) *ledger {
+	var l *ledger
+	for _, end := range ends {
+		l = &ledger{end.Term, end.Index, l}
+	}
+	return l
+}
+
+func TestTheFirstEntryThatIsLostIsNamed(t *testing.T) {
+	at := func(term memberstate.Term, index uint64) memberstate.Position {
+		return memberstate.Position{Term: term, Index: index}
+	}
+	committed := ledgerOf(at(1, 3), at(4, 5), at(5, 9))
+	for lacks, l := range map[memberstate.Position]*ledger{
+		at(5, 8): ledgerOf(at(1, 3), at(4, 5), at(5, 7)),
+		at(5, 6): ledgerOf(at(1, 3), at(4, 5), at(6, 20)),
+		at(4, 5): ledgerOf(at(1, 3), at(4, 4)),
+		at(4, 4): ledgerOf(at(1, 3), at(3, 7)),
+		at(1, 3): ledgerOf(at(1, 2)),
+		at(1, 1): new(ledger),
+	} {
+		assert.Equal(t, lacks, l.lacks(committed))
+	}
+	assert.Zero(t, ledgerOf(at(1, 3), at(4, 5), at(5, 9), at(6, 11)).lacks(committed))
+}
