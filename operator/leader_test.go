@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
 
 	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/memberstate"
@@ -23,6 +24,7 @@ type claims struct {
 	electorpb.UnimplementedOperatorServiceServer
 	before   func(ctx context.Context) // comes before it says so; nil: nothing
 	statuses []elector.Status
+	locate   func(ctx context.Context) // comes before it says where others are; nil: nothing
 	members  []*electorpb.Member
 }
 
@@ -37,7 +39,10 @@ func (c claims) Status(ctx context.Context, _ *electorpb.StatusRequest) (*electo
 	return answer, nil
 }
 
-func (c claims) Members(context.Context, *electorpb.MembersRequest) (*electorpb.MembersResponse, error) {
+func (c claims) Members(ctx context.Context, _ *electorpb.MembersRequest) (*electorpb.MembersResponse, error) {
+	if c.locate != nil {
+		c.locate(ctx)
+	}
 	return &electorpb.MembersResponse{Members: c.members}, nil
 }
 
@@ -49,12 +54,18 @@ func (silent) PeerLost(string)       {}
 // at is where such a node is, until the test ends.
 func (c claims) at(t *testing.T) (address string) {
 	t.Helper()
+	return serve(t, c)
+}
+
+// serve has a node answer operators until the test ends.
+func serve(t *testing.T, node electorpb.OperatorServiceServer) (address string) {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	tr, err := grpcrpc.New(grpcrpc.Config{Self: "n0", Listener: l})
 	require.NoError(t, err)
 	t.Cleanup(tr.Close)
-	electorpb.RegisterOperatorServiceServer(tr.Registrar(), c)
+	electorpb.RegisterOperatorServiceServer(tr.Registrar(), node)
 	stop, err := tr.Serve(silent{})
 	require.NoError(t, err)
 	t.Cleanup(stop)
@@ -116,25 +127,86 @@ func TestTheOthersAreWaitedForALittle(t *testing.T) {
 	})
 }
 
-// When the leader is found nothing goes on: a node that hangs is not asked any longer, though
-// the context of whoever asked lives on.
+// When the leader is found nothing goes on: a node that hangs is not asked any longer, neither
+// who leads nor where that is, though the context of whoever asked lives on.
 func TestANodeThatHangsIsNotAskedAnyLonger(t *testing.T) {
-	asked, given := make(chan struct{}), make(chan struct{})
-	hangs := claims{before: func(ctx context.Context) {
-		close(asked)
-		<-ctx.Done()
-		close(given)
-	}}.at(t)
-	leads := claims{
-		before:   func(context.Context) { <-asked },
-		statuses: []elector.Status{{Group: "orders", Self: "n0", Role: memberstate.Leader, Term: 7, Leader: "n0"}},
-	}.at(t)
-	c, err := DialLeader(context.Background(), []string{hangs, leads}, nil, "orders")
-	require.NoError(t, err)
-	require.NoError(t, c.Close())
-	select {
-	case <-given:
-	case <-time.After(20 * time.Second):
-		assert.Fail(t, "it is still being asked")
+	for question, where := range map[string]func(c *claims, hang func(context.Context)){
+		"who leads": func(c *claims, hang func(context.Context)) { c.before = hang },
+		"where":     func(c *claims, hang func(context.Context)) { c.locate = hang },
+	} {
+		t.Run(question, func(t *testing.T) {
+			asked, given := make(chan struct{}), make(chan struct{})
+			hangs := claims{statuses: []elector.Status{{Group: "orders", Self: "n1", Role: memberstate.Follower, Term: 7, Leader: "n0"}}}
+			where(&hangs, func(ctx context.Context) {
+				close(asked)
+				<-ctx.Done()
+				close(given)
+			})
+			leads := claims{
+				before:   func(context.Context) { <-asked },
+				statuses: []elector.Status{{Group: "orders", Self: "n0", Role: memberstate.Leader, Term: 7, Leader: "n0"}},
+			}.at(t)
+			c, err := DialLeader(context.Background(), []string{hangs.at(t), leads}, nil, "orders")
+			require.NoError(t, err)
+			require.NoError(t, c.Close())
+			select {
+			case <-given:
+			case <-time.After(20 * time.Second):
+				assert.Fail(t, "it is still being asked")
+			}
+		})
 	}
+}
+
+// watched is a node that tells one who watches of one status, and then waits for the end of the
+// call, or ends it with an error.
+type watched struct {
+	claims
+	fails error // nil: it waits
+	ended chan struct{}
+}
+
+func (w watched) Watch(_ *electorpb.WatchRequest, stream grpc.ServerStreamingServer[electorpb.WatchResponse]) error {
+	if err := stream.Send(&electorpb.WatchResponse{Status: encode(elector.Status{Group: "orders", Term: 7})}); err != nil {
+		return err
+	}
+	if w.fails == nil {
+		<-stream.Context().Done()
+	}
+	close(w.ended)
+	return w.fails
+}
+
+// Who has seen enough is told nothing more, though connection and context live on.
+func TestWatchingEndsWhenEnoughWasSeen(t *testing.T) {
+	node := watched{ended: make(chan struct{})}
+	c, err := Dial(serve(t, node), nil)
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, c.Close()) }()
+	for now, err := range c.Watch(context.Background(), "orders") {
+		require.NoError(t, err)
+		require.EqualValues(t, 7, now.Term)
+		break
+	}
+	select {
+	case <-node.ended:
+	case <-time.After(20 * time.Second):
+		assert.Fail(t, "it goes on")
+	}
+}
+
+// The error of a node comes last, and once.
+func TestWatchingEndsWithTheErrorOfTheNode(t *testing.T) {
+	c, err := Dial(serve(t, watched{fails: toStatus(elector.ErrStopped), ended: make(chan struct{})}), nil)
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, c.Close()) }()
+	var terms []memberstate.Term
+	var errs []error
+	for now, err := range c.Watch(t.Context(), "orders") {
+		terms, errs = append(terms, now.Term), append(errs, err)
+	}
+	assert.Equal(t, []memberstate.Term{7, 0}, terms)
+	require.Len(t, errs, 2)
+	require.NoError(t, errs[0])
+	require.ErrorIs(t, errs[1], elector.ErrStopped)
 }

@@ -29,6 +29,7 @@ type site struct {
 	t         *testing.T
 	ctx       context.Context
 	addresses map[string]string
+	members   map[string]*elector.Elector
 	files     *grpcrpc.TLS
 	change    func(*elector.GroupConfig) // what a test wants different
 }
@@ -39,7 +40,7 @@ func newSite(t *testing.T, change ...func(*elector.GroupConfig)) *site {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	t.Cleanup(cancel)
-	s := &site{t: t, ctx: ctx, addresses: map[string]string{}, change: func(c *elector.GroupConfig) {
+	s := &site{t: t, ctx: ctx, addresses: map[string]string{}, members: map[string]*elector.Elector{}, change: func(c *elector.GroupConfig) {
 		for _, f := range change {
 			f(c)
 		}
@@ -91,6 +92,7 @@ func (s *site) open(node string, l net.Listener, files grpcrpc.TLS) {
 	el, err := host.Join(config)
 	require.NoError(s.t, err)
 	require.NoError(s.t, el.Start())
+	s.members[node] = el
 	s.t.Cleanup(func() {
 		stopped, cancel := context.WithCancel(context.Background())
 		cancel()
@@ -234,6 +236,32 @@ func TestATransferThatWillBeUndoneIsTold(t *testing.T) {
 	undoing, err = leader.Transfer(s.ctx, "orders", "n0")
 	require.NoError(t, err)
 	assert.Nil(t, undoing, "it leads already, and is preferred")
+}
+
+// Who only looks on is said to, and where it is.
+func TestObserversAreListedAsSuch(t *testing.T) {
+	s := newSite(t, func(c *elector.GroupConfig) {
+		c.Members = append(memberstate.Voters("n0", "n1"), memberstate.Member{ID: "n2", Observer: true})
+	})
+	members, err := s.dial("n0").Members(s.ctx, "orders")
+	require.NoError(t, err)
+	want := []operator.Member{{Member: memberstate.Member{ID: "n0"}}, {Member: memberstate.Member{ID: "n1"}}, {Member: memberstate.Member{ID: "n2", Observer: true}}}
+	for i := range want[1:] {
+		want[1+i].Address = s.addresses[want[1+i].ID]
+	}
+	assert.Equal(t, want, members)
+}
+
+// Without its certificate an operator has no client, not one that fails later.
+func TestWithoutACertificateThereIsNoClient(t *testing.T) {
+	dir := t.TempDir()
+	files := certs.Files(dir, "nobody")
+	c, err := operator.Dial("127.0.0.1:1", &files)
+	require.ErrorContains(t, err, dir)
+	assert.Nil(t, c)
+	c, err = operator.DialLeader(t.Context(), []string{"127.0.0.1:1", "127.0.0.1:2"}, &files, "orders")
+	require.ErrorContains(t, err, dir)
+	assert.Nil(t, c)
 }
 
 // A node that accepts connections and says nothing holds nobody up.

@@ -253,3 +253,33 @@ func TestACallEndsWithItsCaller(t *testing.T) {
 		})
 	}
 }
+
+// gone is the stream of somebody to whom nothing can be sent any more.
+type gone struct{ watcher }
+
+func (gone) Send(*electorpb.WatchResponse) error { return assert.AnError }
+
+// Nobody is told what cannot be sent: the call ends, with the reason.
+func TestWatchingEndsWhenNothingCanBeSent(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	err := serviceOf(t, "orders").Watch(new(electorpb.WatchRequest), gone{watcher{ctx: ctx}})
+	assert.ErrorIs(t, err, assert.AnError)
+}
+
+// Only of a member that leads no more because of what came before it is the resignation done:
+// any other failure is told.
+func TestAResignationThatFailsIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, paused, _ := running(t)
+		s.beforeResign = func(string) {}
+		ctx, leave := context.WithCancel(t.Context())
+		go func() {
+			<-paused
+			leave()
+		}()
+		_, err := s.Resign(ctx, new(electorpb.ResignRequest))
+		assert.Equal(t, codes.Canceled, status.Code(err))
+		assert.Equal(t, memberstate.Leader, s.host.Electors()[0].Status().Role)
+	})
+}

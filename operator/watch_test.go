@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/elector"
 )
 
 // Watching ends with the context of whoever watches, which is no error.
@@ -29,6 +31,22 @@ func TestWatchingEndsWithItsContext(t *testing.T) {
 	case <-s.ctx.Done():
 		require.FailNow(t, "it goes on")
 	}
+}
+
+// Watching ends when the member has stopped, which is no error either.
+func TestWatchingEndsWithTheMember(t *testing.T) {
+	s := newSite(t)
+	s.leader(0)
+	last := elector.Status{}
+	for now, err := range s.dial("n1").Watch(s.ctx, "orders") {
+		require.NoError(t, err)
+		if last == (elector.Status{}) {
+			go func() { assert.NoError(t, s.members["n1"].Stop(s.ctx)) }()
+		}
+		last = now
+	}
+	assert.True(t, last.Stopped)
+	assert.NoError(t, s.ctx.Err())
 }
 
 // Each call is about the group that was named, and not about the one that there is.

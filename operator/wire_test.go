@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"errors"
 	"reflect"
 	"testing"
 	"time"
@@ -88,5 +89,25 @@ func TestEveryErrorHasAStatus(t *testing.T) {
 		got := toStatus(c.err)
 		assert.Equal(t, c.want, status.Code(got), c.err)
 		assert.ErrorContains(t, got, status.Convert(c.err).Message())
+	}
+}
+
+// What a node refused is that error for whoever called, and no other one.
+func TestAFailedCallIsTheErrorThatTheNodeHad(t *testing.T) {
+	all := []error{
+		elector.ErrNotLeader, elector.ErrTransferInProgress, elector.ErrTransferFailed, elector.ErrStopped,
+		context.Canceled, context.DeadlineExceeded, assert.AnError,
+	}
+	for _, had := range all {
+		err := (&Client{address: "there"}).explain(toStatus(had))
+		for _, other := range all {
+			assert.Equal(t, other == had && had != assert.AnError, errors.Is(err, other), "%v is %v", had, other)
+		}
+		_, is := errors.AsType[*elector.ConfigError](err)
+		assert.False(t, is)
+		_, is = errors.AsType[*elector.TransferError](err)
+		assert.False(t, is, "it has no reasons")
+		assert.ErrorContains(t, err, "there: ")
+		assert.Equal(t, status.Code(toStatus(had)), status.Code(err))
 	}
 }
