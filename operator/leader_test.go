@@ -83,6 +83,10 @@ func TestWhoLeadsInWhichTerm(t *testing.T) {
 	follows := claims{statuses: []elector.Status{status}, members: []*electorpb.Member{{Id: "n2", Address: "other"}, {Id: "n1", Address: "there"}}}.at(t)
 	assert.Equal(t, lead{term: 7, address: "there"}, leaderBy(t.Context(), follows, nil, "orders"))
 
+	nowhere := claims{statuses: []elector.Status{status}, members: []*electorpb.Member{{Id: "n1"}}}.at(t)
+	found := leaderBy(t.Context(), nowhere, nil, "orders")
+	require.ErrorContains(t, found.err, "does not know where it is")
+
 	for says, all := range map[string][]elector.Status{
 		"does not know where it is": {status},
 		"no leader is known":        {{Group: "orders", Self: "n0", Term: 7}},

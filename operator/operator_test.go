@@ -238,6 +238,14 @@ func TestATransferThatWillBeUndoneIsTold(t *testing.T) {
 	assert.Nil(t, undoing, "it leads already, and is preferred")
 }
 
+// Whoever took over decides whether a transfer will be undone, also if nobody was named.
+func TestATransferToAnyOfThosePreferredIsNotUndone(t *testing.T) {
+	s := newSite(t, func(c *elector.GroupConfig) { c.Preferred = nodes })
+	undoing, err := s.dial(s.leader(0).Leader).Transfer(s.ctx, "orders", "")
+	require.NoError(t, err)
+	assert.Nil(t, undoing)
+}
+
 // Who only looks on is said to, and where it is.
 func TestObserversAreListedAsSuch(t *testing.T) {
 	s := newSite(t, func(c *elector.GroupConfig) {
@@ -262,6 +270,15 @@ func TestWithoutACertificateThereIsNoClient(t *testing.T) {
 	c, err = operator.DialLeader(t.Context(), []string{"127.0.0.1:1", "127.0.0.1:2"}, &files, "orders")
 	require.ErrorContains(t, err, dir)
 	assert.Nil(t, c)
+}
+
+// If nobody knows the leader it is told of each who was asked why.
+func TestAllReasonsForWhichNoLeaderIsKnownAreTold(t *testing.T) {
+	addresses := []string{"127.0.0.1:1", "127.0.0.1:2"}
+	_, err := operator.DialLeader(t.Context(), addresses, nil, "orders")
+	for _, address := range addresses {
+		assert.ErrorContains(t, err, address)
+	}
 }
 
 // A node that accepts connections and says nothing holds nobody up.
