@@ -2,6 +2,11 @@ package lease_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -42,5 +47,133 @@ func TestAKeeperWorksAgain(t *testing.T) {
 				assert.Zero(t, c.count(op), op)
 			}
 		}
+	})
+}
+
+// bells are a Waker that counts, and that takes a while to end.
+type bells struct {
+	*mem.Store
+	mu     sync.Mutex
+	rung   int
+	listen int
+}
+
+func (b *bells) Wake(ctx context.Context, name string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.rung++
+	return b.Store.Wake(ctx, name)
+}
+
+func (b *bells) Listen(ctx context.Context, woken func(string)) error {
+	b.mu.Lock()
+	b.listen++
+	b.mu.Unlock()
+	err := b.Store.Listen(ctx, woken)
+	<-time.After(5 * time.Second)
+	return err
+}
+
+// heard is how often somebody was woken, and listened.
+func (b *bells) heard() (rung, listen int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.rung, b.listen
+}
+
+// The Waker that was given is used, and not the Store, though that is one, too. A keeper that
+// works again while it still listens from before listens once at a time, and takes the end of
+// that for no failure.
+func TestAKeeperListensToTheWakerThatWasGiven(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n, store, waker := newNotes(), &bells{Store: new(mem.Store)}, &bells{Store: new(mem.Store)}
+		k, err := lease.NewKeeper(lease.KeeperConfig{Self: "n", Store: store, Waker: waker, Timing: timing, Logger: slog.New(n)})
+		require.NoError(t, err)
+		var running sync.WaitGroup
+		for round := 1; round <= 2; round++ {
+			el, err := k.Join(lease.GroupConfig{Name: fmt.Sprint(round)})
+			require.NoError(t, err)
+			ctx, cancel := context.WithCancel(t.Context())
+			running.Go(func() { assert.NoError(t, el.Run(ctx)) })
+			<-time.After(3 * time.Second)
+			_, listen := waker.heard()
+			assert.Equal(t, 1, listen, "it listens once at a time")
+			if round == 2 {
+				<-time.After(10 * time.Second)
+			}
+			cancel()
+			synctest.Wait()
+		}
+		running.Wait()
+		rung, listen := waker.heard()
+		assert.Equal(t, 2, rung)
+		assert.Equal(t, 2, listen)
+		rung, listen = store.heard()
+		assert.Zero(t, rung+listen)
+		assert.Empty(t, n.levels[slog.LevelWarn])
+	})
+}
+
+// deafWaker cannot listen for a while.
+type deafWaker struct {
+	mem.Store
+	tries atomic.Int32
+}
+
+func (w *deafWaker) Listen(ctx context.Context, woken func(string)) error {
+	if w.tries.Add(1) <= 3 {
+		return errors.New("no such channel")
+	}
+	return w.Store.Listen(ctx, woken)
+}
+
+// That nobody listens is told, and tried again every Poll, until it works.
+func TestListeningIsTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n, waker := newNotes(), new(deafWaker)
+		el, err := lease.New(lease.KeeperConfig{Self: "n", Store: new(mem.Store), Waker: waker, Timing: timing, Logger: slog.New(n)}, lease.GroupConfig{Name: "g"})
+		require.NoError(t, err)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		began := time.Now()
+		go func() {
+			<-time.After(2*timing.Poll - time.Millisecond)
+			assert.EqualValues(t, 2, waker.tries.Load())
+			<-time.After(2*time.Millisecond + timing.Poll)
+			assert.EqualValues(t, 4, waker.tries.Load())
+		}()
+		require.NoError(t, el.Run(ctx))
+		assert.Equal(t, time.Minute, time.Since(began)) // virtual
+		assert.EqualValues(t, 4, waker.tries.Load(), "it listens")
+		assert.Positive(t, n.counted()["cannot listen for released leases"])
+	})
+}
+
+// slowWaker wakes others in its own time.
+type slowWaker struct{ mem.Store }
+
+func (w *slowWaker) Wake(ctx context.Context, name string) error {
+	<-time.After(time.Second)
+	return w.Store.Wake(ctx, name)
+}
+
+// An elector has ended when the others were woken, though its keeper goes on to work.
+func TestAnElectorEndsWhenTheOthersWereWoken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k, err := lease.NewKeeper(lease.KeeperConfig{Self: "n", Store: new(slowWaker), Timing: timing, Logger: silence})
+		require.NoError(t, err)
+		var running sync.WaitGroup
+		for name, lasts := range map[string]time.Duration{"first": time.Minute, "last": 2 * time.Minute} {
+			el, err := k.Join(lease.GroupConfig{Name: name})
+			require.NoError(t, err)
+			running.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), lasts)
+				defer cancel()
+				began := time.Now()
+				assert.NoError(t, el.Run(ctx))
+				assert.Equal(t, lasts+time.Second, time.Since(began)) // virtual
+			})
+		}
+		running.Wait()
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -45,5 +46,39 @@ func TestAKeeperThatRetiresSendsNoQueuedClaim(t *testing.T) {
 		cancel()
 		running.Wait()
 		assert.Len(t, sent, underWay)
+	})
+}
+
+// A claim that is never answered holds up no candidate that retires, neither its own nor those
+// whose claims wait for their turn. Only the last one waits for what it has called.
+func TestClaimsThatAreNeverAnsweredHoldUpNobodyThatRetires(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const leases = 20
+		answered := make(chan struct{})
+		c := &conn{Store: new(mem.Store), counts: map[string]int{}}
+		c.set(func(ctx context.Context, op string, do func(context.Context) error) error {
+			if op == "acquire" {
+				<-answered
+				return ctx.Err()
+			}
+			return do(ctx)
+		})
+		k, err := lease.NewKeeper(lease.KeeperConfig{Self: "n", Store: c, Timing: timing, Logger: silence})
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, leases)
+		for i := range leases {
+			el, err := k.Join(lease.GroupConfig{Name: fmt.Sprint(i)})
+			require.NoError(t, err)
+			go func() { ended <- el.Run(ctx) }()
+		}
+		<-time.After(timing.Timeout / 2)
+		cancel()
+		<-time.After(4 * timing.Timeout)
+		assert.Len(t, ended, leases-1)
+		close(answered)
+		for range leases {
+			assert.NoError(t, <-ended)
+		}
 	})
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/internal/office"
+	"github.com/hustings/hustings/lease/protocol"
 	"github.com/hustings/hustings/memberstate"
 )
 
@@ -47,3 +48,32 @@ func TestARevisionIsAChange(t *testing.T) {
 
 // deaf is a store that nobody calls.
 type deaf struct{ Store }
+
+// The first that is told of a lease is that it is looked at, even if nothing is new.
+func TestWhatAnElectorIsFirstIsAChange(t *testing.T) {
+	k, err := NewKeeper(KeeperConfig{Self: "n", Store: deaf{}, Timing: DefaultTiming()})
+	require.NoError(t, err)
+	e, err := k.Join(GroupConfig{Name: "g"})
+	require.NoError(t, err)
+	effects{k}.Publish("g", protocol.View{})
+	assert.EqualValues(t, 1, e.Status().Revision)
+	effects{k}.Publish("g", protocol.View{})
+	assert.EqualValues(t, 1, e.Status().Revision)
+}
+
+// Who notices that a lease has run out may come late: the office of a later term is shown on,
+// and nothing after the last change.
+func TestALossThatIsNoticedLateEndsNoLaterOffice(t *testing.T) {
+	k, err := NewKeeper(KeeperConfig{Self: "n", Store: deaf{}, Timing: DefaultTiming()})
+	require.NoError(t, err)
+	e, err := k.Join(GroupConfig{Name: "g"})
+	require.NoError(t, err)
+	e.lease.Store(office.NewLease(8, k.now()+DefaultTiming().TTL))
+	e.show(func(s *elector.Status) { s.Role, s.Term, s.Leader = memberstate.Leader, 8, s.Self })
+	e.showLoss(7)
+	assert.Equal(t, memberstate.Leader, e.Status().Role)
+	e.show(func(s *elector.Status) { s.Stopped = true })
+	before := e.Status()
+	e.showLoss(8)
+	assert.Equal(t, before, e.status.Load())
+}

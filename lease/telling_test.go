@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -223,4 +224,38 @@ func TestAnOfficeEndsWithTheLeaseThatWasSeenToRunOut(t *testing.T) {
 		synctest.Wait()
 		assert.Error(t, led[0].Err())
 	})
+}
+
+// Each line says which lease it is about, and all that is known of what has happened.
+func TestWhatALineSays(t *testing.T) {
+	down := errors.New("down")
+	for want, n := range map[string]protocol.Note{
+		`level=WARN msg="leases could not be read" leases=3 error=down failures=2`: {Topic: protocol.Fails, Kind: protocol.Read, Leases: 3, Err: down, Count: 2},
+		`level=WARN msg="nobody was woken for a released lease" group=g term=7 error=down failures=1`: {
+			Topic: protocol.Fails, Kind: protocol.Wake, Name: "g", Term: 7, Err: down, Count: 1,
+		},
+		`level=INFO msg="leases are renewed again"`:                                      {Topic: protocol.Works, Kind: protocol.Renew},
+		`level=WARN msg="lost the lease" group=g term=7 why="it has run out"`:            {Topic: protocol.RanOut, Name: "g", Term: 7},
+		`level=WARN msg="lost the lease" group=g term=7 why="it was taken away"`:         {Topic: protocol.TakenAway, Name: "g", Term: 7},
+		`level=WARN msg="lead returned early, resigning" group=g term=7 error=down`:      {Topic: protocol.ReturnedEarly, Name: "g", Term: 7, Err: down},
+		`level=ERROR msg="` + forgotten + `" group=g term=7 known=9 do="` + remedy + `"`: {Topic: protocol.Forgotten, Name: "g", Term: 7, Known: 9},
+	} {
+		var said strings.Builder
+		plain := &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey {
+				return slog.Attr{}
+			}
+			return a
+		}}
+		k, err := NewKeeper(KeeperConfig{Self: "n", Store: deaf{}, Timing: DefaultTiming(), Logger: slog.New(slog.NewTextHandler(&said, plain))})
+		require.NoError(t, err)
+		k.mu.Lock()
+		effects{k}.Tell(n)
+		k.unlock()
+		assert.Equal(t, want+"\n", said.String())
+	}
+	for _, kind := range []protocol.Kind{protocol.Read, protocol.Acquire, protocol.Renew, protocol.Release, protocol.Wake, protocol.Listen} {
+		assert.NotEmpty(t, failing[kind], kind)
+		assert.Equal(t, kind != protocol.Listen, working[kind] != "", kind)
+	}
 }

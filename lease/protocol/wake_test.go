@@ -80,6 +80,10 @@ func TestAKeeperIsWokenForAllThatIsDue(t *testing.T) {
 	for seed := range uint64(200) {
 		r := &roulette{random: rand.New(rand.NewPCG(seed, 1))}
 		rules := Rules{ID: "a#1", Self: "a", Wakes: true, Timing: DefaultTiming(), Limits: DefaultLimits()}
+		// Each of these may be the shortest, or what is due by it would never be what is due next.
+		for _, interval := range []*time.Duration{&rules.Timing.TTL, &rules.Timing.Poll, &rules.Timing.Renew, &rules.Timing.Timeout} {
+			*interval = time.Duration(100+r.random.IntN(2000)) * time.Millisecond
+		}
 		rules.Limits.Batch = 2
 		for kind := range rules.Limits.Calls {
 			rules.Limits.Calls[kind] = 1 + r.random.IntN(2)
