@@ -157,13 +157,14 @@ func (w *slowWaker) Wake(ctx context.Context, name string) error {
 	return w.Store.Wake(ctx, name)
 }
 
-// An elector has ended when the others were woken, though its keeper goes on to work.
+// An elector has ended when the others were woken for the lease that it gave up, though its
+// keeper goes on to work, and though it was told to end only after that.
 func TestAnElectorEndsWhenTheOthersWereWoken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k, err := lease.NewKeeper(lease.KeeperConfig{Self: "n", Store: new(slowWaker), Timing: timing, Logger: silence})
 		require.NoError(t, err)
 		var running sync.WaitGroup
-		for name, lasts := range map[string]time.Duration{"first": time.Minute, "last": 2 * time.Minute} {
+		join := func(name string, lasts, ends time.Duration) *lease.Elector {
 			el, err := k.Join(lease.GroupConfig{Name: name})
 			require.NoError(t, err)
 			running.Go(func() {
@@ -171,9 +172,14 @@ func TestAnElectorEndsWhenTheOthersWereWoken(t *testing.T) {
 				defer cancel()
 				began := time.Now()
 				assert.NoError(t, el.Run(ctx))
-				assert.Equal(t, lasts+time.Second, time.Since(began)) // virtual
+				assert.Equal(t, ends, time.Since(began)) // virtual
 			})
+			return el
 		}
+		join("last", 2*time.Minute, 2*time.Minute+time.Second)
+		first := join("first", time.Minute+time.Second/2, time.Minute+time.Second)
+		<-time.After(time.Minute)
+		require.NoError(t, first.Resign(t.Context()))
 		running.Wait()
 	})
 }
