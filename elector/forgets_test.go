@@ -29,3 +29,19 @@ func TestNothingIsKeptOfAGroupThatHasEnded(t *testing.T) {
 		assert.Empty(t, host.Electors())
 	}
 }
+
+// Nor of one that it has refused.
+func TestNothingIsKeptOfAGroupThatIsRefused(t *testing.T) {
+	host, err := NewHost(HostConfig{Self: "n0", Store: new(memberstate.MemStore), Transport: rpc.NewNetwork(1).Join("n0")})
+	require.NoError(t, err)
+	config := GroupConfig{
+		Group: "g", Members: memberstate.Voters("n0"), Timing: DefaultTiming(),
+		LedgerEnd: func(memberstate.Term) memberstate.Position { return memberstate.Position{} },
+	}
+	_, err = host.Join(config)
+	require.NoError(t, err)
+	config.Members = memberstate.Voters("n0", "n1")
+	_, err = host.Join(config)
+	require.ErrorIs(t, err, ErrGroupExists)
+	assert.Len(t, host.electorates, 1)
+}

@@ -93,6 +93,7 @@ func TestALoopThatWasHeldUpIsNotLateForItsAlarm(t *testing.T) {
 	detection := elector.DefaultTiming().Detection()
 	metrics := &elector.Metrics{Dropped: func(elector.Drop, int) { <-time.After(detection / 2) }}
 	inHeldUpLoop(t, metrics, func(f *held) {
+		<-time.After(detection / 3)                 // so that only the leader's silence is waited for
 		f.el.Host().Receive(make([]rpc.Message, 1)) // of no group
 		<-time.After(time.Until(f.heard.Add(detection)))
 		synctest.Wait()

@@ -43,3 +43,22 @@ func TestOnlyALeaseThatIsHeldEndsTheOffice(t *testing.T) {
 		})
 	}
 }
+
+// A lease may run out when its term is over already, and the next one has begun.
+func TestALeaseEndsTheOfficeOfItsTermAlone(t *testing.T) {
+	host, err := NewHost(HostConfig{Self: "n0", Store: new(memberstate.MemStore), Transport: rpc.NewNetwork(1).Join("n0")})
+	require.NoError(t, err)
+	el, err := host.Join(GroupConfig{
+		Group: "g", Members: memberstate.Voters("n0", "n1"), Timing: DefaultTiming(), Leases: true,
+		LedgerEnd: func(memberstate.Term) memberstate.Position { return memberstate.Position{} },
+	})
+	require.NoError(t, err)
+	for _, of := range []memberstate.Term{1, 2} {
+		o := office.Open(2)
+		el.needs().office.Store(o)
+		(*engine)(el).lapse(office.NewLease(of, time.Second))
+		serves := false
+		_, _ = o.Serve(func(context.Context, memberstate.Term) error { serves = true; return nil })
+		assert.Equal(t, of != 2, serves, "a lease of term %d", of)
+	}
+}

@@ -99,7 +99,7 @@ func TestWhoeverWaitsForTheEndWaitsForTheTransport(t *testing.T) {
 				assert.True(t, el.Status().Stopped)
 				assert.Empty(t, over, "it does not wait")
 				close(transport.ends)
-				<-over
+				_ = <-over // whatever it is
 				assert.EqualValues(t, 1, transport.served.Load())
 			})
 		})
@@ -157,4 +157,18 @@ func TestGroupsThatStartAtOnceServeOnce(t *testing.T) {
 	starting.Wait()
 	assert.EqualValues(t, 1, transport.served.Load())
 	assert.NoError(t, all[0].Host().Close(context.Background()))
+}
+
+// Whoever asks why a member has ended may do so while it fails.
+func TestErrMayBeAskedWhileTheMemberFails(t *testing.T) {
+	store := new(brittleStore)
+	store.brittle.Store(true)
+	el := aloneOn(t, rpc.NewNetwork(1).Join("n0"), store, "g")[0]
+	require.NoError(t, el.Start())
+	over := el.Done()
+	for el.Err() == nil {
+		runtime.Gosched()
+	}
+	<-over
+	require.ErrorIs(t, el.Stop(context.Background()), assert.AnError)
 }
