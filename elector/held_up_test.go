@@ -1,5 +1,5 @@
-// A loop that is held up for a while, as on a machine that has too much to do: what it
-// promises and what it waits for is counted from the right moment all the same.
+// What happens while something takes its time: while the loop is held up, as on a machine that
+// has too much to do, and while the engine looks at its ledger.
 
 package elector_test
 
@@ -17,8 +17,8 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// held is a follower of n1, whose clock takes its time when it is told to.
-type held struct {
+// follower follows n1 in term 1. Its clock takes its time when it is told to.
+type follower struct {
 	el    *elector.Elector
 	reads atomic.Int64  // of the clock that still are to take their time
 	long  time.Duration // that each takes
@@ -28,14 +28,14 @@ type held struct {
 }
 
 // hear has a heartbeat of the leader arrive.
-func (f *held) hear() {
+func (f *follower) hear() {
 	f.beat.Round++
 	f.heard = time.Now()
 	f.el.Host().Receive([]rpc.Message{f.beat})
 }
 
 // read reads the time, and then a heartbeat comes in before anything else is done.
-func (f *held) read() time.Time {
+func (f *follower) read() time.Time {
 	now := time.Now()
 	if left := f.reads.Add(-1); left >= 0 {
 		<-time.After(f.long)
@@ -47,14 +47,14 @@ func (f *held) read() time.Time {
 	return now
 }
 
-func inHeldUpLoop(t *testing.T, metrics *elector.Metrics, play func(f *held)) {
+func withFollower(t *testing.T, change func(*config), play func(f *follower)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		c := goodConfig()
-		c.Metrics = metrics
+		change(&c)
 		members, err := memberstate.NewMembers(c.Members)
 		require.NoError(t, err)
-		f := &held{beat: rpc.Message{Group: "g", From: "n1", To: "n0", Leader: "n1", Voters: members.Digest(), Body: rpc.Body{Kind: rpc.Heartbeat, Term: 1}}}
+		f := &follower{beat: rpc.Message{Group: "g", From: "n1", To: "n0", Leader: "n1", Voters: members.Digest(), Body: rpc.Body{Kind: rpc.Heartbeat, Term: 1}}}
 		f.el, err = elector.New(c.HostConfig, c.GroupConfig)
 		require.NoError(t, err)
 		elector.SetClock(f.el, f.read)
@@ -73,7 +73,7 @@ func inHeldUpLoop(t *testing.T, metrics *elector.Metrics, play func(f *held)) {
 // must not count it from before the heartbeat came, whenever in a turn it comes.
 func TestAPromiseIsNotCountedFromBeforeItWasAskedFor(t *testing.T) {
 	for reads := int64(1); reads <= 4; reads++ {
-		inHeldUpLoop(t, nil, func(f *held) {
+		withFollower(t, func(*config) {}, func(f *follower) {
 			f.long, f.done = elector.DefaultTiming().Detection()/4, make(chan struct{})
 			f.reads.Store(reads)
 			f.hear()
@@ -91,12 +91,44 @@ func TestAPromiseIsNotCountedFromBeforeItWasAskedFor(t *testing.T) {
 // One who measures holds the loop up here, which nobody should do.
 func TestALoopThatWasHeldUpIsNotLateForItsAlarm(t *testing.T) {
 	detection := elector.DefaultTiming().Detection()
-	metrics := &elector.Metrics{Dropped: func(elector.Drop, int) { <-time.After(detection / 2) }}
-	inHeldUpLoop(t, metrics, func(f *held) {
+	measures := func(c *config) {
+		c.Metrics = &elector.Metrics{Dropped: func(elector.Drop, int) { <-time.After(detection / 2) }}
+	}
+	withFollower(t, measures, func(f *follower) {
 		<-time.After(detection / 3)                 // so that only the leader's silence is waited for
 		f.el.Host().Receive(make([]rpc.Message, 1)) // of no group
 		<-time.After(time.Until(f.heard.Add(detection)))
 		synctest.Wait()
 		assert.Empty(t, f.el.Status().Leader)
+	})
+}
+
+// An engine may hear of an append of the leader, and write it, between the question where its
+// ledger ends and the answer.
+func TestWhatIsHeardWhileTheLedgerIsAskedMayBeInIt(t *testing.T) {
+	var asked, look chan struct{}
+	var last atomic.Uint64
+	engine := func(c *config) {
+		asked, look = make(chan struct{}), make(chan struct{})
+		c.LedgerEnd = func(term memberstate.Term) memberstate.Position {
+			if term == 2 {
+				close(asked)
+				<-look
+			}
+			return memberstate.Position{Term: memberstate.Term(last.Load()), Index: last.Load()}
+		}
+	}
+	withFollower(t, engine, func(f *follower) {
+		request := f.beat
+		request.From, request.Leader = "n2", ""
+		request.Body = rpc.Body{Kind: rpc.VoteRequest, Mark: rpc.Won, Term: 2, Round: 1, Ledger: memberstate.Position{Term: 1, Index: 1}}
+		f.el.Host().Receive([]rpc.Message{request})
+		<-asked
+		require.NoError(t, f.el.Heard(1, "n1"))
+		last.Store(1)
+		close(look)
+		synctest.Wait()
+		require.NoError(t, f.el.Err())
+		assert.Equal(t, "n2", f.el.Status().Vote)
 	})
 }

@@ -3,6 +3,7 @@
 package elector_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"sync"
@@ -11,8 +12,10 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 )
 
@@ -103,5 +106,37 @@ func TestMetricsCountARoundOnce(t *testing.T) {
 		town.leader()
 		town.pass(time.Second)
 		assert.InDelta(t, told.total("g pre-vote "), told.total("g asks pre-vote"), 2, "but those that another's lead ended")
+	})
+}
+
+// A save is measured, whatever came of it.
+func TestASaveIsMeasured(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		type saved struct {
+			records int
+			took    time.Duration
+			err     error
+		}
+		told, store := make(chan saved, 10), new(gatedStore)
+		c := goodConfig()
+		c.Members, c.Store = memberstate.Voters("n0"), store
+		c.Metrics = &elector.Metrics{Saved: func(records int, took time.Duration, err error) { told <- saved{records, took, err} }}
+		el, err := elector.New(c.HostConfig, c.GroupConfig)
+		require.NoError(t, err)
+		store.gate = make(chan error)
+		go func() {
+			store.gate <- nil // its first state
+			<-time.After(time.Second)
+			store.gate <- assert.AnError
+		}()
+		before := time.Now()
+		require.ErrorIs(t, el.Run(context.Background()), assert.AnError)
+		took := time.Since(before)
+		require.Len(t, told, 1)
+		s := <-told
+		assert.Equal(t, 1, s.records)
+		assert.Equal(t, assert.AnError, s.err)
+		assert.Positive(t, s.took)
+		assert.LessOrEqual(t, s.took, took)
 	})
 }

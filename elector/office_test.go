@@ -42,3 +42,28 @@ func TestNobodyIsCalledToLeadUnderALeaseThatRunsOutAsTheOfficeOpens(t *testing.T
 		require.Nil(t, e.more.Load().office.Load(), "it has come back")
 	})
 }
+
+// Whoever watches the lease finds the office as soon as anybody has looked at the lease for it.
+func TestALeaseThatRunsOutAfterItWasLookedAtFindsTheOffice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, err := NewHost(HostConfig{Self: "n0", Store: new(memberstate.MemStore), Transport: rpc.NewNetwork(1).Join("n0")})
+		require.NoError(t, err)
+		e, err := h.Join(GroupConfig{
+			Group: "g", Members: memberstate.Voters("n0"), Timing: DefaultTiming(), Leases: true,
+			LedgerEnd: func(memberstate.Term) memberstate.Position { return memberstate.Position{} },
+			Lead: func(context.Context, memberstate.Term) error {
+				t.Error("it is called to lead")
+				return nil
+			},
+		})
+		require.NoError(t, err)
+		l := office.NewLease(1, time.Second)
+		e.more.Load().lease.Store(l)
+		h.clock = func() time.Time { // it is held now, and runs out before anything else is done
+			(*engine)(e).lapse(l)
+			return h.epoch
+		}
+		(*engine)(e).Lead(1)
+		synctest.Wait()
+	})
+}

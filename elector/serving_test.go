@@ -99,7 +99,7 @@ func TestWhoeverWaitsForTheEndWaitsForTheTransport(t *testing.T) {
 				assert.True(t, el.Status().Stopped)
 				assert.Empty(t, over, "it does not wait")
 				close(transport.ends)
-				_ = <-over // whatever it is
+				assert.Equal(t, end.fails, <-over != nil)
 				assert.EqualValues(t, 1, transport.served.Load())
 			})
 		})
