@@ -99,7 +99,9 @@ func TestWhoeverWaitsForTheEndWaitsForTheTransport(t *testing.T) {
 				assert.True(t, el.Status().Stopped)
 				assert.Empty(t, over, "it does not wait")
 				close(transport.ends)
-				assert.Equal(t, end.fails, <-over != nil)
+				if err := <-over; !end.fails {
+					assert.NoError(t, err)
+				}
 				assert.EqualValues(t, 1, transport.served.Load())
 			})
 		})
