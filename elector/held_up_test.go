@@ -20,6 +20,7 @@ import (
 // follower follows n1 in term 1. Its clock takes its time when it is told to.
 type follower struct {
 	el    *elector.Elector
+	looks atomic.Int64  // how often the clock was read
 	reads atomic.Int64  // of the clock that still are to take their time
 	long  time.Duration // that each takes
 	done  chan struct{} // closed after the last one
@@ -37,6 +38,7 @@ func (f *follower) hear() {
 // read reads the time, and then a heartbeat comes in before anything else is done.
 func (f *follower) read() time.Time {
 	now := time.Now()
+	f.looks.Add(1)
 	if left := f.reads.Add(-1); left >= 0 {
 		<-time.After(f.long)
 		f.hear()
@@ -130,5 +132,18 @@ func TestWhatIsHeardWhileTheLedgerIsAskedMayBeInIt(t *testing.T) {
 		synctest.Wait()
 		require.NoError(t, f.el.Err())
 		assert.Equal(t, "n2", f.el.Status().Vote)
+	})
+}
+
+// Appends may be many, and the loop has other things to do than to hear of each.
+func TestTheLoopIsToldOfFewOfTheAppends(t *testing.T) {
+	withFollower(t, func(*config) {}, func(f *follower) {
+		before := f.looks.Load()
+		const appends = 1000
+		for range appends {
+			require.NoError(t, f.el.Heard(1, "n1"))
+			synctest.Wait()
+		}
+		assert.Less(t, f.looks.Load()-before, int64(appends+10), "the loop looks at the clock in every turn")
 	})
 }

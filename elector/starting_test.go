@@ -5,6 +5,7 @@ package elector_test
 import (
 	"context"
 	"errors"
+	"math"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -74,6 +75,25 @@ func TestATermThatWasHeardOnceMayBeInTheLedger(t *testing.T) {
 		require.NoError(t, el.Err())
 		require.False(t, el.Status().Stopped)
 		require.NoError(t, el.Stop(t.Context()))
+	})
+}
+
+// What Heard has refused was not announced: a ledger that ends in such a term is not to be trusted.
+func TestATermThatWasRefusedIsNotInTheLedger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := goodConfig()
+		var last atomic.Uint64
+		c.LedgerEnd = func(memberstate.Term) memberstate.Position {
+			return memberstate.Position{Term: memberstate.Term(last.Load()), Index: last.Load()}
+		}
+		el, err := elector.New(c.HostConfig, c.GroupConfig)
+		require.NoError(t, err)
+		require.NoError(t, el.Start())
+		require.ErrorIs(t, el.Heard(math.MaxUint64, "n1"), elector.ErrStaleTerm)
+		last.Store(5)
+		<-time.After(time.Minute) // it asks its ledger to stand
+		var bad *elector.LedgerError
+		assert.ErrorAs(t, el.Stop(t.Context()), &bad)
 	})
 }
 

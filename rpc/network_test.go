@@ -164,6 +164,33 @@ func TestVotesDisplaceHeartbeats(t *testing.T) {
 	})
 }
 
+// And when there is no heartbeat left, the vote has to go.
+func TestVotesDisplaceNoVotes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		network := rpc.NewNetwork(1)
+		network.SetAll(rpc.Link{Delay: time.Second})
+		b := new(listener)
+		stop, err := network.Join("b").Serve(b)
+		require.NoError(t, err)
+		batch := make([]rpc.Message, 1<<16)
+		for i := range batch {
+			batch[i].Kind = rpc.VoteRequest
+		}
+		batch[0].Kind, batch[1].Kind = rpc.Heartbeat, rpc.HeartbeatResponse
+		a := network.Join("a")
+		a.Send("b", batch)
+		for round := uint32(1); round <= 3; round++ {
+			a.Send("b", []rpc.Message{{Body: rpc.Body{Kind: rpc.VoteRequest, Round: round}}})
+		}
+		<-time.After(2 * time.Second)
+		stop()
+		assert.Len(t, b.rounds, 1<<16)
+		assert.Contains(t, b.rounds, uint32(2))
+		assert.NotContains(t, b.rounds, uint32(3))
+		assert.EqualValues(t, 3, network.Lost())
+	})
+}
+
 // echo hands one token back for every message, so that no more than a few are on
 // their way.
 type echo struct{ tokens chan struct{} }

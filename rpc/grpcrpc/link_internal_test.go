@@ -4,14 +4,22 @@
 package grpcrpc
 
 import (
+	"context"
+	"errors"
+	"io"
 	"net"
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/hustings/hustings/proto/electorpb"
 	"github.com/hustings/hustings/rpc"
 )
 
@@ -146,4 +154,99 @@ func portOf(t *testing.T, address string) string {
 	_, port, err := net.SplitHostPort(address)
 	require.NoError(t, err)
 	return ":" + port
+}
+
+// unconfirmed is a stream over which nobody confirms anything, until its context ends.
+type unconfirmed struct {
+	packets
+	ctx context.Context
+}
+
+func (unconfirmed) Send(*electorpb.Packet) error { return nil }
+
+func (u unconfirmed) RecvMsg(any) error {
+	<-u.ctx.Done()
+	return u.ctx.Err()
+}
+
+// A peer that is greeted may say more than a stranger, so of each only one can be: whoever comes
+// again has the one before hung up on, and no other.
+func TestOfAPeerOneIsGreetedAtATime(t *testing.T) {
+	l, _ := linkTo(t)
+	came := new(pipes)
+	g := newGuard(came, time.Hour, func(Refusal, ...any) {})
+	ended := func(i int) bool {
+		_, err := came.theirs[i].Read(make([]byte, 1))
+		return errors.Is(err, io.EOF)
+	}
+	greets := func() (greeted *guest, end func()) {
+		c, err := g.Accept()
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		over := make(chan struct{})
+		greeted = c.(*guest)
+		go func() {
+			defer close(over)
+			assert.Error(t, l.greet(unconfirmed{ctx: ctx}, &connection{confirmed: true}, greeted))
+		}()
+		for l.greets() != greeted {
+			runtime.Gosched()
+		}
+		return greeted, func() { cancel(); <-over }
+	}
+	_, endFirst := greets()
+	second, endSecond := greets()
+	assert.True(t, ended(0))
+	assert.False(t, ended(1))
+	endFirst()
+	assert.Same(t, second, l.greets(), "the end of the first changes nothing")
+	endSecond()
+	assert.Nil(t, l.greets())
+	_, endThird := greets()
+	assert.False(t, ended(1), "who has been greeted is not hung up on")
+	endThird()
+	g.closeAll()
+}
+
+// greets is whom a link greets.
+func (l *link) greets() *guest {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.greeted
+}
+
+// together is a handler that has to be called twice at once.
+type together struct{ within atomic.Int32 }
+
+func (h *together) Receive([]rpc.Message) {
+	h.within.Add(1)
+	for range 1_000_000 { // the other one has time to come
+		if h.within.Load() == 2 {
+			return
+		}
+		runtime.Gosched()
+	}
+}
+
+func (*together) PeerLost(string) {}
+
+// A handler that takes its time for one peer's messages gets those of others meanwhile.
+func TestTheHandlerIsCalledForSeveralPeersAtOnce(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	tr, err := New(Config{Self: "b", Listener: listener})
+	require.NoError(t, err)
+	defer tr.Close()
+	h := new(together)
+	stop, err := tr.Serve(h)
+	require.NoError(t, err)
+	defer stop()
+	var delivering sync.WaitGroup
+	for range 2 {
+		delivering.Go(func() {
+			tr.deliver(make([]rpc.Message, 1))
+			assert.EqualValues(t, 2, h.within.Load(), "the one waited for the other")
+		})
+	}
+	delivering.Wait()
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -85,6 +86,50 @@ func TestAPeerThatIsNotThereIsCalledRarely(t *testing.T) {
 		assert.GreaterOrEqual(t, len(at), int(long/maxWait))
 		assert.LessOrEqual(t, len(at), int(2*long/maxWait)+10)
 	})
+}
+
+// twin is a peer that says that another process has the caller's id.
+type twin struct {
+	electorpb.UnimplementedMemberServiceServer
+}
+
+func (twin) Exchange(electorpb.MemberService_ExchangeServer) error {
+	return status.Error(codes.AlreadyExists, "it is called by two processes")
+}
+
+// A process that is refused because another one has its id comes again seldom: each time it may
+// take the place of the other.
+func TestASecondProcessComesSeldom(t *testing.T) {
+	there, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	server := grpc.NewServer()
+	electorpb.RegisterMemberServiceServer(server, twin{})
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(there) }()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	synctest.Test(t, func(t *testing.T) {
+		var at []time.Time
+		tr, err := New(Config{Self: "a", Listener: listener, Logger: slog.New(attempts{slog.DiscardHandler, &at})})
+		require.NoError(t, err)
+		l := newLink(tr, "b", there.Addr().String())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			l.run()
+		}()
+		for range 10 {
+			<-time.After(refusedWait)
+		}
+		l.cancel()
+		<-done
+		tr.Close()
+		assert.GreaterOrEqual(t, len(at), 5)
+		assert.LessOrEqual(t, len(at), 11)
+		assert.EqualValues(t, len(at), tr.Stats().TwoProcesses)
+	})
+	server.Stop()
+	require.NoError(t, <-served)
 }
 
 // When a connection counts, the one before it is told so and ends, and what has waited for a

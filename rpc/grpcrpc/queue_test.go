@@ -5,6 +5,7 @@ package grpcrpc
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -121,4 +122,23 @@ func BenchmarkQueue(b *testing.B) {
 		q.put(beats)
 		batch, _ = q.take(b.Context(), batch[:0])
 	}
+}
+
+// Whoever sends is woken by what is put in, and not before it is there: he would find nothing,
+// and sleep until something else is put in.
+func TestAQueueWakesWhenThereIsSomethingToFind(t *testing.T) {
+	q := newQueue()
+	q.mu.Lock() // nothing can be put in now
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		q.put([]rpc.Message{vote(1)})
+	}()
+	for range 1000 { // it has time to
+		runtime.Gosched()
+	}
+	assert.Empty(t, q.wake, "too early")
+	q.mu.Unlock()
+	<-over
+	assert.Len(t, q.wake, 1)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hustings/hustings/internal/certs"
 	"github.com/hustings/hustings/rpc"
 	"github.com/hustings/hustings/rpc/grpcrpc"
 	"github.com/hustings/hustings/rpc/rpctest"
@@ -129,5 +130,22 @@ func TestPeersMayChangeWhileTheTransportCloses(t *testing.T) {
 		<-begun
 		tr.Close()
 		changing.Wait()
+	}
+}
+
+// Files that cannot be read are named at once.
+func TestFilesThatCannotBeReadAreAnError(t *testing.T) {
+	for name, spoil := range map[string]func(files *grpcrpc.TLS, spoilt string){
+		"CA":   func(files *grpcrpc.TLS, spoilt string) { files.CA = spoilt },
+		"Cert": func(files *grpcrpc.TLS, spoilt string) { files.Cert = spoilt },
+		"Key":  func(files *grpcrpc.TLS, spoilt string) { files.Key = spoilt },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newTownWithTLS(t, "a")
+			files, spoilt := certs.Files(w.dir, "a"), t.TempDir() // it is there, and is no file
+			spoil(&files, spoilt)
+			_, err := grpcrpc.New(grpcrpc.Config{Self: "a", Listener: w.listeners["a"], TLS: &files})
+			require.ErrorContains(t, err, spoilt)
+		})
 	}
 }
