@@ -6,8 +6,10 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -45,4 +47,30 @@ func TestWithoutALoggerOnlyWhatGoesWrongIsTold(t *testing.T) {
 	told.Reset()
 	fails(t, slog.New(slog.DiscardHandler))
 	assert.Empty(t, told.String())
+}
+
+// Each change is told once to a logger that listens, with what the member is from then on.
+func TestALoggerIsToldOfEachChange(t *testing.T) {
+	var told bytes.Buffer
+	synctest.Test(t, func(t *testing.T) {
+		told.Reset()
+		c := goodConfig()
+		c.Members, c.Logger = memberstate.Voters("n0"), slog.New(slog.NewTextHandler(&told, nil))
+		el, err := elector.New(c.HostConfig, c.GroupConfig)
+		require.NoError(t, err)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		require.NoError(t, el.Run(ctx))
+	})
+	lines := strings.Split(strings.TrimSpace(told.String()), "\n")
+	leads, seen := 0, map[string]bool{}
+	for _, line := range lines {
+		_, what, _ := strings.Cut(line, "msg=")
+		assert.False(t, seen[what], what)
+		seen[what] = true
+		if strings.HasPrefix(what, "role group=g term=1 role=leader leader=n0 vote=n0") {
+			leads++
+		}
+	}
+	assert.Equal(t, 1, leads, told.String())
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -432,4 +433,29 @@ func joinAlone(t *testing.T) *elector.Elector {
 	el := join(t, host, "g", "n0", "n1")
 	require.NoError(t, el.Start())
 	return el
+}
+
+// The context of an order may end when the order has just been carried out, and nobody has come
+// to say so yet.
+func TestAnOrderThatWasCarriedOutIsNotReportedAsWithdrawn(t *testing.T) {
+	var impatient atomic.Pointer[call]
+	inTown(t, 3, func(c *config) {
+		c.Metrics = &elector.Metrics{Changed: func(s elector.Status) {
+			if given := impatient.Load(); given != nil && s.LastLeader == s.Self && s.Vote != s.Self { // its heir has its vote
+				given.cancel()
+				<-time.After(time.Millisecond) // whoever gave the order sees it meanwhile
+			}
+		}}
+	}, func(town *town) {
+		leader := town.leader()
+		town.pass(time.Second)
+		ctx, cancel := context.WithCancel(context.Background())
+		given := &call{cancel, make(chan error, 1)}
+		impatient.Store(given)
+		go func() { given.outcome <- leader.el.Resign(ctx) }()
+		town.pass(time.Second)
+		require.Error(t, ctx.Err())
+		require.NoError(t, given.answered(t))
+		assert.NotEqual(t, leader, town.leader())
+	})
 }
