@@ -394,3 +394,15 @@ func TestATransferThatWaitsForALeaderIsWithdrawnOrEnds(t *testing.T) {
 		assert.Empty(t, d.did(), "it is told once")
 	}
 }
+
+// A leader may have won another term while an order waited: then that is the one to hand over.
+func TestAnOrderIsForTheTermThatIsLedWhenItBegins(t *testing.T) {
+	leader, follower := pair(t)
+	const before = 7
+	o := &Order{term: before}
+	o.begun(&follower.group)
+	assert.EqualValues(t, before, o.term)
+	o.begun(&leader.group)
+	assert.Equal(t, leader.group.Term, o.term)
+	assert.True(t, o.began)
+}

@@ -194,6 +194,7 @@ func TestNobodyIsAskedAgainForNothing(t *testing.T) {
 		"for a handover":              func(c *turn) { c.machine.round.mark = rpc.Handed },
 		"while it serves":             func(c *turn) { c.machine.serving = true },
 		"when the veto is waited for": func(c *turn) { c.machine.doubtful, c.machine.roundTrip = true, 1000 },
+		"when the veto takes longer":  func(c *turn) { c.machine.doubtful, c.machine.roundTrip = true, 1_000_000 },
 		"when somebody has a leader":  func(c *turn) { c.answer(2, rpc.RejectAlreadyHasLeader, 0) },
 		"in a term that is over":      func(c *turn) { c.answer(2, rpc.RejectExpiredVoteTerm, 5) },
 	} {

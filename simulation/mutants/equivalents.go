@@ -27,4 +27,7 @@ var equivalents = map[string]string{
 	"lease/protocol/poll.go wakeUp: s.woken = true comes after k.look.woken = append(k.look.woken, s)":                                                                         "neither looks at the other",
 	"rpc/flight.go remove: without (*f)[last] = flying{}":                                                                                                                      "what is cut off is not looked at; it is for memory",
 	"rpc/network.go deliver: without clear(batch)":                                                                                                                             "what is cleared is written anew before it is read; it is for memory",
+	`rpc/grpcrpc/server.go visitorOf: without return visitor{}, status.Error(codes.Internal, "a stream from nobody") of if !ok`:                                                "gRPC says of every stream from where it comes",
+	"rpc/grpcrpc/knock.go keepLooking: if l.ctx.Err() != nil || l.look() comes after wait.sleep(l.ctx)":                                                                        "it looks as often, each time a moment later",
+	"rpc/network.go send: n.random.Float64() < l.Duplicate becomes n.random.Float64() <= l.Duplicate":                                                                          "that the two are equal is too seldom",
 }
