@@ -3,10 +3,12 @@
 package cli
 
 import (
+	_ "embed" // release.txt
 	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -21,6 +23,12 @@ type version struct {
 	Time     string `json:"time"`     // of the revision
 	Modified bool   `json:"modified"` // the tree differed from the revision
 }
+
+// origin is the revision that this source was released from, and its time. "make release"
+// writes it into what it tags, because a module from a proxy has no version control.
+//
+//go:embed release.txt
+var origin string
 
 func newVersion(read func() (*debug.BuildInfo, bool)) *cobra.Command {
 	var asJSON bool
@@ -66,6 +74,12 @@ func versionOf(info *debug.BuildInfo) version {
 			set(&v.Time, s.Value)
 		case "vcs.modified":
 			v.Modified = s.Value == "true"
+		}
+	}
+	// Only a module that was downloaded has a sum. It is what was tagged, and nobody changed it.
+	if info.Main.Sum != "" && v.Revision == unknown {
+		if revision, time, ok := strings.Cut(strings.TrimSpace(origin), " "); ok {
+			v.Revision, v.Time = revision, time
 		}
 	}
 	return v

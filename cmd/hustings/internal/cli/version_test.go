@@ -38,6 +38,20 @@ func TestVersionNamesWhatItDoesNotKnow(t *testing.T) {
 	}, versionOf(&debug.BuildInfo{}))
 }
 
+// What a proxy delivers has a sum, and was not changed; what lies in a directory may have been.
+func TestOnlyAReleaseThatWasDownloadedNamesTheRevisionThatItWasMadeFrom(t *testing.T) {
+	defer func(old string) { origin = old }(origin)
+	origin = "89abcdef 2026-03-04T05:06:07Z\n"
+	info := &debug.BuildInfo{Main: debug.Module{Path: "example.org/hustings", Version: "v1.2.3"}}
+	assert.Equal(t, unknown, versionOf(info).Revision)
+	info.Main.Sum = "h1:x"
+	v := versionOf(info)
+	assert.Equal(t, "89abcdef", v.Revision)
+	assert.Equal(t, "2026-03-04T05:06:07Z", v.Time)
+	info.Settings = []debug.BuildSetting{{Key: "vcs.revision", Value: "0123abcd"}}
+	assert.Equal(t, "0123abcd", versionOf(info).Revision, "what the build recorded counts more")
+}
+
 func TestVersionForHumanReaders(t *testing.T) {
 	assert.Equal(t, `example.org/hustings v1.2.3
 go        go1.26.8
