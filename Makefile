@@ -126,6 +126,15 @@ alerts: ## Hold the alert rules and the dashboard against Prometheus' own promto
 databases: ## Run the stores of leases, and the command, against real databases, started for this.
 	bash lease/internal/storetest/run -count 1
 
+.PHONY: rehearse
+rehearse: ## Do with the next release what users do (VERSION: the newest in CHANGELOG.md).
+	HUSTINGS_TEST_LONG=1 go test ./internal/release
+	go run ./internal/release rehearse $(VERSION)
+
+.PHONY: release
+release: ## Prepare a release of the last commit in dist; VERSION=v0.1.0 says which.
+	go run ./internal/release prepare "$(VERSION)"
+
 .PHONY: campaign
 campaign: ## 100,000 worlds with all faults.
 	go run ./cmd/hustings sim --seeds 100000 --json
