@@ -51,30 +51,68 @@ func (n *node) mayServe(r *protocol.Rules) bool {
 // to or, if that is in the bounds, because its engine does not want to serve; the engine has
 // paused its writes, or cannot; or whoever gave an order does not want that any more.
 func (w *stepping) tell(what inputKind) bool {
+	if !w.canTell(what) {
+		return false
+	}
 	o, s := &w.node.office, &w.session
 	transfer, resign := s.Ordered()
-	switch {
-	case what == lapses && w.node.lapsed():
+	switch what {
+	case lapses:
 		w.lapsed = true
 		s.LeaseOver(s.Term)
-	case what == returns && o.runs && (o.ended || w.model.bounds.Withdrawals):
+	case returns:
 		early := !o.ended
 		o.runs, o.ended = false, false
 		s.LeadReturned(o.lead, early)
-	case (what == pauses || what == fails) && o.pause != 0:
+	case pauses, fails:
 		number := o.pause
 		o.pause, o.paused = 0, what == pauses
 		s.PauseEnded(number, o.paused)
-	case what == lags && o.pause != 0:
+	case lags:
 		s.PauseEnded(o.pause-1, true)
-	case what == callsOff && transfer:
+	case callsOff:
+		w.withdraw(handsOver)
 		w.orders(false, resign)
-	case what == stays && resign:
+	case stays:
+		w.withdraw(resigns)
 		w.orders(transfer, false)
+	case resigns:
+		w.queued = true
+		w.orders(transfer, true)
+	default:
+	}
+	return true
+}
+
+// canTell says whether there is such a thing.
+func (w *stepping) canTell(what inputKind) bool {
+	o := &w.node.office
+	transfer, resign := w.session.Ordered()
+	switch what {
+	case lapses:
+		return w.node.lapsed()
+	case returns:
+		return o.runs && (o.ended || w.model.bounds.Withdrawals)
+	case pauses, fails, lags:
+		return o.pause != 0
+	case callsOff:
+		return transfer
+	case stays:
+		return resign
+	case resigns: // while a step waits; else it is an input
+		return !resign && w.session.Role == memberstate.Leader && !w.model.bounds.NoTransfer
 	default:
 		return false
 	}
-	return true
+}
+
+// withdraw withdraws an order, of which nothing may come any more if its step still waits for
+// the ledger.
+func (w *stepping) withdraw(order inputKind) {
+	w.queued = w.queued && order != resigns
+	if w.ordered == order {
+		w.step.Withdrawn, w.withdrawn = true, w.step.Output.NeedLedger
+	}
 }
 
 // order has somebody order a handover, or the member's resignation. A transfer is refused
@@ -84,10 +122,12 @@ func (w *stepping) order(in protocol.Input) {
 	switch phase := w.session.Handover().Phase; {
 	case in.Kind == protocol.Resign:
 		w.orders(transfer, true)
+		w.ordered = resigns
 	case phase != protocol.NoHandover || transfer || resign:
 		return
 	default:
 		w.orders(true, resign)
+		w.ordered = handsOver
 	}
 	w.give(in)
 }
@@ -140,8 +180,8 @@ func (w *stepping) Pause(_ memberstate.Term, number uint32) {
 // Resume ends the handover. What comes of a pause that has not ended is of no interest any more.
 func (w *stepping) Resume() { w.node.office.pause, w.node.office.paused = 0, false }
 
-// Settle says that no order stands any more.
-func (w *stepping) Settle() { w.orders(false, false) }
+// Settle says that no order stands any more that the machine was given.
+func (w *stepping) Settle() { w.orders(false, w.queued) }
 
 // hasLost looks at what a member has that waits for its disk and leads no more.
 func (w *stepping) hasLost() {
@@ -169,7 +209,7 @@ func (w *stepping) lookAtOffice() {
 		w.blame(simulation.OneOffice, "its engine's Lead of term %d has not returned, and it may stand", o.lead)
 	case o.runs && !o.ended && (!serves || o.lead != n.session.Term):
 		w.blame(simulation.OneOffice, "its engine's Lead of term %d goes on, and it may not serve", o.lead)
-	case w.lapsed && n.session.Role == memberstate.Leader:
+	case w.lapsed && n.session.Role == memberstate.Leader && o.hold != 0: // the word to stand ends a lease, too, and leaves the leader its office
 		w.blame(simulation.NeverStuck, "its lease has run out, and it leads on")
 	case (o.pause != 0 || o.paused) && w.session.Handover().Phase == protocol.NoHandover:
 		w.blame(simulation.NeverStuck, "its engine's writes are paused, and no handover is under way")

@@ -103,7 +103,8 @@ func (p *player) act(a *act) error {
 	if last := max(a.node, a.other); last >= len(p.nodes) {
 		return fmt.Errorf("there is no n%d", last)
 	}
-	n := p.nodes[a.node] // a copy
+	before := p.nodes[a.node]
+	n := before
 	w := stepping{model: p.model, node: &n, before: n}
 	heard, err := p.happens(&w, a)
 	if err != nil {
@@ -115,8 +116,12 @@ func (p *player) act(a *act) error {
 	}
 	p.said = append(p.said, w.says)
 	p.steps = append(p.steps, p.told(a, &n, heard))
-	if p.defect = w.defect; !p.defect.none() {
-		p.defect.what = fmt.Sprintf("n%d: %s", a.node, w.defect.what)
+	p.defect = w.defect
+	if w.interrupted && p.defect.none() {
+		p.defect = p.model.alsoMeanwhile(&before, p.model.renamings[0], func(w *stepping) { _, _ = p.happens(w, a) })
+	}
+	if !p.defect.none() {
+		p.defect.what = fmt.Sprintf("n%d: %s", a.node, p.defect.what)
 	} else {
 		p.look()
 	}

@@ -15,20 +15,25 @@ import (
 
 // stepping is a step under way. It implements protocol.Effects, with what is in office.go.
 type stepping struct {
-	model  *model
-	node   *node
-	before node
-	like   nodeID   // that the node may well have again; or none
-	back   renaming // to the seats that the members have
-	from   memberstate.Seat
-	late   bool // nobody waits for the answer
-	lapsed bool // the session was told that its lease has run out
-	starts bool
-	alarm  uint32 // the number of the newest one that was set; 0: none was
-	says   []message
-	saved  bool
-	beyond bool
-	defect defect
+	model       *model
+	node        *node
+	before      node
+	like        nodeID   // that the node may well have again; or none
+	back        renaming // to the seats that the members have
+	from        memberstate.Seat
+	late        bool // nobody waits for the answer
+	lapsed      bool // the session was told that its lease has run out
+	starts      bool
+	interrupted bool       // it has waited, and could have been told something meanwhile
+	meanwhile   *meanwhile // what it is told while it waits; nil: nothing
+	queued      bool       // an order to resign, until the step under way is done
+	withdrawn   bool       // the input was, before it changed anything
+	ordered     inputKind  // the order that is being carried out; none: none is
+	alarm       uint32     // the number of the newest one that was set; 0: none was
+	says        []message
+	saved       bool
+	beyond      bool
+	defect      defect
 
 	room    node             // for the node, if nobody else has it
 	session protocol.Session // the node's, while it steps
@@ -45,6 +50,7 @@ func (m *model) stepOf(n *node, back renaming) *stepping {
 	w.room = *n
 	w.model, w.node, w.before, w.like, w.back, w.from = m, &w.room, *n, noNode, back, memberstate.Nobody
 	w.late, w.lapsed, w.starts, w.saved, w.beyond = false, false, false, false, false
+	w.interrupted, w.meanwhile, w.queued, w.withdrawn, w.ordered = false, nil, false, false, none
 	w.alarm, w.says, w.defect = 0, w.says[:0], defect{}
 	return w
 }
@@ -101,6 +107,10 @@ func (w *stepping) happens(in protocol.Input, kind inputKind, from memberstate.S
 	default:
 		w.give(in)
 	}
+	if w.queued && w.defect.none() {
+		w.queued, w.ordered = false, resigns
+		w.give(protocol.Input{Kind: protocol.Resign})
+	}
 	n.session = w.session.Snapshot()
 	if w.defect.none() {
 		w.look()
@@ -133,9 +143,12 @@ func (w *stepping) goOn(need protocol.Need) {
 				return
 			}
 			n.promised = max(n.promised, w.step.Output.LedgerTerm)
+			w.waits()
 			need = w.session.Ledger(r, now, &w.step, w, n.ledger.end(), anyTerm)
 		case protocol.NeedSave:
-			w.saves()
+			w.hasLost()
+			w.waits()
+			w.saved, w.disk = true, w.session.HardState
 			need = w.session.Saved(r, now, &w.step, w)
 		case protocol.NeedStop, protocol.NeedNothing:
 			w.blame(simulation.LegalStep, "%v", w.step.Output.Err)
@@ -151,12 +164,6 @@ const (
 	// anyTerm is a term that leaves a ledger free to be what it is.
 	anyTerm = ^memberstate.Term(0)
 )
-
-// saves is when what was decided is on the disk.
-func (w *stepping) saves() {
-	w.hasLost()
-	w.saved, w.disk = true, w.session.HardState
-}
 
 // Before notes what the machine is when it is given an input, and After holds what it has made
 // of that against it.
@@ -176,6 +183,7 @@ func (w *stepping) After(x *protocol.Step) {
 // Done holds what the machine is after an input against what it was.
 func (w *stepping) Done() {
 	x, q := &w.step, &w.step.Input.Message
+	w.ordered = none
 	w.look()
 	if x.Input.Kind == protocol.Receive && q.Kind == rpc.VoteRequest && q.Mark == rpc.PreVote && w.session.Machine != w.was {
 		w.blame(simulation.LegalStep, "to be asked for a pre-vote changes it")
@@ -202,25 +210,41 @@ func (w *stepping) blame(broken simulation.Invariant, format string, args ...any
 	}
 }
 
-// taken is what has come of it.
+// taken is what has come of it, by name.
 func (w *stepping) taken() taken {
+	r := w.result()
+	switch {
+	case r.beyond:
+		return taken{beyond: true}
+	case !r.defect.none():
+		return taken{defect: r.defect}
+	}
+	t := taken{node: w.model.internLike(&r.node, w.like), saved: w.saved, ended: r.ended}
+	for i := range r.says {
+		t.says = append(t.says, w.model.message(r.says[i]))
+	}
+	return t
+}
+
+// result is what has come of it.
+func (w *stepping) result() (r result) {
 	n, m := w.node, w.model
 	w.leadEnds()
 	if w.beyond || n.session.Term > memberstate.Term(m.bounds.Terms) || n.session.Beat() > uint32(m.bounds.Beats) {
-		return taken{beyond: true}
+		return result{beyond: true}
 	}
 	if !w.defect.none() {
-		return taken{defect: w.defect}
+		return result{defect: w.defect}
 	}
-	now := n.renamed(w.back)
 	ballot, _, _ := n.session.Open()
-	t := taken{node: m.internLike(&now, w.like), saved: w.saved, ended: w.before.open() && ballot != thisRound}
+	r = result{node: n.renamed(w.back), ended: w.before.open() && ballot != thisRound}
+	m.canonize(&r.node)
 	for _, msg := range w.says {
 		if w.numbered(&msg.body, ballot) {
-			t.says = append(t.says, m.message(msg.renamed(w.back)))
+			r.says = append(r.says, msg.renamed(w.back))
 		}
 	}
-	return t
+	return r
 }
 
 // numbered gives a message of a round of votes the number that the model has for it, and

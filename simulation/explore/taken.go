@@ -121,15 +121,36 @@ func (m *model) happenings(from *node, like nodeID, in input, seats []renaming) 
 	for _, by := range seats {
 		n := from.renamed(by)
 		for _, n.session.Machine = range m.moods(&n) {
-			w := m.stepOf(&n, by.back())
-			w.like, w.late = like, in.kind == stale
-			w.happens(m.given(in, by))
-			if t := w.taken(); !slices.ContainsFunc(all, t.is) {
-				all = append(all, t)
+			for _, t := range m.happening(&n, like, by.back(), func(w *stepping) {
+				w.late = in.kind == stale
+				given, kind, from := m.given(in, by)
+				if kind == rings && w.node.time.wait > 0 || w.late && !m.couldBe(w.node, &given.Message) {
+					return // it cannot happen any more after what was told first
+				}
+				w.happens(given, kind, from)
+			}) {
+				if !slices.ContainsFunc(all, t.is) {
+					all = append(all, t)
+				}
 			}
 		}
 	}
 	return all
+}
+
+// happening is what comes of something that happens to a node, and what is wrong if its session is
+// told something else meanwhile.
+func (m *model) happening(n *node, like nodeID, back renaming, happens func(*stepping)) []taken {
+	w := m.stepOf(n, back)
+	w.like = like
+	happens(w)
+	t, interrupted := w.taken(), w.interrupted
+	if interrupted && t.defect.none() {
+		if d := m.alsoMeanwhile(n, back, happens); !d.none() {
+			return []taken{t, {defect: d}}
+		}
+	}
+	return []taken{t}
 }
 
 // moods are the machines that a node may have.
@@ -163,9 +184,7 @@ func (m *model) hear(id nodeID, msg message) taken {
 		return taken{node: id} // it counts as soon as it is said
 	}
 	heard := func(n *node) []taken {
-		w := m.stepOf(n, m.renamings[0])
-		w.hear(&msg)
-		return []taken{w.taken()}
+		return m.happening(n, noNode, m.renamings[0], func(w *stepping) { w.hear(&msg) })
 	}
 	n := m.nodes[id]
 	all := m.alsoServing(id, heard(&n), heard)

@@ -1,0 +1,189 @@
+// What a session is told while one of its steps waits.
+//
+// A step of a session may wait, for the end of the ledger and then for the disk. A driver gives
+// it no other input then, but tells it whatever comes about beside its steps: its lease has run
+// out, Lead has returned, the engine has paused its writes or could not, an order was withdrawn or
+// is there that will be its next input.
+// The explorer takes a step as a whole, together with all that it waits for, so what is told in
+// between is looked at here.
+//
+// The intuition: nobody notices that a step has begun, because nothing is said and nothing is
+// durable before it has waited. So what is told while it waits might as well be told just before
+// it, or just after. For example, a leader hears of a larger term and waits for its disk, with its
+// Lead told to end. If Lead returns now, the member must become what it becomes if Lead returns
+// when the disk has answered: both are steps that the explorer takes anyway.
+//
+// That is not taken for granted. Whenever a step waits and there is something to tell, the step is
+// taken again, once for every order in which its driver could tell that, at every wait. What comes
+// of it must be what comes of the same things told before the step and after it; if it is not,
+// that is a violation. So there are no more states, and a session that loses what it was told, or
+// acts upon it twice, is found.
+//
+// The cases:
+//
+//   - Several things are told in one wait. The session attends to all of them at once when the step
+//     is done, and told apart it attends to each by itself. So any order of them will do.
+//   - The input was an order, which is withdrawn. A step that waits for the ledger has changed
+//     nothing yet, and must change nothing then.
+//   - Time passes during the wait. Others cannot tell when the step began, so it is as if it had
+//     begun when the time had passed. This does not hold of a step that the session takes by itself
+//     after another one, because others have noticed that one: within such a step no time passes.
+//   - The process crashes. What was told is lost with it, as if it had crashed before the step.
+//
+// The fix that looks right and is wrong is to let the step wait in the state of its node until
+// the disk answers. Nothing would have to be compared then; but every node could wait in every
+// step that it can begin, and there would be many times as many nodes, nearly all of which differ
+// from another one by what nobody can notice.
+
+package explore
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hustings/hustings/simulation"
+)
+
+// beside are the things that a session can be told while one of its steps waits.
+var beside = []inputKind{lapses, returns, pauses, fails, lags, callsOff, stays, resigns}
+
+// meanwhile is what a driver tells during a step. It makes one choice at every opportunity, and
+// goes through all combinations of choices, one a step.
+type meanwhile struct {
+	choices []choice
+	made    int // in the step under way
+	told    []inputKind
+}
+
+// choice is one of several that there are.
+type choice struct{ at, of int }
+
+// choose is the next choice of so many.
+func (d *meanwhile) choose(of int) int {
+	if d.made == len(d.choices) {
+		d.choices = append(d.choices, choice{of: of})
+	}
+	d.made++
+	return d.choices[d.made-1].at
+}
+
+// next begins the next combination of choices, and is false if there is none.
+func (d *meanwhile) next() bool {
+	d.choices, d.made, d.told = d.choices[:d.made], 0, d.told[:0]
+	for n := len(d.choices); n > 0; n-- {
+		if c := &d.choices[n-1]; c.at+1 < c.of {
+			c.at++
+			d.choices = d.choices[:n]
+			return true
+		}
+	}
+	return false
+}
+
+// hasTold says whether something was told in this step: itself, or what undoes it, because an order
+// that is given and withdrawn in one wait, in either order, is as if nothing had been told.
+func (d *meanwhile) hasTold(what inputKind) bool {
+	undoes := map[inputKind]inputKind{stays: resigns, resigns: stays}
+	return slices.Contains(d.told, what) || slices.Contains(d.told, undoes[what])
+}
+
+// waits is when a step of the session waits, and its driver may tell it something.
+func (w *stepping) waits() {
+	if w.meanwhile == nil {
+		w.interrupted = w.interrupted || slices.ContainsFunc(beside, w.canTell)
+		return
+	}
+	for d := w.meanwhile; ; {
+		can := slices.DeleteFunc(slices.Clone(beside), func(what inputKind) bool { return d.hasTold(what) || !w.canTell(what) })
+		k := d.choose(len(can) + 1)
+		if k == 0 {
+			return
+		}
+		d.told = append(d.told, can[k-1])
+		w.tell(can[k-1])
+	}
+}
+
+// result is what comes of something that happens to a node: what is left when all that the
+// explorer does not tell apart is taken away.
+type result struct {
+	node   node
+	says   []message
+	ended  bool
+	beyond bool
+	defect defect
+}
+
+// covers says whether whatever can follow another result can follow this one.
+func (r *result) covers(other *result) bool {
+	return r.node == other.node && r.ended == other.ended &&
+		!slices.ContainsFunc(other.says, func(msg message) bool { return !slices.Contains(r.says, msg) }) &&
+		!slices.ContainsFunc(r.says, func(msg message) bool { return msg.won && !slices.Contains(other.says, msg) })
+}
+
+// alsoMeanwhile has something happen to a node with all that can be told while it waits, and
+// says what is wrong with what comes of that.
+func (m *model) alsoMeanwhile(n *node, back renaming, happens func(*stepping)) defect {
+	d := &meanwhile{}
+	for first := true; first || d.next(); first = false {
+		w := m.stepOf(n, back)
+		w.meanwhile = d
+		happens(w)
+		r := w.result()
+		switch {
+		case !r.defect.none():
+			return r.defect
+		case len(d.told) == 0 || r.beyond || m.comesApart(n, back, happens, d.told, w.withdrawn, &r):
+			continue
+		}
+		return defect{simulation.LegalStep, fmt.Sprintf("if, while it waits, %s, it becomes what it would not if that happened before or after", m.describeAll(d.told))}
+	}
+	return defect{}
+}
+
+// comesApart says whether something comes to a result when all that was told while it waited is
+// told before it and after it instead.
+func (m *model) comesApart(n *node, back renaming, happens func(*stepping), told []inputKind, withdrawn bool, want *result) bool {
+	return slices.ContainsFunc(orders(told), func(all []inputKind) bool {
+		for before := range len(all) + 1 {
+			w := m.stepOf(n, back)
+			for _, what := range all[:before] {
+				w.happens(m.given(input{kind: what}, m.renamings[0]))
+			}
+			if !withdrawn {
+				happens(w)
+			}
+			for _, what := range all[before:] {
+				w.happens(m.given(input{kind: what}, m.renamings[0]))
+			}
+			if r := w.result(); r.defect.none() && !r.beyond && r.covers(want) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// describeAll are things that a session was told, in words.
+func (m *model) describeAll(told []inputKind) string {
+	var all []string
+	for _, what := range told {
+		all = append(all, m.describe(input{kind: what}, m.renamings[0]))
+	}
+	return strings.Join(all, ", then ")
+}
+
+// orders are all orders of some things.
+func orders(of []inputKind) (all [][]inputKind) {
+	if len(of) == 0 {
+		return [][]inputKind{nil}
+	}
+	for i, first := range of {
+		rest := slices.Delete(slices.Clone(of), i, i+1)
+		for _, after := range orders(rest) {
+			all = append(all, append([]inputKind{first}, after...))
+		}
+	}
+	return all
+}

@@ -1,0 +1,81 @@
+package explore
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/simulation"
+)
+
+// A driver that has three choices and, after the second of them, two more goes through all.
+func TestAllIsToldInEveryOrder(t *testing.T) {
+	var all [][]int
+	d := &meanwhile{}
+	for first := true; first || d.next(); first = false {
+		made := []int{d.choose(3)}
+		if made[0] == 1 {
+			made = append(made, d.choose(2))
+		}
+		all = append(all, made)
+	}
+	assert.Equal(t, [][]int{{0}, {1, 0}, {1, 1}, {2}}, all)
+	assert.Len(t, orders([]inputKind{lapses, returns, pauses}), 6)
+}
+
+// hearable are the deliveries of all messages of the election that a member may hear.
+func (m *model) hearable(i int) (all []inputID) {
+	for id := range m.to[i].all {
+		if !m.messages[id].engine {
+			all = append(all, m.delivery(id))
+		}
+	}
+	return all
+}
+
+// Whatever a session can be told is told it while it waits, and comes to what it comes to when it
+// is told before or after. If it did not, that would be a violation.
+func TestWhatIsToldWhileAStepWaitsIsLookedAt(t *testing.T) {
+	m := searched(t, Bounds{Members: 2, Terms: 2, Beats: 1, Leases: true, NoHints: true, NoPreVote: true, Withdrawals: true, Pauses: true}, 2000).model
+	told, broken := map[inputKind]int{}, 0
+	for id := nodeID(1); int(id) < len(m.nodes); id++ {
+		n := m.nodes[id]
+		for _, in := range slices.Concat(m.own[n.index()], m.hearable(n.index())) {
+			happens := func(w *stepping) { w.happens(m.given(m.inputs[in], m.renamings[0])) }
+			if in == m.crashing || m.inputs[in].kind == rings && n.time.wait > 0 {
+				continue
+			}
+			w := m.stepOf(&n, m.renamings[0])
+			if happens(w); !w.interrupted {
+				continue
+			}
+			d := &meanwhile{}
+			for first := true; first || d.next(); first = false {
+				w := m.stepOf(&n, m.renamings[0])
+				w.meanwhile = d
+				happens(w)
+				for _, what := range d.told {
+					told[what]++
+				}
+			}
+			wrong := m.alsoMeanwhile(&n, m.renamings[0], happens)
+			require.True(t, wrong.none(), wrong.what)
+			wrong = m.alsoMeanwhile(&n, m.renamings[0], func(w *stepping) {
+				happens(w)
+				if w.meanwhile != nil && len(w.meanwhile.told) > 0 {
+					w.node.session.Vote = memberstate.Nobody
+				}
+			})
+			if wrong.invariant == simulation.LegalStep && !wrong.none() {
+				broken++
+			}
+		}
+	}
+	for _, what := range beside {
+		assert.Positive(t, told[what], words[what])
+	}
+	assert.Positive(t, broken)
+}
