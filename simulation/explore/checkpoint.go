@@ -35,10 +35,10 @@ type checkpointHead struct {
 
 	// The violations that plain machines could not be led to: how many there were, and the
 	// first of them. A search with any is not complete, on whatever day it ends.
-	Doubts    int
-	Invariant simulation.Invariant
-	What      string
-	Path      []Step
+	Unconfirmed int
+	Invariant   simulation.Invariant
+	What        string
+	Path        []Step
 }
 
 // save writes the search to the file that its options name. It is called with the lock, or
@@ -73,7 +73,7 @@ func (x *search) write(out io.Writer) error {
 	head := checkpointHead{
 		Executable: executable, Bounds: x.options.Bounds,
 		Nodes: len(nodes), Messages: len(messages), States: x.states.count,
-		Depth: x.result.Depth, Transitions: x.result.Transitions, Steps: x.result.Steps, Doubts: x.doubts,
+		Depth: x.result.Depth, Transitions: x.result.Transitions, Steps: x.result.Steps, Unconfirmed: x.unconfirmed,
 	}
 	if v := x.result.Violation; v != nil {
 		head.Invariant, head.What, head.Path = v.Invariant, v.What, v.Path
@@ -165,7 +165,7 @@ func (x *worker) read(in *bufio.Reader) error {
 	}
 	x.result.Before = Counts{uint64(head.States), head.Transitions, head.Steps}
 	x.result.Depth, x.result.Transitions, x.result.Steps = head.Depth, head.Transitions, head.Steps
-	if x.doubts = head.Doubts; x.doubts > 0 {
+	if x.unconfirmed = head.Unconfirmed; x.unconfirmed > 0 {
 		x.result.Violation = &Violation{Invariant: head.Invariant, What: head.What, Path: head.Path}
 	}
 	for at := range int32(x.states.count) {

@@ -123,7 +123,7 @@ func TestWhatWasNotAskedIsAskedWhenTheSearchGoesOn(t *testing.T) {
 func TestAViolationInDoubtIsNotForgotten(t *testing.T) {
 	o := Options{Checkpoint: filepath.Join(t.TempDir(), "checkpoint")}
 	x := beginning(o)
-	x.doubts, x.result.Violation = 1, doubtful(t)
+	x.unconfirmed, x.result.Violation = 1, doubtful(t)
 	require.Nil(t, x.result.Violation.Script)
 	require.NoError(t, x.save())
 

@@ -13,15 +13,15 @@
 //   - Silent steps wait. A step that says nothing and makes nothing durable commutes with
 //     whatever others do, and can be taken later just as well, for what it needs is still
 //     there. So it is taken when its node's next step that others can notice is; and what
-//     a node gets to by silent steps is left out if it can also get there later (thin.go).
+//     a node gets to by silent steps is left out if it can also get there later (subsumption.go).
 //     So it is with a crash, unless time passes: what is durable is so until that next step.
 //   - Saturation. A step that only says something is taken at once: whatever can follow
 //     without it can follow with it. So is one that begins a pre-vote, if the node can
 //     silently come back from it to where it was.
 //   - Prompt returns. An engine's Lead that was told to end returns at once. Every step is also
-//     taken as if an older one had not returned, and must lead to the same (serving.go).
+//     taken as if an older one had not returned, and must lead to the same (lead_return.go).
 //   - Antichain. Of two states with the same nodes, of which the same have led, the one in
-//     which more was said covers the other (store.go).
+//     which more was said covers the other (states.go).
 //   - Symmetry. States that differ by who is who are one, and what a node can do is worked out
 //     for one of all that do. Where the code is known not to be symmetric, and with up to three
 //     members everywhere, a node does what it would do in any seat (symmetry.go).

@@ -60,7 +60,7 @@ func (m *model) delivery(id messageID) inputID {
 }
 
 // ownInputs are what can happen to a node besides messages, and besides a crash where there
-// are leases (local.go).
+// are leases (successors.go).
 func (m *model) ownInputs(i int) []inputID {
 	own := []inputID{m.input(input{kind: rings})}
 	if !m.bounds.NoCrash && !m.bounds.Leases {

@@ -80,7 +80,7 @@ func TestTheWayToAViolationWhileAliveHasItsLastStep(t *testing.T) {
 	x := newLiveSearch(Options{Bounds: Bounds{Members: 2, Terms: 2, Beats: 1, NoTransfer: true, NoHints: true}})
 	first, ring := x.model.begin(1), x.model.own[1][0]
 	x.model.take(first, ring) // it is remembered, and now as something else
-	x.model.results[x.model.steps[first][ring]] = []taken{{defect: defect{simulation.NeverStuck, "nothing else is to come"}}}
+	x.model.results[x.model.steps[first][ring]] = []stepResult{{defect: defect{simulation.NeverStuck, "nothing else is to come"}}}
 	r := x.run(t.Context(), Budgets{InFlight: 3})
 	require.NotNil(t, r.Violation)
 	assert.Equal(t, "never stuck: n1: nothing else is to come", r.Violation.Error())

@@ -69,13 +69,13 @@ const (
 	thisRound = 1
 )
 
-// said is a set of messages.
-type said [mostMessages / 64]uint64
+// messageSet is a set of messages.
+type messageSet [mostMessages / 64]uint64
 
 const mostMessages = 1024
 
 // add enters a message, and says whether it is new.
-func (s *said) add(m messageID) bool {
+func (s *messageSet) add(m messageID) bool {
 	bit := uint64(1) << (m % 64)
 	if s[m/64]&bit != 0 {
 		return false
@@ -84,12 +84,12 @@ func (s *said) add(m messageID) bool {
 	return true
 }
 
-func (s *said) has(m messageID) bool { return s[m/64]>>(m%64)&1 != 0 }
+func (s *messageSet) has(m messageID) bool { return s[m/64]>>(m%64)&1 != 0 }
 
-func (s *said) remove(m messageID) { s[m/64] &^= 1 << (m % 64) }
+func (s *messageSet) remove(m messageID) { s[m/64] &^= 1 << (m % 64) }
 
 // words is how many there are up to the last that is not empty.
-func (s *said) words() int {
+func (s *messageSet) words() int {
 	for i, word := range slices.Backward(s[:]) {
 		if word != 0 {
 			return i + 1
@@ -98,7 +98,7 @@ func (s *said) words() int {
 	return 0
 }
 
-func (s *said) len() (n int) {
+func (s *messageSet) len() (n int) {
 	for _, word := range s {
 		n += bits.OnesCount64(word)
 	}
@@ -106,14 +106,14 @@ func (s *said) len() (n int) {
 }
 
 // join adds all of another set.
-func (s *said) join(other *said) {
+func (s *messageSet) join(other *messageSet) {
 	for i := range s {
 		s[i] |= other[i]
 	}
 }
 
 // and is what is in both.
-func (s *said) and(other *said) (both said) {
+func (s *messageSet) and(other *messageSet) (both messageSet) {
 	for i := range s {
 		both[i] = s[i] & other[i]
 	}
@@ -121,7 +121,7 @@ func (s *said) and(other *said) (both said) {
 }
 
 // without is what is in the one and not in the other.
-func (s *said) without(other *said) (rest said) {
+func (s *messageSet) without(other *messageSet) (rest messageSet) {
 	for i := range s {
 		rest[i] = s[i] &^ other[i]
 	}
@@ -129,7 +129,7 @@ func (s *said) without(other *said) (rest said) {
 }
 
 // all goes through the set.
-func (s *said) all(yield func(messageID) bool) {
+func (s *messageSet) all(yield func(messageID) bool) {
 	for i, word := range s {
 		for ; word != 0; word &= word - 1 {
 			if !yield(messageID(i*64 + bits.TrailingZeros64(word))) {

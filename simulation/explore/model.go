@@ -33,26 +33,26 @@ type model struct {
 	renamedNodes    [][]nodeID // by node and renaming
 	renamedMessages [][]messageID
 
-	own    [mostMembers][]inputID // what can happen to a node besides messages
-	to     [mostMembers]said      // what may arrive at it
-	round  [mostMembers]said      // what belongs to its round of votes
-	office [mostMembers]said      // what answers it as a leader
-	acks   []ack
-	won    said   // who has led which term
-	listed []bool // by message: it is among the stale ones
+	own             [mostMembers][]inputID  // what can happen to a node besides messages
+	to              [mostMembers]messageSet // what may arrive at it
+	roundMessages   [mostMembers]messageSet // what belongs to its round of votes
+	answersToLeader [mostMembers]messageSet // what answers it as a leader
+	acks            []ack
+	won             messageSet // who has led which term
+	listed          []bool     // by message: it is among the stale ones
 
-	steps    [][]uint32 // by node, and input or message: which of the results; 0: not known here
-	heard    inputID    // inputs from this one on are messages
-	results  [][]taken
-	anytimes []*anytime              // by node; nil: not known here
-	drifts   [][mostTerms + 1]*drift // by node, and the largest term of the others; nil: not known here
-	twice    marks                   // for what can happen at any time
-	ticked   [2][]nodeID             // by whether its clock misses the tick, and node; 0: not worked out yet
-	marks    marks                   // for a wandering
-	drifting marks                   // for a drift
-	drifted  marks                   // for what a message does to it
-	room     []successor             // for what nodes can do
-	stepping stepping                // the one under way
+	steps         [][]uint32 // by node, and input or message: which of the results; 0: not known here
+	heard         inputID    // inputs from this one on are messages
+	results       [][]stepResult
+	unprompted    []*unpromptedSteps        // by node; nil: not known here
+	closures      [][mostTerms + 1]*closure // by node, and the largest term of the others; nil: not known here
+	listedMarks   marks                     // for what can happen at any time
+	ticked        [2][]nodeID               // by whether its clock misses the tick, and node; 0: not worked out yet
+	searchMarks   marks                     // for a wandering
+	closureMarks  marks                     // for a drift
+	reactionMarks marks                     // for what a message does to it
+	room          []successor               // for what nodes can do
+	stepping      stepping                  // the one under way
 }
 
 func newModel(b Bounds, names *registry) *model {
@@ -173,10 +173,10 @@ func (m *model) enlist(msg message) {
 			m.to[i].add(id)
 		}
 		if listed && msg.ofRound(seat) && !msg.asksForVote() { // who asked for a vote has still asked for it when the round is over
-			m.round[i].add(id)
+			m.roundMessages[i].add(id)
 		}
 		if listed && msg.to == seat && msg.answersLeader() {
-			m.office[i].add(id)
+			m.answersToLeader[i].add(id)
 		}
 	}
 	if msg.won {
@@ -189,7 +189,7 @@ func (m *model) enlist(msg message) {
 
 // endRound takes what belongs to a round that is over out of what was said. Answers to it
 // are among the stale ones from now on.
-func (m *model) endRound(s *said, i int) { *s = s.without(&m.round[i]) }
+func (m *model) endRound(s *messageSet, i int) { *s = s.without(&m.roundMessages[i]) }
 
 // begin is a node that has never run before, started.
 func (m *model) begin(i int) nodeID {
@@ -204,7 +204,7 @@ func (m *model) begin(i int) nodeID {
 type ack struct {
 	term   memberstate.Term
 	ledger ledger
-	said   said
+	said   messageSet
 }
 
 func (m *model) acknowledged(msg *message, id messageID) {

@@ -21,7 +21,7 @@ type node struct {
 	ledger   ledger
 	promised memberstate.Term // by the engine: no append of a smaller term is taken
 	time     clocks
-	office   office
+	driver   driver
 }
 
 // newNode is a node before its first start.
@@ -50,7 +50,7 @@ func (n *node) votedIn(term memberstate.Term) bool {
 // canonize takes away what tells apart two nodes that behave alike.
 func (n *node) canonize(r *protocol.Rules) {
 	n.session = n.session.Canonical(r, n.time.now)
-	n.office.canonize(n, r)
+	n.driver.canonize(n, r)
 	n.time.now = protocol.CanonicalNow
 	if n.promised <= n.session.Term {
 		n.promised = 0 // what it forbids, the machine does

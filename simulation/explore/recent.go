@@ -22,16 +22,16 @@ func (r *recent) add(s *state) (isNew bool) {
 func (s *state) hash() uint64 {
 	sum := uint64(0)
 	for _, id := range s.nodes {
-		sum = stir(sum, uint64(id))
+		sum = mixHash(sum, uint64(id))
 	}
 	for _, word := range s.said {
-		sum = stir(sum, word)
+		sum = mixHash(sum, word)
 	}
 	return sum
 }
 
-// stir adds a word to a hash.
-func stir(sum, word uint64) uint64 {
+// mixHash adds a word to a hash.
+func mixHash(sum, word uint64) uint64 {
 	sum = (sum ^ word) * 0x9e3779b97f4a7c15
 	return sum ^ sum>>32
 }

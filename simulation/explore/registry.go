@@ -16,25 +16,25 @@ type registry struct {
 	nodes    names[node]
 	messages names[message]
 	inputs   names[input]
-	results  [][]taken   // of steps; the first is of none
-	idle     []uint32    // by node: which result is that nothing happens to it; 0: none yet
-	full     atomic.Bool // there are more messages than there is room for
+	results  [][]stepResult // of steps; the first is of none
+	idle     []uint32       // by node: which result is that nothing happens to it; 0: none yet
+	full     atomic.Bool    // there are more messages than there is room for
 
 	stale   []protocol.Message // all that may come too late, of a search that forgets such
 	staleAt map[protocol.Message]int
 
-	steps    stepsTaken
-	stirring once[node, []int]       // what comes too late and its machine does something about
-	late     once[nodeID, []inputID] // what comes too late and changes it
-	anytimes once[nodeID, *anytime]
-	locals   memory
+	steps         stepsTaken
+	relevantStale memo[node, []int]       // what comes too late and its machine does something about
+	staleInputs   memo[nodeID, []inputID] // what comes too late and changes it
+	unprompted    memo[nodeID, *unpromptedSteps]
+	locals        resultCache
 }
 
-// once is what was worked out about things of one kind, for all who search together.
-type once[K comparable, T any] struct{ known sync.Map }
+// memo is what was worked out about things of one kind, for all who search together.
+type memo[K comparable, T any] struct{ known sync.Map }
 
 // of is what is known of one of them, or worked out now.
-func (o *once[K, T]) of(thing K, by *model, work func(K) T) T {
+func (o *memo[K, T]) of(thing K, by *model, work func(K) T) T {
 	what, known := o.known.Load(thing)
 	if !known {
 		what, known = o.known.LoadOrStore(thing, work(thing))
@@ -76,7 +76,7 @@ func (n *names[T]) name(thing *T) int {
 
 // newRegistry has a node that is none, and an input that is none.
 func newRegistry() *registry {
-	r := &registry{results: make([][]taken, 1)}
+	r := &registry{results: make([][]stepResult, 1)}
 	r.nodes.list, r.inputs.list = make([]node, 1), make([]input, 1)
 	return r
 }
@@ -119,7 +119,7 @@ func (r *registry) message(msg message) messageID {
 }
 
 // result is the number of what a step does to a node.
-func (r *registry) result(id nodeID, all []taken, nothing bool) uint32 {
+func (r *registry) result(id nodeID, all []stepResult, nothing bool) uint32 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if n := len(r.nodes.list); len(r.idle) < n {
@@ -138,7 +138,7 @@ func (r *registry) result(id nodeID, all []taken, nothing bool) uint32 {
 
 // since is what was named after the first so many, and all results. What is in them stays as
 // it is.
-func (r *registry) since(nodes, messages, inputs int) ([]node, []message, []input, [][]taken) {
+func (r *registry) since(nodes, messages, inputs int) ([]node, []message, []input, [][]stepResult) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.nodes.list[nodes:], r.messages.list[messages:], r.inputs.list[inputs:], r.results

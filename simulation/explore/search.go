@@ -15,7 +15,7 @@ import (
 // state is all that there is: what every node is, and what was said.
 type state struct {
 	nodes [mostMembers]nodeID
-	said  said
+	said  messageSet
 }
 
 // origin is how a state was come to.
@@ -30,18 +30,18 @@ type search struct {
 	registry *registry
 	over     atomic.Bool // nobody need go on
 
-	mu       sync.Mutex
-	states   store
-	workers  []*worker
-	frontier frontier
-	level    rank       // of what may be looked at now, if the nearest comes first
-	unlooked int        // how many were taken since somebody looked up
-	busy     int        // how many look at one
-	idle     *sync.Cond // for those who find none
-	saved    time.Time  // when it was written down
-	doubts   int        // violations that plain machines could not be led to
-	err      error
-	result   Result
+	mu          sync.Mutex
+	states      store
+	workers     []*worker
+	frontier    frontier
+	level       rank       // of what may be looked at now, if the nearest comes first
+	unlooked    int        // how many were taken since somebody looked up
+	busy        int        // how many look at one
+	idle        *sync.Cond // for those who find none
+	saved       time.Time  // when it was written down
+	unconfirmed int        // violations that plain machines could not be led to
+	err         error
+	result      Result
 }
 
 // newSearch is a search with its first worker.
@@ -148,7 +148,7 @@ func (m *model) apply(from *state, i int, does *successor) state {
 		m.endRound(&next.said, i)
 	}
 	if before := &m.nodes[from.nodes[i]]; !m.nodes[does.node].leads(before.session.Term) {
-		over := next.said.and(&m.office[i])
+		over := next.said.and(&m.answersToLeader[i])
 		for id := range over.all {
 			next.said.remove(id)
 		}
@@ -188,15 +188,15 @@ func (x *worker) saturate(s *state, did func(i int, in inputID)) {
 					did(i, x.model.saying(key, id))
 				}
 			}
-			if l.up == 0 {
+			if l.eagerCandidacy == 0 {
 				continue
 			}
-			s.nodes[i], grown = l.up, true
-			for _, id := range l.upSays {
+			s.nodes[i], grown = l.eagerCandidacy, true
+			for _, id := range l.eagerSays {
 				x.model.say(s, id)
 			}
 			if did != nil {
-				did(i, x.model.own[x.model.nodes[l.up].index()][0])
+				did(i, x.model.own[x.model.nodes[l.eagerCandidacy].index()][0])
 			}
 		}
 	}

@@ -113,7 +113,7 @@ func (m *model) pastFor(s *state, n *node, msg *message) bool {
 // A process that is started again numbers its rounds from the beginning, so an answer to
 // the one before may bear the number of the round that is under way. To a pre-vote it may
 // be any. To a vote it is one of an earlier term: a member does not ask for votes in the
-// term that it restarts in, which is looked at in stepping.go.
+// term that it restarts in, which is looked at in step.go.
 func (m *model) couldBe(n *node, msg *protocol.Message) bool {
 	switch {
 	case msg.From == n.seat:
@@ -140,7 +140,7 @@ func (m *model) couldBe(n *node, msg *protocol.Message) bool {
 // staleInputs are those that change a node. Most change none, and what others change the
 // same way is left out. They are worked out for one of all nodes that differ by who is who.
 func (m *model) staleInputs(id nodeID) []inputID {
-	return m.registry.late.of(id, m, func(id nodeID) []inputID {
+	return m.registry.staleInputs.of(id, m, func(id nodeID) []inputID {
 		to := m.nodes[id].sorted(m.bounds.Members)
 		like := m.nodes[id].renamed(to)
 		if at := m.intern(&like); at != id {
@@ -152,14 +152,14 @@ func (m *model) staleInputs(id nodeID) []inputID {
 
 func (m *model) workStale(id nodeID) []inputID {
 	matter := []inputID{}
-	results := map[memberstate.Term][][]taken{}
+	results := map[memberstate.Term][][]stepResult{}
 	bare := node{seat: m.nodes[id].seat}
 	bare.session.Machine = m.nodes[id].session.Machine
-	for _, i := range m.registry.stirring.of(bare, m, m.stirs) {
+	for _, i := range m.registry.relevantStale.of(bare, m, m.workRelevantStale) {
 		in := input{kind: stale, late: i}
 		if all := m.work(id, in); len(all) > 1 || all[0].noticed(id) {
 			needs := termNeeded(&m.registry.stale[i])
-			if !slices.ContainsFunc(results[needs], func(other []taken) bool { return allSame(all, other) }) {
+			if !slices.ContainsFunc(results[needs], func(other []stepResult) bool { return allSame(all, other) }) {
 				results[needs] = append(results[needs], all)
 				matter = append(matter, m.input(in))
 			}
@@ -168,9 +168,9 @@ func (m *model) workStale(id nodeID) []inputID {
 	return matter
 }
 
-// stirs are the messages that could come too late for a node and about which its machine does
+// workRelevantStale are the messages that could come too late for a node and about which its machine does
 // something: of those about which it does the same one, if that is the whole of it.
-func (m *model) stirs(n node) []int {
+func (m *model) workRelevantStale(n node) []int {
 	some := []int{}
 	seen := map[protocol.Machine][]outcome{} // by what the machine becomes: a hash of all would cost more
 	moods := n.session.Moods()
@@ -185,7 +185,7 @@ func (m *model) stirs(n node) []int {
 			continue
 		}
 		some = append(some, i)
-		if o.whole {
+		if o.exact {
 			seen[o.machines[0]] = append(alike, o)
 		}
 	}
@@ -201,14 +201,14 @@ type outcome struct {
 	machines [2]protocol.Machine
 	outputs  [2]protocol.Output
 	needs    memberstate.Term
-	whole    bool
+	exact    bool
 }
 
 // of works it out, and says whether it is nothing at all, as it mostly is.
 func (o *outcome) of(r *protocol.Rules, moods *[2]protocol.Machine, msg *protocol.Message) (ignored bool) {
 	in := protocol.Input{Kind: protocol.Receive, Message: *msg}
 	preVote := msg.Kind == rpc.VoteRequest && msg.Mark == rpc.PreVote
-	o.needs, o.whole, ignored = termNeeded(msg), !choosesNext(msg), true
+	o.needs, o.exact, ignored = termNeeded(msg), !choosesNext(msg), true
 	o.machines = *moods
 	for i := range o.machines {
 		before, machine, out := &moods[i], &o.machines[i], &o.outputs[i]
@@ -218,7 +218,7 @@ func (o *outcome) of(r *protocol.Rules, moods *[2]protocol.Machine, msg *protoco
 		answers := votes || out.Replied && msg.Result != 0 // who asked too late hears too late, but must not get a vote
 		acts := answers || out.NeedLedger || out.Save || out.To != 0 || out.Err != nil
 		changes := *machine != *before
-		o.whole = o.whole && !out.NeedLedger && out.Err == nil && !votes && (!preVote || !changes)
+		o.exact = o.exact && !out.NeedLedger && out.Err == nil && !votes && (!preVote || !changes)
 		ignored = ignored && !acts && (!changes || machine.Canonical(r) == before.Canonical(r))
 	}
 	return ignored

@@ -147,7 +147,7 @@ func (m *model) renameMessage(id messageID, by int) messageID {
 }
 
 // renameSaid is what was said among members in other seats.
-func (m *model) renameSaid(s *said, by int) (renamed said) {
+func (m *model) renameSaid(s *messageSet, by int) (renamed messageSet) {
 	for id := range s.all {
 		renamed.add(m.renameMessage(id, by))
 	}
@@ -159,9 +159,9 @@ func (m *model) both(second, first int) int {
 	return m.numbered[m.renamings[second].after(m.renamings[first])]
 }
 
-// leastKey is the first of all keys that differ from this one by who is who, and the number of
+// canonicalKey is the first of all keys that differ from this one by who is who, and the number of
 // the renaming that leads there. What a node can do is worked out for that one only.
-func (m *model) leastKey(key *localKey) (least localKey, by int) {
+func (m *model) canonicalKey(key *localKey) (least localKey, by int) {
 	n := m.nodes[key.node]
 	to := n.sorted(m.bounds.Members)
 	like := n.renamed(to)

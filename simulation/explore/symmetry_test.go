@@ -40,9 +40,9 @@ func TestWhatANodeCanDoIsTheSameWhoeverIsWho(t *testing.T) {
 					s = x.model.apply(&s, i, &does[0]) // where not all has been said yet that is said at once
 					key = x.someone(random, &s, i)
 				}
-				if like, by := x.model.leastKey(&key); by != 0 {
+				if like, by := x.model.canonicalKey(&key); by != 0 {
 					shared++
-					again, stays := x.model.leastKey(&like)
+					again, stays := x.model.canonicalKey(&like)
 					require.Equal(t, like, again)
 					require.Zero(t, stays)
 				}
@@ -76,7 +76,7 @@ func (x *worker) assertSame(t *testing.T, key *localKey) {
 	for i := range l.next {
 		does := &l.next[i]
 		require.Less(t, does.after, len(base))
-		assert.True(t, slices.ContainsFunc(m.take(base[does.after].node, does.input), func(s taken) bool {
+		assert.True(t, slices.ContainsFunc(m.take(base[does.after].node, does.input), func(s stepResult) bool {
 			return s.node == m.renameNode(does.node, l.by)
 		}), "what is told of the way leads elsewhere")
 	}
@@ -92,5 +92,5 @@ func doings(l *local) (all []string) {
 		all = append(all, fingerprint("next", s.node, sorted(s.says), s.ended))
 	}
 	slices.Sort(all)
-	return append(all, fingerprint("says", sorted(l.says), l.up, sorted(l.upSays), l.wrong == nil, l.lease, l.silent, l.others))
+	return append(all, fingerprint("says", sorted(l.says), l.eagerCandidacy, sorted(l.eagerSays), l.wrong == nil, l.lease, l.silent, l.others))
 }

@@ -76,7 +76,7 @@ func (n *node) ticked(misses bool) node {
 		other.time.wait--
 	}
 	if other.lapsed() { // whoever drives the session sees to that
-		other.office.ended = other.office.runs
+		other.driver.ended = other.driver.runs
 	}
 	return other
 }

@@ -18,7 +18,7 @@ func TestWhatIsDoneWhileAnOldLeadRunsIsLookedAt(t *testing.T) {
 	tried, leaders := 0, 0
 	for id := nodeID(1); int(id) < len(m.nodes); id++ {
 		n := m.nodes[id]
-		require.False(t, n.office.ended, "a Lead that was told to return has done so")
+		require.False(t, n.driver.ended, "a Lead that was told to return has done so")
 		if !n.stillServing(m) {
 			continue
 		}
@@ -28,12 +28,12 @@ func TestWhatIsDoneWhileAnOldLeadRunsIsLookedAt(t *testing.T) {
 		now := m.returned(&n)
 		assert.Equal(t, m.nodes[id], now, "it is the same when that has returned")
 
-		nothing := []taken{{node: id}}
-		same := m.alsoServing(id, nothing, func(*node) []taken { return nothing })
+		nothing := []stepResult{{node: id}}
+		same := m.alsoBeforeReturn(id, nothing, func(*node) []stepResult { return nothing })
 		assert.Equal(t, nothing, same)
-		more := m.alsoServing(id, nothing, func(n *node) []taken {
-			assert.True(t, n.office.runs && n.session.Serving())
-			return []taken{{node: id, saved: true}}
+		more := m.alsoBeforeReturn(id, nothing, func(n *node) []stepResult {
+			assert.True(t, n.driver.runs && n.session.Serving())
+			return []stepResult{{node: id, saved: true}}
 		})
 		assert.Equal(t, simulation.OneOffice, more[len(more)-1].defect.invariant)
 	}
@@ -46,7 +46,7 @@ func TestLeadRunsWhileItsMemberLeads(t *testing.T) {
 	p, err := parsed(t, "explored\nmembers 1\n1 n0 alarm\n").play(newModel(Bounds{Members: 1, Terms: 2, Beats: 2, Withdrawals: true}, newRegistry()))
 	require.NoError(t, err)
 	require.True(t, p.defect.none())
-	o := p.nodes[0].office
+	o := p.nodes[0].driver
 	assert.True(t, o.runs)
 	assert.False(t, o.ended)
 	assert.Equal(t, memberstate.Term(1), o.lead)
@@ -81,12 +81,12 @@ func TestAHandoverWaitsForThePause(t *testing.T) {
 	paused := p.clone()
 	require.NoError(t, paused.act(&act{kind: pauses, node: 0}))
 	assert.Equal(t, protocol.Taking, paused.nodes[0].session.Handover().Phase)
-	assert.True(t, paused.nodes[0].office.paused)
+	assert.True(t, paused.nodes[0].driver.paused)
 	assert.ErrorIs(t, paused.act(&act{kind: pauses, node: 0}), errTooEarly, "it is not asked again")
 	require.NoError(t, p.act(&act{kind: fails, node: 0}))
 	assert.Equal(t, protocol.NoHandover, asked())
 	assert.Equal(t, memberstate.Leader, p.nodes[0].session.Role)
-	assert.False(t, p.nodes[0].office.paused)
+	assert.False(t, p.nodes[0].driver.paused)
 	for _, says := range p.said[said:] {
 		assert.Empty(t, says)
 	}

@@ -118,7 +118,7 @@ func (p *player) act(a *act) error {
 	p.steps = append(p.steps, p.told(a, &n, heard))
 	p.defect = w.defect
 	if w.interrupted && p.defect.none() {
-		p.defect = p.model.alsoMeanwhile(&before, p.model.renamings[0], func(w *stepping) { _, _ = p.happens(w, a) })
+		p.defect = p.model.alsoWaiting(&before, p.model.renamings[0], func(w *stepping) { _, _ = p.happens(w, a) })
 	}
 	if !p.defect.none() {
 		p.defect.what = fmt.Sprintf("n%d: %s", a.node, p.defect.what)
@@ -148,8 +148,8 @@ func (p *player) happens(w *stepping, a *act) (heard *message, err error) {
 			return nil, errNoWrite
 		}
 		w.says = append(w.says, n.append())
-	case a.kind == rings && n.time.wait > 0, a.kind == lapses && !n.lapsed(), a.kind == returns && !n.office.runs,
-		(a.kind == pauses || a.kind == fails || a.kind == lags) && n.office.pause == 0:
+	case a.kind == rings && n.time.wait > 0, a.kind == lapses && !n.lapsed(), a.kind == returns && !n.driver.runs,
+		(a.kind == pauses || a.kind == fails || a.kind == lags) && n.driver.pause == 0:
 		return nil, errTooEarly
 	case (a.kind == handsOver || a.kind == loses) && a.other == a.node:
 		return nil, errItself

@@ -8,33 +8,33 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// wandering takes all silent steps of a node: it drifts, hears something, and drifts on.
-type wandering struct {
-	model   *model
-	key     *localKey
-	local   *local // enters what can be noticed on the way; nil: nothing does
-	within  bool   // no further than the round of votes that is under way
-	drifts  []stretch
-	looked  int      // at so many of these
-	size    int      // of all of these
-	matters relevant // what is known to do something to any of them
-	wrong   bool     // something is, so it went no further
+// closureSearch takes all silent steps of a node: it drifts, hears something, and drifts on.
+type closureSearch struct {
+	model    *model
+	key      *localKey
+	local    *local // enters what can be noticed on the way; nil: nothing does
+	within   bool   // no further than the round of votes that is under way
+	parts    []closurePart
+	looked   int      // at so many of these
+	size     int      // of all of these
+	relevant relevant // what is known to do something to any of them
+	wrong    bool     // something is, so it went no further
 }
 
-// stretch is a part of the way, on which the node drifts.
-type stretch struct {
-	*drift
-	from  silent
+// closurePart is a part of the way, on which the node drifts.
+type closurePart struct {
+	*closure
+	from  silentNode
 	first int // place among all that it can become
 }
 
 // silently is all that a node can become by silent steps, itself first. It may have some of
 // these more than once.
-func (m *model) silently(key *localKey) (base []silent) {
-	w := wandering{model: m, key: key}
-	w.wander()
-	for _, d := range w.drifts {
-		for i, s := range d.base {
+func (m *model) silently(key *localKey) (base []silentNode) {
+	w := closureSearch{model: m, key: key}
+	w.run()
+	for _, d := range w.parts {
+		for i, s := range d.nodes {
 			if i == 0 {
 				s = d.from
 			} else {
@@ -46,42 +46,42 @@ func (m *model) silently(key *localKey) (base []silent) {
 	return base
 }
 
-func (w *wandering) wander() {
-	w.model.marks.clear()
+func (w *closureSearch) run() {
+	w.model.searchMarks.clear()
 	w.from(w.key.node)
 }
 
 // from goes on from a node, unless something was wrong.
-func (w *wandering) from(id nodeID) {
-	w.become(silent{node: id})
-	for ; w.looked < len(w.drifts) && !w.wrong; w.looked++ {
-		d := w.drifts[w.looked]
+func (w *closureSearch) from(id nodeID) {
+	w.become(silentNode{node: id})
+	for ; w.looked < len(w.parts) && !w.wrong; w.looked++ {
+		d := w.parts[w.looked]
 		d.try(w.model, &w.key.heard)
-		w.enter(&d, d.does)
+		w.enter(&d, d.steps)
 		heard := w.key.heard.and(&d.some)
 		if w.local == nil { // of what is noticed nothing is entered
-			heard = heard.and(&d.quiet)
+			heard = heard.and(&d.onlySilent)
 		}
 		for id := range heard.all {
 			w.enter(&d, d.reactions[id])
 		}
-		w.matters.heard.join(&d.some)
-		w.matters.terms |= d.terms
+		w.relevant.heard.join(&d.some)
+		w.relevant.terms |= d.terms
 	}
 }
 
-// asked are the nodes whose drifts were looked at.
-func (w *wandering) asked() []nodeID {
+// sources are the nodes whose drifts were looked at.
+func (w *closureSearch) sources() []nodeID {
 	nodes := make([]nodeID, w.looked)
 	for i := range nodes {
-		nodes[i] = w.drifts[i].from.node
+		nodes[i] = w.parts[i].from.node
 	}
 	return nodes
 }
 
 // enter sorts what is done on the way: as silent, as what only says something, or as what is
 // noticed.
-func (w *wandering) enter(from *stretch, does []deed) {
+func (w *closureSearch) enter(from *closurePart, does []closureStep) {
 	for i := range does {
 		d := &does[i]
 		at, ended := from.first+d.after, from.from.ended || d.ended
@@ -92,7 +92,7 @@ func (w *wandering) enter(from *stretch, does []deed) {
 			}
 			w.wrong = true
 		case d.silent():
-			w.become(silent{node: d.node, ended: ended, after: int32(at), input: d.input})
+			w.become(silentNode{node: d.node, ended: ended, after: int32(at), input: d.input})
 		case w.local == nil:
 		case at == 0 && d.node == w.key.node && !d.saved && !d.ended:
 			for _, id := range d.says {
@@ -107,13 +107,13 @@ func (w *wandering) enter(from *stretch, does []deed) {
 }
 
 // become has the node drift on from what it has become, if it has not been that.
-func (w *wandering) become(s silent) {
-	if s.ended && w.within || w.model.marks.has(s.node, s.ended) {
+func (w *closureSearch) become(s silentNode) {
+	if s.ended && w.within || w.model.searchMarks.has(s.node, s.ended) {
 		return
 	}
-	d := stretch{w.model.drift(s.node, w.key.most), s, w.size}
-	w.drifts, w.size = append(w.drifts, d), w.size+len(d.base)
-	added, inputs := d.mark(&w.model.marks, s.ended)
+	d := closurePart{w.model.closureOf(s.node, w.key.most), s, w.size}
+	w.parts, w.size = append(w.parts, d), w.size+len(d.nodes)
+	added, inputs := d.mark(&w.model.searchMarks, s.ended)
 	if l := w.local; l != nil {
 		l.silent, l.others, l.lease = l.silent+added, l.others+inputs, max(l.lease, d.lease)
 	}
@@ -122,12 +122,12 @@ func (w *wandering) become(s silent) {
 // harmless says whether none of some messages does anything to whatever drifts from nodes that
 // were asked, where others have come to a term: anything but to have it become what it drifts
 // through anyway.
-func (m *model) harmless(who *asked, most memberstate.Term, heard said) bool {
+func (m *model) harmless(who *sourceNodes, most memberstate.Term, heard messageSet) bool {
 	if who.by != 0 {
 		heard = m.renameSaid(&heard, who.by)
 	}
 	for _, at := range who.nodes {
-		d := m.drift(at, most)
+		d := m.closureOf(at, most)
 		d.try(m, &heard)
 		if some := heard.and(&d.some); some.words() > 0 {
 			return false

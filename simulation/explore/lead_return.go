@@ -20,8 +20,8 @@ import (
 	"github.com/hustings/hustings/simulation"
 )
 
-// alsoServing adds to all that happens to a node what is wrong if an old Lead has not returned.
-func (m *model) alsoServing(id nodeID, all []taken, happens func(*node) []taken) []taken {
+// alsoBeforeReturn adds to all that happens to a node what is wrong if an old Lead has not returned.
+func (m *model) alsoBeforeReturn(id nodeID, all []stepResult, happens func(*node) []stepResult) []stepResult {
 	n := m.nodes[id]
 	if !m.forgets() || !n.stillServing(m) {
 		return all
@@ -31,7 +31,7 @@ func (m *model) alsoServing(id nodeID, all []taken, happens func(*node) []taken)
 		case !t.defect.none():
 			return append(all, t)
 		case !t.beyond && !slices.ContainsFunc(all, t.is) && !m.isIdle(id, &t):
-			return append(all, taken{defect: defect{simulation.OneOffice, "an old Lead of its engine has not returned, and it does what it otherwise would not"}})
+			return append(all, stepResult{defect: defect{simulation.OneOffice, "an old Lead of its engine has not returned, and it does what it otherwise would not"}})
 		}
 	}
 	return all
@@ -39,7 +39,7 @@ func (m *model) alsoServing(id nodeID, all []taken, happens func(*node) []taken)
 
 // isIdle says whether what has come of something is what comes of nothing at all, or of the
 // end of a node's patience.
-func (m *model) isIdle(id nodeID, t *taken) bool {
+func (m *model) isIdle(id nodeID, t *stepResult) bool {
 	switch {
 	case t.saved || len(t.says) > 0:
 		return false
@@ -56,7 +56,7 @@ func (m *model) isIdle(id nodeID, t *taken) bool {
 // stillServing makes the node one whose old Lead has not returned, if there can be one.
 func (n *node) stillServing(m *model) (can bool) {
 	if n.session, can = n.session.StillServing(&m.rules[n.index()]); can {
-		n.office.lead, n.office.runs, n.office.ended = 0, true, true
+		n.driver.lead, n.driver.runs, n.driver.ended = 0, true, true
 	}
 	return can
 }
@@ -71,7 +71,7 @@ func (m *model) returned(n *node) node {
 
 // leadEnds has a Lead return that was told to.
 func (w *stepping) leadEnds() {
-	if o := &w.node.office; o.runs && o.ended && w.defect.none() {
+	if o := &w.node.driver; o.runs && o.ended && w.defect.none() {
 		w.happens(protocol.Input{}, returns, memberstate.Nobody)
 	}
 }

@@ -13,27 +13,27 @@ import (
 	"github.com/hustings/hustings/simulation/internal/invariant"
 )
 
-// stepping is a step under way. It implements protocol.Effects, with what is in office.go.
+// stepping is a step under way. It implements protocol.Effects, with what is in driver.go.
 type stepping struct {
-	model       *model
-	node        *node
-	before      node
-	like        nodeID   // that the node may well have again; or none
-	back        renaming // to the seats that the members have
-	from        memberstate.Seat
-	late        bool // nobody waits for the answer
-	lapsed      bool // the session was told that its lease has run out
-	starts      bool
-	interrupted bool       // it has waited, and could have been told something meanwhile
-	meanwhile   *meanwhile // what it is told while it waits; nil: nothing
-	queued      bool       // an order to resign, until the step under way is done
-	withdrawn   bool       // the input was, before it changed anything
-	ordered     inputKind  // the order that is being carried out; none: none is
-	alarm       uint32     // the number of the newest one that was set; 0: none was
-	says        []message
-	saved       bool
-	beyond      bool
-	defect      defect
+	model        *model
+	node         *node
+	before       node
+	like         nodeID   // that the node may well have again; or none
+	back         renaming // to the seats that the members have
+	from         memberstate.Seat
+	late         bool // nobody waits for the answer
+	lapsed       bool // the session was told that its lease has run out
+	starts       bool
+	interrupted  bool          // it has waited, and could have been told something meanwhile
+	interleaving *interleaving // what it is told while it waits; nil: nothing
+	queued       bool          // an order to resign, until the step under way is done
+	withdrawn    bool          // the input was, before it changed anything
+	ordered      inputKind     // the order that is being carried out; none: none is
+	alarm        uint32        // the number of the newest one that was set; 0: none was
+	says         []message
+	saved        bool
+	beyond       bool
+	defect       defect
 
 	room    node             // for the node, if nobody else has it
 	session protocol.Session // the node's, while it steps
@@ -50,7 +50,7 @@ func (m *model) stepOf(n *node, back renaming) *stepping {
 	w.room = *n
 	w.model, w.node, w.before, w.like, w.back, w.from = m, &w.room, *n, noNode, back, memberstate.Nobody
 	w.late, w.lapsed, w.starts, w.saved, w.beyond = false, false, false, false, false
-	w.interrupted, w.meanwhile, w.queued, w.withdrawn, w.ordered = false, nil, false, false, none
+	w.interrupted, w.interleaving, w.queued, w.withdrawn, w.ordered = false, nil, false, false, none
 	w.alarm, w.says, w.defect = 0, w.says[:0], defect{}
 	return w
 }
@@ -60,7 +60,7 @@ func (m *model) stepOf(n *node, back renaming) *stepping {
 func (w *stepping) start() {
 	n, r := w.node, &w.model.rules[w.node.index()]
 	durable := n.session.HardState
-	n.promised, n.office, w.starts = 0, office{}, true
+	n.promised, n.driver, w.starts = 0, driver{}, true
 	s := protocol.NewSession(r, durable, n.ledger.end(), durable.Term)
 	n.session = s.Snapshot()
 	w.happens(protocol.Input{Kind: protocol.Start}, rings, memberstate.Nobody) // it says nothing
@@ -114,7 +114,7 @@ func (w *stepping) happens(in protocol.Input, kind inputKind, from memberstate.S
 	n.session = w.session.Snapshot()
 	if w.defect.none() {
 		w.look()
-		w.lookAtOffice()
+		w.lookAtDriver()
 	}
 }
 
@@ -210,34 +210,34 @@ func (w *stepping) blame(broken simulation.Invariant, format string, args ...any
 	}
 }
 
-// taken is what has come of it, by name.
-func (w *stepping) taken() taken {
-	r := w.result()
+// stepResult is what has come of it, by name.
+func (w *stepping) stepResult() stepResult {
+	r := w.effect()
 	switch {
 	case r.beyond:
-		return taken{beyond: true}
+		return stepResult{beyond: true}
 	case !r.defect.none():
-		return taken{defect: r.defect}
+		return stepResult{defect: r.defect}
 	}
-	t := taken{node: w.model.internLike(&r.node, w.like), saved: w.saved, ended: r.ended}
+	t := stepResult{node: w.model.internLike(&r.node, w.like), saved: w.saved, ended: r.ended}
 	for i := range r.says {
 		t.says = append(t.says, w.model.message(r.says[i]))
 	}
 	return t
 }
 
-// result is what has come of it.
-func (w *stepping) result() (r result) {
+// effect is what has come of it.
+func (w *stepping) effect() (r effect) {
 	n, m := w.node, w.model
 	w.leadEnds()
 	if w.beyond || n.session.Term > memberstate.Term(m.bounds.Terms) || n.session.Beat() > uint32(m.bounds.Beats) {
-		return result{beyond: true}
+		return effect{beyond: true}
 	}
 	if !w.defect.none() {
-		return result{defect: w.defect}
+		return effect{defect: w.defect}
 	}
 	ballot, _, _ := n.session.Open()
-	r = result{node: n.renamed(w.back), ended: w.before.open() && ballot != thisRound}
+	r = effect{node: n.renamed(w.back), ended: w.before.open() && ballot != thisRound}
 	m.canonize(&r.node)
 	for _, msg := range w.says {
 		if w.numbered(&msg.body, ballot) {
@@ -302,8 +302,8 @@ func (w *stepping) asks(m *protocol.Message) {
 	switch {
 	case m.Term > memberstate.Term(w.model.bounds.Terms):
 		w.beyond = true
-	case w.node.office.runs && before.Role != memberstate.Leader:
-		w.blame(simulation.OneOffice, "it asks for votes, and its engine's Lead of term %d has not returned", w.node.office.lead)
+	case w.node.driver.runs && before.Role != memberstate.Leader:
+		w.blame(simulation.OneOffice, "it asks for votes, and its engine's Lead of term %d has not returned", w.node.driver.lead)
 	case m.Mark != rpc.PreVote && m.Term == before.Term && before.Spent:
 		w.blame(simulation.OneLeader, "it asks for votes in term %d, which is spent", m.Term)
 	case m.Ledger != w.node.ledger.end():

@@ -38,7 +38,7 @@ func TestTheLeasesOnAWayAreThoseThatCanBeHeld(t *testing.T) {
 		s, want, got := x.states.state(at), 0, 0
 		for i := range 2 {
 			key := x.key(&s, i)
-			if slices.ContainsFunc(x.model.silently(&key), func(b silent) bool { return x.model.nodes[b.node].holdsLease() }) {
+			if slices.ContainsFunc(x.model.silently(&key), func(b silentNode) bool { return x.model.nodes[b.node].holdsLease() }) {
 				want |= 1 << (int(name.of(seatOf(i))) - 1)
 			}
 		}

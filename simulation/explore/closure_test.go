@@ -31,8 +31,8 @@ func eachKey(t *testing.T, every int, look func(t *testing.T, m *model, key *loc
 func TestADriftLeavesNothingOut(t *testing.T) {
 	eachKey(t, 10, func(t *testing.T, m *model, key *localKey) {
 		t.Helper()
-		w := wandering{model: m, key: key, local: &local{}}
-		w.wander()
+		w := closureSearch{model: m, key: key, local: &local{}}
+		w.run()
 		one := m.stepByStep(key)
 		require.False(t, w.wrong)
 		assert.Equal(t, one.become, m.beings(key))
@@ -72,9 +72,9 @@ type steps struct {
 func (m *model) stepByStep(key *localKey) *steps {
 	all := &steps{become: map[being]bool{{key.node, false}: true}}
 	for due := []being{{key.node, false}}; len(due) > 0; due = due[1:] {
-		at, own := due[0], m.anytime(due[0].node)
+		at, own := due[0], m.unpromptedOf(due[0].node)
 		all.others += own.inputs[key.most]
-		happens := func(results []taken) {
+		happens := func(results []stepResult) {
 			for _, r := range results {
 				to := being{r.node, at.ended || r.ended}
 				switch {
@@ -93,7 +93,7 @@ func (m *model) stepByStep(key *localKey) *steps {
 			switch {
 			case e.term > key.most:
 			case e.node != 0:
-				happens([]taken{{node: e.node, ended: e.ended}})
+				happens([]stepResult{{node: e.node, ended: e.ended}})
 			default:
 				happens(m.results[e.result])
 			}
@@ -110,15 +110,15 @@ func (m *model) stepByStep(key *localKey) *steps {
 func TestWhatIsLeftOutIsComeToLater(t *testing.T) {
 	eachKey(t, 10, func(t *testing.T, m *model, key *localKey) {
 		t.Helper()
-		w := &wandering{model: m, key: key, local: &local{}}
-		w.wander()
+		w := &closureSearch{model: m, key: key, local: &local{}}
+		w.run()
 		all := slices.Clone(w.local.next)
 		become := m.beings(key)
-		m.marks.clear()
+		m.searchMarks.clear()
 		for p := range become {
-			m.marks.add(p.node, p.ended)
+			m.searchMarks.add(p.node, p.ended)
 		}
-		w.thin()
+		w.dropSubsumed()
 		kept := w.local.next
 		after := make([]map[being]bool, len(kept))
 		for i := range kept {
@@ -145,7 +145,7 @@ func TestWhatIsLeftOutIsComeToLater(t *testing.T) {
 func (m *model) after(key *localKey, s *successor) map[being]bool {
 	then := localKey{node: s.node, most: key.most, heard: key.heard}
 	if s.ended {
-		then.heard = then.heard.without(&m.round[m.nodes[s.node].index()])
+		then.heard = then.heard.without(&m.roundMessages[m.nodes[s.node].index()])
 	}
 	return m.beings(&then)
 }

@@ -13,26 +13,26 @@ import (
 type localKey struct {
 	node  nodeID
 	most  memberstate.Term
-	heard said
+	heard messageSet
 }
 
 // local is what a node can do.
 type local struct {
 	next []successor
 	says []messageID // without a change: said at once
-	// up is what the node becomes at once, saying upSays, since it can silently come back;
+	// eagerCandidacy is what the node becomes at once, saying upSays, since it can silently come back;
 	// 0: nothing.
-	up     nodeID
-	upSays []messageID
-	wrong  *wrong
-	lease  int // the ticks of the longest that it can silently come to hold
-	by     int // the renaming to the members among whom it was worked out
+	eagerCandidacy nodeID
+	eagerSays      []messageID
+	wrong          *wrong
+	lease          int // the ticks of the longest that it can silently come to hold
+	by             int // the renaming to the members among whom it was worked out
 
 	silent, others uint32 // how many nodes it can become silently, and what they can do but hear
 }
 
 // steps is how many steps there are, if it may hear so much.
-func (l *local) steps(heard *said) uint64 {
+func (l *local) steps(heard *messageSet) uint64 {
 	return uint64(l.silent)*uint64(heard.len()) + uint64(l.others)
 }
 
@@ -65,23 +65,23 @@ func (m *model) local(key *localKey) *local {
 	if l := m.registry.locals.find(m, key); l != nil {
 		return l
 	}
-	if like, by := m.leastKey(key); by != 0 {
+	if like, by := m.canonicalKey(key); by != 0 {
 		return m.registry.locals.share(m, key, &like, by, m.renameLocal(m.local(&like), by))
 	}
 	w := m.workLocal(key)
 	return m.registry.locals.keep(w, w.local)
 }
 
-func (m *model) workLocal(key *localKey) *wandering {
+func (m *model) workLocal(key *localKey) *closureSearch {
 	l := &local{next: m.room[:0]}
-	w := &wandering{model: m, key: key, local: l}
-	w.wander()
+	w := &closureSearch{model: m, key: key, local: l}
+	w.run()
 	m.room = l.next
 	if !m.bounds.NoCrash && m.bounds.Leases {
 		w.crash()
 	}
-	m.goUp(l, key.node)
-	w.thin()
+	m.findEagerCandidacy(l, key.node)
+	w.dropSubsumed()
 	return w
 }
 
@@ -94,9 +94,9 @@ func (m *model) renameLocal(like *local, by int) *local {
 		s := &l.next[i]
 		s.node, s.says = m.renameNode(s.node, back), m.renameAll(s.says, back)
 	}
-	l.says, l.upSays = m.renameAll(like.says, back), m.renameAll(like.upSays, back)
-	if l.up != 0 {
-		l.up = m.renameNode(l.up, back)
+	l.says, l.eagerSays = m.renameAll(like.says, back), m.renameAll(like.eagerSays, back)
+	if l.eagerCandidacy != 0 {
+		l.eagerCandidacy = m.renameNode(l.eagerCandidacy, back)
 	}
 	if l.wrong != nil {
 		l.wrong = &wrong{l.wrong.defect, l.wrong.last, m.both(l.wrong.by, by)}
@@ -106,7 +106,7 @@ func (m *model) renameLocal(like *local, by int) *local {
 
 // crash has the node crash. Where time passes that is no silent step: a process that is
 // started again waits from then on until what it may have promised has run out.
-func (w *wandering) crash() {
+func (w *closureSearch) crash() {
 	t := &w.model.take(w.key.node, w.model.crashing)[0]
 	switch {
 	case t.beyond:
@@ -123,16 +123,16 @@ func (l *local) add(s successor) {
 	}
 }
 
-// goUp finds what the node becomes at once: a candidate that waits asks for votes, or for
+// findEagerCandidacy finds what the node becomes at once: a candidate that waits asks for votes, or for
 // pre-votes, if that needs no save, and the end of its patience leads back to where it is now.
-func (m *model) goUp(l *local, id nodeID) {
+func (m *model) findEagerCandidacy(l *local, id nodeID) {
 	ring := m.own[m.nodes[id].index()][0]
 	for _, t := range m.take(id, ring) {
 		asks := m.nodes[t.node].open() && t.defect.none() && !t.beyond && !t.saved && !t.ended && len(t.says) > 0 && t.node != id
-		if asks && slices.ContainsFunc(m.take(t.node, ring), func(b taken) bool {
+		if asks && slices.ContainsFunc(m.take(t.node, ring), func(b stepResult) bool {
 			return b.node == id && b.defect.none() && !b.beyond && !b.saved && len(b.says) == 0
 		}) {
-			l.up, l.upSays = t.node, t.says
+			l.eagerCandidacy, l.eagerSays = t.node, t.says
 			return
 		}
 	}

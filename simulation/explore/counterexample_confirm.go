@@ -57,7 +57,7 @@ func (p *player) follow(of move, last bool) []act {
 	}
 	for i := range p.nodes {
 		first, q := act{kind: returns, node: i}, p.clone()
-		if q.nodes[i].office.runs && q.nodes[i].office.ended && q.act(&first) == nil && q.defect.none() {
+		if q.nodes[i].driver.runs && q.nodes[i].driver.ended && q.act(&first) == nil && q.defect.none() {
 			if rest := q.follow(of, last); rest != nil {
 				return append([]act{first}, rest...)
 			}

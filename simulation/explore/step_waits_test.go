@@ -14,7 +14,7 @@ import (
 // A driver that has three choices and, after the second of them, two more goes through all.
 func TestAllIsToldInEveryOrder(t *testing.T) {
 	var all [][]int
-	d := &meanwhile{}
+	d := &interleaving{}
 	for first := true; first || d.next(); first = false {
 		made := []int{d.choose(3)}
 		if made[0] == 1 {
@@ -52,20 +52,20 @@ func TestWhatIsToldWhileAStepWaitsIsLookedAt(t *testing.T) {
 			if happens(w); !w.interrupted {
 				continue
 			}
-			d := &meanwhile{}
+			d := &interleaving{}
 			for first := true; first || d.next(); first = false {
 				w := m.stepOf(&n, m.renamings[0])
-				w.meanwhile = d
+				w.interleaving = d
 				happens(w)
 				for _, what := range d.told {
 					told[what]++
 				}
 			}
-			wrong := m.alsoMeanwhile(&n, m.renamings[0], happens)
+			wrong := m.alsoWaiting(&n, m.renamings[0], happens)
 			require.True(t, wrong.none(), wrong.what)
-			wrong = m.alsoMeanwhile(&n, m.renamings[0], func(w *stepping) {
+			wrong = m.alsoWaiting(&n, m.renamings[0], func(w *stepping) {
 				happens(w)
-				if w.meanwhile != nil && len(w.meanwhile.told) > 0 {
+				if w.interleaving != nil && len(w.interleaving.told) > 0 {
 					w.node.session.Vote = memberstate.Nobody
 				}
 			})

@@ -13,8 +13,8 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// anytime is what can happen to a node.
-type anytime struct {
+// unpromptedSteps is what can happen to a node.
+type unpromptedSteps struct {
 	events []event               // those that need no term come first
 	inputs [mostTerms + 1]uint32 // that there are, if the others have come to a term
 	terms  uint8                 // that some of them need
@@ -30,21 +30,21 @@ type event struct {
 	ended  bool             // the round of votes that was under way is over
 }
 
-// anytime is that of a node, which is worked out once.
-func (m *model) anytime(id nodeID) *anytime {
-	for len(m.anytimes) <= int(id) {
-		m.anytimes = append(m.anytimes, nil)
+// unpromptedOf is that of a node, which is worked out once.
+func (m *model) unpromptedOf(id nodeID) *unpromptedSteps {
+	for len(m.unprompted) <= int(id) {
+		m.unprompted = append(m.unprompted, nil)
 	}
-	if m.anytimes[id] == nil {
-		m.anytimes[id] = m.registry.anytimes.of(id, m, m.workAnytime)
+	if m.unprompted[id] == nil {
+		m.unprompted[id] = m.registry.unprompted.of(id, m, m.workUnprompted)
 	}
-	return m.anytimes[id]
+	return m.unprompted[id]
 }
 
-func (m *model) workAnytime(id nodeID) *anytime {
-	a := &anytime{}
-	m.twice.clear()
-	m.twice.add(id, false)
+func (m *model) workUnprompted(id nodeID) *unpromptedSteps {
+	a := &unpromptedSteps{}
+	m.listedMarks.clear()
+	m.listedMarks.add(id, false)
 	for _, in := range m.own[m.nodes[id].index()] {
 		m.list(a, id, event{input: in}, m.take(id, in))
 	}
@@ -68,7 +68,7 @@ func termNeeded(msg *protocol.Message) memberstate.Term {
 }
 
 // list adds an event of a node, if anything comes of it that does not come of another one.
-func (m *model) list(a *anytime, id nodeID, e event, all []taken) {
+func (m *model) list(a *unpromptedSteps, id nodeID, e event, all []stepResult) {
 	a.terms |= 1 << e.term
 	for term := e.term; term <= mostTerms; term++ {
 		a.inputs[term]++
@@ -76,7 +76,7 @@ func (m *model) list(a *anytime, id nodeID, e event, all []taken) {
 	switch t := &all[0]; {
 	case len(all) > 1 || !t.defect.none() || !t.beyond && (t.saved || len(t.says) > 0):
 		e.result = m.keep(id, all)
-	case t.beyond || !m.twice.add(t.node, t.ended):
+	case t.beyond || !m.listedMarks.add(t.node, t.ended):
 		return
 	default:
 		e.node, e.ended = t.node, t.ended

@@ -48,9 +48,9 @@ import (
 // beside are the things that a session can be told while one of its steps waits.
 var beside = []inputKind{lapses, returns, pauses, fails, lags, callsOff, stays, resigns}
 
-// meanwhile is what a driver tells during a step. It makes one choice at every opportunity, and
+// interleaving is what a driver tells during a step. It makes one choice at every opportunity, and
 // goes through all combinations of choices, one a step.
-type meanwhile struct {
+type interleaving struct {
 	choices []choice
 	made    int // in the step under way
 	told    []inputKind
@@ -60,7 +60,7 @@ type meanwhile struct {
 type choice struct{ at, of int }
 
 // choose is the next choice of so many.
-func (d *meanwhile) choose(of int) int {
+func (d *interleaving) choose(of int) int {
 	if d.made == len(d.choices) {
 		d.choices = append(d.choices, choice{of: of})
 	}
@@ -69,7 +69,7 @@ func (d *meanwhile) choose(of int) int {
 }
 
 // next begins the next combination of choices, and is false if there is none.
-func (d *meanwhile) next() bool {
+func (d *interleaving) next() bool {
 	d.choices, d.made, d.told = d.choices[:d.made], 0, d.told[:0]
 	for n := len(d.choices); n > 0; n-- {
 		if c := &d.choices[n-1]; c.at+1 < c.of {
@@ -83,18 +83,18 @@ func (d *meanwhile) next() bool {
 
 // hasTold says whether something was told in this step: itself, or what undoes it, because an order
 // that is given and withdrawn in one wait, in either order, is as if nothing had been told.
-func (d *meanwhile) hasTold(what inputKind) bool {
+func (d *interleaving) hasTold(what inputKind) bool {
 	undoes := map[inputKind]inputKind{stays: resigns, resigns: stays}
 	return slices.Contains(d.told, what) || slices.Contains(d.told, undoes[what])
 }
 
 // waits is when a step of the session waits, and its driver may tell it something.
 func (w *stepping) waits() {
-	if w.meanwhile == nil {
+	if w.interleaving == nil {
 		w.interrupted = w.interrupted || slices.ContainsFunc(beside, w.canTell)
 		return
 	}
-	for d := w.meanwhile; ; {
+	for d := w.interleaving; ; {
 		can := slices.DeleteFunc(slices.Clone(beside), func(what inputKind) bool { return d.hasTold(what) || !w.canTell(what) })
 		k := d.choose(len(can) + 1)
 		if k == 0 {
@@ -105,9 +105,9 @@ func (w *stepping) waits() {
 	}
 }
 
-// result is what comes of something that happens to a node: what is left when all that the
+// effect is what comes of something that happens to a node: what is left when all that the
 // explorer does not tell apart is taken away.
-type result struct {
+type effect struct {
 	node   node
 	says   []message
 	ended  bool
@@ -116,21 +116,21 @@ type result struct {
 }
 
 // covers says whether whatever can follow another result can follow this one.
-func (r *result) covers(other *result) bool {
+func (r *effect) covers(other *effect) bool {
 	return r.node == other.node && r.ended == other.ended &&
 		!slices.ContainsFunc(other.says, func(msg message) bool { return !slices.Contains(r.says, msg) }) &&
 		!slices.ContainsFunc(r.says, func(msg message) bool { return msg.won && !slices.Contains(other.says, msg) })
 }
 
-// alsoMeanwhile has something happen to a node with all that can be told while it waits, and
+// alsoWaiting has something happen to a node with all that can be told while it waits, and
 // says what is wrong with what comes of that.
-func (m *model) alsoMeanwhile(n *node, back renaming, happens func(*stepping)) defect {
-	d := &meanwhile{}
+func (m *model) alsoWaiting(n *node, back renaming, happens func(*stepping)) defect {
+	d := &interleaving{}
 	for first := true; first || d.next(); first = false {
 		w := m.stepOf(n, back)
-		w.meanwhile = d
+		w.interleaving = d
 		happens(w)
-		r := w.result()
+		r := w.effect()
 		switch {
 		case !r.defect.none():
 			return r.defect
@@ -144,7 +144,7 @@ func (m *model) alsoMeanwhile(n *node, back renaming, happens func(*stepping)) d
 
 // comesApart says whether something comes to a result when all that was told while it waited is
 // told before it and after it instead.
-func (m *model) comesApart(n *node, back renaming, happens func(*stepping), told []inputKind, withdrawn bool, want *result) bool {
+func (m *model) comesApart(n *node, back renaming, happens func(*stepping), told []inputKind, withdrawn bool, want *effect) bool {
 	return slices.ContainsFunc(orders(told), func(all []inputKind) bool {
 		for before := range len(all) + 1 {
 			w := m.stepOf(n, back)
@@ -157,7 +157,7 @@ func (m *model) comesApart(n *node, back renaming, happens func(*stepping), told
 			for _, what := range all[before:] {
 				w.happens(m.given(input{kind: what}, m.renamings[0]))
 			}
-			if r := w.result(); r.defect.none() && !r.beyond && r.covers(want) {
+			if r := w.effect(); r.defect.none() && !r.beyond && r.covers(want) {
 				return true
 			}
 		}

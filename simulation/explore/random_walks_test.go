@@ -169,7 +169,7 @@ func newWalk(b Bounds, dies func() bool) *walk {
 func (w *walk) start(i int) {
 	n := &w.nodes[i]
 	s := protocol.NewSession(&w.rules[i], n.session.HardState, n.ledger.end(), n.session.Term)
-	n.session, n.office, n.promised, w.ballot[i] = s.Snapshot(), office{}, 0, 0
+	n.session, n.driver, n.promised, w.ballot[i] = s.Snapshot(), driver{}, 0, 0
 	w.give(i, protocol.Input{Kind: protocol.Start}, memberstate.Nobody)
 }
 
@@ -179,7 +179,7 @@ func (w *walk) place() (p place) {
 	late := *w
 	late.nodes, late.sent = slices.Clone(w.nodes), nil
 	for i := range late.nodes {
-		if late.nodes[i].office.ended {
+		if late.nodes[i].driver.ended {
 			late.leadReturns(i)
 		}
 		p[i] = late.nodes[i]
@@ -343,7 +343,7 @@ func (w *walk) happens(i int, from memberstate.Seat, begin func(*protocol.Step) 
 
 // leadReturns has an engine's Lead return, late or early.
 func (w *walk) leadReturns(i int) {
-	o := &w.nodes[i].office
+	o := &w.nodes[i].driver
 	if early := !o.ended; o.runs && (!early || w.bounds.Withdrawals) {
 		o.runs, o.ended = false, false
 		w.attend(i, func() { w.session.LeadReturned(o.lead, early) })
@@ -352,7 +352,7 @@ func (w *walk) leadReturns(i int) {
 
 // pauseEnds has an engine say what came of the pause that it was asked for.
 func (w *walk) pauseEnds(i int, paused bool) {
-	if o := &w.nodes[i].office; o.pause != 0 {
+	if o := &w.nodes[i].driver; o.pause != 0 {
 		number := o.pause
 		o.pause, o.paused = 0, paused
 		w.attend(i, func() { w.session.PauseEnded(number, paused) })
@@ -432,18 +432,18 @@ func (w *walk) say(to memberstate.Seat, m *protocol.Message) {
 }
 
 // Hold, Lead and EndLead note what the session has going.
-func (w *walk) Hold(until time.Duration) { w.nodes[w.at].office.hold = until }
+func (w *walk) Hold(until time.Duration) { w.nodes[w.at].driver.hold = until }
 
 func (w *walk) Lead(term memberstate.Term) {
-	o := &w.nodes[w.at].office
+	o := &w.nodes[w.at].driver
 	o.lead, o.runs, o.ended = term, true, false
 }
-func (w *walk) EndLead(memberstate.Term) { w.nodes[w.at].office.ended = true }
+func (w *walk) EndLead(memberstate.Term) { w.nodes[w.at].driver.ended = true }
 
 // Pause has the engine pause its writes, at once or when it likes; and once a handover is over,
 // they go on, and no order stands.
 func (w *walk) Pause(_ memberstate.Term, number uint32) {
-	o := &w.nodes[w.at].office
+	o := &w.nodes[w.at].driver
 	if w.bounds.Pauses {
 		o.pause = number
 		return
@@ -452,7 +452,7 @@ func (w *walk) Pause(_ memberstate.Term, number uint32) {
 	w.session.PauseEnded(number, true)
 }
 
-func (w *walk) Resume() { w.nodes[w.at].office.pause, w.nodes[w.at].office.paused = 0, false }
+func (w *walk) Resume() { w.nodes[w.at].driver.pause, w.nodes[w.at].driver.paused = 0, false }
 func (w *walk) Settle() { w.session.Orders(0, 0) }
 
 // Nothing else takes effect here.

@@ -11,8 +11,8 @@ import (
 	"github.com/hustings/hustings/simulation"
 )
 
-// office is what runs beside the steps of a session.
-type office struct {
+// driver is what runs beside the steps of a session.
+type driver struct {
 	hold        time.Duration    // until when the lease is held, by the node's clock; 0: none is
 	lead        memberstate.Term // the newest that the engine's Lead was called for
 	runs, ended bool             // that Lead; its context
@@ -22,7 +22,7 @@ type office struct {
 
 // canonize takes away what tells apart two nodes that behave alike, as the session's own
 // canonical form does.
-func (o *office) canonize(n *node, r *protocol.Rules) {
+func (o *driver) canonize(n *node, r *protocol.Rules) {
 	if o.hold != 0 {
 		o.hold = protocol.CanonicalNow + max(o.hold-n.time.now, 0)
 	}
@@ -33,13 +33,13 @@ func (o *office) canonize(n *node, r *protocol.Rules) {
 }
 
 // holdsLease says whether the node holds a lease, by its own clock.
-func (n *node) holdsLease() bool { return n.office.hold > n.time.now }
+func (n *node) holdsLease() bool { return n.driver.hold > n.time.now }
 
 // leaseLeft is how many ticks it holds that lease on, by its own clock.
-func (n *node) leaseLeft() int { return int(max(n.office.hold-n.time.now, 0) / tick) }
+func (n *node) leaseLeft() int { return int(max(n.driver.hold-n.time.now, 0) / tick) }
 
 // lapsed says whether it has held one that is over, and was not told.
-func (n *node) lapsed() bool { return n.office.hold != 0 && !n.holdsLease() }
+func (n *node) lapsed() bool { return n.driver.hold != 0 && !n.holdsLease() }
 
 // mayServe says whether the node's engine may serve: it leads and, with leases, holds one.
 func (n *node) mayServe(r *protocol.Rules) bool {
@@ -54,7 +54,7 @@ func (w *stepping) tell(what inputKind) bool {
 	if !w.canTell(what) {
 		return false
 	}
-	o, s := &w.node.office, &w.session
+	o, s := &w.node.driver, &w.session
 	transfer, resign := s.Ordered()
 	switch what {
 	case lapses:
@@ -86,7 +86,7 @@ func (w *stepping) tell(what inputKind) bool {
 
 // canTell says whether there is such a thing.
 func (w *stepping) canTell(what inputKind) bool {
-	o := &w.node.office
+	o := &w.node.driver
 	transfer, resign := w.session.Ordered()
 	switch what {
 	case lapses:
@@ -144,13 +144,13 @@ func (w *stepping) Hold(until time.Duration) {
 	if w.node.lapsed() && until != 0 {
 		w.blame(simulation.OneLease, "its lease has run out, and is extended")
 	}
-	w.node.office.hold = until
+	w.node.driver.hold = until
 }
 
 // Lead begins the engine's Lead.
 func (w *stepping) Lead(term memberstate.Term) {
 	n := w.node
-	switch o := &n.office; {
+	switch o := &n.driver; {
 	case o.runs:
 		w.blame(simulation.OneOffice, "its engine's Lead of term %d begins, and that of term %d has not returned", term, o.lead)
 	case o.lead == term:
@@ -158,12 +158,12 @@ func (w *stepping) Lead(term memberstate.Term) {
 	case w.session.Term != term || w.session.Role != memberstate.Leader || w.model.bounds.Leases && !n.holdsLease():
 		w.blame(simulation.OneOffice, "its engine's Lead of term %d begins, and it may not serve", term)
 	}
-	n.office.lead, n.office.runs, n.office.ended = term, true, false
+	n.driver.lead, n.driver.runs, n.driver.ended = term, true, false
 }
 
 // EndLead ends its context.
 func (w *stepping) EndLead(term memberstate.Term) {
-	o := &w.node.office
+	o := &w.node.driver
 	if !o.runs || o.lead != term {
 		w.blame(simulation.OneOffice, "its engine's Lead of term %d ends, and does not run", term)
 	}
@@ -172,20 +172,20 @@ func (w *stepping) EndLead(term memberstate.Term) {
 
 // Pause has the engine pause its writes, which it does at once, or when it likes.
 func (w *stepping) Pause(_ memberstate.Term, number uint32) {
-	if w.node.office.pause = number; !w.model.bounds.Pauses {
+	if w.node.driver.pause = number; !w.model.bounds.Pauses {
 		w.tell(pauses)
 	}
 }
 
 // Resume ends the handover. What comes of a pause that has not ended is of no interest any more.
-func (w *stepping) Resume() { w.node.office.pause, w.node.office.paused = 0, false }
+func (w *stepping) Resume() { w.node.driver.pause, w.node.driver.paused = 0, false }
 
 // Settle says that no order stands any more that the machine was given.
 func (w *stepping) Settle() { w.orders(false, w.queued) }
 
 // hasLost looks at what a member has that waits for its disk and leads no more.
 func (w *stepping) hasLost() {
-	if o := &w.node.office; w.session.Role != memberstate.Leader && (o.hold != 0 || o.runs && !o.ended) {
+	if o := &w.node.driver; w.session.Role != memberstate.Leader && (o.hold != 0 || o.runs && !o.ended) {
 		w.blame(simulation.OneOffice, "it waits for its disk, and its engine has not been told that it leads no more")
 	}
 }
@@ -195,14 +195,14 @@ func (w *stepping) handsOver() {
 	switch {
 	case w.node.holdsLease():
 		w.blame(simulation.OneLease, "it tells another one to stand, and holds a lease")
-	case !w.node.office.paused:
+	case !w.node.driver.paused:
 		w.blame(simulation.LegalStep, "it tells another one to stand, and its engine has not paused its writes")
 	}
 }
 
-// lookAtOffice holds what goes on beside the steps against what the member is.
-func (w *stepping) lookAtOffice() {
-	n, o := w.node, &w.node.office
+// lookAtDriver holds what goes on beside the steps against what the member is.
+func (w *stepping) lookAtDriver() {
+	n, o := w.node, &w.node.driver
 	serves := n.mayServe(&w.model.rules[n.index()])
 	switch {
 	case o.runs && !w.session.Serving():

@@ -85,8 +85,8 @@ func (n *node) state() simulation.NodeState {
 		}
 		state.Accepts = accepted.Len()
 	}
-	if n.office.runs && !n.office.ended {
-		state.Serving = n.office.lead
+	if n.driver.runs && !n.driver.ended {
+		state.Serving = n.driver.lead
 	}
 	return state
 }

@@ -43,7 +43,7 @@ func (x *worker) violated(at int32, i int, w *wrong) {
 	}
 	v := &Violation{Invariant: w.defect.invariant, What: what}
 	v.confirm(x.model, way)
-	if x.doubts++; x.result.Violation == nil || v.Script != nil {
+	if x.unconfirmed++; x.result.Violation == nil || v.Script != nil {
 		x.result.Violation = v
 	}
 	if x.decided() {
@@ -55,11 +55,11 @@ func (x *worker) violated(at int32, i int, w *wrong) {
 // decided says whether a violation ends the search.
 func (x *search) decided() bool {
 	v := x.result.Violation
-	return v != nil && v.Script != nil || x.doubts >= mostDoubts
+	return v != nil && v.Script != nil || x.unconfirmed >= mostUnconfirmed
 }
 
-// mostDoubts is how many violations may be found to which plain machines cannot be led.
-const mostDoubts = 300
+// mostUnconfirmed is how many violations may be found to which plain machines cannot be led.
+const mostUnconfirmed = 300
 
 // wayTo is the way to a state, and who is who there.
 func (x *worker) wayTo(at int32) (way []move, name renaming) {
@@ -121,7 +121,7 @@ func (x *worker) settle(s *state, way []move, name renaming) ([]move, renaming) 
 // saying is what has a node say something without a change.
 func (m *model) saying(key *localKey, id messageID) inputID {
 	says := func(in inputID) bool {
-		return slices.ContainsFunc(m.take(key.node, in), func(t taken) bool { return t.node == key.node && slices.Contains(t.says, id) })
+		return slices.ContainsFunc(m.take(key.node, in), func(t stepResult) bool { return t.node == key.node && slices.Contains(t.says, id) })
 	}
 	for _, in := range m.own[m.nodes[key.node].index()] {
 		if says(in) {
@@ -147,7 +147,7 @@ func (x *worker) takeLeases(s *state, name renaming) (way []move) {
 		key := x.key(s, i)
 		base := x.model.silently(&key)
 		longest := x.model.local(&key).lease
-		if at := slices.IndexFunc(base, func(b silent) bool { return longest > 0 && x.model.nodes[b.node].leaseLeft() == longest }); at > 0 {
+		if at := slices.IndexFunc(base, func(b silentNode) bool { return longest > 0 && x.model.nodes[b.node].leaseLeft() == longest }); at > 0 {
 			way = append(way, silentTo(base, at, name)...)
 		}
 	}
@@ -155,7 +155,7 @@ func (x *worker) takeLeases(s *state, name renaming) (way []move) {
 }
 
 // silentTo are silent steps up to a place among all that there are.
-func silentTo(base []silent, at int, name renaming) (way []move) {
+func silentTo(base []silentNode, at int, name renaming) (way []move) {
 	for ; at > 0; at = int(base[at].after) {
 		way = append(way, move{name: name, input: base[at].input, now: base[at].node})
 	}

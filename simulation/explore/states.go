@@ -12,7 +12,7 @@ import (
 // those that have the same nodes and of which none covers another: they are chained.
 type store struct {
 	blocks []block
-	won    said // who has led what: a state covers only one of which that is the same
+	won    messageSet // who has led what: a state covers only one of which that is the same
 	count  int
 	heads  []int32 // a hash table: the first of each chain, plus 1; 0: there is none
 	chains int
@@ -141,7 +141,7 @@ func (t *store) head(nodes *[mostMembers]nodeID) *int32 {
 	}
 	sum := uint64(0)
 	for _, id := range nodes {
-		sum = stir(sum, uint64(id))
+		sum = mixHash(sum, uint64(id))
 	}
 	for i := sum; ; i++ {
 		if head := &t.heads[i%uint64(len(t.heads))]; *head == 0 || t.record(*head-1).nodes == *nodes {
@@ -180,7 +180,7 @@ func (t *store) read(in io.Reader, count int) error {
 		if _, err := io.ReadFull(in, raw(width)); err != nil {
 			return err
 		}
-		if width[0] > uint64(len(said{})) {
+		if width[0] > uint64(len(messageSet{})) {
 			return fmt.Errorf("it has states of %d words", width[0])
 		}
 		b := block{records: make([]record, n, blockSize), width: int(width[0]), said: make([]uint64, blockSize*int(width[0]))}

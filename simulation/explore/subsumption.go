@@ -4,12 +4,12 @@ package explore
 
 import "slices"
 
-// thin takes out what others cover: where a node gets to by a step that it could have
+// dropSubsumed takes out what others cover: where a node gets to by a step that it could have
 // taken before the silent ones, it is still to come to those.
-func (w *wandering) thin() {
+func (w *closureSearch) dropSubsumed() {
 	l, m := w.local, w.model
 	l.next = slices.DeleteFunc(l.next, func(s successor) bool {
-		return !s.ended && contains(l.says, s.says) && m.marks.has(s.node, false)
+		return !s.ended && contains(l.says, s.says) && m.searchMarks.has(s.node, false)
 	})
 	var kept, alike []successor
 	for rest := l.next; len(rest) > 0; {
@@ -22,7 +22,7 @@ func (w *wandering) thin() {
 				others = append(others, s)
 			}
 		}
-		kept, rest = append(kept, w.uncovered(alike)...), others
+		kept, rest = append(kept, w.unsubsumed(alike)...), others
 	}
 	l.next = slices.Clip(kept)
 }
@@ -36,37 +36,37 @@ func (s *successor) looksLike(other *successor) bool {
 	return s.ended == other.ended && slices.Equal(s.says, other.says)
 }
 
-// uncovered are those of successors that look alike of which none can silently become another
+// unsubsumed are those of successors that look alike of which none can silently become another
 // one. Once through them leaves none that one before it can become; once more, from the last
 // one on, none that one after it can.
-func (w *wandering) uncovered(alike []successor) []successor {
+func (w *closureSearch) unsubsumed(alike []successor) []successor {
 	for range 2 {
 		if len(alike) > 1 {
-			alike = w.unreached(alike)
+			alike = w.unreachable(alike)
 			slices.Reverse(alike)
 		}
 	}
 	return alike
 }
 
-// unreached are those of successors that look alike that none before them can silently become.
+// unreachable are those of successors that look alike that none before them can silently become.
 // What is known by now to matter to that is noted. What turns out to later could have one more
 // of them left out; that one more is looked at does no harm.
-func (w *wandering) unreached(alike []successor) []successor {
+func (w *closureSearch) unreachable(alike []successor) []successor {
 	m := w.model
 	key := localKey{most: w.key.most, heard: w.key.heard}
 	if alike[0].ended {
-		key.heard = key.heard.without(&m.round[m.nodes[w.key.node].index()])
+		key.heard = key.heard.without(&m.roundMessages[m.nodes[w.key.node].index()])
 	}
-	after := wandering{model: m, key: &key, within: true}
-	m.marks.clear()
+	after := closureSearch{model: m, key: &key, within: true}
+	m.searchMarks.clear()
 	kept := alike[:0]
 	for _, s := range alike {
-		if after.wrong || !m.marks.has(s.node, false) {
+		if after.wrong || !m.searchMarks.has(s.node, false) {
 			kept = append(kept, s)
 			after.from(s.node)
 		}
 	}
-	w.matters.join(&after.matters)
+	w.relevant.join(&after.relevant)
 	return kept
 }

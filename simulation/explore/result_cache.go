@@ -10,24 +10,24 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// memory has what was worked out about nodes that may hear this or that, by node in parts,
+// resultCache has what was worked out about nodes that may hear this or that, by node in parts,
 // so that those who look something up rarely wait for each other.
-type memory struct{ parts [memoryParts]part }
+type resultCache struct{ parts [cacheParts]cachePart }
 
-const memoryParts = 64
+const cacheParts = 64
 
-// part is what is remembered of some nodes.
-type part struct {
-	mu      sync.Mutex
-	matters []relevant // by node, of those in this part, so far
-	all     []remembered
-	places  []int32 // a hash table: where it is, plus 1; 0: nothing is
+// cachePart is what is remembered of some nodes.
+type cachePart struct {
+	mu       sync.Mutex
+	relevant []relevant // by node, of those in this part, so far
+	all      []cacheEntry
+	places   []int32 // a hash table: where it is, plus 1; 0: nothing is
 }
 
 // relevant is what is known to do something to a node, or to others that were looked at on
 // its account: messages, and the terms of those that come too late.
 type relevant struct {
-	heard said
+	heard messageSet
 	width int // words of heard
 	terms uint8
 }
@@ -46,38 +46,38 @@ func (r *relevant) most(key *localKey) (most memberstate.Term) {
 	return most
 }
 
-// remembered is what was worked out for a node and what is relevant of what it may hear.
-type remembered struct {
-	key   localKey
-	idle  said // what is known to make no difference
-	on    asked
-	what  *local
-	names int // that there were by then
+// cacheEntry is what was worked out for a node and what is relevant of what it may hear.
+type cacheEntry struct {
+	key        localKey
+	irrelevant messageSet // what is known to make no difference
+	sources    sourceNodes
+	local      *local
+	names      int // that there were by then
 }
 
-// asked are the nodes that it drifts from, where the members have other seats by this renaming.
-type asked struct {
+// sourceNodes are the nodes that it drifts from, where the members have other seats by this renaming.
+type sourceNodes struct {
 	nodes []nodeID
 	by    int
 }
 
-// mostRemembered bounds a part of a memory. What is forgotten can be worked out again, and
+// mostCached bounds a part of a memory. What is forgotten can be worked out again, and
 // states must have room.
-const mostRemembered = 1 << 13
+const mostCached = 1 << 13
 
-func (m *memory) part(id nodeID) *part { return &m.parts[id%memoryParts] }
+func (m *resultCache) part(id nodeID) *cachePart { return &m.parts[id%cacheParts] }
 
-// mattersTo is what is known to matter to a node.
-func (m *memory) mattersTo(id nodeID) relevant {
+// relevantTo is what is known to matter to a node.
+func (m *resultCache) relevantTo(id nodeID) relevant {
 	p := m.part(id)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return *p.mattersTo(id)
+	return *p.relevantTo(id)
 }
 
 // find is what was worked out; nil: nothing was, or something else is heard that makes a
 // difference. Who asks may have to learn names, and gives others.
-func (m *memory) find(by *model, key *localKey) *local {
+func (m *resultCache) find(by *model, key *localKey) *local {
 	what, on, rest := m.recall(by, key)
 	if what == nil || rest.words() == 0 {
 		return what
@@ -91,14 +91,14 @@ func (m *memory) find(by *model, key *localKey) *local {
 
 // recall finds what was worked out without asking any node anything, which nodes were asked
 // for it, and what else is heard of which it is not known whether it makes a difference.
-func (m *memory) recall(by *model, key *localKey) (what *local, on asked, rest said) {
+func (m *resultCache) recall(by *model, key *localKey) (what *local, on sourceNodes, rest messageSet) {
 	p, names := m.part(key.node), 0
 	p.mu.Lock()
 	if r := p.recall(key); r != nil {
-		what, on, names = r.what, r.on, r.names
-		matters := p.mattersTo(key.node)
+		what, on, names = r.local, r.sources, r.names
+		matters := p.relevantTo(key.node)
 		for i, word := range key.heard {
-			rest[i] = word &^ matters.heard[i] &^ r.idle[i]
+			rest[i] = word &^ matters.heard[i] &^ r.irrelevant[i]
 		}
 	}
 	p.mu.Unlock()
@@ -107,26 +107,26 @@ func (m *memory) recall(by *model, key *localKey) (what *local, on asked, rest s
 }
 
 // join notes what makes no difference to what is remembered, if it still is.
-func (m *memory) join(key *localKey, what *local, idle *said) {
+func (m *resultCache) join(key *localKey, what *local, idle *messageSet) {
 	p := m.part(key.node)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if r := p.recall(key); r != nil && r.what == what {
-		r.idle.join(idle)
+	if r := p.recall(key); r != nil && r.local == what {
+		r.irrelevant.join(idle)
 	}
 }
 
 // keep remembers what was worked out, and what of all that is heard is known to matter. It
 // returns what another one has worked out meanwhile.
-func (m *memory) keep(w *wandering, what *local) *local {
-	return m.enter(w.model, w.key, &w.matters, asked{nodes: w.asked()}, what)
+func (m *resultCache) keep(w *closureSearch, what *local) *local {
+	return m.enter(w.model, w.key, &w.relevant, sourceNodes{nodes: w.sources()}, what)
 }
 
-func (m *memory) enter(by *model, key *localKey, matters *relevant, on asked, what *local) *local {
+func (m *resultCache) enter(by *model, key *localKey, matters *relevant, on sourceNodes, what *local) *local {
 	p := m.part(key.node)
 	p.mu.Lock()
-	r := p.enter(key, matters, remembered{on: on, what: what, names: by.known()})
-	what = r.what
+	r := p.enter(key, matters, cacheEntry{sources: on, local: what, names: by.known()})
+	what = r.local
 	names := r.names
 	p.mu.Unlock()
 	by.knows(names)
@@ -135,9 +135,9 @@ func (m *memory) enter(by *model, key *localKey, matters *relevant, on asked, wh
 
 // share remembers for a key what was worked out for another one, to which a renaming leads,
 // unless that was forgotten meanwhile: then it is not known any more who was asked.
-func (m *memory) share(by *model, key, like *localKey, renamed int, what *local) *local {
+func (m *resultCache) share(by *model, key, like *localKey, renamed int, what *local) *local {
 	known, on, rest := m.recall(by, like)
-	matters := m.mattersTo(like.node)
+	matters := m.relevantTo(like.node)
 	by.learn() // others may know of more that matters
 	matters.heard = by.renameSaid(&matters.heard, by.undone[renamed])
 	matters.width = matters.heard.words()
@@ -150,30 +150,30 @@ func (m *memory) share(by *model, key, like *localKey, renamed int, what *local)
 }
 
 // note is that more matters to a node.
-func (m *memory) note(id nodeID, matters *relevant) {
+func (m *resultCache) note(id nodeID, matters *relevant) {
 	p := m.part(id)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.mattersTo(id).join(matters)
+	p.relevantTo(id).join(matters)
 }
 
-func (p *part) mattersTo(id nodeID) *relevant {
-	at := int(id / memoryParts)
-	for at >= len(p.matters) {
-		p.matters = append(p.matters, relevant{})
+func (p *cachePart) relevantTo(id nodeID) *relevant {
+	at := int(id / cacheParts)
+	for at >= len(p.relevant) {
+		p.relevant = append(p.relevant, relevant{})
 	}
-	return &p.matters[at]
+	return &p.relevant[at]
 }
 
-func (p *part) recall(key *localKey) *remembered {
-	if at := *p.place(key, p.mattersTo(key.node)); at > 0 {
+func (p *cachePart) recall(key *localKey) *cacheEntry {
+	if at := *p.place(key, p.relevantTo(key.node)); at > 0 {
 		return &p.all[at-1]
 	}
 	return nil
 }
 
-func (p *part) enter(key *localKey, matters *relevant, r remembered) *remembered {
-	all := p.mattersTo(key.node)
+func (p *cachePart) enter(key *localKey, matters *relevant, r cacheEntry) *cacheEntry {
+	all := p.relevantTo(key.node)
 	all.join(matters)
 	place := p.place(key, all)
 	if *place == 0 {
@@ -186,12 +186,12 @@ func (p *part) enter(key *localKey, matters *relevant, r remembered) *remembered
 		*place = int32(len(p.all))
 	}
 	known := &p.all[*place-1]
-	known.idle.join(&key.heard)
+	known.irrelevant.join(&key.heard)
 	return known
 }
 
 // place is where to look for what is relevant of a key.
-func (p *part) place(key *localKey, matters *relevant) *int32 {
+func (p *cachePart) place(key *localKey, matters *relevant) *int32 {
 	if len(p.places) == 0 {
 		p.places = make([]int32, 1<<8)
 	}
@@ -199,7 +199,7 @@ func (p *part) place(key *localKey, matters *relevant) *int32 {
 	sum := uint64(key.node)<<8 | uint64(most)
 	for i, word := range key.heard[:width] {
 		if word &= matters.heard[i]; word != 0 { // or it would depend on the width
-			sum = stir(sum, word) + uint64(i)
+			sum = mixHash(sum, word) + uint64(i)
 		}
 	}
 	for {
@@ -212,7 +212,7 @@ func (p *part) place(key *localKey, matters *relevant) *int32 {
 }
 
 // is says whether a key has this node and term, and what is relevant of what is heard.
-func (k *localKey) is(node nodeID, most memberstate.Term, heard *said, matters *relevant) bool {
+func (k *localKey) is(node nodeID, most memberstate.Term, heard *messageSet, matters *relevant) bool {
 	if k.node != node || k.most != most {
 		return false
 	}
@@ -225,12 +225,12 @@ func (k *localKey) is(node nodeID, most memberstate.Term, heard *said, matters *
 }
 
 // makeRoom doubles the part, or empties it if it is as large as it may be.
-func (p *part) makeRoom() {
-	size := min(max(1<<7, 2*len(p.all)), mostRemembered)
-	if len(p.all) == mostRemembered {
+func (p *cachePart) makeRoom() {
+	size := min(max(1<<7, 2*len(p.all)), mostCached)
+	if len(p.all) == mostCached {
 		p.all = nil
 	}
-	p.all = append(make([]remembered, 0, size), p.all...)
+	p.all = append(make([]cacheEntry, 0, size), p.all...)
 	p.places = make([]int32, 2*size)
 	for i := range p.all {
 		key := &p.all[i].key

@@ -10,8 +10,8 @@ import (
 	"github.com/hustings/hustings/simulation"
 )
 
-// taken is what an input does to a node.
-type taken struct {
+// stepResult is what an input does to a node.
+type stepResult struct {
 	node   nodeID
 	says   []messageID
 	saved  bool
@@ -29,27 +29,29 @@ type defect struct {
 func (d *defect) none() bool { return d.what == "" }
 
 // noticed says whether anything has happened to a node within the bounds.
-func (t *taken) noticed(before nodeID) bool {
+func (t *stepResult) noticed(before nodeID) bool {
 	return !t.defect.none() || !t.beyond && (t.node != before || len(t.says) > 0 || t.saved)
 }
 
 // silent says whether nobody need notice it.
-func (t *taken) silent() bool { return len(t.says) == 0 && !t.saved && !t.beyond && t.defect.none() }
+func (t *stepResult) silent() bool {
+	return len(t.says) == 0 && !t.saved && !t.beyond && t.defect.none()
+}
 
 // is says whether another result is the same.
-func (t *taken) is(other taken) bool {
+func (t *stepResult) is(other stepResult) bool {
 	return t.node == other.node && t.saved == other.saved && t.ended == other.ended && t.beyond == other.beyond &&
 		t.defect == other.defect && slices.Equal(t.says, other.says)
 }
 
 // allSame says whether all that comes of an input is what comes of another one.
-func allSame(all, other []taken) bool {
-	return slices.EqualFunc(all, other, func(a, b taken) bool { return a.is(b) })
+func allSame(all, other []stepResult) bool {
+	return slices.EqualFunc(all, other, func(a, b stepResult) bool { return a.is(b) })
 }
 
 // take is what an input does to a node: more than one thing where that depends on seats. Of
-// what comes too late it is remembered elsewhere (anytime.go).
-func (m *model) take(id nodeID, in inputID) []taken {
+// what comes too late it is remembered elsewhere (unprompted.go).
+func (m *model) take(id nodeID, in inputID) []stepResult {
 	if m.inputs[in].kind == stale {
 		return m.work(id, m.inputs[in])
 	}
@@ -82,23 +84,23 @@ func (m *model) result(id nodeID, in inputID, at int) uint32 {
 }
 
 // keep is the number of a result. Most are that nothing happens.
-func (m *model) keep(id nodeID, all []taken) uint32 {
+func (m *model) keep(id nodeID, all []stepResult) uint32 {
 	nothing := len(all) == 1 && !all[0].beyond && !all[0].ended && !all[0].noticed(id)
 	at := m.registry.result(id, all, nothing)
 	m.learn()
 	return at
 }
 
-func (m *model) work(id nodeID, in input) []taken {
+func (m *model) work(id nodeID, in input) []stepResult {
 	switch {
 	case in.kind == crashes:
-		return []taken{m.crash(id)}
+		return []stepResult{m.crash(id)}
 	case in.kind == writes:
-		return []taken{m.write(id)}
+		return []stepResult{m.write(id)}
 	case in.kind == delivered && m.messages[in.message].engine:
-		return []taken{m.hear(id, m.messages[in.message])}
+		return []stepResult{m.hear(id, m.messages[in.message])}
 	case in.kind == rings && m.nodes[id].time.wait > 0, in.kind == lapses && !m.nodes[id].lapsed():
-		return []taken{{node: id}} // not yet
+		return []stepResult{{node: id}} // not yet
 	case (in.kind == stale || m.bounds.Members > 3) && !m.asymmetric(in):
 		return m.workIn(id, in, m.renamings[:1])
 	}
@@ -107,20 +109,20 @@ func (m *model) work(id nodeID, in input) []taken {
 
 // workIn is all that an input can do to a node, in whatever mood, among members that have
 // these seats or those.
-func (m *model) workIn(id nodeID, in input, seats []renaming) []taken {
+func (m *model) workIn(id nodeID, in input, seats []renaming) []stepResult {
 	n := m.nodes[id]
 	all := m.happenings(&n, id, in, seats)
 	if !m.asymmetric(in) {
 		seats = seats[:1]
 	}
-	return m.alsoServing(id, all, func(n *node) []taken { return m.happenings(n, id, in, seats) })
+	return m.alsoBeforeReturn(id, all, func(n *node) []stepResult { return m.happenings(n, id, in, seats) })
 }
 
 // happenings are those of a node that may well have this name afterwards.
-func (m *model) happenings(from *node, like nodeID, in input, seats []renaming) (all []taken) {
+func (m *model) happenings(from *node, like nodeID, in input, seats []renaming) (all []stepResult) {
 	for _, by := range seats {
 		n := from.renamed(by)
-		for _, n.session.Machine = range m.moods(&n) {
+		for _, n.session.Machine = range m.retryVariants(&n) {
 			for _, t := range m.happening(&n, like, by.back(), func(w *stepping) {
 				w.late = in.kind == stale
 				given, kind, from := m.given(in, by)
@@ -140,21 +142,21 @@ func (m *model) happenings(from *node, like nodeID, in input, seats []renaming) 
 
 // happening is what comes of something that happens to a node, and what is wrong if its session is
 // told something else meanwhile.
-func (m *model) happening(n *node, like nodeID, back renaming, happens func(*stepping)) []taken {
+func (m *model) happening(n *node, like nodeID, back renaming, happens func(*stepping)) []stepResult {
 	w := m.stepOf(n, back)
 	w.like = like
 	happens(w)
-	t, interrupted := w.taken(), w.interrupted
+	t, interrupted := w.stepResult(), w.interrupted
 	if interrupted && t.defect.none() {
-		if d := m.alsoMeanwhile(n, back, happens); !d.none() {
-			return []taken{t, {defect: d}}
+		if d := m.alsoWaiting(n, back, happens); !d.none() {
+			return []stepResult{t, {defect: d}}
 		}
 	}
-	return []taken{t}
+	return []stepResult{t}
 }
 
-// moods are the machines that a node may have.
-func (m *model) moods(n *node) []protocol.Machine {
+// retryVariants are the machines that a node may have.
+func (m *model) retryVariants(n *node) []protocol.Machine {
 	if !m.forgets() {
 		return []protocol.Machine{n.session.Machine}
 	}
@@ -163,38 +165,38 @@ func (m *model) moods(n *node) []protocol.Machine {
 }
 
 // crash is a node that is started again.
-func (m *model) crash(id nodeID) taken {
+func (m *model) crash(id nodeID) stepResult {
 	n := m.nodes[id]
 	w := m.stepOf(&n, m.renamings[0])
 	w.start()
-	return w.taken()
+	return w.stepResult()
 }
 
-func (m *model) write(id nodeID) taken {
+func (m *model) write(id nodeID) stepResult {
 	n := m.nodes[id]
 	if n.ledger.len() >= m.bounds.Entries || !n.writes() {
-		return taken{node: id}
+		return stepResult{node: id}
 	}
 	says := m.message(n.append())
-	return taken{node: m.intern(&n), says: []messageID{says}, saved: true}
+	return stepResult{node: m.intern(&n), says: []messageID{says}, saved: true}
 }
 
-func (m *model) hear(id nodeID, msg message) taken {
+func (m *model) hear(id nodeID, msg message) stepResult {
 	if msg.acknowledges() {
-		return taken{node: id} // it counts as soon as it is said
+		return stepResult{node: id} // it counts as soon as it is said
 	}
-	heard := func(n *node) []taken {
+	heard := func(n *node) []stepResult {
 		return m.happening(n, noNode, m.renamings[0], func(w *stepping) { w.hear(&msg) })
 	}
 	n := m.nodes[id]
-	all := m.alsoServing(id, heard(&n), heard)
+	all := m.alsoBeforeReturn(id, heard(&n), heard)
 	return all[len(all)-1]
 }
 
 // stepsTaken are the results of steps that are known, by node and place, for all who search
 // together. What each knows of them, it need not ask for again under a lock.
 type stepsTaken struct {
-	parts [memoryParts]struct {
+	parts [cacheParts]struct {
 		mu sync.Mutex
 		of [][]uint32 // by node, of those in this part, and place; 0: it is not known
 	}
@@ -202,10 +204,10 @@ type stepsTaken struct {
 
 // find is the number of a result, or 0.
 func (t *stepsTaken) find(id nodeID, at int) uint32 {
-	p := &t.parts[id%memoryParts]
+	p := &t.parts[id%cacheParts]
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if i := int(id / memoryParts); i < len(p.of) && at < len(p.of[i]) {
+	if i := int(id / cacheParts); i < len(p.of) && at < len(p.of[i]) {
 		return p.of[i][at]
 	}
 	return 0
@@ -213,7 +215,7 @@ func (t *stepsTaken) find(id nodeID, at int) uint32 {
 
 // keep keeps one, unless somebody was faster, and returns the one that is kept.
 func (t *stepsTaken) keep(id nodeID, at int, result uint32) uint32 {
-	p, i := &t.parts[id%memoryParts], int(id/memoryParts)
+	p, i := &t.parts[id%cacheParts], int(id/cacheParts)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if n := i + 1 - len(p.of); n > 0 {

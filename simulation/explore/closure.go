@@ -1,0 +1,160 @@
+// What a node can become if it hears nothing of what was said: by what can happen to it at any
+// time. A candidate drifts through thousands of states, by refusals that may arrive or not.
+// So that is worked out once, whatever it may hear besides, and so is what becomes of all of
+// these by a message.
+
+package explore
+
+import (
+	"slices"
+
+	"github.com/hustings/hustings/memberstate"
+)
+
+// closure is what a node can silently become without hearing anything, and what can be noticed
+// on the way, now and after a message.
+type closure struct {
+	most  memberstate.Term // that the others have come to
+	nodes []silentNode     // itself first
+	steps []closureStep
+	terms uint8 // that some of this needs
+	lease int   // the ticks of the longest that it can come to hold
+
+	// What messages do to any of these, as far as that is known: nothing, or something, and
+	// whether that is something that nobody need notice.
+	reactions              [][]closureStep // by message
+	none, some, onlySilent messageSet
+}
+
+// silentNode is a node after silent steps.
+type silentNode struct {
+	node   nodeID
+	after  int32 // place of the one before
+	input  inputID
+	inputs uint32 // that can happen to it at any time
+	ended  bool   // the round of votes that was under way is over
+}
+
+// closureStep is a step after silent ones. Of those that come to the same there is one.
+type closureStep struct {
+	stepResult
+	last
+}
+
+// closureOf is that of a node, which each model works out once.
+func (m *model) closureOf(id nodeID, most memberstate.Term) *closure {
+	for len(m.closures) <= int(id) {
+		m.closures = append(m.closures, [mostTerms + 1]*closure{})
+	}
+	if m.closures[id][most] == nil {
+		m.closures[id][most] = m.workClosure(id, most)
+	}
+	return m.closures[id][most]
+}
+
+func (m *model) workClosure(id nodeID, most memberstate.Term) *closure {
+	d := &closure{most: most}
+	m.closureMarks.clear()
+	d.become(m, silentNode{node: id})
+	for looked := 0; looked < len(d.nodes); looked++ { //nolint:intrange // there get to be more
+		d.undergo(m, looked)
+	}
+	d.nodes = slices.Clip(d.nodes)
+	return d
+}
+
+// become adds what it can become, if it is new.
+func (d *closure) become(m *model, s silentNode) {
+	if m.closureMarks.add(s.node, s.ended) {
+		s.inputs = m.unpromptedOf(s.node).inputs[d.most]
+		d.nodes = append(d.nodes, s)
+		d.lease = max(d.lease, m.nodes[s.node].leaseLeft())
+	}
+}
+
+// undergo has happen to one of these what can at any time.
+func (d *closure) undergo(m *model, i int) {
+	before := d.nodes[i]
+	always := m.unpromptedOf(before.node)
+	d.terms |= always.terms
+	for _, e := range always.events {
+		switch {
+		case e.term > d.most: // so are the rest
+			return
+		case e.node != 0:
+			d.become(m, silentNode{node: e.node, ended: before.ended || e.ended, after: int32(i), input: e.input})
+			continue
+		}
+		for _, t := range m.results[e.result] {
+			if t.ended = t.ended || before.ended; t.silent() {
+				d.become(m, silentNode{node: t.node, ended: t.ended, after: int32(i), input: e.input})
+			} else {
+				d.steps = addClosureStep(d.steps, closureStep{t, last{i, e.input}})
+			}
+		}
+	}
+}
+
+// addClosureStep adds one, unless nothing comes of it that does not come of another one.
+func addClosureStep(all []closureStep, d closureStep) []closureStep {
+	if d.beyond || slices.ContainsFunc(all, func(other closureStep) bool { return other.is(d.stepResult) }) {
+		return all
+	}
+	return append(all, d)
+}
+
+// try finds out what messages do to any of these, as far as that is not known.
+func (d *closure) try(m *model, heard *messageSet) {
+	rest := heard.without(&d.none)
+	rest = rest.without(&d.some)
+	for id := range rest.all {
+		for len(d.reactions) <= int(id) {
+			d.reactions = append(d.reactions, nil)
+		}
+		if d.reactions[id] = d.reaction(m, id); d.reactions[id] == nil {
+			d.none.add(id)
+			continue
+		}
+		d.some.add(id)
+		if slices.ContainsFunc(d.reactions[id], func(d closureStep) bool { return d.silent() || !d.defect.none() }) {
+			d.onlySilent.add(id)
+		}
+	}
+}
+
+// reaction is what a message does to any of these. What one of them silently becomes is left out
+// if another one becomes that, too, or can after the same message.
+func (d *closure) reaction(m *model, id messageID) (does []closureStep) {
+	in := m.delivery(id)
+	marks := &m.reactionMarks
+	marks.clear()
+	d.mark(marks, false)
+	for i := range d.nodes {
+		b := &d.nodes[i]
+		for _, t := range m.take(b.node, in) {
+			if !t.noticed(b.node) {
+				continue
+			}
+			t.ended = t.ended || b.ended
+			switch {
+			case !t.silent():
+				does = addClosureStep(does, closureStep{t, last{i, in}})
+			case !marks.has(t.node, t.ended):
+				m.closureOf(t.node, d.most).mark(marks, t.ended)
+				does = append(does, closureStep{t, last{i, in}})
+			}
+		}
+	}
+	return does
+}
+
+// mark marks all of these, and returns how many are new, and how many inputs can happen to
+// those at any time.
+func (d *closure) mark(marks *marks, ended bool) (added, inputs uint32) {
+	for i := range d.nodes {
+		if b := &d.nodes[i]; marks.add(b.node, ended || b.ended) {
+			added, inputs = added+1, inputs+b.inputs
+		}
+	}
+	return added, inputs
+}
