@@ -8,15 +8,16 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hustings/hustings/internal/effort"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/simulation"
 )
 
-// long is for tests of what one goroutine does that take minutes under the race detector.
+// long is for tests that take longer than one likes to wait for. The gate runs them.
 func long(t *testing.T) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("it is too slow under the race detector")
+	if !effort.All() {
+		t.Skip("it takes long: make test-all runs it")
 	}
 }
 

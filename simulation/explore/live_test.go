@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hustings/hustings/elector/protocol"
+	"github.com/hustings/hustings/internal/effort"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 	"github.com/hustings/hustings/simulation"
@@ -24,7 +25,7 @@ func TestALeaderCanAlwaysComeAbout(t *testing.T) {
 		"three, with little to do": {Bounds{Members: 3, Terms: 2, Beats: 1, NoTransfer: true, NoHints: true}, Budgets{InFlight: 3}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if testing.Short() { // under the race detector it takes ten times as long
+			if !effort.All() {
 				c.budgets.InFlight = min(c.budgets.InFlight, c.bounds.Members)
 			}
 			r, err := Live(t.Context(), Options{Bounds: c.bounds}, c.budgets)

@@ -15,9 +15,7 @@ import (
 // ways. So wherever a simulated group gets to in its first two terms, with all that
 // happens to networks, processes, disks and clocks, the explorer must have been.
 func TestTheExplorerHasBeenWhereTheSimulatorGets(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes minutes under the race detector, and has one goroutine")
-	}
+	long(t)
 	x := everything(t, Bounds{Members: 3, Terms: 2, Beats: 1, Entries: 1, NoTransfer: true})
 	known := map[faces]bool{}
 	for i := range x.states.count {
