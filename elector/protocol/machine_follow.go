@@ -74,9 +74,9 @@ func (m *Machine) follow(out *Output, leader memberstate.Seat) {
 // promise has this voter stand by a leader that has leases: for the longer of what
 // the leader counts on and its own (D11). It need not have leases itself: they are
 // turned on and off member by member, and a leader that has them serves with one or
-// not at all, so it must not depend on who else has. That a promise so long was ever
-// made is durable before the answer is sent, for a restart forgets the rest. A lease that no
-// valid timing has is not promised: a voter that promised a part of it would say too much.
+// not at all, so it must not depend on who else has. The longest promise is durable before the
+// answer is sent, because a restart forgets everything else. A lease that no valid timing has is
+// not promised at all, because the leader would count on all of it.
 func (m *Machine) promise(r *Rules, out *Output, lease time.Duration) bool {
 	if lease <= 0 || lease > maxDetection || m.Role == memberstate.Observer {
 		return false

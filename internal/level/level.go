@@ -1,6 +1,6 @@
 // Package level is a value that others may look at without waiting, and wait to
-// see changed. It is level-triggered: who is slow skips values, but never the
-// latest.
+// see changed. It is level-triggered: a slow reader skips values, but never the
+// latest one.
 package level
 
 import (
