@@ -79,6 +79,16 @@ func (s *FileStore) Ready() bool {
 	return s.getting.ready
 }
 
+// Forget has a store whose save has failed not know that yet, as it is for a moment.
+func (s *FileStore) Forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.broken, s.getting = nil, getting{}
+}
+
+// GetReady has the next file made ready.
+func (s *FileStore) GetReady() { s.getReady() }
+
 // Left is how many pages the next saves find in each half.
 func (s *FileStore) Left() int {
 	s.mu.Lock()

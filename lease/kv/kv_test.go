@@ -82,6 +82,9 @@ func (m *memory) Live(_ context.Context, keys map[string]time.Duration) error {
 }
 
 func (m *memory) Keys(_ context.Context, prefix string) (keys []string, err error) {
+	if err := m.begin("Keys"); err != nil {
+		return nil, err
+	}
 	for key := range m.values {
 		if _, ok := m.get(key); ok && strings.HasPrefix(key, prefix) {
 			keys = append(keys, key)
@@ -216,4 +219,121 @@ func TestWhatIsNoRecordIsNamed(t *testing.T) {
 	assert.ErrorContains(t, err, `"p/record/g"`)
 	_, err = kv.New(nil, "")
 	assert.ErrorContains(t, err, "KV is nil")
+}
+
+// Whatever call of a step fails, its error is that of the step, which has won and kept nothing.
+func TestAFailureOfAnyCallIsTheErrorOfTheStep(t *testing.T) {
+	broken := errors.New("broken")
+	for name, c := range map[string]struct {
+		calls int
+		step  func(s *kv.Store, held lease.Held) error
+	}{
+		"read": {2, func(s *kv.Store, _ lease.Held) error {
+			found, err := s.Read(t.Context(), []string{"g"})
+			assert.Empty(t, found)
+			return err
+		}},
+		"acquire": {4, func(s *kv.Store, _ lease.Held) error {
+			won, err := s.Acquire(t.Context(), lease.Claim{Name: "g", Holder: "a#1", TTL: ttl, Term: 1})
+			assert.False(t, won)
+			return err
+		}},
+		"renew": {3, func(s *kv.Store, held lease.Held) error {
+			kept, err := s.Renew(t.Context(), "a#1", []lease.Held{held})
+			assert.Empty(t, kept)
+			return err
+		}},
+		"release": {2, func(s *kv.Store, held lease.Held) error { return s.Release(t.Context(), "a#1", held) }},
+		"force":   {2, func(s *kv.Store, _ lease.Held) error { return s.Force(t.Context(), "g", "b") }},
+		"names": {1, func(s *kv.Store, _ lease.Held) error {
+			_, err := s.Names(t.Context())
+			return err
+		}},
+	} {
+		for fails := range c.calls {
+			m, s := open(t)
+			held := take(t, s, "g")
+			calls := 0
+			m.before = func(string) error {
+				if calls++; calls == fails+1 {
+					return broken
+				}
+				return nil
+			}
+			require.ErrorIs(t, c.step(s, held), broken, "%s: call %d", name, fails)
+			assert.Equal(t, fails+1, calls, "%s goes on", name)
+		}
+	}
+}
+
+// Of many renewals those are tried again whose records others have changed, and no others.
+func TestOnlyWhatOthersHaveChangedIsRenewedAgain(t *testing.T) {
+	m, s := open(t)
+	held := []lease.Held{take(t, s, "a"), take(t, s, "b"), {Name: "never there", Term: 1}}
+	m.before = func(method string) error {
+		if method == "Swap" {
+			m.before = nil
+			kept, err := s.Renew(t.Context(), "a#1", held[1:2])
+			assert.Equal(t, []string{"b"}, kept)
+			return err
+		}
+		return nil
+	}
+	kept, err := s.Renew(t.Context(), "a#1", held)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"a", "b"}, kept)
+	assert.EqualValues(t, 1, record(t, s, "a").Renewals)
+	assert.EqualValues(t, 2, record(t, s, "b").Renewals)
+	assert.Equal(t, ttl, record(t, s, "a").TTL)
+}
+
+// Nobody claims, and nobody renews, for ever.
+func TestClaimsAndRenewalsOfARecordThatChangesAllTheTimeFail(t *testing.T) {
+	m, s := open(t)
+	held := take(t, s, "g")
+	renewals := 0
+	m.before = func(method string) error {
+		if method == "Swap" {
+			renewals++
+			m.values["p/record/g"] = fmt.Sprintf(`{"term":1,"holder":"a#1","ttl_us":1,"until_us":1,"renewals":%d}`, renewals)
+		}
+		return nil
+	}
+	_, err := s.Renew(t.Context(), "a#1", []lease.Held{held})
+	require.ErrorContains(t, err, "others change the record")
+	assert.Equal(t, 100, renewals)
+	won, err := s.Acquire(t.Context(), lease.Claim{Name: "g", Holder: "a#1", TTL: ttl, Term: 1})
+	require.ErrorContains(t, err, "others change the record")
+	assert.False(t, won)
+	assert.Equal(t, 200, renewals)
+}
+
+// Of nothing nothing is asked; but a context that has ended is told.
+func TestOfNothingNothingIsAsked(t *testing.T) {
+	m, s := open(t)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	found, err := s.Read(t.Context(), nil)
+	require.NoError(t, err)
+	assert.Empty(t, found)
+	_, err = s.Read(ended, nil)
+	require.ErrorIs(t, err, context.Canceled)
+	kept, err := s.Renew(t.Context(), "a#1", nil)
+	require.NoError(t, err)
+	assert.Empty(t, kept)
+	assert.Empty(t, m.calls)
+	require.NoError(t, s.Release(t.Context(), "a#1", lease.Held{Name: "never there", Term: 1}))
+	assert.Equal(t, []string{"Get"}, m.calls)
+	assert.Empty(t, m.values)
+}
+
+// A released lease has no sign of life that is asked for, though it may still be there.
+func TestOfAReleasedLeaseNothingIsLeft(t *testing.T) {
+	m, s := open(t)
+	require.NoError(t, s.Release(t.Context(), "a#1", take(t, s, "g")))
+	m.calls = nil
+	r := record(t, s, "g")
+	assert.True(t, r.Released)
+	assert.Zero(t, r.Left)
+	assert.Equal(t, []string{"Get"}, m.calls)
 }

@@ -1,0 +1,67 @@
+package database_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/cmd/hustings/internal/database"
+)
+
+// People are told on one line, and in words of theirs where it is known what they can do.
+func TestReasonsAreForPeople(t *testing.T) {
+	const noTable = "there is no table of leases; the first node that serves makes it"
+	for want, errs := range map[string][]error{
+		noTable: {
+			fmt.Errorf("read: %w", &pgconn.PgError{Code: "42P01", Message: "relation does not exist"}),
+			fmt.Errorf("read: %w", &mysql.MySQLError{Number: 1146, Message: "doesn't exist"}),
+			errors.New("SQL logic error: no such table: leases (1)"),
+		},
+		": no such table (SQLSTATE 42601)":                             {&pgconn.PgError{Code: "42601", Message: "no such table"}},
+		"Error 1064: no such table":                                    {&mysql.MySQLError{Number: 1064, Message: "no such table"}},
+		"no answer in time: read: " + context.DeadlineExceeded.Error(): {fmt.Errorf("read: %w", context.DeadlineExceeded)},
+		"failed to connect: refused; timed out": {
+			errors.New("failed to connect:\n\trefused\n\n\ttimed   out\n\trefused\n"),
+		},
+	} {
+		for _, err := range errs {
+			assert.Equal(t, want, database.Reason(err))
+		}
+	}
+}
+
+// What a URL asks for that is not done is refused by its name, and its value is not told.
+func TestParametersThatAreNotKnownAreRefused(t *testing.T) {
+	for url, says := range map[string]string{
+		"sqlite:x.db?mode=s3cret&cache=s3cret": `parameters that are not known: "mode", "cache"; sqlite: takes none`,
+		"etcd://h?timeout=s3cret":              `parameters that are not known: "timeout"; etcd: takes none`,
+		"etcd://h/leases":                      `the path "leases"; etcd: takes none`,
+		"mysql://h/app?autocommit=0":           `"autocommit"; every statement commits by itself here`,
+	} {
+		_, err := database.Open(url, database.ForOperators)
+		require.ErrorContains(t, err, says, url)
+		assert.NotContains(t, err.Error(), "s3cret")
+	}
+}
+
+// Operators make nothing, and what was never asked can be closed.
+func TestADatabaseThatWasNeverPreparedIsClosed(t *testing.T) {
+	for _, url := range []string{"etcd://127.0.0.1:1", "redis://127.0.0.1:1", "postgres://127.0.0.1:1/app", "mysql://127.0.0.1:1/app"} {
+		db, err := database.Open(url, database.ForOperators)
+		require.NoError(t, err, url)
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		if url[:4] != "etcd" { // which has no client before it was prepared
+			require.NoError(t, db.Prepare(ended), "operators make nothing")
+			_, err = db.Store.Names(ended)
+			require.Error(t, err)
+		}
+		assert.NoError(t, db.Close())
+	}
+}

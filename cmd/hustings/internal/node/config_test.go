@@ -1,0 +1,188 @@
+package node
+
+import (
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/memberstate"
+)
+
+func voter() Config {
+	return Config{
+		Node: "n0", Group: "orders", Data: "data",
+		Members: []Member{{ID: "n0", Address: "h0:1"}, {ID: "n1", Address: "h1:1"}, {ID: "n2", Address: "h2:1", Observer: true}},
+	}
+}
+
+func contender() Config { return Config{Node: "n0", Lease: "sqlite:x.db", Name: "jobs"} }
+
+// What is wrong with a configuration is told by the name of the field, all of it at once.
+func TestWhatIsWrongWithAConfiguration(t *testing.T) {
+	for want, wrong := range map[string]func(c *Config){
+		"--node is not given":  func(c *Config) { c.Node, c.Members[0].ID = "", "" },
+		"--group is not given": func(c *Config) { c.Group = "" },
+		"--data is not given: the votes must be kept somewhere":  func(c *Config) { c.Data = "" },
+		`--members do not include node "n9"`:                     func(c *Config) { c.Node = "n9" },
+		`--timing is "slow", want "default" or "dledger"`:        func(c *Config) { c.Timing = "slow" },
+		"--name has a meaning only with a lease in a database":   func(c *Config) { c.Name = "jobs" },
+		"--ttl has a meaning only with a lease in a database":    func(c *Config) { c.TTL = time.Second },
+		"--strict has a meaning only with a lease in a database": func(c *Config) { c.Strict = true },
+		"--new is if-missing, but there is no other voter that could tell whether this node is new": func(c *Config) {
+			c.NewIfMissing, c.Members[1].Observer = true, true
+		},
+		`--node is "../n0", which cannot be the name of a file: the node's store is named after it`: func(c *Config) {
+			c.Node, c.Members[0].ID = "../n0", "../n0"
+		},
+		"--group is not given\n--data is not given: the votes must be kept somewhere": func(c *Config) { c.Group, c.Data = "", "" },
+	} {
+		c := voter()
+		wrong(&c)
+		assert.EqualError(t, c.check(), want)
+	}
+	for want, wrong := range map[string]func(c *Config){
+		"--node is not given":                                       func(c *Config) { c.Node = "" },
+		"--name is not given: which lease?":                         func(c *Config) { c.Name = "" },
+		"--group has no meaning with a lease in a database":         func(c *Config) { c.Group = "orders" },
+		"--members has no meaning with a lease in a database":       func(c *Config) { c.Members = voter().Members[:1] },
+		"--observers has no meaning with a lease in a database":     func(c *Config) { c.Members = voter().Members[2:] },
+		"--listen has no meaning with a lease in a database":        func(c *Config) { c.Listen = ":1" },
+		"--data has no meaning with a lease in a database":          func(c *Config) { c.Data = "data" },
+		"--new has no meaning with a lease in a database":           func(c *Config) { c.NewIfMissing = true },
+		"--tls has no meaning with a lease in a database":           func(c *Config) { c.TLS = new(Files) },
+		"--trust-network has no meaning with a lease in a database": func(c *Config) { c.TrustNetwork = true },
+		"--timing has no meaning with a lease in a database":        func(c *Config) { c.Timing = "default" },
+		"--leases has no meaning with a lease in a database":        func(c *Config) { c.Leases = true },
+		"--preferred has no meaning with a lease in a database":     func(c *Config) { c.Preferred = []string{"n0"} },
+		"--ttl is 99.999999ms, want 100ms to 8760h0m0s":             func(c *Config) { c.TTL = 100*time.Millisecond - 1 },
+		"--ttl is 8760h0m0.000000001s, want 100ms to 8760h0m0s":     func(c *Config) { c.TTL = 365*24*time.Hour + 1 },
+		"--node is not given\n--name is not given: which lease?":    func(c *Config) { c.Node, c.Name = "", "" },
+	} {
+		c := contender()
+		wrong(&c)
+		assert.EqualError(t, c.check(), want)
+	}
+}
+
+// What is as it may be is not refused, and what follows from it is filled in.
+func TestWhatAConfigurationMayBe(t *testing.T) {
+	for name, change := range map[string]func(v, l *Config){
+		"nothing":          func(_, _ *Config) {},
+		"the shortest TTL": func(_, l *Config) { l.TTL = 100 * time.Millisecond },
+		"the longest TTL":  func(_, l *Config) { l.TTL = 365 * 24 * time.Hour },
+		"if missing":       func(v, _ *Config) { v.NewIfMissing = true },
+		"pages":            func(v, l *Config) { v.HTTP, l.HTTP = ":1", ":1" },
+		"strict":           func(_, l *Config) { l.Strict = true },
+	} {
+		v, l := voter(), contender()
+		change(&v, &l)
+		require.NoError(t, v.check(), name)
+		assert.NoError(t, l.check(), name)
+		assert.Equal(t, "h0:1", v.Listen, "where the others look for it")
+	}
+	listens := voter()
+	listens.Listen = ":7"
+	require.NoError(t, listens.check())
+	assert.Equal(t, ":7", listens.Listen)
+	inFile := voter()
+	inFile.File, inFile.Group, inFile.TrustNetwork = "n0.yaml", "", true
+	assert.EqualError(t, inFile.check(), "--group (or group in n0.yaml) is not given")
+}
+
+// Of a group a node tells its election all members, its transport those that are others, and
+// asks those that vote.
+func TestWhoTheOthersAre(t *testing.T) {
+	c := voter()
+	assert.Equal(t, []memberstate.Member{{ID: "n0"}, {ID: "n1"}, {ID: "n2", Observer: true}}, c.members())
+	assert.Equal(t, map[string]string{"n1": "h1:1", "n2": "h2:1"}, c.peers())
+	assert.Equal(t, []string{"n1"}, c.othersThatVote())
+	c.Timing = "dledger"
+	timing, err := c.timing()
+	require.NoError(t, err)
+	assert.Equal(t, elector.DLedgerTiming(), timing)
+	assert.Nil(t, c.tls())
+	c.TLS = &Files{CA: "ca", Cert: "cert", Key: "key"}
+	assert.Equal(t, [3]string{"ca", "cert", "key"}, [3]string{c.tls().CA, c.tls().Cert, c.tls().Key})
+}
+
+// Without TLS strangers are kept away, unless somebody has said that there are none.
+func TestWhereStrangersCouldSpeakThereIsTLSOrTrust(t *testing.T) {
+	for address, reachable := range map[net.Addr]bool{
+		&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}:   false,
+		&net.TCPAddr{IP: net.IPv6loopback}:         false,
+		&net.TCPAddr{IP: net.IPv4(192, 0, 2, 1)}:   true,
+		&net.TCPAddr{IP: net.IPv6unspecified}:      true,
+		&net.UnixAddr{Name: "socket", Net: "unix"}: false,
+	} {
+		plain, trusting, safe := Config{}, Config{TrustNetwork: true}, Config{TLS: new(Files)}
+		assert.Equal(t, reachable, plain.reachable(address) != nil, address)
+		require.NoError(t, trusting.reachable(address))
+		require.NoError(t, safe.reachable(address))
+	}
+}
+
+// A file that says what is not known, or in a way that is not, is refused in its own words.
+func TestAFileIsReadOrRefused(t *testing.T) {
+	read := func(text string) (Config, error) {
+		name := filepath.Join(t.TempDir(), "n0.yaml")
+		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
+		c, err := ReadConfig(name)
+		assert.Equal(t, name, c.File)
+		c.File = ""
+		return c, err
+	}
+	c, err := read("")
+	require.NoError(t, err)
+	assert.Equal(t, Config{}, c)
+	c, err = read("node: n0\ngroup: orders\nttl: 6s\nmembers:\n- {id: n0, address: \"h:1\", observer: true}\ntls: {ca: a, cert: b, key: c}\n")
+	require.NoError(t, err)
+	assert.Equal(t, Config{
+		Node: "n0", Group: "orders", TTL: 6 * time.Second, TLS: &Files{CA: "a", Cert: "b", Key: "c"},
+		Members: []Member{{ID: "n0", Address: "h:1", Observer: true}},
+	}, c)
+	for text, says := range map[string]string{
+		"nodes: n0":                `there is no key "nodes"`,
+		"leases: perhaps":          "`perhaps` is not true or false",
+		"ttl: long":                "`long` is not a duration such as 6s",
+		"preferred: {a: b}":        "what stands there is not a list of texts",
+		"- n0":                     "what stands there is not a list of keys and values",
+		"members: n0":              "is not a list of members, each as {id: n0",
+		"leases: no way\nfoo: 1\n": `is not true or false; line 2: there is no key "foo"`,
+		"node: [":                  "n0.yaml: ",
+	} {
+		_, err := read(text)
+		assert.ErrorContains(t, err, says)
+	}
+	_, err = ReadConfig(filepath.Join(t.TempDir(), "none"))
+	assert.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// What an elector complains of is told by the name of the flag, if that is to blame for all
+// of it.
+func TestAComplaintIsToldByTheFlag(t *testing.T) {
+	c := Config{File: "n0.yaml"}
+	bad := func(fields ...string) error {
+		var all []error
+		for _, field := range fields {
+			all = append(all, &elector.ConfigError{Field: field, Problem: "is bad"})
+		}
+		return errors.Join(all...)
+	}
+	err := c.inFlags(bad("Self", "Members"))
+	require.ErrorAs(t, err, new(ConfigError))
+	assert.EqualError(t, err, "--node (or node in n0.yaml) is bad; --members (or members in n0.yaml) is bad")
+	for flag, field := range map[string]string{"name": "Name", "group": "Group", "preferred": "Preferred"} {
+		assert.ErrorContains(t, c.inFlags(bad(field)), "--"+flag+" ")
+	}
+	assert.ErrorContains(t, c.inFlags(&elector.ConfigError{Field: "Name", Problem: "is bad"}), "--name ", "one alone")
+	for _, other := range []error{bad("Name", "Timing"), assert.AnError, errors.Join(bad("Name"), assert.AnError)} {
+		assert.Equal(t, other, c.inFlags(other))
+	}
+}

@@ -1,0 +1,104 @@
+package mem_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/lease"
+	"github.com/hustings/hustings/lease/mem"
+)
+
+// Those who listen are all woken, and those who have ended are not.
+func TestWhoListensNoMoreIsNotWoken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, heard := new(mem.Store), map[string]string{}
+		var listening sync.WaitGroup
+		listen := func(who string) context.CancelFunc {
+			ctx, cancel := context.WithCancel(t.Context())
+			listening.Go(func() {
+				assert.ErrorIs(t, s.Listen(ctx, func(name string) { heard[who] += name }), context.Canceled)
+			})
+			synctest.Wait()
+			return cancel
+		}
+		require.NoError(t, s.Wake(t.Context(), "nobody listens"))
+		first, second := listen("first"), listen("second")
+		require.NoError(t, s.Wake(t.Context(), "a"))
+		first()
+		synctest.Wait()
+		require.NoError(t, s.Wake(t.Context(), "b"))
+		assert.Equal(t, map[string]string{"first": "a", "second": "ab"}, heard)
+		second()
+		listening.Wait()
+	})
+}
+
+// Nothing is done for those whose context has ended, and nothing is kept locked for it.
+func TestWithAContextThatHasEndedNothingIsDone(t *testing.T) {
+	s := new(mem.Store)
+	claim := lease.Claim{Name: "g", Holder: "a#1", TTL: time.Hour}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := s.Acquire(ended, claim)
+	require.ErrorIs(t, err, context.Canceled)
+	names, err := s.Names(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, names)
+	won, err := s.Acquire(t.Context(), claim)
+	require.NoError(t, err)
+	require.True(t, won)
+	held := lease.Held{Name: "g", Term: 1}
+	for name, call := range map[string]func() error{
+		"renew":   func() error { _, err := s.Renew(ended, "a#1", []lease.Held{held}); return err },
+		"release": func() error { return s.Release(ended, "a#1", held) },
+		"force":   func() error { return s.Force(ended, "g", "b") },
+		"read":    func() error { _, err := s.Read(ended, []string{"g"}); return err },
+		"names":   func() error { _, err := s.Names(ended); return err },
+	} {
+		assert.ErrorIs(t, call(), context.Canceled, name)
+	}
+	found, err := s.Read(t.Context(), []string{"g", "h"})
+	require.NoError(t, err)
+	require.Len(t, found, 1)
+	assert.Equal(t, "a#1", found[0].Holder)
+	assert.EqualValues(t, 1, found[0].Term)
+	assert.Zero(t, found[0].Renewals)
+	names, err = s.Names(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, []string{"g"}, names)
+}
+
+// Its clock is the one that it was given, or its own; both may be made to jump.
+func TestTheClockIsTheOneThatWasGiven(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		now := time.Duration(0)
+		for name, c := range map[string]struct {
+			store *mem.Store
+			pass  func(time.Duration)
+		}{
+			"given": {&mem.Store{Clock: func() time.Duration { return now }}, func(d time.Duration) { now += d }},
+			"own":   {new(mem.Store), func(d time.Duration) { <-time.After(d) }},
+		} {
+			_, err := c.store.Acquire(t.Context(), lease.Claim{Name: "g", Holder: "a#1", TTL: time.Minute})
+			require.NoError(t, err)
+			left := func() time.Duration {
+				found, err := c.store.Read(t.Context(), []string{"g"})
+				require.NoError(t, err)
+				return found[0].Left
+			}
+			assert.Equal(t, time.Minute, left(), name)
+			c.pass(10 * time.Second)
+			assert.Equal(t, 50*time.Second, left(), name)
+			c.store.Step(-5 * time.Second)
+			assert.Equal(t, 55*time.Second, left(), name)
+			c.store.Step(time.Minute)
+			assert.Equal(t, -5*time.Second, left(), name)
+		}
+	})
+}

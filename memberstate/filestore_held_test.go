@@ -1,0 +1,259 @@
+// What a store holds while it is open, and gives back.
+
+package memberstate_test
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/internal/crashdisk"
+	"github.com/hustings/hustings/memberstate"
+)
+
+// lendingDisk counts what is open of it.
+type lendingDisk struct {
+	memberstate.Disk
+	open   atomic.Int32
+	denied string // a name that another user has; empty: none
+}
+
+type lentFile struct {
+	memberstate.File
+	disk *lendingDisk
+}
+
+func (f lentFile) Close() error {
+	f.disk.open.Add(-1)
+	return f.File.Close()
+}
+
+func (d *lendingDisk) lend(f memberstate.File, err error) (memberstate.File, error) {
+	if err != nil {
+		return nil, err
+	}
+	d.open.Add(1)
+	return lentFile{f, d}, nil
+}
+
+func (d *lendingDisk) Open(name string) (memberstate.File, error) {
+	if name == d.denied {
+		return nil, fs.ErrPermission
+	}
+	return d.lend(d.Disk.Open(name))
+}
+
+func (d *lendingDisk) Create(name string) (memberstate.File, error) {
+	return d.lend(d.Disk.Create(name))
+}
+
+func (d *lendingDisk) Remove(name string) error {
+	if name == d.denied {
+		d.denied = ""
+		_ = d.Disk.Remove(name) // it may not be there
+		return nil
+	}
+	return d.Disk.Remove(name)
+}
+
+// Background does at once what can be done beside the saves.
+func (d *lendingDisk) Background(work func()) { work() }
+
+// Every file that was opened is closed: also one that has lost its name, one that was replaced
+// where it could not have a second name, and that of a store that is not opened in the end.
+func TestEveryFileIsClosed(t *testing.T) {
+	for _, linkable := range []bool{true, false} {
+		crash := new(crashdisk.Disk)
+		disk := &lendingDisk{Disk: &poorDisk{Disk: crash, unlinkable: !linkable}}
+		s, err := memberstate.CreateSmall(disk, "n0", "n0", room)
+		require.NoError(t, err)
+		next := memberstate.Term(1)
+		for i := range 12 {
+			next = saves(t, s, next, 3)
+			assert.LessOrEqual(t, disk.open.Load(), int32(2), "the present file, and the next")
+			if i%3 == 2 {
+				_ = crash.Remove("n0.new")
+			}
+		}
+		closed(t, s)
+		assert.Zero(t, disk.open.Load())
+
+		_, err = memberstate.CreateSmall(disk, "n0", "n0", room)
+		require.ErrorIs(t, err, memberstate.ErrStoreExists)
+		_, err = memberstate.OpenSmall(disk, "n0", "n1", room)
+		require.ErrorIs(t, err, memberstate.ErrOtherNode)
+		assert.Zero(t, disk.open.Load())
+		crash.Set("n0", []byte("no store"))
+		_, err = memberstate.OpenSmall(disk, "n0", "n0", room)
+		require.ErrorIs(t, err, memberstate.ErrDamaged)
+		assert.Zero(t, disk.open.Load())
+	}
+}
+
+// The same on a real disk, whose files are locked as they are opened.
+func TestEveryDescriptorIsGivenBack(t *testing.T) {
+	descriptors := func() int {
+		all, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Skip("the system does not tell")
+		}
+		return len(all)
+	}
+	path := filepath.Join(t.TempDir(), "n0")
+	s, err := memberstate.CreateFile(path, "n0")
+	require.NoError(t, err)
+	require.Eventually(t, s.Ready, 20*time.Second, time.Millisecond)
+	require.NoError(t, os.Remove(path+".lock"))
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // it would close what nobody refers to
+	before := descriptors()
+	for range 3 {
+		_, err = memberstate.OpenFile(path, "n0")
+		require.ErrorIs(t, err, memberstate.ErrStoreLocked)
+		_, err = memberstate.InspectFile(path)
+		require.NoError(t, err)
+	}
+	assert.Equal(t, before, descriptors())
+	for _, name := range []string{path, path + ".new"} {
+		info, err := os.Stat(name)
+		require.NoError(t, err)
+		assert.Equal(t, os.FileMode(0o600), info.Mode().Perm(), "nobody else may read it")
+	}
+	info, err := memberstate.InspectFile(path)
+	require.NoError(t, err)
+	assert.EqualValues(t, 4<<20, info.Next)
+	closed(t, s)
+}
+
+// A next file that another user has, or that somebody else has open, is not waited for.
+func TestANextFileOfAnotherUserIsReplaced(t *testing.T) {
+	disk := &lendingDisk{Disk: new(crashdisk.Disk)}
+	s, err := memberstate.CreateSmall(disk, "n0", "n0", room)
+	require.NoError(t, err)
+	closed(t, s)
+	disk.denied = "n0.new"
+	s, err = memberstate.OpenSmall(disk, "n0", "n0", room)
+	require.NoError(t, err)
+	assert.True(t, s.Ready())
+	assert.Empty(t, disk.denied)
+	closed(t, s)
+}
+
+// One at a time makes the next file ready, however many saves come meanwhile.
+func TestTheNextFileIsMadeReadyOnce(t *testing.T) {
+	disk, begun := new(crashdisk.Disk), 0
+	disk.Later = func(func()) { begun++ }
+	s, err := memberstate.CreateSmall(disk, "n0", "n0", smallRoom)
+	require.NoError(t, err)
+	saves(t, s, 1, 5)
+	assert.Equal(t, 1, begun)
+	closed(t, s)
+}
+
+// Of a next file that a Close has cut short nothing is told: it is neither ready nor a failure.
+func TestANextFileThatCloseCutsShortIsNotTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		disk, hears := new(crashdisk.Disk), new(listener)
+		run := putOff(disk)
+		s, err := memberstate.OpenSmallWith(hears.options(disk), "n0", "n0", 1024)
+		require.ErrorIs(t, err, memberstate.ErrNoStore)
+		s, err = memberstate.CreateSmall(disk, "n0", "n0", 1024)
+		require.NoError(t, err)
+		closed(t, s)
+		s, err = memberstate.OpenSmallWith(hears.options(disk), "n0", "n0", 1024)
+		require.NoError(t, err)
+		gate := make(chan struct{})
+		disk.After = func(string) { <-gate }
+		worked, ended := make(chan struct{}), make(chan error, 1)
+		go func() {
+			defer close(worked)
+			run()
+		}()
+		synctest.Wait() // it has done a part
+		go func() { ended <- s.Close() }()
+		synctest.Wait()
+		assert.Empty(t, ended, "Close waits for it")
+		close(gate)
+		require.NoError(t, <-ended)
+		<-worked
+		assert.Empty(t, hears.told)
+	})
+}
+
+// After a replacement that has failed nobody knows which file is the store. Whoever makes the
+// next file ready must not fill it with zeros, even if the failure is not told yet.
+func TestWhatMayBeTheStoreIsNotFilled(t *testing.T) {
+	disk := new(crashdisk.Disk)
+	s, err := memberstate.CreateSmall(disk, "n0", "n0", room)
+	require.NoError(t, err)
+	next := memberstate.Term(1)
+	disk.Before = func(op string) error {
+		if op == "syncdir" {
+			return syscall.EIO
+		}
+		return nil
+	}
+	for err == nil {
+		err = s.Save([]memberstate.Record{written("g", next, "n1")})
+		next++
+	}
+	require.ErrorIs(t, err, memberstate.ErrStoreBroken)
+	disk.Before = nil
+	before := disk.Get("n0")
+	s.Forget()
+	s.GetReady()
+	assert.Equal(t, before, disk.Get("n0"))
+	closed(t, s)
+	s, err = memberstate.OpenSmall(disk, "n0", "n0", room)
+	require.NoError(t, err)
+	closed(t, s)
+}
+
+// The longer the next file cannot be had the more rarely it is tried, but never more rarely than
+// every 64 saves; and once it was had, as soon as at first.
+func TestHowOftenTheNextFileIsTried(t *testing.T) {
+	disk, hears := &poorDisk{Disk: new(crashdisk.Disk), unlinkable: true}, new(listener)
+	s, err := memberstate.CreateSmall(disk, "n0", "n0", 1024)
+	require.NoError(t, err)
+	closed(t, s)
+	s, err = memberstate.OpenSmallWith(hears.options(disk), "n0", "n0", 1024)
+	require.NoError(t, err)
+	next := saves(t, s, 1, 510)
+	for range 2 {
+		disk.full, hears.told = true, nil
+		next = saves(t, s, next, 1+383)
+		assert.Len(t, hears.told, 12, "after 0, 1, 3, 7, 15, 31, 63, 127, 191, 255, 319 and 383 saves")
+		disk.full = false
+		next = saves(t, s, next, 64)
+		require.True(t, s.Ready())
+		next = saves(t, s, next, s.Left())
+	}
+	closed(t, s)
+}
+
+// A file that cannot grow is used as it is while all its groups take no more than half of it.
+func TestAFileThatIsHalfFullServesOn(t *testing.T) {
+	const oddRoom = 60
+	s, disk, _ := poorStore(t, oddRoom)
+	var batch []memberstate.Record
+	for i := range 2500 { // of which a quarter of the file is too little
+		batch = append(batch, written(fmt.Sprint("group ", i), 7, "n2"))
+	}
+	disk.full = true
+	require.NoError(t, s.Save(batch))
+	saves(t, s, 1, 100)
+	closed(t, s)
+	s, err := memberstate.OpenSmall(disk, "n0", "n0", oddRoom)
+	require.NoError(t, err)
+	assert.Len(t, s.Records(), 2501)
+	closed(t, s)
+}
