@@ -183,3 +183,22 @@ func TestAnElectorEndsWhenTheOthersWereWoken(t *testing.T) {
 		running.Wait()
 	})
 }
+
+// Nobody is woken for a lease that could not be released, because nobody can have it yet.
+func TestNobodyIsWokenForALeaseThatWasNotReleased(t *testing.T) {
+	play(t, func(s *stage) {
+		waker := &bells{Store: new(mem.Store)}
+		only := s.enter("only", func(c *settings) { c.Waker = waker })
+		s.lead(only)
+		only.conn.set(refusing(1 << 30))
+		require.ErrorIs(t, only.Resign(context.Background()), errRefused)
+		rung, _ := waker.heard()
+		assert.Zero(t, rung)
+		only.conn.set(nil)
+		s.lead(only)
+		require.NoError(t, only.Resign(context.Background()))
+		s.pass(time.Second)
+		rung, _ = waker.heard()
+		assert.Equal(t, 1, rung)
+	})
+}

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/metrics"
 	"github.com/hustings/hustings/rpc"
@@ -149,4 +150,78 @@ func TestNamesAndHelpAreAsTheyShouldBe(t *testing.T) {
 	problems, err := testutil.CollectAndLint(metrics.New())
 	require.NoError(t, err)
 	assert.Empty(t, problems)
+}
+
+// What is counted is counted by its own labels, and once for each time that it happened.
+func TestEachCounterHasItsLabels(t *testing.T) {
+	m := metrics.New()
+	told := m.Elector()
+	told.Asked("g", rpc.PreVote)
+	told.Judged("g", rpc.PreVote, protocol.WaitToRevote)
+	told.Answered("h", rpc.PreVote, rpc.Accept)
+	told.Dropped(protocol.DropStaleAnswer, 3)
+	told.Dropped(protocol.DropStaleAnswer, 4)
+	told.Sent("n1", []rpc.Message{{Body: rpc.Body{Kind: rpc.VoteRequest}}, {Body: rpc.Body{Kind: rpc.Heartbeat}}, {Body: rpc.Body{Kind: rpc.VoteRequest}}})
+	now := figures(t, m)
+	for name, want := range map[string]int{
+		"hustings_rounds_started_total g " + rpc.PreVote.String():                                      1,
+		"hustings_rounds_ended_total g " + protocol.WaitToRevote.String() + " " + rpc.PreVote.String(): 1,
+		"hustings_vote_answers_total h " + rpc.PreVote.String() + " " + rpc.Accept.String():            1,
+		"hustings_inputs_dropped_total " + protocol.DropStaleAnswer.String():                           7,
+		"hustings_messages_sent_total " + rpc.VoteRequest.String():                                     2,
+		"hustings_messages_sent_total " + rpc.Heartbeat.String():                                       1,
+	} {
+		assert.Equal(t, want, now[name], name)
+	}
+	told.QuorumHeard("nobody's", time.Second)
+	assert.NotContains(t, figures(t, m), "hustings_since_quorum_seconds nobody's")
+}
+
+// A group that has ended begins anew: its leader was lost when it began, not long ago.
+func TestAGroupThatEndedBeginsAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := metrics.New()
+		told := m.Elector()
+		told.Changed(elector.Status{Group: "g", Term: 1})
+		<-time.After(time.Minute)
+		told.Changed(elector.Status{Group: "g", Term: 1, Stopped: true})
+		<-time.After(time.Minute)
+		told.Changed(elector.Status{Group: "g", Term: 1})
+		<-time.After(3 * time.Second)
+		assert.Equal(t, 3, figures(t, m)["hustings_leaderless_seconds_total g"])
+		told.Changed(elector.Status{Group: "g", Term: 1, Leader: "n1"})
+		<-time.After(time.Minute)
+		told.Changed(elector.Status{Group: "g", Term: 2})
+		<-time.After(2 * time.Second)
+		assert.Equal(t, 5, figures(t, m)["hustings_leaderless_seconds_total g"])
+	})
+}
+
+// failingDisk is one whose files cannot be had, and then cannot be synced.
+type failingDisk struct {
+	memberstate.Disk
+	have bool
+}
+
+func (d failingDisk) Create(string) (memberstate.File, error) {
+	if d.have {
+		return unsynced{}, nil
+	}
+	return nil, assert.AnError
+}
+
+type unsynced struct{ memberstate.File }
+
+func (unsynced) Sync() error { return assert.AnError }
+
+// A disk that is timed fails as it does when it is not, and the time of a sync that failed counts.
+func TestATimedDiskFailsAsItDoes(t *testing.T) {
+	m := metrics.New()
+	f, err := m.Disk(failingDisk{}).Create("x")
+	require.ErrorIs(t, err, assert.AnError)
+	assert.Nil(t, f)
+	f, err = m.Disk(failingDisk{have: true}).Create("x")
+	require.NoError(t, err)
+	require.ErrorIs(t, f.Sync(), assert.AnError)
+	assert.Equal(t, 1, figures(t, m)["hustings_fsync_seconds"])
 }

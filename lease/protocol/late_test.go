@@ -1,0 +1,87 @@
+// Answers that come late: what they would have allowed is not done.
+
+package protocol
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/memberstate"
+)
+
+// desk is a roulette that remembers until when leases are held, and what is told.
+type desk struct {
+	roulette
+	held []time.Duration
+	told []Topic
+}
+
+func (d *desk) Hold(_ string, _ memberstate.Term, until time.Duration) {
+	d.held = append(d.held, until)
+}
+func (d *desk) Tell(n Note) { d.told = append(d.told, n.Topic) }
+
+// asks lets time pass until a call of a kind is made, and answers all others as if nobody had
+// the lease.
+func (d *desk) asks(t *testing.T, k *Keeper, now time.Duration, kind Kind) (at time.Duration, c Call) {
+	t.Helper()
+	for end := now + time.Minute; now < end; now += time.Millisecond {
+		k.Step(now, Tick{}, d)
+		for len(d.calls) > 0 {
+			if c = pull(&d.roulette, &d.calls); c.Kind == kind {
+				return now, c
+			}
+			k.Step(now, &Answer{Number: c.Number}, d)
+		}
+	}
+	require.FailNow(t, "it is not asked")
+	return 0, Call{}
+}
+
+func newDesk() (*desk, *Keeper, Timing) {
+	timing := DefaultTiming()
+	timing.Timeout = time.Hour // so that only the end of the lease counts
+	d := &desk{roulette: roulette{random: rand.New(rand.NewPCG(1, 1))}}
+	k := NewKeeper(Rules{ID: "a#1", Self: "a", Timing: timing, Limits: DefaultLimits()})
+	k.Step(0, Enter{Name: "g"}, d)
+	return d, k, timing
+}
+
+// A lease is won for as long as it lasts, counted from the question: at its end there is no
+// office any more, a moment before there is.
+func TestALeaseThatIsWonAtItsEndIsNoOffice(t *testing.T) {
+	for before, led := range map[time.Duration]int{0: 0, 1: 1} {
+		d, k, timing := newDesk()
+		asked, claim := d.asks(t, k, 0, Acquire)
+		end := asked + timing.validity()
+		k.Step(end-before, &Answer{Number: claim.Number, Won: true}, d)
+		assert.Len(t, d.led, led)
+		assert.Len(t, d.held, led)
+	}
+}
+
+// An answer to a renewal extends a lease only as long as it lasts: at its end the lease is lost,
+// whether or not the timer has come to say so.
+func TestALeaseThatIsRenewedAtItsEndIsLost(t *testing.T) {
+	for before, extended := range map[time.Duration]bool{0: false, 1: true} {
+		d, k, _ := newDesk()
+		asked, claim := d.asks(t, k, 0, Acquire)
+		k.Step(asked, &Answer{Number: claim.Number, Won: true}, d)
+		require.Len(t, d.held, 1)
+		_, renewal := d.asks(t, k, asked, Renew)
+		k.Step(d.held[0]-before, &Answer{Number: renewal.Number, Kept: []string{"g"}}, d)
+		if extended {
+			assert.Len(t, d.held, 2)
+			assert.Greater(t, d.held[1], d.held[0])
+			assert.Equal(t, serving, k.sessions[0].phase)
+			continue
+		}
+		assert.Len(t, d.held, 1)
+		assert.Equal(t, leaving, k.sessions[0].phase)
+		assert.Equal(t, []Topic{RanOut}, d.told)
+	}
+}
