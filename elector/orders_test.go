@@ -459,3 +459,17 @@ func TestAnOrderThatWasCarriedOutIsNotReportedAsWithdrawn(t *testing.T) {
 		assert.NotEqual(t, leader, town.leader())
 	})
 }
+
+// Two orders of one kind are two: each waits for its own outcome, though the first has not begun.
+func TestOrdersThatWaitAreToldOneByOne(t *testing.T) {
+	inEngineRoom(t, func(town *town, room *engineRoom, leader *node) {
+		ledgers := room.holdLedgers()
+		withdrawn := order(leader.el.Resign) // the ledger is asked for it, and all else waits
+		withdrawn.cancel()
+		first, second := order(leader.el.Resign), order(leader.el.Resign)
+		close(ledgers)
+		town.pass(time.Minute)
+		require.NoError(t, first.answered(t))
+		require.NoError(t, second.answered(t))
+	})
+}

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
 )
 
 // One member that contradicts a leader is not why the leader gives up, if a quorum has
@@ -18,5 +19,15 @@ func TestALeaderThatAQuorumAnsweredHasNotLostIt(t *testing.T) {
 			office: office{beat: 9, heardBeat: heard, inconsistent: true},
 		}
 		assert.Equal(t, want, m.whyGone(threeRules(), &Input{Kind: Ring}, &led))
+	}
+}
+
+// Whoever asks for a vote because it was handed the leadership says by whom.
+func TestALeaderHasHandedOverWhenItIsItWhoDid(t *testing.T) {
+	followed := View{Term: 1, Role: memberstate.Follower, Leader: 1}
+	m := Machine{State: memberstate.State{HardState: memberstate.HardState{Term: 2}}}
+	for by, want := range map[memberstate.Seat]Departure{1: DepartedHandedOver, 3: DepartedOutvoted} {
+		in := Input{Kind: Receive, Message: Message{From: 2, Leader: by, Body: rpc.Body{Kind: rpc.VoteRequest, Mark: rpc.Handed, Term: 2}}}
+		assert.Equal(t, want, m.whyGone(threeRules(), &in, &followed))
 	}
 }

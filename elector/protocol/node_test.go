@@ -406,3 +406,25 @@ func TestAnOrderIsForTheTermThatIsLedWhenItBegins(t *testing.T) {
 	assert.Equal(t, leader.group.Term, o.term)
 	assert.True(t, o.began)
 }
+
+// A machine that comes to a step that cannot be ends its group, and whoever waits for the step is
+// told that it is over.
+func TestADefectLeavesNobodyWaiting(t *testing.T) {
+	_, d := pair(t)
+	d.group.Role, d.group.Leader = memberstate.Leader, memberstate.Nobody // no step makes it this
+	told := false
+	d.node.Give(&d.group, &Input{Kind: Heard, Term: d.group.Term, Seat: 1}, func() { told = true })
+	require.ErrorContains(t, d.ended, "defect")
+	assert.True(t, told)
+}
+
+// What is ready goes out before the disk begins with what is not.
+func TestWhatIsReadyIsSentBeforeTheDiskBegins(t *testing.T) {
+	leader, follower := pair(t)
+	leader.ring() // a heartbeat
+	leader.node.EndTurn()
+	follower.node.Deliver(&follower.group, &leader.post[0])
+	follower.node.Give(&follower.group, &Input{Kind: Heard, Term: follower.group.Term + 1, Seat: 1}, nil)
+	follower.node.EndTurn()
+	assert.Equal(t, []string{"arm", "send heartbeat answer to n0", "save term 2"}, follower.did())
+}
