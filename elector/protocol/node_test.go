@@ -428,3 +428,17 @@ func TestWhatIsReadyIsSentBeforeTheDiskBegins(t *testing.T) {
 	follower.node.EndTurn()
 	assert.Equal(t, []string{"arm", "send heartbeat answer to n0", "save term 2"}, follower.did())
 }
+
+// What a voter has answered to the leader of another term is no reason in this one.
+func TestAnAnswerIsAReasonInItsTerm(t *testing.T) {
+	d, _ := pair(t)
+	d.node.Obey(&d.group, &Order{To: "n1", Settled: func(error) {}})
+	d.answer()
+	for _, asked := range []memberstate.Term{d.group.Term - 1, d.group.Term} {
+		in := Input{Kind: Receive, Message: Message{From: 2, Body: rpc.Body{
+			Kind: rpc.TakeLeadershipResponse, Mark: rpc.PreVote, Result: rpc.LedgerBehind, Asked: asked,
+		}}}
+		d.node.followHandover(&d.group, &in)
+		assert.Equal(t, asked == d.group.Term, len(d.group.more.attempt.answered) == 1)
+	}
+}

@@ -5,6 +5,7 @@ package grpcrpc
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -17,6 +18,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/status"
 
 	"github.com/hustings/hustings/proto/electorpb"
@@ -249,4 +251,58 @@ func TestTheHandlerIsCalledForSeveralPeersAtOnce(t *testing.T) {
 		})
 	}
 	delivering.Wait()
+}
+
+// A process that is being ended takes connections for a moment, and closes them. It is looked for
+// again until it is gone.
+func TestAProcessThatIsBeingEndedIsLookedForAgain(t *testing.T) {
+	l, told := linkTo(t)
+	peer, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	l.address = peer.Addr().String()
+	l.end(connect(t, l, 7))
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for range 3 {
+			c, err := peer.Accept()
+			if err != nil {
+				return // nobody looks any more
+			}
+			_ = c.Close()
+		}
+		_ = peer.Close()
+	}()
+	l.keepLooking()
+	_ = peer.Close()
+	<-ended
+	assert.Equal(t, losses{"a"}, *told)
+}
+
+// The authorities may have changed since the handshake, so a connection is verified once more when
+// it is kept.
+func TestAConnectionThatIsKeptIsVerified(t *testing.T) {
+	r := &reloader{live: map[*meter]func() error{}}
+	verified := errors.New("it is believed no more")
+	keep := r.keeper(func(tls.ConnectionState) error { return verified })
+	c, _ := net.Pipe()
+	m := newMeter(c, func() {})
+	require.ErrorIs(t, keep.keep(m, credentials.TLSInfo{}), verified)
+	require.NoError(t, m.Close())
+	assert.Empty(t, r.live)
+	require.ErrorContains(t, keep.keep(newMeter(c, func() {}), nil), "without TLS")
+}
+
+// broken is a stream that takes nothing.
+type broken struct{ packets }
+
+func (broken) Send(*electorpb.Packet) error { return io.EOF }
+
+// What could not be sent is lost, and counts as dropped.
+func TestWhatCouldNotBeSentIsCounted(t *testing.T) {
+	l, _ := linkTo(t)
+	l.queue.put([]rpc.Message{vote(1), vote(2)})
+	require.ErrorIs(t, l.sendAll(t.Context(), broken{}), io.EOF)
+	assert.EqualValues(t, 2, l.transport.Stats().Dropped)
+	assert.Zero(t, l.transport.Stats().Sent)
 }

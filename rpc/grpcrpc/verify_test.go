@@ -133,3 +133,20 @@ func TestWhatHasEndedIsNotVerified(t *testing.T) {
 	s.eventually("b forgets it", func() bool { return s.b.Kept() == 0 })
 	assert.Zero(t, s.a.Kept())
 }
+
+// Files that cannot be used are looked at again each time: what was wrong with them may be over.
+func TestFilesThatCannotBeUsedAreTriedAgain(t *testing.T) {
+	w := newTownWithTLS(t, "a")
+	tr := w.open("a")
+	ca := filepath.Join(w.dir, "ca.crt")
+	good, err := os.ReadFile(ca)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(ca, nil, 0o600))
+	for looks := uint64(1); looks <= 3; looks++ {
+		tr.CertificateEnds()
+		assert.Equal(t, looks, tr.Stats().Refused[grpcrpc.RefusedReload])
+	}
+	require.NoError(t, os.WriteFile(ca, good, 0o600))
+	tr.CertificateEnds()
+	assert.EqualValues(t, 3, tr.Stats().Refused[grpcrpc.RefusedReload])
+}
