@@ -312,3 +312,19 @@ func TestALiarSplitsAGroupAndAnOperatorMendsIt(t *testing.T) {
 		assert.GreaterOrEqual(t, town.leader().el.Status().Term, to, "nobody but the liar has led that term")
 	})
 }
+
+// An offer to a preferred leader that cannot take over is told like any handover that failed, but
+// more quietly, because it is made again and again.
+func TestItIsToldWhyAPreferredLeaderDoesNotLead(t *testing.T) {
+	log := new(diary)
+	inTown(t, 3, func(c *config) {
+		c.Logger, c.Preferred = slog.New(slog.NewTextHandler(log, nil)), []string{"n1"}
+		if c.Self != "n1" {
+			c.LedgerEnd = func(memberstate.Term) memberstate.Position { return memberstate.Position{Index: 7} }
+		}
+	}, func(town *town) {
+		assert.NotEqual(t, "n1", town.leader().id)
+		town.pass(time.Minute)
+	})
+	assert.Regexp(t, `level=INFO msg="leadership was not transferred" group=g term=\d+ reason="n1 is behind: .*7 entries are missing`, log.String())
+}

@@ -174,3 +174,19 @@ func TestErrMayBeAskedWhileTheMemberFails(t *testing.T) {
 	<-over
 	require.ErrorIs(t, el.Stop(context.Background()), assert.AnError)
 }
+
+// Whoever gives an order to a member that begins or ends is told why it takes none.
+func TestAnOrderMayBeGivenWhileAMemberBeginsAndEnds(t *testing.T) {
+	el := aloneOn(t, rpc.NewNetwork(1).Join("n0"), new(memberstate.MemStore), "g")[0]
+	require.ErrorIs(t, el.Resign(context.Background()), elector.ErrStopped)
+	var working sync.WaitGroup
+	working.Go(func() {
+		assert.NoError(t, el.Start())
+		assert.NoError(t, el.Stop(context.Background()))
+	})
+	for !el.Status().Stopped {
+		_ = el.Resign(context.Background())
+	}
+	require.ErrorIs(t, el.Resign(context.Background()), elector.ErrStopped)
+	working.Wait()
+}

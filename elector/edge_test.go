@@ -1,0 +1,32 @@
+package elector
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/elector/protocol"
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+)
+
+// An alarm never rings early, never too late, and at any time in between: candidates that all
+// draw from a part of it meet more often.
+func TestAlarmsAreDrawnFromAllThatIsAllowed(t *testing.T) {
+	h, err := NewHost(HostConfig{Self: "n0", Store: new(memberstate.MemStore), Transport: rpc.NewNetwork(1).Join("n0")})
+	require.NoError(t, err)
+	draw := func(a protocol.Alarm) time.Duration { return (*edge)(h).Draw(nil, a) }
+	const low, spread, parts = time.Second, time.Second, 4
+	var drawn [parts]int
+	for range 1000 {
+		d := draw(protocol.Alarm{Min: low, Max: low + spread})
+		require.GreaterOrEqual(t, d, low)
+		require.Less(t, d, low+spread)
+		drawn[(d-low)*parts/spread]++
+	}
+	assert.NotContains(t, drawn, 0)
+	assert.Equal(t, low, draw(protocol.Alarm{Min: low, Max: low}))
+	assert.Equal(t, low, draw(protocol.Alarm{Min: low, Max: low + 1}))
+}
