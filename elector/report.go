@@ -4,6 +4,7 @@ package elector
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/hustings/hustings/elector/protocol"
@@ -20,6 +21,18 @@ type Report struct {
 	// QuorumAge is, on a leader, how long ago the newest heartbeat was sent that a
 	// quorum has answered.
 	QuorumAge time.Duration
+}
+
+// String is the status, and what was measured.
+func (r Report) String() string {
+	text := fmt.Sprintf("%v, ledger %v", r.Status, r.Ledger)
+	if r.Lease > 0 {
+		text += fmt.Sprintf(", lease %v", r.Lease.Round(time.Millisecond))
+	}
+	if r.Role == memberstate.Leader {
+		text += fmt.Sprintf(", quorum %v ago", r.QuorumAge.Round(time.Millisecond))
+	}
+	return text
 }
 
 // Report measures. It waits for its turn among what the host has to do. A member that

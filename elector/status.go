@@ -4,6 +4,7 @@ package elector
 
 import (
 	"context"
+	"fmt"
 	"iter"
 
 	"github.com/hustings/hustings/elector/protocol"
@@ -28,6 +29,27 @@ type Status struct {
 	// empty if there was none since it started.
 	LastLeader string
 	Departure  Departure
+}
+
+// String is the status in one line, as in
+//
+//	"n1" in "orders": follower of "n0" in term 7, voted for "n0"
+func (s Status) String() string {
+	text := fmt.Sprintf("%q in %q: %v", s.Self, s.Group, s.Role)
+	if s.Leader != "" && s.Leader != s.Self {
+		text += fmt.Sprintf(" of %q", s.Leader)
+	}
+	text += fmt.Sprintf(" in term %d", s.Term)
+	if s.Vote != "" {
+		text += fmt.Sprintf(", voted for %q", s.Vote)
+	}
+	if s.LastLeader != "" {
+		text += fmt.Sprintf(", last leader %q (%v)", s.LastLeader, s.Departure)
+	}
+	if s.Stopped {
+		text += ", stopped"
+	}
+	return text
 }
 
 // sight is what a member shows, with the number of the change.

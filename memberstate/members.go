@@ -29,6 +29,14 @@ type Member struct {
 	Observer bool
 }
 
+// String is the id, an observer's in brackets: "n0", "[n3]".
+func (m Member) String() string {
+	if m.Observer {
+		return "[" + m.ID + "]"
+	}
+	return m.ID
+}
+
 // Voters is a list of members that all vote, for the common case.
 func Voters(ids ...string) []Member {
 	list := make([]Member, len(ids))
@@ -213,9 +221,9 @@ func (m Members) Digest() uint64 { return m.digest }
 
 // String lists the ids, observers in brackets: "n0 n1 n2 [n3]".
 func (m Members) String() string {
-	words := slices.Clone(m.ids)
-	for i := m.voters; i < len(words); i++ {
-		words[i] = "[" + words[i] + "]"
+	words := make([]string, m.Len())
+	for i, member := range m.List() {
+		words[i] = member.String()
 	}
 	return strings.Join(words, " ")
 }

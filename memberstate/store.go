@@ -2,7 +2,10 @@
 
 package memberstate
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Record is the hard state of one group at one node, as a store keeps it. Seats
 // change with the list of members, so the vote is kept by id.
@@ -14,6 +17,20 @@ type Record struct {
 	// Voters is the digest of the voters that the record was written under. A
 	// member that comes back with other voters would count other quorums.
 	Voters uint64
+}
+
+// String is the record in one line, as in
+//
+//	"orders": term 7, voted for "n0", promise 285ms, voters 0123456789abcdef
+func (r Record) String() string {
+	text := fmt.Sprintf("%q: term %d", r.Group, r.Term)
+	if r.Vote != "" {
+		text += fmt.Sprintf(", voted for %q", r.Vote)
+	}
+	if r.Promise > 0 {
+		text += fmt.Sprintf(", promise %v", r.Promise)
+	}
+	return text + fmt.Sprintf(", voters %016x", r.Voters)
 }
 
 // Store keeps the hard state of all groups of one node. It is safe for

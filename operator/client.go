@@ -5,8 +5,10 @@ package operator
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc"
@@ -30,6 +32,14 @@ type Client struct {
 type Member struct {
 	memberstate.Member
 	Address string // empty: the node asked, or unknown
+}
+
+// String is the member, and its address if that is known: "n1 at host:7000".
+func (m Member) String() string {
+	if m.Address == "" {
+		return m.Member.String()
+	}
+	return m.Member.String() + " at " + m.Address
 }
 
 // Dial is a connection to the node at an address. The files are an operator's; nil
@@ -99,6 +109,11 @@ type Undoing struct {
 	Preferred []string
 	// After is how long the new leader leads at least before it does.
 	After time.Duration
+}
+
+// String says what comes, as in "n0 or n1 shall lead again after 30s".
+func (u Undoing) String() string {
+	return fmt.Sprintf("%s shall lead again after %v", strings.Join(u.Preferred, " or "), u.After)
 }
 
 // Transfer has the node, which must lead the group, hand over to a voter, or to

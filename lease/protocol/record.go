@@ -32,6 +32,28 @@ type Record struct {
 	Released bool
 }
 
+// String is the record in one line, as in
+//
+//	"reports": term 7, holder "host-1", 12 renewals, 3s left of 5s
+func (r Record) String() string {
+	text := fmt.Sprintf("%q: term %d", r.Name, r.Term)
+	if r.Holder != "" {
+		text += fmt.Sprintf(", holder %q, %d renewals", r.Holder, r.Renewals)
+	}
+	if r.Heir != "" {
+		text += fmt.Sprintf(", heir %q", r.Heir)
+	}
+	switch {
+	case r.Released:
+		return text + ", released"
+	case r.Left == LeftUnknown:
+		return text + fmt.Sprintf(", lasts %v", r.TTL)
+	case r.Left > 0:
+		return text + fmt.Sprintf(", %v left of %v", r.Left, r.TTL)
+	}
+	return text + fmt.Sprintf(", ran out %v ago", -r.Left)
+}
+
 // LeftUnknown is the Left of a lease that has not run out, where no more is known.
 const LeftUnknown time.Duration = 1
 
@@ -57,11 +79,27 @@ type Claim struct {
 	Watched bool
 }
 
+// String is the claim in one line, as in
+//
+//	"reports": "host-1" for 5s, over term 7 with 12 renewals
+func (c Claim) String() string {
+	text := fmt.Sprintf("%q: %q for %v, over term %d with %d renewals", c.Name, c.Holder, c.TTL, c.Term, c.Renewals)
+	if c.Watched {
+		text += ", watched"
+	}
+	return text
+}
+
 // Held is a lease that somebody holds in a term.
 type Held struct {
 	Name string
 	Term memberstate.Term
 }
+
+// String is the lease and its term, as in
+//
+//	"reports" in term 7
+func (h Held) String() string { return fmt.Sprintf("%q in term %d", h.Name, h.Term) }
 
 // LockedError is the error of a Renew that left out leases whose records somebody else
 // keeps locked: a transaction that has not ended, for example. Of these nothing is

@@ -1,0 +1,46 @@
+// How a status and a report print themselves.
+
+package elector_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/elector/protocol"
+	"github.com/hustings/hustings/memberstate"
+)
+
+func TestAStatusPrintsItself(t *testing.T) {
+	for want, s := range map[string]elector.Status{
+		`"" in "": candidate in term 0`: {},
+		`"n0" in "orders": leader in term 7, voted for "n0"`: {
+			Group: "orders", Self: "n0", Role: memberstate.Leader, Term: 7, Leader: "n0", Vote: "n0", Revision: 3,
+		},
+		`"n1" in "orders": follower of "n0" in term 7, voted for "n2"`: {
+			Group: "orders", Self: "n1", Role: memberstate.Follower, Term: 7, Leader: "n0", Vote: "n2",
+		},
+		`"n3" in "orders": observer of "n0" in term 7, last leader "n2" (handed over)`: {
+			Group: "orders", Self: "n3", Role: memberstate.Observer, Term: 7, Leader: "n0", LastLeader: "n2", Departure: protocol.DepartedHandedOver,
+		},
+		`"n\n1" in "orders": candidate in term 8, last leader "n0" (silent), stopped`: {
+			Group: "orders", Self: "n\n1", Term: 8, LastLeader: "n0", Departure: protocol.DepartedSilent, Stopped: true,
+		},
+	} {
+		assert.Equal(t, want, fmt.Sprint(s))
+	}
+}
+
+// The status within a report must not hide what was measured.
+func TestAReportPrintsWhatWasMeasured(t *testing.T) {
+	follower := elector.Report{Status: elector.Status{Group: "g", Self: "n1", Role: memberstate.Follower, Term: 7, Leader: "n0"}, Ledger: memberstate.Position{Term: 6, Index: 42}}
+	assert.Equal(t, `"n1" in "g": follower of "n0" in term 7, ledger 6:42`, fmt.Sprint(follower))
+	leader := elector.Report{
+		Status: elector.Status{Group: "g", Self: "n0", Role: memberstate.Leader, Term: 7, Leader: "n0"},
+		Ledger: memberstate.Position{Term: 7, Index: 43}, Lease: 240*time.Millisecond + 3, QuorumAge: 12 * time.Millisecond,
+	}
+	assert.Equal(t, `"n0" in "g": leader in term 7, ledger 7:43, lease 240ms, quorum 12ms ago`, fmt.Sprint(leader))
+}
