@@ -99,8 +99,8 @@ func (w *stepping) canTell(what inputKind) bool {
 		return transfer
 	case stays:
 		return resign
-	case resigns: // while a step waits; else it is an input
-		return !resign && w.session.Role == memberstate.Leader && !w.model.bounds.NoTransfer
+	case resigns: // while a step waits; else it is an input of its own
+		return !resign && w.session.Role == memberstate.Leader && w.model.bounds.Withdrawals
 	default:
 		return false
 	}

@@ -53,6 +53,7 @@ type model struct {
 	reactionMarks marks                     // for what a message does to it
 	room          []successor               // for what nodes can do
 	stepping      stepping                  // the one under way
+	interleaving  interleaving              // of it
 }
 
 func newModel(b Bounds, names *registry) *model {

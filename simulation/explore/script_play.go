@@ -105,7 +105,8 @@ func (p *player) act(a *act) error {
 	}
 	before := p.nodes[a.node]
 	n := before
-	w := stepping{model: p.model, node: &n, before: n}
+	d := &interleaving{}
+	w := stepping{model: p.model, node: &n, before: n, interleaving: d}
 	heard, err := p.happens(&w, a)
 	if err != nil {
 		return err
@@ -117,8 +118,8 @@ func (p *player) act(a *act) error {
 	p.said = append(p.said, w.says)
 	p.steps = append(p.steps, p.told(a, &n, heard))
 	p.defect = w.defect
-	if w.interrupted && p.defect.none() {
-		p.defect = p.model.alsoWaiting(&before, p.model.renamings[0], func(w *stepping) { _, _ = p.happens(w, a) })
+	if p.defect.none() {
+		p.defect = p.model.alsoWaiting(d, &before, p.model.renamings[0], func(w *stepping) { _, _ = p.happens(w, a) })
 	}
 	if !p.defect.none() {
 		p.defect.what = fmt.Sprintf("n%d: %s", a.node, p.defect.what)

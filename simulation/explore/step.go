@@ -24,7 +24,6 @@ type stepping struct {
 	late         bool // nobody waits for the answer
 	lapsed       bool // the session was told that its lease has run out
 	starts       bool
-	interrupted  bool          // it has waited, and could have been told something meanwhile
 	interleaving *interleaving // what it is told while it waits; nil: nothing
 	queued       bool          // an order to resign, until the step under way is done
 	withdrawn    bool          // the input was, before it changed anything
@@ -50,7 +49,7 @@ func (m *model) stepOf(n *node, back renaming) *stepping {
 	w.room = *n
 	w.model, w.node, w.before, w.like, w.back, w.from = m, &w.room, *n, noNode, back, memberstate.Nobody
 	w.late, w.lapsed, w.starts, w.saved, w.beyond = false, false, false, false, false
-	w.interrupted, w.interleaving, w.queued, w.withdrawn, w.ordered = false, nil, false, false, none
+	w.interleaving, w.queued, w.withdrawn, w.ordered = nil, false, false, none
 	w.alarm, w.says, w.defect = 0, w.says[:0], defect{}
 	return w
 }

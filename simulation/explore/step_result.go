@@ -120,10 +120,11 @@ func (m *model) workIn(id nodeID, in input, seats []renaming) []stepResult {
 
 // happenings are those of a node that may well have this name afterwards.
 func (m *model) happenings(from *node, like nodeID, in input, seats []renaming) (all []stepResult) {
-	for _, by := range seats {
+	for i, by := range seats {
 		n := from.renamed(by)
+		waits := i == 0 || m.asymmetric(in) // else it is the same in all seats
 		for _, n.session.Machine = range m.retryVariants(&n) {
-			for _, t := range m.happening(&n, like, by.back(), func(w *stepping) {
+			for _, t := range m.happening(&n, like, by.back(), waits, func(w *stepping) {
 				w.late = in.kind == stale
 				given, kind, from := m.given(in, by)
 				if kind == rings && w.node.time.wait > 0 || w.late && !m.couldBe(w.node, &given.Message) {
@@ -140,15 +141,18 @@ func (m *model) happenings(from *node, like nodeID, in input, seats []renaming) 
 	return all
 }
 
-// happening is what comes of something that happens to a node, and what is wrong if its session is
-// told something else meanwhile.
-func (m *model) happening(n *node, like nodeID, back renaming, happens func(*stepping)) []stepResult {
+// happening is what comes of something that happens to a node, and, if that is to be looked at, what
+// is wrong if its session is told something else while a step waits.
+func (m *model) happening(n *node, like nodeID, back renaming, waits bool, happens func(*stepping)) []stepResult {
 	w := m.stepOf(n, back)
 	w.like = like
+	if waits {
+		w.interleaving = m.interleaving.begin()
+	}
 	happens(w)
-	t, interrupted := w.stepResult(), w.interrupted
-	if interrupted && t.defect.none() {
-		if d := m.alsoWaiting(n, back, happens); !d.none() {
+	t := w.stepResult()
+	if waits && t.defect.none() {
+		if d := m.alsoWaiting(&m.interleaving, n, back, happens); !d.none() {
 			return []stepResult{t, {defect: d}}
 		}
 	}
@@ -186,7 +190,7 @@ func (m *model) hear(id nodeID, msg message) stepResult {
 		return stepResult{node: id} // it counts as soon as it is said
 	}
 	heard := func(n *node) []stepResult {
-		return m.happening(n, noNode, m.renamings[0], func(w *stepping) { w.hear(&msg) })
+		return m.happening(n, noNode, m.renamings[0], true, func(w *stepping) { w.hear(&msg) })
 	}
 	n := m.nodes[id]
 	all := m.alsoBeforeReturn(id, heard(&n), heard)

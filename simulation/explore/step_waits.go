@@ -68,6 +68,12 @@ func (d *interleaving) choose(of int) int {
 	return d.choices[d.made-1].at
 }
 
+// begin begins with the first combination, in which nothing is told.
+func (d *interleaving) begin() *interleaving {
+	d.choices, d.made, d.told = d.choices[:0], 0, d.told[:0]
+	return d
+}
+
 // next begins the next combination of choices, and is false if there is none.
 func (d *interleaving) next() bool {
 	d.choices, d.made, d.told = d.choices[:d.made], 0, d.told[:0]
@@ -84,18 +90,27 @@ func (d *interleaving) next() bool {
 // hasTold says whether something was told in this step: itself, or what undoes it, because an order
 // that is given and withdrawn in one wait, in either order, is as if nothing had been told.
 func (d *interleaving) hasTold(what inputKind) bool {
-	undoes := map[inputKind]inputKind{stays: resigns, resigns: stays}
-	return slices.Contains(d.told, what) || slices.Contains(d.told, undoes[what])
+	switch what {
+	case stays, resigns:
+		return slices.Contains(d.told, stays) || slices.Contains(d.told, resigns)
+	default:
+		return slices.Contains(d.told, what)
+	}
 }
 
 // waits is when a step of the session waits, and its driver may tell it something.
 func (w *stepping) waits() {
-	if w.interleaving == nil {
-		w.interrupted = w.interrupted || slices.ContainsFunc(beside, w.canTell)
-		return
-	}
-	for d := w.interleaving; ; {
-		can := slices.DeleteFunc(slices.Clone(beside), func(what inputKind) bool { return d.hasTold(what) || !w.canTell(what) })
+	for d := w.interleaving; d != nil; {
+		var room [16]inputKind
+		can := room[:0]
+		for _, what := range beside {
+			if w.canTell(what) && !d.hasTold(what) {
+				can = append(can, what)
+			}
+		}
+		if len(can) == 0 {
+			return
+		}
 		k := d.choose(len(can) + 1)
 		if k == 0 {
 			return
@@ -123,10 +138,9 @@ func (r *effect) covers(other *effect) bool {
 }
 
 // alsoWaiting has something happen to a node with all that can be told while it waits, and
-// says what is wrong with what comes of that.
-func (m *model) alsoWaiting(n *node, back renaming, happens func(*stepping)) defect {
-	d := &interleaving{}
-	for first := true; first || d.next(); first = false {
+// says what is wrong with what comes of that. The first combination has been tried.
+func (m *model) alsoWaiting(d *interleaving, n *node, back renaming, happens func(*stepping)) defect {
+	for d.next() {
 		w := m.stepOf(n, back)
 		w.interleaving = d
 		happens(w)

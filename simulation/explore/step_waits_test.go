@@ -36,6 +36,13 @@ func (m *model) hearable(i int) (all []inputID) {
 	return all
 }
 
+// waiting is a step of a node in which the first combination is told.
+func (m *model) waiting(n *node, d *interleaving) *stepping {
+	w := m.stepOf(n, m.renamings[0])
+	w.interleaving = d.begin()
+	return w
+}
+
 // Whatever a session can be told is told it while it waits, and comes to what it comes to when it
 // is told before or after. If it did not, that would be a violation.
 func TestWhatIsToldWhileAStepWaitsIsLookedAt(t *testing.T) {
@@ -48,10 +55,6 @@ func TestWhatIsToldWhileAStepWaitsIsLookedAt(t *testing.T) {
 			if in == m.crashing || m.inputs[in].kind == rings && n.time.wait > 0 {
 				continue
 			}
-			w := m.stepOf(&n, m.renamings[0])
-			if happens(w); !w.interrupted {
-				continue
-			}
 			d := &interleaving{}
 			for first := true; first || d.next(); first = false {
 				w := m.stepOf(&n, m.renamings[0])
@@ -61,9 +64,11 @@ func TestWhatIsToldWhileAStepWaitsIsLookedAt(t *testing.T) {
 					told[what]++
 				}
 			}
-			wrong := m.alsoWaiting(&n, m.renamings[0], happens)
+			happens(m.waiting(&n, d))
+			wrong := m.alsoWaiting(d, &n, m.renamings[0], happens)
 			require.True(t, wrong.none(), wrong.what)
-			wrong = m.alsoWaiting(&n, m.renamings[0], func(w *stepping) {
+			happens(m.waiting(&n, d))
+			wrong = m.alsoWaiting(d, &n, m.renamings[0], func(w *stepping) {
 				happens(w)
 				if w.interleaving != nil && len(w.interleaving.told) > 0 {
 					w.node.session.Vote = memberstate.Nobody
