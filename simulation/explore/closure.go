@@ -1,7 +1,33 @@
-// What a node can become if it hears nothing of what was said: by what can happen to it at any
-// time. A candidate drifts through thousands of states, by refusals that may arrive or not.
-// So that is worked out once, whatever it may hear besides, and so is what becomes of all of
-// these by a message.
+// Silent steps wait: the closure of a node under steps that nobody notices.
+//
+// The intuition: a step is silent if it says nothing and makes nothing durable. For example, a follower
+// whose alarm has rung becomes a candidate. Nobody else can notice that, so it makes no difference
+// whether it happens now or after n1 has done something: what the step needs, an alarm or a message
+// that was sent, will still be there. So the explorer has no transition for it. A node in a state stands for all that
+// it can become by silent steps, its closure, and a transition is any number of silent steps of one
+// node and then one step that others can notice.
+//
+// The cases:
+//
+//   - The step needs no message that was sent: its alarm rings, its engine or an operator does
+//     something, or a stale message arrives. These steps give the closure in this file, which depends only on the
+//     node and on the largest term that the others have come to, and is worked out once.
+//   - The step needs a message that was sent. closure_search.go adds these: it goes from the closure of a node by
+//     each message that it may hear to further closures. What one message does to all nodes
+//     of a closure (its reaction) is worked out once, too.
+//   - A crash is silent: what is durable stays so until the next step that others notice. It is not
+//     silent where time passes, because a process that has started again waits from then on, and it
+//     matters how long ago that was. There a crash is a transition of its own (successors.go).
+//   - Time passes for all nodes at once. A silent step before a tick can as well come after it.
+//   - Two silent steps can hold a lease one after the other. The longest lease of a closure is kept,
+//     because a lease that could be held must be as sound as one that is.
+//
+// The fix that looks right and is wrong is to keep only the last nodes of a closure, those that have nothing
+// silent left to do. A silent step gives things up: a candidate that has begun a new round does not
+// count the answers to the old one any more, so the node before the step must be able to go on, too.
+//
+// What it buys: without it each member of a group of five would have up to twelve thousand nodes to be in, instead
+// of a few, in every state. To share the closures costs 300 lines and saves time: see the table in explore.go.
 
 package explore
 

@@ -1,4 +1,5 @@
-// What a node can silently become, given what it may hear.
+// What a node can become by silent steps, given what it may hear: a search from closure to closure.
+// The essay is at the head of closure.go.
 
 package explore
 

@@ -28,7 +28,7 @@ func eachKey(t *testing.T, every int, look func(t *testing.T, m *model, key *loc
 
 // What a node can become by silent steps, and what it can do then, is worked out in large
 // parts. It is the same step by step.
-func TestADriftLeavesNothingOut(t *testing.T) {
+func TestAClosureLeavesNothingOut(t *testing.T) {
 	eachKey(t, 10, func(t *testing.T, m *model, key *localKey) {
 		t.Helper()
 		w := closureSearch{model: m, key: key, local: &local{}}

@@ -1,4 +1,4 @@
-// The way to a violation: what happened, one thing after the other, by names that do not
+// The way to a violation, as the explorer went it: what happened, one thing after the other, by names that do not
 // change on the way.
 
 package explore

@@ -1,4 +1,5 @@
-// Leading plain machines the way that the explorer found.
+// Confirming a violation: sessions that know nothing of the reductions are led the way that the explorer
+// found. Some reductions let more happen than can, so this may fail.
 
 package explore
 

@@ -1,4 +1,4 @@
-// What happened on the way to a violation, told: for people, and as a run that can be drawn.
+// A violation as people see it: as text, and as a run that can be drawn.
 
 package explore
 

@@ -1,5 +1,4 @@
-// An office, as the driver of a session knows it: what the session has asked for, and what of
-// it goes on.
+// The driver of a session: what the session has asked it for, and what of that goes on beside the steps.
 
 package explore
 

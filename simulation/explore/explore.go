@@ -1,43 +1,55 @@
-// Package explore plays every interleaving of the sessions that are shipped, each a machine and
-// what its driver remembers, up to a bound: every message that was ever sent may arrive at any time, any number of times, or
-// never; every alarm may ring at any time; every process may crash at any time, also
-// between a save and what was to be sent after it: that is a crash after it was sent, and
-// nothing of it ever arrives. A save that fails is a crash, too: a member whose save fails
-// says nothing of what it is about and stops, so what others see of it is a crash before the
-// step if the disk has kept nothing, and one between save and send if it has.
+// Package explore plays every interleaving of shipped sessions within bounds. A session is a machine and
+// what its driver remembers. Every message that was ever sent may arrive at any time, any number of
+// times, or never. Every alarm may ring at any time. Every process may crash at any time, also between a save
+// and what was to be sent after it; that is the same as a crash after it was sent, if nothing of it ever
+// arrives. A save that fails is a crash as well, because a member whose save fails says nothing
+// and stops: one before the step if the disk has kept nothing, and one between save and send if it
+// has.
 //
-// The network is monotone: nothing is ever taken out of it. That covers loss,
-// duplication, reordering, delay and staleness without a budget for any of them, and
-// makes these reductions sound, none of which assumes that the code does what it should:
+// The network is monotone: nothing is ever taken out of it. So loss, duplication, reordering, delay and
+// staleness need no budgets, and these reductions are sound, none of which assumes that the code does what it
+// should. The head of each file has the argument, with an example and the fix that looks right and is wrong.
 //
-//   - Silent steps wait. A step that says nothing and makes nothing durable commutes with
-//     whatever others do, and can be taken later just as well, for what it needs is still
-//     there. So it is taken when its node's next step that others can notice is; and what
-//     a node gets to by silent steps is left out if it can also get there later (subsumption.go).
-//     So it is with a crash, unless time passes: what is durable is so until that next step.
-//   - Saturation. A step that only says something is taken at once: whatever can follow
-//     without it can follow with it. So is one that begins a pre-vote, if the node can
-//     silently come back from it to where it was.
-//   - Prompt returns. An engine's Lead that was told to end returns at once. Every step is also
-//     taken as if an older one had not returned, and must lead to the same (lead_return.go).
-//   - Antichain. Of two states with the same nodes, of which the same have led, the one in
-//     which more was said covers the other (states.go).
-//   - Symmetry. States that differ by who is who are one, and what a node can do is worked out
-//     for one of all that do. Where the code is known not to be symmetric, and with up to three
-//     members everywhere, a node does what it would do in any seat (symmetry.go).
-//   - Moods. Whether a member whose round is lost asks again at once, and whether in its term or
-//     in a larger one, is not remembered: it does either (model.go).
-//   - Rounds of votes have no numbers but "this one" and "over". What comes too late is not
-//     kept, answers to rounds that are over, their requests for pre-votes, and requests of
-//     terms that all have left or have voted in; nor are refusals. Any of these that could
-//     ever have been sent may arrive at any time (stale.go). Who has led a term is known until
-//     all have left it.
+//	reduction            file                why it is sound                                   the test that fails if it leaves something out
+//	silent steps wait    closure.go          a step that nobody notices can as well come       TestAClosureLeavesNothingOut
+//	                     closure_search.go   just before the next one that somebody does
+//	subsumption          subsumption.go      what is left out can be had silently from         TestWhatIsLeftOutIsComeToLater
+//	                                         what is kept
+//	saturation           saturation.go       nobody has to hear what is said, so to have said  TestTheExplorerHasBeenWhereASearchWithoutReductionsGets
+//	                                         it allows everything that follows without it
+//	steps do not wait    step_waits.go       what is told to a step that waits is told         TestWhatIsToldWhileAStepWaitsIsLookedAt
+//	                                         before and after it, and compared
+//	prompt returns       lead_return.go      every input is also given to the node whose       TestWhatIsDoneWhileAnOldLeadRunsIsLookedAt
+//	                                         Lead still runs, and compared
+//	antichain            states.go           of two states with the same nodes and leaders,    TestWhoHasLedIsNotCovered
+//	                                         that in which more was said can do more
+//	symmetry             symmetry.go         renaming the members changes nothing, and a       TestWhatANodeCanDoIsTheSameWhoeverIsWho
+//	                                         node chooses as it would in any seat              TestOnlyTheChoiceOfASuccessorIsAsymmetric
+//	retry variants       retry_variants.go   both variants are given every input               TestTheExplorerHasBeenWhereASearchWithoutReductionsGets
+//	stale messages       stale.go            whatever could have been sent may arrive          TestNoStaleMessageIsMissed
+//	                     stale_messages.go                                                     TestWhateverIsSaidMayComeTooLate
 //
-// The last three let more happen than can. A violation might be one that cannot; that there
-// is none says the more. [Live] is another search, without reductions, in a network that
-// forgets: it asks whether a leader can always come about. Time is modelled only where there
-// are leases. What is pruned are states beyond the [Bounds], and nothing else: if
-// [Result.Complete] all states within them were reached.
+// Symmetry, retry variants and stale messages let more happen than can. A violation might be one that cannot
+// be, so each is played again without reductions (counterexample_confirm.go); that there is none says the more.
+// Two tests look at all of this at once: a search without any reduction, and random runs, must get nowhere
+// that the explorer has not been.
+//
+// Other files save time, and change nothing in what is found. docs/verification.md has what each of them buys:
+//
+//	result_cache.go   what a node can do is found again for all messages that make no difference
+//	duplicates.go     a state that was found a moment ago is not canonized again
+//	frontier.go       states that cover most are looked at first
+//	unprompted.go     inputs that come to the same are listed once
+//	registry.go       workers share what they have worked out
+//	checkpoint.go     a search of days can be stopped, and goes on
+//
+// The rest: node.go, message.go and input.go say what a state is made of; step.go, step_result.go, driver.go and
+// ticks.go what an input does to a node; successors.go, search.go and worker.go go from states to states; script*.go
+// and counterexample*.go tell what was found.
+//
+// [Live] is another search, without reductions, in a network that forgets: it asks whether a leader can
+// always come about. Time is modelled only where there are leases. What is pruned are states beyond the
+// [Bounds], and nothing else: if [Result.Complete] all states within them were reached.
 package explore
 
 import (

@@ -1,7 +1,7 @@
-// In which order states are looked at. Terms never fall, so a state leads to such with the
-// same terms, or with larger ones. Those with the smallest are looked at first, and of these
-// that in which most was said: whatever it covers need not be looked at. A search for a
-// shortest way looks at the nearest first.
+// The order in which states are looked at. Terms never fall, so a state leads to states with the
+// same terms or larger ones. Those with the smallest terms are looked at first, and of these that in which most
+// was said, because it covers others, which then need not be looked at. A search for a shortest
+// way looks at the nearest first.
 
 package explore
 

@@ -1,14 +1,27 @@
-// An engine takes its time to return from a Lead that was told to end. Until then its member
-// does not stand, and is not told to begin another one. It may be told anything else, and
-// there would be twice as many nodes.
+// Prompt returns: Lead of an engine that was told to end returns at once.
 //
-// They are looked at, and not kept. Of two members that are the same, but that the old Lead of
-// one has not returned, the other one can do all that this one can; for if it had returned
-// just now, they would be the same. That is not taken for granted. Whatever has happened to a
-// node is tried on the one that still serves, too, and what comes of it must be, once that has
-// returned, what comes of it for the other one; if it is not, that is a violation. So every
-// Lead is taken to return as soon as it is told to, and every step is also taken as if it
-// had not.
+// The intuition: an engine may take any time to return from Lead. Until then its member does not stand, and Lead is
+// not called again; all other inputs do to it what they do to a member whose engine has
+// returned. So for every node there would be a second one that differs by the Lead that still runs. Whatever
+// that second node can do, the first can do, too: if Lead had returned just now, they would be the same.
+//
+// That is not taken for granted. Every input of a node is also given to the node whose old Lead still
+// runs. What comes of it must be, once that Lead has returned, what comes of it for the first
+// node; if it is not, that is a violation.
+//
+// The cases:
+//
+//   - The member does not lead. It must not stand while the old Lead runs, so nothing may come of what else
+//     would have it stand. That is allowed: "nothing at all" is always among what may come of an input.
+//   - The member leads a later term. Its Lead must not begin before the old one has returned.
+//   - A member that is alone extends its lease whenever it attends to anything, so the return of Lead may
+//     do that.
+//   - A stale message that the member ignores when Lead has returned is not tried again while it runs.
+//
+// The fix that looks right and is wrong is to assume that Lead returns at once and to leave it there. Then
+// a member that stands while its engine still serves an older term would never be found.
+//
+// What it buys: half of the nodes.
 
 package explore
 

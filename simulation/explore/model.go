@@ -1,5 +1,4 @@
-// All nodes, messages and inputs that there are, by the names that they have in the registry;
-// and what a worker knows about them.
+// What one worker knows: its copy of the registry's numbers, and what it has looked up or worked out by them.
 
 package explore
 
@@ -112,14 +111,6 @@ func (m *model) internLike(n *node, like nodeID) nodeID {
 		m.learn()
 	}
 	return id
-}
-
-// canonize takes away what tells apart two nodes that behave alike, as far as is looked at.
-func (m *model) canonize(n *node) {
-	n.canonize(&m.rules[n.index()])
-	if m.forgets() {
-		n.session.Machine = n.session.Steady() // its mood is anybody's guess (workIn)
-	}
 }
 
 // learn takes over the names that were given since, by whomever, and what steps were found to

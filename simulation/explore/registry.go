@@ -1,5 +1,5 @@
-// What all who search together share besides states: the names of nodes, messages and
-// inputs, and what was worked out about nodes.
+// What all workers share besides states: the numbers of nodes, messages and inputs, and what was worked
+// out about nodes.
 
 package explore
 

@@ -1,6 +1,20 @@
-// What nodes can do is remembered, for all who search together, by as little of what they may
-// hear as matters: a message is left out if it is known to do nothing to whatever drifts from
-// any node that was looked at, but to have it become what it drifts through anyway.
+// The result cache: what a node can do, by as little of what it may hear as matters.
+//
+// The intuition: a follower may hear ninety messages, of which eighty-nine do nothing to it or to anything that
+// it can silently become. So what it can do depends on the ninetieth alone, and is found in the cache for every
+// other choice of the eighty-nine.
+//
+// The cases:
+//
+//   - A message is known to do something to a node that was looked at: it is part of the key.
+//   - It is known to do nothing: it is left out.
+//   - It is not known. The closures that were looked at are asked. If it does nothing there, it is left out from
+//     then on; if it does something, the result is worked out anew.
+//
+// The fix that looks right and is wrong is to leave out what does nothing to the node itself. It may do something to a
+// node that this one silently becomes.
+//
+// All workers share the cache, in parts, so that they rarely wait for each other.
 
 package explore
 

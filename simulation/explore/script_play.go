@@ -1,6 +1,6 @@
-// Playing a script: with sessions as they are shipped, in a
-// network that keeps what was said. Nothing is renamed, renumbered, forgotten, left out or
-// taken for the same, so what is violated here is violated.
+// Playing a script with sessions as they are shipped, in a network that keeps what was said.
+// Nothing is renamed, renumbered, forgotten, left out or taken for the same, so what is violated here
+// is violated.
 
 package explore
 

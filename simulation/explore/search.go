@@ -165,41 +165,11 @@ func (m *model) say(s *state, id messageID) bool { return !m.late(s, id) && s.sa
 // enter has a state kept, by and by, if nothing that is known covers it, and if the worker was
 // not led to it of late.
 func (x *worker) enter(s *state, from origin, depth uint16) {
-	if !x.recent.add(s) {
+	if !x.duplicates.add(s) {
 		return
 	}
 	least := x.settles(*s)
 	x.found = append(x.found, find{least, from, depth, x.rank(&least, depth), 0})
-}
-
-// saturate takes all steps that only say something. did, if not nil, is told of them.
-func (x *worker) saturate(s *state, did func(i int, in inputID)) {
-	for grown := true; grown; {
-		grown = false
-		for i := range x.options.Members {
-			key := &x.now
-			x.keyOf(s, i, key)
-			l := x.local(i, key)
-			for _, id := range l.says {
-				if !x.model.say(s, id) {
-					continue
-				}
-				if grown = true; did != nil {
-					did(i, x.model.saying(key, id))
-				}
-			}
-			if l.eagerCandidacy == 0 {
-				continue
-			}
-			s.nodes[i], grown = l.eagerCandidacy, true
-			for _, id := range l.eagerSays {
-				x.model.say(s, id)
-			}
-			if did != nil {
-				did(i, x.model.own[x.model.nodes[l.eagerCandidacy].index()][0])
-			}
-		}
-	}
 }
 
 // wrongSaying says whether a member leads a term that it has led before, in whatever

@@ -1,13 +1,26 @@
-// What comes too late: answers to rounds of votes that are over, or to a leader that is
-// none any more; requests, and votes that a leader vouched for, of a term that all others
-// have left behind, or have voted in; requests for pre-votes of rounds that are over. There
-// are many, a node must ignore all of them, and which of them were really sent is not
-// remembered: whatever could have been may arrive at any time. So nothing depends on the
-// code ignoring them.
+// Stale messages: what arrives too late is not kept in a state. Whatever could have been sent may
+// arrive.
 //
-// Nor is it remembered who was refused, by whom and why, a vote, the following or a handover:
-// whoever asks may be refused by anybody, for any reason, at any time. No election is safe
-// because of a refusal, so what this lets happen besides must break nothing either.
+// The intuition: n0 has asked for votes, lost, and asks again. The answers to its first round may
+// still arrive, and it must ignore them. To keep them would make two states of each one, by whether n1 had
+// answered in time. So they are forgotten, and instead every answer that n1 could have given to an older round
+// may arrive at any time, whether it was given or not. Nothing depends on the code ignoring it: that is
+// looked at.
+//
+// The cases:
+//
+//   - Answers to rounds of votes that are over, and to a leader that leads no more.
+//   - Requests, and votes that a leader vouched for, of a term that all others have left behind or have
+//     voted in; requests for pre-votes of rounds that are over.
+//   - Refusals of a vote, of a heartbeat or of a handover. Whoever asks may be refused by
+//     anybody, for any reason, at any time. No election is safe because of a refusal, so what this allows besides
+//     must break nothing either.
+//   - Who has led a term is forgotten when all have left it.
+//
+// So more can happen than does. A violation that needs a message that nobody could have sent has no script.
+//
+// The fix that looks right and is wrong is to forget a message and to let nothing arrive in its place, because the
+// machine ignores it. Then the one mistake that matters, a machine that does not ignore it, would never be found.
 
 package explore
 

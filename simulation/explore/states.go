@@ -1,5 +1,23 @@
-// Where states are kept, in as little memory as may be: in blocks that hold no pointers and
-// never move, each with only so many words for what was said as its states need.
+// The antichain: the states that are known, of which none covers another.
+//
+// The intuition: two states have the same nodes, and in one of them n1 has also sent a vote. That vote
+// may arrive late or never, so whatever can follow the other state can follow this one, too. This one covers
+// the other, which is not looked at.
+//
+// The cases:
+//
+//   - A new state is covered by a known one: it is left out. It covers known ones: they are not
+//     looked at if they have not been yet. So states in which much was said are looked at first (frontier.go).
+//   - A member has led a term in one state and not in the other. That a member follows a leader that never led is a
+//     violation, so here less said can be worse: only states with the same leaders cover each other.
+//   - The search looks for a shortest way to a violation. Then a state covers no other that is
+//     nearer to the beginning.
+//
+// The fix that looks right and is wrong is to compare the nodes by what they can become, too. It would find more to leave
+// out, but of nodes that can become each other, each would cover the other, and both would go.
+//
+// States lie in blocks that hold no pointers and never move, each with only so many words for what was said
+// as its states need.
 
 package explore
 

@@ -1,4 +1,5 @@
-// A step of a node, by the session that is shipped; and what must hold of it.
+// A step of a node: an input, the session that takes it, and what must hold of that. driver.go has
+// what the session's driver does beside the steps.
 
 package explore
 

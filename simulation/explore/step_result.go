@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/simulation"
 )
 
@@ -157,15 +156,6 @@ func (m *model) happening(n *node, like nodeID, back renaming, waits bool, happe
 		}
 	}
 	return []stepResult{t}
-}
-
-// retryVariants are the machines that a node may have.
-func (m *model) retryVariants(n *node) []protocol.Machine {
-	if !m.forgets() {
-		return []protocol.Machine{n.session.Machine}
-	}
-	moods := n.session.Moods()
-	return moods[:]
 }
 
 // crash is a node that is started again.

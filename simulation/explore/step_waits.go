@@ -1,39 +1,34 @@
-// What a session is told while one of its steps waits.
+// Steps do not wait: a step of a session is taken together with the end of the ledger and the disk
+// that it waits for.
 //
-// A step of a session may wait, for the end of the ledger and then for the disk. A driver gives
-// it no other input then, but tells it whatever comes about beside its steps: its lease has run
-// out, Lead has returned, the engine has paused its writes or could not, an order was withdrawn or
-// is there that will be its next input.
-// The explorer takes a step as a whole, together with all that it waits for, so what is told in
-// between is looked at here.
-//
-// The intuition: nobody notices that a step has begun, because nothing is said and nothing is
-// durable before it has waited. So what is told while it waits might as well be told just before
-// it, or just after. For example, a leader hears of a larger term and waits for its disk, with its
-// Lead told to end. If Lead returns now, the member must become what it becomes if Lead returns
-// when the disk has answered: both are steps that the explorer takes anyway.
+// The intuition: nobody notices that a step has begun, because nothing is said and nothing is durable
+// before it has waited. But its driver may tell the session something meanwhile: its lease has run out,
+// Lead has returned, the engine has paused its writes or could not, an order was withdrawn, or one was given that
+// will be its next input. This might as well be told just before the step, or just after. For
+// example, a leader hears of a larger term and waits for its disk, and Lead was told to end. If Lead
+// returns now, the member must become what it becomes if Lead returns when the disk has answered.
 //
 // That is not taken for granted. Whenever a step waits and there is something to tell, the step is
-// taken again, once for every order in which its driver could tell that, at every wait. What comes
-// of it must be what comes of the same things told before the step and after it; if it is not,
-// that is a violation. So there are no more states, and a session that loses what it was told, or
-// acts upon it twice, is found.
+// taken again, once for every order in which its driver could tell that, at every wait. What comes of it
+// must be what comes of the same things told before the step and after it; if it is not, that is a
+// violation. So there are no more states, and a session that loses what it was told, or acts upon
+// it twice, is found.
 //
 // The cases:
 //
 //   - Several things are told in one wait. The session attends to all of them at once when the step
 //     is done, and told apart it attends to each by itself. So any order of them will do.
 //   - The input was an order, which is withdrawn. A step that waits for the ledger has changed
-//     nothing yet, and must change nothing then.
+//     nothing yet, so it must come to nothing then.
 //   - Time passes during the wait. Others cannot tell when the step began, so it is as if it had
 //     begun when the time had passed. This does not hold of a step that the session takes by itself
-//     after another one, because others have noticed that one: within such a step no time passes.
+//     after another one, because others have noticed that one: within such a step no time passes here.
 //   - The process crashes. What was told is lost with it, as if it had crashed before the step.
 //
-// The fix that looks right and is wrong is to let the step wait in the state of its node until
-// the disk answers. Nothing would have to be compared then; but every node could wait in every
-// step that it can begin, and there would be many times as many nodes, nearly all of which differ
-// from another one by what nobody can notice.
+// The fix that looks right and is wrong is to let the node wait in the state until the disk
+// answers. Nothing would have to be compared then; but every node could wait in every step that it can
+// begin, and there would be many times as many nodes, nearly all of which differ from another one by
+// what nobody can notice.
 
 package explore
 

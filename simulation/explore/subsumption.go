@@ -1,4 +1,21 @@
-// What a node can do that is covered by something else that it can do.
+// Subsumption: what a node can do is left out if it can be had from something else that it can do.
+//
+// The intuition: a candidate may grant a vote before it counts a refusal, or after it. Both steps say the same
+// to others. The node that has not counted the refusal can still count it silently, so all that follows the
+// second can follow the first, and the second is left out.
+//
+// The cases:
+//
+//   - The step leads to a node of the closure in which the step began, and what it says is said
+//     at once anyway (saturation.go). Then it leads nowhere new.
+//   - Two steps say the same, and the node after one can silently become the node after the other.
+//     The second is left out. If each can become the other, the first of them is kept.
+//   - A step ends the round of votes that is under way, so what belongs to that round is not heard any more.
+//     Whether one node can become another is asked without it, and steps that end a round are
+//     compared only with each other.
+//
+// The fix that looks right and is wrong is to compare what the nodes can become before the steps. The step may
+// have taken from the node what it needed, as the end of a round does.
 
 package explore
 

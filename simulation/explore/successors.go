@@ -1,4 +1,4 @@
-// What one node can do next that others can notice, given what it may hear.
+// The successors of a node: what it can do next that others can notice, given what it may hear.
 
 package explore
 
@@ -120,20 +120,5 @@ func (w *closureSearch) crash() {
 func (l *local) add(s successor) {
 	if !slices.ContainsFunc(l.next, func(k successor) bool { return k.node == s.node && k.ended == s.ended && slices.Equal(k.says, s.says) }) {
 		l.next = append(l.next, s)
-	}
-}
-
-// findEagerCandidacy finds what the node becomes at once: a candidate that waits asks for votes, or for
-// pre-votes, if that needs no save, and the end of its patience leads back to where it is now.
-func (m *model) findEagerCandidacy(l *local, id nodeID) {
-	ring := m.own[m.nodes[id].index()][0]
-	for _, t := range m.take(id, ring) {
-		asks := m.nodes[t.node].open() && t.defect.none() && !t.beyond && !t.saved && !t.ended && len(t.says) > 0 && t.node != id
-		if asks && slices.ContainsFunc(m.take(t.node, ring), func(b stepResult) bool {
-			return b.node == id && b.defect.none() && !b.beyond && !b.saved && len(b.says) == 0
-		}) {
-			l.eagerCandidacy, l.eagerSays = t.node, t.says
-			return
-		}
 	}
 }

@@ -1,4 +1,20 @@
-// Who is who does not matter: states that differ by the seats of the members are one.
+// Symmetry: states that differ only by which member sits where are one, the first of their orbit.
+//
+// The intuition: a group in which n0 leads and n1 follows can do what a group can do in which n1 leads and
+// n0 follows, with other names. So of all states that renaming turns into each other one is kept.
+//
+// The cases:
+//
+//   - The state. It is kept under the renaming that makes it the smallest.
+//   - What a node can do, given what it may hear. It is worked out for one node of each orbit, and renamed for
+//     the others.
+//   - The code is known not to be symmetric: a leader that has to choose a successor goes by seats. Such
+//     an input is given to the node in every seat, so the node may choose as any of them would.
+//   - In groups of up to three every input is treated like this, so nothing is taken for granted
+//     there. A test finds what else depends on seats.
+//
+// The fix that looks right and is wrong is to sort the nodes of a state and to leave the messages as they are. A
+// message names its sender and its receiver, so it must be renamed with them.
 
 package explore
 

@@ -1,7 +1,6 @@
-// Time, where there are leases: ticks of which a lease has a few, clocks that fall behind,
-// and alarms that keep a promise. How long a lease lasts the session decides: each node's clock
-// is handed in, and in a canonical form it always shows the same time, from which all others
-// are counted.
+// Time, where there are leases. It passes in ticks, of which a lease lasts a few. Clocks may miss some, and an alarm
+// that keeps a promise does not ring before its time. How long a lease lasts the session decides: it is
+// handed the time of its node. In a canonical form every node has the same time, from which all others are counted.
 
 package explore
 

@@ -1,6 +1,6 @@
-// What can happen to a node at any time, whatever it hears: what its alarm, its engine and
-// those who command it do, and what comes too late. Most of what a search does is to look
-// this up, so what comes to the same is listed once.
+// Unprompted steps: what can happen to a node whatever it hears. Its alarm rings, its engine or an operator does something,
+// or a stale message arrives. Inputs that come to the same are listed once, because to go through this list
+// is most of the work of a search.
 
 package explore
 

@@ -15,7 +15,7 @@ type worker struct {
 	due                []due  // that it looks at
 	looks              bool   // it has such, or all of them are covered by others
 	found              []find // by looking at them
-	recent             recent
+	duplicates         duplicateFilter
 	transitions, steps uint64
 	now                localKey              // of the node that it asks about
 	before             [mostMembers]struct { // in the state that it looks at

@@ -3,17 +3,17 @@
 
 package explore
 
-// recent has states as they were before what happens at once. One is forgotten for another.
-type recent []state
+// duplicateFilter has states as they were before what happens at once. One is forgotten for another.
+type duplicateFilter []state
 
-const mostRecent = 1 << 12
+const duplicateSlots = 1 << 12
 
 // add says whether a state is new, as far as is known.
-func (r *recent) add(s *state) (isNew bool) {
+func (r *duplicateFilter) add(s *state) (isNew bool) {
 	if *r == nil {
-		*r = make(recent, mostRecent)
+		*r = make(duplicateFilter, duplicateSlots)
 	}
-	at := &(*r)[s.hash()%mostRecent]
+	at := &(*r)[s.hash()%duplicateSlots]
 	isNew = *at != *s
 	*at = *s
 	return isNew

@@ -1,0 +1,42 @@
+// Retry variants: two bits of a machine that decide only how soon it asks for votes again, and in
+// which of two terms, are not remembered.
+//
+// The intuition: a candidate that has lost a round asks again, at once or after a wait. Its alarm may
+// ring at any time here, so "at once" and "after a wait" are the same to everybody else. A node that
+// remembers which it is would only be two nodes instead of one.
+//
+// The cases:
+//
+//   - A round is under way. The machine may ask again without a wait, or has done so as often as it
+//     may. Every input is given to both.
+//   - No round is under way. The machine may stand in its term once more, or goes on to a larger one.
+//     Every input is given to both.
+//
+// So more can happen than does: a member may do first the one and then the other. A violation that
+// needs this is found to have no script.
+//
+// The fix that looks right and is wrong is to set the bits to one fixed value. A member that always
+// asks again in its term never gets to a larger one by itself, and half of what can happen is missed.
+
+package explore
+
+import (
+	"github.com/hustings/hustings/elector/protocol"
+)
+
+// canonize takes away what tells apart two nodes that behave alike, as far as is looked at.
+func (m *model) canonize(n *node) {
+	n.canonize(&m.rules[n.index()])
+	if m.forgets() {
+		n.session.Machine = n.session.Steady() // its mood is anybody's guess (workIn)
+	}
+}
+
+// retryVariants are the machines that a node may have.
+func (m *model) retryVariants(n *node) []protocol.Machine {
+	if !m.forgets() {
+		return []protocol.Machine{n.session.Machine}
+	}
+	moods := n.session.Moods()
+	return moods[:]
+}
