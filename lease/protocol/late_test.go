@@ -1,4 +1,5 @@
-// Answers that come late: what they would have allowed is not done.
+// Answers that come late, or tell bad news: what they would have allowed is not done, and what
+// has happened is told.
 
 package protocol
 
@@ -17,13 +18,13 @@ import (
 type desk struct {
 	roulette
 	held []time.Duration
-	told []Topic
+	told []Note
 }
 
 func (d *desk) Hold(_ string, _ memberstate.Term, until time.Duration) {
 	d.held = append(d.held, until)
 }
-func (d *desk) Tell(n Note) { d.told = append(d.told, n.Topic) }
+func (d *desk) Tell(n Note) { d.told = append(d.told, n) }
 
 // asks lets time pass until a call of a kind is made, and answers all others as if nobody had
 // the lease.
@@ -82,6 +83,64 @@ func TestALeaseThatIsRenewedAtItsEndIsLost(t *testing.T) {
 		}
 		assert.Len(t, d.held, 1)
 		assert.Equal(t, leaving, k.sessions[0].phase)
-		assert.Equal(t, []Topic{RanOut}, d.told)
+		assert.Equal(t, []Note{{Topic: RanOut, Name: "g", Term: 1}}, d.told)
 	}
+}
+
+// Whatever is told says of which lease, in which term, and why.
+func TestANoteSaysWhatItIsAbout(t *testing.T) {
+	for want, happens := range map[Note]func(t *testing.T, d *desk, k *Keeper, won time.Duration){
+		{Topic: TakenAway, Name: "g", Term: 1}: func(t *testing.T, d *desk, k *Keeper, won time.Duration) {
+			at, renewal := d.asks(t, k, won, Renew)
+			k.Step(at, &Answer{Number: renewal.Number}, d)
+		},
+		{Topic: RanOut, Name: "g", Term: 1}: func(_ *testing.T, d *desk, k *Keeper, _ time.Duration) {
+			k.Step(d.held[0], Tick{}, d)
+		},
+		{Topic: ReturnedEarly, Name: "g", Term: 1, Err: assert.AnError}: func(_ *testing.T, d *desk, k *Keeper, won time.Duration) {
+			k.Step(won, Returned{Name: "g", Err: assert.AnError}, d)
+		},
+		{Topic: Fails, Kind: Renew, Leases: 1, Count: 1, Err: assert.AnError}: func(t *testing.T, d *desk, k *Keeper, won time.Duration) {
+			at, renewal := d.asks(t, k, won, Renew)
+			k.Step(at, &Answer{Number: renewal.Number, Err: assert.AnError}, d)
+		},
+		{Topic: Fails, Kind: Release, Name: "g", Term: 1, Count: 1, Err: assert.AnError}: func(t *testing.T, d *desk, k *Keeper, won time.Duration) {
+			k.Step(won, Resign{Name: "g"}, d)
+			k.Step(won, Returned{Name: "g"}, d)
+			at, release := d.asks(t, k, won, Release)
+			k.Step(at, &Answer{Number: release.Number, Err: assert.AnError}, d)
+		},
+		{Topic: Forgotten, Name: "g", Term: 0, Known: 1}: func(t *testing.T, d *desk, k *Keeper, won time.Duration) {
+			k.Step(won, Resign{Name: "g"}, d)
+			k.Step(won, Returned{Name: "g"}, d)
+			at, release := d.asks(t, k, won, Release)
+			k.Step(at, &Answer{Number: release.Number}, d)
+			at, look := d.asks(t, k, at, Read)
+			k.Step(at, &Answer{Number: look.Number}, d)
+		},
+	} {
+		d, k, _ := newDesk()
+		asked, claim := d.asks(t, k, 0, Acquire)
+		k.Step(asked, &Answer{Number: claim.Number, Won: true}, d)
+		require.Empty(t, d.told)
+		happens(t, d, k, asked)
+		assert.Equal(t, []Note{want}, d.told)
+	}
+}
+
+// Of calls that work again it is told which.
+func TestThatCallsWorkAgainIsToldOnce(t *testing.T) {
+	d, k, _ := newDesk()
+	at, look := d.asks(t, k, 0, Read)
+	k.Step(at, &Answer{Number: look.Number, Err: assert.AnError}, d)
+	for range 2 {
+		at, look = d.asks(t, k, at, Read)
+		k.Step(at, &Answer{Number: look.Number}, d)
+		at, look = d.asks(t, k, at, Acquire)
+		k.Step(at, &Answer{Number: look.Number, Err: assert.AnError}, d)
+	}
+	assert.Equal(t, []Note{
+		{Topic: Fails, Kind: Read, Leases: 1, Count: 1, Err: assert.AnError}, {Topic: Works, Kind: Read},
+		{Topic: Fails, Kind: Acquire, Name: "g", Count: 1, Err: assert.AnError},
+	}, d.told)
 }
