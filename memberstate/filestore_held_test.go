@@ -164,9 +164,7 @@ func TestANextFileThatCloseCutsShortIsNotTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		disk, hears := new(crashdisk.Disk), new(listener)
 		run := putOff(disk)
-		s, err := memberstate.OpenSmallWith(hears.options(disk), "n0", "n0", 1024)
-		require.ErrorIs(t, err, memberstate.ErrNoStore)
-		s, err = memberstate.CreateSmall(disk, "n0", "n0", 1024)
+		s, err := memberstate.CreateSmall(disk, "n0", "n0", 1024)
 		require.NoError(t, err)
 		closed(t, s)
 		s, err = memberstate.OpenSmallWith(hears.options(disk), "n0", "n0", 1024)
@@ -256,4 +254,28 @@ func TestAFileThatIsHalfFullServesOn(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, s.Records(), 2501)
 	closed(t, s)
+}
+
+// Sectors that are damaged beside each other are one place.
+func TestDamageIsToldByPlaces(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "n0")
+	s, err := memberstate.CreateFile(path, "n0")
+	require.NoError(t, err)
+	long := make([]memberstate.Record, 200) // which takes several sectors
+	for i := range long {
+		long[i] = written(fmt.Sprint("group ", i), 7, "n2")
+	}
+	require.NoError(t, s.Save(long))
+	closed(t, s)
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	const sector = int64(memberstate.SectorSize)
+	first := int64(memberstate.FirstSave * memberstate.PageSize)
+	for _, damaged := range []int64{0, 1, 2, 4, 6, 7} {
+		text[first+damaged*sector+50] ^= 1
+	}
+	require.NoError(t, os.WriteFile(path, text, 0o600))
+	info, err := memberstate.InspectFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, []memberstate.Span{{Offset: first, Bytes: 3 * sector}, {Offset: first + 4*sector, Bytes: sector}, {Offset: first + 6*sector, Bytes: 2 * sector}}, info.Damaged)
 }

@@ -17,8 +17,9 @@ import (
 // desk is a roulette that remembers until when leases are held, and what is told.
 type desk struct {
 	roulette
-	held []time.Duration
-	told []Note
+	held    []time.Duration
+	listens uint64 // the number of that call
+	told    []Note
 }
 
 func (d *desk) Hold(_ string, _ memberstate.Term, until time.Duration) {
@@ -43,12 +44,15 @@ func (d *desk) asks(t *testing.T, k *Keeper, now time.Duration, kind Kind) (at t
 	return 0, Call{}
 }
 
-func newDesk() (*desk, *Keeper, Timing) {
+func newDesk(t *testing.T) (*desk, *Keeper, Timing) {
+	t.Helper()
 	timing := DefaultTiming()
 	timing.Timeout = time.Hour // so that only the end of the lease counts
 	d := &desk{roulette: roulette{random: rand.New(rand.NewPCG(1, 1))}}
-	k := NewKeeper(Rules{ID: "a#1", Self: "a", Timing: timing, Limits: DefaultLimits()})
+	k := NewKeeper(Rules{ID: "a#1", Self: "a", Wakes: true, Timing: timing, Limits: DefaultLimits()})
 	k.Step(0, Enter{Name: "g"}, d)
+	require.Equal(t, Listen, d.calls[0].Kind)
+	d.listens, d.calls = d.calls[0].Number, nil
 	return d, k, timing
 }
 
@@ -56,7 +60,7 @@ func newDesk() (*desk, *Keeper, Timing) {
 // office any more, a moment before there is.
 func TestALeaseThatIsWonAtItsEndIsNoOffice(t *testing.T) {
 	for before, led := range map[time.Duration]int{0: 0, 1: 1} {
-		d, k, timing := newDesk()
+		d, k, timing := newDesk(t)
 		asked, claim := d.asks(t, k, 0, Acquire)
 		end := asked + timing.validity()
 		k.Step(end-before, &Answer{Number: claim.Number, Won: true}, d)
@@ -69,7 +73,7 @@ func TestALeaseThatIsWonAtItsEndIsNoOffice(t *testing.T) {
 // whether or not the timer has come to say so.
 func TestALeaseThatIsRenewedAtItsEndIsLost(t *testing.T) {
 	for before, extended := range map[time.Duration]bool{0: false, 1: true} {
-		d, k, _ := newDesk()
+		d, k, _ := newDesk(t)
 		asked, claim := d.asks(t, k, 0, Acquire)
 		k.Step(asked, &Answer{Number: claim.Number, Won: true}, d)
 		require.Len(t, d.held, 1)
@@ -89,28 +93,37 @@ func TestALeaseThatIsRenewedAtItsEndIsLost(t *testing.T) {
 
 // Whatever is told says of which lease, in which term, and why.
 func TestANoteSaysWhatItIsAbout(t *testing.T) {
-	for want, happens := range map[Note]func(t *testing.T, d *desk, k *Keeper, won time.Duration){
-		{Topic: TakenAway, Name: "g", Term: 1}: func(t *testing.T, d *desk, k *Keeper, won time.Duration) {
+	for want, happens := range map[Note]func(d *desk, k *Keeper, won time.Duration){
+		{Topic: TakenAway, Name: "g", Term: 1}: func(d *desk, k *Keeper, won time.Duration) {
 			at, renewal := d.asks(t, k, won, Renew)
 			k.Step(at, &Answer{Number: renewal.Number}, d)
 		},
-		{Topic: RanOut, Name: "g", Term: 1}: func(_ *testing.T, d *desk, k *Keeper, _ time.Duration) {
+		{Topic: RanOut, Name: "g", Term: 1}: func(d *desk, k *Keeper, _ time.Duration) {
 			k.Step(d.held[0], Tick{}, d)
 		},
-		{Topic: ReturnedEarly, Name: "g", Term: 1, Err: assert.AnError}: func(_ *testing.T, d *desk, k *Keeper, won time.Duration) {
+		{Topic: ReturnedEarly, Name: "g", Term: 1, Err: assert.AnError}: func(d *desk, k *Keeper, won time.Duration) {
 			k.Step(won, Returned{Name: "g", Err: assert.AnError}, d)
 		},
-		{Topic: Fails, Kind: Renew, Leases: 1, Count: 1, Err: assert.AnError}: func(t *testing.T, d *desk, k *Keeper, won time.Duration) {
+		{Topic: Fails, Kind: Renew, Leases: 1, Count: 1, Err: assert.AnError}: func(d *desk, k *Keeper, won time.Duration) {
 			at, renewal := d.asks(t, k, won, Renew)
 			k.Step(at, &Answer{Number: renewal.Number, Err: assert.AnError}, d)
 		},
-		{Topic: Fails, Kind: Release, Name: "g", Term: 1, Count: 1, Err: assert.AnError}: func(t *testing.T, d *desk, k *Keeper, won time.Duration) {
+		{Topic: Fails, Kind: Release, Name: "g", Term: 1, Count: 1, Err: assert.AnError}: func(d *desk, k *Keeper, won time.Duration) {
 			k.Step(won, Resign{Name: "g"}, d)
 			k.Step(won, Returned{Name: "g"}, d)
 			at, release := d.asks(t, k, won, Release)
 			k.Step(at, &Answer{Number: release.Number, Err: assert.AnError}, d)
 		},
-		{Topic: Forgotten, Name: "g", Term: 0, Known: 1}: func(t *testing.T, d *desk, k *Keeper, won time.Duration) {
+		{Topic: Fails, Kind: Wake, Name: "g", Term: 1, Count: 1, Err: assert.AnError}: func(d *desk, k *Keeper, won time.Duration) {
+			k.Step(won, Resign{Name: "g"}, d)
+			k.Step(won, Returned{Name: "g"}, d)
+			at, wake := d.asks(t, k, won, Wake)
+			k.Step(at, &Answer{Number: wake.Number, Err: assert.AnError}, d)
+		},
+		{Topic: Fails, Kind: Listen, Count: 1, Err: assert.AnError}: func(d *desk, k *Keeper, won time.Duration) {
+			k.Step(won, &Answer{Number: d.listens, Err: assert.AnError}, d)
+		},
+		{Topic: Forgotten, Name: "g", Term: 0, Known: 1}: func(d *desk, k *Keeper, won time.Duration) {
 			k.Step(won, Resign{Name: "g"}, d)
 			k.Step(won, Returned{Name: "g"}, d)
 			at, release := d.asks(t, k, won, Release)
@@ -119,18 +132,18 @@ func TestANoteSaysWhatItIsAbout(t *testing.T) {
 			k.Step(at, &Answer{Number: look.Number}, d)
 		},
 	} {
-		d, k, _ := newDesk()
+		d, k, _ := newDesk(t)
 		asked, claim := d.asks(t, k, 0, Acquire)
 		k.Step(asked, &Answer{Number: claim.Number, Won: true}, d)
 		require.Empty(t, d.told)
-		happens(t, d, k, asked)
+		happens(d, k, asked)
 		assert.Equal(t, []Note{want}, d.told)
 	}
 }
 
 // Of calls that work again it is told which.
 func TestThatCallsWorkAgainIsToldOnce(t *testing.T) {
-	d, k, _ := newDesk()
+	d, k, _ := newDesk(t)
 	at, look := d.asks(t, k, 0, Read)
 	k.Step(at, &Answer{Number: look.Number, Err: assert.AnError}, d)
 	for range 2 {
@@ -139,8 +152,12 @@ func TestThatCallsWorkAgainIsToldOnce(t *testing.T) {
 		at, look = d.asks(t, k, at, Acquire)
 		k.Step(at, &Answer{Number: look.Number, Err: assert.AnError}, d)
 	}
+	at, look = d.asks(t, k, at, Acquire)
+	k.Step(at, &Answer{Number: look.Number}, d)
 	assert.Equal(t, []Note{
-		{Topic: Fails, Kind: Read, Leases: 1, Count: 1, Err: assert.AnError}, {Topic: Works, Kind: Read},
+		{Topic: Fails, Kind: Read, Leases: 1, Count: 1, Err: assert.AnError},
+		{Topic: Works, Kind: Read},
 		{Topic: Fails, Kind: Acquire, Name: "g", Count: 1, Err: assert.AnError},
+		{Topic: Works, Kind: Acquire},
 	}, d.told)
 }

@@ -37,4 +37,6 @@ var equivalents = map[string]string{
 	"lease/protocol/claim.go claimed: k.came(Note{Kind: Acquire, Name: s.name, Term: s.seen.Term, Err: a.Err}) comes after k.settle(s)":                                        "what is told is logged when the step is over",
 	"cmd/hustings/internal/node/node.go open: if err != nil comes after n.elects(el, timing.Heartbeat/2, timing.Detection(), n.config)":                                        "a node that fails to open is closed, and its election is never asked for",
 	"lease/elector.go serve: without o.Close()":                                                                                                                                "the step that is told of Lead's end closes the office, unless it was closed before",
+	"memberstate/filestore_records.go uvarint: d.bad, d.rest = true, nil becomes d.bad = true":                                                                                 "nothing is used of what is bad",
+	"lease/protocol/poll.go looked: without the field Kind: Read of Note":                                                                                                      "Read is the zero kind",
 }

@@ -55,3 +55,36 @@ func dialEtcd(t testing.TB, address string) *clientv3.Client {
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
 	return client
 }
+
+// Of many changes those are made whose conditions hold, whatever becomes of the others, and each
+// answer is that of its own change.
+func TestEachOfManyChangesIsMadeOrNot(t *testing.T) {
+	for name, open := range map[string]func(testing.TB) kv.KV{"Redis": openRedis, "etcd": openEtcd} {
+		t.Run(name, func(t *testing.T) {
+			k, prefix := open(t), rand.Text()
+			change := func(key, old, to string) kv.Change {
+				c := kv.Change{Key: prefix + key, New: []byte(to)}
+				if old != "" {
+					c.Old = []byte(old)
+				}
+				return c
+			}
+			done, err := k.Swap(t.Context(), []kv.Change{change("a", "", "a1"), change("b", "", "b1"), change("c", "", "c1")})
+			require.NoError(t, err)
+			require.Equal(t, []bool{true, true, true}, done)
+			done, err = k.Swap(t.Context(), []kv.Change{change("a", "a1", "a2"), change("b", "b0", "b2"), change("c", "c1", "c2"), change("d", "d0", "d1")})
+			require.NoError(t, err)
+			require.Equal(t, []bool{true, false, true, false}, done)
+			found, err := k.Get(t.Context(), []string{prefix + "a", prefix + "b", prefix + "c", prefix + "d"})
+			require.NoError(t, err)
+			values := map[string]string{}
+			for key, e := range found {
+				values[key[len(prefix):]] = string(e.Value)
+			}
+			require.Equal(t, map[string]string{"a": "a2", "b": "b1", "c": "c2"}, values)
+			done, err = k.Swap(t.Context(), []kv.Change{change("b", "b0", "b2")})
+			require.NoError(t, err)
+			require.Equal(t, []bool{false}, done)
+		})
+	}
+}
