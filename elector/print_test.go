@@ -3,7 +3,6 @@
 package elector_test
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -30,17 +29,17 @@ func TestAStatusPrintsItself(t *testing.T) {
 			Group: "orders", Self: "n\n1", Term: 8, LastLeader: "n0", Departure: protocol.DepartedSilent, Stopped: true,
 		},
 	} {
-		assert.Equal(t, want, fmt.Sprint(s))
+		assert.Equal(t, want, s.String())
 	}
 }
 
 // The status within a report must not hide what was measured.
 func TestAReportPrintsWhatWasMeasured(t *testing.T) {
 	follower := elector.Report{Status: elector.Status{Group: "g", Self: "n1", Role: memberstate.Follower, Term: 7, Leader: "n0"}, Ledger: memberstate.Position{Term: 6, Index: 42}}
-	assert.Equal(t, `"n1" in "g": follower of "n0" in term 7, ledger 6:42`, fmt.Sprint(follower))
+	assert.Equal(t, `"n1" in "g": follower of "n0" in term 7, ledger 6:42`, follower.String())
 	leader := elector.Report{
 		Status: elector.Status{Group: "g", Self: "n0", Role: memberstate.Leader, Term: 7, Leader: "n0"},
 		Ledger: memberstate.Position{Term: 7, Index: 43}, Lease: 240*time.Millisecond + 3, QuorumAge: 12 * time.Millisecond,
 	}
-	assert.Equal(t, `"n0" in "g": leader in term 7, ledger 7:43, lease 240ms, quorum 12ms ago`, fmt.Sprint(leader))
+	assert.Equal(t, `"n0" in "g": leader in term 7, ledger 7:43, lease 240ms, quorum 12ms ago`, leader.String())
 }

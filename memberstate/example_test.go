@@ -16,7 +16,7 @@ func ExampleOpenFile() {
 	if err != nil {
 		panic(err)
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	path := filepath.Join(dir, "n1.store")
 
 	_, err = memberstate.OpenFile(path, "n1")

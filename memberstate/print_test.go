@@ -16,7 +16,7 @@ func TestMembersPrintThemselvesAloneAsInTheirList(t *testing.T) {
 	list := []memberstate.Member{{ID: "n0"}, {ID: "n3", Observer: true}}
 	members, err := memberstate.NewMembers(list)
 	assert.NoError(t, err)
-	assert.Equal(t, "n0 [n3]", fmt.Sprint(members))
+	assert.Equal(t, "n0 [n3]", members.String())
 	assert.Equal(t, "[n0 [n3]]", fmt.Sprint(list))
 }
 
@@ -28,6 +28,6 @@ func TestARecordPrintsItself(t *testing.T) {
 		},
 		`"a\nb": term 1, voters 0000000000000002`: {Group: "a\nb", Term: 1, Voters: 2},
 	} {
-		assert.Equal(t, want, fmt.Sprint(r))
+		assert.Equal(t, want, r.String())
 	}
 }

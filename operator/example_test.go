@@ -2,6 +2,7 @@ package operator_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 
@@ -50,12 +51,12 @@ func Example() {
 }
 
 // operate is the operator's side.
-func operate(ctx context.Context, address string) error {
+func operate(ctx context.Context, address string) (err error) {
 	client, err := operator.Dial(address, nil)
 	if err != nil {
 		return err
 	}
-	defer client.Close()
+	defer func() { err = errors.Join(err, client.Close()) }()
 	members, err := client.Members(ctx, "orders")
 	if err != nil {
 		return err

@@ -3,7 +3,6 @@
 package operator_test
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -15,10 +14,10 @@ import (
 
 // The member within must not hide the address.
 func TestAMemberPrintsItsAddress(t *testing.T) {
-	assert.Equal(t, "n1 at host:7000", fmt.Sprint(operator.Member{Member: memberstate.Member{ID: "n1"}, Address: "host:7000"}))
-	assert.Equal(t, "[n3]", fmt.Sprint(operator.Member{Member: memberstate.Member{ID: "n3", Observer: true}}))
+	assert.Equal(t, "n1 at host:7000", operator.Member{Member: memberstate.Member{ID: "n1"}, Address: "host:7000"}.String())
+	assert.Equal(t, "[n3]", operator.Member{Member: memberstate.Member{ID: "n3", Observer: true}}.String())
 }
 
 func TestAnUndoingPrintsItself(t *testing.T) {
-	assert.Equal(t, "n0 or n1 shall lead again after 30s", fmt.Sprint(operator.Undoing{Preferred: []string{"n0", "n1"}, After: 30 * time.Second}))
+	assert.Equal(t, "n0 or n1 shall lead again after 30s", operator.Undoing{Preferred: []string{"n0", "n1"}, After: 30 * time.Second}.String())
 }

@@ -19,15 +19,15 @@ func TestARecordPrintsItself(t *testing.T) {
 		`"jobs": term 8, heir "h2", 1s left of 5s`:                       {Name: "jobs", Term: 8, Heir: "h2", TTL: 5 * time.Second, Left: time.Second},
 		`"jobs": term 8, holder "h1", 0 renewals, released`:              {Name: "jobs", Term: 8, Holder: "h1", TTL: 5 * time.Second, Left: time.Second, Released: true},
 	} {
-		assert.Equal(t, want, fmt.Sprint(r))
+		assert.Equal(t, want, r.String())
 	}
 }
 
 func TestAClaimPrintsItself(t *testing.T) {
 	c := Claim{Name: "jobs", Holder: "h1", TTL: 5 * time.Second, Term: 7, Renewals: 12}
-	assert.Equal(t, `"jobs": "h1" for 5s, over term 7 with 12 renewals`, fmt.Sprint(c))
+	assert.Equal(t, `"jobs": "h1" for 5s, over term 7 with 12 renewals`, c.String())
 	c.Watched = true
-	assert.Equal(t, `"jobs": "h1" for 5s, over term 7 with 12 renewals, watched`, fmt.Sprint(c))
+	assert.Equal(t, `"jobs": "h1" for 5s, over term 7 with 12 renewals, watched`, c.String())
 }
 
 func TestAHeldLeasePrintsItself(t *testing.T) {
