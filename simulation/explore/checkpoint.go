@@ -1,5 +1,5 @@
-// A search that goes on another day. What it has come to is written to a file now and
-// then, and when it is stopped; the next search with the same bounds begins there.
+// Checkpoints: a search that takes days can be stopped. It is written to a file every few minutes and
+// when it is stopped, and the next search with the same bounds goes on from there.
 //
 // States are numbers of nodes and of messages, which are written as they are in memory.
 // So a checkpoint is good for the executable that wrote it and for no other one, which

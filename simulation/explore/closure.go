@@ -27,7 +27,7 @@
 // count the answers to the old one any more, so the node before the step must be able to go on, too.
 //
 // What it buys: without it each member of a group of five would have up to twelve thousand nodes to be in, instead
-// of a few, in every state. To share the closures costs 300 lines and saves time: see the table in explore.go.
+// of a few, in every state. To share the closures costs 300 lines and saves time.
 
 package explore
 
@@ -37,17 +37,17 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// closure is what a node can silently become without hearing anything, and what can be noticed
-// on the way, now and after a message.
+// closure is all that a node can become by silent steps without hearing anything, and the steps that
+// others can notice from there, now and after a message.
 type closure struct {
-	most  memberstate.Term // that the others have come to
+	most  memberstate.Term // the largest term of the others
 	nodes []silentNode     // itself first
 	steps []closureStep
 	terms uint8 // that some of this needs
-	lease int   // the ticks of the longest that it can come to hold
+	lease int   // ticks of the longest lease in it
 
-	// What messages do to any of these, as far as that is known: nothing, or something, and
-	// whether that is something that nobody need notice.
+	// What messages do to any of these nodes, as far as that was asked: nothing, something, or
+	// something of which a part is silent.
 	reactions              [][]closureStep // by message
 	none, some, onlySilent messageSet
 }
@@ -61,13 +61,14 @@ type silentNode struct {
 	ended  bool   // the round of votes that was under way is over
 }
 
-// closureStep is a step after silent ones. Of those that come to the same there is one.
+// closureStep is a step that begins in a node of a closure. Of steps with the same result there is one.
 type closureStep struct {
 	stepResult
 	last
 }
 
-// closureOf is that of a node, which each model works out once.
+// closureOf is the closure of a node, which each worker works out once. Not to remember it costs 36 % more
+// CPU time and half as much memory again.
 func (m *model) closureOf(id nodeID, most memberstate.Term) *closure {
 	for len(m.closures) <= int(id) {
 		m.closures = append(m.closures, [mostTerms + 1]*closure{})
@@ -98,7 +99,7 @@ func (d *closure) become(m *model, s silentNode) {
 	}
 }
 
-// undergo has happen to one of these what can at any time.
+// undergo gives a node of the closure all its unprompted inputs.
 func (d *closure) undergo(m *model, i int) {
 	before := d.nodes[i]
 	always := m.unpromptedOf(before.node)
@@ -148,8 +149,8 @@ func (d *closure) try(m *model, heard *messageSet) {
 	}
 }
 
-// reaction is what a message does to any of these. What one of them silently becomes is left out
-// if another one becomes that, too, or can after the same message.
+// reaction is what a message does to the nodes of the closure. A silent result is left out if it is in
+// the closure, or in that of another result.
 func (d *closure) reaction(m *model, id messageID) (does []closureStep) {
 	in := m.delivery(id)
 	marks := &m.reactionMarks

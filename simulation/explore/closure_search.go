@@ -9,20 +9,20 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// closureSearch takes all silent steps of a node: it drifts, hears something, and drifts on.
+// closureSearch goes from the closure of a node, by each message that it may hear, to further closures.
 type closureSearch struct {
 	model    *model
 	key      *localKey
 	local    *local // enters what can be noticed on the way; nil: nothing does
 	within   bool   // no further than the round of votes that is under way
 	parts    []closurePart
-	looked   int      // at so many of these
+	looked   int      // how many of the parts were looked at
 	size     int      // of all of these
 	relevant relevant // what is known to do something to any of them
 	wrong    bool     // something is, so it went no further
 }
 
-// closurePart is a part of the way, on which the node drifts.
+// closurePart is the closure of one of the nodes that the search has come to.
 type closurePart struct {
 	*closure
 	from  silentNode
@@ -71,7 +71,7 @@ func (w *closureSearch) from(id nodeID) {
 	}
 }
 
-// sources are the nodes whose drifts were looked at.
+// sources are the nodes whose closures were looked at.
 func (w *closureSearch) sources() []nodeID {
 	nodes := make([]nodeID, w.looked)
 	for i := range nodes {
@@ -107,7 +107,7 @@ func (w *closureSearch) enter(from *closurePart, does []closureStep) {
 	}
 }
 
-// become has the node drift on from what it has become, if it has not been that.
+// become adds the closure of a node, unless that node was found before.
 func (w *closureSearch) become(s silentNode) {
 	if s.ended && w.within || w.model.searchMarks.has(s.node, s.ended) {
 		return
@@ -120,9 +120,8 @@ func (w *closureSearch) become(s silentNode) {
 	}
 }
 
-// harmless says whether none of some messages does anything to whatever drifts from nodes that
-// were asked, where others have come to a term: anything but to have it become what it drifts
-// through anyway.
+// harmless says whether messages lead nowhere new from the closures of some nodes, if the largest term of
+// the others is most.
 func (m *model) harmless(who *sourceNodes, most memberstate.Term, heard messageSet) bool {
 	if who.by != 0 {
 		heard = m.renameSaid(&heard, who.by)

@@ -61,7 +61,7 @@ func (x *search) decided() bool {
 // mostUnconfirmed is how many violations may be found to which plain machines cannot be led.
 const mostUnconfirmed = 300
 
-// wayTo is the way to a state, and who is who there.
+// wayTo is the way to a state, and the names of the members there.
 func (x *worker) wayTo(at int32) (way []move, name renaming) {
 	var origins []int32
 	for ; at > 0; at = x.states.record(at).parent {
@@ -78,8 +78,8 @@ func (x *worker) wayTo(at int32) (way []move, name renaming) {
 	return way, name
 }
 
-// walked adds what happened from a state to the next one, and says who is who there. What it
-// was is not kept: it is what leads there.
+// walked adds what happened from a state to the next one, and gives the names there. The steps
+// are not kept with the states: they are found again.
 func (x *worker) walked(to int32, way []move, name renaming) ([]move, renaming) {
 	o, state := x.states.record(to).origin, x.states.state(to)
 	from := x.states.state(o.parent)
@@ -110,7 +110,7 @@ func (x *worker) settles(s state) state {
 	return least
 }
 
-// settle adds what happens at once in a state, and says who is who in its canonical form.
+// settle adds what happens at once in a state, and gives the names in its canonical form.
 func (x *worker) settle(s *state, way []move, name renaming) ([]move, renaming) {
 	x.saturate(s, func(i int, in inputID) { way = append(way, move{name: name, input: in, now: s.nodes[i], atOnce: true}) })
 	x.model.forget(s)
@@ -141,7 +141,7 @@ func (m *model) saying(key *localKey, id messageID) inputID {
 	return nothing
 }
 
-// takeLeases are the silent steps by which every member that can comes to hold a lease, for as long as it can.
+// takeLeases are the silent steps by which each member gets the longest lease that it can.
 func (x *worker) takeLeases(s *state, name renaming) (way []move) {
 	for i := range x.options.Members {
 		key := x.key(s, i)

@@ -9,8 +9,8 @@ import (
 	"github.com/hustings/hustings/elector/protocol"
 )
 
-// confirm finds what plain machines have to go through to come to the violation, and leaves
-// out what they need not. If they cannot be led there, only what the explorer did is told.
+// confirm finds steps by which plain sessions get to the violation, and leaves out those that are not
+// needed. If they cannot be led there, only what the explorer did is told.
 func (v *Violation) confirm(m *model, way []move) {
 	v.Path = m.told(way)
 	s := m.scripted(way)
@@ -45,9 +45,8 @@ func (m *model) scripted(way []move) *Script {
 	return nil
 }
 
-// follow is what plain machines have to go through to come to what the explorer did. If
-// what is heard was never said, and might have been, then who is to have said it is made
-// to say something like it first.
+// follow is the acts by which plain machines do what the explorer did. If a message is heard that was
+// never sent but could have been, its sender is made to send one like it first.
 //
 // Lead returns as late as it can: when what follows is possible only after it has.
 func (p *player) follow(of move, last bool) []act {

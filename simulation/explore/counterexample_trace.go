@@ -177,7 +177,7 @@ func (d *drawing) moment(m simulation.Moment) {
 	d.trace.Moments = append(d.trace.Moments, m)
 }
 
-// bands begins and ends the bands of leases, by who holds one now.
+// bands begins and ends the bands of leases, from the members that hold one now.
 func (d *drawing) bands(holders int) {
 	t := d.trace
 	for i, open := range d.leases {

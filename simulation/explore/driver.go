@@ -45,10 +45,10 @@ func (n *node) mayServe(r *protocol.Rules) bool {
 	return n.session.Role == memberstate.Leader && (r.Lease == 0 || n.holdsLease())
 }
 
-// tell tells the session of what has come about beside its steps, and says whether there is
-// such a thing: its lease has run out; the engine's Lead returns, some time after it was told
-// to or, if that is in the bounds, because its engine does not want to serve; the engine has
-// paused its writes, or cannot; or whoever gave an order does not want that any more.
+// tell tells the session of something that happens beside its steps, and is false if that cannot be
+// now. Its lease has run out. The engine's Lead returns, some time after it was told to or, within
+// some bounds, because the engine does not want to serve. The engine has paused its writes, or cannot. An order
+// is withdrawn or, while a step waits, given.
 func (w *stepping) tell(what inputKind) bool {
 	if !w.canTell(what) {
 		return false
@@ -83,7 +83,7 @@ func (w *stepping) tell(what inputKind) bool {
 	return true
 }
 
-// canTell says whether there is such a thing.
+// canTell says whether the session can be told that now.
 func (w *stepping) canTell(what inputKind) bool {
 	o := &w.node.driver
 	transfer, resign := w.session.Ordered()
@@ -95,9 +95,9 @@ func (w *stepping) canTell(what inputKind) bool {
 	case pauses, fails, lags:
 		return o.pause != 0
 	case callsOff:
-		return transfer
+		return transfer && w.model.bounds.Withdrawals
 	case stays:
-		return resign
+		return resign && w.model.bounds.Withdrawals
 	case resigns: // while a step waits; else it is an input of its own
 		return !resign && w.session.Role == memberstate.Leader && w.model.bounds.Withdrawals
 	default:
@@ -176,7 +176,7 @@ func (w *stepping) Pause(_ memberstate.Term, number uint32) {
 	}
 }
 
-// Resume ends the handover. What comes of a pause that has not ended is of no interest any more.
+// Resume ends the handover. A pause that has not ended is ignored from then on.
 func (w *stepping) Resume() { w.node.driver.pause, w.node.driver.paused = 0, false }
 
 // Settle says that no order stands any more that the machine was given.

@@ -84,8 +84,8 @@ type Bounds struct {
 	// NoCrash has no process crash, NoTransfer none be told to hand over, to resign or to
 	// stand, NoHints none be told that a connection is lost.
 	NoCrash, NoTransfer, NoHints bool
-	// Withdrawals has engines return from Lead before they are told to, and those who told a
-	// member to hand over or to resign not want that any more.
+	// Withdrawals has engines return from Lead before they are told to, and orders to hand over or to
+	// resign withdrawn.
 	Withdrawals bool
 	// Pauses has engines take their time to pause their writes for a handover, or fail to.
 	// Else they have done so at once.
@@ -130,7 +130,7 @@ type Options struct {
 	// MaxStates and MaxMemory, in bytes, end the search; 0: they do not.
 	MaxStates, MaxMemory uint64
 	// Workers is how many search at once; 0: one. With more the number of states differs a
-	// little from search to search, for some are found before those that cover them.
+	// little from search to search, because some are found before those that cover them.
 	Workers int
 	// Checkpoint names a file that the search is written to now and then, and when it is
 	// stopped, and that it goes on from if it is there. When the search is done it is
@@ -140,16 +140,16 @@ type Options struct {
 	Progress func(Result)
 }
 
-// Result is what a search has come to.
+// Result is what a search has found.
 type Result struct {
 	States, Transitions uint64
 	// Steps are the steps of machines that the transitions stand for: those that can be taken
 	// in a state now, or after others that nobody notices.
 	Steps uint64
-	// Before is what of these an earlier search had come to, from whose checkpoint this one
+	// Before is how much of these an earlier search had counted, from whose checkpoint this one
 	// has gone on.
 	Before Counts
-	// Depth is how many steps the longest way has by which a state was come to.
+	// Depth is the number of steps on the longest way to a state.
 	Depth, Frontier int
 	Nodes, Messages int // different ones
 	Memory          uint64

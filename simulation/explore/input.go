@@ -32,8 +32,8 @@ const (
 	handsOver
 	resigns
 	loses
-	callsOff // a handover
-	stays    // whoever told it to resign does not want that any more
+	callsOff // an order to hand over is withdrawn
+	stays    // an order to resign is withdrawn
 	lapses
 	returns // from Lead
 	pauses  // its engine has paused its writes
@@ -113,15 +113,15 @@ func (m *model) given(in input, name renaming) (e protocol.Input, kind inputKind
 		e = protocol.Input{Kind: protocol.Resign}
 	case loses:
 		e = protocol.Input{Kind: protocol.PeerLost, Seat: name.of(in.seat)}
-	default: // the engine's, or whoever has given orders
+	default: // of the engine, or of somebody who gives orders
 	}
 	return e, in.kind, e.Message.From
 }
 
-// seatName is how people call who sits there.
+// seatName is the name of a seat for people.
 func seatName(s memberstate.Seat) string { return fmt.Sprintf("n%d", int(s)-1) }
 
-// describe is an input in words; name says who is who.
+// describe is an input in words; name has the names of the members.
 func (m *model) describe(in input, name renaming) string {
 	who := func(s memberstate.Seat) string { return seatName(name.of(s)) }
 	switch in.kind {

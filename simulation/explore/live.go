@@ -1,9 +1,8 @@
-// Whether a leader can always still come about. A network in which nothing is ever lost
-// says nothing of that, so this is another search: messages are on their way until they
-// arrive, once; some are lost or arrive twice, some processes crash, as often as budgets
-// allow. From every state that is reached so, some continuation without any more trouble
-// must lead to a leader that a quorum follows. A member that waits for nothing, or that
-// never may stand again, would be found.
+// Live: whether the group can always still elect a leader. A network in which nothing is ever lost says
+// nothing about that, so this is another search. A message is on its way until it arrives, once; some are
+// lost or arrive twice, and some processes crash, as often as budgets allow. From every state that is reached
+// like this, some continuation without more trouble must lead to a leader that a quorum follows. So a
+// member would be found that waits for something that never happens, or that may never stand again.
 
 package explore
 
@@ -62,7 +61,7 @@ type liveSearch struct {
 	result  Result
 }
 
-// liveOrigin is how a state was come to.
+// liveOrigin is the step that led to a state.
 type liveOrigin struct {
 	parent int32
 	depth  int32
@@ -70,8 +69,8 @@ type liveOrigin struct {
 }
 
 // Live looks at all states within the bounds and budgets, and for one from which no
-// leader can come about any more. States in which a member has got to the largest term, or
-// a leader to its last beat, are not asked: what they need may lie beyond the bounds.
+// leader can be elected any more. States in which a member is in the largest term, or a
+// leader has sent its last beat, are not asked, because what they need may lie beyond the bounds.
 func Live(ctx context.Context, o Options, b Budgets) (Result, error) {
 	if err := errors.Join(o.Check(), b.Check()); err != nil {
 		return Result{}, err
@@ -183,8 +182,8 @@ func (x *liveSearch) step(in inputID, now nodeID) Step {
 	return x.model.step(move{name: x.model.renamings[0], input: in, now: now})
 }
 
-// become makes a node what it is now. What is on its way for a round of votes that is over
-// stays on its way, as that of an older one.
+// become makes a node what it is now. Messages of a round of votes that is over stay on their
+// way, as those of an older round.
 func (x *liveSearch) become(s *liveState, i int, now nodeID, ended bool) {
 	s.nodes[i] = now
 	if !ended {
@@ -254,7 +253,7 @@ func (x *liveSearch) enter(s *liveState, parent int32, by Step, calm bool) {
 	}
 }
 
-// judge looks for a state from which no leader can come about.
+// judge looks for a state from which no leader can be elected.
 func (x *liveSearch) judge(r *Result) {
 	hopeful := x.hopeful()
 	for at := range x.states {
@@ -266,7 +265,7 @@ func (x *liveSearch) judge(r *Result) {
 	}
 }
 
-// hopeful are the states from which a leader can come about.
+// hopeful are the states from which a leader can be elected.
 func (x *liveSearch) hopeful() []bool {
 	before := make([][]int32, len(x.states))
 	for _, e := range x.edges {
@@ -312,8 +311,8 @@ func (x *liveSearch) hasLeader(s *liveState) bool {
 	return false
 }
 
-// hasRoom says whether there is a term left within the bounds, and a beat for whoever
-// leads.
+// hasRoom says whether there is a term left within the bounds, and a beat left for each
+// leader.
 func (x *liveSearch) hasRoom(s *liveState) bool {
 	for i := range x.options.Members {
 		m := &x.model.nodes[s.nodes[i]].session

@@ -1,4 +1,4 @@
-// What is said. A message stays: it may arrive at any time from then on.
+// Messages. A message that was sent stays: it may arrive at any time from then on.
 
 package explore
 

@@ -37,7 +37,7 @@ type model struct {
 	roundMessages   [mostMembers]messageSet // what belongs to its round of votes
 	answersToLeader [mostMembers]messageSet // what answers it as a leader
 	acks            []ack
-	won             messageSet // who has led which term
+	won             messageSet // the messages that note who has led which term
 	listed          []bool     // by message: it is among the stale ones
 
 	steps         [][]uint32 // by node, and input or message: which of the results; 0: not known here
@@ -47,8 +47,8 @@ type model struct {
 	closures      [][mostTerms + 1]*closure // by node, and the largest term of the others; nil: not known here
 	listedMarks   marks                     // for what can happen at any time
 	ticked        [2][]nodeID               // by whether its clock misses the tick, and node; 0: not worked out yet
-	searchMarks   marks                     // for a wandering
-	closureMarks  marks                     // for a drift
+	searchMarks   marks                     // of a closure search
+	closureMarks  marks                     // of a closure
 	reactionMarks marks                     // for what a message does to it
 	room          []successor               // for what nodes can do
 	stepping      stepping                  // the one under way
@@ -80,8 +80,8 @@ func newModel(b Bounds, names *registry) *model {
 }
 
 // rulesOf are what the members go by. Time does not count, only how many beats were not
-// answered. So there are no ranks: whose turn it is is a matter of time, and who has not
-// answered need not be asked again where messages stay.
+// answered. So there are no ranks, because the turns that ranks decide on are a matter of time. Nor is a
+// request repeated, because every message stays.
 func rulesOf(b *Bounds) (all []protocol.Rules) {
 	voters := memberstate.Set(1<<b.Members - 1)
 	timing := elector.DefaultTiming()
@@ -113,8 +113,7 @@ func (m *model) internLike(n *node, like nodeID) nodeID {
 	return id
 }
 
-// learn takes over the names that were given since, by whomever, and what steps were found to
-// do.
+// learn takes over the numbers that any worker has given since, and the results of steps.
 func (m *model) learn() {
 	nodes, messages, inputs, results := m.registry.since(len(m.nodes), len(m.messages), len(m.inputs))
 	m.results = results
@@ -134,8 +133,7 @@ func (m *model) learn() {
 // known counts the names that it has taken over.
 func (m *model) known() int { return len(m.nodes) + len(m.messages) + len(m.inputs) }
 
-// knows has it take over names that others have given, if there were so many in all when
-// they did.
+// knows has it take over the numbers of others, if it knows fewer than names.
 func (m *model) knows(names int) {
 	if names > m.known() {
 		m.learn()
@@ -164,7 +162,7 @@ func (m *model) enlist(msg message) {
 		if msg.isFor(seat) {
 			m.to[i].add(id)
 		}
-		if listed && msg.ofRound(seat) && !msg.asksForVote() { // who asked for a vote has still asked for it when the round is over
+		if listed && msg.ofRound(seat) && !msg.asksForVote() { // a request for a vote remains one when the round is over
 			m.roundMessages[i].add(id)
 		}
 		if listed && msg.to == seat && msg.answersLeader() {

@@ -42,7 +42,7 @@ func (n *node) asks(term memberstate.Term, with rpc.Mark) bool {
 }
 
 // votedIn says whether the node has voted in a term, or has left it behind: which is so
-// for ever, for a step by which a vote or a term got lost would be a violation.
+// for ever, because a step that loses a vote or a term would be a violation.
 func (n *node) votedIn(term memberstate.Term) bool {
 	return n.session.Term > term || n.session.Term == term && n.session.Vote != memberstate.Nobody
 }

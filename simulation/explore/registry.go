@@ -20,17 +20,17 @@ type registry struct {
 	idle     []uint32       // by node: which result is that nothing happens to it; 0: none yet
 	full     atomic.Bool    // there are more messages than there is room for
 
-	stale   []protocol.Message // all that may come too late, of a search that forgets such
+	stale   []protocol.Message // all that may come too late, if the search forgets it
 	staleAt map[protocol.Message]int
 
 	steps         stepsTaken
-	relevantStale memo[node, []int]       // what comes too late and its machine does something about
-	staleInputs   memo[nodeID, []inputID] // what comes too late and changes it
+	relevantStale memo[node, []int]       // the stale messages that its machine does not ignore
+	staleInputs   memo[nodeID, []inputID] // the stale messages that change it
 	unprompted    memo[nodeID, *unpromptedSteps]
 	locals        resultCache
 }
 
-// memo is what was worked out about things of one kind, for all who search together.
+// memo has what was worked out about things of one kind, for all workers.
 type memo[K comparable, T any] struct{ known sync.Map }
 
 // of is what is known of one of them, or worked out now.
@@ -39,7 +39,7 @@ func (o *memo[K, T]) of(thing K, by *model, work func(K) T) T {
 	if !known {
 		what, known = o.known.LoadOrStore(thing, work(thing))
 	}
-	if known { // by others, who may have given names
+	if known { // by another worker, which may have given numbers
 		by.learn()
 	}
 	return what.(T) //nolint:forcetypeassert // nothing else is in it
@@ -136,8 +136,8 @@ func (r *registry) result(id nodeID, all []stepResult, nothing bool) uint32 {
 	return at
 }
 
-// since is what was named after the first so many, and all results. What is in them stays as
-// it is.
+// since is what was numbered after the first ones of each kind, and all results. Nothing in
+// them changes any more.
 func (r *registry) since(nodes, messages, inputs int) ([]node, []message, []input, [][]stepResult) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

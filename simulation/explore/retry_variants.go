@@ -28,7 +28,7 @@ import (
 func (m *model) canonize(n *node) {
 	n.canonize(&m.rules[n.index()])
 	if m.forgets() {
-		n.session.Machine = n.session.Steady() // its mood is anybody's guess (workIn)
+		n.session.Machine = n.session.Steady() // every input is given to both variants
 	}
 }
 

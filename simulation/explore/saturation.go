@@ -19,7 +19,7 @@
 // The fix that looks right and is wrong is to take every step at once that says something, also
 // one after a silent step. By the silent step the node gives up what it could do instead.
 //
-// What it buys: see the table in explore.go.
+// docs/verification.md says what it buys.
 
 package explore
 

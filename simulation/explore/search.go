@@ -18,17 +18,17 @@ type state struct {
 	said  messageSet
 }
 
-// origin is how a state was come to.
+// origin is the state and the node whose step led to a state.
 type origin struct {
 	parent int32 // -1: it is the first
 	node   uint8 // which did something
 }
 
-// search is what those who search share. The lock is for all of it.
+// search is what all workers share. The lock is for all of it.
 type search struct {
 	options  Options
 	registry *registry
-	over     atomic.Bool // nobody need go on
+	over     atomic.Bool // all workers are to stop
 
 	mu          sync.Mutex
 	states      store
@@ -37,7 +37,7 @@ type search struct {
 	level       rank       // of what may be looked at now, if the nearest comes first
 	unlooked    int        // how many were taken since somebody looked up
 	busy        int        // how many look at one
-	idle        *sync.Cond // for those who find none
+	idle        *sync.Cond // for workers that find no state to look at
 	saved       time.Time  // when it was written down
 	unconfirmed int        // violations that plain machines could not be led to
 	err         error
@@ -162,8 +162,7 @@ func (m *model) apply(from *state, i int, does *successor) state {
 // say adds a message to what was said, and tells whether it is new.
 func (m *model) say(s *state, id messageID) bool { return !m.late(s, id) && s.said.add(id) }
 
-// enter has a state kept, by and by, if nothing that is known covers it, and if the worker was
-// not led to it of late.
+// enter puts a state among those that the worker has found, unless it has found it a moment ago.
 func (x *worker) enter(s *state, from origin, depth uint16) {
 	if !x.duplicates.add(s) {
 		return
@@ -183,7 +182,7 @@ func (m *model) wrongSaying(s *state, says []messageID) (d defect) {
 	return d
 }
 
-// led is who has led, by term.
+// led is the members that have led each term.
 func (m *model) led(s *state) (by [mostTerms + 1]memberstate.Set) {
 	won := s.said.and(&m.won)
 	for id := range won.all {

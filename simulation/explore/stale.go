@@ -47,8 +47,8 @@ func refuses(b *protocol.Message) bool {
 	return b.Result != 0 && b.Result != rpc.Accept && b.Result != rpc.Success
 }
 
-// late says whether an answer need not be kept, for it is among the stale ones: to a leader
-// that is none any more, or to a round of votes that is not under way. Should the same be
+// late says whether an answer is forgotten because it is among the stale messages: an answer to a leader
+// that leads no more, or to a round of votes that is not under way. Should the same be
 // asked for in another round, the same request is answered again.
 func (m *model) late(s *state, id messageID) bool {
 	msg := &m.messages[id]
@@ -64,9 +64,9 @@ func (m *model) late(s *state, id messageID) bool {
 	}
 }
 
-// forget takes out what comes too late for all whom it may reach, of requests and of votes
-// that answer none: it is among the stale ones. Who has led a term that all have left need
-// not be known either, for nobody comes back to it.
+// forget takes out requests, and votes that answer none, that are too late for every member that they may
+// reach, because they are among the stale messages. It also forgets who has led a term that all
+// have left, because nobody comes back to it.
 func (m *model) forget(s *state) {
 	for id := range s.said.all {
 		if msg := &m.messages[id]; m.listed[id] && m.maybePast(s, msg) && m.pastForAll(s, msg) || msg.won && m.left(s, msg.body.Term) {
@@ -85,8 +85,8 @@ func (m *model) left(s *state, term memberstate.Term) bool {
 	return true
 }
 
-// maybePast says whether a message comes too late as soon as all whom it may reach have gone
-// on. What a leader says does only when it leads no more, for until then answers to it count.
+// maybePast says whether a message is too late as soon as all members that it may reach have gone on.
+// A message of a leader is not until it leads no more, because until then answers to it count.
 func (m *model) maybePast(s *state, msg *message) bool {
 	switch b := &msg.body; {
 	case msg.asksForVote(), b.Mark == rpc.Vouched:
@@ -151,7 +151,7 @@ func (m *model) couldBe(n *node, msg *protocol.Message) bool {
 }
 
 // staleInputs are those that change a node. Most change none, and what others change the
-// same way is left out. They are worked out for one of all nodes that differ by who is who.
+// same way is left out. They are worked out for one node of each orbit.
 func (m *model) staleInputs(id nodeID) []inputID {
 	return m.registry.staleInputs.of(id, m, func(id nodeID) []inputID {
 		to := m.nodes[id].sorted(m.bounds.Members)
@@ -181,8 +181,8 @@ func (m *model) workStale(id nodeID) []inputID {
 	return matter
 }
 
-// workRelevantStale are the messages that could come too late for a node and about which its machine does
-// something: of those about which it does the same one, if that is the whole of it.
+// workRelevantStale are the stale messages that could reach a node and that its machine does not ignore.
+// Of several that provably have the same effect, one stands for all.
 func (m *model) workRelevantStale(n node) []int {
 	some := []int{}
 	seen := map[protocol.Machine][]outcome{} // by what the machine becomes: a hash of all would cost more
@@ -205,10 +205,10 @@ func (m *model) workRelevantStale(n node) []int {
 	return some
 }
 
-// outcome is what a message that comes too late has a node's machine do, in each of its moods:
+// outcome is what a stale message has a node's machine do, in each of its retry variants:
 // work's answer in brief, at a fraction of the cost. If it is the whole of that, two messages
 // with the same have the same results. It is not if the machine asks for more, if what it does
-// depends on who sits where, and if it does what it must not about some messages: vote without a
+// depends on seats, and if it does what it must not about some messages: vote without a
 // look at its ledger, or change by a pre-vote.
 type outcome struct {
 	machines [2]protocol.Machine
@@ -228,7 +228,7 @@ func (o *outcome) of(r *protocol.Rules, moods *[2]protocol.Machine, msg *protoco
 		machine.Step(r, &in, out)
 		out.Dropped = 0 // for people
 		votes := out.Replied && out.Reply.Result == rpc.Accept
-		answers := votes || out.Replied && msg.Result != 0 // who asked too late hears too late, but must not get a vote
+		answers := votes || out.Replied && msg.Result != 0 // an answer to a late request comes late, too, but it must not be a vote
 		acts := answers || out.NeedLedger || out.Save || out.To != 0 || out.Err != nil
 		changes := *machine != *before
 		o.exact = o.exact && !out.NeedLedger && out.Err == nil && !votes && (!preVote || !changes)

@@ -30,7 +30,7 @@ import (
 // those that have the same nodes and of which none covers another: they are chained.
 type store struct {
 	blocks []block
-	won    messageSet // who has led what: a state covers only one of which that is the same
+	won    messageSet // the messages that note who has led: a state covers only one with the same of these
 	count  int
 	heads  []int32 // a hash table: the first of each chain, plus 1; 0: there is none
 	chains int
@@ -39,7 +39,7 @@ type store struct {
 	byDepth bool
 }
 
-// record is what a state is besides what was said, and how it was come to.
+// record is what a state is besides what was said, and how it was found.
 type record struct {
 	origin
 	nodes   [mostMembers]nodeID
@@ -57,7 +57,7 @@ type block struct {
 
 const blockSize = 1 << 12
 
-// state is the one that was found so many others later than the first.
+// state is the one with a number, in the order in which they were found.
 func (t *store) state(at int32) (s state) {
 	b, i := t.block(at)
 	s.nodes = b.records[i].nodes
@@ -112,7 +112,7 @@ func (t *store) link(head *int32, at int32, out func(int32) bool) {
 }
 
 // covers says whether all that was said in the one case was in the other, and the same members
-// have led: that nobody has led a term can be what is wrong with whoever follows. The sets may
+// have led: a member that follows a leader that never led is a violation. The sets may
 // have different lengths.
 func (t *store) covers(all, some []uint64) bool {
 	for i := range max(len(all), len(some)) {
@@ -191,7 +191,7 @@ func (t *store) write(out io.Writer) error {
 	return nil
 }
 
-// read reads so many states.
+// read reads count states.
 func (t *store) read(in io.Reader, count int) error {
 	for t.count < count {
 		n, width := min(count-t.count, blockSize), make([]uint64, 1)

@@ -190,8 +190,8 @@ func (w *stepping) Done() {
 	}
 }
 
-// look looks at what the machine has become: what must be saved is, and who has won a term is
-// noted.
+// look looks at what the machine has become: what must be saved is, and a term that was won
+// is noted.
 func (w *stepping) look() {
 	n, m := w.node, &w.session.Machine
 	if m.HardState != w.disk {

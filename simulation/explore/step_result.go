@@ -32,7 +32,7 @@ func (t *stepResult) noticed(before nodeID) bool {
 	return !t.defect.none() || !t.beyond && (t.node != before || len(t.says) > 0 || t.saved)
 }
 
-// silent says whether nobody need notice it.
+// silent says whether nobody else can notice it.
 func (t *stepResult) silent() bool {
 	return len(t.says) == 0 && !t.saved && !t.beyond && t.defect.none()
 }
@@ -106,7 +106,7 @@ func (m *model) work(id nodeID, in input) []stepResult {
 	return m.workIn(id, in, m.renamings)
 }
 
-// workIn is all that an input can do to a node, in whatever mood, among members that have
+// workIn is all that an input can do to a node, in both retry variants, among members that have
 // these seats or those.
 func (m *model) workIn(id nodeID, in input, seats []renaming) []stepResult {
 	n := m.nodes[id]
@@ -187,8 +187,8 @@ func (m *model) hear(id nodeID, msg message) stepResult {
 	return all[len(all)-1]
 }
 
-// stepsTaken are the results of steps that are known, by node and place, for all who search
-// together. What each knows of them, it need not ask for again under a lock.
+// stepsTaken are the results of steps that are known, by node and place, for all workers.
+// Each worker keeps a copy of what it has asked for, because the lock costs time.
 type stepsTaken struct {
 	parts [cacheParts]struct {
 		mu sync.Mutex

@@ -54,7 +54,7 @@ type interleaving struct {
 // choice is one of several that there are.
 type choice struct{ at, of int }
 
-// choose is the next choice of so many.
+// choose makes the next choice, of this many.
 func (d *interleaving) choose(of int) int {
 	if d.made == len(d.choices) {
 		d.choices = append(d.choices, choice{of: of})
@@ -125,7 +125,7 @@ type effect struct {
 	defect defect
 }
 
-// covers says whether whatever can follow another result can follow this one.
+// covers says whether all that can follow another effect can follow this one.
 func (r *effect) covers(other *effect) bool {
 	return r.node == other.node && r.ended == other.ended &&
 		!slices.ContainsFunc(other.says, func(msg message) bool { return !slices.Contains(r.says, msg) }) &&
@@ -133,7 +133,7 @@ func (r *effect) covers(other *effect) bool {
 }
 
 // alsoWaiting has something happen to a node with all that can be told while it waits, and
-// says what is wrong with what comes of that. The first combination has been tried.
+// says what is wrong with what comes of that. The first combination, that nothing is told, has been tried.
 func (m *model) alsoWaiting(d *interleaving, n *node, back renaming, happens func(*stepping)) defect {
 	for d.next() {
 		w := m.stepOf(n, back)
@@ -151,7 +151,7 @@ func (m *model) alsoWaiting(d *interleaving, n *node, back renaming, happens fun
 	return defect{}
 }
 
-// comesApart says whether something comes to a result when all that was told while it waited is
+// comesApart says whether an input has the same effect when all that was told while its step waited is
 // told before it and after it instead.
 func (m *model) comesApart(n *node, back renaming, happens func(*stepping), told []inputKind, withdrawn bool, want *effect) bool {
 	return slices.ContainsFunc(orders(told), func(all []inputKind) bool {

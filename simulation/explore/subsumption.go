@@ -21,8 +21,7 @@ package explore
 
 import "slices"
 
-// dropSubsumed takes out what others cover: where a node gets to by a step that it could have
-// taken before the silent ones, it is still to come to those.
+// dropSubsumed takes out the successors that are subsumed.
 func (w *closureSearch) dropSubsumed() {
 	l, m := w.local, w.model
 	l.next = slices.DeleteFunc(l.next, func(s successor) bool {

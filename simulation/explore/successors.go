@@ -25,7 +25,7 @@ type local struct {
 	eagerCandidacy nodeID
 	eagerSays      []messageID
 	wrong          *wrong
-	lease          int // the ticks of the longest that it can silently come to hold
+	lease          int // ticks of the longest that it can have after silent steps
 	by             int // the renaming to the members among whom it was worked out
 
 	silent, others uint32 // how many nodes it can become silently, and what they can do but hear
@@ -85,7 +85,7 @@ func (m *model) workLocal(key *localKey) *closureSearch {
 	return w
 }
 
-// renameLocal is what a node can do if one can do this that differs from it by who is who.
+// renameLocal is what a node can do if another node of its orbit can do this.
 func (m *model) renameLocal(like *local, by int) *local {
 	l, back := *like, m.undone[by]
 	l.by = m.both(like.by, by)

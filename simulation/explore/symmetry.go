@@ -61,7 +61,7 @@ func same() (r renaming) {
 	return r
 }
 
-// renamings are all for so many members; the first one changes nothing.
+// renamings are all that a group of this size has; the first one changes nothing.
 func renamings(members int) (all []renaming) {
 	var place func(r renaming, at int)
 	place = func(r renaming, at int) {
@@ -79,7 +79,7 @@ func renamings(members int) (all []renaming) {
 	return all
 }
 
-// asymmetric says whether what a machine does about an input depends on who sits where.
+// asymmetric says whether what a machine does about an input depends on seats.
 // It should only if the machine is to choose a successor, by turns; a test holds it to that.
 // In small groups every input is taken as if it might.
 func (m *model) asymmetric(in input) bool {
@@ -104,7 +104,7 @@ func (n *node) renamed(r renaming) node {
 	return other
 }
 
-// sorted is a renaming of so many members after which nodes that differ by who is who are
+// sorted is a renaming after which all nodes of an orbit are
 // the same: itself first, and then the others, by what they are to it.
 func (n *node) sorted(members int) (to renaming) {
 	to = same()
@@ -175,8 +175,8 @@ func (m *model) both(second, first int) int {
 	return m.numbered[m.renamings[second].after(m.renamings[first])]
 }
 
-// canonicalKey is the first of all keys that differ from this one by who is who, and the number of
-// the renaming that leads there. What a node can do is worked out for that one only.
+// canonicalKey is the first key of the orbit of this one, and the number of the renaming that leads
+// there. What a node can do is worked out for that key only.
 func (m *model) canonicalKey(key *localKey) (least localKey, by int) {
 	n := m.nodes[key.node]
 	to := n.sorted(m.bounds.Members)
@@ -243,8 +243,8 @@ func (m *model) renameNodes(nodes *[mostMembers]nodeID, by int, other, least *[m
 	return order
 }
 
-// canonical is the first of all states that differ from this one by who is who, and the
-// number of the renaming that leads there.
+// canonical is the first state of the orbit of this one, and the number of the renaming that leads
+// there.
 func (m *model) canonical(s *state) (least state, by int) {
 	m.nameAll(s.nodes[:m.bounds.Members])
 	least = *s

@@ -12,8 +12,8 @@ import (
 	"github.com/hustings/hustings/simulation"
 )
 
-// A promise lasts so many ticks of the clock of whoever gives it, and a lease fewer by the
-// margin, by the clock of whoever holds it.
+// A promise lasts this many ticks of its giver's clock. A lease is shorter by the margin, by the clock of
+// its holder.
 const (
 	tick         = time.Millisecond
 	promiseTicks = 3
@@ -53,9 +53,9 @@ func leasesLeft(nodes []node) (left []int) {
 	return left
 }
 
-// waits notes when the alarm may ring at the earliest, if that matters: who follows keeps
-// a promise so long, and who has just started keeps one that it has forgotten. All else
-// may happen at any time.
+// waits notes when the alarm may ring at the earliest, if that matters: a follower keeps its promise
+// that long, and a member that has just started keeps one that it has forgotten. All other alarms may ring
+// at any time.
 func (n *node) waits(least time.Duration, role memberstate.Role, starts bool) {
 	n.time.wait = 0
 	if role == memberstate.Follower || starts && n.session.Promise > 0 {
@@ -74,7 +74,7 @@ func (n *node) ticked(misses bool) node {
 	if other.time.wait > 0 {
 		other.time.wait--
 	}
-	if other.lapsed() { // whoever drives the session sees to that
+	if other.lapsed() { // the session's driver sees to that
 		other.driver.ended = other.driver.runs
 	}
 	return other
@@ -117,16 +117,16 @@ func (x *worker) ticks(at int32, from *state, depth uint16) {
 	}
 }
 
-// theClock is who does something when time passes.
+// theClock stands for a node in the origin of a state to which time has led.
 const theClock = mostMembers
 
-// What must not be.
+// What must not happen.
 var (
 	twoLeases = defect{simulation.OneLease, "two members hold a lease at once"}
 	baseless  = defect{simulation.OneLease, "a lease lasts longer than the promises that it rests on"}
 )
 
-// wrongLeases says what is wrong with the leases that members can silently come to hold.
+// wrongLeases says what is wrong with the leases that members can have after silent steps.
 func (x *worker) wrongLeases(s *state) defect {
 	var nodes [mostMembers]node
 	var left [mostMembers]int

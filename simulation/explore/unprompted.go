@@ -16,7 +16,7 @@ import (
 // unpromptedSteps is what can happen to a node.
 type unpromptedSteps struct {
 	events []event               // those that need no term come first
-	inputs [mostTerms + 1]uint32 // that there are, if the others have come to a term
+	inputs [mostTerms + 1]uint32 // how many there are, by the largest term of the others
 	terms  uint8                 // that some of them need
 }
 
@@ -26,7 +26,7 @@ type event struct {
 	node   nodeID // 0: there is more to it
 	result uint32
 	input  inputID
-	term   memberstate.Term // that others must have come to
+	term   memberstate.Term // at least the largest one of the others
 	ended  bool             // the round of votes that was under way is over
 }
 
@@ -58,8 +58,8 @@ func (m *model) workUnprompted(id nodeID) *unpromptedSteps {
 	return a
 }
 
-// termNeeded is the term that others must have come to for a message to have been sent. Who
-// asks for a pre-vote has not come to the term that it would stand in.
+// termNeeded is the term that another member must be in for a message to have been sent. A member that asks
+// for a pre-vote is not yet in the term in which it would stand.
 func termNeeded(msg *protocol.Message) memberstate.Term {
 	if msg.Kind == rpc.VoteRequest && msg.Mark == rpc.PreVote {
 		return 0

@@ -1,6 +1,6 @@
-// One of those who search together. Each has a model of its own, so that most can be looked up
-// without a lock; states are common to all, and so is what was worked out about nodes: what
-// single steps do, what can happen at any time, and what they can do next.
+// A worker: one goroutine of a search. Each has a model of its own, so that most can be looked up without
+// a lock. All share the states, and what was worked out about nodes: the results of steps, the unprompted
+// ones, and the successors.
 
 package explore
 
@@ -13,7 +13,7 @@ type worker struct {
 	*search
 	model              *model
 	due                []due  // that it looks at
-	looks              bool   // it has such, or all of them are covered by others
+	looks              bool   // it has taken some, though others may cover all of them
 	found              []find // by looking at them
 	duplicates         duplicateFilter
 	transitions, steps uint64
@@ -31,7 +31,7 @@ type due struct {
 	depth uint16
 }
 
-// find is a state that was come to.
+// find is a state that was found.
 type find struct {
 	state state
 	from  origin
@@ -50,7 +50,7 @@ func (x *worker) work(ctx context.Context) {
 }
 
 // exchange has what was found kept and asked for what must hold, and finds states that
-// nobody has looked at. A worker waits if there is none yet, for others may come to one.
+// nobody has looked at. A worker waits if there is none yet, because others may find one.
 func (x *worker) exchange(ctx context.Context) (more bool) {
 	x.mu.Lock()
 	isNew := x.keep()
@@ -80,7 +80,7 @@ func (x *worker) keep() (isNew []find) {
 	if x.registry.full.Load() {
 		return isNew
 	}
-	x.states.won.join(&x.model.won) // whose names are known to whoever found something
+	x.states.won.join(&x.model.won) // a worker that has found something knows them
 	for i := range x.found {
 		f := &x.found[i]
 		if at, ok := x.states.add(&f.state, f.from, f.depth); ok {
