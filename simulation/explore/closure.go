@@ -19,15 +19,15 @@
 //     silent where time passes, because a process that has started again waits from then on, and it
 //     matters how long ago that was. There a crash is a transition of its own (successors.go).
 //   - Time passes for all nodes at once. A silent step before a tick can as well come after it.
-//   - Two silent steps can hold a lease one after the other. The longest lease of a closure is kept,
-//     because a lease that could be held must be as sound as one that is.
+//   - A silent step begins a lease. Leases are compared by the longest one in each closure, because a lease
+//     that a member could hold must be as sound as one that it holds.
 //
 // The fix that looks right and is wrong is to keep only the last nodes of a closure, those that have nothing
 // silent left to do. A silent step gives things up: a candidate that has begun a new round does not
 // count the answers to the old one any more, so the node before the step must be able to go on, too.
 //
-// What it buys: without it each member of a group of five would have up to twelve thousand nodes to be in, instead
-// of a few, in every state. To share the closures costs 300 lines and saves time.
+// What it buys: the closure of a candidate among five has up to twelve thousand nodes, and each of them would
+// otherwise be a state of its own, combined with those of the other four.
 
 package explore
 

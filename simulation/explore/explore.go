@@ -17,7 +17,7 @@
 //	                                         what is kept
 //	saturation           saturation.go       nobody has to hear what is said, so to have said  TestTheExplorerHasBeenWhereASearchWithoutReductionsGets
 //	                                         it allows everything that follows without it
-//	steps do not wait    step_waits.go       what is told to a step that waits is told         TestWhatIsToldWhileAStepWaitsIsLookedAt
+//	steps do not wait    step_waits.go       what is told while a step waits is also told      TestWhatIsToldWhileAStepWaitsIsLookedAt
 //	                                         before and after it, and compared
 //	prompt returns       lead_return.go      every input is also given to the node whose       TestWhatIsDoneWhileAnOldLeadRunsIsLookedAt
 //	                                         Lead still runs, and compared

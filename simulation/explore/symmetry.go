@@ -10,8 +10,8 @@
 //     the others.
 //   - The code is known not to be symmetric: a leader that has to choose a successor goes by seats. Such
 //     an input is given to the node in every seat, so the node may choose as any of them would.
-//   - In groups of up to three every input is treated like this, so nothing is taken for granted
-//     there. A test finds what else depends on seats.
+//   - In groups of up to three every input but a stale message is treated like this, so nothing is taken for
+//     granted there. A test finds inputs that depend on seats and are not listed.
 //
 // The fix that looks right and is wrong is to sort the nodes of a state and to leave the messages as they are. A
 // message names its sender and its receiver, so it must be renamed with them.
