@@ -442,3 +442,14 @@ func TestAnAnswerIsAReasonInItsTerm(t *testing.T) {
 		assert.Equal(t, asked == d.group.Term, len(d.group.more.attempt.answered) == 1)
 	}
 }
+
+// A lease that is over ends the office before anything goes on that the office was for.
+func TestAnOfficeEndsBeforeItsHandoverGoesOn(t *testing.T) {
+	d, f := pair(t)
+	d.order(f)
+	duties := d.group.duties
+	duties.pause.running, duties.pause.ready = false, true
+	assert.Equal(t, Paused, d.group.attend(&d.group.Rules, d.node.now, &d.node.fx))
+	duties.lease.over = true
+	assert.Equal(t, Lapsed, d.group.attend(&d.group.Rules, d.node.now, &d.node.fx))
+}

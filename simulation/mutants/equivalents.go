@@ -39,4 +39,6 @@ var equivalents = map[string]string{
 	"lease/elector.go serve: without o.Close()":                                                                                                                                "the step that is told of Lead's end closes the office, unless it was closed before",
 	"memberstate/filestore_records.go uvarint: d.bad, d.rest = true, nil becomes d.bad = true":                                                                                 "nothing is used of what is bad",
 	"lease/protocol/poll.go looked: without the field Kind: Read of Note":                                                                                                      "Read is the zero kind",
+	"internal/office/office.go Holds: return 0, false becomes return 1, false":                                                                                                 "nobody asks until when a lease is held that is not",
+	"elector/engine.go EndLead: e.Host().node.LeadReturned(&e.group, term, false, nil) becomes e.Host().node.LeadReturned(&e.group, term, true, nil)":                          "it was told to end, so it does not count as early",
 }

@@ -1,0 +1,27 @@
+package protocol
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/hustings/hustings/memberstate"
+)
+
+// How long ago a quorum was heard is told in beats where the time of the beat is not known.
+func TestTheAgeOfAQuorumIsToldInBeatsIfNeedBe(t *testing.T) {
+	r := threeRules()
+	s := Session{Machine: Machine{
+		State:  memberstate.State{HardState: memberstate.HardState{Term: 2, Vote: r.Self}, Role: memberstate.Leader, Leader: r.Self},
+		office: office{beat: 9, heardBeat: 7},
+	}}
+	const now = time.Minute
+	assert.Equal(t, 2*r.Timing.Heartbeat, s.QuorumAge(r, now), "none of this office was answered")
+	s.office.acks[7%recentBeats] = memberstate.SetOf(r.Self, 2)
+	assert.Equal(t, 2*r.Timing.Heartbeat, s.QuorumAge(r, now), "nor is it known when it was sent")
+	s.duty().sent.beats[7%recentBeats] = now - time.Second
+	assert.Equal(t, time.Second, s.QuorumAge(r, now))
+	s.Role = memberstate.Follower
+	assert.Zero(t, s.QuorumAge(r, now))
+}
