@@ -190,3 +190,17 @@ func TestAnOrderMayBeGivenWhileAMemberBeginsAndEnds(t *testing.T) {
 	require.ErrorIs(t, el.Resign(context.Background()), elector.ErrStopped)
 	working.Wait()
 }
+
+// A group whose host has a transport that serves nobody does not begin, and says why.
+func TestAGroupDoesNotBeginWithoutATransport(t *testing.T) {
+	network := rpc.NewNetwork(1)
+	stop, err := network.Join("n0").Serve(&outsider{})
+	require.NoError(t, err)
+	all := aloneOn(t, network.Join("n0"), new(memberstate.MemStore), "g", "h")
+	require.ErrorContains(t, all[0].Start(), "is being served already")
+	<-all[0].Done()
+	require.ErrorContains(t, all[0].Err(), "is being served already")
+	stop()
+	require.NoError(t, all[1].Start(), "another may begin when it serves somebody")
+	require.NoError(t, all[1].Stop(context.Background()))
+}
