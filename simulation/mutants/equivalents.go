@@ -41,4 +41,5 @@ var equivalents = map[string]string{
 	"lease/protocol/poll.go looked: without the field Kind: Read of Note":                                                                                                      "Read is the zero kind",
 	"internal/office/office.go Holds: return 0, false becomes return 1, false":                                                                                                 "nobody asks until when a lease is held that is not",
 	"elector/engine.go EndLead: e.Host().node.LeadReturned(&e.group, term, false, nil) becomes e.Host().node.LeadReturned(&e.group, term, true, nil)":                          "it was told to end, so it does not count as early",
+	"internal/logging/logging.go Handle: w.handler().Handle(ctx, r) does not end with ctx":                                                                                     "a handler looks at what the context holds, and waits for nothing",
 }
