@@ -306,3 +306,30 @@ func TestWhatCouldNotBeSentIsCounted(t *testing.T) {
 	assert.EqualValues(t, 2, l.transport.Stats().Dropped)
 	assert.Zero(t, l.transport.Stats().Sent)
 }
+
+// Until a peer has confirmed the answer to its Hello it may be anybody's last words, and there are
+// bounds to how many such there are and how long they stay.
+func TestAStrangerIsOneUntilItHasConfirmed(t *testing.T) {
+	l, _ := linkTo(t)
+	g := l.transport.guard
+	ours, _ := net.Pipe()
+	came := &guest{guard: g, meter: newMeter(ours, func() {})}
+	g.mu.Lock()
+	g.guests[came] = true
+	g.mu.Unlock()
+	g.move(came, &g.strangers)
+	ctx, cancel := context.WithCancel(t.Context())
+	over := make(chan error, 1)
+	go func() {
+		over <- l.accept(unconfirmed{ctx: ctx}, &electorpb.Hello{From: "a", To: "b", Confirms: true}, came)
+	}()
+	for l.greets() != came {
+		runtime.Gosched()
+	}
+	g.mu.Lock()
+	assert.Same(t, &g.strangers, came.among)
+	g.mu.Unlock()
+	cancel()
+	require.Error(t, <-over)
+	require.NoError(t, came.Close())
+}
