@@ -453,3 +453,13 @@ func TestAnOfficeEndsBeforeItsHandoverGoesOn(t *testing.T) {
 	duties.lease.over = true
 	assert.Equal(t, Lapsed, d.group.attend(&d.group.Rules, d.node.now, &d.node.fx))
 }
+
+// Another is asked at the next beat, but whoever has been told to stand, or is about to be, stays
+// the one.
+func TestTheTargetChangesOnlyWhileItIsAsked(t *testing.T) {
+	for phase, want := range map[HandoverPhase]memberstate.Seat{Probing: 3, Pausing: 2, Taking: 2} {
+		m := Machine{handover: Handover{Phase: phase, Target: 2, Reason: ToAnyone, patience: 2}}
+		m.waitForHandover(threeRules(), new(Output))
+		assert.Equal(t, want, m.handover.Target, "%v", phase)
+	}
+}
