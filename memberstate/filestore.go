@@ -113,8 +113,11 @@ func (o FileOptions) Create(path, node string) (*FileStore, error) {
 }
 
 func (o FileOptions) create(path, node string, room uint32) (*FileStore, error) {
-	if node == "" {
+	switch {
+	case node == "":
 		return nil, fmt.Errorf("memberstate: %s: the node's id is empty", path)
+	case len(node) > MaxIDLength:
+		return nil, fmt.Errorf("memberstate: %s: the node's id has %d bytes, %d is the most", path, len(node), MaxIDLength)
 	}
 	return o.withLock(path, node, room, (*FileStore).begin)
 }

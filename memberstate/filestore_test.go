@@ -227,3 +227,20 @@ func TestInspectingChangesNothing(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, damaged, after)
 }
+
+// A store that is made can be opened again, so an id that does not fit is refused before.
+func TestTheNodesIDIsBounded(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store")
+	_, err := memberstate.CreateFile(path, strings.Repeat("n", memberstate.MaxIDLength+1))
+	require.ErrorContains(t, err, "has 256 bytes, 255 is the most")
+	assert.NoFileExists(t, path)
+	_, err = memberstate.CreateFile(path, "")
+	require.ErrorContains(t, err, "is empty")
+	longest := strings.Repeat("n", memberstate.MaxIDLength)
+	s, err := memberstate.CreateFile(path, longest)
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
+	s, err = memberstate.OpenFile(path, longest)
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
+}
