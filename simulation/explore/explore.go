@@ -25,7 +25,7 @@
 //	                                         that in which more was said can do more
 //	symmetry             symmetry.go         renaming the members changes nothing, and a       TestWhatANodeCanDoIsTheSameWhoeverIsWho
 //	                                         node chooses as it would in any seat              TestOnlyTheChoiceOfASuccessorIsAsymmetric
-//	retry variants       retry_variants.go   both variants are given every input               TestTheExplorerHasBeenWhereASearchWithoutReductionsGets
+//	retry variants       retry_variants.go   both variants are given every input               TestTheExplorerHasBeenWhereRandomRunsGet
 //	stale messages       stale.go            whatever could have been sent may arrive          TestNoStaleMessageIsMissed
 //	                     stale_messages.go                                                     TestWhateverIsSaidMayComeTooLate
 //

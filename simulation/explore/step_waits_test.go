@@ -46,7 +46,7 @@ func (m *model) waiting(n *node, d *interleaving) *stepping {
 // Whatever a session can be told is told it while it waits, and comes to what it comes to when it
 // is told before or after. If it did not, that would be a violation.
 func TestWhatIsToldWhileAStepWaitsIsLookedAt(t *testing.T) {
-	m := searched(t, Bounds{Members: 2, Terms: 2, Beats: 1, Leases: true, NoHints: true, NoPreVote: true, Withdrawals: true, Pauses: true}, 2000).model
+	m := searched(t, Bounds{Members: 2, Terms: 2, Beats: 1, Leases: true, NoHints: true, NoPreVote: true, Withdrawals: true, Pauses: true}, 500).model
 	told, broken := map[inputKind]int{}, 0
 	for id := nodeID(1); int(id) < len(m.nodes); id++ {
 		n := m.nodes[id]
