@@ -41,7 +41,7 @@ test: ## Run all tests that need no server, each as long as one likes to wait.
 	go test $(PACKAGES)
 
 .PHONY: test-all
-test-all: export HUSTINGS_TEST_ALL = 1
+test-all: export HUSTINGS_TEST_WHOLE = 1
 test-all: ## Run these tests in all modules, and those that try many things with all of them.
 	go test $(ALL)
 	cd bench && go test ./...

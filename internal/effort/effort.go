@@ -1,17 +1,17 @@
 // Package effort says how much a test does. Whoever works on the code waits for its tests, so
 // by default they try a part of what there is. The gate has them try all of it, by a variable
-// of the environment: HUSTINGS_TEST_ALL. With -short, as under the race detector, a test may
+// of the environment: HUSTINGS_TEST_WHOLE. With -short, as under the race detector, a test may
 // try still less.
 package effort
 
 import "os"
 
-// All says whether everything is to be tried.
-func All() bool { return os.Getenv("HUSTINGS_TEST_ALL") != "" }
+// Whole says whether everything is to be tried.
+func Whole() bool { return os.Getenv("HUSTINGS_TEST_WHOLE") != "" }
 
 // Of is how many are to be tried: all of them, or some.
 func Of[N ~int | ~uint64](all, some N) N {
-	if All() {
+	if Whole() {
 		return all
 	}
 	return some

@@ -16,7 +16,7 @@ import (
 // long is for tests that take longer than one likes to wait for. The gate runs them.
 func long(t *testing.T) {
 	t.Helper()
-	if !effort.All() {
+	if !effort.Whole() {
 		t.Skip("it takes long: make test-all runs it")
 	}
 }

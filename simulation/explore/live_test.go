@@ -25,7 +25,7 @@ func TestALeaderCanAlwaysComeAbout(t *testing.T) {
 		"three, with little to do": {Bounds{Members: 3, Terms: 2, Beats: 1, NoTransfer: true, NoHints: true}, Budgets{InFlight: 3}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if !effort.All() {
+			if !effort.Whole() {
 				c.budgets.InFlight = min(c.budgets.InFlight, c.bounds.Members)
 			}
 			r, err := Live(t.Context(), Options{Bounds: c.bounds}, c.budgets)

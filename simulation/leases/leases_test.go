@@ -17,7 +17,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // campaign plays seeds of 2 to 5 candidates, every other one in strict mode.
 func campaign(t *testing.T, seeds uint64, faults string) *leases.Summary {
 	t.Helper()
-	if !effort.All() {
+	if !effort.Whole() {
 		seeds = min(seeds, 100)
 	}
 	set, err := leases.ParseFaults(faults)
@@ -37,7 +37,7 @@ func campaign(t *testing.T, seeds uint64, faults string) *leases.Summary {
 // never comes about show nothing.
 func TestNothingBreaksALeaseAndEverythingStrikes(t *testing.T) {
 	total := campaign(t, 3000, "all")
-	if !effort.All() {
+	if !effort.Whole() {
 		return // what is rare does not come about
 	}
 	for _, f := range leases.Faults() {
@@ -62,7 +62,7 @@ func TestBrokenAssumptionsBreakLeases(t *testing.T) {
 		t.Run(f.String(), func(t *testing.T) {
 			total := campaign(t, 1000, "all,"+f.String())
 			assert.Positive(t, total.Assumed[f])
-			if effort.All() {
+			if effort.Whole() {
 				assert.Positive(t, total.Excused[leases.OneLease])
 			}
 			t.Logf("struck in %d runs; broken: %v", total.Assumed[f], total.Excused)
