@@ -40,20 +40,20 @@ func TestAnOfficeBeginsAfresh(t *testing.T) {
 }
 
 func TestWhoFollowsHasForgottenTheCampaign(t *testing.T) {
-	m := Machine{State: memberstate.State{HardState: memberstate.HardState{Term: 1}}, round: round{hurries: 2}, doubtful: true, fasting: true}
+	m := Machine{State: memberstate.State{HardState: memberstate.HardState{Term: 1}}, round: round{instantRevotes: 2}, fromHint: true, restartHold: true}
 	m.follow(new(Output), 2)
-	assert.Zero(t, m.round.hurries)
-	assert.False(t, m.doubtful)
-	assert.False(t, m.fasting)
+	assert.Zero(t, m.round.instantRevotes)
+	assert.False(t, m.fromHint)
+	assert.False(t, m.restartHold)
 }
 
 // A leader of a larger term has been elected by a quorum since: whatever was promised to
 // another one is over.
 func TestALargerTermEndsTheFast(t *testing.T) {
-	m, out := Machine{fasting: true}, Output{}
+	m, out := Machine{restartHold: true}, Output{}
 	m.Step(threeRules(), &Input{Kind: Receive, Message: Message{From: 2, Leader: 2, Body: rpc.Body{Kind: rpc.Heartbeat, Term: 1}}}, &out)
 	assert.Equal(t, rpc.TermNotReady, out.Reply.Result)
-	assert.False(t, m.fasting)
+	assert.False(t, m.restartHold)
 }
 
 func TestWhoeverCountsOnNoLeaseIsPromisedNone(t *testing.T) {
@@ -140,14 +140,14 @@ func TestALeaderWithoutLeasesNeedNotMakeWay(t *testing.T) {
 	assert.Equal(t, memberstate.Leader, m.Role)
 }
 
-// The first offer to a preferred voter is due with the beat that courtesy names.
+// The first offer to a preferred voter is due with the beat that nextOffer names.
 func TestAnOfferIsMadeWhenItIsDue(t *testing.T) {
 	r := threeRules()
 	r.Preferred = memberstate.SetOf(2)
 	for early, want := range map[uint32]HandoverPhase{0: Probing, 1: NoHandover} {
 		m := elected(r)
-		m.office.beat = m.office.courtesy - early
-		m.onward(r, &Input{Message: Message{From: 2}, HasLedger: true, LedgerTerm: 1}, new(Output))
+		m.office.beat = m.office.nextOffer - early
+		m.onVoterAlive(r, &Input{Message: Message{From: 2}, HasLedger: true, LedgerTerm: 1}, new(Output))
 		assert.Equal(t, want, m.handover.Phase)
 	}
 }

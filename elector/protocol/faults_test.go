@@ -137,7 +137,7 @@ func TestFault13RevotesAtOnceAreFew(t *testing.T) {
 		}
 		a.out = Output{}
 	}
-	assert.Equal(t, 1+maxHurries, rounds)
+	assert.Equal(t, 1+maxInstantRevotes, rounds)
 	assert.True(t, a.idle(), "it waits")
 }
 

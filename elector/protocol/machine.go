@@ -79,18 +79,18 @@ type Machine struct {
 	alarm     uint32 // number of the newest alarm; every other one is stale
 	ballot    uint32 // number of the newest round of votes
 
-	hinted   bool // the leader of this term has been reported lost already (D13)
-	doubtful bool // the next pre-vote follows from such a report: wait for the leader's veto
-	fasting  bool // just started: does not vote until old promises have run out (D11)
-	serving  bool // the engine's Lead of a term that this member led has not returned
+	hinted      bool // the leader of this term has been reported lost already (D13)
+	fromHint    bool // the next pre-vote follows from such a report: wait for the leader's veto
+	restartHold bool // just started: does not vote until old promises have run out (D11)
+	serving     bool // the engine's Lead of a term that this member led has not returned
 }
 
 // NewMachine is a machine that starts with what its store has kept.
 func NewMachine(r *Rules, hard memberstate.HardState) Machine {
 	observer := !r.Voters.Has(r.Self)
 	return Machine{
-		State:   memberstate.Restart(hard, observer),
-		fasting: hard.Promise > 0 && !observer,
+		State:       memberstate.Restart(hard, observer),
+		restartHold: hard.Promise > 0 && !observer,
 	}
 }
 
@@ -176,7 +176,7 @@ func (m *Machine) receive(r *Rules, in *Input, out *Output) {
 func (m *Machine) start(r *Rules, out *Output) {
 	switch {
 	case m.Role == memberstate.Observer:
-	case m.fasting:
+	case m.restartHold:
 		m.arm(out, m.Promise, m.Promise)
 	case r.PreVote:
 		m.armSlot(r, out, memberstate.Nobody)
@@ -200,8 +200,8 @@ func (m *Machine) ring(r *Rules, in *Input, out *Output) {
 		m.silence(r, out)
 	case memberstate.Candidate:
 		switch {
-		case m.fasting:
-			m.fasting = false
+		case m.restartHold:
+			m.restartHold = false
 			m.armSlot(r, out, memberstate.Nobody)
 		case m.round.phase != idle:
 			m.askAgain(r, in, out)
@@ -263,8 +263,8 @@ func (m *Machine) adopt(r *Rules, out *Output, term memberstate.Term) {
 	if m.Role == memberstate.Observer {
 		promise = 0
 	}
-	m.did(out, m.Raise(term, promise))
-	m.hinted, m.doubtful, m.round.judged = false, false, WaitToRevote
+	m.transition(out, m.Raise(term, promise))
+	m.hinted, m.fromHint, m.round.judged = false, false, WaitToRevote
 	out.Save = true
 }
 
@@ -277,8 +277,8 @@ func (m *Machine) leave(out *Output) {
 	m.round.phase = idle
 }
 
-// did notes that a transition was made, or that it was illegal.
-func (m *Machine) did(out *Output, err error) {
+// transition notes that a transition was made, or that it was illegal.
+func (m *Machine) transition(out *Output, err error) {
 	out.Changed = true
 	if out.Err == nil {
 		out.Err = err

@@ -17,13 +17,13 @@ type round struct {
 	bigger   memberstate.Set  // who refused because its ledger is better
 	answered memberstate.Set  // who gave a valid answer of whatever kind
 
-	phase     phase
-	mark      rpc.Mark  // that votes are asked with
-	judged    Judgement // how it ended
-	hurries   uint8     // rounds in a row, up to this one, that were asked for without a wait
-	repeated  bool      // those who have not answered were asked again
-	hasLeader bool      // someone answered with ALREADY_HAS_LEADER
-	vetoed    bool      // and it was the leader itself, or one who follows it in this very term
+	phase          phase
+	mark           rpc.Mark  // that votes are asked with
+	judged         Judgement // how it ended
+	instantRevotes uint8     // rounds in a row, up to this one, that were asked for without a wait
+	repeated       bool      // those who have not answered were asked again
+	hasLeader      bool      // someone answered with ALREADY_HAS_LEADER
+	vetoed         bool      // and it was the leader itself, or one who follows it in this very term
 }
 
 // phase says whether a round of votes is under way.
@@ -137,7 +137,7 @@ func (m *Machine) voteForSelf(r *Rules, in *Input, out *Output) bool {
 func (m *Machine) openRound(r *Rules, out *Output, phase phase, mark rpc.Mark, term memberstate.Term) {
 	m.ballot++
 	self := memberstate.SetOf(r.Self)
-	m.round = round{phase: phase, mark: mark, asked: term, accepted: self, answered: self, hurries: m.round.hurries}
+	m.round = round{phase: phase, mark: mark, asked: term, accepted: self, answered: self, instantRevotes: m.round.instantRevotes}
 	m.notReady = 0
 	if m.Role == memberstate.Leader {
 		m.office.challenge = m.office.beat // its alarm is the next beat
@@ -209,7 +209,7 @@ func (m *Machine) askAgain(r *Rules, in *Input, out *Output) {
 // awaitsVeto says whether a quorum's accept is not enough yet: the round follows
 // from a report that the leader is gone, which may be wrong, and its veto may be
 // on its way (D13).
-func (m *Machine) awaitsVeto() bool { return m.doubtful && m.round.phase == preVoting }
+func (m *Machine) awaitsVeto() bool { return m.fromHint && m.round.phase == preVoting }
 
 // ask sends the round's request to all other voters.
 func (m *Machine) ask(r *Rules, out *Output, end memberstate.Position, giver memberstate.Seat) {
@@ -341,7 +341,7 @@ func (m *Machine) conclude(r *Rules, in *Input, out *Output, judged Judgement) {
 	out.Ended, out.Asked, out.Judged = true, m.round.mark, judged
 	m.round.phase, m.round.judged = idle, judged
 	if judged == Passed { // else who may live is asked again, until it is heard
-		m.round.hurries, m.doubtful = 0, false
+		m.round.instantRevotes, m.fromHint = 0, false
 		if ended == preVoting {
 			m.askVotes(r, in, out, m.round.asked, rpc.Won, memberstate.Nobody)
 		} else {
@@ -354,12 +354,12 @@ func (m *Machine) conclude(r *Rules, in *Input, out *Output, judged Judgement) {
 		return
 	}
 	switch {
-	case judged == RevoteImmediately && m.round.hurries < maxHurries:
-		m.round.hurries++
+	case judged == RevoteImmediately && m.round.instantRevotes < maxInstantRevotes:
+		m.round.instantRevotes++
 		m.stand(r, in, out)
 		return
-	case m.doubtful && m.round.hasLeader && !m.round.vetoed && m.round.hurries < maxHurries: // somebody has not heard of it yet
-		m.round.hurries++
+	case m.fromHint && m.round.hasLeader && !m.round.vetoed && m.round.instantRevotes < maxInstantRevotes: // somebody has not heard of it yet
+		m.round.instantRevotes++
 		m.arm(out, m.measured(), 2*m.measured())
 		return
 	case m.round.hasLeader:
@@ -367,12 +367,12 @@ func (m *Machine) conclude(r *Rules, in *Input, out *Output, judged Judgement) {
 	default:
 		m.armVoteWait(r, out)
 	}
-	m.round.hurries = 0
+	m.round.instantRevotes = 0
 }
 
-// maxHurries bounds how often a round is repeated without a wait, or one voter
+// maxInstantRevotes bounds how often a round is repeated without a wait, or one voter
 // that is never ready would keep the group's network busy (D22).
-const maxHurries = 3
+const maxInstantRevotes = 3
 
 // armVoteWait draws the wait for the next attempt from [min, max), stretched
 // where round trips are longer: two candidates must be able to miss each other.
@@ -402,7 +402,7 @@ func (m *Machine) armSlot(r *Rules, out *Output, last memberstate.Seat) {
 		return
 	}
 	lead := r.lead()
-	if m.doubtful { // a connection breaks for all at the same moment (D13)
+	if m.fromHint { // a connection breaks for all at the same moment (D13)
 		lead = 0
 	}
 	begin := time.Duration(m.rank(r, last))*m.slot(r) + lead
@@ -452,9 +452,9 @@ func (m *Machine) turn(r *Rules, v, last memberstate.Seat) int {
 // promised a lease is bound by it, also when told otherwise (D11).
 func (m *Machine) standOnCommand(r *Rules, in *Input, out *Output) {
 	switch {
-	case m.Role == memberstate.Candidate && m.round.phase == idle && !m.fasting:
+	case m.Role == memberstate.Candidate && m.round.phase == idle && !m.restartHold:
 	case m.Role == memberstate.Follower && !m.bound(r):
-		m.did(out, m.StandDown())
+		m.transition(out, m.StandDown())
 	default:
 		return
 	}

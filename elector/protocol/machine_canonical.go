@@ -25,13 +25,13 @@ func (m Machine) Canonical(r *Rules) Machine {
 	}
 	over := m.round.phase == idle
 	if over {
-		m.round = round{judged: m.round.judged, hurries: m.round.hurries}
+		m.round = round{judged: m.round.judged, instantRevotes: m.round.instantRevotes}
 	}
 	if m.round.judged != WaitToVoteNext || !over || !m.MayStand(r.Self) { // stand asks only this, and only then
 		m.round.judged = 0
 	}
-	if m.round.hurries > 0 { // to hurry is to wait, and not for long
-		m.round.hurries = maxHurries
+	if m.round.instantRevotes > 0 { // to hurry is to wait, and not for long
+		m.round.instantRevotes = maxInstantRevotes
 	}
 	if goal := m.handover.Goal; m.handover.Phase == NoHandover {
 		if m.handover = (Handover{}); m.round.mark == rpc.Handed { // it is the heir
@@ -47,22 +47,22 @@ func (m Machine) Canonical(r *Rules) Machine {
 	return m
 }
 
-// Steady is the machine without what only decides how soon, and in which of two terms, it
+// WithoutRetries is the machine without what only decides how soon, and in which of two terms, it
 // asks again after a round.
-func (m Machine) Steady() Machine {
-	m.round.hurries, m.round.judged = 0, WaitToRevote
+func (m Machine) WithoutRetries() Machine {
+	m.round.instantRevotes, m.round.judged = 0, WaitToRevote
 	return m
 }
 
-// Moods are all machines, as far as they behave differently, of which a steady one is that:
+// RetryVariants are all machines, as far as they behave differently, of which a steady one is that:
 // with a round under way it may ask again without a wait, or has done so as often as it may;
 // with none it may stand in its term once more, or goes on to a larger one.
-func (m Machine) Moods() [2]Machine {
+func (m Machine) RetryVariants() [2]Machine {
 	other := m
 	if m.round.phase == idle {
 		other.round.judged = WaitToVoteNext
 	} else {
-		other.round.hurries = maxHurries
+		other.round.instantRevotes = maxInstantRevotes
 	}
 	return [...]Machine{m, other}
 }
@@ -82,9 +82,9 @@ func (m Machine) Renamed(name func(memberstate.Seat) memberstate.Seat) Machine {
 	return m
 }
 
-// Part is what another member is to this one: if it is the same for two of them, the
+// SeatSignature is what another member is to this one: if it is the same for two of them, the
 // machine is what it was when the two exchange their seats.
-func (m *Machine) Part(seat memberstate.Seat) (part uint64) {
+func (m *Machine) SeatSignature(seat memberstate.Seat) (part uint64) {
 	for _, one := range m.members() {
 		part <<= 1
 		if *one == seat {
@@ -142,7 +142,7 @@ func (m Machine) stillServing(r *Rules) (Machine, bool) {
 		if m.Term < 2 {
 			return m, false
 		}
-	case r.Self != m.Vote && m.Term < 2, m.serving, m.fasting, m.Role == memberstate.Observer:
+	case r.Self != m.Vote && m.Term < 2, m.serving, m.restartHold, m.Role == memberstate.Observer:
 		return m, false // it cannot have led, or not since it started
 	case m.round.phase == preVoting:
 		return m, false // nor may it begin to ask

@@ -51,7 +51,7 @@ func (m *Machine) learnsOfLeader(r *Rules, in *Input, out *Output) bool {
 	m.adopt(r, out, in.Message.Term)
 	// Its old promise, if it made one, was to a leader that a quorum has since
 	// replaced: that lease is over.
-	m.fasting = false
+	m.restartHold = false
 	if m.Role == memberstate.Observer {
 		return false
 	}
@@ -64,11 +64,11 @@ func (m *Machine) learnsOfLeader(r *Rules, in *Input, out *Output) bool {
 // follow accepts the leader of the term and ends whatever campaign was on.
 func (m *Machine) follow(out *Output, leader memberstate.Seat) {
 	m.round.phase, m.round.judged = idle, WaitToRevote
-	m.round.hurries, m.doubtful = 0, false
+	m.round.instantRevotes, m.fromHint = 0, false
 	// Whom the forgotten promise was made to is this leader, by whom it stands
 	// from now on for as long again, or one that a quorum has replaced by it.
-	m.fasting = false
-	m.did(out, m.Follow(leader))
+	m.restartHold = false
+	m.transition(out, m.Follow(leader))
 }
 
 // promise has this voter stand by a leader that has leases: for the longer of what
@@ -82,7 +82,7 @@ func (m *Machine) promise(r *Rules, out *Output, lease time.Duration) bool {
 		return false
 	}
 	if lease = max(lease, r.Lease); lease > m.Promise {
-		m.did(out, m.PromiseFor(lease))
+		m.transition(out, m.PromiseFor(lease))
 		out.Save = true
 	}
 	return true
@@ -102,7 +102,7 @@ func (m *Machine) silence(r *Rules, out *Output) {
 		return // an observer without a leader waits for nothing
 	}
 	last := m.Leader
-	m.did(out, m.StandDown())
+	m.transition(out, m.StandDown())
 	if m.Role == memberstate.Candidate {
 		m.armSlot(r, out, last)
 	}
@@ -136,6 +136,6 @@ func (m *Machine) peerLost(r *Rules, in *Input, out *Output) {
 	if !r.PreVote || m.bound(r) || m.Role != memberstate.Follower || in.Seat != m.Leader || m.hinted {
 		return
 	}
-	m.hinted, m.doubtful = true, true
+	m.hinted, m.fromHint = true, true
 	m.silence(r, out)
 }

@@ -228,7 +228,7 @@ func (m *Machine) endHandover(r *Rules, out *Output) {
 	}
 	if preferred { // one that cannot take over is asked ever more rarely
 		m.office.declined = min(m.office.declined+1, maxDeclined)
-		m.office.courtesy = m.office.beat + uint32(r.Timing.Leak)<<m.office.declined
+		m.office.nextOffer = m.office.beat + uint32(r.Timing.Leak)<<m.office.declined
 	}
 }
 
@@ -241,10 +241,10 @@ func (m *Machine) armRest(r *Rules, out *Output) {
 	m.arm(out, rest, rest+r.Timing.MaxVoteWait)
 }
 
-// onward does what waits for a voter's sign of life: the handover to it, the
+// onVoterAlive does what waits for a voter's sign of life: the handover to it, the
 // offer to it if it should lead instead of this member, and, if this term can
 // hold no lease any more, the request for a new term.
-func (m *Machine) onward(r *Rules, in *Input, out *Output) {
+func (m *Machine) onVoterAlive(r *Rules, in *Input, out *Output) {
 	from := in.Message.From
 	switch {
 	case m.handover.Phase != NoHandover:
@@ -253,7 +253,7 @@ func (m *Machine) onward(r *Rules, in *Input, out *Output) {
 		}
 	case r.Lease > 0 && m.office.leaseVoid:
 		m.renew(r, in, out)
-	case r.Preferred.Has(from) && !r.Preferred.Has(r.Self) && int32(m.office.beat-m.office.courtesy) >= 0:
+	case r.Preferred.Has(from) && !r.Preferred.Has(r.Self) && int32(m.office.beat-m.office.nextOffer) >= 0:
 		m.handOver(r, in, out, from, ToPreferred)
 	}
 }

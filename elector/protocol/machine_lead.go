@@ -18,7 +18,7 @@ type office struct {
 	heardBeat uint32 // newest beat that a quorum answered
 	leaseBeat uint32 // newest beat that a quorum answered with its promise; 0: none in this term
 	challenge uint32 // beat of the newest attempt at a new term (D7)
-	courtesy  uint32 // beat from which this member may hand over to a preferred one
+	nextOffer uint32 // beat from which this member may hand over to a preferred one
 
 	declined     uint8 // handovers to preferred leaders that failed in a row
 	leaseVoid    bool  // this term will hold no lease any more (D14)
@@ -32,13 +32,13 @@ const recentBeats = 4
 
 // takeOffice makes the winner of a round the leader of its term.
 func (m *Machine) takeOffice(r *Rules, out *Output) {
-	m.did(out, m.Lead(r.Self))
+	m.transition(out, m.Lead(r.Self))
 	m.serving = true
 	m.handover = Handover{}
 	// D8: the beats of a term count from its election.
 	elected, leak := m.office.beat, uint32(r.Timing.Leak)
 	m.office = office{
-		beat: elected, heardBeat: elected, challenge: elected - leak, courtesy: elected + leak,
+		beat: elected, heardBeat: elected, challenge: elected - leak, nextOffer: elected + leak,
 		sticky: memberstate.SetOf(r.Self),
 	}
 	m.sendBeat(r, out)
@@ -94,7 +94,7 @@ func (m *Machine) lacksQuorum(r *Rules) bool {
 // it has been given and may have elected someone; and the term is spent.
 func (m *Machine) stepDown(out *Output) {
 	m.leave(out)
-	m.did(out, m.StandDown())
+	m.transition(out, m.StandDown())
 }
 
 func (m *Machine) onHeartbeatResponse(r *Rules, in *Input, out *Output) {
@@ -112,7 +112,7 @@ func (m *Machine) onHeartbeatResponse(r *Rules, in *Input, out *Output) {
 	case rpc.Success:
 		m.acknowledge(r, q)
 		if !m.beatAgain(r, out) {
-			m.onward(r, in, out)
+			m.onVoterAlive(r, in, out)
 		}
 	case rpc.TermNotReady:
 		if q.Round == m.office.beat && m.round.phase == idle {

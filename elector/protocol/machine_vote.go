@@ -80,7 +80,7 @@ func (m *Machine) arbitrate(r *Rules, in *Input, out *Output, self bool) rpc.Res
 // request cannot depose a healthy leader.
 func (m *Machine) standsByLeader(r *Rules, q *Message) bool {
 	switch {
-	case m.fasting: // it may have promised a lease, and has forgotten to whom
+	case m.restartHold: // it may have promised a lease, and has forgotten to whom
 		return true
 	case !m.hasOtherLeader(q.From) || m.honours(q):
 		return false
@@ -109,7 +109,7 @@ func (m *Machine) giveVote(r *Rules, out *Output, candidate memberstate.Seat) {
 	if m.Vote != memberstate.Nobody {
 		return
 	}
-	m.did(out, m.VoteFor(candidate))
+	m.transition(out, m.VoteFor(candidate))
 	out.Save = true
 	if m.Role == memberstate.Candidate && candidate != r.Self {
 		m.armVoteWait(r, out) // leave the winner time to say so (D24)

@@ -82,16 +82,16 @@ func TestTheFirstWhoCanTakeOverDoes(t *testing.T) {
 func TestARoundLeavesNothingBehind(t *testing.T) {
 	all := memberstate.SetOf(1, 2, 3)
 	r := &Rules{Self: 1, Voters: all, All: all, Timing: DefaultTiming(), PreVote: true}
-	m := Machine{State: memberstate.State{HardState: memberstate.HardState{Term: 1, Vote: 1}}, round: round{phase: voting, hurries: 2}, doubtful: true}
+	m := Machine{State: memberstate.State{HardState: memberstate.HardState{Term: 1, Vote: 1}}, round: round{phase: voting, instantRevotes: 2}, fromHint: true}
 	m.conclude(r, &Input{}, &Output{}, Passed)
 	assert.Equal(t, memberstate.Leader, m.Role)
-	assert.Zero(t, m.round.hurries)
-	assert.False(t, m.doubtful)
+	assert.Zero(t, m.round.instantRevotes)
+	assert.False(t, m.fromHint)
 	for _, vetoed := range []bool{true, false} {
-		m := Machine{round: round{phase: preVoting, vetoed: vetoed, hurries: 2}, doubtful: true}
+		m := Machine{round: round{phase: preVoting, vetoed: vetoed, instantRevotes: 2}, fromHint: true}
 		m.conclude(r, &Input{}, &Output{}, WaitToRevote)
-		assert.True(t, m.doubtful)
-		assert.Zero(t, m.round.hurries)
+		assert.True(t, m.fromHint)
+		assert.Zero(t, m.round.instantRevotes)
 	}
 }
 

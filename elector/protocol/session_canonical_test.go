@@ -111,7 +111,7 @@ func TestWhoCanStillServe(t *testing.T) {
 	other := Snapshot{Machine: NewMachine(r, memberstate.HardState{Term: 1, Vote: 2})}
 	_, can = other.StillServing(r)
 	assert.False(t, can, "the only term there was is another one's")
-	fasting := Snapshot{Machine: NewMachine(r, memberstate.HardState{Term: 5, Promise: time.Second})}
-	_, can = fasting.StillServing(r)
+	restartHold := Snapshot{Machine: NewMachine(r, memberstate.HardState{Term: 5, Promise: time.Second})}
+	_, can = restartHold.StillServing(r)
 	assert.False(t, can, "it has just started")
 }

@@ -168,5 +168,5 @@ func TestADoubtOutlivesTheVeto(t *testing.T) {
 	assert.False(t, a.idle(), "one that accepts does not make up for the veto that may come")
 	require.Equal(t, rpc.Success, a.asked(theLeader, a.beat(1, 2)))
 	assert.Equal(t, memberstate.Follower, a.machine.Role)
-	assert.False(t, a.machine.doubtful)
+	assert.False(t, a.machine.fromHint)
 }

@@ -193,8 +193,8 @@ func TestNobodyIsAskedAgainForNothing(t *testing.T) {
 		"without ranks":               func(c *turn) { c.rules.Ranks = false },
 		"for a handover":              func(c *turn) { c.machine.round.mark = rpc.Handed },
 		"while it serves":             func(c *turn) { c.machine.serving = true },
-		"when the veto is waited for": func(c *turn) { c.machine.doubtful, c.machine.roundTrip = true, 1000 },
-		"when the veto takes longer":  func(c *turn) { c.machine.doubtful, c.machine.roundTrip = true, 1_000_000 },
+		"when the veto is waited for": func(c *turn) { c.machine.fromHint, c.machine.roundTrip = true, 1000 },
+		"when the veto takes longer":  func(c *turn) { c.machine.fromHint, c.machine.roundTrip = true, 1_000_000 },
 		"when somebody has a leader":  func(c *turn) { c.answer(2, rpc.RejectAlreadyHasLeader, 0) },
 		"in a term that is over":      func(c *turn) { c.answer(2, rpc.RejectExpiredVoteTerm, 5) },
 	} {
@@ -269,13 +269,13 @@ func TestTheFirstSlotComesSoon(t *testing.T) {
 	lead := r.Timing.Detection() / 120
 	for name, is := range map[string]struct {
 		roundTrip time.Duration
-		doubtful  bool
+		fromHint  bool
 		want      time.Duration
 	}{
 		"silence":  {time.Second, false, lead},
 		"a report": {time.Second, true, 0},
 	} {
-		m, out := Machine{roundTrip: uint32(is.roundTrip.Microseconds()), doubtful: is.doubtful}, Output{}
+		m, out := Machine{roundTrip: uint32(is.roundTrip.Microseconds()), fromHint: is.fromHint}, Output{}
 		m.armSlot(r, &out, memberstate.Nobody)
 		assert.Equal(t, Alarm{Number: 1, Min: is.want, Max: 2 * is.want}, out.Alarm, name)
 	}
@@ -286,22 +286,22 @@ func TestTheFirstSlotComesSoon(t *testing.T) {
 func TestWhoHasNotHeardOfItYetIsAskedSoon(t *testing.T) {
 	refused := func(leader memberstate.Seat) *turn {
 		c := preVoteAsked(t)
-		c.machine.roundTrip, c.machine.doubtful = 2000, true
-		for range maxHurries + 1 {
+		c.machine.roundTrip, c.machine.fromHint = 2000, true
+		for range maxInstantRevotes + 1 {
 			c.machine.openRound(c.rules, &c.out, preVoting, rpc.PreVote, 1)
 			c.machine.round.hasLeader, c.machine.round.vetoed = true, leader == 5
 			c.machine.conclude(c.rules, &Input{}, &c.out, WaitToRevote)
-			if c.machine.round.hurries == 0 {
+			if c.machine.round.instantRevotes == 0 {
 				break
 			}
 			assert.Equal(t, 2*time.Millisecond, c.out.Alarm.Min)
 			assert.Equal(t, 4*time.Millisecond, c.out.Alarm.Max)
-			assert.True(t, c.machine.doubtful, "the leader may live, so its veto is waited for again")
+			assert.True(t, c.machine.fromHint, "the leader may live, so its veto is waited for again")
 		}
 		return c
 	}
 	heartbeat := DefaultTiming().Heartbeat - 2*time.Millisecond
-	assert.Equal(t, heartbeat, refused(4).out.Alarm.Min, "after %d times", maxHurries)
+	assert.Equal(t, heartbeat, refused(4).out.Alarm.Min, "after %d times", maxInstantRevotes)
 	assert.Equal(t, heartbeat, refused(5).out.Alarm.Min, "at once")
 	c := preVoteAsked(t)
 	c.machine.round.hasLeader = true

@@ -64,7 +64,7 @@ func TestWithoutRanksLotsAreDrawn(t *testing.T) {
 func TestAVetoIsAwaited(t *testing.T) {
 	r := &Rules{Timing: DefaultTiming()}
 	for roundTrip, want := range map[uint32]time.Duration{0: r.Timing.RoundTimeout, 2000: 3 * time.Millisecond} {
-		m, out := Machine{roundTrip: roundTrip, doubtful: true}, Output{}
+		m, out := Machine{roundTrip: roundTrip, fromHint: true}, Output{}
 		m.openRound(r, &out, preVoting, 0, 1)
 		assert.Equal(t, Alarm{Number: 1, Min: want, Max: want}, out.Alarm)
 	}
@@ -77,7 +77,7 @@ func TestOffersThatAreDeclinedBecomeRare(t *testing.T) {
 	for declined, want := range map[uint8]uint32{0: 2 * leak, 1: 4 * leak, 6: 128 * leak, 7: 128 * leak} {
 		m := Machine{handover: Handover{Phase: Probing, Target: 2}, office: office{declined: declined, beat: 10}}
 		m.endHandover(r, &Output{})
-		assert.Equal(t, 10+want, m.office.courtesy, "after %d", declined)
+		assert.Equal(t, 10+want, m.office.nextOffer, "after %d", declined)
 	}
 }
 

@@ -182,7 +182,7 @@ func (w *walk) place() (p place) {
 		}
 		p[i] = late.nodes[i]
 		p[i].canonize(&w.rules[i])
-		p[i].session.Machine = p[i].session.Steady()
+		p[i].session.Machine = p[i].session.WithoutRetries()
 	}
 	return p
 }

@@ -28,7 +28,7 @@ import (
 func (m *model) canonize(n *node) {
 	n.canonize(&m.rules[n.index()])
 	if m.forgets() {
-		n.session.Machine = n.session.Steady() // every input is given to both variants
+		n.session.Machine = n.session.WithoutRetries() // every input is given to both variants
 	}
 }
 
@@ -37,6 +37,6 @@ func (m *model) retryVariants(n *node) []protocol.Machine {
 	if !m.forgets() {
 		return []protocol.Machine{n.session.Machine}
 	}
-	moods := n.session.Moods()
+	moods := n.session.RetryVariants()
 	return moods[:]
 }

@@ -186,7 +186,7 @@ func (m *model) workStale(id nodeID) []inputID {
 func (m *model) workRelevantStale(n node) []int {
 	some := []int{}
 	seen := map[protocol.Machine][]outcome{} // by what the machine becomes: a hash of all would cost more
-	moods := n.session.Moods()
+	moods := n.session.RetryVariants()
 	var o outcome
 	for i := range m.registry.stale {
 		msg := &m.registry.stale[i]

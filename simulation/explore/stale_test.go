@@ -120,7 +120,7 @@ func TestWhoHasVotedMayBeAskedAgain(t *testing.T) {
 	assert.False(t, m.couldBe(voter(memberstate.Nobody), &asked), "it has not voted")
 	assert.True(t, m.couldBe(voter(3), &asked))
 	ignores := func(n *node) bool {
-		moods := n.session.Moods()
+		moods := n.session.RetryVariants()
 		return new(outcome).of(&m.rules[0], &moods, &asked)
 	}
 	assert.True(t, ignores(voter(3)), "it refuses")

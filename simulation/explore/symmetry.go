@@ -116,7 +116,7 @@ func (n *node) sorted(members int) (to renaming) {
 		if s == n.seat {
 			return 0
 		}
-		return 1 + n.session.Part(s)
+		return 1 + n.session.SeatSignature(s)
 	}
 	slices.SortFunc(seats, func(a, b memberstate.Seat) int { return cmp.Compare(part(a), part(b)) })
 	for i, s := range seats {

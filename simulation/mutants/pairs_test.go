@@ -85,7 +85,7 @@ var needFault = []pair{
 // of them, and by none of the rest.
 var needClass = []pair{
 	{"veto-awaited-for-ever", "network", 0},
-	{"no-fasting", "process", 0},
+	{"no-restart-hold", "process", 0},
 	{"failed-save-swallowed", "disk", 0},
 	{"handover-never-given-up", "operator", 0},
 }
