@@ -99,7 +99,10 @@ paths: ## No file names a place outside the tree.
 
 ##@ The longer ones
 
+# What runs under the race detector waits for a second when it ends, unless it is told
+# otherwise, and these tests start hundreds of processes.
 .PHONY: race
+race: export GORACE = atexit_sleep_ms=100
 race: ## Run the tests in random order under the race detector, those at random less long.
 	go test -race -short -shuffle=on $(ALL)
 	cd bench && go test -race -short -shuffle=on ./...
