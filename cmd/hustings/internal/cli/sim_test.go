@@ -312,3 +312,11 @@ func TestReplayingOneOfSeveralGroups(t *testing.T) {
 	assert.Contains(t, wrong, "there is no g3")
 	assert.Contains(t, fail(t, exitUsage, "replay", "--world", "lease", "--seed", "1", "--group", "0"), "--group")
 }
+
+// What the README shows takes seconds.
+func TestCarelessEnginesAreShownByAFewWorlds(t *testing.T) {
+	said, _ := failing(t, "sim", "--careless", "--duration", "1s", "--json", "--out", t.TempDir())
+	assert.Contains(t, said, `"seeds":500,`)
+	said, _ = failing(t, "sim", "--careless", "--seeds", "450", "--duration", "1s", "--json", "--out", t.TempDir())
+	assert.Contains(t, said, `"seeds":450,`)
+}
