@@ -19,17 +19,7 @@ import (
 func TestNobodyIsCalledToLeadUnderALeaseThatRunsOutAsTheOfficeOpens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const until = time.Second
-		h, err := NewHost(HostConfig{Self: "n0", Store: new(memberstate.MemStore), Transport: rpc.NewNetwork(1).Join("n0")})
-		require.NoError(t, err)
-		e, err := h.Join(GroupConfig{
-			Group: "g", Members: memberstate.Voters("n0"), Timing: DefaultTiming(), Leases: true,
-			LedgerEnd: func(memberstate.Term) memberstate.Position { return memberstate.Position{} },
-			Lead: func(context.Context, memberstate.Term) error {
-				t.Error("it is called to lead")
-				return nil
-			},
-		})
-		require.NoError(t, err)
+		h, e := neverLeads(t)
 		e.more.Load().lease.Store(office.NewLease(1, until))
 		looked := false
 		h.clock = func() time.Time { // it was held when the session looked, and is not now
@@ -46,17 +36,7 @@ func TestNobodyIsCalledToLeadUnderALeaseThatRunsOutAsTheOfficeOpens(t *testing.T
 // Whoever watches the lease finds the office as soon as anybody has looked at the lease for it.
 func TestALeaseThatRunsOutAfterItWasLookedAtFindsTheOffice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h, err := NewHost(HostConfig{Self: "n0", Store: new(memberstate.MemStore), Transport: rpc.NewNetwork(1).Join("n0")})
-		require.NoError(t, err)
-		e, err := h.Join(GroupConfig{
-			Group: "g", Members: memberstate.Voters("n0"), Timing: DefaultTiming(), Leases: true,
-			LedgerEnd: func(memberstate.Term) memberstate.Position { return memberstate.Position{} },
-			Lead: func(context.Context, memberstate.Term) error {
-				t.Error("it is called to lead")
-				return nil
-			},
-		})
-		require.NoError(t, err)
+		h, e := neverLeads(t)
 		l := office.NewLease(1, time.Second)
 		e.more.Load().lease.Store(l)
 		h.clock = func() time.Time { // it is held now, and runs out before anything else is done
@@ -66,4 +46,21 @@ func TestALeaseThatRunsOutAfterItWasLookedAtFindsTheOffice(t *testing.T) {
 		(*engine)(e).Lead(1)
 		synctest.Wait()
 	})
+}
+
+// neverLeads is an elector with leases that has not started, and must not be called to lead.
+func neverLeads(t *testing.T) (*Host, *Elector) {
+	t.Helper()
+	h, err := NewHost(HostConfig{Self: "n0", Store: new(memberstate.MemStore), Transport: rpc.NewNetwork(1).Join("n0")})
+	require.NoError(t, err)
+	e, err := h.Join(GroupConfig{
+		Group: "g", Members: memberstate.Voters("n0"), Timing: DefaultTiming(), Leases: true,
+		LedgerEnd: func(memberstate.Term) memberstate.Position { return memberstate.Position{} },
+		Lead: func(context.Context, memberstate.Term) error {
+			t.Error("it is called to lead")
+			return nil
+		},
+	})
+	require.NoError(t, err)
+	return h, e
 }
