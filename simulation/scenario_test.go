@@ -49,6 +49,7 @@ func TestWrongScenariosAreNamed(t *testing.T) {
 		"message n0>n4 #1 lost":                   `line 1: "message n0>n4 #1 lost": there is no n4`,
 		"at 1s partition links n0>n1,n3>n0":       "there is no n3",
 		"at 1s partition links n0>n0":             `"n0>n0" is no link`,
+		"append n2>n02 #1 1ms":                    `"n2>n02" is no link`,
 		"at 1s partition n0":                      "links are missing",
 		"at 0s clock-rate n0 count 900000":        "count is to be from -25000 to 25000",
 		"at 1s crash n0 by 1s":                    "crash counts no time",

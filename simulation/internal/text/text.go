@@ -174,10 +174,14 @@ func (w *Words) Links() (links [][2]int) {
 func (w *Words) link(word string) (link [2]int) {
 	const want = "link such as n0>n1"
 	from, to, ok := strings.Cut(word, ">")
-	if !ok || from == to {
+	if !ok {
 		w.Fail("%q is no %s", word, want)
 	}
-	return [2]int{w.node(from, want), w.node(to, want)}
+	link = [2]int{w.node(from, want), w.node(to, want)}
+	if link[0] == link[1] {
+		w.Fail("%q is no %s", word, want)
+	}
+	return link
 }
 
 // Violation takes the name of an invariant, which is all that is left.
