@@ -115,7 +115,7 @@ bench: ## Every benchmark compiles and runs, once.
 
 .PHONY: processes
 processes: ## Kill, pause and cut off real processes for LONG (2m) in each way.
-	HUSTINGS_TEST_LONG=$(LONG) go test -count 1 -v -timeout 1h ./cmd/hustings/internal/processes
+	HUSTINGS_TEST_LONG=$(LONG) go test -count 1 -parallel 1 -v -timeout 1h ./cmd/hustings/internal/processes
 
 .PHONY: browser
 browser: ## Look at the simulator's pictures in a real browser.

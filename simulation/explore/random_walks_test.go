@@ -19,7 +19,7 @@ import (
 // nothing of it, with rounds that are numbered as they are, take random walks through the
 // same bounds; and wherever they get to, the explorer must have been.
 func TestTheExplorerHasBeenWhereRandomRunsGet(t *testing.T) {
-	walks := effort.Of(10_000, 1000)
+	walks := effort.Of(10_000, 500)
 	for name, b := range map[string]Bounds{
 		"two members, two terms":   {Members: 2, Terms: 2, Beats: 2, Entries: 1},
 		"withdrawals":              {Members: 2, Terms: 2, Beats: 2, Withdrawals: true},

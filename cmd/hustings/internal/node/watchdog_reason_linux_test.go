@@ -85,6 +85,7 @@ func TestTheOfficeEndsTheProgram(t *testing.T) {
 	} {
 		for _, graceful := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, graceful=%v", name, graceful), func(t *testing.T) {
+				t.Parallel()
 				ready := filepath.Join(t.TempDir(), "ready")
 				p := &program{command: fmt.Sprintf(command, "echo $$ > "+ready), graceful: graceful}
 				ctx, cancel := context.WithCancel(t.Context())

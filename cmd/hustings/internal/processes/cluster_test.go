@@ -9,8 +9,10 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -44,6 +46,7 @@ func TestMain(m *testing.M) {
 		os.Exit(cli.Main(os.Args[1:], os.Stdout, os.Stderr))
 	}
 	passOnTerminalSignals()
+	_ = flag.Set("test.parallel", "6") // they wait more than they work; what the command line says counts
 	goleak.VerifyTestMain(m)
 }
 
@@ -72,6 +75,7 @@ type cluster struct {
 	data    map[string]string
 	lease   string
 	grouped bool
+	journal *diary
 	nodes   map[string]*process // the running ones
 	starts  map[string]int      // how often each was started
 	checker processes.Checker
@@ -88,12 +92,13 @@ type clusterOptions struct {
 	data    map[string]string // where a node keeps its store, if not with the others
 	lease   string            // the URL of the database whose lease they contend for; none: they vote
 	grouped bool              // each node is in a process group of its own
+	journal *diary            // what the workers on the leader write to, if the flags have it run any
 }
 
 func newCluster(t *testing.T, o clusterOptions) *cluster {
 	t.Helper()
 	c := &cluster{
-		t: t, dir: t.TempDir(), listen: map[string]string{}, flags: o.flags, data: o.data, lease: o.lease, grouped: o.grouped,
+		t: t, dir: t.TempDir(), listen: map[string]string{}, flags: o.flags, data: o.data, lease: o.lease, grouped: o.grouped, journal: o.journal,
 		proxies: map[[2]string]*processes.Proxy{}, nodes: map[string]*process{}, starts: map[string]int{},
 	}
 	c.changed = sync.NewCond(&c.mu)
@@ -108,7 +113,7 @@ func newCluster(t *testing.T, o clusterOptions) *cluster {
 		return c
 	}
 	c.certify()
-	c.findPorts()
+	c.giveAddresses()
 	if o.proxied {
 		c.putProxiesBetween()
 	}
@@ -134,12 +139,13 @@ func (c *cluster) certify() {
 	}
 }
 
-func (c *cluster) findPorts() {
-	c.t.Helper()
-	addresses, err := node.FreeAddresses(len(c.ids))
-	require.NoError(c.t, err)
+// giveAddresses gives each node an address that no other test has, in this process or another:
+// Linux has all of 127.0.0.0/8 for itself. Ports of one address that are free now could be
+// taken by another test while a node is restarted.
+func (c *cluster) giveAddresses() {
+	r := rand.Uint32()
 	for i, id := range c.ids {
-		c.listen[id] = addresses[i]
+		c.listen[id] = fmt.Sprintf("127.%d.%d.%d:%d", 1+r%200, r>>8%256, 1+r>>16%200, 20_000+i)
 	}
 }
 
@@ -222,6 +228,9 @@ func (c *cluster) awaitStart(id string) {
 func (c *cluster) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0], args...)
 	cmd.Env = append(os.Environ(), asCommand+"=1")
+	if c.journal != nil {
+		cmd.Env = append(cmd.Env, self+"="+os.Args[0], journal+"="+c.journal.file.Name())
+	}
 	return cmd
 }
 

@@ -63,6 +63,7 @@ func nearlyFull(t *testing.T, path, id string) (before memberstate.FileInfo) {
 // goes on voting, also when its file is full and the next one takes its place; only one
 // that is made then is refused.
 func TestAFullDisk(t *testing.T) {
+	t.Parallel()
 	disk := smallDisk(t, 0)
 	c := newCluster(t, clusterOptions{size: 3, data: map[string]string{"n0": disk}})
 	led := c.leaderAfter(0)
@@ -102,6 +103,7 @@ func TestAFullDisk(t *testing.T) {
 }
 
 func TestADiskThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
 	disk := smallDisk(t, syscall.MS_RDONLY)
 	c := newCluster(t, clusterOptions{size: 1})
 	_, err := c.run("serve", "--new", "--node", "n9", "--members", "n9=127.0.0.1:1", "--data", disk)

@@ -27,8 +27,8 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// asWorker in the environment makes this binary a worker of that name, and journal is the
-// file that workers write to.
+// asWorker in the environment makes this binary a worker of that name, journal is the file
+// that workers write to, and self is this binary.
 const (
 	asWorker = "HUSTINGS_TEST_AS_WORKER"
 	journal  = "HUSTINGS_TEST_JOURNAL"
@@ -87,9 +87,7 @@ type diary struct {
 
 func openDiary(t *testing.T) *diary {
 	t.Helper()
-	name := filepath.Join(t.TempDir(), "journal")
-	t.Setenv(journal, name)
-	file, err := os.OpenFile(name, os.O_CREATE|os.O_RDONLY, 0o600)
+	file, err := os.OpenFile(filepath.Join(t.TempDir(), "journal"), os.O_CREATE|os.O_RDONLY, 0o600)
 	require.NoError(t, err)
 	d := &diary{file: file}
 	t.Cleanup(func() {
@@ -250,9 +248,9 @@ var misfortunes = []misfortune{
 }
 
 func TestNothingOfAProgramOutlivesTheOffice(t *testing.T) {
+	t.Parallel()
 	d := openDiary(t)
-	t.Setenv(self, os.Args[0])
-	c := newCluster(t, clusterOptions{size: 3, grouped: true, flags: []string{"--leases", "--exec", workers}})
+	c := newCluster(t, clusterOptions{size: 3, grouped: true, journal: d, flags: []string{"--leases", "--exec", workers}})
 	led := c.leaderAfter(0)
 	for round, more := 0, campaign(t, 1); more(round); round++ {
 		for _, m := range misfortunes {
@@ -273,9 +271,9 @@ func TestNothingOfAProgramOutlivesTheOffice(t *testing.T) {
 
 // A leader that leaves, and finds nobody to hand over to, asks its program to end all the same.
 func TestTheLastLeaderAsksItsProgramToEnd(t *testing.T) {
+	t.Parallel()
 	d := openDiary(t)
-	t.Setenv(self, os.Args[0])
-	c := newCluster(t, clusterOptions{size: 1, flags: []string{"--exec", workers}})
+	c := newCluster(t, clusterOptions{size: 1, journal: d, flags: []string{"--exec", workers}})
 	led := c.awaitStaff(d, c.leaderAfter(0))
 	c.signal(led.Node, syscall.SIGTERM)
 	c.awaitEnd(led.Node)
@@ -288,9 +286,9 @@ func TestTheLastLeaderAsksItsProgramToEnd(t *testing.T) {
 
 // And so does one that is told to resign.
 func TestALeaderThatResignsAloneAsksItsProgramToEnd(t *testing.T) {
+	t.Parallel()
 	d := openDiary(t)
-	t.Setenv(self, os.Args[0])
-	c := newCluster(t, clusterOptions{size: 1, flags: []string{"--exec", workers}})
+	c := newCluster(t, clusterOptions{size: 1, journal: d, flags: []string{"--exec", workers}})
 	led := c.awaitStaff(d, c.leaderAfter(0))
 	staff := d.staff(t, led.Term)
 	c.operate("resign", led.Node)
@@ -303,6 +301,7 @@ func TestALeaderThatResignsAloneAsksItsProgramToEnd(t *testing.T) {
 
 // A program that does not end when it is asked does not hold up its node.
 func TestTheLastLeaderKillsAProgramThatDoesNotEnd(t *testing.T) {
+	t.Parallel()
 	pids := filepath.Join(t.TempDir(), "pids")
 	c := newCluster(t, clusterOptions{size: 1, flags: []string{
 		"--exec", `trap "" TERM; echo "$HUSTINGS_TERM $HUSTINGS_NODE $HUSTINGS_GROUP $$" >> ` + pids + `; while :; do sleep 1; done`,
@@ -401,11 +400,13 @@ func (d *diary) gap(t *testing.T, from, to memberstate.Term) time.Duration {
 // A program that fails at once has its node stand back, for longer each time, and the others
 // have their try: the same for those who vote and those who contend for a lease.
 func TestANodeWhoseProgramFailsStandsBack(t *testing.T) {
+	t.Parallel()
 	for name, o := range map[string]clusterOptions{
 		"votes": {size: 3, flags: []string{"--exec", "/nonexistent"}},
 		"lease": {size: 2, lease: leaseDatabases["SQLite"](t), flags: []string{"--name", "jobs", "--ttl", "1s", "--exec", "exit 0"}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			c := newCluster(t, o)
 			var led node.Event
 			offices := map[string][]int64{} // when each node began to lead

@@ -69,8 +69,10 @@ var leaseDatabases = map[string]func(t *testing.T) string{
 // a program has outlived its lease is told, and not judged: the watchdogs' own tests judge when
 // they wake and what they do first.
 func TestLease(t *testing.T) {
+	t.Parallel()
 	for name, where := range leaseDatabases {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			j := jobs{database: where(t), group: "jobs " + rand.Text(), pids: filepath.Join(t.TempDir(), "pids")}
 			j.cluster = newCluster(t, clusterOptions{size: 2, lease: j.database, flags: []string{
 				"--name", j.group, "--ttl", "2s", "--exec", `echo "$HUSTINGS_TERM $HUSTINGS_NODE $HUSTINGS_GROUP $$" >> ` + j.pids + `; exec sleep 1000`,
@@ -234,6 +236,7 @@ func (c *cluster) leaseCommand(command, database, name string, flags ...string) 
 // A program that does not end when it is asked to is killed with the lease, and not
 // before: a leader that leaves gives it what is left of that.
 func TestAProgramHasWhatIsLeftOfTheLease(t *testing.T) {
+	t.Parallel()
 	said := filepath.Join(t.TempDir(), "said")
 	c := newCluster(t, clusterOptions{size: 2, lease: leaseDatabases["SQLite"](t), flags: []string{
 		"--name", "jobs", "--ttl", "2s", "--exec", `trap "echo asked >> ` + said + `" TERM; echo $$ >> ` + said + `; while :; do sleep 0.01; done`,

@@ -66,8 +66,10 @@ func (l latencies) report(t *testing.T, what string) {
 
 // The leader's process is killed. Its connections break, so the others know.
 func TestKill(t *testing.T) {
+	t.Parallel()
 	for _, size := range []int{3, 5} {
 		t.Run(strconv.Itoa(size), func(t *testing.T) {
+			t.Parallel()
 			c := newCluster(t, clusterOptions{size: size})
 			led := c.leaderAfter(0)
 			var took latencies
@@ -87,6 +89,7 @@ func TestKill(t *testing.T) {
 
 // The leader's process is stopped: it is silent, and its connections stay.
 func TestPause(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, clusterOptions{size: 3, flags: []string{"--leases"}})
 	led := c.leaderAfter(0)
 	var took latencies
@@ -104,6 +107,7 @@ func TestPause(t *testing.T) {
 
 // The leader resigns, and hands over to a named one in turn.
 func TestHandover(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, clusterOptions{size: 3})
 	led := c.leaderAfter(0)
 	var resigned, handed latencies
@@ -135,6 +139,7 @@ func (c *cluster) handedOver(led node.Event) int64 {
 
 // Links are cut, one way and both ways, while a majority stays connected.
 func TestCuts(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, clusterOptions{size: 3, proxied: true})
 	led := c.leaderAfter(0)
 	var took latencies
@@ -167,8 +172,10 @@ func (c *cluster) cutOff(id string, both, cut bool) {
 // Everything at once, drawn: what holds is that nothing is led twice, and that a
 // majority that is up and connected has a leader.
 func TestTurmoil(t *testing.T) {
+	t.Parallel()
 	for _, leases := range []bool{false, true} {
 		t.Run(fmt.Sprintf("leases=%v", leases), func(t *testing.T) {
+			t.Parallel()
 			o := clusterOptions{size: 5, proxied: true}
 			if leases {
 				o.flags = []string{"--leases"}
@@ -219,6 +226,7 @@ func (c *cluster) strike(r *rand.Rand, victims []int) (heal func()) {
 
 // A program runs on the leader alone, and does not outlive its office.
 func TestTheProgramEndsWithTheOffice(t *testing.T) {
+	t.Parallel()
 	pids := filepath.Join(t.TempDir(), "pids")
 	c := newCluster(t, clusterOptions{size: 3, flags: []string{
 		"--leases", "--exec", `echo "$HUSTINGS_TERM $HUSTINGS_NODE $HUSTINGS_GROUP $$" >> ` + pids + `; exec sleep 1000`,
@@ -277,6 +285,7 @@ func gone(pid int) bool {
 
 // A program that ends by itself ends the office.
 func TestAProgramThatEndsGivesTheLeadershipUp(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, clusterOptions{size: 3, flags: []string{"--exec", "exit 3"}})
 	var last memberstate.Term
 	for range 3 {
@@ -285,6 +294,7 @@ func TestAProgramThatEndsGivesTheLeadershipUp(t *testing.T) {
 }
 
 func TestAnOperatorLooksAround(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, clusterOptions{size: 3, flags: []string{"--leases"}})
 	led := c.leaderAfter(0)
 	c.followed(led.Term)

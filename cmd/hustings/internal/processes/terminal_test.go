@@ -15,6 +15,7 @@ import (
 
 // A terminal that is closed takes a node out of service, as SIGTERM does.
 func TestAClosedTerminalIsAnOrderlyLeave(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, clusterOptions{size: 3})
 	led := c.leaderAfter(0)
 	c.followed(led.Term)
@@ -38,6 +39,7 @@ func TestANodeUnderNohupOutlivesItsTerminal(t *testing.T) {
 
 // The reader of a node's output may end first, as tee does with Ctrl-C.
 func TestANodeNeedsNobodyWhoReadsItsOutput(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, clusterOptions{size: 1})
 	led := c.leaderAfter(0)
 	require.NoError(t, c.nodes[led.Node].stdout.Close())
