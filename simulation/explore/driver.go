@@ -57,7 +57,7 @@ func (w *stepping) tell(what inputKind) bool {
 	transfer, resign := s.Ordered()
 	switch what {
 	case lapses:
-		w.lapsed = true
+		w.lapsed = s.Term
 		s.LeaseOver(s.Term)
 	case returns:
 		early := !o.ended
@@ -189,8 +189,11 @@ func (w *stepping) hasLost() {
 	}
 }
 
-// handsOver looks at a member that tells another one to stand.
+// handsOver looks at a member that tells another one to stand. That ends its lease, so a member whose
+// lease runs out just before, while this step waits for the ledger, need not step down: its term can
+// hold no lease any more, and it leads on until the heir has won.
 func (w *stepping) handsOver() {
+	w.toldToStand = true
 	switch {
 	case w.node.holdsLease():
 		w.blame(simulation.OneLease, "it tells another one to stand, and holds a lease")
@@ -208,7 +211,7 @@ func (w *stepping) lookAtDriver() {
 		w.blame(simulation.OneOffice, "its engine's Lead of term %d has not returned, and it may stand", o.lead)
 	case o.runs && !o.ended && (!serves || o.lead != n.session.Term):
 		w.blame(simulation.OneOffice, "its engine's Lead of term %d goes on, and it may not serve", o.lead)
-	case w.lapsed && n.session.Role == memberstate.Leader && o.hold != 0: // the word to stand ends a lease, too, and leaves the leader its office
+	case n.leads(w.lapsed) && !w.toldToStand:
 		w.blame(simulation.NeverStuck, "its lease has run out, and it leads on")
 	case (o.pause != 0 || o.paused) && w.session.Handover().Phase == protocol.NoHandover:
 		w.blame(simulation.NeverStuck, "its engine's writes are paused, and no handover is under way")

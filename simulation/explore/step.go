@@ -22,8 +22,9 @@ type stepping struct {
 	like         nodeID   // that the node may well have again; or none
 	back         renaming // to the seats that the members have
 	from         memberstate.Seat
-	late         bool // nobody waits for the answer
-	lapsed       bool // the session was told that its lease has run out
+	late         bool             // nobody waits for the answer
+	lapsed       memberstate.Term // the session was told that the lease of this term has run out; 0: it was not
+	toldToStand  bool             // it has told another member to stand
 	starts       bool
 	interleaving *interleaving // what it is told while it waits; nil: nothing
 	queued       bool          // an order to resign, until the step under way is done
@@ -49,7 +50,7 @@ func (m *model) stepOf(n *node, back renaming) *stepping {
 	w := &m.stepping
 	w.room = *n
 	w.model, w.node, w.before, w.like, w.back, w.from = m, &w.room, *n, noNode, back, memberstate.Nobody
-	w.late, w.lapsed, w.starts, w.saved, w.beyond = false, false, false, false, false
+	w.late, w.lapsed, w.toldToStand, w.starts, w.saved, w.beyond = false, 0, false, false, false, false
 	w.interleaving, w.queued, w.withdrawn, w.ordered = nil, false, false, none
 	w.alarm, w.says, w.defect = 0, w.says[:0], defect{}
 	return w
