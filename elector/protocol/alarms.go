@@ -7,17 +7,15 @@ import (
 	"time"
 )
 
-// alarms is a binary heap of when to look at which group. What is compared
-// stands in the heap itself, for the groups are more than a processor's cache
-// holds, and no group knows its place in there. So entries are changed and taken
-// out at the top alone:
+// alarms is a binary heap of the times at which to look at groups. Those times are in the heap
+// itself, because the groups do not fit into a processor's cache. No group knows its place in the
+// heap, so entries are changed and removed only at the top:
 //
-// A group's alarm is mostly put off, by a heartbeat. Its entry is left alone
-// then: the group is looked at too early once, and its entry put where it
-// belongs. An alarm that is brought forward gets another entry, and the one
-// before is stale; so is that of a group that has none any more. A stale entry
-// goes when its time comes, and all of them go before the heap grows: it has
-// room for no more than a few entries for every group that has an alarm.
+// Most often a group's alarm is put off, by a heartbeat. Its entry then stays: the group is looked
+// at too early once, and its entry is moved to where it belongs. An alarm that is brought forward
+// gets another entry, and the old one is stale, as is the entry of a group that has no alarm any
+// more. A stale entry goes when its time comes, and all of them go before the heap grows. So the
+// heap has room for no more than a few entries for every group that has an alarm.
 type alarms struct {
 	heap []look
 }
@@ -42,8 +40,8 @@ func (a *alarms) set(g *Group, due time.Duration) {
 	a.up(len(a.heap) - 1)
 }
 
-// makeRoom sees to it that there is room for another entry. Where there is none
-// it makes room for many, so that this is seldom.
+// makeRoom makes sure that there is room for another entry. If there is none it makes room for
+// many, so that this is rare.
 func (a *alarms) makeRoom() {
 	if len(a.heap) < cap(a.heap) {
 		return

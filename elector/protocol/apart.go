@@ -1,24 +1,23 @@
-// Members whose terms are too far apart. A member drops what claims a term more than
-// memberstate.MaxTermStep above its own (D10), because no group comes to such a term
-// by elections. If a member that lies, or a damaged one, has led two others so far
-// apart step by step, they never hear each other again; an operator has to raise the
-// term of the one that is behind.
+// Members whose terms are too far apart. A member drops a message that claims a term more than
+// memberstate.MaxTermStep above its own (D10), because no group reaches such a term by elections.
+// If a member that lies, or a damaged one, has led two others so far apart step by step, they
+// never hear each other again; an operator must then raise the term of the one that is behind.
 
 package protocol
 
 import "time"
 
-// apart remembers what was told of such members.
+// apart remembers when such members were last reported.
 type apart struct {
 	told   time.Duration
 	ever   bool
-	untold uint64 // since then
+	untold uint64 // reports left out since then
 }
 
-// tellEvery is how seldom it is told.
+// tellEvery is the least time between two reports.
 const tellEvery = time.Minute
 
-// tellApart says that a term is too far away, of all groups of a node once a minute.
+// tellApart reports that a term is too far away, for all groups of a node together once a minute.
 func (n *Node) tellApart(g *Group, in *Input) {
 	a := &n.apart
 	if a.ever && n.now-a.told < tellEvery {

@@ -1,7 +1,7 @@
 // The messages that have arrived for a node and wait for its next turn.
 //
-// They lie in blocks. A block is free again when its messages have been worked off, so a burst
-// takes room only while it lasts: a few free blocks are kept, and the garbage collector gets
+// They are in blocks. A block is free again when its messages have been worked off, so a burst
+// takes memory only while it lasts: a few free blocks are kept, and the garbage collector gets
 // the others.
 
 package protocol
@@ -9,7 +9,7 @@ package protocol
 import "github.com/hustings/hustings/rpc"
 
 const (
-	// maxArrived bounds the messages that wait. What comes beyond is dropped: it would be
+	// maxArrived bounds the messages that wait. Messages beyond it are dropped: they would be
 	// late anyway, because the node has fallen far behind.
 	maxArrived = 1 << 16
 	// spareBlocks is how many free blocks are kept.
@@ -28,14 +28,14 @@ type block struct {
 	messages [64]arrival
 }
 
-// arrival is a message with the group that it is for; nil if the node has no such group.
+// arrival is a message and its group; nil if the node has no such group.
 type arrival struct {
 	group   *Group
 	message rpc.Message
 }
 
-// Receive has messages wait for the next turn, as many as there is room for, and says how many
-// are lost. Without a group that takes part there will be no turn, and all are.
+// Receive keeps messages for the next turn, as many as there is room for, and returns how many are
+// lost. Without a group that takes part there will be no turn, and all are lost.
 func (in *Intake) Receive(batch []rpc.Message) (lost int) {
 	room := 0
 	if in.live > 0 {
@@ -80,7 +80,7 @@ func (in *Intake) recycle(done *arrivals) {
 	done.blocks, done.count = done.blocks[:0], 0
 }
 
-// workOff hands all messages over, in the order in which they came, and forgets them.
+// workOff hands over all messages, in the order in which they came, and forgets them.
 func (q *arrivals) workOff(deliver func(*Group, *rpc.Message)) {
 	for _, b := range q.blocks {
 		for i := range b.used {

@@ -15,7 +15,7 @@ const (
 	DepartedSilent Departure = iota + 1
 	// DepartedDisconnected: its process was reported gone.
 	DepartedDisconnected
-	// DepartedOutvoted: a larger term began without its doing.
+	// DepartedOutvoted: a larger term began, and not by its own doing.
 	DepartedOutvoted
 	// DepartedHandedOver: it handed the leadership over.
 	DepartedHandedOver
@@ -47,7 +47,7 @@ func (d Departure) String() string {
 	return named(departureNames[:], d, "unknown reason")
 }
 
-// whyGone is why a step took the leader of the term before for gone; 0 if it did not.
+// whyGone is why a step took the leader of the view before for gone; 0 if it did not.
 func (m *Machine) whyGone(r *Rules, in *Input, before *View) Departure {
 	if before.Leader == memberstate.Nobody || m.Leader == before.Leader && m.Term == before.Term && m.Role == before.Role {
 		return 0
@@ -61,7 +61,7 @@ func (m *Machine) whyGone(r *Rules, in *Input, before *View) Departure {
 		case m.lacksQuorum(r):
 			return DepartedNoQuorum
 		}
-		return DepartedResigned // nobody took over in time
+		return DepartedResigned // no other member took over in time
 	case PeerLost:
 		return DepartedDisconnected
 	case Lapsed:

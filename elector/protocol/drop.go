@@ -1,4 +1,4 @@
-// Why something that arrived was ignored. Nothing is ignored without a count.
+// Why an input was ignored. Everything that is ignored is counted.
 
 package protocol
 
@@ -16,14 +16,14 @@ const (
 	DropOtherVoters
 	// DropMalformed: a field has an impossible value.
 	DropMalformed
-	// DropImpossibleTerm: the term is so far above one's own that no group can
-	// have come to it.
+	// DropImpossibleTerm: the term is so far above the member's own that no group can have
+	// reached it by elections.
 	DropImpossibleTerm
-	// DropNotAVoter: an answer that only a voter can give came from another.
+	// DropNotAVoter: an answer that only a voter can give came from another node.
 	DropNotAVoter
-	// DropNotForObservers: an observer was asked what only voters are.
+	// DropNotForObservers: an observer received a request that is for voters.
 	DropNotForObservers
-	// DropStaleAnswer: the answer is to a question that is not open any more.
+	// DropStaleAnswer: the answer is to a request that is not open any more.
 	DropStaleAnswer
 	// DropStaleAlarm: the alarm has been replaced.
 	DropStaleAlarm

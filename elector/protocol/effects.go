@@ -1,5 +1,5 @@
-// Where the steps of a node's groups take effect: what goes out is gathered for the node,
-// and the rest is handed on.
+// How the effects of a node's groups are carried out: messages and saves gather for the node, and
+// everything else goes to the group's engine.
 
 package protocol
 
@@ -92,8 +92,8 @@ func (fx *effects) Drop(why Drop) {
 	}
 }
 
-// Done is called before anything else happens to the group, so what is looked at here is
-// what the input has made of it.
+// Done is called before anything else happens to the group, so the group is as the input has left
+// it.
 func (fx *effects) Done() {
 	n, g, p := fx.node, fx.group, fx.pending
 	then, order := p.then, p.order

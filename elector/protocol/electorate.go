@@ -1,4 +1,4 @@
-// Who elects, and by which rules: what many groups of a node have in common.
+// An electorate: the members and the rules by which they elect, which many groups of a node share.
 
 package protocol
 
@@ -9,7 +9,7 @@ import "github.com/hustings/hustings/memberstate"
 type Electorate struct {
 	Members memberstate.Members
 	Rules   Rules
-	Owner   any // whoever drives the node; no group needs room to remember it
+	Owner   any // the node's driver; so no group needs room to remember it
 
-	peers []*peer // by seat; filled by the node as they are first written to
+	peers []*peer // by seat; the node fills it when it first sends to a member
 }

@@ -1,5 +1,5 @@
-// How a group ends at a node: it is stopped or fails, and is over once no step of its waits
-// and everything has returned that works for it.
+// How a group ends at a node. It is stopped or fails, and is over once no step of it waits and
+// every function that works for it has returned.
 
 package protocol
 
@@ -10,8 +10,8 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// Stop takes a member out of its group: it resigns first if it leads, so that the others
-// need not wait for its silence.
+// Stop takes a member out of its group. If it leads it resigns first, so that the others need not
+// wait for its silence.
 func (n *Node) Stop(g *Group) {
 	switch {
 	case g.leaving:
@@ -27,8 +27,8 @@ func (n *Node) Stop(g *Group) {
 // End takes a member out of its group at once.
 func (n *Node) End(g *Group) { n.end(g, nil) }
 
-// defect is why a member must stop, in words: its engine's ledger broke its contract, or
-// its own machine found a step that cannot be.
+// defect says why a member must stop: its engine's ledger broke its contract, or its machine tried
+// an illegal transition.
 func (g *Group) defect(err error) error {
 	if broken, ok := errors.AsType[*LedgerError](err); ok {
 		broken.Group = g.name
@@ -37,13 +37,13 @@ func (g *Group) defect(err error) error {
 	return fmt.Errorf("elector: group %q: defect: %w", g.name, err)
 }
 
-// end takes the group out of everything.
+// end takes the group out of all queues and tells everyone concerned.
 func (n *Node) end(g *Group, err error) {
 	if !g.running {
 		return // it has ended, or has not been started
 	}
 	g.running = false
-	g.working++ // it is not over before all has been told that is told here
+	g.working++ // it is not over before everyone below has been told
 	n.fx.group = g
 	g.endOffice(&n.fx)
 	g.endPause(&n.fx)
@@ -70,13 +70,13 @@ func (n *Node) end(g *Group, err error) {
 	n.done(g)
 }
 
-// done notes that one of those who work for a group, or watch it, has done with that.
+// done notes that a function that worked for the group has returned, or that a watcher has left.
 func (n *Node) done(g *Group) {
 	g.working--
 	n.conclude(g)
 }
 
-// conclude says that a group is over, when nothing works for it any more.
+// conclude says that a group is over, if nothing works for it any more.
 func (n *Node) conclude(g *Group) {
 	if g.running || g.working > 0 || g.busy() != nil {
 		return

@@ -22,7 +22,7 @@ var (
 	ErrGroupExists        = errors.New("elector: the host has this group already")
 )
 
-// worded is one of the errors above, in words that fit the occasion.
+// worded is one of the errors above, with a text for the occasion.
 type worded struct {
 	kind error
 	text string
@@ -31,7 +31,7 @@ type worded struct {
 func (e *worded) Error() string { return e.text }
 func (e *worded) Unwrap() error { return e.kind }
 
-// Say is an error of a kind, in words of its own.
+// Say is an error of a kind, with a text of its own.
 func Say(kind error, format string, args ...any) error {
 	return &worded{kind, "elector: " + fmt.Sprintf(format, args...)}
 }
@@ -53,13 +53,11 @@ func (c *Complaints) Add(field, format string, args ...any) {
 	*c = append(*c, &ConfigError{Field: field, Problem: fmt.Sprintf(format, args...)})
 }
 
-// LedgerError says that the engine's ledger did what no ledger under the
-// contract of LedgerEnd and Heard can do. The member has stopped: it can vouch
-// for nothing any more.
+// LedgerError says that the engine's ledger broke the contract of LedgerEnd and Heard. The member
+// has stopped, because it can vouch for nothing any more.
 type LedgerError struct {
 	Group string
-	// End is what LedgerEnd returned when asked with the promise of Term, and
-	// Before is what it had returned before.
+	// End is the answer of LedgerEnd to a promise for Term, and Before is the answer before that.
 	Term        memberstate.Term
 	End, Before memberstate.Position
 	Problem     string

@@ -1,4 +1,4 @@
-// A group at a node: a session, what waits for it, and who is told of it.
+// A group at a node: a session, the inputs that wait for it, and its engine.
 
 package protocol
 
@@ -9,14 +9,13 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// Engine is what one group asks of the process around it. Methods that Effects has, too,
-// mean the same here. They are called one at a time, and must return at once. Every AskLedger,
-// Lead and Pause is answered once, or the group is never over. EndLead, Pause
-// and AskLedger may give the node the answer before they return; no method may tell it
-// anything else.
+// Engine is what one group asks of the process around it. Methods that Effects also has mean the
+// same here. They are called one at a time, and must return at once. Every AskLedger, Lead and
+// Pause must be answered once, or the group is never over. EndLead, Pause and AskLedger may give the
+// node their answer before they return; no method may call the node for anything else.
 type Engine interface {
-	// AskLedger asks where the engine's ledger ends, with the promise of a term. The answer
-	// is Node.LedgerEnd.
+	// AskLedger asks where the engine's ledger ends, with a promise for a term. The answer is
+	// Node.LedgerEnd.
 	AskLedger(term memberstate.Term)
 	Show(v View)
 	Hold(until time.Duration)
@@ -24,20 +23,20 @@ type Engine interface {
 	EndLead(term memberstate.Term)
 	Pause(term memberstate.Term, number uint32)
 	Resume()
-	// Ended says that the group has ended and that nothing works for it any more: no function
-	// of the engine's, no disk, and nobody who watches. It has ended for an error that it could
-	// not go on with, or because it was told to.
+	// Ended says that the group has ended and that nothing works for it any more: no function of
+	// the engine, no disk and no watcher. It has ended because of this error, or because it was
+	// stopped.
 	Ended(err error)
 }
 
-// Group is one group at a node. It is kept small, because there may be very many. What a
-// heartbeat looks at comes first.
+// Group is one group at a node. It is kept small, because there may be a great many. The fields
+// that a heartbeat needs come first.
 type Group struct {
 	Session
 	*Electorate               // shared
 	due, look   time.Duration // when the alarm rings, and when to look at it next; 0: never
 	alarm       uint32        // number of the alarm that is set
-	working     uint32        // calls of the engine's functions that have not returned, and those who watch
+	working     uint32        // calls of the engine's functions that have not returned, and watchers
 	running     bool          // it takes part: from its start to its end
 	leaving     bool          // it ends as soon as it does not lead
 	life        life          // the intake's
@@ -49,16 +48,16 @@ type Group struct {
 // more is what most groups do not have, or not for long.
 type more struct {
 	busy     *pending  // the step that waits for the ledger or the disk
-	queue    []waiting // what has happened while a step waits
-	first    int       // of these, the one that is next
-	messages int       // how many of them have arrived from others
+	queue    []waiting // inputs that came while a step waited
+	first    int       // of these, the next one
+	messages int       // how many of them are messages
 	orders   []*Order  // to hand over, that stand
-	heirless []*Order  // that have been carried out, and wait for who leads now
+	heirless []*Order  // that have been carried out, and wait until the heir leads
 	attempt  *attempt  // the handover under way
-	err      error     // for which it has ended
+	err      error     // that has ended the group
 }
 
-// pending is a step on its way, with what it takes to finish it.
+// pending is a step on its way, with its purpose.
 type pending struct {
 	Step
 	purpose
@@ -72,9 +71,9 @@ type waiting struct {
 
 // purpose is what an input is for.
 type purpose struct {
-	from  string // who is answered
+	from  string // the node that is answered
 	then  func() // called when it is done, if not nil
-	order *Order // that begins with it, if any
+	order *Order // that it carries out, if any
 }
 
 // maxQueued bounds the messages that wait for a group's disk.
@@ -85,9 +84,9 @@ func NewGroup(e *Electorate, name string, engine Engine) Group {
 	return Group{Electorate: e, name: name, engine: engine}
 }
 
-// Restore sets the group up with what its store has kept, and holds that against the ledger,
-// which ends here. It comes before Node.Start. If the store knew nothing of the group, the
-// group's Record must be saved before the start.
+// Restore sets the group up with what its store has kept, and compares that with the ledger, which
+// ends at end. It comes before Node.Start. If the store did not know the group, the group's Record
+// must be saved before the start.
 func (g *Group) Restore(r memberstate.Record, known bool, end memberstate.Position) error {
 	if known && r.Voters != g.Members.Digest() {
 		return Say(ErrOtherVoters, "the store knows group %q with other voters: a quorum of the old ones may have elected someone", g.name)
@@ -103,8 +102,8 @@ func (g *Group) Restore(r memberstate.Record, known bool, end memberstate.Positi
 	asked := r.Term
 	hard := memberstate.HardState{Term: r.Term, Vote: vote, Promise: r.Promise}
 	if !known && end.Term > 0 {
-		// A new member beside an existing ledger: it has voted in no term that the ledger
-		// has seen the end of.
+		// A new member beside an existing ledger: it has voted in no term that the ledger has
+		// seen the end of.
 		hard.Term = end.Term
 	}
 	g.Session = NewSession(&g.Rules, hard, end, asked)
@@ -143,10 +142,10 @@ func (g *Group) Queued() (all, messages int) {
 	return len(g.more.queue) - g.more.first, g.more.messages
 }
 
-// add keeps an input until the step under way is done. Messages are bounded by Deliver. Of
-// everything else there are few kinds, each order belongs to a caller who waits, and what is
-// the same is kept once: to hear twice of one leader, or to be told twice to stand, changes
-// no more than once does.
+// add keeps an input until the step under way is done. The queue is bounded: Deliver bounds the
+// messages, each order belongs to a caller who waits, and of the few other kinds of input equal ones
+// are kept once. That changes nothing: hearing the same leader twice, or being told twice to stand,
+// does what once does.
 func (x *more) add(p *waiting) {
 	if p.Kind == Receive {
 		x.messages++
@@ -158,12 +157,12 @@ func (x *more) add(p *waiting) {
 	x.queue = append(x.queue, *p)
 }
 
-// isSame says whether the two are one input, which nobody ordered.
+// isSame says whether the two are the same input, and no order.
 func (p *waiting) isSame(other waiting) bool {
 	return p.Input == other.Input && p.order == nil && other.order == nil
 }
 
-// both calls two functions, of which any may be nil.
+// both calls two functions, either of which may be nil.
 func both(first, second func()) func() {
 	switch {
 	case first == nil:
@@ -177,7 +176,7 @@ func both(first, second func()) func() {
 	}
 }
 
-// next takes out what has waited longest.
+// next takes out the input that has waited longest.
 func (x *more) next(p *pending) {
 	next := &x.queue[x.first]
 	if next.Kind == Receive {

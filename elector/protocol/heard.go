@@ -1,4 +1,4 @@
-// What a member says of an append before its engine accepts it.
+// A member's judgement of an append before its engine accepts it.
 
 package protocol
 
@@ -8,8 +8,8 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// Hears decides on an append of a leader by what the member shows, which no restart takes back.
-// News is what the member has to take in first; then it is asked again, with taken. An error
+// Hears judges an append of a leader by what the member shows, which no restart takes back. News
+// means that the member has to take it in first, and is then asked again, with taken. An error
 // means that the append must be refused.
 func (g *Group) Hears(v *View, term memberstate.Term, leader string, taken bool) (news bool, err error) {
 	seat := g.Members.Seat(leader)
@@ -26,7 +26,7 @@ func (g *Group) Hears(v *View, term memberstate.Term, leader string, taken bool)
 		return false, nil
 	case heard == HeardOther:
 		return false, fmt.Errorf("%w: an append of term %d by %q, but %q leads it", ErrOtherLeader, term, leader, g.Members.ID(v.Leader))
-	case heard == HeardNews && !taken: // if it is news still, it is impossible, or was lost again at once
+	case heard == HeardNews && !taken: // once taken in, it is still news only if the term is impossible, or was lost again at once
 		return true, nil
 	}
 	return false, fmt.Errorf("%w: an append of term %d by %q while in term %d", ErrStaleTerm, term, leader, v.Term)

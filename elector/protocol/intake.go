@@ -1,14 +1,13 @@
-// The intake of a node: which groups it has and how far each has come, and what waits to be
-// told to it in its next turn.
+// The intake of a node: its groups, how far each has come, and the inputs for its next turn.
 //
 // A node is used by one goroutine at a time. Everybody else uses its intake: the transport puts
-// messages in, those who call and those who work beside the node put requests in, and whoever
-// runs the node takes all of it out when a turn begins. An intake has no lock of its own. What its methods look at and change, and
-// nothing else of a group, is guarded by whoever shares it.
+// messages in, callers and functions that work beside the node put requests in, and the driver
+// takes all of it out when a turn begins. An intake has no lock of its own: its owner's lock guards
+// everything that its methods read and change, and nothing else of a group.
 //
-// No queue in here grows without a bound. There is room for so many messages and no more. A
-// request that anybody may repeat as often as he likes is there once; every other one belongs
-// to a caller who waits, or is the one answer to something that the node has asked for.
+// Every queue in here is bounded. Messages have limited room. A request that anybody may repeat
+// at will is kept once. Every other request belongs to a caller who waits, or is the one answer to
+// something that the node has asked for.
 
 package protocol
 
@@ -25,9 +24,9 @@ type Intake struct {
 	groups   map[string]*Group // that have joined and are not over
 	live     int               // groups that take part, or have ended and still work
 	requests []Request         // for the next turn
-	once     map[Subject]int   // where among these those are that anybody may repeat
+	once     map[Subject]int   // the places of those requests that anybody may repeat
 	arrived  arrivals          // for the next turn
-	spare    []*block          // for what will arrive
+	spare    []*block          // for messages to come
 }
 
 // Taken is what was taken out of an intake for one turn. The zero Taken is empty.
@@ -36,8 +35,8 @@ type Taken struct {
 	requests []Request
 }
 
-// WorkOff hands over the messages, in the order in which they came, and then the requests. It
-// does so once.
+// WorkOff hands over the messages, in the order in which they came, and then the requests. It is
+// called once.
 func (t *Taken) WorkOff(deliver func(*Group, *rpc.Message), do func(*Request)) {
 	t.arrived.workOff(deliver)
 	for i := range t.requests {
@@ -52,9 +51,9 @@ type life uint8
 const (
 	joined   life = iota // it may be started, once
 	starting             // it is being restored
-	unwanted             // it is being restored, and was told to stop meanwhile
+	unwanted             // it is being restored, and was stopped meanwhile
 	taking               // it takes part, or has failed and something still works for it
-	stopping             // it was told to stop
+	stopping             // it was stopped
 	over                 // nothing works for it any more
 )
 
@@ -70,7 +69,7 @@ func (in *Intake) Join(g *Group) error {
 	return nil
 }
 
-// Start says that a group that has joined is going to be restored. It is for one caller, once.
+// Start says that a group that has joined is going to be restored. Only the first call succeeds.
 func (in *Intake) Start(g *Group) error {
 	if g.life != joined {
 		return Say(ErrStopped, "group %q has been started or stopped before, and runs once", g.name)
@@ -79,8 +78,8 @@ func (in *Intake) Start(g *Group) error {
 	return nil
 }
 
-// Enter has a group take part that was restored. So many watch it from outside, and say
-// TellDone when they have seen its end. Begun is called when it takes part.
+// Enter makes a restored group take part, and calls begun when it does. Each of the watchers, who
+// observe it from outside, says TellDone when it has seen the group's end.
 func (in *Intake) Enter(g *Group, watchers int, begun func()) {
 	in.live++
 	in.Add(Request{Subject: Subject{Kind: AskStart, Group: g}, Number: uint32(watchers), Then: begun})
@@ -92,7 +91,7 @@ func (in *Intake) Enter(g *Group, watchers int, begun func()) {
 	in.Add(Request{Subject: Subject{Kind: AskStop, Group: g}})
 }
 
-// Stop has a group stopped. Begun is false if it was never started; then it is over.
+// Stop stops a group. Begun is false if it was never started; then it is over.
 func (in *Intake) Stop(g *Group) (begun bool) {
 	switch g.life {
 	case joined:
@@ -103,7 +102,7 @@ func (in *Intake) Stop(g *Group) (begun bool) {
 	case taking:
 		g.life = stopping
 		in.Add(Request{Subject: Subject{Kind: AskStop, Group: g}})
-	case unwanted, stopping, over: // it has been told
+	case unwanted, stopping, over: // it was stopped before
 	}
 	return true
 }
@@ -120,7 +119,7 @@ func (in *Intake) Over(g *Group) {
 // IsOver says whether a group is over.
 func (in *Intake) IsOver(g *Group) bool { return g.life == over }
 
-// WhyIdle says why a group takes no orders. Stopped says that it shows that it has ended.
+// WhyIdle says why a group takes no orders. Stopped says that its view shows its end.
 func (in *Intake) WhyIdle(g *Group, stopped bool) error {
 	switch {
 	case stopped || g.life == unwanted || g.life >= stopping:
@@ -131,11 +130,11 @@ func (in *Intake) WhyIdle(g *Group, stopped bool) error {
 	return Say(ErrStopped, "group %q is still being started", g.name)
 }
 
-// Live is how many groups take part, or have ended and are not over. Without any there are no
-// turns.
+// Live is the number of groups that take part, or have ended and are not over. There are turns only
+// while it is positive.
 func (in *Intake) Live() int { return in.live }
 
-// Group is the one of a name; nil if there is none.
+// Group is the group of this name; nil if there is none.
 func (in *Intake) Group(name string) *Group { return in.groups[name] }
 
 // Groups are all that have joined and are not over, by name.
@@ -143,7 +142,7 @@ func (in *Intake) Groups() []*Group {
 	return slices.SortedFunc(maps.Values(in.groups), func(a, b *Group) int { return strings.Compare(a.name, b.name) })
 }
 
-// Add has a request wait for the next turn. It returns false if there will be none.
+// Add keeps a request for the next turn. It returns false if there will be none.
 func (in *Intake) Add(r Request) bool {
 	if in.live == 0 {
 		return false
@@ -152,8 +151,8 @@ func (in *Intake) Add(r Request) bool {
 	return true
 }
 
-// AddOnce is Add for what anybody may say as often as he likes. It does nothing if the same is
-// waiting already. It returns the one that waits; nil if there will be no turn.
+// AddOnce is Add for requests that anybody may repeat at will. It does nothing if an equal one
+// waits already. It returns the one that waits; nil if there will be no turn.
 func (in *Intake) AddOnce(r Request) *Request {
 	at, waits := in.once[r.Subject]
 	if !waits {
@@ -165,11 +164,11 @@ func (in *Intake) AddOnce(r Request) *Request {
 	return &in.requests[at]
 }
 
-// manyRequests is more than usually wait for a turn. Room for as many is not kept.
+// manyRequests is more than usually wait for a turn. A longer list is not kept for reuse.
 const manyRequests = 256
 
-// Take takes out what waits. The room of what was taken the last time, and has been worked off,
-// is used again.
+// Take takes out everything that waits. The room of the batch before, which has been worked off, is
+// used again.
 func (in *Intake) Take(t *Taken) {
 	in.recycle(&t.arrived)
 	t.arrived, in.arrived = in.arrived, t.arrived

@@ -2,14 +2,14 @@
 //
 // A Machine has no clock, no goroutine, no lock, no random source, and holds no
 // pointer and no string. It is copied by assignment and compared with ==. Each
-// Step takes one input and fills in an Output; what the output asks for is
-// carried out by a Session, in the order of the output's fields.
+// Step takes one input and fills in an Output. A Session carries out what the
+// output asks for, in the order of its fields.
 //
-// The rules of the protocol are found here:
+// The rules of the protocol are in these files:
 //
-//	machine.go           what a machine remembers, and Step
-//	machine_io.go        what it is told, and what it asks for
-//	machine_vote.go      a voter is asked: arbitration, with a name for every refusal
+//	machine.go           the state of a machine, and Step
+//	machine_io.go        its inputs and outputs
+//	machine_vote.go      a voter decides on a request; every refusal has a name
 //	machine_campaign.go  a candidate asks: pre-vote, rounds, and how a round is judged
 //	machine_follow.go    a follower hears its leader, and waits when it does not
 //	machine_lead.go      a leader beats, counts its quorum, and learns of larger terms
@@ -27,10 +27,10 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// Rules are what a Machine goes by and does not change itself. Machines of
-// groups with the same members may share them.
+// Rules are a Machine's configuration, which no step changes. Machines of groups with the
+// same members may share them.
 type Rules struct {
-	// Self is the seat of the member that the machine is.
+	// Self is the seat of this member.
 	Self memberstate.Seat
 	// Voters and All are the group's voters, and those with its observers.
 	Voters, All memberstate.Set
@@ -38,42 +38,41 @@ type Rules struct {
 	Preferred memberstate.Set
 	// Timing holds the intervals.
 	Timing Timing
-	// PreVote has a candidate ask whether it would win before it raises the
-	// term (D4).
+	// PreVote makes a candidate ask whether it would win before it raises the term (D4).
 	PreVote bool
-	// Ranks has the members take turns in standing when a leader falls silent,
-	// instead of drawing lots (D12).
+	// Ranks makes the members take turns in standing when a leader falls silent, instead of
+	// drawing lots (D12).
 	Ranks bool
-	// Lease is how long a lease lasts at those who promise it; zero means that
-	// none is given or asked for (D11).
+	// Lease is how long voters promise to stand by a leader; zero means that no leases are
+	// given or asked for (D11).
 	Lease time.Duration
 }
 
 func (r *Rules) quorum() int { return memberstate.Quorum(r.Voters) }
 
-// others are the voters but this member.
+// others are the voters except this member.
 func (r *Rules) others() memberstate.Set { return r.Voters.Without(r.Self) }
 
 // Machine is the state of one group at one member. The zero Machine is that of
 // a voter that has never taken part; NewMachine makes one that restarts.
 //
-// What begins together is one value, and is begun by assigning it whole. It is
-// not cleared when it ends, because late answers are still held against it.
+// Fields that begin together are one struct, which is assigned as a whole when it begins. It
+// is not cleared when it ends, because late answers are still compared with it.
 type Machine struct {
-	// State is who this member is. Its HardState is durable before any output
+	// State is the role, term, vote and leader. Its HardState is durable before any output
 	// that depends on it takes effect.
 	memberstate.State
 
-	// known is the largest term heard of in answers. The next campaign goes
-	// above it. It is a hint from others, and never adopted by itself.
+	// known is the largest term heard of in answers. It is only a hint, and never adopted by
+	// itself: the next campaign goes above it.
 	known memberstate.Term
-	// notReady are those whose term was smaller than that of the newest request:
-	// of the round of votes under way, or of a leader's newest beat.
+	// notReady are the voters whose term was smaller than that of the newest request: of the
+	// round of votes under way, or of a leader's newest beat.
 	notReady memberstate.Set
 
 	round    round    // of votes, under way or the last one; a leader has one when it asks for a new term (D7)
 	office   office   // of a leader, or the last one
-	handover Handover // of a leader, or to this member
+	handover Handover // by a leader, or to this member
 
 	roundTrip uint32 // measured, in microseconds; 0: not known
 	alarm     uint32 // number of the newest alarm; every other one is stale
@@ -94,20 +93,20 @@ func NewMachine(r *Rules, hard memberstate.HardState) Machine {
 	}
 }
 
-// Step is what one input does to the machine.
+// Step gives the machine one input.
 func (m *Machine) Step(r *Rules, in *Input, out *Output) {
 	*out = Output{}
 	if in.Kind == Receive && in.Message.Kind == rpc.Heartbeat { // the most frequent input needs no ledger
 		m.receive(r, in, out)
 		return
 	}
-	// Whatever else may, and is tried. Whether it does cannot be said much sooner: an answer
-	// may end a round, the round may have been won, and only whoever goes on to ask for votes
-	// reads the ledger, with the promise of the term that is adopted to ask for them. A
-	// function that says so beforehand would decide nearly all that the step decides, for every
-	// input and once more, and would have to come to the same. Trying costs a copy, which is
-	// small, and a second try is as seldom as the ledger is read. To read it at a mere chance
-	// would be no way out: engines may take long for it.
+	// Any other input may need the ledger, so it is tried, and undone if it does. Nothing cheaper
+	// tells beforehand: an answer may end a round, the round may have been won, and only a member
+	// that goes on to ask for votes reads the ledger, with a promise for the term that it has
+	// adopted by then. A function that predicts this would decide nearly everything that the step
+	// decides, a second time for every input, and would have to agree with it. Reading the ledger
+	// whenever it might be needed is no way out, because engines may take long for it. Trying
+	// costs a small copy, and a second try is as rare as reading the ledger.
 	before := *m
 	m.step(r, in, out)
 	if out.NeedLedger {
@@ -139,7 +138,7 @@ func (m *Machine) step(r *Rules, in *Input, out *Output) {
 	case Lapsed:
 		m.lapsed(r, out)
 	case Served:
-		if in.Number == m.office.beat { // else it has won another office since
+		if in.Number == m.office.beat { // otherwise it has won another office since
 			m.serving = false
 		}
 	case Remain:
@@ -171,8 +170,8 @@ func (m *Machine) receive(r *Rules, in *Input, out *Output) {
 	}
 }
 
-// start arms the first alarm. D1: the state that a member restarts with is
-// spent, so its first campaign raises the term.
+// start arms the first alarm. D1: the term that a member restarts in is spent, so its first
+// campaign raises it.
 func (m *Machine) start(r *Rules, out *Output) {
 	switch {
 	case m.Role == memberstate.Observer:
@@ -181,13 +180,13 @@ func (m *Machine) start(r *Rules, out *Output) {
 	case r.PreVote:
 		m.armSlot(r, out, memberstate.Nobody)
 	default:
-		// Without a pre-vote the first campaign deposes whoever leads, so
+		// Without a pre-vote the first campaign deposes any leader that there is, so
 		// listen first.
 		m.arm(out, r.Timing.Detection(), r.Timing.Detection()+r.Timing.MaxVoteWait)
 	}
 }
 
-// ring is the one alarm: what a member waits for depends on what it is.
+// ring handles the one alarm. What a member waits for depends on its role.
 func (m *Machine) ring(r *Rules, in *Input, out *Output) {
 	if in.Number != m.alarm {
 		out.Dropped = DropStaleAlarm
@@ -239,14 +238,14 @@ func (m *Machine) arm(out *Output, low, high time.Duration) {
 	out.Alarm = Alarm{Number: m.alarm, Min: low, Max: high}
 }
 
-// ledger is the end of the ledger as the engine promised it for this term, or
-// a later one. If it is not there the step must end, and is repeated.
+// ledger returns the end of the ledger, as the engine gave it with a promise for the machine's
+// term or a later one. If the input does not have it, the step must end, and is repeated.
 //
-// The promise is always that of the machine's own term as it stands when the
-// ledger is read. So an engine is never bound to a term that its member does
-// not adopt in the same step, and a vote is never given on an end that may
-// still grow by appends of a lower term: judged apart, ledger and vote lose
-// committed entries.
+// The promise is always for the machine's term at the moment when the ledger is read. This has
+// two consequences. An engine is never bound to a term that its member does not adopt in the
+// same step. And no vote is given on an end that appends of a lower term can still move: if the
+// end were read before the promise, such an append could be acknowledged, and so committed,
+// after a vote had been given to a candidate without it.
 func (m *Machine) ledger(in *Input, out *Output) (memberstate.Position, bool) {
 	if !in.HasLedger || in.LedgerTerm < m.Term {
 		out.NeedLedger, out.LedgerTerm = true, m.Term
@@ -255,8 +254,8 @@ func (m *Machine) ledger(in *Input, out *Output) (memberstate.Position, bool) {
 	return in.Ledger, true
 }
 
-// adopt moves to a larger term. D3: in the step that saw it. A round under way
-// ends, and with it its marks; a leader of the old term leads no more.
+// adopt moves to a larger term, in the step that saw it (D3). A round under way ends, its marks
+// with it, and a leader of the old term leads no more.
 func (m *Machine) adopt(r *Rules, out *Output, term memberstate.Term) {
 	m.leave(out)
 	promise := r.Lease
@@ -268,7 +267,7 @@ func (m *Machine) adopt(r *Rules, out *Output, term memberstate.Term) {
 	out.Save = true
 }
 
-// leave ends what was going on in the term: a round, a handover, an office.
+// leave ends what belongs to the term: a round, a handover, an office.
 func (m *Machine) leave(out *Output) {
 	if m.Role == memberstate.Leader {
 		out.Lost = true
@@ -277,7 +276,7 @@ func (m *Machine) leave(out *Output) {
 	m.round.phase = idle
 }
 
-// transition notes that a transition was made, or that it was illegal.
+// transition notes that the state has changed, and the error if the transition was illegal.
 func (m *Machine) transition(out *Output, err error) {
 	out.Changed = true
 	if out.Err == nil {
@@ -288,10 +287,10 @@ func (m *Machine) transition(out *Output, err error) {
 // learn remembers the largest term heard of.
 func (m *Machine) learn(term memberstate.Term) { m.known = max(m.known, term) }
 
-// observe takes in a measured round trip: longer ones soon, shorter ones by and by.
-// A single one may say nothing of the network, as when a process was stopped while
-// it waited. So it counts for no more than twice what was known and the length of a
-// slot; if trips really are as long now, the next few say so, too.
+// observe takes in a measured round trip: longer ones at once, shorter ones gradually. A single
+// measurement may say nothing about the network, for example if a process was stopped while it
+// waited. So it counts for at most twice the known value plus the length of a slot; if trips
+// really have become that long, the next few measurements say so, too.
 func (m *Machine) observe(r *Rules, measured time.Duration) {
 	most := min(2*m.measured()+r.shortestSlot(), r.longestRoundTrip())
 	us := uint32(min(max(measured, 0), most).Microseconds())
@@ -304,9 +303,9 @@ func (m *Machine) observe(r *Rules, measured time.Duration) {
 	}
 }
 
-// longestRoundTrip bounds what a measurement can stretch waits to. Where round trips are
-// longer than the beats that a leader keeps no leader can hold out, so there is nothing to
-// wait for; and what was learnt in bad times must not slow down the good ones after them.
+// longestRoundTrip bounds how far a measurement can stretch waits. Where round trips are longer
+// than the beats that a leader keeps, no leader can hold out, so there is nothing to wait for;
+// and a value learned in bad times must not slow down the good ones after them.
 func (r *Rules) longestRoundTrip() time.Duration {
 	return min(recentBeats*r.Timing.Heartbeat, time.Minute)
 }

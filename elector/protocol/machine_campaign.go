@@ -1,4 +1,13 @@
-// A candidate asks: how it comes to stand, its rounds, and how they are judged.
+// A candidate asks: when it stands, its rounds, and how they are judged.
+//
+// With ranks (D12) the members take turns in standing. Each has a slot, and a slot is longer than
+// the round trip of a pre-vote, so the next member finds the first one asking, or has voted for
+// it. One candidate at a time asks; if its ledger is refused, the next slot belongs to another.
+//
+// A lost message must not cost a candidate its turn. So it asks again the voters that have not
+// answered: after one slot, then after 2, 4, 8 … slots, as long as an answer would still arrive in
+// time. Where delays are long it also asks at 1/2, 1/4 … of a slot, before an answer is possible:
+// an extra copy is cheap, and waiting to notice a loss takes a whole round trip.
 
 package protocol
 
@@ -12,18 +21,18 @@ import (
 // round is a round of votes.
 type round struct {
 	asked    memberstate.Term // the term that votes are asked for
-	asking   time.Duration    // how long they will have been when the alarm rings
-	accepted memberstate.Set  // who accepted, this member included
-	bigger   memberstate.Set  // who refused because its ledger is better
-	answered memberstate.Set  // who gave a valid answer of whatever kind
+	asking   time.Duration    // how long the round will have lasted when the alarm rings
+	accepted memberstate.Set  // voters that accepted, this member included
+	bigger   memberstate.Set  // voters that refused because their ledgers are better
+	answered memberstate.Set  // voters that gave any valid answer
 
 	phase          phase
-	mark           rpc.Mark  // that votes are asked with
+	mark           rpc.Mark  // of the requests
 	judged         Judgement // how it ended
 	instantRevotes uint8     // rounds in a row, up to this one, that were asked for without a wait
-	repeated       bool      // those who have not answered were asked again
-	hasLeader      bool      // someone answered with ALREADY_HAS_LEADER
-	vetoed         bool      // and it was the leader itself, or one who follows it in this very term
+	repeated       bool      // voters that have not answered were asked again
+	hasLeader      bool      // a voter answered ALREADY_HAS_LEADER
+	vetoed         bool      // and it was the leader itself, or a follower of one in this very term
 }
 
 // phase says whether a round of votes is under way.
@@ -41,7 +50,7 @@ type Judgement uint8
 const (
 	// WaitToRevote: ask again, in the same term.
 	WaitToRevote Judgement = iota
-	// RevoteImmediately: ask again at once; those who were behind are ready now.
+	// RevoteImmediately: ask again at once; voters that were not ready are now.
 	RevoteImmediately
 	// Passed: a quorum accepted.
 	Passed
@@ -61,19 +70,19 @@ func (j Judgement) String() string {
 	return named(judgementNames[:], j, "unknown judgement")
 }
 
-// stand begins a campaign: in the same term if the last round left that open
-// and this member may, in a larger one otherwise.
+// stand begins a campaign: in the same term if the last round left that open and this member
+// may stand in it, otherwise in a larger one.
 func (m *Machine) stand(r *Rules, in *Input, out *Output) {
 	if m.serving {
-		// The engine still runs a Lead of a term that is lost. Winning now
-		// would only make a leader that cannot serve.
+		// The engine still runs a Lead of a term that is lost. Winning now would only make a
+		// leader that cannot serve.
 		m.armVoteWait(r, out)
 		return
 	}
 	term := m.Term
 	if m.round.judged == WaitToVoteNext || !m.MayStand(r.Self) {
 		term = max(m.Term+1, m.known)
-		if r.PreVote { // every refusal teaches its term; ask above the largest (D4)
+		if r.PreVote { // every refusal names its voter's term; ask above the largest (D4)
 			term = max(m.Term, m.known) + 1
 		}
 	}
@@ -84,8 +93,8 @@ func (m *Machine) stand(r *Rules, in *Input, out *Output) {
 	}
 }
 
-// askPreVotes begins a round that asks who would vote for this member in term.
-// Nothing changes by it, here or at the others.
+// askPreVotes begins a round that asks whether voters would vote for this member in term. It
+// changes no voter.
 func (m *Machine) askPreVotes(r *Rules, in *Input, out *Output, term memberstate.Term) {
 	end, ok := m.ledger(in, out)
 	if !ok {
@@ -96,10 +105,10 @@ func (m *Machine) askPreVotes(r *Rules, in *Input, out *Output, term memberstate
 	m.settle(r, in, out)
 }
 
-// askVotes raises the term if need be, votes for this member, and asks the
-// others to. A mark lives for this one round: a winner of a pre-vote that is cut
-// off for hours and comes back must win another one before it may depose (D4),
-// and a handover that came to nothing leaves no claim (D14).
+// askVotes raises the term if need be, votes for this member, and asks the others for their
+// votes. A mark is good for this one round: a candidate that has won a pre-vote and is then cut
+// off for hours must win another before it may depose a leader (D4), and a handover that failed
+// leaves no claim (D14).
 func (m *Machine) askVotes(r *Rules, in *Input, out *Output, term memberstate.Term, mark rpc.Mark, giver memberstate.Seat) {
 	if term > m.Term {
 		m.adopt(r, out, term)
@@ -119,9 +128,9 @@ func (m *Machine) askVotes(r *Rules, in *Input, out *Output, term memberstate.Te
 	m.settle(r, in, out)
 }
 
-// voteForSelf puts this member's own vote to the same arbitration as anyone's.
-// A leader has always voted for itself, so without that vote the round is lost
-// before anyone is asked (D6).
+// voteForSelf puts this member's own vote through the same arbitration as any other. A leader
+// has always voted for itself, so without that vote the round is lost before others are asked
+// (D6).
 func (m *Machine) voteForSelf(r *Rules, in *Input, out *Output) bool {
 	own := *in
 	own.Message = Message{From: r.Self, Body: rpc.Body{Kind: rpc.VoteRequest, Term: m.Term, Ledger: in.Ledger}}
@@ -146,13 +155,7 @@ func (m *Machine) openRound(r *Rules, out *Output, phase phase, mark rpc.Mark, t
 	m.awaitAnswers(r, out)
 }
 
-// awaitAnswers has the alarm ring when it is time to ask again, or when the round is over.
-//
-// With ranks the next member's slot is near, and a lost message is no reason to leave it to
-// them (D12): who has not answered when a slot is over is asked again, and then after twice
-// as long, and so on, as long as an answer would be in time. Where delays are long, also at
-// the half of a slot, the quarter, and so on, before it can have answered: of a request that
-// is on its way a copy is cheap, and to miss one that is lost takes a round trip.
+// awaitAnswers sets the alarm for the next repetition of the request, or for the end of the round.
 func (m *Machine) awaitAnswers(r *Rules, out *Output) {
 	next, repeats := m.roundLasts(r)
 	if slot := m.slot(r); repeats {
@@ -172,9 +175,10 @@ func (m *Machine) awaitAnswers(r *Rules, out *Output) {
 	m.arm(out, wait, wait)
 }
 
-// roundLasts is when the round is over, counted from its beginning, and whether it is asked
-// for more than once. A handover is asked for by its giver's word, which is for one request;
-// and who still runs a Lead of a term that is lost had better not win too soon.
+// roundLasts returns when the round is over, counted from its beginning, and whether the request
+// is repeated. A handover is asked for once, because the mark that the old leader gave is for one
+// request. Nor does a member repeat it while it runs a Lead of a lost term, because it had better
+// not win too soon.
 func (m *Machine) roundLasts(r *Rules) (long time.Duration, repeats bool) {
 	switch {
 	case m.awaitsVeto() && m.roundTrip > 0:
@@ -186,9 +190,9 @@ func (m *Machine) roundLasts(r *Rules) (long time.Duration, repeats bool) {
 	}
 }
 
-// askAgain asks those again who have not answered, or ends the round. It ends, too, if
-// somebody has a leader, or is in a larger term, and the others had time to answer: this is
-// not the term to ask for, then.
+// askAgain repeats the request to voters that have not answered, or ends the round. It also ends
+// the round once others have had time to answer and one has a leader or is in a larger term,
+// because then this is the wrong term to ask for.
 func (m *Machine) askAgain(r *Rules, in *Input, out *Output) {
 	long, repeats := m.roundLasts(r)
 	vain := m.round.hasLeader || m.known > m.round.asked
@@ -206,9 +210,9 @@ func (m *Machine) askAgain(r *Rules, in *Input, out *Output) {
 	m.awaitAnswers(r, out)
 }
 
-// awaitsVeto says whether a quorum's accept is not enough yet: the round follows
-// from a report that the leader is gone, which may be wrong, and its veto may be
-// on its way (D13).
+// awaitsVeto says whether accepts from a quorum are not enough yet: the round follows from a
+// report that the leader is gone, which may be wrong, and the leader's veto may be on its way
+// (D13).
 func (m *Machine) awaitsVeto() bool { return m.fromHint && m.round.phase == preVoting }
 
 // ask sends the round's request to all other voters.
@@ -244,10 +248,10 @@ func (m *Machine) onVoteResponse(r *Rules, in *Input, out *Output) {
 	m.settle(r, in, out)
 }
 
-// measures says whether an answer tells how long a round trip is, which is counted from the
-// first request of its round. The answer to a copy does not, nor one that nobody asked for.
-// Late ones do, for they show that rounds are too short; but not after a round that was won,
-// where copies are what is late.
+// measures says whether an answer measures the round trip, which is counted from the first
+// request of its round. The answer to a repeated request does not, nor does a vote that was not
+// asked for. Late answers do, because they show that rounds are too short; but not after a won
+// round, where late answers are answers to repetitions.
 func (m *Machine) measures(q *Message) bool {
 	switch {
 	case q.Mark == rpc.Vouched, m.Role == memberstate.Leader:
@@ -259,10 +263,11 @@ func (m *Machine) measures(q *Message) bool {
 	}
 }
 
-// answers says whether an answer counts in the round under way. It counts in the round that
-// it answers, and in no other. A vote at the word of the leader that hands over answers
-// none: it is for the candidate that this leader chose, whose only such round of the term
-// this is, if its ledger is at least what the voter held against its own.
+// answers says whether an answer counts in the round under way: it counts in the round that it
+// answers, and in no other. A vouched vote answers no request, because it was given at the word
+// of the leader that hands over. It is for the candidate that this leader chose, which has only
+// one such round in the term, and counts if that candidate's ledger is at least the one that the
+// voter judged.
 func (m *Machine) answers(q *Message) bool {
 	if q.Mark == rpc.Vouched {
 		return m.round.mark == rpc.Handed && q.Asked == m.round.asked && m.handover.Goal.Compare(q.Ledger) >= 0
@@ -270,8 +275,8 @@ func (m *Machine) answers(q *Message) bool {
 	return q.Round == m.ballot && q.Mark == m.round.mark && q.Asked == m.round.asked
 }
 
-// count enters one answer. Sets, not numbers: a duplicate changes nothing, and
-// who accepted and then refuses has accepted all the same.
+// count enters one answer into sets, not counters, so that a duplicate changes nothing. A voter
+// that accepts and then refuses has accepted.
 func (m *Machine) count(q *Message) {
 	m.round.answered = m.round.answered.With(q.From)
 	switch q.Result {
@@ -283,21 +288,20 @@ func (m *Machine) count(q *Message) {
 		m.round.bigger = m.round.bigger.With(q.From)
 	case rpc.RejectAlreadyHasLeader:
 		m.round.hasLeader = true
-		// D6: in a pre-vote only the leader's own word is a veto, a follower's
-		// is one refusal. In a round of votes a leader of the very term asked
-		// for has won it, and nobody else can.
+		// D6: in a pre-vote only the leader's own answer is a veto, and a follower's is a plain
+		// refusal. In a round of votes, a leader of the very term that is asked for has won it,
+		// so no other candidate can.
 		if q.Mark == rpc.PreVote {
 			m.round.vetoed = m.round.vetoed || q.Leader == q.From
 		} else {
 			m.round.vetoed = m.round.vetoed || q.Term == m.round.asked && q.Leader != memberstate.Nobody
 		}
-	default: // refused, without more to learn
+	default: // refused, with nothing more to learn
 	}
 }
 
-// settle ends the round if it can be judged. D6: it has passed the moment a
-// quorum has accepted, and is lost as soon as a quorum no longer can; the
-// slowest answer is waited for in neither case.
+// settle ends the round if it can be judged. D6: it has passed the moment a quorum has accepted,
+// and is lost as soon as a quorum no longer can; neither waits for the slowest answer.
 func (m *Machine) settle(r *Rules, in *Input, out *Output) {
 	quorum, accepted := r.quorum(), m.round.accepted.Len()
 	open := r.Voters.Len() - m.round.answered.Len()
@@ -310,9 +314,9 @@ func (m *Machine) settle(r *Rules, in *Input, out *Output) {
 	}
 }
 
-// judge names how the round ended, in DLedger's order but for a quorum's
-// accept, which comes first (D6), and for an existing leader, which never
-// raises the term (D5). A larger term counts whenever it was told (D21).
+// judge names how the round ended, in DLedger's order, with two exceptions: a quorum's accept
+// comes first (D6), and an existing leader never raises the term (D5). A larger term counts
+// whenever it was heard (D21).
 func (m *Machine) judge(r *Rules) Judgement {
 	quorum := r.quorum()
 	switch {
@@ -340,7 +344,7 @@ func (m *Machine) conclude(r *Rules, in *Input, out *Output, judged Judgement) {
 	ended := m.round.phase
 	out.Ended, out.Asked, out.Judged = true, m.round.mark, judged
 	m.round.phase, m.round.judged = idle, judged
-	if judged == Passed { // else who may live is asked again, until it is heard
+	if judged == Passed { // otherwise fromHint stays: the leader that may live is asked again, until it is heard
 		m.round.instantRevotes, m.fromHint = 0, false
 		if ended == preVoting {
 			m.askVotes(r, in, out, m.round.asked, rpc.Won, memberstate.Nobody)
@@ -350,7 +354,7 @@ func (m *Machine) conclude(r *Rules, in *Input, out *Output, judged Judgement) {
 		return
 	}
 	if m.Role == memberstate.Leader {
-		m.makeWay(r, out) // or it goes on leading, and its alarm is the next beat
+		m.makeWay(r, out) // otherwise it goes on leading, and its alarm is the next beat
 		return
 	}
 	switch {
@@ -358,7 +362,7 @@ func (m *Machine) conclude(r *Rules, in *Input, out *Output, judged Judgement) {
 		m.round.instantRevotes++
 		m.stand(r, in, out)
 		return
-	case m.fromHint && m.round.hasLeader && !m.round.vetoed && m.round.instantRevotes < maxInstantRevotes: // somebody has not heard of it yet
+	case m.fromHint && m.round.hasLeader && !m.round.vetoed && m.round.instantRevotes < maxInstantRevotes: // a follower has not heard of the loss yet
 		m.round.instantRevotes++
 		m.arm(out, m.measured(), 2*m.measured())
 		return
@@ -370,20 +374,20 @@ func (m *Machine) conclude(r *Rules, in *Input, out *Output, judged Judgement) {
 	m.round.instantRevotes = 0
 }
 
-// maxInstantRevotes bounds how often a round is repeated without a wait, or one voter
-// that is never ready would keep the group's network busy (D22).
+// maxInstantRevotes bounds how often a round is repeated without a wait. Otherwise one voter that
+// is never ready would keep the group's network busy (D22).
 const maxInstantRevotes = 3
 
-// armVoteWait draws the wait for the next attempt from [min, max), stretched
-// where round trips are longer: two candidates must be able to miss each other.
+// armVoteWait draws the wait for the next attempt from [min, max). Both are stretched where round
+// trips are longer, so that two candidates can avoid each other.
 func (m *Machine) armVoteWait(r *Rules, out *Output) {
 	low, spread := r.Timing.MinVoteWait, r.Timing.MaxVoteWait-r.Timing.MinVoteWait
 	m.arm(out, max(low, m.measured()), max(low, m.measured())+max(spread, 2*m.measured()))
 }
 
-// armHeartbeat waits for about a heartbeat: then there is a leader, or there is none (D5).
-// With ranks it is counted from when this member asked, or a little later, so that who
-// asked too early, because it had missed a heartbeat, comes back in a slot of its own.
+// armHeartbeat waits for about a heartbeat: by then a leader is heard, or there is none (D5).
+// With ranks the wait is counted from about when this member asked. So a member that asked too
+// early, because it had missed a heartbeat, asks again in a slot of its own.
 func (m *Machine) armHeartbeat(r *Rules, out *Output) {
 	low, spread := r.Timing.Heartbeat, r.Timing.Heartbeat/4
 	if r.Ranks {
@@ -392,39 +396,36 @@ func (m *Machine) armHeartbeat(r *Rules, out *Output) {
 	m.arm(out, low, low+spread)
 }
 
-// armSlot waits for this member's turn to stand (D12). The members take turns
-// by term; preferred leaders go first, and the last leader goes last, for it has
-// just fallen silent. So one candidate is alone on the stage; one with a poor
-// ledger is refused, and the next slot is another's.
+// armSlot waits for this member's turn to stand (D12). Turns rotate with the term; preferred
+// leaders go first, and the last leader goes last, because it has just fallen silent.
 func (m *Machine) armSlot(r *Rules, out *Output, last memberstate.Seat) {
 	if !r.Ranks {
 		m.arm(out, 0, r.Timing.MaxVoteWait-r.Timing.MinVoteWait)
 		return
 	}
 	lead := r.lead()
-	if m.fromHint { // a connection breaks for all at the same moment (D13)
+	if m.fromHint { // a connection breaks for all members at the same moment (D13)
 		lead = 0
 	}
 	begin := time.Duration(m.rank(r, last))*m.slot(r) + lead
 	m.arm(out, begin, begin+lead)
 }
 
-// lead is what comes before the first slot, since networks are not always equally fast:
-// who is asked must have taken the leader for silent, too. It need not be longer where
-// delays are. Whoever asks has heard the last heartbeat no sooner than it could have been
-// passed on from there, by the very way on which the request comes.
+// lead is the wait before the first slot. Networks are not equally fast, and the voters that are
+// asked must have taken the leader for silent, too. It need not grow with delays: the last
+// heartbeat reached a voter no later than if the candidate had passed it on, so the candidate's
+// request, which takes the same way, arrives when that voter's own wait is over, too.
 func (r *Rules) lead() time.Duration { return r.shortestSlot() / 4 }
 
-// slot is how much later the next member's turn comes: it exceeds the round trip of a
-// pre-vote and the skew with which the last heartbeat reached the others, so that who is
-// next finds the first one asking, or voted for.
+// slot is how much later the next member's turn comes. It exceeds the round trip of a pre-vote
+// plus the skew with which the last heartbeat reached the members.
 func (m *Machine) slot(r *Rules) time.Duration { return max(r.shortestSlot(), m.measured()*3/2) }
 
-// shortestSlot is that of a network whose delays are nothing against the timing. Not
-// even the shortest timing makes it nothing, or no doubling of it would be longer.
+// shortestSlot is the slot where delays are negligible. It is never zero, even with the shortest
+// timing, because it is doubled until it is long enough.
 func (r *Rules) shortestSlot() time.Duration { return max(r.Timing.Detection()/30, 1) }
 
-// rank counts the voters whose turn to stand comes before this member's.
+// rank counts the voters whose turn comes before this member's.
 func (m *Machine) rank(r *Rules, last memberstate.Seat) int {
 	mine, rank := m.turn(r, r.Self, last), 0
 	for v := range r.Voters.Seats() {
@@ -448,8 +449,8 @@ func (m *Machine) turn(r *Rules, v, last memberstate.Seat) int {
 	return turn
 }
 
-// standOnCommand stands now, if nothing speaks against it: a voter that has
-// promised a lease is bound by it, also when told otherwise (D11).
+// standOnCommand stands now, unless something speaks against it: a voter that has promised a
+// lease is bound by it, whatever it is told (D11).
 func (m *Machine) standOnCommand(r *Rules, in *Input, out *Output) {
 	switch {
 	case m.Role == memberstate.Candidate && m.round.phase == idle && !m.restartHold:

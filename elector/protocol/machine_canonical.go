@@ -1,4 +1,5 @@
-// Machines that behave alike, for those who look at all of them.
+// Canonical machines: what a search needs that must take machines for the same if they behave
+// alike, and must tell them apart otherwise.
 
 package protocol
 
@@ -7,30 +8,30 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// Canonical is the machine without what tells apart two that behave alike: the number of
-// its alarm, which becomes 1, and measured times; and what nothing looks at until it is
-// set anew, that is, the answers to a round that is over, a handover that is not under
-// way, the books of an office that has ended.
+// Canonical removes what does not affect behaviour: the number of the alarm, which becomes 1,
+// measured times, and fields that are not read before they are set anew. These are the answers to
+// a round that is over, a handover that is not under way, and the counts of an office that has
+// ended.
 //
-// Rounds are numbered anew, too: the newest one becomes round 1, and any other number is
-// that of an older one. The beats of an office count from 1. Whoever keeps messages must
-// do the same to them.
+// It renumbers rounds, too: the newest one becomes round 1, and any other number means an older
+// one. The beats of an office count from 1. A caller that keeps messages must renumber them in the
+// same way.
 func (m Machine) Canonical(r *Rules) Machine {
 	m.alarm, m.ballot, m.roundTrip = 1, 1, 0
 	if m.known <= m.Term {
 		m.known = 0
 	}
 	if m.Role == memberstate.Candidate && !m.MayStand(r.Self) {
-		m.Spent = true // for whatever reason
+		m.Spent = true // whatever the reason is
 	}
 	over := m.round.phase == idle
 	if over {
 		m.round = round{judged: m.round.judged, instantRevotes: m.round.instantRevotes}
 	}
-	if m.round.judged != WaitToVoteNext || !over || !m.MayStand(r.Self) { // stand asks only this, and only then
+	if m.round.judged != WaitToVoteNext || !over || !m.MayStand(r.Self) { // only stand reads it, and only then
 		m.round.judged = 0
 	}
-	if m.round.instantRevotes > 0 { // to hurry is to wait, and not for long
+	if m.round.instantRevotes > 0 { // to ask again at once is like a very short wait
 		m.round.instantRevotes = maxInstantRevotes
 	}
 	if goal := m.handover.Goal; m.handover.Phase == NoHandover {
@@ -47,16 +48,16 @@ func (m Machine) Canonical(r *Rules) Machine {
 	return m
 }
 
-// WithoutRetries is the machine without what only decides how soon, and in which of two terms, it
-// asks again after a round.
+// WithoutRetries removes what only decides how soon after a round the machine asks again, and in
+// which of two terms.
 func (m Machine) WithoutRetries() Machine {
 	m.round.instantRevotes, m.round.judged = 0, WaitToRevote
 	return m
 }
 
-// RetryVariants are all machines, as far as they behave differently, of which a steady one is that:
-// with a round under way it may ask again without a wait, or has done so as often as it may;
-// with none it may stand in its term once more, or goes on to a larger one.
+// RetryVariants are all the different behaviours of a machine that WithoutRetries has returned.
+// With a round under way it may ask again without a wait, or has done so as often as it may. With
+// none it may stand in its term once more, or goes on to a larger one.
 func (m Machine) RetryVariants() [2]Machine {
 	other := m
 	if m.round.phase == idle {
@@ -67,7 +68,7 @@ func (m Machine) RetryVariants() [2]Machine {
 	return [...]Machine{m, other}
 }
 
-// Renamed is the machine in a group in which every member has another seat.
+// Renamed is the machine with every member in another seat.
 func (m Machine) Renamed(name func(memberstate.Seat) memberstate.Seat) Machine {
 	for _, one := range m.members() {
 		*one = name(*one)
@@ -82,8 +83,8 @@ func (m Machine) Renamed(name func(memberstate.Seat) memberstate.Seat) Machine {
 	return m
 }
 
-// SeatSignature is what another member is to this one: if it is the same for two of them, the
-// machine is what it was when the two exchange their seats.
+// SeatSignature says what another member is to this machine. If two members have the same
+// signature, exchanging their seats leaves the machine as it is.
 func (m *Machine) SeatSignature(seat memberstate.Seat) (part uint64) {
 	for _, one := range m.members() {
 		part <<= 1
@@ -110,14 +111,14 @@ func (m *Machine) sets() [9]*memberstate.Set {
 	}
 }
 
-// Renamed is the message in such a group.
+// Renamed is the message with every member in another seat.
 func (m Message) Renamed(name func(memberstate.Seat) memberstate.Seat) Message {
 	m.From, m.Leader = name(m.From), name(m.Leader)
 	return m
 }
 
-// Open is the number of the round of votes that is under way, the term that is asked for,
-// and its mark; 0: there is none.
+// Open returns the number of the round of votes under way, the term it asks for, and its mark; the
+// number is 0 if there is none.
 func (m *Machine) Open() (ballot uint32, asked memberstate.Term, mark rpc.Mark) {
 	if m.round.phase == idle {
 		return 0, 0, 0
@@ -125,8 +126,8 @@ func (m *Machine) Open() (ballot uint32, asked memberstate.Term, mark rpc.Mark) 
 	return m.ballot, m.round.asked, m.round.mark
 }
 
-// Asking says whether a round of votes is under way, whether it is a pre-vote, and who
-// has accepted so far.
+// Asking says whether a round of votes is under way, whether it is a pre-vote, and which voters
+// have accepted so far.
 func (m *Machine) Asking() (asks, preVote bool, accepted memberstate.Set) {
 	return m.round.phase != idle, m.round.phase == preVoting, m.round.accepted
 }
@@ -134,8 +135,8 @@ func (m *Machine) Asking() (asks, preVote bool, accepted memberstate.Set) {
 // leaseVoid says that this term will hold no lease any more.
 func (m *Machine) leaseVoid() bool { return m.office.leaseVoid }
 
-// stillServing is the machine of a member that is the same, but for a Lead of a term that
-// it led before, which has not returned. It is false if there is no such member.
+// stillServing is the same machine with a Lead of an earlier term that has not returned. It is
+// false if no machine can be in that state.
 func (m Machine) stillServing(r *Rules) (Machine, bool) {
 	switch {
 	case m.Role == memberstate.Leader:
@@ -145,7 +146,7 @@ func (m Machine) stillServing(r *Rules) (Machine, bool) {
 	case r.Self != m.Vote && m.Term < 2, m.serving, m.restartHold, m.Role == memberstate.Observer:
 		return m, false // it cannot have led, or not since it started
 	case m.round.phase == preVoting:
-		return m, false // nor may it begin to ask
+		return m, false // and it may not begin to ask
 	}
 	m.serving = true
 	return m, true

@@ -1,4 +1,20 @@
 // A follower hears its leader, and waits when it does not.
+//
+// With leases it also promises to stand by the leader (D11): for a while it refuses other
+// candidates, and the leader serves because a quorum does so. The argument that this survives
+// crashes has three parts:
+//
+//   - The longest promise of the term is durable before the answer that gives it is sent. A member
+//     that restarts has forgotten everything else about it, so it waits that long before it
+//     votes (restartHold).
+//   - It may vote sooner once it hears a leader. The forgotten promise was made either to this
+//     leader, which it now promises again for a full lease, or to one that a quorum has since
+//     replaced, whose lease is therefore over.
+//   - A larger term is adopted from a leader for the same reason: a quorum has elected it.
+//
+// A voter promises even if leases are turned off for it. They are turned on and off member by
+// member, and a leader that has them serves only while it holds one, so it must not depend on
+// the configuration of the others. It promises for the longer of the leader's lease and its own.
 
 package protocol
 
@@ -33,8 +49,8 @@ func (m *Machine) onHeartbeat(r *Rules, in *Input, out *Output) {
 		m.follow(out, q.From)
 	}
 	if q.RoundTrip > 0 {
-		// The leader's measure, so that all who wait for their turn count in
-		// the same slots.
+		// The leader's measurement, so that all members that wait for their turn count in the
+		// same slots.
 		m.roundTrip = uint32(min(q.RoundTrip, r.longestRoundTrip()).Microseconds())
 	}
 	promised := m.promise(r, out, q.Lease)
@@ -43,14 +59,13 @@ func (m *Machine) onHeartbeat(r *Rules, in *Input, out *Output) {
 	out.Reply.Promised = promised
 }
 
-// learnsOfLeader adopts the larger term of a leader. A voter says that it was
-// not ready and follows when it is told again, as in DLedger; an observer has
-// nothing to get ready, and false is returned for it to go on.
+// learnsOfLeader adopts the larger term of a leader. As in DLedger, a voter answers that it was
+// not ready, and follows at the next heartbeat. An observer has nothing to get ready: false is
+// returned, and it follows at once.
 func (m *Machine) learnsOfLeader(r *Rules, in *Input, out *Output) bool {
 	term := m.Term
 	m.adopt(r, out, in.Message.Term)
-	// Its old promise, if it made one, was to a leader that a quorum has since
-	// replaced: that lease is over.
+	// Any old promise was to a leader that a quorum has since replaced: that lease is over.
 	m.restartHold = false
 	if m.Role == memberstate.Observer {
 		return false
@@ -61,22 +76,17 @@ func (m *Machine) learnsOfLeader(r *Rules, in *Input, out *Output) bool {
 	return true
 }
 
-// follow accepts the leader of the term and ends whatever campaign was on.
+// follow accepts the leader of the term and ends any campaign.
 func (m *Machine) follow(out *Output, leader memberstate.Seat) {
 	m.round.phase, m.round.judged = idle, WaitToRevote
 	m.round.instantRevotes, m.fromHint = 0, false
-	// Whom the forgotten promise was made to is this leader, by whom it stands
-	// from now on for as long again, or one that a quorum has replaced by it.
+	// Any forgotten promise was to this leader, or to one that a quorum has since replaced.
 	m.restartHold = false
 	m.transition(out, m.Follow(leader))
 }
 
-// promise has this voter stand by a leader that has leases: for the longer of what
-// the leader counts on and its own (D11). It need not have leases itself: they are
-// turned on and off member by member, and a leader that has them serves with one or
-// not at all, so it must not depend on who else has. The longest promise is durable before the
-// answer is sent, because a restart forgets everything else. A lease that no valid timing has is
-// not promised at all, because the leader would count on all of it.
+// promise makes this voter stand by a leader that has leases, and says whether it does. A lease
+// longer than any valid timing is not promised at all, because the leader would count on all of it.
 func (m *Machine) promise(r *Rules, out *Output, lease time.Duration) bool {
 	if lease <= 0 || lease > maxDetection || m.Role == memberstate.Observer {
 		return false
@@ -88,15 +98,15 @@ func (m *Machine) promise(r *Rules, out *Output, lease time.Duration) bool {
 	return true
 }
 
-// armSilence waits for the leader's next sign of life, no shorter than the
-// longest promise made in this term.
+// armSilence waits for the leader's next sign of life, at least as long as the longest promise
+// made in this term.
 func (m *Machine) armSilence(r *Rules, out *Output) {
 	wait := max(r.Timing.Detection(), m.Promise)
 	m.arm(out, wait, wait)
 }
 
-// silence forgets a leader that has not been heard for too long. D12: a second
-// alarm then waits for the turn to stand.
+// silence forgets a leader that has been silent for too long. A second alarm then waits for this
+// member's turn to stand (D12).
 func (m *Machine) silence(r *Rules, out *Output) {
 	if m.Leader == memberstate.Nobody {
 		return // an observer without a leader waits for nothing
@@ -108,8 +118,8 @@ func (m *Machine) silence(r *Rules, out *Output) {
 	}
 }
 
-// heard is the engine's word for a heartbeat: the leader of a term has sent it
-// an append. Nobody is answered.
+// heard takes an append, which the engine received from the leader of a term, as a heartbeat
+// without an answer.
 func (m *Machine) heard(r *Rules, in *Input, out *Output) {
 	if in.Term == 0 || in.Seat == r.Self || !r.Voters.Has(in.Seat) || in.Term < m.Term || in.Term == m.Term && m.hasOtherLeader(in.Seat) {
 		out.Dropped = DropMalformed
@@ -128,10 +138,9 @@ func (m *Machine) heard(r *Rules, in *Input, out *Output) {
 	m.armSilence(r, out)
 }
 
-// peerLost takes the hint that a process is gone (D13). With leases it is no
-// reason to break a promise. It counts once a term, and only with pre-vote: a
-// leader that is alive after all vetoes the one that follows, so that whatever
-// resets connections deposes nobody.
+// peerLost takes the hint that a process is gone (D13). It never breaks the promise of a lease. It
+// counts once a term, and only with pre-vote: a leader that is alive after all vetoes the pre-vote
+// that follows, so a device that resets connections deposes no leader.
 func (m *Machine) peerLost(r *Rules, in *Input, out *Output) {
 	if !r.PreVote || m.bound(r) || m.Role != memberstate.Follower || in.Seat != m.Leader || m.hinted {
 		return

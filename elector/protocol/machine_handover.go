@@ -1,11 +1,18 @@
 // A leader hands over: transfer, resignation, preferred leaders (D14).
 //
-// It asks the target whether its ledger has got to where the leader's was when
-// the handover began, while writes go on. If so the engine is asked to pause
-// them, and only then does the target get the word to stand, with the final end
-// of the ledger to reach. Each of these phases has a detection time and no more,
-// and all that is sent is sent again with the target's next sign of life, so a
-// target that is dead costs nothing and blocks nothing.
+// The leader first asks the target whether its ledger has reached the point where the leader's was
+// when the handover began; writes go on meanwhile. If it has, the engine pauses its writes. Only
+// then does the leader tell the target to stand, with the final end of the ledger, which the
+// target must have reached. Each of these phases has one detection time. All messages are sent
+// again with the target's next sign of life, so a dead target costs nothing and blocks nothing.
+//
+// From the moment when the target is told to stand it can win, even long after the leader has given
+// the handover up. So the term holds no lease from then on.
+//
+// Other voters are told, too, and vote for the target before it has asked them, which saves a round
+// trip. In return they follow no leader if the handover fails now, and the group has to elect. So
+// this is done only when somebody waits for the handover: a preferred leader, to which the office
+// is offered again and again, must ask for the votes itself.
 
 package protocol
 
@@ -14,28 +21,28 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// Handover is a handover of the leadership by this member, or to it. The zero value
-// is that there is none.
+// Handover is a handover of the leadership by this member, or to it. The zero value means that
+// there is none.
 type Handover struct {
-	// Goal is where the target's ledger must have got to. The target keeps in it where
-	// its own had when it stood.
+	// Goal is the end that the target's ledger must have reached. At the target it is the end of
+	// its own ledger when it stood.
 	Goal   memberstate.Position
 	Phase  HandoverPhase
 	Target memberstate.Seat
 	Reason HandoverReason
-	// Resigning says that this member steps down even if it fails.
+	// Resigning says that this member steps down even if the handover fails.
 	Resigning bool
 
 	patience uint8 // beats left for this phase
 }
 
-// HandoverPhase is how far a leader has come in handing over.
+// HandoverPhase is how far a handover has come.
 type HandoverPhase uint8
 
 const (
-	// NoHandover: it leads, and means to go on.
+	// NoHandover: there is none.
 	NoHandover HandoverPhase = iota
-	// Probing: the target has been asked whether its ledger is near enough.
+	// Probing: the target was asked whether its ledger is near enough.
 	Probing
 	// Pausing: the engine is to stop accepting writes, and say Paused.
 	Pausing
@@ -54,15 +61,15 @@ func (p HandoverPhase) String() string {
 type HandoverReason uint8
 
 const (
-	// ToAnyone: on command, to whoever can take over.
+	// ToAnyone: on command, to any voter that can take over.
 	ToAnyone HandoverReason = iota
-	// ToNamed: on command, to the target and no other.
+	// ToNamed: on command, to the target only.
 	ToNamed
-	// ToPreferred: to a preferred leader, and nobody waits for it.
+	// ToPreferred: to a preferred leader, of the leader's own accord, so nobody waits for it.
 	ToPreferred
 )
 
-// beginHandover obeys a command. A resignation overtakes a transfer.
+// beginHandover carries out a command. A resignation joins a transfer that is under way.
 func (m *Machine) beginHandover(r *Rules, in *Input, out *Output) {
 	if m.Role != memberstate.Leader {
 		return
@@ -80,13 +87,13 @@ func (m *Machine) beginHandover(r *Rules, in *Input, out *Output) {
 	case r.others().Has(target):
 		m.handOver(r, in, out, target, why)
 		m.handover.Resigning = resign
-	case resign: // there is nobody to hand over to
+	case resign: // there is no other voter
 		m.stepDown(out)
 		m.armRest(r, out)
 	}
 }
 
-// handOver begins with the question whether the target could.
+// handOver begins by asking whether the target could take over.
 func (m *Machine) handOver(r *Rules, in *Input, out *Output, target memberstate.Seat, why HandoverReason) {
 	end, ok := m.ledger(in, out)
 	if !ok {
@@ -97,10 +104,7 @@ func (m *Machine) handOver(r *Rules, in *Input, out *Output, target memberstate.
 	m.sendTake(r, out)
 }
 
-// sendTake asks the target. The word to stand goes to the other voters, too, if somebody
-// waits for the handover: their votes are under way then before the target has asked for
-// them. In return they follow nobody if it fails now, and the group has to elect; so a
-// preferred leader, to whom it is offered again and again, must ask for them itself.
+// sendTake asks the target, in the phase Probing, or tells it to stand.
 func (m *Machine) sendTake(r *Rules, out *Output) {
 	out.To = memberstate.SetOf(m.handover.Target)
 	mark := rpc.Plain
@@ -115,8 +119,8 @@ func (m *Machine) sendTake(r *Rules, out *Output) {
 	}}
 }
 
-// onTakeLeadership: the leader asks this member to stand in its place, or for its vote
-// for who is to. That is in the next term, without a pre-vote, so a late heartbeat of the
+// onTakeLeadership: the leader asks this member to stand in its place, or to vote for the member
+// that does. That member stands in the next term, without a pre-vote. So a late heartbeat of the
 // old leader finds a larger term and changes nothing.
 func (m *Machine) onTakeLeadership(r *Rules, in *Input, out *Output) {
 	q := &in.Message
@@ -131,7 +135,7 @@ func (m *Machine) onTakeLeadership(r *Rules, in *Input, out *Output) {
 	}
 }
 
-// inherit stands in the leader's place, if the ledger has got there.
+// inherit stands in the leader's place, if this member's ledger has reached the goal.
 func (m *Machine) inherit(r *Rules, in *Input, out *Output) {
 	q := &in.Message
 	end, ok := m.ledger(in, out)
@@ -139,7 +143,7 @@ func (m *Machine) inherit(r *Rules, in *Input, out *Output) {
 	case !ok:
 	case end.Compare(q.Ledger) < 0:
 		m.reply(in, out, rpc.LedgerBehind)
-		out.Reply.Ledger = end // for who asks why it did not take over
+		out.Reply.Ledger = end // for people who ask why it did not take over
 	case q.Mark == rpc.PreVote:
 		m.reply(in, out, rpc.Accept)
 	default:
@@ -147,10 +151,10 @@ func (m *Machine) inherit(r *Rules, in *Input, out *Output) {
 	}
 }
 
-// vouch votes for the heir as if it had asked, with a ledger that ends where it must have
-// got to. It may ask with more, or with less at an older word of this leader's, so the vote
-// says what it was given on, and counts only for a candidate that has that. Who refuses
-// says nothing: it will be asked by the heir itself.
+// vouch votes for the heir as if it had asked, with a ledger that ends at the goal. The heir may
+// later ask with a longer ledger or, at an older word of this leader's, with a shorter one. So the
+// vote says on which end it was given, and counts only for a candidate whose ledger reaches that.
+// A refusal is not sent, because the heir will ask this voter itself.
 func (m *Machine) vouch(r *Rules, in *Input, out *Output) {
 	q, own := &in.Message, *in
 	own.Message = Message{From: q.Leader, Leader: q.From, Body: rpc.Body{
@@ -177,7 +181,7 @@ func (m *Machine) onTakeLeadershipResponse(r *Rules, in *Input, out *Output) {
 		return
 	}
 	switch {
-	case q.Result == rpc.Accept: // if anyone will do, also of one that was asked before the last beat
+	case q.Result == rpc.Accept: // to anyone: a voter that was asked before the last beat will do, too
 		m.handover.Phase, m.handover.patience = Pausing, uint8(r.Timing.Leak)
 		m.handover.Target = q.From
 	case m.handover.Reason == ToAnyone && current:
@@ -185,9 +189,8 @@ func (m *Machine) onTakeLeadershipResponse(r *Rules, in *Input, out *Output) {
 	}
 }
 
-// paused: no write of this term will be accepted until the handover has ended,
-// so the ledger's end is final. From here on the target can win at any moment,
-// also long after the handover was given up: this term holds no lease any more.
+// paused: no write of this term will be accepted until the handover has ended, so the ledger's
+// end is final, and the target is told to stand.
 func (m *Machine) paused(r *Rules, in *Input, out *Output) {
 	if m.Role != memberstate.Leader || m.handover.Phase != Pausing {
 		return
@@ -201,8 +204,8 @@ func (m *Machine) paused(r *Rules, in *Input, out *Output) {
 	m.sendTake(r, out)
 }
 
-// waitForHandover counts the beats of a handover. It ends in time whatever the
-// target does, and then the old leader carries on.
+// waitForHandover counts the beats of a handover. It ends in time whatever the target does, and
+// then the old leader carries on.
 func (m *Machine) waitForHandover(r *Rules, out *Output) {
 	if m.handover.Phase == NoHandover {
 		return
@@ -216,8 +219,8 @@ func (m *Machine) waitForHandover(r *Rules, out *Output) {
 	}
 }
 
-// endHandover gives a handover up. Who resigns steps down all the same, and
-// rests while the others elect.
+// endHandover gives a handover up. A member that resigns steps down all the same, and rests while
+// the others elect.
 func (m *Machine) endHandover(r *Rules, out *Output) {
 	resigning, preferred := m.handover.Resigning, r.Preferred.Has(m.handover.Target)
 	m.handover = Handover{}
@@ -226,7 +229,7 @@ func (m *Machine) endHandover(r *Rules, out *Output) {
 		m.armRest(r, out)
 		return
 	}
-	if preferred { // one that cannot take over is asked ever more rarely
+	if preferred { // a preferred leader that cannot take over is asked ever more rarely
 		m.office.declined = min(m.office.declined+1, maxDeclined)
 		m.office.nextOffer = m.office.beat + uint32(r.Timing.Leak)<<m.office.declined
 	}
@@ -241,9 +244,9 @@ func (m *Machine) armRest(r *Rules, out *Output) {
 	m.arm(out, rest, rest+r.Timing.MaxVoteWait)
 }
 
-// onVoterAlive does what waits for a voter's sign of life: the handover to it, the
-// offer to it if it should lead instead of this member, and, if this term can
-// hold no lease any more, the request for a new term.
+// onVoterAlive does what was put off until a voter's next sign of life: the handover to it, an
+// offer to it if it should lead instead of this member, or, if this term can hold no lease any
+// more, the request for a new term.
 func (m *Machine) onVoterAlive(r *Rules, in *Input, out *Output) {
 	from := in.Message.From
 	switch {
@@ -258,8 +261,8 @@ func (m *Machine) onVoterAlive(r *Rules, in *Input, out *Output) {
 	}
 }
 
-// successor is the best voter to hand over to, the next best after the one that
-// could not: of those that have answered lately, in the order of their turns.
+// successor is the voter to hand over to: of those that have answered lately the one with the
+// earliest turn, or the next one after a voter that could not take over.
 func (m *Machine) successor(r *Rules, after memberstate.Seat) memberstate.Seat {
 	alive := r.others() & m.Alive()
 	if alive == 0 {

@@ -1,5 +1,4 @@
-// What a machine is told (Input), what it asks for (Output), and what its driver may ask
-// it between two steps.
+// The inputs of a machine, its outputs, and what its driver may ask it between two steps.
 
 package protocol
 
@@ -34,13 +33,13 @@ const (
 	Paused
 	// Abort: give up the handover.
 	Abort
-	// Lapsed: the lease has run out, by the clock of whoever holds it.
+	// Lapsed: the lease has run out, by its holder's clock.
 	Lapsed
-	// Served: no Lead of the engine was running or due to run when the newest beat was
-	// that of this Number.
+	// Served: no Lead of the engine was running or due to run when the newest beat had this
+	// Number.
 	Served
-	// Remain: nobody wants this member to resign any more. A handover under way
-	// goes on as a transfer: if it fails, this member leads on.
+	// Remain: no order wants this member to resign any more. A handover under way goes on as a
+	// transfer: if it fails, this member leads on.
 	Remain
 )
 
@@ -56,16 +55,15 @@ type Input struct {
 	// that is not known.
 	RoundTrip time.Duration
 
-	// Ledger is the end of the ledger, and LedgerTerm the term that the engine
-	// was asked for it with: it has promised to acknowledge no append of a
-	// lower term from then on. Both are given when Output.NeedLedger asked for
-	// them, and HasLedger says so.
+	// Ledger is the end of the ledger. LedgerTerm is the term that the engine was asked with: it
+	// has promised to acknowledge no append of a lower term from then on. HasLedger says that
+	// both are given, as Output.NeedLedger has asked.
 	HasLedger  bool
 	LedgerTerm memberstate.Term
 	Ledger     memberstate.Position
 }
 
-// Message is a message as a machine has it: members are seats.
+// Message is a message with seats in place of members' ids.
 type Message struct {
 	From   memberstate.Seat
 	Leader memberstate.Seat
@@ -74,22 +72,20 @@ type Message struct {
 
 // Output is what a step asks for, to be carried out in the order of the fields.
 type Output struct {
-	// NeedLedger says that nothing has happened yet: the step needs the end of
-	// the ledger, taken with the promise of LedgerTerm, and is to be repeated
-	// with it in the input. No other field is set.
+	// NeedLedger says that nothing has happened yet: the step needs the end of the ledger, with
+	// a promise for LedgerTerm, and must be repeated with it in the input. No other field is set.
 	NeedLedger bool
 	LedgerTerm memberstate.Term
 
-	// Lost: this member led until this step. Nothing is waited for before the
-	// engine is told.
+	// Lost: this member led until this step. The engine is told before anything is waited for.
 	Lost bool
-	// Save: HardState must be durable BEFORE anything below takes effect. If it
-	// cannot be, the member must stop.
+	// Save: HardState must be durable BEFORE anything below takes effect. If it cannot be saved,
+	// the member must stop.
 	Save bool
-	// Changed: role, term, vote or leader are not what they were.
+	// Changed: the role, term, vote or leader has changed.
 	Changed bool
 
-	// Replied: Reply goes to whom the input's message came from.
+	// Replied: Reply goes to the sender of the input's message.
 	Replied bool
 	Reply   Message
 	// To: Send goes to these members. Empty: there is nothing to send.
@@ -99,28 +95,27 @@ type Output struct {
 	// Alarm replaces the one alarm of the machine, if its Number is not zero.
 	Alarm Alarm
 
-	// Ended: a round of this member's was judged, and with what mark it had
-	// asked. This is for those who count.
+	// Ended: a round of this member's was judged, which had asked with this mark. It is for
+	// counters.
 	Ended  bool
 	Asked  rpc.Mark
 	Judged Judgement
 
 	// Dropped says why the input's message was ignored, if it was.
 	Dropped Drop
-	// Err is a defect: the step tried an illegal transition. The member must
-	// stop before anything of this output takes effect.
+	// Err is a defect: the step tried an illegal transition. The member must stop before
+	// anything of this output takes effect.
 	Err error
 }
 
-// Alarm asks for a Ring with this number after a time that the caller draws
-// between Min and Max.
+// Alarm asks for a Ring with this number after a time that the caller draws between Min and Max.
 type Alarm struct {
 	Number   uint32
 	Min, Max time.Duration
 }
 
-// Serving says whether this member has begun to lead and was not told since that no
-// Lead of the engine runs any more. Then it does not stand.
+// Serving says whether this member has begun to lead and has not been told since that no Lead of
+// the engine runs any more. Until then it does not stand.
 func (m *Machine) Serving() bool { return m.serving }
 
 // Handover is the handover under way, if this member leads.
@@ -129,19 +124,18 @@ func (m *Machine) Handover() Handover { return m.handover }
 // Ballot is the number of the newest round of votes.
 func (m *Machine) Ballot() uint32 { return m.ballot }
 
-// Repeats says whether the request for votes that this step sends was sent before, in the
-// same round: what it takes to answer is counted from the first time.
+// Repeats says whether the request for votes that this step sends was sent before in the same
+// round. Its round trip is counted from the first time.
 func (m *Machine) Repeats() bool { return m.round.repeated }
 
 // Beat is the number of the newest beat.
 func (m *Machine) Beat() uint32 { return m.office.beat }
 
-// HeardBeat is the newest beat that a quorum answered. Until one of this office was, it is
-// the last one before.
+// HeardBeat is the newest beat that a quorum answered. Until there is one in this office, it is
+// the last one before the office.
 func (m *Machine) HeardBeat() uint32 { return m.office.heardBeat }
 
-// LeaseBeat is the beat from whose sending the leader's lease runs, zero if it
-// holds none.
+// LeaseBeat is the beat from whose sending the leader's lease runs, zero if it holds none.
 func (m *Machine) LeaseBeat() uint32 {
 	if m.Role != memberstate.Leader || m.office.leaseVoid {
 		return 0
@@ -149,7 +143,7 @@ func (m *Machine) LeaseBeat() uint32 {
 	return m.office.leaseBeat
 }
 
-// OfOffice says whether a beat is one of this office, if it is one of the newest.
+// OfOffice says whether a beat belongs to this office, if it is one of the newest.
 func (m *Machine) OfOffice(beat uint32) bool { return m.office.acks[beat%recentBeats] != 0 }
 
 // Alive are the members that have answered one of the leader's last two beats.

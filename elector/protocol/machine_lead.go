@@ -7,27 +7,27 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// office is what a leader counts. A beat is a round of heartbeats; acks has the last
-// few of them, or where round trips are longer than the interval no beat
-// would ever be complete (D8).
+// office is what a leader counts. A beat is a round of heartbeats. The acknowledgements of several
+// beats are kept: otherwise no beat would ever be complete where round trips are longer than the
+// interval (D8).
 type office struct {
-	acks   [recentBeats]memberstate.Set // who answered which beat
-	sticky memberstate.Set              // who promised the lease in its newest answer
+	acks   [recentBeats]memberstate.Set // voters that answered each beat
+	sticky memberstate.Set              // voters that promised the lease in their newest answer
 
 	beat      uint32 // number of the newest beat; it goes on from one office to the next
 	heardBeat uint32 // newest beat that a quorum answered
 	leaseBeat uint32 // newest beat that a quorum answered with its promise; 0: none in this term
 	challenge uint32 // beat of the newest attempt at a new term (D7)
-	nextOffer uint32 // beat from which this member may hand over to a preferred one
+	nextOffer uint32 // beat from which this member may hand over to a preferred leader
 
 	declined     uint8 // handovers to preferred leaders that failed in a row
 	leaseVoid    bool  // this term will hold no lease any more (D14)
-	inconsistent bool  // someone answered the newest beat with INCONSISTENT_LEADER
-	resent       bool  // the newest beat was sent early, for those who were not ready
+	inconsistent bool  // a voter answered the newest beat with INCONSISTENT_LEADER
+	resent       bool  // the newest beat was sent early, for voters that were not ready
 }
 
-// recentBeats is how many beats a leader keeps. Round trips of up to that many
-// intervals are coped with.
+// recentBeats is how many beats a leader keeps, so it copes with round trips of up to that many
+// intervals.
 const recentBeats = 4
 
 // takeOffice makes the winner of a round the leader of its term.
@@ -46,7 +46,7 @@ func (m *Machine) takeOffice(r *Rules, out *Output) {
 
 // sendBeat begins a new round of heartbeats.
 func (m *Machine) sendBeat(r *Rules, out *Output) {
-	if m.office.beat++; m.office.beat == 0 { // no lease has begun with that one
+	if m.office.beat++; m.office.beat == 0 { // zero means none, so no lease may begin with it
 		m.office.beat++
 	}
 	m.office.acks[m.office.beat%recentBeats] = memberstate.SetOf(r.Self)
@@ -62,7 +62,7 @@ func (m *Machine) sendBeat(r *Rules, out *Output) {
 	m.arm(out, r.Timing.Heartbeat, r.Timing.Heartbeat)
 }
 
-// onBeat is the leader's alarm: time for the next beat, if it still leads.
+// onBeat is the leader's alarm: it sends the next beat, if this member still leads.
 func (m *Machine) onBeat(r *Rules, out *Output) {
 	if m.lacksQuorum(r) {
 		m.stepDown(out)
@@ -82,16 +82,17 @@ func (m *Machine) onBeat(r *Rules, out *Output) {
 	}
 }
 
-// lacksQuorum says that no quorum follows this leader any more: none has answered for a
-// detection time, or not the newest beat, and somebody follows another leader of the term.
+// lacksQuorum says that no quorum follows this leader any more. Either none has answered for a
+// detection time, or none has answered the newest beat and a voter follows another leader of the
+// term.
 func (m *Machine) lacksQuorum(r *Rules) bool {
 	silent := m.office.beat-m.office.heardBeat >= uint32(r.Timing.Leak)
 	contested := m.office.inconsistent && m.office.heardBeat != m.office.beat
 	return silent || contested
 }
 
-// stepDown ends the office within its term. D2: the vote of the term is kept, for
-// it has been given and may have elected someone; and the term is spent.
+// stepDown ends the office within its term. D2: the vote of the term is kept, because it may have
+// elected a leader; and the term is spent.
 func (m *Machine) stepDown(out *Output) {
 	m.leave(out)
 	m.transition(out, m.StandDown())
@@ -123,7 +124,7 @@ func (m *Machine) onHeartbeatResponse(r *Rules, in *Input, out *Output) {
 		m.accused(r, in, out)
 	case rpc.InconsistentLeader:
 		m.office.inconsistent = m.office.inconsistent || q.Round == m.office.beat
-	default: // the answer of one who does not know this member says nothing about the others
+	default: // the answer of a member that does not know this one says nothing about the others
 	}
 }
 
@@ -139,8 +140,8 @@ func (m *Machine) acknowledge(r *Rules, q *Message) {
 	m.heardBy(r, q.Round)
 }
 
-// heardBy notes if a quorum has now answered a beat. The lease runs from when
-// that beat was sent, if those who answered have promised it.
+// heardBy notes it if a quorum has now answered a beat. If these voters have promised the lease,
+// it runs from when that beat was sent.
 func (m *Machine) heardBy(r *Rules, beat uint32) {
 	acks := m.office.acks[beat%recentBeats]
 	if acks.Len() >= r.quorum() {
@@ -151,8 +152,8 @@ func (m *Machine) heardBy(r *Rules, beat uint32) {
 	}
 }
 
-// beatAgain sends the next beat at once when a quorum has answered or is ready
-// now, but did not follow for want of the term. Once between two alarms.
+// beatAgain sends the next beat at once when a quorum has answered or is ready by now, but some
+// voters did not follow because they lacked the term. It does so once between two alarms.
 func (m *Machine) beatAgain(r *Rules, out *Output) bool {
 	if m.notReady == 0 || m.office.resent || m.round.phase != idle {
 		return false
@@ -166,9 +167,9 @@ func (m *Machine) beatAgain(r *Rules, out *Output) bool {
 	return true
 }
 
-// accused: a voter has answered that its term is larger. D7: the leader does not
-// give up, and does not leave that voter stuck either. It asks for votes above
-// that term while it goes on leading, and steps down in the step that raises.
+// accused handles a voter's answer that its term is larger. D7: the leader neither gives up nor
+// leaves that voter stuck. It asks for votes above that term while it goes on leading, and steps
+// down in the step that raises the term.
 func (m *Machine) accused(r *Rules, in *Input, out *Output) {
 	if in.Message.Term <= m.Term {
 		return
@@ -177,7 +178,7 @@ func (m *Machine) accused(r *Rules, in *Input, out *Output) {
 	m.renew(r, in, out)
 }
 
-// renew has a leader ask for a new term for itself, once in a detection time.
+// renew makes a leader ask for a new term for itself, at most once in a detection time.
 func (m *Machine) renew(r *Rules, in *Input, out *Output) {
 	if m.handover.Phase != NoHandover || m.round.phase != idle || m.office.beat-m.office.challenge < uint32(r.Timing.Leak) {
 		return
@@ -185,9 +186,9 @@ func (m *Machine) renew(r *Rules, in *Input, out *Output) {
 	m.askPreVotes(r, in, out, max(m.Term, m.known)+1)
 }
 
-// makeWay ends the office of a leader that was refused another term by a voter with more
-// in its ledger, if its own term can hold no lease any more: it would lead on and never
-// serve, and nobody would stand against it.
+// makeWay ends the office of a leader whose term can hold no lease any more, if it was refused
+// another term by a voter with a better ledger. Otherwise it would lead on and never serve, and no
+// other member would stand against it.
 func (m *Machine) makeWay(r *Rules, out *Output) bool {
 	if r.Lease == 0 || !m.office.leaseVoid || m.round.bigger == 0 {
 		return false
@@ -197,8 +198,8 @@ func (m *Machine) makeWay(r *Rules, out *Output) bool {
 	return true
 }
 
-// lapsed: the lease has run out. The engine's Lead of this term ends with it and
-// is not called again, so the term ends too.
+// lapsed handles the end of the lease. The engine's Lead of this term ends with it and is not
+// called again, so the term ends, too.
 func (m *Machine) lapsed(r *Rules, out *Output) {
 	if m.Role == memberstate.Leader && r.Lease > 0 {
 		m.stepDown(out)

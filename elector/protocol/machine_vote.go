@@ -1,4 +1,15 @@
-// A voter is asked. Arbitration has a fixed order, and a name for every refusal.
+// A voter decides on a request for its vote, in a fixed order and with a name for every refusal.
+//
+// A voter that has a leader refuses a request before it looks at its term, so that a larger term
+// cannot depose a healthy leader. How much it takes to overcome that:
+//
+//   - A promise that may have been forgotten in a crash: nothing does, until it has run out.
+//   - A lease, or a request for a mere pre-vote: only a handover by that leader does (D11, D14). To
+//     a pre-vote the voter says whether it sees a reason for an election, and it sees none.
+//   - Otherwise: a larger term. With pre-vote its candidate must have just won a pre-vote, which
+//     shows that a quorum had no leader (D4).
+//
+// A request for a pre-vote is decided in the same order and changes nothing.
 
 package protocol
 
@@ -27,12 +38,8 @@ func (m *Machine) onVoteRequest(r *Rules, in *Input, out *Output) {
 	}
 }
 
-// arbitrate decides a request for a vote, and gives it if the result is Accept. It is self
-// if the member asks itself.
-//
-// A request for a pre-vote (D4) is decided alike and changes nothing: what would be the
-// answer to a request for a vote in that term, and does this voter see a reason for an
-// election at all?
+// arbitrate decides a request for a vote, and gives the vote if the result is Accept. The flag
+// self says that the member asks itself.
 func (m *Machine) arbitrate(r *Rules, in *Input, out *Output, self bool) rpc.Result {
 	q := &in.Message
 	preVote := q.Mark == rpc.PreVote
@@ -68,32 +75,31 @@ func (m *Machine) arbitrate(r *Rules, in *Input, out *Output, self bool) rpc.Res
 	case result == rpc.Accept:
 		m.giveVote(r, out, q.From)
 	default:
-		// D20: of this term the candidate has its own vote, and may have those of others
-		// like it. This member stands in a larger one, where all are still to be had.
+		// D20: the candidate has its own vote of this term, and others like it may have given it
+		// theirs. So this member stands in a larger term, where all votes are still to be had.
 		m.round.judged = WaitToVoteNext
 	}
 	return result
 }
 
-// standsByLeader says whether a request is refused because this member has a leader, or
-// may have promised to stand by one. A larger term is not adopted then, so that the
-// request cannot depose a healthy leader.
+// standsByLeader says whether a request is refused because this member has a leader, or may have
+// promised to stand by one.
 func (m *Machine) standsByLeader(r *Rules, q *Message) bool {
 	switch {
-	case m.restartHold: // it may have promised a lease, and has forgotten to whom
+	case m.restartHold: // it may have promised a lease, and has forgotten to which leader
 		return true
 	case !m.hasOtherLeader(q.From) || m.honours(q):
 		return false
 	case m.bound(r), q.Mark == rpc.PreVote: // D11: voters are sticky
 		return true
-	default: // D4: only who has won a pre-vote may depose a leader that is not silent
+	default: // D4: only the winner of a pre-vote may depose a leader that is not silent
 		return r.PreVote && q.Mark != rpc.Won && q.Term > m.Term
 	}
 }
 
-// getsReady adopts the larger term of a candidate, and says whether the candidate may have
-// the vote at once. D3: who has just won a pre-vote for this term, or was handed the
-// leadership of the last, need not ask twice.
+// getsReady adopts the larger term of a candidate, and says whether the candidate may have the
+// vote at once. D3: a candidate that has just won a pre-vote for this term, or to which the
+// leader of the last term has handed over, need not ask twice.
 func (m *Machine) getsReady(r *Rules, q *Message, out *Output) bool {
 	honoured := q.Mark == rpc.Won || m.honours(q)
 	waits := m.waitsToStand(r)
@@ -104,7 +110,7 @@ func (m *Machine) getsReady(r *Rules, q *Message, out *Output) bool {
 	return honoured
 }
 
-// giveVote gives the vote of the term, if it was not given to the same candidate before.
+// giveVote gives the vote of the term, unless the same candidate has it already.
 func (m *Machine) giveVote(r *Rules, out *Output, candidate memberstate.Seat) {
 	if m.Vote != memberstate.Nobody {
 		return
@@ -112,35 +118,35 @@ func (m *Machine) giveVote(r *Rules, out *Output, candidate memberstate.Seat) {
 	m.transition(out, m.VoteFor(candidate))
 	out.Save = true
 	if m.Role == memberstate.Candidate && candidate != r.Self {
-		m.armVoteWait(r, out) // leave the winner time to say so (D24)
+		m.armVoteWait(r, out) // leave the winner time to announce itself (D24)
 	}
 }
 
-// waitsToStand says whether this member waits for its next attempt, in a term in which it
-// has voted for nobody. The wait was to leave a candidate time to ask again, and is over
-// once: it is not set anew with every term that it adopts (D19), or candidates that it does
-// not vote for could keep it from standing for ever.
+// waitsToStand says whether this member waits for its next attempt, in a term in which it has not
+// voted. That wait leaves a candidate time to ask again. It is not restarted for every term that
+// the member adopts (D19): otherwise candidates that it does not vote for could keep it from
+// standing for ever.
 func (m *Machine) waitsToStand(r *Rules) bool {
 	return m.round.phase == idle && m.Vote == memberstate.Nobody && m.MayStand(r.Self)
 }
 
-// isAboutToLead says whether this member was asked to take over, or has an earlier turn. It
-// refuses a pre-vote then, but no vote, for who is about to lead has given its own to
-// itself (D25). The refusal ends with its one round, so it cannot keep out for long a
-// candidate that is as good.
+// isAboutToLead says whether this member was asked to take over, or has an earlier turn. It then
+// refuses a pre-vote (D25), which ends with its one round, so an equally good candidate is not
+// kept out for long. A vote it cannot refuse like this: a member that is about to lead has given
+// its vote to itself.
 func (m *Machine) isAboutToLead(r *Rules, q *Message) bool {
 	return m.round.phase == voting && m.round.mark == rpc.Handed || m.goesFirst(r, q)
 }
 
-// goesFirst says whether this member asks for the same, and its turn is earlier: a lost
-// message makes its round last into the slot of whoever asks (D12). It is not so sure once
-// somebody has refused it.
+// goesFirst says whether this member asks for the same term, and its turn is earlier: after a lost
+// message its round lasts into the other candidate's slot (D12). It no longer insists once a voter
+// has refused it.
 func (m *Machine) goesFirst(r *Rules, q *Message) bool {
 	return r.Ranks && m.round.phase == preVoting && m.Role == memberstate.Candidate && m.round.asked == q.Term && m.round.answered == m.round.accepted &&
 		m.turn(r, r.Self, memberstate.Nobody) < m.turn(r, q.From, memberstate.Nobody)
 }
 
-// holdAgainst compares the candidate's ledger with one's own.
+// holdAgainst compares the candidate's ledger with this member's.
 func holdAgainst(mine memberstate.Position, q *Message) rpc.Result {
 	switch {
 	case q.Ledger.Term < mine.Term:
@@ -153,14 +159,13 @@ func holdAgainst(mine memberstate.Position, q *Message) rpc.Result {
 	return rpc.Accept
 }
 
-// bound says whether this voter stands by its leader because of a lease. It is
-// bound by what it promised also if it has been restarted without leases since.
+// bound says whether this voter stands by its leader because of a lease. A promise binds it even
+// if leases were turned off by a restart since.
 func (m *Machine) bound(r *Rules) bool { return r.Lease > 0 || m.Promise > 0 }
 
-// honours says whether a request comes from the one to whom the leader of this
-// very term has handed over (D14). The leader itself knows to whom it did; a
-// follower of it takes the candidate's word. The word of a candidate that was
-// handed another term, or by another leader, is worth nothing.
+// honours says whether a request comes from the candidate to which the leader of this very term
+// has handed over (D14). The leader itself knows that candidate; a follower takes the candidate's
+// word. That word is worth nothing if it was given in another term or by another leader.
 func (m *Machine) honours(q *Message) bool {
 	if q.Mark != rpc.Handed || q.Leader == memberstate.Nobody || q.Leader != m.Leader || q.Term != m.Term+1 {
 		return false

@@ -1,22 +1,22 @@
 // A node: all groups of one process, as a value that a driver gives the time.
 //
-// A driver works in turns. At begins one, and says what time it is. Then the node is told
-// what has happened since the last turn. EndTurn sends and saves, and Next says when the
-// next turn is due at the latest.
+// A driver works in turns. At begins one, and gives the time. Then the driver reports what has
+// happened since the last turn. EndTurn sends and saves, and Next says when the next turn is due at
+// the latest.
 //
-// What a node is told:
+// What a driver reports:
 //
 //	Start, Stop, End       a group begins, is to hand over and end, or ends at once
 //	Deliver                a message has arrived for a group
 //	Give                   the engine has heard a leader, or wants this member to stand
-//	Obey, Withdraw         somebody orders a leader to hand over, or withdraws such an order
+//	Obey, Withdraw         a caller orders a leader to hand over, or withdraws such an order
 //	PeerLost               a process is gone, as far as the transport can tell
-//	LedgerEnd              where the engine's ledger ends, when that was asked
-//	Saved                  what was to be saved is durable, or could not be saved
-//	LeaseOver, LeadReturned, PauseEnded   as a Session is
+//	LedgerEnd              where the engine's ledger ends, as AskLedger has asked
+//	Saved                  the batch is durable, or could not be saved
+//	LeaseOver, LeadReturned, PauseEnded   as to a Session
 //	Do                     any of these, as a Request that has waited in its Intake
 //
-// What it asks for is listed in Edge, for the node, and in Engine, for each of its groups.
+// What the node asks for is listed in Edge, for the node, and in Engine, for each of its groups.
 
 package protocol
 
@@ -34,46 +34,44 @@ type Edge interface {
 	Draw(g *Group, a Alarm) time.Duration
 	// Send sends messages to one node. It must not keep the batch.
 	Send(to string, batch []rpc.Message)
-	// Save has the disk keep records, all of them durably or with an error. The answer is
-	// Node.Saved. There is one such batch at a time.
+	// Save makes records durable, all of them or with an error. The answer is Node.Saved. There
+	// is one such batch at a time.
 	Save(batch []memberstate.Record)
-	// Groups are those of the node: all that take part, and maybe others.
+	// Groups are the node's: all that take part, and maybe others.
 	Groups() []*Group
 	Observer
 }
 
-// Observer is told what happens, for those who count and for those who read. It decides
-// nothing.
+// Observer is called for everything that happens, for counters and for logs. It decides nothing.
 type Observer interface {
-	// Drop is told how many inputs were ignored, and why.
+	// Drop: n inputs were ignored, for this reason.
 	Drop(why Drop, n int)
-	// Judge is told how a round of votes ended.
+	// Judge: a round of votes ended.
 	Judge(g *Group, asked rpc.Mark, judged Judgement)
-	// Voting is told of requests for votes, not of their repetitions, and of answers.
+	// Voting: a request for votes was sent, repetitions aside, or an answer to one.
 	Voting(g *Group, m *Message)
-	// QuorumHeard is told how long it took until a quorum had answered a heartbeat.
+	// QuorumHeard: it took that long until a quorum had answered a heartbeat.
 	QuorumHeard(g *Group, took time.Duration)
-	// NotTransferred is told why a handover came to nothing.
+	// NotTransferred: a handover failed.
 	NotTransferred(g *Group, failed *TransferError, preferred bool)
-	// LeadFailed is told that a leader resigns because its Lead has returned an error, or none,
-	// before it was told to.
+	// LeadFailed: a leader resigns because its Lead has returned, with an error or none, before
+	// its context ended.
 	LeadFailed(g *Group, term memberstate.Term, err error)
-	// Failed is told that a group has ended for an error. It is over when nothing works for it
-	// any more: see Engine.Ended.
+	// Failed: a group has ended because of an error. It is over when nothing works for it any
+	// more: see Engine.Ended.
 	Failed(g *Group, err error)
-	// TooFarApart is told that a peer's term is so far above the group's that it is
-	// dropped, and of how many times that was not told since the last time.
+	// TooFarApart: a peer's term is so far above the group's that it is dropped. Untold is how
+	// many such cases were not reported since the last report.
 	TooFarApart(g *Group, peer string, term memberstate.Term, untold uint64)
 }
 
-// Inspector looks at everything that the machines of a node do, at the moment at which they
-// do it.
+// Inspector sees all steps of a node's machines at the moment at which they are taken.
 type Inspector interface {
-	// Before and After are called around each step of a group's machine. Of a step that
-	// has to wait nothing has taken effect after it.
+	// Before and After are called around each step of a group's machine. If the step has to
+	// wait, nothing has taken effect after it.
 	Before(g *Group, in *Input)
 	After(g *Group, x *Step)
-	// Says is told of a message, before it is put into the batches for the nodes of members.
+	// Says is called with a message before it is put into the batches for the members' nodes.
 	Says(g *Group, to memberstate.Set, m *Message)
 }
 
@@ -85,13 +83,13 @@ type Node struct {
 	alarms alarms
 	peers  peers
 	saves  saves
-	lost   map[string]time.Duration // when the transport told that a node is gone, until it is heard again
+	lost   map[string]time.Duration // when the transport reported that a node is gone, until it is heard again
 	apart  apart
 
-	inspector Inspector // nil: nobody looks
+	inspector Inspector // or nil
 
 	step   *pending // the step under way; one that waits is its group's
-	inside bool     // a step is being carried out, so what an engine answers waits for its end
+	inside bool     // a step is being carried out, so an engine's answers wait for its end
 	fx     effects
 	spare  spare
 }
@@ -103,17 +101,17 @@ func NewNode(self string, edge Edge) *Node {
 	return n
 }
 
-// Inspect has somebody look at what the node does, from now on.
+// Inspect sets the node's inspector.
 func (n *Node) Inspect(by Inspector) { n.inspector = by }
 
-// At begins a turn. The time is read after whatever the turn tells the node has happened:
-// nothing that it takes in arrived later than this, so what a member promises from now on
-// is no shorter than the sender believes. And nothing is sent before this, so a lease that
-// is counted from it is no longer.
+// At begins a turn. The driver reads the time after everything that it will report in the turn has
+// happened. So no message of the turn arrived later than now, and a promise that a member makes is
+// no shorter than the sender believes. And nothing is sent before now, so a lease that is counted
+// from it is no longer than the promises.
 func (n *Node) At(now time.Duration) { n.now = now }
 
-// EndTurn rings the alarms that are due, sends what has gathered for each node, and has the
-// disk work for all groups that wait for it.
+// EndTurn rings the alarms that are due, sends what has gathered for each node, and saves for all
+// groups that wait for the disk.
 func (n *Node) EndTurn() {
 	for g := n.alarms.ripe(n.now); g != nil; g = n.alarms.ripe(n.now) {
 		n.give(g, &Input{Kind: Ring, Number: g.alarm}, purpose{})
@@ -122,18 +120,18 @@ func (n *Node) EndTurn() {
 	n.save()
 }
 
-// Next is when a turn is due at the latest, and false if the node waits for others alone.
+// Next is when a turn is due at the latest; false if the node only waits for others.
 func (n *Node) Next() (time.Duration, bool) { return n.alarms.next() }
 
-// Start has a group take part that was restored.
+// Start makes a restored group take part.
 func (n *Node) Start(g *Group) {
 	g.running = true
 	g.engine.Show(g.view())
 	n.give(g, &Input{Kind: Start}, purpose{})
 }
 
-// Deliver takes a message that arrived for a group; nil if this node has no such group. What
-// cannot be translated is dropped, or answered by the machine as a stranger's.
+// Deliver takes a message that arrived for a group; nil if this node has no such group. A message
+// that cannot be translated is dropped, or answered by the machine as a stranger's.
 func (n *Node) Deliver(g *Group, msg *rpc.Message) {
 	if g == nil || !g.running {
 		n.edge.Drop(DropUnknownGroup, 1)
@@ -161,7 +159,7 @@ func (n *Node) Deliver(g *Group, msg *rpc.Message) {
 	}
 }
 
-// receive does what give does. It is so frequent that an input is not copied first.
+// receive does what give does, but is called so often that it does not copy an input first.
 func (n *Node) receive(g *Group, from memberstate.Seat, msg *rpc.Message) {
 	if g.busy() != nil {
 		p := waiting{purpose: purpose{from: msg.From}}
@@ -176,9 +174,9 @@ func (n *Node) receive(g *Group, from memberstate.Seat, msg *rpc.Message) {
 	n.workOff(g)
 }
 
-// read makes a message that arrived an input.
+// read turns a message that arrived into an input.
 func (g *Group) read(from memberstate.Seat, msg *rpc.Message, as *Input, now time.Duration) {
-	*as = Input{} // field by field: to copy what has just been written makes the processor wait
+	*as = Input{} // field by field: copying what has just been written would stall the processor
 	as.Kind, as.RoundTrip = Receive, g.RoundTrip(&msg.Body, now)
 	m := &as.Message
 	m.Body = msg.Body
@@ -193,15 +191,15 @@ func (g *Group) read(from memberstate.Seat, msg *rpc.Message, as *Input, now tim
 	}
 }
 
-// Give gives a group's machine an input from its engine or its operator: Heard or Stand.
-// Then is called when that has been worked off, or when the group has ended.
+// Give gives a group's machine an input from its engine or its operator: Heard or Stand. Then is
+// called when the input has been worked off, or when the group has ended.
 func (n *Node) Give(g *Group, in *Input, then func()) { n.give(g, in, purpose{then: then}) }
 
 // PeerLost takes the transport's hint that a process is gone, for all groups of the node.
 func (n *Node) PeerLost(node string) {
 	for _, g := range n.edge.Groups() {
 		seat := g.Members.Seat(node)
-		if g.Rules.All.Has(seat) { // it is one of few
+		if g.Rules.All.Has(seat) { // so n.lost is bounded by the members
 			n.lost[node] = n.now
 		}
 		if g.running && seat != memberstate.Nobody && seat == g.Leader {
@@ -216,8 +214,8 @@ func (n *Node) LeaseOver(g *Group, term memberstate.Term) {
 	n.attend(g)
 }
 
-// LeadReturned tells a group that the engine's Lead has returned, early if nobody had told it
-// to. While writes are paused, or about to be, an engine may have been told by that.
+// LeadReturned tells a group that the engine's Lead has returned; early means that its context had
+// not ended. If writes are paused, or about to be, that may have ended Lead, and it is no failure.
 func (n *Node) LeadReturned(g *Group, term memberstate.Term, early bool, err error) {
 	if g.LeadReturned(term, early) && g.running && !g.pauses() {
 		n.edge.LeadFailed(g, term, err)
@@ -252,7 +250,7 @@ func (n *Node) give(g *Group, in *Input, what purpose) {
 	}
 }
 
-// workOff gives the machine what had to wait.
+// workOff gives the machine the inputs that had to wait.
 func (n *Node) workOff(g *Group) {
 	if g.more == nil {
 		return
@@ -273,8 +271,8 @@ func (n *Node) begin(g *Group) {
 	n.proceed(g, p, g.Begin(&g.Rules, n.now, &p.Step, &n.fx))
 }
 
-// attend goes on with what has changed beside a group's steps. A step under way does so
-// itself when it is done.
+// attend goes on with what has changed beside a group's steps. A step under way does so itself when
+// it is done.
 func (n *Node) attend(g *Group) {
 	if !g.running || g.busy() != nil || n.inside {
 		return
@@ -286,7 +284,7 @@ func (n *Node) attend(g *Group) {
 	n.workOff(g)
 }
 
-// resume goes on with the step of a group that waited, or lets it go if the group has ended
+// resume goes on with the step of a group that waited, or abandons it if the group has ended
 // meanwhile.
 func (n *Node) resume(g *Group, next func(p *pending) Need) {
 	p := g.busy()
@@ -306,7 +304,7 @@ func (n *Node) enter(g *Group, p *pending) {
 	n.fx.group, n.fx.pending, n.fx.term, n.fx.heardBeat = g, p, g.Term, g.HeardBeat()
 }
 
-// proceed goes on after a step, or puts it by until what it needs is there.
+// proceed goes on after a step, or keeps the step until what it needs is there.
 func (n *Node) proceed(g *Group, p *pending, need Need) {
 	n.inside = false
 	if need != NeedNothing && g.busy() == nil {
@@ -334,16 +332,16 @@ func (n *Node) proceed(g *Group, p *pending, need Need) {
 	}
 }
 
-// letGo lets a step go that will never be done.
+// letGo abandons a step that will never be done.
 func (n *Node) letGo(what *purpose) {
 	if what.then != nil {
 		what.then()
 	}
 }
 
-// LedgerEnd tells a group where its engine's ledger ends, as AskLedger asked. Heard is the
-// largest term whose leader the engine has heard of by now, and err says why there is no
-// answer. A ledger that breaks its contract ends the group.
+// LedgerEnd tells a group where its engine's ledger ends, as AskLedger asked. Heard is the largest
+// term whose leader the engine has heard of by now, and err says why there is no answer. A ledger
+// that breaks its contract ends the group.
 func (n *Node) LedgerEnd(g *Group, end memberstate.Position, heard memberstate.Term, err error) {
 	if err != nil {
 		n.end(g, err)

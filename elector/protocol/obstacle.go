@@ -1,5 +1,5 @@
-// Why a handover came to nothing: what stood in the way of each voter that could have
-// taken over. The machine only needs to know that one could not; this is for people.
+// Why a handover failed: the obstacle for each voter that could have taken over. The machine only
+// needs to know that it could not; this is for people.
 
 package protocol
 
@@ -17,8 +17,8 @@ import (
 type Hindrance uint8
 
 const (
-	// HinderedSilent: it has answered neither the last heartbeats nor the question
-	// whether it could.
+	// HinderedSilent: it has answered neither the last heartbeats nor the question whether it
+	// could take over.
 	HinderedSilent Hindrance = iota + 1
 	// HinderedUnanswered: it lives, but has not answered the question.
 	HinderedUnanswered
@@ -27,8 +27,8 @@ const (
 	// HinderedNotFollowing: it does not follow this leader, or its engine still serves
 	// a term that it led before.
 	HinderedNotFollowing
-	// HinderedNotPaused: it could have, but the leader's engine did not pause its
-	// writes in time.
+	// HinderedNotPaused: it could take over, but the leader's engine did not pause its writes in
+	// time.
 	HinderedNotPaused
 	// HinderedNotElected: it was told to stand, and did not win in time.
 	HinderedNotElected
@@ -40,7 +40,7 @@ const (
 type Obstacle struct {
 	Voter     string
 	Hindrance Hindrance
-	// Ledger is where the voter's ledger ended, and Goal where it had to get to.
+	// Ledger is where the voter's ledger ended, and Goal the end that it had to reach.
 	Ledger, Goal memberstate.Position
 	// Lost is how long ago the voter's process was reported gone; 0: it was not.
 	Lost time.Duration
@@ -48,7 +48,7 @@ type Obstacle struct {
 	Cause string
 }
 
-// String says it to people.
+// String is a sentence for people.
 func (o Obstacle) String() string {
 	switch o.Hindrance {
 	case HinderedSilent:
@@ -79,8 +79,8 @@ func (o Obstacle) String() string {
 	return o.Voter + " is hindered for an unknown reason"
 }
 
-// TransferError says why the leadership was not transferred: what stood in the way of
-// each voter that was considered. It is also ErrTransferFailed.
+// TransferError says why the leadership was not transferred: the obstacle for each voter that was
+// considered. It is also ErrTransferFailed.
 type TransferError struct {
 	Group     string
 	Term      memberstate.Term
@@ -102,12 +102,12 @@ func (e *TransferError) Reasons() string {
 	return strings.Join(list, "; ")
 }
 
-// attempt is a handover under way, and what was learnt in it.
+// attempt is a handover under way, and what was learned in it.
 type attempt struct {
 	reason   HandoverReason
-	asked    memberstate.Set // whether they could take over
-	willing  memberstate.Seat
-	told     bool // that one, to stand
+	asked    memberstate.Set  // whether they could take over
+	willing  memberstate.Seat // the voter that could
+	told     bool             // and was told to stand
 	cause    string
 	answered map[memberstate.Seat]Obstacle
 }
@@ -119,7 +119,7 @@ func (a *attempt) refused(err error) {
 	}
 }
 
-// followHandover notes what a step says of a handover.
+// followHandover notes what a step shows of a handover.
 func (n *Node) followHandover(g *Group, in *Input) {
 	m := &g.Machine
 	x := n.extras(g)
@@ -136,7 +136,7 @@ func (n *Node) followHandover(g *Group, in *Input) {
 		a.willing = h.Target
 	case Taking:
 		a.willing, a.told = h.Target, true
-	case NoHandover: // then this is not reached
+	case NoHandover: // never here
 	}
 	q := &in.Message
 	if in.Kind != Receive || q.Kind != rpc.TakeLeadershipResponse || q.Asked != m.Term || q.Mark != rpc.PreVote {
@@ -151,8 +151,8 @@ func (n *Node) followHandover(g *Group, in *Input) {
 	}
 }
 
-// whyNotHandedOver says why a handover that is over has failed, if it has: this member
-// still leads, or it resigned and nobody took over.
+// whyNotHandedOver says why a finished handover has failed, if it has: this member still leads, or
+// it resigned and no other member took over.
 func (n *Node) whyNotHandedOver(g *Group) error {
 	if g.more == nil || g.more.attempt == nil {
 		return nil

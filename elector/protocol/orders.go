@@ -1,5 +1,5 @@
-// Orders to hand over. Each is somebody's, and may be withdrawn by whoever gave it without
-// any other noticing.
+// Orders to hand over. Each belongs to the caller who gave it, who may withdraw it without any
+// effect on the others.
 
 package protocol
 
@@ -17,9 +17,9 @@ type Order struct {
 	// the voter of this id, or to the best one if To is empty.
 	Resign bool
 	To     string
-	// Settled is told the outcome, once. It is nil if the member leads no more and, unless it
-	// has resigned, whoever was to take over leads. Whoever gave the order does not look at it
-	// again: the step that was to begin with it ends after a withdrawal, and notes that here.
+	// Settled is called with the outcome, once. It is nil if the member leads no more and, unless
+	// it has resigned, the heir leads. The caller does not read the order after that, because the
+	// step that was to begin it may still write to it after a withdrawal.
 	Settled func(err error)
 
 	term  memberstate.Term // that the member leads, which the order is to end
@@ -33,8 +33,8 @@ func (o *Order) input(g *Group) *Input {
 	return &Input{Kind: Transfer, Seat: g.Members.Seat(o.To)}
 }
 
-// begun notes that the machine has been given an order. It may lead another term by now, or
-// none, and then the order was for the one that it led when it took it on.
+// begun notes that the machine has been given an order. If it leads another term by now, the order
+// is for that one; if it leads none, the order was for the term in which it was given.
 func (o *Order) begun(g *Group) {
 	o.began = true
 	if g.Role == memberstate.Leader {
@@ -42,7 +42,7 @@ func (o *Order) begun(g *Group) {
 	}
 }
 
-// Obey takes an order on, and has the machine begin with it when it is its turn.
+// Obey accepts an order, and gives it to the machine when it is its turn.
 func (n *Node) Obey(g *Group, o *Order) {
 	to, leads := g.Members.Seat(o.To), g.Role == memberstate.Leader
 	switch {
@@ -65,7 +65,7 @@ func (n *Node) Obey(g *Group, o *Order) {
 	}
 }
 
-// Withdraw strikes an order off, if its outcome is still open.
+// Withdraw removes an order whose outcome is still open.
 func (n *Node) Withdraw(g *Group, o *Order, why error) {
 	x := g.more
 	switch {
@@ -84,7 +84,7 @@ func (n *Node) Withdraw(g *Group, o *Order, why error) {
 	}
 }
 
-// strike takes an order off a list, and says whether it was there.
+// strike removes an order from a list, and says whether it was there.
 func strike(list *[]*Order, o *Order) (was bool) {
 	at := slices.Index(*list, o)
 	if at >= 0 {
@@ -103,8 +103,8 @@ func (g *Group) countOrders() {
 	g.Orders(len(all)-resignations, resignations)
 }
 
-// settle tells what became of the orders that have been carried out, or could not be. A
-// transfer is carried out when somebody else leads.
+// settle settles the orders that have been carried out, or could not be. A transfer is carried out
+// when another member leads.
 func (n *Node) settle(g *Group) {
 	failed := n.whyNotHandedOver(g)
 	x := g.more

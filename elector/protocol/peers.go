@@ -9,21 +9,20 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// peers has what gathers for each node.
+// peers gathers messages for each node.
 type peers struct {
 	members   map[string]*peer // by id
-	strangers map[string]*peer // are answered, too, and may never be heard of again; nil: none was
-	full      []*peer          // those for whom there is something, in the order in which it came
+	strangers map[string]*peer // that are answered once, and may never be heard of again; nil: none
+	full      []*peer          // those with messages, in the order in which they got the first
 }
 
-// peer is a node that others may be written to.
+// peer is a node that others may send to.
 type peer struct {
 	id    string
 	batch []rpc.Message
 }
 
-// usualBatch is how many messages are not many. A longer batch is not kept until the end of
-// the turn.
+// usualBatch is the length of a usual batch. A longer one is not kept until the end of the turn.
 const usualBatch = 256
 
 func newPeers() peers {
@@ -72,7 +71,7 @@ func (n *Node) gather(g *Group, p *peer, m *Message) {
 		n.peers.full = append(n.peers.full, p)
 	}
 	if last := len(p.batch); last < cap(p.batch) {
-		p.batch = p.batch[:last+1] // what was there has been sent
+		p.batch = p.batch[:last+1] // the message that was there has been sent
 	} else {
 		p.batch = append(p.batch, rpc.Message{})
 	}
@@ -82,8 +81,8 @@ func (n *Node) gather(g *Group, p *peer, m *Message) {
 	}
 }
 
-// write makes a machine's message one as the transport has it. It sets every field, because
-// another message may be there.
+// write turns a machine's message into a transport's. It sets every field, because another message
+// may be there.
 func (g *Group) write(m *Message, as *rpc.Message, self, to string) {
 	as.Group, as.From, as.To, as.Leader = g.name, self, to, g.Members.ID(m.Leader)
 	as.Voters = g.Members.Digest()
@@ -104,7 +103,7 @@ func (n *Node) flush() {
 	}
 }
 
-// send leaves the messages where they are, because they hold on to names alone.
+// send leaves the messages where they are, because they refer only to names.
 func (n *Node) send(p *peer) {
 	n.edge.Send(p.id, p.batch)
 	p.batch = p.batch[:0]

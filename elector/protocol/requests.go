@@ -1,5 +1,5 @@
-// What a node is asked for, and told, between two turns: each is a value that waits in its
-// intake.
+// Requests to a node, and reports, that come between two turns. Each is a value that waits in the
+// node's intake.
 
 package protocol
 
@@ -9,12 +9,12 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// RequestKind is what somebody asks of a node, or tells it.
+// RequestKind says what is asked of a node, or reported to it.
 type RequestKind uint8
 
 const (
-	// AskStart: the group is restored, and is to take part. Number is how many watch it and
-	// will say TellDone.
+	// AskStart: the group is restored, and is to take part. Number is how many watchers will say
+	// TellDone.
 	AskStart RequestKind = iota + 1
 	// AskStop: the group is to hand over and end.
 	AskStop
@@ -33,15 +33,15 @@ const (
 	TellHeard
 	// TellPeerLost: the process of Node is gone, as far as the transport can tell.
 	TellPeerLost
-	// TellLedgerEnd: the engine's ledger ends at Ledger, or cannot say, because of Err. Term is
-	// the largest whose leader the engine has heard of.
+	// TellLedgerEnd: the engine's ledger ends at Ledger, or there is no answer, because of Err.
+	// Term is the largest whose leader the engine has heard of.
 	TellLedgerEnd
-	// TellSaved: what was to be saved is, or is not, because of Err.
+	// TellSaved: the batch is durable, or is not, because of Err.
 	TellSaved
 	// TellLeaseOver: the lease of Term has run out.
 	TellLeaseOver
-	// TellLeadReturned: the engine's Lead of Term has returned Err, and Early if nobody had
-	// told it to.
+	// TellLeadReturned: the engine's Lead of Term has returned Err, and Early if its context had
+	// not ended.
 	TellLeadReturned
 	// TellPauseEnded: the engine has paused its writes, for the Pause of Number, or has not,
 	// because of Err.
@@ -50,8 +50,8 @@ const (
 	TellDone
 )
 
-// Request is something that waits for a node's next turn. Of its fields only those count that
-// its kind speaks of.
+// Request is something that waits for a node's next turn. Only the fields that its kind mentions
+// count.
 type Request struct {
 	Subject
 	Order  *Order
@@ -59,14 +59,14 @@ type Request struct {
 	Early  bool
 	Ledger memberstate.Position
 	Err    error
-	// Then is called when it is done, or when the group has ended; not if it is nil.
+	// Then, if not nil, is called when it is done, or when the group has ended.
 	Then func()
-	// For is told the figures.
+	// For receives the figures.
 	For Measurer
 }
 
-// Subject is what a request is about. Two requests of one subject are one, where anybody may
-// repeat it.
+// Subject is what a request is about. Of requests that anybody may repeat, those with one subject
+// are one.
 type Subject struct {
 	Kind   RequestKind
 	Group  *Group
@@ -75,16 +75,16 @@ type Subject struct {
 	Node   string
 }
 
-// Measurer is somebody who has asked for figures.
+// Measurer receives the figures that it has asked for.
 type Measurer interface{ Measured(f Figures) }
 
-// Figures are what is measured when somebody asks. A group that does not take part has none.
+// Figures are measured on request. A group that does not take part has none.
 type Figures struct {
 	Ledger           memberstate.Position // where the engine's ledger ended when it was last asked
 	Lease, QuorumAge time.Duration        // see Session
 }
 
-// Do tells the node what has waited for its turn.
+// Do carries out a request that has waited for its turn.
 func (n *Node) Do(r *Request) {
 	g := r.Group
 	switch r.Kind {

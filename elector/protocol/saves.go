@@ -1,5 +1,5 @@
-// What is saved together: one batch is under way at a time, and the next one gathers
-// meanwhile, of all groups that wait for the disk.
+// One batch of saves is under way at a time. Meanwhile the next one gathers, from all groups that
+// wait for the disk.
 
 package protocol
 
@@ -14,7 +14,7 @@ type saves struct {
 	saving  []*Group // in the one under way; nil: there is none
 }
 
-// save has the disk work for all groups that wait for it, unless it works already.
+// save begins the next batch, unless one is under way.
 func (n *Node) save() {
 	s := &n.saves
 	if s.saving != nil || len(s.waiting) == 0 {
@@ -28,7 +28,7 @@ func (n *Node) save() {
 	n.edge.Save(batch)
 }
 
-// Saved tells the node what came of Edge.Save. A group that cannot remember ends.
+// Saved tells the node the result of Edge.Save. A group whose state could not be saved ends.
 func (n *Node) Saved(err error) {
 	groups := n.saves.saving
 	n.saves.saving = nil

@@ -1,13 +1,12 @@
-// When a member sent its newest rounds. Round trips and leases are measured from
-// that: a lease counts from the sending of the heartbeat that a quorum has answered,
-// because the promises of those who answered can begin no earlier.
+// When a member sent its newest rounds. Round trips and leases are measured from these times: a
+// lease counts from the sending of the heartbeat that a quorum has answered, because the promises
+// in those answers can begin no earlier.
 //
-// Only the newest rounds are kept, and an older round shares its place with a newer
-// one. So the place alone does not say which round's time is in it: a leader that
-// nobody answers any more goes on beating, and soon the place of the last answered
-// beat holds the time of an unanswered one. A lease that was extended by that time
-// would outlast every promise that it rests on. Therefore no time is looked up
-// without asking first whether the round is still kept.
+// Only the newest rounds are kept, and each place is used for an older round and then a newer one.
+// So a place alone does not say whose time it holds. A leader that nobody answers any more goes on
+// beating, and soon the place of the last answered beat holds the time of an unanswered one. A
+// lease extended by that time would outlast every promise that it rests on. Therefore no time is
+// looked up without asking first whether the round is still kept.
 
 package protocol
 
@@ -23,8 +22,8 @@ type SentTimes struct {
 	beats, ballots [recentBeats]time.Duration
 }
 
-// Sends notes that the machine sends a message now. A request for votes that is
-// repeated keeps the time of its first sending, because the first one may be answered.
+// Sends notes that the machine sends a message now. A repeated request for votes keeps the time of
+// the first one, because an answer may be to that.
 func (s *SentTimes) Sends(m *Machine, q *Message, now time.Duration) {
 	switch {
 	case q.Kind == rpc.Heartbeat:
@@ -34,11 +33,11 @@ func (s *SentTimes) Sends(m *Machine, q *Message, now time.Duration) {
 	}
 }
 
-// RoundTrip is how long ago the request of an answer was sent; zero if the message is
-// no answer, or if that is not known. Where round trips are far longer than a round of
-// votes, every answer is to a round that is not kept any more. It has taken longer than
-// the oldest one that is, and that much is reported: otherwise no round would ever be
-// made long enough for its answers (D6).
+// RoundTrip is how long ago the request of an answer was sent; zero if the message is no answer, or
+// if the time is not known. Where round trips are far longer than a round of votes, every answer is
+// to a round that is not kept any more. Such an answer is reported with the age of the oldest round
+// that is kept, which is too short but not zero: otherwise rounds would never be made long enough
+// for their answers (D6).
 func (s *SentTimes) RoundTrip(m *Machine, answer *rpc.Body, now time.Duration) time.Duration {
 	at, known := time.Duration(0), false
 	switch answer.Kind {
@@ -58,16 +57,15 @@ func (s *SentTimes) RoundTrip(m *Machine, answer *rpc.Body, now time.Duration) t
 	return now - at
 }
 
-// LeaseFrom is when the leader's lease began: when the newest beat was sent that a
-// quorum has answered with its promise. It is false if there is no such beat, or if it
-// is not known any more when that was; then the lease, if there is one, ends when it
-// would have ended anyway.
+// LeaseFrom is when the leader's lease began: when the newest beat was sent that a quorum has
+// answered with its promise. It is false if there is no such beat, or if its time is not known any
+// more; a lease that is held then ends when it would have ended anyway.
 func (s *SentTimes) LeaseFrom(m *Machine, r *Rules, now time.Duration) (time.Duration, bool) {
 	switch beat := m.LeaseBeat(); {
 	case beat == 0:
 		return 0, false
 	case r.others() == 0:
-		return now, true // a lone voter promises to itself, and is asked by nobody else
+		return now, true // a lone voter promises to itself, and no other candidate asks it
 	default:
 		return s.beat(m, beat)
 	}
@@ -78,7 +76,7 @@ func (s *SentTimes) beat(m *Machine, number uint32) (at time.Duration, known boo
 	return kept(&s.beats, m.Beat(), number)
 }
 
-// kept looks a round up among the newest, of which one has this number.
+// kept looks a round up among the newest ones, the last of which has the number newest.
 func kept(times *[recentBeats]time.Duration, newest, number uint32) (at time.Duration, known bool) {
 	if newest-number >= recentBeats { // it wraps for a round that has not begun
 		return 0, false

@@ -3,22 +3,22 @@
 // A Machine decides one step, and says what that step asks for. To drive it, one must
 // also know when a round was sent, until when the lease lasts, whether a Lead of the
 // engine still runs, whether writes are paused, and who ordered a handover. A Session
-// knows all of that, so that whoever drives one decides nothing. Like the machine it is
-// a value: the time is handed in, and what it asks for goes to its Effects.
+// knows all of that, so that its driver decides nothing. Like the machine it is a value:
+// its methods receive the time, and call Effects for everything that they ask for.
 //
-// What a session is told:
+// The driver calls:
 //
 //	Begin, Ledger, Saved   an input, and then what its step waits for; one at a time
 //	LeaseOver              the lease has run out by the driver's clock
 //	LeadReturned           the engine's Lead has returned
 //	PauseEnded             the engine has paused its writes, or could not
 //	Orders                 how many orders to hand over stand
-//	Quit                   this member is to resign, and nobody will withdraw that
+//	Quit                   this member is to resign, and that is never withdrawn
 //	Attend                 go on with what the five before have changed
 //
-// What it asks for is listed in Effects. The session's own follow-ups, such as telling the
-// machine that no Lead runs any more, need no driver: Begin, Ledger, Saved and Attend
-// return when there is nothing left to do, or when a step has to wait.
+// The session takes some steps of its own, such as telling the machine that no Lead runs
+// any more. They need no driver: Begin, Ledger, Saved and Attend return when nothing is
+// left to do, or when a step has to wait.
 
 package protocol
 
@@ -29,8 +29,8 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// Session is one group at one member, with what its driver has to remember. There may be
-// very many that only follow, so what these have no need of is apart.
+// Session is one group at one member, with what its driver has to remember. There may be a great
+// many that only follow, so the fields that these do not need are kept apart.
 type Session struct {
 	Machine
 
@@ -40,8 +40,8 @@ type Session struct {
 	departure Departure        // and why
 }
 
-// Duties are what a member has to remember that leads, asks for votes, hands over, or has
-// not quite done with that. They are copied by assignment and compared with ==.
+// Duties are what a member has to remember while it leads, asks for votes or hands over, and until
+// it has finished with that. They are copied by assignment and compared with ==.
 type Duties struct {
 	sent   SentTimes // when rounds were sent
 	lease  lease
@@ -50,22 +50,22 @@ type Duties struct {
 	orders orders
 }
 
-// Effects are where a session takes effect. Within a step they are called in the order
-// that they are listed in here; what runs beside the steps comes after.
+// Effects carry out what a session asks for. Within a step they are called in the order in which
+// they are listed here; the last four go on beside the steps.
 type Effects interface {
-	// Before and After are told of each step of the machine: what it is given, and what it
-	// has made of that. Nothing has taken effect yet.
+	// Before and After are called around each step of the machine. Nothing has taken effect
+	// yet.
 	Before(in *Input)
 	After(x *Step)
-	// Hold says until when the lease lasts, zero when it is held no more. The driver ends
-	// Lead at that time, whatever else it has to do, and then says LeaseOver. At a loss it
-	// is called before the disk is waited for.
+	// Hold says until when the lease lasts, zero when none is held any more. The driver ends
+	// Lead at that time, whatever else it has to do, and then calls LeaseOver. When the office
+	// is lost, Hold is called before the disk is waited for.
 	Hold(until time.Duration)
-	// EndLead ends the context of the Lead that runs. The driver says LeadReturned when it
-	// has returned. At a loss it is called before the disk is waited for.
+	// EndLead ends the context of the Lead that runs. The driver calls LeadReturned when it has
+	// returned. When the office is lost, EndLead is called before the disk is waited for.
 	EndLead(term memberstate.Term)
-	// Show makes known what the member is. All of it is durable, so that a restart takes
-	// nothing of it back; but a loss is shown before the disk is waited for.
+	// Show publishes the member's view. All of it is durable, so that a restart takes nothing
+	// of it back; only a loss is shown before the disk is waited for.
 	Show(v View)
 	// Reply answers the message that was the input.
 	Reply(m *Message)
@@ -73,23 +73,23 @@ type Effects interface {
 	Send(to memberstate.Set, m *Message)
 	// Arm replaces the member's alarm.
 	Arm(a Alarm)
-	// Judge counts a round of votes of this member's that has ended.
+	// Judge counts a round of votes of this member that has ended.
 	Judge(asked rpc.Mark, judged Judgement)
 	// Drop counts an input that was ignored.
 	Drop(why Drop)
-	// Done says that the input has been worked off. What follows is the session's own.
+	// Done says that the input has been worked off. The steps that follow are the session's own.
 	Done()
 
-	// Lead calls the engine's Lead for a term. There is none running. An engine without
-	// one is one whose Lead returns when its context ends, and not before.
+	// Lead calls the engine's Lead for a term. None is running. For an engine that has no Lead
+	// the driver acts as if there were one that returns when its context ends.
 	Lead(term memberstate.Term)
-	// Pause has the engine pause its writes, for a handover. The driver says PauseEnded
+	// Pause makes the engine pause its writes for a handover. The driver then calls PauseEnded
 	// with this number; at once if there is nothing to pause.
 	Pause(term memberstate.Term, number uint32)
 	// Resume ends that handover: writes go on if the term is still led.
 	Resume()
-	// Settle says that no handover is under way: the orders that the machine was given
-	// have been carried out, or could not be.
+	// Settle says that no handover is under way: the orders that the machine was given have been
+	// carried out, or could not be.
 	Settle()
 }
 
@@ -99,13 +99,13 @@ type Effects interface {
 type Step struct {
 	Input  Input
 	Output Output
-	// Withdrawn says that whoever ordered the input has withdrawn it. A step that still
-	// waits for the ledger has changed nothing yet, and then it changes nothing.
+	// Withdrawn says that the order which is the input has been withdrawn. A step that still
+	// waits for the ledger has changed nothing yet, and then never does.
 	Withdrawn bool
 
 	need  Need
-	own   bool // it is the session's own: nobody waits for it
-	shown View // what was shown before it
+	own   bool // the session's own, so no caller waits for it
+	shown View // before the step
 }
 
 // Need is what a Step waits for.
@@ -123,8 +123,8 @@ const (
 	NeedStop
 )
 
-// NewSession is a session that starts with what its store has kept, beside a ledger that
-// ended here when it was asked with the promise of a term.
+// NewSession is a session that starts with what its store has kept. The ledger ended at end when it
+// was asked with a promise for the term asked.
 func NewSession(r *Rules, hard memberstate.HardState, end memberstate.Position, asked memberstate.Term) Session {
 	return Session{
 		Machine: NewMachine(r, hard),
@@ -139,9 +139,9 @@ func (s *Session) Begin(r *Rules, now time.Duration, x *Step, fx Effects) Need {
 	return s.goOn(r, now, x, fx)
 }
 
-// Ledger goes on after NeedLedger: the ledger ended there when the promise was made. Heard
-// is the largest term whose leader the engine has heard of. A ledger that breaks its
-// contract stops the member.
+// Ledger goes on after NeedLedger: the ledger ended there when the promise was made. Heard is the
+// largest term whose leader the engine has heard of. A ledger that breaks its contract stops the
+// member.
 func (s *Session) Ledger(r *Rules, now time.Duration, x *Step, fx Effects, end memberstate.Position, heard memberstate.Term) Need {
 	term := x.Output.LedgerTerm
 	if err := s.ledger.check(term, end, heard); err != nil {
@@ -157,7 +157,7 @@ func (s *Session) Ledger(r *Rules, now time.Duration, x *Step, fx Effects, end m
 	return s.goOn(r, now, x, fx)
 }
 
-// Saved goes on after NeedSave. Whoever could not save must stop instead.
+// Saved goes on after NeedSave. A driver whose save failed must stop the member instead.
 func (s *Session) Saved(r *Rules, now time.Duration, x *Step, fx Effects) Need {
 	if x.need == NeedSave {
 		s.finish(r, now, x, fx)
@@ -165,15 +165,15 @@ func (s *Session) Saved(r *Rules, now time.Duration, x *Step, fx Effects) Need {
 	return s.goOn(r, now, x, fx)
 }
 
-// Attend goes on with what has changed beside the steps. It is called when no step waits,
-// and gives the machine nothing unless the session itself has something to tell it.
+// Attend goes on with what has changed beside the steps. It is called when no step waits. The
+// machine gets an input only if the session has one of its own.
 func (s *Session) Attend(r *Rules, now time.Duration, x *Step, fx Effects) Need {
 	x.need, x.own = NeedNothing, true
 	return s.goOn(r, now, x, fx)
 }
 
-// step has the machine take the step's input. What a loss ends is ended here, before the
-// disk is waited for: a slow disk must not prolong an office.
+// step gives the machine the step's input. A loss ends Lead and the lease here, before the disk is
+// waited for, because a slow disk must not prolong an office.
 func (s *Session) step(r *Rules, now time.Duration, x *Step, fx Effects) {
 	s.look(&x.shown)
 	fx.Before(&x.Input)
@@ -196,9 +196,8 @@ func (s *Session) step(r *Rules, now time.Duration, x *Step, fx Effects) {
 	}
 }
 
-// finish does what had to wait for the disk. What changed is shown before anything is
-// sent, so that nobody hears of a vote while the engine still believes in the office that
-// it ended.
+// finish does what had to wait for the disk. A change is shown before any message is sent: no other
+// member may learn of a vote while the engine still believes in the office that the vote ended.
 func (s *Session) finish(r *Rules, now time.Duration, x *Step, fx Effects) {
 	x.need = NeedNothing
 	out := &x.Output
@@ -229,20 +228,20 @@ func (s *Session) send(now time.Duration, out *Output, fx Effects) {
 		s.duty().sent.Sends(&s.Machine, m, now)
 	case rpc.TakeLeadership:
 		if m.Mark == rpc.Plain {
-			s.dropLease(fx) // the target may win from the moment that it hears of this (D14)
+			s.dropLease(fx) // the target may win from the moment that it receives this (D14)
 		}
 	default: // nothing is counted from it
 	}
 	fx.Send(out.To, m)
 }
 
-// goOn finishes what is done, and has the machine take what the session itself has for it,
+// goOn finishes what is done, and gives the machine the inputs that the session itself has for it,
 // until a step has to wait or nothing is left.
 func (s *Session) goOn(r *Rules, now time.Duration, x *Step, fx Effects) Need {
 	for x.need == NeedNothing {
 		if !x.own {
 			fx.Done()
-			x.own, x.Withdrawn = true, false // what follows was ordered by nobody
+			x.own, x.Withdrawn = true, false // no order stands behind what follows
 		}
 		own := s.attend(r, now, fx)
 		if own == 0 {
@@ -254,9 +253,8 @@ func (s *Session) goOn(r *Rules, now time.Duration, x *Step, fx Effects) Need {
 	return x.need
 }
 
-// attend brings what runs beside the machine in line with what the machine is now. If the
-// machine is to be told something, it returns that, and else 0. A follower has nothing to
-// attend to.
+// attend brings what runs beside the machine in line with the machine. It returns the input that
+// the machine needs next, or 0. A follower has nothing to attend to.
 func (s *Session) attend(r *Rules, now time.Duration, fx Effects) (own InputKind) {
 	if s.Role == memberstate.Leader {
 		s.ledger.known = s.Term
@@ -273,7 +271,7 @@ func (s *Session) attend(r *Rules, now time.Duration, fx Effects) (own InputKind
 	return own
 }
 
-// duty are the session's duties, made when there are first any.
+// duty returns the session's duties, and makes them if there are none.
 func (s *Session) duty() *Duties {
 	if s.duties == nil {
 		s.duties = new(Duties)
@@ -281,7 +279,7 @@ func (s *Session) duty() *Duties {
 	return s.duties
 }
 
-// tidy lets go of the duties of a member that has done with them.
+// tidy drops the duties of a member that has finished with them.
 func (s *Session) tidy() {
 	if d := s.duties; s.Leader != memberstate.Nobody && s.Role != memberstate.Leader && !s.Serving() &&
 		!d.lead.running && !d.lead.quits && !d.pause.running && d.orders == (orders{}) {

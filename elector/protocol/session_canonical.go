@@ -1,4 +1,4 @@
-// Sessions that behave alike, for those who look at all of them.
+// Canonical sessions: what a search needs to take sessions that behave alike for the same.
 
 package protocol
 
@@ -8,17 +8,17 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// Snapshot is a session between two steps, as a value: it is copied by assignment and
-// compared with ==. It lacks what the session remembers for others alone: what was shown,
-// and what the end of the ledger is held against. So a session that goes on from one must
-// be told that the leader of any term was heard (Session.Ledger).
+// Snapshot is a session between two steps, as a value: it is copied by assignment and compared
+// with ==. It lacks what the session remembers only for others: the last departure, and what the
+// end of the ledger is checked against. So when a session goes on from a snapshot, the call of
+// Session.Ledger must say that the leader of any term was heard.
 type Snapshot struct {
 	Machine
 
 	duties Duties // the zero value: there are none
 }
 
-// Snapshot is what the session is now. No step of it must be waiting.
+// Snapshot returns the session's. No step of it may be waiting.
 func (s *Session) Snapshot() Snapshot {
 	v := Snapshot{Machine: s.Machine}
 	if s.duties != nil {
@@ -27,8 +27,8 @@ func (s *Session) Snapshot() Snapshot {
 	return v
 }
 
-// Session is a session that goes on from a snapshot. It keeps its duties, if it has any, in
-// room, which it must have for itself.
+// Session goes on from the snapshot. It keeps its duties, if it has any, in room, which no other
+// session may use meanwhile.
 func (v *Snapshot) Session(room *Duties) Session {
 	s := Session{Machine: v.Machine}
 	if v.duties != (Duties{}) {
@@ -38,24 +38,25 @@ func (v *Snapshot) Session(room *Duties) Session {
 	return s
 }
 
-// CanonicalNow is what time it is in a canonical snapshot. It is later than any time that
-// matters is ago.
+// CanonicalNow is the time of a canonical snapshot. It is later than any interval that matters is
+// long.
 const CanonicalNow = 2 * maxDetection
 
-// Canonical is the snapshot without what tells apart two that behave alike, in the way of
-// Machine.Canonical. Times are moved so that now becomes CanonicalNow, and of times only
-// those are kept that can still count:
+// Canonical removes from the snapshot what does not affect behaviour, as Machine.Canonical does.
+// Times are moved so that now becomes CanonicalNow, and a time is kept only if it can still count:
 //
-//   - A beat was sent at a time that can still begin a lease. It was not yet answered, or its
-//     lease has not been taken up, and how long ago it was does not matter once that is as
-//     long as promises last, because no lease is longer than the promises that it rests on.
-//   - A lease ends at a time that has not come. One that has run out ends now.
+//   - When a beat was sent, if that can still begin a lease: the beat has not been answered, or the
+//     lease from it has not been taken up. Ages beyond the length of a promise are one, because no
+//     lease is longer than the promises that it rests on.
+//   - When a lease ends, if that is to come. A lease that has run out ends now.
 //
-// A lease that runs out ends Lead, because the driver sees to that. And of a Lead that was
-// told to end it does not matter which one it is, unless it is that of a term in which this
-// member may lead on, whose Lead is not begun again. A pause that no handover waits for is as
-// good as none, and that for which one does becomes the first. Nor does it matter who orders a member to resign that does
-// so of its own accord.
+// The other cases:
+//
+//   - A lease that runs out ends Lead, because the driver does that.
+//   - Of a Lead whose context has ended, the term does not matter, unless this member may still lead
+//     in that term: Lead is not called for it again.
+//   - A pause that no handover waits for is no pause; one that a handover waits for is the first.
+//   - If a member resigns of its own accord, it does not matter which orders say so, too.
 func (v Snapshot) Canonical(r *Rules, now time.Duration) Snapshot {
 	v.Machine = v.Machine.Canonical(r)
 	d := &v.duties
@@ -83,13 +84,13 @@ func (v Snapshot) Canonical(r *Rules, now time.Duration) Snapshot {
 	return v
 }
 
-// HoldsNoMoreLease says whether the term of a canonical snapshot is one with leases that has
-// held its last.
+// HoldsNoMoreLease says whether the term of a canonical snapshot, in a group with leases, has had
+// its last lease.
 func (v *Snapshot) HoldsNoMoreLease(r *Rules) bool {
 	return r.Lease > 0 && (v.leaseVoid() || v.duties.lease.until != 0 && v.duties.lease.until <= CanonicalNow)
 }
 
-// canonical are the times of the beats that can still begin a lease.
+// canonical keeps the times of the beats that can still begin a lease.
 func (s *SentTimes) canonical(m *Machine, r *Rules, l *lease, now time.Duration) (sent SentTimes) {
 	if m.Role != memberstate.Leader || r.Lease == 0 || r.others() == 0 || m.leaseVoid() {
 		return sent
@@ -103,9 +104,8 @@ func (s *SentTimes) canonical(m *Machine, r *Rules, l *lease, now time.Duration)
 	return sent
 }
 
-// StillServing is the canonical snapshot of a member that is the same, but for the Lead of a
-// term that it led before: that was told to end and has not returned. It is false if there is
-// no such member.
+// StillServing is the same canonical snapshot with a Lead of an earlier term whose context has
+// ended and which has not returned. It is false if no member can be in that state.
 func (v Snapshot) StillServing(r *Rules) (Snapshot, bool) {
 	machine, can := v.stillServing(r)
 	l := &v.duties.lead
@@ -117,7 +117,7 @@ func (v Snapshot) StillServing(r *Rules) (Snapshot, bool) {
 	return v, true
 }
 
-// Ordered says of which kinds orders stand, as the session was told, as far as that matters.
+// Ordered says which kinds of orders stand, as far as the session was told and as that matters.
 func (s *Session) Ordered() (transfer, resign bool) {
 	if s.duties == nil {
 		return false, false
@@ -125,8 +125,8 @@ func (s *Session) Ordered() (transfer, resign bool) {
 	return s.duties.orders.transfers > 0, s.duties.orders.resignations > 0
 }
 
-// Renamed is the snapshot in a group in which every member has another seat.
+// Renamed is the snapshot with every member in another seat.
 func (v Snapshot) Renamed(name func(memberstate.Seat) memberstate.Seat) Snapshot {
-	v.Machine = v.Machine.Renamed(name) // its duties know no member
+	v.Machine = v.Machine.Renamed(name) // no duty names a member
 	return v
 }

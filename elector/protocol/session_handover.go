@@ -1,11 +1,11 @@
 // A handover, as a session sees it: the orders that want it, and the engine's writes, which
 // pause for it.
 //
-// The machine has one handover at a time, and several orders may want it: a resignation
-// joins a transfer. So a session holds the machine against the orders that stand, after
-// every step: a handover that no order wants any more is given up, and a member that no
-// order wants to resign remains if its handover fails. To withdraw an order is to strike
-// it off, at whatever moment that is; no other order notices.
+// The machine has one handover at a time, and several orders may want it: a resignation joins a
+// transfer. So after every step the session compares the handover with the orders that stand. It
+// gives up a handover that no order wants any more, and if no order wants the member to resign, the
+// member remains when its handover fails. So an order can be withdrawn at any moment, and the other
+// orders are not affected.
 
 package protocol
 
@@ -13,16 +13,16 @@ package protocol
 type orders struct {
 	transfers, resignations uint32
 	own                     bool // the session's own, to resign
-	handing                 bool // a handover was under way when they were last attended to
+	handing                 bool // a handover was under way at the last attendHandover
 }
 
 func (o *orders) any() bool { return o.own || o.handing || o.transfers+o.resignations > 0 }
 
-// pause is what the engine was asked to do with its writes.
+// pause is the state of the engine's pause of its writes.
 type pause struct {
 	number  uint32 // of the newest one
 	running bool   // the engine has not said yet what came of it
-	asked   bool   // and a handover waits for that
+	asked   bool   // and a handover waits for it
 	ready   bool
 	failed  bool
 }
@@ -33,8 +33,7 @@ func (s *Session) Orders(transfers, resignations int) {
 	o.transfers, o.resignations = uint32(transfers), uint32(resignations)
 }
 
-// PauseEnded tells the session what came of a Pause, and says whether a handover waited for
-// that.
+// PauseEnded tells the session the result of a Pause, and returns whether a handover waited for it.
 func (s *Session) PauseEnded(number uint32, paused bool) (awaited bool) {
 	if s.duties == nil || s.duties.pause.number != number {
 		return false
@@ -47,8 +46,8 @@ func (s *Session) PauseEnded(number uint32, paused bool) (awaited bool) {
 	return p.asked
 }
 
-// attendHandover holds the handover against the orders that stand, and pauses the engine's
-// writes for it when the target is ready.
+// attendHandover compares the handover with the orders that stand, and pauses the engine's writes
+// for it when the target is ready.
 func (s *Session) attendHandover(fx Effects) (own InputKind) {
 	o, p, h := &s.duties.orders, &s.duties.pause, s.Handover()
 	switch {

@@ -1,6 +1,6 @@
-// When the engine's Lead runs: for each term that this member leads once, while it leads
-// it and, with leases, while it holds the lease; and never before the Lead of the term
-// before has returned.
+// When the engine's Lead runs: once for each term that this member leads, while it leads the term
+// and, with leases, while it holds the lease. It never begins before the Lead of the term before
+// has returned.
 
 package protocol
 
@@ -14,11 +14,11 @@ import (
 type lead struct {
 	term    memberstate.Term // the last one that it was called for
 	running bool             // it has not returned
-	ending  bool             // and was told to
+	ending  bool             // its context has ended
 	quits   bool             // this member is to resign, of its own accord
 }
 
-// attendLead begins and ends Lead, and tells the machine what it has to know of it.
+// attendLead begins and ends Lead, and returns the input by which the machine learns of it.
 func (s *Session) attendLead(r *Rules, now time.Duration, fx Effects) (own InputKind) {
 	l := &s.duties.lead
 	if s.duties.lease.over {
@@ -54,14 +54,14 @@ func (s *Session) endLead(fx Effects) {
 	}
 }
 
-// endOffice ends what this member may do as a leader, at once.
+// endOffice ends at once what this member may do as a leader.
 func (s *Session) endOffice(fx Effects) {
 	s.dropLease(fx)
 	s.endLead(fx)
 }
 
-// LeadReturned tells the session that the Lead of a term has returned: early if its context
-// had not ended. A leader whose engine does not want to serve resigns, which is returned.
+// LeadReturned tells the session that the Lead of a term has returned; early means that its context
+// had not ended. Then the engine does not want to serve, so a leader resigns, and quits is true.
 func (s *Session) LeadReturned(term memberstate.Term, early bool) (quits bool) {
 	if s.duties == nil || !s.duties.lead.running || s.duties.lead.term != term {
 		return false
@@ -72,5 +72,5 @@ func (s *Session) LeadReturned(term memberstate.Term, early bool) (quits bool) {
 	return quits
 }
 
-// Quit has this member resign if it leads. Nobody withdraws that.
+// Quit makes this member resign if it leads. That is never withdrawn.
 func (s *Session) Quit() { s.duty().lead.quits = true }

@@ -1,5 +1,8 @@
 // The lease of a session. It is counted from the sending of the heartbeat that a quorum has
 // answered with its promise, and is shorter than the promises by the drift margin (D11).
+//
+// Once it has run out nothing extends it, even if a confirmation was under way: the driver may have
+// acted on its end, for example by reporting it. So the term holds no other lease, and ends.
 
 package protocol
 
@@ -16,8 +19,7 @@ type lease struct {
 	over  bool          // it has run out: nothing extends it any more
 }
 
-// attendLease extends the lease when a quorum has confirmed it. One that has run out stays
-// so, whatever confirmation is still under way: it may have been acted upon.
+// attendLease extends the lease when a quorum has confirmed it, unless it has run out.
 func (s *Session) attendLease(r *Rules, now time.Duration, fx Effects) {
 	d := s.duty()
 	if s.LeaseBeat() == 0 {
@@ -41,15 +43,15 @@ func (s *Session) dropLease(fx Effects) {
 	}
 }
 
-// LeaseOver tells the session that the lease of a term has run out. The driver knows best:
-// it may have shown that to somebody, when this session still expected more.
+// LeaseOver tells the session that the lease of a term has run out. The driver's word counts, even
+// if this session still expected more.
 func (s *Session) LeaseOver(term memberstate.Term) {
 	if d := s.duties; d != nil && d.lease.until != 0 && s.Term == term {
 		d.lease.over = true
 	}
 }
 
-// LeaseLeft is how long the lease lasts on that this member holds; zero if it holds none.
+// LeaseLeft is how much longer this member's lease lasts; zero if it holds none.
 func (s *Session) LeaseLeft(now time.Duration) time.Duration {
 	if d := s.duties; d != nil && !d.lease.over && d.lease.until != 0 {
 		return max(0, d.lease.until-now)

@@ -1,5 +1,5 @@
-// The engine's ledger, as a session sees it: what LedgerEnd returns is held against what it
-// returned before and what was heard, and a ledger that breaks the contract stops the
+// The engine's ledger, as a session sees it. Each answer of LedgerEnd is compared with the one
+// before and with the appends that were heard, and a ledger that breaks the contract stops the
 // member.
 
 package protocol
@@ -10,19 +10,19 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// ledgerLog remembers what the engine has said of its ledger.
+// ledgerLog remembers the engine's answers.
 type ledgerLog struct {
-	end   memberstate.Position // as last returned
-	asked memberstate.Term     // and the promise it was returned with
-	known memberstate.Term     // the largest term that its entries may have by now, but for what was heard
+	end   memberstate.Position // the last answer
+	asked memberstate.Term     // the term of the promise that it came with
+	known memberstate.Term     // the largest term that its entries may have, appends that were heard aside
 }
 
-// check compares the ledger's end with what it can be.
+// check compares the ledger's end with what is possible.
 //
-// It moves back only when the leader of a later term overwrites what this member has, and
-// then the engine has heard from that leader since: after a promise for a term only a
-// leader of that term or a later one may change the ledger. And its term is one that this
-// member led or heard the leader of, or that was in the ledger from the start.
+// The end moves back only when the leader of a later term overwrites entries, and the engine has
+// heard from that leader since the last answer: after a promise for a term, only a leader of that
+// term or a later one may change the ledger. And the end's term is one that this member led, or
+// whose leader it heard, or that was in the ledger from the start.
 func (l *ledgerLog) check(term memberstate.Term, end memberstate.Position, heard memberstate.Term) error {
 	problem := ""
 	switch {

@@ -1,5 +1,5 @@
-// What a member shows of itself: what it has saved, so that no restart can take anything
-// of it back.
+// What a member shows of itself: what it has saved, so that no restart can take anything of it
+// back.
 
 package protocol
 
@@ -10,7 +10,7 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// View is what a member is, as others may see it.
+// View is a member as others may see it.
 type View struct {
 	Term         memberstate.Term
 	Role         memberstate.Role
@@ -21,13 +21,13 @@ type View struct {
 	Stopped   bool
 }
 
-// Hearing is what a member says of an append before its engine accepts it.
+// Hearing is a member's judgement of an append before its engine accepts it.
 type Hearing uint8
 
 const (
-	// HeardNews: the member has to take it in first, and then to look again.
+	// HeardNews: the member has to take it in first, and then to judge again.
 	HeardNews Hearing = iota
-	// HeardLeader: it is by the leader that the member follows.
+	// HeardLeader: it comes from the leader that the member follows.
 	HeardLeader
 	// HeardStale: its term is over.
 	HeardStale
@@ -35,7 +35,7 @@ const (
 	HeardOther
 )
 
-// Hears decides on an append by what the member shows, which no restart takes back.
+// Hears judges an append by what the member shows, which no restart takes back.
 func (v *View) Hears(term memberstate.Term, leader memberstate.Seat) Hearing {
 	switch {
 	case term < v.Term:
@@ -48,7 +48,7 @@ func (v *View) Hears(term memberstate.Term, leader memberstate.Seat) Hearing {
 	return HeardLeader
 }
 
-// view is what the machine is now. It may be ahead of the disk.
+// view is the machine's present view. It may be ahead of the disk.
 func (s *Session) view() (v View) {
 	s.look(&v)
 	return v
@@ -59,14 +59,14 @@ func (s *Session) look(v *View) {
 	v.Last, v.Departure, v.Stopped = s.last, s.departure, false
 }
 
-// show shows what the machine is now. If it took its leader for gone, it shows why.
+// show shows the present view and, if the machine took its leader for gone, why.
 func (s *Session) show(r *Rules, x *Step, fx Effects) {
 	s.departs(x.shown.Leader, s.whyGone(r, &x.Input, &x.shown))
 	x.shown = s.view()
 	fx.Show(x.shown)
 }
 
-// showLoss shows that this member leads no more, before it is known what it is instead.
+// showLoss shows that this member leads no more. Its new role is shown only when it is durable.
 func (s *Session) showLoss(r *Rules, x *Step, fx Effects) {
 	s.departs(x.shown.Leader, s.whyGone(r, &x.Input, &x.shown))
 	x.shown = x.shown.lost()
@@ -74,9 +74,8 @@ func (s *Session) showLoss(r *Rules, x *Step, fx Effects) {
 	fx.Show(x.shown)
 }
 
-// showEnd shows that this member has stopped, and leads nothing. While a step waits, the
-// machine is ahead of the disk, and stays so for ever: all that is known to be durable is
-// what was shown before.
+// showEnd shows that this member has stopped, and leads nothing. If a step waits, the machine stays
+// ahead of the disk for ever, and only what was shown before the step is known to be durable.
 func (s *Session) showEnd(waiting *Step, fx Effects) {
 	v := s.view()
 	if waiting != nil {
@@ -97,7 +96,7 @@ func (s *Session) departs(leader memberstate.Seat, why Departure) {
 	}
 }
 
-// lost is what shows of a leader that leads no more.
+// lost is the view without the office.
 func (v View) lost() View {
 	if v.Role == memberstate.Leader {
 		v.Role, v.Leader = memberstate.Candidate, memberstate.Nobody
@@ -110,8 +109,8 @@ func (s *Session) beatSent(beat uint32) (at time.Duration, known bool) {
 	return s.duty().sent.beat(&s.Machine, beat)
 }
 
-// RoundTrip is how long ago the request of an answer was sent; zero if the message is no
-// answer, or if that is not known any more.
+// RoundTrip is how long ago the request of an answer was sent; zero if the message is no answer, or
+// if the time is not known any more.
 func (s *Session) RoundTrip(answer *rpc.Body, now time.Duration) time.Duration {
 	if s.duties == nil {
 		return 0
@@ -119,9 +118,9 @@ func (s *Session) RoundTrip(answer *rpc.Body, now time.Duration) time.Duration {
 	return s.duties.sent.RoundTrip(&s.Machine, answer, now)
 }
 
-// QuorumAge is, on a leader, how long ago the newest heartbeat was sent that a quorum has
-// answered. It is a multiple of heartbeats where it is not known better: no beat of the
-// term has been answered yet, or so many have not been that its time is not kept.
+// QuorumAge is, on a leader, how long ago it sent the newest heartbeat that a quorum has answered.
+// It is a multiple of heartbeats if that time is not known: no beat of the term has been answered
+// yet, or so many have not been that the time is not kept.
 func (s *Session) QuorumAge(r *Rules, now time.Duration) time.Duration {
 	if s.Role != memberstate.Leader || r.quorum() == 1 {
 		return 0

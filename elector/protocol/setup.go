@@ -1,4 +1,4 @@
-// How a group is set up at a node: what can be wrong with that, and the rules that follow.
+// The configuration of a group at a node: its checks, and the rules that follow from it.
 
 package protocol
 
@@ -9,8 +9,8 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// Setup is how a group is set up. An engine says it by elector.GroupConfig, where each field is
-// explained.
+// Setup is the configuration of a group. Engines give it as an elector.GroupConfig, which explains
+// each field.
 type Setup struct {
 	Group                      string
 	Members                    []memberstate.Member
@@ -19,8 +19,8 @@ type Setup struct {
 	Leases, NoPreVote, NoRanks bool
 }
 
-// Electorate is who elects, and by which rules at a node. It complains about every field that is
-// wrong; then the electorate is not to be used.
+// Electorate returns the members and their rules at a node. It complains about every wrong field;
+// then the electorate must not be used.
 func (s *Setup) Electorate(self string, bad *Complaints) Electorate {
 	switch {
 	case s.Group == "":
@@ -46,8 +46,7 @@ func (s *Setup) Electorate(self string, bad *Complaints) Electorate {
 	return Electorate{Members: members, Rules: r}
 }
 
-// Rules are those that the machine of a member goes by. Nothing is wrong with the setup, and
-// Members is not looked at.
+// Rules are those of one member's machine. The setup must be valid; its Members are not looked at.
 func (s *Setup) Rules(members memberstate.Members, self string) Rules {
 	r := Rules{
 		Self: members.Seat(self), Voters: members.Voters(), All: members.All(),

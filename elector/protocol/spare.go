@@ -1,5 +1,5 @@
-// What groups need while a step of theirs waits, and no longer. It is kept for the next one
-// that needs it, because steps wait often and groups may be many.
+// Memory that groups need only while their steps wait. It is kept for reuse, because steps wait often
+// and groups may be many.
 
 package protocol
 
@@ -19,7 +19,7 @@ func (n *Node) release(g *Group) {
 	give(&n.spare.steps, p)
 }
 
-// extras are made when the group first needs any, and let go when it needs none.
+// extras are made when the group first needs them, and dropped when it needs none.
 func (n *Node) extras(g *Group) *more {
 	if g.more == nil {
 		g.more = take(&n.spare.extras)
@@ -27,7 +27,7 @@ func (n *Node) extras(g *Group) *more {
 	return g.more
 }
 
-// tidy lets extras go that are not needed any more. A queue that was long is not kept.
+// tidy drops extras that are not needed any more. A long queue is not kept.
 func (n *Node) tidy(g *Group) {
 	x := g.more
 	if x == nil || x.busy != nil || x.attempt != nil || x.err != nil || len(x.orders)+len(x.heirless) > 0 || len(x.queue) > 0 {
@@ -38,7 +38,7 @@ func (n *Node) tidy(g *Group) {
 	}
 }
 
-// take is something that was given back, or that is new.
+// take returns an object that was given back, or a new one.
 func take[T any](from *[]*T) *T {
 	last := len(*from) - 1
 	if last < 0 {

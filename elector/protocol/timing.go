@@ -1,4 +1,4 @@
-// How long things take: the intervals that an election is run by.
+// Timing: the intervals of an election.
 
 package protocol
 
@@ -15,17 +15,15 @@ type Timing struct {
 	// Leak * Heartbeat is taken for dead, and a leader steps down when no
 	// quorum has answered its last Leak heartbeats. It is 2 or more.
 	Leak int
-	// MinVoteWait and MaxVoteWait bound the random wait between two attempts
-	// of a candidate.
+	// MinVoteWait and MaxVoteWait bound the random wait between two attempts of a candidate.
 	MinVoteWait, MaxVoteWait time.Duration
-	// RoundTimeout is how long a candidate waits for the answers to one round.
-	// It is stretched where round trips turn out to be longer.
+	// RoundTimeout is how long a candidate waits for the answers to one round. It is stretched
+	// where round trips turn out to be longer.
 	RoundTimeout time.Duration
-	// DriftMargin is what a lease is shorter at its holder than at those who
-	// promised it, so that clocks of different rates cannot make two holders.
-	// What it leaves of Leak * Heartbeat is how long a lease lasts. That must be
-	// more than a Heartbeat and the round trip in which it is answered, or no
-	// lease is ever renewed. It is used with leases only.
+	// DriftMargin is how much shorter a lease is at its holder than at the voters that promised
+	// it, so that clocks of different rates cannot make two holders. The rest of
+	// Leak * Heartbeat is the length of a lease. It must be more than a Heartbeat and the round
+	// trip in which it is answered, or no lease is ever renewed. It is used with leases only.
 	DriftMargin time.Duration
 }
 
@@ -57,8 +55,8 @@ func DLedgerTiming() Timing {
 // Detection is how long a leader may be silent before it is taken for dead.
 func (t Timing) Detection() time.Duration { return time.Duration(t.Leak) * t.Heartbeat }
 
-// shortest is the least of any interval at which messages are sent. What is sent more often
-// costs more than it helps, and a candidate that is cut off would send without a pause.
+// shortest is the lower bound of every interval at which messages are sent. More messages cost more
+// than they help, and a candidate that is cut off would send without a pause.
 const shortest = time.Millisecond
 
 // maxDetection keeps sums of intervals far from overflow.
@@ -105,6 +103,6 @@ func (t Timing) Check(c *Complaints, leases bool) {
 	}
 }
 
-// minLeak leaves room for heartbeats that do not all take equally long, and maxLeak bounds
-// the beats that a leader counts; it fits in a byte.
+// minLeak leaves room for heartbeats that take different times. maxLeak bounds the beats that a
+// leader counts; it fits in a byte.
 const minLeak, maxLeak = 2, 100
