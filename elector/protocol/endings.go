@@ -48,24 +48,24 @@ func (n *Node) end(g *Group, err error) {
 	g.endOffice(&n.fx)
 	g.endPause(&n.fx)
 	n.alarms.remove(g)
-	x := n.extras(g)
+	x := n.transientOf(g)
 	x.err, x.attempt = err, nil
 	var waiting *Step
 	if x.busy != nil {
 		waiting = &x.busy.Step
 	}
 	g.showEnd(waiting, &n.fx)
-	for _, o := range append(x.orders, x.heirless...) {
+	for _, o := range append(x.orders, x.awaitHeir...) {
 		o.Settled(Say(ErrStopped, "group %q has stopped", g.name))
 	}
-	x.orders, x.heirless = nil, nil
+	x.orders, x.awaitHeir = nil, nil
 	if err != nil {
 		n.edge.Failed(g, err)
 	}
 	queue := x.queue[x.first:]
 	x.queue, x.first, x.messages = nil, 0, 0
 	for i := range queue {
-		n.letGo(&queue[i].purpose)
+		n.abandon(&queue[i].purpose)
 	}
 	n.done(g)
 }
@@ -82,8 +82,8 @@ func (n *Node) conclude(g *Group) {
 		return
 	}
 	var err error
-	if g.more != nil {
-		err = g.more.err
+	if g.transient != nil {
+		err = g.transient.err
 	}
 	g.engine.Ended(err)
 }

@@ -41,20 +41,20 @@ type Group struct {
 	leaving     bool          // it ends as soon as it does not lead
 	life        life          // the intake's
 	engine      Engine
-	more        *more // nil while there is nothing of it
+	transient   *transient // nil while there is nothing of it
 	name        string
 }
 
-// more is what most groups do not have, or not for long.
-type more struct {
-	busy     *pending  // the step that waits for the ledger or the disk
-	queue    []waiting // inputs that came while a step waited
-	first    int       // of these, the next one
-	messages int       // how many of them are messages
-	orders   []*Order  // to hand over, that stand
-	heirless []*Order  // that have been carried out, and wait until the heir leads
-	attempt  *attempt  // the handover under way
-	err      error     // that has ended the group
+// transient is what most groups do not have, or not for long.
+type transient struct {
+	busy      *pending  // the step that waits for the ledger or the disk
+	queue     []waiting // inputs that came while a step waited
+	first     int       // of these, the next one
+	messages  int       // how many of them are messages
+	orders    []*Order  // to hand over, that stand
+	awaitHeir []*Order  // that have been carried out, and wait until the heir leads
+	attempt   *attempt  // the handover under way
+	err       error     // that has ended the group
 }
 
 // pending is a step on its way, with its purpose.
@@ -125,10 +125,10 @@ func (g *Group) Record() memberstate.Record {
 
 // busy is the step that waits, if any.
 func (g *Group) busy() *pending {
-	if g.more == nil {
+	if g.transient == nil {
 		return nil
 	}
-	return g.more.busy
+	return g.transient.busy
 }
 
 // Waits says whether a step of the group waits, for the ledger or for the disk.
@@ -136,17 +136,17 @@ func (g *Group) Waits() bool { return g.busy() != nil }
 
 // Queued is how much waits for the step under way, and how many messages are among it.
 func (g *Group) Queued() (all, messages int) {
-	if g.more == nil {
+	if g.transient == nil {
 		return 0, 0
 	}
-	return len(g.more.queue) - g.more.first, g.more.messages
+	return len(g.transient.queue) - g.transient.first, g.transient.messages
 }
 
 // add keeps an input until the step under way is done. The queue is bounded: Deliver bounds the
 // messages, each order belongs to a caller who waits, and of the few other kinds of input equal ones
 // are kept once. That changes nothing: hearing the same leader twice, or being told twice to stand,
 // does what once does.
-func (x *more) add(p *waiting) {
+func (x *transient) add(p *waiting) {
 	if p.Kind == Receive {
 		x.messages++
 	} else if i := slices.IndexFunc(x.queue[x.first:], p.isSame); i >= 0 {
@@ -177,7 +177,7 @@ func both(first, second func()) func() {
 }
 
 // next takes out the input that has waited longest.
-func (x *more) next(p *pending) {
+func (x *transient) next(p *pending) {
 	next := &x.queue[x.first]
 	if next.Kind == Receive {
 		x.messages--

@@ -21,7 +21,7 @@ import (
 // round is a round of votes.
 type round struct {
 	asked    memberstate.Term // the term that votes are asked for
-	asking   time.Duration    // how long the round will have lasted when the alarm rings
+	elapsed  time.Duration    // how long the round will have lasted when the alarm rings
 	accepted memberstate.Set  // voters that accepted, this member included
 	bigger   memberstate.Set  // voters that refused because their ledgers are better
 	answered memberstate.Set  // voters that gave any valid answer
@@ -160,18 +160,18 @@ func (m *Machine) awaitAnswers(r *Rules, out *Output) {
 	next, repeats := m.roundLasts(r)
 	if slot := m.slot(r); repeats {
 		again := slot
-		for again/2 > m.round.asking && again/2 >= r.shortestSlot() {
+		for again/2 > m.round.elapsed && again/2 >= r.shortestSlot() {
 			again /= 2
 		}
-		for again <= m.round.asking {
+		for again <= m.round.elapsed {
 			again *= 2
 		}
 		if again+slot <= next {
 			next = again
 		}
 	}
-	wait := next - m.round.asking
-	m.round.asking = next
+	wait := next - m.round.elapsed
+	m.round.elapsed = next
 	m.arm(out, wait, wait)
 }
 
@@ -196,7 +196,7 @@ func (m *Machine) roundLasts(r *Rules) (long time.Duration, repeats bool) {
 func (m *Machine) askAgain(r *Rules, in *Input, out *Output) {
 	long, repeats := m.roundLasts(r)
 	vain := m.round.hasLeader || m.known > m.round.asked
-	if !repeats || m.round.asking >= long || vain && m.round.asking >= m.slot(r) {
+	if !repeats || m.round.elapsed >= long || vain && m.round.elapsed >= m.slot(r) {
 		m.conclude(r, in, out, m.judge(r))
 		return
 	}

@@ -66,7 +66,7 @@ func (m *Machine) arbitrate(r *Rules, in *Input, out *Output, self bool) rpc.Res
 	if !ok {
 		return 0 // the step is repeated
 	}
-	result := holdAgainst(mine, q)
+	result := compareLedgers(mine, q)
 	switch {
 	case preVote:
 		if result == rpc.Accept && m.isAboutToLead(r, q) {
@@ -146,8 +146,8 @@ func (m *Machine) goesFirst(r *Rules, q *Message) bool {
 		m.turn(r, r.Self, memberstate.Nobody) < m.turn(r, q.From, memberstate.Nobody)
 }
 
-// holdAgainst compares the candidate's ledger with this member's.
-func holdAgainst(mine memberstate.Position, q *Message) rpc.Result {
+// compareLedgers compares the candidate's ledger with this member's.
+func compareLedgers(mine memberstate.Position, q *Message) rpc.Result {
 	switch {
 	case q.Ledger.Term < mine.Term:
 		return rpc.RejectExpiredLedgerTerm

@@ -164,7 +164,7 @@ func (n *Node) receive(g *Group, from memberstate.Seat, msg *rpc.Message) {
 	if g.busy() != nil {
 		p := waiting{purpose: purpose{from: msg.From}}
 		g.read(from, msg, &p.Input, n.now)
-		n.extras(g).add(&p)
+		n.transientOf(g).add(&p)
 		return
 	}
 	p := n.step
@@ -226,8 +226,8 @@ func (n *Node) LeadReturned(g *Group, term memberstate.Term, early bool, err err
 
 // PauseEnded tells a group that its engine has paused its writes, or why it could not.
 func (n *Node) PauseEnded(g *Group, number uint32, err error) {
-	if g.PauseEnded(number, err == nil) && err != nil && g.more != nil {
-		g.more.attempt.refused(err)
+	if g.PauseEnded(number, err == nil) && err != nil && g.transient != nil {
+		g.transient.attempt.refused(err)
 	}
 	n.attend(g)
 	n.done(g)
@@ -241,7 +241,7 @@ func (n *Node) give(g *Group, in *Input, what purpose) {
 			what.then()
 		}
 	case g.busy() != nil:
-		n.extras(g).add(&waiting{*in, what})
+		n.transientOf(g).add(&waiting{*in, what})
 	default:
 		n.step.Input = *in
 		n.step.purpose = what
@@ -252,14 +252,14 @@ func (n *Node) give(g *Group, in *Input, what purpose) {
 
 // workOff gives the machine the inputs that had to wait.
 func (n *Node) workOff(g *Group) {
-	if g.more == nil {
+	if g.transient == nil {
 		return
 	}
 	for g.busy() == nil && g.running {
 		if all, _ := g.Queued(); all == 0 {
 			break
 		}
-		g.more.next(n.step)
+		g.transient.next(n.step)
 		n.begin(g)
 	}
 	n.tidy(g)
@@ -289,7 +289,7 @@ func (n *Node) attend(g *Group) {
 func (n *Node) resume(g *Group, next func(p *pending) Need) {
 	p := g.busy()
 	if !g.running {
-		n.letGo(&p.purpose)
+		n.abandon(&p.purpose)
 		n.release(g)
 		n.conclude(g)
 		return
@@ -308,7 +308,7 @@ func (n *Node) enter(g *Group, p *pending) {
 func (n *Node) proceed(g *Group, p *pending, need Need) {
 	n.inside = false
 	if need != NeedNothing && g.busy() == nil {
-		n.extras(g).busy, n.step = p, take(&n.spare.steps)
+		n.transientOf(g).busy, n.step = p, take(&n.spare.steps)
 	}
 	switch need {
 	case NeedLedger:
@@ -323,7 +323,7 @@ func (n *Node) proceed(g *Group, p *pending, need Need) {
 			then()
 		}
 	case NeedNothing:
-		if g.more != nil && g.more.busy != nil {
+		if g.transient != nil && g.transient.busy != nil {
 			n.release(g)
 		}
 		if g.leaving && g.Role != memberstate.Leader {
@@ -332,8 +332,8 @@ func (n *Node) proceed(g *Group, p *pending, need Need) {
 	}
 }
 
-// letGo abandons a step that will never be done.
-func (n *Node) letGo(what *purpose) {
+// abandon abandons a step that will never be done.
+func (n *Node) abandon(what *purpose) {
 	if what.then != nil {
 		what.then()
 	}

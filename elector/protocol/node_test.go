@@ -439,7 +439,7 @@ func TestAnAnswerIsAReasonInItsTerm(t *testing.T) {
 			Kind: rpc.TakeLeadershipResponse, Mark: rpc.PreVote, Result: rpc.LedgerBehind, Asked: asked,
 		}}}
 		d.node.followHandover(&d.group, &in)
-		assert.Equal(t, asked == d.group.Term, len(d.group.more.attempt.answered) == 1)
+		assert.Equal(t, asked == d.group.Term, len(d.group.transient.attempt.answered) == 1)
 	}
 }
 

@@ -122,7 +122,7 @@ func (a *attempt) refused(err error) {
 // followHandover notes what a step shows of a handover.
 func (n *Node) followHandover(g *Group, in *Input) {
 	m := &g.Machine
-	x := n.extras(g)
+	x := n.transientOf(g)
 	if x.attempt == nil {
 		x.attempt = &attempt{answered: make(map[memberstate.Seat]Obstacle)}
 	}
@@ -154,11 +154,11 @@ func (n *Node) followHandover(g *Group, in *Input) {
 // whyNotHandedOver says why a finished handover has failed, if it has: this member still leads, or
 // it resigned and no other member took over.
 func (n *Node) whyNotHandedOver(g *Group) error {
-	if g.more == nil || g.more.attempt == nil {
+	if g.transient == nil || g.transient.attempt == nil {
 		return nil
 	}
-	a := g.more.attempt
-	g.more.attempt = nil
+	a := g.transient.attempt
+	g.transient.attempt = nil
 	if g.Role != memberstate.Leader && g.view().Departure != DepartedResigned {
 		return nil
 	}

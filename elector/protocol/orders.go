@@ -54,11 +54,11 @@ func (n *Node) Obey(g *Group, o *Order) {
 		o.Settled(fmt.Errorf("%w: %q is not another voter of group %q", ErrTransferFailed, o.To, g.name))
 	case !leads:
 		o.Settled(ErrNotLeader)
-	case !o.Resign && (g.Handover().Phase != NoHandover || g.more != nil && len(g.more.orders) > 0):
+	case !o.Resign && (g.Handover().Phase != NoHandover || g.transient != nil && len(g.transient.orders) > 0):
 		o.Settled(ErrTransferInProgress)
 	default:
 		o.term = g.Term
-		x := n.extras(g)
+		x := n.transientOf(g)
 		x.orders = append(x.orders, o)
 		g.countOrders()
 		n.give(g, o.input(g), purpose{order: o})
@@ -67,10 +67,10 @@ func (n *Node) Obey(g *Group, o *Order) {
 
 // Withdraw removes an order whose outcome is still open.
 func (n *Node) Withdraw(g *Group, o *Order, why error) {
-	x := g.more
+	x := g.transient
 	switch {
 	case x == nil:
-	case strike(&x.heirless, o):
+	case strike(&x.awaitHeir, o):
 		o.Settled(why)
 		n.tidy(g)
 	case strike(&x.orders, o):
@@ -94,7 +94,7 @@ func strike(list *[]*Order, o *Order) (was bool) {
 }
 
 func (g *Group) countOrders() {
-	resignations, all := 0, g.more.orders
+	resignations, all := 0, g.transient.orders
 	for _, o := range all {
 		if o.Resign {
 			resignations++
@@ -107,7 +107,7 @@ func (g *Group) countOrders() {
 // when another member leads.
 func (n *Node) settle(g *Group) {
 	failed := n.whyNotHandedOver(g)
-	x := g.more
+	x := g.transient
 	if x == nil {
 		return
 	}
@@ -119,7 +119,7 @@ func (n *Node) settle(g *Group) {
 		case o.Resign:
 			o.Settled(nil)
 		default:
-			x.heirless = append(x.heirless, o)
+			x.awaitHeir = append(x.awaitHeir, o)
 		}
 		return o.began
 	})
@@ -130,12 +130,12 @@ func (n *Node) settle(g *Group) {
 
 // succeed settles the orders that wait for a leader of a later term, if there is one.
 func (n *Node) succeed(g *Group, v *View) {
-	x := g.more
-	if x == nil || len(x.heirless) == 0 || v.Leader == memberstate.Nobody {
+	x := g.transient
+	if x == nil || len(x.awaitHeir) == 0 || v.Leader == memberstate.Nobody {
 		return
 	}
 	leader := g.Members.ID(v.Leader)
-	x.heirless = slices.DeleteFunc(x.heirless, func(o *Order) bool {
+	x.awaitHeir = slices.DeleteFunc(x.awaitHeir, func(o *Order) bool {
 		switch {
 		case v.Term <= o.term:
 			return false

@@ -5,8 +5,8 @@ package protocol
 
 // spare is what no group needs now.
 type spare struct {
-	steps  []*pending
-	extras []*more
+	steps      []*pending
+	transients []*transient
 }
 
 // mostSpare bounds how much is kept.
@@ -14,27 +14,27 @@ const mostSpare = 16
 
 // release gives back the place of the step that waited.
 func (n *Node) release(g *Group) {
-	p := g.more.busy
-	g.more.busy, p.purpose = nil, purpose{}
+	p := g.transient.busy
+	g.transient.busy, p.purpose = nil, purpose{}
 	give(&n.spare.steps, p)
 }
 
-// extras are made when the group first needs them, and dropped when it needs none.
-func (n *Node) extras(g *Group) *more {
-	if g.more == nil {
-		g.more = take(&n.spare.extras)
+// transientOf makes a group's transient state when it first needs any. tidy drops it.
+func (n *Node) transientOf(g *Group) *transient {
+	if g.transient == nil {
+		g.transient = take(&n.spare.transients)
 	}
-	return g.more
+	return g.transient
 }
 
-// tidy drops extras that are not needed any more. A long queue is not kept.
+// tidy drops transient state that is not needed any more. A long queue is not kept.
 func (n *Node) tidy(g *Group) {
-	x := g.more
-	if x == nil || x.busy != nil || x.attempt != nil || x.err != nil || len(x.orders)+len(x.heirless) > 0 || len(x.queue) > 0 {
+	x := g.transient
+	if x == nil || x.busy != nil || x.attempt != nil || x.err != nil || len(x.orders)+len(x.awaitHeir) > 0 || len(x.queue) > 0 {
 		return
 	}
-	if g.more = nil; cap(x.queue) <= mostSpare {
-		give(&n.spare.extras, x)
+	if g.transient = nil; cap(x.queue) <= mostSpare {
+		give(&n.spare.transients, x)
 	}
 }
 

@@ -132,7 +132,7 @@ func TestLongRoundTripsAreNotCutShort(t *testing.T) {
 // A round that is found out to be too short goes on.
 func TestARoundGrowsWithTheRoundTrip(t *testing.T) {
 	c := slowPreVoteAsked(t, 30*time.Millisecond)
-	for c.machine.round.asking < c.rules.Timing.RoundTimeout {
+	for c.machine.round.elapsed < c.rules.Timing.RoundTimeout {
 		c.ring()
 	}
 	c.machine.roundTrip = 60_000
@@ -140,7 +140,7 @@ func TestARoundGrowsWithTheRoundTrip(t *testing.T) {
 	assert.False(t, c.out.Ended)
 	c.ring()
 	assert.True(t, c.out.Ended)
-	assert.Equal(t, 180*time.Millisecond, c.machine.round.asking)
+	assert.Equal(t, 180*time.Millisecond, c.machine.round.elapsed)
 }
 
 // Not even the shortest timing has a member ask without a pause.

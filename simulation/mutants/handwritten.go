@@ -55,7 +55,7 @@ var handwritten = []mutant{
 	{"promise-of-the-engine-skipped", "elector/protocol/machine.go", "if !in.HasLedger || in.LedgerTerm < m.Term {", "if !in.HasLedger {", "a step asks for the ledger of two terms only in a group of one, which has nobody to lose an entry to"},
 	{"ledger-asked-for-the-old-term", "elector/protocol/machine.go", "out.NeedLedger, out.LedgerTerm = true, m.Term", "out.NeedLedger, out.LedgerTerm = true, m.Term-1", ""},
 	{"taker-not-held-to-the-ledger", "elector/protocol/machine_handover.go", "case end.Compare(q.Ledger) < 0:", "case end.Compare(q.Ledger) < -9:", ""},
-	{"ledger-checked-before-the-term", "elector/protocol/machine_vote.go", "\tpreVote := q.Mark == rpc.PreVote\n", "\tpreVote := q.Mark == rpc.PreVote\n\tif mine, ok := m.ledger(in, out); !ok {\n\t\treturn 0\n\t} else if refusal := holdAgainst(mine, q); !preVote && refusal != rpc.Accept {\n\t\treturn refusal\n\t}\n", ""},
+	{"ledger-checked-before-the-term", "elector/protocol/machine_vote.go", "\tpreVote := q.Mark == rpc.PreVote\n", "\tpreVote := q.Mark == rpc.PreVote\n\tif mine, ok := m.ledger(in, out); !ok {\n\t\treturn 0\n\t} else if refusal := compareLedgers(mine, q); !preVote && refusal != rpc.Accept {\n\t\treturn refusal\n\t}\n", ""},
 
 	// Engines: the other side of the contract.
 	{"broken-ledger-relied-on", "elector/protocol/session_ledger.go", "\tif problem != \"\" {", "\tif false {", ""},
@@ -119,7 +119,7 @@ var handwritten = []mutant{
 	{"wait-set-anew-with-every-term", "elector/protocol/machine_vote.go", "\tif !waits {\n", "\tif _ = waits; true {\n", ""},
 	{"silence-as-long-as-by-default", "elector/protocol/machine_follow.go", "wait := max(r.Timing.Detection(), m.Promise)", "wait := max(300*time.Millisecond, m.Promise)", ""},
 	{"silence-half-as-long", "elector/protocol/machine_follow.go", "wait := max(r.Timing.Detection(), m.Promise)", "wait := r.Timing.Detection() / 2", ""},
-	{"silent-peer-waited-for", "elector/protocol/machine_campaign.go", "if !repeats || m.round.asking >= long || vain && m.round.asking >= m.slot(r) {", "if m.round.answered != r.Voters && m.round.asking >= long {\n\t\tm.round.asking, vain = 0, false\n\t}\n\tif !repeats || m.round.answered == r.Voters || vain && m.round.asking < 0 {", ""},
+	{"silent-peer-waited-for", "elector/protocol/machine_campaign.go", "if !repeats || m.round.elapsed >= long || vain && m.round.elapsed >= m.slot(r) {", "if m.round.answered != r.Voters && m.round.elapsed >= long {\n\t\tm.round.elapsed, vain = 0, false\n\t}\n\tif !repeats || m.round.answered == r.Voters || vain && m.round.elapsed < 0 {", ""},
 	{"no-alarm-after-making-way", "elector/protocol/machine_lead.go", "\tm.stepDown(out)\n\tm.armRest(r, out)\n\treturn true", "\tm.stepDown(out)\n\treturn true", ""},
 	{"alarm-lost-while-the-process-stands-still", "simulation/node.go", "\tn.orders = n.orders[:0]\n\tn.endTurn()", "\tn.orders = n.orders[:0]\n\tn.host.EndTurn()", ""},
 
@@ -132,7 +132,7 @@ var handwritten = []mutant{
 	{"plain-request-claims-a-pre-vote", "elector/protocol/machine_campaign.go", "\t\tm.askVotes(r, in, out, term, rpc.Plain, memberstate.Nobody)", "\t\tm.askVotes(r, in, out, term, rpc.Won, memberstate.Nobody)", ""},
 	{"plain-requests-depose", "elector/protocol/machine_vote.go", "return r.PreVote && q.Mark != rpc.Won && q.Term > m.Term", "return false", ""},
 	{"veto-not-awaited", "elector/protocol/machine_campaign.go", "return m.fromHint && m.round.phase == preVoting", "return false", ""},
-	{"veto-awaited-for-ever", "elector/protocol/machine_campaign.go", "\tif !repeats || m.round.asking >= long ||", "\tif m.awaitsVeto() && m.round.answered != r.Voters {\n\t\tm.round.asking, repeats, vain = 0, true, false\n\t} else if !repeats || m.round.asking >= long ||", ""},
+	{"veto-awaited-for-ever", "elector/protocol/machine_campaign.go", "\tif !repeats || m.round.elapsed >= long ||", "\tif m.awaitsVeto() && m.round.answered != r.Voters {\n\t\tm.round.elapsed, repeats, vain = 0, true, false\n\t} else if !repeats || m.round.elapsed >= long ||", ""},
 	{"veto-of-the-leader-ignored", "elector/protocol/machine_campaign.go", "m.round.vetoed = m.round.vetoed || q.Leader == q.From", "m.round.vetoed = false", ""},
 	{"pre-vote-mark-outlives-its-round", "elector/protocol/machine_campaign.go", "\tif r.PreVote {\n\t\tm.askPreVotes(r, in, out, term)\n\t} else {", "\tif m.round.mark == rpc.Won {\n\t\tm.askVotes(r, in, out, term, rpc.Won, memberstate.Nobody)\n\t} else if r.PreVote {\n\t\tm.askPreVotes(r, in, out, term)\n\t} else {", ""},
 
