@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestAlarmsRingOnceAndNeverEarly holds the heap against a plain map, with alarms
-// that are put off, brought forward and taken away.
+// TestAlarmsRingOnceAndNeverEarly compares the heap with a plain map, with alarms that are put off,
+// brought forward and removed.
 func TestAlarmsRingOnceAndNeverEarly(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	groups := make([]*Group, 40)

@@ -1,5 +1,5 @@
-// A member alone: what it is asked is asked by the test, and what it says is looked at. Groups
-// are played by the simulator, whose scenarios tell the stories of most faults.
+// A member alone: the test asks it, and looks at its answers. The simulator plays groups, and its
+// scenarios tell the stories of most faults.
 
 package protocol
 
@@ -29,21 +29,21 @@ func startedAlone(t *testing.T) *alone {
 	return a
 }
 
-// restart begins an incarnation with what is durable, which is all that it has said.
+// restart begins an incarnation with its durable state.
 func (a *alone) restart() {
 	a.Helper()
 	a.machine = NewMachine(a.rules, a.machine.HardState)
 	a.give(Input{Kind: Start})
 }
 
-// give gives it an input, and the end of its ledger when it asks for that.
+// give gives it an input, and the end of its ledger if it asks for that.
 func (a *alone) give(in Input) {
 	a.Helper()
 	a.out = stepWithLedger(a.rules, &a.machine, in, a.ledger)
 	require.NoError(a, a.out.Err)
 }
 
-// hears gives it a message of a member that takes this one for the leader, and returns its answer.
+// hears gives it a message from a member that takes this one for the leader, and returns its answer.
 func (a *alone) hears(from, leader memberstate.Seat, body rpc.Body) rpc.Result {
 	a.Helper()
 	a.give(Input{Kind: Receive, Message: Message{From: from, Leader: leader, Body: body}})
@@ -56,7 +56,7 @@ func (a *alone) asked(by memberstate.Seat, body rpc.Body) rpc.Result {
 	return a.hears(by, by, body)
 }
 
-// ring has its alarm ring.
+// ring rings its alarm.
 func (a *alone) ring() {
 	a.Helper()
 	a.give(Input{Kind: Ring, Number: a.machine.alarm})
@@ -69,13 +69,13 @@ func (a *alone) answered(by memberstate.Seat, result rpc.Result, term memberstat
 	a.hears(by, memberstate.Nobody, rpc.Body{Kind: rpc.VoteResponse, Result: result, Mark: mark, Round: ballot, Asked: asked, Term: term})
 }
 
-// idle says that it asks for no votes.
+// idle checks that it asks for no votes.
 func (a *alone) idle() bool {
 	ballot, _, _ := a.machine.Open()
 	return ballot == 0
 }
 
-// theLeader is on this seat wherever the member follows.
+// theLeader is the leader's seat wherever the member follows.
 const theLeader memberstate.Seat = 3
 
 // followingAlone follows the leader in term 1.
@@ -121,7 +121,7 @@ func (a *alone) acknowledges(by memberstate.Seat, beat uint32) {
 	})
 }
 
-// voteFor asks for a vote in a term, as one that has just won a pre-vote.
+// voteFor asks for a vote in a term, like a candidate that has just won a pre-vote.
 func voteFor(term memberstate.Term) rpc.Body {
 	return rpc.Body{Kind: rpc.VoteRequest, Mark: rpc.Won, Term: term, Round: 1, Ledger: memberstate.Position{Term: term}}
 }

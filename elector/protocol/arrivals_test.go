@@ -1,4 +1,4 @@
-// The messages that wait for a node: their order, their bound, and the room that they take.
+// The messages that wait for a node: their order, their bound, and their memory.
 
 package protocol
 

@@ -1,4 +1,4 @@
-// What one step of a machine costs.
+// The cost of one step of a machine.
 
 package protocol
 
@@ -9,7 +9,7 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// benchRules are those of a voter among three, with everything on but leases.
+// benchRules are those of a voter among three, with everything on except leases.
 func benchRules() *Rules {
 	voters := memberstate.SetOf(1, 2, 3)
 	return &Rules{Self: 1, Voters: voters, All: voters, Timing: DefaultTiming(), PreVote: true, Ranks: true}

@@ -27,8 +27,8 @@ var heartbeats = decisions{
 	expected: map[verdict]int{agrees: 759, byD3: 20, skipped: 721},
 }
 
-// raises says whether the call made DLedger raise the term, which it does one
-// tick later. A raise that was pending before is no part of the machine's state.
+// raises says whether the call made DLedger raise the term, which it does one tick later. A raise
+// that was pending before is no part of the machine's state.
 func (v *vector) raises() bool {
 	return v.After.NeedIncreaseTermImmediately && len(v.RoleEvents) > 0 && v.RoleEvents[0][1] == "CANDIDATE"
 }
@@ -42,12 +42,12 @@ func (v *vector) settled() *dledgerState {
 	return &s
 }
 
-// overtakes says whether that tick goes past the term of the message, because a
-// still larger one was heard of before.
+// overtakes says whether that tick goes past the term of the message, because a still larger one
+// was heard before.
 func (v *vector) overtakes() bool { return v.raises() && v.State.KnownMaxTermInGroup > v.Request.Term }
 
-// assertAdopted: the machine is in the term of whoever sent the message, where
-// it can vote for it and follow it. Its next campaign begins where DLedger is.
+// assertAdopted checks that the machine is in the sender's term, where it can vote for it and
+// follow it. Its next campaign begins where DLedger is.
 func (v *vector) assertAdopted(c *trial, m *Machine) {
 	want := v.After
 	want.CurrTerm, want.CurrVoteFor = v.Request.Term, nil
@@ -56,7 +56,7 @@ func (v *vector) assertAdopted(c *trial, m *Machine) {
 	assert.Equal(c, termOf(v.State.KnownMaxTermInGroup), m.nextTerm())
 }
 
-// assertSettled compares the machine with DLedger: its state, and what the call
+// assertSettled compares the machine with DLedger: its state, and the changes that the call
 // announced.
 func (v *vector) assertSettled(c *trial, m *Machine) {
 	v.settled().assertAfter(c, m)
@@ -72,7 +72,7 @@ func (v *vector) assertSettled(c *trial, m *Machine) {
 	}
 }
 
-// assertReply checks what every answer has.
+// assertReply checks the fields that every answer has.
 func (v *vector) assertReply(c *trial, m *Machine, in *Input, out *Output, result string) {
 	q, reply := &in.Message, &out.Reply
 	assert.True(c, out.Replied)

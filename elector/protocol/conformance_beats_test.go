@@ -23,12 +23,12 @@ var beatRounds = decisions{
 	expected: map[verdict]int{agrees: 907, agreesInOrder: 20, byD7: 472, byD8: 101},
 }
 
-// explainBeat: DLedger's rule gives the outcome that was recorded.
+// explainBeat checks that DLedger's rule gives the recorded outcome.
 func explainBeat(c *trial, v *vector) {
 	assert.Equal(c, v.tallyBeat().byDLedger(v), v.Outcome, "by DLedger's rule")
 }
 
-// beatTally is what the answers to a beat come to.
+// beatTally counts the answers to a beat.
 type beatTally struct {
 	followed, notReady int // this member included
 	contested          bool
@@ -80,8 +80,8 @@ func (v *vector) largestTaught() (largest int) {
 	return largest
 }
 
-// firstBeatFails says whether DLedger steps down only because it has never heard
-// its quorum, at the end of its very first beat.
+// firstBeatFails says whether DLedger steps down only because it has never heard its quorum, at the
+// end of its very first beat.
 func (v *vector) firstBeatFails() bool {
 	return v.LastQuorumSuccess == "never" && v.Outcome == "STEP_DOWN_SAME_TERM" && !v.tallyBeat().contested
 }
@@ -95,8 +95,8 @@ type beatRun struct {
 	outs []*Output // one for each answer
 }
 
-// notReadyLast is the recorded order, or, where all answers came before DLedger
-// decided, that in which those who were not ready are heard after those who follow.
+// notReadyLast is the recorded order. If all answers came before DLedger decided, voters that were
+// not ready come after those that follow.
 func (v *vector) notReadyLast() []dledgerAnswer {
 	order := slices.Clone(v.seen())
 	if v.Arrival != "ordered" {
@@ -106,9 +106,9 @@ func (v *vector) notReadyLast() []dledgerAnswer {
 	return order
 }
 
-// resendsIn says whether, with the answers in this order, there is a moment at which a
-// quorum is there but for those who were not ready. The machine does not wait then for
-// more to follow, as DLedger does for a while.
+// resendsIn says whether, with the answers in this order, a quorum has answered at some moment only
+// if voters that were not ready are counted. The machine then sends the beat again, while DLedger
+// waits a while for others to follow.
 func (v *vector) resendsIn(order []dledgerAnswer) bool {
 	followed, notReady, quorum := 1, 0, v.quorum()
 	for _, a := range order {
@@ -125,7 +125,7 @@ func (v *vector) resendsIn(order []dledgerAnswer) bool {
 	return false
 }
 
-// mayResendEarly says whether in some order, but not in all, a quorum is late.
+// mayResendEarly says whether that is so in some order, though DLedger did not send the beat again.
 func (v *vector) mayResendEarly() bool {
 	return v.Outcome != "RESEND_NOW" && slices.ContainsFunc(v.beatOrders(), v.resendsIn)
 }
@@ -137,7 +137,7 @@ func (v *vector) beatOrders() [][]dledgerAnswer {
 	return v.orders()
 }
 
-// playBeat has the leader beat, and delivers the answers in this order.
+// playBeat sends a beat, and delivers the answers in this order.
 func playBeat(c *trial, v *vector, order []dledgerAnswer) *beatRun {
 	b := &beatRun{v: v, r: dledgerRules(v.Peers), m: machineIn(&v.State)}
 	m, leak := b.m, uint32(b.r.Timing.Leak)
@@ -188,8 +188,8 @@ func (b *beatRun) sent(kind rpc.Kind, mark rpc.Mark) (sent []*Output) {
 	return sent
 }
 
-// alarmRings rings the next beat's alarm, at which the leader goes on or steps
-// down within its term.
+// alarmRings rings the alarm of the next beat, at which the leader goes on or steps down within its
+// term.
 func (b *beatRun) alarmRings(c *trial, leads bool) {
 	out := b.v.stepIn(c, b.r, b.m, Input{Kind: Ring, Number: b.m.alarm})
 	assert.Equal(c, leads, b.m.Role == memberstate.Leader, "leads")
@@ -206,7 +206,7 @@ func (b *beatRun) alarmRings(c *trial, leads bool) {
 	want.assertAfter(c, b.m)
 }
 
-// fallsSilent: not heard by a quorum, it leads for a detection time and no more.
+// fallsSilent checks that a leader that no quorum hears leads for a detection time and no longer.
 func (b *beatRun) fallsSilent(c *trial) {
 	for beat := 1; beat < b.r.Timing.Leak; beat++ {
 		b.alarmRings(c, true)
@@ -214,8 +214,8 @@ func (b *beatRun) fallsSilent(c *trial) {
 	b.alarmRings(c, false)
 }
 
-// agreeOnBeat: it ends as DLedger's, in whatever order the answers come; but that the
-// beat is sent again early in some of them.
+// agreeOnBeat checks that the beat ends as DLedger's, in whatever order the answers come; the beat
+// may be sent again early in some of these orders.
 func agreeOnBeat(c *trial, v *vector) {
 	assert.Equal(c, v.Outcome == "RESEND_NOW", v.resendsIn(v.notReadyLast()), "no deviation excuses this")
 	for _, order := range v.beatOrders() {
@@ -248,16 +248,15 @@ func agreeOnBeatIn(c *trial, v *vector, order []dledgerAnswer) {
 	}
 }
 
-// leadsOn: D8, the detection time of a new leader begins with its election.
+// leadsOn checks D8: the detection time of a new leader begins with its election.
 func leadsOn(c *trial, v *vector) {
 	b := playBeat(c, v, v.notReadyLast())
 	assert.Empty(c, b.sent(rpc.Heartbeat, rpc.Plain))
 	b.fallsSilent(c)
 }
 
-// asksForLargerTerm: D7, the leader goes on leading, as it would without the
-// accusation, and once in a detection time asks for votes above all terms that it
-// has heard of by then. It steps down in the step that raises.
+// asksForLargerTerm checks D7: the leader goes on leading, and once in a detection time asks for votes
+// above all terms that it has heard of by then. It steps down in the step that raises the term.
 func asksForLargerTerm(c *trial, v *vector) {
 	b := playBeat(c, v, v.notReadyLast())
 	assert.Equal(c, memberstate.Leader, b.m.Role)
@@ -280,7 +279,7 @@ func asksForLargerTerm(c *trial, v *vector) {
 	b.alarmRings(c, heard || !contested && v.LastQuorumSuccess != "expired")
 }
 
-// firstTaught is the largest term heard of at the first accusation.
+// firstTaught is the largest term heard of when a voter first answers with a larger one.
 func (v *vector) firstTaught() int {
 	for _, a := range v.seen() {
 		if a.Result == "EXPIRED_TERM" && a.Term > v.State.CurrTerm {
@@ -290,9 +289,8 @@ func (v *vector) firstTaught() int {
 	return 0
 }
 
-// resendsBeforeAccused says whether a beat had to be sent again before the
-// leader was accused. While it asks for a larger term it does not: the next beat
-// will do.
+// resendsBeforeAccused says whether a beat had to be sent again before a voter answered with a larger
+// term. While the leader asks for a larger term it sends no beat early: the next one will do.
 func (v *vector) resendsBeforeAccused() bool {
 	before := *v
 	for i, a := range v.seen() {
@@ -304,7 +302,7 @@ func (v *vector) resendsBeforeAccused() bool {
 	return v.Arrival == "ordered" && before.tallyBeat().byDLedger(&before) == "RESEND_NOW"
 }
 
-// assertWinsLargerTerm lets the others grant the pre-vote, in a copy.
+// assertWinsLargerTerm makes the others grant the pre-vote, in a copy.
 func (b *beatRun) assertWinsLargerTerm(c *trial) {
 	m, grants := *b.m, 1
 	for voter := range b.r.others().Seats() {

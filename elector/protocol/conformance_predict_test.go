@@ -1,6 +1,5 @@
-// Conformance of vote rounds: how a round is to end. DLedger's own rule is
-// written down here. It must explain every vector, and is bent by D5, D6 and D21,
-// as the design has them, and by nothing else.
+// Conformance of vote rounds: how a round has to end. DLedger's own rule is written down here. It must
+// explain every vector, and only D5, D6 and D21 change it.
 
 package protocol
 
@@ -65,7 +64,7 @@ func (p *prediction) byDLedger(quorum int) Judgement {
 	return WaitToVoteNext
 }
 
-// waitsByDLedger is how DLedger sets its vote timer then.
+// waitsByDLedger is how DLedger then sets its vote timer.
 func (p *prediction) waitsByDLedger(judged Judgement) string {
 	switch {
 	case judged == Passed, judged == RevoteImmediately:
@@ -76,9 +75,8 @@ func (p *prediction) waitsByDLedger(judged Judgement) string {
 	return "base"
 }
 
-// byDesign is DLedger's judgement, but that passed is passed (D6), that a larger
-// term counts whenever it was told (D21), and that an existing leader does not
-// raise the term (D5).
+// byDesign is DLedger's judgement with three changes: passed is passed (D6), a larger term counts
+// whenever it was heard (D21), and an existing leader does not raise the term (D5).
 func (p *prediction) byDesign(quorum int) Judgement {
 	switch {
 	case p.accepted >= quorum:
@@ -91,8 +89,8 @@ func (p *prediction) byDesign(quorum int) Judgement {
 	return p.byDLedger(quorum)
 }
 
-// ended: D6, the round has passed or can no longer; or it is won by another,
-// or by those who are ready now.
+// ended says whether the round is decided (D6): it has passed or cannot any more, another candidate
+// has won it, or voters that are ready now would win it.
 func (p *prediction) ended(quorum int) bool {
 	return p.accepted >= quorum || p.accepted+p.open < quorum || p.inThisTerm ||
 		p.notReady > 0 && p.accepted+p.notReady >= quorum
@@ -117,7 +115,7 @@ func (v *vector) blank() prediction {
 	return p
 }
 
-// whole is the round with all that DLedger judged it by.
+// whole is the round with all answers that DLedger judged it by.
 func (v *vector) whole() *prediction {
 	p := v.blank()
 	for _, a := range v.seen() {
@@ -132,8 +130,8 @@ func (v *vector) whole() *prediction {
 
 func (v *vector) quorum() int { return dledgerRules(v.Peers).quorum() }
 
-// explainRound: DLedger's rule gives the outcome that was recorded. So it is DLedger's
-// rule, and a vector that was tampered with conforms to nothing.
+// explainRound checks that DLedger's rule gives the recorded outcome. This shows that the rule is
+// DLedger's, and that a vector that was tampered with conforms to nothing.
 func explainRound(c *trial, v *vector) {
 	if v.Voted {
 		p := v.whole()
@@ -169,8 +167,8 @@ func (v *vector) predictOf(order []dledgerAnswer) *prediction {
 	return &p
 }
 
-// matching are the predictions that end as DLedger's round did, of those for all orders
-// in which the answers may have come.
+// matching are the predictions that end as DLedger's round did, over all orders in which the answers
+// may have come.
 func (v *vector) matching() (matching []*prediction, orders int) {
 	for _, order := range v.orders() {
 		if p := v.predictOf(order); p.matches(v) {
@@ -201,7 +199,7 @@ func (p *prediction) matches(v *vector) bool {
 
 func (p *prediction) nextTerm() memberstate.Term { return termOf(max(p.asked+1, p.known)) }
 
-// assertEnded holds the machine against the prediction, in all that it does.
+// assertEnded compares the machine with the prediction, in everything that it does.
 func (p *prediction) assertEnded(c *trial, v *vector, r *Rules, m *Machine, out *Output) {
 	assert.Equal(c, p.judged.String(), out.Judged.String())
 	assert.Equal(c, termOf(p.asked), m.Term)
@@ -231,7 +229,7 @@ func (p *prediction) assertEnded(c *trial, v *vector, r *Rules, m *Machine, out 
 	}
 }
 
-// orders are those in which the answers may have come: as recorded, or any.
+// orders are the possible orders of the answers: as recorded, or any.
 func (v *vector) orders() (all [][]dledgerAnswer) {
 	came := slices.DeleteFunc(slices.Clone(v.Responses), func(a dledgerAnswer) bool { return a.Result == "NEVER" })
 	if v.Arrival == "ordered" {

@@ -32,8 +32,8 @@ var voteRounds = decisions{
 
 func (v *vector) raisePending() bool { return v.Outcome == "TERM_INCREASED_NO_VOTE" }
 
-// termSpent says whether DLedger asks for votes in a term whose vote it has
-// given to another, or that it has led before.
+// termSpent says whether DLedger asks for votes in a term whose vote it has given to another
+// candidate, or that it has led before.
 func (v *vector) termSpent() bool {
 	own := seatOf(v.State.CurrVoteFor)
 	return v.Voted && v.asks() == v.State.CurrTerm &&
@@ -42,15 +42,15 @@ func (v *vector) termSpent() bool {
 
 func (v *vector) ownVoteRefused() bool { return v.Voted && v.SelfVote.VoteResult != "ACCEPT" }
 
-// passedAllTheSame says whether a quorum accepted, and DLedger makes nothing of it.
+// passedAllTheSame says whether a quorum accepted, and DLedger did not count that.
 func (v *vector) passedAllTheSame() bool {
 	return v.Voted && !v.conforms() && v.whole().accepted >= v.quorum()
 }
 
-// hasLeader says whether DLedger raises the term, or sleeps for long, as somebody has a leader.
+// hasLeader says whether DLedger raises the term, or sleeps for long, because a voter has a leader.
 func (v *vector) hasLeader() bool { return v.Voted && !v.conforms() && v.whole().hasLeader }
 
-// toldBefore says whether a larger term was told before the round, and none in it.
+// toldBefore says whether a larger term was heard before the round, and none in it.
 func (v *vector) toldBefore() bool {
 	if !v.Voted || v.conforms() {
 		return false
@@ -59,9 +59,9 @@ func (v *vector) toldBefore() bool {
 	return p.told <= p.asked && p.known > p.asked
 }
 
-// lostEarly says whether a quorum could no longer accept before DLedger had seen
-// all that it judged by, in whatever order that came. It is the cause of the difference
-// if the round would end as DLedger's with all that it has seen.
+// lostEarly says whether a quorum could no longer accept before DLedger had seen all the answers that
+// it judged by, in whatever order they came. That explains a difference only if the round with all
+// answers would end as DLedger's.
 func (v *vector) lostEarly() bool {
 	if !v.Voted || v.conforms() || !v.whole().matches(v) {
 		return false
@@ -72,8 +72,8 @@ func (v *vector) lostEarly() bool {
 	})
 }
 
-// dependsOnOrder says whether the round ends as DLedger's in some of the orders in which
-// the answers may have come, and in others, by D5 and D6, does not.
+// dependsOnOrder says whether the round ends as DLedger's in some possible orders of the answers, and
+// differs in others because of D5 and D6.
 func (v *vector) dependsOnOrder() bool {
 	if !v.Voted {
 		return false
@@ -90,9 +90,8 @@ func (v *vector) asks() int {
 	return v.State.CurrTerm
 }
 
-// raisesWhenSeen: the raise that is pending in DLedger was made in the step that
-// saw the term. Nobody is asked for a vote until the alarm rings, and then in
-// this very term.
+// raisesWhenSeen: the machine made the raise that is pending in DLedger in the step that saw the term.
+// It asks for no vote until the alarm rings, and then in this very term.
 func raisesWhenSeen(c *trial, v *vector) {
 	if v.Peers == 1 { // there is nobody to learn a term from but oneself
 		m := machineIn(&v.State)
@@ -136,8 +135,8 @@ func raisesInstead(c *trial, v *vector) {
 	assertSpentByRestart(c, v)
 }
 
-// asksNobody: without its own vote the round is lost, and the next one is above
-// the term of the ledger that refused.
+// asksNobody: without its own vote the round is lost, and the next one is above the term of the
+// ledger that refused.
 func asksNobody(c *trial, v *vector) {
 	r, m := dledgerRules(v.Peers), machineIn(&v.State)
 	out := v.stepIn(c, r, m, Input{Kind: Ring, Number: 1})
@@ -227,8 +226,8 @@ func endsAsPredicted(c *trial, v *vector) {
 	assertSpentByRestart(c, v)
 }
 
-// agreeOnRound: it ends as DLedger's, in an order in which it can; in every other one
-// it ends as D5 and D6 have it.
+// agreeOnRound checks that the round ends as DLedger's in an order in which it can, and in every other
+// order as D5 and D6 say.
 func agreeOnRound(c *trial, v *vector) {
 	if v.Waiting {
 		m := machineIn(&v.State)

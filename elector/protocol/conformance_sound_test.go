@@ -1,6 +1,5 @@
-// Conformance, turned round: decisions that DLedger did not take must conform to nothing,
-// and those that it would take in rounds that were never recorded must conform like the
-// recorded ones.
+// Tests of the conformance tests: decisions that DLedger did not take must conform to nothing, and
+// decisions that it would take in rounds that were never recorded must conform like recorded ones.
 
 package protocol
 
@@ -12,8 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// An outcome that was tampered with agrees with nothing, and is excused by nothing.
-func TestConformanceIsNotForWhatDLedgerDoesNot(t *testing.T) {
+// An outcome that was tampered with agrees with nothing, and nothing excuses it.
+func TestATamperedVectorConformsToNothing(t *testing.T) {
 	outcomes := map[string][]string{
 		"voteround":      {"PASSED", "REVOTE_IMMEDIATELY", "WAIT_TO_REVOTE", "WAIT_TO_VOTE_NEXT"},
 		"heartbeatround": {"QUORUM_OK", "RESEND_NOW", "STEP_DOWN_LARGER_TERM", "STEP_DOWN_SAME_TERM", "WAIT_NEXT_INTERVAL"},
@@ -42,7 +41,7 @@ func TestConformanceIsNotForWhatDLedgerDoesNot(t *testing.T) {
 	}
 }
 
-// That a round was lost early excuses only what would have been alike had it not been.
+// That a round was lost early excuses only a difference that it has caused.
 func TestConformanceExcusesForACause(t *testing.T) {
 	falsified := 0
 	for line, v := range readVectors(t, "voteround") {
@@ -57,7 +56,7 @@ func TestConformanceExcusesForACause(t *testing.T) {
 	assert.NotZero(t, falsified)
 }
 
-// Rounds that were never recorded, as DLedger's rule has them.
+// Rounds that were never recorded, judged by DLedger's rule.
 func TestConformanceOfRoundsThatWereNotRecorded(t *testing.T) {
 	random, found := rand.New(rand.NewPCG(1, 2)), map[verdict]int{}
 	for round := range 4000 {
@@ -125,7 +124,7 @@ func (v *vector) untilLatch() int {
 	return len(came)
 }
 
-// It is: so many answers were seen wherever they came one by one.
+// The recorded rounds confirm it: as many answers were seen wherever they came one by one.
 func TestConformanceKnowsHowLongDLedgerWaits(t *testing.T) {
 	for line, v := range readVectors(t, "voteround") {
 		if v.Voted && v.Arrival == "ordered" {

@@ -1,10 +1,9 @@
 // Conformance: what the real DLedger answered, replayed against the machine.
 //
-// testdata/dledger holds 6,000 decisions of the Java elector. The machine is put
-// into the state of each, with pre-vote, ranks and leases off, and must decide
-// the same. Where it may not, the vector falls under a deviation that is named:
-// which one is read off the vector alone, never off what the machine did, and
-// the machine must then do exactly what the deviation says.
+// testdata/dledger holds 6,000 decisions of the Java elector. The machine is put into the state of
+// each, with pre-vote, ranks and leases off, and must decide the same. Where it must not, the vector
+// falls under a named deviation. Which one is decided from the vector alone, never from what the
+// machine did, and the machine must then do exactly what the deviation says.
 
 package protocol
 
@@ -17,7 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// verdict is what becomes of a vector.
+// verdict is the result for one vector.
 type verdict string
 
 const (
@@ -42,7 +41,7 @@ const (
 	byD21      verdict = "D21: a larger term counts whenever it was told"
 )
 
-// excuse is a deviation that a vector may fall under, and what it demands then.
+// excuse is a deviation that a vector may fall under, and what it then demands.
 type excuse struct {
 	name  verdict
 	falls func(*vector) bool
@@ -103,8 +102,8 @@ func (d *decisions) replay(c *trial, v *vector) verdict {
 	return agrees
 }
 
-// trial collects what is wrong with one vector, so that one does not hide the
-// next. It is what assert reports to.
+// trial collects the failures of one vector, so that one does not hide the next. Assertions report to
+// it.
 type trial struct{ problems []string }
 
 func (c *trial) Errorf(format string, args ...any) {

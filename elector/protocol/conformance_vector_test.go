@@ -1,5 +1,5 @@
-// Conformance: what a recorded decision holds, and how DLedger's words are
-// translated into the machine's.
+// Conformance: the contents of a recorded decision, and how DLedger's words are translated into the
+// machine's.
 
 package protocol
 
@@ -111,8 +111,8 @@ func roleOf(name string) memberstate.Role {
 	panic("no role " + name)
 }
 
-// resultOf finds a result by DLedger's name for it, zero for what never comes
-// as an answer: an exception, a time-out, an error of the network.
+// resultOf finds a result by DLedger's name for it. It is zero for an exception, a time-out or a network
+// error, which never come as an answer.
 func resultOf(name string) rpc.Result {
 	for r := rpc.Accept; r <= rpc.TermNotReady; r++ {
 		if r.String() == name {
@@ -134,8 +134,7 @@ func judgementOf(name string) Judgement {
 // n0 is the seat of the member under test.
 const n0 memberstate.Seat = 1
 
-// dledgerRules are those of n0 in a group, with everything off that DLedger
-// does not have.
+// dledgerRules are those of n0 in a group, without everything that DLedger does not have.
 func dledgerRules(peers int) *Rules {
 	voters := memberstate.Set(1)<<peers - 1
 	return &Rules{Self: n0, Voters: voters, All: voters, Timing: DLedgerTiming()}
@@ -156,8 +155,8 @@ func (s *dledgerState) ledger() memberstate.Position {
 	return positionOf(s.LedgerEndTerm, s.LedgerEndIndex)
 }
 
-// nextTerm is the term of the next campaign that raises it. Terms that DLedger
-// has heard of and is past by now make no difference to it.
+// nextTerm is the term of the next campaign that raises it. Terms that DLedger has heard of and passed
+// make no difference to it.
 func (s *dledgerState) nextTerm() memberstate.Term {
 	return termOf(max(s.CurrTerm+1, s.KnownMaxTermInGroup))
 }
@@ -190,7 +189,7 @@ func (s *dledgerState) assertAfter(c *trial, m *Machine) {
 	assert.Equal(c, s.nextTerm(), m.nextTerm(), "largest term heard of")
 }
 
-// assertArmed checks for how long the alarm was armed.
+// assertArmed checks how long the alarm waits.
 func assertArmed(c *trial, m *Machine, a Alarm, low, high any) {
 	assert.Equal(c, m.alarm, a.Number, "number of the alarm")
 	assert.Equal(c, []any{low, high}, []any{a.Min, a.Max}, "alarm")

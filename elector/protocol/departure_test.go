@@ -9,8 +9,8 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// One member that contradicts a leader is not why the leader gives up, if a quorum has
-// answered the same beat.
+// A leader does not give up because one member contradicts it, if a quorum has answered the same
+// beat.
 func TestALeaderThatAQuorumAnsweredHasNotLostIt(t *testing.T) {
 	led := View{Term: 1, Role: memberstate.Leader, Leader: 1}
 	for heard, want := range map[uint32]Departure{9: DepartedResigned, 8: DepartedNoQuorum} {
@@ -22,8 +22,8 @@ func TestALeaderThatAQuorumAnsweredHasNotLostIt(t *testing.T) {
 	}
 }
 
-// Whoever asks for a vote because it was handed the leadership says by whom.
-func TestALeaderHasHandedOverWhenItIsItWhoDid(t *testing.T) {
+// A candidate that was handed the leadership names the leader that handed over.
+func TestOnlyTheLeadersOwnHandoverCountsAsOne(t *testing.T) {
 	followed := View{Term: 1, Role: memberstate.Follower, Leader: 1}
 	m := Machine{State: memberstate.State{HardState: memberstate.HardState{Term: 2}}}
 	for by, want := range map[memberstate.Seat]Departure{1: DepartedHandedOver, 3: DepartedOutvoted} {

@@ -9,8 +9,8 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// What is ignored is counted, with the reason, and changes nothing.
-func TestWhatIsIgnoredHasAReason(t *testing.T) {
+// An ignored input is counted, with the reason, and changes nothing.
+func TestEveryIgnoredInputHasAReason(t *testing.T) {
 	answer := func(kind rpc.Kind, from memberstate.Seat) Input {
 		return Input{Kind: Receive, Message: Message{From: from, Body: rpc.Body{Kind: kind, Term: 1, Asked: 1}}}
 	}

@@ -1,6 +1,6 @@
-// What DLedger does wrong, as far as it is seen at one member. The numbers are those of a
-// list of thirty faults, found by reading and running the original; the others are in
-// conformance tests, in what the simulator demands of every run, and in its scenarios.
+// DLedger's faults, as far as one member shows them. The numbers are those of a list of thirty faults,
+// found by reading and running the original. The others are in conformance tests, in the simulator's
+// invariants, and in its scenarios.
 
 package protocol
 
@@ -15,7 +15,7 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// replies are effects of which only the answers are looked at.
+// replies are effects that keep only the answers.
 type replies struct {
 	ignored
 	said []rpc.Result
@@ -33,7 +33,7 @@ func (r *replies) Lead(memberstate.Term)          {}
 func (r *replies) Pause(memberstate.Term, uint32) {}
 func (r *replies) Resume()                        {}
 
-// A failed write of the vote is swallowed, and the vote is granted all the same.
+// DLedger swallows a failed write of the vote, and grants the vote.
 func TestFault01AVoteThatIsNotSavedIsNotGiven(t *testing.T) {
 	r, fx := threeRules(), new(replies)
 	s := NewSession(r, memberstate.HardState{}, memberstate.Position{}, 0)
@@ -50,7 +50,7 @@ func TestFault01AVoteThatIsNotSavedIsNotGiven(t *testing.T) {
 	assert.Equal(t, []rpc.Result{rpc.Accept}, fx.said)
 }
 
-// After a restart with a term file that cannot be read, a second vote is given.
+// After a restart with a term file that cannot be read, DLedger gives a second vote.
 func TestFault03AVoteOutlivesTheProcess(t *testing.T) {
 	a := startedAlone(t)
 	assert.Equal(t, rpc.Accept, a.asked(2, voteFor(1)))
@@ -59,8 +59,7 @@ func TestFault03AVoteOutlivesTheProcess(t *testing.T) {
 	assert.Equal(t, rpc.Accept, a.asked(2, voteFor(1)), "the same vote may be asked for again")
 }
 
-// One request with the largest integer moves the node to a term that it can
-// never raise.
+// One request with the largest integer moves DLedger to a term that it can never raise.
 func TestFault05AnImpossibleTermIsIgnored(t *testing.T) {
 	a := startedAlone(t)
 	for _, kind := range []rpc.Kind{rpc.VoteRequest, rpc.VoteResponse, rpc.Heartbeat, rpc.HeartbeatResponse, rpc.TakeLeadership} {
@@ -75,8 +74,8 @@ func TestFault05AnImpossibleTermIsIgnored(t *testing.T) {
 	assert.Equal(t, rpc.Accept, a.asked(2, voteFor(memberstate.MaxTermStep)), "a term that can be is adopted")
 }
 
-// The end of the ledger is believed blindly. The host refuses one that cannot be;
-// the machine itself still has DLedger's answer to a ledger ahead of its term.
+// DLedger believes any end of the ledger. Here the session refuses an impossible one, and the machine
+// still has DLedger's answer to a ledger ahead of its term.
 func TestFault06ALedgerAheadOfTheTermIsNotVotedFor(t *testing.T) {
 	a := startedAlone(t)
 	a.ledger = memberstate.Position{Term: 9, Index: 1}
@@ -86,9 +85,9 @@ func TestFault06ALedgerAheadOfTheTermIsNotVotedFor(t *testing.T) {
 	assert.EqualValues(t, 9, a.out.Reply.Term)
 }
 
-// The ledger is looked at before the term, so a candidate that is refused for its
-// ledger teaches nobody its term. Here the refusal comes with the term adopted.
-func TestFault08WhoRefusesALedgerHasLearntTheTerm(t *testing.T) {
+// DLedger looks at the ledger before the term, so a candidate that is refused for its ledger teaches
+// its term to no voter. Here the refusal comes with the term adopted.
+func TestFault08ARefusalForTheLedgerAdoptsTheTerm(t *testing.T) {
 	a := startedAlone(t)
 	a.ledger = memberstate.Position{Term: 4, Index: 1}
 	body := voteFor(9)
@@ -98,8 +97,8 @@ func TestFault08WhoRefusesALedgerHasLearntTheTerm(t *testing.T) {
 	assert.EqualValues(t, 9, a.out.Reply.Term)
 }
 
-// Any larger term deposes a healthy leader. Here neither it nor who follows it
-// adopts the term of a candidate that has won nothing.
+// Any larger term deposes a healthy leader of DLedger. Here neither the leader nor its followers adopt
+// the term of a candidate that has won nothing.
 func TestFault10ABareTermDeposesNobody(t *testing.T) {
 	for _, a := range []*alone{leadingAlone(t, false), followingAlone(t, false)} {
 		assert.Equal(t, rpc.RejectAlreadyHasLeader, a.asked(2, marked(voteFor(6), rpc.Plain)))
@@ -107,7 +106,7 @@ func TestFault10ABareTermDeposesNobody(t *testing.T) {
 	}
 }
 
-// A lost round ends only when the slowest peer has answered.
+// In DLedger a lost round ends only when the slowest peer has answered.
 func TestFault12ALostRoundEndsWithoutTheSilent(t *testing.T) {
 	a := startedAlone(t)
 	a.rules.Voters = memberstate.SetOf(1, 2, 3, 4, 5)
@@ -120,9 +119,9 @@ func TestFault12ALostRoundEndsWithoutTheSilent(t *testing.T) {
 	assert.True(t, a.idle(), "three of five have refused, and it waits for the fifth")
 }
 
-// A candidate that waits for its round cannot raise its term, so its rival asks it again
-// every 10 ms: 500 to 1,100 requests in one failover. Nor can a voter that is never ready
-// keep a candidate asking at full speed.
+// A candidate of DLedger that waits for its round cannot raise its term, so its rival asks it again
+// every 10 ms: 500 to 1,100 requests in one failover. Nor may a voter that is never ready keep a
+// candidate asking at full speed.
 func TestFault13RevotesAtOnceAreFew(t *testing.T) {
 	a := startedAlone(t)
 	a.rules.PreVote = false
@@ -141,8 +140,8 @@ func TestFault13RevotesAtOnceAreFew(t *testing.T) {
 	assert.True(t, a.idle(), "it waits")
 }
 
-// "Raise the term" survives becoming a follower: at its next time-out the node
-// jumps a term without asking.
+// In DLedger "raise the term" survives becoming a follower: at its next time-out the node jumps a term
+// without asking.
 func TestFault15ATermIsRaisedOnce(t *testing.T) {
 	a := startedAlone(t)
 	a.ledger = memberstate.Position{Term: 0, Index: 1}
@@ -160,7 +159,7 @@ func TestFault15ATermIsRaisedOnce(t *testing.T) {
 	assert.EqualValues(t, 6, a.machine.Term)
 }
 
-// Of several answers with a larger term the last one counts, not the largest.
+// In DLedger, of several answers with a larger term the last one counts, not the largest.
 func TestFault16TheLargestTermCounts(t *testing.T) {
 	for _, terms := range [][]memberstate.Term{{7, 9}, {9, 7}} {
 		leader := leadingAlone(t, false)
@@ -175,7 +174,7 @@ func TestFault16TheLargestTermCounts(t *testing.T) {
 	}
 }
 
-// The same, of a candidate.
+// The same holds for a candidate.
 func TestFault16ACandidateStandsAboveTheLargestTerm(t *testing.T) {
 	for _, terms := range [][]memberstate.Term{{7, 9}, {9, 7}} {
 		a := startedAlone(t)
@@ -192,7 +191,7 @@ func TestFault16ACandidateStandsAboveTheLargestTerm(t *testing.T) {
 	}
 }
 
-// Nothing tells a refused candidate who the leader is.
+// In DLedger a refused candidate does not learn who the leader is.
 func TestFault20ARefusalNamesTheLeader(t *testing.T) {
 	for leader, a := range map[memberstate.Seat]*alone{1: leadingAlone(t, false), theLeader: followingAlone(t, false)} {
 		assert.Equal(t, rpc.RejectAlreadyHasLeader, a.asked(2, wouldVoteFor(2)))
@@ -212,8 +211,8 @@ func handedTo(t *testing.T, ledger memberstate.Position) *alone {
 	return a
 }
 
-// What a voter was told of the target's ledger is only true of a target that was told the
-// same, or that has more.
+// A vouched vote was given on the end of the ledger that the leader named. So it counts only for a
+// target whose ledger reaches that end.
 func TestAVoteAtTheLeadersWordNeedsTheLedgerItWasGivenOn(t *testing.T) {
 	for end, wins := range map[memberstate.Position]bool{
 		{Term: 1, Index: 4}: true, {Term: 1, Index: 5}: true, {Term: 1, Index: 6}: false, {Term: 2, Index: 1}: false,
@@ -226,8 +225,8 @@ func TestAVoteAtTheLeadersWordNeedsTheLedgerItWasGivenOn(t *testing.T) {
 	}
 }
 
-// REJECT_TAKING_LEADERSHIP refuses a candidate that is as good, and nothing
-// makes it expire. Here it ends with the one round of the target.
+// In DLedger REJECT_TAKING_LEADERSHIP refuses an equally good candidate, and never expires. Here it
+// ends with the one round of the target.
 func TestFault23TakingLeadershipExpires(t *testing.T) {
 	a := handedTo(t, memberstate.Position{})
 	assert.Equal(t, rpc.RejectTakingLeadership, a.asked(2, wouldVoteFor(3)))
@@ -236,9 +235,9 @@ func TestFault23TakingLeadershipExpires(t *testing.T) {
 	assert.Equal(t, rpc.Accept, a.asked(2, wouldVoteFor(3)))
 }
 
-// A late message of the old leader turns the target back into a follower. An append is such
+// In DLedger a late message of the old leader turns the target back into a follower. An append is such
 // a message, too, and reaches the elector through the engine.
-func TestFault24WhatTheOldLeaderSaidChangesNothing(t *testing.T) {
+func TestFault24ALateMessageOfTheOldLeaderChangesNothing(t *testing.T) {
 	a := handedTo(t, memberstate.Position{})
 	before := a.machine
 	assert.Equal(t, rpc.ExpiredTerm, a.asked(theLeader, a.beat(1, 9)))

@@ -9,8 +9,8 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// A machine in which somebody keeps an old seat when all others are renamed is another
-// machine, and nobody would notice.
+// If one seat of a machine were not renamed with the others, the result would be another machine, and
+// nothing else would show that.
 func TestEverySeatOfAMachineIsRenamed(t *testing.T) {
 	var m Machine
 	seats, sets := seatsIn(reflect.TypeFor[Machine]())

@@ -1,4 +1,4 @@
-// What a machine is, apart from what it does: a small value.
+// A machine is a small value.
 
 package protocol
 
@@ -15,9 +15,8 @@ func TestMachineIsASmallValue(t *testing.T) {
 	assert.True(t, reflect.TypeOf(Machine{}).Comparable())
 }
 
-// Fault 17: every timer of DLedger reads the wall clock, so that a step forward
-// elects and a step back delays. A machine holds numbers and is given numbers:
-// there is no clock in it that could step, nor one handed in.
+// Fault 17: every timer of DLedger reads the wall clock, so that a step forward causes an election and
+// a step back delays one. A machine holds only numbers, so it has no clock that could step.
 func TestFault17AMachineKnowsNoClock(t *testing.T) {
 	assertPlain(t, reflect.TypeOf(Machine{}), "Machine")
 	assertPlain(t, reflect.TypeOf(Input{}), "Input")

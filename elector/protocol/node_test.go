@@ -1,5 +1,5 @@
-// In which order a node asks for things, and that it does so in the turn in which it is told of
-// their cause: nobody needs to wait for the next alarm.
+// The order in which a node asks for things. It asks in the turn in which the cause is reported, so no
+// part of it waits for the next alarm.
 
 package protocol
 
@@ -17,36 +17,36 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// diarist is a node with one group, whose edge and engine write down what they are asked for.
-// What is sent and what is to be saved waits until the test wants it.
-type diarist struct {
+// recorder is a node with one group, whose edge and engine write down every request. Messages and saves
+// wait until the test carries them out.
+type recorder struct {
 	counting
 	t      *testing.T
 	node   *Node
 	group  Group
-	others map[string]*diarist
+	others map[string]*recorder
 	wrote  []string
-	heeded int // how many of these were answered, if they ask for that
+	heeded int // how many of these were answered, as far as they need an answer
 	post   []rpc.Message
 	alarm  Alarm
 	pause  uint32
 	ended  error
 }
 
-// newDiarists are the voters n0, n1 and so on of a group with leases.
-func newDiarists(t *testing.T, voters int) []*diarist {
+// newRecorders are the voters n0, n1 and so on of a group with leases.
+func newRecorders(t *testing.T, voters int) []*recorder {
 	t.Helper()
 	ids := []string{"n0", "n1", "n2"}[:voters]
 	members, err := memberstate.NewMembers(memberstate.Voters(ids...))
 	require.NoError(t, err)
-	all := map[string]*diarist{}
-	list := make([]*diarist, voters)
+	all := map[string]*recorder{}
+	list := make([]*recorder, voters)
 	for i, id := range ids {
 		e := &Electorate{Members: members, Rules: Rules{
 			Self: memberstate.Seat(i + 1), Voters: members.Voters(), All: members.All(), Timing: DefaultTiming(), PreVote: true, Ranks: true,
 		}}
 		e.Rules.Lease = e.Rules.Timing.Detection()
-		d := &diarist{t: t, others: all}
+		d := &recorder{t: t, others: all}
 		d.node, d.group = NewNode(id, d), NewGroup(e, "g", d)
 		require.NoError(t, d.group.Restore(memberstate.Record{}, false, memberstate.Position{}))
 		d.node.At(time.Second)
@@ -55,44 +55,44 @@ func newDiarists(t *testing.T, voters int) []*diarist {
 	return list
 }
 
-func (d *diarist) write(format string, args ...any) {
+func (d *recorder) write(format string, args ...any) {
 	d.wrote = append(d.wrote, fmt.Sprintf(format, args...))
 }
 
-// did is what was written since the last time.
-func (d *diarist) did() []string {
+// did returns the entries since the last call.
+func (d *recorder) did() []string {
 	wrote := d.wrote
 	d.wrote, d.heeded = nil, 0
 	return wrote
 }
 
-func (d *diarist) Draw(_ *Group, a Alarm) time.Duration {
+func (d *recorder) Draw(_ *Group, a Alarm) time.Duration {
 	d.alarm = a
 	d.write("arm")
 	return a.Min
 }
 
-func (d *diarist) Send(to string, batch []rpc.Message) {
+func (d *recorder) Send(to string, batch []rpc.Message) {
 	for _, m := range batch {
 		d.write("send %v to %s", m.Kind, to)
 	}
 	d.post = append(d.post, batch...)
 }
 
-func (d *diarist) Save(batch []memberstate.Record) { d.write("save term %d", batch[0].Term) }
-func (d *diarist) AskLedger(term memberstate.Term) { d.write("ask ledger %d", term) }
-func (d *diarist) Lead(term memberstate.Term)      { d.write("lead %d", term) }
-func (d *diarist) EndLead(term memberstate.Term)   { d.write("end lead %d", term) }
-func (d *diarist) Resume()                         { d.write("resume") }
+func (d *recorder) Save(batch []memberstate.Record) { d.write("save term %d", batch[0].Term) }
+func (d *recorder) AskLedger(term memberstate.Term) { d.write("ask ledger %d", term) }
+func (d *recorder) Lead(term memberstate.Term)      { d.write("lead %d", term) }
+func (d *recorder) EndLead(term memberstate.Term)   { d.write("end lead %d", term) }
+func (d *recorder) Resume()                         { d.write("resume") }
 
-func (d *diarist) Ended(err error) {
+func (d *recorder) Ended(err error) {
 	d.ended = err
 	d.write("ended: %v", err)
 }
 
-func (d *diarist) Judge(_ *Group, asked rpc.Mark, _ Judgement) { d.write("judge %v", asked) }
+func (d *recorder) Judge(_ *Group, asked rpc.Mark, _ Judgement) { d.write("judge %v", asked) }
 
-func (d *diarist) Show(v View) {
+func (d *recorder) Show(v View) {
 	if v.Stopped {
 		d.write("show stopped in term %d", v.Term)
 		return
@@ -100,7 +100,7 @@ func (d *diarist) Show(v View) {
 	d.write("show %v in term %d", v.Role, v.Term)
 }
 
-func (d *diarist) Hold(until time.Duration) {
+func (d *recorder) Hold(until time.Duration) {
 	if until == 0 {
 		d.write("hold nothing")
 		return
@@ -108,21 +108,21 @@ func (d *diarist) Hold(until time.Duration) {
 	d.write("hold")
 }
 
-func (d *diarist) Pause(_ memberstate.Term, number uint32) {
+func (d *recorder) Pause(_ memberstate.Term, number uint32) {
 	d.write("pause")
 	d.pause = number
 }
 
-// ring has time pass until the alarm rings.
-func (d *diarist) ring() {
+// ring makes time pass until the alarm rings.
+func (d *recorder) ring() {
 	at, armed := d.node.Next()
 	require.True(d.t, armed)
 	d.node.At(at)
 	d.node.EndTurn()
 }
 
-// answer tells the node what it waits for, in the order in which it asked, until that is nothing.
-func (d *diarist) answer() {
+// answer gives the node the answers that it waits for, in the order in which it asked.
+func (d *recorder) answer() {
 	for d.heeded < len(d.wrote) {
 		asked := d.wrote[d.heeded]
 		d.heeded++
@@ -136,13 +136,13 @@ func (d *diarist) answer() {
 	}
 }
 
-func (d *diarist) start() {
+func (d *recorder) start() {
 	d.node.Start(&d.group)
 	d.node.EndTurn()
 }
 
-// deliver has all that was sent arrive, and what is sent because of it.
-func deliver(all []*diarist) {
+// deliver makes all messages arrive, and those that are sent because of them.
+func deliver(all []*recorder) {
 	for moved := true; moved; {
 		moved = false
 		for _, d := range all {
@@ -160,9 +160,9 @@ func deliver(all []*diarist) {
 }
 
 // lone is a voter that leads alone.
-func lone(t *testing.T) *diarist {
+func lone(t *testing.T) *recorder {
 	t.Helper()
-	d := newDiarists(t, 1)[0]
+	d := newRecorders(t, 1)[0]
 	d.start()
 	d.ring()
 	d.answer()
@@ -171,10 +171,10 @@ func lone(t *testing.T) *diarist {
 	return d
 }
 
-// pair are a leader and another voter, which follows it.
-func pair(t *testing.T) (leader, follower *diarist) {
+// pair is a leader and another voter, which follows it.
+func pair(t *testing.T) (leader, follower *recorder) {
 	t.Helper()
-	all := newDiarists(t, 2)
+	all := newRecorders(t, 2)
 	for _, d := range all {
 		d.start()
 	}
@@ -191,8 +191,8 @@ func pair(t *testing.T) (leader, follower *diarist) {
 	return leader, follower
 }
 
-func TestWhatALoneVoterAsksFor(t *testing.T) {
-	d := newDiarists(t, 1)[0]
+func TestALoneVoterAsksForItsNeedsInOrder(t *testing.T) {
+	d := newRecorders(t, 1)[0]
 	d.start()
 	assert.Equal(t, []string{"show candidate in term 0", "arm"}, d.did())
 	d.ring()
@@ -224,10 +224,10 @@ func TestALeaderThatStopsEndsItsOfficeFirst(t *testing.T) {
 	assert.Equal(t, []string{"ended: <nil>"}, d.did(), "not before Lead has returned")
 }
 
-// Whoever saves may still be at it. Until it is done a store is not to be closed, and what it
-// saves does not show.
-func TestAGroupThatEndsWhileItSavesIsOverWhenThatIs(t *testing.T) {
-	d := newDiarists(t, 1)[0]
+// A save may be under way when its group ends. The store must not be closed before it is done, and what
+// it saves is not shown.
+func TestAGroupThatEndsDuringASaveIsOverAfterIt(t *testing.T) {
+	d := newRecorders(t, 1)[0]
 	d.start()
 	d.ring()
 	for range 2 { // for the pre-vote, and for the vote
@@ -242,7 +242,7 @@ func TestAGroupThatEndsWhileItSavesIsOverWhenThatIs(t *testing.T) {
 }
 
 func TestAGroupThatCannotSaveEnds(t *testing.T) {
-	d := newDiarists(t, 1)[0]
+	d := newRecorders(t, 1)[0]
 	d.start()
 	d.ring()
 	for range 2 {
@@ -255,7 +255,7 @@ func TestAGroupThatCannotSaveEnds(t *testing.T) {
 }
 
 func TestALedgerThatBreaksItsContractEndsItsGroup(t *testing.T) {
-	d := newDiarists(t, 1)[0]
+	d := newRecorders(t, 1)[0]
 	d.start()
 	d.ring()
 	d.did()
@@ -266,22 +266,22 @@ func TestALedgerThatBreaksItsContractEndsItsGroup(t *testing.T) {
 	assert.NotContains(t, d.ended.Error(), "defect", "of this library")
 }
 
-// order gives the leader of a pair an order, and takes it to the point at which the follower
-// is ready and writes are paused.
-func (d *diarist) order(f *diarist) *Order {
+// order gives the leader of a pair an order, up to the point at which the follower is ready and writes
+// are paused.
+func (d *recorder) order(f *recorder) *Order {
 	o := &Order{To: "n1", Settled: func(err error) { d.write("settled: %v", err) }}
 	d.node.Obey(&d.group, o)
 	d.node.EndTurn()
 	d.answer()
-	deliver([]*diarist{d, f})
+	deliver([]*recorder{d, f})
 	require.Equal(d.t, []string{"ask ledger 1", "send take leadership to n1", "pause"}, d.did())
 	require.Equal(d.t, []string{"ask ledger 1", "send take leadership answer to n0"}, f.did())
 	return o
 }
 
-// The lease ends before the target hears that it may stand. The order is carried out when this
-// member leads no more, which it learns when it is asked to vote for the target.
-func TestWhatAHandoverAsksFor(t *testing.T) {
+// The lease ends before the target is told to stand. The order is carried out when this member leads no
+// more, which it learns when it is asked to vote for the target.
+func TestAHandoverEndsTheLeaseBeforeTheTargetStands(t *testing.T) {
 	d, f := pair(t)
 	d.order(f)
 	d.node.PauseEnded(&d.group, d.pause, nil)
@@ -289,7 +289,7 @@ func TestWhatAHandoverAsksFor(t *testing.T) {
 	d.answer()
 	assert.Equal(t, []string{"ask ledger 1", "hold nothing", "end lead 1", "send take leadership to n1"}, d.did())
 	d.node.LeadReturned(&d.group, 1, false, nil)
-	deliver([]*diarist{d, f})
+	deliver([]*recorder{d, f})
 	assert.Equal(t, []string{
 		"ask ledger 1", "ask ledger 2", "save term 2", "show candidate in term 2", "arm", "send vote to n0",
 		"show leader in term 2", "arm", "judge handed", "send heartbeat to n0", "hold", "lead 2",
@@ -316,8 +316,8 @@ func TestAWithdrawnOrderEndsItsHandoverAtOnce(t *testing.T) {
 	assert.Equal(t, []string{"settled: enough", "resume"}, d.did())
 }
 
-// What the engine says of a pause that was given up counts for nothing: in the next handover
-// its writes may still go on.
+// The engine's answer to a pause that was given up does not count: in the next handover its writes may
+// still go on.
 func TestThePauseOfAnEarlierHandoverIsNotThatOfThisOne(t *testing.T) {
 	d, f := pair(t)
 	o := d.order(f)
@@ -333,15 +333,15 @@ func TestThePauseOfAnEarlierHandoverIsNotThatOfThisOne(t *testing.T) {
 	assert.Equal(t, []string{"ask ledger 1"}, d.did())
 }
 
-// handed takes an order as far as this member leads no more, and nobody does yet.
-func (d *diarist) handed(f *diarist) *Order {
+// handed carries an order so far that this member leads no more, and no other member does yet.
+func (d *recorder) handed(f *recorder) *Order {
 	o := d.order(f)
 	d.node.PauseEnded(&d.group, d.pause, nil)
 	d.node.EndTurn()
 	d.answer()
 	d.node.LeadReturned(&d.group, 1, false, nil)
-	for _, to := range []*diarist{f, d} { // the word to stand, and the request for a vote
-		for _, from := range []*diarist{d, f} {
+	for _, to := range []*recorder{f, d} { // the word to stand, and the request for a vote
+		for _, from := range []*recorder{d, f} {
 			post := from.post
 			from.post = nil
 			for i := range post {
@@ -356,8 +356,8 @@ func (d *diarist) handed(f *diarist) *Order {
 	return o
 }
 
-// A transfer is done when somebody leads whom it was for, and not before.
-func TestATransferWaitsForWhoeverLeadsNext(t *testing.T) {
+// A transfer is done when its heir leads, and not before.
+func TestATransferWaitsForTheNextLeader(t *testing.T) {
 	again := `settled: elector: leadership was not transferred: "n0" leads term 4`
 	for _, c := range []struct{ to, leader, outcome string }{
 		{"n1", "n1", "settled: <nil>"},
@@ -381,9 +381,9 @@ func TestATransferWaitsForWhoeverLeadsNext(t *testing.T) {
 }
 
 func TestATransferThatWaitsForALeaderIsWithdrawnOrEnds(t *testing.T) {
-	for outcome, end := range map[string]func(d *diarist, o *Order){
-		"settled: enough":                         func(d *diarist, o *Order) { d.node.Withdraw(&d.group, o, errors.New("enough")) },
-		`settled: elector: group "g" has stopped`: func(d *diarist, _ *Order) { d.node.End(&d.group) },
+	for outcome, end := range map[string]func(d *recorder, o *Order){
+		"settled: enough":                         func(d *recorder, o *Order) { d.node.Withdraw(&d.group, o, errors.New("enough")) },
+		`settled: elector: group "g" has stopped`: func(d *recorder, _ *Order) { d.node.End(&d.group) },
 	} {
 		d, f := pair(t)
 		o := d.handed(f)
@@ -395,7 +395,7 @@ func TestATransferThatWaitsForALeaderIsWithdrawnOrEnds(t *testing.T) {
 	}
 }
 
-// A leader may have won another term while an order waited: then that is the one to hand over.
+// A leader may have won another term while an order waited. The order is then for that term.
 func TestAnOrderIsForTheTermThatIsLedWhenItBegins(t *testing.T) {
 	leader, follower := pair(t)
 	const before = 7
@@ -407,8 +407,8 @@ func TestAnOrderIsForTheTermThatIsLedWhenItBegins(t *testing.T) {
 	assert.True(t, o.began)
 }
 
-// A machine that comes to a step that cannot be ends its group, and whoever waits for the step is
-// told that it is over.
+// A machine that tries an illegal transition ends its group, and the caller who waits for the step
+// learns that the group is over.
 func TestADefectLeavesNobodyWaiting(t *testing.T) {
 	_, d := pair(t)
 	d.group.Role, d.group.Leader = memberstate.Leader, memberstate.Nobody // no step makes it this
@@ -418,8 +418,8 @@ func TestADefectLeavesNobodyWaiting(t *testing.T) {
 	assert.True(t, told)
 }
 
-// What is ready goes out before the disk begins with what is not.
-func TestWhatIsReadyIsSentBeforeTheDiskBegins(t *testing.T) {
+// Messages that are ready go out before the disk begins to save for the others.
+func TestReadyMessagesAreSentBeforeTheDiskBegins(t *testing.T) {
 	leader, follower := pair(t)
 	leader.ring() // a heartbeat
 	leader.node.EndTurn()
@@ -429,8 +429,8 @@ func TestWhatIsReadyIsSentBeforeTheDiskBegins(t *testing.T) {
 	assert.Equal(t, []string{"arm", "send heartbeat answer to n0", "save term 2"}, follower.did())
 }
 
-// What a voter has answered to the leader of another term is no reason in this one.
-func TestAnAnswerIsAReasonInItsTerm(t *testing.T) {
+// A voter's answer to the leader of another term is no obstacle in this one.
+func TestAnAnswerIsAnObstacleOnlyInItsTerm(t *testing.T) {
 	d, _ := pair(t)
 	d.node.Obey(&d.group, &Order{To: "n1", Settled: func(error) {}})
 	d.answer()
@@ -443,7 +443,7 @@ func TestAnAnswerIsAReasonInItsTerm(t *testing.T) {
 	}
 }
 
-// A lease that is over ends the office before anything goes on that the office was for.
+// A lease that has run out ends the office before its handover goes on.
 func TestAnOfficeEndsBeforeItsHandoverGoesOn(t *testing.T) {
 	d, f := pair(t)
 	d.order(f)
@@ -454,8 +454,7 @@ func TestAnOfficeEndsBeforeItsHandoverGoesOn(t *testing.T) {
 	assert.Equal(t, Lapsed, d.group.attend(&d.group.Rules, d.node.now, &d.node.fx))
 }
 
-// Another is asked at the next beat, but whoever has been told to stand, or is about to be, stays
-// the one.
+// At the next beat another voter is asked, but not once one was told to stand or is about to be.
 func TestTheTargetChangesOnlyWhileItIsAsked(t *testing.T) {
 	for phase, want := range map[HandoverPhase]memberstate.Seat{Probing: 3, Pausing: 2, Taking: 2} {
 		m := Machine{handover: Handover{Phase: phase, Target: 2, Reason: ToAnyone, patience: 2}}

@@ -12,7 +12,7 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// counting is an edge that counts what is sent, and an engine that does nothing.
+// counting is an edge that counts messages, and an engine that does nothing.
 type counting struct{ sent map[string]int }
 
 func (c *counting) Draw(_ *Group, a Alarm) time.Duration                 { return a.Min }
@@ -36,7 +36,7 @@ func (c *counting) Groups() []*Group                                     { retur
 func (c *counting) Failed(*Group, error)                                 {}
 func (c *counting) LeadFailed(*Group, memberstate.Term, error)           {}
 
-// Anyone may ask under any name, and is answered; nothing of that may stay.
+// Any node may ask under any name, and is answered; no memory of that may stay.
 func TestStrangersLeaveNothingBehind(t *testing.T) {
 	members, err := memberstate.NewMembers(memberstate.Voters("n0", "n1", "n2"))
 	require.NoError(t, err)

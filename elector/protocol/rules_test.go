@@ -1,4 +1,4 @@
-// Rules that are best seen at one machine, asked one question.
+// Rules that are best tested on one machine with one question.
 
 package protocol
 
@@ -12,8 +12,8 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// A process that was stopped sees one answer come very late. What counts is what the
-// others say; a network that has become slow says it again and again.
+// A process that was stopped sees one answer come very late. The other answers count more; if the
+// network has really become slow, they show it again and again.
 func TestOneLongRoundTripRulesNothing(t *testing.T) {
 	r := &Rules{Timing: DefaultTiming()}
 	var m Machine
@@ -38,8 +38,8 @@ func TestOneLongRoundTripRulesNothing(t *testing.T) {
 	assert.Positive(t, m.measured(), "what cannot be is not taken in")
 }
 
-// A step sends one message. A beat that goes out early, for those who are ready now, is
-// not given up for the word to the target of a handover, who answers that beat, too.
+// A step sends one message. A beat that goes out early, for voters that are ready now, is sent before
+// the target of a handover is told to stand, because the target answers that beat, too.
 func TestAnEarlyBeatComesBeforeAHandover(t *testing.T) {
 	all := memberstate.SetOf(1, 2, 3, 4, 5)
 	r := &Rules{Self: 1, Voters: all, All: all, Timing: DefaultTiming()}
@@ -56,9 +56,9 @@ func TestAnEarlyBeatComesBeforeAHandover(t *testing.T) {
 	assert.Equal(t, r.others(), out.To)
 }
 
-// A beat has the next voter be asked whether it can take over. The answer of the one before
-// may be on its way, and is as good, but not if somebody else was named.
-func TestTheFirstWhoCanTakeOverDoes(t *testing.T) {
+// At a beat the next voter is asked whether it can take over. The answer of the one before, which may be
+// on its way, is as good, unless the order names another voter.
+func TestTheFirstVoterThatCanTakeOverDoes(t *testing.T) {
 	all := memberstate.SetOf(1, 2, 3)
 	r := &Rules{Self: 1, Voters: all, All: all, Timing: DefaultTiming()}
 	for why, target := range map[HandoverReason]memberstate.Seat{ToAnyone: 2, ToNamed: 3, ToPreferred: 3} {
@@ -77,8 +77,8 @@ func TestTheFirstWhoCanTakeOverDoes(t *testing.T) {
 	}
 }
 
-// What a round leaves behind for the next one: nothing, if it was won; and else the doubt
-// whether the leader lives.
+// A won round leaves nothing behind for the next one. A lost one leaves the doubt whether the leader
+// lives.
 func TestARoundLeavesNothingBehind(t *testing.T) {
 	all := memberstate.SetOf(1, 2, 3)
 	r := &Rules{Self: 1, Voters: all, All: all, Timing: DefaultTiming(), PreVote: true}
@@ -95,8 +95,8 @@ func TestARoundLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-// D19: a candidate that waits to stand adopts larger terms as it hears of them, and its wait
-// goes on. It is set anew when the member votes, or when its own round has been cut short.
+// D19: a candidate that waits to stand adopts larger terms as it hears of them, and its wait goes on.
+// It begins anew when the member votes, or when its own round was cut short.
 func TestAWaitIsNotSetAnew(t *testing.T) {
 	r := &Rules{Self: 1, Voters: memberstate.SetOf(1, 2, 3), All: memberstate.SetOf(1, 2, 3), Timing: DefaultTiming()}
 	m := NewMachine(r, memberstate.HardState{Term: 1})
@@ -125,9 +125,9 @@ func TestAWaitIsNotSetAnew(t *testing.T) {
 	assert.Equal(t, r.Timing.MinVoteWait, alarm.Min, "its own round was cut short")
 }
 
-// D20: a voter that refuses a candidate for its ledger does not ask for the term in which
-// that one, and those like it, have voted for it.
-func TestWhoeverRefusesALedgerStandsInALargerTerm(t *testing.T) {
+// D20: a voter that refuses a candidate for its ledger stands in a larger term, because in this one the
+// candidate and others like it have given their votes to the candidate.
+func TestAVoterThatRefusesALedgerStandsInALargerTerm(t *testing.T) {
 	for poor, want := range map[bool]memberstate.Term{true: 3, false: 2} {
 		r := &Rules{Self: 1, Voters: memberstate.SetOf(1, 2, 3), All: memberstate.SetOf(1, 2, 3), Timing: DefaultTiming()}
 		m := NewMachine(r, memberstate.HardState{Term: 1})
@@ -142,7 +142,7 @@ func TestWhoeverRefusesALedgerStandsInALargerTerm(t *testing.T) {
 	}
 }
 
-// stepWithLedger steps a machine whose engine is asked for the end of its ledger.
+// stepWithLedger steps a machine whose engine answers where its ledger ends.
 func stepWithLedger(r *Rules, m *Machine, in Input, end memberstate.Position) (out Output) {
 	for m.Step(r, &in, &out); out.NeedLedger; m.Step(r, &in, &out) {
 		in.HasLedger, in.LedgerTerm, in.Ledger = true, out.LedgerTerm, end
@@ -150,8 +150,8 @@ func stepWithLedger(r *Rules, m *Machine, in Input, end memberstate.Position) (o
 	return out
 }
 
-// D11: an answer without a promise, as that of a member of another version, keeps a leader in
-// office but gives it no lease; and one that is not renewed in the newest answer is taken back.
+// D11: an answer without a promise, such as that of a member of another version, keeps a leader in
+// office but gives it no lease. A promise that the newest answer does not renew is taken back.
 func TestOnlyAPromiseGivesALease(t *testing.T) {
 	r := threeRules()
 	r.Lease = r.Timing.Detection()
@@ -171,8 +171,8 @@ func TestOnlyAPromiseGivesALease(t *testing.T) {
 	assert.Equal(t, promised, m.LeaseBeat())
 }
 
-// A leader that a quorum heard has a detection time to be heard again, also if somebody
-// answered an earlier beat that it follows another one.
+// A leader that a quorum heard has a detection time to be heard again, even if a voter answered an
+// earlier beat that it follows another leader.
 func TestAContradictionIsForgottenWithItsBeat(t *testing.T) {
 	r := threeRules()
 	m := elected(r)
@@ -191,8 +191,8 @@ func TestAContradictionIsForgottenWithItsBeat(t *testing.T) {
 	assert.Equal(t, memberstate.Candidate, m.Role)
 }
 
-// A vote counts for the term that was asked for. The number of a round comes again in another
-// incarnation, and a vote that another member vouches for has none.
+// A vote counts for the term that was asked for. Another incarnation uses the same round numbers again,
+// and a vouched vote has none.
 func TestAVoteForAnotherTermDoesNotCount(t *testing.T) {
 	for _, asked := range []memberstate.Term{1, 2, 3} {
 		for mark, answered := range map[rpc.Mark]rpc.Mark{rpc.Plain: rpc.Plain, rpc.Won: rpc.Won, rpc.Handed: rpc.Vouched} {
@@ -209,7 +209,7 @@ func TestAVoteForAnotherTermDoesNotCount(t *testing.T) {
 	}
 }
 
-// And an answer to a beat is one to the leader of that term.
+// An answer to a beat counts for the leader of that term.
 func TestAnAnswerToAnotherTermsBeatDoesNotCount(t *testing.T) {
 	r := threeRules()
 	for asked, counts := range map[memberstate.Term]bool{0: false, 1: true, 2: false} {

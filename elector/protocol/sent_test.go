@@ -1,4 +1,4 @@
-// What is known of when a round was sent, and until when.
+// When a round was sent, and how long that is known.
 
 package protocol
 
@@ -58,8 +58,7 @@ func TestALoneVoterHoldsItsLeaseFromNow(t *testing.T) {
 	assert.Equal(t, time.Minute, at)
 }
 
-// Where every answer comes when its round is forgotten, this is all that is known of how long
-// answers take.
+// Where every answer comes after its round is forgotten, nothing else is known of how long answers take.
 func TestAnAnswerToAForgottenRoundHasTakenLongerThanTheOldestThatIsKept(t *testing.T) {
 	m := &Machine{}
 	var times SentTimes

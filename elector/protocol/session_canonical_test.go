@@ -11,16 +11,14 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// What a session remembers besides its machine names no member, so a snapshot is renamed
-// with its machine. And it is a value.
+// A session's duties name no member, so a snapshot is renamed with its machine. And it is a value.
 func TestDutiesKnowNoMember(t *testing.T) {
 	seats, sets := seatsIn(reflect.TypeFor[Duties]())
 	assert.Zero(t, seats+sets)
 	assert.Contains(t, map[Snapshot]bool{{}: true}, Snapshot{})
 }
 
-// leaderAt is a leader that has sent its first two beats at some times, of which the first was
-// answered.
+// leaderAt is a leader that sent its first two beats at these times; the first was answered.
 func leaderAt(first, second time.Duration) (*Rules, Snapshot) {
 	all := memberstate.SetOf(1, 2, 3)
 	r := &Rules{Self: 1, Voters: all, All: all, Timing: DefaultTiming(), Lease: DefaultTiming().Detection()}
@@ -34,7 +32,7 @@ func leaderAt(first, second time.Duration) (*Rules, Snapshot) {
 	return r, v
 }
 
-// Sessions that differ by when they began, and not by how long ago anything was, are one.
+// Sessions that differ only by when they began, and in no age, are the same.
 func TestACanonicalSnapshotHasNoTimesButAges(t *testing.T) {
 	r, v := leaderAt(time.Second, time.Second+100*time.Millisecond)
 	_, later := leaderAt(time.Hour, time.Hour+100*time.Millisecond)
@@ -45,8 +43,8 @@ func TestACanonicalSnapshotHasNoTimesButAges(t *testing.T) {
 	assert.Equal(t, one, one.Canonical(r, CanonicalNow), "it is canonical")
 }
 
-// A beat that was not answered can still begin a lease, so when it was sent is kept; one whose
-// lease has been taken up is not.
+// The time of a beat that was not answered is kept, because the beat can still begin a lease. The time of
+// one whose lease was taken up is not.
 func TestACanonicalSnapshotKeepsTheTimesThatCount(t *testing.T) {
 	r, v := leaderAt(time.Second, time.Second+100*time.Millisecond)
 	c := v.Canonical(r, time.Second+150*time.Millisecond)
@@ -59,7 +57,7 @@ func TestACanonicalSnapshotKeepsTheTimesThatCount(t *testing.T) {
 	assert.Zero(t, v.Canonical(r, time.Second+150*time.Millisecond).duties.sent)
 }
 
-// A session that goes on from a snapshot extends its lease as the one that it was taken of.
+// A session that goes on from a snapshot extends its lease like the original.
 func TestASessionGoesOnFromASnapshot(t *testing.T) {
 	r, v := leaderAt(time.Second, time.Second+100*time.Millisecond)
 	c := v.Canonical(r, time.Second+150*time.Millisecond)
@@ -74,7 +72,7 @@ func TestASessionGoesOnFromASnapshot(t *testing.T) {
 	assert.Equal(t, was, c.duties.lease.until-now, "the snapshot stays as it was")
 }
 
-// ignored are effects that nobody looks at.
+// ignored are effects that do nothing.
 type ignored struct{ Effects }
 
 func (ignored) Before(*Input)      {}
@@ -82,8 +80,8 @@ func (ignored) After(*Step)        {}
 func (ignored) Hold(time.Duration) {}
 func (ignored) Done()              {}
 
-// Of a lease that has run out it does not matter since when, and its Lead has been told.
-func TestALeaseThatRanOutIsOverWheneverThatWas(t *testing.T) {
+// It does not matter since when a lease has run out, and its Lead's context has ended.
+func TestALeaseThatRanOutHasNoAge(t *testing.T) {
 	r, v := leaderAt(time.Second, time.Second+100*time.Millisecond)
 	c := v.Canonical(r, 2*time.Second)
 	assert.Equal(t, c, v.Canonical(r, 3*time.Second))
@@ -91,9 +89,9 @@ func TestALeaseThatRanOutIsOverWheneverThatWas(t *testing.T) {
 	assert.True(t, c.duties.lead.ending)
 }
 
-// Whoever still serves is one that has led: not one that has just started, nor one that asks
-// for pre-votes, and a leader only if it has led before.
-func TestWhoCanStillServe(t *testing.T) {
+// A member whose Lead of an earlier term still runs must have led: it has not just started, does not ask
+// for pre-votes, and if it leads, it does not lead term 1.
+func TestOnlyAMemberThatHasLedCanStillServe(t *testing.T) {
 	r, v := leaderAt(time.Second, time.Second)
 	_, can := v.StillServing(r)
 	assert.False(t, can, "it leads its first term")

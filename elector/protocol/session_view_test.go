@@ -9,7 +9,7 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// How long ago a quorum was heard is told in beats where the time of the beat is not known.
+// How long ago a quorum was heard is counted in beats where the time of the beat is not known.
 func TestTheAgeOfAQuorumIsToldInBeatsIfNeedBe(t *testing.T) {
 	r := threeRules()
 	s := Session{Machine: Machine{

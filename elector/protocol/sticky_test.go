@@ -1,4 +1,4 @@
-// A voter that follows stands by its leader, and a leader holds on to what its voters promised.
+// A follower stands by its leader, and a leader relies on its voters' promises.
 
 package protocol
 
@@ -12,8 +12,8 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// D8, D11: an answer counts for the beat that it answers. Were it credited to a
-// later one, the lease would run from a time at which nobody had promised it.
+// D8, D11: an answer counts for the beat that it answers. If it were credited to a later one, the lease
+// would run from a time at which the voter had not promised it.
 func TestAnAnswerCountsForItsOwnBeat(t *testing.T) {
 	a := leadingAlone(t, true)
 	first := a.machine.Beat()
@@ -25,8 +25,8 @@ func TestAnAnswerCountsForItsOwnBeat(t *testing.T) {
 	assert.Equal(t, before, a.machine, "it counted an answer to a beat that it has not sent")
 }
 
-// D11: while its leader is not silent a voter refuses every other candidate, of
-// whatever term, and adopts nothing.
+// D11: while its leader is not silent a voter refuses every other candidate, of whatever term, and
+// adopts no term.
 func TestAStickyVoterStandsByItsLeader(t *testing.T) {
 	a := followingAlone(t, true)
 	for _, mark := range []rpc.Mark{rpc.Plain, rpc.Won, rpc.Handed} {
@@ -38,9 +38,9 @@ func TestAStickyVoterStandsByItsLeader(t *testing.T) {
 	assert.Equal(t, memberstate.Follower, a.machine.Role, "it stood on command")
 }
 
-// D14: the word of a candidate that it was handed the leadership is believed by
-// who follows that very leader in that very term, and only for the next one.
-func TestAHandoverIsHonouredByThoseWhoFollowTheGiver(t *testing.T) {
+// D14: a candidate that says it was handed the leadership is believed by members that follow that very
+// leader in that very term, and only for the next term.
+func TestAHandoverIsHonouredByTheLeadersFollowers(t *testing.T) {
 	honours := func(giver memberstate.Seat, term memberstate.Term) rpc.Result {
 		return followingAlone(t, true).hears(2, giver, marked(voteFor(term), rpc.Handed))
 	}
@@ -62,8 +62,8 @@ func TestObserversAreNoQuorum(t *testing.T) {
 	assert.Equal(t, memberstate.Candidate, a.machine.Role)
 }
 
-// D11: a leader may count on a longer lease than its voter's own. The voter
-// promises the longer one, and remembers over a restart that it did.
+// D11: a leader may count on a longer lease than its voter's own. The voter promises the longer one, and
+// still knows this after a restart.
 func TestAVoterPromisesTheLongerLease(t *testing.T) {
 	a := followingAlone(t, true)
 	long := 10 * a.rules.Lease
@@ -77,8 +77,8 @@ func TestAVoterPromisesTheLongerLease(t *testing.T) {
 	assert.Equal(t, rpc.RejectAlreadyHasLeader, a.asked(2, voteFor(2)))
 }
 
-// A voter that was restarted without leases still keeps the promise of its former
-// life, also when it follows the same leader again.
+// A voter that was restarted without leases still keeps its old promise, even when it follows the same
+// leader again.
 func TestAPromiseOutlivesTheConfiguration(t *testing.T) {
 	a := followingAlone(t, true)
 	a.rules.Lease = 0
@@ -91,9 +91,9 @@ func TestAPromiseOutlivesTheConfiguration(t *testing.T) {
 	assert.Equal(t, memberstate.Follower, a.machine.Role)
 }
 
-// A voter that has just started refuses everyone, for it may have a leader. That
-// is one refusal; only one who names a leader of the very term ends the round.
-func TestOnlyWhoNamesALeaderEndsTheRound(t *testing.T) {
+// A voter that has just started refuses every candidate, because it may have a leader. That is one
+// refusal; only a voter that names a leader of the very term ends the round.
+func TestOnlyARefusalThatNamesALeaderEndsTheRound(t *testing.T) {
 	a := startedAlone(t)
 	a.rules.PreVote = false
 	a.give(Input{Kind: Stand})
@@ -105,8 +105,8 @@ func TestOnlyWhoNamesALeaderEndsTheRound(t *testing.T) {
 	assert.True(t, a.idle())
 }
 
-// D13: without pre-vote a report that the leader is gone could depose a living
-// one, which would have no chance to refuse.
+// D13: without pre-vote a report that the leader is gone could depose a living leader, which would have
+// no chance to refuse.
 func TestWithoutPreVoteAReportIsNotActedOn(t *testing.T) {
 	for _, preVote := range []bool{true, false} {
 		a := followingAlone(t, false)
@@ -116,9 +116,9 @@ func TestWithoutPreVoteAReportIsNotActedOn(t *testing.T) {
 	}
 }
 
-// A leader whose term can hold no lease any more, after a handover that came to
-// nothing, and whom a voter with more in its ledger will not elect again, makes way for
-// that voter. Else it would lead for ever and never serve. (Found by simulation.)
+// After a failed handover a leader's term can hold no lease any more. If a voter with a better ledger will
+// not elect it again, it makes way for that voter. Otherwise it would lead for ever and never serve.
+// (Found by simulation.)
 func TestALeaderThatCanHoldNoLeaseMakesWay(t *testing.T) {
 	a := leadingAlone(t, true)
 	a.acknowledges(2, a.machine.Beat())
@@ -126,7 +126,7 @@ func TestALeaderThatCanHoldNoLeaseMakesWay(t *testing.T) {
 	a.hears(2, 1, rpc.Body{Kind: rpc.TakeLeadershipResponse, Result: rpc.Accept, Mark: rpc.PreVote, Asked: 1})
 	a.give(Input{Kind: Paused})
 	require.Equal(t, Taking, a.machine.Handover().Phase)
-	for a.machine.Handover().Phase != NoHandover { // nobody takes over
+	for a.machine.Handover().Phase != NoHandover { // no voter takes over
 		a.ring()
 		a.acknowledges(2, a.machine.Beat())
 	}
@@ -143,9 +143,9 @@ func TestALeaderThatCanHoldNoLeaseMakesWay(t *testing.T) {
 	assert.Equal(t, memberstate.Candidate, a.machine.Role)
 }
 
-// D13: who was told that its leader is lost, and was vetoed by it, waits for the veto in
-// the next pre-vote, too: where clocks differ that may come before the leader's next
-// heartbeat. It doubts no longer once it hears from it. (Found by simulation.)
+// D13: a member that acted on a report, and was vetoed by its leader, waits for the veto in the next
+// pre-vote, too: where clocks differ, that may come before the leader's next heartbeat. The doubt ends
+// when it hears from the leader. (Found by simulation.)
 func TestADoubtOutlivesTheVeto(t *testing.T) {
 	a := followingAlone(t, false)
 	a.give(Input{Kind: PeerLost, Seat: theLeader})

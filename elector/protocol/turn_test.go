@@ -1,5 +1,5 @@
-// A candidate stands by its turn (D12): it asks again where messages are lost, and goes
-// before whoever asks in a later turn.
+// A candidate stands by its turn (D12): it asks again where messages are lost, and goes before a
+// candidate with a later turn.
 
 package protocol
 
@@ -56,9 +56,9 @@ func preVoteAsked(t *testing.T) *turn {
 	return c
 }
 
-// Who has not answered is asked again after a slot, and then after twice as long; and at the
-// time-out the round is over. Who has answered is not asked again.
-func TestWhoHasNotAnsweredIsAskedAgain(t *testing.T) {
+// A voter that has not answered is asked again after a slot, and then after twice as long; at the
+// time-out the round is over. One that has answered is not asked again.
+func TestASilentVoterIsAskedAgain(t *testing.T) {
 	c := preVoteAsked(t)
 	slot := c.rules.Timing.Detection() / 30
 	assert.Equal(t, slot, c.out.Alarm.Min)
@@ -79,7 +79,7 @@ func TestWhoHasNotAnsweredIsAskedAgain(t *testing.T) {
 	assert.Equal(t, WaitToRevote, c.out.Judged)
 }
 
-// slowPreVoteAsked is one where answers take that long.
+// slowPreVoteAsked is a candidate whose answers take that long.
 func slowPreVoteAsked(t *testing.T, roundTrip time.Duration) *turn {
 	t.Helper()
 	c := preVoteAsked(t)
@@ -88,8 +88,8 @@ func slowPreVoteAsked(t *testing.T, roundTrip time.Duration) *turn {
 	return c
 }
 
-// Where round trips are long, copies follow before an answer can have come, but none whose
-// own answer would be too late.
+// Where round trips are long, requests are repeated before an answer can have come, but not if the
+// answer to the repetition would be too late.
 func TestLongRoundTripsAreNotWaitedFor(t *testing.T) {
 	for _, c := range []struct{ roundTrip, first, slot, end time.Duration }{
 		{7 * time.Millisecond, 10 * time.Millisecond, 10500 * time.Microsecond, 100 * time.Millisecond},
@@ -113,8 +113,8 @@ func TestLongRoundTripsAreNotWaitedFor(t *testing.T) {
 	}
 }
 
-// And who answers first, from nearby, that it has a leader, does not end the round before
-// the others can have answered; but then it ends.
+// If a near voter answers first that it has a leader, the round does not end before the others could
+// have answered; but then it does.
 func TestLongRoundTripsAreNotCutShort(t *testing.T) {
 	for _, roundTrip := range []time.Duration{3 * time.Millisecond, 21 * time.Millisecond, 48 * time.Millisecond, 100 * time.Millisecond} {
 		c := slowPreVoteAsked(t, roundTrip)
@@ -129,7 +129,7 @@ func TestLongRoundTripsAreNotCutShort(t *testing.T) {
 	}
 }
 
-// A round that is found out to be too short goes on.
+// A round that turns out to be too short goes on.
 func TestARoundGrowsWithTheRoundTrip(t *testing.T) {
 	c := slowPreVoteAsked(t, 30*time.Millisecond)
 	for c.machine.round.elapsed < c.rules.Timing.RoundTimeout {
@@ -143,7 +143,7 @@ func TestARoundGrowsWithTheRoundTrip(t *testing.T) {
 	assert.Equal(t, 180*time.Millisecond, c.machine.round.elapsed)
 }
 
-// Not even the shortest timing has a member ask without a pause.
+// Even with the shortest timing a member pauses between requests.
 func TestTheShortestTimingPauses(t *testing.T) {
 	c := preVoteAsked(t)
 	c.rules.Timing.Heartbeat = 1
@@ -188,7 +188,7 @@ func TestARoundThatWasRepeatedIsForgotten(t *testing.T) {
 }
 
 // Some rounds are for one request, and end with their time-out.
-func TestNobodyIsAskedAgainForNothing(t *testing.T) {
+func TestSomeRoundsAreNotRepeated(t *testing.T) {
 	for name, change := range map[string]func(c *turn){
 		"without ranks":               func(c *turn) { c.rules.Ranks = false },
 		"for a handover":              func(c *turn) { c.machine.round.mark = rpc.Handed },
@@ -214,8 +214,8 @@ func TestNobodyIsAskedAgainForNothing(t *testing.T) {
 	assert.Equal(t, 200*time.Millisecond, c.out.Alarm.Min, "or twice the round trip")
 }
 
-// Of two that ask for the same, the one whose turn is earlier refuses the other, unless it
-// has been refused itself.
+// Of two candidates for the same term, the one with the earlier turn refuses the other, unless it has
+// been refused itself.
 func TestTheEarlierTurnGoesFirst(t *testing.T) {
 	for name, is := range map[string]struct {
 		change func(c *turn)
@@ -242,8 +242,8 @@ func TestTheEarlierTurnGoesFirst(t *testing.T) {
 	}
 }
 
-// Who asked too early comes back in its own slot.
-func TestWhoAskedTooEarlyWaitsForAHeartbeat(t *testing.T) {
+// A candidate that asked too early asks again in its own slot.
+func TestACandidateThatAskedTooEarlyWaitsForAHeartbeat(t *testing.T) {
 	timing := DefaultTiming()
 	lead := timing.Detection() / 120
 	for name, is := range map[string]struct {
@@ -261,8 +261,8 @@ func TestWhoAskedTooEarlyWaitsForAHeartbeat(t *testing.T) {
 	}
 }
 
-// What comes before the first slot does not grow with the round trip, and is short when all
-// have lost their connection at once.
+// The wait before the first slot does not grow with the round trip, and there is none when all members
+// have lost their connections at once.
 func TestTheFirstSlotComesSoon(t *testing.T) {
 	r := threeRules()
 	r.Preferred = memberstate.SetOf(1)
@@ -281,9 +281,9 @@ func TestTheFirstSlotComesSoon(t *testing.T) {
 	}
 }
 
-// D13: who has not heard of the lost connection yet, and so has a leader still, is asked
-// again soon, a few times. The leader's own word is a veto, and there is no hurry any more.
-func TestWhoHasNotHeardOfItYetIsAskedSoon(t *testing.T) {
+// D13: a voter that has not heard of the lost connection yet, and so still has a leader, is asked again
+// soon, a few times. The leader's own answer is a veto, and then there is no hurry any more.
+func TestAVoterThatStillHasTheLostLeaderIsAskedSoon(t *testing.T) {
 	refused := func(leader memberstate.Seat) *turn {
 		c := preVoteAsked(t)
 		c.machine.roundTrip, c.machine.fromHint = 2000, true

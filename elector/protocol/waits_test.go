@@ -1,5 +1,4 @@
-// How long a machine waits, where nobody would notice if it waited otherwise but by
-// being slower.
+// How long a machine waits, in cases where a wrong wait would only make it slower.
 
 package protocol
 
@@ -38,7 +37,7 @@ func TestRoundTripsAreForgottenByAndBy(t *testing.T) {
 	}
 }
 
-// Who has nobody to ask does not wait for answers.
+// A lone voter does not wait for answers.
 func TestAGroupOfOneIsLedByTheFirstAlarm(t *testing.T) {
 	for _, preVote := range []bool{true, false} {
 		one := memberstate.SetOf(1)
@@ -70,7 +69,7 @@ func TestAVetoIsAwaited(t *testing.T) {
 	}
 }
 
-// D14: a preferred leader that cannot take over is asked ever more rarely, but not never.
+// D14: a preferred leader that cannot take over is asked ever more rarely, but never stops being asked.
 func TestOffersThatAreDeclinedBecomeRare(t *testing.T) {
 	r := &Rules{Preferred: memberstate.SetOf(2), Timing: DefaultTiming()}
 	leak := uint32(r.Timing.Leak)

@@ -1,4 +1,4 @@
-// Term 0 is before all terms: nobody leads it, and nobody can be elected for it.
+// Term 0 is before all terms: no member leads it, and none can be elected in it.
 
 package protocol
 
@@ -12,15 +12,15 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// A member that has just begun is in term 0 itself, so a message of that term is not of an
-// older one. Whatever it says, the member must not take it for a defect of its own and stop.
-func TestNothingThatIsSaidInTermZeroStopsAMember(t *testing.T) {
+// A member that has just begun is in term 0 itself, so a message of that term is not an older one.
+// Whatever the message says, the member must not take it for a defect of its own and stop.
+func TestNoMessageOfTermZeroStopsAMember(t *testing.T) {
 	for kind := rpc.VoteRequest; kind <= rpc.TakeLeadershipResponse; kind++ {
 		for mark := rpc.Plain; mark.Valid(); mark++ {
 			for result := range rpc.Result(64) {
 				for _, leader := range []memberstate.Seat{memberstate.Nobody, 1, 2, 3} {
 					body := rpc.Body{Kind: kind, Mark: mark, Result: result, Lease: time.Second}
-					if !body.WellFormed() { // it is dropped before
+					if !body.WellFormed() { // it would be dropped before
 						continue
 					}
 					r := threeRules()

@@ -1,5 +1,4 @@
-// What begins afresh, and what is done once: small rules whose breach would cost time, and
-// nothing else that a group would notice.
+// What begins anew, and what is done once: small rules whose breach would cost only time.
 
 package protocol
 
@@ -27,7 +26,7 @@ func elected(r *Rules) Machine {
 	return m
 }
 
-func TestAnOfficeBeginsAfresh(t *testing.T) {
+func TestAnOfficeBeginsAnew(t *testing.T) {
 	r := threeRules()
 	m := Machine{State: memberstate.State{HardState: memberstate.HardState{Term: 1, Vote: 1}}}
 	for i := range m.office.acks {
@@ -39,7 +38,7 @@ func TestAnOfficeBeginsAfresh(t *testing.T) {
 	assert.Zero(t, m.office.declined)
 }
 
-func TestWhoFollowsHasForgottenTheCampaign(t *testing.T) {
+func TestAFollowerForgetsItsCampaign(t *testing.T) {
 	m := Machine{State: memberstate.State{HardState: memberstate.HardState{Term: 1}}, round: round{instantRevotes: 2}, fromHint: true, restartHold: true}
 	m.follow(new(Output), 2)
 	assert.Zero(t, m.round.instantRevotes)
@@ -47,16 +46,15 @@ func TestWhoFollowsHasForgottenTheCampaign(t *testing.T) {
 	assert.False(t, m.restartHold)
 }
 
-// A leader of a larger term has been elected by a quorum since: whatever was promised to
-// another one is over.
-func TestALargerTermEndsTheFast(t *testing.T) {
+// A quorum has elected the leader of a larger term since, so any promise to another one is over.
+func TestALargerTermEndsTheRestartHold(t *testing.T) {
 	m, out := Machine{restartHold: true}, Output{}
 	m.Step(threeRules(), &Input{Kind: Receive, Message: Message{From: 2, Leader: 2, Body: rpc.Body{Kind: rpc.Heartbeat, Term: 1}}}, &out)
 	assert.Equal(t, rpc.TermNotReady, out.Reply.Result)
 	assert.False(t, m.restartHold)
 }
 
-func TestWhoeverCountsOnNoLeaseIsPromisedNone(t *testing.T) {
+func TestALeaderWithoutLeasesIsPromisedNone(t *testing.T) {
 	r := threeRules()
 	r.Lease = time.Second
 	m := Machine{State: memberstate.State{HardState: memberstate.HardState{Term: 1}}}
@@ -64,7 +62,7 @@ func TestWhoeverCountsOnNoLeaseIsPromisedNone(t *testing.T) {
 	assert.Zero(t, m.Promise)
 }
 
-// A voter that cannot stand by a leader for as long as it counts on says so.
+// A voter that cannot stand by a leader for as long as the leader counts on says so.
 func TestALeaseBeyondAllTimingsIsNotPromised(t *testing.T) {
 	r := threeRules()
 	m := Machine{State: memberstate.State{HardState: memberstate.HardState{Term: 1}}}
@@ -113,7 +111,7 @@ func TestAPreVoteForAnOlderTermIsRefusedForThat(t *testing.T) {
 	assert.Equal(t, rpc.RejectExpiredVoteTerm, out.Reply.Result)
 }
 
-// Those that have answered one of the last two beats come in the order of their turns; who
+// Voters that have answered one of the last two beats come in the order of their turns. One that
 // declines is followed by the next, and the last one by the first.
 func TestSuccessorsComeInTurn(t *testing.T) {
 	r := threeRules()
@@ -152,8 +150,8 @@ func TestAnOfferIsMadeWhenItIsDue(t *testing.T) {
 	}
 }
 
-// A process that stood still may be told that its Lead has returned when it has won
-// another office already, whose Lead runs.
+// A process that stood still may hear that its Lead has returned when it has already won another
+// office, whose Lead runs.
 func TestALeadThatReturnedEarlierDoesNotEndThisOffice(t *testing.T) {
 	m, out := Machine{serving: true, office: office{beat: 3}}, Output{}
 	m.Step(threeRules(), &Input{Kind: Served, Number: 2}, &out)
@@ -162,7 +160,7 @@ func TestALeadThatReturnedEarlierDoesNotEndThisOffice(t *testing.T) {
 	assert.False(t, m.Serving())
 }
 
-func TestOnlyWhatIsIgnoredIsToldSo(t *testing.T) {
+func TestOnlyAnIgnoredInputHasADropReason(t *testing.T) {
 	a := startedAlone(t)
 	a.give(Input{Kind: Served})
 	assert.Zero(t, a.out.Dropped)
