@@ -74,13 +74,9 @@ func (x *attacker) asked() bool {
 
 // answered waits until a call has ended, and says whether it has.
 func (x *attacker) answered(stream uint32) bool {
-	var head [9]byte
 	for {
-		if _, err := io.ReadFull(x, head[:]); err != nil {
-			return false
-		}
-		length := int64(head[0])<<16 | int64(head[1])<<8 | int64(head[2])
-		if _, err := io.CopyN(io.Discard, x, length); err != nil {
+		head, err := x.skip()
+		if err != nil {
 			return false
 		}
 		if head[3] == headersFrame && head[4]&endStream != 0 && binary.BigEndian.Uint32(head[5:]) == stream {
@@ -131,6 +127,47 @@ func TestACrowdOfCallersCostsLittle(t *testing.T) {
 			require.True(s.t, x.hoard(15, 1, 400))
 		}
 	})
+}
+
+// Of the calls of a connection sixteen are carried out at once. One more is refused, and the
+// sixteen go on.
+func TestAConnectionHasSixteenCallsAtOnce(t *testing.T) {
+	s := besiegeHealthy(t, newTown)
+	x := s.attack(nil)
+	for range 16 {
+		x.call(check)
+	}
+	require.True(t, x.send())
+	beyond := x.call(check)
+	require.True(t, x.send())
+	assert.Equal(t, beyond, x.reset())
+	x.frame(dataFrame, endStream, 1, make([]byte, 5))
+	require.True(t, x.send())
+	assert.True(t, x.answered(1))
+	assert.True(t, x.asked(), "there is room for another one")
+	assert.Zero(t, s.b.Stats().Refused[grpcrpc.RefusedFlood])
+}
+
+// reset is the next call that is refused; 0: the connection has ended.
+func (x *attacker) reset() (stream uint32) {
+	for {
+		head, err := x.skip()
+		if err != nil {
+			return 0
+		}
+		if head[3] == resetFrame {
+			return binary.BigEndian.Uint32(head[5:])
+		}
+	}
+}
+
+// skip reads a frame, and returns its head.
+func (x *attacker) skip() (head [9]byte, err error) {
+	if _, err := io.ReadFull(x, head[:]); err != nil {
+		return head, err
+	}
+	_, err = io.CopyN(io.Discard, x, int64(head[0])<<16|int64(head[1])<<8|int64(head[2]))
+	return head, err
 }
 
 // A peer has no call beside its exchange.
