@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
@@ -166,4 +167,115 @@ func TestOnlyAnIgnoredInputHasADropReason(t *testing.T) {
 	assert.Zero(t, a.out.Dropped)
 	a.give(Input{Kind: Ring, Number: a.machine.alarm - 1})
 	assert.Equal(t, DropStaleAlarm, a.out.Dropped)
+}
+
+// A report that a leader is lost is about that leader. The next one may be lost, too.
+func TestTheNextLeaderMayBeLostToo(t *testing.T) {
+	a := followingAlone(t, false)
+	for term := memberstate.Term(2); term < 5; term++ {
+		a.give(Input{Kind: PeerLost, Seat: theLeader})
+		require.Equal(t, memberstate.Candidate, a.machine.Role, "in term %d", term-1)
+		for a.asked(theLeader, a.beat(term, 1)) != rpc.Success {
+			require.Equal(t, rpc.TermNotReady, a.out.Reply.Result)
+		}
+		require.Equal(t, memberstate.Follower, a.machine.Role)
+	}
+}
+
+// In a new term there is no lost leader whose veto could be on its way, so a quorum is enough.
+func TestADoubtEndsWithItsTerm(t *testing.T) {
+	a := followingAlone(t, false)
+	a.ledger = memberstate.Position{Term: 1, Index: 9}
+	a.give(Input{Kind: PeerLost, Seat: theLeader})
+	poor := voteFor(2)
+	poor.Ledger = memberstate.Position{}
+	require.Equal(t, rpc.RejectExpiredLedgerTerm, a.asked(2, poor))
+	require.EqualValues(t, 2, a.machine.Term)
+	for a.idle() {
+		a.ring()
+	}
+	_, _, mark := a.machine.Open()
+	require.Equal(t, rpc.PreVote, mark)
+	a.answered(2, rpc.Accept, 2)
+	_, _, mark = a.machine.Open()
+	assert.Equal(t, rpc.Won, mark, "it has won the pre-vote")
+}
+
+// How the last round of votes ended says nothing of a term that was not known then.
+func TestANewTermIsAskedForFirst(t *testing.T) {
+	a := startedAlone(t)
+	a.ring()
+	a.answered(2, rpc.RejectExpiredVoteTerm, 4)
+	a.answered(3, rpc.RejectExpiredVoteTerm, 4)
+	require.Equal(t, WaitToVoteNext, a.out.Judged)
+	a.ledger = memberstate.Position{Term: 4, Index: 9}
+	require.Equal(t, rpc.RejectTermNotReady, a.hears(2, memberstate.Nobody, marked(voteFor(6), rpc.Plain)))
+	a.rules.PreVote = false
+	a.ring()
+	assert.Equal(t, rpc.VoteRequest, a.out.Send.Kind)
+	assert.EqualValues(t, 6, a.out.Send.Term)
+}
+
+// Voters that were restarted together have waited for the same time, so after that they take
+// turns as after any silence.
+func TestAfterAFastMembersTakeTurns(t *testing.T) {
+	first := map[memberstate.Seat]time.Duration{}
+	for seat := range memberstate.Seat(3) {
+		a := followingAlone(t, true)
+		a.rules.Self = seat + 1
+		a.restart()
+		require.GreaterOrEqual(t, a.out.Alarm.Min, a.rules.Lease)
+		a.ring()
+		assert.True(t, a.idle())
+		first[seat] = a.out.Alarm.Min
+		a.ring()
+		assert.False(t, a.idle())
+	}
+	assert.NotEqual(t, first[0], first[1])
+	assert.NotEqual(t, first[1], first[2])
+	assert.NotEqual(t, first[2], first[0])
+}
+
+// Without a pre-vote the first campaign would depose whoever leads, so a member that starts
+// listens for a detection time.
+func TestWithoutPreVoteAMemberListensFirst(t *testing.T) {
+	a := startedAlone(t)
+	assert.Less(t, a.out.Alarm.Max, a.rules.Timing.Detection(), "a pre-vote deposes nobody")
+	a.rules.PreVote = false
+	a.restart()
+	assert.GreaterOrEqual(t, a.out.Alarm.Min, a.rules.Timing.Detection())
+}
+
+func TestAnObserverPromisesNothing(t *testing.T) {
+	a := startedAlone(t)
+	a.rules.Voters, a.rules.Lease = memberstate.SetOf(2, 3, 4), a.rules.Timing.Detection()
+	a.restart()
+	require.Equal(t, memberstate.Observer, a.machine.Role)
+	require.Equal(t, rpc.Success, a.asked(theLeader, a.beat(1, 1)))
+	assert.False(t, a.out.Reply.Promised)
+	assert.Zero(t, a.machine.Promise)
+}
+
+// D7: a leader that is told of a larger term asks for one above it, and has until the next
+// detection time for that; it does not ask with every beat.
+func TestALeaderAsksForALargerTermOnceInADetectionTime(t *testing.T) {
+	a := leadingAlone(t, false)
+	accuse := func() {
+		a.hears(2, memberstate.Nobody, rpc.Body{Kind: rpc.HeartbeatResponse, Result: rpc.ExpiredTerm, Round: a.machine.Beat(), Term: 7, Asked: 1})
+	}
+	var rounds []uint32
+	for beat := range uint32(4 * a.rules.Timing.Leak) {
+		if accuse(); a.out.Send.Kind == rpc.VoteRequest {
+			rounds = append(rounds, beat)
+			assert.EqualValues(t, 8, a.out.Send.Term)
+		}
+		a.acknowledges(3, a.machine.Beat())
+		a.ring()
+		require.Equal(t, memberstate.Leader, a.machine.Role)
+		if beat == 0 {
+			assert.False(t, a.idle(), "the next beat does not end the round")
+		}
+	}
+	leak := uint32(a.rules.Timing.Leak)
+	assert.Equal(t, []uint32{0, leak + 1, 2 * (leak + 1)}, rounds, "the round is over with the beat after that time")
 }
