@@ -279,3 +279,60 @@ func TestALeaderAsksForALargerTermOnceInADetectionTime(t *testing.T) {
 	leak := uint32(a.rules.Timing.Leak)
 	assert.Equal(t, []uint32{0, leak + 1, 2 * (leak + 1)}, rounds, "the round is over with the beat after that time")
 }
+
+// D13: when all others have accepted no veto can be on its way, so nobody waits for one.
+func TestAVetoIsNotAwaitedFromThoseWhoAccepted(t *testing.T) {
+	a := followingAlone(t, false)
+	a.give(Input{Kind: PeerLost, Seat: theLeader})
+	a.ring()
+	a.answered(2, rpc.Accept, 1)
+	_, _, mark := a.machine.Open()
+	assert.Equal(t, rpc.PreVote, mark, "the leader may say that it is well")
+	a.answered(theLeader, rpc.Accept, 1)
+	_, _, mark = a.machine.Open()
+	assert.Equal(t, rpc.Won, mark)
+}
+
+// A refusal tells a term that is taken. A voter that would give its vote tells none, even if it
+// is in that term already: the term is still to be had.
+func TestATermThatAVoterWouldVoteInIsAskedForAgain(t *testing.T) {
+	for result, want := range map[rpc.Result]memberstate.Term{rpc.Accept: 1, rpc.RejectAlreadyVoted: 2} {
+		a := startedAlone(t)
+		a.rules.Voters = memberstate.SetOf(1, 2, 3, 4, 5)
+		a.ring()
+		_, asked, _ := a.machine.Open()
+		require.EqualValues(t, 1, asked)
+		a.answered(2, result, 1)
+		a.machine.round.phase = idle // all other answers are lost
+		for a.idle() {
+			a.ring()
+		}
+		_, asked, _ = a.machine.Open()
+		assert.Equal(t, want, asked, "%v", result)
+	}
+}
+
+// Of the answers that come only those tell how long a round trip is, whose request is known and
+// was sent once.
+func TestWhichAnswersAreMeasured(t *testing.T) {
+	const long = 12 * time.Millisecond
+	for what, c := range map[string]struct {
+		change func(m *Machine, q *Message)
+		counts bool
+	}{
+		"the first answer":                       {func(*Machine, *Message) {}, true},
+		"a late one":                             {func(_ *Machine, q *Message) { q.Round-- }, true},
+		"a second one":                           {func(m *Machine, q *Message) { m.round.answered = m.round.answered.With(q.From) }, false},
+		"one that nobody asked for":              {func(_ *Machine, q *Message) { q.Mark = rpc.Vouched }, false},
+		"a late one, after a round that was won": {func(m *Machine, q *Message) { q.Round--; m.round.mark = rpc.Won }, false},
+		"one to a leader":                        {func(m *Machine, _ *Message) { m.Role = memberstate.Leader }, false},
+	} {
+		a := startedAlone(t)
+		a.ring()
+		ballot, asked, mark := a.machine.Open()
+		q := Message{From: 2, Body: rpc.Body{Kind: rpc.VoteResponse, Result: rpc.RejectAlreadyVoted, Mark: mark, Round: ballot, Asked: asked}}
+		c.change(&a.machine, &q)
+		a.give(Input{Kind: Receive, Message: q, RoundTrip: long})
+		assert.Equal(t, c.counts, a.machine.measured() > 0, what)
+	}
+}
