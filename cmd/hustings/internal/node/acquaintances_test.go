@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -100,6 +102,78 @@ func TestWhomANodeHasHeardSurvivesACrash(t *testing.T) {
 	handler := introduced{durably{t: t, disk: disk}, met}
 	handler.Receive([]rpc.Message{{From: "n1", Group: "orders"}})
 	handler.Receive([]rpc.Message{{From: "n1", Group: "orders"}, {From: "n2", Group: "orders"}})
+}
+
+// failing is a disk of which one operation fails, once.
+type failing struct {
+	*crashdisk.Disk
+	in     int    // so many operations from now
+	failed string // which one did
+}
+
+func (d *failing) next(op string) error {
+	if d.in--; d.in == 0 {
+		d.failed = op
+		return errors.New("the disk is broken")
+	}
+	return nil
+}
+
+func (d *failing) Create(name string) (memberstate.File, error) {
+	f, err := d.Disk.Create(name)
+	return closing{f, d}, err
+}
+
+func (d *failing) Dir(name string) (memberstate.Dir, error) {
+	if err := d.next("opendir"); err != nil {
+		return nil, err
+	}
+	return d.Disk.Dir(name)
+}
+
+// closing is a file of such a disk.
+type closing struct {
+	memberstate.File
+	disk *failing
+}
+
+func (f closing) Close() error { return errors.Join(f.File.Close(), f.disk.next("close")) }
+
+// Whatever fails while a peer is noted, nothing of it is heard until it is noted after all. The
+// disk is not tried again for every message.
+func TestAPeerThatCouldNotBeNotedIsNotHeard(t *testing.T) {
+	var failed []string
+	for n := 1; len(failed) == n-1; n++ {
+		synctest.Test(t, func(t *testing.T) {
+			disk := &failing{Disk: new(crashdisk.Disk)}
+			met, err := acquaintancesOf(disk, Config{Node: "n0", Group: "orders"}, false, slog.New(slog.DiscardHandler))
+			require.NoError(t, err)
+			require.NoError(t, met.begin())
+			disk.Before, disk.in = disk.next, n
+			got := new(heard)
+			handler := introduced{got, met}
+			receive := func() { handler.Receive([]rpc.Message{{From: "n1", Group: "orders"}}) }
+			receive()
+			if disk.failed == "" {
+				assert.Equal(t, 1, got.count)
+				return
+			}
+			failed = append(failed, disk.failed)
+			assert.Zero(t, got.count, disk.failed)
+			assert.False(t, met.know("n1", "orders"), disk.failed)
+			before := disk.in
+			<-time.After(patience - 1)
+			receive()
+			assert.Zero(t, got.count)
+			assert.Equal(t, before, disk.in, "the disk is left alone for a while")
+			<-time.After(1)
+			disk.Before = nil
+			introduced{durably{t: t, disk: disk.Disk}, met}.Receive([]rpc.Message{{From: "n1", Group: "orders"}})
+			receive()
+			assert.Equal(t, 1, got.count, "after %s has failed", disk.failed)
+		})
+	}
+	assert.Equal(t, []string{"create", "write", "sync", "close", "rename", "opendir", "syncdir"}, failed)
 }
 
 func TestAMemoryThatIsNoneIsAnError(t *testing.T) {

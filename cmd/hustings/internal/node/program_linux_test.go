@@ -119,6 +119,19 @@ func TestAMemberStandsBackWhenItsProgramFails(t *testing.T) {
 	assert.Positive(t, n.program.standsBack(), "it had stopped before its time was over")
 }
 
+// A member that does not stand back has done with its office when that ends: it neither resigns
+// from what it has not any more, nor waits.
+func TestAMemberThatNeedNotStandBackDoesNot(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	r := &resigner{leave: cancel}
+	n := &node{member: member{id: "n", out: NewPrinter(io.Discard, true)}}
+	n.elects(r, time.Millisecond, time.Minute, Config{})
+	require.NoError(t, n.lead(ctx, 3))
+	assert.False(t, r.resigned)
+	assert.Nil(t, r.back)
+}
+
 // claimed counts claims.
 type claimed struct {
 	lease.Store
