@@ -2,9 +2,11 @@ package node
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -174,6 +176,35 @@ func TestAPeerThatCouldNotBeNotedIsNotHeard(t *testing.T) {
 		})
 	}
 	assert.Equal(t, []string{"create", "write", "sync", "close", "rename", "opendir", "syncdir"}, failed)
+}
+
+// A node that makes its store anew may have had one before, and the peers of that life remember
+// it, as it does them.
+func TestANewStoreForgetsNobody(t *testing.T) {
+	disk := new(crashdisk.Disk)
+	for _, peer := range []string{"n1", "n2"} {
+		met, err := acquaintancesOf(disk, Config{Node: "n0", Group: "orders"}, false, slog.New(slog.DiscardHandler))
+		require.NoError(t, err)
+		require.NoError(t, met.begin())
+		assert.Equal(t, peer == "n2", met.know("n1", "orders"))
+		require.True(t, met.note(peer, "orders"))
+	}
+}
+
+// Messages come in while peers ask, each in a goroutine of its own. This is for the race detector.
+func TestPeersAreNotedWhileOthersAsk(t *testing.T) {
+	met, err := acquaintancesOf(new(crashdisk.Disk), Config{Node: "n0", Group: "orders"}, false, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	var beside sync.WaitGroup
+	for i := range 20 {
+		peer := fmt.Sprint("n", i)
+		beside.Go(func() { assert.True(t, met.note(peer, "orders")) })
+		beside.Go(func() { met.know(peer, "orders") })
+	}
+	beside.Wait()
+	for i := range 20 {
+		assert.True(t, met.know(fmt.Sprint("n", i), "orders"))
+	}
 }
 
 func TestAMemoryThatIsNoneIsAnError(t *testing.T) {
