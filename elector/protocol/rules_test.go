@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
@@ -220,5 +221,22 @@ func TestAnAnswerToAnotherTermsBeatDoesNotCount(t *testing.T) {
 		}}}, &out)
 		assert.Equal(t, counts, m.office.heardBeat == m.office.beat, "it leads term 1, and %d was answered", asked)
 		assert.Equal(t, !counts, out.Dropped == DropStaleAnswer)
+	}
+}
+
+// All who wait for their turn count in the same slots: in those of the leader's measure, as long
+// as that can be.
+func TestAFollowerTakesItsLeadersMeasure(t *testing.T) {
+	a := followingAlone(t, false)
+	for _, c := range []struct{ told, want time.Duration }{
+		{20 * time.Millisecond, 20 * time.Millisecond},
+		{time.Millisecond, time.Millisecond},
+		{0, time.Millisecond},
+		{100 * time.Hour, a.rules.longestRoundTrip()},
+	} {
+		body := a.beat(1, 2)
+		body.RoundTrip = c.told
+		require.Equal(t, rpc.Success, a.asked(theLeader, body))
+		assert.Equal(t, c.want, a.machine.measured(), "after %v", c.told)
 	}
 }

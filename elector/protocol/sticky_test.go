@@ -170,3 +170,19 @@ func TestADoubtOutlivesTheVeto(t *testing.T) {
 	assert.Equal(t, memberstate.Follower, a.machine.Role)
 	assert.False(t, a.machine.fromHint)
 }
+
+// An operator's command to stand changes nothing while the member must not stand, or does so
+// already.
+func TestACommandToStandIsNoReasonToHurry(t *testing.T) {
+	a := followingAlone(t, true)
+	a.restart()
+	a.give(Input{Kind: Stand})
+	assert.True(t, a.idle(), "it may have promised to stand by a leader")
+	a.ring()
+	a.give(Input{Kind: Stand})
+	round, _, _ := a.machine.Open()
+	require.NotZero(t, round)
+	a.give(Input{Kind: Stand})
+	again, _, _ := a.machine.Open()
+	assert.Equal(t, round, again, "the round under way goes on")
+}

@@ -90,3 +90,41 @@ func TestASlotIsLongerThanAnElection(t *testing.T) {
 		assert.Equal(t, want, m.slot(r))
 	}
 }
+
+// Where round trips are longer than the wait two candidates would stand again while the other
+// still asks.
+func TestLongRoundTripsMakeTheNextAttemptLater(t *testing.T) {
+	r := &Rules{Timing: DefaultTiming()}
+	for roundTrip, want := range map[time.Duration]Alarm{
+		time.Millisecond:      {Number: 1, Min: r.Timing.MinVoteWait, Max: r.Timing.MaxVoteWait},
+		50 * time.Millisecond: {Number: 1, Min: 50 * time.Millisecond, Max: 150 * time.Millisecond},
+	} {
+		m, out := Machine{roundTrip: uint32(roundTrip.Microseconds())}, Output{}
+		m.armVoteWait(r, &out)
+		assert.Equal(t, want, out.Alarm, "round trips of %v", roundTrip)
+	}
+}
+
+// Preferred voters have the first turns, and whoever led last the very last one, preferred or
+// not. Observers have none.
+func TestTurnsOfAllKinds(t *testing.T) {
+	voters := memberstate.SetOf(1, 2, 3, 4)
+	for last := range memberstate.Seat(5) { // nobody's, too
+		for _, preferred := range []memberstate.Set{0, memberstate.SetOf(2), memberstate.SetOf(1, 4), voters} {
+			byRank := map[int]memberstate.Seat{}
+			for self := range voters.Seats() {
+				r := &Rules{Self: self, Voters: voters, All: voters.With(5).With(6), Preferred: preferred, Timing: DefaultTiming()}
+				byRank[new(Machine).rank(r, last)] = self
+			}
+			assert.Len(t, byRank, 4, "each has one of its own")
+			seen := false
+			for rank := range 4 {
+				seat := byRank[rank]
+				assert.NotZero(t, seat)
+				assert.Equal(t, seat == last, rank == 3 && last != memberstate.Nobody)
+				assert.False(t, seen && seat != last && preferred.Has(seat), "a preferred one comes late")
+				seen = seen || !preferred.Has(seat)
+			}
+		}
+	}
+}

@@ -42,4 +42,7 @@ var equivalents = map[string]string{
 	"internal/office/office.go Holds: return 0, false becomes return 1, false":                                                                                                 "nobody asks until when a lease is held that is not",
 	"elector/engine.go EndLead: e.Host().node.LeadReturned(&e.group, term, false, nil) becomes e.Host().node.LeadReturned(&e.group, term, true, nil)":                          "it was told to end, so it does not count as early",
 	"internal/logging/logging.go Handle: w.handler().Handle(ctx, r) does not end with ctx":                                                                                     "a handler looks at what the context holds, and waits for nothing",
+	"elector/protocol/machine_campaign.go voteForSelf: without m.round.accepted = 0":                                                                                           "nobody looks at the votes of a round that is over",
+	"elector/protocol/machine_campaign.go voteForSelf: m.round.accepted = 0 comes after m.learn(in.Ledger.Term)":                                                               "nobody looks at the votes of a round that is over",
+	"elector/protocol/machine_campaign.go voteForSelf: m.round.accepted = 0 becomes m.round.accepted = 1":                                                                      "nobody looks at the votes of a round that is over",
 }
