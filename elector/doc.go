@@ -1,22 +1,25 @@
 // Package elector elects the leader of a group.
 //
+// An engine uses [New] (or [NewHost] and [Host.Join], for many groups at one node),
+// [Elector.Run], and the callbacks of [GroupConfig].
+//
 // # The promise that an engine keeps
 //
 // An election is only as safe as the answer to one question: where does this
 // member's ledger end? A member votes for a candidate whose ledger is at least
-// as good as its own. If its own ledger can still grow in the old term after
-// the vote, an entry can be acknowledged that the new leader has never seen, and
-// what was committed is lost. So the ledger and the vote are one promise:
+// as good as its own. If its own ledger could still grow in the old term after
+// the vote, an entry could be acknowledged that the new leader has never seen, and
+// a committed entry would be lost. So the ledger and the vote are one promise:
 //
-//   - [GroupConfig.LedgerEnd] is called with a term when a vote is at stake. From its
-//     return on, the engine accepts no append of a lower term.
-//   - [Elector.Heard] is called by the engine with the term and the leader of an
+//   - [GroupConfig.LedgerEnd] is called with a term when a vote is at stake. Once it has
+//     returned, the engine accepts no append of a lower term.
+//   - The engine calls [Elector.Heard] with the term and the leader of an
 //     append BEFORE it accepts it. An error means: refuse it. Once the engine has
 //     accepted an append, it accepts none of a lower term.
 //
-// Between Heard and the ledger the world may change: a vote may be given, and an
-// append of a later leader may overtake this one. So the engine must look again
-// when it holds the lock of its ledger. [Promise] does that for it:
+// Between Heard and the write to the ledger, the member may vote, and an
+// append of a later leader may overtake this one. So the engine must check the term again
+// while it holds the lock of its ledger. [Promise] does that:
 //
 //	func (e *Engine) LedgerEnd(term memberstate.Term) memberstate.Position {
 //		return e.promise.End(term, e.end)
@@ -29,42 +32,44 @@
 //		return e.promise.Accept(term, func() error { return e.write(term, entry) }) // durable, then acknowledged
 //	}
 //
-// The leader's own appends go through Accept, too, without Heard. The tests of this
-// module have an engine that keeps the promise, and two that do not and lose a
+// The leader's own appends go through Accept, too, without Heard. This module's tests
+// have an engine that keeps the promise, and two that do not and lose a
 // committed entry.
 //
 // # What is guaranteed
 //
-// A term is led at most once, by one incarnation of one member; so the term is a
-// fencing token. A member gives one vote a term, over any number of crashes, as
-// long as its store keeps what it acknowledged. Terms never fall. Two members
-// may both believe that they lead for a while, in different terms: fence every
-// write with the term. With [GroupConfig.Leases] no two members hold a lease at one
-// time, as long as no clock runs faster or slower than another by more than the
-// drift margin in one lease.
+//   - A term is led at most once, by one incarnation of one member. So the term is a
+//     fencing token. Two members may both believe for a while that they lead, in
+//     different terms: fence every write with the term.
+//   - A member gives one vote a term, over any number of crashes, as long as its store
+//     keeps what it acknowledged. Terms never fall.
+//   - With [GroupConfig.Leases] no two members hold a lease at the same time, as long as no
+//     clock runs faster or slower than another by more than the drift margin during one lease.
 //
-// # What is not
+// # What is not guaranteed
 //
-// There is no leader while no quorum of voters can reach each other. The list of
-// voters cannot change while the group runs. A process that stands still between
-// looking at its lease and acting on it is not protected by the lease, but is by
-// the term.
+//   - There is no leader while no quorum of voters can reach each other.
+//   - The list of voters cannot change while the group runs.
+//   - The lease does not protect a process that stands still between looking at its lease
+//     and acting on it. The term does.
 //
 // # Functions that do not return
 //
-// A panic in a function of [GroupConfig] is not recovered: it ends the process, and to
-// the other members that is a crash. One that ends its goroutine instead, by runtime.Goexit,
-// which a test's t.FailNow calls, is treated as if it had failed: a Lead has
-// returned, so the member resigns if it was not told to leave; a Pause fails, so
-// the handover is given up; LedgerEnd, and the Save of a store, stop the member
-// with an error; a [RoleHandler] is told no more. A Lead that never comes back is
-// waited for: its member does not stand again, because two Leads would run at
-// once, and Stop does not return.
+// A panic in a function of [GroupConfig] is not recovered: it ends the process, which
+// is a crash to the other members. A function that ends its goroutine instead, by runtime.Goexit,
+// which a test's t.FailNow calls, is treated as if it had failed:
+//
+//   - Lead has returned, so the member resigns if its context had not ended.
+//   - Pause fails, so the handover is given up.
+//   - LedgerEnd, or the Save of a store, stops the member with an error.
+//   - A [RoleHandler] is not called any more.
+//
+// A Lead that never returns is waited for: its member does not stand again, because two
+// Leads would run at once, and Stop does not return.
 //
 // # How it is built
 //
-// Package [github.com/hustings/hustings/elector/protocol] has everything that a member
-// decides, as values without clock, lock or goroutine. A [Host] gives them time, disk,
-// network and the engine's callbacks, for many groups at one node; [New] is a host of one.
-// An engine needs New or [Host.Join], [Elector.Run] and the callbacks of [GroupConfig].
+// Package [github.com/hustings/hustings/elector/protocol] decides everything, as values
+// without clock, lock or goroutine. A [Host] gives them time, disk,
+// network and the engine's callbacks, for many groups at one node; [New] makes a host of one.
 package elector

@@ -7,6 +7,6 @@
 //	m.Watch(transport)
 //	host, err := elector.NewHost(elector.HostConfig{Metrics: m.Elector(), ...})
 //
-// Most figures are kept for every group. docs/operation.md says what each one is
-// good for, docs/grafana.json draws them, and docs/alerts.yaml has alert rules.
+// Most figures are kept for every group. docs/operation.md explains the use of each,
+// docs/grafana.json draws them, and docs/alerts.yaml has alert rules.
 package metrics

@@ -1,5 +1,5 @@
-// Package operator is what those who operate nodes use: it shows what a node is
-// in its groups and commands it, over gRPC.
+// Package operator shows operators the state of a node in its groups and takes their
+// commands, over gRPC.
 //
 // A node offers it beside its transport:
 //
@@ -7,5 +7,5 @@
 //	host, err := elector.NewHost(elector.HostConfig{Transport: transport, ...})
 //	operator.Register(transport.Registrar(), host, transport.Address)
 //
-// and [Dial] is the other end. Calls need a certificate of an operator's.
+// [Dial] makes a client of it. Calls need an operator's certificate.
 package operator

@@ -1,17 +1,18 @@
-// Package simulation runs elections in a hostile world of its own, and tries to
+// Package simulation runs elections in a hostile virtual world, and tries to
 // break them.
 //
-// The nodes are those that are shipped, a [protocol.Node] each, which a Host drives as
-// the simulated process does; the world is virtual. Messages are lost, delayed and sent
-// twice, links are cut one way or both, processes crash at any point of a step, are
-// paused and restarted, disks are slow and fail, clocks run at rates of their own,
+// The nodes are those that ship: the simulated process drives a [protocol.Node] as a Host does.
+// Everything around them is virtual. Messages are lost, delayed and duplicated,
+// links are cut one way or both, processes crash at any point of a step, pause
+// and restart, disks are slow and fail, clocks run at different rates,
 // operators transfer and resign. A node has one group or several, which share its process,
-// its disk and its links, and each of which must hold whatever becomes of the others.
-// After every event the invariants are checked. One seed decides everything: the same seed gives the same [Result.Digest] anywhere.
+// its disk and its links; each must be correct whatever happens to the others.
+// After every event all invariants are checked. One seed decides everything: the same seed
+// gives the same [Result.Digest] on any machine.
 //
 // [Run] plays one seed, a [Campaign] many. [Record] makes a seed into a [Scenario],
-// which says all that was drawn and needs no seed; [Scenario.Shrink] takes away from it
-// what is not needed to break an invariant, and [Scenario.Trace] tells everything that
+// which lists everything that was drawn and needs no seed; [Scenario.Shrink] removes
+// what is not needed to break an invariant, and [Scenario.Trace] lists everything that
 // happens in it. Package picture draws that.
 //
 // # What is checked
@@ -37,28 +38,33 @@
 //	HintsInVain      check_liveness.go     a connection that is said to be lost deposes nobody
 //	PreferredLeads   check_liveness.go     a preferred member leads in the end, if one can
 //
-// Members whose intervals differ are not drawn: docs/protocol.md says that they are not meant,
-// because a follower whose detection time is shorter than its leader's heartbeat never rests.
+// Members whose intervals differ are not drawn, because they are not supported
+// (docs/protocol.md): a follower whose detection time is shorter than its leader's heartbeat
+// never comes to rest.
 //
-// # What the checks go by
+// # What the checks rely on
 //
-// A check that asks the code which it judges notices nothing where that code is wrong. So the
-// world counts for itself (check_measure.go): who votes and what a majority is, from its own
-// options; how long a detection time and a lease last, from the intervals; who has voted for
-// whom, from what became durable; who answered which round, from numbers of its own that travel
-// beside the messages; from when a lease counts, from when it saw the heartbeat leave; what is
-// committed, from what got into ledgers; that a handover is on, from open orders, paused writes
-// and messages. What a message says of a term, a vote or a ledger is held against the disk and
+// A check that asks the code under test notices nothing where that code is wrong. So the
+// world keeps its own account (check_measure.go):
+//
+//   - who votes, and what a majority is: from its own options
+//   - how long a detection time and a lease last: from the intervals
+//   - who has voted for whom: from what became durable
+//   - who answered which round: from numbers of its own that travel beside the messages
+//   - since when a lease counts: from when the heartbeat left
+//   - what is committed: from what reached the ledgers
+//   - whether a handover is under way: from open orders, paused writes and messages
+//
+// What a message says of a term, a vote or a ledger is compared with the disk and
 // the engine.
 //
-// What is read of a member is what is judged: the role, term, vote and leader that its machine
-// has, or shows, and what a step asks for. Three things of production are believed besides:
+// The checks read from a member only what they judge: the role, term, vote and leader that its machine
+// has, or shows, and what a step asks for. Besides, they believe production code in three things:
 //
-//   - The number of an alarm, where a member takes one that rings for one that it has replaced.
-//     That it obeys none which it has replaced is seen by the clock: such an alarm rings before
-//     the newest one is due.
-//   - The rules that a member was given. The world sets them, nothing changes them, and of them
-//     the checks read who is preferred and who has pre-votes.
+//   - The number of an alarm, when a member ignores one as replaced. That it obeys no replaced
+//     alarm is checked by the clock: such an alarm rings before the newest one is due.
+//   - The rules that a member was given. The world sets them and nothing changes them; the
+//     checks read who is preferred and who has pre-votes.
 //   - A pre-vote's number, over a restart. A process numbers its rounds from the beginning, so
-//     the answer to a pre-vote of the one before may count. No vote is given with it.
+//     the answer to a pre-vote of the previous process may count. It gives no vote.
 package simulation

@@ -1,31 +1,31 @@
 // Package leases runs elections by a lease in a hostile world, and tries to break them.
 //
-// The candidates are protocol.Keeper, which decides everything in a lease.Keeper, and the
-// lease that a service looks at; the database is the store of package lease/mem: the code that
-// is shipped. They contend for up to four leases. What gives them time is virtual, and stands
-// for goroutines, a timer, drivers and the network. Questions
-// and answers are lost, statements are carried out late or twice, commits take from
-// microseconds to more than a TTL, the database's clock steps, all clocks have rates of
-// their own, candidates crash, stand still and come back. After every event the
+// The code that ships runs here: each candidate is a protocol.Keeper, which decides everything
+// in a lease.Keeper, and the lease that a service looks at; the database is the store of package
+// lease/mem. Goroutines, the timer, drivers and the network are simulated, in virtual time.
+// The candidates contend for up to four leases. Questions
+// and answers are lost, statements are executed late or twice, commits take from
+// microseconds to more than a TTL, the database's clock steps, all clocks have their own
+// rates, candidates crash, stand still and come back. After every event all
 // invariants are checked. One seed decides everything: the same seed gives the same
-// [Result.Digest] anywhere.
+// [Result.Digest] on any machine.
 //
-// [Run] plays one seed, a [Campaign] many; [Options.Tell] has a run told, line by line.
+// [Run] plays one seed, a [Campaign] many; [Options.Tell] receives a run line by line.
 //
 // # What is checked
 //
 //	invariant       what must hold
-//	OneLease        no two candidates have a lease that is valid by their clocks, at one moment of true time
+//	OneLease        no two candidates have a lease that is valid by their clocks, at the same moment of true time
 //	TermsGrow       the term of the record never falls and grows by one with every acquisition; a candidate's never falls
-//	OneHolder       a term is led once, by whoever the database gave it to
+//	OneHolder       a term is led once, by the candidate that the database gave it to
 //	StaysOver       a lease that has run out is not valid again
-//	Kept            a lease is given up only if the record says so, or if it could not be renewed though that was tried again soon
-//	LeadEnds        Lead's context has ended before the lease is another's, unless the process stood still
-//	ReleasedAfter   nothing is released before Lead has returned, and nobody has ended before
+//	Kept            a lease is given up only if the record says so, or if soon repeated attempts could not renew it
+//	LeadEnds        Lead's context has ended before another candidate has the lease, unless the process stood still
+//	ReleasedAfter   nothing is released before Lead has returned, and no candidate ends before
 //	GivesBack       a release that fails is tried again until the lease has run out, and no longer
-//	StandsBack      nobody claims for two polls what it has given up; if it could not be released, after it has run out
-//	FollowersRead   who follows, looks on or has left writes nothing; a claim is made only if what was read was free
-//	Cadence         where nothing strikes everything is looked at once in a Poll and renewed once in a Renew, and not twice as often
+//	StandsBack      a candidate does not claim a lease that it has given up for two polls; if it could not be released, counted from when it ran out
+//	FollowersRead   a candidate that follows, observes or has left writes nothing; it claims only a lease that it has read as free
+//	Cadence         without faults everything is looked at once in a Poll and renewed once in a Renew, and not twice as often
 //	Converges       once healed, the world has a leader soon, and keeps it
-//	TakenOver       once the leader is silent another one leads within TTL + poll + margin, two polls in strict mode; at once if all hear that it has resigned
+//	TakenOver       after a leader falls silent another one leads within TTL + poll + margin, two polls in strict mode; at once if it resigns and all hear of it
 package leases
