@@ -10,69 +10,21 @@ import (
 
 	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
-	"github.com/hustings/hustings/simulation/internal/invariant"
+	"github.com/hustings/hustings/simulation/invariant"
 )
-
-// Invariant names what must hold. The package documentation says where each is from.
-type Invariant = invariant.Invariant
-
-// The invariants.
-const (
-	OneLeader       = invariant.OneLeader
-	WonByQuorum     = invariant.WonByQuorum
-	FollowsWinner   = invariant.FollowsWinner
-	OneVote         = invariant.OneVote
-	ObserverSilent  = invariant.ObserverSilent
-	TermsRise       = invariant.TermsRise
-	SavedBeforeSaid = invariant.SavedBeforeSaid
-	LegalStep       = invariant.LegalStep
-	NeverStuck      = invariant.NeverStuck
-	OneOffice       = invariant.OneOffice
-	LeaderComplete  = invariant.LeaderComplete
-	CommittedStays  = invariant.CommittedStays
-	LeaderHeard     = invariant.LeaderHeard
-	OneLease        = invariant.OneLease
-	TransferEnds    = invariant.TransferEnds
-	Converges       = invariant.Converges
-	ReturnsQuietly  = invariant.ReturnsQuietly
-	HintsInVain     = invariant.HintsInVain
-	PreferredLeads  = invariant.PreferredLeads
-
-	invariants = invariant.Count
-)
-
-// Invariants lists all there are.
-func Invariants() []Invariant { return allBelow[Invariant](invariants) }
-
-// Violation is an invariant that did not hold.
-type Violation struct {
-	Invariant Invariant
-	// At is the true time, and Node the index of the node.
-	At   time.Duration
-	Node int
-	// Group is the index of the group that it is about.
-	Group int
-	What  string
-	// Lost is the committed entry that somebody does not have; nil if it is about none.
-	Lost *LostEntry
-}
-
-func (v *Violation) Error() string {
-	return fmt.Sprintf("%v violated at %v by n%d: %s", v.Invariant, v.At, v.Node, v.What)
-}
 
 // checker remembers what the invariants need of the past.
 type checker struct {
 	world     *world
-	counts    [invariants]uint64
-	violation *Violation
+	counts    [invariant.Count]uint64
+	violation *invariant.Violation
 	over      bool // nothing more is to be learnt from this run
 
 	// What was broken that the invariants rest on: those are not demanded any more.
 	// Where somebody could tell, and has, the fault is in tellers.
-	excused [invariants]bool
-	lawless bool               // all are
-	broken  [invariants]uint64 // how often one was, and was excused
+	excused [invariant.Count]bool
+	lawless bool                    // all are
+	broken  [invariant.Count]uint64 // how often one was, and was excused
 	tellers FaultSet
 
 	groups []history
@@ -94,7 +46,7 @@ func (c *checker) of(n *member) *history { return &c.groups[n.place] }
 
 // violated notes the first violation; the run ends with it. One that is excused is
 // counted; if all are the run ends, too, for what follows means nothing.
-func (c *checker) violated(i Invariant, n *member, format string, args ...any) {
+func (c *checker) violated(i invariant.Invariant, n *member, format string, args ...any) {
 	if len(c.world.groups) > 1 {
 		format, args = "in %s "+format, append([]any{c.world.groups[n.place]}, args...)
 	}
@@ -102,7 +54,7 @@ func (c *checker) violated(i Invariant, n *member, format string, args ...any) {
 }
 
 // violatedBy is violated by a process, whichever of its groups that is about.
-func (c *checker) violatedBy(i Invariant, n *node, place int, format string, args ...any) {
+func (c *checker) violatedBy(i invariant.Invariant, n *node, place int, format string, args ...any) {
 	if c.over {
 		return
 	}
@@ -112,16 +64,16 @@ func (c *checker) violatedBy(i Invariant, n *node, place int, format string, arg
 		return
 	}
 	c.over = true
-	c.violation = &Violation{Invariant: i, At: time.Duration(c.world.now), Node: n.index, Group: place, What: fmt.Sprintf(format, args...)}
+	c.violation = &invariant.Violation{Invariant: i, At: time.Duration(c.world.now), Node: n.index, Group: place, What: fmt.Sprintf(format, args...)}
 	c.world.tracer.violated(c.violation)
 }
 
 // excuse demands an invariant no more.
-func (c *checker) excuse(i Invariant) { c.excused[i] = true }
+func (c *checker) excuse(i invariant.Invariant) { c.excused[i] = true }
 
 // excuseSafety demands nothing more.
 func (c *checker) excuseSafety() {
-	for i := range invariants {
+	for i := range invariant.Count {
 		c.excuse(i)
 	}
 	c.lawless = true

@@ -13,6 +13,7 @@ import (
 	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
+	"github.com/hustings/hustings/simulation/invariant"
 )
 
 // handoverWithin is how long a handover may take, in detection times: it has three
@@ -64,18 +65,18 @@ func (c *checker) handsOver(n *member) {
 	if n.shown.Leader == memberstate.Nobody { // a transfer has no outcome before somebody leads
 		h.ordered = now
 	}
-	c.counts[TransferEnds]++
+	c.counts[invariant.TransferEnds]++
 	limit := handoverWithin * int64(c.world.options.detection())
 	if h.orders = slices.DeleteFunc(h.orders, (*outcome).isSettled); len(h.orders) > 0 && now-h.ordered > limit {
-		c.violated(TransferEnds, n, "an order to hand over has no outcome since %d ns", now-h.ordered)
+		c.violated(invariant.TransferEnds, n, "an order to hand over has no outcome since %d ns", now-h.ordered)
 	}
 	if h.pausing && now-h.paused > limit {
-		c.violated(TransferEnds, n, "its engine's writes are paused for a handover since %d ns", now-h.paused)
+		c.violated(invariant.TransferEnds, n, "its engine's writes are paused for a handover since %d ns", now-h.paused)
 	}
 	if h.resigning != n.group.Term || !n.leads() {
 		h.resigning = 0
 	} else if now-h.resigned > limit {
-		c.violated(TransferEnds, n, "it was told to resign, and leads on in term %d", n.group.Term)
+		c.violated(invariant.TransferEnds, n, "it was told to resign, and leads on in term %d", n.group.Term)
 	}
 }
 
@@ -89,17 +90,17 @@ func (c *checker) resigns(n *member) {
 // offers looks at what a leader says to whoever is to take over. Its handovers are apart by
 // more beats than may be missed, unless somebody orders one.
 func (c *checker) offers(n *member, m *protocol.Message) {
-	c.counts[TransferEnds]++
+	c.counts[invariant.TransferEnds]++
 	h, o, now, end := &n.handing, &c.world.options, c.world.now, n.engine.ledger.end()
 	b := &n.asking.beats
 	if h.last < b.first || b.number-h.last > uint32(o.Timing.Leak) || n.sluggish > 0 || n.engine.slow > 0 {
 		h.asked = now
 	}
 	if h.last = b.number; now-h.asked > handoverWithin*int64(o.detection()) {
-		c.violated(TransferEnds, n, "it asks others to take over since %d ns", now-h.asked)
+		c.violated(invariant.TransferEnds, n, "it asks others to take over since %d ns", now-h.asked)
 	}
 	if behind(end, m.Ledger) || m.Mark == rpc.Plain && m.Ledger != end {
-		c.violated(TransferEnds, n, "it wants a ledger up to %v of whoever takes over, and its own ends at %v", m.Ledger, end)
+		c.violated(invariant.TransferEnds, n, "it wants a ledger up to %v of whoever takes over, and its own ends at %v", m.Ledger, end)
 	}
 	h.word++
 	h.ends[h.word%4] = word{h.word, end}
@@ -112,13 +113,13 @@ func (c *checker) takes(n *member, x *protocol.Step) {
 	if x.Input.Kind != protocol.Receive || q.Kind != rpc.TakeLeadership || x.Output.To == 0 || asks.Mark != rpc.Handed {
 		return
 	}
-	c.counts[TransferEnds]++
+	c.counts[invariant.TransferEnds]++
 	if n.shown.Leader != q.From || n.shown.Term != q.Term {
-		c.violated(TransferEnds, n, "it takes over from n%d in term %d, and follows n%d in term %d", q.From-1, q.Term, n.shown.Leader-1, n.shown.Term)
+		c.violated(invariant.TransferEnds, n, "it takes over from n%d in term %d, and follows n%d in term %d", q.From-1, q.Term, n.shown.Leader-1, n.shown.Term)
 	}
 	heard, end := n.asking.heard, n.engine.ledger.end()
 	leader := c.world.nodes[heard.from].members[n.place].handing.ends[heard.round%4]
 	if leader.number == heard.round && behind(end, leader.end) {
-		c.violated(TransferEnds, n, "it takes over with a ledger up to %v, and the leader's ended at %v", end, leader.end)
+		c.violated(invariant.TransferEnds, n, "it takes over with a ledger up to %v, and the leader's ended at %v", end, leader.end)
 	}
 }

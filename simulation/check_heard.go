@@ -9,6 +9,7 @@ import (
 	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
+	"github.com/hustings/hustings/simulation/invariant"
 )
 
 // beats are the rounds of heartbeats of one member.
@@ -45,9 +46,9 @@ func (c *checker) beats(n *member, m *protocol.Message) {
 	if o.majority() == 1 {
 		b.heard = b.number
 	}
-	c.counts[LeaderHeard]++
+	c.counts[invariant.LeaderHeard]++
 	if late := b.number - b.heard; late > uint32(o.Timing.Leak)+1 {
-		c.violated(LeaderHeard, n, "it leads term %d, and no quorum has answered its last %d beats", m.Term, late)
+		c.violated(invariant.LeaderHeard, n, "it leads term %d, and no quorum has answered its last %d beats", m.Term, late)
 	}
 }
 

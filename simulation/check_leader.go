@@ -3,6 +3,8 @@
 
 package simulation
 
+import "github.com/hustings/hustings/simulation/invariant"
+
 import "github.com/hustings/hustings/memberstate"
 
 // tenure is who led a term.
@@ -14,24 +16,24 @@ type tenure struct {
 
 func (c *checker) leads(n *member, term memberstate.Term) {
 	now := tenure{n.seat, n.index, n.incarnation}
-	c.counts[OneLeader]++
+	c.counts[invariant.OneLeader]++
 	r := c.of(n).terms.of(term)
 	switch {
 	case r == nil:
 		return
 	case r.led == now:
 		if r.lost {
-			c.violated(OneLeader, n, "it led term %d before, and lost it", term)
+			c.violated(invariant.OneLeader, n, "it led term %d before, and lost it", term)
 		}
 		return
 	}
 	if r.led.seat != memberstate.Nobody {
-		c.violated(OneLeader, n, "term %d was led by n%d, incarnation %d", term, r.led.node, r.led.incarnation)
+		c.violated(invariant.OneLeader, n, "term %d was led by n%d, incarnation %d", term, r.led.node, r.led.incarnation)
 		return
 	}
 	r.led = now
 	if c.world.observes(n.node) {
-		c.violated(ObserverSilent, n, "it leads term %d", term)
+		c.violated(invariant.ObserverSilent, n, "it leads term %d", term)
 	}
 	c.wonByQuorum(n, term, r)
 	c.complete(n, term)
@@ -47,7 +49,7 @@ func (c *checker) loses(n *member, term memberstate.Term) {
 
 // wonByQuorum counts the votes that have become durable. The world was there each time.
 func (c *checker) wonByQuorum(n *member, term memberstate.Term, r *termRecord) {
-	c.counts[WonByQuorum]++
+	c.counts[invariant.WonByQuorum]++
 	var votes voters
 	for i := range c.world.options.Members {
 		if r.votes[i] == n.seat {
@@ -55,7 +57,7 @@ func (c *checker) wonByQuorum(n *member, term memberstate.Term, r *termRecord) {
 		}
 	}
 	if votes.count() < c.world.options.majority() {
-		c.violated(WonByQuorum, n, "it leads term %d with %d durable votes", term, votes.count())
+		c.violated(invariant.WonByQuorum, n, "it leads term %d with %d durable votes", term, votes.count())
 	}
 }
 
@@ -65,8 +67,8 @@ func (c *checker) follows(n *member) {
 	if m.Leader == memberstate.Nobody || m.Leader == n.seat {
 		return
 	}
-	c.counts[FollowsWinner]++
+	c.counts[invariant.FollowsWinner]++
 	if r := c.of(n).terms.of(m.Term); r != nil && r.led.seat != m.Leader {
-		c.violated(FollowsWinner, n, "it follows n%d in term %d, which that has not won", m.Leader-1, m.Term)
+		c.violated(invariant.FollowsWinner, n, "it follows n%d in term %d, which that has not won", m.Leader-1, m.Term)
 	}
 }

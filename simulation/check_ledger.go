@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/simulation/invariant"
 )
 
 // commitment is what was committed by the end of a term.
@@ -64,7 +65,7 @@ func (c *checker) committed(n *member, index uint64) {
 		return
 	}
 	if before := h.committedBefore(term); !now.holds(before) {
-		c.misses(LeaderComplete, n, before, "entries of term %d are committed up to %d without it", term, index)
+		c.misses(invariant.LeaderComplete, n, before, "entries of term %d are committed up to %d without it", term, index)
 		return
 	}
 	h.commitments = slices.Insert(h.commitments, at, commitment{term, now})
@@ -81,10 +82,10 @@ func (c *checker) commits(n *member, index uint64) {
 	if now.term != term || index == 0 || now.before != nil && index <= now.before.last {
 		return
 	}
-	c.counts[CommittedStays]++
+	c.counts[invariant.CommittedStays]++
 	h := c.of(n)
 	if t := &h.tallies[term%memberstate.Term(len(h.tallies))]; t.term == term && index > t.committed {
-		c.violated(CommittedStays, n, "in term %d it takes entries up to %d for committed, and a majority has them up to %d", term, index, t.committed)
+		c.violated(invariant.CommittedStays, n, "in term %d it takes entries up to %d for committed, and a majority has them up to %d", term, index, t.committed)
 	}
 }
 
@@ -101,9 +102,9 @@ func (h *history) committedBefore(term memberstate.Term) *ledger {
 
 // complete looks at the ledger of one that begins to lead.
 func (c *checker) complete(n *member, term memberstate.Term) {
-	c.counts[LeaderComplete]++
+	c.counts[invariant.LeaderComplete]++
 	if before := c.of(n).committedBefore(term); !n.engine.ledger.holds(before) {
-		c.misses(LeaderComplete, n, before, "it leads term %d with a ledger that ends at %v", term, n.engine.ledger.end())
+		c.misses(invariant.LeaderComplete, n, before, "it leads term %d with a ledger that ends at %v", term, n.engine.ledger.end())
 	}
 }
 
@@ -112,14 +113,14 @@ func (c *checker) complete(n *member, term memberstate.Term) {
 // them or a later one: it may have been counted for them. A node that does not know of that
 // leader yet may hold the same entries by chance, and an older leader may take them away.
 func (c *checker) accepts(n *member, before *ledger, term memberstate.Term) {
-	c.counts[CommittedStays]++
+	c.counts[invariant.CommittedStays]++
 	n.accepted = max(n.accepted, term)
 	last := *c.of(n).committedBefore(n.accepted + 1)
 	if last.term == before.term {
 		last.last = min(last.last, before.last)
 	}
 	if before.holds(&last) && !n.engine.ledger.holds(&last) {
-		c.misses(CommittedStays, n, &last, "it had accepted term %d, and after an append of term %d its ledger ends at %v",
+		c.misses(invariant.CommittedStays, n, &last, "it had accepted term %d, and after an append of term %d its ledger ends at %v",
 			n.accepted, term, n.engine.ledger.end())
 	}
 	c.has(n, term)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/simulation/invariant"
 )
 
 // All in detection times.
@@ -35,7 +36,7 @@ func (w *world) chooseCore() []int {
 	if w.scripted {
 		return w.core
 	}
-	if w.check.excused[Converges] {
+	if w.check.excused[invariant.Converges] {
 		return nil
 	}
 	voters := w.options.Members
@@ -107,7 +108,7 @@ func (w *world) electsSoon(core []int) time.Duration {
 	for !w.check.over && !w.settled(core) {
 		if w.now >= limit {
 			place := w.unsettled(core)
-			w.check.violated(Converges, &w.nodes[core[0]].members[place], "no leader of n%v within %d detection times: %s", core, within, w.describe(place))
+			w.check.violated(invariant.Converges, &w.nodes[core[0]].members[place], "no leader of n%v within %d detection times: %s", core, within, w.describe(place))
 			return 0
 		}
 		w.run(time.Duration(w.now) + w.options.Timing.Heartbeat/4)
@@ -122,13 +123,13 @@ func (w *world) keepsLeader(core []int, detections time.Duration) {
 	w.run(time.Duration(w.now) + detections*w.options.detection())
 	for place, was := range before {
 		first, term := &w.nodes[core[0]].members[place], was.term
-		w.check.counts[Converges]++
+		w.check.counts[invariant.Converges]++
 		if !w.settledIn(core, place) || first.group.Term != term {
-			w.check.violated(Converges, first, "the leader of term %d was lost while all was calm: %s", term, w.describe(place))
+			w.check.violated(invariant.Converges, first, "the leader of term %d was lost while all was calm: %s", term, w.describe(place))
 			return
 		}
 		if leader := &w.nodes[first.group.Leader-1].members[place]; leader.engine.leading != term {
-			w.check.violated(Converges, leader, "it leads term %d, and its engine does not serve", term)
+			w.check.violated(invariant.Converges, leader, "it leads term %d, and its engine does not serve", term)
 		}
 	}
 }
@@ -145,11 +146,11 @@ func (w *world) preferredLeads(core []int) {
 		if wanted == 0 || w.check.over {
 			continue
 		}
-		w.check.counts[PreferredLeads]++
+		w.check.counts[invariant.PreferredLeads]++
 		limit := w.now + int64(preferWithin*w.options.detection())
 		for !w.check.over && (!w.settledIn(core, place) || !wanted.Has(first.group.Leader)) {
 			if w.now >= limit {
-				w.check.violated(PreferredLeads, first, "of seats %b none leads: %s", wanted, w.describe(place))
+				w.check.violated(invariant.PreferredLeads, first, "of seats %b none leads: %s", wanted, w.describe(place))
 				return
 			}
 			w.run(time.Duration(w.now) + w.options.Timing.Heartbeat)
@@ -195,12 +196,12 @@ func (w *world) returnsQuietly(core []int) {
 		if was.leader == m.seat {
 			continue
 		}
-		w.check.counts[ReturnsQuietly]++
+		w.check.counts[invariant.ReturnsQuietly]++
 		// Without pre-vote it has raised its own term, from which the leader frees it by a
 		// term of its own.
 		quietly := now[place].leader == was.leader && (now[place].term == was.term || !m.rules().PreVote)
 		if !w.settledIn(core, place) || !quietly && !w.mayDepose(core, m) {
-			w.check.violated(ReturnsQuietly, m, "it came back, and term %d under n%d is over: %s", was.term, was.leader-1, w.describe(place))
+			w.check.violated(invariant.ReturnsQuietly, m, "it came back, and term %d under n%d is over: %s", was.term, was.leader-1, w.describe(place))
 		}
 	}
 }
@@ -239,9 +240,9 @@ func (w *world) hintsInVain(core []int) {
 		if was.leader == memberstate.Nobody {
 			continue
 		}
-		w.check.counts[HintsInVain]++
+		w.check.counts[invariant.HintsInVain]++
 		if now := w.nodes[core[0]].members[place].group.Term; !w.settledIn(core, place) || now != was.term {
-			w.check.violated(HintsInVain, &w.nodes[was.leader-1].members[place], "a connection was said to be lost, and term %d is over: %s", was.term, w.describe(place))
+			w.check.violated(invariant.HintsInVain, &w.nodes[was.leader-1].members[place], "a connection was said to be lost, and term %d is over: %s", was.term, w.describe(place))
 		}
 	}
 }

@@ -1,53 +1,14 @@
-// Which entry was lost, for those who read of it: who acknowledged it, and who does not have it.
+// Which committed entry was lost: who acknowledged it, and who lacks it.
 
 package simulation
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/simulation/invariant"
 )
 
-// LostEntry is an entry that was committed and that somebody does not have who should.
-type LostEntry struct {
-	Entry memberstate.Position
-	// Committed is the term whose leader committed it.
-	Committed memberstate.Term
-	// Acknowledged are the indexes of the voters that have acknowledged it, nil if that is too
-	// long ago. Missing are those that do not have it now, and the node that has lost it.
-	Acknowledged, Missing []int
-}
-
-func (l *LostEntry) String() string {
-	by := "a majority"
-	if l.Acknowledged != nil {
-		by = named(l.Acknowledged)
-	}
-	return fmt.Sprintf("entry %v was committed in term %d and acknowledged by %s, and %s without it", l.Entry, l.Committed, by, are(l.Missing))
-}
-
-func are(nodes []int) string {
-	if len(nodes) == 1 {
-		return named(nodes) + " is"
-	}
-	return named(nodes) + " are"
-}
-
-// named is a list as one would say it.
-func named(nodes []int) string {
-	list := make([]string, len(nodes))
-	for i, n := range nodes {
-		list[i] = names[n]
-	}
-	if last := len(list) - 1; last > 0 {
-		return strings.Join(list[:last], ", ") + " and " + list[last]
-	}
-	return strings.Join(list, "")
-}
-
 // misses is violated by a member that lacks a part of what is committed.
-func (c *checker) misses(i Invariant, n *member, committed *ledger, format string, args ...any) {
+func (c *checker) misses(i invariant.Invariant, n *member, committed *ledger, format string, args ...any) {
 	lost := c.lost(n, n.engine.ledger.lacks(committed))
 	c.violated(i, n, "%v: "+format, append([]any{lost}, args...)...)
 	if c.violation != nil && c.violation.Lost == nil {
@@ -56,8 +17,8 @@ func (c *checker) misses(i Invariant, n *member, committed *ledger, format strin
 }
 
 // lost is what is known of a committed entry that a member lacks.
-func (c *checker) lost(n *member, entry memberstate.Position) *LostEntry {
-	l, h := &LostEntry{Entry: entry, Committed: entry.Term}, c.of(n)
+func (c *checker) lost(n *member, entry memberstate.Position) *invariant.LostEntry {
+	l, h := &invariant.LostEntry{Entry: entry, Committed: entry.Term}, c.of(n)
 	for i := range h.commitments {
 		if k := &h.commitments[i]; k.term >= entry.Term && k.ledger.last >= entry.Index {
 			l.Committed = k.term

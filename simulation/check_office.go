@@ -3,6 +3,8 @@
 
 package simulation
 
+import "github.com/hustings/hustings/simulation/invariant"
+
 // served looks at an office that begins.
 func (c *checker) served(n *member) {
 	term := n.group.Term
@@ -11,15 +13,15 @@ func (c *checker) served(n *member) {
 		return
 	}
 	if r.served {
-		c.violated(OneOffice, n, "its engine begins to serve term %d, which n%d's has served", term, r.server)
+		c.violated(invariant.OneOffice, n, "its engine begins to serve term %d, which n%d's has served", term, r.server)
 	}
 	r.served, r.server = true, n.index
 }
 
 // inOffice looks at a node after a step: whoever has lost its term has been told.
 func (c *checker) inOffice(n *member) {
-	c.counts[OneOffice]++
+	c.counts[invariant.OneOffice]++
 	if serving := n.engine.leading; serving != 0 && (!n.leads() || n.group.Term != serving) {
-		c.violated(OneOffice, n, "its engine serves term %d, and it is %v in term %d", serving, n.group.Role, n.group.Term)
+		c.violated(invariant.OneOffice, n, "its engine serves term %d, and it is %v in term %d", serving, n.group.Role, n.group.Term)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
+	"github.com/hustings/hustings/simulation/invariant"
 )
 
 // asking is what a member asks and answers, as the messages tell.
@@ -119,9 +120,9 @@ func (c *checker) asks(n *member, m *protocol.Message) {
 	if rings := n.input == protocol.Ring; !rings || r.over || r.mark != m.Mark || r.term != m.Term {
 		*r = ballot{r.number + 1, false, m.Mark, m.Term, n.engine.ledger.end(), voters(0).with(n.index)}
 	}
-	c.counts[LeaderComplete]++
+	c.counts[invariant.LeaderComplete]++
 	if m.Ledger != n.engine.told {
-		c.violated(LeaderComplete, n, "it asks for votes with a ledger up to %v, and its engine has said %v", m.Ledger, n.engine.told)
+		c.violated(invariant.LeaderComplete, n, "it asks for votes with a ledger up to %v, and its engine has said %v", m.Ledger, n.engine.told)
 	}
 }
 
@@ -153,9 +154,9 @@ func (a *asking) counts(p *parcel) bool {
 func (c *checker) judged(n *member, x *protocol.Output) {
 	r := &n.asking.vote
 	if x.Judged == protocol.Passed && c.world.options.Members > 1 {
-		c.counts[WonByQuorum]++
+		c.counts[invariant.WonByQuorum]++
 		if r.over || r.mark != x.Asked || r.accepted.count() < c.world.options.majority() {
-			c.violated(WonByQuorum, n, "its round for term %d has passed, and %d have accepted in it", r.term, r.accepted.count())
+			c.violated(invariant.WonByQuorum, n, "its round for term %d has passed, and %d have accepted in it", r.term, r.accepted.count())
 		}
 	}
 	r.over = true

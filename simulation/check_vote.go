@@ -8,6 +8,7 @@ import (
 	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
+	"github.com/hustings/hustings/simulation/invariant"
 )
 
 // kept looks at what has become durable.
@@ -15,32 +16,32 @@ func (c *checker) kept(n *member, hard memberstate.HardState) {
 	if hard.Vote == memberstate.Nobody {
 		return
 	}
-	c.counts[OneVote]++
+	c.counts[invariant.OneVote]++
 	r := c.of(n).terms.of(hard.Term)
 	if r == nil {
 		return
 	}
 	if given := r.votes[n.index]; given != memberstate.Nobody && given != hard.Vote {
-		c.violated(OneVote, n, "it voted for n%d in term %d and now for n%d", given-1, hard.Term, hard.Vote-1)
+		c.violated(invariant.OneVote, n, "it voted for n%d in term %d and now for n%d", given-1, hard.Term, hard.Vote-1)
 	}
 	r.votes[n.index] = hard.Vote
 }
 
 // termsRose holds what a restart finds against what was said before it.
 func (c *checker) termsRose(n *member, found memberstate.HardState) {
-	c.counts[TermsRise]++
+	c.counts[invariant.TermsRise]++
 	if found.Term < n.said.Term || found.Term == n.said.Term && n.said.Vote != memberstate.Nobody && found.Vote != n.said.Vote {
-		c.violated(TermsRise, n, "it comes back with term %d and vote %d; it has spoken with %d and %d",
+		c.violated(invariant.TermsRise, n, "it comes back with term %d and vote %d; it has spoken with %d and %d",
 			found.Term, found.Vote, n.said.Term, n.said.Vote)
 	}
 }
 
 // sends looks at what is said: it is on the disk.
 func (c *checker) sends(n *member, to memberstate.Set, m *protocol.Message) {
-	c.counts[SavedBeforeSaid]++
+	c.counts[invariant.SavedBeforeSaid]++
 	durable := &n.disk.durable[n.place]
 	if *durable != n.group.HardState {
-		c.violated(SavedBeforeSaid, n, "it sends %v with %+v on disk and %+v in memory", m.Kind, *durable, n.group.HardState)
+		c.violated(invariant.SavedBeforeSaid, n, "it sends %v with %+v on disk and %+v in memory", m.Kind, *durable, n.group.HardState)
 	}
 	if c.world.observes(n.node) {
 		c.observerSays(n, m)
@@ -52,17 +53,17 @@ func (c *checker) sends(n *member, to memberstate.Set, m *protocol.Message) {
 		n.said = memberstate.HardState{Term: m.Term}
 	}
 	if m.Term > durable.Term {
-		c.violated(SavedBeforeSaid, n, "it sends %v in term %d; its disk has %+v", m.Kind, m.Term, *durable)
+		c.violated(invariant.SavedBeforeSaid, n, "it sends %v in term %d; its disk has %+v", m.Kind, m.Term, *durable)
 	}
 	if m.Kind == rpc.HeartbeatResponse { // the most frequent message but one says nothing of a vote
 		if m.Promised && durable.Promise < n.asking.heard.lease {
-			c.violated(SavedBeforeSaid, n, "it promises a lease of %v; its disk has %+v", n.asking.heard.lease, *durable)
+			c.violated(invariant.SavedBeforeSaid, n, "it promises a lease of %v; its disk has %+v", n.asking.heard.lease, *durable)
 		}
 		return
 	}
 	if candidate := candidateOf(n, to, m); candidate != memberstate.Nobody {
 		if durable.Term != m.Term || durable.Vote != candidate {
-			c.violated(SavedBeforeSaid, n, "it sends %v, which is a vote for n%d in term %d; its disk has %+v", m.Kind, candidate-1, m.Term, *durable)
+			c.violated(invariant.SavedBeforeSaid, n, "it sends %v, which is a vote for n%d in term %d; its disk has %+v", m.Kind, candidate-1, m.Term, *durable)
 		}
 		if m.Term == n.said.Term {
 			n.said.Vote = candidate

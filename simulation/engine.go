@@ -11,6 +11,7 @@ import (
 	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
+	"github.com/hustings/hustings/simulation/invariant"
 )
 
 // dullTick is how often a leader writes where nothing was drawn, busiestTick how often
@@ -118,7 +119,7 @@ func (m *member) Lead(term memberstate.Term) {
 	}
 	w, e := m.world, &m.engine
 	if e.running != 0 {
-		w.check.violated(OneOffice, m, "its engine is to serve term %d, and still serves term %d", term, e.running)
+		w.check.violated(invariant.OneOffice, m, "its engine is to serve term %d, and still serves term %d", term, e.running)
 	}
 	e.leading, e.running, e.ending = term, term, false
 	e.acked = [maxNodes]uint64{}

@@ -11,7 +11,7 @@ import (
 	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
-	"github.com/hustings/hustings/simulation/internal/invariant"
+	"github.com/hustings/hustings/simulation/internal/check"
 )
 
 // FuzzMachine feeds one machine inputs that are made of the fuzzer's bytes.
@@ -33,7 +33,7 @@ func FuzzMachine(f *testing.F) {
 				in.HasLedger, in.LedgerTerm = true, x.Output.LedgerTerm
 				in.Ledger = memberstate.Position{Term: min(3, x.Output.LedgerTerm), Index: uint64(i)}
 			}
-			for broken, what := range invariant.Step(r, &before.State, &m, x).All() {
+			for broken, what := range check.Step(r, &before.State, &m, x).All() {
 				t.Fatalf("%v: %s, from %+v to %+v", broken, what, before, m)
 			}
 			if m.Role == memberstate.Leader && before.Role != memberstate.Leader && m.Term == before.Term && before.Spent {

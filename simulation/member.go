@@ -11,6 +11,7 @@ import (
 	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
+	"github.com/hustings/hustings/simulation/invariant"
 )
 
 // member is one group at a node, over all incarnations of the node.
@@ -197,7 +198,7 @@ func (m *member) says(to memberstate.Set, q *protocol.Message) {
 		c.asks(m, q)
 	case rpc.TakeLeadership:
 		if c.offers(m, q); q.Mark == rpc.Plain && !m.engine.stopped {
-			c.violated(TransferEnds, m, "it has another take over in term %d, and its engine has not paused its writes", q.Term)
+			c.violated(invariant.TransferEnds, m, "it has another take over in term %d, and its engine has not paused its writes", q.Term)
 		}
 	case rpc.HeartbeatResponse, rpc.VoteResponse:
 		m.asking.speaks(to)
@@ -269,10 +270,10 @@ func (m *member) Ended(err error) {
 func (m *member) foundOut(err error) {
 	c := &m.world.check
 	if m.world.options.Careless == Careful && !c.lawless {
-		c.violated(LegalStep, m, "it refuses its own ledger: %v", err)
+		c.violated(invariant.LegalStep, m, "it refuses its own ledger: %v", err)
 	}
 	c.told(RolledBack)
-	for _, liveness := range []Invariant{Converges, ReturnsQuietly, HintsInVain, PreferredLeads} {
+	for _, liveness := range []invariant.Invariant{invariant.Converges, invariant.ReturnsQuietly, invariant.HintsInVain, invariant.PreferredLeads} {
 		c.excuse(liveness)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
+	"github.com/hustings/hustings/simulation/trace"
 )
 
 // parcel is a message on its way: one of the election, or one of the engines.
@@ -233,7 +234,7 @@ func (n *network) dispatch(place uint32) {
 	s := w.choices.stream(at.kind, p.from, p.to)
 	l := &n.links[p.from][p.to]
 	if l.cuts > 0 {
-		n.ended(p, Severed)
+		n.ended(p, trace.Severed)
 		n.release(place)
 		return
 	}
@@ -252,7 +253,7 @@ func (n *network) dispatch(place uint32) {
 		}
 	}
 	if fate.first == lost {
-		n.ended(p, Lost)
+		n.ended(p, trace.Lost)
 		n.release(place)
 		return
 	}
@@ -260,7 +261,7 @@ func (n *network) dispatch(place uint32) {
 }
 
 // ended writes down what became of a packet.
-func (n *network) ended(p *parcel, f Fate) {
+func (n *network) ended(p *parcel, f trace.Fate) {
 	if n.world.tracer == nil {
 		return
 	}
@@ -383,9 +384,9 @@ func (n *network) arrive(place uint32) {
 	}
 	switch {
 	case !to.alive:
-		n.ended(p, Unanswered)
+		n.ended(p, trace.Unanswered)
 	case l.cuts > 0:
-		n.ended(p, Severed)
+		n.ended(p, trace.Severed)
 	case p.engine:
 		to.members[p.group].hear(p)
 	default:

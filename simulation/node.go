@@ -12,6 +12,8 @@ import (
 	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
+	"github.com/hustings/hustings/simulation/invariant"
+	"github.com/hustings/hustings/simulation/trace"
 )
 
 // node is a process, over all its incarnations.
@@ -64,7 +66,7 @@ func (n *node) init(w *world, index int, seat memberstate.Seat) {
 func (n *node) start() {
 	w := n.world
 	if err := n.disk.open(); err != nil {
-		w.check.violatedBy(TermsRise, n, 0, "the store does not open after a crash: %v", err)
+		w.check.violatedBy(invariant.TermsRise, n, 0, "the store does not open after a crash: %v", err)
 		return
 	}
 	n.alive, n.paused, n.hung, n.saved, n.doomed = true, false, false, false, 0
@@ -91,7 +93,7 @@ func (n *node) ends(rest func(*disk, *node)) {
 	n.alive, n.doomed = false, 0
 	n.world.alarms.set(n.index, 0)
 	rest(&n.disk, n)
-	n.world.tracer.happened(n, Crashed, "crashes")
+	n.world.tracer.happened(n, trace.Crashed, "crashes")
 	for place := range n.members {
 		m := &n.members[place]
 		m.lease, m.engine.leading = lease{}, 0
@@ -202,7 +204,7 @@ func (n *node) resume(incarnation uint32) {
 		return
 	}
 	n.paused = false
-	n.world.tracer.happened(n, PauseEnded, "goes on")
+	n.world.tracer.happened(n, trace.PauseEnded, "goes on")
 	n.host.At(n.local())
 	for place := range n.members {
 		n.members[place].resume()
@@ -223,7 +225,7 @@ func (n *node) resume(incarnation uint32) {
 // is taken now does not go through the intake, which would only cost time.
 func (n *node) take(p *parcel) {
 	if n.paused {
-		n.world.network.ended(p, Delivered)
+		n.world.network.ended(p, trace.Delivered)
 		n.wait(p)
 		return
 	}
@@ -251,7 +253,7 @@ func (n *node) deliver(g *protocol.Group, msg *rpc.Message, p *parcel) {
 	n.arriving, n.untaken = p, true
 	m := &n.members[p.group]
 	m.hears(p.passage)
-	n.world.tracer.ended(p, Delivered)
+	n.world.tracer.ended(p, trace.Delivered)
 	n.host.Deliver(g, msg)
 	if n.untaken { // nor was it refused: a step of the group waits
 		n.untaken = false
@@ -372,7 +374,7 @@ func (n *node) Drop(why protocol.Drop, _ int) {
 	default: // the network delivers nothing else
 	}
 	n.untaken = false
-	w.tracer.ended(n.arriving, Refused)
+	w.tracer.ended(n.arriving, trace.Refused)
 	if m := &n.members[n.arriving.group]; len(m.hearing) > 0 {
 		m.hearing = m.hearing[:len(m.hearing)-1]
 	}
@@ -389,7 +391,7 @@ func (n *node) Judge(_ *protocol.Group, asked rpc.Mark, judged protocol.Judgemen
 // NotTransferred looks at why a handover came to nothing: an operator must know the error.
 func (n *node) NotTransferred(g *protocol.Group, failed *protocol.TransferError, _ bool) {
 	if !errors.Is(failed, protocol.ErrTransferFailed) || failed.Group != g.Name() {
-		n.world.check.violated(TransferEnds, n.memberOf(g), "its handover has failed, and the error is %v", failed)
+		n.world.check.violated(invariant.TransferEnds, n.memberOf(g), "its handover has failed, and the error is %v", failed)
 	}
 }
 

@@ -3,6 +3,8 @@
 
 package simulation
 
+import "github.com/hustings/hustings/simulation/invariant"
+
 import "time"
 
 // leave has the group stopped, unless it has ended by itself. It joins again so much later
@@ -22,7 +24,7 @@ func (m *member) leave(away time.Duration) {
 func (m *member) left() {
 	e, w := &m.engine, m.world
 	if e.running != 0 {
-		w.check.violated(OneOffice, m, "its group is over, and its engine still serves term %d", e.running)
+		w.check.violated(invariant.OneOffice, m, "its group is over, and its engine still serves term %d", e.running)
 	}
 	m.intake.Over(&m.group)
 	// What was heard and is not in the ledger is not accepted any more.

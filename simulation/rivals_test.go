@@ -67,7 +67,7 @@ func TestAPreferredLeaderThatCannotIsOfferedTheLeadRarely(t *testing.T) {
 			require.NoError(t, err)
 			trace, err := s.Trace()
 			require.NoError(t, err)
-			assert.Empty(t, trace.Result.Unmet)
+			assert.Empty(t, trace.Unmet)
 			offers := map[time.Duration]bool{} // some are repeated
 			for _, p := range trace.Passages {
 				if p.Kind == rpc.TakeLeadership && p.Mark == rpc.PreVote {

@@ -10,6 +10,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/hustings/hustings/simulation/invariant"
 )
 
 // Scenario is a run that is written down. Its Seed, Branches and Faults are not used.
@@ -128,6 +130,6 @@ func (s *Scenario) clone() *Scenario {
 func (s *Scenario) Choices() int { return len(s.choices) }
 
 // Expects says whether the scenario is about a violation of an invariant.
-func (s *Scenario) Expects(i Invariant) bool {
+func (s *Scenario) Expects(i invariant.Invariant) bool {
 	return slices.ContainsFunc(s.Expect, func(e Expectation) bool { return e.Violation != nil && *e.Violation == i })
 }

@@ -11,13 +11,14 @@ import (
 
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
+	"github.com/hustings/hustings/simulation/invariant"
 )
 
 // Expectation is what is expected at a time, or with Violation in the end.
 type Expectation struct {
 	At time.Duration
 	// Violation is the invariant that must be broken in the end; nil: this is about a time.
-	Violation *Invariant
+	Violation *invariant.Invariant
 
 	what  string // in the words of a scenario's text
 	line  int    // of it; 0: none
@@ -27,7 +28,7 @@ type Expectation struct {
 }
 
 // breaks expects a violation.
-func breaks(i Invariant) Expectation { return Expectation{Violation: &i} }
+func breaks(i invariant.Invariant) Expectation { return Expectation{Violation: &i} }
 
 // String is the expectation as a scenario's text has it, without the word expect.
 func (e *Expectation) String() string {

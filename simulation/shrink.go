@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/simulation/invariant"
 )
 
 // Shrink takes away from a scenario that breaks an invariant whatever that does not
@@ -73,7 +74,7 @@ type shrinker struct {
 	ctx       context.Context
 	progress  func(runs, left int)
 	best      *Scenario
-	invariant Invariant
+	invariant invariant.Invariant
 	runs      int
 }
 

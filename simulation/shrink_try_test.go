@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/simulation/invariant"
 )
 
 // Where groups are left out the others move up, with what strikes them.
@@ -39,7 +41,7 @@ func TestASmallerScenarioCanBeReadAgain(t *testing.T) {
 	defer file.Close() //nolint:errcheck // it was only read
 	s, err := ParseScenario(file)
 	require.NoError(t, err)
-	x := shrinker{ctx: t.Context(), best: s, invariant: CommittedStays}
+	x := shrinker{ctx: t.Context(), best: s, invariant: invariant.CommittedStays}
 	for _, heal := range []struct {
 		nodes []int
 		good  bool

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/simulation/invariant"
 )
 
 // Options describe a run. The zero Options are a run of seed 0 with all faults that
@@ -46,7 +47,7 @@ type Options struct {
 	Careless Carelessness
 	// Unchecked are invariants that are not demanded, to see what the others notice
 	// without them.
-	Unchecked []Invariant
+	Unchecked []invariant.Invariant
 }
 
 // Branch is where a run leaves what its seed would have chosen.
@@ -65,14 +66,14 @@ type Result struct {
 	// Struck counts how often each fault struck, Checked how often each invariant
 	// was looked at, Met how often a condition came about.
 	Struck  map[Fault]uint64
-	Checked map[Invariant]uint64
+	Checked map[invariant.Invariant]uint64
 	Met     map[Condition]uint64
 	// Traits are what is special about the world.
 	Traits []Trait
 	// Told are the faults that break an assumption and were detected, and refused.
 	Told FaultSet
 	// Excused counts how often an invariant did not hold where it could not be demanded.
-	Excused map[Invariant]uint64
+	Excused map[invariant.Invariant]uint64
 	// Converged is how long a healed majority took to have a leader, if that was Demanded,
 	// and Detection how long one there may be silent.
 	Converged time.Duration
@@ -84,7 +85,7 @@ type Result struct {
 	// Digest is the same for the same Options, anywhere.
 	Digest uint64
 	// Violation is nil if all invariants held.
-	Violation *Violation
+	Violation *invariant.Violation
 }
 
 // lastTerm is so large that no group ever gets there, and leaves room for those that a
@@ -182,8 +183,8 @@ func (w *world) result() Result {
 	r := Result{
 		Seed: w.options.Seed, Branches: w.options.Branches,
 		Events: w.steps, Elections: w.election, Virtual: time.Duration(w.now),
-		Struck: make(map[Fault]uint64, faults), Checked: make(map[Invariant]uint64, invariants),
-		Met: make(map[Condition]uint64, conditions), Excused: map[Invariant]uint64{},
+		Struck: make(map[Fault]uint64, faults), Checked: make(map[invariant.Invariant]uint64, invariant.Count),
+		Met: make(map[Condition]uint64, conditions), Excused: map[invariant.Invariant]uint64{},
 		Traits: w.options.Traits(), Told: w.check.tellers, Digest: w.digest, Violation: w.check.violation,
 	}
 	for f, count := range w.swarm.struck {
@@ -193,11 +194,11 @@ func (w *world) result() Result {
 		r.Met[Condition(c)] = count
 	}
 	for i, count := range w.check.counts {
-		r.Checked[Invariant(i)] = count
+		r.Checked[invariant.Invariant(i)] = count
 	}
 	for i, count := range w.check.broken {
 		if count > 0 {
-			r.Excused[Invariant(i)] = count
+			r.Excused[invariant.Invariant(i)] = count
 		}
 	}
 	return r

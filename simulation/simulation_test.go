@@ -11,6 +11,7 @@ import (
 
 	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/simulation"
+	"github.com/hustings/hustings/simulation/invariant"
 )
 
 // run plays a seed with options that must be good.
@@ -73,13 +74,13 @@ func TestEverythingStrikesAndEverythingIsChecked(t *testing.T) {
 	for _, f := range simulation.Faults() {
 		assert.Positive(t, total.Struck[f], "%v never struck", f)
 	}
-	for _, i := range simulation.Invariants() {
+	for _, i := range invariant.All() {
 		assert.Positive(t, total.Checked[i], "%v was never checked", i)
 	}
 	for _, c := range simulation.Conditions() {
 		assert.Positive(t, total.Met[c], "%v never came about", c)
 	}
-	assert.Positive(t, total.Excused[simulation.OneLease], "clocks beyond the margin must break leases, or nobody looks")
+	assert.Positive(t, total.Excused[invariant.OneLease], "clocks beyond the margin must break leases, or nobody looks")
 }
 
 // Of what breaks an assumption, that which can be told is, and the rest is excused.
@@ -100,7 +101,7 @@ func TestBrokenAssumptions(t *testing.T) {
 func TestNothingGoesWrongWhereNothingStrikes(t *testing.T) {
 	total := campaign(t, 5, simulation.Options{Members: 5, Faults: simulation.NoFaults, Duration: 10 * time.Second})
 	assert.LessOrEqual(t, total.Elections, uint64(10), "one each, and another one where the majority that stays is not the leader's")
-	assert.EqualValues(t, 5, total.Checked[simulation.Converges])
+	assert.EqualValues(t, 5, total.Checked[invariant.Converges])
 }
 
 // Nothing may depend on the wall clock.
@@ -143,7 +144,7 @@ func TestACarelessEngineIsCaught(t *testing.T) {
 			for seed := range uint64(4000) {
 				r := run(t, simulation.Options{Seed: seed, Members: 5, Careless: kind})
 				if r.Violation != nil {
-					assert.Equal(t, simulation.CommittedStays, r.Violation.Invariant, r.Violation)
+					assert.Equal(t, invariant.CommittedStays, r.Violation.Invariant, r.Violation)
 					lost := r.Violation.Lost
 					require.NotNil(t, lost)
 					assert.Contains(t, r.Violation.Error(), lost.String())

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hustings/hustings/internal/crashdisk"
 	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/simulation/invariant"
 )
 
 func drawWiped(w *world, s *Strike) bool {
@@ -31,7 +32,7 @@ func wipe(w *world, s *Strike) bool {
 		if errors.Is(err, memberstate.ErrNoStore) {
 			w.check.told(Wiped)
 		} else {
-			w.check.violatedBy(TermsRise, n, 0, "its disk was wiped, and its store does not say that it is missing: %v", err)
+			w.check.violatedBy(invariant.TermsRise, n, 0, "its disk was wiped, and its store does not say that it is missing: %v", err)
 		}
 		return true
 	}
@@ -91,6 +92,6 @@ func listOthers(w *world, s *Strike) bool {
 		e := &m.electorate
 		e.Members, e.Rules.Voters, e.Rules.All = w.first(listed.Len()), listed, listed
 	}
-	w.check.excuse(Converges)
+	w.check.excuse(invariant.Converges)
 	return true
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/simulation/invariant"
+	"github.com/hustings/hustings/simulation/trace"
 )
 
 // lapse is what an engine will do wrong when it is next asked for it.
@@ -88,24 +90,24 @@ func (m *member) tellLedger(end memberstate.Position) {
 func (m *member) endsFor(cause error) {
 	w, e := m.world, &m.engine
 	c, l := &w.check, &e.lapse
-	c.counts[LegalStep]++
+	c.counts[invariant.LegalStep]++
 	broken, contradicts := errors.AsType[*protocol.LedgerError](l.why)
 	switch {
 	case !m.shown.Stopped:
-		c.violated(LegalStep, m, "it goes on with a ledger that cannot be relied on")
+		c.violated(invariant.LegalStep, m, "it goes on with a ledger that cannot be relied on")
 	case cause != nil && !errors.Is(l.why, cause),
 		cause == nil && (!contradicts || broken.Group != m.group.Name() || !strings.Contains(broken.Error(), broken.Problem)):
-		c.violated(LegalStep, m, "it has ended because of its ledger, and says: %v", l.why)
+		c.violated(invariant.LegalStep, m, "it has ended because of its ledger, and says: %v", l.why)
 	case e.leading != 0 || m.lease.term != 0:
-		c.violated(OneOffice, m, "it has ended because of its ledger, and its engine serves term %d", e.leading)
+		c.violated(invariant.OneOffice, m, "it has ended because of its ledger, and its engine serves term %d", e.leading)
 	}
 	for place := range m.members {
 		if o := &m.members[place]; o.failed() && o.engine.lapse.why == nil {
-			c.violated(LegalStep, o, "it has ended because of another group's ledger")
+			c.violated(invariant.LegalStep, o, "it has ended because of another group's ledger")
 		}
 	}
 	w.swarm.struck[LedgerBreaks]++
-	w.tracer.happened(m.node, Struck, fmt.Sprintf("a group ends: %v", l.why))
+	w.tracer.happened(m.node, trace.Struck, fmt.Sprintf("a group ends: %v", l.why))
 	if m.failures() == 1 { // somebody comes, because of the first one
 		w.follow(l.away, Strike{Fault: Crash, Node: m.index, Lasts: l.away})
 	}
@@ -207,7 +209,7 @@ func (m *member) hearsStray(how int64) bool {
 			_, err = m.group.Hears(&m.shown, term, id, true)
 		}
 		if err == nil {
-			w.check.violated(FollowsWinner, m, "its engine may accept an append of term %d by %s, which does not lead that", term, id)
+			w.check.violated(invariant.FollowsWinner, m, "its engine may accept an append of term %d by %s, which does not lead that", term, id)
 		}
 	})
 }

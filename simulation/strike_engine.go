@@ -8,6 +8,7 @@ import (
 
 	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/simulation/invariant"
 )
 
 // drawSlowEngine has the leader's engine struck as often as any.
@@ -72,7 +73,7 @@ func (m *member) takes(kind choiceKind) int64 {
 // AskLedger asks the engine.
 func (m *member) AskLedger(term memberstate.Term) {
 	if m.asks++; m.asks > mostLedgers {
-		m.world.check.violated(NeverStuck, m, "it asks for its ledger for term %d again and again", term)
+		m.world.check.violated(invariant.NeverStuck, m, "it asks for its ledger for term %d again and again", term)
 		return
 	}
 	if m.engine.asked = term; m.engine.slow == 0 {

@@ -7,6 +7,7 @@ import (
 	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
+	"github.com/hustings/hustings/simulation/invariant"
 )
 
 // forgery says what is wrong with a message.
@@ -143,9 +144,9 @@ func (m *member) inVain(what string, tell func()) bool {
 	tell()
 	m.unheeded = false
 	c := &m.world.check
-	c.counts[LegalStep]++
+	c.counts[invariant.LegalStep]++
 	if m.group.Machine != before {
-		c.violated(LegalStep, m, "%s changed it, from %+v to %+v", what, before, m.group.Machine)
+		c.violated(invariant.LegalStep, m, "%s changed it, from %+v to %+v", what, before, m.group.Machine)
 	}
 	m.endTurn()
 	return true

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/simulation/invariant"
+	"github.com/hustings/hustings/simulation/trace"
 )
 
 // crash kills a process. It is back after s.Lasts; one that is never back, not before
@@ -91,7 +93,7 @@ func pause(w *world, s *Strike) bool {
 		return false
 	}
 	n.paused = true
-	w.tracer.happened(n, PauseBegan, "is paused")
+	w.tracer.happened(n, trace.PauseBegan, "is paused")
 	w.after(s.Lasts, pauseEnds, n, n.incarnation)
 	return true
 }
@@ -171,7 +173,7 @@ func drawRate(w *world, s *Strike) bool {
 func setRate(w *world, s *Strike) bool {
 	w.struckBy(s).clock.setRate(w.now, s.Count)
 	if most := mostDrift(w.options.Timing); s.Count > most || s.Count < -most {
-		w.check.excuse(OneLease)
+		w.check.excuse(invariant.OneLease)
 	}
 	return true
 }

@@ -6,6 +6,8 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+
+	"github.com/hustings/hustings/simulation/invariant"
 )
 
 // Summary adds up results, in whatever order they come.
@@ -14,13 +16,13 @@ type Summary struct {
 	// Virtual is in seconds, because no Duration holds the years of half a million worlds.
 	Virtual float64
 	Struck  map[Fault]uint64
-	Checked map[Invariant]uint64
+	Checked map[invariant.Invariant]uint64
 	Met     map[Condition]uint64
 	// Worlds counts those of each kind.
 	Worlds map[Trait]uint64
 	// Excused counts, for each invariant, how often it was broken after something had
 	// struck that it rests on, so that it was not demanded any more.
-	Excused map[Invariant]uint64
+	Excused map[invariant.Invariant]uint64
 	// Assumed counts the runs in which a fault struck that breaks an assumption, Told
 	// those of them in which it was detected and refused.
 	Assumed, Told map[Fault]uint64
@@ -38,8 +40,8 @@ type Summary struct {
 // NewSummary is one of no runs.
 func NewSummary() *Summary {
 	return &Summary{
-		Struck: map[Fault]uint64{}, Checked: map[Invariant]uint64{}, Met: map[Condition]uint64{}, Worlds: map[Trait]uint64{},
-		Excused: map[Invariant]uint64{}, Assumed: map[Fault]uint64{}, Told: map[Fault]uint64{}, Converged: map[uint64]uint64{},
+		Struck: map[Fault]uint64{}, Checked: map[invariant.Invariant]uint64{}, Met: map[Condition]uint64{}, Worlds: map[Trait]uint64{},
+		Excused: map[invariant.Invariant]uint64{}, Assumed: map[Fault]uint64{}, Told: map[Fault]uint64{}, Converged: map[uint64]uint64{},
 	}
 }
 

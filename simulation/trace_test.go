@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/simulation/trace"
 )
 
 // To look at a run does not change it, whichever of its groups is looked at.
@@ -15,13 +17,13 @@ func TestATraceIsOfOneGroup(t *testing.T) {
 	require.NoError(t, err)
 	messages, begun := 0, 0
 	for place := range o.Groups {
-		trace, err := s.TraceGroup(place)
+		traced, again, err := s.traced(place)
 		require.NoError(t, err)
-		assert.Equal(t, r.Digest, trace.Result.Digest)
-		assert.Equal(t, groupNames[place], trace.Group)
-		messages += len(trace.Passages)
-		for _, m := range trace.Moments {
-			if m.Kind == Started {
+		assert.Equal(t, r.Digest, again.Digest)
+		assert.Equal(t, groupNames[place], traced.Group)
+		messages += len(traced.Passages)
+		for _, m := range traced.Moments {
+			if m.Kind == trace.Started {
 				begun++
 			}
 		}
@@ -41,12 +43,12 @@ func TestATraceIsOfTheGroupThatIsBroken(t *testing.T) {
 		if r.Violation == nil || r.Violation.Group == 0 {
 			continue
 		}
-		trace, err := o.Trace()
+		traced, err := o.Trace()
 		require.NoError(t, err)
-		assert.Equal(t, groupNames[r.Violation.Group], trace.Group)
-		last := trace.Moments[len(trace.Moments)-1]
-		assert.Equal(t, Violated, last.Kind)
-		assert.Contains(t, last.What, "in "+trace.Group+" ")
+		assert.Equal(t, groupNames[r.Violation.Group], traced.Group)
+		last := traced.Moments[len(traced.Moments)-1]
+		assert.Equal(t, trace.Violated, last.Kind)
+		assert.Contains(t, last.What, "in "+traced.Group+" ")
 		return
 	}
 	assert.Fail(t, "no careless engine was caught")

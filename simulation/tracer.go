@@ -1,4 +1,4 @@
-// Writing down everything that happens in a run.
+// The tracer writes down everything that happens in a run.
 
 package simulation
 
@@ -7,15 +7,15 @@ import (
 	"time"
 
 	"github.com/hustings/hustings/elector/protocol"
-	"github.com/hustings/hustings/memberstate"
-	"github.com/hustings/hustings/rpc"
+	"github.com/hustings/hustings/simulation/invariant"
+	"github.com/hustings/hustings/simulation/trace"
 )
 
 // tracer writes a trace. All its methods may be called on nil, and then do nothing.
 type tracer struct {
 	world   *world
-	group   int // that is written about
-	trace   Trace
+	group   int // the one that is traced
+	trace   trace.Trace
 	last    []int32 // by node: its newest moment
 	armedBy []int32 // by node: the moment that set its alarm
 	number  []uint32
@@ -25,8 +25,8 @@ type tracer struct {
 // openBands are those of a node that have not ended, as places in Trace.Bands; -1: none.
 type openBands struct{ down, pause, save, lease, office int }
 
-// Trace plays a seed and tells everything.
-func (o Options) Trace() (*Trace, error) {
+// Trace plays a seed and traces it, as Scenario.Trace does.
+func (o Options) Trace() (*trace.Trace, error) {
 	s, _, err := Record(o)
 	if err != nil {
 		return nil, err
@@ -34,48 +34,78 @@ func (o Options) Trace() (*Trace, error) {
 	return s.Trace()
 }
 
-// Trace plays the scenario and tells everything: of the group in which an invariant did not
-// hold, or of the first one.
-func (s *Scenario) Trace() (*Trace, error) {
-	t, err := s.TraceGroup(0)
-	if err != nil || t.Result.Violation == nil || t.Result.Violation.Group == 0 {
+// Trace plays the scenario and traces the group in which an invariant did not hold, or the
+// first one.
+func (s *Scenario) Trace() (*trace.Trace, error) {
+	t, r, err := s.traced(0)
+	if err != nil || r.Violation == nil || r.Violation.Group == 0 {
 		return t, err
 	}
-	return s.TraceGroup(t.Result.Violation.Group)
+	return s.TraceGroup(r.Violation.Group)
 }
 
-// TraceGroup is Trace of the group with this index.
-func (s *Scenario) TraceGroup(place int) (*Trace, error) {
+// TraceGroup plays the scenario and traces the group with this index.
+func (s *Scenario) TraceGroup(place int) (*trace.Trace, error) {
+	t, _, err := s.traced(place)
+	return t, err
+}
+
+func (s *Scenario) traced(place int) (*trace.Trace, Result, error) {
 	w, err := s.world()
 	if err != nil {
-		return nil, err
+		return nil, Result{}, err
 	}
 	if place < 0 || place >= len(w.groups) {
-		return nil, fmt.Errorf("simulation: there is no g%d", place)
+		return nil, Result{}, fmt.Errorf("simulation: there is no g%d", place)
 	}
 	w.tracer = &tracer{world: w, group: place}
 	r := s.play(w)
-	return w.tracer.finish(s, r), nil
+	return w.tracer.finish(s, &r), r, nil
 }
 
-// finish closes what is open.
-func (t *tracer) finish(s *Scenario, r Result) *Trace {
-	trace := &t.trace
-	trace.Scenario, trace.Result, trace.Nodes, trace.End = s.clone(), r, len(t.world.nodes), time.Duration(t.world.now)
-	trace.Voters = t.world.options.Members
-	if len(t.world.groups) > 1 {
-		trace.Group = t.world.groups[t.group]
+// finish closes what is open, and says how the run ended.
+func (t *tracer) finish(s *Scenario, r *Result) *trace.Trace {
+	all, w := &t.trace, t.world
+	all.Scenario, all.Nodes, all.Voters, all.End = s.String(), len(w.nodes), w.options.Members, time.Duration(w.now)
+	if len(w.groups) > 1 {
+		all.Group = w.groups[t.group]
 	}
-	for i := range trace.Bands {
-		if b := &trace.Bands[i]; b.To == 0 || b.To > trace.End {
-			b.To = trace.End
+	all.Events, all.Elections, all.Virtual, all.Converged = r.Events, r.Elections, r.Virtual, r.Converged
+	all.Violation, all.Unmet, all.Tallies = r.Violation, r.Unmet, r.tallies()
+	for i := range all.Bands {
+		if b := &all.Bands[i]; b.To == 0 || b.To > all.End {
+			b.To = all.End
 		}
 	}
-	markPast(trace)
-	return trace
+	all.MarkCauses()
+	return all
 }
 
-// traced is the member of a node that is written about.
+// tallies list how often each invariant was checked; and of faults and conditions, how often
+// each one struck or was met that did at all.
+func (r *Result) tallies() []trace.Tally {
+	checked := trace.Tally{Title: "Invariants", Unit: "checked"}
+	for _, i := range invariant.All() {
+		checked.Counts = append(checked.Counts, trace.Count{Name: i.String(), Times: r.Checked[i]})
+	}
+	return []trace.Tally{checked, happened("Faults", "struck", Faults(), r.Struck), happened("Conditions", "came about", Conditions(), r.Met)}
+}
+
+func happened[K interface {
+	comparable
+	fmt.Stringer
+}](title, unit string, all []K, times map[K]uint64,
+) trace.Tally {
+	t := trace.Tally{Title: title, Unit: unit}
+	for _, k := range all {
+		if times[k] > 0 {
+			t.Counts = append(t.Counts, trace.Count{Name: k.String(), Times: times[k]})
+		}
+	}
+	return t
+}
+
+// traced is the node's member in the group that is traced.
 func (t *tracer) traced(n *node) *member { return &n.members[t.group] }
 
 func (t *tracer) now() time.Duration { return time.Duration(t.world.now) }
@@ -89,9 +119,9 @@ func (t *tracer) node(n *node) {
 }
 
 // moment writes down that something happened at a node.
-func (t *tracer) moment(n *member, kind MomentKind, what string, passage, cause int32) {
+func (t *tracer) moment(n *member, kind trace.MomentKind, what string, passage, cause int32) {
 	t.node(n.node)
-	t.trace.Moments = append(t.trace.Moments, Moment{
+	t.trace.Moments = append(t.trace.Moments, trace.Moment{
 		At: t.now(), Node: n.index, Kind: kind, What: what, Passage: int(passage), Cause: int(cause),
 	})
 	t.last[n.index] = int32(len(t.trace.Moments) - 1)
@@ -99,7 +129,7 @@ func (t *tracer) moment(n *member, kind MomentKind, what string, passage, cause 
 }
 
 // happened writes down what was done to a process.
-func (t *tracer) happened(n *node, kind MomentKind, what string) {
+func (t *tracer) happened(n *node, kind trace.MomentKind, what string) {
 	if t != nil {
 		t.moment(t.traced(n), kind, what, -1, -1)
 	}
@@ -108,14 +138,14 @@ func (t *tracer) happened(n *node, kind MomentKind, what string) {
 // starts writes down that an incarnation begins, once for all groups.
 func (t *tracer) starts(m *member) {
 	if t != nil && m.place == t.group {
-		t.moment(m, Started, "starts", -1, -1)
+		t.moment(m, trace.Started, "starts", -1, -1)
 	}
 }
 
 // strikes writes down a fault.
 func (t *tracer) strikes(s *Strike) {
 	if t != nil && s.Node >= 0 && s.concerns(t.group) {
-		t.moment(t.traced(&t.world.nodes[s.Node]), Struck, s.String(), -1, -1)
+		t.moment(t.traced(&t.world.nodes[s.Node]), trace.Struck, s.String(), -1, -1)
 	}
 }
 
@@ -136,7 +166,7 @@ func (t *tracer) steps(n *member, in *protocol.Input) {
 		cause = t.armedBy[n.index]
 	default: // the others come from outside
 	}
-	t.moment(n, Stepped, inputText(in), passage, cause)
+	t.moment(n, trace.Stepped, inputText(in), passage, cause)
 }
 
 // stepped writes down what a step has made of a node: why the input was ignored, how a round
@@ -166,11 +196,11 @@ func (t *tracer) look(n *member) {
 	m := &t.trace.Moments[t.last[n.index]]
 	m.State = n.state()
 	b := &t.open[n.index]
-	t.keep(&b.down, !n.alive && n.incarnation > 0, Band{Kind: DownBand, Node: n.index, What: "down"})
-	t.keep(&b.pause, n.alive && n.paused, Band{Kind: PauseBand, Node: n.index, What: "paused"})
-	t.keep(&b.save, n.saves(), Band{Kind: SaveBand, Node: n.index, What: "saves", Term: n.group.Term})
-	t.keep(&b.lease, n.lease.term != 0, Band{Kind: LeaseBand, Node: n.index, What: "lease", Term: n.lease.term})
-	t.keep(&b.office, n.engine.leading != 0, Band{Kind: OfficeBand, Node: n.index, What: "leads", Term: n.engine.leading})
+	t.keep(&b.down, !n.alive && n.incarnation > 0, trace.Band{Kind: trace.DownBand, Node: n.index, What: "down"})
+	t.keep(&b.pause, n.alive && n.paused, trace.Band{Kind: trace.PauseBand, Node: n.index, What: "paused"})
+	t.keep(&b.save, n.saves(), trace.Band{Kind: trace.SaveBand, Node: n.index, What: "saves", Term: n.group.Term})
+	t.keep(&b.lease, n.lease.term != 0, trace.Band{Kind: trace.LeaseBand, Node: n.index, What: "lease", Term: n.lease.term})
+	t.keep(&b.office, n.engine.leading != 0, trace.Band{Kind: trace.OfficeBand, Node: n.index, What: "leads", Term: n.engine.leading})
 	if b.lease >= 0 {
 		band := &t.trace.Bands[b.lease]
 		lasts := t.now() - band.From
@@ -179,7 +209,7 @@ func (t *tracer) look(n *member) {
 }
 
 // keep begins a band, or ends it, or begins another one for another term.
-func (t *tracer) keep(open *int, is bool, b Band) {
+func (t *tracer) keep(open *int, is bool, b trace.Band) {
 	if *open >= 0 && (!is || t.trace.Bands[*open].Term != b.Term) {
 		t.over(*open)
 		*open = -1
@@ -190,7 +220,7 @@ func (t *tracer) keep(open *int, is bool, b Band) {
 }
 
 // state is what is known of a node now.
-func (m *member) state() NodeState {
+func (m *member) state() trace.NodeState {
 	g := &m.group.Machine
 	asking, accepts := "", 0
 	if asks, preVote, accepted := g.Asking(); asks {
@@ -199,7 +229,7 @@ func (m *member) state() NodeState {
 			asking = "pre-vote"
 		}
 	}
-	return NodeState{
+	return trace.NodeState{
 		Up: m.alive, Paused: m.paused, Saving: m.saves(), Incarnation: m.incarnation,
 		Role: g.Role, Term: g.Term, Vote: int(g.Vote) - 1, Leader: int(g.Leader) - 1,
 		Durable: m.durable().Term, DurableVote: int(m.durable().Vote) - 1,
@@ -216,7 +246,7 @@ func (t *tracer) saves(n *node) {
 
 func (t *tracer) saved(n *node) {
 	if t != nil && t.open[n.index].save >= 0 { // else it is others' save
-		t.moment(t.traced(n), SaveDone, "has saved", -1, t.last[n.index])
+		t.moment(t.traced(n), trace.SaveDone, "has saved", -1, t.last[n.index])
 	}
 }
 
@@ -224,7 +254,7 @@ func (t *tracer) saved(n *node) {
 func (t *tracer) posted(p *parcel, again bool) int32 {
 	t.node(&t.world.nodes[p.from])
 	m := &p.message
-	t.trace.Passages = append(t.trace.Passages, Passage{
+	t.trace.Passages = append(t.trace.Passages, trace.Passage{
 		From: int(p.from), To: int(p.to), Kind: m.Kind, Mark: m.Mark, Result: m.Result, Term: m.Term, Round: m.Round,
 		Sent: t.now(), Again: again, SentBy: int(t.last[p.from]), HeardBy: -1,
 	})
@@ -232,19 +262,19 @@ func (t *tracer) posted(p *parcel, again bool) int32 {
 }
 
 // ended writes down what became of a message.
-func (t *tracer) ended(p *parcel, f Fate) {
+func (t *tracer) ended(p *parcel, f trace.Fate) {
 	if t == nil || p.passage < 0 {
 		return
 	}
 	passage := &t.trace.Passages[p.passage]
 	passage.Fate = f
-	if f == Delivered || f == Refused || f == Unanswered {
+	if f == trace.Delivered || f == trace.Refused || f == trace.Unanswered {
 		passage.Arrived = t.now()
 	}
 }
 
 // began writes down that something begins to last.
-func (t *tracer) began(b Band) int {
+func (t *tracer) began(b trace.Band) int {
 	if t == nil {
 		return -1
 	}
@@ -256,7 +286,7 @@ func (t *tracer) began(b Band) int {
 // lasts writes down a fault that lasts at its node.
 func (t *tracer) lasts(s *Strike) {
 	if t != nil && s.concerns(t.group) {
-		t.began(Band{Kind: FaultBand, Node: s.Node, To: t.now() + s.Lasts, What: s.Fault.String()})
+		t.began(trace.Band{Kind: trace.FaultBand, Node: s.Node, To: t.now() + s.Lasts, What: s.Fault.String()})
 	}
 }
 
@@ -268,9 +298,9 @@ func (t *tracer) over(band int) {
 }
 
 // violated writes down what the run ends with.
-func (t *tracer) violated(v *Violation) {
+func (t *tracer) violated(v *invariant.Violation) {
 	if t != nil {
-		t.moment(t.traced(&t.world.nodes[v.Node]), Violated, v.Invariant.String()+": "+v.What, -1, -1)
+		t.moment(t.traced(&t.world.nodes[v.Node]), trace.Violated, v.Invariant.String()+": "+v.What, -1, -1)
 	}
 }
 
@@ -285,25 +315,10 @@ var inputNames = map[protocol.InputKind]string{
 func inputText(in *protocol.Input) string {
 	switch m := &in.Message; in.Kind {
 	case protocol.Receive:
-		return fmt.Sprintf("receives %s from n%d", messageText(m.Kind, m.Mark, m.Result, m.Term), m.From-1)
+		return fmt.Sprintf("receives %v from n%d", &trace.Passage{Kind: m.Kind, Mark: m.Mark, Result: m.Result, Term: m.Term}, m.From-1)
 	case protocol.PeerLost:
 		return fmt.Sprintf("is told that its connection to n%d is lost", in.Seat-1)
 	default:
 		return inputNames[in.Kind]
 	}
 }
-
-// messageText is a message in words.
-func messageText(k rpc.Kind, mark rpc.Mark, result rpc.Result, term memberstate.Term) string {
-	text := k.String()
-	if mark != rpc.Plain {
-		text += " (" + mark.String() + ")"
-	}
-	if result != 0 {
-		text += " " + result.String()
-	}
-	return fmt.Sprintf("%s in term %d", text, term)
-}
-
-// String is the message in words.
-func (p *Passage) String() string { return messageText(p.Kind, p.Mark, p.Result, p.Term) }

@@ -5,6 +5,8 @@ package simulation
 import (
 	"slices"
 	"time"
+
+	"github.com/hustings/hustings/simulation/trace"
 )
 
 // trouble is a set of links that are cut, or slow, for a while. A flapping link is cut
@@ -21,7 +23,7 @@ type trouble struct {
 
 // begin brings a trouble about.
 func (n *network) begin(t trouble, fault Fault) {
-	t.band = n.world.tracer.began(Band{Kind: FaultBand, Node: -1, Links: t.links, What: fault.String()})
+	t.band = n.world.tracer.began(trace.Band{Kind: trace.FaultBand, Node: -1, Links: t.links, What: fault.String()})
 	n.apply(&t, 1)
 	place := slices.IndexFunc(n.troubles, func(t trouble) bool { return t.over && t.ended })
 	if place < 0 {

@@ -19,7 +19,7 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/hustings/hustings/simulation"
+	"github.com/hustings/hustings/simulation/invariant"
 )
 
 // saveEvery is how often a checkpoint is written. A large one takes seconds.
@@ -36,7 +36,7 @@ type checkpointHead struct {
 	// The violations that plain machines could not be led to: how many there were, and the
 	// first of them. A search with any is not complete, on whatever day it ends.
 	Unconfirmed int
-	Invariant   simulation.Invariant
+	Invariant   invariant.Invariant
 	What        string
 	Path        []Step
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hustings/hustings/simulation"
+	"github.com/hustings/hustings/simulation/invariant"
 )
 
 // A search that is stopped again and again comes to the same end as one that is not, and
@@ -114,7 +114,7 @@ func TestWhatWasNotAskedIsAskedWhenTheSearchGoesOn(t *testing.T) {
 	r, err := again.run(t.Context())
 	require.NoError(t, err)
 	require.NotNil(t, r.Violation)
-	assert.Equal(t, simulation.WonByQuorum, r.Violation.Invariant)
+	assert.Equal(t, invariant.WonByQuorum, r.Violation.Invariant)
 	assert.EqualValues(t, x.states.count, r.States, "nothing else was looked at before")
 	assert.NoFileExists(t, o.Checkpoint)
 }

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/hustings/hustings/elector/protocol"
-	"github.com/hustings/hustings/simulation"
+	"github.com/hustings/hustings/simulation/invariant"
 )
 
 // move is a step as the explorer took it: what happened to a member that has other names
@@ -38,7 +38,7 @@ func (x *worker) violated(at int32, i int, w *wrong) {
 		key := x.key(&last, i)
 		way = append(way, x.model.movesTo(&key, w.by, &w.last, 0, name)...)
 		what = fmt.Sprintf("n%d: %s", int(name.of(seatOf(i)))-1, what)
-	case w.defect.invariant == simulation.OneLease:
+	case w.defect.invariant == invariant.OneLease:
 		way = append(way, x.takeLeases(&last, name)...)
 	}
 	v := &Violation{Invariant: w.defect.invariant, What: what}

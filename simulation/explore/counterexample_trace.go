@@ -9,12 +9,13 @@ import (
 
 	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
-	"github.com/hustings/hustings/simulation"
+	"github.com/hustings/hustings/simulation/invariant"
+	"github.com/hustings/hustings/simulation/trace"
 )
 
 // Violation is an invariant that did not hold, and the way there.
 type Violation struct {
-	Invariant simulation.Invariant
+	Invariant invariant.Invariant
 	What      string
 	// Path is the way. If there is a Script it is what plain machines did, without what they
 	// did not need. Else it is what the explorer did: of steps that somebody notices there
@@ -46,7 +47,7 @@ type Step struct {
 	Heard *protocol.Message
 	By    int
 	// State is the node's after this.
-	State simulation.NodeState
+	State trace.NodeState
 	// Tick says that time passed, and Missed has a bit for every node whose clock missed it.
 	Tick   bool
 	Missed int
@@ -72,10 +73,10 @@ func tickStep(missing, members int) Step {
 }
 
 // state is what can be seen of a node.
-func (n *node) state() simulation.NodeState {
+func (n *node) state() trace.NodeState {
 	index := func(s memberstate.Seat) int { return int(s) - 1 }
 	m := &n.session.Machine
-	state := simulation.NodeState{
+	state := trace.NodeState{
 		Up: true, Incarnation: 1, Role: m.Role, Term: m.Term, Vote: index(m.Vote), Leader: index(m.Leader),
 		Durable: m.Term, DurableVote: index(m.Vote), Ledger: n.ledger.end(),
 	}
@@ -96,10 +97,10 @@ const everyStep = 5 * time.Millisecond
 
 // Trace is the way as a run that can be drawn. Its times mean nothing but an order; and of
 // messages it shows only those that were received.
-func (v *Violation) Trace(members int) *simulation.Trace { return trace(members, v.Path, v) }
+func (v *Violation) Trace(members int) *trace.Trace { return traceOf(members, v.Path, v) }
 
-// trace draws a way, and what is violated in the end, if anything is.
-func trace(members int, path []Step, v *Violation) *simulation.Trace {
+// traceOf draws a way, and what is violated in the end, if anything is.
+func traceOf(members int, path []Step, v *Violation) *trace.Trace {
 	d := newDrawing(members, v != nil)
 	t := d.trace
 	for i := range path {
@@ -107,7 +108,7 @@ func trace(members int, path []Step, v *Violation) *simulation.Trace {
 		d.step(&path[i])
 		d.bands(path[i].Leases)
 	}
-	t.Result.Virtual, t.Result.Events = t.End, uint64(len(path))
+	t.Virtual, t.Events = t.End, uint64(len(path))
 	if v != nil {
 		d.violated(v, path)
 		t.End += everyStep // so that a lease can be seen that begins with the last step
@@ -118,7 +119,7 @@ func trace(members int, path []Step, v *Violation) *simulation.Trace {
 
 // drawing is a trace in the making.
 type drawing struct {
-	trace  *simulation.Trace
+	trace  *trace.Trace
 	past   bool  // all of it led to a violation
 	last   []int // by node: its newest moment
 	steps  []int // by step: its moment, if it is one of a node
@@ -126,11 +127,11 @@ type drawing struct {
 }
 
 func newDrawing(members int, past bool) *drawing {
-	d := &drawing{trace: &simulation.Trace{Nodes: members, Voters: members}, past: past}
+	d := &drawing{trace: &trace.Trace{Nodes: members, Voters: members}, past: past}
 	for i := range members {
-		state := simulation.NodeState{Up: true, Incarnation: 1, Vote: -1, Leader: -1, DurableVote: -1}
+		state := trace.NodeState{Up: true, Incarnation: 1, Vote: -1, Leader: -1, DurableVote: -1}
 		d.last, d.leases = append(d.last, i), append(d.leases, -1)
-		d.trace.Moments = append(d.trace.Moments, simulation.Moment{Node: i, What: "starts", Kind: simulation.Started, Passage: -1, Cause: -1, State: state})
+		d.trace.Moments = append(d.trace.Moments, trace.Moment{Node: i, What: "starts", Kind: trace.Started, Passage: -1, Cause: -1, State: state})
 	}
 	return d
 }
@@ -145,7 +146,7 @@ func (d *drawing) step(s *Step) {
 		return
 	}
 	t := d.trace
-	m := simulation.Moment{Node: s.Node, What: s.What, Passage: -1, Cause: d.last[s.Node], State: s.State}
+	m := trace.Moment{Node: s.Node, What: s.What, Passage: -1, Cause: d.last[s.Node], State: s.State}
 	if s.Heard != nil {
 		if m.Passage, m.Cause = len(t.Passages), d.last[s.Heard.From-1]; s.By > 0 {
 			m.Cause = d.steps[s.By-1]
@@ -153,7 +154,7 @@ func (d *drawing) step(s *Step) {
 		t.Passages = append(t.Passages, d.passage(s.Heard, &m))
 	}
 	if s.State.Role == memberstate.Leader && t.Moments[d.last[s.Node]].State.Role != memberstate.Leader {
-		t.Result.Elections++
+		t.Elections++
 	}
 	d.moment(m)
 	d.steps[len(d.steps)-1] = d.last[s.Node]
@@ -162,16 +163,16 @@ func (d *drawing) step(s *Step) {
 // tick draws that time has passed, at every node: a clock that misses it is a fault.
 func (d *drawing) tick(s *Step) {
 	for i := range d.last {
-		m := simulation.Moment{Node: i, What: "its clock ticks", Kind: simulation.Ticked, Passage: -1, Cause: d.last[i], State: d.trace.Moments[d.last[i]].State}
+		m := trace.Moment{Node: i, What: "its clock ticks", Kind: trace.Ticked, Passage: -1, Cause: d.last[i], State: d.trace.Moments[d.last[i]].State}
 		if s.Missed>>i&1 == 1 {
-			m.What, m.Kind = "its clock misses a tick", simulation.Struck
+			m.What, m.Kind = "its clock misses a tick", trace.Struck
 		}
 		d.moment(m)
 	}
 }
 
 // moment adds what happened now.
-func (d *drawing) moment(m simulation.Moment) {
+func (d *drawing) moment(m trace.Moment) {
 	m.At, m.Past = d.trace.End, d.past
 	d.last[m.Node] = len(d.trace.Moments)
 	d.trace.Moments = append(d.trace.Moments, m)
@@ -190,7 +191,7 @@ func (d *drawing) bands(holders int) {
 		}
 		if holds && open < 0 {
 			open = len(t.Bands)
-			t.Bands = append(t.Bands, simulation.Band{Kind: simulation.LeaseBand, Node: i, From: t.End, To: t.End, What: "lease", Term: term})
+			t.Bands = append(t.Bands, trace.Band{Kind: trace.LeaseBand, Node: i, From: t.End, To: t.End, What: "lease", Term: term})
 		}
 		d.leases[i] = open
 	}
@@ -204,14 +205,14 @@ func (d *drawing) violated(v *Violation, path []Step) {
 			node = path[i].Node
 		}
 	}
-	t.Result.Violation = &simulation.Violation{Invariant: v.Invariant, At: t.End, Node: node, What: v.What}
-	d.moment(simulation.Moment{Node: node, What: v.What, Kind: simulation.Violated, Passage: -1, Cause: d.last[node], State: t.Moments[d.last[node]].State})
+	t.Violation = &invariant.Violation{Invariant: v.Invariant, At: t.End, Node: node, What: v.What}
+	d.moment(trace.Moment{Node: node, What: v.What, Kind: trace.Violated, Passage: -1, Cause: d.last[node], State: t.Moments[d.last[node]].State})
 }
 
 // passage is a message on its way from the moment that caused it.
-func (d *drawing) passage(heard *protocol.Message, m *simulation.Moment) simulation.Passage {
-	return simulation.Passage{
+func (d *drawing) passage(heard *protocol.Message, m *trace.Moment) trace.Passage {
+	return trace.Passage{
 		From: int(heard.From) - 1, To: m.Node, Kind: heard.Kind, Mark: heard.Mark, Result: heard.Result, Term: heard.Term, Round: heard.Round,
-		Sent: d.trace.Moments[m.Cause].At, Arrived: d.trace.End, Fate: simulation.Delivered, SentBy: m.Cause, HeardBy: len(d.trace.Moments),
+		Sent: d.trace.Moments[m.Cause].At, Arrived: d.trace.End, Fate: trace.Delivered, SentBy: m.Cause, HeardBy: len(d.trace.Moments),
 	}
 }

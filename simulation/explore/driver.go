@@ -7,7 +7,7 @@ import (
 
 	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
-	"github.com/hustings/hustings/simulation"
+	"github.com/hustings/hustings/simulation/invariant"
 )
 
 // driver is what runs beside the steps of a session.
@@ -141,7 +141,7 @@ func (w *stepping) orders(transfer, resign bool) {
 // acted upon that.
 func (w *stepping) Hold(until time.Duration) {
 	if w.node.lapsed() && until != 0 {
-		w.blame(simulation.OneLease, "its lease has run out, and is extended")
+		w.blame(invariant.OneLease, "its lease has run out, and is extended")
 	}
 	w.node.driver.hold = until
 }
@@ -151,11 +151,11 @@ func (w *stepping) Lead(term memberstate.Term) {
 	n := w.node
 	switch o := &n.driver; {
 	case o.runs:
-		w.blame(simulation.OneOffice, "its engine's Lead of term %d begins, and that of term %d has not returned", term, o.lead)
+		w.blame(invariant.OneOffice, "its engine's Lead of term %d begins, and that of term %d has not returned", term, o.lead)
 	case o.lead == term:
-		w.blame(simulation.OneOffice, "its engine's Lead of term %d begins again", term)
+		w.blame(invariant.OneOffice, "its engine's Lead of term %d begins again", term)
 	case w.session.Term != term || w.session.Role != memberstate.Leader || w.model.bounds.Leases && !n.holdsLease():
-		w.blame(simulation.OneOffice, "its engine's Lead of term %d begins, and it may not serve", term)
+		w.blame(invariant.OneOffice, "its engine's Lead of term %d begins, and it may not serve", term)
 	}
 	n.driver.lead, n.driver.runs, n.driver.ended = term, true, false
 }
@@ -164,7 +164,7 @@ func (w *stepping) Lead(term memberstate.Term) {
 func (w *stepping) EndLead(term memberstate.Term) {
 	o := &w.node.driver
 	if !o.runs || o.lead != term {
-		w.blame(simulation.OneOffice, "its engine's Lead of term %d ends, and does not run", term)
+		w.blame(invariant.OneOffice, "its engine's Lead of term %d ends, and does not run", term)
 	}
 	o.ended = true
 }
@@ -185,7 +185,7 @@ func (w *stepping) Settle() { w.orders(false, w.queued) }
 // hasLost looks at what a member has that waits for its disk and leads no more.
 func (w *stepping) hasLost() {
 	if o := &w.node.driver; w.session.Role != memberstate.Leader && (o.hold != 0 || o.runs && !o.ended) {
-		w.blame(simulation.OneOffice, "it waits for its disk, and its engine has not been told that it leads no more")
+		w.blame(invariant.OneOffice, "it waits for its disk, and its engine has not been told that it leads no more")
 	}
 }
 
@@ -196,9 +196,9 @@ func (w *stepping) handsOver() {
 	w.toldToStand = true
 	switch {
 	case w.node.holdsLease():
-		w.blame(simulation.OneLease, "it tells another one to stand, and holds a lease")
+		w.blame(invariant.OneLease, "it tells another one to stand, and holds a lease")
 	case !w.node.driver.paused:
-		w.blame(simulation.LegalStep, "it tells another one to stand, and its engine has not paused its writes")
+		w.blame(invariant.LegalStep, "it tells another one to stand, and its engine has not paused its writes")
 	}
 }
 
@@ -208,16 +208,16 @@ func (w *stepping) lookAtDriver() {
 	serves := n.mayServe(&w.model.rules[n.index()])
 	switch {
 	case o.runs && !w.session.Serving():
-		w.blame(simulation.OneOffice, "its engine's Lead of term %d has not returned, and it may stand", o.lead)
+		w.blame(invariant.OneOffice, "its engine's Lead of term %d has not returned, and it may stand", o.lead)
 	case o.runs && !o.ended && (!serves || o.lead != n.session.Term):
-		w.blame(simulation.OneOffice, "its engine's Lead of term %d goes on, and it may not serve", o.lead)
+		w.blame(invariant.OneOffice, "its engine's Lead of term %d goes on, and it may not serve", o.lead)
 	case n.leads(w.lapsed) && !w.toldToStand:
-		w.blame(simulation.NeverStuck, "its lease has run out, and it leads on")
+		w.blame(invariant.NeverStuck, "its lease has run out, and it leads on")
 	case (o.pause != 0 || o.paused) && w.session.Handover().Phase == protocol.NoHandover:
-		w.blame(simulation.NeverStuck, "its engine's writes are paused, and no handover is under way")
+		w.blame(invariant.NeverStuck, "its engine's writes are paused, and no handover is under way")
 	case serves && !o.runs && o.lead != n.session.Term:
-		w.blame(simulation.NeverStuck, "it may serve in term %d, and its engine's Lead was not begun", n.session.Term)
+		w.blame(invariant.NeverStuck, "it may serve in term %d, and its engine's Lead was not begun", n.session.Term)
 	case serves && !o.runs && !w.session.Handover().Resigning:
-		w.blame(simulation.NeverStuck, "its engine's Lead of term %d has returned, and it does not resign", n.session.Term)
+		w.blame(invariant.NeverStuck, "its engine's Lead of term %d has returned, and it does not resign", n.session.Term)
 	}
 }

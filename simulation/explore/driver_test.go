@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hustings/hustings/simulation"
+	"github.com/hustings/hustings/simulation/invariant"
 )
 
 // A leader whose lease has run out must step down, even if its session has dropped the lease and will
@@ -25,6 +25,6 @@ func TestALeaderThatOutlivesItsLeaseIsNoticed(t *testing.T) {
 		w.lookAtDriver()
 		return w.defect
 	}
-	assert.Equal(t, defect{simulation.NeverStuck, "its lease has run out, and it leads on"}, outlives(false))
+	assert.Equal(t, defect{invariant.NeverStuck, "its lease has run out, and it leads on"}, outlives(false))
 	assert.Equal(t, defect{}, outlives(true))
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/hustings/hustings/internal/effort"
 	"github.com/hustings/hustings/memberstate"
-	"github.com/hustings/hustings/simulation"
+	"github.com/hustings/hustings/simulation/trace"
 )
 
 // long is for tests that take longer than one likes to wait for. The gate runs them.
@@ -144,10 +144,10 @@ func TestAViolationIsToldWithTheWayThere(t *testing.T) {
 	assert.Contains(t, v.Path[0].String(), ": its alarm rings")
 	require.NotNil(t, v.Script)
 	assert.Regexp(t, `^explored\nmembers 3\n1 n\d alarm\nexpect violation won by a quorum\n$`, v.Script.String())
-	trace := v.Trace(3)
-	require.Len(t, trace.Moments, 3+1+1)
-	assert.Equal(t, memberstate.Leader, trace.Moments[3].State.Role)
-	assert.Equal(t, simulation.Violated, trace.Moments[4].Kind)
+	drawn := v.Trace(3)
+	require.Len(t, drawn.Moments, 3+1+1)
+	assert.Equal(t, memberstate.Leader, drawn.Moments[3].State.Role)
+	assert.Equal(t, trace.Violated, drawn.Moments[4].Kind)
 }
 
 // The explorer lets more happen than can. So its way may be one that nobody can go, and it

@@ -30,7 +30,7 @@ import (
 
 	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
-	"github.com/hustings/hustings/simulation"
+	"github.com/hustings/hustings/simulation/invariant"
 )
 
 // alsoBeforeReturn adds to all that happens to a node what is wrong if an old Lead has not returned.
@@ -44,7 +44,7 @@ func (m *model) alsoBeforeReturn(id nodeID, all []stepResult, happens func(*node
 		case !t.defect.none():
 			return append(all, t)
 		case !t.beyond && !slices.ContainsFunc(all, t.is) && !m.isIdle(id, &t):
-			return append(all, stepResult{defect: defect{simulation.OneOffice, "an old Lead of its engine has not returned, and it does what it otherwise would not"}})
+			return append(all, stepResult{defect: defect{invariant.OneOffice, "an old Lead of its engine has not returned, and it does what it otherwise would not"}})
 		}
 	}
 	return all

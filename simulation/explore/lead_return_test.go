@@ -8,7 +8,7 @@ import (
 
 	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
-	"github.com/hustings/hustings/simulation"
+	"github.com/hustings/hustings/simulation/invariant"
 )
 
 // Every Lead returns at once, and every step is also taken as if an old one had not. What
@@ -35,7 +35,7 @@ func TestWhatIsDoneWhileAnOldLeadRunsIsLookedAt(t *testing.T) {
 			assert.True(t, n.driver.runs && n.session.Serving())
 			return []stepResult{{node: id, saved: true}}
 		})
-		assert.Equal(t, simulation.OneOffice, more[len(more)-1].defect.invariant)
+		assert.Equal(t, invariant.OneOffice, more[len(more)-1].defect.invariant)
 	}
 	assert.Positive(t, tried)
 	assert.Positive(t, leaders)

@@ -13,7 +13,7 @@ import (
 	"slices"
 
 	"github.com/hustings/hustings/memberstate"
-	"github.com/hustings/hustings/simulation"
+	"github.com/hustings/hustings/simulation/invariant"
 )
 
 // Budgets bound the trouble of a [Live] search, and how many messages are on their way.
@@ -258,7 +258,7 @@ func (x *liveSearch) judge(r *Result) {
 	hopeful := x.hopeful()
 	for at := range x.states {
 		if !hopeful[at] && x.hasRoom(&x.states[at]) {
-			x.violated(int32(at), defect{simulation.Converges, "from here no leader can come about any more"})
+			x.violated(int32(at), defect{invariant.Converges, "from here no leader can come about any more"})
 			r.Violation, r.Complete = x.result.Violation, false
 			return
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/hustings/hustings/internal/effort"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
-	"github.com/hustings/hustings/simulation"
+	"github.com/hustings/hustings/simulation/invariant"
 )
 
 // Whatever happens within these budgets, a leader can still come about.
@@ -81,7 +81,7 @@ func TestTheWayToAViolationWhileAliveHasItsLastStep(t *testing.T) {
 	x := newLiveSearch(Options{Bounds: Bounds{Members: 2, Terms: 2, Beats: 1, NoTransfer: true, NoHints: true}})
 	first, ring := x.model.begin(1), x.model.own[1][0]
 	x.model.take(first, ring) // it is remembered, and now as something else
-	x.model.results[x.model.steps[first][ring]] = []stepResult{{defect: defect{simulation.NeverStuck, "nothing else is to come"}}}
+	x.model.results[x.model.steps[first][ring]] = []stepResult{{defect: defect{invariant.NeverStuck, "nothing else is to come"}}}
 	r := x.run(t.Context(), Budgets{InFlight: 3})
 	require.NotNil(t, r.Violation)
 	assert.Equal(t, "never stuck: n1: nothing else is to come", r.Violation.Error())

@@ -20,8 +20,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hustings/hustings/simulation"
 	"github.com/hustings/hustings/simulation/internal/text"
+	"github.com/hustings/hustings/simulation/invariant"
 )
 
 // ScriptHead is the first word of a script's text, by which it is told from a scenario.
@@ -33,7 +33,7 @@ type Script struct {
 	noPreVote, leases bool
 	pauses            bool // take their time
 	acts              []act
-	breaks            *simulation.Invariant // what does not hold in the end
+	breaks            *invariant.Invariant // what does not hold in the end
 }
 
 // act is one thing that happens to one node, or that time passes.
@@ -57,7 +57,7 @@ var words = map[inputKind]string{
 }
 
 // Expects says whether the script is about a violation of an invariant.
-func (s *Script) Expects(i simulation.Invariant) bool { return s.breaks != nil && *s.breaks == i }
+func (s *Script) Expects(i invariant.Invariant) bool { return s.breaks != nil && *s.breaks == i }
 
 // bounds are those that the script can be played in.
 func (s *Script) bounds() Bounds {

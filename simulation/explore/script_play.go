@@ -10,8 +10,8 @@ import (
 	"slices"
 
 	"github.com/hustings/hustings/elector/protocol"
-	"github.com/hustings/hustings/simulation"
 	"github.com/hustings/hustings/simulation/internal/text"
+	"github.com/hustings/hustings/simulation/trace"
 )
 
 // What cannot happen.
@@ -66,14 +66,14 @@ func (s *Script) play(m *model) (*player, error) {
 
 // Trace plays the script, and tells what happened as a run that can be drawn. Its times
 // mean nothing but an order.
-func (s *Script) Trace() (*simulation.Trace, error) {
+func (s *Script) Trace() (*trace.Trace, error) {
 	p, err := s.play(newModel(s.bounds(), newRegistry()))
 	if err != nil {
 		return nil, err
 	}
-	t := trace(s.members, p.steps, p.violation())
+	t := traceOf(s.members, p.steps, p.violation())
 	if s.breaks != nil && (p.defect.none() || p.defect.invariant != *s.breaks) {
-		t.Result.Unmet = append(t.Result.Unmet, fmt.Sprintf("expected, and did not come about: violation %v", *s.breaks))
+		t.Unmet = append(t.Unmet, fmt.Sprintf("expected, and did not come about: violation %v", *s.breaks))
 	}
 	return t, nil
 }

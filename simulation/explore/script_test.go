@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hustings/hustings/memberstate"
-	"github.com/hustings/hustings/simulation"
+	"github.com/hustings/hustings/simulation/invariant"
+	"github.com/hustings/hustings/simulation/trace"
 )
 
 func parsed(t *testing.T, text string) *Script {
@@ -27,14 +28,14 @@ func TestAScriptIsPlayedOnPlainMachines(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("testdata", "two_leases.txt"))
 	require.NoError(t, err)
 	s := parsed(t, string(text))
-	trace, err := s.Trace()
+	drawn, err := s.Trace()
 	require.NoError(t, err)
-	assert.Empty(t, trace.Result.Unmet)
-	require.NotNil(t, trace.Result.Violation)
-	assert.True(t, s.Expects(trace.Result.Violation.Invariant))
-	assert.Equal(t, uint64(2), trace.Result.Elections)
-	for _, p := range trace.Passages {
-		assert.Equal(t, p.Sent, trace.Moments[p.SentBy].At)
+	assert.Empty(t, drawn.Unmet)
+	require.NotNil(t, drawn.Violation)
+	assert.True(t, s.Expects(drawn.Violation.Invariant))
+	assert.Equal(t, uint64(2), drawn.Elections)
+	for _, p := range drawn.Passages {
+		assert.Equal(t, p.Sent, drawn.Moments[p.SentBy].At)
 		assert.Less(t, p.SentBy, p.HeardBy)
 	}
 }
@@ -44,14 +45,14 @@ func TestAScriptIsPlayedOnPlainMachines(t *testing.T) {
 func TestTicksAndLeasesAreDrawn(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("testdata", "two_leases.txt"))
 	require.NoError(t, err)
-	trace, err := parsed(t, string(text)).Trace()
+	drawn, err := parsed(t, string(text)).Trace()
 	require.NoError(t, err)
 	ticks, missed := [3]int{}, [3]int{}
-	for _, m := range trace.Moments {
+	for _, m := range drawn.Moments {
 		switch m.Kind {
-		case simulation.Ticked:
+		case trace.Ticked:
 			ticks[m.Node]++
-		case simulation.Struck:
+		case trace.Struck:
 			missed[m.Node]++
 			assert.Equal(t, "its clock misses a tick", m.What)
 		default:
@@ -59,21 +60,21 @@ func TestTicksAndLeasesAreDrawn(t *testing.T) {
 	}
 	assert.Equal(t, [3]int{1, 3, 3}, ticks)
 	assert.Equal(t, [3]int{2, 0, 0}, missed)
-	at := trace.Result.Violation.At
-	require.Len(t, trace.Bands, 2)
-	for i, want := range []simulation.Band{{Node: 0, Term: 1, From: at - everyStep}, {Node: 2, Term: 2, From: at}} {
-		want.Kind, want.What, want.To = simulation.LeaseBand, "lease", at+everyStep
-		assert.Equal(t, want, trace.Bands[i])
+	at := drawn.Violation.At
+	require.Len(t, drawn.Bands, 2)
+	for i, want := range []trace.Band{{Node: 0, Term: 1, From: at - everyStep}, {Node: 2, Term: 2, From: at}} {
+		want.Kind, want.What, want.To = trace.LeaseBand, "lease", at+everyStep
+		assert.Equal(t, want, drawn.Bands[i])
 	}
-	assert.Equal(t, trace.End, at+everyStep)
+	assert.Equal(t, drawn.End, at+everyStep)
 }
 
 // A lease ends with the tick that ends it, unless its holder's clock misses that.
 func TestALeaseThatRunsOutIsDrawnSo(t *testing.T) {
 	const way = "explored\nmembers 3\npre-vote off\nleases on\n1 n0 alarm\n2 n1 hears 1\n3 n1 hears 1\n4 n0 hears 3\n5 n1 hears 4\n6 n0 hears 5\n7 tick\n8 tick without n0\n9 tick\n10 n2 alarm\n"
-	trace, err := parsed(t, way).Trace()
+	drawn, err := parsed(t, way).Trace()
 	require.NoError(t, err)
-	assert.Equal(t, []simulation.Band{{Kind: simulation.LeaseBand, What: "lease", Term: 1, From: 6 * everyStep, To: 9 * everyStep}}, trace.Bands)
+	assert.Equal(t, []trace.Band{{Kind: trace.LeaseBand, What: "lease", Term: 1, From: 6 * everyStep, To: 9 * everyStep}}, drawn.Bands)
 }
 
 // With all clocks right the same steps end with one lease, and the script says that it had
@@ -81,10 +82,10 @@ func TestALeaseThatRunsOutIsDrawnSo(t *testing.T) {
 func TestWhatAScriptExpectsAndDoesNotGetIsSaid(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("testdata", "two_leases.txt"))
 	require.NoError(t, err)
-	trace, err := parsed(t, strings.ReplaceAll(string(text), " without n0", "")).Trace()
+	drawn, err := parsed(t, strings.ReplaceAll(string(text), " without n0", "")).Trace()
 	require.NoError(t, err)
-	assert.Nil(t, trace.Result.Violation)
-	assert.Equal(t, []string{"expected, and did not come about: violation one lease"}, trace.Result.Unmet)
+	assert.Nil(t, drawn.Violation)
+	assert.Equal(t, []string{"expected, and did not come about: violation one lease"}, drawn.Unmet)
 }
 
 // What is written is read as it was.
@@ -113,8 +114,8 @@ expect violation one leader a term
 `
 	s := parsed(t, text)
 	assert.Equal(t, text, s.String())
-	assert.True(t, s.Expects(simulation.OneLeader))
-	assert.False(t, s.Expects(simulation.OneLease))
+	assert.True(t, s.Expects(invariant.OneLeader))
+	assert.False(t, s.Expects(invariant.OneLease))
 }
 
 func TestAScriptThatMakesNoSenseIsRefused(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/hustings/hustings/memberstate"
-	"github.com/hustings/hustings/simulation"
+	"github.com/hustings/hustings/simulation/invariant"
 )
 
 // state is all that there is: what every node is, and what was said.
@@ -176,7 +176,7 @@ func (x *worker) enter(s *state, from origin, depth uint16) {
 func (m *model) wrongSaying(s *state, says []messageID) (d defect) {
 	for _, id := range says {
 		if m.won.has(id) && s.said.has(id) {
-			return defect{simulation.OneLeader, fmt.Sprintf("it leads term %d a second time", m.messages[id].body.Term)}
+			return defect{invariant.OneLeader, fmt.Sprintf("it leads term %d a second time", m.messages[id].body.Term)}
 		}
 	}
 	return d
@@ -199,7 +199,7 @@ func (m *model) wrong(s *state) (d defect) {
 		n := &m.nodes[s.nodes[i]]
 		by := led[min(n.session.Term, mostTerms)]
 		if by.Len() > 1 {
-			return defect{simulation.OneLeader, fmt.Sprintf("two members have led term %d", n.session.Term)}
+			return defect{invariant.OneLeader, fmt.Sprintf("two members have led term %d", n.session.Term)}
 		}
 		switch leader := n.session.Leader; {
 		case n.session.Role == memberstate.Leader:
@@ -207,7 +207,7 @@ func (m *model) wrong(s *state) (d defect) {
 				return d
 			}
 		case leader != memberstate.Nobody && !by.Has(leader):
-			return defect{simulation.FollowsWinner, fmt.Sprintf("a member follows another one in term %d that has not led it", n.session.Term)}
+			return defect{invariant.FollowsWinner, fmt.Sprintf("a member follows another one in term %d that has not led it", n.session.Term)}
 		}
 	}
 	return d
@@ -224,13 +224,13 @@ func (m *model) wrongLeader(s *state, n *node) (d defect) {
 		}
 	}
 	if votes < quorum {
-		return defect{simulation.WonByQuorum, fmt.Sprintf("term %d is led with %d votes", term, votes)}
+		return defect{invariant.WonByQuorum, fmt.Sprintf("term %d is led with %d votes", term, votes)}
 	}
 	for i := range m.acks {
 		a := &m.acks[i]
 		others := a.said.and(&s.said)
 		if others.len()+1 >= quorum && a.term < term && !n.ledger.holds(a.ledger) {
-			return defect{simulation.LeaderComplete, fmt.Sprintf("term %d is led without what was committed in term %d", term, a.term)}
+			return defect{invariant.LeaderComplete, fmt.Sprintf("term %d is led without what was committed in term %d", term, a.term)}
 		}
 	}
 	return d

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/simulation"
+	"github.com/hustings/hustings/simulation/trace"
 )
 
 // The simulator and the explorer were written apart, and go by the same code in other
@@ -28,11 +29,11 @@ func TestTheExplorerHasBeenWhereTheSimulatorGets(t *testing.T) {
 	require.NoError(t, err)
 	seen := map[faces]bool{}
 	for seed := range uint64(300) {
-		trace, err := simulation.Options{Seed: seed, Members: 3, Faults: faults, Duration: 10 * time.Second}.Trace()
+		drawn, err := simulation.Options{Seed: seed, Members: 3, Faults: faults, Duration: 10 * time.Second}.Trace()
 		require.NoError(t, err)
 		var now faces
-		for i := range trace.Moments {
-			m := &trace.Moments[i]
+		for i := range drawn.Moments {
+			m := &drawn.Moments[i]
 			now[m.Node] = faceOf(&m.State)
 			if slices.ContainsFunc(now[:], func(f face) bool { return f.term > 2 }) {
 				break
@@ -56,7 +57,7 @@ type face struct {
 type faces [3]face
 
 // faceOf is a node's in a trace. One that is down will start with what it has saved.
-func faceOf(s *simulation.NodeState) face {
+func faceOf(s *trace.NodeState) face {
 	if !s.Up {
 		return face{memberstate.Candidate, s.Durable, memberstate.Seat(s.DurableVote + 1), memberstate.Nobody}
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
-	"github.com/hustings/hustings/simulation"
-	"github.com/hustings/hustings/simulation/internal/invariant"
+	"github.com/hustings/hustings/simulation/internal/check"
+	"github.com/hustings/hustings/simulation/invariant"
 )
 
 // stepping is a step under way. It implements protocol.Effects, with what is in driver.go.
@@ -67,11 +67,11 @@ func (w *stepping) start() {
 	w.happens(protocol.Input{Kind: protocol.Start}, rings, memberstate.Nobody) // it says nothing
 	switch now := n.session.HardState; {
 	case now.Term < durable.Term:
-		w.blame(simulation.TermsRise, "it starts in term %d, and had saved term %d", now.Term, durable.Term)
+		w.blame(invariant.TermsRise, "it starts in term %d, and had saved term %d", now.Term, durable.Term)
 	case now.Term > durable.Term:
-		w.blame(simulation.LegalStep, "it starts in term %d, and has saved term %d", now.Term, durable.Term)
+		w.blame(invariant.LegalStep, "it starts in term %d, and has saved term %d", now.Term, durable.Term)
 	case now.Vote != durable.Vote:
-		w.blame(simulation.OneVote, "it starts in term %d with another vote than it has saved", now.Term)
+		w.blame(invariant.OneVote, "it starts in term %d with another vote than it has saved", now.Term)
 	}
 }
 
@@ -140,7 +140,7 @@ func (w *stepping) goOn(need protocol.Need) {
 		switch need {
 		case protocol.NeedLedger:
 			if asked++; asked > mostLedgers {
-				w.blame(simulation.NeverStuck, "it asks for its ledger for term %d again and again", w.step.Output.LedgerTerm)
+				w.blame(invariant.NeverStuck, "it asks for its ledger for term %d again and again", w.step.Output.LedgerTerm)
 				return
 			}
 			n.promised = max(n.promised, w.step.Output.LedgerTerm)
@@ -152,7 +152,7 @@ func (w *stepping) goOn(need protocol.Need) {
 			w.saved, w.disk = true, w.session.HardState
 			need = w.session.Saved(r, now, &w.step, w)
 		case protocol.NeedStop, protocol.NeedNothing:
-			w.blame(simulation.LegalStep, "%v", w.step.Output.Err)
+			w.blame(invariant.LegalStep, "%v", w.step.Output.Err)
 			return
 		}
 	}
@@ -174,7 +174,7 @@ func (w *stepping) After(x *protocol.Step) {
 	if x.Output.NeedLedger {
 		return
 	}
-	if wrong := invariant.Step(w.rules(), &w.last, &w.session.Machine, x); wrong != 0 {
+	if wrong := check.Step(w.rules(), &w.last, &w.session.Machine, x); wrong != 0 {
 		for broken, what := range wrong.All() {
 			w.blame(broken, "%s, from %+v to %+v", what, w.last, w.session.State)
 		}
@@ -187,7 +187,7 @@ func (w *stepping) Done() {
 	w.ordered = none
 	w.look()
 	if x.Input.Kind == protocol.Receive && q.Kind == rpc.VoteRequest && q.Mark == rpc.PreVote && w.session.Machine != w.was {
-		w.blame(simulation.LegalStep, "to be asked for a pre-vote changes it")
+		w.blame(invariant.LegalStep, "to be asked for a pre-vote changes it")
 	}
 }
 
@@ -196,7 +196,7 @@ func (w *stepping) Done() {
 func (w *stepping) look() {
 	n, m := w.node, &w.session.Machine
 	if m.HardState != w.disk {
-		w.blame(simulation.LegalStep, "its hard state changed, and is not saved")
+		w.blame(invariant.LegalStep, "its hard state changed, and is not saved")
 	}
 	if m.Role == memberstate.Leader && (w.was.Role != memberstate.Leader || w.was.Term != m.Term) {
 		if won := victory(n.seat, m.Term); !slices.Contains(w.says, won) {
@@ -205,7 +205,7 @@ func (w *stepping) look() {
 	}
 }
 
-func (w *stepping) blame(broken simulation.Invariant, format string, args ...any) {
+func (w *stepping) blame(broken invariant.Invariant, format string, args ...any) {
 	if w.defect.none() {
 		w.defect = defect{broken, fmt.Sprintf(format, args...)}
 	}
@@ -275,7 +275,7 @@ func (w *stepping) Reply(m *protocol.Message) {
 // votes looks at a vote that is said to be given.
 func (w *stepping) votes(to memberstate.Seat, m *protocol.Message) {
 	if m.Kind == rpc.VoteResponse && m.Result == rpc.Accept && m.Mark != rpc.PreVote && (w.disk.Term != m.Asked || w.disk.Vote != to) {
-		w.blame(simulation.OneVote, "it says that it votes, and does not")
+		w.blame(invariant.OneVote, "it says that it votes, and does not")
 	}
 }
 
@@ -304,17 +304,17 @@ func (w *stepping) asks(m *protocol.Message) {
 	case m.Term > memberstate.Term(w.model.bounds.Terms):
 		w.beyond = true
 	case w.node.driver.runs && before.Role != memberstate.Leader:
-		w.blame(simulation.OneOffice, "it asks for votes, and its engine's Lead of term %d has not returned", w.node.driver.lead)
+		w.blame(invariant.OneOffice, "it asks for votes, and its engine's Lead of term %d has not returned", w.node.driver.lead)
 	case m.Mark != rpc.PreVote && m.Term == before.Term && before.Spent:
-		w.blame(simulation.OneLeader, "it asks for votes in term %d, which is spent", m.Term)
+		w.blame(invariant.OneLeader, "it asks for votes in term %d, which is spent", m.Term)
 	case m.Ledger != w.node.ledger.end():
-		w.blame(simulation.LeaderComplete, "it asks for votes with a ledger that ends at %v", m.Ledger)
+		w.blame(invariant.LeaderComplete, "it asks for votes with a ledger that ends at %v", m.Ledger)
 	}
 }
 
 func (w *stepping) say(to memberstate.Seat, m *protocol.Message) {
 	if w.session.HardState != w.disk {
-		w.blame(simulation.SavedBeforeSaid, "it says %v before it has saved what that is about", m.Kind)
+		w.blame(invariant.SavedBeforeSaid, "it says %v before it has saved what that is about", m.Kind)
 	}
 	body := *m
 	body.From = w.node.seat
@@ -333,7 +333,7 @@ func (w *stepping) Arm(a protocol.Alarm) {
 // Show makes known what the member is, all of which is durable.
 func (w *stepping) Show(v protocol.View) {
 	if v.Term > w.disk.Term || v.Term == w.disk.Term && v.Vote != w.disk.Vote && v.Vote != memberstate.Nobody {
-		w.blame(simulation.SavedBeforeSaid, "it shows what it has not saved: term %d, with a vote for %s", v.Term, seatName(v.Vote))
+		w.blame(invariant.SavedBeforeSaid, "it shows what it has not saved: term %d, with a vote for %s", v.Term, seatName(v.Vote))
 	}
 }
 

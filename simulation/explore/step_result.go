@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/hustings/hustings/simulation"
+	"github.com/hustings/hustings/simulation/invariant"
 )
 
 // stepResult is what an input does to a node.
@@ -21,7 +21,7 @@ type stepResult struct {
 
 // defect is an invariant that does not hold, in words; there is none in most steps.
 type defect struct {
-	invariant simulation.Invariant
+	invariant invariant.Invariant
 	what      string
 }
 

@@ -37,7 +37,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hustings/hustings/simulation"
+	"github.com/hustings/hustings/simulation/invariant"
 )
 
 // beside are the things that a session can be told while one of its steps waits.
@@ -146,7 +146,7 @@ func (m *model) alsoWaiting(d *interleaving, n *node, back renaming, happens fun
 		case len(d.told) == 0 || r.beyond || m.comesApart(n, back, happens, d.told, w.withdrawn, &r):
 			continue
 		}
-		return defect{simulation.LegalStep, fmt.Sprintf("if, while it waits, %s, it becomes what it would not if that happened before or after", m.describeAll(d.told))}
+		return defect{invariant.LegalStep, fmt.Sprintf("if, while it waits, %s, it becomes what it would not if that happened before or after", m.describeAll(d.told))}
 	}
 	return defect{}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hustings/hustings/memberstate"
-	"github.com/hustings/hustings/simulation"
+	"github.com/hustings/hustings/simulation/invariant"
 )
 
 // A driver that has three choices and, after the second of them, two more goes through all.
@@ -74,7 +74,7 @@ func TestWhatIsToldWhileAStepWaitsIsLookedAt(t *testing.T) {
 					w.node.session.Vote = memberstate.Nobody
 				}
 			})
-			if wrong.invariant == simulation.LegalStep && !wrong.none() {
+			if wrong.invariant == invariant.LegalStep && !wrong.none() {
 				broken++
 			}
 		}

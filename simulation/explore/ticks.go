@@ -9,7 +9,7 @@ import (
 
 	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
-	"github.com/hustings/hustings/simulation"
+	"github.com/hustings/hustings/simulation/invariant"
 )
 
 // A promise lasts this many ticks of its giver's clock. A lease is shorter by the margin, by the clock of
@@ -122,8 +122,8 @@ const theClock = mostMembers
 
 // What must not happen.
 var (
-	twoLeases = defect{simulation.OneLease, "two members hold a lease at once"}
-	baseless  = defect{simulation.OneLease, "a lease lasts longer than the promises that it rests on"}
+	twoLeases = defect{invariant.OneLease, "two members hold a lease at once"}
+	baseless  = defect{invariant.OneLease, "a lease lasts longer than the promises that it rests on"}
 )
 
 // wrongLeases says what is wrong with the leases that members can have after silent steps.

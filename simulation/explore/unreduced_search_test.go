@@ -9,7 +9,7 @@ import (
 
 	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
-	"github.com/hustings/hustings/simulation"
+	"github.com/hustings/hustings/simulation/invariant"
 )
 
 // Every reduction could leave something out. So within the smallest bounds there is another
@@ -66,7 +66,7 @@ func TestTheExplorerHasBeenWhereASearchWithoutReductionsGets(t *testing.T) {
 
 // What such a search finds the explorer finds, too.
 func TestASearchWithoutReductionsFindsTheSame(t *testing.T) {
-	assert.Equal(t, simulation.WonByQuorum, broken(t, 1, 2, 3).Invariant)
+	assert.Equal(t, invariant.WonByQuorum, broken(t, 1, 2, 3).Invariant)
 	x := newPlainSearch(Bounds{Members: 3, Terms: 1, Beats: 1, NoTransfer: true, NoHints: true}, 2)
 	for i := range x.rules {
 		x.rules[i].Voters = memberstate.SetOf(seatOf(i))

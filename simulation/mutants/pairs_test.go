@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hustings/hustings/simulation"
+	"github.com/hustings/hustings/simulation/invariant"
 )
 
 // pair is a mutant, and what is needed to notice it; and how many seeds are, if not as
@@ -153,7 +154,7 @@ var breakingSound = map[simulation.Fault]string{
 
 func TestEveryInvariantIsNeeded(t *testing.T) {
 	var names []string
-	for _, i := range simulation.Invariants() {
+	for _, i := range invariant.All() {
 		names = append(names, i.String())
 	}
 	var needed []string

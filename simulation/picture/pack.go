@@ -9,7 +9,7 @@ import (
 
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
-	"github.com/hustings/hustings/simulation"
+	"github.com/hustings/hustings/simulation/trace"
 )
 
 // packed is what data.js unpacks.
@@ -95,7 +95,7 @@ func (w *words) place(text string) int {
 	return at
 }
 
-func pack(t *simulation.Trace, opens window) packed {
+func pack(t *trace.Trace, opens window) packed {
 	known := &words{places: map[string]int{}}
 	known.place("") // number 0: it asks for nothing
 	p := packed{
@@ -103,7 +103,7 @@ func pack(t *simulation.Trace, opens window) packed {
 		Names: names(), Moments: packMoments(t, known), Passages: packPassages(t), Bands: packBands(t),
 	}
 	p.Words = known.list
-	if v := t.Result.Violation; v != nil {
+	if v := t.Violation; v != nil {
 		p.Violation = &packedViolation{Invariant: v.Invariant.String(), At: micros(v.At), Node: v.Node, What: v.What}
 		if l := v.Lost; l != nil {
 			p.Violation.Entry, p.Violation.Has, p.Violation.Lacks = l.Entry.String(), append([]int{}, l.Acknowledged...), append([]int{}, l.Missing...)
@@ -112,7 +112,7 @@ func pack(t *simulation.Trace, opens window) packed {
 	return p
 }
 
-func packMoments(t *simulation.Trace, known *words) packedMoments {
+func packMoments(t *trace.Trace, known *words) packedMoments {
 	n := len(t.Moments)
 	p := packedMoments{
 		make([]int64, n), make([]int, n), make([]int, n), make([]int, n), make([]int, n), make([]int, n), []int{}, make([]int, n), []int64{},
@@ -144,7 +144,7 @@ func packMoments(t *simulation.Trace, known *words) packedMoments {
 // fields are a node's state, in the order in which data.js names them.
 type fields [15]int64
 
-func fieldsOf(s *simulation.NodeState, known *words) fields {
+func fieldsOf(s *trace.NodeState, known *words) fields {
 	return fields{
 		bit(s.Up), bit(s.Paused), bit(s.Saving), int64(s.Incarnation), int64(s.Role), number(s.Term), int64(s.Vote), int64(s.Leader),
 		number(s.Durable), int64(s.DurableVote), number(s.Ledger.Term), int64(s.Ledger.Index),
@@ -152,13 +152,13 @@ func fieldsOf(s *simulation.NodeState, known *words) fields {
 	}
 }
 
-func packPassages(t *simulation.Trace) packedPassages {
+func packPassages(t *trace.Trace) packedPassages {
 	n := len(t.Passages)
 	p := packedPassages{
 		[][5]int{}, make([]int, n), make([]int, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int, n), make([]int, n),
 	}
 	sorts := map[[5]int]int{}
-	var before simulation.Passage
+	var before trace.Passage
 	for i := range t.Passages {
 		m := &t.Passages[i]
 		sort := [5]int{int(m.Kind), int(m.Mark), int(m.Result), int(m.Fate), int(bit(m.Again))}
@@ -180,7 +180,7 @@ func packPassages(t *simulation.Trace) packedPassages {
 	return p
 }
 
-func packBands(t *simulation.Trace) []packedBand {
+func packBands(t *trace.Trace) []packedBand {
 	all := make([]packedBand, len(t.Bands))
 	for i := range t.Bands {
 		b := &t.Bands[i]
@@ -200,7 +200,7 @@ func names() map[string]labels {
 		"mark":   list(int(rpc.Vouched)+1, func(i uint8) string { return rpc.Mark(i).String() }),
 		"result": list(int(rpc.LedgerBehind)+1, func(i uint8) string { return rpc.Result(i).String() }),
 		"role":   list(int(memberstate.Observer)+1, func(i uint8) string { return memberstate.Role(i).String() }),
-		"fate":   list(int(simulation.Refused)+1, func(i uint8) string { return simulation.Fate(i).String() }),
+		"fate":   list(int(trace.Refused)+1, func(i uint8) string { return trace.Fate(i).String() }),
 	}
 }
 

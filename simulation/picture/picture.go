@@ -10,7 +10,7 @@ import (
 	"io"
 	"slices"
 
-	"github.com/hustings/hustings/simulation"
+	"github.com/hustings/hustings/simulation/trace"
 )
 
 // Page is what to draw.
@@ -24,7 +24,7 @@ type Page struct {
 // Tab is one of the traces on a page.
 type Tab struct {
 	Name  string // "original", "shrunk"
-	Trace *simulation.Trace
+	Trace *trace.Trace
 }
 
 // Write writes the page as HTML.
@@ -39,7 +39,7 @@ func Write(w io.Writer, p Page) error {
 	}
 	for i, t := range p.Traces {
 		if t.Trace == nil {
-			t.Trace = &simulation.Trace{}
+			t.Trace = &trace.Trace{}
 		}
 		view.Tabs = append(view.Tabs, newTabView(i, t))
 	}
@@ -107,15 +107,12 @@ func newTabView(i int, tab Tab) tabView {
 	t := tab.Trace
 	lanes := spans(t)
 	v := tabView{
-		Index: i, Name: tab.Name, Sentence: sentence(t), Violated: t.Result.Violation != nil, Facts: facts(t),
-		Tables: tables(&t.Result), Observers: observers(t) > 0,
-		Ticks: slices.ContainsFunc(t.Moments, func(m simulation.Moment) bool { return m.Kind == simulation.Ticked }),
+		Index: i, Name: tab.Name, Scenario: t.Scenario, Sentence: sentence(t), Violated: t.Violation != nil, Facts: facts(t),
+		Tables: tables(t), Observers: observers(t) > 0,
+		Ticks: slices.ContainsFunc(t.Moments, func(m trace.Moment) bool { return m.Kind == trace.Ticked }),
 	}
 	if v.Name == "" {
 		v.Name = "run"
-	}
-	if t.Scenario != nil {
-		v.Scenario = t.Scenario.String()
 	}
 	opens := windowThatMatters(t, lanes)
 	v.Still = newStill(t, lanes, opens)

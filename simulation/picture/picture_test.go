@@ -19,17 +19,18 @@ import (
 
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
-	"github.com/hustings/hustings/simulation"
+	"github.com/hustings/hustings/simulation/invariant"
 	"github.com/hustings/hustings/simulation/picture"
 	"github.com/hustings/hustings/simulation/picture/internal/sample"
+	"github.com/hustings/hustings/simulation/trace"
 )
 
 // written is the page of some traces.
-func written(t *testing.T, traces ...*simulation.Trace) string {
+func written(t *testing.T, traces ...*trace.Trace) string {
 	t.Helper()
 	page := picture.Page{Title: "a run", Replay: "hustings sim --seed 1"}
-	for i, trace := range traces {
-		page.Traces = append(page.Traces, picture.Tab{Name: []string{"original", "shrunk"}[i], Trace: trace})
+	for i, run := range traces {
+		page.Traces = append(page.Traces, picture.Tab{Name: []string{"original", "shrunk"}[i], Trace: run})
 	}
 	return pageOf(t, page)
 }
@@ -68,49 +69,49 @@ func TestAViolatingTraceSaysWhatHappened(t *testing.T) {
 }
 
 func TestWithoutViolationThereIsACount(t *testing.T) {
-	html := written(t, &simulation.Trace{End: time.Minute, Result: simulation.Result{Elections: 12}})
+	html := written(t, &trace.Trace{End: time.Minute, Elections: 12})
 	says(t, html, "No violation: 12 elections in 60 s.")
 }
 
 func TestSentences(t *testing.T) {
-	lease := func(node int, term memberstate.Term) simulation.Band {
-		return simulation.Band{Kind: simulation.LeaseBand, Node: node, Term: term, To: 5 * time.Second}
+	lease := func(node int, term memberstate.Term) trace.Band {
+		return trace.Band{Kind: trace.LeaseBand, Node: node, Term: term, To: 5 * time.Second}
 	}
-	for sentence, trace := range map[string]*simulation.Trace{
+	for sentence, run := range map[string]*trace.Trace{
 		"n1: term 4 was led by n0: “one leader a term” violated at 3.21 s.": {
-			Result: simulation.Result{Violation: &simulation.Violation{Invariant: simulation.OneLeader, At: 3210 * time.Millisecond, Node: 1, What: "term 4 was led by n0"}},
+			Violation: &invariant.Violation{Invariant: invariant.OneLeader, At: 3210 * time.Millisecond, Node: 1, What: "term 4 was led by n0"},
 		},
 		"n2 leads term 4 with 1 durable votes: “won by a quorum” violated at 0.25 s.": {
-			Result: simulation.Result{Violation: &simulation.Violation{
-				Invariant: simulation.WonByQuorum, At: 250 * time.Millisecond, Node: 2, What: "it leads term 4 with 1 durable votes",
-			}},
+			Violation: &invariant.Violation{
+				Invariant: invariant.WonByQuorum, At: 250 * time.Millisecond, Node: 2, What: "it leads term 4 with 1 durable votes",
+			},
 		},
 		"n0 held a lease in term 3 while n1 held one in term 2: “one lease” violated at 4 s.": {
-			Nodes: 2, Bands: []simulation.Band{lease(0, 3), lease(1, 2)},
-			Result: simulation.Result{Violation: &simulation.Violation{Invariant: simulation.OneLease, At: 4 * time.Second, What: "?"}},
+			Nodes: 2, Bands: []trace.Band{lease(0, 3), lease(1, 2)},
+			Violation: &invariant.Violation{Invariant: invariant.OneLease, At: 4 * time.Second, What: "?"},
 		},
 		"Entry 5:7 was committed in term 6 and acknowledged by n0, n1 and n2, and n2 is without it: “committed entries stay” violated at 1 s.": {
-			Result: simulation.Result{Violation: &simulation.Violation{
-				Invariant: simulation.CommittedStays, At: time.Second, Node: 2, What: "?",
-				Lost: &simulation.LostEntry{Entry: memberstate.Position{Term: 5, Index: 7}, Committed: 6, Acknowledged: []int{0, 1, 2}, Missing: []int{2}},
-			}},
+			Violation: &invariant.Violation{
+				Invariant: invariant.CommittedStays, At: time.Second, Node: 2, What: "?",
+				Lost: &invariant.LostEntry{Entry: memberstate.Position{Term: 5, Index: 7}, Committed: 6, Acknowledged: []int{0, 1, 2}, Missing: []int{2}},
+			},
 		},
-		"No violation: 1 election in 0.5 s.": {End: 500 * time.Millisecond, Result: simulation.Result{Elections: 1}},
+		"No violation: 1 election in 0.5 s.": {End: 500 * time.Millisecond, Elections: 1},
 	} {
-		says(t, written(t, trace), ">"+sentence+"<")
+		says(t, written(t, run), ">"+sentence+"<")
 	}
 }
 
 func TestWhatIsNotTrustedIsEscaped(t *testing.T) {
 	const evil = `</script><img src=x onerror=alert(1)>{{.}}"'<!--`
-	trace := sample.Calm(3)
-	for i := range trace.Moments {
-		trace.Moments[i].What = evil
-		trace.Moments[i].State.Asking = evil
+	run := sample.Calm(3)
+	for i := range run.Moments {
+		run.Moments[i].What = evil
+		run.Moments[i].State.Asking = evil
 	}
-	trace.Bands = append(trace.Bands, simulation.Band{Node: -1, What: evil, To: trace.End, Links: [][2]int{{0, 1}}})
-	trace.Result.Violation = &simulation.Violation{At: trace.End, What: evil}
-	html := pageOf(t, picture.Page{Title: evil, Replay: evil, Traces: []picture.Tab{{Name: evil, Trace: trace}}})
+	run.Bands = append(run.Bands, trace.Band{Node: -1, What: evil, To: run.End, Links: [][2]int{{0, 1}}})
+	run.Violation = &invariant.Violation{At: run.End, What: evil}
+	html := pageOf(t, picture.Page{Title: evil, Replay: evil, Traces: []picture.Tab{{Name: evil, Trace: run}}})
 	saysNot(t, html, "<img")
 	saysNot(t, html, evil)
 	assert.Equal(t, 2, strings.Count(html, "</script>"), "the data's and the script's own")
@@ -118,10 +119,9 @@ func TestWhatIsNotTrustedIsEscaped(t *testing.T) {
 }
 
 func TestTheScenarioIsShown(t *testing.T) {
-	trace := sample.Calm(3)
-	if text := trace.Scenario.String(); text != "" {
-		says(t, written(t, trace), "<pre")
-	}
+	run := sample.Calm(3)
+	require.Contains(t, run.Scenario, "members 3\n")
+	says(t, written(t, run), "members 3\n")
 }
 
 func TestTheStillDrawingIsWellFormed(t *testing.T) {
@@ -157,10 +157,10 @@ func assertDrawings(t *testing.T, html string, count int) {
 // No label of the still drawing lies on another, even if its letters are as wide as can be.
 func TestLabelsOfTheStillDrawingDoNotCollide(t *testing.T) {
 	original, shrunk := sample.Violation()
-	for name, trace := range map[string]*simulation.Trace{
+	for name, run := range map[string]*trace.Trace{
 		"original": original, "shrunk": shrunk, "stormy": sample.Stormy(), "crowded": sample.Crowded(), "explored": sample.Explored(), "busy": busy(),
 	} {
-		drawing := regexp.MustCompile(`(?s)<svg class="drawing still".*?</svg>`).FindString(written(t, trace))
+		drawing := regexp.MustCompile(`(?s)<svg class="drawing still".*?</svg>`).FindString(written(t, run))
 		labels := regexp.MustCompile(`<text class="(\w+)[^"]*" x="([\d.]+)" y="([\d.]+)">(.*?)</text>`).FindAllStringSubmatch(drawing, -1)
 		kinds := map[string]int{}
 		for i, a := range labels {
@@ -181,15 +181,15 @@ func TestLabelsOfTheStillDrawingDoNotCollide(t *testing.T) {
 
 // busy is a trace with so many heartbeats that their counts have no room side by side, and
 // with a violation at its end.
-func busy() *simulation.Trace {
-	t := &simulation.Trace{Nodes: 2, Voters: 2, End: time.Second, Moments: []simulation.Moment{
-		{Kind: simulation.Started, Passage: -1, Cause: -1, Past: true, State: simulation.NodeState{Up: true}},
-		{Kind: simulation.Violated, At: time.Second, Passage: -1, Cause: 0, Past: true, State: simulation.NodeState{Up: true}},
+func busy() *trace.Trace {
+	t := &trace.Trace{Nodes: 2, Voters: 2, End: time.Second, Moments: []trace.Moment{
+		{Kind: trace.Started, Passage: -1, Cause: -1, Past: true, State: trace.NodeState{Up: true}},
+		{Kind: trace.Violated, At: time.Second, Passage: -1, Cause: 0, Past: true, State: trace.NodeState{Up: true}},
 	}}
 	for at := time.Duration(0); at < t.End; at += 50 * time.Microsecond {
-		t.Passages = append(t.Passages, simulation.Passage{To: 1, Kind: rpc.Heartbeat, Sent: at, Arrived: at + time.Millisecond, SentBy: -1, HeardBy: -1})
+		t.Passages = append(t.Passages, trace.Passage{To: 1, Kind: rpc.Heartbeat, Sent: at, Arrived: at + time.Millisecond, SentBy: -1, HeardBy: -1})
 	}
-	t.Result.Violation = &simulation.Violation{Invariant: simulation.LeaderComplete, At: t.End, What: "?"}
+	t.Violation = &invariant.Violation{Invariant: invariant.LeaderComplete, At: t.End, What: "?"}
 	return t
 }
 
@@ -200,14 +200,14 @@ func number(t *testing.T, text string) float64 {
 	return n
 }
 
-// Of the faults and conditions only those are listed that there were, of the invariants all.
-func TestTheTablesListTheFaultsThatStruck(t *testing.T) {
-	html := written(t, &simulation.Trace{Result: simulation.Result{
-		Struck:  map[simulation.Fault]uint64{simulation.Crash: 2, simulation.Loss: 0},
-		Checked: map[simulation.Invariant]uint64{simulation.OneLeader: 3},
+// What never happened is marked, and a table of nothing says so.
+func TestTheTablesListWhatWasCounted(t *testing.T) {
+	html := written(t, &trace.Trace{Tallies: []trace.Tally{
+		{Title: "Invariants", Counts: []trace.Count{{Name: "one leader a term", Times: 3}, {Name: "one lease"}}},
+		{Title: "Faults", Counts: []trace.Count{{Name: "crash", Times: 2}}},
+		{Title: "Conditions"},
 	}})
 	says(t, html, `<th scope="row">crash</th><td>2</td>`)
-	saysNot(t, html, `<th scope="row">loss</th>`)
 	says(t, html, `<tr class="never"><th scope="row">one lease</th><td>0</td>`)
 	says(t, html, `<th scope="row">none</th>`)
 	saysNot(t, written(t, sample.Explored()), "What was checked")
@@ -235,38 +235,38 @@ func TestThePageNeedsNothingButItself(t *testing.T) {
 }
 
 func TestALongRunIsASmallPage(t *testing.T) {
-	trace := sample.Long(100_000)
-	require.GreaterOrEqual(t, len(trace.Moments), 100_000)
-	assert.Less(t, len(written(t, trace))/len(trace.Moments), 120, "bytes a moment")
+	run := sample.Long(100_000)
+	require.GreaterOrEqual(t, len(run.Moments), 100_000)
+	assert.Less(t, len(written(t, run))/len(run.Moments), 120, "bytes a moment")
 }
 
 func TestNothingIsNoReasonToPanic(t *testing.T) {
-	says(t, written(t, &simulation.Trace{}), "No violation: 0 elections in 0 s.")
+	says(t, written(t, &trace.Trace{}), "No violation: 0 elections in 0 s.")
 	says(t, written(t, nil), "No violation")
 	says(t, written(t), "Nothing was recorded.")
-	says(t, written(t, &simulation.Trace{Result: simulation.Result{Violation: &simulation.Violation{}}}), "violated at 0 s")
+	says(t, written(t, &trace.Trace{Violation: &invariant.Violation{}}), "violated at 0 s")
 	// Nor is what cannot be.
-	says(t, written(t, &simulation.Trace{
-		Nodes: 1, Moments: []simulation.Moment{{Node: 7}, {Node: -1}}, Passages: []simulation.Passage{{From: 3, To: -1}}, Bands: []simulation.Band{{Node: 5}},
+	says(t, written(t, &trace.Trace{
+		Nodes: 1, Moments: []trace.Moment{{Node: 7}, {Node: -1}}, Passages: []trace.Passage{{From: 3, To: -1}}, Bands: []trace.Band{{Node: 5}},
 	}), "No violation")
 }
 
 // What the script is given is JSON, and as many columns are as long as there are moments.
 func TestTheDataIsJSON(t *testing.T) {
-	trace := sample.Stormy()
-	data := regexp.MustCompile(`(?s)<script type="application/json" class="data">(.*?)</script>`).FindStringSubmatch(written(t, trace))
+	run := sample.Stormy()
+	data := regexp.MustCompile(`(?s)<script type="application/json" class="data">(.*?)</script>`).FindStringSubmatch(written(t, run))
 	require.Len(t, data, 2)
 	var read struct {
 		Moments  struct{ At, Node, Mask []int64 }
 		Passages struct{ Sent, Travel []int64 }
 	}
 	require.NoError(t, json.Unmarshal([]byte(data[1]), &read))
-	assert.Len(t, read.Moments.Mask, len(trace.Moments))
-	assert.Len(t, read.Passages.Travel, len(trace.Passages))
+	assert.Len(t, read.Moments.Mask, len(run.Moments))
+	assert.Len(t, read.Passages.Travel, len(run.Passages))
 	at := int64(0)
 	for i, since := range read.Moments.At {
 		at += since
-		require.Equal(t, trace.Moments[i].At.Microseconds(), at)
+		require.Equal(t, run.Moments[i].At.Microseconds(), at)
 	}
 }
 

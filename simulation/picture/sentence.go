@@ -1,4 +1,4 @@
-// What happened, in one sentence.
+// A run in one sentence, and its figures.
 
 package picture
 
@@ -8,28 +8,30 @@ import (
 	"time"
 
 	"github.com/hustings/hustings/memberstate"
-	"github.com/hustings/hustings/simulation"
+	"github.com/hustings/hustings/simulation/invariant"
+	"github.com/hustings/hustings/simulation/trace"
 )
 
-func sentence(t *simulation.Trace) string {
-	v := t.Result.Violation
+func sentence(t *trace.Trace) string {
+	v := t.Violation
 	if v == nil {
-		return fmt.Sprintf("No violation: %s in %s.", plural(t.Result.Elections, "election"), seconds(length(t)))
+		return fmt.Sprintf("No violation: %s in %s.", plural(t.Elections, "election"), seconds(length(t)))
 	}
 	return fmt.Sprintf("%s: “%v” violated at %s.", accusation(t, v), v.Invariant, seconds(v.At))
 }
 
-// accusation says who did what, and better than the invariant if the trace tells.
-func accusation(t *simulation.Trace, v *simulation.Violation) string {
+// accusation names the node that violated the invariant and what it did, as exactly as the trace
+// allows.
+func accusation(t *trace.Trace, v *invariant.Violation) string {
 	if v.Lost != nil {
 		return "E" + strings.TrimPrefix(v.Lost.String(), "e")
 	}
 	switch v.Invariant {
-	case simulation.OneLeader:
+	case invariant.OneLeader:
 		if said := twoLeaders(t, v); said != "" {
 			return said
 		}
-	case simulation.OneLease:
+	case invariant.OneLease:
 		if said := twoLeases(t, v); said != "" {
 			return said
 		}
@@ -41,8 +43,8 @@ func accusation(t *simulation.Trace, v *simulation.Violation) string {
 	return fmt.Sprintf("n%d: %s", v.Node, v.What)
 }
 
-// twoLeaders finds who else has led the term, and whether it still did.
-func twoLeaders(t *simulation.Trace, v *simulation.Violation) string {
+// twoLeaders finds the other node that led the term, and whether it still did.
+func twoLeaders(t *trace.Trace, v *invariant.Violation) string {
 	term, found := termOf(t, v)
 	if !found {
 		return ""
@@ -72,7 +74,7 @@ func twoLeaders(t *simulation.Trace, v *simulation.Violation) string {
 }
 
 // termOf is the term of the node that violated an invariant, when it did.
-func termOf(t *simulation.Trace, v *simulation.Violation) (term memberstate.Term, found bool) {
+func termOf(t *trace.Trace, v *invariant.Violation) (term memberstate.Term, found bool) {
 	for i := range t.Moments {
 		if m := &t.Moments[i]; m.Node == v.Node && m.At <= v.At {
 			term, found = m.State.Term, true
@@ -82,11 +84,11 @@ func termOf(t *simulation.Trace, v *simulation.Violation) (term memberstate.Term
 }
 
 // twoLeases finds the two leases that were held at the time of the violation.
-func twoLeases(t *simulation.Trace, v *simulation.Violation) string {
-	var own, other *simulation.Band
+func twoLeases(t *trace.Trace, v *invariant.Violation) string {
+	var own, other *trace.Band
 	for i := range t.Bands {
 		b := &t.Bands[i]
-		if b.Kind != simulation.LeaseBand || b.From > v.At || b.To < v.At {
+		if b.Kind != trace.LeaseBand || b.From > v.At || b.To < v.At {
 			continue
 		}
 		if b.Node == v.Node {
@@ -104,11 +106,10 @@ func twoLeases(t *simulation.Trace, v *simulation.Violation) string {
 // fact is a figure that stands below the sentence.
 type fact struct{ Name, Value string }
 
-func facts(t *simulation.Trace) []fact {
-	r := &t.Result
+func facts(t *trace.Trace) []fact {
 	all := []fact{
 		{"nodes", fmt.Sprint(t.Nodes)},
-		{"elections", grouped(r.Elections)},
+		{"elections", grouped(t.Elections)},
 		{"length", seconds(length(t))},
 		{"moments", grouped(uint64(len(t.Moments)))},
 		{"messages", grouped(uint64(len(t.Passages)))},
@@ -119,17 +120,17 @@ func facts(t *simulation.Trace) []fact {
 	if t.Group != "" {
 		all = append(all, fact{"group", t.Group})
 	}
-	if r.Violation == nil && r.Converged > 0 {
-		all = append(all, fact{"converged in", seconds(r.Converged)})
+	if t.Violation == nil && t.Converged > 0 {
+		all = append(all, fact{"converged in", seconds(t.Converged)})
 	}
 	return all
 }
 
 // observers counts the nodes that have no vote.
-func observers(t *simulation.Trace) int { return t.Nodes - t.Voters }
+func observers(t *trace.Trace) int { return t.Nodes - t.Voters }
 
-// length is how long the run was.
-func length(t *simulation.Trace) time.Duration { return max(t.End, t.Result.Virtual) }
+// length is how long the run took.
+func length(t *trace.Trace) time.Duration { return max(t.End, t.Virtual) }
 
 // seconds is a time as people read it: to the millisecond below a second.
 func seconds(d time.Duration) string {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/hustings/hustings/memberstate"
-	"github.com/hustings/hustings/simulation"
+	"github.com/hustings/hustings/simulation/trace"
 )
 
 // span is a time during which a node was the same.
@@ -47,7 +47,7 @@ func (s *span) title(node int) string {
 }
 
 // spans are those of every node, in the order of time.
-func spans(t *simulation.Trace) [][]span {
+func spans(t *trace.Trace) [][]span {
 	lanes := make([][]span, t.Nodes)
 	for i := range t.Moments {
 		m := &t.Moments[i]

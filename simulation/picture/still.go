@@ -8,7 +8,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/hustings/hustings/simulation"
+	"github.com/hustings/hustings/simulation/trace"
 )
 
 // The measures, in the units of the drawing; draw.js has the same.
@@ -41,7 +41,7 @@ type shape struct {
 
 // canvas is a drawing in the making.
 type canvas struct {
-	trace *simulation.Trace
+	trace *trace.Trace
 	lanes [][]span
 	window
 	top    float64 // of the first lane
@@ -51,7 +51,7 @@ type canvas struct {
 	marks  []box   // where they would be hard to read
 }
 
-func newStill(t *simulation.Trace, lanes [][]span, w window) still {
+func newStill(t *trace.Trace, lanes [][]span, w window) still {
 	c := &canvas{trace: t, lanes: lanes, window: w}
 	rows := c.faultRows()
 	c.top = axisHeight + reignRow + float64(len(rows))*faultRow + 8
@@ -127,7 +127,7 @@ func axisLabel(at, step time.Duration) string {
 }
 
 func (c *canvas) violation(height float64) {
-	v := c.trace.Result.Violation
+	v := c.trace.Violation
 	if v == nil || !c.shows(v.At, v.At) {
 		return
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hustings/hustings/simulation"
+	"github.com/hustings/hustings/simulation/trace"
 )
 
 // The heights of what lies in a lane, from its top.
@@ -74,24 +74,24 @@ func shareOf(s *span) float64 {
 	}
 }
 
-func (c *canvas) band(b *simulation.Band, top float64) {
+func (c *canvas) band(b *trace.Band, top float64) {
 	x, w := c.x(b.From), c.x(b.To)-c.x(b.From)
 	title := bandTitle(b)
 	switch b.Kind {
-	case simulation.OfficeBand:
+	case trace.OfficeBand:
 		c.rect("office", title, x, top+officeTop, w, 3)
-	case simulation.LeaseBand:
+	case trace.LeaseBand:
 		c.rect("lease", title, x, top+leaseTop, w, 5)
 		if b.Local > 0 {
 			c.rect("local", title, x, top+localTop, c.x(b.From+b.Local)-x, 2)
 		}
-	case simulation.SaveBand:
+	case trace.SaveBand:
 		c.path("save", title, "M%.1f %.1fv4h%.1fv-4", x, top+saveTop, max(w, fewest))
 	default: // down and paused are in the spans, and faults have rows of their own
 	}
 }
 
-func bandTitle(b *simulation.Band) string {
+func bandTitle(b *trace.Band) string {
 	text := fmt.Sprintf("%s, %s to %s", b.What, seconds(b.From), seconds(b.To))
 	if b.Node >= 0 {
 		text = fmt.Sprintf("n%d: %s", b.Node, text)
@@ -103,20 +103,20 @@ func bandTitle(b *simulation.Band) string {
 }
 
 // mark draws what happened at once.
-func (c *canvas) mark(m *simulation.Moment) {
+func (c *canvas) mark(m *trace.Moment) {
 	x, y := c.x(m.At), c.y(m.Node)
-	if m.Past || m.Kind > simulation.SaveDone {
+	if m.Past || m.Kind > trace.SaveDone {
 		c.keepOff(x, y, 6)
 	}
 	title := fmt.Sprintf("n%d %s, %s", m.Node, m.What, seconds(m.At))
 	switch m.Kind {
-	case simulation.Crashed:
+	case trace.Crashed:
 		c.path("crash", title, "M%.1f %.1fl12 12m0 -12l-12 12", x-6, y-6)
-	case simulation.Started:
+	case trace.Started:
 		c.path("start", title, "M%.1f %.1fl8 6l-8 6z", x, y-6)
-	case simulation.Struck:
+	case trace.Struck:
 		c.path("struck", title, "M%.1f %.1fl5 -8h-10z", x, y-barHeight/2)
-	case simulation.Ticked:
+	case trace.Ticked:
 		c.path("clock", title, "M%.1f %.1fv%.1f", x, y-barHeight/2, barHeight)
 	default:
 		if m.Past {
@@ -126,13 +126,13 @@ func (c *canvas) mark(m *simulation.Moment) {
 }
 
 // faultRows puts the faults that can be seen into rows in which they do not overlap.
-func (c *canvas) faultRows() (rows [][]*simulation.Band) {
+func (c *canvas) faultRows() (rows [][]*trace.Band) {
 	for i := range c.trace.Bands {
 		b := &c.trace.Bands[i]
-		if b.Kind != simulation.FaultBand || !c.shows(b.From, b.To) {
+		if b.Kind != trace.FaultBand || !c.shows(b.From, b.To) {
 			continue
 		}
-		row := slices.IndexFunc(rows, func(r []*simulation.Band) bool { return r[len(r)-1].To < b.From })
+		row := slices.IndexFunc(rows, func(r []*trace.Band) bool { return r[len(r)-1].To < b.From })
 		if row < 0 {
 			row = len(rows)
 			rows = append(rows, nil)
@@ -142,7 +142,7 @@ func (c *canvas) faultRows() (rows [][]*simulation.Band) {
 	return rows
 }
 
-func (c *canvas) faults(rows [][]*simulation.Band, height float64) {
+func (c *canvas) faults(rows [][]*trace.Band, height float64) {
 	for i, row := range rows {
 		for _, b := range row {
 			x, y, w := c.x(b.From), axisHeight+reignRow+float64(i)*faultRow, c.x(b.To)-c.x(b.From)
@@ -156,7 +156,7 @@ func (c *canvas) faults(rows [][]*simulation.Band, height float64) {
 }
 
 // faultLabel names the links: both directions of one as n0–n1, one as n0→n1.
-func faultLabel(b *simulation.Band) string {
+func faultLabel(b *trace.Band) string {
 	var links []string
 	for _, l := range b.Links {
 		back := [2]int{l[1], l[0]}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/hustings/hustings/rpc"
-	"github.com/hustings/hustings/simulation"
+	"github.com/hustings/hustings/simulation/trace"
 )
 
 const (
@@ -42,13 +42,13 @@ func (c *canvas) messages() {
 }
 
 // between says whether both ends have lanes.
-func (c *canvas) between(p *simulation.Passage) bool {
+func (c *canvas) between(p *trace.Passage) bool {
 	n := c.trace.Nodes
 	return p.From >= 0 && p.To >= 0 && p.From < n && p.To < n && p.From != p.To
 }
 
 // inPast says whether a message belongs to what led to the violation.
-func (c *canvas) inPast(p *simulation.Passage) bool {
+func (c *canvas) inPast(p *trace.Passage) bool {
 	heard := p.HeardBy >= 0 && p.HeardBy < len(c.trace.Moments) && c.trace.Moments[p.HeardBy].Past
 	return heard && p.SentBy >= 0 && p.SentBy < len(c.trace.Moments) && c.trace.Moments[p.SentBy].Past
 }
@@ -68,7 +68,7 @@ func (c *canvas) counts(counts [][countBins]int) {
 
 // arrow draws a message from its sender's bar to its addressee's; one that was lost
 // ends half-way.
-func (c *canvas) arrow(p *simulation.Passage, travel time.Duration, past bool) {
+func (c *canvas) arrow(p *trace.Passage, travel time.Duration, past bool) {
 	side := barHeight / 2
 	if p.To < p.From {
 		side = -side
@@ -85,18 +85,18 @@ func (c *canvas) arrow(p *simulation.Passage, travel time.Duration, past bool) {
 		class += " past"
 	}
 	c.path(class, messageTitle(p), "M%.1f %.1fL%.1f %.1f", x0, y0, x1, y1)
-	if p.Fate != simulation.Delivered && p.Fate != simulation.Underway {
+	if p.Fate != trace.Delivered && p.Fate != trace.Underway {
 		c.path("crossed", "", "M%.1f %.1fl7 7m0 -7l-7 7", x1-3.5, y1-3.5)
 		return
 	}
 	c.shapes[len(c.shapes)-1].Marker = "arrow"
 }
 
-func shareTravelled(f simulation.Fate) float64 {
+func shareTravelled(f trace.Fate) float64 {
 	switch f {
-	case simulation.Lost:
+	case trace.Lost:
 		return 0.5
-	case simulation.Severed:
+	case trace.Severed:
 		return 0.3
 	default:
 		return 1
@@ -104,7 +104,7 @@ func shareTravelled(f simulation.Fate) float64 {
 }
 
 // messageClass is what the style sheet knows a message by.
-func messageClass(p *simulation.Passage) string {
+func messageClass(p *trace.Passage) string {
 	class := "vote"
 	switch {
 	case p.Kind.Periodic():
@@ -120,7 +120,7 @@ func messageClass(p *simulation.Passage) string {
 	return class
 }
 
-func messageTitle(p *simulation.Passage) string {
+func messageTitle(p *trace.Passage) string {
 	text := fmt.Sprintf("n%d to n%d: %v", p.From, p.To, p.Kind)
 	if p.Mark != rpc.Plain {
 		text += fmt.Sprintf(" (%v)", p.Mark)
@@ -132,7 +132,7 @@ func messageTitle(p *simulation.Passage) string {
 }
 
 // meanTravel is how long messages take on the average: lost ones are drawn as steep.
-func meanTravel(t *simulation.Trace) time.Duration {
+func meanTravel(t *trace.Trace) time.Duration {
 	total, n := time.Duration(0), time.Duration(0)
 	for i := range t.Passages {
 		if p := &t.Passages[i]; p.Arrived > p.Sent {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/hustings/hustings/memberstate"
-	"github.com/hustings/hustings/simulation"
+	"github.com/hustings/hustings/simulation/trace"
 )
 
 // storyLength bounds the list; those around the window that matters are kept.
@@ -29,10 +29,10 @@ type line struct {
 }
 
 // tell lists the important moments, the nearest ones to the cursor if there are many.
-func tell(t *simulation.Trace, w window) story {
+func tell(t *trace.Trace, w window) story {
 	var lines []line
 	near := 0 // the first line at or after the window's beginning
-	roles := make([]simulation.NodeState, t.Nodes)
+	roles := make([]trace.NodeState, t.Nodes)
 	for i := range t.Moments {
 		m := &t.Moments[i]
 		if m.Node < 0 || m.Node >= t.Nodes {
@@ -55,13 +55,13 @@ func tell(t *simulation.Trace, w window) story {
 }
 
 // importance is the class of an important moment, and empty for the others.
-func importance(m *simulation.Moment, before *simulation.NodeState) string {
+func importance(m *trace.Moment, before *trace.NodeState) string {
 	switch {
-	case m.Kind == simulation.Violated:
+	case m.Kind == trace.Violated:
 		return "violated"
-	case m.Kind == simulation.Crashed:
+	case m.Kind == trace.Crashed:
 		return "crashed"
-	case m.Kind == simulation.Started, m.Kind == simulation.PauseBegan, m.Kind == simulation.PauseEnded, m.Kind == simulation.Struck:
+	case m.Kind == trace.Started, m.Kind == trace.PauseBegan, m.Kind == trace.PauseEnded, m.Kind == trace.Struck:
 		return "fault"
 	case m.State.Role != before.Role && m.State.Role == memberstate.Leader:
 		return "leader"
@@ -74,9 +74,9 @@ func importance(m *simulation.Moment, before *simulation.NodeState) string {
 }
 
 // turned says what became of the node.
-func turned(m *simulation.Moment, before *simulation.NodeState) string {
+func turned(m *trace.Moment, before *trace.NodeState) string {
 	switch {
-	case m.Kind == simulation.Violated || !m.State.Up:
+	case m.Kind == trace.Violated || !m.State.Up:
 		return ""
 	case m.State.Role != before.Role:
 		return fmt.Sprintf(": %v in term %d", m.State.Role, m.State.Term)

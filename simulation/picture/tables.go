@@ -1,9 +1,9 @@
-// What was checked, what struck, what came about. What was never checked is told, for it
-// shows nothing; of faults and conditions only those are listed that there were.
+// What was counted in a run: how often each invariant was checked, and each fault and condition
+// happened. An invariant that was never checked is listed, too, because it shows nothing.
 
 package picture
 
-import "github.com/hustings/hustings/simulation"
+import "github.com/hustings/hustings/simulation/trace"
 
 // table is a list of names and how often each came.
 type table struct {
@@ -18,34 +18,14 @@ type row struct {
 	Never       bool
 }
 
-// tables are the three lists; none if nobody counted.
-func tables(r *simulation.Result) []table {
-	if len(r.Checked) == 0 {
-		return nil
+func tables(t *trace.Trace) (all []table) {
+	for _, tally := range t.Tallies {
+		drawn := table{Title: tally.Title, Unit: tally.Unit}
+		for _, c := range tally.Counts {
+			violated := t.Violation != nil && t.Violation.Invariant.String() == c.Name
+			drawn.Rows = append(drawn.Rows, row{Name: c.Name, Count: grouped(c.Times), Violated: violated, Never: c.Times == 0})
+		}
+		all = append(all, drawn)
 	}
-	checked := table{Title: "Invariants", Unit: "checked"}
-	for _, i := range simulation.Invariants() {
-		checked.Rows = append(checked.Rows, newRow(i.String(), r.Checked[i]))
-		checked.Rows[len(checked.Rows)-1].Violated = r.Violation != nil && r.Violation.Invariant == i
-	}
-	struck := table{Title: "Faults", Unit: "struck"}
-	for _, f := range simulation.Faults() {
-		struck.enter(f.String(), r.Struck[f])
-	}
-	met := table{Title: "Conditions", Unit: "came about"}
-	for _, c := range simulation.Conditions() {
-		met.enter(c.String(), r.Met[c])
-	}
-	return []table{checked, struck, met}
-}
-
-// enter adds a line for something that there was.
-func (t *table) enter(name string, count uint64) {
-	if count > 0 {
-		t.Rows = append(t.Rows, newRow(name, count))
-	}
-}
-
-func newRow(name string, count uint64) row {
-	return row{Name: name, Count: grouped(count), Never: count == 0}
+	return all
 }

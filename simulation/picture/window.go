@@ -5,7 +5,8 @@ package picture
 import (
 	"time"
 
-	"github.com/hustings/hustings/simulation"
+	"github.com/hustings/hustings/simulation/invariant"
+	"github.com/hustings/hustings/simulation/trace"
 )
 
 // window is a part of the run, and the moment at which its cursor stands.
@@ -22,17 +23,17 @@ const (
 	shortest = 120 * time.Millisecond
 )
 
-func windowThatMatters(t *simulation.Trace, lanes [][]span) window {
+func windowThatMatters(t *trace.Trace, lanes [][]span) window {
 	if len(t.Moments) == 0 {
 		return window{0, max(t.End, shortest), -1}
 	}
-	if v := t.Result.Violation; v != nil {
+	if v := t.Violation; v != nil {
 		return aroundViolation(t, v)
 	}
 	return aroundElection(t, lanes)
 }
 
-func aroundViolation(t *simulation.Trace, v *simulation.Violation) window {
+func aroundViolation(t *trace.Trace, v *invariant.Violation) window {
 	from, cursor := v.At, 0
 	for i := range t.Moments {
 		m := &t.Moments[i]
@@ -42,7 +43,7 @@ func aroundViolation(t *simulation.Trace, v *simulation.Violation) window {
 		if m.Past && m.At >= v.At-longestPast && m.At < from {
 			from = m.At
 		}
-		if m.Node == v.Node || m.Kind == simulation.Violated {
+		if m.Node == v.Node || m.Kind == trace.Violated {
 			cursor = i
 		}
 	}
@@ -52,7 +53,7 @@ func aroundViolation(t *simulation.Trace, v *simulation.Violation) window {
 }
 
 // aroundElection is from the first round that was asked to the first leader.
-func aroundElection(t *simulation.Trace, lanes [][]span) window {
+func aroundElection(t *trace.Trace, lanes [][]span) window {
 	asked, won := time.Duration(-1), time.Duration(-1)
 	for _, lane := range lanes {
 		for i := range lane {
@@ -79,7 +80,7 @@ func aroundElection(t *simulation.Trace, lanes [][]span) window {
 }
 
 // padded leaves some room on both sides.
-func padded(t *simulation.Trace, from, to time.Duration, cursor int) window {
+func padded(t *trace.Trace, from, to time.Duration, cursor int) window {
 	room := max((to-from)/6, (shortest-(to-from))/2, 10*time.Millisecond)
 	w := window{max(from-room, 0), min(to+room, t.End+room/2), cursor}
 	w.to = max(w.to, w.from+shortest)

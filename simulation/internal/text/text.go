@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hustings/hustings/simulation/internal/invariant"
+	"github.com/hustings/hustings/simulation/invariant"
 )
 
 // Line is one that says something.

@@ -12,6 +12,7 @@ import (
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/simulation"
 	"github.com/hustings/hustings/simulation/explore"
+	"github.com/hustings/hustings/simulation/trace"
 )
 
 // crossing is what the two came to.
@@ -38,13 +39,13 @@ func (s *search) cross(ctx context.Context) (crossing, error) {
 	if err != nil || f.Invariant == "" {
 		return crossing{}, errors.Join(err, ctx.Err())
 	}
-	trace, err := s.small(ctx, f.Seed)
-	if err != nil || trace.Result.Violation == nil {
+	small, played, err := s.small(ctx, f.Seed)
+	if err != nil || played.Violation == nil {
 		return crossing{}, err
 	}
 	c := crossing{
-		Simulated: trace.Result.Violation.Invariant.String(), Seed: f.Seed,
-		Faults: len(trace.Scenario.Strikes), Choices: trace.Scenario.Choices(), Bounds: holding(trace),
+		Simulated: played.Violation.Invariant.String(), Seed: f.Seed,
+		Faults: len(small.Strikes), Choices: small.Choices(), Bounds: holding(small, played),
 	}
 	r, err := explore.Explore(ctx, explore.Options{Bounds: c.Bounds})
 	c.States, c.Complete = r.States, r.Complete
@@ -54,24 +55,26 @@ func (s *search) cross(ctx context.Context) (crossing, error) {
 	return c, err
 }
 
-// small is a seed's run, when its scenario is as small as can be.
-func (s *search) small(ctx context.Context, seed uint64) (*simulation.Trace, error) {
+// small is a seed's scenario, shrunk, and how it was played.
+func (s *search) small(ctx context.Context, seed uint64) (*simulation.Scenario, *trace.Trace, error) {
 	faults, err := simulation.ParseFaults(s.faults)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	trace, err := options(seed, faults).Trace()
+	recorded, _, err := simulation.Record(options(seed, faults))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, shrinkFor)
 	defer cancel()
-	return trace.Scenario.Shrink(ctx, nil).Trace()
+	small := recorded.Shrink(ctx, nil)
+	played, err := small.Trace()
+	return small, played, err
 }
 
 // holding are the smallest bounds in which what happened in a run can happen, but for how
 // long ledgers get, and how long offices last.
-func holding(t *simulation.Trace) explore.Bounds {
+func holding(s *simulation.Scenario, t *trace.Trace) explore.Bounds {
 	terms, entries := memberstate.Term(1), uint64(0)
 	for i := range t.Moments {
 		m := &t.Moments[i].State
@@ -81,14 +84,14 @@ func holding(t *simulation.Trace) explore.Bounds {
 		terms = max(terms, t.Passages[i].Term)
 	}
 	struck := func(faults ...simulation.Fault) bool {
-		return slices.ContainsFunc(t.Scenario.Strikes, func(k simulation.Strike) bool { return slices.Contains(faults, k.Fault) })
+		return slices.ContainsFunc(s.Strikes, func(k simulation.Strike) bool { return slices.Contains(faults, k.Fault) })
 	}
 	class := func(c simulation.Class) bool {
-		return slices.ContainsFunc(t.Scenario.Strikes, func(k simulation.Strike) bool { return k.Fault.Class() == c })
+		return slices.ContainsFunc(s.Strikes, func(k simulation.Strike) bool { return k.Fault.Class() == c })
 	}
 	return explore.Bounds{
 		Members: t.Voters, Terms: min(int(terms), 7), Beats: 1, Entries: int(min(entries, 1)),
-		NoPreVote: t.Scenario.NoPreVote, Leases: t.Scenario.Leases,
+		NoPreVote: s.NoPreVote, Leases: s.Leases,
 		NoCrash:    !class(simulation.ProcessFaults) && !class(simulation.DiskFaults),
 		NoTransfer: !class(simulation.OperatorFaults),
 		NoHints:    !struck(simulation.TrueHint, simulation.LateHint, simulation.FalseHint),

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/simulation"
+	"github.com/hustings/hustings/simulation/invariant"
 )
 
 // search says which seeds are looked at, and for what.
@@ -41,16 +42,16 @@ func (s *search) seeds(ctx context.Context) (found, error) {
 }
 
 // invariantsCalled are none if there is no name, and one otherwise.
-func invariantsCalled(name string) ([]simulation.Invariant, error) {
+func invariantsCalled(name string) ([]invariant.Invariant, error) {
 	if name == "" {
 		return nil, nil
 	}
-	for _, i := range simulation.Invariants() {
+	for _, i := range invariant.All() {
 		if i.String() == name {
-			return []simulation.Invariant{i}, nil
+			return []invariant.Invariant{i}, nil
 		}
 	}
-	return nil, fmt.Errorf("no invariant is called %q; there are %v", name, simulation.Invariants())
+	return nil, fmt.Errorf("no invariant is called %q; there are %v", name, invariant.All())
 }
 
 // options have every feature on in some seeds and off in others. Every other seed draws

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hustings/hustings/simulation"
 	"github.com/hustings/hustings/simulation/explore"
+	"github.com/hustings/hustings/simulation/invariant"
 )
 
 func TestExploreSaysThatItIsComplete(t *testing.T) {
@@ -74,7 +74,7 @@ func TestExploreTellsTheWayToAViolation(t *testing.T) {
 
 // Whether plain machines come to a violation is only said if it was tried.
 func TestAViolationWithoutAScriptSaysWhy(t *testing.T) {
-	v := &explore.Violation{Invariant: simulation.Converges, What: "from here no leader can come about any more"}
+	v := &explore.Violation{Invariant: invariant.Converges, What: "from here no leader can come about any more"}
 	for _, c := range []struct {
 		live bool
 		says string

@@ -15,7 +15,9 @@ import (
 
 	"github.com/hustings/hustings/simulation"
 	"github.com/hustings/hustings/simulation/explore"
+	"github.com/hustings/hustings/simulation/invariant"
 	"github.com/hustings/hustings/simulation/picture"
+	"github.com/hustings/hustings/simulation/trace"
 )
 
 // replayFlags say which run is seen, and how.
@@ -100,12 +102,12 @@ func (f *replayFlags) options() simulation.Options {
 const none = -1
 
 // trace is the run as it is shown.
-func (f *replayFlags) trace(s played) (*simulation.Trace, error) {
+func (f *replayFlags) trace(s played) (*trace.Trace, error) {
 	if f.group == none {
 		return s.Trace()
 	}
 	of, several := s.(interface {
-		TraceGroup(place int) (*simulation.Trace, error)
+		TraceGroup(place int) (*trace.Trace, error)
 	})
 	if !several {
 		return nil, errors.New("--group is for what the simulator plays: the explorer knows one group")
@@ -115,8 +117,8 @@ func (f *replayFlags) trace(s played) (*simulation.Trace, error) {
 
 // played is what can be seen again.
 type played interface {
-	Trace() (*simulation.Trace, error)
-	Expects(i simulation.Invariant) bool
+	Trace() (*trace.Trace, error)
+	Expects(i invariant.Invariant) bool
 }
 
 // scenario reads the file, or plays the seed and writes down what it drew. It also
@@ -152,7 +154,7 @@ func parse(text []byte) (played, error) {
 }
 
 // show does what the flags ask for.
-func (f *replayFlags) show(cmd *cobra.Command, t *simulation.Trace, again string) error {
+func (f *replayFlags) show(cmd *cobra.Command, t *trace.Trace, again string) error {
 	switch {
 	case f.step:
 		lines := make([]string, len(t.Moments))
@@ -184,20 +186,19 @@ func stepThrough(in io.Reader, out io.Writer, lines []string) error {
 }
 
 // verdict says how the run ended.
-func verdict(out io.Writer, t *simulation.Trace, s played) error {
-	r := &t.Result
-	fmt.Fprintf(out, "%v of virtual time, %d events, %d elections\n", r.Virtual, r.Events, r.Elections)
-	for _, line := range r.Unmet {
+func verdict(out io.Writer, t *trace.Trace, s played) error {
+	fmt.Fprintf(out, "%v of virtual time, %d events, %d elections\n", t.Virtual, t.Events, t.Elections)
+	for _, line := range t.Unmet {
 		fmt.Fprintln(out, line)
 	}
 	switch {
-	case len(r.Unmet) > 0:
+	case len(t.Unmet) > 0:
 		return errors.New("it did not go as the scenario says")
-	case r.Violation != nil && s.Expects(r.Violation.Invariant):
-		_, err := fmt.Fprintf(out, "as expected: %v\n", r.Violation)
+	case t.Violation != nil && s.Expects(t.Violation.Invariant):
+		_, err := fmt.Fprintf(out, "as expected: %v\n", t.Violation)
 		return err
-	case r.Violation != nil:
-		return r.Violation
+	case t.Violation != nil:
+		return t.Violation
 	default:
 		_, err := fmt.Fprintln(out, "no invariant was violated")
 		return err

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/hustings/hustings/simulation"
+	"github.com/hustings/hustings/simulation/invariant"
 	"github.com/hustings/hustings/simulation/leases"
 )
 
@@ -59,7 +60,7 @@ func newSimReport(f *simFlags, s *simulation.Summary, cpu, wall time.Duration) *
 		Seeds: s.Seeds, FirstSeed: f.first, Events: s.Events, Virtual: s.Virtual, CPU: cpu.Seconds(),
 		Elections: s.Elections, Violations: len(s.Failing), Failing: []uint64{}, Replay: []string{}, States: s.States,
 		Digest: fmt.Sprintf("%016x", s.Digest), Detection: 1000, After: map[string]uint64{},
-		Faults: named(simulation.Faults(), s.Struck), Invariants: named(simulation.Invariants(), s.Checked),
+		Faults: named(simulation.Faults(), s.Struck), Invariants: named(invariant.All(), s.Checked),
 		Conditions: named(simulation.Conditions(), s.Met), Worlds: named(simulation.Traits(), s.Worlds), Excused: named(nil, s.Excused),
 		Assumed: named(nil, s.Assumed), Told: named(nil, s.Told), wall: wall, asked: map[string]bool{},
 	}
@@ -288,7 +289,7 @@ func (r *simReport) names() names {
 		return names{texts(kind.Faults()), nil, texts(kind.Invariants()), texts(kind.Conditions())}
 	}
 	broken := slices.DeleteFunc(simulation.Faults(), func(f simulation.Fault) bool { return f.Class() != simulation.AssumptionFaults })
-	return names{texts(simulation.Faults()), texts(broken), texts(simulation.Invariants()), texts(simulation.Conditions())}
+	return names{texts(simulation.Faults()), texts(broken), texts(invariant.All()), texts(simulation.Conditions())}
 }
 
 func texts[T fmt.Stringer](all []T) []string {

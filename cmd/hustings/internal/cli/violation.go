@@ -17,6 +17,7 @@ import (
 
 	"github.com/hustings/hustings/simulation"
 	"github.com/hustings/hustings/simulation/picture"
+	"github.com/hustings/hustings/simulation/trace"
 )
 
 // shrinkFor bounds how long a violation is shrunk.
@@ -91,7 +92,7 @@ func shrink(cmd *cobra.Command, s *simulation.Scenario) *simulation.Scenario {
 	})
 }
 
-func traced(all ...*simulation.Scenario) (traces []*simulation.Trace, err error) {
+func traced(all ...*simulation.Scenario) (traces []*trace.Trace, err error) {
 	for _, s := range all {
 		t, err := s.Trace()
 		if err != nil {

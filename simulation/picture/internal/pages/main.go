@@ -9,9 +9,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/hustings/hustings/simulation"
 	"github.com/hustings/hustings/simulation/picture"
 	"github.com/hustings/hustings/simulation/picture/internal/sample"
+	"github.com/hustings/hustings/simulation/trace"
 )
 
 func main() {
@@ -35,7 +35,7 @@ func writeAll(dir string) error {
 		"large":    {Title: "A long run", Replay: "hustings replay --seed 9", Traces: tab(sample.Long(100_000))},
 		"crowded":  {Title: "Much at once", Traces: tab(sample.Crowded())},
 		"explored": {Title: "Two leases", Replay: "hustings replay scenario.txt", Traces: tab(sample.Explored())},
-		"nothing":  {Title: "Nothing", Traces: []picture.Tab{{Name: "empty", Trace: &simulation.Trace{}}}},
+		"nothing":  {Title: "Nothing", Traces: []picture.Tab{{Name: "empty", Trace: &trace.Trace{}}}},
 	}
 	for name, page := range pages {
 		if err := write(filepath.Join(dir, name+".html"), page); err != nil {
@@ -45,7 +45,7 @@ func writeAll(dir string) error {
 	return nil
 }
 
-func tab(t *simulation.Trace) []picture.Tab { return []picture.Tab{{Name: "run", Trace: t}} }
+func tab(t *trace.Trace) []picture.Tab { return []picture.Tab{{Name: "run", Trace: t}} }
 
 func write(path string, page picture.Page) error {
 	file, err := os.Create(path)

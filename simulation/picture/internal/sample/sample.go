@@ -9,22 +9,19 @@ import (
 
 	"github.com/hustings/hustings/simulation"
 	"github.com/hustings/hustings/simulation/explore"
+	"github.com/hustings/hustings/simulation/trace"
 )
 
 // Calm is a run in which nothing goes wrong.
-func Calm(nodes int) *simulation.Trace {
+func Calm(nodes int) *trace.Trace {
 	return Run(simulation.Options{Members: nodes, Faults: simulation.NoFaults, Duration: 20 * time.Second})
 }
 
 // Stormy is a run with faults, of three nodes and an observer.
-func Stormy() *simulation.Trace {
-	observed := false
+func Stormy() *trace.Trace {
 	for seed := uint64(0); ; seed++ {
 		t := Run(simulation.Options{Seed: seed, Leases: true, Duration: 20 * time.Second})
-		for f, n := range t.Result.Struck {
-			observed = observed || f == simulation.Observe && n > 0
-		}
-		if observed {
+		if t.Nodes > t.Voters {
 			return t
 		}
 	}
@@ -32,13 +29,13 @@ func Stormy() *simulation.Trace {
 
 // Long is a run of at least so many moments, in which leaders hold out for a while: processes
 // die, and messages are late or lost, and nothing else strikes.
-func Long(moments int) *simulation.Trace {
+func Long(moments int) *trace.Trace {
 	return Run(simulation.Options{Seed: 14, Members: 5, Faults: faults("crash,loss,delay"), Duration: time.Duration(moments) * 12 * time.Millisecond})
 }
 
 // Crowded is a run in which much happens at once: many nodes, messages that take long, and
 // elections that are lost again and again.
-func Crowded() *simulation.Trace {
+func Crowded() *trace.Trace {
 	return Run(simulation.Options{Seed: 3, Members: 7, Faults: faults("all"), Leases: true, Careless: simulation.CarelessAlways, Duration: 20 * time.Second})
 }
 
@@ -52,7 +49,7 @@ func faults(list string) simulation.FaultSet {
 
 // Explored is what the explorer writes down: two members hold a lease at once, because a
 // clock misses ticks.
-func Explored() *simulation.Trace {
+func Explored() *trace.Trace {
 	s, err := explore.ParseScript(strings.NewReader(twoLeases))
 	if err != nil {
 		panic(err)
@@ -88,7 +85,7 @@ expect violation one lease
 `
 
 // Run plays a run. Its options must be good.
-func Run(o simulation.Options) *simulation.Trace {
+func Run(o simulation.Options) *trace.Trace {
 	t, err := o.Trace()
 	if err != nil {
 		panic(err)
@@ -98,7 +95,7 @@ func Run(o simulation.Options) *simulation.Trace {
 
 // Violation is a run in which a careless engine loses what was committed, and the same
 // made small. It is made once.
-var Violation = sync.OnceValues(func() (original, shrunk *simulation.Trace) {
+var Violation = sync.OnceValues(func() (original, shrunk *trace.Trace) {
 	o := simulation.Options{Members: 3, Careless: simulation.CarelessAlways, Duration: 20 * time.Second}
 	for {
 		s, r, err := simulation.Record(o)
@@ -112,7 +109,7 @@ var Violation = sync.OnceValues(func() (original, shrunk *simulation.Trace) {
 	}
 })
 
-func traceOf(s *simulation.Scenario) *simulation.Trace {
+func traceOf(s *simulation.Scenario) *trace.Trace {
 	t, err := s.Trace()
 	if err != nil {
 		panic(err)

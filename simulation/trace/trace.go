@@ -1,28 +1,51 @@
-// What happened in a run, told in full, for those who want to see it.
-
-package simulation
+// Package trace is a run in every detail: what happened at each node and to each message, and
+// what led to a violation. The simulator and the explorer write traces; package picture draws
+// them, and [Trace.WriteText] prints them. A trace knows nothing of the world that it was
+// written in.
+package trace
 
 import (
 	"time"
 
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
+	"github.com/hustings/hustings/simulation/invariant"
 )
 
-// Trace is a run in every detail. Where nodes have several groups it is about one of them: its
-// moments, messages and bands are those of its members, and what was done to their nodes. Times are true times since its beginning; nodes are
-// numbered from 0, and the numbers -1 and nil stand for nobody and nothing.
+// Trace is a run in every detail. Where nodes have several groups, a trace is of one of them: its
+// moments, messages and bands are those of the group's members, and of their nodes. Times are true
+// times since the beginning of the run; nodes are numbered from 0, and the numbers -1 and nil stand
+// for nobody and nothing.
 type Trace struct {
-	Scenario *Scenario // what was played, with all that was drawn
-	Result   Result
-
-	Group    string        // of several, the one that is told about; empty: there is one
+	Scenario string        // the text of what was played, with all that was drawn; empty if there is none
+	Group    string        // of several groups, the one that this trace is of; empty if there is only one
 	Nodes    int           // how many, observers included
 	Voters   int           // how many of them, the first ones, are voters
 	Moments  []Moment      // in the order in which they happened
 	Passages []Passage     // all messages of the election, in the order in which they were sent
 	Bands    []Band        // all that lasted, in the order in which it began
 	End      time.Duration // of the run
+
+	// How the run ended.
+
+	Events, Elections uint64               // the steps of machines, and the elections that were won
+	Virtual           time.Duration        // how long the run was
+	Converged         time.Duration        // how long a healed majority took to have a leader; 0 if that was not demanded
+	Violation         *invariant.Violation // nil if all invariants held
+	Unmet             []string             // what the scenario expects and the run did not do
+	Tallies           []Tally              // what was counted; nil if nothing was
+}
+
+// Tally is how often things of one kind happened.
+type Tally struct {
+	Title, Unit string
+	Counts      []Count
+}
+
+// Count is how often one of them did.
+type Count struct {
+	Name  string
+	Times uint64
 }
 
 // Moment is something that happened at a node: one step of its machine, or what was

@@ -1,30 +1,31 @@
 // A trace as text: a line for each moment.
 
-package simulation
+package trace
 
 import (
 	"bufio"
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/hustings/hustings/rpc"
 )
 
-// Line is a moment as text: when, where, what happened, and what it has made of the
-// node.
+// Line is a moment as text: when, where, what happened, and the state of the node after it.
 func (t *Trace) Line(i int) string {
 	m := &t.Moments[i]
 	mark := "  "
 	if m.Past {
 		mark = "* "
 	}
-	who := fmt.Sprintf("n%d", m.Node)
+	node := fmt.Sprintf("n%d", m.Node)
 	if t.Group != "" {
-		who += " " + t.Group
+		node += " " + t.Group
 	}
-	return fmt.Sprintf("%s%12.6fs  %s  %-60s  %v", mark, m.At.Seconds(), who, m.What, &m.State)
+	return fmt.Sprintf("%s%12.6fs  %s  %-60s  %v", mark, m.At.Seconds(), node, m.What, &m.State)
 }
 
-// String tells what the node is.
+// String describes the state of the node.
 func (s *NodeState) String() string {
 	if !s.Up {
 		return "down"
@@ -49,8 +50,8 @@ func (s *NodeState) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// WriteText writes what happened, line by line, without that which changed nothing. A
-// star marks what led to the violation.
+// WriteText writes a line for each moment, except for steps that changed nothing but the ledger.
+// A star marks the moments that led to the violation.
 func (t *Trace) WriteText(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	last := make([]NodeState, t.Nodes)
@@ -67,4 +68,16 @@ func (t *Trace) WriteText(w io.Writer) error {
 		}
 	}
 	return out.Flush()
+}
+
+// String describes the message.
+func (p *Passage) String() string {
+	text := p.Kind.String()
+	if p.Mark != rpc.Plain {
+		text += " (" + p.Mark.String() + ")"
+	}
+	if p.Result != 0 {
+		text += " " + p.Result.String()
+	}
+	return fmt.Sprintf("%s in term %d", text, p.Term)
 }

@@ -1,6 +1,6 @@
-// What led to a violation: of all that happened before, that which mattered.
+// The causes of a violation: of all the moments before it, those that mattered.
 
-package simulation
+package trace
 
 import (
 	"slices"
@@ -8,32 +8,31 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// markPast marks what led to the violation, if there is one: the moment itself, what
-// caused it, and at each node on the way the last moments before it that changed who
-// the node is. What did not change anything, most heartbeats, is left out; and so is
-// what was over more than one term before.
-func markPast(t *Trace) {
-	v := t.Result.Violation
-	if v == nil || len(t.Moments) == 0 {
+// MarkCauses marks the moments that led to the violation, if there is one: the violation itself,
+// what caused it, and at each node on the way the last moments before it that changed the node's
+// state. Moments that changed nothing are left out, as most heartbeats are, and so are moments
+// in a term more than one below that of the violation.
+func (t *Trace) MarkCauses() {
+	if t.Violation == nil || len(t.Moments) == 0 {
 		return
 	}
-	p := past{trace: t, changed: changes(t)}
+	p := causes{trace: t, changed: changes(t)}
 	from := len(t.Moments) - 1
 	p.term = t.Moments[from].State.Term
 	p.visit(from)
-	for node := range t.Nodes { // who else was in that term had a part in it
+	for node := range t.Nodes { // every node that was in that term had a part in it
 		p.visitLast(node, from)
 	}
 }
 
-type past struct {
+type causes struct {
 	trace   *Trace
-	changed [][]int // by node: the moments that changed who it is
+	changed [][]int // by node: the moments that changed its state
 	term    memberstate.Term
 }
 
-// visit marks a moment, and what led to it.
-func (p *past) visit(i int) {
+// visit marks a moment and its causes.
+func (p *causes) visit(i int) {
 	for i >= 0 && !p.trace.Moments[i].Past {
 		m := &p.trace.Moments[i]
 		if m.State.Term+1 < p.term {
@@ -46,7 +45,7 @@ func (p *past) visit(i int) {
 }
 
 // visitLast visits the last moment of a node, before another moment, that changed it.
-func (p *past) visitLast(node, before int) {
+func (p *causes) visitLast(node, before int) {
 	all := p.changed[node]
 	if at, _ := slices.BinarySearch(all, before); at > 0 {
 		p.visit(all[at-1])

@@ -1,6 +1,10 @@
-// A step: what it may change, and what it must tell.
+// Package check judges elections. It knows nothing of the world in which they run.
+//
+// A single step of a member: what it may change, and what it must report. The simulator, the
+// explorer and the fuzzer of machines share this check. The explorer's unreduced search and its
+// random walks do not: they are there to find out whether the others look at the right things.
 
-package invariant
+package check
 
 import (
 	"iter"
@@ -8,6 +12,7 @@ import (
 	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
+	"github.com/hustings/hustings/simulation/invariant"
 )
 
 // Breaches are what is wrong with a step: the places in the list of all breaches. None is 0.
@@ -33,29 +38,29 @@ const (
 )
 
 var known = [breaches]struct {
-	broken Invariant
+	broken invariant.Invariant
 	what   string
 }{
-	failed:             {LegalStep, "the machine has found a defect of its own"},
-	termFell:           {TermsRise, "its term has fallen"},
-	voteChanged:        {OneVote, "it has changed its vote in a term"},
-	notSaved:           {LegalStep, "its hard state has changed and is not saved"},
-	lossUntold:         {LegalStep, "that it leads no more is not told, or told when it is not so"},
-	changeUntold:       {LegalStep, "it has changed and does not say so"},
-	unelected:          {LegalStep, "it leads and did not vote for itself"},
-	followsNobody:      {LegalStep, "it follows nobody, or itself"},
-	namesLeader:        {LegalStep, "it is a candidate and has a leader"},
-	observerVoted:      {ObserverSilent, "it is a voter that observes, or an observer that does not, or that has voted"},
-	termRegained:       {LegalStep, "it may stand again in a term that is spent"},
-	speaksWithoutVoice: {ObserverSilent, "it is an observer and asks for votes, or gives one"},
-	stuck:              {NeverStuck, "its alarm rang and no other is set"},
-	preVoteChanges:     {LegalStep, "to be asked for a pre-vote has changed it"},
-	standsUnbidden:     {LegalStep, "it asks for votes as one that was told to take over, and was not"},
+	failed:             {invariant.LegalStep, "the machine has found a defect of its own"},
+	termFell:           {invariant.TermsRise, "its term has fallen"},
+	voteChanged:        {invariant.OneVote, "it has changed its vote in a term"},
+	notSaved:           {invariant.LegalStep, "its hard state has changed and is not saved"},
+	lossUntold:         {invariant.LegalStep, "that it leads no more is not told, or told when it is not so"},
+	changeUntold:       {invariant.LegalStep, "it has changed and does not say so"},
+	unelected:          {invariant.LegalStep, "it leads and did not vote for itself"},
+	followsNobody:      {invariant.LegalStep, "it follows nobody, or itself"},
+	namesLeader:        {invariant.LegalStep, "it is a candidate and has a leader"},
+	observerVoted:      {invariant.ObserverSilent, "it is a voter that observes, or an observer that does not, or that has voted"},
+	termRegained:       {invariant.LegalStep, "it may stand again in a term that is spent"},
+	speaksWithoutVoice: {invariant.ObserverSilent, "it is an observer and asks for votes, or gives one"},
+	stuck:              {invariant.NeverStuck, "its alarm rang and no other is set"},
+	preVoteChanges:     {invariant.LegalStep, "to be asked for a pre-vote has changed it"},
+	standsUnbidden:     {invariant.LegalStep, "it asks for votes as one that was told to take over, and was not"},
 }
 
 // All lists the breaches, each with the invariant that is broken.
-func (b Breaches) All() iter.Seq2[Invariant, string] {
-	return func(yield func(Invariant, string) bool) {
+func (b Breaches) All() iter.Seq2[invariant.Invariant, string] {
+	return func(yield func(invariant.Invariant, string) bool) {
 		for i := range known {
 			if b>>i&1 == 1 && !yield(known[i].broken, known[i].what) {
 				return
