@@ -91,7 +91,7 @@ func (c *checker) resigns(n *member) {
 // more beats than may be missed, unless somebody orders one.
 func (c *checker) offers(n *member, m *protocol.Message) {
 	c.counts[invariant.TransferEnds]++
-	h, o, now, end := &n.handing, &c.world.options, c.world.now, n.engine.ledger.end()
+	h, o, now, end := &n.handing, &c.world.options, c.world.now, n.engine.ledger.End()
 	b := &n.asking.beats
 	if h.last < b.first || b.number-h.last > uint32(o.Timing.Leak) || n.sluggish > 0 || n.engine.slow > 0 {
 		h.asked = now
@@ -117,7 +117,7 @@ func (c *checker) takes(n *member, x *protocol.Step) {
 	if n.shown.Leader != q.From || n.shown.Term != q.Term {
 		c.violated(invariant.TransferEnds, n, "it takes over from n%d in term %d, and follows n%d in term %d", q.From-1, q.Term, n.shown.Leader-1, n.shown.Term)
 	}
-	heard, end := n.asking.heard, n.engine.ledger.end()
+	heard, end := n.asking.heard, n.engine.ledger.End()
 	leader := c.world.nodes[heard.from].members[n.place].handing.ends[heard.round%4]
 	if leader.number == heard.round && behind(end, leader.end) {
 		c.violated(invariant.TransferEnds, n, "it takes over with a ledger up to %v, and the leader's ended at %v", end, leader.end)

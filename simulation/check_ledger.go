@@ -8,13 +8,14 @@ import (
 	"slices"
 
 	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/simulation/internal/ledger"
 	"github.com/hustings/hustings/simulation/invariant"
 )
 
 // commitment is what was committed by the end of a term.
 type commitment struct {
 	term   memberstate.Term
-	ledger ledger
+	ledger ledger.Ledger
 }
 
 // mostCommitments bounds how many are kept. Who leads a term before the oldest of them
@@ -38,13 +39,13 @@ type tallies [8]tally
 func (c *checker) has(n *member, term memberstate.Term) {
 	now, h := &n.engine.ledger, c.of(n)
 	t := &h.tallies[term%memberstate.Term(len(h.tallies))]
-	if now.term != term || term < t.term || !c.world.votes(n.index) {
+	if now.Term != term || term < t.term || !c.world.votes(n.index) {
 		return
 	}
 	if term > t.term {
 		*t = tally{term: term}
 	}
-	if t.has[n.index] = max(t.has[n.index], now.last); now.last <= t.committed {
+	if t.has[n.index] = max(t.has[n.index], now.Last); now.Last <= t.committed {
 		return
 	}
 	if all := c.world.options.reaches(t.has[:]); all > t.committed {
@@ -56,22 +57,22 @@ func (c *checker) has(n *member, term memberstate.Term) {
 // committed notes that all entries of a ledger up to an index are.
 func (c *checker) committed(n *member, index uint64) {
 	now, h := n.engine.ledger, c.of(n)
-	now.last = index
-	term := now.term
+	now.Last = index
+	term := now.Term
 	at, known := slices.BinarySearchFunc(h.commitments, term, func(k commitment, t memberstate.Term) int { return cmp.Compare(k.term, t) })
 	if known { // one leader writes the term: the ledger is the one that it was
 		so := &h.commitments[at].ledger
-		so.last = max(so.last, now.last)
+		so.Last = max(so.Last, now.Last)
 		return
 	}
-	if before := h.committedBefore(term); !now.holds(before) {
+	if before := h.committedBefore(term); !now.Holds(before) {
 		c.misses(invariant.LeaderComplete, n, before, "entries of term %d are committed up to %d without it", term, index)
 		return
 	}
 	h.commitments = slices.Insert(h.commitments, at, commitment{term, now})
 	if len(h.commitments) > mostCommitments {
 		h.commitments = slices.Delete(h.commitments, 0, mostCommitments/2)
-		h.commitments[0].ledger.forget()
+		h.commitments[0].ledger.Forget()
 	}
 }
 
@@ -79,7 +80,7 @@ func (c *checker) committed(n *member, index uint64) {
 // majority has it.
 func (c *checker) commits(n *member, index uint64) {
 	term, now := n.engine.leading, &n.engine.ledger
-	if now.term != term || index == 0 || now.before != nil && index <= now.before.last {
+	if now.Term != term || index == 0 || now.Before != nil && index <= now.Before.Last {
 		return
 	}
 	c.counts[invariant.CommittedStays]++
@@ -91,20 +92,20 @@ func (c *checker) commits(n *member, index uint64) {
 
 // committedBefore is what leaders of terms below this one have committed. One of a
 // larger term may be ahead of a leader that comes late.
-func (h *history) committedBefore(term memberstate.Term) *ledger {
+func (h *history) committedBefore(term memberstate.Term) *ledger.Ledger {
 	for i := range slices.Backward(h.commitments) {
 		if k := &h.commitments[i]; k.term < term {
 			return &k.ledger
 		}
 	}
-	return new(ledger)
+	return new(ledger.Ledger)
 }
 
 // complete looks at the ledger of one that begins to lead.
 func (c *checker) complete(n *member, term memberstate.Term) {
 	c.counts[invariant.LeaderComplete]++
-	if before := c.of(n).committedBefore(term); !n.engine.ledger.holds(before) {
-		c.misses(invariant.LeaderComplete, n, before, "it leads term %d with a ledger that ends at %v", term, n.engine.ledger.end())
+	if before := c.of(n).committedBefore(term); !n.engine.ledger.Holds(before) {
+		c.misses(invariant.LeaderComplete, n, before, "it leads term %d with a ledger that ends at %v", term, n.engine.ledger.End())
 	}
 }
 
@@ -112,16 +113,16 @@ func (c *checker) complete(n *member, term memberstate.Term) {
 // the entries that are committed must still be there, if it follows the leader that committed
 // them or a later one: it may have been counted for them. A node that does not know of that
 // leader yet may hold the same entries by chance, and an older leader may take them away.
-func (c *checker) accepts(n *member, before *ledger, term memberstate.Term) {
+func (c *checker) accepts(n *member, before *ledger.Ledger, term memberstate.Term) {
 	c.counts[invariant.CommittedStays]++
 	n.accepted = max(n.accepted, term)
 	last := *c.of(n).committedBefore(n.accepted + 1)
-	if last.term == before.term {
-		last.last = min(last.last, before.last)
+	if last.Term == before.Term {
+		last.Last = min(last.Last, before.Last)
 	}
-	if before.holds(&last) && !n.engine.ledger.holds(&last) {
+	if before.Holds(&last) && !n.engine.ledger.Holds(&last) {
 		c.misses(invariant.CommittedStays, n, &last, "it had accepted term %d, and after an append of term %d its ledger ends at %v",
-			n.accepted, term, n.engine.ledger.end())
+			n.accepted, term, n.engine.ledger.End())
 	}
 	c.has(n, term)
 }

@@ -4,12 +4,13 @@ package simulation
 
 import (
 	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/simulation/internal/ledger"
 	"github.com/hustings/hustings/simulation/invariant"
 )
 
 // misses is violated by a member that lacks a part of what is committed.
-func (c *checker) misses(i invariant.Invariant, n *member, committed *ledger, format string, args ...any) {
-	lost := c.lost(n, n.engine.ledger.lacks(committed))
+func (c *checker) misses(i invariant.Invariant, n *member, committed *ledger.Ledger, format string, args ...any) {
+	lost := c.lost(n, n.engine.ledger.Lacks(committed))
 	c.violated(i, n, "%v: "+format, append([]any{lost}, args...)...)
 	if c.violation != nil && c.violation.Lost == nil {
 		c.violation.Lost = lost
@@ -20,7 +21,7 @@ func (c *checker) misses(i invariant.Invariant, n *member, committed *ledger, fo
 func (c *checker) lost(n *member, entry memberstate.Position) *invariant.LostEntry {
 	l, h := &invariant.LostEntry{Entry: entry, Committed: entry.Term}, c.of(n)
 	for i := range h.commitments {
-		if k := &h.commitments[i]; k.term >= entry.Term && k.ledger.last >= entry.Index {
+		if k := &h.commitments[i]; k.term >= entry.Term && k.ledger.Last >= entry.Index {
 			l.Committed = k.term
 			break
 		}
@@ -31,8 +32,8 @@ func (c *checker) lost(n *member, entry memberstate.Position) *invariant.LostEnt
 		if voter && t.term == l.Committed && t.has[i] >= entry.Index {
 			l.Acknowledged = append(l.Acknowledged, i)
 		}
-		ledger := &c.world.nodes[i].members[n.place].engine.ledger
-		if (voter || i == n.index) && ledger.has(entry.Term) < entry.Index {
+		of := &c.world.nodes[i].members[n.place].engine.ledger
+		if (voter || i == n.index) && of.Has(entry.Term) < entry.Index {
 			l.Missing = append(l.Missing, i)
 		}
 	}

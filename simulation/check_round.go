@@ -118,7 +118,7 @@ func (c *checker) hears(n *member) {
 func (c *checker) asks(n *member, m *protocol.Message) {
 	r := &n.asking.vote
 	if rings := n.input == protocol.Ring; !rings || r.over || r.mark != m.Mark || r.term != m.Term {
-		*r = ballot{r.number + 1, false, m.Mark, m.Term, n.engine.ledger.end(), voters(0).with(n.index)}
+		*r = ballot{r.number + 1, false, m.Mark, m.Term, n.engine.ledger.End(), voters(0).with(n.index)}
 	}
 	c.counts[invariant.LeaderComplete]++
 	if m.Ledger != n.engine.told {

@@ -11,6 +11,7 @@ import (
 	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
+	"github.com/hustings/hustings/simulation/internal/ledger"
 	"github.com/hustings/hustings/simulation/invariant"
 )
 
@@ -31,7 +32,7 @@ const (
 )
 
 type engine struct {
-	ledger    ledger // durable at once: engines sync before they acknowledge
+	ledger    ledger.Ledger // durable at once: engines sync before they acknowledge
 	promise   elector.Promise
 	voted     memberstate.Term     // the largest term that its ledger's end was asked for with
 	told      memberstate.Position // where it has said last that its ledger ends
@@ -55,7 +56,7 @@ type engine struct {
 type addition struct {
 	from   uint8            // the index of the leader
 	term   memberstate.Term // 0: there is none
-	ledger ledger
+	ledger ledger.Ledger
 }
 
 // mostWrites is how many appends a node has between Heard and its ledger at one time.
@@ -93,7 +94,7 @@ func (e *engine) restart() { *e = engine{ledger: e.ledger, slow: e.slow} }
 // ledgerEnd is LedgerEnd.
 func (e *engine) ledgerEnd(term memberstate.Term) memberstate.Position {
 	e.voted = max(e.voted, term)
-	e.told = e.promise.End(term, e.ledger.end)
+	e.told = e.promise.End(term, e.ledger.End)
 	return e.told
 }
 
@@ -172,8 +173,8 @@ func (m *member) tick(half uint32) {
 func (e *engine) append(n *member) bool {
 	before := e.ledger
 	accepted := e.accept(n.world.options.Careless, e.leading, func() {
-		e.ledger.write(e.leading)
-		e.acked[n.index] = e.ledger.end().Index
+		e.ledger.Write(e.leading)
+		e.acked[n.index] = e.ledger.End().Index
 	})
 	if accepted {
 		n.world.check.accepts(n, &before, e.leading)
@@ -251,7 +252,7 @@ func (m *member) wrote(write uint32) {
 	}
 	before := e.ledger
 	accepted := e.accept(m.world.options.Careless, added.term, func() {
-		if !e.ledger.holds(&added.ledger) { // an older append of this term may come late
+		if !e.ledger.Holds(&added.ledger) { // an older append of this term may come late
 			e.ledger = added.ledger
 		}
 	})
@@ -259,7 +260,7 @@ func (m *member) wrote(write uint32) {
 		return
 	}
 	m.world.check.accepts(m, &before, added.term)
-	m.world.network.ship(m, added.from, rpc.HeartbeatResponse, added.term, ledger{term: added.ledger.term, last: added.ledger.last})
+	m.world.network.ship(m, added.from, rpc.HeartbeatResponse, added.term, ledger.Ledger{Term: added.ledger.Term, Last: added.ledger.Last})
 }
 
 // acknowledged counts who has what, as the engine is told. It takes an entry of this term
@@ -268,9 +269,9 @@ func (e *engine) acknowledged(n *member, p *parcel) {
 	if e.leading == 0 || p.message.Term != e.leading {
 		return
 	}
-	if p.ledger.last <= e.acked[p.from] {
+	if p.ledger.Last <= e.acked[p.from] {
 		return
 	}
-	e.acked[p.from] = p.ledger.last
+	e.acked[p.from] = p.ledger.Last
 	n.world.check.commits(n, n.world.options.reaches(e.acked[:]))
 }

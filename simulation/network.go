@@ -9,13 +9,14 @@ import (
 
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
+	"github.com/hustings/hustings/simulation/internal/ledger"
 	"github.com/hustings/hustings/simulation/trace"
 )
 
 // parcel is a message on its way: one of the election, or one of the engines.
 type parcel struct {
 	message  rpc.Message
-	ledger   ledger
+	ledger   ledger.Ledger
 	number   uint32 // which of its link it is, from 1
 	passage  int32  // its place in the trace
 	round    uint32 // of the world's: which its sender asks in, or answers
@@ -172,7 +173,7 @@ func (n *network) enter(from, to *node, m *rpc.Message) uint32 {
 }
 
 // ship puts an engine's message on its way: a ledger, or how far one has got.
-func (n *network) ship(from *member, to uint8, kind rpc.Kind, term memberstate.Term, l ledger) {
+func (n *network) ship(from *member, to uint8, kind rpc.Kind, term memberstate.Term, l ledger.Ledger) {
 	place := n.room()
 	p := n.pool[place]
 	p.message.Kind, p.message.Term, p.ledger = kind, term, l
@@ -198,7 +199,7 @@ func (n *network) release(place uint32) {
 	for {
 		p := n.pool[place]
 		if p.engine {
-			p.ledger.before = nil
+			p.ledger.Before = nil
 		}
 		n.free = append(n.free, place)
 		if p.rest == 0 {

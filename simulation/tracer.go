@@ -233,7 +233,7 @@ func (m *member) state() trace.NodeState {
 		Up: m.alive, Paused: m.paused, Saving: m.saves(), Incarnation: m.incarnation,
 		Role: g.Role, Term: g.Term, Vote: int(g.Vote) - 1, Leader: int(g.Leader) - 1,
 		Durable: m.durable().Term, DurableVote: int(m.durable().Vote) - 1,
-		Ledger: m.engine.ledger.end(), Asking: asking, Accepts: accepts, Serving: m.engine.leading,
+		Ledger: m.engine.ledger.End(), Asking: asking, Accepts: accepts, Serving: m.engine.leading,
 	}
 }
 

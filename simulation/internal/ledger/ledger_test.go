@@ -1,4 +1,4 @@
-package simulation
+package ledger
 
 import (
 	"testing"
@@ -9,10 +9,10 @@ import (
 )
 
 // ledgerOf has entries up to the given ones, each of another term.
-func ledgerOf(ends ...memberstate.Position) *ledger {
-	var l *ledger
+func ledgerOf(ends ...memberstate.Position) *Ledger {
+	var l *Ledger
 	for _, end := range ends {
-		l = &ledger{end.Term, end.Index, l}
+		l = &Ledger{end.Term, end.Index, l}
 	}
 	return l
 }
@@ -22,15 +22,15 @@ func TestTheFirstEntryThatIsLostIsNamed(t *testing.T) {
 		return memberstate.Position{Term: term, Index: index}
 	}
 	committed := ledgerOf(at(1, 3), at(4, 5), at(5, 9))
-	for lacks, l := range map[memberstate.Position]*ledger{
+	for lacks, l := range map[memberstate.Position]*Ledger{
 		at(5, 8): ledgerOf(at(1, 3), at(4, 5), at(5, 7)),
 		at(5, 6): ledgerOf(at(1, 3), at(4, 5), at(6, 20)),
 		at(4, 5): ledgerOf(at(1, 3), at(4, 4)),
 		at(4, 4): ledgerOf(at(1, 3), at(3, 7)),
 		at(1, 3): ledgerOf(at(1, 2)),
-		at(1, 1): new(ledger),
+		at(1, 1): new(Ledger),
 	} {
-		assert.Equal(t, lacks, l.lacks(committed))
+		assert.Equal(t, lacks, l.Lacks(committed))
 	}
-	assert.Zero(t, ledgerOf(at(1, 3), at(4, 5), at(5, 9), at(6, 11)).lacks(committed))
+	assert.Zero(t, ledgerOf(at(1, 3), at(4, 5), at(5, 9), at(6, 11)).Lacks(committed))
 }
