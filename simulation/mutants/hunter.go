@@ -131,7 +131,7 @@ func (h *hunter) build(ctx context.Context, m *mutant) error {
 func (h *hunter) goTool(ctx context.Context, module string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = filepath.Join(h.root, filepath.FromSlash(module))
-	cmd.Env = append(os.Environ(), "GOWORK=off")
+	cmd.Env = append(os.Environ(), "GOWORK=off", "HUSTINGS_TEST_WHOLE=1") // as in the gate
 	return cmd
 }
 

@@ -73,7 +73,7 @@ func forHandwritten(by string, limit time.Duration) ([]means, error) {
 // again in the end, from seeds on that it cannot have come to.
 func forGenerated(limit time.Duration) []means {
 	return []means{
-		simulator(0, min(glance, limit)), ownTests(isAny), otherTests, racedTests, explorer, simulator(1<<32, limit), databases,
+		simulator(0, min(glance, limit)), ownTests(isAny), otherTests, racedTests, wholeHosts, explorer, simulator(1<<32, limit), databases,
 	}
 }
 

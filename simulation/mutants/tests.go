@@ -50,6 +50,20 @@ var racedTests = means{"race detector", isAny, func(ctx context.Context, h *hunt
 	return h.testAll(ctx, all[:min(1, len(all))], "-race", "-short")
 }}
 
+// wholeHosts are worlds of whole processes, with what no other world runs.
+var wholeHosts = means{"whole hosts", isInHosts, func(ctx context.Context, h *hunter, _ *mutant) (sighting, error) {
+	return h.testAll(ctx, []suite{{".", "./simulation/shell"}})
+}}
+
+// isInHosts says whether those worlds run a mutant.
+func isInHosts(m *mutant) bool {
+	switch path.Dir(m.File) {
+	case "elector", "elector/protocol", "lease", "lease/mem", "lease/protocol", "lease/internal/row", "memberstate", "rpc", "internal/level", "internal/office":
+		return true
+	}
+	return false
+}
+
 // databases are real ones, started for this.
 var databases = means{"databases", isStored, func(ctx context.Context, h *hunter, m *mutant) (sighting, error) {
 	return h.testAll(ctx, []suite{elsewhere[path.Dir(m.File)]}, inDatabases)
