@@ -1,9 +1,8 @@
 // Checkpoints: a search that takes days can be stopped. It is written to a file every few minutes and
-// when it is stopped, and the next search with the same bounds goes on from there.
+// when it is stopped, and the next search with the same bounds resumes from there.
 //
-// States are numbers of nodes and of messages, which are written as they are in memory.
-// So a checkpoint is good for the executable that wrote it and for no other one, which
-// would not be the same code that is explored anyway.
+// States are numbers of nodes and of messages, which are written as they are in memory. So a checkpoint is only
+// good for the executable that wrote it. Another one would explore other code anyway.
 
 package explore
 
@@ -33,17 +32,16 @@ type checkpointHead struct {
 	Depth                   int
 	Transitions, Steps      uint64
 
-	// The violations that plain machines could not be led to: how many there were, and the
-	// first of them. A search with any is not complete, on whatever day it ends.
+	// The violations that plain machines did not reach: how many there were, and the first of them.
+	// A search with any is not complete, on whatever day it ends.
 	Unconfirmed int
 	Invariant   invariant.Invariant
 	What        string
 	Path        []Step
 }
 
-// save writes the search to the file that its options name. It is called with the lock, or
-// when nobody works any more. A search that may have taken a message for another one is not
-// worth it: what was written before that stays.
+// save writes the search to its checkpoint. It is called with the lock, or when no worker works any more. A search
+// that may have taken a message for another one is not saved: the old checkpoint stays.
 func (x *search) save() (err error) {
 	if x.registry.full.Load() {
 		return nil
@@ -89,7 +87,7 @@ func (x *search) write(out io.Writer) error {
 	return x.states.write(out)
 }
 
-// resume goes on from a checkpoint, if there is one, and says whether there was.
+// resume resumes from a checkpoint, and says whether there was one.
 func (x *worker) resume() (bool, error) {
 	file, err := os.Open(x.options.Checkpoint)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -99,7 +97,7 @@ func (x *worker) resume() (bool, error) {
 		return false, err
 	}
 	defer file.Close() //nolint:errcheck // it was only read
-	err = whole(file)
+	err = verifySum(file)
 	if err == nil {
 		err = x.read(bufio.NewReaderSize(file, 1<<20))
 	}
@@ -109,9 +107,8 @@ func (x *worker) resume() (bool, error) {
 	return true, nil
 }
 
-// whole says what is wrong with a file that does not end with the sum of all before, and
-// goes back to its beginning.
-func whole(file *os.File) error {
+// verifySum checks that a file ends with the checksum of everything before, and goes back to its beginning.
+func verifySum(file *os.File) error {
 	size, err := file.Seek(0, io.SeekEnd)
 	if err != nil {
 		return err
@@ -128,7 +125,7 @@ func whole(file *os.File) error {
 		return err
 	}
 	if [sha256.Size]byte(hash.Sum(nil)) != sum {
-		return errors.New("it is damaged: its sum is not that of what it holds")
+		return errors.New("it is damaged: its checksum does not match")
 	}
 	_, err = file.Seek(0, io.SeekStart)
 	return err
@@ -172,13 +169,13 @@ func (x *worker) read(in *bufio.Reader) error {
 		if r := x.states.record(at); !r.looked && !r.covered {
 			s := x.states.state(at)
 			x.frontier.add(waiting{x.rank(&s, r.depth), at})
-			x.ask(at, &s) // it may have been written before that
+			x.ask(at, &s) // the checkpoint may have been written before it was checked
 		}
 	}
 	return nil
 }
 
-// executableHash tells builds apart.
+// executableHash identifies a build.
 func executableHash() (sum [sha256.Size]byte, err error) {
 	name, err := os.Executable()
 	if err != nil {
@@ -196,7 +193,7 @@ func executableHash() (sum [sha256.Size]byte, err error) {
 	return [sha256.Size]byte(hash.Sum(nil)), nil
 }
 
-// raw is a list as it is in memory. It must hold numbers only.
+// raw is a list as it is in memory. It must hold only numbers.
 func raw[T any](list []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(list))), len(list)*int(unsafe.Sizeof(*new(T)))) //nolint:gosec // its elements are plain numbers
 }

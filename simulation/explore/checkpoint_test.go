@@ -15,8 +15,7 @@ import (
 	"github.com/hustings/hustings/simulation/invariant"
 )
 
-// A search that is stopped again and again comes to the same end as one that is not, and
-// leaves nothing behind.
+// A search that is stopped again and again finds the same as one that is not, and leaves no file behind.
 func TestASearchGoesOnWhereItWasStopped(t *testing.T) {
 	bounds := Bounds{Members: 3, Terms: 1, Beats: 1, Entries: 1, NoHints: true}
 	whole, err := Explore(t.Context(), Options{Bounds: bounds})
@@ -42,9 +41,8 @@ func TestASearchGoesOnWhereItWasStopped(t *testing.T) {
 	assert.NoFileExists(t, o.Checkpoint)
 }
 
-// A search that has more to name than there is room for takes messages for others. What it
-// comes to then is not written over what it had before, or those who go on from there would
-// come to an end that is none.
+// A search with more messages than there is room for takes some for others. It must not write that over the
+// old checkpoint, because a search resumed from it could end as complete and not be.
 func TestASearchThatMistakesMessagesKeepsItsOldCheckpoint(t *testing.T) {
 	o := Options{Bounds: Bounds{Members: 2, Terms: 2, Beats: 1, Entries: 1}, MaxStates: 500, Checkpoint: filepath.Join(t.TempDir(), "checkpoint")}
 	_, err := Explore(t.Context(), o)
@@ -69,7 +67,7 @@ func TestASearchThatMistakesMessagesKeepsItsOldCheckpoint(t *testing.T) {
 	assert.True(t, bytes.Equal(good, text), "the checkpoint is the one from before")
 }
 
-// If a checkpoint cannot be written the search ends, and the last one is left to go on from.
+// If a checkpoint cannot be written the search ends, and the last one is left to resume from.
 func TestASaveThatFailsKeepsTheOldCheckpoint(t *testing.T) {
 	o := Options{Bounds: Bounds{Members: 3, Terms: 1, Beats: 1}, MaxStates: 500, Checkpoint: filepath.Join(t.TempDir(), "checkpoint")}
 	_, err := Explore(t.Context(), o)
@@ -98,9 +96,9 @@ func TestASaveThatFailsKeepsTheOldCheckpoint(t *testing.T) {
 	}
 }
 
-// A checkpoint may be written when states have been kept that nobody has asked yet. They are
-// asked when the search goes on, for they are not found again.
-func TestWhatWasNotAskedIsAskedWhenTheSearchGoesOn(t *testing.T) {
+// A checkpoint may be written when new states have been kept and not yet checked. They are checked when the
+// search is resumed, because they are not found again.
+func TestUncheckedStatesAreCheckedAfterAResume(t *testing.T) {
 	o := Options{Checkpoint: filepath.Join(t.TempDir(), "checkpoint")}
 	x := beginning(o, 1, 2, 3)
 	require.True(t, x.exchange(t.Context()))
@@ -119,7 +117,7 @@ func TestWhatWasNotAskedIsAskedWhenTheSearchGoesOn(t *testing.T) {
 	assert.NoFileExists(t, o.Checkpoint)
 }
 
-// A violation that plain machines could not be led to is still one on another day.
+// A violation that plain machines did not reach is still one after a resume.
 func TestAViolationInDoubtIsNotForgotten(t *testing.T) {
 	o := Options{Checkpoint: filepath.Join(t.TempDir(), "checkpoint")}
 	x := beginning(o)

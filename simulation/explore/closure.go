@@ -1,32 +1,32 @@
-// Silent steps wait: the closure of a node under steps that nobody notices.
+// Silent steps wait: the closure of a node under steps that no other node notices.
 //
-// The intuition: a step is silent if it says nothing and makes nothing durable. For example, a follower
-// whose alarm has rung becomes a candidate. Nobody else can notice that, so it makes no difference
+// The intuition: a step is silent if it sends nothing and makes nothing durable. For example, a follower
+// whose alarm has rung becomes a candidate. No other node can notice that, so it makes no difference
 // whether it happens now or after n1 has done something: what the step needs, an alarm or a message
-// that was sent, will still be there. So the explorer has no transition for it. A node in a state stands for all that
-// it can become by silent steps, its closure, and a transition is any number of silent steps of one
-// node and then one step that others can notice.
+// that was sent, will still be there. So the explorer has no transition for it. A node in a state stands for its
+// closure, which is everything that it can become by silent steps. A transition is any number of silent steps
+// of one node and then one step that others can notice.
 //
 // The cases:
 //
 //   - The step needs no message that was sent: its alarm rings, its engine or an operator does
-//     something, or a stale message arrives. These steps give the closure in this file, which depends only on the
-//     node and on the largest term that the others have come to, and is worked out once.
-//   - The step needs a message that was sent. closure_search.go adds these: it goes from the closure of a node by
-//     each message that it may hear to further closures. What one message does to all nodes
-//     of a closure (its reaction) is worked out once, too.
+//     something, or a stale message arrives. These steps give the closure in this file. It depends only on the
+//     node and on the largest term that the others have reached, and is worked out once.
+//   - The step needs a message that was sent. closure_search.go adds these steps: it goes from the closure of a
+//     node, by each message that the node may hear, to further closures. What one message does to all nodes of a
+//     closure (its reaction) is worked out once, too.
 //   - A crash is silent: what is durable stays so until the next step that others notice. It is not
 //     silent where time passes, because a process that has started again waits from then on, and it
 //     matters how long ago that was. There a crash is a transition of its own (successors.go).
 //   - Time passes for all nodes at once. A silent step before a tick can as well come after it.
-//   - A silent step begins a lease. Leases are compared by the longest one in each closure, because a lease
+//   - A silent step begins a lease. The check of leases uses the longest one in each closure, because a lease
 //     that a member could hold must be as sound as one that it holds.
 //
 // The fix that looks right and is wrong is to keep only the last nodes of a closure, those that have nothing
 // silent left to do. A silent step gives things up: a candidate that has begun a new round does not
 // count the answers to the old one any more, so the node before the step must be able to go on, too.
 //
-// What it buys: the closure of a candidate among five has up to twelve thousand nodes, and each of them would
+// What it saves: the closure of a candidate among five has up to twelve thousand nodes, and each of them would
 // otherwise be a state of its own, combined with those of the other four.
 
 package explore
@@ -37,16 +37,16 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// closure is all that a node can become by silent steps without hearing anything, and the steps that
+// closure is everything that a node can become by silent steps that need no message, and the steps that
 // others can notice from there, now and after a message.
 type closure struct {
 	most  memberstate.Term // the largest term of the others
 	nodes []silentNode     // itself first
 	steps []closureStep
-	terms uint8 // that some of this needs
+	terms uint8 // the terms that stale messages in it need, as bits
 	lease int   // ticks of the longest lease in it
 
-	// What messages do to any of these nodes, as far as that was asked: nothing, something, or
+	// Reactions to messages, as far as they were asked for. A message does nothing, something, or
 	// something of which a part is silent.
 	reactions              [][]closureStep // by message
 	none, some, onlySilent messageSet
@@ -55,20 +55,20 @@ type closure struct {
 // silentNode is a node after silent steps.
 type silentNode struct {
 	node   nodeID
-	after  int32 // place of the one before
+	after  int32 // the place of the node before the last step
 	input  inputID
-	inputs uint32 // that can happen to it at any time
+	inputs uint32 // how many inputs can happen to it at any time
 	ended  bool   // the round of votes that was under way is over
 }
 
-// closureStep is a step that begins in a node of a closure. Of steps with the same result there is one.
+// closureStep is a step from a node of a closure. Of steps with the same result there is one.
 type closureStep struct {
 	stepResult
 	last
 }
 
-// closureOf is the closure of a node, which each worker works out once. Not to remember it costs 36 % more
-// CPU time and half as much memory again.
+// closureOf returns the closure of a node, which each worker works out once. Without this cache a search
+// takes 36 % more CPU time and half as much memory again.
 func (m *model) closureOf(id nodeID, most memberstate.Term) *closure {
 	for len(m.closures) <= int(id) {
 		m.closures = append(m.closures, [mostTerms + 1]*closure{})
@@ -83,14 +83,14 @@ func (m *model) workClosure(id nodeID, most memberstate.Term) *closure {
 	d := &closure{most: most}
 	m.closureMarks.clear()
 	d.become(m, silentNode{node: id})
-	for looked := 0; looked < len(d.nodes); looked++ { //nolint:intrange // there get to be more
+	for looked := 0; looked < len(d.nodes); looked++ { //nolint:intrange // the list grows
 		d.undergo(m, looked)
 	}
 	d.nodes = slices.Clip(d.nodes)
 	return d
 }
 
-// become adds what it can become, if it is new.
+// become adds a node to the closure, if it is new.
 func (d *closure) become(m *model, s silentNode) {
 	if m.closureMarks.add(s.node, s.ended) {
 		s.inputs = m.unpromptedOf(s.node).inputs[d.most]
@@ -106,7 +106,7 @@ func (d *closure) undergo(m *model, i int) {
 	d.terms |= always.terms
 	for _, e := range always.events {
 		switch {
-		case e.term > d.most: // so are the rest
+		case e.term > d.most: // and so are the rest
 			return
 		case e.node != 0:
 			d.become(m, silentNode{node: e.node, ended: before.ended || e.ended, after: int32(i), input: e.input})
@@ -122,7 +122,7 @@ func (d *closure) undergo(m *model, i int) {
 	}
 }
 
-// addClosureStep adds one, unless nothing comes of it that does not come of another one.
+// addClosureStep adds a step, unless another one has the same result.
 func addClosureStep(all []closureStep, d closureStep) []closureStep {
 	if d.beyond || slices.ContainsFunc(all, func(other closureStep) bool { return other.is(d.stepResult) }) {
 		return all
@@ -130,7 +130,7 @@ func addClosureStep(all []closureStep, d closureStep) []closureStep {
 	return append(all, d)
 }
 
-// try finds out what messages do to any of these, as far as that is not known.
+// try finds the reactions to messages, as far as they are not known.
 func (d *closure) try(m *model, heard *messageSet) {
 	rest := heard.without(&d.none)
 	rest = rest.without(&d.some)
@@ -175,8 +175,8 @@ func (d *closure) reaction(m *model, id messageID) (does []closureStep) {
 	return does
 }
 
-// mark marks all of these, and returns how many are new, and how many inputs can happen to
-// those at any time.
+// mark marks all nodes of the closure. It returns how many are new, and how many inputs can happen to those
+// at any time.
 func (d *closure) mark(marks *marks, ended bool) (added, inputs uint32) {
 	for i := range d.nodes {
 		if b := &d.nodes[i]; marks.add(b.node, ended || b.ended) {

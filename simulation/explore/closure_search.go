@@ -1,4 +1,4 @@
-// What a node can become by silent steps, given what it may hear: a search from closure to closure.
+// The search for everything that a node can become by silent steps, given what it may hear.
 // The essay is at the head of closure.go.
 
 package explore
@@ -13,24 +13,24 @@ import (
 type closureSearch struct {
 	model    *model
 	key      *localKey
-	local    *local // enters what can be noticed on the way; nil: nothing does
+	local    *local // collects the steps that others notice; nil: they are not needed
 	within   bool   // no further than the round of votes that is under way
 	parts    []closurePart
 	looked   int      // how many of the parts were looked at
-	size     int      // of all of these
-	relevant relevant // what is known to do something to any of them
-	wrong    bool     // something is, so it went no further
+	size     int      // of all parts together
+	relevant relevant // what is known to do something to any of these nodes
+	wrong    bool     // an invariant was broken, so it went no further
 }
 
-// closurePart is the closure of one of the nodes that the search has come to.
+// closurePart is the closure of one of the nodes that the search has reached.
 type closurePart struct {
 	*closure
 	from  silentNode
 	first int // place among all that it can become
 }
 
-// silently is all that a node can become by silent steps, itself first. It may have some of
-// these more than once.
+// silently is everything that a node can become by silent steps, itself first. Some nodes may be in it more
+// than once.
 func (m *model) silently(key *localKey) (base []silentNode) {
 	w := closureSearch{model: m, key: key}
 	w.run()
@@ -52,7 +52,7 @@ func (w *closureSearch) run() {
 	w.from(w.key.node)
 }
 
-// from goes on from a node, unless something was wrong.
+// from goes on from a node, unless an invariant was broken.
 func (w *closureSearch) from(id nodeID) {
 	w.become(silentNode{node: id})
 	for ; w.looked < len(w.parts) && !w.wrong; w.looked++ {
@@ -60,7 +60,7 @@ func (w *closureSearch) from(id nodeID) {
 		d.try(w.model, &w.key.heard)
 		w.enter(&d, d.steps)
 		heard := w.key.heard.and(&d.some)
-		if w.local == nil { // of what is noticed nothing is entered
+		if w.local == nil { // steps that others notice are not needed
 			heard = heard.and(&d.onlySilent)
 		}
 		for id := range heard.all {
@@ -80,8 +80,8 @@ func (w *closureSearch) sources() []nodeID {
 	return nodes
 }
 
-// enter sorts what is done on the way: as silent, as what only says something, or as what is
-// noticed.
+// enter sorts the steps of a closure: silent ones, those that only send something, and those that others
+// notice.
 func (w *closureSearch) enter(from *closurePart, does []closureStep) {
 	for i := range does {
 		d := &does[i]
@@ -120,8 +120,8 @@ func (w *closureSearch) become(s silentNode) {
 	}
 }
 
-// harmless says whether messages lead nowhere new from the closures of some nodes, if the largest term of
-// the others is most.
+// harmless says whether messages lead to no new node from the closures of these nodes, if most is the largest
+// term of the others.
 func (m *model) harmless(who *sourceNodes, most memberstate.Term, heard messageSet) bool {
 	if who.by != 0 {
 		heard = m.renameSaid(&heard, who.by)
@@ -136,14 +136,14 @@ func (m *model) harmless(who *sourceNodes, most memberstate.Term, heard messageS
 	return true
 }
 
-// marks are a set of nodes, with and without the end of a round, that is quickly emptied.
+// marks is a set of nodes, with and without the end of a round, that can be emptied quickly.
 type marks struct {
 	in  [2][]uint32 // by node: in which set it was last
 	now uint32
 }
 
 func (s *marks) clear() {
-	if s.now++; s.now == 0 { // it has begun again, and what is in there is as old as can be
+	if s.now++; s.now == 0 { // it has wrapped around, so old marks would look new
 		clear(s.in[0])
 		clear(s.in[1])
 		s.now = 1

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// eachKey goes through nodes with what they may hear, some of those that a search comes to.
+// eachKey calls look for some nodes of a search, each with messages that it may hear.
 func eachKey(t *testing.T, every int, look func(t *testing.T, m *model, key *localKey)) {
 	t.Helper()
 	long(t)
@@ -26,8 +26,7 @@ func eachKey(t *testing.T, every int, look func(t *testing.T, m *model, key *loc
 	}
 }
 
-// What a node can become by silent steps, and what it can do then, is worked out in large
-// parts. It is the same step by step.
+// A closure and the steps from it are worked out in large parts. The result must be that of single steps.
 func TestAClosureLeavesNothingOut(t *testing.T) {
 	eachKey(t, 10, func(t *testing.T, m *model, key *localKey) {
 		t.Helper()
@@ -47,7 +46,7 @@ func TestAClosureLeavesNothingOut(t *testing.T) {
 	})
 }
 
-// being is what a node can be, and whether its round of votes is over by then.
+// being is a node, and whether its round of votes is over by then.
 type being struct {
 	node  nodeID
 	ended bool
@@ -68,7 +67,7 @@ type steps struct {
 	become map[being]bool
 }
 
-// stepByStep takes the steps of a node one after the other.
+// stepByStep takes the steps of a node one by one.
 func (m *model) stepByStep(key *localKey) *steps {
 	all := &steps{become: map[being]bool{{key.node, false}: true}}
 	for due := []being{{key.node, false}}; len(due) > 0; due = due[1:] {
@@ -105,9 +104,9 @@ func (m *model) stepByStep(key *localKey) *steps {
 	return all
 }
 
-// What is left out of what a node can do can be come to silently from something else that
-// looks the same and is not left out; and of what is not that cannot be said.
-func TestWhatIsLeftOutIsComeToLater(t *testing.T) {
+// A successor that is left out can be reached silently from one that looks the same and is kept, or what it
+// sends is sent at once.
+func TestASubsumedSuccessorIsReachedLater(t *testing.T) {
 	eachKey(t, 10, func(t *testing.T, m *model, key *localKey) {
 		t.Helper()
 		w := &closureSearch{model: m, key: key, local: &local{}}
@@ -141,7 +140,7 @@ func TestWhatIsLeftOutIsComeToLater(t *testing.T) {
 	})
 }
 
-// after is what a node can silently become after it has done something.
+// after is everything that a node can silently become after a successor's step.
 func (m *model) after(key *localKey, s *successor) map[being]bool {
 	then := localKey{node: s.node, most: key.most, heard: key.heard}
 	if s.ended {
@@ -150,7 +149,7 @@ func (m *model) after(key *localKey, s *successor) map[being]bool {
 	return m.beings(&then)
 }
 
-// Marks are as good as new when they have been used as often as can be counted.
+// Marks that have wrapped around are like new.
 func TestMarksBeginAgain(t *testing.T) {
 	s := marks{now: ^uint32(0) - 1}
 	s.clear()

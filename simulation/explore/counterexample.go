@@ -1,4 +1,4 @@
-// The way to a violation, as the explorer went it: what happened, one thing after the other, by names that do not
+// The path to a violation, as the explorer found it: a sequence of moves, with names of the members that do not
 // change on the way.
 
 package explore
@@ -11,23 +11,23 @@ import (
 	"github.com/hustings/hustings/simulation/invariant"
 )
 
-// move is a step as the explorer took it: what happened to a member that has other names
-// in every state, and what it was after that.
+// move is a step as the explorer took it: the input of a member, which has other names in every state, and the
+// node after it.
 type move struct {
 	name    renaming // from the names in the state to those at the beginning
 	input   inputID
 	now     nodeID
-	missing int  // whose clocks missed it, if time passed
-	atOnce  bool // it only says something, and is no step of the search
+	missing int  // the nodes whose clocks missed it, for a tick
+	atOnce  bool // it only sends something, and is no transition
 }
 
-// violated notes a violation, with the way there. It ends the search, unless plain machines
-// cannot be led there: then another one is looked for, for a while. One that is found when the
-// search was just stopped counts more than that.
+// violated notes a violation, with the path to it. That ends the search, unless plain machines do not reach it:
+// then the search looks for another one, for a while. A violation found just when the search was stopped counts
+// more than that.
 func (x *worker) violated(at int32, i int, w *wrong) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.registry.full.Load() || x.decided() { // names are not to be trusted any more, or somebody was faster
+	if x.registry.full.Load() || x.decided() { // names cannot be trusted any more, or another worker was faster
 		return
 	}
 	x.model.learn()
@@ -58,10 +58,10 @@ func (x *search) decided() bool {
 	return v != nil && v.Script != nil || x.unconfirmed >= mostUnconfirmed
 }
 
-// mostUnconfirmed is how many violations may be found to which plain machines cannot be led.
+// mostUnconfirmed is how many violations may be found that plain machines do not reach.
 const mostUnconfirmed = 300
 
-// wayTo is the way to a state, and the names of the members there.
+// wayTo is the path to a state, and the names of the members there.
 func (x *worker) wayTo(at int32) (way []move, name renaming) {
 	var origins []int32
 	for ; at > 0; at = x.states.record(at).parent {
@@ -78,8 +78,8 @@ func (x *worker) wayTo(at int32) (way []move, name renaming) {
 	return way, name
 }
 
-// walked adds what happened from a state to the next one, and gives the names there. The steps
-// are not kept with the states: they are found again.
+// walked adds the moves from a state to the next one, and returns the names there. States do not keep them, so
+// they are searched for again.
 func (x *worker) walked(to int32, way []move, name renaming) ([]move, renaming) {
 	o, state := x.states.record(to).origin, x.states.state(to)
 	from := x.states.state(o.parent)
@@ -102,7 +102,7 @@ func (x *worker) walked(to int32, way []move, name renaming) ([]move, renaming) 
 	return way, name
 }
 
-// settles is what becomes of a state at once.
+// settles is the state after everything that happens at once.
 func (x *worker) settles(s state) state {
 	x.saturate(&s, nil)
 	x.model.forget(&s)
@@ -110,7 +110,7 @@ func (x *worker) settles(s state) state {
 	return least
 }
 
-// settle adds what happens at once in a state, and gives the names in its canonical form.
+// settle adds what happens at once in a state, and returns the names in its canonical form.
 func (x *worker) settle(s *state, way []move, name renaming) ([]move, renaming) {
 	x.saturate(s, func(i int, in inputID) { way = append(way, move{name: name, input: in, now: s.nodes[i], atOnce: true}) })
 	x.model.forget(s)
@@ -118,7 +118,7 @@ func (x *worker) settle(s *state, way []move, name renaming) ([]move, renaming) 
 	return way, name.after(x.model.renamings[by].back())
 }
 
-// saying is what has a node say something without a change.
+// saying is the input that makes a node send a message without a change.
 func (m *model) saying(key *localKey, id messageID) inputID {
 	says := func(in inputID) bool {
 		return slices.ContainsFunc(m.take(key.node, in), func(t stepResult) bool { return t.node == key.node && slices.Contains(t.says, id) })
@@ -154,7 +154,7 @@ func (x *worker) takeLeases(s *state, name renaming) (way []move) {
 	return way
 }
 
-// silentTo are silent steps up to a place among all that there are.
+// silentTo are the silent steps up to a place among all of them.
 func silentTo(base []silentNode, at int, name renaming) (way []move) {
 	for ; at > 0; at = int(base[at].after) {
 		way = append(way, move{name: name, input: base[at].input, now: base[at].node})
@@ -163,8 +163,8 @@ func silentTo(base []silentNode, at int, name renaming) (way []move) {
 	return way
 }
 
-// movesTo are those and one step more, after which the node is another one, or as it was
-// if that is not known. They are told as they were worked out, among members in other seats.
+// movesTo are those and one step more. After it the node is now, or, if now is 0, as it was before. The moves are
+// worked out for the members for which the step was.
 func (m *model) movesTo(key *localKey, by int, does *last, now nodeID, name renaming) []move {
 	like := localKey{m.renameNode(key.node, by), key.most, m.renameSaid(&key.heard, by)}
 	base, name := m.silently(&like), name.after(m.renamings[by].back())
@@ -176,7 +176,7 @@ func (m *model) movesTo(key *localKey, by int, does *last, now nodeID, name rena
 	return append(silentTo(base, does.after, name), move{name: name, input: does.input, now: now})
 }
 
-// told are moves as steps, without those that are no steps of the search.
+// told describes moves as steps, without those that are no transitions.
 func (m *model) told(way []move) (steps []Step) {
 	nodes := newPlayer(m).nodes
 	for _, of := range way {
@@ -198,7 +198,7 @@ func (m *model) told(way []move) (steps []Step) {
 	return steps
 }
 
-// step tells a move.
+// step describes a move.
 func (m *model) step(of move) Step {
 	in := m.inputs[of.input]
 	if in.kind == passes {
@@ -213,7 +213,7 @@ func (m *model) step(of move) Step {
 	return s
 }
 
-// body is the message of the election that an input delivers, if it does.
+// body is the message of the election that an input delivers, if any.
 func (m *model) body(in input) *protocol.Message {
 	switch {
 	case in.kind == stale:
@@ -225,7 +225,7 @@ func (m *model) body(in input) *protocol.Message {
 	}
 }
 
-// missed is whose clocks missed the time that passed.
+// missed are the nodes whose clocks missed a tick.
 func (m *model) missed(of *move) (missing int) {
 	for i := range m.bounds.Members {
 		missing |= (of.missing >> i & 1) << of.name[i]

@@ -1,5 +1,5 @@
-// Confirming a violation: sessions that know nothing of the reductions are led the way that the explorer
-// found. Some reductions let more happen than can, so this may fail.
+// Confirming a violation: plain sessions, without the reductions, follow the path that the explorer found.
+// Some reductions allow more than can happen, so this may fail.
 
 package explore
 
@@ -9,8 +9,8 @@ import (
 	"github.com/hustings/hustings/elector/protocol"
 )
 
-// confirm finds steps by which plain sessions get to the violation, and leaves out those that are not
-// needed. If they cannot be led there, only what the explorer did is told.
+// confirm finds steps by which plain sessions reach the violation, and removes those that are not needed. If they
+// do not reach it, only the explorer's path is reported.
 func (v *Violation) confirm(m *model, way []move) {
 	v.Path = m.told(way)
 	s := m.scripted(way)
@@ -21,13 +21,12 @@ func (v *Violation) confirm(m *model, way []move) {
 	s.shrink(m)
 	p, err := s.play(m)
 	if err != nil || p.defect.none() {
-		return // it was, a moment ago
+		return // impossible: it was there a moment ago
 	}
 	v.Script, v.Path, v.What = s, p.steps, p.defect.what
 }
 
-// scripted is a script by which plain machines get to a violation on the way of the
-// explorer; nil if they do not.
+// scripted is a script by which plain machines reach a violation on the explorer's path; nil if they do not.
 func (m *model) scripted(way []move) *Script {
 	s := &Script{members: m.bounds.Members, leak: m.bounds.Leak, noPreVote: m.bounds.NoPreVote, leases: m.bounds.Leases, pauses: m.bounds.Pauses}
 	p := newPlayer(m)
@@ -45,10 +44,10 @@ func (m *model) scripted(way []move) *Script {
 	return nil
 }
 
-// follow is the acts by which plain machines do what the explorer did. If a message is heard that was
-// never sent but could have been, its sender is made to send one like it first.
+// follow returns the acts by which plain machines do what the explorer did. If a stale message is heard that was
+// never sent, its sender is first made to send one like it.
 //
-// Lead returns as late as it can: when what follows is possible only after it has.
+// Lead returns as late as possible: when the next move is possible only after that.
 func (p *player) follow(of move, last bool) []act {
 	for _, a := range p.candidates(of) {
 		if p.leads(&a, of, last) {
@@ -92,7 +91,7 @@ func (p *player) all(node int) (all []act) {
 	return append(all, p.hearings(node, func(*message) bool { return true })...)
 }
 
-// hearings are that a node hears what was said and is for it, the newest first.
+// hearings are the deliveries to a node of messages that were sent to it, the newest first.
 func (p *player) hearings(node int, fit func(*message) bool) (all []act) {
 	for step := len(p.said); step > 0; step-- {
 		for k := range p.said[step-1] {
@@ -104,9 +103,8 @@ func (p *player) hearings(node int, fit func(*message) bool) (all []act) {
 	return all
 }
 
-// candidates are the acts that could be what the explorer did. Its messages have other
-// numbers, so of those that look alike the newest is tried first; and one that comes too
-// late may be any that does the same.
+// candidates are the acts that could be the explorer's move. Messages have other numbers there, so of those that
+// look alike the newest is tried first. A stale message may be any that has the same effect.
 func (p *player) candidates(of move) (all []act) {
 	in := p.model.inputs[of.input]
 	a := act{kind: in.kind, missing: p.model.missed(&of)}
@@ -127,8 +125,7 @@ func (p *player) candidates(of move) (all []act) {
 	return all
 }
 
-// looksLike says whether a message that was sent is one of the explorer's, but for how
-// rounds are numbered.
+// looksLike says whether a message that was sent equals the explorer's, apart from the numbers of rounds.
 func (m *model) looksLike(of move, sent *message) bool {
 	in := m.inputs[of.input]
 	if in.kind == delivered && m.messages[in.message].engine {
@@ -141,8 +138,8 @@ func (m *model) looksLike(of move, sent *message) bool {
 	return !sent.engine && unnumbered(sent.body) == unnumbered(m.body(in).Renamed(of.name.of))
 }
 
-// leads says whether an act does to plain machines what a move did to the explorer's: its
-// node becomes the same, or a violation comes of it.
+// leads says whether an act does to plain machines what a move did to the explorer's: its node becomes the same,
+// or an invariant is broken.
 func (p *player) leads(a *act, of move, last bool) bool {
 	q := p.clone()
 	if q.act(a) != nil {
@@ -156,7 +153,7 @@ func (p *player) leads(a *act, of move, last bool) bool {
 	return now == want || p.model.returned(&now) == want
 }
 
-// shrink leaves out what the violation does not need.
+// shrink removes acts that the violation does not need.
 func (s *Script) shrink(m *model) {
 	for again := true; again; {
 		again = false
@@ -173,7 +170,7 @@ func (s *Script) breaksStill(m *model) bool {
 	return err == nil && !p.defect.none() && p.defect.invariant == *s.breaks
 }
 
-// without is the script without a step; nil if what was said in it is heard later.
+// without is the script without a step; nil if a later step needs a message of it.
 func (s *Script) without(step int) *Script {
 	smaller := *s
 	smaller.acts = slices.Delete(slices.Clone(s.acts), step, step+1)

@@ -1,4 +1,4 @@
-// A violation as people see it: as text, and as a run that can be drawn.
+// A violation for people: as text, and as a run that can be drawn.
 
 package explore
 
@@ -13,22 +13,21 @@ import (
 	"github.com/hustings/hustings/simulation/trace"
 )
 
-// Violation is an invariant that did not hold, and the way there.
+// Violation is a broken invariant, and the path to it.
 type Violation struct {
 	Invariant invariant.Invariant
 	What      string
-	// Path is the way. If there is a Script it is what plain machines did, without what they
-	// did not need. Else it is what the explorer did: of steps that somebody notices there
-	// are as few as can be, and with them is what they need.
+	// Path is the path to it. If there is a Script, it is that of plain machines, without steps that
+	// they did not need. Otherwise it is the explorer's: as few transitions as possible, with the
+	// silent steps that they need.
 	Path []Step
-	// Script is the way for machines that know nothing of the explorer. It is nil if they
-	// could not be led there: since messages that come too late are not remembered one by
-	// one, a violation may be one that cannot be. Nobody tries after [Live], whose network
-	// forgets, and a script's does not.
+	// Script is the path for plain machines, which do not have the explorer's reductions. It is nil if
+	// they do not reach the violation: stale messages are not remembered one by one, so it may be
+	// impossible. There is none after [Live], whose network forgets, because a script's does not.
 	Script *Script
 }
 
-// Text is the script with what its steps are; empty if there is none.
+// Text is the script with descriptions of its steps; empty if there is none.
 func (v *Violation) Text() string {
 	if v.Script == nil {
 		return ""
@@ -38,12 +37,12 @@ func (v *Violation) Text() string {
 
 func (v *Violation) Error() string { return fmt.Sprintf("%v: %s", v.Invariant, v.What) }
 
-// Step is something that happened on the way.
+// Step is something that happened on the path.
 type Step struct {
-	Node int // -1: at none
+	Node int // -1: none
 	What string
-	// Heard is the message that was received, if one was; By is in which step it was said,
-	// counted from 1, or 0 if that is not known.
+	// Heard is the message that was received, if any; By is the step that sent it, counted from 1,
+	// or 0 if that is not known.
 	Heard *protocol.Message
 	By    int
 	// State is the node's after this.
@@ -72,7 +71,7 @@ func tickStep(missing, members int) Step {
 	return Step{Node: -1, What: strings.Join(text, ", "), Tick: true, Missed: missing}
 }
 
-// state is what can be seen of a node.
+// state is the part of a node that can be drawn.
 func (n *node) state() trace.NodeState {
 	index := func(s memberstate.Seat) int { return int(s) - 1 }
 	m := &n.session.Machine
@@ -95,11 +94,11 @@ func (n *node) state() trace.NodeState {
 // everyStep is how long a step takes in a trace.
 const everyStep = 5 * time.Millisecond
 
-// Trace is the way as a run that can be drawn. Its times mean nothing but an order; and of
-// messages it shows only those that were received.
+// Trace is the path as a run that can be drawn. Its times mean nothing but an order, and it shows only messages
+// that were received.
 func (v *Violation) Trace(members int) *trace.Trace { return traceOf(members, v.Path, v) }
 
-// traceOf draws a way, and what is violated in the end, if anything is.
+// traceOf draws a path, and the violation at its end, if any.
 func traceOf(members int, path []Step, v *Violation) *trace.Trace {
 	d := newDrawing(members, v != nil)
 	t := d.trace
@@ -111,19 +110,19 @@ func traceOf(members int, path []Step, v *Violation) *trace.Trace {
 	t.Virtual, t.Events = t.End, uint64(len(path))
 	if v != nil {
 		d.violated(v, path)
-		t.End += everyStep // so that a lease can be seen that begins with the last step
+		t.End += everyStep // so that a lease that begins with the last step can be seen
 	}
 	d.bands(0)
 	return t
 }
 
-// drawing is a trace in the making.
+// drawing is a trace under construction.
 type drawing struct {
 	trace  *trace.Trace
 	past   bool  // all of it led to a violation
 	last   []int // by node: its newest moment
-	steps  []int // by step: its moment, if it is one of a node
-	leases []int // by node: the band of the lease that it holds, or -1
+	steps  []int // by step: its moment, if it has a node
+	leases []int // by node: the band of its lease, or -1
 }
 
 func newDrawing(members int, past bool) *drawing {
@@ -160,7 +159,7 @@ func (d *drawing) step(s *Step) {
 	d.steps[len(d.steps)-1] = d.last[s.Node]
 }
 
-// tick draws that time has passed, at every node: a clock that misses it is a fault.
+// tick draws a tick at every node; a clock that misses it is a fault.
 func (d *drawing) tick(s *Step) {
 	for i := range d.last {
 		m := trace.Moment{Node: i, What: "its clock ticks", Kind: trace.Ticked, Passage: -1, Cause: d.last[i], State: d.trace.Moments[d.last[i]].State}
@@ -171,7 +170,7 @@ func (d *drawing) tick(s *Step) {
 	}
 }
 
-// moment adds what happened now.
+// moment adds a moment.
 func (d *drawing) moment(m trace.Moment) {
 	m.At, m.Past = d.trace.End, d.past
 	d.last[m.Node] = len(d.trace.Moments)
@@ -197,7 +196,7 @@ func (d *drawing) bands(holders int) {
 	}
 }
 
-// violated draws what the way leads to, at the node that did the last step.
+// violated draws the violation, at the node that took the last step.
 func (d *drawing) violated(v *Violation, path []Step) {
 	t, node := d.trace, 0
 	for i := range path {

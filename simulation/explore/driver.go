@@ -1,4 +1,4 @@
-// The driver of a session: what the session has asked it for, and what of that goes on beside the steps.
+// The driver of a session: what the session has asked it for, and the events that follow from that.
 
 package explore
 
@@ -10,17 +10,16 @@ import (
 	"github.com/hustings/hustings/simulation/invariant"
 )
 
-// driver is what runs beside the steps of a session.
+// driver is the state beside the steps of a session.
 type driver struct {
 	hold        time.Duration    // until when the lease is held, by the node's clock; 0: none is
-	lead        memberstate.Term // the newest that the engine's Lead was called for
-	runs, ended bool             // that Lead; its context
+	lead        memberstate.Term // the newest term that the engine's Lead was called for
+	runs, ended bool             // that Lead runs; its context has ended
 	pause       uint32           // the number of the pause that a handover waits for; 0: none does
 	paused      bool             // for a handover
 }
 
-// canonize takes away what tells apart two nodes that behave alike, as the session's own
-// canonical form does.
+// canonize removes what does not affect behaviour, as the session's own canonical form does.
 func (o *driver) canonize(n *node, r *protocol.Rules) {
 	if o.hold != 0 {
 		o.hold = protocol.CanonicalNow + max(o.hold-n.time.now, 0)
@@ -34,10 +33,10 @@ func (o *driver) canonize(n *node, r *protocol.Rules) {
 // holdsLease says whether the node holds a lease, by its own clock.
 func (n *node) holdsLease() bool { return n.driver.hold > n.time.now }
 
-// leaseLeft is how many ticks it holds that lease on, by its own clock.
+// leaseLeft is how many more ticks it holds that lease, by its own clock.
 func (n *node) leaseLeft() int { return int(max(n.driver.hold-n.time.now, 0) / tick) }
 
-// lapsed says whether it has held one that is over, and was not told.
+// lapsed says whether its lease has run out and its session has not been told.
 func (n *node) lapsed() bool { return n.driver.hold != 0 && !n.holdsLease() }
 
 // mayServe says whether the node's engine may serve: it leads and, with leases, holds one.
@@ -45,10 +44,9 @@ func (n *node) mayServe(r *protocol.Rules) bool {
 	return n.session.Role == memberstate.Leader && (r.Lease == 0 || n.holdsLease())
 }
 
-// tell tells the session of something that happens beside its steps, and is false if that cannot be
-// now. Its lease has run out. The engine's Lead returns, some time after it was told to or, within
-// some bounds, because the engine does not want to serve. The engine has paused its writes, or cannot. An order
-// is withdrawn or, while a step waits, given.
+// tell delivers an event to the session; false if the event is impossible now. The events: the lease has run
+// out; Lead returns, after its context has ended or, within some bounds, because the engine does not want to
+// serve; the engine has paused its writes, or cannot; an order is withdrawn or, while a step waits, given.
 func (w *stepping) tell(what inputKind) bool {
 	if !w.canTell(what) {
 		return false
@@ -83,7 +81,7 @@ func (w *stepping) tell(what inputKind) bool {
 	return true
 }
 
-// canTell says whether the session can be told that now.
+// canTell says whether the event is possible now.
 func (w *stepping) canTell(what inputKind) bool {
 	o := &w.node.driver
 	transfer, resign := w.session.Ordered()
@@ -98,15 +96,14 @@ func (w *stepping) canTell(what inputKind) bool {
 		return transfer && w.model.bounds.Withdrawals
 	case stays:
 		return resign && w.model.bounds.Withdrawals
-	case resigns: // while a step waits; else it is an input of its own
+	case resigns: // while a step waits; otherwise it is an input of its own
 		return !resign && w.session.Role == memberstate.Leader && w.model.bounds.Withdrawals
 	default:
 		return false
 	}
 }
 
-// withdraw withdraws an order, of which nothing may come any more if its step still waits for
-// the ledger.
+// withdraw withdraws an order. It must have no effect any more if its step still waits for the ledger.
 func (w *stepping) withdraw(order inputKind) {
 	w.queued = w.queued && order != resigns
 	if w.ordered == order {
@@ -114,8 +111,7 @@ func (w *stepping) withdraw(order inputKind) {
 	}
 }
 
-// order has somebody order a handover, or the member's resignation. A transfer is refused
-// while another one goes on.
+// order gives an order to hand over, or to resign. A transfer is refused while another one is under way.
 func (w *stepping) order(in protocol.Input) {
 	transfer, resign := w.session.Ordered()
 	switch phase := w.session.Handover().Phase; {
@@ -131,14 +127,14 @@ func (w *stepping) order(in protocol.Input) {
 	w.give(in)
 }
 
-// orders tells the session which orders stand: of each kind one, or none.
+// orders tells the session how many orders of each kind stand: one, or none.
 func (w *stepping) orders(transfer, resign bool) {
 	count := map[bool]int{true: 1}
 	w.session.Orders(count[transfer], count[resign])
 }
 
-// Hold says until when the lease lasts. One that has run out is not extended: somebody may have
-// acted upon that.
+// Hold says until when the lease lasts. A lease that has run out must not be extended, because the driver may
+// have acted on its end.
 func (w *stepping) Hold(until time.Duration) {
 	if w.node.lapsed() && until != 0 {
 		w.blame(invariant.OneLease, "its lease has run out, and is extended")
@@ -160,7 +156,7 @@ func (w *stepping) Lead(term memberstate.Term) {
 	n.driver.lead, n.driver.runs, n.driver.ended = term, true, false
 }
 
-// EndLead ends its context.
+// EndLead ends Lead's context.
 func (w *stepping) EndLead(term memberstate.Term) {
 	o := &w.node.driver
 	if !o.runs || o.lead != term {
@@ -169,7 +165,7 @@ func (w *stepping) EndLead(term memberstate.Term) {
 	o.ended = true
 }
 
-// Pause has the engine pause its writes, which it does at once, or when it likes.
+// Pause makes the engine pause its writes, at once or later.
 func (w *stepping) Pause(_ memberstate.Term, number uint32) {
 	if w.node.driver.pause = number; !w.model.bounds.Pauses {
 		w.tell(pauses)
@@ -182,16 +178,16 @@ func (w *stepping) Resume() { w.node.driver.pause, w.node.driver.paused = 0, fal
 // Settle says that no order stands any more that the machine was given.
 func (w *stepping) Settle() { w.orders(false, w.queued) }
 
-// hasLost looks at what a member has that waits for its disk and leads no more.
+// hasLost checks a member that waits for its disk and leads no more.
 func (w *stepping) hasLost() {
 	if o := &w.node.driver; w.session.Role != memberstate.Leader && (o.hold != 0 || o.runs && !o.ended) {
 		w.blame(invariant.OneOffice, "it waits for its disk, and its engine has not been told that it leads no more")
 	}
 }
 
-// handsOver looks at a member that tells another one to stand. That ends its lease, so a member whose
-// lease runs out just before, while this step waits for the ledger, need not step down: its term can
-// hold no lease any more, and it leads on until the heir has won.
+// handsOver checks a member that tells another one to stand. That ends its lease. So if the lease runs out
+// just before, while this step waits for the ledger, the member need not step down: its term can hold no lease
+// any more, and it leads on until the heir has won.
 func (w *stepping) handsOver() {
 	w.toldToStand = true
 	switch {
@@ -202,7 +198,7 @@ func (w *stepping) handsOver() {
 	}
 }
 
-// lookAtDriver holds what goes on beside the steps against what the member is.
+// lookAtDriver compares the driver's state with the member's.
 func (w *stepping) lookAtDriver() {
 	n, o := w.node, &w.node.driver
 	serves := n.mayServe(&w.model.rules[n.index()])

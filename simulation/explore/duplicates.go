@@ -1,6 +1,6 @@
-// The duplicate filter: states that a worker has found recently. Two of three that it finds it has just found
-// before, by the same steps in another order, and does not canonize again. Without it a search takes 6 to
-// 23 % more CPU time.
+// The duplicate filter: states that a worker has found recently. Two of three states were found just before, by
+// the same steps in another order, and are not canonized again. Without the filter a search takes 6 to 23 %
+// more CPU time.
 
 package explore
 

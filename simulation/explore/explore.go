@@ -1,55 +1,54 @@
 // Package explore plays every interleaving of shipped sessions within bounds. A session is a machine and
 // what its driver remembers. Every message that was ever sent may arrive at any time, any number of
-// times, or never. Every alarm may ring at any time. Every process may crash at any time, also between a save
-// and what was to be sent after it; that is the same as a crash after it was sent, if nothing of it ever
-// arrives. A save that fails is a crash as well, because a member whose save fails says nothing
-// and stops: one before the step if the disk has kept nothing, and one between save and send if it
-// has.
+// times, or never. Every alarm may ring at any time. Every process may crash at any time. A crash between a
+// save and the messages that should follow it is the same as a crash after they were sent, if none of them
+// ever arrives. A failed save is a crash, too, because a member whose save fails sends nothing and stops: a
+// crash before the step if the disk has kept nothing, and between save and send if it has.
 //
-// The network is monotone: nothing is ever taken out of it. So loss, duplication, reordering, delay and
-// staleness need no budgets, and these reductions are sound, none of which assumes that the code does what it
-// should. The head of each file has the argument, with an example and the fix that looks right and is wrong.
+// The network is monotone: no message is ever taken out of it. So loss, duplication, reordering, delay and
+// staleness need no budgets, and these reductions are sound. None of them assumes that the code is correct.
+// The head of each file has the argument, with an example and the fix that looks right and is wrong.
 //
 //	reduction            file                why it is sound                                   the test that fails if it leaves something out
-//	silent steps wait    closure.go          a step that nobody notices can as well come       TestAClosureLeavesNothingOut
-//	                     closure_search.go   just before the next one that somebody does
-//	subsumption          subsumption.go      what is left out can be had silently from         TestWhatIsLeftOutIsComeToLater
-//	                                         what is kept
-//	saturation           saturation.go       nobody has to hear what is said, so to have said  TestTheExplorerHasBeenWhereASearchWithoutReductionsGets
-//	                                         it allows everything that follows without it
-//	steps do not wait    step_waits.go       what is told while a step waits is also told      TestWhatIsToldWhileAStepWaitsIsLookedAt
-//	                                         before and after it, and compared
-//	prompt returns       lead_return.go      every input is also given to the node whose       TestWhatIsDoneWhileAnOldLeadRunsIsLookedAt
+//	silent steps wait    closure.go          a step that no other node notices can as well     TestAClosureLeavesNothingOut
+//	                     closure_search.go   be taken just before the next one that is noticed
+//	subsumption          subsumption.go      every step left out can be reached silently       TestASubsumedSuccessorIsReachedLater
+//	                                         from one that is kept
+//	saturation           saturation.go       no node has to hear a message, so sending it      TestTheExplorerCoversASearchWithoutReductions
+//	                                         early still allows everything else
+//	steps do not wait    step_waits.go       an event during a wait is also tried before and   TestEventsDuringAWaitAreCompared
+//	                                         after the step, and compared
+//	prompt returns       lead_return.go      every input is also given to the node whose       TestStepsDuringAnOldLeadAreCompared
 //	                                         Lead still runs, and compared
-//	antichain            states.go           of two states with the same nodes and leaders,    TestWhoHasLedIsNotCovered
-//	                                         that in which more was said can do more
-//	symmetry             symmetry.go         renaming the members changes nothing, and a       TestWhatANodeCanDoIsTheSameWhoeverIsWho
+//	antichain            states.go           of two states with the same nodes and leaders,    TestAStateWithOtherLeadersIsNotCovered
+//	                                         the one with more messages can do more
+//	symmetry             symmetry.go         renaming the members changes nothing, and a       TestSuccessorsAreSymmetric
 //	                                         node chooses as it would in any seat              TestOnlyTheChoiceOfASuccessorIsAsymmetric
-//	retry variants       retry_variants.go   both variants are given every input               TestTheExplorerHasBeenWhereRandomRunsGet
-//	stale messages       stale.go            whatever could have been sent may arrive          TestNoStaleMessageIsMissed
-//	                     stale_messages.go                                                     TestWhateverIsSaidMayComeTooLate
+//	retry variants       retry_variants.go   both variants are given every input               TestTheExplorerCoversRandomRuns
+//	stale messages       stale.go            every message that could have been sent may       TestNoStaleMessageIsMissed
+//	                     stale_messages.go   arrive                                            TestEveryMessageIsListedAsStale
 //
-// Symmetry, retry variants and stale messages let more happen than can. A violation might be one that cannot
-// be, so each is played again without reductions (counterexample_confirm.go); that there is none says the more.
-// Two tests look at all of this at once: a search without any reduction, and random runs, must get nowhere
-// that the explorer has not been.
+// Symmetry, retry variants and stale messages allow more than can happen. So a violation may be impossible, and
+// each one is played again without reductions (counterexample_confirm.go). If there is no violation, this is
+// only a stronger result. Two tests check all reductions together: a search without any reduction, and random
+// runs, must not reach a state that the explorer has missed.
 //
-// Other files save time, and change nothing in what is found. docs/verification.md has what each of them buys:
+// Other files save time, and do not affect the result. docs/verification.md says how much each of them saves:
 //
-//	result_cache.go   what a node can do is found again for all messages that make no difference
+//	result_cache.go   successors are found again if only messages without effect have changed
 //	duplicates.go     a state that was found a moment ago is not canonized again
 //	frontier.go       states that cover most are looked at first
-//	unprompted.go     inputs that come to the same are listed once
-//	registry.go       workers share what they have worked out
-//	checkpoint.go     a search of days can be stopped, and goes on
+//	unprompted.go     inputs with the same result are listed once
+//	registry.go       workers share their results
+//	checkpoint.go     a search of days can be stopped and resumed
 //
-// The rest: node.go, message.go and input.go say what a state is made of; step.go, step_result.go, driver.go and
-// ticks.go what an input does to a node; successors.go, search.go and worker.go go from states to states; script*.go
-// and counterexample*.go tell what was found.
+// The rest: node.go, message.go and input.go define states and inputs; step.go, step_result.go, driver.go and
+// ticks.go take a node through an input; successors.go, search.go and worker.go go from states to states;
+// script*.go and counterexample*.go present violations.
 //
 // [Live] is another search, without reductions, in a network that forgets: it asks whether a leader can
-// always come about. Time is modelled only where there are leases. What is pruned are states beyond the
-// [Bounds], and nothing else: if [Result.Complete] all states within them were reached.
+// always be elected. Time is modelled only where there are leases. Only states beyond the [Bounds] are
+// pruned: if [Result.Complete], all states within them were reached.
 package explore
 
 import (
@@ -63,32 +62,32 @@ import (
 	"time"
 )
 
-// Bounds say how far is explored.
+// Bounds say how far the search goes.
 type Bounds struct {
 	// Members is how many voters there are, up to 5.
 	Members int
-	// Terms is the largest term that is led or asked for, up to 7.
+	// Terms is the largest term that a member leads or asks for, up to 7.
 	Terms int
 	// Beats is how many rounds of heartbeats an office has, and Leak how many of them in a row
 	// end it if no quorum answers; 0: one does.
 	Beats, Leak int
-	// Entries is how long a ledger gets; 0: ledgers stay empty.
+	// Entries is the largest length of a ledger; 0: ledgers stay empty.
 	Entries int
 	// NoPreVote is as in elector.GroupConfig.
 	NoPreVote bool
-	// Leases has leaders hold leases: time passes in ticks, a promise lasts three, a lease
-	// two. Lag is how many ticks a clock may miss in all. No more than a promise is longer
-	// than a lease, which is one, or there are two leases at once.
+	// Leases turns leases on. Time then passes in ticks; a promise lasts three, and a lease two.
+	// Lag is how many ticks a clock may miss in all. A promise is longer than a lease by one tick,
+	// so with a larger Lag two members can hold leases at once.
 	Leases bool
 	Lag    int
-	// NoCrash has no process crash, NoTransfer none be told to hand over, to resign or to
-	// stand, NoHints none be told that a connection is lost.
+	// NoCrash excludes crashes, NoTransfer orders to hand over, to resign and to stand, and NoHints
+	// reports of lost connections.
 	NoCrash, NoTransfer, NoHints bool
-	// Withdrawals has engines return from Lead before they are told to, and orders to hand over or to
-	// resign withdrawn.
+	// Withdrawals lets engines return from Lead early, and lets orders to hand over or to resign be
+	// withdrawn.
 	Withdrawals bool
-	// Pauses has engines take their time to pause their writes for a handover, or fail to.
-	// Else they have done so at once.
+	// Pauses lets engines take their time to pause their writes for a handover, or fail to. Otherwise
+	// they pause at once.
 	Pauses bool
 }
 
@@ -124,37 +123,37 @@ func within(name string, n, least, most int) error {
 	return nil
 }
 
-// Options are how a search is made.
+// Options configure a search.
 type Options struct {
 	Bounds
-	// MaxStates and MaxMemory, in bytes, end the search; 0: they do not.
+	// MaxStates and MaxMemory, in bytes, end the search; 0: no limit.
 	MaxStates, MaxMemory uint64
-	// Workers is how many search at once; 0: one. With more the number of states differs a
-	// little from search to search, because some are found before those that cover them.
+	// Workers is how many goroutines search; 0: one. With more the number of states varies a little,
+	// because some states are found before others that cover them.
 	Workers int
-	// Checkpoint names a file that the search is written to now and then, and when it is
-	// stopped, and that it goes on from if it is there. When the search is done it is
-	// removed. Empty: there is none.
+	// Checkpoint names a file that the search is written to now and then, and when it is stopped. If
+	// the file is there, the search resumes from it. It is removed when the search is done. Empty:
+	// there is none.
 	Checkpoint string
-	// Progress, if not nil, is told now and then how far the search has come.
+	// Progress, if not nil, is called now and then.
 	Progress func(Result)
 }
 
-// Result is what a search has found.
+// Result is the result of a search.
 type Result struct {
 	States, Transitions uint64
-	// Steps are the steps of machines that the transitions stand for: those that can be taken
-	// in a state now, or after others that nobody notices.
+	// Steps are the steps of machines that the transitions stand for: those that can be taken in a
+	// state at once, or after silent ones.
 	Steps uint64
-	// Before is how much of these an earlier search had counted, from whose checkpoint this one
-	// has gone on.
+	// Before is the part of these counts that an earlier search had reached, from whose checkpoint
+	// this one was resumed.
 	Before Counts
-	// Depth is the number of steps on the longest way to a state.
+	// Depth is the number of steps on the longest path to a state.
 	Depth, Frontier int
 	Nodes, Messages int // different ones
 	Memory          uint64
-	// Complete says that there is nothing else within the bounds. If it is not, and nothing
-	// is violated, Stopped says why.
+	// Complete says that all states within the bounds were reached. If it is false, and nothing is
+	// violated, Stopped says why.
 	Complete  bool
 	Stopped   string
 	Violation *Violation
@@ -163,8 +162,8 @@ type Result struct {
 // Counts are states, transitions and steps.
 type Counts struct{ States, Transitions, Steps uint64 }
 
-// Explore searches until all is known, the context ends or an invariant is broken. Then it
-// searches again, what is nearest to the beginning first, and tells a shortest way there.
+// Explore searches until all states are known, the context ends or an invariant is broken. After a
+// violation it searches again, breadth-first, and reports a shortest path.
 func Explore(ctx context.Context, o Options) (Result, error) {
 	if err := o.Check(); err != nil {
 		return Result{}, err
@@ -180,8 +179,8 @@ func Explore(ctx context.Context, o Options) (Result, error) {
 	return shorter(ctx, o, r)
 }
 
-// shorter looks once more for what was found, in more states: none is left out because one
-// covers it that is further from the beginning. By then the first search holds no memory.
+// shorter searches again for the violation, breadth-first. That takes more states, because a state no
+// longer covers one that is nearer to the beginning. By then the first search holds no memory.
 func shorter(ctx context.Context, o Options, found Result) (Result, error) {
 	o.Checkpoint = ""
 	x := newSearch(o)
@@ -194,7 +193,7 @@ func shorter(ctx context.Context, o Options, found Result) (Result, error) {
 	return r, nil
 }
 
-// run searches from where the search has been started.
+// run searches from where the search was started.
 func (x *search) run(ctx context.Context) (Result, error) {
 	for len(x.workers) < x.options.Workers {
 		x.employ()
@@ -204,7 +203,7 @@ func (x *search) run(ctx context.Context) (Result, error) {
 		working.Go(func() { w.work(ctx) })
 	}
 	working.Wait()
-	if x.registry.full.Load() && !x.over.Load() { // by the very last steps
+	if x.registry.full.Load() && !x.over.Load() { // the very last steps have filled it
 		x.look(ctx)
 	}
 	x.result.Memory = max(x.result.Memory, memoryUsed())
@@ -213,7 +212,7 @@ func (x *search) run(ctx context.Context) (Result, error) {
 	return r, errors.Join(x.err, x.finish())
 }
 
-// start begins at the beginning, or where the last search was stopped.
+// start begins at the first state, or at the checkpoint.
 func (x *worker) start() error {
 	if x.saved = time.Now(); x.options.Checkpoint != "" {
 		if resumed, err := x.resume(); resumed || err != nil {
@@ -224,9 +223,8 @@ func (x *worker) start() error {
 	return nil
 }
 
-// finish keeps a search that was stopped for another day, and takes away what was written
-// of one that is done. One that could not be written down is neither: what was written before
-// stays.
+// finish writes a stopped search to its checkpoint, and removes the checkpoint of a search that is done. If
+// a checkpoint could not be written, the old one stays.
 func (x *search) finish() error {
 	switch {
 	case x.options.Checkpoint == "" || x.err != nil:
@@ -240,15 +238,15 @@ func (x *search) finish() error {
 	return nil
 }
 
-// enough says why a search should end, if it should.
+// enough says why the search should end; empty if it should not.
 func (o *Options) enough(ctx context.Context, r *Result, states int, names *registry) string {
 	switch {
 	case ctx.Err() != nil:
 		return "it was interrupted"
 	case o.MaxStates > 0 && uint64(states) > o.MaxStates:
-		return "it has come to as many states as it may"
+		return "it has reached the limit of states"
 	case o.MaxMemory > 0 && r.Memory > o.MaxMemory:
-		return "it has used as much memory as it may"
+		return "it has reached the limit of memory"
 	case names.full.Load():
 		return fmt.Sprintf("there are more than %d different messages", mostMessages)
 	default:
@@ -256,7 +254,7 @@ func (o *Options) enough(ctx context.Context, r *Result, states int, names *regi
 	}
 }
 
-// memoryUsed is what this process has of the machine.
+// memoryUsed is the memory that this process has from the system.
 func memoryUsed() uint64 {
 	used := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(used)

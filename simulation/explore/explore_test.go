@@ -13,7 +13,7 @@ import (
 	"github.com/hustings/hustings/simulation/trace"
 )
 
-// long is for tests that take longer than one likes to wait for. The gate runs them.
+// long marks tests that take long. The gate runs them.
 func long(t *testing.T) {
 	t.Helper()
 	if !effort.Whole() {
@@ -21,7 +21,7 @@ func long(t *testing.T) {
 	}
 }
 
-// searched is a search within bounds that is done, or has come to so many states.
+// searched is a search within bounds that is done, or has found that many states.
 func searched(t *testing.T, b Bounds, states uint64) *worker {
 	t.Helper()
 	x := newSearch(Options{Bounds: b, MaxStates: states})
@@ -52,7 +52,7 @@ func TestEveryInterleavingOfSmallGroups(t *testing.T) {
 	}
 }
 
-// The same search finds the same, to the last state.
+// The same search finds the same, down to the last state.
 func TestASearchIsRepeatable(t *testing.T) {
 	explore := func() Result {
 		r, err := Explore(t.Context(), Options{Bounds: Bounds{Members: 3, Terms: 1, Beats: 1, NoHints: true}})
@@ -64,9 +64,9 @@ func TestASearchIsRepeatable(t *testing.T) {
 	assert.Equal(t, once, again)
 }
 
-// Those who search together look at states in another order, and so at others that turn out
-// to be covered. What covers them in the end is the same, but for nodes that can silently
-// become each other: of those either may be kept.
+// Several workers expand states in another order, and therefore other states that turn out to be covered. The
+// states that cover them in the end are the same, except for nodes that can silently become each other: either
+// of those may be kept.
 func TestMoreWorkersFindTheSame(t *testing.T) {
 	left := func(workers int) (left int) {
 		x := newSearch(Options{Workers: workers, Bounds: Bounds{Members: 3, Terms: 1, Beats: 1, Entries: 1, NoHints: true}})
@@ -107,7 +107,7 @@ func TestAnUnfinishedSearchIsNotComplete(t *testing.T) {
 	}
 }
 
-// Nor is one that had more to name than there is room for, though it came to an end.
+// A search with more messages than there is room for is not complete either, even if it came to its end.
 func TestASearchWithoutRoomForMessagesIsNotComplete(t *testing.T) {
 	fill := func(m *model) {
 		for i := ledger(1); !m.registry.full.Load(); i++ {
@@ -135,9 +135,9 @@ func TestBoundsThatMakeNoSenseAreNamed(t *testing.T) {
 	}
 }
 
-// Members that take themselves for groups of their own lead without the others. The way
-// there is told, and it is a shortest one.
-func TestAViolationIsToldWithTheWayThere(t *testing.T) {
+// Members that take themselves for groups of their own lead without the others. The path to that is reported,
+// and it is a shortest one.
+func TestAViolationIsReportedWithItsPath(t *testing.T) {
 	v := broken(t, 1, 2, 3)
 	assert.Equal(t, "won by a quorum: term 1 is led with 1 votes", v.Error())
 	require.Len(t, v.Path, 1)
@@ -150,16 +150,15 @@ func TestAViolationIsToldWithTheWayThere(t *testing.T) {
 	assert.Equal(t, trace.Violated, drawn.Moments[4].Kind)
 }
 
-// The explorer lets more happen than can. So its way may be one that nobody can go, and it
-// says so: there is no script.
-func TestAWayThatNobodyCanGoIsNoScript(t *testing.T) {
+// The explorer allows more than can happen. So its path may be impossible, and then there is no script.
+func TestAnImpossiblePathHasNoScript(t *testing.T) {
 	v := doubtful(t)
 	assert.Len(t, v.Path, 1)
 	assert.Nil(t, v.Script)
 }
 
-// doubtful is what is found where the explorer takes it that all are groups of their own,
-// and the machines that it leads the way know better.
+// doubtful is the violation of a search in which the explorer takes all members for groups of their own, and the
+// machines that confirm it do not.
 func doubtful(t *testing.T) *Violation {
 	t.Helper()
 	x := beginning(Options{}, 1, 2, 3)
@@ -171,8 +170,7 @@ func doubtful(t *testing.T) *Violation {
 	return x.result.Violation
 }
 
-// broken is what is found where those who have these seats take themselves for groups of
-// their own.
+// broken is the violation of a search in which these members take themselves for groups of their own.
 func broken(t *testing.T, alone ...memberstate.Seat) *Violation {
 	t.Helper()
 	x := beginning(Options{}, alone...)
@@ -196,11 +194,11 @@ func beginning(o Options, alone ...memberstate.Seat) *worker {
 	return x
 }
 
-// A violation that is found when the search comes to a bound is told, and the bound is not.
+// If a violation is found when the search reaches a limit, the violation is reported, and not the limit.
 func TestAViolationCountsMoreThanABound(t *testing.T) {
 	stopped, cancel := context.WithCancel(t.Context())
 	cancel()
-	for name, byAnother := range map[string]bool{"by who found it": false, "by another one": true} {
+	for name, byAnother := range map[string]bool{"by the worker that found it": false, "by another one": true} {
 		x := beginning(Options{}, 1, 2, 3)
 		require.True(t, x.exchange(t.Context()))
 		x.expand(&x.due[0])
@@ -214,8 +212,8 @@ func TestAViolationCountsMoreThanABound(t *testing.T) {
 	}
 }
 
-// Who sits where matters only where a successor is chosen, also by what comes too late: of four
-// members two are left to choose from when one has declined.
+// Seats matter only where a successor is chosen, and for stale messages, too: of four members two are left to
+// choose from when one has declined.
 func TestOnlyTheChoiceOfASuccessorIsAsymmetric(t *testing.T) {
 	m := searched(t, Bounds{Members: 3, Terms: 2, Beats: 1, Entries: 1}, 10_000).model
 	now, late := 0, 0
@@ -244,12 +242,12 @@ func TestOnlyTheChoiceOfASuccessorIsAsymmetric(t *testing.T) {
 	assert.Positive(t, late)
 }
 
-// dependsOnSeats says whether an input does something else where the members have other seats.
+// dependsOnSeats says whether an input has another effect where the members have other seats.
 func (m *model) dependsOnSeats(id nodeID, in input) bool {
 	return len(m.workIn(id, in, m.renamings)) > len(m.workIn(id, in, m.renamings[:1]))
 }
 
-// How fast a search goes until it has come to so many states.
+// The speed of a search, up to a limit of states.
 func BenchmarkExplore(b *testing.B) {
 	for name, bounds := range map[string]Bounds{
 		"handovers": {Members: 3, Terms: 2, Beats: 1, Entries: 1, NoHints: true},

@@ -1,13 +1,12 @@
-// The order in which states are looked at. Terms never fall, so a state leads to states with the
-// same terms or larger ones. Those with the smallest terms are looked at first, and of these that in which most
-// was said, because it covers others, which then need not be looked at. A search for a shortest
-// way looks at the nearest first.
+// The order in which states are expanded. Terms never fall, so a state leads to states with the same terms or
+// larger ones. States with the smallest terms come first, and of these the one with the most messages, because
+// it covers others, which then need not be expanded. A search for a shortest path is breadth-first.
 
 package explore
 
 import "container/heap"
 
-// rank is smaller for what is looked at earlier.
+// rank is smaller for states that are expanded earlier.
 type rank uint32
 
 func (x *worker) rank(s *state, depth uint16) rank {
@@ -21,10 +20,10 @@ func (x *worker) rank(s *state, depth uint16) rank {
 	return rank(terms*(mostMessages+1) + mostMessages - s.said.len())
 }
 
-// frontier has the states that nobody has looked at. It is a heap.
+// frontier has the states that have not been expanded. It is a heap.
 type frontier []waiting
 
-// waiting is a state that does.
+// waiting is a state on the frontier.
 type waiting struct {
 	rank rank
 	at   int32
@@ -32,7 +31,7 @@ type waiting struct {
 
 func (f *frontier) add(w waiting) { heap.Push(f, w) }
 
-// take is the next one.
+// take removes the next one.
 func (f *frontier) take() int32 { return heap.Pop(f).(waiting).at }
 
 func (f frontier) Len() int { return len(f) }

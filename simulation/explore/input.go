@@ -1,4 +1,4 @@
-// What can happen to a node.
+// The inputs of a node.
 
 package explore
 
@@ -9,7 +9,7 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// inputID names an input; two that are equal have the same.
+// inputID names an input; equal inputs have the same.
 type inputID uint32
 
 type input struct {
@@ -51,7 +51,7 @@ func (m *model) input(in input) inputID {
 	return id
 }
 
-// delivery is that a message arrives.
+// delivery is the arrival of a message.
 func (m *model) delivery(id messageID) inputID {
 	for len(m.deliveries) <= int(id) {
 		m.deliveries = append(m.deliveries, m.input(input{kind: delivered, message: messageID(len(m.deliveries))}))
@@ -59,8 +59,8 @@ func (m *model) delivery(id messageID) inputID {
 	return m.deliveries[id]
 }
 
-// ownInputs are what can happen to a node besides messages, and besides a crash where there
-// are leases (successors.go).
+// ownInputs are the inputs of a node besides messages, and besides a crash where there are leases
+// (successors.go).
 func (m *model) ownInputs(i int) []inputID {
 	own := []inputID{m.input(input{kind: rings})}
 	if !m.bounds.NoCrash && !m.bounds.Leases {
@@ -95,8 +95,8 @@ func (m *model) ownInputs(i int) []inputID {
 	return own
 }
 
-// given is what a session is given by an input in a group where the members have other seats,
-// the kind of it, and whom the message is from.
+// given translates an input into the session's, for members in other seats. It also returns the input's
+// kind and the sender of its message.
 func (m *model) given(in input, name renaming) (e protocol.Input, kind inputKind, from memberstate.Seat) {
 	switch in.kind {
 	case delivered:
@@ -113,7 +113,7 @@ func (m *model) given(in input, name renaming) (e protocol.Input, kind inputKind
 		e = protocol.Input{Kind: protocol.Resign}
 	case loses:
 		e = protocol.Input{Kind: protocol.PeerLost, Seat: name.of(in.seat)}
-	default: // of the engine, or of somebody who gives orders
+	default: // from the engine, or an order
 	}
 	return e, in.kind, e.Message.From
 }
@@ -121,7 +121,7 @@ func (m *model) given(in input, name renaming) (e protocol.Input, kind inputKind
 // seatName is the name of a seat for people.
 func seatName(s memberstate.Seat) string { return fmt.Sprintf("n%d", int(s)-1) }
 
-// describe is an input in words; name has the names of the members.
+// describe is an input in words; name gives the members' names.
 func (m *model) describe(in input, name renaming) string {
 	who := func(s memberstate.Seat) string { return seatName(name.of(s)) }
 	switch in.kind {

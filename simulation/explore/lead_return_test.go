@@ -11,9 +11,9 @@ import (
 	"github.com/hustings/hustings/simulation/invariant"
 )
 
-// Every Lead returns at once, and every step is also taken as if an old one had not. What
-// then happens that otherwise would not is a violation.
-func TestWhatIsDoneWhileAnOldLeadRunsIsLookedAt(t *testing.T) {
+// Every Lead returns at once, and every step is also taken as if an old one had not. A step that then has another
+// effect is a violation.
+func TestStepsDuringAnOldLeadAreCompared(t *testing.T) {
 	m := searched(t, Bounds{Members: 2, Terms: 2, Beats: 1, NoTransfer: true, NoHints: true}, 0).model
 	tried, leaders := 0, 0
 	for id := nodeID(1); int(id) < len(m.nodes); id++ {
@@ -41,7 +41,7 @@ func TestWhatIsDoneWhileAnOldLeadRunsIsLookedAt(t *testing.T) {
 	assert.Positive(t, leaders)
 }
 
-// A member that leads serves, and its Lead is told to end when it does not lead any more.
+// A member that leads serves, and the context of its Lead ends when it does not lead any more.
 func TestLeadRunsWhileItsMemberLeads(t *testing.T) {
 	p, err := parsed(t, "explored\nmembers 1\n1 n0 alarm\n").play(newModel(Bounds{Members: 1, Terms: 2, Beats: 2, Withdrawals: true}, newRegistry()))
 	require.NoError(t, err)
@@ -56,8 +56,8 @@ func TestLeadRunsWhileItsMemberLeads(t *testing.T) {
 	assert.ErrorIs(t, p.act(&act{kind: returns, node: 0}), errTooEarly)
 }
 
-// A member that is alone extends its lease whenever it attends to anything. That an old Lead
-// returns is no more than that.
+// A member alone extends its lease whenever it attends to anything. The return of an old Lead may do no more than
+// that.
 func TestAMemberThatIsAloneMayExtendItsLeaseWhenALeadReturns(t *testing.T) {
 	r, err := Explore(t.Context(), Options{Bounds: Bounds{Members: 1, Terms: 2, Beats: 2, Leases: true, Withdrawals: true}})
 	require.NoError(t, err)
@@ -65,8 +65,8 @@ func TestAMemberThatIsAloneMayExtendItsLeaseWhenALeadReturns(t *testing.T) {
 	assert.True(t, r.Complete)
 }
 
-// An engine that takes its time to pause its writes is waited for, and one that cannot pause
-// them leaves the office as it was.
+// A handover waits for an engine that takes its time to pause its writes. If the engine cannot pause them, the office
+// stays as it was.
 func TestAHandoverWaitsForThePause(t *testing.T) {
 	const way = "explored\nmembers 2\npauses on\n1 n0 alarm\n2 n1 hears 1\n3 n0 hears 2\n4 n1 hears 3\n5 n0 hears 4\n6 n1 hears 5\n7 n0 hands-over-to n1\n8 n1 hears 7\n9 n0 hears 8\n"
 	s := parsed(t, way)

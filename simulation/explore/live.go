@@ -1,8 +1,8 @@
 // Live: whether the group can always still elect a leader. A network in which nothing is ever lost says
-// nothing about that, so this is another search. A message is on its way until it arrives, once; some are
+// nothing about that, so this is another search. A message is on its way until it arrives, once. Some are
 // lost or arrive twice, and some processes crash, as often as budgets allow. From every state that is reached
-// like this, some continuation without more trouble must lead to a leader that a quorum follows. So a
-// member would be found that waits for something that never happens, or that may never stand again.
+// like this, some continuation without more faults must lead to a leader that a quorum follows. So this finds a
+// member that waits for something that never happens, or that may never stand again.
 
 package explore
 
@@ -16,7 +16,7 @@ import (
 	"github.com/hustings/hustings/simulation/invariant"
 )
 
-// Budgets bound the trouble of a [Live] search, and how many messages are on their way.
+// Budgets bound the faults of a [Live] search, and how many messages are on their way.
 type Budgets struct {
 	InFlight                    int // up to 12
 	Drops, Duplicates, Restarts int // up to 3
@@ -43,21 +43,21 @@ func newFlight(id messageID, to int) flight { return flight(id)<<3 | flight(to+1
 func (f flight) message() messageID { return messageID(f >> 3) }
 func (f flight) to() int            { return int(f&7) - 1 }
 
-// liveState is all that there is, in a network that forgets.
+// liveState is the state of the group and of a network that forgets.
 type liveState struct {
 	nodes   [mostMembers]nodeID
 	flights [mostInFlight]flight // sorted
 	left    Budgets
 }
 
-// liveSearch looks at all states, and remembers what leads where without trouble.
+// liveSearch looks at all states, and remembers the transitions without faults.
 type liveSearch struct {
 	options Options
 	model   *model
 	states  []liveState
 	origins []liveOrigin
 	known   map[liveState]int32
-	edges   [][2]int32 // without trouble
+	edges   [][2]int32 // without faults
 	result  Result
 }
 
@@ -70,7 +70,7 @@ type liveOrigin struct {
 
 // Live looks at all states within the bounds and budgets, and for one from which no
 // leader can be elected any more. States in which a member is in the largest term, or a
-// leader has sent its last beat, are not asked, because what they need may lie beyond the bounds.
+// leader has sent its last beat, do not count, because what they need may lie beyond the bounds.
 func Live(ctx context.Context, o Options, b Budgets) (Result, error) {
 	if err := errors.Join(o.Check(), b.Check()); err != nil {
 		return Result{}, err
@@ -128,7 +128,7 @@ func (x *liveSearch) summary(at int) Result {
 	return r
 }
 
-// expand looks at all that can happen in a state.
+// expand finds the successors of a state.
 func (x *liveSearch) expand(at int32) {
 	from := x.states[at]
 	for i := range x.options.Members {
@@ -177,13 +177,13 @@ func (x *liveSearch) act(at int32, from *liveState, i int, in inputID, calm bool
 	}
 }
 
-// step tells what happened to a node.
+// step describes what happened to a node.
 func (x *liveSearch) step(in inputID, now nodeID) Step {
 	return x.model.step(move{name: x.model.renamings[0], input: in, now: now})
 }
 
-// become makes a node what it is now. Messages of a round of votes that is over stay on their
-// way, as those of an older round.
+// become changes a node. Messages of a round of votes that is over stay on their way, as those of an older
+// round.
 func (x *liveSearch) become(s *liveState, i int, now nodeID, ended bool) {
 	s.nodes[i] = now
 	if !ended {
@@ -221,7 +221,7 @@ func (s *liveState) take(f flight) bool {
 	return true
 }
 
-// land takes one off.
+// land removes one.
 func (s *liveState) land(k int) {
 	s.flights[k] = 0
 	slices.Sort(s.flights[:])
@@ -258,7 +258,7 @@ func (x *liveSearch) judge(r *Result) {
 	hopeful := x.hopeful()
 	for at := range x.states {
 		if !hopeful[at] && x.hasRoom(&x.states[at]) {
-			x.violated(int32(at), defect{invariant.Converges, "from here no leader can come about any more"})
+			x.violated(int32(at), defect{invariant.Converges, "from here no leader can be elected any more"})
 			r.Violation, r.Complete = x.result.Violation, false
 			return
 		}
@@ -311,8 +311,7 @@ func (x *liveSearch) hasLeader(s *liveState) bool {
 	return false
 }
 
-// hasRoom says whether there is a term left within the bounds, and a beat left for each
-// leader.
+// hasRoom says whether a term is left within the bounds, and a beat for each leader.
 func (x *liveSearch) hasRoom(s *liveState) bool {
 	for i := range x.options.Members {
 		m := &x.model.nodes[s.nodes[i]].session
@@ -323,12 +322,12 @@ func (x *liveSearch) hasRoom(s *liveState) bool {
 	return true
 }
 
-// violated notes a violation, with the way to a state and the steps after it.
+// violated notes a violation, with the path to a state and the steps after it.
 func (x *liveSearch) violated(at int32, d defect, last ...Step) {
 	v := &Violation{Invariant: d.invariant, What: d.what, Path: last}
 	for ; x.origins[at].parent >= 0; at = x.origins[at].parent {
 		v.Path = append(v.Path, x.origins[at].step)
 	}
-	slices.Reverse(v.Path) // of steps after a state there is at most one
+	slices.Reverse(v.Path) // there is at most one step after the state
 	x.result.Violation = v
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/hustings/hustings/simulation/invariant"
 )
 
-// Whatever happens within these budgets, a leader can still come about.
-func TestALeaderCanAlwaysComeAbout(t *testing.T) {
+// Whatever happens within these budgets, a leader can still be elected.
+func TestALeaderCanAlwaysBeElected(t *testing.T) {
 	for name, c := range map[string]struct {
 		bounds  Bounds
 		budgets Budgets
@@ -37,8 +37,8 @@ func TestALeaderCanAlwaysComeAbout(t *testing.T) {
 	}
 }
 
-// Members that wait for the votes of others that there are not never have a leader.
-func TestAGroupThatCanHaveNoLeaderIsNoticed(t *testing.T) {
+// Members that wait for the votes of others that do not exist never have a leader.
+func TestAGroupThatCannotElectIsNoticed(t *testing.T) {
 	x := newLiveSearch(Options{Bounds: Bounds{Members: 2, Terms: 2, Beats: 1, NoTransfer: true, NoHints: true}})
 	for i := range x.model.rules {
 		x.model.rules[i].Voters = memberstate.SetOf(1, 2, 3, 4)
@@ -46,13 +46,12 @@ func TestAGroupThatCanHaveNoLeaderIsNoticed(t *testing.T) {
 	r := x.run(t.Context(), Budgets{InFlight: 3})
 	require.NotNil(t, r.Violation)
 	assert.False(t, r.Complete)
-	assert.Contains(t, r.Violation.What, "no leader can come about")
+	assert.Contains(t, r.Violation.What, "no leader can be elected")
 	assert.Empty(t, r.Violation.Path, "it is so from the beginning")
 }
 
-// What was on its way when its round was over arrives all the same, and so does what comes
-// for an office that is over: it is for the code to ignore it.
-func TestWhatIsOnItsWayArrivesTooLate(t *testing.T) {
+// A message on its way arrives even after its round or office is over: the code has to ignore it.
+func TestMessagesOnTheirWayArriveTooLate(t *testing.T) {
 	x := newLiveSearch(Options{Bounds: Bounds{Members: 2, Terms: 2, Beats: 1, NoTransfer: true, NoHints: true}})
 	require.True(t, x.run(t.Context(), Budgets{InFlight: 3, Restarts: 1}).Complete)
 	ofOldRound, ofOldOffice := 0, 0
@@ -73,11 +72,11 @@ func TestWhatIsOnItsWayArrivesTooLate(t *testing.T) {
 	assert.Positive(t, ofOldRound)
 	assert.Positive(t, ofOldOffice)
 	late := message{body: protocol.Message{From: 2, Body: rpc.Body{Kind: rpc.VoteRequest, Mark: rpc.PreVote, Term: 1, Round: roundOver}}}
-	assert.NotEmpty(t, x.model.take(x.model.begin(0), x.model.delivery(x.model.message(late)))[0].says, "who is asked too late answers")
+	assert.NotEmpty(t, x.model.take(x.model.begin(0), x.model.delivery(x.model.message(late)))[0].says, "a member that is asked too late answers")
 }
 
-// The way to a violation in a step ends with that step.
-func TestTheWayToAViolationWhileAliveHasItsLastStep(t *testing.T) {
+// The path to a violation in a step ends with that step.
+func TestThePathToAViolationOfALiveSearchHasItsLastStep(t *testing.T) {
 	x := newLiveSearch(Options{Bounds: Bounds{Members: 2, Terms: 2, Beats: 1, NoTransfer: true, NoHints: true}})
 	first, ring := x.model.begin(1), x.model.own[1][0]
 	x.model.take(first, ring) // it is remembered, and now as something else

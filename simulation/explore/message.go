@@ -11,11 +11,11 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// messageID names a message; two that are equal have the same.
+// messageID names a message; equal messages have the same.
 type messageID uint32
 
-// message is what was said to whom: of the election, or an append or its answer, which
-// tell a ledger. That somebody has led is noted as a message, too, which nobody hears.
+// message is a message of the election, or an append or its answer, which carry a ledger. That a member has
+// led is noted as a message, too, which no node receives.
 type message struct {
 	to     memberstate.Seat // Nobody: to all others
 	body   protocol.Message
@@ -49,8 +49,7 @@ func (msg *message) asksForVote() bool {
 	return !msg.engine && msg.body.Kind == rpc.VoteRequest && msg.body.Mark != rpc.PreVote
 }
 
-// ofRound says whether a message belongs to the round of votes of a member that is under
-// way.
+// ofRound says whether a message belongs to the round of votes that is under way at a member.
 func (msg *message) ofRound(seat memberstate.Seat) bool {
 	switch {
 	case msg.engine || msg.body.Round != thisRound:
@@ -63,8 +62,8 @@ func (msg *message) ofRound(seat memberstate.Seat) bool {
 }
 
 const (
-	// thisRound numbers the round of votes that is under way, in requests and in answers,
-	// and every request for a vote; roundOver all others.
+	// thisRound is the number of the round of votes under way, in requests and in answers, and of
+	// every request for a vote; roundOver is the number of all other rounds.
 	roundOver = 0
 	thisRound = 1
 )
@@ -88,7 +87,7 @@ func (s *messageSet) has(m messageID) bool { return s[m/64]>>(m%64)&1 != 0 }
 
 func (s *messageSet) remove(m messageID) { s[m/64] &^= 1 << (m % 64) }
 
-// words is how many there are up to the last that is not empty.
+// words is the number of words up to the last that is not empty.
 func (s *messageSet) words() int {
 	for i, word := range slices.Backward(s[:]) {
 		if word != 0 {
@@ -112,7 +111,7 @@ func (s *messageSet) join(other *messageSet) {
 	}
 }
 
-// and is what is in both.
+// and is the intersection.
 func (s *messageSet) and(other *messageSet) (both messageSet) {
 	for i := range s {
 		both[i] = s[i] & other[i]
@@ -120,7 +119,7 @@ func (s *messageSet) and(other *messageSet) (both messageSet) {
 	return both
 }
 
-// without is what is in the one and not in the other.
+// without is the difference.
 func (s *messageSet) without(other *messageSet) (rest messageSet) {
 	for i := range s {
 		rest[i] = s[i] &^ other[i]
@@ -128,7 +127,7 @@ func (s *messageSet) without(other *messageSet) (rest messageSet) {
 	return rest
 }
 
-// all goes through the set.
+// all iterates over the set.
 func (s *messageSet) all(yield func(messageID) bool) {
 	for i, word := range s {
 		for ; word != 0; word &= word - 1 {

@@ -1,4 +1,4 @@
-// What one worker knows: its copy of the registry's numbers, and what it has looked up or worked out by them.
+// A worker's model: its copies of numbered nodes, messages and inputs, and its caches of results about them.
 
 package explore
 
@@ -25,32 +25,32 @@ type model struct {
 	crashing        inputID
 	passing         inputID // time
 	renamings       []renaming
-	seatedBy        []renaming // what undoes them: whose seat each one is
+	seatedBy        []renaming // the inverse of each renaming: whose seat each one is
 	numbered        map[renaming]int
-	undone          []int      // by renaming: the number of what undoes it
-	unchanged       [][]int    // by node: the renamings that leave it as it is; nil: not worked out yet
+	inverse         []int      // by renaming: the number of its inverse
+	unchanged       [][]int    // by node: the renamings that leave it as it is; nil: not known yet
 	renamedNodes    [][]nodeID // by node and renaming
 	renamedMessages [][]messageID
 
-	own             [mostMembers][]inputID  // what can happen to a node besides messages
-	to              [mostMembers]messageSet // what may arrive at it
-	roundMessages   [mostMembers]messageSet // what belongs to its round of votes
-	answersToLeader [mostMembers]messageSet // what answers it as a leader
+	own             [mostMembers][]inputID  // inputs of a node besides messages
+	to              [mostMembers]messageSet // messages that may arrive at it
+	roundMessages   [mostMembers]messageSet // messages of its round of votes
+	answersToLeader [mostMembers]messageSet // answers to it as a leader
 	acks            []ack
 	won             messageSet // the messages that note who has led which term
 	listed          []bool     // by message: it is among the stale ones
 
-	steps         [][]uint32 // by node, and input or message: which of the results; 0: not known here
+	steps         [][]uint32 // by node, and input or message: the number of its results; 0: not known here
 	heard         inputID    // inputs from this one on are messages
 	results       [][]stepResult
 	unprompted    []*unpromptedSteps        // by node; nil: not known here
 	closures      [][mostTerms + 1]*closure // by node, and the largest term of the others; nil: not known here
-	listedMarks   marks                     // for what can happen at any time
-	ticked        [2][]nodeID               // by whether its clock misses the tick, and node; 0: not worked out yet
-	searchMarks   marks                     // of a closure search
-	closureMarks  marks                     // of a closure
-	reactionMarks marks                     // for what a message does to it
-	room          []successor               // for what nodes can do
+	listedMarks   marks                     // for unpromptedSteps
+	ticked        [2][]nodeID               // by whether its clock misses the tick, and node; 0: not known yet
+	searchMarks   marks                     // for closureSearch
+	closureMarks  marks                     // for closure
+	reactionMarks marks                     // for reactions to messages
+	room          []successor               // reused by workLocal
 	stepping      stepping                  // the one under way
 	interleaving  interleaving              // of it
 }
@@ -67,7 +67,7 @@ func newModel(b Bounds, names *registry) *model {
 		m.seatedBy = append(m.seatedBy, r.back())
 	}
 	for _, back := range m.seatedBy {
-		m.undone = append(m.undone, m.numbered[back])
+		m.inverse = append(m.inverse, m.numbered[back])
 	}
 	m.learn()
 	m.crashing, m.passing = m.input(input{kind: crashes}), m.input(input{kind: passes})
@@ -79,9 +79,8 @@ func newModel(b Bounds, names *registry) *model {
 	return m
 }
 
-// rulesOf are what the members go by. Time does not count, only how many beats were not
-// answered. So there are no ranks, because the turns that ranks decide on are a matter of time. Nor is a
-// request repeated, because every message stays.
+// rulesOf are the members' rules. Time is left out; only unanswered beats are counted. So there are no
+// ranks, because turns are a matter of time. Nor is a request repeated, because every message stays.
 func rulesOf(b *Bounds) (all []protocol.Rules) {
 	voters := memberstate.Set(1<<b.Members - 1)
 	timing := elector.DefaultTiming()
@@ -96,13 +95,13 @@ func rulesOf(b *Bounds) (all []protocol.Rules) {
 	return all
 }
 
-// intern is the name of a node.
+// intern returns the name of a node.
 func (m *model) intern(n *node) nodeID { return m.internLike(n, noNode) }
 
-// internLike is the name of a node that may well be the one that has this name.
+// internLike is intern for a node that is probably the one named like.
 func (m *model) internLike(n *node, like nodeID) nodeID {
 	m.canonize(n)
-	if *n == m.nodes[like] { // which costs less than to look for it
+	if *n == m.nodes[like] { // cheaper than a look-up
 		return like
 	}
 	id, ok := m.byNode[*n]
@@ -113,7 +112,7 @@ func (m *model) internLike(n *node, like nodeID) nodeID {
 	return id
 }
 
-// learn takes over the numbers that any worker has given since, and the results of steps.
+// learn copies the names that any worker has given since, and the results of steps.
 func (m *model) learn() {
 	nodes, messages, inputs, results := m.registry.since(len(m.nodes), len(m.messages), len(m.inputs))
 	m.results = results
@@ -130,17 +129,17 @@ func (m *model) learn() {
 	}
 }
 
-// known counts the names that it has taken over.
+// known counts the names that it has copied.
 func (m *model) known() int { return len(m.nodes) + len(m.messages) + len(m.inputs) }
 
-// knows has it take over the numbers of others, if it knows fewer than names.
+// knows makes sure that it has copied at least this many names.
 func (m *model) knows(names int) {
 	if names > m.known() {
 		m.learn()
 	}
 }
 
-// message is the name of one.
+// message returns the name of a message.
 func (m *model) message(msg message) messageID {
 	id, ok := m.byMessage[msg]
 	if !ok {
@@ -150,7 +149,7 @@ func (m *model) message(msg message) messageID {
 	return id
 }
 
-// enlist notes whom a message concerns, and how.
+// enlist notes which nodes a message concerns, and how.
 func (m *model) enlist(msg message) {
 	id := messageID(len(m.messages))
 	m.messages = append(m.messages, msg)
@@ -177,11 +176,11 @@ func (m *model) enlist(msg message) {
 	}
 }
 
-// endRound takes what belongs to a round that is over out of what was said. Answers to it
-// are among the stale ones from now on.
+// endRound removes the messages of a round that is over. Answers to it are among the stale messages from
+// now on.
 func (m *model) endRound(s *messageSet, i int) { *s = s.without(&m.roundMessages[i]) }
 
-// begin is a node that has never run before, started.
+// begin returns a node that has just started for the first time.
 func (m *model) begin(i int) nodeID {
 	n := newNode(i)
 	w := stepping{model: m, node: &n}
@@ -189,8 +188,8 @@ func (m *model) begin(i int) nodeID {
 	return m.intern(&n)
 }
 
-// ack is an entry that members have acknowledged in its own term: who holds it, and all
-// before it, by what was said.
+// ack is an entry that members have acknowledged in its own term, with the messages by which members
+// that hold it, and everything before it, have done so.
 type ack struct {
 	term   memberstate.Term
 	ledger ledger

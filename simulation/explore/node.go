@@ -1,5 +1,4 @@
-// What a node is: the session that is shipped with its durable half, what its driver has been
-// asked for, and a small engine.
+// A node: the shipped session with its durable half, the state of its driver, and a small engine.
 
 package explore
 
@@ -9,12 +8,12 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// nodeID names a node; two that are equal have the same.
+// nodeID names a node; equal nodes have the same.
 type nodeID uint32
 
 const noNode nodeID = 0
 
-// node is all that a node is. It is compared with ==.
+// node is the whole state of a node. It is compared with ==.
 type node struct {
 	seat     memberstate.Seat
 	session  protocol.Snapshot
@@ -35,25 +34,25 @@ func (n *node) open() bool {
 	return ballot != 0
 }
 
-// asks says whether the round that is under way is one for a term, with a mark.
+// asks says whether the round under way is one for this term and with this mark.
 func (n *node) asks(term memberstate.Term, with rpc.Mark) bool {
 	ballot, asked, mark := n.session.Open()
 	return ballot != 0 && asked == term && mark == with
 }
 
-// votedIn says whether the node has voted in a term, or has left it behind: which is so
-// for ever, because a step that loses a vote or a term would be a violation.
+// votedIn says whether the node has voted in a term, or has left it behind. Once true it stays true,
+// because a step that loses a vote or a term would be a violation.
 func (n *node) votedIn(term memberstate.Term) bool {
 	return n.session.Term > term || n.session.Term == term && n.session.Vote != memberstate.Nobody
 }
 
-// canonize takes away what tells apart two nodes that behave alike.
+// canonize removes what does not affect the node's behaviour.
 func (n *node) canonize(r *protocol.Rules) {
 	n.session = n.session.Canonical(r, n.time.now)
 	n.driver.canonize(n, r)
 	n.time.now = protocol.CanonicalNow
 	if n.promised <= n.session.Term {
-		n.promised = 0 // what it forbids, the machine does
+		n.promised = 0 // the machine forbids the same
 	}
 }
 
@@ -62,8 +61,8 @@ func (n *node) leads(term memberstate.Term) bool {
 	return n.session.Role == memberstate.Leader && n.session.Term == term
 }
 
-// writes says whether the node's engine may append an entry: it leads, and nobody was
-// promised otherwise.
+// writes says whether the node's engine may append an entry: it leads, and its engine has promised no
+// larger term.
 func (n *node) writes() bool {
 	return n.session.Role == memberstate.Leader && n.promised <= n.session.Term
 }

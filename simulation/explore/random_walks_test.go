@@ -15,10 +15,9 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// The explorer is only as good as its idea of what a state is. So machines that know
-// nothing of it, with rounds that are numbered as they are, take random walks through the
-// same bounds; and wherever they get to, the explorer must have been.
-func TestTheExplorerHasBeenWhereRandomRunsGet(t *testing.T) {
+// The explorer is only as good as its notion of a state. So machines without that notion, whose rounds keep their
+// numbers, take random walks within the same bounds. The explorer must know every state that they reach.
+func TestTheExplorerCoversRandomRuns(t *testing.T) {
 	walks := effort.Of(10_000, 500)
 	for name, b := range map[string]Bounds{
 		"two members, two terms":   {Members: 2, Terms: 2, Beats: 2, Entries: 1},
@@ -56,18 +55,18 @@ func TestTheExplorerHasBeenWhereRandomRunsGet(t *testing.T) {
 	}
 }
 
-// place is what all nodes are, but for what does not matter.
+// place is the state of all nodes, without what does not matter.
 type place [mostMembers]node
 
-// been is where an explorer has been: for every node that a member has been, or could have
-// become silently, in which states, as a set of their numbers; and for every message.
+// been is where an explorer has been: for every message, and for every node that a member has been or could have
+// become silently, the set of states.
 type been struct {
 	*worker
 	in   [mostMembers]map[nodeID][]uint64
 	said map[messageID][]uint64
 }
 
-// everything is where the explorer gets to.
+// everything is all that the explorer reaches.
 func everything(t *testing.T, b Bounds) *been {
 	t.Helper()
 	require.NoError(t, b.Check())
@@ -100,7 +99,7 @@ func note[T comparable](of map[T][]uint64, id T, at, all int) {
 	of[id][at/64] |= 1 << (at % 64)
 }
 
-// at says whether the explorer has been at a place, whoever is who, where all this was said.
+// at says whether the explorer has been at a place, in any seats, with all these messages sent.
 func (x *been) at(p *place, said ...message) bool {
 	return slices.ContainsFunc(x.model.renamings, func(r renaming) bool {
 		var sets [][]uint64
@@ -171,8 +170,8 @@ func (w *walk) start(i int) {
 	w.give(i, protocol.Input{Kind: protocol.Start}, memberstate.Nobody)
 }
 
-// place is what all nodes are once every Lead has returned that was told to: those whose engine
-// takes its time do nothing that the explorer does not have the others do.
+// place is the state of all nodes once every Lead whose context has ended has returned: a node whose engine takes its
+// time does nothing that the explorer does not have the others do.
 func (w *walk) place() (p place) {
 	late := *w
 	late.nodes, late.sent = slices.Clone(w.nodes), nil
@@ -187,7 +186,7 @@ func (w *walk) place() (p place) {
 	return p
 }
 
-// victories are who has led which term that not all have left.
+// victories note the leaders of all terms that not all members have left.
 func (w *walk) victories() (all []message) {
 	least := slices.MinFunc(w.nodes, func(a, b node) int { return cmp.Compare(a.session.Term, b.session.Term) }).session.Term
 	for term := least; term <= memberstate.Term(w.bounds.Terms); term++ {
@@ -200,13 +199,13 @@ func (w *walk) victories() (all []message) {
 	return all
 }
 
-// leadsAgain says whether a process leads that has led before. Its beats are numbered on,
-// and the explorer's from 1.
+// leadsAgain says whether a process leads that has led before. Its beats go on from their number, and the
+// explorer's begin at 1.
 func (w *walk) leadsAgain() bool {
 	return slices.ContainsFunc(w.nodes, func(n node) bool { return n.session.Role == memberstate.Leader && w.base[n.index()] > 0 })
 }
 
-// step has anything happen to anyone.
+// step makes anything happen to any member.
 func (w *walk) step(random *rand.Rand) {
 	i := random.IntN(w.bounds.Members)
 	other := seatOf(random.IntN(w.bounds.Members))
@@ -241,7 +240,7 @@ func (w *walk) ring(i int) {
 	w.give(i, protocol.Input{Kind: protocol.Ring, Number: alarmOf(&w.nodes[i].session.Machine)}, memberstate.Nobody)
 }
 
-// deliver has a message arrive, a new one more often than an old one.
+// deliver delivers a message, a new one more often than an old one.
 func (w *walk) deliver(random *rand.Rand) {
 	if len(w.sent) == 0 {
 		return
@@ -292,7 +291,7 @@ func (w *walk) hear(i int, msg *message) {
 	}})
 }
 
-// give gives a session an input, and what follows from it at once.
+// give gives a session an input, and takes the steps that follow at once.
 func (w *walk) give(i int, in protocol.Input, from memberstate.Seat) {
 	w.happens(i, from, func(x *protocol.Step) protocol.Need {
 		x.Input = in
@@ -300,7 +299,7 @@ func (w *walk) give(i int, in protocol.Input, from memberstate.Seat) {
 	})
 }
 
-// attend has a session go on with what was changed beside its steps.
+// attend makes a session go on with what was changed beside its steps.
 func (w *walk) attend(i int, change func()) {
 	w.happens(i, memberstate.Nobody, func(x *protocol.Step) protocol.Need {
 		change()
@@ -339,7 +338,7 @@ func (w *walk) happens(i int, from memberstate.Seat, begin func(*protocol.Step) 
 	}
 }
 
-// leadReturns has an engine's Lead return, late or early.
+// leadReturns makes an engine's Lead return, late or early.
 func (w *walk) leadReturns(i int) {
 	o := &w.nodes[i].driver
 	if early := !o.ended; o.runs && (!early || w.bounds.Withdrawals) {
@@ -348,7 +347,7 @@ func (w *walk) leadReturns(i int) {
 	}
 }
 
-// pauseEnds has an engine say what came of the pause that it was asked for.
+// pauseEnds makes an engine answer the pause that it was asked for.
 func (w *walk) pauseEnds(i int, paused bool) {
 	if o := &w.nodes[i].driver; o.pause != 0 {
 		number := o.pause
@@ -374,7 +373,7 @@ func (w *walk) resign(i int) {
 	w.ordered(i, transfers, 1, protocol.Input{Kind: protocol.Resign})
 }
 
-// ordered gives a session an order, when so many of each kind stand.
+// ordered gives a session an order, when that many of each kind stand.
 func (w *walk) ordered(i, transfers, resignations int, in protocol.Input) {
 	w.happens(i, memberstate.Nobody, func(x *protocol.Step) protocol.Need {
 		w.session.Orders(transfers, resignations)
@@ -396,8 +395,8 @@ func (w *walk) withdraw(i int, resignations bool) {
 	}
 }
 
-// alarmOf is the number of a machine's newest alarm, which only it knows: the one that it
-// does not take for a stale one.
+// alarmOf is the number of a machine's newest alarm, which only the machine knows: the one that it does not take for a
+// stale one.
 func alarmOf(m *protocol.Machine) uint32 {
 	for number := uint32(1); ; number++ {
 		trial := *m
@@ -429,7 +428,7 @@ func (w *walk) say(to memberstate.Seat, m *protocol.Message) {
 	w.sent = append(w.sent, message{to: to, body: body})
 }
 
-// Hold, Lead and EndLead note what the session has going.
+// Hold, Lead and EndLead note the state of the driver.
 func (w *walk) Hold(until time.Duration) { w.nodes[w.at].driver.hold = until }
 
 func (w *walk) Lead(term memberstate.Term) {
@@ -438,8 +437,7 @@ func (w *walk) Lead(term memberstate.Term) {
 }
 func (w *walk) EndLead(memberstate.Term) { w.nodes[w.at].driver.ended = true }
 
-// Pause has the engine pause its writes, at once or when it likes; and once a handover is over,
-// they go on, and no order stands.
+// Pause makes the engine pause its writes, at once or later. Once a handover is over they go on, and no order stands.
 func (w *walk) Pause(_ memberstate.Term, number uint32) {
 	o := &w.nodes[w.at].driver
 	if w.bounds.Pauses {

@@ -1,5 +1,4 @@
-// What all workers share besides states: the numbers of nodes, messages and inputs, and what was worked
-// out about nodes.
+// What all workers share besides states: the numbers of nodes, messages and inputs, and the results about nodes.
 
 package explore
 
@@ -16,11 +15,11 @@ type registry struct {
 	nodes    names[node]
 	messages names[message]
 	inputs   names[input]
-	results  [][]stepResult // of steps; the first is of none
-	idle     []uint32       // by node: which result is that nothing happens to it; 0: none yet
+	results  [][]stepResult // of steps; the first is none
+	idle     []uint32       // by node: the number of the result that nothing happens; 0: none yet
 	full     atomic.Bool    // there are more messages than there is room for
 
-	stale   []protocol.Message // all that may come too late, if the search forgets it
+	stale   []protocol.Message // all stale messages, if the search forgets messages
 	staleAt map[protocol.Message]int
 
 	steps         stepsTaken
@@ -30,22 +29,22 @@ type registry struct {
 	locals        resultCache
 }
 
-// memo has what was worked out about things of one kind, for all workers.
+// memo caches results of one kind, for all workers.
 type memo[K comparable, T any] struct{ known sync.Map }
 
-// of is what is known of one of them, or worked out now.
+// of returns the result for a thing, and works it out if it is not known.
 func (o *memo[K, T]) of(thing K, by *model, work func(K) T) T {
 	what, known := o.known.Load(thing)
 	if !known {
 		what, known = o.known.LoadOrStore(thing, work(thing))
 	}
-	if known { // by another worker, which may have given numbers
+	if known { // by another worker, which may have given new numbers
 		by.learn()
 	}
 	return what.(T) //nolint:forcetypeassert // nothing else is in it
 }
 
-// names are those of things of one kind: their places in a list.
+// names number things of one kind by their places in a list.
 type names[T comparable] struct {
 	list []T
 	by   map[T]int
@@ -74,14 +73,14 @@ func (n *names[T]) name(thing *T) int {
 	return n.add(thing)
 }
 
-// newRegistry has a node that is none, and an input that is none.
+// newRegistry is a registry in which the node and the input numbered 0 are none.
 func newRegistry() *registry {
 	r := &registry{results: make([][]stepResult, 1)}
 	r.nodes.list, r.inputs.list = make([]node, 1), make([]input, 1)
 	return r
 }
 
-// listStale lists what may come too late within bounds, before anything is named.
+// listStale lists the stale messages within bounds, before anything is named.
 func (r *registry) listStale(b *Bounds) {
 	r.stale, r.staleAt = staleMessages(b), map[protocol.Message]int{}
 	for i, msg := range r.stale {
@@ -106,8 +105,8 @@ func (r *registry) input(in input) inputID {
 	return inputID(r.inputs.name(&in))
 }
 
-// message is the number of a message. If there is no room for it, it is another one's, and
-// the search ends.
+// message is the number of a message. If there is no room for it, the number is another message's, and the
+// search ends.
 func (r *registry) message(msg message) messageID {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -118,7 +117,7 @@ func (r *registry) message(msg message) messageID {
 	return messageID(r.messages.name(&msg))
 }
 
-// result is the number of what a step does to a node.
+// result numbers the results of a step.
 func (r *registry) result(id nodeID, all []stepResult, nothing bool) uint32 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -136,15 +135,15 @@ func (r *registry) result(id nodeID, all []stepResult, nothing bool) uint32 {
 	return at
 }
 
-// since is what was numbered after the first ones of each kind, and all results. Nothing in
-// them changes any more.
+// since returns the names after the first ones of each kind, and all results. None of them changes any
+// more.
 func (r *registry) since(nodes, messages, inputs int) ([]node, []message, []input, [][]stepResult) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.nodes.list[nodes:], r.messages.list[messages:], r.inputs.list[inputs:], r.results
 }
 
-// size is how many nodes and messages there are.
+// size is the number of nodes and messages.
 func (r *registry) size() (nodes, messages int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

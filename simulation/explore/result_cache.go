@@ -1,4 +1,4 @@
-// The result cache: what a node can do, by as little of what it may hear as matters.
+// The result cache: what a node can do, looked up by the messages that matter to it.
 //
 // The intuition: a follower may hear ninety messages, of which eighty-nine do nothing to it or to anything that
 // it can silently become. So what it can do depends on the ninetieth alone, and is found in the cache for every
@@ -11,8 +11,8 @@
 //   - It is not known. The closures that were looked at are asked. If it does nothing there, it is left out from
 //     then on; if it does something, the result is worked out anew.
 //
-// The fix that looks right and is wrong is to leave out what does nothing to the node itself. It may do something to a
-// node that this one silently becomes.
+// The fix that looks right and is wrong is to leave out messages that do nothing to the node itself. They may do
+// something to a node that this one silently becomes.
 //
 // All workers share the cache, in parts, so that they rarely wait for each other.
 
@@ -24,22 +24,21 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// resultCache has what was worked out about nodes that may hear this or that, by node in parts,
-// so that those who look something up rarely wait for each other.
+// resultCache has the results about nodes, in parts by node.
 type resultCache struct{ parts [cacheParts]cachePart }
 
 const cacheParts = 64
 
-// cachePart is what is remembered of some nodes.
+// cachePart has the results about some nodes.
 type cachePart struct {
 	mu       sync.Mutex
-	relevant []relevant // by node, of those in this part, so far
+	relevant []relevant // by node, of those in this part
 	all      []cacheEntry
-	places   []int32 // a hash table: where it is, plus 1; 0: nothing is
+	places   []int32 // a hash table: the place in all, plus 1; 0: none
 }
 
-// relevant is what is known to do something to a node, or to others that were looked at on
-// its account: messages, and the terms of stale messages.
+// relevant is what is known to do something to a node, or to others that were looked at because of it: messages,
+// and the terms of stale messages.
 type relevant struct {
 	heard messageSet
 	width int // words of heard
@@ -60,24 +59,24 @@ func (r *relevant) most(key *localKey) (most memberstate.Term) {
 	return most
 }
 
-// cacheEntry is what was worked out for a node and what is relevant of what it may hear.
+// cacheEntry is the result for a node and the relevant messages that it may hear.
 type cacheEntry struct {
 	key        localKey
-	irrelevant messageSet // what is known to make no difference
+	irrelevant messageSet // messages that are known to make no difference
 	sources    sourceNodes
 	local      *local
-	names      int // that there were by then
+	names      int // how many there were by then
 }
 
-// sourceNodes are the nodes whose closures were looked at, among members renamed by this. To ask them about
-// new messages saves up to 13 % of the CPU time in groups of five with pre-vote, and nothing elsewhere.
+// sourceNodes are the nodes whose closures were looked at, with the members renamed. Asking them about new
+// messages saves up to 13 % of the CPU time in groups of five with pre-vote, and nothing elsewhere.
 type sourceNodes struct {
 	nodes []nodeID
 	by    int
 }
 
-// mostCached bounds a part of the cache. What is forgotten can be worked out again, and
-// states must have room.
+// mostCached bounds a part of the cache, because states need the memory more. A lost result can be worked out
+// again.
 const mostCached = 1 << 13
 
 func (m *resultCache) part(id nodeID) *cachePart { return &m.parts[id%cacheParts] }
@@ -90,8 +89,7 @@ func (m *resultCache) relevantTo(id nodeID) relevant {
 	return *p.relevantTo(id)
 }
 
-// find is what was worked out; nil: nothing was, or something else is heard that makes a
-// difference. The worker that asks may have to learn numbers, and may give some.
+// find returns the result for a key; nil if there is none, or if other messages are heard that make a difference.
 func (m *resultCache) find(by *model, key *localKey) *local {
 	what, on, rest := m.recall(by, key)
 	if what == nil || rest.words() == 0 {
@@ -104,8 +102,8 @@ func (m *resultCache) find(by *model, key *localKey) *local {
 	return what
 }
 
-// recall finds what was worked out without asking any node anything, which nodes were asked
-// for it, and what else is heard of which it is not known whether it makes a difference.
+// recall looks the result up without asking any node. It also returns the nodes that were looked at for it, and the
+// messages of which it is not known whether they make a difference.
 func (m *resultCache) recall(by *model, key *localKey) (what *local, on sourceNodes, rest messageSet) {
 	p, names := m.part(key.node), 0
 	p.mu.Lock()
@@ -121,7 +119,7 @@ func (m *resultCache) recall(by *model, key *localKey) (what *local, on sourceNo
 	return what, on, rest
 }
 
-// join notes what makes no difference to what is remembered, if it still is.
+// join notes messages that make no difference to a result, if it is still in the cache.
 func (m *resultCache) join(key *localKey, what *local, idle *messageSet) {
 	p := m.part(key.node)
 	p.mu.Lock()
@@ -131,8 +129,8 @@ func (m *resultCache) join(key *localKey, what *local, idle *messageSet) {
 	}
 }
 
-// keep remembers what was worked out, and what of all that is heard is known to matter. It
-// returns what another one has worked out meanwhile.
+// keep keeps a result, with everything that is known to matter to it. If another worker has kept one meanwhile, it
+// returns that.
 func (m *resultCache) keep(w *closureSearch, what *local) *local {
 	return m.enter(w.model, w.key, &w.relevant, sourceNodes{nodes: w.sources()}, what)
 }
@@ -148,13 +146,13 @@ func (m *resultCache) enter(by *model, key *localKey, matters *relevant, on sour
 	return what
 }
 
-// share remembers for a key what was worked out for another one, to which a renaming leads,
-// unless that was forgotten meanwhile: then it is not known any more which nodes were asked.
+// share keeps the result for another key of the same orbit for this one, unless that was dropped meanwhile:
+// then the nodes that were looked at are not known any more.
 func (m *resultCache) share(by *model, key, like *localKey, renamed int, what *local) *local {
 	known, on, rest := m.recall(by, like)
 	matters := m.relevantTo(like.node)
-	by.learn() // others may know of more that matters
-	matters.heard = by.renameSaid(&matters.heard, by.undone[renamed])
+	by.learn() // others may know more messages that matter
+	matters.heard = by.renameSaid(&matters.heard, by.inverse[renamed])
 	matters.width = matters.heard.words()
 	if known == nil || rest.words() > 0 {
 		m.note(key.node, &matters)
@@ -164,7 +162,7 @@ func (m *resultCache) share(by *model, key, like *localKey, renamed int, what *l
 	return m.enter(by, key, &matters, on, what)
 }
 
-// note is that more matters to a node.
+// note notes that more matters to a node.
 func (m *resultCache) note(id nodeID, matters *relevant) {
 	p := m.part(id)
 	p.mu.Lock()
@@ -205,7 +203,7 @@ func (p *cachePart) enter(key *localKey, matters *relevant, r cacheEntry) *cache
 	return known
 }
 
-// place is where to look for what is relevant of a key.
+// place is the place of a key in the hash table, by what is relevant of it.
 func (p *cachePart) place(key *localKey, matters *relevant) *int32 {
 	if len(p.places) == 0 {
 		p.places = make([]int32, 1<<8)
@@ -213,7 +211,7 @@ func (p *cachePart) place(key *localKey, matters *relevant) *int32 {
 	most, width := matters.most(key), matters.width
 	sum := uint64(key.node)<<8 | uint64(most)
 	for i, word := range key.heard[:width] {
-		if word &= matters.heard[i]; word != 0 { // or it would depend on the width
+		if word &= matters.heard[i]; word != 0 { // otherwise it would depend on the width
 			sum = mixHash(sum, word) + uint64(i)
 		}
 	}
@@ -226,12 +224,12 @@ func (p *cachePart) place(key *localKey, matters *relevant) *int32 {
 	}
 }
 
-// is says whether a key has this node and term, and what is relevant of what is heard.
+// is says whether a key has this node and term, and the same relevant messages.
 func (k *localKey) is(node nodeID, most memberstate.Term, heard *messageSet, matters *relevant) bool {
 	if k.node != node || k.most != most {
 		return false
 	}
-	for i := range matters.width { // what is in the key is relevant
+	for i := range matters.width { // everything in the key is relevant
 		if k.heard[i] != heard[i]&matters.heard[i] {
 			return false
 		}

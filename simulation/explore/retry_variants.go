@@ -1,9 +1,9 @@
-// Retry variants: two bits of a machine that decide only how soon it asks for votes again, and in
+// Retry variants: two bits of a machine, which only decide how soon it asks for votes again and in
 // which of two terms, are not remembered.
 //
 // The intuition: a candidate that has lost a round asks again, at once or after a wait. Its alarm may
-// ring at any time here, so "at once" and "after a wait" are the same to everybody else. A node that
-// remembers which it is would only be two nodes instead of one.
+// ring at any time here, so to all other nodes "at once" and "after a wait" are the same. A node that
+// remembered which it is would only be two nodes instead of one.
 //
 // The cases:
 //
@@ -12,8 +12,8 @@
 //   - No round is under way. The machine may stand in its term once more, or goes on to a larger one.
 //     Every input is given to both.
 //
-// So more can happen than does: a member may do first the one and then the other. A violation that
-// needs this is found to have no script.
+// So the explorer allows more than can happen: a member may first act as the one and then as the other. A
+// violation that needs this has no script.
 //
 // The fix that looks right and is wrong is to set the bits to one fixed value. A member that always
 // asks again in its term never gets to a larger one by itself, and half of what can happen is missed.
@@ -24,7 +24,7 @@ import (
 	"github.com/hustings/hustings/elector/protocol"
 )
 
-// canonize takes away what tells apart two nodes that behave alike, as far as is looked at.
+// canonize removes what does not affect a node's behaviour, and the two bits.
 func (m *model) canonize(n *node) {
 	n.canonize(&m.rules[n.index()])
 	if m.forgets() {
@@ -37,6 +37,6 @@ func (m *model) retryVariants(n *node) []protocol.Machine {
 	if !m.forgets() {
 		return []protocol.Machine{n.session.Machine}
 	}
-	moods := n.session.RetryVariants()
-	return moods[:]
+	variants := n.session.RetryVariants()
+	return variants[:]
 }

@@ -1,31 +1,31 @@
-// Saturation: a step that only says something is taken at once.
+// Saturation: a step that only sends something is taken at once.
 //
 // The intuition: a leader may send its first heartbeat now, or after n1 has voted, or never. In a network that
 // keeps every message and delivers it at any time, or never, the state in which it has been sent can do
-// all that the other states can, because nobody has to hear it. So the explorer sends it at once and
+// everything that the other states can, because no node has to hear it. So the explorer sends it at once and
 // does not look at the states in which it has not been sent.
 //
 // The cases:
 //
-//   - The step leaves its node as it was, saves nothing and ends no round: what it says is added to
-//     what was said, and there is no transition.
+//   - The step leaves its node as it was, saves nothing and ends no round: its messages are added to
+//     those that were sent, and there is no transition.
 //   - The step makes a waiting candidate ask for pre-votes or, without a save, for votes. That changes
 //     the node. It is taken at once, too, if the candidate's alarm silently leads back to where it
-//     was: then nothing is lost (eager candidacy).
-//   - That somebody has won a term is said, too, but a state that lacks it may be wrong for that very
-//     reason: a member that follows a leader who never led. A step that wins a term changes its node,
-//     so it is never taken here.
+//     was, because then nothing is lost (eager candidacy).
+//   - That a member has won a term is noted as a message, too. A state that lacks this note may be wrong for
+//     that very reason: a member follows a leader that never led. But a step that wins a term changes its
+//     node, so it is never taken here.
 //
-// The fix that looks right and is wrong is to take every step at once that says something, also
-// one after a silent step. By the silent step the node gives up what it could do instead.
+// The fix that looks right and is wrong is to take every step at once that sends something, even after a silent
+// step. By the silent step the node gives up what it could do instead.
 //
-// docs/verification.md says what it buys.
+// docs/verification.md says what it saves.
 
 package explore
 
 import "slices"
 
-// saturate takes all steps that only say something. did, if not nil, is told of them.
+// saturate takes all steps that only send something. did, if not nil, is called for each.
 func (x *worker) saturate(s *state, did func(i int, in inputID)) {
 	for grown := true; grown; {
 		grown = false
@@ -55,8 +55,8 @@ func (x *worker) saturate(s *state, did func(i int, in inputID)) {
 	}
 }
 
-// findEagerCandidacy finds what the node becomes at once: a candidate that waits asks for votes, or for
-// pre-votes, if that needs no save, and the end of its patience leads back to where it is now.
+// findEagerCandidacy finds the node's eager candidacy: it waits as a candidate and asks for votes, or for
+// pre-votes, without a save, and its next alarm leads back to where it is now.
 func (m *model) findEagerCandidacy(l *local, id nodeID) {
 	ring := m.own[m.nodes[id].index()][0]
 	for _, t := range m.take(id, ring) {

@@ -1,5 +1,4 @@
-// Scripts: what happens to the members of a group that begins anew, one thing after the
-// other, as text.
+// Scripts: what happens to the members of a new group, step by step, as text.
 //
 //	explored
 //	members 3
@@ -8,8 +7,8 @@
 //	3 n0 hears 2
 //	expect violation won by a quorum
 //
-// What was said in a step is named by that step's number; "hears 4/2" is the second thing
-// that was said in the fourth.
+// A message is named by the step that sent it; "hears 4/2" delivers the second message of the
+// fourth step.
 
 package explore
 
@@ -24,32 +23,32 @@ import (
 	"github.com/hustings/hustings/simulation/invariant"
 )
 
-// ScriptHead is the first word of a script's text, by which it is told from a scenario.
+// ScriptHead is the first word of a script's text, which tells it from a scenario.
 const ScriptHead = "explored"
 
-// Script is a way that machines can be led, step by step.
+// Script is a sequence of steps for plain machines.
 type Script struct {
 	members, leak     int
 	noPreVote, leases bool
-	pauses            bool // take their time
+	pauses            bool // engines take their time to pause
 	acts              []act
-	breaks            *invariant.Invariant // what does not hold in the end
+	breaks            *invariant.Invariant // the one that does not hold in the end
 }
 
-// act is one thing that happens to one node, or that time passes.
+// act is something that happens to one node, or a tick of all clocks.
 type act struct {
 	kind    inputKind
 	node    int
 	other   int       // of a transfer, or of a lost connection
 	heard   utterance // delivered
-	missing int       // whose clocks miss it, if time passes
+	missing int       // the nodes whose clocks miss it, for a tick
 	line    int       // of a text; 0: none
 }
 
-// utterance is something that was said: in which step, and in what place there, both from 1.
+// utterance is a message by the step that sent it, and its place there, both from 1.
 type utterance struct{ step, nth int }
 
-// words are how a script has what happens.
+// words are the script's words for what happens.
 var words = map[inputKind]string{
 	rings: "alarm", crashes: "crashes", delivered: "hears", writes: "writes", stands: "stands", handsOver: "hands-over-to",
 	resigns: "resigns", callsOff: "calls-off", stays: "stays", loses: "loses", lapses: "lapses", returns: "returns", pauses: "pauses", fails: "fails-to-pause",
@@ -59,7 +58,7 @@ var words = map[inputKind]string{
 // Expects says whether the script is about a violation of an invariant.
 func (s *Script) Expects(i invariant.Invariant) bool { return s.breaks != nil && *s.breaks == i }
 
-// bounds are those that the script can be played in.
+// bounds are the widest that a script may need.
 func (s *Script) bounds() Bounds {
 	return Bounds{Members: s.members, Terms: mostTerms, Beats: mostBeats, Leak: s.leak, Entries: mostEntries, NoPreVote: s.noPreVote, Leases: s.leases, Withdrawals: true, Pauses: s.pauses}
 }
@@ -67,7 +66,7 @@ func (s *Script) bounds() Bounds {
 // String is the script's text, which ParseScript reads.
 func (s *Script) String() string { return s.told(nil) }
 
-// told is the script's text, with what the steps are as remarks.
+// told is the script's text, with descriptions of the steps as comments.
 func (s *Script) told(steps []Step) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\nmembers %d\n", ScriptHead, s.members)
@@ -120,10 +119,9 @@ func (a *act) String() string {
 	return line
 }
 
-// ParseScript reads a script's text, which is that of a scenario but for its heading: what
-// stands for a time there is the number of a step here, and what happens is told to one member
-// at a time. Faults of a network mean nothing to it, because each message is delivered by a
-// step of its own. The error names the line.
+// ParseScript reads a script's text. It is like that of a scenario under another heading: in place of a time
+// there is the number of a step, and each event is one member's. Faults of a network have no meaning here,
+// because each message is delivered by a step of its own. The error names the line.
 func ParseScript(r io.Reader) (*Script, error) {
 	s, headed := &Script{}, false
 	_, err := text.Read(r, func(w *text.Words) error {

@@ -1,6 +1,5 @@
-// Playing a script with sessions as they are shipped, in a network that keeps what was said.
-// Nothing is renamed, renumbered, forgotten, left out or taken for the same, so what is violated here
-// is violated.
+// Playing a script with the shipped sessions, in a network that keeps all messages. Nothing is renamed,
+// renumbered, forgotten, left out or merged, so a violation here is a real one.
 
 package explore
 
@@ -14,19 +13,19 @@ import (
 	"github.com/hustings/hustings/simulation/trace"
 )
 
-// What cannot happen.
+// Why a step is impossible.
 var (
 	errNoWrite  = fmt.Errorf("it does not lead, or may not write, or has %d entries", mostEntries)
 	errTooEarly = errors.New("it is too early for that")
-	errItself   = errors.New("that is itself")
+	errItself   = errors.New("it cannot be its own target")
 	errTooFar   = fmt.Errorf("that leads beyond term %d", mostTerms)
 )
 
-// player is a group that is led through a script.
+// player is a group that plays a script.
 type player struct {
-	model  *model // has the rules, and knows what must hold
+	model  *model // has the rules and the invariants
 	nodes  []node
-	alarms []uint32    // their numbers
+	alarms []uint32    // by node: the number of its alarm
 	said   [][]message // by step
 	steps  []Step
 	defect defect
@@ -64,8 +63,7 @@ func (s *Script) play(m *model) (*player, error) {
 	return p, nil
 }
 
-// Trace plays the script, and tells what happened as a run that can be drawn. Its times
-// mean nothing but an order.
+// Trace plays the script, and returns the run for drawing. Its times mean nothing but an order.
 func (s *Script) Trace() (*trace.Trace, error) {
 	p, err := s.play(newModel(s.bounds(), newRegistry()))
 	if err != nil {
@@ -73,12 +71,12 @@ func (s *Script) Trace() (*trace.Trace, error) {
 	}
 	t := traceOf(s.members, p.steps, p.violation())
 	if s.breaks != nil && (p.defect.none() || p.defect.invariant != *s.breaks) {
-		t.Unmet = append(t.Unmet, fmt.Sprintf("expected, and did not come about: violation %v", *s.breaks))
+		t.Unmet = append(t.Unmet, fmt.Sprintf("expected, and did not happen: violation %v", *s.breaks))
 	}
 	return t, nil
 }
 
-// refused says which step cannot be, and where it stands.
+// refused names the step that is impossible, and its line.
 func (a *act) refused(number int, err error) error {
 	if a.line > 0 {
 		l := text.Line{Number: a.line, Text: fmt.Sprintf("%d %v", number, a)}
@@ -94,7 +92,7 @@ func (p *player) violation() *Violation {
 	return &Violation{Invariant: p.defect.invariant, What: p.defect.what, Path: p.steps}
 }
 
-// act has something happen. An error means that it cannot.
+// act carries out an act. An error means that it is impossible.
 func (p *player) act(a *act) error {
 	if a.kind == passes {
 		p.tick(a.missing)
@@ -129,8 +127,7 @@ func (p *player) act(a *act) error {
 	return nil
 }
 
-// happens does what an act says to one node, and returns the message that it heard, if it
-// heard one.
+// happens applies an act to one node, and returns the message that the node received, if any.
 func (p *player) happens(w *stepping, a *act) (heard *message, err error) {
 	switch n := w.node; {
 	case a.kind == delivered:
@@ -169,11 +166,11 @@ func (p *player) happens(w *stepping, a *act) (heard *message, err error) {
 func (p *player) utterance(a *act) (*message, error) {
 	u := a.heard
 	if u.step > len(p.said) || u.nth > len(p.said[u.step-1]) {
-		return nil, fmt.Errorf("so much was not said in step %d", u.step)
+		return nil, fmt.Errorf("step %d has sent no message %d", u.step, u.nth)
 	}
 	heard := &p.said[u.step-1][u.nth-1]
 	if !heard.isFor(seatOf(a.node)) {
-		return nil, fmt.Errorf("what was said in step %d is not for n%d", u.step, a.node)
+		return nil, fmt.Errorf("message %d of step %d is not for n%d", u.nth, u.step, a.node)
 	}
 	return heard, nil
 }
@@ -189,7 +186,7 @@ func (p *player) tick(missing int) {
 	p.look()
 }
 
-// look holds what all nodes are now against what must hold.
+// look checks the invariants.
 func (p *player) look() {
 	var s state
 	for i := range p.nodes {
@@ -207,7 +204,7 @@ func (p *player) look() {
 	}
 }
 
-// enter adds of what was said in a step what invariants ask for.
+// enter notes the messages of a step that the invariants need.
 func (p *player) enter(s *state, says []message) defect {
 	var ids []messageID
 	for _, msg := range says {
@@ -222,7 +219,7 @@ func (p *player) enter(s *state, says []message) defect {
 	return d
 }
 
-// told is what an act was.
+// told describes an act.
 func (p *player) told(a *act, n *node, heard *message) Step {
 	s := Step{Node: a.node, State: n.state(), Leases: leaseholders(p.nodes)}
 	switch {

@@ -22,8 +22,8 @@ func parsed(t *testing.T, text string) *Script {
 	return s
 }
 
-// A clock that falls behind by more than the margin makes two leases: the stored script
-// shows it, with machines as they are now.
+// A clock that falls behind by more than the margin makes two leases: the stored script shows it, with the machines
+// as they are now.
 func TestAScriptIsPlayedOnPlainMachines(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("testdata", "two_leases.txt"))
 	require.NoError(t, err)
@@ -40,8 +40,7 @@ func TestAScriptIsPlayedOnPlainMachines(t *testing.T) {
 	}
 }
 
-// What is drawn of it has every tick at every node, those that a clock missed as faults,
-// and the leases, of which there are two in the end.
+// The drawing has every tick at every node, missed ticks as faults, and the leases, two of them in the end.
 func TestTicksAndLeasesAreDrawn(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("testdata", "two_leases.txt"))
 	require.NoError(t, err)
@@ -77,18 +76,17 @@ func TestALeaseThatRunsOutIsDrawnSo(t *testing.T) {
 	assert.Equal(t, []trace.Band{{Kind: trace.LeaseBand, What: "lease", Term: 1, From: 6 * everyStep, To: 9 * everyStep}}, drawn.Bands)
 }
 
-// With all clocks right the same steps end with one lease, and the script says that it had
-// expected two.
-func TestWhatAScriptExpectsAndDoesNotGetIsSaid(t *testing.T) {
+// With all clocks right the same steps end with one lease, and the script reports that it had expected two.
+func TestAnUnmetExpectationIsReported(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("testdata", "two_leases.txt"))
 	require.NoError(t, err)
 	drawn, err := parsed(t, strings.ReplaceAll(string(text), " without n0", "")).Trace()
 	require.NoError(t, err)
 	assert.Nil(t, drawn.Violation)
-	assert.Equal(t, []string{"expected, and did not come about: violation one lease"}, drawn.Unmet)
+	assert.Equal(t, []string{"expected, and did not happen: violation one lease"}, drawn.Unmet)
 }
 
-// What is written is read as it was.
+// A script that was written is read as it was.
 func TestAScriptsTextIsReadAsItWasWritten(t *testing.T) {
 	text := `explored
 members 3
@@ -147,18 +145,18 @@ func TestAScriptThatMakesNoSenseIsRefused(t *testing.T) {
 	}
 }
 
-// A script may ask for what cannot be.
+// A script may ask for something impossible.
 func TestAStepThatCannotBeIsNamed(t *testing.T) {
 	const head = "explored\nmembers 3\n"
 	for text, says := range map[string]string{
 		"1 n3 alarm":                 `line 3: "1 n3 alarm": there is no n3`,
 		"1 n0 loses n4":              "there is no n4",
-		"1 n0 hears 1":               "so much was not said in step 1",
-		"1 n0 alarm\n2 n1 hears 1/2": `line 4: "2 n1 hears 1/2": so much was not said in step 1`,
+		"1 n0 hears 1":               "step 1 has sent no message 1",
+		"1 n0 alarm\n2 n1 hears 1/2": `line 4: "2 n1 hears 1/2": step 1 has sent no message 2`,
 		"1 n0 alarm\n2 n0 hears 1":   "not for n0",
 		"1 n0 writes":                "does not lead",
 		"1 n0 lapses":                "too early",
-		"1 n0 hands-over-to n0":      "that is itself",
+		"1 n0 hands-over-to n0":      "it cannot be its own target",
 		lone(mostTerms):              "",
 		lone(mostTerms + 1):          "beyond term 7",
 	} {
@@ -171,7 +169,7 @@ func TestAStepThatCannotBeIsNamed(t *testing.T) {
 	}
 }
 
-// lone is what takes a group of one so many terms further, crash by crash.
+// lone takes a group of one this many terms further, crash by crash.
 func lone(terms int) string {
 	lines := []string{"members 1", "pre-vote off"}
 	for i := range terms {
@@ -196,7 +194,7 @@ func TestAScriptIsMadeSmall(t *testing.T) {
 	assert.True(t, s.breaksStill(m))
 }
 
-// Whatever stands in a file is refused or played, and does no harm.
+// Any file is refused or played, and does no harm.
 func FuzzScript(f *testing.F) {
 	text, err := os.ReadFile(filepath.Join("testdata", "two_leases.txt"))
 	require.NoError(f, err)

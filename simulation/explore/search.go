@@ -1,4 +1,4 @@
-// The search: from every state to what can follow.
+// The search: from every state to its successors.
 
 package explore
 
@@ -12,19 +12,19 @@ import (
 	"github.com/hustings/hustings/simulation/invariant"
 )
 
-// state is all that there is: what every node is, and what was said.
+// state is the state of the group: its nodes, and the messages that were sent.
 type state struct {
 	nodes [mostMembers]nodeID
 	said  messageSet
 }
 
-// origin is the state and the node whose step led to a state.
+// origin is the state, and the node in it whose step led to a state.
 type origin struct {
 	parent int32 // -1: it is the first
-	node   uint8 // which did something
+	node   uint8 // that took the step
 }
 
-// search is what all workers share. The lock is for all of it.
+// search is shared by all workers. The lock guards all of it.
 type search struct {
 	options  Options
 	registry *registry
@@ -34,12 +34,12 @@ type search struct {
 	states      store
 	workers     []*worker
 	frontier    frontier
-	level       rank       // of what may be looked at now, if the nearest comes first
-	unlooked    int        // how many were taken since somebody looked up
-	busy        int        // how many look at one
+	level       rank       // that may be looked at now, if the search is breadth-first
+	unlooked    int        // how many were taken since the last look
+	busy        int        // how many workers look at states
 	idle        *sync.Cond // for workers that find no state to look at
-	saved       time.Time  // when it was written down
-	unconfirmed int        // violations that plain machines could not be led to
+	saved       time.Time  // when the checkpoint was written
+	unconfirmed int        // violations that plain machines did not reach
 	err         error
 	result      Result
 }
@@ -68,7 +68,7 @@ func (x *worker) begin() {
 	x.open(x.keep())
 }
 
-// key is what a node is and may hear in a state.
+// key is a node of a state, and the messages that it may hear.
 func (x *worker) key(s *state, i int) (k localKey) {
 	x.keyOf(s, i, &k)
 	return k
@@ -83,7 +83,7 @@ func (x *worker) keyOf(s *state, i int, k *localKey) {
 	}
 }
 
-// local is what a node can do, which is mostly what it could do before.
+// local returns what a node can do, which is mostly what it could do before.
 func (x *worker) local(i int, key *localKey) *local {
 	if b := &x.before[i]; b.local != nil && b.key == *key {
 		return b.local
@@ -91,14 +91,14 @@ func (x *worker) local(i int, key *localKey) *local {
 	return x.model.local(key)
 }
 
-// expand looks at all that can happen in a state.
+// expand finds the successors of a state.
 func (x *worker) expand(d *due) {
 	at, from, depth := d.at, &d.state, d.depth+1
 	x.model.learn()
 	for i := range x.options.Members {
 		b := &x.before[i]
 		b.key, b.local = x.key(from, i), nil
-		if known, _, rest := x.registry.locals.recall(x.model, &b.key); rest.words() == 0 { // nothing gets a name by that
+		if known, _, rest := x.registry.locals.recall(x.model, &b.key); rest.words() == 0 { // this gives no names
 			b.local = known
 		}
 	}
@@ -131,7 +131,7 @@ func (x *worker) expand(d *due) {
 	}
 }
 
-// can is what a node can do in the state that is looked at.
+// can is what a node can do in the state that is being expanded.
 func (x *worker) can(i int) *local {
 	b := &x.before[i]
 	if b.local == nil {
@@ -140,7 +140,7 @@ func (x *worker) can(i int) *local {
 	return b.local
 }
 
-// apply is a state after a node has done something.
+// apply is the state after a node's step.
 func (m *model) apply(from *state, i int, does *successor) state {
 	next := *from
 	next.nodes[i] = does.node
@@ -159,10 +159,10 @@ func (m *model) apply(from *state, i int, does *successor) state {
 	return next
 }
 
-// say adds a message to what was said, and tells whether it is new.
+// say adds a message to those that were sent, and says whether it is new.
 func (m *model) say(s *state, id messageID) bool { return !m.late(s, id) && s.said.add(id) }
 
-// enter puts a state among those that the worker has found, unless it has found it a moment ago.
+// enter adds a state to those that the worker has found, unless it has found it a moment ago.
 func (x *worker) enter(s *state, from origin, depth uint16) {
 	if !x.duplicates.add(s) {
 		return
@@ -171,8 +171,7 @@ func (x *worker) enter(s *state, from origin, depth uint16) {
 	x.found = append(x.found, find{least, from, depth, x.rank(&least, depth), 0})
 }
 
-// wrongSaying says whether a member leads a term that it has led before, in whatever
-// incarnation.
+// wrongSaying says whether a member leads a term that it has led before, in whatever incarnation.
 func (m *model) wrongSaying(s *state, says []messageID) (d defect) {
 	for _, id := range says {
 		if m.won.has(id) && s.said.has(id) {
@@ -213,11 +212,11 @@ func (m *model) wrong(s *state) (d defect) {
 	return d
 }
 
-// wrongLeader looks at a leader: a quorum has voted for it, unless it has gone on to a
-// larger term since, and what was committed in earlier terms is in its ledger.
+// wrongLeader checks a leader: a quorum has voted for it, members that have gone on to a larger term since
+// included, and its ledger has everything that was committed in earlier terms.
 func (m *model) wrongLeader(s *state, n *node) (d defect) {
 	term, votes := n.session.Term, 0
-	quorum := m.bounds.Members/2 + 1 // counted anew: the machine's own count may be wrong
+	quorum := m.bounds.Members/2 + 1 // counted anew, because the machine's own count may be wrong
 	for i := range m.bounds.Members {
 		if v := &m.nodes[s.nodes[i]].session; v.Term > term || v.Term == term && v.Vote == n.seat {
 			votes++

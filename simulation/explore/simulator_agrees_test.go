@@ -12,10 +12,9 @@ import (
 	"github.com/hustings/hustings/simulation/trace"
 )
 
-// The simulator and the explorer were written apart, and go by the same code in other
-// ways. So wherever a simulated group gets to in its first two terms, with all that
-// happens to networks, processes, disks and clocks, the explorer must have been.
-func TestTheExplorerHasBeenWhereTheSimulatorGets(t *testing.T) {
+// The simulator and the explorer are separate programs around the same code. So the explorer must know every state
+// that a simulated group reaches in its first two terms, with all faults of networks, processes, disks and clocks.
+func TestTheExplorerCoversTheSimulator(t *testing.T) {
 	long(t)
 	x := everything(t, Bounds{Members: 3, Terms: 2, Beats: 1, Entries: 1, NoTransfer: true})
 	known := map[faces]bool{}
@@ -47,7 +46,7 @@ func TestTheExplorerHasBeenWhereTheSimulatorGets(t *testing.T) {
 	require.Greater(t, len(seen), len(known)/4, "the simulator does not get about")
 }
 
-// face is what can be told of a node from outside.
+// face is a node as seen from outside.
 type face struct {
 	role         memberstate.Role
 	term         memberstate.Term
@@ -56,7 +55,7 @@ type face struct {
 
 type faces [3]face
 
-// faceOf is a node's in a trace. One that is down will start with what it has saved.
+// faceOf is a node's face in a trace. A node that is down will start with its durable state.
 func faceOf(s *trace.NodeState) face {
 	if !s.Up {
 		return face{memberstate.Candidate, s.Durable, memberstate.Seat(s.DurableVote + 1), memberstate.Nobody}
@@ -64,7 +63,7 @@ func faceOf(s *trace.NodeState) face {
 	return face{s.Role, s.Term, memberstate.Seat(s.Vote + 1), memberstate.Seat(s.Leader + 1)}
 }
 
-// faces are all that a state can silently come to.
+// faces are all that a state can silently become.
 func (x *been) faces(s *state) (all []faces) {
 	all = []faces{{}}
 	for i := range all[0] {
@@ -91,7 +90,7 @@ func (x *been) faces(s *state) (all []faces) {
 	return all
 }
 
-// canonical is the same, whoever is who.
+// canonical is the same in the first of all seatings.
 func (f faces) canonical(names []renaming) faces {
 	least := f
 	for _, r := range names {

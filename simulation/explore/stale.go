@@ -1,23 +1,23 @@
-// Stale messages: what arrives too late is not kept in a state. Whatever could have been sent may
-// arrive.
+// Stale messages: a message that arrives too late is not kept in a state. Instead every message that could
+// have been sent may arrive.
 //
 // The intuition: n0 has asked for votes, lost, and asks again. The answers to its first round may
 // still arrive, and it must ignore them. To keep them would make two states of each one, by whether n1 had
 // answered in time. So they are forgotten, and instead every answer that n1 could have given to an older round
-// may arrive at any time, whether it was given or not. Nothing depends on the code ignoring it: that is
-// looked at.
+// may arrive at any time, whether it was given or not. That the code ignores it is not assumed, but checked.
 //
 // The cases:
 //
 //   - Answers to rounds of votes that are over, and to a leader that leads no more.
 //   - Requests, and votes that a leader vouched for, of a term that all others have left behind or have
 //     voted in; requests for pre-votes of rounds that are over.
-//   - Refusals of a vote, of a heartbeat or of a handover. Whoever asks may be refused by
-//     anybody, for any reason, at any time. No election is safe because of a refusal, so what this allows besides
-//     must break nothing either.
-//   - Who has led a term is forgotten when all have left it.
+//   - Refusals of a vote, of a heartbeat or of a handover. Any member may refuse any request, for any reason, at
+//     any time. No election is safe because of a refusal, so the refusals that could not have been sent must
+//     break nothing either.
+//   - The note that a member has led a term is forgotten when all have left the term.
 //
-// So more can happen than does. A violation that needs a message that nobody could have sent has no script.
+// So the explorer allows more than can happen. A violation that needs a message that could not have been sent
+// has no script.
 //
 // The fix that looks right and is wrong is to forget a message and to let nothing arrive in its place, because the
 // machine ignores it. Then the one mistake that matters, a machine that does not ignore it, would never be found.
@@ -32,24 +32,24 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// forgets says whether what comes too late is not kept. Else it is a message like any other.
+// forgets says whether messages that come too late are not kept. Otherwise they are kept like any other.
 func (m *model) forgets() bool { return len(m.registry.stale) > 0 }
 
-// comesAnyway says whether an answer of a member that is in a term arrives as a stale one, if
-// at all: a refusal, and a vote in a round that is over, or, if processes crash, in a pre-vote.
+// comesAnyway says whether an answer from a member in a term arrives only as a stale one: a refusal, a vote in a
+// round that is over, or, if processes crash, a vote in a pre-vote.
 func (m *model) comesAnyway(b *protocol.Message, in memberstate.Term) bool {
 	vote := b.Kind == rpc.VoteResponse && (b.Round == roundOver || b.Mark == rpc.PreVote && !m.bounds.NoCrash)
 	return (vote || refuses(b)) && b.Term <= in && m.registry.isStale(b)
 }
 
-// refuses says whether a message says no to whatever was asked for.
+// refuses says whether a message is a refusal of any kind.
 func refuses(b *protocol.Message) bool {
 	return b.Result != 0 && b.Result != rpc.Accept && b.Result != rpc.Success
 }
 
 // late says whether an answer is forgotten because it is among the stale messages: an answer to a leader
-// that leads no more, or to a round of votes that is not under way. Should the same be
-// asked for in another round, the same request is answered again.
+// that leads no more, or to a round of votes that is not under way. If another round asks for the same, the same
+// request is answered again.
 func (m *model) late(s *state, id messageID) bool {
 	msg := &m.messages[id]
 	switch b := &msg.body; {
@@ -64,9 +64,9 @@ func (m *model) late(s *state, id messageID) bool {
 	}
 }
 
-// forget takes out requests, and votes that answer none, that are too late for every member that they may
-// reach, because they are among the stale messages. It also forgets who has led a term that all
-// have left, because nobody comes back to it.
+// forget removes requests, and votes that answer none, that are too late for every member that they may
+// reach, because they are among the stale messages. It also forgets who has led a term that all have left,
+// because no member returns to it.
 func (m *model) forget(s *state) {
 	for id := range s.said.all {
 		if msg := &m.messages[id]; m.listed[id] && m.maybePast(s, msg) && m.pastForAll(s, msg) || msg.won && m.left(s, msg.body.Term) {
@@ -85,8 +85,8 @@ func (m *model) left(s *state, term memberstate.Term) bool {
 	return true
 }
 
-// maybePast says whether a message is too late as soon as all members that it may reach have gone on.
-// A message of a leader is not until it leads no more, because until then answers to it count.
+// maybePast says whether a message is too late as soon as all members that it may reach have gone on. A message
+// of a leader is not while it leads, because until then answers to it count.
 func (m *model) maybePast(s *state, msg *message) bool {
 	switch b := &msg.body; {
 	case msg.asksForVote(), b.Mark == rpc.Vouched:
@@ -105,8 +105,8 @@ func (m *model) pastForAll(s *state, msg *message) bool {
 	return true
 }
 
-// pastFor says whether a node has gone on: to a later term, or, if it is asked for a vote, if
-// it has given that to another one, or to one that does not wait for it any more.
+// pastFor says whether a node has gone on: to a later term or, if it is asked for a vote, by giving its vote to
+// another candidate, or to this one if it does not wait for the vote any more.
 func (m *model) pastFor(s *state, n *node, msg *message) bool {
 	b := &msg.body
 	switch {
@@ -121,12 +121,11 @@ func (m *model) pastFor(s *state, n *node, msg *message) bool {
 	return n.votedIn(b.Term)
 }
 
-// couldBe says whether a message that comes too late could reach a node.
+// couldBe says whether a stale message could reach a node.
 //
-// A process that is started again numbers its rounds from the beginning, so an answer to
-// the one before may bear the number of the round that is under way. To a pre-vote it may
-// be any. To a vote it is one of an earlier term: a member does not ask for votes in the
-// term that it restarts in, which is looked at in step.go.
+// A restarted process numbers its rounds from the beginning, so an answer to the incarnation before may bear the
+// number of the round that is under way. For a pre-vote it may be any answer. For a vote it is one of an earlier
+// term: a member does not ask for votes in the term that it restarts in, which step.go checks.
 func (m *model) couldBe(n *node, msg *protocol.Message) bool {
 	switch {
 	case msg.From == n.seat:
@@ -150,8 +149,8 @@ func (m *model) couldBe(n *node, msg *protocol.Message) bool {
 	}
 }
 
-// staleInputs are those that change a node. Most change none, and what others change the
-// same way is left out. They are worked out for one node of each orbit.
+// staleInputs are the stale messages that change a node. Most change none, and of those with the same results one
+// is kept. They are worked out for one node of each orbit.
 func (m *model) staleInputs(id nodeID) []inputID {
 	return m.registry.staleInputs.of(id, m, func(id nodeID) []inputID {
 		to := m.nodes[id].sorted(m.bounds.Members)
@@ -186,11 +185,11 @@ func (m *model) workStale(id nodeID) []inputID {
 func (m *model) workRelevantStale(n node) []int {
 	some := []int{}
 	seen := map[protocol.Machine][]outcome{} // by what the machine becomes: a hash of all would cost more
-	moods := n.session.RetryVariants()
+	variants := n.session.RetryVariants()
 	var o outcome
 	for i := range m.registry.stale {
 		msg := &m.registry.stale[i]
-		if !m.couldBe(&n, msg) || o.of(&m.rules[n.index()], &moods, msg) {
+		if !m.couldBe(&n, msg) || o.of(&m.rules[n.index()], &variants, msg) {
 			continue
 		}
 		alike := seen[o.machines[0]]
@@ -205,11 +204,10 @@ func (m *model) workRelevantStale(n node) []int {
 	return some
 }
 
-// outcome is what a stale message has a node's machine do, in each of its retry variants:
-// work's answer in brief, at a fraction of the cost. If it is the whole of that, two messages
-// with the same have the same results. It is not if the machine asks for more, if what it does
-// depends on seats, and if it does what it must not about some messages: vote without a
-// look at its ledger, or change by a pre-vote.
+// outcome is what a stale message makes a node's machine do, in each of its retry variants: the result of work in
+// brief, at a fraction of the cost. If it is exact, two messages with the same outcome have the same results. It
+// is not exact if the machine asks for more, if the result depends on seats, or if the machine breaks a rule
+// about certain messages: if it votes without looking at its ledger, or is changed by a pre-vote.
 type outcome struct {
 	machines [2]protocol.Machine
 	outputs  [2]protocol.Output
@@ -217,18 +215,18 @@ type outcome struct {
 	exact    bool
 }
 
-// of works it out, and says whether it is nothing at all, as it mostly is.
-func (o *outcome) of(r *protocol.Rules, moods *[2]protocol.Machine, msg *protocol.Message) (ignored bool) {
+// of works out the outcome, and says whether the machine ignores the message, as it mostly does.
+func (o *outcome) of(r *protocol.Rules, variants *[2]protocol.Machine, msg *protocol.Message) (ignored bool) {
 	in := protocol.Input{Kind: protocol.Receive, Message: *msg}
 	preVote := msg.Kind == rpc.VoteRequest && msg.Mark == rpc.PreVote
 	o.needs, o.exact, ignored = termNeeded(msg), !choosesNext(msg), true
-	o.machines = *moods
+	o.machines = *variants
 	for i := range o.machines {
-		before, machine, out := &moods[i], &o.machines[i], &o.outputs[i]
+		before, machine, out := &variants[i], &o.machines[i], &o.outputs[i]
 		machine.Step(r, &in, out)
-		out.Dropped = 0 // for people
+		out.Dropped = 0 // it is only for counters
 		votes := out.Replied && out.Reply.Result == rpc.Accept
-		answers := votes || out.Replied && msg.Result != 0 // an answer to a late request comes late, too, but it must not be a vote
+		answers := votes || out.Replied && msg.Result != 0 // the answer to a stale request is stale, too, unless it is a vote
 		acts := answers || out.NeedLedger || out.Save || out.To != 0 || out.Err != nil
 		changes := *machine != *before
 		o.exact = o.exact && !out.NeedLedger && out.Err == nil && !votes && (!preVote || !changes)
@@ -237,7 +235,7 @@ func (o *outcome) of(r *protocol.Rules, moods *[2]protocol.Machine, msg *protoco
 	return ignored
 }
 
-// renameStale is the same to members in other seats.
+// renameStale is the same for members in other seats.
 func (m *model) renameStale(inputs []inputID, to renaming) []inputID {
 	renamed := make([]inputID, len(inputs))
 	for i, in := range inputs {

@@ -1,6 +1,5 @@
-// All messages that could come too late: every one that is ever sent within the bounds, from
-// anybody, with every leader that it could name. A few more do no harm. One that is not here
-// is kept with what was said.
+// The list of all stale messages: every message that is ever sent within the bounds, from any member, with every
+// leader that it could name. A few more do no harm. A message that is not listed is kept like any other.
 
 package explore
 
@@ -12,12 +11,12 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// staleMessages are these, from the first member on.
+// staleMessages lists them, from the first member on.
 func staleMessages(b *Bounds) (all []protocol.Message) {
 	bodies := append(staleRequests(b), staleAnswers(b)...)
 	for i := range b.Members {
 		from := seatOf(i)
-		for leader := range b.Members + 1 { // or nobody
+		for leader := range b.Members + 1 { // 0: nobody
 			for _, body := range bodies {
 				if msg := (protocol.Message{From: from, Leader: memberstate.Seat(leader), Body: body}); body.Kind != rpc.Heartbeat || msg.Leader == from {
 					all = append(all, msg)
@@ -87,8 +86,8 @@ func staleAnswers(b *Bounds) (all []rpc.Body) {
 	return all
 }
 
-// marksOf are the marks that rounds of votes can have. A leader that needs a new term asks
-// in a pre-vote in any case.
+// marksOf are the marks that rounds of votes can have. A leader that needs a new term always asks in a
+// pre-vote.
 func marksOf(b *Bounds) []rpc.Mark {
 	marks := []rpc.Mark{rpc.Plain, rpc.PreVote, rpc.Won}
 	if !b.NoTransfer {
@@ -97,7 +96,7 @@ func marksOf(b *Bounds) []rpc.Mark {
 	return marks
 }
 
-// leasesOf are the leases that leaders can count on.
+// leasesOf are the leases that heartbeats can ask for.
 func leasesOf(b *Bounds) []time.Duration {
 	if b.Leases {
 		return []time.Duration{0, promiseTicks * tick}
@@ -105,7 +104,7 @@ func leasesOf(b *Bounds) []time.Duration {
 	return []time.Duration{0}
 }
 
-// ledgerEnds are where a member's ledger can end in a term.
+// ledgerEnds are the possible ends of a member's ledger in a term.
 func ledgerEnds(b *Bounds, term memberstate.Term) []memberstate.Position {
 	all := []memberstate.Position{{}}
 	for index := range uint64(b.Entries) {

@@ -19,8 +19,7 @@ var smallBounds = map[string]Bounds{
 	"five members":     {Members: 5, Terms: 2, Beats: 1, NoPreVote: true, NoTransfer: true, NoHints: true},
 }
 
-// begun has what the first thousand states within these bounds lead to, for all tests that look
-// at some of that.
+// begun has the first thousand states within these bounds, for all tests that need some.
 var begun = map[string]*worker{}
 
 func begunWithin(t *testing.T, bounds string) *worker {
@@ -31,8 +30,8 @@ func begunWithin(t *testing.T, bounds string) *worker {
 	return begun[bounds]
 }
 
-// What is not among the stale messages is kept for ever, and a search has no end in sight.
-func TestWhateverIsSaidMayComeTooLate(t *testing.T) {
+// A message that is not among the stale messages would be kept for ever, and a search would not end.
+func TestEveryMessageIsListedAsStale(t *testing.T) {
 	long(t)
 	for name := range smallBounds {
 		t.Run(name, func(t *testing.T) {
@@ -57,8 +56,8 @@ func allListed(t *testing.T, m *model) {
 	}
 }
 
-// What comes too late for a node is worked out for one that differs from it by who is who.
-func TestStaleMessagesDoTheSameToWhoeverIsWho(t *testing.T) {
+// The effects of stale messages on a node are worked out for another node of its orbit.
+func TestStaleMessagesAreSymmetric(t *testing.T) {
 	long(t)
 	for name, b := range smallBounds {
 		t.Run(name, func(t *testing.T) {
@@ -81,8 +80,8 @@ func TestStaleMessagesDoTheSameToWhoeverIsWho(t *testing.T) {
 	}
 }
 
-// Messages that have a machine do the same are looked at once. Whatever any of them does is
-// among what is listed.
+// Of stale messages that make a machine do the same one is looked at. The effect of any of them must be among the
+// results.
 func TestNoStaleMessageIsMissed(t *testing.T) {
 	long(t)
 	for name := range smallBounds {
@@ -106,9 +105,9 @@ func TestNoStaleMessageIsMissed(t *testing.T) {
 	}
 }
 
-// Who has voted may be asked again at any time, by whomever. Nothing must come of that, and
-// so it is looked at what does.
-func TestWhoHasVotedMayBeAskedAgain(t *testing.T) {
+// A member that has voted may be asked again at any time, by any other. That must have no effect, which is
+// checked.
+func TestAVoterMayBeAskedAgain(t *testing.T) {
 	m := newSearch(Options{Bounds: smallBounds["without pre-vote"]}).model
 	asked := protocol.Message{From: 2, Body: rpc.Body{Kind: rpc.VoteRequest, Round: thisRound, Term: 1}}
 	voter := func(vote memberstate.Seat) *node {
@@ -120,15 +119,15 @@ func TestWhoHasVotedMayBeAskedAgain(t *testing.T) {
 	assert.False(t, m.couldBe(voter(memberstate.Nobody), &asked), "it has not voted")
 	assert.True(t, m.couldBe(voter(3), &asked))
 	ignores := func(n *node) bool {
-		moods := n.session.RetryVariants()
-		return new(outcome).of(&m.rules[0], &moods, &asked)
+		variants := n.session.RetryVariants()
+		return new(outcome).of(&m.rules[0], &variants, &asked)
 	}
 	assert.True(t, ignores(voter(3)), "it refuses")
 	assert.False(t, ignores(voter(2)), "it says again that it votes")
 }
 
-// Nodes that differ by who is who are the same when they are sorted.
-func TestSortedNodesDoNotDifferByWhoIsWho(t *testing.T) {
+// Nodes of one orbit are equal when they are sorted.
+func TestNodesOfAnOrbitAreEqualWhenSorted(t *testing.T) {
 	long(t)
 	for name, b := range smallBounds {
 		t.Run(name, func(t *testing.T) {
@@ -144,9 +143,8 @@ func TestSortedNodesDoNotDifferByWhoIsWho(t *testing.T) {
 	}
 }
 
-// A request for a pre-vote may arrive when its round is over, also in the very term that it
-// asked for.
-func TestWhoFollowsMayHearAnOldRequest(t *testing.T) {
+// A request for a pre-vote may arrive when its round is over, even in the very term that it asked for.
+func TestAFollowerMayHearAnOldRequest(t *testing.T) {
 	m := newSearch(Options{Bounds: smallBounds["all but leases"]}).model
 	asked := protocol.Message{From: 2, Body: rpc.Body{Kind: rpc.VoteRequest, Mark: rpc.PreVote, Round: thisRound, Term: 2}}
 	assert.True(t, m.registry.isStale(&asked))
@@ -155,5 +153,5 @@ func TestWhoFollowsMayHearAnOldRequest(t *testing.T) {
 	assert.True(t, m.couldBe(&n, &asked))
 	n.session.Machine = protocol.NewMachine(&m.rules[0], memberstate.HardState{Term: 1})
 	assert.True(t, m.couldBe(&n, &asked))
-	assert.Zero(t, termNeeded(&asked), "nobody need have come to the term that is asked for")
+	assert.Zero(t, termNeeded(&asked), "no member need be in the term that is asked for")
 }

@@ -1,4 +1,4 @@
-// The antichain: the states that are known, of which none covers another.
+// The antichain: the known states, none of which covers another.
 //
 // The intuition: two states have the same nodes, and in one of them n1 has also sent a vote. That vote
 // may arrive late or never, so whatever can follow the other state can follow this one, too. This one covers
@@ -6,18 +6,18 @@
 //
 // The cases:
 //
-//   - A new state is covered by a known one: it is left out. It covers known ones: they are not
-//     looked at if they have not been yet. So states in which much was said are looked at first (frontier.go).
+//   - A new state is covered by a known one: it is left out. If it covers known ones, they are not
+//     looked at, unless they have been. So states with many messages are looked at first (frontier.go).
 //   - A member has led a term in one state and not in the other. That a member follows a leader that never led is a
-//     violation, so here less said can be worse: only states with the same leaders cover each other.
-//   - The search looks for a shortest way to a violation. Then a state covers no other that is
+//     violation, so here fewer messages can be worse: only states with the same leaders cover each other.
+//   - The search looks for a shortest path to a violation. Then a state covers no other that is
 //     nearer to the beginning.
 //
-// The fix that looks right and is wrong is to compare the nodes by what they can become, too. It would find more to leave
-// out, but of nodes that can become each other, each would cover the other, and both would go.
+// The fix that looks right and is wrong is to compare the nodes by what they can become, too. It would leave out
+// more; but two nodes that can become each other would each cover the other, and both would go.
 //
-// States lie in blocks that hold no pointers and never move, each with only so many words for what was said
-// as its states need.
+// States are in blocks that hold no pointers and never move. Each block has only as many words for messages as
+// its states need.
 
 package explore
 
@@ -26,38 +26,38 @@ import (
 	"io"
 )
 
-// store has all states that were found, in the order in which they were. It also finds
-// those that have the same nodes and of which none covers another: they are chained.
+// store has all states that were found, in that order. It also finds those that have the same nodes and of
+// which none covers another: they are chained.
 type store struct {
 	blocks []block
-	won    messageSet // the messages that note who has led: a state covers only one with the same of these
+	won    messageSet // the messages that note leaders: a state covers only states with the same of these
 	count  int
 	heads  []int32 // a hash table: the first of each chain, plus 1; 0: there is none
 	chains int
-	// byDepth has no state cover one that is fewer steps from the beginning. So the ways that
-	// are found are shortest, and there are more states.
+	// byDepth lets no state cover one that is nearer to the beginning. So the paths that are found are
+	// shortest, and there are more states.
 	byDepth bool
 }
 
-// record is what a state is besides what was said, and how it was found.
+// record is a state without its messages, and how it was found.
 type record struct {
 	origin
 	nodes   [mostMembers]nodeID
 	next    int32 // in its chain, plus 1; 0: it is the last one
 	depth   uint16
 	covered bool // by one that was found later
-	looked  bool // at what can follow
+	looked  bool // its successors have been found
 }
 
 type block struct {
 	records []record
 	said    []uint64
-	width   int // words of each one's said
+	width   int // words for the messages of each one
 }
 
 const blockSize = 1 << 12
 
-// state is the one with a number, in the order in which they were found.
+// state returns the state with this number, in the order in which they were found.
 func (t *store) state(at int32) (s state) {
 	b, i := t.block(at)
 	s.nodes = b.records[i].nodes
@@ -76,8 +76,7 @@ func (t *store) block(at int32) (b *block, i int) {
 
 func (b *block) words(i int) []uint64 { return b.said[i*b.width : (i+1)*b.width] }
 
-// add keeps a state, unless one that is known covers it. Those that it covers are known no
-// longer.
+// add keeps a state, unless a known one covers it. Known states that it covers are taken out of their chain.
 func (t *store) add(s *state, from origin, depth uint16) (at int32, isNew bool) {
 	head := t.head(&s.nodes)
 	for other := *head; other > 0; other = t.record(other - 1).next {
@@ -111,9 +110,8 @@ func (t *store) link(head *int32, at int32, out func(int32) bool) {
 	*link, *head = 0, at+1
 }
 
-// covers says whether all that was said in the one case was in the other, and the same members
-// have led: a member that follows a leader that never led is a violation. The sets may
-// have different lengths.
+// covers says whether a state with all these messages covers one with some, that is, whether it has every
+// message of the other, and the same members have led. The sets may have different lengths.
 func (t *store) covers(all, some []uint64) bool {
 	for i := range max(len(all), len(some)) {
 		var a, b uint64
@@ -152,7 +150,7 @@ func (b *block) widen(width int) {
 	*b = wider
 }
 
-// head is where the chain of those with these nodes begins.
+// head is the beginning of the chain of the states with these nodes.
 func (t *store) head(nodes *[mostMembers]nodeID) *int32 {
 	if t.chains >= len(t.heads)/4*3 {
 		t.grow()

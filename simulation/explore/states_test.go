@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A state in which more was said covers another, also one from which nobody has gone on yet.
-// Where ways are to be shortest, it does not if it is further from the beginning.
-func TestWhatIsFurtherMayCoverWhatIsNearer(t *testing.T) {
+// A state in which more was sent covers another, even one that has not been expanded yet. In a search for shortest
+// paths it does not if it is farther from the beginning.
+func TestAFartherStateMayCoverANearerOne(t *testing.T) {
 	for byDepth, covered := range map[bool]bool{false: true, true: false} {
 		states := store{byDepth: byDepth}
 		var less, more state
@@ -24,9 +24,9 @@ func TestWhatIsFurtherMayCoverWhatIsNearer(t *testing.T) {
 	}
 }
 
-// What was said more of covers the rest only if the same have led: or a member that follows
-// one that never led would pass for one that follows a leader.
-func TestWhoHasLedIsNotCovered(t *testing.T) {
+// A state with more messages covers another only if the same members have led: otherwise a member that follows one
+// that never led would pass for one that follows a leader.
+func TestAStateWithOtherLeadersIsNotCovered(t *testing.T) {
 	var states store
 	states.won.add(7)
 	var before, after state
@@ -41,8 +41,8 @@ func TestWhoHasLedIsNotCovered(t *testing.T) {
 	assert.False(t, isNew)
 }
 
-// What is found first may be further away than what there is.
-func TestTheWayThatIsToldIsShortest(t *testing.T) {
+// The violation that is found first may have a longer path than another one.
+func TestTheReportedPathIsShortest(t *testing.T) {
 	long(t)
 	o := Options{Bounds: Bounds{Members: 3, Terms: 2, Beats: 1, Leases: true, Lag: 2, NoPreVote: true, NoCrash: true, NoTransfer: true, NoHints: true}}
 	x := newSearch(o)

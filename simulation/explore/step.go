@@ -1,4 +1,4 @@
-// A step of a node: an input, the session that takes it, and what must hold of that. driver.go has
+// A step of a node: an input, the session that takes it, and the invariants that must hold. driver.go has
 // what the session's driver does beside the steps.
 
 package explore
@@ -14,7 +14,7 @@ import (
 	"github.com/hustings/hustings/simulation/invariant"
 )
 
-// stepping is a step under way. It implements protocol.Effects, with what is in driver.go.
+// stepping is a step under way. It implements protocol.Effects, together with driver.go.
 type stepping struct {
 	model        *model
 	node         *node
@@ -26,7 +26,7 @@ type stepping struct {
 	lapsed       memberstate.Term // the session was told that the lease of this term has run out; 0: it was not
 	toldToStand  bool             // it has told another member to stand
 	starts       bool
-	interleaving *interleaving // what it is told while it waits; nil: nothing
+	interleaving *interleaving // the events during its waits; nil: none
 	queued       bool          // an order to resign, until the step under way is done
 	withdrawn    bool          // the input was, before it changed anything
 	ordered      inputKind     // the order that is being carried out; none: none is
@@ -45,7 +45,7 @@ type stepping struct {
 	disk    memberstate.HardState // what is durable
 }
 
-// stepOf is a step of a node, whose members have these seats in truth. There is one at a time.
+// stepOf begins a step of a node; back gives the members' true seats. There is one at a time.
 func (m *model) stepOf(n *node, back renaming) *stepping {
 	w := &m.stepping
 	w.room = *n
@@ -56,15 +56,15 @@ func (m *model) stepOf(n *node, back renaming) *stepping {
 	return w
 }
 
-// start begins an incarnation with what is durable. The engine has kept its ledger, and
-// forgotten its promise.
+// start begins an incarnation with the durable state. The engine has kept its ledger, and forgotten its
+// promise.
 func (w *stepping) start() {
 	n, r := w.node, &w.model.rules[w.node.index()]
 	durable := n.session.HardState
 	n.promised, n.driver, w.starts = 0, driver{}, true
 	s := protocol.NewSession(r, durable, n.ledger.end(), durable.Term)
 	n.session = s.Snapshot()
-	w.happens(protocol.Input{Kind: protocol.Start}, rings, memberstate.Nobody) // it says nothing
+	w.happens(protocol.Input{Kind: protocol.Start}, rings, memberstate.Nobody) // it sends nothing
 	switch now := n.session.HardState; {
 	case now.Term < durable.Term:
 		w.blame(invariant.TermsRise, "it starts in term %d, and had saved term %d", now.Term, durable.Term)
@@ -75,8 +75,7 @@ func (w *stepping) start() {
 	}
 }
 
-// hear gives the engine an append, which it takes if the elector lets it, and then
-// acknowledges.
+// hear gives the engine an append. It takes the append if the elector lets it, and then acknowledges it.
 func (w *stepping) hear(msg *message) {
 	n := w.node
 	w.happens(protocol.Input{Kind: protocol.Heard, Term: msg.body.Term, Seat: msg.body.Leader}, delivered, memberstate.Nobody)
@@ -91,7 +90,7 @@ func (w *stepping) hear(msg *message) {
 	}
 }
 
-// happens has something happen to the node's session, for most kinds that it is given an input.
+// happens applies something to the node's session; for most kinds it is an input.
 func (w *stepping) happens(in protocol.Input, kind inputKind, from memberstate.Seat) {
 	n := w.node
 	w.session, w.from = n.session.Session(&w.duties), from
@@ -125,7 +124,7 @@ func (w *stepping) give(in protocol.Input) {
 	w.goOn(w.session.Begin(w.rules(), w.node.time.now, &w.step, w))
 }
 
-// attend has the session go on with what has changed beside its steps.
+// attend makes the session go on with what has changed beside its steps.
 func (w *stepping) attend() {
 	w.step = protocol.Step{}
 	w.goOn(w.session.Attend(w.rules(), w.node.time.now, &w.step, w))
@@ -159,15 +158,14 @@ func (w *stepping) goOn(need protocol.Need) {
 }
 
 const (
-	// mostLedgers is how often a step, and what the session does after it, may ask where the
-	// ledger ends.
+	// mostLedgers bounds how often a step, and the steps of its own that the session takes after it, may
+	// ask where the ledger ends.
 	mostLedgers = 8
-	// anyTerm is a term that leaves a ledger free to be what it is.
+	// anyTerm is a term with which every ledger is legal.
 	anyTerm = ^memberstate.Term(0)
 )
 
-// Before notes what the machine is when it is given an input, and After holds what it has made
-// of that against it.
+// Before notes the machine's state before a step, and After compares it with the state after it.
 func (w *stepping) Before(*protocol.Input) { w.last = w.session.State }
 
 func (w *stepping) After(x *protocol.Step) {
@@ -181,18 +179,17 @@ func (w *stepping) After(x *protocol.Step) {
 	}
 }
 
-// Done holds what the machine is after an input against what it was.
+// Done checks the machine after an input.
 func (w *stepping) Done() {
 	x, q := &w.step, &w.step.Input.Message
 	w.ordered = none
 	w.look()
 	if x.Input.Kind == protocol.Receive && q.Kind == rpc.VoteRequest && q.Mark == rpc.PreVote && w.session.Machine != w.was {
-		w.blame(invariant.LegalStep, "to be asked for a pre-vote changes it")
+		w.blame(invariant.LegalStep, "a request for a pre-vote changes it")
 	}
 }
 
-// look looks at what the machine has become: what must be saved is, and a term that was won
-// is noted.
+// look checks that the hard state is saved, and notes a victory.
 func (w *stepping) look() {
 	n, m := w.node, &w.session.Machine
 	if m.HardState != w.disk {
@@ -211,7 +208,7 @@ func (w *stepping) blame(broken invariant.Invariant, format string, args ...any)
 	}
 }
 
-// stepResult is what has come of it, by name.
+// stepResult is the effect by names.
 func (w *stepping) stepResult() stepResult {
 	r := w.effect()
 	switch {
@@ -227,7 +224,7 @@ func (w *stepping) stepResult() stepResult {
 	return t
 }
 
-// effect is what has come of it.
+// effect is the effect of the step.
 func (w *stepping) effect() (r effect) {
 	n, m := w.node, w.model
 	w.leadEnds()
@@ -248,8 +245,8 @@ func (w *stepping) effect() (r effect) {
 	return r
 }
 
-// numbered gives a message of a round of votes the number that the model has for it, and
-// says whether it need be kept.
+// numbered gives a message of a round of votes the number that it has in the model, and says whether the
+// message must be kept.
 func (w *stepping) numbered(b *protocol.Message, ballot uint32) bool {
 	forgets := w.model.forgets()
 	switch {
@@ -272,14 +269,14 @@ func (w *stepping) Reply(m *protocol.Message) {
 	}
 }
 
-// votes looks at a vote that is said to be given.
+// votes checks an answer that grants a vote.
 func (w *stepping) votes(to memberstate.Seat, m *protocol.Message) {
 	if m.Kind == rpc.VoteResponse && m.Result == rpc.Accept && m.Mark != rpc.PreVote && (w.disk.Term != m.Asked || w.disk.Vote != to) {
 		w.blame(invariant.OneVote, "it says that it votes, and does not")
 	}
 }
 
-// Send sends a message to each of a set of members: to all others, or to one.
+// Send sends a message to all others, or to one.
 func (w *stepping) Send(to memberstate.Set, m *protocol.Message) {
 	if m.Kind == rpc.VoteRequest {
 		w.asks(m)
@@ -297,7 +294,7 @@ func (w *stepping) Send(to memberstate.Set, m *protocol.Message) {
 	w.say(memberstate.Nobody, m)
 }
 
-// asks looks at a request for votes.
+// asks checks a request for votes.
 func (w *stepping) asks(m *protocol.Message) {
 	before := &w.before.session.Machine
 	switch {
@@ -330,13 +327,13 @@ func (w *stepping) Arm(a protocol.Alarm) {
 	}
 }
 
-// Show makes known what the member is, all of which is durable.
+// Show checks that the view is durable.
 func (w *stepping) Show(v protocol.View) {
 	if v.Term > w.disk.Term || v.Term == w.disk.Term && v.Vote != w.disk.Vote && v.Vote != memberstate.Nobody {
 		w.blame(invariant.SavedBeforeSaid, "it shows what it has not saved: term %d, with a vote for %s", v.Term, seatName(v.Vote))
 	}
 }
 
-// Nothing else needs anything here.
+// Nothing else matters here.
 func (w *stepping) Judge(rpc.Mark, protocol.Judgement) {}
 func (w *stepping) Drop(protocol.Drop)                 {}

@@ -1,4 +1,4 @@
-// What an input does to a node: worked out once, and looked up from then on.
+// The results of an input to a node: worked out once, and looked up from then on.
 
 package explore
 
@@ -9,7 +9,7 @@ import (
 	"github.com/hustings/hustings/simulation/invariant"
 )
 
-// stepResult is what an input does to a node.
+// stepResult is one effect of an input on a node.
 type stepResult struct {
 	node   nodeID
 	says   []messageID
@@ -19,7 +19,7 @@ type stepResult struct {
 	defect defect
 }
 
-// defect is an invariant that does not hold, in words; there is none in most steps.
+// defect is an invariant that does not hold, in words; most steps have none.
 type defect struct {
 	invariant invariant.Invariant
 	what      string
@@ -27,12 +27,12 @@ type defect struct {
 
 func (d *defect) none() bool { return d.what == "" }
 
-// noticed says whether anything has happened to a node within the bounds.
+// noticed says whether the input has any effect within the bounds.
 func (t *stepResult) noticed(before nodeID) bool {
 	return !t.defect.none() || !t.beyond && (t.node != before || len(t.says) > 0 || t.saved)
 }
 
-// silent says whether nobody else can notice it.
+// silent says whether no other node can notice it.
 func (t *stepResult) silent() bool {
 	return len(t.says) == 0 && !t.saved && !t.beyond && t.defect.none()
 }
@@ -43,13 +43,13 @@ func (t *stepResult) is(other stepResult) bool {
 		t.defect == other.defect && slices.Equal(t.says, other.says)
 }
 
-// allSame says whether all that comes of an input is what comes of another one.
+// allSame says whether two inputs have the same results.
 func allSame(all, other []stepResult) bool {
 	return slices.EqualFunc(all, other, func(a, b stepResult) bool { return a.is(b) })
 }
 
-// take is what an input does to a node: more than one thing where that depends on seats. Of
-// what comes too late it is remembered elsewhere (unprompted.go).
+// take returns the results of an input to a node. There are several if they depend on seats, or differ
+// between retry variants. Results of stale messages are cached elsewhere (unprompted.go).
 func (m *model) take(id nodeID, in inputID) []stepResult {
 	if m.inputs[in].kind == stale {
 		return m.work(id, m.inputs[in])
@@ -71,8 +71,7 @@ func (m *model) take(id nodeID, in inputID) []stepResult {
 	return m.results[m.steps[id][at]]
 }
 
-// result is the number of what an input does to a node, which somebody else may have worked
-// out.
+// result returns the number of an input's results, which another worker may have worked out.
 func (m *model) result(id nodeID, in inputID, at int) uint32 {
 	known := m.registry.steps.find(id, at)
 	if known == 0 {
@@ -82,7 +81,7 @@ func (m *model) result(id nodeID, in inputID, at int) uint32 {
 	return known
 }
 
-// keep is the number of a result. Most are that nothing happens.
+// keep returns the number of results. Most are that nothing happens.
 func (m *model) keep(id nodeID, all []stepResult) uint32 {
 	nothing := len(all) == 1 && !all[0].beyond && !all[0].ended && !all[0].noticed(id)
 	at := m.registry.result(id, all, nothing)
@@ -99,15 +98,14 @@ func (m *model) work(id nodeID, in input) []stepResult {
 	case in.kind == delivered && m.messages[in.message].engine:
 		return []stepResult{m.hear(id, m.messages[in.message])}
 	case in.kind == rings && m.nodes[id].time.wait > 0, in.kind == lapses && !m.nodes[id].lapsed():
-		return []stepResult{{node: id}} // not yet
+		return []stepResult{{node: id}} // too early
 	case (in.kind == stale || m.bounds.Members > 3) && !m.asymmetric(in):
 		return m.workIn(id, in, m.renamings[:1])
 	}
 	return m.workIn(id, in, m.renamings)
 }
 
-// workIn is all that an input can do to a node, in both retry variants, among members that have
-// these seats or those.
+// workIn works out the results of an input in both retry variants, with the members in each of these seats.
 func (m *model) workIn(id nodeID, in input, seats []renaming) []stepResult {
 	n := m.nodes[id]
 	all := m.happenings(&n, id, in, seats)
@@ -117,17 +115,17 @@ func (m *model) workIn(id nodeID, in input, seats []renaming) []stepResult {
 	return m.alsoBeforeReturn(id, all, func(n *node) []stepResult { return m.happenings(n, id, in, seats) })
 }
 
-// happenings are those of a node that may well have this name afterwards.
+// happenings are the results for a node that probably has the name like afterwards.
 func (m *model) happenings(from *node, like nodeID, in input, seats []renaming) (all []stepResult) {
 	for i, by := range seats {
 		n := from.renamed(by)
-		waits := i == 0 || m.asymmetric(in) // else it is the same in all seats
+		waits := i == 0 || m.asymmetric(in) // otherwise it is the same in all seats
 		for _, n.session.Machine = range m.retryVariants(&n) {
 			for _, t := range m.happening(&n, like, by.back(), waits, func(w *stepping) {
 				w.late = in.kind == stale
 				given, kind, from := m.given(in, by)
 				if kind == rings && w.node.time.wait > 0 || w.late && !m.couldBe(w.node, &given.Message) {
-					return // it cannot happen any more after what was told first
+					return // it has become impossible by the events before it
 				}
 				w.happens(given, kind, from)
 			}) {
@@ -140,8 +138,8 @@ func (m *model) happenings(from *node, like nodeID, in input, seats []renaming) 
 	return all
 }
 
-// happening is what comes of something that happens to a node, and, if that is to be looked at, what
-// is wrong if its session is told something else while a step waits.
+// happening is the result of something that happens to a node. If waits is set, it adds the violation that
+// shows when events come while a step waits, if there is one.
 func (m *model) happening(n *node, like nodeID, back renaming, waits bool, happens func(*stepping)) []stepResult {
 	w := m.stepOf(n, back)
 	w.like = like
@@ -158,7 +156,7 @@ func (m *model) happening(n *node, like nodeID, back renaming, waits bool, happe
 	return []stepResult{t}
 }
 
-// crash is a node that is started again.
+// crash restarts a node.
 func (m *model) crash(id nodeID) stepResult {
 	n := m.nodes[id]
 	w := m.stepOf(&n, m.renamings[0])
@@ -177,7 +175,7 @@ func (m *model) write(id nodeID) stepResult {
 
 func (m *model) hear(id nodeID, msg message) stepResult {
 	if msg.acknowledges() {
-		return stepResult{node: id} // it counts as soon as it is said
+		return stepResult{node: id} // it counts as soon as it is sent
 	}
 	heard := func(n *node) []stepResult {
 		return m.happening(n, noNode, m.renamings[0], true, func(w *stepping) { w.hear(&msg) })
@@ -187,8 +185,8 @@ func (m *model) hear(id nodeID, msg message) stepResult {
 	return all[len(all)-1]
 }
 
-// stepsTaken are the results of steps that are known, by node and place, for all workers.
-// Each worker keeps a copy of what it has asked for, because the lock costs time.
+// stepsTaken are the known results of steps, by node and place, for all workers. Each worker keeps a copy of
+// those that it has asked for, because the lock costs time.
 type stepsTaken struct {
 	parts [cacheParts]struct {
 		mu sync.Mutex
@@ -196,7 +194,7 @@ type stepsTaken struct {
 	}
 }
 
-// find is the number of a result, or 0.
+// find returns the number of a result, or 0.
 func (t *stepsTaken) find(id nodeID, at int) uint32 {
 	p := &t.parts[id%cacheParts]
 	p.mu.Lock()
@@ -207,7 +205,7 @@ func (t *stepsTaken) find(id nodeID, at int) uint32 {
 	return 0
 }
 
-// keep keeps one, unless somebody was faster, and returns the one that is kept.
+// keep keeps a result, unless another worker was faster, and returns the one that is kept.
 func (t *stepsTaken) keep(id nodeID, at int, result uint32) uint32 {
 	p, i := &t.parts[id%cacheParts], int(id/cacheParts)
 	p.mu.Lock()

@@ -11,8 +11,8 @@ import (
 	"github.com/hustings/hustings/simulation/invariant"
 )
 
-// A driver that has three choices and, after the second of them, two more goes through all.
-func TestAllIsToldInEveryOrder(t *testing.T) {
+// Three choices, and two more after the second of them, make four combinations.
+func TestEveryCombinationOfEventsIsChosen(t *testing.T) {
 	var all [][]int
 	d := &interleaving{}
 	for first := true; first || d.next(); first = false {
@@ -36,16 +36,16 @@ func (m *model) hearable(i int) (all []inputID) {
 	return all
 }
 
-// waiting is a step of a node in which the first combination is told.
+// waiting is a step of a node with the first combination.
 func (m *model) waiting(n *node, d *interleaving) *stepping {
 	w := m.stepOf(n, m.renamings[0])
 	w.interleaving = d.begin()
 	return w
 }
 
-// Whatever a session can be told is told it while it waits, and comes to what it comes to when it
-// is told before or after. If it did not, that would be a violation.
-func TestWhatIsToldWhileAStepWaitsIsLookedAt(t *testing.T) {
+// Every event comes during some wait, and its effect is the same as before or after the step. If it were not, that would
+// be a violation.
+func TestEventsDuringAWaitAreCompared(t *testing.T) {
 	m := searched(t, Bounds{Members: 2, Terms: 2, Beats: 1, Leases: true, NoHints: true, NoPreVote: true, Withdrawals: true, Pauses: true}, 500).model
 	told, broken := map[inputKind]int{}, 0
 	for id := nodeID(1); int(id) < len(m.nodes); id++ {

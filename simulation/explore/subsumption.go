@@ -1,17 +1,17 @@
-// Subsumption: what a node can do is left out if it can be had from something else that it can do.
+// Subsumption: a successor of a node is left out if it can be reached from another successor.
 //
-// The intuition: a candidate may grant a vote before it counts a refusal, or after it. Both steps say the same
-// to others. The node that has not counted the refusal can still count it silently, so all that follows the
-// second can follow the first, and the second is left out.
+// The intuition: a candidate may grant a vote before it counts a refusal, or after it. Both steps send the same
+// message. The node that has not counted the refusal can still count it silently, so everything that follows the
+// second step can follow the first, and the second is left out.
 //
 // The cases:
 //
-//   - The step leads to a node of the closure in which the step began, and what it says is said
-//     at once anyway (saturation.go). Then it leads nowhere new.
-//   - Two steps say the same, and the node after one can silently become the node after the other.
+//   - The step leads to a node of the closure in which the step began, and what it sends is sent at once
+//     anyway (saturation.go). Then it leads nowhere new.
+//   - Two steps send the same, and the node after one can silently become the node after the other.
 //     The second is left out. If each can become the other, the first of them is kept.
-//   - A step ends the round of votes that is under way, so what belongs to that round is not heard any more.
-//     Whether one node can become another is asked without it, and steps that end a round are
+//   - A step ends the round of votes that is under way, so messages of that round are not heard any more.
+//     Whether one node can become another is therefore asked without them, and steps that end a round are
 //     compared only with each other.
 //
 // The fix that looks right and is wrong is to compare what the nodes can become before the steps. The step may
@@ -21,7 +21,7 @@ package explore
 
 import "slices"
 
-// dropSubsumed takes out the successors that are subsumed.
+// dropSubsumed removes the successors that are subsumed.
 func (w *closureSearch) dropSubsumed() {
 	l, m := w.local, w.model
 	l.next = slices.DeleteFunc(l.next, func(s successor) bool {
@@ -52,9 +52,9 @@ func (s *successor) looksLike(other *successor) bool {
 	return s.ended == other.ended && slices.Equal(s.says, other.says)
 }
 
-// unsubsumed are those of successors that look alike of which none can silently become another
-// one. Once through them leaves none that one before it can become; once more, from the last
-// one on, none that one after it can.
+// unsubsumed removes, from successors that look alike, those that another one can silently become. One pass
+// removes those that an earlier one can become; a second pass, from the last one on, those that a later one
+// can.
 func (w *closureSearch) unsubsumed(alike []successor) []successor {
 	for range 2 {
 		if len(alike) > 1 {
@@ -65,9 +65,9 @@ func (w *closureSearch) unsubsumed(alike []successor) []successor {
 	return alike
 }
 
-// unreachable are those of successors that look alike that none before them can silently become.
-// What is known by now to matter to that is noted. What turns out to later could have one more
-// of them left out; that one more is looked at does no harm.
+// unreachable keeps those of successors that look alike which none before them can silently become. What is
+// known to matter to that so far is noted. If more turns out to matter later, one successor more could have been
+// left out, and looking at it does no harm.
 func (w *closureSearch) unreachable(alike []successor) []successor {
 	m := w.model
 	key := localKey{most: w.key.most, heard: w.key.heard}

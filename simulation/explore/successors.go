@@ -1,4 +1,4 @@
-// The successors of a node: what it can do next that others can notice, given what it may hear.
+// The successors of a node: the steps that others can notice, given what it may hear.
 
 package explore
 
@@ -8,8 +8,8 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// localKey is a node with what it may hear, and the largest term of the others, which is
-// what they can have said in answers to rounds that are over.
+// localKey is a node with the messages that it may hear, and the largest term of the others, which bounds the
+// stale messages.
 type localKey struct {
 	node  nodeID
 	most  memberstate.Term
@@ -19,24 +19,24 @@ type localKey struct {
 // local is what a node can do.
 type local struct {
 	next []successor
-	says []messageID // without a change: said at once
-	// eagerCandidacy is what the node becomes at once, saying upSays, since it can silently come back;
-	// 0: nothing.
+	says []messageID // sent by steps that change nothing, so at once
+	// eagerCandidacy is the node that it becomes at once, sending eagerSays, because it can silently
+	// come back; 0: none.
 	eagerCandidacy nodeID
 	eagerSays      []messageID
 	wrong          *wrong
-	lease          int // ticks of the longest that it can have after silent steps
-	by             int // the renaming to the members among whom it was worked out
+	lease          int // ticks of the longest lease that it can have after silent steps
+	by             int // the renaming to the members for which it was worked out
 
-	silent, others uint32 // how many nodes it can become silently, and what they can do but hear
+	silent, others uint32 // how many nodes it can become silently, and how many inputs besides messages these have
 }
 
-// steps is how many steps there are, if it may hear so much.
+// steps is the number of machines' steps that it stands for, given these messages.
 func (l *local) steps(heard *messageSet) uint64 {
 	return uint64(l.silent)*uint64(heard.len()) + uint64(l.others)
 }
 
-// successor is one thing that a node can do: any silent steps, and one that is noticed.
+// successor is one thing that a node can do: any silent steps, and one that others notice.
 type successor struct {
 	node  nodeID
 	says  []messageID
@@ -44,9 +44,9 @@ type successor struct {
 	last
 }
 
-// last is a step after silent ones, among the members among whom it was worked out.
+// last is a step after silent ones, for the members for which it was worked out.
 type last struct {
-	after int // of the silent ones: its place among them
+	after int // the place of the last silent one
 	input inputID
 }
 
@@ -54,13 +54,13 @@ type last struct {
 type wrong struct {
 	defect defect
 	last
-	by int // as of the local that it is of
+	by int // as in its local
 }
 
 // nothing is no input.
 const nothing inputID = 0
 
-// local is what a node can do.
+// local returns what a node can do.
 func (m *model) local(key *localKey) *local {
 	if l := m.registry.locals.find(m, key); l != nil {
 		return l
@@ -87,7 +87,7 @@ func (m *model) workLocal(key *localKey) *closureSearch {
 
 // renameLocal is what a node can do if another node of its orbit can do this.
 func (m *model) renameLocal(like *local, by int) *local {
-	l, back := *like, m.undone[by]
+	l, back := *like, m.inverse[by]
 	l.by = m.both(like.by, by)
 	l.next = slices.Clone(like.next)
 	for i := range l.next {
@@ -104,8 +104,8 @@ func (m *model) renameLocal(like *local, by int) *local {
 	return &l
 }
 
-// crash has the node crash. Where time passes that is no silent step: a process that is
-// started again waits from then on until what it may have promised has run out.
+// crash makes the node crash. Where time passes that is no silent step: a restarted process waits until its
+// forgotten promises have run out.
 func (w *closureSearch) crash() {
 	t := &w.model.take(w.key.node, w.model.crashing)[0]
 	switch {

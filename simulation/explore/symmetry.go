@@ -1,6 +1,6 @@
-// Symmetry: states that differ only by which member sits where are one, the first of their orbit.
+// Symmetry: states that differ only by the members' seats are one, the first of their orbit.
 //
-// The intuition: a group in which n0 leads and n1 follows can do what a group can do in which n1 leads and
+// The intuition: a group in which n0 leads and n1 follows can do whatever a group can do in which n1 leads and
 // n0 follows, with other names. So of all states that renaming turns into each other one is kept.
 //
 // The cases:
@@ -8,10 +8,10 @@
 //   - The state. It is kept under the renaming that makes it the smallest.
 //   - What a node can do, given what it may hear. It is worked out for one node of each orbit, and renamed for
 //     the others.
-//   - The code is known not to be symmetric: a leader that has to choose a successor goes by seats. Such
-//     an input is given to the node in every seat, so the node may choose as any of them would.
-//   - In groups of up to three every input but a stale message is treated like this, so nothing is taken for
-//     granted there. A test finds inputs that depend on seats and are not listed.
+//   - The code is known not to be symmetric in one case: a leader that has to choose a successor goes by seats.
+//     Such an input is given to the node in every seat, so the node may choose as any of them would.
+//   - In groups of up to three every input except stale messages is treated like this, so symmetry is not assumed
+//     there. A test finds inputs that depend on seats and are not listed.
 //
 // The fix that looks right and is wrong is to sort the nodes of a state and to leave the messages as they are. A
 // message names its sender and its receiver, so it must be renamed with them.
@@ -37,7 +37,7 @@ func (r renaming) of(seat memberstate.Seat) memberstate.Seat {
 	return seatOf(int(r[seat-1]))
 }
 
-// after is the renaming that has the effect of another one and then this one.
+// after is the composition: first, and then this renaming.
 func (r renaming) after(first renaming) (both renaming) {
 	for i := range both {
 		both[i] = r[first[i]]
@@ -45,7 +45,7 @@ func (r renaming) after(first renaming) (both renaming) {
 	return both
 }
 
-// back is the renaming that undoes this one.
+// back is the inverse.
 func (r renaming) back() (back renaming) {
 	for i, to := range r {
 		back[to] = uint8(i)
@@ -53,7 +53,7 @@ func (r renaming) back() (back renaming) {
 	return back
 }
 
-// same is the renaming that changes nothing.
+// same is the identity.
 func same() (r renaming) {
 	for i := range r {
 		r[i] = uint8(i)
@@ -61,7 +61,7 @@ func same() (r renaming) {
 	return r
 }
 
-// renamings are all that a group of this size has; the first one changes nothing.
+// renamings are all that a group of this size has, the identity first.
 func renamings(members int) (all []renaming) {
 	var place func(r renaming, at int)
 	place = func(r renaming, at int) {
@@ -79,12 +79,11 @@ func renamings(members int) (all []renaming) {
 	return all
 }
 
-// asymmetric says whether what a machine does about an input depends on seats.
-// It should only if the machine is to choose a successor, by turns; a test holds it to that.
-// In small groups every input is taken as if it might.
+// asymmetric says whether the effect of an input on a machine depends on seats. It should only if the machine
+// has to choose a successor, by turns, which a test checks. In small groups every input is treated as if it did.
 func (m *model) asymmetric(in input) bool {
 	switch in.kind {
-	case resigns, returns: // if that is early, it resigns
+	case resigns, returns: // an early return resigns
 		return true
 	case delivered:
 		return choosesNext(&m.messages[in.message].body)
@@ -104,8 +103,8 @@ func (n *node) renamed(r renaming) node {
 	return other
 }
 
-// sorted is a renaming after which all nodes of an orbit are
-// the same: itself first, and then the others, by what they are to it.
+// sorted is a renaming that makes all nodes of an orbit equal: the node itself comes first, and then the others
+// by their signatures.
 func (n *node) sorted(members int) (to renaming) {
 	to = same()
 	seats := make([]memberstate.Seat, members)
@@ -150,7 +149,7 @@ func (m *model) nameAll(nodes []nodeID) {
 	}
 }
 
-// renameMessage is a message among members in other seats.
+// renameMessage is a message with the members in other seats.
 func (m *model) renameMessage(id messageID, by int) messageID {
 	known := &m.renamedMessages[by]
 	for int(id) >= len(*known) {
@@ -162,7 +161,7 @@ func (m *model) renameMessage(id messageID, by int) messageID {
 	return (*known)[id] - 1
 }
 
-// renameSaid is what was said among members in other seats.
+// renameSaid is a set of messages with the members in other seats.
 func (m *model) renameSaid(s *messageSet, by int) (renamed messageSet) {
 	for id := range s.all {
 		renamed.add(m.renameMessage(id, by))
@@ -170,13 +169,13 @@ func (m *model) renameSaid(s *messageSet, by int) (renamed messageSet) {
 	return renamed
 }
 
-// both is the number of the renaming that has the effect of one after another.
+// both is the number of the composition of two renamings.
 func (m *model) both(second, first int) int {
 	return m.numbered[m.renamings[second].after(m.renamings[first])]
 }
 
-// canonicalKey is the first key of the orbit of this one, and the number of the renaming that leads
-// there. What a node can do is worked out for that key only.
+// canonicalKey is the first key of the orbit of this one, and the number of the renaming that leads there. Only
+// for that key it is worked out what a node can do.
 func (m *model) canonicalKey(key *localKey) (least localKey, by int) {
 	n := m.nodes[key.node]
 	to := n.sorted(m.bounds.Members)
@@ -210,7 +209,7 @@ func (m *model) unchanging(id nodeID) []int {
 	return m.unchanged[id]
 }
 
-// renameNode is a node among members in other seats.
+// renameNode is a node with the members in other seats.
 func (m *model) renameNode(id nodeID, by int) nodeID {
 	if by == 0 {
 		return id
@@ -219,7 +218,7 @@ func (m *model) renameNode(id nodeID, by int) nodeID {
 	return m.intern(&other)
 }
 
-// renameAll is the same of messages.
+// renameAll is the same for a list of messages.
 func (m *model) renameAll(ids []messageID, by int) []messageID {
 	renamed := make([]messageID, len(ids))
 	for i, id := range ids {
@@ -228,8 +227,8 @@ func (m *model) renameAll(ids []messageID, by int) []messageID {
 	return renamed
 }
 
-// renameNodes has the nodes in other seats, and says whether that comes before or after
-// what was least so far. Mostly the first of them tells.
+// renameNodes renames the nodes, and says whether the result comes before or after the least so far. Mostly the
+// first node decides.
 func (m *model) renameNodes(nodes *[mostMembers]nodeID, by int, other, least *[mostMembers]nodeID) (order int) {
 	for to, i := range m.seatedBy[by][:m.bounds.Members] {
 		other[to] = m.renamedNodes[nodes[i]][by]
@@ -243,8 +242,7 @@ func (m *model) renameNodes(nodes *[mostMembers]nodeID, by int, other, least *[m
 	return order
 }
 
-// canonical is the first state of the orbit of this one, and the number of the renaming that leads
-// there.
+// canonical is the first state of the orbit of this one, and the number of the renaming that leads there.
 func (m *model) canonical(s *state) (least state, by int) {
 	m.nameAll(s.nodes[:m.bounds.Members])
 	least = *s

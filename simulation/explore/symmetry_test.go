@@ -12,8 +12,7 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// To give every member another seat and back changes nothing; and there are as many ways
-// as orders.
+// A renaming and its inverse change nothing, and there are as many renamings as permutations.
 func TestRenamings(t *testing.T) {
 	all := renamings(4)
 	assert.Len(t, all, 24)
@@ -23,9 +22,9 @@ func TestRenamings(t *testing.T) {
 	}
 }
 
-// What a node can do is worked out for one of all that differ by who is who. For the others
-// it would have been the same, and the way to it is one that they can go.
-func TestWhatANodeCanDoIsTheSameWhoeverIsWho(t *testing.T) {
+// The successors of a node are worked out for one node of each orbit. For the others they must be the same, and their
+// paths must be possible.
+func TestSuccessorsAreSymmetric(t *testing.T) {
 	long(t)
 	for name, b := range smallBounds {
 		t.Run(name, func(t *testing.T) {
@@ -53,7 +52,7 @@ func TestWhatANodeCanDoIsTheSameWhoeverIsWho(t *testing.T) {
 	}
 }
 
-// someone is a node with any of what it may hear, among members in any seats.
+// someone is a node with some of the messages that it may hear, with the members in any seats.
 func (x *worker) someone(random *rand.Rand, s *state, i int) localKey {
 	key := x.key(s, i)
 	for id := range key.heard.all {
@@ -65,7 +64,7 @@ func (x *worker) someone(random *rand.Rand, s *state, i int) localKey {
 	return localKey{x.model.renameNode(key.node, by), key.most, x.model.renameSaid(&key.heard, by)}
 }
 
-// assertSame holds what is remembered of a node against what is worked out for itself.
+// assertSame compares the cached successors of a node with those that are worked out for it.
 func (x *worker) assertSame(t *testing.T, key *localKey) {
 	t.Helper()
 	m := x.model
@@ -78,14 +77,14 @@ func (x *worker) assertSame(t *testing.T, key *localKey) {
 		require.Less(t, does.after, len(base))
 		assert.True(t, slices.ContainsFunc(m.take(base[does.after].node, does.input), func(s stepResult) bool {
 			return s.node == m.renameNode(does.node, l.by)
-		}), "what is told of the way leads elsewhere")
+		}), "the reported path leads elsewhere")
 	}
 }
 
 // fingerprint tells results apart.
 func fingerprint(of ...any) string { return fmt.Sprint(of...) }
 
-// doings are what a node can do, in an order that does not depend on how that was come to.
+// doings are the successors of a node, in an order that does not depend on how they were found.
 func doings(l *local) (all []string) {
 	sorted := func(says []messageID) []messageID { return slices.Sorted(slices.Values(says)) }
 	for _, s := range l.next {

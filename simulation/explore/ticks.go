@@ -1,6 +1,6 @@
-// Time, where there are leases. It passes in ticks, of which a lease lasts a few. Clocks may miss some, and an alarm
-// that keeps a promise does not ring before its time. How long a lease lasts the session decides: it is
-// handed the time of its node. In a canonical form every node has the same time, from which all others are counted.
+// Time, where there are leases. It passes in ticks, and a lease lasts a few of them. Clocks may miss some, and
+// an alarm that keeps a promise does not ring before its time. The session decides how long a lease lasts, by
+// its node's time. In canonical form all nodes have the same time, and all other times are relative to it.
 
 package explore
 
@@ -12,8 +12,8 @@ import (
 	"github.com/hustings/hustings/simulation/invariant"
 )
 
-// A promise lasts this many ticks of its giver's clock. A lease is shorter by the margin, by the clock of
-// its holder.
+// A promise lasts this many ticks of its giver's clock. A lease is shorter by the margin, by its
+// holder's clock.
 const (
 	tick         = time.Millisecond
 	promiseTicks = 3
@@ -21,7 +21,7 @@ const (
 	leaseTicks   = promiseTicks - marginTicks
 )
 
-// clocks are a node's, as far as they matter.
+// clocks are a node's times, as far as they matter.
 type clocks struct {
 	now  time.Duration // by its own clock, and in a canonical form always the same
 	wait uint8         // ticks before its alarm may ring, if that keeps a promise
@@ -45,7 +45,7 @@ func leaseholders(nodes []node) (holders int) {
 	return holders
 }
 
-// leasesLeft are how many ticks every node holds a lease on.
+// leasesLeft is how many more ticks each node holds a lease.
 func leasesLeft(nodes []node) (left []int) {
 	for i := range nodes {
 		left = append(left, nodes[i].leaseLeft())
@@ -53,9 +53,8 @@ func leasesLeft(nodes []node) (left []int) {
 	return left
 }
 
-// waits notes when the alarm may ring at the earliest, if that matters: a follower keeps its promise
-// that long, and a member that has just started keeps one that it has forgotten. All other alarms may ring
-// at any time.
+// waits notes the earliest time of the alarm, if it matters: a follower keeps its promise that long, and a
+// member that has just started keeps one that it has forgotten. All other alarms may ring at any time.
 func (n *node) waits(least time.Duration, role memberstate.Role, starts bool) {
 	n.time.wait = 0
 	if role == memberstate.Follower || starts && n.session.Promise > 0 {
@@ -74,14 +73,14 @@ func (n *node) ticked(misses bool) node {
 	if other.time.wait > 0 {
 		other.time.wait--
 	}
-	if other.lapsed() { // the session's driver sees to that
+	if other.lapsed() { // the session's driver ends Lead
 		other.driver.ended = other.driver.runs
 	}
 	return other
 }
 
-// tick is a state after a tick that the clocks of some have missed; false if one of those
-// has missed as many as it may.
+// tick is a state after a tick that the clocks in missing have missed; false if one of them has missed as
+// many as it may.
 func (m *model) tick(s *state, missing int) (state, bool) {
 	next := *s
 	for i := range m.bounds.Members {
@@ -94,7 +93,7 @@ func (m *model) tick(s *state, missing int) (state, bool) {
 	return next, true
 }
 
-// tickOf is a node after a tick, of which its clock misses none or one.
+// tickOf is a node after a tick, which its clock misses if misses is 1.
 func (m *model) tickOf(id nodeID, misses int) nodeID {
 	known := &m.ticked[misses]
 	if int(id) >= len(*known) {
@@ -107,7 +106,7 @@ func (m *model) tickOf(id nodeID, misses int) nodeID {
 	return (*known)[id]
 }
 
-// ticks looks at what time does to a state.
+// ticks explores what time does to a state.
 func (x *worker) ticks(at int32, from *state, depth uint16) {
 	for missing := range 1 << x.options.Members {
 		if next, ok := x.model.tick(from, missing); ok {
@@ -117,16 +116,16 @@ func (x *worker) ticks(at int32, from *state, depth uint16) {
 	}
 }
 
-// theClock stands for a node in the origin of a state to which time has led.
+// theClock stands for a node in the origin of a state that time has led to.
 const theClock = mostMembers
 
-// What must not happen.
+// The violations.
 var (
 	twoLeases = defect{invariant.OneLease, "two members hold a lease at once"}
 	baseless  = defect{invariant.OneLease, "a lease lasts longer than the promises that it rests on"}
 )
 
-// wrongLeases says what is wrong with the leases that members can have after silent steps.
+// wrongLeases checks the longest leases that members can have after silent steps.
 func (x *worker) wrongLeases(s *state) defect {
 	var nodes [mostMembers]node
 	var left [mostMembers]int
@@ -136,9 +135,9 @@ func (x *worker) wrongLeases(s *state) defect {
 	return wrongLeases(nodes[:x.options.Members], left[:])
 }
 
-// wrongLeases says what is wrong if nodes hold leases for so many ticks: two do at once, or
-// one does for longer than a quorum stands by it, which would be two with the right candidate.
-// A clock that has missed ticks takes a lease to last longer than it does, by no more of them.
+// wrongLeases says what is wrong if nodes hold leases for that many ticks: two hold one at once, or one holds
+// a lease for longer than a quorum stands by it. The second would become the first with the right candidate.
+// To a clock that has missed ticks, a lease seems to last longer than it does, by no more than these ticks.
 func wrongLeases(nodes []node, left []int) defect {
 	holders, quorum := 0, len(nodes)/2+1
 	wrong := defect{}
@@ -146,7 +145,7 @@ func wrongLeases(nodes []node, left []int) defect {
 		if left[i] == 0 {
 			continue
 		}
-		stand := 1 // by itself
+		stand := 1 // the node itself
 		for j := range nodes {
 			if j != i && int(nodes[j].time.wait)+int(nodes[i].time.lag) >= left[i]+marginTicks {
 				stand++

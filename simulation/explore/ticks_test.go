@@ -9,9 +9,9 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// Where time passes a crash does not wait until its node does something that others notice: a
-// member that was started again has waited when others have gone on.
-func TestWhoeverWasStartedAgainWaitsWhileTimePasses(t *testing.T) {
+// Where time passes, a crash does not wait until its node does something that others notice: a restarted member has
+// waited while others have gone on.
+func TestARestartedMemberWaitsWhileTimePasses(t *testing.T) {
 	x := searched(t, Bounds{Members: 2, Terms: 1, Beats: 1, Leases: true, NoPreVote: true, NoTransfer: true, NoHints: true}, 0)
 	waits := func(n node) bool { // it followed, so no round of its own was under way
 		return n.session.Role == memberstate.Candidate && n.session.Vote != n.seat && n.time.wait > 0
@@ -29,8 +29,8 @@ func TestWhoeverWasStartedAgainWaitsWhileTimePasses(t *testing.T) {
 	assert.Positive(t, waited)
 }
 
-// Who is told to hold a lease at the end of a way of the explorer's is who can hold one there.
-func TestTheLeasesOnAWayAreThoseThatCanBeHeld(t *testing.T) {
+// The holders of leases reported at the end of a path are those that can hold one there.
+func TestTheLeasesOnAPathAreThoseThatCanBeHeld(t *testing.T) {
 	x := searched(t, Bounds{Members: 2, Terms: 1, Beats: 1, Leases: true, Lag: 1, NoPreVote: true, NoTransfer: true, NoHints: true}, 0)
 	held := 0
 	for at := range int32(x.states.count) {

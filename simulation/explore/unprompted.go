@@ -1,6 +1,6 @@
-// Unprompted steps: what can happen to a node whatever it hears. Its alarm rings, its engine or an operator does something,
-// or a stale message arrives. Inputs that come to the same are listed once, because to go through this list
-// is most of the work of a search.
+// Unprompted steps: those that a node can take whatever it hears. Its alarm rings, its engine or an operator does
+// something, or a stale message arrives. Inputs with the same result are listed once, because going through this
+// list is most of the work of a search.
 
 package explore
 
@@ -13,24 +13,24 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// unpromptedSteps is what can happen to a node.
+// unpromptedSteps are those of one node.
 type unpromptedSteps struct {
 	events []event               // those that need no term come first
 	inputs [mostTerms + 1]uint32 // how many there are, by the largest term of the others
-	terms  uint8                 // that some of them need
+	terms  uint8                 // the terms that some of them need, as bits
 }
 
-// event is what an input does. If it only makes the node another one, that is here; if
-// not, it is among the results of steps.
+// event is the effect of an input. If the node only becomes another one, that is here; otherwise the effect is
+// among the results of steps.
 type event struct {
-	node   nodeID // 0: there is more to it
+	node   nodeID // 0: see result
 	result uint32
 	input  inputID
-	term   memberstate.Term // at least the largest one of the others
+	term   memberstate.Term // that the largest one of the others must reach
 	ended  bool             // the round of votes that was under way is over
 }
 
-// unpromptedOf is that of a node, which is worked out once.
+// unpromptedOf returns a node's unprompted steps, which are worked out once.
 func (m *model) unpromptedOf(id nodeID) *unpromptedSteps {
 	for len(m.unprompted) <= int(id) {
 		m.unprompted = append(m.unprompted, nil)
@@ -58,8 +58,8 @@ func (m *model) workUnprompted(id nodeID) *unpromptedSteps {
 	return a
 }
 
-// termNeeded is the term that another member must be in for a message to have been sent. A member that asks
-// for a pre-vote is not yet in the term in which it would stand.
+// termNeeded is the term that another member must be in if the message was sent. A member that asks for a
+// pre-vote is not yet in the term in which it would stand.
 func termNeeded(msg *protocol.Message) memberstate.Term {
 	if msg.Kind == rpc.VoteRequest && msg.Mark == rpc.PreVote {
 		return 0
@@ -67,7 +67,7 @@ func termNeeded(msg *protocol.Message) memberstate.Term {
 	return msg.Term
 }
 
-// list adds an event of a node, if anything comes of it that does not come of another one.
+// list adds an event of a node, unless another one has the same result.
 func (m *model) list(a *unpromptedSteps, id nodeID, e event, all []stepResult) {
 	a.terms |= 1 << e.term
 	for term := e.term; term <= mostTerms; term++ {

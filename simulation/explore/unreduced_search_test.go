@@ -12,17 +12,15 @@ import (
 	"github.com/hustings/hustings/simulation/invariant"
 )
 
-// Every reduction could leave something out. So within the smallest bounds there is another
-// search, which has none: no step waits or is taken at once, no state covers another, who is
-// who matters, nothing that was sent is ever forgotten, and rounds are numbered as they are.
-// Wherever it gets to, with whatever is acknowledged by then, the explorer must have been.
+// Every reduction could leave something out. So within the smallest bounds there is another search, which has none:
+// no step waits or is taken at once, no state covers another, seats matter, no message is ever forgotten, and rounds
+// keep their numbers. The explorer must know every state that it reaches, with everything that is acknowledged by then.
 //
-// That the explorer gets nowhere else is not asked, for it does: it lets any stale message
-// arrive that could have been sent, takes members for alike even where the code tells them
-// apart, and has rounds without end, where this search has a few. Nor is it without the
-// mapping from machines to nodes: of two that differ by what protocol.Machine.Canonical takes
-// away, but for the numbers of rounds and beats, it looks at one, as it is.
-func TestTheExplorerHasBeenWhereASearchWithoutReductionsGets(t *testing.T) {
+// The other direction is not asked, because the explorer reaches more: it lets every stale message arrive that could
+// have been sent, takes members for alike even where the code tells them apart, and has any number of rounds, where
+// this search has a few. This search has one thing in common with the explorer: of two machines that differ only by
+// what protocol.Machine.Canonical removes, it looks at one, as it is, unless they differ by the numbers of rounds and beats.
+func TestTheExplorerCoversASearchWithoutReductions(t *testing.T) {
 	few := Bounds{Members: 2, Terms: 1, Beats: 1, NoTransfer: true, NoHints: true}
 	for name, c := range map[string]struct {
 		change func(*Bounds)
@@ -64,7 +62,7 @@ func TestTheExplorerHasBeenWhereASearchWithoutReductionsGets(t *testing.T) {
 	}
 }
 
-// What such a search finds the explorer finds, too.
+// The explorer finds the violations of such a search, too.
 func TestASearchWithoutReductionsFindsTheSame(t *testing.T) {
 	assert.Equal(t, invariant.WonByQuorum, broken(t, 1, 2, 3).Invariant)
 	x := newPlainSearch(Bounds{Members: 3, Terms: 1, Beats: 1, NoTransfer: true, NoHints: true}, 2)
@@ -74,8 +72,7 @@ func TestASearchWithoutReductionsFindsTheSame(t *testing.T) {
 	assert.Equal(t, "two have led a term", x.search())
 }
 
-// plainSearch is a search without reductions. How many rounds of votes a process has is
-// bounded, for they have numbers.
+// plainSearch is a search without reductions. The rounds of votes of a process are bounded, because they have numbers.
 type plainSearch struct {
 	*walk
 	rounds   uint32
@@ -89,7 +86,7 @@ type plainSearch struct {
 	deadly   int // which of them its process dies in; 0: none
 }
 
-// plainNode is all that a node is, but for the numbers of its alarms, which have no end.
+// plainNode is a node without the numbers of its alarms, which have no end.
 type plainNode struct {
 	node         node
 	ballot, base uint32
@@ -97,7 +94,7 @@ type plainNode struct {
 	led          uint8
 }
 
-// plainState is all that there is.
+// plainState is the state of the group.
 type plainState struct {
 	nodes [3]uint16
 	said  plainSaid
@@ -115,7 +112,7 @@ func newPlainSearch(b Bounds, rounds uint32) *plainSearch {
 	return x
 }
 
-// search looks at all that can happen, and returns what is violated.
+// search visits all states, and returns the violation.
 func (x *plainSearch) search() (violated string) {
 	var first plainState
 	for i := range x.nodes {
@@ -131,7 +128,7 @@ func (x *plainSearch) search() (violated string) {
 	return violated
 }
 
-// load makes the nodes what they are in a state, and returns what is acknowledged there.
+// load sets the nodes to those of a state, and returns the acknowledgements in it.
 func (x *plainSearch) load(at int) (acks plainSaid) {
 	s := &x.states[at]
 	for i := range x.nodes {
@@ -164,7 +161,7 @@ func (x *plainSearch) enter(s *plainState) {
 	}
 }
 
-// expand looks at all that can happen to a node.
+// expand takes all steps of a node.
 func (x *plainSearch) expand(at, i int) {
 	b := &x.bounds
 	give := func(in protocol.Input) { x.take(at, i, func() { x.give(i, in, memberstate.Nobody) }) }
@@ -194,7 +191,7 @@ func (x *plainSearch) expand(at, i int) {
 	}
 }
 
-// take enters what comes of a step, and of the death of its process in each of its saves.
+// take enters the result of a step, and those of a crash in each of its saves.
 func (x *plainSearch) take(at, i int, step func()) {
 	for x.deadly = 0; ; x.deadly++ {
 		x.load(at)
@@ -216,8 +213,8 @@ func (x *plainSearch) take(at, i int, step func()) {
 	}
 }
 
-// wrong says what must not be: two who have led a term, or one who leads without what a
-// quorum has acknowledged in an earlier one.
+// wrong returns the violation: two members have led a term, or a leader lacks an entry that a quorum has acknowledged in
+// an earlier term.
 func (x *plainSearch) wrong(at int) string {
 	acks := x.listed(x.load(at))
 	for i := range x.nodes {

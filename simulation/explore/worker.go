@@ -1,6 +1,5 @@
-// A worker: one goroutine of a search. Each has a model of its own, so that most can be looked up without
-// a lock. All share the states, and what was worked out about nodes: the results of steps, the unprompted
-// ones, and the successors.
+// A worker: one goroutine of a search. Each has a model of its own, so that most look-ups need no lock. All
+// share the states and the results about nodes: those of steps, the unprompted steps, and the successors.
 
 package explore
 
@@ -12,19 +11,19 @@ import (
 type worker struct {
 	*search
 	model              *model
-	due                []due  // that it looks at
+	due                []due  // states that it expands
 	looks              bool   // it has taken some, though others may cover all of them
-	found              []find // by looking at them
+	found              []find // their successors
 	duplicates         duplicateFilter
 	transitions, steps uint64
-	now                localKey              // of the node that it asks about
-	before             [mostMembers]struct { // in the state that it looks at
+	now                localKey              // of the node in question
+	before             [mostMembers]struct { // by node of the state that is being expanded
 		key   localKey
 		local *local
 	}
 }
 
-// due is a state that somebody is to look at.
+// due is a state that is to be expanded.
 type due struct {
 	at    int32
 	state state
@@ -40,7 +39,7 @@ type find struct {
 	at    int32 // once it is kept
 }
 
-// work looks at states until there are no more, or the search is over.
+// work expands states until there are no more, or the search is over.
 func (x *worker) work(ctx context.Context) {
 	for x.exchange(ctx) {
 		for i := range x.due {
@@ -49,8 +48,8 @@ func (x *worker) work(ctx context.Context) {
 	}
 }
 
-// exchange has what was found kept and asked for what must hold, and finds states that
-// nobody has looked at. A worker waits if there is none yet, because others may find one.
+// exchange keeps and checks the states that the worker has found, and takes others to expand. If there are none
+// yet it waits, because other workers may find some.
 func (x *worker) exchange(ctx context.Context) (more bool) {
 	x.mu.Lock()
 	isNew := x.keep()
@@ -65,22 +64,22 @@ func (x *worker) exchange(ctx context.Context) (more bool) {
 	return x.take(ctx)
 }
 
-// ask asks whether all that must hold of a state does.
+// ask checks the invariants of a state.
 func (x *worker) ask(at int32, s *state) {
 	if d := x.model.wrong(s); !d.none() {
 		x.violated(at, 0, &wrong{defect: d})
 	}
 }
 
-// keep adds what was found to the states that are known, unless one of them covers it. It
-// returns what was new, in the same place. If there are more messages than there is room for,
-// what was found may hold one for another, and nothing is kept.
+// keep adds the worker's finds to the known states, unless one of those covers them, and returns the new ones, in
+// the same memory. If there are more messages than there is room for, a find may hold one for another, so nothing
+// is kept.
 func (x *worker) keep() (isNew []find) {
 	isNew = x.found[:0]
 	if x.registry.full.Load() {
 		return isNew
 	}
-	x.states.won.join(&x.model.won) // a worker that has found something knows them
+	x.states.won.join(&x.model.won) // a worker that has found a state knows its messages
 	for i := range x.found {
 		f := &x.found[i]
 		if at, ok := x.states.add(&f.state, f.from, f.depth); ok {
@@ -92,7 +91,7 @@ func (x *worker) keep() (isNew []find) {
 	return isNew
 }
 
-// open lets states be looked at that were asked.
+// open puts states that were checked on the frontier.
 func (x *worker) open(isNew []find) {
 	for i := range isNew {
 		x.frontier.add(waiting{isNew[i].rank, isNew[i].at})
@@ -101,8 +100,8 @@ func (x *worker) open(isNew []find) {
 	x.idle.Broadcast()
 }
 
-// done is when a worker has looked at its states. When the search is over it may not have
-// come to all, so they have not been looked at.
+// done notes that a worker has expanded its states. If the search is over it may have stopped before the last of
+// them, so they do not count as looked at.
 func (x *worker) done() {
 	x.result.Transitions, x.result.Steps = x.result.Transitions+x.transitions, x.result.Steps+x.steps
 	x.transitions, x.steps = 0, 0
@@ -118,7 +117,7 @@ func (x *worker) done() {
 	}
 }
 
-// take finds the next states, by which the lock may be given away for a while.
+// take finds the next states to expand. It may release the lock for a while.
 func (x *worker) take(ctx context.Context) bool {
 	for !x.over.Load() {
 		switch {
@@ -145,13 +144,13 @@ func (x *worker) take(ctx context.Context) bool {
 	return false
 }
 
-// mayTake says whether there is a state that may be looked at. If the nearest comes first, all
-// that is as near must have been looked at before what is further.
+// mayTake says whether there is a state that may be expanded. In a breadth-first search all states of a level come
+// before the next level.
 func (x *search) mayTake() bool {
 	return len(x.frontier) > 0 && (!x.states.byDepth || x.frontier[0].rank <= x.level)
 }
 
-// takeShare takes the next states, as many as are fair: one, if nobody else wants the lock.
+// takeShare takes a fair share of the next states: one, if no other worker wants the lock.
 func (x *worker) takeShare() {
 	share := 1
 	if len(x.workers) > 1 {
@@ -171,10 +170,10 @@ func (x *worker) takeShare() {
 // mostDue is how many states a worker takes at once.
 const mostDue = 16
 
-// lookEvery is after how many states somebody looks up.
+// lookEvery is the number of states between two looks.
 const lookEvery = 1 << 8
 
-// look tells how far the search has come, and ends it if it has come far enough.
+// look reports progress, and ends the search if it has gone far enough.
 func (x *search) look(ctx context.Context) {
 	x.unlooked = 0
 	o := &x.options

@@ -19,8 +19,8 @@ func TestExploreSaysThatItIsComplete(t *testing.T) {
 	assert.NotContains(t, lines[len(lines)-1], "NOT")
 	code, said, wrong := run("explore", "--terms", "2", "--max-states", "500")
 	assert.Equal(t, exitUnfinished, code)
-	assert.Contains(t, said, "NOT complete: it has come to as many states")
-	assert.Equal(t, "hustings: not complete: it has come to as many states as it may\n", wrong)
+	assert.Contains(t, said, "NOT complete: it has reached the limit of states")
+	assert.Equal(t, "hustings: not complete: it has reached the limit of states\n", wrong)
 }
 
 func TestWhatWasExploredIsOneJSONObject(t *testing.T) {
