@@ -1,4 +1,4 @@
-// Making certificates, and looking at them.
+// Making and showing certificates.
 
 package cli
 
@@ -26,10 +26,10 @@ const day = 24 * time.Hour
 func newCerts() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "certs",
-		Short: "Make the certificates of an installation",
-		Long: `Make the certificates of an installation: an authority, and one certificate for
-every member and operator. Copy to each node ca.crt and its own .crt and .key, and
-nothing else; ca.key stays where certificates are made.`,
+		Short: "Make and show the certificates of an installation",
+		Long: `Make and show the certificates of an installation: an authority, and one certificate
+for every member and operator. Copy ca.crt and the node's own .crt and .key to each node,
+and nothing else; ca.key stays where certificates are made.`,
 		Example: `  hustings certs ca --dir certs
   hustings certs member n0 --dir certs
   hustings certs operator alice --dir certs`,
@@ -38,7 +38,7 @@ nothing else; ca.key stays where certificates are made.`,
 	return cmd
 }
 
-// certFlags are those of every command that makes a certificate.
+// certFlags are the flags of every command that makes a certificate.
 type certFlags struct {
 	dir    string
 	days   int
@@ -48,13 +48,12 @@ type certFlags struct {
 func (f *certFlags) add(cmd *cobra.Command, days int) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.dir, "dir", ".", "the `directory` of the authority")
-	flags.IntVar(&f.days, "days", days, "how many `days` it is good for")
+	flags.IntVar(&f.days, "days", days, "how many `days` the certificate is valid")
 	flags.BoolVar(&f.asJSON, "json", false, "print one JSON object on one line")
 }
 
-// lifetime refuses what would make a certificate that is good for nothing. Beyond
-// the upper bound a time.Duration would overflow, and the certificate expire in
-// the past.
+// lifetime refuses lifetimes that make no valid certificate. Beyond the upper bound a
+// time.Duration would overflow, and the certificate would expire in the past.
 func (f *certFlags) lifetime() (time.Duration, error) {
 	const most = 100 * 365
 	if f.days < 1 || f.days > most {
@@ -63,7 +62,7 @@ func (f *certFlags) lifetime() (time.Duration, error) {
 	return time.Duration(f.days) * day, nil
 }
 
-// madeCert says where a certificate is that was made.
+// madeCert names the files of a new certificate.
 type madeCert struct {
 	Cert  string `json:"cert"`
 	Key   string `json:"key"`
@@ -96,7 +95,7 @@ func newAuthority() *cobra.Command {
 			}
 			if err := a.WriteAuthority(f.dir); err != nil {
 				if errors.Is(err, fs.ErrExist) {
-					err = fmt.Errorf("%w: an authority is never replaced; all that it has signed would be worth nothing", err)
+					err = fmt.Errorf("%w: an authority is never replaced, because every certificate that it has signed would become invalid", err)
 				}
 				return err
 			}
@@ -107,7 +106,7 @@ func newAuthority() *cobra.Command {
 	return cmd
 }
 
-// leafFlags are those of the commands that make what an authority signs.
+// leafFlags are the flags of the commands that make certificates signed by the authority.
 type leafFlags struct {
 	certFlags
 	out   string
@@ -121,7 +120,7 @@ func newMember() *cobra.Command {
 	cmd.Example = `  hustings certs member n0 --dir certs
   hustings certs member n0 --dir certs --renew
   hustings certs member n1 --dir certs --host n1.example.org --host 10.0.0.2`
-	cmd.Flags().StringSliceVar(&f.hosts, "host", []string{"localhost", "127.0.0.1", "::1"}, "`names` and addresses of the node, for other programs than hustings")
+	cmd.Flags().StringSliceVar(&f.hosts, "host", []string{"localhost", "127.0.0.1", "::1"}, "`names` and addresses of the node, for programs other than hustings")
 	return cmd
 }
 
@@ -132,7 +131,7 @@ func newOperator() *cobra.Command {
 	return cmd
 }
 
-// newLeaf is a command that makes the certificate of someone in a role.
+// newLeaf returns a command that makes certificates for a role.
 func newLeaf(role grpcrpc.Role, use string) (*leafFlags, *cobra.Command) {
 	f := new(leafFlags)
 	cmd := &cobra.Command{
@@ -148,11 +147,11 @@ func newLeaf(role grpcrpc.Role, use string) (*leafFlags, *cobra.Command) {
 
 func (f *leafFlags) add(cmd *cobra.Command) {
 	f.certFlags.add(cmd, 365)
-	cmd.Flags().StringVar(&f.out, "out", "", "the `directory` to write to, if not that of the authority")
-	cmd.Flags().BoolVar(&f.renew, "renew", false, "replace the one that there is; a running node takes it over")
+	cmd.Flags().StringVar(&f.out, "out", "", "the `directory` to write to (default: that of the authority)")
+	cmd.Flags().BoolVar(&f.renew, "renew", false, "replace an existing certificate; a running node reloads it")
 }
 
-// run makes the certificate and key of who.
+// run makes a certificate and its key.
 func (f *leafFlags) run(cmd *cobra.Command, who grpcrpc.Identity) error {
 	lifetime, err := f.lifetime()
 	if err == nil {
@@ -167,7 +166,7 @@ func (f *leafFlags) run(cmd *cobra.Command, who grpcrpc.Identity) error {
 	}
 	now := time.Now()
 	if !now.Before(a.Until()) {
-		return fmt.Errorf("%s: the authority expired at %s; make another, in another directory", certs.CAFile(f.dir), calendar(a.Until()))
+		return fmt.Errorf("%s: the authority expired at %s; make another one in another directory", certs.CAFile(f.dir), calendar(a.Until()))
 	}
 	pair, err := a.Issue(certs.Request{Identity: who, Hosts: f.hosts, Now: now, Lifetime: lifetime})
 	if err != nil {
@@ -181,7 +180,7 @@ func (f *leafFlags) run(cmd *cobra.Command, who grpcrpc.Identity) error {
 	if a.Until().Before(now.Add(lifetime)) {
 		made.Until = calendar(a.Until())
 		stderr := cmd.ErrOrStderr() // not stdout: scripts read the names of files there
-		fmt.Fprintf(stderr, "%s: good until %s only, when the authority expires\n", made.Cert, made.Until)
+		fmt.Fprintf(stderr, "%s: valid only until %s, when the authority expires\n", made.Cert, made.Until)
 	}
 	return f.print(cmd.OutOrStdout(), made)
 }
@@ -209,8 +208,8 @@ func (f *leafFlags) write(pair certs.Pair, name string) (madeCert, error) {
 	return madeCert{Cert: certs.CertFile(dir, name), Key: certs.KeyFile(dir, name)}, err
 }
 
-// checkHosts refuses what is written as no certificate has it, such as an address
-// with its port: it would stand there and never match.
+// checkHosts refuses a host, such as an address with its port, that would be written
+// into the certificate and never match.
 func checkHosts(hosts []string) error {
 	for _, host := range hosts {
 		if net.ParseIP(host) == nil && (host == "" || strings.ContainsAny(host, ":[]/ ")) {
@@ -224,7 +223,7 @@ func newShow() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "show FILE...",
-		Short:   "Say whose certificates these are, and until when",
+		Short:   "Show whose certificates these are, and until when they are valid",
 		Example: `  hustings certs show certs/*.crt`,
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -246,8 +245,8 @@ func newShow() *cobra.Command {
 	return cmd
 }
 
-// readCerts reads all certificates of a file: while authorities change, ca.crt
-// holds both.
+// readCerts reads all certificates of a file, because ca.crt holds two while the authority
+// is being replaced.
 func readCerts(name string) ([]*x509.Certificate, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -265,13 +264,13 @@ func readCerts(name string) ([]*x509.Certificate, error) {
 		found = append(found, c)
 	}
 	if len(found) == 0 {
-		return nil, fmt.Errorf("%s: there is no certificate in PEM", name)
+		return nil, fmt.Errorf("%s: it holds no certificate in PEM form", name)
 	}
 	return found, nil
 }
 
-// shownCert is what a certificate says. Role and Name are empty where it names
-// nobody, as an authority's does.
+// shownCert is a certificate as it is printed. Role and Name are empty if it names neither
+// a member nor an operator; an authority's does not.
 type shownCert struct {
 	File     string   `json:"file"`
 	Identity string   `json:"identity"`
@@ -311,5 +310,5 @@ func (s shownCert) print(w io.Writer, asJSON bool) error {
 	return err
 }
 
-// calendar is a time as certificates have it: to the second, of no time zone.
+// calendar formats a time in UTC to the second, as certificates hold it.
 func calendar(t time.Time) string { return t.UTC().Format(time.RFC3339) }

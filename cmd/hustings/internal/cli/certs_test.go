@@ -15,7 +15,7 @@ import (
 	"github.com/hustings/hustings/internal/certs"
 )
 
-// succeed runs a command that must, and returns its lines.
+// succeed runs a command that must succeed, and returns the lines that it prints.
 func succeed(t *testing.T, args ...string) []string {
 	t.Helper()
 	code, stdout, stderr := run(args...)
@@ -23,7 +23,7 @@ func succeed(t *testing.T, args ...string) []string {
 	return strings.Split(strings.TrimSuffix(stdout, "\n"), "\n")
 }
 
-// fail runs a command that must, and returns what it says.
+// fail runs a command that must fail with a code, and returns what it prints to stderr.
 func fail(t *testing.T, code int, args ...string) string {
 	t.Helper()
 	got, stdout, stderr := run(args...)
@@ -80,7 +80,7 @@ func TestCertificatesAreMadeAndShown(t *testing.T) {
 	}
 }
 
-func TestACertificateIsReplacedOnlyWhenThatIsSaid(t *testing.T) {
+func TestACertificateIsReplacedOnlyWithRenew(t *testing.T) {
 	dir := authorityIn(t)
 	succeed(t, "certs", "member", "n0", "--dir", dir)
 	read := func() string {
@@ -97,7 +97,7 @@ func TestACertificateIsReplacedOnlyWhenThatIsSaid(t *testing.T) {
 	assert.NotEqual(t, first, read())
 }
 
-func TestWhatWasMadeIsOneJSONObject(t *testing.T) {
+func TestANewCertificateIsPrintedAsOneJSONObject(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "certs")
 	for _, args := range [][]string{{"ca"}, {"member", "n0"}, {"operator", "alice"}} {
 		lines := succeed(t, append(append([]string{"certs"}, args...), "--dir", dir, "--json")...)
@@ -126,8 +126,8 @@ func TestACertificateThatWouldOutliveItsAuthorityIsShortened(t *testing.T) {
 	code, stdout, stderr := run("certs", "member", "n0", "--dir", dir, "--days", "11")
 	require.Equal(t, exitOK, code, stderr)
 	until := show(t, certs.CAFile(dir))[0].Until
-	assert.Equal(t, certs.CertFile(dir, "n0")+": good until "+until+" only, when the authority expires\n", stderr)
-	assert.Equal(t, 2, strings.Count(stdout, "\n"), "the names of files and nothing else")
+	assert.Equal(t, certs.CertFile(dir, "n0")+": valid only until "+until+", when the authority expires\n", stderr)
+	assert.Equal(t, 2, strings.Count(stdout, "\n"), "stdout has only the names of files")
 	assert.Equal(t, until, show(t, certs.CertFile(dir, "n0"))[0].Until)
 
 	code, _, stderr = run("certs", "member", "n1", "--dir", dir, "--days", "9")
@@ -169,7 +169,7 @@ func TestANameThatCannotBeAFileIsRefused(t *testing.T) {
 	assert.Len(t, left, 2, "the authority's files and nothing else")
 }
 
-// While authorities change, ca.crt holds both: the second must not be hidden.
+// ca.crt holds two authorities while one replaces the other.
 func TestAllCertificatesOfAFileAreShown(t *testing.T) {
 	both := filepath.Join(t.TempDir(), "both.crt")
 	var text, until []string
@@ -186,7 +186,7 @@ func TestAllCertificatesOfAFileAreShown(t *testing.T) {
 	assert.Equal(t, until[1], shown[1].Until)
 }
 
-func TestWhatIsNoCertificateIsNotShown(t *testing.T) {
+func TestAFileWithoutACertificateIsRefused(t *testing.T) {
 	dir := authorityIn(t)
 	assert.Contains(t, fail(t, exitFailed, "certs", "show", certs.KeyFile(dir, "ca")), "no certificate in PEM")
 	assert.Contains(t, fail(t, exitFailed, "certs", "show", filepath.Join(dir, "n9.crt")), "n9.crt")

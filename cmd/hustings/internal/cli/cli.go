@@ -12,9 +12,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// The exit codes. A script can tell a command that it wrote wrongly from one
-// that was carried out and failed, and both from one that was stopped before its end
-// and has found nothing wrong so far.
+// The exit codes tell a script whether the command line was wrong, the command
+// failed, or it was stopped early with nothing wrong so far.
 const (
 	exitOK         = 0
 	exitFailed     = 1
@@ -22,8 +21,8 @@ const (
 	exitUnfinished = 3
 )
 
-// Main runs the command that args name and returns the code to exit with. What
-// was asked for goes to stdout; what went wrong goes to stderr.
+// Main runs the command that args name and returns the exit code. Results go to
+// stdout, errors to stderr.
 func Main(args []string, stdout, stderr io.Writer) int {
 	root := newRoot()
 	root.SetArgs(args)
@@ -41,9 +40,9 @@ func Main(args []string, stdout, stderr io.Writer) int {
 		return exitFailed
 	}
 	if cmd.Name() == "help" {
-		cmd = cmd.Root() // help on help is no help
+		cmd = cmd.Root() // because its help lists the commands
 	}
-	fmt.Fprintf(stderr, "Run '%s --help' for what there is.\n", cmd.CommandPath())
+	fmt.Fprintf(stderr, "Run '%s --help' for usage.\n", cmd.CommandPath())
 	return exitUsage
 }
 
@@ -62,8 +61,8 @@ func newRoot() *cobra.Command {
 		newSim(), newReplay(), newMerge(), newExplore(), newServe(), newStatus(), newWatch(), newTransfer(), newResign(),
 		newLease(), newStore(), newCerts(), newVersion(debug.ReadBuildInfo), newWatchdog(),
 	)
-	tellAll(root)
-	root.InitDefaultCompletionCmd() // cobra would add it later, and then it would let an unknown shell pass
+	markErrors(root)
+	root.InitDefaultCompletionCmd() // now, because one that cobra adds later accepts an unknown shell
 	for _, cmd := range append(root.Commands(), root) {
 		if cmd.HasSubCommands() {
 			needsCommand(cmd)
@@ -72,19 +71,19 @@ func newRoot() *cobra.Command {
 	return root
 }
 
-// tellAll marks the errors of all commands below one.
-func tellAll(cmd *cobra.Command) {
+// markErrors marks the errors of all commands below cmd as runErrors.
+func markErrors(cmd *cobra.Command) {
 	for _, below := range cmd.Commands() {
 		if below.RunE != nil {
-			below.RunE = told(below.RunE)
+			below.RunE = marked(below.RunE)
 		}
-		tellAll(below)
+		markErrors(below)
 	}
 }
 
-// needsCommand makes cmd, called without one of its commands or with one that it
-// has not, an error. cobra's own check names the unknown command but not its
-// neighbours when cmd has a RunE, and without one it prints help and succeeds.
+// needsCommand makes it an error to call cmd without a subcommand, or with an unknown
+// one. cobra's own check suggests no similar names when cmd has a RunE, and without
+// one it prints help and succeeds.
 func needsCommand(cmd *cobra.Command) {
 	cmd.SuggestionsMinimumDistance = 2 // letters; cobra sets this only in the check that Args replaces
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
@@ -95,17 +94,16 @@ func needsCommand(cmd *cobra.Command) {
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		cmd.SetOut(cmd.ErrOrStderr())
-		_ = cmd.Help() // to stderr; that it cannot be written, no one would read
+		_ = cmd.Help() // to stderr; if that cannot be written, neither can the error
 		return errors.New("no command given")
 	}
 }
 
-// newHelp is cobra's help command, but for a name that it does not know: that is
-// a wrong command line too.
+// newHelp is cobra's help command, except that an unknown name is an error.
 func newHelp() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [command]",
-		Short: "Say what a command does",
+		Short: "Explain a command",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			found, rest, err := cmd.Root().Find(args)
 			if err != nil {
@@ -119,7 +117,7 @@ func newHelp() *cobra.Command {
 	}
 }
 
-// unknownCommand names the commands that may have been meant.
+// unknownCommand suggests commands with similar names.
 func unknownCommand(cmd *cobra.Command, name string) error {
 	err := fmt.Errorf("unknown command %q", name)
 	if near := cmd.SuggestionsFor(name); len(near) > 0 {
@@ -128,20 +126,20 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 	return err
 }
 
-// A runError is one that a command met while it ran. Everything else that cobra
-// returns was wrong with the command line.
+// A runError occurred while a command ran. Every other error that cobra returns is
+// about the command line.
 type runError struct{ error }
 
 func (e runError) Unwrap() error { return e.error }
 
-// A usageError is one that a command found in its flags.
+// A usageError is about flags, and was found by the command itself.
 type usageError struct{ error }
 
-// An unfinishedError is that a command was stopped before its end.
+// An unfinishedError says that a command was stopped before its end.
 type unfinishedError struct{ error }
 
-// told marks the errors of run as runErrors.
-func told(run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
+// marked marks the errors of run as runErrors.
+func marked(run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		err := run(cmd, args)
 		if err == nil || errors.As(err, new(usageError)) {

@@ -12,7 +12,7 @@ import (
 func run(args ...string) (code int, stdout, stderr string) {
 	var out, err strings.Builder
 	if args == nil {
-		args = []string{} // for nil Cobra takes those of the test
+		args = []string{} // because cobra takes the test's own for nil
 	}
 	code = Main(args, &out, &err)
 	return code, out.String(), err.String()
@@ -36,7 +36,7 @@ func TestAWrongCommandLineIsAnsweredWithHelpAndCodeTwo(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			code, stdout, stderr := run(c.args...)
 			assert.Equal(t, exitUsage, code)
-			assert.Empty(t, stdout, "an error is not what was asked for")
+			assert.Empty(t, stdout, "errors go to stderr")
 			for _, s := range c.says {
 				assert.Contains(t, stderr, s)
 			}
@@ -53,9 +53,9 @@ func TestHelpIsAskedForAndSucceeds(t *testing.T) {
 	}
 }
 
-func TestWhatACommandMeetsWhileItRunsKeepsItsCause(t *testing.T) {
+func TestAnErrorOfARunningCommandKeepsItsCause(t *testing.T) {
 	cause := errors.New("disk full")
-	err := told(func(*cobra.Command, []string) error { return cause })(nil, nil)
+	err := marked(func(*cobra.Command, []string) error { return cause })(nil, nil)
 	assert.ErrorAs(t, err, new(runError))
 	assert.ErrorIs(t, err, cause)
 }

@@ -10,9 +10,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// The example of a campaign on Kubernetes runs commands that there are, and its pods
-// play all seeds between them.
-func TestTheCampaignExample(t *testing.T) {
+// The example of a campaign on Kubernetes runs valid commands, and its pods together play
+// all seeds.
+func TestTheCampaignExamplePlaysAllSeeds(t *testing.T) {
 	text, err := os.ReadFile("../../../../docs/deploy/campaign.yaml")
 	require.NoError(t, err)
 	var job struct {

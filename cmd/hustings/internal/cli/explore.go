@@ -1,4 +1,4 @@
-// Every interleaving of a small group.
+// Exploring every interleaving of a small group.
 
 package cli
 
@@ -25,7 +25,7 @@ import (
 	"github.com/hustings/hustings/simulation/picture"
 )
 
-// exploreFlags say how far is explored.
+// exploreFlags bound the search.
 type exploreFlags struct {
 	options  explore.Options
 	live     bool
@@ -36,8 +36,8 @@ type exploreFlags struct {
 	asJSON   bool
 }
 
-// features are what there can be besides elections. Withdrawals and leases cost much, so
-// they must be asked for.
+// features can happen besides elections. The last three of allFeatures make a search much
+// longer, so they are off by default.
 var (
 	features    = []string{"pre-vote", "crashes", "transfers", "hints"}
 	allFeatures = append(slices.Clone(features), "withdrawals", "pauses", "leases")
@@ -48,20 +48,20 @@ func newExplore() *cobra.Command { return new(exploreFlags).command() }
 func (f *exploreFlags) command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explore",
-		Short: "Look at every interleaving of a small group",
-		Long: `Look at every interleaving of a small group: the code that is shipped, and every order
-in which its messages can arrive, again or never, its alarms ring, its processes crash,
-its ledgers grow. Where sim tries many worlds at random, explore leaves out none within
-its bounds, and says whether it got to their end. The command fails if an invariant does
-not hold. Then it prints a shortest way there, has plain machines go it, writes it to a
-folder as a scenario and a picture, and tells how to see it again.
+		Short: "Check every interleaving of a small group",
+		Long: `Check every interleaving of a small group: the shipped code, in every order in which
+messages can arrive, alarms ring, processes crash and ledgers grow. sim samples worlds;
+explore leaves out nothing within its bounds, and says whether it reached their end. If
+an invariant does not hold, the command fails: it prints a shortest path to the
+violation, repeats it with plain machines, writes it to a folder as a scenario and a
+picture, and prints the command that replays it.
 
 Exit codes: 0 complete, 1 an invariant does not hold or something failed, 2 the command
-line is wrong, 3 stopped before the end, by a bound or a signal, with nothing wrong so far.
+line is wrong, 3 stopped early, by a bound or a signal, with nothing wrong so far.
 
-Messages stay: they are lost, late, doubled or out of order as often as can be. With
---live they arrive once, some trouble has budgets, and what is asked is whether a leader
-can come about from wherever the group has got to.`,
+A message that was sent can arrive at any later time, any number of times, or never.
+With --live it arrives once, losses, duplicates and crashes have budgets, and explore
+checks that a leader can still be elected from every state that the group can reach.`,
 		Example: `  hustings explore
   hustings explore --members 5 --ledger 0 --features pre-vote
   hustings explore --terms 2 --ledger 0 --features pre-vote,leases --lag 2
@@ -73,21 +73,21 @@ can come about from wherever the group has got to.`,
 	flags := cmd.Flags()
 	b := &f.options.Bounds
 	flags.IntVar(&b.Members, "members", 3, "the `size` of the group, up to 5")
-	flags.IntVar(&b.Terms, "terms", 1, "the largest `term` that anyone stands in")
-	flags.IntVar(&b.Beats, "rounds", 1, "how `many` rounds of heartbeats a leader sends; rounds of votes have no bound")
-	flags.IntVar(&b.Entries, "ledger", 1, "how `long` a ledger gets")
-	flags.StringSliceVar(&f.features, "features", features, "what there is besides elections: `names` of these, withdrawals of orders and by engines that return from Lead, pauses that take their time or fail, and leases")
-	flags.IntVar(&b.Leak, "leak", 0, "how `many` rounds of heartbeats without answers end an office; 0: one")
-	flags.IntVar(&b.Lag, "lag", 0, "how many `ticks` a clock may miss; a lease is good for 1")
-	flags.BoolVar(&f.live, "live", false, "ask whether a leader can always come about")
-	flags.IntVar(&f.budgets.InFlight, "in-flight", 3, "with --live, how `many` messages are on their way at most")
-	flags.IntVar(&f.budgets.Drops, "drops", 0, "with --live, how `many` messages are lost")
-	flags.IntVar(&f.budgets.Duplicates, "duplicates", 0, "with --live, how `many` messages arrive twice")
-	flags.IntVar(&f.budgets.Restarts, "restarts", 1, "with --live, how `many` processes crash")
-	flags.IntVar(&f.options.Workers, "workers", runtime.GOMAXPROCS(0), "how `many` search at once; with 1 every search is the same")
-	flags.Uint64Var(&f.options.MaxStates, "max-states", 0, "stop at so `many` states; 0: do not")
-	flags.Uint64Var(&f.memory, "memory", 0, "stop at so many `megabytes`; 0: do not")
-	flags.StringVar(&f.options.Checkpoint, "checkpoint", "", "write the search to this `file` now and then and when it is stopped, and go on from it")
+	flags.IntVar(&b.Terms, "terms", 1, "the largest `term` in which a member stands")
+	flags.IntVar(&b.Beats, "rounds", 1, "the `number` of rounds of heartbeats of a leader; rounds of votes have no bound")
+	flags.IntVar(&b.Entries, "ledger", 1, "the largest `number` of entries in a ledger")
+	flags.StringSliceVar(&f.features, "features", features, "what happens besides elections: `names` of these and of withdrawals (of orders, and by engines that return from Lead), pauses (that take long or fail) and leases")
+	flags.IntVar(&b.Leak, "leak", 0, "after what `number` of unanswered rounds of heartbeats a leader leaves office (default 1)")
+	flags.IntVar(&b.Lag, "lag", 0, "how many `ticks` all clocks together may miss; a lease allows for 1")
+	flags.BoolVar(&f.live, "live", false, "check that a leader can always be elected")
+	flags.IntVar(&f.budgets.InFlight, "in-flight", 3, "with --live, the largest `number` of messages in flight")
+	flags.IntVar(&f.budgets.Drops, "drops", 0, "with --live, the `number` of messages that are lost")
+	flags.IntVar(&f.budgets.Duplicates, "duplicates", 0, "with --live, the `number` of messages that arrive twice")
+	flags.IntVar(&f.budgets.Restarts, "restarts", 1, "with --live, the `number` of crashes")
+	flags.IntVar(&f.options.Workers, "workers", runtime.GOMAXPROCS(0), "the `number` of parallel workers; with 1 every search takes the same course")
+	flags.Uint64Var(&f.options.MaxStates, "max-states", 0, "stop at this `number` of states (default: no limit)")
+	flags.Uint64Var(&f.memory, "memory", 0, "stop at this many `megabytes` of memory (default: no limit)")
+	flags.StringVar(&f.options.Checkpoint, "checkpoint", "", "save the search to this `file`, from time to time and when it is stopped, and continue from it")
 	flags.StringVar(&f.out, "out", ".", "the `folder` that a violation is written to, in a folder of its own")
 	flags.BoolVar(&f.asJSON, "json", false, "print one JSON object on one line")
 	return cmd
@@ -122,21 +122,21 @@ func (f *exploreFlags) run(cmd *cobra.Command) error {
 	return nil
 }
 
-// tellViolation writes the way to a violation down, and says how to see it.
+// tellViolation writes the path to a violation to files, and says how to replay it.
 func (f *exploreFlags) tellViolation(v *explore.Violation) error {
-	told := fmt.Errorf("what must hold does not: %w", v)
+	told := fmt.Errorf("an invariant does not hold: %w", v)
 	folder := filepath.Join(f.out, "violation-explored")
 	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return errors.Join(told, err)
 	}
 	scenario, drawn := filepath.Join(folder, "scenario.txt"), filepath.Join(folder, "picture.html")
-	page := picture.Page{Title: v.Error(), Traces: []picture.Tab{{Name: "a shortest way", Trace: v.Trace(f.options.Members)}}}
+	page := picture.Page{Title: v.Error(), Traces: []picture.Tab{{Name: "a shortest path", Trace: v.Trace(f.options.Members)}}}
 	if v.Script == nil {
-		why := "plain machines could not be led there"
+		why := "plain machines could not be led along this path"
 		if f.live {
-			why = "it was not tried with plain machines, for a network that forgets has no scripts"
+			why = "the path was not tried with plain machines, because --live has no scripts"
 		}
-		return errors.Join(fmt.Errorf("%w\n%s; what the explorer did is drawn in %s", told, why, drawn), writePicture(drawn, page))
+		return errors.Join(fmt.Errorf("%w\n%s; it is drawn in %s", told, why, drawn), writePicture(drawn, page))
 	}
 	page.Replay = "hustings replay " + scenario
 	if err := errors.Join(os.WriteFile(scenario, []byte(v.Text()), 0o666), writePicture(drawn, page)); err != nil {
@@ -145,7 +145,8 @@ func (f *exploreFlags) tellViolation(v *explore.Violation) error {
 	return fmt.Errorf("%w\nsee it with: %s\nwritten to %s: see picture.html", told, page.Replay, folder)
 }
 
-// exploreGC is the garbage collector's target: nearly all that a search allocates it keeps.
+// exploreGC is the garbage collector's target, high because a search keeps nearly all that
+// it allocates.
 const exploreGC = 300
 
 func (f *exploreFlags) check() error {
@@ -165,17 +166,17 @@ func (f *exploreFlags) check() error {
 	return f.options.Check()
 }
 
-// Some flags are for one of the two searches only.
+// Flags that only one of the two searches has.
 var (
 	liveFlags  = []string{"in-flight", "drops", "duplicates", "restarts"}
 	otherFlags = []string{"workers", "checkpoint", "lag"}
 )
 
-// checkMode says which flags are given that would mean nothing.
+// checkMode refuses flags of the other search.
 func (f *exploreFlags) checkMode(given func(string) bool) (err error) {
-	idle, says := liveFlags, "is for --live"
+	idle, says := liveFlags, "needs --live"
 	if f.live {
-		idle, says = otherFlags, "is not for --live"
+		idle, says = otherFlags, "does not go with --live"
 	}
 	for _, name := range idle {
 		if given(name) {
@@ -183,7 +184,7 @@ func (f *exploreFlags) checkMode(given func(string) bool) (err error) {
 		}
 	}
 	if f.live && slices.Contains(f.features, "leases") {
-		err = errors.Join(err, errors.New("--features has leases, and a network that forgets knows no time"))
+		err = errors.Join(err, errors.New("--features has leases, which do not go with --live, because it has no clocks"))
 	}
 	return err
 }
@@ -193,11 +194,11 @@ func (f *exploreFlags) explore(ctx context.Context, stderr io.Writer) (explore.R
 		progressbar.OptionThrottle(200*time.Millisecond), progressbar.OptionSetVisibility(isTerminal(stderr)))
 	began := time.Now()
 	f.options.Progress = func(r explore.Result) {
-		bar.Describe(fmt.Sprintf("%d states, %.0f a second, %d to be looked at, depth %d, %d MB",
+		bar.Describe(fmt.Sprintf("%d states, %.0f a second, %d left to check, depth %d, %d MB",
 			r.States, float64(r.States-r.Before.States)/time.Since(began).Seconds(), r.Frontier, r.Depth, r.Memory>>20))
-		_ = bar.Set64(int64(r.States)) // there is nobody to tell
+		_ = bar.Set64(int64(r.States)) // it only draws
 	}
-	defer func() { _ = bar.Finish() }() // nor here
+	defer func() { _ = bar.Finish() }()
 	if f.live {
 		return explore.Live(ctx, f.options, f.budgets)
 	}
@@ -222,7 +223,7 @@ type exploreReport struct {
 	Memory         uint64         `json:"peak_memory_bytes"`
 	Bounds         map[string]any `json:"bounds"`
 
-	held string // in words
+	held string // the property that was checked, in words
 }
 
 func (f *exploreFlags) report(r *explore.Result, took time.Duration) *exploreReport {
@@ -243,7 +244,7 @@ func (f *exploreFlags) report(r *explore.Result, took time.Duration) *exploreRep
 		Bounds: bounds,
 	}
 	if report.held = "every invariant held"; f.live {
-		report.held = "a leader can come about from every one"
+		report.held = "a leader can be elected from every state"
 	}
 	if r.Violation != nil {
 		report.Violations, report.Violation = 1, r.Violation.Error()
@@ -267,7 +268,7 @@ func (e *exploreReport) print(out io.Writer, r *explore.Result) error {
 	case r.Complete:
 		fmt.Fprintf(&text, "complete: within these bounds every interleaving was seen, and %s\n", e.held)
 	default:
-		fmt.Fprintf(&text, "NOT complete: %s, with %d states to be looked at; nothing was violated so far\n", e.Stopped, r.Frontier)
+		fmt.Fprintf(&text, "NOT complete: %s, with %d states left to check; no invariant was violated so far\n", e.Stopped, r.Frontier)
 	}
 	_, err := io.WriteString(out, text.String())
 	return err

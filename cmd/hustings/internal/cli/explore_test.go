@@ -23,10 +23,10 @@ func TestExploreSaysThatItIsComplete(t *testing.T) {
 	assert.Equal(t, "hustings: not complete: it has reached the limit of states\n", wrong)
 }
 
-func TestWhatWasExploredIsOneJSONObject(t *testing.T) {
+func TestExplorePrintsOneJSONObject(t *testing.T) {
 	lines := succeed(t, "explore", "--members", "2", "--terms", "2", "--features", "crashes", "--json")
 	require.Len(t, lines, 1)
-	var report map[string]any // by the names that scripts go by
+	var report map[string]any // not exploreReport, to check the names that scripts use
 	require.NoError(t, json.Unmarshal([]byte(lines[0]), &report))
 	assert.Equal(t, true, report["complete"])
 	assert.Zero(t, report["violations"])
@@ -38,29 +38,30 @@ func TestWhatWasExploredIsOneJSONObject(t *testing.T) {
 	assert.Equal(t, []any{"crashes"}, bounds["features"])
 }
 
-// What an earlier search had come to is not what this one has done in its seconds.
+// A search that continues from a checkpoint reports its own rates, without the states of the
+// earlier one.
 func TestRatesAreThoseOfThisRun(t *testing.T) {
 	r := explore.Result{States: 1500, Transitions: 2500, Steps: 3500, Before: explore.Counts{States: 1000, Transitions: 2000, Steps: 3000}}
 	report := new(exploreFlags).report(&r, 10*time.Second)
 	assert.Equal(t, []float64{50, 50, 50}, []float64{report.StatesPer, report.TransitionsPer, report.StepsPer})
 }
 
-func TestExploreAsksWhetherALeaderCanComeAbout(t *testing.T) {
+func TestExploreChecksThatALeaderCanBeElected(t *testing.T) {
 	lines := succeed(t, "explore", "--live", "--members", "2", "--terms", "2", "--ledger", "0", "--features", "pre-vote")
-	assert.Contains(t, lines[len(lines)-1], "a leader can come about")
+	assert.Contains(t, lines[len(lines)-1], "a leader can be elected")
 	assert.Contains(t, fail(t, exitUsage, "explore", "--live", "--in-flight", "99"), "InFlight is 99")
 	assert.Contains(t, fail(t, exitUsage, "explore", "--live", "--features", "leases"), "--features has leases")
 	for _, flag := range []string{"--workers", "--lag", "--checkpoint"} {
-		assert.Contains(t, fail(t, exitUsage, "explore", "--live", flag, "1"), flag+" is not for --live")
+		assert.Contains(t, fail(t, exitUsage, "explore", "--live", flag, "1"), flag+" does not go with --live")
 	}
 	for _, flag := range []string{"--in-flight", "--drops", "--duplicates", "--restarts"} {
-		assert.Contains(t, fail(t, exitUsage, "explore", flag, "1"), flag+" is for --live")
+		assert.Contains(t, fail(t, exitUsage, "explore", flag, "1"), flag+" needs --live")
 	}
 }
 
-// A clock that falls behind by more than the margin makes two leases; that is told with
-// the way there, and whoever reads what was written can see it again.
-func TestExploreTellsTheWayToAViolation(t *testing.T) {
+// A clock that falls behind by more than the margin makes two leases. The command prints the
+// path to this, and the files that it writes can be replayed.
+func TestExploreShowsThePathToAViolation(t *testing.T) {
 	out := t.TempDir()
 	printed, wrong := failing(t, "explore", "--terms", "2", "--ledger", "0", "--features", "leases", "--lag", "2", "--out", out)
 	assert.Contains(t, printed, "which the clock of n")
@@ -72,13 +73,13 @@ func TestExploreTellsTheWayToAViolation(t *testing.T) {
 	assert.Contains(t, lines[len(lines)-1], "as expected: one lease")
 }
 
-// Whether plain machines come to a violation is only said if it was tried.
+// Only a search that has tried the path with plain machines says how that went.
 func TestAViolationWithoutAScriptSaysWhy(t *testing.T) {
 	v := &explore.Violation{Invariant: invariant.Converges, What: "from here no leader can come about any more"}
 	for _, c := range []struct {
 		live bool
 		says string
-	}{{false, "plain machines could not be led there"}, {true, "it was not tried with plain machines"}} {
+	}{{false, "plain machines could not be led along this path"}, {true, "the path was not tried with plain machines"}} {
 		f := exploreFlags{live: c.live, out: t.TempDir()}
 		f.options.Members = 2
 		require.ErrorContains(t, f.tellViolation(v), c.says)

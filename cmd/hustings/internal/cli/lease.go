@@ -1,4 +1,4 @@
-// Looking at leases in a database, and commanding whoever holds them.
+// Showing the leases in a database, forcing them, and releasing them.
 
 package cli
 
@@ -23,7 +23,7 @@ import (
 	"github.com/hustings/hustings/lease"
 )
 
-// leaseOperation is what all commands to leases have in common.
+// leaseOperation holds the flags and the database that all commands to leases share.
 type leaseOperation struct {
 	name    string
 	timeout time.Duration
@@ -34,18 +34,18 @@ type leaseOperation struct {
 }
 
 func newLease() *cobra.Command {
-	cmd := &cobra.Command{Use: "lease", Short: "Look at leases in a database, and command their holders"}
+	cmd := &cobra.Command{Use: "lease", Short: "Show the leases in a database, force them, and release them"}
 	cmd.AddCommand(newLeaseStatus(), newLeaseForce(), newLeaseRelease())
 	return cmd
 }
 
-// command runs with the database open. Without named the name of the lease may be
-// left out.
+// command completes cmd: it opens the database and calls run. named says that --name is
+// required.
 func (o *leaseOperation) command(cmd *cobra.Command, named bool, run func(context.Context) error) *cobra.Command {
 	cmd.Args = cobra.ExactArgs(1)
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		if named && o.name == "" {
-			return usageError{errors.New("--name is not given: which lease?")}
+			return usageError{errors.New("--name is not given")}
 		}
 		ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
 		defer stop()
@@ -64,12 +64,12 @@ func (o *leaseOperation) command(cmd *cobra.Command, named bool, run func(contex
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.name, "name", "", "the `name` of the lease")
-	flags.DurationVar(&o.timeout, "timeout", 10*time.Second, "how `long` to wait for an answer")
+	flags.DurationVar(&o.timeout, "timeout", 10*time.Second, "how much `time` an answer may take")
 	flags.BoolVar(&o.asJSON, "json", false, "print one JSON object a line")
 	return cmd
 }
 
-// tried says what it was that a database could not do.
+// tried says what was being done when the database failed.
 func tried(what string, err error) error {
 	if err == nil {
 		return nil
@@ -81,7 +81,7 @@ func newLeaseStatus() *cobra.Command {
 	var o leaseOperation
 	return o.command(&cobra.Command{
 		Use:     "status URL",
-		Short:   "Say who holds the leases of a database",
+		Short:   "Show who holds the leases in a database",
 		Example: `  hustings lease status postgres://user@db/app`,
 	}, false, o.status)
 }
@@ -91,15 +91,15 @@ func newLeaseForce() *cobra.Command {
 	var heir string
 	cmd := o.command(&cobra.Command{
 		Use:   "force URL --name NAME",
-		Short: "End the term of whoever holds a lease",
-		Long: `End the term of whoever holds a lease, and perhaps say who is next. Writes that are
-fenced by the old term are refused from now on. The old holder leaves office when it renews
-next; if it is dead, others wait until its lease has run out. Candidates other than the heir
-wait for it, until the lease has stood still for two TTLs: if no candidate has the name that
-you give, there is no leader for so long.`,
+		Short: "End the term of a lease's holder",
+		Long: `End the term of a lease's holder, and optionally name its heir. Writes that are fenced by
+the old term are refused from now on. The old holder leaves office at its next renewal; if
+it is dead, the candidates wait until its lease has expired. All candidates leave the lease
+to the heir until it has not changed for two TTLs. So if no candidate has the name that you
+give, there is no leader for that time.`,
 		Example: `  hustings lease force postgres://user@db/app --name jobs --heir host2`,
 	}, true, func(ctx context.Context) error { return o.force(ctx, heir) })
-	cmd.Flags().StringVar(&heir, "heir", "", "the `node` that goes first, as its --node says")
+	cmd.Flags().StringVar(&heir, "heir", "", "the `node` that may take the lease first, by its --node")
 	return cmd
 }
 
@@ -108,15 +108,15 @@ func newLeaseRelease() *cobra.Command {
 	var dead bool
 	cmd := o.command(&cobra.Command{
 		Use:   "release URL --name NAME --dead",
-		Short: "Set free what a dead holder has left behind",
-		Long: `Set free what a dead holder has left behind, so that nobody has to wait until it runs
-out. A living holder must be sent away by "lease force", which lets it finish; if one that
-lives is called dead there are two leaders. So this waits for half the time that the lease
-lasts, in which a living holder renews it, and refuses if it was renewed. But a holder that
-lives and cannot reach the database looks dead: --dead is your word that it is.`,
+		Short: "Release the lease of a dead holder",
+		Long: `Release the lease of a dead holder, so that nobody has to wait until it expires. If the
+holder is alive use "lease force", which lets it finish: to release the lease of a living
+holder makes two leaders. The command therefore waits for half of the TTL, in which a
+living holder renews its lease, and refuses if it was renewed. But a living holder that
+cannot reach the database looks dead, too: --dead is your word that it is.`,
 		Example: `  hustings lease release postgres://user@db/app --name jobs --dead`,
 	}, true, func(ctx context.Context) error { return o.release(ctx, dead) })
-	cmd.Flags().BoolVar(&dead, "dead", false, "I know that the holder's process has ended")
+	cmd.Flags().BoolVar(&dead, "dead", false, "confirm that the holder's process has ended")
 	return cmd
 }
 
@@ -168,7 +168,7 @@ func (o *leaseOperation) release(ctx context.Context, dead bool) error {
 		return o.show(r) // strict candidates wait all the same: the database's clock may be wrong
 	}
 	if !dead {
-		return usageError{fmt.Errorf("%s: a living holder would go on leading; say --dead if you know that its process has ended", said(r))}
+		return usageError{fmt.Errorf("%s: a living holder would go on leading; give --dead if you know that its process has ended", said(r))}
 	}
 	if err := o.awaitDeath(ctx, r); err != nil {
 		return err
@@ -177,7 +177,7 @@ func (o *leaseOperation) release(ctx context.Context, dead bool) error {
 	defer cancel()
 	held := lease.Held{Name: o.name, Term: r.Term}
 	if r.Holder == "" {
-		held.Term-- // it was forced
+		held.Term-- // Force has raised it
 	}
 	if err := o.db.Store.Release(ctx, r.Holder, held); err != nil {
 		return tried("to release the lease", err)
@@ -190,13 +190,12 @@ func (o *leaseOperation) release(ctx context.Context, dead bool) error {
 	return o.print(ctx)
 }
 
-// awaitDeath waits until a holder that lives would have renewed the lease, as it does
-// twice at least while it lasts. It is an error if it was renewed, or has changed
-// hands.
+// awaitDeath waits until a living holder would have renewed the lease, which it does at
+// least twice in a TTL. It returns an error if the lease was renewed or has changed hands.
 func (o *leaseOperation) awaitDeath(ctx context.Context, first lease.Record) error {
 	wait := first.TTL / 2
 	stderr := o.errs
-	fmt.Fprintf(stderr, "looking for %v whether it is renewed\n", wait)
+	fmt.Fprintf(stderr, "waiting %v to see whether the lease is renewed\n", wait)
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
@@ -210,9 +209,9 @@ func (o *leaseOperation) awaitDeath(ctx context.Context, first lease.Record) err
 	}
 	switch {
 	case now.Term != first.Term:
-		return fmt.Errorf("somebody else was faster: %s", said(now))
+		return fmt.Errorf("the lease has changed hands meanwhile: %s", said(now))
 	case now.Renewals != first.Renewals:
-		return fmt.Errorf("the holder lives, it has just renewed the lease: %s; see lease force", said(now))
+		return fmt.Errorf("the holder is alive, because it has just renewed the lease: %s; use lease force", said(now))
 	}
 	return nil
 }
@@ -266,8 +265,8 @@ func (o *leaseOperation) show(r lease.Record) error {
 	return err
 }
 
-// printable is a name as a terminal may have it. Anybody who can write to the database can
-// put into a name what would move the cursor, or hide other lines.
+// printable quotes a name that is unfit for a terminal. Anyone who can write to the database
+// could otherwise move the cursor or hide other lines.
 func printable(name string) string {
 	unfit := func(r rune) bool { return !unicode.IsPrint(r) }
 	if strings.ContainsFunc(name, unfit) || !utf8.ValidString(name) {
@@ -288,13 +287,13 @@ func state(r lease.Record) string {
 	return "held"
 }
 
-// said is a lease's state in words. Some stores do not tell how much is left.
+// said describes a lease in words. Some stores do not know how much of it is left.
 func said(r lease.Record) string {
 	const most = 10 * time.Millisecond
 	text := map[string]string{
 		"released": "free",
-		"expired":  "free, for it ran out",
-		"forced":   "nobody's, until its last holder has given it back",
+		"expired":  "free, expired",
+		"forced":   "held by nobody until its last holder gives it back",
 		"held":     "held by " + printable(r.Holder),
 	}[state(r)]
 	switch left := r.Left.Round(most); {

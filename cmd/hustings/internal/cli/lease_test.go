@@ -18,8 +18,8 @@ import (
 	"github.com/hustings/hustings/lease/mem"
 )
 
-// listed is a database with two leases: "jobs" is held by a for an hour, "old" was
-// given back.
+// listed returns a database with two leases: "jobs" is held by a for an hour, "old" was
+// released.
 func listed(t *testing.T) (url string) {
 	t.Helper()
 	url = "sqlite:" + filepath.Join(t.TempDir(), "leases.db")
@@ -51,8 +51,8 @@ func TestLeasesAreShown(t *testing.T) {
 	assert.Contains(t, fail(t, exitFailed, "lease", "status", url+"x"), url+"x: ")
 }
 
-// What is in a name does nothing to a terminal.
-func TestNamesAreShownAsTheyAre(t *testing.T) {
+// A name cannot control the terminal.
+func TestUnprintableNamesAreQuoted(t *testing.T) {
 	url := "sqlite:" + filepath.Join(t.TempDir(), "leases.db")
 	db, err := database.Open(url, database.ForCandidates)
 	require.NoError(t, err)
@@ -70,8 +70,8 @@ func TestNamesAreShownAsTheyAre(t *testing.T) {
 	assert.Equal(t, `"\xff"`, printable("\xff"))
 }
 
-// Where the store cannot tell how much is left scripts are told so, and not a nanosecond.
-func TestWhatIsLeftMayBeUnknown(t *testing.T) {
+// If the store cannot tell how much is left, scripts get null.
+func TestTheTimeLeftOfALeaseMayBeUnknown(t *testing.T) {
 	for left, says := range map[time.Duration]string{lease.LeftUnknown: `"left_nanos":null`, time.Second: `"left_nanos":1000000000`, -1: `"left_nanos":-1`} {
 		var out strings.Builder
 		o := leaseOperation{asJSON: true, out: &out}
@@ -80,7 +80,7 @@ func TestWhatIsLeftMayBeUnknown(t *testing.T) {
 	}
 }
 
-// Whether a database has no leases or was not looked at must be plain.
+// The output tells a database without leases from one that could not be read.
 func TestADatabaseWithoutLeasesSaysSo(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "leases.db")
 	require.NoError(t, os.WriteFile(path, nil, 0o600))
@@ -98,7 +98,7 @@ func TestADatabaseWithoutLeasesSaysSo(t *testing.T) {
 func TestAWrongURLIsWrongUsage(t *testing.T) {
 	for url, says := range map[string]string{
 		"foo":                         "not the URL of a database",
-		"oracle://h/x":                `no "oracle"`,
+		"oracle://h/x":                `is called "oracle"`,
 		"etcd://u:p@h:1?tls=true&x=1": `not known: "tls", "x"`,
 		"etcd://h:1/leases":           `the path "leases"`,
 		"sqlite:x.db?mode=ro":         `not known: "mode"`,
@@ -109,8 +109,8 @@ func TestAWrongURLIsWrongUsage(t *testing.T) {
 	}
 }
 
-// What is said of a server that does not answer names it, what was tried and why, on one
-// line.
+// The error for a server that does not answer names the server, the attempt and the reason,
+// on one line.
 func TestAServerThatDoesNotAnswerIsNamed(t *testing.T) {
 	for url, says := range map[string]string{
 		"etcd://127.0.0.1:1":       "etcd://127.0.0.1:1/: tried to list the leases: no answer in time",
@@ -127,7 +127,7 @@ func TestAServerThatDoesNotAnswerIsNamed(t *testing.T) {
 
 func TestALeaseIsForced(t *testing.T) {
 	url := listed(t)
-	assert.Regexp(t, `^jobs +term 2 +nobody's, until .*; b is next$`, succeed(t, "lease", "force", url, "--name", "jobs", "--heir", "b")[0])
+	assert.Regexp(t, `^jobs +term 2 +held by nobody until .*; b is next$`, succeed(t, "lease", "force", url, "--name", "jobs", "--heir", "b")[0])
 	assert.Contains(t, fail(t, exitFailed, "lease", "force", url, "--name", "jbs"), "there is no lease", "a wrong name makes no lease")
 	assert.Contains(t, fail(t, exitUsage, "lease", "force", url), "--name is not given")
 }
@@ -139,8 +139,8 @@ func TestALivingHoldersLeaseIsNotReleasedByAccident(t *testing.T) {
 	assert.Contains(t, succeed(t, "lease", "status", url, "--name", "jobs")[0], "held by a#1")
 }
 
-// releasing tells how it ends to release a lease of 10 s when something happens
-// meanwhile, and how long that took.
+// releasing releases a lease of 10 s while meanwhile runs, and returns the lease and how long
+// that took.
 func releasing(t *testing.T, meanwhile func(*mem.Store)) (r lease.Record, took time.Duration, err error) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -173,7 +173,7 @@ func TestALeaseThatIsRenewedIsNotReleased(t *testing.T) {
 		_, err := s.Renew(t.Context(), "a#1", []lease.Held{{Name: "jobs", Term: 1}})
 		assert.NoError(t, err)
 	})
-	assert.ErrorContains(t, err, "the holder lives")
+	assert.ErrorContains(t, err, "the holder is alive")
 	assert.False(t, r.Released)
 }
 
@@ -182,11 +182,11 @@ func TestALeaseThatChangesHandsIsNotReleased(t *testing.T) {
 		_, err := s.Acquire(t.Context(), lease.Claim{Name: "jobs", Holder: "a#1", TTL: time.Hour, Term: 1})
 		assert.NoError(t, err)
 	})
-	assert.ErrorContains(t, err, "somebody else was faster")
+	assert.ErrorContains(t, err, "changed hands meanwhile")
 	assert.False(t, r.Released)
 }
 
-// What a dead holder has left when it was forced is set free, too.
+// A forced lease of a dead holder can be released, too.
 func TestAForcedLeaseIsReleased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := new(mem.Store)
@@ -200,15 +200,15 @@ func TestAForcedLeaseIsReleased(t *testing.T) {
 	})
 }
 
-func TestLeasesInWords(t *testing.T) {
+func TestALeaseIsDescribedInWords(t *testing.T) {
 	for want, r := range map[string]lease.Record{
-		"free":                                   {Released: true},
-		"free, for it ran out":                   {},
-		"free, for it ran out 3s ago; a held it": {Holder: "a", Left: -3 * time.Second},
-		"held by a, 2s left of 6s":               {Holder: "a", Left: 2 * time.Second, TTL: 6 * time.Second},
-		"held by a, TTL 6s":                      {Holder: "a", Left: 1, TTL: 6 * time.Second},
-		"nobody's, until its last holder has given it back, or 2s have passed; b is next": {Left: 2 * time.Second, Heir: "b"},
-		"nobody's, until its last holder has given it back":                               {Left: 1},
+		"free":                            {Released: true},
+		"free, expired":                   {},
+		"free, expired 3s ago; a held it": {Holder: "a", Left: -3 * time.Second},
+		"held by a, 2s left of 6s":        {Holder: "a", Left: 2 * time.Second, TTL: 6 * time.Second},
+		"held by a, TTL 6s":               {Holder: "a", Left: 1, TTL: 6 * time.Second},
+		"held by nobody until its last holder gives it back, or 2s have passed; b is next": {Left: 2 * time.Second, Heir: "b"},
+		"held by nobody until its last holder gives it back":                               {Left: 1},
 	} {
 		assert.Equal(t, want, said(r))
 	}

@@ -1,4 +1,4 @@
-// Adding up the parts of a campaign that was spread over machines.
+// Adding up the parts of a campaign that ran on several machines.
 
 package cli
 
@@ -15,14 +15,14 @@ func newMerge() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "merge FILE...",
-		Short: "Add up what several simulations came to",
-		Long: `Add up what several simulations came to: each file has what hustings sim --json has
-printed, one object or several, a line each. They must be parts of one campaign: the
-flags that decide what a seed is are the same, no seed is in two of them, and of what was
-divided by --shard every shard is there.
+		Short: "Add up the results of several simulations",
+		Long: `Add up the results of several simulations. Each file holds the output of hustings sim
+--json: one object or several, one a line. They must be parts of one campaign: the same
+flags, except for those that choose seeds; no seed twice; and no shard missing if the
+campaign was divided by --shard.
 
-Exit codes: 0 all is well, 1 there was a violation in one of them or they do not belong
-together, 2 the command line is wrong, 3 one of them was interrupted, with nothing wrong.`,
+Exit codes: 0 all is well, 1 one of them has a violation or they do not belong together,
+2 the command line is wrong, 3 one of them was interrupted, with nothing wrong so far.`,
 		Example: `  hustings sim --shard 0/2 --json > a.json
   hustings sim --shard 1/2 --json > b.json
   hustings merge a.json b.json`,

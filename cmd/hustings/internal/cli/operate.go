@@ -1,4 +1,4 @@
-// Looking at nodes and commanding them.
+// Commands to running nodes.
 
 package cli
 
@@ -18,7 +18,7 @@ import (
 	"github.com/hustings/hustings/rpc/grpcrpc"
 )
 
-// operation is what all commands to nodes have in common.
+// operation holds the flags that all commands to nodes share.
 type operation struct {
 	addresses []string
 	group     string
@@ -41,16 +41,16 @@ func (o *operation) command(use, short, example string, patience time.Duration, 
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVarP(&o.addresses, "address", "a", []string{"127.0.0.1:7000"}, "the `host:port` of a node; may be given several times")
+	flags.StringSliceVarP(&o.addresses, "address", "a", []string{"127.0.0.1:7000"}, "the `host:port` of a node; can be given several times")
 	flags.StringVar(&o.group, "group", "", "the `name` of the group; not needed if the node has one")
-	o.tls.add(cmd, "the operator that --as names", "--as says whose is used")
+	o.tls.add(cmd, "the operator that --as names", "--as names another")
 	flags.StringVar(&o.as, "as", "operator", "with --tls: the `name` of the operator whose certificate is used")
-	flags.DurationVar(&o.timeout, "timeout", patience, "how `long` to wait for an answer")
+	flags.DurationVar(&o.timeout, "timeout", patience, "how much `time` an answer may take")
 	flags.BoolVar(&o.asJSON, "json", false, "print one JSON object a line")
 	return cmd
 }
 
-// files are the operator's; nil without TLS.
+// files returns the operator's certificate; nil without TLS.
 func (o *operation) files() (*grpcrpc.TLS, error) {
 	if !o.tls.given() {
 		return nil, nil
@@ -62,8 +62,8 @@ func (o *operation) files() (*grpcrpc.TLS, error) {
 	return files, nil
 }
 
-// forHandover is longer than a handover can take with the timing of DLedger, so that
-// the reason is heard if it fails.
+// forHandover exceeds the longest handover with DLedger's timing, so that a failed one
+// can still report its reason.
 const forHandover = 30 * time.Second
 
 func newTransfer() *cobra.Command {
@@ -74,26 +74,26 @@ func newTransfer() *cobra.Command {
 			return o.commandLeader(ctx, cmd, func(ctx context.Context, c *operator.Client) error {
 				undoing, err := c.Transfer(ctx, o.group, to)
 				if stderr := cmd.ErrOrStderr(); err == nil && undoing != nil {
-					fmt.Fprintf(stderr, "this will be undone: %s should lead whenever possible (--preferred), and is offered the leadership after %v\n",
+					fmt.Fprintf(stderr, "this will be undone: %s should lead whenever possible (--preferred), and will be offered the leadership after %v\n",
 						strings.Join(undoing.Preferred, " or "), undoing.After)
 				}
 				return err
 			})
 		})
-	cmd.Flags().StringVar(&to, "to", "", "the `id` of the voter that is to lead; the best one if it is not given")
+	cmd.Flags().StringVar(&to, "to", "", "the `id` of the next leader (default: the voter that is best prepared)")
 	return cmd
 }
 
 func newResign() *cobra.Command {
 	var o operation
-	return o.command("resign", "Have the leader give the leadership up", `  hustings resign -a 10.0.0.1:7000`, forHandover,
+	return o.command("resign", "Have the leader give up the leadership", `  hustings resign -a 10.0.0.1:7000`, forHandover,
 		func(ctx context.Context, cmd *cobra.Command, _ []string) error {
 			return o.commandLeader(ctx, cmd, func(ctx context.Context, c *operator.Client) error { return c.Resign(ctx, o.group) })
 		})
 }
 
-// commandLeader has the leader, wherever it is, do something, and prints what it is
-// when there is a leader again.
+// commandLeader finds the leader, has it do something, and prints the next status that
+// names a leader.
 func (o *operation) commandLeader(ctx context.Context, cmd *cobra.Command, do func(context.Context, *operator.Client) error) (err error) {
 	files, err := o.files()
 	if err != nil {
@@ -118,5 +118,5 @@ func (o *operation) commandLeader(ctx context.Context, cmd *cobra.Command, do fu
 			return line.print(cmd.OutOrStdout(), o.asJSON)
 		}
 	}
-	return fmt.Errorf("it is done, but nobody led after %v", o.timeout)
+	return fmt.Errorf("the leader has done it, but no node led within %v", o.timeout)
 }

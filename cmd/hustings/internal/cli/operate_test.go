@@ -16,10 +16,10 @@ import (
 	"github.com/hustings/hustings/cmd/hustings/internal/node"
 )
 
-const enough = 20 * time.Second // nothing takes as long unless it fails
+const enough = 20 * time.Second // longer than anything takes that does not fail
 
-// local runs three nodes until the test ends, and returns their addresses when they
-// have a leader.
+// local runs three nodes until the test ends. It returns their addresses once they have a
+// leader.
 func local(t *testing.T, config node.Config) (addresses []string) {
 	t.Helper()
 	config.Group = "orders"
@@ -44,7 +44,7 @@ func local(t *testing.T, config node.Config) (addresses []string) {
 	return addresses
 }
 
-// page is what a command prints while a test looks on.
+// page collects a command's output while it runs.
 type page struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -62,7 +62,7 @@ func (p *page) String() string {
 	return p.text.String()
 }
 
-// hanging is the address of a node that accepts connections and says nothing.
+// hanging returns the address of a node that accepts connections and never answers.
 func hanging(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -90,14 +90,14 @@ func TestOneAddressShowsTheWholeGroup(t *testing.T) {
 	assert.Contains(t, stderr, "1 of 2 nodes did not answer")
 	assert.Contains(t, stdout, "no answer in time")
 	lines = strings.Split(stdout, "\n")
-	require.Len(t, lines, 6, "each node once, and the one that hangs")
+	require.Len(t, lines, 6, "each node is shown once, and the one that hangs")
 	for _, line := range lines[1:5] {
 		require.Greater(t, len(line), len(lines[0])-len("LAST LEADER"), "all columns are there: %s", line)
 		assert.Regexp(t, `^  \S`, line[strings.Index(lines[0], "LEASE")-2:], "each column is in line")
 	}
 }
 
-func TestATransferSaysWhatBecomesOfIt(t *testing.T) {
+func TestATransferPrintsTheLeaderAndWhetherItLasts(t *testing.T) {
 	addresses := local(t, node.Config{Preferred: []string{"n0"}})
 	require.Eventually(t, func() bool {
 		_, stdout, _ := run("status", "--json", "-a", addresses[0])
@@ -107,7 +107,7 @@ func TestATransferSaysWhatBecomesOfIt(t *testing.T) {
 	assert.Contains(t, fail(t, exitFailed, "transfer", "-a", addresses[0], "--to", "n7"), `"n7" is not another voter of group "orders"`)
 	code, _, stderr := run("transfer", "-a", addresses[0], "--to", "n1")
 	assert.Equal(t, exitOK, code, stderr)
-	assert.Contains(t, stderr, "this will be undone: n0 should lead whenever possible (--preferred), and is offered the leadership after 300ms")
+	assert.Contains(t, stderr, "this will be undone: n0 should lead whenever possible (--preferred), and will be offered the leadership after 300ms")
 }
 
 // lone runs the only node of a group, at an address, until it is told to stop.
@@ -125,7 +125,7 @@ func lone(t *testing.T, address, data string, isNew bool) (stop func()) {
 	return stop
 }
 
-// A node that dies is told once, and watched again when it is back.
+// A node that dies is reported once, and watched again when it is back.
 func TestWatchOutlivesNodes(t *testing.T) {
 	free, err := node.FreeAddresses(2)
 	require.NoError(t, err)
@@ -152,7 +152,7 @@ func TestWatchOutlivesNodes(t *testing.T) {
 	seen(`"role":"leader"`, 2)
 	cancel()
 	require.NoError(t, <-ended)
-	assert.Equal(t, 1, strings.Count(out.String(), `"address":"`+free[1]), "it is told once that nobody is there")
+	assert.Equal(t, 1, strings.Count(out.String(), `"address":"`+free[1]), "that the node is gone is reported once")
 	for line := range strings.Lines(out.String()) {
 		var change shownChange
 		require.NoError(t, json.Unmarshal([]byte(line), &change))

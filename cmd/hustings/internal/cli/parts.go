@@ -1,5 +1,5 @@
-// Which seeds a report covers. The parts of a campaign add up to the whole only if every
-// part is there, and is there once.
+// The seeds that a report covers. The parts of a campaign add up to the whole only if each
+// part is there exactly once.
 
 package cli
 
@@ -15,7 +15,7 @@ import (
 // part is the share of a campaign that one simulation was asked to play.
 type part struct {
 	First uint64    `json:"first"`
-	Seeds uint64    `json:"seeds,omitempty"` // of all shards together; 0: there is no end
+	Seeds uint64    `json:"seeds,omitempty"` // of all shards together; 0: no end
 	Shard shardFlag `json:"shard,omitzero"`  // zero: all of it
 
 	from string // the file that says so
@@ -41,14 +41,15 @@ func (p *part) last() uint64 {
 	return p.First + p.Seeds - 1
 }
 
-// whole is what the part is a share of. The shards of one division have the same whole.
+// whole returns the seeds that the part is a share of. All shards of one division have
+// the same whole.
 func (p part) whole() part {
 	p.Shard.index, p.from = 0, ""
 	return p
 }
 
-// overlaps says whether a seed is in both. Seeds that were divided in two different ways
-// overlap, because of each division every shard must be there.
+// overlaps reports whether a seed is in both parts. Two different divisions of the same
+// seeds overlap, because every shard of each must be there.
 func (p *part) overlaps(o *part) bool {
 	if p.whole() == o.whole() {
 		return p.Shard.index == o.Shard.index
@@ -56,7 +57,7 @@ func (p *part) overlaps(o *part) bool {
 	return p.First <= o.last() && o.First <= p.last()
 }
 
-// enter adds a part to those that are there, unless it holds a seed that they hold.
+// enter adds a part to all, unless it has a seed that is already in one of them.
 func enter(all []part, p part) ([]part, error) {
 	for i := range all {
 		if old := &all[i]; p.overlaps(old) {
@@ -79,7 +80,7 @@ func joined(all []part) (wholes []part, err error) {
 	for i := range wholes {
 		whole := &wholes[i]
 		if missing := absent(whole.Shard.count, shards[*whole]); len(missing) > 0 {
-			err = errors.Join(err, fmt.Errorf("of %d shards there are %d: missing is %s", whole.Shard.count, len(shards[*whole]), strings.Join(missing, ", ")))
+			err = errors.Join(err, fmt.Errorf("only %d of %d shards are there; missing: %s", len(shards[*whole]), whole.Shard.count, strings.Join(missing, ", ")))
 		}
 		whole.Shard = shardFlag{}
 	}
@@ -87,7 +88,7 @@ func joined(all []part) (wholes []part, err error) {
 	return wholes, err
 }
 
-// absent names those of so many shards that are not there, up to ten of them.
+// absent names the missing ones of count shards, at most ten of them.
 func absent(count uint64, there []uint64) (names []string) {
 	for i := uint64(0); i < count && len(names) <= 10; i++ {
 		switch {

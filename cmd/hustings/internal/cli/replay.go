@@ -1,4 +1,4 @@
-// Seeing a run again: a scenario from a file, or a seed.
+// Replaying a run: a scenario from a file, or a seed.
 
 package cli
 
@@ -20,14 +20,14 @@ import (
 	"github.com/hustings/hustings/simulation/trace"
 )
 
-// replayFlags say which run is seen, and how.
+// replayFlags say which run is shown, and how.
 type replayFlags struct {
 	world      worldFlags
 	seed       uint64
 	branches   branchFlag
 	html       string
 	text, step bool
-	group      int // that is shown; none: the one in which an invariant did not hold
+	group      int // the one to show; none: the one in which an invariant did not hold
 }
 
 func newReplay() *cobra.Command { return new(replayFlags).command() }
@@ -35,12 +35,12 @@ func newReplay() *cobra.Command { return new(replayFlags).command() }
 func (f *replayFlags) command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "replay [FILE]",
-		Short: "See a simulated run again",
-		Long: `See a simulated run again: a scenario from a file, or a seed, which draws what no flag
-decides, as with sim. Without more, it says
-how the run ended, and fails if that is not as the scenario expects, or if an invariant
-did not hold. What explore has written down is played on plain machines; its times mean
-nothing but an order.`,
+		Short: "Replay a simulated run",
+		Long: `Replay a simulated run: a scenario from a file, or a seed, which draws everything that
+no flag decides, as with sim. Without --text, --step or --html it only says how the run
+ended. The command fails if the run did not go as the scenario expects, or if an
+invariant did not hold. A file of explore is played on plain machines; its times only
+show an order.`,
 		Example: `  hustings replay violation-35/scenario.txt --html picture.html
   hustings replay --seed 35 --text
   hustings replay story.txt --step
@@ -53,8 +53,8 @@ nothing but an order.`,
 	f.world.add(flags)
 	flags.StringVar(&f.world.strict, "strict", "off", "with --world lease, candidates trust no clock of a database: `on` or off")
 	flags.Lookup("strict").NoOptDefVal = "on"
-	flags.Var(&f.branches, "branch", "from a time on, go on with the choices of another seed")
-	flags.IntVar(&f.group, "group", none, "of several groups, show the one with this `number`, from 0; else the one in which an invariant did not hold, or the first")
+	flags.Var(&f.branches, "branch", "from a time on, take the choices of another seed")
+	flags.IntVar(&f.group, "group", none, "of several groups, show the one with this `number`, from 0 (default: the one in which an invariant did not hold, or the first)")
 	flags.StringVar(&f.html, "html", "", "write a picture of the run to this `file`")
 	flags.BoolVar(&f.text, "text", false, "print what happened, line by line")
 	flags.BoolVar(&f.step, "step", false, "print what happened, one line for each press of Enter")
@@ -66,7 +66,7 @@ func (f *replayFlags) run(cmd *cobra.Command, args []string) error {
 		return usageError{err}
 	}
 	if len(args) == 1 == cmd.Flags().Changed("seed") {
-		return usageError{errors.New("want a scenario's file, or --seed")}
+		return usageError{errors.New("want either the file of a scenario or --seed")}
 	}
 	if f.world.kind == leaseWorld {
 		if len(args) == 1 {
@@ -91,17 +91,17 @@ func (f *replayFlags) run(cmd *cobra.Command, args []string) error {
 	return verdict(cmd.OutOrStdout(), trace, s)
 }
 
-// options are those of the seed.
+// options returns the options of the seed.
 func (f *replayFlags) options() simulation.Options {
 	o := f.world.options(f.seed)
 	o.Branches = f.branches
 	return o
 }
 
-// none is the number of no group.
+// none says that no group was chosen.
 const none = -1
 
-// trace is the run as it is shown.
+// trace plays the run and returns its trace.
 func (f *replayFlags) trace(s played) (*trace.Trace, error) {
 	if f.group == none {
 		return s.Trace()
@@ -110,19 +110,19 @@ func (f *replayFlags) trace(s played) (*trace.Trace, error) {
 		TraceGroup(place int) (*trace.Trace, error)
 	})
 	if !several {
-		return nil, errors.New("--group is for what the simulator plays: the explorer knows one group")
+		return nil, errors.New("--group needs a simulated run: the explorer has only one group")
 	}
 	return of.TraceGroup(f.group)
 }
 
-// played is what can be seen again.
+// played is a run that can be shown.
 type played interface {
 	Trace() (*trace.Trace, error)
 	Expects(i invariant.Invariant) bool
 }
 
-// scenario reads the file, or plays the seed and writes down what it drew. It also
-// returns the command that shows it again.
+// scenario reads the file, or plays the seed and records what it drew. It also returns
+// the command that replays it.
 func (f *replayFlags) scenario(args []string) (played, string, error) {
 	if len(args) == 0 {
 		o := f.options()
@@ -140,7 +140,7 @@ func (f *replayFlags) scenario(args []string) (played, string, error) {
 	return s, "hustings replay " + args[0], nil
 }
 
-// parse reads a scenario, or what the explorer has written.
+// parse reads a scenario of the simulator or of the explorer.
 func parse(text []byte) (played, error) {
 	for line := range bytes.Lines(text) {
 		switch line = bytes.TrimSpace(line); {
@@ -150,10 +150,10 @@ func parse(text []byte) (played, error) {
 			return simulation.ParseScenario(bytes.NewReader(text))
 		}
 	}
-	return nil, errors.New("there is nothing in it")
+	return nil, errors.New("it holds no scenario")
 }
 
-// show does what the flags ask for.
+// show prints or draws the run as the flags say.
 func (f *replayFlags) show(cmd *cobra.Command, t *trace.Trace, again string) error {
 	switch {
 	case f.step:
@@ -174,7 +174,7 @@ func (f *replayFlags) show(cmd *cobra.Command, t *trace.Trace, again string) err
 	return writePicture(f.html, page)
 }
 
-// stepThrough prints a line for each line that is read, to the end of either.
+// stepThrough prints one of lines for each line that it reads, until either ends.
 func stepThrough(in io.Reader, out io.Writer, lines []string) error {
 	enter := bufio.NewScanner(in)
 	for _, line := range lines {
@@ -193,7 +193,7 @@ func verdict(out io.Writer, t *trace.Trace, s played) error {
 	}
 	switch {
 	case len(t.Unmet) > 0:
-		return errors.New("it did not go as the scenario says")
+		return errors.New("the run did not go as the scenario expects")
 	case t.Violation != nil && s.Expects(t.Violation.Invariant):
 		_, err := fmt.Fprintf(out, "as expected: %v\n", t.Violation)
 		return err
@@ -209,7 +209,7 @@ func writePicture(name string, page picture.Page) error {
 	return write(name, func(w io.Writer) error { return picture.Write(w, page) })
 }
 
-// write writes a file, through a buffer.
+// write creates a file and writes its content through a buffer.
 func write(name string, content func(io.Writer) error) error {
 	file, err := os.Create(name)
 	if err != nil {

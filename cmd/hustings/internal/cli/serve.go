@@ -22,7 +22,7 @@ import (
 	"github.com/hustings/hustings/lease"
 )
 
-// serveFlags are what a node's file does not say, or says otherwise.
+// serveFlags are the settings of a node that its file lacks, and those that override it.
 type serveFlags struct {
 	node.Config
 	file               string
@@ -39,27 +39,27 @@ func (f *serveFlags) command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run a node that takes part in elections, by votes or by a lease in a database",
-		Long: `Run a node that takes part in elections, until it is interrupted. A node that
-leads hands over before it ends.
+		Long: `Run a node that takes part in elections, until it is interrupted. A leader hands over
+before it ends.
 
-Nodes vote, three of them or more; or, with --lease, they need nothing but a database,
-and as many nodes as are to stand in for one another. The table of the leases is made if
-it is missing; a database that cannot be reached is tried again and again.
+Three or more nodes elect by votes. With --lease they elect through a lease in a
+database, and two nodes are enough to replace each other. The table of leases is made if
+it is missing; a database that cannot be reached is retried.
 
 The store of a node is made once in its life: by "hustings store create", or with --new.
-With --new=if-missing, for command lines that do not change, it is made if there is none
-and all other voters say that they never heard of this node: one that has lost its disk
-must not vote again. They all have to be up for that.
+--new=if-missing is for command lines that never change. It makes the store if there is
+none and all other voters say that they have never heard from this node, because a node
+that has lost its disk must not vote again. All other voters must be up for that.
 
-It prints a line for every change to stdout, and logs to stderr. With --exec a
-program runs while, and only while, this node leads: it is asked to end (SIGTERM)
-before a handover, and killed when the term is lost or this process ends. With
---leases or --lease it is killed in time even if this process is stopped, and no other
-node leads before. HUSTINGS_NODE, HUSTINGS_GROUP and HUSTINGS_TERM are in its environment.`,
+Each change is printed to stdout as one line; the log goes to stderr. With --exec a
+program runs while, and only while, this node leads. Before a handover it is asked to end
+(SIGTERM); it is killed when the term is lost or this process ends. With --leases or
+--lease it is killed before another node leads, even if this process is stopped.
+HUSTINGS_NODE, HUSTINGS_GROUP and HUSTINGS_TERM are in its environment.`,
 		Example: `  # a first look: three nodes in one process
   hustings serve --local 3
 
-  # without a second node and a third: whoever holds the lease "jobs" runs the program
+  # with a database and no voters: the holder of the lease "jobs" runs the program
   hustings serve --lease postgres://user@db/app --name jobs --exec 'exec /usr/bin/worker'
 
   # one of three nodes; --new only the very first time
@@ -72,23 +72,23 @@ node leads before. HUSTINGS_NODE, HUSTINGS_GROUP and HUSTINGS_TERM are in its en
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.serve(cmd) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.file, "config", "", "a YAML `file` with any of what the flags say, by the same names; flags come before it")
-	flags.StringVar(&f.Node, "node", "", "the `id` of this node; with --lease, a readable name, that of the host if it is not given")
+	flags.StringVar(&f.file, "config", "", "a YAML `file` with any of these settings, by the same names; flags override it")
+	flags.StringVar(&f.Node, "node", "", "the `id` of this node; with --lease a name for people (default: the host's name)")
 	flags.StringVar(&f.Lease, "lease", "", "the `URL` of a database that keeps leases: "+database.Forms)
 	flags.StringVar(&f.Name, "name", "", "with --lease: the `name` of the lease")
-	flags.DurationVar(&f.TTL, "ttl", 0, "with --lease: how `long` it lasts after its leader has died (default "+lease.DefaultTiming().TTL.String()+")")
-	flags.BoolVar(&f.Strict, "strict", false, "with --lease: whatever the database's clock does, there is one leader")
+	flags.DurationVar(&f.TTL, "ttl", 0, "with --lease: how much `time` it lasts after its leader has died (default "+lease.DefaultTiming().TTL.String()+")")
+	flags.BoolVar(&f.Strict, "strict", false, "with --lease: do not trust the database's clock, so that there is one leader even if it is wrong")
 	flags.StringVar(&f.Group, "group", "demo", "the `name` of the group")
 	flags.StringSliceVar(&f.members, "members", nil, "all voters as `id=host:port,...`, this node included")
-	flags.StringSliceVar(&f.observers, "observers", nil, "nodes that learn who leads and do not vote, as `id=host:port,...`")
+	flags.StringSliceVar(&f.observers, "observers", nil, "nodes that follow the elections and do not vote, as `id=host:port,...`")
 	flags.StringVar(&f.Listen, "listen", "", "the `address` to listen on, if it is not the one in --members")
-	flags.StringVar(&f.Data, "data", "", "the `directory` that keeps what this node must remember")
-	flags.Var((*newness)(f), "new", "this node has never run before: make its store. --new=if-missing makes it if there is none and no other voter has ever heard of this node")
+	flags.StringVar(&f.Data, "data", "", "the `directory` of this node's store")
+	flags.Var((*newness)(f), "new", "make this node's store, because the node has never run before; --new=if-missing makes it if there is none and no other voter has ever heard from this node")
 	flags.Lookup("new").NoOptDefVal = "true"
-	f.tls.add(cmd, "this node's id", "--node says whose is used")
+	f.tls.add(cmd, "the node that --node names", "--node names another")
 	flags.BoolVar(&f.TrustNetwork, "trust-network", false, "listen beyond loopback without TLS")
 	flags.StringVar(&f.HTTP, "http", "", "the `address` for /healthz, /readyz, /leader and /metrics")
-	flags.BoolVar(&f.Leases, "leases", false, "leaders hold a lease (all nodes the same)")
+	flags.BoolVar(&f.Leases, "leases", false, "leaders hold a lease (the same on all nodes)")
 	flags.StringSliceVar(&f.Preferred, "preferred", nil, "`ids` of voters that should lead whenever they can")
 	flags.StringVar(&f.Timing, "timing", "default", "`default` (detects a dead leader in 300 ms) or dledger (6 s)")
 	flags.StringVar(&f.Exec, "exec", "", "a shell `command` that runs while this node leads")
@@ -120,8 +120,8 @@ func (f *serveFlags) serve(cmd *cobra.Command) error {
 	return err
 }
 
-// ofLocal are the flags that --local goes by. With all others it would be another
-// cluster than the one that was asked for.
+// ofLocal are the flags that --local allows. The others describe a cluster that --local
+// would not start.
 var ofLocal = []string{"local", "group", "leases", "preferred", "timing", "exec", "json", "verbose", "log"}
 
 func (f *serveFlags) serveLocal(ctx context.Context, cmd *cobra.Command, out *node.Printer, log *slog.Logger) error {
@@ -132,7 +132,7 @@ func (f *serveFlags) serveLocal(ctx context.Context, cmd *cobra.Command, out *no
 		}
 	})
 	if len(unused) > 0 {
-		return usageError{fmt.Errorf("--local starts nodes that need nothing more: it has no use for %s (only for --%s)",
+		return usageError{fmt.Errorf("--local does not go with %s, only with --%s",
 			strings.Join(unused, ", "), strings.Join(ofLocal[1:], ", --"))}
 	}
 	const most = 64
@@ -163,7 +163,7 @@ func (f *serveFlags) logger(to io.Writer) (*slog.Logger, error) {
 	return nil, usageError{fmt.Errorf(`--log is %q, want "text" or "json"`, f.log)}
 }
 
-// config is what the file says, and over it what the flags say.
+// config returns the settings of the file, overridden by the flags.
 func (f *serveFlags) config(cmd *cobra.Command) (node.Config, error) {
 	c := f.Config
 	if f.file != "" {
@@ -173,7 +173,7 @@ func (f *serveFlags) config(cmd *cobra.Command) (node.Config, error) {
 		}
 		c = f.over(cmd, file)
 	} else if c.Lease != "" {
-		c = f.over(cmd, node.Config{}) // without the defaults of those who vote
+		c = f.over(cmd, node.Config{}) // without the defaults of elections by votes
 	}
 	for _, list := range []struct {
 		flag     string
@@ -208,7 +208,7 @@ func (f *serveFlags) config(cmd *cobra.Command) (node.Config, error) {
 	return c, nil
 }
 
-// over lays the flags that were given over a file.
+// over overrides a file's settings by the flags that were given.
 func (f *serveFlags) over(cmd *cobra.Command, c node.Config) node.Config {
 	given := cmd.Flags().Changed
 	for _, field := range []struct {
@@ -256,7 +256,7 @@ type newness serveFlags
 
 const ifMissing = "if-missing"
 
-func (*newness) Type() string { return "bool" } // so that its help shows no value
+func (*newness) Type() string { return "bool" } // because help shows no value for a bool
 
 func (n *newness) String() string {
 	if n.NewIfMissing {
@@ -269,7 +269,7 @@ func (n *newness) Set(value string) (err error) {
 	if n.NewIfMissing = value == ifMissing; n.NewIfMissing {
 		n.New = false
 	} else if n.New, err = strconv.ParseBool(value); err != nil {
-		err = errors.New(`want nothing, or "if-missing"`)
+		err = errors.New(`want no value, or "if-missing"`)
 	}
 	return err
 }
@@ -277,7 +277,7 @@ func (n *newness) Set(value string) (err error) {
 func newWatchdog() *cobra.Command {
 	return &cobra.Command{
 		Use:       node.WatchdogCommand + " " + node.OuterWatchdog + "|" + node.InnerWatchdog,
-		Short:     "Hold the deadline of a program (for serve --exec)",
+		Short:     "Enforce the deadline of a program (for serve --exec)",
 		Hidden:    true,
 		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
 		ValidArgs: []string{node.OuterWatchdog, node.InnerWatchdog},

@@ -13,7 +13,7 @@ import (
 	"github.com/hustings/hustings/cmd/hustings/internal/node"
 )
 
-// configured is what serve would run with these arguments.
+// configured returns the configuration that serve would run with these arguments.
 func configured(t *testing.T, args ...string) (node.Config, error) {
 	t.Helper()
 	var f serveFlags
@@ -22,7 +22,7 @@ func configured(t *testing.T, args ...string) (node.Config, error) {
 	return f.config(cmd)
 }
 
-func TestFlagsComeBeforeTheFile(t *testing.T) {
+func TestFlagsOverrideTheFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "node.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(`
 node: n0
@@ -74,7 +74,7 @@ func TestANodeMayContendForALease(t *testing.T) {
 		assert.Contains(t, mixed, says)
 	}
 	assert.Contains(t, fail(t, exitUsage, "serve", "--node", "a", "--ttl", "3s"), "--ttl has a meaning only with a lease")
-	assert.Contains(t, fail(t, exitUsage, "serve", "--local", "3", "--lease", "sqlite:x.db"), "no use for --lease")
+	assert.Contains(t, fail(t, exitUsage, "serve", "--local", "3", "--lease", "sqlite:x.db"), "--local does not go with --lease")
 	looking := fail(t, exitUsage, "serve", "--lease", "sqlite:x.db", "--name", "jobs", "--observers", "n0=h:1")
 	assert.Contains(t, looking, "--observers has no meaning with a lease")
 	assert.NotContains(t, looking, "--members")
@@ -85,7 +85,7 @@ func TestANodeMayContendForALease(t *testing.T) {
 	assert.Contains(t, fail(t, exitUsage, "serve", "--lease", "sqlite:x.db", "--name", "jobs", "--node", long), "--node has 300 bytes")
 }
 
-func TestWithoutAFileTheFlagsAreAll(t *testing.T) {
+func TestFlagsAloneConfigureANode(t *testing.T) {
 	c, err := configured(t, "--node", "n0", "--members", "n0=h:1,n1=h:2")
 	require.NoError(t, err)
 	assert.Equal(t, "demo", c.Group)
@@ -101,7 +101,7 @@ func TestAWrongConfigurationIsNamed(t *testing.T) {
 	wrong := fail(t, exitFailed, "serve", "--config", file)
 	for _, says := range []string{
 		"line 2: `maybe` is not true or false", `line 3: ` + "`n0=h:1`" + ` is not a list of members, each as {id: n0, address: "host:port"}`,
-		"line 4: `soon` is not a duration such as 6s", "line 5: `x` is not three files", "line 6: what stands there is not a list of texts",
+		"line 4: `soon` is not a duration such as 6s", "line 5: `x` is not three files", "line 6: the value is not a list of texts",
 	} {
 		assert.Contains(t, wrong, says)
 	}
@@ -115,21 +115,21 @@ func TestAWrongConfigurationIsNamed(t *testing.T) {
 	assert.Contains(t, fail(t, exitUsage, "serve", "--local", "-1"), "--local is -1")
 	assert.Contains(t, fail(t, exitUsage, "serve", "--local", "0"), "--local is 0, want 1 to 64")
 	unused := fail(t, exitUsage, "serve", "--local", "3", "--data", "d", "--http", ":1", "--config", file, "--tls", "d", "--members", "n0=h:1", "--exec", "true", "--new")
-	assert.Contains(t, unused, "no use for --config, --data, --http, --members, --new, --tls (")
+	assert.Contains(t, unused, "--local does not go with --config, --data, --http, --members, --new, --tls, only with")
 	assert.Contains(t, fail(t, exitUsage, "serve", "--local", "3", "--timing", "fast"), `--timing is "fast"`)
 	assert.Contains(t, fail(t, exitUsage, "serve", "--local", "3", "--preferred", "n7"), `--preferred names "n7", which is none of n0 to n2`)
 	assert.Contains(t, fail(t, exitUsage, "serve", "--local", "3", "--log", "xml"), `--log is "xml"`)
 	esc := fail(t, exitUsage, "serve", "--node", "../esc", "--members", "../esc=h:1", "--data", t.TempDir(), "--new")
 	assert.Contains(t, esc, `--node is "../esc", which cannot be the name of a file`)
-	assert.Contains(t, fail(t, exitUsage, "serve", "--node", "n0", "--members", "n0=h:1", "--data", "d", "--new=if-missing"), "there is no other voter that could tell")
-	assert.Contains(t, fail(t, exitUsage, "serve", "--new=maybe"), `want nothing, or "if-missing"`)
+	assert.Contains(t, fail(t, exitUsage, "serve", "--node", "n0", "--members", "n0=h:1", "--data", "d", "--new=if-missing"), "there is no other voter that could say")
+	assert.Contains(t, fail(t, exitUsage, "serve", "--new=maybe"), `want no value, or "if-missing"`)
 	stranger := fail(t, exitUsage, "serve", "--node", "n0", "--members", "n0=127.0.0.1:0", "--data", t.TempDir(), "--new", "--preferred", "n9")
 	assert.Contains(t, stranger, `--preferred names "n9", which is no voter`)
 	gone := fail(t, exitFailed, "serve", "--node", "n0", "--members", "n0=h:1", "--data", filepath.Join(t.TempDir(), "unmounted"))
 	assert.Contains(t, gone, "there is no store")
 	assert.Contains(t, gone, "is the disk mounted?")
 	all := fail(t, exitUsage, "serve", "--node", "n0", "--members", "n1=h:1", "--timing", "fast")
-	assert.Equal(t, 2, strings.Count(all, "\n"), "one line, and where to get help")
+	assert.Equal(t, 2, strings.Count(all, "\n"), "one line of errors, and one about help")
 	assert.Contains(t, all, "data is not given")
 	assert.Contains(t, all, `members do not include node "n0"`)
 	assert.Contains(t, all, `timing is "fast"`)
@@ -141,7 +141,7 @@ func TestAWrongConfigurationIsNamed(t *testing.T) {
 	assert.Contains(t, again, "leave out --new")
 }
 
-func TestOperatorsAreToldWhatIsMissing(t *testing.T) {
+func TestOperatorsReadWhichCertificateOrNodeIsMissing(t *testing.T) {
 	assert.Contains(t, fail(t, exitUsage, "resign", "--cert", "x"), "TLS needs")
 	assert.Contains(t, fail(t, exitUsage, "status", "--as", "bob"), "--as bob names a certificate in the directory of --tls, which is not given")
 	assert.Contains(t, fail(t, exitUsage, "status", "--as", "bob", "--tls", "certs"), `--tls certs: there is no certificate of "bob"`)

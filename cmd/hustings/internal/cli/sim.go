@@ -1,4 +1,4 @@
-// The main command: trying to break elections.
+// Trying to break elections in simulated worlds.
 
 package cli
 
@@ -28,8 +28,8 @@ type simFlags struct {
 	shard                shardFlag
 	untilFailure, guided bool
 	shell                bool
-	seed                 uint64 // with shell: the one that is played
-	again                bool   // it was given
+	seed                 uint64 // with shell: the only one to play
+	again                bool   // seed was given
 	asJSON               bool
 	out                  string
 }
@@ -39,27 +39,25 @@ func newSim() *cobra.Command { return new(simFlags).command() }
 func (f *simFlags) command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sim",
-		Short: "Try to break elections in a simulated world",
-		Long: `Try to break elections in a simulated world: the code that is shipped, in a virtual
-network, on virtual disks and by virtual clocks, all of which fail in the ways that
-real ones do. Every seed is another world, and the same seed is always the same one.
-After every event all invariants are checked. The command fails if one did not hold.
-Then it makes the run as small as it can be, writes it to a folder as a scenario, a
-text and a picture, and tells how to see it again.
+		Short: "Try to break elections in simulated worlds",
+		Long: `Try to break elections in simulated worlds: the shipped code runs on a virtual network,
+virtual disks and virtual clocks, which fail in the ways that real ones do. Every seed is
+another world, and the same seed is always the same world. All invariants are checked
+after every event. If one does not hold, the command fails: it shrinks the run, writes it
+to a folder as a scenario, a text and a picture, and prints the command that replays it.
 
 Exit codes: 0 all seeds were played, 1 an invariant did not hold or something failed, 2 the
 command line is wrong, 3 interrupted before the end, with nothing wrong so far.
 
-With --world lease it is elections by a lease that are run: a database whose commits are
-slow, whose answers are lost and whose clock steps, and candidates that stand still,
-crash, and are cut off. Such a run is seen again by its seed; it is not made small, and
-there is no picture of it.
+--world lease plays elections by a lease: a database with slow commits, lost answers and
+a clock that steps, and candidates that pause, crash, and are cut off. Such a run is
+replayed by its seed; it is not shrunk, and has no picture.
 
-With --shell it is whole hosts that are run, with their goroutines, timers, stores and
-the callbacks of engines, in bubbles of virtual time; with --shell --world lease, whole
-keepers of leases. A seed draws everything: nodes, groups, timings, faults. It does not
-decide in which order goroutines run, so what is found is told as it happened, and
---seed S runs that world again, perhaps by another course.`,
+--shell runs whole hosts in virtual time, with their goroutines, timers, stores and calls
+of engines; --shell --world lease runs whole keepers of leases. The seed draws everything:
+nodes, groups, timings, faults. It does not decide in which order goroutines run, so a
+violation is printed with its history, and --seed S plays that world again, perhaps by
+another course.`,
 		Example: `  hustings sim
   hustings sim --seeds 100000 --members 3,5,7 --leases      # the seed draws what no flag decides
   hustings sim --groups 2,8,64                              # many groups share a node's disk and its links
@@ -68,27 +66,27 @@ decide in which order goroutines run, so what is found is told as it happened, a
   hustings sim --world lease --members 2,5
   hustings sim --shell
   hustings sim --shell --world lease
-  hustings sim --careless                    # what it looks like when something is broken`,
+  hustings sim --careless                    # show how a violation looks`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	flags := cmd.Flags()
-	flags.Uint64Var(&f.seeds, "seeds", defaultSeeds, fmt.Sprintf("how `many` worlds; with --careless=on %d unless you say", carelessSeeds))
+	flags.Uint64Var(&f.seeds, "seeds", defaultSeeds, fmt.Sprintf("the `number` of worlds; with --careless=on the default is %d", carelessSeeds))
 	flags.Uint64Var(&f.first, "first", 0, "the first `seed`")
 	f.world.add(flags)
-	f.world.addSwitch(flags, &f.world.strict, "strict", "with --world lease, candidates trust no clock of a database: `on`, off, or mixed")
+	f.world.addSwitch(flags, &f.world.strict, "strict", "with --world lease, candidates do not trust the database's clock: `on`, off, or mixed: on in every other round of --members")
 	flags.Var(&f.shard, "shard", "play one part of the seeds: `i/n`, i from 0 to n-1")
-	flags.BoolVar(&f.untilFailure, "until-failure", false, "go on, from --first, until an invariant does not hold")
-	flags.BoolVar(&f.guided, "guided", false, "vary the runs that reached something new, before fresh seeds are drawn")
-	flags.BoolVar(&f.shell, "shell", false, "run whole hosts, goroutines and all, in virtual time")
-	flags.Uint64Var(&f.seed, "seed", 0, "with --shell, play this `seed` alone, --seeds times or until an invariant does not hold, and tell what happens if it is once")
+	flags.BoolVar(&f.untilFailure, "until-failure", false, "play all seeds from --first on, until an invariant does not hold")
+	flags.BoolVar(&f.guided, "guided", false, "prefer variations of runs that reached something new to fresh seeds")
+	flags.BoolVar(&f.shell, "shell", false, "run whole hosts, with all their goroutines, in virtual time")
+	flags.Uint64Var(&f.seed, "seed", 0, "with --shell, play only this `seed`: --seeds times or until an invariant does not hold; played once, its events are printed")
 	flags.BoolVar(&f.asJSON, "json", false, "print one JSON object on one line")
 	flags.StringVar(&f.out, "out", ".", "the `folder` that a violation is written to, in a folder of its own")
 	return cmd
 }
 
-// defaultSeeds take about a minute and a half on two cores. With engines that break their
-// promise there is something to see after carelessSeeds.
+// defaultSeeds take about a minute and a half on two cores. carelessSeeds are enough to find
+// a violation with engines that break their promise.
 const defaultSeeds, carelessSeeds = 30_000, 500
 
 func (f *simFlags) run(cmd *cobra.Command) error {
@@ -100,13 +98,13 @@ func (f *simFlags) run(cmd *cobra.Command) error {
 	}
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	play := f.voting
+	play := f.playVotes
 	switch f.world.kind {
 	case leaseWorld:
-		play = f.leasing
+		play = f.playLeases
 	case shellWorld, shellLeaseWorld:
 		play = func(ctx context.Context, stderr io.Writer) (*simReport, func(*cobra.Command) error, error) {
-			return f.shelling(ctx, cmd.OutOrStdout(), stderr)
+			return f.playShells(ctx, cmd.OutOrStdout(), stderr)
 		}
 	}
 	report, tell, err := play(ctx, cmd.ErrOrStderr())
@@ -130,8 +128,8 @@ func (f *simFlags) run(cmd *cobra.Command) error {
 	return nil
 }
 
-// voting plays elections by votes. If there is a violation tell tells of it.
-func (f *simFlags) voting(ctx context.Context, stderr io.Writer) (r *simReport, tell func(*cobra.Command) error, err error) {
+// playVotes plays elections by votes. tell makes an error of the violations.
+func (f *simFlags) playVotes(ctx context.Context, stderr io.Writer) (r *simReport, tell func(*cobra.Command) error, err error) {
 	began, used := time.Now(), cpuTime()
 	total, err := f.campaign(ctx, stderr)
 	if err != nil {
@@ -142,7 +140,7 @@ func (f *simFlags) voting(ctx context.Context, stderr io.Writer) (r *simReport, 
 	return r, func(cmd *cobra.Command) error { return f.tellFailure(cmd, total) }, nil
 }
 
-// tellFailure shrinks the first violation, writes it down, and says how to see it.
+// tellFailure shrinks the first violation, writes it to files, and says how to replay it.
 func (f *simFlags) tellFailure(cmd *cobra.Command, total *simulation.Summary) error {
 	failing := total.Failing[0]
 	o := f.world.options(failing.Seed)
@@ -158,15 +156,15 @@ func (f *simFlags) tellFailure(cmd *cobra.Command, total *simulation.Summary) er
 
 func (f *simFlags) check() error {
 	if f.shell {
-		return nil // there is nothing to choose
+		return nil // forShell has checked the flags
 	}
 	if f.guided && f.world.kind == leaseWorld {
-		return errors.New("--guided is for --world voting")
+		return errors.New("--guided needs --world voting")
 	}
 	return f.world.check()
 }
 
-// settings are the flags that decide what a seed is.
+// settings returns the flags that decide what a seed means.
 func (f *simFlags) settings() string {
 	if f.again {
 		return fmt.Sprintf("%s --seed %d", f.shellSettings(), f.seed)
@@ -187,7 +185,7 @@ func (f *simFlags) settings() string {
 	return words
 }
 
-// part is which seeds are asked for; false if none are.
+// part returns the seeds to play; false if there are none.
 func (f *simFlags) part() (p part, some bool) {
 	p = part{First: f.first, Seeds: f.seeds, Shard: f.shard}
 	if f.untilFailure {
@@ -196,12 +194,12 @@ func (f *simFlags) part() (p part, some bool) {
 	return p, f.untilFailure || f.seeds > 0
 }
 
-// campaignGC is the garbage collector's target while a campaign runs: it lives on a few
-// megabytes and leaves much garbage, which need not be collected all the time.
+// campaignGC is the garbage collector's target while a campaign runs, high because a
+// campaign lives on a few megabytes and leaves much garbage.
 const campaignGC = 400
 
-// campaign plays the seeds on all cores, until it is interrupted or has found what it
-// looks for.
+// campaign plays the seeds on all cores, until it is interrupted or, with --until-failure,
+// has found a violation.
 func (f *simFlags) campaign(ctx context.Context, stderr io.Writer) (*simulation.Summary, error) {
 	count, some := f.count()
 	if !some {
@@ -217,7 +215,7 @@ func (f *simFlags) campaign(ctx context.Context, stderr io.Writer) (*simulation.
 	return campaign.Run(ctx)
 }
 
-// count is how many seeds are played, 0 for no end, and whether there are any.
+// count returns how many seeds are played, 0 for no end, and whether there are any.
 func (f *simFlags) count() (seeds uint64, some bool) {
 	if f.untilFailure {
 		return 0, true
@@ -226,11 +224,11 @@ func (f *simFlags) count() (seeds uint64, some bool) {
 	return seeds, seeds > 0
 }
 
-// simBar shows how far a campaign has come.
+// simBar shows the progress of a campaign.
 type simBar struct {
 	*progressbar.ProgressBar
 	began time.Time
-	gc    int // what the collector's target was before
+	gc    int // the garbage collector's previous target
 }
 
 func newSimBar(count uint64, stderr io.Writer) *simBar {
@@ -245,7 +243,7 @@ func newSimBar(count uint64, stderr io.Writer) *simBar {
 
 func (b *simBar) show(seeds, events uint64, failing int) {
 	b.Describe(fmt.Sprintf("%.1f M events/s, %d violations", float64(events)/1e6/time.Since(b.began).Seconds(), failing))
-	_ = b.Set64(int64(seeds)) // there is nobody to tell
+	_ = b.Set64(int64(seeds)) // it only draws
 }
 
 func (b *simBar) finish() {
@@ -253,10 +251,10 @@ func (b *simBar) finish() {
 	_ = b.Finish()
 }
 
-// shardFlag is one part of a campaign that is spread over machines.
+// shardFlag is one part of a campaign that runs on several machines.
 type shardFlag struct{ index, count uint64 }
 
-// String, Set and Type make it a flag.
+// String is the form that Set reads; empty if there are no shards.
 func (s *shardFlag) String() string {
 	if s.count == 0 {
 		return ""
@@ -274,10 +272,10 @@ func (s *shardFlag) Set(text string) error {
 	return nil
 }
 
-// Type names what it is.
+// Type names the value in help texts.
 func (s *shardFlag) Type() string { return "i/n" }
 
-// of is how many of the seeds are in the shard.
+// of returns how many of the seeds are in the shard.
 func (s *shardFlag) of(seeds uint64) uint64 {
 	if s.count == 0 {
 		return seeds
@@ -285,11 +283,11 @@ func (s *shardFlag) of(seeds uint64) uint64 {
 	return (seeds + s.count - 1 - s.index) / s.count
 }
 
-// MarshalText and UnmarshalText are how it stands in JSON.
+// MarshalText writes the shard to JSON.
 func (s *shardFlag) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText reads what MarshalText has written.
+// UnmarshalText reads the output of MarshalText.
 func (s *shardFlag) UnmarshalText(text []byte) error { return s.Set(string(text)) }
 
-// seed is the i-th of them.
+// seed returns the i-th seed of the shard.
 func (s *shardFlag) seed(i uint64) uint64 { return i*max(s.count, 1) + s.index }

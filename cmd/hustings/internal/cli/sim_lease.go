@@ -1,4 +1,4 @@
-// Elections by a lease, as sim and replay play them.
+// Elections by a lease, for sim and replay.
 
 package cli
 
@@ -16,8 +16,8 @@ import (
 	"github.com/hustings/hustings/simulation/leases"
 )
 
-// leasing plays elections by a lease. If there is a violation tell tells of it.
-func (f *simFlags) leasing(ctx context.Context, stderr io.Writer) (r *simReport, tell func(*cobra.Command) error, err error) {
+// playLeases plays elections by a lease. tell makes an error of the violations.
+func (f *simFlags) playLeases(ctx context.Context, stderr io.Writer) (r *simReport, tell func(*cobra.Command) error, err error) {
 	began, used := time.Now(), cpuTime()
 	total, count := leases.NewSummary(), uint64(0)
 	if n, some := f.count(); some {
@@ -42,7 +42,7 @@ func (f *simFlags) leasing(ctx context.Context, stderr io.Writer) (r *simReport,
 	}, nil
 }
 
-// leaseOptions are those of a seed.
+// leaseOptions returns the options of a seed.
 func (f *simFlags) leaseOptions(seed uint64) leases.Options {
 	o := f.world.leaseOptions()
 	o.Seed, o.Candidates = seed, turn(f.world.members, seed)
@@ -74,10 +74,10 @@ func newLeaseReport(f *simFlags, s *leases.Summary, cpu, wall time.Duration) *si
 	return r
 }
 
-// lease plays a seed again, and tells what happened in it.
+// lease replays a seed, and prints what happened in it.
 func (f *replayFlags) lease(cmd *cobra.Command) error {
 	if f.html != "" || f.group != none || len(f.branches) > 0 {
-		return usageError{errors.New("--html, --group and --branch are for --world voting")}
+		return usageError{errors.New("--html, --group and --branch need --world voting")}
 	}
 	var lines []string
 	o := f.world.leaseOptions()

@@ -1,4 +1,4 @@
-// What a campaign comes to, for people and as JSON.
+// The report of a campaign, for people and as JSON.
 
 package cli
 
@@ -19,9 +19,9 @@ import (
 	"github.com/hustings/hustings/simulation/leases"
 )
 
-// simReport can be added up: what it has besides sums follows from them.
+// simReport can be added up, because every figure that is not a sum follows from the sums.
 type simReport struct {
-	World      string            `json:"world,omitempty"` // empty: that of votes
+	World      string            `json:"world,omitempty"` // empty: elections by votes
 	Settings   string            `json:"settings"`
 	Covers     []part            `json:"covers"`
 	Complete   bool              `json:"complete"`
@@ -39,19 +39,19 @@ type simReport struct {
 	Digest     string            `json:"digest"`
 	P50        float64           `json:"leader_p50_detections"`
 	P99        float64           `json:"leader_p99_detections"`
-	After      map[string]uint64 `json:"leader_after"`    // how often, by how long it took
-	Detection  float64           `json:"detection_times"` // how much of that is a detection time; of a lease, a TTL
+	After      map[string]uint64 `json:"leader_after"`    // counts, by milliseconds
+	Detection  float64           `json:"detection_times"` // milliseconds in a detection time; for leases, in a TTL
 	States     int               `json:"states,omitempty"`
 	Faults     map[string]uint64 `json:"faults"`
 	Invariants map[string]uint64 `json:"invariants"`
 	Conditions map[string]uint64 `json:"conditions"`
-	Worlds     map[string]uint64 `json:"worlds,omitempty"` // how many have what is special
+	Worlds     map[string]uint64 `json:"worlds,omitempty"` // counts, by trait
 	Excused    map[string]uint64 `json:"excused"`
 	Assumed    map[string]uint64 `json:"assumptions_broken"`
 	Told       map[string]uint64 `json:"assumptions_told"`
 
 	wall  time.Duration
-	asked map[string]bool // which faults might strike
+	asked map[string]bool // the faults that could strike
 	what  []string        // a line for each failing run
 }
 
@@ -80,8 +80,7 @@ func newSimReport(f *simFlags, s *simulation.Summary, cpu, wall time.Duration) *
 	return r
 }
 
-// named gives counts the names of what is counted. All of them are there, also those
-// that are zero.
+// named returns counts by name, with a zero for each of all that was never counted.
 func named[K interface {
 	comparable
 	fmt.Stringer
@@ -96,18 +95,18 @@ func named[K interface {
 	return m
 }
 
-// follow works out what follows from the sums.
+// follow computes the figures that follow from the sums.
 func (r *simReport) follow() {
 	r.PerCPU = float64(r.Events) / max(r.CPU, 1e-9)
 	r.P50, r.P99 = r.quantile(0.5), r.quantile(0.99)
 }
 
-// quantile is how long healed majorities took to have a leader, in detection times.
+// quantile returns how long healed majorities took to elect a leader, in detection times.
 func (r *simReport) quantile(q float64) float64 {
 	var times []int
 	var all, seen uint64
 	for ms, n := range r.After {
-		t, _ := strconv.Atoi(ms) // it was written from a number
+		t, _ := strconv.Atoi(ms) // always a number
 		times = append(times, t)
 		all += n
 	}
@@ -120,7 +119,7 @@ func (r *simReport) quantile(q float64) float64 {
 	return 0
 }
 
-// ended enters which seeds were asked for, and whether all of them were played.
+// ended notes which seeds were to be played, and whether all of them were.
 func (r *simReport) ended(f *simFlags, interrupted bool) {
 	r.Settings = f.settings()
 	if p, some := f.part(); some {
@@ -141,7 +140,7 @@ func (r *simReport) ended(f *simFlags, interrupted bool) {
 	}
 }
 
-// add enters another report, which stands in a file.
+// add adds the report of a file.
 func (r *simReport) add(o *simReport, file string) error {
 	if err := r.fits(o); err != nil {
 		return err
@@ -164,7 +163,7 @@ func (r *simReport) add(o *simReport, file string) error {
 	return nil
 }
 
-// fits says what is wrong with a report, or why it is of another campaign.
+// fits returns an error if a report is inconsistent or belongs to another campaign.
 func (r *simReport) fits(o *simReport) error {
 	if _, err := strconv.ParseUint(o.Digest, 16, 64); err != nil {
 		return fmt.Errorf("digest is %q, want 16 hexadecimal digits", o.Digest)
@@ -217,7 +216,7 @@ func (r *simReport) sum(o *simReport) {
 	r.follow()
 }
 
-// print is the report for people.
+// print writes the report for people.
 func (r *simReport) print(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "%d seeds from %d, %.0f hours of virtual time", r.Seeds, r.FirstSeed, r.Virtual/3600)
@@ -233,7 +232,7 @@ func (r *simReport) print(out io.Writer) error {
 	r.printWorlds(w)
 	r.printAssumptions(w)
 	r.printMissing(w)
-	if !isShell(r.World) { // which takes another course each time
+	if !isShell(r.World) { // whose runs take another course each time
 		fmt.Fprintf(w, "digest %s\n", r.Digest)
 	}
 	for i, line := range r.what {
@@ -247,7 +246,7 @@ func (r *simReport) print(out io.Writer) error {
 	return w.Flush()
 }
 
-// printEvents says how much happened, and how soon there was a leader.
+// printEvents prints how much happened, and how soon there was a leader.
 func (r *simReport) printEvents(w io.Writer) {
 	if isShell(r.World) {
 		fmt.Fprintf(w, "\n%d messages; %d elections\n", r.Events, r.Elections)
@@ -261,7 +260,7 @@ func (r *simReport) printEvents(w io.Writer) {
 	fmt.Fprintf(w, what, r.P50, r.P99)
 }
 
-// verdict is the last line: what all of it comes to.
+// verdict is the last line of the report.
 func (r *simReport) verdict() string {
 	text := "no invariant was violated"
 	if r.Violations > 0 {
@@ -273,10 +272,10 @@ func (r *simReport) verdict() string {
 	return text
 }
 
-// mostTold is how many violations are told one by one.
+// mostTold is how many violations are listed one by one.
 const mostTold = 10
 
-// names are what a world calls what is counted, in the order in which it is printed.
+// names are the names of everything that a world counts, in the order of printing.
 type names struct{ faults, assumptions, invariants, conditions []string }
 
 func (r *simReport) names() names {
@@ -326,7 +325,7 @@ func rows(all []string, counts map[string]uint64) (out [][2]string) {
 	return out
 }
 
-// printWorlds says how many worlds have what is special.
+// printWorlds prints how many worlds have each trait.
 func (r *simReport) printWorlds(w io.Writer) {
 	if r.World != "" {
 		return
@@ -338,7 +337,8 @@ func (r *simReport) printWorlds(w io.Writer) {
 	fmt.Fprintf(w, "worlds with %s\n\n", strings.Join(parts, "; "))
 }
 
-// printAssumptions says what was excused, and what was told of what cannot be coped with.
+// printAssumptions prints how often an assumption was broken and detected, and which
+// violations were excused for it.
 func (r *simReport) printAssumptions(w io.Writer) {
 	for _, name := range slices.Sorted(maps.Keys(r.Assumed)) {
 		fmt.Fprintf(w, "%s: struck in %d runs, detected and refused in %d\n", name, r.Assumed[name], r.Told[name])
@@ -348,8 +348,8 @@ func (r *simReport) printAssumptions(w io.Writer) {
 	}
 }
 
-// printMissing says what never came about. A campaign that is large enough shows
-// everything at least once, or shows nothing.
+// printMissing names faults, invariants and conditions that never occurred, because a
+// campaign says nothing about these.
 func (r *simReport) printMissing(w io.Writer) {
 	n := r.names()
 	for _, f := range n.faults {
@@ -364,7 +364,7 @@ func (r *simReport) printMissing(w io.Writer) {
 	}
 	for _, c := range n.conditions {
 		if r.Conditions[c] == 0 {
-			fmt.Fprintf(w, "note: the condition %q never came about\n", c)
+			fmt.Fprintf(w, "note: the condition %q was never met\n", c)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-// Whole hosts, and keepers of leases, in bubbles of virtual time, as sim --shell plays them.
+// sim --shell: whole hosts, or whole keepers of leases, in bubbles of virtual time.
 
 package cli
 
@@ -18,18 +18,18 @@ import (
 	"github.com/hustings/hustings/simulation/shell"
 )
 
-// shellSeeds are as many as are played in about half a minute on two cores.
+// shellSeeds take about half a minute on two cores.
 const shellSeeds = 600
 
-// shellFlags are those that --shell goes with. A seed draws everything else.
+// shellFlags are the flags that --shell allows. The seed draws everything else.
 var shellFlags = []string{"shell", "world", "seed", "seeds", "first", "shard", "until-failure", "careless", "json"}
 
-// forShell sets what --shell implies, and refuses what it does not go with.
+// forShell applies --shell, and refuses flags that it does not allow.
 func (f *simFlags) forShell(flags *pflag.FlagSet) (err error) {
 	f.again = flags.Changed("seed")
 	if !f.shell {
 		if f.again {
-			return fmt.Errorf("--seed is for --shell; see one run of the others with: hustings replay --seed %d", f.seed)
+			return fmt.Errorf("--seed needs --shell; without it, see one run with: hustings replay --seed %d", f.seed)
 		}
 		return nil
 	}
@@ -43,7 +43,7 @@ func (f *simFlags) forShell(flags *pflag.FlagSet) (err error) {
 	}
 	flags.Visit(func(flag *pflag.Flag) {
 		if !slices.Contains(shellFlags, flag.Name) {
-			err = fmt.Errorf("--%s is not for --shell, where the seed draws everything", flag.Name)
+			err = fmt.Errorf("--shell does not allow --%s, because the seed draws everything", flag.Name)
 		}
 	})
 	switch {
@@ -60,12 +60,12 @@ func (f *simFlags) forShell(flags *pflag.FlagSet) (err error) {
 		return errCareless
 	}
 	if err == nil && f.careless() == "" {
-		err = fmt.Errorf("--careless is %q, which is not for --shell: want on or off", f.world.careless)
+		err = fmt.Errorf("--careless is %q, want on or off with --shell", f.world.careless)
 	}
 	return err
 }
 
-// careless is the flag as a word of a command line; empty if it is neither on nor off.
+// careless returns the flag as part of a command line; empty if it is neither on nor off.
 func (f *simFlags) careless() string {
 	switch f.world.careless {
 	case simulation.Careful.String():
@@ -76,9 +76,9 @@ func (f *simFlags) careless() string {
 	return ""
 }
 
-// shelling plays whole hosts, or keepers of leases. If there is a violation tell tells of it.
-func (f *simFlags) shelling(ctx context.Context, stdout, stderr io.Writer) (r *simReport, tell func(*cobra.Command) error, err error) {
-	// If a goroutine of a world panics, the process ends, and the trace names the seed.
+// playShells plays whole hosts, or keepers of leases. tell makes an error of the violations.
+func (f *simFlags) playShells(ctx context.Context, stdout, stderr io.Writer) (r *simReport, tell func(*cobra.Command) error, err error) {
+	// If a goroutine of a world panics, the process ends; labels have the trace name the seed.
 	if err := os.Setenv("GODEBUG", strings.TrimPrefix(os.Getenv("GODEBUG")+",tracebacklabels=1", ",")); err != nil {
 		return nil, nil, err
 	}
@@ -108,7 +108,7 @@ func (f *simFlags) shelling(ctx context.Context, stdout, stderr io.Writer) (r *s
 	}, nil
 }
 
-// shellSeed is the i-th seed.
+// shellSeed returns the i-th seed.
 func (f *simFlags) shellSeed(i uint64) uint64 {
 	if f.again {
 		return f.seed
@@ -116,7 +116,7 @@ func (f *simFlags) shellSeed(i uint64) uint64 {
 	return f.first + f.shard.seed(i)
 }
 
-// kindOfShell is what those elect by who are in a world that --shell plays.
+// kindOfShell returns how the members of a world of --shell elect.
 func kindOfShell(world string) shell.Kind {
 	if world == shellLeaseWorld {
 		return shell.Leases
@@ -124,10 +124,10 @@ func kindOfShell(world string) shell.Kind {
 	return shell.Votes
 }
 
-// isShell says whether a world is one that --shell plays.
+// isShell reports whether --shell plays a world.
 func isShell(world string) bool { return world == shellWorld || world == shellLeaseWorld }
 
-// shellSettings are the flags that decide what a seed of --shell is.
+// shellSettings returns the flags that decide what a seed of --shell means.
 func (f *simFlags) shellSettings() string {
 	if f.world.kind == shellLeaseWorld {
 		return "--shell --world " + leaseWorld

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestSimulatingWholeHosts(t *testing.T) {
+func TestShellSimulatesWholeHosts(t *testing.T) {
 	lines := succeed(t, "sim", "--shell", "--json", "--seeds", "6", "--first", "3")
 	require.Len(t, lines, 1)
 	var r simReport
@@ -26,7 +26,7 @@ func TestSimulatingWholeHosts(t *testing.T) {
 	assert.Equal(t, "--shell --careless=off", r.Settings)
 }
 
-func TestSimulatingWholeKeepersOfLeases(t *testing.T) {
+func TestShellSimulatesWholeKeepersOfLeases(t *testing.T) {
 	lines := succeed(t, "sim", "--shell", "--world", "lease", "--json", "--seeds", "6", "--first", "3")
 	var r simReport
 	require.NoError(t, json.Unmarshal([]byte(lines[0]), &r))
@@ -49,27 +49,27 @@ func TestPartsOfACampaignOfWholeHostsAddUp(t *testing.T) {
 	assert.Contains(t, succeed(t, "merge", file)[0], "3 seeds from 0")
 }
 
-func TestAWorldOfWholeHostsIsTold(t *testing.T) {
+func TestOneSeedOfShellIsPrintedAsItHappens(t *testing.T) {
 	lines := succeed(t, "sim", "--shell", "--seed", "7")
 	assert.Contains(t, lines[0], "its clock runs at")
 	assert.Equal(t, "no invariant was violated", lines[len(lines)-1])
 }
 
-func TestAViolationOfAWholeHostIsToldWithItsSeed(t *testing.T) {
+func TestAViolationUnderShellNamesItsSeed(t *testing.T) {
 	_, said := failing(t, "sim", "--shell", "--careless", "--until-failure")
 	assert.Contains(t, said, "VIOLATION of")
 	assert.Contains(t, said, "hustings sim --shell --careless=on --seed ")
 }
 
-func TestWhatShellDoesNotGoWith(t *testing.T) {
+func TestShellRefusesOtherFlags(t *testing.T) {
 	for _, args := range [][]string{
 		{"--members", "3"}, {"--faults", "all"}, {"--guided"}, {"--leak", "3"},
 	} {
-		assert.Contains(t, fail(t, exitUsage, append([]string{"sim", "--shell"}, args...)...), args[0]+" is not for --shell")
+		assert.Contains(t, fail(t, exitUsage, append([]string{"sim", "--shell"}, args...)...), "--shell does not allow "+args[0])
 	}
 	assert.Contains(t, fail(t, exitUsage, "sim", "--shell", "--world", "lease", "--careless"), "a lease has no engine")
 	assert.Contains(t, fail(t, exitUsage, "sim", "--shell", "--world", "shell"), `--world is "shell", want voting or lease`)
-	assert.Contains(t, fail(t, exitUsage, "sim", "--seed", "3"), "--seed is for --shell")
+	assert.Contains(t, fail(t, exitUsage, "sim", "--seed", "3"), "--seed needs --shell")
 	assert.Contains(t, fail(t, exitUsage, "sim", "--shell", "--seed", "3", "--first", "3"), "leave out --first")
 	assert.Contains(t, fail(t, exitUsage, "sim", "--shell", "--careless=overlap"), `--careless is "overlap"`)
 }

@@ -22,7 +22,7 @@ func simulated(t *testing.T, args ...string) simReport {
 	return r
 }
 
-func TestSimulating(t *testing.T) {
+func TestTheSameSeedsHaveTheSameDigest(t *testing.T) {
 	r := simulated(t, "--seeds", "40", "--first", "100")
 	assert.EqualValues(t, 40, r.Seeds)
 	assert.EqualValues(t, 100, r.FirstSeed)
@@ -32,9 +32,9 @@ func TestSimulating(t *testing.T) {
 	assert.NotEqual(t, r.Digest, simulated(t, "--seeds", "40", "--first", "200").Digest)
 }
 
-// A seed that is played alone, by the command line that a failure tells, is the same
-// world as among others.
-func TestASeedIsSeenAgain(t *testing.T) {
+// A seed that is played alone, by the command line that a failure prints, is the same world
+// as in a campaign.
+func TestAReplayedSeedIsTheSameWorld(t *testing.T) {
 	for _, flags := range []string{
 		"", "--members 3,5,7 --duration 1s --timing default --faults network,-loss", "--leases=off --pre-vote=off --ranks=on --leak 7 --careless=overlap",
 		"--groups 1,4,64",
@@ -55,7 +55,7 @@ func TestASeedIsSeenAgain(t *testing.T) {
 	}
 }
 
-func TestSimulatingLeases(t *testing.T) {
+func TestSimAlsoPlaysElectionsByALease(t *testing.T) {
 	r := simulated(t, "--world", "lease", "--seeds", "40", "--members", "2,5")
 	assert.Equal(t, leaseWorld, r.World)
 	assert.EqualValues(t, 40, r.Seeds)
@@ -66,8 +66,8 @@ func TestSimulatingLeases(t *testing.T) {
 	assert.Contains(t, lines[2], "a silent leader was replaced after")
 }
 
-// As for votes: a seed alone is the same world as among others.
-func TestASeedOfLeasesIsSeenAgain(t *testing.T) {
+// With leases, too, a seed alone is the same world as in a campaign.
+func TestAReplayedSeedOfLeasesIsTheSameWorld(t *testing.T) {
 	f := simFlags{world: worldFlags{kind: leaseWorld, members: []int{3, 5}, duration: 1e9, timing: mixed, careless: "off", strict: "mixed", faults: "network,-late"}}
 	require.NoError(t, f.check())
 	for seed := range uint64(12) {
@@ -85,12 +85,12 @@ func TestASeedOfLeasesIsSeenAgain(t *testing.T) {
 	assert.Contains(t, lines[len(lines)-1], "no invariant was violated")
 }
 
-func TestWhatIsNotForLeasesIsNamed(t *testing.T) {
+func TestFlagsThatLeasesDoNotHaveAreNamed(t *testing.T) {
 	assert.Contains(t, fail(t, exitUsage, "sim", "--world", "flat"), `--world is "flat"`)
 	assert.Contains(t, fail(t, exitUsage, "sim", "--world", "lease", "--strict=some"), `--strict is "some"`)
-	assert.Contains(t, fail(t, exitUsage, "sim", "--world", "lease", "--guided"), "--guided is for --world voting")
-	assert.Contains(t, fail(t, exitUsage, "sim", "--world", "lease", "--careless"), "--careless is for --world voting")
-	assert.Contains(t, fail(t, exitUsage, "sim", "--world", "lease", "--groups", "2"), `--groups is [2], which is for --world voting`)
+	assert.Contains(t, fail(t, exitUsage, "sim", "--world", "lease", "--guided"), "--guided needs --world voting")
+	assert.Contains(t, fail(t, exitUsage, "sim", "--world", "lease", "--careless"), "--careless needs --world voting")
+	assert.Contains(t, fail(t, exitUsage, "sim", "--world", "lease", "--groups", "2"), `--groups is [2], which needs --world voting`)
 	assert.Contains(t, fail(t, exitUsage, "sim", "--world", "lease", "--timing", "dledger"), `--timing is "dledger"`)
 	assert.Contains(t, fail(t, exitUsage, "replay", "--world", "lease", "--seed", "1", "--html", "x"), "--html, --group and --branch")
 	assert.Contains(t, fail(t, exitUsage, "replay", "--world", "lease", "x"), "no scenarios")
@@ -102,7 +102,7 @@ func TestWhatIsNotForLeasesIsNamed(t *testing.T) {
 	assert.Contains(t, fail(t, exitFailed, "merge", votes, leases), "these are two campaigns")
 }
 
-func TestSimulationsForHumanReaders(t *testing.T) {
+func TestASimulationPrintsATableForPeople(t *testing.T) {
 	lines := succeed(t, "sim", "--seeds", "10", "--duration", "5s", "--timing", "dledger")
 	assert.Contains(t, lines[0], "10 seeds from 0")
 	assert.Equal(t, "no invariant was violated", lines[len(lines)-1])
@@ -122,8 +122,8 @@ func TestTheVerdictIsTheLastLine(t *testing.T) {
 	}
 }
 
-// What was interrupted is not complete, unless it had come to its end.
-func TestWhatIsComplete(t *testing.T) {
+// An interrupted campaign is complete only if it had already played all its seeds.
+func TestAnInterruptedCampaignIsIncompleteUnlessAllSeedsWerePlayed(t *testing.T) {
 	for name, c := range map[string]struct {
 		f           simFlags
 		r           simReport
@@ -155,7 +155,7 @@ func TestAWrongSimulationIsNamed(t *testing.T) {
 	assert.Contains(t, fail(t, exitFailed, "sim", "--groups", "65", "--seeds", "1"), "Groups is 65")
 }
 
-// failing runs a command that prints something, and fails.
+// failing runs a command that prints something and fails.
 func failing(t *testing.T, args ...string) (said, wrong string) {
 	t.Helper()
 	code, said, wrong := run(args...)
@@ -163,8 +163,7 @@ func failing(t *testing.T, args ...string) (said, wrong string) {
 	return said, wrong
 }
 
-// What a careless engine breaks is shrunk and written down, and what is written shows
-// it again.
+// A violation by a careless engine is shrunk and written to files that replay it.
 func TestAViolationIsWrittenDown(t *testing.T) {
 	folder := t.TempDir()
 	_, said := failing(t, "sim", "--careless", "--until-failure", "--members", "3", "--duration", "20s", "--out", folder)
@@ -185,7 +184,7 @@ func TestAViolationIsWrittenDown(t *testing.T) {
 	assert.FileExists(t, page)
 }
 
-// The parts of a campaign come to the whole of it.
+// The merged shards of a campaign have the same report as the whole campaign.
 func TestShardsAddUp(t *testing.T) {
 	folder := t.TempDir()
 	var files []string
@@ -205,7 +204,7 @@ func TestShardsAddUp(t *testing.T) {
 	assert.Contains(t, succeed(t, append([]string{"merge"}, files...)...)[0], "50 seeds from 7")
 }
 
-// reported writes down what some simulations came to, a line each.
+// reported writes the reports of some simulations to a file, one a line.
 func reported(t *testing.T, name string, campaigns ...string) (file string) {
 	t.Helper()
 	var lines []string
@@ -217,13 +216,13 @@ func reported(t *testing.T, name string, campaigns ...string) (file string) {
 	return file
 }
 
-// What would be counted twice, or not at all, is refused, whether it stands in one file
-// or in several.
-func TestPartsThatAreNotTheWholeAreRefused(t *testing.T) {
+// Seeds that would be counted twice, or are missing, are refused, whether they are in one
+// file or in several.
+func TestOverlappingAndMissingPartsAreRefused(t *testing.T) {
 	a, b := reported(t, "a", "--seeds 6 --shard 0/3"), reported(t, "b", "--seeds 6 --shard 1/3")
 	rest := reported(t, "rest", "--seeds 6 --shard 1/3", "--seeds 6 --shard 2/3")
 	assert.Contains(t, fail(t, exitFailed, "merge", a, rest, b), "b: object 1: it covers shard 1/3 of the seeds 0 to 5, and "+rest+" covers shard 1/3 of the seeds 0 to 5: no seed may count twice")
-	assert.Contains(t, fail(t, exitFailed, "merge", b), "of 3 shards there are 1: missing is 0/3, 2/3")
+	assert.Contains(t, fail(t, exitFailed, "merge", b), "only 1 of 3 shards are there; missing: 0/3, 2/3")
 	assert.Contains(t, fail(t, exitFailed, "merge", a, a), "no seed may count twice")
 	whole := reported(t, "whole", "--seeds 6")
 	assert.Contains(t, fail(t, exitFailed, "merge", whole, a), "no seed may count twice")
@@ -235,8 +234,8 @@ func TestPartsThatAreNotTheWholeAreRefused(t *testing.T) {
 	assert.Contains(t, succeed(t, "merge", reported(t, "next", "--seeds 4 --first 6"), rest, a)[0], "10 seeds from 0")
 }
 
-// What was merged can be merged again, and still says what it covers.
-func TestWhatWasMergedIsMergedAgain(t *testing.T) {
+// A merged report can be merged again, because it still says which seeds it covers.
+func TestMergedPartsCanBeMergedAgain(t *testing.T) {
 	shards := reported(t, "shards", "--seeds 6 --shard 0/2", "--seeds 6 --shard 1/2")
 	once := filepath.Join(t.TempDir(), "once")
 	require.NoError(t, os.WriteFile(once, []byte(succeed(t, "merge", "--json", shards)[0]), 0o600))
@@ -244,7 +243,7 @@ func TestWhatWasMergedIsMergedAgain(t *testing.T) {
 	assert.Contains(t, succeed(t, "merge", once, reported(t, "next", "--seeds 4 --first 6"))[0], "10 seeds from 0")
 }
 
-// The flags that decide what a seed is make a campaign.
+// Reports belong to one campaign only if the flags that decide what a seed means are the same.
 func TestPartsOfTwoCampaignsAreRefused(t *testing.T) {
 	a := reported(t, "a", "--seeds 6 --shard 0/2")
 	for _, other := range []string{"--members 3", "--duration 2s", "--timing dledger", "--faults network", "--leases", "--careless", "--leak 5", "--guided", "--world lease"} {
@@ -285,22 +284,22 @@ func TestWrongPartsAreNamed(t *testing.T) {
 	assert.Contains(t, fail(t, exitUsage, "sim", "--faults", "weather"), `no fault is called "weather"`)
 }
 
-func TestReplaying(t *testing.T) {
+func TestAReplayComparesTheRunWithItsScenario(t *testing.T) {
 	story := filepath.Join(t.TempDir(), "story.txt")
 	require.NoError(t, os.WriteFile(story, []byte("members 3\nduration 2s\nexpect leader n1 at 1s\n"), 0o600))
 	out, said := failing(t, "replay", story)
 	assert.Contains(t, out, "expected: leader n1 at 1s; found: n0 follower in term 1")
-	assert.Contains(t, said, "it did not go as the scenario says")
+	assert.Contains(t, said, "the run did not go as the scenario expects")
 	require.NoError(t, os.WriteFile(story, []byte("members 3\nat noon crash n1\n"), 0o600))
 	assert.Contains(t, fail(t, exitFailed, "replay", story), `story.txt: line 2: "at noon crash n1"`)
-	assert.Contains(t, fail(t, exitUsage, "replay"), "want a scenario's file, or --seed")
+	assert.Contains(t, fail(t, exitUsage, "replay"), "want either the file of a scenario or --seed")
 	lines := succeed(t, "replay", "--seed", "5", "--duration", "1s", "--text")
 	assert.Contains(t, lines[len(lines)-1], "no invariant was violated")
 	assert.Contains(t, lines[0], "starts")
 }
 
-// Of several groups one is shown, and every line says which.
-func TestReplayingOneOfSeveralGroups(t *testing.T) {
+// One of several groups is shown, and every line names it.
+func TestAReplayShowsOneOfSeveralGroups(t *testing.T) {
 	story := filepath.Join(t.TempDir(), "story.txt")
 	require.NoError(t, os.WriteFile(story, []byte("groups 3\nduration 2s\nat 1s resign n2 g1\nexpect g1 order n2 done at 2s\n"), 0o600))
 	for group, resigns := range map[string]bool{"0": false, "1": true, "2": false} {
@@ -313,7 +312,7 @@ func TestReplayingOneOfSeveralGroups(t *testing.T) {
 	assert.Contains(t, fail(t, exitUsage, "replay", "--world", "lease", "--seed", "1", "--group", "0"), "--group")
 }
 
-// What the README shows takes seconds.
+// The README's example must find a violation within seconds.
 func TestCarelessEnginesAreShownByAFewWorlds(t *testing.T) {
 	said, _ := failing(t, "sim", "--careless", "--duration", "1s", "--json", "--out", t.TempDir())
 	assert.Contains(t, said, `"seeds":500,`)

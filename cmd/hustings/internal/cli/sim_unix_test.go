@@ -17,21 +17,21 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// commandVariable has this test's binary be the command, with these arguments.
+// commandVariable makes this test's binary run the command, with these arguments.
 const commandVariable = "HUSTINGS_TEST_COMMAND"
 
-// beTheCommand is what a child does. An interrupt that comes before the command listens,
-// or after it has ended, does not kill it.
+// beTheCommand runs the command in a child process. An interrupt that comes before the
+// command handles it, or after its end, does not kill the child.
 func beTheCommand() {
 	if args := os.Getenv(commandVariable); args != "" {
 		signal.Notify(make(chan os.Signal, 1), os.Interrupt)
-		_, _ = os.Stderr.WriteString("ready\n") // who waits for it finds out if it cannot be written
+		_, _ = os.Stderr.WriteString("ready\n") // the parent notices if it is missing
 		os.Exit(Main(strings.Fields(args), os.Stdout, os.Stderr))
 	}
 }
 
-// Ctrl-C ends a simulation with what it came to so far, and with the code that says so.
-func TestAnInterruptedSimulationTellsWhatItHas(t *testing.T) {
+// Ctrl-C ends a simulation with a report of the seeds played so far, and the exit code 3.
+func TestAnInterruptedSimulationReportsItsResultsSoFar(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	child := exec.Command(self)

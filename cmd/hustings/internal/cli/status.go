@@ -1,4 +1,4 @@
-// What nodes are: a table with a line for each member of a group.
+// The state of nodes: a table with one line for each member of a group.
 
 package cli
 
@@ -50,7 +50,7 @@ func shown(address string, s elector.Report) shownStatus {
 
 func (s *shownStatus) leads() bool { return s.Node != "" && s.Leader == s.Node }
 
-// print is for one that stands alone.
+// print writes one status without a table.
 func (s *shownStatus) print(to io.Writer, asJSON bool) error {
 	if asJSON {
 		return json.NewEncoder(to).Encode(s)
@@ -63,10 +63,10 @@ func (s *shownStatus) print(to io.Writer, asJSON bool) error {
 	return err
 }
 
-// row is what stands in a table. What a node does not have is a dash.
+// row returns the columns of a table, with a dash for each missing value.
 func (s *shownStatus) row() []string {
 	const none = "-"
-	if s.Error != "" { // after all columns, because a row that lacks some puts those below it out of line
+	if s.Error != "" { // in a column of its own, because a row with fewer columns would shift those below it
 		return []string{cmp.Or(s.Group, none), cmp.Or(s.Node, none), s.Address, none, none, none, none, none, none, none, s.Error}
 	}
 	lease, quorum, last := none, none, none
@@ -100,15 +100,16 @@ func printTable(to io.Writer, all []shownStatus) error {
 
 func newStatus() *cobra.Command {
 	var o operation
-	cmd := o.command("status", "Say what the nodes of a group are", `  hustings status -a 10.0.0.1:7000 --tls ~/.hustings --as alice`, 3*time.Second, o.status)
-	cmd.Long = `Say what the nodes of a group are. One address is enough: that node tells where the
-others are. A node with several groups tells of itself, unless --group names one.
+	cmd := o.command("status", "Show the state of a group's nodes", `  hustings status -a 10.0.0.1:7000 --tls ~/.hustings --as alice`, 3*time.Second, o.status)
+	cmd.Long = `Show the state of a group's nodes. One address is enough, because that node knows the
+others. A node with several groups shows only its own part in each of them, unless
+--group names one.
 
-LEDGER END is the term and the index of the last entry, when it was last asked for.
-QUORUM says of a leader how long ago it sent the newest heartbeat that a quorum has
-answered. LAST LEADER is the leader before, and why the node took it for gone.
+LEDGER END is the term and the index of the last entry that the engine has reported.
+QUORUM is, for a leader, the time since it sent the newest heartbeat that a quorum has
+answered. LAST LEADER is the previous leader, and why the node considers it gone.
 
-It fails if one of the nodes that --address names does not answer.`
+The command fails if one of the nodes that --address names does not answer.`
 	return cmd
 }
 
@@ -157,7 +158,7 @@ func (n neighbours) addresses() (all []string) {
 	return all
 }
 
-// ask asks nodes, all at once, what they are, and who else there is.
+// ask asks nodes, all at once, for their states and for the other members of their groups.
 func (o *operation) ask(ctx context.Context, addresses []string, files *grpcrpc.TLS) ([]shownStatus, neighbours) {
 	ctx, cancel := context.WithTimeout(ctx, o.timeout)
 	defer cancel()
@@ -194,7 +195,7 @@ func (o *operation) askOne(ctx context.Context, address string, files *grpcrpc.T
 	if err != nil {
 		return nil, nil, err
 	}
-	defer func() { _ = c.Close() }() // the answer is there, or is not
+	defer func() { _ = c.Close() }() // the answer was read, or another error says why not
 	all, err := c.Status(ctx, o.group)
 	if err != nil {
 		return nil, nil, err
@@ -218,9 +219,9 @@ func (o *operation) askOne(ctx context.Context, address string, files *grpcrpc.T
 	return list, others, nil
 }
 
-// oneEach leaves out what was told twice, because a node was asked at two addresses: by
-// the one that the operator gave, and by the one that others have. What is told first
-// stays, but for an error.
+// oneEach drops duplicates, which come from asking a node at two addresses: the one that
+// the operator gave, and the one that its peers use. The first answer stays, unless it is
+// an error.
 func oneEach(all []shownStatus) (list []shownStatus) {
 	slices.SortStableFunc(all, func(a, b shownStatus) int {
 		return cmp.Or(strings.Compare(a.Group, b.Group), strings.Compare(a.Node, b.Node))

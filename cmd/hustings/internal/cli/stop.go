@@ -1,4 +1,4 @@
-// What ends a node: the signals that take it out of service, in order, and nothing else.
+// The signals that stop a node in an orderly way.
 
 package cli
 
@@ -9,14 +9,14 @@ import (
 	"syscall"
 )
 
-// untilStopped ends with the first such signal. SIGHUP is one, because a terminal sends it
-// when it is closed, unless it is ignored: nohup has it ignored, to outlive the terminal.
-// SIGPIPE is none: whoever reads what the node prints may end first.
+// untilStopped returns a context that ends with the first such signal. SIGHUP, which a
+// closed terminal sends, is one unless it is ignored, as nohup arranges. SIGPIPE is none,
+// because the reader of the node's output may end first.
 func untilStopped(ctx context.Context) (context.Context, context.CancelFunc) {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) {
 		signals = append(signals, syscall.SIGHUP)
 	}
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // and not ignored, which programs would inherit
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // not signal.Ignore, because programs would inherit that
 	return signal.NotifyContext(ctx, signals...)
 }

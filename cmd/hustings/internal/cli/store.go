@@ -1,4 +1,4 @@
-// Looking at a node's store. What changes one is in store_change.go.
+// Inspecting a node's store. store_change.go has the commands that change one.
 
 package cli
 
@@ -14,7 +14,7 @@ import (
 )
 
 func newStore() *cobra.Command {
-	cmd := &cobra.Command{Use: "store", Short: "Look at the store of a node, make one, or raise a term in it"}
+	cmd := &cobra.Command{Use: "store", Short: "Inspect the store of a node, make one, or raise a term in it"}
 	cmd.AddCommand(newInspect(), newStoreCreate(), newStoreRaise())
 	return cmd
 }
@@ -23,10 +23,10 @@ func newInspect() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "inspect FILE",
-		Short: "Say what a store holds, and whether it can be used",
-		Long: `Say what a store holds, and whether it can be used. The store is not changed, and
-need not be closed; while a node uses it, a save that is being written may show as
-torn. If it cannot be used, this tells why, shows what could be read, and fails.`,
+		Short: "Show what a store holds, and whether it can be used",
+		Long: `Show what a store holds, and whether it can be used. The store is only read. A node
+may be using it; a save that it is just writing may then show as torn. If the store
+cannot be used, the command says why, shows what could be read, and fails.`,
 		Example: `  hustings store inspect /var/lib/hustings/n0.store`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -21,17 +21,17 @@ func newStoreCreate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create --data DIR --node ID",
 		Short: "Make the store of a node that has never run before",
-		Long: `Make the store of a node that has never run before, and the directory if it is
+		Long: `Make the store of a node that has never run before, and its directory if it is
 missing. From then on "hustings serve" needs no --new.
 
-Do this once in a node's life. A node that has lost its store has forgotten whom it
-voted for: with a new one it could vote again, and elect two leaders of one term. It
+Do this once in a node's life. A node that has lost its store has forgotten its votes:
+with a new store it could vote again, and two leaders could be elected in one term. It
 must come back under another id.`,
 		Example: `  hustings store create --data /var/lib/hustings --node n0`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if data == "" || id == "" {
-				return usageError{errors.New("--data and --node say where the store is to be, and whose it is")}
+				return usageError{errors.New("--data and --node are both needed: the store's directory, and its node")}
 			}
 			path, err := node.CreateStore(data, id)
 			if errors.As(err, new(node.ConfigError)) {
@@ -49,7 +49,7 @@ must come back under another id.`,
 	return cmd
 }
 
-// raise is a raise of a term that was asked for.
+// raise holds the arguments of "store raise".
 type raise struct {
 	path, group string
 	to          uint64
@@ -64,21 +64,21 @@ func newStoreRaise() *cobra.Command {
 		Long: `Raise the term of a group, while the node does not run. This is for a node that logs
 "the term of a peer is too far above this member's": their terms are more than
 ` + strconv.FormatUint(uint64(memberstate.MaxTermStep), 10) + ` apart, so this node drops what the peer says, and will never follow it.
-TERM is the term of the peer in that message. What it costs is told before it is done,
-and must be confirmed.`,
+TERM is the term of the peer in that message. The command first says what the raise
+costs, and asks you to confirm it.`,
 		Example: `  hustings store raise /var/lib/hustings/n0.store --group orders --to 1099511627780`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r.path = args[0]
 			if r.group == "" || r.to == 0 {
-				return usageError{errors.New("--group and --to say which term is raised, and how far")}
+				return usageError{errors.New("--group and --to are both needed: the group, and its new term")}
 			}
 			return r.run(cmd.InOrStdin(), cmd.OutOrStdout())
 		},
 	}
 	cmd.Flags().StringVar(&r.group, "group", "", "the `name` of the group")
 	cmd.Flags().Uint64Var(&r.to, "to", 0, "the `term` to raise it to")
-	cmd.Flags().BoolVar(&r.yes, "yes", false, "I have read what it costs: do not ask")
+	cmd.Flags().BoolVar(&r.yes, "yes", false, "do not say what it costs, and do not ask")
 	return cmd
 }
 
@@ -104,22 +104,22 @@ func (r *raise) run(in io.Reader, out io.Writer) (err error) {
 			return err
 		}
 	}
-	_, after, err := s.RaiseTerm(r.group, memberstate.Term(r.to)) // it knows best what it refuses
+	_, after, err := s.RaiseTerm(r.group, memberstate.Term(r.to)) // which refuses unknown groups and lower terms
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "node %s is in term %d of group %s\n", info.Node, after.Term, r.group)
+	_, err = fmt.Fprintf(out, "node %s is now in term %d of group %s\n", info.Node, after.Term, r.group)
 	return err
 }
 
-// confirm says what it costs, and asks for the term once more.
+// confirm says what the raise costs, and asks for the term once more.
 func (r *raise) confirm(in io.Reader, out io.Writer, id string, before memberstate.Record) error {
 	if r.yes {
 		return nil
 	}
 	vote := "It has not voted in that term."
 	if before.Vote != "" {
-		vote = fmt.Sprintf("Its vote for %s is dropped with that term. This is safe: it never goes back to it.", before.Vote)
+		vote = fmt.Sprintf("Its vote for %s is dropped with that term. This is safe: the node never goes back to it.", before.Vote)
 	}
 	_, err := fmt.Fprintf(out, `Node %s is in term %d of group %s. Raising it to %d costs this:
 
@@ -140,7 +140,7 @@ Type the new term to go on: `, id, before.Term, r.group, r.to, r.to-uint64(befor
 		return nil
 	}
 	if errors.Is(err, io.EOF) {
-		return errors.New("nothing was changed: nobody confirmed it; say --yes where nobody can")
+		return errors.New("nothing was changed, because it was not confirmed; --yes does not ask")
 	}
 	return fmt.Errorf("nothing was changed: %q is not the new term", strings.TrimSpace(answer))
 }

@@ -21,7 +21,7 @@ func TestAStoreIsCreatedOnceInANodesLife(t *testing.T) {
 	assert.Equal(t, "node        n0", succeed(t, "store", "inspect", filepath.Join(data, "n0.store"))[0])
 }
 
-// storeWith is a store in which n0 has voted for n1 in term 3 of a group.
+// storeWith returns a store in which n0 has voted for n1 in term 3 of a group.
 func storeWith(t *testing.T, group string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "n0.store")
@@ -48,7 +48,7 @@ func TestATermIsRaisedWhenItsCostIsConfirmed(t *testing.T) {
 	path := storeWith(t, "orders")
 	before := recordIn(t, path, "orders")
 	for _, c := range []struct{ typed, says string }{
-		{"", "nobody confirmed it"}, {"yes\n", `"yes" is not the new term`}, {"10000000000000\n", ""},
+		{"", "it was not confirmed"}, {"yes\n", `"yes" is not the new term`}, {"10000000000000\n", ""},
 	} {
 		var out strings.Builder
 		cmd := newStoreRaise()
@@ -82,5 +82,5 @@ func TestATermIsOnlyRaised(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, fail(t, exitFailed, "store", "raise", path, "--group", "orders", "--to", "9", "--yes"), "stop the node first")
 	require.NoError(t, running.Close())
-	assert.Equal(t, []string{"node n0 is in term 9 of group orders"}, succeed(t, "store", "raise", path, "--group", "orders", "--to", "9", "--yes"))
+	assert.Equal(t, []string{"node n0 is now in term 9 of group orders"}, succeed(t, "store", "raise", path, "--group", "orders", "--to", "9", "--yes"))
 }

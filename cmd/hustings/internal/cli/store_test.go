@@ -32,7 +32,7 @@ func TestAStoreIsInspected(t *testing.T) {
 	assert.Empty(t, info.Error)
 }
 
-// What can be read of a store that cannot be used is shown all the same.
+// The readable part of a store that cannot be used is shown.
 func TestADamagedStoreIsShownAndFails(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "n0.store")
 	s, err := memberstate.CreateFile(path, "n0")
@@ -55,5 +55,5 @@ func TestADamagedStoreIsShownAndFails(t *testing.T) {
 	code, stdout, stderr := run("store", "inspect", path)
 	assert.Equal(t, exitFailed, code)
 	assert.Contains(t, stderr, "offset 12288")
-	assert.Contains(t, stdout, "term 1", "what came before the damage")
+	assert.Contains(t, stdout, "term 1", "the records before the damage are shown")
 }

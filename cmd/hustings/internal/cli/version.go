@@ -1,4 +1,4 @@
-// What this binary was built from.
+// The version and revision that this binary was built from.
 
 package cli
 
@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// A version is what a bug report should quote. A field that the build did not
-// record is "unknown": go run, for one, records no revision.
+// A version identifies this binary in a bug report. A field that the build did not
+// record is "unknown": go run, for example, records no revision.
 type version struct {
 	Module   string `json:"module"`
 	Version  string `json:"version"`
@@ -34,7 +34,7 @@ func newVersion(read func() (*debug.BuildInfo, bool)) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "version",
-		Short: "Say what this binary was built from",
+		Short: "Print the version and revision of this binary",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			info, ok := read()
@@ -53,7 +53,7 @@ func newVersion(read func() (*debug.BuildInfo, bool)) *cobra.Command {
 	return cmd
 }
 
-// unknown is what the build did not record.
+// unknown stands for a value that the build did not record.
 const unknown = "unknown"
 
 func versionOf(info *debug.BuildInfo) version {
@@ -76,7 +76,7 @@ func versionOf(info *debug.BuildInfo) version {
 			v.Modified = s.Value == "true"
 		}
 	}
-	// Only a module that was downloaded has a sum. It is what was tagged, and nobody changed it.
+	// Only a downloaded module has a sum, which proves that it is the tagged source, unchanged.
 	if info.Main.Sum != "" && v.Revision == unknown {
 		if revision, time, ok := strings.Cut(strings.TrimSpace(origin), " "); ok {
 			v.Revision, v.Time = revision, time
@@ -85,7 +85,7 @@ func versionOf(info *debug.BuildInfo) version {
 	return v
 }
 
-// String is the answer for human readers, one fact a line.
+// String is the version for people, one fact a line.
 func (v version) String() string {
 	revision := v.Revision
 	if v.Modified {

@@ -32,13 +32,13 @@ func TestVersionReadsTheBuildInformation(t *testing.T) {
 	}, versionOf(released()))
 }
 
-func TestVersionNamesWhatItDoesNotKnow(t *testing.T) {
+func TestVersionSaysWhichValuesAreUnknown(t *testing.T) {
 	assert.Equal(t, version{
 		Module: "unknown", Version: "unknown", Go: "unknown", Revision: "unknown", Time: "unknown",
 	}, versionOf(&debug.BuildInfo{}))
 }
 
-// What a proxy delivers has a sum, and was not changed; what lies in a directory may have been.
+// A module from a proxy has a sum, so it is unchanged; one in a directory may have been edited.
 func TestOnlyAReleaseThatWasDownloadedNamesTheRevisionThatItWasMadeFrom(t *testing.T) {
 	defer func(old string) { origin = old }(origin)
 	origin = "89abcdef 2026-03-04T05:06:07Z\n"
@@ -49,10 +49,10 @@ func TestOnlyAReleaseThatWasDownloadedNamesTheRevisionThatItWasMadeFrom(t *testi
 	assert.Equal(t, "89abcdef", v.Revision)
 	assert.Equal(t, "2026-03-04T05:06:07Z", v.Time)
 	info.Settings = []debug.BuildSetting{{Key: "vcs.revision", Value: "0123abcd"}}
-	assert.Equal(t, "0123abcd", versionOf(info).Revision, "what the build recorded counts more")
+	assert.Equal(t, "0123abcd", versionOf(info).Revision, "the build's own record comes first")
 }
 
-func TestVersionForHumanReaders(t *testing.T) {
+func TestVersionPrintsOneFactALine(t *testing.T) {
 	assert.Equal(t, `example.org/hustings v1.2.3
 go        go1.26.8
 revision  0123abcd (modified)
@@ -85,8 +85,8 @@ func TestVersionIsAFlagToo(t *testing.T) {
 	assert.Contains(t, stdout, "\nrevision ")
 }
 
-// What the build did not record, and how it would: also where GOFLAGS says -buildvcs=false.
-func TestTheBuildOfTheReadmeRecordsTheRevision(t *testing.T) {
+// A binary without a revision says how to build one with it, even if GOFLAGS has -buildvcs=false.
+func TestTheReadmeBuildsWithARevision(t *testing.T) {
 	assert.Contains(t, versionOf(&debug.BuildInfo{}).String(), "go build -buildvcs=auto does")
 	readme, err := os.ReadFile("../../../../README.md")
 	require.NoError(t, err)

@@ -20,11 +20,11 @@ import (
 	"github.com/hustings/hustings/simulation/trace"
 )
 
-// shrinkFor bounds how long a violation is shrunk.
+// shrinkFor bounds the time spent on shrinking a violation.
 const shrinkFor = 2 * time.Minute
 
-// writeViolation shrinks a run that breaks something, and writes it to a folder of its
-// own, whose name it returns.
+// writeViolation shrinks a failing run, writes it to a folder of its own, and returns
+// the folder's name.
 func (f *worldFlags) writeViolation(cmd *cobra.Command, out string, o simulation.Options) (string, error) {
 	original, _, err := simulation.Record(o)
 	if err != nil {
@@ -58,8 +58,8 @@ func (f *worldFlags) writeViolation(cmd *cobra.Command, out string, o simulation
 	return folder, writePicture(filepath.Join(folder, "picture.html"), page)
 }
 
-// confirm plays a scenario twice, from the text that was written: it is of use only if
-// whoever reads it sees the same violation.
+// confirm plays the written scenario twice, because it is useful only if every replay
+// shows the same violation.
 func confirm(text string) error {
 	scenario, err := simulation.ParseScenario(strings.NewReader(text))
 	if err != nil {
@@ -72,12 +72,12 @@ func confirm(text string) error {
 		}
 	}
 	if seen[0].Digest != seen[1].Digest || seen[0].Violation == nil || seen[1].Violation == nil {
-		return errors.New("it does not break the same every time that it is played")
+		return errors.New("it does not show the same violation every time it is played")
 	}
 	return nil
 }
 
-// shrink makes a scenario small, and shows how far it has come.
+// shrink makes a scenario small, and shows its progress.
 func shrink(cmd *cobra.Command, s *simulation.Scenario) *simulation.Scenario {
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
 	defer stop()
@@ -85,7 +85,7 @@ func shrink(cmd *cobra.Command, s *simulation.Scenario) *simulation.Scenario {
 	defer cancel()
 	bar := progressbar.NewOptions64(-1, progressbar.OptionSetWriter(cmd.ErrOrStderr()), progressbar.OptionClearOnFinish(),
 		progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionSetVisibility(isTerminal(cmd.ErrOrStderr())))
-	defer func() { _ = bar.Finish() }() // there is nobody to tell
+	defer func() { _ = bar.Finish() }() // it only draws
 	return s.Shrink(ctx, func(runs, left int) {
 		bar.Describe(fmt.Sprintf("shrinking: %d runs, %d faults and choices left", runs, left))
 		_ = bar.Set(runs)

@@ -1,4 +1,4 @@
-// Watching the nodes of a group, over their deaths.
+// Watching the nodes of a group, across their restarts.
 
 package cli
 
@@ -21,11 +21,11 @@ import (
 
 func newWatch() *cobra.Command {
 	var o operation
-	cmd := o.command("watch", "Print what the nodes of a group are, now and after every change", `  hustings watch -a 10.0.0.1:7000 --json`,
+	cmd := o.command("watch", "Print the state of a group's nodes, now and after every change", `  hustings watch -a 10.0.0.1:7000 --json`,
 		3*time.Second, o.watch)
-	cmd.Long = `Print what the nodes of a group are, now and after every change, until it is
-interrupted. One address is enough: that node tells where the others are. A node that
-does not answer any more is told once, and looked for until it is back.`
+	cmd.Long = `Print the state of a group's nodes, now and after every change, until interrupted.
+One address is enough, because that node knows the others. A node that stops answering
+is reported once, and retried until it is back.`
 	return cmd
 }
 
@@ -45,7 +45,7 @@ func (o *operation) watch(ctx context.Context, cmd *cobra.Command, _ []string) e
 		return errors.Join(problems...)
 	}
 	if o.group == "" && len(others) == 0 && len(found) > len(o.addresses) {
-		return usageError{errors.New("--group is not given: the node has several")}
+		return usageError{errors.New("--group is not given, and the node has several groups")}
 	}
 	w := watcher{operation: o, cmd: cmd, files: files}
 	ctx, w.stop = context.WithCancel(ctx)
@@ -70,7 +70,7 @@ func answered(all []shownStatus, id string) bool {
 	return false
 }
 
-// watcher prints what several nodes say.
+// watcher prints the changes of several nodes.
 type watcher struct {
 	*operation
 	cmd   *cobra.Command
@@ -98,7 +98,7 @@ func (w *watcher) print(s shownStatus) {
 	case w.asJSON:
 		w.err = json.NewEncoder(w.cmd.OutOrStdout()).Encode(shownChange{at, s})
 	case s.Error != "":
-		_, w.err = fmt.Fprintf(w.cmd.OutOrStdout(), "%s  %-22s %s; looking for it\n", at, s.Address, s.Error)
+		_, w.err = fmt.Fprintf(w.cmd.OutOrStdout(), "%s  %-22s %s; retrying\n", at, s.Address, s.Error)
 	default:
 		if _, w.err = fmt.Fprintf(w.cmd.OutOrStdout(), "%s  ", at); w.err == nil {
 			w.err = s.print(w.cmd.OutOrStdout(), false)
@@ -109,7 +109,7 @@ func (w *watcher) print(s shownStatus) {
 	}
 }
 
-// follow watches a node until the context ends, whatever becomes of it.
+// follow watches a node until the context ends, and reconnects whenever it is lost.
 func (w *watcher) follow(ctx context.Context, address string) {
 	const shortest, longest = 250 * time.Millisecond, 4 * time.Second
 	wait, told := shortest, false
@@ -141,7 +141,7 @@ func (w *watcher) watchOnce(ctx context.Context, address string, heard func()) (
 	if err != nil {
 		return err
 	}
-	defer func() { _ = c.Close() }() // what it said was printed
+	defer func() { _ = c.Close() }() // all that it sent was printed
 	for s, err := range c.Watch(ctx, w.group) {
 		if err != nil {
 			return err

@@ -1,4 +1,4 @@
-// The flags that say what one world is like, for those commands that play one.
+// The flags that describe a simulated world.
 
 package cli
 
@@ -17,11 +17,11 @@ import (
 	"github.com/hustings/hustings/simulation/leases"
 )
 
-// worldFlags are what all worlds of a campaign have in common.
+// worldFlags describe all worlds of a campaign.
 type worldFlags struct {
 	kind     string // voting or lease
-	members  []int  // sizes of groups, in turn; none: the seed draws them
-	groups   []int  // how many a node has, in turn; none: the seed draws it
+	members  []int  // sizes of groups, in turn; empty: the seed draws one
+	groups   []int  // how many a node has, in turn; empty: the seed draws it
 	duration time.Duration
 	timing   string // mixed, default or dledger
 	faults   string
@@ -32,22 +32,22 @@ type worldFlags struct {
 	strict   string // on, off or mixed
 	careless string // off, on or overlap
 
-	set      simulation.FaultSet // what faults stands for, where there are votes
-	leaseSet leases.FaultSet     // and where there are leases
+	set      simulation.FaultSet // faults, parsed for elections by votes
+	leaseSet leases.FaultSet     // faults, parsed for elections by a lease
 }
 
 func (f *worldFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.kind, "world", votingWorld, "elections by votes or by leases in a database: `voting` or lease")
-	flags.IntSliceVar(&f.members, "members", nil, "the `sizes` of the groups, in turn; else they are drawn, and with --world lease 3 and 5")
-	flags.IntSliceVar(&f.groups, "groups", nil, "the `numbers` of groups that a node has, in turn; else they are drawn: one in most seeds, and up to 64")
-	flags.DurationVar(&f.duration, "duration", 0, "for how `long` faults strike, in virtual time; 0: 200 detection times, or less where these are long, and a minute with --world lease")
-	flags.StringVar(&f.timing, "timing", mixed, "the intervals: `default`, dledger, or mixed, which is any in every other seed")
-	flags.StringVar(&f.leak, "leak", mixed, "how many heartbeats may be missed: a `number`, or mixed, which is 3 in most seeds and 2 to 100 in others")
-	f.addSwitch(flags, &f.leases, "leases", "leaders hold leases: `on`, off, or mixed, which is every other seed")
-	f.addSwitch(flags, &f.preVote, "pre-vote", "candidates ask whether they would win: `on`, off, or mixed, which is off in every eighth seed")
-	f.addSwitch(flags, &f.ranks, "ranks", "members take turns in standing: `on`, off, or mixed, which is off in every eighth seed")
-	flags.StringVar(&f.faults, "faults", "all", "a `list` of faults and classes of faults, -name without one")
-	flags.StringVar(&f.careless, "careless", simulation.Careful.String(), "engines break their promise, so that there is something to find: `on`, they accept every append, or overlap, they forget what they have accepted")
+	flags.IntSliceVar(&f.members, "members", nil, "the `sizes` of groups, for one seed after another in turn (default: the seed draws them; with --world lease 3,5)")
+	flags.IntSliceVar(&f.groups, "groups", nil, "the `numbers` of groups that a node has, for one seed after another in turn (default: the seed draws them, mostly 1, at most 64)")
+	flags.DurationVar(&f.duration, "duration", 0, "the virtual `time` in which faults strike (default: 200 detection times, or less where these are long; with --world lease a minute)")
+	flags.StringVar(&f.timing, "timing", mixed, "the intervals: `default`, dledger, or mixed: the seed draws them, default in every other seed")
+	flags.StringVar(&f.leak, "leak", mixed, "how many heartbeats may be missed: a `number`, or mixed: 3 in most seeds and 2 to 100 in others")
+	f.addSwitch(flags, &f.leases, "leases", "leaders hold leases: `on`, off, or mixed: on in every other seed")
+	f.addSwitch(flags, &f.preVote, "pre-vote", "candidates ask first whether they would win: `on`, off, or mixed: off in every eighth seed")
+	f.addSwitch(flags, &f.ranks, "ranks", "members take turns in standing: `on`, off, or mixed: off in every eighth seed")
+	flags.StringVar(&f.faults, "faults", "all", "a `list` of faults and classes of faults; -name leaves one out")
+	flags.StringVar(&f.careless, "careless", simulation.Careful.String(), "engines break their promise, so that there is something to find: `on`: they accept every append, or overlap: they forget what they have accepted")
 	flags.Lookup("careless").NoOptDefVal = simulation.CarelessAlways.String()
 }
 
@@ -56,19 +56,19 @@ func (f *worldFlags) addSwitch(flags *pflag.FlagSet, to *string, name, usage str
 	flags.Lookup(name).NoOptDefVal = "on"
 }
 
-// switches are what a flag that turns something on and off may say.
+// switches are the values of a flag that turns something on and off.
 var switches = map[string]simulation.Switch{mixed: simulation.EitherWay, "on": simulation.On, "off": simulation.Off}
 
-// The worlds that there are.
+// The kinds of worlds.
 const (
 	votingWorld = "voting"
 	leaseWorld  = "lease"
-	// By sim --shell alone.
+	// These are played by sim --shell only.
 	shellWorld      = "shell"
 	shellLeaseWorld = "shell of leases"
 )
 
-var errCareless = errors.New("--careless is for --world voting: a lease has no engine")
+var errCareless = errors.New("--careless needs --world voting, because a lease has no engine")
 
 func (f *worldFlags) check() (err error) {
 	switch f.kind {
@@ -111,7 +111,7 @@ func (f *worldFlags) check() (err error) {
 	return nil
 }
 
-// kindOfEngine is what --careless names, or Careful.
+// kindOfEngine returns the kind that --careless names, or Careful.
 func (f *worldFlags) kindOfEngine() simulation.Carelessness {
 	for _, kind := range []simulation.Carelessness{simulation.CarelessAlways, simulation.CarelessOverlap} {
 		if kind.String() == f.careless {
@@ -121,13 +121,13 @@ func (f *worldFlags) kindOfEngine() simulation.Carelessness {
 	return simulation.Careful
 }
 
-// mixed has the seed say what something is.
+// mixed leaves a setting to the seed.
 const mixed = "mixed"
 
-// timings are those that have a name; with the zero timing the seed draws it.
+// timings are the values of --timing; for the zero timing the seed draws one.
 var timings = map[string]elector.Timing{mixed: {}, "default": elector.DefaultTiming(), "dledger": elector.DLedgerTiming()}
 
-// checkLease is check for the world of leases.
+// checkLease is check for elections by a lease.
 func (f *worldFlags) checkLease() (err error) {
 	switch {
 	case f.strict != "on" && f.strict != "off" && f.strict != "mixed":
@@ -135,9 +135,9 @@ func (f *worldFlags) checkLease() (err error) {
 	case f.careless != simulation.Careful.String():
 		return errCareless
 	case len(f.groups) > 0:
-		return fmt.Errorf("--groups is %v, which is for --world voting", f.groups)
+		return fmt.Errorf("--groups is %v, which needs --world voting", f.groups)
 	case f.timing != mixed:
-		return fmt.Errorf("--timing is %q, which is for --world voting", f.timing)
+		return fmt.Errorf("--timing is %q, which needs --world voting", f.timing)
 	}
 	if len(f.members) == 0 {
 		f.members = []int{3, 5}
@@ -148,12 +148,12 @@ func (f *worldFlags) checkLease() (err error) {
 	return nil
 }
 
-// leaseOptions are those that the flags decide, where there are leases.
+// leaseOptions returns the options that the flags decide for elections by a lease.
 func (f *worldFlags) leaseOptions() leases.Options {
 	return leases.Options{Duration: f.duration, Faults: f.leaseSet, Strict: f.strict == "on"}
 }
 
-// settings are the flags as a command line that decides the same.
+// settings returns a command line that decides the same as the flags.
 func (f *worldFlags) settings() string {
 	if f.kind == leaseWorld {
 		return fmt.Sprintf("--world %s --duration %v --faults %v --strict=%s", leaseWorld, f.duration, f.leaseSet, f.strict)
@@ -162,7 +162,7 @@ func (f *worldFlags) settings() string {
 		f.duration, f.timing, f.leak, f.set, f.leases, f.preVote, f.ranks, f.careless)
 }
 
-// replayLease is the command line that plays one run of a lease again.
+// replayLease returns the command line that replays one run of a lease.
 func replayLease(o *leases.Options) string {
 	words := fmt.Sprintf("hustings replay --world %s --seed %d --members %d --duration %v", leaseWorld, o.Seed, o.Candidates, o.Duration)
 	if o.Faults != leases.DefaultFaults() {
@@ -174,7 +174,7 @@ func replayLease(o *leases.Options) string {
 	return words
 }
 
-// list is a list of numbers as a flag has it.
+// list joins numbers as in the value of a flag.
 func list(numbers []int) string {
 	words := make([]string, len(numbers))
 	for i, n := range numbers {
@@ -183,7 +183,7 @@ func list(numbers []int) string {
 	return strings.Join(words, ",")
 }
 
-// turn is the number whose turn it is; 0: it is drawn.
+// turn returns the number whose turn it is, or 0 if the seed draws one.
 func turn(numbers []int, seed uint64) int {
 	if len(numbers) == 0 {
 		return 0
@@ -191,9 +191,9 @@ func turn(numbers []int, seed uint64) int {
 	return numbers[seed%uint64(len(numbers))]
 }
 
-// options are those of a seed, which draws what no flag decides.
+// options returns the options of a seed, which draws everything that no flag decides.
 func (f *worldFlags) options(seed uint64) simulation.Options {
-	leak, _ := strconv.Atoi(f.leak) // 0 for mixed, which is what Draw has for it
+	leak, _ := strconv.Atoi(f.leak) // 0 for mixed, as Draw expects
 	o := simulation.Draw(seed, simulation.Fixed{
 		Members: turn(f.members, seed), Groups: turn(f.groups, seed), Leak: leak, Timing: timings[f.timing], Duration: f.duration,
 		Leases: switches[f.leases], PreVote: switches[f.preVote], Ranks: switches[f.ranks],
@@ -202,7 +202,7 @@ func (f *worldFlags) options(seed uint64) simulation.Options {
 	return o
 }
 
-// replay is the command line that plays one run again: it has the same flags.
+// replay returns the command line that replays one run, with the same flags.
 func (f *worldFlags) replay(o *simulation.Options) string {
 	words := []string{fmt.Sprintf("hustings replay --seed %d", o.Seed)}
 	if len(f.members) > 0 {
@@ -233,10 +233,10 @@ func (f *worldFlags) replay(o *simulation.Options) string {
 	return strings.Join(words, " ")
 }
 
-// branchFlag collects branches, as "time:seed".
+// branchFlag collects branches, each written as "time:seed".
 type branchFlag []simulation.Branch
 
-// String, Set and Type make it a flag.
+// String returns nothing, because there is no default.
 func (f *branchFlag) String() string { return "" }
 
 // Set reads one branch.
@@ -251,5 +251,5 @@ func (f *branchFlag) Set(text string) error {
 	return nil
 }
 
-// Type names what it is.
+// Type names the value in help texts.
 func (f *branchFlag) Type() string { return "time:seed" }

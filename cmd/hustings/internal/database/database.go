@@ -8,39 +8,39 @@ import (
 	"github.com/hustings/hustings/lease"
 )
 
-// Store is one that can list its leases.
+// Store is a store of leases that can list them.
 type Store interface {
 	lease.Store
 	lease.Lister
 }
 
-// Database is an open one. Nothing has been asked of it yet, for it may be
-// unreachable; Prepare comes before anything else.
+// Database is a client of a database, which may be unreachable: Open does not connect.
+// Call Prepare before anything else.
 type Database struct {
-	// Name names it in messages: its URL without password and options.
+	// Name is its URL without password and options, for messages.
 	Name  string
 	Store Store
-	// Waker tells candidates of released leases; nil: they find out by themselves.
+	// Waker wakes candidates when a lease is released; nil: they find out by polling.
 	Waker lease.Waker
 
 	prepare func(context.Context) error
 	close   func() error
 }
 
-// Use is what a database is opened for.
+// Use says for whom a database is opened.
 type Use uint8
 
 const (
-	// ForCandidates: the table of the leases is made if it is missing.
+	// ForCandidates makes the table of leases if it is missing.
 	ForCandidates Use = iota + 1
-	// ForOperators: nothing is made that is not there.
+	// ForOperators makes nothing.
 	ForOperators
 )
 
 // Forms are the URLs that Open knows.
 const Forms = "postgres://, mysql://, sqlite:PATH, etcd:// or redis://"
 
-// Open makes the client of a database. Its errors do not tell the password.
+// Open makes the client of a database. Its errors do not contain the password.
 func Open(text string, use Use) (*Database, error) {
 	a, err := parse(text)
 	if err != nil {
@@ -51,7 +51,7 @@ func Open(text string, use Use) (*Database, error) {
 		"sqlite": openSQLite, "etcd": openEtcd, "redis": openRedis, "rediss": openRedis,
 	}[a.scheme]
 	if !known {
-		return nil, fmt.Errorf("leases are kept in no %q: want %s", a.scheme, Forms)
+		return nil, fmt.Errorf("no database for leases is called %q: want %s", a.scheme, Forms)
 	}
 	db, err := open(a, use)
 	if err != nil {
@@ -61,14 +61,14 @@ func Open(text string, use Use) (*Database, error) {
 	return db, nil
 }
 
-// UnfitError is that of a database that must not keep leases in the way it is set up.
+// UnfitError says that a database must not keep leases with its present configuration.
 type UnfitError struct{ Err error }
 
 func (e UnfitError) Error() string { return e.Err.Error() }
 func (e UnfitError) Unwrap() error { return e.Err }
 
-// Prepare makes what is missing. If it fails it can be called again, unless the error is an
-// UnfitError: then somebody has to change the database first.
+// Prepare connects, and makes the table if it is missing. After an error it can be called
+// again, unless the error is an UnfitError, which only a change of the database can remove.
 func (d *Database) Prepare(ctx context.Context) error {
 	if d.prepare == nil {
 		return nil

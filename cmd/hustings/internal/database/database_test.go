@@ -33,7 +33,7 @@ func TestADatabaseIsNamedWithoutItsPassword(t *testing.T) {
 	}
 }
 
-// Whatever is wrong with a URL, what is said of it does not hold the password.
+// No error about a wrong URL contains the password.
 func TestAWrongURLKeepsItsPassword(t *testing.T) {
 	for url, says := range map[string]string{
 		"":                            "not the URL of a database",
@@ -52,7 +52,7 @@ func TestAWrongURLKeepsItsPassword(t *testing.T) {
 		"mysql://u:[::s3cret]":        "not the URL of a database",
 		"redis://u:s3cret@h/x":        "redis://u@h/x: ",
 		"mysql://u:s3cret@h/x?tls=no": "mysql://u@h/x: ",
-		"oracle://u:s3cret@h/app":     `no "oracle"`,
+		"oracle://u:s3cret@h/app":     `is called "oracle"`,
 		"sqlite:":                     "names no file",
 	} {
 		_, err := database.Open(url, database.ForCandidates)
@@ -62,7 +62,7 @@ func TestAWrongURLKeepsItsPassword(t *testing.T) {
 	}
 }
 
-// An operator who looks makes nothing.
+// An operator's commands make no database file.
 func TestOperatorsMakeNoDatabase(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.db")
 	look := func(use database.Use) error {

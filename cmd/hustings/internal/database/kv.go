@@ -26,7 +26,7 @@ const (
 	wakes  = "hustings/released/"
 )
 
-// etcd is there once it has been prepared: its client logs in when it is made.
+// etcd has a client only after prepare, because the client logs in when it is made.
 type etcd struct {
 	*etcdkv.KV
 	config clientv3.Config
@@ -42,7 +42,7 @@ func openEtcd(a address, _ Use) (*Database, error) {
 	}
 	e := &etcd{config: clientv3.Config{
 		Endpoints: strings.Split(a.hosts, ","), Username: a.user, Password: a.password,
-		DialTimeout: loginTimeout, Logger: zap.NewNop(), // errors are returned, too
+		DialTimeout: loginTimeout, Logger: zap.NewNop(), // because errors are returned as well
 	}}
 	d, err := underKeys(e, e.close)
 	if err == nil {
@@ -51,7 +51,7 @@ func openEtcd(a address, _ Use) (*Database, error) {
 	return d, err
 }
 
-// loginTimeout is how long it may take to log in.
+// loginTimeout bounds a login.
 const loginTimeout = 2 * time.Second
 
 func (e *etcd) prepare(context.Context) error {
@@ -78,9 +78,9 @@ func openRedis(a address, use Use) (*Database, error) {
 	if err != nil {
 		return nil, err
 	}
-	options.MaxRetries = -1 // a step that may have been taken is not taken again unseen
+	options.MaxRetries = -1 // because a command that was perhaps executed must not be repeated silently
 	options.ContextTimeoutEnabled = true
-	logging.Disable() // errors are returned, too
+	logging.Disable() // because errors are returned as well
 	client := redis.NewClient(options)
 	keys := rediskv.New(client, wakes)
 	d, err := underKeys(keys, client.Close)
@@ -90,7 +90,7 @@ func openRedis(a address, use Use) (*Database, error) {
 	return d, err
 }
 
-// unfit marks the error of a Redis that evicts keys.
+// unfit marks the error of a Redis that can evict keys.
 func unfit(err error) error {
 	if _, evicts := errors.AsType[*rediskv.EvictionError](err); evicts {
 		return UnfitError{err}
@@ -98,7 +98,7 @@ func unfit(err error) error {
 	return err
 }
 
-// adapter is what connects package kv to a store.
+// adapter connects package kv to a store.
 type adapter interface {
 	kv.KV
 	lease.Waker

@@ -1,4 +1,4 @@
-// Why a database could not do something, for people.
+// Errors of databases, for people.
 
 package database
 
@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Reason is what an error says, on one line, and nothing twice: those of drivers have
-// several, one for every address that was tried.
+// Reason returns an error's text on one line, without repetitions: drivers return several
+// lines, one for every address that they tried.
 func Reason(err error) string {
 	switch {
 	case missing(err):

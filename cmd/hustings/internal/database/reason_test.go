@@ -14,8 +14,8 @@ import (
 	"github.com/hustings/hustings/cmd/hustings/internal/database"
 )
 
-// People are told on one line, and in words of theirs where it is known what they can do.
-func TestReasonsAreForPeople(t *testing.T) {
+// A reason is on one line, and in plain words if people can do something about it.
+func TestReasonsArePlainAndOnOneLine(t *testing.T) {
 	const noTable = "there is no table of leases; the first node that serves makes it"
 	for want, errs := range map[string][]error{
 		noTable: {
@@ -36,13 +36,13 @@ func TestReasonsAreForPeople(t *testing.T) {
 	}
 }
 
-// What a URL asks for that is not done is refused by its name, and its value is not told.
+// Unknown parameters of a URL are refused by name, without their values.
 func TestParametersThatAreNotKnownAreRefused(t *testing.T) {
 	for url, says := range map[string]string{
 		"sqlite:x.db?mode=s3cret&cache=s3cret": `parameters that are not known: "mode", "cache"; sqlite: takes none`,
 		"etcd://h?timeout=s3cret":              `parameters that are not known: "timeout"; etcd: takes none`,
 		"etcd://h/leases":                      `the path "leases"; etcd: takes none`,
-		"mysql://h/app?autocommit=0":           `"autocommit"; every statement commits by itself here`,
+		"mysql://h/app?autocommit=0":           `"autocommit", which cannot be set: here every statement commits by itself`,
 	} {
 		_, err := database.Open(url, database.ForOperators)
 		require.ErrorContains(t, err, says, url)
@@ -50,7 +50,7 @@ func TestParametersThatAreNotKnownAreRefused(t *testing.T) {
 	}
 }
 
-// Operators make nothing, and what was never asked can be closed.
+// A database that was never used can be closed, and operators' Prepare makes nothing.
 func TestADatabaseThatWasNeverPreparedIsClosed(t *testing.T) {
 	for _, url := range []string{"etcd://127.0.0.1:1", "redis://127.0.0.1:1", "postgres://127.0.0.1:1/app", "mysql://127.0.0.1:1/app"} {
 		db, err := database.Open(url, database.ForOperators)

@@ -1,4 +1,4 @@
-// Databases that speak SQL.
+// SQL databases.
 
 package database
 
@@ -23,7 +23,7 @@ import (
 func openPostgres(a address, use Use) (*Database, error) {
 	config, err := pgx.ParseConfig(a.text)
 	if err != nil {
-		return nil, errors.New("PostgreSQL's driver does not understand the URL") // the error may hold parts of it
+		return nil, errors.New("PostgreSQL's driver does not understand the URL") // its own error may contain the password
 	}
 	waker, err := pgxwake.New(config, "")
 	if err != nil {
@@ -38,14 +38,14 @@ func openMySQL(a address, use Use) (*Database, error) {
 		return nil, err
 	}
 	if _, given := config.Params["autocommit"]; given {
-		return nil, errors.New("the URL has the parameter \"autocommit\"; every statement commits by itself here")
+		return nil, errors.New("the URL has the parameter \"autocommit\", which cannot be set: here every statement commits by itself")
 	}
 	config.Net, config.Addr, config.DBName = "tcp", a.hosts, a.path
 	if !strings.Contains(config.Addr, ":") {
 		config.Addr += ":3306"
 	}
 	config.User, config.Passwd = a.user, a.password
-	config.Logger = new(mysql.NopLogger) // errors are returned, too
+	config.Logger = new(mysql.NopLogger) // because errors are returned as well
 	connector, err := mysql.NewConnector(config)
 	if err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func openMySQL(a address, use Use) (*Database, error) {
 	return inTable(sql.OpenDB(connector), sqllease.MySQL, nil, use)
 }
 
-// openSQLite has writers that meet wait for one another.
+// openSQLite sets a busy timeout, so that concurrent writers wait for each other.
 func openSQLite(a address, use Use) (*Database, error) {
 	if err := a.parameterless(); err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func openSQLite(a address, use Use) (*Database, error) {
 	return inTable(db, sqllease.SQLite, nil, use)
 }
 
-// missing says whether an error is that the table of the leases is not there.
+// missing reports whether an error says that there is no table of leases.
 func missing(err error) bool {
 	var ofPostgres *pgconn.PgError
 	var ofMySQL *mysql.MySQLError
@@ -84,7 +84,7 @@ func missing(err error) bool {
 	case errors.As(err, &ofMySQL):
 		return ofMySQL.Number == 1146
 	}
-	return strings.Contains(err.Error(), "no such table") // SQLite's has no number of its own
+	return strings.Contains(err.Error(), "no such table") // SQLite has no code of its own for this
 }
 
 func inTable(db *sql.DB, dialect sqllease.Dialect, waker lease.Waker, use Use) (*Database, error) {

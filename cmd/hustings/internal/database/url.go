@@ -1,4 +1,4 @@
-// The URL of a database, and how it is named without its password.
+// The URL of a database, with and without its password.
 
 package database
 
@@ -12,20 +12,20 @@ import (
 
 // address is a URL in its parts. Unlike those of net/url it may name several hosts.
 type address struct {
-	text                                string // all of it
+	text                                string // the whole URL
 	scheme, user, password, hosts, path string
 	query                               string
 }
 
-// form is strict about what a password may hold, so that no part of one that is not
-// escaped is taken for a host or a path, which messages name; and about ports, so that a
-// user with a password who are followed by no host are not taken for one.
+// form allows a password only escaped special characters, so that no part of one is taken
+// for the host or the path, which are printed. It allows only digits in a port, so that
+// user:password without a host is not taken for host:port.
 var form = regexp.MustCompile(`^([a-z]+)://(?:([^:/?#@]*)(?::([^:/?#@]*))?@)?(` + host + `(?:,` + host + `)*)(?:/([^?#@]*))?(?:\?([^#@]*))?$`)
 
 const host = `(?:[A-Za-z0-9._-]*|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?`
 
-// parse takes a URL apart. Its errors tell nothing of it but the scheme, for the
-// password may be anywhere in one that is wrong.
+// parse takes a URL apart. Its errors contain only the scheme, because the password may be
+// anywhere in a malformed URL.
 func parse(text string) (address, error) {
 	if path, found := strings.CutPrefix(text, "sqlite:"); found {
 		path = strings.TrimPrefix(path, "//")
@@ -37,7 +37,7 @@ func parse(text string) (address, error) {
 	}
 	part := form.FindStringSubmatch(text)
 	if part == nil {
-		return address{}, fmt.Errorf("not the URL of a database (it begins with %q): want %s, as in postgres://user:password@host:5432/name; what is special in a password is written %%40 for @, and so on", beginning(text), Forms)
+		return address{}, fmt.Errorf("not the URL of a database (it begins with %q): want %s, as in postgres://user:password@host:5432/name; special characters in a password are escaped, @ as %%40", beginning(text), Forms)
 	}
 	a := address{text: text, scheme: part[1], hosts: part[4], path: part[5], query: part[6]}
 	for _, field := range []struct {
@@ -52,9 +52,8 @@ func parse(text string) (address, error) {
 	return a, nil
 }
 
-// parameterless is an error for an address with parameters: what is not known is not
-// passed over, for it may be what makes the connection a safe one. Only the names are
-// told.
+// parameterless refuses an address with parameters, because one that is ignored could have
+// been the one that secures the connection. The error contains only their names.
 func (a address) parameterless() error {
 	if a.query == "" {
 		return nil
@@ -67,7 +66,7 @@ func (a address) parameterless() error {
 	return fmt.Errorf("the URL has parameters that are not known: %s; %s: takes none", strings.Join(names, ", "), a.scheme)
 }
 
-// beginning is as much of a text as can hold no password.
+// beginning returns the part of a text that cannot contain a password.
 func beginning(text string) string {
 	scheme, _, found := strings.Cut(text, ":")
 	if !found {
@@ -76,7 +75,7 @@ func beginning(text string) string {
 	return scheme + ":"
 }
 
-// name is the URL without password and options.
+// name returns the URL without password and options.
 func (a address) name() string {
 	switch {
 	case a.scheme == "sqlite":

@@ -1,8 +1,8 @@
-// Whom this node has ever had a message of. A node that has lost its store cannot
-// know that it has voted; but those who counted its vote had a message of it. So each
-// node keeps, beside its store, who they were, and says so when it is asked
-// (founding.go). The first message of a peer is taken in only when it is noted on
-// disk: a vote that counted cannot be forgotten by a crash.
+// The peers from which this node has ever had a message. A node that has lost its store
+// cannot know that it has voted, but a candidate that counted its vote had a message from
+// it. So each node records these peers beside its store, and other nodes ask for them
+// (founding.go). The first message of a peer is taken in only after the peer is recorded on
+// disk, so that no crash makes this node forget a peer whose vote it counted.
 
 package node
 
@@ -27,17 +27,17 @@ import (
 type acquaintances struct {
 	disk  memberstate.Disk
 	path  string
-	group string // whose messages are noted; others are nobody's
+	group string // the only group whose messages are recorded
 	log   *slog.Logger
 
 	mu       sync.RWMutex
-	everyone bool                // it was not noted from the start: anyone may have been heard
+	everyone bool                // any peer may have been heard, because the record did not begin with the store
 	heard    map[string][]string // by group
-	failed   time.Time           // when the disk last did
+	failed   time.Time           // of the disk's last error
 }
 
-// acquaintancesOf are those of a node. Without a file a node that has a store may
-// have heard anyone, and one without has heard nobody.
+// acquaintancesOf reads the acquaintances of a node. If there is no file, a node with a
+// store may have heard any peer, and a node without one has heard none.
 func acquaintancesOf(disk memberstate.Disk, config Config, hasStore bool, log *slog.Logger) (*acquaintances, error) {
 	a := &acquaintances{
 		disk: disk, path: filepath.Join(config.Data, config.Node+".peers"), group: config.Group, log: log, heard: make(map[string][]string),
@@ -47,7 +47,7 @@ func acquaintancesOf(disk memberstate.Disk, config Config, hasStore bool, log *s
 		a.everyone, err = hasStore, nil
 	}
 	if err != nil {
-		err = fmt.Errorf("%s: the peers that were heard cannot be read: %w", a.path, err)
+		err = fmt.Errorf("%s: cannot read the peers that this node has heard from: %w", a.path, err)
 	}
 	return a, err
 }
@@ -65,23 +65,23 @@ func (a *acquaintances) read() (err error) {
 	return json.NewDecoder(io.NewSectionReader(f, 0, size)).Decode(&a.heard)
 }
 
-// begin writes the file before there is a store. What an earlier life of this node
-// has heard stays true.
+// begin writes the file before there is a store. It keeps the peers that an earlier life of
+// this node has heard.
 func (a *acquaintances) begin() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.write()
 }
 
-// know says whether a peer was heard in a group, or may have been.
+// know reports whether a peer was heard in a group, or may have been.
 func (a *acquaintances) know(peer, group string) bool {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
 	return a.everyone || slices.Contains(a.heard[group], peer)
 }
 
-// note remembers that a peer was heard, and says whether that is durable. After an
-// error of the disk it tries again now and then.
+// note records that a peer was heard, and reports whether that is durable. After an error of
+// the disk it tries again at intervals.
 func (a *acquaintances) note(peer, group string) bool {
 	if group != a.group || a.know(peer, group) {
 		return true
@@ -95,7 +95,7 @@ func (a *acquaintances) note(peer, group string) bool {
 	a.heard[group] = append(slices.Clone(before), peer)
 	if err := a.write(); err != nil {
 		a.heard[group], a.failed = before, time.Now()
-		a.log.Error("a peer is not listened to, because it cannot be noted on disk that it was heard", "peer", peer, "group", group, "error", err)
+		a.log.Error("the messages of a peer are dropped, because this node cannot record on disk that it has heard from it", "peer", peer, "group", group, "error", err)
 		return false
 	}
 	return true
@@ -103,9 +103,9 @@ func (a *acquaintances) note(peer, group string) bool {
 
 // write replaces the file, durably. The caller holds mu.
 func (a *acquaintances) write() error {
-	text, _ := json.Marshal(a.heard) // there is nothing in it that could fail
+	text, _ := json.Marshal(a.heard) // strings cannot fail
 	aside := a.path + ".new"
-	_ = a.disk.Remove(aside) // what an earlier attempt may have left: if that stays, Create says so
+	_ = a.disk.Remove(aside) // a leftover of an earlier attempt; if it stays, Create fails
 	f, err := a.disk.Create(aside)
 	if err != nil {
 		return err
@@ -127,7 +127,7 @@ func (a *acquaintances) write() error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// introducing is a transport that notes whom it hears.
+// introducing is a transport that records from which peers it has messages.
 type introducing struct {
 	rpc.Transport
 	met *acquaintances
@@ -142,8 +142,8 @@ type introduced struct {
 	met *acquaintances
 }
 
-// Receive passes on what comes from those that are noted. A message that is dropped
-// is one that the network has lost.
+// Receive passes on a batch once its senders are recorded. Otherwise it drops the batch,
+// as if the network had lost it.
 func (h introduced) Receive(batch []rpc.Message) {
 	for i := range batch {
 		if !h.met.note(batch[i].From, batch[i].Group) {

@@ -19,7 +19,7 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// heard counts what gets through to a node.
+// heard counts the messages that get through to a node.
 type heard struct {
 	rpc.Handler
 	count int
@@ -27,7 +27,7 @@ type heard struct {
 
 func (h *heard) Receive(batch []rpc.Message) { h.count += len(batch) }
 
-// full is a disk on which nothing can be made while it is full.
+// full is a disk on which no file can be made while it is full.
 type full struct {
 	memberstate.Disk
 	full bool
@@ -40,8 +40,8 @@ func (d *full) Create(name string) (memberstate.File, error) {
 	return d.Disk.Create(name)
 }
 
-// Nothing of a peer is heard before it is durable that it was.
-func TestAPeerIsNotedBeforeItIsHeard(t *testing.T) {
+// No message of a peer is taken in before the record that it was heard is durable.
+func TestAPeerIsRecordedBeforeItsMessagesAreTakenIn(t *testing.T) {
 	var log strings.Builder
 	disk := &full{Disk: new(crashdisk.Disk)}
 	config := Config{Node: "n0", Group: "orders"}
@@ -59,7 +59,7 @@ func TestAPeerIsNotedBeforeItIsHeard(t *testing.T) {
 	handler.Receive([]rpc.Message{{From: "n1", Group: "orders"}})
 	assert.Zero(t, got.count)
 	assert.False(t, met.know("n1", "orders"))
-	assert.Equal(t, 1, strings.Count(log.String(), "no space left"), "it is not told for every message")
+	assert.Equal(t, 1, strings.Count(log.String(), "no space left"), "it is not logged for every message")
 
 	disk.full = false
 	met = open(true)
@@ -74,7 +74,7 @@ func TestAPeerIsNotedBeforeItIsHeard(t *testing.T) {
 	assert.False(t, met.know("n2", "users"), "this node has no such group")
 }
 
-// durably is a handler that looks, while it is called, at what a crash would leave.
+// durably is a handler that checks, while it is called, what a crash would leave.
 type durably struct {
 	rpc.Handler
 	t    *testing.T
@@ -89,14 +89,14 @@ func (d durably) Receive(batch []rpc.Message) {
 		for i := range batch {
 			assert.True(d.t, met.know(batch[i].From, "orders"), "it is noted that %s was heard", batch[i].From)
 		}
-		assert.False(d.t, met.everyone, "the memory is there")
+		assert.False(d.t, met.everyone, "the record is there")
 		states++
 	}
 	assert.Positive(d.t, states)
 }
 
-// No crash loses whom a node has heard: neither the first peer, nor one that comes later.
-func TestWhomANodeHasHeardSurvivesACrash(t *testing.T) {
+// No crash loses a peer that a node has heard, neither the first one nor a later one.
+func TestTheRecordOfPeersSurvivesACrash(t *testing.T) {
 	disk := new(crashdisk.Disk)
 	met, err := acquaintancesOf(disk, Config{Node: "n0", Group: "orders"}, false, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
@@ -207,7 +207,7 @@ func TestPeersAreNotedWhileOthersAsk(t *testing.T) {
 	}
 }
 
-func TestAMemoryThatIsNoneIsAnError(t *testing.T) {
+func TestAnUnreadableRecordOfPeersIsAnError(t *testing.T) {
 	disk := new(crashdisk.Disk)
 	f, err := disk.Create("n0.peers")
 	require.NoError(t, err)
@@ -215,5 +215,5 @@ func TestAMemoryThatIsNoneIsAnError(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, f.Close())
 	_, err = acquaintancesOf(disk, Config{Node: "n0", Group: "orders"}, true, slog.New(slog.DiscardHandler))
-	assert.ErrorContains(t, err, "n0.peers: the peers that were heard cannot be read")
+	assert.ErrorContains(t, err, "n0.peers: cannot read the peers that this node has heard from")
 }

@@ -1,5 +1,5 @@
-// A control group for the program (version 2), where this node may make one: the kernel
-// kills all that is in it at one instant, whoever has started it, and whomever it runs as.
+// A control group (version 2) for the program, if this node may make one. The kernel kills
+// all processes in it at one instant, whatever their parents and users.
 
 package node
 
@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// cgroup is the directory of a control group; empty: there is none.
+// cgroup is the directory of a control group; empty: none.
 type cgroup string
 
-// newCgroup makes one below that of this process. Where that is not allowed, or the kernel
-// has no version 2 or is older than cgroup.kill (Linux 5.14), there is none.
+// newCgroup makes a control group below that of this process. It returns none if that is not
+// allowed, or the kernel has no version 2 or no cgroup.kill (before Linux 5.14).
 func newCgroup() cgroup {
 	own := ownCgroup()
 	if own == "" {
@@ -34,10 +34,9 @@ func newCgroup() cgroup {
 	return c
 }
 
-// ownCgroup is the directory of the control group that this process is in; empty: it is
-// not to be found.
+// ownCgroup returns the directory of this process's control group; empty if it is not found.
 func ownCgroup() string {
-	groups, _ := os.ReadFile("/proc/self/cgroup") // what cannot be read names none
+	groups, _ := os.ReadFile("/proc/self/cgroup") // no group is found in a file that cannot be read
 	path := ""
 	for line := range strings.Lines(string(groups)) {
 		if rest, ok := strings.CutPrefix(line, "0::"); ok {
@@ -59,7 +58,7 @@ func ownCgroup() string {
 	return ""
 }
 
-// open opens it, to have a process start in it; nil: there is none.
+// open opens the group so that a process can be started in it; nil if there is none.
 func (c cgroup) open() *os.File {
 	if c == "" {
 		return nil
@@ -71,15 +70,15 @@ func (c cgroup) open() *os.File {
 	return dir
 }
 
-// kill kills all that is in it. Where it cannot, they are found one by one.
+// kill kills all processes in the group. If it cannot, the watchdogs find them one by one.
 func (c cgroup) kill() {
 	if c != "" {
 		_ = os.WriteFile(filepath.Join(string(c), "cgroup.kill"), []byte("1"), 0)
 	}
 }
 
-// remove removes it when what was in it has ended, for which it waits a little. It stays if
-// somebody has made another one below it.
+// remove removes the group once its processes have ended, for which it waits up to a second.
+// The group stays if another one was made below it.
 func (c cgroup) remove() {
 	const attempts = 1000
 	for range attempts {

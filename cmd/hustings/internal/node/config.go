@@ -26,10 +26,10 @@ import (
 
 // Config describes a node. It can be read from a YAML file.
 type Config struct {
-	// File is the one that it was read from; empty: none.
+	// File is the file that it was read from; empty: none.
 	File string `yaml:"-"`
 
-	// Node is the id of this node, Group the one that it takes part in.
+	// Node is the id of this node, Group the name of its group.
 	Node  string `yaml:"node"`
 	Group string `yaml:"group"`
 	// Members lists all nodes, this one included.
@@ -38,11 +38,11 @@ type Config struct {
 	Listen string `yaml:"listen"`
 	// Data is the directory of the store.
 	Data string `yaml:"data"`
-	// New says that this node has never run before. It is no key of the file: a
-	// file stays, and a node is new once.
+	// New says that this node has never run before. The file has no key for it, because
+	// the file stays and a node is new only once.
 	New bool `yaml:"-"`
-	// NewIfMissing has the store made if there is none, and no other voter has ever
-	// heard of this node. It is no key of the file either.
+	// NewIfMissing makes the store if there is none and no other voter has ever heard
+	// from this node. The file has no key for it either.
 	NewIfMissing bool `yaml:"-"`
 	// TLS names the files of the certificates; none: no TLS.
 	TLS          *Files `yaml:"tls"`
@@ -56,14 +56,14 @@ type Config struct {
 	// Exec is a shell command that runs while this node leads.
 	Exec string `yaml:"exec"`
 
-	// Lease is the URL of a database that keeps leases; empty: the node votes. With
-	// one, of the fields above it Node, HTTP and Exec have a meaning, and these.
+	// Lease is the URL of a database that keeps leases; empty: the node votes. With a
+	// Lease, only Node, HTTP, Exec and the fields below have a meaning.
 	Lease string `yaml:"lease"`
-	// Name is that of the lease.
+	// Name is the name of the lease.
 	Name string `yaml:"name"`
 	// TTL is how long the lease lasts; 0: as lease.DefaultTiming says.
 	TTL time.Duration `yaml:"ttl"`
-	// Strict has nothing depend on the database's clock.
+	// Strict makes safety independent of the database's clock.
 	Strict bool `yaml:"strict"`
 }
 
@@ -81,8 +81,8 @@ type Files struct {
 	Key  string `yaml:"key"`
 }
 
-// ReadConfig reads a YAML file. What it does not know is an error, so that a typing
-// mistake is not a default.
+// ReadConfig reads a YAML file. An unknown key is an error, so that a misspelt key does not
+// silently leave a default in place.
 func ReadConfig(name string) (Config, error) {
 	c := Config{File: name}
 	text, err := os.ReadFile(name)
@@ -97,7 +97,7 @@ func ReadConfig(name string) (Config, error) {
 	return c, nil
 }
 
-// inFile says in words of the file what the decoder says in those of Go.
+// inFile replaces the names of Go types in the decoder's errors by words for users.
 func inFile(err error) error {
 	bad, is := errors.AsType[*yaml.TypeError](err)
 	if !is {
@@ -108,7 +108,7 @@ func inFile(err error) error {
 		text = unknownKey.ReplaceAllString(text, `there is no key "$1"`)
 		text = wrongType.ReplaceAllStringFunc(text, func(found string) string {
 			parts := wrongType.FindStringSubmatch(found)
-			return cmp.Or(parts[1], "what stands there") + " is not " + cmp.Or(kinds[parts[2]], "what is wanted there")
+			return cmp.Or(parts[1], "the value") + " is not " + cmp.Or(kinds[parts[2]], "of the right kind")
 		})
 		problems = append(problems, errors.New(text))
 	}
@@ -127,17 +127,17 @@ var (
 	}
 )
 
-// A ConfigError is one in a Config, and none that the node met when it ran.
+// A ConfigError is about a Config, not about an event while the node ran.
 type ConfigError struct{ error }
 
-// Error says on one line all that is wrong.
+// Error lists all problems on one line.
 func (e ConfigError) Error() string { return oneLine(e.error) }
 
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
 func (e ConfigError) Unwrap() error { return e.error }
 
-// check finds what the packages below cannot, and fills in what follows.
+// check finds the problems that the packages below cannot, and fills in defaults.
 func (c *Config) check() error {
 	var problems []error
 	bad := func(field, format string, args ...any) {
@@ -151,7 +151,7 @@ func (c *Config) check() error {
 	}
 	if c.Lease != "" {
 		if c.Name == "" {
-			bad("name", "is not given: which lease?")
+			bad("name", "is not given")
 		}
 		for _, field := range c.ofVoters() {
 			bad(field, "has no meaning with a lease in a database")
@@ -171,7 +171,7 @@ func (c *Config) check() error {
 		bad("group", "is not given")
 	}
 	if c.Data == "" {
-		bad("data", "is not given: the votes must be kept somewhere")
+		bad("data", "is not given, and the node must store its votes")
 	}
 	self := slices.IndexFunc(c.Members, func(m Member) bool { return m.ID == c.Node })
 	if self < 0 {
@@ -180,7 +180,7 @@ func (c *Config) check() error {
 		c.Listen = c.Members[self].Address
 	}
 	if c.NewIfMissing && len(c.othersThatVote()) == 0 {
-		bad("new", "is if-missing, but there is no other voter that could tell whether this node is new")
+		bad("new", "is if-missing, but there is no other voter that could say whether this node is new")
 	}
 	if _, err := c.timing(); err != nil {
 		problems = append(problems, err)
@@ -188,7 +188,7 @@ func (c *Config) check() error {
 	return errors.Join(problems...)
 }
 
-// written is a field as who configured the node has written it, or could have.
+// written names a field by its flag, and by its key if there is a file.
 func (c *Config) written(field string) string {
 	flag := "--" + strings.ReplaceAll(field, "_", "-")
 	if c.File == "" {
@@ -197,7 +197,7 @@ func (c *Config) written(field string) string {
 	return fmt.Sprintf("%s (or %s in %s)", flag, field, c.File)
 }
 
-// ofVoters are the fields that were given and are for those who vote.
+// ofVoters lists the given fields that only have a meaning for voting.
 func (c *Config) ofVoters() []string {
 	return given([]field{
 		{"group", c.Group != ""},
@@ -214,7 +214,7 @@ func (c *Config) ofVoters() []string {
 	})
 }
 
-// ofContenders are those that were given and are for those who contend for a lease.
+// ofContenders lists the given fields that only have a meaning with a lease.
 func (c *Config) ofContenders() []string {
 	return given([]field{{"name", c.Name != ""}, {"ttl", c.TTL != 0}, {"strict", c.Strict}})
 }
@@ -251,7 +251,7 @@ func (c *Config) members() []memberstate.Member {
 	return list
 }
 
-// peers has the addresses of the others.
+// peers returns the addresses of the other members.
 func (c *Config) peers() map[string]string {
 	peers := make(map[string]string)
 	for _, m := range c.Members {
@@ -262,7 +262,7 @@ func (c *Config) peers() map[string]string {
 	return peers
 }
 
-// reachable refuses to listen where strangers could speak.
+// reachable refuses to listen without TLS where strangers could connect.
 func (c *Config) reachable(at net.Addr) error {
 	if tcp, is := at.(*net.TCPAddr); c.TLS != nil || c.TrustNetwork || !is || tcp.IP.IsLoopback() {
 		return nil
@@ -271,7 +271,7 @@ func (c *Config) reachable(at net.Addr) error {
 		"Give --tls, or --trust-network if only members can reach it", at)}
 }
 
-// othersThatVote are the voters but this node.
+// othersThatVote returns the other voters.
 func (c *Config) othersThatVote() (ids []string) {
 	for _, m := range c.Members {
 		if m.ID != c.Node && !m.Observer {
@@ -299,7 +299,7 @@ func (c *Config) tls() *grpcrpc.TLS {
 	return &grpcrpc.TLS{CA: c.TLS.CA, Cert: c.TLS.Cert, Key: c.TLS.Key}
 }
 
-// inFlags names the flags that have what an elector complains of, if they are to blame.
+// inFlags rewrites an elector's errors about its configuration in terms of the flags.
 func (c *Config) inFlags(err error) error {
 	flags := map[string]string{"Name": "name", "Self": "node", "Group": "group", "Members": "members", "Preferred": "preferred"}
 	all := []error{err}

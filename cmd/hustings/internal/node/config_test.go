@@ -24,24 +24,24 @@ func voter() Config {
 
 func contender() Config { return Config{Node: "n0", Lease: "sqlite:x.db", Name: "jobs"} }
 
-// What is wrong with a configuration is told by the name of the field, all of it at once.
-func TestWhatIsWrongWithAConfiguration(t *testing.T) {
+// All problems of a configuration are reported at once, each with the name of its flag.
+func TestProblemsOfAConfigurationAreNamedByTheirFlags(t *testing.T) {
 	for want, wrong := range map[string]func(c *Config){
 		"--node is not given":  func(c *Config) { c.Node, c.Members[0].ID = "", "" },
 		"--group is not given": func(c *Config) { c.Group = "" },
-		"--data is not given: the votes must be kept somewhere":  func(c *Config) { c.Data = "" },
+		"--data is not given, and the node must store its votes": func(c *Config) { c.Data = "" },
 		`--members do not include node "n9"`:                     func(c *Config) { c.Node = "n9" },
 		`--timing is "slow", want "default" or "dledger"`:        func(c *Config) { c.Timing = "slow" },
 		"--name has a meaning only with a lease in a database":   func(c *Config) { c.Name = "jobs" },
 		"--ttl has a meaning only with a lease in a database":    func(c *Config) { c.TTL = time.Second },
 		"--strict has a meaning only with a lease in a database": func(c *Config) { c.Strict = true },
-		"--new is if-missing, but there is no other voter that could tell whether this node is new": func(c *Config) {
+		"--new is if-missing, but there is no other voter that could say whether this node is new": func(c *Config) {
 			c.NewIfMissing, c.Members[1].Observer = true, true
 		},
 		`--node is "../n0", which cannot be the name of a file: the node's store is named after it`: func(c *Config) {
 			c.Node, c.Members[0].ID = "../n0", "../n0"
 		},
-		"--group is not given\n--data is not given: the votes must be kept somewhere": func(c *Config) { c.Group, c.Data = "", "" },
+		"--group is not given\n--data is not given, and the node must store its votes": func(c *Config) { c.Group, c.Data = "", "" },
 	} {
 		c := voter()
 		wrong(&c)
@@ -49,7 +49,7 @@ func TestWhatIsWrongWithAConfiguration(t *testing.T) {
 	}
 	for want, wrong := range map[string]func(c *Config){
 		"--node is not given":                                       func(c *Config) { c.Node = "" },
-		"--name is not given: which lease?":                         func(c *Config) { c.Name = "" },
+		"--name is not given":                                       func(c *Config) { c.Name = "" },
 		"--group has no meaning with a lease in a database":         func(c *Config) { c.Group = "orders" },
 		"--members has no meaning with a lease in a database":       func(c *Config) { c.Members = voter().Members[:1] },
 		"--observers has no meaning with a lease in a database":     func(c *Config) { c.Members = voter().Members[2:] },
@@ -63,7 +63,7 @@ func TestWhatIsWrongWithAConfiguration(t *testing.T) {
 		"--preferred has no meaning with a lease in a database":     func(c *Config) { c.Preferred = []string{"n0"} },
 		"--ttl is 99.999999ms, want 100ms to 8760h0m0s":             func(c *Config) { c.TTL = 100*time.Millisecond - 1 },
 		"--ttl is 8760h0m0.000000001s, want 100ms to 8760h0m0s":     func(c *Config) { c.TTL = 365*24*time.Hour + 1 },
-		"--node is not given\n--name is not given: which lease?":    func(c *Config) { c.Node, c.Name = "", "" },
+		"--node is not given\n--name is not given":                  func(c *Config) { c.Node, c.Name = "", "" },
 	} {
 		c := contender()
 		wrong(&c)
@@ -71,8 +71,8 @@ func TestWhatIsWrongWithAConfiguration(t *testing.T) {
 	}
 }
 
-// What is as it may be is not refused, and what follows from it is filled in.
-func TestWhatAConfigurationMayBe(t *testing.T) {
+// A valid configuration is accepted, and its defaults are filled in.
+func TestAValidConfigurationIsCompleted(t *testing.T) {
 	for name, change := range map[string]func(v, l *Config){
 		"nothing":          func(_, _ *Config) {},
 		"the shortest TTL": func(_, l *Config) { l.TTL = 100 * time.Millisecond },
@@ -96,9 +96,9 @@ func TestWhatAConfigurationMayBe(t *testing.T) {
 	assert.EqualError(t, inFile.check(), "--group (or group in n0.yaml) is not given")
 }
 
-// Of a group a node tells its election all members, its transport those that are others, and
-// asks those that vote.
-func TestWhoTheOthersAre(t *testing.T) {
+// The election gets all members, the transport the other ones; the voters are asked whether
+// they know the node.
+func TestEveryPartOfANodeGetsTheRightMembers(t *testing.T) {
 	c := voter()
 	assert.Equal(t, []memberstate.Member{{ID: "n0"}, {ID: "n1"}, {ID: "n2", Observer: true}}, c.members())
 	assert.Equal(t, map[string]string{"n1": "h1:1", "n2": "h2:1"}, c.peers())
@@ -112,8 +112,9 @@ func TestWhoTheOthersAre(t *testing.T) {
 	assert.Equal(t, [3]string{"ca", "cert", "key"}, [3]string{c.tls().CA, c.tls().Cert, c.tls().Key})
 }
 
-// Without TLS strangers are kept away, unless somebody has said that there are none.
-func TestWhereStrangersCouldSpeakThereIsTLSOrTrust(t *testing.T) {
+// Without TLS a node listens on loopback only, unless --trust-network says that there are no
+// strangers.
+func TestListeningBeyondLoopbackNeedsTLSOrTrust(t *testing.T) {
 	for address, reachable := range map[net.Addr]bool{
 		&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}:   false,
 		&net.TCPAddr{IP: net.IPv6loopback}:         false,
@@ -128,8 +129,8 @@ func TestWhereStrangersCouldSpeakThereIsTLSOrTrust(t *testing.T) {
 	}
 }
 
-// A file that says what is not known, or in a way that is not, is refused in its own words.
-func TestAFileIsReadOrRefused(t *testing.T) {
+// A file with an unknown key or a wrong value is refused, in the words of the file.
+func TestErrorsInAFileAreReportedInItsOwnWords(t *testing.T) {
 	read := func(text string) (Config, error) {
 		name := filepath.Join(t.TempDir(), "n0.yaml")
 		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
@@ -151,8 +152,8 @@ func TestAFileIsReadOrRefused(t *testing.T) {
 		"nodes: n0":                `there is no key "nodes"`,
 		"leases: perhaps":          "`perhaps` is not true or false",
 		"ttl: long":                "`long` is not a duration such as 6s",
-		"preferred: {a: b}":        "what stands there is not a list of texts",
-		"- n0":                     "what stands there is not a list of keys and values",
+		"preferred: {a: b}":        "the value is not a list of texts",
+		"- n0":                     "the value is not a list of keys and values",
 		"members: n0":              "is not a list of members, each as {id: n0",
 		"leases: no way\nfoo: 1\n": `is not true or false; line 2: there is no key "foo"`,
 		"node: [":                  "n0.yaml: ",
@@ -164,9 +165,8 @@ func TestAFileIsReadOrRefused(t *testing.T) {
 	assert.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// What an elector complains of is told by the name of the flag, if that is to blame for all
-// of it.
-func TestAComplaintIsToldByTheFlag(t *testing.T) {
+// An elector's errors name flags, if all of them are about fields that flags set.
+func TestErrorsOfAnElectorNameTheFlags(t *testing.T) {
 	c := Config{File: "n0.yaml"}
 	bad := func(fields ...string) error {
 		var all []error

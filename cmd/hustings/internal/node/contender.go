@@ -15,8 +15,7 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// runContender runs a contender until the context ends; if it leads it releases the
-// lease first.
+// runContender runs a contender until the context ends; a leader releases the lease first.
 func runContender(ctx context.Context, config Config, m *member) (err error) {
 	db, err := database.Open(config.Lease, database.ForCandidates)
 	if err != nil {
@@ -52,12 +51,13 @@ func runContender(ctx context.Context, config Config, m *member) (err error) {
 	return m.run(ctx, known)
 }
 
-// The TTLs that can be had: with shorter ones the margin for drift would be less than
-// the least, with longer ones their end would be no date.
+// The bounds of a TTL: a shorter one would have less than the smallest margin for drift, a
+// longer one could not be represented as a date.
 const shortestTTL, longestTTL = 100 * time.Millisecond, 365 * 24 * time.Hour
 
-// leaseTiming is the default one at the pace of a TTL; zero is the default. A long TTL
-// is no reason to look seldom, or to wait long for an answer.
+// leaseTiming scales the default timing to a TTL; zero is the default TTL. Poll and Timeout
+// do not grow with a long TTL, so that a candidate still polls often and a lost answer is
+// noticed soon.
 func leaseTiming(ttl time.Duration) lease.Timing {
 	t := lease.DefaultTiming()
 	if ttl == 0 {
@@ -73,7 +73,7 @@ func leaseTiming(ttl time.Duration) lease.Timing {
 }
 
 // reach waits until the database is ready, or the context has ended, and returns the last
-// known term of the lease. A database that must not keep leases is not waited for.
+// known term of the lease. It does not wait for an unfit database.
 func (m *member) reach(ctx context.Context, db *database.Database) (known memberstate.Term, err error) {
 	const shortest, longest = 250 * time.Millisecond, 8 * time.Second
 	for wait := shortest; ; wait = min(2*wait, longest) {
@@ -82,7 +82,7 @@ func (m *member) reach(ctx context.Context, db *database.Database) (known member
 		if err == nil || ctx.Err() != nil || errors.As(err, &unfit) {
 			return known, err
 		}
-		m.log.Warn("the database of the lease cannot be used; trying again", "lease", db.Name, "error", database.Reason(err), "in", wait)
+		m.log.Warn("the database of the lease cannot be used; retrying", "lease", db.Name, "error", database.Reason(err), "in", wait)
 		timer := time.NewTimer(wait)
 		select {
 		case <-timer.C:
@@ -106,15 +106,15 @@ func (m *member) prepare(ctx context.Context, db *database.Database) (memberstat
 	return found[0].Term, nil
 }
 
-// counted counts changes. It is an elector.RoleHandler.
+// counted is an elector.RoleHandler that counts changes.
 type counted struct{ figures *elector.Metrics }
 
 func (counted) Startup()                  {}
 func (c counted) Handle(s elector.Status) { c.figures.Changed(s) }
 func (counted) Shutdown()                 {}
 
-// contended is the database as a member uses it that contends for a lease in it. It is
-// counted as the quorum: it answers when it renews.
+// contended is the store of a member that contends for a lease. For metrics the database is
+// the quorum: every renewal counts as its answer.
 type contended struct {
 	lease.Store
 	member  *member

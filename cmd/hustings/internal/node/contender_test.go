@@ -18,7 +18,7 @@ import (
 	"github.com/hustings/hustings/cmd/hustings/internal/node"
 )
 
-// contend runs a node that contends for the lease "jobs" until it is told to leave.
+// contend runs a node that contends for the lease "jobs" until leave is called.
 func contend(t *testing.T, name, url string) (printed *paper, pages string, leave func()) {
 	t.Helper()
 	free, err := node.FreeAddresses(1)
@@ -45,9 +45,9 @@ func becomes(t *testing.T, pages string, status int) {
 	require.Eventually(t, func() bool { code, _ := get(pages + "/leader"); return code == status }, patience, time.Millisecond)
 }
 
-// Who leaves gives the lease back, and the other leads; both say so in words and on
-// their pages, as nodes that vote do.
-func TestTwoContend(t *testing.T) {
+// A leader that leaves releases the lease, and the other node leads. Both say so in their
+// output and on their pages, as nodes that vote do.
+func TestALeaderThatLeavesGivesItsLeaseToTheOther(t *testing.T) {
 	url := "sqlite:" + filepath.Join(t.TempDir(), "leases.db")
 	first, pages, leave := contend(t, "a", url)
 	becomes(t, pages, http.StatusOK)
@@ -63,22 +63,22 @@ func TestTwoContend(t *testing.T) {
 	leave()
 	becomes(t, others, http.StatusOK)
 	assert.Contains(t, first.String(), "takes part in group jobs from term 0 on")
-	assert.Contains(t, first.String(), "has stopped")
+	assert.Contains(t, first.String(), "stopped")
 	assert.Contains(t, second.String(), "takes part in group jobs from term 1 on")
-	assert.NotContains(t, second.String(), "in term 0", "it has not looked yet")
+	assert.NotContains(t, second.String(), "in term 0", "nothing is printed before it has read the lease")
 	require.Eventually(t, func() bool { return strings.Contains(second.String(), "leads term 2") }, patience, time.Millisecond)
 }
 
-// A database that is not there yet is waited for; a node that waits lives, and can be
-// told to end.
-func TestADatabaseIsWaitedFor(t *testing.T) {
+// A node waits for a database that is not there yet. While it waits it is alive and can be
+// stopped.
+func TestANodeWaitsForItsDatabase(t *testing.T) {
 	_, pages, leave := contend(t, "a", "postgres://nobody:secret@127.0.0.1:1/none")
 	require.Eventually(t, func() bool { code, _ := get(pages + "/healthz"); return code == http.StatusOK }, patience, time.Millisecond)
 	becomes(t, pages, http.StatusServiceUnavailable)
 	leave()
 }
 
-// A Redis that may drop leases which are held is refused at once, with what to set.
+// A Redis that may evict held leases is refused at once, and the error names the setting.
 func TestARedisThatEvictsIsRefused(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -93,7 +93,7 @@ func TestARedisThatEvictsIsRefused(t *testing.T) {
 	assert.NotContains(t, err.Error(), "s3cret")
 }
 
-// evicting answers as a Redis does that evicts keys: INFO, and nothing else.
+// evicting answers INFO, and nothing else, like a Redis that evicts keys.
 func evicting(listener net.Listener) {
 	for {
 		conn, err := listener.Accept()

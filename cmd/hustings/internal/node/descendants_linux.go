@@ -1,4 +1,4 @@
-// The descendants of a process, by what the kernel shows of every process.
+// The descendants of a process, read from /proc.
 
 package node
 
@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// process is one that runs, or has ended and waits for its parent.
+// process is running, or has ended and waits for its parent.
 type process struct{ id, parent, group int }
 
-// descendants are those that a process has started, and those that they have, and so on.
+// descendants returns the children of a process, their children, and so on.
 func descendants(of int) (all []process) {
 	children := make(map[int][]process)
 	for _, p := range processes() {
@@ -25,9 +25,9 @@ func descendants(of int) (all []process) {
 	return all
 }
 
-// lineage are the ids of the same processes, found by asking each for its children: soon,
-// however many others there are. Some may be missing where one ends meanwhile, and all are
-// where the kernel does not list children.
+// lineage returns the ids of the same processes, found by reading the children of each. It is
+// fast even if the machine has many other processes. Some ids are missing if a process ends
+// meanwhile, and all if the kernel does not list children.
 func lineage(of int) (all []int) {
 	for next := []int{of}; len(next) > 0; next = next[1:] {
 		threads, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", next[0]))
@@ -43,7 +43,7 @@ func lineage(of int) (all []int) {
 	return all
 }
 
-// processes are all that can be seen. One that ends while they are looked at may be missing.
+// processes returns all visible processes. One that ends meanwhile may be missing.
 func processes() (all []process) {
 	proc, err := os.Open("/proc")
 	if err != nil {
@@ -57,7 +57,7 @@ func processes() (all []process) {
 			continue
 		}
 		stat, _ := os.ReadFile("/proc/" + name + "/stat")
-		// The name of the program comes first, in parentheses, and may hold some itself.
+		// The program's name comes first, in parentheses, and may contain parentheses itself.
 		after := string(stat[strings.LastIndexByte(string(stat), ')')+1:])
 		p, state := process{id: id}, ""
 		if _, err := fmt.Sscan(after, &state, &p.parent, &p.group); err == nil {

@@ -1,4 +1,4 @@
-// What a node says of itself: a line for every change, for people or as JSON.
+// Events: the lines that a node prints, one for every change, for people or as JSON.
 
 package node
 
@@ -14,32 +14,31 @@ import (
 
 // Event is a line that a node prints with --json.
 type Event struct {
-	// Time is the time of day, as TimeOfDay has it. What is measured is measured by
-	// AtNanos: a time of day may jump.
+	// Time is the time of day, formatted by TimeOfDay. Measure with AtNanos, because
+	// the time of day may jump.
 	Time string `json:"time"`
 	// Event is "start", "role", "lead" (this node serves from here on), "lease"
-	// (no other node can lead until UntilNanos), "handover" (its lease is void, for
-	// it is about to hand over), "unlead" (it serves no more) or "stop".
+	// (no other node can lead until UntilNanos), "handover" (its lease is void, because
+	// it is about to hand over), "unlead" (it no longer serves) or "stop".
 	Event string `json:"event"`
-	// Node and Leader are ids; with a lease in a database, identities: a readable
-	// name, # and what was drawn for this process.
+	// Node and Leader are ids; with a lease in a database they are identities: a
+	// readable name, # and a random suffix of the process.
 	Node string `json:"node"`
-	// Process tells one incarnation of the node from another.
+	// Process identifies one incarnation of the node.
 	Process string           `json:"process"`
 	Group   string           `json:"group"`
 	Term    memberstate.Term `json:"term"`
 	Role    string           `json:"role,omitempty"`
 	Leader  string           `json:"leader,omitempty"`
 	Vote    string           `json:"vote,omitempty"`
-	// AtNanos and UntilNanos are by the machine's monotonic clock, which all
-	// processes on it share.
+	// AtNanos and UntilNanos are times of the machine's monotonic clock, which all its
+	// processes share.
 	AtNanos    int64  `json:"at_nanos"`
 	UntilNanos int64  `json:"until_nanos,omitempty"`
 	Error      string `json:"error,omitempty"`
 }
 
-// TimeOfDay is how times are written, for people and for scripts: as RFC 3339 says, to
-// the millisecond.
+// TimeOfDay is the format of times for people and for scripts: RFC 3339 with milliseconds.
 const TimeOfDay = "2006-01-02T15:04:05.000Z07:00"
 
 // Printer prints events. It is safe for concurrent use.
@@ -49,7 +48,7 @@ type Printer struct {
 	json bool
 }
 
-// NewPrinter is a printer for people, or of JSON lines.
+// NewPrinter returns a printer of lines for people, or of JSON lines.
 func NewPrinter(to io.Writer, asJSON bool) *Printer { return &Printer{to: to, json: asJSON} }
 
 func (p *Printer) print(e Event) {
@@ -60,7 +59,7 @@ func (p *Printer) print(e Event) {
 	text := e.text()
 	switch {
 	case p.json:
-		line, _ := json.Marshal(e) // there is nothing in it that could fail
+		line, _ := json.Marshal(e) // no field of it can fail
 		text = string(line)
 	case text == "":
 		return
@@ -69,19 +68,19 @@ func (p *Printer) print(e Event) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_, _ = fmt.Fprintln(p.to, text) // there is nobody to tell that it failed
+	_, _ = fmt.Fprintln(p.to, text) // the node runs on without its output
 }
 
-// text is the line for people; empty if it would tell them nothing.
+// text returns the line for people; empty for events that are only for scripts.
 func (e *Event) text() string {
 	switch e.Event {
 	case "start":
 		return fmt.Sprintf("%s  takes part in group %s from term %d on", e.Node, e.Group, e.Term)
 	case "stop":
 		if e.Error != "" {
-			return fmt.Sprintf("%s  has stopped: %s", e.Node, e.Error)
+			return fmt.Sprintf("%s  stopped with an error: %s", e.Node, e.Error)
 		}
-		return fmt.Sprintf("%s  has stopped", e.Node)
+		return fmt.Sprintf("%s  stopped", e.Node)
 	case "role":
 		switch {
 		case e.Leader == e.Node:
@@ -94,8 +93,8 @@ func (e *Event) text() string {
 	return ""
 }
 
-// until is a time of this process by the clock that all processes share. It is
-// never later than that time: the shared clock is read first.
+// until converts a time of this process to the clock that all processes share. The result is
+// never later than that time, because the shared clock is read first.
 func until(t time.Time) int64 {
 	now := monotonic()
 	return now + int64(time.Until(t))

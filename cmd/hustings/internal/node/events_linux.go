@@ -1,8 +1,8 @@
-// What a watchdog waits for: orders, the end of a child, and the deadline. It waits for all
-// of them in one system call, so that one thread needs a processor when the deadline comes,
-// and not three in turn. It has no higher priority than others. One thread with real-time
-// priority might keep others of the same process from running while it waits for them, as
-// Go's runtime does in loops; whether it ever would was not tried.
+// The events of a watchdog: orders, the end of a child, and the deadline. It waits for all of
+// them in one system call, so that only one thread needs a processor when the deadline comes,
+// and not three in turn. It has normal priority. A thread with real-time priority might keep
+// other threads of its process from running while it waits for them, as Go's runtime does in
+// loops; whether that happens was not tried.
 
 package node
 
@@ -17,17 +17,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// events are those that a watchdog waits for, beside its deadline.
+// events are the events that a watchdog waits for, besides its deadline.
 type events struct {
-	orders *os.File // nil: they have ended
-	rest   string   // of an order whose end was not there yet
+	orders *os.File // nil: the orders have ended
+	rest   string   // the beginning of an order that is not complete yet
 	buffer []byte
 
 	signals     chan os.Signal
-	ended, wake *os.File // a pipe that holds something when a child has ended
+	ended, wake *os.File // a pipe; readable when a child has ended
 }
 
-// pipeSize is what a pipe holds: one read takes all that has come.
+// pipeSize is the capacity of a pipe, so that one read empties it.
 const pipeSize = 64 << 10
 
 func newEvents(orders *os.File) (*events, error) {
@@ -51,9 +51,8 @@ func (e *events) close() {
 	_ = errors.Join(e.ended.Close(), e.wake.Close())
 }
 
-// wait waits until something has come, or for so long, and returns the orders that have come:
-// lines, of which one that is cut short is none. There are no more when nobody is left to
-// give any, which it says once.
+// wait waits for an event, at most for long, and returns the complete orders that have come.
+// more is false, once, when the other end of the pipe is closed.
 func (e *events) wait(long time.Duration) (orders []string, more bool) {
 	const ended, ordered = 0, 1
 	ready := []unix.PollFd{ended: {Fd: int32(e.ended.Fd()), Events: unix.POLLIN}}
@@ -61,7 +60,7 @@ func (e *events) wait(long time.Duration) (orders []string, more bool) {
 		ready = append(ready, unix.PollFd{Fd: int32(e.orders.Fd()), Events: unix.POLLIN})
 	}
 	timeout := unix.NsecToTimespec(int64(long))
-	if n, err := unix.Ppoll(ready, &timeout, nil); n <= 0 || err != nil { // a signal has come, or the time
+	if n, err := unix.Ppoll(ready, &timeout, nil); n <= 0 || err != nil { // interrupted by a signal, or timed out
 		return nil, true
 	}
 	if ready[ended].Revents != 0 {
@@ -81,7 +80,7 @@ func (e *events) wait(long time.Duration) (orders []string, more bool) {
 	return lines[:last], true
 }
 
-// read reads what is there. It is an error if nothing will come any more.
+// read reads all that is in the pipe. It returns an error at its end.
 func (e *events) read(from *os.File) (string, error) {
 	n, err := from.Read(e.buffer)
 	return string(e.buffer[:n]), err

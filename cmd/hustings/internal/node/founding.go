@@ -1,11 +1,11 @@
-// The beginning of a node: its store is made once in its life. A store that is made a
-// second time, because the first one was lost, forgets votes: the node could give
-// them again, and elect two leaders of one term.
+// Making a node's store, once in its life. A second store, made because the first one was
+// lost, would not know the node's votes: the node could vote again, and elect two leaders
+// in one term.
 //
-// With --new=if-missing a node that finds no store makes one if every other voter
-// says that it never had a message of this node. Those who say so have counted no
-// vote of it, and a vote that nobody counted elected nobody. One answer that is
-// missing is too little: that voter may be the one that was elected.
+// With --new=if-missing a node without a store makes one if every other voter says that it
+// never had a message from this node. Such a voter has counted no vote of this node, and a
+// vote that was never counted has elected no leader. Every voter must answer, because the
+// silent one may be the one that was elected.
 
 package node
 
@@ -24,8 +24,8 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// CreateStore makes the store of a node that has never run, in a directory that is
-// made if it is missing. It returns the store's path.
+// CreateStore makes the store of a node that has never run, and its directory if it is
+// missing. It returns the store's path.
 func CreateStore(data, node string) (path string, err error) {
 	c := Config{Data: data, Node: node}
 	if problem := notAFileName(node); problem != "" {
@@ -55,8 +55,8 @@ func createStore(files memberstate.FileOptions, c Config, met *acquaintances) (*
 	return files.Create(path, c.Node)
 }
 
-// openStore opens the store, or makes it if it is to be new. It leaves it to found if
-// it is missing and may be.
+// openStore opens the store, or makes it with --new. With --new=if-missing it leaves a
+// missing store to found.
 func (n *node) openStore() (err error) {
 	c := n.config
 	path := StorePath(c.Data, c.Node)
@@ -75,7 +75,7 @@ func (n *node) openStore() (err error) {
 	if missing {
 		if _, err := os.Stat(c.Data); err != nil {
 			return fmt.Errorf("--data %s: %w; is the disk mounted? If this node has never run before, "+
-				"make the directory, or have \"hustings store create\" do it (%w)", c.Data, memberstate.ErrNoStore, err)
+				"make the directory, or use \"hustings store create\" (%w)", c.Data, memberstate.ErrNoStore, err)
 		}
 		if c.NewIfMissing {
 			return nil
@@ -83,14 +83,14 @@ func (n *node) openStore() (err error) {
 	}
 	n.store, err = n.files.Open(path, c.Node)
 	if errors.Is(err, memberstate.ErrNoStore) {
-		err = fmt.Errorf("%w (is the disk mounted? Say --new if this node has never run before)", err)
+		err = fmt.Errorf("%w (is the disk mounted? Use --new if this node has never run before)", err)
 	}
 	return err
 }
 
-// found makes the store of a node that found none, once all other voters have said
-// that they do not know it. It waits for them until the context ends. It answers the
-// same question meanwhile, but hears no messages.
+// found makes the store of a node that has none, once all other voters have said that they
+// do not know the node. It waits for them until the context ends. Meanwhile it answers the
+// same question of others, but takes in no messages.
 func (n *node) found(ctx context.Context) error {
 	stop, err := n.transport.Serve(deaf{})
 	if err != nil {
@@ -100,17 +100,17 @@ func (n *node) found(ctx context.Context) error {
 	const shortest, longest = 100 * time.Millisecond, 8 * time.Second
 	asked := n.config.othersThatVote()
 	for wait := shortest; ; wait = min(2*wait, longest) {
-		open, problems, err := n.whoIsSilent(ctx, asked)
+		open, problems, err := n.silentVoters(ctx, asked)
 		if err != nil {
 			return err
 		}
 		if len(open) == 0 {
-			n.log.Warn("this node is new: no voter has ever heard of it; its store is being made", "store", StorePath(n.config.Data, n.config.Node))
+			n.log.Warn("making the store of this node, because no other voter has ever heard from it", "store", StorePath(n.config.Data, n.config.Node))
 			n.store, err = createStore(n.files, n.config, n.met)
 			return err
 		}
-		if wait > shortest { // at first all may be starting
-			n.log.Warn("there is no store; waiting for voters to say whether they know this node",
+		if wait > shortest { // not at once, because all may just be starting
+			n.log.Warn("there is no store; waiting for all voters to say whether they know this node",
 				"voters", strings.Join(open, ","), "error", oneLine(problems), "again_in", wait)
 		}
 		asked = open
@@ -124,13 +124,12 @@ func (n *node) found(ctx context.Context) error {
 	}
 }
 
-// errKnown: the node is not new.
-var errKnown = errors.New("this node is not new: it has lost its store, and with it the knowledge of whom it voted for; " +
+var errKnown = errors.New("this node is not new: it has lost its store, and with it the votes that it gave; " +
 	"it must come back under another id")
 
-// whoIsSilent asks voters whether they know this node, all at once, and returns those
-// that do not answer. It is an error if one knows it.
-func (n *node) whoIsSilent(ctx context.Context, voters []string) (silent []string, problems, known error) {
+// silentVoters asks voters, all at once, whether they know this node, and returns those
+// that do not answer. It returns an error if one knows the node.
+func (n *node) silentVoters(ctx context.Context, voters []string) (silent []string, problems, known error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	answers := make([]struct {
@@ -152,19 +151,19 @@ func (n *node) whoIsSilent(ctx context.Context, voters []string) (silent []strin
 		}
 	}
 	if len(by) > 0 {
-		known = fmt.Errorf("there were messages of %s in group %s, or may have been, at %s: %w", n.config.Node, n.config.Group, strings.Join(by, " and "), errKnown)
+		known = fmt.Errorf("messages from %s in group %s have reached %s, or may have: %w", n.config.Node, n.config.Group, strings.Join(by, " and "), errKnown)
 	}
 	return silent, problems, known
 }
 
-// deaf is a handler that takes in nothing.
+// deaf is a handler that ignores everything.
 type deaf struct{}
 
 func (deaf) Receive([]rpc.Message) {}
 func (deaf) PeerLost(string)       {}
 
-// lateStore is the store of a node that may not have been made yet. Nobody asks for
-// it before.
+// lateStore is the store of a node, which is made only after the host is. The host uses it
+// only after that.
 type lateStore struct{ node *node }
 
 func (s lateStore) Load(group string) (memberstate.Record, bool, error) {

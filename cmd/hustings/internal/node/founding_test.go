@@ -24,7 +24,7 @@ type village struct {
 	nodes   map[string]*villager
 }
 
-// villager is a node that runs.
+// villager is a running node.
 type villager struct {
 	printed, log paper
 	stop         context.CancelFunc
@@ -32,7 +32,7 @@ type villager struct {
 	err          error
 }
 
-// outcome waits until the node has ended.
+// outcome waits until the node has ended, and returns its error.
 func (n *villager) outcome() error {
 	<-n.ended
 	return n.err
@@ -98,8 +98,8 @@ func (v *village) says(p *paper, oneOf ...string) {
 	}, patience, 1e6)
 }
 
-// Nodes that are all new make their stores when they have asked each other. One that
-// comes back without its store is refused, also by peers that were restarted since.
+// Nodes that are all new make their stores after asking each other. A node that comes back
+// without its store is refused, even if its peers have restarted meanwhile.
 func TestANodeThatLostItsStoreIsNotNew(t *testing.T) {
 	v := newVillage(t)
 	for _, m := range v.members {
@@ -118,27 +118,27 @@ func TestANodeThatLostItsStoreIsNotNew(t *testing.T) {
 	}
 	require.NoError(t, os.RemoveAll(v.data("n2")))
 	lost := v.start("n2")
-	assert.ErrorContains(t, lost.outcome(), "the disk mounted?", "a directory that is missing is not made")
+	assert.ErrorContains(t, lost.outcome(), "the disk mounted?", "a missing directory is not made")
 	require.NoError(t, os.Mkdir(v.data("n2"), 0o700))
-	v.start("n0") // one of these knows n2 from before
+	v.start("n0") // at least one of them has heard n2 before
 	v.start("n1")
 	lost = v.start("n2")
 	err := lost.outcome()
 	delete(v.nodes, "n2")
-	require.ErrorContains(t, err, "there were messages of n2 in group orders, or may have been, at n")
+	require.ErrorContains(t, err, "messages from n2 in group orders have reached n")
 	assert.ErrorContains(t, err, "it must come back under another id")
 	assert.NoFileExists(t, node.StorePath(v.data("n2"), "n2"))
 }
 
-// A node that comes late is new all the same, if nobody has heard of it; but all
-// others have to say so.
+// A node that starts late is new if no peer has ever heard from it, and all peers have to
+// say so.
 func TestANodeThatComesLateIsNew(t *testing.T) {
 	v := newVillage(t)
 	founder := func(c *node.Config) { c.New, c.NewIfMissing = true, false }
 	v.start("n0", founder)
 	late := v.start("n2")
-	v.says(&late.log, "waiting for voters")
-	assert.NoFileExists(t, node.StorePath(v.data("n2"), "n2"), "n1 has said nothing yet")
+	v.says(&late.log, "waiting for all voters")
+	assert.NoFileExists(t, node.StorePath(v.data("n2"), "n2"), "n1 has not answered yet")
 	v.start("n1", founder)
 	v.takesPart("n2")
 	require.NoError(t, v.end("n2"))
@@ -146,16 +146,16 @@ func TestANodeThatComesLateIsNew(t *testing.T) {
 	v.takesPart("n2")
 }
 
-// A node whose memory is missing, because an earlier version made its store, may have
-// heard anyone.
-func TestWithoutAMemoryAnyoneMayBeKnown(t *testing.T) {
+// A node without a record of peers, because an earlier version made its store, may have
+// heard any peer.
+func TestWithoutARecordOfPeersAnyPeerMayBeKnown(t *testing.T) {
 	v := newVillage(t)
 	s, err := memberstate.CreateFile(node.StorePath(v.data("n0"), "n0"), "n0")
 	require.NoError(t, err)
 	require.NoError(t, s.Close())
 	v.start("n0")
 	late := v.start("n2")
-	assert.ErrorContains(t, late.outcome(), "there were messages of n2 in group orders, or may have been, at n0:")
+	assert.ErrorContains(t, late.outcome(), "messages from n2 in group orders have reached n0, or may have:")
 	delete(v.nodes, "n2")
 }
 
@@ -164,7 +164,7 @@ func TestAStoreIsCreatedOnce(t *testing.T) {
 	path, err := node.CreateStore(data, "n0")
 	require.NoError(t, err)
 	assert.Equal(t, node.StorePath(data, "n0"), path)
-	assert.FileExists(t, filepath.Join(data, "n0.peers"), "whom it hears is noted from the start")
+	assert.FileExists(t, filepath.Join(data, "n0.peers"), "peers are recorded from the start")
 	s, err := memberstate.OpenFile(path, "n0")
 	require.NoError(t, err)
 	require.NoError(t, s.Close())

@@ -1,4 +1,4 @@
-// A few nodes in one process, for a first look.
+// Several nodes in one process, for a first look.
 
 package node
 
@@ -14,9 +14,9 @@ import (
 	"sync"
 )
 
-// Local runs some nodes on loopback in this process, without TLS, until the
-// context ends. Each is told to found when it is known where it listens. What they
-// keep is gone when they end. Of the configuration what concerns the group counts.
+// Local runs count nodes on loopback in this process, without TLS, until the context ends.
+// It calls found with each node and its address, and removes their stores at the end. It
+// uses only the settings of config that concern the group.
 func Local(ctx context.Context, count int, config Config, out *Printer, log *slog.Logger, found func(Member)) (err error) {
 	data, err := os.MkdirTemp("", "hustings-local-")
 	if err != nil {
@@ -34,7 +34,7 @@ func Local(ctx context.Context, count int, config Config, out *Printer, log *slo
 		found(m)
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // if one cannot run, none does
+	defer cancel() // one node that fails stops all
 	log = slog.New(together{log.Handler(), ctx})
 	var running sync.WaitGroup
 	problems := make([]error, count)
@@ -50,8 +50,8 @@ func Local(ctx context.Context, count int, config Config, out *Printer, log *slo
 	return errors.Join(problems...)
 }
 
-// together handles what is logged by nodes that end at one time. None of them is left to
-// take over from the leader, so from then on only errors are worth telling.
+// together drops warnings once the nodes end. They end at the same time, so none is left to
+// take over from the leader, and all that follows from this is expected.
 type together struct {
 	slog.Handler
 	running context.Context
@@ -69,7 +69,7 @@ func (t together) WithGroup(name string) slog.Handler {
 	return together{t.Handler.WithGroup(name), t.running}
 }
 
-// at is what is configured, at one of the nodes.
+// at returns the configuration of one of the nodes.
 func (c *Config) at(m Member, members []Member, data string) Config {
 	return Config{
 		Node: m.ID, Group: c.Group, Members: members, Data: data, New: true,
@@ -77,7 +77,7 @@ func (c *Config) at(m Member, members []Member, data string) Config {
 	}
 }
 
-// checkLocal finds once what all nodes would.
+// checkLocal reports problems once that each of the nodes would report.
 func (c *Config) checkLocal(members []Member, data string) error {
 	for _, id := range c.Preferred {
 		if !slices.ContainsFunc(members, func(m Member) bool { return m.ID == id }) {
@@ -97,12 +97,11 @@ func localMembers(count int) ([]Member, error) {
 	return members, err
 }
 
-// FreeAddresses finds ports on loopback that nobody listens on. They are below
-// those that systems give to connections that go out, so that none of these takes
-// one before a node does, or while a node is restarted.
+// FreeAddresses finds free ports on loopback. They are below the ephemeral ports, so that no
+// outgoing connection takes one before a node does, or while a node restarts.
 func FreeAddresses(count int) (addresses []string, err error) {
 	const lowest, above, attempts = 20_000, 32_768, 1000
-	var listeners []net.Listener // all at once, so that no port is given twice
+	var listeners []net.Listener // all open at once, so that no port is returned twice
 	for range attempts {
 		if len(listeners) == count {
 			break

@@ -1,5 +1,4 @@
-// A member: one part in an election, by votes or by a lease, and what it does as a
-// leader.
+// A member of an election, by votes or by a lease, and its work as a leader.
 
 package node
 
@@ -15,15 +14,15 @@ import (
 	"github.com/hustings/hustings/metrics"
 )
 
-// election is either way to elect.
+// election is an election by votes or by a lease.
 type election interface {
 	elector.Election
 	Lease() (term memberstate.Term, until time.Time, ok bool)
 }
 
 type member struct {
-	id      string // by which others know it
-	name    string // by which its operator knows it
+	id      string // known to the other members
+	name    string // known to its operator
 	process string
 	group   string
 	out     *Printer
@@ -31,14 +30,14 @@ type member struct {
 	metrics *metrics.Collector
 
 	election election
-	leases   bool          // its leaders hold leases
-	every    time.Duration // how often it looks at its own
-	killing  time.Duration // what is left of a lease for killing the program
+	leases   bool          // leaders hold leases
+	every    time.Duration // interval at which it checks its own lease
+	killing  time.Duration // the part of a lease that is reserved for killing the program
 	program  *program      // nil: none
 	web      *web          // nil: none
 }
 
-// elects says which election it is, how often its lease is looked at, and how long it may last.
+// elects sets the election, the interval at which its lease is checked, and the longest lease.
 func (m *member) elects(e election, every, longest time.Duration, config Config) {
 	m.election, m.every, m.killing = e, every, longest/killingPart
 	if config.Exec != "" {
@@ -60,8 +59,8 @@ func (m *member) closeWeb() error {
 	return m.web.close()
 }
 
-// run takes part until the context ends, and tells of it. The term is the last one
-// that is known.
+// run takes part until the context ends, and prints every change. known is the last known
+// term.
 func (m *member) run(ctx context.Context, known memberstate.Term) error {
 	m.out.print(m.event("start", known))
 	watching, stopWatching := context.WithCancel(context.Background())
@@ -91,16 +90,15 @@ func (m *member) event(kind string, term memberstate.Term) Event {
 	return Event{Event: kind, Node: m.id, Process: m.process, Group: m.group, Term: term}
 }
 
-// role is what it says of a status. What it has said last it does not say again: that
-// it has stopped, for example, is told otherwise.
+// role returns the event for a status. run prints it only if it differs from the last one;
+// a status that differs only in Stopped, for example, has an event of its own.
 func (m *member) role(s elector.Status) Event {
 	e := m.event("role", s.Term)
 	e.Role, e.Leader, e.Vote = s.Role.String(), s.Leader, s.Vote
 	return e
 }
 
-// lead is what it does in office: it says so, and runs the program if there
-// is one.
+// lead is called in office: it prints that, and runs the program if there is one.
 func (m *member) lead(ctx context.Context, term memberstate.Term) error {
 	m.out.print(m.event("lead", term))
 	office, leave := context.WithCancel(ctx)
@@ -124,7 +122,7 @@ func (m *member) lead(ctx context.Context, term memberstate.Term) error {
 	return err
 }
 
-// tellLeases prints how far the lease of a term reaches, whenever it grows.
+// tellLeases prints the end of a term's lease whenever it moves.
 func (m *member) tellLeases(ctx context.Context, term memberstate.Term) {
 	again := time.NewTicker(m.every)
 	defer again.Stop()
@@ -144,12 +142,14 @@ func (m *member) tellLeases(ctx context.Context, term memberstate.Term) {
 	}
 }
 
-// A twentieth of a lease is for killing the program. A watchdog may have to wait for a
-// processor, and what a lease is shorter here than elsewhere is for clocks that differ.
+// A twentieth of a lease is reserved for killing the program, because a watchdog may have to
+// wait for a processor. The drift margin of the lease does not serve for that: it covers
+// differences between clocks.
 const killingPart = 20
 
-// lease tells how long the program may run under the lease of a term, by the shared clock:
-// false if this node holds none any more. Without leases there is no limit.
+// lease returns a function that says until when the program may run under the lease of a
+// term, by the shared clock; false if this node no longer holds it. Without leases the limit
+// is 0, for none.
 func (m *member) lease(term memberstate.Term) func() (int64, bool) {
 	return func() (int64, bool) {
 		if !m.leases {
@@ -160,7 +160,7 @@ func (m *member) lease(term memberstate.Term) func() (int64, bool) {
 	}
 }
 
-// environment is what the program is told.
+// environment returns the program's environment variables.
 func (m *member) environment(term memberstate.Term) []string {
 	return []string{
 		"HUSTINGS_NODE=" + m.name,

@@ -18,7 +18,7 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// story is an election that goes as it is written.
+// story is an election with scripted statuses.
 type story struct {
 	election
 	all  []elector.Status
@@ -39,8 +39,8 @@ func (s *story) Watch(context.Context) iter.Seq[elector.Status] {
 func (s *story) Run(context.Context) error { <-s.told; return nil }
 func (s *story) Status() elector.Status    { return s.all[len(s.all)-1] }
 
-// A change that tells the reader of the output nothing is no line of it.
-func TestNothingIsSaidTwice(t *testing.T) {
+// A change that would print the same line again is not printed.
+func TestAChangeWithoutNewsIsNotPrinted(t *testing.T) {
 	led := elector.Status{Revision: 1, Role: memberstate.Leader, Term: 3, Leader: "n"}
 	left := elector.Status{Revision: 2, Role: memberstate.Candidate, Term: 3}
 	stopped := left
@@ -50,11 +50,11 @@ func TestNothingIsSaidTwice(t *testing.T) {
 	m.election = &story{all: []elector.Status{led, left, stopped}, told: make(chan struct{})}
 	require.NoError(t, m.run(t.Context(), 3))
 	assert.Equal(t, []string{
-		"n  takes part in group g from term 3 on", "n  leads term 3", "n  knows no leader in term 3", "n  has stopped",
+		"n  takes part in group g from term 3 on", "n  leads term 3", "n  knows no leader in term 3", "n  stopped",
 	}, withoutTimes(t, out.String()))
 }
 
-// withoutTimes are the lines of an output, each of which begins with a time of day.
+// withoutTimes returns the lines of an output without the time of day that each begins with.
 func withoutTimes(t *testing.T, text string) (lines []string) {
 	t.Helper()
 	for line := range strings.Lines(text) {
@@ -66,7 +66,7 @@ func withoutTimes(t *testing.T, text string) (lines []string) {
 	return lines
 }
 
-// Scripts get both times: one to read, and one to measure by.
+// Scripts get two times, one to read and one to measure with.
 func TestAnEventHasTheTimeOfDay(t *testing.T) {
 	var out strings.Builder
 	NewPrinter(&out, true).print(Event{Event: "lead", AtNanos: 7})
@@ -78,7 +78,7 @@ func TestAnEventHasTheTimeOfDay(t *testing.T) {
 	assert.Equal(t, at.Format(TimeOfDay), e.Time)
 }
 
-// holder is an election whose lease is as it is written.
+// holder is an election with a scripted lease.
 type holder struct {
 	election
 	term  memberstate.Term
@@ -88,9 +88,9 @@ type holder struct {
 
 func (h *holder) Lease() (memberstate.Term, time.Time, bool) { return h.term, h.until, h.held }
 
-// Scripts count on it that an office is told from its beginning to its end, and its leases
-// in between.
-func TestAnOfficeIsTold(t *testing.T) {
+// Scripts rely on an event at the beginning and at the end of an office, and on the events of
+// its leases in between.
+func TestAnOfficeIsPrintedFromBeginningToEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
 		m := member{id: "n", group: "g", out: NewPrinter(&out, true), leases: true}
@@ -113,7 +113,7 @@ func TestAnOfficeIsTold(t *testing.T) {
 	})
 }
 
-// The watchdogs are told an end that leaves them time to kill the program within the lease.
+// The deadline that the watchdogs get leaves them time to kill the program within the lease.
 func TestTheProgramEndsBeforeItsLease(t *testing.T) {
 	h := &holder{term: 3, until: time.Now().Add(time.Minute), held: true}
 	m := member{leases: true}
@@ -132,8 +132,8 @@ func TestTheProgramEndsBeforeItsLease(t *testing.T) {
 	assert.True(t, held)
 }
 
-// The program is told for whom it serves, and by what its writes are fenced.
-func TestWhatTheProgramIsTold(t *testing.T) {
+// The program learns its node and group, and the term that fences its writes.
+func TestTheProgramGetsItsNodeGroupAndTerm(t *testing.T) {
 	m := member{id: "n#7", name: "n", group: "g"}
 	assert.Equal(t, []string{"HUSTINGS_NODE=n", "HUSTINGS_GROUP=g", "HUSTINGS_TERM=3"}, m.environment(3))
 }

@@ -22,8 +22,8 @@ import (
 	"github.com/hustings/hustings/rpc/grpcrpc"
 )
 
-// Run runs a node until the context ends, and then takes it out of service: if it
-// leads it hands over first.
+// Run runs a node until the context ends, and then takes it out of service: a leader hands
+// over first.
 func Run(ctx context.Context, config Config, out *Printer, log *slog.Logger) error {
 	if err := config.check(); err != nil {
 		return ConfigError{err}
@@ -69,11 +69,12 @@ type node struct {
 	store     *memberstate.FileStore // nil until it is made
 	met       *acquaintances
 	transport *grpcrpc.Transport
-	detection time.Duration // after which the others take a silent leader for dead
+	detection time.Duration // the others take a leader for dead that is silent for so long
 }
 
-// untilProgramEnded ends after the context, once the program has ended, which has a detection
-// time for that. A handover would ask it to end, but perhaps nobody can take over.
+// untilProgramEnded returns a context that ends after ctx and after the program, which has a
+// detection time to end. A handover would ask it to end, too, but perhaps no voter can take
+// over.
 func (n *node) untilProgramEnded(ctx context.Context) (context.Context, context.CancelFunc) {
 	if n.program == nil {
 		return context.WithCancel(ctx)
@@ -86,7 +87,7 @@ func (n *node) untilProgramEnded(ctx context.Context) (context.Context, context.
 	return leads, func() { stop(); cancel() }
 }
 
-// endProgram asks the program to end before a leader resigns, for the same reason.
+// endProgram asks the program to end before the leader resigns, for the same reason.
 func (n *node) endProgram(string) {
 	if n.program != nil {
 		n.program.end(n.detection)
@@ -99,7 +100,7 @@ func newProcess() string {
 	return hex.EncodeToString(b)
 }
 
-// StorePath is where a node keeps its store.
+// StorePath returns the path of a node's store.
 func StorePath(data, node string) string { return filepath.Join(data, node+".store") }
 
 func (n *node) open() error {
@@ -160,7 +161,7 @@ func (n *node) close() error {
 	return err
 }
 
-// pause comes before a handover: from here on another node may lead.
+// pause is called before a handover. When it returns, another node may lead.
 func (n *node) pause(ctx context.Context, term memberstate.Term) error {
 	if n.program != nil {
 		if err := n.program.pause(ctx); err != nil {

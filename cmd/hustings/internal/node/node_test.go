@@ -26,7 +26,7 @@ import (
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == node.WatchdogCommand {
 		if err := node.Watchdog(os.Args[2], os.Stdin); err != nil {
-			_, _ = os.Stderr.WriteString(err.Error() + "\n") // those who wait find out
+			_, _ = os.Stderr.WriteString(err.Error() + "\n") // the node notices the end of its watchdog
 			os.Exit(1)
 		}
 		os.Exit(0)
@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 
 const patience = 20 * time.Second
 
-// paper keeps what is printed.
+// paper keeps the printed output.
 type paper struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -55,8 +55,8 @@ func (p *paper) String() string {
 	return p.text.String()
 }
 
-// run runs a node of a group of so many until the test ends, and returns what it
-// prints and where its pages are.
+// run runs one node of a group of some size until the test ends, and returns its output and
+// the addresses of its pages and of the node.
 func run(t *testing.T, size int, asJSON bool) (printed *paper, pages, address string) {
 	t.Helper()
 	free, err := node.FreeAddresses(size + 1)
@@ -90,7 +90,7 @@ func get(url string) (code int, body string) {
 	return answer.StatusCode, string(text)
 }
 
-func TestThePagesOfALeader(t *testing.T) {
+func TestALeadersPagesSayThatItLeads(t *testing.T) {
 	printed, pages, address := run(t, 1, false)
 	require.Eventually(t, func() bool { code, _ := get(pages + "/leader"); return code == http.StatusOK }, patience, time.Millisecond)
 	_, body := get(pages + "/leader")
@@ -112,7 +112,7 @@ func TestThePagesOfALeader(t *testing.T) {
 	assert.Equal(t, grpc_health_v1.HealthCheckResponse_SERVING, health.GetStatus())
 }
 
-func TestThePagesOfOneThatDoesNotLead(t *testing.T) {
+func TestAFollowersPagesSayThatItDoesNotLead(t *testing.T) {
 	printed, pages, _ := run(t, 3, true)
 	code, body := get(pages + "/leader")
 	assert.Equal(t, http.StatusServiceUnavailable, code)
@@ -129,8 +129,8 @@ func TestThePagesOfOneThatDoesNotLead(t *testing.T) {
 	assert.Positive(t, start.AtNanos)
 }
 
-// Three nodes in one process elect, and clean up behind them.
-func TestLocal(t *testing.T) {
+// Three nodes in one process elect a leader, and remove their files.
+func TestLocalNodesElectAndCleanUp(t *testing.T) {
 	printed, logged := new(paper), new(paper)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -143,11 +143,11 @@ func TestLocal(t *testing.T) {
 	cancel()
 	require.NoError(t, <-ended)
 	assert.Len(t, found, 3)
-	assert.Equal(t, 3, strings.Count(printed.String(), "has stopped"))
-	assert.NotContains(t, logged.String(), "not transferred", "nobody is left to take over")
+	assert.Equal(t, 3, strings.Count(printed.String(), "stopped"))
+	assert.NotContains(t, logged.String(), "not transferred", "because no node is left to take over")
 }
 
-// If one of the nodes cannot run, none does: it could be the one that the others need.
+// If one of the nodes cannot run, all end, because the others might need it for a quorum.
 func TestLocalEndsWithAnyOfItsNodes(t *testing.T) {
 	var taken net.Listener
 	ended := make(chan error, 1)

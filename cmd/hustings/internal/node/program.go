@@ -1,5 +1,5 @@
-// The program that runs while this node leads. Two watchdogs start it and end it; this
-// process only tells them until when it may run.
+// The program that runs while this node leads. Two watchdogs start it and end it; the node
+// only sends them the deadline.
 
 package node
 
@@ -10,9 +10,9 @@ import (
 
 type program struct {
 	command string
-	every   time.Duration // how often the watchdogs are told of the lease
-	// graceful: when the context of an office ends the lease lasts on, and the
-	// program has until its end.
+	every   time.Duration // interval at which the watchdogs get the end of the lease
+	// graceful says that the lease outlasts the context of an office, and that the
+	// program may run until the lease ends.
 	graceful bool
 
 	mu      sync.Mutex
@@ -20,11 +20,11 @@ type program struct {
 	standby standby  // after failures
 }
 
-// WatchdogCommand is the command, hidden from users, that is a watchdog. Its one
-// argument is OuterWatchdog or InnerWatchdog.
+// WatchdogCommand is the hidden command that runs a watchdog. Its one argument is
+// OuterWatchdog or InnerWatchdog.
 const WatchdogCommand = "watchdog"
 
-// The places of a watchdog: the outer one starts the inner one, and that the program.
+// The places of a watchdog: the outer one starts the inner one, which starts the program.
 const (
 	OuterWatchdog = "outer"
 	InnerWatchdog = "inner"

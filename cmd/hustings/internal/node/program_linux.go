@@ -1,5 +1,5 @@
-// The node's side of the watchdogs: it starts them, tells them of the lease, and hears
-// from them how the program has ended.
+// The node's side of the watchdogs: it starts them, sends them the deadline, and reads from
+// them how the program has ended.
 
 package node
 
@@ -18,23 +18,23 @@ import (
 	"time"
 )
 
-// watched is a program that was started, under its watchdogs.
+// watched is a running program under its watchdogs.
 type watched struct {
 	outer  *exec.Cmd
 	cgroup cgroup // that of the program
 	mu     sync.Mutex
 	orders *os.File
-	until  int64         // when the lease ends, as the watchdogs were told last
-	asked  atomic.Bool   // to end
+	until  int64         // the end of the lease that the watchdogs got last
+	asked  atomic.Bool   // the program was asked to end
 	ready  chan struct{} // closed when both watchdogs wait for orders
-	told   chan struct{} // closed when the watchdogs report something else, or are gone
-	report string        // the first that they report then; read once told is closed
-	ended  chan struct{} // closed when neither is left, and so no program
+	told   chan struct{} // closed when the watchdogs report the end of the program, or are gone
+	report string        // their first report of the end; read it once told is closed
+	ended  chan struct{} // closed when both watchdogs, and so the program, have ended
 }
 
-// run runs the program until it ends, or until the context does: then it is killed,
-// or asked to end, and killed with the lease, if it is graceful. It is an error if
-// the program ends and nobody has asked it to.
+// run runs the program until it ends, or the context does. In the latter case the program is
+// killed; a graceful one is first asked to end, and killed when the lease ends. run returns
+// an error if the program ends without having been asked to.
 func (p *program) run(ctx context.Context, environment []string, lease func() (int64, bool)) error {
 	w, err := p.start(ctx, environment, lease)
 	if err != nil {
@@ -68,8 +68,8 @@ func (p *program) run(ctx context.Context, environment []string, lease func() (i
 	}
 }
 
-// start starts the watchdogs, which start the program. They are told of the lease when
-// they are there to hear it, because on a busy machine that takes long.
+// start starts the watchdogs, which start the program. It asks for the end of the lease only
+// when they are ready, because on a busy machine their start takes long.
 func (p *program) start(ctx context.Context, environment []string, lease func() (int64, bool)) (*watched, error) {
 	w, err := startWatchdogs(environment)
 	if err != nil {
@@ -77,7 +77,7 @@ func (p *program) start(ctx context.Context, environment []string, lease func() 
 	}
 	select {
 	case <-w.ready:
-	case <-w.told: // they are gone, and orders do not reach them
+	case <-w.told: // they are gone, so the orders below fail
 	case <-ctx.Done():
 		return nil, w.giveUp(ctx.Err())
 	}
@@ -94,7 +94,7 @@ func (p *program) start(ctx context.Context, environment []string, lease func() 
 
 var errLeaseTooShort = errors.New("the lease has ended before the program was started")
 
-// giveUp ends the watchdogs before they have a program.
+// giveUp ends the watchdogs before they have started a program.
 func (w *watched) giveUp(why error) error {
 	w.cut()
 	<-w.ended
@@ -113,7 +113,7 @@ func startWatchdogs(environment []string) (*watched, error) {
 	}
 	outer := watchdogProcess(OuterWatchdog, taken, told)
 	outer.Env = append(os.Environ(), environment...)
-	outer.Stdout, outer.Stderr = os.Stderr, os.Stderr // stdout is for what the node says
+	outer.Stdout, outer.Stderr = os.Stderr, os.Stderr // because stdout has the node's events
 	err = errors.Join(outer.Start(), taken.Close(), told.Close())
 	if err != nil {
 		return nil, errors.Join(err, orders.Close(), reports.Close())
@@ -126,7 +126,7 @@ func startWatchdogs(environment []string) (*watched, error) {
 	return w, nil
 }
 
-// listen waits for the end of both watchdogs: only they can write reports.
+// listen reads the reports until both watchdogs have ended, because only they hold the pipe.
 func (w *watched) listen(reports *os.File) {
 	defer close(w.ended)
 	lines := bufio.NewScanner(reports)
@@ -135,7 +135,7 @@ func (w *watched) listen(reports *os.File) {
 		close(w.ready)
 		some = lines.Scan()
 	}
-	if some { // what killed it comes after how it ended
+	if some { // later reports are about killing its leftovers
 		w.report = lines.Text()
 	}
 	close(w.told)
@@ -144,20 +144,20 @@ func (w *watched) listen(reports *os.File) {
 	_ = reports.Close()
 	_ = w.outer.Wait()
 	_ = w.orders.Close()
-	w.cgroup.kill() // in case that somebody has killed both
+	w.cgroup.kill() // in case both were killed
 	w.cgroup.remove()
 }
 
-// order tells the watchdogs something.
+// order sends an order to the outer watchdog.
 func (w *watched) order(format string, args ...any) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	_ = w.orders.SetWriteDeadline(time.Now().Add(stubborn)) // pipes have deadlines
+	_ = w.orders.SetWriteDeadline(time.Now().Add(stubborn)) // a pipe supports deadlines
 	_, err := fmt.Fprintf(w.orders, format+"\n", args...)
 	return err
 }
 
-// extend tells them until when the lease lasts.
+// extend sends the end of the lease to the watchdogs.
 func (w *watched) extend(until int64) error {
 	w.until = until
 	return w.order(orderUntil+"%d", until)
@@ -166,28 +166,29 @@ func (w *watched) extend(until int64) error {
 // ask asks the program to end.
 func (w *watched) ask() {
 	w.asked.Store(true)
-	_ = w.order(orderStop) // a watchdog that cannot be told is cut off by its deadline
+	_ = w.order(orderStop) // if it does not get there, the deadline ends the program
 }
 
-// stubborn is how long a watchdog may take to do what it is told before it is killed,
-// by which the other one ends the program.
+// stubborn is how long a watchdog may take to obey. Then it is killed, and the other one ends
+// the program.
 const stubborn = time.Second
 
-// finish ends the program: at once, or, if it has what is left of the lease, by asking.
+// finish ends the program: at once, or, if graceful, by asking it and waiting for the rest of
+// the lease.
 func (w *watched) finish(graceful bool) {
 	wait := stubborn
 	if graceful {
 		w.ask()
 		wait += left(w.until)
 	} else {
-		_ = w.orders.Close() // the outer watchdog takes this for our end
+		_ = w.orders.Close() // the outer watchdog then acts as if this node had ended
 	}
 	w.await(wait)
 	<-w.ended
 }
 
-// await waits for the end of the program. If it does not come in time the outer watchdog
-// is taken for one that has been stopped.
+// await waits for the end of the program. If it does not end in time, the outer watchdog is
+// assumed to be stopped, and killed.
 func (w *watched) await(long time.Duration) {
 	timer := time.NewTimer(long)
 	defer timer.Stop()
@@ -198,15 +199,16 @@ func (w *watched) await(long time.Duration) {
 	}
 }
 
-// cut kills the outer watchdog, which does not listen; then the inner one ends the program.
+// cut kills the outer watchdog, which does not obey; then the inner one ends the program.
 func (w *watched) cut() {
 	_ = w.orders.Close()
 	_ = w.outer.Process.Kill()
 	w.cgroup.kill()
 }
 
-// why says why the program has ended though its office lasts: nil if it was asked to. Whether
-// it has ended by itself is another matter, and then it knows better for how long it ran.
+// why returns why the program has ended during its office: nil if it was asked to. It also
+// returns whether the program ended by itself, and how long it ran, which the watchdogs know
+// better than since if they report it.
 func (w *watched) why(since time.Duration) (ran time.Duration, byItself bool, err error) {
 	report, byItself := strings.CutPrefix(w.report, reportEnded)
 	switch {
@@ -219,14 +221,14 @@ func (w *watched) why(since time.Duration) (ran time.Duration, byItself bool, er
 	case w.report == reportLease:
 		return since, false, errLeaseRanOut
 	default:
-		return since, true, errors.New("the program was killed, because a watchdog was")
+		return since, true, errors.New("the program was killed, because one of its watchdogs was killed")
 	}
 }
 
 var errLeaseRanOut = errors.New("the program was killed, because the lease ran out before this node could renew it")
 
-// pause asks the program to end, and waits until it has: then there are no more
-// writes, and the leadership can be handed over.
+// pause asks the program to end, and waits until it has. After that it writes no more, and
+// the leadership can be handed over.
 func (p *program) pause(ctx context.Context) error {
 	p.mu.Lock()
 	w := p.running
@@ -258,8 +260,8 @@ func (p *program) end(within time.Duration) {
 	}
 }
 
-// watchdogProcess is a watchdog that is to be started. It is this very program, even if
-// the file that it was started from has been replaced, in a session of its own.
+// watchdogProcess returns the command that starts a watchdog in a session of its own. It runs
+// this very executable, even if its file has been replaced.
 func watchdogProcess(place string, orders, reports *os.File) *exec.Cmd {
 	cmd := exec.Command("/proc/self/exe", WatchdogCommand, place)
 	cmd.Args[0] = watchdogName

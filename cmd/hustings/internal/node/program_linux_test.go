@@ -1,4 +1,4 @@
-// The program ends before somebody else may lead, and a node whose program fails stands back.
+// The program ends before another node may lead, and a node whose program fails stands back.
 
 package node
 
@@ -20,7 +20,7 @@ import (
 	"github.com/hustings/hustings/lease"
 )
 
-// serving is a program that runs, and the file that is there while it does.
+// serving returns a running program, and a file that exists while it runs.
 func serving(t *testing.T, stubborn bool) (p *program, there string) {
 	t.Helper()
 	there = filepath.Join(t.TempDir(), "there")
@@ -43,8 +43,8 @@ func serving(t *testing.T, stubborn bool) (p *program, there string) {
 	return p, there
 }
 
-// Whatever comes before another node may lead returns when the program has ended.
-func TestNobodyElseLeadsWhileTheProgramRuns(t *testing.T) {
+// All calls after which another node may lead return only when the program has ended.
+func TestNoOtherNodeLeadsWhileTheProgramRuns(t *testing.T) {
 	for name, wait := range map[string]func(n *node) error{
 		"a handover":    func(n *node) error { return n.program.pause(t.Context()) },
 		"a resignation": func(n *node) error { n.endProgram(""); return nil },
@@ -64,9 +64,8 @@ func TestNobodyElseLeadsWhileTheProgramRuns(t *testing.T) {
 	}
 }
 
-// A program that does not end when it is asked to is waited for no longer than whoever waits
-// likes, or is killed.
-func TestAStubbornProgramIsNotWaitedForForEver(t *testing.T) {
+// A caller waits for a program that does not end only as long as it wants to, or has it killed.
+func TestTheWaitForAStubbornProgramIsBounded(t *testing.T) {
 	p, there := serving(t, true)
 	impatient, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -81,7 +80,7 @@ func TestAStubbornProgramIsNotWaitedForForEver(t *testing.T) {
 	assert.True(t, over(id))
 }
 
-// resigner is an election in which a member can do nothing but resign.
+// resigner is an election in which a member can only resign.
 type resigner struct {
 	election
 	leave    context.CancelFunc // ends the office
@@ -101,15 +100,15 @@ func (r *resigner) Watch(ctx context.Context) iter.Seq[elector.Status] {
 	return func(func(elector.Status) bool) {}
 }
 
-// A member whose program fails at once gives its office up, and does not stand before its time
-// is over, unless it is to stop.
+// A member whose program fails at once gives up its office, and does not stand again before the
+// wait is over, unless it is stopped.
 func TestAMemberStandsBackWhenItsProgramFails(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	r := &resigner{leave: cancel}
 	n := &node{member: member{id: "n", out: NewPrinter(io.Discard, true), log: slog.New(slog.DiscardHandler)}}
 	n.elects(r, time.Millisecond, time.Minute, Config{Exec: "exit 1"})
-	n.program.standby.failures = 10 // in a row, so that it is a minute now
+	n.program.standby.failures = 10 // in a row, so that the wait is a minute
 	assert.ErrorContains(t, n.lead(ctx, 3), "exit status 1")
 	assert.True(t, r.resigned)
 	require.NotNil(t, r.back)

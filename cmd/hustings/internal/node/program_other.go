@@ -19,5 +19,5 @@ func (p *program) pause(context.Context) error { return nil }
 
 func (p *program) end(time.Duration) {}
 
-// Watchdog needs Linux: elsewhere the children of a process that has ended cannot be found.
+// Watchdog needs Linux, because elsewhere it could not find the children of a dead process.
 func Watchdog(string, *os.File) error { return errNoExec }

@@ -1,6 +1,6 @@
-// Standing back: a node whose program fails at once leaves the leadership to the others for
-// a while, for longer each time. If it led again at once its program would fail again, in
-// a new term each time, while it may work elsewhere.
+// Standing back: a node whose program fails soon after its start leaves the leadership to the
+// others for a while, longer after each failure. If it led again at once, the program would
+// fail again, in term after term, although it may work on another node.
 
 package node
 
@@ -12,7 +12,7 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// standby is until when a node stands back. The zero standby does not.
+// standby says until when a node stands back. The zero value says that it does not.
 type standby struct {
 	failures int // in a row
 	until    time.Time
@@ -21,10 +21,10 @@ type standby struct {
 // A program that ends by itself within atOnce of its start has failed.
 const atOnce = time.Second
 
-// The wait after the first failure, and the longest.
+// The wait after the first failure, and the longest wait.
 const shortestStandby, longestStandby = time.Second, time.Minute
 
-// ended takes note that a program has ended after it ran for some time, by itself or not.
+// ended notes that a program has ended, by itself or not, and for how long it ran.
 func (s *standby) ended(ran time.Duration, byItself bool, now time.Time) {
 	switch {
 	case ran >= atOnce:
@@ -39,14 +39,14 @@ func (s *standby) ended(ran time.Duration, byItself bool, now time.Time) {
 	}
 }
 
-// note takes note of how a run of the program has ended.
+// note notes how a run of the program has ended.
 func (p *program) note(ran time.Duration, byItself bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.standby.ended(ran, byItself, time.Now())
 }
 
-// standsBack is how long this node still stands back. Without a program it never does.
+// standsBack returns how long this node still stands back. Without a program it never does.
 func (p *program) standsBack() time.Duration {
 	if p == nil {
 		return 0
@@ -56,9 +56,9 @@ func (p *program) standsBack() time.Duration {
 	return max(0, time.Until(p.standby.until))
 }
 
-// lead is what a member that votes does in office. A member does not stand for election
-// before the Lead of its last office has returned; so this hands over, and returns when the
-// member no longer stands back, or has stopped.
+// lead is the Lead of a member that votes. A member does not stand for election before the
+// Lead of its last office has returned. So a member that stands back hands over here, and
+// returns when it no longer stands back, or has stopped.
 func (n *node) lead(ctx context.Context, term memberstate.Term) error {
 	err := n.member.lead(ctx, term)
 	wait := n.program.standsBack()
@@ -66,7 +66,7 @@ func (n *node) lead(ctx context.Context, term memberstate.Term) error {
 		return err
 	}
 	if ctx.Err() == nil {
-		_ = n.election.Resign(ctx) // an error says that this member leads no more, too
+		_ = n.election.Resign(ctx) // an error, too, means that this member no longer leads
 		<-ctx.Done()
 	}
 	back, cancel := context.WithTimeout(context.Background(), wait)
@@ -76,7 +76,7 @@ func (n *node) lead(ctx context.Context, term memberstate.Term) error {
 	return err
 }
 
-// Acquire is how a member gets the lease that contends for it: not while it stands back.
+// Acquire does not take the lease while the member stands back.
 func (s contended) Acquire(ctx context.Context, c lease.Claim) (bool, error) {
 	if s.member.program.standsBack() > 0 {
 		return false, nil

@@ -1,27 +1,27 @@
-// The watchdogs: two processes that do nothing but hold the deadline of a program, and
-// end it with all that it has started. The node starts the outer one, that starts the
-// inner one, and that the program:
+// The watchdogs: two processes that only enforce the deadline of a program, and end it with
+// all processes that it has started. The node starts the outer one, the outer one starts the
+// inner one, and the inner one starts the program:
 //
 //	node - outer watchdog - inner watchdog - /bin/sh -c COMMAND - ...
 //
-// Each of the two is in a session of its own, so that signals from a terminal or to the
-// node's process group do not reach it, and has another name than the node, so that
-// killall does not. It handles every signal that can be handled by doing nothing.
+// Each watchdog is in a session of its own, so that signals from a terminal or to the node's
+// process group do not reach it, and has another name than the node, so that killall does
+// not. It ignores every signal that can be ignored.
 //
-// Whatever happens to one of the node and the two, or to the node and one of the two,
-// another one ends the program:
+// If any one of the three fails, or the node and one watchdog, a remaining watchdog ends the
+// program:
 //
-//   - The node ends, or closes the pipe of orders: the outer one reads their end.
+//   - The node ends, or closes the pipe of orders: the outer one reads the end of the pipe.
 //   - The node is stopped: the deadline passes, which both watchdogs know.
-//   - The outer one ends, alone or with the node: the inner one reads the end of orders.
-//   - The inner one ends, alone or with the node: the outer one is its parent.
-//   - One of the two is stopped: the other one knows the deadline. Without a deadline the
-//     node kills an outer one that does not do what it is told.
+//   - The outer one ends, alone or with the node: the inner one reads the end of the pipe.
+//   - The inner one ends, alone or with the node: the outer one notices, as its parent.
+//   - One watchdog is stopped: the other one knows the deadline. Without a deadline the node
+//     kills an outer one that does not obey.
 //
-// Nothing that the program starts can get away from them. A process whose parent has ended
-// becomes the child of the inner watchdog, or of the outer one if the inner one has ended,
-// since both are subreapers; so a watchdog without children has no descendants. Until
-// then it goes on killing those it finds.
+// No process that the program starts can escape. A process whose parent has ended becomes a
+// child of the inner watchdog, or of the outer one if the inner one has ended, because both
+// are subreapers. So a watchdog without children has no descendants; until then it goes on
+// killing those that it finds.
 
 package node
 
@@ -40,7 +40,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// watchdogName is what a watchdog is called in lists of processes.
+// watchdogName is a watchdog's name in lists of processes.
 const watchdogName = "exec-watchdog"
 
 // Orders are lines. The outer watchdog passes them on to the inner one.
@@ -51,53 +51,53 @@ const (
 	orderStop   = "stop"    // ask the program to end
 )
 
-// Reports are lines, too. The first one but for reportReady says why the program has ended.
+// Reports are lines, too. The first one after reportReady says why the program has ended.
 const (
-	reportReady = "ready"  // for orders, both watchdogs; comes before all others
-	reportEnded = "ended " // by itself; for how long it ran, in nanoseconds, and its status follow
+	reportReady = "ready"  // both watchdogs wait for orders; always the first report
+	reportEnded = "ended " // by itself; its run time in nanoseconds and its status follow
 	reportLease = "killed: the lease has run out"
 	reportNode  = "killed: there are no more orders"
 	reportOther = "killed: the other watchdog is gone"
 )
 
-// reportsFD is where a watchdog reports to.
+// reportsFD is the file descriptor that a watchdog writes reports to.
 const reportsFD = 3
 
-// leftoversGrace is how long those have that a program has left behind when it ended by
-// itself, from SIGTERM to SIGKILL.
+// leftoversGrace is the time from SIGTERM to SIGKILL for processes that a program has left
+// behind when it ended by itself.
 const leftoversGrace = time.Second
 
-// watchdog is either watchdog. One goroutine does all of its work; nothing but it waits
-// for children, so that the id of a child that has ended is not another's yet.
+// watchdog is either watchdog. One goroutine does all its work. It alone waits for children,
+// so that the id of a child that has ended cannot already belong to another process.
 type watchdog struct {
 	inner   bool
 	reports *os.File
 	cgroup  cgroup
 	child   int      // the inner watchdog, or the program; 0: not started yet, or ended
-	below   *os.File // orders for the inner watchdog; nil: this is it
+	below   *os.File // orders for the inner watchdog; nil in the inner one
 	started bool
 	began   int64         // when the program was started
 	asked   bool          // the program was asked to end
 	until   int64         // the deadline; 0: none
-	limit   int64         // when those are killed that a program has left behind; 0: never
-	killing bool          // everything below is to end
-	again   time.Duration // until that is tried again
+	limit   int64         // when processes left behind by the program are killed; 0: never
+	killing bool          // everything below is being killed
+	again   time.Duration // until the next attempt at that
 	search  func(of int) []process
 }
 
-// Watchdog is the watchdog of a place. It returns when the program has ended with all that it
-// has started, or will not be started.
+// Watchdog runs the watchdog of a place. It returns when the program has ended with all
+// processes that it has started, or will not be started.
 func Watchdog(place string, orders *os.File) error {
 	w := &watchdog{inner: place == InnerWatchdog, reports: os.NewFile(reportsFD, "reports"), search: descendants}
-	syscall.CloseOnExec(reportsFD) // for nobody but the inner watchdog
-	runtime.LockOSThread()         // the death signal comes when the thread ends that made the child
+	syscall.CloseOnExec(reportsFD) // the inner watchdog gets it explicitly
+	runtime.LockOSThread()         // because the death signal is sent when the thread that started the child ends
 	defer runtime.UnlockOSThread()
-	signal.Notify(make(chan os.Signal, 1)) // and nobody listens
+	signal.Notify(make(chan os.Signal, 1)) // ignores all signals
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("cannot be a subreaper: %w", err)
 	}
 	if err := os.WriteFile("/proc/self/comm", []byte(watchdogName), 0); err != nil {
-		return fmt.Errorf("cannot take a name of its own: %w", err)
+		return fmt.Errorf("cannot set the name of the process: %w", err)
 	}
 	events, err := newEvents(orders)
 	if err != nil {
@@ -113,8 +113,8 @@ func Watchdog(place string, orders *os.File) error {
 	return nil
 }
 
-// watch does the watchdog's work. It obeys all orders that have come before it looks at the
-// deadline: where it had to wait for a processor, a later one may have moved that.
+// watch does the watchdog's work. It obeys all orders that have come before it checks the
+// deadline, because if it had to wait for a processor, a later order may have moved it.
 func (w *watchdog) watch(events *events) {
 	for {
 		orders, more := events.wait(w.sleeps())
@@ -133,7 +133,7 @@ func (w *watchdog) watch(events *events) {
 	}
 }
 
-// orphaned is what the end of orders means.
+// orphaned returns the meaning of the end of orders.
 func (w *watchdog) orphaned() string {
 	if w.inner {
 		return reportOther
@@ -141,8 +141,8 @@ func (w *watchdog) orphaned() string {
 	return reportNode
 }
 
-// obeyAll obeys orders that have come together. Of the deadlines among them the last one
-// holds, so the others are not even passed on.
+// obeyAll obeys orders that have come together. Only the last deadline among them counts, so
+// the others are not even passed on.
 func (w *watchdog) obeyAll(orders []string) {
 	last := ""
 	for _, order := range orders {
@@ -157,7 +157,7 @@ func (w *watchdog) obeyAll(orders []string) {
 	}
 }
 
-// obey does what an order says, and passes it on. What is no order is the end of orders.
+// obey passes an order on and obeys it. An unknown order is treated as the end of orders.
 func (w *watchdog) obey(order string) {
 	if err := w.passOn(order); err != nil {
 		w.kill(reportOther)
@@ -186,14 +186,14 @@ func (w *watchdog) obey(order string) {
 	}
 }
 
-// passOn passes an order on to the inner watchdog. Once there is a program it never waits:
-// an inner watchdog that has let the pipe fill up is stopped.
+// passOn passes an order on to the inner watchdog. After orderRun it never blocks, because
+// an inner watchdog that has let the pipe fill up must have been stopped.
 func (w *watchdog) passOn(order string) error {
 	if w.below == nil {
 		return nil
 	}
 	line := []byte(order + "\n")
-	if strings.HasPrefix(order, orderRun) { // it may be long
+	if strings.HasPrefix(order, orderRun) { // which may be longer than the pipe
 		_, err := w.below.Write(line)
 		return err
 	}
@@ -203,7 +203,7 @@ func (w *watchdog) passOn(order string) error {
 	}
 	var failed error
 	err = pipe.Write(func(fd uintptr) bool {
-		_, failed = syscall.Write(int(fd), line) // all or nothing, as short as it is
+		_, failed = syscall.Write(int(fd), line) // a write this short is atomic
 		return true
 	})
 	return errors.Join(err, failed)
@@ -223,8 +223,8 @@ func (w *watchdog) startInner() error {
 	return nil
 }
 
-// startProgram starts the program, unless its time is up. It dies with this thread even
-// if nobody is left to see to that; what it has started does not.
+// startProgram starts the program, unless its time is up. The kernel kills the program when
+// this thread ends, even if no watchdog is left, but not the processes that it has started.
 func (w *watchdog) startProgram(command string) error {
 	w.checkDeadlines()
 	if w.killing || w.started {
@@ -233,7 +233,7 @@ func (w *watchdog) startProgram(command string) error {
 	in := w.cgroup.open()
 	program := programProcess(command, in)
 	err := program.Start()
-	if err != nil && in != nil { // where no process may be put into it
+	if err != nil && in != nil { // perhaps no process may be started in the control group
 		program = programProcess(command, nil)
 		err = program.Start()
 	}
@@ -257,7 +257,7 @@ func programProcess(command string, in *os.File) *exec.Cmd {
 	return cmd
 }
 
-// reap takes note of the children that have ended, and says whether any is left.
+// reap collects the children that have ended, and reports whether any is left.
 func (w *watchdog) reap() (left bool) {
 	for {
 		var status syscall.WaitStatus
@@ -275,7 +275,7 @@ func (w *watchdog) reap() (left bool) {
 	}
 }
 
-// childEnded: the program has ended, or, for the outer watchdog, the inner one.
+// childEnded handles the end of the program, or, in the outer watchdog, of the inner one.
 func (w *watchdog) childEnded(status syscall.WaitStatus) {
 	if !w.inner {
 		w.kill(reportOther)
@@ -288,7 +288,7 @@ func (w *watchdog) childEnded(status syscall.WaitStatus) {
 	}
 }
 
-// describe says how a process has ended, in the words of package os.
+// describe returns how a process has ended, in the words of package os.
 func describe(status syscall.WaitStatus) string {
 	if status.Signaled() {
 		return "signal: " + status.Signal().String()
@@ -296,7 +296,7 @@ func describe(status syscall.WaitStatus) string {
 	return fmt.Sprintf("exit status %d", status.ExitStatus())
 }
 
-// ask asks the program to end, and all that it has started.
+// ask asks the program, and all processes that it has started, to end.
 func (w *watchdog) ask() {
 	if w.inner {
 		w.asked = true
@@ -311,11 +311,11 @@ func (w *watchdog) checkDeadlines() {
 		w.kill(reportLease)
 	}
 	if w.limit != 0 && now >= w.limit {
-		w.kill(reportNode) // nobody reads this: it has ended before
+		w.kill(reportNode) // the reason does not matter, because the program has already ended
 	}
 }
 
-// sleeps is how long there is nothing to do, unless something happens.
+// sleeps returns how long there is nothing to do without an event.
 func (w *watchdog) sleeps() time.Duration {
 	if w.killing {
 		return w.again
@@ -327,7 +327,7 @@ func (w *watchdog) sleeps() time.Duration {
 	return wait
 }
 
-// left is how long it is until a deadline.
+// left returns the time until a deadline.
 func left(until int64) time.Duration {
 	if until == 0 {
 		return time.Hour
@@ -343,10 +343,10 @@ func (w *watchdog) kill(why string) {
 	}
 }
 
-// strike kills all that can be found. What is begun at the same time is found the next
-// time, which comes when something has ended, or after a wait. It kills what it finds soon
-// before it looks at every process of the machine: on one that is busy that takes longer than
-// the next leader waits.
+// strike kills all descendants that it finds. Those that start meanwhile are found the next
+// time, when a child has ended or after a wait. It kills those that it finds fast before it
+// looks at all processes of the machine, because on a busy machine that takes longer than the
+// next leader waits.
 func (w *watchdog) strike() {
 	w.cgroup.kill()
 	known := lineage(os.Getpid())
@@ -360,8 +360,8 @@ func (w *watchdog) strike() {
 	w.again = min(2*w.again, time.Second)
 }
 
-// signal sends a signal to all descendants, each once. Those in the group of the child get
-// it at one instant: whoever of them is just starting another one gets it before that.
+// signal sends a signal to all descendants, once to each. Those in the child's process group
+// get it at one instant, so that none of them can start another process in between.
 func (w *watchdog) signal(s syscall.Signal) {
 	all := w.search(os.Getpid())
 	if w.child != 0 {

@@ -1,4 +1,4 @@
-// What the watchdogs end, and when.
+// The watchdogs end the program and all its descendants, in time.
 
 package node
 
@@ -71,9 +71,9 @@ func TestEverythingEndsWithEitherWatchdog(t *testing.T) {
 	}
 }
 
-// A program that is asked to end, and all that it has started, get SIGTERM and nothing else, in
-// whatever session and however they came to be; and the shell's end is not theirs.
-func TestWhoIsAskedToEndMayTakeItsTime(t *testing.T) {
+// A program that is asked to end, and all processes that it has started, in any session, get
+// only SIGTERM; they live on when the shell has ended.
+func TestAProgramThatIsAskedToEndMayTakeItsTime(t *testing.T) {
 	p := startPair(t)
 	const polite = `trap "sleep 0.1; echo -n $0; exit" TERM; echo -n .; while :; do sleep 0.01; done`
 	p.run(t, fmt.Sprintf(`S='%s'
@@ -88,8 +88,8 @@ sh -c "$S" A & (sh -c "$S" B &) ; setsid sh -c "$S" C & (setsid sh -c "$S" D &) 
 	assert.NotContains(t, output, "X", "the shell has ended")
 }
 
-// The program is killed before anything is done that takes long where there are many
-// processes, or where the processor is wanted by others: with it what has left its group.
+// The program, and processes that have left its group, are killed before anything is done that
+// takes long on a machine with many processes or a busy processor.
 func TestTheProgramIsKilledBeforeEveryProcessIsLookedAt(t *testing.T) {
 	for name, command := range map[string]string{
 		"its group":       `echo $$; exec sleep 1000`,
@@ -119,14 +119,15 @@ func TestTheProgramIsKilledBeforeEveryProcessIsLookedAt(t *testing.T) {
 	}
 }
 
-// over says whether a process has ended; it may wait for its parent.
+// over reports whether a process has ended; it may still wait for its parent.
 func over(id int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", id))
 	return err != nil || strings.Contains(string(stat), ") Z ")
 }
 
-// What a program leaves behind that ends by itself is asked to end, and killed a little later.
-func TestWhatIsLeftBehindEnds(t *testing.T) {
+// Processes left behind by a program that ends by itself are asked to end, and killed a little
+// later.
+func TestProcessesLeftBehindAreEnded(t *testing.T) {
 	p := startPair(t)
 	p.run(t, `(trap "echo -n asked" TERM; echo -n .; while :; do sleep 0.01; done) & (setsid sleep 1000 &) ; sleep 0.1; exit 3`)
 	output, report := p.end(t)
@@ -134,7 +135,7 @@ func TestWhatIsLeftBehindEnds(t *testing.T) {
 	assert.Contains(t, output, "asked")
 }
 
-func TestHowAProgramEndsIsReported(t *testing.T) {
+func TestTheEndOfAProgramIsReportedWithItsReason(t *testing.T) {
 	for command, want := range map[string]string{
 		"/nonexistent":  "ended exit status 127",
 		"exit 0":        "ended exit status 0",
@@ -152,7 +153,7 @@ func TestHowAProgramEndsIsReported(t *testing.T) {
 func TestAProgramIsNotStartedTooLate(t *testing.T) {
 	p := startPair(t)
 	p.order(t, orderUntil+"%d", monotonic()-1)
-	_, _ = fmt.Fprintf(p.orders, "%s%q\n", orderRun, "echo started") // nobody may be there to read it
+	_, _ = fmt.Fprintf(p.orders, "%s%q\n", orderRun, "echo started") // the reader may already be gone
 	output, report := p.end(t)
 	assert.Equal(t, reportLease, report)
 	assert.Empty(t, output)

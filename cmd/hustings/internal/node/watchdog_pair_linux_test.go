@@ -1,4 +1,4 @@
-// Two watchdogs that a test gives orders.
+// Two watchdogs under a test's orders.
 
 package node
 
@@ -16,10 +16,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// long is how long anything may take before a test gives up.
+// long is the time after which a test gives up.
 const long = 20 * time.Second
 
-// pair is two watchdogs that a test gives orders.
+// pair is two watchdogs under a test's orders.
 type pair struct {
 	outer           *exec.Cmd
 	orders          *os.File
@@ -69,8 +69,8 @@ func (p *pair) says(t *testing.T, bytes int) string {
 	return string(said)
 }
 
-// end waits until nothing is left that could print or report: neither a watchdog, nor the
-// program, nor anything that it has started.
+// end waits until the watchdogs, the program and all its descendants have ended, so that
+// nothing can print or report any more.
 func (p *pair) end(t *testing.T) (output, report string) {
 	t.Helper()
 	printed, err := io.ReadAll(p.output)
@@ -81,8 +81,8 @@ func (p *pair) end(t *testing.T) (output, report string) {
 	return string(printed), regexp.MustCompile(`^ended \d+ `).ReplaceAllString(report, "ended ") // however long it ran
 }
 
-// hidden starts processes in the ways in which they can be out of sight, each of which prints
-// one letter, and goes on when it is asked to end.
+// hidden starts processes in all the ways that hide them from their ancestors. Each prints one
+// letter, and ignores SIGTERM.
 const hidden = `trap "" TERM
 (echo -n a; exec sleep 1000) &
 ((echo -n b; exec sleep 1000) &)
@@ -93,8 +93,8 @@ while :; do sleep 1000; done`
 
 const hiddenLetters = 5
 
-// inCgroups runs a test with a control group for the program, where one can be made, and
-// without.
+// inCgroups runs a test without a control group for the program and, if one can be made, with
+// one.
 func inCgroups(t *testing.T, test func(t *testing.T, in cgroup)) {
 	t.Helper()
 	t.Run("without a control group", func(t *testing.T) { test(t, "") })

@@ -1,4 +1,4 @@
-// Why a program has ended, as it is told.
+// The reason that is reported for the end of a program.
 
 package node
 
@@ -34,15 +34,15 @@ func runProgram(ctx context.Context, t *testing.T, p *program, lease func() (int
 
 func noLease() (int64, bool) { return 0, true }
 
-func TestTheReasonIsTheProgramsOwn(t *testing.T) {
+func TestAProgramThatEndsByItselfIsTheReason(t *testing.T) {
 	p := &program{command: "/nonexistent 2> /dev/null"}
 	err := runProgram(t.Context(), t, p, noLease)
 	assert.EqualError(t, err, "the program has ended by itself: exit status 127")
 	assert.Equal(t, 1, p.standby.failures, "it has failed at once")
 }
 
-// A lease that is not renewed ends the program, and that is what is told.
-func TestTheReasonIsTheLease(t *testing.T) {
+// A lease that is not renewed ends the program, and is reported as the reason.
+func TestALeaseThatRunsOutIsTheReason(t *testing.T) {
 	end := monotonic() + int64(10*time.Millisecond)
 	p := &program{command: "exec sleep 1000"}
 	err := runProgram(t.Context(), t, p, func() (int64, bool) { return end, true })
@@ -50,13 +50,13 @@ func TestTheReasonIsTheLease(t *testing.T) {
 	assert.Zero(t, p.standby.failures, "it has not failed")
 }
 
-func TestTheReasonIsAWatchdog(t *testing.T) {
+func TestAKilledWatchdogIsTheReason(t *testing.T) {
 	p := &program{command: "kill -9 $PPID; exec sleep 1000"}
 	err := runProgram(t.Context(), t, p, noLease)
-	assert.ErrorContains(t, err, "because a watchdog was")
+	assert.ErrorContains(t, err, "because one of its watchdogs was")
 }
 
-// If somebody kills both watchdogs, the control group is left, which the node knows.
+// If both watchdogs are killed, the node kills the program through its control group.
 func TestWithoutWatchdogsTheNodeEndsTheProgram(t *testing.T) {
 	if c := newCgroup(); c == "" {
 		t.Skip("this process may not make a control group")
@@ -67,7 +67,7 @@ func TestWithoutWatchdogsTheNodeEndsTheProgram(t *testing.T) {
 	p := &program{command: fmt.Sprintf(`(setsid sh -c 'echo $$ > %s; exec sleep 1000' &)
 until test -s %s; do :; done; kill -9 $(cut -d' ' -f4 /proc/$PPID/stat) $PPID`, ready, ready)}
 	err := runProgram(t.Context(), t, p, noLease)
-	assert.ErrorContains(t, err, "because a watchdog was")
+	assert.ErrorContains(t, err, "because one of its watchdogs was")
 	id, err := os.ReadFile(ready)
 	require.NoError(t, err)
 	child, err := strconv.Atoi(strings.TrimSpace(string(id)))
@@ -75,8 +75,8 @@ until test -s %s; do :; done; kill -9 $(cut -d' ' -f4 /proc/$PPID/stat) $PPID`, 
 	assert.True(t, over(child))
 }
 
-// A program that ignores SIGTERM, in an office that ends, ends too, and so do watchdogs that
-// somebody has stopped.
+// The end of an office also ends a program that ignores SIGTERM, and watchdogs that were
+// stopped.
 func TestTheOfficeEndsTheProgram(t *testing.T) {
 	for name, command := range map[string]string{
 		"stubborn":             `trap "" TERM; %s; while :; do sleep 1000; done`,
@@ -110,8 +110,8 @@ func TestTheOfficeEndsTheProgram(t *testing.T) {
 	}
 }
 
-// What is reported first is the reason, unless it is that the watchdogs are ready.
-func TestTheFirstReportButForReadyIsTheReason(t *testing.T) {
+// The first report is the reason, unless it says that the watchdogs are ready.
+func TestTheFirstReportAfterReadyIsTheReason(t *testing.T) {
 	for reports, ready := range map[string]bool{
 		reportReady + "\n" + reportLease + "\n" + reportOther + "\n": true,
 		reportLease + "\n" + reportReady + "\n":                      false,

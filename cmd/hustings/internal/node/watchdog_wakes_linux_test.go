@@ -1,4 +1,4 @@
-// What wakes a watchdog, and what does not.
+// The events that wake a watchdog, and those that do not.
 
 package node
 
@@ -18,8 +18,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Orders that waited while a watchdog had no processor are obeyed before it looks at the
-// deadline, which a later one may have moved.
+// Orders that waited while a watchdog had no processor are obeyed before it checks the
+// deadline, because they may have moved it.
 func TestADeadlineThatWasMovedInTimeEndsNothing(t *testing.T) {
 	in, out, err := os.Pipe()
 	require.NoError(t, err)
@@ -50,8 +50,8 @@ func TestADeadlineThatWasMovedInTimeEndsNothing(t *testing.T) {
 	require.NoError(t, passed.Close())
 }
 
-// So does its loop: a deadline that has passed, and was moved by an order that has come, is no
-// reason to end anything. Here the end of the orders is.
+// The loop obeys first, too: a deadline that has passed, but was moved by a waiting order, ends
+// nothing. Here only the end of the orders does.
 func TestAWatchdogObeysBeforeItLooksAtTheDeadline(t *testing.T) {
 	in, out, err := os.Pipe()
 	require.NoError(t, err)
@@ -72,7 +72,7 @@ func TestAWatchdogObeysBeforeItLooksAtTheDeadline(t *testing.T) {
 	assert.Equal(t, reportOther+"\n", string(text))
 }
 
-// That a child has ended wakes a watchdog once, and not for ever.
+// The end of a child wakes a watchdog once, and not again and again.
 func TestTheEndOfAChildWakesAWatchdogOnce(t *testing.T) {
 	in, out, err := os.Pipe()
 	require.NoError(t, err)
@@ -105,7 +105,7 @@ func TestAWatchdogWakesForItsDeadline(t *testing.T) {
 	assert.Zero(t, late.sleeps())
 }
 
-// No signal that can be handled ends or stops a watchdog, or keeps it from its work; the
+// No signal that can be ignored ends or stops a watchdog, or keeps it from its work. The
 // program ignores no more signals than this process does.
 func TestSignalsDoNothingToAWatchdog(t *testing.T) {
 	p := startPair(t)
@@ -144,7 +144,7 @@ func TestSignalsDoNothingToAWatchdog(t *testing.T) {
 	assert.Equal(t, reportLease, report)
 }
 
-// ignored are the signals that a process ignores, by the line of its status.
+// ignored returns the signals that a process ignores, from a line of its status.
 func ignored(t *testing.T, status string) (signals uint64) {
 	t.Helper()
 	_, line, found := strings.Cut(status, "\nSigIgn:")

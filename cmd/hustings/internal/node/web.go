@@ -27,15 +27,15 @@ type web struct {
 }
 
 const (
-	// patience is how long a web client may take for anything, and idleTime how long
-	// it may ask for nothing.
+	// patience is how long a web client may take for anything, idleTime how long it may
+	// be idle.
 	patience = 5 * time.Second
 	idleTime = 30 * time.Second
-	// maxVisitors bounds the connections of web clients: each takes a descriptor, and
-	// the store needs some.
+	// maxVisitors bounds the connections of web clients, because each takes a file
+	// descriptor and the store needs some.
 	maxVisitors = 64
-	// maxHeader bounds what a client can say of itself, maxScrapes how many are shown
-	// the metrics at once.
+	// maxHeader bounds the header of a request, maxScrapes the concurrent requests for
+	// metrics.
 	maxHeader  = 8 << 10
 	maxScrapes = 4
 )
@@ -56,7 +56,7 @@ func serveWeb(address string, m *member) (*web, error) {
 	go func() {
 		defer close(w.ended)
 		if err := w.server.Serve(newRoom(l)); !errors.Is(err, http.ErrServerClosed) {
-			m.log.Error("the web pages are gone", "error", err)
+			m.log.Error("the HTTP server has failed; its pages are no longer served", "error", err)
 		}
 	}()
 	return w, nil
@@ -65,12 +65,12 @@ func serveWeb(address string, m *member) (*web, error) {
 func newServer(pages http.Handler) *http.Server {
 	return &http.Server{
 		Handler: pages, ReadHeaderTimeout: patience, ReadTimeout: patience, WriteTimeout: 2 * patience, IdleTimeout: idleTime,
-		MaxHeaderBytes: maxHeader, ErrorLog: log.New(io.Discard, "", 0), // of clients, who can say what they like
+		MaxHeaderBytes: maxHeader, ErrorLog: log.New(io.Discard, "", 0), // because clients could fill the log
 	}
 }
 
-// room is a listener whose oldest connection goes when there are too many: those who
-// hold many and say nothing keep nobody out.
+// room is a listener that closes the oldest connection when there are too many, so that idle
+// connections keep no client out.
 type room struct {
 	net.Listener
 	mu       sync.Mutex
@@ -117,12 +117,12 @@ func (v *visitor) Close() error {
 func (m *member) readyPage(w http.ResponseWriter, _ *http.Request) {
 	s := m.election.Status()
 	switch {
-	case s.Revision == 0: // it takes part once its store is open
+	case s.Revision == 0: // the member takes part once its store is open
 		w.WriteHeader(http.StatusServiceUnavailable)
 		_, _ = fmt.Fprintln(w, "not ready: the store is not open yet")
 	case s.Stopped:
 		w.WriteHeader(http.StatusServiceUnavailable)
-		_, _ = fmt.Fprintln(w, "not ready: it has stopped")
+		_, _ = fmt.Fprintln(w, "not ready: the node has stopped")
 	case s.Leader == "":
 		w.WriteHeader(http.StatusServiceUnavailable)
 		_, _ = fmt.Fprintf(w, "not ready: no leader is known in term %d\n", s.Term)
@@ -131,9 +131,9 @@ func (m *member) readyPage(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// leaderPage is 200 on the leader and 503 elsewhere, so that a load balancer that
-// takes it for a health check sends everyone to the leader. With leases it is 200
-// only while no other node can be the leader.
+// leaderPage is 200 on the leader and 503 elsewhere, so that a load balancer that uses it as
+// its health check sends all requests to the leader. With leases it is 200 only while no
+// other node can lead.
 func (m *member) leaderPage(w http.ResponseWriter, _ *http.Request) {
 	s := m.election.Status()
 	leads := s.Role == memberstate.Leader

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// pipes is a listener in memory, so that a test in virtual time can use it.
+// pipes is a listener in memory, because a test in virtual time cannot use sockets.
 type pipes chan net.Conn
 
 func (p pipes) Accept() (net.Conn, error) {
@@ -28,7 +28,7 @@ func (p pipes) Close() error { close(p); return nil }
 
 func (p pipes) Addr() net.Addr { return new(net.TCPAddr) }
 
-// visit is a client's end of a new connection.
+// visit returns the client's end of a new connection.
 func (p pipes) visit() net.Conn {
 	ours, theirs := net.Pipe()
 	p <- theirs
@@ -49,7 +49,7 @@ func withPages(t *testing.T, play func(t *testing.T, visit func() net.Conn)) {
 	})
 }
 
-// lasts is after how long the server hangs up on a client that said something.
+// lasts returns the time until the server disconnects a client that has sent some text.
 func lasts(t *testing.T, c net.Conn, say string) time.Duration {
 	t.Helper()
 	began := time.Now()
@@ -63,7 +63,7 @@ func lasts(t *testing.T, c net.Conn, say string) time.Duration {
 
 const whole = "GET / HTTP/1.1\r\nHost: n0\r\n\r\n"
 
-func TestAWebClientHasSoLongAndNoLonger(t *testing.T) {
+func TestASlowWebClientIsDisconnected(t *testing.T) {
 	withPages(t, func(t *testing.T, visit func() net.Conn) {
 		t.Helper()
 		assert.Equal(t, patience, lasts(t, visit(), ""), "in virtual time")
@@ -72,7 +72,7 @@ func TestAWebClientHasSoLongAndNoLonger(t *testing.T) {
 	})
 }
 
-func TestAWebClientHasLittleToSayOfItself(t *testing.T) {
+func TestTheHeaderOfARequestIsBounded(t *testing.T) {
 	withPages(t, func(t *testing.T, visit func() net.Conn) {
 		t.Helper()
 		c := visit()
@@ -82,8 +82,8 @@ func TestAWebClientHasLittleToSayOfItself(t *testing.T) {
 	})
 }
 
-// Many that say nothing are bounded, and keep nobody out.
-func TestACrowdOfWebClientsIsBounded(t *testing.T) {
+// Many idle connections are bounded, and keep no client out.
+func TestConnectionsOfWebClientsAreBounded(t *testing.T) {
 	withPages(t, func(t *testing.T, visit func() net.Conn) {
 		t.Helper()
 		var ended int

@@ -1,5 +1,5 @@
-// Package processes holds what the tests with real processes need: a checker of
-// what nodes say, and a proxy between them. The tests are beside it.
+// Package processes tests nodes as real processes. It holds a checker of their events and a
+// proxy between them.
 package processes
 
 import (
@@ -11,8 +11,8 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// Checker reads the events of all nodes, over all their processes, and finds what
-// must never be. The zero Checker has read nothing.
+// Checker reads the events of all nodes, in all their incarnations, and finds violations of
+// safety. The zero Checker has read nothing.
 type Checker struct {
 	mu       sync.Mutex
 	events   int
@@ -25,7 +25,7 @@ type Checker struct {
 // leader is one incarnation of a node.
 type leader struct{ node, process string }
 
-// lease is what a leader claims: from when it said so until when no other may.
+// lease is a claim of a leader that no other node leads in this interval.
 type lease struct {
 	leader
 	term        memberstate.Term
@@ -33,7 +33,7 @@ type lease struct {
 	released    bool
 }
 
-// Add reads an event. Those of one process come in their order.
+// Add reads an event. The events of one process must come in order.
 func (c *Checker) Add(e node.Event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -69,7 +69,7 @@ func (c *Checker) lead(term memberstate.Term, who leader) {
 	c.led[term] = who
 }
 
-// hold notes a lease, or that it grew.
+// hold notes a lease, or its extension.
 func (c *Checker) hold(now lease) {
 	for i := range c.leases {
 		if old := &c.leases[i]; old.leader == now.leader && old.term == now.term {
@@ -95,8 +95,8 @@ func (c *Checker) fail(format string, args ...any) {
 	c.problems = append(c.problems, fmt.Sprintf(format, args...))
 }
 
-// Problems are what must not have been, by all that was read. Leases are compared
-// only now: one that was given up may have been read before that was.
+// Problems returns the violations in all events. Leases are compared only here, because the
+// release of a lease may be read after the next lease.
 func (c *Checker) Problems() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -112,7 +112,7 @@ func (c *Checker) Problems() []string {
 	return problems
 }
 
-// Events counts what was read.
+// Events returns how many events were read.
 func (c *Checker) Events() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// event is what a process of a node says; lead and lease events mean the node.
+// event returns an event of a process of a node; in lead and lease events the node leads.
 func event(kind, of, process string, term memberstate.Term, at, until int64) node.Event {
 	e := node.Event{Event: kind, Node: of, Process: process, Term: term, AtNanos: at, UntilNanos: until}
 	if kind == "role" {
@@ -25,7 +25,7 @@ func following(of, process string, term memberstate.Term, leader string) node.Ev
 	return e
 }
 
-func TestTheCheckerFindsWhatMustNotBe(t *testing.T) {
+func TestTheCheckerFindsEveryViolation(t *testing.T) {
 	for name, c := range map[string]struct {
 		events []node.Event
 		says   string
@@ -48,7 +48,7 @@ func TestTheCheckerFindsWhatMustNotBe(t *testing.T) {
 	}
 }
 
-func TestTheCheckerFindsNothingWhereNothingIs(t *testing.T) {
+func TestTheCheckerFindsNothingInACorrectHistory(t *testing.T) {
 	var c processes.Checker
 	for _, e := range []node.Event{
 		event("start", "n0", "a", 0, 0, 0),

@@ -35,7 +35,7 @@ import (
 	"github.com/hustings/hustings/rpc/grpcrpc"
 )
 
-// asCommand in the environment makes this binary the command itself.
+// asCommand in the environment makes this binary run the command.
 const asCommand = "HUSTINGS_TEST_AS_COMMAND"
 
 func TestMain(m *testing.M) {
@@ -50,10 +50,9 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// passOnTerminalSignals has the nodes that are started start with the signals of a terminal as
-// they are by default. Without it they would inherit it if those are ignored here, as under
-// nohup, or behind an & of a script. signal.Reset does not undo that; somebody who asks to be
-// notified does.
+// passOnTerminalSignals starts the nodes with default handling of a terminal's signals.
+// Otherwise they would inherit that these are ignored here, as under nohup or behind an & of a
+// script. signal.Reset does not undo that, but signal.Notify does.
 func passOnTerminalSignals() {
 	for _, s := range []os.Signal{syscall.SIGHUP, syscall.SIGINT} {
 		if signal.Ignored(s) {
@@ -62,7 +61,7 @@ func passOnTerminalSignals() {
 	}
 }
 
-// patience is how long anything may take before the test gives up.
+// patience is the time after which a test gives up.
 const patience = 30 * time.Second
 
 type cluster struct {
@@ -190,7 +189,7 @@ func (c *cluster) part(id string) []string {
 	}
 }
 
-// start runs a node.
+// start starts a node.
 func (c *cluster) start(id string, flags ...string) {
 	c.t.Helper()
 	args := slices.Concat([]string{"serve", "--json", "--node", id}, c.part(id), flags, c.flags)
@@ -212,7 +211,7 @@ func (c *cluster) start(id string, flags ...string) {
 	c.awaitStart(id)
 }
 
-// awaitStart waits until a node has said as often that it starts as it was started.
+// awaitStart waits until a node has printed as many start events as it was started.
 func (c *cluster) awaitStart(id string) {
 	c.t.Helper()
 	seen := 0
@@ -224,7 +223,7 @@ func (c *cluster) awaitStart(id string) {
 	})
 }
 
-// command is this binary as the command.
+// command returns a command that runs this binary as hustings.
 func (c *cluster) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0], args...)
 	cmd.Env = append(os.Environ(), asCommand+"=1")
@@ -234,7 +233,7 @@ func (c *cluster) command(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// read takes in what a node says.
+// read reads the events of a node.
 func (c *cluster) read(from io.Reader) {
 	for lines := bufio.NewScanner(from); lines.Scan(); {
 		var e node.Event
@@ -268,13 +267,13 @@ func (c *cluster) await(what string, is func(node.Event) bool) node.Event {
 		}
 		seen = len(c.events)
 		if time.Since(began) > patience {
-			require.FailNow(c.t, "did not come about: "+what, "%+v", c.events[max(0, seen-20):])
+			require.FailNow(c.t, "did not happen: "+what, "%+v", c.events[max(0, seen-20):])
 		}
 		c.changed.Wait()
 	}
 }
 
-// leaderAfter is when a node begins to lead after a term.
+// leaderAfter waits for an event that a node leads a term later than this one.
 func (c *cluster) leaderAfter(term memberstate.Term) node.Event {
 	c.t.Helper()
 	return c.await(fmt.Sprintf("a leader after term %d", term), func(e node.Event) bool { return e.Event == "lead" && e.Term > term })
@@ -301,7 +300,7 @@ func (c *cluster) kill(id string) {
 	delete(c.nodes, id)
 }
 
-// end ends all nodes as an operator does, and checks what they have said.
+// end stops all nodes as an operator does, and checks their events.
 func (c *cluster) end() {
 	for _, p := range c.nodes {
 		for _, s := range []os.Signal{syscall.SIGCONT, syscall.SIGTERM} {
@@ -335,7 +334,7 @@ func (c *cluster) run(args ...string) (stdout string, err error) {
 	return out.String(), nil
 }
 
-// operate runs a command of the operator's against a node.
+// operate runs an operator's command against a node.
 func (c *cluster) operate(command, id string, args ...string) string {
 	c.t.Helper()
 	out, err := c.run(append([]string{command, "--json", "--address", c.listen[id], "--tls", c.dir, "--as", "alice"}, args...)...)

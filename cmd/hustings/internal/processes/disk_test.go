@@ -1,6 +1,6 @@
 //go:build linux
 
-// A full disk, and one that cannot be written, where this user may make one.
+// Nodes on a full disk and on a read-only one, if this user may mount them.
 
 package processes_test
 
@@ -18,7 +18,7 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// smallDisk is a directory on a disk of 12 MiB of its own.
+// smallDisk mounts a disk of 12 MiB and returns its directory.
 func smallDisk(t *testing.T, flags uintptr) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -29,7 +29,7 @@ func smallDisk(t *testing.T, flags uintptr) string {
 	return dir
 }
 
-// fill leaves no room on the disk of a directory.
+// fill fills the disk of a directory.
 func fill(t *testing.T, dir string) {
 	t.Helper()
 	f, err := os.Create(filepath.Join(dir, "filler"))
@@ -41,7 +41,7 @@ func fill(t *testing.T, dir string) {
 	require.NoError(t, f.Close())
 }
 
-// nearlyFull leaves the store of a node that does not run with room for few saves.
+// nearlyFull fills the store of a stopped node until there is room for only a few saves.
 func nearlyFull(t *testing.T, path, id string) (before memberstate.FileInfo) {
 	t.Helper()
 	s, err := memberstate.OpenFile(path, id)
@@ -59,15 +59,14 @@ func nearlyFull(t *testing.T, path, id string) (before memberstate.FileInfo) {
 	return before
 }
 
-// A store has its room from the day it is made, so a node on a disk that is full
-// goes on voting, also when its file is full and the next one takes its place; only one
-// that is made then is refused.
-func TestAFullDisk(t *testing.T) {
+// A store reserves its room when it is made, so a node on a full disk goes on voting, even when
+// its file is full and the next one takes its place. Only a new store is refused.
+func TestANodeOnAFullDiskGoesOnVoting(t *testing.T) {
 	t.Parallel()
 	disk := smallDisk(t, 0)
 	c := newCluster(t, clusterOptions{size: 3, data: map[string]string{"n0": disk}})
 	led := c.leaderAfter(0)
-	for range 4 { // by then it has noted on disk that it has heard both others
+	for range 4 { // after these it has recorded on disk that it has heard both others
 		c.followed(led.Term)
 		c.operate("resign", led.Node)
 		led = c.leaderAfter(led.Term)
@@ -99,10 +98,10 @@ func TestAFullDisk(t *testing.T) {
 	_, err = c.run("serve", "--new", "--node", "n9", "--members", "n9=127.0.0.1:1", "--data", disk)
 	assert.ErrorContains(t, err, "no space left on device")
 	assert.ErrorContains(t, err, filepath.Join(disk, "n9.peers"), "the first file that a new node makes")
-	assert.NoFileExists(t, node.StorePath(disk, "n9")+".new", "it leaves no rest behind")
+	assert.NoFileExists(t, node.StorePath(disk, "n9")+".new", "no partial file is left behind")
 }
 
-func TestADiskThatCannotBeWritten(t *testing.T) {
+func TestANodeOnAReadOnlyDiskIsRefused(t *testing.T) {
 	t.Parallel()
 	disk := smallDisk(t, syscall.MS_RDONLY)
 	c := newCluster(t, clusterOptions{size: 1})

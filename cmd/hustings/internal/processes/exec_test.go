@@ -1,7 +1,7 @@
 //go:build linux
 
-// The program on the leader is ended with all that it has started, whatever happens to its
-// node and to the watchdogs between the two: nothing of it writes beside the next leader's.
+// The leader's program is ended with all its descendants, whatever happens to its node and the
+// watchdogs, so that none of them writes while the next leader's program does.
 
 package processes_test
 
@@ -27,7 +27,7 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// asWorker in the environment makes this binary a worker of that name, journal is the file
+// asWorker in the environment makes this binary a worker with that name; journal is the file
 // that workers write to, and self is this binary.
 const (
 	asWorker = "HUSTINGS_TEST_AS_WORKER"
@@ -35,8 +35,8 @@ const (
 	self     = "HUSTINGS_TEST_SELF"
 )
 
-// workers starts four of them in the ways in which a process can be out of sight: the shell's
-// child, the same in a session of its own, and both without a parent.
+// workers starts four workers: a child of the shell, one in a session of its own, and the same
+// two without a parent.
 const workers = `HUSTINGS_TEST_AS_WORKER=session "$HUSTINGS_TEST_SELF" &
 (HUSTINGS_TEST_AS_WORKER=orphan "$HUSTINGS_TEST_SELF" &)
 (HUSTINGS_TEST_AS_WORKER=session-orphan "$HUSTINGS_TEST_SELF" &)
@@ -47,7 +47,7 @@ const workersStarted = 4
 // work writes to the journal all the time, until it is asked to end.
 func work(name string) {
 	if strings.HasPrefix(name, "session") {
-		_, _ = syscall.Setsid() // it leads no group yet
+		_, _ = syscall.Setsid() // cannot fail, because it leads no process group
 	}
 	asked := make(chan os.Signal, 1)
 	signal.Notify(asked, syscall.SIGTERM)
@@ -77,11 +77,11 @@ type entry struct {
 	what string
 }
 
-// diary is the journal, as far as it was read. Lines stand in it in the order in which they
-// were written, whoever wrote them.
+// diary is the part of the journal that was read. Its lines are in the order of writing, over
+// all workers.
 type diary struct {
 	file    *os.File
-	rest    []byte // of a line whose end was not there yet
+	rest    []byte // the beginning of an incomplete line
 	entries []entry
 }
 
@@ -128,7 +128,7 @@ func (d *diary) read(t *testing.T) []entry {
 	}
 }
 
-// staff are the workers of a term: their names and ids.
+// staff returns the workers of a term: their names and process ids.
 func (d *diary) staff(t *testing.T, term memberstate.Term) map[string]int {
 	t.Helper()
 	all := map[string]int{}
@@ -146,8 +146,8 @@ type family struct {
 	below              []int
 }
 
-// signal sends the same to some of them, as near to one instant as can be. By what happens
-// to the first the next one may have ended.
+// signal sends a signal to some of the processes, as simultaneously as possible. The signal to
+// one may already have ended another.
 func (f family) signal(t *testing.T, s syscall.Signal, to ...int) {
 	t.Helper()
 	for _, pid := range to {
@@ -157,7 +157,7 @@ func (f family) signal(t *testing.T, s syscall.Signal, to ...int) {
 	}
 }
 
-// children are the processes that a process has started.
+// children returns the ids of a process's children.
 func children(t *testing.T, of int) (all []int) {
 	t.Helper()
 	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", of))
@@ -178,7 +178,7 @@ func nameOf(pid int) string {
 	return strings.TrimSpace(string(text))
 }
 
-// family is false if the node has no watchdogs, because its office has ended.
+// family returns false if the node has no watchdogs, because its office has ended.
 func (c *cluster) family(id string) (f family, whole bool) {
 	c.t.Helper()
 	f.node = c.nodes[id].cmd.Process.Pid
@@ -197,7 +197,7 @@ func (c *cluster) family(id string) (f family, whole bool) {
 	return f, true
 }
 
-// awaitEnd waits for the end of a node that was told to end, or was killed.
+// awaitEnd waits for the end of a node that was stopped or killed.
 func (c *cluster) awaitEnd(id string) {
 	c.t.Helper()
 	select {
@@ -212,9 +212,9 @@ func (c *cluster) awaitEnd(id string) {
 type misfortune struct {
 	name   string
 	strike func(t *testing.T, f family)
-	// ends: the node ends by it, or was stopped and goes on later.
+	// ends says that the node ends, stops that it is stopped and continued later.
 	ends, stops bool
-	// asked: the program is asked to end.
+	// asked says that the program is asked to end.
 	asked bool
 }
 
@@ -269,7 +269,7 @@ func TestNothingOfAProgramOutlivesTheOffice(t *testing.T) {
 	}
 }
 
-// A leader that leaves, and finds nobody to hand over to, asks its program to end all the same.
+// A leader that leaves asks its program to end, even if there is no node to hand over to.
 func TestTheLastLeaderAsksItsProgramToEnd(t *testing.T) {
 	t.Parallel()
 	d := openDiary(t)
@@ -284,7 +284,7 @@ func TestTheLastLeaderAsksItsProgramToEnd(t *testing.T) {
 	}
 }
 
-// And so does one that is told to resign.
+// So does a leader that is told to resign.
 func TestALeaderThatResignsAloneAsksItsProgramToEnd(t *testing.T) {
 	t.Parallel()
 	d := openDiary(t)
@@ -299,7 +299,7 @@ func TestALeaderThatResignsAloneAsksItsProgramToEnd(t *testing.T) {
 	assert.Greater(t, c.leaderAfter(led.Term).Term, led.Term, "it leads again")
 }
 
-// A program that does not end when it is asked does not hold up its node.
+// A program that does not end when asked does not hold up its node.
 func TestTheLastLeaderKillsAProgramThatDoesNotEnd(t *testing.T) {
 	t.Parallel()
 	pids := filepath.Join(t.TempDir(), "pids")
@@ -312,8 +312,8 @@ func TestTheLastLeaderKillsAProgramThatDoesNotEnd(t *testing.T) {
 	assert.True(t, gone(p.pid))
 }
 
-// awaitStaff waits until all workers of a term work, or of a later one: on a machine that
-// is too busy a leader may go before.
+// awaitStaff waits until all workers of a term work, or of a later term, because on a busy
+// machine a leader may lose its office first.
 func (c *cluster) awaitStaff(d *diary, led node.Event) node.Event {
 	c.t.Helper()
 	require.Eventually(c.t, func() bool {
@@ -329,7 +329,7 @@ func (c *cluster) awaitStaff(d *diary, led node.Event) node.Event {
 	return led
 }
 
-// awaitFamily is awaitStaff, with the leader's family.
+// awaitFamily is awaitStaff that also returns the leader's family.
 func (c *cluster) awaitFamily(d *diary, led node.Event) (node.Event, family) {
 	c.t.Helper()
 	for {
@@ -341,7 +341,7 @@ func (c *cluster) awaitFamily(d *diary, led node.Event) (node.Event, family) {
 	}
 }
 
-// suffer has a misfortune happen to a leader, and returns the next one, whose program works.
+// suffer applies a misfortune to a leader, and waits for the next leader with a working program.
 func (c *cluster) suffer(d *diary, m misfortune, led node.Event, f family) (next node.Event) {
 	c.t.Helper()
 	old := d.staff(c.t, led.Term)
@@ -371,7 +371,7 @@ func (c *cluster) suffer(d *diary, m misfortune, led node.Event, f family) (next
 	return next
 }
 
-// askedOf are the workers of a term that were asked to end.
+// askedOf returns the workers of a term that were asked to end.
 func (d *diary) askedOf(t *testing.T, term memberstate.Term) (names []string) {
 	t.Helper()
 	for _, e := range d.read(t) {
@@ -382,7 +382,7 @@ func (d *diary) askedOf(t *testing.T, term memberstate.Term) (names []string) {
 	return names
 }
 
-// gap is how long there was nothing from the last write of a term until the first of another.
+// gap returns the time from the last write of one term until the first write of another.
 func (d *diary) gap(t *testing.T, from, to memberstate.Term) time.Duration {
 	t.Helper()
 	var last, first int64
@@ -397,8 +397,8 @@ func (d *diary) gap(t *testing.T, from, to memberstate.Term) time.Duration {
 	return time.Duration(first - last).Round(100 * time.Microsecond)
 }
 
-// A program that fails at once has its node stand back, for longer each time, and the others
-// have their try: the same for those who vote and those who contend for a lease.
+// A node whose program fails at once stands back, for longer each time, and the other nodes
+// lead meanwhile. This holds for voting and for leases.
 func TestANodeWhoseProgramFailsStandsBack(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]clusterOptions{
@@ -427,7 +427,7 @@ func TestANodeWhoseProgramFailsStandsBack(t *testing.T) {
 	}
 }
 
-// complaints ends a node, and returns what it has logged.
+// complaints ends a node, and returns its log.
 func (c *cluster) complaints(id string) string {
 	c.t.Helper()
 	p := c.nodes[id]

@@ -1,8 +1,7 @@
 //go:build linux
 
-// Real processes that contend for a lease in a real database. SQLite is always
-// there; the others are where the environment says, which
-// lease/internal/storetest/run arranges.
+// Real processes that contend for a lease in a real database. SQLite is always tested; the
+// others if the environment names them, which lease/internal/storetest/run arranges.
 
 package processes_test
 
@@ -27,8 +26,8 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// url is where a database is that the environment names; the test is skipped if it
-// names none, and fails where nothing is to be left out.
+// url returns the URL of a database that the environment names. Without one the test is
+// skipped, or fails if no test may be left out.
 func url(t *testing.T, variable string, of func(given string) string) string {
 	t.Helper()
 	given := os.Getenv(variable)
@@ -64,11 +63,11 @@ var leaseDatabases = map[string]func(t *testing.T) string{
 	},
 }
 
-// However a leader goes, its program ends, and has ended when its node says that it serves no
-// more. What runs out while a watchdog waits for a processor it cannot end in time, so how long
-// a program has outlived its lease is told, and not judged: the watchdogs' own tests judge when
+// However a leader goes, its program ends, and has ended before its node prints "unlead". A
+// watchdog that waits for a processor cannot end the program in time, so the time by which a
+// program outlives its lease is logged and not asserted: the watchdogs' own tests assert when
 // they wake and what they do first.
-func TestLease(t *testing.T) {
+func TestAProgramEndsHoweverItsLeaderGoes(t *testing.T) {
 	t.Parallel()
 	for name, where := range leaseDatabases {
 		t.Run(name, func(t *testing.T) {
@@ -96,7 +95,7 @@ type jobs struct {
 	database, group, pids string
 }
 
-// maxTries bounds how often something is tried that a machine which is too busy may spoil.
+// maxTries bounds the repetitions of a step that a busy machine may spoil.
 const maxTries = 10
 
 // end ends an office in some way, and returns the next leader.
@@ -124,14 +123,14 @@ func (j *jobs) end(led node.Event, how func(leader, other string)) (next node.Ev
 		}
 		if next.AtNanos > at && next.Node == other[led.Node] {
 			return next
-		} // on a machine that is too busy a leader may go before it is struck, or an heir come too late
+		} // on a busy machine a leader may go before it is struck, or its heir may come too late
 		led = next
 	}
 	require.FailNow(j.t, "no office ends as it was to", "the last one was that of %s in term %d", led.Node, led.Term)
 	return led
 }
 
-// inOffice waits until everybody knows a leader whose program runs, this one or a later one.
+// inOffice waits until all nodes know a leader whose program runs, this one or a later one.
 func (j *jobs) inOffice(led node.Event) (node.Event, program) {
 	j.t.Helper()
 	for range maxTries {
@@ -150,7 +149,7 @@ func (j *jobs) inOffice(led node.Event) (node.Event, program) {
 	return led, program{}
 }
 
-// said says whether a node has said something of a term.
+// said reports whether a node has printed an event about a term.
 func (c *cluster) said(what, who string, term memberstate.Term) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -162,8 +161,8 @@ func (c *cluster) said(what, who string, term memberstate.Term) bool {
 	return false
 }
 
-// stopUnlocked stops a node while it holds no lock on a file. SQLite has such locks: a process
-// that is stopped with one, even one for reading, keeps everybody from writing.
+// stopUnlocked stops a node while it holds no lock on a file, because a process that is stopped
+// with a lock of SQLite, even one for reading, keeps all others from writing.
 func (c *cluster) stopUnlocked(id string) {
 	c.t.Helper()
 	pid := c.nodes[id].cmd.Process.Pid
@@ -177,7 +176,7 @@ func (c *cluster) stopUnlocked(id string) {
 	}, patience, 10*time.Millisecond, "%s without a lock", id)
 }
 
-// stopped says whether all threads of a process have stopped, and waits a moment for that.
+// stopped reports whether all threads of a process have stopped, and waits a moment for that.
 func stopped(pid int) bool {
 	for range 1000 {
 		stats, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
@@ -193,20 +192,20 @@ func stopped(pid int) bool {
 	return false
 }
 
-// locks says whether a process holds a lock, or waits for one.
+// locks reports whether a process holds a lock, or waits for one.
 func locks(t *testing.T, pid int) bool {
 	t.Helper()
 	all, err := os.ReadFile("/proc/locks") // "1: POSIX  ADVISORY  WRITE 4711 ...", with "->" if it waits
 	require.NoError(t, err)
 	for line := range strings.Lines(string(all)) {
-		if slices.Contains(strings.Fields(line), strconv.Itoa(pid)) { // another number may be the same: then it is tried again
+		if slices.Contains(strings.Fields(line), strconv.Itoa(pid)) { // another column may have the same number by chance; then the caller tries again
 			return true
 		}
 	}
 	return false
 }
 
-// leave ends a node as an operator does.
+// leave stops a node as an operator does.
 func (c *cluster) leave(id string) {
 	c.t.Helper()
 	c.signal(id, syscall.SIGTERM)
@@ -219,7 +218,7 @@ func (c *cluster) leave(id string) {
 	delete(c.nodes, id)
 }
 
-// shownLease is a lease as "hustings lease" shows it.
+// shownLease is a lease as "hustings lease" prints it.
 type shownLease struct {
 	Term          uint64
 	State, Holder string
@@ -233,9 +232,9 @@ func (c *cluster) leaseCommand(command, database, name string, flags ...string) 
 	return shown
 }
 
-// A program that does not end when it is asked to is killed with the lease, and not
-// before: a leader that leaves gives it what is left of that.
-func TestAProgramHasWhatIsLeftOfTheLease(t *testing.T) {
+// A leader that leaves gives its program the rest of the lease: a program that does not end
+// when asked is killed when the lease ends, and not before.
+func TestAProgramMayUseTheRestOfTheLease(t *testing.T) {
 	t.Parallel()
 	said := filepath.Join(t.TempDir(), "said")
 	c := newCluster(t, clusterOptions{size: 2, lease: leaseDatabases["SQLite"](t), flags: []string{

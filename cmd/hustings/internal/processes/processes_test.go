@@ -1,11 +1,10 @@
 //go:build linux
 
-// Real processes are killed, paused, cut off and restarted, and what they say is
-// checked: no term with two leaders, no term that falls, no two leases at once.
-// These tests wait in real time, and assert nothing about it but that nothing
-// hangs. How long things took is reported.
+// Real processes are killed, paused, cut off and restarted, and their events are checked: no
+// term has two leaders, no node's term falls, no two leases overlap. These tests run in real
+// time, and assert nothing about time except that nothing hangs. They log how long things took.
 //
-// HUSTINGS_TEST_LONG, a duration, makes the campaigns as long.
+// HUSTINGS_TEST_LONG is the duration of each campaign.
 
 package processes_test
 
@@ -30,8 +29,8 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// campaign says whether to go on after some rounds: a few, or for as long as
-// HUSTINGS_TEST_LONG says.
+// campaign returns a function that says whether to go on after a round: for a few rounds, or
+// for HUSTINGS_TEST_LONG.
 func campaign(t *testing.T, few int) func(round int) bool {
 	t.Helper()
 	long := os.Getenv("HUSTINGS_TEST_LONG")
@@ -50,7 +49,7 @@ func now() int64 {
 	return t.Nano()
 }
 
-// latencies collects how long it took until there was another leader.
+// latencies collects the times until the next leader.
 type latencies []time.Duration
 
 func (l *latencies) add(from int64, e node.Event) { *l = append(*l, time.Duration(e.AtNanos-from)) }
@@ -65,7 +64,7 @@ func (l latencies) report(t *testing.T, what string) {
 }
 
 // The leader's process is killed. Its connections break, so the others know.
-func TestKill(t *testing.T) {
+func TestSafetyHoldsWhenLeadersAreKilled(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{3, 5} {
 		t.Run(strconv.Itoa(size), func(t *testing.T) {
@@ -88,7 +87,7 @@ func TestKill(t *testing.T) {
 }
 
 // The leader's process is stopped: it is silent, and its connections stay.
-func TestPause(t *testing.T) {
+func TestSafetyHoldsWhenLeadersArePaused(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, clusterOptions{size: 3, flags: []string{"--leases"}})
 	led := c.leaderAfter(0)
@@ -105,8 +104,8 @@ func TestPause(t *testing.T) {
 	took.report(t, "SIGSTOP")
 }
 
-// The leader resigns, and hands over to a named one in turn.
-func TestHandover(t *testing.T) {
+// The leader hands over, in turn by resigning and by a transfer to a named node.
+func TestSafetyHoldsAcrossHandovers(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, clusterOptions{size: 3})
 	led := c.leaderAfter(0)
@@ -131,14 +130,14 @@ func TestHandover(t *testing.T) {
 	handed.report(t, "transfer")
 }
 
-// handedOver is when a leader was ready to hand over, its writes paused.
+// handedOver returns when a leader had paused its writes and was ready to hand over.
 func (c *cluster) handedOver(led node.Event) int64 {
 	c.t.Helper()
 	return c.await("a handover", func(e node.Event) bool { return e.Event == "handover" && e.Term == led.Term }).AtNanos
 }
 
 // Links are cut, one way and both ways, while a majority stays connected.
-func TestCuts(t *testing.T) {
+func TestSafetyHoldsWhenLinksAreCut(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, clusterOptions{size: 3, proxied: true})
 	led := c.leaderAfter(0)
@@ -156,7 +155,7 @@ func TestCuts(t *testing.T) {
 	took.report(t, "cut")
 }
 
-// cutOff cuts all that a node sends, and if both ways all that is sent to it.
+// cutOff cuts everything that a node sends and, with both, everything that is sent to it.
 func (c *cluster) cutOff(id string, both, cut bool) {
 	for link, p := range c.proxies {
 		for direction, from := range map[int]string{processes.There: link[0], processes.Back: link[1]} {
@@ -169,9 +168,9 @@ func (c *cluster) cutOff(id string, both, cut bool) {
 	}
 }
 
-// Everything at once, drawn: what holds is that nothing is led twice, and that a
-// majority that is up and connected has a leader.
-func TestTurmoil(t *testing.T) {
+// Random faults of all kinds together: no term has two leaders, and a majority that is up and
+// connected has a leader.
+func TestSafetyHoldsUnderAllFaultsAtOnce(t *testing.T) {
 	t.Parallel()
 	for _, leases := range []bool{false, true} {
 		t.Run(fmt.Sprintf("leases=%v", leases), func(t *testing.T) {
@@ -199,7 +198,7 @@ func TestTurmoil(t *testing.T) {
 	}
 }
 
-// strike does something drawn to each victim, and returns what undoes it.
+// strike applies a random fault to each victim, and returns a function that undoes them.
 func (c *cluster) strike(r *rand.Rand, victims []int) (heal func()) {
 	var undo []func()
 	for _, v := range victims {
@@ -224,7 +223,7 @@ func (c *cluster) strike(r *rand.Rand, victims []int) (heal func()) {
 	}
 }
 
-// A program runs on the leader alone, and does not outlive its office.
+// A program runs only on the leader, and does not outlive its office.
 func TestTheProgramEndsWithTheOffice(t *testing.T) {
 	t.Parallel()
 	pids := filepath.Join(t.TempDir(), "pids")
@@ -250,15 +249,15 @@ func TestTheProgramEndsWithTheOffice(t *testing.T) {
 	}
 }
 
-// program is what a leader runs, as it says itself.
+// program is a leader's program, as it describes itself.
 type program struct {
 	term memberstate.Term
 	node string
 	pid  int
 }
 
-// started waits until the program of a term lives and has said who it is, or that of a later
-// term: on a machine that is too busy a leader may go before its program has said anything.
+// started waits until the program of a term runs and has described itself, or that of a later
+// term, because on a busy machine a leader may go before its program has.
 func started(t *testing.T, pids, group string, term memberstate.Term) (p program) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -277,7 +276,7 @@ func started(t *testing.T, pids, group string, term memberstate.Term) (p program
 	return p
 }
 
-// gone says whether a process is no more, or is dead and waits for its parent.
+// gone reports whether a process has ended; it may still wait for its parent.
 func gone(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err != nil || strings.Contains(string(stat), ") Z ")
@@ -293,7 +292,7 @@ func TestAProgramThatEndsGivesTheLeadershipUp(t *testing.T) {
 	}
 }
 
-func TestAnOperatorLooksAround(t *testing.T) {
+func TestOperatorsCommandsWorkOnRealProcesses(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, clusterOptions{size: 3, flags: []string{"--leases"}})
 	led := c.leaderAfter(0)

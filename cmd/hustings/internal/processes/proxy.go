@@ -1,4 +1,4 @@
-// A proxy between two nodes, that can cut what goes through it either way.
+// A proxy between two nodes that can cut either direction.
 
 package processes
 
@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// Proxy passes on what one node sends to another, and back.
+// Proxy carries connections from one node to another.
 type Proxy struct {
 	listener net.Listener
 	target   string
@@ -16,7 +16,7 @@ type Proxy struct {
 
 	mu    sync.Mutex
 	moved *sync.Cond
-	cut   [2]bool // there, and back
+	cut   [2]bool // by direction
 	ended bool
 	open  map[net.Conn]bool
 }
@@ -39,11 +39,10 @@ func NewProxy(target string) (*Proxy, error) {
 	return p, nil
 }
 
-// Address is where the proxy listens.
+// Address returns the address that the proxy listens on.
 func (p *Proxy) Address() string { return p.listener.Addr().String() }
 
-// Cut holds up what goes in a direction, or lets it go on. What was held up
-// arrives then, late.
+// Cut holds up everything that goes in a direction, or lets it go on, late.
 func (p *Proxy) Cut(direction int, cut bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -51,7 +50,7 @@ func (p *Proxy) Cut(direction int, cut bool) {
 	p.moved.Broadcast()
 }
 
-// Close breaks all connections, and waits for what carries them.
+// Close breaks all connections, and waits for their goroutines.
 func (p *Proxy) Close() error {
 	err := p.listener.Close()
 	p.mu.Lock()
@@ -75,8 +74,8 @@ func (p *Proxy) accept() {
 	}
 }
 
-// join connects a caller with the target. Who is not there refuses, and the caller
-// sees its connection reset.
+// join connects a caller with the target. If the target refuses, the caller's connection is
+// reset.
 func (p *Proxy) join(in net.Conn) {
 	out, err := net.Dial("tcp", p.target)
 	if err != nil {
@@ -102,7 +101,7 @@ func (p *Proxy) join(in net.Conn) {
 	p.mu.Unlock()
 }
 
-// carry copies one way until either end is gone, and then breaks the other.
+// carry copies in one direction until either end is gone, and then closes both.
 func (p *Proxy) carry(from, to net.Conn, direction int) {
 	defer func() { _, _ = from.Close(), to.Close() }()
 	buffer := make([]byte, 16<<10)
@@ -117,7 +116,7 @@ func (p *Proxy) carry(from, to net.Conn, direction int) {
 	}
 }
 
-// pass waits while a direction is cut, and says whether to go on then.
+// pass waits while a direction is cut, and reports whether to go on.
 func (p *Proxy) pass(direction int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -1,6 +1,6 @@
 //go:build linux
 
-// What becomes of a node whose terminal is closed, or whose output nobody reads any more.
+// Nodes whose terminal is closed, or whose output has lost its reader.
 
 package processes_test
 
@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A terminal that is closed takes a node out of service, as SIGTERM does.
-func TestAClosedTerminalIsAnOrderlyLeave(t *testing.T) {
+// A closed terminal takes a node out of service, as SIGTERM does.
+func TestANodeWhoseTerminalIsClosedStopsInOrder(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, clusterOptions{size: 3})
 	led := c.leaderAfter(0)
@@ -38,7 +38,7 @@ func TestANodeUnderNohupOutlivesItsTerminal(t *testing.T) {
 }
 
 // The reader of a node's output may end first, as tee does with Ctrl-C.
-func TestANodeNeedsNobodyWhoReadsItsOutput(t *testing.T) {
+func TestANodeNeedsNoReaderOfItsOutput(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, clusterOptions{size: 1})
 	led := c.leaderAfter(0)
