@@ -27,7 +27,7 @@ func TestOnlyALeaseThatIsHeldEndsTheOffice(t *testing.T) {
 			})
 			require.NoError(t, err)
 			e, o := (*engine)(el), office.Open(el.group.Term)
-			el.needs().office.Store(o)
+			el.ensureExtras().office.Store(o)
 			defer o.Close()
 			e.Hold(host.elapsed() + time.Second)
 			if givenBack {
@@ -55,7 +55,7 @@ func TestALeaseEndsTheOfficeOfItsTermAlone(t *testing.T) {
 	require.NoError(t, err)
 	for _, of := range []memberstate.Term{1, 2} {
 		o := office.Open(2)
-		el.needs().office.Store(o)
+		el.ensureExtras().office.Store(o)
 		(*engine)(el).lapse(office.NewLease(of, time.Second))
 		serves := false
 		_, _ = o.Serve(func(context.Context, memberstate.Term) error { serves = true; return nil })

@@ -20,7 +20,7 @@ func TestNobodyIsCalledToLeadUnderALeaseThatRunsOutAsTheOfficeOpens(t *testing.T
 	synctest.Test(t, func(t *testing.T) {
 		const until = time.Second
 		h, e := neverLeads(t)
-		e.more.Load().lease.Store(office.NewLease(1, until))
+		e.extras.Load().lease.Store(office.NewLease(1, until))
 		looked := false
 		h.clock = func() time.Time { // it was held when the session looked, and is not now
 			looked = true
@@ -29,7 +29,7 @@ func TestNobodyIsCalledToLeadUnderALeaseThatRunsOutAsTheOfficeOpens(t *testing.T
 		(*engine)(e).Lead(1)
 		require.True(t, looked, "its turn was there")
 		synctest.Wait()
-		require.Nil(t, e.more.Load().office.Load(), "it has come back")
+		require.Nil(t, e.extras.Load().office.Load(), "it has come back")
 	})
 }
 
@@ -38,7 +38,7 @@ func TestALeaseThatRunsOutAfterItWasLookedAtFindsTheOffice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, e := neverLeads(t)
 		l := office.NewLease(1, time.Second)
-		e.more.Load().lease.Store(l)
+		e.extras.Load().lease.Store(l)
 		h.clock = func() time.Time { // it is held now, and runs out before anything else is done
 			(*engine)(e).lapse(l)
 			return h.epoch

@@ -19,8 +19,8 @@ func TestTheLoopIsWokenWhenThereIsSomethingToFind(t *testing.T) {
 		"a message":   func(el *Elector) { el.Host().Receive(make([]rpc.Message, 1)) },
 		"a lost peer": func(el *Elector) { el.Host().PeerLost("n1") },
 		"a campaign":  (*Elector).Campaign,
-		"a request":   func(el *Elector) { el.Host().request(el.about(protocol.AskEnd)) },
-		"a stop":      func(el *Elector) { el.retire() },
+		"a request":   func(el *Elector) { el.Host().request(el.newRequest(protocol.AskEnd)) },
+		"a stop":      func(el *Elector) { el.beginStop() },
 		"a start":     func(el *Elector) { _ = el.Host().enter(el, nil) }, // beside the group that runs
 	} {
 		t.Run(name, func(t *testing.T) {
