@@ -1,3 +1,5 @@
+// Input wakes the loop, and the loop then finds it.
+
 package elector
 
 import (
@@ -12,10 +14,10 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// Whatever waits for the loop wakes it, and only when it can be found. A loop that was woken
-// before would find nothing, and sleep until its next alarm.
-func TestTheLoopIsWokenWhenThereIsSomethingToFind(t *testing.T) {
-	for name, come := range map[string]func(el *Elector){
+// The wake-up must come after the input is in the queue. A loop that wakes earlier finds nothing, and
+// sleeps until its next alarm.
+func TestInputWakesTheLoopOnceItIsQueued(t *testing.T) {
+	for name, add := range map[string]func(el *Elector){
 		"a message":   func(el *Elector) { el.Host().Receive(make([]rpc.Message, 1)) },
 		"a lost peer": func(el *Elector) { el.Host().PeerLost("n1") },
 		"a campaign":  (*Elector).Campaign,
@@ -25,11 +27,11 @@ func TestTheLoopIsWokenWhenThereIsSomethingToFind(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h, el := withoutLoop(t)
-			h.mu.Lock() // nothing can be put in now
+			h.mu.Lock() // no input can be queued now
 			over := make(chan struct{})
 			go func() {
 				defer close(over)
-				come(el)
+				add(el)
 			}()
 			for range 1000 { // it has time to
 				runtime.Gosched()
@@ -42,21 +44,16 @@ func TestTheLoopIsWokenWhenThereIsSomethingToFind(t *testing.T) {
 	}
 }
 
-// withoutLoop is a host that takes itself for running, and is not, with a group that has not
-// entered yet.
+// withoutLoop is a host in the state of a running one, but without a loop, and a group that is
+// about to enter.
 func withoutLoop(t *testing.T) (*Host, *Elector) {
 	t.Helper()
-	h, err := NewHost(HostConfig{Self: "n0", Store: new(memberstate.MemStore), Transport: rpc.NewNetwork(1).Join("n0")})
-	require.NoError(t, err)
-	join := func(group string) *Elector {
-		el, err := h.Join(GroupConfig{
-			Group: group, Members: memberstate.Voters("n0", "n1"), Timing: DefaultTiming(),
-			LedgerEnd: func(memberstate.Term) memberstate.Position { return memberstate.Position{} },
-		})
-		require.NoError(t, err)
+	h := IsolatedHost(t, new(memberstate.MemStore))
+	start := func(group string) *Elector {
+		el := MustJoin(t, h, GroupOf(group, "n0", "n1"))
 		require.NoError(t, h.intake.Start(&el.group))
 		return el
 	}
-	h.intake.Enter(&join("runs").group, 0, nil)
-	return h, join("g")
+	h.intake.Enter(&start("runs").group, 0, nil)
+	return h, start("g")
 }
