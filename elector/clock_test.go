@@ -1,4 +1,4 @@
-// No wall clock is read: one that jumps changes nothing.
+// The elector reads no wall clock, so a jump of it changes nothing.
 
 package elector_test
 
@@ -6,7 +6,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 	"unsafe"
 
@@ -17,11 +16,10 @@ import (
 
 const day = 24 * time.Hour
 
-// jumpingClock is a clock whose wall time is off by a day, forwards and back in
-// turn, and whose monotonic reading goes on as it should. It must be made outside
-// a bubble: inside, time.Now has no monotonic reading. A time.Time is made of its
-// wall seconds, in the upper bits of the first word, and its monotonic
-// nanoseconds, in the second.
+// jumpingClock is a clock whose wall time is a day ahead and a day behind in turn, and
+// whose monotonic reading is right. It must be made outside a synctest bubble, because
+// inside time.Now has no monotonic reading. A time.Time has its wall seconds in the upper
+// bits of the first word, and its monotonic nanoseconds in the second.
 func jumpingClock() func() time.Time {
 	var reads atomic.Int64
 	base := time.Now()
@@ -31,9 +29,9 @@ func jumpingClock() func() time.Time {
 		if reads.Add(1)%2 == 0 {
 			off = -off
 		}
-		words := (*[2]uint64)(unsafe.Pointer(&t))
-		words[0] += uint64(off) << 30
-		words[1] += uint64(time.Since(began()))
+		offers := (*[2]uint64)(unsafe.Pointer(&t))
+		offers[0] += uint64(off) << 30
+		offers[1] += uint64(time.Since(began()))
 		return t
 	}
 }
@@ -48,21 +46,19 @@ func TestTheJumpingClockJumps(t *testing.T) {
 
 func TestAJumpOfTheWallClockChangesNothing(t *testing.T) {
 	clock := jumpingClock()
-	synctest.Test(t, func(t *testing.T) {
-		town := newTown(t, 3, func(c *config) { c.Leases = true })
-		town.clock = clock
-		town.open()
-		defer town.close()
-		leader := town.leader()
+	withNewCluster(t, 3, func(c *config) { c.Leases = true }, func(cluster *cluster) {
+		cluster.clock = clock
+		cluster.startAll()
+		leader := cluster.awaitLeader()
 		led := leader.el.Status()
 		for range 100 {
-			town.pass(time.Second)
+			cluster.pass(time.Second)
 			assert.Equal(t, led, leader.el.Status(), "it leads on")
 			_, until, held := leader.el.Lease()
 			assert.True(t, held)
 			assert.LessOrEqual(t, until.Sub(clock()), elector.DefaultTiming().Detection())
 		}
-		assert.NoError(t, town.end(leader))
-		assert.NotEqual(t, leader, town.leader())
+		assert.NoError(t, cluster.stop(leader))
+		assert.NotEqual(t, leader, cluster.awaitLeader())
 	})
 }

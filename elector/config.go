@@ -1,4 +1,4 @@
-// What an embedding tells an elector.
+// The configuration of a node and of a group, which an engine passes in.
 
 package elector
 
@@ -16,16 +16,15 @@ import (
 type HostConfig struct {
 	// Self is the id of this node, as it appears among the members of groups.
 	Self string
-	// Store keeps the hard state of all groups of the node, over crashes.
+	// Store keeps the hard state of all groups of the node across crashes.
 	Store memberstate.Store
 	// Transport carries the messages of all groups of the node.
 	Transport rpc.Transport
-	// Logger is told of role changes, and of what goes wrong. If it is nil,
-	// warnings and errors go to [slog.Default], and the rest nowhere. For silence,
-	// hand in a logger over [slog.DiscardHandler].
+	// Logger receives role changes, warnings and errors. If it is nil, warnings
+	// and errors go to [slog.Default], and role changes are not logged. To log
+	// nothing, pass a logger over [slog.DiscardHandler].
 	Logger *slog.Logger
-	// Metrics is told what happens, for those who measure.
-	// Nil: nobody does.
+	// Metrics holds functions that are called when something happens. Nil: none.
 	Metrics *Metrics
 }
 
@@ -38,47 +37,46 @@ type GroupConfig struct {
 	// Timing holds the intervals; all members should have the same.
 	Timing Timing
 
-	// LedgerEnd tells where the engine's ledger ends, and promises that from its
-	// return on the engine accepts no append of a lower term; Promise.End does both.
-	// See the package documentation: an embedding stands or falls with this promise. It
-	// is never called twice at once for one group. It must not call the elector.
+	// LedgerEnd returns where the engine's ledger ends, and promises that the engine
+	// accepts no append of a lower term after it has returned; Promise.End does both.
+	// Safety depends on this promise: see the package documentation. Calls for one
+	// group never overlap. LedgerEnd must not call the elector.
 	LedgerEnd func(term memberstate.Term) memberstate.Position
 	// Lead serves while this member leads, for one term. Its context ends when
-	// the term is lost, or the lease if there are leases; the term fences every
+	// the member loses the term or, with leases, the lease. The term fences every
 	// write. The Lead of an old term has returned before that of a new one is
 	// called. With leases it is called only while the lease is held. If it returns
-	// while the context lives, the member resigns; to end its goroutine
-	// (runtime.Goexit) is to return, and a panic ends the process. Nil if the engine
-	// watches Status instead.
+	// before its context ends, the member resigns; ending its goroutine
+	// (runtime.Goexit) counts as returning, and a panic ends the process. Nil if
+	// the engine watches Status instead.
 	Lead func(ctx context.Context, term memberstate.Term) error
 	// Pause stops the engine from accepting writes, for a handover, and returns
-	// when no more are accepted. When its context ends the handover is over: if
-	// the term is still led, writes go on. Nil if there is nothing to pause.
+	// when no more are accepted. When its context ends, the handover is over; if
+	// this member still leads the term, writes go on. Nil if there is nothing to pause.
 	Pause func(ctx context.Context, term memberstate.Term) error
-	// Handlers are told of every change that they have time for, and of the
-	// latest in any case.
+	// Handlers receive every change. A slow one skips changes, but never the latest.
 	Handlers []RoleHandler
 
 	// Preferred are the ids of voters that should lead whenever they can.
 	Preferred []string
 	// Leases gives this member a lease when it leads: until it runs out, or the
-	// term ends, no other member can lead. See Elector.Lease. The others promise
-	// it whether they have leases or not, so members may differ for a while.
+	// term ends, no other member can lead. See Elector.Lease. Voters promise the
+	// lease whether they have Leases set or not, so members may differ for a while.
 	Leases bool
-	// NoPreVote has candidates raise the term without asking first, as DLedger
+	// NoPreVote lets candidates raise the term without asking first, as DLedger
 	// does, so that a member that was cut off deposes the leader on its return.
 	NoPreVote bool
-	// NoRanks has candidates draw lots for the first attempt, too.
+	// NoRanks lets candidates wait for a random time before the first attempt, too.
 	NoRanks bool
 }
 
-// RoleHandler is told what the member is. Its methods are called by one
-// goroutine, outside any lock: a slow one holds up nothing but itself.
+// RoleHandler receives the member's status. One goroutine calls its methods,
+// outside any lock, so a slow handler delays only itself.
 type RoleHandler interface {
 	// Startup is called once, before anything else.
 	Startup()
-	// Handle is told the latest role, term and leader. A handler that is slower
-	// than the changes skips some, but never the latest.
+	// Handle receives the latest role, term and leader. A slow handler skips
+	// changes, but never the latest.
 	Handle(s Status)
 	// Shutdown is called once, last.
 	Shutdown()
@@ -98,7 +96,7 @@ func (c *HostConfig) validate() error {
 	return errors.Join(bad...)
 }
 
-// electorate checks a group's configuration at a node.
+// electorate validates a group's configuration at a node.
 func (c *GroupConfig) electorate(self string) (protocol.Electorate, error) {
 	var bad protocol.Complaints
 	setup := protocol.Setup{

@@ -1,4 +1,4 @@
-// Every field of a configuration that can be wrong is named when it is.
+// The error of a wrong configuration names every wrong field.
 
 package elector_test
 
@@ -14,27 +14,9 @@ import (
 
 	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/memberstate"
-	"github.com/hustings/hustings/rpc"
 )
 
-// config is all that elector.New is told.
-type config struct {
-	elector.HostConfig
-	elector.GroupConfig
-}
-
-// goodConfig is a configuration with nothing wrong in it.
-func goodConfig() config {
-	return config{
-		elector.HostConfig{Self: "n0", Store: new(memberstate.MemStore), Transport: rpc.NewNetwork(1).Join("n0")},
-		elector.GroupConfig{
-			Group: "g", Members: memberstate.Voters("n0", "n1", "n2"), Timing: elector.DefaultTiming(),
-			LedgerEnd: func(memberstate.Term) memberstate.Position { return memberstate.Position{} },
-		},
-	}
-}
-
-func TestGoodConfigurationsAreTaken(t *testing.T) {
+func TestGoodConfigurationsAreAccepted(t *testing.T) {
 	good := map[string]func(*config){
 		"default":          func(*config) {},
 		"DLedger's timing": func(c *config) { c.Timing = elector.DLedgerTiming() },
@@ -60,7 +42,7 @@ func TestGoodConfigurationsAreTaken(t *testing.T) {
 func TestEveryWrongFieldIsNamed(t *testing.T) {
 	wrong := []struct {
 		field   string
-		problem string // part of what is said
+		problem string // part of the message
 		change  func(*config)
 	}{
 		{"Group", "empty", func(c *config) { c.Group = "" }},
@@ -108,8 +90,8 @@ func TestEveryWrongFieldIsNamed(t *testing.T) {
 	}
 }
 
-// Fault 18: equal bounds of the vote interval make DLedger's timer throw, and its
-// loop spin. No configuration value is checked there.
+// Fault 18: DLedger checks no configuration value. Equal bounds of the vote interval make
+// its timer throw, and its loop spin.
 func TestFault18EqualBoundsAreRefused(t *testing.T) {
 	c := goodConfig()
 	c.Timing.MinVoteWait = c.Timing.MaxVoteWait
@@ -117,15 +99,15 @@ func TestFault18EqualBoundsAreRefused(t *testing.T) {
 	assert.Equal(t, []string{"Timing.MaxVoteWait"}, namedFields(err))
 }
 
-// A margin that no lease is renewed with does no harm where there are none.
-func TestTheMarginIsForLeases(t *testing.T) {
+// A margin that would be too large for leases is accepted without them.
+func TestTheMarginIsCheckedForLeasesOnly(t *testing.T) {
 	c := goodConfig()
 	c.Timing.DriftMargin = 2 * c.Timing.Heartbeat
 	_, err := elector.New(c.HostConfig, c.GroupConfig)
 	assert.NoError(t, err)
 }
 
-// Fault 28: ids cannot contain '-'.
+// Fault 28: DLedger's ids cannot contain '-'.
 func TestFault28AnIDMayContainAnything(t *testing.T) {
 	c := goodConfig()
 	c.Self = "rack-1/näme:with \x00 and -"
@@ -144,25 +126,22 @@ func TestAllWrongFieldsAreNamedAtOnce(t *testing.T) {
 
 func TestAHostHasAGroupOnce(t *testing.T) {
 	c := goodConfig()
-	host, err := elector.NewHost(c.HostConfig)
-	require.NoError(t, err)
-	_, err = host.Join(c.GroupConfig)
-	require.NoError(t, err)
-	_, err = host.Join(c.GroupConfig)
+	host := elector.MustHost(t, c.HostConfig)
+	elector.MustJoin(t, host, c.GroupConfig)
+	_, err := host.Join(c.GroupConfig)
 	require.ErrorIs(t, err, elector.ErrGroupExists)
 }
 
-func TestAGroupsWrongFieldsAreNamedByItsHost(t *testing.T) {
+func TestJoinNamesTheWrongFieldsOfAGroup(t *testing.T) {
 	c := goodConfig()
-	host, err := elector.NewHost(c.HostConfig)
-	require.NoError(t, err)
+	host := elector.MustHost(t, c.HostConfig)
 	c.LedgerEnd, c.Members = nil, memberstate.Voters("n1")
-	_, err = host.Join(c.GroupConfig)
+	_, err := host.Join(c.GroupConfig)
 	assert.ElementsMatch(t, []string{"LedgerEnd", "Members"}, namedFields(err))
 	assert.Empty(t, host.Electors())
 }
 
-// namedFields are the fields that an error complains about.
+// namedFields are the fields that an error names.
 func namedFields(err error) (fields []string) {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, part := range joined.Unwrap() {
@@ -174,7 +153,7 @@ func namedFields(err error) (fields []string) {
 	return fields
 }
 
-// crowd is n0 and others, n in all.
+// crowd is a list of n members, n0 included.
 func crowd(n int) []memberstate.Member {
 	members := make([]memberstate.Member, n)
 	for i := range members {

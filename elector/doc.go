@@ -11,11 +11,11 @@
 // the vote, an entry could be acknowledged that the new leader has never seen, and
 // a committed entry would be lost. So the ledger and the vote are one promise:
 //
-//   - [GroupConfig.LedgerEnd] is called with a term when a vote is at stake. Once it has
-//     returned, the engine accepts no append of a lower term.
-//   - The engine calls [Elector.Heard] with the term and the leader of an
-//     append BEFORE it accepts it. An error means: refuse it. Once the engine has
-//     accepted an append, it accepts none of a lower term.
+//   - The elector calls [GroupConfig.LedgerEnd] with a term before it votes in that
+//     term. After LedgerEnd has returned, the engine accepts no append of a lower term.
+//   - The engine calls [Elector.Heard] with the term and the leader of an append
+//     BEFORE it accepts the append, and refuses the append if Heard returns an error.
+//     Once the engine has accepted an append, it accepts none of a lower term.
 //
 // Between Heard and the write to the ledger, the member may vote, and an
 // append of a later leader may overtake this one. So the engine must check the term again

@@ -1,5 +1,4 @@
-// A host as its node sees it: the transport, the disk and the dice, and those who count
-// and read.
+// The host's side of protocol.Edge: transport, disk, random numbers, metrics and log.
 
 package elector
 
@@ -14,11 +13,11 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// edge is a Host as its node sees it: a protocol.Edge. Its methods are called by the loop.
+// edge is a Host seen as a protocol.Edge. The loop calls its methods.
 type edge Host
 
-// Draw draws from the process's own randomness: alarms need to differ, not to be secret or
-// to be repeatable.
+// Draw uses the process's own random numbers, because alarms need to differ, but need not
+// be secret or repeatable.
 func (h *edge) Draw(_ *protocol.Group, a protocol.Alarm) time.Duration {
 	if a.Max <= a.Min {
 		return a.Min
@@ -33,7 +32,7 @@ func (h *edge) Send(to string, batch []rpc.Message) {
 	}
 }
 
-// Save saves beside the loop.
+// Save saves in a goroutine of its own, so that the loop need not wait for the disk.
 func (h *edge) Save(batch []memberstate.Record) {
 	host := (*Host)(h)
 	go func() {
@@ -47,7 +46,7 @@ func (h *edge) Save(batch []memberstate.Record) {
 	}()
 }
 
-// Groups are those that have joined and are not over.
+// Groups are the groups that have joined and have not ended.
 func (h *edge) Groups() []*protocol.Group {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -77,7 +76,8 @@ func (h *edge) QuorumHeard(g *protocol.Group, took time.Duration) {
 	}
 }
 
-// NotTransferred warns, but not of what is offered again and again.
+// NotTransferred warns. An offer to a preferred leader is logged as information only, because
+// it is repeated.
 func (h *edge) NotTransferred(_ *protocol.Group, failed *protocol.TransferError, preferred bool) {
 	level := slog.LevelWarn
 	if preferred {
@@ -92,12 +92,12 @@ func (h *edge) LeadFailed(g *protocol.Group, term memberstate.Term, err error) {
 }
 
 func (h *edge) Failed(g *protocol.Group, err error) {
-	h.log.Error("stopped", "group", g.Name(), "term", uint64(electorOf(g).sight.Load().Term), "error", err)
+	h.log.Error("stopped", "group", g.Name(), "term", uint64(electorOf(g).view.Load().Term), "error", err)
 }
 
 func (h *edge) TooFarApart(g *protocol.Group, peer string, term memberstate.Term, untold uint64) {
-	h.log.Warn("the term of a peer is too far above this member's: what it says is dropped. If this goes on they never agree; "+
-		"then stop this node and raise its term to the peer's",
+	h.log.Warn("the term of a peer is too far above this member's, so the peer's messages are dropped. "+
+		"If this goes on, the two never agree; then stop this node and raise its term to the peer's",
 		"group", g.Name(), "peer", peer, "peer_term", uint64(term), "term", uint64(g.Term),
 		"most_apart", uint64(memberstate.MaxTermStep), "more_untold", untold)
 }

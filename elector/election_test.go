@@ -1,10 +1,10 @@
+// An Elector keeps the contract of every Election.
+
 package elector_test
 
 import (
 	"fmt"
 	"testing"
-
-	"github.com/stretchr/testify/require"
 
 	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/internal/electiontest"
@@ -22,16 +22,14 @@ func TestElectionByVotes(t *testing.T) {
 		}
 		var all []elector.Election
 		for i, m := range members {
-			group := elector.GroupConfig{
-				Group: "g", Members: memberstate.Voters(ids...), Timing: elector.DefaultTiming(), Lead: m.Lead,
-				LedgerEnd: func(memberstate.Term) memberstate.Position { return memberstate.Position{} },
-			}
+			group := elector.GroupOf("g", ids...)
+			group.Lead = m.Lead
 			if m.Handler != nil {
 				group.Handlers = []elector.RoleHandler{m.Handler}
 			}
-			el, err := elector.New(elector.HostConfig{Self: ids[i], Store: new(memberstate.MemStore), Transport: network.Join(ids[i])}, group)
-			require.NoError(t, err)
-			all = append(all, el)
+			all = append(all, newElector(t, config{
+				elector.HostConfig{Self: ids[i], Store: new(memberstate.MemStore), Transport: network.Join(ids[i])}, group,
+			}))
 		}
 		return all
 	})

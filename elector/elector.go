@@ -1,4 +1,4 @@
-// The elector: one group at one node, as an engine holds it.
+// The elector: one group at one node, as an engine sees it.
 
 package elector
 
@@ -16,33 +16,34 @@ import (
 
 // Elector elects the leader of one group at one node.
 type Elector struct {
-	group     protocol.Group     // the loop's, once it has started
-	sight     level.Level[sight] // changed by the loop
+	group     protocol.Group            // owned by the loop once it has started
+	view      level.Level[numberedView] // changed by the loop
 	ledgerEnd func(term memberstate.Term) memberstate.Position
-	more      atomic.Pointer[more] // nil while there is nothing of it
+	extras    atomic.Pointer[extras] // nil until needed
 }
 
-// electorOf is the Elector that a group belongs to.
+// electorOf returns the Elector that a group belongs to.
 func electorOf(g *protocol.Group) *Elector { return (*Elector)(g.Engine().(*engine)) }
 
-// more is what not every group has: there may be very many, and most of them follow.
-type more struct {
+// extras holds state that most groups do not need. It is apart because a host may have very
+// many groups, and most of them only follow.
+type extras struct {
 	callbacks
-	heardAt   atomic.Int64  // when the engine last heard from the leader it follows; changed by the engine
-	announced atomic.Uint64 // the largest term that the engine heard of; changed by the engine
-	ending    *ending       // nil until someone asks for it; guarded by the host's mu
+	heardAt    atomic.Int64  // when the loop was last notified of an append of the leader it follows
+	heardTerm  atomic.Uint64 // the largest term in which Heard has allowed an append
+	completion *completion   // nil until someone asks for it; guarded by the host's mu
 }
 
-// needs is the group's more, made when it is first needed.
-func (e *Elector) needs() *more {
-	if e.more.Load() == nil {
-		e.more.CompareAndSwap(nil, new(more))
+// ensureExtras returns the group's extras and makes them at the first call.
+func (e *Elector) ensureExtras() *extras {
+	if e.extras.Load() == nil {
+		e.extras.CompareAndSwap(nil, new(extras))
 	}
-	return e.more.Load()
+	return e.extras.Load()
 }
 
-// New is a host of one group, for the common case. Its error names every field that is
-// wrong in either configuration.
+// New makes a host with one group, the common case. Its error names every wrong field of
+// either configuration.
 func New(node HostConfig, group GroupConfig) (*Elector, error) {
 	host, err := NewHost(node)
 	if err != nil {
@@ -60,8 +61,8 @@ func (e *Elector) Host() *Host { return e.electorate().host }
 func (e *Elector) Members() []memberstate.Member { return e.group.Members.List() }
 
 // Run takes part in the group until the context ends, and then stops as Stop
-// does. It returns once Lead and every goroutine have ended: nil after the
-// context, or the error for which the member had to stop.
+// does. It returns once Lead and every goroutine have ended: nil if the context
+// ended, or the error that stopped the member.
 func (e *Elector) Run(ctx context.Context) error {
 	if err := e.Start(); err != nil {
 		return err
@@ -91,7 +92,7 @@ func (e *Elector) Start() error {
 	if err != nil {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		e.conclude(err)
+		e.finish(err)
 		return err
 	}
 	<-begun
@@ -99,7 +100,7 @@ func (e *Elector) Start() error {
 	return nil
 }
 
-// restore sets the group up with what the store has kept, and with its ledger.
+// restore sets up the group from the store and the end of its ledger.
 func (e *Elector) restore() error {
 	store, g := e.Host().config.Store, &e.group
 	r, known, err := store.Load(g.Name())
@@ -115,37 +116,37 @@ func (e *Elector) restore() error {
 	return nil
 }
 
-// watchers are the goroutines that runHandlers starts.
+// watchers is the number of goroutines that runHandlers starts.
 func (e *Elector) watchers() int {
-	if x := e.more.Load(); x != nil {
+	if x := e.extras.Load(); x != nil {
 		return len(x.handlers)
 	}
 	return 0
 }
 
-// runHandlers tells the role handlers of changes, each in a goroutine of its own.
+// runHandlers passes changes to the role handlers, to each in a goroutine of its own.
 func (e *Elector) runHandlers() {
-	x := e.more.Load()
+	x := e.extras.Load()
 	if x == nil {
 		return
 	}
 	for _, handler := range x.handlers {
-		(*engine)(e).beside(protocol.TellDone, func(*protocol.Request) { level.Tell(handler, e.Watch(context.Background())) })
+		(*engine)(e).spawn(protocol.TellDone, func(*protocol.Request) { level.Tell(handler, e.Watch(context.Background())) })
 	}
 	x.handlers = nil
 }
 
-// Campaign has this member stand for election now, if it does not lead and is
+// Campaign makes this member stand for election now, if it does not lead and is
 // bound by no promise. Members that still hear their leader refuse it.
 func (e *Elector) Campaign() {
-	e.Host().requestOnce(e.about(protocol.AskStand))
+	e.Host().requestOnce(e.newRequest(protocol.AskStand))
 }
 
-// Lease is the lease that this member holds: the term that it leads, and until
-// when no other member can lead. It is false if it holds none, which is always
-// so without GroupConfig.Leases. It reads the clock and nothing else.
+// Lease returns the lease that this member holds: the term that it leads, and until
+// when no other member can lead. ok is false if it holds none, as always without
+// GroupConfig.Leases. Lease waits for nothing: it reads the lease and the clock.
 func (e *Elector) Lease() (term memberstate.Term, until time.Time, ok bool) {
-	if x := e.more.Load(); x != nil {
+	if x := e.extras.Load(); x != nil {
 		if l := x.lease.Load(); l != nil {
 			if end, held := l.Holds(e.Host().elapsed()); held {
 				return l.Term, e.Host().epoch.Add(end), true

@@ -1,4 +1,5 @@
-// Who elects, and by which rules: groups of a host that have the same of both share it.
+// Groups of a host with the same members and the same rules share one electorate, because a
+// host may have very many groups.
 
 package elector
 
@@ -8,8 +9,8 @@ import (
 	"github.com/hustings/hustings/elector/protocol"
 )
 
-// electorate is a protocol.Electorate, whose Owner it is, with the host that has it and how
-// many groups share it.
+// electorate is a protocol.Electorate with its host and the number of groups that share it. It
+// is the Owner of the protocol.Electorate.
 type electorate struct {
 	protocol.Electorate
 	host   *Host
@@ -17,18 +18,18 @@ type electorate struct {
 	groups int // guarded by the host's mu
 }
 
-// electorateKey has all that an electorate is made of.
+// electorateKey is equal for equal electorates.
 type electorateKey struct {
 	rules   protocol.Rules
-	members string // spelt out
+	members string // the printed list
 }
 
-// share is the electorate of a group that joins. The host's mu is held.
-func (h *Host) share(who protocol.Electorate) *electorate {
-	key := electorateKey{who.Rules, fmt.Sprintf("%#v", who.Members.List())}
+// share returns the electorate of a group that joins. The host's mu is held.
+func (h *Host) share(own protocol.Electorate) *electorate {
+	key := electorateKey{own.Rules, fmt.Sprintf("%#v", own.Members.List())}
 	shared := h.electorates[key]
 	if shared == nil {
-		shared = &electorate{Electorate: who, host: h, key: key}
+		shared = &electorate{Electorate: own, host: h, key: key}
 		shared.Owner = shared
 		h.electorates[key] = shared
 	}
@@ -36,15 +37,13 @@ func (h *Host) share(who protocol.Electorate) *electorate {
 	return shared
 }
 
-// unshare is for a group that has ended, or will not begin. The host's mu is held.
+// unshare is called when a group has ended, or could not join. The host's mu is held.
 func (h *Host) unshare(e *electorate) {
 	if e.groups--; e.groups == 0 {
 		delete(h.electorates, e.key)
 	}
 }
 
-// electorate is the one that the group was made with.
 func (e *Elector) electorate() *electorate { return e.group.Owner.(*electorate) }
 
-// Host is the host of the Elector.
 func (e *engine) Host() *Host { return (*Elector)(e).Host() }

@@ -1,5 +1,5 @@
-// The engine's callbacks, and the clock that ends a lease: what a group's session asks
-// for is done here, beside the loop and never in it.
+// The elector's side of protocol.Engine: it calls the engine's functions, and runs the timer
+// that ends a lease. Both run in goroutines of their own, never in the loop.
 
 package elector
 
@@ -14,36 +14,36 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// engine is an Elector as its node sees it: a protocol.Engine. Its methods are called by
-// the loop.
+// engine is an Elector seen as a protocol.Engine. The loop calls its methods.
 type engine Elector
 
-// callbacks are what an engine has handed in, and what runs of it.
+// callbacks holds the functions of the embedding engine, and those of its calls that the loop
+// may have to end.
 type callbacks struct {
 	lead     func(ctx context.Context, term memberstate.Term) error // nil: there is none
 	pause    func(ctx context.Context, term memberstate.Term) error // nil: there is none
-	handlers []RoleHandler                                          // until the group has started
+	handlers []RoleHandler                                          // nil once they run
 
 	office atomic.Pointer[office.Office]
 	lease  atomic.Pointer[office.Lease]
-	resume context.CancelFunc // ends the handover for which writes are paused; the loop's
+	resume context.CancelFunc // ends the handover for which writes are paused; owned by the loop
 }
 
-// AskLedger calls the engine's LedgerEnd. It may have to wait for locks of its own.
+// AskLedger calls the engine's LedgerEnd, which may wait for locks of the engine.
 func (e *engine) AskLedger(term memberstate.Term) {
-	e.beside(protocol.TellLedgerEnd, func(r *protocol.Request) {
+	e.spawn(protocol.TellLedgerEnd, func(r *protocol.Request) {
 		r.Err = fmt.Errorf("elector: group %q: LedgerEnd: %w", e.group.Name(), errExited)
 		r.Ledger, r.Err = e.ledgerEnd(term), nil
-		if x := e.more.Load(); x != nil {
-			r.Term = memberstate.Term(x.announced.Load())
+		if x := e.extras.Load(); x != nil {
+			r.Term = memberstate.Term(x.heardTerm.Load())
 		}
 	})
 }
 
-// Hold begins a lease, has it last longer, or ends it. Whoever looks at it in between may
-// have seen that it has run out, and then nothing extends it.
+// Hold begins a lease, extends it, or ends it (zero). A lease that anybody has seen run out is
+// not extended.
 func (e *engine) Hold(until time.Duration) {
-	x := e.more.Load() // it has leases
+	x := e.extras.Load() // not nil, because the group has leases
 	switch l := x.lease.Load(); {
 	case until == 0:
 		if l != nil {
@@ -59,20 +59,20 @@ func (e *engine) Hold(until time.Duration) {
 	}
 }
 
-// lapse ends the office of a lease that has run out, also when the loop is held up.
+// lapse ends the office of a lease that has run out, even while the loop is blocked.
 func (e *engine) lapse(l *office.Lease) {
-	if o := e.more.Load().office.Load(); o != nil && o.Term == l.Term {
+	if o := e.extras.Load().office.Load(); o != nil && o.Term == l.Term {
 		o.Close()
 	}
-	r := (*Elector)(e).about(protocol.TellLeaseOver)
+	r := (*Elector)(e).newRequest(protocol.TellLeaseOver)
 	r.Term = l.Term
 	e.Host().request(r)
 }
 
-// Lead calls the engine's Lead. If it ends its goroutine instead of returning, that is an
-// early return like any other.
+// Lead calls the engine's Lead. If that ends its goroutine instead of returning, it counts as
+// an early return.
 func (e *engine) Lead(term memberstate.Term) {
-	x := e.more.Load()
+	x := e.extras.Load()
 	if x == nil || x.lead == nil {
 		return
 	}
@@ -80,10 +80,10 @@ func (e *engine) Lead(term memberstate.Term) {
 	x.office.Store(o)
 	if l := x.lease.Load(); l != nil {
 		if _, held := l.Holds(e.Host().elapsed()); !held {
-			o.Close() // whoever watches the lease may have looked for an office before there was one
+			o.Close() // lapse may have run before there was an office to close
 		}
 	}
-	e.beside(protocol.TellLeadReturned, func(r *protocol.Request) {
+	e.spawn(protocol.TellLeadReturned, func(r *protocol.Request) {
 		r.Term, r.Err = term, errExited
 		defer x.office.Store(nil)
 		_, _ = o.Serve(func(ctx context.Context, term memberstate.Term) error {
@@ -94,9 +94,10 @@ func (e *engine) Lead(term memberstate.Term) {
 	})
 }
 
-// EndLead ends the context of Lead. One that there is none of has returned with that.
+// EndLead ends the context of Lead. If the engine has no Lead, it reports at once that Lead has
+// returned.
 func (e *engine) EndLead(term memberstate.Term) {
-	if x := e.more.Load(); x != nil && x.lead != nil {
+	if x := e.extras.Load(); x != nil && x.lead != nil {
 		if o := x.office.Load(); o != nil {
 			o.Close()
 		}
@@ -105,16 +106,15 @@ func (e *engine) EndLead(term memberstate.Term) {
 	e.Host().node.LeadReturned(&e.group, term, false, nil)
 }
 
-// Pause calls the engine's Pause.
 func (e *engine) Pause(term memberstate.Term, number uint32) {
-	x := e.more.Load()
+	x := e.extras.Load()
 	if x == nil || x.pause == nil {
 		e.Host().node.PauseEnded(&e.group, number, nil)
 		return
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	x.resume = cancel
-	e.beside(protocol.TellPauseEnded, func(r *protocol.Request) {
+	e.spawn(protocol.TellPauseEnded, func(r *protocol.Request) {
 		r.Number, r.Err = number, errExited
 		r.Err = x.pause(ctx, term)
 	})
@@ -122,23 +122,23 @@ func (e *engine) Pause(term memberstate.Term, number uint32) {
 
 // Resume ends the context of Pause.
 func (e *engine) Resume() {
-	if x := e.more.Load(); x != nil && x.resume != nil {
+	if x := e.extras.Load(); x != nil && x.resume != nil {
 		x.resume()
 		x.resume = nil
 	}
 }
 
-// beside does work for the group in a goroutine of its own, and then tells the node what has
-// come of it: also if work ends its goroutine (runtime.Goexit) instead of returning.
-func (e *engine) beside(tells protocol.RequestKind, work func(r *protocol.Request)) {
+// spawn runs work in a goroutine of its own, and then sends the node the request that work has
+// filled in, even if work ends its goroutine (runtime.Goexit) instead of returning.
+func (e *engine) spawn(kind protocol.RequestKind, work func(r *protocol.Request)) {
 	go func() {
-		r := (*Elector)(e).about(tells)
+		r := (*Elector)(e).newRequest(kind)
 		defer func() { e.Host().request(r) }()
 		work(&r)
 	}()
 }
 
-// about is a request that is about the group.
-func (e *Elector) about(kind protocol.RequestKind) protocol.Request {
+// newRequest makes a request about the group.
+func (e *Elector) newRequest(kind protocol.RequestKind) protocol.Request {
 	return protocol.Request{Subject: protocol.Subject{Kind: kind, Group: &e.group}}
 }

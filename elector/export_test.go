@@ -2,14 +2,14 @@ package elector
 
 import "time"
 
-// SetClock gives an elector that was not started yet another clock.
+// SetClock replaces the clock of an elector that was not started yet.
 func SetClock(e *Elector, clock func() time.Time) {
 	h := e.Host()
 	h.clock, h.epoch = clock, clock()
 }
 
-// Waiting counts what waits for a host's loop, and what for the step of a group that is
-// under way. The second is only to be read while the loop is idle.
+// Waiting counts the requests in the queue of a host's loop, and the input that waits until a step
+// of the group has ended. The second may only be read while the loop is idle.
 func Waiting(e *Elector) (requests, queued int) {
 	h := e.Host()
 	h.mu.Lock()

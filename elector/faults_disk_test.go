@@ -1,5 +1,5 @@
-// DLedger's faults that need a disk: with the store that is shipped, on a disk that
-// loses whatever was not synced.
+// DLedger's faults that need a disk, tested with the real store on a disk that loses all
+// data that was not synced.
 
 package elector_test
 
@@ -17,8 +17,8 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// witness is a store on disk that knows, after every save, what a crash would leave,
-// and a transport that holds what is said against that.
+// witness is a store on disk that notes, after every save, what a crash would leave, and a
+// transport that compares every message with that.
 type witness struct {
 	*memberstate.FileStore
 	rpc.Transport
@@ -27,7 +27,7 @@ type witness struct {
 
 	mu      sync.Mutex
 	durable memberstate.Record
-	said    int
+	sent    int
 }
 
 func newWitness(t *testing.T, id string, transport rpc.Transport) *witness {
@@ -39,7 +39,7 @@ func newWitness(t *testing.T, id string, transport rpc.Transport) *witness {
 	return w
 }
 
-// Save saves, and then looks at what the worst crash would leave.
+// Save saves, and then notes what the worst crash would leave.
 func (w *witness) Save(batch []memberstate.Record) error {
 	if err := w.FileStore.Save(batch); err != nil {
 		return err
@@ -53,12 +53,12 @@ func (w *witness) Save(batch []memberstate.Record) error {
 		w.mu.Lock()
 		w.durable = r
 		w.mu.Unlock()
-		return err // the first state is the one that has lost everything
+		return err // the first state has lost all data that was not synced
 	}
 	return nil
 }
 
-// Send sends what could be said again after a crash, and fails the test otherwise.
+// Send checks and sends: a member must be able to repeat its messages after a crash.
 func (w *witness) Send(to string, batch []rpc.Message) {
 	w.mu.Lock()
 	for i := range batch {
@@ -69,11 +69,11 @@ func (w *witness) Send(to string, batch []rpc.Message) {
 }
 
 func (w *witness) check(m *rpc.Message) {
-	w.said++
+	w.sent++
 	if m.Mark == rpc.PreVote {
-		return // binds nobody
+		return // it promises nothing
 	}
-	assert.GreaterOrEqual(w.t, w.durable.Term, m.Term, "%s says %v of term %d", m.From, m.Kind, m.Term)
+	assert.GreaterOrEqual(w.t, w.durable.Term, m.Term, "%s sends %v of term %d", m.From, m.Kind, m.Term)
 	switch {
 	case m.Kind == rpc.VoteResponse && m.Result == rpc.Accept:
 		assert.Equal(w.t, m.To, w.durable.Vote, "its vote of term %d", m.Term)
@@ -82,9 +82,9 @@ func (w *witness) check(m *rpc.Message) {
 	}
 }
 
-// Nothing on the vote path is ever synced. Here nothing is said that a crash, which
-// loses all that was not synced, would make untrue.
-func TestFault02WhatIsSaidIsOnTheDisk(t *testing.T) {
+// Fault 2: DLedger never syncs on the path of a vote. Here a member sends only what is still
+// true after a crash that loses all data that was not synced.
+func TestFault02EveryMessageIsBackedByTheDisk(t *testing.T) {
 	witnesses := map[string]*witness{}
 	witnessed := func(c *config) {
 		w := witnesses[c.Self]
@@ -94,15 +94,15 @@ func TestFault02WhatIsSaidIsOnTheDisk(t *testing.T) {
 		}
 		c.Store, c.Transport = w, w
 	}
-	inTown(t, 3, witnessed, func(town *town) {
+	withCluster(t, 3, witnessed, func(cluster *cluster) {
 		for range 5 {
-			leader := town.leader()
+			leader := cluster.awaitLeader()
 			assert.NoError(t, leader.el.Resign(context.Background()))
 		}
-		town.leader()
+		cluster.awaitLeader()
 	})
 	for id, w := range witnesses {
-		assert.Positive(t, w.said, id)
+		assert.Positive(t, w.sent, id)
 		assert.GreaterOrEqual(t, w.durable.Term, memberstate.Term(6), id)
 	}
 }

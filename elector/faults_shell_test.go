@@ -1,5 +1,5 @@
-// What is wrong with DLedger around the protocol: callbacks, broken engines, and
-// leaving without a word.
+// DLedger's faults outside the protocol: callbacks, broken engines, and leaders that
+// shut down without a handover.
 
 package elector_test
 
@@ -18,36 +18,32 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// Fault 19: a leader whose engine is broken stays leader. Here its Lead returns,
-// and with it the office: it resigns, and another one leads.
+// Fault 19: a leader whose engine is broken stays leader. Here its Lead returns, so it
+// resigns and another member leads.
 func TestFault19AnEngineThatCannotLeadGivesItUp(t *testing.T) {
-	inTown(t, 3, func(c *config) {
-		if c.Self == "n2" { // the first in turn
-			c.Lead = func(context.Context, memberstate.Term) error { return errors.New("no disk to write to") }
-		}
-	}, func(town *town) {
-		town.pass(100 * time.Millisecond)
-		assert.NotEqual(t, "n2", town.leader().id)
-		assert.Less(t, memberstate.Term(1), town.leader().el.Status().Term, "n2 was never in office, and this shows nothing")
+	withCluster(t, 3, func(c *config) {
+		replaceFirstLead(c, func(context.Context, memberstate.Term) error { return errors.New("no disk to write to") })
+	}, func(cluster *cluster) {
+		cluster.awaitSecondLeader()
 	})
 }
 
-// Fault 29: the role handler runs inside the state lock, and is not told who
-// leads. Here it may call whatever it likes, and is told.
-func TestFault29HandlersRunOutsideAnyLockAndAreToldTheLeader(t *testing.T) {
-	seen := &askingHandler{leaders: map[string]bool{}}
-	inTown(t, 3, func(c *config) { c.Handlers = []elector.RoleHandler{seen} }, func(town *town) {
-		first := town.leader()
+// Fault 29: the role handler runs under the state lock, and does not learn the leader.
+// Here it may call the elector, and receives the leader.
+func TestFault29HandlersRunOutsideAnyLockAndReceiveTheLeader(t *testing.T) {
+	seen := &callingHandler{leaders: map[string]bool{}}
+	withCluster(t, 3, func(c *config) { c.Handlers = []elector.RoleHandler{seen} }, func(cluster *cluster) {
+		first := cluster.awaitLeader()
 		seen.mu.Lock()
-		seen.ask = func() { // from inside Handle
+		seen.call = func() { // inside Handle
 			_ = first.el.Status()
 			_ = first.el.Host().Dropped(protocol.DropMalformed)
 			_, _, _ = first.el.Lease()
 		}
 		seen.mu.Unlock()
 		require.NoError(t, first.el.TransferLeadership(context.Background(), ""))
-		second := town.leader()
-		town.pass(time.Second)
+		second := cluster.awaitLeader()
+		cluster.pass(time.Second)
 		seen.mu.Lock()
 		defer seen.mu.Unlock()
 		assert.True(t, seen.leaders[first.id])
@@ -57,43 +53,43 @@ func TestFault29HandlersRunOutsideAnyLockAndAreToldTheLeader(t *testing.T) {
 	assert.Equal(t, 3, seen.ended)
 }
 
-// askingHandler asks its elector while it is being told.
-type askingHandler struct {
+// callingHandler calls its elector inside Handle.
+type callingHandler struct {
 	mu             sync.Mutex
-	ask            func()
+	call           func()
 	leaders        map[string]bool
 	started, ended int
 }
 
-func (h *askingHandler) Startup() {
+func (h *callingHandler) Startup() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.started++
 }
 
-func (h *askingHandler) Handle(s elector.Status) {
+func (h *callingHandler) Handle(s elector.Status) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.leaders[s.Leader] = true
-	if h.ask != nil {
-		h.ask()
+	if h.call != nil {
+		h.call()
 	}
 }
 
-func (h *askingHandler) Shutdown() {
+func (h *callingHandler) Shutdown() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.ended++
 }
 
-// Fault 30: a leader that shuts down does not resign, and the others wait for
-// its silence to be noticed.
-func TestFault30WhoLeavesHandsOverFirst(t *testing.T) {
-	inTown(t, 3, nil, func(town *town) {
-		first := town.leader()
+// Fault 30: a leader that shuts down does not resign, so the others have to wait until
+// they detect its silence.
+func TestFault30ALeaderThatStopsHandsOverFirst(t *testing.T) {
+	withCluster(t, 3, nil, func(cluster *cluster) {
+		first := cluster.awaitLeader()
 		before := time.Now()
-		require.NoError(t, town.end(first))
-		town.leader()
+		require.NoError(t, cluster.stop(first))
+		cluster.awaitLeader()
 		assert.Less(t, time.Since(before), elector.DefaultTiming().Detection(), "in virtual time: the others had to wait")
 	})
 }

@@ -1,4 +1,4 @@
-// What an idle group costs: bytes, and the work of a heartbeat.
+// The cost of an idle group: memory, and the work per heartbeat.
 
 package elector_test
 
@@ -18,65 +18,57 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// mostBytes is what an idle group may cost, beside its name.
+// mostBytes bounds the memory of an idle group, without its name.
 const mostBytes = 470
 
-// echoes is the transport of a node whose groups all follow n1. It counts what the
-// groups answer.
-type echoes struct {
+// replyCounter is the transport of a node whose groups all follow n1. It counts their answers.
+type replyCounter struct {
 	answered chan int
 	handler  rpc.Handler
 }
 
-func (e *echoes) Serve(h rpc.Handler) (stop func(), err error) {
+func (e *replyCounter) Serve(h rpc.Handler) (stop func(), err error) {
 	e.handler = h
 	return func() {}, nil
 }
 
-func (e *echoes) Send(_ string, batch []rpc.Message) { e.answered <- len(batch) }
+func (e *replyCounter) Send(_ string, batch []rpc.Message) { e.answered <- len(batch) }
 
 // followers is a host with many groups that follow a leader elsewhere.
 type followers struct {
 	host  *elector.Host
 	store *memberstate.MemStore
-	wire  *echoes
+	wire  *replyCounter
 	beats []rpc.Message // of the leaders, one for each group
 }
 
-// gather starts the groups, and has them hear their leaders.
+// gather starts the groups and makes them follow their leaders.
 func gather(tb testing.TB, names []string) *followers {
 	tb.Helper()
-	c := &followers{store: new(memberstate.MemStore), wire: &echoes{answered: make(chan int)}}
-	voters := memberstate.Voters("n0", "n1", "n2")
-	members, err := memberstate.NewMembers(voters)
-	require.NoError(tb, err)
-	c.host, err = elector.NewHost(elector.HostConfig{Self: "n0", Store: c.store, Transport: c.wire})
-	require.NoError(tb, err)
+	c := &followers{store: new(memberstate.MemStore), wire: &replyCounter{answered: make(chan int)}}
+	c.host = elector.MustHost(tb, elector.HostConfig{Self: "n0", Store: c.store, Transport: c.wire})
+	beat := heartbeat(tb, "n1", "n0", 1)
 	for _, name := range names {
-		el, err := c.host.Join(elector.GroupConfig{
-			Group: name, Members: voters, Timing: elector.DLedgerTiming(),
-			LedgerEnd: func(memberstate.Term) memberstate.Position { return memberstate.Position{} },
-		})
-		require.NoError(tb, err)
-		require.NoError(tb, el.Start())
-		c.beats = append(c.beats, rpc.Message{
-			Group: name, From: "n1", To: "n0", Leader: "n1", Voters: members.Digest(), Body: rpc.Body{Kind: rpc.Heartbeat, Term: 1},
-		})
+		group := elector.GroupOf(name, "n0", "n1", "n2")
+		group.Timing = elector.DLedgerTiming()
+		require.NoError(tb, elector.MustJoin(tb, c.host, group).Start())
+		beat.Group = name
+		c.beats = append(c.beats, beat)
 	}
-	for range 2 { // they adopt the term, and then follow
+	for range 2 { // the first one makes the groups adopt the term, the second makes them follow
 		c.beat()
 	}
 	return c
 }
 
-// beat has every group hear its leader and answer, a few of them at a time.
+// beat sends every group a heartbeat and waits for its answer, fifty groups at a time.
 func (c *followers) beat() {
 	for few := range slices.Chunk(c.beats, 50) {
 		c.hear(few)
 	}
 }
 
-// hear has some groups hear their leaders at once.
+// hear delivers these heartbeats at once and waits for the answers.
 func (c *followers) hear(beats []rpc.Message) {
 	for i := range beats {
 		beats[i].Round++
@@ -95,37 +87,35 @@ func names(count int) []string {
 	return all
 }
 
-// alive is how many bytes are in use, on the heap and in stacks.
-func alive() float64 {
+// bytesInUse are those on the heap and in stacks.
+func bytesInUse() float64 {
 	var m runtime.MemStats
 	runtime.GC()
-	runtime.GC() // for what had finalizers
+	runtime.GC() // the second frees objects that had finalizers
 	runtime.ReadMemStats(&m)
 	return float64(m.HeapAlloc + m.StackInuse)
 }
 
-// TestAnIdleGroupCostsFewBytes counts what is freed with the host: not the names, and
-// not what the store keeps. A burst of messages leaves nothing behind.
+// The test measures the memory that is freed with the host, which includes neither the names nor
+// the records in the store. A burst of messages must leave nothing behind.
 func TestAnIdleGroupCostsFewBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		all := names(12_000) // so many that what the host itself costs does not count
+		all := names(12_000) // so many that the cost of the host itself is negligible
 		c := gather(t, all)
 		c.hear(c.beats)
 		c.beat()
-		with := alive()
+		with := bytesInUse()
 		require.NoError(t, c.host.Close(t.Context()))
 		c.host, c.wire = nil, nil
-		each := (with - alive()) / float64(len(all))
+		each := (with - bytesInUse()) / float64(len(all))
 		t.Logf("%.0f bytes a group", each)
 		assert.LessOrEqual(t, each, float64(mostBytes))
-		assert.GreaterOrEqual(t, each, float64(unsafe.Sizeof(elector.Elector{})), "or it was not measured")
+		assert.GreaterOrEqual(t, each, float64(unsafe.Sizeof(elector.Elector{})), "the measurement is wrong")
 		runtime.KeepAlive(c)
 		runtime.KeepAlive(all)
 	})
 }
 
-// TestAHeartbeatAllocatesNothing: the beat of an idle group leaves the collector
-// nothing to do.
 func TestAHeartbeatAllocatesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := gather(t, names(50))
@@ -134,8 +124,7 @@ func TestAHeartbeatAllocatesNothing(t *testing.T) {
 	})
 }
 
-// BenchmarkBeat is what a heartbeat costs one of many groups that follow: from its
-// arrival to the answer.
+// BenchmarkBeat measures a heartbeat of one of many followers, from its arrival to the answer.
 func BenchmarkBeat(b *testing.B) {
 	for _, count := range []int{100, 10_000} {
 		b.Run(fmt.Sprintf("groups=%d", count), func(b *testing.B) {

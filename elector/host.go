@@ -1,6 +1,6 @@
-// The host: one node, with the groups that it takes part in, over one transport
-// and one store. A single goroutine, the loop, owns the machines of all groups;
-// an idle group costs no goroutine and no timer of its own.
+// The host: one node and its groups, over one transport and one store. One goroutine, the
+// loop, owns the machines of all groups, so an idle group needs no goroutine and no timer of
+// its own.
 
 package elector
 
@@ -21,8 +21,8 @@ type Host struct {
 	config  HostConfig
 	log     *slog.Logger
 	metrics Metrics
-	clock   func() time.Time // tests have one whose wall time jumps
-	epoch   time.Time        // what time is counted from
+	clock   func() time.Time // time.Now, except in tests
+	epoch   time.Time        // when the host was made
 	drops   [protocol.DropReasons]atomic.Uint64
 	wake    chan struct{}
 
@@ -33,14 +33,14 @@ type Host struct {
 	electorates map[electorateKey]*electorate
 	stopped     chan struct{} // closed when the loop of the last start has ended
 
-	// What follows belongs to the loop.
+	// The fields from here on belong to the loop.
 	node  *protocol.Node
 	now   time.Duration
-	taken protocol.Taken
+	batch protocol.Taken
 }
 
-// NewHost is a host without groups. It needs no closing before the first group
-// is started, and none once all have ended.
+// NewHost makes a host without groups. It need not be closed before its first group
+// is started, or after all groups have ended.
 func NewHost(config HostConfig) (*Host, error) {
 	if err := config.validate(); err != nil {
 		return nil, err
@@ -59,22 +59,22 @@ func NewHost(config HostConfig) (*Host, error) {
 
 // Join adds a group to the host. It takes part once its Run or Start is called.
 func (h *Host) Join(config GroupConfig) (*Elector, error) {
-	who, err := config.electorate(h.config.Self)
+	own, err := config.electorate(h.config.Self)
 	if err != nil {
 		return nil, err
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	shared := h.share(who)
+	shared := h.share(own)
 	e := &Elector{ledgerEnd: config.LedgerEnd}
 	e.group = protocol.NewGroup(&shared.Electorate, config.Group, (*engine)(e))
 	if err := h.intake.Join(&e.group); err != nil {
 		h.unshare(shared)
 		return nil, err
 	}
-	e.sight.Set(sight{})
+	e.view.Set(numberedView{})
 	if config.Lead != nil || config.Pause != nil || config.Handlers != nil || config.Leases {
-		e.needs().callbacks = callbacks{lead: config.Lead, pause: config.Pause, handlers: config.Handlers}
+		e.ensureExtras().callbacks = callbacks{lead: config.Lead, pause: config.Pause, handlers: config.Handlers}
 	}
 	return e, nil
 }
@@ -83,17 +83,17 @@ func (h *Host) Join(config GroupConfig) (*Elector, error) {
 func (h *Host) Close(ctx context.Context) error {
 	all := h.Electors()
 	for _, e := range all {
-		e.retire()
+		e.beginStop()
 	}
 	var problems []error
 	for _, e := range all {
 		problems = append(problems, e.Stop(ctx))
 	}
-	h.awaitLoop() // also if all groups have ended by themselves
+	h.awaitLoop() // needed if all groups had ended by themselves
 	return errors.Join(problems...)
 }
 
-// Dropped counts what was ignored for a reason, over all groups.
+// Dropped counts the inputs of all groups that were ignored for this reason.
 func (h *Host) Dropped(why Drop) uint64 {
 	if int(why) >= len(h.drops) {
 		return 0
@@ -108,11 +108,11 @@ func (h *Host) drop(why Drop, n int) {
 	}
 }
 
-// elapsed is the time since the host was made, on the monotonic clock: both of
-// its times have a monotonic reading, and then package time looks at no other.
+// elapsed is the time since the host was made. It is monotonic, because both times have a
+// monotonic reading, and package time then uses no other.
 func (h *Host) elapsed() time.Duration { return h.clock().Sub(h.epoch) }
 
-// Electors lists the groups that have joined and have not ended, by name.
+// Electors lists the groups that have joined and have not ended, sorted by name.
 func (h *Host) Electors() (all []*Elector) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -122,7 +122,7 @@ func (h *Host) Electors() (all []*Elector) {
 	return all
 }
 
-// Elector is the one of a group; nil if the host has no such group.
+// Elector returns the elector of a group, or nil if the host has no such group.
 func (h *Host) Elector(group string) *Elector {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -132,8 +132,8 @@ func (h *Host) Elector(group string) *Elector {
 	return nil
 }
 
-// enter has a group that was restored take part, and starts the loop for the first one. The
-// loop calls begun.
+// enter lets a restored group take part, and starts the loop if it does not run. The loop calls
+// begun.
 func (h *Host) enter(e *Elector, begun func()) error {
 	h.entering.Lock()
 	defer h.entering.Unlock()
@@ -142,14 +142,14 @@ func (h *Host) enter(e *Elector, begun func()) error {
 	running := h.intake.Live() > 0
 	if running {
 		h.intake.Enter(&e.group, e.watchers(), begun)
-		h.rouse()
+		h.wakeLoop()
 	}
 	h.mu.Unlock()
 	if running {
 		return nil
 	}
 	if stopped != nil {
-		<-stopped // the loop of the time before has nothing left to wait for
+		<-stopped // the previous loop is about to end
 	}
 	stopServing, err := h.config.Transport.Serve(h)
 	if err != nil {
@@ -163,7 +163,7 @@ func (h *Host) enter(e *Elector, begun func()) error {
 	return nil
 }
 
-// awaitLoop returns when the loop has ended, if it is about to.
+// awaitLoop waits for the end of the loop if no group runs any more.
 func (h *Host) awaitLoop() {
 	h.mu.Lock()
 	live, stopped := h.intake.Live(), h.stopped

@@ -1,4 +1,4 @@
-// How long a lease may be used: less than the others wait, by what clocks may drift apart.
+// Leases: each is shorter than the time for which the others wait, by the drift margin.
 
 package elector_test
 
@@ -20,13 +20,9 @@ import (
 
 func TestALeaseLeavesRoomForClocksThatDrift(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		timing := elector.DefaultTiming()
-		el, err := elector.New(elector.HostConfig{Self: "a", Store: new(memberstate.MemStore), Transport: rpc.NewNetwork(1).Join("a")}, elector.GroupConfig{
-			Group: "orders", Members: memberstate.Voters("a"), Timing: timing, Leases: true,
-			LedgerEnd: func(memberstate.Term) memberstate.Position { return memberstate.Position{} },
-		})
-		require.NoError(t, err)
-		require.NoError(t, el.Start())
+		timing, c := elector.DefaultTiming(), singleConfig()
+		c.Leases = true
+		el := startElector(t, c)
 		defer func() { assert.NoError(t, el.Stop(context.Background())) }()
 		longest, held := time.Duration(0), false
 		for range timing.Detection() / time.Millisecond {
@@ -40,112 +36,71 @@ func TestALeaseLeavesRoomForClocksThatDrift(t *testing.T) {
 	})
 }
 
-// A leader that is cut off goes on beating for Leak heartbeats. Its lease must run out all the
-// same by when the last answered beat was sent, before the others may elect: with however many
-// beats there are after that one.
+// A leader that is cut off goes on sending heartbeats for Leak intervals. Its lease must still be
+// counted from the last beat that was answered, however many beats follow that one, and so run
+// out before the others may elect.
 func TestALeaderThatIsCutOffHoldsNoLeaseBesideTheNextOne(t *testing.T) {
 	for leak := 3; leak <= 12; leak++ {
 		t.Run(fmt.Sprintf("leak %d", leak), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				timing := elector.DefaultTiming()
-				timing.Leak = leak
-				g := startGroup(t, timing)
-				old := g.awaitLease(nil)
-				g.cutOff(old)
-				next := g.awaitLease(g.electors[old])
+			withNewCluster(t, 3, func(c *config) { c.Leases, c.Timing.Leak, c.Lead = true, leak, nil }, func(cluster *cluster) {
+				cluster.network.SetAll(rpc.Link{})
+				cluster.startAll()
+				old := cluster.awaitLease(nil)
+				cluster.cut(old.id)
+				next := cluster.awaitLease(old)
 				assert.NotEqual(t, old, next)
 			})
 		})
 	}
 }
 
-// leaseGroup is three electors with leases in one process.
-type leaseGroup struct {
-	t        *testing.T
-	ids      []string
-	network  *rpc.Network
-	electors []*elector.Elector
-}
-
-func startGroup(t *testing.T, timing elector.Timing) *leaseGroup {
-	t.Helper()
-	g := &leaseGroup{t: t, ids: []string{"a", "b", "c"}, network: rpc.NewNetwork(1)}
-	for _, id := range g.ids {
-		el, err := elector.New(elector.HostConfig{Self: id, Store: new(memberstate.MemStore), Transport: g.network.Join(id)}, elector.GroupConfig{
-			Group: "orders", Members: memberstate.Voters(g.ids...), Timing: timing, Leases: true,
-			LedgerEnd: func(memberstate.Term) memberstate.Position { return memberstate.Position{} },
-		})
-		require.NoError(t, err)
-		require.NoError(t, el.Start())
-		t.Cleanup(func() { assert.NoError(t, el.Stop(context.Background())) })
-		g.electors = append(g.electors, el)
-	}
-	return g
-}
-
-// cutOff cuts all links of one of them.
-func (g *leaseGroup) cutOff(who int) {
-	for _, id := range g.ids {
-		if id != g.ids[who] {
-			g.network.SetLink(id, g.ids[who], rpc.Link{Cut: true})
-			g.network.SetLink(g.ids[who], id, rpc.Link{Cut: true})
-		}
-	}
-}
-
-// awaitLease looks every millisecond until somebody but this elector holds a lease, and that
-// nobody else does at the same time.
-func (g *leaseGroup) awaitLease(but *elector.Elector) int {
-	g.t.Helper()
+// awaitLease waits until a node other than this one holds a lease. It checks every millisecond that
+// no two nodes hold one.
+func (cluster *cluster) awaitLease(except *node) *node {
+	cluster.t.Helper()
 	for range 100 * time.Second / time.Millisecond {
-		<-time.After(time.Millisecond)
-		synctest.Wait()
-		var holders []int
-		for i, el := range g.electors {
-			if _, _, ok := el.Lease(); ok {
-				holders = append(holders, i)
+		cluster.pass(time.Millisecond)
+		var holders []*node
+		for _, n := range cluster.nodes {
+			if holdsLease(n.el) {
+				holders = append(holders, n)
 			}
 		}
-		require.LessOrEqual(g.t, len(holders), 1, "members that hold a lease at one time")
-		if len(holders) == 1 && g.electors[holders[0]] != but {
+		require.LessOrEqual(cluster.t, len(holders), 1, "leases that are held at the same time")
+		if len(holders) == 1 && holders[0] != except {
 			return holders[0]
 		}
 	}
-	g.t.Fatal("nobody holds a lease")
-	return 0
+	cluster.t.Fatal("no node holds a lease")
+	return nil
 }
 
-// Leases are turned off member by member, each restarted in turn, the leader last, as an
-// upgrade does. At every step there is a leader that serves, with a lease as long as it has
-// leases itself.
+// An upgrade turns leases off by restarting one member after the other, the leader last. At every
+// step there is a leader that serves, with a lease if it still has leases.
 func TestLeasesAreTurnedOffMemberByMember(t *testing.T) {
 	without := map[string]bool{}
 	change := func(c *config) { c.Leases = !without[c.Self] }
-	inTown(t, 3, change, func(town *town) {
+	withCluster(t, 3, change, func(cluster *cluster) {
 		serves := func() string {
-			town.pass(10 * time.Second)
-			leader := town.settled()
+			cluster.pass(10 * time.Second)
+			leader := cluster.agreedLeader()
 			require.NotNil(t, leader)
-			_, _, held := leader.el.Lease()
-			assert.Equal(t, !without[leader.id], held, "%s holds a lease", leader.id)
-			town.offices.mu.Lock()
-			defer town.offices.mu.Unlock()
-			assert.Contains(t, town.offices.serving, leader.id, "%s leads and does not serve", leader.id)
+			assert.Equal(t, !without[leader.id], holdsLease(leader.el), "%s holds a lease", leader.id)
+			assert.True(t, cluster.serves(leader), "%s leads and does not serve", leader.id)
 			return leader.id
 		}
 		first := serves()
-		for _, n := range append(town.others(town.nodes[first]), town.nodes[first]) {
-			require.NoError(t, town.end(n))
+		for _, n := range append(cluster.others(cluster.nodes[first]), cluster.nodes[first]) {
+			require.NoError(t, cluster.stop(n))
 			without[n.id] = true
-			town.start(n.id)
+			cluster.start(n.id)
 			serves()
 		}
 	})
 }
 
-// Where round trips are longer than a lease, each one that is confirmed has run out
-// already: nobody is called to lead under it.
-func TestNobodyIsCalledToLeadWhereRoundTripsAreLongerThanLeases(t *testing.T) {
+// If round trips are longer than a lease, each lease has run out when it is confirmed.
+func TestLeadIsNotCalledIfRoundTripsAreLongerThanLeases(t *testing.T) {
 	for name, is := range map[string]struct {
 		leak          int
 		margin, delay time.Duration
@@ -155,27 +110,24 @@ func TestNobodyIsCalledToLeadWhereRoundTripsAreLongerThanLeases(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var called, leading atomic.Int32
-			synctest.Test(t, func(t *testing.T) {
-				town := newTown(t, 3, func(c *config) {
-					c.Leases, c.Timing.Leak, c.Timing.DriftMargin = true, is.leak, is.margin
-					c.Lead = func(ctx context.Context, _ memberstate.Term) error {
-						called.Add(1)
-						<-ctx.Done()
-						return nil
+			withNewCluster(t, 3, func(c *config) {
+				c.Leases, c.Timing.Leak, c.Timing.DriftMargin = true, is.leak, is.margin
+				c.Lead = func(ctx context.Context, term memberstate.Term) error {
+					called.Add(1)
+					return untilEnd(ctx, term)
+				}
+				c.Metrics = &elector.Metrics{Changed: func(s elector.Status) {
+					if s.Role == memberstate.Leader {
+						leading.Add(1)
 					}
-					c.Metrics = &elector.Metrics{Changed: func(s elector.Status) {
-						if s.Role == memberstate.Leader {
-							leading.Add(1)
-						}
-					}}
-				})
-				town.network.SetAll(rpc.Link{Delay: is.delay})
-				town.open()
-				defer town.close()
-				town.pass(time.Minute)
+				}}
+			}, func(cluster *cluster) {
+				cluster.network.SetAll(rpc.Link{Delay: is.delay})
+				cluster.startAll()
+				cluster.pass(time.Minute)
 			})
 			assert.Zero(t, called.Load())
-			assert.Greater(t, leading.Load(), int32(10), "they make way all the same")
+			assert.Greater(t, leading.Load(), int32(10), "a leader without a lease must step down")
 		})
 	}
 }

@@ -1,5 +1,5 @@
-// How a member begins and ends: it joins, is started, is told to stop or has to, what works
-// for it returns, and then those who wait for it are told.
+// How a member ends: Stop or a failure begins the end, Lead and the other callbacks return, and
+// then the callers of Stop, Run and Done continue.
 
 package elector
 
@@ -9,99 +9,97 @@ import (
 	"github.com/hustings/hustings/elector/protocol"
 )
 
-// ending is for those who wait for a member to end, or ask why it has.
-type ending struct {
-	over chan struct{} // closed when it has ended
-	err  error
+// completion is for callers that wait for a member to end, or ask why it has ended.
+type completion struct {
+	ended chan struct{} // closed when the member has ended
+	err   error
 }
 
-// awaited is the member's ending, made when it is first asked for. The host's mu
-// is held.
-func (e *Elector) awaited() *ending {
-	x := e.needs()
-	if x.ending == nil {
-		x.ending = &ending{over: make(chan struct{})}
+// ensureCompletion returns the member's completion and makes it at the first call. The host's
+// mu is held.
+func (e *Elector) ensureCompletion() *completion {
+	x := e.ensureExtras()
+	if x.completion == nil {
+		x.completion = &completion{ended: make(chan struct{})}
 		if e.Host().intake.IsOver(&e.group) {
-			close(x.ending.over)
+			close(x.completion.ended)
 		}
 	}
-	return x.ending
+	return x.completion
 }
 
 // Done is closed when the member has ended; Err then says why.
 func (e *Elector) Done() <-chan struct{} {
 	e.Host().mu.Lock()
 	defer e.Host().mu.Unlock()
-	return e.awaited().over
+	return e.ensureCompletion().ended
 }
 
-// Err is the error for which the member had to stop, nil if it was told to or
-// has not stopped.
+// Err is the error that stopped the member. It is nil if Stop did, or if the member has not
+// stopped.
 func (e *Elector) Err() error {
 	e.Host().mu.Lock()
 	defer e.Host().mu.Unlock()
-	if x := e.more.Load(); x != nil && x.ending != nil {
-		return x.ending.err
+	if x := e.extras.Load(); x != nil && x.completion != nil {
+		return x.completion.err
 	}
 	return nil
 }
 
-// Stop takes the member out of the group: it resigns if it leads, so that the
-// others need not wait for its silence, and returns once Lead and every
-// goroutine have ended. If the context ends first, the member stops without
-// having handed over.
+// Stop ends the member's part in the group and returns once Lead and every goroutine
+// have ended. A leader resigns first, so that the others need not wait until its
+// silence is detected. If the context ends first, the member stops without a handover.
 func (e *Elector) Stop(ctx context.Context) error {
-	if !e.retire() {
+	if !e.beginStop() {
 		return nil
 	}
 	select {
 	case <-e.Done():
 	case <-ctx.Done():
-		e.Host().request(e.about(protocol.AskEnd))
+		e.Host().request(e.newRequest(protocol.AskEnd))
 		<-e.Done()
 	}
 	e.Host().awaitLoop()
 	return e.Err()
 }
 
-// retire begins to stop a member that was started, or makes sure that it never is.
-func (e *Elector) retire() (begun bool) {
+// beginStop begins to stop a member that was started. A member that was not can no longer be.
+func (e *Elector) beginStop() (begun bool) {
 	h := e.Host()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if begun = h.intake.Stop(&e.group); !begun {
-		e.conclude(nil)
+		e.finish(nil)
 	}
-	h.rouse()
+	h.wakeLoop()
 	return begun
 }
 
-// idle says why a member takes no orders.
-func (e *Elector) idle() error {
+// whyNotRunning is the error of an order to a member that does not run.
+func (e *Elector) whyNotRunning() error {
 	h := e.Host()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.intake.WhyIdle(&e.group, e.sight.Load().Stopped)
+	return h.intake.WhyIdle(&e.group, e.view.Load().Stopped)
 }
 
-// Ended is the node's word that nothing works for the group any more.
+// Ended is called by the node when none of the group's callbacks and goroutines runs any more.
 func (e *engine) Ended(err error) {
 	h := e.Host()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	(*Elector)(e).conclude(err)
+	(*Elector)(e).finish(err)
 }
 
-// conclude forgets a member for which nothing works any more, and tells those who wait. The
-// host's mu is held.
-func (e *Elector) conclude(err error) {
+// finish removes a member from its host and closes Done. The host's mu is held.
+func (e *Elector) finish(err error) {
 	h := e.Host()
 	if err != nil {
-		e.awaited().err = err
+		e.ensureCompletion().err = err
 	}
 	h.intake.Over(&e.group)
 	h.unshare(e.electorate())
-	if x := e.more.Load(); x != nil && x.ending != nil {
-		close(x.ending.over)
+	if x := e.extras.Load(); x != nil && x.completion != nil {
+		close(x.completion.ended)
 	}
 }

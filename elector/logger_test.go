@@ -1,4 +1,4 @@
-// What nobody has asked to be told is not told, unless it goes wrong.
+// What is logged with a logger, and what without one.
 
 package elector_test
 
@@ -14,63 +14,57 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/memberstate"
 )
 
-// fails runs a member that leads, and whose store then fails.
-func fails(t *testing.T, logger *slog.Logger) {
+// runUntilStoreFails runs a member that leads until its store fails.
+func runUntilStoreFails(t *testing.T, logger *slog.Logger) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		store := new(gatedStore)
-		c := goodConfig()
-		c.Members, c.Store, c.Logger = memberstate.Voters("n0"), store, logger
+		store, c := new(memberstate.MemStore), singleConfig()
+		c.Store, c.Logger = store, logger
 		c.Lead = func(context.Context, memberstate.Term) error {
 			store.Break(assert.AnError)
 			return nil
 		}
-		el, err := elector.New(c.HostConfig, c.GroupConfig)
-		require.NoError(t, err)
-		require.ErrorIs(t, el.Run(context.Background()), assert.AnError)
+		require.ErrorIs(t, newElector(t, c).Run(context.Background()), assert.AnError)
 	})
 }
 
-func TestWithoutALoggerOnlyWhatGoesWrongIsTold(t *testing.T) {
-	var told bytes.Buffer
+func TestWithoutALoggerOnlyWarningsAndErrorsAreLogged(t *testing.T) {
+	var logged bytes.Buffer
 	silent := slog.Default()
 	defer slog.SetDefault(silent)
-	slog.SetDefault(slog.New(slog.NewTextHandler(&told, nil)))
-	fails(t, nil)
-	assert.Contains(t, told.String(), "lead returned early, resigning")
-	assert.Contains(t, told.String(), `level=ERROR msg=stopped group=g`)
-	assert.NotContains(t, told.String(), "level=INFO")
-	told.Reset()
-	fails(t, slog.New(slog.DiscardHandler))
-	assert.Empty(t, told.String())
+	slog.SetDefault(slog.New(slog.NewTextHandler(&logged, nil)))
+	runUntilStoreFails(t, nil)
+	assert.Contains(t, logged.String(), "lead returned early, resigning")
+	assert.Contains(t, logged.String(), `level=ERROR msg=stopped group=g`)
+	assert.NotContains(t, logged.String(), "level=INFO")
+	logged.Reset()
+	runUntilStoreFails(t, slog.New(slog.DiscardHandler))
+	assert.Empty(t, logged.String())
 }
 
-// Each change is told once to a logger that listens, with what the member is from then on.
-func TestALoggerIsToldOfEachChange(t *testing.T) {
-	var told bytes.Buffer
+// A line holds the member's status after the change.
+func TestALoggerReceivesEachChangeOnce(t *testing.T) {
+	var logged bytes.Buffer
 	synctest.Test(t, func(t *testing.T) {
-		told.Reset()
-		c := goodConfig()
-		c.Members, c.Logger = memberstate.Voters("n0"), slog.New(slog.NewTextHandler(&told, nil))
-		el, err := elector.New(c.HostConfig, c.GroupConfig)
-		require.NoError(t, err)
+		logged.Reset()
+		c := singleConfig()
+		c.Logger = slog.New(slog.NewTextHandler(&logged, nil))
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
-		require.NoError(t, el.Run(ctx))
+		require.NoError(t, newElector(t, c).Run(ctx))
 	})
-	lines := strings.Split(strings.TrimSpace(told.String()), "\n")
+	lines := strings.Split(strings.TrimSpace(logged.String()), "\n")
 	leads, seen := 0, map[string]bool{}
 	for _, line := range lines {
-		_, what, _ := strings.Cut(line, "msg=")
-		assert.False(t, seen[what], what)
-		seen[what] = true
-		if strings.HasPrefix(what, "role group=g term=1 role=leader leader=n0 vote=n0") {
+		_, change, _ := strings.Cut(line, "msg=")
+		assert.False(t, seen[change], change)
+		seen[change] = true
+		if strings.HasPrefix(change, "role group=g term=1 role=leader leader=n0 vote=n0") {
 			leads++
 		}
 	}
-	assert.Equal(t, 1, leads, told.String())
+	assert.Equal(t, 1, leads, logged.String())
 }

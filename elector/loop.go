@@ -1,5 +1,6 @@
-// The loop: what comes in for it from the transport, from callers and from what works
-// beside it, and how the node is told of that, turn by turn. It alone touches the node.
+// The loop: it takes messages from the transport, and requests from callers and from the
+// goroutines that work for it, and passes them to the node, turn by turn. No other goroutine
+// touches the node.
 
 package elector
 
@@ -18,7 +19,7 @@ func (h *Host) Receive(batch []rpc.Message) {
 	if lost > 0 {
 		h.drop(protocol.DropQueueFull, lost)
 	}
-	h.rouse()
+	h.wakeLoop()
 }
 
 // PeerLost takes the transport's hint that a node is gone.
@@ -26,35 +27,35 @@ func (h *Host) PeerLost(node string) {
 	h.requestOnce(protocol.Request{Subject: protocol.Subject{Kind: protocol.TellPeerLost, Node: node}})
 }
 
-// request has a request wait for the loop, and says whether it will be done: not if no group
-// runs, because then there is no loop.
+// request queues a request for the loop. It returns false, and the request is dropped, if no
+// group runs, because then there is no loop.
 func (h *Host) request(r protocol.Request) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	defer h.rouse()
+	defer h.wakeLoop()
 	return h.intake.Add(r)
 }
 
-// requestOnce is request for what anybody may say as often as he likes. It returns who waits
-// for the outcome: whoever was the first to ask.
-func (h *Host) requestOnce(r protocol.Request) (waits protocol.Measurer, done bool) {
+// requestOnce is request for requests that may be repeated without limit: while an equal one is
+// queued, no other is added. It returns the Measurer of the one in the queue.
+func (h *Host) requestOnce(r protocol.Request) (queued protocol.Measurer, done bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	defer h.rouse()
+	defer h.wakeLoop()
 	if same := h.intake.AddOnce(r); same != nil {
 		return same.For, true
 	}
 	return nil, false
 }
 
-func (h *Host) rouse() {
+func (h *Host) wakeLoop() {
 	select {
 	case h.wake <- struct{}{}:
-	default: // it has been told already
+	default: // a wake-up is pending already
 	}
 }
 
-// loop works off what happens, until the last group has ended.
+// loop takes turns until the last group has ended.
 func (h *Host) loop(stopServing func(), stopped chan struct{}) {
 	defer close(stopped)
 	defer stopServing()
@@ -71,29 +72,29 @@ func (h *Host) loop(stopServing func(), stopped chan struct{}) {
 		case <-timer.C:
 		}
 	}
-	h.take() // the last: nothing is accepted any more, but someone may wait for what was
-	h.workOff()
+	h.take() // nothing is accepted any more, but callers may wait for requests that were
+	h.drain()
 }
 
-// turn takes everything that is there, then sends and saves in batches. It
+// turn processes all input that has arrived, then sends and saves in batches. It
 // returns false when there is no group left.
 func (h *Host) turn() bool {
 	h.take()
 	h.now = h.elapsed() // after the queues were taken: see Node.At
 	h.node.At(h.now)
-	h.workOff()
+	h.drain()
 	h.node.EndTurn()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.intake.Live() > 0
 }
 
-// take takes what has come in since the last time.
+// take moves all input that has arrived into the batch.
 func (h *Host) take() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.intake.Take(&h.taken)
+	h.intake.Take(&h.batch)
 }
 
-// workOff tells the node what was taken.
-func (h *Host) workOff() { h.taken.WorkOff(h.node.Deliver, h.node.Do) }
+// drain passes the batch to the node.
+func (h *Host) drain() { h.batch.WorkOff(h.node.Deliver, h.node.Do) }

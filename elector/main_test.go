@@ -8,6 +8,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	slog.SetDefault(slog.New(slog.DiscardHandler)) // for the many that have no logger
+	slog.SetDefault(slog.New(slog.DiscardHandler)) // most tests have no logger
 	goleak.VerifyTestMain(m)
 }

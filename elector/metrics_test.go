@@ -1,4 +1,4 @@
-// What happens is told to those who measure.
+// The functions of Metrics are called for everything that happens, and as often as it happens.
 
 package elector_test
 
@@ -15,11 +15,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hustings/hustings/elector"
-	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 )
 
-// tally counts what it is told.
+// tally counts calls of the functions of Metrics, by a text for each.
 type tally struct {
 	mu      sync.Mutex
 	counts  map[string]int
@@ -34,18 +33,18 @@ func (y *tally) add(format string, args ...any) {
 	y.counts[fmt.Sprintf(format, args...)]++
 }
 
-func (y *tally) count(what string) int {
+func (y *tally) count(text string) int {
 	y.mu.Lock()
 	defer y.mu.Unlock()
-	return y.counts[what]
+	return y.counts[text]
 }
 
-// total counts everything that begins so.
+// total is the sum of all counts whose text begins with the prefix.
 func (y *tally) total(prefix string) (n int) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
-	for what, count := range y.counts {
-		if strings.HasPrefix(what, prefix) {
+	for text, count := range y.counts {
+		if strings.HasPrefix(text, prefix) {
 			n += count
 		}
 	}
@@ -70,46 +69,41 @@ func (y *tally) metrics() *elector.Metrics {
 	}
 }
 
-func TestMetricsAreToldWhatHappens(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		told := newTally()
-		town := newTown(t, 3, func(c *config) { c.Metrics = told.metrics() })
-		town.open()
-		defer town.close()
-		town.leader()
-		town.pass(10 * elector.DefaultTiming().Heartbeat)
+func TestMetricsCountWhatHappens(t *testing.T) {
+	tally := newTally()
+	withCluster(t, 3, func(c *config) { c.Metrics = tally.metrics() }, func(cluster *cluster) {
+		cluster.awaitLeader()
+		cluster.pass(10 * elector.DefaultTiming().Heartbeat)
 		for _, once := range []string{"g asks won", "g won PASSED", "is leader"} {
-			assert.Equal(t, 1, told.count(once), once)
+			assert.Equal(t, 1, tally.count(once), once)
 		}
-		assert.Positive(t, told.count("g asks pre-vote"))
-		assert.Positive(t, told.count("g pre-vote PASSED"))
-		assert.Positive(t, told.count("g answers won ACCEPT"))
-		assert.Positive(t, told.count("g answers pre-vote ACCEPT"))
-		assert.GreaterOrEqual(t, told.count("saved 1 <nil>"), 2)
-		assert.InDelta(t, 10, told.count("quorum"), 2)
-		assert.Equal(t, 2*time.Millisecond, told.longest, "there and back")
-		assert.Positive(t, told.count("sent to n0"))
-		town.network.Join("n0").Send("n1", []rpc.Message{{Group: "other", From: "n0", To: "n1"}})
-		town.pass(time.Second)
-		assert.Equal(t, 1, told.count("dropped unknown group"))
+		assert.Positive(t, tally.count("g asks pre-vote"))
+		assert.Positive(t, tally.count("g pre-vote PASSED"))
+		assert.Positive(t, tally.count("g answers won ACCEPT"))
+		assert.Positive(t, tally.count("g answers pre-vote ACCEPT"))
+		assert.GreaterOrEqual(t, tally.count("saved 1 <nil>"), 2)
+		assert.InDelta(t, 10, tally.count("quorum"), 2)
+		assert.Equal(t, 2*time.Millisecond, tally.longest, "there and back")
+		assert.Positive(t, tally.count("sent to n0"))
+		cluster.network.Join("n0").Send("n1", []rpc.Message{{Group: "other", From: "n0", To: "n1"}})
+		cluster.pass(time.Second)
+		assert.Equal(t, 1, tally.count("dropped unknown group"))
 	})
 }
 
-// Whoever is asked again is in the same round, and that is counted once.
+// A request that is repeated belongs to the same round, which is counted once.
 func TestMetricsCountARoundOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		told := newTally()
-		town := newTown(t, 3, func(c *config) { c.Metrics = told.metrics() })
-		town.network.SetAll(rpc.Link{Delay: 40 * time.Millisecond})
-		town.open()
-		defer town.close()
-		town.leader()
-		town.pass(time.Second)
-		assert.InDelta(t, told.total("g pre-vote "), told.total("g asks pre-vote"), 2, "but those that another's lead ended")
+	tally := newTally()
+	withNewCluster(t, 3, func(c *config) { c.Metrics = tally.metrics() }, func(cluster *cluster) {
+		cluster.network.SetAll(rpc.Link{Delay: 40 * time.Millisecond})
+		cluster.startAll()
+		cluster.awaitLeader()
+		cluster.pass(time.Second)
+		assert.InDelta(t, tally.total("g pre-vote "), tally.total("g asks pre-vote"), 2, "all except rounds that another leader ended")
 	})
 }
 
-// A save is measured, whatever came of it.
+// A save that fails is measured, too.
 func TestASaveIsMeasured(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		type saved struct {
@@ -117,12 +111,10 @@ func TestASaveIsMeasured(t *testing.T) {
 			took    time.Duration
 			err     error
 		}
-		told, store := make(chan saved, 10), new(gatedStore)
-		c := goodConfig()
-		c.Members, c.Store = memberstate.Voters("n0"), store
-		c.Metrics = &elector.Metrics{Saved: func(records int, took time.Duration, err error) { told <- saved{records, took, err} }}
-		el, err := elector.New(c.HostConfig, c.GroupConfig)
-		require.NoError(t, err)
+		saves, store, c := make(chan saved, 10), new(gatedStore), singleConfig()
+		c.Store = store
+		c.Metrics = &elector.Metrics{Saved: func(records int, took time.Duration, err error) { saves <- saved{records, took, err} }}
+		el := newElector(t, c)
 		store.gate = make(chan error)
 		go func() {
 			store.gate <- nil // its first state
@@ -132,8 +124,8 @@ func TestASaveIsMeasured(t *testing.T) {
 		before := time.Now()
 		require.ErrorIs(t, el.Run(context.Background()), assert.AnError)
 		took := time.Since(before)
-		require.Len(t, told, 1)
-		s := <-told
+		require.Len(t, saves, 1)
+		s := <-saves
 		assert.Equal(t, 1, s.records)
 		assert.Equal(t, assert.AnError, s.err)
 		assert.Positive(t, s.took)

@@ -1,5 +1,5 @@
-// Whose order a handover is, and what the end of one caller's context changes: that
-// caller's order, and nothing else.
+// Orders to hand over: each belongs to one caller, and the end of that caller's context
+// withdraws that order only.
 
 package elector_test
 
@@ -20,18 +20,18 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// engineRoom has the engines of a town, whose ledgers and pauses can be held up.
-type engineRoom struct {
+// engines are the engines of a cluster. A test can block their LedgerEnd and their Pause.
+type engines struct {
 	mu      sync.Mutex
-	ledger  chan struct{} // LedgerEnd waits for it, if not nil
-	pause   chan error    // Pause waits for it, if not nil
-	asked   map[string]int
-	pausing int // calls of Pause
-	resumed int // of which so many were told that the handover is over
-	words   int // messages about a handover that were sent
+	ledger  chan struct{}  // LedgerEnd waits for it, if not nil
+	pause   chan error     // Pause waits for it, if not nil
+	asked   map[string]int // calls of LedgerEnd, by node
+	pausing int            // calls of Pause
+	resumed int            // calls of Pause whose context has ended
+	offers  int            // messages about a handover that were sent
 }
 
-func (r *engineRoom) equip(c *config) {
+func (r *engines) configure(c *config) {
 	c.LedgerEnd = func(memberstate.Term) memberstate.Position {
 		r.mu.Lock()
 		r.asked[c.Self]++
@@ -67,81 +67,53 @@ func (r *engineRoom) equip(c *config) {
 		defer r.mu.Unlock()
 		for i := range batch {
 			if batch[i].Kind == rpc.TakeLeadership {
-				r.words++
+				r.offers++
 			}
 		}
 	}}
 }
 
-// holdLedgers has every engine take its time to say where its ledger ends, until the
-// channel is closed.
-func (r *engineRoom) holdLedgers() (release chan struct{}) {
+// holdLedgers blocks LedgerEnd at every node until the channel is closed.
+func (r *engines) holdLedgers() (release chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ledger = make(chan struct{})
 	return r.ledger
 }
 
-// holdPauses has every engine take its time to pause, until it is sent an outcome.
-func (r *engineRoom) holdPauses() (release chan error) {
+// holdPauses blocks each call of Pause until the channel sends it an outcome.
+func (r *engines) holdPauses() (release chan error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.pause = make(chan error, 1)
 	return r.pause
 }
 
-func (r *engineRoom) calls(id string) (asked, pausing int) {
+func (r *engines) calls(id string) (asked, pausing int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.asked[id], r.pausing
 }
 
-// read is one of the room's counts.
-func (r *engineRoom) read(count *int) int {
+// read reads one of the counts.
+func (r *engines) read(count *int) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return *count
 }
 
-// inEngineRoom plays a test in a town of three whose leader has just been found.
-func inEngineRoom(t *testing.T, play func(town *town, room *engineRoom, leader *node)) {
+// withEngines plays a test in a cluster of three that has a leader.
+func withEngines(t *testing.T, play func(cluster *cluster, engines *engines, leader *node)) {
 	t.Helper()
-	room := &engineRoom{asked: map[string]int{}}
-	inTown(t, 3, room.equip, func(town *town) {
-		leader := town.leader()
-		town.pass(time.Second)
-		play(town, room, leader)
+	engines := &engines{asked: map[string]int{}}
+	withCluster(t, 3, engines.configure, func(cluster *cluster) {
+		leader := cluster.awaitLeader()
+		cluster.pass(time.Second)
+		play(cluster, engines, leader)
 	})
 }
 
-// call is an order that is waited for elsewhere.
-type call struct {
-	cancel  context.CancelFunc
-	outcome chan error
-}
-
-func order(give func(ctx context.Context) error) *call {
-	ctx, cancel := context.WithCancel(context.Background())
-	c := &call{cancel, make(chan error, 1)}
-	go func() { c.outcome <- give(ctx) }()
-	synctest.Wait()
-	return c
-}
-
-// answered is the outcome, which must be there by now.
-func (c *call) answered(t *testing.T) error {
-	t.Helper()
-	synctest.Wait()
-	select {
-	case err := <-c.outcome:
-		return err
-	default:
-		t.Fatal("the caller still waits")
-		return nil
-	}
-}
-
-// orders are what a leader can be told.
+// ordersTo are all orders that a leader can be given.
 func ordersTo(leader *node, to string) map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
 		"transfer":           func(ctx context.Context) error { return leader.el.TransferLeadership(ctx, "") },
@@ -150,104 +122,96 @@ func ordersTo(leader *node, to string) map[string]func(context.Context) error {
 	}
 }
 
-// leadsOn lets time pass, after which the leader must lead the term that it led.
-func leadsOn(t *testing.T, town *town, leader *node, term memberstate.Term) {
+// leadsOn lets time pass, after which the leader must still lead this term.
+func leadsOn(t *testing.T, cluster *cluster, leader *node, term memberstate.Term) {
 	t.Helper()
-	town.pass(2 * time.Second)
+	cluster.pass(2 * time.Second)
 	s := leader.el.Status()
 	assert.Equal(t, memberstate.Leader, s.Role)
 	assert.Equal(t, term, s.Term)
 }
 
 func TestAContextThatHasEndedOrdersNothing(t *testing.T) {
-	inEngineRoom(t, func(town *town, room *engineRoom, leader *node) {
-		ended, cancel := context.WithCancel(context.Background())
-		cancel()
+	withEngines(t, func(cluster *cluster, engines *engines, leader *node) {
 		term := leader.el.Status().Term
-		before, _ := room.calls(leader.id)
-		for name, give := range ordersTo(leader, town.others(leader)[0].id) {
-			require.ErrorIs(t, give(ended), context.Canceled, name)
-			leadsOn(t, town, leader, term)
+		before, _ := engines.calls(leader.id)
+		for name, give := range ordersTo(leader, cluster.others(leader)[0].id) {
+			require.ErrorIs(t, give(endedContext()), context.Canceled, name)
+			leadsOn(t, cluster, leader, term)
 		}
-		after, pausing := room.calls(leader.id)
-		assert.Equal(t, before, after, "the engine was asked where its ledger ends")
+		after, pausing := engines.calls(leader.id)
+		assert.Equal(t, before, after, "LedgerEnd was called")
 		assert.Zero(t, pausing)
 	})
 }
 
 func TestAnOrderThatIsWithdrawnWhileTheLedgerIsAskedIsNotCarriedOut(t *testing.T) {
-	inEngineRoom(t, func(town *town, room *engineRoom, leader *node) {
+	withEngines(t, func(cluster *cluster, engines *engines, leader *node) {
 		term := leader.el.Status().Term
-		for name, give := range ordersTo(leader, town.others(leader)[0].id) {
-			release := room.holdLedgers()
-			c := order(give)
-			c.cancel()
-			require.ErrorIs(t, c.answered(t), context.Canceled, name)
+		for name, give := range ordersTo(leader, cluster.others(leader)[0].id) {
+			release := engines.holdLedgers()
+			order(give).withdraw(t, name)
 			close(release)
-			leadsOn(t, town, leader, term)
-			assert.Zero(t, room.read(&room.words), name)
+			leadsOn(t, cluster, leader, term)
+			assert.Zero(t, engines.read(&engines.offers), name)
 		}
-		require.NoError(t, leader.el.Resign(context.Background()), "what was withdrawn stands in nobody's way")
+		require.NoError(t, leader.el.Resign(context.Background()), "orders that were withdrawn prevent no other")
 	})
 }
 
 func TestAnOrderThatIsWithdrawnWhileItIsCarriedOutEndsItsHandover(t *testing.T) {
-	inEngineRoom(t, func(town *town, room *engineRoom, leader *node) {
+	withEngines(t, func(cluster *cluster, engines *engines, leader *node) {
 		term := leader.el.Status().Term
-		for name, give := range ordersTo(leader, town.others(leader)[0].id) {
-			_, before := room.calls(leader.id)
-			room.holdPauses()
+		for name, give := range ordersTo(leader, cluster.others(leader)[0].id) {
+			_, before := engines.calls(leader.id)
+			engines.holdPauses()
 			c := order(give)
-			town.pass(10 * time.Millisecond)
-			_, after := room.calls(leader.id)
-			require.Equal(t, before+1, after, "%s: it has come as far as that", name)
-			c.cancel()
-			require.ErrorIs(t, c.answered(t), context.Canceled, name)
-			assert.Equal(t, after, room.read(&room.resumed), "%s: writes go on at once", name)
-			leadsOn(t, town, leader, term)
+			cluster.pass(10 * time.Millisecond)
+			_, after := engines.calls(leader.id)
+			require.Equal(t, before+1, after, "%s: Pause was not called", name)
+			c.withdraw(t, name)
+			assert.Equal(t, after, engines.read(&engines.resumed), "%s: writes go on at once", name)
+			leadsOn(t, cluster, leader, term)
 		}
 	})
 }
 
-// A handover that one has ordered and another wants goes on where it is, though for a
-// moment, in the midst of a step, nobody wanted it.
-func TestAHandoverThatIsWantedIsNotBegunAnew(t *testing.T) {
-	inEngineRoom(t, func(town *town, room *engineRoom, leader *node) {
-		pauses := room.holdPauses()
-		first := order(func(ctx context.Context) error { return leader.el.TransferLeadership(ctx, "") })
-		town.pass(10 * time.Millisecond)
-		ledgers := room.holdLedgers()
-		pauses <- nil // and now it is asked where the ledger ends
+// While LedgerEnd runs, the only order is withdrawn and another is given. So for a moment no
+// caller wants the handover, but it is not given up.
+func TestAHandoverThatIsStillWantedIsNotBegunAnew(t *testing.T) {
+	withEngines(t, func(cluster *cluster, engines *engines, leader *node) {
+		pauses := engines.holdPauses()
+		first := transfer(leader, "")
+		cluster.pass(10 * time.Millisecond)
+		ledgers := engines.holdLedgers()
+		pauses <- nil // now LedgerEnd is called
 		synctest.Wait()
-		first.cancel()
-		require.ErrorIs(t, first.answered(t), context.Canceled)
+		first.withdraw(t)
 		second := order(leader.el.Resign)
 		close(ledgers)
 		synctest.Wait()
-		assert.Zero(t, room.read(&room.resumed), "it was given up")
-		town.pass(10 * time.Millisecond)
+		assert.Zero(t, engines.read(&engines.resumed), "it was given up")
+		cluster.pass(10 * time.Millisecond)
 		require.NoError(t, second.answered(t))
-		assert.Equal(t, 1, room.read(&room.pausing))
+		assert.Equal(t, 1, engines.read(&engines.pausing))
 	})
 }
 
-// An orderly Stop hands over, whoever else had ordered a handover and lost interest.
-func TestAStopHandsOverThoughAnotherOrderIsWithdrawn(t *testing.T) {
+func TestStopHandsOverAlthoughAnotherOrderIsWithdrawn(t *testing.T) {
 	for _, name := range []string{"transfer", "transfer to a node", "resign"} {
 		for _, first := range []string{"the order", "the stop"} {
 			t.Run(name+", "+first+" is first", func(t *testing.T) {
-				inEngineRoom(t, func(town *town, room *engineRoom, leader *node) {
-					heir := town.others(leader)[0]
+				withEngines(t, func(cluster *cluster, engines *engines, leader *node) {
+					heir := cluster.others(leader)[0]
 					give := ordersTo(leader, heir.id)[name]
-					release := room.holdPauses()
+					release := engines.holdPauses()
 					var withdrawn *call
 					if first == "the order" {
 						withdrawn = order(give)
-						town.pass(10 * time.Millisecond)
+						cluster.pass(10 * time.Millisecond)
 					}
-					leader.stop()
-					leader.stop = nil
-					town.pass(10 * time.Millisecond)
+					cluster.beginStop(leader)
+					cluster.pass(10 * time.Millisecond)
 					if first == "the stop" {
 						withdrawn = order(give)
 					}
@@ -255,34 +219,34 @@ func TestAStopHandsOverThoughAnotherOrderIsWithdrawn(t *testing.T) {
 					assert.Error(t, withdrawn.answered(t))
 					release <- nil
 					require.NoError(t, <-leader.err)
-					town.pass(10 * time.Millisecond)
-					assert.Equal(t, heir, town.settled(), "it left without having handed over")
+					cluster.pass(10 * time.Millisecond)
+					assert.Equal(t, heir, cluster.agreedLeader(), "it left without a handover")
 				})
 			})
 		}
 	}
 }
 
-// Of two who want a handover one withdraws. If the handover fails then, that has the
-// consequence that the other one asked for.
-func TestTheOrderThatStandsSaysWhatBecomesOfTheHandover(t *testing.T) {
+// Two callers want a handover, and one withdraws. If the handover then fails, the outcome is that
+// of the other's order: a leader that was to resign steps down, one that was to transfer leads on.
+func TestTheRemainingOrderDecidesTheOutcomeOfTheHandover(t *testing.T) {
 	failed := errors.New("writes go on")
 	play := func(t *testing.T, late, leads bool, withdraw func(transfer, resign *call) (rest *call)) error {
 		t.Helper()
 		var err error
-		inEngineRoom(t, func(town *town, room *engineRoom, leader *node) {
+		withEngines(t, func(cluster *cluster, engines *engines, leader *node) {
 			term := leader.el.Status().Term
-			ledgers, pauses := room.holdLedgers(), room.holdPauses()
-			orders := ordersTo(leader, town.others(leader)[0].id)
+			ledgers, pauses := engines.holdLedgers(), engines.holdPauses()
+			orders := ordersTo(leader, cluster.others(leader)[0].id)
 			transfer := order(orders["transfer to a node"])
 			if late {
 				close(ledgers)
-				town.pass(10 * time.Millisecond)
+				cluster.pass(10 * time.Millisecond)
 			}
 			rest := withdraw(transfer, order(orders["resign"]))
 			if !late {
 				close(ledgers)
-				town.pass(10 * time.Millisecond)
+				cluster.pass(10 * time.Millisecond)
 			}
 			pauses <- failed
 			err = rest.answered(t)
@@ -292,19 +256,17 @@ func TestTheOrderThatStandsSaysWhatBecomesOfTheHandover(t *testing.T) {
 		})
 		return err
 	}
-	for name, late := range map[string]bool{"before it has begun": false, "in its midst": true} {
+	for name, late := range map[string]bool{"before the handover has begun": false, "during the handover": true} {
 		t.Run("the resignation is withdrawn "+name, func(t *testing.T) {
 			err := play(t, late, true, func(transfer, resign *call) *call {
-				resign.cancel()
-				require.ErrorIs(t, resign.answered(t), context.Canceled)
+				resign.withdraw(t)
 				return transfer
 			})
 			assert.ErrorIs(t, err, elector.ErrTransferFailed)
 		})
 		t.Run("the transfer is withdrawn "+name, func(t *testing.T) {
 			err := play(t, late, false, func(transfer, resign *call) *call {
-				transfer.cancel()
-				require.ErrorIs(t, transfer.answered(t), context.Canceled)
+				transfer.withdraw(t)
 				return resign
 			})
 			assert.NoError(t, err)
@@ -312,62 +274,55 @@ func TestTheOrderThatStandsSaysWhatBecomesOfTheHandover(t *testing.T) {
 	}
 }
 
-// An offer to a preferred leader is nobody's order, and nobody's to withdraw.
+// The leader offers a preferred voter the leadership on its own, so no order withdraws the offer.
 func TestAnOfferToAPreferredLeaderOutlivesAnOrder(t *testing.T) {
-	room := &engineRoom{asked: map[string]int{}}
-	synctest.Test(t, func(t *testing.T) {
-		town := newTown(t, 3, func(c *config) {
-			room.equip(c)
-			c.Preferred = []string{"n0"}
-		})
-		town.start("n1")
-		town.start("n2")
-		defer town.close()
-		leader := town.leader()
-		release := room.holdPauses()
-		town.start("n0")
-		for _, pausing := room.calls(""); pausing == 0; _, pausing = room.calls("") {
-			town.pass(time.Millisecond)
+	engines := &engines{asked: map[string]int{}}
+	withNewCluster(t, 3, func(c *config) {
+		engines.configure(c)
+		c.Preferred = []string{"n0"}
+	}, func(cluster *cluster) {
+		cluster.start("n1")
+		cluster.start("n2")
+		leader := cluster.awaitLeader()
+		release := engines.holdPauses()
+		cluster.start("n0")
+		for engines.read(&engines.pausing) == 0 {
+			cluster.pass(time.Millisecond)
 		}
-		c := order(leader.el.Resign)
-		c.cancel()
-		require.ErrorIs(t, c.answered(t), context.Canceled)
+		order(leader.el.Resign).withdraw(t)
 		release <- nil
-		town.pass(10 * time.Millisecond)
-		assert.Equal(t, memberstate.Leader, town.nodes["n0"].el.Status().Role)
+		cluster.pass(10 * time.Millisecond)
+		assert.Equal(t, memberstate.Leader, cluster.nodes["n0"].el.Status().Role)
 	})
 }
 
-func TestOneTransferAtATimeFromItsFirstMoment(t *testing.T) {
-	inEngineRoom(t, func(town *town, room *engineRoom, leader *node) {
-		others := town.others(leader)
-		release := room.holdLedgers()
-		c := order(func(ctx context.Context) error { return leader.el.TransferLeadership(ctx, others[0].id) })
+func TestASecondTransferIsRefusedFromTheBeginningOfTheFirst(t *testing.T) {
+	withEngines(t, func(cluster *cluster, engines *engines, leader *node) {
+		others := cluster.others(leader)
+		release := engines.holdLedgers()
+		c := transfer(leader, others[0].id)
 		require.ErrorIs(t, leader.el.TransferLeadership(context.Background(), others[1].id), elector.ErrTransferInProgress)
 		close(release)
-		town.pass(time.Second)
+		cluster.pass(time.Second)
 		require.NoError(t, c.answered(t))
-		assert.Equal(t, others[0], town.leader())
+		assert.Equal(t, others[0], cluster.awaitLeader())
 	})
 }
 
-// The step that an order began ends when the ledger has been asked. What the member does
-// next is of its own accord, and asks the ledger again: nobody has withdrawn that.
-func TestAMemberResignsThoughAnOrderWasWithdrawnWhileTheLedgerIsAsked(t *testing.T) {
-	inEngineRoom(t, func(town *town, room *engineRoom, leader *node) {
-		ledgers := room.holdLedgers()
-		withdrawn := order(leader.el.Resign)
-		withdrawn.cancel()
-		require.ErrorIs(t, withdrawn.answered(t), context.Canceled)
-		leader.stop()
-		leader.stop = nil
+// The step of the withdrawn order ends when LedgerEnd returns. The resignation for Stop is another
+// step, which calls LedgerEnd again.
+func TestAMemberResignsAlthoughAnOrderWasWithdrawnDuringLedgerEnd(t *testing.T) {
+	withEngines(t, func(cluster *cluster, engines *engines, leader *node) {
+		ledgers := engines.holdLedgers()
+		order(leader.el.Resign).withdraw(t)
+		cluster.beginStop(leader)
 		synctest.Wait()
 		close(ledgers)
-		town.pass(time.Second)
+		cluster.pass(time.Second)
 		select {
 		case err := <-leader.err:
 			require.NoError(t, err)
-			assert.Contains(t, town.others(leader), town.settled())
+			assert.Contains(t, cluster.others(leader), cluster.agreedLeader())
 		default:
 			t.Error("it does not stop")
 			require.NoError(t, leader.el.Resign(context.Background()))
@@ -375,48 +330,38 @@ func TestAMemberResignsThoughAnOrderWasWithdrawnWhileTheLedgerIsAsked(t *testing
 	})
 }
 
-// A leader that was deposed before its turn came to carry out an order has handed over,
-// if to whom it was told to.
+// If the target of a transfer deposes the leader before the order's turn comes, the transfer has
+// succeeded.
 func TestAnOrderIsForTheTermInWhichItWasGiven(t *testing.T) {
-	inEngineRoom(t, func(town *town, room *engineRoom, leader *node) {
-		heir := town.others(leader)[0]
-		members, err := memberstate.NewMembers(memberstate.Voters(town.ids...))
-		require.NoError(t, err)
-		ledgers := room.holdLedgers()
-		withdrawn := order(leader.el.Resign) // the ledger is asked for it, and all else waits
-		withdrawn.cancel()
-		require.ErrorIs(t, withdrawn.answered(t), context.Canceled)
-		for range 2 { // the first is answered that it was not ready
-			leader.el.Host().Receive([]rpc.Message{{
-				Group: "g", From: heir.id, To: leader.id, Leader: heir.id, Voters: members.Digest(),
-				Body: rpc.Body{Kind: rpc.Heartbeat, Term: leader.el.Status().Term + 1, Round: 1},
-			}})
+	withEngines(t, func(cluster *cluster, engines *engines, leader *node) {
+		heir := cluster.others(leader)[0]
+		ledgers := engines.holdLedgers()
+		order(leader.el.Resign).withdraw(t) // it has called LedgerEnd, and all other input waits
+		for range 2 {                       // the first only raises the term
+			leader.el.Host().Receive([]rpc.Message{heartbeat(t, heir.id, leader.id, leader.el.Status().Term+1)})
 		}
-		c := order(func(ctx context.Context) error { return leader.el.TransferLeadership(ctx, heir.id) })
+		c := transfer(leader, heir.id)
 		close(ledgers)
 		require.NoError(t, c.answered(t))
 	})
 }
 
-// Who waits for an order hears of the end of the member.
 func TestAnOrderEndsWithTheMember(t *testing.T) {
-	inEngineRoom(t, func(_ *town, room *engineRoom, leader *node) {
-		room.holdPauses()
+	withEngines(t, func(cluster *cluster, engines *engines, leader *node) {
+		engines.holdPauses()
 		c := order(leader.el.Resign)
-		ended, cancel := context.WithCancel(context.Background())
-		cancel()
-		require.NoError(t, leader.el.Stop(ended))
-		leader.stop = nil
+		cluster.kill(leader)
 		err := c.answered(t)
 		require.ErrorIs(t, err, elector.ErrStopped)
 		assert.ErrorContains(t, err, "has stopped")
 	})
 }
 
-// A group has a host's last loop to itself, and takes orders until it has ended.
-func TestNobodyWaitsForAHostWithoutGroups(t *testing.T) {
+// Orders may come while the host's last group, and with it the loop, ends.
+func TestNoOrderWaitsForAHostWithoutGroups(t *testing.T) {
 	for range 200 {
-		el := joinAlone(t)
+		el := join(t, elector.IsolatedHost(t, new(memberstate.MemStore)), "g", "n0", "n1")
+		require.NoError(t, el.Start())
 		var calls sync.WaitGroup
 		calls.Go(func() { assert.NoError(t, el.Stop(t.Context())) })
 		calls.Go(func() { _ = el.Resign(t.Context()) })
@@ -425,50 +370,38 @@ func TestNobodyWaitsForAHostWithoutGroups(t *testing.T) {
 	}
 }
 
-// joinAlone is a member of two that is started, and has no leader.
-func joinAlone(t *testing.T) *elector.Elector {
-	t.Helper()
-	host, err := elector.NewHost(elector.HostConfig{Self: "n0", Store: new(memberstate.MemStore), Transport: rpc.NewNetwork(1).Join("n0")})
-	require.NoError(t, err)
-	el := join(t, host, "g", "n0", "n1")
-	require.NoError(t, el.Start())
-	return el
-}
-
-// The context of an order may end when the order has just been carried out, and nobody has come
-// to say so yet.
+// The context of an order may end when the order has just been carried out, but has not returned.
 func TestAnOrderThatWasCarriedOutIsNotReportedAsWithdrawn(t *testing.T) {
 	var impatient atomic.Pointer[call]
-	inTown(t, 3, func(c *config) {
+	withCluster(t, 3, func(c *config) {
 		c.Metrics = &elector.Metrics{Changed: func(s elector.Status) {
 			if given := impatient.Load(); given != nil && s.LastLeader == s.Self && s.Vote != s.Self { // its heir has its vote
 				given.cancel()
-				<-time.After(time.Millisecond) // whoever gave the order sees it meanwhile
+				<-time.After(time.Millisecond) // meanwhile the caller sees it
 			}
 		}}
-	}, func(town *town) {
-		leader := town.leader()
-		town.pass(time.Second)
+	}, func(cluster *cluster) {
+		leader := cluster.awaitLeader()
+		cluster.pass(time.Second)
 		ctx, cancel := context.WithCancel(context.Background())
 		given := &call{cancel, make(chan error, 1)}
 		impatient.Store(given)
 		go func() { given.outcome <- leader.el.Resign(ctx) }()
-		town.pass(time.Second)
+		cluster.pass(time.Second)
 		require.Error(t, ctx.Err())
 		require.NoError(t, given.answered(t))
-		assert.NotEqual(t, leader, town.leader())
+		assert.NotEqual(t, leader, cluster.awaitLeader())
 	})
 }
 
-// Two orders of one kind are two: each waits for its own outcome, though the first has not begun.
-func TestOrdersThatWaitAreToldOneByOne(t *testing.T) {
-	inEngineRoom(t, func(town *town, room *engineRoom, leader *node) {
-		ledgers := room.holdLedgers()
-		withdrawn := order(leader.el.Resign) // the ledger is asked for it, and all else waits
-		withdrawn.cancel()
+// Requests of other kinds are merged while they wait; orders are not.
+func TestEachOfTwoEqualOrdersGetsItsOutcome(t *testing.T) {
+	withEngines(t, func(cluster *cluster, engines *engines, leader *node) {
+		ledgers := engines.holdLedgers()
+		order(leader.el.Resign).cancel() // it has called LedgerEnd, and all other input waits
 		first, second := order(leader.el.Resign), order(leader.el.Resign)
 		close(ledgers)
-		town.pass(time.Minute)
+		cluster.pass(time.Minute)
 		require.NoError(t, first.answered(t))
 		require.NoError(t, second.answered(t))
 	})

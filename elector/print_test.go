@@ -1,4 +1,4 @@
-// How a status and a report print themselves.
+// String of Status and Report.
 
 package elector_test
 
@@ -33,8 +33,8 @@ func TestAStatusPrintsItself(t *testing.T) {
 	}
 }
 
-// The status within a report must not hide what was measured.
-func TestAReportPrintsWhatWasMeasured(t *testing.T) {
+// The embedded Status's String must not hide the measured figures.
+func TestAReportPrintsItsFigures(t *testing.T) {
 	follower := elector.Report{Status: elector.Status{Group: "g", Self: "n1", Role: memberstate.Follower, Term: 7, Leader: "n0"}, Ledger: memberstate.Position{Term: 6, Index: 42}}
 	assert.Equal(t, `"n1" in "g": follower of "n0" in term 7, ledger 6:42`, follower.String())
 	leader := elector.Report{

@@ -1,4 +1,4 @@
-// What an embedding sees of the protocol, under the names that it knows them by.
+// The names of package protocol that an engine needs.
 
 package elector
 
@@ -7,20 +7,20 @@ import "github.com/hustings/hustings/elector/protocol"
 type (
 	// Timing holds the intervals of a group.
 	Timing = protocol.Timing
-	// Departure is why a member took its leader for gone.
+	// Departure is the reason why a member gave up a leader.
 	Departure = protocol.Departure
-	// Drop is a reason for which a message or an alarm was ignored.
+	// Drop is the reason why a message or an alarm was ignored.
 	Drop = protocol.Drop
 	// Judgement is how a round of votes ended.
 	Judgement = protocol.Judgement
 	// TransferError says why the leadership was not transferred. It is also
 	// ErrTransferFailed.
 	TransferError = protocol.TransferError
-	// ConfigError says what is wrong with one field of a configuration. A
-	// configuration with several wrong fields gives several, joined.
+	// ConfigError says what is wrong with one field of a configuration. If several
+	// fields are wrong, there is one for each, joined.
 	ConfigError = protocol.ConfigError
-	// LedgerError says that the engine's ledger did what no ledger under the contract of
-	// LedgerEnd and Heard can do. The member has stopped.
+	// LedgerError says how the engine's ledger broke the contract of LedgerEnd and Heard.
+	// The member has stopped.
 	LedgerError = protocol.LedgerError
 )
 
@@ -28,5 +28,5 @@ type (
 // in about a third of a second.
 func DefaultTiming() Timing { return protocol.DefaultTiming() }
 
-// DLedgerTiming has the intervals that DLedger comes with.
+// DLedgerTiming has DLedger's default intervals.
 func DLedgerTiming() Timing { return protocol.DLedgerTiming() }

@@ -1,4 +1,4 @@
-// What a member is and has, measured when somebody asks.
+// A member's report: its status, and figures that are measured on demand.
 
 package elector
 
@@ -11,19 +11,19 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// Report is a Status, and what is measured when it is asked for.
+// Report is a Status with figures measured on demand.
 type Report struct {
 	Status
-	// Lease is how long the lease lasts on that this member holds; 0: it holds none.
+	// Lease is the remaining time of the lease that this member holds; 0: it holds none.
 	Lease time.Duration
-	// Ledger is where the engine's ledger ended when it was last asked.
+	// Ledger is where the engine's ledger ended at the last call of LedgerEnd.
 	Ledger memberstate.Position
-	// QuorumAge is, on a leader, how long ago the newest heartbeat was sent that a
+	// QuorumAge is, on a leader, the time since it sent the newest heartbeat that a
 	// quorum has answered.
 	QuorumAge time.Duration
 }
 
-// String is the status, and what was measured.
+// String returns the report in one line.
 func (r Report) String() string {
 	text := fmt.Sprintf("%v, ledger %v", r.Status, r.Ledger)
 	if r.Lease > 0 {
@@ -35,20 +35,20 @@ func (r Report) String() string {
 	return text
 }
 
-// Report measures. It waits for its turn among what the host has to do. A member that
-// does not run has a Status and nothing else.
+// Report measures. It waits until the host's loop has time for it. For a member that does
+// not run, only the Status is set.
 func (e *Elector) Report(ctx context.Context) (Report, error) {
 	report := Report{Status: e.Status()}
 	if report.Revision == 0 || report.Stopped {
 		return report, nil
 	}
-	r := e.about(protocol.AskFigures)
+	r := e.newRequest(protocol.AskFigures)
 	r.For = &measurement{elector: e, made: make(chan struct{})}
-	waits, done := e.Host().requestOnce(r)
+	queued, done := e.Host().requestOnce(r)
 	if !done {
 		return report, nil
 	}
-	m := waits.(*measurement)
+	m := queued.(*measurement)
 	select {
 	case <-m.made:
 		return m.report, nil
@@ -57,11 +57,11 @@ func (e *Elector) Report(ctx context.Context) (Report, error) {
 	}
 }
 
-// measurement is a report that the loop has been asked for. All who ask before it is made
-// share it, so that callers who do not wait leave no requests behind.
+// measurement is a report that the loop will make. All callers that ask before it is made share
+// it, so that callers that give up waiting leave no more than one request behind.
 type measurement struct {
 	elector *Elector
-	made    chan struct{} // closed when there is one
+	made    chan struct{} // closed when report is set
 	report  Report
 }
 
@@ -71,7 +71,7 @@ func (m *measurement) Measured(f protocol.Figures) {
 	close(m.made)
 }
 
-// Preferred are the ids of the voters that should lead whenever they can.
+// Preferred lists the ids of the voters that should lead whenever they can.
 func (e *Elector) Preferred() (ids []string) {
 	for seat := range e.group.Rules.Preferred.Seats() {
 		ids = append(ids, e.group.Members.ID(seat))
@@ -79,5 +79,5 @@ func (e *Elector) Preferred() (ids []string) {
 	return ids
 }
 
-// Timing is that of the group at this member.
+// Timing returns the group's intervals at this member.
 func (e *Elector) Timing() Timing { return e.group.Rules.Timing }

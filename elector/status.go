@@ -1,4 +1,4 @@
-// What a member is, as others may see it at any time.
+// A member's status, which any goroutine may read at any time.
 
 package elector
 
@@ -11,7 +11,7 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// Status is what a member is at one moment.
+// Status is the state of a member at one moment.
 type Status struct {
 	// Group and Self name the group and this member.
 	Group, Self string
@@ -19,19 +19,19 @@ type Status struct {
 	Term        memberstate.Term
 	// Leader leads Term as far as this member knows; empty if it knows none.
 	Leader string
-	// Vote is whom this member voted for in Term; empty if for nobody.
+	// Vote is the candidate that this member voted for in Term; empty if it has not voted.
 	Vote string
 	// Revision grows with every change.
 	Revision uint64
-	// Stopped says that the member takes part no more. It is the last change.
+	// Stopped says that the member no longer takes part. It is the last change.
 	Stopped bool
-	// LastLeader is the leader that this member last took for gone, and Departure why;
+	// LastLeader is the leader that this member gave up last, and Departure the reason;
 	// empty if there was none since it started.
 	LastLeader string
 	Departure  Departure
 }
 
-// String is the status in one line, as in
+// String returns the status in one line, as in
 //
 //	"n1" in "orders": follower of "n0" in term 7, voted for "n0"
 func (s Status) String() string {
@@ -52,16 +52,16 @@ func (s Status) String() string {
 	return text
 }
 
-// sight is what a member shows, with the number of the change.
-type sight struct {
+// numberedView is the member's latest view, with the number of the change.
+type numberedView struct {
 	protocol.View
 	revision uint64
 }
 
-// Show has everybody see what the member is.
+// Show publishes a view.
 func (e *engine) Show(v protocol.View) {
-	h, before := e.Host(), e.sight.Load()
-	e.sight.Update(func(old sight) (sight, bool) { return sight{v, old.revision + 1}, true })
+	h, before := e.Host(), e.view.Load()
+	e.view.Update(func(old numberedView) (numberedView, bool) { return numberedView{v, old.revision + 1}, true })
 	s := (*Elector)(e).Status()
 	if f := h.metrics.Changed; f != nil {
 		f(s)
@@ -72,8 +72,7 @@ func (e *engine) Show(v protocol.View) {
 	}
 }
 
-// status is the Status of a sight.
-func (e *Elector) status(s sight) Status {
+func (e *Elector) status(s numberedView) Status {
 	members := e.group.Members
 	return Status{
 		Group: e.group.Name(), Self: e.Host().config.Self, Role: s.Role, Term: s.Term,
@@ -82,15 +81,14 @@ func (e *Elector) status(s sight) Status {
 	}
 }
 
-// Status is what the member is now. It never waits.
-func (e *Elector) Status() Status { return e.status(e.sight.Load()) }
+// Status returns the member's status. It never waits.
+func (e *Elector) Status() Status { return e.status(e.view.Load()) }
 
-// Watch yields what the member is, now and after every change, until the context
-// ends or the member has stopped. Between two yields changes may be skipped; the
-// latest never is.
+// Watch yields the member's status, now and after every change, until the context
+// ends or the member has stopped. A slow reader skips changes, but never the latest.
 func (e *Elector) Watch(ctx context.Context) iter.Seq[Status] {
 	return func(yield func(Status) bool) {
-		for s := range e.sight.Watch(ctx, func(s sight) bool { return s.Stopped }) {
+		for s := range e.view.Watch(ctx, func(s numberedView) bool { return s.Stopped }) {
 			if !yield(e.status(s)) {
 				return
 			}

@@ -1,4 +1,4 @@
-// What is shown of a member holds after it has ended, too.
+// The status of a member that has ended.
 
 package elector_test
 
@@ -17,8 +17,9 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// A member that ends is not ahead of its disk: the next incarnation would show less.
-func TestAMemberThatEndsShowsWhatIsDurable(t *testing.T) {
+// The last status is not ahead of the disk. Otherwise the next incarnation would begin with a lower
+// term.
+func TestTheLastStatusIsDurable(t *testing.T) {
 	burnt := errors.New("disk on fire")
 	for name, saved := range map[string]error{"it could not save": burnt, "it had not saved yet": nil} {
 		t.Run(name, func(t *testing.T) {
@@ -29,9 +30,7 @@ func TestAMemberThatEndsShowsWhatIsDurable(t *testing.T) {
 				var stopped sync.WaitGroup
 				if saved == nil {
 					stopped.Go(func() {
-						ended, cancel := context.WithCancel(context.Background())
-						cancel()
-						assert.NoError(t, el.Stop(ended))
+						assert.NoError(t, el.Stop(endedContext()))
 					})
 					synctest.Wait()
 				} else {
@@ -41,10 +40,10 @@ func TestAMemberThatEndsShowsWhatIsDurable(t *testing.T) {
 				}
 				s := el.Status()
 				require.True(t, s.Stopped)
-				on, _, err := store.Load("g")
+				durable, _, err := store.Load("g")
 				require.NoError(t, err)
-				assert.Equal(t, on.Term, s.Term)
-				assert.Equal(t, on.Vote, s.Vote)
+				assert.Equal(t, durable.Term, s.Term)
+				assert.Equal(t, durable.Vote, s.Vote)
 				close(store.gate)
 				stopped.Wait()
 			})
@@ -52,12 +51,11 @@ func TestAMemberThatEndsShowsWhatIsDurable(t *testing.T) {
 	}
 }
 
-// One that is stopped while it is being started shows no lower term than before.
-func TestAMemberThatEndsAtOnceShowsItsTerm(t *testing.T) {
+func TestAMemberStoppedDuringItsStartHasTheTermOfTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &slowStore{slow: "slow", loading: make(chan struct{}), outcome: make(chan error)}
+		store := newSlowStore()
 		require.NoError(t, store.Save([]memberstate.Record{{Group: "slow", Term: 8, Vote: "n0", Voters: digest(t, "n0")}}))
-		host := loner(t, store)
+		host := elector.IsolatedHost(t, store)
 		el := join(t, host, "slow", "n0")
 		var calls sync.WaitGroup
 		calls.Go(func() { assert.NoError(t, el.Start()) })
@@ -71,11 +69,4 @@ func TestAMemberThatEndsAtOnceShowsItsTerm(t *testing.T) {
 		assert.EqualValues(t, 8, s.Term)
 		assert.Equal(t, "n0", s.Vote)
 	})
-}
-
-func digest(t *testing.T, voters ...string) uint64 {
-	t.Helper()
-	members, err := memberstate.NewMembers(memberstate.Voters(voters...))
-	require.NoError(t, err)
-	return members.Digest()
 }

@@ -1,4 +1,4 @@
-// What operators are told: why a handover failed, why a leader went, and that members
+// Explanations for operators: why a handover failed, why a leader was given up, and that terms
 // are too far apart.
 
 package elector_test
@@ -21,29 +21,29 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// diary is what was logged.
-type diary struct {
+// logBuffer collects the log.
+type logBuffer struct {
 	mu   sync.Mutex
 	text strings.Builder
 }
 
-func (d *diary) Write(b []byte) (int, error) {
+func (d *logBuffer) Write(b []byte) (int, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.text.Write(b)
 }
 
-func (d *diary) String() string {
+func (d *logBuffer) String() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.text.String()
 }
 
-func (d *diary) logger() *slog.Logger {
+func (d *logBuffer) logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(d, &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
 
-// obstaclesOf is why a transfer failed, by voter.
+// obstaclesOf returns the obstacles of a failed transfer, by voter.
 func obstaclesOf(t *testing.T, err error) map[string]protocol.Obstacle {
 	t.Helper()
 	require.ErrorIs(t, err, elector.ErrTransferFailed)
@@ -57,32 +57,32 @@ func obstaclesOf(t *testing.T, err error) map[string]protocol.Obstacle {
 	return found
 }
 
-// inTownWithDiary is inTown with what is logged.
-func inTownWithDiary(t *testing.T, change func(*config), play func(*town, *diary)) {
+// withLoggedCluster is withCluster for three nodes, with their log.
+func withLoggedCluster(t *testing.T, change func(*config), play func(*cluster, *logBuffer)) {
 	t.Helper()
-	log := new(diary)
-	inTown(t, 3, func(c *config) {
+	log := new(logBuffer)
+	withCluster(t, 3, func(c *config) {
 		c.Logger = log.logger()
 		if change != nil {
 			change(c)
 		}
-	}, func(town *town) { play(town, log) })
+	}, func(cluster *cluster) { play(cluster, log) })
 }
 
-func TestATransferSaysWhatIsInTheWay(t *testing.T) {
-	inTownWithDiary(t, nil, func(town *town, log *diary) {
+func TestATransferToASilentVoterSaysSo(t *testing.T) {
+	withLoggedCluster(t, nil, func(cluster *cluster, log *logBuffer) {
 		ctx := context.Background()
-		leader := town.leader()
-		silent, other := town.others(leader)[0], town.others(leader)[1]
-		town.cut(silent.id, true)
-		town.pass(time.Second)
+		leader := cluster.awaitLeader()
+		silent, other := cluster.others(leader)[0], cluster.others(leader)[1]
+		cluster.cut(silent.id)
+		cluster.pass(time.Second)
 		err := leader.el.TransferLeadership(ctx, silent.id)
 		assert.Equal(t, map[string]protocol.Obstacle{silent.id: {Voter: silent.id, Hindrance: protocol.HinderedSilent}}, obstaclesOf(t, err))
 		assert.EqualError(t, err, "elector: leadership was not transferred: "+silent.id+" is silent")
 		assert.Contains(t, log.String(), silent.id+" is silent")
 
-		town.network.ReportLost(silent.id)
-		town.pass(2 * time.Second)
+		cluster.network.ReportLost(silent.id)
+		cluster.pass(2 * time.Second)
 		err = leader.el.TransferLeadership(ctx, silent.id)
 		assert.ErrorContains(t, err, silent.id+" is dead or cut off: its connection broke 2.3")
 		assert.Equal(t, memberstate.Leader, leader.el.Status().Role, "it leads on")
@@ -90,22 +90,22 @@ func TestATransferSaysWhatIsInTheWay(t *testing.T) {
 	})
 }
 
-// A process that was reported gone, and was heard of since, is not silent because of that.
-func TestALossThatIsOverIsNoReason(t *testing.T) {
-	inTown(t, 3, nil, func(town *town) {
-		leader := town.leader()
-		silent := town.others(leader)[0]
-		town.network.ReportLost(silent.id)
-		town.pass(time.Second)
-		town.cut(silent.id, true)
-		town.pass(time.Second)
+// A voter whose connection broke and that was heard since is silent for another reason.
+func TestABrokenConnectionThatIsOverIsNotTheReason(t *testing.T) {
+	withCluster(t, 3, nil, func(cluster *cluster) {
+		leader := cluster.awaitLeader()
+		silent := cluster.others(leader)[0]
+		cluster.network.ReportLost(silent.id)
+		cluster.pass(time.Second)
+		cluster.cut(silent.id)
+		cluster.pass(time.Second)
 		err := leader.el.TransferLeadership(context.Background(), silent.id)
 		assert.EqualError(t, err, "elector: leadership was not transferred: "+silent.id+" is silent")
 	})
 }
 
-// poor has n2 miss five entries that the others have.
-func poor(c *config) {
+// n2Behind configures ledgers in which n2 lacks five entries that the others have.
+func n2Behind(c *config) {
 	end := memberstate.Position{Index: 7}
 	if c.Self == "n2" {
 		end.Index = 2
@@ -113,9 +113,9 @@ func poor(c *config) {
 	c.LedgerEnd = func(memberstate.Term) memberstate.Position { return end }
 }
 
-func TestATransferToWhoIsBehindSaysByHowMuch(t *testing.T) {
-	inTownWithDiary(t, poor, func(town *town, log *diary) {
-		leader := town.leader()
+func TestATransferToAVoterThatIsBehindSaysByHowMuch(t *testing.T) {
+	withLoggedCluster(t, n2Behind, func(cluster *cluster, log *logBuffer) {
+		leader := cluster.awaitLeader()
 		require.NotEqual(t, "n2", leader.id)
 		err := leader.el.TransferLeadership(context.Background(), "n2")
 		assert.Equal(t, map[string]protocol.Obstacle{"n2": {
@@ -126,13 +126,12 @@ func TestATransferToWhoIsBehindSaysByHowMuch(t *testing.T) {
 	})
 }
 
-// If anyone will do, it says of each what is in the way.
-func TestATransferToAnyoneSaysWhatIsInEveryonesWay(t *testing.T) {
-	inTownWithDiary(t, poor, func(town *town, log *diary) {
-		leader := town.leader()
-		silent := town.others(leader)[0]
-		town.cut(silent.id, true)
-		town.pass(time.Second)
+func TestATransferToAnyVoterNamesTheObstacleOfEach(t *testing.T) {
+	withLoggedCluster(t, n2Behind, func(cluster *cluster, log *logBuffer) {
+		leader := cluster.awaitLeader()
+		silent := cluster.others(leader)[0]
+		cluster.cut(silent.id)
+		cluster.pass(time.Second)
 		found := obstaclesOf(t, leader.el.TransferLeadership(context.Background(), ""))
 		assert.Len(t, found, 2)
 		assert.Equal(t, protocol.HinderedSilent, found[silent.id].Hindrance)
@@ -142,18 +141,18 @@ func TestATransferToAnyoneSaysWhatIsInEveryonesWay(t *testing.T) {
 }
 
 func TestATransferWhoseWritesCannotBePausedSaysSo(t *testing.T) {
-	inTownWithDiary(t, func(c *config) {
+	withLoggedCluster(t, func(c *config) {
 		c.Pause = func(context.Context, memberstate.Term) error { return context.DeadlineExceeded }
-	}, func(town *town, _ *diary) {
-		leader := town.leader()
-		to := town.others(leader)[0].id
+	}, func(cluster *cluster, _ *logBuffer) {
+		leader := cluster.awaitLeader()
+		to := cluster.others(leader)[0].id
 		err := leader.el.TransferLeadership(context.Background(), to)
 		assert.ErrorContains(t, err, to+" could take over, but writes here could not be paused: context deadline exceeded")
 	})
 }
 
-func TestItIsToldWhyALeaderWent(t *testing.T) {
-	inTownWithDiary(t, nil, func(town *town, _ *diary) {
+func TestTheStatusSaysWhyALeaderWasGivenUp(t *testing.T) {
+	withLoggedCluster(t, nil, func(cluster *cluster, _ *logBuffer) {
 		ctx := context.Background()
 		saw := func(n *node, leader string, why elector.Departure) {
 			t.Helper()
@@ -161,44 +160,42 @@ func TestItIsToldWhyALeaderWent(t *testing.T) {
 			assert.Equal(t, leader, s.LastLeader)
 			assert.Equal(t, why, s.Departure, s.Departure.String())
 		}
-		first := town.leader()
-		second := town.others(first)[0]
+		first := cluster.awaitLeader()
+		second := cluster.others(first)[0]
 		saw(second, "", 0)
 		require.NoError(t, first.el.TransferLeadership(ctx, second.id))
-		town.leader()
+		cluster.awaitLeader()
 		saw(first, first.id, protocol.DepartedHandedOver)
 		saw(second, first.id, protocol.DepartedHandedOver)
 
-		town.cut(second.id, true)
-		town.pass(time.Second)
+		cluster.cut(second.id)
+		cluster.pass(time.Second)
 		saw(second, second.id, protocol.DepartedNoQuorum)
 		saw(first, second.id, protocol.DepartedSilent)
-		town.cut(second.id, false)
-		third := town.leader()
-		town.pass(time.Second)
-		town.cut(third.id, true)
-		town.network.ReportLost(third.id)
-		town.pass(20 * time.Millisecond)
-		saw(town.others(third)[0], third.id, protocol.DepartedDisconnected)
-		town.cut(third.id, false)
-		fourth := town.leader()
-		for _, other := range town.others(fourth) {
-			town.network.SetLink(other.id, fourth.id, rpc.Link{Cut: true})
-		}
+		cluster.reconnect(second.id)
+		third := cluster.awaitLeader()
+		cluster.pass(time.Second)
+		cluster.cut(third.id)
+		cluster.network.ReportLost(third.id)
+		cluster.pass(20 * time.Millisecond)
+		saw(cluster.others(third)[0], third.id, protocol.DepartedDisconnected)
+		cluster.reconnect(third.id)
+		fourth := cluster.awaitLeader()
+		cluster.deafen(fourth)
 		require.NoError(t, fourth.el.Resign(ctx))
 		saw(fourth, fourth.id, protocol.DepartedResigned)
 	})
 }
 
 func TestAReportMeasures(t *testing.T) {
-	inTown(t, 3, func(c *config) {
+	withCluster(t, 3, func(c *config) {
 		c.Leases = true
 		c.Preferred = []string{"n1"}
 		c.LedgerEnd = func(memberstate.Term) memberstate.Position { return memberstate.Position{Index: 5} }
-	}, func(town *town) {
+	}, func(cluster *cluster) {
 		ctx := context.Background()
-		leader := town.leader()
-		town.pass(time.Second + 50*time.Millisecond)
+		leader := cluster.awaitLeader()
+		cluster.pass(time.Second + 50*time.Millisecond)
 		r, err := leader.el.Report(ctx)
 		require.NoError(t, err)
 		assert.Equal(t, leader.el.Status(), r.Status)
@@ -210,92 +207,69 @@ func TestAReportMeasures(t *testing.T) {
 		assert.Equal(t, []string{"n1"}, leader.el.Preferred())
 		assert.Equal(t, elector.DefaultTiming(), leader.el.Timing())
 
-		town.cut(leader.id, true)
-		town.pass(200 * time.Millisecond)
+		cluster.cut(leader.id)
+		cluster.pass(200 * time.Millisecond)
 		r, err = leader.el.Report(ctx)
 		require.NoError(t, err)
 		assert.Greater(t, r.QuorumAge, 200*time.Millisecond)
-		town.pass(time.Second)
+		cluster.pass(time.Second)
 		r, err = leader.el.Report(ctx)
 		require.NoError(t, err)
 		assert.Zero(t, r.Lease)
 		assert.Zero(t, r.QuorumAge, "it leads no more")
-		town.cut(leader.id, false)
-		require.NoError(t, town.end(leader))
+		cluster.reconnect(leader.id)
+		require.NoError(t, cluster.stop(leader))
 		r, err = leader.el.Report(ctx)
 		require.NoError(t, err)
 		assert.True(t, r.Stopped)
 	})
 }
 
-// Once a minute, with both terms and the peer, and it is counted each time.
-func TestMembersThatAreTooFarApartAreTold(t *testing.T) {
-	log := new(diary)
-	synctest.Test(t, func(t *testing.T) {
-		network := rpc.NewNetwork(1)
-		o := newOutsider(t, network, "n1")
-		defer o.stop()
-		c := goodConfig()
-		c.Transport, c.Logger = network.Join("n0"), log.logger()
-		members, err := memberstate.NewMembers(c.Members)
-		require.NoError(t, err)
-		el, err := elector.New(c.HostConfig, c.GroupConfig)
-		require.NoError(t, err)
-		require.NoError(t, el.Start())
-		defer func() { assert.NoError(t, el.Stop(context.Background())) }()
-		far := rpc.Message{
-			Group: "g", From: "n1", To: "n0", Voters: members.Digest(),
-			Body: rpc.Body{Kind: rpc.Heartbeat, Term: 3 * memberstate.MaxTermStep, Round: 1},
-		}
-		say := func() {
-			o.transport.Send("n0", []rpc.Message{far})
-			<-time.After(time.Second)
-			synctest.Wait()
+// The warning names both terms and the peer. It is logged once a minute, and each message is counted.
+func TestTermsThatAreTooFarApartAreLogged(t *testing.T) {
+	log, c := new(logBuffer), goodConfig()
+	c.Logger = log.logger()
+	withFakePeerAnd(t, "n1", c, func(o *fakePeer, el *elector.Elector, far rpc.Message) {
+		far.Term = 3 * memberstate.MaxTermStep
+		send := func(times int) {
+			for range times {
+				o.send(far)
+				<-time.After(time.Second)
+				synctest.Wait()
+			}
 		}
 		before := el.Host().Dropped(protocol.DropImpossibleTerm)
-		for range 59 {
-			say()
-		}
+		send(59)
 		assert.Equal(t, 1, strings.Count(log.String(), "level=WARN"))
 		assert.Contains(t, log.String(), "group=g peer=n1 peer_term=3298534883328 term=0")
-		say()
-		say()
+		send(2)
 		assert.Equal(t, 2, strings.Count(log.String(), "level=WARN"))
 		assert.Contains(t, log.String(), "more_untold=59")
-		for range 60 {
-			say()
-		}
-		assert.Equal(t, 2, strings.Count(log.String(), "more_untold=59"), "they are counted anew")
+		send(60)
+		assert.Equal(t, 2, strings.Count(log.String(), "more_untold=59"), "the count begins anew")
 		assert.Equal(t, before+121, el.Host().Dropped(protocol.DropImpossibleTerm))
 	})
 }
 
-// A member that lies leads one of the others, in steps that are just small enough, so
-// far away that it and the third never hear each other again. The one that is behind
-// says so, and agrees again when its term has been raised.
-func TestALiarSplitsAGroupAndAnOperatorMendsIt(t *testing.T) {
-	log := new(diary)
-	synctest.Test(t, func(t *testing.T) {
-		town := newTown(t, 3, func(c *config) { c.Logger = log.logger() })
-		liar := newOutsider(t, town.network, "n1")
+// A member that lies raises the term of one of the others, in steps just small enough, until that
+// one and the third drop each other's messages for ever. The third logs it, and they agree again
+// after an operator has raised its term.
+func TestALiarSplitsAGroupAndAnOperatorRepairsIt(t *testing.T) {
+	log := new(logBuffer)
+	withNewCluster(t, 3, func(c *config) { c.Logger = log.logger() }, func(cluster *cluster) {
+		liar := newFakePeer(t, cluster.network, "n1")
 		defer liar.stop()
-		town.start("n0")
-		town.start("n2")
-		defer town.close()
-		members, err := memberstate.NewMembers(memberstate.Voters(town.ids...))
-		require.NoError(t, err)
-		town.cut("n2", true) // it must not follow
-		town.pass(time.Millisecond)
+		cluster.start("n0")
+		cluster.start("n2")
+		cluster.cut("n2") // it must not follow
+		cluster.pass(time.Millisecond)
 		for step := range memberstate.Term(2) {
-			liar.transport.Send("n0", []rpc.Message{{
-				Group: "g", From: "n1", To: "n0", Voters: members.Digest(),
-				Body: rpc.Body{Kind: rpc.Heartbeat, Term: (step + 1) * memberstate.MaxTermStep, Round: 1},
-			}})
-			town.pass(10 * time.Millisecond)
+			liar.send(heartbeat(t, "n1", "n0", (step+1)*memberstate.MaxTermStep))
+			cluster.pass(10 * time.Millisecond)
 		}
-		town.cut("n2", false)
-		far, behind := town.nodes["n0"], town.nodes["n2"]
-		town.pass(10 * time.Second)
+		cluster.reconnect("n2")
+		far, behind := cluster.nodes["n0"], cluster.nodes["n2"]
+		cluster.pass(10 * time.Second)
 		require.Greater(t, far.el.Status().Term, behind.el.Status().Term+memberstate.MaxTermStep)
 		assert.Empty(t, far.el.Status().Leader)
 		assert.Empty(t, behind.el.Status().Leader)
@@ -303,28 +277,28 @@ func TestALiarSplitsAGroupAndAnOperatorMendsIt(t *testing.T) {
 		assert.Equal(t, 1, strings.Count(log.String(), "level=WARN"))
 
 		to := far.el.Status().Term
-		require.NoError(t, town.end(behind))
+		require.NoError(t, cluster.stop(behind))
 		r, _, err := behind.store.Load("g")
 		require.NoError(t, err)
-		r.Term, r.Vote = to, "" // as hustings store raise does
+		r.Term, r.Vote = to, "" // as `hustings store raise` does
 		require.NoError(t, behind.store.Save([]memberstate.Record{r}))
-		town.start("n2")
-		assert.GreaterOrEqual(t, town.leader().el.Status().Term, to, "nobody but the liar has led that term")
+		cluster.start("n2")
+		assert.GreaterOrEqual(t, cluster.awaitLeader().el.Status().Term, to, "only the liar has led that term")
 	})
 }
 
-// An offer to a preferred leader that cannot take over is told like any handover that failed, but
-// more quietly, because it is made again and again.
-func TestItIsToldWhyAPreferredLeaderDoesNotLead(t *testing.T) {
-	log := new(diary)
-	inTown(t, 3, func(c *config) {
+// An offer to a preferred leader that fails is logged at a lower level than other handovers, because
+// it is repeated.
+func TestTheLogSaysWhyAPreferredLeaderDoesNotLead(t *testing.T) {
+	log := new(logBuffer)
+	withCluster(t, 3, func(c *config) {
 		c.Logger, c.Preferred = slog.New(slog.NewTextHandler(log, nil)), []string{"n1"}
 		if c.Self != "n1" {
 			c.LedgerEnd = func(memberstate.Term) memberstate.Position { return memberstate.Position{Index: 7} }
 		}
-	}, func(town *town) {
-		assert.NotEqual(t, "n1", town.leader().id)
-		town.pass(time.Minute)
+	}, func(cluster *cluster) {
+		assert.NotEqual(t, "n1", cluster.awaitLeader().id)
+		cluster.pass(time.Minute)
 	})
 	assert.Regexp(t, `level=INFO msg="leadership was not transferred" group=g term=\d+ reason="n1 is behind: .*7 entries are missing`, log.String())
 }

@@ -1,4 +1,4 @@
-// What waits for a host's loop, and for a step that is under way, is bounded.
+// The queues of a host, of input for the loop and of input for a step under way, are bounded.
 
 package elector_test
 
@@ -17,46 +17,24 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// gatedStore is a store whose saves wait for their outcome, once it is told to.
-type gatedStore struct {
-	memberstate.MemStore
-	gate chan error // set while nothing is saved
-}
-
-func (s *gatedStore) Save(batch []memberstate.Record) error {
-	if s.gate != nil {
-		if err := <-s.gate; err != nil {
-			return err
-		}
-	}
-	return s.MemStore.Save(batch)
-}
-
-// withSlowDisk plays a test against n0, which follows n1 in term 1 and can save
-// nothing for the time being.
+// withSlowDisk plays a test with n0, which follows n1 in term 1. Its saves wait for the store's
+// gate. n1 is a heartbeat of n1 in term 2.
 func withSlowDisk(t *testing.T, play func(el *elector.Elector, store *gatedStore, n1 rpc.Message)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		c, store := goodConfig(), new(gatedStore)
 		c.Store = store
 		c.Lead = func(context.Context, memberstate.Term) error { return nil } // never called
-		members, err := memberstate.NewMembers(c.Members)
-		require.NoError(t, err)
-		el, err := elector.New(c.HostConfig, c.GroupConfig)
-		require.NoError(t, err)
-		require.NoError(t, el.Start())
+		el := startElector(t, c)
 		require.NoError(t, el.Heard(1, "n1"))
 		store.gate = make(chan error)
-		play(el, store, rpc.Message{
-			Group: "g", From: "n1", To: "n0", Leader: "n1", Voters: members.Digest(),
-			Body: rpc.Body{Kind: rpc.Heartbeat, Term: 2, Round: 1},
-		})
+		play(el, store, heartbeat(t, "n1", "n0", 2))
 	})
 }
 
-func TestCampaignsOnAHostWithoutGroupsAreForgotten(t *testing.T) {
+func TestInputOfAHostWithoutGroupsIsDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		host := loner(t, new(memberstate.MemStore))
+		host := elector.IsolatedHost(t, new(memberstate.MemStore))
 		el := join(t, host, "g", "n0")
 		for range 1000 {
 			el.Campaign() // it has not begun
@@ -79,8 +57,8 @@ func TestCampaignsOnAHostWithoutGroupsAreForgotten(t *testing.T) {
 	})
 }
 
-// The loop is held up here by one who measures, which nobody should do.
-func TestWhatIsAskedForAgainBeforeTheLoopHasBegunIsAskedForOnce(t *testing.T) {
+// Here a function of Metrics blocks the loop, which it should not do.
+func TestARequestThatIsRepeatedWhileTheLoopIsBlockedIsKeptOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		held, entered := make(chan struct{}), make(chan struct{}, 1)
 		c := goodConfig()
@@ -88,21 +66,17 @@ func TestWhatIsAskedForAgainBeforeTheLoopHasBegunIsAskedForOnce(t *testing.T) {
 			entered <- struct{}{}
 			<-held
 		}}
-		el, err := elector.New(c.HostConfig, c.GroupConfig)
-		require.NoError(t, err)
-		require.NoError(t, el.Start())
+		el := startElector(t, c)
 		require.NoError(t, el.Heard(1, "n1"))
 		el.Host().Receive(make([]rpc.Message, 1)) // of no group
 		<-entered
-		impatient, cancel := context.WithCancel(t.Context())
-		cancel()
 		for range 1000 {
 			el.Campaign()
 			el.Host().PeerLost("n1")
 			el.Host().PeerLost("n2")
 			<-time.After(elector.DefaultTiming().Heartbeat)
 			require.NoError(t, el.Heard(1, "n1"))
-			_, err = el.Report(impatient)
+			_, err := el.Report(endedContext())
 			require.ErrorIs(t, err, context.Canceled)
 		}
 		requests, _ := elector.Waiting(el)
@@ -113,17 +87,17 @@ func TestWhatIsAskedForAgainBeforeTheLoopHasBegunIsAskedForOnce(t *testing.T) {
 		})
 		close(held)
 		require.NoError(t, patient.answered(t))
-		_, err = el.Report(t.Context())
-		require.NoError(t, err, "the next one is another")
+		_, err := el.Report(t.Context())
+		require.NoError(t, err, "the next report is measured anew")
 		requests, _ = elector.Waiting(el)
 		assert.Zero(t, requests)
 		require.NoError(t, el.Stop(context.Background()))
 	})
 }
 
-// For five minutes the engine hears appends, operators command and connections come
-// and go, while the disk is stuck: nothing piles up, and what peers say is kept.
-func TestNothingPilesUpWhileTheDiskIsStuck(t *testing.T) {
+// For five minutes the disk is stuck, while the engine hears appends, operators give orders, and
+// connections break. The queue stays small, and keeps the messages of peers.
+func TestTheQueueStaysSmallWhileTheDiskIsStuck(t *testing.T) {
 	withSlowDisk(t, func(el *elector.Elector, store *gatedStore, n1 rpc.Message) {
 		host := el.Host()
 		host.Receive([]rpc.Message{n1}) // a new term, to be saved
@@ -168,7 +142,7 @@ func TestMessagesThatWaitForTheDiskAreBounded(t *testing.T) {
 		synctest.Wait()
 		_, queued = elector.Waiting(el)
 		assert.Zero(t, queued)
-		for range most { // the room is there again
+		for range most { // there is room again
 			el.Host().Receive([]rpc.Message{n1})
 		}
 		synctest.Wait()
@@ -177,20 +151,17 @@ func TestMessagesThatWaitForTheDiskAreBounded(t *testing.T) {
 	})
 }
 
-// Who gives up waiting leaves nothing in the queue.
-func TestAnOrderThatIsWithdrawnWaitsNoMore(t *testing.T) {
-	inEngineRoom(t, func(town *town, room *engineRoom, leader *node) {
-		release := room.holdLedgers()
+func TestAnOrderThatIsWithdrawnLeavesTheQueue(t *testing.T) {
+	withEngines(t, func(cluster *cluster, engines *engines, leader *node) {
+		release := engines.holdLedgers()
 		first := order(leader.el.Resign)
 		for range 1000 {
-			c := order(leader.el.Resign)
-			c.cancel()
-			require.ErrorIs(t, c.answered(t), context.Canceled)
+			order(leader.el.Resign).withdraw(t)
 		}
 		_, queued := elector.Waiting(leader.el)
 		assert.Less(t, queued, 10)
 		close(release)
-		town.pass(time.Second)
+		cluster.pass(time.Second)
 		require.NoError(t, first.answered(t))
 	})
 }

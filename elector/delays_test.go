@@ -1,5 +1,5 @@
-// What happens while something takes its time: while the loop is held up, as on a machine that
-// has too much to do, and while the engine looks at its ledger.
+// Delays: a loop that is blocked, as on an overloaded machine, and an engine that is slow to
+// return where its ledger ends.
 
 package elector_test
 
@@ -17,30 +17,30 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// follower follows n1 in term 1. Its clock takes its time when it is told to.
+// follower follows n1 in term 1. The test can make some reads of its clock slow.
 type follower struct {
 	el    *elector.Elector
-	looks atomic.Int64  // how often the clock was read
-	reads atomic.Int64  // of the clock that still are to take their time
-	long  time.Duration // that each takes
-	done  chan struct{} // closed after the last one
-	heard time.Time     // when the last message came
+	reads atomic.Int64  // how often the clock was read
+	slow  atomic.Int64  // how many of the next reads are slow
+	delay time.Duration // of a slow read
+	done  chan struct{} // closed after the last slow read
+	heard time.Time     // when the last message arrived
 	beat  rpc.Message
 }
 
-// hear has a heartbeat of the leader arrive.
+// hear delivers a heartbeat of the leader.
 func (f *follower) hear() {
 	f.beat.Round++
 	f.heard = time.Now()
 	f.el.Host().Receive([]rpc.Message{f.beat})
 }
 
-// read reads the time, and then a heartbeat comes in before anything else is done.
+// read reads the time. If it is slow, a heartbeat arrives before it returns.
 func (f *follower) read() time.Time {
 	now := time.Now()
-	f.looks.Add(1)
-	if left := f.reads.Add(-1); left >= 0 {
-		<-time.After(f.long)
+	f.reads.Add(1)
+	if left := f.slow.Add(-1); left >= 0 {
+		<-time.After(f.delay)
 		f.hear()
 		if left == 0 {
 			close(f.done)
@@ -54,11 +54,7 @@ func withFollower(t *testing.T, change func(*config), play func(f *follower)) {
 	synctest.Test(t, func(t *testing.T) {
 		c := goodConfig()
 		change(&c)
-		members, err := memberstate.NewMembers(c.Members)
-		require.NoError(t, err)
-		f := &follower{beat: rpc.Message{Group: "g", From: "n1", To: "n0", Leader: "n1", Voters: members.Digest(), Body: rpc.Body{Kind: rpc.Heartbeat, Term: 1}}}
-		f.el, err = elector.New(c.HostConfig, c.GroupConfig)
-		require.NoError(t, err)
+		f := &follower{beat: heartbeat(t, "n1", "n0", 1), el: newElector(t, c)}
 		elector.SetClock(f.el, f.read)
 		require.NoError(t, f.el.Start())
 		defer func() { assert.NoError(t, f.el.Stop(t.Context())) }()
@@ -71,13 +67,13 @@ func withFollower(t *testing.T, change func(*config), play func(f *follower)) {
 	})
 }
 
-// A leader counts on a voter for a detection time from when it sent a heartbeat. So the voter
-// must not count it from before the heartbeat came, whenever in a turn it comes.
-func TestAPromiseIsNotCountedFromBeforeItWasAskedFor(t *testing.T) {
+// A leader relies on a voter for a detection time from when it sent a heartbeat. So the voter
+// must not count that time from before the heartbeat arrived, wherever in a turn it arrives.
+func TestAPromiseIsCountedFromTheArrivalOfTheHeartbeat(t *testing.T) {
 	for reads := int64(1); reads <= 4; reads++ {
 		withFollower(t, func(*config) {}, func(f *follower) {
-			f.long, f.done = elector.DefaultTiming().Detection()/4, make(chan struct{})
-			f.reads.Store(reads)
+			f.delay, f.done = elector.DefaultTiming().Detection()/4, make(chan struct{})
+			f.slow.Store(reads)
 			f.hear()
 			<-f.done
 			<-time.After(time.Until(f.heard.Add(elector.DefaultTiming().Detection() - 1)))
@@ -90,14 +86,14 @@ func TestAPromiseIsNotCountedFromBeforeItWasAskedFor(t *testing.T) {
 	}
 }
 
-// One who measures holds the loop up here, which nobody should do.
-func TestALoopThatWasHeldUpIsNotLateForItsAlarm(t *testing.T) {
+// Here a function of Metrics blocks the loop, which it should not do.
+func TestALoopThatWasBlockedIsNotLateForItsAlarm(t *testing.T) {
 	detection := elector.DefaultTiming().Detection()
-	measures := func(c *config) {
+	blocks := func(c *config) {
 		c.Metrics = &elector.Metrics{Dropped: func(elector.Drop, int) { <-time.After(detection / 2) }}
 	}
-	withFollower(t, measures, func(f *follower) {
-		<-time.After(detection / 3)                 // so that only the leader's silence is waited for
+	withFollower(t, blocks, func(f *follower) {
+		<-time.After(detection / 3)                 // so that the only alarm is that of the leader's silence
 		f.el.Host().Receive(make([]rpc.Message, 1)) // of no group
 		<-time.After(time.Until(f.heard.Add(detection)))
 		synctest.Wait()
@@ -105,19 +101,18 @@ func TestALoopThatWasHeldUpIsNotLateForItsAlarm(t *testing.T) {
 	})
 }
 
-// An engine may hear of an append of the leader, and write it, between the question where its
-// ledger ends and the answer.
-func TestWhatIsHeardWhileTheLedgerIsAskedMayBeInIt(t *testing.T) {
-	var asked, look chan struct{}
-	var last atomic.Uint64
+// An engine may hear and write an append of the leader while LedgerEnd runs.
+func TestAnAppendHeardDuringLedgerEndMayBeInTheLedger(t *testing.T) {
+	var asked, proceed chan struct{}
+	var ledger growingLedger
 	engine := func(c *config) {
-		asked, look = make(chan struct{}), make(chan struct{})
+		asked, proceed = make(chan struct{}), make(chan struct{})
 		c.LedgerEnd = func(term memberstate.Term) memberstate.Position {
 			if term == 2 {
 				close(asked)
-				<-look
+				<-proceed
 			}
-			return memberstate.Position{Term: memberstate.Term(last.Load()), Index: last.Load()}
+			return ledger.end(term)
 		}
 	}
 	withFollower(t, engine, func(f *follower) {
@@ -127,23 +122,23 @@ func TestWhatIsHeardWhileTheLedgerIsAskedMayBeInIt(t *testing.T) {
 		f.el.Host().Receive([]rpc.Message{request})
 		<-asked
 		require.NoError(t, f.el.Heard(1, "n1"))
-		last.Store(1)
-		close(look)
+		ledger.last.Store(1)
+		close(proceed)
 		synctest.Wait()
 		require.NoError(t, f.el.Err())
 		assert.Equal(t, "n2", f.el.Status().Vote)
 	})
 }
 
-// Appends may be many, and the loop has other things to do than to hear of each.
-func TestTheLoopIsToldOfFewOfTheAppends(t *testing.T) {
+// Appends may come very often, so only few of them wake the loop.
+func TestFewAppendsWakeTheLoop(t *testing.T) {
 	withFollower(t, func(*config) {}, func(f *follower) {
-		before := f.looks.Load()
+		before := f.reads.Load()
 		const appends = 1000
 		for range appends {
 			require.NoError(t, f.el.Heard(1, "n1"))
 			synctest.Wait()
 		}
-		assert.Less(t, f.looks.Load()-before, int64(appends+10), "the loop looks at the clock in every turn")
+		assert.Less(t, f.reads.Load()-before, int64(appends+10), "the loop reads the clock in every turn")
 	})
 }

@@ -1,5 +1,4 @@
-// A host serves its transport from the start of its first group to the end of its last, and
-// from then on for nobody.
+// A host serves its transport from the start of its first group to the end of its last.
 
 package elector_test
 
@@ -20,12 +19,12 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// slowTransport is a transport that takes its time to begin, and to end.
+// slowTransport is a transport that is slow to begin and to end.
 type slowTransport struct {
 	rpc.Transport
-	begins func()
-	ends   chan struct{}
-	served atomic.Int32 // how many times
+	begins func()        // called when Serve begins; may be nil
+	ends   chan struct{} // stop waits for it, if not nil
+	served atomic.Int32  // calls of Serve
 }
 
 func (s *slowTransport) Serve(h rpc.Handler) (stop func(), err error) {
@@ -42,25 +41,19 @@ func (s *slowTransport) Serve(h rpc.Handler) (stop func(), err error) {
 	}, err
 }
 
-// aloneOn are the groups of a host, each with this node as its only voter.
-func aloneOn(t *testing.T, transport rpc.Transport, store memberstate.Store, groups ...string) (all []*elector.Elector) {
+// singleMembers are the members of these groups at one host. Each is the only one of its group.
+func singleMembers(t *testing.T, transport rpc.Transport, store memberstate.Store, groups ...string) (all []*elector.Elector) {
 	t.Helper()
-	host, err := elector.NewHost(elector.HostConfig{Self: "n0", Store: store, Transport: transport})
-	require.NoError(t, err)
+	host := elector.MustHost(t, elector.HostConfig{Self: "n0", Store: store, Transport: transport})
 	for _, group := range groups {
-		el, err := host.Join(elector.GroupConfig{
-			Group: group, Members: memberstate.Voters("n0"), Timing: elector.DefaultTiming(),
-			LedgerEnd: func(memberstate.Term) memberstate.Position { return memberstate.Position{} },
-		})
-		require.NoError(t, err)
-		all = append(all, el)
+		all = append(all, join(t, host, group, "n0"))
 	}
 	return all
 }
 
-// Whoever has waited for the end of a group has waited for the transport, too: another host may
-// serve it then, or somebody may close it.
-func TestWhoeverWaitsForTheEndWaitsForTheTransport(t *testing.T) {
+// When Stop, Run or Close has returned, another host may serve the transport, and the transport may
+// be closed.
+func TestStopRunAndCloseWaitForTheTransport(t *testing.T) {
 	started := func(wait func(*elector.Elector) error) func(*elector.Elector) error {
 		return func(el *elector.Elector) error {
 			if err := el.Start(); err != nil {
@@ -90,9 +83,9 @@ func TestWhoeverWaitsForTheEndWaitsForTheTransport(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				transport := &slowTransport{Transport: rpc.NewNetwork(1).Join("n0"), ends: make(chan struct{})}
-				store := new(brittleStore)
-				store.brittle.Store(end.fails)
-				el := aloneOn(t, transport, store, "g")[0]
+				store := newFailingStore()
+				store.failing.Store(end.fails)
+				el := singleMembers(t, transport, store, "g")[0]
 				over := make(chan error, 1)
 				go func() { over <- end.wait(el) }()
 				<-time.After(time.Minute)
@@ -108,32 +101,17 @@ func TestWhoeverWaitsForTheEndWaitsForTheTransport(t *testing.T) {
 	}
 }
 
-// brittleStore keeps the first state, and may fail from then on.
-type brittleStore struct {
-	memberstate.MemStore
-	brittle atomic.Bool
-	saves   atomic.Int32
-}
-
-func (s *brittleStore) Save(batch []memberstate.Record) error {
-	if s.saves.Add(1) > 1 && s.brittle.Load() {
-		return assert.AnError
-	}
-	return s.MemStore.Save(batch)
-}
-
-// A host whose last group has failed, and for which nobody waits, may be given another group at
-// once. That one begins when the transport is free.
+// The host's last group has failed, and no caller has waited for the end of the loop. Another group
+// may start at once; it begins when the transport is free.
 func TestAGroupBeginsWhenTheTransportIsFree(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		transport := &slowTransport{Transport: rpc.NewNetwork(1).Join("n0"), ends: make(chan struct{})}
-		store := new(brittleStore)
-		store.brittle.Store(true)
-		all := aloneOn(t, transport, store, "fails", "next")
+		store := newFailingStore()
+		all := singleMembers(t, transport, store, "fails", "next")
 		require.NoError(t, all[0].Start())
 		<-all[0].Done()
 		require.ErrorIs(t, all[0].Err(), assert.AnError)
-		store.brittle.Store(false)
+		store.failing.Store(false)
 		begun := make(chan error, 1)
 		go func() { begun <- all[1].Start() }()
 		<-time.After(time.Minute)
@@ -144,14 +122,13 @@ func TestAGroupBeginsWhenTheTransportIsFree(t *testing.T) {
 	})
 }
 
-// Groups that start at once begin to serve once.
-func TestGroupsThatStartAtOnceServeOnce(t *testing.T) {
+func TestGroupsThatStartTogetherServeTheTransportOnce(t *testing.T) {
 	transport := &slowTransport{Transport: rpc.NewNetwork(1).Join("n0"), begins: func() {
-		for range 1000 { // the others have time to come here, too
+		for range 1000 { // the others have time to get here, too
 			runtime.Gosched()
 		}
 	}}
-	all := aloneOn(t, transport, new(memberstate.MemStore), "a", "b", "c")
+	all := singleMembers(t, transport, new(memberstate.MemStore), "a", "b", "c")
 	var starting sync.WaitGroup
 	for _, el := range all {
 		starting.Go(func() { assert.NoError(t, el.Start()) })
@@ -161,11 +138,8 @@ func TestGroupsThatStartAtOnceServeOnce(t *testing.T) {
 	assert.NoError(t, all[0].Host().Close(context.Background()))
 }
 
-// Whoever asks why a member has ended may do so while it fails.
-func TestErrMayBeAskedWhileTheMemberFails(t *testing.T) {
-	store := new(brittleStore)
-	store.brittle.Store(true)
-	el := aloneOn(t, rpc.NewNetwork(1).Join("n0"), store, "g")[0]
+func TestErrMayBeCalledWhileTheMemberFails(t *testing.T) {
+	el := join(t, elector.IsolatedHost(t, newFailingStore()), "g", "n0")
 	require.NoError(t, el.Start())
 	over := el.Done()
 	for el.Err() == nil {
@@ -175,9 +149,8 @@ func TestErrMayBeAskedWhileTheMemberFails(t *testing.T) {
 	require.ErrorIs(t, el.Stop(context.Background()), assert.AnError)
 }
 
-// Whoever gives an order to a member that begins or ends is told why it takes none.
 func TestAnOrderMayBeGivenWhileAMemberBeginsAndEnds(t *testing.T) {
-	el := aloneOn(t, rpc.NewNetwork(1).Join("n0"), new(memberstate.MemStore), "g")[0]
+	el := join(t, elector.IsolatedHost(t, new(memberstate.MemStore)), "g", "n0")
 	require.ErrorIs(t, el.Resign(context.Background()), elector.ErrStopped)
 	var working sync.WaitGroup
 	working.Go(func() {
@@ -191,16 +164,16 @@ func TestAnOrderMayBeGivenWhileAMemberBeginsAndEnds(t *testing.T) {
 	working.Wait()
 }
 
-// A group whose host has a transport that serves nobody does not begin, and says why.
+// Start fails if the transport cannot be served, here because another handler serves it.
 func TestAGroupDoesNotBeginWithoutATransport(t *testing.T) {
 	network := rpc.NewNetwork(1)
-	stop, err := network.Join("n0").Serve(&outsider{})
+	stop, err := network.Join("n0").Serve(&fakePeer{})
 	require.NoError(t, err)
-	all := aloneOn(t, network.Join("n0"), new(memberstate.MemStore), "g", "h")
+	all := singleMembers(t, network.Join("n0"), new(memberstate.MemStore), "g", "h")
 	require.ErrorContains(t, all[0].Start(), "is being served already")
 	<-all[0].Done()
 	require.ErrorContains(t, all[0].Err(), "is being served already")
 	stop()
-	require.NoError(t, all[1].Start(), "another may begin when it serves somebody")
+	require.NoError(t, all[1].Start(), "the transport is free again")
 	require.NoError(t, all[1].Stop(context.Background()))
 }

@@ -1,4 +1,4 @@
-// What may be called at any time, called at once: the race detector sees what is not locked.
+// All methods that may be called at any time are called concurrently, for the race detector.
 
 package elector_test
 
@@ -17,21 +17,14 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// Groups come and go on a host that takes messages, is asked for what it has, and loses
-// peers, while others give orders.
-func TestEverythingMayBeCalledAtOnce(t *testing.T) {
-	host := loner(t, new(memberstate.MemStore))
+func TestAllMethodsMayBeCalledConcurrently(t *testing.T) {
+	host := elector.IsolatedHost(t, new(memberstate.MemStore))
 	stays := join(t, host, "stays", "n0", "n1")
 	require.NoError(t, stays.Start())
-	members, err := memberstate.NewMembers(memberstate.Voters("n0", "n1"))
-	require.NoError(t, err)
-	hint := rpc.Message{
-		Group: "stays", From: "n1", To: "n0", Leader: "n1", Voters: members.Digest(),
-		Body: rpc.Body{Kind: rpc.Heartbeat, Term: 1, Round: 1},
-	}
+	beat := heartbeat(t, "n1", "n0", 1)
+	beat.Group, beat.Voters = "stays", digest(t, "n0", "n1")
 	const times = 20
-	done, cancel := context.WithCancel(t.Context())
-	cancel()
+	done := endedContext()
 	comesAndGoes := func(name string) func(int) {
 		return func(i int) {
 			el := join(t, host, fmt.Sprint(name, i%2), "n0")
@@ -49,7 +42,7 @@ func TestEverythingMayBeCalledAtOnce(t *testing.T) {
 	for _, call := range map[string]func(int){
 		"one":      comesAndGoes("one"),
 		"another":  comesAndGoes("another"),
-		"messages": func(int) { host.Receive([]rpc.Message{hint}) },
+		"messages": func(int) { host.Receive([]rpc.Message{beat}) },
 		"losses":   func(int) { host.PeerLost("n1") },
 		"questions": func(int) {
 			for _, el := range host.Electors() {
@@ -84,14 +77,14 @@ func TestEverythingMayBeCalledAtOnce(t *testing.T) {
 	assert.Empty(t, host.Electors())
 }
 
-// eager is a transport that delivers from the moment at which it is told to serve.
-type eager struct {
+// eagerTransport delivers messages as soon as Serve is called.
+type eagerTransport struct {
 	rpc.Transport
 	host     func() *elector.Host
 	arriving sync.WaitGroup
 }
 
-func (e *eager) Serve(h rpc.Handler) (func(), error) {
+func (e *eagerTransport) Serve(h rpc.Handler) (func(), error) {
 	for range 4 {
 		e.arriving.Go(func() {
 			for range 10 {
@@ -103,12 +96,11 @@ func (e *eager) Serve(h rpc.Handler) (func(), error) {
 	return e.Transport.Serve(h)
 }
 
-// Messages may arrive before the host that serves has begun to.
-func TestMessagesArriveWhileAHostBegins(t *testing.T) {
+// Messages may arrive before Serve has returned.
+func TestMessagesMayArriveWhileAHostBegins(t *testing.T) {
 	var host *elector.Host
-	transport := &eager{Transport: rpc.NewNetwork(1).Join("n0"), host: func() *elector.Host { return host }}
-	host, err := elector.NewHost(elector.HostConfig{Self: "n0", Store: new(memberstate.MemStore), Transport: transport})
-	require.NoError(t, err)
+	transport := &eagerTransport{Transport: rpc.NewNetwork(1).Join("n0"), host: func() *elector.Host { return host }}
+	host = elector.MustHost(t, elector.HostConfig{Self: "n0", Store: new(memberstate.MemStore), Transport: transport})
 	for range 50 {
 		el := join(t, host, "g", "n0")
 		require.NoError(t, el.Start())

@@ -1,6 +1,5 @@
-// What is not to be trusted: messages from strangers and from the edge of sense,
-// and a store or a ledger that cannot be right. All of it is answered, counted
-// or refused, and none of it panics.
+// Input that cannot be trusted: messages from strangers, malformed messages, and a store or a
+// ledger that cannot be right. The member answers, counts or refuses it, and does not panic.
 
 package elector_test
 
@@ -21,23 +20,23 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// outsider is a node that speaks to n0 as it likes, and hears what is answered.
-type outsider struct {
+// fakePeer is a node whose messages the test writes. It collects the answers.
+type fakePeer struct {
 	transport rpc.Transport
 	stop      func()
 	answers   chan rpc.Message
 }
 
-func newOutsider(t *testing.T, network *rpc.Network, id string) *outsider {
+func newFakePeer(t *testing.T, network *rpc.Network, id string) *fakePeer {
 	t.Helper()
-	o := &outsider{transport: network.Join(id), answers: make(chan rpc.Message, 100)}
+	o := &fakePeer{transport: network.Join(id), answers: make(chan rpc.Message, 100)}
 	stop, err := o.transport.Serve(o)
 	require.NoError(t, err)
 	o.stop = stop
 	return o
 }
 
-func (o *outsider) Receive(batch []rpc.Message) {
+func (o *fakePeer) Receive(batch []rpc.Message) {
 	for _, m := range batch {
 		if m.Result != 0 && len(o.answers) < cap(o.answers) {
 			o.answers <- m
@@ -45,28 +44,29 @@ func (o *outsider) Receive(batch []rpc.Message) {
 	}
 }
 
-func (o *outsider) PeerLost(string) {}
+func (o *fakePeer) PeerLost(string) {}
 
-// withOutsider plays a test against n0, one of three of which the others never
-// start, with someone at n1 (or whatever id) who says what the test likes.
-func withOutsider(t *testing.T, id string, play func(o *outsider, el *elector.Elector, good rpc.Message)) {
+// send sends one message to n0.
+func (o *fakePeer) send(m rpc.Message) { o.transport.Send("n0", []rpc.Message{m}) }
+
+// withFakePeer plays a test against n0, one of three members of which the others do not run. A
+// fakePeer has this id, which may be that of a member; good is a valid heartbeat of its.
+func withFakePeer(t *testing.T, id string, play func(o *fakePeer, el *elector.Elector, good rpc.Message)) {
+	t.Helper()
+	withFakePeerAnd(t, id, goodConfig(), play)
+}
+
+// withFakePeerAnd is withFakePeer with another configuration of n0.
+func withFakePeerAnd(t *testing.T, id string, c config, play func(o *fakePeer, el *elector.Elector, good rpc.Message)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		network := rpc.NewNetwork(1)
-		o := newOutsider(t, network, id)
-		c := goodConfig()
-		c.Transport = network.Join("n0")
-		members, err := memberstate.NewMembers(c.Members)
-		require.NoError(t, err)
-		el, err := elector.New(c.HostConfig, c.GroupConfig)
-		require.NoError(t, err)
-		require.NoError(t, el.Start())
+		o := newFakePeer(t, network, id)
 		defer o.stop()
+		c.Transport = network.Join("n0")
+		el := startElector(t, c)
 		defer func() { assert.NoError(t, el.Stop(context.Background())) }()
-		play(o, el, rpc.Message{
-			Group: "g", From: id, To: "n0", Voters: members.Digest(),
-			Body: rpc.Body{Kind: rpc.Heartbeat, Term: 1, Round: 1},
-		})
+		play(o, el, heartbeat(t, id, "n0", 1))
 	})
 }
 
@@ -92,10 +92,10 @@ func TestMessagesThatAreDroppedAreCounted(t *testing.T) {
 	}
 	for _, b := range bad {
 		t.Run(b.why.String(), func(t *testing.T) {
-			withOutsider(t, "n1", func(o *outsider, el *elector.Elector, m rpc.Message) {
+			withFakePeer(t, "n1", func(o *fakePeer, el *elector.Elector, m rpc.Message) {
 				b.spoil(&m)
 				before := el.Host().Dropped(b.why)
-				o.transport.Send("n0", []rpc.Message{m})
+				o.send(m)
 				synctest.Wait()
 				assert.Equal(t, before+1, el.Host().Dropped(b.why))
 				assert.Empty(t, el.Status().Leader)
@@ -105,11 +105,11 @@ func TestMessagesThatAreDroppedAreCounted(t *testing.T) {
 }
 
 func TestAStrangerIsAnsweredThatItIsUnknown(t *testing.T) {
-	withOutsider(t, "nx", func(o *outsider, el *elector.Elector, m rpc.Message) {
-		o.transport.Send("n0", []rpc.Message{m})
+	withFakePeer(t, "nx", func(o *fakePeer, el *elector.Elector, m rpc.Message) {
+		o.send(m)
 		assert.Equal(t, rpc.UnknownMember, (<-o.answers).Result)
 		m.Kind = rpc.VoteRequest
-		o.transport.Send("n0", []rpc.Message{m})
+		o.send(m)
 		assert.Equal(t, rpc.RejectUnknownLeader, (<-o.answers).Result)
 		assert.Zero(t, el.Status().Term)
 	})
@@ -117,7 +117,7 @@ func TestAStrangerIsAnsweredThatItIsUnknown(t *testing.T) {
 
 // A million messages cannot make a host grow without bound, or stop.
 func TestAFloodIsBounded(t *testing.T) {
-	withOutsider(t, "n1", func(_ *outsider, el *elector.Elector, m rpc.Message) {
+	withFakePeer(t, "n1", func(_ *fakePeer, el *elector.Elector, m rpc.Message) {
 		flood := make([]rpc.Message, 1<<17)
 		for i := range flood {
 			flood[i] = m
@@ -125,38 +125,37 @@ func TestAFloodIsBounded(t *testing.T) {
 		el.Host().Receive(flood)
 		synctest.Wait()
 		assert.Positive(t, el.Host().Dropped(protocol.DropQueueFull))
-		assert.Equal(t, "n1", el.Status().Leader, "what was not lost was worked off")
+		assert.Equal(t, "n1", el.Status().Leader, "the messages that were not dropped were processed")
 	})
 }
 
-// startAlone starts a member that is the whole group.
-func startAlone(t *testing.T, store memberstate.Store, end func(memberstate.Term) memberstate.Position) *elector.Elector {
+// singleMember is the only member of its group, with this store and this LedgerEnd.
+func singleMember(t *testing.T, store memberstate.Store, end func(memberstate.Term) memberstate.Position) *elector.Elector {
 	t.Helper()
-	c := goodConfig()
-	c.Members, c.Store, c.LedgerEnd = memberstate.Voters("n0"), store, end
-	el, err := elector.New(c.HostConfig, c.GroupConfig)
-	require.NoError(t, err)
-	return el
+	c := singleConfig()
+	c.Store, c.LedgerEnd = store, end
+	return newElector(t, c)
 }
 
-func at(term memberstate.Term, index uint64) func(memberstate.Term) memberstate.Position {
+// endAt is the LedgerEnd of a ledger that always ends there.
+func endAt(term memberstate.Term, index uint64) func(memberstate.Term) memberstate.Position {
 	return func(memberstate.Term) memberstate.Position { return memberstate.Position{Term: term, Index: index} }
 }
 
 func TestAStoreOlderThanTheLedgerIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := new(memberstate.MemStore)
-		el := startAlone(t, store, at(0, 0))
+		el := singleMember(t, store, elector.EmptyLedger)
 		require.NoError(t, el.Start())
 		<-time.After(time.Second)
 		require.NoError(t, el.Stop(context.Background()))
-		require.ErrorIs(t, startAlone(t, store, at(9, 1)).Start(), elector.ErrStoreBehindLedger)
+		require.ErrorIs(t, singleMember(t, store, endAt(9, 1)).Start(), elector.ErrStoreBehindLedger)
 	})
 }
 
 func TestANewStoreBesideALedgerBeginsAtItsTerm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		el := startAlone(t, new(memberstate.MemStore), at(9, 1))
+		el := singleMember(t, new(memberstate.MemStore), endAt(9, 1))
 		require.NoError(t, el.Start())
 		<-time.After(time.Second)
 		assert.EqualValues(t, 10, el.Status().Term)
@@ -167,10 +166,10 @@ func TestANewStoreBesideALedgerBeginsAtItsTerm(t *testing.T) {
 func TestAStoreOfOtherVotersIsRefused(t *testing.T) {
 	store := new(memberstate.MemStore)
 	require.NoError(t, store.Save([]memberstate.Record{{Group: "g", Term: 3, Voters: 1}}))
-	require.ErrorIs(t, startAlone(t, store, at(0, 0)).Start(), elector.ErrOtherVoters)
+	require.ErrorIs(t, singleMember(t, store, elector.EmptyLedger).Start(), elector.ErrOtherVoters)
 }
 
-// Fault 6: DLedger believes whatever the log says of its end.
+// Fault 6: DLedger trusts its log to report the right end.
 func TestFault06ALedgerThatMovesBackStopsTheMember(t *testing.T) {
 	var reads atomic.Uint64
 	ledger := func(memberstate.Term) memberstate.Position {
@@ -190,15 +189,15 @@ func TestFault06ALedgerOfATermNeverHeardStopsTheMember(t *testing.T) {
 func assertLedgerError(t *testing.T, ledger func(memberstate.Term) memberstate.Position, problem string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		err := startAlone(t, new(memberstate.MemStore), ledger).Run(t.Context())
+		err := singleMember(t, new(memberstate.MemStore), ledger).Run(t.Context())
 		var bad *elector.LedgerError
 		require.ErrorAs(t, err, &bad)
 		assert.Contains(t, err.Error(), problem)
 	})
 }
 
-func TestAppendsThatMustBeRefused(t *testing.T) {
-	withOutsider(t, "n1", func(_ *outsider, el *elector.Elector, _ rpc.Message) {
+func TestStaleAndForeignAppendsAreRefused(t *testing.T) {
+	withFakePeer(t, "n1", func(_ *fakePeer, el *elector.Elector, _ rpc.Message) {
 		require.NoError(t, el.Heard(5, "n1"))
 		assert.Equal(t, "n1", el.Status().Leader)
 		assert.EqualValues(t, 5, el.Status().Term)
@@ -218,7 +217,7 @@ func TestAppendsThatMustBeRefused(t *testing.T) {
 }
 
 func TestHeardCountsAsAHeartbeat(t *testing.T) {
-	withOutsider(t, "n1", func(_ *outsider, el *elector.Elector, _ rpc.Message) {
+	withFakePeer(t, "n1", func(_ *fakePeer, el *elector.Elector, _ rpc.Message) {
 		for range 100 {
 			require.NoError(t, el.Heard(1, "n1"))
 			<-time.After(50 * time.Millisecond)
@@ -230,9 +229,8 @@ func TestHeardCountsAsAHeartbeat(t *testing.T) {
 	})
 }
 
-// A reason that there is none of has dropped nothing.
-func TestNothingWasDroppedForAReasonThatThereIsNoneOf(t *testing.T) {
-	host := loner(t, new(memberstate.MemStore))
+func TestDroppedIsZeroForAnUnknownReason(t *testing.T) {
+	host := elector.IsolatedHost(t, new(memberstate.MemStore))
 	assert.Zero(t, host.Dropped(protocol.DropReasons))
 	assert.Zero(t, host.Dropped(255))
 }

@@ -1,4 +1,4 @@
-// What an election costs end to end, through hosts and the network in memory.
+// A benchmark of a handover through hosts and the network in memory.
 
 package elector_test
 
@@ -12,7 +12,7 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// BenchmarkTransfer hands the lead of one group of three around, in real time.
+// BenchmarkTransfer hands over the leadership of a group of three, again and again, in real time.
 func BenchmarkTransfer(b *testing.B) {
 	electors := benchHosts(b)
 	b.ReportAllocs()
@@ -29,16 +29,9 @@ func benchHosts(b *testing.B) (electors []*elector.Elector) {
 	b.Helper()
 	network, ids := rpc.NewNetwork(1), []string{"n0", "n1", "n2"}
 	for _, id := range ids {
-		el, err := elector.New(elector.HostConfig{Self: id, Store: new(memberstate.MemStore), Transport: network.Join(id)}, elector.GroupConfig{
-			Group: "g", Members: memberstate.Voters(ids...), Timing: elector.DefaultTiming(),
-			LedgerEnd: func(memberstate.Term) memberstate.Position { return memberstate.Position{} },
+		el := startElector(b, config{
+			elector.HostConfig{Self: id, Store: new(memberstate.MemStore), Transport: network.Join(id)}, elector.GroupOf("g", ids...),
 		})
-		if err != nil {
-			b.Fatal(err)
-		}
-		if err := el.Start(); err != nil {
-			b.Fatal(err)
-		}
 		b.Cleanup(func() { _ = el.Stop(context.Background()) })
 		electors = append(electors, el)
 	}

@@ -1,0 +1,107 @@
+// Lead and the lease that bounds it, when one ends as the other begins.
+
+package elector
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/internal/office"
+	"github.com/hustings/hustings/memberstate"
+)
+
+// leasing is an elector with leases that has not started, and its host.
+func leasing(t *testing.T, lead func(context.Context, memberstate.Term) error) (*Host, *Elector) {
+	t.Helper()
+	h := IsolatedHost(t, new(memberstate.MemStore))
+	config := GroupOf("g", "n0", "n1")
+	config.Leases, config.Lead = true, lead
+	return h, MustJoin(t, h, config)
+}
+
+// neverLeads is a leasing elector whose Lead must not be called.
+func neverLeads(t *testing.T) (*Host, *Elector) {
+	t.Helper()
+	return leasing(t, func(context.Context, memberstate.Term) error {
+		t.Error("Lead was called")
+		return nil
+	})
+}
+
+// isOpen says whether an office calls Lead.
+func isOpen(o *office.Office) (called bool) {
+	_, _ = o.Serve(func(context.Context, memberstate.Term) error { called = true; return nil })
+	return called
+}
+
+// After a handover that failed, the leader leads on in the same term with a new lease. The lease
+// that it gave back must not end the office when its time is up; one that it did not give back must.
+func TestOnlyALeaseThatIsHeldEndsTheOffice(t *testing.T) {
+	for _, givenBack := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			host, el := leasing(t, nil)
+			e, o := (*engine)(el), office.Open(el.group.Term)
+			el.ensureExtras().office.Store(o)
+			defer o.Close()
+			e.Hold(host.elapsed() + time.Second)
+			if givenBack {
+				e.Hold(0)
+				e.Hold(host.elapsed() + time.Hour)
+			}
+			<-time.After(time.Minute)
+			synctest.Wait()
+			assert.Equal(t, givenBack, isOpen(o))
+			e.Hold(0)
+		})
+	}
+}
+
+// A lease may run out after its term is over and the next one has begun.
+func TestALeaseEndsTheOfficeOfItsTermAlone(t *testing.T) {
+	_, el := leasing(t, nil)
+	for _, of := range []memberstate.Term{1, 2} {
+		o := office.Open(2)
+		el.ensureExtras().office.Store(o)
+		(*engine)(el).lapse(office.NewLease(of, time.Second))
+		assert.Equal(t, of != 2, isOpen(o), "a lease of term %d", of)
+	}
+}
+
+// The timer of the lease found no office to close, because the office was not open yet.
+func TestLeadIsNotCalledUnderALeaseThatRunsOutAsTheOfficeOpens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const until = time.Second
+		h, e := neverLeads(t)
+		e.extras.Load().lease.Store(office.NewLease(1, until))
+		looked := false
+		h.clock = func() time.Time { // the lease was held when the session looked, and is not now
+			looked = true
+			return h.epoch.Add(until)
+		}
+		(*engine)(e).Lead(1)
+		require.True(t, looked, "the lease was not checked")
+		synctest.Wait()
+		require.Nil(t, e.extras.Load().office.Load(), "the office was not removed")
+	})
+}
+
+// The office must be there before Lead checks the lease, so that a lease that runs out after the
+// check finds it.
+func TestALeaseThatRunsOutAfterTheCheckFindsTheOffice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, e := neverLeads(t)
+		l := office.NewLease(1, time.Second)
+		e.extras.Load().lease.Store(l)
+		h.clock = func() time.Time { // the lease is held now, and runs out right after the check
+			(*engine)(e).lapse(l)
+			return h.epoch
+		}
+		(*engine)(e).Lead(1)
+		synctest.Wait()
+	})
+}
