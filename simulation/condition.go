@@ -84,7 +84,7 @@ func (w *world) judged(asked rpc.Mark, judged elector.Judgement) {
 
 // withdrew counts how an office ended.
 func (w *world) withdrew(n *member) {
-	if n.group.Term > n.engine.leading && n.engine.leading > 0 {
+	if n.group.Term > n.engine.Leading && n.engine.Leading > 0 {
 		w.met(LeaderDeposed)
 	} else {
 		w.met(LeaderSilenced)
@@ -94,7 +94,7 @@ func (w *world) withdrew(n *member) {
 // restarted counts a vote that outlived its process.
 func (w *world) restarted(n *node) {
 	for _, hard := range n.disk.durable {
-		if n.incarnation > 1 && hard.Vote != memberstate.Nobody {
+		if n.Incarnation > 1 && hard.Vote != memberstate.Nobody {
 			w.met(VoteSurvived)
 		}
 	}

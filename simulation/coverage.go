@@ -29,14 +29,14 @@ func newCoverage() *coverage { return &coverage{seen: make([]uint64, coverageBit
 
 // look notes the state after a member has changed.
 func (c *coverage) look(n *member) {
-	if missing := n.place + 1 - len(c.groups); missing > 0 {
+	if missing := n.Place + 1 - len(c.groups); missing > 0 {
 		c.groups = append(c.groups, make([]groupState, missing)...)
 	}
-	g, code := &c.groups[n.place], n.code()
-	if g.codes[n.index] == code && g.terms[n.index] == n.group.Term {
+	g, code := &c.groups[n.Place], n.code()
+	if g.codes[n.Index] == code && g.terms[n.Index] == n.group.Term {
 		return
 	}
-	g.codes[n.index], g.terms[n.index] = code, n.group.Term
+	g.codes[n.Index], g.terms[n.Index] = code, n.group.Term
 	g.most = max(g.most, n.group.Term)
 	sum := uint64(len(n.world.nodes))
 	for i := range n.world.nodes {
@@ -53,14 +53,14 @@ func (m *member) code() uint16 {
 		switch s {
 		case memberstate.Nobody:
 			return 0
-		case m.seat:
+		case m.Seat:
 			return 1
 		default:
 			return 2
 		}
 	}
 	code := uint16(g.Role)<<4 | whom(g.Vote)<<2 | whom(g.Leader)
-	if code <<= 1; m.alive {
+	if code <<= 1; m.Alive {
 		code |= 1
 	}
 	return code

@@ -18,35 +18,10 @@
 // # What is checked
 //
 // Package invariant names what must hold, with the source of each invariant and the file that
-// checks it.
+// checks it. Package internal/check says what the checks rely on: on as little as possible of the
+// code that they judge.
 //
 // Members whose intervals differ are not drawn, because they are not supported
 // (docs/protocol.md): a follower whose detection time is shorter than its leader's heartbeat
 // never comes to rest.
-//
-// # What the checks rely on
-//
-// A check that asks the code under test notices nothing where that code is wrong. So the
-// world keeps its own account (check_measure.go):
-//
-//   - who votes, and what a majority is: from its own options
-//   - how long a detection time and a lease last: from the intervals
-//   - who has voted for whom: from what became durable
-//   - who answered which round: from numbers of its own that travel beside the messages
-//   - since when a lease counts: from when the heartbeat left
-//   - what is committed: from what reached the ledgers
-//   - whether a handover is under way: from open orders, paused writes and messages
-//
-// What a message says of a term, a vote or a ledger is compared with the disk and
-// the engine.
-//
-// The checks read from a member only what they judge: the role, term, vote and leader that its machine
-// has, or shows, and what a step asks for. Besides, they believe production code in three things:
-//
-//   - The number of an alarm, when a member ignores one as replaced. That it obeys no replaced
-//     alarm is checked by the clock: such an alarm rings before the newest one is due.
-//   - The rules that a member was given. The world sets them and nothing changes them; the
-//     checks read who is preferred and who has pre-votes.
-//   - A pre-vote's number, over a restart. A process numbers its rounds from the beginning, so
-//     the answer to a pre-vote of the previous process may count. It gives no vote.
 package simulation

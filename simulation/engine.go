@@ -11,6 +11,7 @@ import (
 	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
+	"github.com/hustings/hustings/simulation/internal/check"
 	"github.com/hustings/hustings/simulation/internal/ledger"
 	"github.com/hustings/hustings/simulation/invariant"
 )
@@ -32,17 +33,12 @@ const (
 )
 
 type engine struct {
-	ledger    ledger.Ledger // durable at once: engines sync before they acknowledge
+	check.Engine
 	promise   elector.Promise
-	voted     memberstate.Term     // the largest term that its ledger's end was asked for with
-	told      memberstate.Position // where it has said last that its ledger ends
-	announced memberstate.Term     // the largest term of a leader that it was told it may follow
-	leading   memberstate.Term     // the term in which it serves; 0: it does not
-	running   memberstate.Term     // the term of a Lead that has not returned; 0: none
-	ending    bool                 // and that Lead was told to
-	stopped   bool                 // writes are paused for a handover
-	slow      int64                // the most nanoseconds that it takes for what is asked of it
-	asked     memberstate.Term     // what it was last asked for its ledger's end with
+	voted     memberstate.Term // the largest term that its ledger's end was asked for with
+	announced memberstate.Term // the largest term of a leader that it was told it may follow
+	ending    bool             // the Lead that runs was told to return
+	asked     memberstate.Term // what it was last asked for its ledger's end with
 	end       memberstate.Position
 	pausing   uint32               // the newest pause
 	wanted    bool                 // and somebody wants it
@@ -89,13 +85,13 @@ func (c Carelessness) String() string {
 
 // restart forgets what is only in memory. A promise binds no longer than the process
 // that acknowledges: the machine's own term is durable before it asks for one.
-func (e *engine) restart() { *e = engine{ledger: e.ledger, slow: e.slow} }
+func (e *engine) restart() { *e = engine{Engine: check.Engine{Ledger: e.Ledger, Slow: e.Slow}} }
 
 // ledgerEnd is LedgerEnd.
 func (e *engine) ledgerEnd(term memberstate.Term) memberstate.Position {
 	e.voted = max(e.voted, term)
-	e.told = e.promise.End(term, e.ledger.End)
-	return e.told
+	e.Told = e.promise.End(term, e.Ledger.End)
+	return e.Told
 }
 
 // accept changes the ledger by an append of a term, and says whether it may.
@@ -115,36 +111,36 @@ func (e *engine) accept(kind Carelessness, term memberstate.Term, change func())
 
 // Lead begins to serve a term.
 func (m *member) Lead(term memberstate.Term) {
-	if !m.alive {
+	if !m.Alive {
 		return
 	}
 	w, e := m.world, &m.engine
-	if e.running != 0 {
-		w.check.violated(invariant.OneOffice, m, "its engine is to serve term %d, and still serves term %d", term, e.running)
+	if e.Running != 0 {
+		w.check.Violated(invariant.OneOffice, &m.Member, "its engine is to serve term %d, and still serves term %d", term, e.Running)
 	}
-	e.leading, e.running, e.ending = term, term, false
+	e.Leading, e.Running, e.ending = term, term, false
 	e.acked = [maxNodes]uint64{}
-	w.check.served(m)
+	w.check.Served(&m.Member)
 	m.touch()
-	w.about(int64(w.choices.span(chooseTick, m.index, 0, w.tick, w.tick)), engineTicks, m, uint32(term))
+	w.about(int64(w.choices.span(chooseTick, m.Index, 0, w.tick, w.tick)), engineTicks, m, uint32(term))
 }
 
 // EndLead has the engine serve no more. Its Lead takes a while to return.
 func (m *member) EndLead(memberstate.Term) {
-	m.engine.leading, m.engine.ending = 0, true
-	if m.alive {
-		most := m.rules().Timing.Heartbeat + time.Duration(m.engine.slow)
-		m.world.about(int64(m.world.choices.span(chooseStop, m.index, 0, most, 0)), leadReturns, m, m.incarnation)
+	m.engine.Leading, m.engine.ending = 0, true
+	if m.Alive {
+		most := m.rules().Timing.Heartbeat + time.Duration(m.engine.Slow)
+		m.world.about(int64(m.world.choices.span(chooseStop, m.Index, 0, most, 0)), leadReturns, m, m.Incarnation)
 	}
 }
 
 // returned is when the engine's Lead has.
 func (m *member) returned(incarnation uint32) {
-	if !m.alive || m.incarnation != incarnation {
+	if !m.Alive || m.Incarnation != incarnation {
 		return
 	}
-	term := m.engine.running
-	m.engine.running = 0
+	term := m.engine.Running
+	m.engine.Running = 0
 	r := m.about(protocol.TellLeadReturned)
 	r.Term = term
 	m.ask(r)
@@ -155,36 +151,36 @@ func (m *member) returned(incarnation uint32) {
 // so far apart that it would be the same.
 func (m *member) tick(half uint32) {
 	w, e := m.world, &m.engine
-	if running := uint32(e.running); !m.alive || running != half || e.leading == 0 {
+	if running := uint32(e.Running); !m.Alive || running != half || e.Leading == 0 {
 		return
 	}
-	w.about(int64(w.choices.span(chooseTick, m.index, w.tick/2, w.tick*3/2, w.tick)), engineTicks, m, half)
-	if m.paused || !e.stopped && !e.append(m) {
+	w.about(int64(w.choices.span(chooseTick, m.Index, w.tick/2, w.tick*3/2, w.tick)), engineTicks, m, half)
+	if m.Paused || !e.Stopped && !e.append(m) {
 		return
 	}
 	for i := range w.nodes {
-		if i != m.index {
-			w.network.ship(m, uint8(i), rpc.Heartbeat, e.leading, e.ledger)
+		if i != m.Index {
+			w.network.ship(m, uint8(i), rpc.Heartbeat, e.Leading, e.Ledger)
 		}
 	}
 }
 
 // append writes an entry of its own, as a leader, and says whether it may.
 func (e *engine) append(n *member) bool {
-	before := e.ledger
-	accepted := e.accept(n.world.options.Careless, e.leading, func() {
-		e.ledger.Write(e.leading)
-		e.acked[n.index] = e.ledger.End().Index
+	before := e.Ledger
+	accepted := e.accept(n.world.options.Careless, e.Leading, func() {
+		e.Ledger.Write(e.Leading)
+		e.acked[n.Index] = e.Ledger.End().Index
 	})
 	if accepted {
-		n.world.check.accepts(n, &before, e.leading)
+		n.world.check.Accepts(&n.Member, &before, e.Leading)
 	}
 	return accepted
 }
 
 // hear takes an append, or the answer to one.
 func (m *member) hear(p *parcel) {
-	if m.paused || m.shown.Stopped || m.group.Waits() {
+	if m.Paused || m.Shown.Stopped || m.group.Waits() {
 		return // it is sent again soon
 	}
 	if p.message.Kind == rpc.HeartbeatResponse {
@@ -193,7 +189,7 @@ func (m *member) hear(p *parcel) {
 	}
 	e := &m.engine
 	place := e.room()
-	if place == mostWrites || !m.heard(p) && m.world.options.Careless != CarelessAlways || !m.alive {
+	if place == mostWrites || !m.heard(p) && m.world.options.Careless != CarelessAlways || !m.Alive {
 		return
 	}
 	e.writing[place] = addition{p.from, p.message.Term, p.ledger}
@@ -201,8 +197,8 @@ func (m *member) hear(p *parcel) {
 	if m.disk.slow {
 		most += m.rules().Timing.Detection()
 	}
-	takes := m.world.choices.span(chooseWrite, m.index, 0, most, m.world.hurried(time.Millisecond))
-	m.world.about(int64(takes), entriesWritten, m, m.incarnation*mostWrites+uint32(place))
+	takes := m.world.choices.span(chooseWrite, m.Index, 0, most, m.world.hurried(time.Millisecond))
+	m.world.about(int64(takes), entriesWritten, m, m.Incarnation*mostWrites+uint32(place))
 }
 
 // room is a place for another append, or mostWrites if there is none.
@@ -219,7 +215,7 @@ func (e *engine) room() int {
 // of the leader that the member shows may be at once, even while a step waits.
 func (m *member) heard(p *parcel) bool {
 	term, leader := p.message.Term, m.world.nodes[p.from].name()
-	news, err := m.group.Hears(&m.shown, term, leader, false)
+	news, err := m.group.Hears(&m.Shown, term, leader, false)
 	if err != nil {
 		return false
 	}
@@ -227,10 +223,10 @@ func (m *member) heard(p *parcel) bool {
 	m.host.At(m.local())
 	m.host.Give(&m.group, &protocol.Input{Kind: protocol.Heard, Term: term, Seat: m.electorate.Members.Seat(leader)}, m.tell)
 	m.endTurn()
-	if !m.told || !m.alive {
+	if !m.told || !m.Alive {
 		return false
 	}
-	if _, err = m.group.Hears(&m.shown, term, leader, true); err != nil {
+	if _, err = m.group.Hears(&m.Shown, term, leader, true); err != nil {
 		return false
 	}
 	m.engine.announced = max(m.engine.announced, term)
@@ -241,7 +237,7 @@ func (m *member) heard(p *parcel) bool {
 // may have asked where the ledger ends, for a later term, and an append of a later leader
 // may have been accepted: then this one must not count.
 func (m *member) wrote(write uint32) {
-	if !m.alive || m.incarnation != write/mostWrites {
+	if !m.Alive || m.Incarnation != write/mostWrites {
 		return
 	}
 	e := &m.engine
@@ -250,28 +246,28 @@ func (m *member) wrote(write uint32) {
 	if added.term == 0 {
 		return // the group has ended since it was heard
 	}
-	before := e.ledger
+	before := e.Ledger
 	accepted := e.accept(m.world.options.Careless, added.term, func() {
-		if !e.ledger.Holds(&added.ledger) { // an older append of this term may come late
-			e.ledger = added.ledger
+		if !e.Ledger.Holds(&added.ledger) { // an older append of this term may come late
+			e.Ledger = added.ledger
 		}
 	})
 	if !accepted {
 		return
 	}
-	m.world.check.accepts(m, &before, added.term)
+	m.world.check.Accepts(&m.Member, &before, added.term)
 	m.world.network.ship(m, added.from, rpc.HeartbeatResponse, added.term, ledger.Ledger{Term: added.ledger.Term, Last: added.ledger.Last})
 }
 
 // acknowledged counts who has what, as the engine is told. It takes an entry of this term
 // that a quorum has for committed, and all before it.
 func (e *engine) acknowledged(n *member, p *parcel) {
-	if e.leading == 0 || p.message.Term != e.leading {
+	if e.Leading == 0 || p.message.Term != e.Leading {
 		return
 	}
 	if p.ledger.Last <= e.acked[p.from] {
 		return
 	}
 	e.acked[p.from] = p.ledger.Last
-	n.world.check.commits(n, n.world.options.reaches(e.acked[:]))
+	n.world.check.Commits(&n.Member, e.acked[:])
 }

@@ -27,7 +27,7 @@ func TestMemoryDoesNotGrowWithTime(t *testing.T) {
 		w.run(time.Duration(i) * day)
 		t.Logf("day %d: %d KB, %d events, %d elections", i, heap()>>10, w.steps, w.election)
 	}
-	require.Nil(t, w.check.violation)
+	require.Nil(t, w.check.Violation)
 	assert.Less(t, heap(), first*2+1<<20)
 	w.options.Duration = time.Duration(w.now)
 	r := w.play(nil)

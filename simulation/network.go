@@ -165,9 +165,9 @@ func (n *network) enter(from, to *node, m *rpc.Message) uint32 {
 	place := n.room()
 	p := n.pool[place]
 	p.message = *m
-	p.from, p.to, p.group = uint8(from.index), uint8(to.index), uint8(n.world.place(p.message.Group))
+	p.from, p.to, p.group = uint8(from.Index), uint8(to.Index), uint8(n.world.place(p.message.Group))
 	p.engine, p.slowed, p.rest = false, false, 0
-	p.round = n.world.check.tags(&from.members[p.group], p)
+	p.round = from.members[p.group].Tag(m.Kind, to.Seat)
 	n.count(p)
 	return place
 }
@@ -177,7 +177,7 @@ func (n *network) ship(from *member, to uint8, kind rpc.Kind, term memberstate.T
 	place := n.room()
 	p := n.pool[place]
 	p.message.Kind, p.message.Term, p.ledger = kind, term, l
-	p.from, p.to, p.group = uint8(from.index), to, uint8(from.place)
+	p.from, p.to, p.group = uint8(from.Index), to, uint8(from.Place)
 	p.engine, p.slowed, p.rest = true, false, 0
 	n.count(p)
 	n.dispatch(place)
@@ -372,9 +372,9 @@ func (n *network) launch(place uint32, takes time.Duration) {
 func (n *network) arrive(place uint32) {
 	w, p := n.world, n.pool[place]
 	to, l := &w.nodes[p.to], &n.links[p.from][p.to]
-	if to.sluggish > 0 && !p.slowed {
+	if to.Sluggish > 0 && !p.slowed {
 		p.slowed = true
-		n.launch(place, to.sluggish)
+		n.launch(place, to.Sluggish)
 		return
 	}
 	if n.mayBeReordered && !p.engine {
@@ -384,7 +384,7 @@ func (n *network) arrive(place uint32) {
 		l.arrived = max(l.arrived, p.number)
 	}
 	switch {
-	case !to.alive:
+	case !to.Alive:
 		n.ended(p, trace.Unanswered)
 	case l.cuts > 0:
 		n.ended(p, trace.Severed)

@@ -12,33 +12,28 @@ import (
 	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
+	"github.com/hustings/hustings/simulation/internal/check"
 	"github.com/hustings/hustings/simulation/invariant"
 	"github.com/hustings/hustings/simulation/trace"
 )
 
 // node is a process, over all its incarnations.
 type node struct {
+	check.Node
 	world   *world
-	index   int
-	seat    memberstate.Seat
 	members []member // by group
 	host    *protocol.Node
 	intake  protocol.Intake
 	taken   protocol.Taken // from it
 
-	alive       bool
-	incarnation uint32
-	paused      bool
-	hung        bool          // its save never returns
-	saved       bool          // its save has returned, and it stands still
-	gone        bool          // it crashed, and nobody starts it again
-	sluggish    time.Duration // how much longer everything takes
-	disk        disk
-	clock       clock
-	wall        time.Duration // what its wall clock shows beyond that; nothing depends on it
-	arrived     []parcel      // the messages that wait in its intake
-	orders      []func()      // what its engines were to do during a pause
-	touched     uint64        // a bit for each group that has changed in this turn
+	saved   bool // its save has returned, and it stands still
+	gone    bool // it crashed, and nobody starts it again
+	disk    disk
+	clock   clock
+	wall    time.Duration // what its wall clock shows beyond that; nothing depends on it
+	arrived []parcel      // the messages that wait in its intake
+	orders  []func()      // what its engines were to do during a pause
+	touched uint64        // a bit for each group that has changed in this turn
 
 	arriving *parcel       // what arrives
 	unheeded bool          // what it is told now must change nothing
@@ -51,10 +46,10 @@ type node struct {
 // names are those of nodes, by seat.
 var names = [maxNodes]string{"n0", "n1", "n2", "n3", "n4", "n5", "n6", "n7", "n8", "n9", "n10"}
 
-func (n *node) name() string { return names[n.seat-1] }
+func (n *node) name() string { return names[n.Seat-1] }
 
 func (n *node) init(w *world, index int, seat memberstate.Seat) {
-	n.world, n.index, n.seat = w, index, seat
+	n.world, n.Index, n.Seat = w, index, seat
 	n.disk.init(w.options.Groups, w.options.Term)
 	n.members = make([]member, w.options.Groups)
 	for place := range n.members {
@@ -66,13 +61,13 @@ func (n *node) init(w *world, index int, seat memberstate.Seat) {
 func (n *node) start() {
 	w := n.world
 	if err := n.disk.open(); err != nil {
-		w.check.violatedBy(invariant.TermsRise, n, 0, "the store does not open after a crash: %v", err)
+		w.check.ViolatedBy(invariant.TermsRise, &n.Node, 0, "the store does not open after a crash: %v", err)
 		return
 	}
-	n.alive, n.paused, n.hung, n.saved, n.doomed = true, false, false, false, 0
-	n.incarnation++
+	n.Alive, n.Paused, n.Hung, n.saved, n.doomed = true, false, false, false, 0
+	n.Incarnation++
 	n.arrived, n.orders, n.touched = n.arrived[:0], n.orders[:0], 0
-	w.alarms.set(n.index, 0)
+	w.alarms.set(n.Index, 0)
 	n.clock.start(w.now)
 	n.host, n.intake = protocol.NewNode(n.name(), n), protocol.Intake{}
 	n.host.Inspect(n)
@@ -90,13 +85,13 @@ func (n *node) crash() { n.ends((*disk).crash) }
 
 // ends has the process end, and says what becomes of what was being saved.
 func (n *node) ends(rest func(*disk, *node)) {
-	n.alive, n.doomed = false, 0
-	n.world.alarms.set(n.index, 0)
+	n.Alive, n.doomed = false, 0
+	n.world.alarms.set(n.Index, 0)
 	rest(&n.disk, n)
 	n.world.tracer.happened(n, trace.Crashed, "crashes")
 	for place := range n.members {
 		m := &n.members[place]
-		m.lease, m.engine.leading = lease{}, 0
+		m.Lease, m.engine.Leading = check.Lease{}, 0
 		if n.world.coverage != nil {
 			n.world.coverage.look(m)
 		}
@@ -105,7 +100,7 @@ func (n *node) ends(rest func(*disk, *node)) {
 
 // comesBack starts the process again after a while, if nobody else has.
 func (n *node) comesBack(after time.Duration) {
-	n.world.after(after, nodeRestarts, n, n.incarnation)
+	n.world.after(after, nodeRestarts, n, n.Incarnation)
 }
 
 // dies crashes the process as a fault has it.
@@ -133,7 +128,7 @@ func (n *node) workOff() {
 		n.deliver(g, msg, &n.arrived[next])
 		next++
 	}, func(r *protocol.Request) {
-		if n.alive {
+		if n.Alive {
 			n.host.Do(r)
 		}
 	})
@@ -142,26 +137,26 @@ func (n *node) workOff() {
 
 // endTurn has the process send and save, and sets the alarm for its next turn.
 func (n *node) endTurn() {
-	if n.alive {
+	if n.Alive {
 		n.host.EndTurn()
 	}
-	if !n.alive {
+	if !n.Alive {
 		return
 	}
 	for ; n.touched != 0; n.touched &= n.touched - 1 {
-		n.world.check.turned(&n.members[bits.TrailingZeros64(n.touched)])
+		n.world.check.Turned(&n.members[bits.TrailingZeros64(n.touched)].Member)
 	}
 	due, waits := n.host.Next()
 	if !waits {
-		n.world.alarms.set(n.index, 0)
+		n.world.alarms.set(n.Index, 0)
 		return
 	}
-	n.world.alarms.set(n.index, max(n.clock.when(due)+int64(n.sluggish), n.world.now+1))
+	n.world.alarms.set(n.Index, max(n.clock.when(due)+int64(n.Sluggish), n.world.now+1))
 }
 
 func (n *node) ring() {
-	if n.paused { // it rings when the process goes on
-		n.world.alarms.set(n.index, 0)
+	if n.Paused { // it rings when the process goes on
+		n.world.alarms.set(n.Index, 0)
 		return
 	}
 	n.host.At(n.local())
@@ -171,7 +166,7 @@ func (n *node) ring() {
 // ask asks a process for something, or tells it. It takes that in one turn, now or when it
 // goes on.
 func (n *node) ask(requests ...protocol.Request) {
-	if !n.alive {
+	if !n.Alive {
 		return
 	}
 	for _, r := range requests {
@@ -182,14 +177,14 @@ func (n *node) ask(requests ...protocol.Request) {
 			n.intake.Add(r)
 		}
 	}
-	if !n.paused {
+	if !n.Paused {
 		n.turn()
 	}
 }
 
 // does has an engine of the process do something in a turn: now, or when the process goes on.
 func (n *node) does(what func()) {
-	if n.paused {
+	if n.Paused {
 		n.orders = append(n.orders, what)
 		return
 	}
@@ -200,10 +195,10 @@ func (n *node) does(what func()) {
 
 // resume goes on after a pause, with everything that has waited.
 func (n *node) resume(incarnation uint32) {
-	if !n.alive || n.incarnation != incarnation || !n.paused {
+	if !n.Alive || n.Incarnation != incarnation || !n.Paused {
 		return
 	}
-	n.paused = false
+	n.Paused = false
 	n.world.tracer.happened(n, trace.PauseEnded, "goes on")
 	n.host.At(n.local())
 	for place := range n.members {
@@ -215,7 +210,7 @@ func (n *node) resume(incarnation uint32) {
 	}
 	n.orders = n.orders[:0]
 	n.endTurn()
-	if n.saved && n.alive {
+	if n.saved && n.Alive {
 		n.saved = false
 		n.saveEnded(incarnation)
 	}
@@ -224,7 +219,7 @@ func (n *node) resume(incarnation uint32) {
 // take takes a packet from the network, in one turn: now, or when the process goes on. What
 // is taken now does not go through the intake, which would only cost time.
 func (n *node) take(p *parcel) {
-	if n.paused {
+	if n.Paused {
 		n.world.network.ended(p, trace.Delivered)
 		n.wait(p)
 		return
@@ -247,7 +242,7 @@ func (n *node) wait(p *parcel) {
 
 // deliver gives the process a message. It may refuse it before a machine sees it.
 func (n *node) deliver(g *protocol.Group, msg *rpc.Message, p *parcel) {
-	if !n.alive {
+	if !n.Alive {
 		return
 	}
 	n.arriving, n.untaken = p, true
@@ -257,24 +252,24 @@ func (n *node) deliver(g *protocol.Group, msg *rpc.Message, p *parcel) {
 	n.host.Deliver(g, msg)
 	if n.untaken { // nor was it refused: a step of the group waits
 		n.untaken = false
-		m.asking.putBy(p)
+		m.Waits(p.round, p.from, &p.message.Body)
 	}
 }
 
 // Draw chooses how long an alarm waits.
 func (n *node) Draw(g *protocol.Group, a protocol.Alarm) time.Duration {
 	m := n.memberOf(g)
-	m.number = m.asked
+	m.Alarm = m.asked
 	// In a scenario nobody waits as long as another one, or all would always contest.
-	dull := a.Min + (a.Max-a.Min)*(2*time.Duration(n.index)+1)/(2*maxNodes)
-	wait := max(n.world.choices.span(chooseWait, n.index, a.Min, a.Max, dull), a.Min)
+	dull := a.Min + (a.Max-a.Min)*(2*time.Duration(n.Index)+1)/(2*maxNodes)
+	wait := max(n.world.choices.span(chooseWait, n.Index, a.Min, a.Max, dull), a.Min)
 	m.rings = n.local() + wait
 	return wait
 }
 
 // Send sends messages to one node. The process may die between two nodes.
 func (n *node) Send(to string, batch []rpc.Message) {
-	if !n.alive {
+	if !n.Alive {
 		return
 	}
 	n.world.network.send(n, to, batch)
@@ -285,7 +280,7 @@ func (n *node) Send(to string, batch []rpc.Message) {
 
 // Save has the disk keep what a turn has changed.
 func (n *node) Save(batch []memberstate.Record) {
-	if !n.alive {
+	if !n.Alive {
 		return
 	}
 	if n.doomed == CrashBeforeSave {
@@ -295,24 +290,24 @@ func (n *node) Save(batch []memberstate.Record) {
 	if len(batch) > 1 {
 		n.world.met(SavedTogether)
 	}
-	takes := n.disk.save(n, batch) + n.sluggish
+	takes := n.disk.save(n, batch) + n.Sluggish
 	n.world.tracer.saves(n)
 	switch {
 	case n.disk.trouble == SaveHangs: // somebody notices, and kills the process
-		n.hung = true
+		n.Hung = true
 		n.world.swarm.struck[SaveHangs]++
-		n.world.follow(n.downFor, Strike{Fault: Crash, Node: n.index})
+		n.world.follow(n.downFor, Strike{Fault: Crash, Node: n.Index})
 	case n.doomed == CrashInSave, n.doomed == KillInSave:
-		n.world.after(takes/2, diesInSave, n, n.incarnation)
+		n.world.after(takes/2, diesInSave, n, n.Incarnation)
 	default:
-		n.world.after(takes, saveEnds, n, n.incarnation)
+		n.world.after(takes, saveEnds, n, n.Incarnation)
 	}
 }
 
 // diesInSave is when a process dies while it saves.
 func (n *node) diesInSave(incarnation uint32) {
 	switch {
-	case !n.alive || n.incarnation != incarnation:
+	case !n.Alive || n.Incarnation != incarnation:
 	case n.doomed != KillInSave:
 		n.dies(CrashInSave)
 	default:
@@ -320,17 +315,17 @@ func (n *node) diesInSave(incarnation uint32) {
 		n.ends((*disk).killed)
 		n.comesBack(n.downFor)
 		if n.powerFor > 0 {
-			n.world.follow(n.downFor+n.powerFor, Strike{Fault: PowerCut, Node: n.index, Lasts: n.downFor})
+			n.world.follow(n.downFor+n.powerFor, Strike{Fault: PowerCut, Node: n.Index, Lasts: n.downFor})
 		}
 	}
 }
 
 // saveEnded goes on after the disk.
 func (n *node) saveEnded(incarnation uint32) {
-	if !n.alive || n.incarnation != incarnation {
+	if !n.Alive || n.Incarnation != incarnation {
 		return
 	}
-	if n.paused { // the process does not know yet
+	if n.Paused { // the process does not know yet
 		n.saved = true
 		return
 	}
@@ -338,7 +333,7 @@ func (n *node) saveEnded(incarnation uint32) {
 	err := n.disk.sync()
 	if err == nil {
 		for i := range batch {
-			n.world.check.kept(&n.members[batch[i].place], batch[i].hard)
+			n.world.check.Kept(&n.members[batch[i].place].Member, batch[i].hard)
 		}
 		n.world.tracer.saved(n)
 		if n.doomed == CrashBeforeSend {
@@ -368,9 +363,9 @@ func (n *node) Drop(why protocol.Drop, _ int) {
 	case protocol.DropMalformed:
 		w.swarm.struck[Corrupt]++
 	case protocol.DropFromSelf: // from a twin
-		w.check.told(Twin)
+		w.tells(Twin)
 	case protocol.DropOtherVoters:
-		w.check.told(OtherMembers)
+		w.tells(OtherMembers)
 	default: // the network delivers nothing else
 	}
 	n.untaken = false
@@ -391,7 +386,7 @@ func (n *node) Judge(_ *protocol.Group, asked rpc.Mark, judged protocol.Judgemen
 // NotTransferred looks at why a handover came to nothing: an operator must know the error.
 func (n *node) NotTransferred(g *protocol.Group, failed *protocol.TransferError, _ bool) {
 	if !errors.Is(failed, protocol.ErrTransferFailed) || failed.Group != g.Name() {
-		n.world.check.violated(invariant.TransferEnds, n.memberOf(g), "its handover has failed, and the error is %v", failed)
+		n.world.check.Violated(invariant.TransferEnds, &n.memberOf(g).Member, "its handover has failed, and the error is %v", failed)
 	}
 }
 

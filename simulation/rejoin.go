@@ -10,12 +10,12 @@ import "time"
 // leave has the group stopped, unless it has ended by itself. It joins again so much later
 // than it is over.
 func (m *member) leave(away time.Duration) {
-	if m.shown.Stopped {
+	if m.Shown.Stopped {
 		return
 	}
 	m.away = max(away, 1)
 	m.intake.Stop(&m.group)
-	if !m.paused {
+	if !m.Paused {
 		m.turn()
 	}
 }
@@ -23,8 +23,8 @@ func (m *member) leave(away time.Duration) {
 // left is when nothing works for the group any more.
 func (m *member) left() {
 	e, w := &m.engine, m.world
-	if e.running != 0 {
-		w.check.violated(invariant.OneOffice, m, "its group is over, and its engine still serves term %d", e.running)
+	if e.Running != 0 {
+		w.check.Violated(invariant.OneOffice, &m.Member, "its group is over, and its engine still serves term %d", e.Running)
 	}
 	m.intake.Over(&m.group)
 	// What was heard and is not in the ledger is not accepted any more.
@@ -32,7 +32,7 @@ func (m *member) left() {
 	if w.calm {
 		m.away = 1
 	}
-	w.about(int64(m.away), groupRejoins, m, m.incarnation)
+	w.about(int64(m.away), groupRejoins, m, m.Incarnation)
 }
 
 // rejoin has the group take part again. It may have come back with its process meanwhile.

@@ -46,7 +46,7 @@ expect leader n4 in term 1 at 200ms
 			w.branch(Branch{Seed: seed})
 			w.run(2 * time.Second)
 			leader := w.leader(0)
-			assert.True(t, leader != nil && leader.index == 2, "with ranks %s and seed %d: %s", ranks, seed, w.describe(0))
+			assert.True(t, leader != nil && leader.Index == 2, "with ranks %s and seed %d: %s", ranks, seed, w.describe(0))
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
+	"github.com/hustings/hustings/simulation/internal/check"
 	"github.com/hustings/hustings/simulation/invariant"
 )
 
@@ -112,7 +113,7 @@ func (w *words) expectLeader(place int) func(*world) (string, bool) {
 	node, term := w.Node(), w.inTerm()
 	return described(place, func(w *world) bool {
 		leader := w.leader(place)
-		return leader != nil && leader.index == node && (term == 0 || leader.group.Term == term)
+		return leader != nil && leader.Index == node && (term == 0 || leader.group.Term == term)
 	})
 }
 
@@ -129,7 +130,7 @@ func (w *words) expectNone(place int) (met func(*world) (string, bool)) {
 // holders are those who hold a lease of a group by true time.
 func (w *world) holders(place int) (all []*member) {
 	for i := range w.nodes {
-		if m := &w.nodes[i].members[place]; m.alive && m.lease.term != 0 && m.lease.until > w.now {
+		if m := &w.nodes[i].members[place]; m.Alive && m.Lease.Term != 0 && m.Lease.Until > w.now {
 			all = append(all, m)
 		}
 	}
@@ -139,7 +140,7 @@ func (w *world) holders(place int) (all []*member) {
 func expectNoLease(place int) func(*world) (string, bool) {
 	return func(w *world) (string, bool) {
 		if all := w.holders(place); len(all) > 0 {
-			return fmt.Sprintf("n%d holds one in term %d until %v", all[0].index, all[0].lease.term, time.Duration(all[0].lease.until)), false
+			return fmt.Sprintf("n%d holds one in term %d until %v", all[0].Index, all[0].Lease.Term, time.Duration(all[0].Lease.Until)), false
 		}
 		return "", true
 	}
@@ -149,7 +150,7 @@ func expectNoLease(place int) func(*world) (string, bool) {
 func (w *words) expectLease(place int) func(*world) (string, bool) {
 	node, term := w.Node(), w.inTerm()
 	return func(w *world) (string, bool) {
-		is := slices.ContainsFunc(w.holders(place), func(m *member) bool { return m.index == node && (term == 0 || m.lease.term == term) })
+		is := slices.ContainsFunc(w.holders(place), func(m *member) bool { return m.Index == node && (term == 0 || m.Lease.Term == term) })
 		if is {
 			return "", true
 		}
@@ -181,8 +182,8 @@ func (w *words) expectState(place int) func(*world) (string, bool) {
 		}
 		n := &w.nodes[node]
 		g := &n.members[place].group
-		if !up || !n.alive {
-			return n.alive == up
+		if !up || !n.Alive {
+			return n.Alive == up
 		}
 		return g.Role == role && (leader == nobody || int(g.Leader) == leader+1) && (term == 0 || g.Term == term)
 	})
@@ -222,18 +223,18 @@ func (w *words) expectRounds(place int) func(*world) (string, bool) {
 // expectOrder is about what has become of the newest order that a node was given.
 func (w *words) expectOrder(place int) func(*world) (string, bool) {
 	node := w.Node()
-	var want outcome
+	var want check.Outcome
 	w.OneOf(map[string]func(){
 		"open":   func() {},
-		"done":   func() { want.settled = true },
-		"failed": func() { want = outcome{settled: true, problem: w.reason()} },
+		"done":   func() { want.Settled = true },
+		"failed": func() { want = check.Outcome{Settled: true, Problem: w.reason()} },
 	})
 	return func(w *world) (string, bool) {
 		if node >= len(w.nodes) || w.nodes[node].members[place].outcome == nil {
 			return "there was none", false
 		}
 		is := *w.nodes[node].members[place].outcome
-		met := is.settled == want.settled && (is.problem == "") == (want.problem == "") && strings.Contains(is.problem, strings.TrimSpace(want.problem))
+		met := is.Settled == want.Settled && (is.Problem == "") == (want.Problem == "") && strings.Contains(is.Problem, strings.TrimSpace(want.Problem))
 		return is.String(), met
 	}
 }
@@ -248,30 +249,6 @@ func (w *words) reason() string {
 		text = append(text, w.Next())
 	}
 	return strings.Join(text, " ")
-}
-
-// outcome is what has become of an order.
-type outcome struct {
-	settled bool
-	problem string // why it could not be carried out; empty: it was
-}
-
-func (o *outcome) settle(err error) {
-	o.settled = true
-	if err != nil {
-		o.problem = err.Error()
-	}
-}
-
-func (o *outcome) String() string {
-	switch {
-	case !o.settled:
-		return "it is open"
-	case o.problem != "":
-		return "it has failed: " + o.problem
-	default:
-		return "it is done"
-	}
 }
 
 // account is what the nodes of a scenario have said, as far as it may be expected.

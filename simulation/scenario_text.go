@@ -280,7 +280,8 @@ func (s *Scenario) checkHeal() error {
 			return fmt.Errorf("there is no voter n%d", n)
 		}
 	}
-	if s.Heal != nil && len(s.Heal) < s.majority() {
+	measure := s.measure()
+	if s.Heal != nil && len(s.Heal) < measure.Majority() {
 		return fmt.Errorf("%d of %d nodes are no quorum", len(s.Heal), s.Members)
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/simulation/internal/check"
 	"github.com/hustings/hustings/simulation/invariant"
 )
 
@@ -145,6 +146,9 @@ func (o *Options) fill() error {
 	return errors.Join(problems...)
 }
 
+// measure is what the checks measure by.
+func (o *Options) measure() check.Measure { return check.Measure{Voters: o.Members, Timing: o.Timing} }
+
 // Run plays one seed. The error is about the options; whether the invariants held is
 // in the result.
 func Run(o Options) (Result, error) {
@@ -160,7 +164,7 @@ func Run(o Options) (Result, error) {
 func (w *world) play(expected []Expectation) Result {
 	var unmet []string
 	for _, e := range expected {
-		if w.run(e.At); w.check.over {
+		if w.run(e.At); w.check.Over {
 			break
 		}
 		if found, met := e.met(w); !met {
@@ -169,11 +173,11 @@ func (w *world) play(expected []Expectation) Result {
 	}
 	w.run(w.options.Duration)
 	took, demanded := time.Duration(0), false
-	if core := w.chooseCore(); core != nil && !w.check.over {
+	if core := w.chooseCore(); core != nil && !w.check.Over {
 		took, demanded = w.converge(core), true
 	}
 	r := w.result()
-	r.Converged, r.Demanded, r.Unmet = took, demanded && !w.check.over, unmet
+	r.Converged, r.Demanded, r.Unmet = took, demanded && !w.check.Over, unmet
 	r.Detection = w.options.Timing.Detection()
 	return r
 }
@@ -185,7 +189,7 @@ func (w *world) result() Result {
 		Events: w.steps, Elections: w.election, Virtual: time.Duration(w.now),
 		Struck: make(map[Fault]uint64, faults), Checked: make(map[invariant.Invariant]uint64, invariant.Count),
 		Met: make(map[Condition]uint64, conditions), Excused: map[invariant.Invariant]uint64{},
-		Traits: w.options.Traits(), Told: w.check.tellers, Digest: w.digest, Violation: w.check.violation,
+		Traits: w.options.Traits(), Told: w.told, Digest: w.digest, Violation: w.check.Violation,
 	}
 	for f, count := range w.swarm.struck {
 		r.Struck[Fault(f)] = count
@@ -193,10 +197,10 @@ func (w *world) result() Result {
 	for c, count := range w.conditions {
 		r.Met[Condition(c)] = count
 	}
-	for i, count := range w.check.counts {
+	for i, count := range w.check.Counts {
 		r.Checked[invariant.Invariant(i)] = count
 	}
-	for i, count := range w.check.broken {
+	for i, count := range w.check.Broken {
 		if count > 0 {
 			r.Excused[invariant.Invariant(i)] = count
 		}
@@ -210,7 +214,7 @@ func (w *world) describe(place int) string {
 	for i := range w.nodes {
 		g := &w.nodes[i].members[place].group
 		text := fmt.Sprintf("n%d %v in term %d", i, g.Role, g.Term)
-		if !w.nodes[i].alive {
+		if !w.nodes[i].Alive {
 			text = fmt.Sprintf("n%d is down", i)
 		}
 		parts = append(parts, text)

@@ -124,7 +124,7 @@ func drawNode(*world, *Strike) bool { return true }
 // drawLeaderOrNode has the leader struck as often as anyone.
 func drawLeaderOrNode(w *world, s *Strike) bool {
 	if leader := w.leader(s.Group); leader != nil && w.swarm.random.IntN(2) == 0 {
-		s.Node = leader.index
+		s.Node = leader.Index
 	}
 	return true
 }
@@ -133,7 +133,7 @@ func drawLeaderOrNode(w *world, s *Strike) bool {
 func (w *world) leader(place int) *member {
 	var leader *member
 	for i := range w.nodes {
-		if m := &w.nodes[i].members[place]; m.alive && m.leads() && (leader == nil || m.group.Term > leader.group.Term) {
+		if m := &w.nodes[i].members[place]; m.Alive && m.Leads() && (leader == nil || m.group.Term > leader.group.Term) {
 			leader = m
 		}
 	}

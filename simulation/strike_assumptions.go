@@ -24,22 +24,22 @@ func drawWiped(w *world, s *Strike) bool {
 // 1) it forgets its votes.
 func wipe(w *world, s *Strike) bool {
 	n := w.struckBy(s)
-	if n.alive {
+	if n.Alive {
 		n.crash()
 	}
 	if s.Count == 0 {
-		_, err := memberstate.OpenFileOn(new(crashdisk.Disk), "wiped", fmt.Sprint(n.seat))
+		_, err := memberstate.OpenFileOn(new(crashdisk.Disk), "wiped", fmt.Sprint(n.Seat))
 		if errors.Is(err, memberstate.ErrNoStore) {
-			w.check.told(Wiped)
+			w.tells(Wiped)
 		} else {
-			w.check.violatedBy(invariant.TermsRise, n, 0, "its disk was wiped, and its store does not say that it is missing: %v", err)
+			w.check.ViolatedBy(invariant.TermsRise, &n.Node, 0, "its disk was wiped, and its store does not say that it is missing: %v", err)
 		}
 		return true
 	}
-	w.check.excuseSafety()
+	w.check.ExcuseAll()
 	for place := range n.members {
 		n.disk.replace(place, memberstate.HardState{})
-		n.members[place].said = memberstate.HardState{}
+		n.members[place].Replaced(memberstate.HardState{})
 	}
 	n.comesBack(s.Lasts)
 	return true
@@ -52,13 +52,13 @@ func rollBack(w *world, s *Strike) bool {
 	if slices.Equal(n.disk.durable, n.disk.before) {
 		return false
 	}
-	if n.alive {
+	if n.Alive {
 		n.crash()
 	}
-	w.check.excuseSafety()
+	w.check.ExcuseAll()
 	for place, hard := range n.disk.before {
 		n.disk.replace(place, hard)
-		n.members[place].said = hard // nobody holds against it what it said since
+		n.members[place].Replaced(hard)
 	}
 	n.comesBack(s.Lasts)
 	return true
@@ -71,8 +71,8 @@ func addTwin(w *world, s *Strike) bool {
 	if w.twin != nil || s.Node >= w.options.Members {
 		return false
 	}
-	w.check.excuseSafety()
-	w.twin = w.addNode(w.nodes[s.Node].seat)
+	w.check.ExcuseAll()
+	w.twin = w.addNode(w.nodes[s.Node].Seat)
 	w.twin.start()
 	return true
 }
@@ -85,13 +85,13 @@ func drawOthers(w *world, _ *Strike) bool { return w.options.Members > 2 }
 func listOthers(w *world, s *Strike) bool {
 	n := w.struckBy(s)
 	listed := w.voters >> ((w.options.Members - 1) / 2)
-	if listed == w.voters || !listed.Has(n.seat) {
+	if listed == w.voters || !listed.Has(n.Seat) {
 		return false
 	}
 	for _, m := range w.membersOf(s) {
 		e := &m.electorate
 		e.Members, e.Rules.Voters, e.Rules.All = w.first(listed.Len()), listed, listed
 	}
-	w.check.excuse(invariant.Converges)
+	w.check.Excuse(invariant.Converges)
 	return true
 }

@@ -29,7 +29,7 @@ type lapse struct {
 
 // recover has an engine do as it should from now on.
 func (e *engine) recover() {
-	e.slow, e.unwilling, e.lapse.ledger, e.lapse.belated = 0, false, ledgerSound, false
+	e.Slow, e.unwilling, e.lapse.ledger, e.lapse.belated = 0, false, ledgerSound, false
 }
 
 // ledgerLapse is how LedgerEnd breaks its contract.
@@ -65,7 +65,7 @@ func (m *member) tellLedger(end memberstate.Position) {
 	e, g := &m.engine, &m.group
 	asked := e.lapse.told
 	e.lapse.told = e.asked
-	if e.lapse.ledger == ledgerSound || m.shown.Stopped {
+	if e.lapse.ledger == ledgerSound || m.Shown.Stopped {
 		m.host.LedgerEnd(g, end, e.announced, nil)
 		return
 	}
@@ -80,7 +80,7 @@ func (m *member) tellLedger(end memberstate.Position) {
 	}
 	e.lapse.broke = true
 	m.host.LedgerEnd(g, end, e.announced, err)
-	if m.alive {
+	if m.Alive {
 		m.endsFor(err)
 	}
 }
@@ -90,31 +90,31 @@ func (m *member) tellLedger(end memberstate.Position) {
 func (m *member) endsFor(cause error) {
 	w, e := m.world, &m.engine
 	c, l := &w.check, &e.lapse
-	c.counts[invariant.LegalStep]++
+	c.Counts[invariant.LegalStep]++
 	broken, contradicts := errors.AsType[*protocol.LedgerError](l.why)
 	switch {
-	case !m.shown.Stopped:
-		c.violated(invariant.LegalStep, m, "it goes on with a ledger that cannot be relied on")
+	case !m.Shown.Stopped:
+		c.Violated(invariant.LegalStep, &m.Member, "it goes on with a ledger that cannot be relied on")
 	case cause != nil && !errors.Is(l.why, cause),
 		cause == nil && (!contradicts || broken.Group != m.group.Name() || !strings.Contains(broken.Error(), broken.Problem)):
-		c.violated(invariant.LegalStep, m, "it has ended because of its ledger, and says: %v", l.why)
-	case e.leading != 0 || m.lease.term != 0:
-		c.violated(invariant.OneOffice, m, "it has ended because of its ledger, and its engine serves term %d", e.leading)
+		c.Violated(invariant.LegalStep, &m.Member, "it has ended because of its ledger, and says: %v", l.why)
+	case e.Leading != 0 || m.Lease.Term != 0:
+		c.Violated(invariant.OneOffice, &m.Member, "it has ended because of its ledger, and its engine serves term %d", e.Leading)
 	}
 	for place := range m.members {
 		if o := &m.members[place]; o.failed() && o.engine.lapse.why == nil {
-			c.violated(invariant.LegalStep, o, "it has ended because of another group's ledger")
+			c.Violated(invariant.LegalStep, &o.Member, "it has ended because of another group's ledger")
 		}
 	}
 	w.swarm.struck[LedgerBreaks]++
 	w.tracer.happened(m.node, trace.Struck, fmt.Sprintf("a group ends: %v", l.why))
 	if m.failures() == 1 { // somebody comes, because of the first one
-		w.follow(l.away, Strike{Fault: Crash, Node: m.index, Lasts: l.away})
+		w.follow(l.away, Strike{Fault: Crash, Node: m.Index, Lasts: l.away})
 	}
 }
 
 // failed says whether the group has ended by itself, though its process goes on.
-func (m *member) failed() bool { return m.shown.Stopped && m.away == 0 }
+func (m *member) failed() bool { return m.Shown.Stopped && m.away == 0 }
 
 // failures counts the node's groups that have.
 func (n *node) failures() (failed int) {
@@ -145,7 +145,7 @@ func (m *member) pausesLate(number uint32) bool {
 		l.late = 0
 		m.world.swarm.struck[LateAnswer]++
 		m.host.PauseEnded(&m.group, late, nil)
-		m.world.about(int64(m.rules().Timing.Heartbeat), writesPause, m, m.incarnation<<pauseBits|number&(1<<pauseBits-1))
+		m.world.about(int64(m.rules().Timing.Heartbeat), writesPause, m, m.Incarnation<<pauseBits|number&(1<<pauseBits-1))
 		return true
 	case l.belated:
 		l.belated, l.late = false, number
@@ -157,7 +157,7 @@ func (m *member) pausesLate(number uint32) bool {
 // answersNow has an engine that is late with its answer to Pause give it. A group that was
 // told to stop is not over before that.
 func (m *member) answersNow() {
-	if late := m.engine.lapse.late; late != 0 && m.alive {
+	if late := m.engine.lapse.late; late != 0 && m.Alive {
 		m.engine.lapse.late = 0
 		m.does(func() { m.pauseEnds(late) })
 	}
@@ -182,20 +182,20 @@ func strayAppend(w *world, s *Strike) (struck bool) {
 
 func (m *member) hearsStray(how int64) bool {
 	w := m.world
-	term, leader := m.group.Term+1, m.seat%memberstate.Seat(w.options.Members)+1 // another voter
+	term, leader := m.group.Term+1, m.Seat%memberstate.Seat(w.options.Members)+1 // another voter
 	switch how {
 	case 0:
 		term += memberstate.MaxTermStep
 	case 1: // another leads this term
-		if term = m.shown.Term; m.shown.Leader == memberstate.Nobody || m.shown.Leader == leader {
+		if term = m.Shown.Term; m.Shown.Leader == memberstate.Nobody || m.Shown.Leader == leader {
 			return false
 		}
 	case 2:
 		leader = memberstate.Stranger
 	default:
-		leader = m.seat
+		leader = m.Seat
 	}
-	if term < m.group.Term || leader == m.seat && how < 2 {
+	if term < m.group.Term || leader == m.Seat && how < 2 {
 		return false // there is no such term, or no other voter
 	}
 	id := "stranger"
@@ -203,13 +203,13 @@ func (m *member) hearsStray(how int64) bool {
 		id = m.electorate.Members.ID(leader)
 	}
 	return m.inVain("an append by one that does not lead", func() {
-		news, err := m.group.Hears(&m.shown, term, id, false)
+		news, err := m.group.Hears(&m.Shown, term, id, false)
 		if news {
 			m.host.Give(&m.group, &protocol.Input{Kind: protocol.Heard, Term: term, Seat: leader}, nil)
-			_, err = m.group.Hears(&m.shown, term, id, true)
+			_, err = m.group.Hears(&m.Shown, term, id, true)
 		}
 		if err == nil {
-			w.check.violated(invariant.FollowsWinner, m, "its engine may accept an append of term %d by %s, which does not lead that", term, id)
+			w.check.Violated(invariant.FollowsWinner, &m.Member, "its engine may accept an append of term %d by %s, which does not lead that", term, id)
 		}
 	})
 }

@@ -23,7 +23,7 @@ func drawSlowEngine(w *world, s *Strike) bool {
 // returns.
 func slowEngine(w *world, s *Strike) bool {
 	for _, m := range w.membersOf(s) {
-		m.engine.slow = s.Count
+		m.engine.Slow = s.Count
 		w.about(int64(s.Lasts), engineRecovers, m, 0)
 	}
 	w.tracer.lasts(s)
@@ -47,14 +47,14 @@ func returnFromLead(w *world, s *Strike) (struck bool) {
 }
 
 func (m *member) returnsEarly() bool {
-	if !m.alive || m.engine.leading == 0 {
+	if !m.Alive || m.engine.Leading == 0 {
 		return false
 	}
-	m.engine.leading = 0
+	m.engine.Leading = 0
 	m.does(func() {
 		// Meanwhile its context may have ended, and then it returns a second time.
-		if term := m.engine.running; term != 0 && !m.engine.ending {
-			m.engine.running = 0
+		if term := m.engine.Running; term != 0 && !m.engine.ending {
+			m.engine.Running = 0
 			m.host.LeadReturned(&m.group, term, true, nil)
 		}
 	})
@@ -63,24 +63,24 @@ func (m *member) returnsEarly() bool {
 
 // takes chooses how long a slow engine takes for something.
 func (m *member) takes(kind choiceKind) int64 {
-	if m.engine.slow == 0 {
+	if m.engine.Slow == 0 {
 		return 0
 	}
-	most := m.engine.slow
-	return int64(m.world.choices.span(kind, m.index, 0, time.Duration(most), time.Duration(most)))
+	most := m.engine.Slow
+	return int64(m.world.choices.span(kind, m.Index, 0, time.Duration(most), time.Duration(most)))
 }
 
 // AskLedger asks the engine.
 func (m *member) AskLedger(term memberstate.Term) {
 	if m.asks++; m.asks > mostLedgers {
-		m.world.check.violated(invariant.NeverStuck, m, "it asks for its ledger for term %d again and again", term)
+		m.world.check.Violated(invariant.NeverStuck, &m.Member, "it asks for its ledger for term %d again and again", term)
 		return
 	}
-	if m.engine.asked = term; m.engine.slow == 0 {
+	if m.engine.asked = term; m.engine.Slow == 0 {
 		m.tellLedger(m.engine.ledgerEnd(term))
 		return
 	}
-	m.world.about(m.takes(chooseLedger), ledgerRead, m, m.incarnation)
+	m.world.about(m.takes(chooseLedger), ledgerRead, m, m.Incarnation)
 }
 
 // readLedger is when a slow engine looks where its ledger ends. What it says of that comes
@@ -88,7 +88,7 @@ func (m *member) AskLedger(term memberstate.Term) {
 func (m *member) readLedger(incarnation uint32) {
 	m.unlessGone(incarnation, func() {
 		m.engine.end = m.engine.ledgerEnd(m.engine.asked)
-		m.world.about(m.takes(chooseAnswer), ledgerAnswered, m, m.incarnation)
+		m.world.about(m.takes(chooseAnswer), ledgerAnswered, m, m.Incarnation)
 	})
 }
 
@@ -96,7 +96,7 @@ func (m *member) answerLedger(incarnation uint32) {
 	switch {
 	case m.engine.lapse.ledger != ledgerSound:
 		m.unlessGone(incarnation, func() { m.tellLedger(m.engine.end) })
-	case m.incarnation == incarnation:
+	case m.Incarnation == incarnation:
 		r := m.about(protocol.TellLedgerEnd)
 		r.Ledger, r.Term = m.engine.end, m.engine.announced
 		m.engine.lapse.told = m.engine.asked
@@ -107,7 +107,7 @@ func (m *member) answerLedger(incarnation uint32) {
 // unlessGone has the engine of a process do something in a turn: now, or when the process
 // goes on.
 func (m *member) unlessGone(incarnation uint32, do func()) {
-	if m.alive && m.incarnation == incarnation {
+	if m.Alive && m.Incarnation == incarnation {
 		m.does(do)
 	}
 }
@@ -115,15 +115,15 @@ func (m *member) unlessGone(incarnation uint32, do func()) {
 // Pause has the engine accept no more writes, for a handover.
 func (m *member) Pause(_ memberstate.Term, number uint32) {
 	m.engine.pausing, m.engine.wanted = number, true
-	m.handing.pausing, m.handing.paused = true, m.world.now
+	m.world.check.Pauses(&m.Member)
 	switch {
 	case m.pausesLate(number):
 		return
-	case m.engine.slow == 0:
+	case m.engine.Slow == 0:
 		m.pauseEnds(number)
 		return
 	}
-	m.world.about(m.takes(choosePause), writesPause, m, m.incarnation<<pauseBits|number&(1<<pauseBits-1))
+	m.world.about(m.takes(choosePause), writesPause, m, m.Incarnation<<pauseBits|number&(1<<pauseBits-1))
 }
 
 // pauseBits are enough for the pauses of one incarnation.
@@ -131,8 +131,8 @@ const pauseBits = 16
 
 // slowPauseEnds is when a slow engine has paused its writes.
 func (m *member) slowPauseEnds(arg uint32) {
-	if number := arg & (1<<pauseBits - 1); m.incarnation&(1<<pauseBits-1) == arg>>pauseBits {
-		m.unlessGone(m.incarnation, func() { m.pauseEnds(number) })
+	if number := arg & (1<<pauseBits - 1); m.Incarnation&(1<<pauseBits-1) == arg>>pauseBits {
+		m.unlessGone(m.Incarnation, func() { m.pauseEnds(number) })
 	}
 }
 
@@ -147,7 +147,7 @@ func (m *member) pauseEnds(number uint32) {
 		e.unwilling, err = false, errUnwilling
 		m.world.swarm.struck[PauseFails]++
 	default:
-		e.stopped = true
+		e.Stopped = true
 	}
 	m.host.PauseEnded(&m.group, number, err)
 }
@@ -159,5 +159,6 @@ var (
 
 // Resume has writes go on.
 func (m *member) Resume() {
-	m.engine.stopped, m.engine.wanted, m.handing.pausing = false, false, false
+	m.engine.Stopped, m.engine.wanted = false, false
+	m.world.check.Resumes(&m.Member)
 }

@@ -40,9 +40,9 @@ func drawForged(w *world, s *Strike) bool {
 		if w.observer == nil {
 			return false
 		}
-		s.Node = w.observer.index
+		s.Node = w.observer.Index
 	case leader != nil && leader.group.Handover().Phase == protocol.Probing && r.IntN(2) == 0:
-		s.Node, s.Count = leader.index, int64(rpc.TakeLeadershipResponse-1)*forgeries+s.Count%2
+		s.Node, s.Count = leader.Index, int64(rpc.TakeLeadershipResponse-1)*forgeries+s.Count%2
 	}
 	return true
 }
@@ -68,7 +68,7 @@ func (m *member) hearsForged(how forgery, kind rpc.Kind) bool {
 	msg := m.dangerous(kind)
 	return m.forge(how, msg) && m.inVain(kind.String()+" "+forgeryNames[how], func() {
 		m.hears(-1)
-		m.arriving, m.untaken = &parcel{message: *msg, from: uint8(m.index), group: uint8(m.place), passage: -1}, true
+		m.arriving, m.untaken = &parcel{message: *msg, from: uint8(m.Index), group: uint8(m.Place), passage: -1}, true
 		m.host.Deliver(&m.group, msg)
 		m.untaken = false
 		m.hearing = m.hearing[:0] // if no step has taken it
@@ -77,14 +77,15 @@ func (m *member) hearsForged(how forgery, kind rpc.Kind) bool {
 
 // dangerous is the message of a kind that would matter most to the member if the right one said it.
 func (m *member) dangerous(kind rpc.Kind) *rpc.Message {
-	g, newest := &m.group, &m.asking.vote
+	g := &m.group
+	mark, term := m.Ballot()
 	msg := &rpc.Message{Group: g.Name(), To: m.name(), Voters: m.electorate.Members.Digest(), Body: rpc.Body{Kind: kind, Term: g.Term, Asked: g.Term}}
 	b := &msg.Body
 	switch kind {
 	case rpc.VoteRequest:
 		b.Term, b.Mark, b.Ledger = g.Term+1, rpc.Won, memberstate.Position{Term: g.Term, Index: 1 << 40}
 	case rpc.VoteResponse:
-		b.Result, b.Round, b.Mark, b.Asked = rpc.Accept, g.Ballot(), newest.mark, newest.term
+		b.Result, b.Round, b.Mark, b.Asked = rpc.Accept, g.Ballot(), mark, term
 	case rpc.Heartbeat:
 		b.Term, b.Round = g.Term+1, 1
 	case rpc.HeartbeatResponse:
@@ -125,7 +126,7 @@ func (m *member) forge(how forgery, msg *rpc.Message) bool {
 			return false
 		}
 	}
-	for other := range w.voters.Without(m.seat).Without(m.group.Leader).Seats() {
+	for other := range w.voters.Without(m.Seat).Without(m.group.Leader).Seats() {
 		msg.From = names[other-1]
 		return true
 	}
@@ -135,7 +136,7 @@ func (m *member) forge(how forgery, msg *rpc.Message) bool {
 // inVain has a process be told something that must change nothing of one of its groups. It
 // says whether the group was in a state to hear it at once.
 func (m *member) inVain(what string, tell func()) bool {
-	if !m.alive || m.paused || m.shown.Stopped || m.group.Waits() {
+	if !m.Alive || m.Paused || m.Shown.Stopped || m.group.Waits() {
 		return false
 	}
 	before := m.group.Machine
@@ -144,9 +145,9 @@ func (m *member) inVain(what string, tell func()) bool {
 	tell()
 	m.unheeded = false
 	c := &m.world.check
-	c.counts[invariant.LegalStep]++
+	c.Counts[invariant.LegalStep]++
 	if m.group.Machine != before {
-		c.violated(invariant.LegalStep, m, "%s changed it, from %+v to %+v", what, before, m.group.Machine)
+		c.Violated(invariant.LegalStep, &m.Member, "%s changed it, from %+v to %+v", what, before, m.group.Machine)
 	}
 	m.endTurn()
 	return true

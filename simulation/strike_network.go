@@ -93,11 +93,11 @@ func drawCut(w *world, s *Strike) bool {
 		}
 	case LeaderMute: // nobody hears the leader, and it hears everybody
 		if leader := w.leader(s.Group); leader != nil {
-			s.Links = w.linksBetween(func(from, _ int) bool { return from == leader.index })
+			s.Links = w.linksBetween(func(from, _ int) bool { return from == leader.Index })
 		}
 	case LeaderMinority:
 		if leader := w.leader(s.Group); leader != nil {
-			with := w.swarm.minority(len(w.nodes), leader.index)
+			with := w.swarm.minority(len(w.nodes), leader.Index)
 			s.Links = w.linksBetween(func(from, to int) bool { return with[from] != with[to] })
 		}
 	case Isolation:
@@ -169,7 +169,7 @@ func cut(w *world, s *Strike) bool {
 func drawLeader(w *world, s *Strike) bool {
 	leader := w.leader(s.Group)
 	if leader != nil {
-		s.Node = leader.index
+		s.Node = leader.Index
 	}
 	return leader != nil
 }
@@ -194,12 +194,12 @@ func crashAndTell(w *world, s *Strike) bool {
 
 func drawFalseHint(w *world, s *Strike) bool {
 	leader := w.nodes[s.Node].members[s.Group].group.Leader
-	if s.Lasts = 0; leader == memberstate.Nobody || leader == w.nodes[s.Node].seat {
+	if s.Lasts = 0; leader == memberstate.Nobody || leader == w.nodes[s.Node].Seat {
 		return false
 	}
 	s.Other = int(leader) - 1
 	s.Count = w.swarm.random.Int64N(4)
-	return w.nodes[s.Other].alive
+	return w.nodes[s.Other].Alive
 }
 
 // hint tells a node that its connection to another one is lost; with s.Count 1 or 3 it
@@ -214,7 +214,7 @@ func hint(w *world, s *Strike) bool {
 	}
 	told, lost := false, w.nodes[s.Other].name()
 	for i := range w.nodes {
-		if n := &w.nodes[i]; n.alive && i != s.Other && (i == s.Node || s.Count&1 != 0) {
+		if n := &w.nodes[i]; n.Alive && i != s.Other && (i == s.Node || s.Count&1 != 0) {
 			n.ask(protocol.Request{Subject: protocol.Subject{Kind: protocol.TellPeerLost, Node: lost}})
 			told = true
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/simulation/internal/check"
 )
 
 func drawTransfer(w *world, s *Strike) bool {
@@ -21,7 +22,7 @@ func drawTransfer(w *world, s *Strike) bool {
 // a node that is to be stopped.
 func command(w *world, s *Strike) bool {
 	n, members := w.struckBy(s), w.membersOf(s)
-	if !n.alive {
+	if !n.Alive {
 		return false
 	}
 	requests := make([]protocol.Request, len(members))
@@ -37,15 +38,15 @@ func command(w *world, s *Strike) bool {
 
 // ordered is an order for a member, to resign or to hand over.
 func (m *member) ordered(s *Strike) *protocol.Order {
-	m.outcome = new(outcome)
-	order := &protocol.Order{Settled: m.outcome.settle, Resign: s.Fault == ResignOrder}
+	m.outcome = new(check.Outcome)
+	order := &protocol.Order{Settled: m.outcome.Settle, Resign: s.Fault == ResignOrder}
 	if !order.Resign {
 		if s.Other >= 0 {
 			order.To = m.world.nodes[s.Other].name()
 		}
 		m.order = order
 	}
-	m.handing.given(m.outcome, m.world.now)
+	m.world.check.Ordered(&m.Member, m.outcome)
 	return order
 }
 
@@ -63,7 +64,7 @@ func giveUp(w *world, s *Strike) bool {
 		return command(w, &Strike{Fault: TransferOrder, Node: s.Node, Other: s.Other, Group: s.Group})
 	}
 	for _, m := range w.membersOf(s) {
-		if m.alive && m.order != nil {
+		if m.Alive && m.order != nil {
 			r := m.about(protocol.AskWithdraw)
 			r.Order, r.Err = m.order, errWithdrawn
 			m.ask(r)
@@ -137,7 +138,7 @@ func observe(w *world, _ *Strike) bool {
 			if e.Rules.Voters != w.voters {
 				continue // it would count other voters under the digest of these
 			}
-			e.Members, e.Rules.All = w.list(w.observer.seat), e.Rules.All.With(w.observer.seat)
+			e.Members, e.Rules.All = w.list(w.observer.Seat), e.Rules.All.With(w.observer.Seat)
 		}
 	}
 	w.observer.start()
@@ -175,10 +176,10 @@ func switchLeases(w *world, s *Strike) bool {
 	if t.Validate(true) != nil {
 		return false // the intervals leave no room for leases
 	}
-	if len(w.groups) > 1 && s.Group != EveryGroup && n.alive {
+	if len(w.groups) > 1 && s.Group != EveryGroup && n.Alive {
 		n.members[s.Group].leave(s.Lasts)
 	} else {
-		if n.alive {
+		if n.Alive {
 			n.crash()
 		}
 		for _, m := range w.membersOf(s) {

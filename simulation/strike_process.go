@@ -15,7 +15,7 @@ import (
 // all is healed, if then.
 func crash(w *world, s *Strike) bool {
 	n := w.struckBy(s)
-	if !n.alive {
+	if !n.Alive {
 		return false
 	}
 	n.crash()
@@ -30,11 +30,11 @@ func drawMinority(w *world, s *Strike) bool {
 	s.Lasts = 0
 	gone := 1
 	for i := range w.nodes {
-		if n := &w.nodes[i]; n.gone && !n.alive {
+		if n := &w.nodes[i]; n.gone && !n.Alive {
 			gone++
 		}
 	}
-	return gone <= w.options.Members-w.options.majority()
+	return gone <= w.options.Members-w.check.Majority()
 }
 
 // doom has a process die at a point of a step, when it next comes there.
@@ -55,7 +55,7 @@ func drawKill(w *world, s *Strike) bool {
 // cutPower ends a process, and takes from the disk whatever was not synced.
 func cutPower(w *world, s *Strike) bool {
 	n := w.struckBy(s)
-	if !n.alive {
+	if !n.Alive {
 		return false
 	}
 	n.ends((*disk).powerCut)
@@ -68,7 +68,7 @@ func crashAll(w *world, s *Strike) bool {
 	struck := false
 	for i := range w.nodes {
 		n := &w.nodes[(s.Node+i)%len(w.nodes)]
-		if n.alive {
+		if n.Alive {
 			n.crash()
 			n.comesBack(s.Lasts * time.Duration(i) / time.Duration(len(w.nodes)))
 			struck = true
@@ -89,12 +89,12 @@ func rollingRestart(w *world, s *Strike) bool {
 // pause has a process stand still.
 func pause(w *world, s *Strike) bool {
 	n := w.struckBy(s)
-	if !n.alive || n.paused {
+	if !n.Alive || n.Paused {
 		return false
 	}
-	n.paused = true
+	n.Paused = true
 	w.tracer.happened(n, trace.PauseBegan, "is paused")
-	w.after(s.Lasts, pauseEnds, n, n.incarnation)
+	w.after(s.Lasts, pauseEnds, n, n.Incarnation)
 	return true
 }
 
@@ -106,7 +106,7 @@ func drawSlowNode(w *world, s *Strike) bool {
 // slowNode has a process take s.Count nanoseconds longer for everything.
 func slowNode(w *world, s *Strike) bool {
 	n := w.struckBy(s)
-	n.sluggish = time.Duration(s.Count)
+	n.Sluggish = time.Duration(s.Count)
 	w.lasting(s, sluggishEnds)
 	return true
 }
@@ -173,7 +173,7 @@ func drawRate(w *world, s *Strike) bool {
 func setRate(w *world, s *Strike) bool {
 	w.struckBy(s).clock.setRate(w.now, s.Count)
 	if most := mostDrift(w.options.Timing); s.Count > most || s.Count < -most {
-		w.check.excuse(invariant.OneLease)
+		w.check.Excuse(invariant.OneLease)
 	}
 	return true
 }

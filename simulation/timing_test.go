@@ -83,7 +83,7 @@ func drawTiming(t *rapid.T) elector.Timing {
 
 // settles runs until all follow a leader, and no longer than that.
 func (w *world) settles(within time.Duration) bool {
-	for !w.settled([]int{0, 1, 2}) && time.Duration(w.now) < within && !w.check.over {
+	for !w.settled([]int{0, 1, 2}) && time.Duration(w.now) < within && !w.check.Over {
 		w.run(time.Duration(w.now) + w.options.Timing.Heartbeat/2000)
 	}
 	return w.settled([]int{0, 1, 2})
@@ -105,5 +105,5 @@ func (w *world) keepsLeaderAndLease(heartbeats int) bool {
 			return false
 		}
 	}
-	return w.check.violation == nil
+	return w.check.Violation == nil
 }

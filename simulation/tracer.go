@@ -112,7 +112,7 @@ func (t *tracer) now() time.Duration { return time.Duration(t.world.now) }
 
 // node makes room for a node's places.
 func (t *tracer) node(n *node) {
-	for len(t.last) <= n.index {
+	for len(t.last) <= n.Index {
 		t.last, t.armedBy, t.number = append(t.last, -1), append(t.armedBy, -1), append(t.number, 0)
 		t.open = append(t.open, openBands{-1, -1, -1, -1, -1})
 	}
@@ -122,9 +122,9 @@ func (t *tracer) node(n *node) {
 func (t *tracer) moment(n *member, kind trace.MomentKind, what string, passage, cause int32) {
 	t.node(n.node)
 	t.trace.Moments = append(t.trace.Moments, trace.Moment{
-		At: t.now(), Node: n.index, Kind: kind, What: what, Passage: int(passage), Cause: int(cause),
+		At: t.now(), Node: n.Index, Kind: kind, What: what, Passage: int(passage), Cause: int(cause),
 	})
-	t.last[n.index] = int32(len(t.trace.Moments) - 1)
+	t.last[n.Index] = int32(len(t.trace.Moments) - 1)
 	t.look(n)
 }
 
@@ -137,7 +137,7 @@ func (t *tracer) happened(n *node, kind trace.MomentKind, what string) {
 
 // starts writes down that an incarnation begins, once for all groups.
 func (t *tracer) starts(m *member) {
-	if t != nil && m.place == t.group {
+	if t != nil && m.Place == t.group {
 		t.moment(m, trace.Started, "starts", -1, -1)
 	}
 }
@@ -151,7 +151,7 @@ func (t *tracer) strikes(s *Strike) {
 
 // steps writes down an input, as its step begins.
 func (t *tracer) steps(n *member, in *protocol.Input) {
-	if t == nil || n.place != t.group {
+	if t == nil || n.Place != t.group {
 		return
 	}
 	t.node(n.node)
@@ -163,7 +163,7 @@ func (t *tracer) steps(n *member, in *protocol.Input) {
 			cause, p.HeardBy = int32(p.SentBy), len(t.trace.Moments)
 		}
 	case protocol.Ring:
-		cause = t.armedBy[n.index]
+		cause = t.armedBy[n.Index]
 	default: // the others come from outside
 	}
 	t.moment(n, trace.Stepped, inputText(in), passage, cause)
@@ -172,11 +172,11 @@ func (t *tracer) steps(n *member, in *protocol.Input) {
 // stepped writes down what a step has made of a node: why the input was ignored, how a round
 // was judged, and how far a handover has got.
 func (t *tracer) stepped(n *member, x *protocol.Step) {
-	if t == nil || n.place != t.group {
+	if t == nil || n.Place != t.group {
 		return
 	}
 	t.look(n)
-	what := &t.trace.Moments[t.last[n.index]].What
+	what := &t.trace.Moments[t.last[n.Index]].What
 	if why := x.Output.Dropped; why != 0 {
 		*what += fmt.Sprintf(" (ignored: %v)", why)
 	}
@@ -186,21 +186,21 @@ func (t *tracer) stepped(n *member, x *protocol.Step) {
 	if phase := n.group.Handover().Phase; phase != protocol.NoHandover {
 		*what += fmt.Sprintf(" (its handover: %v)", phase)
 	}
-	if t.number[n.index] != n.number {
-		t.number[n.index], t.armedBy[n.index] = n.number, t.last[n.index]
+	if t.number[n.Index] != n.Alarm {
+		t.number[n.Index], t.armedBy[n.Index] = n.Alarm, t.last[n.Index]
 	}
 }
 
 // look notes what a node is, in its newest moment, and which of its bands begin and end.
 func (t *tracer) look(n *member) {
-	m := &t.trace.Moments[t.last[n.index]]
+	m := &t.trace.Moments[t.last[n.Index]]
 	m.State = n.state()
-	b := &t.open[n.index]
-	t.keep(&b.down, !n.alive && n.incarnation > 0, trace.Band{Kind: trace.DownBand, Node: n.index, What: "down"})
-	t.keep(&b.pause, n.alive && n.paused, trace.Band{Kind: trace.PauseBand, Node: n.index, What: "paused"})
-	t.keep(&b.save, n.saves(), trace.Band{Kind: trace.SaveBand, Node: n.index, What: "saves", Term: n.group.Term})
-	t.keep(&b.lease, n.lease.term != 0, trace.Band{Kind: trace.LeaseBand, Node: n.index, What: "lease", Term: n.lease.term})
-	t.keep(&b.office, n.engine.leading != 0, trace.Band{Kind: trace.OfficeBand, Node: n.index, What: "leads", Term: n.engine.leading})
+	b := &t.open[n.Index]
+	t.keep(&b.down, !n.Alive && n.Incarnation > 0, trace.Band{Kind: trace.DownBand, Node: n.Index, What: "down"})
+	t.keep(&b.pause, n.Alive && n.Paused, trace.Band{Kind: trace.PauseBand, Node: n.Index, What: "paused"})
+	t.keep(&b.save, n.saves(), trace.Band{Kind: trace.SaveBand, Node: n.Index, What: "saves", Term: n.group.Term})
+	t.keep(&b.lease, n.Lease.Term != 0, trace.Band{Kind: trace.LeaseBand, Node: n.Index, What: "lease", Term: n.Lease.Term})
+	t.keep(&b.office, n.engine.Leading != 0, trace.Band{Kind: trace.OfficeBand, Node: n.Index, What: "leads", Term: n.engine.Leading})
 	if b.lease >= 0 {
 		band := &t.trace.Bands[b.lease]
 		lasts := t.now() - band.From
@@ -230,10 +230,10 @@ func (m *member) state() trace.NodeState {
 		}
 	}
 	return trace.NodeState{
-		Up: m.alive, Paused: m.paused, Saving: m.saves(), Incarnation: m.incarnation,
+		Up: m.Alive, Paused: m.Paused, Saving: m.saves(), Incarnation: m.Incarnation,
 		Role: g.Role, Term: g.Term, Vote: int(g.Vote) - 1, Leader: int(g.Leader) - 1,
 		Durable: m.durable().Term, DurableVote: int(m.durable().Vote) - 1,
-		Ledger: m.engine.ledger.End(), Asking: asking, Accepts: accepts, Serving: m.engine.leading,
+		Ledger: m.engine.Ledger.End(), Asking: asking, Accepts: accepts, Serving: m.engine.Leading,
 	}
 }
 
@@ -245,8 +245,8 @@ func (t *tracer) saves(n *node) {
 }
 
 func (t *tracer) saved(n *node) {
-	if t != nil && t.open[n.index].save >= 0 { // else it is others' save
-		t.moment(t.traced(n), trace.SaveDone, "has saved", -1, t.last[n.index])
+	if t != nil && t.open[n.Index].save >= 0 { // else it is others' save
+		t.moment(t.traced(n), trace.SaveDone, "has saved", -1, t.last[n.Index])
 	}
 }
 

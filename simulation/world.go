@@ -10,6 +10,8 @@ import (
 	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/simulation/internal/agenda"
+	"github.com/hustings/hustings/simulation/internal/check"
+	"github.com/hustings/hustings/simulation/invariant"
 )
 
 // world is one run. It is single-threaded.
@@ -23,7 +25,8 @@ type world struct {
 	alarms  alarms
 	network network
 	swarm   swarm
-	check   checker
+	check   check.Checker
+	told    FaultSet      // the faults that break an assumption and were detected
 	calm    bool          // no fault strikes any more
 	tick    time.Duration // how often engines write
 	// longestWrite is the most that an append takes at a follower.
@@ -54,10 +57,10 @@ type world struct {
 
 // maxNodes bounds the processes in a world: the voters and observers, and a twin.
 const (
-	maxMembers   = 9
+	maxMembers   = check.MaxVoters
 	maxObservers = 2 // from the start; one more may come
 	maxSeats     = 10
-	maxNodes     = maxSeats + 1
+	maxNodes     = check.MaxNodes // a node at each seat, and a twin
 )
 
 func newWorld(o Options) *world {
@@ -66,12 +69,18 @@ func newWorld(o Options) *world {
 	w.nodes = make([]node, 0, w.seats+2)
 	w.network.world = w
 	w.alarms.look()
-	w.check.init(w)
+	w.check = check.New(o.measure(), w.groups, &w.now, o.Unchecked, w.violated)
 	for i := range w.seats {
 		w.addNode(memberstate.Seat(i + 1))
 	}
 	return w
 }
+
+// violated has the trace end with the violation.
+func (w *world) violated(v *invariant.Violation) { w.tracer.violated(v) }
+
+// tells notes that a fault was detected, and refused.
+func (w *world) tells(f Fault) { w.told |= 1 << f }
 
 // addNode makes a node that has not started.
 func (w *world) addNode(seat memberstate.Seat) *node {
@@ -139,7 +148,7 @@ func (w *world) branch(b Branch) {
 // run plays until a time, or until an invariant is violated.
 func (w *world) run(until time.Duration) {
 	end := int64(until)
-	for !w.check.over {
+	for !w.check.Over {
 		if e, ok := w.events.Next(min(w.alarms.at, end)); ok {
 			w.now = e.At
 			w.happen(e.What)
@@ -178,7 +187,7 @@ func (w *world) happen(e event) {
 	case groupRejoins:
 		n.members[e.group()].unlessGone(arg, n.members[e.group()].rejoin)
 	case engineRecovers:
-		n.members[e.group()].engine.slow = 0
+		n.members[e.group()].engine.Slow = 0
 	case faultStrikes:
 		w.swarm.strike(w)
 	case strikePlanned:
@@ -188,7 +197,7 @@ func (w *world) happen(e event) {
 			known[s.Fault].inflict(w, s)
 		}
 	case nodeRestarts:
-		if !n.alive && n.incarnation == arg {
+		if !n.Alive && n.Incarnation == arg {
 			n.start()
 		}
 	case pauseEnds:
@@ -196,7 +205,7 @@ func (w *world) happen(e event) {
 	case diesInSave:
 		n.diesInSave(arg)
 	case sluggishEnds:
-		n.sluggish = 0
+		n.Sluggish = 0
 	case diskRecovers:
 		n.disk.slow = false
 	case troubleEnds:
@@ -208,7 +217,7 @@ func (w *world) happen(e event) {
 
 // about schedules an event that is about a group.
 func (w *world) about(wait int64, kind eventKind, m *member, arg uint32) {
-	w.events.Push(w.now+wait, newEvent(kind, uint8(m.index), arg)|event(m.place)<<groupShift)
+	w.events.Push(w.now+wait, newEvent(kind, uint8(m.Index), arg)|event(m.Place)<<groupShift)
 }
 
 // place is that of a group.
@@ -267,15 +276,15 @@ var groupNames = func() (all [maxGroups]string) {
 
 // after schedules an event.
 func (w *world) after(wait time.Duration, kind eventKind, n *node, arg uint32) {
-	w.events.Push(w.now+int64(wait), newEvent(kind, uint8(n.index), arg))
+	w.events.Push(w.now+int64(wait), newEvent(kind, uint8(n.Index), arg))
 }
 
 // at is the process that a message to a seat reaches.
 func (w *world) at(seat memberstate.Seat, number uint64) *node {
 	switch {
-	case w.twin != nil && w.twin.seat == seat && number%2 == 1:
+	case w.twin != nil && w.twin.Seat == seat && number%2 == 1:
 		return w.twin
-	case w.observer != nil && w.observer.seat == seat:
+	case w.observer != nil && w.observer.Seat == seat:
 		return w.observer
 	default:
 		return &w.nodes[seat-1]

@@ -1,8 +1,4 @@
-// Package check judges elections. It knows nothing of the world in which they run.
-//
-// A single step of a member: what it may change, and what it must report. The simulator, the
-// explorer and the fuzzer of machines share this check. The explorer's unreduced search and its
-// random walks do not: they are there to find out whether the others look at the right things.
+// A step: what it may change, and what it must report.
 
 package check
 
@@ -140,4 +136,28 @@ func holds(r *protocol.Rules, s *memberstate.State) (b Breaches) {
 	is(namesLeader, s.Role == memberstate.Candidate && s.Leader != memberstate.Nobody)
 	is(observerVoted, observes != (s.Role == memberstate.Observer) || observes && s.Vote != memberstate.Nobody)
 	return b
+}
+
+// step judges a step by itself, by the clock, and by what the engine does.
+func (c *Checker) step(n *Member, before *memberstate.State, x *protocol.Step) {
+	c.Counts[invariant.LegalStep]++
+	m := &n.Group.Machine
+	if before.Role == memberstate.Leader && (m.Role != memberstate.Leader || m.Term != before.Term) {
+		c.loses(n, before.Term)
+	}
+	c.Counts[invariant.NeverStuck]++
+	if wrong := Step(n.Rules, before, m, x); wrong != 0 {
+		for broken, what := range wrong.All() {
+			c.Violated(broken, n, "%s, from %+v to %+v", what, *before, m.State)
+		}
+	}
+	if x.Input.Kind == protocol.Ring && x.Input.Number == n.Alarm && x.Output.Dropped == protocol.DropStaleAlarm {
+		c.Violated(invariant.NeverStuck, n, "it takes its alarm for one that it has replaced")
+	}
+	if n.Early && *m != n.Stale {
+		c.Violated(invariant.LegalStep, n, "it obeys an alarm that it has replaced")
+	}
+	if x.Output.To != 0 && x.Output.Send.Kind == rpc.VoteRequest && before.Role != memberstate.Leader && n.Engine.Running != 0 {
+		c.Violated(invariant.OneOffice, n, "it asks for votes, and its engine has not returned from serving term %d", n.Engine.Running)
+	}
 }

@@ -1,7 +1,7 @@
 // Ledgers: what a quorum has is committed, every later leader has it, too, and no node
 // that has acknowledged it loses it.
 
-package simulation
+package check
 
 import (
 	"cmp"
@@ -27,7 +27,7 @@ const mostCommitments = 128
 type tally struct {
 	term      memberstate.Term
 	committed uint64
-	has       [maxMembers]uint64 // by index, the last entry
+	has       [MaxVoters]uint64 // by index, the last entry
 }
 
 // tallies are those of the newest terms. Appends of older ones are late, and few.
@@ -36,27 +36,27 @@ type tallies [8]tally
 // has counts an append that is in a ledger. An entry that a majority has accepted from the
 // leader that wrote it is committed, and all before it: an older one may still be overwritten
 // (Raft, figure 8).
-func (c *checker) has(n *member, term memberstate.Term) {
-	now, h := &n.engine.ledger, c.of(n)
+func (c *Checker) has(n *Member, term memberstate.Term) {
+	now, h := &n.Engine.Ledger, c.of(n)
 	t := &h.tallies[term%memberstate.Term(len(h.tallies))]
-	if now.Term != term || term < t.term || !c.world.votes(n.index) {
+	if now.Term != term || term < t.term || !c.votes(n.Node.Index) {
 		return
 	}
 	if term > t.term {
 		*t = tally{term: term}
 	}
-	if t.has[n.index] = max(t.has[n.index], now.Last); now.Last <= t.committed {
+	if t.has[n.Node.Index] = max(t.has[n.Node.Index], now.Last); now.Last <= t.committed {
 		return
 	}
-	if all := c.world.options.reaches(t.has[:]); all > t.committed {
+	if all := c.reaches(t.has[:]); all > t.committed {
 		t.committed = all
 		c.committed(n, all)
 	}
 }
 
 // committed notes that all entries of a ledger up to an index are.
-func (c *checker) committed(n *member, index uint64) {
-	now, h := n.engine.ledger, c.of(n)
+func (c *Checker) committed(n *Member, index uint64) {
+	now, h := n.Engine.Ledger, c.of(n)
 	now.Last = index
 	term := now.Term
 	at, known := slices.BinarySearchFunc(h.commitments, term, func(k commitment, t memberstate.Term) int { return cmp.Compare(k.term, t) })
@@ -76,17 +76,18 @@ func (c *checker) committed(n *member, index uint64) {
 	}
 }
 
-// commits looks at what an engine that leads takes for committed, by what it was told: a
+// Commits looks at what an engine that leads takes for committed, by what it was told: a
 // majority has it.
-func (c *checker) commits(n *member, index uint64) {
-	term, now := n.engine.leading, &n.engine.ledger
+func (c *Checker) Commits(n *Member, acknowledged []uint64) {
+	index := c.reaches(acknowledged)
+	term, now := n.Engine.Leading, &n.Engine.Ledger
 	if now.Term != term || index == 0 || now.Before != nil && index <= now.Before.Last {
 		return
 	}
-	c.counts[invariant.CommittedStays]++
+	c.Counts[invariant.CommittedStays]++
 	h := c.of(n)
 	if t := &h.tallies[term%memberstate.Term(len(h.tallies))]; t.term == term && index > t.committed {
-		c.violated(invariant.CommittedStays, n, "in term %d it takes entries up to %d for committed, and a majority has them up to %d", term, index, t.committed)
+		c.Violated(invariant.CommittedStays, n, "in term %d it takes entries up to %d for committed, and a majority has them up to %d", term, index, t.committed)
 	}
 }
 
@@ -102,27 +103,27 @@ func (h *history) committedBefore(term memberstate.Term) *ledger.Ledger {
 }
 
 // complete looks at the ledger of one that begins to lead.
-func (c *checker) complete(n *member, term memberstate.Term) {
-	c.counts[invariant.LeaderComplete]++
-	if before := c.of(n).committedBefore(term); !n.engine.ledger.Holds(before) {
-		c.misses(invariant.LeaderComplete, n, before, "it leads term %d with a ledger that ends at %v", term, n.engine.ledger.End())
+func (c *Checker) complete(n *Member, term memberstate.Term) {
+	c.Counts[invariant.LeaderComplete]++
+	if before := c.of(n).committedBefore(term); !n.Engine.Ledger.Holds(before) {
+		c.misses(invariant.LeaderComplete, n, before, "it leads term %d with a ledger that ends at %v", term, n.Engine.Ledger.End())
 	}
 }
 
-// accepts looks at a node whose ledger was changed by an append of a term. What it had of
+// Accepts looks at a node whose ledger was changed by an append of a term. What it had of
 // the entries that are committed must still be there, if it follows the leader that committed
 // them or a later one: it may have been counted for them. A node that does not know of that
 // leader yet may hold the same entries by chance, and an older leader may take them away.
-func (c *checker) accepts(n *member, before *ledger.Ledger, term memberstate.Term) {
-	c.counts[invariant.CommittedStays]++
+func (c *Checker) Accepts(n *Member, before *ledger.Ledger, term memberstate.Term) {
+	c.Counts[invariant.CommittedStays]++
 	n.accepted = max(n.accepted, term)
 	last := *c.of(n).committedBefore(n.accepted + 1)
 	if last.Term == before.Term {
 		last.Last = min(last.Last, before.Last)
 	}
-	if before.Holds(&last) && !n.engine.ledger.Holds(&last) {
+	if before.Holds(&last) && !n.Engine.Ledger.Holds(&last) {
 		c.misses(invariant.CommittedStays, n, &last, "it had accepted term %d, and after an append of term %d its ledger ends at %v",
-			n.accepted, term, n.engine.ledger.End())
+			n.accepted, term, n.Engine.Ledger.End())
 	}
 	c.has(n, term)
 }

@@ -1,7 +1,7 @@
 // Heartbeats: a leader that no majority answers does not lead for long, and its lease rests
 // on a heartbeat that a majority has promised for.
 
-package simulation
+package check
 
 import (
 	"time"
@@ -34,32 +34,32 @@ const keptBeats = 4
 
 // beats looks at a round of heartbeats that begins. It counts beats, not time: a process that
 // stood still has not sent any. One beat may be sent early, for those who were not ready.
-func (c *checker) beats(n *member, m *protocol.Message) {
-	b, o := &n.asking.beats, &c.world.options
+func (c *Checker) beats(n *Member, m *protocol.Message, local time.Duration) {
+	b := &n.asking.beats
 	if b.term != m.Term {
 		c.leads(n, m.Term)
 		b.term, b.first, b.heard, b.covered = m.Term, b.number+1, b.number, 0
 	}
 	b.number++
-	self := voters(0).with(n.index)
-	b.rounds[b.number%keptBeats] = beat{b.number, self, self, n.local()}
-	if o.majority() == 1 {
+	self := voters(0).with(n.Node.Index)
+	b.rounds[b.number%keptBeats] = beat{b.number, self, self, local}
+	if c.Majority() == 1 {
 		b.heard = b.number
 	}
-	c.counts[invariant.LeaderHeard]++
-	if late := b.number - b.heard; late > uint32(o.Timing.Leak)+1 {
-		c.violated(invariant.LeaderHeard, n, "it leads term %d, and no quorum has answered its last %d beats", m.Term, late)
+	c.Counts[invariant.LeaderHeard]++
+	if late := b.number - b.heard; late > uint32(c.Timing.Leak)+1 {
+		c.Violated(invariant.LeaderHeard, n, "it leads term %d, and no quorum has answered its last %d beats", m.Term, late)
 	}
 }
 
 // followed notes the answer to a heartbeat, before the step that takes it.
-func (c *checker) followed(n *member, p *parcel) {
-	b, m := &n.asking.beats, &p.message
+func (c *Checker) followed(n *Member, p arrival) {
+	b, m := &n.asking.beats, p.body
 	r := &b.rounds[p.round%keptBeats]
-	if r.number != p.round || p.round < b.first || m.Result != rpc.Success || !c.world.votes(int(p.from)) {
+	if r.number != p.round || p.round < b.first || m.Result != rpc.Success || !c.votes(int(p.from)) {
 		return
 	}
-	majority := c.world.options.majority()
+	majority := c.Majority()
 	if r.answered = r.answered.with(int(p.from)); r.answered.count() >= majority {
 		b.heard = max(b.heard, p.round)
 	}

@@ -1,6 +1,6 @@
 // Which committed entry was lost: who acknowledged it, and who lacks it.
 
-package simulation
+package check
 
 import (
 	"github.com/hustings/hustings/memberstate"
@@ -9,16 +9,16 @@ import (
 )
 
 // misses is violated by a member that lacks a part of what is committed.
-func (c *checker) misses(i invariant.Invariant, n *member, committed *ledger.Ledger, format string, args ...any) {
-	lost := c.lost(n, n.engine.ledger.Lacks(committed))
-	c.violated(i, n, "%v: "+format, append([]any{lost}, args...)...)
-	if c.violation != nil && c.violation.Lost == nil {
-		c.violation.Lost = lost
+func (c *Checker) misses(i invariant.Invariant, n *Member, committed *ledger.Ledger, format string, args ...any) {
+	lost := c.lost(n, n.Engine.Ledger.Lacks(committed))
+	c.Violated(i, n, "%v: "+format, append([]any{lost}, args...)...)
+	if c.Violation != nil && c.Violation.Lost == nil {
+		c.Violation.Lost = lost
 	}
 }
 
 // lost is what is known of a committed entry that a member lacks.
-func (c *checker) lost(n *member, entry memberstate.Position) *invariant.LostEntry {
+func (c *Checker) lost(n *Member, entry memberstate.Position) *invariant.LostEntry {
 	l, h := &invariant.LostEntry{Entry: entry, Committed: entry.Term}, c.of(n)
 	for i := range h.commitments {
 		if k := &h.commitments[i]; k.term >= entry.Term && k.ledger.Last >= entry.Index {
@@ -27,13 +27,12 @@ func (c *checker) lost(n *member, entry memberstate.Position) *invariant.LostEnt
 		}
 	}
 	t := &h.tallies[l.Committed%memberstate.Term(len(h.tallies))]
-	for i := range c.world.nodes {
-		voter := i < c.world.options.Members
+	for i, other := range h.members {
+		voter := c.votes(i)
 		if voter && t.term == l.Committed && t.has[i] >= entry.Index {
 			l.Acknowledged = append(l.Acknowledged, i)
 		}
-		of := &c.world.nodes[i].members[n.place].engine.ledger
-		if (voter || i == n.index) && of.Has(entry.Term) < entry.Index {
+		if (voter || i == n.Node.Index) && other.Engine.Ledger.Has(entry.Term) < entry.Index {
 			l.Missing = append(l.Missing, i)
 		}
 	}

@@ -36,11 +36,11 @@ func (w *world) chooseCore() []int {
 	if w.scripted {
 		return w.core
 	}
-	if w.check.excused[invariant.Converges] {
+	if w.check.Excused(invariant.Converges) {
 		return nil
 	}
 	voters := w.options.Members
-	quorum := w.options.majority()
+	quorum := w.check.Majority()
 	core := w.swarm.random.Perm(voters)[:quorum+w.swarm.random.IntN(voters-quorum+1)]
 	slices.Sort(core)
 	w.core = core
@@ -53,7 +53,7 @@ func (w *world) converge(core []int) (took time.Duration) {
 	w.calm = true
 	w.heal(core)
 	took = w.electsSoon(core)
-	w.run(time.Duration(w.now) + endsWithin*w.options.detection())
+	w.run(time.Duration(w.now) + endsWithin*w.check.Detection())
 	w.preferredLeads(core)
 	w.keepsLeader(core, calmFor)
 	w.returnsQuietly(core)
@@ -68,23 +68,23 @@ func (w *world) heal(core []int) {
 	w.longestWrite = w.hurried(quickWrite)
 	for i := range w.nodes {
 		n := &w.nodes[i]
-		n.sluggish, n.doomed = 0, 0
+		n.Sluggish, n.doomed = 0, 0
 		n.disk.slow, n.disk.trouble = false, 0
 		for place := range n.members {
 			n.members[place].engine.recover()
 			n.members[place].rules().Preferred = w.nodes[core[0]].members[place].rules().Preferred
 		}
-		if !slices.Contains(core, i) && !w.observes(n) {
+		if !slices.Contains(core, i) && !w.check.Observes(n.Seat) {
 			w.sever(i, 1)
 			continue
 		}
-		if n.alive && (n.hung || n.failures() > 0) {
+		if n.Alive && (n.Hung || n.failures() > 0) {
 			n.crash()
 		}
-		if !n.alive {
+		if !n.Alive {
 			n.start()
 		} else {
-			n.resume(n.incarnation)
+			n.resume(n.Incarnation)
 		}
 		for place := range n.members {
 			n.members[place].answersNow()
@@ -104,11 +104,11 @@ func (w *world) electsSoon(core []int) time.Duration {
 	if s := &w.swarm.struck; s[WithoutPreVote]+s[WithoutLeases]+s[SwitchLeases]+s[LongerLeases] > 0 {
 		within = convergeMixed
 	}
-	limit := began + int64(within*w.options.detection())
-	for !w.check.over && !w.settled(core) {
+	limit := began + int64(within*w.check.Detection())
+	for !w.check.Over && !w.settled(core) {
 		if w.now >= limit {
 			place := w.unsettled(core)
-			w.check.violated(invariant.Converges, &w.nodes[core[0]].members[place], "no leader of n%v within %d detection times: %s", core, within, w.describe(place))
+			w.check.Violated(invariant.Converges, &w.nodes[core[0]].members[place].Member, "no leader of n%v within %d detection times: %s", core, within, w.describe(place))
 			return 0
 		}
 		w.run(time.Duration(w.now) + w.options.Timing.Heartbeat/4)
@@ -120,16 +120,16 @@ func (w *world) electsSoon(core []int) time.Duration {
 // engine of the leader serves.
 func (w *world) keepsLeader(core []int, detections time.Duration) {
 	before := w.reigns(core)
-	w.run(time.Duration(w.now) + detections*w.options.detection())
+	w.run(time.Duration(w.now) + detections*w.check.Detection())
 	for place, was := range before {
 		first, term := &w.nodes[core[0]].members[place], was.term
-		w.check.counts[invariant.Converges]++
+		w.check.Counts[invariant.Converges]++
 		if !w.settledIn(core, place) || first.group.Term != term {
-			w.check.violated(invariant.Converges, first, "the leader of term %d was lost while all was calm: %s", term, w.describe(place))
+			w.check.Violated(invariant.Converges, &first.Member, "the leader of term %d was lost while all was calm: %s", term, w.describe(place))
 			return
 		}
-		if leader := &w.nodes[first.group.Leader-1].members[place]; leader.engine.leading != term {
-			w.check.violated(invariant.Converges, leader, "it leads term %d, and its engine does not serve", term)
+		if leader := &w.nodes[first.group.Leader-1].members[place]; leader.engine.Leading != term {
+			w.check.Violated(invariant.Converges, &leader.Member, "it leads term %d, and its engine does not serve", term)
 		}
 	}
 }
@@ -138,19 +138,19 @@ func (w *world) keepsLeader(core []int, detections time.Duration) {
 func (w *world) preferredLeads(core []int) {
 	var can memberstate.Set
 	for _, i := range core {
-		can = can.With(w.nodes[i].seat)
+		can = can.With(w.nodes[i].Seat)
 	}
 	for place := range w.options.Groups {
 		first := &w.nodes[core[0]].members[place]
 		wanted := can & first.rules().Preferred
-		if wanted == 0 || w.check.over {
+		if wanted == 0 || w.check.Over {
 			continue
 		}
-		w.check.counts[invariant.PreferredLeads]++
-		limit := w.now + int64(preferWithin*w.options.detection())
-		for !w.check.over && (!w.settledIn(core, place) || !wanted.Has(first.group.Leader)) {
+		w.check.Counts[invariant.PreferredLeads]++
+		limit := w.now + int64(preferWithin*w.check.Detection())
+		for !w.check.Over && (!w.settledIn(core, place) || !wanted.Has(first.group.Leader)) {
 			if w.now >= limit {
-				w.check.violated(invariant.PreferredLeads, first, "of seats %b none leads: %s", wanted, w.describe(place))
+				w.check.Violated(invariant.PreferredLeads, &first.Member, "of seats %b none leads: %s", wanted, w.describe(place))
 				return
 			}
 			w.run(time.Duration(w.now) + w.options.Timing.Heartbeat)
@@ -178,30 +178,30 @@ func (w *world) reigns(core []int) []reign {
 // demands that it comes back without a change of the term. Of the groups that it leads it is
 // demanded that they have a leader again.
 func (w *world) returnsQuietly(core []int) {
-	if len(core) <= w.options.majority() || w.check.over {
+	if len(core) <= w.check.Majority() || w.check.Over {
 		return
 	}
 	before := w.reigns(core)
 	away := w.leadsLeast(core, before)
 	w.sever(away, 1)
-	w.run(time.Duration(w.now) + awayFor*w.options.detection())
+	w.run(time.Duration(w.now) + awayFor*w.check.Detection())
 	w.sever(away, -1)
-	w.run(time.Duration(w.now) + endsWithin*w.options.detection())
-	if n := &w.nodes[away]; slices.ContainsFunc(before, func(was reign) bool { return was.leader == n.seat }) {
+	w.run(time.Duration(w.now) + endsWithin*w.check.Detection())
+	if n := &w.nodes[away]; slices.ContainsFunc(before, func(was reign) bool { return was.leader == n.Seat }) {
 		w.electsSoon(core)
 	}
 	now := w.reigns(core)
 	for place, was := range before {
 		m := &w.nodes[away].members[place]
-		if was.leader == m.seat {
+		if was.leader == m.Seat {
 			continue
 		}
-		w.check.counts[invariant.ReturnsQuietly]++
+		w.check.Counts[invariant.ReturnsQuietly]++
 		// Without pre-vote it has raised its own term, from which the leader frees it by a
 		// term of its own.
 		quietly := now[place].leader == was.leader && (now[place].term == was.term || !m.rules().PreVote)
 		if !w.settledIn(core, place) || !quietly && !w.mayDepose(core, m) {
-			w.check.violated(invariant.ReturnsQuietly, m, "it came back, and term %d under n%d is over: %s", was.term, was.leader-1, w.describe(place))
+			w.check.Violated(invariant.ReturnsQuietly, &m.Member, "it came back, and term %d under n%d is over: %s", was.term, was.leader-1, w.describe(place))
 		}
 	}
 }
@@ -210,7 +210,7 @@ func (w *world) returnsQuietly(core []int) {
 func (w *world) leadsLeast(core []int, now []reign) int {
 	leads := func(i int) (groups int) {
 		for _, r := range now {
-			if r.leader == w.nodes[i].seat {
+			if r.leader == w.nodes[i].Seat {
 				groups++
 			}
 		}
@@ -224,7 +224,7 @@ func (w *world) leadsLeast(core []int, now []reign) int {
 // waits for that as long as one and a half round trips, as it has measured them; where
 // they vary by more, or its clock is far off, it may be too late.
 func (w *world) hintsInVain(core []int) {
-	if w.check.over || w.swarm.struck[ClockBeyond] > 0 {
+	if w.check.Over || w.swarm.struck[ClockBeyond] > 0 {
 		return
 	}
 	w.network.jitter = min(w.network.jitter, w.network.delay/8)
@@ -235,14 +235,14 @@ func (w *world) hintsInVain(core []int) {
 			told = told.With(was.leader)
 		}
 	}
-	w.run(time.Duration(w.now) + endsWithin*w.options.detection())
+	w.run(time.Duration(w.now) + endsWithin*w.check.Detection())
 	for place, was := range before {
 		if was.leader == memberstate.Nobody {
 			continue
 		}
-		w.check.counts[invariant.HintsInVain]++
+		w.check.Counts[invariant.HintsInVain]++
 		if now := w.nodes[core[0]].members[place].group.Term; !w.settledIn(core, place) || now != was.term {
-			w.check.violated(invariant.HintsInVain, &w.nodes[was.leader-1].members[place], "a connection was said to be lost, and term %d is over: %s", was.term, w.describe(place))
+			w.check.Violated(invariant.HintsInVain, &w.nodes[was.leader-1].members[place].Member, "a connection was said to be lost, and term %d is over: %s", was.term, w.describe(place))
 		}
 	}
 }
@@ -252,7 +252,7 @@ func (w *world) hintsInVain(core []int) {
 func (w *world) mayDepose(core []int, m *member) bool {
 	without := func(m *member) bool { return !m.rules().PreVote }
 	return without(m) && slices.ContainsFunc(core, func(i int) bool {
-		other := &w.nodes[i].members[m.place]
+		other := &w.nodes[i].members[m.Place]
 		return other != m && without(other)
 	})
 }
@@ -271,12 +271,12 @@ func (w *world) unsettled(core []int) (place int) {
 
 func (w *world) settledIn(core []int, place int) bool {
 	first := &w.nodes[core[0]].members[place].group
-	if first.Leader == memberstate.Nobody || !slices.Contains(core, int(first.Leader)-1) || !w.nodes[first.Leader-1].members[place].leads() {
+	if first.Leader == memberstate.Nobody || !slices.Contains(core, int(first.Leader)-1) || !w.nodes[first.Leader-1].members[place].Leads() {
 		return false
 	}
 	follows := func(n *node) bool {
 		g := &n.members[place].group
-		return n.alive && g.Leader == first.Leader && g.Term == first.Term
+		return n.Alive && g.Leader == first.Leader && g.Term == first.Term
 	}
 	for _, i := range core {
 		if !follows(&w.nodes[i]) {
@@ -284,7 +284,7 @@ func (w *world) settledIn(core []int, place int) bool {
 		}
 	}
 	for i := range w.nodes {
-		if n := &w.nodes[i]; w.observes(n) && !follows(n) {
+		if n := &w.nodes[i]; w.check.Observes(n.Seat) && !follows(n) {
 			return false
 		}
 	}

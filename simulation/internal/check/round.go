@@ -6,7 +6,7 @@
 // that gives two rounds one number of its own, or takes an answer for that to another round,
 // is not believed.
 
-package simulation
+package check
 
 import (
 	"slices"
@@ -24,8 +24,22 @@ type asking struct {
 	before uint32 // the newest one of the process before
 	beats  beats  // the rounds of heartbeats of the term that it leads, or led last
 	heard  request
-	waits  []parcel // that its group has taken, and no step yet
-	spoken []reply  // that no parcel carries yet
+	waits  []waiting // the messages that its group has taken, and no step yet
+	spoken []reply   // the answers that no message carries yet
+}
+
+// arrival is a message that arrives, with the number of its round and the index of its sender.
+type arrival struct {
+	round uint32
+	from  uint8
+	body  *rpc.Body
+}
+
+// waiting is one that no step has taken yet.
+type waiting struct {
+	round uint32
+	from  uint8
+	body  rpc.Body
 }
 
 // request is the newest message that a step has taken: what it answers, if it answers anything.
@@ -58,11 +72,12 @@ func (a *asking) restart() {
 	a.heard, a.waits, a.spoken = request{}, a.waits[:0], a.spoken[:0]
 }
 
-// tags is the number that goes with a parcel: of the round in which its sender asks, or of
-// the one that it answers, or of a leader's word to take over. 0: of none.
-func (c *checker) tags(n *member, p *parcel) uint32 {
+// Tag is the number that goes with a message of a member to the node with a seat: of the round in
+// which the member asks, or of the one that it answers, or of a leader's word to take over; 0 if it
+// belongs to none.
+func (n *Member) Tag(kind rpc.Kind, to memberstate.Seat) uint32 {
 	a := &n.asking
-	switch p.message.Kind {
+	switch kind {
 	case rpc.Heartbeat:
 		return a.beats.number
 	case rpc.VoteRequest:
@@ -70,7 +85,7 @@ func (c *checker) tags(n *member, p *parcel) uint32 {
 	case rpc.TakeLeadership:
 		return n.handing.word
 	case rpc.HeartbeatResponse, rpc.VoteResponse:
-		return a.carries(c.world.nodes[p.to].seat)
+		return a.carries(to)
 	default:
 		return 0
 	}
@@ -92,19 +107,30 @@ func (a *asking) carries(to memberstate.Seat) uint32 {
 	return 0
 }
 
-// hears is when a step takes a message: the one that arrives, or the first of those that
-// have waited.
-func (c *checker) hears(n *member) {
-	a, p := &n.asking, n.arriving
-	if !n.untaken {
-		if len(a.waits) == 0 {
-			return
-		}
-		waited := a.waits[0]
-		p, a.waits = &waited, slices.Delete(a.waits, 0, 1)
+// Hears is when a step takes a message that arrives now.
+func (c *Checker) Hears(n *Member, round uint32, from uint8, m *rpc.Body) {
+	c.hears(n, arrival{round, from, m})
+}
+
+// HearsWaiting is when a step takes the first of the messages that have waited.
+func (c *Checker) HearsWaiting(n *Member) {
+	a := &n.asking
+	if len(a.waits) == 0 {
+		return
 	}
-	a.heard = request{p.round, p.from, p.message.Lease}
-	switch p.message.Kind {
+	first := a.waits[0]
+	a.waits = slices.Delete(a.waits, 0, 1)
+	c.hears(n, arrival{first.round, first.from, &first.body})
+}
+
+// Waits notes a message that the member's group has taken while a step of it waits.
+func (n *Member) Waits(round uint32, from uint8, m *rpc.Body) {
+	n.asking.waits = append(n.asking.waits, waiting{round, from, *m})
+}
+
+func (c *Checker) hears(n *Member, p arrival) {
+	n.asking.heard = request{p.round, p.from, p.body.Lease}
+	switch p.body.Kind {
 	case rpc.VoteResponse:
 		c.accepted(n, p)
 	case rpc.HeartbeatResponse:
@@ -115,20 +141,20 @@ func (c *checker) hears(n *member) {
 
 // asks looks at a request for votes. It begins a round unless it repeats one that is not over,
 // which happens by an alarm alone.
-func (c *checker) asks(n *member, m *protocol.Message) {
+func (c *Checker) asks(n *Member, m *protocol.Message) {
 	r := &n.asking.vote
-	if rings := n.input == protocol.Ring; !rings || r.over || r.mark != m.Mark || r.term != m.Term {
-		*r = ballot{r.number + 1, false, m.Mark, m.Term, n.engine.ledger.End(), voters(0).with(n.index)}
+	if rings := n.Input == protocol.Ring; !rings || r.over || r.mark != m.Mark || r.term != m.Term {
+		*r = ballot{r.number + 1, false, m.Mark, m.Term, n.Engine.Ledger.End(), voters(0).with(n.Node.Index)}
 	}
-	c.counts[invariant.LeaderComplete]++
-	if m.Ledger != n.engine.told {
-		c.violated(invariant.LeaderComplete, n, "it asks for votes with a ledger up to %v, and its engine has said %v", m.Ledger, n.engine.told)
+	c.Counts[invariant.LeaderComplete]++
+	if m.Ledger != n.Engine.Told {
+		c.Violated(invariant.LeaderComplete, n, "it asks for votes with a ledger up to %v, and its engine has said %v", m.Ledger, n.Engine.Told)
 	}
 }
 
 // accepted notes a vote, before the step that takes it.
-func (c *checker) accepted(n *member, p *parcel) {
-	if a := &n.asking; p.message.Result == rpc.Accept && c.world.votes(int(p.from)) && a.counts(p) {
+func (c *Checker) accepted(n *Member, p arrival) {
+	if a := &n.asking; p.body.Result == rpc.Accept && c.votes(int(p.from)) && a.counts(p) {
 		a.vote.accepted = a.vote.accepted.with(int(p.from))
 	}
 }
@@ -139,8 +165,8 @@ func (c *checker) accepted(n *member, p *parcel) {
 // A process numbers its rounds from the beginning, like the one before it. So it may take the
 // answer to a pre-vote of that one for its own, if they are for the same term. Nothing is
 // given with it, and the question was the same.
-func (a *asking) counts(p *parcel) bool {
-	switch r, m := &a.vote, &p.message; {
+func (a *asking) counts(p arrival) bool {
+	switch r, m := &a.vote, p.body; {
 	case m.Mark == rpc.Vouched:
 		return r.mark == rpc.Handed && m.Asked == r.term && !behind(r.ledger, m.Ledger)
 	case r.mark == rpc.PreVote && p.round <= a.before:
@@ -151,12 +177,12 @@ func (a *asking) counts(p *parcel) bool {
 }
 
 // judged looks at a round that is over. A lone voter asks nobody.
-func (c *checker) judged(n *member, x *protocol.Output) {
+func (c *Checker) judged(n *Member, x *protocol.Output) {
 	r := &n.asking.vote
-	if x.Judged == protocol.Passed && c.world.options.Members > 1 {
-		c.counts[invariant.WonByQuorum]++
-		if r.over || r.mark != x.Asked || r.accepted.count() < c.world.options.majority() {
-			c.violated(invariant.WonByQuorum, n, "its round for term %d has passed, and %d have accepted in it", r.term, r.accepted.count())
+	if x.Judged == protocol.Passed && c.Voters > 1 {
+		c.Counts[invariant.WonByQuorum]++
+		if r.over || r.mark != x.Asked || r.accepted.count() < c.Majority() {
+			c.Violated(invariant.WonByQuorum, n, "its round for term %d has passed, and %d have accepted in it", r.term, r.accepted.count())
 		}
 	}
 	r.over = true
@@ -169,5 +195,7 @@ func (a *asking) speaks(to memberstate.Set) {
 	}
 }
 
-// putBy keeps a message that a group has taken while a step of it waits.
-func (a *asking) putBy(p *parcel) { a.waits = append(a.waits, *p) }
+// Ballot is the newest round of votes that a member has asked for.
+func (n *Member) Ballot() (mark rpc.Mark, term memberstate.Term) {
+	return n.asking.vote.mark, n.asking.vote.term
+}

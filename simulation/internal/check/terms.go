@@ -1,7 +1,7 @@
 // What the invariants remember of the newest terms: who led each, served in it, and was
 // voted for.
 
-package simulation
+package check
 
 import "github.com/hustings/hustings/memberstate"
 
@@ -21,7 +21,7 @@ type termRecord struct {
 	lost   bool // by whom it was led
 	served bool
 	server int
-	votes  [maxNodes]memberstate.Seat // that are durable, by node
+	votes  [MaxNodes]memberstate.Seat // that are durable, by node
 }
 
 // of is the record of a term; nil if the term is too long past.

@@ -1,0 +1,68 @@
+// The facts: all that the checks may look at. The world writes them down, and each check is a
+// function of them and of what the checks remember.
+
+package check
+
+import (
+	"time"
+
+	"github.com/hustings/hustings/elector/protocol"
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/simulation/internal/ledger"
+)
+
+// Node is a process, over all its incarnations.
+type Node struct {
+	Index       int
+	Seat        memberstate.Seat
+	Alive       bool
+	Incarnation uint32
+	Paused      bool
+	Hung        bool          // its save never returns
+	Sluggish    time.Duration // how much longer everything takes
+}
+
+// Engine is the storage engine that a member's group has at its node.
+type Engine struct {
+	Ledger  ledger.Ledger        // durable at once: engines sync before they acknowledge
+	Told    memberstate.Position // where it said last that its ledger ends
+	Leading memberstate.Term     // the term in which it serves; 0: it does not
+	Running memberstate.Term     // the term of a Lead that has not returned; 0: none
+	Stopped bool                 // writes are paused for a handover
+	Slow    int64                // the most nanoseconds that it takes to do what it is asked
+}
+
+// Lease is what a leader holds until a true time.
+type Lease struct {
+	Term  memberstate.Term // 0: none
+	Until int64
+}
+
+// Member is one group at a node, over all incarnations of the node.
+type Member struct {
+	Node    *Node
+	Place   int // of its group
+	Rules   *protocol.Rules
+	Group   *protocol.Group
+	Shown   protocol.View          // by this incarnation
+	Durable *memberstate.HardState // what the disk has
+	Engine  *Engine
+	Lease   Lease
+
+	// Of the step under way.
+
+	Input protocol.InputKind
+	Alarm uint32           // the number of the alarm that is set
+	Early bool             // the step begins with an alarm that rings before that is due: it was replaced
+	Stale protocol.Machine // if it is early, the machine before the step
+
+	// What the checks remember of it.
+
+	asking   asking
+	handing  handing
+	said     memberstate.HardState // what it has spoken with last, in any incarnation
+	accepted memberstate.Term      // the largest term of an append in its ledger, in any incarnation
+}
+
+// Leads says whether the member considers itself the leader.
+func (n *Member) Leads() bool { return n.Group.Role == memberstate.Leader && !n.Shown.Stopped }

@@ -1,0 +1,162 @@
+// Handovers: each ends in time, whatever becomes of the other, and whoever takes over has
+// what the leader had.
+//
+// That a handover is on the world knows by what comes of it: an order is open, writes are
+// paused, others are asked to take over. What the member says of itself does not count, and
+// its leader's word for where a ledger ends neither.
+
+package check
+
+import (
+	"slices"
+
+	"github.com/hustings/hustings/elector/protocol"
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+	"github.com/hustings/hustings/simulation/invariant"
+)
+
+// handoverWithin is how long a handover may take, in detection times: it has three
+// phases of one each, counted in beats by a clock that may be slow, at a node that may.
+const handoverWithin = 8
+
+// handing is what is known of the handovers of a member. Times are true ones.
+type handing struct {
+	orders    []*Outcome       // those that may be open
+	ordered   int64            // since when one is
+	pausing   bool             // its engine was told to pause its writes, and not to go on
+	paused    int64            // since when
+	asked     int64            // since when it asks others to take over, time and again
+	last      uint32           // its newest beat when it last did
+	resigning memberstate.Term // that it was told to resign
+	resigned  int64            // and when
+	word      uint32           // the newest word to take over
+	ends      [4]word          // and some of the newest
+}
+
+// word is a leader's to take over, and where its ledger ended then.
+type word struct {
+	number uint32
+	end    memberstate.Position
+}
+
+// StoodStill has all times begin now: the process was not able to do what is expected of it.
+func (c *Checker) StoodStill(n *Member) { n.handing.delayed(*c.now) }
+
+func (h *handing) delayed(now int64) { h.ordered, h.paused, h.asked, h.resigned = now, now, now, now }
+
+// Ordered notes an order to hand over or to resign.
+func (c *Checker) Ordered(n *Member, order *Outcome) {
+	h, now := &n.handing, *c.now
+	if h.orders = slices.DeleteFunc(h.orders, (*Outcome).isSettled); len(h.orders) == 0 {
+		h.ordered = now
+	}
+	h.orders, h.asked = append(h.orders, order), now
+}
+
+// Pauses notes that the engine was asked to pause its writes, and Resumes that it may go on.
+func (c *Checker) Pauses(n *Member) { n.handing.pausing, n.handing.paused = true, *c.now }
+
+// Resumes is the opposite of Pauses.
+func (c *Checker) Resumes(n *Member) { n.handing.pausing = false }
+
+// Outcome is what has become of an order.
+type Outcome struct {
+	Settled bool
+	Problem string // why it could not be carried out; empty: it was
+}
+
+// Settle notes how the order has ended.
+func (o *Outcome) Settle(err error) {
+	o.Settled = true
+	if err != nil {
+		o.Problem = err.Error()
+	}
+}
+
+func (o *Outcome) isSettled() bool { return o.Settled }
+
+func (o *Outcome) String() string {
+	switch {
+	case !o.Settled:
+		return "it is open"
+	case o.Problem != "":
+		return "it has failed: " + o.Problem
+	default:
+		return "it is done"
+	}
+}
+
+// handsOver looks at a member after a turn of its node.
+func (c *Checker) handsOver(n *Member) {
+	h, now := &n.handing, *c.now
+	if len(h.orders) == 0 && !h.pausing && h.resigning == 0 {
+		return
+	}
+	if n.Node.Sluggish > 0 || n.Engine.Slow > 0 || n.Node.Hung {
+		h.delayed(now)
+	}
+	if n.Shown.Leader == memberstate.Nobody { // a transfer has no outcome before somebody leads
+		h.ordered = now
+	}
+	c.Counts[invariant.TransferEnds]++
+	limit := handoverWithin * int64(c.Detection())
+	if h.orders = slices.DeleteFunc(h.orders, (*Outcome).isSettled); len(h.orders) > 0 && now-h.ordered > limit {
+		c.Violated(invariant.TransferEnds, n, "an order to hand over has no outcome since %d ns", now-h.ordered)
+	}
+	if h.pausing && now-h.paused > limit {
+		c.Violated(invariant.TransferEnds, n, "its engine's writes are paused for a handover since %d ns", now-h.paused)
+	}
+	if h.resigning != n.Group.Term || !n.Leads() {
+		h.resigning = 0
+	} else if now-h.resigned > limit {
+		c.Violated(invariant.TransferEnds, n, "it was told to resign, and leads on in term %d", n.Group.Term)
+	}
+}
+
+// resigns notes that a leader was told to: it does, whatever the others do.
+func (c *Checker) resigns(n *Member) {
+	if h := &n.handing; n.Leads() && h.resigning != n.Group.Term {
+		h.resigning, h.resigned = n.Group.Term, *c.now
+	}
+}
+
+// offers looks at what a leader says to whoever is to take over. Its handovers are apart by
+// more beats than may be missed, unless somebody orders one.
+func (c *Checker) offers(n *Member, m *protocol.Message) {
+	c.Counts[invariant.TransferEnds]++
+	h, now, end := &n.handing, *c.now, n.Engine.Ledger.End()
+	b := &n.asking.beats
+	if h.last < b.first || b.number-h.last > uint32(c.Timing.Leak) || n.Node.Sluggish > 0 || n.Engine.Slow > 0 {
+		h.asked = now
+	}
+	if h.last = b.number; now-h.asked > handoverWithin*int64(c.Detection()) {
+		c.Violated(invariant.TransferEnds, n, "it asks others to take over since %d ns", now-h.asked)
+	}
+	if behind(end, m.Ledger) || m.Mark == rpc.Plain && m.Ledger != end {
+		c.Violated(invariant.TransferEnds, n, "it wants a ledger up to %v of whoever takes over, and its own ends at %v", m.Ledger, end)
+	}
+	if m.Mark == rpc.Plain && !n.Engine.Stopped {
+		c.Violated(invariant.TransferEnds, n, "it has another take over in term %d, and its engine has not paused its writes", m.Term)
+	}
+	h.word++
+	h.ends[h.word%4] = word{h.word, end}
+}
+
+// takes looks at a member that stands in place of its leader: its ledger has got to where
+// the leader's ended. What was said long ago, or by another, is not obeyed.
+func (c *Checker) takes(n *Member, x *protocol.Step) {
+	q, asks := &x.Input.Message, &x.Output.Send
+	if x.Input.Kind != protocol.Receive || q.Kind != rpc.TakeLeadership || x.Output.To == 0 || asks.Mark != rpc.Handed {
+		return
+	}
+	c.Counts[invariant.TransferEnds]++
+	if n.Shown.Leader != q.From || n.Shown.Term != q.Term {
+		c.Violated(invariant.TransferEnds, n, "it takes over from n%d in term %d, and follows n%d in term %d", q.From-1, q.Term, n.Shown.Leader-1, n.Shown.Term)
+	}
+	heard, end := n.asking.heard, n.Engine.Ledger.End()
+	leader := c.of(n).members[heard.from].handing.ends[heard.round%4]
+	if leader.number == heard.round && behind(end, leader.end) {
+		c.Violated(invariant.TransferEnds, n, "it takes over with a ledger up to %v, and the leader's ended at %v", end, leader.end)
+	}
+}

@@ -1,0 +1,40 @@
+// Leases: at any instant of true time at most one node holds one, and none lasts longer than
+// what a majority has promised for it.
+
+package check
+
+import (
+	"time"
+
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/simulation/invariant"
+)
+
+// Lapsed looks at a leader whose lease has run out.
+func (c *Checker) Lapsed(n *Member, term memberstate.Term) {
+	if n.Node.Alive && !n.Node.Paused && !n.Group.Waits() && n.Leads() && n.Group.Term == term {
+		c.Violated(invariant.LegalStep, n, "its lease in term %d has run out, and it leads on", term)
+	}
+}
+
+// Leased looks at a lease that was just extended, until a time of its holder's clock, which now
+// shows local. It is measured from when the world saw the heartbeat leave.
+func (c *Checker) Leased(n *Member, until, local time.Duration) {
+	c.Counts[invariant.OneLease]++
+	b := &n.asking.beats
+	from, known := b.covered, b.covered > 0 && b.term == n.Lease.Term
+	if c.Majority() == 1 { // nobody else has to promise
+		from, known = local, true
+	}
+	if !known {
+		c.Violated(invariant.OneLease, n, "it holds a lease in term %d, and no quorum has promised one", n.Lease.Term)
+	} else if longer := until - from - c.leaseLasts(); longer > 0 {
+		c.Violated(invariant.OneLease, n, "its lease in term %d lasts %v longer than what a quorum has promised", n.Lease.Term, longer)
+	}
+	for i, other := range c.of(n).members {
+		if other != n && other.Lease.Term != 0 && other.Lease.Until > *c.now && n.Lease.Until > *c.now {
+			c.Violated(invariant.OneLease, n, "it holds a lease in term %d until %d, and n%d one in term %d until %d",
+				n.Lease.Term, n.Lease.Until, i, other.Lease.Term, other.Lease.Until)
+		}
+	}
+}

@@ -1,0 +1,67 @@
+// What the checks measure by: who votes, how many are a majority, and how long things may take.
+// It comes from the options of the world, and not from the code that is judged: an error there
+// would be the same error here, and nobody would notice.
+
+package check
+
+import (
+	"math/bits"
+	"time"
+
+	"github.com/hustings/hustings/elector/protocol"
+	"github.com/hustings/hustings/memberstate"
+)
+
+// MaxVoters bounds the voters of a group, and MaxNodes all nodes of a world.
+const (
+	MaxVoters = 9
+	MaxNodes  = 11
+)
+
+// Measure is how many voters a group has, and by which intervals it elects.
+type Measure struct {
+	Voters int // the first nodes
+	Timing protocol.Timing
+}
+
+// Majority is more than half of the voters.
+func (m *Measure) Majority() int { return m.Voters/2 + 1 }
+
+// Detection is how long a leader may be silent.
+func (m *Measure) Detection() time.Duration {
+	return time.Duration(m.Timing.Leak) * m.Timing.Heartbeat
+}
+
+// leaseLasts is how long a lease lasts after the heartbeat that it rests on has left.
+func (m *Measure) leaseLasts() time.Duration { return m.Detection() - m.Timing.DriftMargin }
+
+// votes says whether a node is a voter. A second process under a voter's name is none.
+func (m *Measure) votes(index int) bool { return index < m.Voters }
+
+// Observes says whether the node with this seat learns who leads and has no voice.
+func (m *Measure) Observes(seat memberstate.Seat) bool { return int(seat) > m.Voters }
+
+// reaches is the largest number that a majority of the voters has reached.
+func (m *Measure) reaches(all []uint64) uint64 {
+	var sorted [MaxVoters]uint64
+	have := sorted[:copy(sorted[:m.Voters], all)]
+	for i := 1; i < len(have); i++ { // there are few
+		for k := i; k > 0 && have[k-1] < have[k]; k-- {
+			have[k-1], have[k] = have[k], have[k-1]
+		}
+	}
+	return have[m.Majority()-1]
+}
+
+// voters is a set of voters, a bit for each by its index.
+type voters uint16
+
+func (v voters) with(index int) voters { return v | 1<<index }
+
+func (v voters) count() int { return bits.OnesCount16(uint16(v)) }
+
+// behind says whether a ledger that ends at p lacks something that one up to q has, as far as
+// their ends tell.
+func behind(p, q memberstate.Position) bool {
+	return p.Term < q.Term || p.Term == q.Term && p.Index < q.Index
+}

@@ -1,0 +1,27 @@
+// Offices: an engine's Lead runs once for a term, in one place, and only while its node
+// leads.
+
+package check
+
+import "github.com/hustings/hustings/simulation/invariant"
+
+// Served looks at an office that begins.
+func (c *Checker) Served(n *Member) {
+	term := n.Group.Term
+	r := c.of(n).terms.of(term)
+	if r == nil {
+		return
+	}
+	if r.served {
+		c.Violated(invariant.OneOffice, n, "its engine begins to serve term %d, which n%d's has served", term, r.server)
+	}
+	r.served, r.server = true, n.Node.Index
+}
+
+// inOffice looks at a node after a step: whoever has lost its term has been told.
+func (c *Checker) inOffice(n *Member) {
+	c.Counts[invariant.OneOffice]++
+	if serving := n.Engine.Leading; serving != 0 && (!n.Leads() || n.Group.Term != serving) {
+		c.Violated(invariant.OneOffice, n, "its engine serves term %d, and it is %v in term %d", serving, n.Group.Role, n.Group.Term)
+	}
+}
