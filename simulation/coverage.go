@@ -4,6 +4,7 @@ package simulation
 
 import (
 	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/simulation/internal/choice"
 )
 
 // coverage is the set of abstract states that runs have reached: of every node its role,
@@ -41,9 +42,9 @@ func (c *coverage) look(n *member) {
 	sum := uint64(len(n.world.nodes))
 	for i := range n.world.nodes {
 		behind := min(g.most-g.terms[i], 3)
-		sum += scramble(uint64(g.codes[i])<<2 | uint64(behind)) // a sum: which node it is does not matter
+		sum += choice.Scramble(uint64(g.codes[i])<<2 | uint64(behind)) // a sum: which node it is does not matter
 	}
-	c.add(uint32(scramble(sum) % coverageBits))
+	c.add(uint32(choice.Scramble(sum) % coverageBits))
 }
 
 // code is what a node is, but for its term.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hustings/hustings/internal/crashdisk"
 	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/simulation/internal/choice"
 )
 
 // disk keeps the hard state of a node's groups. A crash during a save leaves of each group the
@@ -64,7 +65,7 @@ func (d *disk) save(n *node, batch []memberstate.Record) time.Duration {
 	if d.slow {
 		most += w.options.Timing.Detection()
 	}
-	return w.choices.span(chooseSave, n.Index, least, most, dull)
+	return w.choices.Span(choice.Save, n.Index, least, most, dull)
 }
 
 // sync ends a save. A write that failed may have reached the disk all the same. After a
@@ -112,7 +113,7 @@ func (d *disk) keepSome(bits uint64) {
 // crash may lose what was not synced.
 func (d *disk) crash(n *node) {
 	if len(d.written) > 0 {
-		torn := n.world.choices.number(chooseTorn, n.Index)
+		torn := n.world.choices.Number(choice.Torn, n.Index)
 		switch {
 		case d.files != nil:
 			n.world.swarm.struck[TornTail]++
@@ -196,7 +197,7 @@ func (f *files) open(durable []memberstate.HardState) error {
 // so.
 func (d *disk) killed(n *node) {
 	if len(d.written) > 0 {
-		part := n.world.choices.number(chooseTorn, n.Index)
+		part := n.world.choices.Number(choice.Torn, n.Index)
 		switch {
 		case d.files != nil:
 			d.files.kill(d.written, part%6)
@@ -210,7 +211,7 @@ func (d *disk) killed(n *node) {
 // powerCut may lose whatever was not synced, by whichever process it was written.
 func (d *disk) powerCut(n *node) {
 	if d.files != nil && len(d.written) == 0 {
-		d.files.cut(n.world.choices.number(chooseTorn, n.Index))
+		d.files.cut(n.world.choices.Number(choice.Torn, n.Index))
 	}
 	d.crash(n)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 	"github.com/hustings/hustings/simulation/internal/check"
+	"github.com/hustings/hustings/simulation/internal/choice"
 	"github.com/hustings/hustings/simulation/internal/ledger"
 	"github.com/hustings/hustings/simulation/invariant"
 )
@@ -122,7 +123,7 @@ func (m *member) Lead(term memberstate.Term) {
 	e.acked = [maxNodes]uint64{}
 	w.check.Served(&m.Member)
 	m.touch()
-	w.about(int64(w.choices.span(chooseTick, m.Index, 0, w.tick, w.tick)), engineTicks, m, uint32(term))
+	w.about(int64(w.choices.Span(choice.Tick, m.Index, 0, w.tick, w.tick)), engineTicks, m, uint32(term))
 }
 
 // EndLead has the engine serve no more. Its Lead takes a while to return.
@@ -130,7 +131,7 @@ func (m *member) EndLead(memberstate.Term) {
 	m.engine.Leading, m.engine.ending = 0, true
 	if m.Alive {
 		most := m.rules().Timing.Heartbeat + time.Duration(m.engine.Slow)
-		m.world.about(int64(m.world.choices.span(chooseStop, m.Index, 0, most, 0)), leadReturns, m, m.Incarnation)
+		m.world.about(int64(m.world.choices.Span(choice.Stop, m.Index, 0, most, 0)), leadReturns, m, m.Incarnation)
 	}
 }
 
@@ -154,7 +155,7 @@ func (m *member) tick(half uint32) {
 	if running := uint32(e.Running); !m.Alive || running != half || e.Leading == 0 {
 		return
 	}
-	w.about(int64(w.choices.span(chooseTick, m.Index, w.tick/2, w.tick*3/2, w.tick)), engineTicks, m, half)
+	w.about(int64(w.choices.Span(choice.Tick, m.Index, w.tick/2, w.tick*3/2, w.tick)), engineTicks, m, half)
 	if m.Paused || !e.Stopped && !e.append(m) {
 		return
 	}
@@ -197,7 +198,7 @@ func (m *member) hear(p *parcel) {
 	if m.disk.slow {
 		most += m.rules().Timing.Detection()
 	}
-	takes := m.world.choices.span(chooseWrite, m.Index, 0, most, m.world.hurried(time.Millisecond))
+	takes := m.world.choices.Span(choice.Write, m.Index, 0, most, m.world.hurried(time.Millisecond))
 	m.world.about(int64(takes), entriesWritten, m, m.Incarnation*mostWrites+uint32(place))
 }
 

@@ -6,6 +6,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"github.com/hustings/hustings/simulation/internal/choice"
 )
 
 // guide decides what is played next.
@@ -52,9 +54,9 @@ func (g *guide) next(size int) []Options {
 func (g *guide) vary() Options {
 	v := &g.pending[0]
 	g.varied++
-	drawn := scramble(g.varied)
+	drawn := choice.Scramble(g.varied)
 	o := v.options
-	branch := Branch{At: time.Duration(below(drawn, uint64(o.Duration)/8)), Seed: scramble(drawn)}
+	branch := Branch{At: time.Duration(choice.Below(drawn, uint64(o.Duration)/8)), Seed: choice.Scramble(drawn)}
 	o.Branches = slices.DeleteFunc(slices.Clone(o.Branches), func(b Branch) bool { return b.At >= branch.At })
 	o.Branches = append(o.Branches, branch)
 	if v.left--; v.left == 0 {

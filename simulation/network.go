@@ -9,6 +9,7 @@ import (
 
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
+	"github.com/hustings/hustings/simulation/internal/choice"
 	"github.com/hustings/hustings/simulation/internal/ledger"
 	"github.com/hustings/hustings/simulation/trace"
 )
@@ -33,12 +34,12 @@ func (p *parcel) rare() bool {
 }
 
 // address is that of the choice what becomes of the parcel.
-func (p *parcel) address() choice {
-	kind := chooseFate
+func (p *parcel) address() choice.Address {
+	kind := choice.Fate
 	if p.engine {
-		kind = chooseCopy
+		kind = choice.Copy
 	}
-	return choice{kind, p.from, p.to, p.number}
+	return choice.Address{Kind: kind, Node: p.from, To: p.to, Number: p.number}
 }
 
 type network struct {
@@ -48,8 +49,8 @@ type network struct {
 	links [maxNodes][maxNodes]link
 
 	troubles []trouble
-	old      [oldParcels]parcel // some that were sent before
-	wanted   map[choice]*parcel // those that a scenario will send again
+	old      [oldParcels]parcel         // some that were sent before
+	wanted   map[choice.Address]*parcel // those that a scenario will send again
 	sent     uint64
 	kept     uint64 // of these, in old
 	word     lateWord
@@ -132,7 +133,7 @@ func (n *network) pack(from, to *node, batch []rpc.Message) {
 	for i := range batch {
 		place := n.enter(from, to, &batch[i])
 		p := n.pool[place]
-		if _, named := n.world.choices.script[p.address()]; n.word.holds(p, n.world.now) || named && first >= 0 {
+		if _, named := n.world.choices.Script[p.address()]; n.word.holds(p, n.world.now) || named && first >= 0 {
 			n.dispatch(place)
 			continue
 		}
@@ -212,9 +213,9 @@ func (n *network) release(place uint32) {
 // count gives a parcel its number, and keeps it where somebody may want it again.
 func (n *network) count(p *parcel) {
 	w, at := n.world, p.address()
-	s := w.choices.stream(at.kind, p.from, p.to)
-	s.count++
-	p.number, p.passage = s.count, -1
+	s := w.choices.Stream(at.Kind, p.from, p.to)
+	s.Count++
+	p.number, p.passage = s.Count, -1
 	if n.sent++; !p.engine && (n.sent%101 == 0 || p.rare()) {
 		n.old[n.kept%oldParcels] = *p // nothing of its packet is with it
 		n.kept++
@@ -232,7 +233,7 @@ func (n *network) count(p *parcel) {
 func (n *network) dispatch(place uint32) {
 	w, p := n.world, n.pool[place]
 	at := p.address()
-	s := w.choices.stream(at.kind, p.from, p.to)
+	s := w.choices.Stream(at.Kind, p.from, p.to)
 	l := &n.links[p.from][p.to]
 	if l.cuts > 0 {
 		n.ended(p, trace.Severed)
@@ -244,21 +245,21 @@ func (n *network) dispatch(place uint32) {
 		l.damage = 0
 	}
 	fate := n.fate(s, l, at)
-	if fate.second != 0 {
-		n.again(p, time.Duration(fate.second))
+	if fate.Second != 0 {
+		n.again(p, time.Duration(fate.Second))
 	}
 	if word := &n.word; word.holds(p, w.now) {
-		fate.first = lost
+		fate.First = choice.Lost
 		if p.to == word.to {
-			fate.first = word.arrives - w.now
+			fate.First = word.arrives - w.now
 		}
 	}
-	if fate.first == lost {
+	if fate.First == choice.Lost {
 		n.ended(p, trace.Lost)
 		n.release(place)
 		return
 	}
-	n.launch(place, time.Duration(fate.first))
+	n.launch(place, time.Duration(fate.First))
 }
 
 // ended writes down what became of a packet.
@@ -288,52 +289,52 @@ func (n *network) copy(p *parcel) uint32 {
 }
 
 // fate chooses what becomes of one message of a link.
-func (n *network) fate(s *stream, l *link, c choice) (fate chosen) {
+func (n *network) fate(s *choice.Stream, l *link, c choice.Address) (fate choice.Value) {
 	w := n.world
 	dull := int64(n.delay)
-	fate.first = dull
+	fate.First = dull
 	switch {
-	case w.choices.script != nil:
-		if given, ok := w.choices.script[c]; ok {
+	case w.choices.Script != nil:
+		if given, ok := w.choices.Script[c]; ok {
 			fate = given
 		}
 	default:
 		fate = n.drawFate(s)
-		if !n.mayBeReordered && fate.first != lost {
-			fate.first = max(fate.first, l.last+1-w.now)
-			l.last = w.now + fate.first
+		if !n.mayBeReordered && fate.First != choice.Lost {
+			fate.First = max(fate.First, l.last+1-w.now)
+			l.last = w.now + fate.First
 		}
 	}
-	if w.choices.tape != nil && fate != (chosen{first: dull}) {
-		w.choices.tape[c] = fate
+	if w.choices.Tape != nil && fate != (choice.Value{First: dull}) {
+		w.choices.Tape[c] = fate
 	}
 	return fate
 }
 
 // drawFate is by the manners of the network: most messages take little time, and some
 // very much.
-func (n *network) drawFate(s *stream) (fate chosen) {
-	w, random := n.world, s.next()
-	fate.first = int64(n.delay) + int64(below(random, uint64(n.jitter)+1))
+func (n *network) drawFate(s *choice.Stream) (fate choice.Value) {
+	w, random := n.world, s.Next()
+	fate.First = int64(n.delay) + int64(choice.Below(random, uint64(n.jitter)+1))
 	if !n.rough || w.calm {
 		return fate
 	}
-	random = scramble(random)
-	if chance(random, n.delayed) {
+	random = choice.Scramble(random)
+	if choice.Chance(random, n.delayed) {
 		w.swarm.struck[Delay]++
-		fate.first += int64(below(scramble(random), uint64(n.tail)+1))
+		fate.First += int64(choice.Below(choice.Scramble(random), uint64(n.tail)+1))
 	}
-	if chance(random>>16, n.heavy) {
+	if choice.Chance(random>>16, n.heavy) {
 		w.swarm.struck[HeavyTail]++
-		fate.first += int64(heavyTail(n.delay+n.jitter, scramble(random+1)))
+		fate.First += int64(heavyTail(n.delay+n.jitter, choice.Scramble(random+1)))
 	}
-	if chance(random>>32, n.duplicate) {
+	if choice.Chance(random>>32, n.duplicate) {
 		w.swarm.struck[Duplicate]++
-		fate.second = fate.first + int64(n.copyLags(scramble(random+2)))
+		fate.Second = fate.First + int64(n.copyLags(choice.Scramble(random+2)))
 	}
-	if chance(random>>48, n.loss) {
+	if choice.Chance(random>>48, n.loss) {
 		w.swarm.struck[Loss]++
-		fate.first = lost
+		fate.First = choice.Lost
 	}
 	return fate
 }
@@ -345,7 +346,7 @@ func (n *network) copyLags(random uint64) time.Duration {
 	if random&1 == 0 {
 		most += n.tail
 	}
-	return time.Duration(below(random, uint64(most)+1))
+	return time.Duration(choice.Below(random, uint64(most)+1))
 }
 
 // heavyTail is a time with no limit to speak of: every doubling is half as likely.

@@ -13,6 +13,7 @@ import (
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 	"github.com/hustings/hustings/simulation/internal/check"
+	"github.com/hustings/hustings/simulation/internal/choice"
 	"github.com/hustings/hustings/simulation/invariant"
 	"github.com/hustings/hustings/simulation/trace"
 )
@@ -262,7 +263,7 @@ func (n *node) Draw(g *protocol.Group, a protocol.Alarm) time.Duration {
 	m.Alarm = m.asked
 	// In a scenario nobody waits as long as another one, or all would always contest.
 	dull := a.Min + (a.Max-a.Min)*(2*time.Duration(n.Index)+1)/(2*maxNodes)
-	wait := max(n.world.choices.span(chooseWait, n.Index, a.Min, a.Max, dull), a.Min)
+	wait := max(n.world.choices.Span(choice.Wait, n.Index, a.Min, a.Max, dull), a.Min)
 	m.rings = n.local() + wait
 	return wait
 }

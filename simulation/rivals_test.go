@@ -42,7 +42,7 @@ expect leader n4 in term 1 at 200ms
 			require.NoError(t, err)
 			w.begin()
 			w.run(260 * time.Millisecond)
-			w.choices.script = nil // chance decides
+			w.choices.Script = nil // chance decides
 			w.branch(Branch{Seed: seed})
 			w.run(2 * time.Second)
 			leader := w.leader(0)

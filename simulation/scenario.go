@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hustings/hustings/simulation/internal/choice"
 	"github.com/hustings/hustings/simulation/invariant"
 )
 
@@ -28,9 +29,9 @@ type Scenario struct {
 	// Expect is what must be found.
 	Expect []Expectation
 
-	choices map[choice]chosen
-	lines   map[choice]int // of a text: where they stand
-	origin  *Options       // of the seed that it was recorded from, if it was
+	choices map[choice.Address]choice.Value
+	lines   map[choice.Address]int // of a text: where they stand
+	origin  *Options               // of the seed that it was recorded from, if it was
 }
 
 // Run plays the scenario. Whether it went as expected is in Result.Unmet.
@@ -70,9 +71,9 @@ func (s *Scenario) moments() (all []Expectation) {
 
 // unreached are the lines about choices that a run has not come to.
 func (s *Scenario) unreached(w *world) (lines []string) {
-	for _, c := range slices.SortedFunc(maps.Keys(s.lines), compareChoices) {
-		if made := w.choices.stream(c.kind, c.node, c.to).count; c.number > made {
-			lines = append(lines, fmt.Sprintf("line %d: %q is never reached: there are %d", s.lines[c], c.text(s.choices[c]), made))
+	for _, c := range slices.SortedFunc(maps.Keys(s.lines), choice.Compare) {
+		if made := w.choices.Stream(c.Kind, c.Node, c.To).Count; c.Number > made {
+			lines = append(lines, fmt.Sprintf("line %d: %q is never reached: there are %d", s.lines[c], c.Line(s.choices[c]), made))
 		}
 	}
 	return lines
@@ -90,9 +91,9 @@ func (s *Scenario) world() (*world, error) {
 		return nil, err
 	}
 	w := newWorld(o)
-	w.choices.script = s.choices
-	if w.choices.script == nil {
-		w.choices.script = map[choice]chosen{}
+	w.choices.Script = s.choices
+	if w.choices.Script == nil {
+		w.choices.Script = map[choice.Address]choice.Value{}
 	}
 	w.network.delay, w.tick = cmp.Or(s.Delay, dullDelay), cmp.Or(s.Tick, dullTick)
 	s.plan(w)
@@ -102,12 +103,12 @@ func (s *Scenario) world() (*world, error) {
 // plan has the strikes strike.
 func (s *Scenario) plan(w *world) {
 	w.core, w.scripted = s.Heal, true
-	w.network.wanted = map[choice]*parcel{}
+	w.network.wanted = map[choice.Address]*parcel{}
 	w.account = account{map[answer]int{}, map[asker]asked{}}
 	for i := range s.Strikes {
 		strike := s.Strikes[i]
 		if strike.Fault == StaleMessage {
-			w.network.wanted[choice{chooseFate, uint8(strike.Node), uint8(strike.Other), uint32(strike.Count)}] = nil
+			w.network.wanted[strike.message()] = nil
 		}
 		if strike.At == 0 && strike.Fault.standing() {
 			w.inflict(&strike)

@@ -15,7 +15,6 @@
 package simulation
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -28,6 +27,7 @@ import (
 
 	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/simulation/internal/choice"
 	"github.com/hustings/hustings/simulation/internal/text"
 )
 
@@ -73,17 +73,13 @@ func (s *Scenario) String() string {
 	for i := range s.Strikes {
 		b.WriteString(s.Strikes[i].String() + "\n")
 	}
-	for _, c := range slices.SortedFunc(maps.Keys(s.choices), compareChoices) {
-		b.WriteString(c.text(s.choices[c]) + "\n")
+	for _, c := range slices.SortedFunc(maps.Keys(s.choices), choice.Compare) {
+		b.WriteString(c.Line(s.choices[c]) + "\n")
 	}
 	for i := range s.Expect {
 		b.WriteString("expect " + s.Expect[i].String() + "\n")
 	}
 	return b.String()
-}
-
-func compareChoices(a, b choice) int {
-	return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.node, b.node), cmp.Compare(a.to, b.to), cmp.Compare(a.number, b.number))
 }
 
 func nodeList(nodes []int) string {
@@ -134,31 +130,10 @@ func (f Fault) countsTime() bool {
 	return f == SlowLink || f == SlowNode || f == GivenUp || f == LateWord
 }
 
-// text is the line of a choice.
-func (c choice) text(v chosen) string {
-	name := choiceNames[c.kind]
-	switch {
-	case c.kind == chooseTorn:
-		return fmt.Sprintf("%s n%d #%d %d", name, c.node, c.number, v.first)
-	case !c.kind.ofLink():
-		return fmt.Sprintf("%s n%d #%d %v", name, c.node, c.number, time.Duration(v.first))
-	}
-	line := fmt.Sprintf("%s n%d>n%d #%d", name, c.node, c.to, c.number)
-	if v.first == lost {
-		line += " lost"
-	} else {
-		line += " " + time.Duration(v.first).String()
-	}
-	if v.second != 0 {
-		line += " again " + time.Duration(v.second).String()
-	}
-	return line
-}
-
 // ParseScenario reads a scenario's text. What stands behind a # alone, or in a line that
 // begins with one, says nothing. The error names the line.
 func ParseScenario(r io.Reader) (*Scenario, error) {
-	s := &Scenario{choices: map[choice]chosen{}, lines: map[choice]int{}}
+	s := &Scenario{choices: map[choice.Address]choice.Value{}, lines: map[choice.Address]int{}}
 	lines, err := text.Read(r, func(w *text.Words) error {
 		if err := s.parseLine(&words{w}); err != nil {
 			return err
@@ -360,12 +335,12 @@ func (s *Scenario) parseLine(w *words) error {
 		e.line = w.Line()
 		s.Expect = append(s.Expect, e)
 	default:
-		kind := slices.Index(choiceNames[:], first)
-		if kind < 0 {
+		kind, known := choice.KindOf(first)
+		if !known {
 			return fmt.Errorf("no line begins with %q", first)
 		}
-		c, v := w.choice(choiceKind(kind))
-		if s.lines[c] > 0 && c.number > 0 {
+		c, v := choice.Read(w.Words, kind)
+		if s.lines[c] > 0 && c.Number > 0 {
 			return fmt.Errorf("line %d says it already", s.lines[c])
 		}
 		s.choices[c], s.lines[c] = v, w.Line()
@@ -449,33 +424,4 @@ func (w *words) group() (place int, named bool) {
 	}
 	w.Next()
 	return int(n), true
-}
-
-// choice reads what follows the kind of a choice.
-func (w *words) choice(kind choiceKind) (c choice, v chosen) {
-	c.kind = kind
-	if kind.ofLink() {
-		l := w.Link()
-		c.node, c.to = uint8(l[0]), uint8(l[1])
-	} else {
-		c.node = uint8(w.Node())
-	}
-	digits, ok := strings.CutPrefix(w.Next(), "#")
-	n, err := strconv.ParseUint(digits, 10, 32)
-	if !ok || err != nil || n == 0 {
-		w.Fail("%q is no number such as #17", digits)
-	}
-	c.number = uint32(n)
-	switch {
-	case kind == chooseTorn:
-		v.first = w.Number()
-	case kind.ofLink() && w.Has("lost"):
-		v.first = lost
-	default:
-		v.first = int64(w.Duration())
-	}
-	if kind.ofLink() && w.Has("again") {
-		v.second = int64(w.Duration())
-	}
-	return c, v
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/simulation/internal/choice"
 	"github.com/hustings/hustings/simulation/invariant"
 )
 
@@ -67,7 +68,9 @@ func (s *Scenario) forget() {
 		return
 	}
 	s.play(w)
-	maps.DeleteFunc(s.choices, func(c choice, _ chosen) bool { return c.number > w.choices.stream(c.kind, c.node, c.to).count })
+	maps.DeleteFunc(s.choices, func(c choice.Address, _ choice.Value) bool {
+		return c.Number > w.choices.Stream(c.Kind, c.Node, c.To).Count
+	})
 }
 
 type shrinker struct {
@@ -203,7 +206,7 @@ func (x *shrinker) byChance(smaller *Scenario, k uint64) *Scenario {
 	}
 	w := newWorld(s.Options)
 	w.manners(origin.Seed)
-	w.choices.reseed(origin.Seed + k)
+	w.choices.Reseed(origin.Seed + k)
 	w.swarm.striking = nil
 	w.record()
 	s.plan(w)
@@ -229,10 +232,10 @@ func (s *Scenario) with(strikes []Strike) *Scenario {
 
 // fewerChoices has ever more of what was left to chance be dull.
 func (x *shrinker) fewerChoices() {
-	all := slices.SortedFunc(maps.Keys(x.best.choices), compareChoices)
-	minimize(all, func(left []choice) bool {
+	all := slices.SortedFunc(maps.Keys(x.best.choices), choice.Compare)
+	minimize(all, func(left []choice.Address) bool {
 		s := x.best.clone()
-		s.choices = make(map[choice]chosen, len(left))
+		s.choices = make(map[choice.Address]choice.Value, len(left))
 		for _, c := range left {
 			s.choices[c] = x.best.choices[c]
 		}
@@ -310,7 +313,7 @@ func (s *Scenario) withoutMember(out int) *Scenario {
 	}
 	c := s.clone()
 	c.Members--
-	c.Strikes, c.choices, c.Heal = nil, map[choice]chosen{}, nil
+	c.Strikes, c.choices, c.Heal = nil, map[choice.Address]choice.Value{}, nil
 	for _, k := range s.Strikes {
 		if k.Node == out || k.Other == out {
 			continue
@@ -327,8 +330,8 @@ func (s *Scenario) withoutMember(out int) *Scenario {
 		}
 	}
 	for at, v := range s.choices {
-		if int(at.node) != out && (!at.kind.ofLink() || int(at.to) != out) {
-			at.node, at.to = uint8(moved(int(at.node))), uint8(moved(int(at.to)))
+		if int(at.Node) != out && (!at.Kind.OfLink() || int(at.To) != out) {
+			at.Node, at.To = uint8(moved(int(at.Node))), uint8(moved(int(at.To)))
 			c.choices[at] = v
 		}
 	}
@@ -372,10 +375,10 @@ func (x *shrinker) rounder() {
 			x.changed(i, func(k *Strike) { k.At = rounded(k.At, unit) })
 			x.changed(i, func(k *Strike) { k.Lasts = rounded(k.Lasts, unit) })
 		}
-		for _, c := range slices.SortedFunc(maps.Keys(x.best.choices), compareChoices) {
+		for _, c := range slices.SortedFunc(maps.Keys(x.best.choices), choice.Compare) {
 			v := x.best.choices[c]
-			round := chosen{int64(rounded(time.Duration(v.first), unit)), int64(rounded(time.Duration(v.second), unit))}
-			if c.kind == chooseTorn || v.first == lost || v == round {
+			round := choice.Value{First: int64(rounded(time.Duration(v.First), unit)), Second: int64(rounded(time.Duration(v.Second), unit))}
+			if c.Kind == choice.Torn || v.First == choice.Lost || v == round {
 				continue
 			}
 			s := x.best.clone()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/simulation/internal/choice"
 	"github.com/hustings/hustings/simulation/invariant"
 )
 
@@ -62,12 +63,12 @@ func (m *member) returnsEarly() bool {
 }
 
 // takes chooses how long a slow engine takes for something.
-func (m *member) takes(kind choiceKind) int64 {
+func (m *member) takes(kind choice.Kind) int64 {
 	if m.engine.Slow == 0 {
 		return 0
 	}
 	most := m.engine.Slow
-	return int64(m.world.choices.span(kind, m.Index, 0, time.Duration(most), time.Duration(most)))
+	return int64(m.world.choices.Span(kind, m.Index, 0, time.Duration(most), time.Duration(most)))
 }
 
 // AskLedger asks the engine.
@@ -80,7 +81,7 @@ func (m *member) AskLedger(term memberstate.Term) {
 		m.tellLedger(m.engine.ledgerEnd(term))
 		return
 	}
-	m.world.about(m.takes(chooseLedger), ledgerRead, m, m.Incarnation)
+	m.world.about(m.takes(choice.Ledger), ledgerRead, m, m.Incarnation)
 }
 
 // readLedger is when a slow engine looks where its ledger ends. What it says of that comes
@@ -88,7 +89,7 @@ func (m *member) AskLedger(term memberstate.Term) {
 func (m *member) readLedger(incarnation uint32) {
 	m.unlessGone(incarnation, func() {
 		m.engine.end = m.engine.ledgerEnd(m.engine.asked)
-		m.world.about(m.takes(chooseAnswer), ledgerAnswered, m, m.Incarnation)
+		m.world.about(m.takes(choice.Answer), ledgerAnswered, m, m.Incarnation)
 	})
 }
 
@@ -123,7 +124,7 @@ func (m *member) Pause(_ memberstate.Term, number uint32) {
 		m.pauseEnds(number)
 		return
 	}
-	m.world.about(m.takes(choosePause), writesPause, m, m.Incarnation<<pauseBits|number&(1<<pauseBits-1))
+	m.world.about(m.takes(choice.Pause), writesPause, m, m.Incarnation<<pauseBits|number&(1<<pauseBits-1))
 }
 
 // pauseBits are enough for the pauses of one incarnation.

@@ -9,6 +9,7 @@ import (
 	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
+	"github.com/hustings/hustings/simulation/internal/choice"
 )
 
 // drawLink has a message of one link struck.
@@ -36,9 +37,14 @@ func drawStale(w *world, s *Strike) bool {
 	return p.number != 0 && !p.engine
 }
 
-// replay delivers something once more that was said long ago: message s.Count of a link.
+// message is the one that is sent again: number s.Count of a link.
+func (s *Strike) message() choice.Address {
+	return choice.Address{Kind: choice.Fate, Node: uint8(s.Node), To: uint8(s.Other), Number: uint32(s.Count)}
+}
+
+// replay delivers a message once more that was sent long ago.
 func replay(w *world, s *Strike) bool {
-	p := w.network.wanted[choice{chooseFate, uint8(s.Node), uint8(s.Other), uint32(s.Count)}]
+	p := w.network.wanted[s.message()]
 	for i := range w.network.old {
 		if o := &w.network.old[i]; p == nil && !o.engine && o.number == uint32(s.Count) && int(o.from) == s.Node && int(o.to) == s.Other {
 			p = o

@@ -2,6 +2,8 @@
 
 package simulation
 
+import "github.com/hustings/hustings/simulation/internal/choice"
+
 // tape is what a run draws, besides its choices.
 type tape struct{ strikes []Strike }
 
@@ -21,12 +23,12 @@ func Record(o Options) (*Scenario, Result, error) {
 }
 
 // record has a world write down what it draws.
-func (w *world) record() { w.tape, w.choices.tape = new(tape), map[choice]chosen{} }
+func (w *world) record() { w.tape, w.choices.Tape = new(tape), map[choice.Address]choice.Value{} }
 
 // recorded is the scenario that a world has written down.
 func (w *world) recorded() *Scenario {
 	o := w.options
-	s := &Scenario{Options: o, Heal: w.core, Delay: w.network.delay, Tick: w.tick, Strikes: w.tape.strikes, choices: w.choices.tape, origin: &o}
+	s := &Scenario{Options: o, Heal: w.core, Delay: w.network.delay, Tick: w.tick, Strikes: w.tape.strikes, choices: w.choices.Tape, origin: &o}
 	s.Seed, s.Branches, s.Faults = 0, nil, 0
 	return s
 }

@@ -25,7 +25,7 @@ func TestWhateverTimingIsTakenWorks(t *testing.T) {
 			t.Skip("it is for shorter round trips, which nobody can know")
 		}
 		w := calmWorld(t, o)
-		w.choices.script = nil // chance decides
+		w.choices.Script = nil // chance decides
 		w.branch(Branch{Seed: rapid.Uint64().Draw(t, "seed")})
 		w.begin()
 		require.True(t, w.settles(20*(o.Timing.Detection()+o.Timing.MaxVoteWait+o.Timing.RoundTimeout)), "there is no leader: %s", w.describe(0))

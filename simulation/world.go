@@ -11,6 +11,7 @@ import (
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/simulation/internal/agenda"
 	"github.com/hustings/hustings/simulation/internal/check"
+	"github.com/hustings/hustings/simulation/internal/choice"
 	"github.com/hustings/hustings/simulation/invariant"
 )
 
@@ -18,7 +19,7 @@ import (
 type world struct {
 	options Options
 	voters  memberstate.Set
-	choices choices
+	choices choice.Choices
 	now     int64 // true time, in nanoseconds
 	events  agenda.Events[event]
 	nodes   []node // voters first; there is room for those that come later
@@ -104,7 +105,7 @@ func (w *world) drawn() {
 
 // manners draws what kind of world it is.
 func (w *world) manners(seed uint64) {
-	w.choices.reseed(seed)
+	w.choices.Reseed(seed)
 	w.swarm.random = rand.New(rand.NewPCG(seed, 0x6875737469))
 	w.swarm.enable(&w.options)
 	w.network.draw(w.swarm.random, w.swarm.enabled)
@@ -141,7 +142,7 @@ func (w *world) begin() {
 
 // branch goes on with other choices than the seed's.
 func (w *world) branch(b Branch) {
-	w.choices.reseed(b.Seed)
+	w.choices.Reseed(b.Seed)
 	w.swarm.random = rand.New(rand.NewPCG(b.Seed, 0x6875737469))
 }
 
