@@ -196,7 +196,7 @@ func (m *member) Hold(until time.Duration) {
 		m.Lease = check.Lease{}
 		return
 	}
-	m.Lease = check.Lease{Term: m.group.Term, Until: m.clock.when(until)}
+	m.Lease = check.Lease{Term: m.group.Term, Until: m.clock.When(until)}
 	m.world.check.Leased(&m.Member, until, m.local())
 	m.world.about(max(m.Lease.Until, m.world.now)-m.world.now, leaseEnds, m, m.Incarnation)
 }

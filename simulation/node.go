@@ -14,6 +14,7 @@ import (
 	"github.com/hustings/hustings/rpc"
 	"github.com/hustings/hustings/simulation/internal/check"
 	"github.com/hustings/hustings/simulation/internal/choice"
+	"github.com/hustings/hustings/simulation/internal/clock"
 	"github.com/hustings/hustings/simulation/invariant"
 	"github.com/hustings/hustings/simulation/trace"
 )
@@ -30,7 +31,7 @@ type node struct {
 	saved   bool // its save has returned, and it stands still
 	gone    bool // it crashed, and nobody starts it again
 	disk    disk
-	clock   clock
+	clock   clock.Clock
 	wall    time.Duration // what its wall clock shows beyond that; nothing depends on it
 	arrived []parcel      // the messages that wait in its intake
 	orders  []func()      // what its engines were to do during a pause
@@ -68,8 +69,8 @@ func (n *node) start() {
 	n.Alive, n.Paused, n.Hung, n.saved, n.doomed = true, false, false, false, 0
 	n.Incarnation++
 	n.arrived, n.orders, n.touched = n.arrived[:0], n.orders[:0], 0
-	w.alarms.set(n.Index, 0)
-	n.clock.start(w.now)
+	w.alarms.Set(n.Index, 0)
+	n.clock.Start(w.now)
 	n.host, n.intake = protocol.NewNode(n.name(), n), protocol.Intake{}
 	n.host.Inspect(n)
 	n.host.At(n.local())
@@ -87,7 +88,7 @@ func (n *node) crash() { n.ends((*disk).crash) }
 // ends has the process end, and says what becomes of what was being saved.
 func (n *node) ends(rest func(*disk, *node)) {
 	n.Alive, n.doomed = false, 0
-	n.world.alarms.set(n.Index, 0)
+	n.world.alarms.Set(n.Index, 0)
 	rest(&n.disk, n)
 	n.world.tracer.happened(n, trace.Crashed, "crashes")
 	for place := range n.members {
@@ -112,7 +113,7 @@ func (n *node) dies(of Fault) {
 }
 
 // local is what the node's clock shows.
-func (n *node) local() time.Duration { return n.clock.shows(n.world.now) }
+func (n *node) local() time.Duration { return n.clock.Shows(n.world.now) }
 
 // turn runs one turn of a process that is alive and not paused.
 func (n *node) turn() {
@@ -149,15 +150,15 @@ func (n *node) endTurn() {
 	}
 	due, waits := n.host.Next()
 	if !waits {
-		n.world.alarms.set(n.Index, 0)
+		n.world.alarms.Set(n.Index, 0)
 		return
 	}
-	n.world.alarms.set(n.Index, max(n.clock.when(due)+int64(n.Sluggish), n.world.now+1))
+	n.world.alarms.Set(n.Index, max(n.clock.When(due)+int64(n.Sluggish), n.world.now+1))
 }
 
 func (n *node) ring() {
 	if n.Paused { // it rings when the process goes on
-		n.world.alarms.set(n.Index, 0)
+		n.world.alarms.Set(n.Index, 0)
 		return
 	}
 	n.host.At(n.local())

@@ -171,7 +171,7 @@ func drawRate(w *world, s *Strike) bool {
 
 // setRate has a clock run too fast, by s.Count parts in a million.
 func setRate(w *world, s *Strike) bool {
-	w.struckBy(s).clock.setRate(w.now, s.Count)
+	w.struckBy(s).clock.SetRate(w.now, s.Count)
 	if most := mostDrift(w.options.Timing); s.Count > most || s.Count < -most {
 		w.check.Excuse(invariant.OneLease)
 	}

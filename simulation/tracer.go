@@ -204,7 +204,7 @@ func (t *tracer) look(n *member) {
 	if b.lease >= 0 {
 		band := &t.trace.Bands[b.lease]
 		lasts := t.now() - band.From
-		band.Local = lasts + lasts/1_000_000*time.Duration(n.clock.rate)
+		band.Local = lasts + lasts/1_000_000*time.Duration(n.clock.Rate())
 	}
 }
 

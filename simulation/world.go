@@ -23,7 +23,7 @@ type world struct {
 	now     int64 // true time, in nanoseconds
 	events  agenda.Events[event]
 	nodes   []node // voters first; there is room for those that come later
-	alarms  alarms
+	alarms  agenda.Alarms
 	network network
 	swarm   swarm
 	check   check.Checker
@@ -69,7 +69,6 @@ func newWorld(o Options) *world {
 	w.seats = min(o.Members+o.Observers, maxSeats)
 	w.nodes = make([]node, 0, w.seats+2)
 	w.network.world = w
-	w.alarms.look()
 	w.check = check.New(o.measure(), w.groups, &w.now, o.Unchecked, w.violated)
 	for i := range w.seats {
 		w.addNode(memberstate.Seat(i + 1))
@@ -86,7 +85,7 @@ func (w *world) tells(f Fault) { w.told |= 1 << f }
 // addNode makes a node that has not started.
 func (w *world) addNode(seat memberstate.Seat) *node {
 	w.nodes = append(w.nodes, node{})
-	w.alarms.due = append(w.alarms.due, 0)
+	w.alarms.Add()
 	n := &w.nodes[len(w.nodes)-1]
 	n.init(w, len(w.nodes)-1, seat)
 	return n
@@ -150,17 +149,18 @@ func (w *world) branch(b Branch) {
 func (w *world) run(until time.Duration) {
 	end := int64(until)
 	for !w.check.Over {
-		if e, ok := w.events.Next(min(w.alarms.at, end)); ok {
+		node, at := w.alarms.First()
+		if e, ok := w.events.Next(min(at, end)); ok {
 			w.now = e.At
 			w.happen(e.What)
 			continue
 		}
-		if w.alarms.at > end {
+		if at > end {
 			w.now = max(w.now, end)
 			return
 		}
-		w.now = w.alarms.at
-		w.nodes[w.alarms.first].ring()
+		w.now = at
+		w.nodes[node].ring()
 	}
 }
 

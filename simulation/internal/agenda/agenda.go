@@ -1,4 +1,5 @@
-// Package agenda has what is to happen, in the order in which it will, for all worlds.
+// Package agenda holds what is going to happen in a world, in order: events of all kinds (Events),
+// and the alarms of nodes (Alarms). All worlds share it.
 package agenda
 
 // Event is something that happens at a time.
@@ -8,11 +9,11 @@ type Event[E any] struct {
 }
 
 // Events are sorted, the next one last; among equal times, in the order in which they
-// were entered. Few are on their way, and most that are entered come soon: a heap does
+// were entered. They are few, and most of those that are entered come soon, so a heap would do
 // more work.
 type Events[E any] []Event[E]
 
-// Push enters what happens at a time.
+// Push enters an event.
 func (q *Events[E]) Push(at int64, what E) {
 	all := append(*q, Event[E]{})
 	i := len(all) - 1

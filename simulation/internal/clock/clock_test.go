@@ -1,4 +1,4 @@
-package simulation
+package clock
 
 import (
 	"testing"
@@ -12,18 +12,18 @@ import (
 // says, and not before.
 func TestAClockShowsWhatItSays(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var c clock
+		var c Clock
 		now := rapid.Int64Range(0, int64(24*time.Hour)).Draw(t, "start")
-		c.start(now)
+		c.Start(now)
 		for range 3 {
-			c.setRate(now, rapid.Int64Range(-anyDrift, anyDrift).Draw(t, "rate"))
-			before := c.shows(now)
+			c.SetRate(now, rapid.Int64Range(-300_000, 300_000).Draw(t, "rate"))
+			before := c.Shows(now)
 			due := before + time.Duration(rapid.Int64Range(1, int64(24*time.Hour)).Draw(t, "wait"))
-			at := c.when(due)
-			assert.GreaterOrEqual(t, c.shows(at), due)
-			assert.Less(t, c.shows(at-1), due)
+			at := c.When(due)
+			assert.GreaterOrEqual(t, c.Shows(at), due)
+			assert.Less(t, c.Shows(at-1), due)
 			now = rapid.Int64Range(now, at).Draw(t, "later")
-			assert.GreaterOrEqual(t, c.shows(now), before, "it does not go back")
+			assert.GreaterOrEqual(t, c.Shows(now), before, "it does not go back")
 		}
 	})
 }
