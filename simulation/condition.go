@@ -93,7 +93,7 @@ func (w *world) withdrew(n *member) {
 
 // restarted counts a vote that outlived its process.
 func (w *world) restarted(n *node) {
-	for _, hard := range n.disk.durable {
+	for _, hard := range n.disk.Durable {
 		if n.Incarnation > 1 && hard.Vote != memberstate.Nobody {
 			w.met(VoteSurvived)
 		}

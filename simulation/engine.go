@@ -195,7 +195,7 @@ func (m *member) hear(p *parcel) {
 	}
 	e.writing[place] = addition{p.from, p.message.Term, p.ledger}
 	most := m.world.longestWrite
-	if m.disk.slow {
+	if m.slowDisk {
 		most += m.rules().Timing.Detection()
 	}
 	takes := m.world.choices.Span(choice.Write, m.Index, 0, most, m.world.hurried(time.Millisecond))

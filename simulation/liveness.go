@@ -69,7 +69,7 @@ func (w *world) heal(core []int) {
 	for i := range w.nodes {
 		n := &w.nodes[i]
 		n.Sluggish, n.doomed = 0, 0
-		n.disk.slow, n.disk.trouble = false, 0
+		n.slowDisk, n.trouble = false, 0
 		for place := range n.members {
 			n.members[place].engine.recover()
 			n.members[place].rules().Preferred = w.nodes[core[0]].members[place].rules().Preferred

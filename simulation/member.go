@@ -5,7 +5,6 @@ package simulation
 
 import (
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/hustings/hustings/elector/protocol"
@@ -43,7 +42,7 @@ func (m *member) init(n *node, place int) {
 	w, o := n.world, &n.world.options
 	m.node = n
 	m.Member = check.Member{
-		Node: &n.Node, Place: place, Rules: m.rules(), Group: &m.group, Durable: &n.disk.durable[place], Engine: &m.engine.Engine,
+		Node: &n.Node, Place: place, Rules: m.rules(), Group: &m.group, Durable: &n.disk.Durable[place], Engine: &m.engine.Engine,
 	}
 	w.check.Add(&m.Member)
 	m.tell = func() { m.told = true }
@@ -58,11 +57,11 @@ func (m *member) init(n *node, place int) {
 func (m *member) rules() *protocol.Rules { return &m.electorate.Rules }
 
 // durable is what the disk has of the group.
-func (m *member) durable() memberstate.HardState { return m.disk.durable[m.Place] }
+func (m *member) durable() memberstate.HardState { return m.disk.Durable[m.Place] }
 
 // saves says whether the disk is at work for the group.
 func (m *member) saves() bool {
-	return slices.ContainsFunc(m.disk.written, func(w written) bool { return w.place == m.Place })
+	return m.disk.Writes(m.Place)
 }
 
 // start has the group take part in a new incarnation. A member whose store is older than
@@ -93,7 +92,7 @@ func (m *member) join() {
 		return
 	}
 	if hard := m.group.HardState; hard != m.durable() { // nobody knew it
-		m.disk.replace(m.Place, hard)
+		m.disk.Replace(m.Place, hard)
 	}
 	m.intake.Enter(&m.group, 0, nil)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/hustings/hustings/simulation/internal/check"
 	"github.com/hustings/hustings/simulation/internal/choice"
 	"github.com/hustings/hustings/simulation/internal/clock"
+	"github.com/hustings/hustings/simulation/internal/disk"
 	"github.com/hustings/hustings/simulation/invariant"
 	"github.com/hustings/hustings/simulation/trace"
 )
@@ -28,14 +29,16 @@ type node struct {
 	intake  protocol.Intake
 	taken   protocol.Taken // from it
 
-	saved   bool // its save has returned, and it stands still
-	gone    bool // it crashed, and nobody starts it again
-	disk    disk
-	clock   clock.Clock
-	wall    time.Duration // what its wall clock shows beyond that; nothing depends on it
-	arrived []parcel      // the messages that wait in its intake
-	orders  []func()      // what its engines were to do during a pause
-	touched uint64        // a bit for each group that has changed in this turn
+	saved    bool // its save has returned, and it stands still
+	gone     bool // it crashed, and nobody starts it again
+	disk     disk.Disk
+	trouble  Fault // what will become of the next save; 0: nothing
+	clock    clock.Clock
+	wall     time.Duration // what its wall clock shows beyond that; nothing depends on it
+	arrived  []parcel      // the messages that wait in its intake
+	orders   []func()      // what its engines were to do during a pause
+	touched  uint64        // a bit for each group that has changed in this turn
+	slowDisk bool          // saves take long
 
 	arriving *parcel       // what arrives
 	unheeded bool          // what it is told now must change nothing
@@ -52,7 +55,7 @@ func (n *node) name() string { return names[n.Seat-1] }
 
 func (n *node) init(w *world, index int, seat memberstate.Seat) {
 	n.world, n.Index, n.Seat = w, index, seat
-	n.disk.init(w.options.Groups, w.options.Term)
+	n.disk = disk.New(w.groups, w.options.Term)
 	n.members = make([]member, w.options.Groups)
 	for place := range n.members {
 		n.members[place].init(n, place)
@@ -62,7 +65,8 @@ func (n *node) init(w *world, index int, seat memberstate.Seat) {
 // start begins an incarnation with what the disk has.
 func (n *node) start() {
 	w := n.world
-	if err := n.disk.open(); err != nil {
+	n.trouble = 0
+	if err := n.disk.Open(); err != nil {
 		w.check.ViolatedBy(invariant.TermsRise, &n.Node, 0, "the store does not open after a crash: %v", err)
 		return
 	}
@@ -83,13 +87,13 @@ func (n *node) start() {
 }
 
 // crash ends the process. What was not durable is lost.
-func (n *node) crash() { n.ends((*disk).crash) }
+func (n *node) crash() { n.ends(n.tearDisk) }
 
 // ends has the process end, and says what becomes of what was being saved.
-func (n *node) ends(rest func(*disk, *node)) {
+func (n *node) ends(disk func()) {
 	n.Alive, n.doomed = false, 0
 	n.world.alarms.Set(n.Index, 0)
-	rest(&n.disk, n)
+	disk()
 	n.world.tracer.happened(n, trace.Crashed, "crashes")
 	for place := range n.members {
 		m := &n.members[place]
@@ -277,75 +281,6 @@ func (n *node) Send(to string, batch []rpc.Message) {
 	n.world.network.send(n, to, batch)
 	if n.doomed == CrashBetweenSends {
 		n.dies(CrashBetweenSends)
-	}
-}
-
-// Save has the disk keep what a turn has changed.
-func (n *node) Save(batch []memberstate.Record) {
-	if !n.Alive {
-		return
-	}
-	if n.doomed == CrashBeforeSave {
-		n.dies(CrashBeforeSave)
-		return
-	}
-	if len(batch) > 1 {
-		n.world.met(SavedTogether)
-	}
-	takes := n.disk.save(n, batch) + n.Sluggish
-	n.world.tracer.saves(n)
-	switch {
-	case n.disk.trouble == SaveHangs: // somebody notices, and kills the process
-		n.Hung = true
-		n.world.swarm.struck[SaveHangs]++
-		n.world.follow(n.downFor, Strike{Fault: Crash, Node: n.Index})
-	case n.doomed == CrashInSave, n.doomed == KillInSave:
-		n.world.after(takes/2, diesInSave, n, n.Incarnation)
-	default:
-		n.world.after(takes, saveEnds, n, n.Incarnation)
-	}
-}
-
-// diesInSave is when a process dies while it saves.
-func (n *node) diesInSave(incarnation uint32) {
-	switch {
-	case !n.Alive || n.Incarnation != incarnation:
-	case n.doomed != KillInSave:
-		n.dies(CrashInSave)
-	default:
-		n.world.swarm.struck[KillInSave]++
-		n.ends((*disk).killed)
-		n.comesBack(n.downFor)
-		if n.powerFor > 0 {
-			n.world.follow(n.downFor+n.powerFor, Strike{Fault: PowerCut, Node: n.Index, Lasts: n.downFor})
-		}
-	}
-}
-
-// saveEnded goes on after the disk.
-func (n *node) saveEnded(incarnation uint32) {
-	if !n.Alive || n.Incarnation != incarnation {
-		return
-	}
-	if n.Paused { // the process does not know yet
-		n.saved = true
-		return
-	}
-	trouble, batch := n.disk.trouble, n.disk.written
-	err := n.disk.sync()
-	if err == nil {
-		for i := range batch {
-			n.world.check.Kept(&n.members[batch[i].place].Member, batch[i].hard)
-		}
-		n.world.tracer.saved(n)
-		if n.doomed == CrashBeforeSend {
-			n.dies(CrashBeforeSend)
-			return
-		}
-	}
-	n.ask(protocol.Request{Subject: protocol.Subject{Kind: protocol.TellSaved}, Err: err})
-	if err != nil { // whose members have stopped: somebody starts the process again
-		n.dies(trouble)
 	}
 }
 

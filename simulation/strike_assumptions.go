@@ -38,7 +38,7 @@ func wipe(w *world, s *Strike) bool {
 	}
 	w.check.ExcuseAll()
 	for place := range n.members {
-		n.disk.replace(place, memberstate.HardState{})
+		n.disk.Replace(place, memberstate.HardState{})
 		n.members[place].Replaced(memberstate.HardState{})
 	}
 	n.comesBack(s.Lasts)
@@ -49,15 +49,15 @@ func wipe(w *world, s *Strike) bool {
 // backup would. Nobody can tell.
 func rollBack(w *world, s *Strike) bool {
 	n := w.struckBy(s)
-	if slices.Equal(n.disk.durable, n.disk.before) {
+	if slices.Equal(n.disk.Durable, n.disk.AtStart) {
 		return false
 	}
 	if n.Alive {
 		n.crash()
 	}
 	w.check.ExcuseAll()
-	for place, hard := range n.disk.before {
-		n.disk.replace(place, hard)
+	for place, hard := range n.disk.AtStart {
+		n.disk.Replace(place, hard)
 		n.members[place].Replaced(hard)
 	}
 	n.comesBack(s.Lasts)

@@ -58,7 +58,7 @@ func cutPower(w *world, s *Strike) bool {
 	if !n.Alive {
 		return false
 	}
-	n.ends((*disk).powerCut)
+	n.ends(n.cutPower)
 	n.comesBack(s.Lasts)
 	return true
 }
@@ -120,13 +120,13 @@ func (w *world) lasting(s *Strike, kind eventKind) {
 // breakDisk has the next save fail, or never return. It is counted when it does.
 func breakDisk(w *world, s *Strike) bool {
 	n := w.struckBy(s)
-	n.disk.trouble, n.downFor = s.Fault, s.Lasts
+	n.trouble, n.downFor = s.Fault, s.Lasts
 	return false
 }
 
 // slowDisk has all saves take long.
 func slowDisk(w *world, s *Strike) bool {
-	w.struckBy(s).disk.slow = true
+	w.struckBy(s).slowDisk = true
 	w.lasting(s, diskRecovers)
 	return true
 }
@@ -134,7 +134,7 @@ func slowDisk(w *world, s *Strike) bool {
 // useFiles gives a node the store that is shipped, on a disk of which a crash may
 // leave any part of what was not synced.
 func useFiles(w *world, s *Strike) bool {
-	w.struckBy(s).disk.useFiles()
+	w.struckBy(s).disk.UseStore()
 	return false
 }
 

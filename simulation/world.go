@@ -208,7 +208,7 @@ func (w *world) happen(e event) {
 	case sluggishEnds:
 		n.Sluggish = 0
 	case diskRecovers:
-		n.disk.slow = false
+		n.slowDisk = false
 	case troubleEnds:
 		w.network.end(arg)
 	case branches:

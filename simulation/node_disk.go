@@ -1,0 +1,133 @@
+// A node and its disk: how long a save takes, whether it fails, and at which point of it the
+// process dies.
+
+package simulation
+
+import (
+	"errors"
+	"time"
+
+	"github.com/hustings/hustings/elector/protocol"
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/simulation/internal/choice"
+)
+
+// Save has the disk keep what a turn has changed.
+func (n *node) Save(batch []memberstate.Record) {
+	if !n.Alive {
+		return
+	}
+	if n.doomed == CrashBeforeSave {
+		n.dies(CrashBeforeSave)
+		return
+	}
+	if len(batch) > 1 {
+		n.world.met(SavedTogether)
+	}
+	takes := n.write(batch) + n.Sluggish
+	n.world.tracer.saves(n)
+	switch {
+	case n.trouble == SaveHangs: // somebody notices, and kills the process
+		n.Hung = true
+		n.world.swarm.struck[SaveHangs]++
+		n.world.follow(n.downFor, Strike{Fault: Crash, Node: n.Index})
+	case n.doomed == CrashInSave, n.doomed == KillInSave:
+		n.world.after(takes/2, diesInSave, n, n.Incarnation)
+	default:
+		n.world.after(takes, saveEnds, n, n.Incarnation)
+	}
+}
+
+// diesInSave is when a process dies while it saves.
+func (n *node) diesInSave(incarnation uint32) {
+	switch {
+	case !n.Alive || n.Incarnation != incarnation:
+	case n.doomed != KillInSave:
+		n.dies(CrashInSave)
+	default:
+		n.world.swarm.struck[KillInSave]++
+		n.ends(func() { n.disk.Kill(n.torn) })
+		n.comesBack(n.downFor)
+		if n.powerFor > 0 {
+			n.world.follow(n.downFor+n.powerFor, Strike{Fault: PowerCut, Node: n.Index, Lasts: n.downFor})
+		}
+	}
+}
+
+// saveEnded goes on after the disk.
+func (n *node) saveEnded(incarnation uint32) {
+	if !n.Alive || n.Incarnation != incarnation {
+		return
+	}
+	if n.Paused { // the process does not know yet
+		n.saved = true
+		return
+	}
+	trouble, batch := n.trouble, n.disk.Written
+	err := n.sync()
+	if err == nil {
+		for i := range batch {
+			n.world.check.Kept(&n.members[batch[i].Place].Member, batch[i].Hard)
+		}
+		n.world.tracer.saved(n)
+		if n.doomed == CrashBeforeSend {
+			n.dies(CrashBeforeSend)
+			return
+		}
+	}
+	n.ask(protocol.Request{Subject: protocol.Subject{Kind: protocol.TellSaved}, Err: err})
+	if err != nil { // whose members have stopped: somebody starts the process again
+		n.dies(trouble)
+	}
+}
+
+// write begins to save records, and says how long that takes.
+func (n *node) write(batch []memberstate.Record) time.Duration {
+	w := n.world
+	for i := range batch {
+		r := &batch[i]
+		vote := memberstate.Nobody
+		if r.Vote != "" {
+			vote = w.seatOf(r.Vote)
+		}
+		n.disk.Write(w.place(r.Group), memberstate.HardState{Term: r.Term, Vote: vote, Promise: r.Promise})
+	}
+	dull, least, most := w.hurried(500*time.Microsecond), w.hurried(200*time.Microsecond), w.hurried(1200*time.Microsecond)
+	if n.slowDisk {
+		most += w.options.Timing.Detection()
+	}
+	return w.choices.Span(choice.Save, n.Index, least, most, dull)
+}
+
+// sync ends a save. A write that failed may have reached the disk all the same. After a sync that
+// failed, the system has forgotten what was to be written: the next sync finds nothing to do, and
+// succeeds.
+func (n *node) sync() error {
+	trouble := n.trouble
+	switch n.trouble = 0; trouble {
+	case SaveFails:
+		return errSaveFailed
+	case SyncFails:
+		n.disk.Forget()
+		return errSaveFailed
+	default:
+		return n.disk.Sync()
+	}
+}
+
+// torn chooses what a crash leaves of what was written.
+func (n *node) torn() uint64 { return n.world.choices.Number(choice.Torn, n.Index) }
+
+// tearDisk is what a crash does to the disk.
+func (n *node) tearDisk() { n.tore(n.disk.Crash(n.torn)) }
+
+// cutPower is what a power cut does to the disk.
+func (n *node) cutPower() { n.tore(n.disk.PowerCut(n.torn)) }
+
+func (n *node) tore(cutOff bool) {
+	if cutOff {
+		n.world.swarm.struck[TornTail]++
+	}
+}
+
+var errSaveFailed = errors.New("the disk has failed")
