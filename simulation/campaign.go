@@ -6,7 +6,7 @@ import (
 	"context"
 	"sync"
 
-	"github.com/hustings/hustings/simulation/internal/batches"
+	"github.com/hustings/hustings/simulation/internal/search"
 )
 
 // Campaign plays many seeds.
@@ -32,14 +32,14 @@ type Campaign struct {
 // so far. The error is about the options.
 func (c *Campaign) Run(ctx context.Context) (*Summary, error) {
 	total, guide := NewSummary(), newGuide(c)
-	all := batches.Batches[Options, played]{
+	all := search.Batches[Options, played]{
 		Count: c.Count, Workers: c.Workers, Next: guide.next, Play: c.playOne,
 		Done: func(results []played) bool {
 			for _, r := range results {
 				total.Add(r.Result)
 				guide.learn(r)
 			}
-			total.States = len(guide.reached.found)
+			total.States = len(guide.reached.Found)
 			if c.Progress != nil {
 				c.Progress(total)
 			}
@@ -56,16 +56,16 @@ type played struct {
 	reached []uint32
 }
 
-var coverages = sync.Pool{New: func() any { return newCoverage() }}
+var coverages = sync.Pool{New: func() any { return search.NewCoverage() }}
 
 func (c *Campaign) playOne(o Options) (played, error) {
 	if !c.Guided && !c.counting {
 		r, err := Run(o)
 		return played{Result: r, options: o}, err
 	}
-	reached, _ := coverages.Get().(*coverage)
+	reached, _ := coverages.Get().(*search.Coverage)
 	defer coverages.Put(reached)
-	reached.clear()
+	reached.Clear()
 	if err := o.fill(); err != nil {
 		return played{}, err
 	}
@@ -73,5 +73,5 @@ func (c *Campaign) playOne(o Options) (played, error) {
 	w.coverage = reached
 	w.drawn()
 	r := w.play(nil)
-	return played{r, o, append([]uint32(nil), reached.found...)}, nil
+	return played{r, o, append([]uint32(nil), reached.Found...)}, nil
 }

@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"github.com/hustings/hustings/simulation/internal/choice"
+	"github.com/hustings/hustings/simulation/internal/search"
 )
 
 // guide decides what is played next.
 type guide struct {
 	campaign *Campaign
-	reached  *coverage
+	reached  *search.Coverage
 	fresh    uint64 // seeds that were drawn
 	varied   uint64 // variations that were made
 	pending  []variant
@@ -33,7 +34,7 @@ const (
 	mostPending  = 256
 )
 
-func newGuide(c *Campaign) *guide { return &guide{campaign: c, reached: newCoverage()} }
+func newGuide(c *Campaign) *guide { return &guide{campaign: c, reached: search.NewCoverage()} }
 
 // next prepares runs: of those that reached something new, and fresh ones. At least
 // half are fresh, or the search would never leave where it began.
@@ -69,7 +70,7 @@ func (g *guide) vary() Options {
 func (g *guide) learn(r played) {
 	found := 0
 	for _, place := range r.reached {
-		if g.reached.add(place) {
+		if g.reached.Add(place) {
 			found++
 		}
 	}

@@ -165,9 +165,7 @@ func (m *member) after(x *protocol.Step) {
 		w.withdrew(m)
 	}
 	w.tracer.stepped(m, x)
-	if w.coverage != nil {
-		w.coverage.look(m)
-	}
+	m.cover()
 }
 
 // says is when a message leaves the group.
@@ -248,4 +246,32 @@ func (m *member) foundOut(err error) {
 	for _, liveness := range []invariant.Invariant{invariant.Converges, invariant.ReturnsQuietly, invariant.HintsInVain, invariant.PreferredLeads} {
 		c.Excuse(liveness)
 	}
+}
+
+// cover notes the state that the group is in now, if a search counts such states.
+func (m *member) cover() {
+	if w := m.world; w.coverage != nil {
+		w.coverage.Look(m.Place, m.Index, len(w.nodes), m.code(), m.group.Term)
+	}
+}
+
+// code is what matters of a member for a state: its role, whether it runs, and whether it voted for
+// and follows itself, another member or nobody. Coverage adds the term.
+func (m *member) code() uint16 {
+	g := &m.group.Machine
+	whom := func(s memberstate.Seat) uint16 {
+		switch s {
+		case memberstate.Nobody:
+			return 0
+		case m.Seat:
+			return 1
+		default:
+			return 2
+		}
+	}
+	code := uint16(g.Role)<<4 | whom(g.Vote)<<2 | whom(g.Leader)
+	if code <<= 1; m.Alive {
+		code |= 1
+	}
+	return code
 }

@@ -98,9 +98,7 @@ func (n *node) ends(disk func()) {
 	for place := range n.members {
 		m := &n.members[place]
 		m.Lease, m.engine.Leading = check.Lease{}, 0
-		if n.world.coverage != nil {
-			n.world.coverage.look(m)
-		}
+		m.cover()
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/simulation/internal/choice"
+	"github.com/hustings/hustings/simulation/internal/search"
 	"github.com/hustings/hustings/simulation/invariant"
 )
 
@@ -130,21 +131,6 @@ func (x *shrinker) cut(r Result) {
 	s.Strikes = slices.DeleteFunc(s.Strikes, func(k Strike) bool { return k.At > at })
 }
 
-// minimize is delta debugging: it takes parts away from a list, large ones first, as
-// long as what remains is still good.
-func minimize[T any](items []T, good func([]T) bool) {
-	for size := max(len(items), 1); size > 0; size /= 2 {
-		for from := 0; from < len(items); {
-			without := slices.Delete(slices.Clone(items), from, min(from+size, len(items)))
-			if len(without) < len(items) && good(without) {
-				items = without
-			} else {
-				from += size
-			}
-		}
-	}
-}
-
 // chances is in how many worlds a set of strikes is tried that differ by chance alone.
 const chances = 100
 
@@ -152,7 +138,7 @@ const chances = 100
 // chance. What was chosen after a strike was taken away is about another run than
 // before, so that it rarely fits; but often something else does.
 func (x *shrinker) fewerStrikesByChance() {
-	minimize(x.best.Strikes, func(left []Strike) bool { return x.tryByChance(x.best.with(left), chances) })
+	search.Minimize(x.best.Strikes, func(left []Strike) bool { return x.tryByChance(x.best.with(left), chances) })
 }
 
 // soonerByChance closes the gaps between strikes. The shorter a run is the more often it
@@ -220,7 +206,7 @@ func (x *shrinker) byChance(smaller *Scenario, k uint64) *Scenario {
 }
 
 func (x *shrinker) fewerStrikes() {
-	minimize(x.best.Strikes, func(left []Strike) bool { return x.try(x.best.with(left)) })
+	search.Minimize(x.best.Strikes, func(left []Strike) bool { return x.try(x.best.with(left)) })
 }
 
 // with is the scenario with other strikes.
@@ -233,7 +219,7 @@ func (s *Scenario) with(strikes []Strike) *Scenario {
 // fewerChoices has ever more of what was left to chance be dull.
 func (x *shrinker) fewerChoices() {
 	all := slices.SortedFunc(maps.Keys(x.best.choices), choice.Compare)
-	minimize(all, func(left []choice.Address) bool {
+	search.Minimize(all, func(left []choice.Address) bool {
 		s := x.best.clone()
 		s.choices = make(map[choice.Address]choice.Value, len(left))
 		for _, c := range left {
@@ -266,7 +252,7 @@ func (x *shrinker) plainer() {
 // fewerGroups leaves groups out, as long as what is left is still good.
 func (x *shrinker) fewerGroups(good func(*Scenario) bool) {
 	if from := x.best; from.Groups > 1 {
-		minimize(allBelow(from.Groups), func(left []int) bool { return len(left) > 0 && good(from.withGroups(left)) })
+		search.Minimize(allBelow(from.Groups), func(left []int) bool { return len(left) > 0 && good(from.withGroups(left)) })
 	}
 }
 
@@ -355,7 +341,7 @@ func (x *shrinker) shorter() {
 			continue
 		}
 		if i < len(x.best.Strikes) && x.best.Strikes[i].isCut() {
-			minimize(x.best.Strikes[i].Links, func(left [][2]int) bool {
+			search.Minimize(x.best.Strikes[i].Links, func(left [][2]int) bool {
 				return len(left) > 0 && x.changed(i, func(k *Strike) { k.Links = left })
 			})
 		}

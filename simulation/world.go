@@ -12,6 +12,7 @@ import (
 	"github.com/hustings/hustings/simulation/internal/agenda"
 	"github.com/hustings/hustings/simulation/internal/check"
 	"github.com/hustings/hustings/simulation/internal/choice"
+	"github.com/hustings/hustings/simulation/internal/search"
 	"github.com/hustings/hustings/simulation/invariant"
 )
 
@@ -53,7 +54,7 @@ type world struct {
 	// For those who want to know more; nil in most runs.
 	tape     *tape
 	tracer   *tracer
-	coverage *coverage
+	coverage *search.Coverage
 }
 
 // maxNodes bounds the processes in a world: the voters and observers, and a twin.

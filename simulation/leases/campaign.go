@@ -6,7 +6,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/hustings/hustings/simulation/internal/batches"
+	"github.com/hustings/hustings/simulation/internal/search"
 )
 
 // Campaign plays many seeds.
@@ -45,7 +45,7 @@ type Summary struct {
 // so far. The error is about the options.
 func (c *Campaign) Run(ctx context.Context) (*Summary, error) {
 	total, prepared := NewSummary(), uint64(0)
-	all := batches.Batches[Options, Result]{
+	all := search.Batches[Options, Result]{
 		Count: c.Count, Workers: c.Workers, Play: Run,
 		Next: func(size int) []Options {
 			next := make([]Options, size)

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hustings/hustings/simulation/internal/batches"
+	"github.com/hustings/hustings/simulation/internal/search"
 )
 
 // Campaign runs many worlds.
@@ -45,7 +45,7 @@ type Summary struct {
 // Run runs worlds until all were run or the context ends, and returns what they came to.
 func (c *Campaign) Run(ctx context.Context) (*Summary, error) {
 	total, prepared := NewSummary(), uint64(0)
-	all := batches.Batches[uint64, *Result]{
+	all := search.Batches[uint64, *Result]{
 		Count: c.Count, Workers: c.Workers,
 		Play: func(seed uint64) (*Result, error) {
 			return Run(Options{Kind: c.Kind, Seed: seed, Careless: c.Careless, Tell: c.Tell}), nil

@@ -1,5 +1,7 @@
-// Package batches plays many runs on all cores, whatever world they are of.
-package batches
+// Package search plays many runs, whatever world they are of: in batches, on all cores (Batches);
+// with a record of the states that they have reached (Coverage); and ever smaller ones of a run
+// that shows something (Minimize).
+package search
 
 import (
 	"context"
@@ -8,16 +10,16 @@ import (
 	"sync"
 )
 
-// Batches are runs that are prepared together, of a kind O, and come to an R. What the
-// next ones are may depend on those before, so that it does not matter how many cores
-// there are.
+// Batches are runs that are prepared together, with options O and results R. The next batch may
+// depend on the results of those before, and on nothing else, so that the number of cores does not
+// matter.
 type Batches[O, R any] struct {
 	Count   uint64 // how many runs; 0: no end
 	Workers int    // how many at once; 0: as many as there are cores
 	Next    func(size int) []O
 	Play    func(O) (R, error)
-	// Done is told of a batch that was played, without those runs that the end of the
-	// context has prevented, and says whether to go on.
+	// Done takes the results of a batch, without the runs that the end of the context has
+	// prevented, and says whether to go on.
 	Done func([]R) bool
 }
 
