@@ -77,7 +77,7 @@ func (s *source) lock(stmt ast.Stmt) string {
 	return s.says(f.X)
 }
 
-// called is the call that a statement is, now or deferred; nil: none.
+// called is the call in a statement, immediate or deferred; nil: none.
 func called(stmt ast.Stmt) *ast.CallExpr {
 	switch stmt := stmt.(type) {
 	case *ast.ExprStmt:
