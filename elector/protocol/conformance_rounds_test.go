@@ -93,7 +93,7 @@ func (v *vector) asks() int {
 // raisesWhenSeen: the machine made the raise that is pending in DLedger in the step that saw the term.
 // It asks for no vote until the alarm rings, and then in this very term.
 func raisesWhenSeen(c *trial, v *vector) {
-	if v.Peers == 1 { // there is nobody to learn a term from but oneself
+	if v.Peers == 1 { // there is no other member to learn a term from
 		m := machineIn(&v.State)
 		m.round.judged = WaitToVoteNext
 		v.stepIn(c, dledgerRules(1), m, Input{Kind: Ring, Number: 1})

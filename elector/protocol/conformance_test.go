@@ -24,7 +24,7 @@ const (
 	// agreesInOrder marks what ends alike only if the answers come in the right order.
 	// Which one that was is not recorded.
 	agreesInOrder verdict = "agree, in some orders of arrival"
-	// skipped marks a state that no elector can come to, as a follower without
+	// skipped marks a state that no elector can reach, such as a follower without
 	// a leader. What a machine does there is no decision.
 	skipped verdict = "skipped: inconsistent state"
 	// others neither agree nor are excused: defects of the machine.

@@ -74,7 +74,7 @@ func (o Obstacle) String() string {
 	case HinderedNotElected:
 		return o.Voter + " was told to stand, and was not elected in time"
 	case HinderedNotAsked:
-		return o.Voter + " was not asked any more"
+		return o.Voter + " was not asked in time"
 	}
 	return o.Voter + " is hindered for an unknown reason"
 }

@@ -201,7 +201,7 @@ func TestADoubtEndsWithItsTerm(t *testing.T) {
 	assert.Equal(t, rpc.Won, mark, "it has won the pre-vote")
 }
 
-// How the last round of votes ended says nothing of a term that was not known then.
+// The result of the last round of votes says nothing about a term that was not known then.
 func TestANewTermIsAskedForFirst(t *testing.T) {
 	a := startedAlone(t)
 	a.ring()
@@ -216,9 +216,8 @@ func TestANewTermIsAskedForFirst(t *testing.T) {
 	assert.EqualValues(t, 6, a.out.Send.Term)
 }
 
-// Voters that were restarted together have waited for the same time, so after that they take
-// turns as after any silence.
-func TestAfterAFastMembersTakeTurns(t *testing.T) {
+// Voters that were restarted together have waited for the same time, so then they take turns, as after any silence.
+func TestAfterTheRestartHoldMembersTakeTurns(t *testing.T) {
 	first := map[memberstate.Seat]time.Duration{}
 	for seat := range memberstate.Seat(3) {
 		a := followingAlone(t, true)
@@ -236,8 +235,8 @@ func TestAfterAFastMembersTakeTurns(t *testing.T) {
 	assert.NotEqual(t, first[2], first[0])
 }
 
-// Without a pre-vote the first campaign would depose whoever leads, so a member that starts
-// listens for a detection time.
+// Without a pre-vote the first campaign would depose any leader that there is, so a member that starts listens for a
+// detection time.
 func TestWithoutPreVoteAMemberListensFirst(t *testing.T) {
 	a := startedAlone(t)
 	assert.Less(t, a.out.Alarm.Max, a.rules.Timing.Detection(), "a pre-vote deposes nobody")
@@ -256,8 +255,7 @@ func TestAnObserverPromisesNothing(t *testing.T) {
 	assert.Zero(t, a.machine.Promise)
 }
 
-// D7: a leader that is told of a larger term asks for one above it, and has until the next
-// detection time for that; it does not ask with every beat.
+// D7: a leader that hears of a larger term asks for one above it, once in a detection time and not with every beat.
 func TestALeaderAsksForALargerTermOnceInADetectionTime(t *testing.T) {
 	a := leadingAlone(t, false)
 	accuse := func() {
@@ -280,8 +278,8 @@ func TestALeaderAsksForALargerTermOnceInADetectionTime(t *testing.T) {
 	assert.Equal(t, []uint32{0, leak + 1, 2 * (leak + 1)}, rounds, "the round is over with the beat after that time")
 }
 
-// D13: when all others have accepted no veto can be on its way, so nobody waits for one.
-func TestAVetoIsNotAwaitedFromThoseWhoAccepted(t *testing.T) {
+// D13: when all others have accepted no veto can be on its way, so none is waited for.
+func TestNoVetoIsAwaitedWhenAllHaveAccepted(t *testing.T) {
 	a := followingAlone(t, false)
 	a.give(Input{Kind: PeerLost, Seat: theLeader})
 	a.ring()
@@ -293,8 +291,8 @@ func TestAVetoIsNotAwaitedFromThoseWhoAccepted(t *testing.T) {
 	assert.Equal(t, rpc.Won, mark)
 }
 
-// A refusal tells a term that is taken. A voter that would give its vote tells none, even if it
-// is in that term already: the term is still to be had.
+// A refusal names a term that is taken. A voter that would give its vote names none, even if it is in that term already,
+// because the term can still be won.
 func TestATermThatAVoterWouldVoteInIsAskedForAgain(t *testing.T) {
 	for result, want := range map[rpc.Result]memberstate.Term{rpc.Accept: 1, rpc.RejectAlreadyVoted: 2} {
 		a := startedAlone(t)
@@ -312,8 +310,7 @@ func TestATermThatAVoterWouldVoteInIsAskedForAgain(t *testing.T) {
 	}
 }
 
-// Of the answers that come only those tell how long a round trip is, whose request is known and
-// was sent once.
+// An answer measures the round trip only if its request is known and was sent once.
 func TestWhichAnswersAreMeasured(t *testing.T) {
 	const long = 12 * time.Millisecond
 	for what, c := range map[string]struct {

@@ -91,8 +91,7 @@ func TestASlotIsLongerThanAnElection(t *testing.T) {
 	}
 }
 
-// Where round trips are longer than the wait two candidates would stand again while the other
-// still asks.
+// If the wait were shorter than the round trip, each of two candidates would stand again while the other still asks.
 func TestLongRoundTripsMakeTheNextAttemptLater(t *testing.T) {
 	r := &Rules{Timing: DefaultTiming()}
 	for roundTrip, want := range map[time.Duration]Alarm{
@@ -105,8 +104,7 @@ func TestLongRoundTripsMakeTheNextAttemptLater(t *testing.T) {
 	}
 }
 
-// Preferred voters have the first turns, and whoever led last the very last one, preferred or
-// not. Observers have none.
+// Preferred voters have the first turns, and the last leader the very last one, preferred or not. Observers have none.
 func TestTurnsOfAllKinds(t *testing.T) {
 	voters := memberstate.SetOf(1, 2, 3, 4)
 	for last := range memberstate.Seat(5) { // nobody's, too

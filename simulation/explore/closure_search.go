@@ -26,7 +26,7 @@ type closureSearch struct {
 type closurePart struct {
 	*closure
 	from  silentNode
-	first int // place among all that it can become
+	first int // the place of its first node among all of them
 }
 
 // silently is everything that a node can become by silent steps, itself first. Some nodes may be in it more

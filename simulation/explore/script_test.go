@@ -209,6 +209,6 @@ func FuzzScript(f *testing.F) {
 		again, err := ParseScript(strings.NewReader(s.String()))
 		require.NoError(t, err)
 		require.Equal(t, s.String(), again.String())
-		_, _ = s.Trace() // an error is as good as a trace
+		_, _ = s.Trace() // an error will do, too
 	})
 }

@@ -36,7 +36,7 @@ type stepping struct {
 	beyond       bool
 	defect       defect
 
-	room    node             // for the node, if nobody else has it
+	room    node             // for the node, unless the caller has its own
 	session protocol.Session // the node's, while it steps
 	duties  protocol.Duties
 	step    protocol.Step

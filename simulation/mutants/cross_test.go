@@ -1,5 +1,5 @@
-// The simulator and the explorer look at each other's findings: what the simulator finds,
-// and makes as small as it can, the explorer finds too, within bounds that hold it.
+// The explorer finds the simulator's violations, too, within bounds that hold them, once the simulator has made them
+// as small as it can.
 
 package main
 
@@ -16,8 +16,8 @@ import (
 	"github.com/hustings/hustings/internal/effort"
 )
 
-// crossings are mutants that both are held against. instead is what the explorer finds, if
-// that is not the invariant that the simulated run breaks, and why says how that comes.
+// crossings are mutants that both look for. instead is the explorer's invariant, if it is not the one that the
+// simulated run breaks, and why gives the reason.
 var crossings = []struct{ mutant, instead, why string }{
 	{"stale-answers-count", "", ""},
 	{"said-before-saved", "", ""},
@@ -34,12 +34,12 @@ var crossings = []struct{ mutant, instead, why string }{
 	{"ledger-reversed", "", ""},
 	{"no-alarm-after-silence", "", ""},
 	{"not-ready-counts-as-accept", "", ""},
-	{"quorum-less-one", "one leader a term", "that is what the two leases follow from"},
+	{"quorum-less-one", "one leader a term", "the two leases follow from that"},
 	{"votes-twice", "one vote a term", "fewer steps lead there than to a leader"},
 	{"votes-in-an-older-term", "one vote a term", "fewer steps lead there than to a leader"},
-	{"vote-not-saved", "one vote a term", "it looks at what is durable before it looks at what is said"},
-	{"restart-forgets-the-vote", "one vote a term", "what it comes back with is held against what it had saved"},
-	{"pre-vote-changes-state", "legal step", "the change itself is wrong, before it comes to anything"},
+	{"vote-not-saved", "one vote a term", "it checks the durable state before the messages"},
+	{"restart-forgets-the-vote", "one vote a term", "it compares the state after a restart with the saved one"},
+	{"pre-vote-changes-state", "legal step", "it notices the change itself, before that has consequences"},
 	{"vote-not-cleared-on-raise", "", "it is about liveness, which this search does not ask"},
 	{"promise-not-saved", "", "its members are set up alike, so that a promise never changes"},
 }

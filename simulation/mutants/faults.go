@@ -1,5 +1,4 @@
-// What is known to be wrong with DLedger's own election, by numbers, and which mutants do
-// the same to this one.
+// The known faults of DLedger's own election, by numbers, and the mutants that build them into this one.
 
 package main
 
@@ -9,11 +8,11 @@ import (
 	"strings"
 )
 
-// fault is one thing that is wrong there.
+// fault is one of them.
 type fault struct {
 	number int
 	what   string
-	// mutants are those that stand for it; why says how it comes that there are none.
+	// mutants are those that have it; why gives the reason if there are none.
 	mutants []string
 	why     string
 }
@@ -25,20 +24,20 @@ var faults = []fault{
 	{4, "a member leads a term twice", []string{"restart-in-the-same-term", "term-regained-with-its-quorum"}, ""},
 	{5, "any term is believed", []string{"impossible-term-believed"}, ""},
 	{6, "the engine's ledger may move back", []string{"shipped-ledger-moves-back"}, ""},
-	{7, "who has lost its quorum goes on for a while", []string{"leader-never-steps-down", "lapsed-lease-goes-on", "voters-not-sticky"}, ""},
+	{7, "a leader that has lost its quorum goes on for a while", []string{"leader-never-steps-down", "lapsed-lease-goes-on", "voters-not-sticky"}, ""},
 	{8, "the ledger is compared before the term", []string{"ledger-checked-before-the-term"}, ""},
 	{9, "a member with a larger term is not taken in", []string{"accused-leader-does-nothing"}, ""},
 	{10, "any larger term deposes a leader", []string{"plain-requests-depose", "pre-vote-despite-a-leader", "pre-vote-changes-state"}, ""},
 	{11, "the first candidate asks in the term that is over", []string{"asks-in-the-old-term"}, ""},
-	{12, "a lost round waits for who is silent", []string{"silent-peer-waited-for"}, ""},
-	{13, "who asks does not take a larger term", []string{"busy-candidate-keeps-its-term"}, ""},
+	{12, "a lost round waits for silent voters", []string{"silent-peer-waited-for"}, ""},
+	{13, "a candidate that asks does not take a larger term", []string{"busy-candidate-keeps-its-term"}, ""},
 	{14, "a leader gives up if its first beat is not answered", []string{"first-beat-must-succeed"}, ""},
 	{15, "a follower raises its term without asking", []string{"silence-raises-the-term"}, ""},
 	{16, "of the terms in refusals the last counts, not the largest", []string{"known-forgotten", "last-term-known-not-largest"}, ""},
 	{17, "timers go by the wall clock", nil, "a machine has no clock and is only told how long to wait; what the clock of a process is, is up to the shell"},
 	{18, "settings are not checked", nil, "they are refused before there is a machine"},
 	{19, "a disk that is slow or dead does not end an office", []string{"slow-disk-prolongs-the-office", "failed-save-swallowed"}, ""},
-	{20, "who is refused is not told who leads", []string{"nobody-names-the-leader"}, ""},
+	{20, "a refused candidate does not learn who leads", []string{"nobody-names-the-leader"}, ""},
 	{21, "an heir that loses is stuck in its larger term", []string{"loser-of-a-handover-waits-for-ever", "heir-left-in-its-term"}, ""},
 	{22, "handovers on command lack what those to preferred leaders have", []string{"only-offers-are-bounded"}, ""},
 	{23, "nothing ends what a handover entitles to", []string{"heir-refuses-others-for-good", "transfer-mark-outlives-the-transfer"}, ""},
@@ -48,10 +47,10 @@ var faults = []fault{
 	{27, "nothing is encrypted", nil, "transports do that"},
 	{28, "ids of members are restricted", nil, "a machine knows members by their seats"},
 	{29, "the engine is told while locks are held, and half of what it needs", nil, "it is about how the shell calls the engine"},
-	{30, "who shuts down does not resign", []string{"resignation-forgotten"}, ""},
+	{30, "a leader that shuts down does not resign", []string{"resignation-forgotten"}, ""},
 }
 
-// faultsOf tells for which faults a mutant stands.
+// faultsOf lists the faults that a mutant has.
 func faultsOf(mutant string) string {
 	var of []string
 	for _, f := range faults {

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Every fault has a mutant, or is not the protocol's.
+// Every fault has a mutant, or does not concern the protocol.
 func TestEveryFaultHasAMutant(t *testing.T) {
 	for i, f := range faults {
 		assert.Equal(t, i+1, f.number)

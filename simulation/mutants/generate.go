@@ -1,6 +1,5 @@
-// The mutants that are made by rule: whatever the sources of what ships say, said a little
-// differently. Those that were written by hand are bugs that somebody thought of;
-// these are there for those that nobody has thought of.
+// Mutants made by rules, from every source that ships. Handwritten mutants are bugs that somebody thought
+// of; these are for bugs that nobody has thought of.
 
 package main
 
@@ -70,7 +69,7 @@ func mutantsOf(file string, text []byte) ([]mutant, error) {
 	return s.made, nil
 }
 
-// speaks says whether a function only words something for a reader.
+// speaks says whether a function only produces text for people.
 func speaks(f *ast.FuncDecl) bool {
 	return f.Body == nil || slices.Contains([]string{"String", "Error", "LogValue", "illegal"}, f.Name.Name)
 }
@@ -80,20 +79,20 @@ type source struct {
 	file string
 	text []byte
 	fset *token.FileSet
-	in   string // the function that is looked at
-	// returns are its results, of whatever is no literal.
+	in   string // the function under way
+	// returns are its results, outside function literals.
 	returns *ast.FieldList
-	known   map[string]int // how often something was said
+	known   map[string]int // how often each description was used
 	made    []mutant
 }
 
-// edit puts other words in the place of some.
+// edit replaces a part of a source.
 type edit struct {
 	from, to token.Pos
 	text     string
-	says     string   // to a reader, if within and under do not say it
-	within   ast.Node // what a reader has to see to know which words are meant; nil: they are taken out
-	under    ast.Node // what a reader has to see besides, of a statement that is taken out, if not nil
+	says     string   // its description, if within and under do not give it
+	within   ast.Node // the part to show, so that a reader knows what is replaced; nil: the part is removed
+	under    ast.Node // if not nil, a statement to name besides, from which the part is removed
 }
 
 // walk makes the mutants of a part of the file.
@@ -115,7 +114,7 @@ func (s *source) walk(part ast.Node) {
 	})
 }
 
-// named says whether a constant's value is but a name for it.
+// named says whether a constant's value is only a name for it.
 func named(n ast.Node) bool {
 	spec, ok := n.(*ast.ValueSpec)
 	if !ok {
@@ -163,8 +162,8 @@ func (s *source) heading(n ast.Node) string {
 	return short(strings.TrimSuffix(first, " {"))
 }
 
-// replacement is the edit as a mutant has it: with as many whole lines before it as
-// are there only once.
+// replacement is the edit as a mutant's Old and New, with as many whole lines before it as it takes to be
+// there only once.
 func (s *source) replacement(from, to int, text string) (before, after string) {
 	begin, end := from, to+max(0, bytes.IndexByte(s.text[to:], '\n'))
 	for {
@@ -176,7 +175,7 @@ func (s *source) replacement(from, to int, text string) (before, after string) {
 	}
 }
 
-// short is a text on one line, and no longer than can be read at a glance.
+// short is a text on one line, cut to a readable length.
 func short(text string) string {
 	const longest = 100
 	text = strings.Join(strings.Fields(text), " ")

@@ -44,7 +44,7 @@ func (m *machine) step(n int) bool {
 }
 `
 
-func TestASourceSaidALittleDifferently(t *testing.T) {
+func TestTheMutantsOfASource(t *testing.T) {
 	made, err := mutantsOf("p/sample.go", []byte(sampleSource))
 	require.NoError(t, err)
 	var names []string
@@ -73,7 +73,7 @@ func TestASourceSaidALittleDifferently(t *testing.T) {
 	}, names)
 }
 
-func TestAMutantSaysWhatItsNameSays(t *testing.T) {
+func TestAMutantDoesWhatItsNameSays(t *testing.T) {
 	made, err := mutantsOf("p/sample.go", []byte(sampleSource))
 	require.NoError(t, err)
 	chosen, err := choose(made, "!m.on becomes m.on$", 0, "")
@@ -101,7 +101,7 @@ func TestEveryGeneratedMutantApplies(t *testing.T) {
 	assertApply(t, h, some(all, effort.Of(len(all), 400), ""))
 }
 
-// A reason for a mutant that is not made any more is a reason for nothing.
+// A reason must be for a mutant that is still made.
 func TestEveryEquivalentIsAMutant(t *testing.T) {
 	h := newTestHunter(t)
 	all, err := generate(h.root)

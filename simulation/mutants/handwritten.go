@@ -1,5 +1,5 @@
-// The mutants that were written by hand: what a tired engineer might do to a protocol,
-// what DLedger and others have done, and what the rules of docs/protocol.md are there to prevent.
+// The handwritten mutants: mistakes that a tired engineer might make, that DLedger and others have made, and
+// that the rules of docs/protocol.md prevent.
 
 package main
 
@@ -94,7 +94,7 @@ var handwritten = []mutant{
 	{"silence-raises-the-term", "elector/protocol/machine_follow.go", "\tif m.Role == memberstate.Candidate {\n\t\tm.armSlot", "\tif m.Role == memberstate.Candidate {\n\t\tm.adopt(r, out, m.Term+1)\n\t\tm.armSlot", ""},
 	{"asks-in-the-old-term", "elector/protocol/machine_campaign.go", "if m.round.judged == WaitToVoteNext || !m.MayStand(r.Self) {", "if m.round.judged == WaitToVoteNext {", ""},
 	{"stands-where-it-refused", "elector/protocol/machine_vote.go", "\t\tm.round.judged = WaitToVoteNext\n\t}\n\treturn result", "\t}\n\treturn result", ""},
-	{"last-term-known-not-largest", "elector/protocol/machine.go", "m.known = max(m.known, term)", "m.known = term", "who refuses says so again next time: it costs a round, which nobody is promised"},
+	{"last-term-known-not-largest", "elector/protocol/machine.go", "m.known = max(m.known, term)", "m.known = term", "a voter that refuses says so again next time: that costs a round, and no rule promises how many rounds there are"},
 
 	// Leaders.
 	{"leader-never-steps-down", "elector/protocol/machine_lead.go", "silent := m.office.beat-m.office.heardBeat >= uint32(r.Timing.Leak)", "silent := false", ""},
@@ -142,7 +142,7 @@ var handwritten = []mutant{
 	{"no-restart-hold", "elector/protocol/machine.go", "restartHold: hard.Promise > 0 && !observer,", "restartHold: false,", ""},
 	{"voter-in-restart-hold-votes", "elector/protocol/machine_vote.go", "case m.restartHold: // it may", "case m.restartHold && (q.Term > m.Term || q.Mark == rpc.PreVote): // it may", "a voter in its restart hold refuses every larger term, and its own term was won, or is refused by its vote; it stands for none"},
 	{"promise-forgotten-on-restart", "memberstate/state.go", "s := State{HardState: hard, Spent: true}", "hard.Promise = 0\n\ts := State{HardState: hard, Spent: true}", ""},
-	{"lease-by-those-who-promised-nothing", "elector/protocol/machine_lead.go", "(acks&m.office.sticky).Len() >= r.quorum()", "acks.Len() >= r.quorum()", "whoever follows a leader that has leases has promised one; the answer says so for those of another version"},
+	{"lease-by-those-who-promised-nothing", "elector/protocol/machine_lead.go", "(acks&m.office.sticky).Len() >= r.quorum()", "acks.Len() >= r.quorum()", "every follower of a leader with leases has promised one; the answer says so for members of another version"},
 	{"lease-by-those-who-are-not-ready", "elector/protocol/machine_lead.go", "\tcase rpc.TermNotReady:\n", "\tcase rpc.TermNotReady:\n\t\tm.office.acks[q.Round%recentBeats] |= memberstate.SetOf(q.From)\n\t\tm.office.sticky |= memberstate.SetOf(q.From)\n\t\tm.heardBy(r, q.Round)\n", ""},
 	{"lease-survives-the-handover", "elector/protocol/machine_handover.go", "m.handover.Goal, m.office.leaseVoid = end, true", "m.handover.Goal = end", ""},
 	{"lease-taken-back-when-the-handover-is-given-up", "elector/protocol/machine.go", "case Abort:\n", "case Abort:\n\t\tm.office.leaseVoid = false\n", ""},
@@ -176,7 +176,7 @@ var handwritten = []mutant{
 	{"promise-grows-on-restart", "memberstate/state.go", "s := State{HardState: hard, Spent: true}", "hard.Promise *= 2\n\ts := State{HardState: hard, Spent: true}", ""},
 
 	// Handovers.
-	{"handed-mark-of-anyone-honoured", "elector/protocol/machine_vote.go", "if q.Mark != rpc.Handed || q.Leader == memberstate.Nobody || q.Leader != m.Leader || q.Term != m.Term+1 {", "if q.Mark != rpc.Handed {", "a request for the next term can come only from who was handed this one, by its one leader; the check is a second line of defence"},
+	{"handed-mark-of-anyone-honoured", "elector/protocol/machine_vote.go", "if q.Mark != rpc.Handed || q.Leader == memberstate.Nobody || q.Leader != m.Leader || q.Term != m.Term+1 {", "if q.Mark != rpc.Handed {", "a request for the next term can come only from the heir of this term's one leader; the check is a second line of defence"},
 	{"handover-never-given-up", "elector/protocol/machine_handover.go", "\tcase m.handover.patience == 0:\n\t\tm.endHandover(r, out)", "\tcase false:", ""},
 	{"target-told-without-a-pause", "elector/protocol/machine_handover.go", "m.handover.Phase, m.handover.patience = Pausing, uint8(r.Timing.Leak)", "m.handover.Phase, m.handover.patience = Taking, uint8(r.Timing.Leak)", ""},
 	{"stranger-takes-over", "elector/protocol/machine_handover.go", "case m.Role != memberstate.Follower || m.Leader != q.From || m.Term != q.Term || heir && m.serving:", "case m.Role != memberstate.Follower || heir && m.serving:", ""},
@@ -198,11 +198,11 @@ var handwritten = []mutant{
 	{"only-offers-are-bounded", "elector/protocol/machine_handover.go", "\tif m.handover.Phase == NoHandover {\n\t\treturn\n\t}\n\tm.handover.patience--", "\tif m.handover.Phase == NoHandover || m.handover.Reason != ToPreferred {\n\t\treturn\n\t}\n\tm.handover.patience--", ""},
 	{"heir-refuses-others-for-good", "elector/protocol/machine_vote.go", "return m.round.phase == voting && m.round.mark == rpc.Handed ||", "return m.round.mark == rpc.Handed ||", ""},
 
-	// What is shipped to run a machine, for which the simulators have others.
+	// The shipped drivers of a machine. The simulators have drivers of their own.
 	{"shipped-ledger-moves-back", "elector/protocol/session_ledger.go", "case end.Compare(l.end) < 0 && heard < l.asked:", "case false:", ""},
 	{"shipped-lease-extended-from-the-answer", "lease/effects.go", "l.Extend(until, now)", "l.Extend(now+fx.config.Timing.TTL, now)", ""},
 
-	// What several groups of a node do together. Where there is one group nobody can tell.
+	// Several groups of a node together. One group alone does not show these.
 	{"batch-of-saves-loses-the-last", "elector/protocol/saves.go", "\tn.edge.Save(batch)", "\tn.edge.Save(batch[:max(1, len(batch)-1)])", ""},
 	{"batch-of-saves-wakes-one-group", "elector/protocol/saves.go", "for _, g := range groups {", "for _, g := range groups[:1] {", ""},
 	{"batch-of-saves-fails-for-one-group", "elector/protocol/saves.go", "if err != nil && g.running {", "if err != nil && g.running && g == groups[0] {", ""},
@@ -211,7 +211,7 @@ var handwritten = []mutant{
 	{"alarm-of-one-group-overlooked", "elector/protocol/alarms.go", "\ta.up(len(a.heap) - 1)\n", "", ""},
 
 	// Observers.
-	{"observer-votes", "elector/protocol/machine_vote.go", "if m.Role == memberstate.Observer {", "if false {", "nobody who has the same list of voters asks an observer, and who has another list is refused"},
+	{"observer-votes", "elector/protocol/machine_vote.go", "if m.Role == memberstate.Observer {", "if false {", "no member with the same list of voters asks an observer, and a member with another list is refused"},
 	{"observer-promises", "elector/protocol/machine_follow.go", "if lease <= 0 || lease > maxDetection || m.Role == memberstate.Observer {", "if lease <= 0 || lease > maxDetection {", ""},
 	{"observer-claims-a-promise", "elector/protocol/machine_follow.go", "if lease <= 0 || lease > maxDetection || m.Role == memberstate.Observer {\n\t\treturn false", "if lease <= 0 || lease > maxDetection || m.Role == memberstate.Observer {\n\t\treturn lease > 0", ""},
 	{"observer-stands-on-command", "elector/protocol/machine_campaign.go", "case m.Role == memberstate.Candidate && m.round.phase == idle && !m.restartHold:", "case m.Role != memberstate.Follower && m.Role != memberstate.Leader && m.round.phase == idle && !m.restartHold:", ""},
@@ -233,7 +233,7 @@ var handwritten = []mutant{
 	{"lease-watched-for-ones-own-ttl", "lease/protocol/contend.go", "\t\treturn s.stoodStill(k.now, s.TTL)\n\t}\n\treturn s.Left", "\t\treturn s.stoodStill(k.now, k.rules.Timing.TTL)\n\t}\n\treturn s.Left", ""},
 	{"lease-forced-is-free", "lease/protocol/contend.go", "case s.Released:", "case s.Released || s.Holder == \"\":", ""},
 	{"lease-heir-waited-for-without-end", "lease/protocol/contend.go", "return s.stoodStill(k.now, 2*s.TTL)", "return false", ""},
-	{"lease-own-claim-not-recognized", "lease/protocol/contend.go", "case s.Term == 0, s.Holder == k.rules.ID && !k.leftBehind(of):", "case s.Term == 0:", "it costs a TTL, which nobody is promised"},
+	{"lease-own-claim-not-recognized", "lease/protocol/contend.go", "case s.Term == 0, s.Holder == k.rules.ID && !k.leftBehind(of):", "case s.Term == 0:", "it costs a TTL, and no rule promises that time"},
 	{"lease-left-behind-is-taken-again", "lease/protocol/contend.go", "s.Holder == k.rules.ID && !k.leftBehind(of):", "s.Holder == k.rules.ID:", ""},
 	{"lease-renewed-in-one-term-alone", "lease/protocol/session.go", "s.phase, s.office = serving, office{until: k.end(s)}", "s.phase, s.office.until = serving, k.end(s)", ""},
 	{"lease-taken-by-an-observer", "lease/protocol/session.go", "return free && !s.observer && k.now >= s.patience", "return free && k.now >= s.patience", ""},
@@ -242,7 +242,7 @@ var handwritten = []mutant{
 	{"lease-winner-that-leaves-keeps-it", "lease/protocol/claim.go", "\tcase won && s.retiring:\n\t\ts.view.Term++\n\t\tk.giveBack(s)\n", "", ""},
 	{"lease-never-left", "lease/protocol/session.go", "\ts.phase = watching\n\tif s.retiring {\n\t\ts.phase = idle", "\ts.phase = leaving\n\tif s.retiring {\n\t\ts.phase = idle", ""},
 
-	// When a keeper does what, and how much of it at a time.
+	// The order and the amount of a keeper's work.
 	{"lease-look-not-woken-for", "lease/protocol/poll.go", "\t\tk.look.soon = max(k.now+k.sparsely(k.rules.Timing.lookWithin()), k.look.soonest)\n\t\tk.wakeBy(k.look.soon)\n", "\t\tk.look.soon = max(k.now+k.sparsely(k.rules.Timing.lookWithin()), k.look.soonest)\n", ""},
 	{"lease-end-not-woken-for", "lease/protocol/keeper.go", "\t\tat = min(at, s.due())\n", "\t\t_ = s.due()\n", ""},
 	{"lease-poll-not-woken-for", "lease/protocol/keeper.go", "min(k.look.due(), k.renewal.at,", "min(k.renewal.at,", ""},
@@ -263,7 +263,7 @@ var handwritten = []mutant{
 	{"record-watched-without-comparing", "lease/internal/row/row.go", "free = free || r.Renewals == c.Renewals", "free = true", ""},
 	{"record-claimed-before-it-ran-out", "lease/internal/row/row.go", "free = free || r.Until <= now", "free = true", ""},
 	{"record-renewed-by-name-alone", "lease/internal/row/row.go", "if r.Holder != holder || r.Term != term {", "if r.Term == 0 {", ""},
-	{"record-renewed-in-any-term", "lease/internal/row/row.go", "if r.Holder != holder || r.Term != term {", "if r.Holder != holder {", "it prolongs what the same candidate has in a later term: that costs a TTL at most, which nobody is promised"},
+	{"record-renewed-in-any-term", "lease/internal/row/row.go", "if r.Holder != holder || r.Term != term {", "if r.Holder != holder {", "it prolongs the same candidate's lease of a later term: that costs a TTL at most, and no rule promises that time"},
 	{"record-renewals-not-counted", "lease/internal/row/row.go", "\tr.Renewals++\n", "", ""},
 	{"record-term-not-raised", "lease/internal/row/row.go", "return Row{Term: r.Term + 1, Holder", "return Row{Term: r.Term, Holder", ""},
 	{"record-force-without-a-term", "lease/internal/row/row.go", "\tr.Term++\n\tr.Holder, r.Heir", "\tr.Holder, r.Heir", ""},

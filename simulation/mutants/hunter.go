@@ -1,4 +1,4 @@
-// Building a mutant, and having one means after the other look at it.
+// Building mutants, and looking at each of them by one means after another.
 
 package main
 
@@ -21,9 +21,9 @@ import (
 type hunter struct {
 	root    string // of the module
 	work    string
-	overlay string                   // which source stands for which
+	overlay string                   // which source replaces which
 	binary  string                   // the command hunt, with the bug
-	sound   map[string]time.Duration // how long tests that pass without one take
+	sound   map[string]time.Duration // how long tests take that pass without a bug
 	listed  map[string][]listed      // the packages of a module
 }
 
@@ -42,9 +42,8 @@ func newHunter() (*hunter, error) {
 
 func (h *hunter) close() { _ = os.RemoveAll(h.work) } // it is a temporary folder
 
-// huntAll hunts one mutant after the other until the context ends, and says so as it
-// goes. What is known already is not found out again. Those that do not compile are counted
-// where that can be forgiven.
+// huntAll hunts one mutant after another until the context ends, and reports progress. Known results are not
+// found again. With forgive, mutants that do not compile are counted; otherwise they are errors.
 func (h *hunter) huntAll(ctx context.Context, all []mutant, ways []means, forgive bool, known *results, progress io.Writer) (report, error) {
 	total, began, hunted := newReport(), time.Now(), 0
 	for i := range all {
@@ -76,8 +75,8 @@ func (h *hunter) huntAll(ctx context.Context, all []mutant, ways []means, forgiv
 	return total, nil
 }
 
-// hunt builds a mutant and lets the means look at it, until one of them notices. One that
-// changes nothing must still be a program, or the reason is one for nothing.
+// hunt builds a mutant and looks at it by each means, until one notices it. An equivalent mutant must compile,
+// too, or the reason given for it is void.
 func (h *hunter) hunt(ctx context.Context, m *mutant, all []means) (result, error) {
 	r := result{Mutant: m.Name, Equivalent: m.Equivalent}
 	if err := h.build(ctx, m); err != nil || m.Equivalent != "" {
@@ -102,11 +101,10 @@ func (h *hunter) hunt(ctx context.Context, m *mutant, all []means) (result, erro
 	return r, nil
 }
 
-// errNotCompiled is what a mutant is that is no program.
+// errNotCompiled is the error of a mutant that is no program.
 var errNotCompiled = errors.New("it does not compile")
 
-// build makes the command hunt with the bug, if a simulator can notice it, or the package
-// alone.
+// build builds the command hunt with the bug, if a simulator can notice it, and otherwise only the package.
 func (h *hunter) build(ctx context.Context, m *mutant) error {
 	if err := h.lay(m); err != nil {
 		return err
@@ -127,7 +125,7 @@ func (h *hunter) build(ctx context.Context, m *mutant) error {
 	}
 }
 
-// goTool is the go command in a module, which is built as whoever depends on it gets it.
+// goTool is the go command in a module, without the workspace, as users of the module build it.
 func (h *hunter) goTool(ctx context.Context, module string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = filepath.Join(h.root, filepath.FromSlash(module))
@@ -135,7 +133,7 @@ func (h *hunter) goTool(ctx context.Context, module string, args ...string) *exe
 	return cmd
 }
 
-// lay writes the mutant's source, and says where it stands for which.
+// lay writes the mutant's source and the overlay.
 func (h *hunter) lay(m *mutant) error {
 	name := filepath.Join(h.root, filepath.FromSlash(m.File))
 	source, err := os.ReadFile(name)

@@ -1,5 +1,5 @@
-// A mutant of what starts programs, or of what makes a process urgent, may leave some behind
-// that never end. Whoever breaks things on purpose cleans up.
+// Processes that mutants leave behind. A mutant of code that starts programs, or that makes a process urgent,
+// may leave some that never end.
 
 package main
 
@@ -13,12 +13,12 @@ import (
 
 const (
 	setChildSubreaper = 36 // prctl: processes whose parents have ended become this one's children
-	limitUrgent       = 15 // setrlimit: for how long a process of real-time priority may run without a pause, in microseconds
+	limitUrgent       = 15 // setrlimit: how long a process with real-time priority may run without a pause, in microseconds
 	urgentFor         = 2_000_000
 )
 
-// adoptLeftovers has all processes that are started from here stay below this one, and ends
-// those that would keep the machine for themselves.
+// adoptLeftovers keeps all processes that are started from here below this one, and ends those that would
+// take the whole machine.
 func adoptLeftovers() error {
 	if _, _, e := syscall.RawSyscall(syscall.SYS_PRCTL, setChildSubreaper, 1, 0); e != 0 {
 		return os.NewSyscallError("prctl", e)
@@ -40,7 +40,7 @@ func endLeftovers() {
 	}
 }
 
-// children are the processes whose parent this one is, or has become.
+// children are the processes whose parent is this one, or has become this one.
 func children() (all []int) {
 	lists, _ := filepath.Glob("/proc/self/task/*/children") // the pattern is one
 	for _, name := range lists {

@@ -1,16 +1,15 @@
-// Command mutants breaks what ships in one small way at a time, and tells whether
-// anybody notices.
+// Command mutants breaks the shipped code in one small way at a time, and reports whether the breakage is
+// noticed.
 //
-//	go run ./simulation/mutants               those that were written by hand
-//	go run ./simulation/mutants --generated   those that are made by rules, which takes long
+//	go run ./simulation/mutants               the handwritten mutants
+//	go run ./simulation/mutants --generated   those made by rules, which takes long
 //	go run ./simulation/mutants --generated --each 10 --turn today
-//	go run ./simulation/mutants --list        their names, and which faults of DLedger's they are
+//	go run ./simulation/mutants --list        their names, and the faults of DLedger that they have
 //	go run ./simulation/mutants --only lease
 //	go run ./simulation/mutants --by explorer
 //
-// The sources are never changed: a mutant is built with an overlay. One that was written
-// by hand and does not apply any more, or does not compile, is an error, for it would show
-// nothing.
+// The sources are never changed: a mutant is built with an overlay. A handwritten mutant that does not apply any
+// more, or does not compile, is an error, because it would show nothing.
 package main
 
 import (
@@ -39,16 +38,16 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	flags := flag.NewFlagSet("mutants", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	list := flags.Bool("list", false, "print the names of the mutants, a line each")
-	generated := flags.Bool("generated", false, "the mutants that are made by rules")
+	generated := flags.Bool("generated", false, "the mutants made by rules, not the handwritten ones")
 	asJSON := flags.Bool("json", false, "print one JSON object on one line")
-	only := flags.String("only", "", "those whose names match a regular `expression`")
-	sample := flags.Int("sample", 0, "so many of them, chosen evenly; 0: all")
-	each := flags.Int("each", 0, "so many of every directory, chosen evenly; 0: all")
-	turn := flags.String("turn", "", "any `text`, a commit for one: with another one other mutants are in the sample")
-	spared := flags.Int("survivors", 0, "how many may survive before that is an error")
-	kept := flags.String("results", "", "the `file` that keeps what is found out: who is interrupted goes on where it was")
-	by := flags.String("by", "", "`who` looks: simulator, or explorer; empty: the one and then the other")
-	limit := flags.Duration("for", 2*time.Minute, "how long the simulator looks for each at most, on all cores")
+	only := flags.String("only", "", "only mutants whose names match a regular `expression`")
+	sample := flags.Int("sample", 0, "how many of them, chosen evenly; 0: all")
+	each := flags.Int("each", 0, "how many of each directory, chosen evenly; 0: all")
+	turn := flags.String("turn", "", "any `text`, for example a commit; another text gives another sample")
+	spared := flags.Int("survivors", 0, "how many may survive without an error")
+	kept := flags.String("results", "", "a `file` that keeps the results, so that an interrupted hunt can go on")
+	by := flags.String("by", "", "the `means`: simulator or explorer; empty: both in turn")
+	limit := flags.Duration("for", 2*time.Minute, "the longest time that the simulator looks at each, on all cores")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -102,7 +101,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	case err != nil:
 		return err
 	case ctx.Err() != nil:
-		return errors.New("interrupted: this is not all")
+		return errors.New("interrupted: the list is not complete")
 	}
 	return total.judge(*spared)
 }

@@ -26,11 +26,11 @@ func TestAListHasAMutantALine(t *testing.T) {
 	assert.Equal(t, 5, strings.Count(out.String(), "\n"))
 }
 
-func TestWhoInterruptsGetsWhatThereIs(t *testing.T) {
+func TestAnInterruptedHuntReportsItsResults(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var out strings.Builder
-	assert.ErrorContains(t, run(ctx, []string{"--json", "--only", "^(quorum-less-one|observer-votes)$"}, &out, io.Discard), "not all")
+	assert.ErrorContains(t, run(ctx, []string{"--json", "--only", "^(quorum-less-one|observer-votes)$"}, &out, io.Discard), "not complete")
 	var total map[string]any
 	require.NoError(t, json.Unmarshal([]byte(out.String()), &total))
 	assert.Equal(t, []string{"caught", "directories", "discarded", "equivalent", "mutants", "survivors", "verdicts"}, slices.Sorted(maps.Keys(total)))
@@ -55,7 +55,7 @@ func TestAReportAddsUp(t *testing.T) {
 	assert.Equal(t, []count{{Mutants: 2, Caught: 1}, {Directory: "a", Mutants: 2, Caught: 1, Equivalent: 1, Discarded: 1}}, total.Directories)
 }
 
-func TestWhatFailedHasAName(t *testing.T) {
+func TestAFailureHasAName(t *testing.T) {
 	for out, want := range map[string]string{
 		"ok  \telector\n--- FAIL: TestTwo (0.1s)\n    --- FAIL: TestTwo/of_them\nFAIL": "TestTwo",
 		"WARNING: DATA RACE\n--- FAIL: TestTwo":                                        "a data race",

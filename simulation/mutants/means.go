@@ -1,8 +1,7 @@
 // The means by which a mutant is noticed.
 //
-// The simulator and the explorer know nothing of the code but what must hold; a mutant
-// that was written by hand has to be noticed by one of them alone. The tests of the
-// packages say besides what the code was meant to do, bug or not, and are asked about
+// The simulator and the explorer know the code only by its invariants, and one of them alone has to notice a
+// handwritten mutant. The tests of the packages also know how the code was meant to work, and are run for
 // generated mutants, too.
 
 package main
@@ -26,7 +25,7 @@ type means struct {
 	look func(context.Context, *hunter, *mutant) (sighting, error)
 }
 
-// visible leaves out the mutants that none of some means can see.
+// visible removes the mutants that none of these means can see.
 func visible(mutants []mutant, all []means) []mutant {
 	return slices.DeleteFunc(slices.Clone(mutants), func(m mutant) bool {
 		return !slices.ContainsFunc(all, func(one means) bool { return one.sees(&m) })
@@ -38,24 +37,24 @@ func isShell(m *mutant) bool   { return m.world() == neither }
 func isNoShell(m *mutant) bool { return !isShell(m) }
 func isAny(*mutant) bool       { return true }
 
-// isStored says whether a mutant is of what a database does.
+// isStored says whether a mutant is in code of a database's store.
 func isStored(m *mutant) bool { _, ok := elsewhere[path.Dir(m.File)]; return ok }
 
-// sighting is what a look came to.
+// sighting is the result of a look.
 type sighting struct {
-	noticed string // what was; empty: nothing
-	steps   int    // of plain machines, by which it is shown; 0: it is not shown by those
+	noticed string // the invariant or the test; empty: nothing was noticed
+	steps   int    // of plain machines, by which it is shown; 0: they do not show it
 	seeds   uint64
 	states  uint64
 	cpu     float64 // seconds
 }
 
-// glance is how long the simulator looks at a generated mutant before others are asked.
-// What it can notice it has noticed by then, but for a few.
+// glance is how long the simulator looks at a generated mutant before other means do. It has noticed by then
+// nearly everything that it can notice.
 const glance = 2 * time.Second
 
-// forHandwritten are the means for mutants that were written by hand: simulator or explorer,
-// one after the other if it is not said which; and the tests for what neither of these runs.
+// forHandwritten are the means for handwritten mutants: simulator or explorer, or both in turn if by is empty;
+// and the tests for code that neither of them runs.
 func forHandwritten(by string, limit time.Duration) ([]means, error) {
 	all := []means{simulator(0, limit), explorer, ownTests(isShell)}
 	if by == "" {
@@ -69,16 +68,16 @@ func forHandwritten(by string, limit time.Duration) ([]means, error) {
 	return nil, fmt.Errorf("--by is %q, want %s or %s", by, all[0].name, all[1].name)
 }
 
-// forGenerated are those for generated ones, the cheapest first. The simulator looks
-// again in the end, from seeds on that it cannot have come to.
+// forGenerated are those for generated mutants, the cheapest first. The simulator looks again in the end, from a
+// seed on that its first look cannot have reached.
 func forGenerated(limit time.Duration) []means {
 	return []means{
 		simulator(0, min(glance, limit)), ownTests(isAny), otherTests, racedTests, wholeHosts, explorer, simulator(1<<32, limit), databases,
 	}
 }
 
-// mostSeeds are about a minute of CPU time. What is noticed must not depend on how busy the
-// machine is.
+// mostSeeds takes about a minute of CPU time. It is a number of seeds, so that the result does not depend on how
+// busy the machine is.
 const mostSeeds = "60000"
 
 // simulator looks at seeds from the first on.
@@ -88,13 +87,13 @@ func simulator(first uint64, limit time.Duration) means {
 	}}
 }
 
-// explorer looks at small bounds. A mutant may need many more states than the code does;
-// what it has not shown by then is left to others. Of leases it knows nothing.
+// explorer looks within small bounds. A mutant may have many more states than the code, so the time is limited and
+// the rest is left to other means. It does not run leases.
 var explorer = means{"explorer", isVoting, func(ctx context.Context, h *hunter, _ *mutant) (sighting, error) {
 	return h.run(ctx, 20*time.Second, "-explore")
 }}
 
-// run runs the command hunt. If it panics or does not end, that is noticed, too.
+// run runs the command hunt. A panic, or a run that does not end, counts as noticed.
 func (h *hunter) run(ctx context.Context, limit time.Duration, args ...string) (sighting, error) {
 	within, cancel := context.WithTimeout(ctx, 2*limit+10*time.Second)
 	defer cancel()

@@ -1,4 +1,4 @@
-// What a mutant is, and which ones are hunted.
+// A mutant, and how the mutants of a hunt are chosen.
 
 package main
 
@@ -14,22 +14,22 @@ import (
 // mutant is one small bug.
 type mutant struct {
 	Name string
-	File string // beside go.mod
-	Old  string // what stands there, once
-	New  string // and what the bug makes of it
-	// Equivalent says why nobody can notice, for a mutant that changes nothing that can
-	// be seen. Such a one is not hunted.
+	File string // below go.mod
+	Old  string // is in it once
+	New  string // takes its place
+	// Equivalent says why the mutant cannot be noticed, if it changes nothing that can be seen. Such
+	// a mutant is not hunted.
 	Equivalent string
 }
 
-// world is the one in which it would be noticed.
+// world is the simulator's world in which it would be noticed.
 func (m *mutant) world() string { return worldOf(m.File) }
 
-// guards are mutants of what guards an assumption: only where that is broken, can they be
-// noticed.
+// guards are mutants of code that guards an assumption: they can be noticed only where the assumption is
+// broken.
 var guards = []string{"lost-store-taken-for-a-new-one", "other-lists-of-voters-accepted"}
 
-// faults are those that strike where a mutant is hunted.
+// faults are those that strike while a mutant is hunted.
 func (m *mutant) faults() string {
 	if slices.Contains(guards, m.Name) {
 		return "all,assumptions"
@@ -45,8 +45,8 @@ func (m *mutant) in(source []byte) ([]byte, error) {
 	return bytes.Replace(source, []byte(m.Old), []byte(m.New), 1), nil
 }
 
-// choose takes the mutants whose names match an expression, or so many of them if there
-// are more: evenly, beginning somewhere that depends on the turn, and the same each time.
+// choose returns the mutants whose names match an expression, or, if there are more, a sample of them: evenly
+// spread, from a place on that depends on the turn, and the same each time.
 func choose(from []mutant, only string, sample int, turn string) (chosen []mutant, err error) {
 	pattern, err := regexp.Compile(only)
 	if err != nil {
@@ -60,7 +60,7 @@ func choose(from []mutant, only string, sample int, turn string) (chosen []mutan
 	return some(chosen, sample, turn), nil
 }
 
-// some are so many mutants, evenly.
+// some is an even sample.
 func some(from []mutant, sample int, turn string) []mutant {
 	if sample <= 0 || sample >= len(from) {
 		return from
@@ -77,7 +77,7 @@ func some(from []mutant, sample int, turn string) []mutant {
 	return chosen
 }
 
-// someOfEach are so many mutants of every directory.
+// someOfEach is an even sample of each directory.
 func someOfEach(from []mutant, each int, turn string) (chosen []mutant) {
 	var dirs []string
 	of := map[string][]mutant{}

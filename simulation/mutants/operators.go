@@ -1,4 +1,4 @@
-// The rules by which mutants are made: what may become of one node of a source.
+// The rules for single tokens: what one node of a source may become.
 
 package main
 
@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// others are the operators that stand where another one stood: the boundary of a
-// comparison moves, equal becomes different, both becomes either, and so on.
+// others are the operators that replace another one: the boundary of a comparison moves, equal becomes
+// different, both becomes either, and so on.
 var others = map[token.Token]token.Token{
 	token.LSS: token.LEQ, token.LEQ: token.LSS, token.GTR: token.GEQ, token.GEQ: token.GTR,
 	token.EQL: token.NEQ, token.NEQ: token.EQL,
@@ -20,11 +20,11 @@ var others = map[token.Token]token.Token{
 	token.INC: token.DEC, token.DEC: token.INC,
 }
 
-// words are the names that stand where another one stood.
+// words are the names that replace another one.
 var words = map[string]string{"true": "false", "false": "true", "min": "max", "max": "min"}
 
-// edits are what may become of a node itself, not of those below it; above are the
-// nodes that it is a part of, the outermost first.
+// edits are the changes of a node itself, not of those below it; above are the nodes that it is a part of, the
+// outermost first.
 func (s *source) edits(n ast.Node, above []ast.Node) []edit {
 	switch n := n.(type) {
 	case *ast.IfStmt:
@@ -60,11 +60,11 @@ func (s *source) edits(n ast.Node, above []ast.Node) []edit {
 	return nil
 }
 
-// manyAre more than anybody counts wrong by one.
+// manyAre is a number from which on an error by one hardly matters.
 const manyAre = 100
 
-// counts says whether it matters if a number is another one. That of seconds, say, or of
-// what there is room for, is hardly ever what anybody is promised.
+// counts says whether it matters if a number is changed by one. Numbers of seconds, or sizes of buffers, are hardly
+// ever promised.
 func counts(n *ast.BasicLit, value int64, above []ast.Node) bool {
 	if value >= manyAre || len(above) == 0 {
 		return value < manyAre
@@ -88,7 +88,7 @@ func counts(n *ast.BasicLit, value int64, above []ast.Node) bool {
 	return true
 }
 
-// cases negates the conditions of a switch that has no other.
+// cases negates the conditions of a switch without a tag.
 func (s *source) cases(n *ast.SwitchStmt) (all []edit) {
 	for _, clause := range n.Body.List {
 		if clause, ok := clause.(*ast.CaseClause); ok {
@@ -100,8 +100,7 @@ func (s *source) cases(n *ast.SwitchStmt) (all []edit) {
 	return all
 }
 
-// negated has a condition be the opposite. Where the operators do that, too, it is left
-// to them.
+// negated inverts a condition, unless an operator's rule does that already.
 func (s *source) negated(cond ast.Expr) []edit {
 	switch c := cond.(type) {
 	case *ast.BinaryExpr:
@@ -125,9 +124,9 @@ func swapped(at token.Pos, op token.Token, n ast.Node) []edit {
 	return []edit{{from: at, to: at + token.Pos(len(op.String())), text: other.String(), within: n}}
 }
 
-// removed takes out one statement at a time, of a list that is a part of another statement
-// or the whole of a function. Without a declaration nothing compiles, and neither does a
-// function without its last return. Locks are left out as a whole: see unlocked.
+// removed removes one statement at a time, from a list that is a part of another statement or a function's body.
+// Nothing compiles without a declaration, and no function without its last return. Locks are removed as a whole:
+// see unlocked.
 func (s *source) removed(list []ast.Stmt, under ast.Node) (all []edit) {
 	for _, one := range list {
 		if s.lock(one) != "" || logs(one) {
@@ -143,7 +142,7 @@ func (s *source) removed(list []ast.Stmt, under ast.Node) (all []edit) {
 			if under == nil {
 				continue
 			}
-			e.under = under // one return is like another
+			e.under = under // so that a reader knows which return it is
 		case *ast.ExprStmt, *ast.IncDecStmt, *ast.DeferStmt, *ast.GoStmt, *ast.SendStmt:
 		default:
 			continue
@@ -153,8 +152,7 @@ func (s *source) removed(list []ast.Stmt, under ast.Node) (all []edit) {
 	return all
 }
 
-// around is the expression or statement next to a word by which a reader knows which
-// one is meant.
+// around is the expression or statement around a word by which a reader knows which one is meant.
 func around(n ast.Node, above []ast.Node) ast.Node {
 	if len(above) == 0 {
 		return n

@@ -1,5 +1,4 @@
-// What the simulator is made of: take one invariant away, or one fault, and a mutant
-// that it noticed is not noticed any more.
+// Every part of the simulator is needed: without one invariant, or one fault, some mutant is not noticed any more.
 
 package main
 
@@ -18,14 +17,14 @@ import (
 	"github.com/hustings/hustings/simulation/invariant"
 )
 
-// pair is a mutant, and what is needed to notice it; and how many seeds are, if not as
-// many as others need.
+// pair is a mutant, the invariant or fault that is needed to notice it, and how many seeds that takes, if it takes
+// more than usual.
 type pair struct {
 	mutant, needs string
 	seeds         int
 }
 
-// needInvariant has every invariant that some mutant is noticed by alone.
+// needInvariant has every invariant that is the only one to notice some mutant.
 var needInvariant = []pair{
 	{"answers-of-older-rounds-count", "won by a quorum", 0},
 	{"heard-of-an-older-term", "follows a winner", 0},
@@ -45,16 +44,16 @@ var needInvariant = []pair{
 	{"preferred-never-offered", "preferred leads", 0},
 }
 
-// implied are the invariants that nothing is noticed by alone, with the reason why they are
-// there all the same.
+// implied are the invariants that are never the only one to notice a mutant, with the reason why they are there all
+// the same.
 var implied = map[string]string{
-	"leader has what is committed": "a leader without a committed entry soon overwrites it at those who follow; this one says so before, and names the leader",
-	"one leader a term":            "a member that leads a term again does not serve it again, so it leads in vain, and a second leader has no quorum; this one names the term and both leaders at once",
-	"one vote a term":              "a member that changes its vote and dies before it says so comes back with another vote, and its term has not risen; this one needs no crash",
+	"leader has what is committed": "a leader without a committed entry soon overwrites it at its followers; this invariant is broken before that, and names the leader",
+	"one leader a term":            "a member that leads a term again does not serve it again, so it never serves, and a second leader has no quorum; this invariant names the term and both leaders at once",
+	"one vote a term":              "a member that changes its vote and dies before it says so comes back with another vote, and its term has not risen; this invariant needs no crash",
 }
 
-// needFault has every fault that some mutant needs to be noticed: where all the others
-// strike, and this one does not, it is not.
+// needFault has every fault that some mutant needs to be noticed: if all other faults strike, and this one does not,
+// the mutant is not noticed.
 var needFault = []pair{
 	{"impossible-term-believed", "corrupt", 0},
 	{"lost-connection-breaks-the-promise", "false-hint", 0},
@@ -82,8 +81,8 @@ var needFault = []pair{
 	{"other-lists-of-voters-accepted", "other-members", 0},
 }
 
-// needClass has classes of faults that stand in for each other: a mutant is noticed by some
-// of them, and by none of the rest.
+// needClass has classes of faults that stand in for each other: a mutant is noticed with some fault of the class,
+// and with none of the other classes.
 var needClass = []pair{
 	{"veto-awaited-for-ever", "network", 0},
 	{"no-restart-hold", "process", 0},
@@ -91,17 +90,15 @@ var needClass = []pair{
 	{"handover-never-given-up", "operator", 0},
 }
 
-// lone is a mutant that is noticed where only one fault strikes, beside a few others
-// perhaps, and not where that one does not.
+// lone is a mutant that is noticed if only one fault strikes, perhaps beside a few others, and not without that one.
 type lone struct {
 	mutant, fault string
 	beside        string
 	seeds         int
 }
 
-// aloneFault has the faults for which others stand in: whatever is noticed by one of these
-// when all strike is noticed without it, too. If it loses its teeth, that shows where it
-// strikes alone.
+// aloneFault has the faults for which others stand in: if all faults strike, every mutant noticed with one of these is
+// noticed without it, too. So only where it strikes alone does it show that the fault still works.
 var aloneFault = []lone{
 	{"lease-by-those-who-are-not-ready", "loss", "", 0},
 	{"beat-answers-credited-to-the-newest", "delay", "", 0},
@@ -119,9 +116,9 @@ var aloneFault = []lone{
 	{"ledger-by-term-only", "bridge", "", 0},
 	{"term-regained-with-its-quorum", "flap", "", 0},
 	{"veto-awaited-for-ever", "true-hint", "crash", 0},
-	{"veto-awaited-for-ever", "late-hint", "never-back", 0}, // who is back has an answer
+	{"veto-awaited-for-ever", "late-hint", "never-back", 0}, // a member that is back answers
 	{"restart-in-the-same-term", "crash", "", 0},
-	{"restart-in-the-same-term", "crash-before-save", "transfer", 0}, // of the next term, which needs a reason
+	{"restart-in-the-same-term", "crash-before-save", "transfer", 0}, // to the next term, which needs a reason
 	{"restart-forgets-the-vote", "crash-in-save", "", 0},
 	{"restart-forgets-the-vote", "crash-before-send", "", 0},
 	{"restart-in-the-same-term", "crash-between-sends", "", 0},
@@ -138,14 +135,13 @@ var aloneFault = []lone{
 	{"promised-by-those-with-leases-alone", "switch-leases", "isolation", 4096},
 }
 
-// unneeded are the faults that no mutant was found to need, with the reason why they strike
-// all the same.
+// unneeded are the faults that no mutant was found to need, with the reason why they strike all the same.
 var unneeded = map[simulation.Fault]string{
 	simulation.PauseFails: "a handover for which writes could not be paused is given up at once; if it were not, it would be given up when its time is up",
 }
 
-// breakingSound are the faults that need no mutant: they break what every election rests
-// on, and nobody can tell, so sound code shows that they strike.
+// breakingSound are the faults that need no mutant: they break an assumption of every election, which no member can
+// detect, so sound code shows that they strike.
 var breakingSound = map[simulation.Fault]string{
 	simulation.ClockBeyond: "clocks that differ by more than the margin make two leases",
 	simulation.RolledBack:  "a disk that has forgotten a vote gives it again",
@@ -218,7 +214,7 @@ func TestALoneFaultIsNeeded(t *testing.T) {
 	}
 }
 
-// Where one of these strikes, sound code does what has to be excused, and not where none does.
+// If one of these strikes, sound code breaks an invariant that is excused; without them it breaks none.
 func TestTheseFaultsBreakSoundCode(t *testing.T) {
 	const others = "all,-clock-beyond"
 	excused := func(list string) int {
@@ -238,14 +234,13 @@ func TestTheseFaultsBreakSoundCode(t *testing.T) {
 	}
 }
 
-// longHunter builds mutants one after the other, and none twice in a row.
+// longHunter builds mutants one after another, and none twice in a row.
 type longHunter struct {
 	*hunter
 	built string
 }
 
-// newLongHunter is for tests that take minutes. They are done only if HUSTINGS_TEST_LONG
-// is set.
+// newLongHunter is for tests that take minutes. They run only if HUSTINGS_TEST_LONG is set.
 func newLongHunter(t *testing.T) *longHunter {
 	t.Helper()
 	if os.Getenv("HUSTINGS_TEST_LONG") == "" {
@@ -254,12 +249,11 @@ func newLongHunter(t *testing.T) *longHunter {
 	return &longHunter{hunter: newTestHunter(t)}
 }
 
-// pairSeeds is how many seeds a mutant of a pair is looked at with. Seeds, not seconds:
-// so what is noticed is the same on any machine.
+// pairSeeds is how many seeds a pair gets. It is a number of seeds, so that the result is the same on any machine.
 const pairSeeds = 2048
 
-// makesADifference shows that a mutant is noticed with something in the first half of the
-// seeds, and without it in none of them: not by a hair.
+// makesADifference checks that a mutant is noticed with something in the first half of the seeds, and without it in
+// none of all seeds. So the difference is no accident.
 func (h *longHunter) makesADifference(t *testing.T, what, name string, seeds int, with, without []string) {
 	t.Helper()
 	t.Run(what, func(t *testing.T) {
@@ -275,7 +269,7 @@ func (h *longHunter) makesADifference(t *testing.T, what, name string, seeds int
 	})
 }
 
-// notices is what the simulator notices of the mutant that was built last.
+// notices is the invariant by which the simulator notices the mutant that was built last.
 func notices(t *testing.T, h *hunter, args ...string) string {
 	t.Helper()
 	s, err := h.run(t.Context(), time.Minute, args...)

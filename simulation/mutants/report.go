@@ -1,4 +1,4 @@
-// What all mutants come to, for people and for programs.
+// The results of all mutants together, for people and for programs.
 
 package main
 
@@ -15,37 +15,37 @@ import (
 type report struct {
 	Mutants int `json:"mutants"`
 	Caught  int `json:"caught"`
-	// Discarded are those that rules have made and that are no programs.
+	// Discarded are generated mutants that do not compile.
 	Discarded int `json:"discarded"`
-	// Equivalent are the mutants that change nothing that can be seen, each with the reason.
+	// Equivalent are the mutants that change nothing that can be seen, with the reasons.
 	Equivalent map[string]string `json:"equivalent"`
 	Survivors  []string          `json:"survivors"`
-	// Directories are counts of their own, in the order of their first mutants.
+	// Directories are counts by directory, in the order of their first mutants.
 	Directories []count  `json:"directories"`
 	Verdicts    []result `json:"verdicts"`
 }
 
-// count is what the mutants of a directory come to.
+// count is the count of a directory.
 type count struct {
-	Directory  string `json:"directory"` // empty: of all that were written by hand
+	Directory  string `json:"directory"` // empty: all handwritten ones
 	Mutants    int    `json:"mutants"`
 	Caught     int    `json:"caught"`
 	Equivalent int    `json:"equivalent"`
 	Discarded  int    `json:"discarded"`
 }
 
-// result is what became of one mutant.
+// result is the result for one mutant.
 type result struct {
 	Mutant  string  `json:"mutant"`
 	Means   string  `json:"means"`      // that noticed it
-	Noticed string  `json:"noticed_by"` // the invariant, or the test; empty: nobody noticed
+	Noticed string  `json:"noticed_by"` // the invariant, or the test; empty: it was not noticed
 	Seeds   uint64  `json:"seeds"`
-	States  uint64  `json:"states"` // that the explorer came to
-	Steps   int     `json:"steps"`  // by which plain machines come to what the explorer found; 0: they cannot
+	States  uint64  `json:"states"` // of the explorer
+	Steps   int     `json:"steps"`  // by which plain machines show the explorer's violation; 0: they cannot
 	CPU     float64 `json:"cpu_seconds"`
-	// Equivalent says why nobody can notice.
+	// Equivalent says why it cannot be noticed.
 	Equivalent string `json:"equivalent,omitempty"`
-	Discarded  bool   `json:"discarded,omitempty"` // it is no program
+	Discarded  bool   `json:"discarded,omitempty"` // it does not compile
 }
 
 func newReport() report {
@@ -75,7 +75,7 @@ func (r *report) add(one result) {
 	}
 }
 
-// judge is an error if more have survived than may.
+// judge is an error if more mutants than allowed have survived.
 func (r *report) judge(may int) error {
 	if n := len(r.Survivors); n > may {
 		return fmt.Errorf("%d mutants survived, and %d may: an invariant, a fault or a test is missing", n, may)
@@ -93,7 +93,7 @@ func (r *report) of(dir string) *count {
 	return &r.Directories[i]
 }
 
-// dir is the directory that a generated mutant is in; empty: it was written by hand.
+// dir is the directory of a generated mutant; empty: it is handwritten.
 func (r *result) dir() string {
 	file, _, _ := strings.Cut(r.Mutant, ":")
 	if !strings.Contains(file, "/") {
@@ -102,7 +102,7 @@ func (r *result) dir() string {
 	return path.Dir(file)
 }
 
-// line is what became of a mutant, on one.
+// line is the result on one line.
 func (r *result) line() string {
 	switch {
 	case r.Discarded:

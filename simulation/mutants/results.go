@@ -1,5 +1,5 @@
-// What was found out so far, in a file: to hunt all mutants takes long, and whoever stops
-// it goes on later. A verdict holds for the sources that it was found with.
+// The results so far, in a file: hunting all mutants takes long, and a hunt that was stopped goes on from there. A
+// result holds only for the sources that it was found with.
 
 package main
 
@@ -17,7 +17,7 @@ import (
 	"strings"
 )
 
-// results are the verdicts of one version of the sources, in the order in which they came.
+// results are those for one version of the sources, in the order in which they were found.
 type results struct {
 	file  *os.File // nil: they are not kept
 	known map[string]result
@@ -28,8 +28,7 @@ type heading struct {
 	Sources string `json:"sources"`
 }
 
-// openResults reads what a file has of the sources below the root. What it has of others is
-// of no use, and is thrown away.
+// openResults reads the results in a file. If they are for other sources, they are of no use and are removed.
 func openResults(name, root string) (*results, error) {
 	r := &results{known: map[string]result{}}
 	if name == "" {
@@ -53,7 +52,7 @@ func openResults(name, root string) (*results, error) {
 		} else {
 			var one result
 			if err := json.Unmarshal(lines.Bytes(), &one); err != nil {
-				break // whoever wrote it was interrupted
+				break // the hunt was interrupted while it wrote this
 			}
 			r.known[one.Mutant] = one
 		}
@@ -69,7 +68,7 @@ func openResults(name, root string) (*results, error) {
 	return r, err
 }
 
-// add keeps a verdict.
+// add keeps a result.
 func (r *results) add(one result) error {
 	r.known[one.Mutant] = one
 	if r.file == nil {
@@ -85,7 +84,7 @@ func (r *results) close() error {
 	return r.file.Close()
 }
 
-// sourcesOf is the same for the same sources, tests included.
+// sourcesOf is a checksum of the sources, tests included.
 func sourcesOf(root string) (string, error) {
 	var names []string
 	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestWhoeverIsInterruptedGoesOn(t *testing.T) {
+func TestAnInterruptedHuntGoesOn(t *testing.T) {
 	root, name := t.TempDir(), filepath.Join(t.TempDir(), "results")
 	source := filepath.Join(root, "a.go")
 	require.NoError(t, os.WriteFile(source, []byte("package a"), 0o600))
@@ -29,7 +29,7 @@ func TestWhoeverIsInterruptedGoesOn(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(name, append(text, `{"mutant": "c", "noti`...), 0o600))
 	r = open()
-	assert.Len(t, r.known, 2, "what was not written to its end is not known")
+	assert.Len(t, r.known, 2, "an incomplete line is ignored")
 	require.NoError(t, r.add(result{Mutant: "c"}))
 	require.NoError(t, r.close())
 

@@ -1,5 +1,5 @@
-// What ships, and what runs it. Directories are looked through, so that whatever is added
-// is broken on purpose from its first day; what does not ship is listed instead.
+// The shipped sources, and which simulator runs them. They are found by walking through the directories, so that
+// new code is mutated from its first day; code that does not ship is listed instead.
 
 package main
 
@@ -12,14 +12,14 @@ import (
 	"strings"
 )
 
-// aside are directories and files that hold nothing that a member needs: they test, measure
-// and draw what ships, or talk to people.
+// aside are directories and files that no member needs: they test, measure and draw the shipped code, or talk to
+// people.
 var aside = []string{
 	"bench", "simulation", "proto", // the last is generated
 	"cmd/hustings/main.go", "cmd/hustings/internal/cli", "cmd/hustings/internal/processes",
 	"internal/browser", "internal/alerts", "internal/certs", "internal/crashdisk", "internal/electiontest", "internal/line", "internal/tools",
 	"lease/internal/storetest", "lease/leasetest", "rpc/rpctest",
-	// The canonical form of a machine is for whoever compares states.
+	// The canonical form of a machine is for searches that compare states.
 	"elector/protocol/machine_canonical.go", "elector/protocol/session_canonical.go",
 }
 
@@ -30,8 +30,8 @@ const (
 	neither = "shell"
 )
 
-// worlds says which simulator runs a directory, not what lies below it, or a file. What is
-// not here is run by neither.
+// worlds says which simulator runs a file or a directory, without the directories below it. Neither runs the code
+// that is not in here.
 var worlds = map[string]string{
 	"elector/protocol":   voting,
 	"elector/promise.go": voting,
@@ -44,7 +44,7 @@ var worlds = map[string]string{
 	"simulation/leases":  leasing,
 }
 
-// worldOf is the one in which a mutant of a file would be noticed.
+// worldOf is the world in which a mutant of a file would be noticed.
 func worldOf(file string) string {
 	for _, of := range []string{file, path.Dir(file)} {
 		if world, ok := worlds[of]; ok {
@@ -54,8 +54,7 @@ func worldOf(file string) string {
 	return neither
 }
 
-// shipped are the sources of what ships on this system, but for tests, by their names below
-// the root.
+// shipped are the sources that ship on this system, without tests, by their names below the root.
 func shipped(root string) ([]string, error) {
 	var files []string
 	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {

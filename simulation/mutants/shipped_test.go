@@ -28,8 +28,8 @@ func TestEverythingThatShipsIsMutated(t *testing.T) {
 	}
 }
 
-// What is listed and is not there has been moved, and with it what was said of it.
-func TestWhatIsSaidOfDirectoriesIsSaidOfSome(t *testing.T) {
+// A listed directory that does not exist has been moved, and its entry has lost its meaning.
+func TestEveryListedDirectoryExists(t *testing.T) {
 	h := newTestHunter(t)
 	var names []string
 	names = append(names, aside...)
@@ -54,7 +54,7 @@ func TestAFileBelongsToAWorld(t *testing.T) {
 	}
 }
 
-// A directory has no more mutants in a sample than others, even if it has more.
+// Every directory has the same share of a sample, even if it has more mutants.
 func TestASampleOfEachDirectory(t *testing.T) {
 	var from []mutant
 	for _, file := range []string{"a/1.go", "a/1.go", "a/2.go", "a/2.go", "b/1.go", "b/1.go", "b/1.go", "c/1.go"} {

@@ -1,5 +1,5 @@
-// The rules that are about more than a token: what is forgotten, or done in the wrong order,
-// around locks, waits, contexts, errors and whatever has to be reset.
+// The rules for larger mistakes: something is forgotten, or done in the wrong order, around locks, waits, contexts,
+// errors, and state that has to be reset.
 
 package main
 
@@ -10,8 +10,7 @@ import (
 	"strings"
 )
 
-// mistakes are what may become of a node as a whole; above are the nodes that it is a part
-// of, the outermost first.
+// mistakes are the changes of a node as a whole; above are the nodes that it is a part of, the outermost first.
 func (s *source) mistakes(n ast.Node, above []ast.Node) []edit {
 	switch n := n.(type) {
 	case *ast.BlockStmt:
@@ -36,8 +35,8 @@ func (s *source) mistakes(n ast.Node, above []ast.Node) []edit {
 	return nil
 }
 
-// unlocked leaves out all locking of one lock in a function. Without half of it nothing goes
-// on, which everybody notices.
+// unlocked removes all locking of one lock in a function. If only half of it were removed the program would stop,
+// which every test notices.
 func (s *source) unlocked(body *ast.BlockStmt) (all []edit) {
 	var locks []string
 	calls := map[string][]ast.Stmt{}
@@ -78,7 +77,7 @@ func (s *source) lock(stmt ast.Stmt) string {
 	return s.says(f.X)
 }
 
-// called is the call that a statement is, now or deferred; nil: none.
+// called is the call in a statement, immediate or deferred; nil: none.
 func called(stmt ast.Stmt) *ast.CallExpr {
 	switch stmt := stmt.(type) {
 	case *ast.ExprStmt:
@@ -90,8 +89,7 @@ func called(stmt ast.Stmt) *ast.CallExpr {
 	return nil
 }
 
-// exchanged has two neighbours the other way round: two steps, or a check and what should
-// come after it.
+// exchanged exchanges two neighbours: two steps, or a check and the step after it.
 func (s *source) exchanged(list []ast.Stmt) (all []edit) {
 	for i := range max(0, len(list)-1) {
 		one, other := list[i], list[i+1]
@@ -104,8 +102,7 @@ func (s *source) exchanged(list []ast.Stmt) (all []edit) {
 	return all
 }
 
-// ordered says whether it may matter which of two comes first. Of two plain assignments it
-// hardly ever does.
+// ordered says whether the order of two statements may matter. That of two plain assignments hardly ever does.
 func (s *source) ordered(one, other ast.Stmt) bool {
 	if s.lock(one) != "" || s.lock(other) != "" {
 		return false
@@ -117,7 +114,7 @@ func (s *source) ordered(one, other ast.Stmt) bool {
 	case first:
 		return acts(other)
 	case second:
-		return false // whoever guards too late is the case above
+		return false // a check that comes too late is the case above
 	}
 	return acts(one) && acts(other) && (calls(one) || calls(other))
 }
@@ -162,7 +159,7 @@ func calls(stmt ast.Stmt) (found bool) {
 	return found
 }
 
-// unheard leaves out one of the things that a select waits for.
+// unheard removes one of the cases of a select.
 func (s *source) unheard(n *ast.SelectStmt) (all []edit) {
 	if len(n.Body.List) < 2 {
 		return nil
@@ -173,8 +170,8 @@ func (s *source) unheard(n *ast.SelectStmt) (all []edit) {
 	return all
 }
 
-// inPlace has a function that should run beside run here, for whoever starts it by a method
-// Go, as a sync.WaitGroup does.
+// inPlace runs a function in place that should run in a goroutine, if it is started by a method Go, such as that
+// of sync.WaitGroup.
 func (s *source) inPlace(n *ast.CallExpr) []edit {
 	f, ok := n.Fun.(*ast.SelectorExpr)
 	if !ok || f.Sel.Name != "Go" || len(n.Args) != 1 {
@@ -183,7 +180,7 @@ func (s *source) inPlace(n *ast.CallExpr) []edit {
 	return []edit{{from: n.Pos(), to: n.End(), text: s.raw(n.Args[0]) + "()", says: s.heading(n) + " is called in place"}}
 }
 
-// endless has a call go on when the context that it is handed has ended.
+// endless makes a call go on when its context has ended.
 func (s *source) endless(n *ast.CallExpr) []edit {
 	if len(n.Args) == 0 || !strings.HasSuffix(strings.ToLower(s.says(n.Args[0])), "ctx") || s.says(n.Fun) == "context.WithoutCancel" {
 		return nil
@@ -229,7 +226,7 @@ func fails(results *ast.FieldList) bool {
 	return ok && last.Name == "error"
 }
 
-// partly forgets one of several things that are set together.
+// partly removes one of several things that are set together.
 func (s *source) partly(n *ast.AssignStmt) (all []edit) {
 	if n.Tok != token.ASSIGN || len(n.Lhs) < 2 || len(n.Lhs) != len(n.Rhs) {
 		return nil
@@ -275,7 +272,7 @@ func (s *source) unset(n *ast.CompositeLit) (all []edit) {
 	return all
 }
 
-// logs says whether a statement only tells a log something.
+// logs says whether a statement only writes to a log.
 func logs(n ast.Node) bool {
 	stmt, ok := n.(*ast.ExprStmt)
 	if !ok {

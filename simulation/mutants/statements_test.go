@@ -10,17 +10,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Each kind of mistake, in a function of its own: what it is called, and what it makes.
+// Each kind of mistake, in a function of its own, with its description and its result.
 func TestMistakesOfLargerKinds(t *testing.T) {
 	for name, c := range map[string]struct {
 		source string
-		want   map[string]string // what the mutant says to what then stands there instead of the source
+		want   map[string]string // by description: the mutated source
 	}{
 		"a lock left out": {
 			"func (q *queue) add(m int) {\n\tq.mu.Lock()\n\tdefer q.mu.Unlock()\n\tq.n = m\n}",
 			map[string]string{"without the lock q.mu": "func (q *queue) add(m int) {\n\t\n\t\n\tq.n = m\n}"},
 		},
-		"a lock that is let go on two ways": {
+		"a lock that is released on two paths": {
 			"func (q *queue) add(m int) {\n\tq.mu.RLock()\n\tif m == 0 {\n\t\tq.mu.RUnlock()\n\t\treturn\n\t}\n\tq.mu.RUnlock()\n}",
 			map[string]string{"without the lock q.mu": "func (q *queue) add(m int) {\n\t\n\tif m == 0 {\n\t\t\n\t\treturn\n\t}\n\t\n}"},
 		},
@@ -55,7 +55,7 @@ func TestMistakesOfLargerKinds(t *testing.T) {
 				"<-done comes after w.Wait()": "func f() {\n\tw.Wait()\n\t<-done\n}",
 			},
 		},
-		"what a select does not hear": {
+		"a case missing in a select": {
 			"func f() {\n\tselect {\n\tcase <-done:\n\tcase x := <-in:\n\t}\n}",
 			map[string]string{
 				"without case <-done: of select":    "func f() {\n\tselect {\n\t\n\tcase x := <-in:\n\t}\n}",
@@ -110,8 +110,8 @@ func TestMistakesOfLargerKinds(t *testing.T) {
 	}
 }
 
-// Nobody is promised what a log is told, or how much room there is.
-func TestWhatNobodyIsPromisedIsLeftAlone(t *testing.T) {
+// Log lines and capacities are not promised.
+func TestUnpromisedDetailsAreNotMutated(t *testing.T) {
 	for _, source := range []string{
 		"func f() {\n\tl.Warn(\"many\", n+1)\n}",
 		"func (e *wrong) Error() string {\n\treturn a + b\n}",
@@ -124,7 +124,7 @@ func TestWhatNobodyIsPromisedIsLeftAlone(t *testing.T) {
 	assert.Equal(t, []string{"5 * time.Second becomes 5 / time.Second", "make([]int, 0, 3) becomes make([]int, 1, 3)"}, slices.Sorted(maps.Keys(got)))
 }
 
-// mutantsOfFunction are what is made of it, by what the mutants say.
+// mutantsOfFunction are the mutants of a function, by their descriptions.
 func mutantsOfFunction(t *testing.T, source string) map[string]string {
 	t.Helper()
 	const head = "package p\n\n"

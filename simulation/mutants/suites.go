@@ -1,5 +1,5 @@
-// Whose tests are asked about a mutant: those of its package first, then those of the packages
-// of its module that use it, the nearest first, and those that lie elsewhere.
+// Which tests are run for a mutant: those of its package first, then those of the packages of its module that use
+// it, the nearest first, and those in other modules.
 
 package main
 
@@ -21,7 +21,7 @@ import (
 // suite is the tests of a package.
 type suite struct{ module, name string }
 
-// elsewhere are modules whose tests are about packages of others, and of databases.
+// elsewhere are modules whose tests are for packages of other modules, and need databases.
 var elsewhere = map[string]suite{
 	"lease/kv":               {"lease/internal/storetest", "./..."},
 	"lease/kv/etcdkv":        {"lease/internal/storetest", "./..."},
@@ -30,11 +30,11 @@ var elsewhere = map[string]suite{
 	"lease/sqllease/pgxwake": {"lease/internal/storetest", "./..."},
 }
 
-// unasked are packages whose tests are not asked about others: those of the simulators, for
-// which there are means of their own, and those that start programs, which hold no mutant.
+// unasked are packages whose tests are not run for mutants of others: those of the simulators, which are means of
+// their own, and those that start programs, which do not contain the mutant.
 var unasked = []string{"/simulation", "/bench", "/cmd/hustings/internal/processes"}
 
-// listed is what go list says of a package.
+// listed is a package as go list describes it.
 type listed struct {
 	ImportPath, Dir                    string
 	Imports, TestImports, XTestImports []string
@@ -81,7 +81,7 @@ func (h *hunter) list(ctx context.Context, module string) ([]listed, error) {
 	}
 }
 
-// asked are the tests that are asked about a mutant, those of its own package apart.
+// asked are the tests to run for a mutant: those of its own package, and others.
 func (h *hunter) asked(ctx context.Context, m *mutant) (own, others []suite, err error) {
 	module := h.moduleOf(m.File)
 	all, err := h.list(ctx, module)
@@ -106,9 +106,8 @@ func (h *hunter) asked(ctx context.Context, m *mutant) (own, others []suite, err
 	return own, others, nil
 }
 
-// nearest are the packages with tests that use a package, or whose tests do: itself, those
-// that import it, those that import these, and so on. Of equals, those with few tests come
-// first.
+// nearest are the packages with tests that use a package, or whose tests do: the package itself, those that import
+// it, those that import these, and so on. Of equally near ones, those with few tests come first.
 func nearest(all []listed, target string) (names []string) {
 	ring := []string{target}
 	known := map[string]bool{target: true}

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestTheNearestTestsAreAskedFirst(t *testing.T) {
+func TestTheNearestTestsRunFirst(t *testing.T) {
 	some := []string{"x_test.go"}
 	all := []listed{
 		{ImportPath: "far", Imports: []string{"near"}, TestGoFiles: some},
@@ -22,7 +22,7 @@ func TestTheNearestTestsAreAskedFirst(t *testing.T) {
 	assert.Equal(t, []string{"it", "tests", "near", "far", "behind"}, nearest(all, "it"))
 }
 
-func TestTestsOfAModuleAreAskedInIt(t *testing.T) {
+func TestTestsOfAModuleRunInIt(t *testing.T) {
 	h := newTestHunter(t)
 	for file, want := range map[string]struct{ own, others []suite }{
 		"metrics/metrics.go":        {own: []suite{{"metrics", "github.com/hustings/hustings/metrics"}}},
@@ -37,7 +37,7 @@ func TestTestsOfAModuleAreAskedInIt(t *testing.T) {
 	assert.ErrorContains(t, err, "nowhere")
 }
 
-func TestWhatRunsBesideSomethingIsRaced(t *testing.T) {
+func TestPackagesWithConcurrencyAreRaced(t *testing.T) {
 	h := newTestHunter(t)
 	for file, want := range map[string]bool{"elector/host.go": true, "rpc/grpcrpc/codec.go": true, "elector/protocol/node.go": false} {
 		found, err := h.runsBeside(file)

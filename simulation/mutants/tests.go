@@ -1,4 +1,4 @@
-// Asking the tests.
+// Running the tests.
 
 package main
 
@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// ownTests are those of the mutant's package, for some mutants.
+// ownTests are those of the mutant's package.
 func ownTests(sees func(*mutant) bool) means {
 	return means{"tests", sees, func(ctx context.Context, h *hunter, m *mutant) (sighting, error) {
 		own, _, err := h.asked(ctx, m)
@@ -29,8 +29,8 @@ func ownTests(sees func(*mutant) bool) means {
 	}}
 }
 
-// otherTests are those of the packages that use the mutant's, but those that run at random
-// for as long as they are let.
+// otherTests are those of the packages that use the mutant's. With -short, tests that run at random for as long as
+// they may are left out.
 var otherTests = means{"tests of others", isAny, func(ctx context.Context, h *hunter, m *mutant) (sighting, error) {
 	_, others, err := h.asked(ctx, m)
 	if err != nil {
@@ -39,8 +39,7 @@ var otherTests = means{"tests of others", isAny, func(ctx context.Context, h *hu
 	return h.testAll(ctx, others, "-short")
 }}
 
-// racedTests are the nearest ones with the race detector, for files where something may run
-// beside something else.
+// racedTests are the nearest tests with the race detector, for packages with concurrent code.
 var racedTests = means{"race detector", isAny, func(ctx context.Context, h *hunter, m *mutant) (sighting, error) {
 	own, others, err := h.asked(ctx, m)
 	if beside, read := h.runsBeside(m.File); err != nil || read != nil || !beside {
@@ -50,12 +49,12 @@ var racedTests = means{"race detector", isAny, func(ctx context.Context, h *hunt
 	return h.testAll(ctx, all[:min(1, len(all))], "-race", "-short")
 }}
 
-// wholeHosts are worlds of whole processes, with what no other world runs.
+// wholeHosts is the simulation of whole processes, which runs code that no other world runs.
 var wholeHosts = means{"whole hosts", isInHosts, func(ctx context.Context, h *hunter, _ *mutant) (sighting, error) {
 	return h.testAll(ctx, []suite{{".", "./simulation/shell"}})
 }}
 
-// isInHosts says whether those worlds run a mutant.
+// isInHosts says whether that simulation runs a mutant.
 func isInHosts(m *mutant) bool {
 	switch path.Dir(m.File) {
 	case "elector", "elector/protocol", "lease", "lease/mem", "lease/protocol", "lease/internal/row", "memberstate", "rpc", "internal/level", "internal/office":
@@ -64,15 +63,15 @@ func isInHosts(m *mutant) bool {
 	return false
 }
 
-// databases are real ones, started for this.
+// databases are tests with real databases, which are started for them.
 var databases = means{"databases", isStored, func(ctx context.Context, h *hunter, m *mutant) (sighting, error) {
 	return h.testAll(ctx, []suite{elsewhere[path.Dir(m.File)]}, inDatabases)
 }}
 
-// inDatabases stands among the flags of tests that want databases.
+// inDatabases marks the flags of tests that need databases.
 const inDatabases = "-databases"
 
-// runsBeside says whether the package that a file belongs to knows of goroutines or locks.
+// runsBeside says whether the package of a file has goroutines or locks.
 func (h *hunter) runsBeside(file string) (bool, error) {
 	names, err := filepath.Glob(filepath.Join(h.root, filepath.FromSlash(path.Dir(file)), "*.go"))
 	for _, name := range names {
@@ -89,9 +88,9 @@ func (h *hunter) runsBeside(file string) (bool, error) {
 
 var beside = regexp.MustCompile(`(?m)^\s*(go .*\(|"sync(/atomic)?")`)
 
-// testAll runs some tests one after the other, until one notices. What fails without
-// a mutant would notice every one, so nothing of a mutant's own package fails without; and
-// of the others none is asked that does, as on a machine that is too busy for it.
+// testAll runs suites of tests one after another, until one fails. A suite that fails without a mutant would notice
+// every mutant. In the mutant's own package that is an error; other suites that fail, as they may on a machine that is
+// too busy, are skipped.
 func (h *hunter) testAll(ctx context.Context, all []suite, flags ...string) (total sighting, err error) {
 	for _, one := range all {
 		key := fmt.Sprint(one, flags)
@@ -115,16 +114,15 @@ func (h *hunter) testAll(ctx context.Context, all []suite, flags ...string) (tot
 	return total, nil
 }
 
-// Tests have a minute, and ten times what they take when nothing is broken, which they may
-// take on a busy machine, too.
+// Tests with a mutant may take a minute, and ten times what they take without one, even on a busy machine.
 const (
 	leastTests = time.Minute
 	mostBroken = 5 * time.Minute
 	mostTests  = 20 * time.Minute
 )
 
-// test runs the tests of a package, and says how long they say that they took. The results
-// of those that do not depend on a mutant are remembered from the last time.
+// test runs the tests of a package, and returns how long they took by their own account. The go command caches the
+// results of those that do not depend on a mutant.
 func (h *hunter) test(ctx context.Context, of suite, limit time.Duration, flags ...string) (s sighting, took time.Duration, err error) {
 	databases := slices.Contains(flags, inDatabases)
 	flags = slices.DeleteFunc(slices.Clone(flags), func(flag string) bool { return flag == inDatabases })
@@ -156,7 +154,7 @@ var (
 	failedTest = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
 )
 
-// whatFailed is the first test that failed, or what else became of them.
+// whatFailed is the first test that failed, or how else the tests ended.
 func whatFailed(out []byte) string {
 	switch test := failedTest.FindSubmatch(out); {
 	case bytes.Contains(out, []byte("WARNING: DATA RACE")):

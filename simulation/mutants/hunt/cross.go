@@ -1,5 +1,5 @@
-// Crossing over: what the simulator finds, and makes as small as it can, the explorer must
-// find as well, in bounds that hold it.
+// Crossing over: the simulator finds a violation and makes it as small as it can, and then the explorer must find it,
+// too, within bounds that hold it.
 
 package main
 
@@ -15,25 +15,25 @@ import (
 	"github.com/hustings/hustings/simulation/trace"
 )
 
-// crossing is what the two came to.
+// crossing is the result of both.
 type crossing struct {
 	Simulated string `json:"simulated"` // the invariant
 	Seed      uint64 `json:"seed"`
-	Faults    int    `json:"faults"`  // that the scenario still has, when it is small
-	Choices   int    `json:"choices"` // that it does not leave dull
+	Faults    int    `json:"faults"`  // left in the small scenario
+	Choices   int    `json:"choices"` // left in it that differ from the default
 
 	Bounds   explore.Bounds `json:"bounds"` // that hold it
 	Explored string         `json:"explored"`
-	Shown    bool           `json:"shown"` // plain machines can be led there
+	Shown    bool           `json:"shown"` // plain machines reach it
 	Steps    int            `json:"steps"`
 	States   uint64         `json:"states"`
 	Complete bool           `json:"complete"`
 }
 
-// shrinkFor is how long a scenario is made smaller.
+// shrinkFor limits how long a scenario is made smaller.
 const shrinkFor = 15 * time.Second
 
-// cross has the simulator find something and the explorer find it again.
+// cross makes the simulator find a violation and the explorer find it again.
 func (s *search) cross(ctx context.Context) (crossing, error) {
 	f, err := s.seeds(ctx)
 	if err != nil || f.Invariant == "" {
@@ -55,7 +55,7 @@ func (s *search) cross(ctx context.Context) (crossing, error) {
 	return c, err
 }
 
-// small is a seed's scenario, shrunk, and how it was played.
+// small is a seed's scenario, shrunk, and its run.
 func (s *search) small(ctx context.Context, seed uint64) (*simulation.Scenario, *trace.Trace, error) {
 	faults, err := simulation.ParseFaults(s.faults)
 	if err != nil {
@@ -72,8 +72,7 @@ func (s *search) small(ctx context.Context, seed uint64) (*simulation.Scenario, 
 	return small, played, err
 }
 
-// holding are the smallest bounds in which what happened in a run can happen, but for how
-// long ledgers get, and how long offices last.
+// holding are the smallest bounds that hold everything that happened in a run, except long ledgers and long offices.
 func holding(s *simulation.Scenario, t *trace.Trace) explore.Bounds {
 	terms, entries := memberstate.Term(1), uint64(0)
 	for i := range t.Moments {

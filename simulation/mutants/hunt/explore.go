@@ -1,5 +1,4 @@
-// Looking with the explorer: every interleaving, within bounds that are small enough to
-// be done with in seconds.
+// Looking with the explorer: every interleaving, within bounds that take seconds.
 
 package main
 
@@ -11,9 +10,9 @@ import (
 	"github.com/hustings/hustings/simulation/explore"
 )
 
-// bounds are what is explored: a term with all that can happen in it; two, in which a
-// ledger grows, without pre-votes and with all that there is; two with leases; two of five
-// members; two with leases and all that an engine can do; and more beats than a leader keeps.
+// bounds are explored: a term with everything that can happen in it; two terms in which a ledger grows, without
+// pre-votes and with everything; two with leases; two of five members; two with leases and everything that an engine
+// can do; and more beats than a leader keeps.
 var bounds = []explore.Bounds{
 	{Members: 3, Terms: 1, Beats: 1},
 	{Members: 2, Terms: 2, Beats: 2, Entries: 1},
@@ -25,13 +24,13 @@ var bounds = []explore.Bounds{
 	{Members: 2, Terms: 1, Beats: 5, Leak: 5, Leases: true, NoPreVote: true, NoTransfer: true, NoHints: true},
 }
 
-// calm are the bounds within which a leader must always be able to come about.
+// calm are the bounds within which it must always be possible to elect a leader.
 var calm = explore.Bounds{Members: 2, Terms: 2, Beats: 2, NoTransfer: true, NoHints: true}
 
-// longer is how long the others go on when one has found something doubtful.
+// longer is how long the other searches go on after one has found a violation without a script.
 const longer = 2 * time.Second
 
-// explored explores all of these at once, and ends with the first that shows something.
+// explored explores all of these at once, and ends with the first violation.
 func explored(ctx context.Context) (found, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -49,7 +48,7 @@ func explored(ctx context.Context) (found, error) {
 			switch v := results[i].Violation; {
 			case failures[i] != nil, v != nil && v.Script != nil:
 				cancel()
-			case v != nil: // another one may find what plain machines can be led to
+			case v != nil: // another search may find one that plain machines reach
 				time.AfterFunc(longer, cancel)
 			}
 		})
@@ -63,7 +62,7 @@ func explored(ctx context.Context) (found, error) {
 		f.Events += r.Transitions
 		f.States += r.States
 		switch v := r.Violation; {
-		case v == nil || f.Steps > 0: // one that plain machines come to is good
+		case v == nil || f.Steps > 0: // a violation that plain machines reach is preferred
 		case v.Script != nil:
 			f.Invariant, f.What, f.Steps = v.Invariant.String(), v.What, len(v.Path)
 		default:

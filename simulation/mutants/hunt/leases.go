@@ -8,7 +8,7 @@ import (
 	"github.com/hustings/hustings/simulation/leases"
 )
 
-// leases looks at seeds of both ways to tell that a lease has run out.
+// leases looks at seeds with both ways to tell that a lease has run out.
 func (s *search) leases(ctx context.Context) (found, error) {
 	c := leases.Campaign{Count: s.count, UntilFailure: true, Options: func(i uint64) leases.Options {
 		seed := s.first + i

@@ -1,6 +1,5 @@
-// Command hunt looks for a violation in the code that it was built from, with all
-// that the simulator has, and prints what it found as JSON. With -explore the
-// explorer looks instead.
+// Command hunt looks for a violation in the code that it was built from, with everything that the simulator has, and
+// prints the result as JSON. With -explore the explorer looks instead.
 package main
 
 import (
@@ -14,11 +13,11 @@ import (
 	"time"
 )
 
-// found is what a hunt comes to.
+// found is the result of a hunt.
 type found struct {
 	Invariant string `json:"invariant,omitempty"`
 	What      string `json:"what,omitempty"`
-	Seed      uint64 `json:"seed,omitempty"`  // the one that showed it
+	Seed      uint64 `json:"seed,omitempty"`  // that showed it
 	Steps     int    `json:"steps,omitempty"` // of plain machines, if the explorer found it
 	Seeds     uint64 `json:"seeds"`
 	Events    uint64 `json:"events"`
@@ -27,16 +26,16 @@ type found struct {
 
 func main() {
 	limit := flag.Duration("for", time.Minute, "how long to look")
-	exploring := flag.Bool("explore", false, "explore every interleaving within small bounds, not seeds")
-	crossing := flag.Bool("cross", false, "look at seeds, make what is found small, and have the explorer find it")
+	exploring := flag.Bool("explore", false, "explore every interleaving within small bounds instead of seeds")
+	crossing := flag.Bool("cross", false, "look at seeds, make the violation small, and let the explorer find it")
 	world := flag.String("world", "voting", "elections by votes, or by leases in a database: voting or `lease`")
 	var s search
 	flag.StringVar(&s.faults, "faults", "all", "the faults that may strike")
-	flag.StringVar(&s.unchecked, "unchecked", "", "an `invariant` that is not demanded")
+	flag.StringVar(&s.unchecked, "unchecked", "", "an `invariant` that is not checked")
 	flag.Uint64Var(&s.first, "first", 0, "the first seed")
 	flag.Uint64Var(&s.count, "seeds", 0, "how many seeds to look at; 0: no end")
 	flag.Parse()
-	signal.Ignore(os.Interrupt) // who started this ends it
+	signal.Ignore(os.Interrupt) // the parent process ends it
 	go watchMemory()
 	ctx, cancel := context.WithTimeout(context.Background(), *limit)
 	look := func(ctx context.Context) (any, error) { return s.seeds(ctx) }
@@ -62,7 +61,7 @@ func main() {
 // enough is more memory than any hunt needs.
 const enough = 3 << 30
 
-// watchMemory ends a mutant that grows without end, before the machine suffers from it.
+// watchMemory ends a mutant that grows without end, before the machine runs out of memory.
 func watchMemory() {
 	for range time.Tick(100 * time.Millisecond) {
 		var m runtime.MemStats

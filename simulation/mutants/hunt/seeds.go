@@ -1,4 +1,4 @@
-// Looking with the simulator: seed after seed, until one shows something.
+// Looking with the simulator: seed after seed, until one shows a violation.
 
 package main
 
@@ -12,7 +12,7 @@ import (
 	"github.com/hustings/hustings/simulation/invariant"
 )
 
-// search says which seeds are looked at, and for what.
+// search says which seeds are looked at, and for which violations.
 type search struct {
 	faults, unchecked string
 	first, count      uint64
@@ -41,7 +41,7 @@ func (s *search) seeds(ctx context.Context) (found, error) {
 	return f, err
 }
 
-// invariantsCalled are none if there is no name, and one otherwise.
+// invariantsCalled is the invariant of this name, or none if it is empty.
 func invariantsCalled(name string) ([]invariant.Invariant, error) {
 	if name == "" {
 		return nil, nil
@@ -54,8 +54,8 @@ func invariantsCalled(name string) ([]invariant.Invariant, error) {
 	return nil, fmt.Errorf("no invariant is called %q; there are %v", name, invariant.All())
 }
 
-// options have every feature on in some seeds and off in others. Every other seed draws
-// them, as hustings sim does.
+// options have every feature on in some seeds and off in others. Every other seed draws its options, as hustings sim
+// does.
 func options(seed uint64, faults simulation.FaultSet) simulation.Options {
 	if seed%2 == 1 {
 		o := simulation.Draw(seed, simulation.Fixed{})
