@@ -333,3 +333,27 @@ func TestWhichAnswersAreMeasured(t *testing.T) {
 		assert.Equal(t, c.counts, a.machine.measured() > 0, what)
 	}
 }
+
+// Whoever wants the leader to resign is not outdone by somebody who only wants it to hand over.
+func TestATransferDoesNotWithdrawAResignation(t *testing.T) {
+	a := leadingAlone(t, false)
+	a.give(Input{Kind: Resign})
+	require.True(t, a.machine.Handover().Resigning)
+	a.give(Input{Kind: Transfer, Seat: 3})
+	assert.True(t, a.machine.Handover().Resigning)
+}
+
+// A leader that has resigned leaves the others two detection times to elect, whether it had
+// somebody to hand over to or not.
+func TestWhoeverResignsRests(t *testing.T) {
+	for _, voters := range []memberstate.Set{memberstate.SetOf(1), memberstate.SetOf(1, 2, 3)} {
+		a := leadingAlone(t, false)
+		a.rules.Voters = voters
+		a.give(Input{Kind: Resign})
+		for a.machine.Role == memberstate.Leader { // nobody takes over
+			a.acknowledges(2, a.machine.Beat())
+			a.ring()
+		}
+		assert.Equal(t, 2*a.rules.Timing.Detection(), a.out.Alarm.Min)
+	}
+}

@@ -72,6 +72,7 @@ func TestAVoterPromisesTheLongerLease(t *testing.T) {
 	assert.Equal(t, rpc.Success, a.asked(theLeader, body))
 	assert.True(t, a.out.Reply.Promised)
 	assert.True(t, a.out.Save)
+	assert.Equal(t, long, a.out.Alarm.Min, "it takes its leader for dead before the lease that it has promised is over")
 	a.restart()
 	assert.GreaterOrEqual(t, a.out.Alarm.Min, long, "it stands before the lease that it has promised is over")
 	assert.Equal(t, rpc.RejectAlreadyHasLeader, a.asked(2, voteFor(2)))
@@ -185,4 +186,31 @@ func TestACommandToStandIsNoReasonToHurry(t *testing.T) {
 	a.give(Input{Kind: Stand})
 	again, _, _ := a.machine.Open()
 	assert.Equal(t, round, again, "the round under way goes on")
+}
+
+// A voter promises no less than its own lease: it may have been restarted with a longer one,
+// and may have told nobody of that.
+func TestAVoterPromisesNoLessThanItsOwnLease(t *testing.T) {
+	a := startedAlone(t)
+	a.machine.HardState.Term = 1
+	a.rules.Lease = a.rules.Timing.Detection()
+	a.restart()
+	body := a.beat(1, 1)
+	body.Lease /= 2
+	require.Equal(t, rpc.Success, a.asked(theLeader, body))
+	assert.Equal(t, a.rules.Lease, a.machine.Promise)
+}
+
+// D13: a report that a leader is lost counts once a term, or whatever resets connections could
+// keep a group from its work. It counts only for the leader of now: it may have waited while
+// another one was elected.
+func TestOneReportATermCounts(t *testing.T) {
+	a := followingAlone(t, false)
+	a.give(Input{Kind: PeerLost, Seat: 2})
+	assert.Equal(t, memberstate.Follower, a.machine.Role, "somebody else is lost")
+	a.give(Input{Kind: PeerLost, Seat: theLeader})
+	require.Equal(t, memberstate.Candidate, a.machine.Role)
+	require.Equal(t, rpc.Success, a.asked(theLeader, a.beat(1, 2)))
+	a.give(Input{Kind: PeerLost, Seat: theLeader})
+	assert.Equal(t, memberstate.Follower, a.machine.Role)
 }

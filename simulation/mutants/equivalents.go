@@ -45,4 +45,5 @@ var equivalents = map[string]string{
 	"elector/protocol/machine_campaign.go voteForSelf: without m.round.accepted = 0":                                                                                           "nobody looks at the votes of a round that is over",
 	"elector/protocol/machine_campaign.go voteForSelf: m.round.accepted = 0 comes after m.learn(in.Ledger.Term)":                                                               "nobody looks at the votes of a round that is over",
 	"elector/protocol/machine_campaign.go voteForSelf: m.round.accepted = 0 becomes m.round.accepted = 1":                                                                      "nobody looks at the votes of a round that is over",
+	"elector/protocol/machine_follow.go follow: m.round.phase, m.round.judged = idle, WaitToRevote becomes m.round.phase = idle":                                               "a term in which a leader was followed is spent, so the next candidacy is for a larger one anyway",
 }
