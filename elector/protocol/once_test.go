@@ -357,3 +357,76 @@ func TestWhoeverResignsRests(t *testing.T) {
 		assert.Equal(t, 2*a.rules.Timing.Detection(), a.out.Alarm.Min)
 	}
 }
+
+// accepts says that a voter could take over.
+func (a *alone) accepts(voter memberstate.Seat) {
+	a.Helper()
+	a.hears(voter, 1, rpc.Body{Kind: rpc.TakeLeadershipResponse, Result: rpc.Accept, Mark: rpc.PreVote, Asked: a.machine.Term})
+}
+
+// D14: each phase of a handover has a detection time, whatever the one before has left of its own.
+func TestEachPhaseOfAHandoverHasItsTime(t *testing.T) {
+	a := leadingAlone(t, false)
+	lasts := func(phase HandoverPhase) {
+		t.Helper()
+		for range a.rules.Timing.Leak - 1 {
+			a.acknowledges(3, a.machine.Beat())
+			a.ring()
+			require.Equal(t, phase, a.machine.Handover().Phase)
+		}
+	}
+	a.give(Input{Kind: Transfer, Seat: 2})
+	lasts(Probing)
+	a.accepts(2)
+	lasts(Pausing)
+	a.give(Input{Kind: Paused})
+	lasts(Taking)
+	a.acknowledges(3, a.machine.Beat())
+	a.ring()
+	assert.Equal(t, NoHandover, a.machine.Handover().Phase)
+	assert.Equal(t, memberstate.Leader, a.machine.Role)
+}
+
+// What may have been lost is said again with the target's next sign of life, and to nobody else's.
+// While the engine pauses its writes there is nothing to say.
+func TestAHandoversWordsAreRepeated(t *testing.T) {
+	a := leadingAlone(t, false)
+	for _, c := range []struct {
+		goOn  func()
+		says  bool
+		marks rpc.Mark
+	}{
+		{func() { a.give(Input{Kind: Transfer, Seat: 2}) }, true, rpc.PreVote},
+		{func() { a.accepts(2) }, false, 0},
+		{func() { a.give(Input{Kind: Paused}) }, true, rpc.Plain},
+	} {
+		c.goOn()
+		phase := a.machine.Handover().Phase
+		for _, alive := range []memberstate.Seat{2, 3} {
+			a.acknowledges(alive, a.machine.Beat())
+			says := a.out.To != 0
+			assert.Equal(t, c.says && alive == 2, says, "%v, after a sign of life of %d", phase, alive)
+			if says {
+				assert.Equal(t, rpc.TakeLeadership, a.out.Send.Kind)
+				assert.Equal(t, c.marks, a.out.Send.Mark)
+			}
+		}
+	}
+}
+
+// Once a target has been found, the answer of another one changes nothing: it may be that the
+// first has been told to stand.
+func TestATargetThatWasFoundStays(t *testing.T) {
+	for phase, goOn := range map[HandoverPhase]bool{Pausing: false, Taking: true} {
+		a := leadingAlone(t, false)
+		a.give(Input{Kind: Transfer})
+		a.accepts(2)
+		if goOn {
+			a.give(Input{Kind: Paused})
+		}
+		a.accepts(3)
+		assert.Equal(t, DropStaleAnswer, a.out.Dropped)
+		assert.Equal(t, phase, a.machine.Handover().Phase)
+		assert.EqualValues(t, 2, a.machine.Handover().Target)
+	}
+}
