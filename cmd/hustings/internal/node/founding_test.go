@@ -175,3 +175,16 @@ func TestAStoreIsCreatedOnce(t *testing.T) {
 		assert.ErrorAs(t, err, new(node.ConfigError), id)
 	}
 }
+
+// A voter that has said once that it does not know the node need not say so again, and may be
+// gone when the last one has.
+func TestAVoterIsAskedUntilItHasAnswered(t *testing.T) {
+	v := newVillage(t)
+	founder := func(c *node.Config) { c.New, c.NewIfMissing = true, false }
+	v.start("n0", founder)
+	late := v.start("n2")
+	v.says(&late.log, "voters=n1 ")
+	require.NoError(t, v.end("n0"))
+	v.start("n1", founder)
+	v.takesPart("n2")
+}
