@@ -53,6 +53,20 @@
 //   - The lease does not protect a process that stands still between looking at its lease
 //     and acting on it. The term does.
 //
+// # What an engine must not do
+//
+//   - Acknowledge an entry before it is durable, or write one without its term.
+//   - Accept an append of a term lower than that of its last LedgerEnd or of its last append,
+//     or one that Heard has refused. [Promise] refuses them, if the leader's own appends and
+//     those of others go through the same one.
+//   - Shorten its ledger, except as the leader of a later term says, after Heard. Or end it in a
+//     term that it neither led nor announced through Heard. The member stops with a
+//     [LedgerError] if it notices.
+//   - Write as the leader after Lead's context has ended, or after Pause has returned.
+//   - Call the elector from LedgerEnd, from the function given to [Promise.Accept] or from
+//     [Metrics]; or wait in Lead for [Elector.Stop], which waits for Lead.
+//   - Give a node an older copy of its store, or an empty store, under the same id.
+//
 // # Functions that do not return
 //
 // A panic in a function of [GroupConfig] is not recovered: it ends the process, which

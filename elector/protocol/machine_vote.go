@@ -1,13 +1,16 @@
 // A voter decides on a request for its vote, in a fixed order and with a name for every refusal.
 //
-// A voter that has a leader refuses a request before it looks at its term, so that a larger term
-// cannot depose a healthy leader. How much it takes to overcome that:
+// A voter that has a leader refuses a request before it adopts a larger term, so that a larger term
+// alone cannot depose a healthy leader. What the request must show depends on what binds the voter:
 //
-//   - A promise that may have been forgotten in a crash: nothing does, until it has run out.
-//   - A lease, or a request for a mere pre-vote: only a handover by that leader does (D11, D14). To
-//     a pre-vote the voter says whether it sees a reason for an election, and it sees none.
-//   - Otherwise: a larger term. With pre-vote its candidate must have just won a pre-vote, which
-//     shows that a quorum had no leader (D4).
+//   - A promise that the voter may have forgotten in a crash binds it until the promise has run out.
+//     No request overcomes that.
+//   - A lease binds it until the leader hands over (D11, D14). A voter with a leader also refuses
+//     every request for a pre-vote, unless that leader hands over: the candidate asks whether there is
+//     a reason for an election, and the voter sees none.
+//   - With pre-vote and without a lease, the candidate must have just won a pre-vote for a larger
+//     term, which shows that a quorum had no leader (D4).
+//   - With neither, a larger term is enough.
 //
 // A request for a pre-vote is decided in the same order and changes nothing.
 
