@@ -5,9 +5,9 @@
 //
 //   - A promise that the voter may have forgotten in a crash binds it until the promise has run out.
 //     No request overcomes that.
-//   - A lease binds it until the leader hands over (D11, D14). A voter with a leader also refuses
-//     every request for a pre-vote, unless that leader hands over: the candidate asks whether there is
-//     a reason for an election, and the voter sees none.
+//   - A lease binds it until the leader hands over (D11, D14). A voter also refuses every pre-vote while
+//     it has a leader: the candidate asks whether there is a reason for an election, and the voter sees
+//     none.
 //   - With pre-vote and without a lease, the candidate must have just won a pre-vote for a larger
 //     term, which shows that a quorum had no leader (D4).
 //   - With neither, a larger term is enough.
