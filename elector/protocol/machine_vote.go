@@ -3,7 +3,8 @@
 // A voter that has a leader refuses a request before it looks at its term, so that a larger term
 // cannot depose a healthy leader. How much it takes to overcome that:
 //
-//   - A promise that may have been forgotten in a crash: nothing does, until it has run out.
+//   - A promise that may have been forgotten in a crash: nothing does, until it has run out or a leader is
+//     heard (machine_follow.go).
 //   - A lease, or a request for a mere pre-vote: only a handover by that leader does (D11, D14). To
 //     a pre-vote the voter says whether it sees a reason for an election, and it sees none.
 //   - Otherwise: a larger term. With pre-vote its candidate must have just won a pre-vote, which
