@@ -1,11 +1,11 @@
-// Package operator is what those who operate nodes use: it shows what a node is
-// in its groups and commands it, over gRPC.
+// Package operator is for operators of nodes: over gRPC it shows a node's state in its groups,
+// and commands the node.
 //
-// A node offers it beside its transport:
+// A node registers the service with its transport's server:
 //
 //	transport, err := grpcrpc.New(...)
 //	host, err := elector.NewHost(elector.HostConfig{Transport: transport, ...})
 //	operator.Register(transport.Registrar(), host, transport.Address)
 //
-// and [Dial] is the other end. Calls need a certificate of an operator's.
+// and an operator connects with [Dial]. With TLS, calls need an operator's certificate.
 package operator
