@@ -90,10 +90,10 @@ func (n *node) start() {
 func (n *node) crash() { n.ends(n.tearDisk) }
 
 // ends has the process end, and says what becomes of what was being saved.
-func (n *node) ends(disk func()) {
+func (n *node) ends(tear func()) {
 	n.Alive, n.doomed = false, 0
 	n.world.alarms.Set(n.Index, 0)
-	disk()
+	tear()
 	n.world.tracer.happened(n, trace.Crashed, "crashes")
 	for place := range n.members {
 		m := &n.members[place]

@@ -60,7 +60,8 @@ func (s *Scenario) traced(place int) (*trace.Trace, Result, error) {
 	}
 	w.tracer = &tracer{world: w, group: place}
 	r := s.play(w)
-	return w.tracer.finish(s, &r), r, nil
+	t := w.tracer.finish(s, &r)
+	return t, r, nil
 }
 
 // finish closes what is open, and says how the run ended.

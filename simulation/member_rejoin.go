@@ -3,9 +3,11 @@
 
 package simulation
 
-import "github.com/hustings/hustings/simulation/invariant"
+import (
+	"time"
 
-import "time"
+	"github.com/hustings/hustings/simulation/invariant"
+)
 
 // leave has the group stopped, unless it has ended by itself. It joins again so much later
 // than it is over.
