@@ -1,6 +1,6 @@
-// A small storage engine: it keeps a ledger, replicates it as engines do, and keeps
-// the contract of an embedding by elector.Promise. Several appends may be between
-// Heard and the ledger at one time, and get there in any order.
+// A small storage engine: it has a ledger, replicates it as engines do, and keeps
+// the contract of an embedding by elector.Promise. Several appends may be on their way from
+// Heard to the ledger at one time, and get there in any order.
 
 package simulation
 
@@ -17,17 +17,17 @@ import (
 	"github.com/hustings/hustings/simulation/invariant"
 )
 
-// dullTick is how often a leader writes where nothing was drawn, busiestTick how often
-// it does at most. It is drawn for each seed, over a wide range: where much is written
-// ledgers differ by a little, where little is, by long stretches of time.
+// dullTick is how often a leader writes in a scenario, busiestTick how often it does at most. Each
+// seed draws from a wide range: where engines write often, ledgers differ by little; where they
+// write rarely, they differ for a long time.
 const (
 	dullTick    = 100 * time.Millisecond
 	busiestTick = 100 * time.Millisecond
 	doublings   = 6
 )
 
-// The most that an append takes from Heard until it is in the ledger is drawn for each
-// seed, too, from a write at once to one that waits for longer than an election takes.
+// Each seed also draws the longest time from Heard until an append is in the ledger: from no time
+// to longer than an election takes.
 const (
 	quickWrite    = 2 * time.Millisecond
 	writeDoubling = 9
@@ -36,13 +36,13 @@ const (
 type engine struct {
 	check.Engine
 	promise   elector.Promise
-	voted     memberstate.Term // the largest term that its ledger's end was asked for with
-	announced memberstate.Term // the largest term of a leader that it was told it may follow
+	voted     memberstate.Term // the largest term with which its ledger's end was asked for
+	announced memberstate.Term // the largest term of a leader that it may follow
 	ending    bool             // the Lead that runs was told to return
-	asked     memberstate.Term // what it was last asked for its ledger's end with
+	asked     memberstate.Term // the term with which its ledger's end was last asked for
 	end       memberstate.Position
 	pausing   uint32               // the newest pause
-	wanted    bool                 // and somebody wants it
+	wanted    bool                 // the group still waits for that pause
 	unwilling bool                 // the next pause fails
 	lapse     lapse                // what else it will do wrong
 	acked     [maxNodes]uint64     // by index of the follower, in this term
@@ -67,8 +67,8 @@ const (
 	Careful Carelessness = iota
 	// CarelessAlways accepts every append, whatever Heard says.
 	CarelessAlways
-	// CarelessOverlap asks, and remembers the terms that it was asked for its ledger's end
-	// with, but not those of the appends that it has accepted.
+	// CarelessOverlap asks Heard, and remembers the terms with which its ledger's end was asked for,
+	// but not the terms of the appends that it has accepted.
 	CarelessOverlap
 
 	carelessnesses
@@ -84,11 +84,11 @@ func (c Carelessness) String() string {
 	return "unknown carelessness"
 }
 
-// restart forgets what is only in memory. A promise binds no longer than the process
-// that acknowledges: the machine's own term is durable before it asks for one.
+// restart forgets what is only in memory. A promise need not outlive the
+// process that acknowledges: the machine's own term is durable before it asks for one.
 func (e *engine) restart() { *e = engine{Engine: check.Engine{Ledger: e.Ledger, Slow: e.Slow}} }
 
-// ledgerEnd is LedgerEnd.
+// ledgerEnd is what LedgerEnd returns.
 func (e *engine) ledgerEnd(term memberstate.Term) memberstate.Position {
 	e.voted = max(e.voted, term)
 	e.Told = e.promise.End(term, e.Ledger.End)
@@ -126,7 +126,7 @@ func (m *member) Lead(term memberstate.Term) {
 	w.about(int64(w.choices.Span(choice.Tick, m.Index, 0, w.tick, w.tick)), engineTicks, m, uint32(term))
 }
 
-// EndLead has the engine serve no more. Its Lead takes a while to return.
+// EndLead ends the context of Lead. Its Lead takes a while to return.
 func (m *member) EndLead(memberstate.Term) {
 	m.engine.Leading, m.engine.ending = 0, true
 	if m.Alive {
@@ -135,7 +135,7 @@ func (m *member) EndLead(memberstate.Term) {
 	}
 }
 
-// returned is when the engine's Lead has.
+// returned is called when Lead returns.
 func (m *member) returned(incarnation uint32) {
 	if !m.Alive || m.Incarnation != incarnation {
 		return
@@ -148,8 +148,8 @@ func (m *member) returned(incarnation uint32) {
 }
 
 // tick writes an entry and sends the ledger to all, as long as this node leads the term. An
-// event has room for the lower half of a term, and two terms that this node serves are never
-// so far apart that it would be the same.
+// event has room for the lower half of a term only. That is enough, because two terms that this
+// node serves never differ by a multiple of 2^32.
 func (m *member) tick(half uint32) {
 	w, e := m.world, &m.engine
 	if running := uint32(e.Running); !m.Alive || running != half || e.Leading == 0 {
@@ -166,7 +166,7 @@ func (m *member) tick(half uint32) {
 	}
 }
 
-// append writes an entry of its own, as a leader, and says whether it may.
+// append writes an entry as a leader, and says whether it may.
 func (e *engine) append(n *member) bool {
 	before := e.Ledger
 	accepted := e.accept(n.world.options.Careless, e.Leading, func() {
@@ -182,7 +182,7 @@ func (e *engine) append(n *member) bool {
 // hear takes an append, or the answer to one.
 func (m *member) hear(p *parcel) {
 	if m.Paused || m.Shown.Stopped || m.group.Waits() {
-		return // it is sent again soon
+		return // the leader soon sends it again
 	}
 	if p.message.Kind == rpc.HeartbeatResponse {
 		m.engine.acknowledged(m, p)
@@ -212,8 +212,8 @@ func (e *engine) room() int {
 	return mostWrites
 }
 
-// heard tells the group of an append before it is accepted, and says whether it may be. One
-// of the leader that the member shows may be at once, even while a step waits.
+// heard asks the group whether an append may be accepted. An append of the leader that the member
+// shows may be accepted at once, even while a step waits.
 func (m *member) heard(p *parcel) bool {
 	term, leader := p.message.Term, m.world.nodes[p.from].name()
 	news, err := m.group.Hears(&m.Shown, term, leader, false)
@@ -234,9 +234,9 @@ func (m *member) heard(p *parcel) bool {
 	return true
 }
 
-// wrote is when an append gets to the ledger, and is acknowledged. Meanwhile the machine
-// may have asked where the ledger ends, for a later term, and an append of a later leader
-// may have been accepted: then this one must not count.
+// wrote is called when an append gets to the ledger, and acknowledges it. If meanwhile the machine
+// has asked where the ledger ends, for a later term, or an append of a later leader was accepted,
+// this one is refused.
 func (m *member) wrote(write uint32) {
 	if !m.Alive || m.Incarnation != write/mostWrites {
 		return
@@ -249,7 +249,7 @@ func (m *member) wrote(write uint32) {
 	}
 	before := e.Ledger
 	accepted := e.accept(m.world.options.Careless, added.term, func() {
-		if !e.Ledger.Holds(&added.ledger) { // an older append of this term may come late
+		if !e.Ledger.Holds(&added.ledger) { // unless a newer append of this term was faster
 			e.Ledger = added.ledger
 		}
 	})
@@ -260,8 +260,8 @@ func (m *member) wrote(write uint32) {
 	m.world.network.ship(m, added.from, rpc.HeartbeatResponse, added.term, ledger.Ledger{Term: added.ledger.Term, Last: added.ledger.Last})
 }
 
-// acknowledged counts who has what, as the engine is told. It takes an entry of this term
-// that a quorum has for committed, and all before it.
+// acknowledged notes how far a follower's ledger reaches. An entry of this term that a quorum has
+// is committed, and so are all entries before it.
 func (e *engine) acknowledged(n *member, p *parcel) {
 	if e.Leading == 0 || p.message.Term != e.Leading {
 		return

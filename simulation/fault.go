@@ -1,4 +1,4 @@
-// What can go wrong.
+// The catalogue of faults: the name and the class of each, and the functions that draw and inflict it.
 
 package simulation
 
@@ -8,12 +8,12 @@ import (
 	"github.com/hustings/hustings/simulation/internal/faultlist"
 )
 
-// Fault is a kind of trouble.
+// Fault is something that can go wrong.
 type Fault uint8
 
-// The faults. Each is explained where it is inflicted.
+// The faults. The function that inflicts a fault explains it.
 const (
-	// Of the network; the first five are decided message by message.
+	// Faults of the network. The first five are decided message by message.
 	Loss Fault = iota
 	Delay
 	HeavyTail
@@ -34,7 +34,7 @@ const (
 	LateHint
 	FalseHint
 	Forged
-	// Of processes.
+	// Faults of processes.
 	Crash
 	CrashBeforeSave
 	CrashInSave
@@ -47,24 +47,24 @@ const (
 	NeverBack
 	Pause
 	SlowNode
-	// Of disks.
+	// Faults of disks.
 	SaveFails
 	SyncFails
 	SaveHangs
 	SlowDisk
 	TornTail
-	// Of clocks.
+	// Faults of clocks.
 	ClockRate
 	ClockBeyond
 	WallJump
-	// Of engines.
+	// Faults of engines.
 	SlowEngine
 	PauseFails
 	LeadReturns
 	LedgerBreaks
 	LateAnswer
 	StrayAppend
-	// Of operators.
+	// What operators do.
 	TransferOrder
 	GivenUp
 	LateWord
@@ -76,7 +76,7 @@ const (
 	WithoutLeases
 	SwitchLeases
 	LongerLeases
-	// Of what every election by votes assumes.
+	// Broken assumptions of every election by votes.
 	Wiped
 	RolledBack
 	Twin
@@ -85,7 +85,7 @@ const (
 	faults
 )
 
-// Class is where a fault comes from.
+// Class is the origin of a fault.
 type Class uint8
 
 // The classes of faults.
@@ -98,7 +98,7 @@ const (
 	OperatorFaults
 	// AssumptionFaults break what every election by votes assumes: that a member keeps
 	// what it has acknowledged, is alone under its name, and agrees with the others on
-	// who votes. They strike only if they are asked for.
+	// who votes. They strike only on demand.
 	AssumptionFaults
 
 	classes
@@ -109,19 +109,19 @@ var classNames = [classes]string{"network", "process", "disk", "clock", "engine"
 // String names the class.
 func (c Class) String() string { return classNames[c] }
 
-// about is what there is to know of a fault.
+// about describes a fault.
 type about struct {
 	name  string
 	class Class
-	// draw fills in a strike of it, and says whether there is one to be had. It is nil
-	// for the faults that strike message by message.
+	// draw fills in a strike of it, and says whether it can strike now. It is nil for the
+	// faults that strike message by message.
 	draw func(*world, *Strike) bool
-	// inflict carries the strike out, and says whether it made a difference. Faults
-	// that strike later, when something comes about, are counted then.
+	// inflict carries out the strike, and says whether it made a difference. A fault that
+	// strikes later, when something happens, is counted then.
 	inflict func(*world, *Strike) bool
 }
 
-// known describes all faults. It is filled in by init, for the functions in it refer to it.
+// known describes all faults. init fills it in, because its functions refer to it.
 var known [faults]about
 
 func init() {
@@ -205,10 +205,10 @@ func (f Fault) String() string {
 	return fmt.Sprintf("Fault(%d)", uint8(f))
 }
 
-// Class says where the fault comes from.
+// Class is the origin of the fault.
 func (f Fault) Class() Class { return known[f].class }
 
-// standing says whether a fault is there from the beginning, or not at all.
+// standing says whether a fault is present from the beginning or never.
 func (f Fault) standing() bool {
 	switch f {
 	case TornTail, ClockRate, ClockBeyond, WithoutPreVote, WithoutLeases, LongerLeases, OtherMembers:
@@ -218,7 +218,7 @@ func (f Fault) standing() bool {
 	}
 }
 
-// ofGroup says whether a fault strikes single groups of a node, and not the node, its disk or
+// ofGroup says whether a fault strikes single groups of a node, instead of the node, its disk or
 // its links.
 func (f Fault) ofGroup() bool {
 	switch f {
@@ -230,20 +230,20 @@ func (f Fault) ofGroup() bool {
 	}
 }
 
-// Faults lists all kinds.
+// Faults lists all faults.
 func Faults() []Fault { return allBelow[Fault](faults) }
 
 // FaultSet is a set of faults. As an option the empty set stands for those of
 // DefaultFaults; NoFaults has none.
 type FaultSet uint64
 
-// NoFaults is a set without any.
+// NoFaults is the empty set.
 const NoFaults FaultSet = faultlist.None
 
 // Has says whether a fault is in the set.
 func (s FaultSet) Has(f Fault) bool { return s>>f&1 == 1 }
 
-// catalogue has all that there are.
+// catalogue is that of the faults of this world.
 func catalogue() *faultlist.Catalogue[Fault, Class] {
 	return &faultlist.Catalogue[Fault, Class]{Faults: faults, Classes: classes, Usual: []Class{
 		NetworkFaults, ProcessFaults, DiskFaults, ClockFaults, EngineFaults, OperatorFaults,
@@ -253,12 +253,12 @@ func catalogue() *faultlist.Catalogue[Fault, Class] {
 // FaultsOf is the set of all faults of some classes.
 func FaultsOf(all ...Class) FaultSet { return FaultSet(catalogue().Of(all...)) }
 
-// DefaultFaults are all but those that break an assumption.
+// DefaultFaults are all except those that break an assumption.
 func DefaultFaults() FaultSet { return FaultsOf(catalogue().Usual...) }
 
 // ParseFaults reads a list of faults and classes, separated by commas. The word "all"
-// stands for DefaultFaults and "none" for no fault; what is written with a minus is
-// taken out again.
+// stands for DefaultFaults and "none" for no fault. A word with a minus removes its faults
+// from the list.
 func ParseFaults(list string) (FaultSet, error) {
 	set, err := catalogue().Parse(list)
 	return FaultSet(set), err

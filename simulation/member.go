@@ -1,4 +1,4 @@
-// A member: one group at a node, with its engine. What the group asks for takes effect
+// A member: one group at a node, with its engine. What the group asks for is done
 // here, in the simulated world.
 
 package simulation
@@ -21,21 +21,21 @@ type member struct {
 	group        protocol.Group
 	engine       engine
 	order        *protocol.Order // the newest one to hand over, which may be given up
-	outcome      *check.Outcome  // of the newest order; nil: there was none
+	outcome      *check.Outcome  // of the newest order; nil if there was none
 
-	last    memberstate.State // as it was before the step under way
+	last    memberstate.State // before the step under way
 	asked   uint32            // the number of the alarm that the step has asked for
 	rings   time.Duration     // when the newest alarm is due, by the node's clock
-	told    bool              // that its group has heard of the append that comes
-	tell    func()            // says so
+	told    bool              // its group has heard of the append that comes
+	tell    func()            // sets told
 	asks    int               // how often this step has asked for the ledger's end
 	hearing []int32           // the places in the trace of messages that no step has taken yet
 
-	away time.Duration // how long it stays away when it is over; 0: it was not told to stop
+	away time.Duration // how long the group stays away once it has stopped; 0: it was not asked to stop
 }
 
-// mostLedgers is how often a step may ask where the ledger ends: for each term that it
-// is about.
+// mostLedgers is how often a step may ask where the ledger ends: once for each term that it
+// concerns.
 const mostLedgers = 4
 
 func (m *member) init(n *node, place int) {
@@ -59,13 +59,13 @@ func (m *member) rules() *protocol.Rules { return &m.electorate.Rules }
 // durable is what the disk has of the group.
 func (m *member) durable() memberstate.HardState { return m.disk.Durable[m.Place] }
 
-// saves says whether the disk is at work for the group.
+// saves says whether the disk is saving something of the group.
 func (m *member) saves() bool {
 	return m.disk.Writes(m.Place)
 }
 
-// start has the group take part in a new incarnation. A member whose store is older than
-// its ledger must say so, and not start.
+// start has the group take part in a new incarnation. A member must refuse to start if
+// its store is older than its ledger.
 func (m *member) start() {
 	m.engine.restart()
 	m.join()
@@ -91,13 +91,13 @@ func (m *member) join() {
 		m.foundOut(err)
 		return
 	}
-	if hard := m.group.HardState; hard != m.durable() { // nobody knew it
+	if hard := m.group.HardState; hard != m.durable() { // the disk had nothing of this group
 		m.disk.Replace(m.Place, hard)
 	}
 	m.intake.Enter(&m.group, 0, nil)
 }
 
-// about is a request that is about the group.
+// about is a request that concerns the group.
 func (m *member) about(kind protocol.RequestKind) protocol.Request {
 	return protocol.Request{Subject: protocol.Subject{Kind: kind, Group: &m.group}}
 }
@@ -109,24 +109,24 @@ func (m *member) stored() (r memberstate.Record, known bool, end memberstate.Pos
 	return r, hard != memberstate.HardState{}, m.engine.ledgerEnd(r.Term)
 }
 
-// resume goes on after a pause.
+// resume ends a pause.
 func (m *member) resume() {
 	m.world.check.StoodStill(&m.Member)
 	m.lapseIfOver()
 }
 
-// hears notes which message comes, for those who write down what happens.
+// hears notes for the trace which message arrives.
 func (m *member) hears(passage int32) {
 	if t := m.world.tracer; t != nil && t.group == m.Place {
 		m.hearing = append(m.hearing, passage)
 	}
 }
 
-// touch has the member looked at when the turn ends.
+// touch has the member checked when the turn ends.
 func (m *member) touch() { m.touched |= 1 << m.Place }
 
-// before is when a step of the machine begins. One that is repeated with the ledger's end
-// has begun already.
+// before is called when a step of the machine begins. A step that is repeated with the end of the
+// ledger has begun already.
 func (m *member) before(in *protocol.Input) {
 	m.touch()
 	if in.HasLedger {
@@ -149,7 +149,7 @@ func (m *member) before(in *protocol.Input) {
 	m.untaken = false
 }
 
-// after is when it has been taken, and nothing has taken effect yet.
+// after is called when the step has been taken, before anything that it asks for is done.
 func (m *member) after(x *protocol.Step) {
 	if x.Output.NeedLedger {
 		return
@@ -168,7 +168,7 @@ func (m *member) after(x *protocol.Step) {
 	m.cover()
 }
 
-// says is when a message leaves the group.
+// says is called when a message leaves the group.
 func (m *member) says(to memberstate.Set, q *protocol.Message) {
 	if !m.Alive {
 		return
@@ -184,7 +184,7 @@ func (m *member) Show(v protocol.View) {
 	}
 }
 
-// Hold begins a lease, has it last longer, or ends it.
+// Hold begins a lease, extends it, or ends it.
 func (m *member) Hold(until time.Duration) {
 	if !m.Alive {
 		return
@@ -218,13 +218,13 @@ func (m *member) lapseIfOver() {
 	m.world.check.Lapsed(&m.Member, term)
 }
 
-// Ended is when the group is over: it was stopped, or cannot go on. The process is not started
-// again by itself, if that is because its ledger has broken its contract.
+// Ended is called when the group has ended, because it was stopped or cannot go on. If its ledger
+// has broken its contract, the process is not started again before all is healed.
 func (m *member) Ended(err error) {
 	switch _, broken := errors.AsType[*protocol.LedgerError](err); {
 	case !m.Alive:
-	case err != nil && m.engine.lapse.broke: // as it was to
-		m.away = 0 // what has failed does not come back by itself
+	case err != nil && m.engine.lapse.broke: // as was to be expected
+		m.away = 0 // a group that has failed does not come back by itself
 	case broken:
 		m.foundOut(err)
 		m.gone = true
@@ -234,9 +234,8 @@ func (m *member) Ended(err error) {
 	}
 }
 
-// foundOut is when a member sees that its ledger, or its store, is not what it was. That is
-// so if an assumption was broken or an engine is careless, and then nobody can demand that
-// the members agree.
+// foundOut is called when a member finds that its ledger or its store is not what it was. This must
+// come from a broken assumption or a careless engine. The members need not agree on a leader then.
 func (m *member) foundOut(err error) {
 	w, c := m.world, &m.world.check
 	if w.options.Careless == Careful && !c.Lawless() {

@@ -1,5 +1,5 @@
-// The network: every directed link may be cut, be slow, lose, delay, duplicate and
-// reorder.
+// The network. Every directed link may be cut or slow, and may lose, delay, duplicate and
+// reorder messages.
 
 package simulation
 
@@ -18,22 +18,22 @@ import (
 type parcel struct {
 	message  rpc.Message
 	ledger   ledger.Ledger
-	number   uint32 // which of its link it is, from 1
-	passage  int32  // its place in the trace
-	round    uint32 // of the world's: which its sender asks in, or answers
-	rest     uint32 // the place, plus one, of what comes next in its packet; 0: it is the last
+	number   uint32 // on its link, from 1
+	passage  int32  // its place in the trace, or -1
+	round    uint32 // the checks' number of the round in which its sender asks, or that it answers
+	rest     uint32 // the place, plus one, of the next parcel of its packet; 0: it is the last
 	from, to uint8
 	group    uint8
 	engine   bool
-	slowed   bool // its addressee has been slow already
+	slowed   bool // it has been delayed already because its addressee is slow
 }
 
-// rare says whether the message is of a kind that is seldom sent: it is worth keeping.
+// rare says whether messages of this kind are seldom sent, so that each is kept.
 func (p *parcel) rare() bool {
 	return p.message.Kind == rpc.TakeLeadership || p.message.Mark >= rpc.Handed
 }
 
-// address is that of the choice what becomes of the parcel.
+// address is that of the choice of the parcel's fate.
 func (p *parcel) address() choice.Address {
 	kind := choice.Fate
 	if p.engine {
@@ -44,22 +44,21 @@ func (p *parcel) address() choice.Address {
 
 type network struct {
 	world *world
-	pool  []*parcel // by place; a parcel never moves
+	pool  []*parcel // a parcel never moves
 	free  []uint32
 	links [maxNodes][maxNodes]link
 
 	troubles []trouble
-	old      [oldParcels]parcel         // some that were sent before
-	wanted   map[choice.Address]*parcel // those that a scenario will send again
+	old      [oldParcels]parcel         // some of those that were sent
+	wanted   map[choice.Address]*parcel // those that a scenario sends again
 	sent     uint64
-	kept     uint64 // of these, in old
+	kept     uint64 // in old
 	word     lateWord
 
-	// What a seed draws of the network's manners, in parts of 65,536 where it is a
-	// probability.
+	// How the network behaves, as the seed has drawn it. Probabilities are in parts of 65,536.
 	delay, jitter, tail             time.Duration
 	loss, duplicate, delayed, heavy uint32
-	rough                           bool // any of these
+	rough                           bool // any of the four is not 0
 	mayBeReordered                  bool
 }
 
@@ -67,32 +66,32 @@ type network struct {
 type link struct {
 	cuts    uint8         // how many troubles cut it
 	damage  uint8         // how the next message is to be damaged; 0: not at all
-	slow    time.Duration // what every message takes more
-	last    int64         // when the one sent before arrives
-	arrived uint32        // the largest number that has
+	slow    time.Duration // how much longer every message takes
+	last    int64         // when the previous message arrives
+	arrived uint32        // the largest number that has arrived
 }
 
-// lateWord is the word to take over that a leader has sent, or will have until a time: one
-// hears it later, and nobody else does.
+// lateWord delays an order to take over: all that a leader sends until a time are lost, except to
+// one member, where they arrive late.
 type lateWord struct {
 	from, to       uint8
 	group          uint8
 	until, arrives int64
 }
 
-// holds says whether a parcel is such a word.
+// holds says whether a parcel is such an order.
 func (l *lateWord) holds(p *parcel, now int64) bool {
 	m := &p.message
 	return now < l.until && p.from == l.from && p.group == l.group && !p.engine && m.Kind == rpc.TakeLeadership && m.Mark == rpc.Plain
 }
 
-// oldParcels is how many messages are remembered, to be delivered again much later.
+// oldParcels is how many messages are kept, to be delivered again much later.
 const oldParcels = 32
 
-// dullDelay is what a message takes where nothing was drawn.
+// dullDelay is how long a message takes in a scenario.
 const dullDelay = time.Millisecond
 
-// draw draws the network's manners.
+// draw draws how the network behaves.
 func (n *network) draw(r *rand.Rand, enabled FaultSet) {
 	n.delay = n.world.hurried(50*time.Microsecond + time.Duration(r.Int64N(int64(2*time.Millisecond))))
 	n.jitter = n.world.hurried(time.Duration(r.Int64N(int64(2 * time.Millisecond))))
@@ -110,9 +109,9 @@ func (n *network) draw(r *rand.Rand, enabled FaultSet) {
 	n.mayBeReordered = enabled.Has(Reorder)
 }
 
-// send puts messages of the election on their way to one node. Where nodes have several groups
-// they are one packet, with one fate, and arrive in one turn; those of one group go each by
-// itself, because that is the harder way.
+// send sends messages of the election to one node. Where nodes have several groups, the messages
+// are one packet, with one fate, and arrive in one turn. Where nodes have one group, each message
+// goes by itself, which is harder on the group.
 func (n *network) send(from *node, to string, batch []rpc.Message) {
 	w, seat := n.world, n.world.seatOf(to)
 	if seat == memberstate.Nobody {
@@ -127,7 +126,7 @@ func (n *network) send(from *node, to string, batch []rpc.Message) {
 	}
 }
 
-// pack sends a batch as one packet, but for messages that have a fate of their own.
+// pack sends a batch as one packet, except for messages that have a fate of their own.
 func (n *network) pack(from, to *node, batch []rpc.Message) {
 	first, last, several := -1, uint32(0), false
 	for i := range batch {
@@ -153,7 +152,7 @@ func (n *network) pack(from, to *node, batch []rpc.Message) {
 	}
 }
 
-// next is what comes next in a parcel's packet, or nil.
+// next is the next parcel of a packet, or nil.
 func (n *network) next(p *parcel) *parcel {
 	if p.rest == 0 {
 		return nil
@@ -161,7 +160,7 @@ func (n *network) next(p *parcel) *parcel {
 	return n.pool[p.rest-1]
 }
 
-// enter makes a message a parcel, and counts it.
+// enter makes a parcel of a message.
 func (n *network) enter(from, to *node, m *rpc.Message) uint32 {
 	place := n.room()
 	p := n.pool[place]
@@ -173,7 +172,7 @@ func (n *network) enter(from, to *node, m *rpc.Message) uint32 {
 	return place
 }
 
-// ship puts an engine's message on its way: a ledger, or how far one has got.
+// ship sends a message of an engine: a ledger, or how far one reaches.
 func (n *network) ship(from *member, to uint8, kind rpc.Kind, term memberstate.Term, l ledger.Ledger) {
 	place := n.room()
 	p := n.pool[place]
@@ -184,7 +183,7 @@ func (n *network) ship(from *member, to uint8, kind rpc.Kind, term memberstate.T
 	n.dispatch(place)
 }
 
-// room is a place for a parcel. Places are used again; what is in them is not cleared.
+// room is a place for a parcel. Places are used again, and not cleared before.
 func (n *network) room() uint32 {
 	if last := len(n.free) - 1; last >= 0 {
 		place := n.free[last]
@@ -195,7 +194,7 @@ func (n *network) room() uint32 {
 	return uint32(len(n.pool) - 1)
 }
 
-// release gives back the place of a parcel, and those of the rest of its packet.
+// release frees the places of a parcel and of the rest of its packet.
 func (n *network) release(place uint32) {
 	for {
 		p := n.pool[place]
@@ -210,14 +209,14 @@ func (n *network) release(place uint32) {
 	}
 }
 
-// count gives a parcel its number, and keeps it where somebody may want it again.
+// count gives a parcel its number, and keeps a copy if the parcel may be sent again.
 func (n *network) count(p *parcel) {
 	w, at := n.world, p.address()
 	s := w.choices.Stream(at.Kind, p.from, p.to)
 	s.Count++
 	p.number, p.passage = s.Count, -1
 	if n.sent++; !p.engine && (n.sent%101 == 0 || p.rare()) {
-		n.old[n.kept%oldParcels] = *p // nothing of its packet is with it
+		n.old[n.kept%oldParcels] = *p // without the rest of its packet
 		n.kept++
 	}
 	if w.scripted {
@@ -229,7 +228,7 @@ func (n *network) count(p *parcel) {
 	}
 }
 
-// dispatch decides what becomes of a parcel, and of the rest of its packet.
+// dispatch decides the fate of a parcel and of the rest of its packet.
 func (n *network) dispatch(place uint32) {
 	w, p := n.world, n.pool[place]
 	at := p.address()
@@ -262,7 +261,7 @@ func (n *network) dispatch(place uint32) {
 	n.launch(place, time.Duration(fate.First))
 }
 
-// ended writes down what became of a packet.
+// ended enters the fate of a packet in the trace.
 func (n *network) ended(p *parcel, f trace.Fate) {
 	if n.world.tracer == nil {
 		return
@@ -272,7 +271,7 @@ func (n *network) ended(p *parcel, f trace.Fate) {
 	}
 }
 
-// again puts another copy of a parcel on its way, and of the rest of its packet.
+// again sends another copy of a parcel, with the rest of its packet.
 func (n *network) again(p *parcel, takes time.Duration) { n.launch(n.copy(p), takes) }
 
 func (n *network) copy(p *parcel) uint32 {
@@ -288,7 +287,7 @@ func (n *network) copy(p *parcel) uint32 {
 	return place
 }
 
-// fate chooses what becomes of one message of a link.
+// fate chooses the fate of one message of a link.
 func (n *network) fate(s *choice.Stream, l *link, c choice.Address) (fate choice.Value) {
 	w := n.world
 	dull := int64(n.delay)
@@ -311,7 +310,7 @@ func (n *network) fate(s *choice.Stream, l *link, c choice.Address) (fate choice
 	return fate
 }
 
-// drawFate is by the manners of the network: most messages take little time, and some
+// drawFate draws how the network treats a message: most messages take little time, and some
 // very much.
 func (n *network) drawFate(s *choice.Stream) (fate choice.Value) {
 	w, random := n.world, s.Next()
@@ -339,8 +338,8 @@ func (n *network) drawFate(s *choice.Stream) (fate choice.Value) {
 	return fate
 }
 
-// copyLags is how much later than the first copy the second one comes: half of them soon,
-// so that both find the same round, and half of them when it may long be over.
+// copyLags is how much later than the first copy the second one arrives: in half of the cases soon,
+// so that both arrive in the same round; in the others when that round may long be over.
 func (n *network) copyLags(random uint64) time.Duration {
 	most := n.jitter
 	if random&1 == 0 {
@@ -349,7 +348,7 @@ func (n *network) copyLags(random uint64) time.Duration {
 	return time.Duration(choice.Below(random, uint64(most)+1))
 }
 
-// heavyTail is a time with no limit to speak of: every doubling is half as likely.
+// heavyTail is a time that may be very long: every doubling is half as likely.
 func heavyTail(from time.Duration, random uint64) time.Duration {
 	const mostDoublings = 12
 	d := from
@@ -362,14 +361,14 @@ func heavyTail(from time.Duration, random uint64) time.Duration {
 	return d
 }
 
-// launch has a parcel arrive, after a while.
+// launch has a parcel arrive after this time.
 func (n *network) launch(place uint32, takes time.Duration) {
 	p := n.pool[place]
 	takes += n.links[p.from][p.to].slow
 	n.world.events.Push(n.world.now+int64(takes), newEvent(parcelArrives, p.to, place))
 }
 
-// arrive gives a parcel to its addressee, and then its place back.
+// arrive gives a parcel to its addressee, and frees its place.
 func (n *network) arrive(place uint32) {
 	w, p := n.world, n.pool[place]
 	to, l := &w.nodes[p.to], &n.links[p.from][p.to]
@@ -397,7 +396,7 @@ func (n *network) arrive(place uint32) {
 	n.release(place)
 }
 
-// remember keeps a message that a scenario will send again.
+// remember keeps a message that a scenario sends again.
 func (n *network) remember(p *parcel) {
 	if _, ok := n.wanted[p.address()]; ok {
 		kept := *p

@@ -1,6 +1,6 @@
 // A node: a process with a clock, a disk, and the groups that it takes part in. It runs a
-// protocol.Node, as a Host does, and works in turns: something happens to it, it says what
-// is to be done, and the world wakes it again when it wants to be woken.
+// protocol.Node, as a Host does, in turns: something happens to the node, the node says what is to
+// be done, and the world wakes it when its next alarm is due.
 
 package simulation
 
@@ -29,26 +29,26 @@ type node struct {
 	intake  protocol.Intake
 	taken   protocol.Taken // from it
 
-	saved    bool // its save has returned, and it stands still
-	gone     bool // it crashed, and nobody starts it again
+	saved    bool // its save has returned while it is paused
+	gone     bool // it crashed, and is not started again before all is healed
 	disk     disk.Disk
 	trouble  Fault // what will become of the next save; 0: nothing
 	clock    clock.Clock
-	wall     time.Duration // what its wall clock shows beyond that; nothing depends on it
+	wall     time.Duration // how far its wall clock is ahead of clock; nothing depends on it
 	arrived  []parcel      // the messages that wait in its intake
-	orders   []func()      // what its engines were to do during a pause
+	orders   []func()      // what its engines do when its pause ends
 	touched  uint64        // a bit for each group that has changed in this turn
 	slowDisk bool          // saves take long
 
-	arriving *parcel       // what arrives
-	unheeded bool          // what it is told now must change nothing
-	untaken  bool          // and no machine has taken it yet
+	arriving *parcel       // the message that arrives
+	unheeded bool          // what arrives now must change nothing
+	untaken  bool          // no machine has taken the message that arrives
 	doomed   Fault         // the point of a step at which the process will die; 0: none
 	downFor  time.Duration // and for how long then
 	powerFor time.Duration // how much later the power fails, too; 0: it does not
 }
 
-// names are those of nodes, by seat.
+// names are the names of nodes, by seat.
 var names = [maxNodes]string{"n0", "n1", "n2", "n3", "n4", "n5", "n6", "n7", "n8", "n9", "n10"}
 
 func (n *node) name() string { return names[n.Seat-1] }
@@ -89,11 +89,11 @@ func (n *node) start() {
 // crash ends the process. What was not durable is lost.
 func (n *node) crash() { n.ends(n.tearDisk) }
 
-// ends has the process end, and says what becomes of what was being saved.
-func (n *node) ends(disk func()) {
+// ends ends the process; tear does to the disk what this way to end does.
+func (n *node) ends(tear func()) {
 	n.Alive, n.doomed = false, 0
 	n.world.alarms.Set(n.Index, 0)
-	disk()
+	tear()
 	n.world.tracer.happened(n, trace.Crashed, "crashes")
 	for place := range n.members {
 		m := &n.members[place]
@@ -102,19 +102,19 @@ func (n *node) ends(disk func()) {
 	}
 }
 
-// comesBack starts the process again after a while, if nobody else has.
+// comesBack starts the process again after a while, if it has not started yet.
 func (n *node) comesBack(after time.Duration) {
 	n.world.after(after, nodeRestarts, n, n.Incarnation)
 }
 
-// dies crashes the process as a fault has it.
+// dies crashes the process, and counts the fault that it dies of.
 func (n *node) dies(of Fault) {
 	n.world.swarm.struck[of]++
 	n.crash()
 	n.comesBack(n.downFor)
 }
 
-// local is what the node's clock shows.
+// local is the time by the node's clock.
 func (n *node) local() time.Duration { return n.clock.Shows(n.world.now) }
 
 // turn runs one turn of a process that is alive and not paused.
@@ -124,7 +124,7 @@ func (n *node) turn() {
 	n.endTurn()
 }
 
-// workOff tells the process what waits in its intake.
+// workOff gives the process what waits in its intake.
 func (n *node) workOff() {
 	n.intake.Take(&n.taken)
 	next := 0
@@ -167,8 +167,7 @@ func (n *node) ring() {
 	n.endTurn()
 }
 
-// ask asks a process for something, or tells it. It takes that in one turn, now or when it
-// goes on.
+// ask gives a process requests. It takes them in one turn, now or when its pause ends.
 func (n *node) ask(requests ...protocol.Request) {
 	if !n.Alive {
 		return
@@ -186,7 +185,7 @@ func (n *node) ask(requests ...protocol.Request) {
 	}
 }
 
-// does has an engine of the process do something in a turn: now, or when the process goes on.
+// does has an engine of the process do something in a turn, now or when its pause ends.
 func (n *node) does(what func()) {
 	if n.Paused {
 		n.orders = append(n.orders, what)
@@ -197,7 +196,7 @@ func (n *node) does(what func()) {
 	n.endTurn()
 }
 
-// resume goes on after a pause, with everything that has waited.
+// resume ends a pause. The process takes everything that has waited.
 func (n *node) resume(incarnation uint32) {
 	if !n.Alive || n.Incarnation != incarnation || !n.Paused {
 		return
@@ -220,8 +219,8 @@ func (n *node) resume(incarnation uint32) {
 	}
 }
 
-// take takes a packet from the network, in one turn: now, or when the process goes on. What
-// is taken now does not go through the intake, which would only cost time.
+// take takes a packet from the network, in one turn, now or when its pause ends. A packet that is
+// taken now does not go through the intake, which would only cost time.
 func (n *node) take(p *parcel) {
 	if n.Paused {
 		n.world.network.ended(p, trace.Delivered)
@@ -254,7 +253,7 @@ func (n *node) deliver(g *protocol.Group, msg *rpc.Message, p *parcel) {
 	m.hears(p.passage)
 	n.world.tracer.ended(p, trace.Delivered)
 	n.host.Deliver(g, msg)
-	if n.untaken { // nor was it refused: a step of the group waits
+	if n.untaken { // it was not refused either: a step of the group waits
 		n.untaken = false
 		m.Waits(p.round, p.from, &p.message.Body)
 	}
@@ -264,7 +263,7 @@ func (n *node) deliver(g *protocol.Group, msg *rpc.Message, p *parcel) {
 func (n *node) Draw(g *protocol.Group, a protocol.Alarm) time.Duration {
 	m := n.memberOf(g)
 	m.Alarm = m.asked
-	// In a scenario nobody waits as long as another one, or all would always contest.
+	// In a scenario no two nodes wait for the same time, because then every vote would be split.
 	dull := a.Min + (a.Max-a.Min)*(2*time.Duration(n.Index)+1)/(2*maxNodes)
 	wait := max(n.world.choices.Span(choice.Wait, n.Index, a.Min, a.Max, dull), a.Min)
 	m.rings = n.local() + wait
@@ -282,7 +281,7 @@ func (n *node) Send(to string, batch []rpc.Message) {
 	}
 }
 
-// Drop counts what was refused, for the faults that are there to be refused.
+// Drop counts refused messages, if a fault made them.
 func (n *node) Drop(why protocol.Drop, _ int) {
 	w := n.world
 	if n.unheeded {
@@ -318,17 +317,17 @@ func (n *node) Judge(_ *protocol.Group, asked rpc.Mark, judged protocol.Judgemen
 	n.world.judged(asked, judged)
 }
 
-// NotTransferred looks at why a handover came to nothing: an operator must know the error.
+// NotTransferred checks the error of a handover that failed: operators compare it.
 func (n *node) NotTransferred(g *protocol.Group, failed *protocol.TransferError, _ bool) {
 	if !errors.Is(failed, protocol.ErrTransferFailed) || failed.Group != g.Name() {
 		n.world.check.Violated(invariant.TransferEnds, &n.memberOf(g).Member, "its handover has failed, and the error is %v", failed)
 	}
 }
 
-// Failed notes for what a group has ended.
+// Failed notes the error with which a group has ended.
 func (n *node) Failed(g *protocol.Group, err error) { n.memberOf(g).engine.lapse.why = err }
 
-// Nobody reads what follows.
+// The other reports are not used.
 
 func (n *node) Voting(*protocol.Group, *protocol.Message)                     {}
 func (n *node) QuorumHeard(*protocol.Group, time.Duration)                    {}
@@ -340,7 +339,7 @@ func (n *node) Says(g *protocol.Group, to memberstate.Set, m *protocol.Message) 
 func (n *node) Before(g *protocol.Group, in *protocol.Input) { n.memberOf(g).before(in) }
 func (n *node) After(g *protocol.Group, x *protocol.Step)    { n.memberOf(g).after(x) }
 
-// memberOf is the member that a group is.
+// memberOf is the member that has a group.
 func (n *node) memberOf(g *protocol.Group) *member {
 	if len(n.members) == 1 {
 		return &n.members[0]
@@ -348,5 +347,5 @@ func (n *node) memberOf(g *protocol.Group) *member {
 	return &n.members[n.world.place(g.Name())]
 }
 
-// Groups are those of the process.
+// Groups are the groups of the process.
 func (n *node) Groups() []*protocol.Group { return n.intake.Groups() }

@@ -27,7 +27,7 @@ func (n *node) Save(batch []memberstate.Record) {
 	takes := n.write(batch) + n.Sluggish
 	n.world.tracer.saves(n)
 	switch {
-	case n.trouble == SaveHangs: // somebody notices, and kills the process
+	case n.trouble == SaveHangs: // the process is killed later
 		n.Hung = true
 		n.world.swarm.struck[SaveHangs]++
 		n.world.follow(n.downFor, Strike{Fault: Crash, Node: n.Index})
@@ -38,7 +38,7 @@ func (n *node) Save(batch []memberstate.Record) {
 	}
 }
 
-// diesInSave is when a process dies while it saves.
+// diesInSave has the process die while it saves.
 func (n *node) diesInSave(incarnation uint32) {
 	switch {
 	case !n.Alive || n.Incarnation != incarnation:
@@ -54,7 +54,7 @@ func (n *node) diesInSave(incarnation uint32) {
 	}
 }
 
-// saveEnded goes on after the disk.
+// saveEnded tells the process that the disk has finished.
 func (n *node) saveEnded(incarnation uint32) {
 	if !n.Alive || n.Incarnation != incarnation {
 		return
@@ -76,7 +76,7 @@ func (n *node) saveEnded(incarnation uint32) {
 		}
 	}
 	n.ask(protocol.Request{Subject: protocol.Subject{Kind: protocol.TellSaved}, Err: err})
-	if err != nil { // whose members have stopped: somebody starts the process again
+	if err != nil { // its members have stopped, and the process is started again
 		n.dies(trouble)
 	}
 }

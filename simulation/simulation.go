@@ -1,4 +1,4 @@
-// Running a simulation.
+// The options of a run, and its result.
 
 package simulation
 
@@ -16,72 +16,70 @@ import (
 )
 
 // Options describe a run. The zero Options are a run of seed 0 with all faults that
-// leave the assumptions of an election whole.
+// break no assumption of an election.
 type Options struct {
 	// Seed decides everything that is drawn.
 	Seed uint64
-	// Branches go on with the choices of other seeds, each from a time on.
+	// Branches continue the run with the choices of other seeds, each from a time on.
 	Branches []Branch
 	// Members is how many voters there are, up to 9; 0 for 3.
 	Members int
-	// Observers is how many observers there are from the start, up to 2, and Preferred how many
-	// of the voters are preferred, the last ones: as far as there is room, and as there are.
+	// Observers is how many observers there are from the start, up to 2 and as far as there is
+	// room. Preferred is how many of the voters are preferred, the last ones.
 	Observers, Preferred int
 	// Groups is how many groups every node takes part in, up to 64; 0 for 1.
 	Groups int
-	// Duration is how long faults strike, in virtual time; 0 for a minute. What
-	// follows, until it is known whether a healed majority has a leader, is more.
+	// Duration is how long faults strike, in virtual time; 0 for a minute. The run goes on until
+	// it is known whether a healed majority has a leader.
 	Duration time.Duration
-	// Faults are those that may strike; 0 for DefaultFaults. Of these the seed enables
-	// some.
+	// Faults are those that may strike; 0 for DefaultFaults. The seed enables some of them.
 	Faults FaultSet
 	// Timing holds the intervals; zero for the default.
 	Timing elector.Timing
 	// Leases, NoPreVote and NoRanks are as in elector.GroupConfig.
 	Leases, NoPreVote, NoRanks bool
-	// Term is the one that the stores of all members have at first, and Counters where the
-	// counters of every process begin.
+	// Term is the term in the stores of all members at first. Counters is where the counters of
+	// every process begin.
 	Term     memberstate.Term
 	Counters uint32
 	// Careless has engines break their promise, in one of two ways. An entry that is
 	// committed is then lost sooner or later, and the run says so.
 	Careless Carelessness
-	// Unchecked are invariants that are not demanded, to see what the others notice
-	// without them.
+	// Unchecked are invariants that are not demanded, to see what the other ones notice.
 	Unchecked []invariant.Invariant
 }
 
-// Branch is where a run leaves what its seed would have chosen.
+// Branch is a time from which on a run makes the choices of another seed.
 type Branch struct {
 	At   time.Duration
 	Seed uint64
 }
 
-// Result is what became of a run.
+// Result is how a run went.
 type Result struct {
 	Seed     uint64
 	Branches []Branch
-	// Events counts the steps of machines, Elections those that were won.
+	// Events counts the steps of machines, Elections the elections that were won.
 	Events, Elections uint64
 	Virtual           time.Duration
 	// Struck counts how often each fault struck, Checked how often each invariant
-	// was looked at, Met how often a condition came about.
+	// was checked, Met how often a condition was met.
 	Struck  map[Fault]uint64
 	Checked map[invariant.Invariant]uint64
 	Met     map[Condition]uint64
-	// Traits are what is special about the world.
+	// Traits are the properties that some worlds have, and this one.
 	Traits []Trait
 	// Told are the faults that break an assumption and were detected, and refused.
 	Told FaultSet
 	// Excused counts how often an invariant did not hold where it could not be demanded.
 	Excused map[invariant.Invariant]uint64
 	// Converged is how long a healed majority took to have a leader, if that was Demanded,
-	// and Detection how long one there may be silent.
+	// and Detection is the detection time in this run.
 	Converged time.Duration
 	Detection time.Duration
 	Demanded  bool
-	// Unmet lists what a scenario expects and did not find, and its lines that came to
-	// nothing.
+	// Unmet lists what a scenario expects and did not find, and its lines that had
+	// no effect.
 	Unmet []string
 	// Digest is the same for the same Options, anywhere.
 	Digest uint64
@@ -89,11 +87,11 @@ type Result struct {
 	Violation *invariant.Violation
 }
 
-// lastTerm is so large that no group ever gets there, and leaves room for those that a
+// lastTerm is larger than any term that a group reaches, and leaves room for the terms by which a
 // message may be ahead.
 const lastTerm memberstate.Term = math.MaxUint64 - 2*memberstate.MaxTermStep
 
-// fill puts defaults where nothing is said, and refuses what cannot be.
+// fill sets defaults, and refuses options that are out of range.
 func (o *Options) fill() error {
 	if o.Members == 0 {
 		o.Members = 3
@@ -160,7 +158,7 @@ func Run(o Options) (Result, error) {
 	return w.play(nil), nil
 }
 
-// play plays what has been prepared, and looks now and then whether all is as expected.
+// play plays what has been prepared, and compares it with what is expected at certain times.
 func (w *world) play(expected []Expectation) Result {
 	var unmet []string
 	for _, e := range expected {
@@ -182,7 +180,7 @@ func (w *world) play(expected []Expectation) Result {
 	return r
 }
 
-// result is what there is to say of a run that has ended.
+// result sums up a run that has ended.
 func (w *world) result() Result {
 	r := Result{
 		Seed: w.options.Seed, Branches: w.options.Branches,
@@ -208,7 +206,7 @@ func (w *world) result() Result {
 	return r
 }
 
-// describe tells what the nodes are in a group.
+// describe says which role every node has in a group, and in which term.
 func (w *world) describe(place int) string {
 	var parts []string
 	for i := range w.nodes {

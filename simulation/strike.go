@@ -1,5 +1,4 @@
-// A fault that strikes at a time, with all that there is to say of it. What a seed
-// draws and what a scenario says become the same strikes.
+// A strike is one fault at one time. Seeds draw strikes, and scenarios list them.
 
 package simulation
 
@@ -13,15 +12,15 @@ import (
 type Strike struct {
 	At    time.Duration
 	Fault Fault
-	// Node is whom it strikes, Other the second one that it concerns, if any, both by
-	// index from 0; nobody is -1.
+	// Node is the node that is struck, and Other the second node that it concerns, both by index
+	// from 0; -1 for none.
 	Node, Other int
-	// Group is the one that a fault of groups strikes, by index from 0; EveryGroup is all of
-	// the node's. Other faults strike whatever the node does for any group.
+	// Group is the group that a fault of groups strikes, by index from 0; EveryGroup for all
+	// groups of the node. Other faults strike the node as a whole.
 	Group int
-	// Lasts is for how long: until a process is back, a link whole.
+	// Lasts is the time until a process is back, or a link is whole.
 	Lasts time.Duration
-	// Count is what the fault counts: parts in a million, how often, a set of nodes.
+	// Count depends on the fault: parts in a million, how often, a set of nodes.
 	Count int64
 	// Links are those that are cut, by sender and receiver.
 	Links [][2]int
@@ -54,17 +53,17 @@ func (w *world) inflict(s *Strike) {
 	}
 }
 
-// misses notes that a line of a scenario came to nothing.
+// misses notes that a line of a scenario had no effect.
 func (w *world) misses(s *Strike, format string, args ...any) {
 	if s.line > 0 {
 		w.missed = append(w.missed, fmt.Sprintf("line %d: %q: %s", s.line, s, fmt.Sprintf(format, args...)))
 	}
 }
 
-// follow carries out a strike that is part of another one, later.
+// follow carries out a later part of a strike.
 func (w *world) follow(after time.Duration, s Strike) {
 	s.At = time.Duration(w.now) + after
-	place := slices.IndexFunc(w.following, func(k Strike) bool { return k.At < time.Duration(w.now) }) // one that is over
+	place := slices.IndexFunc(w.following, func(k Strike) bool { return k.At < time.Duration(w.now) }) // its strike is over
 	if place < 0 {
 		place = len(w.following)
 		w.following = append(w.following, Strike{})
@@ -76,7 +75,7 @@ func (w *world) follow(after time.Duration, s Strike) {
 // struckBy is the node that is struck.
 func (w *world) struckBy(s *Strike) *node { return &w.nodes[s.Node] }
 
-// membersOf are those that a strike is about: the one of a group, or all.
+// membersOf are the members that are struck: that of one group, or all.
 func (w *world) membersOf(s *Strike) (struck []*member) {
 	all := w.struckBy(s).members
 	for place := range all {
@@ -87,13 +86,13 @@ func (w *world) membersOf(s *Strike) (struck []*member) {
 	return struck
 }
 
-// concerns says whether a strike is about a group, too.
+// concerns says whether a strike concerns a group.
 func (s *Strike) concerns(place int) bool {
 	return !s.Fault.ofGroup() || s.Group == EveryGroup || s.Group == place
 }
 
-// draw fills in a strike of a fault now, and says whether there is one to be had. Which group
-// is drawn matters for all faults that look for a leader.
+// draw draws a strike of a fault, and says whether it can strike now. The group is drawn for all
+// faults, because those that strike a leader need one, too.
 func (s *swarm) draw(w *world, f Fault) (Strike, bool) {
 	detection := w.options.Timing.Detection()
 	strike := Strike{
@@ -107,7 +106,7 @@ func (s *swarm) draw(w *world, f Fault) (Strike, bool) {
 	switch {
 	case !f.ofGroup():
 		strike.Group = 0
-	case len(w.groups) > 1 && f != LateWord && s.random.IntN(4) == 0: // the network holds back one word
+	case len(w.groups) > 1 && f != LateWord && s.random.IntN(4) == 0: // the network delays the orders of one group
 		strike.Group = EveryGroup
 	}
 	return strike, could
@@ -118,10 +117,10 @@ func (s *swarm) span(below time.Duration) time.Duration {
 	return time.Duration(s.random.Int64N(int64(below)))
 }
 
-// drawNode has a node struck, whichever.
+// drawNode strikes any node.
 func drawNode(*world, *Strike) bool { return true }
 
-// drawLeaderOrNode has the leader struck as often as anyone.
+// drawLeaderOrNode strikes the leader in half of the cases.
 func drawLeaderOrNode(w *world, s *Strike) bool {
 	if leader := w.leader(s.Group); leader != nil && w.swarm.random.IntN(2) == 0 {
 		s.Node = leader.Index

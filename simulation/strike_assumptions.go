@@ -1,6 +1,6 @@
-// Faults that break what every election by votes assumes. Some of them can be told,
-// and must be: a store that is missing, another list of voters. For what nobody could
-// tell, safety is excused from the strike on.
+// Faults that break what every election by votes assumes. Some of them can be
+// detected, and must be: a store that is missing, another list of voters. Where detection is
+// impossible, safety is not demanded from the strike on.
 
 package simulation
 
@@ -19,9 +19,9 @@ func drawWiped(w *world, s *Strike) bool {
 	return true
 }
 
-// wipe restarts a node with an empty disk. The store of a node that is not new must
-// say that it is missing. Where the operator insists that the node is new (s.Count is
-// 1) it forgets its votes.
+// wipe restarts a node with an empty disk. Opening the store of a node that is not new
+// must fail because it is missing. If s.Count is 1, the operator insists that the node is new, and
+// the node forgets its votes.
 func wipe(w *world, s *Strike) bool {
 	n := w.struckBy(s)
 	if n.Alive {
@@ -45,8 +45,8 @@ func wipe(w *world, s *Strike) bool {
 	return true
 }
 
-// rollBack restarts a node with the disk that it had when it was last started, as a
-// backup would. Nobody can tell.
+// rollBack restarts a node with the disk that it had when it was last started, as
+// restoring a backup does. Only a ledger that has grown since can reveal that.
 func rollBack(w *world, s *Strike) bool {
 	n := w.struckBy(s)
 	if slices.Equal(n.disk.Durable, n.disk.AtStart) {
@@ -64,9 +64,9 @@ func rollBack(w *world, s *Strike) bool {
 	return true
 }
 
-// addTwin starts a second process under a member's name, with a disk of its own. Some
-// of the messages to the member reach the one and some the other. It is told when one
-// of them hears from its own name.
+// addTwin starts a second process under a member's name, with a disk of its own. Messages
+// to the member reach the two processes alternately. The twin is detected when one of them receives
+// a message from its own name.
 func addTwin(w *world, s *Strike) bool {
 	if w.twin != nil || s.Node >= w.options.Members {
 		return false
@@ -79,9 +79,9 @@ func addTwin(w *world, s *Strike) bool {
 
 func drawOthers(w *world, _ *Strike) bool { return w.options.Members > 2 }
 
-// listOthers has a member list only the first of the voters, from the beginning: so few
-// that of five a quorum of them and one of all need have nobody in common. The lists have
-// other digests, so nothing that it says counts for the others.
+// listOthers has a member list only the first of the voters, from the beginning. Its list is so
+// short that a quorum of it and a quorum of all voters may be disjoint. The digests of the lists
+// differ, so nothing that this member says counts for the others.
 func listOthers(w *world, s *Strike) bool {
 	n := w.struckBy(s)
 	listed := w.voters >> ((w.options.Members - 1) / 2)

@@ -1,6 +1,6 @@
-// Engines that do not keep what they have promised, or hear from others that do not. A group
-// whose ledger cannot be relied on must end, say why, and harm nothing else at its node;
-// whatever else is said out of turn must change nothing.
+// Engines that break their contract, or receive appends that do. A group whose ledger cannot be
+// relied on must end with an error that names the cause, and must not harm the other groups of its
+// node. Late answers and stray appends must change nothing.
 
 package simulation
 
@@ -16,18 +16,18 @@ import (
 	"github.com/hustings/hustings/simulation/trace"
 )
 
-// lapse is what an engine will do wrong when it is next asked for it.
+// lapse is what an engine does wrong when it is next asked.
 type lapse struct {
 	ledger  ledgerLapse
-	broke   bool             // it has, so its group ends
+	broke   bool             // it has broken its contract, so its group ends
 	away    time.Duration    // how long its group is gone then
 	belated bool             // it does not answer the next Pause
 	late    uint32           // the Pause that it has not answered yet; 0: none
-	told    memberstate.Term // with which promise it was last told where the ledger ends
-	why     error            // for which its group has ended
+	told    memberstate.Term // the term with which the ledger's end was last reported
+	why     error            // the error with which its group has ended
 }
 
-// recover has an engine do as it should from now on.
+// recover has an engine keep its contract from now on.
 func (e *engine) recover() {
 	e.Slow, e.unwilling, e.lapse.ledger, e.lapse.belated = 0, false, ledgerSound, false
 }
@@ -37,9 +37,9 @@ type ledgerLapse int64
 
 const (
 	ledgerSound   ledgerLapse = iota
-	ledgerFails               // it says that it cannot tell
+	ledgerFails               // it returns an error
 	ledgerShrinks             // it has lost what it had
-	ledgerAhead               // it ends in a term that nobody has told it of
+	ledgerAhead               // it ends in a term that the engine has not been told of
 
 	ledgerLapses
 )
@@ -51,8 +51,7 @@ func drawLedger(w *world, s *Strike) bool {
 }
 
 // breakLedger has an engine's LedgerEnd break its contract, as s.Count says, when it is next
-// asked. The process is started again when somebody has looked at it. It is counted when
-// the group has ended.
+// called. The process is restarted after s.Lasts. The strike is counted when the group has ended.
 func breakLedger(w *world, s *Strike) bool {
 	for _, m := range w.membersOf(s) {
 		m.engine.lapse.ledger, m.engine.lapse.away = ledgerLapse(s.Count), s.Lasts
@@ -75,7 +74,7 @@ func (m *member) tellLedger(end memberstate.Position) {
 		end, err = memberstate.Position{}, errLedger
 	case e.lapse.ledger == ledgerShrinks && before.Index > 0 && e.announced < asked:
 		end = memberstate.Position{}
-	default: // it may have lost what it had, if a leader has been heard that overwrites it
+	default: // not ledgerShrinks: entries may be lost after an append of a later leader
 		end = memberstate.Position{Term: g.Term + 1, Index: end.Index}
 	}
 	e.lapse.broke = true
@@ -85,8 +84,8 @@ func (m *member) tellLedger(end memberstate.Position) {
 	}
 }
 
-// endsFor demands that the group has ended, for an error of its engine's or because of what
-// its ledger is, and nothing else has.
+// endsFor demands that the group has ended because of its engine's error or its ledger, and that no
+// other group has.
 func (m *member) endsFor(cause error) {
 	w, e := m.world, &m.engine
 	c, l := &w.check, &e.lapse
@@ -108,15 +107,15 @@ func (m *member) endsFor(cause error) {
 	}
 	w.swarm.struck[LedgerBreaks]++
 	w.tracer.happened(m.node, trace.Struck, fmt.Sprintf("a group ends: %v", l.why))
-	if m.failures() == 1 { // somebody comes, because of the first one
+	if m.failures() == 1 { // the first failure brings an operator
 		w.follow(l.away, Strike{Fault: Crash, Node: m.Index, Lasts: l.away})
 	}
 }
 
-// failed says whether the group has ended by itself, though its process goes on.
+// failed says whether the group has ended by itself while its process goes on.
 func (m *member) failed() bool { return m.Shown.Stopped && m.away == 0 }
 
-// failures counts the node's groups that have.
+// failures counts the groups of the node that have failed.
 func (n *node) failures() (failed int) {
 	for place := range n.members {
 		if n.members[place].failed() {
@@ -126,9 +125,8 @@ func (n *node) failures() (failed int) {
 	return failed
 }
 
-// answerLate has an engine keep its next answer to Pause to itself until it is asked to pause
-// again, for another handover, and then say that the first one has succeeded. It is counted
-// when it does.
+// answerLate has an engine withhold its next answer to Pause until it is asked to pause again, for
+// another handover, and then report that the first pause has succeeded. The strike is counted then.
 func answerLate(w *world, s *Strike) bool {
 	for _, m := range w.membersOf(s) {
 		m.engine.lapse.belated = true
@@ -136,8 +134,8 @@ func answerLate(w *world, s *Strike) bool {
 	return false
 }
 
-// pausesLate says whether an engine is late with its answers to Pause. The second Pause is
-// answered a heartbeat after the first one was.
+// pausesLate says whether the engine answers this Pause late. It answers the second Pause one
+// heartbeat after the first.
 func (m *member) pausesLate(number uint32) bool {
 	l := &m.engine.lapse
 	switch late := l.late; {
@@ -154,8 +152,8 @@ func (m *member) pausesLate(number uint32) bool {
 	return false
 }
 
-// answersNow has an engine that is late with its answer to Pause give it. A group that was
-// told to stop is not over before that.
+// answersNow has an engine give an answer to Pause that it has withheld, because a group that is
+// being stopped waits for it.
 func (m *member) answersNow() {
 	if late := m.engine.lapse.late; late != 0 && m.Alive {
 		m.engine.lapse.late = 0
@@ -163,7 +161,7 @@ func (m *member) answersNow() {
 	}
 }
 
-// drawAppend has s.Count say by whom the append is.
+// drawAppend has s.Count say what is wrong with the append.
 func drawAppend(w *world, s *Strike) bool {
 	s.Lasts, s.Count = 0, w.swarm.random.Int64N(strayAppends)
 	return true
@@ -171,8 +169,8 @@ func drawAppend(w *world, s *Strike) bool {
 
 const strayAppends = 4
 
-// strayAppend has engines be sent appends that no leader can have sent, and ask their groups
-// whether they may accept them.
+// strayAppend sends engines appends that no leader can have sent. Their groups must not allow them
+// to accept these.
 func strayAppend(w *world, s *Strike) (struck bool) {
 	for _, m := range w.membersOf(s) {
 		struck = m.hearsStray(s.Count) || struck

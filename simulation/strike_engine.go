@@ -12,16 +12,15 @@ import (
 	"github.com/hustings/hustings/simulation/invariant"
 )
 
-// drawSlowEngine has the leader's engine struck as often as any.
+// drawSlowEngine strikes the leader's engine in half of the cases.
 func drawSlowEngine(w *world, s *Strike) bool {
 	drawLeaderOrNode(w, s)
 	s.Count = 1 + int64(w.swarm.span(w.options.Timing.Detection()))
 	return true
 }
 
-// slowEngine has engines take up to s.Count nanoseconds until it has looked where its
-// ledger ends, as long again until it has said so, and as long for Pause, and until Lead
-// returns.
+// slowEngine has an engine take up to s.Count nanoseconds to find the end of its ledger, as long
+// again to report it, as long for Pause, and as long until Lead returns.
 func slowEngine(w *world, s *Strike) bool {
 	for _, m := range w.membersOf(s) {
 		m.engine.Slow = s.Count
@@ -39,7 +38,7 @@ func failPause(w *world, s *Strike) bool {
 	return false
 }
 
-// returnFromLead has the Lead of a leader return, although its context has not ended.
+// returnFromLead has a leader's Lead return although its context has not ended.
 func returnFromLead(w *world, s *Strike) (struck bool) {
 	for _, m := range w.membersOf(s) {
 		struck = m.returnsEarly() || struck
@@ -84,8 +83,7 @@ func (m *member) AskLedger(term memberstate.Term) {
 	m.world.about(m.takes(choice.Ledger), ledgerRead, m, m.Incarnation)
 }
 
-// readLedger is when a slow engine looks where its ledger ends. What it says of that comes
-// later still.
+// readLedger is called when a slow engine finds the end of its ledger. It reports it later.
 func (m *member) readLedger(incarnation uint32) {
 	m.unlessGone(incarnation, func() {
 		m.engine.end = m.engine.ledgerEnd(m.engine.asked)
@@ -105,8 +103,8 @@ func (m *member) answerLedger(incarnation uint32) {
 	}
 }
 
-// unlessGone has the engine of a process do something in a turn: now, or when the process
-// goes on.
+// unlessGone has the engine of an incarnation do something in a turn, now or when a pause ends,
+// unless the incarnation has ended.
 func (m *member) unlessGone(incarnation uint32, do func()) {
 	if m.Alive && m.Incarnation == incarnation {
 		m.does(do)
@@ -130,14 +128,14 @@ func (m *member) Pause(_ memberstate.Term, number uint32) {
 // pauseBits are enough for the pauses of one incarnation.
 const pauseBits = 16
 
-// slowPauseEnds is when a slow engine has paused its writes.
+// slowPauseEnds is called when a slow engine has paused its writes.
 func (m *member) slowPauseEnds(arg uint32) {
 	if number := arg & (1<<pauseBits - 1); m.Incarnation&(1<<pauseBits-1) == arg>>pauseBits {
 		m.unlessGone(m.Incarnation, func() { m.pauseEnds(number) })
 	}
 }
 
-// pauseEnds says what came of a pause: also of one that nobody wants any more.
+// pauseEnds reports the result of a pause, even if the group does not wait for it any more.
 func (m *member) pauseEnds(number uint32) {
 	e := &m.engine
 	var err error
@@ -158,7 +156,7 @@ var (
 	errUnwilling = errors.New("the engine does not pause its writes")
 )
 
-// Resume has writes go on.
+// Resume lets writes go on.
 func (m *member) Resume() {
 	m.engine.Stopped, m.engine.wanted = false, false
 	m.world.check.Resumes(&m.Member)

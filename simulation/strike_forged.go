@@ -1,5 +1,5 @@
-// Messages that no member sends as it should: each comes from one that has no say, or goes
-// to one that it is not for. Whoever gets one may answer, and must not change by it.
+// Forged messages: each comes from a sender that has no right to send it, or arrives at a node that
+// it is not for. The receiver may answer, and must not change its state.
 
 package simulation
 
@@ -16,11 +16,11 @@ type forgery int64
 const (
 	fromStranger   forgery = iota // no list has the sender
 	fromObserver                  // the sender is an observer, and speaks as a voter does
-	fromReceiver                  // the sender is who gets it
+	fromReceiver                  // the sender is the receiver itself
 	toAnother                     // it is for another node
 	byOtherVoters                 // the sender has another list of voters
 	bySecondLeader                // a heartbeat, and another leads the term
-	toObserver                    // whoever gets it is an observer, and has no say
+	toObserver                    // the receiver is an observer, and has no vote
 
 	forgeries  = 7
 	mostForged = forgeries*int64(rpc.TakeLeadershipResponse) - 1
@@ -31,7 +31,7 @@ var forgeryNames = [forgeries]string{
 }
 
 // drawForged has s.Count say what is wrong, and of which kind the message is. A leader that
-// looks for an heir gets an answer to that as often as not, because it does so seldom.
+// looks for an heir often gets an answer to that, because leaders rarely do this.
 func drawForged(w *world, s *Strike) bool {
 	r := w.swarm.random
 	s.Lasts, s.Count = 0, r.Int64N(mostForged+1)
@@ -47,8 +47,8 @@ func drawForged(w *world, s *Strike) bool {
 	return true
 }
 
-// forge gives members messages that nobody sent. It is counted if there is such a message
-// now, and a member takes it at once.
+// forge gives members messages that no member sent. The strike is counted if a member takes the
+// message at once.
 func forge(w *world, s *Strike) (struck bool) {
 	how, kind := forgery(s.Count%forgeries), rpc.Kind(1+s.Count/forgeries)
 	for _, m := range w.membersOf(s) {
@@ -63,7 +63,7 @@ func (m *member) hearsForged(how forgery, kind rpc.Kind) bool {
 		kind = rpc.VoteRequest
 	case bySecondLeader:
 		kind = rpc.Heartbeat
-	default: // any kind will do
+	default: // any kind can be forged
 	}
 	msg := m.dangerous(kind)
 	return m.forge(how, msg) && m.inVain(kind.String()+" "+forgeryNames[how], func() {
@@ -71,11 +71,12 @@ func (m *member) hearsForged(how forgery, kind rpc.Kind) bool {
 		m.arriving, m.untaken = &parcel{message: *msg, from: uint8(m.Index), group: uint8(m.Place), passage: -1}, true
 		m.host.Deliver(&m.group, msg)
 		m.untaken = false
-		m.hearing = m.hearing[:0] // if no step has taken it
+		m.hearing = m.hearing[:0] // in case no step has taken it
 	})
 }
 
-// dangerous is the message of a kind that would matter most to the member if the right one said it.
+// dangerous is the message of a kind that would matter most to the member if the right member had
+// sent it.
 func (m *member) dangerous(kind rpc.Kind) *rpc.Message {
 	g := &m.group
 	mark, term := m.Ballot()
@@ -98,7 +99,7 @@ func (m *member) dangerous(kind rpc.Kind) *rpc.Message {
 	return msg
 }
 
-// forge makes a message wrong, and says whether that can be done now.
+// forge makes a message wrong, and says whether that is possible now.
 func (m *member) forge(how forgery, msg *rpc.Message) bool {
 	w := m.world
 	switch how {
@@ -133,8 +134,8 @@ func (m *member) forge(how forgery, msg *rpc.Message) bool {
 	return false
 }
 
-// inVain has a process be told something that must change nothing of one of its groups. It
-// says whether the group was in a state to hear it at once.
+// inVain gives a group something that must not change it, and says whether the group could take
+// that at once.
 func (m *member) inVain(what string, tell func()) bool {
 	if !m.Alive || m.Paused || m.Shown.Stopped || m.group.Waits() {
 		return false

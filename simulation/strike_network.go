@@ -12,7 +12,7 @@ import (
 	"github.com/hustings/hustings/simulation/internal/choice"
 )
 
-// drawLink has a message of one link struck.
+// drawLink strikes a message of one link.
 func drawLink(w *world, s *Strike) {
 	s.Lasts = 0
 	s.Other = (s.Node + 1 + w.swarm.random.IntN(max(len(w.nodes)-1, 1))) % len(w.nodes)
@@ -42,7 +42,7 @@ func (s *Strike) message() choice.Address {
 	return choice.Address{Kind: choice.Fate, Node: uint8(s.Node), To: uint8(s.Other), Number: uint32(s.Count)}
 }
 
-// replay delivers a message once more that was sent long ago.
+// replay delivers once more a message that was sent long ago.
 func replay(w *world, s *Strike) bool {
 	p := w.network.wanted[s.message()]
 	for i := range w.network.old {
@@ -63,7 +63,7 @@ func drawCorrupt(w *world, s *Strike) bool {
 	return s.Node != s.Other
 }
 
-// corrupt has the next message of a link damaged. It is counted when it is refused.
+// corrupt has the next message of a link damaged. The strike is counted when the message is refused.
 func corrupt(w *world, s *Strike) bool {
 	w.network.links[s.Node][s.Other].damage = uint8(s.Count)
 	return false
@@ -71,7 +71,7 @@ func corrupt(w *world, s *Strike) bool {
 
 const damages = 6
 
-// damage makes of a message what its addressee must refuse.
+// damage damages a message in a way that its addressee must notice.
 func damage(m *rpc.Body, how uint8) {
 	switch how {
 	case 1:
@@ -89,7 +89,7 @@ func damage(m *rpc.Body, how uint8) {
 	}
 }
 
-// drawCut draws which links are cut.
+// drawCut draws the links that are cut.
 func drawCut(w *world, s *Strike) bool {
 	r := w.swarm.random
 	switch s.Fault {
@@ -97,7 +97,7 @@ func drawCut(w *world, s *Strike) bool {
 		if other := r.IntN(len(w.nodes)); other != s.Node {
 			s.Links = [][2]int{{s.Node, other}}
 		}
-	case LeaderMute: // nobody hears the leader, and it hears everybody
+	case LeaderMute: // no message from the leader arrives, and all messages to it do
 		if leader := w.leader(s.Group); leader != nil {
 			s.Links = w.linksBetween(func(from, _ int) bool { return from == leader.Index })
 		}
@@ -108,13 +108,13 @@ func drawCut(w *world, s *Strike) bool {
 		}
 	case Isolation:
 		s.Links = w.linksBetween(func(from, to int) bool { return (from == s.Node) != (to == s.Node) })
-	case NeighboursOnly: // every node has its two neighbours
+	case NeighboursOnly: // every node reaches two others
 		at := r.Perm(len(w.nodes))
 		s.Links = w.linksBetween(func(from, to int) bool {
 			apart := (at[from] - at[to] + len(at)) % len(at)
 			return apart != 1 && apart != len(at)-1
 		})
-	case Bridge: // two halves, and one node that both can reach
+	case Bridge: // two parts, and one node that both can reach
 		mask := r.Uint64()
 		s.Links = w.linksBetween(func(from, to int) bool {
 			return from != s.Node && to != s.Node && mask>>from&1 != mask>>to&1
@@ -138,7 +138,7 @@ func (w *world) linksBetween(severed func(from, to int) bool) (links [][2]int) {
 	return links
 }
 
-// minority draws less than half of the nodes, one of which is given.
+// minority draws less than half of the nodes, including a given one.
 func (s *swarm) minority(nodes, one int) []bool {
 	in := make([]bool, nodes)
 	in[one] = true
@@ -157,11 +157,11 @@ func drawFlap(w *world, s *Strike) bool {
 	return len(s.Links) > 0
 }
 
-// cut cuts links for a while. A flapping link comes back and goes again, s.Count times
-// together.
+// cut cuts links for a while. A flapping link comes back and is cut again, s.Count times
+// in all.
 func cut(w *world, s *Strike) bool {
 	flaps := 0
-	if s.Fault == Isolation && len(s.Links) == 0 { // a scenario need not list them
+	if s.Fault == Isolation && len(s.Links) == 0 { // a scenario may leave them out
 		s.Links = w.linksBetween(func(from, to int) bool { return (from == s.Node) != (to == s.Node) })
 	}
 	if s.Fault == Flap {
@@ -171,7 +171,7 @@ func cut(w *world, s *Strike) bool {
 	return len(s.Links) > 0
 }
 
-// drawLeader has the leader struck.
+// drawLeader strikes the leader.
 func drawLeader(w *world, s *Strike) bool {
 	leader := w.leader(s.Group)
 	if leader != nil {
@@ -180,8 +180,8 @@ func drawLeader(w *world, s *Strike) bool {
 	return leader != nil
 }
 
-// crashAndTell crashes a node, and the broken connections tell all who can see it: at
-// once, or when it may long be back.
+// crashAndTell crashes a node. The nodes that it could reach notice that their connections break: at
+// once, or when the node may have been back for long.
 func crashAndTell(w *world, s *Strike) bool {
 	if !crash(w, s) {
 		return false
@@ -208,8 +208,8 @@ func drawFalseHint(w *world, s *Strike) bool {
 	return w.nodes[s.Other].Alive
 }
 
-// hint tells a node that its connection to another one is lost; with s.Count 1 or 3 it
-// tells all nodes, and with 2 or 3 the other one is cut off besides.
+// hint tells a node that its connection to another one is lost. If s.Count is 1 or 3 it tells all
+// nodes, and if it is 2 or 3 the other node is also cut off.
 func hint(w *world, s *Strike) bool {
 	if s.Other < 0 {
 		return false

@@ -1,5 +1,5 @@
-// What operators do: commands, other preferences, observers, and members that are set
-// up differently where that is allowed.
+// What operators do: commands, other preferences, new observers, and members with other settings
+// where that is allowed.
 
 package simulation
 
@@ -18,8 +18,8 @@ func drawTransfer(w *world, s *Strike) bool {
 	return true
 }
 
-// command gives a living process a command. One that is about all groups is one turn, as for
-// a node that is to be stopped.
+// command gives a living process a command. A command for all groups is one turn, as
+// when a node is stopped.
 func command(w *world, s *Strike) bool {
 	n, members := w.struckBy(s), w.membersOf(s)
 	if !n.Alive {
@@ -57,7 +57,8 @@ func drawGivenUp(w *world, s *Strike) bool {
 	return found && s.Node != s.Other
 }
 
-// giveUp has a leader hand over, and s.Count nanoseconds later not; with 0 that is now.
+// giveUp orders a leader to hand over, and withdraws the order s.Count nanoseconds later. With 0
+// it withdraws the newest order now.
 func giveUp(w *world, s *Strike) bool {
 	if s.Count > 0 {
 		w.follow(time.Duration(s.Count), Strike{Fault: GivenUp, Node: s.Node, Other: nobody, Group: s.Group})
@@ -81,8 +82,9 @@ func drawLateWord(w *world, s *Strike) bool {
 	return found && s.Node != s.Other
 }
 
-// holdWord has a leader hand over twice to the same member. What it tells that one the
-// first time arrives s.Count nanoseconds after the second order, and others never hear it.
+// holdWord orders a leader twice to hand over to the same member. The leader's first message to that
+// member, to take over, arrives s.Count nanoseconds after the second order; such messages to other
+// members are lost.
 func holdWord(w *world, s *Strike) bool {
 	order := Strike{Fault: TransferOrder, Node: s.Node, Other: s.Other, Group: s.Group}
 	if w.network.word.until > w.now || !command(w, &order) {
@@ -103,8 +105,7 @@ func drawPrefer(w *world, s *Strike) bool {
 	return true
 }
 
-// prefer has other voters preferred, a set in s.Count: at one node, or if that is
-// nobody, at all.
+// prefer sets the preferred voters, a set in s.Count, at one node, or at all if s.Node is nobody.
 func prefer(w *world, s *Strike) bool {
 	for i := range w.nodes {
 		if s.Node != nobody && s.Node != i {
@@ -136,7 +137,7 @@ func observe(w *world, _ *Strike) bool {
 		for place := range w.nodes[i].members {
 			e := &w.nodes[i].members[place].electorate
 			if e.Rules.Voters != w.voters {
-				continue // it would count other voters under the digest of these
+				continue // its digest is that of other voters
 			}
 			e.Members, e.Rules.All = w.list(w.observer.Seat), e.Rules.All.With(w.observer.Seat)
 		}
@@ -145,7 +146,7 @@ func observe(w *world, _ *Strike) bool {
 	return true
 }
 
-// without has a member do without pre-vote, or without leases, from the beginning.
+// without turns off pre-vote or leases at a member, from the beginning.
 func without(w *world, s *Strike) (had bool) {
 	for _, m := range w.membersOf(s) {
 		r := m.rules()
@@ -160,17 +161,17 @@ func without(w *world, s *Strike) (had bool) {
 	return had
 }
 
-// drawSwitch has the members that follow restarted as well, s.Count of them, before the
-// promises of the first ones have run out.
+// drawSwitch also restarts the next s.Count members, one after the other, before the promises of the
+// first ones have run out.
 func drawSwitch(w *world, s *Strike) bool {
 	s.Lasts = 1 + w.swarm.span(w.options.Timing.Detection()/4)
 	s.Count = w.swarm.random.Int64N(int64(w.options.Members))
 	return true
 }
 
-// switchLeases restarts a member with leases, if it was without, or without them. If it is one
-// of several groups, that one alone is stopped and joins again, and else the process dies. The
-// next one follows when it is back.
+// switchLeases restarts a member with leases on instead of off, or off instead of on. If the strike
+// is on one of several groups, only this group stops and joins again; else the process dies. The
+// next member follows when this one is back.
 func switchLeases(w *world, s *Strike) bool {
 	n, t := w.struckBy(s), &w.options.Timing
 	if t.Validate(true) != nil {
@@ -193,10 +194,10 @@ func switchLeases(w *world, s *Strike) bool {
 	return true
 }
 
-// longestLease is what no valid timing exceeds.
+// longestLease is the longest that a valid timing allows.
 const longestLease = 24 * time.Hour
 
-// longer has a member promise leases that are longer than the others', and ask for such.
+// longer has a member promise longer leases than the others, and ask for such leases.
 func longer(w *world, s *Strike) (had bool) {
 	for _, m := range w.membersOf(s) {
 		r := m.rules()

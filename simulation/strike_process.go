@@ -11,8 +11,8 @@ import (
 	"github.com/hustings/hustings/simulation/trace"
 )
 
-// crash kills a process. It is back after s.Lasts; one that is never back, not before
-// all is healed, if then.
+// crash kills a process. It is back after s.Lasts. One that is never back stays down at least until
+// all is healed.
 func crash(w *world, s *Strike) bool {
 	n := w.struckBy(s)
 	if !n.Alive {
@@ -25,7 +25,7 @@ func crash(w *world, s *Strike) bool {
 	return true
 }
 
-// drawMinority has a node struck for good, as long as most are not.
+// drawMinority strikes a node for good, as long as a majority is left.
 func drawMinority(w *world, s *Strike) bool {
 	s.Lasts = 0
 	gone := 1
@@ -37,14 +37,14 @@ func drawMinority(w *world, s *Strike) bool {
 	return gone <= w.options.Members-w.check.Majority()
 }
 
-// doom has a process die at a point of a step, when it next comes there.
+// doom has a process die when it next reaches a certain point of a step.
 func doom(w *world, s *Strike) bool {
 	n := w.struckBy(s)
 	n.doomed, n.downFor, n.powerFor = s.Fault, s.Lasts, time.Duration(s.Count)
 	return false
 }
 
-// drawKill has the power fail in every second case, while the next process runs.
+// drawKill has the power fail in half of the cases, while the next process runs.
 func drawKill(w *world, s *Strike) bool {
 	if w.swarm.random.IntN(2) == 0 {
 		s.Count = 1 + int64(w.swarm.span(w.options.Timing.Detection()))
@@ -52,7 +52,7 @@ func drawKill(w *world, s *Strike) bool {
 	return true
 }
 
-// cutPower ends a process, and takes from the disk whatever was not synced.
+// cutPower ends a process, and the disk loses what was not synced.
 func cutPower(w *world, s *Strike) bool {
 	n := w.struckBy(s)
 	if !n.Alive {
@@ -86,7 +86,7 @@ func rollingRestart(w *world, s *Strike) bool {
 	return true
 }
 
-// pause has a process stand still.
+// pause pauses a process.
 func pause(w *world, s *Strike) bool {
 	n := w.struckBy(s)
 	if !n.Alive || n.Paused {
@@ -103,7 +103,7 @@ func drawSlowNode(w *world, s *Strike) bool {
 	return s.Count > 0
 }
 
-// slowNode has a process take s.Count nanoseconds longer for everything.
+// slowNode makes everything that a process does take s.Count nanoseconds longer.
 func slowNode(w *world, s *Strike) bool {
 	n := w.struckBy(s)
 	n.Sluggish = time.Duration(s.Count)
@@ -117,14 +117,14 @@ func (w *world) lasting(s *Strike, kind eventKind) {
 	w.after(s.Lasts, kind, w.struckBy(s), 0)
 }
 
-// breakDisk has the next save fail, or never return. It is counted when it does.
+// breakDisk has the next save fail, or never return. The strike is counted then.
 func breakDisk(w *world, s *Strike) bool {
 	n := w.struckBy(s)
 	n.trouble, n.downFor = s.Fault, s.Lasts
 	return false
 }
 
-// slowDisk has all saves take long.
+// slowDisk makes all saves take long.
 func slowDisk(w *world, s *Strike) bool {
 	w.struckBy(s).slowDisk = true
 	w.lasting(s, diskRecovers)
@@ -141,15 +141,14 @@ func useFiles(w *world, s *Strike) bool {
 // anyDrift is far beyond any margin, in parts in a million.
 const anyDrift = 300_000
 
-// mostDrift is the most by which a clock may differ from true time, in parts in a million,
-// if no two may drift apart by more than the margin in one lease: one may be slow by as
-// much as another one is fast. Where there is no margin there are no leases, and the
-// default's will do.
+// mostDrift is the most by which a clock may differ from true time, in parts in a million, so that
+// no two clocks drift apart by more than the margin in one lease: one may be slow by as much as
+// another is fast. Without a margin there are no leases, and the default margin is used.
 func mostDrift(t elector.Timing) int64 {
 	if t.DriftMargin <= 0 {
 		t = elector.DefaultTiming()
 	}
-	high, low := bits.Mul64(1_000_000, uint64(t.DriftMargin)) // which may not fit in one word
+	high, low := bits.Mul64(1_000_000, uint64(t.DriftMargin)) // the product may not fit in one word
 	most, _ := bits.Div64(high, low, uint64(2*t.Detection()))
 	return int64(min(most, anyDrift))
 }
@@ -160,7 +159,7 @@ func drawRate(w *world, s *Strike) bool {
 		most = anyDrift
 	}
 	s.Count = w.swarm.random.Int64N(2*most+1) - most
-	if w.swarm.random.IntN(2) == 0 { // as far as it can
+	if w.swarm.random.IntN(2) == 0 { // as far as allowed
 		s.Count = most
 	}
 	if w.swarm.random.IntN(2) == 0 {
@@ -184,7 +183,7 @@ func drawWall(w *world, s *Strike) bool {
 	return true
 }
 
-// jump sets the wall clock. Nothing may depend on it: nobody is told.
+// jump sets the wall clock. Nothing may depend on it, and the process does not read it.
 func jump(w *world, s *Strike) bool {
 	w.struckBy(s).wall += time.Duration(s.Count)
 	return true

@@ -1,5 +1,5 @@
-// How much goes wrong in a run. Each seed enables some faults and not the others, so
-// that rare combinations occur, and none hides behind a frequent one.
+// Swarm testing: each seed enables some of the faults, so that rare combinations occur and no
+// frequent fault hides another.
 
 package simulation
 
@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// swarm is the part of all faults that a run has.
+// swarm is the faults of a run, and how often they strike.
 type swarm struct {
 	random   *rand.Rand
 	enabled  FaultSet
-	striking []Fault // those that strike at a time
+	striking []Fault // of these, the ones that strike at a time
 	every    time.Duration
 	struck   [faults]uint64
 }
@@ -22,7 +22,7 @@ func (s *swarm) enable(o *Options) {
 	s.enabled = NoFaults
 	for _, f := range Faults() {
 		rarity := 3
-		if f == TornTail { // the store that is shipped costs more than all the rest
+		if f == TornTail { // the shipped store takes more time than everything else
 			rarity = 20
 		}
 		if drawn := s.random.IntN(rarity) == 0; !drawn || !o.Faults.Has(f) {
@@ -37,8 +37,8 @@ func (s *swarm) enable(o *Options) {
 	s.every = d/4 + s.span(4*d)
 }
 
-// stand draws the faults that are there from the beginning, each at some nodes;
-// where one is enough to be different from all others, at one.
+// stand draws the faults that are present from the beginning, each at some nodes. Some strike a
+// single node, which then differs from all others.
 func (s *swarm) stand(w *world) {
 	for _, f := range Faults() {
 		if !f.standing() || !s.enabled.Has(f) {
@@ -55,8 +55,8 @@ func (s *swarm) stand(w *world) {
 	}
 }
 
-// schedule draws when the next fault strikes. Some come in quick succession: what
-// breaks an election is often the second one, before the first is got over.
+// schedule draws when the next fault strikes. Some follow each other
+// closely, because an election often breaks by a second fault before the first one is over.
 func (s *swarm) schedule(w *world) {
 	if len(s.striking) == 0 {
 		return
@@ -68,7 +68,7 @@ func (s *swarm) schedule(w *world) {
 	w.events.Push(w.now+1+int64(wait), newEvent(faultStrikes, 0, 0))
 }
 
-// strike draws what strikes now.
+// strike draws a fault that strikes now.
 func (s *swarm) strike(w *world) {
 	if w.calm {
 		return

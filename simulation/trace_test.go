@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hustings/hustings/simulation/invariant"
 	"github.com/hustings/hustings/simulation/trace"
 )
 
@@ -52,4 +53,27 @@ func TestATraceIsOfTheGroupThatIsBroken(t *testing.T) {
 		return
 	}
 	assert.Fail(t, "no careless engine was caught")
+}
+
+// A trace lists every invariant, so that one that was never checked is seen; and of faults and
+// conditions only those that there were.
+func TestATraceCountsWhatHappened(t *testing.T) {
+	s, r, err := Record(Options{Seed: 7, Duration: 5 * time.Second, Faults: FaultsOf(ProcessFaults)})
+	require.NoError(t, err)
+	traced, err := s.Trace()
+	require.NoError(t, err)
+	require.Len(t, traced.Tallies, 3)
+	assert.Len(t, traced.Tallies[0].Counts, int(invariant.Count))
+	struck := map[string]uint64{}
+	for _, c := range traced.Tallies[1].Counts {
+		struck[c.Name] = c.Times
+	}
+	for f, times := range r.Struck {
+		if f.Class() != ProcessFaults {
+			assert.NotContains(t, struck, f.String())
+		} else if times > 0 {
+			assert.Equal(t, times, struck[f.String()], f)
+		}
+	}
+	assert.NotEmpty(t, struck)
 }

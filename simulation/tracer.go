@@ -22,7 +22,7 @@ type tracer struct {
 	open    []openBands
 }
 
-// openBands are those of a node that have not ended, as places in Trace.Bands; -1: none.
+// openBands are the bands of a node that have not ended, as places in Trace.Bands; -1 for none.
 type openBands struct{ down, pause, save, lease, office int }
 
 // Trace plays a seed and traces it, as Scenario.Trace does.
@@ -60,7 +60,8 @@ func (s *Scenario) traced(place int) (*trace.Trace, Result, error) {
 	}
 	w.tracer = &tracer{world: w, group: place}
 	r := s.play(w)
-	return w.tracer.finish(s, &r), r, nil
+	t := w.tracer.finish(s, &r)
+	return t, r, nil
 }
 
 // finish closes what is open, and says how the run ended.
@@ -110,7 +111,7 @@ func (t *tracer) traced(n *node) *member { return &n.members[t.group] }
 
 func (t *tracer) now() time.Duration { return time.Duration(t.world.now) }
 
-// node makes room for a node's places.
+// node makes room for a node.
 func (t *tracer) node(n *node) {
 	for len(t.last) <= n.Index {
 		t.last, t.armedBy, t.number = append(t.last, -1), append(t.armedBy, -1), append(t.number, 0)
@@ -128,14 +129,14 @@ func (t *tracer) moment(n *member, kind trace.MomentKind, what string, passage, 
 	t.look(n)
 }
 
-// happened writes down what was done to a process.
+// happened writes down something that was done to a process.
 func (t *tracer) happened(n *node, kind trace.MomentKind, what string) {
 	if t != nil {
 		t.moment(t.traced(n), kind, what, -1, -1)
 	}
 }
 
-// starts writes down that an incarnation begins, once for all groups.
+// starts writes down that an incarnation begins, in the traced group only.
 func (t *tracer) starts(m *member) {
 	if t != nil && m.Place == t.group {
 		t.moment(m, trace.Started, "starts", -1, -1)
@@ -169,8 +170,8 @@ func (t *tracer) steps(n *member, in *protocol.Input) {
 	t.moment(n, trace.Stepped, inputText(in), passage, cause)
 }
 
-// stepped writes down what a step has made of a node: why the input was ignored, how a round
-// was judged, and how far a handover has got.
+// stepped writes down the result of a step: the node's state, why the input was ignored, how a round
+// ended, and how far a handover is.
 func (t *tracer) stepped(n *member, x *protocol.Step) {
 	if t == nil || n.Place != t.group {
 		return
@@ -191,7 +192,7 @@ func (t *tracer) stepped(n *member, x *protocol.Step) {
 	}
 }
 
-// look notes what a node is, in its newest moment, and which of its bands begin and end.
+// look notes the state of a node in its newest moment, and which of its bands begin and end.
 func (t *tracer) look(n *member) {
 	m := &t.trace.Moments[t.last[n.Index]]
 	m.State = n.state()
@@ -219,7 +220,7 @@ func (t *tracer) keep(open *int, is bool, b trace.Band) {
 	}
 }
 
-// state is what is known of a node now.
+// state is the member's state now.
 func (m *member) state() trace.NodeState {
 	g := &m.group.Machine
 	asking, accepts := "", 0

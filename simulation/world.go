@@ -16,14 +16,14 @@ import (
 	"github.com/hustings/hustings/simulation/invariant"
 )
 
-// world is one run. It is single-threaded.
+// world is one run, in one goroutine.
 type world struct {
 	options Options
 	voters  memberstate.Set
 	choices choice.Choices
 	now     int64 // true time, in nanoseconds
 	events  agenda.Events[event]
-	nodes   []node // voters first; there is room for those that come later
+	nodes   []node // voters first; with room for the observer and the twin that may come later
 	alarms  agenda.Alarms
 	network network
 	swarm   swarm
@@ -31,17 +31,17 @@ type world struct {
 	told    FaultSet      // the faults that break an assumption and were detected
 	calm    bool          // no fault strikes any more
 	tick    time.Duration // how often engines write
-	// longestWrite is the most that an append takes at a follower.
+	// longestWrite is the longest time that an append takes at a follower.
 	longestWrite time.Duration
 
-	seats          int      // of voters, and of those who observe from the start
-	observer, twin *node    // those that came later
+	seats          int      // of voters, and of the observers from the start
+	observer, twin *node    // nodes that came later; nil: none did
 	core           []int    // the majority that is healed in the end
-	planned        []Strike // of a scenario
-	scripted       bool     // it is one
-	missed         []string // its lines that came to nothing
-	account        account  // of what was said in it
-	following      []Strike // of strikes that have parts
+	planned        []Strike // by a scenario
+	scripted       bool     // this is the run of a scenario
+	missed         []string // its lines that had no effect
+	account        account  // of the messages that its expectations are about
+	following      []Strike // later parts of strikes
 
 	groups []string // names
 
@@ -51,7 +51,7 @@ type world struct {
 
 	conditions [conditions]uint64
 
-	// For those who want to know more; nil in most runs.
+	// What observes the run; nil in most runs.
 	tape     *tape
 	tracer   *tracer
 	coverage *search.Coverage
@@ -77,7 +77,7 @@ func newWorld(o Options) *world {
 	return w
 }
 
-// violated has the trace end with the violation.
+// violated enters the violation in the trace.
 func (w *world) violated(v *invariant.Violation) { w.tracer.violated(v) }
 
 // tells notes that a fault was detected, and refused.
@@ -92,7 +92,7 @@ func (w *world) addNode(seat memberstate.Seat) *node {
 	return n
 }
 
-// drawn has a seed decide everything.
+// drawn prepares a run in which the seed decides everything.
 func (w *world) drawn() {
 	w.manners(w.options.Seed)
 	for i, b := range w.options.Branches {
@@ -103,7 +103,7 @@ func (w *world) drawn() {
 	w.swarm.schedule(w)
 }
 
-// manners draws what kind of world it is.
+// manners draws what kind of world this is.
 func (w *world) manners(seed uint64) {
 	w.choices.Reseed(seed)
 	w.swarm.random = rand.New(rand.NewPCG(seed, 0x6875737469))
@@ -113,13 +113,13 @@ func (w *world) manners(seed uint64) {
 	w.longestWrite = w.stretched(quickWrite) << w.swarm.random.IntN(writeDoubling)
 }
 
-// A world is about as quick as its group needs it. Where heartbeats are closer than
-// slowestBeat networks and disks are quicker, or no leader could hold out; and engines
-// write so often that it matters, whatever the heartbeat.
+// A world is fast enough for its groups. Where the interval of heartbeats is shorter than
+// slowestBeat, networks and disks are faster, because no leader could lead otherwise. How often
+// engines write depends on the interval of heartbeats.
 const slowestBeat = 20 * time.Millisecond
 
-// hurried is how long something takes of a world's own that takes so long where there is
-// time enough.
+// hurried is how long a message or a save takes in this world that takes d where there is enough
+// time.
 func (w *world) hurried(d time.Duration) time.Duration {
 	if beat := w.options.Timing.Heartbeat; beat < slowestBeat {
 		return d * beat / slowestBeat
@@ -127,8 +127,8 @@ func (w *world) hurried(d time.Duration) time.Duration {
 	return d
 }
 
-// stretched is how long something takes of an engine's that takes so long with heartbeats
-// as they are by default.
+// stretched is an interval of an engine in this world that is d where heartbeats have the default
+// interval.
 func (w *world) stretched(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * w.options.Timing.Heartbeat.Seconds() / elector.DefaultTiming().Heartbeat.Seconds())
 }
@@ -140,7 +140,7 @@ func (w *world) begin() {
 	}
 }
 
-// branch goes on with other choices than the seed's.
+// branch continues with the choices of another seed.
 func (w *world) branch(b Branch) {
 	w.choices.Reseed(b.Seed)
 	w.swarm.random = rand.New(rand.NewPCG(b.Seed, 0x6875737469))
@@ -222,7 +222,7 @@ func (w *world) about(wait int64, kind eventKind, m *member, arg uint32) {
 	w.events.Push(w.now+wait, newEvent(kind, uint8(m.Index), arg)|event(m.Place)<<groupShift)
 }
 
-// place is that of a group.
+// place is the index of a group.
 func (w *world) place(name string) int {
 	if len(w.groups) == 1 {
 		return 0
@@ -230,7 +230,7 @@ func (w *world) place(name string) int {
 	return indexIn(name, len(w.groups))
 }
 
-// indexIn is the number in a name, or of if it is too large.
+// indexIn is the number in a name such as n7; of, if the number is not smaller than that.
 func indexIn(name string, of int) (index int) {
 	for i := 1; i < len(name) && index < of; i++ {
 		index = 10*index + int(name[i]-'0')
@@ -238,7 +238,7 @@ func indexIn(name string, of int) (index int) {
 	return min(index, of)
 }
 
-// seatOf is that of a node; Nobody if there is none.
+// seatOf is the seat of a node; Nobody if there is no such node.
 func (w *world) seatOf(name string) memberstate.Seat {
 	index := indexIn(name, maxNodes)
 	if index >= maxNodes || names[index] != name {
@@ -247,8 +247,7 @@ func (w *world) seatOf(name string) memberstate.Seat {
 	return memberstate.Seat(index + 1)
 }
 
-// list is who is in a group: the voters, who observes from the start, and whoever has this
-// seat.
+// list lists a group: the voters, the observers from the start, and the member with this seat.
 func (w *world) list(with memberstate.Seat) memberstate.Members {
 	var observers []memberstate.Member
 	for _, id := range names[w.options.Members:max(w.seats, int(with))] {
@@ -257,7 +256,7 @@ func (w *world) list(with memberstate.Seat) memberstate.Members {
 	return w.first(w.options.Members, observers...)
 }
 
-// first is a list of so many voters, and of others.
+// first lists the first voters, and others.
 func (w *world) first(voters int, others ...memberstate.Member) memberstate.Members {
 	members, err := memberstate.NewMembers(append(memberstate.Voters(names[:voters]...), others...))
 	if err != nil {
@@ -281,7 +280,7 @@ func (w *world) after(wait time.Duration, kind eventKind, n *node, arg uint32) {
 	w.events.Push(w.now+int64(wait), newEvent(kind, uint8(n.Index), arg))
 }
 
-// at is the process that a message to a seat reaches.
+// at is the process that message number of a run reaches if it is for a seat.
 func (w *world) at(seat memberstate.Seat, number uint64) *node {
 	switch {
 	case w.twin != nil && w.twin.Seat == seat && number%2 == 1:
@@ -293,7 +292,7 @@ func (w *world) at(seat memberstate.Seat, number uint64) *node {
 	}
 }
 
-// mix enters numbers into the digest, which is what two runs are compared by.
+// mix enters numbers into the digest. Two runs are the same if their digests are.
 func (w *world) mix(a, b uint64) {
 	h := (w.digest ^ a) * 0x9e3779b97f4a7c15
 	w.digest = (h ^ h>>29 ^ b) * 0xbf58476d1ce4e5b9

@@ -3,9 +3,10 @@
 
 package check
 
-import "github.com/hustings/hustings/simulation/invariant"
-
-import "github.com/hustings/hustings/memberstate"
+import (
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/simulation/invariant"
+)
 
 // tenure is who led a term.
 type tenure struct {

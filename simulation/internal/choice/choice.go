@@ -17,6 +17,7 @@ import (
 // Kind is what a choice is about.
 type Kind uint8
 
+// The kinds of choices.
 const (
 	Fate   Kind = iota // of a message: whether it arrives, when, and how often
 	Copy               // of an engine's message, the same

@@ -3,12 +3,14 @@
 
 package simulation
 
-import "github.com/hustings/hustings/simulation/invariant"
+import (
+	"time"
 
-import "time"
+	"github.com/hustings/hustings/simulation/invariant"
+)
 
-// leave has the group stopped, unless it has ended by itself. It joins again so much later
-// than it is over.
+// leave stops the group, unless it has ended by itself. It joins again after it has been away for
+// this long.
 func (m *member) leave(away time.Duration) {
 	if m.Shown.Stopped {
 		return
@@ -20,14 +22,14 @@ func (m *member) leave(away time.Duration) {
 	}
 }
 
-// left is when nothing works for the group any more.
+// left is called when the group has stopped and nothing works for it any more.
 func (m *member) left() {
 	e, w := &m.engine, m.world
 	if e.Running != 0 {
 		w.check.Violated(invariant.OneOffice, &m.Member, "its group is over, and its engine still serves term %d", e.Running)
 	}
 	m.intake.Over(&m.group)
-	// What was heard and is not in the ledger is not accepted any more.
+	// Appends that were heard and are not in the ledger are not accepted any more.
 	e.writing, e.announced = [mostWrites]addition{}, 0
 	if w.calm {
 		m.away = 1
@@ -43,7 +45,7 @@ func (m *member) rejoin() {
 	}
 }
 
-// switchLease sets the group up with leases if it was without, or without them.
+// switchLease turns leases on if they are off, and off if they are on.
 func (m *member) switchLease() {
 	if r := m.rules(); r.Lease > 0 {
 		r.Lease = 0

@@ -1,16 +1,16 @@
-// A tape notes what a seed has drawn, so that it becomes a scenario.
+// Recording: what a seed draws is noted and becomes a scenario.
 
 package simulation
 
 import "github.com/hustings/hustings/simulation/internal/choice"
 
-// tape is what a run draws, besides its choices.
+// tape has the strikes that a run draws. The tape of its choices is in w.choices.
 type tape struct{ strikes []Strike }
 
 func (t *tape) strike(s *Strike) { t.strikes = append(t.strikes, *s) }
 
-// Record plays a seed and writes down all that it drew. The scenario is the same run
-// without the seed.
+// Record plays a seed and notes all that it draws. The scenario is the same run, without the
+// seed.
 func Record(o Options) (*Scenario, Result, error) {
 	if err := o.fill(); err != nil {
 		return nil, Result{}, err
@@ -22,10 +22,10 @@ func Record(o Options) (*Scenario, Result, error) {
 	return w.recorded(), r, nil
 }
 
-// record has a world write down what it draws.
+// record has a world note what it draws.
 func (w *world) record() { w.tape, w.choices.Tape = new(tape), map[choice.Address]choice.Value{} }
 
-// recorded is the scenario that a world has written down.
+// recorded is the scenario that a world has noted.
 func (w *world) recorded() *Scenario {
 	o := w.options
 	s := &Scenario{Options: o, Heal: w.core, Delay: w.network.delay, Tick: w.tick, Strikes: w.tape.strikes, choices: w.choices.Tape, origin: &o}

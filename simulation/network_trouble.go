@@ -1,4 +1,4 @@
-// Troubles of the network that last: links that are cut or slow, for a while.
+// Troubles of the network: links that are cut or slow for a while.
 
 package simulation
 
@@ -10,18 +10,18 @@ import (
 )
 
 // trouble is a set of links that are cut, or slow, for a while. A flapping link is cut
-// and whole by turns.
+// and whole alternately.
 type trouble struct {
 	links [][2]int
-	slow  time.Duration // what a message takes more; 0: the links are cut
-	flaps int           // how often it is still to come back
+	slow  time.Duration // how much longer a message takes; 0: the links are cut
+	flaps int           // how often the state still changes
 	lasts time.Duration // each time
 	band  int           // its place in the trace
 	over  bool
-	ended bool // and no event is about it any more
+	ended bool // no event refers to it any more
 }
 
-// begin brings a trouble about.
+// begin begins a trouble.
 func (n *network) begin(t trouble, fault Fault) {
 	t.band = n.world.tracer.began(trace.Band{Kind: trace.FaultBand, Node: -1, Links: t.links, What: fault.String()})
 	n.apply(&t, 1)
@@ -39,7 +39,7 @@ func (n *network) wait(number uint32) {
 	n.world.events.Push(n.world.now+int64(lasts), newEvent(troubleEnds, 0, number))
 }
 
-// apply makes the links bad (1) or good again (-1).
+// apply makes the links worse (1) or better again (-1).
 func (n *network) apply(t *trouble, sign int) {
 	for _, pair := range t.links {
 		l := &n.links[pair[0]][pair[1]]
@@ -51,8 +51,8 @@ func (n *network) apply(t *trouble, sign int) {
 	}
 }
 
-// end is when a trouble has lasted long enough. A flapping link then is whole for as
-// long as it was cut.
+// end is called when a trouble has lasted. A flapping link is then whole for as long as it was
+// cut.
 func (n *network) end(number uint32) {
 	t := &n.troubles[number]
 	if t.over || t.flaps == 0 {
@@ -80,8 +80,8 @@ func (n *network) heal(t *trouble) {
 	n.world.tracer.over(t.band)
 }
 
-// healAll ends all troubles. What is on its way for long yet does not hold up what
-// follows: connections are new.
+// healAll ends all troubles. A message that arrives late does not hold up those sent after it,
+// because connections are new.
 func (n *network) healAll() {
 	for i := range n.troubles {
 		n.heal(&n.troubles[i])

@@ -1,7 +1,7 @@
 // Whatever arrives, in whatever order: no panic, no illegal transition, no term
 // that falls, no vote that changes.
 
-package simulation
+package check
 
 import (
 	"encoding/binary"
@@ -11,7 +11,6 @@ import (
 	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
-	"github.com/hustings/hustings/simulation/internal/check"
 )
 
 // FuzzMachine feeds one machine inputs that are made of the fuzzer's bytes.
@@ -33,7 +32,7 @@ func FuzzMachine(f *testing.F) {
 				in.HasLedger, in.LedgerTerm = true, x.Output.LedgerTerm
 				in.Ledger = memberstate.Position{Term: min(3, x.Output.LedgerTerm), Index: uint64(i)}
 			}
-			for broken, what := range check.Step(r, &before.State, &m, x).All() {
+			for broken, what := range Step(r, &before.State, &m, x).All() {
 				t.Fatalf("%v: %s, from %+v to %+v", broken, what, before, m)
 			}
 			if m.Role == memberstate.Leader && before.Role != memberstate.Leader && m.Term == before.Term && before.Spent {

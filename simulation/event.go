@@ -1,14 +1,12 @@
-// What can happen.
+// The events of a world.
 
 package simulation
 
-// event is something that happens. It is small and copied in whole words: there are
-// millions.
+// event is something that happens. It fits in one word, because a run has millions of them.
 type event uint64
 
-// newEvent is one of a kind at a node, about a parcel or an incarnation or a term.
-//
-// The group, if it is about one, is above the node.
+// newEvent is an event of a kind at a node. Its argument is a parcel, an incarnation or a term.
+// World.about adds the group, in the bits above the node.
 func newEvent(kind eventKind, node uint8, arg uint32) event {
 	return event(kind)<<48 | event(node)<<32 | event(arg)
 }
