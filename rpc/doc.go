@@ -1,8 +1,8 @@
-// Package rpc is what members say to each other, and how it gets there.
+// Package rpc has the messages between members, and the transports that carry them.
 //
-// A [Message] is a value: one thing that one member of one group tells another.
-// A [Transport] carries batches of them between nodes; it may lose, delay,
-// duplicate and reorder them, and the election copes. [Network] is a transport
-// in memory whose links do all of that on command. Package grpcrpc has one for
-// real networks, and package rpctest is the acceptance test for any.
+// A [Message] is a value that one member of a group sends to another. A [Transport]
+// carries batches of messages between nodes. It may lose, delay, duplicate and reorder
+// them; the election tolerates that. [Network] is a transport in memory whose links do
+// all of this as configured. Package grpcrpc has a transport for real networks, and
+// package rpctest is the acceptance test for any transport.
 package rpc
