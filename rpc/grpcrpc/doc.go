@@ -1,21 +1,19 @@
 // Package grpcrpc is an [rpc.Transport] over gRPC, with mutual TLS.
 //
-// Between two nodes there is one connection, which the one with the smaller id
-// opens and opens again when it breaks. Each side says Hello, the caller confirms
-// that it has been answered, and then both send batches of messages for as long as
-// the connection lasts. Who a message is from is not in it: it is from the node at
-// the other end, and who that is stands in its certificate, as hustings://member/ID
-// ([IdentityOf]; the command "hustings certs" makes such certificates). A member
-// cannot speak for another.
+// Between two nodes there is one connection. The node with the smaller id opens it, and
+// opens it again when it breaks. Each side sends a Hello, the caller confirms the answer,
+// and then both send batches of messages for as long as the connection lasts. A message
+// does not name its sender, which is the node at the other end. The certificate of that
+// node names it, as hustings://member/ID ([IdentityOf]; the command "hustings certs" makes
+// such certificates). So a member cannot speak for another.
 //
-// Calls of operators (package operator) come to the same port with certificates
-// of their own, hustings://operator/NAME. Neither role includes the other.
+// Operators call the same port (package operator), with certificates of their own,
+// hustings://operator/NAME. Neither role includes the other.
 //
 // Certificates are read again when they change, and open connections verified again.
-// What comes over a connection is counted, and so are the calls whose answers were not
-// sent: nobody, with or without a certificate, can have a node keep more than a bounded
-// amount of either.
+// The memory of a node is bounded: it limits the bytes that arrive over each connection,
+// and the calls whose answers were not sent, with or without a certificate.
 //
-// Without TLS everyone who can connect is believed, so a transport without it
-// listens on a loopback address only, unless it is told to trust its network.
+// Without TLS every node that can connect is trusted, so a transport without TLS listens
+// on a loopback address only, unless Config.TrustNetwork is set.
 package grpcrpc
