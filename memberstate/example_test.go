@@ -9,8 +9,8 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// A store remembers the vote of a node over a restart. It is made once in the node's life, and
-// a store that is missing later is an error, because the node may have voted.
+// A store keeps the vote of a node across a restart. It is created once in the node's life. A
+// store that is missing later is an error, because the node may have voted.
 func ExampleOpenFile() {
 	dir, err := os.MkdirTemp("", "hustings-example-")
 	if err != nil {

@@ -6,26 +6,26 @@ import (
 	"log/slog"
 )
 
-// The format's measures, for tests that aim at a place in the file.
+// Sizes of the format, for tests that damage a certain place of the file.
 const (
 	SectorSize   = sectorSize
 	SectorHead   = sectorHead
 	PageSize     = pageSize
-	FirstSave    = headerPages + 1 // the page of the first save, where one page holds what was there before
+	FirstSave    = headerPages + 1 // the page of the first save, if the snapshot takes one page
 	FormatOffset = 8
 )
 
-// quiet are options of tests that expect what is told.
+// quiet are options without a log, for tests that expect warnings.
 func quiet(disk Disk) FileOptions {
 	return FileOptions{Disk: disk, Logger: slog.New(slog.DiscardHandler)}
 }
 
-// CreateSmall makes a store with so few pages that the file is soon full.
+// CreateSmall creates a store with few pages, so that the file is soon full.
 func CreateSmall(disk Disk, path, node string, room uint32) (*FileStore, error) {
 	return quiet(disk).create(path, node, room)
 }
 
-// OpenSmall opens a store with so few pages that the file is soon full.
+// OpenSmall opens such a store.
 func OpenSmall(disk Disk, path, node string, room uint32) (*FileStore, error) {
 	return quiet(disk).open(path, node, room)
 }
@@ -35,19 +35,19 @@ func OpenSmallWith(o FileOptions, path, node string, room uint32) (*FileStore, e
 	return o.open(path, node, room)
 }
 
-// Read is what a file of this content holds, without opening a store.
+// Read returns the records in a file of this content, without opening a store.
 func Read(text []byte) ([]Record, error) {
 	m, err := readImage("text", memFile(text))
 	return sorted(m.records), err
 }
 
-// MendedIn is how many sectors a file of this content knows to have been mended.
+// MendedIn is the number of mended sectors that a file of this content has recorded.
 func MendedIn(text []byte) uint64 {
 	m, _ := readImage("text", memFile(text))
 	return m.tail.mended
 }
 
-// Clean says whether a file of this content can be written on as it is.
+// Clean says whether saves can be appended to a file of this content.
 func Clean(text []byte) bool {
 	m, err := readImage("text", memFile(text))
 	return err == nil && m.clean()
@@ -62,7 +62,7 @@ func (memFile) Sync() error                              { return nil }
 func (memFile) Close() error                             { return nil }
 func (memFile) HasName(string) bool                      { return false }
 
-// Waiting is how many records wait for the next write.
+// Waiting is the number of records that wait for the next write.
 func (s *FileStore) Waiting() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,20 +76,20 @@ func (s *FileStore) Waiting() int {
 func (s *FileStore) Ready() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.getting.ready
+	return s.preparation.ready
 }
 
-// Forget has a store whose save has failed not know that yet, as it is for a moment.
+// Forget puts a store whose save has failed into the state just before it records the failure.
 func (s *FileStore) Forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.broken, s.getting = nil, getting{}
+	s.broken, s.preparation = nil, preparation{}
 }
 
-// GetReady has the next file made ready.
-func (s *FileStore) GetReady() { s.getReady() }
+// PrepareNext prepares the next file.
+func (s *FileStore) PrepareNext() { s.prepareNext() }
 
-// Left is how many pages the next saves find in each half.
+// Left is the number of free pages in each half.
 func (s *FileStore) Left() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

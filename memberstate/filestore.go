@@ -1,11 +1,11 @@
-// The store on disk: one file a node, for all its groups.
+// The store on disk: one file per node, for all its groups.
 //
 // The file has a fixed size and is filled with zeros when it is made, so a save
 // neither grows it nor can run out of room on the device. Every save is a batch
-// on pages of its own, in both halves of the file. When the file is full, what it
-// holds is written to the next one, which has been made ready by then and takes its
-// place. filestore_format.go has the format, filestore_read.go what is concluded from a
-// file after a crash, filestore_next.go how one file follows another.
+// on pages of its own, in both halves of the file. When the file is full, its records
+// are written to the next file, which has been prepared by then and replaces it.
+// filestore_format.go explains the format, filestore_read.go how a file is read after a
+// crash, filestore_next.go how one file replaces another.
 
 package memberstate
 
@@ -22,84 +22,83 @@ import (
 // FileStore is a [Store] in a file. [CreateFile] makes one and [OpenFile] opens
 // it again; until Close it holds locks on the file and on a name beside it.
 //
-// After a write or a sync that failed it is unusable: what the disk holds is not
-// known, and asking again would not tell. Opening it anew reads it from the disk.
+// After a write or a sync has failed, the store is unusable: the content of the disk is
+// unknown, and a second attempt would not reveal it. Opening the store again reads it.
 //
 // Every record is kept twice, half a file apart, so one damaged place, or one write
 // that was cut short by a crash, loses nothing. If both copies of the newest batch are
-// damaged, and nothing else is, this cannot be told from a save that a crash cut short
-// before anyone relied on it, and the state before it is what is found. Damage to both
-// copies of any other batch, or to more than one batch, is told from that, and the
-// store is not opened. See docs/operation.md for what may be backed up and restored.
+// damaged, and nothing else is, this looks like a save that a crash cut short before it
+// was acknowledged, so the store opens with the state before that save. If both copies of
+// another batch, or of several batches, are damaged, the store is not opened. See
+// docs/operation.md for backup and restore.
 //
-// Once it is open it needs neither room on the disk nor a file descriptor that it
-// does not have, unless it gains so many groups that its file must grow.
+// An open store needs no more room on the disk and no more file descriptors, unless it
+// gains so many groups that its file must grow.
 type FileStore struct {
-	disk Disk
-	path string
-	node string
-	told told
-	room uint32 // pages that a file has at least
-	lock Lock
-	dir  Dir
+	disk    Disk
+	path    string
+	node    string
+	reports reporter
+	room    uint32 // the least number of pages of a file
+	lock    Lock
+	dir     Dir
 
-	mu      sync.Mutex
-	records map[string]Record // what is durable
-	waiting *commit           // saves that the next write takes along
-	broken  error
-	left    uint32 // pages that the next saves find in each half
-	getting getting
+	mu          sync.Mutex
+	records     map[string]Record // the durable ones
+	waiting     *commit           // saves that the next write includes
+	broken      error
+	left        uint32 // free pages in each half
+	preparation preparation
 
-	writing chan struct{} // holds one while someone writes; guards what follows
+	writing chan struct{} // a lock: has an element while a goroutine writes; guards the fields below
 	file    File
 	tail    tail
 
 	next next
 }
 
-// tail is where a file can be written on.
+// tail says where in a file the next batch goes.
 type tail struct {
-	file       uint64 // which one it is
+	file       uint64 // the file's random id
 	generation uint64
 	mended     uint64 // see header
 	half       uint32 // pages in each half
-	next       uint32 // the page of a half behind the last batch
+	next       uint32 // the first free page of a half
 	batch      uint32 // the number of the next batch
 }
 
-// commit is a number of saves that become durable by one write and one sync. The
-// first of them sees to that, and the others wait for it.
+// commit is a group of saves that become durable by one write and one sync. The
+// goroutine of the first one writes, and the others wait for it.
 type commit struct {
 	batch []Record
 	done  chan struct{}
 	err   error
 }
 
-// defaultRoom is 4 MiB: 510 saves until the next file is written. Its halves are
-// 2 MiB long.
+// defaultRoom is 4 MiB in pages, which is room for 510 saves. The halves are 2 MiB long.
 const defaultRoom = 1024
 
-// CreateFile makes the store of a new node and opens it. It is an error if there
-// is one: a node is new once.
+// CreateFile makes the store of a new node and opens it. The error is ErrStoreExists
+// if there is one.
 //
-// A node that has ever voted is not new. If its disk is lost it must come back
-// under another id, for it has forgotten whom it gave its votes to.
+// A node that has ever voted is not new. If its disk is lost, it must come back under
+// another id, because it has forgotten its votes.
 func CreateFile(path, node string) (*FileStore, error) { return FileOptions{}.Create(path, node) }
 
 // OpenFile opens the store of a node. The error is ErrNoStore if there is none.
 func OpenFile(path, node string) (*FileStore, error) { return FileOptions{}.Open(path, node) }
 
-// CreateFileOn is CreateFile on a disk of the caller's.
+// CreateFileOn is CreateFile on another Disk.
 func CreateFileOn(disk Disk, path, node string) (*FileStore, error) {
 	return FileOptions{Disk: disk}.Create(path, node)
 }
 
-// OpenFileOn is OpenFile on a disk of the caller's.
+// OpenFileOn is OpenFile on another Disk.
 func OpenFileOn(disk Disk, path, node string) (*FileStore, error) {
 	return FileOptions{Disk: disk}.Open(path, node)
 }
 
-// roomOn is how many pages a file has at least.
+// roomOn is the least number of pages of a file on this disk.
 func roomOn(disk Disk) uint32 {
 	if d, ok := disk.(interface{ Room() uint32 }); ok {
 		return d.Room()
@@ -131,26 +130,26 @@ func (o FileOptions) open(path, node string, room uint32) (*FileStore, error) {
 	return o.withLock(path, node, room, (*FileStore).recover)
 }
 
-// withLock makes a store that holds its lock, and readies it.
-func (o FileOptions) withLock(path, node string, room uint32, ready func(*FileStore) error) (*FileStore, error) {
+// withLock makes a store, takes its lock, and loads its file or creates one.
+func (o FileOptions) withLock(path, node string, room uint32, load func(*FileStore) error) (*FileStore, error) {
 	s := &FileStore{
-		disk: o.disk(), path: path, node: node, told: o.told(path, node), room: room,
+		disk: o.disk(), path: path, node: node, reports: o.reporter(path, node), room: room,
 		records: make(map[string]Record), writing: make(chan struct{}, 1),
 	}
-	err := s.hold()
+	err := s.acquire()
 	if err == nil {
-		err = ready(s)
+		err = load(s)
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.release())
 	}
 	s.left = s.tail.half - s.tail.next
-	s.getReady()
+	s.prepareNext()
 	return s, nil
 }
 
-// hold takes what the store needs besides its file.
-func (s *FileStore) hold() (err error) {
+// acquire takes the lock and opens the directory.
+func (s *FileStore) acquire() (err error) {
 	if s.lock, err = s.disk.Lock(s.path + ".lock"); err != nil {
 		return s.failed("lock", nowhere, err)
 	}
@@ -160,7 +159,7 @@ func (s *FileStore) hold() (err error) {
 	return nil
 }
 
-// release gives back all that the store holds.
+// release closes all files of the store, and gives its lock back.
 func (s *FileStore) release() error {
 	var all []error
 	for _, held := range []io.Closer{s.file, s.next.file, s.dir, s.lock} {
@@ -186,10 +185,10 @@ func (s *FileStore) begin() error {
 	return nil
 }
 
-// recover reads the file. What was read may be in the system's cache alone, if
-// the process before died within a save; and others will act on it. So it is
-// synced first. A file that is not clean is not written on: what a torn write
-// has left could be taken for a part of the next one.
+// recover reads the file. If the previous process died during a save, the content may be
+// in the system's cache only; other nodes will act on it, so recover syncs it first. If the
+// file is not clean, recover writes a new one, because the remains of a torn write could be
+// mistaken for a part of the next write.
 func (s *FileStore) recover() error {
 	f, err := s.disk.Open(s.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -207,7 +206,7 @@ func (s *FileStore) recover() error {
 		return s.failed("open", nowhere, fmt.Errorf("%w %q, not %q", ErrOtherNode, found.node, s.node))
 	}
 	s.records, s.tail = found.records, found.tail
-	s.told.found(found)
+	s.reports.found(found)
 	if !found.clean() {
 		s.tail.mended += uint64(len(found.mended))
 		return s.renew(nil)
@@ -221,7 +220,7 @@ func (s *FileStore) recover() error {
 	return nil
 }
 
-// Node is the id of the node whose store this is.
+// Node is the id of the node that the store belongs to.
 func (s *FileStore) Node() string { return s.node }
 
 // Load returns the last record saved for a group.
@@ -242,8 +241,8 @@ func (s *FileStore) Records() []Record {
 	return sorted(s.records)
 }
 
-// Save makes a batch durable. Saves that come while another is being written
-// wait for it and are then written together, with one sync.
+// Save makes a batch durable. Saves that come during a write wait for its end and are
+// then written together, with one sync.
 func (s *FileStore) Save(batch []Record) error {
 	if err := checkRecords(batch); err != nil {
 		return fmt.Errorf("memberstate: %s: %w", s.path, err)
@@ -259,13 +258,13 @@ func (s *FileStore) Save(batch []Record) error {
 	s.mu.Unlock()
 	if first {
 		s.carryOut(c)
-		s.getReady()
+		s.prepareNext()
 	}
 	<-c.done
 	return c.err
 }
 
-// carryOut waits until the disk is free, and writes all that has gathered by then.
+// carryOut waits until no other write is under way, and writes all saves of the commit.
 func (s *FileStore) carryOut(c *commit) {
 	defer close(c.done)
 	s.writing <- struct{}{}
@@ -279,7 +278,7 @@ func (s *FileStore) carryOut(c *commit) {
 	}
 }
 
-// write makes a batch durable, and known to Load.
+// write makes a batch durable, and then visible to Load.
 func (s *FileStore) write(batch []Record) error {
 	payload := encodeRecords(batch)
 	var err error
@@ -320,7 +319,7 @@ func (s *FileStore) append(payload []byte) error {
 	return nil
 }
 
-// Close gives the file and its locks back. Saves that are under way end first.
+// Close waits for the saves under way, and gives back the file and its locks.
 func (s *FileStore) Close() error {
 	s.writing <- struct{}{}
 	defer func() { <-s.writing }()

@@ -1,5 +1,5 @@
-// Attacks on a file: runs of damage, pages that belong elsewhere, both copies at once.
-// No older vote may come back without a word.
+// Larger damage to a file: long runs, misplaced pages, both copies at once. The store must
+// not return an older vote without an error.
 
 package memberstate_test
 
@@ -17,7 +17,7 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// voted is the file of a store that has saved a vote in each of so many terms.
+// voted returns the file of a store that has saved a vote in each of terms 1 to terms.
 func voted(t *testing.T, terms int, room uint32) (text []byte, holds []memberstate.Record) {
 	t.Helper()
 	disk := new(crashdisk.Disk)
@@ -31,14 +31,14 @@ func voted(t *testing.T, terms int, room uint32) (text []byte, holds []membersta
 	return disk.Get("n0"), s.Records()
 }
 
-// fills are what damage may leave.
+// fills are contents that damage may leave.
 func fills(length int) map[string][]byte {
 	noise := make([]byte, length)
 	_, _ = rand.NewChaCha8([32]byte{1}).Read(noise) // never fails
 	return map[string][]byte{"zeros": make([]byte, length), "ones": bytes.Repeat([]byte{0xff}, length), "noise": noise}
 }
 
-// In a file of the size that is shipped, one damaged run over the last k saves in either half.
+// The file has the default size, and one damaged run covers the last k saves in either half.
 func TestADamagedRunOverTheLastSavesIsMended(t *testing.T) {
 	const terms = 24
 	text, holds := voted(t, terms, 1024)
@@ -84,8 +84,8 @@ func everyRun(t *testing.T, terms int) {
 	}
 }
 
-// Both copies of the last saves: of one it looks as if a crash had cut it short; more than
-// one cannot have been left by a crash.
+// If both copies of one save are damaged, it looks as if a crash had cut it short. A crash cannot
+// do that to more than one save.
 func TestBothCopiesOfSeveralSavesDamagedAreARefusal(t *testing.T) {
 	const terms = 10
 	text, holds := voted(t, terms, 64)
@@ -97,7 +97,7 @@ func TestBothCopiesOfSeveralSavesDamagedAreARefusal(t *testing.T) {
 			}
 			found, err := memberstate.Read(damaged)
 			switch {
-			case what == "zeros": // as if they had never been: nobody can tell
+			case what == "zeros": // looks as if the saves had never been written
 			case k == 1:
 				require.NoError(t, err)
 				require.Equal(t, holds[0].Term-1, found[0].Term)
@@ -109,8 +109,8 @@ func TestBothCopiesOfSeveralSavesDamagedAreARefusal(t *testing.T) {
 	}
 }
 
-// A page of another store, of the same generation, place and batch, is not taken for
-// one of this store; nor is a whole half of one.
+// A page of another store is not mistaken for one of this store, even if generation, place and
+// batch are equal; nor is a whole half.
 func TestAPageOfAnotherStoreIsMended(t *testing.T) {
 	text, holds := voted(t, 4, 16)
 	other, _ := voted(t, 3, 16)
@@ -128,7 +128,6 @@ func TestAPageOfAnotherStoreIsMended(t *testing.T) {
 	assert.ErrorContains(t, err, "headers of two files")
 }
 
-// Two copies that are both valid must say the same.
 func TestCopiesThatDifferAreARefusal(t *testing.T) {
 	text, _ := voted(t, 3, 16)
 	for _, page := range []int{0, 2, 3, 4} { // page 1 holds no records
@@ -143,7 +142,7 @@ func TestCopiesThatDifferAreARefusal(t *testing.T) {
 	}
 }
 
-// A sector that is valid, and claims to be of a batch that does not lie there.
+// A sector is valid and names a batch that does not belong there.
 func TestASectorThatDoesNotBelongThereIsARefusal(t *testing.T) {
 	text, _ := voted(t, 3, 16)
 	const batch, index, count = 24, 28, 32 // where these are in a sector's head
@@ -161,8 +160,8 @@ func TestASectorThatDoesNotBelongThereIsARefusal(t *testing.T) {
 	}
 }
 
-// Whatever is mended or left out is told, and how much was mended is remembered.
-func TestWhatIsMendedIsTold(t *testing.T) {
+// The file also records how many sectors were mended.
+func TestMendedAndTornSavesAreReported(t *testing.T) {
 	text, holds := voted(t, 3, 16)
 	last := (memberstate.FirstSave + 2) * memberstate.PageSize
 	for name, c := range map[string]struct {
@@ -198,8 +197,8 @@ func TestWhatIsMendedIsTold(t *testing.T) {
 	}
 }
 
-// What a crash may leave of a save over several pages is never refused: any of its
-// sectors may be there, torn, or lost.
+// A crash during a save of several pages may leave any of its sectors whole, torn, or missing. The
+// store opens in every case.
 func TestNoCrashInALargeSaveIsARefusal(t *testing.T) {
 	disk := new(crashdisk.Disk)
 	disk.Later = never
@@ -232,8 +231,8 @@ func TestNoCrashInALargeSaveIsARefusal(t *testing.T) {
 	assert.Equal(t, 2000, crashed, "after each of its two writes")
 }
 
-// Of a save over two pages a crash may leave a single sector of the second one, in both
-// halves, and tear that one, too.
+// A crash during a save of two pages may leave a single sector of the second page, in both
+// halves, and tear that sector, too.
 func TestASingleTornSectorOfALargeSaveIsARemnant(t *testing.T) {
 	text, _ := whole(t)
 	const second, ninth = 3 * perPage, 3*perPage + 9

@@ -1,4 +1,4 @@
-// How fast a store is on a real disk: that of the directory for temporary files.
+// Benchmarks on a real disk, that of the directory for temporary files.
 
 package memberstate_test
 

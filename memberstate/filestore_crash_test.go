@@ -1,4 +1,4 @@
-// Crashes: after every operation on the disk, in every state that they may leave.
+// Crashes after every operation on the disk, with every state that they may leave.
 
 package memberstate_test
 
@@ -18,18 +18,18 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// room is so small that the file is written anew every few saves.
+// room is so small that the file is full after a few saves.
 const room = 14
 
-// model is what a store must hold after a crash: what was acknowledged, and
-// perhaps, as a whole, the batch that was being saved.
+// model predicts the content of a store after a crash: all acknowledged saves, and the batch
+// that was being saved, either as a whole or not at all.
 type model struct {
 	created  bool
 	acked    map[string]memberstate.Record
 	underway []memberstate.Record
 }
 
-// with is what was acknowledged and the batch under way.
+// with returns the acknowledged records updated by the batch under way.
 func (m *model) with() map[string]memberstate.Record {
 	all := map[string]memberstate.Record{}
 	for _, r := range slices.Concat(sortedRecords(m.acked), m.underway) {
@@ -47,7 +47,7 @@ func sortedRecords(m map[string]memberstate.Record) []memberstate.Record {
 	return all
 }
 
-// allows says what is wrong with what a store holds; empty if nothing is.
+// allows says what is wrong with the records found in a store; empty if nothing is.
 func (m *model) allows(found []memberstate.Record) string {
 	if slices.Equal(found, sortedRecords(m.acked)) || slices.Equal(found, sortedRecords(m.with())) {
 		return ""
@@ -55,7 +55,7 @@ func (m *model) allows(found []memberstate.Record) string {
 	return fmt.Sprintf("acknowledged %v, under way %v, found %v", sortedRecords(m.acked), m.underway, found)
 }
 
-// script is a life of saves: single ones, batches, and one over several pages.
+// script is a series of saves: single records, batches, and batches of several pages.
 func script() [][]memberstate.Record {
 	var saves [][]memberstate.Record
 	for i := range memberstate.Term(12) {
@@ -71,8 +71,8 @@ func script() [][]memberstate.Record {
 	return saves
 }
 
-// live creates a store on a disk and plays the script; step is called after
-// every operation with what a crash must leave then.
+// live creates a store on a disk and plays the script. After every operation it calls step with
+// the content that a crash must leave then.
 func live(t *testing.T, disk *crashdisk.Disk, step func(m *model)) {
 	t.Helper()
 	m := &model{acked: map[string]memberstate.Record{}}
@@ -92,7 +92,7 @@ func live(t *testing.T, disk *crashdisk.Disk, step func(m *model)) {
 	disk.After = nil
 }
 
-func TestNoCrashLosesWhatWasAcknowledged(t *testing.T) {
+func TestNoCrashLosesAnAcknowledgedSave(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	disk := new(crashdisk.Disk)
 	crashes := 0
@@ -111,8 +111,7 @@ func TestNoCrashLosesWhatWasAcknowledged(t *testing.T) {
 	assert.Greater(t, crashes, effort.Of(10_000, 2000))
 }
 
-// recovers opens what a crash has left, and saves on. It crashes again while it does,
-// once in a while.
+// recovers opens the store that a crash has left, checks its content, and saves again.
 func recovers(t *testing.T, disk *crashdisk.Disk, m *model) bool {
 	t.Helper()
 	s, err := memberstate.OpenSmall(disk, "n0", "n0", room)
@@ -127,16 +126,16 @@ func recovers(t *testing.T, disk *crashdisk.Disk, m *model) bool {
 	return ok && assert.NoError(t, s.Close())
 }
 
-// What was found after a crash has been acted on, so it must survive the next one:
-// also one in the middle of the recovery.
-func TestWhatARecoveryFoundIsDurable(t *testing.T) {
+// A member acts on the records that a recovery has found, so they must survive the next crash,
+// and a crash during the recovery.
+func TestRecoveredRecordsAreDurable(t *testing.T) {
 	random := rand.New(rand.NewPCG(2, 2))
 	disk := new(crashdisk.Disk)
 	crashes := 0
 	live(t, disk, func(m *model) {
 		for after := range disk.States(random) {
 			if random.IntN(effort.Of(2000, 10_000)) > 0 {
-				continue // there are too many; any of them may be drawn
+				continue // too many states to try all; chance picks some
 			}
 			after.After = func(string) {
 				for twice := range after.States(random) {
@@ -163,10 +162,9 @@ func TestWhatARecoveryFoundIsDurable(t *testing.T) {
 	assert.Greater(t, crashes, effort.Of(1000, 200))
 }
 
-// A process may die, at any operation, and leave in the system's cache what is not
-// on the disk: content, and names. Who opens the store then makes it durable before
-// anyone acts on it.
-func TestWhatIsOnlyInTheCacheIsMadeDurable(t *testing.T) {
+// A process may die at any operation, and leave content and names in the system's cache that are
+// not on the disk. Opening the store makes them durable before the member acts on them.
+func TestRecordsInTheSystemsCacheAreMadeDurable(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 3))
 	for n := 1; ; n++ {
 		disk := new(crashdisk.Disk)
@@ -187,14 +185,14 @@ func TestWhatIsOnlyInTheCacheIsMadeDurable(t *testing.T) {
 				require.Equal(t, s.Records(), again.Records(), "it died at operation %d", n)
 			}
 		}
-		survives() // a save would make durable what was found, too
+		survives() // before the save, which would make the records durable, too
 		require.NoError(t, s.Save([]memberstate.Record{written("after", 99, "n2")}))
 		survives()
 	}
 }
 
-// diesAt plays the script until the process dies before the n-th operation, and says
-// whether it came to that.
+// diesAt plays the script until the process dies before the n-th operation. It returns false if
+// there are fewer operations.
 func diesAt(disk *crashdisk.Disk, n int, m *model) (died bool) {
 	disk.Before = func(string) error {
 		if n--; n == 0 {

@@ -1,5 +1,5 @@
-// Damage: every bit flipped, every sector lost, every length cut. What is opened
-// then is exactly what was acknowledged, or it is not opened.
+// Damage: every bit flipped, every sector lost, every truncation. The store either opens with
+// exactly the acknowledged records, or is refused.
 
 package memberstate_test
 
@@ -19,8 +19,7 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// whole is the file of a small store, and what it holds: a few saves, one of them
-// over two pages.
+// whole returns the file of a small store, and its records: a few saves, one of two pages.
 func whole(t *testing.T) (text []byte, holds []memberstate.Record) {
 	t.Helper()
 	disk := new(crashdisk.Disk)
@@ -33,8 +32,8 @@ func whole(t *testing.T) (text []byte, holds []memberstate.Record) {
 	return disk.Get("n0"), s.Records()
 }
 
-// open opens a file that holds this, and checks that it is whole then: one damage
-// must not wait there for another.
+// open opens a file with this content, and checks that the damage is then repaired, so that it
+// cannot add up with later damage.
 func open(text []byte) ([]memberstate.Record, error) {
 	disk := new(crashdisk.Disk)
 	disk.Set("n0", text)
@@ -49,8 +48,8 @@ func open(text []byte) ([]memberstate.Record, error) {
 	return found, s.Close()
 }
 
-// neverOlder checks that a damaged file gives exactly what it held, or is refused
-// with a word about the damage.
+// neverOlder checks that a damaged file gives exactly the records that it held, or is refused with
+// ErrDamaged.
 func neverOlder(t *testing.T, damaged []byte, holds []memberstate.Record, what string, at int) {
 	t.Helper()
 	found, err := open(damaged)
@@ -61,8 +60,9 @@ func neverOlder(t *testing.T, damaged []byte, holds []memberstate.Record, what s
 	require.Equal(t, holds, found, "%s at %d", what, at)
 }
 
-// Nor is one of the file before: a disk may not have written what it said it had.
-func TestAPageOfTheFileBeforeIsMended(t *testing.T) {
+// A page may still have the content of the previous file, if the disk acknowledged a write that it
+// did not do.
+func TestAPageOfThePreviousFileIsMended(t *testing.T) {
 	disk := new(crashdisk.Disk)
 	s, err := memberstate.CreateSmall(disk, "n0", "n0", 0)
 	require.NoError(t, err)
@@ -75,11 +75,11 @@ func TestAPageOfTheFileBeforeIsMended(t *testing.T) {
 	for at := 0; at < len(text); at += memberstate.PageSize {
 		damaged := bytes.Clone(text)
 		copy(damaged[at:], before[at:][:memberstate.PageSize])
-		neverOlder(t, damaged, s.Records(), "a page of the file before", at)
+		neverOlder(t, damaged, s.Records(), "a page of the previous file", at)
 	}
 }
 
-// smallest is a store of eight pages, four in each half, of which three hold something.
+// smallest is a store of eight pages, four in each half, of which three are in use.
 func smallest(t *testing.T) (text []byte, holds []memberstate.Record) {
 	t.Helper()
 	disk := new(crashdisk.Disk)
@@ -92,8 +92,7 @@ func smallest(t *testing.T) (text []byte, holds []memberstate.Record) {
 	return text, s.Records()
 }
 
-// Whatever one bit says, the other copy says what was meant: nothing is refused. Of
-// sectors that hold nothing one bit a byte is enough.
+// The other copy mends it. In empty sectors the test flips one bit of each byte only.
 func TestEveryFlippedBitIsMended(t *testing.T) {
 	text, holds := smallest(t)
 	free := make([]byte, memberstate.SectorSize)
@@ -130,7 +129,6 @@ func TestEveryLostSectorIsMended(t *testing.T) {
 	}
 }
 
-// A page of another place is not taken for what it is not.
 func TestAMisplacedPageIsMended(t *testing.T) {
 	text, holds := whole(t)
 	pages := len(text) / memberstate.PageSize
@@ -146,7 +144,7 @@ func TestAMisplacedPageIsMended(t *testing.T) {
 	}
 }
 
-func TestEveryLengthIsNoticed(t *testing.T) {
+func TestEveryWrongLengthIsRefused(t *testing.T) {
 	text, _ := smallest(t)
 	for length := range text {
 		_, err := memberstate.Read(text[:length])
@@ -172,7 +170,7 @@ const perPage = memberstate.PageSize / memberstate.SectorSize
 
 func TestBothCopiesDamagedAreARefusalUnlessTheyAreTheLast(t *testing.T) {
 	text, holds := whole(t)
-	for name, page := range map[string]int{"the header": 0, "what was there before": 1, "the first save": 2, "the second save": 3} {
+	for name, page := range map[string]int{"the header": 0, "the snapshot": 1, "the first save": 2, "the second save": 3} {
 		_, err := open(spoil(text, page*perPage))
 		require.ErrorIs(t, err, memberstate.ErrDamaged, name)
 		if page > 0 {
@@ -180,13 +178,13 @@ func TestBothCopiesDamagedAreARefusalUnlessTheyAreTheLast(t *testing.T) {
 		}
 	}
 	found, err := open(spoil(text, 5*perPage))
-	require.NoError(t, err, "the last one looks as if a crash had cut it short")
+	require.NoError(t, err, "the last save looks as if a crash had cut it short")
 	require.NotEqual(t, holds, found)
 	assert.EqualValues(t, 2, found[0].Term)
 }
 
-// A batch over several sectors can be put together from either copy of each.
-func TestABatchIsPutTogetherFromBothCopies(t *testing.T) {
+// Half of its sectors are damaged in one copy, the others in the other.
+func TestABatchIsReadFromBothCopies(t *testing.T) {
 	text, holds := whole(t)
 	const second = 3 * perPage // it has eleven sectors
 	damaged := bytes.Clone(text)
@@ -198,14 +196,14 @@ func TestABatchIsPutTogetherFromBothCopies(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, holds, found)
 	_, err = open(spoil(damaged, second+10))
-	require.NoError(t, err, "one that was damaged is good again")
+	require.NoError(t, err, "the second flip of the same bit repairs one copy")
 	for i := range 10 {
 		_, err = open(spoil(text, second+i))
 		assert.ErrorIs(t, err, memberstate.ErrDamaged)
 	}
 }
 
-// A file of a later version is not read, whatever its checksums are then.
+// A file of a later version is refused as such, whether its checksums fit or not.
 func TestANewerFormatIsNamed(t *testing.T) {
 	text, _ := whole(t)
 	for _, sealed := range []bool{true, false} {
@@ -223,8 +221,8 @@ func TestANewerFormatIsNamed(t *testing.T) {
 	}
 }
 
-// FuzzOpenStore: no file makes a store panic. Half of the time the checksums are
-// put right, so that what is behind them is read.
+// FuzzOpenStore: no file makes a store panic. If sealed, the checksums are corrected, so that the
+// reader gets past them.
 func FuzzOpenStore(f *testing.F) {
 	disk := new(crashdisk.Disk)
 	s, err := memberstate.CreateSmall(disk, "n0", "n0", 8)

@@ -1,4 +1,4 @@
-// What a store asks of a file system.
+// The file system that a store needs.
 
 package memberstate
 
@@ -11,36 +11,35 @@ import (
 )
 
 // Disk is the file system that a [FileStore] is on. It is an interface so that a
-// simulation can crash it and a measurement can look at it; OpenFile and
-// CreateFile use that of the operating system. A Disk that has a method
-// Room() (pages uint32) says how much a file has room for at least; else it is 4 MiB.
-// One that has a method Background(work func()) runs what the store does beside saves;
-// else that is done by a goroutine.
+// simulation can crash it and a benchmark can observe it; OpenFile and CreateFile use
+// the file system of the operating system. A Disk may have two more methods:
+// Room() (pages uint32) is the least size of a file, 4 MiB without it;
+// Background(work func()) runs work that no save waits for, a goroutine without it.
 type Disk interface {
-	// Open opens a file for reading and writing, and takes its lock, without waiting;
-	// closing the file gives it back. The error wraps fs.ErrNotExist if there is no such
-	// file, and ErrStoreLocked if someone else has it open.
+	// Open opens a file for reading and writing and locks it, without waiting. Closing
+	// the file unlocks it. The error wraps fs.ErrNotExist if there is no such file, and
+	// ErrStoreLocked if it is locked.
 	Open(name string) (File, error)
 	// Create makes an empty file, and is otherwise like Open. The error wraps
 	// fs.ErrExist if there is such a file.
 	Create(name string) (File, error)
-	// Link gives a file a second name, which nothing has yet.
+	// Link gives a file a second name, which must be free.
 	Link(name, second string) error
-	// Rename gives a file another name, in place of the one that had it.
+	// Rename renames a file. A file that has the new name loses it.
 	Rename(from, to string) error
-	// Remove takes a name away. What has no name ends when it is closed.
+	// Remove removes a name. A file without a name is deleted when it is closed.
 	Remove(name string) error
 	// Dir opens the directory of a file.
 	Dir(name string) (Dir, error)
 	// Lock takes the lock of a name, without waiting. The error wraps
-	// ErrStoreLocked if someone else has it. It ends with its holder's process.
+	// ErrStoreLocked if it is taken. The lock ends with the process.
 	Lock(name string) (Lock, error)
 }
 
 // Dir is an open directory.
 type Dir interface {
 	io.Closer
-	// Sync makes the names in it durable.
+	// Sync makes the names in the directory durable.
 	Sync() error
 }
 
@@ -49,11 +48,11 @@ type File interface {
 	io.ReaderAt
 	io.WriterAt
 	io.Closer
-	// Sync makes what was written durable.
+	// Sync makes all writes durable.
 	Sync() error
 	// Size is the file's length in bytes.
 	Size() (int64, error)
-	// HasName says whether a name is known to stand for this very file.
+	// HasName says whether this file, and no other, has the name. It is false in doubt.
 	HasName(name string) bool
 }
 
@@ -65,7 +64,7 @@ func OSDisk() Disk { return osDisk{} }
 
 type osDisk struct{}
 
-const fileMode = 0o600 // nobody else's business, and nobody else's to change
+const fileMode = 0o600 // other users may neither read nor change it
 
 func (osDisk) Open(name string) (File, error) { return openLocked(name, os.O_RDWR) }
 
@@ -73,8 +72,8 @@ func (osDisk) Create(name string) (File, error) {
 	return openLocked(name, os.O_RDWR|os.O_CREATE|os.O_EXCL)
 }
 
-// openLocked opens a file and locks it. Between the two the name may have been given to
-// another file, by whoever had the lock before: then that one is meant.
+// openLocked opens a file and locks it. In between, the previous holder of the lock may have
+// given the name to another file; then openLocked tries that one.
 func openLocked(name string, flags int) (File, error) {
 	for range 100 {
 		f, err := os.OpenFile(name, flags, fileMode)
@@ -110,7 +109,7 @@ func (osDisk) Lock(name string) (Lock, error) { return lockFile(name) }
 
 type osFile struct{ *os.File }
 
-// Sync leaves out what a file's content does not depend on, where it can.
+// Sync leaves out metadata that the content does not need, where the system allows it.
 func (f osFile) Sync() error { return syncData(f.File) }
 
 func (f osFile) Size() (int64, error) {

@@ -1,4 +1,4 @@
-// What can be wrong with a store on disk.
+// The errors of a store on disk.
 
 package memberstate
 
@@ -9,33 +9,33 @@ import (
 )
 
 var (
-	// ErrNoStore: there is no store. If the node is new, create one. If it is
-	// not, its disk has been lost, and with it the knowledge of whom it voted
-	// for: it could vote twice in one term, and elect two leaders.
+	// ErrNoStore: there is no store. If the node is new, create one. Otherwise its
+	// disk has been lost, and its votes with it: it could vote twice in one term,
+	// so that two leaders are elected.
 	ErrNoStore = errors.New("there is no store; make one only for a node that is new: " +
 		"one that has lost its store may have voted, and must come back under another id")
-	// ErrStoreExists: a store that is to be created is there already.
+	// ErrStoreExists: a store cannot be created because there is one.
 	ErrStoreExists = errors.New("there is a store already, so this node is not new; open it instead")
-	// ErrStoreLocked: another process, or this one, has the store open.
+	// ErrStoreLocked: another process or this one has the store open.
 	ErrStoreLocked = errors.New("another process has the store open")
-	// ErrOtherNode: the store is that of another node.
+	// ErrOtherNode: the store belongs to another node.
 	ErrOtherNode = errors.New("this is the store of node")
 	// ErrNewerFormat: the store was written by a later version of this library.
 	ErrNewerFormat = errors.New("the store has a newer format")
-	// ErrDamaged: what was acknowledged cannot be read any more, or may be missing.
+	// ErrDamaged: a save that was acknowledged cannot be read, or may be missing.
 	ErrDamaged = errors.New("the store is damaged")
-	// ErrStoreBroken: a write or a sync has failed, and what the disk holds is
+	// ErrStoreBroken: a write or a sync has failed, so the content of the disk is
 	// unknown until the store is opened again.
 	ErrStoreBroken = errors.New("the store is unusable until it is opened again")
 )
 
-// nowhere is the offset of what concerns a file as a whole.
+// nowhere is the offset in errors that concern a file as a whole.
 const nowhere = -1
 
-// FileError is what went wrong with which file, and where in it.
+// FileError is an operation on a file that failed.
 type FileError struct {
 	Path   string
-	Op     string // what was tried
+	Op     string // the operation
 	Offset int64  // in bytes; negative: the file as a whole
 	Err    error
 }
@@ -50,7 +50,8 @@ func (e *FileError) Error() string {
 
 func (e *FileError) Unwrap() error { return e.Err }
 
-// failed says what this store has tried in vain. The path is told once.
+// failed makes the FileError of a failed operation. It removes the path from a fs.PathError,
+// because FileError has it.
 func (s *FileStore) failed(op string, offset int64, err error) error {
 	if p, ok := err.(*fs.PathError); ok { //nolint:errorlint // only if it is not wrapped
 		err = p.Err

@@ -1,4 +1,4 @@
-// A disk that fails: full, broken, not ours to write.
+// A disk that fails: it is full, broken, or not writable.
 
 package memberstate_test
 
@@ -29,7 +29,7 @@ func failNth(disk *crashdisk.Disk, n int, failure error) (failed *string) {
 	return failed
 }
 
-// putOff has what a store does beside its saves wait until it is run.
+// putOff postpones a store's background work until run is called.
 func putOff(disk *crashdisk.Disk) (run func()) {
 	var works []func()
 	disk.Later = func(work func()) { works = append(works, work) }
@@ -44,12 +44,11 @@ func putOff(disk *crashdisk.Disk) (run func()) {
 
 func never(func()) {}
 
-// Each operation of a save fails in turn. Whatever it was, the store says so, is of no
-// use from then on, and opened anew it holds what was acknowledged. An operation beside
-// the saves may fail, and no save does.
-func TestAFailureOfASaveIsTheLastThingThatAStoreDoes(t *testing.T) {
+// Each operation fails in turn. If it is part of a save, the save returns the error and the store is
+// unusable; opened again, it has all acknowledged records. If it is background work, no save fails.
+func TestAFailedSaveMakesTheStoreUnusable(t *testing.T) {
 	for _, failure := range []error{syscall.ENOSPC, syscall.EIO, syscall.EMFILE} {
-		inSaves, beside := map[string]int{}, map[string]int{}
+		inSaves, background := map[string]int{}, map[string]int{}
 		for n := 1; ; n++ {
 			op, inSave := failsAt(t, n, failure)
 			if op == "" {
@@ -58,21 +57,21 @@ func TestAFailureOfASaveIsTheLastThingThatAStoreDoes(t *testing.T) {
 			if inSave {
 				inSaves[op]++
 			} else {
-				beside[op]++
+				background[op]++
 			}
 		}
 		for _, op := range []string{"write", "sync", "rename", "syncdir"} {
-			assert.Positive(t, inSaves[op], "%s has failed in a save: %v", op, inSaves)
+			assert.Positive(t, inSaves[op], "%s never failed in a save: %v", op, inSaves)
 		}
 		for _, op := range []string{"create", "write", "sync", "link", "rename"} {
-			assert.Positive(t, beside[op], "%s has failed beside the saves: %v", op, beside)
+			assert.Positive(t, background[op], "%s never failed in the background: %v", op, background)
 		}
 		assert.Zero(t, inSaves["create"], "no save needs a new file")
 	}
 }
 
-// failsAt plays the script with the n-th operation failing, and returns which one
-// that was, and whether it was one of a save.
+// failsAt plays the script, in which the n-th operation fails. It returns that operation, and
+// whether it was part of a save.
 func failsAt(t *testing.T, n int, failure error) (op string, inSave bool) {
 	t.Helper()
 	disk := new(crashdisk.Disk)
@@ -86,7 +85,7 @@ func failsAt(t *testing.T, n int, failure error) (op string, inSave bool) {
 		m.underway = batch
 		before := *failed
 		if err = s.Save(batch); err != nil {
-			require.Empty(t, before, "a failed %s beside the saves is harmless", before)
+			require.Empty(t, before, "a failed %s in the background is harmless", before)
 			break
 		}
 		m.acked, m.underway = m.with(), nil
@@ -115,7 +114,7 @@ func failsAt(t *testing.T, n int, failure error) (op string, inSave bool) {
 	return *failed, inSave
 }
 
-func TestAStoreThatCannotBeMadeLeavesNothingInTheWay(t *testing.T) {
+func TestACreateThatFailsCanBeTriedAgain(t *testing.T) {
 	for n := 1; ; n++ {
 		disk := new(crashdisk.Disk)
 		disk.Later = never
@@ -128,7 +127,7 @@ func TestAStoreThatCannotBeMadeLeavesNothingInTheWay(t *testing.T) {
 		require.ErrorIs(t, err, syscall.ENOSPC, *failed)
 		require.Nil(t, s)
 		s, err = memberstate.CreateSmall(disk, "n0", "n0", room)
-		if errors.Is(err, memberstate.ErrStoreExists) { // it was whole, but nobody could be sure
+		if errors.Is(err, memberstate.ErrStoreExists) { // it was complete, but the caller could not know
 			s, err = memberstate.OpenSmall(disk, "n0", "n0", room)
 		}
 		require.NoError(t, err, "after a failed %s", *failed)
@@ -138,7 +137,7 @@ func TestAStoreThatCannotBeMadeLeavesNothingInTheWay(t *testing.T) {
 
 func TestAnOpenThatFailsCanBeTriedAgain(t *testing.T) {
 	text, holds := whole(t)
-	text[memberstate.FirstSave*memberstate.PageSize] ^= 1 // it has to be written anew
+	text[memberstate.FirstSave*memberstate.PageSize] ^= 1 // opening it has to write a new file
 	for n := 1; ; n++ {
 		disk := new(crashdisk.Disk)
 		disk.Set("n0", text)

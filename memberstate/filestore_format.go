@@ -6,17 +6,16 @@
 // both copies of anything.
 //
 // A half is a row of pages of 4 KiB. A batch begins on a page of its own, so
-// writing one cannot harm another. Batch 0 is the header, batch 1 is what the store
-// held when the file was made, and each one after it is a save. A page is written
+// writing one cannot harm another. Batch 0 is the header, batch 1 is a snapshot of all
+// records when the file was made, and every later batch is a save. A page is written
 // once in the life of a file; until then it is zeros.
 //
-// A page is eight sectors, because a sector is what a disk writes as a whole. A
-// batch takes as many as its payload needs, and what is left of its last page stays
-// zeros. Every sector says in which file it is, at which place, and which part of
-// which batch it holds, so that it is either known for what it is or invalid; what
-// another file, another place, or the same place in an earlier life of the file
-// held cannot be taken for it. Its head has a checksum of its own: the head of
-// a sector that was torn in the middle still tells whose it is.
+// A page is eight sectors, because a sector is the unit that a disk writes as a whole.
+// A batch takes as many sectors as its payload needs, and the rest of its last page
+// stays zeros. Every sector names its file, its place, its batch and its part of the
+// batch. So a sector of another file, of another place, or of an earlier use of the same
+// file is recognised as invalid. The head of a sector has a checksum of its own, so that
+// a sector torn in the middle can still be identified.
 //
 //	 0  checksum  CRC-32C of the rest of the head
 //	 4  magic
@@ -54,31 +53,31 @@ const (
 
 	headerBatch   = 0
 	snapshotBatch = 1
-	headerPages   = 1 // that the header takes in a half
+	headerPages   = 1 // pages of the header in a half
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// known says what can be said about a sector.
-type known uint8
+// condition says how much of a sector is valid.
+type condition uint8
 
 const (
-	// free: it is all zeros, as it was made.
-	free known = iota
-	// cut: zeros but for where its head would be. A write that was torn within the
-	// head leaves this.
-	cut
-	// strange: it is not as any write of this file left it.
-	strange
-	// named: its head tells what it is, and what follows is not what was written.
-	named
-	// whole: it is as it was written.
+	// free: all zeros, never written.
+	free condition = iota
+	// tornHead: all zeros except in the head. A write that was torn within the head leaves
+	// this.
+	tornHead
+	// invalid: no write of this file leaves this.
+	invalid
+	// headValid: the head is valid, the payload is not.
+	headValid
+	// whole: valid as a whole.
 	whole
 )
 
-// sector is what can be read of one.
+// sector is a sector as it was read.
 type sector struct {
-	known        known
+	condition    condition
 	place        uint32
 	file         uint64
 	batch        uint32
@@ -86,21 +85,21 @@ type sector struct {
 	payload      []byte
 }
 
-// tells says whether the sector is known to be part of a batch.
-func (s *sector) tells() bool { return s.known >= named }
+// identified says whether the sector's head is valid, which names its batch.
+func (s *sector) identified() bool { return s.condition >= headValid }
 
-// sectorsFor is how many sectors a payload takes. Even an empty one takes one.
+// sectorsFor is the number of sectors that a payload takes. Even an empty one takes one.
 func sectorsFor(length int) uint32 {
 	return uint32(max(1, (length+sectorPayload-1)/sectorPayload))
 }
 
-// pagesOf is how many pages so many sectors take.
+// pagesOf is the number of pages that these sectors take.
 func pagesOf(sectors uint32) uint32 { return (sectors + pageSectors - 1) / pageSectors }
 
-// pagesFor is how many pages a payload takes in a half.
+// pagesFor is the number of pages that a payload takes in a half.
 func pagesFor(length int) uint32 { return pagesOf(sectorsFor(length)) }
 
-// layOut is one copy of a batch. Where it lies is still to be said, by moveTo.
+// layOut returns one copy of a batch. moveTo completes it with its place.
 func layOut(file uint64, batch uint32, payload []byte) []byte {
 	count := sectorsFor(len(payload))
 	out := make([]byte, pagesOf(count)*pageSize)
@@ -134,7 +133,7 @@ func sealHead(b []byte) {
 	binary.LittleEndian.PutUint32(b, crc32.Checksum(b[4:sectorHead], castagnoli))
 }
 
-// moveTo makes what was laid out the copy that is to lie from a page of the file on.
+// moveTo writes the place into every sector of a copy that is to begin on this page of the file.
 func moveTo(laidOut []byte, page uint32) {
 	place := page * pageSectors
 	for b := laidOut; len(b) > 0; b = b[sectorSize:] {
@@ -148,37 +147,37 @@ func moveTo(laidOut []byte, page uint32) {
 
 var zeros [sectorSize]byte
 
-// decodeSector reads the sector at a place, of whatever file it is.
+// decodeSector reads the sector at a place. It does not check which file the sector names.
 func decodeSector(b []byte, place uint32) sector {
 	le := binary.LittleEndian
 	if le.Uint32(b[4:]) == fileMagic && le.Uint32(b) == crc32.Checksum(b[4:sectorHead], castagnoli) {
 		s := sector{
-			known: named, place: le.Uint32(b[12:]), file: le.Uint64(b[16:]),
+			condition: headValid, place: le.Uint32(b[12:]), file: le.Uint64(b[16:]),
 			batch: le.Uint32(b[24:]), index: le.Uint32(b[28:]), count: le.Uint32(b[32:]),
 		}
 		length := le.Uint32(b[36:])
 		if le.Uint32(b[8:]) != formatVersion || s.place != place || s.index >= s.count || length > sectorPayload {
-			return sector{known: strange}
+			return sector{condition: invalid}
 		}
 		if le.Uint32(b[40:]) == crc32.Checksum(b[sectorHead:sectorSize], castagnoli) {
-			s.known, s.payload = whole, b[sectorHead:][:length]
+			s.condition, s.payload = whole, b[sectorHead:][:length]
 		}
 		return s
 	}
 	switch {
 	case !bytes.Equal(b[sectorHead:sectorSize], zeros[sectorHead:]):
-		return sector{known: strange}
+		return sector{condition: invalid}
 	case !bytes.Equal(b[:sectorHead], zeros[:sectorHead]):
-		return sector{known: cut}
+		return sector{condition: tornHead}
 	}
 	return sector{}
 }
 
-// header is what batch 0 holds.
+// header is the payload of batch 0.
 type header struct {
 	half       uint32 // pages in each half
 	size       uint64 // of the file, in bytes, which may be more than the halves take
-	generation uint64 // each new file counts on
+	generation uint64 // one more than that of the previous file
 	mended     uint64 // sectors that were read from their other copy, in all files of the store
 	node       string
 }

@@ -1,16 +1,15 @@
-// Format 1, which is only read: a store that has it is written anew when it is
-// opened.
+// Format 1, which is only read: opening such a store writes it anew in format 2.
 //
-// There a page of 4 KiB was what had a head and a checksum, and the two copies of a
-// batch lay side by side: all its pages in a row, and then all of them again. The
-// header took the first two pages. One damaged run could hit both copies, so of the
-// newest saves of such a file nobody can tell whether they were cut short or damaged.
+// In format 1 a page of 4 KiB, not a sector, had a head and a checksum, and the two copies
+// of a batch lay side by side: all its pages in a row, and then all of them again. The
+// header took the first two pages. One damaged run could hit both copies, so the newest
+// saves of such a file may have been cut short or damaged, and the reader cannot tell which.
 //
 //	 0  checksum    CRC-32C of the rest of the page
 //	 4  magic
 //	 8  version     1
 //	12  number      of the page in the file
-//	16  generation  of the file: each new one counted on
+//	16  generation  of the file: one more than that of the previous file
 //	24  batch       number
 //	32  index       of the page in its batch
 //	36  count       of the batch's pages, counted once
@@ -32,7 +31,7 @@ const (
 	headerPages1 = 2 // one page, twice
 )
 
-// page1 is one page that is known to be as it was written. If count is 0 it is not.
+// page1 is a page as it was read. If count is 0 it is invalid.
 type page1 struct {
 	number       uint32
 	generation   uint64
@@ -41,7 +40,7 @@ type page1 struct {
 	payload      []byte
 }
 
-// decodePage1 reads the page of a number.
+// decodePage1 reads the page with this number.
 func decodePage1(b []byte, number uint32) page1 {
 	le := binary.LittleEndian
 	if le.Uint32(b[4:]) != fileMagic || le.Uint32(b[8:]) != 1 || le.Uint32(b) != crc32.Checksum(b[4:pageSize], castagnoli) {
@@ -59,16 +58,16 @@ func decodePage1(b []byte, number uint32) page1 {
 	return p
 }
 
-// image1 is what a file of format 1 was found to hold.
+// image1 is the content of a file of format 1 as far as it has been read.
 type image1 struct {
 	*image
 	pages []page1
-	next  uint32 // the page behind the last batch
-	batch uint64 // the next one
-	last  uint64 // the largest number of a batch of which a page is valid
+	next  uint32 // the page after the last batch
+	batch uint64 // the number of the next batch
+	last  uint64 // the largest batch number on a valid page
 }
 
-// header1 is the first valid copy of the header of a file of format 1, if it is one.
+// header1 returns the first valid copy of the header, if the file has format 1.
 func header1(raw []byte) (h page1, ok bool) {
 	for i := range uint32(headerPages1) {
 		if len(raw) < int(i+1)*pageSize {
@@ -93,7 +92,7 @@ func (m *image) readFormat1(raw []byte, h page1) error {
 	if want := int64(pages) * pageSize; m.size != want {
 		return m.damaged(min(m.size, want), "it has %d bytes, and %d when it was made", m.size, want)
 	}
-	if i := slices.IndexFunc(m.sectors, func(s sector) bool { return s.tells() }); i >= 0 {
+	if i := slices.IndexFunc(m.sectors, func(s sector) bool { return s.identified() }); i >= 0 {
 		return m.damaged(int64(i)*sectorSize, "it has the header of format 1, and parts of a later one")
 	}
 	m1 := image1{image: m, next: headerPages1, batch: snapshotBatch, last: snapshotBatch}
@@ -108,7 +107,7 @@ func (m *image) readFormat1(raw []byte, h page1) error {
 	return nil
 }
 
-// decodePages finds the pages of this generation that are valid.
+// decodePages decodes the valid pages of this generation.
 func (m *image1) decodePages(raw []byte, pages uint32) {
 	m.pages = make([]page1, pages)
 	for i := range m.pages {
@@ -124,7 +123,7 @@ func (m *image1) decodePages(raw []byte, pages uint32) {
 	}
 }
 
-// readBatch reads the next batch, or finds it torn.
+// readBatch reads the next batch, or finds that a crash cut it short.
 func (m *image1) readBatch() error {
 	at := int64(m.next) * pageSize
 	count, err := m.extent()
@@ -150,7 +149,7 @@ func (m *image1) readBatch() error {
 	return nil
 }
 
-// extent is how many pages the next batch has, once: 0 if none of them is valid.
+// extent is the number of pages in one copy of the next batch, 0 if none of them is valid.
 func (m *image1) extent() (uint32, error) {
 	i := slices.IndexFunc(m.pages[m.next:], func(p page1) bool { return p.count > 0 && p.batch == m.batch })
 	if i < 0 {
@@ -164,8 +163,7 @@ func (m *image1) extent() (uint32, error) {
 	return p.count, nil
 }
 
-// assemble puts the payload of the next batch together from either copy of each of
-// its pages.
+// assemble joins the payload of the next batch from the valid copy of each page.
 func (m *image1) assemble(count uint32) (payload []byte, complete bool, err error) {
 	complete = count > 0
 	for i := range count {

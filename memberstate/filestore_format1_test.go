@@ -1,5 +1,5 @@
-// Stores of format 1. testdata/format1.store was written by the program that had it: it is
-// the file of whole, with 14 pages.
+// Stores of format 1. testdata/format1.store was written by a program of that version, with the
+// saves of whole, on 14 pages.
 
 package memberstate_test
 
@@ -30,8 +30,8 @@ func version(text []byte, at int) uint32 {
 	return binary.LittleEndian.Uint32(text[at+memberstate.FormatOffset:])
 }
 
-// It is written anew once, and a crash at any moment of that loses nothing. Programs
-// that know only format 1 look for the version at the beginning of the first two pages.
+// A crash at any moment of that loses nothing. Programs that know only format 1 look for the
+// version at the beginning of the first two pages.
 func TestAStoreOfFormat1IsWrittenAnewOnce(t *testing.T) {
 	text, holds := format1(t)
 	disk := new(crashdisk.Disk)
@@ -68,10 +68,9 @@ func TestAStoreOfFormat1IsWrittenAnewOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, holds, s.Records())
 	closed(t, s)
-	assert.Equal(t, anew, disk.Get("n0"), "once")
+	assert.Equal(t, anew, disk.Get("n0"), "it was written anew again")
 }
 
-// What could be mended in it before still can.
 func TestADamagedStoreOfFormat1IsMendedOrRefused(t *testing.T) {
 	text, holds := format1(t)
 	for at := 0; at < len(text); at += crashdisk.SectorSize {
@@ -90,7 +89,6 @@ func TestADamagedStoreOfFormat1IsMendedOrRefused(t *testing.T) {
 	}
 }
 
-// Two copies that are both valid must say the same.
 func TestCopiesOfFormat1ThatDifferAreARefusal(t *testing.T) {
 	text, _ := format1(t)
 	for _, number := range []int{4, 5} { // of the first save
@@ -104,7 +102,6 @@ func TestCopiesOfFormat1ThatDifferAreARefusal(t *testing.T) {
 	}
 }
 
-// A file with parts of both formats is neither.
 func TestPartsOfTwoFormatsAreARefusal(t *testing.T) {
 	old, _ := format1(t)
 	text, _ := whole(t)

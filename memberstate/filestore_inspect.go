@@ -1,4 +1,4 @@
-// A look at a store, without touching it.
+// Inspection of a store without opening it.
 
 package memberstate
 
@@ -10,28 +10,27 @@ import (
 	"slices"
 )
 
-// FileInfo is what a store's file holds, and in what state it is.
+// FileInfo describes the content and the condition of a store's file.
 type FileInfo struct {
 	Path    string
 	Version uint32 // of the format
 	Node    string
 	// Generation counts how often the file has been written anew.
 	Generation uint64
-	// Saves counts the batches in the file, without what it began with.
+	// Saves counts the batches in the file, without the snapshot that it began with.
 	Saves uint64
-	// Size and Used are in bytes. When all is used the file is written anew.
+	// Size and Used are in bytes. When all is used, the next file replaces this one.
 	Size, Used int64
 	// Records holds the last record of every group, sorted by group.
 	Records []Record
-	// Damaged lists what could be read in the other copy alone. Opening the store
-	// mends it.
+	// Damaged lists the places that could be read only in the other copy. Opening the
+	// store mends them.
 	Damaged []Span
-	// Mended counts the sectors that were mended in this way ever since the store was
-	// made.
+	// Mended counts the sectors that have been mended since the store was made.
 	Mended uint64
-	// Torn says that a crash has cut the last save short. Nobody relied on it.
+	// Torn says that a crash has cut the last save short. It was not acknowledged.
 	Torn bool
-	// Next is the size of the file that is kept for when this one is full; 0: there
+	// Next is the size of the file that will replace this one when it is full; 0: there
 	// is none yet.
 	Next int64
 }
@@ -39,9 +38,9 @@ type FileInfo struct {
 // Span is a part of a file.
 type Span struct{ Offset, Bytes int64 }
 
-// InspectFile reads a store without its lock and without changing it. If the
-// store cannot be opened it tells why, and returns what could be read. While a
-// process has the store open, a save that is being written may show as torn.
+// InspectFile reads a store without its lock and without changing it. If the store
+// could not be opened, the error says why, and the FileInfo holds as much as could be
+// read. While a process has the store open, a save under way may look torn.
 func InspectFile(path string) (FileInfo, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -62,7 +61,7 @@ func InspectFile(path string) (FileInfo, error) {
 	return info, err
 }
 
-// spans are the places that were mended, joined where they touch.
+// spans returns the mended places, with adjacent ones joined.
 func (m *image) spans() []Span {
 	var all []Span
 	slices.Sort(m.mended)
@@ -76,7 +75,7 @@ func (m *image) spans() []Span {
 	return all
 }
 
-// unit is what is valid or not as a whole, in bytes.
+// unit is the size of the part that has one checksum, in bytes.
 func (m *image) unit() int64 {
 	if m.version == formatVersion {
 		return sectorSize

@@ -1,32 +1,30 @@
-// How one file follows another.
+// How one file replaces another.
 //
-// A file that is full is replaced by one that holds the same records at its beginning.
-// That one is durable as a whole before it takes the name, so at every moment the
-// name stands for a file with everything that was acknowledged: there is never
-// a choice between two, and no old one that must be told apart.
+// A file that is full is replaced by one that begins with the same records. The new file is
+// durable as a whole before it takes the name, so at every moment the name stands for a file
+// with every save that was acknowledged. After a crash there is never a choice between two.
 //
-// The next file is made ready long before it is needed: filled with zeros, slice by
-// slice, by a goroutine beside the saves. Its descriptor stays open, with a lock on it,
-// and goes on to be the store's. The full file then becomes the next one: it has been
-// given a second name before it loses the first, is filled with zeros, and waits. So
-// two files with their blocks and descriptors are all that a store ever needs. Only if
-// it outgrows them, or its file system knows no second names, does it need new ones.
+// The next file is prepared long before it is needed: a goroutine fills it with zeros, slice
+// by slice, while saves go on. Its descriptor stays open, with a lock on it, and becomes the
+// store's. The full file then becomes the next one: it gets a second name before it loses the
+// first, is filled with zeros, and waits. So a store never needs more than two files with
+// their blocks and descriptors, unless it outgrows them or its file system has no hard links.
 //
-// What cannot be had for the next file stops nobody. It is told, and tried again, while
-// the present file serves on; only a save that finds no room in it any more must fail.
+// If the next file cannot be prepared, the store reports that, tries again later, and goes on
+// with the present file. A save fails only if the present file is full as well.
 //
 // The names beside the store's, and why no crash mixes them up:
 //
 //   - NAME.new is the next file, at any stage. It is filled with zeros, so it must never
-//     be the store's file. It is not, because the rename that makes it the store takes this name
-//     away, and is durable before the full file gets it. Besides, each file is locked by
-//     whoever has it open, and a file cannot be locked twice: if somebody has made NAME.new
-//     a name of the store, opening it fails, and the name is taken away.
-//   - NAME.old is a second name of the store's file, or of the one before it. Nobody
-//     opens it; a process that finds it when it starts takes it away.
+//     be the store's file. It never is, because the rename that makes it the store removes this
+//     name, and is durable before the full file gets the name. Besides, each open file is
+//     locked, and a file cannot be locked twice: if somebody has made NAME.new a name of the
+//     store, opening it fails, and the name is removed.
+//   - NAME.old is a second name of the store's file, or of its predecessor. It is never
+//     opened; a process that finds it when it starts removes it.
 //
-// Somebody may remove these names, or give them to other files, while the store is open.
-// So before a name is used it is made sure that it still stands for the file that is meant.
+// Somebody may remove these names, or give them to other files, while the store is open. So
+// the store checks that a name still stands for the right file before it uses the name.
 
 package memberstate
 
@@ -39,24 +37,24 @@ import (
 	"sync"
 )
 
-// next is the file that will take the place of the present one.
+// next is the file that will replace the present one.
 type next struct {
-	mu      sync.Mutex // held for a slice, and by whoever puts the file in place
+	mu      sync.Mutex // held while a slice is filled, and while the file replaces the present one
 	file    File       // nil: there is none
 	named   bool       // it has the name NAME.new, and not NAME.old
-	zeroed  int64      // so many bytes of it are zeros, durably
+	zeroed  int64      // bytes at its beginning that are durably zero
 	linked  bool       // the present file has the name NAME.old, too
-	lost    bool       // putting it in place has failed, and it may be the store now
+	lost    bool       // the replacement has failed, and this file may be the store now
 	workers sync.WaitGroup
 }
 
-// getting is how far the store is in getting the next file ready.
-type getting struct {
-	ready   bool
-	working bool
-	failed  error // why it is not ready
-	wait    uint  // so many saves until it is tried again
-	patient uint  // how many it was the last time
+// preparation is the progress of preparing the next file.
+type preparation struct {
+	ready    bool
+	working  bool
+	failed   error // why it is not ready
+	wait     uint  // saves until the next attempt
+	lastWait uint  // saves between the last attempt and the one before
 }
 
 const (
@@ -64,7 +62,7 @@ const (
 	longestWait = 64        // saves between two attempts
 )
 
-// What follows the store's name in the names of the others.
+// Suffixes of the store's other names.
 const (
 	nextSuffix = ".new"
 	oldSuffix  = ".old"
@@ -73,30 +71,30 @@ const (
 func (s *FileStore) nextName() string { return s.path + nextSuffix }
 func (s *FileStore) oldName() string  { return s.path + oldSuffix }
 
-// getReady has the next file made ready beside the saves, if it is not, and if the last
-// failure was some saves ago.
-func (s *FileStore) getReady() {
+// prepareNext begins to prepare the next file in the background, unless that is done, under
+// way, or to be tried later because it has failed.
+func (s *FileStore) prepareNext() {
 	s.mu.Lock()
-	g := &s.getting
-	if g.wait > 0 {
-		g.wait--
+	p := &s.preparation
+	if p.wait > 0 {
+		p.wait--
 	}
-	start := s.broken == nil && !g.ready && !g.working && g.wait == 0
-	g.working = g.working || start
+	start := s.broken == nil && !p.ready && !p.working && p.wait == 0
+	p.working = p.working || start
 	s.mu.Unlock()
 	if !start {
 		return
 	}
 	if d, ok := s.disk.(interface{ Background(work func()) }); ok {
-		d.Background(s.makeReady)
+		d.Background(s.prepare)
 		return
 	}
-	go s.makeReady()
+	go s.prepare()
 }
 
-// enter says whether the store is still to be used. If it is, Close waits until the next
-// file's worker is done.
-func (s *FileStore) enter() bool {
+// addWorker registers a goroutine that Close waits for. It returns false if the store is closed
+// or broken.
+func (s *FileStore) addWorker() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.broken != nil {
@@ -106,9 +104,9 @@ func (s *FileStore) enter() bool {
 	return true
 }
 
-// makeReady makes the next file ready, as far as it gets.
-func (s *FileStore) makeReady() {
-	if !s.enter() {
+// prepare prepares the next file until it is ready or a step fails.
+func (s *FileStore) prepare() {
+	if !s.addWorker() {
 		return
 	}
 	defer s.next.workers.Done()
@@ -120,38 +118,38 @@ func (s *FileStore) makeReady() {
 			return
 		}
 		done, err := s.step(pages)
-		if s.stepped(done, err) {
+		if s.endStep(done, err) {
 			return
 		}
 	}
 }
 
-// stepped gives the next file free after a step, and says whether that was the last one.
-func (s *FileStore) stepped(done bool, err error) (last bool) {
+// endStep unlocks the next file after a step, and says whether the step was the last one.
+func (s *FileStore) endStep(done bool, err error) (last bool) {
 	s.mu.Lock()
-	g := &s.getting
-	before, left, closed := g.failed, s.left, s.broken != nil
+	p := &s.preparation
+	before, left, closed := p.failed, s.left, s.broken != nil
 	last = done || closed || err != nil
 	if last {
-		g.working, g.ready, g.failed, g.wait = false, done, err, 0
+		p.working, p.ready, p.failed, p.wait = false, done, err, 0
 	}
 	switch {
 	case err != nil:
-		g.patient = min(max(1, 2*g.patient), longestWait)
-		g.wait = g.patient
+		p.lastWait = min(max(1, 2*p.lastWait), longestWait)
+		p.wait = p.lastWait
 	case done:
-		g.patient = 0
+		p.lastWait = 0
 	}
 	s.mu.Unlock()
 	s.next.mu.Unlock()
 	if last && !closed {
-		s.told.nextFile(before, err, left)
+		s.reports.nextFile(before, err, left)
 	}
 	return last
 }
 
-// step does a small part of what makes the next file ready for a snapshot of so many
-// pages, and says whether it is.
+// step does a small part of the preparation for a snapshot of this many pages, and says
+// whether the next file is ready.
 func (s *FileStore) step(pages uint32) (done bool, err error) {
 	if err := s.findNext(); err != nil {
 		return false, err
@@ -166,7 +164,7 @@ func (s *FileStore) step(pages uint32) (done bool, err error) {
 	return false, s.fillSlice(size, want)
 }
 
-// snapshotPages is how many pages all records take in a half.
+// snapshotPages is the number of pages that the header and all records take in a half.
 func (s *FileStore) snapshotPages() uint32 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -178,9 +176,8 @@ func (s *FileStore) snapshotPages() uint32 {
 	return headerPages + pagesFor(length)
 }
 
-// wanted is how many bytes the next file has, and how many it should have: room for
-// several times as much as it holds at first, so that writing it anew stays a small
-// part of the work.
+// wanted returns how many bytes the next file has, and how many it should have: several times
+// the size of the snapshot, so that writing snapshots stays a small part of the work.
 func (s *FileStore) wanted(pages uint32) (size, want int64, err error) {
 	if size, err = s.next.file.Size(); err != nil {
 		return 0, 0, s.failed("look at "+s.nextName(), nowhere, err)
@@ -188,8 +185,8 @@ func (s *FileStore) wanted(pages uint32) (size, want int64, err error) {
 	return size, max(size, int64(max(s.room, 8*(pages-headerPages)))*pageSize), nil
 }
 
-// findNext opens the next file, or makes an empty one, if there is none that can still
-// be used.
+// findNext keeps the next file if it still has its name. Otherwise it opens the file of that name,
+// or makes an empty one.
 func (s *FileStore) findNext() error {
 	n := &s.next
 	if n.file != nil && !n.named && n.file.HasName(s.oldName()) {
@@ -202,7 +199,7 @@ func (s *FileStore) findNext() error {
 		return nil
 	}
 	if n.file != nil {
-		_ = n.file.Close() // it has lost its name, so nothing of it is needed
+		_ = n.file.Close() // it has lost its name, so it is of no use
 		n.file = nil
 	}
 	name := s.nextName()
@@ -211,7 +208,7 @@ func (s *FileStore) findNext() error {
 	}
 	f, err := s.disk.Open(name)
 	switch {
-	case errors.Is(err, ErrStoreLocked), errors.Is(err, fs.ErrPermission): // it may be the store itself, or another user's
+	case errors.Is(err, ErrStoreLocked), errors.Is(err, fs.ErrPermission): // the store itself, or another user's file
 		if err := s.disk.Remove(name); err != nil {
 			return s.failed("remove "+name, nowhere, err)
 		}
@@ -228,9 +225,9 @@ func (s *FileStore) findNext() error {
 
 var zeroSlice [slice]byte
 
-// fillSlice fills another part of the next file with zeros. They are written, not left
-// as a hole: a save must find its blocks there. What the file has already needs no more
-// room, so it is not mixed with what does.
+// fillSlice fills another part of the next file with zeros. It writes them and leaves no hole,
+// so that a save finds its blocks allocated. No part crosses the present end of the file, because
+// only the bytes after the end need new room.
 func (s *FileStore) fillSlice(size, want int64) error {
 	n := &s.next
 	if n.zeroed < size {
@@ -247,14 +244,14 @@ func (s *FileStore) fillSlice(size, want int64) error {
 	return nil
 }
 
-// link gives the present file a second name, by which it outlives its replacement.
-// Where that cannot be, the next file is a new one each time.
+// link gives the present file a second name, so that it can become the next file after its
+// replacement. Where that is impossible, each next file is a new one.
 func (s *FileStore) link() {
 	s.next.linked = replacesOpenFiles && s.disk.Link(s.path, s.oldName()) == nil
 }
 
-// renew writes all records, and those of a batch over them, into the next file, and puts
-// it in the place of the present one.
+// renew writes all records, updated by the batch, into the next file, and replaces the present
+// file by it.
 func (s *FileStore) renew(batch []Record) (err error) {
 	n := &s.next
 	n.mu.Lock()
@@ -279,13 +276,13 @@ func (s *FileStore) renew(batch []Record) (err error) {
 	}
 	s.tail = t
 	s.mu.Lock()
-	s.getting.ready, s.getting.wait = false, 0
+	s.preparation.ready, s.preparation.wait = false, 0
 	s.mu.Unlock()
 	return nil
 }
 
-// fillEnough sees to it that a snapshot of so many pages fits in the next file, and that
-// at least as much is left for saves. It is content with less if there is no more.
+// fillEnough fills the next file until it has room for a snapshot of this many pages and for at
+// least as many pages of saves. If the disk is full, room for the snapshot is enough.
 func (s *FileStore) fillEnough(pages uint32) error {
 	if err := s.findNext(); err != nil {
 		return err
@@ -331,8 +328,8 @@ func (s *FileStore) writeNext(snapshot []byte) (tail, error) {
 	return t, nil
 }
 
-// replace puts the next file in the place of the present one, and keeps that as
-// the next if it has a second name.
+// replace makes the next file the store. The full file becomes the next one if it has a second
+// name.
 func (s *FileStore) replace() error {
 	n := &s.next
 	if !replacesOpenFiles {
@@ -360,7 +357,7 @@ func (s *FileStore) replace() error {
 	case linked:
 		n.file = old
 	case old != nil:
-		_ = old.Close() // nothing of it is needed any more
+		_ = old.Close() // it is of no use any more
 	}
 	return nil
 }

@@ -1,5 +1,4 @@
-// The next file: it is there before it is needed, and what cannot be had for it stops
-// nobody.
+// The next file: it is ready before it is needed, and the store goes on if it cannot be prepared.
 
 package memberstate_test
 
@@ -21,7 +20,7 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// poorDisk may have no more room, no more descriptors, no second names.
+// poorDisk is a disk that may lack room, descriptors, or hard links.
 type poorDisk struct {
 	*crashdisk.Disk
 	full, exhausted, unlinkable bool
@@ -67,7 +66,7 @@ type poorFile struct {
 	disk *poorDisk
 }
 
-// WriteAt finds no room for what was not there before. Some of it may be written.
+// WriteAt fails, after a part is written, if the disk is full and the file would grow.
 func (f poorFile) WriteAt(b []byte, at int64) (int, error) {
 	size, err := f.Size()
 	if err != nil {
@@ -83,22 +82,22 @@ func (f poorFile) WriteAt(b []byte, at int64) (int, error) {
 	return f.File.WriteAt(b, at)
 }
 
-// listener hears what a store tells of its next file.
+// listener collects the reports about the next file.
 type listener struct {
-	log  bytes.Buffer
-	told []error
+	log      bytes.Buffer
+	outcomes []error // of the attempts to prepare it
 }
 
 func (l *listener) options(disk memberstate.Disk) memberstate.FileOptions {
 	return memberstate.FileOptions{
 		Disk: disk, Logger: slog.New(slog.NewTextHandler(&l.log, nil)),
-		Metrics: &memberstate.FileMetrics{NextFile: func(err error) { l.told = append(l.told, err) }},
+		Metrics: &memberstate.FileMetrics{NextFile: func(err error) { l.outcomes = append(l.outcomes, err) }},
 	}
 }
 
 const smallRoom = 64 // pages: 30 saves
 
-// poorStore is a store on a disk that has all it needs so far, and its next file is ready.
+// poorStore is a store on a disk that lacks nothing yet. Its next file is ready.
 func poorStore(t *testing.T, room uint32) (*memberstate.FileStore, *poorDisk, *listener) {
 	t.Helper()
 	disk, hears := &poorDisk{Disk: new(crashdisk.Disk)}, new(listener)
@@ -111,7 +110,7 @@ func poorStore(t *testing.T, room uint32) (*memberstate.FileStore, *poorDisk, *l
 	return s, disk, hears
 }
 
-// saves saves so many terms from the given one on.
+// saves saves n terms, beginning with from.
 func saves(t *testing.T, s *memberstate.FileStore, from memberstate.Term, n int) (next memberstate.Term) {
 	t.Helper()
 	for range n {
@@ -121,27 +120,26 @@ func saves(t *testing.T, s *memberstate.FileStore, from memberstate.Term, n int)
 	return from
 }
 
-// Once it is open a store needs nothing more: the disk may fill up, and all descriptors be
-// taken, for as long as it likes.
-func TestAStoreNeedsNeitherRoomNorDescriptors(t *testing.T) {
+// The disk may be full, and all descriptors taken, for as long as the store is open.
+func TestAnOpenStoreNeedsNeitherRoomNorDescriptors(t *testing.T) {
 	s, disk, hears := poorStore(t, smallRoom)
 	disk.full, disk.exhausted = true, true
 	next := saves(t, s, 1, 1000)
-	assert.NotContains(t, hears.told, syscall.ENOSPC)
+	assert.NotContains(t, hears.outcomes, syscall.ENOSPC)
 	assert.Empty(t, hears.log.String())
 	closed(t, s)
 	disk.exhausted = false
 	s, err := memberstate.OpenSmallWith(hears.options(disk), "n0", "n0", smallRoom)
-	require.NoError(t, err, "nor does it need room when it is opened again")
+	require.NoError(t, err, "opening it again needs no room")
 	assert.Equal(t, next-1, load(t, s, "g").Term)
 	saves(t, s, next, 1000)
 	assert.Empty(t, hears.log.String())
 	closed(t, s)
 }
 
-// Where files have no second names each next file is a new one. If it cannot be made the
-// present one serves on while it has room, and says so, more rarely each time.
-func TestAStoreServesOnWhileItHasRoom(t *testing.T) {
+// Without hard links each next file is a new one. If it cannot be made, the store goes on while the
+// present file has room, and reports each attempt, more rarely each time.
+func TestAStoreGoesOnWhileItsFileHasRoom(t *testing.T) {
 	for name, c := range map[string]struct {
 		lack func(d *poorDisk, is bool)
 		err  error
@@ -158,20 +156,20 @@ func TestAStoreServesOnWhileItHasRoom(t *testing.T) {
 			require.NoError(t, err)
 			c.lack(disk, true)
 			next := saves(t, s, 1, 30)
-			assert.Empty(t, hears.log.String(), "the next file is there")
+			assert.Empty(t, hears.log.String(), "the next file is ready")
 			next = saves(t, s, next, 1)
 			require.False(t, s.Ready())
-			require.ErrorIs(t, hears.told[len(hears.told)-1], c.err)
+			require.ErrorIs(t, hears.outcomes[len(hears.outcomes)-1], c.err)
 			assert.Contains(t, hears.log.String(), "saves_left=30")
 			next = saves(t, s, next, 20)
-			assert.Len(t, hears.told, 1+5, "after 0, 1, 3, 7 and 15 saves")
+			assert.Len(t, hears.outcomes, 1+5, "after 0, 1, 3, 7 and 15 saves")
 
 			c.lack(disk, false)
 			next = saves(t, s, next, 10)
 			assert.False(t, s.Ready(), "it is tried again sixteen saves later")
 			assert.Zero(t, s.Left())
 			next = saves(t, s, next, 1)
-			require.NoError(t, hears.told[len(hears.told)-1], "the save that needed it has made it")
+			require.NoError(t, hears.outcomes[len(hears.outcomes)-1], "the save that needed the next file has made it")
 			assert.Contains(t, hears.log.String(), "after all")
 
 			c.lack(disk, true)
@@ -190,12 +188,11 @@ func TestAStoreServesOnWhileItHasRoom(t *testing.T) {
 	}
 }
 
-// A file that cannot grow for all its groups is used as it is.
-func TestAFileThatCannotGrowServesOn(t *testing.T) {
-	const oddRoom = 60 // which no slice ends with
+func TestAFileThatCannotGrowIsUsedAsItIs(t *testing.T) {
+	const oddRoom = 60 // not a multiple of a slice
 	s, disk, hears := poorStore(t, oddRoom)
 	var batch []memberstate.Record
-	for i := range 1500 { // a snapshot of them takes a third of a half
+	for i := range 1500 { // a snapshot takes a third of a half
 		batch = append(batch, written(fmt.Sprint("group ", i), 7, "n2"))
 	}
 	disk.full = true
@@ -214,15 +211,14 @@ func TestAFileThatCannotGrowServesOn(t *testing.T) {
 	closed(t, s)
 }
 
-// The names beside a store may stand for anything: an earlier program's file, or, by
-// somebody's mistake, the store itself.
-func TestWhatLiesBesideAStoreDoesNoHarm(t *testing.T) {
+// The names beside a store may stand for any file, even, by mistake, for the store itself.
+func TestFilesBesideAStoreDoNoHarm(t *testing.T) {
 	for name, put := range map[string]func(disk *crashdisk.Disk){
-		"something":           func(disk *crashdisk.Disk) { disk.Set("n0.new", []byte("something")) },
-		"the store as .new":   func(disk *crashdisk.Disk) { _ = disk.Remove("n0.new"); _ = disk.Link("n0", "n0.new") },
-		"the store as .old":   func(disk *crashdisk.Disk) { _ = disk.Remove("n0.old"); _ = disk.Link("n0", "n0.old") },
-		"something as .old":   func(disk *crashdisk.Disk) { disk.Set("n0.old", []byte("something")) },
-		"only the next as it": func(disk *crashdisk.Disk) { _ = disk.Remove("n0.old"); _ = disk.Rename("n0.new", "n0.old") },
+		"something":             func(disk *crashdisk.Disk) { disk.Set("n0.new", []byte("something")) },
+		"the store as .new":     func(disk *crashdisk.Disk) { _ = disk.Remove("n0.new"); _ = disk.Link("n0", "n0.new") },
+		"the store as .old":     func(disk *crashdisk.Disk) { _ = disk.Remove("n0.old"); _ = disk.Link("n0", "n0.old") },
+		"something as .old":     func(disk *crashdisk.Disk) { disk.Set("n0.old", []byte("something")) },
+		"the next file as .old": func(disk *crashdisk.Disk) { _ = disk.Remove("n0.old"); _ = disk.Rename("n0.new", "n0.old") },
 	} {
 		disk := new(crashdisk.Disk)
 		s, err := memberstate.CreateSmall(disk, "n0", "n0", room)
@@ -241,9 +237,7 @@ func TestWhatLiesBesideAStoreDoesNoHarm(t *testing.T) {
 	}
 }
 
-// Somebody may remove the names beside a store, or use them for something else, while it
-// is open.
-func TestNamesMayBeTakenWhileAStoreIsOpen(t *testing.T) {
+func TestNamesBesideAnOpenStoreMayBeRemovedOrReplaced(t *testing.T) {
 	for name, take := range map[string]func(disk *crashdisk.Disk){
 		".new is removed":  func(disk *crashdisk.Disk) { _ = disk.Remove("n0.new") },
 		".old is removed":  func(disk *crashdisk.Disk) { _ = disk.Remove("n0.old") },
@@ -268,8 +262,8 @@ func TestNamesMayBeTakenWhileAStoreIsOpen(t *testing.T) {
 	}
 }
 
-// The lock is on the store itself, too, also after it has been renewed: who removes the
-// lock's file gets no second process in.
+// The store's own file is locked, too, even after it was renamed. So removing the lock file lets no
+// second process open the store.
 func TestAStoreIsLockedWithoutItsLockFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "n0")
 	s, err := memberstate.CreateFile(path, "n0")
@@ -289,8 +283,8 @@ func TestAStoreIsLockedWithoutItsLockFile(t *testing.T) {
 	closed(t, s)
 }
 
-// On a real disk, with a goroutine: many saves while files follow each other.
-func TestFilesFollowEachOtherBesideSaves(t *testing.T) {
+// On a real disk, with a goroutine that prepares files during many saves.
+func TestFilesReplaceEachOtherDuringSaves(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "n0")
 	s, err := memberstate.CreateFile(path, "n0")
 	require.NoError(t, err)
@@ -317,9 +311,8 @@ func TestFilesFollowEachOtherBesideSaves(t *testing.T) {
 	closed(t, s)
 }
 
-// The next file is filled in small parts, each of which is durable before the next one is
-// written: so a save that comes meanwhile waits for one of them at most.
-func TestTheNextFileIsFilledInPartsThatAreDurable(t *testing.T) {
+// Each part is durable before the next one is written, so a save waits for one part at most.
+func TestTheNextFileIsFilledInSmallParts(t *testing.T) {
 	disk := new(crashdisk.Disk)
 	run := putOff(disk)
 	s, err := memberstate.CreateFileOn(disk, "n0", "n0")
@@ -331,7 +324,7 @@ func TestTheNextFileIsFilledInPartsThatAreDurable(t *testing.T) {
 		}
 	}
 	run()
-	require.Len(t, ops, 2*16, "4 MiB, of which 256 KiB at a time")
+	require.Len(t, ops, 2*16, "4 MiB in parts of 256 KiB")
 	for i, op := range ops {
 		require.Equal(t, []string{"write", "sync"}[i%2], op, "operation %d", i)
 	}

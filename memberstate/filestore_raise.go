@@ -1,14 +1,14 @@
 // Raising the term of a group while its member does not run.
 //
 // Members follow each other to larger terms, but only by steps of at most
-// MaxTermStep: a message that claims more is malformed. If two members have come
-// further apart than that, each drops what the other says, and they stay apart for
-// ever. The way out is to raise the term of the one that lags, in its store.
+// MaxTermStep: a message that claims more is malformed. If the terms of two members are
+// further apart than that, each drops the other's messages, and they never agree
+// again. The way out is to raise the smaller term, in the member's store.
 //
-// This is safe for the same reason as adopting a term is: the larger term is one in
-// which the member has given no vote. Its vote in the term before is forgotten, but
-// it will never be asked for that again, because a member never goes back. What it
-// may have promised to a leader of an earlier term still binds it, so that stays.
+// This is safe for the same reason as adopting a term is: the member has given no vote
+// in the larger term. It forgets its vote in the previous term, but a member never goes
+// back to a smaller term, so it will not vote in that one again. A promise to a leader of
+// an earlier term still binds it, so the promise stays.
 
 package memberstate
 
@@ -20,23 +20,22 @@ import (
 var (
 	// ErrUnknownGroup: the store has no record of the group.
 	ErrUnknownGroup = errors.New("the store has no record of the group")
-	// ErrTermNotLarger: the term of a group is not lowered, nor set to what it is.
+	// ErrTermNotLarger: the term of a group can only be raised.
 	ErrTermNotLarger = errors.New("the term is not larger than the group's")
-	// ErrTermTooLarge: in such a term a group could soon not be raised any further.
+	// ErrTermTooLarge: from such a term a group could soon run out of terms.
 	ErrTermTooLarge = errors.New("the term is too large")
 )
 
-// LargestRaise is the largest term that RaiseTerm accepts. As many terms again lie
-// above it, so the group can go on to count.
+// LargestRaise is the largest term that RaiseTerm accepts. It leaves the group as many
+// terms again.
 const LargestRaise Term = 1 << 63
 
 // RaiseTerm sets the term of a group to a larger one, in which this node has not
-// voted, and returns the record before and after. Both are what the store holds if
-// there is an error.
+// voted, and returns the record before and after. With an error both are the record
+// before.
 //
-// It is for a store whose node does not run: an elector that uses this store does not
-// learn of it. The error wraps ErrUnknownGroup, ErrTermNotLarger, ErrTermTooLarge or
-// ErrStoreBroken.
+// The node must not run: an elector that uses this store would not notice the change. The
+// error wraps ErrUnknownGroup, ErrTermNotLarger, ErrTermTooLarge or ErrStoreBroken.
 func (s *FileStore) RaiseTerm(group string, to Term) (before, after Record, err error) {
 	before, known, err := s.Load(group)
 	if err != nil {

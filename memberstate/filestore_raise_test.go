@@ -1,3 +1,5 @@
+// Raising the term of a group in its store.
+
 package memberstate_test
 
 import (
@@ -10,8 +12,7 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// The vote of the term before is gone, what was promised stays, other groups too, and
-// all of it is durable.
+// The result is durable, and other groups are unchanged.
 func TestARaisedTermHasNoVoteAndKeepsThePromise(t *testing.T) {
 	disk := new(crashdisk.Disk)
 	s, err := memberstate.CreateSmall(disk, "n0", "n0", room)
@@ -32,7 +33,7 @@ func TestARaisedTermHasNoVoteAndKeepsThePromise(t *testing.T) {
 	closed(t, s)
 }
 
-func TestATermIsOnlyEverRaised(t *testing.T) {
+func TestATermCanOnlyBeRaised(t *testing.T) {
 	s, err := memberstate.CreateSmall(new(crashdisk.Disk), "n0", "n0", room)
 	require.NoError(t, err)
 	old := written("g", 3, "n1")

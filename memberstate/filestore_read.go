@@ -1,24 +1,22 @@
-// What is concluded from a file: what it holds, or that nobody can tell.
+// How a file is read: either its content is certain, or the file is refused.
 //
-// Only one batch is written at a time, in both halves, and the next one not before it
-// is durable and acknowledged. So a crash leaves every batch but the last one whole
-// in both halves, and of the last one, whose sectors reach the disk in any order,
-// any part: sectors that are whole, sectors that were torn, zeros in place of the
-// rest. And it leaves nothing behind that batch.
+// Only one batch is written at a time, in both halves, and the next one only after that
+// is durable and acknowledged. So a crash leaves every batch except the last one whole in
+// both halves. The sectors of the last batch reach the disk in any order, so any of them
+// may be whole, torn, or still zeros. Nothing follows that batch.
 //
-// Whatever else is found is damage, for which there are three answers:
+// Everything else is damage. There are three cases:
 //
-//   - What can be read in the other half is read there, also that nothing was ever
-//     written at that place. If both can be read they must be the same.
-//   - A batch that cannot be read in either half, with something behind it that can,
-//     was acknowledged: the file must not be used. The same goes for what a crash in one
-//     save cannot have left behind the last batch in both halves, because it takes up
-//     more than one save: other saves were there.
-//   - The last batch, if it cannot be read in either half, is taken for one that a
-//     crash cut short before it was acknowledged, as if it had never been. To be
-//     mistaken in this, two places that lie half a file apart must have been damaged,
-//     and just those of the newest save; or both have become zeros again, as
-//     far as the newest saves reach.
+//   - If one half is damaged, the other half is read, even if it says that nothing was
+//     written at that place. If both halves can be read, they must be equal.
+//   - If a batch cannot be read in either half, and a later batch can, it was
+//     acknowledged, so the file is refused. It is also refused if, in both halves, the
+//     remains after the last batch take up more than one save: a crash in one save
+//     cannot leave them, so other saves were there.
+//   - If the last batch cannot be read in either half, a crash is assumed to have cut it
+//     short before it was acknowledged, and it is ignored. This is wrong only if two
+//     places that lie half a file apart were damaged, exactly those of the newest save,
+//     or if the newest saves have become zeros in both halves.
 
 package memberstate
 
@@ -30,30 +28,29 @@ import (
 	"maps"
 )
 
-// image is what a file was found to hold.
+// image is the content of a file as far as it has been read.
 type image struct {
 	path    string
 	size    int64
 	version uint32
 	node    string
 	records map[string]Record
-	tail    tail   // where the file can be written on
+	tail    tail   // where the next batch goes
 	used    int64  // bytes
-	saves   uint64 // batches behind the first two
-	// mended lists where in the file something is not as it was written, though all
-	// that it said is known from elsewhere.
+	saves   uint64 // batches after the first two
+	// mended lists the offsets of damaged parts whose content is known from the other copy.
 	mended []int64
 	// torn says that a crash cut the last save short.
 	torn bool
 
 	sectors []sector // by place
-	last    uint32   // the largest number of a batch of which a sector tells
+	last    uint32   // the largest batch number in an identified sector
 }
 
-// clean says whether the file can be written on as it is.
+// clean says whether saves can be appended to the file.
 func (m *image) clean() bool { return m.version == formatVersion && len(m.mended) == 0 && !m.torn }
 
-// readImage reads a file. With an error the image holds what could be read.
+// readImage reads a file. With an error the image holds as much as could be read.
 func readImage(path string, f File) (*image, error) {
 	m := &image{path: path, records: make(map[string]Record)}
 	err := m.readFile(f)
@@ -82,8 +79,8 @@ func (m *image) readFile(f File) (err error) {
 	return m.read()
 }
 
-// rawVersion is the version that a later format has, which this program may not be
-// able to check, in the first two pages, if both say so.
+// rawVersion returns the version in the first two pages if both have the magic number, and zero
+// otherwise. It checks no checksum, because those of a later format may differ.
 func rawVersion(raw []byte) uint32 {
 	var versions [2]uint32
 	for i := range versions {
@@ -101,9 +98,9 @@ func (m *image) read() error {
 	m.last = snapshotBatch // it was durable before the file got its name
 	for i := range m.sectors {
 		switch s := &m.sectors[i]; {
-		case s.tells() && s.file != m.tail.file:
-			*s = sector{known: strange}
-		case s.tells():
+		case s.identified() && s.file != m.tail.file:
+			*s = sector{condition: invalid}
+		case s.identified():
 			m.last = max(m.last, s.batch)
 		}
 	}
@@ -119,21 +116,21 @@ func (m *image) read() error {
 	return m.readRest()
 }
 
-// readHeader finds the header, which tells how to read the rest. It looks for it
-// everywhere, because where the second half begins stands in the header alone. If
-// another file's header is there, too, it is a stale or misplaced one that stands
-// alone; where both have more to show for themselves nobody can tell.
+// readHeader finds the header, which is needed to read the rest. It searches all sectors,
+// because only the header says where the second half begins. A stale or misplaced header of
+// another file is ignored if no other sector belongs to that file; if some do, the file is
+// refused.
 func (m *image) readHeader() error {
-	has := map[uint64]bool{} // files of which there is more than a header
+	has := map[uint64]bool{} // files with more than a header here
 	for i := range m.sectors {
-		if s := &m.sectors[i]; s.tells() && s.batch != headerBatch {
+		if s := &m.sectors[i]; s.identified() && s.batch != headerBatch {
 			has[s.file] = true
 		}
 	}
 	found := map[uint64]header{}
 	for i := range m.sectors {
 		s := &m.sectors[i]
-		if s.known != whole || s.batch != headerBatch || s.count != 1 {
+		if s.condition != whole || s.batch != headerBatch || s.count != 1 {
 			continue
 		}
 		h, err := decodeHeader(s.payload)
@@ -161,17 +158,17 @@ func (m *image) readHeader() error {
 	return m.damaged(0, "the header cannot be read: this is no store, or it is damaged")
 }
 
-// offset is where in the file a sector of a half lies, in bytes.
+// offset is the offset of a sector of a half in the file, in bytes.
 func (m *image) offset(half int, at uint32) int64 {
 	return (int64(half)*int64(m.tail.half)*pageSectors + int64(at)) * sectorSize
 }
 
-// copies are the two sectors at a place of the halves.
+// copies are the sectors at this place of both halves.
 func (m *image) copies(at uint32) [2]*sector {
 	return [2]*sector{&m.sectors[at], &m.sectors[m.tail.half*pageSectors+at]}
 }
 
-// readBatch reads the next batch, or finds it torn.
+// readBatch reads the next batch, or finds that a crash cut it short.
 func (m *image) readBatch() error {
 	at := m.tail.next * pageSectors
 	count, err := m.extent()
@@ -183,7 +180,7 @@ func (m *image) readBatch() error {
 	switch {
 	case err != nil:
 		return err
-	case complete && m.tail.batch == headerBatch: // it has been read
+	case complete && m.tail.batch == headerBatch: // readHeader has read it
 	case complete:
 		if err := decodeRecords(payload, m.records); err != nil {
 			return m.fault(m.offset(0, at), fmt.Errorf("%w: batch %d is %w", ErrDamaged, m.tail.batch, err))
@@ -199,12 +196,12 @@ func (m *image) readBatch() error {
 	return nil
 }
 
-// extent is how many sectors the next batch has: 0 if none of them tells.
+// extent is the number of sectors of the next batch, 0 if none of them is identified.
 func (m *image) extent() (uint32, error) {
 	first, end := m.tail.next*pageSectors, m.tail.half*pageSectors
 	for at := first; at < end; at++ {
 		for half, s := range m.copies(at) {
-			if !s.tells() || s.batch != m.tail.batch {
+			if !s.identified() || s.batch != m.tail.batch {
 				continue
 			}
 			if at-s.index != first || uint64(first)+uint64(s.count) > uint64(end) {
@@ -216,18 +213,17 @@ func (m *image) extent() (uint32, error) {
 	return 0, nil
 }
 
-// assemble puts the payload of the next batch together from either copy of each of
-// its sectors.
+// assemble joins the payload of the next batch from the valid copy of each sector.
 func (m *image) assemble(first, count uint32) (payload []byte, complete bool, err error) {
 	complete = count > 0
 	for at := first; at < first+pagesOf(count)*pageSectors; at++ {
 		var good *sector
 		for half, s := range m.copies(at) {
 			switch fits := s.batch == m.tail.batch && s.count == count && at-s.index == first; {
-			case s.tells() && !fits:
+			case s.identified() && !fits:
 				return nil, false, m.damaged(m.offset(half, at), "sector %d of batch %d does not belong there", s.index, s.batch)
-			case at-first >= count && s.known == free: // the rest of the last page
-			case s.known != whole:
+			case at-first >= count && s.condition == free: // the rest of the last page
+			case s.condition != whole:
 				m.mended = append(m.mended, m.offset(half, at))
 			case good != nil && !bytes.Equal(good.payload, s.payload):
 				return nil, false, m.damaged(m.offset(half, at), "the two copies of batch %d differ", s.batch)
@@ -245,11 +241,11 @@ func (m *image) assemble(first, count uint32) (payload []byte, complete bool, er
 	return payload, complete, nil
 }
 
-// readRest looks at what lies behind the last batch. A save that was cut short may have
-// left something there; see above for what it cannot have left. How far that save
-// went is known if any of its sectors tells. If none does, all of them are zeros or
-// torn within their heads, but for a page that is not, if the disk tears sectors
-// in other ways than from their beginning on.
+// readRest checks the sectors after the last batch. A save that was cut short may have left
+// remains there; the head of this file says which remains it cannot have left. The length of
+// that save is known if one of its sectors is identified. Otherwise all of its sectors are
+// zeros or torn within their heads, except for one page, in case the disk tears sectors in
+// other ways than from their beginning on.
 func (m *image) readRest() error {
 	first, end := m.tail.next*pageSectors, m.tail.half*pageSectors
 	count, err := m.extent()
@@ -260,17 +256,17 @@ func (m *image) readRest() error {
 	for at := first; at < end; at++ {
 		for half, s := range m.copies(at) {
 			switch {
-			case s.known == free:
+			case s.condition == free:
 				continue
-			case s.known == cut:
-			case s.tells() && (s.batch != m.tail.batch || s.count != count || at-s.index != first):
+			case s.condition == tornHead:
+			case s.identified() && (s.batch != m.tail.batch || s.count != count || at-s.index != first):
 				return m.damaged(m.offset(half, at), "sector %d of batch %d does not belong there", s.index, s.batch)
-			case at >= reach && m.copies(at)[1-half].known == free:
-				m.mended = append(m.mended, m.offset(half, at)) // the other half says that nothing was there
+			case at >= reach && m.copies(at)[1-half].condition == free:
+				m.mended = append(m.mended, m.offset(half, at)) // in the other half nothing was written there
 				continue
 			case at >= reach:
-				return m.damaged(m.offset(half, at), "what lies behind batch %d takes up more than one save: "+
-					"it was not left by a crash, and saves that were acknowledged may have been there", m.tail.batch-1)
+				return m.damaged(m.offset(half, at), "the data after batch %d takes up more than one save: "+
+					"a crash cannot have left it, so acknowledged saves may have been there", m.tail.batch-1)
 			}
 			m.torn = true
 		}
@@ -290,8 +286,8 @@ func (m *image) unreadable(offset int64, batch, last uint64) error {
 	return m.damaged(offset, "batch %d cannot be read in either copy, and it was acknowledged: there are batches up to %d", batch, last)
 }
 
-// readFull fills b, or says how much of it there is. A file that ends too early
-// is damaged, not at its end.
+// readFull fills b, or returns the number of bytes that it could read. A file that ends too
+// early is damaged.
 func readFull(f File, b []byte, at int64) (int, error) {
 	n, err := f.ReadAt(b, at)
 	switch {

@@ -1,4 +1,4 @@
-// How records are written: what a payload is, in every version of the format.
+// The encoding of records in a payload, the same in every version of the format.
 
 package memberstate
 
@@ -13,7 +13,7 @@ import (
 // maxText bounds the texts in a record.
 const maxText = 1 << 16
 
-// checkRecords refuses what could not be read again.
+// checkRecords refuses records that could not be read again.
 func checkRecords(batch []Record) error {
 	for i := range batch {
 		switch r := &batch[i]; {
@@ -50,7 +50,7 @@ func appendText(b []byte, s string) []byte {
 
 var errMalformed = errors.New("malformed, though its checksum is right")
 
-// decodeRecords reads a payload into records, later ones over earlier ones.
+// decodeRecords reads a payload into records. A later record of a group replaces an earlier one.
 func decodeRecords(b []byte, records map[string]Record) error {
 	for d := (decoder{rest: b}); len(d.rest) > 0; {
 		r := Record{
@@ -65,7 +65,7 @@ func decodeRecords(b []byte, records map[string]Record) error {
 	return nil
 }
 
-// decoder takes values off the front of a payload. Once one was not there it is
+// decoder reads values from the front of a payload. After one is missing or malformed it is
 // bad, and yields zeros.
 type decoder struct {
 	rest []byte
@@ -95,7 +95,7 @@ func (d *decoder) uvarint() uint64 {
 func (d *decoder) text() string {
 	n := d.uvarint()
 	if n > maxText {
-		n = math.MaxUint64 // more than there can be
+		n = math.MaxUint64 // more than any payload has
 	}
 	return string(d.take(n))
 }

@@ -1,4 +1,4 @@
-// A store on disk, from the outside.
+// The interface of a store on disk.
 
 package memberstate_test
 
@@ -23,7 +23,7 @@ func written(group string, term memberstate.Term, vote string) memberstate.Recor
 	return memberstate.Record{Group: group, Term: term, Vote: vote, Promise: time.Duration(term) * time.Second, Voters: uint64(term) << 40}
 }
 
-// load is the record of a group, which must be there.
+// load returns the record of a group, which must exist.
 func load(t *testing.T, s memberstate.Store, group string) memberstate.Record {
 	t.Helper()
 	r, known, err := s.Load(group)
@@ -37,11 +37,11 @@ func closed(t *testing.T, s *memberstate.FileStore) {
 	require.NoError(t, s.Close())
 }
 
-func TestWhatIsSavedIsThereWhenTheStoreIsOpenedAgain(t *testing.T) {
+func TestAStoreThatIsOpenedAgainHasAllSaves(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "n0")
 	s, err := memberstate.CreateFile(path, "n0")
 	require.NoError(t, err)
-	long := strings.Repeat("g", 10_000) // takes several pages
+	long := strings.Repeat("g", 10_000) // several pages
 	require.NoError(t, s.Save([]memberstate.Record{written("a", 1, "n1"), written(long, 2, "")}))
 	require.NoError(t, s.Save([]memberstate.Record{written("a", 3, "")}))
 	_, known, err := s.Load("b")
@@ -59,8 +59,8 @@ func TestWhatIsSavedIsThereWhenTheStoreIsOpenedAgain(t *testing.T) {
 	closed(t, s)
 }
 
-// Far more is saved than a file holds: it is written anew again and again.
-func TestAFullFileIsWrittenAnew(t *testing.T) {
+// The saves fill the file many times.
+func TestAFullFileIsReplaced(t *testing.T) {
 	disk := new(crashdisk.Disk)
 	s, err := memberstate.CreateSmall(disk, "n0", "n0", 16)
 	require.NoError(t, err)
@@ -77,7 +77,7 @@ func TestAFullFileIsWrittenAnew(t *testing.T) {
 	closed(t, s)
 }
 
-// A batch that is larger than the file has room for makes a larger file.
+// A batch that is larger than the file makes a larger file.
 func TestABatchOfAnySizeIsSaved(t *testing.T) {
 	disk := new(crashdisk.Disk)
 	s, err := memberstate.CreateSmall(disk, "n0", "n0", 8)
@@ -97,11 +97,11 @@ func TestABatchOfAnySizeIsSaved(t *testing.T) {
 	closed(t, s)
 }
 
-// slowDisk holds up every sync of a file, until the gate is open.
+// slowDisk blocks every sync of a file until the gate is closed, if there is one.
 type slowDisk struct {
 	*crashdisk.Disk
 	gate    chan struct{}
-	entered chan struct{} // gets one for each
+	entered chan struct{} // receives one element for each sync
 }
 
 func (d *slowDisk) Create(name string) (memberstate.File, error) {
@@ -127,11 +127,7 @@ func (f slowFile) Sync() error {
 
 // A hundred saves that come while one is being synced share the next sync.
 func TestSavesThatWaitAreWrittenTogether(t *testing.T) {
-	disk := &slowDisk{Disk: new(crashdisk.Disk), entered: make(chan struct{}, 10)}
-	disk.Later = func(func()) {}
-	s, err := memberstate.CreateFileOn(disk, "n0", "n0")
-	require.NoError(t, err)
-	disk.gate = make(chan struct{})
+	s, disk, _ := onSlowDisk(t)
 	var savers sync.WaitGroup
 	save := func(group string) {
 		savers.Go(func() { assert.NoError(t, s.Save([]memberstate.Record{written(group, 1, "n1")})) })
@@ -144,7 +140,7 @@ func TestSavesThatWaitAreWrittenTogether(t *testing.T) {
 	require.Eventually(t, func() bool { return s.Waiting() == 100 }, 20*time.Second, time.Millisecond)
 	_, known, err := s.Load("first")
 	require.NoError(t, err)
-	assert.False(t, known, "nothing is known before it is durable")
+	assert.False(t, known, "Load returned a record that was not durable")
 	close(disk.gate)
 	savers.Wait()
 	assert.Len(t, disk.entered, 1, "one more sync")
@@ -173,11 +169,11 @@ func TestAStoreIsCreatedOnceAndOpenedByItsNode(t *testing.T) {
 	assert.ErrorIs(t, err, memberstate.ErrOtherNode)
 	assert.ErrorContains(t, err, `"n0", not "n1"`)
 	s, err = memberstate.OpenFile(path, "n0")
-	require.NoError(t, err, "no failed attempt has left a lock")
+	require.NoError(t, err, "a failed attempt has left a lock")
 	closed(t, s)
 }
 
-func TestAClosedStoreIsClosed(t *testing.T) {
+func TestAClosedStoreRefusesCalls(t *testing.T) {
 	s, err := memberstate.CreateFileOn(new(crashdisk.Disk), "n0", "n0")
 	require.NoError(t, err)
 	closed(t, s)
@@ -187,7 +183,7 @@ func TestAClosedStoreIsClosed(t *testing.T) {
 	assert.NoError(t, s.Close(), "again")
 }
 
-func TestWhatCannotBeReadAgainIsNotSaved(t *testing.T) {
+func TestRecordsThatCouldNotBeReadAgainAreRefused(t *testing.T) {
 	s, err := memberstate.CreateFileOn(new(crashdisk.Disk), "n0", "n0")
 	require.NoError(t, err)
 	defer closed(t, s)
@@ -197,11 +193,11 @@ func TestWhatCannotBeReadAgainIsNotSaved(t *testing.T) {
 	} {
 		assert.ErrorContains(t, s.Save([]memberstate.Record{{Group: "good"}, r}), says)
 	}
-	assert.Empty(t, s.Records(), "none of the batch")
-	require.NoError(t, s.Save([]memberstate.Record{{Group: long[1:], Vote: long[1:]}}), "and it can be used")
+	assert.Empty(t, s.Records(), "a part of a batch was saved")
+	require.NoError(t, s.Save([]memberstate.Record{{Group: long[1:], Vote: long[1:]}}), "the store is unusable")
 }
 
-func TestInspectingChangesNothing(t *testing.T) {
+func TestInspectFileChangesNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store")
 	_, err := memberstate.InspectFile(path)
 	assert.ErrorIs(t, err, memberstate.ErrNoStore)
@@ -228,7 +224,7 @@ func TestInspectingChangesNothing(t *testing.T) {
 	assert.Equal(t, damaged, after)
 }
 
-// A store that is made can be opened again, so an id that does not fit is refused before.
+// Otherwise a store could be created that cannot be opened.
 func TestTheNodesIDIsBounded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store")
 	_, err := memberstate.CreateFile(path, strings.Repeat("n", memberstate.MaxIDLength+1))

@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// replacesOpenFiles says that a rename may replace a file that is open by one that is.
+// replacesOpenFiles says that a rename may replace an open file by another open file.
 const replacesOpenFiles = true
 
 func lockFile(name string) (Lock, error) {

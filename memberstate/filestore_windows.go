@@ -9,10 +9,10 @@ import (
 	"syscall"
 )
 
-// replacesOpenFiles says that a rename may replace a file that is open by one that is.
+// replacesOpenFiles says that a rename may replace an open file by another open file.
 const replacesOpenFiles = false
 
-// lockFile opens a file that nobody else may open as long as it is.
+// lockFile opens a file so that no other process can open it until it is closed.
 func lockFile(name string) (Lock, error) {
 	const sharedWithNobody = 0
 	path, err := syscall.UTF16PtrFromString(name)
@@ -31,11 +31,11 @@ func lockFile(name string) (Lock, error) {
 	return os.NewFile(uintptr(h), name), nil
 }
 
-// lockOpened does nothing: there the file beside the store cannot be removed while it is
-// open, so its lock is enough.
+// lockOpened does nothing. On Windows an open file cannot be removed, so the lock of the file
+// beside the store is enough.
 func lockOpened(*os.File) error { return nil }
 
-// openDir opens nothing: there a rename is durable as the file system's journal is.
+// openDir opens nothing. On Windows the file system's journal makes a rename durable.
 func openDir(string) (Dir, error) { return noDir{}, nil }
 
 type noDir struct{}

@@ -1,4 +1,4 @@
-// Who sits in a group: its members in a fixed order, and sets of them.
+// The members of a group in a fixed order, and sets of them.
 
 package memberstate
 
@@ -14,7 +14,7 @@ import (
 	"unicode/utf8"
 )
 
-// MaxMembers is how many members, voters and observers together, a group can have.
+// MaxMembers bounds the number of members of a group, voters and observers together.
 const MaxMembers = 64
 
 // MaxIDLength bounds the length of a member's id, in bytes.
@@ -24,8 +24,8 @@ const MaxIDLength = 255
 type Member struct {
 	// ID names the node. It is unique in the group and compared byte by byte.
 	ID string
-	// Observer marks a member that learns who leads, but never votes, counts
-	// or deposes.
+	// Observer marks a member that follows the leader, but never votes, never counts
+	// for a quorum and never deposes a leader.
 	Observer bool
 }
 
@@ -37,7 +37,7 @@ func (m Member) String() string {
 	return m.ID
 }
 
-// Voters is a list of members that all vote, for the common case.
+// Voters makes a list of members that all vote, the common case.
 func Voters(ids ...string) []Member {
 	list := make([]Member, len(ids))
 	for i, id := range ids {
@@ -46,23 +46,23 @@ func Voters(ids ...string) []Member {
 	return list
 }
 
-// Seat is the place of a member in its group's list, from 1. All voters sit
-// before all observers, each sorted by id, so that every member of the group
-// gives the same voter the same seat.
+// Seat is the place of a member in its group's list, counted from 1. All voters come
+// before all observers, each sorted by id, so every member of the group gives the
+// same voter the same seat.
 type Seat uint8
 
 const (
-	// Nobody is the seat of no one: no vote, no leader.
+	// Nobody means that there is no such member: no vote, no leader.
 	Nobody Seat = 0
-	// Stranger is whoever has no seat in the group. A vote that was given to a
-	// member that has since left is a Stranger's: it is still given away.
+	// Stranger is any node that is not in the group. A vote for a member that has
+	// since left is a vote for a Stranger: it cannot be given again.
 	Stranger Seat = MaxMembers + 1
 )
 
 // Set is a set of seats.
 type Set uint64
 
-// SetOf is the set of the given seats.
+// SetOf makes a set of seats.
 func SetOf(seats ...Seat) Set {
 	var set Set
 	for _, s := range seats {
@@ -71,10 +71,10 @@ func SetOf(seats ...Seat) Set {
 	return set
 }
 
-// With is the set and this seat. Nobody and Stranger are never in a set.
+// With returns the set with this seat added. Nobody and Stranger are never in a set.
 func (set Set) With(s Seat) Set { return set | bit(s) }
 
-// Without is the set less this seat.
+// Without returns the set with this seat removed.
 func (set Set) Without(s Seat) Set { return set &^ bit(s) }
 
 // Has says whether the seat is in the set.
@@ -101,16 +101,16 @@ func bit(s Seat) Set { return 1 << (s - 1) }
 // Members is the list of a group. The zero value is an empty group; a usable
 // one comes from [NewMembers]. It is immutable and may be shared.
 type Members struct {
-	ids    []string // voters sorted by id, then observers sorted by id
-	voters int
-	digest uint64
-	ends   *[endings]Seat // by the end of the id: one who has it; nil: there is nobody
+	ids      []string // voters sorted by id, then observers sorted by id
+	voters   int
+	digest   uint64
+	bySuffix *[suffixes]Seat // by a hash of the id's last byte: a seat with that hash; nil: no members
 }
 
-// endings is how many ends of ids are told apart. Ids mostly differ at their ends.
-const endings = 32
+// suffixes is the number of hashes of an id's last byte. Most ids of a group differ in that byte.
+const suffixes = 32
 
-func ending(id string) int { return int(id[len(id)-1] % endings) }
+func suffix(id string) int { return int(id[len(id)-1] % suffixes) }
 
 // NewMembers checks and sorts the members of a group.
 func NewMembers(list []Member) (Members, error) {
@@ -145,15 +145,15 @@ func NewMembers(list []Member) (Members, error) {
 	}
 	slices.Sort(voters)
 	slices.Sort(observers)
-	m := Members{ids: append(voters, observers...), voters: len(voters), digest: digest(voters), ends: new([endings]Seat)}
+	m := Members{ids: append(voters, observers...), voters: len(voters), digest: digest(voters), bySuffix: new([suffixes]Seat)}
 	for i, id := range m.ids {
-		m.ends[ending(id)] = Seat(i + 1)
+		m.bySuffix[suffix(id)] = Seat(i + 1)
 	}
 	return m, nil
 }
 
-// digest is a fingerprint of the voters, independent of observers, so that
-// those can come and go member by member.
+// digest is a fingerprint of the voters. It leaves out observers, so that their list may
+// differ from member to member.
 func digest(voters []string) uint64 {
 	h := fnv.New64a()
 	for _, id := range voters {
@@ -172,16 +172,15 @@ func (m Members) Seat(id string) Seat {
 	switch {
 	case id == "":
 		return Nobody
-	case m.ends == nil:
+	case m.bySuffix == nil:
 		return Stranger
 	}
-	if s := m.ends[ending(id)]; s != Nobody && m.ids[s-1] == id {
+	if s := m.bySuffix[suffix(id)]; s != Nobody && m.ids[s-1] == id {
 		return s
 	}
 	return m.search(id)
 }
 
-// search looks at all of them.
 func (m Members) search(id string) Seat {
 	if i := slices.Index(m.ids, id); i >= 0 {
 		return Seat(i + 1)
@@ -189,7 +188,7 @@ func (m Members) search(id string) Seat {
 	return Stranger
 }
 
-// ID is the id of the member on a seat, and empty for Nobody and Stranger.
+// ID returns the id of the member with this seat, empty for Nobody and Stranger.
 func (m Members) ID(s Seat) string {
 	if s == Nobody || int(s) > len(m.ids) {
 		return ""
@@ -197,16 +196,16 @@ func (m Members) ID(s Seat) string {
 	return m.ids[s-1]
 }
 
-// Voters is the set of the members that vote.
+// Voters returns the set of the members that vote.
 func (m Members) Voters() Set { return first(m.voters) }
 
-// All is the set of all members.
+// All returns the set of all members.
 func (m Members) All() Set { return first(len(m.ids)) }
 
 // first is the set of the first n seats.
 func first(n int) Set { return 1<<n - 1 }
 
-// List is the members as NewMembers takes them, in the order of their seats.
+// List returns the members in the order of their seats.
 func (m Members) List() []Member {
 	list := make([]Member, len(m.ids))
 	for i, id := range m.ids {
@@ -215,8 +214,8 @@ func (m Members) List() []Member {
 	return list
 }
 
-// Digest is a fingerprint of the voters. Members whose lists differ in a voter
-// count different quorums and must not listen to each other.
+// Digest is a fingerprint of the voters. Members whose lists of voters differ count
+// different quorums and must ignore each other's messages.
 func (m Members) Digest() uint64 { return m.digest }
 
 // String lists the ids, observers in brackets: "n0 n1 n2 [n3]".
@@ -228,5 +227,5 @@ func (m Members) String() string {
 	return strings.Join(words, " ")
 }
 
-// Quorum is how many of a set of voters make a majority.
+// Quorum is the number of voters that make a majority.
 func Quorum(voters Set) int { return voters.Len()/2 + 1 }

@@ -1,4 +1,4 @@
-// Lists of members: what is refused, and who sits where.
+// Lists of members: which are refused, and the order of seats.
 
 package memberstate_test
 
@@ -55,7 +55,7 @@ func TestVotersSitBeforeObserversEachInOrder(t *testing.T) {
 }
 
 func TestIDsThatEndAlikeHaveSeatsOfTheirOwn(t *testing.T) {
-	ids := []string{"a0", "b0", "c0", "c1", "cP"} // 0 and P are the same but for bits that are not looked at
+	ids := []string{"a0", "b0", "c0", "c1", "cP"} // 0 and P have the same hash
 	m, err := memberstate.NewMembers(memberstate.Voters(ids...))
 	require.NoError(t, err)
 	for i, id := range ids {
@@ -127,3 +127,15 @@ func TestPositionsAreOrderedByTermThenIndex(t *testing.T) {
 }
 
 func sign(n int) int { return max(-1, min(1, n)) }
+
+func TestTheLargestListWithTheLongestIDsIsAccepted(t *testing.T) {
+	list := make([]memberstate.Member, memberstate.MaxMembers)
+	for i := range list {
+		list[i].ID = fmt.Sprintf("%0*d", memberstate.MaxIDLength, i)
+	}
+	m, err := memberstate.NewMembers(list)
+	require.NoError(t, err)
+	assert.Len(t, m.List(), memberstate.MaxMembers)
+	_, err = memberstate.NewMembers(memberstate.Voters(strings.Repeat("n", memberstate.MaxIDLength+1)))
+	require.Error(t, err)
+}

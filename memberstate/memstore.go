@@ -1,4 +1,4 @@
-// A store for tests: in memory, with a disk cache that a crash may lose.
+// A store for tests: in memory, with a simulated disk cache that a crash may lose.
 
 package memberstate
 
@@ -8,8 +8,8 @@ import (
 )
 
 // MemStore is a [Store] in memory that can be crashed. Between Write and Sync a
-// record is where a disk cache would have it: visible to no Load, and it may or
-// may not survive a Crash. The zero value is an empty store.
+// record is as in a disk cache: Load does not return it, and it may or may not
+// survive a Crash. The zero value is an empty store.
 type MemStore struct {
 	mu      sync.Mutex
 	durable map[string]Record
@@ -44,7 +44,7 @@ func (s *MemStore) Write(batch []Record) error {
 	return nil
 }
 
-// Sync makes durable what was written.
+// Sync makes all written records durable.
 func (s *MemStore) Sync() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,9 +55,9 @@ func (s *MemStore) Sync() error {
 	return nil
 }
 
-// Crash ends the process that used the store: of the records that were written
-// but not synced, those survive for which survives returns true. A store that
-// was broken works again, as a disk does that is opened anew.
+// Crash simulates the end of the process that used the store: of the records that were
+// written but not synced, those survive for which survives returns true. A store that
+// was broken works again, as a disk does that is opened again.
 func (s *MemStore) Crash(survives func(Record) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,7 +72,7 @@ func (s *MemStore) Break(err error) {
 	s.broken = err
 }
 
-// Durable is a copy of what a crash at this moment would certainly leave.
+// Durable returns a copy of the records that survive any crash.
 func (s *MemStore) Durable() map[string]Record {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,7 +80,7 @@ func (s *MemStore) Durable() map[string]Record {
 }
 
 // settle moves the written records that survive to the durable ones. A group's
-// later record replaces its earlier one, never the other way round.
+// later record replaces its earlier one.
 func (s *MemStore) settle(survives func(Record) bool) {
 	if s.durable == nil {
 		s.durable = make(map[string]Record)

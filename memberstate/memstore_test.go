@@ -1,4 +1,4 @@
-// The store that can be crashed: what was acknowledged stays, what was not may.
+// MemStore after crashes: acknowledged records stay, others may be lost.
 
 package memberstate_test
 
@@ -21,7 +21,7 @@ func record(group string, term memberstate.Term) []memberstate.Record {
 func none(memberstate.Record) bool { return false }
 func all(memberstate.Record) bool  { return true }
 
-// assertTerm checks what the store knows of a group.
+// assertTerm checks the term that the store has for a group; zero: no record.
 func assertTerm(t *testing.T, s *memberstate.MemStore, group string, term memberstate.Term) {
 	t.Helper()
 	r, known, err := s.Load(group)
@@ -30,7 +30,7 @@ func assertTerm(t *testing.T, s *memberstate.MemStore, group string, term member
 	assert.Equal(t, term, r.Term)
 }
 
-func TestWhatIsSavedSurvivesACrash(t *testing.T) {
+func TestASavedRecordSurvivesACrash(t *testing.T) {
 	var s memberstate.MemStore
 	require.NoError(t, s.Save(record("g", 7)))
 	s.Crash(none)
@@ -38,7 +38,7 @@ func TestWhatIsSavedSurvivesACrash(t *testing.T) {
 	assertTerm(t, &s, "other", 0)
 }
 
-func TestWhatIsOnlyWrittenMaySurvive(t *testing.T) {
+func TestARecordThatIsNotSyncedMaySurviveACrash(t *testing.T) {
 	for _, survives := range []bool{true, false} {
 		var s memberstate.MemStore
 		require.NoError(t, s.Save(record("g", 1)))
@@ -67,7 +67,7 @@ func TestTheLaterRecordWins(t *testing.T) {
 	assertTerm(t, &s, "g", 4)
 }
 
-func TestABrokenStoreFailsUntilItIsOpenedAnew(t *testing.T) {
+func TestABrokenStoreFailsUntilTheNextCrash(t *testing.T) {
 	var s memberstate.MemStore
 	broken := errors.New("broken")
 	require.NoError(t, s.Write(record("g", 1)))
@@ -81,7 +81,7 @@ func TestABrokenStoreFailsUntilItIsOpenedAnew(t *testing.T) {
 	assertTerm(t, &s, "g", 3)
 }
 
-func TestManySaveAtOnce(t *testing.T) {
+func TestSavesMayBeConcurrent(t *testing.T) {
 	var s memberstate.MemStore
 	var savers sync.WaitGroup
 	for i := range 10 {

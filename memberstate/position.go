@@ -1,4 +1,4 @@
-// What counts an election, and what measures a ledger: terms and positions.
+// Terms, which number elections, and positions in a ledger.
 
 package memberstate
 
@@ -7,13 +7,13 @@ import (
 	"fmt"
 )
 
-// Term numbers the elections of a group. Zero means none: no election was ever
-// held. A term has at most one leader, ever, so it serves as a fencing token.
+// Term numbers the elections of a group. Zero means that there was none yet. A term has
+// at most one leader, ever, so it serves as a fencing token.
 type Term uint64
 
-// MaxTermStep bounds how far above one's own term a message may be. No group
-// counts a million million elections; a message that claims so is malformed,
-// and must not drag a group to a term that it can never raise again.
+// MaxTermStep bounds how far the term of a message may be above the receiver's. No group
+// holds a million million elections, so a message that claims this is malformed. Without
+// the bound it could raise a group to the largest term, in which no election is possible.
 const MaxTermStep Term = 1 << 40
 
 // Position is a place in a ledger: the index of an entry and the term of the
@@ -32,5 +32,5 @@ func (p Position) Compare(q Position) int {
 	return cmp.Compare(p.Index, q.Index)
 }
 
-// String is term:index, as in "7:42".
+// String returns term:index, as in "7:42".
 func (p Position) String() string { return fmt.Sprintf("%d:%d", p.Term, p.Index) }

@@ -1,4 +1,4 @@
-// How members, positions and records print themselves.
+// String of members, positions and records.
 
 package memberstate_test
 
@@ -12,7 +12,7 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-func TestMembersPrintThemselvesAloneAsInTheirList(t *testing.T) {
+func TestAMemberPrintsAloneAsInItsList(t *testing.T) {
 	list := []memberstate.Member{{ID: "n0"}, {ID: "n3", Observer: true}}
 	members, err := memberstate.NewMembers(list)
 	assert.NoError(t, err)

@@ -1,4 +1,4 @@
-// What a member is at one moment, and how it may become something else.
+// The state of a member, and its legal transitions.
 
 package memberstate
 
@@ -11,17 +11,17 @@ import (
 type Role uint8
 
 const (
-	// Candidate knows no leader and may stand. It is how a voter starts.
+	// Candidate knows no leader and may stand. A voter starts as one.
 	Candidate Role = iota
 	// Follower follows the leader of its term.
 	Follower
 	// Leader leads its term.
 	Leader
-	// Observer learns who leads, and has no voice.
+	// Observer follows the leader and does not vote.
 	Observer
 )
 
-// String is the role in lower case, as logs and metrics have it.
+// String returns the role in lower case, as in logs and metrics.
 func (r Role) String() string {
 	switch r {
 	case Candidate:
@@ -36,40 +36,41 @@ func (r Role) String() string {
 	return fmt.Sprintf("role(%d)", uint8(r))
 }
 
-// HardState is what a member must remember over a crash, or it could vote twice
-// in one term, or break a promise. It is changed only by the transitions of
-// [State], and must be durable before anyone is told.
+// HardState is the part of the state that must survive a crash; otherwise a member
+// could vote twice in one term, or break a promise. Only the transitions of [State]
+// change it, and it must be durable before the member answers any other.
 type HardState struct {
 	// Term is the largest term that the member has adopted. It never falls.
 	Term Term
-	// Vote is whom the member voted for in Term, Nobody if it has not voted.
+	// Vote is the candidate that the member voted for in Term, Nobody if it has not
+	// voted.
 	Vote Seat
-	// Promise is the longest lease that the member may have promised to a
-	// leader of Term or of an earlier one. A restart forgets when a promise
-	// was given but not that one was, so the member then waits that long
-	// before it votes. Zero means that no promise can be running.
+	// Promise is the longest lease that the member may have promised to a leader of
+	// Term or of an earlier one. A restarted member knows that it may have promised,
+	// but not when, so it waits this long before it votes. Zero means that no promise
+	// can be in force.
 	Promise time.Duration
 }
 
-// State is what a member is. The zero State is that of a voter that has never
-// taken part. Its fields are read freely and changed by the transitions below
-// alone, each of which either does what it says or changes nothing and returns
-// a [TransitionError].
+// State is the state of a member. The zero State is that of a voter that has never
+// taken part. Any code may read its fields, but only the transitions below change
+// them. An illegal transition changes nothing and returns a [TransitionError].
 type State struct {
 	HardState
-	// Role is changed by every transition but Vote.
+	// Role changes by every transition except VoteFor and PromiseFor.
 	Role Role
 	// Leader leads Term as far as the member knows: itself if Role is Leader,
 	// another one if Role is Follower, Nobody if it is Candidate.
 	Leader Seat
 	// Spent says that this member must not stand in Term (any more): it has
 	// just started, or it led Term and stopped, or it followed a leader in it.
-	// This, and that only who voted for itself may stand, is why a term is led
-	// at most once, by one incarnation of one member (D1, D2). Raise clears it.
+	// Because of this, and because a member may only stand if it voted for itself, a
+	// term is led at most once, by one incarnation of one member (D1, D2). Raise
+	// clears it.
 	Spent bool
 }
 
-// Restart is the state of a member that starts with what its store has kept.
+// Restart is the state of a member that starts with this hard state from its store.
 func Restart(hard HardState, observer bool) State {
 	s := State{HardState: hard, Spent: true}
 	if observer {
@@ -91,8 +92,8 @@ func (s *State) Raise(term Term, promise time.Duration) error {
 	return nil
 }
 
-// VoteFor gives the vote of the term to a voter. To give it again to the same
-// one changes nothing and is legal.
+// VoteFor gives the vote of the term to a voter. Giving it to the same voter again is
+// legal and changes nothing.
 func (s *State) VoteFor(candidate Seat) error {
 	switch {
 	case candidate == Nobody || candidate == Stranger:
@@ -127,7 +128,7 @@ func (s *State) Follow(leader Seat) error {
 	return nil
 }
 
-// Lead becomes the leader of the term.
+// Lead makes the member the leader of the term.
 func (s *State) Lead(self Seat) error {
 	switch {
 	case s.Role != Candidate:
@@ -141,8 +142,8 @@ func (s *State) Lead(self Seat) error {
 	return nil
 }
 
-// StandDown forgets the leader of the term, itself or another. The vote stays:
-// a member that forgot it could vote twice.
+// StandDown forgets the leader of the term, itself or another. The vote stays, because
+// otherwise the member could vote twice.
 func (s *State) StandDown() error {
 	if s.Leader == Nobody {
 		return s.illegal("stand down without a leader")
@@ -154,7 +155,7 @@ func (s *State) StandDown() error {
 	return nil
 }
 
-// PromiseFor remembers that leases up to this length may have been promised.
+// PromiseFor records that leases up to this length may have been promised.
 func (s *State) PromiseFor(lease time.Duration) error {
 	if lease < s.Promise || s.Role == Observer {
 		return s.illegal("promise %v", lease)
@@ -172,8 +173,7 @@ func (s *State) illegal(format string, args ...any) error {
 	return &TransitionError{State: *s, Tried: fmt.Sprintf(format, args...)}
 }
 
-// TransitionError says which transition was tried in a state that does not
-// allow it. It is a defect in whoever tried.
+// TransitionError is an illegal transition, which is a defect in the calling code.
 type TransitionError struct {
 	State State
 	Tried string

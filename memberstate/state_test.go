@@ -1,5 +1,4 @@
-// Legal transitions do what they say; illegal ones say what was tried, and
-// change nothing.
+// Legal transitions change the state; illegal ones return an error and change nothing.
 
 package memberstate_test
 
@@ -76,7 +75,7 @@ func TestAfterARestartTheTermIsSpent(t *testing.T) {
 	assert.Error(t, s.Lead(self))
 }
 
-func TestAnObserverFollowsAndNoMore(t *testing.T) {
+func TestAnObserverFollowsAndNeverStands(t *testing.T) {
 	s := observer()
 	require.NoError(t, s.Follow(2))
 	assert.Equal(t, memberstate.Observer, s.Role)
@@ -86,7 +85,7 @@ func TestAnObserverFollowsAndNoMore(t *testing.T) {
 	assert.False(t, s.MayStand(self))
 }
 
-func TestIllegalTransitions(t *testing.T) {
+func TestIllegalTransitionsChangeNothing(t *testing.T) {
 	illegal := []struct {
 		from  memberstate.State
 		tried string
@@ -117,7 +116,7 @@ func TestIllegalTransitions(t *testing.T) {
 			require.ErrorAs(t, err, &transition)
 			assert.ErrorContains(t, err, i.tried)
 			assert.Equal(t, i.from, transition.State)
-			assert.Equal(t, i.from, s, "it changed all the same")
+			assert.Equal(t, i.from, s, "the state changed")
 		})
 	}
 }
@@ -129,13 +128,13 @@ func TestAPromiseOnlyGrowsWithinATerm(t *testing.T) {
 	assert.Equal(t, 2*time.Second, s.Promise)
 }
 
-func TestNamesOfRoles(t *testing.T) {
+func TestRolesPrintTheirNames(t *testing.T) {
 	assert.Equal(t, "candidate", memberstate.State{}.Role.String())
 	assert.Equal(t, "observer", memberstate.Observer.String())
 	assert.Equal(t, "role(9)", memberstate.Role(9).String())
 }
 
-// Whatever is tried in whatever order, the invariants hold.
+// The test tries random transitions in random order.
 func TestTransitionsKeepTheInvariants(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := memberstate.Restart(memberstate.HardState{}, rapid.Bool().Draw(t, "observer"))
@@ -164,7 +163,7 @@ func TestTransitionsKeepTheInvariants(t *testing.T) {
 	})
 }
 
-// holds checks a state, and against the one before.
+// holds checks the invariants of a state, and of its change since before.
 func holds(t *rapid.T, s, before *memberstate.State) {
 	switch {
 	case s.Term < before.Term:

@@ -14,12 +14,12 @@ type Record struct {
 	Term    Term
 	Vote    string        // empty: not voted
 	Promise time.Duration // see HardState
-	// Voters is the digest of the voters that the record was written under. A
-	// member that comes back with other voters would count other quorums.
+	// Voters is the digest of the group's voters when the record was written. A
+	// member that restarts with other voters would count other quorums.
 	Voters uint64
 }
 
-// String is the record in one line, as in
+// String returns the record in one line, as in
 //
 //	"orders": term 7, voted for "n0", promise 285ms, voters 0123456789abcdef
 func (r Record) String() string {
@@ -36,8 +36,8 @@ func (r Record) String() string {
 // Store keeps the hard state of all groups of one node. It is safe for
 // concurrent use.
 //
-// A vote that is forgotten can be given twice, and two leaders of one term lose
-// what was committed. Hence the contract:
+// A member that forgets a vote can vote twice, and two leaders of one term lose
+// committed entries. Hence the contract:
 //
 //   - When Save returns nil, every record of the batch is durable: no crash of
 //     the process or the machine loses it.
@@ -45,8 +45,8 @@ func (r Record) String() string {
 //     not. The caller must not act on any of them, now or later, and must not
 //     try again: a disk that failed to sync may report success the next time
 //     without having written anything.
-//   - A crash during Save leaves each record either wholly there or wholly
-//     absent; never torn, never an older one than was acknowledged.
+//   - A crash during Save leaves each record either as a whole or not at all. It is
+//     never torn, and no older record returns in place of an acknowledged one.
 type Store interface {
 	// Load returns the last record saved for a group, and false if there is none.
 	Load(group string) (Record, bool, error)

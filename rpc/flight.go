@@ -1,4 +1,4 @@
-// What is on its way to a node, in the order in which it arrives.
+// The messages on their way to a node, in the order of their arrival.
 
 package rpc
 
@@ -11,8 +11,8 @@ type flying struct {
 	message Message
 }
 
-// flight is a heap of messages by when they arrive; of two that arrive at the
-// same time, the one sent first comes first.
+// flight is a heap of messages, ordered by arrival. Of two that arrive at the same
+// time, the one sent first comes first.
 type flight []flying
 
 func (f flight) before(i, j int) bool {

@@ -1,3 +1,5 @@
+// The order of messages on their way.
+
 package rpc
 
 import (
@@ -8,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Whatever is put in and taken out, and in what order, the next to arrive is the one that is due
-// first, and of those the one that was sent first.
-func TestTheNextToArriveIsTheFirstThatIsDue(t *testing.T) {
+// Messages are added and removed at random. The next to arrive is the earliest that is due, and of
+// several the one that was sent first.
+func TestMessagesArriveInTheOrderInWhichTheyAreDue(t *testing.T) {
 	draw, epoch := rand.New(rand.NewPCG(1, 2)), time.Now()
 	for range 200 {
 		var f flight

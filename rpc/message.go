@@ -1,4 +1,4 @@
-// What members say to each other.
+// Messages between members.
 
 package rpc
 
@@ -12,7 +12,7 @@ import (
 // MaxGroupLength bounds the name of a group, in bytes.
 const MaxGroupLength = 255
 
-// Message is what one member of a group tells another.
+// Message is a message from one member of a group to another.
 type Message struct {
 	// Group is the group that both are members of.
 	Group string
@@ -20,17 +20,17 @@ type Message struct {
 	From, To string
 	// Leader is, in an answer, the leader that the sender knows in its term; in
 	// a vote request marked Handed, the leader that handed over; in
-	// TakeLeadership, who is to lead. Empty: none.
+	// TakeLeadership, the voter that should lead. Empty: none.
 	Leader string
 	// Voters is the digest of the sender's list of voters.
 	Voters uint64
 	Body
 }
 
-// Body is what a message says, apart from who says it to whom.
+// Body is the content of a message, without sender and addressee.
 type Body struct {
 	Kind   Kind
-	Result Result // in answers: what became of the request
+	Result Result // in answers: the outcome of the request
 	Mark   Mark   // in requests, and echoed in their answers
 
 	// Promised says, in the answer to a heartbeat, that the sender will refuse
@@ -47,27 +47,27 @@ type Body struct {
 	Asked memberstate.Term
 
 	// Ledger is, in vote requests, the end of the sender's ledger; in
-	// TakeLeadership, the position that who is to lead must have reached, and
-	// so it is in the votes that are given at that word.
+	// TakeLeadership, the end that the new leader's ledger must have reached; in
+	// votes marked Vouched, the same.
 	Ledger memberstate.Position
 
-	// Lease is, in heartbeats, how long a lease the leader counts on; zero if
-	// on none.
+	// Lease is, in heartbeats, the length of the lease that the leader relies on;
+	// zero if it relies on none.
 	Lease time.Duration
-	// RoundTrip is, in heartbeats, how long answers take to come back, as the
-	// leader measures it; zero if it does not know.
+	// RoundTrip is, in heartbeats, the round-trip time that the leader has measured;
+	// zero if it does not know.
 	RoundTrip time.Duration
 }
 
-// WellFormed says whether the body can be what a member says. What is not must not
-// reach a machine.
+// WellFormed says whether a member can send this body. A body that is not well formed must
+// not reach a machine.
 func (b *Body) WellFormed() bool {
 	return b.Result.Answers(b.Kind) && b.Mark.Valid() && b.Lease >= 0 && b.RoundTrip >= 0 &&
 		(b.Mark != Vouched || b.Kind == VoteResponse && b.Result == Accept) &&
 		(b.Term > 0 || !b.Kind.asks())
 }
 
-// Kind is what a message is about.
+// Kind is the kind of a message.
 type Kind uint8
 
 const (
@@ -79,9 +79,9 @@ const (
 	Heartbeat
 	// HeartbeatResponse answers it.
 	HeartbeatResponse
-	// TakeLeadership asks the message's Leader to stand in place of the sender,
-	// and the other voters for their votes for it; or, with mark PreVote, the
-	// former whether it could.
+	// TakeLeadership asks the message's Leader to stand in place of the sender, and
+	// the other voters to vote for it. With mark PreVote it asks the Leader whether
+	// it could take over.
 	TakeLeadership
 	// TakeLeadershipResponse answers it.
 	TakeLeadershipResponse
@@ -99,32 +99,32 @@ var kindNames = [...]string{
 // String names the kind for logs.
 func (k Kind) String() string { return name(kindNames[:], uint8(k), "kind") }
 
-// asks says whether a message of this kind is a request. Each is about a term that its
-// sender leads or stands for, and nobody can lead term 0, in which every member begins.
+// asks says whether a message of this kind is a request. The sender of a request leads its
+// term or stands in it, so the term is never 0, in which every member begins.
 func (k Kind) asks() bool { return k == VoteRequest || k == Heartbeat || k == TakeLeadership }
 
 // Valid says whether k is one of the kinds above.
 func (k Kind) Valid() bool { return k >= VoteRequest && k <= TakeLeadershipResponse }
 
-// Periodic says whether another message of this kind comes soon anyway, so that
-// of all messages it can best be spared.
+// Periodic says whether messages of this kind are repeated soon. They are the first to be
+// dropped when a queue is full.
 func (k Kind) Periodic() bool { return k == Heartbeat || k == HeartbeatResponse }
 
 // Mark qualifies a request.
 type Mark uint8
 
 const (
-	// Plain is a request without more.
+	// Plain is an ordinary request.
 	Plain Mark = iota
-	// PreVote asks what the answer would be, and changes nothing at the other.
+	// PreVote asks what the answer would be, and does not change the receiver.
 	PreVote
 	// Won says that the candidate has just won a pre-vote for this term.
 	Won
-	// Handed says that the leader of the term before has asked the candidate
+	// Handed says that the leader of the previous term has asked the candidate
 	// to stand in its place; the message's Leader is that leader.
 	Handed
-	// Vouched says that a vote is given at the word of that leader, before the
-	// candidate has asked for it.
+	// Vouched marks a vote that is given because that leader asked for it, before
+	// the candidate has asked.
 	Vouched
 )
 
@@ -136,7 +136,7 @@ func (m Mark) String() string { return name(markNames[:], uint8(m), "mark") }
 // Valid says whether m is one of the marks above.
 func (m Mark) Valid() bool { return m <= Vouched }
 
-// Result is what became of a request, with one name for every reason to refuse.
+// Result is the outcome of a request, with one name for every reason to refuse.
 type Result uint8
 
 const (
@@ -144,16 +144,16 @@ const (
 	Accept Result = iota + 1
 	// RejectUnknownLeader: the candidate is no voter of this group.
 	RejectUnknownLeader
-	// RejectUnexpectedLeader: the candidate claims to be the one it asks.
+	// RejectUnexpectedLeader: the candidate has the receiver's own id.
 	RejectUnexpectedLeader
 	// RejectExpiredVoteTerm: the candidate's term is smaller than the voter's.
 	RejectExpiredVoteTerm
-	// RejectAlreadyHasLeader: the voter knows a leader and stands by it.
+	// RejectAlreadyHasLeader: the voter knows a leader and supports it.
 	RejectAlreadyHasLeader
-	// RejectAlreadyVoted: the vote of this term is another's.
+	// RejectAlreadyVoted: the voter has voted for another candidate in this term.
 	RejectAlreadyVoted
-	// RejectTermNotReady: the term is news to the voter, which has adopted it
-	// and can be asked again.
+	// RejectTermNotReady: the term is new to the voter, which has adopted it and
+	// can be asked again.
 	RejectTermNotReady
 	// RejectExpiredLedgerTerm: the voter's ledger ends in a later term.
 	RejectExpiredLedgerTerm
@@ -162,26 +162,26 @@ const (
 	// RejectTermSmallThanLedger: the voter's ledger ends in a larger term than
 	// the one voted in.
 	RejectTermSmallThanLedger
-	// RejectTakingLeadership: the voter is about to take over itself.
+	// RejectTakingLeadership: the voter itself is about to take over.
 	RejectTakingLeadership
 
-	// Success: the leader is followed.
+	// Success: the member follows the leader.
 	Success
 	// UnknownMember: the sender of the heartbeat is no voter of this group.
 	UnknownMember
-	// UnexpectedMember: the sender claims to be the one it tells.
+	// UnexpectedMember: the sender has the receiver's own id.
 	UnexpectedMember
 	// ExpiredTerm: the leader's term is smaller than the member's.
 	ExpiredTerm
 	// InconsistentLeader: the member knows another leader of this term.
 	InconsistentLeader
-	// TermNotReady: the term is news to the member, which has adopted it and
-	// can be told again.
+	// TermNotReady: the term is new to the member, which has adopted it and expects
+	// another heartbeat.
 	TermNotReady
 
 	// NotFollowing: the addressee of TakeLeadership does not follow the sender.
 	NotFollowing
-	// LedgerBehind: its ledger has not reached the position asked for.
+	// LedgerBehind: its ledger has not reached the required position.
 	LedgerBehind
 )
 
@@ -207,7 +207,7 @@ var resultNames = [...]string{
 	LedgerBehind:              "LEDGER_BEHIND",
 }
 
-// String is the name that DLedger gives to the result, where it has one.
+// String returns DLedger's name of the result, where DLedger has one.
 func (r Result) String() string { return name(resultNames[:], uint8(r), "result") }
 
 // Answers says whether r can answer a request of the kind that k answers.

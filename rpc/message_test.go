@@ -1,4 +1,4 @@
-// Every name is there, and no two are the same.
+// Names and validity of kinds, marks, results and bodies.
 
 package rpc_test
 
@@ -34,7 +34,7 @@ func assertNamed[T interface {
 	}
 }
 
-func TestWhichResultsAnswerWhat(t *testing.T) {
+func TestResultsAnswerRequestsOfTheirKind(t *testing.T) {
 	answers := map[rpc.Kind][]rpc.Result{
 		rpc.VoteResponse:           {rpc.Accept, rpc.RejectUnknownLeader, rpc.RejectTakingLeadership},
 		rpc.HeartbeatResponse:      {rpc.Success, rpc.UnknownMember, rpc.TermNotReady},
@@ -56,7 +56,7 @@ func TestWhichResultsAnswerWhat(t *testing.T) {
 	assert.False(t, rpc.Accept.Answers(rpc.Kind(99)))
 }
 
-func TestWhatIsValid(t *testing.T) {
+func TestOnlyKnownKindsAndMarksAreValid(t *testing.T) {
 	assert.True(t, rpc.VoteRequest.Valid())
 	assert.False(t, rpc.Kind(0).Valid())
 	assert.False(t, (rpc.TakeLeadershipResponse + 1).Valid())
@@ -64,8 +64,8 @@ func TestWhatIsValid(t *testing.T) {
 	assert.False(t, (rpc.Vouched + 1).Valid())
 }
 
-// Every request is about a term that its sender leads or stands for. Nobody leads term 0.
-func TestNoRequestIsAboutTermZero(t *testing.T) {
+// The sender of a request leads its term or stands in it, which is impossible in term 0.
+func TestNoRequestHasTermZero(t *testing.T) {
 	for kind := rpc.VoteRequest; kind.Valid(); kind++ {
 		b := rpc.Body{Kind: kind, Term: 1}
 		if !b.WellFormed() { // an answer needs a result

@@ -1,5 +1,5 @@
-// A network in memory, whose links lose, delay, duplicate, reorder and cut on
-// command.
+// A network in memory, whose links lose, delay, duplicate and reorder messages as
+// configured.
 
 package rpc
 
@@ -11,15 +11,15 @@ import (
 	"time"
 )
 
-// Link is how messages fare from one node to another. The zero Link delivers
+// Link is the quality of a link from one node to another. The zero Link delivers
 // everything at once and in order.
 type Link struct {
-	// Delay is how long a message takes, and Jitter how much longer it may take.
-	// Messages of one link still arrive in the order they were sent.
+	// Delay is the least time that a message takes, and Jitter the most time that is
+	// added at random. Messages of one link still arrive in the order they were sent.
 	Delay, Jitter time.Duration
-	// Loss and Duplicate are how likely a message is lost, or arrives twice.
+	// Loss and Duplicate are the probabilities that a message is lost, or arrives twice.
 	Loss, Duplicate float64
-	// Reorder is how likely a message is held up for so long that later ones
+	// Reorder is the probability that a message is delayed so long that later ones
 	// overtake it.
 	Reorder float64
 	// Cut links deliver nothing.
@@ -27,20 +27,21 @@ type Link struct {
 }
 
 // Network connects nodes in one process. All its randomness comes from its seed.
-// It needs no closing: its goroutines are those of the endpoints that serve.
+// It need not be closed, because it has no goroutines except those of the endpoints
+// that serve.
 type Network struct {
 	mu        sync.Mutex
 	random    *rand.Rand
 	endpoints map[string]*endpoint
 	links     map[[2]string]Link
-	others    Link // where links has none
+	others    Link // all links that are not in links
 	lost      uint64
 }
 
-// maxInFlight bounds what is on its way to one node.
+// maxInFlight bounds the messages on their way to one node.
 const maxInFlight = 1 << 16
 
-// NewNetwork is a network of perfect links.
+// NewNetwork makes a network of perfect links.
 func NewNetwork(seed uint64) *Network {
 	return &Network{
 		random:    rand.New(rand.NewPCG(seed, 0)),
@@ -49,7 +50,7 @@ func NewNetwork(seed uint64) *Network {
 	}
 }
 
-// Join is the endpoint of a node. A node that joins again gets the same one.
+// Join returns the endpoint of a node. A node that joins again gets the same one.
 func (n *Network) Join(node string) Transport {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -61,14 +62,14 @@ func (n *Network) Join(node string) Transport {
 	return e
 }
 
-// SetLink makes the link from one node to another such.
+// SetLink sets the link from one node to another.
 func (n *Network) SetLink(from, to string, l Link) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.links[[2]string{from, to}] = l
 }
 
-// SetAll makes all links such, those that were set one by one included.
+// SetAll sets all links, including those that were set one by one.
 func (n *Network) SetAll(l Link) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -76,22 +77,22 @@ func (n *Network) SetAll(l Link) {
 	n.others = l
 }
 
-// Lost counts the messages that did not arrive: by loss, by cuts, for want of
-// room, or because nobody was serving.
+// Lost counts the messages that did not arrive: because of loss, a cut, or a full queue,
+// or because the addressee was not served.
 func (n *Network) Lost() uint64 {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.lost
 }
 
-// ReportLost tells every node but this one that its process is gone.
+// ReportLost reports to every other node that the process of this node is gone.
 func (n *Network) ReportLost(node string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, e := range n.endpoints {
 		if e.node != node && e.handler != nil {
 			e.hints = append(e.hints, node)
-			e.rouse()
+			e.wakeUp()
 		}
 	}
 }
@@ -113,10 +114,10 @@ func (n *Network) send(from string, to *endpoint, batch []Message) {
 			to.enqueue(from, l, now, batch[i])
 		}
 	}
-	to.rouse()
+	to.wakeUp()
 }
 
-// endpoint is one node's transport: what is on its way to it, and who takes it.
+// endpoint is one node's transport: the messages on their way to it, and their handler.
 // It is guarded by the network's lock.
 type endpoint struct {
 	network *Network
@@ -124,7 +125,7 @@ type endpoint struct {
 	wake    chan struct{}
 	handler Handler
 	flying  flight
-	beats   int // how many of flying are periodic
+	beats   int // the number of periodic messages in flying
 	sent    uint64
 	lastDue map[string]time.Time // by sender, to keep links in order
 	hints   []string
@@ -201,14 +202,14 @@ func (e *endpoint) makeRoom(kind Kind) bool {
 	return true
 }
 
-func (e *endpoint) rouse() {
+func (e *endpoint) wakeUp() {
 	select {
 	case e.wake <- struct{}{}:
-	default: // it is roused already
+	default: // a wake-up is pending already
 	}
 }
 
-// deliver gives the handler what has arrived, until it is told to stop.
+// deliver passes arrived messages to the handler until stopping is closed.
 func (e *endpoint) deliver(h Handler, stopping, stopped chan struct{}) {
 	defer close(stopped)
 	defer e.leave()
@@ -236,7 +237,7 @@ func (e *endpoint) deliver(h Handler, stopping, stopped chan struct{}) {
 	}
 }
 
-// arrived takes out what is due, and says how long until there is more.
+// arrived removes the messages that are due, and returns the time until the next one.
 func (e *endpoint) arrived(batch []Message, hints []string) ([]Message, []string, time.Duration) {
 	n := e.network
 	n.mu.Lock()
@@ -258,7 +259,7 @@ func (e *endpoint) arrived(batch []Message, hints []string) ([]Message, []string
 	return batch, hints, wait
 }
 
-// leave loses what is still on its way.
+// leave drops the messages that are still on their way.
 func (e *endpoint) leave() {
 	n := e.network
 	n.mu.Lock()

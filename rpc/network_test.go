@@ -1,4 +1,4 @@
-// The network in memory keeps the contract, and its links do what they are told.
+// The network in memory keeps the contract of a transport, and its links behave as configured.
 
 package rpc_test
 
@@ -29,7 +29,7 @@ func TestNetworkIsATransport(t *testing.T) {
 	})
 }
 
-// listener notes the rounds of what it hears, and who is lost.
+// listener records the rounds of messages, and the nodes that are reported lost.
 type listener struct {
 	rounds []uint32
 	lost   []string
@@ -77,7 +77,7 @@ func TestJitterKeepsTheOrder(t *testing.T) {
 	assert.True(t, slices.IsSorted(rounds))
 }
 
-func TestLossLosesSome(t *testing.T) {
+func TestLossDropsSomeMessages(t *testing.T) {
 	rounds, lost := heardOver(t, 1, rpc.Link{Loss: 0.5}, 1000)
 	assert.Len(t, rounds, 1000-int(lost))
 	assert.InDelta(t, 500, len(rounds), 100)
@@ -95,7 +95,7 @@ func TestReorderedMessagesAreOvertaken(t *testing.T) {
 	assert.False(t, slices.IsSorted(rounds))
 }
 
-func TestCutLinksAreCutOneWay(t *testing.T) {
+func TestALinkIsCutInOneDirection(t *testing.T) {
 	rounds, lost := heardOver(t, 1, rpc.Link{Cut: true}, 10)
 	assert.Empty(t, rounds)
 	assert.EqualValues(t, 10, lost)
@@ -120,7 +120,7 @@ func TestTheSameSeedGivesTheSameDeliveries(t *testing.T) {
 	assert.NotEqual(t, first, other)
 }
 
-func TestAReportReachesAllButTheOneThatIsLost(t *testing.T) {
+func TestALossIsReportedToAllOtherNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := rpc.NewNetwork(1)
 		ears := map[string]*listener{"a": {}, "b": {}, "c": {}}
@@ -141,8 +141,7 @@ func TestAReportReachesAllButTheOneThatIsLost(t *testing.T) {
 	})
 }
 
-// When there is no more room, a vote displaces a heartbeat.
-func TestVotesDisplaceHeartbeats(t *testing.T) {
+func TestVotesDisplaceHeartbeatsWhenThereIsNoRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := rpc.NewNetwork(1)
 		network.SetAll(rpc.Link{Delay: time.Second})
@@ -164,7 +163,7 @@ func TestVotesDisplaceHeartbeats(t *testing.T) {
 	})
 }
 
-// And when there is no heartbeat left, the vote has to go.
+// When no heartbeat is left, the new vote is dropped.
 func TestVotesDisplaceNoVotes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := rpc.NewNetwork(1)
@@ -191,8 +190,7 @@ func TestVotesDisplaceNoVotes(t *testing.T) {
 	})
 }
 
-// echo hands one token back for every message, so that no more than a few are on
-// their way.
+// echo returns one token for every message, which bounds the messages on their way.
 type echo struct{ tokens chan struct{} }
 
 func (e echo) Receive(batch []rpc.Message) {

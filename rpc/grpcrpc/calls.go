@@ -1,4 +1,4 @@
-// How much memory the calls of a connection that came in may hold.
+// A bound on the memory that the calls of an incoming connection hold.
 //
 // gRPC keeps the bytes of a request until the request is complete, and keeps an answer
 // until it can be sent. A caller can leave a request incomplete forever, and can leave
@@ -21,20 +21,20 @@ import (
 )
 
 const (
-	// maxHeld is how much all calls of a connection may hold together: callCost for as
-	// many as there may be at once, and 64 KiB of requests.
+	// maxHeld bounds the bytes that all calls of a connection hold together: callCost for
+	// each of the most calls at a time, and 64 KiB of requests.
 	maxHeld = maxStreams*callCost + 64<<10
-	// callCost is how much a call counts beside its request: for its head and its answer.
+	// callCost is counted for a call in addition to its request: for its head and its answer.
 	callCost = 4 << 10
-	// maxUnsent is how much other work there may be for gRPC, like resets and pings,
-	// before it sends something. It is twice maxHeld, because an honest client may give
-	// up many calls at once, and then sends a reset for each.
+	// maxUnsent bounds other work for gRPC, like resets and pings, that arrives before
+	// gRPC sends something. It is twice maxHeld, because an honest client may give up many
+	// calls at once, and then sends a reset for each.
 	maxUnsent = 2 * maxHeld
 )
 
 var errBeside = errors.New("a connection carries one exchange, and no call beside it")
 
-// calls is a connection that came in, and counts what its calls hold.
+// calls is an incoming connection that counts the bytes that its calls hold.
 type calls struct {
 	net.Conn
 	refuse func(Refusal, error)
@@ -42,15 +42,15 @@ type calls struct {
 	mu       sync.Mutex
 	in, out  frames
 	open     map[uint32]*call
-	held     int  // by the calls that are open
-	unsent   int  // held by other work for gRPC that came since something was sent
+	held     int  // by the open calls
+	unsent   int  // by other work for gRPC since the last write
 	exchange bool // one of the calls is an exchange
 }
 
-// call is a call that is not over.
+// call is an open call.
 type call struct {
 	holds    int
-	complete bool // its whole request has come
+	complete bool // the whole request has arrived
 }
 
 func newCalls(c net.Conn, refuse func(Refusal, error)) *calls {
@@ -61,7 +61,7 @@ func newCalls(c net.Conn, refuse func(Refusal, error)) *calls {
 func (c *calls) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	c.mu.Lock()
-	bad := c.in.each(b[:n], c.comes)
+	bad := c.in.each(b[:n], c.onFrame)
 	c.mu.Unlock()
 	switch {
 	case bad == nil:
@@ -74,8 +74,8 @@ func (c *calls) Read(b []byte) (int, error) {
 	return 0, bad
 }
 
-// comes counts a frame whose head has come.
-func (c *calls) comes(f frame) error {
+// onFrame counts a frame whose head has arrived.
+func (c *calls) onFrame(f frame) error {
 	of := c.open[f.stream]
 	switch f.kind {
 	case headersFrame:
@@ -92,7 +92,7 @@ func (c *calls) comes(f frame) error {
 		if of != nil {
 			c.over(f.stream)
 		}
-		c.unsent += callCost // gRPC forgets a call only when it gets round to sending
+		c.unsent += callCost // gRPC keeps the call until it next sends something
 		return c.bounded()
 	case dataFrame, continuationFrame:
 	default:
@@ -131,14 +131,14 @@ func (c *calls) free(of *call, holds int) {
 	of.holds = holds
 }
 
-// over forgets a call.
+// over removes a call.
 func (c *calls) over(stream uint32) {
 	c.free(c.open[stream], 0)
 	delete(c.open, stream)
 }
 
-// alone reserves the connection for an exchange. It is an error if there is another call.
-func (c *calls) alone() error {
+// reserve reserves the connection for an exchange. It is an error if there is another call.
+func (c *calls) reserve() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.exchange || len(c.open) > 1 {
@@ -148,7 +148,7 @@ func (c *calls) alone() error {
 	return nil
 }
 
-// Write sends, and forgets the calls whose answers end with what is sent.
+// Write sends, and removes the calls whose answers end in b.
 func (c *calls) Write(b []byte) (int, error) {
 	c.mu.Lock()
 	_ = c.out.each(b, func(f frame) error {

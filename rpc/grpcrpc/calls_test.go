@@ -121,10 +121,10 @@ func TestAnExchangeIsAlone(t *testing.T) {
 	begins := func(stream uint32) []byte { return frameOf(headersFrame, 0, stream, 0) }
 	c, came, refused := told(t, begins(1), begins(3))
 	require.NoError(t, refused)
-	require.ErrorIs(t, c.alone(), errBeside)
+	require.ErrorIs(t, c.reserve(), errBeside)
 	takes(t, c, came, frameOf(resetFrame, 0, 3, 4))
-	require.NoError(t, c.alone())
-	require.ErrorIs(t, c.alone(), errBeside)
+	require.NoError(t, c.reserve())
+	require.ErrorIs(t, c.reserve(), errBeside)
 	for range 20 {
 		takes(t, c, came, frameOf(dataFrame, 0, 1, 16<<10)) // the meter counts that
 	}

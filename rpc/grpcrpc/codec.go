@@ -1,5 +1,5 @@
-// Packets are counted before they are decoded: an empty message takes two bytes on
-// the network and a hundred times as much in memory.
+// A packet's size and messages are checked before it is decoded, because an empty message
+// takes two bytes on the network and a hundred times as many in memory.
 
 package grpcrpc
 
@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"google.golang.org/grpc/encoding"
-	"google.golang.org/grpc/encoding/proto" // registers what all else is decoded with
+	"google.golang.org/grpc/encoding/proto" // registers the codec for all other types
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/encoding/protowire"
 	protobuf "google.golang.org/protobuf/proto"
@@ -16,21 +16,21 @@ import (
 )
 
 const (
-	// maxPacket bounds a packet. It has room for maxBatch messages, each as large
-	// as a message can be.
+	// maxPacket bounds a packet, in bytes. It has room for maxBatch messages of the
+	// largest size.
 	maxPacket = 640 << 10
-	// maxHello bounds what a stranger says.
+	// maxHello bounds the packets that come before the peer is known.
 	maxHello = 2 << 10
 )
 
-// incoming is a packet that is about to be read, and what it may be.
+// incoming is a packet that is about to be read, and its bounds.
 type incoming struct {
 	bytes, messages int
 	packet          electorpb.Packet
-	err             error // it is more than that
+	err             error // it exceeds a bound
 }
 
-// receive reads a packet of at most so many bytes and messages.
+// receive reads a packet of at most this many bytes and messages.
 func receive(s packets, bytes, messages int) (*electorpb.Packet, error) {
 	in := incoming{bytes: bytes, messages: messages}
 	if err := s.RecvMsg(&in); err != nil {
@@ -39,10 +39,10 @@ func receive(s packets, bytes, messages int) (*electorpb.Packet, error) {
 	return &in.packet, in.err
 }
 
-// receiveHello reads what may come before the peer is known.
+// receiveHello reads a packet of a peer that is not known yet.
 func receiveHello(s packets) (*electorpb.Packet, error) { return receive(s, maxHello, 0) }
 
-// excess is what is wrong with a packet.
+// excess is the error of a packet that exceeds a bound.
 type excess struct {
 	what       string
 	has, limit int
@@ -52,7 +52,7 @@ func (e *excess) Error() string {
 	return fmt.Sprintf("a packet has %d %s, and may have %d", e.has, e.what, e.limit)
 }
 
-// codec decodes packets with care, and all else as gRPC does.
+// codec decodes an incoming with its bounds, and everything else as gRPC does.
 type codec struct{ encoding.CodecV2 }
 
 func newCodec() codec { return codec{encoding.GetCodecV2(proto.Name)} }
@@ -89,8 +89,8 @@ func fieldNumber(m protobuf.Message, name string) protowire.Number {
 	panic("the wire has no field " + name) // found by any test
 }
 
-// countMessages counts the messages of a packet. Of what is malformed it counts
-// what comes before: decoding ends there, too.
+// countMessages counts the messages of a packet. It ends where the packet is malformed, as
+// decoding does.
 func countMessages(packet []byte) (n int) {
 	each(packet, batchField, func(batch []byte) {
 		each(batch, messagesField, func([]byte) { n++ })
@@ -98,8 +98,8 @@ func countMessages(packet []byte) (n int) {
 	return n
 }
 
-// each calls do with every value of a field, of which there may be several where
-// only one is meant: they are merged.
+// each calls do with every value of a field. A field that is not repeated may occur several
+// times, too; decoding merges its values.
 func each(of []byte, field protowire.Number, do func([]byte)) {
 	for len(of) > 0 {
 		number, kind, n := protowire.ConsumeTag(of)

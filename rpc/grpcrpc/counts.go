@@ -1,4 +1,4 @@
-// What the transport counts, and how it tells of what it refuses.
+// The transport's counters, and the log of refusals.
 
 package grpcrpc
 
@@ -12,34 +12,35 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Refusal is why someone, or something, was turned away.
+// Refusal is the reason why a connection, a call or a message was refused.
 type Refusal uint8
 
 const (
-	// RefusedHandshake: the certificate was missing, wrong or out of date, or
-	// what came was no TLS at all.
+	// RefusedHandshake: the certificate was missing, wrong or out of date, or the
+	// other side did not use TLS.
 	RefusedHandshake Refusal = iota
-	// RefusedSilence: a connection ended before it had said anything of use.
+	// RefusedSilence: a connection ended before it had made a call.
 	RefusedSilence
-	// RefusedCrowd: too many connections that had made no call, or too many of
-	// those that had made one and are no peers; the oldest went.
+	// RefusedCrowd: there were too many connections without a call, or too many
+	// connections with calls that were not from peers; the oldest was closed.
 	RefusedCrowd
 	// RefusedRole: the certificate does not allow the call.
 	RefusedRole
-	// RefusedIdentity: a node claims to be another, is none of the peers, or
-	// looks for another.
+	// RefusedIdentity: a node claims to be another, is not among the peers, or
+	// expects another node here.
 	RefusedIdentity
 	// RefusedMessage: a message was malformed.
 	RefusedMessage
 	// RefusedPeer: a peer sent too much that was malformed, or too large.
 	RefusedPeer
-	// RefusedFlood: more came over a connection than may wait to be understood.
+	// RefusedFlood: too many bytes arrived over a connection before they could be
+	// processed.
 	RefusedFlood
 	// RefusedCertificate: the certificate of an open connection is out of date, or
-	// its authority is not believed any more.
+	// its authority is no longer trusted.
 	RefusedCertificate
 	// RefusedReload: this node's own certificates have changed and cannot be
-	// used, so those before go on being used.
+	// used, so the node goes on with the previous ones.
 	RefusedReload
 
 	refusals
@@ -55,7 +56,7 @@ func (r Refusal) String() string {
 	return "unknown"
 }
 
-// Refusals lists all there are.
+// Refusals lists all reasons.
 func Refusals() []Refusal {
 	all := make([]Refusal, refusals)
 	for i := range all {
@@ -64,19 +65,19 @@ func Refusals() []Refusal {
 	return all
 }
 
-// Stats counts since the transport was made.
+// Stats has counts since the transport was made.
 type Stats struct {
 	// Sent and Received count messages.
 	Sent, Received uint64
-	// Dropped counts messages for which there was no peer, no room or no handler,
-	// and heartbeats that a newer one superseded before they were sent.
+	// Dropped counts messages without a peer, room or a handler, and heartbeats that a
+	// newer one superseded before they were sent.
 	Dropped uint64
-	// Connected counts connections to peers that came about.
+	// Connected counts connections that were made with peers.
 	Connected uint64
-	// TwoProcesses counts how often two processes were found to claim one id:
-	// a peer's, or this node's own, as a peer has told.
+	// TwoProcesses counts how often two processes claimed the same id: a peer's, or
+	// this node's own, as a peer has reported.
 	TwoProcesses uint64
-	// Refused counts what was turned away, by reason.
+	// Refused counts refusals, by reason.
 	Refused map[Refusal]uint64
 }
 
@@ -86,7 +87,7 @@ type counts struct {
 	refused [refusals]atomic.Uint64
 }
 
-// Stats counts what the transport has done.
+// Stats returns the transport's counts.
 func (t *Transport) Stats() Stats {
 	s := Stats{
 		Sent: t.counts.sent.Load(), Received: t.counts.received.Load(),
@@ -100,36 +101,36 @@ func (t *Transport) Stats() Stats {
 	return s
 }
 
-// refuse counts and tells.
+// refuse counts and logs a refusal.
 func (t *Transport) refuse(why Refusal, attributes ...any) {
 	t.counts.refused[why].Add(1)
 	t.log.refusal(why, attributes...)
 }
 
-// reportTwo tells that two processes claim to be a peer, and returns what to tell
-// the one that is turned away.
+// reportTwo counts and logs that two processes claim to be a peer. It returns the error for the
+// process that is refused.
 func (t *Transport) reportTwo(l *link, one, other *connection) error {
 	t.counts.twoProcesses.Add(1)
-	if _, due := l.toldTwo.over(tellTwoEvery); due {
+	if _, due := l.twoLimit.allow(tellTwoEvery); due {
 		t.log.Warn("two processes claim to be "+l.peer, "peer", l.peer, "one", one.remote, "other", other.remote)
 	}
 	return status.Errorf(codes.AlreadyExists, "node %s is called by two processes that claim to be %s, from %s and %s",
 		t.self, l.peer, one.remote, other.remote)
 }
 
-// reportTwoOfUs tells that another process claims to be this node, as a peer says.
+// reportTwoOfUs counts and logs that, according to a peer, another process claims to be this node.
 func (t *Transport) reportTwoOfUs(by string, err error) {
 	t.counts.twoProcesses.Add(1)
-	if _, due := t.toldTwo.over(tellTwoEvery); due {
+	if _, due := t.twoLimit.allow(tellTwoEvery); due {
 		t.log.Warn("two processes claim to be "+t.self, "peer", by, "error", status.Convert(err).Message())
 	}
 }
 
-// quietLog is a logger that tells of each kind of refusal once in a while, so
-// that whoever floods the port does not flood the log.
+// quietLog is a logger that limits the rate of each kind of refusal, so that a flood of the port
+// does not flood the log.
 type quietLog struct {
 	*slog.Logger
-	told [refusals]lull
+	limits [refusals]rateLimit
 }
 
 const (
@@ -140,7 +141,7 @@ const (
 func newQuietLog(l *slog.Logger) *quietLog { return &quietLog{Logger: l} }
 
 func (q *quietLog) refusal(why Refusal, attributes ...any) {
-	untold, due := q.told[why].over(tellEvery)
+	untold, due := q.limits[why].allow(tellEvery)
 	if !due {
 		return
 	}
@@ -151,15 +152,15 @@ func (q *quietLog) refusal(why Refusal, attributes ...any) {
 	q.Warn("refused", attributes...)
 }
 
-// lull is the time after something was told in which it is not told again.
-type lull struct {
+// rateLimit limits how often something is logged.
+type rateLimit struct {
 	mu     sync.Mutex
 	last   time.Time
-	untold uint64 // since then
+	untold uint64 // how often it was not logged since then
 }
 
-// over says whether to tell now, and how much went untold before.
-func (l *lull) over(every time.Duration) (untold uint64, due bool) {
+// allow says whether to log now, and how often it was not logged since the last time.
+func (l *rateLimit) allow(every time.Duration) (untold uint64, due bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()

@@ -1,4 +1,4 @@
-// Calls that go out.
+// Outgoing connections.
 
 package grpcrpc
 
@@ -17,9 +17,9 @@ import (
 	"google.golang.org/grpc/keepalive"
 )
 
-// Dial is an operator's connection to a node. With files, they are an operator's
-// own and the node must have a member's certificate; without, there is no TLS.
-// It connects with the first call.
+// Dial makes an operator's connection to a node. The files hold the operator's
+// certificate, and the node must have a member's certificate; without files there is no
+// TLS. The connection is opened by the first call.
 func Dial(address string, files *TLS) (*grpc.ClientConn, error) {
 	creds := insecure.NewCredentials()
 	if files != nil {
@@ -32,14 +32,14 @@ func Dial(address string, files *TLS) (*grpc.ClientConn, error) {
 	return dial(address, creds, func(c net.Conn) net.Conn { return c })
 }
 
-// dial is a connection to a peer.
+// dial makes a connection to a peer.
 func (t *Transport) dial(address, peer string) (*grpc.ClientConn, error) {
-	creds := outgoing{TransportCredentials: insecure.NewCredentials()}
+	creds := clientCreds{TransportCredentials: insecure.NewCredentials()}
 	if t.tls != nil {
 		config := t.tls.client(peer)
 		creds.keep = t.tls.keeper(config.VerifyConnection)
 		creds.refuse = func(err error) { t.refuse(RefusedHandshake, "peer", peer, "address", address, "error", explain(err)) }
-		config.VerifyConnection = telling(config.VerifyConnection, creds.refuse)
+		config.VerifyConnection = reporting(config.VerifyConnection, creds.refuse)
 		creds.TransportCredentials = credentials.NewTLS(config)
 	}
 	flooded := func() { t.refuse(RefusedFlood, "peer", peer, "address", address) }
@@ -71,25 +71,25 @@ func dial(address string, creds credentials.TransportCredentials, wrap func(net.
 	)...)
 }
 
-// telling is a check that tells of its errors.
-func telling(check func(tls.ConnectionState) error, tell func(error)) func(tls.ConnectionState) error {
+// reporting wraps a check so that it reports its errors.
+func reporting(check func(tls.ConnectionState) error, report func(error)) func(tls.ConnectionState) error {
 	return func(s tls.ConnectionState) error {
 		err := check(s)
 		if err != nil {
-			tell(err)
+			report(err)
 		}
 		return err
 	}
 }
 
-// outgoing is a handshake with a peer that was called.
-type outgoing struct {
+// clientCreds are the credentials of a connection to a peer.
+type clientCreds struct {
 	credentials.TransportCredentials
 	keep   keeper
 	refuse func(error) // nil without TLS
 }
 
-func (o outgoing) ClientHandshake(ctx context.Context, authority string, c net.Conn) (net.Conn, credentials.AuthInfo, error) {
+func (o clientCreds) ClientHandshake(ctx context.Context, authority string, c net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	m, ok := c.(*meter)
 	if !ok {
 		return nil, nil, errors.New("a connection that this transport did not open")
@@ -103,23 +103,23 @@ func (o outgoing) ClientHandshake(ctx context.Context, authority string, c net.C
 	}
 	m.allow(peerBytes)
 	if o.refuse != nil {
-		secured = verdict{secured, o.refuse}
+		secured = alertReader{secured, o.refuse}
 	}
-	return secured, visitor{info, m, nil}, nil
+	return secured, handshake{info, m, nil}, nil
 }
 
-func (o outgoing) Clone() credentials.TransportCredentials {
-	return outgoing{o.TransportCredentials.Clone(), o.keep, o.refuse}
+func (o clientCreds) Clone() credentials.TransportCredentials {
+	return clientCreds{o.TransportCredentials.Clone(), o.keep, o.refuse}
 }
 
-// verdict tells if the other side refuses the certificate of this one. It does so after
-// the handshake has ended for the caller.
-type verdict struct {
+// alertReader reports if the other side refuses this side's certificate. The refusal arrives
+// after the handshake has ended on this side.
+type alertReader struct {
 	net.Conn
 	refuse func(error)
 }
 
-func (v verdict) Read(b []byte) (int, error) {
+func (v alertReader) Read(b []byte) (int, error) {
 	n, err := v.Conn.Read(b)
 	if isAlert(err) {
 		v.refuse(err)
@@ -127,13 +127,13 @@ func (v verdict) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// isAlert says whether an error is what the other side says by TLS.
+// isAlert says whether an error is a TLS alert of the other side.
 func isAlert(err error) bool {
 	var alert *net.OpError
 	return errors.As(err, &alert) && alert.Op == "remote error"
 }
 
-// explain adds to an alert what it does not say.
+// explain adds to an alert where its reason is found.
 func explain(err error) error {
 	if isAlert(err) {
 		return fmt.Errorf("the other side refuses this node, and its log says why: %w", err)

@@ -21,7 +21,7 @@ func NewWithClock(c Config, now func() time.Time) (*Transport, error) {
 func (t *Transport) Guests() int {
 	t.guard.mu.Lock()
 	defer t.guard.mu.Unlock()
-	return len(t.guard.guests)
+	return len(t.guard.conns)
 }
 
 // Kept is how many connections are verified again and again.

@@ -1,4 +1,4 @@
-// The heads of HTTP/2 frames, found in a stream of bytes.
+// A parser that finds the heads of HTTP/2 frames in a stream of bytes.
 
 package grpcrpc
 
@@ -32,11 +32,11 @@ func (f frame) ends() bool {
 	return f.kind == resetFrame || (f.kind == dataFrame || f.kind == headersFrame) && f.flags&endStream != 0
 }
 
-// frames finds the heads of frames, in whatever pieces the bytes come.
+// frames finds the heads of frames. The bytes may arrive in any pieces.
 type frames struct {
 	skip int // bytes until the next head
 	head [frameHead]byte
-	have int // bytes of the head
+	have int // bytes of the head that have arrived
 }
 
 // each calls do with every frame whose head is now complete, until do returns an error.

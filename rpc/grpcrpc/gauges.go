@@ -1,5 +1,4 @@
-// What the transport is like now: which peers it is connected to, and how long its
-// certificates are good.
+// The transport's present condition: connected peers, and the end of its certificates.
 
 package grpcrpc
 
@@ -10,7 +9,7 @@ import (
 	"time"
 )
 
-// Connected says of every peer whether there is a connection to it.
+// Connected says for every peer whether it is connected.
 func (t *Transport) Connected() map[string]bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -27,9 +26,9 @@ func (l *link) connected() bool {
 	return l.current != nil
 }
 
-// CertificateEnds is when this node's certificate ends, or one before that which stands
-// in its file between it and the authority; and when the authority's does: the last to
-// end of those in the CA file that have signed one of these. Each is zero if there is none.
+// CertificateEnds returns when the certificates of this node and of its authority end. own is
+// the earliest end in the chain in the node's file. authority is the latest end of those
+// certificates in the CA file that have signed one of the chain. Each is zero if there is none.
 func (t *Transport) CertificateEnds() (own, authority time.Time) {
 	if t.tls == nil {
 		return own, authority
@@ -57,10 +56,10 @@ func (t *Transport) CertificateEnds() (own, authority time.Time) {
 	return own, authority
 }
 
-// authorities are the certificates in the CA file, as far as they can be read: it may be
-// about to be replaced.
+// authorities returns the certificates in the CA file. It skips those that it cannot read,
+// because the file may be about to be replaced.
 func (f *TLS) authorities() (all []*x509.Certificate) {
-	text, _ := os.ReadFile(f.CA) // without one there are none
+	text, _ := os.ReadFile(f.CA) // no file, no certificates
 	for {
 		var block *pem.Block
 		if block, text = pem.Decode(text); block == nil {

@@ -1,6 +1,6 @@
-// Who is connected: strangers, those who have made a call that was allowed, peers, and
-// those who were peers. There are bounds to how many there are of each, because what
-// each of them may leave unread takes memory.
+// Incoming connections, in four classes: strangers, callers that have made a call that was
+// allowed, peers, and dismissed ones that were peers. Each class is bounded, because each
+// connection may leave data unread, which takes memory.
 
 package grpcrpc
 
@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// maxStrangers bounds how many connections there may be that have made no
-	// call that was allowed. When there are more the oldest is closed, so that a
-	// crowd can keep no member out: a member is past this in a moment.
+	// maxStrangers bounds the connections without a call that was allowed. If there are
+	// more, the oldest is closed. So a crowd of strangers can keep no member out, because
+	// a member makes its call in a moment.
 	maxStrangers = 128
-	// maxCallers bounds how many there may be that have made one: of operators,
-	// and without TLS of anyone. maxHeld bounds what the calls of each may hold.
+	// maxCallers bounds the callers: operators, and without TLS anyone. maxHeld bounds
+	// the memory of each one's calls.
 	maxCallers = 32
-	// maxDismissed bounds how many there may be that were peers and are being told
-	// why they are no more. Each may leave a packet unread that was sent to it.
+	// maxDismissed bounds the former peers that still have to read why their exchange has
+	// ended. Each may leave a packet unread.
 	maxDismissed = 8
 )
 
@@ -29,44 +29,44 @@ const (
 type guard struct {
 	net.Listener
 	refuse func(Refusal, ...any)
-	late   time.Duration // how long one may be a stranger
+	late   time.Duration // the longest time as a stranger, or as a dismissed one
 
 	mu        sync.Mutex
 	shut      bool
-	guests    map[*guest]bool
-	strangers list.List // of *guest, the oldest first; as are the others
+	conns     map[*inbound]bool
+	strangers list.List // of *inbound, the oldest first, as in the other lists
 	callers   list.List
 	dismissed list.List
 }
 
 func newGuard(l net.Listener, late time.Duration, refuse func(Refusal, ...any)) *guard {
-	return &guard{Listener: l, refuse: refuse, late: late, guests: make(map[*guest]bool)}
+	return &guard{Listener: l, refuse: refuse, late: late, conns: make(map[*inbound]bool)}
 }
 
-// guest is a connection that came in.
-type guest struct {
+// inbound is an incoming connection.
+type inbound struct {
 	*meter
 	guard *guard
-	calls *calls // nil before its handshake
+	calls *calls // nil before the handshake
 
-	spoke   atomic.Bool
-	known   atomic.Bool // who it is: it has a certificate, or none is asked for
+	spoke   atomic.Bool // bytes have arrived
+	known   atomic.Bool // the handshake has succeeded
 	called  atomic.Bool // it has made a call
 	refused atomic.Bool // it has been counted as refused
 
 	// Guarded by the guard's lock.
-	among *list.List    // strangers, callers or dismissed; nil: it is a peer, or has ended
-	place *list.Element // there
-	timer *time.Timer   // closes a stranger, or one that was dismissed
+	among *list.List    // strangers, callers or dismissed; nil: a peer, or closed
+	place *list.Element // in that list
+	timer *time.Timer   // closes a stranger or a dismissed one
 }
 
-// Accept lets someone in, and the oldest stranger out if there are too many.
+// Accept accepts a connection, and closes the oldest stranger if there are too many.
 func (g *guard) Accept() (net.Conn, error) {
 	c, err := g.Listener.Accept()
 	if err != nil {
 		return nil, err
 	}
-	came := &guest{guard: g}
+	came := &inbound{guard: g}
 	came.meter = newMeter(c, func() { came.refuse(RefusedFlood) })
 	g.mu.Lock()
 	if g.shut {
@@ -74,39 +74,39 @@ func (g *guard) Accept() (net.Conn, error) {
 		_ = c.Close()
 		return nil, net.ErrClosed
 	}
-	g.guests[came] = true
+	g.conns[came] = true
 	g.mu.Unlock()
 	g.move(came, &g.strangers)
 	return came, nil
 }
 
 // welcome makes a stranger a caller.
-func (g *guard) welcome(c *guest) {
+func (g *guard) welcome(c *inbound) {
 	if g.move(c, &g.callers) {
 		c.pause()
 	}
 }
 
-// introduce makes a stranger a peer. Of those there is only one connection each.
-func (g *guard) introduce(c *guest) { g.move(c, nil) }
+// introduce makes a stranger a peer. There is only one connection of each peer.
+func (g *guard) introduce(c *inbound) { g.move(c, nil) }
 
-// dismiss lets a peer stay for as long as it takes to read why it is one no more.
-func (g *guard) dismiss(c *guest) {
+// dismiss lets a former peer stay until it has read why its exchange has ended.
+func (g *guard) dismiss(c *inbound) {
 	if g.move(c, &g.dismissed) {
 		c.forbid()
 	}
 }
 
-// move puts a guest among others, if it is not among them and has not ended. The
-// oldest of them has to go if there are too many.
-func (g *guard) move(c *guest, to *list.List) bool {
+// move moves a connection to a class, if it is not in it and is not closed. If there are too many in
+// that class, the oldest is closed.
+func (g *guard) move(c *inbound, to *list.List) bool {
 	g.mu.Lock()
-	if !g.guests[c] || c.among == to && c.place != nil {
+	if !g.conns[c] || c.among == to && c.place != nil {
 		g.mu.Unlock()
 		return false
 	}
 	c.leave()
-	var oldest *guest
+	var oldest *inbound
 	if to != nil {
 		c.among, c.place = to, to.PushBack(c)
 	}
@@ -123,26 +123,26 @@ func (g *guard) move(c *guest, to *list.List) bool {
 	g.mu.Unlock()
 	if oldest != nil {
 		oldest.refuse(RefusedCrowd)
-		_ = oldest.Conn.Close() // whoever reads from it notices
+		_ = oldest.Conn.Close() // the goroutine that reads from it notices
 	}
 	return true
 }
 
-// closeLate closes the connection if it is still among the same when its time is over.
-func (c *guest) closeLate() { c.timer = time.AfterFunc(c.guard.late, func() { _ = c.Close() }) }
+// closeLate closes the connection if it is still in the same class when its time is over.
+func (c *inbound) closeLate() { c.timer = time.AfterFunc(c.guard.late, func() { _ = c.Close() }) }
 
-// first takes out the oldest guest if there are too many.
-func first(of *list.List, most int) *guest {
+// first removes the oldest connection if there are too many.
+func first(of *list.List, most int) *inbound {
 	if of.Len() <= most {
 		return nil
 	}
-	oldest := of.Front().Value.(*guest)
+	oldest := of.Front().Value.(*inbound)
 	oldest.leave()
 	return oldest
 }
 
-// leave takes a guest out from among others, and says whether it was a stranger.
-func (c *guest) leave() (stranger bool) {
+// leave removes a connection from its class, and says whether it was a stranger.
+func (c *inbound) leave() (stranger bool) {
 	if c.place == nil {
 		return false
 	}
@@ -155,7 +155,7 @@ func (c *guest) leave() (stranger bool) {
 	return stranger
 }
 
-func (c *guest) Read(b []byte) (int, error) {
+func (c *inbound) Read(b []byte) (int, error) {
 	n, err := c.meter.Read(b)
 	if n > 0 {
 		c.spoke.Store(true)
@@ -163,21 +163,20 @@ func (c *guest) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// refuse counts that the connection is refused, and tells of it. Only the first reason
-// counts: to close a connection, or to end one of its calls, may bring about others.
-func (c *guest) refuse(why Refusal, attributes ...any) {
+// refuse counts and logs that the connection is refused. Only the first reason counts, because
+// closing a connection, or ending one of its calls, may cause others.
+func (c *inbound) refuse(why Refusal, attributes ...any) {
 	if !c.refused.Swap(true) {
 		c.guard.refuse(why, append([]any{"remote", c.RemoteAddr()}, attributes...)...)
 	}
 }
 
-// Close ends the connection. One that said something, but made no call, is counted,
-// unless its handshake failed. One that said nothing may have been a peer that looked
-// whether this node is there.
-func (c *guest) Close() error {
+// Close closes the connection. It counts a connection that has sent something without making a
+// call, unless the handshake failed. A connection that sent nothing may have been a peer's probe.
+func (c *inbound) Close() error {
 	g := c.guard
 	g.mu.Lock()
-	delete(g.guests, c)
+	delete(g.conns, c)
 	stranger := c.leave()
 	g.mu.Unlock()
 	if stranger && c.spoke.Load() && c.known.Load() && !c.called.Load() {
@@ -186,13 +185,13 @@ func (c *guest) Close() error {
 	return c.meter.Close()
 }
 
-// closeAll closes all that came in, and what still comes. Nobody is waited for: one
-// who says nothing, or reads nothing, must not hold up whoever closes.
+// closeAll closes all incoming connections, and those that still arrive. It waits for none,
+// because a client that sends or reads nothing must not delay Close.
 func (g *guard) closeAll() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.shut = true
-	for c := range g.guests {
+	for c := range g.conns {
 		_ = c.Conn.Close()
 	}
 }

@@ -30,12 +30,12 @@ func (p *pipes) Accept() (net.Conn, error) {
 // many. A peer that connects and ends its exchange again and again piles up nothing.
 func TestOfEachKindOfGuestsThereAreOnlySoMany(t *testing.T) {
 	kinds := map[string]struct {
-		becomes func(*guard, *guest)
+		becomes func(*guard, *inbound)
 		most    int
 	}{
-		"strangers": {func(*guard, *guest) {}, maxStrangers},
+		"strangers": {func(*guard, *inbound) {}, maxStrangers},
 		"callers":   {(*guard).welcome, maxCallers},
-		"dismissed": {func(g *guard, c *guest) { g.introduce(c); g.dismiss(c) }, maxDismissed},
+		"dismissed": {func(g *guard, c *inbound) { g.introduce(c); g.dismiss(c) }, maxDismissed},
 	}
 	for name, kind := range kinds {
 		t.Run(name, func(t *testing.T) {
@@ -48,7 +48,7 @@ func TestOfEachKindOfGuestsThereAreOnlySoMany(t *testing.T) {
 			for range kind.most + tooMany {
 				c, err := g.Accept()
 				require.NoError(t, err)
-				kind.becomes(g, c.(*guest))
+				kind.becomes(g, c.(*inbound))
 			}
 			assert.Equal(t, tooMany, refused)
 			for i, c := range came.theirs {
@@ -56,7 +56,7 @@ func TestOfEachKindOfGuestsThereAreOnlySoMany(t *testing.T) {
 				assert.Equal(t, i < tooMany, errors.Is(err, io.EOF), "connection %d: %v", i, err)
 			}
 			g.closeAll()
-			for c := range g.guests {
+			for c := range g.conns {
 				_ = c.Close()
 			}
 		})
@@ -70,7 +70,7 @@ func TestAConnectionIsRefusedOnce(t *testing.T) {
 	g := newGuard(came, time.Hour, func(why Refusal, _ ...any) { refused = append(refused, why) })
 	accepted, err := g.Accept()
 	require.NoError(t, err)
-	c := accepted.(*guest)
+	c := accepted.(*inbound)
 	c.known.Store(true)
 	go func() { _, _ = came.theirs[0].Write(make([]byte, 2*strangerBytes)) }()
 	_, err = io.Copy(io.Discard, c)
@@ -85,13 +85,13 @@ func TestAConnectionIsRefusedOnce(t *testing.T) {
 // and a peer may stay.
 func TestStrangersAndFormerPeersAreClosedInTime(t *testing.T) {
 	for name, kind := range map[string]struct {
-		becomes func(*guard, *guest)
+		becomes func(*guard, *inbound)
 		stays   bool
 	}{
-		"stranger":  {func(*guard, *guest) {}, false},
+		"stranger":  {func(*guard, *inbound) {}, false},
 		"caller":    {(*guard).welcome, true},
 		"peer":      {(*guard).introduce, true},
-		"dismissed": {func(g *guard, c *guest) { g.introduce(c); g.dismiss(c) }, false},
+		"dismissed": {func(g *guard, c *inbound) { g.introduce(c); g.dismiss(c) }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -99,7 +99,7 @@ func TestStrangersAndFormerPeersAreClosedInTime(t *testing.T) {
 				g := newGuard(came, time.Minute, func(Refusal, ...any) {})
 				c, err := g.Accept()
 				require.NoError(t, err)
-				kind.becomes(g, c.(*guest))
+				kind.becomes(g, c.(*inbound))
 				left := func() bool {
 					synctest.Wait()
 					_, err := came.theirs[0].Read(make([]byte, 1))
@@ -120,7 +120,7 @@ func TestACallerSpendsNoAllowance(t *testing.T) {
 	g := newGuard(&pipes{}, time.Hour, func(Refusal, ...any) {})
 	accepted, err := g.Accept()
 	require.NoError(t, err)
-	c := accepted.(*guest)
+	c := accepted.(*inbound)
 	require.True(t, c.spend(strangerBytes))
 	g.welcome(c)
 	assert.True(t, c.spend(1))

@@ -1,4 +1,4 @@
-// Who a certificate says that someone is.
+// The identity in a certificate.
 
 package grpcrpc
 
@@ -16,12 +16,12 @@ type Role string
 const (
 	// Member takes part in elections, as the node that the certificate names.
 	Member Role = "member"
-	// Operator looks at nodes and commands them.
+	// Operator watches nodes and commands them.
 	Operator Role = "operator"
 )
 
-// Identity is who the holder of a certificate is: it stands there as a URI, such
-// as hustings://member/n0, among the subject's alternative names.
+// Identity is the identity of the holder of a certificate. It is a URI, such as
+// hustings://member/n0, among the subject's alternative names.
 type Identity struct {
 	Role Role
 	// Name is the id of a member's node, or an operator's name.
@@ -30,18 +30,18 @@ type Identity struct {
 
 const scheme = "hustings"
 
-// String is the identity as it stands in a certificate.
+// String returns the identity as a URI, as it is in a certificate.
 func (i Identity) String() string { return i.URI().String() }
 
-// URI is the identity as it stands in a certificate.
+// URI returns the identity as it is in a certificate.
 func (i Identity) URI() *url.URL {
 	return &url.URL{Scheme: scheme, Host: string(i.Role), Path: "/" + i.Name, RawPath: "/" + url.PathEscape(i.Name)}
 }
 
-// IdentityOf reads the identity in a certificate. It says nothing of whether the
-// certificate is to be trusted. A certificate with more than one identity has
-// none: whoever reads it could take either. Nor has one whose identity has a user,
-// a query or a fragment: whoever put it there meant something by it.
+// IdentityOf reads the identity in a certificate. It does not verify the certificate. A
+// certificate with several identities is refused, because it is unclear which one is
+// meant. So is an identity with a user, a query or a fragment, because their meaning is
+// unknown.
 func IdentityOf(c *x509.Certificate) (Identity, error) {
 	var found []Identity
 	for _, u := range c.URIs {
@@ -69,8 +69,8 @@ func IdentityOf(c *x509.Certificate) (Identity, error) {
 	return i, nil
 }
 
-// emptyFragment says whether a name of our form ends in #. That is lost when a URI is
-// parsed, so it is looked for in the certificate as it came.
+// emptyFragment says whether a name with our scheme ends in #. Parsing a URI loses that, so
+// emptyFragment searches the raw certificate.
 func emptyFragment(c *x509.Certificate) bool {
 	for _, x := range c.Extensions {
 		var names []asn1.RawValue

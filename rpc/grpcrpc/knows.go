@@ -1,6 +1,6 @@
-// The question whether a peer knows this node. A node that finds no store asks it
-// before it makes one: if a peer has ever had a message of it, it is not new but has
-// lost its store, and with it the knowledge of whom it voted for.
+// The question whether a peer knows this node. A node that finds no store asks it before it
+// creates one: if a peer has ever had a message of the node, the node is not new, but has lost
+// its store, and its votes with it.
 
 package grpcrpc
 
@@ -15,8 +15,8 @@ import (
 	"github.com/hustings/hustings/proto/electorpb"
 )
 
-// KnownBy asks a peer whether it has ever had a message of this node in a group, or
-// may have had. An error means that it is not known whether it has.
+// KnownBy asks a peer whether it has ever had a message of this node in a group, or may
+// have had. An error means that there was no answer.
 func (t *Transport) KnownBy(ctx context.Context, node, group string) (known bool, err error) {
 	address := t.Address(node)
 	if address == "" {
@@ -26,7 +26,7 @@ func (t *Transport) KnownBy(ctx context.Context, node, group string) (known bool
 	if err != nil {
 		return false, err
 	}
-	defer func() { _ = conn.Close() }() // the answer is there, or is not
+	defer func() { _ = conn.Close() }() // the call is over
 	answer, err := electorpb.NewMemberServiceClient(conn).Knows(ctx, &electorpb.KnowsRequest{From: t.self, To: node, Group: group})
 	if err != nil {
 		return false, fmt.Errorf("%s: %s", address, Reason(err))
@@ -34,7 +34,7 @@ func (t *Transport) KnownBy(ctx context.Context, node, group string) (known bool
 	return answer.GetKnown(), nil
 }
 
-// Knows answers a peer's question. Without a memory of peers any may be known.
+// Knows answers a peer's question. Without Config.Knows any peer may be known.
 func (m memberService) Knows(ctx context.Context, q *electorpb.KnowsRequest) (*electorpb.KnowsResponse, error) {
 	t := m.transport
 	if err := t.isAskedBy(ctx, q); err != nil {
@@ -45,11 +45,11 @@ func (m memberService) Knows(ctx context.Context, q *electorpb.KnowsRequest) (*e
 	return &electorpb.KnowsResponse{Known: t.knows == nil || t.knows(q.GetFrom(), q.GetGroup())}, nil
 }
 
-// isAskedBy holds what a question says of who asks, and who is asked, against what
-// is known of both.
+// isAskedBy checks the names of both nodes in a question: the asking node's certificate must
+// match, this node must be meant, and the asking node must be a peer.
 func (t *Transport) isAskedBy(ctx context.Context, q *electorpb.KnowsRequest) error {
 	if t.tls != nil {
-		v, err := visitorOf(ctx)
+		v, err := handshakeOf(ctx)
 		if err != nil {
 			return err
 		}

@@ -1,9 +1,9 @@
-// A link to a peer: one connection, kept up, and what is concluded when it breaks.
+// A link to a peer: one connection, which is opened again when it breaks.
 //
 // The node with the smaller id calls, again and again with growing waits. When a
-// connection breaks, both sides look at once whether the other's process is
-// still there: if connecting is refused, or a new incarnation answers, it is not,
-// and the handler is told. Silence tells nothing.
+// connection breaks, both sides probe the other's process at once. If connecting is
+// refused, or a new incarnation answers, the process is gone, and the handler is
+// notified. Silence proves nothing.
 
 package grpcrpc
 
@@ -27,18 +27,18 @@ type link struct {
 	transport     *Transport
 	peer, address string
 	queue         *queue
-	ctx           context.Context // ends with the transport, or when the peer is none any more
+	ctx           context.Context // ends with the transport, or when the peer is removed
 	cancel        context.CancelFunc
 
 	mu          sync.Mutex
-	numbers     uint64      // how many have been given out
-	latest      connection  // the one that counted last
+	numbers     uint64      // the last number of a connection
+	latest      connection  // the one that was accepted last
 	incarnation uint64      // of the peer's process; 0: it is gone, or was never heard
 	current     *connection // nil: none
-	suspect     *connection // the one that broke, if why is not known
-	greeted     *guest      // whose Hello was answered, and which has not confirmed that
+	suspect     *connection // the one that broke, while it is not known why
+	greeted     *inbound    // its Hello was answered, and it has not confirmed the answer
 	processes   processes
-	toldTwo     lull
+	twoLimit    rateLimit
 }
 
 func newLink(t *Transport, peer, address string) *link {
@@ -50,7 +50,7 @@ func newLink(t *Transport, peer, address string) *link {
 // calls says whether this side is the one that calls.
 func (l *link) calls() bool { return l.transport.self < l.peer }
 
-// run keeps the link up, if that is this side's to do.
+// run opens the connection again and again, if this side calls.
 func (l *link) run() {
 	if !l.calls() {
 		return
@@ -64,7 +64,7 @@ func (l *link) run() {
 		}
 		if l.ctx.Err() == nil {
 			l.transport.log.Debug("no connection", "peer", l.peer, "address", l.address, "error", err)
-			l.look()
+			l.probePeer()
 		}
 		if status.Code(err) == codes.AlreadyExists {
 			l.transport.reportTwoOfUs(l.peer, err)
@@ -82,14 +82,14 @@ func (l *link) call() error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close() //nolint:errcheck // it is over, one way or the other
+	defer conn.Close() //nolint:errcheck // the exchange has ended already
 	late := time.AfterFunc(l.transport.handshakeTime, cancel)
 	defer late.Stop()
 	s, err := electorpb.NewMemberServiceClient(conn).Exchange(ctx)
 	if err != nil {
 		return err
 	}
-	// What this side says comes to nothing if the stream is over; Recv tells why.
+	// Send fails if the stream has ended; Recv then returns the reason.
 	_ = s.Send(hello(l.transport.self, l.peer, l.transport.incarnation))
 	p, err := receiveHello(s)
 	if err != nil {
@@ -101,11 +101,11 @@ func (l *link) call() error {
 	}
 	_ = s.Send(confirm())
 	late.Stop()
-	there, err := visitorOf(s.Context())
+	there, err := handshakeOf(s.Context())
 	if err != nil {
 		return err
 	}
-	// Calls come one after the other, and each was answered after it was made.
+	// This side makes its calls one after the other, so their numbers are in order.
 	return l.carry(ctx, s, &connection{
 		number: l.number(), incarnation: h.GetIncarnation(), confirmed: true,
 		remote: there.meter.RemoteAddr().String(), meter: there.meter,
@@ -114,7 +114,7 @@ func (l *link) call() error {
 
 // accept answers the Hello of a peer that has called, and carries messages once
 // the peer has confirmed the answer.
-func (l *link) accept(s packets, h *electorpb.Hello, came *guest) error {
+func (l *link) accept(s packets, h *electorpb.Hello, came *inbound) error {
 	c := &connection{
 		number: l.number(), incarnation: h.GetIncarnation(), confirmed: h.GetConfirms(),
 		remote: came.RemoteAddr().String(), meter: came.meter,
@@ -124,14 +124,14 @@ func (l *link) accept(s packets, h *electorpb.Hello, came *guest) error {
 	}
 	l.transport.guard.introduce(came)
 	err := l.carry(s.Context(), s, c)
-	l.transport.running.Go(l.keepLooking)
+	l.transport.running.Go(l.keepProbing)
 	return err
 }
 
-// greet answers a Hello, and waits for the answer to be confirmed. A peer may go on
-// right behind that, so it may say more than a stranger from here on. For that reason
-// only one connection of a peer can be here: another one that is has to go.
-func (l *link) greet(s packets, c *connection, came *guest) error {
+// greet answers a Hello, and waits for the Confirm. A peer may send batches right after its
+// Confirm, so it gets a peer's allowance from here on. Because of that, only one connection
+// of a peer may be at this point; an earlier one is closed.
+func (l *link) greet(s packets, c *connection, came *inbound) error {
 	came.allow(peerBytes)
 	l.mu.Lock()
 	before := l.greeted
@@ -160,7 +160,7 @@ func (l *link) greet(s packets, c *connection, came *guest) error {
 	return nil
 }
 
-// number is one larger than all before.
+// number returns the next number.
 func (l *link) number() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -168,16 +168,15 @@ func (l *link) number() uint64 {
 	return l.numbers
 }
 
-// packets is a stream as either side has it.
+// packets is a stream of either side.
 type packets interface {
 	Send(*electorpb.Packet) error
 	RecvMsg(any) error
 	Context() context.Context
 }
 
-// carry sends what is queued and delivers what comes, until the connection
-// breaks, or another takes its place, or the link ends. The stream must end
-// with the return of whoever called.
+// carry sends queued messages and delivers arriving ones, until the connection breaks,
+// another replaces it, or the link ends. The stream must end when the caller returns.
 func (l *link) carry(ctx context.Context, s packets, c *connection) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -193,7 +192,7 @@ func (l *link) carry(ctx context.Context, s packets, c *connection) error {
 	select {
 	case err = <-received:
 	case err = <-sent:
-		if errors.Is(err, io.EOF) { // the other side has ended the stream, and Recv tells why
+		if errors.Is(err, io.EOF) { // the other side has ended the stream; Recv returns the reason
 			err = <-received
 		}
 	case <-ctx.Done():
@@ -209,8 +208,8 @@ func (l *link) carry(ctx context.Context, s packets, c *connection) error {
 	return err
 }
 
-// begin makes a connection the one that there is. It is refused if it is a stale
-// one, or that of a second process of the peer while the first one is connected.
+// begin makes a connection the current one. It refuses a stale connection, and one of a
+// second process of the peer while the first one is connected.
 func (l *link) begin(c *connection) error {
 	l.mu.Lock()
 	before, latest := l.current, l.latest
@@ -246,7 +245,7 @@ func (l *link) begin(c *connection) error {
 	return nil
 }
 
-// end notes that a connection broke, unless another has taken its place.
+// end records that a connection broke, unless another has replaced it.
 func (l *link) end(c *connection) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -255,20 +254,20 @@ func (l *link) end(c *connection) {
 	}
 }
 
-// suspected is the connection that broke, if what became of the peer is in doubt.
+// suspected returns the connection that broke, if it is not known whether the peer is gone.
 func (l *link) suspected() *connection {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.suspect
 }
 
-// gone tells that the peer's process is no more, once for each connection that
-// broke. It is no news if the peer has connected since.
+// gone reports that the peer's process is gone, once for each connection that broke. It
+// reports nothing if the peer has connected since.
 func (l *link) gone(broken *connection) {
 	l.mu.Lock()
 	news := l.suspect == broken
 	if news {
-		l.suspect, l.incarnation = nil, 0 // the next process is no news
+		l.suspect, l.incarnation = nil, 0 // so that the next process is not reported as a restart
 	}
 	l.mu.Unlock()
 	if news && l.ctx.Err() == nil {
@@ -293,8 +292,8 @@ func (l *link) sendAll(ctx context.Context, s packets) error {
 	}
 }
 
-// maxMalformed is how many malformed messages a connection survives in a minute. A
-// few now and then may be what a later version of the peer says.
+// maxMalformed bounds the malformed messages of a connection in a minute. A few are
+// tolerated because a later version of the peer may send them.
 const maxMalformed = 100
 
 func (l *link) receiveAll(s packets, m *meter) error {
@@ -330,19 +329,19 @@ func (l *link) receiveAll(s packets, m *meter) error {
 	}
 }
 
-// pause is how long to wait until the next attempt: twice as long as before, up
-// to maxWait, less up to a half that is drawn.
+// pause is the wait before the next attempt: twice as long as before, up to maxWait, and
+// shortened by up to a half at random.
 type pause struct{ last time.Duration }
 
 const (
 	minWait = time.Millisecond
-	// maxWait is short: a node that comes back takes part only when it is
-	// connected, and an attempt at one that is away costs next to nothing.
+	// maxWait is short, because a node that comes back takes part only when it is
+	// connected, and because an attempt costs very little.
 	maxWait = 100 * time.Millisecond
-	// refusedWait is how long a process waits that was refused because another
-	// one has its id.
+	// refusedWait is how long a process waits after it was refused because another
+	// process has its id.
 	refusedWait = time.Second
-	// lasting is how long a connection must have lasted to be called again at once.
+	// lasting is how long a connection must have lasted for the waits to begin anew.
 	lasting = time.Second
 )
 
@@ -351,7 +350,7 @@ func (p *pause) sleep(ctx context.Context) {
 	sleep(ctx, p.last-rand.N(p.last/2))
 }
 
-// sleep waits for a time, or until the context ends.
+// sleep waits for d, or until the context ends.
 func sleep(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()

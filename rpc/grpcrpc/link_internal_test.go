@@ -135,18 +135,18 @@ func TestAPeerIsGoneWhenAllItsAddressesRefuse(t *testing.T) {
 		"there is no way to one":    {[]string{"224.0.0.1:1", deaf(t)}, false, true},
 		"one cannot be called":      {[]string{deaf(t), "127.0.0.1:99999"}, false, false},
 	} {
-		here, gone := knockAll(t.Context(), c.targets)
+		here, gone := probeAll(t.Context(), c.targets)
 		assert.Equal(t, [2]bool{c.here, c.gone}, [2]bool{here, gone}, name)
 	}
-	here, gone := knock(t.Context(), open(t))
+	here, gone := probe(t.Context(), open(t))
 	assert.Equal(t, [2]bool{true, false}, [2]bool{here, gone})
-	here, gone = knock(t.Context(), portOf(t, open(t)))
+	here, gone = probe(t.Context(), portOf(t, open(t)))
 	assert.Equal(t, [2]bool{true, false}, [2]bool{here, gone}, "without a host it is this machine")
-	here, _ = knock(t.Context(), "127.0.0.2"+portOf(t, open(t)))
+	here, _ = probe(t.Context(), "127.0.0.2"+portOf(t, open(t)))
 	assert.False(t, here, "somebody is at this port, but at another address")
-	here, gone = knock(t.Context(), deaf(t))
+	here, gone = probe(t.Context(), deaf(t))
 	assert.Equal(t, [2]bool{false, true}, [2]bool{here, gone})
-	here, gone = knock(t.Context(), "no port")
+	here, gone = probe(t.Context(), "no port")
 	assert.Equal(t, [2]bool{false, false}, [2]bool{here, gone})
 }
 
@@ -181,12 +181,12 @@ func TestOfAPeerOneIsGreetedAtATime(t *testing.T) {
 		_, err := came.theirs[i].Read(make([]byte, 1))
 		return errors.Is(err, io.EOF)
 	}
-	greets := func() (greeted *guest, end func()) {
+	greets := func() (greeted *inbound, end func()) {
 		c, err := g.Accept()
 		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		over := make(chan struct{})
-		greeted = c.(*guest)
+		greeted = c.(*inbound)
 		go func() {
 			defer close(over)
 			assert.Error(t, l.greet(unconfirmed{ctx: ctx}, &connection{confirmed: true}, greeted))
@@ -211,7 +211,7 @@ func TestOfAPeerOneIsGreetedAtATime(t *testing.T) {
 }
 
 // greets is whom a link greets.
-func (l *link) greets() *guest {
+func (l *link) greets() *inbound {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.greeted
@@ -273,7 +273,7 @@ func TestAProcessThatIsBeingEndedIsLookedForAgain(t *testing.T) {
 		}
 		_ = peer.Close()
 	}()
-	l.keepLooking()
+	l.keepProbing()
 	_ = peer.Close()
 	<-ended
 	assert.Equal(t, losses{"a"}, *told)
@@ -313,9 +313,9 @@ func TestAStrangerIsOneUntilItHasConfirmed(t *testing.T) {
 	l, _ := linkTo(t)
 	g := l.transport.guard
 	ours, _ := net.Pipe()
-	came := &guest{guard: g, meter: newMeter(ours, func() {})}
+	came := &inbound{guard: g, meter: newMeter(ours, func() {})}
 	g.mu.Lock()
-	g.guests[came] = true
+	g.conns[came] = true
 	g.mu.Unlock()
 	g.move(came, &g.strangers)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -1,10 +1,10 @@
-// How much may come over a connection before it is understood.
+// A bound on the bytes that arrive over a connection before they are processed.
 //
-// What came over a connection takes memory until somebody has taken it: in buffers
-// of TLS and of gRPC, of which a frame of one byte fills one, and many streams of a
-// connection have theirs. There are too many places to bound one by one. So bytes are
-// counted where they come in. A connection has an allowance, which is full again
-// whenever a packet was taken from it. One that uses it up is closed.
+// Bytes that have arrived take memory until they are processed: in buffers of TLS and of
+// gRPC. A frame of one byte fills one such buffer, and each of many streams has buffers of
+// its own. There are too many places to bound one by one, so bytes are counted where they
+// arrive. A connection has an allowance, which is refilled whenever a packet was processed.
+// A connection that uses up its allowance is closed.
 
 package grpcrpc
 
@@ -16,34 +16,34 @@ import (
 )
 
 const (
-	// strangerBytes is what may come from somebody of whom nothing is known:
-	// certificates, the head of a call and a Hello.
+	// strangerBytes is the allowance of a stranger: for certificates, the head of a call
+	// and a Hello.
 	strangerBytes = 32 << 10
-	// peerBytes is what may come from a peer between two packets. One may be on
-	// its way behind the one that is being read.
+	// peerBytes is the allowance of a peer between two packets. The next packet may
+	// arrive while one is being read.
 	peerBytes = 2 * maxPacket
-	// trickle is how much of the allowance comes back in a second by itself, for
-	// what keeps an idle connection alive.
-	trickle = 1 << 10
+	// refillRate is how much of the allowance comes back in a second without packets, for
+	// the pings of an idle connection.
+	refillRate = 1 << 10
 )
 
-var errFlood = errors.New("more came than may wait to be understood")
+var errFlood = errors.New("too many bytes arrived before they could be processed")
 
 // meter is a connection with an allowance.
 type meter struct {
 	net.Conn
-	flooded func() // is told when the allowance is used up
+	flooded func() // called when the allowance is used up
 
 	mu    sync.Mutex
 	left  int
-	off   bool      // nothing is spent
-	full  int       // how much is left after a packet; 0: the allowance is never refilled
-	since time.Time // how much of the trickle has come
-	end   func()    // nil: nobody waits for it
+	off   bool      // bytes are not counted
+	full  int       // the allowance after a packet; 0: it is never refilled
+	since time.Time // of the last refill by time
+	end   func()    // called at the end, if not nil
 	ended bool
 }
 
-// newMeter has the allowance of a stranger.
+// newMeter makes a connection with the allowance of a stranger.
 func newMeter(c net.Conn, flooded func()) *meter {
 	return &meter{Conn: c, flooded: flooded, left: strangerBytes, since: time.Now()}
 }
@@ -58,13 +58,13 @@ func (m *meter) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// spend takes from the allowance, and says whether it was enough.
+// spend subtracts from the allowance, and says whether it was enough.
 func (m *meter) spend(n int) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := time.Now()
-	if come := int(min(now.Sub(m.since), time.Hour).Seconds() * trickle); come > 0 {
-		m.left, m.since = max(m.left, min(m.left+come, m.full)), now
+	if refill := int(min(now.Sub(m.since), time.Hour).Seconds() * refillRate); refill > 0 {
+		m.left, m.since = max(m.left, min(m.left+refill, m.full)), now
 	}
 	if !m.off {
 		m.left -= n
@@ -72,17 +72,17 @@ func (m *meter) spend(n int) bool {
 	return m.left >= 0
 }
 
-// allow makes an allowance this large, and fills it.
+// allow sets the allowance, and fills it.
 func (m *meter) allow(full int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.left, m.full, m.off = full, full, false
 }
 
-// pause has nothing be spent of the allowance: what comes is counted by calls.
+// pause stops counting, because calls counts the bytes instead.
 func (m *meter) pause() { m.turn(true) }
 
-// resume has it be spent again, from what was left.
+// resume counts again, from what was left.
 func (m *meter) resume() { m.turn(false) }
 
 func (m *meter) turn(off bool) {
@@ -91,23 +91,23 @@ func (m *meter) turn(off bool) {
 	m.off = off
 }
 
-// forbid has the allowance never filled again. What the call that has ended may have
-// on its way still fits: if it were a flood, the connection would be closed before the
-// other side could read why its call has ended.
+// forbid ends all refills. The bytes of the ended call that are still on their way fit into
+// the rest of the allowance; otherwise the connection would be closed before the other side
+// could read why its call has ended.
 func (m *meter) forbid() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.left, m.full = min(m.left, window+strangerBytes), 0
 }
 
-// refill notes that what came has been taken.
+// refill fills the allowance after a packet was processed.
 func (m *meter) refill() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.left = max(m.left, m.full)
 }
 
-// atEnd has this called when the connection is closed, or now if it is.
+// atEnd calls end when the connection is closed, or now if it is closed already.
 func (m *meter) atEnd(end func()) {
 	m.mu.Lock()
 	m.end = end

@@ -1,29 +1,29 @@
 // Which of the processes that had a peer's id is at the other end of a connection.
 //
-// A process draws a number when it starts, its incarnation. Such numbers have no
-// order, and no clock can give them one: it may have stepped back while the node
-// was down. The order is taken from the connections. Whoever is called numbers the
-// Hellos as it answers them, and counts a connection only when the caller has
-// confirmed the answer. So a process was alive after its number was given out. A
-// process that had died before another started cannot confirm a later number than
-// that one has, however long its last words are on their way. A connection with a
-// smaller number than one that already counts is therefore a stale one.
+// A process draws a random number when it starts, its incarnation. Such numbers have no
+// order, and a clock cannot order them, because it may have stepped back while the node
+// was down. So the order is taken from the connections. The node that is called numbers
+// the Hellos as it answers them, and accepts a connection only when the caller has
+// confirmed the answer. So the process was alive after its number was given. A process
+// that had died before another started cannot confirm a larger number than the other's,
+// however late its last packets arrive. Therefore a connection with a smaller number than
+// an accepted one is stale.
 //
-// The same proves that two processes run at once: one is heard, then another, and
-// then the first again.
+// The same order proves that two processes run at the same time: one is heard, then
+// another, and then the first again.
 //
-// Peers of versions that do not confirm are believed at once, as they always were.
-// Their Hellos prove nothing, so a stale one can still hang up on a living process.
+// Older versions do not confirm, and are accepted at once. Their Hellos prove nothing, so
+// a stale one can still replace the connection of a living process.
 
 package grpcrpc
 
 import "slices"
 
-// connection is one that came about.
+// connection is a connection whose Hellos have been exchanged.
 type connection struct {
-	number      uint64 // when its Hello was answered, among those of one link
+	number      uint64 // orders the connections of a link by the answers to their Hellos
 	incarnation uint64 // of the process at the other end
-	confirmed   bool   // that process was alive when it had been given its number
+	confirmed   bool   // that process was alive after the number was given
 	remote      string // its address
 	meter       *meter
 	hangUp      func(error)
@@ -32,30 +32,30 @@ type connection struct {
 // maxProcesses bounds how many processes of a peer are remembered.
 const maxProcesses = 8
 
-// processes are those of one peer that were confirmed.
+// processes are the confirmed processes of one peer.
 type processes struct {
-	heard []uint64 // their incarnations, those heard first come first
+	heard []uint64 // their incarnations, in the order in which they were first heard
 	last  uint64   // the one heard last
 }
 
-// returns says whether this process was heard before the last one was. Then both run.
+// returns says whether this process was heard before the last one. Then both run.
 func (p *processes) returns(incarnation uint64) bool {
 	return incarnation != p.last && slices.Contains(p.heard, incarnation)
 }
 
-// elder says whether the one process was first heard before the other.
+// elder says whether one process was first heard before the other.
 func (p *processes) elder(one, other uint64) bool {
 	i, j := slices.Index(p.heard, one), slices.Index(p.heard, other)
 	return i >= 0 && i < j
 }
 
-// hear notes that a process has spoken.
+// hear records that a process was heard.
 func (p *processes) hear(incarnation uint64) {
 	if !slices.Contains(p.heard, incarnation) {
 		if len(p.heard) == maxProcesses {
 			oldest := 0
 			if p.heard[oldest] == p.last {
-				oldest++ // the one that was heard last is the likeliest to return
+				oldest++ // the process that was heard last is the likeliest to return
 			}
 			p.heard = slices.Delete(p.heard, oldest, oldest+1)
 		}

@@ -1,6 +1,6 @@
-// What waits to be sent to a peer. It is bounded. Heartbeats give way, and of those
-// of one group only the newest waits: what an older one said no longer holds, and a
-// peer that hung for a while must not read all of them first.
+// The messages that wait to be sent to a peer. Their number is bounded. Heartbeats are dropped
+// first, and only the newest one of each group waits: older ones are out of date, and a peer
+// that hung for a while need not read them first.
 
 package grpcrpc
 
@@ -11,26 +11,25 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// maxQueued bounds what waits for one peer. A peer that reads slowly, or is
-// away, costs no more than this.
+// maxQueued bounds the messages that wait for one peer, which may read slowly or be away.
 const maxQueued = 1 << 16
 
-// maxBatch bounds how many messages go out in one packet, which keeps it well
-// below the limit that the other side has for one.
+// maxBatch bounds the messages in one packet, which keeps the packet well below the
+// receiver's limit.
 const maxBatch = 1 << 10
 
-// queue is filled by anyone and emptied by one at a time. It is made by newQueue.
+// queue is filled by any goroutine and emptied by one at a time. It is made by newQueue.
 type queue struct {
 	mu     sync.Mutex
-	urgent []rpc.Message // in the order they came
-	beats  []rpc.Message // those that are periodic
-	mixed  bool          // beats has those of several batches, so some may be superseded
-	newest int           // how many of beats there were when none was
+	urgent []rpc.Message // in the order of arrival
+	beats  []rpc.Message // the periodic messages
+	mixed  bool          // beats has messages of several batches, so some may be superseded
+	newest int           // the length of beats after the last supersede
 	places map[beat]int  // for supersede
 	wake   chan struct{}
 }
 
-// beat is what a periodic message supersedes an older one of.
+// beat is the key of periodic messages: a message supersedes an older one with the same key.
 type beat struct {
 	group string
 	kind  rpc.Kind
@@ -40,9 +39,9 @@ func newQueue() *queue {
 	return &queue{places: make(map[beat]int), wake: make(chan struct{}, 1)}
 }
 
-// put adds a batch, and returns how many messages had to go: heartbeats that are
-// superseded, then the oldest heartbeats, and something else only where there are
-// none. As long as messages go out as they come nothing is looked for.
+// put adds a batch, and returns how many messages it dropped: superseded heartbeats first, then
+// the oldest heartbeats, and other messages only when no heartbeat is left. It searches for
+// superseded ones only when the queue has grown.
 func (q *queue) put(batch []rpc.Message) (dropped int) {
 	q.mu.Lock()
 	waited := len(q.beats)
@@ -66,13 +65,13 @@ func (q *queue) put(batch []rpc.Message) (dropped int) {
 	q.mu.Unlock()
 	select {
 	case q.wake <- struct{}{}:
-	default: // it is awake
+	default: // a wake-up is pending already
 	}
 	return dropped
 }
 
-// supersede leaves only the newest heartbeat of each group, in the place that the
-// oldest has: a group whose heartbeats come often must not wait the longer for it.
+// supersede keeps only the newest heartbeat of each group, in the place of the oldest, so that
+// a group with frequent heartbeats does not wait longer.
 func (q *queue) supersede() (dropped int) {
 	kept := q.beats[:0]
 	for i := range q.beats {
@@ -91,8 +90,8 @@ func (q *queue) supersede() (dropped int) {
 	return dropped
 }
 
-// take returns what is to go out next, at most maxBatch messages, and how many were
-// superseded. It waits for the first, and returns nothing when the context ends.
+// take returns the messages to send next, at most maxBatch, and how many were superseded. It
+// waits for the first one, and returns none when the context ends.
 func (q *queue) take(ctx context.Context, batch []rpc.Message) (_ []rpc.Message, dropped int) {
 	for {
 		q.mu.Lock()
@@ -113,9 +112,9 @@ func (q *queue) take(ctx context.Context, batch []rpc.Message) (_ []rpc.Message,
 	}
 }
 
-// forget empties the queue, and returns how much was in it. What waited for a
-// connection is stale when there is one: a late vote is of no use, and its answer
-// would show a round trip that no message takes.
+// forget empties the queue, and returns how many messages were in it. Messages that waited for
+// a connection are stale when there is one: a late vote is of no use, and its answer would
+// suggest a long round trip.
 func (q *queue) forget() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -124,7 +123,7 @@ func (q *queue) forget() int {
 	return stale
 }
 
-// move moves what there is room for from the front of one slice to the end of another.
+// move moves messages from the front of one slice to the end of a batch, up to maxBatch.
 func move(to, from []rpc.Message) (_, rest []rpc.Message) {
 	n := min(maxBatch-len(to), len(from))
 	to = append(to, from[:n]...)

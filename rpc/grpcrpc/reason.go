@@ -1,4 +1,4 @@
-// Why a call failed, for people: gRPC wraps what the network said in words of its own.
+// The reason of a failed call in plain words, without gRPC's wrapping.
 
 package grpcrpc
 
@@ -10,10 +10,10 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// preface is what gRPC was about to read when the other side broke off.
+// preface is gRPC's message if the other side closes the connection before HTTP/2 begins.
 const preface = "error reading server preface"
 
-// Reason is why a call failed, in few words.
+// Reason says in few words why a call failed.
 func Reason(err error) string {
 	s := status.Convert(err)
 	text := s.Message()

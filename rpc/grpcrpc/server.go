@@ -1,4 +1,4 @@
-// Calls that come in: who may make them, and what becomes of them.
+// Incoming calls: the server, its limits, and which certificates may make which calls.
 
 package grpcrpc
 
@@ -22,30 +22,30 @@ import (
 )
 
 const (
-	// maxStreams bounds the calls that one connection can have at once.
+	// maxStreams bounds the calls of one connection at a time.
 	maxStreams = 16
-	// maxHeader bounds what comes before an answer.
+	// maxHeader bounds the header of an answer.
 	maxHeader = 8 << 10
-	// maxCallHeader bounds what comes before a call. gRPC needs half a kilobyte; much
-	// more would do harm, because a refusal repeats some of it at four times the size.
+	// maxCallHeader bounds the header of a call. gRPC needs half a kilobyte; much more
+	// would do harm, because a refusal repeats some of it at four times the size.
 	maxCallHeader = 2 << 10
-	// window is how much of a call may be on its way. gRPC would make it larger
-	// by itself, up to 16 MiB, and has no smaller one.
+	// window bounds the bytes of a call that are on their way. gRPC has no smaller
+	// window, and would enlarge it by itself to up to 16 MiB.
 	window = 64 << 10
-	// readBuffer is what every connection has to read into.
+	// readBuffer is the size of each connection's read buffer.
 	readBuffer = 4 << 10
-	// handshakeTime is how long a connection may take to say who it is, before
-	// the first call and, once more, in it.
+	// handshakeTime bounds the TLS handshake of a connection, and again the exchange of
+	// Hellos.
 	handshakeTime = 5 * time.Second
-	// aliveEvery is after how much silence a connection is asked whether it is
-	// there, and aliveWithin how soon it must answer.
+	// aliveEvery is the silence after which a connection is pinged, and aliveWithin the
+	// time in which it must answer.
 	aliveEvery, aliveWithin = 10 * time.Second, 5 * time.Second
 	// idleTime is how long a connection without a call is kept.
 	idleTime = time.Minute
 )
 
 func (t *Transport) newServer() *grpc.Server {
-	creds := doorman{TransportCredentials: insecure.NewCredentials()}
+	creds := serverCreds{TransportCredentials: insecure.NewCredentials()}
 	if t.tls != nil {
 		config := t.tls.server()
 		creds.TransportCredentials = credentials.NewTLS(config)
@@ -81,34 +81,34 @@ func (t *Transport) newServer() *grpc.Server {
 	return s
 }
 
-// doorman is a handshake that tells of whom it turns away.
-type doorman struct {
+// serverCreds is the server's handshake, which reports refused connections.
+type serverCreds struct {
 	credentials.TransportCredentials
 	keep keeper
 }
 
-// visitor is what is known of a connection after its handshake.
-type visitor struct {
+// handshake is the result of a connection's handshake.
+type handshake struct {
 	credentials.AuthInfo
-	meter *meter
-	guest *guest // nil if this side has called
+	meter   *meter
+	inbound *inbound // nil on an outgoing connection
 }
 
-// visitorOf is who is at the other end of a stream.
-func visitorOf(ctx context.Context) (visitor, error) {
+// handshakeOf returns the handshake's result for a stream.
+func handshakeOf(ctx context.Context) (handshake, error) {
 	p, ok := peer.FromContext(ctx)
 	if !ok {
-		return visitor{}, status.Error(codes.Internal, "a stream from nobody")
+		return handshake{}, status.Error(codes.Internal, "a stream from nobody")
 	}
-	v, ok := p.AuthInfo.(visitor)
+	v, ok := p.AuthInfo.(handshake)
 	if !ok {
-		return visitor{}, status.Error(codes.Internal, "a stream over a connection that this transport does not know")
+		return handshake{}, status.Error(codes.Internal, "a stream over a connection that this transport does not know")
 	}
 	return v, nil
 }
 
-func (d doorman) ServerHandshake(c net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	came, ok := c.(*guest)
+func (d serverCreds) ServerHandshake(c net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	came, ok := c.(*inbound)
 	if !ok {
 		return nil, nil, errors.New("a connection that did not come by the guard")
 	}
@@ -124,21 +124,21 @@ func (d doorman) ServerHandshake(c net.Conn) (net.Conn, credentials.AuthInfo, er
 	}
 	came.known.Store(true)
 	came.calls = newCalls(secured, func(why Refusal, err error) { came.refuse(why, "error", err) })
-	return came.calls, visitor{info, came.meter, came}, nil
+	return came.calls, handshake{info, came.meter, came}, nil
 }
 
-func (d doorman) Clone() credentials.TransportCredentials {
-	return doorman{d.TransportCredentials.Clone(), d.keep}
+func (d serverCreds) Clone() credentials.TransportCredentials {
+	return serverCreds{d.TransportCredentials.Clone(), d.keep}
 }
 
-// authorise says whether who calls may make this call: members exchange
-// messages, operators do everything else, and everyone may ask after the health.
+// authorise checks whether the caller may make this call: members exchange messages, operators
+// make all other calls, and both may query the health.
 func (t *Transport) authorise(ctx context.Context, method string) error {
-	v, err := visitorOf(ctx)
+	v, err := handshakeOf(ctx)
 	if err != nil {
 		return err
 	}
-	came := v.guest
+	came := v.inbound
 	came.called.Store(true)
 	need := roleFor(method)
 	operates := need != Member
@@ -153,13 +153,13 @@ func (t *Transport) authorise(ctx context.Context, method string) error {
 		}
 		operates = who.Role == Operator
 	}
-	if operates { // a member is let in when it has said Hello
+	if operates { // a member becomes a peer by its Hello
 		t.guard.welcome(came)
 	}
 	return nil
 }
 
-// roleFor is the role that a call needs; empty if either will do.
+// roleFor returns the role that a call needs; empty if both may make it.
 func roleFor(method string) Role {
 	service, _, _ := strings.Cut(strings.TrimPrefix(method, "/"), "/")
 	switch service {
@@ -172,8 +172,8 @@ func roleFor(method string) Role {
 	}
 }
 
-// identity is who the certificate of a connection names. It has been verified.
-func (v visitor) identity() (Identity, error) {
+// identity returns the identity in the certificate of a connection, which has been verified.
+func (v handshake) identity() (Identity, error) {
 	info, ok := v.AuthInfo.(credentials.TLSInfo)
 	if !ok || len(info.State.PeerCertificates) == 0 {
 		return Identity{}, errors.New("no certificate")
@@ -186,20 +186,20 @@ type memberService struct {
 	transport *Transport
 }
 
-// Exchange takes in a connection from a peer.
+// Exchange accepts a connection from a peer.
 func (m memberService) Exchange(s grpc.BidiStreamingServer[electorpb.Packet, electorpb.Packet]) error {
 	t := m.transport
-	v, err := visitorOf(s.Context())
+	v, err := handshakeOf(s.Context())
 	if err != nil {
 		return err
 	}
-	came, remote := v.guest, v.guest.RemoteAddr()
-	if err := came.calls.alone(); err != nil {
+	came, remote := v.inbound, v.inbound.RemoteAddr()
+	if err := came.calls.reserve(); err != nil {
 		came.refuse(RefusedPeer, "error", err)
 		return status.Error(codes.ResourceExhausted, err.Error())
 	}
 	came.resume()
-	defer t.guard.dismiss(came) // and whoever comes again comes over another connection
+	defer t.guard.dismiss(came) // the peer's next exchange comes over another connection
 	p, err := receiveHello(s)
 	if err != nil {
 		return t.excessive(err, "remote", remote)
@@ -213,7 +213,7 @@ func (m memberService) Exchange(s grpc.BidiStreamingServer[electorpb.Packet, ele
 	return l.accept(s, h, came)
 }
 
-// excessive counts a packet that was too large, or had too many messages.
+// excessive counts a packet that is too large, or has too many messages.
 func (t *Transport) excessive(err error, attributes ...any) error {
 	if _, ok := errors.AsType[*excess](err); ok {
 		err = status.Error(codes.ResourceExhausted, err.Error())
@@ -224,9 +224,8 @@ func (t *Transport) excessive(err error, attributes ...any) error {
 	return err
 }
 
-// recognise finds the peer that says hello, and holds what it says against its
-// certificate.
-func (t *Transport) recognise(v visitor, h *electorpb.Hello) (*link, error) {
+// recognise finds the peer that has sent a Hello, and compares the Hello with its certificate.
+func (t *Transport) recognise(v handshake, h *electorpb.Hello) (*link, error) {
 	if h == nil {
 		return nil, errors.New("the first packet is no Hello")
 	}

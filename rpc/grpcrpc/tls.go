@@ -1,4 +1,5 @@
-// Mutual TLS: who this node is, whom it believes, and how both change while it runs.
+// Mutual TLS: this node's certificate and its trusted authorities, which may both change
+// while it runs.
 
 package grpcrpc
 
@@ -12,11 +13,11 @@ import (
 	"time"
 )
 
-// TLS names the files, in PEM, that say who someone is and whom to believe. They
-// are read again when they have changed, so a certificate can be replaced while
-// the program runs.
+// TLS names the PEM files with a node's or an operator's certificate and its trusted
+// authorities. They are read again when they have changed, so a certificate can be
+// replaced while the program runs.
 type TLS struct {
-	// CA holds the certificates of the authorities that are believed.
+	// CA holds the certificates of the trusted authorities.
 	CA string
 	// Cert and Key are this node's, or this operator's, own.
 	Cert, Key string
@@ -25,20 +26,20 @@ type TLS struct {
 // reloader has the newest usable content of the files.
 type reloader struct {
 	files  TLS
-	self   Identity // with an empty name: anyone of its role
+	self   Identity // an empty name: any name of this role
 	now    func() time.Time
 	refuse func(Refusal, ...any)
 
-	changed chan struct{} // has one if the files were read again
+	changed chan struct{} // receives an element when the files were read again
 
 	mu    sync.Mutex
 	stamp stamp
 	own   *tls.Certificate
 	pool  *x509.CertPool
-	live  map[*meter]func() error // the connections that are open, and how to verify them again
+	live  map[*meter]func() error // verifies an open connection again
 }
 
-// stamp tells one version of the files from another.
+// stamp identifies a version of the files.
 type stamp [3]struct {
 	modified time.Time
 	size     int64
@@ -67,7 +68,7 @@ func newReloader(files TLS, self Identity, now func() time.Time, refuse func(Ref
 func (f *TLS) validate() error {
 	var problems []error
 	for _, file := range []struct{ field, name, holds string }{
-		{"CA", f.CA, "the certificates of the authorities that are believed"},
+		{"CA", f.CA, "the certificates of the trusted authorities"},
 		{"Cert", f.Cert, "the own certificate"},
 		{"Key", f.Key, "the key of that certificate"},
 	} {
@@ -78,7 +79,7 @@ func (f *TLS) validate() error {
 	return errors.Join(problems...)
 }
 
-// load takes the files' content over, if all of it can be used.
+// load reads the files, and uses them if all are valid.
 func (r *reloader) load(now stamp) error {
 	own, err := tls.LoadX509KeyPair(r.files.Cert, r.files.Key)
 	if err != nil {
@@ -99,7 +100,7 @@ func (r *reloader) load(now stamp) error {
 	return nil
 }
 
-// isSelf refuses a certificate that is another's.
+// isSelf refuses a certificate of another identity.
 func (r *reloader) isSelf(c *x509.Certificate) error {
 	got, err := IdentityOf(c)
 	if err == nil && (got.Role != r.self.Role || r.self.Name != "" && got.Name != r.self.Name) {
@@ -119,8 +120,8 @@ func (f *TLS) stamp() (s stamp, err error) {
 	return s, nil
 }
 
-// newest reads the files again if they have changed. If they cannot be used now,
-// perhaps because they are being replaced, the ones before go on being used.
+// newest reads the files again if they have changed. If they cannot be used now, perhaps
+// because they are being replaced, it returns the previous content.
 func (r *reloader) newest() (*tls.Certificate, *x509.CertPool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -129,7 +130,7 @@ func (r *reloader) newest() (*tls.Certificate, *x509.CertPool) {
 		if err = r.load(now); err == nil {
 			select {
 			case r.changed <- struct{}{}:
-			default: // that is known
+			default: // an element is there already
 			}
 		}
 	}
@@ -139,7 +140,7 @@ func (r *reloader) newest() (*tls.Certificate, *x509.CertPool) {
 	return r.own, r.pool
 }
 
-// server is for incoming connections, of members and operators alike.
+// server is the configuration for incoming connections, of members and operators.
 func (r *reloader) server() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13,
@@ -155,12 +156,12 @@ func (r *reloader) server() *tls.Config {
 	}
 }
 
-// client is for a connection to a member; to any if it is not named.
+// client is the configuration for a connection to a member; an empty name: to any member.
 func (r *reloader) client(member string) *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13,
-		// Names of hosts say nothing here, for addresses may change. Who the
-		// other is stands in the certificate, and is verified below.
+		// Host names are not verified, because addresses may change. The certificate
+		// names the node, which is verified below.
 		InsecureSkipVerify: true,
 		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 			own, _ := r.newest()
@@ -176,7 +177,7 @@ func (r *reloader) client(member string) *tls.Config {
 	}
 }
 
-// verify holds the other's certificate against the newest authorities.
+// verify verifies the other's certificate by the newest authorities.
 func (r *reloader) verify(s tls.ConnectionState, use x509.ExtKeyUsage) (Identity, error) {
 	if len(s.PeerCertificates) == 0 {
 		return Identity{}, errors.New("no certificate")

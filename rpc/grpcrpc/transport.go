@@ -24,22 +24,22 @@ import (
 type Config struct {
 	// Self is the id of this node.
 	Self string
-	// Listener is where the others find this node. The transport closes it.
+	// Listener accepts the connections of the other nodes. The transport closes it.
 	Listener net.Listener
 	// Peers holds the address, as host:port, of every other node that shares a
-	// group with this one. Names are looked up anew at every attempt.
+	// group with this one. Names are resolved again at every attempt.
 	Peers map[string]string
-	// TLS says who this node is, and who may speak to it. Nil: everyone may,
-	// as anyone; the listener must then be on a loopback address, unless
-	// TrustNetwork says otherwise.
+	// TLS names this node's certificate and its trusted authorities. Nil: anyone may
+	// connect as any node; the listener must then be on a loopback address, unless
+	// TrustNetwork is set.
 	TLS *TLS
-	// TrustNetwork allows to listen beyond loopback without TLS.
+	// TrustNetwork allows listening beyond loopback without TLS.
 	TrustNetwork bool
-	// Knows says whether this node has ever had a message of a peer in a group, for a
-	// peer that finds no store and asks before it makes one. Nil: it may have had.
+	// Knows says whether this node has ever had a message of a peer in a group. A peer
+	// that finds no store asks this before it creates one. Nil: it may have had.
 	Knows func(peer, group string) bool
-	// Logger is told of connections, and of what is refused. Nil: slog.Default is, of
-	// warnings and errors. For silence hand in slog.New(slog.DiscardHandler).
+	// Logger receives connections and refusals. Nil: warnings and errors go to
+	// slog.Default. To log nothing, pass slog.New(slog.DiscardHandler).
 	Logger *slog.Logger
 }
 
@@ -54,9 +54,9 @@ type Transport struct {
 	guard       *guard
 	server      *grpc.Server
 	counts      counts
-	toldTwo     lull
+	twoLimit    rateLimit
 
-	handshakeTime time.Duration // as the constant, but for tests
+	handshakeTime time.Duration // the constant, except in tests
 
 	ctx     context.Context // ends with Close
 	cancel  context.CancelFunc
@@ -70,8 +70,8 @@ type Transport struct {
 	handler  rpc.Handler
 }
 
-// New is a transport that listens, but neither answers nor calls anyone until it
-// is first used, by Serve or Send. It must be closed.
+// New makes a transport. It listens, but neither answers nor calls before its first use
+// by Serve or Send. It must be closed.
 func New(config Config) (*Transport, error) {
 	return newTransport(config, handshakeTime, time.Now)
 }
@@ -129,23 +129,23 @@ func isLoopback(a net.Addr) bool {
 	return ok && tcp.IP.IsLoopback() || a.Network() == "unix"
 }
 
-// newIncarnation is a number that no other process of this node has had. It has no
-// order; processes.go says where that comes from.
+// newIncarnation draws a number that no other process of this node has had. Such numbers
+// have no order; processes.go explains how processes are ordered.
 func newIncarnation() uint64 {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // never fails
 	return binary.LittleEndian.Uint64(b[:])
 }
 
-// Addr is where the transport listens.
+// Addr is the address at which the transport listens.
 func (t *Transport) Addr() net.Addr { return t.listener.Addr() }
 
-// Registrar takes further services, before the transport is first used. They
-// are for operators: a call needs a certificate of that role. A request may have
-// 64 KiB, and so may all that a caller says in a stream.
+// Registrar registers further services, before the transport is first used. They are
+// for operators: a call needs a certificate of that role. A request may have 64 KiB, and
+// so may all messages of a caller's stream together.
 func (t *Transport) Registrar() grpc.ServiceRegistrar { return t.server }
 
-// Address is where a peer is said to be; empty if it is none.
+// Address is the configured address of a peer; empty if the node is no peer.
 func (t *Transport) Address(node string) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -155,8 +155,8 @@ func (t *Transport) Address(node string) string {
 	return ""
 }
 
-// SetPeers replaces the peers and their addresses. Links to those that stay, at
-// the same address, go on.
+// SetPeers replaces the peers and their addresses. Links to peers that keep their address
+// go on.
 func (t *Transport) SetPeers(peers map[string]string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -172,7 +172,7 @@ func (t *Transport) SetPeers(peers map[string]string) {
 		}
 		l := newLink(t, node, address)
 		t.links[node] = l
-		// Once the transport is closed nothing may join those that Close waits for.
+		// After Close no goroutine may be added to those that it waits for.
 		if t.started && t.ctx.Err() == nil {
 			t.running.Go(l.run)
 		}
@@ -251,7 +251,7 @@ func (t *Transport) deliver(batch []rpc.Message) {
 	t.handler.Receive(batch)
 }
 
-// reportLost hands on that a peer's process is gone.
+// reportLost notifies the handler that a peer's process is gone.
 func (t *Transport) reportLost(peer, how string) {
 	t.log.Info("peer is gone", "peer", peer, "how", how)
 	t.handling.RLock()
@@ -261,9 +261,9 @@ func (t *Transport) reportLost(peer, how string) {
 	}
 }
 
-// Close ends all connections, and returns when every goroutine has ended. The
-// handler must have been stopped. The listener goes first, so that a peer that
-// looks whether this node is still there is refused.
+// Close ends all connections, and returns when every goroutine has ended. The handler
+// must have been stopped. The listener is closed first, so that the probe of a peer is
+// refused.
 func (t *Transport) Close() {
 	_ = t.listener.Close()
 	t.mu.Lock()

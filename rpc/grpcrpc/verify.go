@@ -1,5 +1,5 @@
-// Connections that are open are verified again. A certificate may run out while one
-// lasts, and an authority may be believed no more.
+// Open connections are verified again and again, because a certificate may run out, and an
+// authority may lose its trust, while a connection lasts.
 
 package grpcrpc
 
@@ -13,12 +13,12 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// verifyEvery is how often the files are looked at, and all connections verified.
-// They are verified, too, when a connection that comes about finds the files changed.
+// verifyEvery is the interval at which the files are checked and all connections verified.
+// All are also verified when a new connection finds the files changed.
 const verifyEvery = time.Minute
 
-// keeper has a connection verified again and again until it ends. Nil: there is
-// nothing to verify.
+// keeper registers a connection to be verified until it ends. Nil: there is nothing to
+// verify.
 type keeper func(*meter, credentials.AuthInfo) error
 
 func (k keeper) keep(m *meter, info credentials.AuthInfo) error {
@@ -28,8 +28,8 @@ func (k keeper) keep(m *meter, info credentials.AuthInfo) error {
 	return k(m, info)
 }
 
-// keeper verifies at once, too, because the authorities may have changed since the
-// handshake.
+// keeper makes a keeper, which also verifies at once, because the authorities may have
+// changed since the handshake.
 func (r *reloader) keeper(check func(tls.ConnectionState) error) keeper {
 	return func(m *meter, info credentials.AuthInfo) error {
 		secured, ok := info.(credentials.TLSInfo)
@@ -62,7 +62,7 @@ func (r *reloader) watch(ctx context.Context, ticks <-chan time.Time) {
 	}
 }
 
-// verifyAll cuts the connections whose certificates are good no more.
+// verifyAll closes the connections whose certificates are no longer valid.
 func (r *reloader) verifyAll() {
 	r.newest()
 	r.mu.Lock()
@@ -71,7 +71,7 @@ func (r *reloader) verifyAll() {
 	for m, again := range live {
 		if err := again(); err != nil {
 			r.refuse(RefusedCertificate, "remote", m.RemoteAddr(), "error", err)
-			_ = m.Conn.Close() // whoever reads from it notices
+			_ = m.Conn.Close() // the goroutine that reads from it notices
 		}
 	}
 }

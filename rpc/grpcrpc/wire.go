@@ -1,4 +1,4 @@
-// The wire: messages as they travel, and what is refused when they arrive.
+// The encoding of messages, and the checks on arrival.
 
 package grpcrpc
 
@@ -12,7 +12,7 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// encodeBatch is the packet for a batch.
+// encodeBatch makes the packet for a batch.
 func encodeBatch(batch []rpc.Message) *electorpb.Packet {
 	messages := make([]*electorpb.Message, len(batch))
 	for i := range batch {
@@ -31,8 +31,8 @@ func encode(m *rpc.Message) *electorpb.Message {
 	}
 }
 
-// decode reads a message that came from a peer. What no elector would send is
-// malformed; everything else is for the elector to judge.
+// decode reads a message from a peer. It refuses messages that no elector sends; the elector
+// checks the rest.
 func decode(w *electorpb.Message, from, to string) (rpc.Message, error) {
 	kind, result, mark := rpc.Kind(w.Kind), rpc.Result(w.Result), rpc.Mark(w.Mark)
 	switch {
@@ -60,7 +60,7 @@ func decode(w *electorpb.Message, from, to string) (rpc.Message, error) {
 	}, nil
 }
 
-// fitsByte says whether a number of the wire is one of ours before it is cut to size.
+// fitsByte says whether a number fits into a byte, so that the conversion does not truncate it.
 func fitsByte[E ~int32](e E) bool { return e >= 0 && e <= math.MaxUint8 }
 
 func hello(from, to string, incarnation uint64) *electorpb.Packet {

@@ -1,5 +1,4 @@
-// Filling a value by reflection, so that a field that is added later is tested
-// without anyone thinking of it.
+// Filling a value by reflection, so that fields that are added later are tested, too.
 
 package rpctest
 
@@ -31,7 +30,7 @@ func fillValue(t *testing.T, v reflect.Value, next *int) {
 	case reflect.Uint8, reflect.Uint32, reflect.Uint64:
 		v.SetUint(uint64(*next))
 	case reflect.Int64:
-		v.SetInt(int64(*next) * 1_000_000) // a duration that a wire may round to milliseconds
+		v.SetInt(int64(*next) * 1_000_000) // a duration in whole milliseconds, which a transport may round to
 	default:
 		t.Fatalf("a message has a field of kind %v, which this test cannot fill", v.Kind())
 	}

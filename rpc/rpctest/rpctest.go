@@ -1,12 +1,12 @@
-// Package rpctest is the acceptance test for any [rpc.Transport]. Whoever writes
-// one calls [Run] from a test of its own:
+// Package rpctest is the acceptance test for any [rpc.Transport]. Call [Run] from a test
+// of the transport:
 //
 //	func TestTransport(t *testing.T) {
 //		rpctest.Run(t, func(t *testing.T, node string) rpc.Transport { ... })
 //	}
 //
-// A transport may lose what it carries, so nothing here demands that one message
-// arrives: what must arrive is sent until it does.
+// A transport may lose messages, so no test demands that a single message arrives. It
+// sends the message until one arrives.
 package rpctest
 
 import (
@@ -21,12 +21,11 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// Endpoints makes the endpoint of a node in a network of its own for each test;
-// the nodes are "a", "b" and "c", each asked for once. It registers its own cleanup
-// with t.
+// Endpoints makes the endpoint of a node. Each test needs a network of its own; it asks for
+// the nodes "a", "b" and "c", once each. Endpoints registers its cleanup with t.
 type Endpoints func(t *testing.T, node string) rpc.Transport
 
-// patience is how long anything may take. Nothing takes as long unless it fails.
+// patience bounds every wait. Only a failing test waits that long.
 const patience = 30 * time.Second
 
 // Run checks that a transport keeps the contract.
@@ -38,13 +37,13 @@ func Run(t *testing.T, endpoints Endpoints) {
 		"only the addressee hears":                (*stand).onlyTheAddresseeHears,
 		"a large batch arrives":                   (*stand).largeBatchArrives,
 		"an empty batch is nothing":               (*stand).emptyBatchIsNothing,
-		"sending to nobody does nothing":          (*stand).sendingToNobodyDoesNothing,
-		"a stuck handler holds up nobody else":    (*stand).stuckHandlerHoldsUpNobody,
+		"sending to an unknown node does nothing": (*stand).sendingToNobodyDoesNothing,
+		"a stuck handler delays no other node":    (*stand).stuckHandlerDelaysNoOther,
 		"after stop no call comes":                (*stand).afterStopNoCallComes,
 		"stop waits for the call under way":       (*stand).stopWaitsForTheCallUnderWay,
 		"one handler at a time":                   (*stand).oneHandlerAtATime,
-		"many may send at once":                   (*stand).manyMaySendAtOnce,
-		"what comes before serving hurts nothing": (*stand).beforeServing,
+		"sends may be concurrent":                 (*stand).sendsMayBeConcurrent,
+		"messages before Serve do no harm":        (*stand).beforeServing,
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -65,7 +64,7 @@ type stand struct {
 
 func (s *stand) node(name string) rpc.Transport { return s.nodes[name] }
 
-// ear is a handler that keeps what it hears, and can be made to block.
+// ear is a handler that keeps its messages, and can be made to block.
 type ear struct {
 	heard chan rpc.Message
 	block chan struct{} // nil: never
@@ -80,14 +79,14 @@ func (e *ear) Receive(batch []rpc.Message) {
 	for _, m := range batch {
 		select {
 		case e.heard <- m:
-		default: // it has heard enough
+		default: // enough
 		}
 	}
 }
 
 func (e *ear) PeerLost(string) {}
 
-// serve has a node listen until the test ends.
+// serve delivers the messages of a node to e until the test ends.
 func (s *stand) serve(node string, e *ear) (stop func()) {
 	s.t.Helper()
 	stop, err := s.node(node).Serve(e)
@@ -101,7 +100,7 @@ func message(from, to string, round uint32) rpc.Message {
 	return rpc.Message{Group: "g", From: from, To: to, Voters: 1, Body: rpc.Body{Kind: rpc.VoteRequest, Round: round, Term: 1}}
 }
 
-// sendUntil has a send again and again until something is heard, and returns it.
+// sendUntil lets a send a batch again and again until a message is heard, and returns that message.
 func (s *stand) sendUntil(to string, e *ear, batch ...rpc.Message) rpc.Message {
 	s.t.Helper()
 	deadline := time.NewTimer(patience)
@@ -120,7 +119,7 @@ func (s *stand) sendUntil(to string, e *ear, batch ...rpc.Message) rpc.Message {
 	}
 }
 
-// within fails the test if something blocks.
+// within fails the test if do blocks.
 func (s *stand) within(what string, do func()) {
 	s.t.Helper()
 	done := make(chan struct{})
@@ -224,7 +223,7 @@ func (s *stand) beforeServing() {
 	assert.EqualValues(s.t, 1, s.sendUntil("b", e, message("a", "b", 1)).Round)
 }
 
-func (s *stand) stuckHandlerHoldsUpNobody() {
+func (s *stand) stuckHandlerDelaysNoOther() {
 	stuck, c := newEar(), newEar()
 	stuck.block = make(chan struct{})
 	s.serve("b", stuck)
@@ -282,7 +281,7 @@ func (s *stand) stopWaitsForTheCallUnderWay() {
 	s.within("stop", func() { <-stopped })
 }
 
-// blockingEar says when it is called, and stays until it is told to leave.
+// blockingEar closes entered when it is called, and returns once leave is closed.
 type blockingEar struct {
 	once           sync.Once
 	entered, leave chan struct{}
@@ -307,7 +306,7 @@ func (s *stand) oneHandlerAtATime() {
 	s.sendUntil("b", second, message("a", "b", 2))
 }
 
-func (s *stand) manyMaySendAtOnce() {
+func (s *stand) sendsMayBeConcurrent() {
 	e := newEar()
 	s.serve("b", e)
 	var senders sync.WaitGroup
@@ -323,7 +322,7 @@ func (s *stand) manyMaySendAtOnce() {
 	assert.Contains(s.t, []string{"a", "c"}, s.sendUntil("b", e, message("a", "b", 1)).From)
 }
 
-// fullMessage has something in every field, those that are added later included.
+// fullMessage has a value in every field, even in fields that are added later.
 func fullMessage(t *testing.T) rpc.Message {
 	t.Helper()
 	var m rpc.Message

@@ -1,4 +1,4 @@
-// What a store holds while it is open, and gives back.
+// The resources of an open store: descriptors, locks and the next file.
 
 package memberstate_test
 
@@ -21,11 +21,11 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// lendingDisk counts what is open of it.
+// lendingDisk counts its open files.
 type lendingDisk struct {
 	memberstate.Disk
 	open   atomic.Int32
-	denied string // a name that another user has; empty: none
+	denied string // a name of another user's file; empty: none
 }
 
 type lentFile struct {
@@ -66,11 +66,11 @@ func (d *lendingDisk) Remove(name string) error {
 	return d.Disk.Remove(name)
 }
 
-// Background does at once what can be done beside the saves.
+// Background works at once.
 func (d *lendingDisk) Background(work func()) { work() }
 
-// Every file that was opened is closed: also one that has lost its name, one that was replaced
-// where it could not have a second name, and that of a store that is not opened in the end.
+// That includes files that have lost their names, files that were replaced on a disk without hard
+// links, and the file of a store that could not be opened.
 func TestEveryFileIsClosed(t *testing.T) {
 	for _, linkable := range []bool{true, false} {
 		crash := new(crashdisk.Disk)
@@ -80,7 +80,7 @@ func TestEveryFileIsClosed(t *testing.T) {
 		next := memberstate.Term(1)
 		for i := range 12 {
 			next = saves(t, s, next, 3)
-			assert.LessOrEqual(t, disk.open.Load(), int32(2), "the present file, and the next")
+			assert.LessOrEqual(t, disk.open.Load(), int32(2), "more than the present and the next file")
 			if i%3 == 2 {
 				_ = crash.Remove("n0.new")
 			}
@@ -105,7 +105,7 @@ func TestEveryDescriptorIsGivenBack(t *testing.T) {
 	descriptors := func() int {
 		all, err := os.ReadDir("/proc/self/fd")
 		if err != nil {
-			t.Skip("the system does not tell")
+			t.Skip("this system does not list descriptors")
 		}
 		return len(all)
 	}
@@ -114,7 +114,7 @@ func TestEveryDescriptorIsGivenBack(t *testing.T) {
 	require.NoError(t, err)
 	require.Eventually(t, s.Ready, 20*time.Second, time.Millisecond)
 	require.NoError(t, os.Remove(path+".lock"))
-	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // it would close what nobody refers to
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // the collector would close files that leak
 	before := descriptors()
 	for range 3 {
 		_, err = memberstate.OpenFile(path, "n0")
@@ -126,7 +126,7 @@ func TestEveryDescriptorIsGivenBack(t *testing.T) {
 	for _, name := range []string{path, path + ".new"} {
 		info, err := os.Stat(name)
 		require.NoError(t, err)
-		assert.Equal(t, os.FileMode(0o600), info.Mode().Perm(), "nobody else may read it")
+		assert.Equal(t, os.FileMode(0o600), info.Mode().Perm(), "other users may not read it")
 	}
 	info, err := memberstate.InspectFile(path)
 	require.NoError(t, err)
@@ -134,7 +134,6 @@ func TestEveryDescriptorIsGivenBack(t *testing.T) {
 	closed(t, s)
 }
 
-// A next file that another user has, or that somebody else has open, is not waited for.
 func TestANextFileOfAnotherUserIsReplaced(t *testing.T) {
 	disk := &lendingDisk{Disk: new(crashdisk.Disk)}
 	s, err := memberstate.CreateSmall(disk, "n0", "n0", room)
@@ -148,8 +147,8 @@ func TestANextFileOfAnotherUserIsReplaced(t *testing.T) {
 	closed(t, s)
 }
 
-// One at a time makes the next file ready, however many saves come meanwhile.
-func TestTheNextFileIsMadeReadyOnce(t *testing.T) {
+// While one goroutine prepares the next file, saves start no other.
+func TestTheNextFileIsPreparedOnce(t *testing.T) {
 	disk, begun := new(crashdisk.Disk), 0
 	disk.Later = func(func()) { begun++ }
 	s, err := memberstate.CreateSmall(disk, "n0", "n0", smallRoom)
@@ -159,8 +158,8 @@ func TestTheNextFileIsMadeReadyOnce(t *testing.T) {
 	closed(t, s)
 }
 
-// Of a next file that a Close has cut short nothing is told: it is neither ready nor a failure.
-func TestANextFileThatCloseCutsShortIsNotTold(t *testing.T) {
+// A preparation that Close ends has neither succeeded nor failed.
+func TestAPreparationThatCloseEndsIsNotReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		disk, hears := new(crashdisk.Disk), new(listener)
 		run := putOff(disk)
@@ -176,20 +175,20 @@ func TestANextFileThatCloseCutsShortIsNotTold(t *testing.T) {
 			defer close(worked)
 			run()
 		}()
-		synctest.Wait() // it has done a part
+		synctest.Wait() // a part is done
 		go func() { ended <- s.Close() }()
 		synctest.Wait()
 		assert.Empty(t, ended, "Close waits for it")
 		close(gate)
 		require.NoError(t, <-ended)
 		<-worked
-		assert.Empty(t, hears.told)
+		assert.Empty(t, hears.outcomes)
 	})
 }
 
-// After a replacement that has failed nobody knows which file is the store. Whoever makes the
-// next file ready must not fill it with zeros, even if the failure is not told yet.
-func TestWhatMayBeTheStoreIsNotFilled(t *testing.T) {
+// After a failed replacement the next file may be the store. It must not be filled with zeros, even
+// before the failure is recorded.
+func TestAFileThatMayBeTheStoreIsNotFilled(t *testing.T) {
 	disk := new(crashdisk.Disk)
 	s, err := memberstate.CreateSmall(disk, "n0", "n0", room)
 	require.NoError(t, err)
@@ -208,7 +207,7 @@ func TestWhatMayBeTheStoreIsNotFilled(t *testing.T) {
 	disk.Before = nil
 	before := disk.Get("n0")
 	s.Forget()
-	s.GetReady()
+	s.PrepareNext()
 	assert.Equal(t, before, disk.Get("n0"))
 	closed(t, s)
 	s, err = memberstate.OpenSmall(disk, "n0", "n0", room)
@@ -216,9 +215,8 @@ func TestWhatMayBeTheStoreIsNotFilled(t *testing.T) {
 	closed(t, s)
 }
 
-// The longer the next file cannot be had the more rarely it is tried, but never more rarely than
-// every 64 saves; and once it was had, as soon as at first.
-func TestHowOftenTheNextFileIsTried(t *testing.T) {
+// The number of saves between two attempts doubles up to 64. After a success it begins anew.
+func TestAttemptsToPrepareTheNextFileBackOff(t *testing.T) {
 	disk, hears := &poorDisk{Disk: new(crashdisk.Disk), unlinkable: true}, new(listener)
 	s, err := memberstate.CreateSmall(disk, "n0", "n0", 1024)
 	require.NoError(t, err)
@@ -227,9 +225,9 @@ func TestHowOftenTheNextFileIsTried(t *testing.T) {
 	require.NoError(t, err)
 	next := saves(t, s, 1, 510)
 	for range 2 {
-		disk.full, hears.told = true, nil
+		disk.full, hears.outcomes = true, nil
 		next = saves(t, s, next, 1+383)
-		assert.Len(t, hears.told, 12, "after 0, 1, 3, 7, 15, 31, 63, 127, 191, 255, 319 and 383 saves")
+		assert.Len(t, hears.outcomes, 12, "after 0, 1, 3, 7, 15, 31, 63, 127, 191, 255, 319 and 383 saves")
 		disk.full = false
 		next = saves(t, s, next, 64)
 		require.True(t, s.Ready())
@@ -238,12 +236,12 @@ func TestHowOftenTheNextFileIsTried(t *testing.T) {
 	closed(t, s)
 }
 
-// A file that cannot grow is used as it is while all its groups take no more than half of it.
-func TestAFileThatIsHalfFullServesOn(t *testing.T) {
+// A file that cannot grow is used as it is while the records of all groups fit into half of it.
+func TestAFileThatIsHalfFullGoesOn(t *testing.T) {
 	const oddRoom = 60
 	s, disk, _ := poorStore(t, oddRoom)
 	var batch []memberstate.Record
-	for i := range 2500 { // of which a quarter of the file is too little
+	for i := range 2500 { // more than fit into a quarter of the file
 		batch = append(batch, written(fmt.Sprint("group ", i), 7, "n2"))
 	}
 	disk.full = true
@@ -256,12 +254,11 @@ func TestAFileThatIsHalfFullServesOn(t *testing.T) {
 	closed(t, s)
 }
 
-// Sectors that are damaged beside each other are one place.
-func TestDamageIsToldByPlaces(t *testing.T) {
+func TestAdjacentDamagedSectorsAreOneSpan(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "n0")
 	s, err := memberstate.CreateFile(path, "n0")
 	require.NoError(t, err)
-	long := make([]memberstate.Record, 200) // which takes several sectors
+	long := make([]memberstate.Record, 200) // several sectors
 	for i := range long {
 		long[i] = written(fmt.Sprint("group ", i), 7, "n2")
 	}

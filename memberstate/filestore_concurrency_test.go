@@ -1,4 +1,4 @@
-// Saves beside each other, and beside the end of the store.
+// Concurrent saves, and saves during Close.
 
 package memberstate_test
 
@@ -16,23 +16,21 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// heldUp is a store whose disk holds up every sync until the gate is open, and what it wants
-// to do beside its saves.
-func heldUp(t *testing.T) (s *memberstate.FileStore, disk *slowDisk, beside func()) {
+// onSlowDisk is a store whose disk blocks every sync, and its background work.
+func onSlowDisk(t *testing.T) (s *memberstate.FileStore, disk *slowDisk, background func()) {
 	t.Helper()
 	disk = &slowDisk{Disk: new(crashdisk.Disk), entered: make(chan struct{}, 10)}
-	disk.Later = func(work func()) { beside = work }
+	disk.Later = func(work func()) { background = work }
 	s, err := memberstate.CreateFileOn(disk, "n0", "n0")
 	require.NoError(t, err)
 	disk.gate = make(chan struct{})
-	return s, disk, beside
+	return s, disk, background
 }
 
-// A save returns when its own records are durable, or could not be made so: whoever joins a
-// write shares its outcome, also if it fails.
-func TestWhoJoinsAWriteSharesItsOutcome(t *testing.T) {
+// Saves that are written together succeed or fail together.
+func TestSavesInOneWriteShareItsOutcome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, disk, _ := heldUp(t)
+		s, disk, _ := onSlowDisk(t)
 		groups := []string{"first", "second", "third"}
 		outcomes := map[string]error{}
 		var mu sync.Mutex
@@ -45,7 +43,7 @@ func TestWhoJoinsAWriteSharesItsOutcome(t *testing.T) {
 			}()
 			synctest.Wait() // the second waits for the disk, and the third joins it
 		}
-		assert.Empty(t, outcomes, "none returns before the disk has done anything")
+		assert.Empty(t, outcomes, "a save returned before its sync")
 		syncs := 0
 		disk.Before = func(op string) error {
 			if op == "sync" {
@@ -68,17 +66,16 @@ func TestWhoJoinsAWriteSharesItsOutcome(t *testing.T) {
 	})
 }
 
-// Close returns when nothing touches the file any more: neither a save that is under way, which
-// is carried out, nor what is done beside saves. A save that comes later is refused.
+// Close waits for a save under way, and for background work. A later save is refused.
 func TestCloseWaitsForTheDisk(t *testing.T) {
 	for _, saving := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
-			s, disk, beside := heldUp(t)
+			s, disk, background := onSlowDisk(t)
 			var saved, late error
 			if saving {
 				go func() { saved = s.Save([]memberstate.Record{written("g", 1, "n1")}) }()
 			} else {
-				go beside()
+				go background()
 			}
 			synctest.Wait()
 			require.Len(t, disk.entered, 1, "the disk is busy")
