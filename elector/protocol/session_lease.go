@@ -1,8 +1,21 @@
-// The lease of a session. It is counted from the sending of the heartbeat that a quorum has
-// answered with its promise, and is shorter than the promises by the drift margin (D11).
+// The lease of a session (D11). While a leader holds it no other member can win an election, so its
+// engine may serve without asking the others.
 //
-// Once it has run out nothing extends it, even if a confirmation was under way: the driver may have
-// acted on its end, for example by reporting it. So the term holds no other lease, and ends.
+// It is counted from when the leader sent the heartbeat that a quorum has answered with its promise,
+// and is shorter than the promises by the drift margin. Why it is sound:
+//
+//   - A promise begins when the heartbeat arrives, so after it was sent. The margin is more than two
+//     clocks can differ by in that time. So the lease ends before every promise that it rests on.
+//   - Another candidate needs a quorum, and that has a voter in common with the promises. The voter
+//     refuses it, even after a crash (machine_follow.go).
+//   - A handover lets the target win at any moment. So the lease is dropped before the target is told
+//     to stand, and the term holds no other one.
+//   - The time of a heartbeat is looked up only while it is kept (sent.go).
+//   - A lease that has run out is not extended, even if a confirmation was under way: the driver may
+//     have acted on its end, for example by reporting it. So the term ends with it.
+//
+// Counting from the answers instead looks right and is wrong: the promises may have begun a whole
+// round trip before they arrive.
 
 package protocol
 
