@@ -169,7 +169,7 @@ func (x *worker) read(in *bufio.Reader) error {
 		if r := x.states.record(at); !r.looked && !r.covered {
 			s := x.states.state(at)
 			x.frontier.add(waiting{x.rank(&s, r.depth), at})
-			x.ask(at, &s) // the checkpoint may have been written before it was checked
+			x.check(at, &s) // the checkpoint may have been written before it was checked
 		}
 	}
 	return nil

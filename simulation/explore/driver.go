@@ -178,17 +178,17 @@ func (w *stepping) Resume() { w.node.driver.pause, w.node.driver.paused = 0, fal
 // Settle says that no order stands any more that the machine was given.
 func (w *stepping) Settle() { w.orders(false, w.queued) }
 
-// hasLost checks a member that waits for its disk and leads no more.
-func (w *stepping) hasLost() {
+// checkLoss checks a member that waits for its disk and leads no more.
+func (w *stepping) checkLoss() {
 	if o := &w.node.driver; w.session.Role != memberstate.Leader && (o.hold != 0 || o.runs && !o.ended) {
 		w.blame(invariant.OneOffice, "it waits for its disk, and its engine has not been told that it leads no more")
 	}
 }
 
-// handsOver checks a member that tells another one to stand. That ends its lease. So if the lease runs out
+// checkHandover checks a member that tells another one to stand. That ends its lease. So if the lease runs out
 // just before, while this step waits for the ledger, the member need not step down: its term can hold no lease
 // any more, and it leads on until the heir has won.
-func (w *stepping) handsOver() {
+func (w *stepping) checkHandover() {
 	w.toldToStand = true
 	switch {
 	case w.node.holdsLease():
@@ -198,8 +198,8 @@ func (w *stepping) handsOver() {
 	}
 }
 
-// lookAtDriver compares the driver's state with the member's.
-func (w *stepping) lookAtDriver() {
+// checkDriver compares the driver's state with the member's.
+func (w *stepping) checkDriver() {
 	n, o := w.node, &w.node.driver
 	serves := n.mayServe(&w.model.rules[n.index()])
 	switch {

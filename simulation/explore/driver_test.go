@@ -22,7 +22,7 @@ func TestALeaderThatOutlivesItsLeaseIsNoticed(t *testing.T) {
 		w := p.model.stepOf(&leader, p.model.renamings[0])
 		w.session = leader.session.Session(&w.duties)
 		w.lapsed, w.toldToStand = leader.session.Term, toldToStand
-		w.lookAtDriver()
+		w.checkDriver()
 		return w.defect
 	}
 	assert.Equal(t, defect{invariant.NeverStuck, "its lease has run out, and it leads on"}, outlives(false))

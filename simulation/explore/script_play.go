@@ -122,7 +122,7 @@ func (p *player) act(a *act) error {
 	if !p.defect.none() {
 		p.defect.what = fmt.Sprintf("n%d: %s", a.node, p.defect.what)
 	} else {
-		p.look()
+		p.check()
 	}
 	return nil
 }
@@ -183,11 +183,11 @@ func (p *player) tick(missing int) {
 	s := tickStep(missing, len(p.nodes))
 	s.Leases = leaseholders(p.nodes)
 	p.said, p.steps = append(p.said, nil), append(p.steps, s)
-	p.look()
+	p.check()
 }
 
-// look checks the invariants.
-func (p *player) look() {
+// check notes the invariant that the group breaks, if any.
+func (p *player) check() {
 	var s state
 	for i := range p.nodes {
 		n := p.nodes[i] // a copy

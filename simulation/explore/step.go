@@ -113,8 +113,8 @@ func (w *stepping) happens(in protocol.Input, kind inputKind, from memberstate.S
 	}
 	n.session = w.session.Snapshot()
 	if w.defect.none() {
-		w.look()
-		w.lookAtDriver()
+		w.checkState()
+		w.checkDriver()
 	}
 }
 
@@ -146,7 +146,7 @@ func (w *stepping) goOn(need protocol.Need) {
 			w.waits()
 			need = w.session.Ledger(r, now, &w.step, w, n.ledger.end(), anyTerm)
 		case protocol.NeedSave:
-			w.hasLost()
+			w.checkLoss()
 			w.waits()
 			w.saved, w.disk = true, w.session.HardState
 			need = w.session.Saved(r, now, &w.step, w)
@@ -183,14 +183,14 @@ func (w *stepping) After(x *protocol.Step) {
 func (w *stepping) Done() {
 	x, q := &w.step, &w.step.Input.Message
 	w.ordered = none
-	w.look()
+	w.checkState()
 	if x.Input.Kind == protocol.Receive && q.Kind == rpc.VoteRequest && q.Mark == rpc.PreVote && w.session.Machine != w.was {
 		w.blame(invariant.LegalStep, "a request for a pre-vote changes it")
 	}
 }
 
-// look checks that the hard state is saved, and notes a victory.
-func (w *stepping) look() {
+// checkState checks that the hard state is saved, and notes a victory.
+func (w *stepping) checkState() {
 	n, m := w.node, &w.session.Machine
 	if m.HardState != w.disk {
 		w.blame(invariant.LegalStep, "its hard state changed, and is not saved")
@@ -263,14 +263,14 @@ func (w *stepping) numbered(b *protocol.Message, ballot uint32) bool {
 
 // Reply answers the message that was the input.
 func (w *stepping) Reply(m *protocol.Message) {
-	w.votes(w.from, m)
+	w.checkVote(w.from, m)
 	if !w.late {
 		w.say(w.from, m)
 	}
 }
 
-// votes checks an answer that grants a vote.
-func (w *stepping) votes(to memberstate.Seat, m *protocol.Message) {
+// checkVote checks an answer that grants a vote.
+func (w *stepping) checkVote(to memberstate.Seat, m *protocol.Message) {
 	if m.Kind == rpc.VoteResponse && m.Result == rpc.Accept && m.Mark != rpc.PreVote && (w.disk.Term != m.Asked || w.disk.Vote != to) {
 		w.blame(invariant.OneVote, "it says that it votes, and does not")
 	}
@@ -279,14 +279,14 @@ func (w *stepping) votes(to memberstate.Seat, m *protocol.Message) {
 // Send sends a message to all others, or to one.
 func (w *stepping) Send(to memberstate.Set, m *protocol.Message) {
 	if m.Kind == rpc.VoteRequest {
-		w.asks(m)
+		w.checkRequest(m)
 	}
 	if m.Kind == rpc.TakeLeadership && m.Mark == rpc.Plain {
-		w.handsOver()
+		w.checkHandover()
 	}
 	if to.Len() == 1 && w.model.bounds.Members > 2 {
 		for seat := range to.Seats() {
-			w.votes(seat, m)
+			w.checkVote(seat, m)
 			w.say(seat, m)
 		}
 		return
@@ -294,8 +294,8 @@ func (w *stepping) Send(to memberstate.Set, m *protocol.Message) {
 	w.say(memberstate.Nobody, m)
 }
 
-// asks checks a request for votes.
-func (w *stepping) asks(m *protocol.Message) {
+// checkRequest checks a request for votes.
+func (w *stepping) checkRequest(m *protocol.Message) {
 	before := &w.before.session.Machine
 	switch {
 	case m.Term > memberstate.Term(w.model.bounds.Terms):

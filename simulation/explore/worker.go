@@ -55,7 +55,7 @@ func (x *worker) exchange(ctx context.Context) (more bool) {
 	isNew := x.keep()
 	x.mu.Unlock()
 	for i := range isNew {
-		x.ask(isNew[i].at, &isNew[i].state)
+		x.check(isNew[i].at, &isNew[i].state)
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -64,8 +64,8 @@ func (x *worker) exchange(ctx context.Context) (more bool) {
 	return x.take(ctx)
 }
 
-// ask checks the invariants of a state.
-func (x *worker) ask(at int32, s *state) {
+// check reports the invariants that a state breaks.
+func (x *worker) check(at int32, s *state) {
 	if d := x.model.wrong(s); !d.none() {
 		x.violated(at, 0, &wrong{defect: d})
 	}
