@@ -352,7 +352,7 @@ func (d *recorder) handed(f *recorder) *Order {
 		to.answer()
 	}
 	require.NotEqual(d.t, memberstate.Leader, d.group.Role)
-	require.NotContains(d.t, strings.Join(d.did(), "\n"), "settled", "nobody is known to lead")
+	require.NotContains(d.t, strings.Join(d.did(), "\n"), "settled", "no leader is known")
 	return o
 }
 
@@ -371,11 +371,11 @@ func TestATransferWaitsForTheNextLeader(t *testing.T) {
 			d.node.succeed(&d.group, &View{Term: 1, Leader: 2})
 			assert.Empty(t, d.did(), "of the term that it led")
 			d.node.succeed(&d.group, &View{Term: 4})
-			assert.Empty(t, d.did(), "nobody leads")
+			assert.Empty(t, d.did(), "no member leads")
 			d.node.succeed(&d.group, &View{Term: 4, Leader: d.group.Members.Seat(c.leader)})
 			assert.Equal(t, []string{c.outcome}, d.did())
 			d.node.End(&d.group)
-			assert.NotContains(t, strings.Join(d.did(), "\n"), "settled", "it is told once")
+			assert.NotContains(t, strings.Join(d.did(), "\n"), "settled", "it is settled once")
 		})
 	}
 }
@@ -391,7 +391,7 @@ func TestATransferThatWaitsForALeaderIsWithdrawnOrEnds(t *testing.T) {
 		assert.Contains(t, d.did(), outcome)
 		d.node.succeed(&d.group, &View{Term: 4, Leader: 2})
 		d.node.Withdraw(&d.group, o, errors.New("too late"))
-		assert.Empty(t, d.did(), "it is told once")
+		assert.Empty(t, d.did(), "it is settled once")
 	}
 }
 

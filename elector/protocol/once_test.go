@@ -96,7 +96,7 @@ func TestAHandoverEndsTheLeadersRound(t *testing.T) {
 func TestAnEarlyBeatIsSentOnce(t *testing.T) {
 	r := threeRules()
 	m := elected(r)
-	assert.False(t, m.beatAgain(r, new(Output)), "nobody waits for it")
+	assert.False(t, m.beatAgain(r, new(Output)), "no voter waits for it")
 	m.notReady = memberstate.SetOf(2)
 	assert.True(t, m.beatAgain(r, new(Output)))
 	m.notReady = memberstate.SetOf(2)
@@ -239,7 +239,7 @@ func TestAfterTheRestartHoldMembersTakeTurns(t *testing.T) {
 // detection time.
 func TestWithoutPreVoteAMemberListensFirst(t *testing.T) {
 	a := startedAlone(t)
-	assert.Less(t, a.out.Alarm.Max, a.rules.Timing.Detection(), "a pre-vote deposes nobody")
+	assert.Less(t, a.out.Alarm.Max, a.rules.Timing.Detection(), "a pre-vote deposes no leader")
 	a.rules.PreVote = false
 	a.restart()
 	assert.GreaterOrEqual(t, a.out.Alarm.Min, a.rules.Timing.Detection())
@@ -320,7 +320,7 @@ func TestWhichAnswersAreMeasured(t *testing.T) {
 		"the first answer":                       {func(*Machine, *Message) {}, true},
 		"a late one":                             {func(_ *Machine, q *Message) { q.Round-- }, true},
 		"a second one":                           {func(m *Machine, q *Message) { m.round.answered = m.round.answered.With(q.From) }, false},
-		"one that nobody asked for":              {func(_ *Machine, q *Message) { q.Mark = rpc.Vouched }, false},
+		"one that was not asked for":             {func(_ *Machine, q *Message) { q.Mark = rpc.Vouched }, false},
 		"a late one, after a round that was won": {func(m *Machine, q *Message) { q.Round--; m.round.mark = rpc.Won }, false},
 		"one to a leader":                        {func(m *Machine, _ *Message) { m.Role = memberstate.Leader }, false},
 	} {

@@ -70,7 +70,7 @@ func TestTheFirstVoterThatCanTakeOverDoes(t *testing.T) {
 		var out Output
 		answer := Message{From: 2, Body: rpc.Body{Kind: rpc.TakeLeadershipResponse, Result: rpc.LedgerBehind, Mark: rpc.PreVote, Asked: 1}}
 		m.Step(r, &Input{Kind: Receive, Message: answer}, &out)
-		assert.EqualValues(t, 3, m.handover.Target, "who is asked now is asked on")
+		assert.EqualValues(t, 3, m.handover.Target, "the target stays the same")
 		answer.Result = rpc.Accept
 		m.Step(r, &Input{Kind: Receive, Message: answer}, &out)
 		assert.Equal(t, target, m.handover.Target)

@@ -36,7 +36,7 @@ func TestATimeIsForgottenWithItsRound(t *testing.T) {
 		}
 	}
 	assert.Zero(t, times.RoundTrip(m, &rpc.Body{Kind: rpc.HeartbeatResponse, Round: m.office.beat + 1}, now), "of a beat that was never sent")
-	assert.Zero(t, times.RoundTrip(m, &rpc.Body{Kind: rpc.Heartbeat, Round: m.office.beat}, now), "of what is no answer")
+	assert.Zero(t, times.RoundTrip(m, &rpc.Body{Kind: rpc.Heartbeat, Round: m.office.beat}, now), "a message that is no answer")
 }
 
 func TestARepeatedRequestKeepsTheTimeOfTheFirst(t *testing.T) {

@@ -77,7 +77,7 @@ func (t Timing) Check(c *Complaints, leases bool) {
 	}
 	switch {
 	case t.Leak == 1:
-		c.Add("Timing.Leak", "is 1, must be %d to %d: a heartbeat that is on its way a little longer than the last one would come too late", minLeak, maxLeak)
+		c.Add("Timing.Leak", "is 1, must be %d to %d: otherwise a heartbeat that takes a little longer than the last one would come too late", minLeak, maxLeak)
 	case t.Leak < minLeak || t.Leak > maxLeak:
 		c.Add("Timing.Leak", "is %d, must be %d to %d", t.Leak, minLeak, maxLeak)
 	case t.Heartbeat > maxDetection/time.Duration(t.Leak):
@@ -87,7 +87,7 @@ func (t Timing) Check(c *Complaints, leases bool) {
 			t.DriftMargin, max(t.Detection()-t.DriftMargin, 0), t.Heartbeat)
 	}
 	if t.MinVoteWait < shortest {
-		c.Add("Timing.MinVoteWait", "is %v, must be %v or more: a candidate that nobody answers asks all others each time", t.MinVoteWait, shortest)
+		c.Add("Timing.MinVoteWait", "is %v, must be %v or more: a candidate without answers asks all others each time", t.MinVoteWait, shortest)
 	}
 	if t.MinVoteWait >= t.MaxVoteWait {
 		c.Add("Timing.MaxVoteWait", "is %v, must be more than Timing.MinVoteWait %v", t.MaxVoteWait, t.MinVoteWait)

@@ -167,7 +167,7 @@ func TestCopiesMeasureNothing(t *testing.T) {
 	answered(3, rpc.PreVote, first, 110*time.Millisecond)
 	require.Equal(t, voting, c.machine.round.phase)
 	assert.Equal(t, 110*time.Millisecond, answered(4, rpc.PreVote, first, long), "a round that was won")
-	assert.Equal(t, 110*time.Millisecond, answered(4, rpc.Vouched, 0, long), "a vote that nobody asked for")
+	assert.Equal(t, 110*time.Millisecond, answered(4, rpc.Vouched, 0, long), "a vote that was not asked for")
 	for c.machine.round.phase == voting {
 		c.ring()
 	}

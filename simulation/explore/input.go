@@ -123,16 +123,16 @@ func seatName(s memberstate.Seat) string { return fmt.Sprintf("n%d", int(s)-1) }
 
 // describe is an input in words; name gives the members' names.
 func (m *model) describe(in input, name renaming) string {
-	who := func(s memberstate.Seat) string { return seatName(name.of(s)) }
+	called := func(s memberstate.Seat) string { return seatName(name.of(s)) }
 	switch in.kind {
 	case delivered:
 		msg := &m.messages[in.message]
 		if msg.engine {
-			return describeAppend(msg, who)
+			return describeAppend(msg, called)
 		}
-		return describeMessage(&msg.body, who)
+		return describeMessage(&msg.body, called)
 	case stale:
-		return describeMessage(&m.registry.stale[in.late], who) + ", which is stale"
+		return describeMessage(&m.registry.stale[in.late], called) + ", which is stale"
 	case rings:
 		return "its alarm rings"
 	case crashes:
@@ -142,13 +142,13 @@ func (m *model) describe(in input, name renaming) string {
 	case stands:
 		return "it is told to stand"
 	case handsOver:
-		return "it is told to hand over to " + who(in.seat)
+		return "it is told to hand over to " + called(in.seat)
 	case resigns:
 		return "it is told to resign"
 	case callsOff:
-		return "it is told not to hand over any more"
+		return "its order to hand over is withdrawn"
 	case stays:
-		return "it is told not to resign any more"
+		return "its order to resign is withdrawn"
 	case lapses:
 		return "its lease has run out"
 	case returns:
@@ -160,16 +160,16 @@ func (m *model) describe(in input, name renaming) string {
 	case lags:
 		return "its engine has paused its writes for an earlier handover"
 	default:
-		return "it is told that " + who(in.seat) + " is gone"
+		return "it is told that its connection to " + called(in.seat) + " is lost"
 	}
 }
 
-func describeAppend(msg *message, who func(memberstate.Seat) string) string {
-	return fmt.Sprintf("its engine hears of %s in term %d", who(msg.body.From), msg.body.Term)
+func describeAppend(msg *message, called func(memberstate.Seat) string) string {
+	return fmt.Sprintf("its engine receives an append of %s in term %d", called(msg.body.From), msg.body.Term)
 }
 
-func describeMessage(b *protocol.Message, who func(memberstate.Seat) string) string {
-	text := fmt.Sprintf("%v from %s in term %d", b.Kind, who(b.From), b.Term)
+func describeMessage(b *protocol.Message, called func(memberstate.Seat) string) string {
+	text := fmt.Sprintf("%v from %s in term %d", b.Kind, called(b.From), b.Term)
 	if b.Result != 0 {
 		text = fmt.Sprintf("%s, %v to term %d", text, b.Result, b.Asked)
 	}

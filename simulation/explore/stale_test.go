@@ -44,7 +44,7 @@ func TestEveryMessageIsListedAsStale(t *testing.T) {
 		for _, mark := range []rpc.Mark{rpc.Handed, rpc.Vouched} {
 			assert.True(t, slices.ContainsFunc(m.messages, func(msg message) bool {
 				return msg.body.Kind == rpc.VoteResponse && msg.body.Mark == mark
-			}), "nobody has said %v", mark)
+			}), "no message has the mark %v", mark)
 		}
 	})
 }

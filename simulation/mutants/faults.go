@@ -46,7 +46,7 @@ var faults = []fault{
 	{26, "observers do not learn who leads", []string{"observers-not-told"}, ""},
 	{27, "nothing is encrypted", nil, "transports do that"},
 	{28, "ids of members are restricted", nil, "a machine knows members by their seats"},
-	{29, "the engine is told while locks are held, and half of what it needs", nil, "it is about how the shell calls the engine"},
+	{29, "callbacks run while locks are held, and get half of the information", nil, "it is about how the shell calls the engine"},
 	{30, "a leader that shuts down does not resign", []string{"resignation-forgotten"}, ""},
 }
 

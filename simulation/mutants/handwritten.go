@@ -52,7 +52,7 @@ var handwritten = []mutant{
 	{"ledger-by-index-only", "elector/protocol/machine_vote.go", "\tcase q.Ledger.Term < mine.Term:\n\t\treturn rpc.RejectExpiredLedgerTerm\n\tcase q.Ledger.Term == mine.Term && q.Ledger.Index < mine.Index:", "\tcase q.Ledger.Index < mine.Index:", ""},
 	{"ledger-by-term-only", "elector/protocol/machine_vote.go", "case q.Ledger.Term == mine.Term && q.Ledger.Index < mine.Index:", "case false:", ""},
 	{"ledger-index-reversed", "elector/protocol/machine_vote.go", "q.Ledger.Index < mine.Index:", "q.Ledger.Index > mine.Index:", ""},
-	{"promise-of-the-engine-skipped", "elector/protocol/machine.go", "if !in.HasLedger || in.LedgerTerm < m.Term {", "if !in.HasLedger {", "a step asks for the ledger of two terms only in a group of one, which has nobody to lose an entry to"},
+	{"promise-of-the-engine-skipped", "elector/protocol/machine.go", "if !in.HasLedger || in.LedgerTerm < m.Term {", "if !in.HasLedger {", "a step asks for the ledger of two terms only in a group of one, where no other leader can lose an entry"},
 	{"ledger-asked-for-the-old-term", "elector/protocol/machine.go", "out.NeedLedger, out.LedgerTerm = true, m.Term", "out.NeedLedger, out.LedgerTerm = true, m.Term-1", ""},
 	{"taker-not-held-to-the-ledger", "elector/protocol/machine_handover.go", "case end.Compare(q.Ledger) < 0:", "case end.Compare(q.Ledger) < -9:", ""},
 	{"ledger-checked-before-the-term", "elector/protocol/machine_vote.go", "\tpreVote := q.Mark == rpc.PreVote\n", "\tpreVote := q.Mark == rpc.PreVote\n\tif mine, ok := m.ledger(in, out); !ok {\n\t\treturn 0\n\t} else if refusal := compareLedgers(mine, q); !preVote && refusal != rpc.Accept {\n\t\treturn refusal\n\t}\n", ""},
