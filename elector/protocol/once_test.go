@@ -334,7 +334,7 @@ func TestWhichAnswersAreMeasured(t *testing.T) {
 	}
 }
 
-// Whoever wants the leader to resign is not outdone by somebody who only wants it to hand over.
+// An order to resign is not weakened by another order, to hand over.
 func TestATransferDoesNotWithdrawAResignation(t *testing.T) {
 	a := leadingAlone(t, false)
 	a.give(Input{Kind: Resign})
@@ -343,14 +343,14 @@ func TestATransferDoesNotWithdrawAResignation(t *testing.T) {
 	assert.True(t, a.machine.Handover().Resigning)
 }
 
-// A leader that has resigned leaves the others two detection times to elect, whether it had
-// somebody to hand over to or not.
+// A leader that has resigned leaves the others two detection times to elect, whether there was a voter to hand over to
+// or not.
 func TestWhoeverResignsRests(t *testing.T) {
 	for _, voters := range []memberstate.Set{memberstate.SetOf(1), memberstate.SetOf(1, 2, 3)} {
 		a := leadingAlone(t, false)
 		a.rules.Voters = voters
 		a.give(Input{Kind: Resign})
-		for a.machine.Role == memberstate.Leader { // nobody takes over
+		for a.machine.Role == memberstate.Leader { // no voter takes over
 			a.acknowledges(2, a.machine.Beat())
 			a.ring()
 		}

@@ -188,8 +188,7 @@ func TestACommandToStandIsNoReasonToHurry(t *testing.T) {
 	assert.Equal(t, round, again, "the round under way goes on")
 }
 
-// A voter promises no less than its own lease: it may have been restarted with a longer one,
-// and may have told nobody of that.
+// A voter promises no less than its own lease: it may have been restarted with a longer one, which no leader knows yet.
 func TestAVoterPromisesNoLessThanItsOwnLease(t *testing.T) {
 	a := startedAlone(t)
 	a.machine.HardState.Term = 1
@@ -201,9 +200,8 @@ func TestAVoterPromisesNoLessThanItsOwnLease(t *testing.T) {
 	assert.Equal(t, a.rules.Lease, a.machine.Promise)
 }
 
-// D13: a report that a leader is lost counts once a term, or whatever resets connections could
-// keep a group from its work. It counts only for the leader of now: it may have waited while
-// another one was elected.
+// D13: a report that a leader is lost counts once a term: otherwise a device that resets connections could keep a group
+// from its work. It counts only for the present leader, because it may have waited while another one was elected.
 func TestOneReportATermCounts(t *testing.T) {
 	a := followingAlone(t, false)
 	a.give(Input{Kind: PeerLost, Seat: 2})
