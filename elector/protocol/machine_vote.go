@@ -3,7 +3,7 @@
 // A voter that has a leader refuses a request before it adopts a larger term, so that a larger term
 // alone cannot depose a healthy leader. What the request must show depends on what binds the voter:
 //
-//   - A promise that the voter may have forgotten in a crash binds it until the promise has run out
+//   - A promise that the voter may have forgotten in a crash binds it until the promise has run out,
 //     or it hears a leader (machine_follow.go). No request overcomes that.
 //   - A lease binds it until the leader hands over (D11, D14). A voter also refuses every pre-vote while
 //     it has a leader: the candidate asks whether there is a reason for an election, and the voter sees

@@ -191,7 +191,7 @@ func TestACommandToStandIsNoReasonToHurry(t *testing.T) {
 // A voter promises no less than its own lease: it may have been restarted with a longer one, which no leader knows yet.
 func TestAVoterPromisesNoLessThanItsOwnLease(t *testing.T) {
 	a := startedAlone(t)
-	a.machine.HardState.Term = 1
+	a.machine.Term = 1
 	a.rules.Lease = a.rules.Timing.Detection()
 	a.restart()
 	body := a.beat(1, 1)
