@@ -1,4 +1,4 @@
-// Many runs, on all cores.
+// A campaign is many runs, on all cores.
 
 package simulation
 
@@ -13,23 +13,23 @@ import (
 type Campaign struct {
 	// First is the first seed, Count how many there are; 0: no end.
 	First, Count uint64
-	// Options are those of a seed.
+	// Options are the options of a seed.
 	Options func(seed uint64) Options
-	// Guided has runs that reached something new be varied before fresh seeds are drawn.
-	// Then Count is that of the runs.
+	// Guided varies runs that have reached new states, between fresh seeds. Count then counts the
+	// runs.
 	Guided bool
 	// UntilFailure stops at the first invariant that does not hold.
 	UntilFailure bool
 	// Workers is how many runs are played at once; 0: as many as there are cores.
 	Workers int
-	// Progress, if not nil, is told now and then what there is so far.
+	// Progress, if not nil, is called now and then with the sum so far.
 	Progress func(*Summary)
 
-	counting bool // states are counted also where they do not guide
+	counting bool // count states without guiding
 }
 
-// Run plays until all seeds are played or the context ends, and returns what it came to
-// so far. The error is about the options.
+// Run plays until all seeds are played or the context ends, and returns the sum of the results. The
+// error is about the options.
 func (c *Campaign) Run(ctx context.Context) (*Summary, error) {
 	total, guide := NewSummary(), newGuide(c)
 	all := search.Batches[Options, played]{
@@ -49,7 +49,7 @@ func (c *Campaign) Run(ctx context.Context) (*Summary, error) {
 	return total, all.Run(ctx)
 }
 
-// played is a run that was played, and the states that it reached.
+// played is the result of a run, and the states that it reached.
 type played struct {
 	Result
 	options Options

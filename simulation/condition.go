@@ -1,4 +1,5 @@
-// What must come about in a campaign, or the faults were too tame to show anything.
+// The conditions that a campaign must meet. If it does not, its faults were too mild to show
+// anything.
 
 package simulation
 
@@ -9,33 +10,33 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// Condition is something that a protocol is there to cope with.
+// Condition is a situation that the protocol must cope with.
 type Condition uint8
 
 // The conditions.
 const (
-	// PreVoteLost: a pre-vote was refused, and nothing was changed by it.
+	// PreVoteLost: a pre-vote was refused, and changed nothing.
 	PreVoteLost Condition = iota
-	// VoteLost: a round of votes was lost, for one because the vote was split.
+	// VoteLost: a round of votes was lost, for example because the vote was split.
 	VoteLost
-	// AskedAgain: a round was repeated at once, for those who were not ready.
+	// AskedAgain: a round was repeated at once, because some members were not ready.
 	AskedAgain
 	// TermTooSmall: a round was lost to a larger term.
 	TermTooSmall
 	// LeaderDeposed: a leader learnt of a larger term.
 	LeaderDeposed
-	// LeaderSilenced: a leader stepped down in its own term, for want of a quorum, or
+	// LeaderSilenced: a leader stepped down in its own term, because it had no quorum or
 	// because it resigned.
 	LeaderSilenced
-	// HandedOver: a leader was elected to whom the one before had handed over.
+	// HandedOver: a leader was elected to which the previous one had handed over.
 	HandedOver
 	// LeaseLapsed: a lease ran out under a leader.
 	LeaseLapsed
 	// VoteSurvived: a process restarted in a term in which it had voted.
 	VoteSurvived
-	// SavedTogether: the disk made what several groups have to keep durable at once.
+	// SavedTogether: one save had records of several groups.
 	SavedTogether
-	// SentTogether: what several groups have to say went in one packet.
+	// SentTogether: one packet had messages of several groups.
 	SentTogether
 
 	conditions
@@ -61,7 +62,7 @@ func Conditions() []Condition { return allBelow[Condition](conditions) }
 // met counts a condition.
 func (w *world) met(c Condition) { w.conditions[c]++ }
 
-// judged counts what the end of a round tells.
+// judged counts how a round ended.
 func (w *world) judged(asked rpc.Mark, judged elector.Judgement) {
 	switch judged {
 	case protocol.Passed:
@@ -73,7 +74,7 @@ func (w *world) judged(asked rpc.Mark, judged elector.Judgement) {
 		w.met(AskedAgain)
 	case protocol.WaitToVoteNext:
 		w.met(TermTooSmall)
-	case protocol.WaitToRevote: // nothing beyond that it was lost
+	case protocol.WaitToRevote: // counted below
 	}
 	if asked == rpc.PreVote {
 		w.met(PreVoteLost)

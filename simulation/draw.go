@@ -1,5 +1,5 @@
-// What groups a seed is about: how many vote, by which intervals, and with what of the
-// protocol turned on. Most are set up as most users have them, the others as nobody would.
+// Draw draws the options of a seed: how many members vote, by which intervals, and with which parts
+// of the protocol. Most seeds have the settings of most users, and the others extreme ones.
 
 package simulation
 
@@ -12,25 +12,25 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// Fixed is what Draw leaves as it is. The zero Fixed has everything drawn.
+// Fixed are options that Draw does not draw. With the zero Fixed it draws everything.
 type Fixed struct {
 	Members, Groups, Leak  int            // 0: drawn
-	Timing                 elector.Timing // zero: drawn; else Leak is drawn all the same, unless it is given
-	Duration               time.Duration  // 0: so long that several elections fit in
+	Timing                 elector.Timing // zero: drawn; else only its Leak is drawn, unless Leak is given
+	Duration               time.Duration  // 0: long enough for several elections
 	Leases, PreVote, Ranks Switch
 }
 
 // Switch says whether something is on.
 type Switch uint8
 
-// What a switch may say.
+// The states of a switch.
 const (
 	EitherWay Switch = iota // it is drawn
 	On
 	Off
 )
 
-// part is what a seed draws on its own, so that to fix one thing changes no other.
+// part is something that a seed draws independently, so that fixing one part changes no other.
 type part uint64
 
 const (
@@ -47,15 +47,15 @@ const (
 	ofPreferred
 )
 
-// Draw has a seed choose what kind of groups it is about, and how old they are. It sets neither Faults nor
-// Careless.
+// Draw draws the options of a seed: what its groups are like, and how old they are. It sets neither
+// Faults nor Careless.
 func Draw(seed uint64, f Fixed) Options {
 	random := func(p part) *rand.Rand { return rand.New(rand.NewPCG(seed, 0x776f726c64+uint64(p))) }
-	// in says whether something is on, which is so in one of so many seeds if it is drawn.
+	// in says whether something is on. If it is drawn, it is on in one of this many seeds.
 	in := func(of int, s Switch, p part) bool {
 		return s == On || s == EitherWay && random(p).IntN(of) == 0
 	}
-	// but is the same for what is on in all seeds but one of so many.
+	// but is the opposite: if it is drawn, it is off in one of this many seeds.
 	but := func(of int, s Switch, p part) bool {
 		return s == On || s == EitherWay && random(p).IntN(of) != 0
 	}
@@ -65,7 +65,7 @@ func Draw(seed uint64, f Fixed) Options {
 		NoPreVote: !but(8, f.PreVote, ofPreVote),
 		NoRanks:   !but(8, f.Ranks, ofRanks),
 	}
-	if r := random(ofCounters); r.IntN(8) == 0 { // they begin again after some seconds, or minutes
+	if r := random(ofCounters); r.IntN(8) == 0 { // they overflow after some seconds or minutes
 		o.Counters = math.MaxUint32 - uint32(1)<<r.IntN(11)
 	}
 	if r := random(ofTerm); r.IntN(8) == 0 {
@@ -98,12 +98,12 @@ func Draw(seed uint64, f Fixed) Options {
 	return o
 }
 
-// sizes are how many vote, as often as each is drawn: three or five as a rule, even numbers
-// now and then, and the smallest and largest that there are.
+// sizes are the numbers of voters, each as often as it is drawn: mostly three or five, sometimes an
+// even number, and the smallest and the largest.
 var sizes = [...]int{3, 3, 3, 3, 3, 3, 3, 3, 5, 5, 5, 5, 5, 4, 4, 2, 6, 7, 1, 8, 9}
 
-// leaks draws how many heartbeats may be missed: three as a rule; else few more, or fewer,
-// than a leader remembers; and seldom any number that there may be.
+// leaks draws how many heartbeats may be missed: mostly three, sometimes a few more or fewer than a
+// leader remembers, and rarely any number that is allowed.
 func leaks(r *rand.Rand) int {
 	switch r.IntN(16) {
 	case 0, 1, 2, 3:
@@ -115,8 +115,8 @@ func leaks(r *rand.Rand) int {
 	}
 }
 
-// intervals draws a timing: every second one the default's, the others anything that is
-// valid and lets a group elect within a few detection times.
+// intervals draws a timing: in half of the cases the default, in the others any valid one with which
+// a group elects within a few detection times.
 func intervals(r *rand.Rand, leak int) elector.Timing {
 	if r.IntN(2) == 0 {
 		t := elector.DefaultTiming()
@@ -128,7 +128,7 @@ func intervals(r *rand.Rand, leak int) elector.Timing {
 	if r.IntN(32) == 0 {
 		slowest = day / float64(leak)
 	}
-	between := func(least, most float64) time.Duration { // evenly by its logarithm
+	between := func(least, most float64) time.Duration { // its logarithm is evenly distributed
 		return time.Duration(least * math.Pow(max(most, least)/least, r.Float64()))
 	}
 	beat := float64(between(float64(time.Millisecond), slowest))
@@ -141,8 +141,8 @@ func intervals(r *rand.Rand, leak int) elector.Timing {
 	return t
 }
 
-// counts draws how many groups a node has: one as a rule, few now and then, and seldom any
-// number that there may be.
+// counts draws how many groups a node has: mostly one, sometimes a few, and rarely any number that
+// is allowed.
 func counts(r *rand.Rand) int {
 	switch r.IntN(32) {
 	case 0:
@@ -156,12 +156,11 @@ func counts(r *rand.Rand) int {
 	}
 }
 
-// fewGroups are so few that a world of them may last as long as one of a single group.
+// fewGroups is how many groups a world may have that lasts as long as one of a single group.
 const fewGroups = 4
 
-// longEnough is for how long faults strike: for 200 detection times, or where so many
-// heartbeats may be missed that this would take long, for 600 heartbeats, but not for less
-// than 20 detection times. With many groups as much happens in less time.
+// longEnough is how long faults strike: for 200 detection times, or for 600 heartbeats if that is
+// shorter, but for at least 20 detection times. With many groups, as much happens in less time.
 func longEnough(t elector.Timing, groups int) time.Duration {
 	long := min(200*t.Detection(), max(600*t.Heartbeat, 20*t.Detection()))
 	return max(long*fewGroups/time.Duration(max(groups, fewGroups)), min(long, 20*t.Detection()))

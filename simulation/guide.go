@@ -1,4 +1,4 @@
-// Guiding a search: what reached a new state is varied, before fresh seeds are drawn.
+// Guiding a search: runs that have reached new states are varied.
 
 package simulation
 
@@ -20,8 +20,8 @@ type guide struct {
 	pending  []variant
 }
 
-// variant is a run that reached new states, how many for each of its events, and how
-// often it will yet be varied.
+// variant is a run that has reached new states, how many per event, and how often it will still be
+// varied.
 type variant struct {
 	options Options
 	yield   float64
@@ -36,8 +36,8 @@ const (
 
 func newGuide(c *Campaign) *guide { return &guide{campaign: c, reached: search.NewCoverage()} }
 
-// next prepares runs: of those that reached something new, and fresh ones. At least
-// half are fresh, or the search would never leave where it began.
+// next prepares runs: variants of those that have reached new states, and fresh ones. At least a
+// quarter are fresh, because else the search would never leave the region where it began.
 func (g *guide) next(size int) []Options {
 	all := make([]Options, 0, size)
 	for len(all) < size {
@@ -51,7 +51,7 @@ func (g *guide) next(size int) []Options {
 	return all
 }
 
-// vary has a run go on differently from some time on.
+// vary is a run that makes other choices from some time on.
 func (g *guide) vary() Options {
 	v := &g.pending[0]
 	g.varied++
@@ -66,7 +66,7 @@ func (g *guide) vary() Options {
 	return o
 }
 
-// learn notes what a run has reached.
+// learn notes the states that a run has reached.
 func (g *guide) learn(r played) {
 	found := 0
 	for _, place := range r.reached {
@@ -79,7 +79,7 @@ func (g *guide) learn(r played) {
 	}
 }
 
-// enter keeps a run among those that are to be varied, the best of them first.
+// enter keeps a run among those that will be varied, the best ones first.
 func (g *guide) enter(v variant) {
 	at, _ := slices.BinarySearchFunc(g.pending, v, func(a, b variant) int { return cmp.Compare(b.yield, a.yield) })
 	g.pending = slices.Insert(g.pending, at, v)

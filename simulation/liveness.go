@@ -1,5 +1,5 @@
-// Liveness: after all that was, a majority that is up and connected has a leader
-// soon, and keeps it.
+// Liveness: once all faults are over, a majority that is up and connected soon has a leader, and
+// keeps it.
 
 package simulation
 
@@ -12,21 +12,21 @@ import (
 	"github.com/hustings/hustings/simulation/invariant"
 )
 
-// All in detection times.
+// All times are in detection times.
 const (
-	// convergeWithin is how soon a healed majority has a leader that all follow; where a
-	// member is set up differently, and raises terms that it cannot win or makes the
-	// others wait for a longer lease, it is convergeMixed.
+	// convergeWithin is how soon a healed majority has a leader that all follow. It is convergeMixed
+	// if the settings of a member differ, because it may raise terms that it cannot win, or make
+	// the others wait for a longer lease.
 	convergeWithin = 12
 	convergeMixed  = 20
-	// endsWithin is how soon what was begun before has come to its end, a handover for
-	// one, and calmFor how long the leader must be kept then.
+	// endsWithin is how soon everything that began before has ended, such as a handover; calmFor is
+	// how long the leader must be kept after that.
 	endsWithin = 10
 	calmFor    = 20
-	// preferWithin is how soon a preferred leader leads. Who has declined often is
-	// asked rarely, at last every 128 detection times.
+	// preferWithin is how soon a preferred member leads. A member that has declined often is
+	// asked rarely, in the end every 128 detection times.
 	preferWithin = 150
-	// awayFor is how long a member is cut off that must come back quietly.
+	// awayFor is how long a member is cut off before it must come back quietly.
 	awayFor = 3
 )
 
@@ -47,8 +47,8 @@ func (w *world) chooseCore() []int {
 	return core
 }
 
-// converge heals the core, leaves the others as they are but for new troubles, and
-// demands what a healthy group must do.
+// converge heals the core, and demands what a healthy group must do. The other nodes have no new
+// troubles, and are not healed.
 func (w *world) converge(core []int) (took time.Duration) {
 	w.calm = true
 	w.heal(core)
@@ -62,7 +62,7 @@ func (w *world) converge(core []int) (took time.Duration) {
 }
 
 // heal has the nodes of the core run, on good links and disks. The others are cut off
-// for good, or dead.
+// or down for good.
 func (w *world) heal(core []int) {
 	w.network.healAll()
 	w.longestWrite = w.hurried(quickWrite)
@@ -116,8 +116,8 @@ func (w *world) electsSoon(core []int) time.Duration {
 	return time.Duration(w.now - began)
 }
 
-// keepsLeader demands that nothing changes, for so many detection times, and that the
-// engine of the leader serves.
+// keepsLeader demands that nothing changes for some detection times, and that the leader's engine
+// serves.
 func (w *world) keepsLeader(core []int, detections time.Duration) {
 	before := w.reigns(core)
 	w.run(time.Duration(w.now) + detections*w.check.Detection())
@@ -158,13 +158,13 @@ func (w *world) preferredLeads(core []int) {
 	}
 }
 
-// reign is who leads a group, and in which term.
+// reign is the leader of a group, and its term.
 type reign struct {
 	leader memberstate.Seat
 	term   memberstate.Term
 }
 
-// reigns are those of all groups, as the core sees them.
+// reigns are the reigns in all groups, as the core sees them.
 func (w *world) reigns(core []int) []reign {
 	all := make([]reign, len(w.groups))
 	for place := range all {
@@ -174,9 +174,8 @@ func (w *world) reigns(core []int) []reign {
 	return all
 }
 
-// returnsQuietly cuts off one node that follows, where the others are still a quorum, and
-// demands that it comes back without a change of the term. Of the groups that it leads it is
-// demanded that they have a leader again.
+// returnsQuietly cuts off one follower for a while, if the others are still a quorum, and demands that
+// its return does not change the term. Groups that it leads must only have a leader again.
 func (w *world) returnsQuietly(core []int) {
 	if len(core) <= w.check.Majority() || w.check.Over {
 		return
@@ -197,8 +196,8 @@ func (w *world) returnsQuietly(core []int) {
 			continue
 		}
 		w.check.Counts[invariant.ReturnsQuietly]++
-		// Without pre-vote it has raised its own term, from which the leader frees it by a
-		// term of its own.
+		// Without pre-vote it has raised its own term. The leader then takes a larger term, so that
+		// this member can follow it.
 		quietly := now[place].leader == was.leader && (now[place].term == was.term || !m.rules().PreVote)
 		if !w.settledIn(core, place) || !quietly && !w.mayDepose(core, m) {
 			w.check.Violated(invariant.ReturnsQuietly, &m.Member, "it came back, and term %d under n%d is over: %s", was.term, was.leader-1, w.describe(place))
@@ -219,10 +218,10 @@ func (w *world) leadsLeast(core []int, now []reign) int {
 	return slices.MinFunc(core, func(a, b int) int { return cmp.Compare(leads(a), leads(b)) })
 }
 
-// hintsInVain tells all followers that the connections to their leaders are lost, which is
-// not so, and demands that nothing comes of it: the leader's veto is heard. Who asks
-// waits for that as long as one and a half round trips, as it has measured them; where
-// they vary by more, or its clock is far off, it may be too late.
+// hintsInVain tells all followers, falsely, that the connections to their leaders are lost, and
+// demands that no term ends: the leader's veto arrives. A candidate waits for the veto for one and a
+// half round trips, as it has measured them. If they vary by more, or its clock is far off, the veto
+// may come too late, so this is excluded.
 func (w *world) hintsInVain(core []int) {
 	if w.check.Over || w.swarm.struck[ClockBeyond] > 0 {
 		return
@@ -247,8 +246,8 @@ func (w *world) hintsInVain(core []int) {
 	}
 }
 
-// mayDepose says whether a member that comes back may depose the leader of the others: without
-// pre-vote it has raised its term, and those without pre-vote adopt that, and may elect it.
+// mayDepose says whether a member that comes back may depose the leader of the others. Without
+// pre-vote it has raised its term; other members without pre-vote adopt that term, and may elect it.
 func (w *world) mayDepose(core []int, m *member) bool {
 	without := func(m *member) bool { return !m.rules().PreVote }
 	return without(m) && slices.ContainsFunc(core, func(i int) bool {
@@ -257,11 +256,10 @@ func (w *world) mayDepose(core []int, m *member) bool {
 	})
 }
 
-// settled says whether in each group all of the core, and the observers, follow one of the
-// core.
+// settled says whether in each group all of the core and all observers follow a member of the core.
 func (w *world) settled(core []int) bool { return w.unsettled(core) == len(w.groups) }
 
-// unsettled is the first group in which they do not.
+// unsettled is the first group in which they do not; the number of groups if there is none.
 func (w *world) unsettled(core []int) (place int) {
 	for place < len(w.groups) && w.settledIn(core, place) {
 		place++

@@ -1,6 +1,6 @@
-// A scenario is a run without chance: what strikes and when, and of all that is left to
-// chance that which matters. It is written by hand, as a test that reads like a story,
-// or made of a seed that broke something, and shrunk.
+// A scenario is a run without chance: it lists the strikes, and those choices that matter of all that a
+// seed would draw. It is written by hand as a test, or recorded from a seed that broke something, and
+// shrunk.
 
 package simulation
 
@@ -21,7 +21,7 @@ type Scenario struct {
 	// Heal are the nodes, by index, that are healed after Duration, and must then have a
 	// leader soon and keep it. With nil the run just ends.
 	Heal []int
-	// Delay is what a message takes of which nothing else is said, Tick how often an
+	// Delay is how long a message takes if the scenario does not say otherwise, Tick how often an
 	// engine writes; zero for 1 ms and 100 ms.
 	Delay, Tick time.Duration
 	// Strikes are the faults that strike.
@@ -30,8 +30,8 @@ type Scenario struct {
 	Expect []Expectation
 
 	choices map[choice.Address]choice.Value
-	lines   map[choice.Address]int // of a text: where they stand
-	origin  *Options               // of the seed that it was recorded from, if it was
+	lines   map[choice.Address]int // their lines, if the scenario was read from a text
+	origin  *Options               // of the seed that it was recorded from; nil: from none
 }
 
 // Run plays the scenario. Whether it went as expected is in Result.Unmet.
@@ -46,7 +46,7 @@ func (s *Scenario) Run() (Result, error) {
 func (s *Scenario) play(w *world) Result {
 	w.begin()
 	r := w.play(s.moments())
-	if r.Violation == nil || s.Expects(r.Violation.Invariant) { // else it has ended before its time
+	if r.Violation == nil || s.Expects(r.Violation.Invariant) { // else it has ended too early for them
 		r.Unmet = append(r.Unmet, w.missed...)
 		r.Unmet = append(r.Unmet, s.unreached(w)...)
 	}
@@ -69,7 +69,7 @@ func (s *Scenario) moments() (all []Expectation) {
 	return all
 }
 
-// unreached are the lines about choices that a run has not come to.
+// unreached are the lines about choices that a run has not made.
 func (s *Scenario) unreached(w *world) (lines []string) {
 	for _, c := range slices.SortedFunc(maps.Keys(s.lines), choice.Compare) {
 		if made := w.choices.Stream(c.Kind, c.Node, c.To).Count; c.Number > made {
@@ -100,7 +100,7 @@ func (s *Scenario) world() (*world, error) {
 	return w, nil
 }
 
-// plan has the strikes strike.
+// plan enters the strikes in the agenda.
 func (s *Scenario) plan(w *world) {
 	w.core, w.scripted = s.Heal, true
 	w.network.wanted = map[choice.Address]*parcel{}
@@ -127,7 +127,7 @@ func (s *Scenario) clone() *Scenario {
 	return &c
 }
 
-// Choices counts the choices that are not left dull.
+// Choices counts the choices that the scenario makes.
 func (s *Scenario) Choices() int { return len(s.choices) }
 
 // Expects says whether the scenario is about a violation of an invariant.

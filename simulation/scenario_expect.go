@@ -1,4 +1,4 @@
-// What a scenario expects: at a time, or in the end.
+// What a scenario expects, at a time or in the end.
 
 package simulation
 
@@ -15,16 +15,16 @@ import (
 	"github.com/hustings/hustings/simulation/invariant"
 )
 
-// Expectation is what is expected at a time, or with Violation in the end.
+// Expectation is something that must be so at a time, or a violation in the end.
 type Expectation struct {
 	At time.Duration
-	// Violation is the invariant that must be broken in the end; nil: this is about a time.
+	// Violation is the invariant that must be violated in the end; nil if this is about a time.
 	Violation *invariant.Invariant
 
-	what  string // in the words of a scenario's text
-	line  int    // of it; 0: none
-	group int    // that it is about
-	// met says whether a world is as expected now, and else what it is.
+	what  string // as the scenario's text says it
+	line  int    // of the text; 0: none
+	group int    // the group that it is about
+	// met says whether a world is as expected now, and if not, how it is.
 	met func(w *world) (found string, met bool)
 }
 
@@ -77,7 +77,7 @@ func (w *words) expectation() (e Expectation) {
 	return e
 }
 
-// described has a world that is not as expected describe itself.
+// described describes a world that is not as expected.
 func described(place int, is func(w *world) bool) func(w *world) (string, bool) {
 	return func(w *world) (string, bool) {
 		if is(w) {
@@ -87,7 +87,7 @@ func described(place int, is func(w *world) bool) func(w *world) (string, bool) 
 	}
 }
 
-// inTerm reads a term, if one is named; 0: any.
+// inTerm reads a term; 0, which means any, if none is named.
 func (w *words) inTerm() (term memberstate.Term) {
 	if w.Has("in") {
 		w.OneOf(map[string]func(){"term": func() { term = memberstate.Term(w.Natural(math.MaxUint64)) }})
@@ -107,8 +107,8 @@ func (w *words) expectTerm(place int) func(*world) (string, bool) {
 	})
 }
 
-// expectLeader is about who leads: the node of the largest term that takes itself for the
-// leader.
+// expectLeader is about the leader: of the nodes that consider themselves leader, that of the largest
+// term.
 func (w *words) expectLeader(place int) func(*world) (string, bool) {
 	node, term := w.Node(), w.inTerm()
 	return described(place, func(w *world) bool {
@@ -127,7 +127,7 @@ func (w *words) expectNone(place int) (met func(*world) (string, bool)) {
 	return met
 }
 
-// holders are those who hold a lease of a group by true time.
+// holders are the members that hold a lease of a group by true time.
 func (w *world) holders(place int) (all []*member) {
 	for i := range w.nodes {
 		if m := &w.nodes[i].members[place]; m.Alive && m.Lease.Term != 0 && m.Lease.Until > w.now {
@@ -146,7 +146,7 @@ func expectNoLease(place int) func(*world) (string, bool) {
 	}
 }
 
-// expectLease is about who holds a lease.
+// expectLease is about the holder of a lease.
 func (w *words) expectLease(place int) func(*world) (string, bool) {
 	node, term := w.Node(), w.inTerm()
 	return func(w *world) (string, bool) {
@@ -161,7 +161,7 @@ func (w *words) expectLease(place int) func(*world) (string, bool) {
 	}
 }
 
-// expectState is about what a node takes itself for.
+// expectState is about the role that a node has.
 func (w *words) expectState(place int) func(*world) (string, bool) {
 	node, leader, role := w.Node(), nobody, memberstate.Role(0)
 	up := true
@@ -189,7 +189,7 @@ func (w *words) expectState(place int) func(*world) (string, bool) {
 	})
 }
 
-// expectAnswer is about an answer that was given, or not, by then.
+// expectAnswer is about an answer that was given by then, or was not.
 func (w *words) expectAnswer(place int, never bool) func(*world) (string, bool) {
 	link, name := w.Link(), w.Next()
 	var result rpc.Result
@@ -220,7 +220,7 @@ func (w *words) expectRounds(place int) func(*world) (string, bool) {
 	}
 }
 
-// expectOrder is about what has become of the newest order that a node was given.
+// expectOrder is about the outcome of the newest order that a node was given.
 func (w *words) expectOrder(place int) func(*world) (string, bool) {
 	node := w.Node()
 	var want check.Outcome
@@ -251,19 +251,19 @@ func (w *words) reason() string {
 	return strings.Join(text, " ")
 }
 
-// account is what the nodes of a scenario have said, as far as it may be expected.
+// account counts the messages that a scenario may expect.
 type account struct {
 	answers map[answer]int
 	rounds  map[asker]asked
 }
 
-// answer is one that a node has given another.
+// answer is an answer of one node to another.
 type answer struct {
 	group, from, to uint8
 	result          rpc.Result
 }
 
-// asker is a member that asks for votes, and asked is what it has asked.
+// asker is a member that asks for votes, and asked is how often it has done so.
 type asker struct{ group, node uint8 }
 
 type asked struct {
@@ -280,9 +280,9 @@ func (a *account) sent(p *parcel) {
 	case b.Result != 0:
 		a.answers[answer{p.group, p.from, p.to, b.Result}]++
 	case b.Kind == rpc.VoteRequest:
-		who := asker{p.group, p.from}
-		if r := a.rounds[who]; r.newest != b.Round || r.term != b.Term { // else it is for another one, or again
-			a.rounds[who] = asked{r.count + 1, b.Round, b.Term}
+		by := asker{p.group, p.from}
+		if r := a.rounds[by]; r.newest != b.Round || r.term != b.Term { // else it is the same request to another node, or repeated
+			a.rounds[by] = asked{r.count + 1, b.Round, b.Term}
 		}
 	}
 }

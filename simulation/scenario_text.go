@@ -1,4 +1,4 @@
-// Scenarios as text: one line for each thing that is said.
+// Scenarios as text, line by line.
 //
 //	members 3
 //	duration 5s
@@ -9,8 +9,8 @@
 //	wait n1 #4 48ms
 //	expect leader n2 in term 2 at 3s
 //
-// Where a node has several groups the line "groups 4" says so. They are g0 to g3, and a line
-// that could be about any of them and names none is about g0; "all-groups" are all of a node's.
+// With the line "groups 4", nodes have the groups g0 to g3. A line that concerns a group and names
+// none is about g0; "all-groups" stands for all groups of a node.
 
 package simulation
 
@@ -101,7 +101,7 @@ func (s *Strike) String() string {
 		fmt.Fprintf(&b, " to n%d", s.Other)
 	}
 	switch {
-	case !s.Fault.ofGroup() || s.Group == 0: // what is not said is the first one
+	case !s.Fault.ofGroup() || s.Group == 0: // the first group is not named
 	case s.Group == EveryGroup:
 		b.WriteString(" " + everyGroup)
 	default:
@@ -125,13 +125,13 @@ func (s *Strike) String() string {
 // everyGroup is the word for EveryGroup.
 const everyGroup = "all-groups"
 
-// countsTime says whether what a fault counts are nanoseconds.
+// countsTime says whether Count of a fault is in nanoseconds.
 func (f Fault) countsTime() bool {
 	return f == SlowLink || f == SlowNode || f == GivenUp || f == LateWord
 }
 
-// ParseScenario reads a scenario's text. What stands behind a # alone, or in a line that
-// begins with one, says nothing. The error names the line.
+// ParseScenario reads a scenario's text. A # between blanks, or at the beginning of a line, begins a
+// comment. The error names the line.
 func ParseScenario(r io.Reader) (*Scenario, error) {
 	s := &Scenario{choices: map[choice.Address]choice.Value{}, lines: map[choice.Address]int{}}
 	lines, err := text.Read(r, func(w *text.Words) error {
@@ -156,7 +156,7 @@ func ParseScenario(r io.Reader) (*Scenario, error) {
 	return s, nil
 }
 
-// mostNodes is how many nodes there come to be.
+// mostNodes is how many nodes there will be.
 func (s *Scenario) mostNodes() int {
 	there := min(s.Members+s.Observers, maxSeats)
 	for _, later := range []Fault{Observe, Twin} {
@@ -167,7 +167,7 @@ func (s *Scenario) mostNodes() int {
 	return there
 }
 
-// checkLine looks at what a line can be told only when all are known.
+// checkLine makes the checks of a line for which all lines must be known.
 func (s *Scenario) checkLine(l *text.Line, there int) error {
 	for _, n := range l.Nodes {
 		if n >= there {
@@ -190,7 +190,7 @@ func (s *Scenario) checkLine(l *text.Line, there int) error {
 	return nil
 }
 
-// check looks at what no line alone can tell.
+// check makes the checks for which the whole scenario must be known.
 func (s *Scenario) check() error {
 	for i := range s.Strikes {
 		if err := s.checkStrike(&s.Strikes[i]); err != nil {
@@ -262,12 +262,12 @@ func (s *Scenario) checkHeal() error {
 	return nil
 }
 
-// needsNode says whether the strike is nothing without a node.
+// needsNode says whether the strike must name a node.
 func (s *Strike) needsNode() bool {
 	return s.Fault != Prefer && s.Fault != Observe && len(s.Links) == 0
 }
 
-// counts are the limits of what the strike counts, where groups have these intervals.
+// counts are the limits of Count, where groups have these intervals.
 func (s *Strike) counts(t elector.Timing) (least, most int64) {
 	switch s.Fault {
 	case ClockRate:

@@ -1,4 +1,4 @@
-// Making a scenario as small as it can be while it still breaks the same invariant.
+// Shrinking makes a scenario as small as possible while it still breaks the same invariant.
 
 package simulation
 
@@ -15,12 +15,11 @@ import (
 	"github.com/hustings/hustings/simulation/invariant"
 )
 
-// Shrink takes away from a scenario that breaks an invariant whatever that does not
-// need: faults, members, time, and all that was left to chance; until nothing more can
-// be taken away, or the context ends. What is left breaks the same invariant, in the
-// same way whenever it is played. progress, if not nil, is told after every run how
-// many there were, and how many faults and choices are left. A scenario that breaks
-// nothing is returned as it is.
+// Shrink removes from a scenario that breaks an invariant everything that is not needed for that:
+// faults, members, time, and choices; until nothing more can be removed, or the context ends. The
+// result breaks the same invariant, in the same way whenever it is played. progress, if not nil, is
+// called after every run with the number of runs, and of the faults and choices that are left. A
+// scenario that breaks nothing is returned as it is.
 func (s *Scenario) Shrink(ctx context.Context, progress func(runs, left int)) *Scenario {
 	x := shrinker{ctx: ctx, progress: progress, best: s.unlined()}
 	r, err := x.best.Run()
@@ -30,7 +29,7 @@ func (s *Scenario) Shrink(ctx context.Context, progress func(runs, left int)) *S
 	x.invariant = r.Violation.Invariant
 	x.cut(r)
 	if x.best.origin != nil {
-		x.fewerGroups(func(s *Scenario) bool { return x.tryByChance(s, chances+16*chances/s.Groups) }) // few are played soon
+		x.fewerGroups(func(s *Scenario) bool { return x.tryByChance(s, chances+16*chances/s.Groups) }) // runs of few groups are fast
 	}
 	for left := -1; left != len(x.best.Strikes) && x.best.origin != nil && ctx.Err() == nil; {
 		left = len(x.best.Strikes)
@@ -52,7 +51,7 @@ func (s *Scenario) Shrink(ctx context.Context, progress func(runs, left int)) *S
 	return x.best
 }
 
-// unlined is a copy that belongs to no text.
+// unlined is a copy without the lines of a text.
 func (s *Scenario) unlined() *Scenario {
 	c := s.clone()
 	c.lines = nil
@@ -62,7 +61,7 @@ func (s *Scenario) unlined() *Scenario {
 	return c
 }
 
-// forget drops the choices that a run of the scenario does not come to any more.
+// forget drops the choices that a run of the scenario does not make any more.
 func (s *Scenario) forget() {
 	w, err := s.world()
 	if err != nil {
@@ -82,7 +81,7 @@ type shrinker struct {
 	runs      int
 }
 
-// size is what is to become small.
+// size is what Shrink makes small.
 func (x *shrinker) size() int {
 	size := len(x.best.Strikes) + len(x.best.choices) + x.best.Members + x.best.Groups
 	for i := range x.best.Strikes {
@@ -91,7 +90,7 @@ func (x *shrinker) size() int {
 	return size
 }
 
-// digits counts those of a time that are not zeros at its end.
+// digits counts the digits of a time, without the zeros at its end.
 func digits(d time.Duration) (n int) {
 	for d != 0 && d%10 == 0 {
 		d /= 10
@@ -102,8 +101,8 @@ func digits(d time.Duration) (n int) {
 	return n
 }
 
-// try plays a smaller scenario, and keeps it if it breaks the same invariant. One that could
-// not be read again, for what is healed is no quorum any more, is none.
+// try plays a smaller scenario, and keeps it if it breaks the same invariant. A
+// scenario that could not be read again is refused, for example if the healed nodes are no quorum.
 func (x *shrinker) try(s *Scenario) bool {
 	if x.ctx.Err() != nil || s.check() != nil {
 		return false
@@ -121,8 +120,8 @@ func (x *shrinker) try(s *Scenario) bool {
 	return true
 }
 
-// cut leaves out what comes after the violation. If that came before all was healed,
-// nothing needs to be.
+// cut removes what comes after the violation. If the violation came before the healing, no node needs
+// to be healed.
 func (x *shrinker) cut(r Result) {
 	s, at := x.best, r.Violation.At
 	if at <= s.Duration {
@@ -131,18 +130,18 @@ func (x *shrinker) cut(r Result) {
 	s.Strikes = slices.DeleteFunc(s.Strikes, func(k Strike) bool { return k.At > at })
 }
 
-// chances is in how many worlds a set of strikes is tried that differ by chance alone.
+// chances is how many worlds a set of strikes is tried in. They differ by chance only.
 const chances = 100
 
-// fewerStrikesByChance looks for few strikes that are enough, if all else is left to
-// chance. What was chosen after a strike was taken away is about another run than
-// before, so that it rarely fits; but often something else does.
+// fewerStrikesByChance looks for few strikes that are enough with other choices. Without a strike the
+// run is another one from there on, in which the recorded choices rarely break the invariant, but
+// often others do.
 func (x *shrinker) fewerStrikesByChance() {
 	search.Minimize(x.best.Strikes, func(left []Strike) bool { return x.tryByChance(x.best.with(left), chances) })
 }
 
-// soonerByChance closes the gaps between strikes. The shorter a run is the more often it
-// can be tried, so the shortest come first.
+// soonerByChance closes the gaps between strikes. The shorter a run is, the more
+// often it can be tried, so the shortest is tried first.
 func (x *shrinker) soonerByChance() {
 	for i := 0; i < len(x.best.Strikes); i++ {
 		for _, part := range []time.Duration{32, 8, 2} {
@@ -158,7 +157,7 @@ func (x *shrinker) soonerByChance() {
 				left[j].At -= (gap - gap/part).Round(time.Millisecond)
 			}
 			if x.tryByChance(x.best.with(left), chances*int(part)) {
-				i-- // there may be more to gain
+				i-- // the gap may become even smaller
 				break
 			}
 		}
@@ -179,12 +178,12 @@ func (x *shrinker) tryByChance(smaller *Scenario, times int) bool {
 	return false
 }
 
-// byChance plays the strikes of a scenario in a world of chance, and if the invariant is
-// broken returns the scenario.
+// byChance plays the strikes of a scenario with choices that are drawn, and returns a record of the
+// run if it breaks the invariant.
 func (x *shrinker) byChance(smaller *Scenario, k uint64) *Scenario {
 	s, origin := smaller.clone(), *smaller.origin
 	s.Options = origin
-	if s.Heal == nil { // it may take a little longer here
+	if s.Heal == nil { // it may take a little longer with other choices
 		s.Duration = smaller.Duration
 		if strikes := s.Strikes; len(strikes) > 0 {
 			s.Duration = strikes[len(strikes)-1].At + 10*x.best.Timing.Detection()
@@ -216,7 +215,7 @@ func (s *Scenario) with(strikes []Strike) *Scenario {
 	return c
 }
 
-// fewerChoices has ever more of what was left to chance be dull.
+// fewerChoices removes choices, which are dull then.
 func (x *shrinker) fewerChoices() {
 	all := slices.SortedFunc(maps.Keys(x.best.choices), choice.Compare)
 	search.Minimize(all, func(left []choice.Address) bool {
@@ -229,7 +228,7 @@ func (x *shrinker) fewerChoices() {
 	})
 }
 
-// plainer has the group be as most are, thing by thing.
+// plainer sets the options to their usual values, one by one.
 func (x *shrinker) plainer() {
 	for _, plain := range []func(o *Options){
 		func(o *Options) { o.Term = 0 },
@@ -249,15 +248,15 @@ func (x *shrinker) plainer() {
 	}
 }
 
-// fewerGroups leaves groups out, as long as what is left is still good.
+// fewerGroups removes groups, as long as the rest is still good.
 func (x *shrinker) fewerGroups(good func(*Scenario) bool) {
 	if from := x.best; from.Groups > 1 {
 		search.Minimize(allBelow(from.Groups), func(left []int) bool { return len(left) > 0 && good(from.withGroups(left)) })
 	}
 }
 
-// withGroups is the scenario with some of its groups alone, which move up. It expects nothing
-// any more.
+// withGroups is the scenario with only some of its groups, which get new numbers. Its expectations
+// are removed.
 func (s *Scenario) withGroups(left []int) *Scenario {
 	c := s.clone()
 	c.Groups, c.Strikes, c.Expect = len(left), nil, nil
@@ -281,15 +280,14 @@ func (s *Scenario) withGroups(left []int) *Scenario {
 	return c
 }
 
-// fewerMembers leaves members out, one by one.
+// fewerMembers removes members, one by one.
 func (x *shrinker) fewerMembers() {
 	for out := x.best.Members - 1; out >= 0 && x.best.Members > 1; out-- {
 		x.try(x.best.withoutMember(out))
 	}
 }
 
-// withoutMember is the scenario of a smaller group. Those after the one that is left
-// out move up.
+// withoutMember is the scenario without one member. Those after it get new numbers.
 func (s *Scenario) withoutMember(out int) *Scenario {
 	moved := func(i int) int {
 		if i > out {
@@ -329,12 +327,12 @@ func (s *Scenario) withoutMember(out int) *Scenario {
 	return c
 }
 
-// isCut says whether the strike is about links alone.
+// isCut says whether the strike is about links only.
 func (s *Strike) isCut() bool {
 	return known[s.Fault].class == NetworkFaults && s.Fault >= OneWayCut && s.Fault <= Flap
 }
 
-// shorter has what lasts last less, down to nothing, and cuts fewer links.
+// shorter makes strikes last less long, and cut fewer links.
 func (x *shrinker) shorter() {
 	for i := range x.best.Strikes {
 		for i < len(x.best.Strikes) && x.best.Strikes[i].Lasts > 0 && x.changed(i, func(k *Strike) { k.Lasts /= 2 }) {
@@ -348,7 +346,7 @@ func (x *shrinker) shorter() {
 	}
 }
 
-// rounder moves times to round ones.
+// rounder rounds times.
 func (x *shrinker) rounder() {
 	for _, delay := range []time.Duration{0, x.best.Delay.Round(time.Millisecond), x.best.Delay.Round(100 * time.Microsecond)} {
 		if s := x.best.clone(); s.Delay != delay && x.best.Delay != 0 {
@@ -374,7 +372,7 @@ func (x *shrinker) rounder() {
 	}
 }
 
-// rounded is a round time, but not none where there was some.
+// rounded rounds a time, but not to 0.
 func rounded(d, unit time.Duration) time.Duration {
 	if r := d.Round(unit); r != 0 {
 		return r
@@ -382,7 +380,7 @@ func rounded(d, unit time.Duration) time.Duration {
 	return d
 }
 
-// changed tries another strike in place of one, if it is another one.
+// changed tries the scenario with one strike changed, unless the change has no effect.
 func (x *shrinker) changed(i int, change func(*Strike)) bool {
 	if i >= len(x.best.Strikes) {
 		return false

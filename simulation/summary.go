@@ -1,4 +1,4 @@
-// What many runs came to.
+// The sum of many results.
 
 package simulation
 
@@ -10,7 +10,7 @@ import (
 	"github.com/hustings/hustings/simulation/invariant"
 )
 
-// Summary adds up results, in whatever order they come.
+// Summary adds up results, in any order.
 type Summary struct {
 	Seeds, Events, Elections uint64
 	// Virtual is in seconds, because no Duration holds the years of half a million worlds.
@@ -18,10 +18,10 @@ type Summary struct {
 	Struck  map[Fault]uint64
 	Checked map[invariant.Invariant]uint64
 	Met     map[Condition]uint64
-	// Worlds counts those of each kind.
+	// Worlds counts the worlds that have each trait.
 	Worlds map[Trait]uint64
-	// Excused counts, for each invariant, how often it was broken after something had
-	// struck that it rests on, so that it was not demanded any more.
+	// Excused counts how often each invariant was broken where it was not demanded any more,
+	// because a fault had broken something that it rests on.
 	Excused map[invariant.Invariant]uint64
 	// Assumed counts the runs in which a fault struck that breaks an assumption, Told
 	// those of them in which it was detected and refused.
@@ -29,9 +29,9 @@ type Summary struct {
 	// Converged counts the healed majorities by how long each took to have a leader, in
 	// thousandths of a detection time.
 	Converged map[uint64]uint64
-	// States is how many abstract states were reached; zero if nobody counted.
+	// States is how many abstract states were reached; zero if they were not counted.
 	States int
-	// Digest is that of all runs, whatever their order.
+	// Digest is that of all runs, in any order.
 	Digest uint64
 	// Failing lists the results in which an invariant did not hold, by seed.
 	Failing []Result
@@ -72,15 +72,15 @@ func (s *Summary) Add(r Result) {
 	s.Merge(&one)
 }
 
-// Merge enters all of another summary. States do not add up, for both may have been in
-// the same ones: the larger number stays.
+// Merge enters all of another summary. States are not added, because both may have reached the same
+// ones: the larger number stays.
 func (s *Summary) Merge(o *Summary) {
 	s.Seeds += o.Seeds
 	s.Events += o.Events
 	s.Elections += o.Elections
 	s.Virtual += o.Virtual
 	s.States = max(s.States, o.States)
-	s.Digest += o.Digest // wraps: the order must not matter
+	s.Digest += o.Digest // it wraps, and does not depend on the order
 	addAll(s.Struck, o.Struck)
 	addAll(s.Checked, o.Checked)
 	addAll(s.Met, o.Met)
@@ -95,7 +95,7 @@ func (s *Summary) Merge(o *Summary) {
 	}
 }
 
-// allBelow lists the kinds of something, of which there are so many.
+// allBelow lists the numbers below count, which stand for kinds of something.
 func allBelow[K ~uint8 | ~int](count K) []K {
 	all := make([]K, count)
 	for i := range all {

@@ -1,10 +1,10 @@
-// What is special about a world, for those who count how many were of each kind.
+// Traits say what is special about a world, so that campaigns can count the worlds of each kind.
 
 package simulation
 
 import "github.com/hustings/hustings/elector"
 
-// Trait is something that groups are like in some worlds, and not in others.
+// Trait is a property that the groups of some worlds have.
 type Trait uint8
 
 // The traits.
@@ -34,7 +34,7 @@ var traitNames = [traits]string{
 	"several groups a node", "more than 16 groups a node", "observers from the start", "preferred members from the start",
 }
 
-// String says what the worlds have.
+// String names the trait.
 func (t Trait) String() string {
 	if t < traits {
 		return traitNames[t]

@@ -1,9 +1,9 @@
-// Handovers: each ends in time, whatever becomes of the other, and whoever takes over has
-// what the leader had.
+// Handovers: each ends in time, whatever happens to the target, and the member that takes over has
+// all entries that the leader had.
 //
-// That a handover is on the world knows by what comes of it: an order is open, writes are
-// paused, others are asked to take over. What the member says of itself does not count, and
-// its leader's word for where a ledger ends neither.
+// A handover is under way if an order is open, writes are paused, or the leader asks others to take
+// over. What the member itself reports does not count, nor what its messages say about the end of
+// the leader's ledger.
 
 package check
 
@@ -17,24 +17,24 @@ import (
 )
 
 // handoverWithin is how long a handover may take, in detection times: it has three
-// phases of one each, counted in beats by a clock that may be slow, at a node that may.
+// phases of one each, counted in beats, and the clock or the node may be slow.
 const handoverWithin = 8
 
-// handing is what is known of the handovers of a member. Times are true ones.
+// handing is what is known of the handovers of a member. Times are true time.
 type handing struct {
 	orders    []*Outcome       // those that may be open
-	ordered   int64            // since when one is
-	pausing   bool             // its engine was told to pause its writes, and not to go on
+	ordered   int64            // since when one is open
+	pausing   bool             // its engine was asked to pause its writes, and not to resume them
 	paused    int64            // since when
-	asked     int64            // since when it asks others to take over, time and again
-	last      uint32           // its newest beat when it last did
-	resigning memberstate.Term // that it was told to resign
+	asked     int64            // since when it asks others to take over, without a longer break
+	last      uint32           // its newest beat when it last asked
+	resigning memberstate.Term // the term in which it was told to resign; 0: it was not
 	resigned  int64            // and when
-	word      uint32           // the newest word to take over
-	ends      [4]word          // and some of the newest
+	word      uint32           // the number of the newest request to take over
+	ends      [4]word          // of the newest requests
 }
 
-// word is a leader's to take over, and where its ledger ended then.
+// word is a request to take over, and where the leader's ledger ended then.
 type word struct {
 	number uint32
 	end    memberstate.Position
@@ -96,7 +96,7 @@ func (c *Checker) handsOver(n *Member) {
 	if n.Node.Sluggish > 0 || n.Engine.Slow > 0 || n.Node.Hung {
 		h.delayed(now)
 	}
-	if n.Shown.Leader == memberstate.Nobody { // a transfer has no outcome before somebody leads
+	if n.Shown.Leader == memberstate.Nobody { // a transfer cannot end before there is a leader
 		h.ordered = now
 	}
 	c.Counts[invariant.TransferEnds]++
@@ -114,15 +114,15 @@ func (c *Checker) handsOver(n *Member) {
 	}
 }
 
-// resigns notes that a leader was told to: it does, whatever the others do.
+// resigns notes that a leader was told to resign. It must, whatever the others do.
 func (c *Checker) resigns(n *Member) {
 	if h := &n.handing; n.Leads() && h.resigning != n.Group.Term {
 		h.resigning, h.resigned = n.Group.Term, *c.now
 	}
 }
 
-// offers looks at what a leader says to whoever is to take over. Its handovers are apart by
-// more beats than may be missed, unless somebody orders one.
+// offers checks a request to take over. Between two handovers that nobody ordered, a leader waits for
+// more beats than may be missed.
 func (c *Checker) offers(n *Member, m *protocol.Message) {
 	c.Counts[invariant.TransferEnds]++
 	h, now, end := &n.handing, *c.now, n.Engine.Ledger.End()
@@ -143,8 +143,8 @@ func (c *Checker) offers(n *Member, m *protocol.Message) {
 	h.ends[h.word%4] = word{h.word, end}
 }
 
-// takes looks at a member that stands in place of its leader: its ledger has got to where
-// the leader's ended. What was said long ago, or by another, is not obeyed.
+// takes checks a member that stands for election at its leader's request: its ledger must reach as
+// far as the leader's did. The request must be of this leader and this term.
 func (c *Checker) takes(n *Member, x *protocol.Step) {
 	q, asks := &x.Input.Message, &x.Output.Send
 	if x.Input.Kind != protocol.Receive || q.Kind != rpc.TakeLeadership || x.Output.To == 0 || asks.Mark != rpc.Handed {

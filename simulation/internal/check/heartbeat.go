@@ -1,5 +1,5 @@
 // Heartbeats: a leader that no majority answers does not lead for long, and its lease rests
-// on a heartbeat that a majority has promised for.
+// on a heartbeat for which a majority has made a promise.
 
 package check
 
@@ -14,11 +14,11 @@ import (
 
 // beats are the rounds of heartbeats of one member.
 type beats struct {
-	term    memberstate.Term // in which it sends them; 0: in none
-	number  uint32           // of the newest, in all terms
-	first   uint32           // of the term
+	term    memberstate.Term // the term in which it sends them; 0: none
+	number  uint32           // the newest, counted over all terms
+	first   uint32           // the first of the term
 	heard   uint32           // the newest that a majority has answered
-	covered time.Duration    // when the newest left that a majority has promised for, by the leader's clock; 0: there is none
+	covered time.Duration    // when the newest one with a majority's promise left, by the leader's clock; 0: none
 	rounds  [keptBeats]beat
 }
 
@@ -29,11 +29,11 @@ type beat struct {
 	left               time.Duration // by the leader's clock
 }
 
-// keptBeats is as many as a leader remembers, so that what counts for it counts here.
+// keptBeats is how many rounds a leader remembers: the same answers must count here.
 const keptBeats = 4
 
-// beats looks at a round of heartbeats that begins. It counts beats, not time: a process that
-// stood still has not sent any. One beat may be sent early, for those who were not ready.
+// beats checks a round of heartbeats that begins. It counts beats, not time, because a process that
+// stood still has not sent any. One beat may be sent early, to members that were not ready.
 func (c *Checker) beats(n *Member, m *protocol.Message, local time.Duration) {
 	b := &n.asking.beats
 	if b.term != m.Term {

@@ -1,5 +1,5 @@
-// Who leads: one incarnation a term, ever, elected by a quorum; and nobody follows
-// anyone else.
+// Leaders: at most one incarnation ever leads a term, elected by a quorum, and no member follows
+// another one.
 
 package check
 
@@ -8,9 +8,9 @@ import (
 	"github.com/hustings/hustings/simulation/invariant"
 )
 
-// tenure is who led a term.
+// tenure says which incarnation led a term.
 type tenure struct {
-	seat        memberstate.Seat // Nobody: nobody did yet
+	seat        memberstate.Seat // Nobody: none has yet
 	node        int
 	incarnation uint32
 }
@@ -40,7 +40,7 @@ func (c *Checker) leads(n *Member, term memberstate.Term) {
 	c.complete(n, term)
 }
 
-// loses notes that whoever leads a term does not any more: nor will it again.
+// loses notes that a member leads a term no more. It must not lead that term again.
 func (c *Checker) loses(n *Member, term memberstate.Term) {
 	if r := c.of(n).terms.of(term); r != nil && r.led == (tenure{n.Node.Seat, n.Node.Index, n.Node.Incarnation}) {
 		r.lost = true
@@ -48,7 +48,7 @@ func (c *Checker) loses(n *Member, term memberstate.Term) {
 	n.asking.beats.term = 0
 }
 
-// wonByQuorum counts the votes that have become durable. The world was there each time.
+// wonByQuorum counts the votes that have become durable, as Kept has noted them.
 func (c *Checker) wonByQuorum(n *Member, term memberstate.Term, r *termRecord) {
 	c.Counts[invariant.WonByQuorum]++
 	var votes voters
@@ -62,7 +62,7 @@ func (c *Checker) wonByQuorum(n *Member, term memberstate.Term, r *termRecord) {
 	}
 }
 
-// follows: a leader of someone's has won that term.
+// follows checks that the leader that a member follows has won the term.
 func (c *Checker) follows(n *Member) {
 	m := &n.Group.Machine
 	if m.Leader == memberstate.Nobody || m.Leader == n.Node.Seat {

@@ -10,20 +10,20 @@ import (
 	"github.com/hustings/hustings/simulation/invariant"
 )
 
-// Lapsed looks at a leader whose lease has run out.
+// Lapsed checks a leader whose lease has run out.
 func (c *Checker) Lapsed(n *Member, term memberstate.Term) {
 	if n.Node.Alive && !n.Node.Paused && !n.Group.Waits() && n.Leads() && n.Group.Term == term {
 		c.Violated(invariant.LegalStep, n, "its lease in term %d has run out, and it leads on", term)
 	}
 }
 
-// Leased looks at a lease that was just extended, until a time of its holder's clock, which now
-// shows local. It is measured from when the world saw the heartbeat leave.
+// Leased checks a lease that was just extended, until a time of its holder's clock, which now
+// shows local. The lease is measured from when its heartbeat left.
 func (c *Checker) Leased(n *Member, until, local time.Duration) {
 	c.Counts[invariant.OneLease]++
 	b := &n.asking.beats
 	from, known := b.covered, b.covered > 0 && b.term == n.Lease.Term
-	if c.Majority() == 1 { // nobody else has to promise
+	if c.Majority() == 1 { // no promise of another member is needed
 		from, known = local, true
 	}
 	if !known {

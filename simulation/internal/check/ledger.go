@@ -1,4 +1,4 @@
-// Ledgers: what a quorum has is committed, every later leader has it, too, and no node
+// Ledgers: an entry that a quorum has accepted is committed; every later leader has it, and no node
 // that has acknowledged it loses it.
 
 package check
@@ -18,24 +18,24 @@ type commitment struct {
 	ledger ledger.Ledger
 }
 
-// mostCommitments bounds how many are kept. Who leads a term before the oldest of them
-// is not held against any.
+// mostCommitments bounds how many are kept. A leader of a term before the oldest of them is not
+// checked.
 const mostCommitments = 128
 
-// tally is how much of what the leader of a term has written in it each voter has accepted in
-// that term. It is counted when it is in a ledger, whoever knows of that.
+// tally is how many of the entries that the leader of a term has written each voter has accepted in
+// that term. An entry counts as soon as it is in a ledger, even if the leader does not know yet.
 type tally struct {
 	term      memberstate.Term
 	committed uint64
 	has       [MaxVoters]uint64 // by index, the last entry
 }
 
-// tallies are those of the newest terms. Appends of older ones are late, and few.
+// tallies are the tallies of the newest terms. Appends of older terms are late and rare.
 type tallies [8]tally
 
 // has counts an append that is in a ledger. An entry that a majority has accepted from the
-// leader that wrote it is committed, and all before it: an older one may still be overwritten
-// (Raft, figure 8).
+// leader that wrote it is committed, and so are all entries before it. An older entry alone may still
+// be overwritten (Raft, figure 8).
 func (c *Checker) has(n *Member, term memberstate.Term) {
 	now, h := &n.Engine.Ledger, c.of(n)
 	t := &h.tallies[term%memberstate.Term(len(h.tallies))]
@@ -54,13 +54,13 @@ func (c *Checker) has(n *Member, term memberstate.Term) {
 	}
 }
 
-// committed notes that all entries of a ledger up to an index are.
+// committed notes that all entries of a ledger up to an index are committed.
 func (c *Checker) committed(n *Member, index uint64) {
 	now, h := n.Engine.Ledger, c.of(n)
 	now.Last = index
 	term := now.Term
 	at, known := slices.BinarySearchFunc(h.commitments, term, func(k commitment, t memberstate.Term) int { return cmp.Compare(k.term, t) })
-	if known { // one leader writes the term: the ledger is the one that it was
+	if known { // one leader writes the term, so it is the same ledger
 		so := &h.commitments[at].ledger
 		so.Last = max(so.Last, now.Last)
 		return
@@ -76,8 +76,8 @@ func (c *Checker) committed(n *Member, index uint64) {
 	}
 }
 
-// Commits looks at what an engine that leads takes for committed, by what it was told: a
-// majority has it.
+// Commits checks which entries a leading engine considers committed, from the acknowledgements by
+// index of the follower: a majority must have them.
 func (c *Checker) Commits(n *Member, acknowledged []uint64) {
 	index := c.reaches(acknowledged)
 	term, now := n.Engine.Leading, &n.Engine.Ledger
@@ -91,8 +91,8 @@ func (c *Checker) Commits(n *Member, acknowledged []uint64) {
 	}
 }
 
-// committedBefore is what leaders of terms below this one have committed. One of a
-// larger term may be ahead of a leader that comes late.
+// committedBefore is what leaders of smaller terms have committed. The leader of a larger term may
+// already have committed more.
 func (h *history) committedBefore(term memberstate.Term) *ledger.Ledger {
 	for i := range slices.Backward(h.commitments) {
 		if k := &h.commitments[i]; k.term < term {
@@ -102,7 +102,7 @@ func (h *history) committedBefore(term memberstate.Term) *ledger.Ledger {
 	return new(ledger.Ledger)
 }
 
-// complete looks at the ledger of one that begins to lead.
+// complete checks the ledger of a member that begins to lead.
 func (c *Checker) complete(n *Member, term memberstate.Term) {
 	c.Counts[invariant.LeaderComplete]++
 	if before := c.of(n).committedBefore(term); !n.Engine.Ledger.Holds(before) {
@@ -110,10 +110,10 @@ func (c *Checker) complete(n *Member, term memberstate.Term) {
 	}
 }
 
-// Accepts looks at a node whose ledger was changed by an append of a term. What it had of
-// the entries that are committed must still be there, if it follows the leader that committed
-// them or a later one: it may have been counted for them. A node that does not know of that
-// leader yet may hold the same entries by chance, and an older leader may take them away.
+// Accepts checks a member whose ledger was changed by an append of a term. The committed entries that
+// it had must still be there if it has accepted an append of the leader that committed them, or of
+// a later one, because it may have been counted for them. Else it may have the same entries by
+// chance, and an older leader may overwrite them.
 func (c *Checker) Accepts(n *Member, before *ledger.Ledger, term memberstate.Term) {
 	c.Counts[invariant.CommittedStays]++
 	n.accepted = max(n.accepted, term)

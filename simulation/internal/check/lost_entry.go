@@ -8,7 +8,7 @@ import (
 	"github.com/hustings/hustings/simulation/invariant"
 )
 
-// misses is violated by a member that lacks a part of what is committed.
+// misses is Violated by a member that lacks a committed entry.
 func (c *Checker) misses(i invariant.Invariant, n *Member, committed *ledger.Ledger, format string, args ...any) {
 	lost := c.lost(n, n.Engine.Ledger.Lacks(committed))
 	c.Violated(i, n, "%v: "+format, append([]any{lost}, args...)...)

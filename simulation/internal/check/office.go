@@ -1,11 +1,10 @@
-// Offices: an engine's Lead runs once for a term, in one place, and only while its node
-// leads.
+// Offices: an engine's Lead runs once for a term, at one node, and only while that node leads.
 
 package check
 
 import "github.com/hustings/hustings/simulation/invariant"
 
-// Served looks at an office that begins.
+// Served checks an office that begins.
 func (c *Checker) Served(n *Member) {
 	term := n.Group.Term
 	r := c.of(n).terms.of(term)
@@ -18,7 +17,7 @@ func (c *Checker) Served(n *Member) {
 	r.served, r.server = true, n.Node.Index
 }
 
-// inOffice looks at a node after a step: whoever has lost its term has been told.
+// inOffice checks a member after a step: if it has lost its term, its engine must not serve.
 func (c *Checker) inOffice(n *Member) {
 	c.Counts[invariant.OneOffice]++
 	if serving := n.Engine.Leading; serving != 0 && (!n.Leads() || n.Group.Term != serving) {

@@ -1,10 +1,9 @@
-// Rounds: each is won by answers to itself, be they votes or promises of a lease.
+// Rounds: each is won by answers to this round, be they votes or promises of a lease.
 //
-// The world numbers the rounds itself. Every request carries the number of the round that it
-// was sent in, and every answer the number of the request that it answers, beside the message
-// and not in it: copies have the same number, and nobody but the checks reads it. So a member
-// that gives two rounds one number of its own, or takes an answer for that to another round,
-// is not believed.
+// The checks number the rounds themselves. Every request carries the number of its round, and every
+// answer the number of the request that it answers. The number travels beside the message and not in
+// it: copies have the same number, and only the checks read it. So it is noticed if a member gives two
+// rounds the same number, or takes an answer to one round for an answer to another.
 
 package check
 
@@ -18,10 +17,10 @@ import (
 	"github.com/hustings/hustings/simulation/invariant"
 )
 
-// asking is what a member asks and answers, as the messages tell.
+// asking is what a member asks and answers, as its messages show.
 type asking struct {
 	vote   ballot // the newest round of votes
-	before uint32 // the newest one of the process before
+	before uint32 // the newest round of the previous process
 	beats  beats  // the rounds of heartbeats of the term that it leads, or led last
 	heard  request
 	waits  []waiting // the messages that its group has taken, and no step yet
@@ -35,7 +34,7 @@ type arrival struct {
 	body  *rpc.Body
 }
 
-// waiting is one that no step has taken yet.
+// waiting is an arrival that no step has taken yet.
 type waiting struct {
 	round uint32
 	from  uint8
@@ -46,7 +45,7 @@ type waiting struct {
 type request struct {
 	round uint32
 	from  uint8
-	lease time.Duration // that is asked for
+	lease time.Duration // the lease that it asks for
 }
 
 // reply is an answer that was given in this turn.
@@ -58,14 +57,14 @@ type reply struct {
 // ballot is a round of votes.
 type ballot struct {
 	number   uint32
-	over     bool // it was judged, or has come to nothing: the next request begins another one
+	over     bool // it was judged, or abandoned: the next request begins another one
 	mark     rpc.Mark
 	term     memberstate.Term
-	ledger   memberstate.Position // where the candidate's ends
+	ledger   memberstate.Position // where the candidate's ledger ends
 	accepted voters
 }
 
-// restart forgets what was only in memory. Rounds are counted on.
+// restart forgets what was only in memory. The numbers of rounds continue.
 func (a *asking) restart() {
 	a.vote.over, a.before = true, a.vote.number
 	a.beats.term = 0
@@ -73,7 +72,7 @@ func (a *asking) restart() {
 }
 
 // Tag is the number that goes with a message of a member to the node with a seat: of the round in
-// which the member asks, or of the one that it answers, or of a leader's word to take over; 0 if it
+// which the member asks, or of the one that it answers, or of a request to take over; 0 if it
 // belongs to none.
 func (n *Member) Tag(kind rpc.Kind, to memberstate.Seat) uint32 {
 	a := &n.asking
@@ -91,10 +90,10 @@ func (n *Member) Tag(kind rpc.Kind, to memberstate.Seat) uint32 {
 	}
 }
 
-// carries takes out the first answer to a member that no parcel carries yet. Answers to one
-// member leave in the order in which they were given. Those to a stranger are no answers.
+// carries takes out the first answer to a member that no message carries yet. Answers to one
+// member leave in the order in which they were given.
 func (a *asking) carries(to memberstate.Seat) uint32 {
-	if len(a.spoken) == 1 && a.spoken[0].to == to { // as a rule
+	if len(a.spoken) == 1 && a.spoken[0].to == to { // the usual case
 		a.spoken = a.spoken[:0]
 		return a.spoken[:1][0].round
 	}
@@ -107,12 +106,12 @@ func (a *asking) carries(to memberstate.Seat) uint32 {
 	return 0
 }
 
-// Hears is when a step takes a message that arrives now.
+// Hears is called before a step that takes a message when it arrives.
 func (c *Checker) Hears(n *Member, round uint32, from uint8, m *rpc.Body) {
 	c.hears(n, arrival{round, from, m})
 }
 
-// HearsWaiting is when a step takes the first of the messages that have waited.
+// HearsWaiting is called before a step that takes the first of the messages that have waited.
 func (c *Checker) HearsWaiting(n *Member) {
 	a := &n.asking
 	if len(a.waits) == 0 {
@@ -139,8 +138,8 @@ func (c *Checker) hears(n *Member, p arrival) {
 	}
 }
 
-// asks looks at a request for votes. It begins a round unless it repeats one that is not over,
-// which happens by an alarm alone.
+// asks checks a request for votes. It begins a round, unless it repeats one that is not over, which
+// only an alarm causes.
 func (c *Checker) asks(n *Member, m *protocol.Message) {
 	r := &n.asking.vote
 	if rings := n.Input == protocol.Ring; !rings || r.over || r.mark != m.Mark || r.term != m.Term {
@@ -159,12 +158,12 @@ func (c *Checker) accepted(n *Member, p arrival) {
 	}
 }
 
-// counts says whether a vote is for the newest round: it answers it, or the old leader has
-// vouched for what the candidate has.
+// counts says whether a vote is for the newest round: it answers that round, or the old leader has
+// vouched for the candidate's ledger.
 //
-// A process numbers its rounds from the beginning, like the one before it. So it may take the
-// answer to a pre-vote of that one for its own, if they are for the same term. Nothing is
-// given with it, and the question was the same.
+// Every process numbers its rounds from the beginning. So a process may take the answer to a pre-vote
+// of the previous process for its own, if both are for the same term. This is harmless, because the
+// question was the same and the answer is no vote.
 func (a *asking) counts(p arrival) bool {
 	switch r, m := &a.vote, p.body; {
 	case m.Mark == rpc.Vouched:
@@ -176,7 +175,7 @@ func (a *asking) counts(p arrival) bool {
 	}
 }
 
-// judged looks at a round that is over. A lone voter asks nobody.
+// judged checks a round that is over. A lone voter needs no answer.
 func (c *Checker) judged(n *Member, x *protocol.Output) {
 	r := &n.asking.vote
 	if x.Judged == protocol.Passed && c.Voters > 1 {

@@ -11,7 +11,7 @@ import (
 	"github.com/hustings/hustings/simulation/invariant"
 )
 
-// Breaches are what is wrong with a step: the places in the list of all breaches. None is 0.
+// Breaches are what is wrong with a step, a bit for each; 0 if nothing is.
 type Breaches uint16
 
 const (
@@ -65,8 +65,8 @@ func (b Breaches) All() iter.Seq2[invariant.Invariant, string] {
 	}
 }
 
-// Step looks at a step that has been taken, and has not taken effect yet: at what the member
-// was, at what it is, and at what it was given and asks for.
+// Step checks a step that has been taken, before it takes effect: the state before and after it, its
+// input and its output.
 func Step(r *protocol.Rules, was *memberstate.State, m *protocol.Machine, x *protocol.Step) (b Breaches) {
 	out := &x.Output
 	if m.State != *was { // most steps change nothing of it
@@ -95,8 +95,8 @@ func Step(r *protocol.Rules, was *memberstate.State, m *protocol.Machine, x *pro
 	return b
 }
 
-// toldToStand says whether a step is about a leader's word that this member is to take over. The
-// mark of whoever takes over is for the one request that follows from it.
+// toldToStand says whether a step is about a leader's request that this member takes over. Only the
+// request for votes that follows from it may have the mark Handed.
 func toldToStand(r *protocol.Rules, in *protocol.Input) bool {
 	q := &in.Message
 	return in.Kind == protocol.Receive && q.Kind == rpc.TakeLeadership && q.Mark == rpc.Plain && q.Leader == r.Self
@@ -107,7 +107,7 @@ func lost(was, now *memberstate.State) bool {
 	return was.Role == memberstate.Leader && (now.Role != memberstate.Leader || now.Term != was.Term)
 }
 
-// changed looks at what a member has become.
+// changed compares the states of a member before and after a step.
 func changed(was, now *memberstate.State, out *protocol.Output) (b Breaches) {
 	is := func(breach int, wrong bool) {
 		if wrong {
@@ -123,7 +123,7 @@ func changed(was, now *memberstate.State, out *protocol.Output) (b Breaches) {
 	return b
 }
 
-// holds looks at whether the parts of what a member is agree.
+// holds checks whether the parts of a state agree.
 func holds(r *protocol.Rules, s *memberstate.State) (b Breaches) {
 	is := func(breach int, wrong bool) {
 		if wrong {

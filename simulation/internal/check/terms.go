@@ -1,12 +1,12 @@
-// What the invariants remember of the newest terms: who led each, served in it, and was
-// voted for.
+// What the checks remember of the newest terms: the leader of each, the engine that served in it, and
+// the votes.
 
 package check
 
 import "github.com/hustings/hustings/memberstate"
 
-// terms is a window on the newest terms. A run may have any number of them, and what is
-// long past is not asked for again: messages do not live as long.
+// terms is a window on the newest terms. A run may have any number of terms, and none is needed after
+// a thousand later ones, because no message travels for so long.
 type terms struct {
 	newest  memberstate.Term
 	records [termWindow]termRecord
@@ -14,14 +14,14 @@ type terms struct {
 
 const termWindow = 1024
 
-// termRecord is one term's.
+// termRecord is the record of one term.
 type termRecord struct {
 	term   memberstate.Term
 	led    tenure
-	lost   bool // by whom it was led
+	lost   bool // its leader leads it no more
 	served bool
 	server int
-	votes  [MaxNodes]memberstate.Seat // that are durable, by node
+	votes  [MaxNodes]memberstate.Seat // the durable ones, by node
 }
 
 // of is the record of a term; nil if the term is too long past.

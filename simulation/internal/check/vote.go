@@ -1,6 +1,6 @@
-// Votes and terms: one vote a term, terms that rise, and nothing said before it is durable;
-// over all restarts. What a member has voted is what its disk says, and what a message says
-// of it is held against the disk.
+// Votes and terms: a member votes once a term, its term does not fall, and it says nothing before it
+// is durable, over all restarts. The disk says how a member has voted, and what a message says is
+// compared with the disk.
 
 package check
 
@@ -11,7 +11,7 @@ import (
 	"github.com/hustings/hustings/simulation/invariant"
 )
 
-// Kept looks at what has become durable.
+// Kept checks what has become durable.
 func (c *Checker) Kept(n *Member, hard memberstate.HardState) {
 	if hard.Vote == memberstate.Nobody {
 		return
@@ -27,7 +27,7 @@ func (c *Checker) Kept(n *Member, hard memberstate.HardState) {
 	r.votes[n.Node.Index] = hard.Vote
 }
 
-// termsRose holds what a restart finds against what was said before it.
+// termsRose compares what a restart finds on the disk with what the member said before.
 func (c *Checker) termsRose(n *Member, found memberstate.HardState) {
 	c.Counts[invariant.TermsRise]++
 	if found.Term < n.said.Term || found.Term == n.said.Term && n.said.Vote != memberstate.Nobody && found.Vote != n.said.Vote {
@@ -36,7 +36,7 @@ func (c *Checker) termsRose(n *Member, found memberstate.HardState) {
 	}
 }
 
-// sends looks at what is said: it is on the disk.
+// sends checks a message: what it says must be on the disk.
 func (c *Checker) sends(n *Member, to memberstate.Set, m *protocol.Message) {
 	c.Counts[invariant.SavedBeforeSaid]++
 	durable := n.Durable
@@ -47,7 +47,7 @@ func (c *Checker) sends(n *Member, to memberstate.Set, m *protocol.Message) {
 		c.observerSays(n, m)
 	}
 	if m.Kind == rpc.VoteRequest && m.Mark == rpc.PreVote {
-		return // it is about a term that nobody is in yet
+		return // it is about a term that has not begun
 	}
 	if m.Term > n.said.Term {
 		n.said = memberstate.HardState{Term: m.Term}
@@ -55,7 +55,7 @@ func (c *Checker) sends(n *Member, to memberstate.Set, m *protocol.Message) {
 	if m.Term > durable.Term {
 		c.Violated(invariant.SavedBeforeSaid, n, "it sends %v in term %d; its disk has %+v", m.Kind, m.Term, *durable)
 	}
-	if m.Kind == rpc.HeartbeatResponse { // the most frequent message but one says nothing of a vote
+	if m.Kind == rpc.HeartbeatResponse { // the second most frequent message is no vote
 		if m.Promised && durable.Promise < n.asking.heard.lease {
 			c.Violated(invariant.SavedBeforeSaid, n, "it promises a lease of %v; its disk has %+v", n.asking.heard.lease, *durable)
 		}
@@ -71,7 +71,8 @@ func (c *Checker) sends(n *Member, to memberstate.Set, m *protocol.Message) {
 	}
 }
 
-// candidateOf is for whom a message says that its sender has voted; nobody if it does not.
+// candidateOf is the candidate for which a message says that its sender has voted; Nobody if it says
+// nothing of a vote.
 func candidateOf(n *Member, to memberstate.Set, m *protocol.Message) memberstate.Seat {
 	switch {
 	case m.Mark == rpc.PreVote:
@@ -85,7 +86,7 @@ func candidateOf(n *Member, to memberstate.Set, m *protocol.Message) memberstate
 	return memberstate.Nobody
 }
 
-// observerSays looks at what an observer sends: only answers to leaders, and no promise in
+// observerSays checks what an observer sends: only answers to leaders, and no promise in
 // them. A member that stands, votes or leads says something else. liveness.go of package
 // simulation demands that observers follow.
 func (c *Checker) observerSays(n *Member, m *protocol.Message) {
