@@ -12,8 +12,8 @@ import (
 	"github.com/hustings/hustings/simulation"
 )
 
-// A world that is drawn can be played, and written down: its text is all of it.
-func TestDrawnWorldsCanBePlayedAndWrittenDown(t *testing.T) {
+// A world that is drawn can be played, and recorded as a text that plays it again.
+func TestDrawnWorldsCanBePlayedAndRecorded(t *testing.T) {
 	for seed := range effort.Of[uint64](40, 10) {
 		o := simulation.Draw(seed, simulation.Fixed{})
 		o.Duration /= 4
@@ -21,7 +21,7 @@ func TestDrawnWorldsCanBePlayedAndWrittenDown(t *testing.T) {
 	}
 }
 
-// Something that is never drawn, or always, shows nothing.
+// A trait that is drawn never, or always, shows nothing.
 func TestEveryTraitIsDrawn(t *testing.T) {
 	const seeds = 4000
 	has := map[simulation.Trait]int{}
@@ -47,8 +47,8 @@ func TestEveryTraitIsDrawn(t *testing.T) {
 	assert.Greater(t, longest, time.Minute)
 }
 
-// To fix one thing changes no other.
-func TestWhatIsFixedIsNotDrawn(t *testing.T) {
+// Fixing one option changes no other.
+func TestFixedOptionsAreNotDrawn(t *testing.T) {
 	for seed := range uint64(50) {
 		drawn := simulation.Draw(seed, simulation.Fixed{})
 		some := drawn

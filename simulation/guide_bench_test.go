@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// BenchmarkSearch tells how many states a search reaches in five seconds of CPU time.
+// BenchmarkSearch measures how many states a search reaches in five seconds of CPU time.
 func BenchmarkSearch(b *testing.B) {
 	for _, guided := range []bool{false, true} {
 		b.Run(fmt.Sprintf("guided=%t", guided), func(b *testing.B) {

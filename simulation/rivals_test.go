@@ -13,7 +13,7 @@ import (
 )
 
 // Members with poor ledgers raise the term again and again, and give their votes to themselves.
-// When one that is not poor stood at last it asked for a term in which they had done so (D20).
+// When a better member stood at last, it asked for a term in which they had already voted (D20).
 // Here n2 alone has the one entry that there is, all are told by chance when to stand, and
 // soon it leads.
 func TestPoorLedgersKeepNobodyFromStanding(t *testing.T) {

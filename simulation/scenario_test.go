@@ -12,8 +12,8 @@ import (
 	"github.com/hustings/hustings/simulation"
 )
 
-// The stories in testdata go as they say.
-func TestStories(t *testing.T) {
+// The scenarios in testdata go as they expect.
+func TestScenariosGoAsExpected(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
@@ -34,8 +34,8 @@ func TestStories(t *testing.T) {
 	}
 }
 
-// What is wrong with a scenario's text is said with its line.
-func TestWrongScenariosAreNamed(t *testing.T) {
+// An error in a scenario's text names the line.
+func TestErrorsInScenariosNameTheLine(t *testing.T) {
 	for text, says := range map[string]string{
 		"members many":                            `line 1: "members many": "many" is no number`,
 		"\nweather fine":                          `line 2: "weather fine": no line begins with "weather"`,
@@ -70,7 +70,7 @@ func TestWrongScenariosAreNamed(t *testing.T) {
 		"expect order n0 lost at 1s":              `"lost" is none of done, failed, open`,
 		"\nmembers 12":                            `line 2: "members 12": simulation: Members is 12`,
 		"timing heartbeat 1s leak 3 margin":       `"margin" is none of vote-wait`,
-		"duration 1s 2s":                          `what is "2s"?`,
+		"duration 1s 2s":                          `unexpected "2s"`,
 		"groups 65":                               `line 1: "groups 65": simulation: Groups is 65`,
 		"at 1s resign n0 g1":                      `line 1: "at 1s resign n0 g1": there is no g1`,
 		"at 1s resign n0 g9\ngroups 9":            `line 1: "at 1s resign n0 g9": there is no g9`,
@@ -83,8 +83,8 @@ func TestWrongScenariosAreNamed(t *testing.T) {
 	}
 }
 
-// What a text names and a run never comes to is said when it has been played, with its line.
-func TestLinesThatComeToNothingAreNamed(t *testing.T) {
+// Lines that had no effect, and expectations that were not met, are listed after the run.
+func TestLinesWithoutEffectAreListed(t *testing.T) {
 	for text, says := range map[string]string{
 		"message n0>n1 #99999 lost":                            `line 2: "message n0>n1 #99999 lost" is never reached: there are `,
 		"append n0>n1 #7 1ms":                                  `line 2: "append n0>n1 #7 1ms" is never reached: there are 0`,
@@ -141,8 +141,8 @@ func TestFaultsAreListed(t *testing.T) {
 	assert.True(t, without.Has(simulation.CrashAll))
 }
 
-// FuzzScenario: no text is too strange to be refused, and what is accepted can be
-// played, and written and read again.
+// FuzzScenario: any text is accepted or refused, and an accepted one can be played, and written and
+// read again.
 func FuzzScenario(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.txt")
 	require.NoError(f, err)

@@ -25,7 +25,7 @@ func careless(t *testing.T) simulation.Options {
 	return simulation.Options{}
 }
 
-// What is left of a violation after shrinking is small, and is the same violation.
+// A shrunk scenario is small, and breaks the same invariant.
 func TestShrinking(t *testing.T) {
 	original, r, err := simulation.Record(careless(t))
 	require.NoError(t, err)
@@ -50,8 +50,8 @@ func TestShrinking(t *testing.T) {
 	assert.Equal(t, once.Digest, played.Digest, "and its text is all of it")
 }
 
-// Groups that do not matter are left out.
-func TestShrinkingLeavesGroupsOut(t *testing.T) {
+// Groups that do not matter are removed.
+func TestShrinkingRemovesGroups(t *testing.T) {
 	for seed := range uint64(2000) {
 		o := simulation.Options{Seed: seed, Members: 3, Groups: 4, Careless: simulation.CarelessAlways, Duration: 10 * time.Second}
 		s, r, err := simulation.Record(o)
@@ -66,7 +66,7 @@ func TestShrinkingLeavesGroupsOut(t *testing.T) {
 	assert.Fail(t, "no careless engine was caught")
 }
 
-// A seed and what was recorded of it are the same run, to the last step.
+// A seed and its record are the same run, to the last step.
 func TestARecordIsTheRun(t *testing.T) {
 	for seed := range uint64(40) {
 		o := simulation.Options{Seed: seed, Members: 3 + int(seed%3), Leases: seed%2 == 0, Groups: 1 + int(seed%5), Duration: 10 * time.Second}

@@ -12,7 +12,7 @@ import (
 	"github.com/hustings/hustings/simulation/invariant"
 )
 
-// Where groups are left out the others move up, with what strikes them.
+// Without some groups the others get new numbers, and their strikes with them.
 func TestAScenarioWithoutSomeGroups(t *testing.T) {
 	s, err := ParseScenario(strings.NewReader(`
 groups 4
@@ -34,7 +34,7 @@ expect g1 leader n0 at 9s
 	}
 }
 
-// A smaller scenario that heals too few could not be read again, so it is none.
+// A smaller scenario that heals too few nodes is refused, because it could not be read again.
 func TestASmallerScenarioCanBeReadAgain(t *testing.T) {
 	file, err := os.Open(filepath.Join("testdata", "careless-engine.txt"))
 	require.NoError(t, err)

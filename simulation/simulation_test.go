@@ -65,7 +65,7 @@ func TestNothingBreaksAnElection(t *testing.T) {
 	}
 }
 
-// A fault that never strikes, and an invariant that is never looked at, show nothing.
+// A fault that never strikes, or an invariant that is never checked, shows nothing.
 func TestEverythingStrikesAndEverythingIsChecked(t *testing.T) {
 	total := campaign(t, 60, simulation.Options{Members: 5})
 	total.Merge(campaign(t, 200, simulation.Options{Members: 3, Leases: true}))
@@ -83,7 +83,7 @@ func TestEverythingStrikesAndEverythingIsChecked(t *testing.T) {
 	assert.Positive(t, total.Excused[invariant.OneLease], "clocks beyond the margin must break leases, or nobody looks")
 }
 
-// Of what breaks an assumption, that which can be told is, and the rest is excused.
+// Broken assumptions are detected where that is possible, and what rests on them is excused.
 func TestBrokenAssumptions(t *testing.T) {
 	for f, told := range map[simulation.Fault]bool{
 		simulation.Wiped: true, simulation.OtherMembers: true, simulation.RolledBack: true, simulation.Twin: false,
@@ -97,7 +97,7 @@ func TestBrokenAssumptions(t *testing.T) {
 	}
 }
 
-// A world without faults must have a leader, and keep it, too.
+// A world without faults must have a leader and keep it, too.
 func TestNothingGoesWrongWhereNothingStrikes(t *testing.T) {
 	total := campaign(t, 5, simulation.Options{Members: 5, Faults: simulation.NoFaults, Duration: 10 * time.Second})
 	assert.LessOrEqual(t, total.Elections, uint64(10), "one each, and another one where the majority that stays is not the leader's")
@@ -136,8 +136,7 @@ func TestTheSameSeedIsTheSameRun(t *testing.T) {
 	assert.Len(t, digests, 20, "and another seed is another run")
 }
 
-// An engine that accepts what it has promised not to loses what was committed: whichever
-// half of the promise it breaks.
+// An engine that breaks either half of its promise loses a committed entry, and that is noticed.
 func TestACarelessEngineIsCaught(t *testing.T) {
 	for _, kind := range []simulation.Carelessness{simulation.CarelessAlways, simulation.CarelessOverlap} {
 		t.Run(kind.String(), func(t *testing.T) {

@@ -10,9 +10,9 @@ import (
 	"github.com/hustings/hustings/elector"
 )
 
-// Whatever timing is taken, a group elects with it, and where messages are quick but not
+// With every valid timing a group elects, and where messages are quick but not
 // all equally so it keeps its leader, with a lease if there are leases.
-func TestWhateverTimingIsTakenWorks(t *testing.T) {
+func TestEveryValidTimingWorks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := Options{
 			Timing: drawTiming(t), Leases: rapid.Bool().Draw(t, "leases"),
@@ -36,7 +36,7 @@ func TestWhateverTimingIsTakenWorks(t *testing.T) {
 // A heartbeat that comes a little later than the last one finds its follower looking for
 // another leader, and a lease that is no longer than a heartbeat is never renewed: what is
 // refused does not work.
-func TestWhatIsRefusedDoesNotWork(t *testing.T) {
+func TestRefusedTimingsDoNotWork(t *testing.T) {
 	for _, refused := range []struct {
 		leases bool
 		change func(*elector.Timing)

@@ -11,7 +11,7 @@ import (
 	"github.com/hustings/hustings/simulation/trace"
 )
 
-// To look at a run does not change it, whichever of its groups is looked at.
+// Tracing does not change a run, whichever group is traced.
 func TestATraceIsOfOneGroup(t *testing.T) {
 	o := Options{Seed: 7, Members: 5, Groups: 3, Leases: true, Duration: 5 * time.Second, Faults: FaultsOf(ProcessFaults)}
 	s, r, err := Record(o)
@@ -35,7 +35,7 @@ func TestATraceIsOfOneGroup(t *testing.T) {
 	assert.ErrorContains(t, err, "there is no g3")
 }
 
-// A trace is of the group in which an invariant did not hold, and ends with that.
+// A trace is of the group in which an invariant did not hold, and ends with the violation.
 func TestATraceIsOfTheGroupThatIsBroken(t *testing.T) {
 	for seed := range uint64(2000) {
 		o := Options{Seed: seed, Members: 3, Groups: 3, Careless: CarelessAlways, Duration: 10 * time.Second}
@@ -55,8 +55,8 @@ func TestATraceIsOfTheGroupThatIsBroken(t *testing.T) {
 	assert.Fail(t, "no careless engine was caught")
 }
 
-// A trace lists every invariant, so that one that was never checked is seen; and of faults and
-// conditions only those that there were.
+// A trace lists every invariant, so that one that was never checked is seen, and of faults and
+// conditions only those that happened.
 func TestATraceCountsWhatHappened(t *testing.T) {
 	s, r, err := Record(Options{Seed: 7, Duration: 5 * time.Second, Faults: FaultsOf(ProcessFaults)})
 	require.NoError(t, err)

@@ -130,14 +130,14 @@ func TestAScriptThatMakesNoSenseIsRefused(t *testing.T) {
 		head + "1 n9 alarm":                  "there is no n9",
 		head + "pre-vote maybe":              `"maybe" is none of off, on`,
 		head + "1 n0 sings":                  `what is "sings"?`,
-		head + "1 n0 tick":                   `what is "tick"?`,
+		head + "1 n0 tick":                   `unexpected "tick"`,
 		head + "1 x0 alarm":                  `"x0" is no node`,
-		head + "1 n0 alarm twice":            `what is "twice"?`,
+		head + "1 n0 alarm twice":            `unexpected "twice"`,
 		head + "1 n0 hears":                  "it ends too early",
 		head + "1 n0 hears 1/x":              `"1/x" is no step`,
 		head + "1 n0 hears 0":                `"0" is no step`,
 		head + "1 n0 loses":                  "it ends too early",
-		head + "1 tick with n0":              `what is "with n0"?`,
+		head + "1 tick with n0":              `unexpected "with n0"`,
 		head + "expect violation of manners": `no invariant is called "of manners"`,
 	} {
 		_, err := ParseScript(strings.NewReader(text))

@@ -1,4 +1,4 @@
-// Whatever arrives, in whatever order: no panic, no illegal transition, no term
+// Any inputs in any order: no panic, no illegal transition, no term
 // that falls, no vote that changes.
 
 package check
@@ -13,7 +13,7 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// FuzzMachine feeds one machine inputs that are made of the fuzzer's bytes.
+// FuzzMachine gives one machine inputs made of the fuzzer's bytes.
 func FuzzMachine(f *testing.F) {
 	f.Add([]byte("a seed that is a few inputs long, to begin with something"), true)
 	f.Add(make([]byte, 400), false)

@@ -10,7 +10,7 @@ import (
 
 // An alarm that rang early would break promises: a clock shows a time at the moment that it
 // says, and not before.
-func TestAClockShowsWhatItSays(t *testing.T) {
+func TestAClockReachesATimeWhenItSays(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var c Clock
 		now := rapid.Int64Range(0, int64(24*time.Hour)).Draw(t, "start")

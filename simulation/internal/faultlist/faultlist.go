@@ -7,25 +7,25 @@ import (
 	"strings"
 )
 
-// None is a set of faults without any. As an option the empty set stands for the usual
-// ones, so that one bit says that it is meant.
+// None is the set without faults. As an option, 0 stands for the usual faults, so this set has a bit
+// of its own.
 const None = 1 << 63
 
-// Class is where a fault comes from.
+// Class is the origin of a fault.
 type Class interface {
 	~uint8
 	fmt.Stringer
 }
 
-// Fault is a kind of fault, of which there are less than 63 in a world.
+// Fault is a fault; a world has fewer than 63.
 type Fault[C Class] interface {
 	~uint8
 	fmt.Stringer
 	Class() C
 }
 
-// Catalogue has the faults of a world: how many there are, of how many classes, and the
-// classes of those that strike if nothing else is said.
+// Catalogue has the faults of a world: how many there are, of how many classes, and the classes that
+// strike by default.
 type Catalogue[F Fault[C], C Class] struct {
 	Faults  F
 	Classes C
@@ -44,7 +44,7 @@ func (k *Catalogue[F, C]) Of(all ...C) uint64 {
 }
 
 // Parse reads a list of faults and classes, separated by commas. The word "all" stands for
-// the usual ones and "none" for no fault; what is written with a minus is taken out again.
+// the usual ones and "none" for no fault; a word with a minus removes its faults.
 func (k *Catalogue[F, C]) Parse(list string) (uint64, error) {
 	set, err := k.words().Parse(list)
 	if err != nil {
@@ -67,19 +67,17 @@ func (k *Catalogue[F, C]) words() Words {
 	return all
 }
 
-// Word is a name, and what it stands for: a bit for each fault.
+// Word is a name, and its faults: a bit for each.
 type Word struct {
 	Name string
 	Set  uint64
 }
 
-// Words are those that a list may have: first "all", then larger sets before smaller
-// ones.
+// Words are the words that a list may have: first "all", then larger sets before smaller ones.
 type Words []Word
 
-// Parse reads a list, separated by commas. The word "none" stands for no fault; what
-// is written with a minus is taken out again, from the first word of all if nothing
-// comes before.
+// Parse reads a list, separated by commas. The word "none" stands for no fault. A word
+// with a minus removes its faults; at the beginning of the list, it removes them from "all".
 func (w Words) Parse(list string) (set uint64, err error) {
 	for i, word := range strings.Split(list, ",") {
 		word, minus := strings.CutPrefix(strings.TrimSpace(word), "-")

@@ -17,7 +17,7 @@ func ledgerOf(ends ...memberstate.Position) *Ledger {
 	return l
 }
 
-func TestTheFirstEntryThatIsLostIsNamed(t *testing.T) {
+func TestTheFirstMissingEntryIsFound(t *testing.T) {
 	at := func(term memberstate.Term, index uint64) memberstate.Position {
 		return memberstate.Position{Term: term, Index: index}
 	}

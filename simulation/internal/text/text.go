@@ -1,6 +1,5 @@
-// Package text reads what scenarios and the explorer's scripts are written in: a line for each
-// thing that is said, words with blanks between them. An error names the line, and what of it
-// is not understood.
+// Package text reads scenarios and the explorer's scripts: lines of words with blanks between them. An
+// error names the line and the word that is not understood.
 package text
 
 import (
@@ -17,20 +16,20 @@ import (
 	"github.com/hustings/hustings/simulation/invariant"
 )
 
-// Line is one that says something.
+// Line is a line that is not empty.
 type Line struct {
 	Number int // from 1
 	Text   string
 	Nodes  []int // that it names
 }
 
-// Refused says what is wrong with a line.
+// Refused is an error about a line.
 func (l *Line) Refused(err error) error {
 	return fmt.Errorf("line %d: %q: %w", l.Number, l.Text, err)
 }
 
-// Read has every line read that says something, up to the first that is refused. What stands
-// behind a # alone, or in a line that begins with one, is a remark.
+// Read calls read for every line that is not empty, up to the first that is refused. A # between
+// blanks, or at the beginning of a line, begins a comment.
 func Read(r io.Reader, read func(w *Words) error) ([]Line, error) {
 	var all []Line
 	lines := bufio.NewScanner(r)
@@ -48,7 +47,7 @@ func Read(r io.Reader, read func(w *Words) error) ([]Line, error) {
 		case w.err != nil:
 			err = w.err
 		case err == nil && len(w.rest) > 0:
-			err = fmt.Errorf("what is %q?", strings.Join(w.rest, " "))
+			err = fmt.Errorf("unexpected %q", strings.Join(w.rest, " "))
 		}
 		if err != nil {
 			return nil, w.line.Refused(err)
@@ -65,7 +64,7 @@ type Words struct {
 	line Line
 }
 
-// Fail refuses the line, unless it is refused already.
+// Fail refuses the line, if it is not refused yet.
 func (w *Words) Fail(format string, args ...any) {
 	if w.err == nil {
 		w.err = fmt.Errorf(format, args...)
@@ -75,7 +74,7 @@ func (w *Words) Fail(format string, args ...any) {
 // Line is the number of the line.
 func (w *Words) Line() int { return w.line.Number }
 
-// More says whether there are words left, and nothing was wrong.
+// More says whether there are words left, and the line is not refused.
 func (w *Words) More() bool { return len(w.rest) > 0 && w.err == nil }
 
 // Left are the words that are left.
@@ -101,7 +100,7 @@ func (w *Words) Has(word string) bool {
 	return false
 }
 
-// OneOf takes a word that must be one of these, and does what it says.
+// OneOf takes a word that must be one of these, and calls its function.
 func (w *Words) OneOf(known map[string]func()) {
 	word := w.Next()
 	if do := known[word]; do != nil {
@@ -184,7 +183,7 @@ func (w *Words) link(word string) (link [2]int) {
 	return link
 }
 
-// Violation takes the name of an invariant, which is all that is left.
+// Violation takes the rest of the line, which must be the name of an invariant.
 func (w *Words) Violation() (i invariant.Invariant) {
 	name := strings.Join(w.rest, " ")
 	w.rest = nil
