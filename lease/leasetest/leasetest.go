@@ -4,6 +4,9 @@
 //	func TestStore(t *testing.T) {
 //		leasetest.Run(t, leasetest.Subject{Store: store})
 //	}
+//
+// Fill in the other fields of [Subject], too, if your store can have them: a test that needs one is
+// skipped without it.
 package leasetest
 
 import (
