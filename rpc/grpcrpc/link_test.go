@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hustings/hustings/internal/certs"
-	"github.com/hustings/hustings/internal/line"
+	"github.com/hustings/hustings/internal/faultproxy"
 	"github.com/hustings/hustings/rpc"
 	"github.com/hustings/hustings/rpc/grpcrpc"
 )
@@ -228,7 +228,7 @@ func TestAPeerThatHungIsSentTheNewestHeartbeatsOnly(t *testing.T) {
 	const groups, rounds = 1000, 62 // 50 ms apart this is 3 s
 	w := newTownWithTLS(t, "a", "b")
 	direct := w.addresses["b"]
-	front, err := line.New(direct)
+	front, err := faultproxy.New(direct)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, front.Close()) })
 	w.addresses["b"] = front.Address()
