@@ -1,5 +1,4 @@
-// The public story: what hustings does for a storage engine, told through its
-// exported API alone.
+// The library's use by storage engines, through its exported API only.
 
 package hustings_test
 
@@ -18,8 +17,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// Three engines start. One of them leads, all know it, and what it writes is
-// committed once two have it.
+// Three engines start. One of them leads, all know it, and its entry is committed once
+// two engines have it.
 func TestThreeEnginesElectALeaderThatWrites(t *testing.T) {
 	inCluster(t, func(c *cluster) {
 		leader := c.leader()
@@ -31,9 +30,9 @@ func TestThreeEnginesElectALeaderThatWrites(t *testing.T) {
 	})
 }
 
-// The leader is cut off. The others notice its silence and elect one of them in
-// a later term. The old one believes in its office for a while; but nobody
-// accepts what it writes, for its term is stale.
+// The leader is cut off. The others detect its silence and elect one of them in a later
+// term. The old leader believes for a while that it leads, but the others refuse its
+// writes, because its term is stale.
 func TestASilentLeaderIsReplacedAndFenced(t *testing.T) {
 	inCluster(t, func(c *cluster) {
 		old := c.leader()
@@ -46,26 +45,25 @@ func TestASilentLeaderIsReplacedAndFenced(t *testing.T) {
 		assert.False(t, old.write(oldTerm), "a stale write was committed")
 		assert.Equal(t, leader, c.leader())
 		assert.True(t, leader.write(leader.el.Status().Term))
-		assert.Equal(t, leader.ledger, old.ledger, "what the old one wrote alone is overwritten")
+		assert.Equal(t, leader.ledger, old.ledger, "the entry that only the old leader had is overwritten")
 	})
 }
 
-// A member whose ledger is behind does not get elected while that would lose
-// what is committed.
-func TestAPoorerLedgerIsNotElected(t *testing.T) {
+// A member that lacks a committed entry is not elected.
+func TestAMemberThatIsBehindIsNotElected(t *testing.T) {
 	inCluster(t, func(c *cluster) {
 		leader := c.leader()
-		poor, rich := c.others(leader)[0], c.others(leader)[1]
-		c.cutOff(poor, true)
+		behind, complete := c.others(leader)[0], c.others(leader)[1]
+		c.cutOff(behind, true)
 		require.True(t, leader.write(leader.el.Status().Term))
-		c.cutOff(poor, false)
+		c.cutOff(behind, false)
 		c.cutOff(leader, true)
-		assert.Equal(t, rich, c.leader())
+		assert.Equal(t, complete, c.leader())
 	})
 }
 
-// The leader hands over. Writes stop for a moment, the successor has everything,
-// and nobody waited for silence.
+// The leader hands over. Writes stop for a moment, the successor has every entry, and no
+// member waits for the leader's silence.
 func TestLeadershipIsTransferred(t *testing.T) {
 	inCluster(t, func(c *cluster) {
 		leader := c.leader()
@@ -79,7 +77,7 @@ func TestLeadershipIsTransferred(t *testing.T) {
 	})
 }
 
-// A watcher sees the latest state, however slow it is.
+// A slow watcher sees the latest status.
 func TestLeadershipIsWatched(t *testing.T) {
 	inCluster(t, func(c *cluster) {
 		leader := c.leader()
@@ -98,9 +96,9 @@ func TestLeadershipIsWatched(t *testing.T) {
 	})
 }
 
-// The promise of LedgerEnd. A follower has heard of an append and is about to
-// write it, when a new leader gets its vote: one that does not have the entry.
-// An engine that keeps its promise refuses the append now.
+// The promise of LedgerEnd. A follower has heard of an append and is about to write it.
+// Before it does, it votes for a new leader that does not have the entry. An engine that
+// keeps its promise then refuses the append.
 func TestTheLedgerAndTheVoteAreOnePromise(t *testing.T) {
 	inCluster(t, func(c *cluster) {
 		committed, kept := voteBetweenHeardAndAppend(c, keepsAll)
@@ -109,7 +107,7 @@ func TestTheLedgerAndTheVoteAreOnePromise(t *testing.T) {
 	})
 }
 
-// And an engine that does not keep it commits an entry, and loses it.
+// An engine that breaks the promise commits an entry and loses it.
 func TestWithoutThePromiseACommittedEntryIsLost(t *testing.T) {
 	inCluster(t, func(c *cluster) {
 		committed, kept := voteBetweenHeardAndAppend(c, keepsNothing)
@@ -118,10 +116,9 @@ func TestWithoutThePromiseACommittedEntryIsLost(t *testing.T) {
 	})
 }
 
-// voteBetweenHeardAndAppend has a leader write one entry, which only one
-// follower hears of; before that follower writes it, the other one is elected
-// with its vote. It tells whether the entry was committed, and whether the new
-// leader has it.
+// voteBetweenHeardAndAppend lets a leader write one entry, which only one follower
+// hears of. Before that follower writes it, the other one is elected with its vote. It
+// returns whether the entry was committed, and whether the new leader has it.
 func voteBetweenHeardAndAppend(c *cluster, keeps keeping) (committed, kept bool) {
 	old := c.leader()
 	voter, heir := c.others(old)[0], c.others(old)[1]
@@ -130,8 +127,8 @@ func voteBetweenHeardAndAppend(c *cluster, keeps keeping) (committed, kept bool)
 	}
 	term := old.el.Status().Term
 	voter.between = func() {
-		// The old leader's elector is cut off, and silent long enough. Its
-		// append is on its way all the same.
+		// The old leader's elector is cut off and silent long enough, but its append
+		// is still on its way.
 		c.cutOff(old, true)
 		for voter.el.Status().Vote != heir.id {
 			heir.el.Campaign()
@@ -145,9 +142,9 @@ func voteBetweenHeardAndAppend(c *cluster, keeps keeping) (committed, kept bool)
 	return committed, len(heir.ledger) > 0
 }
 
-// The other half of the promise. A follower has heard of an append and is about to
-// write it, when the leader of a later term, which this follower did not vote for,
-// has it write another one, and commits that. The first append must not overwrite it.
+// The other half of the promise. A follower has heard of an append and is about to write
+// it. Before it does, the leader of a later term, which this follower did not vote for,
+// appends and commits another entry. The first append must not overwrite that entry.
 func TestAnAppendThatWasOvertakenOverwritesNothing(t *testing.T) {
 	inCluster(t, func(c *cluster) {
 		committed, kept := appendBetweenHeardAndAppend(c, keepsAll)
@@ -156,8 +153,7 @@ func TestAnAppendThatWasOvertakenOverwritesNothing(t *testing.T) {
 	})
 }
 
-// And an engine that remembers its votes alone loses a committed entry.
-func TestAnEngineThatRemembersVotesAloneLosesACommittedEntry(t *testing.T) {
+func TestAnEngineThatRemembersOnlyVotesLosesACommittedEntry(t *testing.T) {
 	inCluster(t, func(c *cluster) {
 		committed, kept := appendBetweenHeardAndAppend(c, keepsVotes)
 		assert.True(t, committed)
@@ -165,10 +161,10 @@ func TestAnEngineThatRemembersVotesAloneLosesACommittedEntry(t *testing.T) {
 	})
 }
 
-// appendBetweenHeardAndAppend has a leader write one entry, which both followers hear of.
-// Before the second one writes it, the other two elect the first, which commits another
-// entry with the second's help. It tells whether that entry was committed, and whether the
-// second follower still has it when it has written the first one, too.
+// appendBetweenHeardAndAppend lets a leader write one entry, which both followers hear of.
+// Before the second follower writes it, the other two members elect the first, which
+// commits another entry with the second's help. It returns whether that entry was
+// committed, and whether the second follower still has it after it wrote the first one, too.
 func appendBetweenHeardAndAppend(c *cluster, keeps keeping) (committed, kept bool) {
 	old := c.leader()
 	heir, follower := c.others(old)[0], c.others(old)[1]
@@ -186,7 +182,7 @@ func appendBetweenHeardAndAppend(c *cluster, keeps keeping) (committed, kept boo
 		c.cut[old] = true
 		committed = heir.write(heir.el.Status().Term)
 		c.cut[old] = false
-		require.Equal(c.t, asked, follower.asked, "it was asked for its ledger's end, so votes alone would protect it")
+		require.Equal(c.t, asked, follower.asked, "LedgerEnd was called, so remembering votes would be enough")
 	}
 	old.write(old.el.Status().Term)
 	return committed, len(follower.ledger) == 2

@@ -15,14 +15,14 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 
-	"github.com/hustings/hustings/internal/line"
+	"github.com/hustings/hustings/internal/faultproxy"
 	"github.com/hustings/hustings/lease"
 )
 
 // wire is a connection through a proxy.
 type wire struct {
 	counter
-	line   *line.Line
+	line   *faultproxy.Proxy
 	config *pgx.ConnConfig // through the proxy
 	db     *sql.DB
 	delay  atomic.Int64
@@ -30,7 +30,7 @@ type wire struct {
 }
 
 func newWire(config *pgx.ConnConfig) (*wire, error) {
-	l, err := line.New(net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port))))
+	l, err := faultproxy.New(net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port))))
 	if err != nil {
 		return nil, err
 	}

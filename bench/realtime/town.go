@@ -5,13 +5,13 @@ package realtime
 import (
 	"errors"
 
-	"github.com/hustings/hustings/internal/line"
+	"github.com/hustings/hustings/internal/faultproxy"
 )
 
 // town has a line from each of its nodes to each other.
 type town struct {
 	listens map[string]string // the address of each node
-	lines   map[way]*line.Line
+	lines   map[way]*faultproxy.Proxy
 }
 
 // way is the way from one node to another.
@@ -19,13 +19,13 @@ type way struct{ from, to string }
 
 // newTown makes the lines to the nodes' addresses.
 func newTown(addresses map[string]string) (*town, error) {
-	t := &town{addresses, make(map[way]*line.Line)}
+	t := &town{addresses, make(map[way]*faultproxy.Proxy)}
 	for from := range addresses {
 		for to, target := range addresses {
 			if from == to {
 				continue
 			}
-			l, err := line.New(target)
+			l, err := faultproxy.New(target)
 			if err != nil {
 				return nil, errors.Join(err, t.close())
 			}

@@ -1,6 +1,5 @@
-// Package certs makes the certificates of an installation: an authority of its
-// own, and below it one certificate for every member and operator. They are as
-// rpc/grpcrpc wants them.
+// Package certs makes the certificates of an installation: an authority, and signed by it
+// one certificate for every member and operator, in the form that rpc/grpcrpc needs.
 package certs
 
 import (
@@ -30,10 +29,10 @@ type Authority struct {
 	key  *ecdsa.PrivateKey
 }
 
-// skew is how far the clocks of an installation may be apart.
+// skew is the largest difference between the clocks of an installation.
 const skew = time.Hour
 
-// NewAuthority makes an authority that is good from now on, less a little for
+// NewAuthority makes an authority that is valid from now on, and a little before, for
 // clocks that are behind.
 func NewAuthority(now time.Time, lifetime time.Duration) (*Authority, error) {
 	template := &x509.Certificate{
@@ -49,7 +48,7 @@ func NewAuthority(now time.Time, lifetime time.Duration) (*Authority, error) {
 	return ParseAuthority(pair)
 }
 
-// ParseAuthority reads an authority that was made before.
+// ParseAuthority reads an authority.
 func ParseAuthority(p Pair) (*Authority, error) {
 	cert, err := ParseCert(p.Cert)
 	if err != nil {
@@ -83,18 +82,18 @@ func ParseCert(text []byte) (*x509.Certificate, error) {
 // Until is when the authority's certificate expires.
 func (a *Authority) Until() time.Time { return a.cert.NotAfter }
 
-// Request says what a certificate is to hold.
+// Request describes a certificate.
 type Request struct {
 	Identity grpcrpc.Identity
-	// Hosts are names and addresses that a member is reached by. Members find
-	// each other without; other programs may want them.
+	// Hosts are a member's host names and addresses. Members do not need them; other
+	// programs may.
 	Hosts []string
 	// Lifetime is counted from Now. No certificate outlives its authority.
 	Now      time.Time
 	Lifetime time.Duration
 }
 
-// Issue makes a certificate. A member's is good for both ends of a connection, an
+// Issue makes a certificate. A member's is valid for both ends of a connection, an
 // operator's for the calling end.
 func (a *Authority) Issue(r Request) (Pair, error) {
 	template := &x509.Certificate{
@@ -119,8 +118,8 @@ func (a *Authority) Issue(r Request) (Pair, error) {
 	return a.sign(template)
 }
 
-// sign makes a key and a certificate for it. An authority without a key of its
-// own signs with that one.
+// sign makes a key and a certificate for it. An authority without a key signs with the new
+// key.
 func (a *Authority) sign(template *x509.Certificate) (Pair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -1,3 +1,5 @@
+// Certificates and their files.
+
 package certs_test
 
 import (
@@ -45,14 +47,14 @@ func verify(t *testing.T, c *x509.Certificate, by *certs.Authority, at time.Time
 	return err
 }
 
-func TestACertificateIsGoodForWhatItSays(t *testing.T) {
+func TestACertificateIsValidForItsRoleAuthorityAndTime(t *testing.T) {
 	a, other := authority(t), authority(t)
 	member := issue(t, a, grpcrpc.Member, "n0", 10*day)
 	operator := issue(t, a, grpcrpc.Operator, "alice", 10*day)
 	assert.NoError(t, verify(t, member, a, noon, x509.ExtKeyUsageServerAuth))
 	assert.NoError(t, verify(t, member, a, noon, x509.ExtKeyUsageClientAuth))
 	assert.NoError(t, verify(t, operator, a, noon, x509.ExtKeyUsageClientAuth))
-	assert.Error(t, verify(t, operator, a, noon, x509.ExtKeyUsageServerAuth), "an operator is called by nobody")
+	assert.Error(t, verify(t, operator, a, noon, x509.ExtKeyUsageServerAuth), "no node calls an operator")
 	assert.Error(t, verify(t, member, other, noon, x509.ExtKeyUsageClientAuth))
 	assert.Error(t, verify(t, member, a, noon.Add(11*day), x509.ExtKeyUsageClientAuth))
 	assert.NoError(t, verify(t, member, a, noon.Add(-time.Minute), x509.ExtKeyUsageClientAuth), "clocks differ")
@@ -74,7 +76,7 @@ func TestNoCertificateOutlivesItsAuthority(t *testing.T) {
 	assert.Equal(t, a.Until(), issue(t, a, grpcrpc.Member, "n0", 1000*day).NotAfter)
 }
 
-// directory holds an authority, and what it has signed for n0.
+// directory has the files of an authority, and of a certificate for n0.
 func directory(t *testing.T) (dir string, pair certs.Pair) {
 	t.Helper()
 	dir = t.TempDir()
@@ -87,7 +89,7 @@ func directory(t *testing.T) (dir string, pair certs.Pair) {
 	return dir, pair
 }
 
-func TestFiles(t *testing.T) {
+func TestFilesAreProtectedAndNotReplaced(t *testing.T) {
 	dir, pair := directory(t)
 	for _, name := range []string{certs.KeyFile(dir, "ca"), certs.KeyFile(dir, "n0")} {
 		info, err := os.Stat(name)
@@ -105,8 +107,8 @@ func TestFiles(t *testing.T) {
 	assert.Len(t, left, 4, "nothing else is left behind")
 }
 
-// A node's directory holds ca.crt and no ca.key: to make an authority there by
-// mistake once left a key beside it that was not its own.
+// A node's directory has ca.crt and no ca.key. Making an authority there by mistake once left
+// a new key beside the old certificate.
 func TestAHalfOfAPairIsNotCompleted(t *testing.T) {
 	dir, pair := directory(t)
 	for _, name := range []string{"ca", "n0"} {
@@ -118,7 +120,7 @@ func TestAHalfOfAPairIsNotCompleted(t *testing.T) {
 	assert.NoFileExists(t, certs.KeyFile(dir, "n0"))
 }
 
-func TestAnAuthorityMustBeWhole(t *testing.T) {
+func TestAnAuthorityNeedsItsOwnKeyAndCertificate(t *testing.T) {
 	a, b := authority(t), authority(t)
 	_, err := certs.ParseAuthority(certs.Pair{Cert: a.Cert, Key: b.Key})
 	assert.ErrorContains(t, err, "not that of the certificate")

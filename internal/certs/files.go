@@ -16,21 +16,21 @@ import (
 
 const authorityName = "ca"
 
-// CertFile and KeyFile are where the certificate and the key of a name are.
+// CertFile is the file of a name's certificate.
 func CertFile(dir, name string) string { return filepath.Join(dir, name+".crt") }
 
-// KeyFile is where the key of a name is.
+// KeyFile is the file of a name's key.
 func KeyFile(dir, name string) string { return filepath.Join(dir, name+".key") }
 
-// CAFile is where the authority's certificate is.
+// CAFile is the file of the authority's certificate.
 func CAFile(dir string) string { return CertFile(dir, authorityName) }
 
-// Files are those of a name, as the transport wants to be told.
+// Files are the files of a name, for the transport's configuration.
 func Files(dir, name string) grpcrpc.TLS {
 	return grpcrpc.TLS{CA: CAFile(dir), Cert: CertFile(dir, name), Key: KeyFile(dir, name)}
 }
 
-// Write writes a pair. What is there is only replaced if that is said.
+// Write writes a pair. It replaces files only if replace is set.
 func (p Pair) Write(dir, name string, replace bool) error {
 	if err := checkName(name); err != nil {
 		return err
@@ -39,15 +39,15 @@ func (p Pair) Write(dir, name string, replace bool) error {
 }
 
 func (p Pair) write(dir, name string, replace bool) error {
-	// Both are looked for before either is written: a new key beside a certificate
-	// that was there would look like a pair, and be none.
+	// Check both files before writing either, because a new key beside an old certificate
+	// would look like a pair, and be none.
 	for _, file := range []string{KeyFile(dir, name), CertFile(dir, name)} {
 		if _, err := os.Lstat(file); err == nil && !replace {
 			return fmt.Errorf("%s: %w", file, fs.ErrExist)
 		}
 	}
-	// The key first: a certificate without its key is of no use to anyone, and
-	// says so; the other way round a new key would go with an old certificate.
+	// Write the key first. If the second write fails, the old certificate does not fit the
+	// new key, which every program reports.
 	for _, f := range []struct {
 		name string
 		text []byte
@@ -60,9 +60,9 @@ func (p Pair) write(dir, name string, replace bool) error {
 	return nil
 }
 
-// checkName refuses what is no plain file name.
+// checkName refuses names that are no plain file names.
 func checkName(name string) error {
-	// Some file systems take CA.key for ca.key.
+	// On some file systems CA.key is the same file as ca.key.
 	if name == "" || strings.EqualFold(name, authorityName) || strings.HasPrefix(name, ".") ||
 		strings.ContainsAny(name, "/\\:") || strings.ContainsFunc(name, unicode.IsControl) {
 		return fmt.Errorf("%q cannot be the name of a file; take another name", name)

@@ -1,7 +1,7 @@
-// Package crashdisk is a file system in memory that can be crashed. It keeps what
-// is durable apart from what was written since, and yields every state that a
-// crash may leave: of the sectors that were not synced any may be lost and any
-// may be there, in whatever order they were written, and one may be torn.
+// Package crashdisk is a file system in memory that can be crashed. It keeps durable data
+// apart from data that was written since, and yields the states that a crash may leave:
+// each sector that was not synced may be lost or kept, whatever the order of the writes,
+// and one may be torn.
 package crashdisk
 
 import (
@@ -15,23 +15,23 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// ErrDied is what Before returns for the operations that never came about, because the
-// process had died. Of a sync that failed so the system knows nothing.
+// ErrDied is returned by Before for operations that did not happen, because the process had
+// died. A sync that fails with ErrDied was never started.
 var ErrDied = errors.New("the process has died")
 
-// SectorSize is what a disk writes as a whole, unless a crash tears it.
+// SectorSize is the unit that a disk writes as a whole, unless a crash tears it.
 const SectorSize = 512
 
 // Disk is a [memberstate.Disk]. It is not safe for concurrent use. The zero Disk is
 // empty.
 type Disk struct {
-	// Before, if not nil, is called before every operation that changes
-	// something, and fails it with the error that it returns.
+	// Before, if not nil, is called before every operation that changes something.
+	// If it returns an error, the operation fails with that error.
 	Before func(op string) error
-	// After, if not nil, is called after every such operation, also a failed one.
+	// After, if not nil, is called after every such operation, even a failed one.
 	After func(op string)
-	// Later, if not nil, is given what a store does beside its saves. Otherwise that is
-	// done at once.
+	// Later, if not nil, receives a store's background work. Otherwise the work is done
+	// at once.
 	Later func(work func())
 
 	durable map[string]*content // by name
@@ -40,10 +40,10 @@ type Disk struct {
 	locked  map[string]bool
 }
 
-// content is a file's, whatever its name.
+// content is the content of a file, which may have several names.
 type content struct {
 	durable, current []byte
-	dirty            map[int]bool // sectors that differ, or may
+	dirty            map[int]bool // sectors that may differ
 	open             bool
 }
 
@@ -61,7 +61,7 @@ func (d *Disk) change(op string, do func()) error {
 	return err
 }
 
-// Background runs what a store does beside its saves.
+// Background runs a store's background work.
 func (d *Disk) Background(work func()) {
 	if d.Later != nil {
 		d.Later(work)
@@ -70,7 +70,7 @@ func (d *Disk) Background(work func()) {
 	work()
 }
 
-// Open opens a file, which nobody else may have open.
+// Open opens a file that is not open already.
 func (d *Disk) Open(name string) (memberstate.File, error) {
 	c := d.current[name]
 	if c == nil {
@@ -113,7 +113,7 @@ func (d *Disk) Rename(from, to string) error {
 		return &fs.PathError{Op: "rename", Path: from, Err: fs.ErrNotExist}
 	}
 	if d.current[from] == d.current[to] {
-		return nil // two names of one file stay what they are, as POSIX has it
+		return nil // POSIX: if both are names of one file, nothing changes
 	}
 	return d.name("rename", func(names map[string]*content) {
 		names[to] = names[from]
@@ -121,7 +121,7 @@ func (d *Disk) Rename(from, to string) error {
 	})
 }
 
-// Remove takes a name away.
+// Remove removes a name.
 func (d *Disk) Remove(name string) error {
 	if d.current[name] == nil {
 		return &fs.PathError{Op: "remove", Path: name, Err: fs.ErrNotExist}
@@ -129,7 +129,7 @@ func (d *Disk) Remove(name string) error {
 	return d.name("remove", func(names map[string]*content) { delete(names, name) })
 }
 
-// name changes names. Nothing of it is durable until the directory is synced.
+// name changes names. The change is not durable until the directory is synced.
 func (d *Disk) name(op string, do func(names map[string]*content)) error {
 	return d.change(op, func() {
 		next := maps.Clone(d.current)
@@ -142,7 +142,7 @@ func (d *Disk) name(op string, do func(names map[string]*content)) error {
 	})
 }
 
-// Dir is the one directory that there is.
+// Dir opens the only directory.
 func (d *Disk) Dir(string) (memberstate.Dir, error) { return dir{d}, nil }
 
 type dir struct{ disk *Disk }
@@ -223,7 +223,7 @@ func (c *content) write(b []byte, at int) {
 	}
 }
 
-// keep makes the first bytes of a sector of what was written durable.
+// keep makes the first bytes of a written sector durable.
 func (c *content) keep(written []byte, sector, length int) {
 	from := sector * SectorSize
 	to := min(from+length, len(written))
@@ -233,9 +233,8 @@ func (c *content) keep(written []byte, sector, length int) {
 	copy(c.durable[from:to], written[from:to])
 }
 
-// Sync makes what was written durable. If it fails the sectors that were to be
-// written are forgotten about, and the next sync finds nothing to do, as it is on
-// Linux: what is on the disk and what is read are then two things.
+// Sync makes all writes durable. If it fails, the next sync does not write those sectors
+// again, as on Linux, so the content that is read then differs from that on the disk.
 func (f *file) Sync() error {
 	c := f.content
 	err := f.disk.change("sync", func() {
@@ -258,7 +257,7 @@ func (f *file) Close() error {
 	return nil
 }
 
-// Set puts a file there, durably. It is for tests that damage files.
+// Set makes a durable file. It is for tests that damage files.
 func (d *Disk) Set(name string, text []byte) {
 	next := maps.Clone(d.current)
 	if next == nil {
@@ -268,7 +267,7 @@ func (d *Disk) Set(name string, text []byte) {
 	d.current, d.durable, d.renames = next, next, nil
 }
 
-// Get is what a file holds.
+// Get returns the content of a file, nil if there is none.
 func (d *Disk) Get(name string) []byte {
 	if c := d.current[name]; c != nil {
 		return slices.Clone(c.current)

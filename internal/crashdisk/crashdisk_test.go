@@ -1,3 +1,5 @@
+// The disk keeps what was synced through every crash, and nothing else for certain.
+
 package crashdisk_test
 
 import (
@@ -40,7 +42,7 @@ func write(t *testing.T, f memberstate.File, text []byte) {
 	require.Equal(t, len(text), n)
 }
 
-// states are the contents that "f" may have after a crash; nil: there is none.
+// states are the contents that "f" may have after a crash; nil: the file is gone.
 func states(d *crashdisk.Disk) (all [][]byte) {
 	for after := range d.States(drawn()) {
 		all = append(all, after.Get("f"))
@@ -48,7 +50,7 @@ func states(d *crashdisk.Disk) (all [][]byte) {
 	return all
 }
 
-func TestWhatIsSyncedSurvives(t *testing.T) {
+func TestSyncedContentSurvives(t *testing.T) {
 	var d crashdisk.Disk
 	f := create(t, &d)
 	write(t, f, []byte("kept"))
@@ -58,7 +60,7 @@ func TestWhatIsSyncedSurvives(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotSyncedMaySurviveInAnyPart(t *testing.T) {
+func TestAnyPartOfUnsyncedContentMaySurvive(t *testing.T) {
 	var d crashdisk.Disk
 	f := create(t, &d)
 	write(t, f, bytes.Repeat([]byte("-"), 3*crashdisk.SectorSize))
@@ -103,7 +105,7 @@ func TestNamesAreDurableOnceTheDirectoryIsSynced(t *testing.T) {
 	}
 }
 
-// A file that has two names is one file, also after a crash.
+// A file with two names is one file, even after a crash.
 func TestAFileMayHaveTwoNames(t *testing.T) {
 	var d crashdisk.Disk
 	f := create(t, &d)
@@ -122,10 +124,10 @@ func TestAFileMayHaveTwoNames(t *testing.T) {
 	write(t, aside, []byte("other"))
 	require.NoError(t, d.Rename("aside", "f"))
 	assert.Equal(t, "other", string(d.Get("f")))
-	assert.Len(t, d.Get("also"), 2*crashdisk.SectorSize, "it has outlived its first name")
+	assert.Len(t, d.Get("also"), 2*crashdisk.SectorSize, "the file is kept without its first name")
 	require.NoError(t, d.Link("f", "g"))
 	require.NoError(t, d.Rename("g", "f"))
-	assert.NotNil(t, d.Get("g"), "to rename a file to itself does nothing")
+	assert.NotNil(t, d.Get("g"), "renaming a file to itself does nothing")
 }
 
 func TestAFileIsOpenedOnce(t *testing.T) {
@@ -146,7 +148,7 @@ func TestAFileIsOpenedOnce(t *testing.T) {
 	assert.NoError(t, err, "its process has died")
 }
 
-func TestWhatIsDoneBesideCanBePutOff(t *testing.T) {
+func TestBackgroundWorkCanBePostponed(t *testing.T) {
 	var d crashdisk.Disk
 	done := 0
 	work := func() { done++ }
@@ -159,7 +161,7 @@ func TestWhatIsDoneBesideCanBePutOff(t *testing.T) {
 	assert.Len(t, later, 1)
 }
 
-func TestAFailedSyncLosesWhatItWasToKeep(t *testing.T) {
+func TestAFailedSyncLosesItsWrites(t *testing.T) {
 	var d crashdisk.Disk
 	f := create(t, &d)
 	write(t, f, []byte("lost"))
@@ -172,7 +174,7 @@ func TestAFailedSyncLosesWhatItWasToKeep(t *testing.T) {
 	}
 	assert.ErrorIs(t, f.Sync(), failure)
 	d.Before = nil
-	assert.NoError(t, f.Sync(), "the next one knows of nothing to do")
+	assert.NoError(t, f.Sync(), "the next sync has nothing to write")
 	assert.Equal(t, "lost", string(d.Get("f")), "it is in the cache")
 	for _, text := range states(&d) {
 		assert.Empty(t, text)

@@ -1,4 +1,4 @@
-// What a crash may leave.
+// The states that a crash may leave.
 
 package crashdisk
 
@@ -9,11 +9,10 @@ import (
 	"slices"
 )
 
-// States yields the disks that a crash at this moment may leave: for each of the
-// states that the names can be in, many of those that the sectors can. With few
-// pages of 4 KiB that are not synced, all combinations of whole pages are among
-// them, and besides, by sector: none, all, every beginning, every end, each one
-// alone, all but each one, each one torn, and some that are drawn.
+// States yields disks that a crash at this moment may leave: for each possible state of
+// the names, many states of the unsynced sectors. By sector these are: none kept, all
+// kept, every beginning, every end, each one alone, all except one, each one torn, and
+// random ones. With few unsynced pages of 4 KiB, all combinations of whole pages follow.
 func (d *Disk) States(random *rand.Rand) iter.Seq[*Disk] {
 	return func(yield func(*Disk) bool) {
 		for _, names := range append([]map[string]*content{d.durable}, d.renames...) {
@@ -32,8 +31,7 @@ type place struct {
 	sector int
 }
 
-// dirtySectors lists each sector that is not synced once, by the first of the names that
-// its file has.
+// dirtySectors lists each unsynced sector once, by the first name of its file.
 func dirtySectors(names map[string]*content) []place {
 	var all []place
 	seen := map[*content]bool{}
@@ -49,11 +47,11 @@ func dirtySectors(names map[string]*content) []place {
 	return all
 }
 
-// fate says how many bytes of a sector that was not synced survive.
+// fate returns how many bytes of an unsynced sector survive.
 type fate func(place) int
 
-// fates yields the ways in which a crash may treat the sectors. Where there are
-// many, only some of those that go through them one by one are.
+// fates yields possible fates of the sectors. With many sectors it does not treat every
+// one, but some at equal distances.
 func fates(all []place, random *rand.Rand) iter.Seq[fate] {
 	index := make(map[place]int, len(all))
 	for i, p := range all {
@@ -83,7 +81,7 @@ func fates(all []place, random *rand.Rand) iter.Seq[fate] {
 				whole(func(i int) bool { return i == at }),
 				whole(func(i int) bool { return i != at }),
 				whole(func(int) bool { return random.IntN(2) == 0 }),
-				func(p place) int { // written in order, until the crash tore this one
+				func(p place) int { // written in order until the crash tore this one
 					switch i := index[p]; {
 					case i < at:
 						return SectorSize
@@ -154,8 +152,8 @@ func survivor(names map[string]*content, keep fate) *Disk {
 	return &Disk{durable: after, current: after}
 }
 
-// Crash is one drawn disk of those that a crash at this moment may leave: each sector
-// that was not synced is lost, or there, or torn.
+// Crash returns a random disk that a crash at this moment may leave: each unsynced sector is
+// lost, kept, or torn.
 func (d *Disk) Crash(random *rand.Rand) *Disk {
 	names := append([]map[string]*content{d.durable}, d.renames...)
 	return survivor(names[random.IntN(len(names))], func(place) int {

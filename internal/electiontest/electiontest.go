@@ -1,5 +1,5 @@
-// Package electiontest is what every elector.Election must do, whichever way it
-// elects: code that is written against one runs on the other.
+// Package electiontest is the acceptance test for every kind of elector.Election, so that
+// code written for one kind works with the others.
 package electiontest
 
 import (
@@ -17,14 +17,14 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// Member is what a test wants one member to be like.
+// Member is the part of a member's configuration that a test chooses.
 type Member struct {
 	Lead    func(ctx context.Context, term memberstate.Term) error
 	Handler elector.RoleHandler
 }
 
-// Make makes the elections of a group of such members, each to be run once. It is
-// called in a bubble of testing/synctest.
+// Make makes the elections of a group of these members. It is called in a bubble of
+// testing/synctest.
 type Make func(t *testing.T, members []Member) []elector.Election
 
 // patience is longer than any election takes, in virtual time.
@@ -34,19 +34,19 @@ const patience = time.Minute
 func Run(t *testing.T, elections Make) {
 	t.Helper()
 	tests := map[string]func(*stage){
-		"one leads and all know it":                    (*stage).oneLeads,
-		"before it runs it is nothing":                 (*stage).beforeItRuns,
-		"it runs once":                                 (*stage).itRunsOnce,
-		"who resigns is followed by another":           (*stage).whoResigns,
-		"only a leader can resign":                     (*stage).onlyALeaderResigns,
-		"a lead that returns resigns":                  (*stage).leadThatReturns,
-		"who leaves hands over first":                  (*stage).whoLeaves,
-		"run returns after lead has":                   (*stage).runWaitsForLead,
-		"a watcher sees the latest and the last":       (*stage).watcherSeesTheLast,
-		"handlers are started, told and shut down":     (*stage).handlersAreTold,
-		"a handler that hangs holds up nothing":        (*stage).hangingHandler,
-		"terms are led once, in order, one at a time":  (*stage).termsAreLedOnce,
-		"a resignation that is given up still happens": (*stage).impatientResignation,
+		"one leads and all know it":                   (*stage).oneLeads,
+		"before Run a member has no role":             (*stage).beforeItRuns,
+		"it runs once":                                (*stage).itRunsOnce,
+		"another leads after a resignation":           (*stage).anotherLeads,
+		"only a leader can resign":                    (*stage).onlyALeaderResigns,
+		"a lead that returns resigns":                 (*stage).leadThatReturns,
+		"a leader that stops hands over first":        (*stage).stopHandsOver,
+		"run returns after lead has":                  (*stage).runWaitsForLead,
+		"a watcher sees the latest and the last":      (*stage).watcherSeesTheLast,
+		"handlers receive changes and are shut down":  (*stage).handlersReceiveChanges,
+		"a handler that hangs delays nothing":         (*stage).hangingHandler,
+		"terms are led once, in order, one at a time": (*stage).termsAreLedOnce,
+		"a resignation may be abandoned":              (*stage).abandonedResignation,
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -64,10 +64,10 @@ type stage struct {
 	members   []*member
 
 	mu      sync.Mutex
-	offices []memberstate.Term // in the order in which they began
+	offices []memberstate.Term // the terms of all calls of Lead, in order
 }
 
-// member is one member, once it is on the stage.
+// member is one member of the group.
 type member struct {
 	elector.Election
 	stage   *stage
@@ -112,7 +112,7 @@ func (m *member) run() {
 	}()
 }
 
-// end has a member leave, and checks how it did.
+// end stops a member and checks its last status.
 func (m *member) end() {
 	m.stage.t.Helper()
 	m.stop()
@@ -153,8 +153,7 @@ func (m *member) leave() {
 	m.serving = false
 }
 
-// leader waits until one member leads that is not the one named, and all the
-// others that run follow it.
+// leader waits until a member other than this one leads, and all running members follow it.
 func (s *stage) leader(not *member) *member {
 	s.t.Helper()
 	for begin := time.Now(); time.Since(begin) < patience; s.pass(10 * time.Millisecond) {
@@ -164,7 +163,7 @@ func (s *stage) leader(not *member) *member {
 			}
 		}
 	}
-	require.Fail(s.t, "nobody leads")
+	require.Fail(s.t, "no member leads")
 	return nil
 }
 
@@ -215,7 +214,7 @@ func (s *stage) itRunsOnce() {
 	assert.ErrorIs(s.t, leader.Resign(context.Background()), elector.ErrStopped)
 }
 
-func (s *stage) whoResigns() {
+func (s *stage) anotherLeads() {
 	first := s.open(nil)
 	defer s.close()
 	term := first.Status().Term
@@ -257,7 +256,7 @@ func (s *stage) leadThatReturns() {
 	assert.NotEqual(s.t, s.members[0], s.leader(nil))
 }
 
-func (s *stage) whoLeaves() {
+func (s *stage) stopHandsOver() {
 	first := s.open(nil)
 	defer s.close()
 	first.end()
@@ -308,7 +307,7 @@ func (s *stage) watcherSeesTheLast() {
 		for st := range first.Watch(context.Background()) {
 			assert.Greater(s.t, st.Revision, last.Revision)
 			last = st
-			<-time.After(3 * time.Second) // it is slow, and skips
+			<-time.After(3 * time.Second) // a slow watcher skips changes
 			synctest.Wait()
 		}
 		seen <- last
@@ -321,52 +320,52 @@ func (s *stage) watcherSeesTheLast() {
 	assert.Equal(s.t, first.Status(), last)
 }
 
-// diary is a handler that writes down what it is told.
-type diary struct {
+// recorder is a handler that records its calls.
+type recorder struct {
 	mu             sync.Mutex
 	started, ended int
-	told           []elector.Status
-	hang           chan struct{} // nil: it does not
+	statuses       []elector.Status
+	hang           chan struct{} // Handle waits for it, if not nil
 }
 
-func (d *diary) Startup() { d.started++ }
+func (d *recorder) Startup() { d.started++ }
 
-func (d *diary) Handle(st elector.Status) {
+func (d *recorder) Handle(st elector.Status) {
 	d.mu.Lock()
-	d.told = append(d.told, st)
+	d.statuses = append(d.statuses, st)
 	d.mu.Unlock()
 	if d.hang != nil {
 		<-d.hang
 	}
 }
 
-func (d *diary) Shutdown() {
+func (d *recorder) Shutdown() {
 	<-time.After(time.Second) // Run waits for it
 	d.ended++
 }
 
-func (s *stage) handlersAreTold() {
-	diaries := []*diary{{}, {}, {}}
-	leader := s.open(func(i int, m *Member) { m.Handler = diaries[i] })
+func (s *stage) handlersReceiveChanges() {
+	recorders := []*recorder{{}, {}, {}}
+	leader := s.open(func(i int, m *Member) { m.Handler = recorders[i] })
 	s.pass(time.Second)
-	for i, d := range diaries {
+	for i, d := range recorders {
 		d.mu.Lock()
-		require.NotEmpty(s.t, d.told)
-		assert.Equal(s.t, s.members[i].Status(), d.told[len(d.told)-1])
-		assert.Equal(s.t, leader.Status().Self, d.told[len(d.told)-1].Leader)
+		require.NotEmpty(s.t, d.statuses)
+		assert.Equal(s.t, s.members[i].Status(), d.statuses[len(d.statuses)-1])
+		assert.Equal(s.t, leader.Status().Self, d.statuses[len(d.statuses)-1].Leader)
 		d.mu.Unlock()
 	}
 	s.close()
-	for _, d := range diaries {
+	for _, d := range recorders {
 		assert.Equal(s.t, 1, d.started)
 		assert.Equal(s.t, 1, d.ended)
-		assert.True(s.t, d.told[len(d.told)-1].Stopped)
+		assert.True(s.t, d.statuses[len(d.statuses)-1].Stopped)
 	}
 }
 
 func (s *stage) hangingHandler() {
 	hang := make(chan struct{})
-	first := s.open(func(_ int, m *Member) { m.Handler = &diary{hang: hang} })
+	first := s.open(func(_ int, m *Member) { m.Handler = &recorder{hang: hang} })
 	s.pass(patience)
 	assert.Equal(s.t, first, s.leader(nil), "a handler that hangs cost the leader its office")
 	require.NoError(s.t, first.Resign(context.Background()))
@@ -390,7 +389,7 @@ func (s *stage) termsAreLedOnce() {
 	assert.GreaterOrEqual(s.t, len(s.offices), 11)
 }
 
-func (s *stage) impatientResignation() {
+func (s *stage) abandonedResignation() {
 	first, hold := s.openSlow()
 	defer s.close()
 	ctx, cancel := context.WithCancel(context.Background())

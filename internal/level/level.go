@@ -1,6 +1,5 @@
-// Package level is a value that others may look at without waiting, and wait to
-// see changed. It is level-triggered: a slow reader skips values, but never the
-// latest one.
+// Package level has a value that goroutines can read without waiting, and wait for the
+// changes of. It is level-triggered: a slow reader skips values, but never the latest one.
 package level
 
 import (
@@ -9,28 +8,26 @@ import (
 	"sync/atomic"
 )
 
-// Level is such a value. Set gives it its first one before anything else is
-// called.
+// Level is such a value. Set must be called before any other method.
 type Level[T any] struct {
 	now atomic.Pointer[view[T]]
 }
 
-// view is a value that can be waited on to be replaced. It is small, for there may
-// be many that nobody waits on.
+// view is one value, with a channel to wait for its replacement. The channel is made only
+// when needed, because there may be many views that no reader waits for.
 type view[T any] struct {
 	value   T
 	changed atomic.Pointer[chan struct{}] // closed when replaced; made when first waited on
 }
 
-// Set is the first value.
+// Set sets the first value.
 func (l *Level[T]) Set(value T) { l.now.Store(&view[T]{value: value}) }
 
-// Load is the latest value.
+// Load returns the latest value.
 func (l *Level[T]) Load() T { return l.now.Load().value }
 
-// Update replaces the value by what next makes of it, unless next says that
-// there is nothing to change; it returns the value that is there then. It may
-// call next several times.
+// Update replaces the value by next(value), unless next returns false. It returns the
+// value that is then the latest. It may call next several times.
 func (l *Level[T]) Update(next func(T) (T, bool)) (value T, changed bool) {
 	for {
 		old := l.now.Load()
@@ -47,8 +44,8 @@ func (l *Level[T]) Update(next func(T) (T, bool)) (value T, changed bool) {
 	}
 }
 
-// Watch yields the value, now and after every change, until the context ends or
-// it has yielded one that is the last.
+// Watch yields the value, now and after every change, until the context ends or it has
+// yielded a value for which last is true.
 func (l *Level[T]) Watch(ctx context.Context, last func(T) bool) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		for {
@@ -63,9 +60,9 @@ func (l *Level[T]) Watch(ctx context.Context, last func(T) bool) iter.Seq[T] {
 	}
 }
 
-// await returns when v is not the latest any more, or false if the context ends
-// before. Whoever replaces v looks for a channel after that, and who waits looks
-// for a newer view after having made one: one of them sees the other.
+// await returns true when v is no longer the latest, and false if the context ends before.
+// Update checks for a channel after it has replaced v, and await checks for a newer view
+// after it has made the channel, so at least one of them sees the other.
 func (l *Level[T]) await(ctx context.Context, v *view[T]) bool {
 	if v.changed.Load() == nil {
 		replaced := make(chan struct{})
@@ -82,14 +79,14 @@ func (l *Level[T]) await(ctx context.Context, v *view[T]) bool {
 	}
 }
 
-// Handler is told of a value's changes.
+// Handler receives a value's changes.
 type Handler[T any] interface {
 	Startup()
 	Handle(value T)
 	Shutdown()
 }
 
-// Tell tells a handler of values until there are no more.
+// Tell passes values to a handler until there are no more.
 func Tell[T any](handler Handler[T], values iter.Seq[T]) {
 	handler.Startup()
 	for v := range values {

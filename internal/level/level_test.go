@@ -1,3 +1,5 @@
+// Watching a value: readers skip values, but see the latest and the last.
+
 package level_test
 
 import (
@@ -16,7 +18,7 @@ func TestALevelIsOneWord(t *testing.T) {
 	assert.Equal(t, unsafe.Sizeof(uintptr(0)), unsafe.Sizeof(level.Level[[100]int]{}))
 }
 
-func TestThoseWhoWatchSeeTheLatestAndEnd(t *testing.T) {
+func TestWatchersSeeTheLatestValueAndEnd(t *testing.T) {
 	const last = 1000
 	for range 50 {
 		var l level.Level[int]

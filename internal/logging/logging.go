@@ -1,4 +1,4 @@
-// Package logging is about where the library logs when nobody has said where.
+// Package logging has the library's logger for configurations without one.
 package logging
 
 import (
@@ -6,9 +6,9 @@ import (
 	"log/slog"
 )
 
-// Or is the logger itself, or, if it is nil, one whose warnings and errors go to
-// [slog.Default], for what goes wrong must not go unnoticed because a field was left
-// out. Nothing else does, for a library should be quiet unless it is asked to speak.
+// Or returns l, or if it is nil, a logger that passes warnings and errors to [slog.Default],
+// so that failures are noticed even if a field was left out. It drops everything else,
+// because a library should be quiet by default.
 func Or(l *slog.Logger) *slog.Logger {
 	if l != nil {
 		return l
@@ -16,8 +16,8 @@ func Or(l *slog.Logger) *slog.Logger {
 	return slog.New(warnings{func() slog.Handler { return slog.Default().Handler() }})
 }
 
-// warnings handles warnings and errors alone. Their handler is looked up for each,
-// because a program may set its default after it has set up the library.
+// warnings handles only warnings and errors. It looks up the handler for each one, because
+// a program may set its default logger after it has set up the library.
 type warnings struct{ handler func() slog.Handler }
 
 func (w warnings) Enabled(ctx context.Context, level slog.Level) bool {

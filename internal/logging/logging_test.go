@@ -1,3 +1,5 @@
+// The logger of a configuration without one.
+
 package logging_test
 
 import (
@@ -10,7 +12,7 @@ import (
 	"github.com/hustings/hustings/internal/logging"
 )
 
-// listen has the default logger write to a buffer until the test ends.
+// listen makes the default logger write to a buffer until the test ends.
 func listen(t *testing.T) *bytes.Buffer {
 	t.Helper()
 	said := new(bytes.Buffer)
@@ -27,8 +29,8 @@ func listen(t *testing.T) *bytes.Buffer {
 	return said
 }
 
-func TestALoggerThatIsNilWarns(t *testing.T) {
-	log := logging.Or(nil) // before the program has said what its default is
+func TestWithoutALoggerOnlyWarningsAndErrorsAreLogged(t *testing.T) {
+	log := logging.Or(nil) // before the program has set its default
 	said := listen(t)
 	for _, l := range []*slog.Logger{log, log.With("a", 1), log.WithGroup("g").With("a", 2)} {
 		l.Debug("little")
@@ -45,7 +47,7 @@ level=ERROR msg=more g.a=2
 `, said.String())
 }
 
-func TestALoggerThatIsThereIsTaken(t *testing.T) {
+func TestALoggerThatIsGivenIsUsed(t *testing.T) {
 	said := listen(t)
 	log := slog.New(slog.DiscardHandler)
 	assert.Same(t, log, logging.Or(log))

@@ -1,5 +1,4 @@
-// Package office is about being in office: the call of an engine's Lead, and the
-// lease that bounds it.
+// Package office has the call of an engine's Lead, and the lease that bounds it.
 package office
 
 import (
@@ -13,22 +12,22 @@ import (
 // Lead serves for one term, until its context ends.
 type Lead func(ctx context.Context, term memberstate.Term) error
 
-// Office is one term in which a Lead serves.
+// Office is the call of a Lead for one term.
 type Office struct {
 	Term   memberstate.Term
 	ctx    context.Context
 	cancel context.CancelFunc
 }
 
-// Open is an office that can be closed from now on, before it is served even.
+// Open makes an office. It may be closed even before Serve.
 func Open(term memberstate.Term) *Office {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Office{Term: term, ctx: ctx, cancel: cancel}
 }
 
-// Serve calls lead, unless the office has been closed, and returns what it did.
-// Early says that nobody had closed the office. A lead that ends its goroutine
-// (runtime.Goexit) ends this call with it, and the office.
+// Serve calls lead, unless the office has been closed, and returns its error. early says
+// that lead returned before the office was closed. If lead ends its goroutine
+// (runtime.Goexit), the office is closed.
 func (o *Office) Serve(lead Lead) (early bool, err error) {
 	defer o.cancel()
 	if err := o.ctx.Err(); err != nil {
@@ -38,30 +37,29 @@ func (o *Office) Serve(lead Lead) (early bool, err error) {
 	return o.ctx.Err() == nil, err
 }
 
-// Close has the office end: its Lead should return now.
+// Close ends the context of Lead, which should then return.
 func (o *Office) Close() { o.cancel() }
 
-// Lease is what a leader holds until a time of its clock. Times are counted from
-// wherever the clock counts them.
+// Lease is a leader's lease until a time of its clock. The clock may count from any time.
 type Lease struct {
 	Term  memberstate.Term
 	until atomic.Int64
 	ended atomic.Bool
-	timer *time.Timer // nil: nobody watches it
+	timer *time.Timer // nil before Watch
 }
 
-// NewLease is a lease. Somebody must End it if it is watched.
+// NewLease makes a lease. After Watch, End must be called.
 func NewLease(term memberstate.Term, until time.Duration) *Lease {
 	l := &Lease{Term: term}
 	l.until.Store(int64(until))
 	return l
 }
 
-// Until is when it runs out, or zero once Holds has said that it has.
+// Until is the end of the lease, or zero once Holds has returned false.
 func (l *Lease) Until() time.Duration { return time.Duration(l.until.Load()) }
 
-// Holds says whether it is held, and until when. One that was seen to have run out
-// stays so, whatever confirmation is still under way: it may have been acted upon.
+// Holds says whether the lease is held, and until when. Once Holds has returned false, the
+// lease cannot be extended, because the caller may have acted on that.
 func (l *Lease) Holds(now time.Duration) (until time.Duration, held bool) {
 	for {
 		end := l.until.Load()
@@ -74,7 +72,7 @@ func (l *Lease) Holds(now time.Duration) (until time.Duration, held bool) {
 	}
 }
 
-// Extend makes it last longer, unless it has run out.
+// Extend extends the lease, unless it has run out.
 func (l *Lease) Extend(until, now time.Duration) {
 	for {
 		old := l.until.Load()
@@ -84,7 +82,7 @@ func (l *Lease) Extend(until, now time.Duration) {
 	}
 }
 
-// Watch has lapsed called when its time is up, unless it is ended before. It is called once.
+// Watch calls lapsed once when the lease runs out, unless End is called before.
 func (l *Lease) Watch(clock func() time.Duration, lapsed func()) {
 	l.timer = time.AfterFunc(time.Hour, func() {
 		now := clock()
@@ -99,7 +97,7 @@ func (l *Lease) Watch(clock func() time.Duration, lapsed func()) {
 	l.timer.Reset(l.Until() - clock())
 }
 
-// End ends it before its time.
+// End ends the lease before its time.
 func (l *Lease) End() {
 	l.ended.Store(true)
 	l.timer.Stop()

@@ -1,4 +1,4 @@
-// A connection that has fallen silent is given up in time, and not before: in virtual time.
+// A silent connection is closed in time, and not before. The tests run in virtual time.
 
 package grpcrpc
 
@@ -20,12 +20,12 @@ import (
 	"google.golang.org/grpc/health/grpc_health_v1"
 )
 
-// silent is a connection whose other end may fall silent: it takes all that comes, and what
-// it says gets nowhere.
+// silent is a connection whose other end may fall silent: it still reads, but its writes get
+// nowhere.
 type silent struct {
 	net.Conn
 	fell   atomic.Bool
-	hungUp chan struct{} // closed when this side has hung up
+	hungUp chan struct{} // closed when the connection was closed
 	once   sync.Once
 }
 
@@ -44,8 +44,9 @@ func (s *silent) Write(b []byte) (int, error) {
 	return s.Conn.Write(b)
 }
 
-// The connection of a bubble is a pipe. What is dialled is an address that takes connections.
-func TestAPeerThatFallsSilentIsGivenUpInTime(t *testing.T) {
+// A connection in a synctest bubble must be a pipe. So dial connects to a real address, and the
+// test replaces the connection.
+func TestASilentPeerIsDisconnectedInTime(t *testing.T) {
 	address := open(t)
 	synctest.Test(t, func(t *testing.T) {
 		ours, theirs := net.Pipe()
@@ -64,31 +65,31 @@ func TestAPeerThatFallsSilentIsGivenUpInTime(t *testing.T) {
 	})
 }
 
-// hall is a listener on loopback, by its address, to which a test brings connections.
-type hall struct {
+// pipeListener is a listener, with an address on loopback, to which a test passes connections.
+type pipeListener struct {
 	visits chan net.Conn
 	close  func()
 }
 
-func newHall() *hall {
-	h := &hall{visits: make(chan net.Conn)}
+func newPipeListener() *pipeListener {
+	h := &pipeListener{visits: make(chan net.Conn)}
 	h.close = sync.OnceFunc(func() { close(h.visits) })
 	return h
 }
 
-func (h *hall) Accept() (net.Conn, error) {
+func (h *pipeListener) Accept() (net.Conn, error) {
 	if c, open := <-h.visits; open {
 		return c, nil
 	}
 	return nil, net.ErrClosed
 }
 
-func (h *hall) Close() error { h.close(); return nil }
-func (*hall) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }
+func (h *pipeListener) Close() error { h.close(); return nil }
+func (*pipeListener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }
 
-func TestACallerThatFallsSilentIsGivenUpInTime(t *testing.T) {
+func TestASilentCallerIsDisconnectedInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHall()
+		h := newPipeListener()
 		tr, err := New(Config{Self: "b", Listener: h})
 		require.NoError(t, err)
 		grpc_health_v1.RegisterHealthServer(tr.Registrar(), health.NewServer())

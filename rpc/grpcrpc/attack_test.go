@@ -1,5 +1,5 @@
-// What those cost who mean harm, with and without a member's certificate. They do
-// not speak by gRPC, which keeps rules, but frame by frame.
+// The memory that attackers cost, with and without a member's certificate. They write HTTP/2
+// frames, because gRPC would keep the rules.
 
 package grpcrpc_test
 
@@ -23,11 +23,10 @@ import (
 	"github.com/hustings/hustings/rpc/grpcrpc"
 )
 
-// tolerable is what nobody may cost more than: memory in use, the attacker's own
-// included.
+// tolerable bounds the memory that an attack may cost, including the attacker's own.
 const tolerable = 64 << 20
 
-// memory is what is in use, now that all garbage is collected.
+// memory is the memory in use after a garbage collection.
 func memory() int {
 	runtime.GC()
 	var m runtime.MemStats
@@ -35,7 +34,7 @@ func memory() int {
 	return int(m.HeapAlloc + m.StackInuse)
 }
 
-// allocated is all that was allocated so far, in use or not.
+// allocated is the memory that was ever allocated, in use or not.
 func allocated() int {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
@@ -117,14 +116,14 @@ func (x *attacker) say(t *testing.T, stream uint32, p *electorpb.Packet) {
 	x.frame(dataFrame, 0, stream, wire)
 }
 
-// drip says so many bytes, each in a frame of its own, which costs most.
+// drip sends n bytes, each in a frame of its own, which costs most.
 func (x *attacker) drip(stream uint32, n int) {
 	for range n {
 		x.frame(dataFrame, 0, stream, []byte{0})
 	}
 }
 
-// send sends what was said so far, and says whether it was taken.
+// send writes the frames so far, and says whether that succeeded.
 func (x *attacker) send() bool {
 	_, err := x.Write(x.out)
 	x.out = x.out[:0]
@@ -138,14 +137,14 @@ func helloFromA2() *electorpb.Packet {
 	return &electorpb.Packet{Content: &electorpb.Packet_Hello{Hello: &electorpb.Hello{From: "a2", To: "b", Incarnation: 7}}}
 }
 
-// attackAsPeer has said Hello, and is connected.
+// attackAsPeer is an attacker that has sent a Hello and is connected.
 func (s *besieged) attackAsPeer(files *grpcrpc.TLS) (x *attacker, stream uint32) {
 	s.t.Helper()
 	x = s.attack(files)
 	return x, s.connects(x)
 }
 
-// connects has an attacker say Hello, and waits until it is connected.
+// connects lets an attacker send a Hello, and waits until it is connected.
 func (s *besieged) connects(x *attacker) (stream uint32) {
 	s.t.Helper()
 	before := s.b.Stats().Connected
@@ -160,17 +159,17 @@ func (s *besieged) connects(x *attacker) (stream uint32) {
 // member's certificate.
 func inBothWays(t *testing.T, attack func(*besieged, *grpcrpc.TLS)) {
 	t.Helper()
-	t.Run("plain", func(t *testing.T) { attack(besiege(t, newTown), nil) })
+	t.Run("plain", func(t *testing.T) { attack(besiege(t, newCluster), nil) })
 	t.Run("TLS", func(t *testing.T) {
-		s := besiege(t, newTownWithTLS)
+		s := besiege(t, newClusterWithTLS)
 		attack(s, s.issue(s.authority, grpcrpc.Member, "a2", "a2", 1e12))
 	})
 }
 
-// A packet that is small on the network and large in memory: an empty message takes
-// two bytes there.
+// The packet is small on the network and large in memory: an empty message takes two bytes on
+// the network.
 func TestAPacketOfEmptyMessagesIsNotDecoded(t *testing.T) {
-	s := besiege(t, newTownWithTLS)
+	s := besiege(t, newClusterWithTLS)
 	member := s.issue(s.authority, grpcrpc.Member, "a2", "a2", 1e12)
 	packet := packetOf(make([]*electorpb.Message, 300_000)...)
 	before := allocated()
@@ -181,9 +180,8 @@ func TestAPacketOfEmptyMessagesIsNotDecoded(t *testing.T) {
 	s.holds(grpcrpc.RefusedPeer, 1)
 }
 
-// As many connections as there can be. Each begins a Hello, as long as one may be, and
-// never ends it.
-func TestACrowdThatNeverSaysHelloCostsLittle(t *testing.T) {
+// More connections than are allowed. Each begins the largest Hello, and never ends it.
+func TestManyIncompleteHellosCostLittle(t *testing.T) {
 	inBothWays(t, func(s *besieged, files *grpcrpc.TLS) {
 		before := memory()
 		const crowd = 300
@@ -202,9 +200,9 @@ func TestACrowdThatNeverSaysHelloCostsLittle(t *testing.T) {
 	})
 }
 
-// As many exchanges as fit, over as many connections as there can be. A connection is
-// refused once, however many of its calls are, and whatever else is wrong with it.
-func TestACrowdOfManyExchangesEachCostsLittle(t *testing.T) {
+// Many exchanges over each of many connections. A connection is refused once, even if several of
+// its calls are refused.
+func TestManyExchangesOverManyConnectionsCostLittle(t *testing.T) {
 	inBothWays(t, func(s *besieged, files *grpcrpc.TLS) {
 		before := memory()
 		const crowd = 300
@@ -233,8 +231,7 @@ func TestACrowdOfManyExchangesEachCostsLittle(t *testing.T) {
 	})
 }
 
-// Those who say more than a stranger may are cut off.
-func TestAStrangerMaySayLittle(t *testing.T) {
+func TestAStrangerThatExceedsItsAllowanceIsDisconnected(t *testing.T) {
 	inBothWays(t, func(s *besieged, files *grpcrpc.TLS) {
 		before := memory()
 		var attacking sync.WaitGroup
@@ -254,8 +251,7 @@ func TestAStrangerMaySayLittle(t *testing.T) {
 	})
 }
 
-// A peer that has said Hello, and then sends what is never complete.
-func TestAPeerThatNeverEndsItsPacketIsCutOff(t *testing.T) {
+func TestAPeerThatNeverEndsItsPacketIsDisconnected(t *testing.T) {
 	inBothWays(t, func(s *besieged, files *grpcrpc.TLS) {
 		x, stream := s.attackAsPeer(files)
 		before := memory()
@@ -272,7 +268,6 @@ func TestAPeerThatNeverEndsItsPacketIsCutOff(t *testing.T) {
 	})
 }
 
-// A connection carries one exchange: streams beside it are ended at once.
 func TestASecondExchangeOverOneConnectionIsRefused(t *testing.T) {
 	inBothWays(t, func(s *besieged, files *grpcrpc.TLS) {
 		x, _ := s.attackAsPeer(files)
@@ -282,13 +277,13 @@ func TestASecondExchangeOverOneConnectionIsRefused(t *testing.T) {
 	})
 }
 
-// Whoever is called can do no more than whoever calls.
-func TestAPeerThatIsCalledSendsNoMoreThanItMay(t *testing.T) {
+// The bounds for a peer that is called are those for a peer that calls.
+func TestAPeerThatIsCalledIsBoundedToo(t *testing.T) {
 	for what, says := range map[string]*electorpb.Packet{
 		"a packet has 2000 messages":       packetOf(make([]*electorpb.Message, 2000)...),
 		"received message larger than max": packetOf(&electorpb.Message{Group: strings.Repeat("g", 1<<20)}),
 	} {
-		w := newTown(t, "a", "b")
+		w := newCluster(t, "a", "b")
 		w.serveAsBefore(says)
 		a, _ := w.serve("a")
 		w.eventually("it is counted", func() bool { return a.Stats().Refused[grpcrpc.RefusedPeer] > 0 })
@@ -296,9 +291,8 @@ func TestAPeerThatIsCalledSendsNoMoreThanItMay(t *testing.T) {
 	}
 }
 
-// The first packet is a small one, with nothing but a Hello in it.
-func TestTooLargeAHelloIsRefused(t *testing.T) {
-	s := besiege(t, newTownWithTLS)
+func TestALargeHelloIsRefused(t *testing.T) {
+	s := besiege(t, newClusterWithTLS)
 	c := s.issue(s.authority, grpcrpc.Member, "a2", "a2", 1e12)
 	err := s.exchange(c, strings.Repeat("a", 3<<10), "b")
 	assert.Equal(t, codes.ResourceExhausted, status.Code(err), err)

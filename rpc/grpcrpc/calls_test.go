@@ -1,4 +1,4 @@
-// What the calls of a connection hold, frame by frame.
+// The bytes that the calls of a connection hold, counted frame by frame.
 
 package grpcrpc
 
@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// flow is a connection over which certain bytes come, in the smallest pieces.
+// flow is a connection from which the test's bytes are read one by one.
 type flow struct {
 	net.Conn
 	bytes.Buffer
@@ -28,8 +28,8 @@ func frameOf(kind, flags byte, stream uint32, length int) []byte {
 	return append(binary.BigEndian.AppendUint32(append(head, flags), stream), make([]byte, length)...)
 }
 
-// told is a connection with these frames, as far as they are taken.
-func told(t *testing.T, frames ...[]byte) (c *calls, came *flow, refused error) {
+// received is a connection that has received these frames until it refused one.
+func received(t *testing.T, frames ...[]byte) (c *calls, came *flow, refused error) {
 	t.Helper()
 	came = new(flow)
 	came.WriteString(strings.Repeat("p", prefaceLen))
@@ -48,31 +48,31 @@ func takes(t *testing.T, c *calls, came *flow, frames ...[]byte) {
 	}
 }
 
-func TestACallHoldsUntilItIsOver(t *testing.T) {
-	c, came, _ := told(t, frameOf(headersFrame, 4, 1, 50), frameOf(continuationFrame, 0, 1, 20), frameOf(dataFrame, 0, 1, 1000))
+func TestACallHoldsMemoryUntilItIsOver(t *testing.T) {
+	c, came, _ := received(t, frameOf(headersFrame, 4, 1, 50), frameOf(continuationFrame, 0, 1, 20), frameOf(dataFrame, 0, 1, 1000))
 	assert.Equal(t, callCost+3*frameHead+1070, c.held)
 	takes(t, c, came, frameOf(headersFrame, endStream, 3, 50))
-	assert.Equal(t, 2*callCost+3*frameHead+1070, c.held, "a call that is complete holds what it costs")
+	assert.Equal(t, 2*callCost+3*frameHead+1070, c.held, "a complete request holds only callCost")
 	answer := func(stream uint32, kind, flags byte) {
 		_, err := c.Write(frameOf(kind, flags, stream, 10))
 		require.NoError(t, err)
 	}
 	answer(3, headersFrame, 0)
 	answer(1, headersFrame, endStream)
-	assert.Len(t, c.open, 2, "the one has not been answered, and the other may go on")
+	assert.Len(t, c.open, 2, "call 3 has not been answered, and call 1 may go on")
 	answer(3, dataFrame, endStream)
 	answer(1, resetFrame, 0)
 	assert.Empty(t, c.open)
 	assert.Zero(t, c.held)
 	takes(t, c, came, frameOf(dataFrame, 0, 1, 1000), frameOf(headersFrame, 0, 5, 10), frameOf(resetFrame, 0, 5, 4))
-	assert.Zero(t, c.held, "what was on its way for a call that is over is dropped, and so is a call that was given up")
+	assert.Zero(t, c.held, "data for a call that is over, or for a call that was reset, is not held")
 	assert.Equal(t, frameHead+1000+callCost, c.unsent)
 	answer(9, headersFrame, 0)
 	assert.Zero(t, c.unsent)
 }
 
-// Everything that gRPC must answer, or remembers until it sends, is bounded.
-func TestOfWhatWaitsThereIsOnlySoMuch(t *testing.T) {
+// All work for gRPC that waits for an answer, or for the next write, is bounded.
+func TestWaitingWorkIsBounded(t *testing.T) {
 	many := func(n int, frame []byte) [][]byte {
 		var all [][]byte
 		for range n {
@@ -110,16 +110,16 @@ func TestOfWhatWaitsThereIsOnlySoMuch(t *testing.T) {
 			[][]byte{frameOf(headersFrame, endStream, 1, 0), frameOf(dataFrame, 0, 1, 1)},
 		},
 	} {
-		_, _, err := told(t, of.fits...)
+		_, _, err := received(t, of.fits...)
 		assert.NoError(t, err, what)
-		_, _, err = told(t, of.excessive...)
+		_, _, err = received(t, of.excessive...)
 		assert.ErrorIs(t, err, errFlood, what)
 	}
 }
 
-func TestAnExchangeIsAlone(t *testing.T) {
+func TestAConnectionWithAnExchangeHasNoOtherCall(t *testing.T) {
 	begins := func(stream uint32) []byte { return frameOf(headersFrame, 0, stream, 0) }
-	c, came, refused := told(t, begins(1), begins(3))
+	c, came, refused := received(t, begins(1), begins(3))
 	require.NoError(t, refused)
 	require.ErrorIs(t, c.reserve(), errBeside)
 	takes(t, c, came, frameOf(resetFrame, 0, 3, 4))

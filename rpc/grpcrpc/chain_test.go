@@ -1,3 +1,5 @@
+// Certificates with intermediate ones.
+
 package grpcrpc_test
 
 import (
@@ -13,10 +15,10 @@ import (
 	"github.com/hustings/hustings/rpc/grpcrpc"
 )
 
-// A certificate may come with those of intermediate authorities behind it: they are looked at,
-// and one that is of no use does no harm.
-func TestACertificateMayComeWithOthers(t *testing.T) {
-	s := besiege(t, newTownWithTLS)
+// A certificate may be followed by those of intermediate authorities. One that is of no use does
+// no harm.
+func TestACertificateMayBeFollowedByOthers(t *testing.T) {
+	s := besiege(t, newClusterWithTLS)
 	files := s.issue(s.authority, grpcrpc.Member, "a2", "chain", time.Hour)
 	other := s.issue(s.authority, grpcrpc.Member, "c", "other", time.Hour)
 	own, err := os.ReadFile(files.Cert)

@@ -1,4 +1,4 @@
-// Close waits for nobody who says nothing, or reads nothing.
+// Close does not wait for connections that send nothing.
 
 package grpcrpc_test
 
@@ -14,8 +14,8 @@ import (
 	"github.com/hustings/hustings/rpc/grpcrpc"
 )
 
-// unhurried has a node listen that gives everyone an hour to say who they are.
-func (w *town) unhurried(node string) *grpcrpc.Transport {
+// unhurried is a listening node with a handshake timeout of an hour.
+func (w *cluster) unhurried(node string) *grpcrpc.Transport {
 	w.t.Helper()
 	tr, err := grpcrpc.NewUnhurried(w.config(node))
 	require.NoError(w.t, err)
@@ -26,7 +26,7 @@ func (w *town) unhurried(node string) *grpcrpc.Transport {
 }
 
 // closes waits until a transport is closed.
-func (w *town) closes(tr *grpcrpc.Transport) {
+func (w *cluster) closes(tr *grpcrpc.Transport) {
 	w.t.Helper()
 	closed := make(chan struct{})
 	go func() {
@@ -36,27 +36,27 @@ func (w *town) closes(tr *grpcrpc.Transport) {
 	select {
 	case <-closed:
 	case <-time.After(patience):
-		require.FailNow(w.t, "it waits")
+		require.FailNow(w.t, "Close waits")
 	}
 }
 
-// visit is a connection to a transport that it has let in.
-func (w *town) visit(tr *grpcrpc.Transport) net.Conn {
+// visit is a connection that the transport has accepted.
+func (w *cluster) visit(tr *grpcrpc.Transport) net.Conn {
 	w.t.Helper()
 	c, err := net.Dial("tcp", tr.Addr().String())
 	require.NoError(w.t, err)
 	w.t.Cleanup(func() { _ = c.Close() })
-	w.eventually("it is let in", func() bool { return tr.Guests() > 0 })
+	w.eventually("it is let in", func() bool { return tr.Inbound() > 0 })
 	return c
 }
 
-func TestCloseWaitsForNobodyWhoSaysNothing(t *testing.T) {
-	w := newTown(t, "b")
+func TestCloseDoesNotWaitForSilentClients(t *testing.T) {
+	w := newCluster(t, "b")
 	b := w.unhurried("b")
 	w.visit(b)
 	w.closes(b)
 
-	w = newTownWithTLS(t, "b")
+	w = newClusterWithTLS(t, "b")
 	b = w.unhurried("b")
 	w.visit(b)
 	w.closes(b)
@@ -68,9 +68,9 @@ func TestCloseWaitsForNobodyWhoSaysNothing(t *testing.T) {
 	w.closes(b)
 }
 
-// The one that this node calls says nothing.
-func TestCloseWaitsForNoPeerThatSaysNothing(t *testing.T) {
-	for _, build := range []func(*testing.T, ...string) *town{newTown, newTownWithTLS} {
+// This node calls the peer, which sends nothing.
+func TestCloseDoesNotWaitForASilentPeer(t *testing.T) {
+	for _, build := range []func(*testing.T, ...string) *cluster{newCluster, newClusterWithTLS} {
 		w := build(t, "a", "b")
 		a := w.unhurried("a")
 		c, err := w.listeners["b"].Accept()

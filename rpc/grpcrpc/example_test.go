@@ -10,10 +10,10 @@ import (
 	"github.com/hustings/hustings/rpc/grpcrpc"
 )
 
-// inbox is what an elector.Host is for its transport.
+// inbox is a handler. In a program, the elector.Host is the transport's handler.
 type inbox struct{ arrived chan rpc.Message }
 
-// Receive keeps what there is room for: a handler never waits.
+// Receive drops messages when there is no room, because a handler must not wait.
 func (i inbox) Receive(batch []rpc.Message) {
 	for _, m := range batch {
 		select {
@@ -51,7 +51,7 @@ func Example() {
 		Group: "orders", From: "n0", To: "n1",
 		Body: rpc.Body{Kind: rpc.VoteRequest, Term: 7, Ledger: memberstate.Position{Term: 6, Index: 42}},
 	}
-	// What is sent before they are connected may be lost, and a member says it again.
+	// Messages may be lost before the nodes are connected, so send again until one arrives.
 	again := time.NewTicker(10 * time.Millisecond)
 	defer again.Stop()
 	for {

@@ -1,4 +1,4 @@
-// One exchange over one connection, and one number for each exchange.
+// A connection carries one exchange.
 
 package grpcrpc_test
 
@@ -16,10 +16,10 @@ import (
 	"github.com/hustings/hustings/rpc/grpcrpc"
 )
 
-// The second one is not answered, though the connection is that of a peer and says a right
-// Hello again. It ends the connection, and the log says why.
+// The connection is that of a peer, and the second Hello is as correct as the first. The log says
+// why the connection ends.
 func TestTheSecondExchangeOverAConnectionEndsIt(t *testing.T) {
-	s := besiege(t, newTownWithTLS)
+	s := besiege(t, newClusterWithTLS)
 	conn := s.caller(s.issue(s.authority, grpcrpc.Member, "a2", "a2", 1e12))
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()

@@ -1,3 +1,5 @@
+// Connected peers, and the end of certificates.
+
 package grpcrpc_test
 
 import (
@@ -14,8 +16,8 @@ import (
 	"github.com/hustings/hustings/rpc/grpcrpc"
 )
 
-func TestWhoIsConnected(t *testing.T) {
-	w := newTown(t, "n0", "n1", "n2")
+func TestConnectedSaysWhichPeersAreConnected(t *testing.T) {
+	w := newCluster(t, "n0", "n1", "n2")
 	a, _ := w.serve("n0")
 	assert.Equal(t, map[string]bool{"n1": false, "n2": false}, a.Connected())
 	b, heard := w.serve("n1")
@@ -28,15 +30,15 @@ func TestWhoIsConnected(t *testing.T) {
 	assert.Equal(t, map[string]bool{"n2": false}, a.Connected())
 }
 
-// The authority that counts is the one that vouches for the node, whichever else is in
-// the file; and what is replaced counts at once.
-func TestWhenCertificatesEnd(t *testing.T) {
-	plain := newTown(t, "n0")
+// Of the authorities in the file, the one counts that has signed the node's certificate. Replaced
+// files count at once.
+func TestCertificateEndsFollowsTheFiles(t *testing.T) {
+	plain := newCluster(t, "n0")
 	own, authority := plain.open("n0").CertificateEnds()
 	assert.Zero(t, own)
 	assert.Zero(t, authority)
 
-	w := newTownWithTLS(t, "n0")
+	w := newClusterWithTLS(t, "n0")
 	tr := w.open("n0")
 	own, authority = tr.CertificateEnds()
 	assert.WithinDuration(t, time.Now().Add(time.Hour), own, 10*time.Minute)
@@ -50,7 +52,7 @@ func TestWhenCertificatesEnd(t *testing.T) {
 	text := bytes.Join([][]byte{read(t, filepath.Join(both, "ca.crt")), read(t, ca)}, []byte("not a certificate\n"))
 	require.NoError(t, os.WriteFile(ca, text, 0o600))
 	_, authority = tr.CertificateEnds()
-	assert.Equal(t, w.authority.Until().Unix(), authority.Unix(), "the next one does not vouch for it yet")
+	assert.Equal(t, w.authority.Until().Unix(), authority.Unix(), "the next authority has not signed the certificate yet")
 
 	w.issue(next, grpcrpc.Member, "n0", "n0", 500*time.Hour)
 	own, authority = tr.CertificateEnds()
@@ -59,7 +61,7 @@ func TestWhenCertificatesEnd(t *testing.T) {
 
 	require.NoError(t, os.Remove(ca))
 	own, authority = tr.CertificateEnds()
-	assert.NotZero(t, own, "the ones before go on being used")
+	assert.NotZero(t, own, "the previous files are still used")
 	assert.Zero(t, authority)
 }
 

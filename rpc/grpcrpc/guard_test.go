@@ -1,4 +1,4 @@
-// How many connections there may be of each kind.
+// The bounds on connections of each class.
 
 package grpcrpc
 
@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// pipes is a listener to which connections come as often as they are accepted.
+// pipes is a listener on which each Accept makes a connection.
 type pipes struct {
 	net.Listener
 	theirs []net.Conn
@@ -26,9 +26,9 @@ func (p *pipes) Accept() (net.Conn, error) {
 	return ours, theirs.SetReadDeadline(time.Unix(1, 0)) // reads do not wait
 }
 
-// Whatever a connection has become, the oldest of its kind is closed when there are too
-// many. A peer that connects and ends its exchange again and again piles up nothing.
-func TestOfEachKindOfGuestsThereAreOnlySoMany(t *testing.T) {
+// If there are too many connections of a class, the oldest is closed. So a peer that connects and
+// ends its exchange again and again leaves few connections behind.
+func TestTheConnectionsOfEachClassAreBounded(t *testing.T) {
 	kinds := map[string]struct {
 		becomes func(*guard, *inbound)
 		most    int
@@ -63,7 +63,7 @@ func TestOfEachKindOfGuestsThereAreOnlySoMany(t *testing.T) {
 	}
 }
 
-// To close a connection that was refused brings about no other reason to refuse it.
+// Closing a refused connection counts no other reason.
 func TestAConnectionIsRefusedOnce(t *testing.T) {
 	came := &pipes{}
 	var refused []Refusal
@@ -81,8 +81,7 @@ func TestAConnectionIsRefusedOnce(t *testing.T) {
 	assert.Equal(t, []Refusal{RefusedFlood}, refused)
 }
 
-// A stranger and one that was a peer have a time, and are closed when it is over. A caller
-// and a peer may stay.
+// Callers and peers may stay.
 func TestStrangersAndFormerPeersAreClosedInTime(t *testing.T) {
 	for name, kind := range map[string]struct {
 		becomes func(*guard, *inbound)
@@ -115,7 +114,7 @@ func TestStrangersAndFormerPeersAreClosedInTime(t *testing.T) {
 	}
 }
 
-// What a caller says is counted by its calls. From a stranger it would be too much.
+// The bytes of a caller are counted by its calls instead.
 func TestACallerSpendsNoAllowance(t *testing.T) {
 	g := newGuard(&pipes{}, time.Hour, func(Refusal, ...any) {})
 	accepted, err := g.Accept()

@@ -1,5 +1,4 @@
-// Who is at the other end: what a Hello must say, how long it is waited for, and that a link
-// that is over is over on both sides.
+// Hellos that are wrong or missing, and links that end.
 
 package grpcrpc_test
 
@@ -44,7 +43,7 @@ func (i *impostor) Exchange(s grpc.BidiStreamingServer[electorpb.Packet, elector
 	}
 }
 
-func (w *town) serveImpostor(answer *electorpb.Hello) *impostor {
+func (w *cluster) serveImpostor(answer *electorpb.Hello) *impostor {
 	w.t.Helper()
 	i, server := &impostor{answer: answer}, grpc.NewServer()
 	electorpb.RegisterMemberServiceServer(server, i)
@@ -57,20 +56,19 @@ func (w *town) serveImpostor(answer *electorpb.Hello) *impostor {
 	return i
 }
 
-// Without TLS, too, a node holds the Hello of whoever it has called against the one it looks
-// for: an address may have become another's.
-func TestAnAnswerOfAnotherIsNotBelieved(t *testing.T) {
-	w := newTown(t, "a", "b")
+// Even without TLS a node checks that the Hello is that of the peer, because the address may now
+// belong to another node.
+func TestAnAnswerOfAnotherNodeIsRefused(t *testing.T) {
+	w := newCluster(t, "a", "b")
 	other := w.serveImpostor(&electorpb.Hello{From: "x", To: "a", Incarnation: 7})
 	a, _ := w.serve("a")
 	w.eventually("it is left and called again", func() bool { return other.called.Load() > 2 })
 	assert.Zero(t, a.Stats().Connected)
-	assert.Zero(t, other.heard.Load(), "it is told nothing")
+	assert.Zero(t, other.heard.Load(), "it received messages")
 }
 
-// One that never answers the Hello is given up and called again.
-func TestAnAnswerIsNotWaitedForForEver(t *testing.T) {
-	w := newTown(t, "a", "b")
+func TestAPeerThatDoesNotAnswerTheHelloIsCalledAgain(t *testing.T) {
+	w := newCluster(t, "a", "b")
 	silent := w.serveImpostor(nil)
 	config := w.config("a")
 	config.Logger = slog.New(slog.DiscardHandler)
@@ -81,10 +79,10 @@ func TestAnAnswerIsNotWaitedForForEver(t *testing.T) {
 	w.eventually("it is called again", func() bool { return silent.called.Load() > 2 })
 }
 
-// Whoever is a peer no more is cut off, whichever side had called.
-func TestAPeerThatIsRemovedIsCutOff(t *testing.T) {
+// Either side may have called.
+func TestAPeerThatIsRemovedIsDisconnected(t *testing.T) {
 	for _, remover := range []string{"a", "b"} {
-		w := newTownWithTLS(t, "a", "b")
+		w := newClusterWithTLS(t, "a", "b")
 		a, earA := w.serve("a")
 		b, earB := w.serve("b")
 		w.reaches(a, "b", earB)
@@ -98,7 +96,7 @@ func TestAPeerThatIsRemovedIsCutOff(t *testing.T) {
 	}
 }
 
-// slow is a handler whose first call lasts until it is told to leave.
+// slow is a handler whose first call lasts until leave is closed.
 type slow struct {
 	entered, leave chan struct{}
 	began, left    atomic.Bool
@@ -114,11 +112,10 @@ func (s *slow) Receive([]rpc.Message) {
 
 func (*slow) PeerLost(string) {}
 
-// Close returns when nothing of the transport runs any more: not before the last call of the
-// handler has returned, whichever side had called.
+// Close returns after the last call of the handler has returned, whichever side had called.
 func TestCloseWaitsForTheHandler(t *testing.T) {
 	for _, node := range []string{"a", "b"} {
-		w := newTown(t, "a", "b")
+		w := newCluster(t, "a", "b")
 		from := map[string]string{"a": "b", "b": "a"}[node]
 		sender, _ := w.serve(from)
 		tr := w.open(node)

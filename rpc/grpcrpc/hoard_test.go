@@ -1,9 +1,9 @@
-// How much memory attackers cost who keep calls open and never end them, while others of
-// their calls are answered, and attackers who never read an answer. Each attack runs once
-// without TLS, and once with an attacker who has a certificate.
+// The memory that attackers cost that keep calls open while other calls of theirs are answered,
+// and attackers that never read an answer. Each attack runs once without TLS, and once with
+// a certificate.
 //
-// The answer to a call shows that everything before it was read, so nothing here depends
-// on time.
+// The answer to a call shows that everything before it was read, so no test here depends on
+// time.
 
 package grpcrpc_test
 
@@ -33,11 +33,11 @@ const (
 	endStream  = 1
 )
 
-// besiegeHealthy has a b that answers when it is asked after its health.
-func besiegeHealthy(t *testing.T, build func(*testing.T, ...string) *town) *besieged {
+// besiegeHealthy is besiege with the health service at b.
+func besiegeHealthy(t *testing.T, build func(*testing.T, ...string) *cluster) *besieged {
 	t.Helper()
 	w := build(t, "a", "a2", "b", "c")
-	s := &besieged{town: w}
+	s := &besieged{cluster: w}
 	s.b = w.patient("b")
 	grpc_health_v1.RegisterHealthServer(s.b.Registrar(), health.NewServer())
 	s.ear = w.listenTo(s.b)
@@ -46,8 +46,8 @@ func besiegeHealthy(t *testing.T, build func(*testing.T, ...string) *town) *besi
 	return s
 }
 
-// hoarding runs an attack with and without TLS, and then holds what is in use against
-// what is tolerable. With TLS the attacker has a certificate of this role.
+// hoarding runs an attack with and without TLS, and checks the memory in use. With TLS the
+// attacker has a certificate of this role.
 func hoarding(t *testing.T, role grpcrpc.Role, attack func(*besieged, *grpcrpc.TLS)) {
 	t.Helper()
 	run := func(s *besieged, files *grpcrpc.TLS) {
@@ -58,9 +58,9 @@ func hoarding(t *testing.T, role grpcrpc.Role, attack func(*besieged, *grpcrpc.T
 		assert.Less(s.t, cost, tolerable)
 		s.reaches(s.a, "b", s.ear)
 	}
-	t.Run("plain", func(t *testing.T) { run(besiegeHealthy(t, newTown), nil) })
+	t.Run("plain", func(t *testing.T) { run(besiegeHealthy(t, newCluster), nil) })
 	t.Run("TLS", func(t *testing.T) {
-		s := besiegeHealthy(t, newTownWithTLS)
+		s := besiegeHealthy(t, newClusterWithTLS)
 		run(s, s.issue(s.authority, role, "a2", "a2", 1e12))
 	})
 }
@@ -85,8 +85,8 @@ func (x *attacker) answered(stream uint32) bool {
 	}
 }
 
-// hoard opens calls and sends to each of them in rounds, but never all. After each round
-// another call is answered.
+// hoard opens calls and sends a part of each request in rounds, but never a whole request. After
+// each round another call is answered.
 func (x *attacker) hoard(calls, rounds, each int) (stayed bool) {
 	streams := make([]uint32, calls)
 	for i := range streams {
@@ -104,9 +104,8 @@ func (x *attacker) hoard(calls, rounds, each int) (stayed bool) {
 	return true
 }
 
-// Callers whose calls hold more than they may are cut off, however many others of their
-// calls are answered.
-func TestACallerHoldsNoMoreThanItMay(t *testing.T) {
+// Answers to other calls of the caller do not help it.
+func TestACallerThatHoldsTooMuchIsDisconnected(t *testing.T) {
 	hoarding(t, grpcrpc.Operator, func(s *besieged, files *grpcrpc.TLS) {
 		const crowd = 32
 		for range crowd {
@@ -118,8 +117,8 @@ func TestACallerHoldsNoMoreThanItMay(t *testing.T) {
 	})
 }
 
-// As many callers as there can be, and each holds all that it may.
-func TestACrowdOfCallersCostsLittle(t *testing.T) {
+// There are more callers than are allowed, and each holds as much as is allowed.
+func TestManyCallersCostLittle(t *testing.T) {
 	hoarding(t, grpcrpc.Operator, func(s *besieged, files *grpcrpc.TLS) {
 		for range 150 {
 			x := s.attack(files)
@@ -129,10 +128,9 @@ func TestACrowdOfCallersCostsLittle(t *testing.T) {
 	})
 }
 
-// Of the calls of a connection sixteen are carried out at once. One more is refused, and the
-// sixteen go on.
+// One more call is refused, and the sixteen go on.
 func TestAConnectionHasSixteenCallsAtOnce(t *testing.T) {
-	s := besiegeHealthy(t, newTown)
+	s := besiegeHealthy(t, newCluster)
 	x := s.attack(nil)
 	for range 16 {
 		x.call(check)
@@ -148,7 +146,7 @@ func TestAConnectionHasSixteenCallsAtOnce(t *testing.T) {
 	assert.Zero(t, s.b.Stats().Refused[grpcrpc.RefusedFlood])
 }
 
-// reset is the next call that is refused; 0: the connection has ended.
+// reset returns the stream of the next call that is refused; 0: the connection has ended.
 func (x *attacker) reset() (stream uint32) {
 	for {
 		head, err := x.skip()
@@ -170,8 +168,7 @@ func (x *attacker) skip() (head [9]byte, err error) {
 	return head, err
 }
 
-// A peer has no call beside its exchange.
-func TestAPeerHoldsNothingBesideItsExchange(t *testing.T) {
+func TestAPeerMayBeginNoCallBesideItsExchange(t *testing.T) {
 	hoarding(t, grpcrpc.Member, func(s *besieged, files *grpcrpc.TLS) {
 		x, _ := s.attackAsPeer(files)
 		assert.False(s.t, x.hoard(14, 85, 7000))
@@ -179,8 +176,7 @@ func TestAPeerHoldsNothingBesideItsExchange(t *testing.T) {
 	})
 }
 
-// Nor does it have one that it began before.
-func TestAnExchangeIsTheOnlyCallOfItsConnection(t *testing.T) {
+func TestAPeerMayBeginNoExchangeBesideACall(t *testing.T) {
 	hoarding(t, grpcrpc.Member, func(s *besieged, files *grpcrpc.TLS) {
 		x := s.attack(files)
 		x.announce(x.call(check), 600<<10)
@@ -190,9 +186,9 @@ func TestAnExchangeIsTheOnlyCallOfItsConnection(t *testing.T) {
 	})
 }
 
-// Connections of a peer that reads nothing that is sent to it, each with a packet that waits.
-// Their exchanges have ended, because the peer has said Hello over the next connection.
-func TestACrowdOfFormerPeersCostsLittle(t *testing.T) {
+// A peer makes many connections and reads nothing, so a packet waits on each of them. Each Hello
+// ends the exchange of the previous connection.
+func TestManyFormerPeersCostLittle(t *testing.T) {
 	hoarding(t, grpcrpc.Member, func(s *besieged, files *grpcrpc.TLS) {
 		batch := make([]rpc.Message, 500)
 		for i := range batch {
@@ -214,8 +210,7 @@ func TestACrowdOfFormerPeersCostsLittle(t *testing.T) {
 // again the same head, which takes a byte.
 var echoed, echoedAgain = append([]byte("\x40\x0ccontent-type\x7f\xb9\x0d"), strings.Repeat("\xff", 1848)...), []byte{0x80 | 62}
 
-// An attacker who reads no answers is cut off, whatever it asks.
-func TestThoseWhoReadNothingAreNotAnswered(t *testing.T) {
+func TestAnAttackerThatReadsNoAnswersIsDisconnected(t *testing.T) {
 	for what, say := range map[string]func(x *attacker){
 		"refused": func(x *attacker) { x.head(echoedAgain) },
 		"reset": func(x *attacker) {
@@ -249,11 +244,11 @@ func (x *attacker) head(of []byte) {
 	x.streams++
 }
 
-// A client of gRPC does nothing for which attackers are refused: it may call as often as it
-// likes, many times at once, give up, and send requests as large as they may be. Between
-// two answers each goroutine resets two calls at most, which is less than maxUnsent.
-func TestACallerMayCallAsOftenAsItLikes(t *testing.T) {
-	s := besiegeHealthy(t, newTownWithTLS)
+// An honest gRPC client is not taken for an attacker: it may make any number of calls, many at
+// once, give up calls, and send requests of the largest size. Between two answers each
+// goroutine resets at most two calls, which is less than maxUnsent.
+func TestAnHonestCallerIsNotRefused(t *testing.T) {
+	s := besiegeHealthy(t, newClusterWithTLS)
 	client := grpc_health_v1.NewHealthClient(s.caller(s.issue(s.authority, grpcrpc.Operator, "alice", "alice", time.Hour)))
 	large := &grpc_health_v1.HealthCheckRequest{Service: strings.Repeat("s", 60<<10)}
 	var calling sync.WaitGroup

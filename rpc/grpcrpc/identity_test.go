@@ -1,3 +1,5 @@
+// The identity in a certificate.
+
 package grpcrpc_test
 
 import (
@@ -13,8 +15,7 @@ import (
 	"github.com/hustings/hustings/rpc/grpcrpc"
 )
 
-// A certificate names one identity, and nothing beside it.
-func TestWhatACertificateNames(t *testing.T) {
+func TestACertificateNamesOneIdentity(t *testing.T) {
 	for _, c := range []struct {
 		uris []string
 		says string // empty: it names n0
@@ -51,8 +52,8 @@ func TestWhatACertificateNames(t *testing.T) {
 	}
 }
 
-// An empty fragment is one, though it is not there any more when the URI has been parsed.
-func TestACertificateNamesNobodyWithAnEmptyFragment(t *testing.T) {
+// Parsing a URI loses an empty fragment.
+func TestAnEmptyFragmentIsRefused(t *testing.T) {
 	for _, c := range []struct {
 		text  string
 		names bool

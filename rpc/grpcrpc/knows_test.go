@@ -1,3 +1,5 @@
+// The question whether a peer knows a node.
+
 package grpcrpc_test
 
 import (
@@ -12,10 +14,9 @@ import (
 	"github.com/hustings/hustings/rpc/grpcrpc"
 )
 
-// A node asks its peers whether they know it. A peer that has no memory may know it,
-// and only members are answered, each about itself.
+// A peer without Config.Knows answers that it may know the node.
 func TestAPeerSaysWhetherItKnowsANode(t *testing.T) {
-	w := newTownWithTLS(t, "a", "b", "c")
+	w := newClusterWithTLS(t, "a", "b", "c")
 	a, _ := w.serve("a")
 	files := certs.Files(w.dir, "b")
 	peers := maps.Clone(w.addresses)
@@ -36,7 +37,7 @@ func TestAPeerSaysWhetherItKnowsANode(t *testing.T) {
 	assert.False(t, known)
 	known, err = b.KnownBy(t.Context(), "a", "orders")
 	require.NoError(t, err)
-	assert.True(t, known, "a has no memory")
+	assert.True(t, known, "a has no Config.Knows")
 	_, err = a.KnownBy(t.Context(), "d", "orders")
 	assert.ErrorContains(t, err, `"d" is no peer`)
 	require.NoError(t, w.listeners["c"].Close())
@@ -44,8 +45,9 @@ func TestAPeerSaysWhetherItKnowsANode(t *testing.T) {
 	assert.ErrorContains(t, err, "refused")
 }
 
-func TestAQuestionOfAnotherIsRefused(t *testing.T) {
-	s := besiege(t, newTownWithTLS)
+// Only a member may ask, and only about itself.
+func TestAQuestionAboutAnotherNodeIsRefused(t *testing.T) {
+	s := besiege(t, newClusterWithTLS)
 	own := certs.Files(s.dir, "c")
 	conn := s.caller(&own)
 	for says, q := range map[string]*electorpb.KnowsRequest{

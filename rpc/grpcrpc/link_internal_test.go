@@ -1,5 +1,5 @@
-// What a link concludes, where the order of two events matters that no test can
-// bring about from outside.
+// Conclusions of a link that depend on an order of events that a test cannot cause from
+// outside.
 
 package grpcrpc
 
@@ -25,13 +25,13 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// losses is a handler that notes who is lost.
+// losses is a handler that records lost peers.
 type losses []string
 
 func (l *losses) Receive([]rpc.Message) {}
 func (l *losses) PeerLost(node string)  { *l = append(*l, node) }
 
-// linkTo is a link of node b to node a that nobody runs, and what is told of a.
+// linkTo is a link of node b to node a that does not run, and the losses that it reports.
 func linkTo(t *testing.T) (*link, *losses) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -46,7 +46,7 @@ func linkTo(t *testing.T) (*link, *losses) {
 	return newLink(tr, "a", "127.0.0.1:1"), told
 }
 
-// connect has a process of the peer connect.
+// connect lets a process of the peer connect.
 func connect(t *testing.T, l *link, incarnation uint64) *connection {
 	t.Helper()
 	c := &connection{number: l.number(), incarnation: incarnation, confirmed: true, hangUp: func(error) {}}
@@ -54,23 +54,23 @@ func connect(t *testing.T, l *link, incarnation uint64) *connection {
 	return c
 }
 
-// Whoever found that connecting is refused may come late: the peer has connected since.
-func TestARefusalThatIsOldNewsChangesNothing(t *testing.T) {
+// A probe may report a refusal after the peer has connected again.
+func TestALateRefusalChangesNothing(t *testing.T) {
 	l, told := linkTo(t)
 	first := connect(t, l, 7)
 	l.end(first)
 	broken := l.suspected()
-	second := connect(t, l, 7) // it was only the connection that broke
+	second := connect(t, l, 7) // only the connection had broken
 	l.gone(broken)
 	assert.Empty(t, *told)
 	l.end(second)
 	l.gone(broken)
-	assert.Empty(t, *told, "that it was gone before the second connection says nothing of what came after")
+	assert.Empty(t, *told, "a refusal before the second connection says nothing about its end")
 	connect(t, l, 8)
-	assert.Equal(t, losses{"a"}, *told, "the process that was there is not forgotten")
+	assert.Equal(t, losses{"a"}, *told, "a new incarnation is reported")
 }
 
-func TestTheNextProcessIsNoNewsWhenTheLossIsKnown(t *testing.T) {
+func TestALossIsNotReportedAgainWhenTheNextProcessConnects(t *testing.T) {
 	l, told := linkTo(t)
 	l.end(connect(t, l, 7))
 	l.gone(l.suspected())
@@ -78,7 +78,7 @@ func TestTheNextProcessIsNoNewsWhenTheLossIsKnown(t *testing.T) {
 	assert.Equal(t, losses{"a"}, *told)
 }
 
-// A Confirm may be read when a later connection counts already.
+// A Confirm may be read after a later connection was accepted.
 func TestAStaleConnectionIsRefused(t *testing.T) {
 	l, told := linkTo(t)
 	stale := &connection{number: l.number(), incarnation: 7, confirmed: true}
@@ -88,8 +88,9 @@ func TestAStaleConnectionIsRefused(t *testing.T) {
 	assert.Empty(t, *told)
 }
 
-// Only what is remembered can be told from what is new, and that is bounded.
-func TestOfManyProcessesThoseThatReturnAreKnown(t *testing.T) {
+// The number of remembered processes is bounded. A process that returns again and again stays
+// among them.
+func TestAProcessThatReturnsIsRemembered(t *testing.T) {
 	var p processes
 	for i := range uint64(100) {
 		assert.False(t, p.returns(1000+i))
@@ -101,11 +102,10 @@ func TestOfManyProcessesThoseThatReturnAreKnown(t *testing.T) {
 		}
 		assert.LessOrEqual(t, len(p.heard), maxProcesses)
 	}
-	assert.False(t, p.returns(1000), "it is the one that was heard last")
+	assert.False(t, p.returns(1000), "it was heard last, so it does not return")
 }
 
-// deaf is an address of this machine where connecting is refused, and open one
-// that takes connections and keeps them.
+// deaf is an address of this machine that refuses connections.
 func deaf(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -114,15 +114,16 @@ func deaf(t *testing.T) string {
 	return l.Addr().String()
 }
 
+// open is an address of this machine that accepts connections and keeps them.
 func open(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, l.Close()) })
-	return l.Addr().String() // the system takes connections by itself
+	return l.Addr().String() // the operating system accepts connections by itself
 }
 
-// A name may stand for several addresses, of which one refuses.
+// A name may stand for several addresses.
 func TestAPeerIsGoneWhenAllItsAddressesRefuse(t *testing.T) {
 	for name, c := range map[string]struct {
 		targets    []string
@@ -143,7 +144,7 @@ func TestAPeerIsGoneWhenAllItsAddressesRefuse(t *testing.T) {
 	here, gone = probe(t.Context(), portOf(t, open(t)))
 	assert.Equal(t, [2]bool{true, false}, [2]bool{here, gone}, "without a host it is this machine")
 	here, _ = probe(t.Context(), "127.0.0.2"+portOf(t, open(t)))
-	assert.False(t, here, "somebody is at this port, but at another address")
+	assert.False(t, here, "a process has this port, but at another address")
 	here, gone = probe(t.Context(), deaf(t))
 	assert.Equal(t, [2]bool{false, true}, [2]bool{here, gone})
 	here, gone = probe(t.Context(), "no port")
@@ -158,7 +159,7 @@ func portOf(t *testing.T, address string) string {
 	return ":" + port
 }
 
-// unconfirmed is a stream over which nobody confirms anything, until its context ends.
+// unconfirmed is a stream without a Confirm until its context ends.
 type unconfirmed struct {
 	packets
 	ctx context.Context
@@ -171,9 +172,9 @@ func (u unconfirmed) RecvMsg(any) error {
 	return u.ctx.Err()
 }
 
-// A peer that is greeted may say more than a stranger, so of each only one can be: whoever comes
-// again has the one before hung up on, and no other.
-func TestOfAPeerOneIsGreetedAtATime(t *testing.T) {
+// A greeted connection has a peer's allowance, so each peer may have only one: the next one closes
+// the previous one, and no other.
+func TestAPeerHasOneGreetedConnection(t *testing.T) {
 	l, _ := linkTo(t)
 	came := new(pipes)
 	g := newGuard(came, time.Hour, func(Refusal, ...any) {})
@@ -205,24 +206,24 @@ func TestOfAPeerOneIsGreetedAtATime(t *testing.T) {
 	endSecond()
 	assert.Nil(t, l.greets())
 	_, endThird := greets()
-	assert.False(t, ended(1), "who has been greeted is not hung up on")
+	assert.False(t, ended(1), "a connection that was greeted before is not closed")
 	endThird()
 	g.closeAll()
 }
 
-// greets is whom a link greets.
+// greets returns the connection that a link greets.
 func (l *link) greets() *inbound {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.greeted
 }
 
-// together is a handler that has to be called twice at once.
+// together is a handler that must be called twice at the same time.
 type together struct{ within atomic.Int32 }
 
 func (h *together) Receive([]rpc.Message) {
 	h.within.Add(1)
-	for range 1_000_000 { // the other one has time to come
+	for range 1_000_000 { // time for the other call
 		if h.within.Load() == 2 {
 			return
 		}
@@ -232,7 +233,7 @@ func (h *together) Receive([]rpc.Message) {
 
 func (*together) PeerLost(string) {}
 
-// A handler that takes its time for one peer's messages gets those of others meanwhile.
+// While a handler is busy with one peer's messages, it receives those of other peers.
 func TestTheHandlerIsCalledForSeveralPeersAtOnce(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -247,15 +248,14 @@ func TestTheHandlerIsCalledForSeveralPeersAtOnce(t *testing.T) {
 	for range 2 {
 		delivering.Go(func() {
 			tr.deliver(make([]rpc.Message, 1))
-			assert.EqualValues(t, 2, h.within.Load(), "the one waited for the other")
+			assert.EqualValues(t, 2, h.within.Load(), "one call waited for the other")
 		})
 	}
 	delivering.Wait()
 }
 
-// A process that is being ended takes connections for a moment, and closes them. It is looked for
-// again until it is gone.
-func TestAProcessThatIsBeingEndedIsLookedForAgain(t *testing.T) {
+// A process that is being ended may accept connections for a moment, and close them.
+func TestAProcessThatIsBeingEndedIsProbedUntilItIsGone(t *testing.T) {
 	l, told := linkTo(t)
 	peer, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -267,7 +267,7 @@ func TestAProcessThatIsBeingEndedIsLookedForAgain(t *testing.T) {
 		for range 3 {
 			c, err := peer.Accept()
 			if err != nil {
-				return // nobody looks any more
+				return // the probes have ended
 			}
 			_ = c.Close()
 		}
@@ -279,11 +279,10 @@ func TestAProcessThatIsBeingEndedIsLookedForAgain(t *testing.T) {
 	assert.Equal(t, losses{"a"}, *told)
 }
 
-// The authorities may have changed since the handshake, so a connection is verified once more when
-// it is kept.
+// The authorities may have changed since the handshake.
 func TestAConnectionThatIsKeptIsVerified(t *testing.T) {
 	r := &reloader{live: map[*meter]func() error{}}
-	verified := errors.New("it is believed no more")
+	verified := errors.New("no longer trusted")
 	keep := r.keeper(func(tls.ConnectionState) error { return verified })
 	c, _ := net.Pipe()
 	m := newMeter(c, func() {})
@@ -293,13 +292,12 @@ func TestAConnectionThatIsKeptIsVerified(t *testing.T) {
 	require.ErrorContains(t, keep.keep(newMeter(c, func() {}), nil), "without TLS")
 }
 
-// broken is a stream that takes nothing.
+// broken is a stream on which Send fails.
 type broken struct{ packets }
 
 func (broken) Send(*electorpb.Packet) error { return io.EOF }
 
-// What could not be sent is lost, and counts as dropped.
-func TestWhatCouldNotBeSentIsCounted(t *testing.T) {
+func TestMessagesThatCouldNotBeSentCountAsDropped(t *testing.T) {
 	l, _ := linkTo(t)
 	l.queue.put([]rpc.Message{vote(1), vote(2)})
 	require.ErrorIs(t, l.sendAll(t.Context(), broken{}), io.EOF)
@@ -307,9 +305,9 @@ func TestWhatCouldNotBeSentIsCounted(t *testing.T) {
 	assert.Zero(t, l.transport.Stats().Sent)
 }
 
-// Until a peer has confirmed the answer to its Hello it may be anybody's last words, and there are
-// bounds to how many such there are and how long they stay.
-func TestAStrangerIsOneUntilItHasConfirmed(t *testing.T) {
+// A Hello without a Confirm may come from a process that has died. So until the Confirm the bounds
+// of strangers apply.
+func TestAConnectionIsAStrangerUntilTheConfirm(t *testing.T) {
 	l, _ := linkTo(t)
 	g := l.transport.guard
 	ours, _ := net.Pipe()

@@ -1,3 +1,5 @@
+// The numbers of connections, from several goroutines.
+
 package grpcrpc
 
 import (
@@ -7,8 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Connections of both directions are numbered at the same time, and no two alike: by their
-// numbers it is told which came later. Without its lock the race detector sees it.
+// Connections are numbered concurrently, and their numbers say which one is later. Under the race
+// detector the test also finds a missing lock.
 func TestNoTwoConnectionsHaveOneNumber(t *testing.T) {
 	l, _ := linkTo(t)
 	const callers, each = 8, 200

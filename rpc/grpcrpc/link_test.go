@@ -1,4 +1,4 @@
-// What is concluded when a connection breaks, and how it comes back.
+// Broken connections: which losses are reported, and how links recover.
 
 package grpcrpc_test
 
@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hustings/hustings/internal/certs"
-	"github.com/hustings/hustings/internal/line"
+	"github.com/hustings/hustings/internal/faultproxy"
 	"github.com/hustings/hustings/rpc"
 	"github.com/hustings/hustings/rpc/grpcrpc"
 )
@@ -32,9 +32,9 @@ func (e *ear) waitForLoss(t *testing.T) string {
 	}
 }
 
-// The one that calls and the one that is called both learn that the other is gone.
+// Both the calling and the called side report the loss.
 func TestAProcessThatIsGoneIsReportedOnce(t *testing.T) {
-	w := newTownWithTLS(t, "a", "b", "c")
+	w := newClusterWithTLS(t, "a", "b", "c")
 	a, earA := w.serve("a")
 	b, earB := w.serve("b")
 	c, earC := w.serve("c")
@@ -53,13 +53,13 @@ func TestAProcessThatIsGoneIsReportedOnce(t *testing.T) {
 }
 
 func TestANewIncarnationIsReported(t *testing.T) {
-	w := newTown(t, "a", "b")
+	w := newCluster(t, "a", "b")
 	front := newProxy(t, w.addresses["b"])
 	w.addresses["b"] = front.address()
 	a, earA := w.serve("a")
 	b, earB := w.serve("b")
 	w.reaches(a, "b", earB)
-	front.hold() // nobody is refused while b is away
+	front.hold() // connections are not refused while b is away
 	b.Close()
 	w.listen("b", "127.0.0.1:0")
 	front.release(w.addresses["b"])
@@ -68,9 +68,9 @@ func TestANewIncarnationIsReported(t *testing.T) {
 	assert.Equal(t, "b", earA.waitForLoss(t))
 }
 
-// A connection that is reset by someone in between tells nothing of the peer.
-func TestAResetConnectionIsNoHint(t *testing.T) {
-	w := newTown(t, "a", "b")
+// A proxy in between may reset a connection, so a reset says nothing about the peer.
+func TestAResetConnectionIsNotReported(t *testing.T) {
+	w := newCluster(t, "a", "b")
 	front := newProxy(t, w.addresses["b"])
 	direct := w.addresses["b"]
 	w.addresses["b"] = front.address()
@@ -88,8 +88,8 @@ func TestAResetConnectionIsNoHint(t *testing.T) {
 	assert.Empty(t, earB.lost)
 }
 
-func TestAPeerMayMove(t *testing.T) {
-	w := newTownWithTLS(t, "a", "b")
+func TestAPeerMayChangeItsAddress(t *testing.T) {
+	w := newClusterWithTLS(t, "a", "b")
 	a, _ := w.serve("a")
 	b, ear := w.serve("b")
 	w.reaches(a, "b", ear)
@@ -103,7 +103,7 @@ func TestAPeerMayMove(t *testing.T) {
 
 // All certificates are replaced by those of another authority, while both run.
 func TestCertificatesAreReloaded(t *testing.T) {
-	w := newTownWithTLS(t, "a", "b")
+	w := newClusterWithTLS(t, "a", "b")
 	front := newProxy(t, w.addresses["b"])
 	direct := w.addresses["b"]
 	w.addresses["b"] = front.address()
@@ -122,11 +122,11 @@ func TestCertificatesAreReloaded(t *testing.T) {
 	w.eventually("they connect with the new ones", func() bool { return b.Stats().Connected > before })
 	w.reaches(a, "b", ear)
 	stranger := w.issue(newAuthority(t), grpcrpc.Member, "a", "old", time.Hour)
-	s := &besieged{town: w, b: b}
+	s := &besieged{cluster: w, b: b}
 	assert.Error(t, s.exchange(stranger, "a", "b"))
 }
 
-// proxy is someone between a caller and a node.
+// proxy forwards connections to a node. Unlike faultproxy it can change its target.
 type proxy struct {
 	t        *testing.T
 	listener net.Listener
@@ -214,7 +214,7 @@ func (p *proxy) hold() {
 	p.reset()
 }
 
-// release lets those that wait through, to where the node is now.
+// release connects the waiting ones to the node's new address.
 func (p *proxy) release(target string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -223,12 +223,12 @@ func (p *proxy) release(target string) {
 	p.held = nil
 }
 
-// A peer that hung for a while is not sent what it would have heard then.
+// Older heartbeats are not sent after a peer has hung for a while.
 func TestAPeerThatHungIsSentTheNewestHeartbeatsOnly(t *testing.T) {
 	const groups, rounds = 1000, 62 // 50 ms apart this is 3 s
-	w := newTownWithTLS(t, "a", "b")
+	w := newClusterWithTLS(t, "a", "b")
 	direct := w.addresses["b"]
-	front, err := line.New(direct)
+	front, err := faultproxy.New(direct)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, front.Close()) })
 	w.addresses["b"] = front.Address()
@@ -255,12 +255,12 @@ func TestAPeerThatHungIsSentTheNewestHeartbeatsOnly(t *testing.T) {
 	for round := range uint32(rounds - 1) {
 		older += heard.rounds(round)
 	}
-	assert.Less(t, older, 10*groups, "what was on its way already, and no more")
+	assert.Less(t, older, 10*groups, "more old heartbeats than were on their way")
 	w.eventually("all are accounted for", func() bool { return a.Stats().Sent+a.Stats().Dropped == groups*rounds })
 	w.eventually("what was sent is received", func() bool { return b.Stats().Received == a.Stats().Sent })
 }
 
-// tally counts what it hears by its round.
+// tally counts messages by round.
 type tally struct {
 	mu sync.Mutex
 	of map[uint32]int

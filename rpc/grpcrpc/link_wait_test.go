@@ -1,4 +1,4 @@
-// How long a link waits, and for whom.
+// The waits of a link between its attempts, and bad streams.
 
 package grpcrpc
 
@@ -20,8 +20,8 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// Each wait is up to twice as long as the one before, until they are long enough; how long
-// exactly is drawn, so that nodes that were cut off together do not come together.
+// Each wait is up to twice as long as the previous one, up to a bound. It is random, so that nodes
+// that were cut off together do not connect together.
 func TestWaitsGrowUpToABound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p pause
@@ -42,11 +42,11 @@ func TestWaitsGrowUpToABound(t *testing.T) {
 		cancel()
 		began := time.Now()
 		p.sleep(ended)
-		assert.Zero(t, time.Since(began), "nobody waits when it is over")
+		assert.Zero(t, time.Since(began), "sleep does not wait if the context has ended")
 	})
 }
 
-// attempts counts what is told of connections that did not come about.
+// attempts records the times of failed attempts, from the log.
 type attempts struct {
 	slog.Handler
 	at *[]time.Time
@@ -61,9 +61,8 @@ func (a attempts) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// A peer that is not there is called again and again, ever more rarely, and for as long as the
-// link lasts.
-func TestAPeerThatIsNotThereIsCalledRarely(t *testing.T) {
+// The attempts go on, at the longest wait, as long as the link lasts.
+func TestAnAbsentPeerIsCalledRarely(t *testing.T) {
 	refuses := deaf(t)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -88,7 +87,7 @@ func TestAPeerThatIsNotThereIsCalledRarely(t *testing.T) {
 	})
 }
 
-// twin is a peer that says that another process has the caller's id.
+// twin is a peer that answers that another process has the caller's id.
 type twin struct {
 	electorpb.UnimplementedMemberServiceServer
 }
@@ -97,9 +96,8 @@ func (twin) Exchange(electorpb.MemberService_ExchangeServer) error {
 	return status.Error(codes.AlreadyExists, "it is called by two processes")
 }
 
-// A process that is refused because another one has its id comes again seldom: each time it may
-// take the place of the other.
-func TestASecondProcessComesSeldom(t *testing.T) {
+// Each attempt of a second process with the same id may replace the connection of the first one.
+func TestASecondProcessCallsRarely(t *testing.T) {
 	there, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	server := grpc.NewServer()
@@ -132,9 +130,9 @@ func TestASecondProcessComesSeldom(t *testing.T) {
 	require.NoError(t, <-served)
 }
 
-// When a connection counts, the one before it is told so and ends, and what has waited for a
-// connection is not sent any more.
-func TestAConnectionTakesThePlaceOfTheOneBefore(t *testing.T) {
+// The previous connection is closed with the reason, and messages that have waited for a connection
+// are dropped.
+func TestAConnectionReplacesThePreviousOne(t *testing.T) {
 	l, _ := linkTo(t)
 	var why []error
 	first := &connection{number: l.number(), incarnation: 7, confirmed: true, hangUp: func(err error) { why = append(why, err) }}
@@ -149,11 +147,10 @@ func TestAConnectionTakesThePlaceOfTheOneBefore(t *testing.T) {
 	left, _ := l.queue.take(ended, nil)
 	assert.Empty(t, left)
 	l.end(first)
-	assert.True(t, l.connected(), "the end of the one before changes nothing")
+	assert.True(t, l.connected(), "the end of the previous connection changes nothing")
 }
 
-// babble is a stream of packets, of which each has a malformed message, and how long it is
-// until each comes.
+// babble is a stream of packets with a malformed message each. waits are the times before them.
 type babble struct {
 	packets
 	waits []time.Duration
@@ -169,8 +166,8 @@ func (b *babble) RecvMsg(into any) error {
 	return nil
 }
 
-// A few malformed messages now and then end no connection, however long it lasts. Many at once do.
-func TestMalformedMessagesAreForgiven(t *testing.T) {
+// Many malformed messages within a minute end a connection.
+func TestAFewMalformedMessagesAMinuteAreTolerated(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	synctest.Test(t, func(t *testing.T) {

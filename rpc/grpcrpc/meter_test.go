@@ -1,4 +1,4 @@
-// Allowances, and how packets are counted.
+// Allowances, and the counting of messages in packets.
 
 package grpcrpc
 
@@ -21,23 +21,23 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-func TestAnAllowanceIsSpent(t *testing.T) {
+func TestAnAllowanceIsSpentAndRefilled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMeter(nil, nil)
 		assert.True(t, m.spend(strangerBytes))
 		m.refill()
 		<-time.After(time.Hour)
-		assert.False(t, m.spend(1), "that of a stranger never grows")
+		assert.False(t, m.spend(1), "a stranger's allowance is never refilled")
 		m.allow(100)
 		assert.True(t, m.spend(100))
 		m.refill()
 		assert.True(t, m.spend(100))
 		<-time.After(time.Second / 32)
 		assert.True(t, m.spend(refillRate/32))
-		assert.False(t, m.spend(1), "by itself it comes back slowly")
+		assert.False(t, m.spend(1), "without packets it comes back slowly")
 		<-time.After(time.Hour)
 		assert.True(t, m.spend(100))
-		assert.False(t, m.spend(1), "and no more than there was")
+		assert.False(t, m.spend(1), "it never exceeds its size")
 		m.allow(peerBytes)
 		m.forbid()
 		assert.True(t, m.spend(window), "it was on its way")
@@ -47,8 +47,8 @@ func TestAnAllowanceIsSpent(t *testing.T) {
 	})
 }
 
-// The figures are those that operators are told.
-func TestHowLargeAllowancesAre(t *testing.T) {
+// The documentation for operators has these figures.
+func TestAllowancesHaveTheirDocumentedSizes(t *testing.T) {
 	const stranger, peer = 32 << 10, 1280 << 10
 	m := newMeter(nil, nil)
 	assert.True(t, m.spend(stranger))
@@ -66,8 +66,8 @@ func TestHowLargeAllowancesAre(t *testing.T) {
 	require.NoError(t, theirs.Close())
 }
 
-// Small amounts that come often must not keep the allowance from coming back.
-func TestTheAllowanceComesBackHoweverOftenItIsSpent(t *testing.T) {
+// Frequent calls of spend with small amounts must not prevent the refill by rounding.
+func TestTheAllowanceComesBackBetweenFrequentReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMeter(nil, nil)
 		m.allow(100)
@@ -80,7 +80,7 @@ func TestTheAllowanceComesBackHoweverOftenItIsSpent(t *testing.T) {
 	})
 }
 
-func TestWhoSaysTooMuchIsCutOff(t *testing.T) {
+func TestAConnectionThatExceedsItsAllowanceIsClosed(t *testing.T) {
 	here, there := net.Pipe()
 	floods := 0
 	m := newMeter(here, func() { floods++ })
@@ -93,7 +93,6 @@ func TestWhoSaysTooMuchIsCutOff(t *testing.T) {
 	assert.ErrorIs(t, err, io.ErrClosedPipe)
 }
 
-// What comes of decoding is never more than was counted.
 func TestMessagesAreCountedAsTheyAreDecoded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var packet []byte
@@ -120,8 +119,7 @@ func TestMessagesAreCountedAsTheyAreDecoded(t *testing.T) {
 	})
 }
 
-// The largest batch that a peer can send is one that a peer may send.
-func TestTheLargestPacketIsNotTooLarge(t *testing.T) {
+func TestTheLargestBatchAndHelloAreWithinTheBounds(t *testing.T) {
 	long := string(make([]byte, max(rpc.MaxGroupLength, memberstate.MaxIDLength)))
 	all := ^uint64(0)
 	batch := make([]rpc.Message, maxBatch)

@@ -1,5 +1,5 @@
-// Processes of one peer: a stale one is told from a living one, and two that run
-// at once are told of.
+// Processes of one peer: a dead one is distinguished from a living one, and two that run at the same
+// time are reported.
 
 package grpcrpc_test
 
@@ -20,8 +20,7 @@ import (
 	"github.com/hustings/hustings/rpc/grpcrpc"
 )
 
-// process is a process of node a that the test plays: it has said Hello to b and
-// been answered.
+// process is a process of node a that the test plays. Its Hello was answered by b.
 type process struct {
 	grpc.BidiStreamingClient[electorpb.Packet, electorpb.Packet]
 }
@@ -46,7 +45,7 @@ func (p process) confirm(t *testing.T) {
 	require.NoError(t, p.Send(&electorpb.Packet{Content: &electorpb.Packet_Confirm{Confirm: new(electorpb.Confirm)}}))
 }
 
-// becomesOf is the status that a process is told.
+// becomesOf is the status with which the exchange ends.
 func (p process) becomesOf() codes.Code {
 	for {
 		if _, err := p.Recv(); err != nil {
@@ -55,22 +54,23 @@ func (p process) becomesOf() codes.Code {
 	}
 }
 
-// What a dead process left behind on its way must not look like a new process.
-func TestALateHelloOfADeadProcessIsNoConnection(t *testing.T) {
-	s := besiege(t, newTownWithTLS)
+// The last packets of a dead process must not look like a new process.
+func TestALateHelloOfADeadProcessIsNotAccepted(t *testing.T) {
+	s := besiege(t, newClusterWithTLS)
 	before := s.b.Stats().Connected
 	dead := s.process(7, true)
 	require.NoError(t, dead.CloseSend())
 	assert.NotEqual(t, codes.OK, dead.becomesOf())
 	s.reaches(s.a, "b", s.ear)
-	assert.Equal(t, before, s.b.Stats().Connected, "it is the connection that there was")
+	assert.Equal(t, before, s.b.Stats().Connected, "there is a new connection")
 	assert.Empty(t, s.ear.lost)
 }
 
-// Even the Confirm may be late. The Hello was answered before that of the living.
-func TestALateConfirmOfADeadProcessIsNoConnection(t *testing.T) {
-	w := newTownWithTLS(t, "a", "b")
-	s := &besieged{town: w}
+// The Confirm may be late, too. The Hello of the dead process was answered before that of the living
+// one.
+func TestALateConfirmOfADeadProcessIsNotAccepted(t *testing.T) {
+	w := newClusterWithTLS(t, "a", "b")
+	s := &besieged{cluster: w}
 	s.b, s.ear = w.serve("b")
 	dead := s.process(7, true)
 	alive := s.process(8, true)
@@ -82,18 +82,16 @@ func TestALateConfirmOfADeadProcessIsNoConnection(t *testing.T) {
 	assert.Empty(t, s.ear.lost)
 }
 
-// A later version may say other things, but not in place of the Confirm.
-func TestWhatComesInPlaceOfAConfirmIsRefused(t *testing.T) {
-	s := besiege(t, newTownWithTLS)
+func TestAnotherPacketInPlaceOfAConfirmIsRefused(t *testing.T) {
+	s := besiege(t, newClusterWithTLS)
 	p := s.process(7, true)
 	require.NoError(t, p.Send(packetOf()))
 	assert.Equal(t, codes.InvalidArgument, p.becomesOf())
 }
 
-// Nodes of versions that do not confirm are heard as ever, by both kinds of peers.
-func TestVersionsThatDoNotConfirmAreHeard(t *testing.T) {
-	w := newTownWithTLS(t, "a", "b")
-	s := &besieged{town: w}
+func TestVersionsThatDoNotConfirmAreAccepted(t *testing.T) {
+	w := newClusterWithTLS(t, "a", "b")
+	s := &besieged{cluster: w}
 	s.b, s.ear = w.serve("b")
 	old := s.process(7, false)
 	require.NoError(t, old.Send(packetOf(&electorpb.Message{Group: "g", Kind: 1, Voters: 1})))
@@ -101,8 +99,8 @@ func TestVersionsThatDoNotConfirmAreHeard(t *testing.T) {
 	assert.EqualValues(t, 1, s.b.Stats().Connected)
 }
 
-// oldServer is a node of the version before: it counts a connection when it has
-// answered the Hello, and takes all that comes for batches.
+// oldServer is a node of the previous version: it accepts a connection when it has answered the
+// Hello, and reads all packets as batches.
 type oldServer struct {
 	electorpb.UnimplementedMemberServiceServer
 	heard chan string
@@ -132,8 +130,8 @@ func (o *oldServer) Exchange(s grpc.BidiStreamingServer[electorpb.Packet, electo
 	}
 }
 
-// serveAsBefore has a node of the version before listen in place of b.
-func (w *town) serveAsBefore(says *electorpb.Packet) *oldServer {
+// serveAsBefore serves a node of the previous version in place of b.
+func (w *cluster) serveAsBefore(says *electorpb.Packet) *oldServer {
 	w.t.Helper()
 	old, server := &oldServer{heard: make(chan string, 10000), says: says}, grpc.NewServer()
 	electorpb.RegisterMemberServiceServer(server, old)
@@ -146,8 +144,8 @@ func (w *town) serveAsBefore(says *electorpb.Packet) *oldServer {
 	return old
 }
 
-func TestVersionsThatAwaitNoConfirmHear(t *testing.T) {
-	w := newTown(t, "a", "b")
+func TestVersionsThatAwaitNoConfirmReceiveMessages(t *testing.T) {
+	w := newCluster(t, "a", "b")
 	old := w.serveAsBefore(nil)
 	a, _ := w.serve("a")
 	w.eventually("it hears", func() bool {
@@ -157,21 +155,20 @@ func TestVersionsThatAwaitNoConfirmHear(t *testing.T) {
 	assert.Equal(t, "g", <-old.heard)
 }
 
-// A second process with a node's id is told of on both sides, once a minute. The
-// first one is heard as before, and the second one is kept out.
-func TestTwoProcessesWithOneID(t *testing.T) {
-	s := besiege(t, newTownWithTLS)
+// Both sides log it, once a minute. The first process stays connected.
+func TestASecondProcessWithTheSameIDIsRefused(t *testing.T) {
+	s := besiege(t, newClusterWithTLS)
 	s.listeners["a"] = listenAnywhere(t)
 	second, _ := s.serve("a")
-	s.eventually("b notices, and the second one is told", func() bool {
+	s.eventually("b and the second process count it", func() bool {
 		return s.b.Stats().TwoProcesses > 1 && second.Stats().TwoProcesses > 0
 	})
 	connected := s.b.Stats().Connected
 	s.reaches(s.a, "b", s.ear)
 	s.eventually("the second one tries again", func() bool { return second.Stats().TwoProcesses > 1 })
 	s.reaches(s.a, "b", s.ear)
-	assert.Equal(t, connected, s.b.Stats().Connected, "and the first one stays connected")
-	assert.Zero(t, s.a.Stats().TwoProcesses, "which is not told that it is the wrong one")
+	assert.Equal(t, connected, s.b.Stats().Connected, "the first one was disconnected")
+	assert.Zero(t, s.a.Stats().TwoProcesses, "the first one was refused")
 
 	var atB, atA []string
 	for line := range strings.Lines(s.log.String()) {
@@ -196,9 +193,8 @@ func listenAnywhere(t *testing.T) net.Listener {
 	return l
 }
 
-// A node that is started again and again is not two.
 func TestRestartsAreNotTwoProcesses(t *testing.T) {
-	s := besiege(t, newTown)
+	s := besiege(t, newCluster)
 	for range 3 {
 		s.a.Close()
 		s.listen("a", s.addresses["a"])

@@ -1,4 +1,4 @@
-// What waits for a peer is bounded, and of heartbeats the newest is enough.
+// The queue to a peer is bounded, and keeps only the newest heartbeat of each group.
 
 package grpcrpc
 
@@ -14,7 +14,7 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// beatOfGroup is the heartbeat of a group of its own.
+// beatOfGroup is a heartbeat of a group that is named for the round.
 func beatOfGroup(round uint32) rpc.Message {
 	return rpc.Message{Group: fmt.Sprint("group ", round), Body: rpc.Body{Kind: rpc.Heartbeat, Round: round}}
 }
@@ -28,7 +28,7 @@ func TestAFullQueueDropsTheOldestHeartbeatsFirst(t *testing.T) {
 	for i := range uint32(maxQueued / 2) {
 		assert.Zero(t, q.put([]rpc.Message{beatOfGroup(i), vote(i)}))
 	}
-	assert.Equal(t, 1, q.put([]rpc.Message{vote(1e6)}), "a heartbeat goes")
+	assert.Equal(t, 1, q.put([]rpc.Message{vote(1e6)}), "a heartbeat is dropped")
 	assert.EqualValues(t, 1, q.beats[0].Round, "the oldest one")
 	assert.Equal(t, 1, q.put([]rpc.Message{beatOfGroup(1e6)}))
 	assert.EqualValues(t, 2, q.beats[0].Round)
@@ -36,10 +36,10 @@ func TestAFullQueueDropsTheOldestHeartbeatsFirst(t *testing.T) {
 	assert.Equal(t, maxQueued, q.put(votes))
 	assert.Empty(t, q.beats)
 	assert.Len(t, q.urgent, maxQueued)
-	assert.Zero(t, q.urgent[0].Round, "the oldest votes went, when there was no heartbeat left")
+	assert.Zero(t, q.urgent[0].Round, "the oldest votes are dropped when there is no heartbeat left")
 }
 
-func TestAQueueYieldsWhatMattersFirst(t *testing.T) {
+func TestAQueueYieldsVotesBeforeHeartbeats(t *testing.T) {
 	q := newQueue()
 	q.put([]rpc.Message{beatOfGroup(1), vote(2), beatOfGroup(3), vote(4)})
 	rounds, _ := roundsOf(t, q)
@@ -57,7 +57,7 @@ func TestAQueueYieldsWhatMattersFirst(t *testing.T) {
 	assert.Empty(t, batch)
 }
 
-// roundsOf are those of the messages that go out next.
+// roundsOf are the rounds of the messages that take returns.
 func roundsOf(t *testing.T, q *queue) (rounds []uint32, superseded int) {
 	t.Helper()
 	batch, superseded := q.take(t.Context(), nil)
@@ -67,8 +67,7 @@ func roundsOf(t *testing.T, q *queue) (rounds []uint32, superseded int) {
 	return rounds, superseded
 }
 
-// A peer that hung for a while gets the newest heartbeat of each group, and the
-// newest answer beside it.
+// A peer that hung for a while receives the newest heartbeat of each group, and the newest answer.
 func TestOnlyTheNewestHeartbeatOfAGroupIsSent(t *testing.T) {
 	q := newQueue()
 	message := func(group string, kind rpc.Kind, round uint32) rpc.Message {
@@ -80,7 +79,7 @@ func TestOnlyTheNewestHeartbeatOfAGroupIsSent(t *testing.T) {
 		dropped += q.put([]rpc.Message{
 			message("g", rpc.Heartbeat, i), message("g", rpc.HeartbeatResponse, 1e6+i), message("h", rpc.Heartbeat, 2e6+i),
 		})
-		require.Less(t, len(q.beats), 2*maxBatch, "the others do not even wait")
+		require.Less(t, len(q.beats), 2*maxBatch, "superseded heartbeats wait")
 	}
 	q.put([]rpc.Message{message("g", rpc.VoteRequest, 5), message("g", rpc.VoteRequest, 6)})
 	sent, superseded := roundsOf(t, q)
@@ -88,7 +87,7 @@ func TestOnlyTheNewestHeartbeatOfAGroupIsSent(t *testing.T) {
 	assert.Equal(t, 3*(rounds-1), dropped+superseded)
 	q.put([]rpc.Message{message("g", rpc.Heartbeat, 7)})
 	sent, _ = roundsOf(t, q)
-	assert.Equal(t, []uint32{7}, sent, "what has left is not looked for")
+	assert.Equal(t, []uint32{7}, sent, "a heartbeat that was sent supersedes none")
 	q.put([]rpc.Message{message("g", rpc.Heartbeat, 8)})
 	q.forget()
 	q.put([]rpc.Message{message("h", rpc.Heartbeat, 9), message("g", rpc.Heartbeat, 10)})
@@ -96,7 +95,7 @@ func TestOnlyTheNewestHeartbeatOfAGroupIsSent(t *testing.T) {
 	assert.Equal(t, []uint32{9, 10}, sent)
 }
 
-// Where a packet cannot take all groups, each has its turn.
+// If one packet cannot take the heartbeats of all groups, each group has its turn.
 func TestANewerHeartbeatTakesThePlaceOfTheOlder(t *testing.T) {
 	q := newQueue()
 	beats := make([]rpc.Message, 3*maxBatch)
@@ -124,11 +123,11 @@ func BenchmarkQueue(b *testing.B) {
 	}
 }
 
-// Whoever sends is woken by what is put in, and not before it is there: he would find nothing,
-// and sleep until something else is put in.
-func TestAQueueWakesWhenThereIsSomethingToFind(t *testing.T) {
+// The wake-up must come after the message is in the queue. A sender that wakes earlier finds nothing,
+// and sleeps until the next message.
+func TestAMessageWakesTheSenderOnceItIsQueued(t *testing.T) {
 	q := newQueue()
-	q.mu.Lock() // nothing can be put in now
+	q.mu.Lock() // no message can be queued now
 	over := make(chan struct{})
 	go func() {
 		defer close(over)

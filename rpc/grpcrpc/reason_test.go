@@ -1,3 +1,5 @@
+// The reasons of failed calls in plain words.
+
 package grpcrpc_test
 
 import (
@@ -12,7 +14,7 @@ import (
 	"github.com/hustings/hustings/rpc/grpcrpc"
 )
 
-func TestAReasonIsWhatTheNetworkSaid(t *testing.T) {
+func TestAReasonIsTheErrorOfTheNetwork(t *testing.T) {
 	for want, err := range map[string]error{
 		"dial tcp 10.0.0.1:7000: connect: connection refused":           status.Error(codes.Unavailable, `connection error: desc = "transport: Error while dialing: dial tcp 10.0.0.1:7000: connect: connection refused"`),
 		"error reading server preface: EOF (does the node expect TLS?)": status.Error(codes.Unavailable, `connection error: desc = "error reading server preface: EOF"`),

@@ -1,5 +1,4 @@
-// Who is refused, how that is counted and told, and that those who may speak are
-// heard all the while.
+// Refusals: each is counted and logged, and honest nodes are heard meanwhile.
 
 package grpcrpc_test
 
@@ -24,17 +23,17 @@ import (
 	"github.com/hustings/hustings/rpc/grpcrpc"
 )
 
-// besieged is a town in which a talks to b, and someone else tries to.
+// besieged is a cluster in which a is connected to b, and the test attacks b.
 type besieged struct {
-	*town
+	*cluster
 	a, b *grpcrpc.Transport
 	ear  *ear
 }
 
-func besiege(t *testing.T, build func(*testing.T, ...string) *town) *besieged {
+func besiege(t *testing.T, build func(*testing.T, ...string) *cluster) *besieged {
 	t.Helper()
-	w := build(t, "a", "a2", "b", "c") // a2 is only ever the test itself
-	s := &besieged{town: w}
+	w := build(t, "a", "a2", "b", "c") // the test plays a2
+	s := &besieged{cluster: w}
 	s.a, _ = w.serve("a")
 	s.b = w.patient("b")
 	s.ear = w.listenTo(s.b)
@@ -42,7 +41,7 @@ func besiege(t *testing.T, build func(*testing.T, ...string) *town) *besieged {
 	return s
 }
 
-// holds checks that a refusal was counted and told, and that a still reaches b.
+// holds checks that a refusal was counted and logged, and that a still reaches b.
 func (s *besieged) holds(why grpcrpc.Refusal, atLeast int) {
 	s.t.Helper()
 	s.eventually("it is counted as "+why.String(), func() bool { return s.b.Stats().Refused[why] >= uint64(atLeast) })
@@ -65,7 +64,7 @@ func (s *besieged) caller(files *grpcrpc.TLS) *grpc.ClientConn {
 	return conn
 }
 
-// exchange opens a stream as a member does, and returns what became of it.
+// exchange opens a stream as a member does, and returns the error with which it ends.
 func (s *besieged) exchange(files *grpcrpc.TLS, from, to string, then ...*electorpb.Packet) error {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -88,7 +87,7 @@ func (s *besieged) exchange(files *grpcrpc.TLS, from, to string, then ...*electo
 }
 
 func TestWrongCertificatesAreRefused(t *testing.T) {
-	s := besiege(t, newTownWithTLS)
+	s := besiege(t, newClusterWithTLS)
 	for name, files := range map[string]*grpcrpc.TLS{
 		"none":            nil,
 		"wrong authority": s.issue(newAuthority(t), grpcrpc.Member, "c", "wrong", time.Hour),
@@ -103,13 +102,12 @@ func TestWrongCertificatesAreRefused(t *testing.T) {
 	}
 }
 
-// A member with a good certificate is who it says, and nobody else.
 func TestAMemberCannotSpeakForAnother(t *testing.T) {
-	s := besiege(t, newTownWithTLS)
+	s := besiege(t, newClusterWithTLS)
 	c := s.issue(s.authority, grpcrpc.Member, "c", "c", time.Hour)
 	for i, err := range []error{
 		s.exchange(c, "a", "b"),
-		s.exchange(c, "c", "a"), // it looks for another
+		s.exchange(c, "c", "a"), // it expects another node
 		s.exchange(s.issue(s.authority, grpcrpc.Member, "a", "another-a", time.Hour), "a", "c"), // so does a peer
 		s.exchange(s.issue(s.authority, grpcrpc.Member, "d", "d", time.Hour), "d", "b"),         // a stranger to b
 		s.exchange(c, "c", "b"), // not its turn: b calls c
@@ -119,16 +117,15 @@ func TestAMemberCannotSpeakForAnother(t *testing.T) {
 	s.holds(grpcrpc.RefusedIdentity, 5)
 }
 
-// A caller holds the one it reaches against the one it looks for.
-func TestAnAddressThatIsAnothersIsNotBelieved(t *testing.T) {
-	w := newTownWithTLS(t, "a", "b", "c")
+func TestACallerRefusesAnotherNodeAtThePeersAddress(t *testing.T) {
+	w := newClusterWithTLS(t, "a", "b", "c")
 	_, ear := w.serve("b")
 	c, _ := w.serve("c")
 	right := w.addresses["b"]
 	w.addresses["b"] = w.addresses["c"]
 	a, _ := w.serve("a")
-	w.eventually("c is taken for b, and left", func() bool { return c.Stats().Refused[grpcrpc.RefusedHandshake] > 0 })
-	w.eventually("a tells why", func() bool { return a.Stats().Refused[grpcrpc.RefusedHandshake] > 0 })
+	w.eventually("c is called in place of b, and refused", func() bool { return c.Stats().Refused[grpcrpc.RefusedHandshake] > 0 })
+	w.eventually("a counts it", func() bool { return a.Stats().Refused[grpcrpc.RefusedHandshake] > 0 })
 	w.tells("peer=b", "the other side is hustings://member/c, not hustings://member/b")
 	w.tells("remote=", "the other side refuses this node, and its log says why")
 	assert.Empty(t, ear.heard)
@@ -136,9 +133,9 @@ func TestAnAddressThatIsAnothersIsNotBelieved(t *testing.T) {
 	w.reaches(a, "b", ear)
 }
 
-// A caller that is refused hears so only after its own part of the handshake.
-func TestACallerTellsThatItIsRefused(t *testing.T) {
-	w := newTownWithTLS(t, "a", "b")
+// The refusal arrives after the caller's own part of the handshake has ended.
+func TestACallerReportsThatItIsRefused(t *testing.T) {
+	w := newClusterWithTLS(t, "a", "b")
 	w.issue(w.authority, grpcrpc.Member, "a", "a", -time.Minute)
 	a, _ := w.serve("a")
 	b, _ := w.serve("b")
@@ -150,8 +147,8 @@ func TestACallerTellsThatItIsRefused(t *testing.T) {
 }
 
 func TestEachRoleHasItsOwnCalls(t *testing.T) {
-	w := newTownWithTLS(t, "a", "b", "c")
-	s := &besieged{town: w}
+	w := newClusterWithTLS(t, "a", "b", "c")
+	s := &besieged{cluster: w}
 	s.a, _ = w.serve("a")
 	s.b = w.open("b")
 	electorpb.RegisterOperatorServiceServer(s.b.Registrar(), electorpb.UnimplementedOperatorServiceServer{})
@@ -171,9 +168,8 @@ func TestEachRoleHasItsOwnCalls(t *testing.T) {
 	assert.Equal(t, codes.Unimplemented, status.Code(err), "it may call, but the service does nothing: %v", err)
 }
 
-// Whoever was told that a call is not for it has not been silent.
-func TestACallThatIsRefusedIsNoSilence(t *testing.T) {
-	s := besiege(t, newTownWithTLS)
+func TestARefusedCallDoesNotCountAsSilence(t *testing.T) {
+	s := besiege(t, newClusterWithTLS)
 	err := s.exchange(s.issue(s.authority, grpcrpc.Operator, "alice", "alice", time.Hour), "a", "b")
 	require.Equal(t, codes.PermissionDenied, status.Code(err), err)
 	s.holds(grpcrpc.RefusedRole, 1)
@@ -181,14 +177,14 @@ func TestACallThatIsRefusedIsNoSilence(t *testing.T) {
 	assert.Zero(t, s.b.Stats().Refused[grpcrpc.RefusedSilence])
 }
 
-func TestEveryoneMayAskAfterTheHealth(t *testing.T) {
-	w := newTownWithTLS(t, "b")
+func TestBothRolesMayQueryTheHealth(t *testing.T) {
+	w := newClusterWithTLS(t, "b")
 	b := w.open("b")
 	grpc_health_v1.RegisterHealthServer(b.Registrar(), health.NewServer())
 	stop, err := b.Serve(new(ear))
 	require.NoError(t, err)
 	defer stop()
-	s := &besieged{town: w, b: b}
+	s := &besieged{cluster: w, b: b}
 	for role, name := range map[grpcrpc.Role]string{grpcrpc.Member: "c", grpcrpc.Operator: "alice"} {
 		caller := s.caller(w.issue(w.authority, role, name, name, time.Hour))
 		_, err := grpc_health_v1.NewHealthClient(caller).Check(t.Context(), new(grpc_health_v1.HealthCheckRequest))
@@ -201,7 +197,7 @@ func packetOf(messages ...*electorpb.Message) *electorpb.Packet {
 }
 
 func TestAnOversizedBatchEndsTheConnection(t *testing.T) {
-	s := besiege(t, newTownWithTLS)
+	s := besiege(t, newClusterWithTLS)
 	large := packetOf(&electorpb.Message{Group: strings.Repeat("g", 5<<20)})
 	err := s.exchange(s.issue(s.authority, grpcrpc.Member, "a2", "a2", time.Hour), "a2", "b", large)
 	assert.Equal(t, codes.ResourceExhausted, status.Code(err), err)
@@ -209,7 +205,7 @@ func TestAnOversizedBatchEndsTheConnection(t *testing.T) {
 }
 
 func TestMalformedMessagesAreDroppedAndTooManyEndTheConnection(t *testing.T) {
-	s := besiege(t, newTownWithTLS)
+	s := besiege(t, newClusterWithTLS)
 	bad := make([]*electorpb.Message, 101)
 	for i := range bad {
 		bad[i] = &electorpb.Message{Group: "g", Kind: 99}
@@ -220,10 +216,10 @@ func TestMalformedMessagesAreDroppedAndTooManyEndTheConnection(t *testing.T) {
 	s.holds(grpcrpc.RefusedPeer, 1)
 }
 
-func TestGarbageOnThePort(t *testing.T) {
-	for why, build := range map[grpcrpc.Refusal]func(*testing.T, ...string) *town{
-		grpcrpc.RefusedHandshake: newTownWithTLS,
-		grpcrpc.RefusedSilence:   newTown,
+func TestGarbageOnThePortIsRefused(t *testing.T) {
+	for why, build := range map[grpcrpc.Refusal]func(*testing.T, ...string) *cluster{
+		grpcrpc.RefusedHandshake: newClusterWithTLS,
+		grpcrpc.RefusedSilence:   newCluster,
 	} {
 		s := besiege(t, build)
 		c, err := net.Dial("tcp", s.addresses["b"])
@@ -235,11 +231,10 @@ func TestGarbageOnThePort(t *testing.T) {
 	}
 }
 
-// Ten thousand connections are opened and left. The oldest are closed, and
-// members come and go as ever.
-func TestACrowdAtTheDoorKeepsNobodyOut(t *testing.T) {
+// Ten thousand connections are opened and abandoned. The oldest are closed.
+func TestManyStrangersKeepNoMemberOut(t *testing.T) {
 	const crowd = 10_000
-	s := besiege(t, newTownWithTLS)
+	s := besiege(t, newClusterWithTLS)
 	for range crowd {
 		c, err := net.Dial("tcp", s.addresses["b"])
 		require.NoError(t, err)
@@ -252,12 +247,11 @@ func TestACrowdAtTheDoorKeepsNobodyOut(t *testing.T) {
 	s.reaches(s.a, "b", s.ear)
 }
 
-// A peer that connects and then reads nothing holds up only what is for it.
-func TestASlowReaderHoldsUpNobody(t *testing.T) {
-	w := newTownWithTLS(t, "a", "b", "c")
+func TestAPeerThatReadsNothingDelaysNoOther(t *testing.T) {
+	w := newClusterWithTLS(t, "a", "b", "c")
 	b, _ := w.serve("b")
 	c, ear := w.serve("c")
-	s := &besieged{town: w, b: b}
+	s := &besieged{cluster: w, b: b}
 	stream, err := electorpb.NewMemberServiceClient(s.caller(w.issue(w.authority, grpcrpc.Member, "a", "a", time.Hour))).Exchange(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, stream.Send(&electorpb.Packet{Content: &electorpb.Packet_Hello{Hello: &electorpb.Hello{From: "a", To: "b"}}}))

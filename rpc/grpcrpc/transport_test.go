@@ -1,5 +1,4 @@
-// The transport passes the acceptance test of all transports, and refuses a
-// configuration that cannot be meant.
+// The acceptance test of all transports, configurations, peers and files.
 
 package grpcrpc_test
 
@@ -18,15 +17,15 @@ import (
 )
 
 func TestTransport(t *testing.T) {
-	for name, build := range map[string]func(*testing.T, ...string) *town{"plain": newTown, "TLS": newTownWithTLS} {
+	for name, build := range map[string]func(*testing.T, ...string) *cluster{"plain": newCluster, "TLS": newClusterWithTLS} {
 		t.Run(name, func(t *testing.T) {
-			towns := map[string]*town{}
+			clusters := map[string]*cluster{}
 			rpctest.Run(t, func(t *testing.T, node string) rpc.Transport {
 				t.Helper()
-				if towns[t.Name()] == nil {
-					towns[t.Name()] = build(t, "a", "b", "c")
+				if clusters[t.Name()] == nil {
+					clusters[t.Name()] = build(t, "a", "b", "c")
 				}
-				return towns[t.Name()].open(node)
+				return clusters[t.Name()].open(node)
 			})
 		})
 	}
@@ -67,22 +66,21 @@ func TestAnOperatorNamesItsFiles(t *testing.T) {
 	assert.ErrorContains(t, err, "TLS.Cert is empty")
 }
 
-func TestACertificateOfAnotherIsNoneOfOurs(t *testing.T) {
-	w := newTownWithTLS(t, "a", "b")
+func TestACertificateOfAnotherNodeIsRefused(t *testing.T) {
+	w := newClusterWithTLS(t, "a", "b")
 	w.issue(w.authority, grpcrpc.Member, "b", "a", 1e12)
 	files := grpcrpc.TLS{CA: w.dir + "/ca.crt", Cert: w.dir + "/a.crt", Key: w.dir + "/a.key"}
 	_, err := grpcrpc.New(grpcrpc.Config{Self: "a", Listener: w.listeners["a"], TLS: &files})
 	assert.ErrorContains(t, err, "the certificate is that of hustings://member/b, not of member a")
 }
 
-// Without a handler there is nobody to deliver to.
-func TestServingNobodyIsAnError(t *testing.T) {
-	_, err := newTown(t, "a").open("a").Serve(nil)
+func TestServingWithoutAHandlerIsAnError(t *testing.T) {
+	_, err := newCluster(t, "a").open("a").Serve(nil)
 	assert.ErrorContains(t, err, "nil handler")
 }
 
 func TestServingAfterCloseIsAnError(t *testing.T) {
-	w := newTown(t, "a", "b")
+	w := newCluster(t, "a", "b")
 	tr := w.open("a")
 	tr.Close()
 	_, err := tr.Serve(new(ear))
@@ -90,10 +88,10 @@ func TestServingAfterCloseIsAnError(t *testing.T) {
 	tr.Send("b", []rpc.Message{vote(1)}) // does nothing
 }
 
-// Of the new peers those are new that have come or moved. A node is no peer of its own,
-// though it may well be in a list that all nodes are given.
+// Links to peers that keep their address are kept. A node ignores itself in the list, because all
+// nodes may have the same list.
 func TestPeersAreReplaced(t *testing.T) {
-	w := newTown(t, "a")
+	w := newCluster(t, "a")
 	w.addresses["b"] = "127.0.0.1:1"
 	tr := w.open("a")
 	tr.SetPeers(map[string]string{"a": w.addresses["a"], "b": "127.0.0.1:2", "c": "127.0.0.1:3"})
@@ -104,11 +102,11 @@ func TestPeersAreReplaced(t *testing.T) {
 	assert.Equal(t, map[string]bool{"b": false}, tr.Connected())
 }
 
-// Links that are made while the transport closes are not started any more: to
-// start one while Close waits for those that run panics.
+// A link that is made while the transport closes must not be started: starting it while Close waits
+// for the others would panic.
 func TestPeersMayChangeWhileTheTransportCloses(t *testing.T) {
 	for range 100 {
-		w := newTown(t, "b")
+		w := newCluster(t, "b")
 		tr := w.open("b")
 		stop, err := tr.Serve(new(ear))
 		require.NoError(t, err)
@@ -133,16 +131,15 @@ func TestPeersMayChangeWhileTheTransportCloses(t *testing.T) {
 	}
 }
 
-// Files that cannot be read are named at once.
-func TestFilesThatCannotBeReadAreAnError(t *testing.T) {
+func TestFilesThatCannotBeReadAreNamed(t *testing.T) {
 	for name, spoil := range map[string]func(files *grpcrpc.TLS, spoilt string){
 		"CA":   func(files *grpcrpc.TLS, spoilt string) { files.CA = spoilt },
 		"Cert": func(files *grpcrpc.TLS, spoilt string) { files.Cert = spoilt },
 		"Key":  func(files *grpcrpc.TLS, spoilt string) { files.Key = spoilt },
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newTownWithTLS(t, "a")
-			files, spoilt := certs.Files(w.dir, "a"), t.TempDir() // it is there, and is no file
+			w := newClusterWithTLS(t, "a")
+			files, spoilt := certs.Files(w.dir, "a"), t.TempDir() // a directory
 			spoil(&files, spoilt)
 			_, err := grpcrpc.New(grpcrpc.Config{Self: "a", Listener: w.listeners["a"], TLS: &files})
 			require.ErrorContains(t, err, spoilt)

@@ -1,4 +1,4 @@
-// Open connections whose certificates are good no more are cut, on both sides.
+// Open connections whose certificates are no longer valid are closed, on both sides.
 
 package grpcrpc_test
 
@@ -17,20 +17,20 @@ import (
 	"github.com/hustings/hustings/rpc/grpcrpc"
 )
 
-// watched is a town in which a talks to b, and one of them believes an authority by a
-// file of its own and looks at that when the test says so.
+// watched is a cluster in which a is connected to b. One of them has a CA file of its own, and
+// verifies its connections when the test says so.
 type watched struct {
 	*besieged
-	node  *grpcrpc.Transport // the one that watches
+	node  *grpcrpc.Transport // the one with the file
 	ca    string             // its file
-	later atomic.Int64       // how far its clock is ahead
+	later atomic.Int64       // by how much its clock is ahead
 	ticks chan time.Time
 }
 
 func watch(t *testing.T, node string) *watched {
 	t.Helper()
-	w := newTownWithTLS(t, "a", "b")
-	s := &watched{besieged: &besieged{town: w}, ca: filepath.Join(t.TempDir(), "ca.crt"), ticks: make(chan time.Time)}
+	w := newClusterWithTLS(t, "a", "b")
+	s := &watched{besieged: &besieged{cluster: w}, ca: filepath.Join(t.TempDir(), "ca.crt"), ticks: make(chan time.Time)}
 	s.believe(w.authority.Cert)
 	var watching sync.WaitGroup
 	t.Cleanup(watching.Wait)
@@ -62,13 +62,13 @@ func watch(t *testing.T, node string) *watched {
 	return s
 }
 
-// believe replaces the authority that the watching node believes.
+// believe replaces the authority that the node trusts.
 func (s *watched) believe(cert []byte) {
 	s.t.Helper()
 	require.NoError(s.t, os.WriteFile(s.ca, cert, 0o600))
 }
 
-// isCut checks that what is open was cut, and nothing comes about any more.
+// isCut checks that the connection was closed, and that no other was made.
 func (s *watched) isCut() {
 	s.t.Helper()
 	s.eventually("it is cut", func() bool { return s.node.Stats().Refused[grpcrpc.RefusedCertificate] > 0 })
@@ -94,7 +94,7 @@ func TestConnectionsOfAnAuthorityThatWasReplacedAreCut(t *testing.T) {
 	}
 }
 
-// Nobody waits for the next tick where a handshake has found that the files changed.
+// A handshake that finds the files changed does not wait for the next tick.
 func TestAHandshakeThatFindsNewFilesCutsAtOnce(t *testing.T) {
 	s := watch(t, "b")
 	s.believe(newAuthority(t).Cert)
@@ -115,7 +115,6 @@ func TestConnectionsWhoseCertificateRunsOutAreCut(t *testing.T) {
 	}
 }
 
-// New files that cannot be used change nothing.
 func TestFilesThatCannotBeUsedCutNothing(t *testing.T) {
 	s := watch(t, "b")
 	s.believe([]byte("half of a fi"))
@@ -125,7 +124,7 @@ func TestFilesThatCannotBeUsedCutNothing(t *testing.T) {
 	assert.EqualValues(t, 1, s.b.Stats().Connected)
 }
 
-func TestWhatHasEndedIsNotVerified(t *testing.T) {
+func TestClosedConnectionsAreNotVerified(t *testing.T) {
 	s := watch(t, "b")
 	assert.Equal(t, 1, s.a.Kept())
 	assert.Equal(t, 1, s.b.Kept())
@@ -134,9 +133,9 @@ func TestWhatHasEndedIsNotVerified(t *testing.T) {
 	assert.Zero(t, s.a.Kept())
 }
 
-// Files that cannot be used are looked at again each time: what was wrong with them may be over.
+// The fault in the files may be gone the next time.
 func TestFilesThatCannotBeUsedAreTriedAgain(t *testing.T) {
-	w := newTownWithTLS(t, "a")
+	w := newClusterWithTLS(t, "a")
 	tr := w.open("a")
 	ca := filepath.Join(w.dir, "ca.crt")
 	good, err := os.ReadFile(ca)

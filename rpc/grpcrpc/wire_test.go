@@ -1,5 +1,5 @@
-// The wire's own tests are inside the package: what is malformed cannot be sent
-// by any other means.
+// Decoding. The tests are inside the package, because malformed messages cannot be sent in another
+// way.
 
 package grpcrpc
 
@@ -22,7 +22,7 @@ func answer() *electorpb.Message {
 	}})
 }
 
-func TestWhatIsMalformedIsNamed(t *testing.T) {
+func TestTheErrorOfAMalformedMessageNamesTheField(t *testing.T) {
 	long := string(make([]byte, 256))
 	for says, spoil := range map[string]func(*electorpb.Message){
 		"the kind is 0":                   func(m *electorpb.Message) { m.Kind = 0 },
@@ -47,8 +47,7 @@ func TestWhatIsMalformedIsNamed(t *testing.T) {
 	assert.NoError(t, err)
 }
 
-// FuzzDecode: nothing that a peer sends makes a message that an elector would
-// choke on, and what is accepted is sent again as the same.
+// FuzzDecode: a decoded message is valid, and encoding and decoding it again does not change it.
 func FuzzDecode(f *testing.F) {
 	for _, m := range []*electorpb.Message{answer(), {}, {Kind: 3, Group: "g", LeaseNanos: 1}} {
 		wire, err := proto.Marshal(&electorpb.Packet{Content: &electorpb.Packet_Batch{Batch: &electorpb.Batch{Messages: []*electorpb.Message{m}}}})

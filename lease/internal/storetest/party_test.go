@@ -21,7 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
-	"github.com/hustings/hustings/internal/line"
+	"github.com/hustings/hustings/internal/faultproxy"
 	"github.com/hustings/hustings/lease"
 	"github.com/hustings/hustings/lease/kv"
 	"github.com/hustings/hustings/lease/kv/etcdkv"
@@ -202,7 +202,7 @@ func until(t testing.TB, do func(context.Context) error) func() {
 func overTCP(address string, written func(testing.TB) string, freeze func(testing.TB) func(), store func(testing.TB, string, *counter) lease.Store) *server {
 	return &server{address: address, store: store, written: written, freeze: freeze, silent: func(t testing.TB) (lease.Store, silencer) {
 		t.Helper()
-		l, err := line.New(address)
+		l, err := faultproxy.New(address)
 		require.NoError(t, err)
 		s := store(t, l.Address(), new(counter))
 		t.Cleanup(func() { assert.NoError(t, l.Close()) }) // before its clients

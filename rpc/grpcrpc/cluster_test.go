@@ -1,4 +1,4 @@
-// A town of nodes on loopback, for the tests of this package.
+// A cluster of nodes on loopback, for the tests of this package.
 
 package grpcrpc_test
 
@@ -21,32 +21,32 @@ import (
 	"github.com/hustings/hustings/rpc/grpcrpc"
 )
 
-// patience is how long anything may take. Nothing takes as long unless it fails.
+// patience bounds every wait. Only a failing test waits that long.
 const patience = 20 * time.Second
 
-type town struct {
+type cluster struct {
 	t         *testing.T
 	listeners map[string]net.Listener
 	addresses map[string]string
 	dir       string // of the certificates; empty: no TLS
 	authority *certs.Authority
 	log       *logbook
-	sent      uint32 // how often somebody was to reach somebody
+	sent      uint32 // the round of the last message of reaches
 }
 
-func newTown(t *testing.T, nodes ...string) *town {
+func newCluster(t *testing.T, nodes ...string) *cluster {
 	t.Helper()
-	w := &town{t: t, listeners: map[string]net.Listener{}, addresses: map[string]string{}, log: new(logbook)}
+	w := &cluster{t: t, listeners: map[string]net.Listener{}, addresses: map[string]string{}, log: new(logbook)}
 	for _, node := range nodes {
 		w.listen(node, "127.0.0.1:0")
 	}
 	return w
 }
 
-// newTownWithTLS has an authority, and a certificate for every node.
-func newTownWithTLS(t *testing.T, nodes ...string) *town {
+// newClusterWithTLS is newCluster with an authority, and a certificate for every node.
+func newClusterWithTLS(t *testing.T, nodes ...string) *cluster {
 	t.Helper()
-	w := newTown(t, nodes...)
+	w := newCluster(t, nodes...)
 	w.dir = t.TempDir()
 	w.authority = newAuthority(t)
 	require.NoError(t, w.authority.WriteAuthority(w.dir))
@@ -64,7 +64,7 @@ func newAuthority(t *testing.T) *certs.Authority {
 }
 
 // issue writes a certificate into the files of a name.
-func (w *town) issue(by *certs.Authority, role grpcrpc.Role, name, file string, lifetime time.Duration) *grpcrpc.TLS {
+func (w *cluster) issue(by *certs.Authority, role grpcrpc.Role, name, file string, lifetime time.Duration) *grpcrpc.TLS {
 	w.t.Helper()
 	pair, err := by.Issue(certs.Request{
 		Identity: grpcrpc.Identity{Role: role, Name: name}, Now: time.Now(), Lifetime: lifetime,
@@ -75,14 +75,14 @@ func (w *town) issue(by *certs.Authority, role grpcrpc.Role, name, file string, 
 	return &files
 }
 
-func (w *town) listen(node, address string) {
+func (w *cluster) listen(node, address string) {
 	w.t.Helper()
 	l, err := net.Listen("tcp", address)
 	require.NoError(w.t, err)
 	w.listeners[node], w.addresses[node] = l, l.Addr().String()
 }
 
-func (w *town) config(node string) grpcrpc.Config {
+func (w *cluster) config(node string) grpcrpc.Config {
 	config := grpcrpc.Config{Self: node, Listener: w.listeners[node], Peers: maps.Clone(w.addresses), Logger: slog.New(slog.NewTextHandler(w.log, nil))}
 	delete(config.Peers, node)
 	if w.dir != "" {
@@ -93,19 +93,19 @@ func (w *town) config(node string) grpcrpc.Config {
 }
 
 // open is the transport of a node; it is closed when the test ends.
-func (w *town) open(node string) *grpcrpc.Transport {
+func (w *cluster) open(node string) *grpcrpc.Transport {
 	w.t.Helper()
 	return w.build(node, grpcrpc.New)
 }
 
-// patient gives everyone an hour to say who they are, so that the time that others need
-// to connect says nothing about what becomes of them.
-func (w *town) patient(node string) *grpcrpc.Transport {
+// patient is open with a handshake timeout of an hour, so that no test depends on the time that
+// connecting takes.
+func (w *cluster) patient(node string) *grpcrpc.Transport {
 	w.t.Helper()
 	return w.build(node, grpcrpc.NewUnhurried)
 }
 
-func (w *town) build(node string, with func(grpcrpc.Config) (*grpcrpc.Transport, error)) *grpcrpc.Transport {
+func (w *cluster) build(node string, with func(grpcrpc.Config) (*grpcrpc.Transport, error)) *grpcrpc.Transport {
 	w.t.Helper()
 	tr, err := with(w.config(node))
 	require.NoError(w.t, err)
@@ -113,20 +113,20 @@ func (w *town) build(node string, with func(grpcrpc.Config) (*grpcrpc.Transport,
 	return tr
 }
 
-// ear is a handler that passes on what it hears.
+// ear is a handler that passes messages and losses to channels.
 type ear struct {
 	heard chan rpc.Message
 	lost  chan string
 }
 
-// serve opens a node and has it listen until the test ends.
-func (w *town) serve(node string) (*grpcrpc.Transport, *ear) {
+// serve opens a node and serves it until the test ends.
+func (w *cluster) serve(node string) (*grpcrpc.Transport, *ear) {
 	w.t.Helper()
 	tr := w.open(node)
 	return tr, w.listenTo(tr)
 }
 
-func (w *town) listenTo(tr *grpcrpc.Transport) *ear {
+func (w *cluster) listenTo(tr *grpcrpc.Transport) *ear {
 	w.t.Helper()
 	e := &ear{make(chan rpc.Message, 10000), make(chan string, 100)}
 	stop, err := tr.Serve(e)
@@ -139,16 +139,15 @@ func (e *ear) Receive(batch []rpc.Message) {
 	for _, m := range batch {
 		select {
 		case e.heard <- m:
-		default: // it has heard enough
+		default: // enough
 		}
 	}
 }
 
 func (e *ear) PeerLost(node string) { e.lost <- node }
 
-// reaches has one node send to another until it is heard. What others sent, or
-// what was sent before, does not count.
-func (w *town) reaches(from *grpcrpc.Transport, to string, e *ear) {
+// reaches lets one node send to another until this message arrives. Other messages do not count.
+func (w *cluster) reaches(from *grpcrpc.Transport, to string, e *ear) {
 	w.t.Helper()
 	w.sent++
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -173,14 +172,14 @@ func vote(round uint32) rpc.Message {
 	return rpc.Message{Group: "g", Voters: 1, Body: rpc.Body{Kind: rpc.VoteRequest, Round: round, Term: 1}}
 }
 
-// eventually waits until something is so.
-func (w *town) eventually(what string, so func() bool) {
+// eventually waits until so returns true.
+func (w *cluster) eventually(what string, so func() bool) {
 	w.t.Helper()
 	require.Eventually(w.t, so, patience, 2*time.Millisecond, "%s; the log:\n%s", what, w.log)
 }
 
-// tells waits for a line of the log that holds all of these.
-func (w *town) tells(parts ...string) {
+// tells waits for a line of the log with all of these parts.
+func (w *cluster) tells(parts ...string) {
 	w.t.Helper()
 	w.eventually("a line has "+strings.Join(parts, ", "), func() bool {
 		for line := range strings.Lines(w.log.String()) {
@@ -192,7 +191,7 @@ func (w *town) tells(parts ...string) {
 	})
 }
 
-// logbook keeps what was logged.
+// logbook collects the log.
 type logbook struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -210,7 +209,7 @@ func (l *logbook) String() string {
 	return l.text.String()
 }
 
-// manyVotes is a batch of some size.
+// manyVotes is a batch of 100 votes.
 var manyVotes = make100()
 
 func make100() []rpc.Message {

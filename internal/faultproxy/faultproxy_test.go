@@ -1,4 +1,6 @@
-package line
+// Blocking and breaking a proxy.
+
+package faultproxy
 
 import (
 	"io"
@@ -10,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// echo answers everything with itself until the test ends, and tells what it heard.
+// echo is a server that echoes everything until the test ends. It sends what it has heard to
+// the channel.
 func echo(t *testing.T) (address string, heard chan string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -23,22 +26,22 @@ func echo(t *testing.T) (address string, heard chan string) {
 			if err != nil {
 				return
 			}
-			go func() { _, _ = io.Copy(c, io.TeeReader(c, told(heard))) }()
+			go func() { _, _ = io.Copy(c, io.TeeReader(c, toChannel(heard))) }()
 		}
 	}()
 	return l.Addr().String(), heard
 }
 
-// told is a channel of what is written to it.
-type told chan string
+// toChannel is a Writer that sends to a channel.
+type toChannel chan string
 
-func (t told) Write(b []byte) (int, error) {
+func (t toChannel) Write(b []byte) (int, error) {
 	t <- string(b)
 	return len(b), nil
 }
 
-// call lays a line to somebody who listens, and connects over it.
-func call(t *testing.T) (l *Line, c net.Conn, heard chan string) {
+// call makes a proxy for an echo, and connects through it.
+func call(t *testing.T) (l *Proxy, c net.Conn, heard chan string) {
 	t.Helper()
 	target, heard := echo(t)
 	l, err := New(target)
@@ -67,7 +70,7 @@ func answer(t *testing.T, c net.Conn) string {
 	return string(b)
 }
 
-func TestASeveredLineResetsAndRefuses(t *testing.T) {
+func TestASeveredProxyResetsAndRefuses(t *testing.T) {
 	l, c, _ := call(t)
 	require.NoError(t, l.Close())
 	_, err := c.Read(make([]byte, 1))
@@ -76,18 +79,18 @@ func TestASeveredLineResetsAndRefuses(t *testing.T) {
 	require.ErrorIs(t, err, syscall.ECONNREFUSED)
 }
 
-func TestAMutedLineKeepsConnectionsAndSaysNothing(t *testing.T) {
+func TestAHeldProxyKeepsConnectionsAndForwardsNothing(t *testing.T) {
 	l, c, heard := call(t)
 	l.Hold()
 	say(t, c, "b")
-	require.NoError(t, l.Close()) // what is held up never arrives
+	require.NoError(t, l.Close()) // blocked bytes are lost
 	n, err := c.Read(make([]byte, 1))
 	assert.Zero(t, n)
 	require.Error(t, err)
 	assert.Empty(t, heard)
 }
 
-func TestALateAnswerIsToAQuestionThatWasHeard(t *testing.T) {
+func TestHoldAnswersForwardsTheOtherDirection(t *testing.T) {
 	l, c, heard := call(t)
 	l.HoldAnswers()
 	say(t, c, "b")
@@ -96,7 +99,7 @@ func TestALateAnswerIsToAQuestionThatWasHeard(t *testing.T) {
 	assert.Equal(t, "b", answer(t, c))
 }
 
-func TestAHeldAnswerDoesNotComeBeforeItsTime(t *testing.T) {
+func TestAHeldAnswerIsLostWithTheProxy(t *testing.T) {
 	l, c, heard := call(t)
 	l.HoldAnswers()
 	say(t, c, "b")
