@@ -1,4 +1,4 @@
-// What an embedding tells a keeper and its electors.
+// The configuration of a keeper and its electors.
 
 package lease
 
@@ -24,25 +24,26 @@ type Timing = protocol.Timing
 // candidate reads once or twice a second.
 func DefaultTiming() Timing { return protocol.DefaultTiming() }
 
-// KeeperConfig describes a candidate and the database that its leases are in.
+// KeeperConfig describes a candidate and the database that keeps its leases.
 type KeeperConfig struct {
-	// Self is the readable name of this candidate, that of its host for example.
+	// Self is a readable name for this candidate, for example that of its host.
 	// It need not be unique.
 	Self string
-	// Store has the leases.
+	// Store keeps the leases.
 	Store Store
-	// Waker tells when a lease is released. Nil: the Store, if it is one.
-	// Without one a candidate finds out when it looks next.
+	// Waker wakes candidates when a lease is released. Nil: the Store, if it is a
+	// Waker. Without one a candidate notices at its next poll.
 	Waker Waker
 	// Timing holds the intervals.
 	Timing Timing
-	// Strict has this candidate take a lease over only when it has itself seen
-	// it stand still for a TTL, on its own clock. Then nothing depends on the
-	// database's clock, which may step; but a candidate that has just started
-	// waits for a whole TTL, and takeover is within a TTL and two polls, not one.
+	// Strict lets this candidate take over a lease only after it has itself seen
+	// the lease unchanged for a TTL, by its own clock. Then safety does not depend
+	// on the database's clock, which may step. In return a candidate that has just
+	// started waits for a whole TTL, and a takeover takes a TTL and two polls, not
+	// one.
 	Strict bool
-	// Logger is where changes and failures are told. Nil: failures alone, by
-	// slog.Default(). Who wants silence gives one with slog.DiscardHandler.
+	// Logger logs changes and failures. Nil: only failures, to slog.Default().
+	// For silence, use slog.DiscardHandler.
 	Logger *slog.Logger
 }
 
@@ -50,28 +51,29 @@ type KeeperConfig struct {
 type GroupConfig struct {
 	// Name is the name of the lease. Its candidates use the same one.
 	Name string
-	// Observer says that this one looks on, and never takes the lease.
+	// Observer says that this candidate only watches, and never takes the lease.
 	Observer bool
 	// Lead serves while this candidate holds the lease, for one term. Its context
-	// ends when the lease is lost or has run out; the term fences every write.
-	// The lease is not renewed from then on, and released when Lead has returned.
-	// If Lead returns while the context lives, or ends its goroutine by runtime.Goexit,
-	// the candidate resigns. If Lead panics the process ends as of any panic, and the
-	// lease runs out. Nil if the service watches Status instead.
+	// ends when the lease is lost or has expired; the term fences every write.
+	// From then on the lease is not renewed; it is released when Lead has returned.
+	// If Lead returns before its context ends, or ends its goroutine by
+	// runtime.Goexit, the candidate resigns. If Lead panics, the process ends as
+	// with any panic, and the lease expires. Nil if the service watches Status
+	// instead.
 	Lead func(ctx context.Context, term memberstate.Term) error
-	// Handlers are told of every change that they have time for, and of the
-	// latest in any case.
+	// Handlers are called with every change. A slow handler skips changes, but
+	// never the latest one.
 	Handlers []elector.RoleHandler
 }
 
-// complaints collects what is wrong with a configuration.
+// complaints collects the problems of a configuration.
 type complaints []error
 
 func (c *complaints) add(field, format string, args ...any) {
 	*c = append(*c, configError{elector.ConfigError{Field: field, Problem: fmt.Sprintf(format, args...)}})
 }
 
-// configError is an elector.ConfigError in the name of this package.
+// configError is an elector.ConfigError whose text names this package.
 type configError struct{ of elector.ConfigError }
 
 func (e configError) Error() string { return fmt.Sprintf("lease: %s %s", e.of.Field, e.of.Problem) }
@@ -98,25 +100,25 @@ func (c *GroupConfig) validate() error {
 	return errors.Join(bad...)
 }
 
-// name says what is wrong with a name that goes into the database.
+// name checks a name that goes into the database.
 func (c *complaints) name(field, name string, most int) {
 	switch {
 	case name == "":
 		c.add(field, "is empty")
 	case len(name) > most:
-		c.add(field, "has %d bytes, %d is the most", len(name), most)
+		c.add(field, "has %d bytes, want at most %d", len(name), most)
 	case !utf8.ValidString(name):
 		c.add(field, "is not valid UTF-8: %q", name)
 	}
 	for _, r := range name {
 		if r == 0 {
-			c.add(field, "holds a zero byte, which not every database can keep")
+			c.add(field, "contains a zero byte, which some databases cannot store")
 			return
 		}
 	}
 }
 
-// timing says what is wrong with the intervals.
+// timing checks the intervals.
 func (c *complaints) timing(t Timing) {
 	valid := t.TTL - t.DriftMargin
 	for _, f := range []struct {
@@ -124,19 +126,19 @@ func (c *complaints) timing(t Timing) {
 		value time.Duration
 	}{{"Timing.TTL", t.TTL}, {"Timing.Renew", t.Renew}, {"Timing.Poll", t.Poll}, {"Timing.Timeout", t.Timeout}} {
 		if f.value < time.Millisecond {
-			c.add(f.field, "is %v, a millisecond is the least", f.value)
+			c.add(f.field, "is %v, want at least 1ms", f.value)
 		}
 	}
 	if t.TTL > maxTTL {
-		c.add("Timing.TTL", "is %v, %v is the most", t.TTL, maxTTL)
+		c.add("Timing.TTL", "is %v, want at most %v", t.TTL, maxTTL)
 	}
 	if t.DriftMargin < time.Millisecond || t.DriftMargin >= t.TTL {
-		c.add("Timing.DriftMargin", "is %v, with a TTL of %v; a millisecond is the least, for the clock of a database may be as coarse", t.DriftMargin, t.TTL)
+		c.add("Timing.DriftMargin", "is %v, want at least 1ms, which is how coarse a database's clock may be, and less than the TTL of %v", t.DriftMargin, t.TTL)
 	}
 	if 2*t.Renew > valid {
-		c.add("Timing.Renew", "is %v: not twice in %v, for which a lease is valid, so one failure would lose it", t.Renew, valid)
+		c.add("Timing.Renew", "is %v, want at most half of %v, which is how long a lease is valid, because otherwise one failed renewal would lose it", t.Renew, valid)
 	}
 }
 
-// maxTTL keeps sums of times within what databases can hold.
+// maxTTL keeps sums of times within the range of databases.
 const maxTTL = 365 * 24 * time.Hour

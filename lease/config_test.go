@@ -40,7 +40,7 @@ func TestConfigurationsAreChecked(t *testing.T) {
 	}
 }
 
-// What a database would cut off, mistake or refuse is refused here.
+// Names that a database would truncate, confuse or refuse are refused here.
 func TestNamesThatCannotBeKeptAreRefused(t *testing.T) {
 	for _, name := range []string{"", strings.Repeat("é", 128), "a\x00b", "\xff"} {
 		_, err := lease.New(lease.KeeperConfig{Self: "n", Store: new(mem.Store), Timing: lease.DefaultTiming()}, lease.GroupConfig{Name: name})
@@ -48,8 +48,8 @@ func TestNamesThatCannotBeKeptAreRefused(t *testing.T) {
 	}
 }
 
-// Whatever is wrong with either part is said at once.
-func TestAllThatIsWrongIsSaid(t *testing.T) {
+// The problems of both parts are reported together.
+func TestAllProblemsOfAConfigurationAreReported(t *testing.T) {
 	_, err := lease.New(lease.KeeperConfig{}, lease.GroupConfig{})
 	for _, field := range []string{"Self", "Store", "Timing.TTL", "Name"} {
 		assert.ErrorContains(t, err, "lease: "+field+" ")

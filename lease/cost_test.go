@@ -1,4 +1,4 @@
-// What an election costs the database, and how soon it is over.
+// The cost of an election to the database, and its duration.
 
 package lease_test
 
@@ -19,7 +19,7 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// A follower reads, and an observer never does anything else.
+// Followers and observers only read.
 func TestFollowersOnlyRead(t *testing.T) {
 	play(t, func(s *stage) {
 		first := s.enter("first", nil)
@@ -58,8 +58,8 @@ func TestALeaderOnlyRenews(t *testing.T) {
 	})
 }
 
-// A crowd does not stampede: when the lease of a crashed leader runs out, hardly
-// more than one of a hundred candidates writes.
+// When the lease of a crashed leader expires, hardly more than one of a hundred candidates
+// writes.
 func TestACrowdDoesNotStampede(t *testing.T) {
 	for name, how := range map[string]struct {
 		end   func(first *candidate)
@@ -101,7 +101,7 @@ func TestACrowdDoesNotStampede(t *testing.T) {
 	}
 }
 
-// keepMany has a keeper run so many leases, and says how to have them end.
+// keepMany runs a keeper with a number of leases, and returns a function that ends them.
 func keepMany(t *testing.T, config lease.KeeperConfig, leases int) (end func(), all []*lease.Elector) {
 	t.Helper()
 	keeper, err := lease.NewKeeper(config)
@@ -127,7 +127,7 @@ func keepMany(t *testing.T, config lease.KeeperConfig, leases int) (end func(), 
 	return end, all
 }
 
-// All leases of a process are renewed by one statement and looked at by another.
+// All leases of a process are renewed by one statement and read by another.
 func TestManyLeasesTakeOneStatement(t *testing.T) {
 	const leases = 1000
 	synctest.Test(t, func(t *testing.T) {
@@ -139,7 +139,7 @@ func TestManyLeasesTakeOneStatement(t *testing.T) {
 		<-time.After(time.Minute)
 		synctest.Wait()
 		assert.InDelta(t, time.Minute/timing.Renew, c.count("renew"), 5)
-		assert.Zero(t, c.count("read"), "there is nothing to look at")
+		assert.Zero(t, c.count("read"), "held leases are not read")
 		for _, el := range all {
 			require.Equal(t, memberstate.Leader, el.Status().Role)
 			require.EqualValues(t, 1, el.Status().Term)
@@ -149,7 +149,7 @@ func TestManyLeasesTakeOneStatement(t *testing.T) {
 	})
 }
 
-// No statement is larger than a database can bear.
+// The size of a statement is bounded.
 func TestAVeryLargeNumberOfLeasesIsLookedAtInParts(t *testing.T) {
 	const leases, most = 10_001, 10_000
 	synctest.Test(t, func(t *testing.T) {
@@ -166,7 +166,7 @@ func TestAVeryLargeNumberOfLeasesIsLookedAtInParts(t *testing.T) {
 	})
 }
 
-// widest remembers for how many leases it was asked at once.
+// widest remembers the largest number of leases in one call.
 type widest struct {
 	*mem.Store
 	mu            sync.Mutex
@@ -187,8 +187,8 @@ func (s *widest) Renew(ctx context.Context, holder string, held []lease.Held) ([
 	return s.Store.Renew(ctx, holder, held)
 }
 
-// However many leases a keeper gives back at once, it gives back all of them, one after
-// another, and tells of it: as long as the leases last there is time.
+// A keeper that releases very many leases at once releases all of them, a few at a time, and
+// wakes others for each, because it may take as long as the leases last.
 func TestManyLeasesAreAllReleased(t *testing.T) {
 	const leases, took = 10_000, 2 * time.Millisecond
 	synctest.Test(t, func(t *testing.T) {
@@ -218,7 +218,7 @@ func TestManyLeasesAreAllReleased(t *testing.T) {
 	})
 }
 
-// slow is a waker that takes longer than a release does.
+// slow is a waker that takes longer than a release.
 type slow struct{ lease.Waker }
 
 func (s slow) Wake(ctx context.Context, name string) error {
@@ -230,7 +230,7 @@ func (s slow) Wake(ctx context.Context, name string) error {
 	}
 }
 
-// A release hands over at once where candidates can be woken.
+// A release hands over at once if candidates can be woken.
 func TestAReleaseHandsOverAtOnce(t *testing.T) {
 	play(t, func(s *stage) {
 		waker := func(c *settings) { c.Waker = s.store }
@@ -243,7 +243,7 @@ func TestAReleaseHandsOverAtOnce(t *testing.T) {
 	})
 }
 
-// Many releases that follow one another closely do not put off the look at the first.
+// Many releases in quick succession do not delay the look at the first lease.
 func TestAStreamOfWakesPostponesNoLook(t *testing.T) {
 	const every, releases = 5 * time.Millisecond, 100
 	synctest.Test(t, func(t *testing.T) {
@@ -267,8 +267,8 @@ func TestAStreamOfWakesPostponesNoLook(t *testing.T) {
 	})
 }
 
-// A storm of wakes, even for nothing, is no storm of reads; and who is woken after it looks
-// at once.
+// A storm of wake-ups, even false ones, causes no storm of reads. A candidate that is woken
+// after it looks at once.
 func TestAStormOfWakesIsNoStormOfReads(t *testing.T) {
 	play(t, func(s *stage) {
 		waker := func(c *settings) { c.Waker = s.store }
@@ -288,7 +288,7 @@ func TestAStormOfWakesIsNoStormOfReads(t *testing.T) {
 	})
 }
 
-// And at the next look elsewhere.
+// If candidates cannot be woken, they notice a release at their next poll.
 func TestAReleaseIsFoundAtTheNextPoll(t *testing.T) {
 	playBoth(t, func(s *stage, change func(*settings)) {
 		first := s.enter("first", change)
@@ -300,8 +300,8 @@ func TestAReleaseIsFoundAtTheNextPoll(t *testing.T) {
 	})
 }
 
-// 002: an operator names the next leader. The old one learns of it by its next
-// renewal, and has left office when the heir enters it.
+// An operator names the next leader. The old one learns of it by its next renewal, and has left
+// office before the heir takes it.
 func TestALeaderIsForced(t *testing.T) {
 	playBoth(t, func(s *stage, change func(*settings)) {
 		first := s.enter("first", change)
@@ -318,8 +318,8 @@ func TestALeaderIsForced(t *testing.T) {
 	})
 }
 
-// An heir that does not come holds up nobody for long, and nor does an old leader
-// that cannot be reached.
+// Neither an heir that does not come nor an old leader that cannot be reached delays others for
+// long.
 func TestAnHeirThatDoesNotComeIsPassedOver(t *testing.T) {
 	playBoth(t, func(s *stage, change func(*settings)) {
 		first := s.enter("first", change)

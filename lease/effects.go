@@ -1,4 +1,4 @@
-// What the value asks for, carried out. Its lock is held meanwhile, so nothing here waits.
+// The effects of a protocol.Keeper. The keeper's lock is held meanwhile, so nothing here waits.
 
 package lease
 
@@ -13,12 +13,12 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// effects are a keeper's.
+// effects carry out the decisions of a keeper's value.
 type effects struct{ *Keeper }
 
 var _ protocol.Effects = effects{}
 
-// Call calls the store in a goroutine of its own, whatever the driver does.
+// Call calls the store in a goroutine of its own, because the driver may hang.
 func (fx effects) Call(c *protocol.Call) {
 	ctx := fx.listening
 	if c.Kind != protocol.Listen {
@@ -34,7 +34,7 @@ func (fx effects) Call(c *protocol.Call) {
 	})
 }
 
-// call does what a call says, and returns when that is done.
+// call makes a call and returns its answer.
 func (k *Keeper) call(ctx context.Context, c *protocol.Call) *protocol.Answer {
 	a, store := &protocol.Answer{Number: c.Number}, k.config.Store
 	switch c.Kind {
@@ -51,14 +51,14 @@ func (k *Keeper) call(ctx context.Context, c *protocol.Call) *protocol.Answer {
 	case protocol.Listen:
 		a.Err = k.waker.Listen(ctx, func(name string) { k.step(protocol.Woken{Name: name}) })
 		if ctx.Err() != nil {
-			a.Err = nil // it was to end
+			a.Err = nil // the keeper has ended it
 		}
 	}
 	return a
 }
 
-// Hold has the lease held until a time. If a user saw it run out while the value took it to be
-// extended in time, it stays so.
+// Hold sets the end of the lease. If a user has already seen the lease expired, before the
+// value extended it, the lease stays expired.
 func (fx effects) Hold(name string, term memberstate.Term, until time.Duration) {
 	e := fx.joined[name]
 	l := e.lease.Load()
@@ -80,7 +80,7 @@ func (fx effects) Withdraw(name string, _ memberstate.Term) {
 	e.tenure.Close()
 }
 
-// Publish shows others what the elector is.
+// Publish updates the elector's status.
 func (fx effects) Publish(name string, v protocol.View) {
 	fx.joined[name].show(func(s *elector.Status) {
 		s.Role, s.Term, s.Leader, s.Stopped = v.Role, v.Term, v.Leader, v.Stopped
@@ -94,7 +94,7 @@ func (fx effects) Lead(name string, term memberstate.Term) {
 	e.working.Go(func() { e.serve(o) })
 }
 
-// Vacate ends the wait of those who resigned.
+// Vacate ends the wait of the callers of Resign.
 func (fx effects) Vacate(name string, _ memberstate.Term, err error) {
 	e := fx.joined[name]
 	e.vacated.err = err
@@ -105,5 +105,5 @@ func (fx effects) Vacate(name string, _ memberstate.Term, err error) {
 // End ends the wait of Run.
 func (fx effects) End(name string) { close(fx.joined[name].ended) }
 
-// Draw draws evenly.
+// Draw draws from a uniform distribution.
 func (effects) Draw(least, most time.Duration) time.Duration { return least + rand.N(1+most-least) }

@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func TestElectionByLease(t *testing.T) {
+func TestAnElectorConformsToElection(t *testing.T) {
 	for name, strict := range map[string]bool{"by the database's clock": false, "strict": true} {
 		t.Run(name, func(t *testing.T) {
 			electiontest.Run(t, func(t *testing.T, members []electiontest.Member) []elector.Election {

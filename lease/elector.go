@@ -1,4 +1,4 @@
-// The elector: one lease, as a service holds it.
+// The elector: one lease, as the service uses it.
 
 package lease
 
@@ -24,27 +24,27 @@ type Elector struct {
 	config  GroupConfig
 	status  level.Level[elector.Status]
 	lease   atomic.Pointer[office.Lease] // nil: it holds none
-	ended   chan struct{}                // closed when it takes no part any more
+	ended   chan struct{}                // closed when it no longer takes part
 	working sync.WaitGroup
 
-	// What follows is guarded by the keeper's mu.
+	// The fields below are guarded by the keeper's mu.
 	life    life
-	tenure  *office.Office // the office that it is in, or whose lease it gives back
-	vacated *vacancy       // and the end of that
+	tenure  *office.Office // its office, until the lease is released
+	vacated *vacancy       // the end of that office
 }
 
-// life is how far an elector has come.
+// life is the stage of an elector's life.
 type life uint8
 
 const (
-	joined life = iota // Run was not called
+	joined life = iota // Run was not called yet
 	running
 	retiring
 )
 
 var _ elector.Election = (*Elector)(nil)
 
-// New is a keeper of one lease, for the common case.
+// New makes a keeper with one lease, for the common case.
 func New(candidate KeeperConfig, group GroupConfig) (*Elector, error) {
 	if err := errors.Join(candidate.validate(), group.validate()); err != nil {
 		return nil, err
@@ -72,10 +72,11 @@ func newElector(k *Keeper, config GroupConfig) *Elector {
 	return e
 }
 
-// Run takes part until the context ends, once. It returns when Lead, the handlers
-// and every goroutine have ended, and the lease is released, or has run out by this
-// candidate's clock because it could not be released: nil, or ErrStopped if it has run
-// before. Failures of the database do not end it: it tries again.
+// Run takes part until the context ends; call it once. It returns when Lead, the
+// handlers and every goroutine have ended, and the lease is released or, if it could
+// not be released, has expired by this candidate's clock. It returns nil, or
+// ErrStopped if it has run before. Failures of the database do not end it, because it
+// retries.
 func (e *Elector) Run(ctx context.Context) error {
 	if !e.live(joined, running) {
 		return elector.ErrStopped
@@ -96,7 +97,7 @@ func (e *Elector) Run(ctx context.Context) error {
 	return nil
 }
 
-// live goes on from one part of its life to another, and says whether it was in the first.
+// live goes from one stage to another, and reports whether the elector was in the first.
 func (e *Elector) live(from, to life) bool {
 	e.keeper.mu.Lock()
 	defer e.keeper.mu.Unlock()
@@ -107,12 +108,12 @@ func (e *Elector) live(from, to life) bool {
 	return was
 }
 
-// errExited: Lead called runtime.Goexit, as t.FailNow does.
+// errExited is the error of a Lead that called runtime.Goexit, as t.FailNow does.
 var errExited = errors.New("its goroutine has ended (runtime.Goexit)")
 
-// serve is one call of Lead. A Lead that ends its goroutine has returned, too. One that panics
+// serve calls Lead once. A Lead that ends its goroutine counts as returned. A Lead that panics
 // ends the process; the lease is not released then, because other goroutines of that Lead may
-// be at work until the process has ended.
+// work on until the process has ended.
 func (e *Elector) serve(o *office.Office) {
 	err := errExited
 	defer func() {
@@ -125,13 +126,13 @@ func (e *Elector) serve(o *office.Office) {
 	_, err = o.Serve(e.config.Lead)
 }
 
-// Status is what this candidate is now. It asks nobody and waits for nobody.
-// Its Leader is an identity, see [Keeper.Self]; whom it names may have lost the
-// lease since this candidate looked.
+// Status returns the present state of this candidate, without a call and without
+// waiting. Its Leader is an identity, see [Keeper.Self]; that candidate may have lost
+// the lease since the last poll.
 func (e *Elector) Status() elector.Status {
 	s := e.status.Load()
 	if s.Role == memberstate.Leader {
-		if _, _, ok := e.Lease(); !ok { // and the timer has not come to say so yet
+		if _, _, ok := e.Lease(); !ok { // its timer has not run yet
 			e.showLoss(s.Term)
 			return e.status.Load()
 		}
@@ -139,16 +140,14 @@ func (e *Elector) Status() elector.Status {
 	return s
 }
 
-// Watch yields what this candidate is, now and after every change, until the
-// context ends or it has stopped. Between two yields changes may be skipped; the
-// latest never is.
+// Watch yields the status, now and after every change, until the context ends or this
+// candidate has stopped. A slow reader skips changes, but never the latest one.
 func (e *Elector) Watch(ctx context.Context) iter.Seq[elector.Status] {
 	return e.status.Watch(ctx, func(s elector.Status) bool { return s.Stopped })
 }
 
-// Lease is the lease that this candidate holds: its term, and until when nobody
-// else can hold it. It is false if it holds none. It reads the clock and nothing
-// else.
+// Lease returns the lease that this candidate holds: its term, and until when no other
+// candidate can hold it; false if it holds none. It only reads the clock.
 func (e *Elector) Lease() (term memberstate.Term, until time.Time, ok bool) {
 	l := e.lease.Load()
 	if l == nil {
@@ -163,15 +162,15 @@ func (e *Elector) Lease() (term memberstate.Term, until time.Time, ok bool) {
 
 // vacancy is the end of an office.
 type vacancy struct {
-	over chan struct{} // closed when the lease was released, or could not be until it ran out
-	err  error         // why it could not; to be looked at when it is over
+	over chan struct{} // closed when the lease was released, or has expired unreleased
+	err  error         // why it was not released; read it when over is closed
 }
 
-// Resign gives the lease up: Lead's context ends, and when Lead has returned the
-// lease is released. This candidate stands back for a while, so that another one
-// gets it. It returns nil when the lease is released, or was lost. If the store
-// refuses to release it, that is tried again until the lease has run out, and Resign
-// returns the store's error: this candidate leads no more, but others had to wait.
+// Resign gives up the lease: Lead's context ends, and when Lead has returned the lease
+// is released. This candidate stands back for a while, so that another one gets it.
+// Resign returns nil when the lease is released or was lost. If the store fails to
+// release it, that is repeated until the lease has expired, and Resign returns the
+// store's error: this candidate no longer leads, but others had to wait.
 func (e *Elector) Resign(ctx context.Context) error {
 	vacated, err := e.resign()
 	if err != nil {
@@ -199,16 +198,15 @@ func (e *Elector) resign() (vacated *vacancy, err error) {
 	return nil, elector.ErrStopped
 }
 
-// show changes what others see, and has the change logged. Its caller holds the keeper's
-// lock.
+// show changes the status, and logs the change. Its caller holds the keeper's lock.
 func (e *Elector) show(change func(*elector.Status)) {
 	if l, changed := e.change(change); changed {
 		e.keeper.say(l.level, l.text, l.args...)
 	}
 }
 
-// change changes what others see, if there is a change, and nothing after the last. It
-// returns what is to be logged of it.
+// change changes the status, if it differs and the elector has not stopped. It returns the
+// line to log.
 func (e *Elector) change(change func(*elector.Status)) (l line, changed bool) {
 	s, changed := e.status.Update(func(old elector.Status) (elector.Status, bool) {
 		s := old
@@ -220,7 +218,7 @@ func (e *Elector) change(change func(*elector.Status)) (l line, changed bool) {
 	return line{slog.LevelInfo, "role", []any{"group", s.Group, "term", uint64(s.Term), "role", s.Role.String(), "leader", s.Leader}}, changed
 }
 
-// showLoss shows that this candidate leads the term no more. It waits for no lock.
+// showLoss changes the status of a candidate that no longer leads the term. It takes no lock.
 func (e *Elector) showLoss(term memberstate.Term) {
 	l, changed := e.change(func(s *elector.Status) {
 		if s.Role == memberstate.Leader && s.Term == term {

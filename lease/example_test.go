@@ -9,7 +9,7 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// A candidate that is alone. Real ones share a database: see package sqllease.
+// This example has only one candidate. Real ones share a database: see package sqllease.
 func Example() {
 	ctx, cancel := context.WithCancel(context.Background())
 	el, err := lease.New(lease.KeeperConfig{Self: "host-1", Store: new(mem.Store), Timing: lease.DefaultTiming()}, lease.GroupConfig{

@@ -1,4 +1,4 @@
-// What is wrong with other elections by a lease, and must not be here.
+// Known faults of other elections by a lease, which must not exist here.
 
 package lease_test
 
@@ -20,8 +20,8 @@ import (
 
 func strict(c *settings) { c.Strict = true }
 
-// SOFARegistry, and every election whose row has a local time: at the hour that
-// does not exist in spring a live lease looks an hour old.
+// SOFARegistry, and every election that stores local times, has this fault: in the hour that is
+// skipped in spring a live lease looks an hour old.
 func TestALeaseIsNotStolenWhenTheDatabasesClockSpringsForward(t *testing.T) {
 	play(t, func(s *stage) {
 		first := s.enter("first", strict)
@@ -35,7 +35,7 @@ func TestALeaseIsNotStolenWhenTheDatabasesClockSpringsForward(t *testing.T) {
 	})
 }
 
-// And in autumn a dead one looks alive for an hour.
+// In autumn, with the same fault, a dead lease looks alive for an hour.
 func TestADeadLeaderIsReplacedWhenTheDatabasesClockFallsBack(t *testing.T) {
 	play(t, func(s *stage) {
 		first := s.enter("first", strict)
@@ -49,9 +49,9 @@ func TestADeadLeaderIsReplacedWhenTheDatabasesClockFallsBack(t *testing.T) {
 	})
 }
 
-// A takeover takes a TTL and at most one poll from the last renewal, where a clock of
-// the database that does not step is enough, to the millisecond. Who does not trust it
-// needs a poll to see the renewal, and another one.
+// A takeover takes a TTL and at most one poll from the last renewal, to the millisecond, if the
+// database's clock does not step. A strict candidate, which does not use that clock, needs one
+// more poll to see the renewal.
 func TestTakeoverIsWithinATTLAndOnePollOrTwo(t *testing.T) {
 	for name, mode := range map[string]struct {
 		change func(*settings)
@@ -76,7 +76,7 @@ func TestTakeoverIsWithinATTLAndOnePollOrTwo(t *testing.T) {
 	}
 }
 
-// One second is not the smallest TTL: nothing is rounded to whole seconds.
+// A TTL can be shorter than a second, because no time is rounded to whole seconds.
 func TestLeasesMayBeMuchShorterThanASecond(t *testing.T) {
 	short := lease.Timing{TTL: 60 * time.Millisecond, Renew: 20 * time.Millisecond, Poll: 10 * time.Millisecond, Timeout: 20 * time.Millisecond, DriftMargin: 2 * time.Millisecond}
 	play(t, func(s *stage) {
@@ -91,8 +91,8 @@ func TestLeasesMayBeMuchShorterThanASecond(t *testing.T) {
 	})
 }
 
-// 000: a contender compares the row with its own clock. Here nobody does: this
-// candidate's clock says nothing about the database's, however far it is ahead.
+// Elections whose contenders compare the row with their own clocks have this fault. Here a
+// candidate's clock may be ahead by any amount.
 func TestAContendersOwnClockStealsNothing(t *testing.T) {
 	play(t, func(s *stage) {
 		first := s.enter("first", nil)
@@ -105,8 +105,9 @@ func TestAContendersOwnClockStealsNothing(t *testing.T) {
 	})
 }
 
-// 002: host, port and process id may come back. A restarted process is another
-// candidate, even under the same name, and waits like any other.
+// Elections that identify a candidate by host, port and process id have this fault, because
+// these can recur. Here a restarted process is another candidate, even with the same name, and
+// waits like any other.
 func TestARestartedProcessInheritsNothing(t *testing.T) {
 	play(t, func(s *stage) {
 		first := s.enter("same", nil)
@@ -121,9 +122,9 @@ func TestARestartedProcessInheritsNothing(t *testing.T) {
 	})
 }
 
-// 002: the scheduler's task throws, is never called again, and the node believes
-// in its office for ever. Here every failure is survived, and an office that
-// cannot be confirmed ends.
+// Elections with a scheduled task that dies by an exception have this fault: the node believes
+// in its office for ever. Here an elector survives every failure, and an office that cannot be
+// confirmed ends.
 func TestFailuresEndAnOfficeAndNotTheElector(t *testing.T) {
 	play(t, func(s *stage) {
 		only := s.enter("only", nil)
@@ -141,8 +142,8 @@ func TestFailuresEndAnOfficeAndNotTheElector(t *testing.T) {
 	})
 }
 
-// pglock: the connection stalls, the driver does not return, and the old leader
-// still holds its context when another has taken over.
+// pglock has this fault: the connection stalls, the driver does not return, and the old leader's
+// context lives on after another has taken over.
 func TestADriverThatHangsCannotProlongAnOffice(t *testing.T) {
 	play(t, func(s *stage) {
 		release := make(chan struct{})
@@ -152,21 +153,21 @@ func TestADriverThatHangsCannotProlongAnOffice(t *testing.T) {
 		second := s.enter("second", nil)
 		s.pass(time.Second)
 		first.conn.set(func(context.Context, string, func(context.Context) error) error {
-			<-release // whatever its context says
+			<-release // and ignores its context
 			return errors.New("broken pipe")
 		})
 		s.lead(second) // begin fails the test if the first one is still in office
 		assert.False(t, first.leads())
 		_, _, ok := first.Lease()
 		assert.False(t, ok)
-		first.conn.set(nil) // what hangs still hangs, on its old connection
+		first.conn.set(nil) // the hanging call still hangs, on its old connection
 		second.crash()
 		s.lead(first)
 	})
 }
 
-// client-go: the deadline is counted from when the answer came. An answer that
-// is delayed by nearly the TTL, with the network cut behind it, makes two leaders.
+// client-go has this fault: it counts the deadline from the answer. An answer that is delayed
+// by nearly the TTL, after which the network is cut, makes two leaders.
 func TestALateAnswerProlongsNothing(t *testing.T) {
 	patient := timing
 	patient.Renew, patient.Timeout = timing.TTL/10, timing.TTL
@@ -188,8 +189,8 @@ func TestALateAnswerProlongsNothing(t *testing.T) {
 	})
 }
 
-// An answer is lost after the write was done: the candidate has won and does not
-// know. It finds out at its next look, and has the lease in a new term at once.
+// A claim wins and its answer is lost. The candidate notices at its next poll, and has the
+// lease at once, in a new term.
 func TestAnAnswerThatIsLostDoesNotCostATTL(t *testing.T) {
 	play(t, func(s *stage) {
 		lost := 0
@@ -209,7 +210,7 @@ func TestAnAnswerThatIsLostDoesNotCostATTL(t *testing.T) {
 	})
 }
 
-// A won claim whose answer comes when the lease has run out is no office.
+// A winning claim gives no office if its answer comes after the lease has expired.
 func TestAnAnswerThatComesTooLateIsNoOffice(t *testing.T) {
 	slow := timing
 	slow.Timeout = 2 * timing.TTL
@@ -229,7 +230,7 @@ func TestAnAnswerThatComesTooLateIsNoOffice(t *testing.T) {
 	})
 }
 
-// Unknown is not lost: renewals that fail for a while cost nothing.
+// A renewal without an answer does not lose the lease, so renewals may fail for a while.
 func TestRenewalsThatFailForAWhileCostNothing(t *testing.T) {
 	play(t, func(s *stage) {
 		only := s.enter("only", nil)
@@ -246,7 +247,7 @@ func TestRenewalsThatFailForAWhileCostNothing(t *testing.T) {
 	})
 }
 
-// Zero rows changed means lost, now, and not at the deadline.
+// A renewal that changes no row means that the lease is lost at once, not at the deadline.
 func TestALeaseThatWasTakenAwayIsLostAtTheNextRenewal(t *testing.T) {
 	play(t, func(s *stage) {
 		only := s.enter("only", nil)
@@ -259,7 +260,7 @@ func TestALeaseThatWasTakenAwayIsLostAtTheNextRenewal(t *testing.T) {
 	})
 }
 
-// Callbacks that block do not block renewals, of this lease or another.
+// Callbacks that block do not block the renewal of any lease.
 func TestCallbacksThatBlockDoNotBlockRenewals(t *testing.T) {
 	play(t, func(s *stage) {
 		hold := make(chan struct{})
@@ -303,7 +304,7 @@ func TestALeaseIsReleasedAfterLeadHasReturned(t *testing.T) {
 	})
 }
 
-// Who leaves while its claim is on the way, and wins, gives the lease back.
+// A candidate that leaves while its claim is under way releases the lease if the claim wins.
 func TestALeaseThatIsWonWhileLeavingIsReleased(t *testing.T) {
 	play(t, func(s *stage) {
 		only := s.enter("only", nil)
@@ -338,8 +339,8 @@ func TestADeadLeaderIsNotShown(t *testing.T) {
 	})
 }
 
-// A Lead that does not return keeps its candidate from the lease, and nobody else
-// for longer than a TTL.
+// A Lead that does not return keeps its own candidate from the lease, but others for no longer
+// than a TTL.
 func TestALeadThatDoesNotReturnHoldsUpNobodyElse(t *testing.T) {
 	play(t, func(s *stage) {
 		hold := make(chan struct{})
@@ -359,7 +360,7 @@ func TestALeadThatDoesNotReturnHoldsUpNobodyElse(t *testing.T) {
 	})
 }
 
-// A database that was restored from a backup would give tokens out twice.
+// A database that was restored from a backup would give out tokens twice.
 func TestADatabaseThatHasGoneBackElectsNobody(t *testing.T) {
 	play(t, func(s *stage) {
 		only := s.enter("only", nil)
@@ -385,8 +386,8 @@ func TestADatabaseThatHasGoneBackElectsNobody(t *testing.T) {
 	})
 }
 
-// Two candidates are in office at no time, whatever the network does.
-func TestNeverTwoInOffice(t *testing.T) {
+// No two candidates are in office at the same time, whatever the network does.
+func TestTwoCandidatesAreNeverInOffice(t *testing.T) {
 	playBoth(t, func(s *stage, change func(*settings)) {
 		var all []*candidate
 		for i := range 5 {

@@ -1,5 +1,5 @@
-// The keeper: it gives a protocol.Keeper, which decides everything, a clock, a timer, a store
-// and goroutines. Every input is a step under one lock.
+// The keeper: it gives a clock, a timer, a store and goroutines to a protocol.Keeper, which
+// makes all decisions. Every input is a step under one lock.
 
 package lease
 
@@ -19,28 +19,28 @@ import (
 // Keeper holds one candidate's leases in one database.
 type Keeper struct {
 	config KeeperConfig
-	id     string // who it is, in the database
+	id     string // its identity in the database
 	log    *slog.Logger
 	waker  Waker     // nil: none
-	epoch  time.Time // what time is counted from
+	epoch  time.Time // times are counted from here
 
 	mu        sync.Mutex
 	value     *protocol.Keeper
-	joined    map[string]*Elector // by name, those that have not ended
+	joined    map[string]*Elector // those that have not ended, by name
 	running   int                 // how many of them run
-	working   *sync.WaitGroup     // the goroutines, since some have run without a break
-	listening context.Context     // ends when none runs any more
+	working   *sync.WaitGroup     // the goroutines since the first of them has run
+	listening context.Context     // ends when the last of them has ended
 	deafen    context.CancelFunc
-	timer     *time.Timer      // nil: the value does not want to be called
+	timer     *time.Timer      // nil: no tick is due
 	rings     time.Duration    // when it rings
-	arming    uint64           // counts how often it was armed
-	armedIn   *sync.WaitGroup  // the goroutines that it counts with
-	lapses    []protocol.Lapse // what the value is to be told next
-	lines     []line           // what is to be logged, see unlock
+	arming    uint64           // how often it was armed
+	armedIn   *sync.WaitGroup  // counts the timer's goroutine
+	lapses    []protocol.Lapse // the next inputs of the value
+	lines     []line           // to be logged, see unlock
 }
 
-// NewKeeper is a keeper without leases. It works while one of its electors runs,
-// and needs no closing.
+// NewKeeper makes a keeper without leases. It works while one of its electors runs, and
+// need not be closed.
 func NewKeeper(config KeeperConfig) (*Keeper, error) {
 	if err := config.validate(); err != nil {
 		return nil, err
@@ -58,9 +58,8 @@ func NewKeeper(config KeeperConfig) (*Keeper, error) {
 	return k, nil
 }
 
-// Self is the candidate's identity, as it appears in the database and in a
-// Status: its readable name, and what was drawn to tell it from any other process
-// that has had or will have the same name.
+// Self returns the candidate's identity, as it appears in the database and in a Status:
+// its readable name and a random suffix, which no other process with that name has.
 func (k *Keeper) Self() string { return k.id }
 
 // Join adds a lease to the keeper. It takes part once its Run is called.
@@ -78,17 +77,17 @@ func (k *Keeper) Join(config GroupConfig) (*Elector, error) {
 	return e, nil
 }
 
-// now is the time since the keeper was made, on the monotonic clock.
+// now returns the time since the keeper was made, on the monotonic clock.
 func (k *Keeper) now() time.Duration { return time.Since(k.epoch) }
 
-// step tells the value what has happened.
+// step gives the value an input.
 func (k *Keeper) step(in protocol.Input) {
 	k.mu.Lock()
 	defer k.unlock()
 	k.stepped(in)
 }
 
-// stepped does, for a caller that holds the lock.
+// stepped is step for a caller that holds the lock.
 func (k *Keeper) stepped(in protocol.Input) {
 	next := k.value.Step(k.now(), in, effects{k})
 	for len(k.lapses) > 0 {
@@ -99,8 +98,8 @@ func (k *Keeper) stepped(in protocol.Input) {
 	k.arm(next)
 }
 
-// arm has the value called when it wants to be. The timer has a goroutine of its own each time
-// that it rings, which is counted from when it is armed.
+// arm sets the timer for the next tick. Each ring of the timer runs in a goroutine of its own,
+// which is counted from the arming.
 func (k *Keeper) arm(next time.Duration) {
 	if k.timer != nil {
 		if next == k.rings {
@@ -125,17 +124,17 @@ func (k *Keeper) arm(next time.Duration) {
 	})
 }
 
-// ring says that it is time.
+// ring gives the value a tick.
 func (k *Keeper) ring(arming uint64) {
 	k.mu.Lock()
 	defer k.unlock()
 	if arming == k.arming {
-		k.timer = nil // or it was armed anew before this had the lock
+		k.timer = nil // otherwise it was armed again before this had the lock
 	}
 	k.stepped(protocol.Tick{})
 }
 
-// enter counts an elector in that runs.
+// enter counts a running elector.
 func (k *Keeper) enter() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -145,8 +144,8 @@ func (k *Keeper) enter() {
 	}
 }
 
-// exit counts an elector out that has ended. The last one waits for the goroutines, and holds
-// no lock meanwhile: others may run again before it is done.
+// exit uncounts an elector that has ended. The last one waits for the goroutines, without the
+// lock, because others may begin to run meanwhile.
 func (k *Keeper) exit(e *Elector) {
 	k.mu.Lock()
 	delete(k.joined, e.config.Name)

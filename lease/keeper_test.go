@@ -19,8 +19,8 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// A keeper stops working with its last lease, and begins again with the next one;
-// a name that has ended can be joined anew.
+// A keeper stops working with its last lease, and begins again with the next one. The name of a
+// lease that has ended can be joined again.
 func TestAKeeperWorksAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &conn{Store: new(mem.Store), counts: map[string]int{}}
@@ -50,7 +50,7 @@ func TestAKeeperWorksAgain(t *testing.T) {
 	})
 }
 
-// bells are a Waker that counts, and that takes a while to end.
+// bells is a Waker that counts its calls, and takes a while to end.
 type bells struct {
 	*mem.Store
 	mu     sync.Mutex
@@ -74,16 +74,16 @@ func (b *bells) Listen(ctx context.Context, woken func(string)) error {
 	return err
 }
 
-// heard is how often somebody was woken, and listened.
+// heard returns the numbers of wake-ups and of listeners.
 func (b *bells) heard() (rung, listen int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.rung, b.listen
 }
 
-// The Waker that was given is used, and not the Store, though that is one, too. A keeper that
-// works again while it still listens from before listens once at a time, and takes the end of
-// that for no failure.
+// The configured Waker is used even if the Store is a Waker, too. A keeper that works again while
+// its earlier Listen still runs starts no second one, and does not report the end of the first as
+// a failure.
 func TestAKeeperListensToTheWakerThatWasGiven(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, store, waker := newNotes(), &bells{Store: new(mem.Store)}, &bells{Store: new(mem.Store)}
@@ -97,7 +97,7 @@ func TestAKeeperListensToTheWakerThatWasGiven(t *testing.T) {
 			running.Go(func() { assert.NoError(t, el.Run(ctx)) })
 			<-time.After(3 * time.Second)
 			_, listen := waker.heard()
-			assert.Equal(t, 1, listen, "it listens once at a time")
+			assert.Equal(t, 1, listen, "only one Listen runs at a time")
 			if round == 2 {
 				<-time.After(10 * time.Second)
 			}
@@ -127,7 +127,7 @@ func (w *deafWaker) Listen(ctx context.Context, woken func(string)) error {
 	return w.Store.Listen(ctx, woken)
 }
 
-// That nobody listens is told, and tried again every Poll, until it works.
+// A failing Listen is logged, and repeated every Poll until it works.
 func TestListeningIsTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, waker := newNotes(), new(deafWaker)
@@ -149,7 +149,7 @@ func TestListeningIsTriedAgain(t *testing.T) {
 	})
 }
 
-// slowWaker wakes others in its own time.
+// slowWaker takes a while to wake others.
 type slowWaker struct{ mem.Store }
 
 func (w *slowWaker) Wake(ctx context.Context, name string) error {
@@ -157,8 +157,8 @@ func (w *slowWaker) Wake(ctx context.Context, name string) error {
 	return w.Store.Wake(ctx, name)
 }
 
-// An elector has ended when the others were woken for the lease that it gave up, though its
-// keeper goes on to work, and though it was told to end only after that.
+// An elector ends only after others were woken for the lease that it released, even if its
+// keeper works on, and even if it was told to end only after the release.
 func TestAnElectorEndsWhenTheOthersWereWoken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k, err := lease.NewKeeper(lease.KeeperConfig{Self: "n", Store: new(slowWaker), Timing: timing, Logger: silence})
@@ -184,7 +184,7 @@ func TestAnElectorEndsWhenTheOthersWereWoken(t *testing.T) {
 	})
 }
 
-// Nobody is woken for a lease that could not be released, because nobody can have it yet.
+// Candidates are not woken for a lease that could not be released, because they cannot have it yet.
 func TestNobodyIsWokenForALeaseThatWasNotReleased(t *testing.T) {
 	play(t, func(s *stage) {
 		waker := &bells{Store: new(mem.Store)}

@@ -16,12 +16,12 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// locking is a store one of whose records somebody else keeps locked.
+// locking is a store with one record that another client keeps locked.
 type locking struct {
 	*mem.Store
 	mu      sync.Mutex
 	locked  string
-	renewed map[string]int // how often it was asked for
+	renewed map[string]int // how often its renewal was requested
 }
 
 func newLocking() *locking { return &locking{Store: new(mem.Store), renewed: map[string]int{}} }
@@ -69,7 +69,7 @@ func (s *locking) Renew(ctx context.Context, holder string, held []lease.Held) (
 	return kept, err
 }
 
-// keep has a keeper run leases a, b and c.
+// keep runs a keeper with the leases a, b and c.
 func keep(t *testing.T, s lease.Store) (all map[string]*lease.Elector) {
 	t.Helper()
 	k, err := lease.NewKeeper(lease.KeeperConfig{Self: "n", Store: s, Timing: timing, Logger: silence})
@@ -92,8 +92,8 @@ func keep(t *testing.T, s lease.Store) (all map[string]*lease.Elector) {
 	return all
 }
 
-// A lease whose record is locked is asked for more often, and runs out when its time is
-// up; the others are kept, and asked for as ever.
+// The renewal of a locked record is repeated more often, and its lease expires in the end. The
+// other leases are kept, and renewed at the usual rate.
 func TestALockedRecordCostsItsLeaseAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newLocking()
@@ -101,7 +101,7 @@ func TestALockedRecordCostsItsLeaseAlone(t *testing.T) {
 		<-time.After(10 * time.Second)
 		s.lock("b")
 		<-time.After(timing.TTL - timing.Renew - timing.DriftMargin)
-		assert.Equal(t, memberstate.Leader, all["b"].Status().Role, "it was taken for lost")
+		assert.Equal(t, memberstate.Leader, all["b"].Status().Role, "a locked lease must not be taken for lost")
 		<-time.After(timing.Renew)
 		assert.NotEqual(t, memberstate.Leader, all["b"].Status().Role)
 		assert.GreaterOrEqual(t, s.asked("b"), 2*s.asked("a"))
@@ -113,7 +113,7 @@ func TestALockedRecordCostsItsLeaseAlone(t *testing.T) {
 	})
 }
 
-// A claim that has to wait does not hold up the looks at other leases.
+// A claim that has to wait does not delay the polls of other leases.
 func TestAClaimThatWaitsHoldsUpNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newLocking()
@@ -135,7 +135,7 @@ func TestAClaimThatWaitsHoldsUpNoOther(t *testing.T) {
 	})
 }
 
-// A network at its worst does not have two keepers in one office, if each holds many.
+// Two keepers of many leases are never in the same office, even on a very bad network.
 func TestKeepersOfManyLeasesShareNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const leases = 5
@@ -173,6 +173,6 @@ func TestKeepersOfManyLeasesShareNone(t *testing.T) {
 			require.NoError(t, <-ended)
 		}
 		assert.Greater(t, offices, 50)
-		<-time.After(2 * timing.TTL) // what is still on its way arrives
+		<-time.After(2 * timing.TTL) // until all messages have arrived
 	})
 }

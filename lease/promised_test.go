@@ -1,4 +1,4 @@
-// What operators and engines are promised of an office.
+// Guarantees about offices for operators and engines.
 
 package lease_test
 
@@ -14,8 +14,8 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// An heir has a TTL for itself when the old leader's has passed: it may come late, and no other
-// has taken the lease by then. A strict one has to watch for a TTL itself.
+// After the old leader's TTL an heir has a TTL for itself: it may come late, and no other
+// candidate takes the lease before. A strict heir has to watch the lease for a TTL itself.
 func TestAnHeirHasATTLForItself(t *testing.T) {
 	playBoth(t, func(s *stage, change func(*settings)) {
 		first := s.enter("first", change)
@@ -38,8 +38,8 @@ func TestAnHeirHasATTLForItself(t *testing.T) {
 	})
 }
 
-// When the context of Lead has ended, the lease has, though it has not run out: whether its
-// holder resigns, or leaves. Whoever resigned stands back even if there is nobody else.
+// Once the context of Lead has ended, Lease returns none, although the lease has not expired:
+// whether its holder resigns or leaves. A holder that resigned stands back even if it is alone.
 func TestALeaseThatIsGivenUpIsNotShown(t *testing.T) {
 	for name, end := range map[string]func(*candidate) error{
 		"resigns": func(c *candidate) error { return c.Resign(context.Background()) },

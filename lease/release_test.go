@@ -1,4 +1,4 @@
-// What a release that fails costs, and whom.
+// Releases that fail.
 
 package lease_test
 
@@ -17,7 +17,7 @@ import (
 
 var errRefused = errors.New("the database is shutting down")
 
-// refusing is a database that refuses so many releases.
+// refusing is a database that refuses a number of releases.
 func refusing(releases int) fault {
 	return func(ctx context.Context, op string, do func(context.Context) error) error {
 		if op == "release" && releases > 0 {
@@ -28,8 +28,8 @@ func refusing(releases int) fault {
 	}
 }
 
-// A release that fails is tried again: nobody has to wait until the lease runs out, whether
-// its holder resigns or leaves for good.
+// A release that fails is repeated, so that others need not wait until the lease expires, whether
+// its holder resigns or leaves.
 func TestAReleaseThatFailsIsTriedAgain(t *testing.T) {
 	for name, end := range map[string]func(first *candidate) error{
 		"resigns": func(first *candidate) error { return first.Resign(context.Background()) },
@@ -55,8 +55,8 @@ func TestAReleaseThatFailsIsTriedAgain(t *testing.T) {
 	}
 }
 
-// A release that fails until the lease has run out is the error of Resign. Whoever resigned
-// leaves the lease to others all the same.
+// Resign returns the error of a release that fails until the lease has expired. The holder still
+// leaves the lease to others.
 func TestAResignationThatReleasesNothingSaysSo(t *testing.T) {
 	playBoth(t, func(s *stage, change func(*settings)) {
 		first := s.enter("first", change)
@@ -78,8 +78,8 @@ func TestAResignationThatReleasesNothingSaysSo(t *testing.T) {
 	})
 }
 
-// However long the lease lasts that could not be released, because renewals arrive late,
-// it is taken by others.
+// A lease that could not be released, and lasts longer because renewals arrive late, is taken by
+// others when it expires.
 func TestALeaseThatCouldNotBeReleasedIsLeftToOthers(t *testing.T) {
 	play(t, func(s *stage) {
 		first := s.enter("first", nil)
@@ -99,7 +99,7 @@ func TestALeaseThatCouldNotBeReleasedIsLeftToOthers(t *testing.T) {
 	})
 }
 
-// A holder that is alone leads again when the lease that it could not release has run out.
+// A lone holder leads again when the lease that it could not release has expired.
 func TestALoneHolderLeadsAgain(t *testing.T) {
 	playBoth(t, func(s *stage, change func(*settings)) {
 		only := s.enter("only", change)
@@ -111,8 +111,7 @@ func TestALoneHolderLeadsAgain(t *testing.T) {
 	})
 }
 
-// However often the last release failed, the first one of the next office that fails is tried
-// again as soon.
+// The waits between attempts begin anew with every office, however often the last release failed.
 func TestEveryReleaseBeginsAnew(t *testing.T) {
 	play(t, func(s *stage) {
 		only := s.enter("only", nil)

@@ -18,7 +18,7 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// sluggish is a store whose renewals take their time.
+// sluggish is a store with slow renewals.
 type sluggish struct {
 	lease.Store
 	takes time.Duration
@@ -30,8 +30,8 @@ func (s sluggish) Renew(ctx context.Context, holder string, held []lease.Held) (
 	return kept, err
 }
 
-// To ask for a locked lease again and again does not make the renewal of the others late,
-// however slow the database is.
+// Repeated renewals of a locked lease do not delay those of the others, however slow the database
+// is.
 func TestALockedRecordDelaysNoOther(t *testing.T) {
 	for _, takes := range []time.Duration{1200 * time.Millisecond, timing.Timeout - time.Millisecond} {
 		t.Run(takes.String(), func(t *testing.T) {
@@ -53,13 +53,12 @@ func TestALockedRecordDelaysNoOther(t *testing.T) {
 	}
 }
 
-// hanging is a store that does not answer renewals of one lease, and what is asked for with
-// it, while it hangs.
+// hanging is a store that, while it hangs, does not answer calls that renew a certain lease.
 type hanging struct {
 	*mem.Store
 	mu    sync.Mutex
 	lease string
-	hung  map[string]bool // all that was asked for with it
+	hung  map[string]bool // all leases of such calls
 }
 
 func (s *hanging) hang(name string) {
@@ -90,8 +89,8 @@ func (s *hanging) Renew(ctx context.Context, holder string, held []lease.Held) (
 	return s.Store.Renew(ctx, holder, held)
 }
 
-// Of a very large number of leases those are kept that are not in the call that hangs, and
-// these are the same each time.
+// Of very many leases only those are lost that are in the call that hangs, and these are the same
+// each time.
 func TestACallThatHangsCostsItsOwnLeasesAlone(t *testing.T) {
 	const leases, most = 10_100, 10_000
 	synctest.Test(t, func(t *testing.T) {
@@ -112,8 +111,8 @@ func TestACallThatHangsCostsItsOwnLeasesAlone(t *testing.T) {
 	})
 }
 
-// The answer to a renewal extends the lease from when that renewal was sent, and not from
-// when a later one was, which did not get through.
+// The answer to a renewal extends the lease from when that renewal was sent, not from when a
+// later one was sent that did not get through.
 func TestALateAnswerCountsForItsOwnRenewal(t *testing.T) {
 	patient := timing
 	patient.Timeout = timing.TTL

@@ -15,8 +15,7 @@ import (
 	"github.com/hustings/hustings/lease/mem"
 )
 
-// A keeper makes so many claims at a time; those that wait for their turn when it retires
-// are never sent.
+// The claims that wait for their turn when a keeper retires are never sent.
 func TestAKeeperThatRetiresSendsNoQueuedClaim(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const leases = 20
@@ -49,8 +48,8 @@ func TestAKeeperThatRetiresSendsNoQueuedClaim(t *testing.T) {
 	})
 }
 
-// A claim that is never answered holds up no candidate that retires, neither its own nor those
-// whose claims wait for their turn. Only the last one waits for what it has called.
+// A claim that is never answered delays no candidate that retires, neither its own nor those
+// whose claims wait for their turn. Only the keeper's last candidate waits for the calls.
 func TestClaimsThatAreNeverAnsweredHoldUpNobodyThatRetires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const leases = 20

@@ -29,7 +29,7 @@ type conn struct {
 	fault  fault // nil: none
 }
 
-// fault does a call, or what goes wrong instead.
+// fault makes a call, or fails in some way.
 type fault func(ctx context.Context, op string, do func(context.Context) error) error
 
 func (c *conn) call(ctx context.Context, op string, do func(context.Context) error) error {
@@ -49,14 +49,14 @@ func (c *conn) set(f fault) {
 	c.fault = f
 }
 
-// swap has it go to another database from now on.
+// swap leads the connection to another database from now on.
 func (c *conn) swap(to lease.Store) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.Store = to
 }
 
-// count is how often something was done since the last count of it.
+// count returns the number of calls of an operation since the last count of it.
 func (c *conn) count(op string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -65,7 +65,7 @@ func (c *conn) count(op string) int {
 	return n
 }
 
-// through does what returns a value; a fault may do it at several times.
+// through makes a call that returns a value, through the fault, which may make it several times.
 func through[T any](ctx context.Context, c *conn, op string, do func(context.Context) (T, error)) (T, error) {
 	var mu sync.Mutex
 	var value T
@@ -107,7 +107,7 @@ type stage struct {
 	t      *testing.T
 	store  *mem.Store
 	mu     sync.Mutex
-	inside map[string]memberstate.Term // who serves
+	inside map[string]memberstate.Term // the candidates that serve
 	all    []*candidate
 }
 
@@ -119,8 +119,8 @@ type candidate struct {
 	ended chan struct{}
 }
 
-// playBoth runs a test twice: with candidates that go by the database's clock, and with
-// strict ones. change makes a configuration such a one.
+// playBoth runs a test twice: with candidates that use the database's clock, and with strict
+// ones. change sets this in a configuration.
 func playBoth(t *testing.T, test func(s *stage, change func(*settings))) {
 	t.Helper()
 	for name, strict := range map[string]bool{"by the database's clock": false, "strict": true} {
@@ -132,7 +132,7 @@ func playBoth(t *testing.T, test func(s *stage, change func(*settings))) {
 	}
 }
 
-// play runs a test in a bubble; what still runs at its end is stopped.
+// play runs a test in a bubble, and stops the candidates at its end.
 func play(t *testing.T, test func(s *stage)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -144,19 +144,19 @@ func play(t *testing.T, test func(s *stage)) {
 			for _, c := range s.all {
 				<-c.ended
 			}
-			s.pass(2 * timing.TTL) // what is still on its way arrives
+			s.pass(2 * timing.TTL) // until all messages have arrived
 		}()
 		test(s)
 	})
 }
 
-// settings are all that can be said of a candidate for one lease.
+// settings are the whole configuration of a candidate for one lease.
 type settings struct {
 	lease.KeeperConfig
 	lease.GroupConfig
 }
 
-// enter has a candidate run.
+// enter runs a candidate.
 func (s *stage) enter(self string, change func(*settings)) *candidate {
 	s.t.Helper()
 	c := &candidate{conn: &conn{Store: s.store, counts: map[string]int{}}, ended: make(chan struct{})}
@@ -185,11 +185,11 @@ func (s *stage) enter(self string, change func(*settings)) *candidate {
 	return c
 }
 
-// begin and end keep the books of who is in office: never two at once.
+// begin and end record the candidates in office, and fail the test if there are two.
 func (s *stage) begin(c *candidate, term memberstate.Term) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	assert.Empty(s.t, s.inside, "somebody else is in office")
+	assert.Empty(s.t, s.inside, "another candidate is in office")
 	s.inside[c.Status().Self] = term
 	c.began = append(c.began, term)
 }
@@ -211,10 +211,10 @@ func (s *stage) pass(d time.Duration) {
 	synctest.Wait()
 }
 
-// watched is how often it is looked whether something holds.
+// watched is the interval at which conditions are checked.
 const watched = 5 * time.Millisecond
 
-// until lets time pass until something holds, and says how long it took.
+// until lets time pass until a condition holds, and returns how long that took.
 func (s *stage) until(what string, holds func() bool) time.Duration {
 	s.t.Helper()
 	begin := time.Now()
@@ -233,7 +233,7 @@ func (s *stage) lead(c *candidate) time.Duration {
 	return s.until(c.Status().Self+" leads", c.leads)
 }
 
-// record is what the database has.
+// record returns the record in the database.
 func (s *stage) record() lease.Record {
 	s.t.Helper()
 	found, err := s.store.Read(context.Background(), []string{"g"})
@@ -244,7 +244,7 @@ func (s *stage) record() lease.Record {
 
 var timing = lease.DefaultTiming()
 
-// silence is a logger that says nothing.
+// silence is a logger without output.
 var silence = slog.New(slog.DiscardHandler)
 
 // crash cuts a candidate off for good, as far as the database can tell.

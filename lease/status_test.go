@@ -12,8 +12,8 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// A process that has stood still looks at the clock before the timer has had its
-// turn: it must not take itself for the leader.
+// Status reads the clock, because after a pause of the process the timer may not have run yet,
+// and the candidate must not take itself for the leader.
 func TestStatusLooksAtTheClock(t *testing.T) {
 	k, err := NewKeeper(KeeperConfig{Self: "n", Store: deaf{}, Timing: DefaultTiming()})
 	require.NoError(t, err)
@@ -31,8 +31,8 @@ func TestStatusLooksAtTheClock(t *testing.T) {
 	assert.Equal(t, s, e.Status())
 }
 
-// A Status has another revision when it has changed, and only then: whoever watches is told of
-// nothing that was so before.
+// The revision of a Status changes if and only if the Status does, so that a watcher gets no
+// Status twice.
 func TestARevisionIsAChange(t *testing.T) {
 	k, err := NewKeeper(KeeperConfig{Self: "n", Store: deaf{}, Timing: DefaultTiming()})
 	require.NoError(t, err)
@@ -46,11 +46,11 @@ func TestARevisionIsAChange(t *testing.T) {
 	assert.Equal(t, before.Revision+1, e.Status().Revision)
 }
 
-// deaf is a store that nobody calls.
+// deaf is a store that is never called.
 type deaf struct{ Store }
 
-// The first that is told of a lease is that it is looked at, even if nothing is new.
-func TestWhatAnElectorIsFirstIsAChange(t *testing.T) {
+// The first status of a lease counts as a change, even if it equals the initial one.
+func TestTheFirstStatusIsAChange(t *testing.T) {
 	k, err := NewKeeper(KeeperConfig{Self: "n", Store: deaf{}, Timing: DefaultTiming()})
 	require.NoError(t, err)
 	e, err := k.Join(GroupConfig{Name: "g"})
@@ -61,8 +61,8 @@ func TestWhatAnElectorIsFirstIsAChange(t *testing.T) {
 	assert.EqualValues(t, 1, e.Status().Revision)
 }
 
-// Who notices that a lease has run out may come late: the office of a later term is shown on,
-// and nothing after the last change.
+// The end of a lease may be noticed late: then the office of a later term is still shown, and
+// nothing is shown after the last status.
 func TestALossThatIsNoticedLateEndsNoLaterOffice(t *testing.T) {
 	k, err := NewKeeper(KeeperConfig{Self: "n", Store: deaf{}, Timing: DefaultTiming()})
 	require.NoError(t, err)

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// storm is a network at its worst: calls are slow or lost, answers are lost, and
-// statements are carried out late, or twice.
+// storm is a very bad network: calls are slow or lost, answers are lost, and statements are
+// executed late, or twice.
 func storm(seed uint64) fault {
 	var mu sync.Mutex
 	dice := rand.New(rand.NewPCG(seed, 1))
@@ -27,7 +27,7 @@ func storm(seed uint64) fault {
 		case 1:
 			_ = do(ctx)
 			return lost
-		case 2: // late, when nobody waits any more
+		case 2: // late, when the caller no longer waits
 			go func() {
 				wait()
 				_ = do(context.Background())

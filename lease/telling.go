@@ -1,5 +1,5 @@
-// What is logged, and when. The logger is the user's: it may be slow, and it may call
-// back. So it is called while no lock is held.
+// Logging. The logger is the user's: it may be slow, and it may call back. So it is called
+// without a lock.
 
 package lease
 
@@ -10,19 +10,19 @@ import (
 	"github.com/hustings/hustings/lease/protocol"
 )
 
-// line is something that is to be logged.
+// line is a line to log.
 type line struct {
 	level slog.Level
 	text  string
 	args  []any
 }
 
-// say has something logged when the keeper's lock is given back. Its caller holds that.
+// say queues a line that is logged when the keeper's lock is released. Its caller holds the lock.
 func (k *Keeper) say(level slog.Level, text string, args ...any) {
 	k.lines = append(k.lines, line{level, text, args})
 }
 
-// unlock gives the keeper's lock back, and logs what there was to say.
+// unlock releases the keeper's lock, and logs the queued lines.
 func (k *Keeper) unlock() {
 	lines := k.lines
 	k.lines = nil
@@ -34,15 +34,15 @@ func (k *Keeper) unlock() {
 
 func (k *Keeper) tell(l line) { k.log.Log(context.Background(), l.level, l.text, l.args...) }
 
-// failing is what is told of calls that fail, by their kind, and working of the first that
-// works again. Of a Listen that works nothing is heard.
+// failing is logged for calls that fail, and working for the first that succeeds again. A
+// Listen that works never returns, so it has no line.
 var (
 	failing = map[protocol.Kind]string{
 		protocol.Read:    "leases could not be read",
 		protocol.Acquire: "the lease could not be claimed",
 		protocol.Renew:   "leases were not renewed",
-		protocol.Release: "the lease could not be released; that is tried again until it has run out",
-		protocol.Wake:    "nobody was woken for a released lease",
+		protocol.Release: "the lease could not be released; retrying until it has expired",
+		protocol.Wake:    "candidates could not be woken for a released lease",
 		protocol.Listen:  "cannot listen for released leases",
 	}
 	working = map[protocol.Kind]string{
@@ -50,17 +50,17 @@ var (
 		protocol.Acquire: "leases can be claimed again",
 		protocol.Renew:   "leases are renewed again",
 		protocol.Release: "leases can be released again",
-		protocol.Wake:    "others are woken again",
+		protocol.Wake:    "candidates can be woken again",
 	}
 )
 
-// What is told of a database in which terms have fallen, and what to do.
+// The error for a database in which terms have fallen, and its remedy.
 const (
 	forgotten = "the database has forgotten terms of this lease, or this is an old copy; the lease is left alone"
-	remedy    = "if it stays so, set the term in its record to the known one; or restart all candidates, if no write is fenced by terms"
+	remedy    = "if this persists, set the term in its record to the known one; or restart all candidates, if no write is fenced by terms"
 )
 
-// Tell has a note logged.
+// Tell logs a note.
 func (fx effects) Tell(n protocol.Note) {
 	var about []any
 	if n.Name != "" {
@@ -75,7 +75,7 @@ func (fx effects) Tell(n protocol.Note) {
 	case protocol.Works:
 		fx.say(slog.LevelInfo, working[n.Kind])
 	case protocol.RanOut:
-		fx.say(slog.LevelWarn, "lost the lease", append(about, "why", "it has run out")...)
+		fx.say(slog.LevelWarn, "lost the lease", append(about, "why", "it has expired")...)
 	case protocol.TakenAway:
 		fx.say(slog.LevelWarn, "lost the lease", append(about, "why", "it was taken away")...)
 	case protocol.ReturnedEarly:

@@ -20,7 +20,7 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// What was seen to have run out stays so, even if the answer to a renewal comes in the same
+// A lease that was seen expired stays expired, even if the answer to a renewal comes at the same
 // moment.
 func TestALeaseThatWasSeenToHaveRunOutStaysSo(t *testing.T) {
 	k, err := NewKeeper(KeeperConfig{Self: "n", Store: deaf{}, Timing: DefaultTiming()})
@@ -32,13 +32,12 @@ func TestALeaseThatWasSeenToHaveRunOutStaysSo(t *testing.T) {
 	e.lease.Store(l)
 	_, _, ok := e.Lease()
 	require.False(t, ok)
-	l.Extend(end+DefaultTiming().TTL, end-1) // by somebody who looked at the clock before
+	l.Extend(end+DefaultTiming().TTL, end-1) // with a time that was read before
 	_, _, ok = e.Lease()
 	assert.False(t, ok)
 }
 
-// rows are as much of a database as these tests need: some leases, which fail and are taken
-// away as a test wants.
+// rows is a small database for these tests, with leases that fail or are taken away on demand.
 type rows struct {
 	Store
 	fails atomic.Bool
@@ -83,7 +82,7 @@ func (s *rows) Renew(_ context.Context, _ string, held []Held) (kept []string, e
 
 func (s *rows) Release(context.Context, string, Held) error { return s.err() }
 
-// ears hear all that is logged.
+// ears is called with every line that is logged.
 type ears func(text string)
 
 func (e ears) Enabled(context.Context, slog.Level) bool { return true }
@@ -94,7 +93,7 @@ func (e ears) Handle(_ context.Context, r slog.Record) error {
 func (e ears) WithAttrs([]slog.Attr) slog.Handler { return e }
 func (e ears) WithGroup(string) slog.Handler      { return e }
 
-// keeperThatTells is one of some leases; its electors are run until the test's end.
+// keeperThatTells makes a keeper of some leases, and runs its electors until the test's end.
 func keeperThatTells(t *testing.T, s Store, heard func(k *Keeper, text string), lead func(context.Context, memberstate.Term) error, names ...string) map[string]*Elector {
 	t.Helper()
 	var k *Keeper
@@ -117,11 +116,11 @@ func keeperThatTells(t *testing.T, s Store, heard func(k *Keeper, text string), 
 	return all
 }
 
-// A logger may call back whatever it is told, for it is told while no lock is held.
+// A logger may call back at any line, because it is called without a lock.
 func TestALoggerIsCalledUnderNoLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		free := func(mu *sync.Mutex) bool {
-			for range 1000 { // somebody else may have it for a moment
+			for range 1000 { // another goroutine may have it for a moment
 				if mu.TryLock() {
 					mu.Unlock()
 					return true
@@ -155,7 +154,7 @@ func TestALoggerIsCalledUnderNoLock(t *testing.T) {
 					s.lost.Store(&a)
 				}
 			},
-			func(on bool) { // it is down before it forgets, or nobody would look
+			func(on bool) { // it is down before it forgets, because otherwise it would not be read
 				s.fails.Store(on)
 				s.zero.Store(on)
 				<-time.After(20 * time.Second)
@@ -178,8 +177,8 @@ func TestALoggerIsCalledUnderNoLock(t *testing.T) {
 	})
 }
 
-// However long a logger takes that is told of one lost lease, another one that was renewed
-// by the same call does not run out meanwhile.
+// A slow logger of one lost lease does not make another one expire that was renewed by the same
+// call.
 func TestASlowLoggerCostsNoLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, a, told := new(rows), "a", atomic.Bool{}
@@ -204,8 +203,8 @@ func TestASlowLoggerCostsNoLease(t *testing.T) {
 	})
 }
 
-// If somebody sees a lease run out while the answer to its renewal is being taken in, by a clock
-// that was read a moment earlier, the office ends: it is not led on without a lease.
+// If a reader sees a lease expired while the answer to its renewal is handled, with a time that
+// was read a moment earlier, the office ends, because it must not go on without a lease.
 func TestAnOfficeEndsWithTheLeaseThatWasSeenToRunOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var led []context.Context
@@ -226,16 +225,16 @@ func TestAnOfficeEndsWithTheLeaseThatWasSeenToRunOut(t *testing.T) {
 	})
 }
 
-// Each line says which lease it is about, and all that is known of what has happened.
-func TestWhatALineSays(t *testing.T) {
+// Each line names its lease, and says all that is known about the event.
+func TestALogLineNamesTheLeaseAndTheEvent(t *testing.T) {
 	down := errors.New("down")
 	for want, n := range map[string]protocol.Note{
 		`level=WARN msg="leases could not be read" leases=3 error=down failures=2`: {Topic: protocol.Fails, Kind: protocol.Read, Leases: 3, Err: down, Count: 2},
-		`level=WARN msg="nobody was woken for a released lease" group=g term=7 error=down failures=1`: {
+		`level=WARN msg="candidates could not be woken for a released lease" group=g term=7 error=down failures=1`: {
 			Topic: protocol.Fails, Kind: protocol.Wake, Name: "g", Term: 7, Err: down, Count: 1,
 		},
 		`level=INFO msg="leases are renewed again"`:                                      {Topic: protocol.Works, Kind: protocol.Renew},
-		`level=WARN msg="lost the lease" group=g term=7 why="it has run out"`:            {Topic: protocol.RanOut, Name: "g", Term: 7},
+		`level=WARN msg="lost the lease" group=g term=7 why="it has expired"`:            {Topic: protocol.RanOut, Name: "g", Term: 7},
 		`level=WARN msg="lost the lease" group=g term=7 why="it was taken away"`:         {Topic: protocol.TakenAway, Name: "g", Term: 7},
 		`level=WARN msg="lead returned early, resigning" group=g term=7 error=down`:      {Topic: protocol.ReturnedEarly, Name: "g", Term: 7, Err: down},
 		`level=ERROR msg="` + forgotten + `" group=g term=7 known=9 do="` + remedy + `"`: {Topic: protocol.Forgotten, Name: "g", Term: 7, Known: 9},

@@ -17,7 +17,7 @@ import (
 	"github.com/hustings/hustings/lease/mem"
 )
 
-// notes are a logger that counts what it is told, by its text.
+// notes is a logger that counts lines by their text.
 type notes struct {
 	mu     sync.Mutex
 	counts map[string]int
@@ -38,15 +38,15 @@ func (n *notes) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// counted is what was counted so far.
+// counted returns the counts so far.
 func (n *notes) counted() map[string]int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return maps.Clone(n.counts)
 }
 
-// A database that is down, or fails every other call, is told at once and ever more rarely:
-// and once that it works again.
+// A database that is down, or fails every other call, is reported at once and then ever more
+// rarely. That it works again is reported once.
 func TestADatabaseThatIsDownIsToldEverMoreRarely(t *testing.T) {
 	for name, works := range map[string]int{"down": 0, "now and then": 2} {
 		t.Run(name, func(t *testing.T) {
@@ -84,13 +84,13 @@ func TestADatabaseThatIsDownIsToldEverMoreRarely(t *testing.T) {
 				assert.Positive(t, told["leases can be read again"])
 				assert.LessOrEqual(t, told["leases can be read again"], told["leases could not be read"])
 				s.pass(time.Hour)
-				assert.Equal(t, told, n.counted(), "there is nothing more to tell")
+				assert.Equal(t, told, n.counted(), "nothing more is logged")
 			})
 		})
 	}
 }
 
-// That the database has forgotten terms is told once, with what to do; and once more if it
+// That the database has forgotten terms is logged once, with the remedy, and once more if it
 // happens again.
 func TestForgottenTermsAreToldOnce(t *testing.T) {
 	play(t, func(s *stage) {
@@ -109,8 +109,8 @@ func TestForgottenTermsAreToldOnce(t *testing.T) {
 	})
 }
 
-// Where no logger is given what is wrong is told by the default one, and nothing else.
-func TestWithoutALoggerFailuresAreTold(t *testing.T) {
+// Without a logger only failures are logged, by the default one.
+func TestWithoutALoggerOnlyFailuresAreLogged(t *testing.T) {
 	n, before := newNotes(), slog.Default()
 	slog.SetDefault(slog.New(n))
 	defer slog.SetDefault(before)

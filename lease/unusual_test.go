@@ -1,4 +1,4 @@
-// A Lead that never returns, but ends in another way.
+// A Lead that does not return, but ends in another way.
 
 package lease_test
 
@@ -18,8 +18,8 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// A Lead that ends its goroutine, as t.FailNow does, has returned: the lease is not renewed
-// with nobody serving, but released, and others get it.
+// A Lead that ends its goroutine, as t.FailNow does, counts as returned: the lease is released,
+// and not renewed while no Lead serves.
 func TestALeadThatEndsItsGoroutineResigns(t *testing.T) {
 	for name, waits := range map[string]bool{"by itself": false, "when its context has ended": true} {
 		t.Run(name, func(t *testing.T) {
@@ -59,7 +59,7 @@ func TestALeadThatEndsItsGoroutineResigns(t *testing.T) {
 	}
 }
 
-// released says when a lease is.
+// released is a store that reports a release.
 type released struct{ *mem.Store }
 
 func (s released) Release(context.Context, string, lease.Held) error {
@@ -70,8 +70,8 @@ func (s released) Release(context.Context, string, lease.Held) error {
 // panicker is set in the process that panics.
 const panicker = "HUSTINGS_TEST_PANIC"
 
-// TestALeadThatPanicsEndsItsProcess: a panic is told as any other, with the place where it
-// was, and the lease is not released, for it is not known what of Lead is still at work.
+// A panic of Lead is reported like any other, with its stack, and the lease is not released,
+// because goroutines of Lead may still be at work.
 func TestALeadThatPanicsEndsItsProcess(t *testing.T) {
 	if os.Getenv(panicker) != "" {
 		el, err := lease.New(

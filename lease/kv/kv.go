@@ -1,16 +1,15 @@
-// Package kv keeps leases in a key-value store that has little: compare-and-swap,
-// and keys that expire.
+// Package kv keeps leases in a key-value store that only has compare-and-swap and keys that
+// expire.
 //
-// A lease is two keys. The record, which holds the term, never expires, or the
-// fencing token would vanish with it. Beside it is a key that says that the
-// holder is alive; it belongs to one holder in one term, and expires. Its expiry is
-// the database's clock for this lease.
+// A lease is two keys. The record, which holds the term, never expires, because the fencing
+// token would vanish with it. The sign of life says that the holder is alive; it belongs to
+// one holder in one term, and expires. Its expiry serves as the database's clock for this
+// lease.
 //
-// The order of steps replaces a transaction over both. A holder first prolongs its
-// sign of life and then swaps the record; a claimant first reads the record, then
-// looks for the sign of life, and then swaps the record that it read. So whoever
-// claims a lease because there was no sign of life loses to a renewal that came
-// between.
+// The order of steps replaces a transaction over both. A holder first prolongs its sign of
+// life and then swaps the record. A claimant first reads the record, then looks for the sign
+// of life, and then swaps the record that it read. So a claimant that found no sign of life
+// loses to a renewal that came in between.
 //
 // The store must be linearizable, and must not forget what it has acknowledged.
 package kv
@@ -29,33 +28,32 @@ import (
 	"github.com/hustings/hustings/lease/internal/row"
 )
 
-// KV is what a key-value store must be able to do. Keys are compared byte by
-// byte. It is safe for concurrent use, and a method returns soon after its
-// context has ended.
+// KV is the interface of a key-value store. It compares keys byte by byte and is safe for
+// concurrent use, and its methods return soon after their context has ended.
 type KV interface {
 	// Get returns those of the keys that exist.
 	Get(ctx context.Context, keys []string) (map[string]Entry, error)
-	// Swap does each of the changes whose key has the value that the change
-	// expects, and says which these are. Each change is one atomic step; the
-	// keys are different and do not expire.
+	// Swap makes each change whose key has the old value that the change names, and
+	// returns which were made. Each change is one atomic step. The keys are distinct
+	// and do not expire.
 	Swap(ctx context.Context, changes []Change) (done []bool, err error)
-	// Live has keys exist, with any value, and expire after a time that is not
-	// shorter than the one given.
+	// Live creates or refreshes keys, with any value, so that each expires after the
+	// given time or later.
 	Live(ctx context.Context, keys map[string]time.Duration) error
 	// Keys returns the keys that begin with a prefix, in any order.
 	Keys(ctx context.Context, prefix string) ([]string, error)
 }
 
-// Entry is what is stored under a key.
+// Entry is the content of a key.
 type Entry struct {
 	Value []byte
-	// Left is how long the key has before it expires, lease.LeftUnknown if it does
-	// and the store does not tell when; it is not positive if it never expires.
+	// Left is the time until the key expires, lease.LeftUnknown if the store does not
+	// say when; it is not positive if the key never expires.
 	Left time.Duration
 }
 
-// Change replaces the value of a key. Old is what it has to be, nil if the key
-// must not exist.
+// Change replaces the value of a key. Old is the value that it must have, nil if the key must
+// not exist.
 type Change struct {
 	Key      string
 	Old, New []byte
@@ -72,7 +70,7 @@ var (
 	_ lease.Lister = (*Store)(nil)
 )
 
-// New is a store whose keys begin with a prefix.
+// New makes a store whose keys begin with a prefix.
 func New(kv KV, prefix string) (*Store, error) {
 	if kv == nil {
 		return nil, &elector.ConfigError{Field: "KV", Problem: "is nil"}
@@ -80,17 +78,17 @@ func New(kv KV, prefix string) (*Store, error) {
 	return &Store{kv, prefix}, nil
 }
 
-// record is a row as it is stored. Its Until is 0 if the lease was released and 1
-// otherwise: time has but two moments here, see now.
+// record is a stored row. Its Until is 0 if the lease was released and 1 otherwise, because
+// there are only two times here, see now.
 type record struct {
 	row.Row
 	// Life is the key that is the last holder's sign of life.
 	Life string `json:"life"`
 
-	stored []byte // as it was read; nil if there was none
+	stored []byte // the value that was read; nil if there was none
 }
 
-// now is 0 while there is a sign of life, and the end of time when there is none.
+// now returns 0 while there is a sign of life, and a time after every expiry otherwise.
 func now(left time.Duration) int64 {
 	if left > 0 {
 		return 0
@@ -130,7 +128,7 @@ func (s *Store) records(ctx context.Context, names ...string) (map[string]record
 	return all, nil
 }
 
-// change is the swap of a record for a new row.
+// change returns the change of a record to a new row.
 func (s *Store) change(name string, r record, next row.Row) (Change, error) {
 	old := r.stored
 	r.Row = next
@@ -148,7 +146,7 @@ func (s *Store) swap(ctx context.Context, name string, r record, next row.Row) (
 	return err == nil && done[0], err
 }
 
-// Read is as the contract says.
+// Read implements [lease.Store].
 func (s *Store) Read(ctx context.Context, names []string) ([]lease.Record, error) {
 	records, err := s.records(ctx, names...)
 	if err != nil || len(records) == 0 {
@@ -180,7 +178,7 @@ func (s *Store) lives(ctx context.Context, keys []string) (map[string]Entry, err
 	return s.kv.Get(ctx, keys)
 }
 
-// Acquire is as the contract says.
+// Acquire implements [lease.Store].
 func (s *Store) Acquire(ctx context.Context, c lease.Claim) (bool, error) {
 	for range maxTries {
 		won, again, err := s.claim(ctx, c)
@@ -191,7 +189,7 @@ func (s *Store) Acquire(ctx context.Context, c lease.Claim) (bool, error) {
 	return false, errContended
 }
 
-// claim is one attempt; again says that somebody changed the record meanwhile.
+// claim makes one attempt; again says that the record has changed meanwhile.
 func (s *Store) claim(ctx context.Context, c lease.Claim) (won, again bool, err error) {
 	records, err := s.records(ctx, c.Name)
 	if err != nil {
@@ -216,9 +214,8 @@ func (s *Store) claim(ctx context.Context, c lease.Claim) (won, again bool, err 
 	return won, !won, err
 }
 
-// Renew is as the contract says. It takes three round trips for all leases, or as many
-// for each part of them that the store takes at once; and three more for those whose
-// records others have changed meanwhile.
+// Renew implements [lease.Store]. It takes three round trips for all leases, or for each batch
+// that the store takes at once, and three more for those whose records have changed meanwhile.
 func (s *Store) Renew(ctx context.Context, holder string, held []lease.Held) (kept []string, err error) {
 	for range maxTries {
 		if len(held) == 0 {
@@ -233,7 +230,7 @@ func (s *Store) Renew(ctx context.Context, holder string, held []lease.Held) (ke
 	return nil, errContended
 }
 
-// renew is one attempt; again are leases whose records somebody changed meanwhile.
+// renew makes one attempt; again are the leases whose records have changed meanwhile.
 func (s *Store) renew(ctx context.Context, holder string, held []lease.Held) (kept []string, again []lease.Held, err error) {
 	names := make([]string, len(held))
 	for i, h := range held {
@@ -279,17 +276,17 @@ func (s *Store) renew(ctx context.Context, holder string, held []lease.Held) (ke
 	return kept, again, nil
 }
 
-// Release is as the contract says.
+// Release implements [lease.Store].
 func (s *Store) Release(ctx context.Context, holder string, held lease.Held) error {
 	return s.update(ctx, held.Name, func(r row.Row) (row.Row, bool) { return r.Release(holder, held.Term) })
 }
 
-// Force is as the contract says.
+// Force implements [lease.Store].
 func (s *Store) Force(ctx context.Context, name, heir string) error {
 	return s.update(ctx, name, func(r row.Row) (row.Row, bool) { return r.Force(heir), true })
 }
 
-// Names is as [lease.Lister] says.
+// Names implements [lease.Lister].
 func (s *Store) Names(ctx context.Context) ([]string, error) {
 	keys, err := s.kv.Keys(ctx, s.key(""))
 	if err != nil {
@@ -301,13 +298,12 @@ func (s *Store) Names(ctx context.Context) ([]string, error) {
 	return keys, nil
 }
 
-// maxTries bounds how often a step is begun anew because somebody else changed
-// the record.
+// maxTries bounds how often a step begins anew because the record has changed.
 const maxTries = 100
 
-var errContended = errors.New("kv: others change the record all the time")
+var errContended = errors.New("kv: other clients kept changing the record")
 
-// update changes a record, if next says that it is to be changed.
+// update changes a record as next says, if next returns true.
 func (s *Store) update(ctx context.Context, name string, next func(row.Row) (row.Row, bool)) error {
 	for range maxTries {
 		records, err := s.records(ctx, name)

@@ -19,7 +19,7 @@ import (
 // memory is a KV, for one goroutine at a time.
 type memory struct {
 	values map[string]string
-	ends   map[string]time.Time // of those that expire
+	ends   map[string]time.Time // of the keys that expire
 	before func(method string) error
 	calls  []string
 }
@@ -161,8 +161,8 @@ func TestARenewalComesBeforeTheClaimsSwap(t *testing.T) {
 	})
 }
 
-// A sign of life comes before what it is a sign for: if it cannot be given nothing has
-// changed.
+// The sign of life is written before the record: if it cannot be written, the record stays as it
+// was.
 func TestASignOfLifeComesFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, s := open(t)
@@ -183,7 +183,7 @@ func TestASignOfLifeComesFirst(t *testing.T) {
 	})
 }
 
-// Whatever their number, leases are renewed by three calls.
+// Any number of leases is renewed by three calls.
 func TestRenewalsShareCalls(t *testing.T) {
 	m, s := open(t)
 	var held []lease.Held
@@ -197,7 +197,7 @@ func TestRenewalsShareCalls(t *testing.T) {
 	assert.Equal(t, []string{"Get", "Live", "Swap"}, m.calls)
 }
 
-// A step is begun anew when somebody has changed the record, but not for ever.
+// A step begins anew when the record has changed meanwhile, but not for ever.
 func TestARecordThatChangesAllTheTimeIsAnError(t *testing.T) {
 	m, s := open(t)
 	others := 0
@@ -208,11 +208,11 @@ func TestARecordThatChangesAllTheTimeIsAnError(t *testing.T) {
 		}
 		return nil
 	}
-	assert.ErrorContains(t, s.Force(t.Context(), "g", ""), "others change the record")
+	assert.ErrorContains(t, s.Force(t.Context(), "g", ""), "other clients kept changing the record")
 	assert.Greater(t, others, 10)
 }
 
-func TestWhatIsNoRecordIsNamed(t *testing.T) {
+func TestAMalformedRecordIsNamed(t *testing.T) {
 	m, s := open(t)
 	m.values["p/record/g"] = "no record"
 	_, err := s.Read(t.Context(), []string{"g"})
@@ -221,7 +221,7 @@ func TestWhatIsNoRecordIsNamed(t *testing.T) {
 	assert.ErrorContains(t, err, "KV is nil")
 }
 
-// Whatever call of a step fails, its error is that of the step, which has won and kept nothing.
+// If any call of a step fails, the step returns its error, and has won and kept nothing.
 func TestAFailureOfAnyCallIsTheErrorOfTheStep(t *testing.T) {
 	broken := errors.New("broken")
 	for name, c := range map[string]struct {
@@ -266,7 +266,7 @@ func TestAFailureOfAnyCallIsTheErrorOfTheStep(t *testing.T) {
 	}
 }
 
-// Of many renewals those are tried again whose records others have changed, and no others.
+// Only those renewals are repeated whose records have changed meanwhile.
 func TestOnlyWhatOthersHaveChangedIsRenewedAgain(t *testing.T) {
 	m, s := open(t)
 	held := []lease.Held{take(t, s, "a"), take(t, s, "b"), {Name: "never there", Term: 1}}
@@ -287,7 +287,7 @@ func TestOnlyWhatOthersHaveChangedIsRenewedAgain(t *testing.T) {
 	assert.Equal(t, ttl, record(t, s, "a").TTL)
 }
 
-// Nobody claims, and nobody renews, for ever.
+// Claims and renewals give up at last.
 func TestClaimsAndRenewalsOfARecordThatChangesAllTheTimeFail(t *testing.T) {
 	m, s := open(t)
 	held := take(t, s, "g")
@@ -300,16 +300,16 @@ func TestClaimsAndRenewalsOfARecordThatChangesAllTheTimeFail(t *testing.T) {
 		return nil
 	}
 	_, err := s.Renew(t.Context(), "a#1", []lease.Held{held})
-	require.ErrorContains(t, err, "others change the record")
+	require.ErrorContains(t, err, "other clients kept changing the record")
 	assert.Equal(t, 100, renewals)
 	won, err := s.Acquire(t.Context(), lease.Claim{Name: "g", Holder: "a#1", TTL: ttl, Term: 1})
-	require.ErrorContains(t, err, "others change the record")
+	require.ErrorContains(t, err, "other clients kept changing the record")
 	assert.False(t, won)
 	assert.Equal(t, 200, renewals)
 }
 
-// Of nothing nothing is asked; but a context that has ended is told.
-func TestOfNothingNothingIsAsked(t *testing.T) {
+// Methods make no call for an empty list, but an ended context is an error.
+func TestNoCallIsMadeForNoLeases(t *testing.T) {
 	m, s := open(t)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -327,8 +327,8 @@ func TestOfNothingNothingIsAsked(t *testing.T) {
 	assert.Empty(t, m.values)
 }
 
-// A released lease has no sign of life that is asked for, though it may still be there.
-func TestOfAReleasedLeaseNothingIsLeft(t *testing.T) {
+// The sign of life of a released lease is not read, although it may still exist.
+func TestAReleasedLeaseHasNoTimeLeft(t *testing.T) {
 	m, s := open(t)
 	require.NoError(t, s.Release(t.Context(), "a#1", take(t, s, "g")))
 	m.calls = nil

@@ -1,5 +1,5 @@
-// A test that fails without its test failing, and stores whose methods can be replaced,
-// counted and blocked.
+// A testing.TB that only records failures, and stores whose methods can be replaced, counted and
+// blocked.
 
 package leasetest
 
@@ -37,7 +37,7 @@ func (r *recorder) run(name string, subject Subject) {
 	<-ended
 }
 
-// store is one whose methods can be replaced.
+// store is a store whose methods can be replaced.
 type store struct {
 	read    func(context.Context, []string) ([]lease.Record, error)
 	acquire func(context.Context, lease.Claim) (bool, error)
@@ -68,7 +68,7 @@ func (s *store) Release(ctx context.Context, holder string, h lease.Held) error 
 func (s *store) Force(ctx context.Context, name, heir string) error { return s.force(ctx, name, heir) }
 func (s *store) Names(ctx context.Context) ([]string, error)        { return s.names(ctx) }
 
-// after has something done before every method, which fails if that does.
+// after calls do before every method, which fails if do does.
 func (s *store) after(do func(context.Context) error) *store {
 	b := *s
 	s.read = func(ctx context.Context, names []string) ([]lease.Record, error) {
@@ -117,10 +117,10 @@ func blocking(m *mem.Store) Far {
 	return Far{over(m).after(w.pass), w.hold, w.resume}
 }
 
-// way can be blocked.
+// way is a connection that can be blocked.
 type way struct {
 	mu   sync.Mutex
-	open chan struct{} // closed: it is
+	open chan struct{} // closed while the way is open
 }
 
 func newWay() *way {
@@ -160,7 +160,7 @@ func (w *way) pass(ctx context.Context) error {
 	}
 }
 
-// recordOf is the record of a lease.
+// recordOf returns the record of a lease.
 func recordOf(m *mem.Store, name string) (r lease.Record) {
 	found, err := m.Read(context.Background(), []string{name})
 	if err == nil && len(found) > 0 {
@@ -169,7 +169,7 @@ func recordOf(m *mem.Store, name string) (r lease.Record) {
 	return r
 }
 
-// rows has what is read changed.
+// rows makes a store change the records that it reads.
 func rows(s *store, change func(*lease.Record)) {
 	read := s.read
 	s.read = func(ctx context.Context, names []string) ([]lease.Record, error) {

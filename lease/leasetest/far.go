@@ -1,4 +1,4 @@
-// Statements that are late by more than a lease lasts, and a database that says nothing.
+// Statements that arrive more than a TTL late, and a database that does not answer.
 
 package leasetest
 
@@ -13,8 +13,8 @@ import (
 	"github.com/hustings/hustings/lease"
 )
 
-// Far is a store on a way to its database that can be blocked: what is sent after Hold
-// arrives after Resume, if at all. Hold and Resume may be called again and again.
+// Far is a store whose connection to its database can be held up: messages sent after Hold
+// arrive after Resume, if at all. Hold and Resume may be called repeatedly.
 type Far struct {
 	Store        lease.Store
 	Hold, Resume func()
@@ -23,19 +23,18 @@ type Far struct {
 func (s *stand) far() Far {
 	s.t.Helper()
 	if s.Far == nil {
-		s.t.Skip("the way to the database cannot be blocked")
+		s.t.Skip("Subject.Far is nil: the connection to the database cannot be held up")
 	}
 	f := s.Far()
-	_, err := f.Store.Read(s.ctx, []string{s.name}) // it is connected now
+	_, err := f.Store.Read(s.ctx, []string{s.name}) // so that it is connected
 	require.NoError(s.t, err)
 	s.t.Cleanup(f.Resume)
 	return f
 }
 
-// silence: who asks has little time, and is told when it is over, although the database
-// has said nothing.
+// silence checks that a method ends with its context, although the database does not answer.
 func (s *stand) silence() {
-	const soon = 8 * short // less than drivers wait by themselves
+	const soon = 8 * short // less than the time-outs of drivers
 	held := s.take("a#1", long)
 	far := s.far()
 	far.Hold()
@@ -71,20 +70,20 @@ func (s *stand) silence() {
 	}
 }
 
-// lateByATTL: a holder's statements are on their way until another has the lease.
+// lateByATTL delays a holder's statements until another candidate has the lease.
 func (s *stand) lateByATTL() {
 	held := s.take("a#1", short)
 	far := s.far()
 	far.Hold()
 	var sent sync.WaitGroup
-	for range 2 { // they are sent twice, too
+	for range 2 { // each is also sent twice
 		sent.Go(func() {
 			kept, err := far.Store.Renew(s.ctx, "a#1", []lease.Held{held})
-			assert.True(s.t, err != nil || len(kept) == 0, "a renewal of what is lost")
+			assert.True(s.t, err != nil || len(kept) == 0, "a lost lease was renewed")
 		})
 		sent.Go(func() {
 			won, err := far.Store.Acquire(s.ctx, s.claim("a#1", 1, long))
-			assert.True(s.t, err != nil || !won, "a claim in an old term")
+			assert.True(s.t, err != nil || !won, "a claim in an old term won")
 		})
 		sent.Go(func() { _ = far.Store.Release(s.ctx, "a#1", held) })
 	}

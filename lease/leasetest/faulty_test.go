@@ -32,32 +32,32 @@ func breaks(found string, spoil func(m *mem.Store, s *store)) fault {
 }
 
 const (
-	history = "every history is that of one thing at a time"
-	late    = "what comes late by a TTL changes nothing"
+	history = "every history is linearizable"
+	late    = "statements that are late by a TTL change nothing"
 )
 
 var faults = map[string]fault{
 	"steals a live lease":             breaks("a live lease is not taken", steal),
 	"steals a live lease at times":    breaks(history, stealAtTimes),
 	"wins a claim in any term":        breaks("a claim in another term does nothing", forgiveTerms),
-	"wins twice by one claim":         breaks("statements may come twice", winTwice),
+	"wins twice by one claim":         breaks("statements may be executed twice", winTwice),
 	"tells losers that they won":      breaks(history, tellLosers),
 	"looks, and then writes":          breaks("of many claims one succeeds", lookAndWrite),
-	"asks the clock when watched":     breaks("a watched claim asks no clock", askTheClock),
+	"asks the clock when watched":     breaks("a watched claim uses no clock", askTheClock),
 	"believes the clock when watched": breaks("the clock may step", askTheClock),
-	"refuses the holder":              breaks("its holder claims a lease anew", refuseTheHolder),
-	"lasts too long":                  breaks("a lease that has run out is taken", lastTooLong),
+	"refuses the holder":              breaks("a holder can claim its lease again", refuseTheHolder),
+	"lasts too long":                  breaks("an expired lease is taken", lastTooLong),
 	"counts in seconds":               breaks("time is finer than a second", countInSeconds),
-	"renews another's":                breaks("renewing renews what is held", renewAnothers),
+	"renews another's":                breaks("only held leases are renewed", renewAnothers),
 	"does not count renewals":         breaks("renewals within a second are kept", renewNothing),
-	"does not prolong":                breaks("renewing lasts a TTL from then", renewNothing),
+	"does not prolong":                breaks("a renewal lasts a TTL", renewNothing),
 	"renews nothing":                  breaks(history, renewNothing),
-	"gives up what ran out":           breaks("what ran out and nobody took is renewed", giveUpWhatRanOut),
-	"renews the first hundred":        breaks("ten thousand are renewed at once", renewTheFirst),
+	"gives up what ran out":           breaks("an expired lease that was not taken is renewed", giveUpWhatRanOut),
+	"renews the first hundred":        breaks("ten thousand leases are renewed at once", renewTheFirst),
 	"releases another's":              breaks("only the holder releases", releaseAnothers),
-	"releases in old terms":           breaks("statements may come late", releaseAnothers),
-	"forgets the term":                breaks("a release sets free", forgetTheTerm),
-	"keeps what is released":          breaks("a release sets free", keepIt),
+	"releases in old terms":           breaks("statements may be executed late", releaseAnothers),
+	"forgets the term":                breaks("a released lease is free", forgetTheTerm),
+	"keeps what is released":          breaks("a released lease is free", keepIt),
 	"forces without end":              breaks("a forced lease is released by its holder", keepForced),
 	"forces and frees":                breaks("forcing does not shorten the lease", forceAndFree),
 	"forgets the heir":                breaks("forcing ends the term", forgetTheHeir),
@@ -65,14 +65,14 @@ var faults = map[string]fault{
 	"makes no record":                 breaks("the first claim makes the record", hideRecords),
 	"takes names for the same":        breaks("names are compared byte by byte", ignoreCase),
 	"takes holders for the same":      breaks("holders are compared byte by byte", cutHolders),
-	"lists some":                      breaks("all leases are listed, if any can be", listSome),
-	"works for who has gone":          breaks("nothing is done for who has gone", ignoreContexts),
+	"lists some":                      breaks("all leases are listed", listSome),
+	"works for who has gone":          breaks("an ended context is an error", ignoreContexts),
 
 	"renews one by one": {"renewals share statements", func(m *mem.Store, s *Subject) {
 		counted, n := counting(m)
 		s.Store, s.Statements = oneByOne{counted}, n
 	}},
-	"waits for ever": {"nobody waits for who says nothing", func(m *mem.Store, s *Subject) {
+	"waits for ever": {"a silent database delays no method beyond its context", func(m *mem.Store, s *Subject) {
 		s.Far = func() Far {
 			w := newWay()
 			return Far{over(m).after(func(context.Context) error { <-w.opened(); return nil }), w.hold, w.resume}
@@ -83,7 +83,7 @@ var faults = map[string]fault{
 	"claims late":   lately(func(m *mem.Store, far *store) { forgiveTerms(m, far); steal(m, far) }),
 }
 
-// lately is a fault that only those statements have which are late.
+// lately is a fault that only late statements have.
 func lately(spoil func(*mem.Store, *store)) fault {
 	return fault{late, func(m *mem.Store, s *Subject) {
 		s.Far = func() Far {
@@ -141,7 +141,7 @@ func tellLosers(_ *mem.Store, s *store) {
 	}
 }
 
-// lookAndWrite takes a second step some time after the first.
+// lookAndWrite is a store that takes two steps: it reads, and writes some time later.
 func lookAndWrite(m *mem.Store, s *store) {
 	acquire := s.acquire
 	s.acquire = func(ctx context.Context, c lease.Claim) (bool, error) {
@@ -234,7 +234,7 @@ func releaseAnothers(m *mem.Store, s *store) {
 	}
 }
 
-// forgetTheTerm has a lease begin anew when it is released.
+// forgetTheTerm is a store that deletes the record of a released lease.
 func forgetTheTerm(m *mem.Store, s *store) {
 	forgotten := map[string]memberstate.Term{}
 	release := s.release

@@ -1,5 +1,4 @@
-// A history of what many callers did to one lease, and whether a store that does
-// one thing at a time could have given the same answers.
+// A history of concurrent calls about one lease, and a check whether it is linearizable.
 
 package leasetest
 
@@ -17,10 +16,10 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// question is what was asked, answer what came of it.
+// question is a call, answer its result.
 type question struct {
 	op     string
-	called time.Duration // when
+	called time.Duration // the time of the call
 	holder string
 	heir   string
 	claim  lease.Claim
@@ -28,15 +27,14 @@ type question struct {
 }
 
 type answer struct {
-	unknown bool // there was an error: it may have been done, or may be done at any time
+	unknown bool // there was an error: the call may take effect at any time, or never
 	ok      bool
 	record  lease.Record
-	by      time.Duration // when it was there: what it tells had happened
+	by      time.Duration // the time of the answer
 }
 
-// row is a lease as the model has it. Its clock is the callers', who know for certain
-// only how long a lease lasts at least: whether it has run out after that is for the
-// store to say.
+// row is a lease in the model. Its clock is the callers'. By that clock only the least duration
+// of a lease is certain; after that the store decides whether the lease has expired.
 type row struct {
 	term     memberstate.Term
 	holder   string
@@ -44,16 +42,16 @@ type row struct {
 	renewals uint64
 	released bool
 	ttl      time.Duration
-	runs     time.Duration // until then it does not run out
+	runs     time.Duration // it does not expire before this time
 }
 
-// lasting is a row whose lease lasts a TTL from a moment that is not before a time.
+// lasting returns the row with a lease that lasts a TTL from a moment at or after from.
 func (r row) lasting(from time.Duration) row {
 	r.runs = from + r.ttl - grain
 	return r
 }
 
-// step is what a question does to a row, for every answer that is possible.
+// step returns the row after a question, for every possible answer.
 func (r row) step(q question, by time.Duration) map[bool]row {
 	next := r
 	switch q.op {
@@ -84,7 +82,7 @@ func (r row) step(q question, by time.Duration) map[bool]row {
 	return map[bool]row{true: next}
 }
 
-// model is one lease, beginning without a record.
+// model is one lease, without a record at first.
 var model = (&porcupine.NondeterministicModel{
 	Init: func() []any { return []any{row{released: true}} },
 	Step: func(state, input, output any) []any {
@@ -115,7 +113,7 @@ var model = (&porcupine.NondeterministicModel{
 	DescribeState: func(state any) string { return fmt.Sprintf("%+v", state) },
 }).ToModel()
 
-// caller asks questions of a store and writes down the answers.
+// caller makes calls to a store and records the answers.
 type caller struct {
 	id      int
 	store   lease.Store
@@ -126,10 +124,10 @@ type caller struct {
 	history []porcupine.Operation
 }
 
-// never is when the answer comes to a question that has none.
+// never is the time of an answer that did not come.
 const never = time.Duration(1) << 62
 
-// ask asks one question; one in ten is given up before its answer may come.
+// ask makes one call; one in ten is given up early.
 func (c *caller) ask(ctx context.Context) {
 	q := c.next()
 	patient := c.dice.IntN(10) > 0
@@ -148,10 +146,10 @@ func (c *caller) ask(ctx context.Context) {
 	c.history = append(c.history, porcupine.Operation{ClientId: c.id, Input: q, Call: int64(q.called), Output: a, Return: int64(a.by)})
 }
 
-// ttls are of leases that run out at once, and of such that last for a while.
+// ttls are for leases that expire at once, and for leases that last for a while.
 var ttls = []time.Duration{2 * time.Millisecond, 2*time.Millisecond + 10*grain}
 
-// next draws a question. What it claims and renews is what was read last.
+// next draws a question. It claims and renews the last record that was read.
 func (c *caller) next() question {
 	q := question{op: "read", holder: fmt.Sprintf("h#%d", c.id), term: c.last.Term}
 	switch c.dice.IntN(12) {
@@ -198,7 +196,7 @@ func (c *caller) answer(ctx context.Context, q question) (a answer, err error) {
 	return a, err
 }
 
-// record has some callers ask for a while, and returns what they saw.
+// record runs some callers, and returns their history.
 func record(ctx context.Context, store lease.Store, name string, seed uint64) []porcupine.Operation {
 	const callers, questions = 5, 40
 	var all [callers]*caller

@@ -1,5 +1,5 @@
-// Package leasetest is the acceptance test for any [lease.Store]. Whoever writes
-// one calls [Run] from a test of its own:
+// Package leasetest is the acceptance test for any [lease.Store]. Call [Run] from a test
+// of your store:
 //
 //	func TestStore(t *testing.T) {
 //		leasetest.Run(t, leasetest.Subject{Store: store})
@@ -20,29 +20,28 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// Subject is a store under test. It may be used by others at the same time: the
-// tests draw names of their own.
+// Subject is a store under test. It may be in use at the same time, because the tests draw
+// random names of leases.
 type Subject struct {
 	Store lease.Store
-	// Step has the clock of the database jump. Nil: it cannot be made to.
+	// Step makes the database's clock jump. Nil: steps are not tested.
 	Step func(by time.Duration)
-	// Coarse says that the store cannot tell how long a lease lasts, only whether
-	// it has run out, or rounds times up by much.
+	// Coarse says that the store only knows whether a lease has expired, not how long
+	// it lasts, or rounds times up by much.
 	Coarse bool
-	// Statements counts what the store has sent to its database so far. Nil: it does
-	// not, and whether renewals share statements is not tested.
+	// Statements returns how many statements the store has sent to its database so
+	// far. Nil: it is not tested whether renewals share statements.
 	Statements func() int
-	// Far makes a second store over the same database, on a way that can be blocked.
-	// Nil: it cannot be made, and what is late by more than a TTL is not tested, nor
-	// that nobody waits for a database that says nothing.
+	// Far makes a second store over the same database, whose connection can be held
+	// up. Nil: neither statements that are late by a TTL nor a silent database are
+	// tested.
 	Far func() Far
 }
 
-// patience is how long anything may take. Nothing takes as long unless it fails.
+// patience is longer than anything takes that does not fail.
 const patience = 30 * time.Second
 
-// long is a TTL that does not end while a test runs, short is one that is waited
-// for.
+// long is a TTL that outlasts a test, short one whose end a test waits for.
 const (
 	long  = time.Hour
 	short = 250 * time.Millisecond
@@ -57,36 +56,36 @@ func Run(t *testing.T, subject Subject) {
 }
 
 var tests = map[string]func(*stand){
-	"the first claim makes the record":             (*stand).firstClaim,
-	"a live lease is not taken":                    (*stand).liveLease,
-	"a lease that has run out is taken":            (*stand).ranOut,
-	"its holder claims a lease anew":               (*stand).holderClaimsAnew,
-	"a claim in another term does nothing":         (*stand).claimInAnotherTerm,
-	"a watched claim asks no clock":                (*stand).watchedClaim,
-	"renewing renews what is held":                 (*stand).renewing,
-	"renewing lasts a TTL from then":               (*stand).renewingLasts,
-	"what ran out and nobody took is renewed":      (*stand).renewingAfterTheEnd,
-	"ten thousand are renewed at once":             (*stand).renewingMany,
-	"a release sets free":                          (*stand).release,
-	"only the holder releases":                     (*stand).releaseByOthers,
-	"forcing ends the term":                        (*stand).forcing,
-	"forcing does not shorten the lease":           (*stand).forcingWaits,
-	"a forced lease is released by its holder":     (*stand).forcedRelease,
-	"an unknown lease can be forced":               (*stand).forcingUnknown,
-	"statements may come twice":                    (*stand).duplicates,
-	"renewals within a second are kept":            (*stand).renewingQuickly,
-	"statements may come late":                     (*stand).lateStatements,
-	"names are compared byte by byte":              (*stand).names,
-	"all leases are listed, if any can be":         (*stand).listing,
-	"holders are compared byte by byte":            (*stand).holders,
-	"time is finer than a second":                  (*stand).fineTime,
-	"nothing is done for who has gone":             (*stand).endedContext,
-	"of many claims one succeeds":                  (*stand).manyClaims,
-	"the clock may step":                           (*stand).clockSteps,
-	"every history is that of one thing at a time": (*stand).linearizable,
-	"renewals share statements":                    (*stand).sharing,
-	"nobody waits for who says nothing":            (*stand).silence,
-	"what comes late by a TTL changes nothing":     (*stand).lateByATTL,
+	"the first claim makes the record":                      (*stand).firstClaim,
+	"a live lease is not taken":                             (*stand).liveLease,
+	"an expired lease is taken":                             (*stand).ranOut,
+	"a holder can claim its lease again":                    (*stand).holderClaimsAnew,
+	"a claim in another term does nothing":                  (*stand).claimInAnotherTerm,
+	"a watched claim uses no clock":                         (*stand).watchedClaim,
+	"only held leases are renewed":                          (*stand).renewing,
+	"a renewal lasts a TTL":                                 (*stand).renewingLasts,
+	"an expired lease that was not taken is renewed":        (*stand).renewingAfterTheEnd,
+	"ten thousand leases are renewed at once":               (*stand).renewingMany,
+	"a released lease is free":                              (*stand).release,
+	"only the holder releases":                              (*stand).releaseByOthers,
+	"forcing ends the term":                                 (*stand).forcing,
+	"forcing does not shorten the lease":                    (*stand).forcingWaits,
+	"a forced lease is released by its holder":              (*stand).forcedRelease,
+	"an unknown lease can be forced":                        (*stand).forcingUnknown,
+	"statements may be executed twice":                      (*stand).duplicates,
+	"renewals within a second are kept":                     (*stand).renewingQuickly,
+	"statements may be executed late":                       (*stand).lateStatements,
+	"names are compared byte by byte":                       (*stand).names,
+	"all leases are listed":                                 (*stand).listing,
+	"holders are compared byte by byte":                     (*stand).holders,
+	"time is finer than a second":                           (*stand).fineTime,
+	"an ended context is an error":                          (*stand).endedContext,
+	"of many claims one succeeds":                           (*stand).manyClaims,
+	"the clock may step":                                    (*stand).clockSteps,
+	"every history is linearizable":                         (*stand).linearizable,
+	"renewals share statements":                             (*stand).sharing,
+	"a silent database delays no method beyond its context": (*stand).silence,
+	"statements that are late by a TTL change nothing":      (*stand).lateByATTL,
 }
 
 // stand is one test with a lease of its own.
@@ -124,7 +123,7 @@ func (s *stand) record() lease.Record {
 	return r
 }
 
-// state is a record without its clock.
+// state returns a record without the time left.
 func state(r lease.Record) lease.Record {
 	r.Left = 0
 	return r
@@ -137,7 +136,7 @@ func (s *stand) acquire(c lease.Claim) bool {
 	return won
 }
 
-// claim is one for the test's lease.
+// claim returns a claim for the test's lease.
 func (s *stand) claim(holder string, term memberstate.Term, ttl time.Duration) lease.Claim {
 	return lease.Claim{Name: s.name, Holder: holder, TTL: ttl, Term: term}
 }
@@ -169,7 +168,7 @@ func (s *stand) force(heir string) {
 	require.NoError(s.t, s.Store.Force(s.ctx, s.name, heir))
 }
 
-// runOut waits until the database says that the lease has run out.
+// runOut waits until the database says that the lease has expired.
 func (s *stand) runOut() lease.Record {
 	s.t.Helper()
 	for begin := time.Now(); time.Since(begin) < patience; pause() {
@@ -177,11 +176,11 @@ func (s *stand) runOut() lease.Record {
 			return r
 		}
 	}
-	require.Fail(s.t, "the lease does not run out")
+	require.Fail(s.t, "the lease does not expire")
 	return lease.Record{}
 }
 
-// ranOutBy waits until the lease must have run out, if the store's time is fine.
+// ranOutBy waits until the lease must have expired, or, in a coarse store, has expired.
 func (s *stand) ranOutBy(then time.Time) lease.Record {
 	s.t.Helper()
 	if s.Coarse {
@@ -193,13 +192,13 @@ func (s *stand) ranOutBy(then time.Time) lease.Record {
 	return r
 }
 
-// grain is more than a database's clock is rounded by.
+// grain is larger than the rounding of a database's clock.
 const grain = 5 * time.Millisecond
 
 func (s *stand) needsFineTime() {
 	s.t.Helper()
 	if s.Coarse {
-		s.t.Skip("the store does not tell how long a lease lasts")
+		s.t.Skip("Subject.Coarse: the store does not say how long a lease lasts")
 	}
 }
 
@@ -290,8 +289,8 @@ func (s *stand) renewing() {
 	assert.Zero(s.t, r.Renewals)
 }
 
-// renewingQuickly: where time is in whole seconds the second renewal changes nothing, and
-// looks like a lease that was lost.
+// renewingQuickly finds stores with time in whole seconds: their second renewal changes nothing,
+// so the lease looks lost.
 func (s *stand) renewingQuickly() {
 	held := s.take("a#1", long)
 	for range 10 {
@@ -341,11 +340,11 @@ func (s *stand) renewingMany() {
 	}
 }
 
-// sharing: ten thousand leases would take a store that renews one by one longer than
-// they last. How many one statement renews is the store's affair, but few it is not.
+// sharing finds stores that renew leases one by one: with ten thousand leases they would need
+// longer than the leases last. One statement must renew at least 20 leases.
 func (s *stand) sharing() {
 	if s.Statements == nil {
-		s.t.Skip("the statements of the store are not counted")
+		s.t.Skip("Subject.Statements is nil: the statements are not counted")
 	}
 	const many, each = 400, 20
 	var held []lease.Held
@@ -357,7 +356,7 @@ func (s *stand) sharing() {
 	before := s.Statements()
 	assert.Len(s.t, s.renew("a#1", held...), many)
 	sent := s.Statements() - before
-	assert.Positive(s.t, sent, "they are not counted")
+	assert.Positive(s.t, sent, "the statements are not counted")
 	assert.Less(s.t, sent, many/each)
 }
 
@@ -446,7 +445,7 @@ func (s *stand) duplicates() {
 	assert.Equal(s.t, state(before), state(s.record()))
 }
 
-// lateStatements arrive when their term is over, by a TTL or by years.
+// lateStatements are executed after their term is over.
 func (s *stand) lateStatements() {
 	old := s.take("a#1", long)
 	s.free("a#1", old)
@@ -459,15 +458,15 @@ func (s *stand) lateStatements() {
 	assert.Equal(s.t, state(before), state(s.record()))
 	s.take("a#1", long)
 	before = s.record()
-	assert.Empty(s.t, s.renew("a#1", old), "its own, but of an old term")
+	assert.Empty(s.t, s.renew("a#1", old), "the holder's own lease, but of an old term")
 	s.free("a#1", old)
 	assert.Equal(s.t, state(before), state(s.record()))
 }
 
-// clockSteps needs a database whose clock can be moved.
+// clockSteps moves the database's clock back and forth.
 func (s *stand) clockSteps() {
 	if s.Step == nil {
-		s.t.Skip("the database's clock cannot be moved")
+		s.t.Skip("Subject.Step is nil: the database's clock cannot be moved")
 	}
 	held := s.take("a#1", long)
 	s.Step(-24 * time.Hour)
@@ -481,9 +480,9 @@ func (s *stand) clockSteps() {
 	assert.LessOrEqual(s.t, s.record().Left, time.Duration(0))
 	c = s.claim("c#1", 2, long)
 	c.Watched, c.Renewals = true, 7
-	assert.False(s.t, s.acquire(c), "the clock says that it has run out, and a watched claim must not believe it")
-	assert.Len(s.t, s.renew("b#1", held), 1, "nobody took it")
+	assert.False(s.t, s.acquire(c), "the clock says that the lease has expired, but a watched claim must not use the clock")
+	assert.Len(s.t, s.renew("b#1", held), 1, "the lease was not taken")
 	s.free("b#1", held)
 	s.Step(-24 * time.Hour)
-	assert.True(s.t, s.acquire(s.claim("c#1", 2, long)), "released is released")
+	assert.True(s.t, s.acquire(s.claim("c#1", 2, long)), "a released lease is free at any time")
 }

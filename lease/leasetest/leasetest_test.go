@@ -10,12 +10,12 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func TestMem(t *testing.T) {
+func TestTheStoreInMemoryKeepsTheContract(t *testing.T) {
 	Run(t, sound(new(mem.Store)))
 }
 
-// sound is the store in memory as a subject of every test: its statements are counted,
-// and the way there can be blocked.
+// sound returns the store in memory as a subject for every test: its statements are counted, and
+// its connection can be blocked.
 func sound(m *mem.Store) Subject {
 	counted, n := counting(m)
 	return Subject{Store: counted, Step: m.Step, Statements: n, Far: func() Far { return blocking(m) }}

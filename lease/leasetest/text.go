@@ -1,4 +1,4 @@
-// Names, time, and many at once.
+// Tests of names, of time, and of many claims at once.
 
 package leasetest
 
@@ -16,8 +16,8 @@ import (
 	"github.com/hustings/hustings/lease"
 )
 
-// similar are texts that a database may take for one another, or for a part of
-// its language.
+// similar returns texts that a database may confuse with each other, or with a part of its
+// language.
 func similar(most int) []string {
 	all := []string{
 		"name", "Name", "NAME", "näme", "na\u0308me", "name ", " name", "name\t", "name\n", "ｎame", "naṁe", "ß", "ss", "SS", "ı", "i", "I", "İ",
@@ -29,7 +29,7 @@ func similar(most int) []string {
 }
 
 func (s *stand) names() {
-	prefix := s.name[5:15] // short, and this test's own
+	prefix := s.name[5:15] // short, and unique to this test
 	names := similar(lease.MaxName - len(prefix))
 	for i, name := range names {
 		names[i] = prefix + name
@@ -51,7 +51,7 @@ func (s *stand) names() {
 func (s *stand) listing() {
 	lister, ok := s.Store.(lease.Lister)
 	if !ok {
-		s.t.Skip("the store is no lease.Lister")
+		s.t.Skip("the store is not a lease.Lister")
 	}
 	names := similar(lease.MaxName - len(s.name))
 	for i, name := range names {
@@ -88,7 +88,7 @@ func (s *stand) holders() {
 	}
 }
 
-// fineTime: what is rounded to seconds is wrong by up to one of them.
+// fineTime finds stores that round times to seconds.
 func (s *stand) fineTime() {
 	s.needsFineTime()
 	ttl := 1500*time.Millisecond + 1*time.Millisecond
@@ -103,7 +103,7 @@ func (s *stand) fineTime() {
 		left = r.Left
 		seen[left] = true
 	}
-	assert.Greater(s.t, len(seen), 3, "it does not run down but jump")
+	assert.Greater(s.t, len(seen), 3, "the time left must fall steadily, not in jumps")
 }
 
 func (s *stand) endedContext() {
@@ -122,7 +122,7 @@ func (s *stand) endedContext() {
 	assert.Equal(s.t, state(before), state(s.record()))
 }
 
-// manyClaims begin with one for a lease that has no record yet.
+// manyClaims compete for a lease, which has no record at first.
 func (s *stand) manyClaims() {
 	for term := range 20 {
 		r, _ := s.read(s.name)

@@ -1,5 +1,5 @@
-// Package mem keeps leases in the memory of one process: for examples and tests,
-// and for a service that runs alone and may one day not.
+// Package mem keeps leases in the memory of one process: for examples and tests, and for a
+// service that has only one instance so far.
 package mem
 
 import (
@@ -15,29 +15,29 @@ import (
 
 // Store is a [lease.Store], and a [lease.Waker]. The zero value has no leases.
 type Store struct {
-	// Clock tells the store's time; nil: the monotonic clock of the process does. It
-	// is for simulations.
+	// Clock is the store's clock, for simulations; nil: the monotonic clock of the
+	// process.
 	Clock func() time.Duration
 
 	mu        sync.Mutex
 	rows      map[string]row.Row
-	epoch     time.Time // what its clock counts from
+	epoch     time.Time // its clock counts from here
 	stepped   time.Duration
 	listeners map[*listener]struct{}
 }
 
 type listener struct{ woken func(name string) }
 
-// Step has the store's clock jump, forward or back, as the clock of a database
-// may. It is for tests.
+// Step makes the store's clock jump, forward or back, as the clock of a database may. It is
+// for tests.
 func (s *Store) Step(by time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stepped += by
 }
 
-// open locks the store and tells its time, in microseconds. Its clock begins so
-// late that no test steps it back to zero.
+// open locks the store and returns its time in microseconds. Its clock begins so late that no
+// test steps it back to zero.
 func (s *Store) open() (now int64) {
 	const begin = 1 << 50
 	s.mu.Lock()
@@ -50,7 +50,7 @@ func (s *Store) open() (now int64) {
 	return begin + (time.Since(s.epoch) + s.stepped).Microseconds()
 }
 
-// Read is as the contract says.
+// Read implements [lease.Store].
 func (s *Store) Read(ctx context.Context, names []string) ([]lease.Record, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func (s *Store) Read(ctx context.Context, names []string) ([]lease.Record, error
 	return found, nil
 }
 
-// Acquire is as the contract says.
+// Acquire implements [lease.Store].
 func (s *Store) Acquire(ctx context.Context, c lease.Claim) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
@@ -80,7 +80,7 @@ func (s *Store) Acquire(ctx context.Context, c lease.Claim) (bool, error) {
 	return won, nil
 }
 
-// Renew is as the contract says.
+// Renew implements [lease.Store].
 func (s *Store) Renew(ctx context.Context, holder string, held []lease.Held) ([]string, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func (s *Store) Renew(ctx context.Context, holder string, held []lease.Held) ([]
 	return kept, nil
 }
 
-// Release is as the contract says.
+// Release implements [lease.Store].
 func (s *Store) Release(ctx context.Context, holder string, h lease.Held) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -110,7 +110,7 @@ func (s *Store) Release(ctx context.Context, holder string, h lease.Held) error 
 	return nil
 }
 
-// Force is as the contract says.
+// Force implements [lease.Store].
 func (s *Store) Force(ctx context.Context, name, heir string) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -121,7 +121,7 @@ func (s *Store) Force(ctx context.Context, name, heir string) error {
 	return nil
 }
 
-// Names is as [lease.Lister] says.
+// Names implements [lease.Lister].
 func (s *Store) Names(ctx context.Context) ([]string, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -131,7 +131,7 @@ func (s *Store) Names(ctx context.Context) ([]string, error) {
 	return slices.Collect(maps.Keys(s.rows)), nil
 }
 
-// Wake calls whoever listens.
+// Wake calls all listeners.
 func (s *Store) Wake(_ context.Context, name string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -141,7 +141,7 @@ func (s *Store) Wake(_ context.Context, name string) error {
 	return nil
 }
 
-// Listen has woken called until the context ends.
+// Listen makes Wake call woken until the context ends.
 func (s *Store) Listen(ctx context.Context, woken func(name string)) error {
 	l := &listener{woken}
 	s.mu.Lock()

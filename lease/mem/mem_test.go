@@ -14,8 +14,8 @@ import (
 	"github.com/hustings/hustings/lease/mem"
 )
 
-// Those who listen are all woken, and those who have ended are not.
-func TestWhoListensNoMoreIsNotWoken(t *testing.T) {
+// All present listeners are woken, and those that have ended are not.
+func TestAnEndedListenerIsNotWoken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, heard := new(mem.Store), map[string]string{}
 		var listening sync.WaitGroup
@@ -39,8 +39,8 @@ func TestWhoListensNoMoreIsNotWoken(t *testing.T) {
 	})
 }
 
-// Nothing is done for those whose context has ended, and nothing is kept locked for it.
-func TestWithAContextThatHasEndedNothingIsDone(t *testing.T) {
+// A method whose context has ended does nothing, and leaves nothing locked.
+func TestAnEndedContextStopsEveryMethod(t *testing.T) {
 	s := new(mem.Store)
 	claim := lease.Claim{Name: "g", Holder: "a#1", TTL: time.Hour}
 	ended, cancel := context.WithCancel(t.Context())
@@ -74,8 +74,8 @@ func TestWithAContextThatHasEndedNothingIsDone(t *testing.T) {
 	assert.Equal(t, []string{"g"}, names)
 }
 
-// Its clock is the one that it was given, or its own; both may be made to jump.
-func TestTheClockIsTheOneThatWasGiven(t *testing.T) {
+// A store uses the given clock, or its own; Step moves both.
+func TestAStoreUsesTheGivenClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := time.Duration(0)
 		for name, c := range map[string]struct {

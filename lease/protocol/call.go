@@ -1,5 +1,5 @@
-// Calls: how many of a kind are under way, and how long each may take. Nobody waits longer
-// than the time-out, whatever a driver does, and no kind of call waits for another.
+// Calls: how many of a kind are under way, and how long each may take. No answer is waited for
+// longer than the time-out, whatever a driver does, and no kind of call waits for another.
 
 package protocol
 
@@ -9,24 +9,24 @@ import (
 	"time"
 )
 
-// call is one that is under way, or waits for its turn.
+// call is under way, or waits for its turn.
 type call struct {
 	Call
-	of       []*session    // whose it is; Renew: in the order of Held
-	deadline time.Duration // until then it waits for its turn, or for its answer
-	givenUp  bool          // nobody waits for its answer any more
+	of       []*session    // the sessions that it is for; Renew: in the order of Held
+	deadline time.Duration // the end of the wait for its turn, or for its answer
+	givenUp  bool          // its answer is no longer waited for
 }
 
-// lane is where the calls of one kind wait for their turn. A call that was given up keeps its
-// place until it is answered, because its connection is in use.
+// lane holds the calls of one kind. A call that was given up keeps its place until it is
+// answered, because its connection is in use.
 type lane struct {
 	underWay int
 	waiting  []*call
 }
 
-// calls are all that there are.
+// calls are all calls.
 type calls struct {
-	last     uint64 // the number of the latest
+	last     uint64 // the latest number
 	lanes    [kinds]lane
 	underWay []*call
 }
@@ -36,7 +36,7 @@ var (
 	errBusy     = errors.New("too many earlier calls have not returned")
 )
 
-// place has a call made when it is its turn, or given up if it has to wait longer than
+// place makes a call when it is its turn, or gives it up if it has to wait longer than
 // patience.
 func (k *Keeper) place(c *call, patience time.Duration) {
 	l := &k.calls.lanes[c.Kind]
@@ -69,8 +69,8 @@ func (k *Keeper) send(c *call) {
 	k.fx.Call(&c.Call)
 }
 
-// wanted makes a call up as it is to be made now, because it may have waited, and says whether
-// it is to be made at all. What it asks for counts from now.
+// wanted prepares a call for sending, because things may have changed while it waited, and
+// reports whether it is still needed. Leases that it asks for count from now.
 func (k *Keeper) wanted(c *call) bool {
 	switch c.Kind {
 	case Read:
@@ -84,7 +84,7 @@ func (k *Keeper) wanted(c *call) bool {
 	return true
 }
 
-// answered takes an answer, and lets the next call of that kind have its turn.
+// answered handles an answer, and sends the next calls of that kind.
 func (k *Keeper) answered(a *Answer) {
 	i := slices.IndexFunc(k.calls.underWay, func(c *call) bool { return c.Number == a.Number })
 	if i < 0 {
@@ -105,7 +105,7 @@ func (k *Keeper) answered(a *Answer) {
 	k.nextClaims()
 }
 
-// expire gives up what has waited for too long.
+// expire gives up calls that have waited for too long.
 func (k *Keeper) expire() {
 	if k.now < k.calls.due() {
 		return
@@ -133,7 +133,7 @@ func (k *Keeper) expire() {
 	k.nextClaims()
 }
 
-// due is when the first call will have waited for too long.
+// due returns when the first call will have waited for too long.
 func (c *calls) due() time.Duration {
 	at := Never
 	for _, one := range c.underWay {
@@ -147,14 +147,14 @@ func (c *calls) due() time.Duration {
 	return at
 }
 
-// forget has no call made that waits for its turn.
+// forget drops the calls that wait for their turn.
 func (c *calls) forget() {
 	for kind := range c.lanes {
 		c.lanes[kind].waiting = nil
 	}
 }
 
-// over says what a call has come to, for whoever asked for it.
+// over passes a call's answer to the code that asked for it.
 func (k *Keeper) over(c *call, a *Answer) {
 	switch c.Kind {
 	case Read:
@@ -172,7 +172,7 @@ func (k *Keeper) over(c *call, a *Answer) {
 	}
 }
 
-// later is a time that is so much later, if there is one.
+// later returns now+wait, or Never.
 func later(now, wait time.Duration) time.Duration {
 	if wait == Never {
 		return Never

@@ -1,17 +1,17 @@
-// Claiming what was found to be free: each lease by a call of its own, some at a time. Looking
-// goes on meanwhile, because a claim may have to wait for a record that is locked.
+// Claiming leases that were found free: each by a call of its own, several at a time. Polls go
+// on meanwhile, because a claim may have to wait for a locked record.
 
 package protocol
 
-// claims are those that wait for their turn, and how many have it. A claim takes its turn
-// before it takes a place among the calls: so the place of one that was given up is waited for
-// by few, and no longer than a time-out.
+// claims are the claims that wait for their turn, and the number of those under way. A claim
+// gets its turn before it gets a place among the calls. So only few claims wait for the place
+// of a call that was given up, and no longer than a time-out.
 type claims struct {
 	waiting []*session
 	making  int
 }
 
-// queueClaim has a lease claimed when it is its turn.
+// queueClaim queues a claim for a lease.
 func (k *Keeper) queueClaim(s *session) {
 	s.phase = claiming
 	s.pending++
@@ -30,7 +30,7 @@ func (k *Keeper) nextClaims() {
 	}
 }
 
-// wantsClaim makes up a claim, unless its sender has come to retire.
+// wantsClaim fills in a claim, unless its session retires.
 func (k *Keeper) wantsClaim(c *call) bool {
 	s := c.of[0]
 	if s.retiring {
@@ -46,16 +46,16 @@ func (k *Keeper) wantsClaim(c *call) bool {
 	return true
 }
 
-// endClaim gives the turn back.
+// endClaim ends a claim's turn.
 func (k *Keeper) endClaim(s *session) {
 	k.claims.making--
 	s.pending--
 	k.resume(s)
 }
 
-// claimed takes office if the claim is known to have won, and in time. Without an answer it may
-// have won; then the next look finds this candidate to be the holder, and the lease is claimed
-// again. What was won by one that retires is given back.
+// claimed takes office if the claim is known to have won in time. A claim without an answer may
+// have won, too; then the next poll shows this candidate as the holder, and the lease is
+// claimed again. A session that retires gives back a lease that it has won.
 func (k *Keeper) claimed(c *call, a *Answer) {
 	s := c.of[0]
 	won := a.Won && a.Err == nil

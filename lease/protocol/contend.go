@@ -1,19 +1,19 @@
-// When a lease is free.
+// Whether a lease is free.
 
 package protocol
 
 import "time"
 
-// sighting is a lease as a candidate has seen it.
+// sighting is a lease as the candidate last saw it.
 type sighting struct {
 	Record
-	// since is when the candidate, by its own clock, first knew of this term and
-	// number of renewals. Whoever holds the lease has renewed it earlier.
+	// since is when the candidate, by its own clock, first saw this term and number
+	// of renewals. The holder's last renewal was earlier.
 	since time.Duration
 }
 
-// see takes note of what was read. The time must be taken after the answer came:
-// what stands still from then on was renewed before it.
+// see notes a record that was read. now must be taken after the answer came, because then
+// a record that does not change afterwards was last renewed before now.
 func (s *sighting) see(r *Record, now time.Duration) {
 	if s.Name == "" || r.Term != s.Term || r.Renewals != s.Renewals {
 		s.since = now
@@ -21,15 +21,15 @@ func (s *sighting) see(r *Record, now time.Duration) {
 	s.Record = *r
 }
 
-// stoodStill says whether nobody has renewed the lease for as long as that, by the
-// candidate's own clock.
+// stoodStill reports whether the lease has not been renewed for a time, by the candidate's
+// own clock.
 func (s *sighting) stoodStill(now, wait time.Duration) bool { return now-s.since >= wait }
 
-// free says whether a candidate may try to take the lease.
+// free reports whether the candidate may claim the lease.
 func (k *Keeper) free(of *session) bool {
 	s := &of.seen
 	switch {
-	case s.Term == 0, s.Holder == k.rules.ID && !k.leftBehind(of): // in the second case it has won and was not told
+	case s.Term == 0, s.Holder == k.rules.ID && !k.leftBehind(of): // in the second case a claim won without an answer
 		return true
 	case s.Heir != "" && s.Heir != k.rules.Self:
 		// The old holder may be in office for a TTL; then it is the heir's turn.
@@ -42,13 +42,13 @@ func (k *Keeper) free(of *session) bool {
 	return s.Left <= 0
 }
 
-// leftBehind says whether the lease was last seen in the term that this candidate has left:
-// it could not be released, or this is an old copy. It is as another's then.
+// leftBehind reports whether the lease was last seen in the term that this candidate has left,
+// because it could not be released or the copy is old. It is then treated as another's.
 func (k *Keeper) leftBehind(s *session) bool {
 	return s.seen.Holder == k.rules.ID && s.seen.Term == s.left
 }
 
-// led says whether somebody is in office, as far as can be told from here.
+// led reports whether the lease has a leader, as far as this candidate can know.
 func (k *Keeper) led(of *session) bool {
 	s := &of.seen
 	if k.rules.Strict {

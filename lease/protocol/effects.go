@@ -1,4 +1,4 @@
-// What a keeper asks for.
+// The effects of a keeper.
 
 package protocol
 
@@ -8,38 +8,39 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// Effects carry out what a keeper asks for, in the order in which it does. None of them
-// waits for anything, and none calls Step.
+// Effects carry out the decisions of a keeper, in its order. None of them waits, and none
+// calls Step.
 type Effects interface {
-	// Call has the store, or the waker, do something. It is told with an Answer, once. Neither
-	// side changes c any more.
+	// Call calls the store or the waker. One Answer follows. Neither side changes c any
+	// more.
 	Call(c *Call)
-	// Hold has the lease of a term held until a time: a new one, or for longer than so far.
-	// If it was seen to have run out meanwhile it stays so, and that is told with Lapse.
+	// Hold sets the end of a term's lease, which is new or extended. If the lease was
+	// already seen expired, it stays expired, and a Lapse follows.
 	Hold(name string, term memberstate.Term, until time.Duration)
 	// Withdraw ends the lease of a term, and the context of its Lead, at once.
 	Withdraw(name string, term memberstate.Term)
-	// Publish makes known what this candidate is now.
+	// Publish sets the view of this candidate.
 	Publish(name string, v View)
-	// Lead has the service lead for a term. It is told with Returned, once.
+	// Lead calls the service's Lead for a term. One Returned follows.
 	Lead(name string, term memberstate.Term)
-	// Vacate says that the office of a term is over: its lease was released, or could not be
-	// until it had run out. A keeper calls it once for every Lead.
+	// Vacate says that the office of a term is over: its lease was released or, with an
+	// error, has expired unreleased. A keeper calls it once for every Lead.
 	Vacate(name string, term memberstate.Term, err error)
-	// Tell tells people.
+	// Tell reports a note to people.
 	Tell(n Note)
-	// End says that a lease that was to be left has been. Nothing follows, and the name is free.
+	// End says that a lease that was retired has ended. No effect follows for it, and its
+	// name may be used again.
 	End(name string)
-	// Draw draws a duration of at least this and at most that.
+	// Draw draws a duration between least and most.
 	Draw(least, most time.Duration) time.Duration
 }
 
-// View is what a candidate is, as others see it.
+// View is the published state of a candidate.
 type View struct {
 	Role   memberstate.Role
 	Term   memberstate.Term
-	Leader string // an identity; empty: nobody, as far as is known here
-	// Stopped says that it takes no part any more. This is the last view.
+	Leader string // an identity; empty: no leader is known
+	// Stopped says that it no longer takes part. This is the last view.
 	Stopped bool
 }
 
@@ -52,18 +53,18 @@ const (
 	Read Kind = iota
 	// Acquire makes the Claim.
 	Acquire
-	// Renew renews what is Held.
+	// Renew renews the leases in Held.
 	Renew
-	// Release gives back what is Held, which is one lease.
+	// Release releases the one lease in Held.
 	Release
-	// Wake wakes others for Names, which is one.
+	// Wake wakes others for the one lease in Names.
 	Wake
-	// Listen listens for those leases that others are woken for, and tells each with Woken. It
-	// goes on until it fails, or until the last lease has ended.
+	// Listen listens for the wake-ups of others, each of which becomes a Woken. It goes on
+	// until it fails, or until the last lease has ended.
 	Listen
 )
 
-// kinds is how many there are.
+// kinds is the number of kinds.
 const kinds = int(Listen) + 1
 
 // Call is a call of the store, or of the waker.
@@ -73,37 +74,38 @@ type Call struct {
 	Names   []string
 	Held    []Held
 	Claim   Claim
-	Timeout time.Duration // how long an answer is waited for; 0: for ever
+	Timeout time.Duration // the longest wait for an answer; 0: for ever
 }
 
-// Note is something that people are told.
+// Note is a report for people.
 type Note struct {
 	Topic Topic
 	Kind  Kind // Fails, Works: of the calls
-	// Name and Term are of the lease that it is about, if it is about one.
+	// Name and Term are those of the lease that the note is about, if it is about one.
 	Name   string
 	Term   memberstate.Term
-	Known  memberstate.Term // Forgotten: the largest term that was known
-	Leases int              // Fails: how many the call was about
-	Count  int              // Fails: how many calls have failed since this was told last
+	Known  memberstate.Term // Forgotten: the largest known term
+	Leases int              // Fails: how many leases the call was about
+	Count  int              // Fails: how many calls have failed since the last such note
 	Err    error            // Fails, ReturnedEarly
 }
 
-// Topic is what a note is about.
+// Topic is the subject of a note.
 type Topic uint8
 
 // The topics.
 const (
-	// Fails: calls of a kind fail.
+	// Fails says that calls of a kind fail.
 	Fails Topic = iota
-	// Works: they work again.
+	// Works says that they work again.
 	Works
-	// RanOut: a lease ran out before it could be renewed.
+	// RanOut says that a lease expired before it could be renewed.
 	RanOut
-	// TakenAway: the record says that the lease is this candidate's no more.
+	// TakenAway says that, by its record, this candidate no longer holds the lease.
 	TakenAway
-	// ReturnedEarly: Lead returned though its context had not ended.
+	// ReturnedEarly says that Lead returned before its context ended.
 	ReturnedEarly
-	// Forgotten: what was read is older than what is known, so the lease is left alone.
+	// Forgotten says that a record has a smaller term than is known, so the lease is left
+	// alone.
 	Forgotten
 )

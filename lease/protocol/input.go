@@ -1,52 +1,51 @@
-// What a keeper is told.
+// The inputs of a keeper.
 
 package protocol
 
 import "github.com/hustings/hustings/memberstate"
 
-// Input is one thing that has happened. It is one of the types below.
+// Input is one event. It is one of the types below.
 type Input interface{ happensTo(k *Keeper) }
 
-// Tick says that it is the time that Step returned, or later. One that comes early, or once
-// too often, does no harm.
+// Tick says that the time that Step returned has come. An early or superfluous Tick does no
+// harm.
 type Tick struct{}
 
-// Enter has this candidate take part in the election of a lease, as an observer if it is
-// never to take it. The name is not that of another lease that has not ended.
+// Enter makes this candidate take part in the election of a lease, as an observer if it must
+// never take it. The name must not be that of another lease that has not ended.
 type Enter struct {
 	Name     string
 	Observer bool
 }
 
-// Retire has it take no part any more. What it holds is given back; then Effects.End is
+// Retire makes it stop taking part. A lease that it holds is released; then Effects.End is
 // called.
 type Retire struct{ Name string }
 
-// Resign has it give a lease up, if it holds it.
+// Resign makes it give up a lease, if it holds it.
 type Resign struct{ Name string }
 
-// Lapse says that the lease of a term was seen to have run out, by a clock that was looked
-// at later than the one that Step was told last. It has ended then, because somebody may
-// have acted upon it.
+// Lapse says that a reader has seen the lease of a term expired, at a later time than the last
+// Step's. The lease has ended then, because the reader may have acted upon it.
 type Lapse struct {
 	Name string
 	Term memberstate.Term
 }
 
-// Woken says that a lease may have been set free. It is a hint.
+// Woken says that a lease may have been released. It is a hint.
 type Woken struct{ Name string }
 
-// Returned says that the Lead that Effects asked for has returned.
+// Returned says that the Lead that Effects.Lead called has returned.
 type Returned struct {
 	Name string
 	Err  error
 }
 
-// Answer is what a call has come to. Every call has one, if only when its driver gives it
-// up; it may come long after the keeper has given up waiting.
+// Answer is the result of a call. Every call has one, at the latest when its driver gives up.
+// It may come long after the keeper has given up waiting.
 type Answer struct {
 	Number  uint64   // of the call
-	Err     error    // not nil: it is not known whether the call was, or will be, carried out
+	Err     error    // not nil: it is not known whether the call was, or will be, executed
 	Records []Record // Read
 	Won     bool     // Acquire
 	Kept    []string // Renew; also beside a LockedError

@@ -1,5 +1,5 @@
-// The keeper: one candidate with all its leases in one database. It looks at all of them
-// together and renews all of them together.
+// The keeper: one candidate with all its leases in one database. It polls all of them together
+// and renews all of them together.
 
 package protocol
 
@@ -10,63 +10,63 @@ import (
 	"time"
 )
 
-// Rules say whose keeper it is, and by which rules it decides.
+// Rules identify the candidate and set the parameters of its decisions.
 type Rules struct {
 	// ID is the candidate's identity in the database, Self its readable name, by which it may
 	// be an heir.
 	ID, Self string
-	// Strict has it take a lease over only when it has itself seen it stand still for a TTL.
+	// Strict lets it take over a lease only after it has itself seen the lease unchanged for
+	// a TTL.
 	Strict bool
-	// Wakes says that others can be woken when a lease was released, and listened for.
+	// Wakes says that the keeper has a waker.
 	Wakes  bool
 	Timing Timing
 	Limits Limits
 }
 
-// Limits bound what a keeper asks for at a time.
+// Limits bound a keeper's calls.
 type Limits struct {
-	// Batch is how many leases one call may be about, and so how large a statement may be.
+	// Batch is the largest number of leases in one call, which bounds the size of a statement.
 	Batch int
-	// Calls is how many calls of a kind may be under way, those included that were given up
-	// and have not been answered.
+	// Calls is the largest number of calls of a kind under way, including those that were
+	// given up and have not been answered.
 	Calls [kinds]int
 }
 
-// DefaultLimits are those of the keeper that ships. More than one Read is under way only if
+// DefaultLimits returns the limits of package lease. More than one Read is under way only if
 // the database does not answer.
 func DefaultLimits() Limits {
 	return Limits{Batch: 10_000, Calls: [kinds]int{Read: 4, Acquire: 8, Renew: 4, Release: 8, Wake: 8, Listen: 1}}
 }
 
-// Never is a time that does not come.
+// Never is a time that never comes.
 const Never time.Duration = math.MaxInt64
 
-// Keeper is what a candidate knows of its leases, and decides from it.
+// Keeper is the state of a candidate with all its leases.
 type Keeper struct {
 	rules    Rules
-	sessions []*session // by name, so that batches are the same each time
+	sessions []*session // sorted by name, so that batches are deterministic
 	look     look
 	claims   claims
 	renewal  renewal
-	listenAt time.Duration // Never: it is being listened, or there is nobody to listen to
+	listenAt time.Duration // when to call Listen; Never: it is under way, or there is no waker
 	calls    calls
 	troubles [kinds]trouble
-	wake     time.Duration // nothing is due before
+	wake     time.Duration // when the next Tick is due
 
 	// The step under way.
 	now time.Duration
 	fx  Effects
 }
 
-// NewKeeper is one without leases.
+// NewKeeper makes a keeper without leases.
 func NewKeeper(r Rules) *Keeper {
 	k := &Keeper{rules: r}
 	k.rest()
 	return k
 }
 
-// Step tells the keeper what has happened by now, and has it ask for what is to be done. It
-// returns when the keeper wants to be told of a Tick.
+// Step handles an input at a time, and calls the effects. It returns when the next Tick is due.
 func (k *Keeper) Step(now time.Duration, in Input, fx Effects) (next time.Duration) {
 	k.now, k.fx = now, fx
 	in.happensTo(k)
@@ -74,7 +74,7 @@ func (k *Keeper) Step(now time.Duration, in Input, fx Effects) (next time.Durati
 	return k.wake
 }
 
-// tick does all that is due. What ends comes before what begins.
+// tick does everything that is due. Endings come before beginnings.
 func (k *Keeper) tick() {
 	for _, s := range k.sessions {
 		if s.phase == serving && k.now >= s.office.until {
@@ -89,7 +89,7 @@ func (k *Keeper) tick() {
 	k.wake = k.earliest()
 }
 
-// earliest is when something is due.
+// earliest returns when the next thing is due.
 func (k *Keeper) earliest() time.Duration {
 	at := min(k.look.due(), k.renewal.at, k.listenAt, k.calls.due())
 	for _, s := range k.sessions {
@@ -98,22 +98,22 @@ func (k *Keeper) earliest() time.Duration {
 	return at
 }
 
-// wakeBy has the next Tick come no later than something is due.
+// wakeBy moves the next Tick forward to a time, if it is later.
 func (k *Keeper) wakeBy(at time.Duration) { k.wake = min(k.wake, at) }
 
-// find is where a session is, or would be.
+// find returns the index of a session, or where it would be inserted.
 func (k *Keeper) find(name string) (int, bool) {
 	return slices.BinarySearchFunc(k.sessions, name, func(s *session, name string) int { return cmp.Compare(s.name, name) })
 }
 
-// with does something with a session, if there is one of that name.
+// with calls do with the session of a name, if there is one.
 func (k *Keeper) with(name string, do func(*session)) {
 	if i, ok := k.find(name); ok {
 		do(k.sessions[i])
 	}
 }
 
-// enter begins a session. The first one has the keeper begin to work.
+// enter begins a session. The keeper begins to work with its first session.
 func (k *Keeper) enter(name string, observer bool) {
 	i, there := k.find(name)
 	if there {
@@ -128,7 +128,7 @@ func (k *Keeper) enter(name string, observer bool) {
 	k.wakeUp(s)
 }
 
-// begin draws when it looks and renews for the first time, and listens.
+// begin draws the times of the first poll and the first renewal, and listens.
 func (k *Keeper) begin() {
 	k.beginLooking()
 	k.beginRenewing()
@@ -138,7 +138,7 @@ func (k *Keeper) begin() {
 	}
 }
 
-// rest has it do nothing while it has no leases.
+// rest makes the keeper idle while it has no leases.
 func (k *Keeper) rest() {
 	k.look = look{at: Never, soon: Never}
 	k.renewal = renewal{at: Never}
@@ -146,7 +146,7 @@ func (k *Keeper) rest() {
 	k.calls.forget()
 }
 
-// settle ends a session that takes no part any more, when nothing of it is under way.
+// settle ends a session that no longer takes part, once none of its calls is under way.
 func (k *Keeper) settle(s *session) {
 	if s.phase != idle || s.pending > 0 {
 		return
@@ -160,7 +160,7 @@ func (k *Keeper) settle(s *session) {
 	}
 }
 
-// listen listens when it is time to. It begins again a while after that has ended.
+// listen calls Listen when that is due.
 func (k *Keeper) listen() {
 	if k.now >= k.listenAt {
 		k.listenAt = Never
@@ -170,7 +170,7 @@ func (k *Keeper) listen() {
 
 func (k *Keeper) listened(err error) {
 	if len(k.sessions) == 0 {
-		return // it was to end
+		return // the keeper rests
 	}
 	if err != nil {
 		k.came(Note{Kind: Listen, Err: err})

@@ -1,5 +1,4 @@
-// Answers that come late, or tell bad news: what they would have allowed is not done, and what
-// has happened is told.
+// Answers that come late, or bring bad news: they have no effect, and the event is reported.
 
 package protocol
 
@@ -14,7 +13,7 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// desk is a roulette that remembers until when leases are held, and what is told.
+// desk is a roulette that remembers the ends of leases, and the notes.
 type desk struct {
 	roulette
 	held    []time.Duration
@@ -27,8 +26,8 @@ func (d *desk) Hold(_ string, _ memberstate.Term, until time.Duration) {
 }
 func (d *desk) Tell(n Note) { d.told = append(d.told, n) }
 
-// asks lets time pass until a call of a kind is made, and answers all others as if nobody had
-// the lease.
+// asks lets time pass until a call of a kind is made, and answers all others as if the lease
+// were free.
 func (d *desk) asks(t *testing.T, k *Keeper, now time.Duration, kind Kind) (at time.Duration, c Call) {
 	t.Helper()
 	for end := now + time.Minute; now < end; now += time.Millisecond {
@@ -40,7 +39,7 @@ func (d *desk) asks(t *testing.T, k *Keeper, now time.Duration, kind Kind) (at t
 			k.Step(now, &Answer{Number: c.Number}, d)
 		}
 	}
-	require.FailNow(t, "it is not asked")
+	require.FailNow(t, "the call is not made")
 	return 0, Call{}
 }
 
@@ -56,8 +55,8 @@ func newDesk(t *testing.T) (*desk, *Keeper, Timing) {
 	return d, k, timing
 }
 
-// A lease is won for as long as it lasts, counted from the question: at its end there is no
-// office any more, a moment before there is.
+// A lease lasts from when its claim was sent: an answer at its end gives no office, and an answer
+// a moment earlier does.
 func TestALeaseThatIsWonAtItsEndIsNoOffice(t *testing.T) {
 	for before, led := range map[time.Duration]int{0: 0, 1: 1} {
 		d, k, timing := newDesk(t)
@@ -69,8 +68,8 @@ func TestALeaseThatIsWonAtItsEndIsNoOffice(t *testing.T) {
 	}
 }
 
-// An answer to a renewal extends a lease only as long as it lasts: at its end the lease is lost,
-// whether or not the timer has come to say so.
+// An answer to a renewal extends a lease only before its end. At its end the lease is lost, even
+// if the timer has not run yet.
 func TestALeaseThatIsRenewedAtItsEndIsLost(t *testing.T) {
 	for before, extended := range map[time.Duration]bool{0: false, 1: true} {
 		d, k, _ := newDesk(t)
@@ -91,7 +90,7 @@ func TestALeaseThatIsRenewedAtItsEndIsLost(t *testing.T) {
 	}
 }
 
-// Whatever is told says of which lease, in which term, and why.
+// Every note has the lease, the term and the reason.
 func TestANoteSaysWhatItIsAbout(t *testing.T) {
 	for want, happens := range map[Note]func(d *desk, k *Keeper, won time.Duration){
 		{Topic: TakenAway, Name: "g", Term: 1}: func(d *desk, k *Keeper, won time.Duration) {
@@ -141,7 +140,7 @@ func TestANoteSaysWhatItIsAbout(t *testing.T) {
 	}
 }
 
-// Of calls that work again it is told which.
+// The kind of calls that work again is reported once.
 func TestThatCallsWorkAgainIsToldOnce(t *testing.T) {
 	d, k, _ := newDesk(t)
 	at, look := d.asks(t, k, 0, Read)

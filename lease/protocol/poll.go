@@ -1,6 +1,6 @@
-// Looking: at all leases that are not held, from time to time, and soon at those that were
-// released or have just been entered. A look only reads, with one call for each batch. One
-// look is under way at a time.
+// Looking: reading all leases that are not held, at intervals, and soon those that were
+// released or have just been entered. A look only reads, with one call for each batch. Only
+// one look is under way at a time.
 
 package protocol
 
@@ -9,19 +9,19 @@ import (
 	"time"
 )
 
-// look is when leases are looked at, and the look that is under way.
+// look is the schedule of looks, and the look that is under way.
 type look struct {
-	at      time.Duration // when at everything
-	soon    time.Duration // when at what was woken; Never: nothing was
-	soonest time.Duration // nothing that is woken is looked at before
+	at      time.Duration // the next look at all leases
+	soon    time.Duration // the next look at woken leases; Never: none is woken
+	soonest time.Duration // the earliest time for that
 	woken   []*session
 
-	reading    *call      // of the look under way; nil: there is none
-	everything bool       // it is a look at everything
-	rest       []*session // what is still to be read
+	reading    *call      // of the look under way; nil: none is
+	everything bool       // it is a look at all leases
+	rest       []*session // still to be read
 }
 
-// due is when the next look begins. While one is under way that depends on its end.
+// due returns when the next look begins. While one is under way, its end decides that.
 func (l *look) due() time.Duration {
 	if l.reading != nil {
 		return Never
@@ -29,13 +29,13 @@ func (l *look) due() time.Duration {
 	return min(l.at, l.soon)
 }
 
-// beginLooking draws when everything is looked at for the first time.
+// beginLooking draws the time of the first look at all leases.
 func (k *Keeper) beginLooking() {
 	k.look = look{at: k.now + k.fx.Draw(k.rules.Timing.pollWithin()), soon: Never, soonest: k.now}
 	k.wakeBy(k.look.at)
 }
 
-// wakeUp has a lease looked at soon.
+// wakeUp makes the keeper look at a lease soon.
 func (k *Keeper) wakeUp(s *session) {
 	if !s.woken {
 		s.woken = true
@@ -46,8 +46,8 @@ func (k *Keeper) wakeUp(s *session) {
 	}
 }
 
-// lookSoon draws when what was woken is looked at, unless it was drawn before: or those that
-// are woken later would put it off for ever.
+// lookSoon draws the time of the next look at woken leases, unless it is already drawn: leases
+// that are woken later must not put it off for ever.
 func (k *Keeper) lookSoon() {
 	if len(k.look.woken) > 0 && k.look.soon == Never {
 		k.look.soon = max(k.now+k.sparsely(k.rules.Timing.lookWithin()), k.look.soonest)
@@ -55,13 +55,13 @@ func (k *Keeper) lookSoon() {
 	}
 }
 
-// sparsely draws a wait that is rarely a short one: of many who were woken at once
-// few look first, and the rest find the lease taken.
+// sparsely draws a wait that is rarely short: of many candidates that were woken at once, few
+// look early, and the rest find the lease taken.
 func (k *Keeper) sparsely(least, most time.Duration) time.Duration {
 	return max(k.fx.Draw(least, most), k.fx.Draw(least, most), k.fx.Draw(least, most))
 }
 
-// lookDue begins a look that is due: at what was woken, or at everything.
+// lookDue begins a look that is due: at the woken leases, or at all.
 func (k *Keeper) lookDue() {
 	l := &k.look
 	if l.reading != nil {
@@ -82,7 +82,7 @@ func (k *Keeper) lookDue() {
 	}
 }
 
-// takeWoken are those that were woken since the last look.
+// takeWoken removes and returns the sessions that were woken since the last look.
 func (k *Keeper) takeWoken() []*session {
 	woken := k.look.woken
 	k.look.woken = nil
@@ -92,7 +92,7 @@ func (k *Keeper) takeWoken() []*session {
 	return woken
 }
 
-// watched are those of some sessions that are to be looked at.
+// watched returns those of the sessions that a look reads.
 func watched(of []*session) (all []*session) {
 	for _, s := range of {
 		if s.phase == watching {
@@ -120,7 +120,7 @@ func (k *Keeper) readNext() {
 	k.place(l.reading, k.rules.Timing.Timeout)
 }
 
-// wantsRead leaves out what is watched no more.
+// wantsRead leaves out sessions that no longer watch.
 func (k *Keeper) wantsRead(c *call) bool {
 	c.of = slices.DeleteFunc(c.of, func(s *session) bool { return s.phase != watching })
 	if len(c.of) == 0 {
@@ -134,10 +134,10 @@ func (k *Keeper) wantsRead(c *call) bool {
 	return true
 }
 
-// looked takes note of what was read, and has what is free claimed.
+// looked notes the records that were read, and queues claims for free leases.
 func (k *Keeper) looked(c *call, a *Answer) {
 	if c != k.look.reading {
-		return // the keeper has rested since
+		return // the keeper was idle meanwhile
 	}
 	k.came(Note{Kind: Read, Leases: len(c.of), Err: a.Err})
 	if a.Err == nil {

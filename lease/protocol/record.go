@@ -1,5 +1,5 @@
-// What the store keeps of a lease, and what it is asked. The contract of the store itself
-// is lease.Store.
+// The record that a store keeps of a lease, and the arguments of its methods. The contract of
+// the store itself is lease.Store.
 
 package protocol
 
@@ -10,29 +10,29 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// Record is a lease as a store has it.
+// Record is a lease in a store.
 type Record struct {
 	Name string
-	// Term grows by one whenever the lease is acquired, by the same holder too,
-	// and when it is forced. It is 0 if neither has happened.
+	// Term grows by one whenever the lease is acquired, even by the same holder, and
+	// when it is forced. It is 0 if neither has happened.
 	Term memberstate.Term
-	// Holder holds the lease, or did until it ran out. Empty: nobody does.
+	// Holder holds the lease, or did until it expired. Empty: it was released or forced.
 	Holder string
-	// Heir is the candidate, by its readable name, that was named to be next.
+	// Heir is the readable name of the candidate that may take the lease first.
 	Heir string
 	// Renewals counts the renewals in the term.
 	Renewals uint64
 	// TTL is how long the lease lasts after a renewal.
 	TTL time.Duration
-	// Left is how long it lasts from now, by the database's clock. It has run
-	// out if this is not positive. It is LeftUnknown if it lasts, and the store
-	// cannot tell how long.
+	// Left is how long it still lasts, by the database's clock. If this is not
+	// positive the lease has expired. It is LeftUnknown if the lease lasts and the
+	// store does not know how long.
 	Left time.Duration
-	// Released: nobody has to wait until it runs out.
+	// Released says that candidates need not wait until the lease expires.
 	Released bool
 }
 
-// String is the record in one line, as in
+// String returns the record in one line, as in
 //
 //	"reports": term 7, holder "host-1", 12 renewals, 3s left of 5s
 func (r Record) String() string {
@@ -54,32 +54,32 @@ func (r Record) String() string {
 	return text + fmt.Sprintf(", ran out %v ago", -r.Left)
 }
 
-// LeftUnknown is the Left of a lease that has not run out, where no more is known.
+// LeftUnknown is the Left of a lease that has not expired, if the store knows no more.
 const LeftUnknown time.Duration = 1
 
 // Claim is a candidate's attempt at a lease. It succeeds if the record has the
 // Term that the claim has, and
 //
-//   - the candidate is itself the holder; so one that was never told that it
-//     won can have the lease at once, in a new term;
+//   - the candidate is itself the holder, so that a candidate whose winning claim
+//     was not answered can have the lease at once, in a new term;
 //   - or the lease was released, or there is no record of it;
-//   - or, if not Watched, it has run out by the database's clock;
+//   - or, if not Watched, it has expired by the database's clock;
 //   - or, if Watched, the record has the Renewals that the claim has.
 type Claim struct {
 	Name string
 	// Holder is the candidate's identity.
 	Holder string
 	TTL    time.Duration
-	// Term and Renewals are those of the record as the candidate saw it; zero if
-	// it saw none.
+	// Term and Renewals are those of the record that the candidate saw; zero if it
+	// saw none.
 	Term     memberstate.Term
 	Renewals uint64
-	// Watched says that the candidate has itself seen the two stand still for
-	// as long as the lease lasts, so that the database's clock is not needed.
+	// Watched says that the candidate has itself seen the two unchanged for a TTL,
+	// so that the database's clock is not needed.
 	Watched bool
 }
 
-// String is the claim in one line, as in
+// String returns the claim in one line, as in
 //
 //	"reports": "host-1" for 5s, over term 7 with 12 renewals
 func (c Claim) String() string {
@@ -90,22 +90,22 @@ func (c Claim) String() string {
 	return text
 }
 
-// Held is a lease that somebody holds in a term.
+// Held is a lease and the term in which a candidate holds it.
 type Held struct {
 	Name string
 	Term memberstate.Term
 }
 
-// String is the lease and its term, as in
+// String returns the lease and its term, as in
 //
 //	"reports" in term 7
 func (h Held) String() string { return fmt.Sprintf("%q in term %d", h.Name, h.Term) }
 
-// LockedError is the error of a Renew that left out leases whose records somebody else
-// keeps locked: a transaction that has not ended, for example. Of these nothing is
-// known. What the rest came to is told as without an error.
+// LockedError is the error of a Renew that left out leases, because their records were locked,
+// for example by a transaction that has not ended. The state of these is not known. The
+// results for the other leases are valid.
 type LockedError struct{ Names []string }
 
 func (e *LockedError) Error() string {
-	return fmt.Sprintf("somebody else keeps the records of %d leases locked, %q among them", len(e.Names), e.Names[:min(3, len(e.Names))])
+	return fmt.Sprintf("the records of %d leases are locked by others, %q among them", len(e.Names), e.Names[:min(3, len(e.Names))])
 }

@@ -1,5 +1,5 @@
-// Giving a lease back, when Lead has returned. It is tried again until the lease has run out,
-// because nobody else can have it before. Then others are woken.
+// Releasing a lease, when Lead has returned. A failed release is repeated until the lease has
+// expired, because no other candidate can have it before. Then others are woken.
 
 package protocol
 
@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// giving is a lease that is being given back.
+// giving is the state of a release.
 type giving struct {
 	tries int
-	at    time.Duration // when it is tried again; Never: it is not, or it is being tried
+	at    time.Duration // of the next attempt; Never: there is none, or one is under way
 }
 
-// returned gives the lease back, for Lead has returned. An office that was not left before is
-// left by that.
+// returned releases the lease, because Lead has returned. An office that was not left before
+// is left now.
 func (k *Keeper) returned(s *session, err error) {
 	if s.phase == serving {
 		k.leave(s, resigned)
@@ -26,14 +26,14 @@ func (k *Keeper) returned(s *session, err error) {
 	}
 }
 
-// giveBack releases the lease.
+// giveBack begins to release the lease.
 func (k *Keeper) giveBack(s *session) {
 	s.giving = giving{at: Never}
 	s.pending++
 	k.release(s)
 }
 
-// releaseDue tries again what is to be tried again.
+// releaseDue repeats the releases that are due.
 func (k *Keeper) releaseDue() {
 	var due []*session
 	for _, s := range k.sessions {
@@ -41,19 +41,19 @@ func (k *Keeper) releaseDue() {
 			due = append(due, s)
 		}
 	}
-	for _, s := range due { // which may end it
+	for _, s := range due { // in a loop of its own, because release may end a session
 		k.release(s)
 	}
 }
 
-// release tries to.
+// release makes one attempt.
 func (k *Keeper) release(s *session) {
 	s.giving.at = Never
 	k.place(&call{of: []*session{s}, Call: Call{Kind: Release, Held: []Held{s.held()}}}, k.end(s)-k.now)
 }
 
-// released tries again if that failed, a little later each time, as long as it makes a
-// difference.
+// released schedules the next attempt if this one failed, with growing waits, as long as the
+// lease has not expired.
 func (k *Keeper) released(c *call, err error) {
 	s := c.of[0]
 	k.came(Note{Kind: Release, Name: s.name, Term: s.view.Term, Err: err})
@@ -66,14 +66,14 @@ func (k *Keeper) released(c *call, err error) {
 			return
 		}
 		g.at = Never
-		err = fmt.Errorf("lease: %q could not be released, and others wait until it has run out: %w", s.name, err)
+		err = fmt.Errorf("lease: %q could not be released, so others wait until it has expired: %w", s.name, err)
 	}
 	k.vacate(s, err)
 }
 
 // vacate ends the office: its lease was released, or could not be. This candidate stands back
-// for a while, so that another one gets it. If it could not be released that while begins when
-// it has run out.
+// for a while, so that another one gets the lease. If it could not be released, that while
+// begins when it has expired.
 func (k *Keeper) vacate(s *session, err error) {
 	s.pending--
 	if s.phase == leaving {
@@ -90,7 +90,7 @@ func (k *Keeper) vacate(s *session, err error) {
 	k.settle(s)
 }
 
-// woke says that others were woken, or could not be. They look by themselves within a poll.
+// woke handles the answer of a Wake. Candidates that were not woken notice within a poll.
 func (k *Keeper) woke(c *call, err error) {
 	s := c.of[0]
 	k.came(Note{Kind: Wake, Name: s.name, Term: s.view.Term, Err: err})

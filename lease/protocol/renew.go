@@ -1,6 +1,6 @@
-// Renewing: everything that is held, from time to time, with one call for each batch; and soon
-// again what was not answered. No answer is waited for, because a call that hangs, or is
-// repeated, must not make the renewal of other leases late.
+// Renewing: all held leases, at intervals, with one call for each batch; and again, sooner,
+// those whose renewal was not answered. Renewals do not wait for answers, because a call that
+// hangs or is repeated must not delay the renewal of other leases.
 
 package protocol
 
@@ -10,28 +10,28 @@ import (
 	"time"
 )
 
-// renewal is when leases are renewed.
+// renewal is the schedule of renewals.
 type renewal struct {
-	at         time.Duration // when those are that are due
-	everything time.Duration // from then on all are due
+	at         time.Duration // when leases that are due are renewed
+	everything time.Duration // when all leases become due
 }
 
-// beginRenewing draws when everything is renewed for the first time.
+// beginRenewing draws the time of the first renewal.
 func (k *Keeper) beginRenewing() {
 	k.renewal.everything = k.now + k.fx.Draw(k.rules.Timing.renewWithin(true))
 	k.renewNext()
 }
 
-// renewNext draws when the next renewals are sent.
+// renewNext draws the time of the next renewals.
 func (k *Keeper) renewNext() {
 	r := &k.renewal
 	r.at = min(r.everything, k.now+k.fx.Draw(k.rules.Timing.renewWithin(false)))
 	k.wakeBy(r.at)
 }
 
-// renewDue sends the renewals that are due. A lease has one renewal under way at a time, because
-// its end counts from when the last was sent: an answer to one before must not extend it from
-// then.
+// renewDue sends the renewals that are due. A lease has only one renewal under way, because its
+// end counts from when the last one was sent: an answer to an earlier one must not extend the
+// lease from then.
 func (k *Keeper) renewDue() {
 	r := &k.renewal
 	if k.now < r.at {
@@ -62,10 +62,10 @@ func (k *Keeper) renewDue() {
 	k.renewNext()
 }
 
-// wantsRenewal leaves out what is not held any more.
+// wantsRenewal leaves out leases that are no longer held.
 func (k *Keeper) wantsRenewal(c *call) bool {
 	of, held := c.of, c.Held
-	c.of, c.Held = of[:0], held[:0] // what follows reads ahead of what it writes
+	c.of, c.Held = of[:0], held[:0] // in place, because the loop reads ahead of what it writes
 	for i, s := range of {
 		if s.phase == serving && s.held() == held[i] {
 			s.asked = k.now
@@ -75,9 +75,9 @@ func (k *Keeper) wantsRenewal(c *call) bool {
 	return len(c.of) > 0
 }
 
-// renewed says what became of each lease. What the answer does not list is lost, unless it was
-// left out. Of what was left out, and of all if there is no answer, nothing is known, and the
-// old ends stay.
+// renewed applies an answer to each lease. A lease that the answer does not list is lost, unless
+// it was left out as locked. The state of a lease that was left out, or was not answered, is not
+// known, and it keeps its old end.
 func (k *Keeper) renewed(c *call, a *Answer) {
 	answered, kept, leftOut := a.Err == nil, set(a.Kept), map[string]bool(nil)
 	if locked, is := errors.AsType[*LockedError](a.Err); is {
@@ -98,7 +98,7 @@ func (k *Keeper) renewed(c *call, a *Answer) {
 	k.came(Note{Kind: Renew, Leases: len(c.of), Err: a.Err})
 }
 
-// extend has the lease last longer, unless it has run out.
+// extend extends the lease, unless it has expired.
 func (k *Keeper) extend(s *session) {
 	if k.now >= s.office.until {
 		k.leave(s, ranOut)

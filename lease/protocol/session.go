@@ -1,4 +1,4 @@
-// One lease at one candidate: what is known of it, and the way into office and out of it.
+// One lease of a candidate: its state, and the way into office and out of it.
 
 package protocol
 
@@ -14,38 +14,38 @@ type session struct {
 	observer bool
 	phase    phase
 	retiring bool
-	view     View // what others see
+	view     View
 	seen     sighting
-	woken    bool             // it is to be looked at soon
-	distrust bool             // what was read last was older than what was known
-	patience time.Duration    // it is not claimed before
-	left     memberstate.Term // the term that was left last
-	asked    time.Duration    // when the lease, or a renewal, was asked for last
+	woken    bool             // it is read soon
+	distrust bool             // the last record had a smaller term than was known
+	patience time.Duration    // the lease is not claimed before this time
+	left     memberstate.Term // the last term in office
+	asked    time.Duration    // when the last claim or renewal was sent
 	office   office
 	giving   giving
-	pending  int // calls and queues that it is in, and must come out of before it ends
+	pending  int // calls and queues that contain it; it ends only when there are none
 }
 
-// phase is what a session is busy with.
+// phase is the present activity of a session.
 type phase uint8
 
 const (
-	// idle: it takes no part any more.
+	// In idle it no longer takes part.
 	idle phase = iota
-	// watching: the lease is looked at from time to time.
+	// In watching the lease is polled.
 	watching
-	// claiming: a claim is under way, or waits for its turn.
+	// In claiming a claim is under way, or waits for its turn.
 	claiming
-	// serving: the lease is held, and renewed.
+	// In serving the lease is held and renewed.
 	serving
-	// leaving: Lead has not returned, or the lease has not been released.
+	// In leaving Lead has not returned, or the lease has not been released.
 	leaving
 )
 
-// office is what there is to know of a lease that is held.
+// office is the state of a held lease.
 type office struct {
-	until    time.Duration // when it runs out, if it is not renewed
-	due      bool          // it is to be renewed
+	until    time.Duration // when it expires without a renewal
+	due      bool          // it must be renewed
 	renewing bool          // a renewal is under way
 }
 
@@ -55,7 +55,7 @@ func newSession(name string, observer bool) *session {
 	return s
 }
 
-// standing is the role without a leader.
+// standing returns its role while there is no leader.
 func (s *session) standing() memberstate.Role {
 	if s.observer {
 		return memberstate.Observer
@@ -63,7 +63,7 @@ func (s *session) standing() memberstate.Role {
 	return memberstate.Candidate
 }
 
-// due is when something is to be done for it.
+// due returns when the session needs a Tick.
 func (s *session) due() time.Duration {
 	if s.phase == serving {
 		return min(s.office.until, s.giving.at)
@@ -71,17 +71,17 @@ func (s *session) due() time.Duration {
 	return s.giving.at
 }
 
-// end is how long the lease may be used that was asked for last: counted from before the
-// question was sent, whenever the answer comes.
+// end returns the end of the lease by the last claim or renewal, counted from before that was
+// sent, because the answer may have taken any time.
 func (k *Keeper) end(s *session) time.Duration { return s.asked + k.rules.Timing.validity() }
 
-// held is the lease in its last term.
+// held returns the lease in its last term.
 func (s *session) held() Held { return Held{s.name, s.view.Term} }
 
-// publish makes known what it is now.
+// publish publishes its view.
 func (k *Keeper) publish(s *session) { k.fx.Publish(s.name, s.view) }
 
-// show changes what others see, if that is a change. After Stopped there is none.
+// show changes the view, and publishes it if it differs. After Stopped no view is published.
 func (k *Keeper) show(s *session, role memberstate.Role, term memberstate.Term, leader string) {
 	v := View{Role: role, Term: term, Leader: leader, Stopped: s.view.Stopped}
 	if changed := v != s.view; changed {
@@ -92,7 +92,7 @@ func (k *Keeper) show(s *session, role memberstate.Role, term memberstate.Term, 
 	}
 }
 
-// see takes note of what was read, and says whether the lease is to be claimed.
+// see notes a record that was read, and reports whether to claim the lease.
 func (k *Keeper) see(s *session, r *Record) (free bool) {
 	if s.phase != watching || k.doubts(s, r) {
 		return false
@@ -108,13 +108,13 @@ func (k *Keeper) see(s *session, r *Record) (free bool) {
 	k.show(s, role, r.Term, leader)
 	free = k.free(s)
 	if k.leftBehind(s) && !free {
-		k.standBack(s) // the others have to wait, too
+		k.standBack(s) // because the others have to wait, too
 	}
 	return free && !s.observer && k.now >= s.patience
 }
 
-// doubts says whether what was read is older than what is known. That is told once, until
-// something is read that is not.
+// doubts reports whether a record has a smaller term than is known. It tells people once, until
+// a record has not.
 func (k *Keeper) doubts(s *session, r *Record) bool {
 	before := s.distrust
 	s.distrust = r.Term < s.view.Term
@@ -124,7 +124,7 @@ func (k *Keeper) doubts(s *session, r *Record) bool {
 	return s.distrust
 }
 
-// takeOffice begins to hold the lease that was won.
+// takeOffice begins to hold a lease that was won.
 func (k *Keeper) takeOffice(s *session) {
 	s.phase, s.office = serving, office{until: k.end(s)}
 	term := s.view.Term + 1
@@ -134,7 +134,7 @@ func (k *Keeper) takeOffice(s *session) {
 	k.wakeBy(s.office.until)
 }
 
-// why is why an office is left.
+// why is the reason for leaving an office.
 type why uint8
 
 const (
@@ -143,7 +143,7 @@ const (
 	takenAway
 )
 
-// leave leaves the office, if it is in it. The lease is not used and not renewed from now on;
+// leave leaves the office, if it is in one. From now on the lease is neither used nor renewed;
 // it is released when Lead has returned.
 func (k *Keeper) leave(s *session, why why) {
 	if s.phase != serving {
@@ -161,7 +161,7 @@ func (k *Keeper) leave(s *session, why why) {
 	}
 }
 
-// retire has it claim nothing any more, and leave its office.
+// retire makes it stop claiming, and leave its office.
 func (k *Keeper) retire(s *session) {
 	if s.retiring {
 		return
@@ -176,7 +176,7 @@ func (k *Keeper) retire(s *session) {
 	k.settle(s)
 }
 
-// resume has it watch again, unless it retires.
+// resume makes it watch again, unless it retires.
 func (k *Keeper) resume(s *session) {
 	s.phase = watching
 	if s.retiring {
@@ -184,5 +184,5 @@ func (k *Keeper) resume(s *session) {
 	}
 }
 
-// standBack has the lease left to others for as long as it takes them to look.
+// standBack leaves the lease to others for as long as they need for a poll.
 func (k *Keeper) standBack(s *session) { s.patience = k.now + 2*k.rules.Timing.Poll }

@@ -7,19 +7,20 @@ import "time"
 // Timing holds the intervals of a keeper's leases. Candidates for one lease may
 // have different ones: each waits as long as the holder's TTL says.
 type Timing struct {
-	// TTL is how long a lease lasts without a renewal, and so about how long
-	// there is no leader after a crash.
+	// TTL is how long a lease lasts without a renewal, which is about how long there
+	// is no leader after a crash.
 	TTL time.Duration
-	// Renew is how often a holder renews. After a failure it tries again sooner.
+	// Renew is the interval of a holder's renewals. After a failure the next one
+	// comes sooner.
 	Renew time.Duration
-	// Poll is how often a candidate looks, at most; it draws every wait from the
-	// upper half.
+	// Poll is the longest interval between two polls of a candidate. Every wait is
+	// drawn from its upper half.
 	Poll time.Duration
 	// Timeout is how long one statement may take.
 	Timeout time.Duration
-	// DriftMargin is what a lease is shorter at its holder than in the database,
-	// so that no difference in the rates of their clocks makes two holders, nor the
-	// milliseconds to which a database may round.
+	// DriftMargin is the time by which a lease is shorter at its holder than in the
+	// database. It keeps different rates of their clocks, and a database that rounds
+	// to milliseconds, from making two holders.
 	DriftMargin time.Duration
 }
 
@@ -33,25 +34,25 @@ func DefaultTiming() Timing {
 	}
 }
 
-// validity is how long a lease may be used, counted from before it was asked for.
+// validity returns how long a lease may be used, counted from before its claim was sent.
 func (t Timing) validity() time.Duration { return t.TTL - t.DriftMargin }
 
-// pollWithin is how long a candidate waits until it looks again, at least and at most.
+// pollWithin bounds a candidate's wait before the next poll.
 func (t Timing) pollWithin() (least, most time.Duration) { return t.Poll - t.Poll/2, t.Poll }
 
-// lookWithin is how long those wait who were woken or have just joined, so that they
-// do not all come at once. A look costs a database little, so they need not wait long.
+// lookWithin bounds the wait of candidates that were woken or have just joined, so that they do
+// not all come at once. A read costs a database little, so the wait is short.
 func (t Timing) lookWithin() (least, most time.Duration) { return 0, min(t.Poll/8, atOnce) }
 
-// looksApart is how far apart those look who are woken again and again, at least: a storm
-// of wakes costs the database no more than eight reads in a Poll.
+// looksApart is the least time between two looks at woken leases: a storm of wake-ups costs the
+// database no more than eight reads in a Poll.
 func (t Timing) looksApart() time.Duration { return t.Poll / 8 }
 
-// atOnce is what nobody takes for a wait.
+// atOnce is too short to be noticed as a wait.
 const atOnce = 10 * time.Millisecond
 
-// renewWithin is how long a holder waits until it renews again: less if the last
-// renewal was not answered.
+// renewWithin bounds a holder's wait before the next renewal, which is shorter if the last one
+// was not answered.
 func (t Timing) renewWithin(answered bool) (least, most time.Duration) {
 	most = t.Renew
 	if !answered {
@@ -60,8 +61,8 @@ func (t Timing) renewWithin(answered bool) (least, most time.Duration) {
 	return most - most/8, most
 }
 
-// releaseWithin is how long one waits who could not release a lease, until it tries again
-// after so many tries.
+// releaseWithin bounds the wait before the next attempt at a release that has failed, after a
+// number of attempts.
 func (t Timing) releaseWithin(tries int) (least, most time.Duration) {
 	most = t.Renew / 4 >> max(0, 3-tries)
 	return most - most/8, most

@@ -1,25 +1,25 @@
-// Trouble: what fails again and again, as all calls do while the database is down, is told
-// at once, and then ever more rarely, with how often it has failed.
+// Trouble: calls that fail again and again, as all do while the database is down, are reported
+// at once, and then ever more rarely, with the number of failures.
 
 package protocol
 
 import "time"
 
-// trouble is what there is with one kind of call.
+// trouble is the record of failures of one kind of call.
 type trouble struct {
-	failed time.Duration // when a call failed last
-	quiet  time.Duration // how long nothing is told after it was told
-	next   time.Duration // nothing is told before
-	untold int           // failures since it was told
-	told   bool          // and it was not told that calls work again
+	failed time.Duration // the last failure
+	quiet  time.Duration // the present interval between two reports
+	next   time.Duration // the earliest time of the next report
+	untold int           // failures since the last report
+	told   bool          // failures were reported, and success was not since
 }
 
-// How long nothing is told, at first and at last. Calls that have not failed for as long
-// as that begin anew.
+// The shortest and the longest interval between two reports. After an interval without a
+// failure they begin anew.
 const shortestQuiet, longestQuiet = 10 * time.Second, 5 * time.Minute
 
-// fails takes note of a call that has failed, and says whether that is to be told, and how
-// many have failed since it was told before.
+// fails notes a failed call, and returns whether to report it, and how many have failed since
+// the last report.
 func (t *trouble) fails(now time.Duration) (failures int, tell bool) {
 	calm := t.quiet == 0 || now-t.failed > t.quiet
 	t.failed = now
@@ -37,13 +37,13 @@ func (t *trouble) fails(now time.Duration) (failures int, tell bool) {
 	return failures, true
 }
 
-// works takes note of a call that has worked, and says whether that is to be told.
+// works notes a call that has worked, and returns whether to report it.
 func (t *trouble) works() (tell bool) {
 	tell, t.told = t.told, false
 	return tell
 }
 
-// came tells what a call has come to, if there is something to tell.
+// came reports the result of a call, if it is news.
 func (k *Keeper) came(n Note) {
 	t := &k.troubles[n.Kind]
 	if n.Err == nil {

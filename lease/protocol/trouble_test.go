@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Failures that follow one another are told after ever longer times, up to five minutes,
-// each time with their number; after a calm time it begins anew.
+// Repeated failures are reported at growing intervals, up to five minutes, each time with their
+// number. After a time without failures the intervals begin anew.
 func TestTroubleIsToldEverMoreRarely(t *testing.T) {
 	var tr trouble
 	told := map[int]int{}
@@ -21,7 +21,7 @@ func TestTroubleIsToldEverMoreRarely(t *testing.T) {
 	assert.True(t, tr.works())
 	assert.False(t, tr.works())
 	_, tell := tr.fails(1100 * time.Second)
-	assert.False(t, tell, "calls that work now and then make no difference")
+	assert.False(t, tell, "a call that works in between makes no difference")
 	for _, second := range []time.Duration{1401, 1411} {
 		n, tell := tr.fails(second * time.Second)
 		assert.True(t, tell)

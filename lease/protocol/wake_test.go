@@ -13,7 +13,7 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// roulette carries nothing out, and remembers what may be answered.
+// roulette carries out no effects, and remembers the calls that it can answer.
 type roulette struct {
 	random *rand.Rand
 	calls  []Call
@@ -33,7 +33,7 @@ func (r *roulette) Vacate(string, memberstate.Term, error)       {}
 func (r *roulette) Tell(Note)                                    {}
 func (r *roulette) End(string)                                   {}
 
-// pull takes one of some things out, at random.
+// pull removes a random element.
 func pull[T any](r *roulette, from *[]T) (one T) {
 	i := r.random.IntN(len(*from))
 	one = (*from)[i]
@@ -41,7 +41,7 @@ func pull[T any](r *roulette, from *[]T) (one T) {
 	return one
 }
 
-// input is something that may happen next.
+// input draws an event that can happen next.
 func (r *roulette) input() Input {
 	name := fmt.Sprint(r.random.IntN(5))
 	switch n := r.random.IntN(12); {
@@ -74,13 +74,13 @@ func (r *roulette) answer(c Call) (a *Answer) {
 	return a
 }
 
-// Whatever happens, a keeper wants to be called no later than something is due, and after it
-// was called not at once again.
+// After any event, the next tick is no later than the next thing that is due, and after a tick
+// it is not at once again.
 func TestAKeeperIsWokenForAllThatIsDue(t *testing.T) {
 	for seed := range uint64(200) {
 		r := &roulette{random: rand.New(rand.NewPCG(seed, 1))}
 		rules := Rules{ID: "a#1", Self: "a", Wakes: true, Timing: DefaultTiming(), Limits: DefaultLimits()}
-		// Each of these may be the shortest, or what is due by it would never be what is due next.
+		// Each of these may be the shortest, because otherwise it would never decide the next tick.
 		for _, interval := range []*time.Duration{&rules.Timing.TTL, &rules.Timing.Poll, &rules.Timing.Renew, &rules.Timing.Timeout} {
 			*interval = time.Duration(100+r.random.IntN(2000)) * time.Millisecond
 		}
@@ -103,7 +103,7 @@ func TestAKeeperIsWokenForAllThatIsDue(t *testing.T) {
 	}
 }
 
-// A lease that was seen to have run out has, even if the keeper took it to be renewed in time.
+// A lease that was seen expired has ended, even if the keeper took it to be renewed in time.
 func TestALapsedLeaseIsLeft(t *testing.T) {
 	r := &roulette{random: rand.New(rand.NewPCG(1, 1))}
 	k := NewKeeper(Rules{ID: "a#1", Self: "a", Timing: DefaultTiming(), Limits: DefaultLimits()})

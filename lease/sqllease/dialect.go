@@ -1,4 +1,4 @@
-// What differs between databases, and how one text becomes a statement of each.
+// The differences between databases, and how one text becomes a statement of each.
 
 package sqllease
 
@@ -35,34 +35,35 @@ func (d Dialect) dialect() *dialect {
 	return nil
 }
 
-// dialect is what the store has to know of one. In its texts {table} is the table,
-// {now} is the database's clock in microseconds, {columns} is what a read returns,
-// and :name is an argument.
+// dialect describes a Dialect to the store. In its texts {table} is the table, {now} is the
+// database's clock in microseconds, {columns} are the columns that a read returns, and :name
+// is an argument.
 type dialect struct {
 	schema string
 	now    string
-	// commits asks whether a statement commits by itself. Empty: it does.
+	// commits asks whether every statement commits by itself. Empty: it does.
 	commits string
-	// read returns the columns for those of :names, a JSON array of texts, that
-	// there are.
+	// read returns the columns of the existing records of :names, a JSON array of
+	// texts.
 	read string
-	// insert makes the record of a lease that has none, and is no error if it
-	// has one.
+	// insert makes the record of a lease that has none, and is no error if it has
+	// one.
 	insert string
 	// renew renews those of :held, a JSON array of {name, term}, that :holder
-	// holds. It waits for no record that somebody else keeps locked, but leaves it
-	// out. It returns their names, if the dialect is returning.
+	// holds. It leaves out records that are locked by others, without waiting. If
+	// the dialect is returning, it returns the names of the rest.
 	renew     string
 	returning bool
-	// still returns the names of those of :held that :holder holds, also of those that
-	// somebody else keeps locked. Empty: who writes keeps everybody from everything.
+	// still returns the names of those of :held that :holder holds, including the
+	// locked ones. Empty: a writer locks the whole database, so there are none.
 	still string
-	// numbered says that placeholders have numbers, after this sign.
+	// numbered is the sign before the number of a placeholder; empty: placeholders
+	// have no numbers.
 	numbered string
 	quotes   string
 }
 
-// arguments are those of a statement by name.
+// arguments are the arguments of a statement, by name.
 type arguments map[string]any
 
 // statement is SQL with the names of its arguments in the order of their
@@ -82,7 +83,7 @@ func (st *statement) args(given arguments) []any {
 
 var named = regexp.MustCompile(`\B:[a-z]+`)
 
-// compile makes a statement of a text.
+// compile makes a statement from a text.
 func (d *dialect) compile(text, table string) statement {
 	text = strings.ReplaceAll(text, "{columns}", columns)
 	text = strings.NewReplacer("{table}", table, "{now}", d.now).Replace(text)
@@ -111,7 +112,7 @@ var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,62}(\.[A-Za-z_][A-
 // quote quotes the name of a table.
 func (d *dialect) quote(table string) (string, error) {
 	if !identifier.MatchString(table) {
-		return "", &elector.ConfigError{Field: "Table", Problem: fmt.Sprintf("is not a name, or two with a dot between them: %q", table)}
+		return "", &elector.ConfigError{Field: "Table", Problem: fmt.Sprintf("is %q, want a name, or a schema and a name with a dot between them", table)}
 	}
 	return d.quotes + strings.ReplaceAll(table, ".", d.quotes+"."+d.quotes) + d.quotes, nil
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// Candidates that share a database. The driver is imported by whoever opens it.
+// This example shares a database between candidates. Your program imports the driver.
 func Example() {
 	serve := func(ctx context.Context, hostname string) error {
 		db, err := sql.Open("pgx", "postgres://user:password@db/app")
@@ -21,7 +21,7 @@ func Example() {
 		if err != nil {
 			return err
 		}
-		if err = store.EnsureSchema(ctx); err != nil { // once, by whoever comes first
+		if err = store.EnsureSchema(ctx); err != nil { // the first candidate makes the table
 			return err
 		}
 		el, err := lease.New(lease.KeeperConfig{Self: hostname, Store: store, Timing: lease.DefaultTiming()}, lease.GroupConfig{

@@ -2,22 +2,24 @@
 
 package sqllease
 
-// Texts are binary, for every collation takes some text for some other, if only
-// with blanks behind it. UTC_TIMESTAMP is the same in every time zone and on every
-// day of the year, but it is when the statement began, which may have waited since.
-// SYSDATE is now, but in the session's time zone; so it tells how long ago that was. An
-// hour that comes twice, or never, would be taken for a wait, so whole half hours, of
-// which time zones are made, do not count.
+// Texts are binary, because every collation takes some texts for equal, at least those that
+// differ in trailing blanks.
 //
-// A server with --sysdate-is-now has only the first of these clocks. A claim that waited
-// then just runs out sooner, and its candidate counts from before it was sent anyway. A
-// renewal waits for no record; but one that waited for the table, because of LOCK TABLES
-// or a change of the schema, could take time back from a later one that has overtaken it.
-// So that option must be off, or tables be left alone while they are in use.
+// UTC_TIMESTAMP does not depend on time zones or daylight saving, but it is the time at
+// which the statement began, and the statement may have waited since. SYSDATE is the present
+// time, but in the session's time zone; its difference to NOW is the wait. A change of
+// daylight saving during the statement would look like a wait, so whole half hours are
+// subtracted, because time zones differ by multiples of these.
 //
-// A renewal first locks what it can have at once. The derived table is for that: DISTINCT
-// keeps it from being merged, and STRAIGHT_JOIN with the primary key has records looked up one by
-// one, for a scan of the table would lock those of others, too.
+// A server with --sysdate-is-now has only the first clock. A claim that has waited then only
+// expires sooner, and its candidate counts from before it was sent anyway. A renewal waits
+// for no record; but a renewal that waited for the table, because of LOCK TABLES or a change
+// of the schema, could shorten the lease after a later one that has overtaken it. So that
+// option must be off, or the table must not be locked or altered while it is in use.
+//
+// A renewal first locks the records that it can lock at once, in the derived table: DISTINCT
+// keeps that from being merged, and STRAIGHT_JOIN with the primary key looks records up one
+// by one, because a scan of the table would also lock the records of others.
 var mysql = dialect{
 	schema: `CREATE TABLE IF NOT EXISTS {table} (
 	name     VARBINARY(255) NOT NULL PRIMARY KEY,
@@ -41,6 +43,6 @@ SET l.renewals = l.renewals + 1, l.until_us = {now} + l.ttl_us`,
 	quotes: "`",
 }
 
-// mysqlHeld are the records of :held that :holder holds.
+// mysqlHeld selects the records of :held that :holder holds.
 const mysqlHeld = `JSON_TABLE(:held, '$[*]' COLUMNS (name VARCHAR(255) CHARACTER SET utf8mb4 PATH '$.name', term BIGINT PATH '$.term')) AS h
 STRAIGHT_JOIN {table} AS l FORCE INDEX (PRIMARY) ON l.name = CAST(h.name AS BINARY) AND l.term = h.term WHERE l.holder = :holder`

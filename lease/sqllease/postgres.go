@@ -2,9 +2,9 @@
 
 package sqllease
 
-// Texts are compared as collation "C" does, by their bytes, whatever collation the
-// database has. The pages of the table keep room for new versions of their rows,
-// so that renewing does not touch the index.
+// Collation "C" compares texts by their bytes, whatever the database's collation. The pages
+// of the table keep room for new versions of their rows, so that renewals do not touch the
+// index.
 var postgres = dialect{
 	schema: `CREATE TABLE IF NOT EXISTS {table} (
 	name     text COLLATE "C" PRIMARY KEY,
@@ -30,6 +30,6 @@ RETURNING l.name`,
 	quotes:    `"`,
 }
 
-// postgresHeld are the records of :held that :holder holds.
+// postgresHeld selects the records of :held that :holder holds.
 const postgresHeld = `json_to_recordset(CAST(:held AS json)) AS h(name text, term bigint)
 JOIN {table} AS l ON l.name = h.name AND l.term = h.term WHERE l.holder = :holder`

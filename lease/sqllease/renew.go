@@ -1,5 +1,5 @@
-// Renewing: one statement, that waits for nobody. What it leaves out, because somebody
-// else keeps it locked, must not be taken for lost.
+// Renewing: one statement, which waits for no lock. A record that it leaves out, because it is
+// locked by another, must not be taken for lost.
 
 package sqllease
 
@@ -10,7 +10,7 @@ import (
 	"github.com/hustings/hustings/lease"
 )
 
-// Renew is as the contract says.
+// Renew implements [lease.Store].
 func (s *Store) Renew(ctx context.Context, holder string, held []lease.Held) (kept []string, err error) {
 	if len(held) == 0 {
 		return nil, nil
@@ -40,8 +40,8 @@ func (s *Store) Renew(ctx context.Context, holder string, held []lease.Held) (ke
 	return kept, nil
 }
 
-// renewOnce sends the statement. It tells the names of those that were kept if the
-// dialect is returning, or if all were; how many they were in any case.
+// renewOnce sends the statement. It returns how many leases were kept, and their names if the
+// dialect is returning or all were kept.
 func (s *Store) renewOnce(ctx context.Context, holder string, held []lease.Held) (kept []string, n int, err error) {
 	given, err := tenures(holder, held)
 	if err != nil {
@@ -58,8 +58,8 @@ func (s *Store) renewOnce(ctx context.Context, holder string, held []lease.Held)
 	return kept, int(changed), err
 }
 
-// renewApart renews leases in ever smaller parts, until of every part all were kept or
-// none.
+// renewApart renews leases in ever smaller parts, until in each part either all or none were
+// kept.
 func (s *Store) renewApart(ctx context.Context, holder string, held []lease.Held) (kept []string, err error) {
 	kept, n, err := s.renewOnce(ctx, holder, held)
 	if n == len(held) || n == 0 || err != nil {
@@ -75,7 +75,7 @@ func (s *Store) renewApart(ctx context.Context, holder string, held []lease.Held
 	return kept, nil
 }
 
-// tenures are the arguments of a statement about leases that a holder holds.
+// tenures returns the arguments of a statement about a holder's leases.
 func tenures(holder string, held []lease.Held) (arguments, error) {
 	type tenure struct {
 		Name string `json:"name"`
@@ -89,7 +89,7 @@ func tenures(holder string, held []lease.Held) (arguments, error) {
 	return arguments{"holder": holder, "held": string(list)}, err
 }
 
-// those are the leases with some names, namesWithout the names of those with others.
+// those returns the leases with some names, namesWithout the names of the others.
 func those(held []lease.Held, names []string) (found []lease.Held) {
 	named := set(names)
 	for _, h := range held {

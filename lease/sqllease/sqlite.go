@@ -2,8 +2,7 @@
 
 package sqllease
 
-// Texts are compared by their bytes unless a column says otherwise. The clock is
-// that of the machine, in milliseconds.
+// SQLite compares texts by their bytes by default. Its clock is the machine's, in milliseconds.
 var sqlite = dialect{
 	schema: `CREATE TABLE IF NOT EXISTS {table} (
 	name     TEXT NOT NULL PRIMARY KEY,

@@ -1,4 +1,4 @@
-// The store: what a step of lease.Store is in SQL.
+// The store: the steps of lease.Store in SQL.
 
 package sqllease
 
@@ -15,15 +15,15 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// DefaultTable is the table that holds the leases unless another is named.
+// DefaultTable is the default table of leases.
 const DefaultTable = "hustings_lease"
 
-// Config says where leases are.
+// Config names the table of leases.
 type Config struct {
 	DB      *sql.DB
 	Dialect Dialect
-	// Table is the name of the table, with that of its schema before it if
-	// need be: letters, digits and underscores. Empty: DefaultTable.
+	// Table is the name of the table, or schema.table: letters, digits and
+	// underscores. Empty: DefaultTable.
 	Table string
 }
 
@@ -41,8 +41,7 @@ var (
 	_ lease.Lister = (*Store)(nil)
 )
 
-// New is a store in a table. It does not look whether there is one; EnsureSchema
-// does.
+// New makes a store. It does not check whether the table exists; EnsureSchema does.
 func New(config Config) (*Store, error) {
 	var bad []error
 	if config.DB == nil {
@@ -68,8 +67,8 @@ func New(config Config) (*Store, error) {
 	return s, nil
 }
 
-// What is the same in all dialects. A lease that is not Watched is free when it
-// has run out; "until_us" is 0 if it was released.
+// The statements that all dialects share. If a claim is not Watched, an expired lease is free.
+// "until_us" is 0 if the lease was released.
 const (
 	acquire = `UPDATE {table} SET term = term + 1, holder = :holder, heir = '', renewals = 0, ttl_us = :ttl, until_us = {now} + :ttl
 WHERE name = :name AND term = :term AND (until_us = 0 OR holder = :holder OR (:watched = 1 AND renewals = :renewals) OR (:watched = 0 AND until_us <= {now}))`
@@ -84,7 +83,7 @@ WHERE name = :name AND ((holder = :holder AND term = :term) OR (holder = '' AND 
 	columns = `l.name, l.term, l.holder, l.heir, l.renewals, l.ttl_us, l.until_us, l.until_us - {now}`
 )
 
-// Read is as the contract says.
+// Read implements [lease.Store].
 func (s *Store) Read(ctx context.Context, names []string) (found []lease.Record, err error) {
 	if len(names) == 0 {
 		return nil, nil
@@ -112,8 +111,7 @@ func (s *Store) Read(ctx context.Context, names []string) (found []lease.Record,
 
 func microseconds(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
 
-// Acquire is as the contract says. A lease without a record is first given one
-// that says that it was released.
+// Acquire implements [lease.Store]. A lease without a record first gets one that is released.
 func (s *Store) Acquire(ctx context.Context, c lease.Claim) (bool, error) {
 	if err := checkLength(c.Name, c.Holder); err != nil {
 		return false, err
@@ -133,13 +131,13 @@ func (s *Store) Acquire(ctx context.Context, c lease.Claim) (bool, error) {
 	return n == 1, err
 }
 
-// Release is as the contract says.
+// Release implements [lease.Store].
 func (s *Store) Release(ctx context.Context, holder string, held lease.Held) error {
 	_, err := s.exec(ctx, &s.release, arguments{"name": held.Name, "holder": holder, "term": int64(held.Term)})
 	return err
 }
 
-// Force is as the contract says.
+// Force implements [lease.Store].
 func (s *Store) Force(ctx context.Context, name, heir string) error {
 	if err := checkLength(name, heir); err != nil {
 		return err
@@ -156,23 +154,22 @@ func (s *Store) Force(ctx context.Context, name, heir string) error {
 	return err
 }
 
-// Names is as [lease.Lister] says.
+// Names implements [lease.Lister].
 func (s *Store) Names(ctx context.Context) ([]string, error) { return names(ctx, s.db, &s.list, nil) }
 
-// Guard is a condition that holds while nobody has acquired the lease in a later
-// term: for the WHERE of a guarded write, see the package documentation. It has
-// two placeholders, for the lease's name and the term. Where placeholders are
-// numbered they are the first-th of the statement and the one after it.
+// Guard returns a condition that holds until a later term begins, for the WHERE of a guarded
+// write; see the package documentation. It has two placeholders, for the lease's name and the
+// term. If placeholders are numbered, their numbers are first and first+1.
 func (s *Store) Guard(first int) string {
 	return fmt.Sprintf("EXISTS (SELECT 1 FROM %s WHERE name = %s AND term = %s)", s.table, s.dialect.placeholder(first), s.dialect.placeholder(first+1))
 }
 
-// checkLength refuses what a column cannot hold: a database that is not strict
-// would cut it off.
+// checkLength refuses texts that do not fit a column, because a database that is not strict
+// would truncate them.
 func checkLength(texts ...string) error {
 	for _, text := range texts {
 		if len(text) > lease.MaxName {
-			return fmt.Errorf("sqllease: %q has %d bytes, %d is the most", text, len(text), lease.MaxName)
+			return fmt.Errorf("sqllease: %q has %d bytes, want at most %d", text, len(text), lease.MaxName)
 		}
 	}
 	return nil

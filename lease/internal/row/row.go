@@ -1,5 +1,5 @@
-// Package row is what a step of lease.Store does to one record, for the stores
-// that keep records in Go rather than in SQL.
+// Package row implements the steps of lease.Store on one record, for stores that do not use
+// SQL.
 package row
 
 import (
@@ -9,8 +9,8 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// Row is a record as such a store keeps it. The zero Row is that of a lease
-// without a record. Times are in microseconds of the database's clock.
+// Row is a stored record. The zero Row is that of a lease without a record. Times are in
+// microseconds of the database's clock.
 type Row struct {
 	Term     memberstate.Term `json:"term"`
 	Holder   string           `json:"holder"`
@@ -20,7 +20,7 @@ type Row struct {
 	Until    int64            `json:"until_us"` // 0: released
 }
 
-// Record is the row as a caller sees it.
+// Record returns the row as a lease.Record.
 func (r Row) Record(name string, now int64) lease.Record {
 	return lease.Record{
 		Name: name, Term: r.Term, Holder: r.Holder, Heir: r.Heir, Renewals: r.Renewals,
@@ -28,7 +28,7 @@ func (r Row) Record(name string, now int64) lease.Record {
 	}
 }
 
-// Acquire is lease.Store.Acquire.
+// Acquire implements lease.Store.Acquire.
 func (r Row) Acquire(c lease.Claim, now int64) (Row, bool) {
 	if r.Term != c.Term {
 		return r, false
@@ -46,7 +46,7 @@ func (r Row) Acquire(c lease.Claim, now int64) (Row, bool) {
 	return Row{Term: r.Term + 1, Holder: c.Holder, TTL: ttl, Until: now + ttl}, true
 }
 
-// Renew is lease.Store.Renew.
+// Renew implements lease.Store.Renew.
 func (r Row) Renew(holder string, term memberstate.Term, now int64) (Row, bool) {
 	if r.Holder != holder || r.Term != term {
 		return r, false
@@ -56,7 +56,7 @@ func (r Row) Renew(holder string, term memberstate.Term, now int64) (Row, bool) 
 	return r, true
 }
 
-// Release is lease.Store.Release.
+// Release implements lease.Store.Release.
 func (r Row) Release(holder string, term memberstate.Term) (Row, bool) {
 	held := r.Holder == holder && r.Term == term
 	forced := r.Holder == "" && r.Term == term+1
@@ -67,7 +67,7 @@ func (r Row) Release(holder string, term memberstate.Term) (Row, bool) {
 	return r, true
 }
 
-// Force is lease.Store.Force.
+// Force implements lease.Store.Force.
 func (r Row) Force(heir string) Row {
 	r.Term++
 	r.Holder, r.Heir, r.Renewals = "", heir, 0

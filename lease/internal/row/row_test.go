@@ -12,8 +12,8 @@ import (
 
 var held = Row{Term: 3, Holder: "a", Heir: "h", Renewals: 7, TTL: 100, Until: 1000}
 
-// A lease is its holder's in its term, and nobody else's, nor the holder's in another term: a
-// late renewal, or a late release, must not touch the lease of a later term.
+// Only the holder in the right term can renew or release a lease: a late renewal or release must
+// not touch the lease of a later term.
 func TestALeaseIsItsHoldersInItsTerm(t *testing.T) {
 	for _, c := range []struct {
 		holder string
@@ -34,7 +34,7 @@ func TestALeaseIsItsHoldersInItsTerm(t *testing.T) {
 	}
 }
 
-// Whoever was forced out may set the lease free until somebody else has it, and renews it no more.
+// A holder that was forced out can release the lease until another acquires it, but not renew it.
 func TestAForcedLeaseIsReleasedByItsOldHolder(t *testing.T) {
 	forced := held.Force("next")
 	assert.Equal(t, Row{Term: 4, Heir: "next", TTL: 100, Until: 1000}, forced)
@@ -52,10 +52,9 @@ func TestAForcedLeaseIsReleasedByItsOldHolder(t *testing.T) {
 	assert.False(t, ok)
 }
 
-// A lease is free when it was released, when it has run out, or for its own holder; for whoever
-// watched it stand still, when it still has the renewals that were seen. The term must be the one
-// that was seen in any case.
-func TestWhoMayAcquireALease(t *testing.T) {
+// A lease is free if it was released or has expired, for its own holder, and for a watched claim
+// with its number of renewals. In each case the claim must have its term.
+func TestALeaseIsAcquiredOnlyIfItIsFree(t *testing.T) {
 	for name, c := range map[string]struct {
 		claim lease.Claim
 		now   int64

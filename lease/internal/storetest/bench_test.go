@@ -13,7 +13,7 @@ import (
 	"github.com/hustings/hustings/lease"
 )
 
-// What it costs to renew ten thousand leases of one holder, for each of them.
+// BenchmarkRenew renews ten thousand leases of one holder, and reports the cost of each.
 func BenchmarkRenew(b *testing.B) {
 	const leases = 10_000
 	for name, open := range servers {

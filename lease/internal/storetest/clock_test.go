@@ -1,4 +1,4 @@
-// The clock of servers that were started so that it can be set.
+// The clock of servers that were started with a settable clock.
 
 package storetest
 
@@ -11,14 +11,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// serversClock is that of PostgreSQL and MariaDB. It is right again when the test ends.
+// serversClock is the clock of PostgreSQL and MariaDB. It is set right when the test ends.
 type serversClock struct {
 	t     *testing.T
 	file  string
 	ahead time.Duration
 }
 
-// clockIsGiven says whether there is one. It must be where nothing is to be left out.
+// clockIsGiven reports whether there is one. The test fails if no test may be left out.
 func clockIsGiven() bool {
 	return os.Getenv("HUSTINGS_TEST_CLOCK") != "" || os.Getenv("HUSTINGS_TEST_ALL") != ""
 }
@@ -30,7 +30,7 @@ func newServersClock(t *testing.T) *serversClock {
 	return c
 }
 
-// step has it jump.
+// step makes it jump.
 func (c *serversClock) step(by time.Duration) {
 	c.ahead += by
 	next := c.file + ".next" // they must not read half of it

@@ -16,12 +16,12 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// counter counts statements. It is a hook of Redis's client, too, where a pipeline is one.
+// counter counts statements. It is also a hook of Redis's client, where a pipeline counts as one.
 type counter struct{ atomic.Int64 }
 
 func (n *counter) statements() int { return int(n.Load()) }
 
-// open is a database whose statements are counted.
+// open opens a database whose statements are counted.
 func (n *counter) open(t testing.TB, d database, settings string) *sql.DB {
 	t.Helper()
 	plain := d.open(t, settings)
@@ -63,7 +63,7 @@ func (c *connection) PrepareContext(ctx context.Context, text string) (driver.St
 	return c.Conn.(driver.ConnPrepareContext).PrepareContext(ctx, text)
 }
 
-// sent counts a statement, unless the driver wants it to be prepared first.
+// sent counts a statement, unless the driver has it prepared first.
 func (c *connection) sent(err error) {
 	if !errors.Is(err, driver.ErrSkip) {
 		c.n.Add(1)
@@ -102,7 +102,7 @@ func (n *counter) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 	}
 }
 
-// watch has what an etcd's client sends counted.
+// watch counts the calls of an etcd client.
 func (n *counter) watch(client *clientv3.Client) *clientv3.Client {
 	client.KV, client.Lease = etcdKeys{client.KV, n}, etcdLeases{client.Lease, n}
 	return client

@@ -14,7 +14,7 @@ import (
 	"github.com/hustings/hustings/lease/sqllease"
 )
 
-// database is a real one.
+// database is a real database.
 type database struct {
 	driver  string
 	dialect sqllease.Dialect
@@ -30,14 +30,14 @@ var databases = map[string]database{
 	"MariaDB":    {"mysql", sqllease.MySQL, given("HUSTINGS_TEST_MYSQL")},
 }
 
-// given is the source of a database that the environment names.
+// given returns the data source of a database that the environment names.
 func given(variable string) func(testing.TB) string {
 	return func(t testing.TB) string {
 		t.Helper()
 		source := os.Getenv(variable)
 		if source == "" {
 			if os.Getenv("HUSTINGS_TEST_ALL") != "" {
-				t.Fatalf("%s is not set: nothing may be left out", variable)
+				t.Fatalf("%s is not set, and HUSTINGS_TEST_ALL=yes allows no test to be left out", variable)
 			}
 			t.Skipf("%s is not set: see the script run", variable)
 		}
@@ -45,7 +45,7 @@ func given(variable string) func(testing.TB) string {
 	}
 }
 
-// open connects to a database, with settings of the connection if need be.
+// open connects to a database, with settings of the connection.
 func (d database) open(t testing.TB, settings string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open(d.driver, d.source(t)+settings)
@@ -54,7 +54,7 @@ func (d database) open(t testing.TB, settings string) *sql.DB {
 	return db
 }
 
-// store is one in a database, with its table.
+// store makes a store in a database, with its table.
 func (d database) store(t testing.TB, db *sql.DB) *sqllease.Store {
 	t.Helper()
 	s, err := sqllease.New(sqllease.Config{DB: db, Dialect: d.dialect})
@@ -63,7 +63,7 @@ func (d database) store(t testing.TB, db *sql.DB) *sqllease.Store {
 	return s
 }
 
-// each runs a test against every database that there is.
+// each runs a test against every available database.
 func each(t *testing.T, test func(t *testing.T, d database)) {
 	t.Helper()
 	for name, d := range databases {

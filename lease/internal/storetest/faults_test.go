@@ -1,4 +1,4 @@
-// What is wrong with other elections by a lease, looked for in every kind of database.
+// Known faults of other elections by a lease, tested with every kind of database.
 
 package storetest
 
@@ -19,7 +19,7 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// pglock: the connection stalls, and the old leader still holds its context when
+// pglock has this fault: the connection stalls, and the old leader's context lives on after
 // another has taken over.
 func TestAStalledConnectionProlongsNoOffice(t *testing.T) {
 	contend(t, func(r *race) {
@@ -35,8 +35,8 @@ func TestAStalledConnectionProlongsNoOffice(t *testing.T) {
 	})
 }
 
-// The answer to a renewal is late by nearly a TTL, and then the connection is cut. Who
-// counted from the answer would lead until long after another one does.
+// The answer to a renewal is late by nearly a TTL, and then the connection is cut. A leader that
+// counted from the answer would still lead long after another one began.
 func TestALateAnswerProlongsNoOffice(t *testing.T) {
 	contend(t, func(r *race) {
 		patient := func(c *settings) {
@@ -59,7 +59,7 @@ func TestALateAnswerProlongsNoOffice(t *testing.T) {
 	})
 }
 
-// late is a store the answer to whose first renewal comes when it is told to.
+// late is a store that delays the answer to its first renewal.
 type late struct {
 	lease.Store
 	renewed, answer chan struct{}
@@ -75,8 +75,8 @@ func (s *late) Renew(ctx context.Context, holder string, held []lease.Held) (kep
 	return kept, err
 }
 
-// 002: host, port and process id may come back. A restarted process is another
-// candidate, even under the same name, and waits like any other.
+// Host, port and process id may recur. A restarted process is another candidate, even with the
+// same name, and waits like any other.
 func TestARestartedProcessInheritsNothing(t *testing.T) {
 	contend(t, func(r *race) {
 		store, line := r.server.silent(r.t)
@@ -85,15 +85,15 @@ func TestARestartedProcessInheritsNothing(t *testing.T) {
 		line.Hold()
 		r.enter("same", r.direct(), nil)
 		second := r.next()
-		assert.Error(r.t, first.ctx.Err(), "the lease of the one before has not run out")
+		assert.Error(r.t, first.ctx.Err(), "the lease of the earlier process has not expired")
 		assert.Equal(r.t, first.term+1, second.term)
 		line.Resume()
 	})
 }
 
-// 002: the scheduler's task throws, is never called again, and the node believes in
-// its office for ever. Here an office that cannot be confirmed ends, and when the
-// database is back there is a new one.
+// An office that cannot be confirmed ends, and when the database is back there is a new one. In
+// an election with a scheduled task that dies by an exception the node would believe in its
+// office for ever.
 func TestFailuresEndAnOfficeAndNotTheElector(t *testing.T) {
 	contend(t, func(r *race) {
 		store, line := r.server.silent(r.t)
@@ -112,7 +112,7 @@ func TestFailuresEndAnOfficeAndNotTheElector(t *testing.T) {
 	})
 }
 
-// failures tells what a keeper could not read.
+// failures receives the errors of a keeper's reads.
 type failures chan string
 
 func (f failures) Write(line []byte) (int, error) {
@@ -144,9 +144,9 @@ func (h stuck) Startup()              { <-h.hold }
 func (h stuck) Handle(elector.Status) { <-h.hold }
 func (h stuck) Shutdown()             { <-h.hold }
 
-// 000: a contender's clock is 12 s ahead, and it steals a live lease. Here it is ahead by
-// more with every look: in a bubble, where a wait takes no time, it looks until the
-// lease would have run out twice by its clock.
+// In elections that compare the row with the contender's clock, a clock that is 12 s ahead steals
+// a live lease. Here the clock gains with every poll: in a bubble, where waits take no time, the
+// contender polls until the lease would have expired twice by its clock.
 func TestAContendersOwnClockStealsNothing(t *testing.T) {
 	const ttl = 10 * time.Minute
 	for name, open := range servers {
@@ -175,14 +175,14 @@ func TestAContendersOwnClockStealsNothing(t *testing.T) {
 	}
 }
 
-// abroad is a store whose calls leave the bubble that they are made in, so that drivers
-// have the time of the world, but no more than patience for all of them. It counts them.
+// abroad is a store whose calls leave the bubble, so that drivers run in real time, for at most
+// patience in all. It counts the calls.
 type abroad struct {
 	lease.Store
 	calls         chan func(context.Context)
 	done          chan struct{}
 	reads, claims int
-	failed        error // what the last read that failed has met
+	failed        error // the error of the last read that failed
 }
 
 func outside(t *testing.T, s lease.Store) *abroad {
@@ -223,9 +223,9 @@ func (a *abroad) Acquire(_ context.Context, c lease.Claim) (won bool, err error)
 	return won, err
 }
 
-// 000 and 002: every poll is an insert that fails, and burns an id. Here a crowd of polls
-// writes nothing at all, by the database's own account; nor does it try, for all writers
-// are kept out the while, and it does not notice.
+// In some elections every poll is an insert that fails, and burns an id. Here a crowd of polls
+// writes nothing, by the database's own counters. It does not even try, because the polls work
+// while all writers are locked out.
 func TestPollsWriteNothing(t *testing.T) {
 	for name, open := range servers {
 		t.Run(name, func(t *testing.T) {

@@ -21,7 +21,7 @@ func openRedis(t testing.TB) kv.KV {
 	return rediskv.New(dialRedis(t, given("HUSTINGS_TEST_REDIS")(t)), "released "+rand.Text())
 }
 
-// dialRedis is a client as docs/lease.md has it.
+// dialRedis makes a client as docs/lease.md recommends.
 func dialRedis(t testing.TB, address string) *redis.Client {
 	t.Helper()
 	client := redis.NewClient(&redis.Options{Addr: address, MaxRetries: -1, ContextTimeoutEnabled: true})
@@ -34,7 +34,7 @@ func openEtcd(t testing.TB) kv.KV {
 	return etcdkv.New(dialEtcd(t, startEtcd(t)), "released/"+rand.Text()+"/")
 }
 
-// startEtcd starts one within the test, and says where it listens.
+// startEtcd starts an etcd within the test, and returns its address.
 func startEtcd(t testing.TB) (address string) {
 	t.Helper()
 	config := embed.NewConfig()
@@ -56,8 +56,8 @@ func dialEtcd(t testing.TB, address string) *clientv3.Client {
 	return client
 }
 
-// Of many changes those are made whose conditions hold, whatever becomes of the others, and each
-// answer is that of its own change.
+// Of many changes exactly those are made whose conditions hold, and each answer is that of its
+// own change.
 func TestEachOfManyChangesIsMadeOrNot(t *testing.T) {
 	for name, open := range map[string]func(testing.TB) kv.KV{"Redis": openRedis, "etcd": openEtcd} {
 		t.Run(name, func(t *testing.T) {

@@ -1,4 +1,4 @@
-// Records that somebody else keeps locked, and statements that have to wait.
+// Records that are locked by another client, and statements that have to wait.
 
 package storetest
 
@@ -18,14 +18,13 @@ import (
 	"github.com/hustings/hustings/lease/sqllease"
 )
 
-// lockable are the databases in which a record can be locked; in SQLite it is the
-// whole file.
+// lockable are the databases that can lock a record; SQLite only locks the whole file.
 var lockable = map[string]struct{ share, lockTable, unlock, waiting string }{
 	"MariaDB":    {"LOCK IN SHARE MODE", "LOCK TABLES %s READ", "UNLOCK TABLES", "SELECT COUNT(*) FROM information_schema.processlist WHERE state LIKE 'Waiting for table%%' AND info LIKE '%%%s%%' AND id <> CONNECTION_ID()"},
 	"PostgreSQL": {"FOR SHARE", "BEGIN; LOCK TABLE %s IN EXCLUSIVE MODE", "ROLLBACK", "SELECT COUNT(*) FROM pg_locks WHERE NOT granted AND relation = '%s'::regclass"},
 }
 
-// privateTable is a store in a table of its own.
+// privateTable makes a store in a table of its own.
 func privateTable(t *testing.T, d database, db *sql.DB) (s *sqllease.Store, table string) {
 	t.Helper()
 	table = "t_" + strings.ToLower(rand.Text())
@@ -46,8 +45,8 @@ func take(t *testing.T, s lease.Store, holder string, names ...string) (held []l
 	return held
 }
 
-// A transaction that keeps one record locked, as one with a guarded write may, holds up
-// the renewal of no other lease; and what is locked is not taken for lost.
+// A transaction that locks one record, as a guarded write may, does not delay the renewal of other
+// leases, and the locked lease is not taken for lost.
 func TestALockedRecordHoldsUpNoOther(t *testing.T) {
 	for name, its := range lockable {
 		for _, how := range []string{"FOR UPDATE", its.share} {
@@ -61,8 +60,8 @@ func TestALockedRecordHoldsUpNoOther(t *testing.T) {
 				require.NoError(t, s.Force(t.Context(), "g", ""))
 				tx, err := db.BeginTx(t.Context(), nil)
 				require.NoError(t, err)
-				defer tx.Rollback()                                 //nolint:errcheck // it has been, unless the test has failed
-				for _, name := range []string{"b", "f", "g", "x"} { // one by one, for a scan would lock the others
+				defer tx.Rollback()                                 //nolint:errcheck // it is already done unless the test has failed
+				for _, name := range []string{"b", "f", "g", "x"} { // one by one, because a scan would lock the others
 					var locked string
 					require.NoError(t, tx.QueryRowContext(t.Context(), "SELECT name FROM "+table+" WHERE name = '"+name+"' "+how).Scan(&locked))
 				}
@@ -87,8 +86,8 @@ func TestALockedRecordHoldsUpNoOther(t *testing.T) {
 	}
 }
 
-// Two candidates that renew at one time do not stand in each other's way, however few
-// records there are: none locks what is another's.
+// Two candidates that renew at the same time do not block each other, however few records there
+// are, because neither locks the other's.
 func TestRenewalsOfOthersAreNotLocked(t *testing.T) {
 	for name := range lockable {
 		t.Run(name, func(t *testing.T) {
@@ -113,8 +112,8 @@ func TestRenewalsOfOthersAreNotLocked(t *testing.T) {
 	}
 }
 
-// A renewal that had to wait looks at the clock when it has the record. Had it looked
-// before, it would take time back from a later one that has overtaken it.
+// A renewal that had to wait reads the clock when it has the record. If it read the clock before,
+// it would shorten the lease after a later renewal that has overtaken it.
 func TestARenewalThatWaitedCountsFromThen(t *testing.T) {
 	for name, how := range lockable {
 		t.Run(name, func(t *testing.T) {

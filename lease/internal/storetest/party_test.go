@@ -1,5 +1,5 @@
-// Candidates that contend for a lease in a real database, one of them by way of a line
-// that can fall silent.
+// Candidates that contend for a lease in a real database, one of them over a line that can fall
+// silent.
 
 package storetest
 
@@ -30,22 +30,22 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// server is a real database with what candidates need to get to it.
+// server is a real database and the ways to it.
 type server struct {
 	address string
-	// store is one over a connection of its own with who listens at an address, whose
-	// statements are counted.
+	// store makes a store over a connection of its own to an address, whose statements
+	// are counted.
 	store func(t testing.TB, address string, n *counter) lease.Store
-	// silent is one that falls silent when the line does, and the line.
+	// silent makes a store that falls silent when its line does, and the line.
 	silent func(t testing.TB) (lease.Store, silencer)
-	// written is the database's own account of how much was written so far.
+	// written returns the database's own counter of writes.
 	written func(t testing.TB) string
-	// freeze keeps all writers out, and no readers, until it is thawed; etcd believes
+	// freeze locks out all writers, but no readers, until thaw is called; etcd believes
 	// that its disk is full.
 	freeze func(t testing.TB) (thaw func())
 }
 
-// silencer is what can fall silent: a line, or what stands for one.
+// silencer is a line that can fall silent, or a substitute for one.
 type silencer interface {
 	Hold()
 	HoldAnswers()
@@ -154,7 +154,7 @@ var servers = map[string]func(t testing.TB) *server{
 	},
 }
 
-// keys is a store over keys that all candidates of all tests share.
+// keys makes a store over keys that all candidates of all tests share.
 func keys(t testing.TB, over kv.KV) lease.Store {
 	t.Helper()
 	s, err := kv.New(over, "faults/")
@@ -162,7 +162,7 @@ func keys(t testing.TB, over kv.KV) lease.Store {
 	return s
 }
 
-// asks asks a database something.
+// asks returns a function that sends a query to a database.
 func asks(db *sql.DB, question string) func(testing.TB) string {
 	return func(t testing.TB) (answer string) {
 		t.Helper()
@@ -171,7 +171,7 @@ func asks(db *sql.DB, question string) func(testing.TB) string {
 	}
 }
 
-// locks freezes what somebody locks in a database.
+// locks freezes a database by a lock.
 func locks(db *sql.DB, lock, unlock string) func(testing.TB) func() {
 	return func(t testing.TB) func() {
 		t.Helper()
@@ -191,7 +191,7 @@ func locksTable(name string, db *sql.DB) func(testing.TB) func() {
 	return locks(db, fmt.Sprintf(how.lockTable, sqllease.DefaultTable), how.unlock)
 }
 
-// until does something once: when it is called, or when the test ends.
+// until returns a function that calls do once; at the latest the end of the test calls it.
 func until(t testing.TB, do func(context.Context) error) func() {
 	t.Helper()
 	once := sync.OnceFunc(func() { require.NoError(t, do(context.WithoutCancel(t.Context()))) })
@@ -210,8 +210,8 @@ func overTCP(address string, written func(testing.TB) string, freeze func(testin
 	}}
 }
 
-// gate stands before a database that no connection leads to: it hangs, whatever the
-// context says.
+// gate is a substitute for a line to a database that has no connection: it hangs, and ignores the
+// context.
 type gate struct {
 	lease.Store
 	mu    sync.Mutex
@@ -263,7 +263,7 @@ func (g *gate) Acquire(ctx context.Context, c lease.Claim) (bool, error) {
 	return g.Store.Acquire(ctx, c)
 }
 
-// unhurried are intervals that a machine keeps which has other things to do, too.
+// unhurried are intervals that even a busy machine can keep.
 var unhurried = lease.Timing{
 	TTL: 2 * time.Second, Renew: 400 * time.Millisecond, Poll: 100 * time.Millisecond, Timeout: 400 * time.Millisecond, DriftMargin: 300 * time.Millisecond,
 }
@@ -273,7 +273,7 @@ type race struct {
 	t      *testing.T
 	server *server
 	name   string
-	began  chan term // who takes office, and when
+	began  chan term // every term in office
 }
 
 // term is one term in office.
@@ -294,13 +294,13 @@ func contend(t *testing.T, test func(*race)) {
 	}
 }
 
-// settings are all that can be said of a candidate for one lease.
+// settings are the whole configuration of a candidate for one lease.
 type settings struct {
 	lease.KeeperConfig
 	lease.GroupConfig
 }
 
-// enter has a candidate run until the test ends.
+// enter runs a candidate until the test ends.
 func (r *race) enter(self string, store lease.Store, change func(*settings)) *lease.Elector {
 	r.t.Helper()
 	var el *lease.Elector
@@ -325,25 +325,25 @@ func (r *race) enter(self string, store lease.Store, change func(*settings)) *le
 	return el
 }
 
-// direct is a store over a connection that nothing happens to.
+// direct makes a store over a sound connection.
 func (r *race) direct() lease.Store {
 	r.t.Helper()
 	return r.server.store(r.t, r.server.address, new(counter))
 }
 
-// next waits until somebody takes office.
+// next waits until a candidate takes office.
 func (r *race) next() term {
 	r.t.Helper()
 	select {
 	case began := <-r.began:
 		return began
 	case <-time.After(patience):
-		require.FailNow(r.t, "nobody takes office")
+		require.FailNow(r.t, "no candidate takes office")
 		return term{}
 	}
 }
 
-// patience is how long anything may take. Nothing takes as long unless it fails.
+// patience is longer than anything takes that does not fail.
 const patience = 30 * time.Second
 
 // ends waits until an office ends.

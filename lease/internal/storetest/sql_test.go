@@ -18,14 +18,14 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// MySQL's driver counts rows that were changed or, if told to, rows that were found.
+// MySQL's driver counts changed rows or, if configured so, found rows.
 func TestRowsMayBeCountedEitherWay(t *testing.T) {
 	d := databases["MariaDB"]
 	leasetest.Run(t, leasetest.Subject{Store: d.store(t, d.open(t, "?clientFoundRows=true"))})
 }
 
-// A session's time zone makes no difference, not even in the hour that comes twice
-// or the one that never comes.
+// A session's time zone makes no difference, not even in the hours that daylight saving repeats
+// or skips.
 func TestTimeZonesMakeNoDifference(t *testing.T) {
 	for name, zones := range map[string][2]string{
 		"MariaDB":    {"?time_zone=%27%2B12%3A00%27", "?time_zone=%27-12%3A00%27"},
@@ -47,8 +47,8 @@ func TestTimeZonesMakeNoDifference(t *testing.T) {
 	}
 }
 
-// The clock of the database alone counts, at any hour of any day: the second before
-// summer begins in New York, and the hour that comes twice in autumn.
+// Only the database's clock counts, at any time: in the second before daylight saving begins in
+// New York, and in the hour that is repeated in autumn.
 func TestDaylightSavingMakesNoDifference(t *testing.T) {
 	const ttl = 6 * time.Second
 	for name, zone := range map[string]string{"MariaDB": "?time_zone=%27America%2FNew_York%27", "PostgreSQL": "&TimeZone=America/New_York"} {
@@ -82,7 +82,7 @@ func TestDaylightSavingMakesNoDifference(t *testing.T) {
 	}
 }
 
-// The schema is made once, by whoever comes first.
+// The first candidate makes the schema, once.
 func TestManyMakeTheSchemaAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, d database) {
 		t.Helper()
@@ -99,7 +99,7 @@ func TestManyMakeTheSchemaAtOnce(t *testing.T) {
 	})
 }
 
-// A table of that name may be somebody else's.
+// A table of that name with other columns is refused.
 func TestAnothersTableIsRefused(t *testing.T) {
 	each(t, func(t *testing.T, d database) {
 		t.Helper()
@@ -115,7 +115,7 @@ func TestAnothersTableIsRefused(t *testing.T) {
 	})
 }
 
-// What one candidate does without committing it no other sees.
+// Uncommitted changes of a candidate would be invisible to others.
 func TestStatementsThatDoNotCommitAreRefused(t *testing.T) {
 	d := databases["MariaDB"]
 	s, err := sqllease.New(sqllease.Config{DB: d.open(t, "?autocommit=0"), Dialect: d.dialect})
@@ -123,8 +123,8 @@ func TestStatementsThatDoNotCommitAreRefused(t *testing.T) {
 	assert.ErrorContains(t, s.EnsureSchema(t.Context()), "autocommit")
 }
 
-// A guarded write is done in the term and not after it.
-func TestGuardedWrites(t *testing.T) {
+// A guarded write succeeds in its term and not after it.
+func TestAGuardedWriteFailsAfterItsTerm(t *testing.T) {
 	each(t, func(t *testing.T, d database) {
 		t.Helper()
 		db := d.open(t, "")
@@ -155,8 +155,8 @@ func TestGuardedWrites(t *testing.T) {
 	})
 }
 
-// Three candidates on a real database, who resign one after another: one is in office
-// at a time, in a term of its own.
+// Three candidates in a real database resign one after another: only one is in office at a time,
+// in a term of its own.
 func TestOneIsInOfficeAtATime(t *testing.T) {
 	timing := lease.Timing{TTL: 600 * time.Millisecond, Renew: 150 * time.Millisecond, Poll: 50 * time.Millisecond, Timeout: 200 * time.Millisecond, DriftMargin: 10 * time.Millisecond}
 	each(t, func(t *testing.T, d database) {
@@ -200,7 +200,7 @@ func TestOneIsInOfficeAtATime(t *testing.T) {
 	})
 }
 
-// Reserved words are quoted, and what is no name is refused.
+// Reserved words are quoted, and invalid names are refused.
 func TestReservedWordsAreQuoted(t *testing.T) {
 	each(t, func(t *testing.T, d database) {
 		t.Helper()
@@ -219,9 +219,8 @@ func TestReservedWordsAreQuoted(t *testing.T) {
 	})
 }
 
-// 000 and 002: every poll is an insert that fails, and the database counts its ids up for
-// it. Here it would be seen to: the table is given such ids, and between two new leases
-// there is none that was burned. In SQLite an insert that fails takes no id.
+// In some elections every poll is an insert that fails, and burns an id. Here the table gets such
+// ids, and none is burned between two new leases. In SQLite a failing insert takes no id.
 func TestPollsBurnNoIds(t *testing.T) {
 	for name, column := range map[string]string{"MariaDB": "BIGINT NOT NULL AUTO_INCREMENT UNIQUE", "PostgreSQL": "bigserial"} {
 		t.Run(name, func(t *testing.T) {

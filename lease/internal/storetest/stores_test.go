@@ -6,8 +6,8 @@ import (
 	"github.com/hustings/hustings/lease/leasetest"
 )
 
-// What package leasetest asks of a store. SQLite is not on any way that could be blocked.
-func TestStores(t *testing.T) {
+// Every store passes package leasetest. SQLite has no connection that could be blocked.
+func TestEveryStoreKeepsTheContract(t *testing.T) {
 	for name, open := range servers {
 		t.Run(name, func(t *testing.T) {
 			s, n := open(t), new(counter)

@@ -13,8 +13,8 @@ import (
 	"github.com/hustings/hustings/lease/sqllease/pgxwake"
 )
 
-// Who listens is woken.
-func TestWaking(t *testing.T) {
+// Listeners are woken by every waker.
+func TestListenersAreWoken(t *testing.T) {
 	for name, open := range map[string]func(*testing.T) lease.Waker{
 		"PostgreSQL": func(t *testing.T) lease.Waker {
 			t.Helper()

@@ -1,8 +1,8 @@
 // Package etcdkv keeps leases in etcd.
 //
-// An expiry in etcd is in whole seconds, and no shorter than an election of its
-// own takes; so it is rounded up, and a leader that has crashed is replaced later
-// than its TTL says. Strict candidates ask no clock and are as quick as ever.
+// etcd rounds an expiry up to whole seconds, and to the duration of its own elections, so a
+// crashed leader is replaced later than its TTL says. Strict candidates use their own clocks
+// and are not delayed.
 package etcdkv
 
 import (
@@ -29,15 +29,13 @@ var (
 	_ lease.Waker = (*KV)(nil)
 )
 
-// New is a KV whose client is the caller's to close. Wake-ups go through keys with
-// that prefix.
+// New makes a KV. The caller closes the client. wakes is the prefix of the keys for wake-ups.
 func New(client *clientv3.Client, wakes string) *KV { return &KV{client, wakes} }
 
-// maxOps is how many operations etcd takes in one transaction, unless told
-// otherwise.
+// maxOps is how many operations etcd takes in one transaction by default.
 const maxOps = 128
 
-// Get is as the contract says.
+// Get implements [kv.KV].
 func (k *KV) Get(ctx context.Context, keys []string) (map[string]kv.Entry, error) {
 	found := make(map[string]kv.Entry, len(keys))
 	for batch := range slices.Chunk(keys, maxOps) {
@@ -53,7 +51,7 @@ func (k *KV) Get(ctx context.Context, keys []string) (map[string]kv.Entry, error
 			for _, e := range r.GetResponseRange().Kvs {
 				entry := kv.Entry{Value: e.Value}
 				if e.Lease != 0 {
-					entry.Left = lease.LeftUnknown // to ask how long would be another question for each
+					entry.Left = lease.LeftUnknown // because the time left would need another request for each
 				}
 				found[string(e.Key)] = entry
 			}
@@ -62,8 +60,8 @@ func (k *KV) Get(ctx context.Context, keys []string) (map[string]kv.Entry, error
 	return found, nil
 }
 
-// Swap is as the contract says. Changes whose conditions all hold take one
-// transaction; if one does not, they are made one by one.
+// Swap implements [kv.KV]. Changes whose conditions all hold take one transaction; if one does
+// not hold, they are made one by one.
 func (k *KV) Swap(ctx context.Context, changes []kv.Change) ([]bool, error) {
 	done := make([]bool, 0, len(changes))
 	for batch := range slices.Chunk(changes, maxOps) {
@@ -101,8 +99,8 @@ func (k *KV) swap(ctx context.Context, changes []kv.Change) (bool, error) {
 	return answer.Succeeded, nil
 }
 
-// Live is as the contract says. Keys of one TTL share a lease of etcd's, made anew
-// each time: one that was kept alive would keep keys alive that are not named.
+// Live implements [kv.KV]. Keys with the same TTL share a lease of etcd, a new one each time,
+// because an old one would also keep other keys alive.
 func (k *KV) Live(ctx context.Context, keys map[string]time.Duration) error {
 	byTTL := map[int64][]clientv3.Op{}
 	grants := map[int64]clientv3.LeaseID{}
@@ -129,7 +127,7 @@ func (k *KV) Live(ctx context.Context, keys map[string]time.Duration) error {
 	return nil
 }
 
-// Keys is as the contract says.
+// Keys implements [kv.KV].
 func (k *KV) Keys(ctx context.Context, prefix string) ([]string, error) {
 	answer, err := k.client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly())
 	if err != nil {
@@ -148,7 +146,7 @@ func (k *KV) Wake(ctx context.Context, name string) error {
 	return err
 }
 
-// Listen watches these keys until the context ends.
+// Listen watches the keys of released leases until the context ends.
 func (k *KV) Listen(ctx context.Context, woken func(name string)) error {
 	watching, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -1,5 +1,5 @@
-// Eviction: a Redis whose memory is full may drop keys, the signs of life of those who hold
-// leases, and with some policies the records themselves.
+// Eviction: a Redis whose memory is full may drop keys: the signs of life of lease holders and,
+// with some policies, the records themselves.
 
 package rediskv
 
@@ -12,17 +12,16 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// EvictionError is the error of a Redis whose policy it is to evict keys when its memory
-// is full.
+// EvictionError is the error of a Redis that evicts keys when its memory is full.
 type EvictionError struct{ Policy string }
 
 func (e *EvictionError) Error() string {
-	return fmt.Sprintf("rediskv: the maxmemory-policy of Redis is %q, by which it may drop leases that are held, and two would lead: set it to noeviction, in redis.conf or by CONFIG SET maxmemory-policy noeviction", e.Policy)
+	return fmt.Sprintf("rediskv: the maxmemory-policy of Redis is %q, so it may drop held leases, and two candidates would lead: set it to noeviction, in redis.conf or by CONFIG SET maxmemory-policy noeviction", e.Policy)
 }
 
-// Check returns an EvictionError if Redis evicts keys. It is nil, too, if Redis does not
-// tell: the user may not be allowed to call INFO. No lease is taken or renewed before a
-// check that found nothing wrong; a program that calls it when it starts can refuse to.
+// Check returns an EvictionError if Redis evicts keys. It also returns nil if Redis does not
+// say, because the user may not be allowed to call INFO. No lease is taken or renewed before a
+// check has returned nil. A program can call Check at its start, to fail early.
 func (k *KV) Check(ctx context.Context) error {
 	err := k.each(ctx, func(ctx context.Context, node *redis.Client) error {
 		policy, err := policy(ctx, node)
@@ -35,7 +34,7 @@ func (k *KV) Check(ctx context.Context) error {
 	return err
 }
 
-// policy is what Redis does when its memory is full; empty if it does not tell.
+// policy returns the eviction policy of Redis; empty if it does not say.
 func policy(ctx context.Context, node *redis.Client) (string, error) {
 	const field = "maxmemory_policy:"
 	info, err := node.Info(ctx, "memory").Result()

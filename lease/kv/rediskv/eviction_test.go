@@ -15,7 +15,7 @@ import (
 	"github.com/hustings/hustings/lease/kv/rediskv"
 )
 
-// server stands for Redis: it says how it evicts, and counts what is written.
+// server replaces Redis: it returns an eviction policy, and counts writes.
 type server struct {
 	info   string
 	err    error // of INFO
@@ -63,9 +63,8 @@ type refusal string
 func (r refusal) Error() string { return string(r) }
 func (r refusal) RedisError()   {}
 
-// A lease is held by keys that expire. Where Redis may drop them before their time, nothing
-// is written, so that nobody leads; and it is asked no more once it has said that it does
-// not. What does not say is trusted.
+// If Redis may drop expiring keys early, nothing is written, so that no candidate leads. Once
+// Redis has said that it does not, it is not asked again. A Redis that does not say is trusted.
 func TestARedisThatEvictsKeepsNoLeases(t *testing.T) {
 	const head = "# Memory\r\nused_memory:1\r\nmaxmemory:0\r\n"
 	down := errors.New("connection refused")

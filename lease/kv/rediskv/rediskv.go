@@ -1,15 +1,14 @@
 // Package rediskv keeps leases in Redis.
 //
-// Redis acknowledges before a replica, and by default before the disk, has what
-// was written: after a failover or a crash a term may be given out twice. Set
-// appendfsync to always where that matters, do not let it fail over by itself, and
-// guard every write with the term in any case. A client that tries again by itself
-// (MaxRetries) may be told that it lost what it has just won; it finds out at its
-// next look. Have it heed contexts (ContextTimeoutEnabled), or a call that is given up
-// lasts as long as the client's own time-outs.
+// Redis acknowledges a write before a replica has it and, by default, before the disk has it:
+// after a failover or a crash a term may be given out twice. If that matters, set appendfsync
+// to always and disable automatic failover; in any case fence every write with the term. A
+// client that retries by itself (MaxRetries) may report a claim as lost that it has just won;
+// the candidate notices at its next poll. Set ContextTimeoutEnabled, because otherwise a call
+// that is given up lasts as long as the client's own time-outs.
 //
-// A Redis that evicts keys when its memory is full drops leases that are held, and so
-// makes two leaders: see [KV.Check].
+// A Redis that evicts keys when its memory is full drops held leases, and so makes two
+// leaders: see [KV.Check].
 package rediskv
 
 import (
@@ -41,13 +40,12 @@ var (
 	_ lease.Waker = (*KV)(nil)
 )
 
-// New is a KV whose client is the caller's to close. Wake-ups go through the
-// channel of that name.
+// New makes a KV. The caller closes the client. Wake-ups go through the named channel.
 func New(client redis.UniversalClient, channel string) *KV {
 	return &KV{client: client, channel: channel}
 }
 
-// swap sets a key if it has the value that is expected.
+// swap sets a key if it has the expected value.
 var swap = redis.NewScript(`
 local now = redis.call('GET', KEYS[1])
 if ARGV[1] == '1' and now ~= ARGV[2] or ARGV[1] == '0' and now then
@@ -56,7 +54,7 @@ end
 redis.call('SET', KEYS[1], ARGV[3])
 return 1`)
 
-// Get is as the contract says.
+// Get implements [kv.KV].
 func (k *KV) Get(ctx context.Context, keys []string) (map[string]kv.Entry, error) {
 	values, lefts := make([]*redis.StringCmd, len(keys)), make([]*redis.DurationCmd, len(keys))
 	_, err := k.client.Pipelined(ctx, func(p redis.Pipeliner) error {
@@ -78,14 +76,14 @@ func (k *KV) Get(ctx context.Context, keys []string) (map[string]kv.Entry, error
 		if err = errors.Join(err, leftErr); err != nil {
 			return nil, err
 		}
-		if left != -2 { // it has not expired in between
+		if left != -2 { // -2: it has expired between the two commands
 			found[key] = kv.Entry{Value: value, Left: max(left, 0)}
 		}
 	}
 	return found, nil
 }
 
-// Swap is as the contract says.
+// Swap implements [kv.KV].
 func (k *KV) Swap(ctx context.Context, changes []kv.Change) ([]bool, error) {
 	answers := make([]*redis.Cmd, len(changes))
 	_, err := k.client.Pipelined(ctx, func(p redis.Pipeliner) error {
@@ -112,8 +110,8 @@ func (k *KV) Swap(ctx context.Context, changes []kv.Change) ([]bool, error) {
 	return done, nil
 }
 
-// Live is as the contract says. The first one checks whether Redis evicts keys, because
-// these are the ones that any eviction policy may drop: see [KV.Check].
+// Live implements [kv.KV]. The first call checks whether Redis evicts keys, because every
+// eviction policy may drop these: see [KV.Check].
 func (k *KV) Live(ctx context.Context, keys map[string]time.Duration) error {
 	if !k.checked.Load() {
 		if err := k.Check(ctx); err != nil {
@@ -129,7 +127,7 @@ func (k *KV) Live(ctx context.Context, keys map[string]time.Duration) error {
 	return err
 }
 
-// Keys is as the contract says. In a cluster every master has some of them.
+// Keys implements [kv.KV]. In a cluster every master has some of the keys.
 func (k *KV) Keys(ctx context.Context, prefix string) ([]string, error) {
 	var mu sync.Mutex
 	found := map[string]bool{} // a scan may find a key twice
@@ -145,7 +143,7 @@ func (k *KV) Keys(ctx context.Context, prefix string) ([]string, error) {
 	return slices.Collect(maps.Keys(found)), err
 }
 
-// each asks every master.
+// each calls do with every master.
 func (k *KV) each(ctx context.Context, do func(context.Context, *redis.Client) error) error {
 	switch client := k.client.(type) {
 	case *redis.ClusterClient:
@@ -155,11 +153,11 @@ func (k *KV) each(ctx context.Context, do func(context.Context, *redis.Client) e
 	case *redis.Client:
 		return do(ctx, client)
 	default:
-		return fmt.Errorf("rediskv: the masters behind a %T cannot be asked one by one", client)
+		return fmt.Errorf("rediskv: cannot reach the masters behind a %T one by one", client)
 	}
 }
 
-// literally has a text stand for itself in a pattern of Redis's.
+// literally escapes a text for a pattern of Redis.
 var literally = strings.NewReplacer("*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`, `\`, `\\`)
 
 // Wake publishes the name of a released lease.
@@ -167,7 +165,7 @@ func (k *KV) Wake(ctx context.Context, name string) error {
 	return k.client.Publish(ctx, k.channel, name).Err()
 }
 
-// Listen is subscribed until the context ends.
+// Listen subscribes to the channel until the context ends.
 func (k *KV) Listen(ctx context.Context, woken func(name string)) (err error) {
 	s := k.client.Subscribe(ctx, k.channel)
 	defer func() { err = errors.Join(err, s.Close()) }()
@@ -179,7 +177,7 @@ func (k *KV) Listen(ctx context.Context, woken func(name string)) (err error) {
 				return errors.New("rediskv: the subscription has ended")
 			}
 			woken(m.Payload)
-		case <-ctx.Done(): // reading itself does not look at it
+		case <-ctx.Done(): // because the channel does not end with it
 			return ctx.Err()
 		}
 	}

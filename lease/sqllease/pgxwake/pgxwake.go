@@ -1,5 +1,5 @@
-// Package pgxwake wakes candidates through LISTEN and NOTIFY of PostgreSQL, so
-// that a lease that was released is taken at once.
+// Package pgxwake wakes candidates through LISTEN and NOTIFY of PostgreSQL, so that a
+// released lease is taken at once.
 package pgxwake
 
 import (
@@ -14,23 +14,22 @@ import (
 	"github.com/hustings/hustings/lease"
 )
 
-// DefaultChannel is where wake-ups go unless another channel is named.
+// DefaultChannel is the default channel of wake-ups.
 const DefaultChannel = "hustings_lease"
 
-// Waker is a [lease.Waker]. It takes one connection of its own, that of Listen: while
-// there is one, wake-ups go through it, for to open another takes longer than the
-// handover that it is for.
+// Waker is a [lease.Waker]. Listen has a connection of its own. While there is one, wake-ups
+// are sent through it, because opening another takes longer than the handover.
 type Waker struct {
 	config  *pgx.ConnConfig
 	channel string
-	ear     atomic.Pointer[ear] // nil: nobody listens
+	ear     atomic.Pointer[ear] // nil: no Listen runs
 }
 
 var _ lease.Waker = (*Waker)(nil)
 
-// New is a waker over the channel of that name, DefaultChannel if it is empty. The
-// configuration is what pgx.ParseConfig has made; it must lead to PostgreSQL
-// itself, or to a pooler that keeps sessions.
+// New makes a waker over the named channel, DefaultChannel if the name is empty. The
+// configuration comes from pgx.ParseConfig. It must lead to PostgreSQL itself, or to a pooler
+// that keeps sessions.
 func New(config *pgx.ConnConfig, channel string) (*Waker, error) {
 	if config == nil {
 		return nil, errors.New("pgxwake: the configuration is nil")
@@ -41,7 +40,7 @@ func New(config *pgx.ConnConfig, channel string) (*Waker, error) {
 	return &Waker{config: config.Copy(), channel: channel}, nil
 }
 
-// ear is the connection of a Listen, which others may ask to send a wake-up.
+// ear is the connection of a Listen, which also sends wake-ups for others.
 type ear struct {
 	conn  *pgx.Conn
 	asked chan request
@@ -49,13 +48,13 @@ type ear struct {
 }
 
 type request struct {
-	ctx    context.Context //nolint:containedctx // it is a call, made elsewhere
+	ctx    context.Context //nolint:containedctx // a request is a call that another goroutine makes
 	name   string
 	answer chan error
 }
 
-// Wake notifies whoever listens. If the connection of Listen fails it is tried once
-// more, over a connection for the purpose, as it is if there is none.
+// Wake notifies all listeners. If the connection of Listen fails, or there is none, it opens a
+// connection for this call.
 func (w *Waker) Wake(ctx context.Context, name string) error {
 	if e := w.ear.Load(); e != nil && e.send(ctx, name) == nil {
 		return nil
@@ -63,21 +62,21 @@ func (w *Waker) Wake(ctx context.Context, name string) error {
 	return w.connected(ctx, func(conn *pgx.Conn) error { return w.notify(ctx, conn, name) })
 }
 
-// send has a wake-up sent by the goroutine that listens.
+// send makes the listening goroutine send a wake-up.
 func (e *ear) send(ctx context.Context, name string) error {
 	r := request{ctx, name, make(chan error, 1)}
 	select {
 	case e.asked <- r:
 		return <-r.answer
 	case <-e.ended:
-		return errors.New("nobody listens any more")
+		return errors.New("the listening connection has ended")
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
 func (w *Waker) notify(ctx context.Context, conn *pgx.Conn, name string) error {
-	// To prepare the statement would be another round trip.
+	// Exec mode, because preparing the statement would take another round trip.
 	_, err := conn.Exec(ctx, "SELECT pg_notify($1, $2)", pgx.QueryExecModeExec, w.channel, name)
 	return err
 }
@@ -102,8 +101,8 @@ func (w *Waker) Listen(ctx context.Context, woken func(name string)) error {
 	})
 }
 
-// listen listens until there is a request. To break off a wait does a connection no
-// harm.
+// listen listens until there is a request. It then cancels the wait, which does not harm the
+// connection.
 func (e *ear) listen(ctx context.Context, woken func(name string)) (request, error) {
 	waiting, stop := context.WithCancel(ctx)
 	requests := make(chan *request, 1)
@@ -129,7 +128,7 @@ func (e *ear) listen(ctx context.Context, woken func(name string)) (request, err
 	}
 }
 
-// connected does something with a connection of its own.
+// connected calls do with a connection of its own.
 func (w *Waker) connected(ctx context.Context, do func(*pgx.Conn) error) (err error) {
 	conn, err := pgx.ConnectConfig(ctx, w.config)
 	if err != nil {

@@ -17,14 +17,14 @@ import (
 	"github.com/hustings/hustings/lease/sqllease/pgxwake"
 )
 
-// server is as much of PostgreSQL as a wake-up needs. Whether it is woken over a new
-// connection or a kept one, no real one would tell.
+// server implements as much of PostgreSQL as a wake-up needs. A real one would not say whether a
+// wake-up came over a new or a kept connection.
 type server struct {
 	mu       sync.Mutex
 	sessions []net.Conn // the server's ends
 	woken    []string
-	ended    chan struct{} // told when a session is
-	listened chan struct{} // closed when somebody listens
+	ended    chan struct{} // receives the end of each session
+	listened chan struct{} // closed when a client listens
 }
 
 func (s *server) dial(context.Context, string, string) (net.Conn, error) {
@@ -39,7 +39,7 @@ func (s *server) serve(conn net.Conn) {
 	b := pgproto3.NewBackend(conn, conn)
 	first, err := b.ReceiveStartupMessage()
 	if _, begins := first.(*pgproto3.StartupMessage); err != nil || !begins {
-		return // pgx asks for a statement to be cancelled whose connection broke
+		return // pgx asks to cancel a statement whose connection broke
 	}
 	s.note(func() { s.sessions = append(s.sessions, conn) })
 	defer func() { s.ended <- struct{}{} }()
@@ -74,14 +74,14 @@ func (s *server) serve(conn net.Conn) {
 	}
 }
 
-// note does something with the server's books.
+// note calls do with the server's lock.
 func (s *server) note(do func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	do()
 }
 
-// saw says what has been heard, over how many connections.
+// saw returns the wake-ups so far, and the number of connections.
 func (s *server) saw() (woken []string, sessions int) {
 	s.note(func() { woken, sessions = slices.Clone(s.woken), len(s.sessions) })
 	return woken, sessions
@@ -106,7 +106,7 @@ func (s *server) last() string {
 	return name
 }
 
-// listen has a waker listen, and says what it hears, and how to end it.
+// listen runs a waker's Listen, and returns what it receives, its end, and how to end it.
 func listen(t *testing.T, w *pgxwake.Waker) (heard chan string, ended chan error, end context.CancelFunc) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -115,14 +115,14 @@ func listen(t *testing.T, w *pgxwake.Waker) (heard chan string, ended chan error
 	return heard, ended, cancel
 }
 
-// To connect takes longer than to hand over, so who listens wakes over the same
-// connection, many at once, too.
-func TestWhoListensWakesWithoutAConnectionMore(t *testing.T) {
+// Connecting takes longer than a handover, so a listener wakes others over the connection that it
+// has, even many at once.
+func TestAListenerWakesOthersOverItsOwnConnection(t *testing.T) {
 	const wakes = 50
 	s, w := open(t)
 	heard, ended, end := listen(t, w)
 	<-s.listened
-	for grows := true; grows; { // until its side knows of it, too
+	for grows := true; grows; { // until the waker's side has noticed it, too
 		_, before := s.saw()
 		require.NoError(t, w.Wake(t.Context(), "first"))
 		_, after := s.saw()
@@ -148,8 +148,8 @@ func TestWhoListensWakesWithoutAConnectionMore(t *testing.T) {
 	assert.ErrorIs(t, <-ended, context.Canceled)
 }
 
-// Where nobody listens a wake-up has a connection for the purpose.
-func TestWhoDoesNotListenWakes(t *testing.T) {
+// Without a listener every wake-up opens a connection of its own.
+func TestWithoutAListenerAWakeOpensAConnection(t *testing.T) {
 	s, w := open(t)
 	for i := range 2 {
 		require.NoError(t, w.Wake(t.Context(), fmt.Sprint(i)))

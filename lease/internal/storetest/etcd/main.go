@@ -1,6 +1,5 @@
-// Command etcd is an etcd for tests of programs that are not in this module: it
-// listens on the port that it is told, keeps its data in the directory that it is
-// told, and runs until it is killed.
+// Command etcd runs an etcd for the tests of other modules. Its arguments are the port to
+// listen on and the directory for its data. It runs until it is killed.
 package main
 
 import (
