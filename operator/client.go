@@ -1,4 +1,4 @@
-// The side of the operator.
+// The operator's side.
 
 package operator
 
@@ -28,13 +28,13 @@ type Client struct {
 	calls   electorpb.OperatorServiceClient
 }
 
-// Member is a member of a group, and where it is said to be.
+// Member is a member of a group with its address.
 type Member struct {
 	memberstate.Member
-	Address string // empty: the node asked, or unknown
+	Address string // empty: unknown, or that of the node that was asked
 }
 
-// String is the member, and its address if that is known: "n1 at host:7000".
+// String returns the member, with its address if that is known: "n1 at host:7000".
 func (m Member) String() string {
 	if m.Address == "" {
 		return m.Member.String()
@@ -42,8 +42,8 @@ func (m Member) String() string {
 	return m.Member.String() + " at " + m.Address
 }
 
-// Dial is a connection to the node at an address. The files are an operator's; nil
-// for a node without TLS. It connects with the first call.
+// Dial returns a client for the node at an address. files name an operator's certificate; nil
+// for a node without TLS. The client connects with its first call.
 func Dial(address string, files *grpcrpc.TLS) (*Client, error) {
 	conn, err := grpcrpc.Dial(address, files)
 	if err != nil {
@@ -55,7 +55,7 @@ func Dial(address string, files *grpcrpc.TLS) (*Client, error) {
 // Close ends the connection.
 func (c *Client) Close() error { return c.conn.Close() }
 
-// Address is that of the node.
+// Address returns the node's address.
 func (c *Client) Address() string { return c.address }
 
 // Members lists the members of a group, the voters first.
@@ -71,7 +71,7 @@ func (c *Client) Members(ctx context.Context, group string) ([]Member, error) {
 	return members, nil
 }
 
-// Status tells what the node is in a group, or in all if none is named.
+// Status returns the node's state in a group, or in all its groups if none is named.
 func (c *Client) Status(ctx context.Context, group string) ([]elector.Report, error) {
 	answer, err := c.calls.Status(ctx, &electorpb.StatusRequest{Group: group})
 	if err != nil {
@@ -84,8 +84,8 @@ func (c *Client) Status(ctx context.Context, group string) ([]elector.Report, er
 	return all, nil
 }
 
-// Watch yields what the node is in a group, now and after every change, until the
-// context ends, the member has stopped, or an error, which comes last.
+// Watch yields the node's status in a group, now and after every change, until the context
+// ends, the member has stopped, or an error occurs, which is yielded last.
 func (c *Client) Watch(ctx context.Context, group string) iter.Seq2[elector.Status, error] {
 	return func(yield func(elector.Status, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -103,23 +103,23 @@ func (c *Client) Watch(ctx context.Context, group string) iter.Seq2[elector.Stat
 	}
 }
 
-// Undoing is what becomes of a transfer away from a voter that is preferred: the new
-// leader will hand over to one of those that are.
+// Undoing says that a transfer away from a preferred voter will be undone: the new leader will
+// hand over to a preferred voter.
 type Undoing struct {
 	Preferred []string
-	// After is how long the new leader leads at least before it does.
+	// After is the least time that the new leader leads before that.
 	After time.Duration
 }
 
-// String says what comes, as in "n0 or n1 shall lead again after 30s".
+// String returns the prospect, as in "n0 or n1 will be offered the leadership after 30s".
 func (u Undoing) String() string {
-	return fmt.Sprintf("%s shall lead again after %v", strings.Join(u.Preferred, " or "), u.After)
+	return fmt.Sprintf("%s will be offered the leadership after %v", strings.Join(u.Preferred, " or "), u.After)
 }
 
-// Transfer has the node, which must lead the group, hand over to a voter, or to
-// the best one if none is named. It returns when a later term has a leader, and says
-// whether that will be undone; nil if not. If it fails, a *elector.TransferError says
-// why, for each voter that was considered.
+// Transfer makes the node, which must lead the group, hand over to a voter, or to the one
+// that is best prepared if none is named. It returns when a later term has a leader, with an
+// Undoing if the transfer will be undone. If it fails, a *elector.TransferError gives the
+// reason for each voter that was considered.
 func (c *Client) Transfer(ctx context.Context, group, to string) (*Undoing, error) {
 	answer, err := c.calls.Transfer(ctx, &electorpb.TransferRequest{Group: group, To: to})
 	if err != nil {
@@ -131,13 +131,13 @@ func (c *Client) Transfer(ctx context.Context, group, to string) (*Undoing, erro
 	return &Undoing{answer.GetPreferred(), time.Duration(answer.GetUndoneAfterNanos())}, nil
 }
 
-// Resign has the node, which must lead the group, give the leadership up.
+// Resign makes the node, which must lead the group, give up the leadership.
 func (c *Client) Resign(ctx context.Context, group string) error {
 	_, err := c.calls.Resign(ctx, &electorpb.ResignRequest{Group: group})
 	return c.explain(err)
 }
 
-// callError is a failed call. It is also the error that the node had.
+// callError is a failed call. errors.Is and errors.As also find the node's own error in it.
 type callError struct {
 	address string
 	status  *status.Status
@@ -145,7 +145,7 @@ type callError struct {
 
 func (e *callError) Error() string { return e.address + ": " + grpcrpc.Reason(e.status.Err()) }
 
-// As is for an *elector.TransferError.
+// As finds an *elector.TransferError.
 func (e *callError) As(target any) bool {
 	to, is := target.(**elector.TransferError)
 	if !is {

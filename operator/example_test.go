@@ -12,8 +12,8 @@ import (
 	"github.com/hustings/hustings/rpc/grpcrpc"
 )
 
-// An operator asks a node what it is, waits until it leads, and stops it in order. This node is
-// alone in its group, and has no TLS; with TLS, Dial needs the files of an operator.
+// This example inspects a node, waits until it leads, and makes it resign. The node is alone in
+// its group, and has no TLS; with TLS, Dial needs an operator's certificate.
 func Example() {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -1,4 +1,4 @@
-// Finding the leader: only it can be told to hand over.
+// Finding the leader, which alone can hand over.
 
 package operator
 
@@ -16,20 +16,20 @@ import (
 // ErrNoLeader is the error if none of the nodes that could be asked knows a leader.
 var ErrNoLeader = errors.New("no leader is known")
 
-// grace is how long the others are waited for when one has said who leads: they may
-// know of a later term. One that hangs costs no more than that.
+// grace is the wait for further answers after the first one, because another node may know of
+// a later term. It bounds the delay by a node that hangs.
 const grace = 250 * time.Millisecond
 
-// lead is where the leader of a term is said to be.
+// lead is a node's answer: the address of the leader of a term.
 type lead struct {
 	term    memberstate.Term
 	address string
 	err     error
 }
 
-// DialLeader asks the nodes at these addresses, all at once, who leads a group and
-// where, and connects to the leader of the latest term. It does not wait for nodes that
-// hang once another has answered.
+// DialLeader asks the nodes at these addresses, all at once, for the leader of a group and its
+// address, and connects to the leader of the latest term. Once a node has answered, it does
+// not wait for nodes that hang.
 func DialLeader(ctx context.Context, addresses []string, files *grpcrpc.TLS, group string) (*Client, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -44,7 +44,7 @@ func DialLeader(ctx context.Context, addresses []string, files *grpcrpc.TLS, gro
 	return Dial(best.address, files)
 }
 
-// latest is the answer with the largest term, of those that come soon enough.
+// latest returns the answer with the largest term, among those that come soon enough.
 func latest(answers <-chan lead, count int) (best lead, problems []error) {
 	var enough <-chan time.Time
 	for range count {
@@ -66,19 +66,19 @@ func latest(answers <-chan lead, count int) (best lead, problems []error) {
 	return best, problems
 }
 
-// leaderBy is where the leader is, as the node at another address has it.
+// leaderBy asks the node at an address for the leader's address.
 func leaderBy(ctx context.Context, address string, files *grpcrpc.TLS, group string) (found lead) {
 	c, err := Dial(address, files)
 	if err != nil {
 		return lead{err: err}
 	}
-	defer func() { _ = c.Close() }() // the answer is there, or is not
+	defer func() { _ = c.Close() }() // its answer was read, or another error says why not
 	all, err := c.Status(ctx, group)
 	if err != nil {
 		return lead{err: err}
 	}
 	if len(all) != 1 {
-		return lead{err: fmt.Errorf("%s: the node has %d groups; say which", address, len(all))}
+		return lead{err: fmt.Errorf("%s: the node has %d groups; name one", address, len(all))}
 	}
 	now := all[0]
 	found.term = now.Term
@@ -103,5 +103,5 @@ func (c *Client) addressOf(ctx context.Context, s elector.Status) (string, error
 			return m.Address, nil
 		}
 	}
-	return "", fmt.Errorf("%s: %q leads group %q, but the node does not know where it is", c.address, s.Leader, s.Group)
+	return "", fmt.Errorf("%s: %q leads group %q, but the node does not know its address", c.address, s.Leader, s.Group)
 }

@@ -19,12 +19,12 @@ import (
 	"github.com/hustings/hustings/rpc/grpcrpc"
 )
 
-// claims is a node that says who it is, and who leads.
+// claims is a node with a scripted status and leader.
 type claims struct {
 	electorpb.UnimplementedOperatorServiceServer
-	before   func(ctx context.Context) // comes before it says so; nil: nothing
+	before   func(ctx context.Context) // called before it answers; nil: nothing
 	statuses []elector.Status
-	locate   func(ctx context.Context) // comes before it says where others are; nil: nothing
+	locate   func(ctx context.Context) // called before it lists the members; nil: nothing
 	members  []*electorpb.Member
 }
 
@@ -51,13 +51,13 @@ type silent struct{}
 func (silent) Receive([]rpc.Message) {}
 func (silent) PeerLost(string)       {}
 
-// at is where such a node is, until the test ends.
+// at runs such a node until the test ends, and returns its address.
 func (c claims) at(t *testing.T) (address string) {
 	t.Helper()
 	return serve(t, c)
 }
 
-// serve has a node answer operators until the test ends.
+// serve runs a node's service until the test ends.
 func serve(t *testing.T, node electorpb.OperatorServiceServer) (address string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -72,9 +72,9 @@ func serve(t *testing.T, node electorpb.OperatorServiceServer) (address string) 
 	return l.Addr().String()
 }
 
-// What a node says of the leader comes with the term that it says it of. A node that is in
-// several groups has to be asked about one.
-func TestWhoLeadsInWhichTerm(t *testing.T) {
+// A node names the leader together with the term. A node with several groups has to be asked
+// about one.
+func TestANodeNamesTheLeaderWithItsTerm(t *testing.T) {
 	status := elector.Status{Group: "orders", Self: "n0", Role: memberstate.Leader, Term: 7, Leader: "n0"}
 	leads := claims{statuses: []elector.Status{status}}.at(t)
 	assert.Equal(t, lead{term: 7, address: leads}, leaderBy(t.Context(), leads, nil, "orders"))
@@ -85,10 +85,10 @@ func TestWhoLeadsInWhichTerm(t *testing.T) {
 
 	nowhere := claims{statuses: []elector.Status{status}, members: []*electorpb.Member{{Id: "n1"}}}.at(t)
 	found := leaderBy(t.Context(), nowhere, nil, "orders")
-	require.ErrorContains(t, found.err, "does not know where it is")
+	require.ErrorContains(t, found.err, "does not know its address")
 
 	for says, all := range map[string][]elector.Status{
-		"does not know where it is": {status},
+		"does not know its address": {status},
 		"no leader is known":        {{Group: "orders", Self: "n0", Term: 7}},
 		"the node has 2 groups":     {status, status},
 		"the node has 0 groups":     nil,
@@ -99,7 +99,7 @@ func TestWhoLeadsInWhichTerm(t *testing.T) {
 	}
 }
 
-// Of several leaders that of the latest term counts, whoever answers first.
+// Of several leaders that of the latest term counts, in whatever order the answers come.
 func TestTheLatestTermCounts(t *testing.T) {
 	old, later, down := lead{term: 5, address: "old"}, lead{term: 7, address: "new"}, lead{err: io.EOF}
 	for _, come := range [][]lead{{old, later, down}, {later, old, down}, {down, later, old}, {old, down, later}} {
@@ -113,8 +113,8 @@ func TestTheLatestTermCounts(t *testing.T) {
 	}
 }
 
-// The others have a while to say that they know of a later term, and no longer.
-func TestTheOthersAreWaitedForALittle(t *testing.T) {
+// After the first answer the others have a short time to name a later term.
+func TestTheWaitForFurtherAnswersIsShort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answers, began := make(chan lead, 3), time.Now()
 		first, later := lead{term: 5, address: "first"}, lead{term: 7, address: "later"}
@@ -131,8 +131,8 @@ func TestTheOthersAreWaitedForALittle(t *testing.T) {
 	})
 }
 
-// When the leader is found nothing goes on: a node that hangs is not asked any longer, neither
-// who leads nor where that is, though the context of whoever asked lives on.
+// When the leader is found, pending calls to nodes that hang are cancelled, although the caller's
+// context lives on.
 func TestANodeThatHangsIsNotAskedAnyLonger(t *testing.T) {
 	for question, where := range map[string]func(c *claims, hang func(context.Context)){
 		"who leads": func(c *claims, hang func(context.Context)) { c.before = hang },
@@ -156,14 +156,14 @@ func TestANodeThatHangsIsNotAskedAnyLonger(t *testing.T) {
 			select {
 			case <-given:
 			case <-time.After(20 * time.Second):
-				assert.Fail(t, "it is still being asked")
+				assert.Fail(t, "the call is still pending")
 			}
 		})
 	}
 }
 
-// watched is a node that tells one who watches of one status, and then waits for the end of the
-// call, or ends it with an error.
+// watched is a node that sends a watcher one status, and then waits for the end of the call, or
+// ends it with an error.
 type watched struct {
 	claims
 	fails error // nil: it waits
@@ -181,7 +181,7 @@ func (w watched) Watch(_ *electorpb.WatchRequest, stream grpc.ServerStreamingSer
 	return w.fails
 }
 
-// Who has seen enough is told nothing more, though connection and context live on.
+// A watch ends when its loop does, although connection and context live on.
 func TestWatchingEndsWhenEnoughWasSeen(t *testing.T) {
 	node := watched{ended: make(chan struct{})}
 	c, err := Dial(serve(t, node), nil)

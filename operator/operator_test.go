@@ -1,4 +1,4 @@
-// An operator's day: three nodes on loopback, looked at and commanded.
+// Three nodes on loopback, inspected and commanded by an operator.
 
 package operator_test
 
@@ -31,7 +31,7 @@ type site struct {
 	addresses map[string]string
 	members   map[string]*elector.Elector
 	files     *grpcrpc.TLS
-	change    func(*elector.GroupConfig) // what a test wants different
+	change    func(*elector.GroupConfig) // a test's changes
 }
 
 var nodes = []string{"n0", "n1", "n2"}
@@ -108,7 +108,7 @@ func (s *site) dial(node string) *operator.Client {
 	return c
 }
 
-// leader waits until n1 knows who leads after a term.
+// leader waits until n1 knows the leader of a term after this one.
 func (s *site) leader(after memberstate.Term) elector.Status {
 	s.t.Helper()
 	for now, err := range s.dial("n1").Watch(s.ctx, "orders") {
@@ -129,7 +129,7 @@ func (s *site) dialLeader() *operator.Client {
 	return c
 }
 
-func TestAnOperatorsDay(t *testing.T) {
+func TestOperatorsInspectAndCommandNodes(t *testing.T) {
 	s := newSite(t)
 	first := s.leader(0)
 	leader := s.dialLeader()
@@ -171,12 +171,12 @@ func other(node string) string {
 	return ""
 }
 
-func TestWhatANodeRefusesIsItsOwnError(t *testing.T) {
+func TestARefusalIsTheNodesOwnError(t *testing.T) {
 	s := newSite(t)
 	now := s.leader(0)
 	follower := s.dial(other(now.Leader))
 	assert.ErrorIs(t, follower.Resign(s.ctx, "orders"), elector.ErrNotLeader)
-	assert.ErrorContains(t, follower.Resign(s.ctx, "orders"), s.addresses[other(now.Leader)], "it says which node")
+	assert.ErrorContains(t, follower.Resign(s.ctx, "orders"), s.addresses[other(now.Leader)], "the error names the node")
 	_, err := s.dial(now.Leader).Transfer(s.ctx, "orders", "n9")
 	assert.ErrorIs(t, err, elector.ErrTransferFailed)
 	assert.ErrorContains(t, err, "n9")
@@ -195,8 +195,8 @@ func TestWhatANodeRefusesIsItsOwnError(t *testing.T) {
 	assert.ErrorIs(t, err, context.Canceled)
 }
 
-// The reasons travel, and so does what they are made of.
-func TestWhyATransferFailedReachesTheOperator(t *testing.T) {
+// An operator gets the reasons, as text and as values.
+func TestTheReasonsOfAFailedTransferReachTheOperator(t *testing.T) {
 	s := newSite(t, func(c *elector.GroupConfig) {
 		c.Pause = func(context.Context, memberstate.Term) error { return errors.New("the engine is stuck") }
 	})
@@ -214,8 +214,8 @@ func TestWhyATransferFailedReachesTheOperator(t *testing.T) {
 	assert.NoError(t, err, "it leads already")
 }
 
-// Away from a preferred leader it is undone, and that is told.
-func TestATransferThatWillBeUndoneIsTold(t *testing.T) {
+// A transfer away from a preferred leader will be undone, and says so.
+func TestATransferReportsThatItWillBeUndone(t *testing.T) {
 	s := newSite(t, func(c *elector.GroupConfig) { c.Preferred = []string{"n0"} })
 	leader, first := s.dial("n0"), memberstate.Term(0)
 	for now, err := range leader.Watch(s.ctx, "orders") {
@@ -238,7 +238,7 @@ func TestATransferThatWillBeUndoneIsTold(t *testing.T) {
 	assert.Nil(t, undoing, "it leads already, and is preferred")
 }
 
-// Whoever took over decides whether a transfer will be undone, also if nobody was named.
+// Whether a transfer will be undone depends on the new leader, even if none was named.
 func TestATransferToAnyOfThosePreferredIsNotUndone(t *testing.T) {
 	s := newSite(t, func(c *elector.GroupConfig) { c.Preferred = nodes })
 	undoing, err := s.dial(s.leader(0).Leader).Transfer(s.ctx, "orders", "")
@@ -246,7 +246,7 @@ func TestATransferToAnyOfThosePreferredIsNotUndone(t *testing.T) {
 	assert.Nil(t, undoing)
 }
 
-// Who only looks on is said to, and where it is.
+// Observers are listed as such, with their addresses.
 func TestObserversAreListedAsSuch(t *testing.T) {
 	s := newSite(t, func(c *elector.GroupConfig) {
 		c.Members = append(memberstate.Voters("n0", "n1"), memberstate.Member{ID: "n2", Observer: true})
@@ -260,7 +260,7 @@ func TestObserversAreListedAsSuch(t *testing.T) {
 	assert.Equal(t, want, members)
 }
 
-// Without its certificate an operator has no client, not one that fails later.
+// Without an operator's certificate Dial fails, not the first call.
 func TestWithoutACertificateThereIsNoClient(t *testing.T) {
 	dir := t.TempDir()
 	files := certs.Files(dir, "nobody")
@@ -272,8 +272,8 @@ func TestWithoutACertificateThereIsNoClient(t *testing.T) {
 	assert.Nil(t, c)
 }
 
-// If nobody knows the leader it is told of each who was asked why.
-func TestAllReasonsForWhichNoLeaderIsKnownAreTold(t *testing.T) {
+// If no node knows the leader, the error has the reason of each.
+func TestEveryNodesReasonIsReportedIfNoLeaderIsKnown(t *testing.T) {
 	addresses := []string{"127.0.0.1:1", "127.0.0.1:2"}
 	_, err := operator.DialLeader(t.Context(), addresses, nil, "orders")
 	for _, address := range addresses {
@@ -281,20 +281,20 @@ func TestAllReasonsForWhichNoLeaderIsKnownAreTold(t *testing.T) {
 	}
 }
 
-// A node that accepts connections and says nothing holds nobody up.
-func TestANodeThatHangsHoldsNobodyUp(t *testing.T) {
+// A node that accepts connections and never answers delays no command.
+func TestANodeThatHangsDelaysNoCommand(t *testing.T) {
 	s := newSite(t)
 	now := s.leader(0)
 	hangs, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer func() { assert.NoError(t, hangs.Close()) }()
 	c, err := operator.DialLeader(s.ctx, []string{hangs.Addr().String(), s.addresses["n1"]}, s.files, "orders")
-	require.NoError(t, err, "within the time that the test has")
+	require.NoError(t, err, "within the test's time")
 	assert.Equal(t, s.addresses[now.Leader], c.Address())
 	require.NoError(t, c.Close())
 }
 
-func TestAStatusHasWhatIsMeasured(t *testing.T) {
+func TestAReportHasItsMeasurements(t *testing.T) {
 	s := newSite(t, func(c *elector.GroupConfig) {
 		c.Leases = true
 		c.LedgerEnd = func(memberstate.Term) memberstate.Position { return memberstate.Position{Index: 3} }

@@ -19,5 +19,5 @@ func TestAMemberPrintsItsAddress(t *testing.T) {
 }
 
 func TestAnUndoingPrintsItself(t *testing.T) {
-	assert.Equal(t, "n0 or n1 shall lead again after 30s", operator.Undoing{Preferred: []string{"n0", "n1"}, After: 30 * time.Second}.String())
+	assert.Equal(t, "n0 or n1 will be offered the leadership after 30s", operator.Undoing{Preferred: []string{"n0", "n1"}, After: 30 * time.Second}.String())
 }

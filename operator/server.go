@@ -1,4 +1,4 @@
-// The side of the node.
+// The node's side.
 
 package operator
 
@@ -17,8 +17,8 @@ import (
 	"github.com/hustings/hustings/proto/electorpb"
 )
 
-// Register offers a host to operators. The address of a node is what others are
-// told when they ask where it is; empty if that is not known.
+// Register registers a service through which operators reach the host. address returns the
+// address of a node, which operators can ask for; empty if it is not known.
 func Register(r grpc.ServiceRegistrar, host *elector.Host, address func(node string) string, options ...Option) {
 	s := &service{host: host, address: address}
 	for _, o := range options {
@@ -30,9 +30,9 @@ func Register(r grpc.ServiceRegistrar, host *elector.Host, address func(node str
 // Option changes what a node does for operators.
 type Option func(*service)
 
-// BeforeResign has f called when an operator tells a leader to resign, while it leads on. An
-// engine can end there what must not end with its office, because GroupConfig.Pause is only
-// called if somebody can take over.
+// BeforeResign makes f be called when an operator tells a leader to resign, while it still
+// leads. There an engine can end work in an orderly way that would otherwise be cut off with
+// its office, because GroupConfig.Pause is called only if another voter can take over.
 func BeforeResign(f func(group string)) Option { return func(s *service) { s.beforeResign = f } }
 
 type service struct {
@@ -42,7 +42,7 @@ type service struct {
 	beforeResign func(group string) // nil: there is none
 }
 
-// elector finds the group; if none is named, the one that there is.
+// elector finds the group; if none is named, the only one.
 func (s *service) elector(group string) (*elector.Elector, error) {
 	all := s.host.Electors()
 	if group == "" && len(all) == 1 {
@@ -54,7 +54,7 @@ func (s *service) elector(group string) (*elector.Elector, error) {
 		}
 	}
 	if group == "" {
-		return nil, status.Errorf(codes.InvalidArgument, "the node has %d groups; say which", len(all))
+		return nil, status.Errorf(codes.InvalidArgument, "the node has %d groups; name one", len(all))
 	}
 	return nil, status.Errorf(codes.NotFound, "the node has no group %q", group)
 }
@@ -114,7 +114,7 @@ func (s *service) Transfer(ctx context.Context, q *electorpb.TransferRequest) (*
 	}
 	answer, leader := new(electorpb.TransferResponse), cmp.Or(q.GetTo(), el.Status().Leader)
 	if preferred := el.Preferred(); len(preferred) > 0 && !slices.Contains(preferred, leader) {
-		// It is offered to one of these as soon as a new leader has led for this long.
+		// A new leader offers the leadership to one of these once it has led for this long.
 		answer.Preferred, answer.UndoneAfterNanos = preferred, int64(el.Timing().Detection())
 	}
 	return answer, nil
@@ -128,8 +128,8 @@ func (s *service) Resign(ctx context.Context, q *electorpb.ResignRequest) (*elec
 	return new(electorpb.ResignResponse), toStatus(err)
 }
 
-// resign has a member resign. If its Lead returns because of what comes before, it has begun
-// to by itself, and may have done.
+// resign makes a member resign. If beforeResign makes its Lead return, the member resigns by
+// itself, and may no longer be the leader.
 func (s *service) resign(ctx context.Context, el *elector.Elector) error {
 	now := el.Status()
 	if s.beforeResign == nil || now.Role != memberstate.Leader {
@@ -142,7 +142,7 @@ func (s *service) resign(ctx context.Context, el *elector.Elector) error {
 	return nil
 }
 
-// causes are the errors that a caller may want to tell apart, and how they travel.
+// causes are the errors that a caller may want to distinguish, with their codes on the wire.
 var causes = []struct {
 	err  error
 	code codes.Code

@@ -18,7 +18,7 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// serviceOf is the node's side of a host with these groups, none of which runs.
+// serviceOf returns the service of a host with these groups, none of which runs.
 func serviceOf(t *testing.T, groups ...string) *service {
 	t.Helper()
 	host, err := elector.NewHost(elector.HostConfig{Self: "n0", Store: new(memberstate.MemStore), Transport: rpc.NewNetwork(1).Join("n0")})
@@ -33,8 +33,8 @@ func serviceOf(t *testing.T, groups ...string) *service {
 	return &service{host: host, address: func(node string) string { return "at " + node }}
 }
 
-// A group need not be named if there is one; else it must be, and be there.
-func TestWhichGroupIsMeant(t *testing.T) {
+// A group need not be named if it is the only one; otherwise an existing one must be named.
+func TestAGroupIsFoundByItsName(t *testing.T) {
 	one, two := serviceOf(t, "orders"), serviceOf(t, "orders", "stock")
 	for _, group := range []string{"", "orders"} {
 		el, err := one.elector(group)
@@ -82,8 +82,7 @@ func TestAStatusIsOfAGroupOrOfAll(t *testing.T) {
 	assert.Equal(t, "at n1", answer.GetMembers()[1].GetAddress())
 }
 
-// A failed call has reasons, or has none: whoever asks for them and gets none has nothing
-// changed.
+// errors.As for a TransferError changes nothing if a failed call has no reasons.
 func TestACallThatFailedWithoutReasonsIsNoTransferError(t *testing.T) {
 	e := &callError{address: "n0", status: status.New(codes.FailedPrecondition, "no")}
 	kept := &elector.TransferError{Group: "orders"}
@@ -92,9 +91,9 @@ func TestACallThatFailedWithoutReasonsIsNoTransferError(t *testing.T) {
 	assert.Same(t, kept, to)
 }
 
-// What comes before a resignation is called while the member leads, and not where it does not.
-// If it has the member's Lead return, the member has resigned when Resign is called.
-func TestWhatComesBeforeAResignation(t *testing.T) {
+// BeforeResign's function is called while the member leads, and not if it does not lead. If the
+// function makes Lead return, the member has already resigned when Resign is called.
+func TestBeforeResignIsCalledWhileTheMemberLeads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		over := make(chan struct{})
 		host, err := elector.NewHost(elector.HostConfig{Self: "n0", Store: new(memberstate.MemStore), Transport: rpc.NewNetwork(1).Join("n0")})
@@ -134,7 +133,8 @@ func TestWhatComesBeforeAResignation(t *testing.T) {
 	})
 }
 
-// running is the leader of two, which cannot pause its writes, and how its loop is held up.
+// running returns the leader of two nodes, which cannot pause its writes, and a channel that
+// blocks its loop.
 func running(t *testing.T) (s *service, paused <-chan context.Context, hold chan struct{}) {
 	t.Helper()
 	network, pauses := rpc.NewNetwork(1), make(chan context.Context, 10)
@@ -172,7 +172,7 @@ func running(t *testing.T) (s *service, paused <-chan context.Context, hold chan
 	return nil, nil, nil
 }
 
-// gated is a transport over which nothing goes out, and nobody gets away, while hold is full.
+// gated is a transport that blocks its senders while hold is full.
 type gated struct {
 	rpc.Transport
 	hold chan struct{}
@@ -184,7 +184,7 @@ func (g gated) Send(to string, batch []rpc.Message) {
 	g.Transport.Send(to, batch)
 }
 
-// watcher is the stream of somebody who watches.
+// watcher is the stream of a watching operator.
 type watcher struct {
 	grpc.ServerStream
 	ctx context.Context
@@ -193,7 +193,7 @@ type watcher struct {
 func (w watcher) Context() context.Context          { return w.ctx }
 func (watcher) Send(*electorpb.WatchResponse) error { return nil }
 
-// A call ends when its caller goes away, and so does all that was begun for it: the leader leads
+// A call ends when its caller goes away, and so does everything that it began: the leader leads
 // on, and its writes are not paused.
 func TestACallEndsWithItsCaller(t *testing.T) {
 	calls := map[string]func(s *service, ctx context.Context) error{
@@ -254,12 +254,12 @@ func TestACallEndsWithItsCaller(t *testing.T) {
 	}
 }
 
-// gone is the stream of somebody to whom nothing can be sent any more.
+// gone is a stream that fails to send.
 type gone struct{ watcher }
 
 func (gone) Send(*electorpb.WatchResponse) error { return assert.AnError }
 
-// Nobody is told what cannot be sent: the call ends, with the reason.
+// A watch that cannot send ends with the error.
 func TestWatchingEndsWhenNothingCanBeSent(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -267,9 +267,9 @@ func TestWatchingEndsWhenNothingCanBeSent(t *testing.T) {
 	assert.ErrorIs(t, err, assert.AnError)
 }
 
-// Only of a member that leads no more because of what came before it is the resignation done:
-// any other failure is told.
-func TestAResignationThatFailsIsTold(t *testing.T) {
+// A resignation only counts as done if beforeResign has already ended the member's office; any
+// other failure is returned.
+func TestAResignationThatFailsIsAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, paused, _ := running(t)
 		s.beforeResign = func(string) {}

@@ -10,7 +10,7 @@ import (
 	"github.com/hustings/hustings/elector"
 )
 
-// Watching ends with the context of whoever watches, which is no error.
+// A watch ends with its context, without an error.
 func TestWatchingEndsWithItsContext(t *testing.T) {
 	s := newSite(t)
 	s.leader(0)
@@ -33,7 +33,7 @@ func TestWatchingEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// Watching ends when the member has stopped, which is no error either.
+// A watch ends when the member has stopped, without an error.
 func TestWatchingEndsWithTheMember(t *testing.T) {
 	s := newSite(t)
 	s.leader(0)
@@ -49,7 +49,7 @@ func TestWatchingEndsWithTheMember(t *testing.T) {
 	assert.NoError(t, s.ctx.Err())
 }
 
-// Each call is about the group that was named, and not about the one that there is.
+// Each call is about the named group, not about the only one.
 func TestACallIsAboutTheGroupThatWasNamed(t *testing.T) {
 	s := newSite(t)
 	c := s.dial(s.leader(0).Leader)

@@ -1,4 +1,4 @@
-// What travels between a node and an operator, in their own types and on the wire.
+// Conversion between Go types and the wire.
 
 package operator
 
@@ -45,8 +45,8 @@ var hindrances = []electorpb.Hindrance{
 	protocol.HinderedNotAsked:     electorpb.Hindrance_HINDRANCE_NOT_ASKED,
 }
 
-// found is our own value of what came over the wire; the zero one for what a later
-// version may have added.
+// found converts a value from the wire; an unknown one, which a later version may have added,
+// becomes zero.
 func found[T ~uint8, W comparable](values []W, w W) T {
 	return T(max(0, slices.Index(values, w)))
 }
@@ -81,7 +81,7 @@ func decodeReport(s *electorpb.Status) elector.Report {
 	}
 }
 
-// withReasons has a status carry why a transfer failed, if the error says so.
+// withReasons adds the reasons of a failed transfer to a status, if the error has them.
 func withReasons(s *status.Status, err error) *status.Status {
 	failed, is := errors.AsType[*elector.TransferError](err)
 	if !is {
@@ -101,7 +101,7 @@ func withReasons(s *status.Status, err error) *status.Status {
 	return detailed
 }
 
-// reasons is why a transfer failed, as a status carries it; nil if it does not.
+// reasons returns the reasons of a failed transfer from a status; nil if it has none.
 func reasons(s *status.Status) *elector.TransferError {
 	for _, d := range s.Details() {
 		detail, is := d.(*electorpb.TransferFailure)

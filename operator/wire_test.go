@@ -17,9 +17,9 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// Nothing is lost on the wire: every field has a value of its own, and comes out as it went
-// in. A field that is new must be given one here.
-func TestWhatTravelsArrives(t *testing.T) {
+// Every field is set to a value of its own, and comes out unchanged. A new field must get a value
+// here.
+func TestEveryFieldSurvivesTheWire(t *testing.T) {
 	report := elector.Report{
 		Status: elector.Status{
 			Group: "orders", Self: "n0", Role: memberstate.Leader, Term: 7, Leader: "n1", Vote: "n2", Revision: 9, Stopped: true,
@@ -42,7 +42,7 @@ func TestWhatTravelsArrives(t *testing.T) {
 	assert.Nil(t, reasons(withReasons(plain, assert.AnError)))
 }
 
-// assertFull has every field of a struct differ from its zero value.
+// assertFull fails the test if a field of a struct has its zero value.
 func assertFull(t *testing.T, of any) {
 	t.Helper()
 	v := reflect.ValueOf(of)
@@ -54,8 +54,7 @@ func assertFull(t *testing.T, of any) {
 	}
 }
 
-// Every value has one on the wire, and comes back; what a later version may have added is
-// the zero one.
+// Every value is converted to the wire and back. A value of a later version becomes zero.
 func TestEveryValueHasOneOnTheWire(t *testing.T) {
 	for i, on := range roles {
 		assert.EqualValues(t, i, found[memberstate.Role](roles, on))
@@ -70,8 +69,8 @@ func TestEveryValueHasOneOnTheWire(t *testing.T) {
 	require.Zero(t, found[elector.Departure](departures, 99))
 }
 
-// An error that has a status already keeps it; of contexts it is known what they are, and of
-// all else the text.
+// An error that already has a status keeps it. Errors of contexts get their own codes, and all
+// others keep their text.
 func TestEveryErrorHasAStatus(t *testing.T) {
 	for _, c := range []struct {
 		err  error
@@ -92,7 +91,7 @@ func TestEveryErrorHasAStatus(t *testing.T) {
 	}
 }
 
-// What a node refused is that error for whoever called, and no other one.
+// errors.Is finds the node's error in a failed call, and no other one.
 func TestAFailedCallIsTheErrorThatTheNodeHad(t *testing.T) {
 	all := []error{
 		elector.ErrNotLeader, elector.ErrTransferInProgress, elector.ErrTransferFailed, elector.ErrStopped,
