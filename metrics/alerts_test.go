@@ -17,7 +17,7 @@ import (
 	"github.com/hustings/hustings/rpc/grpcrpc"
 )
 
-// labelled are the labels of every figure.
+// labelled returns the labels of every metric.
 func labelled() map[string][]string {
 	descs := make(chan *prometheus.Desc, 100)
 	metrics.New().Describe(descs)
@@ -30,7 +30,7 @@ func labelled() map[string][]string {
 	return all
 }
 
-// values are those that a label can have, where these are known.
+// values returns the values that a label can have, if these are known.
 func values() map[string][]string {
 	v := map[string][]string{"outcome": {"done", "failed"}, "certificate": {"own", "authority"}}
 	for _, r := range []memberstate.Role{memberstate.Candidate, memberstate.Follower, memberstate.Leader, memberstate.Observer} {
@@ -45,9 +45,9 @@ func values() map[string][]string {
 	return v
 }
 
-// The alerts, their tests and the dashboard ask for labels that there are, and for values
-// that these can have. The series of the tests have all labels that the figures have.
-func TestAlertsAskForWhatThereIs(t *testing.T) {
+// The alerts, their tests and the dashboard only use existing labels, with possible values. The
+// series of the tests have all labels of the metrics.
+func TestAlertsUseExistingLabelsAndValues(t *testing.T) {
 	labels, known := labelled(), values()
 	ours := []string{"job", "instance", "le"} // these come from Prometheus
 	for _, file := range []string{"../docs/alerts.yaml", "../internal/alerts/alerts_test.yaml", "../docs/grafana.json"} {
@@ -78,7 +78,7 @@ func TestAlertsAskForWhatThereIs(t *testing.T) {
 	}
 }
 
-// Every alert is seen to fire.
+// Every alert fires in some test.
 func TestEveryAlertIsTested(t *testing.T) {
 	rules, err := os.ReadFile("../docs/alerts.yaml")
 	require.NoError(t, err)

@@ -1,4 +1,4 @@
-// Which build runs.
+// The build that runs.
 
 package metrics
 
@@ -8,11 +8,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// library is the module whose version counts, in whatever program it is embedded.
+// library is the module whose version is reported, in whatever program it is embedded.
 const library = "github.com/hustings/hustings"
 
-// buildInfo is a figure that is always 1 and says in its labels what was built: the
-// library's version, the program and its version control's revision, and Go's version.
+// buildInfo returns a gauge that is always 1 and has labels: the library's version, the program
+// and its revision, and Go's version.
 func buildInfo(info *debug.BuildInfo) prometheus.Collector {
 	labels := prometheus.Labels{"version": "unknown", "program": "unknown", "revision": "unknown", "go": "unknown"}
 	if info != nil {
@@ -23,13 +23,13 @@ func buildInfo(info *debug.BuildInfo) prometheus.Collector {
 			}
 		}
 	}
-	g := prometheus.NewGauge(prometheus.GaugeOpts{Name: name("build_info"), Help: "1; what was built stands in the labels.", ConstLabels: labels})
+	g := prometheus.NewGauge(prometheus.GaugeOpts{Name: name("build_info"), Help: "Always 1; the labels describe the build.", ConstLabels: labels})
 	g.Set(1)
 	return g
 }
 
-// versionOf is the version of the library in a build. A replacement that has a version
-// counts for what it replaces.
+// versionOf returns the version of the library in a build. If the library is replaced by a
+// module with a version, it returns that version.
 func versionOf(info *debug.BuildInfo) string {
 	for _, m := range append([]*debug.Module{&info.Main}, info.Deps...) {
 		if m.Path != library {

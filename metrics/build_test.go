@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestWhatWasBuilt(t *testing.T) {
+func TestBuildInfoDescribesTheBuild(t *testing.T) {
 	revision := []debug.BuildSetting{{Key: "vcs", Value: "git"}, {Key: "vcs.revision", Value: "abc123"}}
 	for want, info := range map[string]*debug.BuildInfo{
 		`go="unknown",program="unknown",revision="unknown",version="unknown"`: nil,
@@ -27,7 +27,7 @@ func TestWhatWasBuilt(t *testing.T) {
 			Deps: []*debug.Module{{Path: library, Version: "v0.0.0-0", Replace: &debug.Module{Path: "../.."}}},
 		},
 	} {
-		text := "# HELP hustings_build_info 1; what was built stands in the labels.\n# TYPE hustings_build_info gauge\nhustings_build_info{" + want + "} 1\n"
+		text := "# HELP hustings_build_info Always 1; the labels describe the build.\n# TYPE hustings_build_info gauge\nhustings_build_info{" + want + "} 1\n"
 		require.NoError(t, testutil.CollectAndCompare(buildInfo(info), strings.NewReader(text)))
 	}
 	problems, err := testutil.CollectAndLint(buildInfo(nil))

@@ -13,7 +13,7 @@ import (
 	"github.com/hustings/hustings/metrics"
 )
 
-// described are the names of all figures that there are.
+// described returns the names of all metrics.
 func described(t *testing.T) map[string]bool {
 	t.Helper()
 	descs := make(chan *prometheus.Desc, 100)
@@ -28,7 +28,7 @@ func described(t *testing.T) map[string]bool {
 	return names
 }
 
-func TestTheDocumentationNamesEveryFigure(t *testing.T) {
+func TestTheDocumentationNamesEveryMetric(t *testing.T) {
 	text, err := os.ReadFile("../docs/operation.md")
 	require.NoError(t, err)
 	for name := range described(t) {

@@ -1,4 +1,4 @@
-// How long a disk takes to sync, and what a store on it does by itself.
+// The syncs of a disk, and the repairs of a store on it.
 
 package metrics
 
@@ -8,7 +8,7 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// Disk is a disk whose syncs are timed.
+// Disk returns a disk whose syncs are timed.
 func (c *Collector) Disk(d memberstate.Disk) memberstate.Disk { return timedDisk{d, c} }
 
 type timedDisk struct {
@@ -39,7 +39,7 @@ func (f timedFile) Sync() error {
 	return err
 }
 
-// Store is what a store on disk is to be given as its Metrics.
+// Store returns the Metrics for a store on disk.
 func (c *Collector) Store() *memberstate.FileMetrics {
 	return &memberstate.FileMetrics{
 		Mended: func(sectors int) { c.mended.Add(float64(sectors)) },

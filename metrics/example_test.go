@@ -12,7 +12,7 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// A member whose figures Prometheus can collect. It is alone in its group.
+// This example exports the metrics of a member, which is alone in its group.
 func Example() {
 	figures := metrics.New()
 	registry := prometheus.NewRegistry() // or prometheus.MustRegister, and promhttp.Handler
@@ -40,7 +40,7 @@ func Example() {
 	// ended: <nil>
 }
 
-// show prints a figure of every group.
+// show prints a metric of every group.
 func show(registry *prometheus.Registry, name string) {
 	families, err := registry.Gather()
 	if err != nil {

@@ -1,4 +1,4 @@
-// The collector, and what it keeps.
+// The collector.
 
 package metrics
 
@@ -16,7 +16,7 @@ import (
 	"github.com/hustings/hustings/rpc/grpcrpc"
 )
 
-// Collector keeps the figures of one host. It is a [prometheus.Collector].
+// Collector keeps the metrics of one host. It is a [prometheus.Collector].
 type Collector struct {
 	all []prometheus.Collector
 
@@ -36,42 +36,42 @@ type Collector struct {
 	watched *grpcrpc.Transport
 }
 
-// group is what is known of a group, for figures that change with time alone.
+// group is the state of a group, for metrics that change with time alone.
 type group struct {
 	status     elector.Status
-	leaderless time.Duration // in all, before since
+	leaderless time.Duration // the sum, up to since
 	since      time.Time     // when the leader was lost; zero: there is one
 	quorum     time.Time     // when a quorum last answered, while leading
 }
 
-// buckets reach from a fast disk or network to a hopeless one.
+// buckets range from 0.1 ms, as of a fast disk or network, to 6 s.
 var buckets = prometheus.ExponentialBuckets(0.0001, 2.5, 13)
 
-// New is a collector without figures.
+// New makes a collector.
 func New() *Collector {
 	c := &Collector{groups: make(map[string]*group)}
-	c.started = c.counters("rounds_started_total", "Rounds of votes and pre-votes that were begun.", "group", "mark")
-	c.ended = c.counters("rounds_ended_total", "Rounds that were judged, by how.", "group", "mark", "judgement")
+	c.started = c.counters("rounds_started_total", "Rounds of votes and pre-votes that were started.", "group", "mark")
+	c.ended = c.counters("rounds_ended_total", "Rounds of votes and pre-votes that have ended, by judgement.", "group", "mark", "judgement")
 	c.answered = c.counters("vote_answers_total", "Answers to requests for a vote, by result.", "group", "mark", "result")
 	c.sent = c.counters("messages_sent_total", "Messages handed to the transport, by kind.", "kind")
 	c.dropped = c.counters("inputs_dropped_total", "Messages and alarms that were ignored, by reason.", "reason")
 	c.saves = c.counters("saves_total", "Batches given to the store, by outcome.", "outcome")
 	c.records = c.counter("saved_records_total", "Records in those batches.")
-	c.mended = c.counter("store_mended_sectors_total", "Damaged sectors of the store that were mended from their other copy.")
+	c.mended = c.counter("store_mended_sectors_total", "Damaged sectors of the store that were repaired from their other copy.")
 	c.torn = c.counter("store_torn_saves_total", "Saves that a crash had cut short when the store was opened.")
 	c.nextFailed = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: name("store_next_file_failed"), Help: "1 while the store cannot prepare the file that it needs when this one is full.",
 	})
 	c.quorum = prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: name("quorum_seconds"), Help: "From a leader's heartbeat to the answer of a quorum.", Buckets: buckets,
+		Name: name("quorum_seconds"), Help: "Time from a leader's heartbeat to the answers of a quorum.", Buckets: buckets,
 	}, []string{"group"})
-	c.save = histogram("save_seconds", "How long the store took for a batch.")
-	c.fsync = histogram("fsync_seconds", "How long the disk took to sync.")
+	c.save = histogram("save_seconds", "Time that the store took to save a batch.")
+	c.fsync = histogram("fsync_seconds", "Time that the disk took to sync.")
 	c.all = append(c.all, c.nextFailed, c.quorum, c.save, c.fsync)
-	c.role = desc("role", "1 for the role that the member has, 0 for the others.", "group", "role")
-	c.term = desc("term", "The term that the member is in.", "group")
-	c.leaderless = desc("leaderless_seconds_total", "How long the member knew no leader.", "group")
-	c.sinceQuorum = desc("since_quorum_seconds", "How long ago a quorum answered this leader.", "group")
+	c.role = desc("role", "1 for the member's present role, 0 for the others.", "group", "role")
+	c.term = desc("term", "The member's present term.", "group")
+	c.leaderless = desc("leaderless_seconds_total", "Time in which the member knew no leader.", "group")
+	c.sinceQuorum = desc("since_quorum_seconds", "Time since a quorum last answered this leader.", "group")
 	c.transport, c.peers = newTransportDescs(), newPeerDescs()
 	info, _ := debug.ReadBuildInfo()
 	c.all = append(c.all, buildInfo(info))
@@ -100,7 +100,7 @@ func (c *Collector) counter(of, help string) prometheus.Counter {
 	return v
 }
 
-// Elector is what a host is to be given as its Metrics.
+// Elector returns the Metrics for a host.
 func (c *Collector) Elector() *elector.Metrics {
 	return &elector.Metrics{
 		Changed: c.changed,
@@ -142,7 +142,7 @@ func (c *Collector) changed(s elector.Status) {
 		g.since = time.Time{}
 	}
 	if s.Role == memberstate.Leader && (g.status.Role != s.Role || g.status.Term != s.Term) {
-		g.quorum = time.Now() // the one that elected it
+		g.quorum = time.Now() // that quorum has just elected it
 	}
 	g.status = s
 	if s.Stopped {
@@ -169,7 +169,7 @@ func (c *Collector) saved(records int, took time.Duration, err error) {
 	c.save.Observe(took.Seconds())
 }
 
-// Describe names the figures.
+// Describe implements [prometheus.Collector].
 func (c *Collector) Describe(to chan<- *prometheus.Desc) {
 	for _, one := range c.all {
 		one.Describe(to)
@@ -179,7 +179,7 @@ func (c *Collector) Describe(to chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect yields the figures as they are now.
+// Collect implements [prometheus.Collector].
 func (c *Collector) Collect(to chan<- prometheus.Metric) {
 	for _, one := range c.all {
 		one.Collect(to)

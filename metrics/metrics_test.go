@@ -19,7 +19,7 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// figures are all that a collector yields, by name and labels, and rounded.
+// figures returns everything that a collector yields, by name and labels, rounded.
 func figures(t *testing.T, c *metrics.Collector) map[string]int {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
@@ -50,7 +50,7 @@ func value(m *dto.Metric) float64 {
 	}
 }
 
-func TestAVoterWithoutAQuorum(t *testing.T) {
+func TestAVoterWithoutAQuorumReportsNoLeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := metrics.New()
 		el, err := elector.New(elector.HostConfig{Self: "n0", Store: new(memberstate.MemStore), Transport: rpc.NewNetwork(1).Join("n0"), Metrics: m.Elector()}, elector.GroupConfig{
@@ -70,11 +70,11 @@ func TestAVoterWithoutAQuorum(t *testing.T) {
 		assert.Positive(t, now["hustings_messages_sent_total vote"])
 		assert.NotContains(t, now, "hustings_since_quorum_seconds g")
 		require.NoError(t, el.Stop(t.Context()))
-		assert.NotContains(t, figures(t, m), "hustings_term g", "a group that has ended has no figures that go on")
+		assert.NotContains(t, figures(t, m), "hustings_term g", "a group that has ended has no gauges")
 	})
 }
 
-func TestALeader(t *testing.T) {
+func TestALeaderReportsItsQuorums(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := metrics.New()
 		told := m.Elector()
@@ -104,8 +104,8 @@ func TestALeader(t *testing.T) {
 	})
 }
 
-// Without a leader the time goes on, however often something else changes.
-func TestHowLongAGroupHasNoLeader(t *testing.T) {
+// The time without a leader grows, however often other things change.
+func TestTheTimeWithoutALeaderGrows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := metrics.New()
 		told := m.Elector()
@@ -132,7 +132,7 @@ func TestADisksSyncsAreTimed(t *testing.T) {
 	assert.Greater(t, figures(t, m)["hustings_fsync_seconds"], before)
 }
 
-func TestWhatAStoreDoesByItselfIsCounted(t *testing.T) {
+func TestRepairsOfAStoreAreCounted(t *testing.T) {
 	m := metrics.New()
 	told := m.Store()
 	told.Mended(3)
@@ -146,13 +146,13 @@ func TestWhatAStoreDoesByItselfIsCounted(t *testing.T) {
 	assert.Zero(t, figures(t, m)["hustings_store_next_file_failed"])
 }
 
-func TestNamesAndHelpAreAsTheyShouldBe(t *testing.T) {
+func TestNamesAndHelpFollowTheConventions(t *testing.T) {
 	problems, err := testutil.CollectAndLint(metrics.New())
 	require.NoError(t, err)
 	assert.Empty(t, problems)
 }
 
-// What is counted is counted by its own labels, and once for each time that it happened.
+// Every event is counted once, with its own labels.
 func TestEachCounterHasItsLabels(t *testing.T) {
 	m := metrics.New()
 	told := m.Elector()
@@ -177,7 +177,7 @@ func TestEachCounterHasItsLabels(t *testing.T) {
 	assert.NotContains(t, figures(t, m), "hustings_since_quorum_seconds nobody's")
 }
 
-// A group that has ended begins anew: its leader was lost when it began, not long ago.
+// A group that has ended begins anew: its time without a leader starts with its new beginning.
 func TestAGroupThatEndedBeginsAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := metrics.New()
@@ -197,7 +197,7 @@ func TestAGroupThatEndedBeginsAnew(t *testing.T) {
 	})
 }
 
-// failingDisk is one whose files cannot be had, and then cannot be synced.
+// failingDisk is a disk whose files cannot be opened, and later cannot be synced.
 type failingDisk struct {
 	memberstate.Disk
 	have bool
@@ -214,8 +214,8 @@ type unsynced struct{ memberstate.File }
 
 func (unsynced) Sync() error { return assert.AnError }
 
-// A disk that is timed fails as it does when it is not, and the time of a sync that failed counts.
-func TestATimedDiskFailsAsItDoes(t *testing.T) {
+// A timed disk returns the errors of the disk below, and also times a sync that fails.
+func TestATimedDiskReturnsTheErrorsOfItsDisk(t *testing.T) {
 	m := metrics.New()
 	f, err := m.Disk(failingDisk{}).Create("x")
 	require.ErrorIs(t, err, assert.AnError)

@@ -1,4 +1,4 @@
-// To whom a node is connected, and how long its certificates are good.
+// A node's connections to peers, and the validity of its certificates.
 
 package metrics
 
@@ -15,7 +15,7 @@ type peerDescs struct{ connected, certificate *prometheus.Desc }
 func newPeerDescs() peerDescs {
 	return peerDescs{
 		connected:   desc("transport_peer_connected", "1 if there is a connection to the peer, 0 if there is none.", "peer"),
-		certificate: desc("certificate_remaining_seconds", "How long a certificate is still good: this node's own, or its authority's.", "certificate"),
+		certificate: desc("certificate_remaining_seconds", "Time until a certificate expires: this node's own, or its authority's.", "certificate"),
 	}
 }
 
@@ -30,8 +30,8 @@ func (d *peerDescs) collect(to chan<- prometheus.Metric, t *grpcrpc.Transport) {
 	d.remains(to, authority, "authority")
 }
 
-// remains yields how long a certificate is good, if there is one. One that has ended has a
-// negative rest.
+// remains yields the time until a certificate expires, if there is one. It is negative for an
+// expired one.
 func (d *peerDescs) remains(to chan<- prometheus.Metric, end time.Time, which string) {
 	if !end.IsZero() {
 		to <- prometheus.MustNewConstMetric(d.certificate, prometheus.GaugeValue, time.Until(end).Seconds(), which)

@@ -14,13 +14,13 @@ import (
 	"github.com/hustings/hustings/rpc/grpcrpc"
 )
 
-// deaf is a node that hears nothing that it is told.
+// deaf is a node that ignores all messages.
 type deaf struct{}
 
 func (deaf) Receive([]rpc.Message) {}
 func (deaf) PeerLost(string)       {}
 
-func TestPeersAndCertificates(t *testing.T) {
+func TestPeersAndCertificatesAreCollected(t *testing.T) {
 	dir, addresses, listeners := t.TempDir(), map[string]string{}, map[string]net.Listener{}
 	authority, err := certs.NewAuthority(time.Now(), 1000*time.Hour)
 	require.NoError(t, err)

@@ -1,4 +1,4 @@
-// The figures of a transport. It counts by itself; they are read when asked for.
+// Metrics of a transport, which keeps the counts itself; they are read when collected.
 
 package metrics
 
@@ -14,12 +14,12 @@ type transportDescs struct {
 
 func newTransportDescs() transportDescs {
 	return transportDescs{
-		sent:         desc("transport_sent_total", "Messages that left over a connection."),
-		received:     desc("transport_received_total", "Messages that came over a connection."),
-		dropped:      desc("transport_dropped_total", "Messages for which there was no peer, no room or no handler, and superseded heartbeats."),
-		connected:    desc("transport_connections_total", "Connections to peers that came about."),
-		twoProcesses: desc("transport_two_processes_total", "How often two processes were found to claim one node's id."),
-		refused:      desc("transport_refused_total", "What was turned away, by reason.", "reason"),
+		sent:         desc("transport_sent_total", "Messages sent over a connection."),
+		received:     desc("transport_received_total", "Messages received over a connection."),
+		dropped:      desc("transport_dropped_total", "Messages dropped because there was no peer, no room or no handler, and superseded heartbeats."),
+		connected:    desc("transport_connections_total", "Connections to peers that were established."),
+		twoProcesses: desc("transport_two_processes_total", "How often two processes were found to use the same node's id."),
+		refused:      desc("transport_refused_total", "Connections and messages that were refused, by reason.", "reason"),
 	}
 }
 
@@ -27,7 +27,7 @@ func (d *transportDescs) all() []*prometheus.Desc {
 	return []*prometheus.Desc{d.sent, d.received, d.dropped, d.connected, d.twoProcesses, d.refused}
 }
 
-// Watch includes the figures of a transport.
+// Watch adds the metrics of a transport.
 func (c *Collector) Watch(t *grpcrpc.Transport) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

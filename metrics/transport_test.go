@@ -12,7 +12,7 @@ import (
 	"github.com/hustings/hustings/rpc/grpcrpc"
 )
 
-// gathered are the figures that are collected, by name and label.
+// gathered returns the collected metrics, by name and label.
 func gathered(t *testing.T, descs []*prometheus.Desc, collect func(chan<- prometheus.Metric)) map[string]float64 {
 	t.Helper()
 	r := prometheus.NewPedanticRegistry()
@@ -45,7 +45,7 @@ func (c collected) Describe(to chan<- *prometheus.Desc) {
 }
 func (c collected) Collect(to chan<- prometheus.Metric) { c.collect(to) }
 
-// Each figure of a transport is what its name says, and no other one.
+// Each metric of a transport has the value that its name says.
 func TestEveryFigureOfATransportIsItsOwn(t *testing.T) {
 	s := grpcrpc.Stats{Sent: 1, Received: 2, Dropped: 3, Connected: 4, TwoProcesses: 5, Refused: map[grpcrpc.Refusal]uint64{}}
 	want := map[string]float64{
@@ -60,8 +60,8 @@ func TestEveryFigureOfATransportIsItsOwn(t *testing.T) {
 	assert.Equal(t, want, gathered(t, d.all(), func(to chan<- prometheus.Metric) { d.collect(to, s) }))
 }
 
-// A certificate that has ended has a negative rest, and one that is not there has none.
-func TestWhatRemainsOfACertificate(t *testing.T) {
+// An expired certificate has negative time left, and a missing one has no metric.
+func TestAnExpiredCertificateHasNegativeTimeLeft(t *testing.T) {
 	d := newPeerDescs()
 	now := gathered(t, d.all(), func(to chan<- prometheus.Metric) {
 		d.remains(to, time.Now().Add(-time.Hour), "own")
