@@ -67,7 +67,7 @@ var leaseDatabases = map[string]func(t *testing.T) string{
 // watchdog that waits for a processor cannot end the program in time, so the time by which a
 // program outlives its lease is logged and not asserted: the watchdogs' own tests assert when
 // they wake and what they do first.
-func TestAProgramEndsHoweverItsLeaderGoes(t *testing.T) {
+func TestAProgramUnderALeaseEndsHoweverItsLeaderGoes(t *testing.T) {
 	t.Parallel()
 	for name, where := range leaseDatabases {
 		t.Run(name, func(t *testing.T) {
