@@ -1,4 +1,4 @@
-// Command bench holds hustings against its peers, side by side and in one run.
+// Command bench compares hustings with its peers, side by side and in one run.
 //
 //	go run .            everything, in less than ten minutes; writes results/
 //	go run . --quick    in less than forty seconds; writes nothing
@@ -22,7 +22,7 @@ import (
 	"github.com/hustings/hustings/bench/realtime"
 )
 
-// sections are all that can be measured, by us and by a program that has the older peer.
+// sections returns all sections. older is a program with the older peer.
 func sections(older *peer.Program) []figure.Section {
 	return []figure.Section{
 		failover.Section(older), realtime.Section(), operation.Section(older),
@@ -33,6 +33,6 @@ func sections(older *peer.Program) []figure.Section {
 func main() {
 	older := peer.NewProgram("raft36")
 	code := command.Main(sections(older))
-	_ = older.Close() // what is left in the folder for what is temporary does no harm
+	_ = older.Close() // a leftover temporary folder does no harm
 	os.Exit(code)
 }

@@ -1,4 +1,5 @@
-// What only ours can: to resign, and to hear that the connection to a leader has broken.
+// Operations that only our library has: to resign, and to act on a broken connection to the
+// leader.
 
 package churn
 
@@ -9,20 +10,20 @@ import (
 	"github.com/hustings/hustings/bench/virtual"
 )
 
-// rest is how long a leader leads before it crashes: until those measurements of a round
-// trip are forgotten that had the saves of its election in them.
+// rest is how long a leader leads before it crashes. By then no remembered round trip contains
+// a save of its election.
 const rest = 64 * beat
 
-// Alone are the times of what no peer can.
+// Alone are the times of the operations that no peer has.
 type Alone struct {
-	// Leaderless is from when a leader that resigns takes no more writes until there
-	// is another, Resignation from the order on.
+	// Leaderless is from the last write of a leader that resigns until there is another
+	// leader, Resignation from the order until then.
 	Leaderless, Resignation Quantiles
-	// Crash is from the crash of a leader until a majority knows another.
+	// Crash is from the crash of a leader until a majority knows another one.
 	Crash Quantiles
 }
 
-// OursAlone has a leader resign as often as leaders transfer, and another one crash.
+// OursAlone makes leaders resign t.Transfers times, and then crash as often.
 func OursAlone(ctx context.Context, t Task) (Alone, error) {
 	return aloneOf(ctx, oursFound(), t)
 }
@@ -43,8 +44,8 @@ func aloneOf[M any](ctx context.Context, found founder[M], t Task) (a Alone, err
 	return a, err
 }
 
-// crash has one leader after the other crash, and come back when there is another. It
-// tells, in milliseconds, how long each time it took until a majority knew that one.
+// crash makes one leader after the other crash, and come back when there is another. It
+// returns, in milliseconds, how long it took each time until a majority knew the new one.
 func (g *group[M]) crash(ctx context.Context, times int) (took []float64, err error) {
 	w := &g.world
 	for range times {

@@ -1,8 +1,6 @@
-// Package churn measures what a group goes through when nobody has to find out that
-// something failed: its cold start, its leadership handed around, and the crash of a leader
-// whose connections break. Virtual time, in which all libraries have equal
-// message delays, equal saves and equal detection times; nothing is computed for free,
-// but nothing is waited for.
+// Package churn measures changes of leaders without a detection time: cold starts, transfers and
+// resignations, and the crash of a leader whose connections break. It uses virtual time, with the
+// same message delays, save times and detection times for all libraries.
 package churn
 
 import (
@@ -20,11 +18,11 @@ const name = "churn"
 // Section measures churn.
 func Section(older *peer.Program) figure.Section {
 	return figure.Section{
-		Name: name, Title: "Cold starts, leadership handed around, and crashes that are heard",
+		Name: name, Title: "Cold starts, transfers, resignations, and crashes with broken connections",
 		Configured: []string{
 			fmt.Sprintf("One virtual time for all: a message takes %v one way, a save %v, and the members start within one heartbeat of %v, from whose beginning a cold start is timed.", delay, save, beat),
-			"Ours: machines under the Host's own executor, heartbeat 100 ms, leak 10, vote waits 30..100 ms, pre-vote and ranks on, no leases. A transfer asks its target first whether it is there, and so does a resignation, which is for whoever can take over, and which asks another member, too, if it has to send a heartbeat before it has the answer, and takes the first that can; then the engine pauses its writes at once. Leaderless is from that pause until the new leader leads.",
-			fmt.Sprintf("A crash that is heard: a leader that has led for %v (by then no measured round trip has a save of its election in it) crashes such that its connections break, and each of the others is told so %v later. Until a majority knows the new leader it takes that long, three round trips and two saves: %v. etcd/raft has no such input, and no resignation but a transfer: ours stands alone.", rest, delay, delay+3*2*delay+2*save),
+			"Ours: machines under the Host's own executor, heartbeat 100 ms, leak 10, vote waits 30..100 ms, pre-vote and ranks on, no leases. A transfer first asks its target whether it is there. A resignation hands over to any member that can take over: it asks one, and another one if a heartbeat is due before the answer, and takes the first that can. Then the engine pauses its writes at once. Leaderless is from that pause until the new leader leads.",
+			fmt.Sprintf("A crash with broken connections: a leader that has led for %v (by then no measured round trip contains a save of its election) crashes, its connections break, and each of the others learns that %v later. A majority knows the new leader after that, three round trips and two saves: %v. etcd/raft has no input for this, and no resignation except a transfer, so ours has no peer.", rest, delay, delay+3*2*delay+2*save),
 			"etcd/raft 3.7 and 3.6: RawNode, ticks of 100 ms in phases of their own, heartbeat tick 1, election tick 10, pre-vote, check quorum; as etcd's server does, 8 ticks are skipped at a start, and a leader sends while it saves. Leaderless is from MsgTransferLeader, when the leader begins to drop proposals, until the new leader leads. For each figure the better version counts.",
 		},
 		Extent:  extent,
@@ -32,7 +30,7 @@ func Section(older *peer.Program) figure.Section {
 	}
 }
 
-// aspect is what of the times makes a figure.
+// aspect makes a figure of the times.
 type aspect[T any] struct {
 	name string
 	of   func(T) float64
@@ -55,11 +53,11 @@ var alone = []aspect[Alone]{
 	{"resignation, leaderless, longest", func(a Alone) float64 { return a.Leaderless.Max }},
 	{"resignation, from the order until the new leader leads, p50", func(a Alone) float64 { return a.Resignation.P50 }},
 	{"resignation, from the order until the new leader leads, longest", func(a Alone) float64 { return a.Resignation.Max }},
-	{"crash that is heard, until a majority knows the new leader, p50", func(a Alone) float64 { return a.Crash.P50 }},
-	{"crash that is heard, until a majority knows the new leader, longest", func(a Alone) float64 { return a.Crash.Max }},
+	{"crash with broken connections, until a majority knows the new leader, p50", func(a Alone) float64 { return a.Crash.P50 }},
+	{"crash with broken connections, until a majority knows the new leader, longest", func(a Alone) float64 { return a.Crash.Max }},
 }
 
-// extents are what is done in each repetition.
+// extents returns the number of repetitions, and the tasks of each.
 func extents(p figure.Plan) (repetitions int, all []Task) {
 	starts, many, few := 500, 1000, 100
 	if repetitions = 5; p.Quick {
@@ -90,7 +88,7 @@ func measureAll(ctx context.Context, older *peer.Program, p figure.Plan) (figure
 	if err != nil {
 		return nil, err
 	}
-	defer child.Close() //nolint:errcheck // it has said all that it had to say
+	defer child.Close() //nolint:errcheck // all its results have been read
 	repetitions, all := extents(p)
 	for i, task := range all {
 		at := fmt.Sprintf("%d members", task.Members)
@@ -116,7 +114,7 @@ func measureAll(ctx context.Context, older *peer.Program, p figure.Plan) (figure
 	return figures, nil
 }
 
-// compare makes the figures of groups of one size.
+// compare makes the figures for groups of one size.
 func compare[T any](at string, rows []measure.Row[T], aspects []aspect[T]) (figures []figure.Figure) {
 	for _, a := range aspects {
 		f := measure.Compare(name, at+": "+a.name, "ms", rows, a.of)

@@ -1,4 +1,4 @@
-// One group, which starts, and whose leader hands over again and again.
+// One group, which starts, and whose leader hands over repeatedly.
 
 package churn
 
@@ -20,20 +20,20 @@ import (
 )
 
 const (
-	beat  = 100 * time.Millisecond // how often a leader is heard
-	delay = 5 * time.Millisecond   // how long a message takes one way
-	save  = time.Millisecond       // how long a disk does
-	// patience is how long anything may take. Nothing takes as long unless it fails.
+	beat  = 100 * time.Millisecond // the interval of heartbeats
+	delay = 5 * time.Millisecond   // of a message, one way
+	save  = time.Millisecond       // the duration of a save
+	// patience is longer than anything takes that does not fail.
 	patience = time.Hour
 )
 
-// Task says how many groups of a size start, and how often another one hands over.
+// Task says how many groups of a size start, and how often the leader of another one hands over.
 type Task struct {
 	Members, Starts, Transfers int
 	Seed                       uint64
 }
 
-// Times are those of the starts and the transfers.
+// Times are the times of the starts and the transfers.
 type Times struct {
 	Start, Leaderless, Transfer Quantiles
 }
@@ -64,7 +64,7 @@ func etcdOf[M any](ctx context.Context, step func(*raft.RawNode, M) error, t Tas
 	return timesOf(ctx, etcd.Found(step, beat), t)
 }
 
-// founder makes a group of whatever library.
+// founder makes a group of one of the libraries.
 type founder[M any] func(w *virtual.World[M], members, behind int) []virtual.Member[M]
 
 func timesOf[M any](ctx context.Context, found founder[M], t Task) (Times, error) {
@@ -88,16 +88,16 @@ func timesOf[M any](ctx context.Context, found founder[M], t Task) (Times, error
 	return Times{quantiles(starts), quantiles(leaderless), quantiles(whole)}, err
 }
 
-// group is one that is watched.
+// group is a group under observation.
 type group[M any] struct {
 	world   virtual.World[M]
-	leaders []int         // whom each member takes for the leader
+	leaders []int         // the leader that each member knows
 	led     time.Duration // when a majority first knew one; zero before
 	paused  time.Duration // when a leader last ended its writes
 }
 
-// start starts a group, member after member, and lets time pass until a majority knows
-// the leader, if that takes so long.
+// start starts a group, member after member, and lets time pass until all have started and a
+// majority knows the leader.
 func start[M any](found founder[M], size int, seed uint64) (*group[M], error) {
 	g := &group[M]{leaders: slices.Repeat([]int{virtual.Nobody}, size)}
 	w := &g.world
@@ -116,11 +116,11 @@ func start[M any](found founder[M], size int, seed uint64) (*group[M], error) {
 	return g, err
 }
 
-// draw is a time within a heartbeat.
+// draw draws a time within a heartbeat interval.
 func draw(r *rand.Rand) time.Duration { return time.Duration(r.Int64N(int64(beat))) }
 
-// handAround orders one leader after the other to hand over. It tells, in milliseconds,
-// how long there was no leader, and how long from the order until there was the new one.
+// handAround orders one leader after the other to hand over. It returns, in milliseconds, how
+// long there was no leader, and how long it took from the order until the new one led.
 func (g *group[M]) handAround(ctx context.Context, times int, order func(old int)) (leaderless, whole []float64, err error) {
 	w := &g.world
 	for range times {
@@ -139,8 +139,8 @@ func (g *group[M]) handAround(ctx context.Context, times int, order func(old int
 	return leaderless, whole, nil
 }
 
-// settled is the leader that all know, after it has led for so long and is somewhere
-// between two beats.
+// settled returns the leader that all members know, after it has led for long and a random part
+// of a heartbeat interval.
 func (g *group[M]) settled(ctx context.Context, long time.Duration) (leader int, err error) {
 	w, all := &g.world, len(g.leaders)
 	if err := g.until(func() bool { return g.leader(all) != virtual.Nobody }); err != nil {
@@ -148,12 +148,12 @@ func (g *group[M]) settled(ctx context.Context, long time.Duration) (leader int,
 	}
 	w.Until(w.Now() + long + draw(w.Random))
 	if leader = g.leader(all); leader == virtual.Nobody {
-		return leader, fmt.Errorf("churn: the leader is gone at %v, unasked", w.Now())
+		return leader, fmt.Errorf("churn: at %v the leader was lost without an order", w.Now())
 	}
 	return leader, ctx.Err()
 }
 
-// succeeded says whether another member than the old leader takes itself for the leader.
+// succeeded reports whether a member other than the old leader leads, by its own account.
 func (g *group[M]) succeeded(old int) bool {
 	for member, leader := range g.leaders {
 		if member != old && leader == member {
@@ -163,18 +163,19 @@ func (g *group[M]) succeeded(old int) bool {
 	return false
 }
 
-// until lets time pass until something is so.
+// until lets time pass until a condition holds.
 func (g *group[M]) until(so func() bool) error {
 	w := &g.world
 	for limit := w.Now() + patience; !so(); {
 		if w.Now() > limit || !w.Step() {
-			return errors.Join(w.Err, fmt.Errorf("churn: nothing came of it until %v", w.Now()))
+			return errors.Join(w.Err, fmt.Errorf("churn: it was not over at %v", w.Now()))
 		}
 	}
 	return nil
 }
 
-// leader is the member that takes itself for the leader, and so do that many at least.
+// leader returns the member that takes itself for the leader and is known as such to at least
+// known members.
 func (g *group[M]) leader(known int) int {
 	for member, own := range g.leaders {
 		if own != member {
@@ -195,13 +196,13 @@ func (g *group[M]) leader(known int) int {
 
 func milliseconds(d time.Duration) float64 { return d.Seconds() * 1000 }
 
-// Beats is of no interest.
+// Beats is ignored.
 func (g *group[M]) Beats(int) {}
 
-// Asks is of no interest.
+// Asks is ignored.
 func (g *group[M]) Asks(int, uint64, bool) {}
 
-// Knows notes whom a member follows.
+// Knows notes the leader that a member knows.
 func (g *group[M]) Knows(member int, _ uint64, leader int) {
 	g.leaders[member] = leader
 	if g.led == 0 && g.leader(len(g.leaders)/2+1) != virtual.Nobody {
@@ -209,5 +210,5 @@ func (g *group[M]) Knows(member int, _ uint64, leader int) {
 	}
 }
 
-// Pauses notes when.
+// Pauses notes the time.
 func (g *group[M]) Pauses(int) { g.paused = g.world.Now() }

@@ -17,13 +17,13 @@ import (
 
 var libraries = map[string]func(context.Context, Task) (Times, error){"ours": Ours, "etcd": Etcd}
 
-func TestWhateverItsSizeAGroupStartsAndHandsOver(t *testing.T) {
+func TestAGroupOfAnySizeStartsAndHandsOver(t *testing.T) {
 	for name, library := range libraries {
 		for _, size := range []int{3, 5, 9, 31} {
 			first, err := library(t.Context(), Task{size, 5, 20, 1})
 			require.NoError(t, err, name)
 			assert.Positive(t, first.Start.P50, name)
-			// The leader has said something, and what follows from it has been said, too.
+			// A message of the leader and its answer have been on the way.
 			assert.GreaterOrEqual(t, first.Leaderless.P50, milliseconds(2*delay), name)
 			assert.GreaterOrEqual(t, first.Transfer.P50, first.Leaderless.P50, name)
 			again, err := library(t.Context(), Task{size, 5, 20, 1})
@@ -33,10 +33,10 @@ func TestWhateverItsSizeAGroupStartsAndHandsOver(t *testing.T) {
 	}
 }
 
-// TestALeaderThatIsHeardToBreakIsReplacedInThreeRoundTripsAndTwoSaves, from when the
-// others are told: 1.5 for a pre-vote that waits for the dead one's veto, one for the
-// votes and half for the news; a candidate saves, and a voter.
-func TestALeaderThatIsHeardToBreakIsReplacedInThreeRoundTripsAndTwoSaves(t *testing.T) {
+// From when the others learn of it, a replacement takes 1.5 round trips for a pre-vote that waits
+// for the dead leader's veto, one for the votes and half of one for the news, and one save each
+// of the candidate and a voter.
+func TestALeaderWhoseConnectionsBreakIsReplacedInThreeRoundTripsAndTwoSaves(t *testing.T) {
 	onNetworks(t, func(t *testing.T, a Alone, d, s time.Duration) {
 		t.Helper()
 		expected := milliseconds(d + 3*2*d + 2*s)
@@ -44,7 +44,7 @@ func TestALeaderThatIsHeardToBreakIsReplacedInThreeRoundTripsAndTwoSaves(t *test
 	})
 }
 
-func TestWhoResignsLeavesNoLeaderForARoundTripAndASave(t *testing.T) {
+func TestAResignationLeavesNoLeaderForARoundTripAndASave(t *testing.T) {
 	onNetworks(t, func(t *testing.T, a Alone, d, s time.Duration) {
 		t.Helper()
 		expected := milliseconds(2*d + s)
@@ -57,8 +57,8 @@ func TestWhoResignsLeavesNoLeaderForARoundTripAndASave(t *testing.T) {
 	})
 }
 
-// onNetworks tells what only ours can, in groups of several sizes, with messages that
-// take d one way and saves that take s.
+// onNetworks checks the operations that only our library has, in groups of several sizes, with
+// messages that take d one way and saves that take s.
 func onNetworks(t *testing.T, check func(t *testing.T, a Alone, d, s time.Duration)) {
 	t.Helper()
 	for _, network := range []struct{ d, s time.Duration }{{delay, save}, {delay, 0}, {time.Millisecond, 5 * time.Millisecond}, {10 * time.Millisecond, time.Millisecond}} {
@@ -74,13 +74,13 @@ func onNetworks(t *testing.T, check func(t *testing.T, a Alone, d, s time.Durati
 	}
 }
 
-func TestAGroupThatNobodyLeadsIsAnError(t *testing.T) {
+func TestAGroupWithoutALeaderIsAnError(t *testing.T) {
 	alone := func(w *virtual.World[ours.Message], n, _ int) []virtual.Member[ours.Message] {
 		w.Loss = 1
 		return ours.Default(beat).Found(w, n, virtual.Nobody)
 	}
 	_, err := timesOf(t.Context(), alone, Task{Members: 3, Starts: 1})
-	require.ErrorContains(t, err, "nothing came of it")
+	require.ErrorContains(t, err, "it was not over")
 }
 
 func TestARunEndsWithItsContext(t *testing.T) {
@@ -105,7 +105,7 @@ func TestALeaderIsKnownByItselfToo(t *testing.T) {
 	assert.Equal(t, 0, g.leader(1))
 	assert.Equal(t, 1, g.leader(2))
 	assert.Equal(t, virtual.Nobody, g.leader(3))
-	assert.Equal(t, time.Second, g.led, "which is not forgotten")
+	assert.Equal(t, time.Second, g.led, "the first time is kept")
 }
 
 func TestFiguresHaveNamesOfTheirOwn(t *testing.T) {
@@ -122,7 +122,7 @@ func TestFiguresHaveNamesOfTheirOwn(t *testing.T) {
 	assert.Len(t, seen, 24)
 }
 
-// BenchmarkTransfers is what the processor needs for twenty transfers.
+// BenchmarkTransfers measures twenty transfers.
 func BenchmarkTransfers(b *testing.B) {
 	for name, library := range libraries {
 		b.Run(name, func(b *testing.B) {

@@ -1,5 +1,5 @@
-// Package command is what all commands that run benchmarks have in common: their
-// flags, a bar while they measure, and where the results go.
+// Package command is shared by the commands that run benchmarks: their flags, their progress
+// bar, and the output of results.
 package command
 
 import (
@@ -19,8 +19,7 @@ import (
 	"github.com/hustings/hustings/bench/report"
 )
 
-// Main runs the sections that the command line asks for. It is all that a program
-// does, which then ends with this code.
+// Main runs the sections that the command line names, and returns the exit code.
 func Main(sections []figure.Section) (code int) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, os.Args[1:], sections, os.Stdout, os.Stderr)
@@ -32,7 +31,7 @@ func Main(sections []figure.Section) (code int) {
 	return 0
 }
 
-// options are what the command line says.
+// options are the flags.
 type options struct {
 	json, quick bool
 	only        string
@@ -72,7 +71,7 @@ func names(sections []figure.Section) string {
 	return strings.Join(all, ",")
 }
 
-// choose finds the sections that are asked for, in their own order.
+// choose returns the named sections, in their own order.
 func choose(sections []figure.Section, only string) (chosen []figure.Section, err error) {
 	if only == "" {
 		return sections, nil
@@ -84,13 +83,12 @@ func choose(sections []figure.Section, only string) (chosen []figure.Section, er
 		}
 	}
 	if len(asked) > 0 {
-		return nil, fmt.Errorf("there is no section %q, but %s", asked[0], names(sections))
+		return nil, fmt.Errorf("there is no section %q; the sections are %s", asked[0], names(sections))
 	}
 	return chosen, nil
 }
 
-// measure takes the figures of one section after the other. One that fails does not
-// keep the others from being measured.
+// measure measures one section after the other. If one fails, the others are still measured.
 func measure(ctx context.Context, sections []figure.Section, quick bool, bar *progress) (*report.Run, error) {
 	result := report.NewRun()
 	var problems []error
@@ -112,7 +110,7 @@ func measure(ctx context.Context, sections []figure.Section, quick bool, bar *pr
 	return result, errors.Join(problems...)
 }
 
-// keep writes the run to where the last one is kept.
+// keep writes the run to the folder "results", over the last one.
 func keep(r *report.Run) error {
 	return errors.Join(
 		os.MkdirAll("results", 0o755),

@@ -12,7 +12,7 @@ import (
 	"github.com/hustings/hustings/bench/figure"
 )
 
-// section measures nothing but its own name, and whether it is in a hurry.
+// section measures only its own name, and whether the run is quick.
 func section(name string, err error) figure.Section {
 	return figure.Section{Name: name, Title: name, Measure: func(_ context.Context, p figure.Plan) ([]figure.Figure, error) {
 		p.Progress("it", 0.5)
@@ -41,7 +41,7 @@ func TestAWholeRunIsKept(t *testing.T) {
 	assert.FileExists(t, "results/index.html")
 }
 
-func TestWhatIsNoWholeRunIsNotKept(t *testing.T) {
+func TestAPartialRunIsNotKept(t *testing.T) {
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, c := range []struct {
@@ -54,7 +54,7 @@ func TestWhatIsNoWholeRunIsNotKept(t *testing.T) {
 	}
 }
 
-func TestQuickSectionsAreToldSo(t *testing.T) {
+func TestSectionsOfAQuickRunAreQuick(t *testing.T) {
 	out, _, err := runIn(t.Context(), t, []figure.Section{section("a", nil)}, "--quick", "--json")
 	require.NoError(t, err)
 	var figures []figure.Figure
@@ -70,7 +70,7 @@ func TestASectionThatFailsDoesNotKeepOthersFromBeingMeasured(t *testing.T) {
 	assert.NoFileExists(t, "results/figures.json")
 }
 
-func TestWhoIsInterruptedReportsWhatThereIs(t *testing.T) {
+func TestAnInterruptedRunReportsItsFigures(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	first := section("a", nil)
 	measureIt := first.Measure
@@ -84,13 +84,13 @@ func TestWhoIsInterruptedReportsWhatThereIs(t *testing.T) {
 	assert.NotContains(t, out, "b: b")
 }
 
-func TestOnlyWhatIsAskedForIsMeasured(t *testing.T) {
+func TestOnlyTheNamedSectionsAreMeasured(t *testing.T) {
 	sections := []figure.Section{section("a", nil), section("b", nil), section("c", nil)}
 	chosen, err := choose(sections, "c,a")
 	require.NoError(t, err)
 	assert.Equal(t, "a,c", names(chosen))
 	_, err = choose(sections, "a,d")
-	require.ErrorContains(t, err, `there is no section "d", but a,b,c`)
+	require.ErrorContains(t, err, `there is no section "d"; the sections are a,b,c`)
 }
 
 func TestTheBarShowsHowMuchIsDone(t *testing.T) {
@@ -102,7 +102,7 @@ func TestTheBarShowsHowMuchIsDone(t *testing.T) {
 	assert.Equal(t, "\r\x1b[K[###############...............]  50 %  a\r\x1b[K[##############################] 100 %  b\r\x1b[K", out.String())
 }
 
-func TestWithoutATerminalThereAreAFewLines(t *testing.T) {
+func TestWithoutATerminalProgressTakesFewLines(t *testing.T) {
 	var out bytes.Buffer
 	p := newProgress(&out)
 	for i := range 1000 {

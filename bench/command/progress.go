@@ -1,4 +1,4 @@
-// How far a run is: a bar at a terminal, and elsewhere a line now and then.
+// The progress of a run: a bar on a terminal, and lines elsewhere.
 
 package command
 
@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// progress shows how far a run is, as a bar in the last line of a terminal, or as lines
-// that stay: one for every step of a twentieth, so that a log does not fill up.
+// progress shows the progress of a run, as a bar in the last line of a terminal, or as at most
+// twenty lines, so that a log does not fill up.
 type progress struct {
 	out      io.Writer
 	terminal bool
-	told     int // twentieths that have a line
+	told     int // twentieths that were printed
 }
 
 func newProgress(out io.Writer) *progress {
@@ -51,5 +51,5 @@ func (p *progress) clear() {
 	}
 }
 
-// print prints. There is no one to tell that it failed.
+// print ignores errors, because progress is not a result.
 func (p *progress) print(format string, values ...any) { _, _ = fmt.Fprintf(p.out, format, values...) }

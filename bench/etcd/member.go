@@ -1,5 +1,4 @@
-// A node in a virtual world: its ticks are its alarm, and out of phase with everyone
-// else's.
+// A node in a virtual world. Its alarms are its ticks, out of phase with those of the others.
 
 package etcd
 
@@ -14,8 +13,8 @@ import (
 	"github.com/hustings/hustings/bench/virtual"
 )
 
-// Found makes a group whose ticks are so long. The log of behind, if that is not
-// Nobody, lacks the entry of the first leader.
+// Found returns a function that makes a group. The log of behind, if that is not Nobody, lacks
+// the entry of the first leader.
 func Found[M any](step func(*raft.RawNode, M) error, tick time.Duration) func(w *virtual.World[M], members, behind int) []virtual.Member[M] {
 	return func(w *virtual.World[M], members, behind int) []virtual.Member[M] {
 		repeat(w.Random)
@@ -38,13 +37,13 @@ type member[M any] struct {
 	raw      func(*raft.RawNode, M) error
 	storage  *raft.MemoryStorage
 	node     *Node[M]
-	behind   int // who is to be
-	withheld int // to whom no entry is sent
+	behind   int // the member whose log must lack an entry
+	withheld int // the member to which no entry is sent
 	post     func(Label, M)
-	next     time.Duration // when it ticks
-	ready    raft.Ready    // is being saved
+	next     time.Duration // the next tick
+	ready    raft.Ready    // being saved
 
-	term, lead uint64             // what was last made known
+	term, lead uint64             // last reported to the observer
 	said       raftpb.MessageType // the kind of the last message of the work under way
 }
 
@@ -77,14 +76,14 @@ func (m *member[M]) Transfer(to int) {
 	m.work()
 }
 
-// Resign is no order that etcd has: it hands over to whom it is told to.
+// Resign does nothing, because etcd can only transfer to a named member.
 func (m *member[M]) Resign() {}
 
-// Lost is of no use to etcd: it takes no notice of who is gone but by silence.
+// Lost does nothing, because etcd only detects silence.
 func (m *member[M]) Lost(int) {}
 
 func (m *member[M]) Ring() {
-	m.next += m.tick // whatever the disk did
+	m.next += m.tick // even if the disk has delayed this tick
 	m.world.Arm(m.index, m.next-m.world.Now())
 	m.node.Tick()
 	m.work()
@@ -101,10 +100,10 @@ func (m *member[M]) Saved() {
 	m.work()
 }
 
-// work does what the node asks for until it asks for no more, or has to wait. A leader
-// sends while it saves, as etcd's server does.
+// work handles each Ready of the node until there is none, or a save takes time. A leader sends
+// while it saves, as etcd's server does.
 func (m *member[M]) work() {
-	m.said = raftpb.MsgHup // which is sent to nobody
+	m.said = raftpb.MsgHup // which is never sent
 	for {
 		ready, ok := m.node.Ready()
 		if !ok {
@@ -136,14 +135,14 @@ func (m *member[M]) finish(ready *raft.Ready) {
 }
 
 func (m *member[M]) send(l Label, q M) {
-	if l.Kind != m.said { // the first of those that go to all
+	if l.Kind != m.said { // the first of a round
 		m.said = l.Kind
 		switch l.Kind {
 		case raftpb.MsgHeartbeat:
 			m.world.Observer.Beats(m.index)
 		case raftpb.MsgVote, raftpb.MsgPreVote:
 			m.world.Observer.Asks(m.index, l.Term, l.Kind == raftpb.MsgPreVote)
-		default: // nothing else is counted
+		default: // the others are not counted
 		}
 	}
 	to := int(l.To) - 1
@@ -153,11 +152,11 @@ func (m *member[M]) send(l Label, q M) {
 	m.world.Send(m.index, to, &q)
 }
 
-// repeat makes what etcd/raft draws repeatable: it does so from the randomness of
-// the whole process. So one group at a time is run in a process.
+// repeat makes etcd/raft's random draws repeatable. They come from the process's random source,
+// so a process runs only one group at a time.
 func repeat(r *rand.Rand) { crypto.Reader = source{r} }
 
-// Restore gives the process its own randomness back.
+// Restore restores the process's random source.
 func Restore() { crypto.Reader = system }
 
 var system = crypto.Reader

@@ -14,10 +14,10 @@ import (
 	"github.com/hustings/hustings/bench/virtual"
 )
 
-// witness keeps what members do.
+// witness records the actions of members.
 type witness struct {
 	beats  []time.Duration // of member 0
-	votes  []bool          // who asked for votes, with a pre-vote or without
+	votes  []bool          // the rounds of votes; true: pre-votes
 	know   map[int]int
 	pauses int
 	now    func() time.Duration
@@ -32,7 +32,7 @@ func (o *witness) Asks(_ int, _ uint64, preVote bool)     { o.votes = append(o.v
 func (o *witness) Pauses(int)                             { o.pauses++ }
 func (o *witness) Knows(member int, _ uint64, leader int) { o.know[member] = leader }
 
-// watch runs three members, of whom the first stands, for ten ticks.
+// watch runs three members for ten ticks; the first one stands.
 func watch[M any](_ func(*raft.RawNode, M) error, found func(*virtual.World[M], int, int) []virtual.Member[M]) (*virtual.World[M], *witness) {
 	w := &virtual.World[M]{Random: rand.New(rand.NewPCG(1, 2))}
 	o := &witness{know: map[int]int{}, now: w.Now}
@@ -53,7 +53,7 @@ func TestAMemberTicksAndTellsWhatItDoes(t *testing.T) {
 	w, o := watch(step, Found(step, time.Second))
 	require.NoError(t, w.Err)
 	assert.Equal(t, map[int]int{0: 0, 1: 0, 2: 0}, o.know)
-	assert.Equal(t, []bool{true, false}, o.votes, "a pre-vote, then votes, told once each")
+	assert.Equal(t, []bool{true, false}, o.votes, "a pre-vote, then votes, each reported once")
 	require.Greater(t, len(o.beats), 8)
 	for i := range o.beats[1:] {
 		assert.Equal(t, time.Second, o.beats[i+1]-o.beats[i], "a heartbeat every tick")
@@ -61,7 +61,7 @@ func TestAMemberTicksAndTellsWhatItDoes(t *testing.T) {
 	assert.NotZero(t, o.beats[0]%time.Second, "ticks have a phase of their own")
 }
 
-func TestWhatIsDrawnIsRepeatableUntilItIsRestored(t *testing.T) {
+func TestRandomDrawsAreRepeatableUntilTheyAreRestored(t *testing.T) {
 	draw := func() []byte {
 		repeat(rand.New(rand.NewPCG(1, 2)))
 		b := make([]byte, 8)
@@ -128,7 +128,7 @@ func TestAMemberHandsOver(t *testing.T) {
 	assert.Equal(t, map[int]int{0: 2, 1: 2, 2: 2}, o.know)
 }
 
-func TestTicksKeepTheirPhaseWhateverTheDiskDoes(t *testing.T) {
+func TestTicksKeepTheirPhaseDespiteTheDisk(t *testing.T) {
 	defer Restore()
 	phase := func(save time.Duration) time.Duration {
 		w := &virtual.World[*raftpb.Message]{Save: save, Random: rand.New(rand.NewPCG(1, 2))}

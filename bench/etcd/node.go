@@ -1,39 +1,37 @@
-// Package etcd drives etcd/raft as a careful user of its RawNode does who wants an
-// election and no log: everything that Ready holds is obeyed in its order, and
-// nothing is asked for that is not needed.
+// Package etcd drives a RawNode of etcd/raft as a careful user would who needs an election and
+// no log: it handles everything in Ready in order, and does nothing that is not needed.
 //
-// It compiles with version 3.7 and with 3.6, whose messages are of other types:
-// versions.go has what makes no difference of them.
+// It compiles with version 3.7 and with 3.6, whose messages have other types: versions.go hides
+// the differences.
 package etcd
 
 import (
 	"go.etcd.io/raft/v3"
 )
 
-// Newer and Older are the versions, of which a program has one: bench the newer.
+// Newer and Older are the versions. A program can contain only one; bench contains the newer.
 const (
 	Newer = "etcd/raft 3.7"
 	Older = "etcd/raft 3.6"
 )
 
-// ElectionTicks is the election timeout: etcd's own recommendation, with a heartbeat
-// every tick.
+// ElectionTicks is the election time-out that etcd recommends, with a heartbeat every tick.
 const ElectionTicks = 10
 
-// Node is one member of one group. M is the message of whatever version this is.
+// Node is one member of one group. M is the linked version's message.
 type Node[M any] struct {
 	raw     *raft.RawNode
 	storage *raft.MemoryStorage
 	step    func(*raft.RawNode, M) error
-	// By the last Ready, Term is the newest that the member knows, Lead the leader, 0
-	// if it knows none, and Leads whether it leads itself.
+	// By the last Ready, Term is the newest term that the member knows, Lead the
+	// leader (0: none), and Leads says whether it leads itself.
 	Term  uint64
 	Lead  uint64
 	Leads bool
 }
 
-// NewStorage is the storage of a member of a group with the voters 1 to size. It is
-// founded the way etcd recommends: by a snapshot that holds the voters.
+// NewStorage makes the storage of a member of a group with the voters 1 to size. It begins with
+// a snapshot that holds the voters, as etcd recommends.
 func NewStorage(size int) (*raft.MemoryStorage, error) {
 	s := raft.NewMemoryStorage()
 	snapshot, err := s.Snapshot()
@@ -49,8 +47,8 @@ func NewStorage(size int) (*raft.MemoryStorage, error) {
 	return s, err
 }
 
-// NewNode is the member with this id over its storage. Step is always
-// (*raft.RawNode).Step: it tells what M is. Changes are made to what is configured.
+// NewNode makes the member with an id over its storage. Step is always (*raft.RawNode).Step, from
+// which M is inferred. changes modify the configuration.
 func NewNode[M any](step func(*raft.RawNode, M) error, id uint64, storage *raft.MemoryStorage, changes ...func(*raft.Config)) (*Node[M], error) {
 	config := &raft.Config{
 		ID: id, ElectionTick: ElectionTicks, HeartbeatTick: 1, Storage: storage, Applied: 1,
@@ -63,19 +61,19 @@ func NewNode[M any](step func(*raft.RawNode, M) error, id uint64, storage *raft.
 	return &Node[M]{raw: raw, storage: storage, step: step}, err
 }
 
-// Tick lets one tick pass. What follows from it is left for Work.
+// Tick lets one tick pass. Call Work for its effects.
 func (n *Node[M]) Tick() { n.raw.Tick() }
 
-// Campaign has the member stand.
+// Campaign makes the member stand for election.
 func (n *Node[M]) Campaign() error { return n.raw.Campaign() }
 
-// TransferLeader has a leader hand over to another member.
+// TransferLeader makes a leader hand over to another member.
 func (n *Node[M]) TransferLeader(to uint64) { n.raw.TransferLeader(to) }
 
-// Step takes a message. Those that etcd ignores are of no interest.
+// Step handles a message. Errors mean that etcd ignores it.
 func (n *Node[M]) Step(m M) { _ = n.step(n.raw, m) }
 
-// Work does what the member asks for until it asks for no more.
+// Work handles each Ready of the member until there is none.
 func (n *Node[M]) Work(send func(Label, M)) error {
 	for {
 		ready, ok := n.Ready()
@@ -90,8 +88,8 @@ func (n *Node[M]) Work(send func(Label, M)) error {
 	}
 }
 
-// Ready is what the member asks for next, false if that is nothing: it is to be saved,
-// and the disk waited for if it MustSync; then it is to be sent, and done with.
+// Ready returns the member's next Ready, false if there is none. Save it, and wait for the disk
+// if it MustSync; then Send it, and call Done.
 func (n *Node[M]) Ready() (raft.Ready, bool) {
 	if !n.raw.HasReady() {
 		return raft.Ready{}, false
@@ -106,7 +104,7 @@ func (n *Node[M]) Ready() (raft.Ready, bool) {
 	return ready, true
 }
 
-// Save saves.
+// Save saves a Ready.
 func (n *Node[M]) Save(ready *raft.Ready) error {
 	if !raft.IsEmptyHardState(ready.HardState) {
 		if err := n.storage.SetHardState(ready.HardState); err != nil {
@@ -119,13 +117,13 @@ func (n *Node[M]) Save(ready *raft.Ready) error {
 	return n.storage.Append(ready.Entries)
 }
 
-// Send sends. A leader may do so while it saves, for nothing that it says promises
-// that it has saved anything.
+// Send sends the messages of a Ready. A leader may do so while it saves, because its messages do
+// not promise that anything is saved.
 func (n *Node[M]) Send(ready *raft.Ready, send func(Label, M)) {
 	for i, m := range messages[M](ready) {
 		send(label(ready, i), m)
 	}
 }
 
-// Done has the member go on.
+// Done lets the member go on.
 func (n *Node[M]) Done(ready *raft.Ready) { n.raw.Advance(*ready) }

@@ -1,4 +1,4 @@
-// A logger that does nothing, so that nothing is formatted either.
+// A logger that does nothing, so that no time goes into formatting.
 
 package etcd
 
@@ -15,6 +15,6 @@ func (quiet) Warningf(string, ...any) {}
 func (quiet) Fatal(...any)            {}
 func (quiet) Fatalf(string, ...any)   {}
 
-// Panic and Panicf end the run: raft goes on with an invariant broken if they return.
+// Panic and Panicf end the run, because raft would go on with a broken invariant if they returned.
 func (quiet) Panic(v ...any)                 { panic(v) }
 func (quiet) Panicf(format string, v ...any) { panic([]any{format, v}) }

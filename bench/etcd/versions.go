@@ -1,6 +1,5 @@
-// What makes no difference of the versions. A message is a value in 3.6 and a pointer
-// in 3.7, and so is each of its fields; nothing here names a type that only one of
-// them has.
+// Code that works with both versions. A message, and each of its fields, is a value in 3.6 and
+// a pointer in 3.7; this file names no type that only one of them has.
 
 package etcd
 
@@ -9,7 +8,7 @@ import (
 	"go.etcd.io/raft/v3/raftpb"
 )
 
-// Label is what one has to know of a message to carry it.
+// Label is the part of a message that its carrier needs.
 type Label struct {
 	To   uint64
 	Kind raftpb.MessageType
@@ -17,15 +16,15 @@ type Label struct {
 }
 
 func label(r *raft.Ready, i int) Label {
-	m := r.Messages // not one of them: that would be a copy in 3.6
+	m := r.Messages // the slice, because one message would be a copy in 3.6
 	return Label{To: number(m[i].To), Kind: kind(m[i].Type), Term: number(m[i].Term)}
 }
 
-// messages are those of a Ready as what they are: M is inferred from
-// (*raft.RawNode).Step, which takes the same.
+// messages returns the messages of a Ready with their own type M, which is inferred from
+// (*raft.RawNode).Step.
 func messages[M any](r *raft.Ready) []M { return *any(&r.Messages).(*[]M) }
 
-// number reads a field that has a number, zero if it is not set.
+// number reads a numeric field; zero if it is not set.
 func number[N uint64 | *uint64](field N) uint64 {
 	switch n := any(field).(type) {
 	case uint64:
@@ -38,7 +37,7 @@ func number[N uint64 | *uint64](field N) uint64 {
 	return 0
 }
 
-// set sets such a field.
+// set sets a numeric field.
 func set[N uint64 | *uint64](field *N, to uint64) {
 	switch n := any(field).(type) {
 	case *uint64:
@@ -48,7 +47,7 @@ func set[N uint64 | *uint64](field *N, to uint64) {
 	}
 }
 
-// kind reads the field that says what a message is about.
+// kind reads the type of a message.
 func kind[K raftpb.MessageType | *raftpb.MessageType](field K) raftpb.MessageType {
 	switch k := any(field).(type) {
 	case raftpb.MessageType:

@@ -1,4 +1,4 @@
-// One run: a group whose leader crashes every so often, and comes back.
+// One run: a group whose leader crashes at intervals, and comes back.
 
 package events
 
@@ -21,13 +21,13 @@ const (
 	detection = time.Second
 	delay     = detection / 100
 	life      = 10 * detection // of a leader
-	absence   = 3 * detection  // of who has crashed
+	absence   = 3 * detection  // of a crashed leader
 )
 
 // Task says how often a leader crashes.
 type Task struct{ Crashes int }
 
-// Speed is how fast a run was, in a second of CPU time.
+// Speed is the speed of a run, for each second of CPU time.
 type Speed struct {
 	Events float64 // deliveries and rings
 	Time   float64 // in detection times
@@ -48,7 +48,7 @@ func etcdOf[M any](ctx context.Context, step func(*raft.RawNode, M) error, crash
 	return speedOf(ctx, etcd.Found(step, detection/etcd.ElectionTicks), crashes)
 }
 
-// founder makes a group of whatever library.
+// founder makes a group of one of the libraries.
 type founder[M any] func(w *virtual.World[M], members, behind int) []virtual.Member[M]
 
 func speedOf[M any](ctx context.Context, found founder[M], crashes int) (Speed, error) {
@@ -59,7 +59,7 @@ func speedOf[M any](ctx context.Context, found founder[M], crashes int) (Speed, 
 	return Speed{float64(s.world.Events) / used, s.world.Now().Seconds() / detection.Seconds() / used}, err
 }
 
-// simulation knows who leads.
+// simulation is a world with its present leader.
 type simulation[M any] struct {
 	world  virtual.World[M]
 	leader int
@@ -77,7 +77,7 @@ func newSimulation[M any](found founder[M]) *simulation[M] {
 	return s
 }
 
-// run has the leader crash so often.
+// run makes the leader crash a number of times.
 func (s *simulation[M]) run(ctx context.Context, crashes int) error {
 	w := &s.world
 	for range crashes {
@@ -86,7 +86,7 @@ func (s *simulation[M]) run(ctx context.Context, crashes int) error {
 		}
 		down := s.leader
 		if down == virtual.Nobody {
-			return fmt.Errorf("events: nobody leads at %v", w.Now())
+			return fmt.Errorf("events: there is no leader at %v", w.Now())
 		}
 		s.leader = virtual.Nobody
 		w.Kill(down)
@@ -96,10 +96,10 @@ func (s *simulation[M]) run(ctx context.Context, crashes int) error {
 	return w.Err
 }
 
-// Beats is of no interest.
+// Beats is ignored.
 func (s *simulation[M]) Beats(int) {}
 
-// Asks is of no interest.
+// Asks is ignored.
 func (s *simulation[M]) Asks(int, uint64, bool) {}
 
 // Knows notes the leader of the newest term.
@@ -109,5 +109,5 @@ func (s *simulation[M]) Knows(_ int, term uint64, leader int) {
 	}
 }
 
-// Pauses is of no interest: nobody hands over.
+// Pauses is ignored, because there are no handovers.
 func (s *simulation[M]) Pauses(int) {}

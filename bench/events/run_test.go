@@ -24,19 +24,19 @@ func outlives[M any](tb testing.TB, found founder[M]) {
 	tb.Helper()
 	s := newSimulation(found)
 	require.NoError(tb, s.run(tb.Context(), 10))
-	assert.GreaterOrEqual(tb, s.term, uint64(10), "a term for each")
+	assert.GreaterOrEqual(tb, s.term, uint64(10), "each crash has a term")
 	assert.Equal(tb, 10*(life+absence), s.world.Now())
 	for i := range members {
 		assert.False(tb, s.world.Dead(i))
 	}
 }
 
-func TestAGroupThatNobodyLeadsIsAnError(t *testing.T) {
+func TestAGroupWithoutALeaderIsAnError(t *testing.T) {
 	deaf := func(w *virtual.World[ours.Message], n, _ int) []virtual.Member[ours.Message] {
 		w.Loss = 1
 		return ours.Default(detection).Found(w, n, virtual.Nobody)
 	}
-	require.ErrorContains(t, newSimulation(deaf).run(t.Context(), 1), "nobody leads")
+	require.ErrorContains(t, newSimulation(deaf).run(t.Context(), 1), "there is no leader")
 }
 
 func TestARunEndsWithItsContext(t *testing.T) {
@@ -55,7 +55,7 @@ func BenchmarkEtcd(b *testing.B) {
 	benchmark(b, etcd.Found((*raft.RawNode).Step, detection/etcd.ElectionTicks))
 }
 
-// benchmark reports events; an operation is a crash and what comes with it.
+// benchmark reports events; an operation is a crash with its failover.
 func benchmark[M any](b *testing.B, found founder[M]) {
 	b.Helper()
 	s := newSimulation(found)

@@ -1,5 +1,5 @@
-// Package events measures how fast a deterministic simulation is, that of our machines
-// and that of etcd's nodes, in the same loop.
+// Package events measures the speed of a deterministic simulation of our machines and of etcd's
+// nodes, in the same loop.
 package events
 
 import (
@@ -27,8 +27,8 @@ func Section(older *peer.Program) figure.Section {
 	}
 }
 
-// extents are how often a leader of a peer's crashes in each repetition. Ours, which are
-// over sooner, do so four times as often.
+// extents returns the number of repetitions, and how often a peer's leader crashes in each. Our
+// leaders crash four times as often, because our runs are faster.
 func extents(p figure.Plan) (repetitions, crashes int) {
 	if p.Quick {
 		return 3, 100
@@ -49,7 +49,7 @@ func measureAll(ctx context.Context, older *peer.Program, p figure.Plan) ([]figu
 	if err != nil {
 		return nil, err
 	}
-	defer child.Close() //nolint:errcheck // it has said all that it had to say
+	defer child.Close() //nolint:errcheck // all its results have been read
 	task := Task{crashes}
 	own := func() (Speed, error) { return Ours(ctx, Task{oursMore * crashes}) }
 	rows := peer.Rows(ctx, child, name, own, Etcd, &task)

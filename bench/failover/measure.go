@@ -1,4 +1,4 @@
-// Many trials, and what they come to.
+// Many trials, and their outcome.
 
 package failover
 
@@ -11,24 +11,23 @@ import (
 	"github.com/hustings/hustings/bench/measure"
 )
 
-// Outcome is what the trials of a scenario came to. Times are in detection times.
+// Outcome sums up the trials of a scenario. Times are in detection times.
 type Outcome struct {
 	Mean, P50, P99, Max float64
 	// Messages is the mean of a trial, Contested and Split are in percent of them.
 	Messages, Contested, Split float64
 }
 
-// batches are the parts in which the trials are looked at to see how they spread.
+// batches is the number of parts of the trials whose spread is reported.
 const batches = 5
 
-// Outcomes are that of all trials, and those of the batches.
+// Outcomes are the outcome of all trials and those of the batches.
 type Outcomes struct {
 	All     Outcome
 	Batches [batches]Outcome
 }
 
-// repeatTrials runs trials by so many workers. Their results are the same with any
-// number of them.
+// repeatTrials runs trials in parallel. The results do not depend on the number of workers.
 func repeatTrials[M any](ctx context.Context, library Library[M], s Scenario, count, workers int) (Outcomes, error) {
 	defer measure.Unclocked()()
 	trials := make([]Trial, count)
@@ -58,7 +57,7 @@ func repeatTrials[M any](ctx context.Context, library Library[M], s Scenario, co
 	return o, nil
 }
 
-// processors is how many workers a library may have that shares nothing.
+// processors returns the number of workers for a library without shared state.
 func processors() int { return runtime.GOMAXPROCS(0) }
 
 func outcome(trials []Trial) (o Outcome) {

@@ -10,14 +10,14 @@ import (
 	"github.com/hustings/hustings/bench/etcd"
 )
 
-// Task is a scenario for a peer, and how many trials it is to run.
+// Task is a scenario for a peer, and the number of trials.
 type Task struct {
 	Scenario Scenario
 	Trials   int
 }
 
-// Etcd runs the trials with the version of etcd/raft that is linked in. What it
-// draws is drawn by the whole process, so one trial is run at a time.
+// Etcd runs the trials with the version of etcd/raft that is linked in. It runs one trial at a
+// time, because etcd/raft uses the process's random source.
 func Etcd(ctx context.Context, t Task) (Outcomes, error) {
 	defer etcd.Restore()
 	return repeatTrials(ctx, etcdOf((*raft.RawNode).Step), t.Scenario, t.Trials, 1)

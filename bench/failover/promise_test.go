@@ -1,5 +1,5 @@
-// What is promised of ours, in detection times, for every group and every network that is
-// measured. The trials are always the same, so nothing here depends on luck.
+// The bounds of our failover, in detection times, for every measured group and network. The
+// trials are deterministic.
 
 package failover
 
@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestFailoverTakesNoLongerThanIsPromised(t *testing.T) {
+func TestFailoverStaysWithinItsBound(t *testing.T) {
 	for _, s := range Scenarios() {
-		if s.Members > 5 && testing.Short() { // which have by far the most messages
+		if s.Members > 5 && testing.Short() { // because these have by far the most messages
 			continue
 		}
 		o, err := repeatTrials(t.Context(), defaults(), s, 300, processors())
@@ -38,9 +38,9 @@ func keeps(t *testing.T, s Scenario, o Outcome) {
 	}
 }
 
-// longest is how long it takes at most where no message is lost: silence, five delays (a
-// heartbeat, and two rounds of questions and answers), and a slot, in which the news goes
-// around, too. One who cannot win costs one slot more.
+// longest returns the bound if no message is lost: the silence, five delays (a heartbeat, and two
+// rounds of requests and answers), and a slot, which includes the time of the news. A candidate
+// that cannot win costs one more slot.
 func longest(s Scenario) float64 {
 	slot := max(1.0/30, 3*s.Delay) // 1.5 round trips
 	all := 1 + 5*s.Delay + slot

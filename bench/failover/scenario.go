@@ -1,4 +1,4 @@
-// What may be wrong beside the leader that dies.
+// The faults besides the leader that dies.
 
 package failover
 
@@ -9,9 +9,9 @@ type Scenario struct {
 	Members int
 	// Delay of every message, in detection times.
 	Delay float64
-	// Dead: one follower has never been there.
+	// Dead says that one follower has never started.
 	Dead bool
-	// Behind: one follower's ledger lacks an entry that the others have.
+	// Behind says that one follower's ledger lacks an entry that the others have.
 	Behind bool
 	// Loss is the share of messages that is lost.
 	Loss float64
@@ -20,7 +20,7 @@ type Scenario struct {
 // String names the scenario for the table.
 func (s Scenario) String() string { return s.kind() + ", " + s.shape() }
 
-// kind is what is wrong.
+// kind names the fault.
 func (s Scenario) kind() string {
 	switch {
 	case s.Dead:
@@ -34,7 +34,7 @@ func (s Scenario) kind() string {
 	}
 }
 
-// shape is in what group.
+// shape describes the group.
 func (s Scenario) shape() string {
 	if s.Delay == 0 {
 		return fmt.Sprintf("%d members, no delay", s.Members)
@@ -42,20 +42,20 @@ func (s Scenario) shape() string {
 	return fmt.Sprintf("%d members, delay T/%.0f", s.Members, 1/s.Delay)
 }
 
-// delays and sizes are those that every scenario comes with.
+// Every scenario is measured with these sizes and delays.
 var (
 	sizes  = []int{3, 5, 7, 9}
 	delays = []float64{0, 0.01, 0.1}
 )
 
-// Scenarios are all that are measured.
+// Scenarios returns all scenarios.
 func Scenarios() (all []Scenario) {
 	for _, with := range []Scenario{{}, {Dead: true}, {Behind: true}, {Loss: 0.01}, {Loss: 0.1}} {
 		for _, n := range sizes {
 			for _, d := range delays {
 				s := with
 				s.Members, s.Delay = n, d
-				if !s.Dead || n > 3 { // of three, two cannot be dead
+				if !s.Dead || n > 3 { // because with three members two dead ones leave no quorum
 					all = append(all, s)
 				}
 			}

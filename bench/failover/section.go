@@ -1,10 +1,9 @@
-// Package failover measures how long a group is without a leader when one dies
-// without a word, in virtual time: by the same loop for every library.
+// Package failover measures how long a group has no leader after one dies silently, in virtual
+// time, with the same loop for every library.
 //
-// A trial is contested if more than one member asks for votes in it. Pre-votes do not
-// count: they change nothing at those who are asked, so two members that ask at the
-// same time take nothing from each other. It is split if there is a term in which
-// votes were asked for and that nobody came to lead.
+// A trial is contested if more than one member asks for votes in it. Pre-votes do not count,
+// because they change nothing at their receivers, so two members that ask at the same time do
+// not compete. A trial is split if votes were asked for in a term that got no leader.
 package failover
 
 import (
@@ -29,18 +28,18 @@ func Section(older *peer.Program) figure.Section {
 	return figure.Section{
 		Name: name, Title: "Failover in virtual time: from the last heartbeat sent until a majority knows the new leader, in detection times T",
 		Configured: []string{
-			"The leader has settled, and dies without a word right after a heartbeat; disks take no time.",
-			"Contested: more than one member asked for votes. Split: a term in which votes were asked for had no leader. Messages: all that were sent until a majority knew the new leader.",
+			"The leader has settled, and dies silently right after a heartbeat; disks take no time.",
+			"Contested: more than one member asked for votes. Split: a term in which votes were asked for had no leader. Messages: the number of messages until a majority knew the new leader.",
 			"Ours: heartbeat T/10, leak 10, vote waits T/10 to T/3, round time-out T/3 (as elector.DefaultTiming), pre-vote and ranks on, no leases.",
 			"etcd/raft 3.7 and 3.6: tick and heartbeat T/10, election tick 10, pre-vote, check quorum, a logger that does nothing, MemoryStorage; ticks out of phase, so that of the ten ticks of silence the first may be cut short. For each figure the better version counts.",
-			"Without a rule: ours is what comes with all of them, and the peer is the same library without the rule; DLedger's setting is elector.DLedgerTiming without pre-vote and ranks, with T = 6 s and heartbeat T/3.",
+			"Without a rule: ours has all rules, and the peer is the same library without that rule; DLedger's setting is elector.DLedgerTiming without pre-vote and ranks, with T = 6 s and heartbeat T/3.",
 		},
 		Extent:  extent,
 		Measure: func(ctx context.Context, p figure.Plan) ([]figure.Figure, error) { return measureAll(ctx, older, p) },
 	}
 }
 
-// aspect is what of an outcome makes a figure.
+// aspect makes a figure of an outcome.
 type aspect struct {
 	name, unit string
 	of         func(*Outcome) float64
@@ -73,13 +72,13 @@ func (a *aspect) figure(s Scenario, without string, own *Outcomes, peers []named
 	return f
 }
 
-// named is what a peer came to.
+// named is a peer's outcomes.
 type named struct {
 	name     string
 	outcomes Outcomes
 }
 
-// variant is our library with something switched off.
+// variant is our library with some rules switched off.
 type variant struct {
 	name    string
 	library Library[ours.Message]
@@ -89,7 +88,7 @@ func oursOf(v ours.Variant) Library[ours.Message] {
 	return Library[ours.Message]{Detection: v.Timing.Detection(), Found: v.Found}
 }
 
-// variants are what we are without some of our rules.
+// variants returns our library without some of its rules.
 func variants() []variant {
 	without := func(preVote, ranks bool) Library[ours.Message] {
 		v := ours.Default(detection)
@@ -104,7 +103,7 @@ func variants() []variant {
 	}
 }
 
-// trials is how many there are of each scenario, for each library.
+// trials returns the number of trials of each scenario, for each library.
 func trials(p figure.Plan) int {
 	if p.Quick {
 		return 100
@@ -121,7 +120,7 @@ func measureAll(ctx context.Context, older *peer.Program, p figure.Plan) ([]figu
 	if err != nil {
 		return nil, err
 	}
-	defer child.Close() //nolint:errcheck // it has said all that it had to say
+	defer child.Close() //nolint:errcheck // all its results have been read
 	m := &measurement{ctx: ctx, child: child, trials: trials(p)}
 	scenarios := Scenarios()
 	for i, s := range scenarios {
@@ -140,7 +139,7 @@ type measurement struct {
 	figures []figure.Figure
 }
 
-// scenario measures one, for all libraries.
+// scenario measures one scenario, for all libraries.
 func (m *measurement) scenario(s Scenario) error {
 	own, err := m.ours(oursOf(ours.Default(detection)), s)
 	if err != nil {
@@ -186,5 +185,5 @@ func (m *measurement) peers(s Scenario) ([]named, error) {
 	return []named{{etcd.Newer, newer}, {etcd.Older, older}}, errors.Join(newerErr, olderErr)
 }
 
-// detection is T, in virtual time, which costs nothing.
+// detection is T, in virtual time.
 const detection = time.Second

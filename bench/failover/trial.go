@@ -1,4 +1,4 @@
-// One trial: a leader that has settled dies, and a majority gets to know another one.
+// One trial: a settled leader dies, and a majority learns of another one.
 
 package failover
 
@@ -9,34 +9,32 @@ import (
 	"github.com/hustings/hustings/bench/virtual"
 )
 
-// Library is one of those compared, with whatever setting.
+// Library is one of the compared libraries, with some setting.
 type Library[M any] struct {
 	// Detection is T, the time after which a silent leader is taken for dead.
 	Detection time.Duration
-	// Found makes a group, one of which lacks an entry in its ledger.
+	// Found makes a group, in which the ledger of behind lacks an entry.
 	Found func(w *virtual.World[M], members, behind int) []virtual.Member[M]
 }
 
-// Trial is how one went. It lasts from the sending of the old leader's last heartbeat
+// Trial is the result of one trial. It lasts from the sending of the old leader's last heartbeat
 // until a majority of all members knows another leader, in the same term.
 type Trial struct {
-	// Took is how long it lasted, in detection times.
+	// Took is its duration in detection times.
 	Took float64
-	// Messages were sent meanwhile.
+	// Messages is the number of messages sent in it.
 	Messages int
-	// Contested: more than one member asked for votes. Only votes count: asking
-	// whether one would get them changes nothing at the others, so it takes nothing
-	// from anyone who asks at the same time.
+	// Contested says that more than one member asked for votes, other than pre-votes.
 	Contested bool
-	// Split: votes were asked for in a term that came to no leader.
+	// Split says that votes were asked for in a term that got no leader.
 	Split bool
 }
 
 const (
-	// settling is how many heartbeats a leader sends before it dies, so that round
+	// settling is the number of heartbeats of a leader before it dies, so that round
 	// trips have been measured.
 	settling = 8
-	// patience is after how many detection times a trial is over, leader or not.
+	// patience is the number of detection times after which a trial ends in any case.
 	patience = 100
 )
 
@@ -45,25 +43,25 @@ type trial[M any] struct {
 	world  virtual.World[M]
 	voters int
 	known  []knowledge
-	leader knowledge // whom a majority knows; until it dies, whom all know
+	leader knowledge // known to a majority; before the crash, known to all
 
-	beats   int // since it was known
+	beats   int // since the leader was known
 	crashed bool
-	asked   map[uint64]bool // the terms in which votes were asked for: did they get a leader?
-	asking  uint64          // who asked
+	asked   map[uint64]bool // the terms in which votes were asked for; true: with a leader
+	asking  uint64          // the set of members that asked
 	rivals  bool
 }
 
-// knowledge is whom a member takes for the leader of which term.
+// knowledge is a term, and its leader.
 type knowledge struct {
 	term   uint64
 	leader int
 }
 
-// nobody is known.
+// nobody is the knowledge of no leader.
 var nobody = knowledge{leader: virtual.Nobody}
 
-// run runs the trial of a number. It is always the same one.
+// run runs the trial with a number, which determines it.
 func run[M any](library Library[M], s Scenario, number uint64) (Trial, error) {
 	for again := uint64(0); ; again++ {
 		t := newTrial(library, s, number, again)
@@ -92,11 +90,11 @@ func newTrial[M any](library Library[M], s Scenario, number, again uint64) *tria
 	return t
 }
 
-// settle gets a leader that everyone knows, up to when it has just sent its last
-// heartbeat. It is false if messages were lost such that there is another leader then.
+// settle lets time pass until a leader that all know has just sent its last heartbeat. It
+// returns false if that does not happen, because messages were lost.
 func (t *trial[M]) settle(library Library[M], s Scenario) bool {
 	w := &t.world
-	order := w.Random.Perm(s.Members) // the first is to lead, the last is the odd one out
+	order := w.Random.Perm(s.Members) // the first will lead, the last is dead or behind
 	odd := order[s.Members-1]
 	behind := virtual.Nobody
 	if s.Behind {
@@ -131,7 +129,7 @@ func (t *trial[M]) crash(unit time.Duration) Trial {
 	}
 }
 
-// split says whether a term up to the leader's had votes asked for and no leader.
+// split reports whether votes were asked for in a term that got no leader, up to the leader's.
 func (t *trial[M]) split() bool {
 	for term, led := range t.asked {
 		if !led && term <= t.leader.term {
@@ -141,14 +139,14 @@ func (t *trial[M]) split() bool {
 	return false
 }
 
-// Beats counts the heartbeats of a leader whom everyone knows.
+// Beats counts the heartbeats of a leader that all know.
 func (t *trial[M]) Beats(member int) {
 	if !t.crashed && member == t.leader.leader {
 		t.beats++
 	}
 }
 
-// Asks counts who asks for votes, and in which terms.
+// Asks notes the members that ask for votes, and the terms.
 func (t *trial[M]) Asks(member int, term uint64, preVote bool) {
 	if preVote || !t.crashed {
 		return
@@ -158,7 +156,7 @@ func (t *trial[M]) Asks(member int, term uint64, preVote bool) {
 	t.asked[term] = t.asked[term] || false
 }
 
-// Knows counts who knows whom.
+// Knows notes the leader that a member knows.
 func (t *trial[M]) Knows(member int, term uint64, leader int) {
 	k := knowledge{term, leader}
 	t.known[member] = k
@@ -178,10 +176,10 @@ func (t *trial[M]) Knows(member int, term uint64, leader int) {
 	}
 }
 
-// Pauses is of no interest: nobody hands over.
+// Pauses is ignored, because there are no handovers.
 func (t *trial[M]) Pauses(int) {}
 
-// share is how many know the same.
+// share returns how many members have the same knowledge.
 func (t *trial[M]) share(k knowledge) (n int) {
 	for _, other := range t.known {
 		if other == k {
@@ -191,7 +189,7 @@ func (t *trial[M]) share(k knowledge) (n int) {
 	return n
 }
 
-// present is how many are there.
+// present returns how many voters are alive.
 func (t *trial[M]) present() (n int) {
 	for i := range t.voters {
 		if !t.world.Dead(i) {

@@ -31,11 +31,11 @@ func TestTheFiguresAreTheSameEveryTimeWithAnyNumberOfWorkers(t *testing.T) {
 	assert.NotEqual(t, one, first)
 }
 
-func TestNobodyIsQuickerThanTheSpeedOfAMessage(t *testing.T) {
-	// A heartbeat, and votes asked for, given, and made known: four delays.
+func TestNoFailoverIsFasterThanItsMessages(t *testing.T) {
+	// Four delays: a heartbeat, the requests for votes, the votes, and the news.
 	for _, s := range Scenarios() {
 		if s.Loss > 0 {
-			continue // then the last heartbeat that was heard may be an earlier one
+			continue // because the last received heartbeat may be an earlier one
 		}
 		o, err := repeatTrials(t.Context(), defaults(), s, 5, 1)
 		require.NoError(t, err)
@@ -47,7 +47,7 @@ func TestNobodyIsQuickerThanTheSpeedOfAMessage(t *testing.T) {
 	}
 }
 
-func TestWhoIsBehindIsNotElected(t *testing.T) {
+func TestAMemberWhoseLedgerIsBehindIsNotElected(t *testing.T) {
 	for number := range uint64(20) {
 		trial, behind, leader := trialOf(t, defaults(), Scenario{Members: 3, Behind: true}, number)
 		assert.NotEqual(t, behind, leader)
@@ -58,7 +58,7 @@ func TestWhoIsBehindIsNotElected(t *testing.T) {
 	etcd.Restore()
 }
 
-// trialOf runs a trial, and tells who was behind and who led in the end.
+// trialOf runs a trial, and returns the member that was behind and the last leader.
 func trialOf[M any](tb testing.TB, library Library[M], s Scenario, number uint64) (result Trial, behind, leader int) {
 	tb.Helper()
 	found := library.Found
@@ -73,7 +73,7 @@ func trialOf[M any](tb testing.TB, library Library[M], s Scenario, number uint64
 	return result, behind, t.leader.leader
 }
 
-func TestTheDeadTakeNoPart(t *testing.T) {
+func TestDeadMembersTakeNoPart(t *testing.T) {
 	s := Scenario{Members: 5, Dead: true}
 	c := newTrial(defaults(), s, 1, 0)
 	require.True(t, c.settle(defaults(), s))
@@ -82,7 +82,7 @@ func TestTheDeadTakeNoPart(t *testing.T) {
 	assert.Equal(t, 3, c.present())
 }
 
-// told is a trial of three that is told things instead of watching a world.
+// told returns a trial of three members that a test calls, instead of a world.
 func told() *trial[string] {
 	t := newTrial(Library[string]{Detection: time.Second}, Scenario{Members: 3}, 0, 0)
 	t.world.Found(make([]virtual.Member[string], 3))
@@ -104,7 +104,7 @@ func TestOnlyVotesContest(t *testing.T) {
 	c := told()
 	c.Asks(1, 2, true)
 	c.Asks(2, 2, true)
-	assert.False(t, c.rivals, "pre-votes take nothing from each other")
+	assert.False(t, c.rivals, "pre-votes do not compete")
 	c.Asks(1, 2, false)
 	c.Asks(1, 3, false)
 	assert.False(t, c.rivals, "one member, twice")

@@ -1,5 +1,5 @@
-// Package figure is what a benchmark hands in: a figure of ours beside that of a
-// peer, both measured in the same run.
+// Package figure defines a benchmark's results: our figure beside that of a peer, both measured
+// in the same run.
 package figure
 
 import (
@@ -9,31 +9,30 @@ import (
 
 // Figure is one line of the table. Smaller is better, unless the unit says "/s".
 type Figure struct {
-	// Section and Name say what was measured, Unit in what.
+	// Section and Name say what was measured, Unit in which unit.
 	Section string `json:"section"`
 	Name    string `json:"name"`
 	Unit    string `json:"unit"`
-	// Ours is the median of the repetitions, Peer that of the best peer: of
-	// several versions of one library the faster. Peer is nil where no peer
+	// Ours is the median of the repetitions, Peer that of the best peer, for
+	// example of the faster of two versions of a library. Peer is nil if no peer
 	// can do this.
 	Ours     float64  `json:"ours"`
 	Peer     *float64 `json:"peer"`
 	PeerName string   `json:"peer_name"`
 	// Ratio is ours / peer, nil without a peer.
 	Ratio *float64 `json:"ratio"`
-	// Spread is (largest - smallest) / median of our repetitions, nil where it was not
-	// measured: of one repetition, and of what only all of them together have.
+	// Spread is (largest - smallest) / median of our repetitions; nil for a single
+	// repetition, and for a figure of all repetitions together.
 	Spread *float64 `json:"spread"`
-	// Figures with the same Chart are drawn in one, each at a place of its own. Those
-	// without one are drawn with all others of the section that have their unit.
+	// Figures with the same Chart are drawn in one chart, At names their places in it.
+	// Figures without one are drawn with all others of the section and their unit.
 	Chart string `json:"chart,omitempty"`
 	At    string `json:"at,omitempty"`
-	// Detail keeps a figure out of the printed table and the charts, which would be too long
-	// with it.
+	// Detail keeps a figure out of the printed table and the charts, to keep them short.
 	Detail bool `json:"detail,omitempty"`
 }
 
-// Beside holds a peer's value against ours, unless a better peer has been.
+// Beside compares a peer's value with ours, unless a better peer's is already there.
 func (f *Figure) Beside(name string, value float64) {
 	if f.Peer != nil && (value == *f.Peer || value > *f.Peer != f.MoreIsBetter()) {
 		return
@@ -45,25 +44,25 @@ func (f *Figure) Beside(name string, value float64) {
 	}
 }
 
-// MoreIsBetter says whether the figure is a rate.
+// MoreIsBetter reports whether the figure is a rate.
 func (f *Figure) MoreIsBetter() bool { return strings.HasSuffix(f.Unit, "/s") }
 
 // Section is one group of figures.
 type Section struct {
-	// Name is a word for the command line, Title what the table says.
+	// Name is a word for the command line, Title the headline in the table.
 	Name, Title string
-	// Configured says how we and each peer were configured, one sentence each.
+	// Configured says how our library and each peer were configured.
 	Configured []string
-	// Extent says how much of it all a run measures by a plan; nil if that needs no word.
+	// Extent says how much a run measures by a plan; nil: nothing needs to be said.
 	Extent func(p Plan) string
-	// Measure takes the figures. It returns those that it has when ctx ends.
+	// Measure takes the figures. When ctx ends, it returns those that it has.
 	Measure func(ctx context.Context, p Plan) ([]Figure, error)
 }
 
-// Plan says how thorough a run is, and is told how far it has come.
+// Plan says how thorough a run is, and receives its progress.
 type Plan struct {
-	// Quick asks for figures in a few seconds a section.
+	// Quick limits a section to a few seconds.
 	Quick bool
-	// Progress is told what is being done, and which share of the section is done.
+	// Progress gets the present activity, and the share of the section that is done.
 	Progress func(what string, done float64)
 }

@@ -29,7 +29,7 @@ func TestOfRatesTheLargerIsBetter(t *testing.T) {
 	assert.InDelta(t, 2, *f.Ratio, 0)
 }
 
-func TestNothingIsATimesNothing(t *testing.T) {
+func TestAPeersZeroHasNoRatio(t *testing.T) {
 	f := Figure{Unit: "%"}
 	f.Beside("another", 0)
 	assert.NotNil(t, f.Peer)

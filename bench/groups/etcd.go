@@ -1,8 +1,7 @@
-// etcd's side: a RawNode for every member of every group, driven by one loop. Each
-// host ticks once in a heartbeat, one after the other, and what its members say is
-// heard before the next host ticks. No time passes but in ticks, so the loop is charged
-// for no timer and no wait; and it is at one group at a time, so that what it works on
-// is at hand.
+// etcd's side: a RawNode for every member of every group, driven by one loop. The hosts tick in
+// turn, once in a heartbeat each, and messages are delivered before the next host ticks. Time is
+// only counted in ticks, so the loop is not charged for timers or waits. It works on one group at
+// a time, whose data are then in the cache.
 
 package groups
 
@@ -20,16 +19,16 @@ func Etcd(ctx context.Context, t Task) (Cost, error) {
 	return costOf(ctx, t, etcdOf((*raft.RawNode).Step))
 }
 
-// loop drives all groups. M is the message of whatever version this is.
+// loop drives all groups. M is the linked version's message.
 type loop[M any] struct {
 	groups          [][]*etcd.Node[M] // by group, then by host
 	disks           []*raft.MemoryStorage
-	silent          int // the host that is not there, from 1; 0: all are
-	next            int // whose turn it is to tick
+	silent          int // the host that is dead, from 1; 0: none is
+	next            int // the next host to tick
 	flying, arrived []addressed[M]
 }
 
-// addressed is a message of the group that the loop is at.
+// addressed is a message within the group that the loop works on.
 type addressed[M any] struct {
 	to      uint64
 	message M
@@ -63,7 +62,7 @@ func etcdOf[M any](step func(*raft.RawNode, M) error) founder {
 	}
 }
 
-// settle ticks until all hosts that are there know the leader of every group.
+// settle ticks until all living hosts know the leader of every group.
 func (l *loop[M]) settle(ctx context.Context) (passed time.Duration, err error) {
 	for ; !l.led(); passed += turn {
 		if err := l.tick(ctx); err != nil {
@@ -94,7 +93,7 @@ func (l *loop[M]) idle(ctx context.Context, d time.Duration) error {
 	return nil
 }
 
-// tick has the members of the next host tick, and does all that follows.
+// tick lets the members of the next host tick, and handles everything that follows.
 func (l *loop[M]) tick(ctx context.Context) error {
 	host := l.next
 	l.next = (host + 1) % hosts
@@ -110,8 +109,8 @@ func (l *loop[M]) tick(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// work does what a member asks for, and carries messages within its group until there
-// are none.
+// work handles each Ready of a member, and carries messages within its group until there are
+// none.
 func (l *loop[M]) work(group []*etcd.Node[M], n *etcd.Node[M]) error {
 	if err := n.Work(l.post); err != nil {
 		return err
@@ -136,13 +135,13 @@ func (l *loop[M]) post(to etcd.Label, m M) {
 	}
 }
 
-// silence has the last host die: nobody lets it tick any more.
+// silence makes the last host die: it no longer ticks.
 func (l *loop[M]) silence() error {
 	l.silent = hosts
 	return nil
 }
 
-// stop lets the members go. What they kept on disk stays.
+// stop releases the members, but not their storage.
 func (l *loop[M]) stop() error {
 	l.groups, l.flying, l.arrived = nil, nil, nil
 	return nil

@@ -1,5 +1,5 @@
-// Package groups measures many groups at few hosts: what an idle one costs, and
-// what becomes of them when a host dies.
+// Package groups measures many groups on few hosts: the cost of an idle one, and the failover
+// of all when a host dies.
 package groups
 
 import (
@@ -17,8 +17,8 @@ import (
 
 const name = "groups"
 
-// beat is how often a leader is heard, turn a host's share of that, and detection how
-// many beats may be missed.
+// beat is the interval of heartbeats, turn a host's share of it, and detection the number of
+// heartbeats that may be missed.
 const (
 	beat      = 100 * time.Millisecond
 	turn      = beat / hosts
@@ -35,27 +35,27 @@ func Section(older *peer.Program) figure.Section {
 	return figure.Section{
 		Name: name, Title: "Many idle groups x 3 in one process",
 		Configured: []string{
-			"Ours: three hosts, each with a loop and timers of its own in real time, over a transport that is a call; a heartbeat of 100 ms, leak 10, pre-vote and ranks on, no leases, no metrics, Preferred such that each host leads a third; the engine looks at Status and has no Lead.",
+			"Ours: three hosts, each with a loop and timers of its own in real time, over a transport that is a call; a heartbeat of 100 ms, leak 10, pre-vote and ranks on, no leases, no metrics, Preferred such that each host leads a third; the engine reads Status and has no Lead.",
 			"etcd/raft 3.7 and 3.6: a RawNode over MemoryStorage for each member in one loop, whose time is counted and not waited for; each host ticks once in 100 ms, in a phase of its own, heartbeat tick 1, election tick 10, pre-vote, check quorum, a logger that does nothing; each host leads a third; messages are carried within a group before the loop goes on to the next, which no network would allow, but costs least. For each figure the better version counts.",
-			"Bytes are what is freed when the hosts go: heap and stacks, at the quietest of ten moments, without names and without what the stores keep.",
+			"Bytes are the heap and stacks that are freed when the hosts end, at the lowest of ten measurements, without names and without the contents of the stores.",
 		},
 		Extent:  extent,
 		Measure: func(ctx context.Context, p figure.Plan) ([]figure.Figure, error) { return measureAll(ctx, older, p) },
 	}
 }
 
-// founder makes the groups of these names, in three hosts of one of the libraries.
+// founder makes groups with these names, on three hosts of one of the libraries.
 type founder func(names []string) (subject, error)
 
-// subject is what it makes.
+// subject is a set of groups under test.
 type subject interface {
-	// settle waits until all groups have a leader, and says how long that took.
+	// settle waits until all groups have a leader, and returns how long that took.
 	settle(ctx context.Context) (time.Duration, error)
 	// idle lets time pass.
 	idle(ctx context.Context, d time.Duration) error
-	// silence has a host die, without a word and without a broken connection.
+	// silence makes a host die silently, without a broken connection.
 	silence() error
-	// stop lets all members go, but not what is on their disks.
+	// stop releases all members, but not their storage.
 	stop() error
 }
 
@@ -65,7 +65,7 @@ type Task struct {
 	Idle   time.Duration
 }
 
-// Cost is what they cost.
+// Cost is their cost.
 type Cost struct {
 	Idle         float64 // CPU seconds in a second
 	Bytes        float64 // of a group at one host
@@ -100,7 +100,7 @@ func measureAll(ctx context.Context, older *peer.Program, p figure.Plan) ([]figu
 	if err != nil {
 		return nil, err
 	}
-	defer child.Close() //nolint:errcheck // it has said all that it had to say
+	defer child.Close() //nolint:errcheck // all its results have been read
 	rows := peer.Rows(ctx, child, name, func() (Cost, error) { return Ours(ctx, task) }, Etcd, &task)
 	for r := range repetitions {
 		p.Progress(fmt.Sprintf("%d groups", task.Groups), float64(r)/float64(repetitions))
@@ -117,8 +117,8 @@ func measureAll(ctx context.Context, older *peer.Program, p figure.Plan) ([]figu
 	return figures, measure.UnlessOver(ctx, err)
 }
 
-// costOf takes all figures of one library. Bytes are measured on their own, for what
-// happens when a host dies leaves traces in the heap that are nobody's.
+// costOf takes all figures of one library. Memory is measured separately, because the death of
+// a host leaves garbage in the heap.
 func costOf(ctx context.Context, t Task, found founder) (Cost, error) {
 	names := make([]string, t.Groups)
 	for i := range names {
@@ -133,14 +133,14 @@ func costOf(ctx context.Context, t Task, found founder) (Cost, error) {
 	return c, err
 }
 
-// build starts one library and waits until it has come to rest.
+// build starts one library and waits until it is idle.
 func build(ctx context.Context, names []string, found founder) (subject, error) {
 	s, err := found(names)
 	if err != nil {
 		return nil, err
 	}
 	if _, err = s.settle(ctx); err == nil {
-		err = s.idle(ctx, time.Second) // what was built is forgotten
+		err = s.idle(ctx, time.Second) // so that the garbage of the start is collected
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.stop())
@@ -148,7 +148,7 @@ func build(ctx context.Context, names []string, found founder) (subject, error) 
 	return s, nil
 }
 
-// moments are how many are looked at: what is on its way comes and goes.
+// moments is the number of measurements, because messages in flight take memory, too.
 const moments = 10
 
 // measureBytes builds one library's groups and takes them down.
@@ -168,7 +168,7 @@ func measureBytes(ctx context.Context, names []string, found founder) (float64, 
 	return bytes, err
 }
 
-// measureTime builds one library's groups, lets them be idle, and has a host die.
+// measureTime builds one library's groups, lets them be idle, and makes a host die.
 func measureTime(ctx context.Context, names []string, idle time.Duration, found founder) (c Cost, err error) {
 	s, err := build(ctx, names, found)
 	if err != nil {
@@ -189,7 +189,7 @@ func measureTime(ctx context.Context, names []string, idle time.Duration, found 
 	}, err
 }
 
-// await looks again and again until something is so.
+// await polls until a condition holds.
 func await(ctx context.Context, so func() bool) error {
 	for !so() {
 		select {

@@ -17,7 +17,7 @@ import (
 
 var founders = map[string]founder{"ours": oursOf, "etcd": etcdOf((*raft.RawNode).Step)}
 
-// names are those of so many groups.
+// names returns the names of a number of groups.
 func names(count int) (all []string) {
 	for i := range count {
 		all = append(all, fmt.Sprint("group ", i))
@@ -31,8 +31,8 @@ func TestAHostDiesInEveryRepetition(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c, err := costOf(t.Context(), Task{12, time.Second}, found)
 				require.NoError(t, err)
-				// Who is silent was last heard up to a beat ago. etcd draws up to as many ticks
-				// again; ours takes a slot or two, and is looked at every few milliseconds.
+				// The last heartbeat was up to one interval ago. etcd draws up to as many ticks
+				// again; ours takes a slot or two, and is polled every few milliseconds.
 				beats := c.Seconds / beat.Seconds()
 				assert.GreaterOrEqual(t, beats, float64(detection-1))
 				assert.LessOrEqual(t, beats, map[string]float64{"ours": detection + 1, "etcd": 2*detection + 1}[library])
@@ -41,7 +41,7 @@ func TestAHostDiesInEveryRepetition(t *testing.T) {
 	}
 }
 
-// ballast is a library whose groups hold so many bytes at each host, and do nothing.
+// ballast is a library whose groups only hold a number of bytes on each host.
 type ballast struct{ held [][]byte }
 
 func ballastOf(bytes int) founder {
@@ -59,11 +59,11 @@ func (b *ballast) idle(context.Context, time.Duration) error     { return nil }
 func (b *ballast) silence() error                                { return nil }
 func (b *ballast) stop() error                                   { b.held = nil; return nil }
 
-func TestBytesAreThoseOfAGroupAtOneHost(t *testing.T) {
+func TestBytesAreOfOneGroupOnOneHost(t *testing.T) {
 	const held = 1 << 14
 	c, err := costOf(t.Context(), Task{100, time.Second}, ballastOf(held))
 	require.NoError(t, err)
-	assert.InEpsilon(t, held, c.Bytes, 0.05, "and what a slice of them takes")
+	assert.InEpsilon(t, held, c.Bytes, 0.05, "with the size of a slice")
 }
 
 func TestADeadHostLeadsNothing(t *testing.T) {
@@ -89,7 +89,7 @@ func TestADeadHostLeadsNothing(t *testing.T) {
 	})
 }
 
-func TestADeadHostLeadsNothingOfEtcdEither(t *testing.T) {
+func TestADeadHostOfEtcdLeadsNothing(t *testing.T) {
 	s, err := founders["etcd"](names(9))
 	require.NoError(t, err)
 	l := s.(*loop[*raftpb.Message])
@@ -117,7 +117,7 @@ func TestFiguresHaveNamesOfTheirOwn(t *testing.T) {
 	}
 }
 
-// BenchmarkIdle is what ten heartbeats of a thousand idle groups cost, of CPU: see CPU-s/s.
+// BenchmarkIdle measures the CPU time of ten heartbeats of a thousand idle groups: see CPU-s/s.
 func BenchmarkIdle(b *testing.B) {
 	for library, found := range founders {
 		b.Run(library, func(b *testing.B) {

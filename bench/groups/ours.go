@@ -1,6 +1,6 @@
-// Our side: three hosts with all groups, as an engine embeds them that has many: one
-// function for every ledger, nothing that needs a goroutine for each group, and
-// preferred leaders, so that each host leads a third.
+// Our side: three hosts with all groups, embedded as by an engine with many groups: one function
+// for all ledgers, no goroutine for each group, and preferred leaders, so that each host leads a
+// third.
 
 package groups
 
@@ -18,20 +18,20 @@ type ours struct {
 	stores []*memberstate.MemStore
 	hosts  []*elector.Host
 	groups [][]*elector.Elector // by host, then by group
-	since  time.Time            // when something last happened to the hosts
+	since  time.Time            // the last start or death of a host
 }
 
-// timing detects a silent leader after as long as etcd's ten ticks.
+// timing has the same detection time as etcd's ten ticks.
 func timing() elector.Timing {
 	t := elector.DefaultTiming()
 	t.Heartbeat, t.Leak = beat, detection
 	return t
 }
 
-// emptyLedger is what an engine without entries says.
+// emptyLedger is the LedgerEnd of an engine without entries.
 func emptyLedger(memberstate.Term) memberstate.Position { return memberstate.Position{} }
 
-// Ours measures ours.
+// Ours measures our library.
 func Ours(ctx context.Context, t Task) (Cost, error) { return costOf(ctx, t, oursOf) }
 
 func oursOf(names []string) (subject, error) {
@@ -67,8 +67,7 @@ func oursOf(names []string) (subject, error) {
 	return o, nil
 }
 
-// settle waits until every group has the leader that it should have, at every host
-// that is there.
+// settle waits until all living hosts know the right leader of every group.
 func (o *ours) settle(ctx context.Context) (time.Duration, error) {
 	for g := range o.groups[0] {
 		if err := await(ctx, func() bool { return o.led(g) }); err != nil {
@@ -78,8 +77,7 @@ func (o *ours) settle(ctx context.Context) (time.Duration, error) {
 	return time.Since(o.since), nil
 }
 
-// led says whether all hosts that are there know the same leader of a group, which is
-// there too.
+// led reports whether all living hosts know the same leader of a group, which is alive, too.
 func (o *ours) led(g int) bool {
 	leader, led := "", false
 	for i, el := range o.groups {
@@ -106,7 +104,7 @@ func (o *ours) idle(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// silence has the last host die. Nobody hears how it is taken down.
+// silence makes the last host die. Its messages on the way down are not delivered.
 func (o *ours) silence() error {
 	last := hosts - 1
 	o.since = time.Now()
@@ -114,7 +112,7 @@ func (o *ours) silence() error {
 	return o.hosts[last].Close(ended())
 }
 
-// stop ends the hosts. What they kept on disk stays.
+// stop ends the hosts, but keeps their stores.
 func (o *ours) stop() error {
 	var problems []error
 	for _, host := range o.hosts {
@@ -124,7 +122,7 @@ func (o *ours) stop() error {
 	return errors.Join(problems...)
 }
 
-// ended is the context of those who do not wait for a handover.
+// ended returns an ended context, for a stop that does not wait for handovers.
 func ended() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

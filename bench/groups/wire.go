@@ -1,5 +1,4 @@
-// What carries our messages here: nothing but a call, so that only the hosts' work
-// is measured.
+// The transport of our messages: a function call, so that only the hosts' work is measured.
 
 package groups
 
@@ -10,7 +9,7 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// wire joins the hosts of one process.
+// wire connects the hosts of one process.
 type wire struct{ ends map[string]*end }
 
 func newWire(nodes []string) *wire {
@@ -25,10 +24,10 @@ func newWire(nodes []string) *wire {
 type end struct {
 	wire    *wire
 	handler atomic.Pointer[rpc.Handler]
-	silent  atomic.Bool // nothing gets in or out
+	silent  atomic.Bool // drops all messages in and out
 }
 
-// Serve delivers until it is told to stop.
+// Serve delivers messages until stop is called.
 func (e *end) Serve(h rpc.Handler) (stop func(), err error) {
 	if !e.handler.CompareAndSwap(nil, &h) {
 		return nil, errors.New("groups: served already")
@@ -36,7 +35,7 @@ func (e *end) Serve(h rpc.Handler) (stop func(), err error) {
 	return func() { e.handler.Store(nil) }, nil
 }
 
-// Send hands a batch to the other host, which copies it.
+// Send passes a batch to the other host, which copies it.
 func (e *end) Send(to string, batch []rpc.Message) {
 	other := e.wire.ends[to]
 	if e.silent.Load() || other.silent.Load() {

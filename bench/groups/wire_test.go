@@ -9,7 +9,7 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// ear counts what it hears.
+// ear counts received messages.
 type ear struct{ heard int }
 
 func (e *ear) Receive(batch []rpc.Message) { e.heard += len(batch) }

@@ -12,32 +12,31 @@ import (
 	"github.com/hustings/hustings/lease"
 )
 
-// timing is what both sides are told.
+// timing is the configuration of both sides.
 type timing struct {
 	ttl, renew time.Duration
-	// poll is how often a follower looks; zero: as often as a leader renews.
+	// poll is the interval of a follower's polls; zero: that of a leader's renewals.
 	poll time.Duration
-	// patience is how long an answer is waited for; zero: as long as each side does by
-	// default, in proportion.
+	// patience is the time-out of a call; zero: in proportion to each side's default.
 	patience time.Duration
 }
 
-// brief is the one that most is measured with. The peer's followers see whole seconds of
-// when a lease was renewed, so a shorter TTL would measure little but that.
+// brief is the timing of most measurements. The peer's followers only see whole seconds of a
+// renewal's time, so a shorter TTL would mainly measure this rounding.
 var brief = timing{ttl: 2 * time.Second, renew: 500 * time.Millisecond}
 
-// side is one way of electing.
+// side is one of the compared elections.
 type side struct {
 	name   string
-	server bool // it is over the server
-	// found makes a database, in which candidates can enter.
+	server bool // it uses the server
+	// found makes a database, which candidates can enter.
 	found func() (enter, error)
 }
 
-// enter has a candidate take part until the context ends.
+// enter lets a candidate take part until the context ends.
 type enter func(ctx context.Context, e entry) (*candidate, error)
 
-// entry is who takes part and how.
+// entry describes a candidate that enters.
 type entry struct {
 	number int
 	timing timing
@@ -45,7 +44,7 @@ type entry struct {
 	record *record
 }
 
-// candidate is one that takes part.
+// candidate is a running candidate.
 type candidate struct {
 	connection
 
@@ -71,7 +70,7 @@ func (c *candidate) end() error {
 	return err
 }
 
-// contest is one for one lease.
+// contest is a contest for one lease.
 type contest struct {
 	timing     timing
 	record     *record
@@ -83,15 +82,15 @@ const (
 	second
 )
 
-// errPatience: nothing takes as long unless it fails.
+// errPatience ends a contest that takes longer than any that does not fail.
 var errPatience = errors.New("it takes too long")
 
 func (t timing) bearable(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, 20*t.ttl, errPatience)
 }
 
-// contend has two candidates take part, and begins when the first has led for a while
-// and the second has seen it. The moment is drawn, so that it is near no poll.
+// contend lets two candidates take part, and returns when the first has led for a while and the
+// second has seen it, at a random moment with respect to polls.
 func contend(ctx context.Context, s side, t timing, deaf bool) (*contest, error) {
 	enter, err := s.found()
 	if err != nil {
@@ -126,7 +125,7 @@ func (c *contest) end() error {
 	return errors.Join(problems...)
 }
 
-// succeeded waits until the second candidate leads, and tells since when.
+// succeeded waits until the second candidate leads, and returns since when.
 func (c *contest) succeeded(ctx context.Context) (time.Time, error) {
 	ctx, cancel := c.timing.bearable(ctx)
 	defer cancel()
@@ -150,7 +149,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// ours is the timing in our words.
+// ours converts the timing to a lease.Timing.
 func (t timing) ours() lease.Timing {
 	l := lease.Timing{TTL: t.ttl, Renew: t.renew, Poll: t.poll, Timeout: t.patience, DriftMargin: t.ttl / 100}
 	if l.Poll == 0 {

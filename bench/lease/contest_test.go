@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// What can be held without a server is held in virtual time.
+// Contests without a server are tested in virtual time.
 
 func TestACrashedLeaderIsReplacedWithinATTLAndAPoll(t *testing.T) {
 	for s, most := range map[*side]time.Duration{
@@ -44,7 +44,7 @@ func TestALeaderThatLeavesIsReplacedAtTheNextPoll(t *testing.T) {
 	}
 }
 
-// The peer's overlaps show that the measurement is awake.
+// The peer's overlaps show that the measurement works.
 func TestFaultsMakeThePeerOverlapAndNotUs(t *testing.T) {
 	for _, f := range []fault{lateAnswer, driverHangs} {
 		t.Run(f.name, func(t *testing.T) {
@@ -77,7 +77,7 @@ func TestFollowersCauseNoWrites(t *testing.T) {
 	}
 }
 
-func TestWhoChangesPlacesIsNotIdle(t *testing.T) {
+func TestAChangeOfLeadersFailsTheMeasurementOfIdleCandidates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		flawed := inMemory(false)
 		found := flawed.found
@@ -92,7 +92,7 @@ func TestWhoChangesPlacesIsNotIdle(t *testing.T) {
 			}, err
 		}
 		_, err := idle(t.Context(), flawed, time.Minute)
-		require.ErrorContains(t, err, "another has led")
+		require.ErrorContains(t, err, "the leader has changed")
 	})
 }
 
@@ -118,11 +118,11 @@ func TestTheServerOfThePeerKeepsVersionsApart(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "one", seen.HolderIdentity)
 	require.NoError(t, one.Update(t.Context(), resourcelock.LeaderElectionRecord{HolderIdentity: "one", RenewTime: meta.Now()}))
-	require.True(t, errors.IsConflict(other.Update(t.Context(), resourcelock.LeaderElectionRecord{HolderIdentity: "other"})), "it has seen an old version")
-	require.NoError(t, one.Update(t.Context(), resourcelock.LeaderElectionRecord{HolderIdentity: "one"}), "it knows what it wrote")
+	require.True(t, errors.IsConflict(other.Update(t.Context(), resourcelock.LeaderElectionRecord{HolderIdentity: "other"})), "an update of an old version is refused")
+	require.NoError(t, one.Update(t.Context(), resourcelock.LeaderElectionRecord{HolderIdentity: "one"}), "it knows its own version")
 }
 
-func TestSectionsSayWhatTheyDo(t *testing.T) {
+func TestSectionsAreDescribed(t *testing.T) {
 	seen := map[string]bool{}
 	for _, s := range sections(new(server)) {
 		assert.False(t, seen[s.Name], s.Name)

@@ -1,5 +1,5 @@
-// What lies between a candidate and its database: it counts what is asked, and it can
-// fail. A link is one of calls, for databases that are in this process.
+// The connection between a candidate and its database. It counts statements, and can fail. A
+// link is a connection to a database in this process.
 
 package main
 
@@ -11,22 +11,22 @@ import (
 	"time"
 )
 
-// connection is a candidate's with its database.
+// connection connects a candidate with its database.
 type connection interface {
 	// crash ends all connections, as when the process dies.
 	crash()
-	// stall has nothing get through any more, either way.
+	// stall stops all traffic in both directions.
 	stall()
-	// late has the answer to the next renewal come so much later, though the renewal
-	// is carried out at once; and then the connection stalls.
+	// late delays the answer to the next renewal, although the renewal is executed at
+	// once; then the connection stalls.
 	late(by time.Duration)
-	// asked is what was asked so far.
+	// asked returns the statements so far.
 	asked() load
-	// close ends everything that still waits for an answer.
+	// close ends all calls that still wait for an answer.
 	close() error
 }
 
-// load is a number of statements, and of the leases that were renewed by them.
+// load counts statements, and the leases that they renewed.
 type load struct{ reads, writes, renewed int64 }
 
 func (l load) since(then load) load {
@@ -38,10 +38,10 @@ type counter struct{ reads, writes, renewed atomic.Int64 }
 
 func (c *counter) asked() load { return load{c.reads.Load(), c.writes.Load(), c.renewed.Load()} }
 
-// link is a connection of calls.
+// link is a connection by function calls.
 type link struct {
 	counter
-	deaf bool // what hangs does not heed its context
+	deaf bool // a call that hangs ignores its context
 
 	mu     sync.Mutex
 	delay  time.Duration
@@ -51,7 +51,7 @@ type link struct {
 
 func newLink(deaf bool) *link { return &link{deaf: deaf, ended: make(chan struct{})} }
 
-func (l *link) crash() { l.stall() } // nobody can tell the difference
+func (l *link) crash() { l.stall() } // the database sees no difference
 
 func (l *link) stall() {
 	l.mu.Lock()
@@ -73,7 +73,7 @@ func (l *link) close() error {
 
 var errCut = errors.New("the connection is cut")
 
-// hang is what becomes of a call that is not answered.
+// hang handles a call that is not answered.
 func (l *link) hang(ctx context.Context) error {
 	heeded := ctx.Done()
 	if l.deaf {
@@ -87,13 +87,13 @@ func (l *link) hang(ctx context.Context) error {
 	}
 }
 
-// read passes a question through the link that changes nothing.
+// read passes a call through the link that changes nothing.
 func read[T any](ctx context.Context, l *link, do func() (T, error)) (T, error) {
 	l.reads.Add(1)
 	return pass(ctx, l, do)
 }
 
-// write passes one that may change something.
+// write passes a call that may change something.
 func write[T any](ctx context.Context, l *link, do func() (T, error)) (T, error) {
 	l.writes.Add(1)
 	return pass(ctx, l, do)
@@ -110,7 +110,7 @@ func pass[T any](ctx context.Context, l *link, do func() (T, error)) (T, error) 
 	return do()
 }
 
-// renew passes a renewal of so many leases, whose answer may be late.
+// renew passes a renewal of several leases, whose answer may be late.
 func renew[T any](ctx context.Context, l *link, leases int, do func() (T, error)) (T, error) {
 	l.renewed.Add(int64(leases))
 	answer, err := write(ctx, l, do)

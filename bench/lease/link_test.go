@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// ask asks over a link, and tells how long the answer took.
+// ask makes a call over a link, and returns how long the answer took.
 func ask(ctx context.Context, l *link, done *int) (time.Duration, error) {
 	from := time.Now()
 	_, err := renew(ctx, l, 2, func() (int, error) {
@@ -33,13 +33,13 @@ func TestALinkCounts(t *testing.T) {
 	assert.Equal(t, load{writes: 1}, l.asked().since(before))
 }
 
-func TestALateAnswerIsToWhatWasDoneAtOnceAndTheLast(t *testing.T) {
+func TestALateAnswerIsTheLastAndItsRenewalIsExecutedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, done := newLink(false), 0
 		l.late(time.Second)
 		go func() {
 			synctest.Wait()
-			assert.Equal(t, 1, done, "it is carried out before it is answered")
+			assert.Equal(t, 1, done, "it is executed before it is answered")
 		}()
 		took, err := ask(t.Context(), l, &done)
 		require.NoError(t, err)

@@ -1,4 +1,4 @@
-// What a leader and a follower ask of the database while nothing happens.
+// The statements of a leader and of a follower while nothing changes.
 
 package main
 
@@ -52,7 +52,7 @@ func loads(ctx context.Context, s *server, p figure.Plan) ([]figure.Figure, erro
 	}
 	ours := func(p *measure.Pair) *[]float64 { return &p.Ours }
 	peers := func(p *measure.Pair) *[]float64 { return &p.Peer }
-	// In the order in which the table is to have them.
+	// In the order of the table.
 	for _, where := range []string{"memory", "PostgreSQL"} {
 		for _, who := range []string{"a leader", "a follower"} {
 			for _, what := range []string{"writes", "reads"} {
@@ -69,7 +69,7 @@ func loads(ctx context.Context, s *server, p figure.Plan) ([]figure.Figure, erro
 	return table.Figures("load", peerName), measure.UnlessOver(ctx, errors.Join(problems...))
 }
 
-// idle tells what two candidates ask while one leads.
+// idle counts the statements of two candidates while one leads.
 func idle(ctx context.Context, s side, lasting time.Duration) (asked [2]load, err error) {
 	c, err := contend(ctx, s, brief, false)
 	if err != nil {
@@ -83,7 +83,7 @@ func idle(ctx context.Context, s side, lasting time.Duration) (asked [2]load, er
 		asked[i] = one.asked().since(asked[i])
 	}
 	if err == nil && len(c.record.all()) > 1 {
-		err = fmt.Errorf("%s: something did happen: another has led meanwhile", s.name)
+		err = fmt.Errorf("%s: the leader has changed meanwhile", s.name)
 	}
 	return asked, errors.Join(err, c.end())
 }

@@ -1,13 +1,12 @@
-// Command lease holds elections by a lease against their peer, side by side and in one
-// run.
+// Command lease compares elections by a lease with their peer, side by side and in one run.
 //
 //	go run .            everything, in less than fifteen minutes; writes results/
 //	go run . --quick    in less than a minute; writes nothing
 //	go run . --json     prints one line of JSON
 //	go run . --only takeover,overlap
 //
-// It starts a PostgreSQL of its own, unless HUSTINGS_TEST_POSTGRES says where there is
-// one. Interrupted, it reports what it has.
+// It starts a PostgreSQL of its own, unless HUSTINGS_TEST_POSTGRES names one. Interrupted, it
+// reports what it has.
 package main
 
 import (
@@ -17,7 +16,7 @@ import (
 	"github.com/hustings/hustings/bench/figure"
 )
 
-// sections are all that can be measured.
+// sections returns all sections.
 func sections(s *server) []figure.Section {
 	return []figure.Section{takeoverSection(s), loadSection(s), renewalSection(s), overlapSection(s)}
 }
@@ -25,6 +24,6 @@ func sections(s *server) []figure.Section {
 func main() {
 	var s server
 	code := command.Main(sections(&s))
-	s.stop() // should this not be reached, the server ends because its input does
+	s.stop() // if this is not reached, the server ends with its input
 	os.Exit(code)
 }

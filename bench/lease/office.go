@@ -1,4 +1,4 @@
-// Who led, and from when until when, by one clock.
+// The offices of candidates, by one clock.
 
 package main
 
@@ -9,22 +9,22 @@ import (
 	"time"
 )
 
-// office is a time during which a candidate's context to lead lived.
+// office is the lifetime of a leader's context.
 type office struct {
 	candidate    int
 	began, ended time.Time // ended is zero while the context lives
 }
 
-// record is of the offices of all candidates for one lease.
+// record records the offices of all candidates for one lease.
 type record struct {
 	mu      sync.Mutex
 	offices []*office
-	changed chan struct{} // closed when something is new
+	changed chan struct{} // closed at the next change
 }
 
 func newRecord() *record { return &record{changed: make(chan struct{})} }
 
-// lead is what a candidate does in office: nothing, until its context ends.
+// lead is a candidate's Lead, which only waits for the end of its context.
 func (r *record) lead(ctx context.Context, candidate int) {
 	o := &office{candidate: candidate}
 	r.note(func(now time.Time) {
@@ -36,7 +36,7 @@ func (r *record) lead(ctx context.Context, candidate int) {
 }
 
 func (r *record) note(what func(now time.Time)) {
-	now := time.Now() // before the lock is waited for
+	now := time.Now() // before it waits for the lock
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	what(now)
@@ -61,7 +61,7 @@ func (r *record) await(ctx context.Context, wanted func([]*office) bool) ([]offi
 	}
 }
 
-// all are the offices so far. Those that last have ended now.
+// all returns the offices so far. Those that still last end now.
 func (r *record) all() []office {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -76,21 +76,21 @@ func (r *record) all() []office {
 	return all
 }
 
-// leads says whether a candidate has entered office.
+// leads returns a condition: the candidate has entered office.
 func leads(candidate int) func([]*office) bool {
 	return func(all []*office) bool {
 		return slices.ContainsFunc(all, func(o *office) bool { return o.candidate == candidate })
 	}
 }
 
-// resigned says whether none of a candidate's contexts lives.
+// resigned returns a condition: none of the candidate's contexts lives.
 func resigned(candidate int) func([]*office) bool {
 	return func(all []*office) bool {
 		return !slices.ContainsFunc(all, func(o *office) bool { return o.candidate == candidate && o.ended.IsZero() })
 	}
 }
 
-// overlap is how long, at most, two candidates were in office at once.
+// overlap returns the longest time for which two candidates were in office at once.
 func overlap(all []office) (longest time.Duration) {
 	for i, a := range all {
 		for _, b := range all[i+1:] {

@@ -49,7 +49,7 @@ func TestAnOfficeLastsAsLongAsItsContext(t *testing.T) {
 	})
 }
 
-func TestWhoAwaitsInVainIsToldWhy(t *testing.T) {
+func TestAnEndedWaitReturnsItsReason(t *testing.T) {
 	over, cancel := context.WithCancelCause(t.Context())
 	cancel(errPatience)
 	_, err := newRecord().await(over, leads(first))

@@ -15,7 +15,7 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// inMemory is ours over a store in memory, whose candidates are not woken, or strict.
+// inMemory is our side over a store in memory, without wake-ups, strict or not.
 func inMemory(strict bool) side {
 	name := "memory"
 	if strict {
@@ -30,7 +30,7 @@ func inMemory(strict bool) side {
 	}}
 }
 
-// overPostgres is ours over PostgreSQL, whose candidates are woken.
+// overPostgres is our side over PostgreSQL, with wake-ups.
 func overPostgres(s *server) side {
 	return side{"PostgreSQL", true, func() (enter, error) {
 		config, err := s.connect()
@@ -56,7 +56,7 @@ func overPostgres(s *server) side {
 	}}
 }
 
-// stand has a candidate of ours take part.
+// stand lets a candidate of ours take part.
 func stand(ctx context.Context, c connection, e entry, name string, config lease.KeeperConfig) (*candidate, error) {
 	config.Self, config.Timing = strconv.Itoa(e.number), e.timing.ours()
 	el, err := lease.New(config, lease.GroupConfig{Name: name, Lead: func(ctx context.Context, _ memberstate.Term) error {
@@ -66,10 +66,10 @@ func stand(ctx context.Context, c connection, e entry, name string, config lease
 	if err != nil {
 		return nil, errors.Join(err, c.close())
 	}
-	return takePart(ctx, c, func(ctx context.Context) { _ = el.Run(ctx) }), nil // it runs once
+	return takePart(ctx, c, func(ctx context.Context) { _ = el.Run(ctx) }), nil // which cannot fail, because it runs once
 }
 
-// linked is a store behind a link. It wakes nobody.
+// linked is a store behind a link. It is no Waker.
 type linked struct {
 	lease.Store
 	link *link

@@ -1,4 +1,4 @@
-// How long two candidates lead at once, when the network is not what it should be.
+// How long two candidates lead at once when the network fails.
 
 package main
 
@@ -19,8 +19,8 @@ func overlapSection(s *server) figure.Section {
 			fmt.Sprintf("Both sides: TTL %v, renewed every %v, one clock in one process. Measured from when the second candidate is called to lead until the first one's context has ended, at most.", brief.ttl, brief.renew),
 			fmt.Sprintf("A late answer: one renewal is carried out, its answer comes %v of a TTL later, and from then on nothing gets through. Both sides wait for answers for %v TTL (our Timeout, client-go's RenewDeadline).", lateness, float64(patient.patience)/float64(patient.ttl)),
 			"A stall: the leader's connections stay and nothing gets through. Ours gives a statement up after a renewal interval, client-go after two thirds of a TTL; calls return when their context ends.",
-			"A driver that hangs: the same, and calls do not return when their context ends. The HTTP client of client-go does heed contexts; the drivers of databases do not all.",
-			"client-go's lock tells followers whole seconds: of several renewals in one second they see the first, and count from there.",
+			"A driver that hangs: the same, and calls do not return when their context ends. The HTTP client of client-go heeds contexts; some drivers of databases do not.",
+			"client-go's lock stores whole seconds: of several renewals in one second followers only see the first, and count from there.",
 		},
 		Measure: func(ctx context.Context, p figure.Plan) ([]figure.Figure, error) { return overlaps(ctx, s, p) },
 	}
@@ -30,7 +30,7 @@ const lateness = 0.9 // in TTL
 
 var patient = timing{ttl: brief.ttl, renew: brief.renew, patience: brief.ttl * 95 / 100}
 
-// What may happen to a leader.
+// The faults of a leader's connection.
 var (
 	lateAnswer = fault{"a late answer", patient, false, func(c *contest) {
 		c.candidates[first].late(time.Duration(lateness * float64(c.timing.ttl)))
@@ -60,7 +60,7 @@ func overlaps(ctx context.Context, s *server, p figure.Plan) ([]figure.Figure, e
 	return compare(ctx, "overlap", lines, func(done float64) { p.Progress("leaders are cut off", done) })
 }
 
-// positive is which part of the values is above zero, in hundredths.
+// positive returns the percentage of values above zero.
 func positive(values []float64) float64 {
 	n := 0
 	for _, v := range values {
@@ -71,7 +71,7 @@ func positive(values []float64) float64 {
 	return 100 * float64(n) / float64(len(values))
 }
 
-// fault is what happens to a leader.
+// fault is a fault of a leader's connection.
 type fault struct {
 	name   string
 	timing timing
@@ -86,8 +86,8 @@ func (f fault) series(s side, number int) *series {
 	}}
 }
 
-// overlap has the fault happen, and waits until the second candidate leads and the
-// first no longer does, or for as long as is bearable: then it still does.
+// overlap applies the fault, and waits until the second candidate leads and the first no longer
+// does, or until a bound, at which the first still leads.
 func (f fault) overlap(ctx context.Context, s side) (time.Duration, error) {
 	c, err := contend(ctx, s, f.timing, f.deaf)
 	if err != nil {
@@ -97,7 +97,7 @@ func (f fault) overlap(ctx context.Context, s side) (time.Duration, error) {
 	if _, err = c.succeeded(ctx); err == nil {
 		lasting, cancel := context.WithTimeoutCause(ctx, 5*f.timing.ttl, errPatience)
 		if _, err = c.record.await(lasting, resigned(first)); errors.Is(err, errPatience) {
-			err = nil // so long an overlap is a result
+			err = nil // an overlap up to the bound is a result
 		}
 		cancel()
 	}

@@ -17,7 +17,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// peerName is what the table says.
+// peerName is the peer's name in the table.
 const peerName = "client-go 0.37.2"
 
 // clientGo is the peer.
@@ -36,7 +36,7 @@ func clientGo() side {
 	}}
 }
 
-// theirs is the timing in client-go's words.
+// theirs converts the timing to client-go's configuration.
 func (t timing) theirs(lock resourcelock.Interface, lead func(context.Context)) leaderelection.LeaderElectionConfig {
 	deadline := t.patience
 	if deadline == 0 {
@@ -48,10 +48,10 @@ func (t timing) theirs(lock resourcelock.Interface, lead func(context.Context)) 
 	}
 }
 
-// silenced has client-go log nothing.
+// silenced turns off client-go's log.
 func silenced(ctx context.Context) context.Context { return klog.NewContext(ctx, klog.Logger{}) }
 
-// kubernetes is what a server holds: the leases, each with its version.
+// kubernetes is a server's data: the leases, each with its version.
 type kubernetes struct {
 	mu     sync.Mutex
 	leases map[string]coordination.Lease
@@ -75,7 +75,7 @@ func (k *kubernetes) get(name string) (*coordination.Lease, error) {
 	return &l, nil
 }
 
-// put takes what is to replace the version that it names; a new lease names none.
+// put replaces the version that l names; a new lease names none.
 func (k *kubernetes) put(l coordination.Lease) (*coordination.Lease, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -91,7 +91,7 @@ func (k *kubernetes) put(l coordination.Lease) (*coordination.Lease, error) {
 	return &l, nil
 }
 
-// leases is the client of one candidate. The lock calls no other methods than these.
+// leases is the client of one candidate, with the only methods that the lock calls.
 type leases struct {
 	client.LeaseInterface
 
@@ -109,7 +109,7 @@ func (c leases) Create(ctx context.Context, l *coordination.Lease, _ meta.Create
 	return write(ctx, c.link, func() (*coordination.Lease, error) { return c.server.put(*l) })
 }
 
-// Update is how a leader renews, and how others take the lock.
+// Update renews a leader's lock, or takes the lock for another candidate.
 func (c leases) Update(ctx context.Context, l *coordination.Lease, _ meta.UpdateOptions) (*coordination.Lease, error) {
 	return renew(ctx, c.link, 1, func() (*coordination.Lease, error) { return c.server.put(*l) })
 }

@@ -1,4 +1,4 @@
-// What it costs to renew one lease, and ten thousand of one holder.
+// The cost of renewing one lease, and ten thousand of one holder.
 
 package main
 
@@ -23,9 +23,9 @@ import (
 
 func renewalSection(s *server) figure.Section {
 	return figure.Section{
-		Name: "renewal", Title: "What a renewal costs, for each lease",
+		Name: "renewal", Title: "The cost of a renewal, for each lease",
 		Configured: []string{
-			fmt.Sprintf("In memory: the CPU time of the process, by getrusage, while one holder leads with all of its leases and nobody else is there, against the leases that are renewed meanwhile; 1 lease every %v, %d leases every %v. Ours has them in one keeper, client-go an elector for each.", single.renew, thousands, crowd.renew),
+			fmt.Sprintf("In memory: the CPU time of the process, by getrusage, while one holder leads with all of its leases and there is no other candidate, divided by the number of leases that are renewed meanwhile; 1 lease every %v, %d leases every %v. Ours has them in one keeper, client-go an elector for each.", single.renew, thousands, crowd.renew),
 			"On PostgreSQL: the time of one statement of the store's that renews them all, with its commit, on loopback, fsync on.",
 		},
 		Measure: func(ctx context.Context, p figure.Plan) ([]figure.Figure, error) { return renewals(ctx, s, p) },
@@ -66,11 +66,11 @@ func renewals(ctx context.Context, s *server, p figure.Plan) ([]figure.Figure, e
 	return table.Figures("renewal", peerName), measure.UnlessOver(ctx, err)
 }
 
-// hold has one holder take so many leases, over a link, until the context ends; led is
-// told of each. It returns a function that waits for the end.
+// hold lets one holder take a number of leases, over a link, until the context ends; led
+// receives a value for each. It returns a function that waits for the end.
 type hold func(ctx context.Context, l *link, leases int, t timing, led chan<- struct{}) (wait func(), err error)
 
-// renewing is the CPU time for each renewal of a lease, in microseconds.
+// renewing returns the CPU time of each renewal of a lease, in microseconds.
 func renewing(ctx context.Context, hold hold, leases int, t timing, lasting time.Duration) (float64, error) {
 	l, led := newLink(false), make(chan struct{}, leases)
 	holding, leave := context.WithCancel(context.WithoutCancel(ctx))
@@ -119,7 +119,7 @@ func holdOurs(ctx context.Context, l *link, leases int, t timing, led chan<- str
 			return nil, err
 		}
 	}
-	return runAll(leases, func(i int) { _ = electors[i].Run(ctx) }), nil // they run once
+	return runAll(leases, func(i int) { _ = electors[i].Run(ctx) }), nil // which cannot fail, because each runs once
 }
 
 func holdTheirs(ctx context.Context, l *link, leases int, t timing, led chan<- struct{}) (func(), error) {
@@ -135,7 +135,7 @@ func holdTheirs(ctx context.Context, l *link, leases int, t timing, led chan<- s
 	return runAll(leases, func(i int) { electors[i].Run(silenced(ctx)) }), nil
 }
 
-// lead tells that it does, should anyone still want to know.
+// lead sends to led that it leads, if that is still received.
 func lead(ctx context.Context, led chan<- struct{}) {
 	select {
 	case led <- struct{}{}:
@@ -144,7 +144,7 @@ func lead(ctx context.Context, led chan<- struct{}) {
 	<-ctx.Done()
 }
 
-// runAll runs so many, and returns what waits for them.
+// runAll runs a number of functions, and returns a function that waits for them.
 func runAll(number int, one func(i int)) (wait func()) {
 	var running sync.WaitGroup
 	for i := range number {
@@ -161,7 +161,7 @@ func renewingPostgres(ctx context.Context, s *server, statements int, table *mea
 		return err
 	}
 	hasty := config.Copy()
-	hasty.RuntimeParams["synchronous_commit"] = "off" // for what is not measured
+	hasty.RuntimeParams["synchronous_commit"] = "off" // for the setup, which is not measured
 	setup, db := stdlib.OpenDB(*hasty), stdlib.OpenDB(*config)
 	defer func() {
 		_, dropped := setup.ExecContext(context.WithoutCancel(ctx), "DROP TABLE IF EXISTS "+name)
@@ -202,7 +202,7 @@ func acquireAll(ctx context.Context, db *sql.DB, table string) ([]lease.Held, er
 	for i := range held {
 		held[i] = lease.Held{Name: strconv.Itoa(i), Term: 1}
 		if _, err := store.Acquire(ctx, lease.Claim{Name: held[i].Name, Holder: "holder", TTL: time.Minute}); err != nil {
-			return nil, err // whether it was won shows when it is renewed
+			return nil, err // the renewal shows whether it was won
 		}
 	}
 	return held, nil

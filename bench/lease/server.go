@@ -1,5 +1,5 @@
-// The PostgreSQL that is measured over: a private one, started by the script that
-// starts those of the stores' tests.
+// The PostgreSQL of the measurements: a private one, started by the script that starts those of
+// the stores' tests.
 
 package main
 
@@ -27,17 +27,17 @@ const (
 	script   = "../../lease/internal/storetest/with"
 )
 
-// server is started when it is first asked for.
+// server is started at its first use.
 type server struct {
 	once    sync.Once
 	config  *pgx.ConnConfig
 	problem error
 
-	input   io.Closer // nil: it was there already
+	input   io.Closer // nil: it was not started here
 	process *exec.Cmd
 }
 
-// connect tells how to connect to the server, in which there is a table of leases.
+// connect returns the configuration of a connection to the server, which has a table of leases.
 func (s *server) connect() (*pgx.ConnConfig, error) {
 	s.once.Do(func() { s.problem = s.start() })
 	if s.problem != nil {
@@ -63,8 +63,8 @@ func (s *server) start() error {
 	return errors.Join(err, db.Close())
 }
 
-// launch starts a server that lives until its input ends, in a group of its own, so
-// that an interrupt at the terminal leaves it to be measured to the end.
+// launch starts a server that lives until its input ends. It is in a process group of its own,
+// so that an interrupt at the terminal does not end it before the measurement.
 func (s *server) launch() (address string, err error) {
 	s.process = exec.Command("bash", script, "postgres", "--", "sh", "-c", "echo $"+variable+"; exec cat > /dev/null")
 	s.process.Stderr = os.Stderr
@@ -87,7 +87,7 @@ func (s *server) launch() (address string, err error) {
 	return strings.TrimSpace(address), nil
 }
 
-// stop ends the server, if it is ours.
+// stop ends the server, if it was started here.
 func (s *server) stop() {
 	if s.input != nil {
 		_ = s.input.Close() // and with it the script, which cleans up
@@ -95,8 +95,8 @@ func (s *server) stop() {
 	}
 }
 
-// ensured is a store in a table, which is made if it is missing. No name: the
-// default one.
+// ensured returns a store in a table, which is made if it is missing. An empty name stands for
+// the default table.
 func ensured(db *sql.DB, table string) (*sqllease.Store, error) {
 	store, err := sqllease.New(sqllease.Config{DB: db, Dialect: sqllease.PostgreSQL, Table: table})
 	if err != nil {

@@ -1,4 +1,4 @@
-// How long there is no leader: after the leader has crashed, and after it has left.
+// How long there is no leader after one has crashed or left.
 
 package main
 
@@ -18,14 +18,14 @@ func takeoverSection(s *server) figure.Section {
 		Configured: []string{
 			fmt.Sprintf("Both sides: TTL %v, renewed every %v, and followers look as often. The moment is drawn, at any distance from a renewal. A crash has the leader's connections reset, or in memory never answer again; a leader that leaves has its context ended.", brief.ttl, brief.renew),
 			"Ours: a statement may take as long as a renewal interval, the margin for drift is a hundredth of the TTL; in memory candidates are not woken, on PostgreSQL they are, by NOTIFY. Strict candidates do not trust the database's clock.",
-			"client-go: its own lock, a Lease, over a server in memory, ReleaseOnCancel, RenewDeadline two thirds of the TTL as by default. Over PostgreSQL there is no peer: cirello.io/pglock could not be had where this was made (the module proxy refuses it).",
+			"client-go: its own lock, a Lease, over a server in memory, ReleaseOnCancel, RenewDeadline two thirds of the TTL as by default. Over PostgreSQL there is no peer: cirello.io/pglock was not available (the module proxy refuses it).",
 			fmt.Sprintf("By default: ours a TTL of %v, a renewal every %v and a look every %v; client-go %v and %v.", defaults.ttl, defaults.renew, defaults.poll, theirDefaults.ttl, theirDefaults.renew),
 		},
 		Measure: func(ctx context.Context, p figure.Plan) ([]figure.Figure, error) { return takeovers(ctx, s, p) },
 	}
 }
 
-// What either side does unless it is told otherwise.
+// The default timings of both sides.
 var (
 	d             = lease.DefaultTiming()
 	defaults      = timing{ttl: d.TTL, renew: d.Renew, poll: d.Poll, patience: d.Timeout}
@@ -35,7 +35,7 @@ var (
 func takeovers(ctx context.Context, s *server, p figure.Plan) ([]figure.Figure, error) {
 	many, few := 200, 30
 	if p.Quick {
-		many, few = 12, 0 // the defaults take their time
+		many, few = 12, 0 // none with the defaults, because these are slow
 	}
 	memory, strict, postgres, peer := inMemory(false), inMemory(true), overPostgres(s), clientGo()
 	crash, leave := (*candidate).crashes, (*candidate).leaves
@@ -57,7 +57,7 @@ func takeovers(ctx context.Context, s *server, p figure.Plan) ([]figure.Figure, 
 	}, func(done float64) { p.Progress("leaders crash and leave", done) })
 }
 
-// ending is what becomes of a leader.
+// ending ends a leader's office.
 type ending func(*candidate)
 
 func (c *candidate) crashes() { c.crash() }
@@ -80,9 +80,9 @@ func takeover(ctx context.Context, s side, t timing, end ending) (time.Duration,
 	began, err := c.succeeded(ctx)
 	switch {
 	case err != nil:
-		err = fmt.Errorf("%s: nobody took over: %w", s.name, err)
+		err = fmt.Errorf("%s: no candidate took over: %w", s.name, err)
 	case began.Before(from):
-		err = fmt.Errorf("%s: taken over from a leader that was well", s.name)
+		err = fmt.Errorf("%s: the lease of a healthy leader was taken over", s.name)
 	}
 	return began.Sub(from), errors.Join(err, c.end())
 }

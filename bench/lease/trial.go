@@ -1,5 +1,5 @@
-// Trials: many contests at once, in an order that is drawn, so that what else the
-// machine does falls upon all sides.
+// Trials: many contests at once, in a random order, so that other work of the machine affects
+// all sides equally.
 
 package main
 
@@ -14,7 +14,7 @@ import (
 	"github.com/hustings/hustings/bench/measure"
 )
 
-// series is one kind of trial with one side, and what it came to so far.
+// series is one kind of trial with one side, and its results so far.
 type series struct {
 	side   string
 	server bool // it needs the server
@@ -23,14 +23,14 @@ type series struct {
 	values []float64
 }
 
-// comparison is a line or two of the table: ours beside the peer's, if there is one.
+// comparison is one or more lines of the table: our values beside the peer's, if there is one.
 type comparison struct {
 	name, unit string
 	ours, peer *series
 	aspects    []aspect
 }
 
-// aspect makes one number of many.
+// aspect makes one number of many values.
 type aspect struct {
 	name string
 	unit string // empty: that of the values
@@ -41,8 +41,8 @@ func quantile(name string, share float64) aspect {
 	return aspect{name, "", func(values []float64) float64 { return measure.Quantile(values, share) }}
 }
 
-// compare runs the trials of all series and makes the figures. It ends early with ctx,
-// and then makes them of what there is.
+// compare runs the trials of all series and makes the figures. If ctx ends early, it makes them
+// of the results so far.
 func compare(ctx context.Context, section string, lines []comparison, progress func(done float64)) ([]figure.Figure, error) {
 	var every []*series
 	for _, c := range lines {
@@ -78,8 +78,8 @@ func (c *comparison) figures(section string) (all []figure.Figure) {
 	return all
 }
 
-// How many contests there are at one time: those in memory wait most of it; of those on
-// the server there are few enough that connecting to it takes no time.
+// The number of simultaneous contests: those in memory mostly wait; those on the server are few
+// enough that connecting takes no noticeable time.
 const (
 	atOnce       = 80
 	atOnceServer = 20

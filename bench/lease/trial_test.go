@@ -43,7 +43,7 @@ func TestASeriesOfTwoLinesIsRunOnce(t *testing.T) {
 	assert.Len(t, peer.values, 5)
 }
 
-func TestATrialThatFailsIsTold(t *testing.T) {
+func TestATrialThatFailsIsAnError(t *testing.T) {
 	bad := &series{side: "bad", number: 1000, try: func(context.Context) (float64, error) { return 0, assert.AnError }}
 	good := counted("good", 1)
 	figures, err := compare(t.Context(), "s", []comparison{{"it", "TTL", bad, nil, most}}, quiet)

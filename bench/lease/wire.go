@@ -23,7 +23,7 @@ import (
 type wire struct {
 	counter
 	line   *line.Line
-	config *pgx.ConnConfig // by way of the proxy
+	config *pgx.ConnConfig // through the proxy
 	db     *sql.DB
 	delay  atomic.Int64
 	dead   atomic.Bool
@@ -67,14 +67,14 @@ func (w *wire) TraceQueryStart(ctx context.Context, _ *pgx.Conn, q pgx.TraceQuer
 	return ctx
 }
 
-// TraceQueryEnd has nothing to do.
+// TraceQueryEnd does nothing.
 func (*wire) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
 
-// crash keeps the candidate from calling again, too: the line's port may be another
-// one's by then, which would bring the dead back to life.
+// crash also keeps the candidate from reconnecting, because the line's port may belong to
+// another line by then, which would revive the candidate.
 func (w *wire) crash() {
 	w.dead.Store(true)
-	_ = w.line.Sever() // nothing depends on the listener's last words
+	_ = w.line.Sever() // errors of a line that is cut do not matter
 }
 
 func (w *wire) stall() { w.line.Hold() }
@@ -84,18 +84,18 @@ func (w *wire) late(by time.Duration) { w.delay.Store(int64(by)) }
 func (w *wire) close() error {
 	w.crash()
 	err := w.line.Close()
-	_ = w.db.Close() // there are no connections left that could be closed as they should
+	_ = w.db.Close() // errors do not matter, because its connections are cut
 	return err
 }
 
-// wired is a store behind a wire, whose next renewal may be answered late.
+// wired is a store behind a wire that can delay the answer to the next renewal.
 type wired struct {
 	lease.Store
 	wire *wire
 }
 
-// Renew has the server's answers held back, if one is to be late; what it is asked
-// still reaches it.
+// Renew holds back the server's answer if it must be late; the statement still reaches the
+// server.
 func (s wired) Renew(ctx context.Context, holder string, held []lease.Held) ([]string, error) {
 	s.wire.renewed.Add(int64(len(held)))
 	delay := time.Duration(s.wire.delay.Swap(0))

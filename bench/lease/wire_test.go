@@ -22,7 +22,7 @@ func TestAWireCountsWhatWrites(t *testing.T) {
 	assert.Equal(t, load{reads: 2, writes: 3}, w.asked())
 }
 
-// spoken is a store that renews by saying a word over a connection that answers.
+// spoken is a store that renews by sending a word over an echoing connection.
 type spoken struct {
 	lease.Store
 	conn net.Conn
@@ -78,7 +78,7 @@ func TestALateRenewalIsAnsweredAndNothingAfterIt(t *testing.T) {
 	assert.False(t, more, "nothing gets through")
 }
 
-func TestTheDeadDoNotCallAgain(t *testing.T) {
+func TestACrashedCandidateDoesNotReconnect(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer func() { _ = l.Close() }()
@@ -87,7 +87,7 @@ func TestTheDeadDoNotCallAgain(t *testing.T) {
 	w, err := newWire(config)
 	require.NoError(t, err)
 	w.crash()
-	another, err := net.Listen("tcp", w.line.Address()) // who happens to be given the port
+	another, err := net.Listen("tcp", w.line.Address()) // which happens to get the port
 	require.NoError(t, err)
 	defer func() { _ = another.Close() }()
 	require.ErrorIs(t, w.db.PingContext(t.Context()), errCut)

@@ -1,5 +1,4 @@
-// Package measure holds what every section measures by: CPU time, memory, and the
-// repetitions of which the median is told.
+// Package measure measures CPU time and memory, and makes figures of repeated measurements.
 package measure
 
 import (
@@ -12,31 +11,30 @@ import (
 	"github.com/hustings/hustings/bench/figure"
 )
 
-// CPU is the processor time that this process has used, its own and the system's
-// for it.
+// CPU returns the processor time that this process has used, in user and system mode.
 func CPU() time.Duration {
 	var used syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &used) // cannot fail for RUSAGE_SELF
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// Memory is what is alive now: bytes on the heap and in stacks.
+// Memory returns the live bytes on the heap and in stacks.
 func Memory() uint64 {
 	var m runtime.MemStats
 	runtime.GC()
-	runtime.GC() // the first has finalizers run, and lets stacks go
+	runtime.GC() // twice, because the first run starts finalizers and frees stacks
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc + m.StackInuse
 }
 
-// Unclocked has garbage collected less often, until restored: for what is measured by
-// neither time nor memory, and is over sooner so.
+// Unclocked makes garbage collection rarer until restore is called, to speed up measurements in
+// virtual time.
 func Unclocked() (restore func()) {
 	percent := debug.SetGCPercent(1000)
 	return func() { debug.SetGCPercent(percent) }
 }
 
-// Quantile is the value below which this share of the values lies; zero without any.
+// Quantile returns the value below which this share of the values lies; zero if there are none.
 func Quantile(values []float64, share float64) float64 {
 	if len(values) == 0 {
 		return 0
@@ -45,7 +43,7 @@ func Quantile(values []float64, share float64) float64 {
 	return sorted[min(int(share*float64(len(sorted))), len(sorted)-1)]
 }
 
-// Median is the value in the middle.
+// Median returns the value in the middle.
 func Median(values []float64) float64 {
 	if n := len(values); n%2 == 0 && n > 0 {
 		sorted := slices.Sorted(slices.Values(values))
@@ -54,15 +52,15 @@ func Median(values []float64) float64 {
 	return Quantile(values, 0.5)
 }
 
-// Spread is how far the values lie apart, against their median or what stands for it. Nil:
-// there are no two of them, or nothing to hold them against.
+// Spread returns the range of the values, divided by a median. It is nil if there are fewer than
+// two values, or the median is zero.
 func Spread(values []float64, median float64) *float64 {
 	if len(values) < 2 {
 		return nil
 	}
 	apart := slices.Max(values) - slices.Min(values)
 	switch {
-	case apart == 0: // though all may be nothing
+	case apart == 0: // even if the median is zero
 	case median == 0:
 		return nil
 	default:
@@ -77,8 +75,7 @@ type Pair struct {
 	Ours, Peer []float64
 }
 
-// Figure is the line of the table that the repetitions make. Without a value of the
-// peer's it is ours alone.
+// Figure makes a line of the table from the repetitions. The peer is left out if it has no value.
 func (p *Pair) Figure(section, peer string) figure.Figure {
 	f := figure.Figure{Section: section, Name: p.Name, Unit: p.Unit, Ours: Median(p.Ours)}
 	f.Spread = Spread(p.Ours, f.Ours)
@@ -96,7 +93,7 @@ func (p *Pair) Figure(section, peer string) figure.Figure {
 // Table gathers pairs in the order in which they first get a value.
 type Table struct{ pairs []*Pair }
 
-// Pair is the one of a name and a unit, made if there is none yet.
+// Pair returns the pair of a name and a unit; it makes a missing one.
 func (t *Table) Pair(name, unit string) *Pair {
 	for _, p := range t.pairs {
 		if p.Name == name && p.Unit == unit {
@@ -108,7 +105,7 @@ func (t *Table) Pair(name, unit string) *Pair {
 	return p
 }
 
-// Figures are the lines of those pairs that have a value of ours.
+// Figures returns the lines of those pairs that have a value of ours.
 func (t *Table) Figures(section, peer string) (lines []figure.Figure) {
 	for _, p := range t.pairs {
 		if len(p.Ours) > 0 {

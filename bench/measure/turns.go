@@ -1,5 +1,4 @@
-// Libraries that are measured in turns, so that what else the machine does at a time
-// falls upon all of them.
+// Measuring libraries in turns, so that other work of the machine affects all of them equally.
 
 package measure
 
@@ -11,16 +10,14 @@ import (
 	"github.com/hustings/hustings/bench/figure"
 )
 
-// Row is one library: how it is measured, and what came of that so far. The first of
-// several is ours.
+// Row is one library: how to measure it, and its results so far. The first of several is ours.
 type Row[R any] struct {
 	Name    string
 	Measure func() (R, error)
 	Results []R
 }
 
-// Turn measures each library once. It ends early with ctx, and then nobody has had this
-// turn.
+// Turn measures each library once. If ctx ends early, the results of this turn are dropped.
 func Turn[R any](ctx context.Context, rows []Row[R]) error {
 	results := make([]R, len(rows))
 	for i := range rows {
@@ -38,7 +35,7 @@ func Turn[R any](ctx context.Context, rows []Row[R]) error {
 	return nil
 }
 
-// Compare makes the figure of one aspect of all results.
+// Compare makes a figure of one aspect of all results.
 func Compare[R any](section, name, unit string, rows []Row[R], of func(R) float64) figure.Figure {
 	f := figure.Figure{Section: section, Name: name, Unit: unit}
 	for i, row := range rows {
@@ -56,7 +53,7 @@ func Compare[R any](section, name, unit string, rows []Row[R], of func(R) float6
 	return f
 }
 
-// UnlessOver is no error if the time is up: what there is counts.
+// UnlessOver returns err, or nil if ctx has ended, because then the results so far count.
 func UnlessOver(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -64,14 +61,14 @@ func UnlessOver(ctx context.Context, err error) error {
 	return err
 }
 
-// Use is what a process has used.
+// Use is the resources that a process has used.
 type Use struct {
 	CPU                time.Duration
 	Bytes, Allocations uint64
 }
 
-// UseOf is what this one uses to run something. Looking at the memory stops the world,
-// so the clock runs in between.
+// UseOf returns the resources that run uses. The clock does not run while memory is measured,
+// because that stops the world.
 func UseOf(run func() error) (Use, error) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -82,7 +79,7 @@ func UseOf(run func() error) (Use, error) {
 	return Use{used, after.TotalAlloc - before.TotalAlloc, after.Mallocs - before.Mallocs}, err
 }
 
-// Add adds up.
+// Add adds more to u.
 func (u *Use) Add(more Use) {
 	u.CPU += more.CPU
 	u.Bytes += more.Bytes

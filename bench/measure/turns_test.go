@@ -41,7 +41,7 @@ func TestATurnEndsWithItsContextAndWithAnError(t *testing.T) {
 	}
 	err := Turn(ctx, rows)
 	require.ErrorIs(t, err, context.Canceled)
-	assert.Empty(t, rows[0].Results, "a turn counts if all have had it")
+	assert.Empty(t, rows[0].Results, "a turn only counts if it was completed")
 	require.NoError(t, UnlessOver(ctx, err))
 
 	rows[0].Measure = func() (int, error) { return 0, assert.AnError }
@@ -51,7 +51,7 @@ func TestATurnEndsWithItsContextAndWithAnError(t *testing.T) {
 
 var sink []byte
 
-func TestWhatIsUsedIsCounted(t *testing.T) {
+func TestUseCountsTimeAndMemory(t *testing.T) {
 	used, err := UseOf(func() error {
 		sink = make([]byte, 1<<20)
 		return assert.AnError

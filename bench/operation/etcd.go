@@ -1,5 +1,4 @@
-// etcd's side: a node in the state in which the operation is met, and messages that
-// other nodes have made.
+// etcd's side: a node in the state before the operation, and messages made by other nodes.
 
 package operation
 
@@ -17,11 +16,11 @@ func Etcd(_ context.Context, t Task) (Cost, error) {
 	return costOf(t.Times, func() (batch, error) { return etcdBatch((*raft.RawNode).Step, t.Operation) })
 }
 
-// etcdTimes is how often an operation is done from a fresh start: so many terms are
-// asked for in a row, by messages that all exist beforehand.
+// etcdTimes is how often an operation is done from a fresh start, with one term for each and
+// messages that are all made beforehand.
 const etcdTimes = 1000
 
-// group is three nodes, and what they have to say.
+// group is three nodes with their messages.
 type group[M any] struct {
 	nodes [3]*etcd.Node[M]
 	said  []saying[M]
@@ -34,8 +33,8 @@ type saying[M any] struct {
 	message M
 }
 
-// newGroup is one whose nodes stand with a pre-vote or without, but for node 2, the
-// voter. No leader steps down because nobody answers.
+// newGroup makes a group whose nodes stand with or without a pre-vote, except node 2, the voter.
+// No leader steps down for lack of answers.
 func newGroup[M any](step func(*raft.RawNode, M) error, preVote bool) (*group[M], error) {
 	g := new(group[M])
 	g.post = func(l etcd.Label, m M) { g.said = append(g.said, saying[M]{l, m}) }
@@ -55,14 +54,14 @@ func newGroup[M any](step func(*raft.RawNode, M) error, preVote bool) (*group[M]
 	return g, nil
 }
 
-// work lets a node say what it has to say.
+// work handles each Ready of a node.
 func (g *group[M]) work(node *etcd.Node[M]) {
 	if err := node.Work(g.post); err != nil {
 		g.err = err
 	}
 }
 
-// settle carries everything that is said to whom it is for.
+// settle delivers all messages.
 func (g *group[M]) settle() {
 	for len(g.said) > 0 {
 		first := g.said[0]
@@ -73,14 +72,14 @@ func (g *group[M]) settle() {
 	}
 }
 
-// campaign has a node stand, and is what it says to node 2.
+// campaign makes a node stand, and returns its messages to node 2.
 func (g *group[M]) campaign(i int) []M {
 	g.err = g.nodes[i].Campaign()
 	g.work(g.nodes[i])
 	return g.to2()
 }
 
-// to2 is what has been said to node 2.
+// to2 returns the messages to node 2.
 func (g *group[M]) to2() (messages []M) {
 	for _, s := range g.said {
 		if s.label.To == 2 {
@@ -91,14 +90,14 @@ func (g *group[M]) to2() (messages []M) {
 	return messages
 }
 
-// elect has node 1 lead.
+// elect makes node 1 lead.
 func (g *group[M]) elect() {
 	g.err = g.nodes[0].Campaign()
 	g.work(g.nodes[0])
 	g.settle()
 }
 
-// asksFirst says whether those who stand do so with a pre-vote.
+// asksFirst reports whether nodes stand with a pre-vote in an operation.
 func asksFirst(operation string) bool { return operation != granted && operation != refused }
 
 func etcdBatch[M any](step func(*raft.RawNode, M) error, operation string) (batch, error) {
@@ -110,12 +109,12 @@ func etcdBatch[M any](step func(*raft.RawNode, M) error, operation string) (batc
 	if err == nil {
 		err = g.err
 	}
-	// Nobody is told anything while it is measured.
+	// No message is delivered during the measurement.
 	g.post = func(etcd.Label, M) {}
 	return batch{etcdTimes, func() error { run(); return g.err }}, err
 }
 
-// operation is something to be done etcdTimes times.
+// operation returns a function that does an operation etcdTimes times.
 func (g *group[M]) operation(what string) (func(), error) {
 	voter := g.nodes[1]
 	switch what {
@@ -143,10 +142,10 @@ func (g *group[M]) operation(what string) (func(), error) {
 	case stands:
 		return g.again(voter, func() { g.err = voter.Campaign() }), nil
 	}
-	return nil, fmt.Errorf("operation: there is no %q", what)
+	return nil, fmt.Errorf("operation: unknown operation %q", what)
 }
 
-// take has a node take messages, from the first again after the last.
+// take returns a function that gives a node the messages, and begins again after the last.
 func (g *group[M]) take(node *etcd.Node[M], messages []M) func() {
 	return func() {
 		for i := range etcdTimes {
@@ -156,7 +155,7 @@ func (g *group[M]) take(node *etcd.Node[M], messages []M) func() {
 	}
 }
 
-// again does something to a node.
+// again returns a function that repeats what on a node.
 func (g *group[M]) again(node *etcd.Node[M], what func()) func() {
 	return func() {
 		for range etcdTimes {

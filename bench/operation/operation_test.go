@@ -12,9 +12,9 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// What is measured must be what the table says.
+// The measured operations must be those that the table names.
 
-func TestOursDoesWhatIsMeasured(t *testing.T) {
+func TestOurOperationsAreThoseOfTheTable(t *testing.T) {
 	for operation, expected := range map[string]struct {
 		reply rpc.Result
 		sends rpc.Kind
@@ -40,7 +40,7 @@ func TestOursDoesWhatIsMeasured(t *testing.T) {
 	require.Error(t, err)
 }
 
-func TestAStandingFollowerOfOursAsksForPreVotes(t *testing.T) {
+func TestOurStandingFollowerAsksForPreVotes(t *testing.T) {
 	m, inputs, err := oursDoes(stands)
 	require.NoError(t, err)
 	require.NoError(t, m.repeat(inputs, 1))
@@ -48,7 +48,7 @@ func TestAStandingFollowerOfOursAsksForPreVotes(t *testing.T) {
 	assert.Equal(t, memberstate.SetOf(2, 3), m.step.Output.To)
 }
 
-func TestEtcdDoesWhatIsMeasured(t *testing.T) {
+func TestEtcdsOperationsAreThoseOfTheTable(t *testing.T) {
 	for operation, expected := range map[string]raftpb.MessageType{
 		heartbeat: raftpb.MsgHeartbeatResp,
 		granted:   raftpb.MsgVoteResp,
@@ -75,8 +75,7 @@ func TestEtcdDoesWhatIsMeasured(t *testing.T) {
 	require.Error(t, err)
 }
 
-// etcdDoes runs one batch, and is what was said in it, and by how much the voter's
-// term rose.
+// etcdDoes runs one batch, and returns its messages, and by how much the voter's term rose.
 func etcdDoes(tb testing.TB, operation string) (said []saying[*raftpb.Message], terms uint64) {
 	tb.Helper()
 	g, err := newGroup((*raft.RawNode).Step, asksFirst(operation))
@@ -101,14 +100,14 @@ func TestCostsAreThoseOfOneOperation(t *testing.T) {
 	})
 	require.NoError(t, err)
 	assert.Len(t, kept, 3000)
-	// What else goes on in a process is little against so many.
+	// Other activity of the process is small in comparison.
 	assert.InEpsilon(t, 1<<12, c.Bytes, 0.05)
 	assert.InEpsilon(t, 1, c.Allocations, 0.05)
 	_, err = costOf(1, func() (batch, error) { return batch{1, func() error { return assert.AnError }}, nil })
 	require.ErrorIs(t, err, assert.AnError)
 }
 
-func TestAnOperationOfOursAllocatesNothing(t *testing.T) {
+func TestOurOperationsAllocateNothing(t *testing.T) {
 	for _, operation := range operations {
 		m, inputs, err := oursDoes(operation)
 		require.NoError(t, err)

@@ -1,4 +1,4 @@
-// Our side: a session in the state in which the operation is met, copied for each.
+// Our side: a session in the state before the operation, copied for each.
 
 package operation
 
@@ -27,14 +27,14 @@ var (
 	end    = memberstate.Position{Term: 5, Index: 10}
 )
 
-// member is one session, as a Host's node has it.
+// member is one session, as in a Host's node.
 type member struct {
 	session protocol.Session
 	step    protocol.Step
 	alarm   uint32
 }
 
-// oursDoes is a member in the state in which an operation is met, and its inputs.
+// oursDoes returns a member in the state before an operation, and the inputs of the operation.
 func oursDoes(operation string) (*member, []protocol.Input, error) {
 	m := newMember()
 	var inputs []protocol.Input
@@ -56,12 +56,12 @@ func oursDoes(operation string) (*member, []protocol.Input, error) {
 		m.follow()
 		inputs = []protocol.Input{{Kind: protocol.Ring, Number: m.alarm}, {Kind: protocol.Ring, Number: m.alarm + 1}}
 	default:
-		return nil, nil, fmt.Errorf("operation: there is no %q", operation)
+		return nil, nil, fmt.Errorf("operation: unknown operation %q", operation)
 	}
 	return m, inputs, nil
 }
 
-// repeat gives a copy of the session the inputs, again and again.
+// repeat gives the inputs to copies of the session, again and again.
 func (m *member) repeat(inputs []protocol.Input, times int) error {
 	before := m.session
 	for range times {
@@ -79,10 +79,10 @@ func newMember() *member {
 	return m
 }
 
-// follow has the member follow member 2.
+// follow makes the member follow member 2.
 func (m *member) follow() { m.give(heartbeatOf2()) }
 
-// lead has the member win an election.
+// lead makes the member win an election.
 func (m *member) lead() {
 	m.give(protocol.Input{Kind: protocol.Stand})
 	for _, mark := range []rpc.Mark{rpc.PreVote, rpc.Won} {
@@ -99,7 +99,7 @@ func heartbeatOf2() protocol.Input {
 	}}
 }
 
-// request asks for a vote in the next term.
+// request returns a request for a vote in the next term.
 func request(mark rpc.Mark, from memberstate.Seat) protocol.Input {
 	return protocol.Input{Kind: protocol.Receive, Message: protocol.Message{
 		From: from, Body: rpc.Body{Kind: rpc.VoteRequest, Mark: mark, Term: 6, Round: 1, Ledger: end},
@@ -118,16 +118,16 @@ func (m *member) give(in protocol.Input) {
 	}
 }
 
-// now is as good a time as any.
+// now is an arbitrary time.
 const now = time.Second
 
-// Arm keeps the number for whoever rings.
+// Arm keeps the number for the ring.
 func (m *member) Arm(a protocol.Alarm) { m.alarm = a.Number }
 
-// EndLead has no Lead to wait for.
+// EndLead returns at once, because there is no Lead.
 func (m *member) EndLead(term memberstate.Term) { m.session.LeadReturned(term, false) }
 
-// What follows is of no interest here.
+// The other effects do nothing.
 
 func (m *member) Before(*protocol.Input)                  {}
 func (m *member) After(*protocol.Step)                    {}

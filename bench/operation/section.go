@@ -1,5 +1,5 @@
-// Package operation measures what one thing costs that happens to a member: from the
-// input to the messages and to what is to be saved, without disk and network.
+// Package operation measures the cost of one input of a member, up to its messages and saves,
+// without disk and network.
 package operation
 
 import (
@@ -13,7 +13,7 @@ import (
 
 const name = "operation"
 
-// The operations, by what they are called in the table.
+// The operations, as the table calls them.
 const (
 	heartbeat = "a follower takes a heartbeat"
 	granted   = "a vote is granted, in a new term"
@@ -30,33 +30,33 @@ func Section(older *peer.Program) figure.Section {
 	return figure.Section{
 		Name: name, Title: "One operation of a member of three",
 		Configured: []string{
-			"CPU time by getrusage, so that the garbage collector's is in it.",
+			"CPU time by getrusage, which includes the garbage collector's.",
 			"Ours: a Session that takes a step, effects that do nothing, the ledger's end at hand, pre-vote and ranks on.",
-			"etcd/raft 3.7 and 3.6: RawNode Step (Tick, Campaign), then Ready, MemoryStorage, Advance until nothing is left; pre-vote, check quorum, a logger that does nothing. The election tick is 2^30, so that no leader steps down because nobody answers; and where a vote is asked for, those who ask have pre-vote off, or they would ask for that first. For each figure the better version counts.",
+			"etcd/raft 3.7 and 3.6: RawNode Step (Tick, Campaign), then Ready, MemoryStorage, Advance until nothing is left; pre-vote, check quorum, a logger that does nothing. The election tick is 2^30, so that no leader steps down for lack of answers; where a vote is requested, the candidates have pre-vote off, because otherwise they would request a pre-vote first. For each figure the better version counts.",
 		},
 		Extent:  extent,
 		Measure: func(ctx context.Context, p figure.Plan) ([]figure.Figure, error) { return measureAll(ctx, older, p) },
 	}
 }
 
-// batch is a number of operations that are run in one go, from a fresh start.
+// batch is a number of operations in a row, from a fresh start.
 type batch struct {
 	size int
 	run  func() error
 }
 
-// Cost is what one operation costs.
+// Cost is the cost of one operation.
 type Cost struct {
 	Nanoseconds, Bytes, Allocations float64
 }
 
-// Task says which operation a peer is to measure, and how often it does it at least.
+// Task names the operation that a peer measures, and how often it does it at least.
 type Task struct {
 	Operation string
 	Times     int
 }
 
-// costOf runs batches, which are made while nothing is measured.
+// costOf runs batches; it does not measure their preparation.
 func costOf(times int, prepare func() (batch, error)) (Cost, error) {
 	var total measure.Use
 	done := 0
@@ -76,8 +76,8 @@ func costOf(times int, prepare func() (batch, error)) (Cost, error) {
 	return Cost{float64(total.CPU.Nanoseconds()) * each, float64(total.Bytes) * each, float64(total.Allocations) * each}, nil
 }
 
-// extents are how often a peer does an operation in each repetition. Ours, which are over
-// sooner, are done ten times as often.
+// extents returns the number of repetitions, and how often a peer does an operation in each. Ours
+// are done ten times as often, because they are faster.
 func extents(p figure.Plan) (repetitions, times int) {
 	if p.Quick {
 		return 3, 20_000
@@ -98,7 +98,7 @@ func measureAll(ctx context.Context, older *peer.Program, p figure.Plan) ([]figu
 	if err != nil {
 		return nil, err
 	}
-	defer child.Close() //nolint:errcheck // it has said all that it had to say
+	defer child.Close() //nolint:errcheck // all its results have been read
 	var figures []figure.Figure
 	for i, o := range operations {
 		task := Task{o, times}

@@ -1,5 +1,4 @@
-// Package ours drives the node of this module in a virtual world, as a Host does in a real
-// one.
+// Package ours drives this library's node in a virtual world, as a Host does in the real one.
 package ours
 
 import (
@@ -15,20 +14,20 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// Message is what members of ours exchange.
+// Message is a message between our members.
 type Message = rpc.Message
 
-// World is theirs.
+// World is the world of our members.
 type World = virtual.World[Message]
 
-// Variant is a way to configure a group.
+// Variant is a configuration of a group.
 type Variant struct {
 	Timing         elector.Timing
 	PreVote, Ranks bool
 }
 
-// Default has everything on, with a heartbeat of a tenth of the detection time and the
-// other intervals in proportion to elector.DefaultTiming.
+// Default returns a variant with all rules on, a heartbeat of a tenth of the detection time, and
+// the other intervals in proportion to elector.DefaultTiming.
 func Default(detection time.Duration) Variant {
 	t := elector.DefaultTiming()
 	scale := func(d time.Duration) time.Duration {
@@ -44,14 +43,14 @@ func Default(detection time.Duration) Variant {
 func (v Variant) Found(w *World, members, behind int) []virtual.Member[Message] {
 	names := make([]string, members)
 	for i := range names {
-		names[i] = strconv.Itoa(100 + i) // of one length, so that their order is that of their numbers
+		names[i] = strconv.Itoa(100 + i) // of equal length, so that they sort by their numbers
 	}
 	list, err := memberstate.NewMembers(memberstate.Voters(names...))
 	if err != nil {
 		w.Err = err
 		return nil
 	}
-	term := memberstate.Term(1 + w.Random.IntN(members)) // of which depends whose turn it is
+	term := memberstate.Term(1 + w.Random.IntN(members)) // which decides the ranks
 	setup := protocol.Setup{Timing: v.Timing, NoPreVote: !v.PreVote, NoRanks: !v.Ranks}
 	group := make([]virtual.Member[Message], members)
 	for i := range group {
@@ -79,13 +78,13 @@ type member struct {
 
 	node   *protocol.Node
 	group  protocol.Group
-	saving []memberstate.Record // what the disk is to keep
+	saving []memberstate.Record // being saved
 	said   said
 
-	measured time.Duration // the round trip, as its last heartbeat says
+	measured time.Duration // the round trip in its last heartbeat
 }
 
-// said is the newest round of requests that the member has begun to send.
+// said is the newest round whose requests the member has begun to send.
 type said struct {
 	kind  rpc.Kind
 	round uint32
@@ -131,7 +130,8 @@ func (m *member) saved() {
 	m.node.Saved(nil)
 }
 
-// turn tells the node of something. Disks that take no time keep it waiting for none.
+// turn gives the node an input in a turn of its own. If disks take no time, it also ends the
+// saves.
 func (m *member) turn(tell func()) {
 	m.node.At(1 + m.world.Now()) // a node's clock does not begin at zero
 	tell()
@@ -148,7 +148,7 @@ func (m *member) turn(tell func()) {
 	}
 }
 
-// Draw draws when the alarm rings.
+// Draw draws the time of an alarm.
 func (m *member) Draw(_ *protocol.Group, a protocol.Alarm) time.Duration {
 	return draw(m.world.Random, a.Min, a.Max)
 }
@@ -160,23 +160,23 @@ func draw(r *rand.Rand, low, high time.Duration) time.Duration {
 	return low + time.Duration(r.Int64N(int64(high-low)))
 }
 
-// Send sends what has gathered for one member.
+// Send sends a batch to one member.
 func (m *member) Send(to string, batch []rpc.Message) {
 	for i := range batch {
 		m.world.Send(m.index, slices.Index(m.names, to), &batch[i])
 	}
 }
 
-// Save has the disk keep a record.
+// Save begins to save a batch.
 func (m *member) Save(batch []memberstate.Record) { m.saving = batch }
 
-// AskLedger does not keep the node waiting.
+// AskLedger answers at once.
 func (m *member) AskLedger(memberstate.Term) { m.node.LedgerEnd(&m.group, m.ledger, 0, nil) }
 
-// Groups is the one.
+// Groups returns the only group.
 func (m *member) Groups() []*protocol.Group { return []*protocol.Group{&m.group} }
 
-// Show makes known whom this member follows.
+// Show reports the leader that this member knows.
 func (m *member) Show(v protocol.View) {
 	leader := virtual.Nobody
 	if v.Leader != memberstate.Nobody {
@@ -185,19 +185,19 @@ func (m *member) Show(v protocol.View) {
 	m.world.Observer.Knows(m.index, uint64(v.Term), leader)
 }
 
-// EndLead has no Lead to wait for.
+// EndLead returns at once, because there is no Lead.
 func (m *member) EndLead(term memberstate.Term) { m.node.LeadReturned(&m.group, term, false, nil) }
 
-// Pause takes no more writes as soon as it is asked to.
+// Pause ends at once.
 func (m *member) Pause(_ memberstate.Term, number uint32) {
 	m.world.Observer.Pauses(m.index)
 	m.node.PauseEnded(&m.group, number, nil)
 }
 
-// Ended is why the member cannot go on.
+// Ended notes why the member cannot go on.
 func (m *member) Ended(err error) { m.world.Err = err }
 
-// Says counts rounds: a request goes to many, and is one.
+// Says counts rounds: a request to several members is one.
 func (m *member) Says(_ *protocol.Group, _ memberstate.Set, q *protocol.Message) {
 	now := said{q.Kind, q.Round, m.world.Now()}
 	if now == m.said {
@@ -209,11 +209,11 @@ func (m *member) Says(_ *protocol.Group, _ memberstate.Set, q *protocol.Message)
 		m.world.Observer.Beats(m.index)
 	case rpc.VoteRequest:
 		m.world.Observer.Asks(m.index, uint64(q.Term), q.Mark == rpc.PreVote)
-	default: // nothing else is counted
+	default: // the others are not counted
 	}
 }
 
-// What follows is of no interest here.
+// The other methods do nothing.
 
 func (m *member) Before(*protocol.Group, *protocol.Input)                       {}
 func (m *member) After(*protocol.Group, *protocol.Step)                         {}

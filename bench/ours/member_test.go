@@ -21,8 +21,7 @@ func (ignorant) Asks(int, uint64, bool) {}
 func (ignorant) Pauses(int)             {}
 func (ignorant) Knows(int, uint64, int) {}
 
-// elected is a group of three of which the first leads, a detection time after its
-// election.
+// elected returns a group of three whose first member leads, a detection time after its election.
 func elected(t *testing.T, delay time.Duration) (*World, []*member) {
 	t.Helper()
 	w := &World{Delay: delay, Random: rand.New(rand.NewPCG(1, 2)), Observer: ignorant{}}
@@ -55,7 +54,7 @@ func TestRoundTripsAreMeasured(t *testing.T) {
 	assert.Equal(t, 20*time.Millisecond, group[0].measured)
 }
 
-func TestWhoStartsAgainKnowsWhatItHasSaved(t *testing.T) {
+func TestARestartedMemberKnowsItsSavedRecord(t *testing.T) {
 	w, group := elected(t, 0)
 	term := group[1].group.Term
 	w.Kill(1)
@@ -65,7 +64,7 @@ func TestWhoStartsAgainKnowsWhatItHasSaved(t *testing.T) {
 	assert.Equal(t, memberstate.Nobody, group[1].group.Leader)
 }
 
-func TestWhoHasLostItsOfficeMayStandAgain(t *testing.T) {
+func TestAFormerLeaderMayStandAgain(t *testing.T) {
 	w, group := elected(t, 0)
 	assert.True(t, group[0].group.Serving())
 	w.Kill(1)
@@ -83,7 +82,7 @@ func TestOneLedgerIsBehind(t *testing.T) {
 	assert.Equal(t, all[0].(*member).ledger, all[1].(*member).ledger)
 }
 
-// pausing counts who pauses.
+// pausing counts pauses.
 type pausing struct {
 	ignorant
 	pauses []int

@@ -1,4 +1,4 @@
-// The other program, and the child that it is when it runs, as its parent sees them.
+// The parent's side: the other program, and the child process that runs it.
 
 package peer
 
@@ -14,17 +14,17 @@ import (
 	"strings"
 )
 
-// Program is the other program. It is built when it is first started. It may be started
-// again, but not at the same time as something else is done with it.
+// Program is the other program. It is built at its first start. It can be started again, but is
+// not safe for concurrent use.
 type Program struct {
-	name   string // that of its folder in this module
-	folder string // where its executable is; empty: it is not built yet
+	name   string // the name of its folder in this module
+	folder string // the folder of its executable; empty: it is not built yet
 }
 
-// NewProgram is the program in a folder of this module.
+// NewProgram returns the program in a folder of this module.
 func NewProgram(name string) *Program { return &Program{name: name} }
 
-// Close removes what was built.
+// Close removes the executable.
 func (p *Program) Close() error {
 	if p.folder == "" {
 		return nil
@@ -65,7 +65,7 @@ func (p *Program) build(ctx context.Context) error {
 	return err
 }
 
-// Child is the other program, running.
+// Child is a running child process.
 type Child struct {
 	command   *exec.Cmd
 	in        io.WriteCloser
@@ -86,7 +86,7 @@ func start(command *exec.Cmd) (*Child, error) {
 	return &Child{command, in, json.NewEncoder(in), json.NewDecoder(out)}, command.Start()
 }
 
-// goTool runs the go command without the workspace, which the child is not part of.
+// goTool runs the go command without the workspace, because the child is not part of it.
 func goTool(ctx context.Context, folder string, arguments ...string) (string, error) {
 	command := exec.CommandContext(ctx, "go", arguments...)
 	command.Dir = folder
@@ -98,7 +98,7 @@ func goTool(ctx context.Context, folder string, arguments ...string) (string, er
 	return strings.TrimSpace(string(out)), err
 }
 
-// Do has the child do a job, and is its result.
+// Do makes the child do a job, and returns the result.
 func Do[R any](c *Child, job string, argument any) (result R, err error) {
 	raw, err := json.Marshal(argument)
 	if err == nil {
@@ -120,7 +120,7 @@ func Do[R any](c *Child, job string, argument any) (result R, err error) {
 	return result, err
 }
 
-// Close ends the child, which has nothing more to do.
+// Close ends the child, which must be idle.
 func (c *Child) Close() error {
 	err := c.in.Close()
 	return errors.Join(err, c.command.Wait())

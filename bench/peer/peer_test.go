@@ -31,8 +31,8 @@ func TestEveryRequestIsAnsweredInOneLine(t *testing.T) {
 	assert.Empty(t, lines[3])
 }
 
-func TestWhatIsNoRequestEndsTheService(t *testing.T) {
-	require.ErrorContains(t, Serve(t.Context(), strings.NewReader("?"), new(bytes.Buffer), nil), "reading what to do")
+func TestAMalformedRequestEndsTheService(t *testing.T) {
+	require.ErrorContains(t, Serve(t.Context(), strings.NewReader("?"), new(bytes.Buffer), nil), "reading a job")
 }
 
 func TestAProgramThatDoesNotBuildIsNamed(t *testing.T) {
@@ -46,7 +46,7 @@ func TestAProgramThatDoesNotBuildIsNamed(t *testing.T) {
 func TestAProgramIsBuiltOnce(t *testing.T) {
 	p := NewProgram("raft36")
 	folder := t.TempDir()
-	p.folder = folder // where it lies, had it been built
+	p.folder = folder // as if it had been built there
 	require.NoError(t, os.WriteFile(p.executable(), []byte("#!/bin/sh\ncat > /dev/null\n"), 0o700))
 	for range 2 {
 		c, err := p.Start(t.Context())

@@ -1,4 +1,4 @@
-// What most sections compare: ours, and both versions of etcd/raft.
+// The rows of most sections: our library, and both versions of etcd/raft.
 
 package peer
 
@@ -9,8 +9,8 @@ import (
 	"github.com/hustings/hustings/bench/measure"
 )
 
-// Rows are those of ours and of both versions, of which the older one is the child's.
-// The argument is what it is when it is their turn.
+// Rows returns the rows of our library and of both versions; the older version runs in the child.
+// The argument is read at each turn.
 func Rows[A, R any](ctx context.Context, older *Child, job string, ours func() (R, error), newer func(context.Context, A) (R, error), argument *A) []measure.Row[R] {
 	return []measure.Row[R]{
 		{Measure: ours},

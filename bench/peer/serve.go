@@ -1,7 +1,6 @@
-// Package peer runs what must not be in the same program: a second version of a
-// library that is linked in already. The other program is built from its own module
-// and run as a child. It measures what it is told to on its standard input, and
-// answers on its standard output, a line of JSON each.
+// Package peer runs a second version of a library, which cannot be linked into the same program.
+// The other program is built from its own module and run as a child process. It reads jobs from
+// its standard input and writes results to its standard output, each as a line of JSON.
 package peer
 
 import (
@@ -13,10 +12,10 @@ import (
 	"io"
 )
 
-// Job is something that can be asked of the child.
+// Job is a measurement that the child can make.
 type Job func(ctx context.Context, argument json.RawMessage) (any, error)
 
-// Jobs are all of them, by name.
+// Jobs are all jobs, by name.
 type Jobs map[string]Job
 
 // Of makes a job of a function.
@@ -40,7 +39,7 @@ type response struct {
 	Error  string          `json:"error,omitempty"`
 }
 
-// Serve does what it is asked for until nothing more is.
+// Serve does the jobs that it reads until the input ends.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, jobs Jobs) error {
 	requests, responses := json.NewDecoder(bufio.NewReader(in)), json.NewEncoder(out)
 	for {
@@ -49,10 +48,10 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, jobs Jobs) error {
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
-			return fmt.Errorf("peer: reading what to do: %w", err)
+			return fmt.Errorf("peer: reading a job: %w", err)
 		}
 		if err := responses.Encode(jobs.do(ctx, q)); err != nil {
-			return fmt.Errorf("peer: telling what came of %q: %w", q.Job, err)
+			return fmt.Errorf("peer: writing the result of %q: %w", q.Job, err)
 		}
 	}
 }

@@ -1,6 +1,6 @@
-// Command raft36 measures etcd/raft 3.6, which is faster than 3.7 in places. It is a
-// module of its own, for a program can hold one of them only; the code that measures
-// is the same.
+// Command raft36 measures etcd/raft 3.6, which is faster than 3.7 in some benchmarks. It is a
+// module of its own, because a program can contain only one version; the measuring code is the
+// same.
 package main
 
 import (
@@ -18,7 +18,7 @@ import (
 )
 
 func main() {
-	signal.Ignore(os.Interrupt) // meant for the parent, which then has no more to ask for
+	signal.Ignore(os.Interrupt) // it is for the parent, which then sends no more jobs
 	err := peer.Serve(context.Background(), os.Stdin, os.Stdout, peer.Jobs{
 		"failover":  peer.Of(failover.Etcd),
 		"operation": peer.Of(operation.Etcd),

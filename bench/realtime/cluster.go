@@ -1,4 +1,4 @@
-// A cluster of three members of either side, and what happens to it.
+// A cluster of three members of either side.
 
 package realtime
 
@@ -13,24 +13,24 @@ import (
 // nodes are the members of every cluster.
 var nodes = []string{"n0", "n1", "n2"}
 
-// member is one of either side.
+// member is a member of either side.
 type member interface {
-	// leader is whom the member takes for the leader; empty if for nobody.
+	// leader returns the leader that the member knows; empty if it knows none.
 	leader() string
-	// resign has the leader hand over, and returns when that is done.
+	// resign makes the leader hand over, and returns when that is done.
 	resign() error
-	// close ends the member and all that belongs to it.
+	// close ends the member with everything that belongs to it.
 	close() error
 }
 
 type cluster struct {
 	town    *town
 	members map[string]member
-	gone    string        // the member that nobody hears any more; empty: all are there
-	changed chan struct{} // some member knows another leader
+	gone    string        // the member that is cut off; empty: none is
+	changed chan struct{} // receives a value when a member knows another leader
 }
 
-// found lays the lines and starts the members.
+// found makes the lines and starts the members.
 func found(addresses map[string]string, start func(t *town, node string) (member, error)) (*cluster, error) {
 	t, err := newTown(addresses)
 	if err != nil {
@@ -47,7 +47,7 @@ func found(addresses map[string]string, start func(t *town, node string) (member
 	return c, nil
 }
 
-// close ends everything. The lines go first, so that nobody waits for anybody.
+// close ends everything, the lines first, so that no member waits for another.
 func (c *cluster) close() error {
 	problems := []error{c.town.close()}
 	for _, m := range c.members {
@@ -56,7 +56,7 @@ func (c *cluster) close() error {
 	return errors.Join(problems...)
 }
 
-// known is the leader that so many members know; empty if there is none.
+// known returns the leader that at least by members know; empty if there is none.
 func (c *cluster) known(by int) string {
 	var known []string
 	for node, m := range c.members {
@@ -73,10 +73,10 @@ func (c *cluster) known(by int) string {
 	return ""
 }
 
-// patience is how long anything may take. Nothing takes as long unless it fails.
+// patience is longer than anything takes that does not fail.
 const patience = 30 * time.Second
 
-// await waits until so many members know a leader that is not the one of before.
+// await waits until at least by members know a leader other than before.
 func (c *cluster) await(ctx context.Context, by int, before string) (leader string, err error) {
 	late := time.NewTimer(patience)
 	defer late.Stop()

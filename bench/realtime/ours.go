@@ -65,7 +65,7 @@ func (o *ours) leader() string { return o.elector.Status().Leader }
 
 func (o *ours) resign() error { return o.elector.Resign(context.Background()) }
 
-// close ends the member without a word to the others, who are there no more.
+// close ends the member without a handover, because its connections are already gone.
 func (o *ours) close() error {
 	o.stop()
 	o.watching.Wait()

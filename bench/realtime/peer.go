@@ -22,13 +22,13 @@ type peer struct {
 	watching  sync.WaitGroup
 }
 
-// lines tells a node's transport where it finds the others.
+// lines gives a node's transport the addresses of the others.
 type lines struct {
 	from string
 	town *town
 }
 
-// ServerAddr is the near end of the line to a node.
+// ServerAddr returns the near end of the line to a node.
 func (l *lines) ServerAddr(id raft.ServerID) (raft.ServerAddress, error) {
 	return raft.ServerAddress(l.town.address(l.from, string(id))), nil
 }
@@ -66,7 +66,7 @@ func startPeer(changed func()) (*cluster, error) {
 	})
 }
 
-// watch tells of every leader that the member comes to know.
+// watch calls changed whenever the member knows another leader.
 func (p *peer) watch(changed func()) {
 	p.raft.RegisterObserver(raft.NewObserver(p.seen, true, func(o *raft.Observation) bool {
 		_, is := o.Data.(raft.LeaderObservation)
@@ -93,14 +93,14 @@ func (p *peer) close() error {
 	return err
 }
 
-// nothing is what the log is applied to.
+// nothing is a state machine without state.
 type nothing struct{}
 
 // Apply does nothing.
 func (nothing) Apply(*raft.Log) any { return nil }
 
-// Snapshot is never asked for: there is nothing to keep.
+// Snapshot is never called, because there is nothing to keep.
 func (nothing) Snapshot() (raft.FSMSnapshot, error) { return nil, errors.New("nothing to keep") }
 
-// Restore forgets what there is.
+// Restore ignores the snapshot.
 func (nothing) Restore(r io.ReadCloser) error { return r.Close() }

@@ -1,6 +1,5 @@
-// Package realtime measures failover as the clock on the wall has it: members on
-// loopback, each with its real transport, of which one is killed, falls silent, or
-// resigns.
+// Package realtime measures failover in real time: members on loopback with their real
+// transports, one of which is killed, falls silent, or resigns.
 package realtime
 
 import (
@@ -16,9 +15,9 @@ import (
 
 const name = "realtime"
 
-// detection is how long a leader may be silent, and beat how often ours is heard: as often
-// as the peer's, which goes by the detection time, or the age of the last heartbeat would
-// be counted in favour of one side.
+// detection is how long a leader may be silent, and beat our interval of heartbeats. It equals
+// the peer's, which depends on the detection time, because otherwise the age of the last
+// heartbeat would favour one side.
 const (
 	detection = 300 * time.Millisecond
 	leak      = 10
@@ -30,7 +29,7 @@ func Section() figure.Section {
 	return figure.Section{
 		Name: name, Title: "Failover in real time, three members on loopback",
 		Configured: []string{
-			fmt.Sprintf("Both sides: a leader is taken for dead after %v; stores in memory; every message passes a TCP proxy, which resets connections and refuses new ones for a kill, and forwards nothing for a pause. Measured until two members name the new leader, by what they tell their watchers.", detection),
+			fmt.Sprintf("Both sides: a leader is taken for dead after %v; stores in memory; every message passes a TCP proxy, which resets connections and refuses new ones for a kill, and forwards nothing for a pause. Measured until two members name the new leader, as their watchers see it.", detection),
 			fmt.Sprintf("Ours: rpc/grpcrpc without TLS, heartbeat %v, leak %d, vote waits 30..100 ms, pre-vote and ranks on, no leases, no logger.", beat, leak),
 			fmt.Sprintf("hashicorp/raft 1.8: its TCP transport, HeartbeatTimeout = ElectionTimeout = LeaderLeaseTimeout = %v, all else by default with pre-vote on, a logger that discards; resign is LeadershipTransfer. It sends a heartbeat after every %v..%v, and looks after every %v..%v whether its leader has been silent for %v; these times are drawn.", detection, detection/10, detection/5, detection, 2*detection, detection),
 			"Time counts from the event, which falls anywhere between two heartbeats: the older the last one, the sooner the leader is taken for dead. So ours is sent as often as the peer's at its most frequent.",
@@ -40,10 +39,10 @@ func Section() figure.Section {
 	}
 }
 
-// event is what happens to the leader.
+// event is a fault or an order of the leader.
 type event struct {
-	name   string // what the leader is or does
-	gone   bool   // nobody hears it any more
+	name   string
+	gone   bool // the leader is cut off
 	happen func(c *cluster, leader string) error
 }
 
@@ -56,10 +55,10 @@ var events = [...]event{
 	{"resigns", false, func(c *cluster, leader string) error { return c.members[leader].resign() }},
 }
 
-// times are how long each event took, in milliseconds.
+// times are the durations of the failovers, in milliseconds.
 type times [len(events)]float64
 
-// trials is how many there are of each event, for each side.
+// trials returns the number of trials of each event, for each side.
 func trials(p figure.Plan) int {
 	if p.Quick {
 		return 2
@@ -84,8 +83,8 @@ func run(ctx context.Context, p figure.Plan) ([]figure.Figure, error) {
 	return figures(rows), measure.UnlessOver(ctx, err)
 }
 
-// trial has each event happen to a cluster of its own, one after the other: at a time,
-// a kill sometimes takes ten times as long.
+// trial applies each event to a cluster of its own, one after the other, because in parallel a
+// kill sometimes takes ten times as long.
 func trial(ctx context.Context, start func(changed func()) (*cluster, error)) (t times, err error) {
 	for i, e := range events {
 		took, err := measureOne(ctx, start, e)
@@ -97,14 +96,14 @@ func trial(ctx context.Context, start func(changed func()) (*cluster, error)) (t
 	return t, nil
 }
 
-// measureOne founds a cluster, lets it come to rest, and has something happen to its
-// leader at any moment between two heartbeats.
+// measureOne starts a cluster, waits until it is idle, and applies an event to its leader at a
+// random moment between two heartbeats.
 func measureOne(ctx context.Context, start func(changed func()) (*cluster, error), e event) (took time.Duration, err error) {
 	changed := make(chan struct{}, 1)
 	c, err := start(func() {
 		select {
 		case changed <- struct{}{}:
-		default: // it is known already
+		default: // a value is already waiting
 		}
 	})
 	if err != nil {

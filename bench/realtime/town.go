@@ -1,4 +1,4 @@
-// The lines between members: one from each to each, the same for both sides.
+// The lines between members: one from each member to each other, the same for both sides.
 
 package realtime
 
@@ -10,14 +10,14 @@ import (
 
 // town has a line from each of its nodes to each other.
 type town struct {
-	listens map[string]string // where each node does
+	listens map[string]string // the address of each node
 	lines   map[way]*line.Line
 }
 
-// way is from one node to another.
+// way is the way from one node to another.
 type way struct{ from, to string }
 
-// newTown lays the lines to where the nodes listen.
+// newTown makes the lines to the nodes' addresses.
 func newTown(addresses map[string]string) (*town, error) {
 	t := &town{addresses, make(map[way]*line.Line)}
 	for from := range addresses {
@@ -35,7 +35,7 @@ func newTown(addresses map[string]string) (*town, error) {
 	return t, nil
 }
 
-// address is where a node finds another one, or itself.
+// address returns the address at which a node reaches another one, or itself.
 func (t *town) address(from, to string) string {
 	if from == to {
 		return t.listens[to]
@@ -43,7 +43,7 @@ func (t *town) address(from, to string) string {
 	return t.lines[way{from, to}].Address()
 }
 
-// mute has a node fall silent: connections stay, but nothing gets in or out.
+// mute silences a node: its connections stay, but carry nothing.
 func (t *town) mute(node string) {
 	for w, l := range t.lines {
 		if w.from == node || w.to == node {
@@ -52,7 +52,7 @@ func (t *town) mute(node string) {
 	}
 }
 
-// kill breaks all connections of a node at once, and has new ones refused.
+// kill breaks all connections of a node at once, and makes new ones be refused.
 func (t *town) kill(node string) error {
 	var problems []error
 	for w, l := range t.lines {

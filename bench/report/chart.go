@@ -13,7 +13,7 @@ type chart struct {
 	Marks  []mark
 }
 
-// row is what is drawn for one figure.
+// row is the drawing of one figure.
 type row struct {
 	At         string
 	Y          int
@@ -32,7 +32,7 @@ type mark struct {
 	Label string
 }
 
-// What the page's template knows too: where bars begin, and how long they may be.
+// The beginning of bars and their largest length, which the page's template uses, too.
 const (
 	barsFrom  = 375
 	barsWidth = 400
@@ -40,10 +40,10 @@ const (
 	headroom  = 22
 )
 
-// charts are those of a section, in the order of its figures.
+// charts makes the charts of a section, in the order of its figures.
 func charts(figures []figure.Figure) (all []*chart) {
 	byTitle, most := map[string]*chart{}, map[*chart]float64{}
-	for pass := range 2 { // the first finds out how long the bars are
+	for pass := range 2 { // the first pass finds the lengths of the bars
 		for i := range figures {
 			f := &figures[i]
 			if f.Detail {
@@ -98,7 +98,7 @@ func newBar(v, most float64, whose, unit string) bar {
 	return b
 }
 
-// marks are at two to five round numbers.
+// marks returns marks at two to five round numbers.
 func marks(most float64) (all []mark) {
 	if most <= 0 {
 		return nil

@@ -1,4 +1,4 @@
-// The page: one file that needs no other and no network, for light and for dark.
+// The page: one self-contained file, for light and for dark mode.
 
 package report
 

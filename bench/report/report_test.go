@@ -15,7 +15,7 @@ import (
 	"github.com/hustings/hustings/bench/figure"
 )
 
-// run is one with a figure beside a peer, one alone, and a detail.
+// run returns a run with a figure beside a peer's, one without a peer, and a detail.
 func run(t *testing.T) *Run {
 	t.Helper()
 	r := NewRun()
@@ -51,14 +51,14 @@ func written(t *testing.T, write func(io.Writer) error) string {
 	return b.String()
 }
 
-func TestTheTableHasWhatIsNoDetail(t *testing.T) {
+func TestTheTableLeavesOutDetails(t *testing.T) {
 	table := written(t, run(t).Table)
 	lines := strings.Split(table, "\n")
 	assert.Contains(t, lines, "name     ours        peer         ratio  spread")
 	assert.Contains(t, lines, "<quick>  25 ns       100 another  0.250  10.0 %")
 	assert.Contains(t, lines, "alone    23.46M T/s  -            -      -")
 	assert.Contains(t, table, "(1 more in the JSON and on the page)")
-	assert.Contains(t, table, "- Ours: as it comes.\n- One repetition.\n", "and not what another plan would have measured")
+	assert.Contains(t, table, "- Ours: as it comes.\n- One repetition.\n", "only the plan's own extent is printed")
 	assert.NotContains(t, table, "of interest to few")
 }
 
@@ -87,7 +87,7 @@ func TestTheRunIsReadAsItWasWritten(t *testing.T) {
 	assert.Equal(t, run(t), &read)
 }
 
-func TestThePageNeedsNothingElse(t *testing.T) {
+func TestThePageIsSelfContained(t *testing.T) {
 	text := written(t, run(t).Page)
 	for _, other := range []string{"http:", "https:", "//", "src=", "<link", "<script", "@import", "url("} {
 		assert.NotContains(t, text, other)

@@ -1,4 +1,4 @@
-// Package report tells what a run has measured: as a table, as JSON and as a page.
+// Package report writes the results of a run: as a table, as JSON and as a page.
 package report
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/hustings/hustings/bench/figure"
 )
 
-// Section is what was measured of one section.
+// Section is the results of one section.
 type Section struct {
 	Name       string          `json:"name"`
 	Title      string          `json:"title"`
@@ -19,7 +19,7 @@ type Section struct {
 	Figures    []figure.Figure `json:"figures"`
 }
 
-// Run is all that was measured, and on what.
+// Run is the results of a run, and the machine.
 type Run struct {
 	Go         string    `json:"go"`
 	Platform   string    `json:"platform"`
@@ -27,13 +27,13 @@ type Run struct {
 	Sections   []Section `json:"sections"`
 }
 
-// NewRun is one of this program, which has measured nothing yet.
+// NewRun makes a run of this program, without results yet.
 func NewRun() *Run {
 	return &Run{Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Processors: runtime.GOMAXPROCS(0)}
 }
 
-// Add takes in the figures of a section, measured by a plan. Whoever reads them in JSON knows
-// them by their names, so two of one name are an error.
+// Add adds the figures of a section, measured by a plan. Two figures with the same name are an
+// error, because readers of the JSON identify figures by their names.
 func (r *Run) Add(s *figure.Section, p figure.Plan, figures []figure.Figure) error {
 	configured := slices.Clone(s.Configured)
 	if s.Extent != nil {

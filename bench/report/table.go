@@ -1,4 +1,4 @@
-// The table: for people, at a terminal.
+// The table, for people at a terminal.
 
 package report
 
@@ -11,10 +11,10 @@ import (
 	"github.com/hustings/hustings/bench/figure"
 )
 
-// Table writes the figures that are no details, and how everyone was configured.
+// Table writes the figures, except details, and the configurations.
 func (r *Run) Table(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	put := func(format string, values ...any) { _, _ = fmt.Fprintf(t, format, values...) } // Flush tells what failed
+	put := func(format string, values ...any) { _, _ = fmt.Fprintf(t, format, values...) } // Flush returns the error
 	for _, s := range r.Sections {
 		put("\n%s: %s\n\n", s.Name, s.Title)
 		put("name\tours\tpeer\tratio\tspread\n")
@@ -40,7 +40,7 @@ func (r *Run) Table(w io.Writer) error {
 	return nil
 }
 
-// value has four digits, and a letter where there are many more before the point.
+// value formats a number with four digits, and a letter for large powers of ten.
 func value(v float64) string {
 	for _, unit := range []struct {
 		letter string

@@ -1,19 +1,19 @@
-// The disks. Who saves does nothing else until that is done; what happens to it
-// meanwhile waits its turn.
+// The disks. A member that saves does nothing else until the save is done; its events wait
+// meanwhile.
 
 package virtual
 
 import "time"
 
-// disk is that of one member.
+// disk is the disk of one member.
 type disk struct {
 	busy    bool
-	alarm   time.Duration // the member's own, while the end of a save has its place
+	alarm   time.Duration // the member's own alarm, while the end of a save takes its place
 	waiting []func()
 }
 
-// Saves has a member wait for its disk, until Saved. If disks take no time it is false,
-// and the member is to go on.
+// Saves makes a member wait for its disk, until Saved. If disks take no time it returns false,
+// and the member goes on at once.
 func (w *World[M]) Saves(member int) bool {
 	if w.Save == 0 {
 		return false
@@ -24,7 +24,7 @@ func (w *World[M]) Saves(member int) bool {
 	return true
 }
 
-// saved has a member go on, and then take what had to wait, until it saves again.
+// saved lets a member go on, and then handle the events that had to wait, until it saves again.
 func (w *World[M]) saved(member int) {
 	d := &w.disks[member]
 	d.busy, w.alarms[member] = false, d.alarm
@@ -36,7 +36,7 @@ func (w *World[M]) saved(member int) {
 	}
 }
 
-// when has something happen to a member as soon as its disk is not waited for.
+// when calls what, for a member, as soon as the member does not wait for its disk.
 func (w *World[M]) when(member int, what func()) {
 	if w.busy(member) {
 		w.disks[member].waiting = append(w.disks[member].waiting, what)
@@ -45,6 +45,6 @@ func (w *World[M]) when(member int, what func()) {
 	}
 }
 
-// busy says whether a member waits for its disk. Where disks take no time it looks at
-// none, which would be a tenth of all that happens.
+// busy reports whether a member waits for its disk. If disks take no time it does not look at
+// them, which saves a tenth of the run time.
 func (w *World[M]) busy(member int) bool { return w.Save > 0 && w.disks[member].busy }

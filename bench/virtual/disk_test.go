@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// newSlowWorld has one member whose saves take a second, and who is saving from now on.
+// newSlowWorld makes a world with one member, whose saves take a second and which has begun one.
 func newSlowWorld() (*World[string], *member) {
 	w := &World[string]{Save: time.Second, Random: rand.New(rand.NewPCG(1, 2))}
 	m := &member{world: w}
@@ -18,7 +18,7 @@ func newSlowWorld() (*World[string], *member) {
 	return w, m
 }
 
-func TestWhoSavesIsToldLaterInOrder(t *testing.T) {
+func TestAMemberThatSavesGetsItsMessagesLaterInOrder(t *testing.T) {
 	w, m := newSlowWorld()
 	first, second := "first", "second"
 	w.Send(0, 0, &first)
@@ -42,7 +42,7 @@ func TestAnAlarmWaitsForTheDisk(t *testing.T) {
 	assert.Equal(t, time.Minute, w.Now())
 }
 
-func TestWhoSavesAgainWaitsAgain(t *testing.T) {
+func TestASecondSaveDelaysEventsAgain(t *testing.T) {
 	w, m := newSlowWorld()
 	m.saves = 1
 	q := "hello"
@@ -51,7 +51,7 @@ func TestWhoSavesAgainWaitsAgain(t *testing.T) {
 	assert.Equal(t, []note{{time.Second, 0, "saved"}, {2 * time.Second, 0, "saved"}, {2 * time.Second, 0, "hello"}}, m.notes)
 }
 
-func TestWhatTheDeadWereSavingIsLost(t *testing.T) {
+func TestASaveOfADeadMemberIsLost(t *testing.T) {
 	w, m := newSlowWorld()
 	q := "hello"
 	w.Send(0, 0, &q)
@@ -74,7 +74,7 @@ func TestOrdersAreCarriedOutAfterTheSave(t *testing.T) {
 	}, m.notes)
 }
 
-func TestWhoSavesHearsLaterThatAConnectionHasBroken(t *testing.T) {
+func TestAMemberThatSavesLearnsLaterOfABrokenConnection(t *testing.T) {
 	w := &World[string]{Delay: time.Millisecond, Save: time.Second, Random: rand.New(rand.NewPCG(1, 2))}
 	m := &member{world: w, index: 1}
 	w.Found([]Member[string]{&member{world: w}, m})
@@ -93,7 +93,7 @@ func TestDisksThatTakeNoTimeAreNotWaitedFor(t *testing.T) {
 	assert.Empty(t, m[0].notes)
 }
 
-func TestUntilIsNoFurtherThanThat(t *testing.T) {
+func TestUntilStopsAtItsTime(t *testing.T) {
 	w, m := newWorld(time.Second, 0, 2)
 	q := "hello"
 	w.Send(0, 1, &q)

@@ -1,11 +1,10 @@
-// What is on its way. All messages take as long, so they arrive in the order in which
-// they were sent.
+// Messages in flight. All take the same time, so they arrive in the order of sending.
 
 package virtual
 
 import "time"
 
-// parcel is a message on its way, or the end of a connection, behind all messages.
+// parcel is a message in flight, or the end of a connection, behind all its messages.
 type parcel[M any] struct {
 	at       time.Duration
 	from, to int
@@ -19,7 +18,7 @@ type queue[M any] struct {
 	head, count int
 }
 
-// put puts a message on its way; without one, the end of the connection.
+// put sends a message; nil is the end of the connection.
 func (q *queue[M]) put(at time.Duration, from, to int, m *M) {
 	if q.count == len(q.ring) {
 		q.grow()
@@ -39,7 +38,7 @@ func (q *queue[M]) grow() {
 	q.ring, q.head = wider, 0
 }
 
-// first is what arrives next, nil if nothing does.
+// first returns the next arrival; nil if there is none.
 func (q *queue[M]) first() *parcel[M] {
 	if q.count == 0 {
 		return nil

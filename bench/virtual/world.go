@@ -1,6 +1,6 @@
-// Package virtual is a world in which no time passes but from one event to the next.
-// It is the same for every library that runs in it: a message takes as long as it
-// does, or gets lost, a save takes as long as it does, and each member has one alarm.
+// Package virtual is a world in virtual time, which jumps from one event to the next. It is the
+// same for all libraries: messages have one delay and can be lost, saves have one duration, and
+// each member has one alarm.
 package virtual
 
 import (
@@ -9,72 +9,70 @@ import (
 	"time"
 )
 
-// Member is a member of the group, with whatever library inside. M is its library's
-// message.
+// Member is a member of the group, of one of the libraries. M is the library's message.
 type Member[M any] interface {
-	// Start begins, after a crash too: only what is durable is known then.
+	// Start starts the member; after a crash it only knows its durable state.
 	Start()
-	// Stand has the member stand for election now.
+	// Stand makes the member stand for election now.
 	Stand()
-	// Transfer has a leader hand over to another member.
+	// Transfer makes a leader hand over to another member.
 	Transfer(to int)
-	// Resign has a leader hand over to whom it thinks best.
+	// Resign makes a leader hand over to a member of its choice.
 	Resign()
-	// Lost: the connection to another member has broken.
+	// Lost says that the connection to another member has broken.
 	Lost(peer int)
-	// Receive takes a message, which is good until Receive returns.
+	// Receive handles a message, which is valid until Receive returns.
 	Receive(from int, m *M)
-	// Ring is the member's alarm.
+	// Ring handles the member's alarm.
 	Ring()
-	// Saved is the end of a save that the world was told of.
+	// Saved says that a save has ended.
 	Saved()
 }
 
-// Observer is told what members do, so that something can be counted.
+// Observer is called when members do certain things.
 type Observer interface {
-	// Beats: a leader sends its heartbeat.
+	// Beats says that a leader sends its heartbeat.
 	Beats(member int)
-	// Asks: a member asks all others for their votes, or only whether it would
-	// get them.
+	// Asks says that a member asks all others for their votes or pre-votes.
 	Asks(member int, term uint64, preVote bool)
-	// Knows: a member knows another leader than before, Nobody if none.
+	// Knows says that a member knows another leader than before, or Nobody.
 	Knows(member int, term uint64, leader int)
-	// Pauses: a leader takes no more writes, for it hands over.
+	// Pauses says that a leader takes no more writes, because it hands over.
 	Pauses(member int)
 }
 
 // Nobody is no member.
 const Nobody = -1
 
-// never is when an alarm rings that is not set.
+// never is the time of an alarm that is not set.
 const never = time.Duration(math.MaxInt64)
 
-// World holds the members of one group, and what is on its way between them.
+// World holds the members of one group, and the messages in flight.
 type World[M any] struct {
-	// Delay is what every message takes, Loss the share of them that is lost, and
-	// Save what every save takes.
+	// Delay is the delay of every message, Loss the share of messages that is lost, and
+	// Save the duration of every save.
 	Delay time.Duration
 	Loss  float64
 	Save  time.Duration
-	// Random is where everything comes from that is drawn.
+	// Random is the source of everything random.
 	Random *rand.Rand
-	// Observer is told.
+	// Observer must not be nil.
 	Observer Observer
-	// Err is set by a member that cannot go on. Nothing happens any more then.
+	// Err is set by a member that cannot go on. It ends the world.
 	Err error
-	// Events counts deliveries and rings, Messages what was sent.
+	// Events counts deliveries and rings, Messages the sent messages.
 	Events, Messages int
 
 	now     time.Duration
 	members []Member[M]
 	dead    []bool
-	alarms  []time.Duration // when each member's alarm rings
+	alarms  []time.Duration // the time of each member's alarm
 	disks   []disk
 	flying  queue[M]
-	current M // what is being received
+	current M // the message being received
 }
 
-// Found puts the members in place. Nobody has started yet.
+// Found sets the members, none of which has started yet.
 func (w *World[M]) Found(members []Member[M]) {
 	w.members = members
 	w.dead = make([]bool, len(members))
@@ -85,20 +83,19 @@ func (w *World[M]) Found(members []Member[M]) {
 	}
 }
 
-// Now is the time since the world began.
+// Now returns the time since the world began.
 func (w *World[M]) Now() time.Duration { return w.now }
 
-// Dead says whether a member is dead.
+// Dead reports whether a member is dead.
 func (w *World[M]) Dead(member int) bool { return w.dead[member] }
 
-// Kill silences a member: it hears, says and does nothing any more. What it has sent
-// arrives; what it was saving is lost.
+// Kill kills a member silently. Messages that it has sent still arrive; a save under way is lost.
 func (w *World[M]) Kill(member int) {
 	w.dead[member], w.alarms[member], w.disks[member] = true, never, disk{}
 }
 
-// Break kills a member whose connections break with it: who is alive is told so, a
-// message's delay later, and after all that the member has sent.
+// Break kills a member and breaks its connections: the living members learn that after a
+// message's delay, and after all messages of the member.
 func (w *World[M]) Break(member int) {
 	w.Kill(member)
 	for other, dead := range w.dead {
@@ -108,22 +105,22 @@ func (w *World[M]) Break(member int) {
 	}
 }
 
-// Start begins a member's life, or another one.
+// Start starts or restarts a member.
 func (w *World[M]) Start(member int) {
 	w.dead[member] = false
 	w.members[member].Start()
 }
 
-// Stand has a member stand now.
+// Stand makes a member stand for election now.
 func (w *World[M]) Stand(member int) { w.when(member, w.members[member].Stand) }
 
-// Transfer has a leader hand over to another member, from now on.
+// Transfer orders a leader to hand over to another member.
 func (w *World[M]) Transfer(from, to int) { w.when(from, func() { w.members[from].Transfer(to) }) }
 
-// Resign has a leader hand over to whom it thinks best, from now on.
+// Resign orders a leader to hand over to a member of its choice.
 func (w *World[M]) Resign(member int) { w.when(member, w.members[member].Resign) }
 
-// Send puts a message on its way, unless it gets lost.
+// Send sends a message, unless it gets lost.
 func (w *World[M]) Send(from, to int, m *M) {
 	w.Messages++
 	if w.Loss > 0 && w.Random.Float64() < w.Loss {
@@ -132,14 +129,14 @@ func (w *World[M]) Send(from, to int, m *M) {
 	w.flying.put(w.now+w.Delay, from, to, m)
 }
 
-// Arm sets the member's alarm, in place of the one that was set.
+// Arm sets the member's alarm, and replaces an earlier one.
 func (w *World[M]) Arm(member int, after time.Duration) { w.alarms[member] = w.now + after }
 
-// Step lets the next thing happen. What arrives comes before what rings at the same
-// time. It is false when nothing will ever happen again.
+// Step runs the next event. Arrivals come before alarms of the same time. It returns false when
+// there are no more events.
 func (w *World[M]) Step() bool { return w.step(never - 1) }
 
-// Until lets everything happen that does until then.
+// Until runs all events up to a time.
 func (w *World[M]) Until(then time.Duration) {
 	for w.step(then) {
 		continue
@@ -147,7 +144,7 @@ func (w *World[M]) Until(then time.Duration) {
 	w.now = max(w.now, then)
 }
 
-// step lets the next thing happen that does until a time.
+// step runs the next event up to a time.
 func (w *World[M]) step(until time.Duration) bool {
 	who, due := w.first()
 	p := w.flying.first()
@@ -172,10 +169,10 @@ func (w *World[M]) step(until time.Duration) bool {
 	return true
 }
 
-// arrive delivers a message, or that there will be no more, to who is there to hear it.
+// arrive delivers a message, or the end of a connection, to a living member.
 func (w *World[M]) arrive(p *parcel[M]) {
 	from, to, broken := p.from, p.to, p.broken
-	w.current = p.message // what is sent in answer may take its place
+	w.current = p.message // a copy, because an answer may take its place in the queue
 	w.flying.drop()
 	if w.dead[to] {
 		return
@@ -192,7 +189,7 @@ func (w *World[M]) arrive(p *parcel[M]) {
 	}
 }
 
-// first is the alarm that rings first.
+// first returns the next alarm.
 func (w *World[M]) first() (who int, due time.Duration) {
 	due = never
 	for i, at := range w.alarms {

@@ -8,14 +8,14 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// note is what a member of these tests lives through.
+// note is an event of a member in these tests.
 type note struct {
 	at      time.Duration
 	from    int
 	message string
 }
 
-// member notes what happens to it, and answers what it is asked.
+// member notes its events, and answers questions.
 type member struct {
 	world *World[string]
 	index int
@@ -50,7 +50,7 @@ func (m *member) note(from int, message string) {
 	m.notes = append(m.notes, note{m.world.Now(), from, message})
 }
 
-// newWorld has so many members, which are all there.
+// newWorld makes a world with a number of members, which have all started.
 func newWorld(delay time.Duration, loss float64, members int) (*World[string], []*member) {
 	w := &World[string]{Delay: delay, Loss: loss, Random: rand.New(rand.NewPCG(1, 2))}
 	group, all := make([]*member, members), make([]Member[string], members)
@@ -98,7 +98,7 @@ func TestAnAlarmTakesThePlaceOfTheLast(t *testing.T) {
 	assert.Equal(t, []note{{time.Minute, 0, "ring"}}, m[0].notes)
 }
 
-func TestTheDeadHearAndDoNothing(t *testing.T) {
+func TestDeadMembersHandleNoEvents(t *testing.T) {
 	w, m := newWorld(time.Second, 0, 2)
 	q := "question"
 	w.Arm(1, time.Minute)
@@ -109,7 +109,7 @@ func TestTheDeadHearAndDoNothing(t *testing.T) {
 	assert.Zero(t, w.Events)
 }
 
-func TestWhatTheDeadHaveSentArrives(t *testing.T) {
+func TestMessagesOfADeadMemberStillArrive(t *testing.T) {
 	w, m := newWorld(time.Second, 0, 2)
 	q := "hello"
 	w.Send(0, 1, &q)
@@ -118,21 +118,21 @@ func TestWhatTheDeadHaveSentArrives(t *testing.T) {
 	assert.Len(t, m[1].notes, 1)
 }
 
-func TestTheLivingHearThatAConnectionHasBroken(t *testing.T) {
+func TestLivingMembersLearnOfABrokenConnection(t *testing.T) {
 	w, m := newWorld(time.Second, 1, 4)
 	w.Kill(2)
 	w.Until(time.Minute)
 	w.Break(0)
-	w.Kill(3) // before it hears of it
+	w.Kill(3) // before it learns of it
 	w.toTheEnd()
 	for i, expected := range [][]note{nil, {{time.Minute + time.Second, 0, "lost"}}, nil, nil} {
 		assert.Equal(t, expected, m[i].notes, "member %d, whatever share of messages is lost", i)
 	}
 	assert.True(t, w.Dead(0))
-	assert.Zero(t, w.Messages, "nobody has sent anything")
+	assert.Zero(t, w.Messages, "no messages were sent")
 }
 
-func TestWhatTheBrokenHasSentArrivesBeforeItIsLost(t *testing.T) {
+func TestMessagesArriveBeforeTheEndOfTheirConnection(t *testing.T) {
 	w, m := newWorld(time.Second, 0, 2)
 	q := "question"
 	w.Send(0, 1, &q)
@@ -142,7 +142,7 @@ func TestWhatTheBrokenHasSentArrivesBeforeItIsLost(t *testing.T) {
 	assert.Empty(t, m[0].notes)
 }
 
-func TestWhoStartsAgainHearsAgain(t *testing.T) {
+func TestARestartedMemberReceivesMessages(t *testing.T) {
 	w, m := newWorld(time.Second, 0, 2)
 	w.Kill(1)
 	w.Start(1)
@@ -152,21 +152,21 @@ func TestWhoStartsAgainHearsAgain(t *testing.T) {
 	assert.Len(t, m[1].notes, 1)
 }
 
-func TestTheShareThatIsLostIsWhatItShouldBe(t *testing.T) {
+func TestTheConfiguredShareOfMessagesIsLost(t *testing.T) {
 	w, m := newWorld(0, 0.1, 2)
 	q := "hello"
 	for range 10_000 {
 		w.Send(0, 1, &q)
 	}
 	w.toTheEnd()
-	assert.Equal(t, 10_000, w.Messages, "those that are lost were sent")
+	assert.Equal(t, 10_000, w.Messages, "lost messages count as sent")
 	assert.InDelta(t, 9000, len(m[1].notes), 100)
 }
 
 func TestManyMessagesArriveInTheirOrder(t *testing.T) {
 	w, m := newWorld(time.Second, 0, 2)
 	sent, next := 0, 0
-	for range 100 { // such that the ring has to grow with its head in the middle
+	for range 100 { // so that the ring has to grow with its head in the middle
 		for range 3 {
 			q := string(rune('a' + sent%26))
 			w.Send(0, 1, &q)
