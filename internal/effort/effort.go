@@ -1,15 +1,14 @@
-// Package effort says how much a test does. Whoever works on the code waits for its tests, so
-// by default they try a part of what there is. The gate has them try all of it, by a variable
-// of the environment: HUSTINGS_TEST_WHOLE. With -short, as under the race detector, a test may
-// try still less.
+// Package effort says how many cases a test tries. By default tests try a part of their cases,
+// because developers wait for them. With HUSTINGS_TEST_WHOLE in the environment, as in the gate,
+// they try all. With -short, as under the race detector, a test may try still fewer.
 package effort
 
 import "os"
 
-// Whole says whether everything is to be tried.
+// Whole reports whether tests try all cases.
 func Whole() bool { return os.Getenv("HUSTINGS_TEST_WHOLE") != "" }
 
-// Of is how many are to be tried: all of them, or some.
+// Of returns the number of cases to try: all, or some.
 func Of[N ~int | ~uint64](all, some N) N {
 	if Whole() {
 		return all

@@ -1,4 +1,4 @@
-// What users download who have no Go: the command for a platform, in an archive.
+// The archives of the command, for users without Go.
 
 package main
 
@@ -20,7 +20,7 @@ import (
 // platform is an operating system and a processor, as in linux/amd64.
 type platform struct{ os, arch string }
 
-// platforms are those for which there are archives.
+// platforms are the platforms that get archives.
 var platforms = []platform{
 	{"darwin", "amd64"},
 	{"darwin", "arm64"},
@@ -30,8 +30,8 @@ var platforms = []platform{
 	{"windows", "arm64"},
 }
 
-// build installs the command from the proxy, as users do: whoever has Go can make the same
-// file, with CGO_ENABLED=0 and -trimpath. It returns the file's path.
+// build installs the command from the proxy, as users do, so that anyone can make the same file
+// with CGO_ENABLED=0 and -trimpath. It returns the file's path.
 func (r *release) build(p platform) (string, error) {
 	path := r.library() + "/" + commandDir
 	if _, err := r.command(r.dir, []string{"GOOS=" + p.os, "GOARCH=" + p.arch}, "go", "install", path+"@"+r.version); err != nil {
@@ -55,8 +55,8 @@ func (r *release) build(p platform) (string, error) {
 	return file, nil
 }
 
-// archive builds the command for a platform, and writes its archive and the list of what is
-// in it to a directory. It returns the archive's path.
+// archive builds the command for a platform, and writes its archive and its bill of materials to
+// a directory. It returns the archive's path.
 func (r *release) archive(p platform, to string) (string, error) {
 	binary, err := r.build(p)
 	if err != nil {
@@ -85,7 +85,7 @@ func create(name string, write func(io.Writer) error) error {
 	return errors.Join(write(f), f.Close())
 }
 
-// tarball writes an archive that is the same whenever it is made: all is of the revision's time.
+// tarball writes a reproducible archive: all its files have the revision's time.
 func (r *release) tarball(w io.Writer, files []string) error {
 	made, err := time.Parse(time.RFC3339, r.time)
 	if err != nil {
@@ -109,7 +109,7 @@ func (r *release) tarball(w io.Writer, files []string) error {
 	return errors.Join(archive.Close(), packed.Close())
 }
 
-// zip is the same for Windows.
+// zip writes the same archive for Windows.
 func (r *release) zip(w io.Writer, files []string) error {
 	made, err := time.Parse(time.RFC3339, r.time)
 	if err != nil {
@@ -134,7 +134,7 @@ func (r *release) zip(w io.Writer, files []string) error {
 	return archive.Close()
 }
 
-// mode is that of the i-th file: the first one is the command.
+// mode returns the mode of the i-th file; the first one is the command.
 func mode(i int) int64 {
 	if i == 0 {
 		return 0o755

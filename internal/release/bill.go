@@ -1,5 +1,5 @@
-// The bill of materials of an archive, in CycloneDX's form: the revision that the command was
-// made from, and every module that is in it, as the linker wrote it into the file.
+// The bill of materials of an archive, in CycloneDX format: the revision of the command, and
+// every module in it, as recorded by the linker.
 
 package main
 
@@ -10,7 +10,7 @@ import (
 	"runtime/debug"
 )
 
-// bill is a document of CycloneDX 1.6, as far as it is needed.
+// bill is the part of a CycloneDX 1.6 document that is needed.
 type bill struct {
 	Format   string `json:"bomFormat"`
 	Spec     string `json:"specVersion"`
@@ -32,7 +32,7 @@ type component struct {
 	Properties []property `json:"properties,omitempty"`
 }
 
-// pedigree says of which revision a component is.
+// pedigree names the revision of a component.
 type pedigree struct {
 	Commits []commit `json:"commits"`
 }
@@ -46,7 +46,7 @@ type property struct {
 	Value string `json:"value"`
 }
 
-// componentOf describes a module. Its sum is the one of go.sum files.
+// componentOf describes a module, with its sum as in go.sum.
 func componentOf(kind string, m *debug.Module) component {
 	url := "pkg:golang/" + m.Path + "@" + m.Version
 	return component{Type: kind, Ref: url, Name: m.Path, Version: m.Version, URL: url, Properties: []property{{"go.sum", m.Sum}}}

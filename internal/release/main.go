@@ -3,16 +3,16 @@
 //	go run ./internal/release prepare v0.1.0
 //	go run ./internal/release rehearse [v0.1.0]
 //
-// The repository holds several modules. In the tree they find each other by replace
-// directives, which count for nobody who depends on them. So a release tags them in order:
+// The repository holds several modules. In the tree they find each other by replace directives,
+// which have no effect for modules that depend on them. So a release tags the modules in order:
 // first the library as it is; then, in a commit of their own, the modules that need it, which
-// now require the fresh version and replace nothing; then those that need these.
+// now require the new version and replace nothing; then the modules that need these.
 //
-// All of that happens in a scratch clone of the commit that is checked out. Both commands
-// write tags there, and have the go command make a module proxy in the file system from
-// them, as the public proxy will do. From it prepare builds the command for every platform,
-// and leaves archives, checksums, lists of what is in them and the tags themselves in dist.
-// rehearse does with it what users do, see rehearse.go.
+// Everything happens in a scratch clone of the commit that is checked out. Both commands write
+// tags there, and let the go command make a module proxy in the file system from them, as the
+// public proxy will do. From it prepare builds the command for every platform, and leaves
+// archives, checksums, bills of materials and the tags in dist. rehearse uses the proxy as users
+// would, see rehearse.go.
 package main
 
 import (
@@ -47,5 +47,5 @@ func run(ctx context.Context, args []string) error {
 	return errUsage
 }
 
-// headline says what is done next.
+// headline prints the next step.
 func headline(format string, args ...any) { fmt.Printf("release: "+format+"\n", args...) }

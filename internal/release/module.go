@@ -1,4 +1,4 @@
-// The modules of the repository, and in which order they are tagged.
+// The modules of the repository, and the order in which they are tagged.
 
 package main
 
@@ -13,17 +13,17 @@ import (
 	"strings"
 )
 
-// A module is one that users can depend on.
+// A module is a published module.
 type module struct {
-	path  string // by which it is imported
+	path  string // its import path
 	dir   string // in the repository; "." is the library's
 	needs []string
 }
 
-// tag is the name that the go command looks for.
+// tag returns the name of the tag that the go command looks for.
 func (m *module) tag(version string) string { return path.Join(m.dir, version) }
 
-// goMod is what "go mod edit -json" prints, as far as it is of interest.
+// goMod is the part of the output of "go mod edit -json" that is needed.
 type goMod struct {
 	Module  struct{ Path string }
 	Require []struct{ Path, Version string }
@@ -42,8 +42,8 @@ func (s *scratch) readGoMod(file string) (m goMod, err error) {
 	return m, err
 }
 
-// published says whether users can depend on the module in dir. They cannot on what is
-// internal, and the benchmarks serve this repository alone.
+// published reports whether users can depend on the module in dir. They cannot depend on internal
+// modules, and the benchmarks are only for this repository.
 func published(dir string) bool {
 	words := strings.Split(dir, "/")
 	return words[0] != "bench" && !slices.Contains(words, "internal") && !slices.Contains(words, "testdata")
@@ -93,7 +93,7 @@ func stages(list []module) (all [][]module, err error) {
 			}
 		}
 		if len(stage) == 0 {
-			return nil, fmt.Errorf("the modules %s need each other: none of them can be tagged first", paths(rest))
+			return nil, fmt.Errorf("the modules %s need each other, so none of them can be tagged first", paths(rest))
 		}
 		for i := range stage {
 			done[stage[i].path] = true
@@ -111,8 +111,8 @@ func paths(list []module) string {
 	return strings.Join(names, ", ")
 }
 
-// loosen makes a module stand on its own: it replaces no module of this repository, and
-// requires all of them in the version. Of modules of others it may replace none.
+// loosen makes a module stand on its own: it removes the replacements of modules of this
+// repository, and requires them in the version. A replacement of another module is an error.
 func (r *release) loosen(m *module) error {
 	dir := filepath.Join(r.repo(), m.dir)
 	mod, err := r.readGoMod(filepath.Join(dir, "go.mod"))
@@ -122,7 +122,7 @@ func (r *release) loosen(m *module) error {
 	edit := []string{"mod", "edit"}
 	for _, old := range mod.Replace {
 		if !r.has(old.Old.Path) {
-			return fmt.Errorf("%s/go.mod replaces %s, which those who depend on it would not get", m.dir, old.Old.Path)
+			return fmt.Errorf("%s/go.mod replaces %s, but modules that depend on it would not get the replacement", m.dir, old.Old.Path)
 		}
 		edit = append(edit, "-dropreplace="+old.Old.Path)
 	}
@@ -145,7 +145,7 @@ func (r *release) loosen(m *module) error {
 	return err
 }
 
-// stamp writes into the command which revision it is released from, for its version.
+// stamp writes the revision into the command, for "hustings version".
 func (r *release) stamp(m *module) error {
 	if m.dir != commandDir {
 		return nil

@@ -1,4 +1,4 @@
-// Preparing a release: all that has to be published lies in dist in the end, and nothing is
+// Preparing a release: everything that must be published is left in dist, and nothing is
 // published.
 
 package main
@@ -17,7 +17,7 @@ import (
 
 func prepare(ctx context.Context, source, version string) error {
 	if version == "" {
-		return errors.New("which version? make release VERSION=v0.1.0")
+		return errors.New("the version is missing, as in: make release VERSION=v0.1.0")
 	}
 	version, dated, err := chosen(source, version)
 	if err != nil {
@@ -51,14 +51,14 @@ func prepare(ctx context.Context, source, version string) error {
 	return nil
 }
 
-// clean refuses to release what is not committed, and what was released.
+// clean refuses to release uncommitted changes, and a version that was already released.
 func clean(ctx context.Context, source, version string) error {
 	for _, check := range []struct {
 		args    []string
 		problem string
 	}{
-		{[]string{"status", "--porcelain"}, "a release is made of a commit, and this is not in the last one; commit it, or take it away"},
-		{[]string{"tag", "--list", version}, "there is this tag already: choose another version"},
+		{[]string{"status", "--porcelain"}, "a release is made from a commit, but these changes are not committed; commit or remove them"},
+		{[]string{"tag", "--list", version}, "this tag already exists; choose another version"},
 	} {
 		cmd := exec.CommandContext(ctx, "git", check.args...)
 		cmd.Dir, cmd.Stderr = source, os.Stderr
@@ -73,7 +73,7 @@ func clean(ctx context.Context, source, version string) error {
 	return nil
 }
 
-// fill makes archives, the tags in one file, and the checksums of all.
+// fill makes the archives, a file with the tags, and the checksums of all.
 func (r *release) fill(to string) error {
 	for _, p := range platforms {
 		headline("building for %s on %s", p.os, p.arch)
@@ -87,8 +87,8 @@ func (r *release) fill(to string) error {
 	return checksums(to)
 }
 
-// bundle writes the tags, and the commits that the release needed, to a file that git fetch
-// understands in a clone that has the revision.
+// bundle writes the tags and the commits of the release to a file, from which git fetch reads in
+// a clone that has the revision.
 func (r *release) bundle(file string) error {
 	file, err := filepath.Abs(file)
 	if err != nil {
@@ -102,7 +102,7 @@ func (r *release) bundle(file string) error {
 	return err
 }
 
-// checksums writes what sha256sum --check reads.
+// checksums writes a file for sha256sum --check.
 func checksums(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -122,17 +122,17 @@ func checksums(dir string) error {
 	})
 }
 
-// instruct says how to publish what was prepared.
+// instruct prints how to publish the release.
 func (r *release) instruct(to string, dated bool) {
 	headline("%s is prepared in %s, from %s", r.version, to, r.revision)
 	if !dated {
-		headline("CHANGELOG.md does not say when it is released: write the day there, commit it, and prepare the release again")
+		headline("CHANGELOG.md has no date for this version: write the date there, commit it, and prepare the release again")
 	}
 	var tags []string
 	for i := range r.modules {
 		tags = append(tags, r.modules[i].tag(r.version))
 	}
 	headline("to publish it, in this order:")
-	fmt.Printf("\n    git fetch %s 'refs/tags/*:refs/tags/*'\n    git push origin %s\n\nand hand out the other files.\n",
+	fmt.Printf("\n    git fetch %s 'refs/tags/*:refs/tags/*'\n    git push origin %s\n\nand publish the other files.\n",
 		filepath.Join(to, "tags.bundle"), strings.Join(tags, " "))
 }

@@ -1,13 +1,13 @@
-// A rehearsal: what users do with a release, before there is one. Nothing of this repository
-// is used but what the proxy delivers.
+// A rehearsal: everything that users do with a release, before there is one. It only uses what
+// the proxy delivers, and nothing else from this repository.
 //
 //   - Every module stands alone: it replaces nothing, requires the others in this version,
-//     and its go.sum is complete and right.
-//   - In an empty module, with a module cache that has nothing of ours, "go get" gets every
-//     module but the command, and all their packages compile.
-//   - The example of the embedding, which is the README's, runs in there.
-//   - "go install" installs the command, whose version names the version and the revision;
-//     and the archive for this machine holds the same file.
+//     and its go.sum is complete and correct.
+//   - In an empty module, with a module cache without our modules, "go get" gets every module
+//     except the command, and all their packages compile.
+//   - The README's example of an embedding runs there.
+//   - "go install" installs the command. "hustings version" names the version and the
+//     revision, and the archive for this machine holds the same file.
 
 package main
 
@@ -29,7 +29,7 @@ import (
 	"strings"
 )
 
-// rehearse prepares the version, or the newest in the changelog, and tries it.
+// rehearse tags the version, or the newest in the changelog, and tries it.
 func rehearse(ctx context.Context, source, version string) error {
 	version, _, err := chosen(source, version)
 	if err != nil {
@@ -47,25 +47,25 @@ func rehearse(ctx context.Context, source, version string) error {
 	return nil
 }
 
-// try does all that users do with a release that is tagged.
+// try does everything that users do with a tagged release.
 func (r *release) try() error {
 	for i := range r.modules {
-		headline("does %s stand alone?", r.modules[i].path)
+		headline("checking that %s stands alone", r.modules[i].path)
 		if err := r.standsAlone(&r.modules[i]); err != nil {
 			return err
 		}
 	}
-	// A fresh cache: nothing is in it that was needed to tag.
+	// A new cache, without the modules that were needed for tagging.
 	r.env = append(r.env, "GOMODCACHE="+filepath.Join(r.dir, "users-modules"))
-	headline("an engine gets the modules and embeds the library")
+	headline("getting the modules and embedding the library, as an engine does")
 	if err := r.embed(); err != nil {
 		return err
 	}
-	headline("somebody installs the command")
+	headline("installing the command, as a user does")
 	return r.install()
 }
 
-// standsAlone looks at a module as the proxy has it.
+// standsAlone checks a module as the proxy delivers it.
 func (r *release) standsAlone(m *module) error {
 	dir := filepath.Join(r.dir, "alone", m.dir)
 	if m.dir == "." {
@@ -87,7 +87,7 @@ func (r *release) standsAlone(m *module) error {
 		return err
 	}
 	for _, old := range mod.Replace {
-		err = errors.Join(err, fmt.Errorf("%s@%s replaces %s: those who depend on it do not get that, and go install refuses it", m.path, r.version, old.Old.Path))
+		err = errors.Join(err, fmt.Errorf("%s@%s replaces %s: modules that depend on it do not get the replacement, and go install refuses it", m.path, r.version, old.Old.Path))
 	}
 	for _, need := range mod.Require {
 		if r.has(need.Path) && need.Version != r.version {
@@ -98,12 +98,12 @@ func (r *release) standsAlone(m *module) error {
 		return err
 	}
 	if _, err := r.command(dir, nil, "go", "mod", "tidy", "-diff"); err != nil {
-		return fmt.Errorf("go.mod or go.sum of %s@%s are not right: %w", m.path, r.version, err)
+		return fmt.Errorf("go.mod or go.sum of %s@%s is wrong: %w", m.path, r.version, err)
 	}
 	return nil
 }
 
-// embed is a user's module, which gets all of ours and imports all their packages.
+// embed makes a user's module that gets all of ours and imports all their packages.
 func (r *release) embed() error {
 	dir := filepath.Join(r.dir, "engine")
 	if err := os.Mkdir(dir, 0o755); err != nil {
@@ -137,10 +137,10 @@ func (r *release) embed() error {
 	return r.runExample(dir)
 }
 
-// exampleFile holds the embedding that the README shows, and a test there holds the two together.
+// exampleFile holds the embedding that the README shows; a test there compares the two.
 const exampleFile = "elector/example_test.go"
 
-// runExample makes the example the user's program, and looks whether it prints what it says.
+// runExample makes a program of the example, and checks its output.
 func (r *release) runExample(dir string) error {
 	where, err := r.command(dir, nil, "go", "list", "-m", "-f", "{{.Dir}}", r.library())
 	if err != nil {
@@ -172,12 +172,12 @@ func (r *release) runExample(dir string) error {
 		return err
 	}
 	if got != want.String() {
-		return fmt.Errorf("the embedding of %s printed %q, and not %q", exampleFile, got, want.String())
+		return fmt.Errorf("the embedding in %s printed %q, want %q", exampleFile, got, want.String())
 	}
 	return nil
 }
 
-// install installs the command, asks it for its version, and holds the archive against it.
+// install installs the command, checks its version, and compares it with the archive.
 func (r *release) install() error {
 	binary, err := r.build(platform{runtime.GOOS, runtime.GOARCH})
 	if err != nil {
@@ -194,7 +194,7 @@ func (r *release) install() error {
 	want := says
 	want.Module, want.Version, want.Revision = path.Join(r.library(), commandDir), r.version, r.revision
 	if says != want {
-		return fmt.Errorf("hustings version says %+v, and not %+v", says, want)
+		return fmt.Errorf("hustings version printed %+v, want %+v", says, want)
 	}
 	archive, err := r.archive(platform{runtime.GOOS, runtime.GOARCH}, r.dir)
 	if err != nil {
@@ -203,7 +203,7 @@ func (r *release) install() error {
 	return sameBinary(archive, binary)
 }
 
-// sameBinary compares the first file of an archive with a file.
+// sameBinary compares the first file in an archive with a file.
 func sameBinary(archive, binary string) error {
 	want, err := os.ReadFile(binary)
 	if err != nil {
@@ -218,12 +218,12 @@ func sameBinary(archive, binary string) error {
 		return fmt.Errorf("%s: %w", archive, err)
 	}
 	if !bytes.Equal(got, want) {
-		return fmt.Errorf("%s does not begin with the command that go install makes", archive)
+		return fmt.Errorf("the first file in %s differs from the command that go install makes", archive)
 	}
 	return nil
 }
 
-// first unpacks the first file of an archive.
+// first unpacks the first file in an archive.
 func first(name string, packed []byte) ([]byte, error) {
 	if strings.HasSuffix(name, ".zip") {
 		archive, err := zip.NewReader(bytes.NewReader(packed), int64(len(packed)))

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// tree is a small repository that is made as this one is: a library, a module that needs it,
-// and the command, which needs both.
+// tree is a small repository like this one: a library, a module that needs it, and the command,
+// which needs both.
 var tree = map[string]string{
 	"CHANGELOG.md": "# Changelog\n\n## [Unreleased]\n\n## [v0.2.0] - not yet released\n\n## [v0.1.0] - 2026-03-04\n",
 	"README.md":    "read me\n",
@@ -54,17 +54,17 @@ func main() {
 	"cmd/hustings/internal/cli/cli.go":      "package cli\n\nimport _ \"embed\"\n\n//go:embed release.txt\nvar Origin string\n",
 	"cmd/hustings/internal/cli/release.txt": "unknown unknown\n",
 
-	// What nobody outside of the repository depends on.
+	// No module outside of the repository depends on these.
 	"bench/go.mod":          "module github.com/hustings/hustings/bench\n\ngo 1.26.0\n\nreplace example.org/other => ./other\n",
 	"internal/tools/go.mod": "module github.com/hustings/hustings/internal/tools\n\ngo 1.26.0\n",
 }
 
-// repository commits the tree, with changes, and returns its directory. It is for make
-// rehearse alone.
+// repository commits the tree, with changes, and returns its directory. Only make rehearse runs
+// these tests.
 func repository(t *testing.T, changes map[string]string) string {
 	t.Helper()
 	if os.Getenv("HUSTINGS_TEST_LONG") == "" {
-		t.Skip("make rehearse does this: it needs git, and many runs of the go command")
+		t.Skip("only make rehearse runs this test, because it needs git and many runs of the go command")
 	}
 	dir := t.TempDir()
 	for _, files := range []map[string]string{tree, changes} {
@@ -87,7 +87,7 @@ func git(t *testing.T, dir string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// tagged is a release of the tree, which a test may spoil.
+// tagged returns a release of the tree, which a test may spoil.
 func tagged(t *testing.T) *release {
 	t.Helper()
 	r, err := newRelease(t.Context(), repository(t, nil), "v0.2.0")
@@ -103,13 +103,14 @@ func TestAReleaseOfGoodModulesIsRehearsed(t *testing.T) {
 	assert.Empty(t, git(t, dir, "tag"))
 }
 
-// The library is tagged as it is; the others are tagged after what they need, and stand alone.
+// The library is tagged as it is; each other module is tagged after the modules that it needs,
+// and stands alone.
 func TestModulesAreTaggedAfterThoseThatTheyNeed(t *testing.T) {
 	r := tagged(t)
 	assert.Equal(t, r.revision, git(t, r.repo(), "rev-parse", "v0.2.0^{commit}"))
 	assert.Equal(t, r.revision, git(t, r.repo(), "rev-parse", "metrics/v0.2.0^{commit}^"))
 	assert.Equal(t, git(t, r.repo(), "rev-parse", "metrics/v0.2.0^{commit}"), git(t, r.repo(), "rev-parse", "cmd/hustings/v0.2.0^{commit}^"))
-	assert.Len(t, strings.Fields(git(t, r.repo(), "tag")), 3, "the benchmarks and the tools are nobody's dependency")
+	assert.Len(t, strings.Fields(git(t, r.repo(), "tag")), 3, "the benchmarks and the tools are not tagged")
 	mod := git(t, r.repo(), "show", "cmd/hustings/v0.2.0:cmd/hustings/go.mod")
 	assert.NotContains(t, mod, "replace")
 	assert.Contains(t, mod, "github.com/hustings/hustings/metrics v0.2.0")
@@ -128,16 +129,16 @@ func TestAReleaseThatIsPreparedAgainHasTheSameTags(t *testing.T) {
 	assert.Equal(t, tags[0], tags[1])
 }
 
-// What goes wrong when a tag is made otherwise than here.
-func TestWhatIsWrongInATaggedModuleIsNamed(t *testing.T) {
+// The rehearsal finds tags that were made incorrectly.
+func TestProblemsOfATaggedModuleAreNamed(t *testing.T) {
 	for name, c := range map[string]struct {
 		file, old, wrong, problem string
 	}{
 		"a replace is left":    {"metrics/go.mod", "go 1.26.0\n", "go 1.26.0\n\nreplace github.com/hustings/hustings => ../\n", "metrics@v0.2.0 replaces github.com/hustings/hustings"},
 		"another version":      {"metrics/go.mod", "hustings v0.2.0", "hustings v0.1.9", "metrics@v0.2.0 requires github.com/hustings/hustings in version v0.1.9"},
-		"a line of go.sum":     {"metrics/go.sum", "github.com/hustings/hustings v0.2.0 h1:", "example.org/other v0.2.0 h1:", "go.sum of github.com/hustings/hustings/metrics@v0.2.0 are not right"},
+		"a line of go.sum":     {"metrics/go.sum", "github.com/hustings/hustings v0.2.0 h1:", "example.org/other v0.2.0 h1:", "go.sum of github.com/hustings/hustings/metrics@v0.2.0 is wrong"},
 		"a wrong sum":          {"metrics/go.sum", "hustings v0.2.0 h1:", "hustings v0.2.0 h1:A", "checksum mismatch"},
-		"no revision":          {"cmd/hustings/internal/cli/release.txt", " ", "x ", "hustings version says"},
+		"no revision":          {"cmd/hustings/internal/cli/release.txt", " ", "x ", "hustings version printed"},
 		"a version of its own": {"cmd/hustings/main.go", "info.Main.Version", `"v0.1.0"`, "Version:v0.1.0"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -170,15 +171,15 @@ func (r *release) spoil(t *testing.T, file, old, wrong string) {
 	}
 }
 
-// What is wrong in the tree, and would be in the tags.
+// Problems of the tree would also be in the tags.
 func TestACommitThatUsersCannotUseIsRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		file, old, wrong, problem string
 	}{
 		"what does not compile":  {"metrics/metrics.go", "elector.Leads()", "elector.Follows()", "undefined: elector.Follows"},
-		"an example that fails":  {"elector/config.go", "true", "false", `printed "false\n", and not "true\n"`},
+		"an example that fails":  {"elector/config.go", "true", "false", `printed "false\n", want "true\n"`},
 		"an example that is not": {"elector/example_test.go", "// Output:", "//", "has no Example with an Output"},
-		"no file for the stamp":  {"cmd/hustings/internal/cli/cli.go", "//go:embed release.txt", "", "hustings version says"},
+		"no file for the stamp":  {"cmd/hustings/internal/cli/cli.go", "//go:embed release.txt", "", "hustings version printed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.Contains(t, tree[c.file], c.old)
@@ -193,7 +194,7 @@ func TestAModuleThatReplacesThoseOfOthersIsRefused(t *testing.T) {
 	assert.ErrorContains(t, rehearse(t.Context(), dir, ""), "metrics/go.mod replaces example.org/other")
 }
 
-func TestAModuleThatNeedsWhatIsNotPublishedIsRefused(t *testing.T) {
+func TestAModuleThatNeedsAnUnpublishedOneIsRefused(t *testing.T) {
 	dir := repository(t, map[string]string{"metrics/go.mod": tree["metrics/go.mod"] + "\nrequire github.com/hustings/hustings/bench v0.0.0\n"})
 	assert.ErrorContains(t, rehearse(t.Context(), dir, ""), "requires github.com/hustings/hustings/bench, which is not published")
 }
@@ -203,18 +204,18 @@ func TestModulesThatNeedEachOtherHaveNoOrder(t *testing.T) {
 	assert.ErrorContains(t, err, "b, c need each other")
 }
 
-// Where it says what was released, the changelog decides.
+// The changelog decides which versions there are.
 func TestVersionsThatTheChangelogDoesNotHaveAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	for _, c := range []struct{ changelog, version, want, problem string }{
 		{tree["CHANGELOG.md"], "", "v0.2.0", ""},
 		{tree["CHANGELOG.md"], "v0.1.0", "v0.1.0", ""},
 		{tree["CHANGELOG.md"], "v0.3.0", "", `no section "## [v0.3.0]"`},
-		{tree["CHANGELOG.md"], "0.1.0", "", "is no version"},
-		{tree["CHANGELOG.md"], "v2.0.0", "", "is below v2"},
-		{tree["CHANGELOG.md"], "v0.1.0; rm", "", "is no version"},
+		{tree["CHANGELOG.md"], "0.1.0", "", "is not a version"},
+		{tree["CHANGELOG.md"], "v2.0.0", "", "one below v2"},
+		{tree["CHANGELOG.md"], "v0.1.0; rm", "", "is not a version"},
 		{"## [Unreleased]\n", "", "", "no section of a version"},
-		{"## [vNext]\n", "", "", `"vNext", which is no version`},
+		{"## [vNext]\n", "", "", `"vNext", which is not a version`},
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "CHANGELOG.md"), []byte(c.changelog), 0o644))
 		got, dated, err := chosen(dir, c.version)
@@ -228,20 +229,20 @@ func TestVersionsThatTheChangelogDoesNotHaveAreRefused(t *testing.T) {
 	}
 }
 
-// Neither does a release without a version choose one, nor one leave out what is not committed.
+// A release needs an explicit version, and refuses uncommitted changes.
 func TestOnlyACommitIsReleasedAndOnlyOnce(t *testing.T) {
 	dir := repository(t, nil)
-	assert.ErrorContains(t, prepare(t.Context(), dir, ""), "which version?")
+	assert.ErrorContains(t, prepare(t.Context(), dir, ""), "the version is missing")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "new.go"), []byte("package x\n"), 0o644))
 	assert.ErrorContains(t, prepare(t.Context(), dir, "v0.2.0"), "?? new.go")
 	require.NoError(t, os.Remove(filepath.Join(dir, "new.go")))
 	git(t, dir, "tag", "v0.2.0")
-	assert.ErrorContains(t, prepare(t.Context(), dir, "v0.2.0"), "there is this tag already")
+	assert.ErrorContains(t, prepare(t.Context(), dir, "v0.2.0"), "this tag already exists")
 	assert.NoDirExists(t, filepath.Join(dir, "dist"))
 }
 
-// With what lies in dist, and nothing else, the tags can be published and files be checked.
-func TestWhatIsPreparedCanBePublished(t *testing.T) {
+// With the files in dist alone, the tags can be published and the files checked.
+func TestAPreparedReleaseCanBePublished(t *testing.T) {
 	defer func(all []platform) { platforms = all }(platforms)
 	platforms = []platform{{"linux", "amd64"}, {"windows", "arm64"}}
 	dir := repository(t, nil)
@@ -253,7 +254,7 @@ func TestWhatIsPreparedCanBePublished(t *testing.T) {
 		require.NoError(t, err)
 		sums[i] = string(text)
 	}
-	assert.Equal(t, sums[0], sums[1], "made again, all is the same")
+	assert.Equal(t, sums[0], sums[1], "a repeated preparation makes the same files")
 	assert.Equal(t, 5, strings.Count(sums[0], "\n"))
 	assert.Empty(t, git(t, dir, "status", "--porcelain"))
 	var names []string

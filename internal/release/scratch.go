@@ -1,5 +1,5 @@
-// The directory in which all of it happens: a clone, a module proxy made from its tags, and
-// module caches that hold nothing but what came from there and from the modules' authors.
+// The scratch directory: a clone, a module proxy made from its tags, and module caches with
+// modules only from there and from their authors.
 
 package main
 
@@ -15,8 +15,8 @@ import (
 	"strings"
 )
 
-// scratch is a temporary directory, and the environment of what runs in it. Neither the
-// configuration of the user's git nor that of the user's go command has a say there.
+// scratch is a temporary directory, and the environment of programs that run in it. They ignore
+// the user's configuration of git and of the go command.
 type scratch struct {
 	ctx context.Context
 	dir string
@@ -25,7 +25,7 @@ type scratch struct {
 
 func (s *scratch) repo() string { return filepath.Join(s.dir, "repository") }
 
-// proxy is where the go command keeps what it has downloaded, which is laid out as a proxy.
+// proxy returns the go command's download cache, which has the layout of a proxy.
 func (s *scratch) proxy() string { return filepath.Join(s.dir, "tagged", "cache", "download") }
 
 func newScratch(ctx context.Context, source string) (*scratch, error) {
@@ -49,7 +49,7 @@ func (s *scratch) remove() {
 
 func (s *scratch) begin(source string) error {
 	for _, e := range os.Environ() {
-		// A hook of git sets GIT_DIR; and what is built here is for this machine, unless it is said.
+		// A git hook sets GIT_DIR; and builds are for this machine, unless command is told otherwise.
 		if !strings.HasPrefix(e, "GIT_") && !strings.HasPrefix(e, "GOOS=") && !strings.HasPrefix(e, "GOARCH=") {
 			s.env = append(s.env, e)
 		}
@@ -65,10 +65,10 @@ func (s *scratch) begin(source string) error {
 	s.env = append(s.env,
 		"GOENV=off", "GOWORK=off", "GO111MODULE=on", "GOBIN=", "GOPATH="+filepath.Join(s.dir, "path"), "GOMODCACHE="+filepath.Join(s.dir, "modules"),
 		"GOCACHE="+user.GOCACHE, "GOTOOLCHAIN="+user.GOTOOLCHAIN,
-		// Binaries are the same in whatever directory they are built, and so is what is cached.
+		// So that binaries and caches do not depend on the directory.
 		"GOFLAGS=-trimpath -modcacherw", "CGO_ENABLED=0",
-		// Modules of others come from the user's module cache, if it has them. That was checked
-		// against the go.sum files in the tree when it was filled.
+		// Modules of others come from the user's module cache, if it has them. They were checked
+		// against the go.sum files of the tree when they were downloaded.
 		"GOPROXY="+fileURL(s.proxy())+","+fileURL(filepath.Join(user.GOMODCACHE, "cache", "download"))+","+user.GOPROXY,
 		"GOPRIVATE=", "GONOPROXY=", "GONOSUMDB=", "GOSUMDB=off",
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+filepath.Join(s.dir, "gitconfig"), "GIT_TERMINAL_PROMPT=0",
@@ -79,7 +79,7 @@ func (s *scratch) begin(source string) error {
 
 func fileURL(path string) string { return "file://" + filepath.ToSlash(path) }
 
-// configure sets an option of git in here.
+// configure sets an option of git for this scratch.
 func (s *scratch) configure(key, value string) error {
 	_, err := s.command(s.dir, nil, "git", "config", "--file", filepath.Join(s.dir, "gitconfig"), "--add", key, value)
 	return err
@@ -90,7 +90,7 @@ func (s *scratch) git(args ...string) (string, error) {
 	return s.command(s.repo(), nil, "git", args...)
 }
 
-// command runs a program, with more in its environment, and returns what it prints.
+// command runs a program, with additional environment variables, and returns its output.
 func (s *scratch) command(dir string, env []string, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(s.ctx, name, args...)
 	var stdout, stderr bytes.Buffer

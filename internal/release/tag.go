@@ -1,4 +1,4 @@
-// Tags, stage by stage, each of which is in the proxy before the next one is made.
+// Tagging, stage by stage. Each stage is in the proxy before the next one is made.
 
 package main
 
@@ -11,16 +11,16 @@ import (
 	"strings"
 )
 
-// commandDir is where the command is, in the repository and below the library's path.
+// commandDir is the command's directory in the repository, and its path below the library's.
 const commandDir = "cmd/hustings"
 
 // release is a version of all modules, tagged in a scratch clone.
 type release struct {
 	*scratch
 	version  string
-	revision string   // that it is made from, and that the library's tag names
+	revision string   // the commit of the library's tag
 	time     string   // of the revision
-	modules  []module // each after those that it needs
+	modules  []module // each one after the modules that it needs
 }
 
 func (r *release) library() string {
@@ -31,7 +31,7 @@ func (r *release) has(path string) bool {
 	return slices.ContainsFunc(r.modules, func(m module) bool { return m.path == path })
 }
 
-// newRelease tags all modules as they are in the commit that is checked out in source.
+// newRelease tags all modules of the commit that is checked out in source.
 func newRelease(ctx context.Context, source, version string) (*release, error) {
 	source, err := filepath.Abs(source)
 	if err != nil {
@@ -52,8 +52,8 @@ func newRelease(ctx context.Context, source, version string) (*release, error) {
 	return r, nil
 }
 
-// clone gets the commit. Whoever made it makes all others, at the same time, so that a
-// release that is prepared again has the same tags.
+// clone clones the commit. Its author and time are used for all further commits, so that a release
+// that is prepared again has the same tags.
 func (r *release) clone(source string) error {
 	facts, err := r.command(source, nil, "git", "log", "-1", "--format=%H%n%cI%n%cn%n%ce")
 	if err != nil {
@@ -61,7 +61,7 @@ func (r *release) clone(source string) error {
 	}
 	lines := strings.Split(strings.TrimSpace(facts), "\n")
 	if len(lines) != 4 {
-		return fmt.Errorf("git says of the last commit: %q", facts)
+		return fmt.Errorf("unexpected output of git about the last commit: %q", facts)
 	}
 	r.revision, r.time = lines[0], lines[1]
 	r.env = append(r.env, "GIT_AUTHOR_DATE="+r.time, "GIT_COMMITTER_DATE="+r.time)
@@ -75,7 +75,7 @@ func (r *release) clone(source string) error {
 		return err
 	}
 	return errors.Join(r.configure("user.name", lines[2]), r.configure("user.email", lines[3]), r.configure("advice.detachedHead", "false"),
-		// Here the go command looks for the modules.
+		// The go command gets the modules from here.
 		r.configure("url."+fileURL(r.repo())+".insteadOf", "https://"+r.library()))
 }
 
@@ -94,14 +94,14 @@ func (r *release) tagAll() error {
 	return nil
 }
 
-// tag tags the modules of a stage, with what has to change in them, and adds them to the proxy.
+// tag changes and tags the modules of a stage, and adds them to the proxy.
 func (r *release) tag(stage []module) error {
 	for i := range stage {
 		if err := errors.Join(r.loosen(&stage[i]), r.stamp(&stage[i])); err != nil {
 			return err
 		}
 	}
-	// A module that needed nobody else may get its first go.sum.
+	// --all, because a module without other requirements may get its first go.sum.
 	if _, err := r.git("add", "--all"); err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (r *release) tag(stage []module) error {
 	return nil
 }
 
-// publish has the go command make the module's files for the proxy, from the tag.
+// publish lets the go command make the module's files for the proxy, from the tag.
 func (r *release) publish(m *module) error {
 	_, err := r.command(r.dir, []string{"GOPROXY=direct", "GOMODCACHE=" + filepath.Join(r.dir, "tagged")}, "go", "mod", "download", m.path+"@"+r.version)
 	return err
