@@ -1,17 +1,16 @@
-# What a developer does, and what the gate does: .ci/run calls these targets.
-# verify reads and never writes; fix writes.
+# The targets of developers and of the gate, .ci/run. verify only reads; fix writes.
 
 SHELL      := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 MAKEFLAGS  += --no-print-directory
 
-# What the README says to test, and what else is tested from the root under go.work.
+# The packages that the README tests, and all that are tested from the root, under go.work.
 PACKAGES := ./... ./cmd/hustings/...
 ALL      := $(PACKAGES) ./metrics/... ./lease/leasetest/...
 
-# Every module, and those of them that hold code. They are checked one by one
-# and without go.work, as whoever depends on one of them gets it.
+# All modules, and the modules with code. They are checked one by one and without
+# go.work, because that is how other modules depend on them.
 MODULES := $(sort $(patsubst %/,%,$(dir $(shell find . -name go.mod -not -path '*/testdata/*' -not -path './.git/*'))))
 CODE    := $(filter-out ./internal/tools ./internal/tools/proto,$(MODULES))
 
@@ -20,10 +19,10 @@ TOOL := GOWORK=off go tool -modfile=$(CURDIR)/internal/tools/go.mod
 LINT := $(TOOL) golangci-lint
 BUF  := GOWORK=off go tool -modfile=$(CURDIR)/internal/tools/proto/go.mod buf
 
-# How long each fuzz target runs.
+# The duration of each fuzz target.
 FUZZTIME ?= 10s
 
-# How long each campaign with real processes goes on.
+# The duration of each campaign with real processes.
 LONG ?= 2m
 
 # The steps of verify that come before the tests. The gate asks for this list
@@ -34,15 +33,15 @@ CHECKS := format vet lint tidy generated paths
 
 .PHONY: help
 help: ## List the targets.
-	@awk 'BEGIN { FS = ":.*## " } /^##@ / { printf "\n%s\n", substr($$0, 5) } /^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
+	@awk 'BEGIN { FS = ":.*## " } /^##@ / { printf "\n%s\n", substr($$0, 5) } /^[a-z-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: test
-test: ## Run all tests that need no server, each as long as one likes to wait.
+test: ## Run the tests that need no server, with a part of their cases.
 	go test $(PACKAGES)
 
 .PHONY: test-all
 test-all: export HUSTINGS_TEST_WHOLE = 1
-test-all: ## Run these tests in all modules, and those that try many things with all of them.
+test-all: ## Run these tests in all modules, with all their cases.
 	go test $(ALL)
 	cd bench && go test ./...
 	cd bench/lease && go test ./...
@@ -85,71 +84,70 @@ generated: ## The generated code is what its source makes.
 generate: ## Make proto/electorpb from proto/elector.proto.
 	@GOWORK=off $(BUF) generate proto --template proto/buf.gen.yaml
 
-# A text that only makes sense on one machine: a path out of this tree, or the
-# place where this checkout happens to lie (unless that is a word such as /src,
-# which texts may hold for other reasons). The pattern is put together here so
-# that this file does not hold what it looks for.
+# A path that only exists on one machine: a path out of this tree, or the directory of
+# this checkout (unless that is a single word such as /src, which texts may contain for
+# other reasons). The pattern is put together here so that this file does not match it.
 .PHONY: paths
-paths: ## No file names a place outside the tree.
+paths: ## No file names a path outside the tree.
 	@outside='\.\.'/shared; here='$(CURDIR)'; \
 	[[ $$here == /*/* ]] && outside+="|(^|[^[:alnum:]_./-])$$(sed 's/[][\.*^$$+?(){}|]/\\&/g' <<< "$$here")([^[:alnum:]_-]|$$)"; \
 	if grep -rnIE --exclude-dir=.git --exclude-dir=node_modules --exclude=.git --exclude-dir=bin --exclude-dir=dist -e "$$outside" .; then \
-		echo "a file names a place that exists on one machine only" >&2; exit 1; \
+		echo "a file names a path that only exists on one machine" >&2; exit 1; \
 	fi
 
 ##@ The longer ones
 
-# What runs under the race detector waits for a second when it ends, unless it is told
-# otherwise, and these tests start hundreds of processes.
+# By default a process under the race detector waits for a second at its end, and these
+# tests start hundreds of processes.
 .PHONY: race
 race: export GORACE = atexit_sleep_ms=100
-race: ## Run the tests in random order under the race detector, those at random less long.
+race: ## Run the tests in random order under the race detector; random tests try fewer cases.
 	go test -race -short -shuffle=on $(ALL)
 	cd bench && go test -race -short -shuffle=on ./...
 	cd bench/lease && go test -race -short -shuffle=on ./...
 
 .PHONY: bench
-bench: ## Every benchmark compiles and runs, once.
+bench: ## Compile and run every benchmark, once.
 	go test -run '^$$' -bench . -benchtime 1x $(ALL)
 	cd bench && go test -run '^$$' -bench . -benchtime 1x ./...
 
 .PHONY: processes
-processes: ## Kill, pause and cut off real processes for LONG (2m) in each way.
+processes: ## Kill, pause and cut off real processes, each for LONG (2m).
 	HUSTINGS_TEST_LONG=$(LONG) go test -count 1 -parallel 1 -v -timeout 1h ./cmd/hustings/internal/processes
 
 .PHONY: browser
-browser: ## Look at the simulator's pictures in a real browser.
+browser: ## Check the simulator's pictures in a real browser.
 	bash internal/browser/run
 
 .PHONY: alerts
-alerts: ## Hold the alert rules and the dashboard against Prometheus' own promtool.
+alerts: ## Check the alert rules and the dashboard with Prometheus' promtool.
 	bash internal/alerts/run
 
 .PHONY: databases
-databases: ## Run the stores of leases, and the command, against real databases, started for this.
+databases: ## Test the stores of leases, and the command, with real databases, which it starts.
 	bash lease/internal/storetest/run -count 1
 
 .PHONY: rehearse
-rehearse: ## Do with the next release what users do (VERSION: the newest in CHANGELOG.md).
+rehearse: ## Try the next release as users would (VERSION: the newest in CHANGELOG.md).
 	HUSTINGS_TEST_LONG=1 go test ./internal/release
 	go run ./internal/release rehearse $(VERSION)
 
 .PHONY: release
-release: ## Prepare a release of the last commit in dist; VERSION=v0.1.0 says which.
+release: ## Prepare a release of the last commit in dist, as in make release VERSION=v0.1.0.
 	go run ./internal/release prepare "$(VERSION)"
 
 .PHONY: campaign
-campaign: ## 100,000 worlds with all faults.
+campaign: ## Simulate 100,000 worlds with all faults.
 	go run ./cmd/hustings sim --seeds 100000 --json
 
 .PHONY: week
-week: ## A virtual week: memory must not grow.
+week: ## Simulate a virtual week, in which memory must not grow.
 	HUSTINGS_TEST_LONG=1 go test -count 1 -v -run Memory ./simulation
 
-# On two cores: what is in the first lines takes as long as all the others. A violation is
-# written outside of the tree, and stays.
+# Two jobs in parallel, for two cores; both take equally long. Files of a violation are
+# written outside of the tree, and kept.
 .PHONY: interleavings
-interleavings: ## Look at every interleaving, within bounds that take a minute.
+interleavings: ## Check every interleaving, within bounds that take a minute.
 	@there=$$(mktemp -d); trap 'rm -rf "$$there"' EXIT; go build -o "$$there"/hustings ./cmd/hustings; \
 	explore() { local found out code=0; found=$$(mktemp -d); out=$$("$$there"/hustings explore --out "$$found" "$$@") || code=$$?; \
 		rmdir --ignore-fail-on-non-empty "$$found"; printf 'hustings explore %s\n%s\n' "$$*" "$$out"; return $$code; }; \
@@ -167,10 +165,10 @@ interleavings: ## Look at every interleaving, within bounds that take a minute.
 	explore --live --ledger 0 --features pre-vote --drops 1 --duplicates 1 && \
 	explore --live --members 2 --terms 2 --rounds 2 --ledger 0 --features pre-vote --drops 1 --duplicates 1 --in-flight 2) && others=0 || others=$$?; wait $$first && exit $$others
 
-# What is stopped goes on from its checkpoint, if the command is still the same: a
-# checkpoint of another build is refused.
+# A search that was stopped continues from its checkpoint, unless the command was rebuilt
+# from other sources: then it refuses the checkpoint.
 .PHONY: explore
-explore: ## The largest bounds that were come to: hours, and up to 20 GB.
+explore: ## Check every interleaving within the largest bounds: hours, and up to 20 GB.
 	@mkdir -p bin && go build -o bin/hustings ./cmd/hustings
 	@explore() { echo "hustings explore $$*"; bin/hustings explore --out bin --memory 20000 "$$@"; }; \
 	explore --terms 3; \
@@ -185,12 +183,12 @@ explore: ## The largest bounds that were come to: hours, and up to 20 GB.
 	explore --members 5 --terms 3 --ledger 0 --features pre-vote,crashes; \
 	explore --members 5 --terms 3 --features crashes --checkpoint bin/5x3.checkpoint
 
-# Unit tests do not count: what these worlds and interleavings do not run, no invariant has
-# looked at. The canonical forms are run by the explorer alone, and most ends of groups by
-# whole hosts alone.
+# Unit tests do not count, because no invariant checks a statement that these worlds and
+# interleavings do not run. Only the explorer runs the canonical forms, and only whole
+# hosts run most ends of groups.
 COVERED ?= 98
 .PHONY: covered
-covered: ## Of elector/protocol, simulator and explorer run COVERED (98) per cent of the statements.
+covered: ## Simulator and explorer run at least COVERED (98) per cent of elector/protocol.
 	@there=$$(mktemp -d); trap 'rm -rf "$$there"' EXIT; mkdir "$$there"/data "$$there"/out; \
 	module=$$(go list -m -f '{{.Path}}' | head -n 1); protocol=$$module/elector/protocol; \
 	go build -cover -covermode set -coverpkg "$$protocol,$$module/cmd/hustings" -o "$$there"/hustings ./cmd/hustings; \
@@ -206,41 +204,41 @@ covered: ## Of elector/protocol, simulator and explorer run COVERED (98) per cen
 	run explore --members 2 --terms 2 --ledger 0 --features transfers,withdrawals; \
 	run explore --live --members 2 --terms 2 --rounds 2 --ledger 0 --features pre-vote --drops 1 --duplicates 1 --in-flight 2; \
 	go tool covdata textfmt -i "$$there"/data -pkg "$$protocol" -o "$$there"/profile; \
-	echo 'not run, by file and line:'; \
+	echo 'statements that are not run, by file and line:'; \
 	awk -F '[:, ]' 'NR > 1 && $$NF == 0 && $$(NF-1) > 0 { sub(".*/", "", $$1); split($$2, from, "."); split($$3, to, "."); print "  " $$1 ":" from[1] "-" to[1] }' "$$there"/profile | sort -V; \
 	awk -v least=$(COVERED) 'NR > 1 { all += $$2; if ($$3 > 0) run += $$2 } \
-		END { printf "%d of %d statements are run: %.1f %%, wanted are %s %%\n", run, all, 100 * run / all, least; exit 100 * run < least * all }' "$$there"/profile
+		END { printf "%d of %d statements are run: %.1f %%, want %s %%\n", run, all, 100 * run / all, least; exit 100 * run < least * all }' "$$there"/profile
 
 .PHONY: profile
-profile: ## Measure where simulator's and explorer's time goes; go build of the command uses it.
+profile: ## Profile simulator and explorer; go build uses the profile for the command.
 	@there=$$(mktemp -d); trap 'rm -rf "$$there"' EXIT; \
 	for what in simulation simulation/explore; do \
 		GOMAXPROCS=1 go test -trimpath -run '^$$' -bench 'Run|Explore' -benchtime 4s -o "$$there"/test -cpuprofile "$$there"/$$(basename $$what).prof ./$$what; \
 	done; \
 	go tool pprof -proto -output cmd/hustings/default.pgo "$$there"/simulation.prof "$$there"/explore.prof
 
-# The last line takes a day or more. Whoever stops it goes on where it was, if no source has
-# changed since.
+# The last line takes a day or more. If it is stopped, it continues the next time, unless a
+# source has changed.
 .PHONY: mutants
-mutants: ## Break what ships on purpose, in every way there is: is it noticed?
+mutants: ## Break the shipped code in every way that there are rules for: tests must notice.
 	go run ./simulation/mutants
 	HUSTINGS_TEST_LONG=1 go test -count 1 -timeout 1h ./simulation/mutants
 	@mkdir -p bin
 	go run ./simulation/mutants --generated --for 10s --results bin/mutants.jsonl
 
-# With every commit others are in the sample. TURN=... repeats one.
+# Every commit has another sample. TURN=... repeats one.
 TURN ?= $(shell git rev-parse HEAD 2>/dev/null || echo none)
 
-# Of those that are made by rule some survive, as docs/verification.md says: so many that a
-# sample of 12 has more than 5 of them only if tests have got worse.
+# Some mutants that are made by rule survive, as docs/verification.md says, but a sample of
+# 12 has more than 5 survivors only if the tests have become worse.
 .PHONY: sample
 sample: ## Break it in a few of these ways.
 	go run ./simulation/mutants --sample 12 --turn $(TURN)
 	go run ./simulation/mutants --generated --sample 12 --survivors 5 --turn $(TURN) --for 3s
 
-# Go 1.26 may end a run whose time is up with "context deadline exceeded", as if
-# that were a finding (golang/go#75804, mended in 1.27). It has found nothing if
-# it wrote no failing input, and gets another try.
+# Go 1.26 may end a run whose time is up with the failure "context deadline exceeded"
+# (golang/go#75804, fixed in 1.27). If it wrote no failing input, it has found nothing and
+# is repeated.
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for FUZZTIME (10s).
 	@log=$$(mktemp); trap 'rm -f "$$log"' EXIT; \
