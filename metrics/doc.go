@@ -1,4 +1,4 @@
-// Package metrics keeps figures about electors for Prometheus.
+// Package metrics exports metrics of electors to Prometheus.
 //
 //	m := metrics.New()
 //	prometheus.MustRegister(m)
@@ -7,6 +7,6 @@
 //	m.Watch(transport)
 //	host, err := elector.NewHost(elector.HostConfig{Metrics: m.Elector(), ...})
 //
-// Most figures are kept for every group. docs/operation.md explains the use of each,
-// docs/grafana.json draws them, and docs/alerts.yaml has alert rules.
+// Most metrics are kept for each group. docs/operation.md explains each one,
+// docs/grafana.json is a dashboard, and docs/alerts.yaml has alert rules.
 package metrics

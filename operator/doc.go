@@ -1,11 +1,11 @@
-// Package operator shows operators the state of a node in its groups and takes their
-// commands, over gRPC.
+// Package operator is for operators of nodes: over gRPC it shows a node's state in its groups,
+// and commands the node.
 //
-// A node offers it beside its transport:
+// A node registers the service with its transport's server:
 //
 //	transport, err := grpcrpc.New(...)
 //	host, err := elector.NewHost(elector.HostConfig{Transport: transport, ...})
 //	operator.Register(transport.Registrar(), host, transport.Address)
 //
-// [Dial] makes a client of it. Calls need an operator's certificate.
+// and an operator connects with [Dial]. With TLS, calls need an operator's certificate.
 package operator

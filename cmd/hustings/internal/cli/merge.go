@@ -37,7 +37,7 @@ func merge(out io.Writer, files []string, asJSON bool) error {
 	total := &simReport{Complete: true, Failing: []uint64{}, Replay: []string{}}
 	for _, name := range files {
 		if err := mergeFile(total, name); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+			return err
 		}
 	}
 	var err error
@@ -73,10 +73,10 @@ func mergeFile(total *simReport, name string) error {
 		case err == io.EOF && number > 1:
 			return nil
 		case err != nil:
-			return fmt.Errorf("object %d: %w", number, err)
+			return fmt.Errorf("%s: object %d: %w", name, number, err)
 		}
 		if err := total.add(&r, name); err != nil {
-			return fmt.Errorf("object %d: %w", number, err)
+			return fmt.Errorf("%s: object %d: %w", name, number, err)
 		}
 	}
 }

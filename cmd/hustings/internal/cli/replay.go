@@ -51,10 +51,11 @@ show an order.`,
 	flags := cmd.Flags()
 	flags.Uint64Var(&f.seed, "seed", 0, "the `seed`")
 	f.world.add(flags)
-	flags.StringVar(&f.world.strict, "strict", "off", "with --world lease, candidates trust no clock of a database: `on` or off")
+	flags.StringVar(&f.world.strict, "strict", "off", "with --world lease, candidates do not trust the database's clock: on or off")
 	flags.Lookup("strict").NoOptDefVal = "on"
 	flags.Var(&f.branches, "branch", "from a time on, take the choices of another seed")
 	flags.IntVar(&f.group, "group", none, "of several groups, show the one with this `number`, from 0 (default: the one in which an invariant did not hold, or the first)")
+	flags.Lookup("group").DefValue = "0" // so that help does not show -1
 	flags.StringVar(&f.html, "html", "", "write a picture of the run to this `file`")
 	flags.BoolVar(&f.text, "text", false, "print what happened, line by line")
 	flags.BoolVar(&f.step, "step", false, "print what happened, one line for each press of Enter")

@@ -90,7 +90,7 @@ HUSTINGS_NODE, HUSTINGS_GROUP and HUSTINGS_TERM are in its environment.`,
 	flags.StringVar(&f.HTTP, "http", "", "the `address` for /healthz, /readyz, /leader and /metrics")
 	flags.BoolVar(&f.Leases, "leases", false, "leaders hold a lease (the same on all nodes)")
 	flags.StringSliceVar(&f.Preferred, "preferred", nil, "`ids` of voters that should lead whenever they can")
-	flags.StringVar(&f.Timing, "timing", "default", "`default` (detects a dead leader in 300 ms) or dledger (6 s)")
+	flags.StringVar(&f.Timing, "timing", "default", "the intervals: default (detects a dead leader in 300 ms) or dledger (6 s)")
 	flags.StringVar(&f.Exec, "exec", "", "a shell `command` that runs while this node leads")
 	flags.IntVar(&f.local, "local", 0, "run `n` nodes, n0, n1, ..., on loopback in this process, for a first look")
 	flags.BoolVar(&f.asJSON, "json", false, "print one JSON object a line")

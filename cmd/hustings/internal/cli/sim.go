@@ -74,7 +74,7 @@ another course.`,
 	flags.Uint64Var(&f.seeds, "seeds", defaultSeeds, fmt.Sprintf("the `number` of worlds; with --careless=on the default is %d", carelessSeeds))
 	flags.Uint64Var(&f.first, "first", 0, "the first `seed`")
 	f.world.add(flags)
-	f.world.addSwitch(flags, &f.world.strict, "strict", "with --world lease, candidates do not trust the database's clock: `on`, off, or mixed: on in every other round of --members")
+	f.world.addSwitch(flags, &f.world.strict, "strict", "with --world lease, candidates do not trust the database's clock: on, off, or mixed (on in every other round of --members)")
 	flags.Var(&f.shard, "shard", "play one part of the seeds: `i/n`, i from 0 to n-1")
 	flags.BoolVar(&f.untilFailure, "until-failure", false, "play all seeds from --first on, until an invariant does not hold")
 	flags.BoolVar(&f.guided, "guided", false, "prefer variations of runs that reached something new to fresh seeds")

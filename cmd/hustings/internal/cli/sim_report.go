@@ -332,7 +332,7 @@ func (r *simReport) printWorlds(w io.Writer) {
 	}
 	var parts []string
 	for _, t := range simulation.Traits() {
-		parts = append(parts, fmt.Sprintf("%v in %d", t, r.Worlds[t.String()]))
+		parts = append(parts, fmt.Sprintf("%v: %d", t, r.Worlds[t.String()]))
 	}
 	fmt.Fprintf(w, "worlds with %s\n\n", strings.Join(parts, "; "))
 }
@@ -344,7 +344,7 @@ func (r *simReport) printAssumptions(w io.Writer) {
 		fmt.Fprintf(w, "%s: struck in %d runs, detected and refused in %d\n", name, r.Assumed[name], r.Told[name])
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Excused)) {
-		fmt.Fprintf(w, "%s: broken %d times, and excused: clocks beyond the margin, or an assumption broken\n", name, r.Excused[name])
+		fmt.Fprintf(w, "%s: %d violations excused, because a clock was beyond the margin or an assumption was broken\n", name, r.Excused[name])
 	}
 }
 

@@ -48,9 +48,9 @@ func printStore(w io.Writer, info *memberstate.FileInfo) error {
 	fmt.Fprintf(w, "node        %s\nformat      %d\ngeneration  %d\nsaves       %d\nsize        %d bytes, %d of them used\n",
 		info.Node, info.Version, info.Generation, info.Saves, info.Size, info.Used)
 	if info.Next > 0 {
-		fmt.Fprintf(w, "next        %d bytes are kept for when it is full\n", info.Next)
+		fmt.Fprintf(w, "next        %d bytes, prepared for when this file is full\n", info.Next)
 	} else {
-		fmt.Fprintf(w, "next        no file is kept for when it is full\n")
+		fmt.Fprintf(w, "next        no file is prepared for when this one is full\n")
 	}
 	for _, d := range info.Damaged {
 		fmt.Fprintf(w, "damaged     one copy of the %d bytes at offset %d; it is mended when the store is opened\n", d.Bytes, d.Offset)

@@ -37,17 +37,17 @@ type worldFlags struct {
 }
 
 func (f *worldFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.kind, "world", votingWorld, "elections by votes or by leases in a database: `voting` or lease")
+	flags.StringVar(&f.kind, "world", votingWorld, "the elections: voting, or lease (by a lease in a database)")
 	flags.IntSliceVar(&f.members, "members", nil, "the `sizes` of groups, for one seed after another in turn (default: the seed draws them; with --world lease 3,5)")
 	flags.IntSliceVar(&f.groups, "groups", nil, "the `numbers` of groups that a node has, for one seed after another in turn (default: the seed draws them, mostly 1, at most 64)")
 	flags.DurationVar(&f.duration, "duration", 0, "the virtual `time` in which faults strike (default: 200 detection times, or less where these are long; with --world lease a minute)")
-	flags.StringVar(&f.timing, "timing", mixed, "the intervals: `default`, dledger, or mixed: the seed draws them, default in every other seed")
-	flags.StringVar(&f.leak, "leak", mixed, "how many heartbeats may be missed: a `number`, or mixed: 3 in most seeds and 2 to 100 in others")
-	f.addSwitch(flags, &f.leases, "leases", "leaders hold leases: `on`, off, or mixed: on in every other seed")
-	f.addSwitch(flags, &f.preVote, "pre-vote", "candidates ask first whether they would win: `on`, off, or mixed: off in every eighth seed")
-	f.addSwitch(flags, &f.ranks, "ranks", "members take turns in standing: `on`, off, or mixed: off in every eighth seed")
+	flags.StringVar(&f.timing, "timing", mixed, "the intervals: default, dledger, or mixed (the seed draws them, default in every other seed)")
+	flags.StringVar(&f.leak, "leak", mixed, "how many heartbeats may be missed: a `number`, or mixed (3 in most seeds, 2 to 100 in the others)")
+	f.addSwitch(flags, &f.leases, "leases", "leaders hold leases: on, off, or mixed (on in every other seed)")
+	f.addSwitch(flags, &f.preVote, "pre-vote", "candidates ask first whether they would win: on, off, or mixed (off in every eighth seed)")
+	f.addSwitch(flags, &f.ranks, "ranks", "members take turns in standing: on, off, or mixed (off in every eighth seed)")
 	flags.StringVar(&f.faults, "faults", "all", "a `list` of faults and classes of faults; -name leaves one out")
-	flags.StringVar(&f.careless, "careless", simulation.Careful.String(), "engines break their promise, so that there is something to find: `on`: they accept every append, or overlap: they forget what they have accepted")
+	flags.StringVar(&f.careless, "careless", simulation.Careful.String(), "engines break their promise, so that there is something to find: on (they accept every append), overlap (they forget what they have accepted), or off")
 	flags.Lookup("careless").NoOptDefVal = simulation.CarelessAlways.String()
 }
 
