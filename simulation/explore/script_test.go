@@ -130,7 +130,7 @@ func TestAScriptThatMakesNoSenseIsRefused(t *testing.T) {
 		head + "1 n9 alarm":                  "there is no n9",
 		head + "pre-vote maybe":              `"maybe" is none of off, on`,
 		head + "1 n0 sings":                  `what is "sings"?`,
-		head + "1 n0 tick":                   `unexpected "tick"`,
+		head + "1 n0 tick":                   `what is "tick"?`,
 		head + "1 x0 alarm":                  `"x0" is no node`,
 		head + "1 n0 alarm twice":            `unexpected "twice"`,
 		head + "1 n0 hears":                  "it ends too early",

@@ -1,6 +1,6 @@
 // The trace as arrays of numbers, for the script: columns, times in microseconds, each
-// as the difference to the one before. A hundred thousand moments stay a few megabytes.
-// data.js is the other side of it.
+// as the difference from the previous one. A hundred thousand moments stay a few megabytes.
+// data.js unpacks it.
 
 package picture
 
@@ -37,8 +37,8 @@ type packedMoments struct {
 	What    []int   `json:"what"`
 	Kind    []int   `json:"kind"`
 	Passage []int   `json:"passage"`
-	Cause   []int   `json:"cause"` // how far back; 0 is none
-	Past    []int   `json:"past"`  // the places of those that are
+	Cause   []int   `json:"cause"` // how many moments before; 0: none
+	Past    []int   `json:"past"`  // the places of the moments that led to the violation
 	Mask    []int   `json:"mask"`
 	Values  []int64 `json:"values"`
 }
@@ -73,8 +73,8 @@ type packedViolation struct {
 	At        int64  `json:"at"`
 	Node      int    `json:"node"`
 	What      string `json:"what"`
-	// Entry was lost; empty: none was. Has are the nodes that had acknowledged it, Lacks those
-	// that are without it.
+	// Entry is the lost entry; empty if there is none. Has are the nodes that had acknowledged
+	// it, Lacks those that do not have it.
 	Entry string `json:"entry"`
 	Has   []int  `json:"has"`
 	Lacks []int  `json:"lacks"`
@@ -97,7 +97,7 @@ func (w *words) place(text string) int {
 
 func pack(t *trace.Trace, opens window) packed {
 	known := &words{places: map[string]int{}}
-	known.place("") // number 0: it asks for nothing
+	known.place("") // number 0: no round is under way
 	p := packed{
 		Nodes: t.Nodes, End: micros(length(t)), Open: [2]int64{micros(opens.from), micros(opens.to)}, Cursor: opens.cursor,
 		Names: names(), Moments: packMoments(t, known), Passages: packPassages(t), Bands: packBands(t),
@@ -193,7 +193,7 @@ func packBands(t *trace.Trace) []packedBand {
 	return all
 }
 
-// names are what the numbers of the enumerations are called.
+// names are the names of the numbers in enumerations.
 func names() map[string]labels {
 	return map[string]labels{
 		"kind":   list(int(rpc.TakeLeadershipResponse)+1, func(i uint8) string { return rpc.Kind(i).String() }),
@@ -214,7 +214,7 @@ func list(n int, name func(uint8) string) labels {
 
 func micros(d time.Duration) int64 { return d.Microseconds() }
 
-// number is a term as the script has it; larger ones than it can have do not occur.
+// number is a term as the script has it. Terms that it cannot hold do not occur.
 func number(t memberstate.Term) int64 { return int64(t) }
 
 func bit(b bool) int64 {

@@ -1,4 +1,4 @@
-// For how long a node was what.
+// The roles of a node over time.
 
 package picture
 
@@ -10,7 +10,7 @@ import (
 	"github.com/hustings/hustings/simulation/trace"
 )
 
-// span is a time during which a node was the same.
+// span is a time during which a node did not change.
 type span struct {
 	from, to   time.Duration
 	up, paused bool
@@ -21,7 +21,7 @@ type span struct {
 
 func (s *span) leads() bool { return s.up && s.role == memberstate.Leader }
 
-// class is what the style sheet knows it by.
+// class is its class in the style sheet.
 func (s *span) class() string {
 	switch {
 	case !s.up:
@@ -46,7 +46,7 @@ func (s *span) title(node int) string {
 	return fmt.Sprintf("n%d: %s, %s to %s", node, what, seconds(s.from), seconds(s.to))
 }
 
-// spans are those of every node, in the order of time.
+// spans are the spans of every node, in order of time.
 func spans(t *trace.Trace) [][]span {
 	lanes := make([][]span, t.Nodes)
 	for i := range t.Moments {

@@ -21,7 +21,7 @@ const (
 	lanePitch  = 74.0
 	barTop     = 16.0 // of the bar that shows the role, in its lane
 	barHeight  = 20.0
-	fewest     = 3.0 // a narrower bar has no text, and no end that could be seen
+	fewest     = 3.0 // a narrower bar has no text and no visible end
 )
 
 // still is the drawing as a list of shapes, in the order in which they are painted.
@@ -31,7 +31,7 @@ type still struct {
 	Shapes        []shape
 }
 
-// shape is a rectangle, a line, a path or a text; the template knows them by Kind.
+// shape is a rectangle, a line, a path or a text, as Kind says.
 type shape struct {
 	Kind, Class  string
 	X, Y, W, H   float64

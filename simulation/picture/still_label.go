@@ -1,5 +1,5 @@
-// The labels of the still drawing, of which none lies on another. One that finds no place is
-// left out; the title of what it would name says the same.
+// The labels of the still drawing, which do not overlap. A label without a place is left out; the
+// title of the thing that it names says the same.
 
 package picture
 
@@ -21,7 +21,7 @@ func labelWidth(kind, text string) float64 {
 	return measures[kind].width * float64(utf8.RuneCountInString(text))
 }
 
-// box is a room that is taken.
+// box is an area that is taken.
 type box struct{ x0, y0, x1, y1 float64 }
 
 func (b *box) touches(o *box) bool { return b.x0 < o.x1 && o.x0 < b.x1 && b.y0 < o.y1 && o.y0 < b.y1 }
@@ -35,13 +35,13 @@ func isFree(taken []box, b *box) bool {
 	return true
 }
 
-// keepOff has labels lie elsewhere than on a mark, if there is room elsewhere.
+// keepOff keeps labels off a mark, if there is room elsewhere.
 func (c *canvas) keepOff(x, y, radius float64) {
 	c.marks = append(c.marks, box{x - radius, y - radius, x + radius, y + radius})
 }
 
-// label writes a text on a line, at the first of some places where it lies on nothing; or
-// else on no other label. Class is its kind and what the style sheet knows besides.
+// label writes a text on a line, at the first of some places where it lies on nothing, or else where
+// it lies on no other label. Class is its kind, and its other classes in the style sheet.
 func (c *canvas) label(kind, more, text string, y float64, places ...float64) {
 	m, w := measures[kind], labelWidth(kind, text)
 	var found *box

@@ -1,4 +1,4 @@
-// The lanes of the still drawing: what the nodes are, their offices, leases and saves.
+// The lanes of the still drawing: the roles of the nodes, their offices, leases and saves.
 
 package picture
 
@@ -102,7 +102,7 @@ func bandTitle(b *trace.Band) string {
 	return text
 }
 
-// mark draws what happened at once.
+// mark draws something that took no time.
 func (c *canvas) mark(m *trace.Moment) {
 	x, y := c.x(m.At), c.y(m.Node)
 	if m.Past || m.Kind > trace.SaveDone {
@@ -173,7 +173,7 @@ func faultLabel(b *trace.Band) string {
 	return b.What + ": " + strings.Join(links, ", ")
 }
 
-// reigns draws who led which term; where nobody did the row stays hatched.
+// reigns draws the leader of each term; where there was none, the row stays hatched.
 func (c *canvas) reigns() {
 	const y, h = axisHeight + 2, reignRow - 8
 	end := min(c.to, max(c.trace.End, c.from))
@@ -190,7 +190,7 @@ type leader struct {
 	*span
 }
 
-// leaders are those that can be seen, the later ones last.
+// leaders are the leaders that can be seen, the later ones last.
 func (c *canvas) leaders() (all []leader) {
 	for node, lane := range c.lanes {
 		for i := range lane {
@@ -203,7 +203,7 @@ func (c *canvas) leaders() (all []leader) {
 	return all
 }
 
-// reign lies over the lower half of another one for as long as both last.
+// reign draws a leader, over the lower half of another one as long as both lead.
 func (c *canvas) reign(node int, s *span, y, h float64) {
 	shared, rival := c.sharedUntil(node, s)
 	x, parting, end := c.x(s.from), c.x(max(shared, s.from)), c.x(s.to)
@@ -222,8 +222,8 @@ func (c *canvas) reign(node int, s *span, y, h float64) {
 	}
 }
 
-// sharedUntil is until when one that began before leads, too, or -1 if there is none;
-// a rival leads the same term.
+// sharedUntil is until when an earlier leader leads, too, or -1 if there is none. A rival leads the
+// same term.
 func (c *canvas) sharedUntil(node int, s *span) (shared time.Duration, rival bool) {
 	shared = -1
 	for other, lane := range c.lanes {

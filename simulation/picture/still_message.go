@@ -47,7 +47,7 @@ func (c *canvas) between(p *trace.Passage) bool {
 	return p.From >= 0 && p.To >= 0 && p.From < n && p.To < n && p.From != p.To
 }
 
-// inPast says whether a message belongs to what led to the violation.
+// inPast says whether a message led to the violation.
 func (c *canvas) inPast(p *trace.Passage) bool {
 	heard := p.HeardBy >= 0 && p.HeardBy < len(c.trace.Moments) && c.trace.Moments[p.HeardBy].Past
 	return heard && p.SentBy >= 0 && p.SentBy < len(c.trace.Moments) && c.trace.Moments[p.SentBy].Past
@@ -103,7 +103,7 @@ func shareTravelled(f trace.Fate) float64 {
 	}
 }
 
-// messageClass is what the style sheet knows a message by.
+// messageClass is the class of a message in the style sheet.
 func messageClass(p *trace.Passage) string {
 	class := "vote"
 	switch {
@@ -131,7 +131,7 @@ func messageTitle(p *trace.Passage) string {
 	return fmt.Sprintf("%s, term %d, sent %s, %v", text, p.Term, seconds(p.Sent), p.Fate)
 }
 
-// meanTravel is how long messages take on the average: lost ones are drawn as steep.
+// meanTravel is how long messages take on average; lost ones are drawn with that slope.
 func meanTravel(t *trace.Trace) time.Duration {
 	total, n := time.Duration(0), time.Duration(0)
 	for i := range t.Passages {

@@ -1,4 +1,4 @@
-// The moments that matter, as a list: what a reader without a drawing goes by.
+// The moments that matter, as a list for readers without a drawing.
 
 package picture
 
@@ -73,7 +73,7 @@ func importance(m *trace.Moment, before *trace.NodeState) string {
 	return ""
 }
 
-// turned says what became of the node.
+// turned says what the node has become.
 func turned(m *trace.Moment, before *trace.NodeState) string {
 	switch {
 	case m.Kind == trace.Violated || !m.State.Up:

@@ -16,7 +16,7 @@ type window struct {
 }
 
 const (
-	// longestPast is how much of what led to a violation the page opens with: more
+	// longestPast is the longest time before a violation that the page opens with: a longer one
 	// would be too small to read.
 	longestPast = 900 * time.Millisecond
 	// shortest is the shortest time that it opens with.
@@ -52,7 +52,7 @@ func aroundViolation(t *trace.Trace, v *invariant.Violation) window {
 	return w
 }
 
-// aroundElection is from the first round that was asked to the first leader.
+// aroundElection is from the first request for votes to the first leader.
 func aroundElection(t *trace.Trace, lanes [][]span) window {
 	asked, won := time.Duration(-1), time.Duration(-1)
 	for _, lane := range lanes {

@@ -48,23 +48,23 @@ type Count struct {
 	Times uint64
 }
 
-// Moment is something that happened at a node: one step of its machine, or what was
-// done to its process.
+// Moment is something that happened at a node: one step of its machine, or something that was done
+// to its process.
 type Moment struct {
 	At   time.Duration
 	Node int
 	// What says in a few words what happened: "alarm rings", "receives vote from n1".
 	What string
-	// Kind is what the drawing chooses a mark by.
+	// Kind chooses the mark in a drawing.
 	Kind MomentKind
 	// Passage is the place in Trace.Passages of the message that was received, or -1.
 	Passage int
-	// Cause is the place in Trace.Moments of what led to this, or -1: for a message its
-	// sending, for an alarm the step that set it, for a save the step that asked for it.
+	// Cause is the place in Trace.Moments of the moment that led to this one, or -1: the sending of
+	// the message, the step that set the alarm, or the step that asked for the save.
 	Cause int
-	// State is the node's after this.
+	// State is the node's state after this.
 	State NodeState
-	// Past says that this belongs to what led to the violation.
+	// Past says that this moment led to the violation, see MarkCauses.
 	Past bool
 }
 
@@ -84,7 +84,7 @@ const (
 	Ticked                       // its clock ticked, where time is ticks
 )
 
-// NodeState is what is known of a node at a moment.
+// NodeState is the state of a node at a moment.
 type NodeState struct {
 	Up, Paused, Saving bool
 	Incarnation        uint32
@@ -95,7 +95,7 @@ type NodeState struct {
 	DurableVote        int              // and the vote in it
 	Ledger             memberstate.Position
 	Asking             string // the round under way: "", "pre-vote", "vote"
-	Accepts            int    // how many have accepted in it, the node included
+	Accepts            int    // how many members have accepted in it, this node included
 	Serving            memberstate.Term
 }
 
@@ -113,13 +113,13 @@ type Passage struct {
 	SentBy, HeardBy int  // places in Trace.Moments, or -1
 }
 
-// Fate is what became of a message.
+// Fate says how a message ended.
 type Fate uint8
 
 // The fates.
 const (
-	Underway   Fate = iota // the run ended before
-	Delivered              // it was given to the machine
+	Underway   Fate = iota // the run ended first
+	Delivered              // the node received it
 	Lost                   // the network lost it
 	Severed                // the link was cut
 	Unanswered             // its addressee was down
@@ -137,10 +137,10 @@ type Band struct {
 	Node     int      // or -1
 	Links    [][2]int // the links that it concerns, by sender and receiver
 	From, To time.Duration
-	// What says what it was: the fault's name; of a lease, its term.
+	// What is the name of the fault, or what else it was.
 	What string
 	Term memberstate.Term
-	// Local is, of a lease, how long it lasted by the holder's own clock.
+	// Local is how long a lease lasted by its holder's clock.
 	Local time.Duration
 }
 
@@ -152,7 +152,7 @@ const (
 	FaultBand  BandKind = iota // a fault: a cut, a slow disk
 	DownBand                   // the process was dead
 	PauseBand                  // the process stood still
-	SaveBand                   // from a save's being asked for to its being durable
+	SaveBand                   // a save, from the request until it is durable
 	LeaseBand                  // a lease
 	OfficeBand                 // an engine's Lead
 )

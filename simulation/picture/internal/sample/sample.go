@@ -27,8 +27,8 @@ func Stormy() *trace.Trace {
 	}
 }
 
-// Long is a run of at least so many moments, in which leaders hold out for a while: processes
-// die, and messages are late or lost, and nothing else strikes.
+// Long is a run of at least this many moments, in which leaders last for a while: processes die, and
+// messages are late or lost, and nothing else strikes.
 func Long(moments int) *trace.Trace {
 	return Run(simulation.Options{Seed: 14, Members: 5, Faults: faults("crash,loss,delay"), Duration: time.Duration(moments) * 12 * time.Millisecond})
 }
@@ -47,8 +47,8 @@ func faults(list string) simulation.FaultSet {
 	return f
 }
 
-// Explored is what the explorer writes down: two members hold a lease at once, because a
-// clock misses ticks.
+// Explored is a trace of the explorer: two members hold a lease at once, because a clock misses
+// ticks.
 func Explored() *trace.Trace {
 	s, err := explore.ParseScript(strings.NewReader(twoLeases))
 	if err != nil {
@@ -94,7 +94,7 @@ func Run(o simulation.Options) *trace.Trace {
 }
 
 // Violation is a run in which a careless engine loses what was committed, and the same
-// made small. It is made once.
+// run shrunk. It is made once.
 var Violation = sync.OnceValues(func() (original, shrunk *trace.Trace) {
 	o := simulation.Options{Members: 3, Careless: simulation.CarelessAlways, Duration: 20 * time.Second}
 	for {
