@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -107,4 +108,61 @@ func TestMessagesMayArriveWhileAHostBegins(t *testing.T) {
 		require.NoError(t, el.Stop(t.Context()))
 	}
 	transport.arriving.Wait()
+}
+
+// Groups come and go while others look at them and stop them. In some the stop comes before the
+// start. This is for the race detector.
+func TestGroupsComeAndGoConcurrently(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		host := elector.IsolatedHost(t, new(memberstate.MemStore))
+		require.NoError(t, join(t, host, "stays", "n0").Start())
+		var coming, looking sync.WaitGroup
+		for i := range 4 {
+			coming.Go(func() {
+				for turn := range 40 {
+					comeAndGo(t, host, fmt.Sprint("g", i, " ", turn), turn%2 == 0)
+				}
+			})
+		}
+		ended := make(chan struct{})
+		looking.Go(func() {
+			for {
+				select {
+				case <-ended:
+					return
+				default:
+					host.PeerLost("n1")
+					host.Electors()
+				}
+			}
+		})
+		coming.Wait()
+		close(ended)
+		looking.Wait()
+		assert.Len(t, host.Electors(), 1)
+		require.NoError(t, host.Close(context.Background()))
+	})
+}
+
+// comeAndGo has a group join and start while others look at it and stop it.
+func comeAndGo(t *testing.T, host *elector.Host, group string, startFirst bool) {
+	el, err := host.Join(elector.GroupOf(group, "n0"))
+	if !assert.NoError(t, err) {
+		return
+	}
+	start := func() {
+		if err := el.Start(); err != nil {
+			assert.ErrorIs(t, err, elector.ErrStopped)
+		}
+	}
+	var beside sync.WaitGroup
+	if startFirst {
+		start()
+	} else {
+		beside.Go(start)
+	}
+	beside.Go(func() { assert.NoError(t, el.Err()) })
+	beside.Go(func() { <-el.Done() })
+	beside.Go(func() { assert.NoError(t, el.Stop(context.Background())) })
+	beside.Wait()
 }

@@ -4,6 +4,7 @@
 package elector_test
 
 import (
+	"context"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -133,6 +134,7 @@ func TestAnAppendHeardDuringLedgerEndMayBeInTheLedger(t *testing.T) {
 // Appends may come very often, so only few of them wake the loop.
 func TestFewAppendsWakeTheLoop(t *testing.T) {
 	withFollower(t, func(*config) {}, func(f *follower) {
+		<-time.After(elector.DefaultTiming().Heartbeat) // so that an append may wake it at all
 		before := f.reads.Load()
 		const appends = 1000
 		for range appends {
@@ -140,5 +142,70 @@ func TestFewAppendsWakeTheLoop(t *testing.T) {
 			synctest.Wait()
 		}
 		assert.Less(t, f.reads.Load()-before, int64(appends+10), "the loop reads the clock in every turn")
+	})
+}
+
+// A request that is made in the last turn of a loop, in which its last group ends, is answered
+// although no turn follows.
+func TestRequestsOfTheLastTurnAreAnswered(t *testing.T) {
+	var turn atomic.Int32
+	var el *elector.Elector
+	var heard, stopped chan error
+	blocks := func(c *config) {
+		heard, stopped = make(chan error, 1), make(chan error, 1)
+		c.Metrics = &elector.Metrics{Dropped: func(elector.Drop, int) {
+			switch turn.Add(1) {
+			case 1: // the next turn has another such message, and the end of the group
+				el.Host().Receive(make([]rpc.Message, 1))
+				go func() { stopped <- el.Stop(context.Background()) }()
+			case 2:
+				go func() { heard <- el.Heard(7, "n1") }()
+			}
+			<-time.After(time.Millisecond)
+		}}
+	}
+	withFollower(t, blocks, func(f *follower) {
+		el = f.el
+		el.Host().Receive(make([]rpc.Message, 1))
+		require.NoError(t, <-stopped)
+		require.ErrorIs(t, <-heard, elector.ErrStopped)
+	})
+}
+
+// In one turn the loop may learn that its term is over, and only then that Lead had returned
+// before. Each Lead is counted once, so the group ends when all of them have been.
+func TestALeadMayHaveReturnedBeforeItIsToldToEnd(t *testing.T) {
+	var block atomic.Bool
+	var leave chan struct{}
+	withCluster(t, 3, func(c *config) {
+		if c.Self != "n2" { // the first in turn
+			return
+		}
+		leave = make(chan struct{})
+		c.Lead = func(ctx context.Context, _ memberstate.Term) error {
+			select {
+			case <-leave:
+			case <-ctx.Done():
+			}
+			return nil
+		}
+		c.Metrics = &elector.Metrics{Sent: func(string, []rpc.Message) {
+			if block.CompareAndSwap(true, false) {
+				<-time.After(20 * time.Millisecond)
+			}
+		}}
+	}, func(cluster *cluster) {
+		leader := cluster.awaitLeader()
+		require.Equal(t, "n2", leader.id)
+		block.Store(true)
+		for block.Load() { // until it beats
+			<-time.After(time.Millisecond)
+		}
+		close(leave)
+		later := leader.el.Status().Term + 1
+		leader.el.Host().Receive([]rpc.Message{heartbeat(t, "n0", "n2", later)})
+		cluster.pass(time.Second)
+		assert.Less(t, leader.el.Status().Term, later+2, "it resigned once more")
+		require.NoError(t, cluster.stop(leader))
 	})
 }

@@ -11,8 +11,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/internal/office"
 	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
 )
 
 // leasing is an elector with leases that has not started, and its host.
@@ -104,4 +106,68 @@ func TestALeaseThatRunsOutAfterTheCheckFindsTheOffice(t *testing.T) {
 		(*engine)(e).Lead(1)
 		synctest.Wait()
 	})
+}
+
+// A lease is not shown after its time is up, even if the timer that ends it is late, as on an
+// overloaded machine.
+func TestALeaseIsNotShownAfterItsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, el := leasing(t, nil)
+		e, late := (*engine)(el), time.Duration(0)
+		h.clock = func() time.Time { return time.Now().Add(late) }
+		e.Hold(h.elapsed() + time.Second)
+		late = time.Second - 1
+		_, until, held := el.Lease()
+		assert.True(t, held)
+		assert.Equal(t, time.Second, time.Until(until))
+		late++
+		_, _, held = el.Lease()
+		assert.False(t, held)
+		e.Hold(0)
+	})
+}
+
+// A Lead that returns after its office was closed has not returned early. The loop learns what
+// it returned.
+func TestOnlyALeadThatNobodyEndedReturnsEarly(t *testing.T) {
+	for _, ended := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			h, el := leasing(t, func(ctx context.Context, _ memberstate.Term) error {
+				select {
+				case <-ctx.Done():
+				case <-time.After(time.Minute):
+				}
+				return assert.AnError
+			})
+			h.intake.Enter(&el.group, 0, nil) // no loop runs, so requests stay in the intake
+			(*engine)(el).Lead(3)
+			synctest.Wait()
+			if ended {
+				(*engine)(el).EndLead(3)
+			}
+			<-time.After(time.Hour)
+			returned := 0
+			h.take()
+			h.batch.WorkOff(func(*protocol.Group, *rpc.Message) {}, func(r *protocol.Request) {
+				if r.Kind != protocol.TellLeadReturned {
+					return
+				}
+				returned++
+				assert.EqualValues(t, 3, r.Term)
+				assert.Equal(t, !ended, r.Early)
+				assert.Equal(t, assert.AnError, r.Err)
+			})
+			assert.Equal(t, 1, returned)
+		})
+	}
+}
+
+// Two appends may be heard concurrently, and the one of the older term be announced last. The
+// ledger may still end in the newer term.
+func TestTheLargestTermThatWasHeardStays(t *testing.T) {
+	_, el := leasing(t, nil)
+	for _, term := range []memberstate.Term{1, 2, 1} {
+		el.rememberTerm(term)
+	}
+	assert.EqualValues(t, 2, el.ensureExtras().heardTerm.Load())
 }

@@ -221,3 +221,32 @@ func TestCloseEndsAllGroupsTogether(t *testing.T) {
 		assert.NoError(t, <-closed)
 	})
 }
+
+// An engine may keep its promise in memory alone, and have forgotten it with its process. So a
+// member that starts asks it first with the term that was saved.
+func TestTheEngineIsAskedForItsPromiseAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := goodConfig()
+		require.NoError(t, c.Store.Save([]memberstate.Record{{Group: "g", Term: 5, Voters: digest(t, "n0", "n1", "n2")}}))
+		var asked []memberstate.Term
+		c.LedgerEnd = func(term memberstate.Term) memberstate.Position {
+			asked = append(asked, term)
+			return memberstate.Position{}
+		}
+		el := startElector(t, c)
+		assert.Equal(t, []memberstate.Term{5}, asked)
+		require.NoError(t, el.Stop(t.Context()))
+	})
+}
+
+// A member that was not started refuses appends and says why, also if its host runs.
+func TestAMemberThatWasNotStartedHearsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		host := elector.IsolatedHost(t, new(memberstate.MemStore))
+		require.NoError(t, join(t, host, "other", "n0").Start())
+		err := join(t, host, "g", "n0", "n1").Heard(1, "n1")
+		require.ErrorIs(t, err, elector.ErrStopped)
+		assert.ErrorContains(t, err, "has not been started")
+		require.NoError(t, host.Close(t.Context()))
+	})
+}

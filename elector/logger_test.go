@@ -5,6 +5,7 @@ package elector_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"log/slog"
 	"strings"
 	"testing"
@@ -25,7 +26,7 @@ func runUntilStoreFails(t *testing.T, logger *slog.Logger) {
 		c.Store, c.Logger = store, logger
 		c.Lead = func(context.Context, memberstate.Term) error {
 			store.Break(assert.AnError)
-			return nil
+			return errors.New("no disk to write to")
 		}
 		require.ErrorIs(t, newElector(t, c).Run(context.Background()), assert.AnError)
 	})
@@ -37,7 +38,7 @@ func TestWithoutALoggerOnlyWarningsAndErrorsAreLogged(t *testing.T) {
 	defer slog.SetDefault(silent)
 	slog.SetDefault(slog.New(slog.NewTextHandler(&logged, nil)))
 	runUntilStoreFails(t, nil)
-	assert.Contains(t, logged.String(), "lead returned early, resigning")
+	assert.Contains(t, logged.String(), `msg="lead returned early, resigning" group=g term=1 error="no disk to write to"`)
 	assert.Contains(t, logged.String(), `level=ERROR msg=stopped group=g`)
 	assert.NotContains(t, logged.String(), "level=INFO")
 	logged.Reset()

@@ -128,7 +128,22 @@ func TestASaveIsMeasured(t *testing.T) {
 		s := <-saves
 		assert.Equal(t, 1, s.records)
 		assert.Equal(t, assert.AnError, s.err)
-		assert.Positive(t, s.took)
+		assert.Greater(t, s.took, 800*time.Millisecond, "it began with the first alarm")
 		assert.LessOrEqual(t, s.took, took)
+	})
+}
+
+// The last change is that the member has stopped.
+func TestTheEndIsAChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var changes []elector.Status
+		c := singleConfig()
+		c.Metrics = &elector.Metrics{Changed: func(s elector.Status) { changes = append(changes, s) }}
+		el := startElector(t, c)
+		<-time.After(time.Second)
+		require.NoError(t, el.Stop(t.Context()))
+		require.NotEmpty(t, changes)
+		assert.Equal(t, el.Status(), changes[len(changes)-1])
+		assert.True(t, changes[len(changes)-1].Stopped)
 	})
 }

@@ -430,3 +430,26 @@ func TestATargetThatWasFoundStays(t *testing.T) {
 		assert.EqualValues(t, 2, a.machine.Handover().Target)
 	}
 }
+
+// Offers become rare by what preferred voters decline, and by no other handover.
+func TestATransferThatFailsDelaysNoOffer(t *testing.T) {
+	for target, delays := range map[memberstate.Seat]bool{2: true, 3: false} {
+		r := threeRules()
+		r.Preferred = memberstate.SetOf(2)
+		m := elected(r)
+		before := m.office
+		m.handover = Handover{Phase: Probing, Target: target}
+		m.endHandover(r, new(Output))
+		assert.Equal(t, delays, before != m.office, "to %d", target)
+	}
+}
+
+// An observer answers every beat, but cannot take over.
+func TestAnObserverIsNoSuccessor(t *testing.T) {
+	r := threeRules()
+	r.All = r.Voters.With(4)
+	m := elected(r)
+	m.office.acks[m.office.beat%recentBeats] = memberstate.SetOf(1, 4)
+	assert.NotEqualValues(t, 4, m.successor(r, memberstate.Nobody))
+	assert.NotEqualValues(t, 4, m.successor(r, 2))
+}

@@ -66,3 +66,13 @@ func TestWatchingEndsWithItsContext(t *testing.T) {
 		assert.Equal(t, []int{1, 2, -1}, seen)
 	})
 }
+
+func TestAContextThatHasEndedYieldsNothing(t *testing.T) {
+	var l level.Level[int]
+	l.Set(1)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range l.Watch(ctx, func(int) bool { return false }) {
+		assert.Fail(t, "it has yielded a value")
+	}
+}

@@ -99,3 +99,18 @@ func TestALeaseRunsOutWhenItsTimeIsUpAndNotBefore(t *testing.T) {
 		<-time.After(time.Hour)
 	})
 }
+
+// A lease may be ended after its timer has fired, and before the timer looks at it.
+func TestALeaseThatWasEndedDoesNotRunOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began, l := time.Now(), office.NewLease(1, time.Second)
+		l.Watch(func() time.Duration {
+			now := time.Since(began)
+			if now >= time.Second {
+				l.End()
+			}
+			return now
+		}, func() { assert.Fail(t, "it has run out") })
+		<-time.After(time.Minute)
+	})
+}

@@ -19,12 +19,24 @@ type desk struct {
 	held    []time.Duration
 	listens uint64 // the number of that call
 	told    []Note
+	shown   []View
 }
 
 func (d *desk) Hold(_ string, _ memberstate.Term, until time.Duration) {
 	d.held = append(d.held, until)
 }
-func (d *desk) Tell(n Note) { d.told = append(d.told, n) }
+func (d *desk) Tell(n Note)              { d.told = append(d.told, n) }
+func (d *desk) Publish(_ string, v View) { d.shown = append(d.shown, v) }
+
+// called is how many calls of a kind have not been answered.
+func (d *desk) called(kind Kind) (n int) {
+	for _, c := range d.calls {
+		if c.Kind == kind {
+			n++
+		}
+	}
+	return n
+}
 
 // asks lets time pass until a call of a kind is made, and answers all others as if the lease
 // were free.
@@ -159,4 +171,62 @@ func TestThatCallsWorkAgainIsToldOnce(t *testing.T) {
 		{Topic: Fails, Kind: Acquire, Name: "g", Count: 1, Err: assert.AnError},
 		{Topic: Works, Kind: Acquire},
 	}, d.told)
+}
+
+// A candidate shows what it is as soon as it takes part, and not only when it has looked.
+func TestACandidateShowsItsRoleWhenItEnters(t *testing.T) {
+	d, k, _ := newDesk(t)
+	assert.Equal(t, []View{{Role: memberstate.Candidate}}, d.shown)
+	k.Step(0, Enter{Name: "other", Observer: true}, d)
+	assert.Equal(t, View{Role: memberstate.Observer}, d.shown[len(d.shown)-1])
+}
+
+// A keeper may have no leases for a while, and have some again before all calls from before are
+// answered. Their answers do not count, so one look is under way at a time, and the database is
+// listened to once.
+func TestAnswersFromBeforeARestDoNotCount(t *testing.T) {
+	d, k, timing := newDesk(t)
+	at, before := d.asks(t, k, 0, Read)
+	k.Step(at, Retire{Name: "g"}, d)
+	require.Empty(t, k.sessions)
+	k.Step(at, Enter{Name: "g"}, d)
+	at, _ = d.asks(t, k, at, Read)
+	k.Step(at, &Answer{Number: before.Number}, d)
+	k.Step(at, &Answer{Number: d.listens}, d)
+	for end := at + timing.Poll; at < end; at += time.Millisecond {
+		assert.Zero(t, d.called(Listen), "it listens again after a while")
+		k.Step(at, Woken{Name: "g"}, d)
+		k.Step(at, Tick{}, d)
+	}
+	assert.Zero(t, d.called(Read), "the look has not been answered")
+	k.Step(at, Tick{}, d)
+	assert.Equal(t, 1, d.called(Listen))
+}
+
+// A call that waits for its turn may not be wanted any more when its turn comes. Then it is the
+// turn of the next one.
+func TestATurnThatIsNotWantedIsPassedOn(t *testing.T) {
+	d, k, _ := newDesk(t)
+	k.rules.Limits.Batch, k.rules.Limits.Calls[Renew] = 1, 1
+	at := time.Duration(0)
+	for _, name := range []string{"h", "i"} {
+		k.Step(at, Enter{Name: name}, d)
+	}
+	for range 3 {
+		var claim Call
+		at, claim = d.asks(t, k, at, Acquire)
+		k.Step(at, &Answer{Number: claim.Number, Won: true}, d)
+	}
+	require.Len(t, d.held, 3)
+	at, first := d.asks(t, k, at, Renew)
+	require.Equal(t, "g", first.Held[0].Name)
+	k.Step(at, Resign{Name: "h"}, d)
+	require.Zero(t, d.called(Renew))
+	k.Step(at, &Answer{Number: first.Number, Kept: []string{"g"}}, d)
+	require.Equal(t, 1, d.called(Renew))
+	for _, c := range d.calls {
+		if c.Kind == Renew {
+			assert.Equal(t, "i", c.Held[0].Name)
+		}
+	}
 }
