@@ -184,7 +184,7 @@ func (e *engine) append(n *member) bool {
 
 // hear takes an append, or the answer to one.
 func (m *member) hear(p *parcel) {
-	if m.paused || m.shown.Stopped || m.group.Waits() {
+	if m.paused || m.shown.Stopped {
 		return // it is sent again soon
 	}
 	if p.message.Kind == rpc.HeartbeatResponse {
@@ -216,7 +216,8 @@ func (e *engine) room() int {
 }
 
 // heard tells the group of an append before it is accepted, and says whether it may be. One
-// of the leader that the member shows may be at once, even while a step waits.
+// of the leader that the member shows may be at once, even while a step waits. News waits for that
+// step, and the machine's term may have risen by then: this append is given up, and sent again.
 func (m *member) heard(p *parcel) bool {
 	term, leader := p.message.Term, m.world.nodes[p.from].name()
 	news, err := m.group.Hears(&m.shown, term, leader, false)
