@@ -181,7 +181,7 @@ func (e *engine) append(n *member) bool {
 
 // hear takes an append, or the answer to one.
 func (m *member) hear(p *parcel) {
-	if m.Paused || m.Shown.Stopped || m.group.Waits() {
+	if m.Paused || m.Shown.Stopped {
 		return // the leader soon sends it again
 	}
 	if p.message.Kind == rpc.HeartbeatResponse {
@@ -213,7 +213,8 @@ func (e *engine) room() int {
 }
 
 // heard asks the group whether an append may be accepted. An append of the leader that the member
-// shows may be accepted at once, even while a step waits.
+// shows may be accepted at once, even while a step waits. One that tells the member something new waits
+// for that step, and the machine's term may have risen by then: this append is given up, and sent again.
 func (m *member) heard(p *parcel) bool {
 	term, leader := p.message.Term, m.world.nodes[p.from].name()
 	news, err := m.group.Hears(&m.Shown, term, leader, false)

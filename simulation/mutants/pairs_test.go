@@ -34,7 +34,7 @@ var needInvariant = []pair{
 	{"stale-alarm-obeyed", "legal step", 0},
 	{"no-alarm-after-making-way", "never stuck", 32768},
 	{"leads-while-an-old-lead-runs", "one office", 0},
-	{"appends-not-remembered-by-the-engine", "committed entries stay", 0},
+	{"appends-not-remembered-by-the-engine", "committed entries stay", 8192},
 	{"observers-answer-for-voters", "leader is heard", 0},
 	{"lease-survives-the-handover", "one lease", 0},
 	{"taker-not-held-to-the-ledger", "transfer ends", 0},
