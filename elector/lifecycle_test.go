@@ -143,34 +143,34 @@ func (l *growingLedger) end(memberstate.Term) memberstate.Position {
 }
 
 // withGrowingLedger plays a test with n0, which has no peers, in virtual time.
-func withGrowingLedger(t *testing.T, play func(t *testing.T, el *elector.Elector, ledger *growingLedger)) {
+func withGrowingLedger(t *testing.T, play func(el *elector.Elector, ledger *growingLedger)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		c, ledger := goodConfig(), new(growingLedger)
 		c.LedgerEnd = ledger.end
-		play(t, startElector(t, c), ledger)
+		play(startElector(t, c), ledger)
 	})
 }
 
 // The term may be heard only once, in the first append of its leader.
 func TestATermThatWasHeardOnceMayBeInTheLedger(t *testing.T) {
-	withGrowingLedger(t, func(t *testing.T, el *elector.Elector, ledger *growingLedger) {
+	withGrowingLedger(t, func(el *elector.Elector, ledger *growingLedger) {
 		require.NoError(t, el.Heard(5, "n1"))
 		ledger.last.Store(5)
 		<-time.After(time.Minute) // n1 falls silent; before n0 stands, it calls LedgerEnd
 		require.NoError(t, el.Err())
 		require.False(t, el.Status().Stopped)
-		require.NoError(t, el.Stop(t.Context()))
+		require.NoError(t, el.Stop(context.Background()))
 	})
 }
 
 func TestATermThatHeardHasRefusedMustNotBeInTheLedger(t *testing.T) {
-	withGrowingLedger(t, func(t *testing.T, el *elector.Elector, ledger *growingLedger) {
+	withGrowingLedger(t, func(el *elector.Elector, ledger *growingLedger) {
 		require.ErrorIs(t, el.Heard(math.MaxUint64, "n1"), elector.ErrStaleTerm)
 		ledger.last.Store(5)
 		<-time.After(time.Minute) // before n0 stands, it calls LedgerEnd
 		var bad *elector.LedgerError
-		assert.ErrorAs(t, el.Stop(t.Context()), &bad)
+		assert.ErrorAs(t, el.Stop(context.Background()), &bad)
 	})
 }
 
