@@ -40,8 +40,8 @@ func (e *engine) AskLedger(term memberstate.Term) {
 	})
 }
 
-// Hold begins a lease, extends it, or ends it (zero). A lease that anybody has seen run out is
-// not extended.
+// Hold begins a lease, extends it, or ends it (zero). It does not extend a lease that Holds has
+// reported as run out.
 func (e *engine) Hold(until time.Duration) {
 	x := e.extras.Load() // not nil, because the group has leases
 	switch l := x.lease.Load(); {

@@ -1,4 +1,4 @@
-// What is logged with a logger, and what without one.
+// The log with a logger, and without one.
 
 package elector_test
 

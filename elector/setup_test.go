@@ -1,4 +1,4 @@
-// What many tests need: configurations, electors, messages, and calls that are waited for later.
+// Helpers of many tests: configurations, electors, messages, and calls that are awaited later.
 
 package elector_test
 

@@ -1,9 +1,9 @@
-// The picture in a real browser. It opens the pages of the sample traces and looks at
-// what a reader would see; it waits for what it wants, never for a time.
+// Tests of the picture in a real browser. They open the pages of the sample traces and check
+// what a reader would see. They wait for conditions, never for a time.
 //
 //	npm ci && npm test
 //
-// It needs Go, Node 20 and Chromium: /usr/bin/chromium, or what CHROMIUM names.
+// They need Go, Node 20 and Chromium: /usr/bin/chromium, or the program that CHROMIUM names.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -33,8 +33,8 @@ after(async () => {
   rmSync(pages, { recursive: true, force: true });
 });
 
-// look opens a page, and closes it when the test ends. Whatever it complains about or
-// loads makes the test fail.
+// look opens a page, and closes it when the test ends. The test fails if the page logs an
+// error or a warning, or loads another file.
 async function look(t, name, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
   const page = await context.newPage(), wrong = [];
@@ -59,7 +59,7 @@ const count = (page, selector) => run(page).locator(".stage " + selector).count(
 const until = (page, condition, argument) => page.waitForFunction(condition, argument);
 const cursorIs = (page, want) => until(page, (w) => document.querySelector(".run:not([hidden])").dataset.cursor === String(w), want);
 
-// repainted does something, and waits until the view is another one.
+// repainted calls doing, and waits until the view has changed.
 async function repainted(page, doing) {
   const last = await run(page).getAttribute("data-view");
   await doing();
@@ -83,7 +83,7 @@ test("the violation is named, marked and in view", limit, async (t) => {
   assert.ok(await count(page, ".message.past") > 0);
 });
 
-test("the table says who has the entry that was lost, when it was lost and not before", limit, async (t) => {
+test("the table says which nodes have the lost entry, from the moment when it was lost", limit, async (t) => {
   const page = await look(t, "violation");
   const header = run(page).locator(".states th", { hasText: /^entry \d+:\d+$/ });
   await header.waitFor();
@@ -129,8 +129,8 @@ test("delivered heartbeats can be hidden", limit, async (t) => {
   assert.ok(await count(page, ".crossed") > 0, "those that were lost stay");
 });
 
-// overlaps are the texts of a drawing that lie on each other, or reach out of it. What has
-// scrolled below the nodes' names is covered by them.
+// overlaps returns the texts of a drawing that overlap or reach out of it. The nodes' names
+// cover texts that have scrolled below them.
 const overlaps = (svg) => {
   const box = svg.viewBox.baseVal, cover = svg.querySelector(".gutter")?.getBBox().width ?? 0, found = [];
   const texts = [...svg.querySelectorAll("text")].map((e) => [e, e.getBBox()]);
@@ -168,7 +168,7 @@ for (const name of ["violation", "stormy", "crowded", "explored"]) {
   });
 }
 
-test("what was explored shows its ticks and its leases", limit, async (t) => {
+test("an explored run shows its ticks and its leases", limit, async (t) => {
   const page = await look(t, "explored");
   assert.equal(await count(page, ".clock"), 7, "three ticks, of which n0 misses two");
   assert.equal(await count(page, ".struck"), 2);
@@ -177,7 +177,7 @@ test("what was explored shows its ticks and its leases", limit, async (t) => {
   assert.match(await run(page).locator(".legend").textContent(), /clock’s tick/);
 });
 
-test("of the faults only those that struck are listed", limit, async (t) => {
+test("only faults that struck are listed", limit, async (t) => {
   const page = await look(t, "violation"), rows = run(page).locator(".tables table").nth(1).locator("tbody tr");
   for (const text of await rows.allTextContents()) assert.doesNotMatch(text, /\D0$/);
 });
@@ -202,7 +202,7 @@ test("step keys move the cursor and the state panel", limit, async (t) => {
   assert.equal(await run(page).locator(".graph circle").count(), 4);
 });
 
-test("messages are told about, by key and by pointer", limit, async (t) => {
+test("messages are described, by key and by pointer", limit, async (t) => {
   const page = await look(t, "stormy");
   await page.keyboard.press(".");
   await run(page).locator(".stage .message.chosen").waitFor({ state: "attached" });
@@ -233,7 +233,7 @@ test("wheel, drag and keys zoom and pan", limit, async (t) => {
   await repainted(page, () => page.keyboard.press("v"));
 });
 
-test("tabs", limit, async (t) => {
+test("tabs switch between the shrunk run and the original", limit, async (t) => {
   const page = await look(t, "violation"), tabs = page.getByRole("tab");
   assert.deepEqual(await tabs.allTextContents(), ["shrunk", "original"]);
   await tabs.nth(0).focus();
@@ -251,7 +251,7 @@ test("help opens and closes by key", limit, async (t) => {
   await page.locator("dialog.help").waitFor({ state: "hidden" });
 });
 
-test("the command line that shows it again is copied", limit, async (t) => {
+test("the button copies the command line that replays the run", limit, async (t) => {
   const page = await look(t, "violation", { permissions: ["clipboard-read", "clipboard-write"] });
   await page.getByRole("button", { name: "Copy" }).click();
   await page.getByRole("button", { name: "Copied" }).waitFor();

@@ -287,7 +287,7 @@ func TestAPeerThatIsCalledIsBoundedToo(t *testing.T) {
 		w.serveAsBefore(says)
 		a, _ := w.serve("a")
 		w.eventually("it is counted", func() bool { return a.Stats().Refused[grpcrpc.RefusedPeer] > 0 })
-		w.eventually("it is told", func() bool { return strings.Contains(w.log.String(), what) })
+		w.eventually("it is logged", func() bool { return strings.Contains(w.log.String(), what) })
 	}
 }
 

@@ -64,7 +64,7 @@ func IdentityOf(c *x509.Certificate) (Identity, error) {
 	case i.Role != Member && i.Role != Operator:
 		return Identity{}, fmt.Errorf("the certificate of %q names the role %q, which is neither %s nor %s", c.Subject, i.Role, Member, Operator)
 	case i.Name == "":
-		return Identity{}, fmt.Errorf("the certificate of %q names a role and nobody", c.Subject)
+		return Identity{}, fmt.Errorf("the certificate of %q names a role without a name", c.Subject)
 	}
 	return i, nil
 }

@@ -28,7 +28,7 @@ func TestACertificateNamesOneIdentity(t *testing.T) {
 		{[]string{"hustings://king/n0"}, `the role "king"`},
 		{[]string{"hustings://member:7000/n0"}, `the role "member:7000"`},
 		{[]string{"hustings:member/n0"}, `the role ""`},
-		{[]string{"hustings://member/"}, "nobody"},
+		{[]string{"hustings://member/"}, "a role without a name"},
 		{[]string{"hustings://operator@member/n0"}, "hustings://operator@member/n0, want hustings://ROLE/NAME without a user, a query or a fragment"},
 		{[]string{"hustings://u:secret@member/n0"}, "hustings://u:xxxxx@member/n0, want"},
 		{[]string{"hustings://member/n0?role=operator"}, "without a user, a query or a fragment"},

@@ -129,12 +129,12 @@ func TestAPeerIsGoneWhenAllItsAddressesRefuse(t *testing.T) {
 		targets    []string
 		here, gone bool
 	}{
-		"nobody knows":              {nil, false, false},
-		"one refuses":               {[]string{deaf(t)}, false, true},
-		"both refuse":               {[]string{deaf(t), deaf(t)}, false, true},
-		"the second one lets us in": {[]string{deaf(t), open(t)}, true, false},
-		"there is no way to one":    {[]string{"224.0.0.1:1", deaf(t)}, false, true},
-		"one cannot be called":      {[]string{deaf(t), "127.0.0.1:99999"}, false, false},
+		"no address":           {nil, false, false},
+		"one refuses":          {[]string{deaf(t)}, false, true},
+		"both refuse":          {[]string{deaf(t), deaf(t)}, false, true},
+		"the second accepts":   {[]string{deaf(t), open(t)}, true, false},
+		"no route to one":      {[]string{"224.0.0.1:1", deaf(t)}, false, true},
+		"one cannot be called": {[]string{deaf(t), "127.0.0.1:99999"}, false, false},
 	} {
 		here, gone := probeAll(t.Context(), c.targets)
 		assert.Equal(t, [2]bool{c.here, c.gone}, [2]bool{here, gone}, name)

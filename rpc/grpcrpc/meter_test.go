@@ -97,7 +97,7 @@ func TestMessagesAreCountedAsTheyAreDecoded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var packet []byte
 		for range rapid.IntRange(0, 5).Draw(t, "batches") {
-			if rapid.Bool().Draw(t, "a field that nobody knows") {
+			if rapid.Bool().Draw(t, "an unknown field") {
 				packet = protowire.AppendTag(packet, 99, protowire.VarintType)
 				packet = protowire.AppendVarint(packet, 7)
 			}

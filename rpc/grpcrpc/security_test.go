@@ -45,7 +45,7 @@ func besiege(t *testing.T, build func(*testing.T, ...string) *cluster) *besieged
 func (s *besieged) holds(why grpcrpc.Refusal, atLeast int) {
 	s.t.Helper()
 	s.eventually("it is counted as "+why.String(), func() bool { return s.b.Stats().Refused[why] >= uint64(atLeast) })
-	s.eventually("it is told", func() bool { return strings.Contains(s.log.String(), "reason="+why.String()) })
+	s.eventually("it is logged", func() bool { return strings.Contains(s.log.String(), "reason="+why.String()) })
 	s.reaches(s.a, "b", s.ear)
 }
 
