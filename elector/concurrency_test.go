@@ -110,9 +110,9 @@ func TestMessagesMayArriveWhileAHostBegins(t *testing.T) {
 	transport.arriving.Wait()
 }
 
-// Groups come and go while others look at them and stop them. In some the stop comes before the
-// start. This is for the race detector.
-func TestGroupsComeAndGoConcurrently(t *testing.T) {
+// Groups start and stop while other goroutines read and stop them, sometimes before the start. The
+// test is for the race detector.
+func TestGroupsMayStartAndStopConcurrently(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		host := elector.IsolatedHost(t, new(memberstate.MemStore))
 		require.NoError(t, join(t, host, "stays", "n0").Start())
@@ -144,7 +144,7 @@ func TestGroupsComeAndGoConcurrently(t *testing.T) {
 	})
 }
 
-// comeAndGo has a group join and start while others look at it and stop it.
+// comeAndGo lets a group join and start while other goroutines read and stop it.
 func comeAndGo(t *testing.T, host *elector.Host, group string, startFirst bool) {
 	el, err := host.Join(elector.GroupOf(group, "n0"))
 	if !assert.NoError(t, err) {

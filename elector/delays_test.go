@@ -173,8 +173,8 @@ func TestRequestsOfTheLastTurnAreAnswered(t *testing.T) {
 }
 
 // In one turn the loop may learn that its term is over, and only then that Lead had returned
-// before. Each Lead is counted once, so the group ends when all of them have been.
-func TestALeadMayHaveReturnedBeforeItIsToldToEnd(t *testing.T) {
+// before. Each Lead must be counted once, or the group would not end.
+func TestALeadThatReturnedBeforeEndLeadIsCountedOnce(t *testing.T) {
 	var block atomic.Bool
 	var leave chan struct{}
 	withCluster(t, 3, func(c *config) {

@@ -23,14 +23,16 @@ import (
 func TestALeadThatEndsItsGoroutineResigns(t *testing.T) {
 	for name, leases := range map[string]bool{"without leases": false, "with leases": true} {
 		t.Run(name, func(t *testing.T) {
+			log := new(logBuffer)
 			withCluster(t, 3, func(c *config) {
-				c.Leases = leases
+				c.Leases, c.Logger = leases, log.logger()
 				replaceFirstLead(c, func(context.Context, memberstate.Term) error {
 					runtime.Goexit()
 					return nil
 				})
 			}, func(cluster *cluster) {
 				cluster.awaitSecondLeader()
+				assert.Contains(t, log.String(), "it has ended its goroutine (runtime.Goexit) instead of returning")
 				assert.False(t, holdsLease(cluster.nodes["n2"].el))
 				require.NoError(t, cluster.stop(cluster.nodes["n2"]))
 			})

@@ -108,9 +108,8 @@ func TestALeaseThatRunsOutAfterTheCheckFindsTheOffice(t *testing.T) {
 	})
 }
 
-// A lease is not shown after its time is up, even if the timer that ends it is late, as on an
-// overloaded machine.
-func TestALeaseIsNotShownAfterItsEnd(t *testing.T) {
+// The timer that ends the lease may be late, as on an overloaded machine.
+func TestALeaseIsNotReturnedAfterItsEndByALateTimer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, el := leasing(t, nil)
 		e, late := (*engine)(el), time.Duration(0)
@@ -127,9 +126,9 @@ func TestALeaseIsNotShownAfterItsEnd(t *testing.T) {
 	})
 }
 
-// A Lead that returns after its office was closed has not returned early. The loop learns what
-// it returned.
-func TestOnlyALeadThatNobodyEndedReturnsEarly(t *testing.T) {
+// A Lead that returns after EndLead has not returned early. The loop receives its error in both
+// cases.
+func TestALeadReturnsEarlyOnlyBeforeEndLead(t *testing.T) {
 	for _, ended := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			h, el := leasing(t, func(ctx context.Context, _ memberstate.Term) error {
@@ -162,9 +161,9 @@ func TestOnlyALeadThatNobodyEndedReturnsEarly(t *testing.T) {
 	}
 }
 
-// Two appends may be heard concurrently, and the one of the older term be announced last. The
-// ledger may still end in the newer term.
-func TestTheLargestTermThatWasHeardStays(t *testing.T) {
+// Two appends may be heard concurrently, and rememberTerm be called for the smaller term last. The
+// ledger may still end in the larger term.
+func TestTheLargestHeardTermIsRemembered(t *testing.T) {
 	_, el := leasing(t, nil)
 	for _, term := range []memberstate.Term{1, 2, 1} {
 		el.rememberTerm(term)

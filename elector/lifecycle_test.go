@@ -222,9 +222,9 @@ func TestCloseEndsAllGroupsTogether(t *testing.T) {
 	})
 }
 
-// An engine may keep its promise in memory alone, and have forgotten it with its process. So a
-// member that starts asks it first with the term that was saved.
-func TestTheEngineIsAskedForItsPromiseAnew(t *testing.T) {
+// An engine may keep its promise in memory only, and lose it when its process ends. So a member that
+// starts calls LedgerEnd with the saved term first.
+func TestAStartCallsLedgerEndWithTheSavedTerm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := goodConfig()
 		require.NoError(t, c.Store.Save([]memberstate.Record{{Group: "g", Term: 5, Voters: digest(t, "n0", "n1", "n2")}}))
@@ -239,8 +239,8 @@ func TestTheEngineIsAskedForItsPromiseAnew(t *testing.T) {
 	})
 }
 
-// A member that was not started refuses appends and says why, also if its host runs.
-func TestAMemberThatWasNotStartedHearsNothing(t *testing.T) {
+// The host runs for another group.
+func TestAMemberThatWasNotStartedRefusesAppends(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		host := elector.IsolatedHost(t, new(memberstate.MemStore))
 		require.NoError(t, join(t, host, "other", "n0").Start())

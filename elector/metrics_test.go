@@ -133,8 +133,7 @@ func TestASaveIsMeasured(t *testing.T) {
 	})
 }
 
-// The last change is that the member has stopped.
-func TestTheEndIsAChange(t *testing.T) {
+func TestChangedIsCalledWhenTheMemberHasStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var changes []elector.Status
 		c := singleConfig()
