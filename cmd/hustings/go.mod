@@ -4,7 +4,7 @@ module github.com/hustings/hustings/cmd/hustings
 go 1.26.0
 
 // The command is built with the library beside it; go.work says the same for
-// the root, and this line for whoever works without it (GOWORK=off).
+// the root, and this line for builds without it (GOWORK=off).
 replace github.com/hustings/hustings => ../..
 
 require (

@@ -79,17 +79,17 @@ func (f *replayFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	trace, err := f.trace(s)
+	t, err := f.trace(s)
 	switch {
 	case err != nil && len(args) == 1:
 		return fmt.Errorf("%s: %w", args[0], err)
 	case err != nil:
 		return err
 	}
-	if err := f.show(cmd, trace, again); err != nil {
+	if err := f.show(cmd, t, again); err != nil {
 		return err
 	}
-	return verdict(cmd.OutOrStdout(), trace, s)
+	return verdict(cmd.OutOrStdout(), t, s)
 }
 
 // options returns the options of the seed.

@@ -109,8 +109,8 @@ func TestTheRecordOfPeersSurvivesACrash(t *testing.T) {
 // failing is a disk of which one operation fails, once.
 type failing struct {
 	*crashdisk.Disk
-	in     int    // so many operations from now
-	failed string // which one did
+	in     int    // after this many operations
+	failed string // the operation that failed
 }
 
 func (d *failing) next(op string) error {
