@@ -1,4 +1,4 @@
-// How often a keeper looks and renews, where nothing goes wrong.
+// How often a keeper reads and renews while nothing goes wrong.
 
 package leases
 
@@ -8,8 +8,7 @@ import (
 	"github.com/hustings/hustings/lease/protocol"
 )
 
-// keepsTime looks at a candidate after five TTLs in which nothing struck, and at what it had
-// sent before.
+// keepsTime checks what a candidate has sent in five TTLs in which nothing struck.
 func (w *world) keepsTime(n *candidate, before *[len(candidate{}.sent)]uint64) {
 	if !n.alive || n.leaving || w.check.over {
 		return

@@ -1,4 +1,4 @@
-// Many runs, on all cores, and what they came to.
+// A campaign is many runs, on all cores; a summary adds up their results.
 
 package leases
 
@@ -19,7 +19,7 @@ type Campaign struct {
 	UntilFailure bool
 	// Workers is how many runs are played at once; 0: as many as there are cores.
 	Workers int
-	// Progress, if not nil, is told now and then what there is so far.
+	// Progress, if not nil, is called now and then with the sum so far.
 	Progress func(*Summary)
 }
 
@@ -35,14 +35,14 @@ type Summary struct {
 	Assumed map[Fault]uint64
 	// TakenOver counts the silent leaders by how long it took to replace each.
 	TakenOver map[time.Duration]uint64
-	// Digest is that of all runs, whatever their order.
+	// Digest is that of all runs, in any order.
 	Digest uint64
 	// Failing lists the results in which an invariant did not hold.
 	Failing []Result
 }
 
-// Run plays until all seeds are played or the context ends, and returns what it came to
-// so far. The error is about the options.
+// Run plays until all seeds are played or the context ends, and returns the sum of the results. The
+// error is about the options.
 func (c *Campaign) Run(ctx context.Context) (*Summary, error) {
 	total, prepared := NewSummary(), uint64(0)
 	all := search.Batches[Options, Result]{
@@ -82,7 +82,7 @@ func (s *Summary) Add(r *Result) {
 	s.Events += r.Events
 	s.Elections += r.Elections
 	s.Virtual += r.Virtual
-	s.Digest += r.Digest // wraps: the order must not matter
+	s.Digest += r.Digest // it wraps, and does not depend on the order
 	addAll(s.Struck, r.Struck)
 	addAll(s.Checked, r.Checked)
 	addAll(s.Met, r.Met)

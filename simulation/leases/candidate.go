@@ -1,5 +1,4 @@
-// A candidate: a process with the keeper that ships, a clock, one alarm, and a service that
-// leads.
+// A candidate: a process with the shipped keeper, a clock, one alarm, and a service that leads.
 
 package leases
 
@@ -23,55 +22,55 @@ type candidate struct {
 	alive     bool
 	number    int // of the incarnation
 	paused    bool
-	asleep    time.Duration // what its clock shows while the machine sleeps; 0: it does not
-	behind    int64         // until then it does what it could not do before
-	cut, deaf bool          // nothing gets to the database, or back
+	asleep    time.Duration // what its clock shows while the machine sleeps; 0: it is awake
+	behind    int64         // until then it does what it has missed
+	cut, deaf bool          // nothing reaches the database, or nothing comes back
 	far       time.Duration // how much longer everything takes
 
 	// The keeper, and what drives it.
 	id        string
 	keeper    *protocol.Keeper
-	next      time.Duration // when it wants to be called
+	next      time.Duration // when it is to be called
 	alarm     uint64        // counts the alarms that were set
-	rings     time.Duration // when the latest rings; Never: it has
+	rings     time.Duration // when the latest rings; Never: it has rung
 	listening uint64        // the number of the Listen under way; 0: there is none
-	unheard   time.Duration // when the last one failed; 0: none has since it began to listen
-	leaving   bool          // it ends when all its leases have
+	unheard   time.Duration // when the last Listen failed; 0: none has since it began to listen
+	leaving   bool          // it ends once it has left all its leases
 	seats     []seat        // by lease
 	sent      [protocol.Listen + 1]uint64
 }
 
-// seat is what a candidate has to do with one lease.
+// seat is the part of a candidate in the election of one lease.
 type seat struct {
 	in       bool          // it takes part
-	retired  bool          // and is about to end
+	retired  bool          // it is about to leave the election
 	lease    *office.Lease // nil: it holds none
 	term     memberstate.Term
 	leading  bool // Lead has not returned
-	context  bool // the context of Lead lives
+	context  bool // the context of Lead has not ended
 	claiming int  // claims under way
 	tries    int  // releases that were sent since Lead returned
 
-	// What the check needs.
-	read       lease.Record  // last
+	// For the checks.
+	read       lease.Record  // the last that was read
 	looked     time.Duration // when
-	stoodStill time.Duration // of its clock, up to the last read
-	still      time.Duration // since when
-	found      bool          // it was free, and has not been claimed since
+	stoodStill time.Duration // by its clock, up to the last read
+	still      time.Duration // since when it stands still
+	found      bool          // the lease was free, and it has not claimed it since
 	shown      memberstate.Term
-	over       *office.Lease // the last that has been seen to have run out
-	asked      time.Duration // when the lease, or a renewal, was asked for last
+	over       *office.Lease // the last lease that was seen to have run out
+	asked      time.Duration // when it last asked for the lease, or a renewal
 	stands     time.Duration // it stands back until then
 }
 
-// manner is how a candidate is set up.
+// manner is the settings of a candidate.
 type manner struct {
 	timing           lease.Timing
 	strict, observer bool
 	limits           protocol.Limits
 }
 
-// identity is that of an incarnation in the database.
+// identity is how the database names an incarnation.
 func identity(index, number int) string { return fmt.Sprintf("n%d#%d", index, number) }
 
 // self is its readable name.
@@ -84,16 +83,16 @@ func (n *candidate) now() time.Duration {
 	return n.clock.reading(n.world.now)
 }
 
-// valid says whether it holds a lease, as a service would be told.
+// valid says whether it holds a lease, as its service sees it.
 func (n *candidate) valid(of int) bool {
 	l := n.seats[of].lease
 	return n.alive && l != nil && n.now() < l.Until()
 }
 
-// awake says that it neither stands still nor has yet to do what it missed.
+// awake says that it neither stands still nor still does what it has missed.
 func (n *candidate) awake() bool { return !n.paused && n.world.now > n.behind }
 
-// in has something happen to the process in some true time, after that of its clock.
+// in schedules something for the process after some true time.
 func (n *candidate) in(wait int64, do func()) {
 	n.world.queue.Push(n.world.now+wait, event{n, n.number, do})
 }
@@ -121,7 +120,7 @@ func (n *candidate) start() {
 	}
 }
 
-// enter has it take part in the election of a lease, unless it does, or is about to end.
+// enter has it take part in the election of a lease, unless it already does, or is about to end.
 func (n *candidate) enter(of int) {
 	if !n.seats[of].in && !n.leaving {
 		n.seats[of] = seat{in: true, looked: n.now()}
@@ -129,8 +128,7 @@ func (n *candidate) enter(of int) {
 	}
 }
 
-// startIf begins an incarnation, unless it has begun: those who are healed are not
-// waited for.
+// startIf begins an incarnation, unless it has begun, because healing starts candidates early.
 func (n *candidate) startIf(number int) func() {
 	return func() {
 		if n.number == number {
@@ -139,15 +137,15 @@ func (n *candidate) startIf(number int) func() {
 	}
 }
 
-// die ends it, and all that it had to do.
+// die ends the incarnation, with all that was scheduled for it.
 func (n *candidate) die() {
 	n.world.tell("%s dies", n.id)
-	n.number++ // what was to happen to it does not
+	n.number++ // events of the old incarnation are dropped
 	n.alive, n.paused, n.asleep, n.listening = false, false, 0, 0
 	clear(n.seats)
 }
 
-// step tells the keeper what has happened, and sets the alarm for when it wants to be called.
+// step tells the keeper what has happened, and sets the alarm for its next call.
 func (n *candidate) step(in protocol.Input) {
 	n.next = n.keeper.Step(n.now(), in, n)
 	if _, tick := in.(protocol.Tick); tick {
@@ -158,7 +156,7 @@ func (n *candidate) step(in protocol.Input) {
 	}
 }
 
-// ends has a process end that leaves, when it has nothing more to do.
+// ends ends a process that leaves, once it has nothing more to do.
 func (n *candidate) ends() bool {
 	over := n.leaving && n.alive && n.ended()
 	if over {
@@ -189,7 +187,7 @@ func (n *candidate) arm() {
 	})
 }
 
-// ended says that it takes no part in any election any more.
+// ended says that it takes part in no election any more.
 func (n *candidate) ended() bool {
 	for i := range n.seats {
 		if n.seats[i].in {
@@ -199,7 +197,7 @@ func (n *candidate) ended() bool {
 	return true
 }
 
-// leave has it end in good order.
+// leave ends it in good order.
 func (n *candidate) leave() {
 	n.leaving = true
 	for i := range n.seats {
@@ -208,7 +206,7 @@ func (n *candidate) leave() {
 	n.ends()
 }
 
-// retire has it take no part any more in the election of a lease.
+// retire has it leave the election of a lease.
 func (n *candidate) retire(of int) {
 	s, number := &n.seats[of], n.number
 	if !s.in || s.retired {
@@ -243,13 +241,13 @@ func (n *candidate) returns(of int, term memberstate.Term) {
 	}
 }
 
-// holdsNothing looks whether it has left an office at once.
+// holdsNothing checks that it has left an office at once.
 func (n *candidate) holdsNothing(of int, what string) {
 	s := &n.seats[of]
 	n.world.holds(LeadEnds, s.lease == nil && !s.context, "%s %s, and holds %s still", n.id, what, names[of])
 }
 
-// claiming counts its claims that are under way.
+// claiming counts its claims under way.
 func (n *candidate) claiming() (all int) {
 	for i := range n.seats {
 		all += n.seats[i].claiming

@@ -67,7 +67,7 @@ type checker struct {
 	over      bool
 	violation *Violation
 
-	winners [maxLeases]map[memberstate.Term]string // whom the database gave each term
+	winners [maxLeases]map[memberstate.Term]string // the holder that the database gave each term
 	led     [maxLeases]map[memberstate.Term]bool
 }
 
@@ -77,7 +77,7 @@ func (c *checker) init() {
 	}
 }
 
-// holds notes that an invariant was looked at, and ends the run if it does not hold.
+// holds notes that an invariant was checked, and ends the run if it does not hold.
 func (w *world) holds(i Invariant, ok bool, format string, args ...any) {
 	w.check.counts[i]++
 	if !ok {
@@ -85,8 +85,7 @@ func (w *world) holds(i Invariant, ok bool, format string, args ...any) {
 	}
 }
 
-// often is holds for what is looked at so often that the words are made up only when they are
-// needed.
+// often is holds for frequent checks. The words are put together only if they are needed.
 func (w *world) often(i Invariant, ok bool, words func() string) {
 	w.check.counts[i]++
 	if !ok {
@@ -94,7 +93,7 @@ func (w *world) often(i Invariant, ok bool, words func() string) {
 	}
 }
 
-// broken ends the run, for an invariant does not hold.
+// broken ends the run, because an invariant does not hold.
 func (w *world) broken(i Invariant, format string, args ...any) {
 	c := &w.check
 	switch {
@@ -102,7 +101,7 @@ func (w *world) broken(i Invariant, format string, args ...any) {
 		return
 	case c.excused:
 		c.broken[i]++
-		c.over = i == OneLease // what else was broken led to it, or will
+		c.over = i == OneLease // other broken invariants are its cause or its consequence
 	default:
 		c.over = true
 		c.violation = &Violation{i, time.Duration(w.now), fmt.Sprintf(format, args...)}
@@ -110,7 +109,7 @@ func (w *world) broken(i Invariant, format string, args ...any) {
 	}
 }
 
-// leasesHold looks whether two candidates have the same lease now.
+// leasesHold checks that no two candidates have the same lease now.
 func (w *world) leasesHold() {
 	for of := range w.leases {
 		var first *candidate
@@ -132,8 +131,8 @@ func (w *world) leasesHold() {
 	w.check.counts[OneLease]++
 }
 
-// staysOver says whether a lease is valid. If it was not, it must not be: it may have been
-// acted upon.
+// staysOver says whether a lease is valid. A lease that was seen to have run out must not become valid
+// again, because somebody may have acted on that.
 func (w *world) staysOver(n *candidate, of int) (valid bool) {
 	s := &n.seats[of]
 	valid = n.valid(of)
@@ -147,7 +146,7 @@ func (w *world) staysOver(n *candidate, of int) (valid bool) {
 	return valid
 }
 
-// wrote looks at what a statement has made of a record.
+// wrote checks what a statement has made of a record.
 func (w *world) wrote(of int, before, after *lease.Record, what protocol.Kind) {
 	switch acquired := after.Holder != "" && after.Holder != before.Holder || after.Term > before.Term && what == protocol.Acquire; {
 	case acquired:
@@ -162,7 +161,7 @@ func (w *world) wrote(of int, before, after *lease.Record, what protocol.Kind) {
 
 func termed(r *lease.Record) string { return fmt.Sprintf("term %d of %s", r.Term, r.Name) }
 
-// acquired looks at those who had the lease before.
+// acquired checks the previous holders of a lease that was acquired.
 func (w *world) acquired(of int, r *lease.Record) {
 	winners := w.check.winners[of]
 	w.holds(OneHolder, winners[r.Term] == "", "%s was given to %s, and now to %s", termed(r), winners[r.Term], r.Holder)
@@ -175,7 +174,7 @@ func (w *world) acquired(of int, r *lease.Record) {
 	w.check.counts[LeadEnds]++
 }
 
-// opened looks at a candidate that takes office.
+// opened checks a candidate that takes office.
 func (w *world) opened(n *candidate, of int, term memberstate.Term) {
 	winner, led := w.check.winners[of][term], w.check.led[of]
 	w.holds(OneHolder, winner == n.id && !led[term], "%s leads %s in term %d, which was given to %q", n.id, names[of], term, winner)
@@ -183,8 +182,8 @@ func (w *world) opened(n *candidate, of int, term memberstate.Term) {
 	led[term] = true
 }
 
-// lost looks at a lease that is given up: the record says that it is another's, or it could not
-// be renewed in time, though that was tried again soon.
+// lost checks a lease that is given up: either the record names another holder, or the lease could not
+// be renewed in time although the candidate tried again soon.
 func (w *world) lost(n *candidate, of int, topic protocol.Topic) {
 	s, t, l := &n.seats[of], n.options.timing, &n.options.limits
 	if topic == protocol.TakenAway {
@@ -192,13 +191,13 @@ func (w *world) lost(n *candidate, of int, topic protocol.Topic) {
 		w.holds(Kept, r.Holder != n.id || r.Term != s.term, "%s gives %s up, which is its own", n.id, names[of])
 	}
 	if topic != protocol.RanOut || !n.awake() || w.enabled.Has(Hang) || l.Calls[protocol.Renew] < maxLeases {
-		return // it had reasons not to be in time
+		return // it had a reason to be late
 	}
 	within := t.Timeout + t.Renew/4 + time.Millisecond
 	w.holds(Kept, n.now()-s.asked <= max(within, t.Renew), "%s let %s run out, and has tried to renew it %v ago", n.id, names[of], n.now()-s.asked)
 }
 
-// sending looks at what a keeper sends.
+// sending checks what a keeper sends.
 func (w *world) sending(n *candidate, c *protocol.Call, touches []int) {
 	for i, of := range touches {
 		s := &n.seats[of]

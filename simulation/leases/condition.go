@@ -1,43 +1,44 @@
-// What must come about in a campaign, or the faults were too tame to show anything.
+// The conditions that a campaign must meet. If it does not, its faults were too mild to show
+// anything.
 
 package leases
 
-// Condition is something that an election by a lease is there to cope with.
+// Condition is a situation that an election by a lease must cope with.
 type Condition uint8
 
 // The conditions.
 const (
 	// LeaseRanOut: a lease ran out under a leader.
 	LeaseRanOut Condition = iota
-	// LeaseTaken: a renewal told that the lease was another's, or forced.
+	// LeaseTaken: a renewal found that the lease had another holder, or was forced.
 	LeaseTaken
-	// Refused: a claim came too late, for another was faster or the holder renewed.
+	// Refused: a claim came too late, because another one was faster or the holder renewed.
 	Refused
-	// WonUnknown: a claim won, and its sender was not told; it found itself the holder.
+	// WonUnknown: a claim won, but its answer was lost; its sender later found itself the holder.
 	WonUnknown
-	// WonTooLate: the answer to a claim that won came when the lease had run out.
+	// WonTooLate: a claim won, but its answer came when the lease had run out.
 	WonTooLate
-	// LeftBefore: one that had found the lease free left before it claimed it.
+	// LeftBefore: a candidate found the lease free, and left before it claimed it.
 	LeftBefore
-	// WonLeaving: a claim won when its sender was about to leave.
+	// WonLeaving: a claim won while its sender was leaving.
 	WonLeaving
 	// AnsweredTooLate: a renewal was answered when the lease had run out.
 	AnsweredTooLate
 	// Unanswered: a renewal was not answered, and is repeated sooner.
 	Unanswered
-	// LeftOut: a renewal left leases out whose records were locked.
+	// LeftOut: a renewal left out leases whose records were locked.
 	LeftOut
-	// ReleasedLater: a release worked after one that had not.
+	// ReleasedLater: a release succeeded after one that had failed.
 	ReleasedLater
-	// NotReleased: a lease could not be released until it had run out.
+	// NotReleased: a lease could not be released before it ran out.
 	NotReleased
-	// HeirCame: the candidate leads that was named to be next.
+	// HeirCame: the named heir leads.
 	HeirCame
-	// HeirPassedOver: another one leads, for the heir did not come.
+	// HeirPassedOver: another candidate leads, because the heir did not come.
 	HeirPassedOver
-	// Distrusted: what was read was older than what was known.
+	// Distrusted: a read returned something older than what was known.
 	Distrusted
-	// Fenced: a process woke up in an office that was over, and would have acted.
+	// Fenced: a process woke up after its lease had ended, and only the fencing term stops it.
 	Fenced
 
 	conditions
@@ -63,7 +64,7 @@ func Conditions() []Condition { return below[Condition](conditions) }
 // met counts a condition.
 func (w *world) met(c Condition) { w.conditions[c]++ }
 
-// took counts how an office came about.
+// took counts how an office was won.
 func (w *world) took(n *candidate, of int) {
 	w.elections++
 	w.tell("%s takes office of %s in term %d", n.id, names[of], n.seats[of].term)

@@ -1,4 +1,4 @@
-// The database: the store in memory, by a clock that may step.
+// The database: the store in memory, with a clock that may step.
 
 package leases
 
@@ -13,16 +13,16 @@ import (
 	"github.com/hustings/hustings/lease/protocol"
 )
 
-// names are those of the leases.
+// names are the names of the leases.
 var names = [maxLeases]string{"g0", "g1", "g2", "g3"}
 
 // lookUp is the number of a lease.
 func lookUp(name string) int { return int(name[1] - '0') }
 
-// forces is what an operator's statement does, beside those of keepers.
+// forces is the name of an operator's statement, besides those of keepers.
 const forces = protocol.Listen + 1
 
-// does says what statements do, as it is told.
+// does says in words what statements do.
 var does = [...]string{
 	protocol.Read: "reads", protocol.Acquire: "acquires", protocol.Renew: "renews", protocol.Release: "releases",
 	protocol.Wake: "wakes", protocol.Listen: "listens", forces: "forces",
@@ -32,14 +32,14 @@ var does = [...]string{
 type database struct {
 	store   mem.Store
 	clock   clock
-	looked  time.Duration    // what the statement under way has seen of the clock
-	stalled int64            // it does nothing before
-	locked  [maxLeases]int64 // the record is written until then
-	kept    [maxLeases]int64 // somebody else keeps it locked until then
+	looked  time.Duration    // the time of the clock that the statement under way has read
+	stalled int64            // until then it does nothing
+	locked  [maxLeases]int64 // until then the record is being written
+	kept    [maxLeases]int64 // until then somebody else keeps it locked
 	past    [maxLeases][]copyOf
 }
 
-// copyOf is a record as it was.
+// copyOf is a record as it was at a time.
 type copyOf struct {
 	since  int64 // true time
 	shown  time.Duration
@@ -51,10 +51,10 @@ func (d *database) init() {
 	d.store.Clock = func() time.Duration { return d.looked }
 }
 
-// none is what a keeper takes a lease for that has no record.
+// none is the record that a keeper assumes for a lease that has none.
 func none(of int) lease.Record { return lease.Record{Name: names[of], Released: true} }
 
-// now is a record, at what the clock shows.
+// now is a record as it is, at the clock's time.
 func (d *database) now(of int) lease.Record {
 	found, err := d.store.Read(context.Background(), names[of:of+1])
 	if err != nil || len(found) == 0 {
@@ -63,8 +63,8 @@ func (d *database) now(of int) lease.Record {
 	return found[0]
 }
 
-// execute carries a statement out that looked at the clock at a time, and looks at what
-// it did to some leases.
+// execute carries out a statement that read the clock at a time, and checks what it did to some
+// leases.
 func (w *world) execute(looked int64, what protocol.Kind, leases []int, do func(context.Context)) {
 	d := &w.database
 	d.looked = d.clock.reading(looked)
@@ -93,7 +93,7 @@ func (w *world) execute(looked int64, what protocol.Kind, leases []int, do func(
 // remembered is how many copies of a record are kept.
 const remembered = 16
 
-// stale is a record as a copy has it that is behind, by the clock of today.
+// stale is a record from a copy that is behind, at the current time of the clock.
 func (d *database) stale(of int, behind, now int64) lease.Record {
 	past := d.past[of]
 	for i := len(past) - 1; i >= 0; i-- {
@@ -106,7 +106,7 @@ func (d *database) stale(of int, behind, now int64) lease.Record {
 	return d.now(of)
 }
 
-// describe tells what some records are.
+// describe describes some records.
 func (d *database) describe(leases []int) string {
 	var all []string
 	for _, of := range leases {
@@ -116,7 +116,7 @@ func (d *database) describe(leases []int) string {
 	return strings.Join(all, "; ")
 }
 
-// find is what a read tells.
+// find is the result of a read.
 func (w *world) find(named []string, leases []int) []lease.Record {
 	found, err := w.database.store.Read(context.Background(), named)
 	if err != nil {

@@ -1,4 +1,4 @@
-// What a keeper asks for, carried out in the world.
+// The world does what a keeper asks for.
 
 package leases
 
@@ -12,7 +12,7 @@ import (
 
 var _ protocol.Effects = (*candidate)(nil)
 
-// Call has a statement sent, or others woken, or listens.
+// Call sends a statement, wakes others, or listens.
 func (n *candidate) Call(c *protocol.Call) {
 	w := n.world
 	n.sent[c.Kind]++
@@ -31,7 +31,7 @@ func (n *candidate) Call(c *protocol.Call) {
 	case protocol.Acquire:
 		n.send(c, touches)
 		if w.leavesNow() {
-			n.in(w.draw(int64(time.Millisecond)), n.leave) // and may win
+			n.in(w.draw(int64(time.Millisecond)), n.leave) // its claim may still win
 		}
 	default:
 		n.send(c, touches)
@@ -53,14 +53,14 @@ func (n *candidate) deafen() {
 		n.in(int64(n.delay()), func() {
 			n.unheard = n.now()
 			if n.ended() {
-				n.unheard = 0 // it was to end
+				n.unheard = 0 // it had to end
 			}
 			n.step(&protocol.Answer{Number: number, Err: errBroken})
 		})
 	}
 }
 
-// Hold holds a lease, as a service sees it.
+// Hold holds a lease for the service.
 func (n *candidate) Hold(name string, term memberstate.Term, until time.Duration) {
 	s := &n.seats[lookUp(name)]
 	if s.lease != nil && s.lease.Term == term {
@@ -82,7 +82,7 @@ func (n *candidate) Withdraw(name string, term memberstate.Term) {
 	n.in(takes, func() { n.returns(of, term) })
 }
 
-// Publish has the check see what is shown.
+// Publish has the checks look at the state that is shown.
 func (n *candidate) Publish(name string, v protocol.View) {
 	w, s := n.world, &n.seats[lookUp(name)]
 	w.holds(TermsGrow, v.Term >= s.shown, "%s knew of term %d of %s, and goes on from %d", n.id, s.shown, name, v.Term)
@@ -101,7 +101,7 @@ func (n *candidate) Lead(name string, term memberstate.Term) {
 	w.took(n, of)
 }
 
-// Vacate looks whether the lease was given back, or that was tried for long enough.
+// Vacate checks that the lease was released, or that the candidate tried for long enough.
 func (n *candidate) Vacate(name string, term memberstate.Term, err error) {
 	w, of := n.world, lookUp(name)
 	s, t := &n.seats[of], n.options.timing
@@ -116,7 +116,7 @@ func (n *candidate) Vacate(name string, term memberstate.Term, err error) {
 	s.tries, s.stands = 0, n.now()+2*t.Poll
 }
 
-// Tell counts what people are told.
+// Tell counts reports.
 func (n *candidate) Tell(note protocol.Note) {
 	switch note.Topic {
 	case protocol.RanOut:
@@ -131,7 +131,7 @@ func (n *candidate) Tell(note protocol.Note) {
 	}
 }
 
-// End looks whether all is over. If it was one lease that it left, it comes back to that.
+// End checks that everything has ended. A candidate that has left one lease comes back to it.
 func (n *candidate) End(name string) {
 	w, of := n.world, lookUp(name)
 	s := &n.seats[of]

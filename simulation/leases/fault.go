@@ -1,4 +1,4 @@
-// What can go wrong.
+// The catalogue of faults.
 
 package leases
 
@@ -8,16 +8,16 @@ import (
 	"github.com/hustings/hustings/simulation/internal/faultlist"
 )
 
-// Fault is a kind of trouble.
+// Fault is something that can go wrong.
 type Fault uint8
 
 // The faults.
 const (
 	// LostQuestion: a statement does not reach the database.
 	LostQuestion Fault = iota
-	// LostAnswer: a statement is carried out, and nobody is told.
+	// LostAnswer: a statement is carried out, and its answer is lost.
 	LostAnswer
-	// Late: a statement is carried out when its sender has long given it up.
+	// Late: a statement is carried out long after its sender has given it up.
 	Late
 	// Twice: a statement is carried out again, perhaps much later.
 	Twice
@@ -31,35 +31,35 @@ const (
 
 	// StatementFails: the database refuses a statement with an error.
 	StatementFails
-	// SlowCommit: a statement has the record for itself from microseconds to more than
-	// a TTL, from its look at the database's clock to its commit.
+	// SlowCommit: a statement locks the record for microseconds to more than a TTL, from when
+	// it reads the database's clock to its commit.
 	SlowCommit
 	// Stall: for a while the database does nothing, and then everything.
 	Stall
-	// StaleRead: what is read is from a copy that is behind.
+	// StaleRead: a read is answered from a copy that is behind.
 	StaleRead
 	// Locked: somebody else keeps a record locked for a while.
 	Locked
-	// DatabaseSteps: the database's clock jumps. In strict mode alone.
+	// DatabaseSteps: the database's clock jumps. Only in strict mode.
 	DatabaseSteps
 
 	// Crash: a process dies, and comes back as another candidate.
 	Crash
 	// Leave: a process ends in good order, and comes back; or leaves one of its leases.
 	Leave
-	// Pause: a process stands still; its clock does not.
+	// Pause: a process stands still while its clock runs.
 	Pause
 	// Hang: a driver does not return when its time is up.
 	Hang
-	// SlowLead: Lead takes its time to return.
+	// SlowLead: Lead takes long to return.
 	SlowLead
 	// LeadFails: Lead returns by itself.
 	LeadFails
 
-	// ClockRates: clocks run at rates of their own, within the margin.
+	// ClockRates: clocks have different rates, within the margin.
 	ClockRates
 
-	// Force: an operator ends the term, and may name an heir, who may not exist.
+	// Force: an operator ends the term, and may name an heir, which may not exist.
 	Force
 	// Resign: a leader is told to resign.
 	Resign
@@ -74,8 +74,8 @@ const (
 	ClockBeyond
 	// StepsUnwatched: the database's clock jumps, and candidates trust it.
 	StepsUnwatched
-	// EarlyLook: a statement looks at the database's clock before it has the record, so
-	// that it may commit after one that looked later.
+	// EarlyLook: a statement reads the database's clock before it has locked the record, so
+	// that it may commit after one that read the clock later.
 	EarlyLook
 	// Suspend: a machine sleeps, and its monotonic clock with it.
 	Suspend
@@ -83,7 +83,7 @@ const (
 	faults
 )
 
-// Class is where a fault comes from.
+// Class is the origin of a fault.
 type Class uint8
 
 // The classes of faults.
@@ -93,8 +93,8 @@ const (
 	ProcessFaults
 	ClockFaults
 	OperatorFaults
-	// AssumptionFaults break what package lease assumes. They strike only if they are
-	// asked for; then a lease may be broken, which is counted and excused.
+	// AssumptionFaults break what package lease assumes. They strike only on
+	// demand; then a lease may be broken, which is counted and excused.
 	AssumptionFaults
 
 	classes
@@ -105,8 +105,8 @@ var classNames = [classes]string{"network", "database", "process", "clock", "ope
 // String names the class.
 func (c Class) String() string { return classNames[c] }
 
-// about is what there is to know of a fault. What strikes at a time is inflicted then,
-// and says whether it made a difference; the others are there all the time.
+// about describes a fault. A fault that strikes at a time has a function that inflicts it and says
+// whether it made a difference; the others are present all the time.
 type about struct {
 	name    string
 	class   Class
@@ -159,13 +159,13 @@ func (f Fault) String() string {
 	return fmt.Sprintf("Fault(%d)", uint8(f))
 }
 
-// Class says where the fault comes from.
+// Class is the origin of the fault.
 func (f Fault) Class() Class { return known[f].class }
 
-// Faults lists all kinds.
+// Faults lists all faults.
 func Faults() []Fault { return below[Fault](faults) }
 
-// below lists the kinds of something, of which there are so many.
+// below lists the numbers below count, which stand for kinds of something.
 func below[K ~uint8](count K) []K {
 	all := make([]K, count)
 	for i := range all {
@@ -178,13 +178,13 @@ func below[K ~uint8](count K) []K {
 // DefaultFaults; NoFaults has none.
 type FaultSet uint64
 
-// NoFaults is a set without any.
+// NoFaults is the empty set.
 const NoFaults FaultSet = faultlist.None
 
 // Has says whether a fault is in the set.
 func (s FaultSet) Has(f Fault) bool { return s>>f&1 == 1 }
 
-// catalogue has all that there are.
+// catalogue is that of the faults of this world.
 func catalogue() *faultlist.Catalogue[Fault, Class] {
 	return &faultlist.Catalogue[Fault, Class]{Faults: faults, Classes: classes, Usual: []Class{
 		NetworkFaults, DatabaseFaults, ProcessFaults, ClockFaults, OperatorFaults,
@@ -194,12 +194,12 @@ func catalogue() *faultlist.Catalogue[Fault, Class] {
 // FaultsOf is the set of all faults of some classes.
 func FaultsOf(all ...Class) FaultSet { return FaultSet(catalogue().Of(all...)) }
 
-// DefaultFaults are all but those that break an assumption.
+// DefaultFaults are all except those that break an assumption.
 func DefaultFaults() FaultSet { return FaultsOf(catalogue().Usual...) }
 
 // ParseFaults reads a list of faults and classes, separated by commas. The word "all"
-// stands for DefaultFaults and "none" for no fault; what is written with a minus is
-// taken out again.
+// stands for DefaultFaults and "none" for no fault; a word with a minus removes its
+// faults from the list.
 func ParseFaults(list string) (FaultSet, error) {
 	set, err := catalogue().Parse(list)
 	return FaultSet(set), err

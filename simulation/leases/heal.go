@@ -1,5 +1,5 @@
-// The end of a run: faults strike no more, so somebody must lead soon, and stay; then
-// the leader falls silent, and must be replaced in time.
+// The end of a run: no fault strikes any more, so there must soon be a leader that stays. Then the
+// leader falls silent, and must be replaced in time.
 
 package leases
 
@@ -24,7 +24,7 @@ func (w *world) heal() {
 	w.silence(leader)
 }
 
-// recover ends what goes wrong. Connections are new, so that what is on its way is lost.
+// recover ends all troubles. Connections are new, so statements and answers under way are lost.
 func (w *world) recover() {
 	w.tell("all is healed")
 	w.calm = true
@@ -47,15 +47,14 @@ func (w *world) recover() {
 	}
 }
 
-// way is how long a statement takes at most, there and back, where all is well.
+// way is how long a statement takes at most, there and back, if all is well.
 func (w *world) way() time.Duration {
 	const atTheDatabase = time.Millisecond + 2*time.Microsecond
 	return 2*time.Duration(w.link) + atTheDatabase
 }
 
-// converge waits until somebody leads. The worst that it may take: an heir who does not
-// come is waited for; whoever might claim has an old statement on its way, or has just
-// left office.
+// converge waits until every lease has a leader. In the worst case, candidates wait for an heir that does
+// not come, and those that could claim have an old statement under way or have just left office.
 func (w *world) converge() *candidate {
 	longest := w.longest()
 	within := 2*longest.TTL + 4*longest.Poll + 2*longest.Timeout + 2*timing.DriftMargin + time.Duration(10*w.leases)*w.way()
@@ -72,7 +71,7 @@ func (w *world) all() (all []int) {
 	return all
 }
 
-// longest are the longest intervals that count.
+// longest are the longest intervals of the candidates.
 func (w *world) longest() lease.Timing {
 	var l lease.Timing
 	for of := range w.leases {
@@ -98,7 +97,7 @@ func (w *world) waitForLeaders(within time.Duration) *candidate {
 	return nil
 }
 
-// leaders are one of those who lead, if every lease has one.
+// leaders is one of the leaders, if every lease has one.
 func (w *world) leaders() (one *candidate) {
 	for of := range w.leases {
 		led := false
@@ -114,8 +113,8 @@ func (w *world) leaders() (one *candidate) {
 	return one
 }
 
-// keep plays on for some TTLs. The leader that was found may have been about to go, or
-// wait for an answer that was lost: then another one follows, and stays.
+// keep plays on for some TTLs. The leader that was found may be about to leave, or wait for an answer
+// that was lost: then another one follows, and stays.
 func (w *world) keep(leader *candidate) {
 	longest := w.longest()
 	w.run(w.now + int64(3*longest.TTL+longest.Timeout))
@@ -131,7 +130,7 @@ func (w *world) keep(leader *candidate) {
 	w.holds(Converges, w.elections == before, "there was an election though nothing happened since %s led", leader.id)
 }
 
-// handOver has the leader resign. Where all others hear of it one of them leads at once.
+// handOver has the leader resign. If all others are woken, one of them leads at once.
 func (w *world) handOver(leader *candidate) {
 	leader, _ = w.heaviest(leader)
 	if w.check.over || w.electable(leader) == 0 {
@@ -152,7 +151,7 @@ func (w *world) handOver(leader *candidate) {
 	}
 	took := time.Duration(w.now - began)
 	w.holds(TakenOver, took <= within, "%s resigned, and was replaced after %v, not within %v", leader.id, took, within)
-	w.run(w.now + int64(3*poll)) // until nobody stands back
+	w.run(w.now + int64(3*poll)) // until no candidate stands back any more
 }
 
 // silence has the leader die, or be cut off, and measures how long it takes until
@@ -196,7 +195,7 @@ func (w *world) heaviest(leader *candidate) (one *candidate, most uint64) {
 	return one, most
 }
 
-// electable counts those who might follow a leader.
+// electable counts the candidates that may follow a leader.
 func (w *world) electable(leader *candidate) (others int) {
 	for _, n := range w.candidates {
 		if n != leader && n.alive && !n.options.observer {
@@ -206,8 +205,8 @@ func (w *world) electable(leader *candidate) (others int) {
 	return others
 }
 
-// bound is within what time a silent leader is replaced: its TTL, the margin, and a
-// poll of whoever is first, two in strict mode; and what is under way at that time.
+// bound is the time within which a silent leader is replaced: its TTL, the margin, a poll of the first
+// candidate, two in strict mode, and the statements under way at that time.
 func (w *world) bound(leader *candidate) time.Duration {
 	polls := time.Duration(1)
 	if w.options.Strict {
@@ -220,6 +219,6 @@ func (w *world) bound(leader *candidate) time.Duration {
 		}
 	}
 	t := leader.options.timing
-	others := time.Duration(w.leases-1) * (1 + polls) // reads and claims that may go before
+	others := time.Duration(w.leases-1) * (1 + polls) // reads and claims that may come first
 	return t.TTL + t.DriftMargin + polls*soonest + (1+2*polls+others)*w.way()
 }

@@ -1,4 +1,4 @@
-// Running a simulation.
+// The options of a run, and its result.
 
 package leases
 
@@ -15,30 +15,30 @@ import (
 type Options struct {
 	// Seed decides everything that is drawn.
 	Seed uint64
-	// Candidates is how many there are, from 2 to 9; 0 for 3.
+	// Candidates is their number, from 2 to 9; 0 for 3.
 	Candidates int
-	// Leases is how many they contend for, up to 4; 0: the seed draws it.
+	// Leases is the number of leases, up to 4; 0: the seed draws it.
 	Leases int
 	// Duration is how long faults strike, in virtual time, up to an hour; 0 for a
-	// minute. What follows, until a leader that has fallen silent is replaced, is more.
+	// minute. The run goes on until a leader that has fallen silent is replaced.
 	Duration time.Duration
-	// Faults are those that may strike; 0 for DefaultFaults. Of these the seed enables
-	// some.
+	// Faults are those that may strike; 0 for DefaultFaults. The seed enables
+	// some of them.
 	Faults FaultSet
 	// Strict is as in lease.KeeperConfig.
 	Strict bool
-	// Tell is told everything that happens, if it is not nil.
+	// Tell, if not nil, is called with a line for everything that happens.
 	Tell func(line string)
 }
 
-// Result is what became of a run.
+// Result is how a run went.
 type Result struct {
 	Seed uint64
-	// Events counts what has happened, Elections the offices that were taken.
+	// Events counts the events, Elections the offices that were taken.
 	Events, Elections uint64
 	Virtual           time.Duration
 	// Struck counts how often each fault struck, Checked how often each invariant was
-	// looked at, Met how often a condition came about, Excused how often an invariant
+	// checked, Met how often a condition was met, Excused how often an invariant
 	// did not hold when an assumption had been broken.
 	Struck  map[Fault]uint64
 	Checked map[Invariant]uint64
@@ -56,7 +56,7 @@ type Result struct {
 
 const maxCandidates, maxLeases = 9, 4
 
-// fill puts defaults where nothing is said, and refuses what cannot be.
+// fill sets defaults, and refuses options that are out of range.
 func (o *Options) fill() error {
 	if o.Candidates == 0 {
 		o.Candidates = 3
@@ -83,7 +83,7 @@ func (o *Options) fill() error {
 	return errors.Join(problems...)
 }
 
-// timing is that of the candidates, but for one that may be odd.
+// timing is that of the candidates, except for one that may differ.
 var timing = lease.DefaultTiming()
 
 // ttl is how long a lease lasts, in nanoseconds.
@@ -101,7 +101,7 @@ func Run(o Options) (Result, error) {
 	return w.result(), nil
 }
 
-// result is what there is to say of a run that has ended.
+// result sums up a run that has ended.
 func (w *world) result() Result {
 	r := Result{
 		Seed: w.options.Seed, Events: w.happened, Elections: w.elections, Virtual: time.Duration(w.now),

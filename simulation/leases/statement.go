@@ -1,4 +1,4 @@
-// The way of a statement to the database and back. It ends once for its sender: with an
+// The way of a statement to the database and back. For its sender it ends once: with an
 // answer, with an error, or when its time is up and its driver returns.
 
 package leases
@@ -17,7 +17,7 @@ type statement struct {
 	from     *candidate
 	number   int // of the incarnation that sent it
 	call     *protocol.Call
-	touches  []int         // the leases that it is about
+	touches  []int         // the leases that it concerns
 	deadline time.Duration // by the clock of its sender
 	ended    bool
 }
@@ -52,7 +52,7 @@ func (n *candidate) send(c *protocol.Call, touches []int) {
 	s.executeIn(int64(n.delay()))
 }
 
-// touched are the leases that a call is about.
+// touched are the leases that a call concerns.
 func touched(c *protocol.Call) []int {
 	switch c.Kind {
 	case protocol.Read, protocol.Wake:
@@ -69,7 +69,7 @@ func touched(c *protocol.Call) []int {
 // alone has each lease by itself.
 var alone = [maxLeases][]int{{0}, {1}, {2}, {3}}
 
-// numbers are those of some leases.
+// numbers are the numbers of some leases.
 func numbers[T any](of []T, name func(T) string) []int {
 	if len(of) == 1 {
 		return alone[lookUp(name(of[0]))]
@@ -81,7 +81,7 @@ func numbers[T any](of []T, name func(T) string) []int {
 	return all
 }
 
-// refused has the sender told soon, or not at all.
+// refused reports an error to the sender soon, or not at all.
 func (s *statement) refused() {
 	if s.from.world.draw(2) == 0 {
 		s.from.in(int64(s.from.delay()), s.fails)
@@ -90,7 +90,7 @@ func (s *statement) refused() {
 
 func (s *statement) fails() { s.end(&protocol.Answer{Err: errBroken}) }
 
-// end tells the sender what came of it. What was read too late its driver does not look at.
+// end gives the sender the result. Its driver ignores a result that comes too late.
 func (s *statement) end(a *protocol.Answer) {
 	n := s.from
 	if s.ended || s.number != n.number {
@@ -107,8 +107,7 @@ func (s *statement) end(a *protocol.Answer) {
 	n.told(s, a)
 }
 
-// executeIn has the statement arrive and be carried out. It goes on if its sender has
-// died.
+// executeIn has the statement arrive and be carried out, even if its sender has died.
 func (s *statement) executeIn(wait int64) {
 	w := s.from.world
 	w.at(w.now+wait, w.connected(func() {
@@ -116,7 +115,7 @@ func (s *statement) executeIn(wait int64) {
 	}))
 }
 
-// connected has something done if no connection has broken by then.
+// connected does something later if no connection has broken by then.
 func (w *world) connected(do func()) func() {
 	generation := w.generation
 	return func() {
@@ -126,10 +125,10 @@ func (w *world) connected(do func()) func() {
 	}
 }
 
-// arrived has a read answered, and a write take the records for itself when it is its
-// turn, look at the clock, and commit some time later. A database that looks at the
-// clock before lets a statement be overtaken by one that looks later. A renewal leaves out
-// what somebody else keeps locked; the others wait.
+// arrived answers a read. A write locks the records when it is its turn, reads the clock, and commits
+// some time later. In a database that reads the clock before it locks, another statement that reads
+// the clock later may overtake this one. A renewal leaves out records that somebody else has locked;
+// the other statements wait.
 func (s *statement) arrived() {
 	w := s.from.world
 	d := &w.database
@@ -160,7 +159,7 @@ func (s *statement) arrived() {
 	w.at(looked+takes, w.connected(func() { s.execute(looked, free) }))
 }
 
-// execute carries the statement out for some leases, and sends the answer.
+// execute carries out the statement for some leases, and sends the answer.
 func (s *statement) execute(looked int64, leases []int) {
 	w, n := s.from.world, s.from
 	if w.chance(StatementFails) {
@@ -205,15 +204,15 @@ func (s *statement) do(ctx context.Context, leases []int) *protocol.Answer {
 		}
 	case protocol.Release:
 		a.Err = store.Release(ctx, s.holder(), c.Held[0])
-	case protocol.Wake, protocol.Listen: // they do not come here
+	case protocol.Wake, protocol.Listen: // they do not reach the database
 	}
 	return a
 }
 
-// holder is the identity that its sender had.
+// holder is the identity of its sender when it was sent.
 func (s *statement) holder() string { return identity(s.from.index, s.number) }
 
-// answer has the sender told, if it lives and can be reached then.
+// answer reports to the sender, if it lives and can be reached then.
 func (s *statement) answer(a *protocol.Answer) {
 	n := s.from
 	if n.number != s.number || n.deaf {

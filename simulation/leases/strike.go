@@ -1,5 +1,5 @@
-// Faults strike. Each seed enables some and not the others, so that rare combinations
-// occur, and none hides behind a frequent one.
+// Strikes. Each seed enables some of the faults, so that rare combinations occur and no frequent fault
+// hides another.
 
 package leases
 
@@ -21,7 +21,7 @@ func (w *world) enable() {
 	w.every = w.between(ttl/4, 4*ttl)
 }
 
-// chance says whether a fault strikes that strikes statement by statement.
+// chance says whether a fault strikes this statement.
 func (w *world) chance(f Fault) bool {
 	if w.calm || !w.enabled.Has(f) || w.draw(w.rates[f]) != 0 {
 		return false
@@ -30,7 +30,7 @@ func (w *world) chance(f Fault) bool {
 	return true
 }
 
-// setUp inflicts what is there from the beginning.
+// setUp inflicts the faults that are present from the beginning.
 func (w *world) setUp() {
 	if w.enabled.Has(ClockRates) {
 		w.struck[ClockRates]++
@@ -66,7 +66,7 @@ func (w *world) setUp() {
 	}
 }
 
-// drawRates has all clocks miss up to so many millionths. Many are as wrong as can be.
+// drawRates has all clocks differ from true time by up to a number of millionths, many by all of it.
 func (w *world) drawRates(most int64) {
 	clocks := []*clock{&w.database.clock}
 	for _, n := range w.candidates {
@@ -77,7 +77,7 @@ func (w *world) drawRates(most int64) {
 	}
 }
 
-// schedule draws when the next fault strikes. Some come in quick succession.
+// schedule draws when the next fault strikes. Some follow each other closely.
 func (w *world) schedule() {
 	var striking []Fault
 	for _, f := range Faults() {
@@ -107,12 +107,12 @@ func (w *world) schedule() {
 // span is how long something lasts: up to three TTLs, and often much less.
 func (w *world) span() int64 { return w.between(0, 3*ttl>>w.draw(8)) }
 
-// lasts has something end after a while, if it has not by then.
+// lasts ends something after a while, unless it has ended by then.
 func (w *world) lasts(end func()) { w.at(w.now+w.span(), end) }
 
 func (w *world) anyone() *candidate { return w.candidates[w.draw(int64(len(w.candidates)))] }
 
-// someone is often who leads, or is about to.
+// someone is often the leader, or a candidate that is about to lead.
 func (w *world) someone() *candidate {
 	chosen := w.anyone()
 	if w.draw(2) == 0 {
@@ -205,10 +205,10 @@ func (w *world) crash() bool {
 	return true
 }
 
-// comesBack has a process start again, after a while.
+// comesBack starts a process again after a while.
 func (n *candidate) comesBack() { n.world.at(n.world.now+n.world.absence(), n.startIf(n.number)) }
 
-// absence is how long somebody stays away who has left.
+// absence is how long a candidate that has left stays away.
 func (w *world) absence() int64 {
 	if w.calm {
 		return w.draw(int64(time.Millisecond))
@@ -220,7 +220,7 @@ func (w *world) leave() bool {
 	n := w.someone()
 	for _, other := range w.candidates {
 		if other.claiming() > 0 && w.draw(2) == 0 {
-			n = other // who leaves while it claims may win
+			n = other // a candidate that leaves while it claims may win
 		}
 	}
 	if !n.alive || n.paused || n.leaving {
@@ -234,7 +234,7 @@ func (w *world) leave() bool {
 	return true
 }
 
-// leavesNow says whether somebody leaves who has just found the lease free.
+// leavesNow says whether a candidate that has just found the lease free leaves.
 func (w *world) leavesNow() bool {
 	if w.calm || !w.enabled.Has(Leave) || w.draw(100) != 0 {
 		return false
@@ -259,7 +259,7 @@ func (w *world) pause() bool {
 	return true
 }
 
-// resume has a process do what it has missed, in whatever order.
+// resume has a process do what it has missed, in any order.
 func (n *candidate) resume() {
 	if !n.paused {
 		return

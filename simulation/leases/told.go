@@ -1,4 +1,4 @@
-// What a candidate is told of its statements, and what comes of that.
+// Answers to statements: the keeper gets them, and their consequences are counted.
 
 package leases
 
@@ -27,7 +27,7 @@ func (n *candidate) told(s *statement, a *protocol.Answer) {
 	}
 }
 
-// reads has the check know what was read, unless it is older than what was known.
+// reads notes a read for the checks, unless it is older than what was known.
 func (n *candidate) reads(leases []int, found []lease.Record) {
 	for _, of := range leases {
 		s, r := &n.seats[of], none(of)
@@ -51,13 +51,13 @@ func (n *candidate) reads(leases []int, found []lease.Record) {
 	}
 }
 
-// free says whether what was read may be claimed.
+// free says whether a lease that was read may be claimed.
 func (n *candidate) free(s *seat) bool {
 	r := &s.read
 	return r.Left <= 0 || r.Released || r.Holder == n.id && r.Term != s.term || n.options.strict && s.stoodStill >= r.TTL
 }
 
-// toldOfClaim counts what a claim has come to.
+// toldOfClaim counts the results of claims.
 func (n *candidate) toldOfClaim(s *statement, a *protocol.Answer) {
 	w, of := n.world, s.touches[0]
 	seat := &n.seats[of]

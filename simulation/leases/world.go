@@ -11,24 +11,24 @@ import (
 	"github.com/hustings/hustings/simulation/internal/agenda"
 )
 
-// world is one run. It is single-threaded.
+// world is one run, in one goroutine.
 type world struct {
 	options    Options
 	random     *rand.Rand
 	now        int64 // true time, in nanoseconds
 	queue      agenda.Events[event]
-	missed     []event // of those who stand still
+	missed     []event // of the candidates that stand still
 	database   database
 	leases     int
 	candidates []*candidate
-	hung       []*statement // whose drivers do not return
-	link       int64        // how long a way takes, at most
-	waking     bool         // releases are told
+	hung       []*statement // statements whose drivers do not return
+	link       int64        // how long a message takes at most, one way
+	waking     bool         // candidates are told of releases
 	generation int          // of the connections
 	calm       bool         // no fault strikes any more
 
 	enabled FaultSet
-	rates   [faults]int64 // one of so many statements is struck
+	rates   [faults]int64 // one statement in this many is struck
 	every   int64         // how often something strikes
 	struck  [faults]uint64
 
@@ -41,7 +41,7 @@ type world struct {
 	demanded   bool
 }
 
-// newWorld is one in which everybody is about to start.
+// newWorld is a world in which all candidates are about to start.
 func newWorld(o Options) *world {
 	w := &world{options: o, random: rand.New(rand.NewPCG(o.Seed, 0x6c65617365))}
 	w.leases = o.Leases
@@ -67,7 +67,7 @@ func newWorld(o Options) *world {
 	return w
 }
 
-// limits are those that ship, or such that even a few leases come up against them.
+// limits are the shipped ones, or so small that a few leases reach them.
 func (w *world) limits() protocol.Limits {
 	l := protocol.DefaultLimits()
 	if w.draw(2) == 0 {
@@ -79,12 +79,12 @@ func (w *world) limits() protocol.Limits {
 	return l
 }
 
-// draw is a random number below another, between one of two or between them.
+// draw is a random number below a limit, between one from least to most.
 func (w *world) draw(below int64) int64 { return w.random.Int64N(below) }
 
 func (w *world) between(least, most int64) int64 { return least + w.draw(most-least+1) }
 
-// at has something happen at a true time.
+// at schedules something for a true time.
 func (w *world) at(when int64, do func()) { w.queue.Push(when, event{do: do}) }
 
 // run plays until a time, or until an invariant is violated.
@@ -93,7 +93,7 @@ func (w *world) run(until int64) {
 	}
 }
 
-// next has the next thing happen, if something does until a time. If not it is that time then.
+// next plays the next event, if there is one until a time, and else lets time pass until then.
 func (w *world) next(until int64) bool {
 	e, ok := w.queue.Next(until)
 	if !ok {
@@ -121,7 +121,7 @@ func (w *world) happen(e event) {
 	w.leasesHold()
 }
 
-// rouse tells those who listen that a lease was released.
+// rouse tells the candidates that listen that a lease was released.
 func (w *world) rouse(from *candidate, of int) {
 	for _, n := range w.candidates {
 		if n != from && !from.cut && n.alive && n.listening != 0 && !n.cut && !n.deaf {
@@ -130,14 +130,14 @@ func (w *world) rouse(from *candidate, of int) {
 	}
 }
 
-// tell tells a line, if somebody wants to know.
+// tell reports a line, if Options.Tell is set.
 func (w *world) tell(format string, args ...any) {
 	if w.options.Tell != nil {
 		w.options.Tell(fmt.Sprintf("%13.6fs  ", time.Duration(w.now).Seconds()) + fmt.Sprintf(format, args...))
 	}
 }
 
-// mix enters numbers into the digest, which is what two runs are compared by.
+// mix enters numbers into the digest. Two runs are the same if their digests are.
 func (w *world) mix(a, b uint64) {
 	h := (w.digest ^ a) * 0x9e3779b97f4a7c15
 	w.digest = (h ^ h>>29 ^ b) * 0xbf58476d1ce4e5b9
