@@ -330,3 +330,77 @@ func TestTheNextFileIsFilledInSmallParts(t *testing.T) {
 	}
 	closed(t, s)
 }
+
+// A save may find the next file ready in part. It fills the rest, so that the store has as much
+// room in it as in any other.
+func TestASaveFillsTheRestOfTheNextFile(t *testing.T) {
+	disk, writes := new(crashdisk.Disk), 0
+	run := putOff(disk)
+	s, err := memberstate.CreateSmall(disk, "n0", "n0", 256)
+	require.NoError(t, err)
+	disk.Before = func(op string) error {
+		if op == "write" {
+			writes++
+		}
+		if writes > 2 {
+			return syscall.EIO
+		}
+		return nil
+	}
+	run()
+	require.Equal(t, 3, writes, "the next file is filled in four parts")
+	disk.Before = nil
+	room := s.Left()
+	saves(t, s, 1, int(room)+1)
+	assert.Equal(t, room, s.Left())
+	closed(t, s)
+}
+
+// Whoever opens a file waits for nobody's lock, and may find the name given to another file
+// meanwhile. What it gets locked is the file that has the name then: nobody gives the name away
+// without that lock.
+func TestTheFileThatIsLockedHasTheName(t *testing.T) {
+	disk, name := memberstate.OSDisk(), filepath.Join(t.TempDir(), "n0")
+	f, err := disk.Create(name)
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+	var replacing sync.WaitGroup
+	ended := make(chan struct{})
+	replacing.Go(func() {
+		for {
+			select {
+			case <-ended:
+				return
+			default:
+				replaceFile(t, disk, name)
+			}
+		}
+	})
+	for opened := 0; opened < 1000; {
+		f, err := disk.Open(name)
+		if err != nil {
+			require.ErrorIs(t, err, memberstate.ErrStoreLocked)
+			continue
+		}
+		opened++
+		assert.True(t, f.HasName(name))
+		assert.NoError(t, f.Close())
+	}
+	close(ended)
+	replacing.Wait()
+}
+
+// replaceFile puts another file in the place of one, if it can lock that.
+func replaceFile(t *testing.T, disk memberstate.Disk, name string) {
+	f, err := disk.Open(name)
+	if err != nil {
+		assert.ErrorIs(t, err, memberstate.ErrStoreLocked)
+		return
+	}
+	next, err := disk.Create(name + ".new")
+	if assert.NoError(t, err) {
+		assert.NoError(t, disk.Rename(name+".new", name))
+		assert.NoError(t, next.Close())
+	}
+	assert.NoError(t, f.Close())
+}
