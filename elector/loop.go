@@ -97,4 +97,4 @@ func (h *Host) take() {
 }
 
 // drain passes the batch to the node.
-func (h *Host) drain() { h.batch.WorkOff(h.node.Deliver, h.node.Do) }
+func (h *Host) drain() { h.batch.Drain(h.node.Deliver, h.node.Do) }

@@ -41,7 +41,7 @@ func (m *member) left() {
 func (m *member) rejoin() {
 	if m.away > 0 && m.intake.Group(m.group.Name()) == nil {
 		m.join()
-		m.workOff()
+		m.drain()
 	}
 }
 

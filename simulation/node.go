@@ -81,7 +81,7 @@ func (n *node) start() {
 	for place := range n.members {
 		n.members[place].start()
 	}
-	n.workOff()
+	n.drain()
 	w.restarted(n)
 	n.endTurn()
 }
@@ -120,15 +120,15 @@ func (n *node) local() time.Duration { return n.clock.Shows(n.world.now) }
 // turn runs one turn of a process that is alive and not paused.
 func (n *node) turn() {
 	n.host.At(n.local())
-	n.workOff()
+	n.drain()
 	n.endTurn()
 }
 
-// workOff gives the process what waits in its intake.
-func (n *node) workOff() {
+// drain gives the process what waits in its intake.
+func (n *node) drain() {
 	n.intake.Take(&n.taken)
 	next := 0
-	n.taken.WorkOff(func(g *protocol.Group, msg *rpc.Message) {
+	n.taken.Drain(func(g *protocol.Group, msg *rpc.Message) {
 		n.deliver(g, msg, &n.arrived[next])
 		next++
 	}, func(r *protocol.Request) {
@@ -207,7 +207,7 @@ func (n *node) resume(incarnation uint32) {
 	for place := range n.members {
 		n.members[place].resume()
 	}
-	n.workOff()
+	n.drain()
 	for _, do := range n.orders {
 		do()
 	}

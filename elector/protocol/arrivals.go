@@ -1,6 +1,6 @@
 // The messages that have arrived for a node and wait for its next turn.
 //
-// They are in blocks. A block is free again when its messages have been worked off, so a burst
+// They are in blocks. A block is free again when its messages have been handled, so a burst
 // takes memory only while it lasts: a few free blocks are kept, and the garbage collector gets
 // the others.
 
@@ -72,7 +72,7 @@ func (in *Intake) room() (b *block) {
 	return b
 }
 
-// recycle takes back the room of messages that have been worked off.
+// recycle takes back the room of messages that have been handled.
 func (in *Intake) recycle(done *arrivals) {
 	keep := min(spareBlocks-len(in.spare), len(done.blocks))
 	in.spare = append(in.spare, done.blocks[:keep]...)
@@ -80,8 +80,8 @@ func (in *Intake) recycle(done *arrivals) {
 	done.blocks, done.count = done.blocks[:0], 0
 }
 
-// workOff hands over all messages, in the order in which they came, and forgets them.
-func (q *arrivals) workOff(deliver func(*Group, *rpc.Message)) {
+// drain hands over all messages, in the order in which they came, and forgets them.
+func (q *arrivals) drain(deliver func(*Group, *rpc.Message)) {
 	for _, b := range q.blocks {
 		for i := range b.used {
 			deliver(b.messages[i].group, &b.messages[i].message)

@@ -37,7 +37,7 @@ func TestMessagesAreHandedOverInOrderAndForgotten(t *testing.T) {
 		}
 		var rounds []uint32
 		strangers := 0
-		taken.WorkOff(func(at *Group, m *rpc.Message) {
+		taken.Drain(func(at *Group, m *rpc.Message) {
 			if at == nil {
 				strangers++
 				return
@@ -49,7 +49,7 @@ func TestMessagesAreHandedOverInOrderAndForgotten(t *testing.T) {
 		assert.IsIncreasing(t, rounds)
 		assert.Equal(t, burst, strangers)
 	}
-	assert.Len(t, blocks, 2*5, "what was worked off two turns ago is used again")
+	assert.Len(t, blocks, 2*5, "what was handled two turns ago is used again")
 	for b := range blocks {
 		assert.Equal(t, block{}, *b)
 	}
@@ -66,7 +66,7 @@ func TestNoMoreMessagesWaitThanThereIsRoomFor(t *testing.T) {
 		require.Equal(t, len(batch)-1, in.Receive(batch))
 		require.Equal(t, len(batch), in.Receive(batch))
 		in.Take(&taken)
-		taken.WorkOff(func(*Group, *rpc.Message) { handed++ }, func(*Request) {})
+		taken.Drain(func(*Group, *rpc.Message) { handed++ }, func(*Request) {})
 		require.Equal(t, (1+burst)*room, handed)
 	}
 	in.Take(&taken)

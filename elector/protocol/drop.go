@@ -27,7 +27,7 @@ const (
 	DropStaleAnswer
 	// DropStaleAlarm: the alarm has been replaced.
 	DropStaleAlarm
-	// DropQueueFull: more arrived than could be worked off.
+	// DropQueueFull: more arrived than could be handled.
 	DropQueueFull
 
 	// DropReasons is one more than the largest reason.

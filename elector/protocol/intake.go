@@ -35,10 +35,10 @@ type Taken struct {
 	requests []Request
 }
 
-// WorkOff hands over the messages, in the order in which they came, and then the requests. It is
+// Drain hands over the messages, in the order in which they came, and then the requests. It is
 // called once.
-func (t *Taken) WorkOff(deliver func(*Group, *rpc.Message), do func(*Request)) {
-	t.arrived.workOff(deliver)
+func (t *Taken) Drain(deliver func(*Group, *rpc.Message), do func(*Request)) {
+	t.arrived.drain(deliver)
 	for i := range t.requests {
 		do(&t.requests[i])
 	}
@@ -167,7 +167,7 @@ func (in *Intake) AddOnce(r Request) *Request {
 // manyRequests is more than usually wait for a turn. A longer list is not kept for reuse.
 const manyRequests = 256
 
-// Take takes out everything that waits. The room of the batch before, which has been worked off, is
+// Take takes out everything that waits. The room of the batch before, which has been handled, is
 // used again.
 func (in *Intake) Take(t *Taken) {
 	in.recycle(&t.arrived)

@@ -171,7 +171,7 @@ func (n *Node) receive(g *Group, from memberstate.Seat, msg *rpc.Message) {
 	p.purpose = purpose{from: msg.From}
 	g.read(from, msg, &p.Input, n.now)
 	n.begin(g)
-	n.workOff(g)
+	n.drain(g)
 }
 
 // read turns a message that arrived into an input.
@@ -192,7 +192,7 @@ func (g *Group) read(from memberstate.Seat, msg *rpc.Message, as *Input, now tim
 }
 
 // Give gives a group's machine an input from its engine or its operator: Heard or Stand. Then is
-// called when the input has been worked off, or when the group has ended.
+// called when the input has been handled, or when the group has ended.
 func (n *Node) Give(g *Group, in *Input, then func()) { n.give(g, in, purpose{then: then}) }
 
 // PeerLost takes the transport's hint that a process is gone, for all groups of the node.
@@ -246,12 +246,12 @@ func (n *Node) give(g *Group, in *Input, what purpose) {
 		n.step.Input = *in
 		n.step.purpose = what
 		n.begin(g)
-		n.workOff(g)
+		n.drain(g)
 	}
 }
 
-// workOff gives the machine the inputs that had to wait.
-func (n *Node) workOff(g *Group) {
+// drain gives the machine the inputs that had to wait.
+func (n *Node) drain(g *Group) {
 	if g.transient == nil {
 		return
 	}
@@ -281,7 +281,7 @@ func (n *Node) attend(g *Group) {
 	p.purpose = purpose{}
 	n.enter(g, p)
 	n.proceed(g, p, g.Attend(&g.Rules, n.now, &p.Step, &n.fx))
-	n.workOff(g)
+	n.drain(g)
 }
 
 // resume goes on with the step of a group that waited, or abandons it if the group has ended
@@ -296,7 +296,7 @@ func (n *Node) resume(g *Group, next func(p *pending) Need) {
 	}
 	n.enter(g, p)
 	n.proceed(g, p, next(p))
-	n.workOff(g)
+	n.drain(g)
 }
 
 func (n *Node) enter(g *Group, p *pending) {

@@ -77,7 +77,7 @@ type Effects interface {
 	Judge(asked rpc.Mark, judged Judgement)
 	// Drop counts an input that was ignored.
 	Drop(why Drop)
-	// Done says that the input has been worked off. The steps that follow are the session's own.
+	// Done says that the input has been handled. The steps that follow are the session's own.
 	Done()
 
 	// Lead calls the engine's Lead for a term. None is running. For an engine that has no Lead

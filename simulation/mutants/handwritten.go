@@ -158,7 +158,7 @@ var handwritten = []mutant{
 	{"over-while-its-lead-runs", "elector/protocol/endings.go", "if g.running || g.working > 0 || g.busy() != nil {", "if g.running || g.busy() != nil {", ""},
 	{"never-over", "elector/protocol/endings.go", "\tg.working--\n", "", ""},
 	{"step-begun-while-one-waits-for-the-ledger", "elector/protocol/node.go", "case g.busy() != nil:", "case g.busy() != nil && g.busy().need == NeedSave:", ""},
-	{"queue-not-worked-off-after-a-wait", "elector/protocol/node.go", "\tn.proceed(g, p, next(p))\n\tn.workOff(g)", "\tn.proceed(g, p, next(p))", ""},
+	{"queue-not-worked-off-after-a-wait", "elector/protocol/node.go", "\tn.proceed(g, p, next(p))\n\tn.drain(g)", "\tn.proceed(g, p, next(p))", ""},
 	{"lease-from-the-newest-beat", "elector/protocol/sent.go", "\tdefault:\n\t\treturn s.beat(m, beat)", "\tdefault:\n\t\treturn s.beat(m, m.Beat())", ""},
 	{"lapsed-lease-extended", "elector/protocol/session_lease.go", "!l.over && now < l.until && l.until < until", "l.until < until", ""},
 	{"lapse-forgotten", "elector/protocol/session_lease.go", "\t\td.lease.over = true\n", "", ""},
