@@ -234,7 +234,7 @@ func releaseAnothers(m *mem.Store, s *store) {
 	}
 }
 
-// forgetTheTerm is a store that deletes the record of a released lease.
+// forgetTheTerm is a store whose terms begin anew when a lease is released.
 func forgetTheTerm(m *mem.Store, s *store) {
 	forgotten := map[string]memberstate.Term{}
 	release := s.release
