@@ -146,6 +146,7 @@ func TestGroupsComeAndGoConcurrently(t *testing.T) {
 
 // comeAndGo has a group join and start while others look at it and stop it.
 func comeAndGo(t *testing.T, host *elector.Host, group string, startFirst bool) {
+	t.Helper()
 	el, err := host.Join(elector.GroupOf(group, "n0"))
 	if !assert.NoError(t, err) {
 		return
