@@ -392,6 +392,7 @@ func TestTheFileThatIsLockedHasTheName(t *testing.T) {
 
 // replaceFile puts another file in the place of one, if it can lock that.
 func replaceFile(t *testing.T, disk memberstate.Disk, name string) {
+	t.Helper()
 	f, err := disk.Open(name)
 	if err != nil {
 		assert.ErrorIs(t, err, memberstate.ErrStoreLocked)

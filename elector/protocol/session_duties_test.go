@@ -1,0 +1,129 @@
+// What a session has to remember besides its machine, and when it may forget that.
+
+package protocol
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/hustings/hustings/memberstate"
+)
+
+// leads is Effects of which a test needs no more than these.
+type leads struct {
+	Effects
+	terms []memberstate.Term
+	held  []time.Duration
+}
+
+func (l *leads) Lead(term memberstate.Term) { l.terms = append(l.terms, term) }
+func (l *leads) Hold(until time.Duration)   { l.held = append(l.held, until) }
+func (l *leads) Resume()                    {}
+
+// A follower forgets its duties when nothing of them is left, and not before.
+func TestDutiesAreForgottenWhenNothingIsLeft(t *testing.T) {
+	for what, c := range map[string]struct {
+		change  func(s *Session)
+		forgets bool
+	}{
+		"it follows":               {func(*Session) {}, true},
+		"it knows no leader":       {func(s *Session) { s.Leader = memberstate.Nobody }, false},
+		"it leads":                 {func(s *Session) { s.Role = memberstate.Leader }, false},
+		"the machine knows a Lead": {func(s *Session) { s.serving = true }, false},
+		"Lead runs":                {func(s *Session) { s.duties.lead.running = true }, false},
+		"it is to resign":          {func(s *Session) { s.duties.lead.quits = true }, false},
+		"Pause runs":               {func(s *Session) { s.duties.pause.running = true }, false},
+		"an order stands":          {func(s *Session) { s.duties.orders.transfers = 1 }, false},
+		"it has led before":        {func(s *Session) { s.duties.lead.term, s.duties.pause.number = 7, 7 }, true},
+	} {
+		s := Session{duties: new(Duties)}
+		s.Role, s.Leader, s.Term = memberstate.Follower, 2, 3
+		c.change(&s)
+		s.tidy()
+		assert.Equal(t, c.forgets, s.duties == nil, what)
+	}
+}
+
+// A Pause may run on after its handover. Its number must not be given to another one before it
+// has returned.
+func TestAPauseThatRunsOnIsRemembered(t *testing.T) {
+	s := Session{duties: &Duties{pause: pause{number: 3, running: true, asked: true, ready: true}}}
+	s.endPause(new(leads))
+	assert.Equal(t, pause{number: 3, running: true}, s.duties.pause)
+}
+
+// A member that is to resign may win another term first. Then it resigns from that.
+func TestAResignationIsNotForgottenInTheNextTerm(t *testing.T) {
+	s, fx := Session{duties: &Duties{lead: lead{term: 1, quits: true}}}, new(leads)
+	s.Role, s.Leader, s.Term = memberstate.Leader, 1, 2
+	assert.Equal(t, Resign, s.attendLead(threeRules(), time.Second, fx))
+	assert.Equal(t, []memberstate.Term{2}, fx.terms)
+	assert.True(t, s.duties.orders.own)
+}
+
+// A member may be told to resign while its Lead runs. It resigns also if Lead returns first.
+func TestAResignationOutlivesLead(t *testing.T) {
+	for _, quits := range []bool{true, false} {
+		s := Session{duties: &Duties{lead: lead{term: 1, running: true, quits: quits}}}
+		s.Term = 1
+		assert.False(t, s.LeadReturned(1, false))
+		assert.Equal(t, lead{term: 1, quits: quits}, s.duties.lead)
+	}
+}
+
+// A lease that has run out is not extended, whoever has noticed it: the session by its clock, or
+// the driver by its own.
+func TestALeaseThatHasRunOutIsNotExtended(t *testing.T) {
+	const end = 100 * time.Second
+	for what, c := range map[string]struct {
+		now     time.Duration
+		over    bool
+		extends bool
+	}{
+		"it lasts":                       {end - 1, false, true},
+		"it has run out":                 {end, false, false},
+		"the driver says it has run out": {end - 1, true, false},
+	} {
+		r, fx := threeRules(), new(leads)
+		r.Lease = r.Timing.Detection()
+		s := Session{Machine: elected(r), duties: &Duties{lease: lease{until: end, over: c.over}}}
+		s.office.leaseBeat = s.office.beat
+		s.duties.sent.beats[s.office.beat%recentBeats] = end - r.Timing.Heartbeat
+		s.attendLease(r, c.now, fx)
+		assert.Equal(t, c.extends, len(fx.held) == 1, what)
+		assert.Equal(t, c.extends, s.duties.lease.until > end, what)
+	}
+}
+
+// The driver may say that the lease of an earlier term has run out when there is another.
+func TestOnlyTheLeaseOfThisTermIsOver(t *testing.T) {
+	for _, term := range []memberstate.Term{1, 2} {
+		s := Session{duties: &Duties{lease: lease{until: time.Second}}}
+		s.Term = 2
+		s.LeaseOver(term)
+		assert.Equal(t, term == 2, s.duties.lease.over)
+	}
+}
+
+// A leader of the term of the last promise, or of a later one, may have shortened the ledger. It
+// need not be the leader of the term that is asked for now.
+func TestALedgerMayBeShortenedByALeaderThatWasHeard(t *testing.T) {
+	for heard, may := range map[memberstate.Term]bool{1: false, 2: true, 3: true} {
+		l := ledgerLog{end: memberstate.Position{Term: 1, Index: 5}, asked: 2, known: 1}
+		err := l.check(4, memberstate.Position{Term: 1, Index: 3}, heard)
+		assert.Equal(t, may, err == nil, "a leader of term %d was heard", heard)
+	}
+}
+
+// Each answer of the ledger is held against the promise that was given with the one before.
+func TestALedgerIsHeldAgainstItsLastPromise(t *testing.T) {
+	l, end := ledgerLog{known: 1}, memberstate.Position{Term: 1, Index: 5}
+	assert.NoError(t, l.check(2, end, 0))
+	assert.NoError(t, l.check(5, end, 0))
+	end.Index--
+	assert.Error(t, l.check(6, end, 4), "the leader of term 4 was not allowed to shorten it")
+	assert.NoError(t, l.check(6, end, 5))
+}
+
