@@ -68,7 +68,7 @@ func TestANodeOnAFullDiskGoesOnVoting(t *testing.T) {
 	led := c.leaderAfter(0)
 	for range 4 { // after these it has recorded on disk that it has heard both others
 		c.followed(led.Term)
-		c.operate("resign", led.Node)
+		c.order("resign", led.Node)
 		led = c.leaderAfter(led.Term)
 	}
 	c.followed(led.Term)
@@ -86,7 +86,7 @@ func TestANodeOnAFullDiskGoesOnVoting(t *testing.T) {
 	}
 	for range 12 {
 		c.followed(led.Term)
-		c.operate("resign", led.Node)
+		c.order("resign", led.Node)
 		led = c.leaderAfter(led.Term)
 	}
 	c.await("n0 votes", func(e node.Event) bool {

@@ -291,7 +291,7 @@ func TestALeaderThatResignsAloneAsksItsProgramToEnd(t *testing.T) {
 	c := newCluster(t, clusterOptions{size: 1, journal: d, flags: []string{"--exec", workers}})
 	led := c.awaitStaff(d, c.leaderAfter(0))
 	staff := d.staff(t, led.Term)
-	c.operate("resign", led.Node)
+	c.order("resign", led.Node)
 	assert.ElementsMatch(t, slices.Collect(maps.Keys(staff)), d.askedOf(t, led.Term))
 	for name, pid := range staff {
 		assert.True(t, gone(pid), "%s lives", name)

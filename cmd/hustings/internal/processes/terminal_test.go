@@ -21,7 +21,7 @@ func TestANodeWhoseTerminalIsClosedStopsInOrder(t *testing.T) {
 	c.followed(led.Term)
 	p := c.nodes[led.Node]
 	c.signal(led.Node, syscall.SIGHUP)
-	c.handedOver(led)
+	c.handedOver(new(latencies), led, led)
 	c.awaitEnd(led.Node)
 	assert.NoError(t, p.err, "%s", p.stderr)
 }
@@ -33,7 +33,7 @@ func TestANodeUnderNohupOutlivesItsTerminal(t *testing.T) {
 	c := newCluster(t, clusterOptions{size: 1})
 	led := c.leaderAfter(0)
 	c.signal(led.Node, syscall.SIGHUP)
-	c.operate("resign", led.Node)
+	c.order("resign", led.Node)
 	c.leaderAfter(led.Term)
 }
 
@@ -43,6 +43,6 @@ func TestANodeNeedsNoReaderOfItsOutput(t *testing.T) {
 	c := newCluster(t, clusterOptions{size: 1})
 	led := c.leaderAfter(0)
 	require.NoError(t, c.nodes[led.Node].stdout.Close())
-	c.operate("resign", led.Node)
-	c.operate("resign", led.Node)
+	c.order("resign", led.Node)
+	c.order("resign", led.Node)
 }
