@@ -462,3 +462,25 @@ func TestTheTargetChangesOnlyWhileItIsAsked(t *testing.T) {
 		assert.Equal(t, want, m.handover.Target, "%v", phase)
 	}
 }
+
+// Whoever says what already waits is told when that is done, also after others were taken out of
+// the queue.
+func TestWhatIsSaidTwiceIsDoneOnceForBoth(t *testing.T) {
+	var x transient
+	var done []string
+	say := func(who string, term memberstate.Term) {
+		x.add(&waiting{Input{Kind: Heard, Seat: 2, Term: term}, purpose{then: func() { done = append(done, who) }}})
+	}
+	say("a", 1)
+	say("b", 2)
+	say("c", 3)
+	x.next(new(pending))
+	say("d", 3)
+	say("e", 2)
+	for x.first < len(x.queue) {
+		p := new(pending)
+		x.next(p)
+		p.then()
+	}
+	assert.Equal(t, []string{"b", "e", "c", "d"}, done)
+}

@@ -126,4 +126,3 @@ func TestALedgerIsHeldAgainstItsLastPromise(t *testing.T) {
 	assert.Error(t, l.check(6, end, 4), "the leader of term 4 was not allowed to shorten it")
 	assert.NoError(t, l.check(6, end, 5))
 }
-
