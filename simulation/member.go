@@ -98,7 +98,8 @@ func (m *member) join() {
 	m.lease, m.order, m.handing, m.hearing = lease{}, nil, handing{word: m.handing.word}, m.hearing[:0]
 	m.asking.restart()
 	w.check.started(m)
-	err := errors.Join(m.intake.Join(&m.group), m.intake.Start(&m.group), m.group.Restore(m.stored()))
+	record, known, end := m.stored()
+	err := errors.Join(m.intake.Join(&m.group), m.intake.Start(&m.group), m.group.Restore(record, known, end))
 	m.group.CountFrom(w.options.Counters)
 	w.tracer.starts(m)
 	if err != nil {
@@ -106,8 +107,8 @@ func (m *member) join() {
 		m.foundOut(err)
 		return
 	}
-	if hard := m.group.HardState; hard != m.durable() { // nobody knew it
-		m.disk.replace(m.place, hard)
+	if hard := m.group.HardState; !known && hard != m.durable() {
+		m.disk.replace(m.place, hard) // as hosts save the record of a group that their store did not know
 	}
 	m.intake.Enter(&m.group, 0, nil)
 }
