@@ -83,7 +83,8 @@ func (m *member) join() {
 	m.Shown = protocol.View{}
 	m.Lease, m.order, m.hearing = check.Lease{}, nil, m.hearing[:0]
 	w.check.Started(&m.Member)
-	err := errors.Join(m.intake.Join(&m.group), m.intake.Start(&m.group), m.group.Restore(m.stored()))
+	record, known, end := m.stored()
+	err := errors.Join(m.intake.Join(&m.group), m.intake.Start(&m.group), m.group.Restore(record, known, end))
 	m.group.CountFrom(w.options.Counters)
 	w.tracer.starts(m)
 	if err != nil {
@@ -91,8 +92,8 @@ func (m *member) join() {
 		m.foundOut(err)
 		return
 	}
-	if hard := m.group.HardState; hard != m.durable() { // the disk had nothing of this group
-		m.disk.Replace(m.Place, hard)
+	if hard := m.group.HardState; !known && hard != m.durable() {
+		m.disk.Replace(m.Place, hard) // as hosts save the record of a group that their store did not know
 	}
 	m.intake.Enter(&m.group, 0, nil)
 }

@@ -85,6 +85,7 @@ var handwritten = []mutant{
 	{"known-forgotten", "elector/protocol/machine_campaign.go", "term = max(m.Term, m.known) + 1", "term = m.Term + 1", ""},
 	{"term-raised-by-a-pre-vote", "elector/protocol/machine_campaign.go", "\tm.openRound(r, out, preVoting, rpc.PreVote, term)", "\tif term > m.Term {\n\t\tm.adopt(r, out, term)\n\t}\n\tm.openRound(r, out, preVoting, rpc.PreVote, term)", ""},
 	{"heard-of-an-older-term", "elector/protocol/machine_follow.go", "|| in.Term < m.Term ||", "||", ""},
+	{"append-of-an-older-term-takes-back", "elector/protocol/machine_follow.go", "|| in.Term < m.Term || in.Term == m.Term && m.hasOtherLeader(in.Seat) {\n\t\tout.Dropped = DropMalformed\n\t\treturn\n\t}\n", "|| in.Term < m.Term && m.Vote != memberstate.Nobody || in.Term == m.Term && m.hasOtherLeader(in.Seat) {\n\t\tout.Dropped = DropMalformed\n\t\treturn\n\t}\n\tif in.Term < m.Term {\n\t\tm.Term, m.Leader, out.Save = in.Term, memberstate.Nobody, true\n\t}\n", ""},
 	{"leader-clings-to-its-term", "elector/protocol/machine.go", "\tif m.Role == memberstate.Leader {\n\t\tout.Lost = true", "\tif m.Role == memberstate.Leader {\n\t\tout.Lost = false", ""},
 	{"greater-or-equal-for-greater-in-votes", "elector/protocol/machine_vote.go", "case q.Term > m.Term && !preVote:", "case q.Term >= m.Term && !preVote:", ""},
 	{"greater-or-equal-for-greater-in-heartbeats", "elector/protocol/machine_follow.go", "\tcase q.Term > m.Term:\n\t\tif m.learnsOfLeader", "\tcase q.Term >= m.Term:\n\t\tif m.learnsOfLeader", ""},
@@ -173,7 +174,7 @@ var handwritten = []mutant{
 	{"lapsed-lease-goes-on", "elector/protocol/machine_lead.go", "if m.Role == memberstate.Leader && r.Lease > 0 {", "if false {", ""},
 	{"lease-held-against-the-wall-clock", "simulation/member.go", "m.Lease.Until > m.world.now {\n\t\treturn", "m.Lease.Until > m.world.now+int64(m.wall) {\n\t\treturn", ""},
 	{"heartbeat-claims-no-lease", "elector/protocol/machine_lead.go", "Lease: r.Lease, RoundTrip:", "RoundTrip:", ""},
-	{"promise-grows-on-restart", "memberstate/state.go", "s := State{HardState: hard, Spent: true}", "hard.Promise *= 2\n\ts := State{HardState: hard, Spent: true}", ""},
+	{"promise-grows-on-restart", "memberstate/state.go", "s := State{HardState: hard, Spent: true}", "hard.Promise += hard.Promise / 64\n\ts := State{HardState: hard, Spent: true}", ""},
 
 	// Handovers.
 	{"handed-mark-of-anyone-honoured", "elector/protocol/machine_vote.go", "if q.Mark != rpc.Handed || q.Leader == memberstate.Nobody || q.Leader != m.Leader || q.Term != m.Term+1 {", "if q.Mark != rpc.Handed {", "a request for the next term can come only from the heir of this term's one leader; the check is a second line of defence"},
@@ -215,6 +216,7 @@ var handwritten = []mutant{
 	{"observer-promises", "elector/protocol/machine_follow.go", "if lease <= 0 || lease > maxDetection || m.Role == memberstate.Observer {", "if lease <= 0 || lease > maxDetection {", ""},
 	{"observer-claims-a-promise", "elector/protocol/machine_follow.go", "if lease <= 0 || lease > maxDetection || m.Role == memberstate.Observer {\n\t\treturn false", "if lease <= 0 || lease > maxDetection || m.Role == memberstate.Observer {\n\t\treturn lease > 0", ""},
 	{"observer-stands-on-command", "elector/protocol/machine_campaign.go", "case m.Role == memberstate.Candidate && m.round.phase == idle && !m.restartHold:", "case m.Role != memberstate.Follower && m.Role != memberstate.Leader && m.round.phase == idle && !m.restartHold:", ""},
+	{"observer-refuses-candidates", "elector/protocol/machine_vote.go", "\tif m.Role == memberstate.Observer {\n\t\tout.Dropped = DropNotForObservers\n\t\treturn\n\t}\n\tterm := m.Term\n", "\tif m.Role == memberstate.Observer {\n\t\tm.reply(in, out, rpc.RejectUnknownLeader)\n\t\treturn\n\t}\n\tterm := m.Term\n", ""},
 	{"observers-not-told", "elector/protocol/machine_lead.go", "out.To = r.All.Without(r.Self)", "out.To = r.others()", ""},
 
 	// Elections by a lease: its machine, the lease that is held, the records.

@@ -33,8 +33,12 @@ type crossing struct {
 // shrinkFor limits how long a scenario is made smaller.
 const shrinkFor = 15 * time.Second
 
+// mostExplored is how many members the explorer's groups have at most.
+const mostExplored = 5
+
 // cross makes the simulator find a violation and the explorer find it again.
 func (s *search) cross(ctx context.Context) (crossing, error) {
+	s.most = mostExplored
 	f, err := s.seeds(ctx)
 	if err != nil || f.Invariant == "" {
 		return crossing{}, errors.Join(err, ctx.Err())
@@ -61,7 +65,7 @@ func (s *search) small(ctx context.Context, seed uint64) (*simulation.Scenario, 
 	if err != nil {
 		return nil, nil, err
 	}
-	recorded, _, err := simulation.Record(options(seed, faults))
+	recorded, _, err := simulation.Record(s.options(seed, faults))
 	if err != nil {
 		return nil, nil, err
 	}

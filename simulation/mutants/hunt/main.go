@@ -32,6 +32,7 @@ func main() {
 	var s search
 	flag.StringVar(&s.faults, "faults", "all", "the faults that may strike")
 	flag.StringVar(&s.unchecked, "unchecked", "", "an `invariant` that is not checked")
+	flag.BoolVar(&s.plain, "plain", false, "no seed draws the configuration of its groups")
 	flag.Uint64Var(&s.first, "first", 0, "the first seed")
 	flag.Uint64Var(&s.count, "seeds", 0, "how many seeds to look at; 0: no end")
 	flag.Parse()

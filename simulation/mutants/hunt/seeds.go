@@ -16,6 +16,8 @@ import (
 type search struct {
 	faults, unchecked string
 	first, count      uint64
+	plain             bool // no seed draws what its groups are like
+	most              int  // members; 0: as many as are drawn
 }
 
 func (s *search) seeds(ctx context.Context) (found, error) {
@@ -28,7 +30,7 @@ func (s *search) seeds(ctx context.Context) (found, error) {
 		return found{}, err
 	}
 	c := simulation.Campaign{First: s.first, Count: s.count, UntilFailure: true, Options: func(seed uint64) simulation.Options {
-		o := options(seed, faults)
+		o := s.options(seed, faults)
 		o.Unchecked = unchecked
 		return o
 	}}
@@ -55,14 +57,19 @@ func invariantsCalled(name string) ([]invariant.Invariant, error) {
 }
 
 // options have every feature on in some seeds and off in others. Every other seed draws its options, as hustings sim
-// does.
-func options(seed uint64, faults simulation.FaultSet) simulation.Options {
-	if seed%2 == 1 {
+// does, unless all are to be plain: then no member observes or is preferred from the beginning.
+func (s *search) options(seed uint64, faults simulation.FaultSet) simulation.Options {
+	if seed%2 == 1 && !s.plain {
 		o := simulation.Draw(seed, simulation.Fixed{})
 		o.Faults = faults
+		if s.most > 0 {
+			o.Members = min(o.Members, s.most)
+		}
 		return o
 	}
-	seed /= 2
+	if !s.plain {
+		seed /= 2
+	}
 	timing := elector.DefaultTiming()
 	if seed%4 == 2 { // more heartbeats than a leader remembers, or fewer
 		timing.Leak = 2 + int(seed/4%11)
