@@ -453,3 +453,34 @@ func TestAnObserverIsNoSuccessor(t *testing.T) {
 	assert.NotEqualValues(t, 4, m.successor(r, memberstate.Nobody))
 	assert.NotEqualValues(t, 4, m.successor(r, 2))
 }
+
+// A leader that loses its quorum, or its lease, stands again after all others had their turn.
+func TestALeaderThatLosesItsOfficeStandsLast(t *testing.T) {
+	for name, lose := range map[string]func(a *alone){
+		"its quorum": func(a *alone) {
+			for a.machine.Role == memberstate.Leader {
+				a.ring()
+			}
+		},
+		"its lease": func(a *alone) { a.give(Input{Kind: Lapsed}) },
+	} {
+		for self := range memberstate.Seat(3) {
+			a := leadingAlone(t, true)
+			a.rules.Self = self + 1
+			lose(a)
+			assert.Equal(t, 2*a.machine.slot(a.rules)+a.rules.lead(), a.out.Alarm.Min, name)
+		}
+	}
+}
+
+// A leader beats for observers, too, and measures how long its voters' answers take.
+func TestALeaderMeasuresTheAnswersToItsBeats(t *testing.T) {
+	a := leadingAlone(t, false)
+	a.rules.All = a.rules.Voters.With(4)
+	a.ring()
+	assert.Equal(t, memberstate.SetOf(2, 3, 4), a.out.To)
+	a.give(Input{Kind: Receive, RoundTrip: 5 * time.Millisecond, Message: Message{From: 2, Body: rpc.Body{
+		Kind: rpc.HeartbeatResponse, Result: rpc.Success, Round: a.machine.Beat(), Term: 1, Asked: 1,
+	}}})
+	assert.Equal(t, 5*time.Millisecond, a.machine.measured())
+}
