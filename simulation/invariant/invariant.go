@@ -14,7 +14,7 @@
 //	OneOffice        internal/check/office.go     an engine serves a term once, and not after it is lost
 //	LeaderComplete   internal/check/ledger.go     Raft, leader completeness: a leader's ledger holds what was committed
 //	CommittedStays   internal/check/ledger.go     Raft, state machine safety: no node loses a committed entry that it has acknowledged
-//	LeaderHeard      internal/check/heartbeat.go  Ongaro's thesis, 6.2: a leader without a quorum steps down
+//	LeaderHeard      internal/check/heartbeat.go  Ongaro's thesis, 6.2: a leader without a quorum steps down, and no other
 //	OneLease         internal/check/lease.go      no two leases at one instant of true time
 //	TransferEnds     internal/check/handover.go   Ongaro's thesis, 3.10; faults 23 and 25: a handover ends in time
 //	Converges        liveness.go                  VOPR: a healed majority has a leader soon, and keeps it

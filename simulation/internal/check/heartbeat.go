@@ -1,5 +1,5 @@
-// Heartbeats: a leader that no majority answers does not lead for long, and its lease rests
-// on a heartbeat for which a majority has made a promise.
+// Heartbeats: a leader that no majority answers does not lead for long, one that a majority
+// answers leads on, and its lease rests on a heartbeat for which a majority has made a promise.
 
 package check
 
@@ -18,6 +18,7 @@ type beats struct {
 	number  uint32           // the newest, counted over all terms
 	first   uint32           // the first of the term
 	heard   uint32           // the newest that a majority has answered
+	denied  uint32           // the newest that a voter has refused, because it follows another leader of the term
 	covered time.Duration    // when the newest one with a majority's promise left, by the leader's clock; 0: none
 	rounds  [keptBeats]beat
 }
@@ -52,9 +53,27 @@ func (c *Checker) beats(n *Member, m *protocol.Message, local time.Duration) {
 	}
 }
 
+// givesUp checks a leader whose alarm rings and that leads no more. It must not stand down unless no
+// majority has answered for a detection time, or a voter has refused the newest beat, or it was told
+// to resign, or has tried to hand over. No beat has the number 0, so the member may count one that
+// was not sent. If messages were corrupted, an answer may have been one to no beat.
+func (c *Checker) givesUp(n *Member, term memberstate.Term) {
+	b, h := &n.asking.beats, &n.handing
+	if b.term != term || b.denied == b.number || h.resigning == term || h.last >= b.first || c.Corrupted {
+		return
+	}
+	c.Counts[invariant.LeaderHeard]++
+	if silent := b.number - b.heard; silent+1 < uint32(c.Timing.Leak) {
+		c.Violated(invariant.LeaderHeard, n, "it gives up term %d, and a quorum has answered all but its last %d beats", term, silent)
+	}
+}
+
 // followed notes the answer to a heartbeat, before the step that takes it.
 func (c *Checker) followed(n *Member, p arrival) {
 	b, m := &n.asking.beats, p.body
+	if m.Result == rpc.InconsistentLeader {
+		b.denied = max(b.denied, p.round)
+	}
 	r := &b.rounds[p.round%keptBeats]
 	if r.number != p.round || p.round < b.first || m.Result != rpc.Success || !c.votes(int(p.from)) {
 		return

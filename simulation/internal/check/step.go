@@ -143,6 +143,9 @@ func (c *Checker) step(n *Member, before *memberstate.State, x *protocol.Step) {
 	c.Counts[invariant.LegalStep]++
 	m := &n.Group.Machine
 	if before.Role == memberstate.Leader && (m.Role != memberstate.Leader || m.Term != before.Term) {
+		if x.Input.Kind == protocol.Ring && m.Term == before.Term {
+			c.givesUp(n, before.Term)
+		}
 		c.loses(n, before.Term)
 	}
 	c.Counts[invariant.NeverStuck]++
