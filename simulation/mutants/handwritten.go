@@ -119,6 +119,7 @@ var handwritten = []mutant{
 	{"no-alarm-after-following", "elector/protocol/machine_follow.go", "\tpromised := m.promise(r, out, q.Lease)\n\tm.armSilence(r, out)", "\tpromised := m.promise(r, out, q.Lease)", ""},
 	{"wait-set-anew-with-every-term", "elector/protocol/machine_vote.go", "\tif !waits {\n", "\tif _ = waits; true {\n", ""},
 	{"silence-as-long-as-by-default", "elector/protocol/machine_follow.go", "wait := max(r.Timing.Detection(), m.Promise)", "wait := max(300*time.Millisecond, m.Promise)", ""},
+	{"promise-shorter-by-the-margin", "elector/protocol/machine_follow.go", "wait := max(r.Timing.Detection(), m.Promise)", "wait := max(r.Timing.Detection(), m.Promise) - r.Timing.DriftMargin", ""},
 	{"silence-half-as-long", "elector/protocol/machine_follow.go", "wait := max(r.Timing.Detection(), m.Promise)", "wait := r.Timing.Detection() / 2", ""},
 	{"silent-peer-waited-for", "elector/protocol/machine_campaign.go", "if !repeats || m.round.elapsed >= long || vain && m.round.elapsed >= m.slot(r) {", "if m.round.answered != r.Voters && m.round.elapsed >= long {\n\t\tm.round.elapsed, vain = 0, false\n\t}\n\tif !repeats || m.round.answered == r.Voters || vain && m.round.elapsed < 0 {", ""},
 	{"no-alarm-after-making-way", "elector/protocol/machine_lead.go", "\tm.stepDown(out)\n\tm.armRest(r, out)\n\treturn true", "\tm.stepDown(out)\n\treturn true", ""},
