@@ -66,7 +66,7 @@ func drawCorrupt(w *world, s *Strike) bool {
 // corrupt has the next message of a link damaged. The strike is counted when the message is refused.
 func corrupt(w *world, s *Strike) bool {
 	w.network.links[s.Node][s.Other].damage = uint8(s.Count)
-	w.check.Corrupted = true
+	w.check.Ambiguous = true
 	return false
 }
 

@@ -71,6 +71,7 @@ func newWorld(o Options) *world {
 	w.nodes = make([]node, 0, w.seats+2)
 	w.network.world = w
 	w.check = check.New(o.measure(), w.groups, &w.now, o.Unchecked, w.violated)
+	w.check.Ambiguous = o.Counters > 0
 	for i := range w.seats {
 		w.addNode(memberstate.Seat(i + 1))
 	}

@@ -47,7 +47,7 @@ type Checker struct {
 	Counts    [invariant.Count]uint64 // how often each invariant was checked
 	Violation *invariant.Violation    // the first one
 	Over      bool                    // nothing more is to be learnt from this run
-	Corrupted bool                    // a fault has changed messages
+	Ambiguous bool                    // which beat an answer is for: messages were corrupted, or beats' numbers begin again
 	Broken    [invariant.Count]uint64 // how often each was violated after it had been excused
 
 	// The invariants that are not demanded any more, because something was broken that they

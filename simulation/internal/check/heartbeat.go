@@ -55,15 +55,16 @@ func (c *Checker) beats(n *Member, m *protocol.Message, local time.Duration) {
 
 // givesUp checks a leader whose alarm rings and that leads no more. It must not stand down unless no
 // majority has answered for a detection time, or a voter has refused the newest beat, or it was told
-// to resign, or has tried to hand over. No beat has the number 0, so the member may count one that
-// was not sent. If messages were corrupted, an answer may have been one to no beat.
+// to resign, or has tried to hand over. If messages were corrupted, an answer may have been one to no
+// beat. If the numbers of beats begin again, the member counts a beat 0 that is never sent, and
+// remembers one beat less than at other times.
 func (c *Checker) givesUp(n *Member, term memberstate.Term) {
 	b, h := &n.asking.beats, &n.handing
-	if b.term != term || b.denied == b.number || h.resigning == term || h.last >= b.first || c.Corrupted {
+	if b.term != term || b.denied == b.number || h.resigning == term || h.last >= b.first || c.Ambiguous {
 		return
 	}
 	c.Counts[invariant.LeaderHeard]++
-	if silent := b.number - b.heard; silent+1 < uint32(c.Timing.Leak) {
+	if silent := b.number - b.heard; silent < uint32(c.Timing.Leak) {
 		c.Violated(invariant.LeaderHeard, n, "it gives up term %d, and a quorum has answered all but its last %d beats", term, silent)
 	}
 }
