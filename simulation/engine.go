@@ -17,11 +17,11 @@ import (
 	"github.com/hustings/hustings/simulation/invariant"
 )
 
-// dullTick is how often a leader writes in a scenario, busiestTick how often it does at most. Each
+// defaultTick is how often a leader writes in a scenario, busiestTick how often it does at most. Each
 // seed draws from a wide range: where engines write often, ledgers differ by little; where they
 // write rarely, they differ for a long time.
 const (
-	dullTick    = 100 * time.Millisecond
+	defaultTick    = 100 * time.Millisecond
 	busiestTick = 100 * time.Millisecond
 	doublings   = 6
 )

@@ -53,7 +53,7 @@ type network struct {
 	wanted   map[choice.Address]*parcel // those that a scenario sends again
 	sent     uint64
 	kept     uint64 // in old
-	word     lateWord
+	word     delayedTransfer
 
 	// How the network behaves, as the seed has drawn it. Probabilities are in parts of 65,536.
 	delay, jitter, tail             time.Duration
@@ -71,16 +71,16 @@ type link struct {
 	arrived uint32        // the largest number that has arrived
 }
 
-// lateWord delays an order to take over: all that a leader sends until a time are lost, except to
+// delayedTransfer delays an order to take over: all that a leader sends until a time are lost, except to
 // one member, where they arrive late.
-type lateWord struct {
+type delayedTransfer struct {
 	from, to       uint8
 	group          uint8
 	until, arrives int64
 }
 
 // holds says whether a parcel is such an order.
-func (l *lateWord) holds(p *parcel, now int64) bool {
+func (l *delayedTransfer) holds(p *parcel, now int64) bool {
 	m := &p.message
 	return now < l.until && p.from == l.from && p.group == l.group && !p.engine && m.Kind == rpc.TakeLeadership && m.Mark == rpc.Plain
 }
@@ -88,8 +88,8 @@ func (l *lateWord) holds(p *parcel, now int64) bool {
 // oldParcels is how many messages are kept, to be delivered again much later.
 const oldParcels = 32
 
-// dullDelay is how long a message takes in a scenario.
-const dullDelay = time.Millisecond
+// defaultDelay is how long a message takes in a scenario.
+const defaultDelay = time.Millisecond
 
 // draw draws how the network behaves.
 func (n *network) draw(r *rand.Rand, enabled FaultSet) {
@@ -290,8 +290,8 @@ func (n *network) copy(p *parcel) uint32 {
 // fate chooses the fate of one message of a link.
 func (n *network) fate(s *choice.Stream, l *link, c choice.Address) (fate choice.Value) {
 	w := n.world
-	dull := int64(n.delay)
-	fate.First = dull
+	normal := int64(n.delay)
+	fate.First = normal
 	switch {
 	case w.choices.Script != nil:
 		if given, ok := w.choices.Script[c]; ok {
@@ -304,7 +304,7 @@ func (n *network) fate(s *choice.Stream, l *link, c choice.Address) (fate choice
 			l.last = w.now + fate.First
 		}
 	}
-	if w.choices.Tape != nil && fate != (choice.Value{First: dull}) {
+	if w.choices.Tape != nil && fate != (choice.Value{First: normal}) {
 		w.choices.Tape[c] = fate
 	}
 	return fate

@@ -264,8 +264,8 @@ func (n *node) Draw(g *protocol.Group, a protocol.Alarm) time.Duration {
 	m := n.memberOf(g)
 	m.Alarm = m.asked
 	// In a scenario no two nodes wait for the same time, because then every vote would be split.
-	dull := a.Min + (a.Max-a.Min)*(2*time.Duration(n.Index)+1)/(2*maxNodes)
-	wait := max(n.world.choices.Span(choice.Wait, n.Index, a.Min, a.Max, dull), a.Min)
+	normal := a.Min + (a.Max-a.Min)*(2*time.Duration(n.Index)+1)/(2*maxNodes)
+	wait := max(n.world.choices.Span(choice.Wait, n.Index, a.Min, a.Max, normal), a.Min)
 	m.rings = n.local() + wait
 	return wait
 }

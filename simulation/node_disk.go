@@ -92,11 +92,11 @@ func (n *node) write(batch []memberstate.Record) time.Duration {
 		}
 		n.disk.Write(w.place(r.Group), memberstate.HardState{Term: r.Term, Vote: vote, Promise: r.Promise})
 	}
-	dull, least, most := w.hurried(500*time.Microsecond), w.hurried(200*time.Microsecond), w.hurried(1200*time.Microsecond)
+	normal, least, most := w.hurried(500*time.Microsecond), w.hurried(200*time.Microsecond), w.hurried(1200*time.Microsecond)
 	if n.slowDisk {
 		most += w.options.Timing.Detection()
 	}
-	return w.choices.Span(choice.Save, n.Index, least, most, dull)
+	return w.choices.Span(choice.Save, n.Index, least, most, normal)
 }
 
 // sync ends a save. A write that failed may have reached the disk all the same. After a sync that

@@ -95,7 +95,7 @@ func (s *Scenario) world() (*world, error) {
 	if w.choices.Script == nil {
 		w.choices.Script = map[choice.Address]choice.Value{}
 	}
-	w.network.delay, w.tick = cmp.Or(s.Delay, dullDelay), cmp.Or(s.Tick, dullTick)
+	w.network.delay, w.tick = cmp.Or(s.Delay, defaultDelay), cmp.Or(s.Tick, defaultTick)
 	s.plan(w)
 	return w, nil
 }

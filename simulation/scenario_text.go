@@ -55,10 +55,10 @@ func (s *Scenario) String() string {
 			b.WriteString(is.word + "\n")
 		}
 	}
-	if s.Delay != 0 && s.Delay != dullDelay {
+	if s.Delay != 0 && s.Delay != defaultDelay {
 		fmt.Fprintf(&b, "delay %v\n", s.Delay)
 	}
-	if s.Tick != 0 && s.Tick != dullTick {
+	if s.Tick != 0 && s.Tick != defaultTick {
 		fmt.Fprintf(&b, "tick-every %v\n", s.Tick)
 	}
 	if s.Term != 0 {

@@ -190,7 +190,7 @@ func (x *shrinker) byChance(smaller *Scenario, k uint64) *Scenario {
 		}
 	}
 	w := newWorld(s.Options)
-	w.manners(origin.Seed)
+	w.drawEnvironment(origin.Seed)
 	w.choices.Reseed(origin.Seed + k)
 	w.swarm.striking = nil
 	w.record()
@@ -215,7 +215,7 @@ func (s *Scenario) with(strikes []Strike) *Scenario {
 	return c
 }
 
-// fewerChoices removes choices, which are dull then.
+// fewerChoices removes choices, which then have their normal values.
 func (x *shrinker) fewerChoices() {
 	all := slices.SortedFunc(maps.Keys(x.best.choices), choice.Compare)
 	search.Minimize(all, func(left []choice.Address) bool {

@@ -53,7 +53,7 @@ func replay(w *world, s *Strike) bool {
 	if p == nil {
 		return false
 	}
-	w.network.again(p, dullDelay)
+	w.network.again(p, defaultDelay)
 	return true
 }
 
@@ -187,7 +187,7 @@ func crashAndTell(w *world, s *Strike) bool {
 	if !crash(w, s) {
 		return false
 	}
-	told := dullDelay
+	told := defaultDelay
 	if s.Fault == LateHint {
 		told += s.Lasts
 	}

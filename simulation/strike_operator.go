@@ -53,7 +53,7 @@ func (m *member) ordered(s *Strike) *protocol.Order {
 func drawGivenUp(w *world, s *Strike) bool {
 	found := drawLeader(w, s)
 	drawLink(w, s)
-	s.Count = 1 + int64(w.swarm.span(20*dullDelay))
+	s.Count = 1 + int64(w.swarm.span(20*defaultDelay))
 	return found && s.Node != s.Other
 }
 
@@ -78,7 +78,7 @@ func drawLateWord(w *world, s *Strike) bool {
 	found := drawLeader(w, s)
 	drawLink(w, s)
 	d := w.options.Timing.Detection()
-	s.Lasts, s.Count = d+w.options.Timing.Heartbeat+w.swarm.span(d), int64(w.swarm.span(5*dullDelay))
+	s.Lasts, s.Count = d+w.options.Timing.Heartbeat+w.swarm.span(d), int64(w.swarm.span(5*defaultDelay))
 	return found && s.Node != s.Other
 }
 
@@ -91,7 +91,7 @@ func holdWord(w *world, s *Strike) bool {
 		return false
 	}
 	until := w.now + int64(s.Lasts)
-	w.network.word = lateWord{from: uint8(s.Node), to: uint8(s.Other), group: uint8(s.Group), until: until, arrives: until + s.Count}
+	w.network.word = delayedTransfer{from: uint8(s.Node), to: uint8(s.Other), group: uint8(s.Group), until: until, arrives: until + s.Count}
 	w.follow(s.Lasts, order)
 	return true
 }

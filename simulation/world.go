@@ -95,7 +95,7 @@ func (w *world) addNode(seat memberstate.Seat) *node {
 
 // drawn prepares a run in which the seed decides everything.
 func (w *world) drawn() {
-	w.manners(w.options.Seed)
+	w.drawEnvironment(w.options.Seed)
 	for i, b := range w.options.Branches {
 		w.events.Push(int64(b.At), newEvent(branches, 0, uint32(i)))
 	}
@@ -104,8 +104,9 @@ func (w *world) drawn() {
 	w.swarm.schedule(w)
 }
 
-// manners draws what kind of world this is.
-func (w *world) manners(seed uint64) {
+// drawEnvironment draws which faults may strike, how the network behaves, and how often and how fast
+// engines write.
+func (w *world) drawEnvironment(seed uint64) {
 	w.choices.Reseed(seed)
 	w.swarm.random = rand.New(rand.NewPCG(seed, 0x6875737469))
 	w.swarm.enable(&w.options)

@@ -4,7 +4,7 @@
 // Every choice has an address: its kind, its place (a node, or a link), and its number among those
 // of its kind at its place. A seed gives every place a stream of random numbers of its own, so that
 // a run without one fault is still much like the run with it. A scenario has no seed: it names the
-// choices that matter, and all others are dull. A tape notes what was chosen in a run, so that a
+// choices that matter, and all others are normal. A tape notes what was chosen in a run, so that a
 // seed can be made into a scenario.
 package choice
 
@@ -90,14 +90,14 @@ func (c *Choices) Stream(kind Kind, node, to uint8) *Stream {
 	return &c.streams[2*maxNodes*maxNodes+int(kind)*maxNodes+int(node)]
 }
 
-// Span chooses a time from a range; in a scenario it is dull, if nothing else is said.
-func (c *Choices) Span(kind Kind, node int, least, most, dull time.Duration) time.Duration {
+// Span chooses a time from a range; in a scenario it is normal, if nothing else is said.
+func (c *Choices) Span(kind Kind, node int, least, most, normal time.Duration) time.Duration {
 	s := c.Stream(kind, uint8(node), 0)
 	s.Count++
 	var d time.Duration
 	switch {
 	case c.Script != nil:
-		d = dull
+		d = normal
 		if given, ok := c.Script[Address{kind, uint8(node), 0, s.Count}]; ok {
 			d = time.Duration(given.First)
 		}
@@ -106,7 +106,7 @@ func (c *Choices) Span(kind Kind, node int, least, most, dull time.Duration) tim
 	default:
 		d = least
 	}
-	if c.Tape != nil && d != dull {
+	if c.Tape != nil && d != normal {
 		c.Tape[Address{kind, uint8(node), 0, s.Count}] = Value{First: int64(d)}
 	}
 	return d
