@@ -21,7 +21,7 @@ import (
 // seed draws from a wide range: where engines write often, ledgers differ by little; where they
 // write rarely, they differ for a long time.
 const (
-	defaultTick    = 100 * time.Millisecond
+	defaultTick = 100 * time.Millisecond
 	busiestTick = 100 * time.Millisecond
 	doublings   = 6
 )

@@ -5,12 +5,14 @@
 //
 //   - A promise that the voter may have forgotten in a crash binds it until the promise has run out,
 //     or it hears a leader (machine_follow.go). No request overcomes that.
-//   - A lease binds it until the leader hands over (D11, D14). A voter also refuses every pre-vote while
-//     it has a leader: the candidate asks whether there is a reason for an election, and the voter sees
-//     none.
+//   - A lease binds it until the leader hands over (D11, D14).
 //   - With pre-vote and without a lease, the candidate must have just won a pre-vote for a larger
-//     term, which shows that a quorum had no leader (D4).
-//   - With neither, a larger term is enough.
+//     term, which shows that a quorum had no leader (D4), or the leader must have handed over to it.
+//   - With neither, a larger term is adopted. Its candidate has to ask once more for the vote (D3),
+//     unless it has won a pre-vote or the leader has handed over to it.
+//
+// Whatever binds it, a voter refuses every pre-vote while it has another leader: the candidate asks
+// whether there is a reason for an election, and the voter sees none.
 //
 // A request for a pre-vote is decided in the same order and changes nothing.
 
@@ -134,9 +136,9 @@ func (m *Machine) waitsToStand(r *Rules) bool {
 }
 
 // isAboutToLead says whether this member was asked to take over, or has an earlier turn. It then
-// refuses a pre-vote (D25), which ends with its one round, so an equally good candidate is not
-// kept out for long. A vote it cannot refuse like this: a member that is about to lead has given
-// its vote to itself.
+// refuses a pre-vote (D25): as the heir until its one round ends, by its turn until a voter has
+// refused it. So it keeps no equally good candidate out for long. It refuses no vote for this reason:
+// the heir has given its vote to itself, and a member that only asks for pre-votes may vote for another.
 func (m *Machine) isAboutToLead(r *Rules, q *Message) bool {
 	return m.round.phase == voting && m.round.mark == rpc.Handed || m.goesFirst(r, q)
 }

@@ -5,8 +5,9 @@
 //		leasetest.Run(t, leasetest.Subject{Store: store})
 //	}
 //
-// Fill in the other fields of [Subject], too, if your store can have them: a test that needs one is
-// skipped without it.
+// Set Step, Statements and Far of the [Subject], too, if you can: a test that needs one is skipped if
+// it is nil. Set Coarse only if your store needs it, because that skips or weakens tests. Listing is tested
+// if the store is a [lease.Lister]. That a store reports a [lease.LockedError] is not tested here.
 package leasetest
 
 import (

@@ -10,9 +10,9 @@
 //
 // A reduction leaves out states or transitions of the search, and is sound if a violation that could be
 // reached can still be reached. All of these are sound in a monotone network, even if the code is wrong. The
-// head of the first file of each has the argument, with an example and the fix that looks right and is wrong.
-// A node takes a silent step if no other node can notice it. Lead is the engine's function, which may still
-// run when the term that it serves is over.
+// head of the first file of each has the argument, with an example, and a variant that looks right and is not sound.
+// A step is silent if it sends nothing and makes nothing durable, so that no other node can notice it.
+// Lead is the engine's function. It may still run when the term that it serves is over.
 //
 //	reduction            file                why it is sound                                   the test that fails if it leaves something out
 //	silent steps wait    closure.go          a step that no other node notices can as well     TestAClosureLeavesNothingOut
@@ -21,7 +21,7 @@
 //	                                         from one that is kept
 //	saturation           saturation.go       no node has to hear a message, so sending it      TestTheExplorerCoversASearchWithoutReductions
 //	                                         early still allows everything else
-//	waiting steps        step_waits.go       an event during a wait is also tried before and   TestEventsDuringAWaitAreCompared
+//	steps do not wait    step_waits.go       an event during a wait is also tried before and   TestEventsDuringAWaitAreCompared
 //	                                         after the step, and compared
 //	prompt returns       lead_return.go      every input is also given to the node whose       TestStepsDuringAnOldLeadAreCompared
 //	                                         Lead still runs, and compared
@@ -35,9 +35,11 @@
 //
 // Symmetry, retry variants and stale messages allow more than can happen. So a violation may be impossible, and
 // each one is played again without reductions (counterexample_confirm.go). If there is no violation in more
-// than can happen, there is none in what can. Two tests check all reductions together: a search without any
-// reduction, and random runs, must not reach a state that the explorer has missed. A test that takes long
-// runs only if HUSTINGS_TEST_WHOLE is set, as in make test-all and in the gate.
+// than can happen, there is none in what can. Two tests check all reductions together: a search that shares only
+// the canonical form of a machine with the explorer, and random runs, must not reach a state that the explorer
+// has missed. The tests of closures, subsumption, symmetric successors and stale messages run only if
+// HUSTINGS_TEST_WHOLE is set, as in make verify and in the gate. docs/verification.md says which broken
+// reductions these tests did not notice.
 //
 // Other files save time, and do not affect the result. docs/verification.md says what reductions and caches save:
 //
