@@ -1,4 +1,4 @@
-// What worlds of both kinds have: their goroutines, what is drawn, and how far they are.
+// This file has the parts that worlds of both kinds share: goroutines, random numbers, and phases.
 
 package shell
 
@@ -13,7 +13,7 @@ type base struct {
 	work  sync.WaitGroup
 	moves *atomic.Uint64
 	calm  chan struct{} // closed when no more faults strike
-	over  chan struct{} // closed when all processes are to end
+	over  chan struct{} // closed when all processes must end
 
 	mu     sync.Mutex
 	random *rand.Rand
@@ -35,14 +35,15 @@ func isClosed(c chan struct{}) bool {
 	}
 }
 
-// sleep waits, but not longer than the world lasts.
+// sleep waits, but at most until the world is over.
 func (b *base) sleep(d time.Duration) { wait(d, b.over) }
 
-// sleepInTrouble waits, but not longer than faults strike.
+// sleepInTrouble waits, but at most until no more faults strike.
 func (b *base) sleepInTrouble(d time.Duration) { wait(d, b.calm) }
 
-// wait says whether the time has passed before it was to end. No timer is set for no time,
-// because the race detector may crash by one that is due when somebody begins to wait for it.
+// wait waits for a time, but at most until end is closed, and says whether the time has passed.
+// For no time it sets no timer, because the race detector may crash if a timer is already due
+// when a goroutine begins to wait for it.
 func wait(d time.Duration, end <-chan struct{}) (passed bool) {
 	if d <= 0 {
 		return true
@@ -57,8 +58,8 @@ func wait(d time.Duration, end <-chan struct{}) (passed bool) {
 	}
 }
 
-// torment has faults strike one after another, each within a while after the last one, until
-// their time is over or an invariant was violated.
+// torment makes faults strike one after another, each within this time after the last one, until
+// the time of trouble is over or an invariant was violated.
 func (b *base) torment(trouble, within time.Duration, violated <-chan struct{}, strike func()) {
 	for end := time.Now().Add(trouble); ; strike() {
 		next, left := b.drawn(within), time.Until(end)
@@ -68,7 +69,7 @@ func (b *base) torment(trouble, within time.Duration, violated <-chan struct{}, 
 	}
 }
 
-// after does something a while later, if the world still lasts.
+// after calls do after a time, unless the world is over by then.
 func (b *base) after(d time.Duration, do func()) {
 	b.work.Go(func() {
 		b.sleep(d)
@@ -91,11 +92,11 @@ func (b *base) drawn64() uint64 {
 	return b.random.Uint64()
 }
 
-// chance says whether something strikes that does so one time of so many.
+// chance is true with a probability of 1 in of.
 func (b *base) chance(of uint64) bool { return b.drawn64()%of == 0 }
 
-// end waits until all goroutines have ended, but for those that never do, and returns their
-// stacks.
+// end waits until all goroutines have ended, or its patience has, and returns the stacks of
+// the goroutines that are left.
 func (b *base) end(patience time.Duration) (left []string) {
 	done := make(chan struct{})
 	go func() {

@@ -1,4 +1,4 @@
-// The book that a judge keeps: the story, what was counted, and the first violation.
+// This file has the book that a judge keeps: the story, the counts, and the first violation.
 
 package shell
 
@@ -15,7 +15,7 @@ type Violation struct {
 	At        time.Duration // since the world began
 	Invariant Invariant
 	What      string
-	// Story is what happened before, a line each.
+	// Story lists the events before the violation, one a line.
 	Story []string
 }
 
@@ -23,14 +23,14 @@ func (v *Violation) Error() string {
 	return fmt.Sprintf("after %v: %v: %s", v.At, v.Invariant, v.What)
 }
 
-// book is what is noted of a world. It is opened before it is used; what follows mu is
-// guarded by it.
+// book holds the notes about a world. It is opened before it is used. mu guards the fields
+// below it.
 type book struct {
 	seed   uint64
 	began  time.Time
 	failed chan struct{} // closed with the first violation
-	live   func(string)  // told every line of the story; nil: nobody is
-	named  []string      // of the groups
+	live   func(string)  // receives every line of the story, if not nil
+	named  []string      // the names of the groups
 
 	mu        sync.Mutex
 	violation *Violation
@@ -38,7 +38,7 @@ type book struct {
 	met       [conditions]uint64
 	strikes   [faults]uint64
 	story     []string
-	last      uint64 // id given
+	last      uint64 // the last id given
 }
 
 func (b *book) open(seed uint64, live func(string)) {
@@ -46,8 +46,8 @@ func (b *book) open(seed uint64, live func(string)) {
 }
 
 const (
-	mostLines = 4000 // that are remembered
-	toldLines = 100  // that a violation comes with
+	mostLines = 4000 // the book remembers
+	toldLines = 100  // a violation comes with
 )
 
 // tell adds a line to the story.
@@ -84,7 +84,7 @@ func (b *book) holds(i Invariant, holds bool, who, format string, args ...any) b
 	return false
 }
 
-// excerpt is the end of the story, as far as it concerns a group, or everybody.
+// excerpt is the end of the story, without the lines about other groups than this one's.
 func (b *book) excerpt(who string) (lines []string) {
 	_, group, _ := strings.Cut(who, " ")
 	for _, line := range b.story {
@@ -99,7 +99,7 @@ func (b *book) excerpt(who string) (lines []string) {
 	return lines[max(0, len(lines)-toldLines):]
 }
 
-// check is holds for those who do not hold mu.
+// check is holds for callers that do not hold mu.
 func (b *book) check(i Invariant, holds bool, who, format string, args ...any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -127,7 +127,7 @@ func (b *book) nextID() uint64 {
 	return b.last
 }
 
-// result is what a run came to, as far as it was noted. mu is held.
+// result is the result of a run, as far as the book has it. mu is held.
 func (b *book) result(kind Kind) *Result {
 	r := &Result{
 		Seed: b.seed, Virtual: time.Since(b.began), Struck: map[Fault]uint64{}, Checked: map[Invariant]uint64{}, Met: map[Condition]uint64{},
@@ -145,7 +145,7 @@ func (b *book) result(kind Kind) *Result {
 	return r
 }
 
-// ends looks at the goroutines that are left when a world is over.
+// ends checks that no goroutines are left when a world is over.
 func (b *book) ends(left []string) {
 	b.check(NothingLeft, len(left) == 0, "", "%d goroutines are left: %s", len(left), strings.Join(left, "\n\n"))
 }

@@ -1,4 +1,4 @@
-// A bubble of virtual time, outside of a test.
+// This file makes a bubble of virtual time outside of a test.
 
 package shell
 
@@ -16,16 +16,16 @@ import (
 	"time"
 )
 
-// errStuck: goroutines of a world went on for ever without letting time pass.
+// errStuck says that goroutines of a world kept virtual time from passing.
 var errStuck = errors.New("virtual time stands still")
 
 // bubble calls f in a bubble of testing/synctest and returns when all its goroutines have
-// ended. A bubble asks for a *testing.T to report failures of its own to. Nothing of it is
-// used by a function that does not fail, so that a new one will do in any program.
+// ended. A bubble needs a *testing.T to report failures to. f reports none, so a new one works
+// in any program.
 //
-// The error says which goroutines were left, or that nothing was counted for a time of the
-// real clock. Then the bubble is abandoned, and its goroutines with it: they wait for a lock,
-// or run in a circle, and there is no way to end them.
+// The error says which goroutines were left, or that moves did not grow during patience by the
+// real clock. Then the bubble is abandoned with its goroutines, because they wait for a lock or
+// loop for ever, and cannot be ended.
 func bubble(seed uint64, patience time.Duration, f func(moves *atomic.Uint64)) error {
 	moves := new(atomic.Uint64)
 	ended := make(chan error, 1)
@@ -57,11 +57,11 @@ func bubble(seed uint64, patience time.Duration, f func(moves *atomic.Uint64)) e
 	}
 }
 
-// settle waits until all goroutines of the bubble have done what there was to do at this
-// moment: time passes only when all of them wait.
+// settle waits until all goroutines of the bubble have done their work of this moment, because
+// time passes only when all of them wait.
 func settle() { time.Sleep(time.Nanosecond) }
 
-// yield lets other goroutines go first, where what is promised must not depend on which does.
+// yield lets other goroutines run first, where a promise must hold in every order.
 func yield() {
 	for range 8 {
 		runtime.Gosched()
@@ -69,7 +69,7 @@ func yield() {
 }
 
 // goroutines lists the stacks of the other goroutines in the caller's bubble, or in any if
-// the caller is in none. Those are left out that make a bubble.
+// the caller is in none. It leaves out the goroutines that make a bubble.
 func goroutines() (stacks []string) {
 	text := make([]byte, 1<<20)
 	text = text[:runtime.Stack(text, true)]
@@ -84,7 +84,7 @@ func goroutines() (stacks []string) {
 	return stacks
 }
 
-// bubbleOf is the bubble that a goroutine is in, by the first line of its stack.
+// bubbleOf is the bubble of a goroutine, which the first line of its stack names.
 func bubbleOf(stack string) string {
 	head, _, _ := strings.Cut(stack, "\n")
 	_, bubble, _ := strings.Cut(head, "synctest bubble ")

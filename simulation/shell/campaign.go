@@ -1,4 +1,4 @@
-// Many runs, on all cores, and what they came to.
+// This file runs many worlds on all cores and adds up their results.
 
 package shell
 
@@ -13,21 +13,21 @@ import (
 
 // Campaign runs many worlds.
 type Campaign struct {
-	// Kind is that of all worlds.
+	// Kind is the kind of all worlds.
 	Kind Kind
-	// Count is how many there are; 0: no end.
+	// Count is the number of worlds; 0: no end.
 	Count uint64
-	// Seed is that of the i-th.
+	// Seed returns the seed of the i-th world.
 	Seed func(i uint64) uint64
-	// Careless is that of all worlds.
+	// Careless holds for all worlds, see [Options].
 	Careless bool
 	// UntilFailure stops at the first invariant that does not hold.
 	UntilFailure bool
-	// Workers is how many worlds are run at once; 0: as many as there are cores.
+	// Workers is how many worlds run at once; 0: one for each core.
 	Workers int
-	// Tell, if not nil, is told what happens in all of them, line by line.
+	// Tell, if not nil, receives the stories of all worlds, line by line.
 	Tell func(line string)
-	// Progress, if not nil, is told now and then what there is so far.
+	// Progress, if not nil, receives the results so far now and then.
 	Progress func(*Summary)
 }
 
@@ -42,7 +42,7 @@ type Summary struct {
 	Failing []*Result
 }
 
-// Run runs worlds until all were run or the context ends, and returns what they came to.
+// Run runs the worlds until all are done or the context ends, and adds up their results.
 func (c *Campaign) Run(ctx context.Context) (*Summary, error) {
 	total, prepared := NewSummary(), uint64(0)
 	all := search.Batches[uint64, *Result]{
@@ -71,12 +71,12 @@ func (c *Campaign) Run(ctx context.Context) (*Summary, error) {
 	return total, all.Run(ctx)
 }
 
-// NewSummary is one of no runs.
+// NewSummary returns the summary of no runs.
 func NewSummary() *Summary {
 	return &Summary{Struck: map[Fault]uint64{}, Checked: map[Invariant]uint64{}, Met: map[Condition]uint64{}}
 }
 
-// Add enters a result.
+// Add adds a result.
 func (s *Summary) Add(r *Result) {
 	s.Seeds++
 	s.Messages += r.Messages

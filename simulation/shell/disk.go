@@ -1,5 +1,5 @@
-// A node's disk: slow, full, hanging or broken, and what is left of it when a process dies
-// or the power fails.
+// This file has a node's disk, which may be slow, full, hanging or broken, and decides which
+// writes survive when a process dies or the power fails.
 
 package shell
 
@@ -18,7 +18,7 @@ import (
 // storePath is the name of the store's file. A machine has one.
 const storePath = "store"
 
-// errDied is what a process hears of its disk that is dead and does not know it yet.
+// errDied is the error of a dead process's calls, because its goroutines go on for a while.
 var errDied = errors.New("the process has died")
 
 // disk belongs to a machine and outlives its processes.
@@ -26,15 +26,15 @@ type disk struct {
 	mu     sync.Mutex
 	random *rand.Rand
 	files  *crashdisk.Disk
-	slow   time.Duration // the most that a sync takes
+	slow   time.Duration // the longest time of a sync
 	hang   chan struct{} // closed when a sync may go on; nil: at once
 	full   bool
-	breaks int // so many more operations of a save until one fails; 0: none does
+	breaks int // which of the next operations of a save fails, from 1; 0: none does
 }
 
 func newDisk(r *rand.Rand) *disk { return &disk{random: r, files: new(crashdisk.Disk)} }
 
-// died leaves what the next process finds.
+// died leaves the files that the next process finds.
 func (d *disk) died(powerCut bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -44,14 +44,14 @@ func (d *disk) died(powerCut bool) {
 	d.files.Unlock()
 }
 
-// set changes what the disk is like.
+// set changes the disk's state.
 func (d *disk) set(change func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	change()
 }
 
-// hangs has syncs wait until the function that it returns is called.
+// hangs makes syncs wait until release is called.
 func (d *disk) hangs() (release func()) {
 	stuck := make(chan struct{})
 	d.set(func() { d.hang = stuck })
@@ -65,17 +65,17 @@ func (d *disk) hangs() (release func()) {
 	}
 }
 
-// heal makes the disk a good one. What hangs is released by whoever made it hang.
+// heal ends all faults of the disk, except a hang, which ends by its release.
 func (d *disk) heal() { d.set(func() { d.slow, d.full, d.breaks = 0, false, 0 }) }
 
 // mount is a disk as one process sees it: a [memberstate.Disk].
 //
 // A store holds a lock of package sync while it prepares its next file. While one goroutine
 // of a bubble waits for such a lock no time passes, so nothing may take time there. Hence
-// only syncs of the present file take time, which is what a save waits for.
+// only syncs of the present file, for which saves wait, take time.
 type mount struct {
 	disk  *disk
-	files *crashdisk.Disk // those that there were when the process began
+	files *crashdisk.Disk // the files when the process began
 	died  chan struct{}   // closed when the process dies
 	busy  *trouble        // of the process
 }
@@ -92,7 +92,7 @@ func (m *mount) do(op func() error) error {
 	}
 }
 
-// Open, Create, Link, Rename, Remove, Dir, Lock, Room and Background make it a disk.
+// Open opens a file.
 func (m *mount) Open(name string) (f memberstate.File, err error) {
 	return m.opened(func() (memberstate.File, error) { return m.files.Open(name) })
 }
@@ -128,12 +128,12 @@ func (m *mount) Rename(from, to string) error {
 	return m.do(func() error { return m.files.Rename(from, to) })
 }
 
-// Remove takes a name away.
+// Remove removes a name.
 func (m *mount) Remove(name string) error {
 	return m.do(func() error { return m.files.Remove(name) })
 }
 
-// Dir is the directory.
+// Dir opens the directory.
 func (m *mount) Dir(name string) (memberstate.Dir, error) {
 	inner, err := m.files.Dir(name)
 	return &dir{m, inner}, err
@@ -155,7 +155,7 @@ func (m *mount) Lock(name string) (lock memberstate.Lock, err error) {
 // Room is so small that a file is soon full and another one takes its place.
 func (m *mount) Room() uint32 { return 32 }
 
-// Background does what a store does beside its saves, at once.
+// Background does a store's work beside its saves at once.
 func (m *mount) Background(work func()) { work() }
 
 type dir struct {
@@ -166,7 +166,7 @@ type dir struct {
 // Sync makes names durable.
 func (d *dir) Sync() error { return d.mount.do(d.inner.Sync) }
 
-// Close does nothing that anyone could notice.
+// Close does nothing, because nothing depends on it.
 func (d *dir) Close() error { return nil }
 
 type held struct {
@@ -221,7 +221,7 @@ func (f *file) breaks() bool {
 	return d.breaks == 0
 }
 
-// Sync makes what was written durable. It is here that a disk takes its time.
+// Sync makes writes durable. Slow and hanging disks take their time here.
 func (f *file) Sync() error {
 	if f.waits() {
 		f.mount.busy.begin()
@@ -236,7 +236,7 @@ func (f *file) Sync() error {
 	})
 }
 
-// waits says whether the sync takes time: that of the present file, on a disk in trouble.
+// waits says whether the sync takes time: only the present file's does, on a slow or hanging disk.
 func (f *file) waits() bool {
 	d := f.mount.disk
 	d.mu.Lock()
@@ -271,7 +271,7 @@ func (f *file) Size() (size int64, err error) {
 
 // HasName says whether the name is this file's.
 func (f *file) HasName(name string) (has bool) {
-	_ = f.mount.do(func() error { has = f.inner.HasName(name); return nil }) // the dead see no names
+	_ = f.mount.do(func() error { has = f.inner.HasName(name); return nil }) // a dead process sees no names
 	return has
 }
 

@@ -1,4 +1,4 @@
-// What can go wrong.
+// This file lists the faults, and the conditions that a campaign must meet.
 
 package shell
 
@@ -13,15 +13,15 @@ const (
 	Weather Fault = iota
 	// Partition: the nodes are split in two for a while.
 	Partition
-	// OneWay: a link delivers nothing for a while, and the one back does.
+	// OneWay: a link delivers nothing for a while, in one of its directions.
 	OneWay
-	// Isolate: nobody hears a node, and it hears nobody, for a while.
+	// Isolate: a node neither reaches other nodes nor hears them for a while.
 	Isolate
 	// Echo: a message arrives once more, up to seconds later.
 	Echo
-	// Hint: a node is told that another one's process is gone, which is not so.
+	// Hint: a node receives a hint that another process is gone, which may be false.
 	Hint
-	// Flood: a node hears a large number of messages at once that are not for it.
+	// Flood: a node receives a large number of messages at once, of a group that it does not have.
 	Flood
 	// Stall: the goroutine that works for all groups of a node stands still for a while.
 	Stall
@@ -49,7 +49,7 @@ const (
 	Rejoin
 	// RejoinNow: the same, with a context that has ended.
 	RejoinNow
-	// TransferOrder, ResignOrder, StandOrder: an operator orders it, and may lose patience.
+	// TransferOrder, ResignOrder, StandOrder: an operator gives the order, and may withdraw it.
 	TransferOrder
 	ResignOrder
 	StandOrder
@@ -60,20 +60,20 @@ const (
 	PauseFails
 	// SlowLedger: LedgerEnd takes up to a detection time.
 	SlowLedger
-	// Mistake: an engine configures a group wrongly, or asks for something out of turn.
+	// Mistake: an engine configures a group wrongly, or makes a call out of turn.
 	Mistake
 
-	// Those of leases follow.
+	// The faults of worlds of leases follow.
 
 	// LostQuestion: a statement does not reach the database.
 	LostQuestion
-	// LostAnswer: a statement is carried out, and nobody is told.
+	// LostAnswer: a statement is carried out, and its answer is lost.
 	LostAnswer
 	// Refused: the database refuses a statement with an error.
 	Refused
 	// SlowLink: a statement and its answer take up to a TTL each.
 	SlowLink
-	// Late: a statement is carried out when its sender may have given it up.
+	// Late: a statement is carried out after its sender may have given up.
 	Late
 	// Twice: a statement is carried out again, up to two TTLs later.
 	Twice
@@ -82,17 +82,17 @@ const (
 	// CutOff: candidates cannot reach the database for a while, or its answers do not
 	// reach them.
 	CutOff
-	// StalledDatabase: for a while the database does nothing, and then everything.
+	// StalledDatabase: the database does nothing for a while, and then everything at once.
 	StalledDatabase
-	// StaleRead: what is read is from a copy that is behind.
+	// StaleRead: a read is answered from a copy that is behind.
 	StaleRead
-	// LockedRecord: somebody else keeps a record locked for a while.
+	// LockedRecord: another client keeps a record locked for a while.
 	LockedRecord
-	// DatabaseStep: the database's clock jumps. In strict mode alone.
+	// DatabaseStep: the database's clock jumps, which it does in strict mode alone.
 	DatabaseStep
-	// Force: an operator ends the term, and may name an heir, who may not exist.
+	// Force: an operator ends the term, and may name an heir, which may not exist.
 	Force
-	// StandStill: what a process asks, is answered and calls takes until it goes on.
+	// StandStill: a process stands still: its statements, answers and callbacks wait meanwhile.
 	StandStill
 	// SlowLog: a line of the log takes up to a TTL.
 	SlowLog
@@ -116,7 +116,7 @@ func (f Fault) String() string {
 	return fmt.Sprintf("fault(%d)", uint8(f))
 }
 
-// Faults lists those that strike in worlds of a kind.
+// Faults lists the faults that strike in worlds of a kind.
 func (k Kind) Faults() []Fault {
 	if k == Leases {
 		return append(all(faults)[LostQuestion:], Kill, Close, Rejoin, ResignOrder, LeadReturns)
@@ -124,8 +124,8 @@ func (k Kind) Faults() []Fault {
 	return all(LostQuestion)
 }
 
-// Condition is something that must come about in a campaign, or its worlds were too tame
-// to show anything.
+// Condition is an event that must occur in a campaign, because without it the worlds are too
+// quiet to show anything.
 type Condition uint8
 
 // The conditions.
@@ -138,11 +138,11 @@ const (
 	LeaseHeld
 	// LeaseLapsed: a leader lost its office because its lease ran out.
 	LeaseLapsed
-	// HandedOver: a member took its leader for gone because it had handed over.
+	// HandedOver: a member took its leader for gone because the leader had handed over.
 	HandedOver
 	// NoQuorum: a leader stepped down because no quorum answered.
 	NoQuorum
-	// Resigned: a leader resigned and nobody had taken over.
+	// Resigned: a leader resigned and no member had taken over.
 	Resigned
 	// WritesPaused: an engine was asked to pause its writes.
 	WritesPaused
@@ -153,11 +153,11 @@ const (
 	// VoteRead: a process found the vote of one that had died.
 	VoteRead
 
-	// Those of leases follow.
+	// The conditions of worlds of leases follow.
 
-	// LeaseTaken: a renewal told that a lease was lost.
+	// LeaseTaken: a renewal showed that a lease was lost.
 	LeaseTaken
-	// ClaimUnanswered: whoever claimed a lease was not told what came of it.
+	// ClaimUnanswered: a candidate that claimed a lease did not learn the outcome.
 	ClaimUnanswered
 	// NotReleased: a lease could not be released at once.
 	NotReleased
@@ -178,7 +178,7 @@ func (c Condition) String() string {
 	return fmt.Sprintf("condition(%d)", uint8(c))
 }
 
-// Conditions lists those that come about in worlds of a kind.
+// Conditions lists the conditions that worlds of a kind must meet.
 func (k Kind) Conditions() []Condition {
 	if k == Leases {
 		return append(all(conditions)[LeaseTaken:], LeadServed, LeaseHeld, LeaseLapsed, Resigned, StoppedLeading)

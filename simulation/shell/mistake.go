@@ -1,5 +1,5 @@
-// Mistakes: what an engine configures wrongly, or asks out of turn. It must be told so, by the
-// name of the field, and nothing that goes on may be touched by it.
+// This file has an engine's mistakes: wrong configurations, and calls out of turn. The error must
+// name the field, and a mistake must not affect running members.
 
 package shell
 
@@ -14,13 +14,13 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// mistake makes a field of a configuration wrong, and no other one.
+// mistake makes one field of a configuration wrong.
 type mistake struct {
 	field string
 	makes func(c *elector.GroupConfig)
 }
 
-// mistakes is every way in which the configuration of a group can be wrong.
+// mistakes lists every way in which the configuration of a group can be wrong.
 var mistakes = []mistake{
 	{"Group", func(c *elector.GroupConfig) { c.Group = "" }},
 	{"Group", func(c *elector.GroupConfig) { c.Group = strings.Repeat("g", 256) }},
@@ -47,7 +47,7 @@ var mistakes = []mistake{
 	{"Timing.DriftMargin", func(c *elector.GroupConfig) { c.Leases, c.Timing.DriftMargin = true, c.Timing.Heartbeat }},
 }
 
-// unknown is the configuration of a group that nobody else has, with nothing wrong in it.
+// unknown is a correct configuration of a group that no other node has.
 func (p *process) unknown() elector.GroupConfig {
 	return elector.GroupConfig{
 		Group:   "unknown",
@@ -60,7 +60,7 @@ func (p *process) unknown() elector.GroupConfig {
 	}
 }
 
-// makeMistakes has the engine make every mistake, each time in another order.
+// makeMistakes makes every mistake, each time in another order.
 func (p *process) makeMistakes() {
 	p.world().judge.struckAt(Mistake, p.node.name)
 	for _, i := range p.node.random.Perm(len(mistakes)) {
@@ -70,7 +70,7 @@ func (p *process) makeMistakes() {
 	p.joinsTwice()
 }
 
-// joinsWrongly has a group join with a mistake, which is named, and no other one is.
+// joinsWrongly joins a group with one mistake. The error must name its field and no other.
 func (p *process) joinsWrongly(m *mistake) {
 	c := p.unknown()
 	m.makes(&c)
@@ -79,7 +79,7 @@ func (p *process) joinsWrongly(m *mistake) {
 		"%s of a group is wrong, and the error is %v", m.field, err)
 }
 
-// fields are those that an error complains about.
+// fields lists the fields that an error names.
 func fields(err error) (list []string) {
 	if several, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, one := range several.Unwrap() {
@@ -93,7 +93,7 @@ func fields(err error) (list []string) {
 	return []string{err.Error()}
 }
 
-// joinsIdly has a group join that is given orders, and stopped, before it has been started.
+// joinsIdly joins a group, gives it an order and stops it, before it has been started.
 func (p *process) joinsIdly() {
 	j, ctx := p.world().judge, context.Background()
 	el, err := p.host.Join(p.unknown())
@@ -108,7 +108,7 @@ func (p *process) joinsIdly() {
 	j.check(MistakesTold, errors.Is(err, elector.ErrStopped), p.node.name, "a group has been stopped, is started, and the error is %v", err)
 }
 
-// joinsTwice has a group join that has joined, and starts it once more.
+// joinsTwice joins each group and starts each member a second time.
 func (p *process) joinsTwice() {
 	j := p.world().judge
 	for _, m := range j.membersOf(p) {
@@ -118,7 +118,7 @@ func (p *process) joinsTwice() {
 		c := p.unknown()
 		c.Group = m.group.name
 		el, err := p.host.Join(c)
-		if err == nil { // then it is another one, and the first must be over
+		if err == nil { // then it is another elector, and the first must be over
 			_ = el.Stop(context.Background())
 		}
 		again := m.el.Start()

@@ -1,4 +1,4 @@
-// Operators: they order handovers and elections, and lose patience at bad moments.
+// This file has the operators, who order handovers and elections, and withdraw orders at bad moments.
 
 package shell
 
@@ -9,7 +9,7 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// order gives a member orders as long as times are bad.
+// order gives a member orders as long as faults strike.
 func (m *member) order() {
 	w := m.process.world()
 	for {
@@ -35,7 +35,7 @@ func (m *member) orderOnce() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	if w.drawn64()%3 == 0 {
-		// Short ones end between two steps of a handover.
+		// A short context ends between two steps of a handover.
 		most := m.detection() << (w.drawn64() % 3) >> (w.drawn64() % 8)
 		impatient := time.AfterFunc(w.drawn(most), cancel)
 		defer impatient.Stop()
@@ -47,7 +47,7 @@ func (m *member) orderOnce() {
 		if voters := m.group.voters; w.drawn64()%3 > 0 {
 			to = nodeName(voters[w.drawn64()%uint64(len(voters))])
 		}
-		_ = m.transfer(ctx, to) // the judge has seen what came of it
+		_ = m.transfer(ctx, to) // the judge has checked the outcome
 	case 2:
 		j.struck(ResignOrder)
 		m.resign(ctx)
@@ -89,8 +89,8 @@ func (m *member) resign(ctx context.Context) {
 	m.withdraws(withdraw)
 }
 
-// withdraws forgets an order once what was said for it has been sent, which is in the same
-// moment if nothing holds the process up.
+// withdraws forgets an order once its messages have been sent, which happens at the same
+// moment unless something holds the process up.
 func (m *member) withdraws(forget func()) {
 	w := m.process.world()
 	settle()

@@ -1,4 +1,4 @@
-// What a seed decides about a world before it begins.
+// This file draws the plan of a world from its seed.
 
 package shell
 
@@ -18,23 +18,23 @@ type plan struct {
 	rates  []float64 // of the nodes' clocks
 	groups []*groupPlan
 	trouble, longest,
-	beat time.Duration // for how long faults strike, the longest detection time, and the shortest heartbeat
+	beat time.Duration // how long faults strike, the longest detection time, and the shortest heartbeat
 }
 
-// groupPlan is what all members of a group have in common.
+// groupPlan holds the settings of a group. Members may deviate from some, see rules.
 type groupPlan struct {
 	name      string
 	index     int
 	members   []memberstate.Member
 	voters    []int // the nodes that vote
-	others    []int // and those that observe
+	others    []int // the nodes that observe
 	timing    elector.Timing
 	preferred []string
-	leases    bool // at most members
-	noPreVote bool // at all members
+	leases    bool // at most of the members, as are the next two
+	noPreVote bool
 	noRanks   bool
 	lead      bool // engines have a Lead; else they watch
-	pause     bool // and a Pause
+	pause     bool // engines have a Pause
 	slow      bool // callbacks take time
 }
 
@@ -109,15 +109,15 @@ func (p *plan) group(r *rand.Rand, index, nodes int, margin float64) *groupPlan 
 	return g
 }
 
-// rules draws how a member joins the group, which may be another way each time.
+// rules draws the settings of a member that joins. Each may differ from the group's.
 func (g *groupPlan) rules(r *rand.Rand) (leases, noPreVote, noRanks bool) {
 	odd := func(usual bool) bool { return usual != (r.IntN(8) == 0) }
 	return odd(g.leases), odd(g.noPreVote), odd(g.noRanks)
 }
 
-// timingAt is the group's timing at a node whose clock runs at a rate of its own. All
-// hosts of a bubble have one clock, and so a clock that is fast is one by which everything
-// takes less. What members tell each other of their times is converted on the way.
+// timingAt is the group's timing at a node whose clock runs at this rate. All hosts of a
+// bubble share one clock, so a node with a fast clock has shorter intervals instead. The
+// times in messages are converted in transit.
 func (g *groupPlan) timingAt(rate float64) elector.Timing {
 	by := func(d time.Duration) time.Duration { return time.Duration(float64(d) / rate) }
 	t := g.timing
@@ -129,14 +129,14 @@ func (g *groupPlan) timingAt(rate float64) elector.Timing {
 
 func (g *groupPlan) quorum() int { return len(g.voters)/2 + 1 }
 
-// nodes are all that have a member.
+// nodes lists the nodes that have a member of the group.
 func (g *groupPlan) nodes() []int { return slices.Concat(g.voters, g.others) }
 
 func (g *groupPlan) votes(node int) bool { return slices.Contains(g.voters, node) }
 
 func nodeName(i int) string { return fmt.Sprintf("n%d", i) }
 
-// nodeOf is the node of a name; -1 for anything else.
+// nodeOf is the index of the node with a name; -1 if the name is not a node's.
 func nodeOf(name string) int {
 	if len(name) == 2 && name[0] == 'n' {
 		return int(name[1] - '0')
@@ -144,8 +144,8 @@ func nodeOf(name string) int {
 	return -1
 }
 
-// random is a source for one part of a world. Each has its own, so that it does not
-// matter in which order goroutines come to draw.
+// random is the source of random numbers for one part of a world. Each part has its own, so
+// that the order in which goroutines draw does not matter.
 func random(seed uint64, part string) *rand.Rand {
 	h := uint64(14695981039346656037)
 	for _, b := range []byte(part) {

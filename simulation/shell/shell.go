@@ -1,4 +1,4 @@
-// One run, and what it came to.
+// This file runs one world and returns its result.
 
 package shell
 
@@ -7,32 +7,32 @@ import (
 	"time"
 )
 
-// Kind is how those in a world elect.
+// Kind says how a world elects.
 type Kind uint8
 
 // The kinds.
 const (
-	// Votes: hosts of package elector.
+	// Votes: by votes, in hosts of package elector.
 	Votes Kind = iota
-	// Leases: keepers of package lease.
+	// Leases: by leases, in keepers of package lease.
 	Leases
 )
 
-// Options say which world is run.
+// Options describe the world to run.
 type Options struct {
 	Kind Kind
 	Seed uint64
-	// Careless has engines accept every append, without asking whether they may, so that
-	// there is something to find. A lease has no engine.
+	// Careless makes engines accept every append without asking whether they may, so that
+	// there is a violation to find. Worlds of leases have no engine and ignore it.
 	Careless bool
-	// Tell, if not nil, is told what happens, line by line.
+	// Tell, if not nil, receives the story of the world, line by line.
 	Tell func(line string)
-	// Patience is for how long virtual time may stand still by the real clock; 0: two
-	// minutes. Then a goroutine waits for a lock or runs in a circle.
+	// Patience is how long virtual time may stand still by the real clock; 0: two minutes.
+	// Longer than that, a goroutine waits for a lock or loops for ever.
 	Patience time.Duration
 }
 
-// Result is what a run came to.
+// Result is the result of a run.
 type Result struct {
 	Seed                uint64
 	Virtual             time.Duration
@@ -65,7 +65,7 @@ func Run(o Options) *Result {
 	r := &Result{Seed: o.Seed}
 	select {
 	case r = <-results:
-	default: // it never came to its end
+	default: // the world did not reach its end
 	}
 	if err != nil && r.Violation == nil {
 		r.Violation = &Violation{Seed: o.Seed, At: r.Virtual, Invariant: NothingLeft, What: err.Error()}

@@ -1,5 +1,5 @@
-// Between a host and the network, and between a host and its store: where everything that a
-// member says, hears and saves is looked at, and where a process is cut off when it dies.
+// This file stands between a host and the network, and between a host and its store. Here the
+// judge sees everything that a member says, hears and saves, and a dead process is cut off.
 
 package shell
 
@@ -17,11 +17,11 @@ type tap struct {
 	inner   rpc.Transport
 
 	mu      sync.Mutex
-	handler rpc.Handler // nil: nobody is served
+	handler rpc.Handler // nil: no host is served
 	stop    func()
 }
 
-// Serve has the host served.
+// Serve serves the host.
 func (t *tap) Serve(h rpc.Handler) (stop func(), err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -42,8 +42,8 @@ func (t *tap) Serve(h rpc.Handler) (stop func(), err error) {
 	}, nil
 }
 
-// dawdle takes its time to stop, at times: whoever closes a host waits for it. A group that
-// is being started waits, too, and holds a lock meanwhile for which others wait.
+// dawdle sometimes delays the end of serving, for which the closing of a host waits. It does not
+// while a group is being started, because that group waits, too, and holds a lock meanwhile.
 func (t *tap) dawdle() {
 	p := t.process
 	w := p.world()
@@ -81,8 +81,8 @@ func (t *tap) hint(node string) {
 	}
 }
 
-// flood has the host hear many messages at once, of a group that it does not have. There is
-// room for so many, once.
+// flood hands the host many messages at once, of a group that it does not have. The host has
+// room for this number once.
 func (t *tap) flood() {
 	t.mu.Lock()
 	h := t.handler
@@ -126,8 +126,8 @@ func (e *ear) Receive(batch []rpc.Message) {
 // PeerLost hands a hint over.
 func (e *ear) PeerLost(node string) { e.handler.PeerLost(node) }
 
-// carry sends messages from one node to another. The times in them are by the clock of
-// whoever sends; they arrive by the clock of whoever hears.
+// carry sends messages from one node to another. It converts the times in them from the sender's
+// clock to the receiver's.
 func (w *world) carry(from, to *node, batch []rpc.Message) {
 	by := from.rate / to.rate
 	converted := make([]rpc.Message, len(batch))
@@ -150,10 +150,10 @@ type storeTap struct {
 	inner   *memberstate.FileStore
 }
 
-// Load is that of the store.
+// Load loads a record from the store.
 func (s *storeTap) Load(group string) (memberstate.Record, bool, error) { return s.inner.Load(group) }
 
-// Save saves, and has it noted before and after.
+// Save saves a batch, which the judge notes before and after.
 func (s *storeTap) Save(batch []memberstate.Record) error {
 	p, j := s.process, s.process.world().judge
 	j.saving(p, batch)

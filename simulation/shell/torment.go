@@ -1,4 +1,4 @@
-// Trouble: what strikes nodes, links and disks, and what the weather on the network is.
+// This file strikes nodes, links and disks with faults, and sets the weather on the network.
 
 package shell
 
@@ -8,7 +8,7 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// strike has one fault strike. It is over by itself.
+// strike makes one fault strike, which ends by itself.
 func (w *world) strike() {
 	n := w.nodes[w.drawn64()%uint64(len(w.nodes))]
 	f := []Fault{Weather, Weather, Partition, OneWay, Isolate, Hint, Hint, Flood, Stall, SlowDisk, HangingDisk, FullDisk, BrokenDisk}[w.drawn64()%13]
@@ -53,7 +53,8 @@ func (w *world) strike() {
 	w.judge.struckAt(f, n.name)
 }
 
-// weather makes all links such as they are now, or good ones.
+// weather gives all links new delays and losses, or makes them good. A cut link stays cut only
+// in bad weather.
 func (w *world) weather(bad bool) {
 	base := min(w.plan.beat/20, 5*time.Millisecond)
 	l := rpc.Link{Delay: base / 2, Jitter: base}
@@ -115,7 +116,7 @@ func (w *world) cut(f Fault, node int, lasts time.Duration) {
 	})
 }
 
-// hint tells a node that another one is gone, which may be so.
+// hint tells a node that a process is gone, which may be true.
 func (w *world) hint(n *node) {
 	p := n.process.Load()
 	if p == nil {
@@ -145,7 +146,7 @@ func (w *world) travel(from, to int) (time.Duration, bool) {
 	return l.Delay + upTo(w.random, l.Jitter), !l.Cut && w.random.Float64() >= l.Loss
 }
 
-// heal ends all trouble.
+// heal ends all faults of the network and the disks.
 func (w *world) heal() {
 	w.weather(false)
 	w.relink(func(_, _ int, l rpc.Link) rpc.Link {

@@ -1,5 +1,5 @@
-// When a process was last held up. What it owes to others at once, or in a certain time,
-// it owes only while nothing holds it up.
+// This file notes when a process was last held up, because it must act at once, or in a
+// certain time, only while nothing holds it up.
 
 package shell
 
@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// trouble counts what holds a process up at the moment.
+// trouble counts the causes that hold a process up at the moment.
 type trouble struct {
 	mu    sync.Mutex
 	now   int
-	ended time.Time // the last of it
+	ended time.Time // when the last cause ended
 }
 
 func (t *trouble) begin() {
@@ -28,7 +28,7 @@ func (t *trouble) end() {
 	t.ended = time.Now()
 }
 
-// freeFor is for how long nothing has held the process up since a moment.
+// freeFor is how long nothing has held the process up, counted from a moment at the earliest.
 func (t *trouble) freeFor(since time.Time) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()

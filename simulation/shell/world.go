@@ -1,4 +1,4 @@
-// The world: its time, its network, and its course from trouble to calm to the end.
+// This file has the world of hosts: its network, and its course from trouble to calm to the end.
 
 package shell
 
@@ -24,12 +24,12 @@ type world struct {
 	net     *rpc.Network
 	nodes   []*node
 
-	// What follows is guarded by mu, too.
+	// mu guards these fields, too.
 	links [][]rpc.Link
 	echo  bool
 }
 
-// run is what happens in a bubble.
+// run runs a world of hosts in a bubble.
 func run(o Options, moves *atomic.Uint64) *Result {
 	p := draw(o.Seed)
 	w := &world{base: newBase(random(o.Seed, "world"), moves), options: o, plan: p, judge: newJudge(o.Seed, p, o.Tell), net: rpc.NewNetwork(o.Seed)}
@@ -68,7 +68,7 @@ func run(o Options, moves *atomic.Uint64) *Result {
 	return r
 }
 
-// describe tells what the world is like.
+// describe notes the plan of the world in the story.
 func (w *world) describe() {
 	for i, rate := range w.plan.rates {
 		w.judge.tell("n%d: its clock runs at %.4f", i, rate)
@@ -87,7 +87,7 @@ func (w *world) describe() {
 	}
 }
 
-// watchOver has the judge look at all members, now and then.
+// watchOver makes the judge look at all members now and then.
 func (w *world) watchOver() {
 	for !w.isOver() {
 		w.sleep(1 + w.drawn(w.plan.beat))
@@ -96,15 +96,15 @@ func (w *world) watchOver() {
 	}
 }
 
-// patience bounds how long it takes a group to elect in good times, with preferred members
-// and promises of old leases, whatever it was like before. A disk may still be busy with
-// what it began in bad times.
+// patience bounds how long a group takes to elect after the last fault, from any state, with
+// preferred members and promises of old leases. A disk may still be busy with a sync that began
+// before.
 func (p *plan) patience(g *groupPlan) time.Duration {
 	t := &g.timing
 	return 4*p.longest + 40*(t.Detection()+t.MaxVoteWait+t.RoundTimeout) + 10*time.Second
 }
 
-// converge waits until all groups have a leader that serves, and sees that it stays.
+// converge waits until all groups have a leader that serves, and checks that none takes too long.
 func (w *world) converge() {
 	began := time.Now()
 	missing := make([]string, len(w.plan.groups))
@@ -123,8 +123,8 @@ func (w *world) converge() {
 	}
 }
 
-// handOver has every group with another voter hand over, by orders, and waits until it has:
-// in good times some attempt succeeds, and the one that is named leads.
+// handOver orders every group with at least two voters to hand over, and waits until it has.
+// Without faults some attempt succeeds, and the named voter leads.
 func (w *world) handOver() {
 	var all sync.WaitGroup
 	for _, g := range w.plan.groups {
@@ -159,10 +159,10 @@ func (w *world) handOverOnce(g *groupPlan) {
 	w.judge.check(Found, w.broken(), "n* "+g.name, "no handover has succeeded: %s", why)
 }
 
-// broken says whether an invariant has not held.
+// broken says whether an invariant was violated.
 func (w *world) broken() bool { return isClosed(w.judge.failed) }
 
-// lacks says what a group lacks; empty if all is well.
+// lacks says what a group lacks; empty if it lacks nothing.
 func (w *world) lacks(g *groupPlan) string {
 	leader, term := "", memberstate.Term(0)
 	for _, n := range w.nodes {
