@@ -1,11 +1,11 @@
-// What must hold.
+// This file lists the invariants.
 
 package shell
 
 import "fmt"
 
-// Invariant is something that must hold in every world. The package documentation lists
-// them with what they say.
+// Invariant is a rule that must hold in every world. The package documentation explains all of
+// them.
 type Invariant uint8
 
 // The invariants.
@@ -56,7 +56,7 @@ func (i Invariant) String() string {
 	return fmt.Sprintf("invariant(%d)", uint8(i))
 }
 
-// Invariants lists those that are checked in worlds of a kind.
+// Invariants lists the invariants that are checked in worlds of a kind.
 func (k Kind) Invariants() []Invariant {
 	if k == Leases {
 		return []Invariant{

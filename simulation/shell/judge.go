@@ -1,10 +1,10 @@
-// The judge: it sees what a world's members show, say, hear and save, and holds it against
-// the invariants. It has no part in what it looks at: it counts quorums itself, reads no
-// field of an elector, and asks nothing but Status and Lease, which anybody may ask.
+// This file has the judge. It sees everything that a world's members show, say, hear and save,
+// and checks the invariants on it. It is independent of the code that it checks: it counts
+// quorums itself, reads no field of an elector, and calls only Status and Lease, as users may.
 //
-// Goroutines run beside each other here, so what is looked at may be about to change. Either
-// the order in which things become visible is itself promised, or the judge looks again
-// when everybody has done what there was to do at that moment, see settle.
+// Goroutines run concurrently here, so a value that the judge sees may be about to change. Either
+// an invariant promises the order in which values become visible, or the judge looks again
+// when all goroutines have done their work of that moment, see settle.
 
 package shell
 
@@ -16,30 +16,30 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// judge is what is known of a world. Whatever it has is guarded by mu.
+// judge is the judge of one world. mu guards all its fields.
 type judge struct {
 	book
 	groups   map[string]*history
 	messages uint64
 }
 
-// history is what has happened in a group.
+// history holds the events of a group.
 type history struct {
 	group   *groupPlan
 	leaders map[memberstate.Term]tenure
-	votes   map[ballot]string         // that were shown or said
-	kept    map[ballot]string         // that became durable
-	handed  map[memberstate.Term]bool // terms whose leader has told another one to stand
+	votes   map[ballot]string         // the votes that were shown or said
+	kept    map[ballot]string         // the votes that became durable
+	handed  map[memberstate.Term]bool // terms whose leader has told another member to stand
 	rounds  map[round]*beat
 	seats   map[int]*seat // by node
 	commits []commit
 	newest  memberstate.Term // the largest term that was led
 }
 
-// tenure is who leads a term: one member, which joined once.
+// tenure names the leader of a term: one member, which joined once.
 type tenure struct {
 	node   string
-	member uint64 // 0: not known, for others have said it
+	member uint64 // 0: not known, because only others have named the node
 }
 
 type ballot struct {
@@ -47,38 +47,38 @@ type ballot struct {
 	term  memberstate.Term
 }
 
-// commit is an entry that was committed, and in which term.
+// commit is an entry that was committed, and the term in which it was.
 type commit struct {
 	entry
 	in memberstate.Term
 }
 
-// seat is what a node has shown and saved of a group, over all its processes.
+// seat holds the state that a node has shown and saved of a group, over all its processes.
 type seat struct {
-	term     memberstate.Term // as last shown
+	term     memberstate.Term // as shown last
 	vote     string
-	saved    *memberstate.Record  // as last acknowledged; nil: nothing is
-	unsure   []memberstate.Record // given to a Save that has not returned, or has failed
+	saved    *memberstate.Record  // as acknowledged last; nil: none was
+	unsure   []memberstate.Record // records given to a Save that has not returned, or has failed
 	asked    map[round]request    // the heartbeats that it has heard lately
 	promise  promise
-	followed memberstate.Term            // the largest term of whose leader it has heard
-	stood    map[string]memberstate.Term // the largest term that a node has asked for its vote in
+	followed memberstate.Term            // the largest term whose leader it has heard
+	stood    map[string]memberstate.Term // by candidate, the largest term in which it asked for this node's vote
 }
 
 // request is a heartbeat that asks for a promise.
 type request struct {
 	lease time.Duration
-	at    time.Time // heard first
+	at    time.Time // when it was heard first
 }
 
-// promise is what a node has said that it stands by.
+// promise is a promise of a lease that a node has sent.
 type promise struct {
 	leader string
 	term   memberstate.Term
 	until  time.Time
 }
 
-// record is what is known of a member. It is guarded by the judge's mu.
+// record holds the judge's knowledge of a member. The judge's mu guards it.
 type record struct {
 	shown    elector.Status
 	shownAt  time.Time
@@ -90,18 +90,18 @@ type record struct {
 	early    memberstate.Term // the term in which Lead returned by itself, ...
 	earlyAt  time.Time        // ... and when
 	pausing  []*pausing
-	orders   map[string]int   // to whom it was ordered to hand over; "": to anyone
-	rest     time.Time        // it resigned, and does not stand until then
+	orders   map[string]int   // orders to hand over, by heir; "": to any voter
+	rest     time.Time        // it has resigned, and must not stand before this time
 	told     time.Time        // when it was last told to stand
 	held     memberstate.Term // the term of a lease that was seen
 	lapsed   memberstate.Term // the largest term whose lease was seen to be over
-	covered  time.Time        // when the newest heartbeat was sent that a quorum has promised for
+	covered  time.Time        // when the newest heartbeat for which a quorum has promised was sent
 	beat     memberstate.Term // the term of the last heartbeat, ...
 	beatAt   time.Time        // ... and when it was sent
 	owes     time.Time        // since when it owes an answer to its leader
 	failing  bool             // a save has failed
 	abrupt   bool             // it led until it stopped
-	leaving  bool             // somebody stops it
+	leaving  bool             // it is being stopped
 }
 
 // tenancy is a call of Lead.
@@ -140,7 +140,7 @@ func newJudge(seed uint64, p *plan, live func(string)) *judge {
 	return j
 }
 
-// booted holds what a process has found in its store against what was saved.
+// booted compares the records in the store of a new process with those that were saved.
 func (j *judge) booted(p *process, made bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -171,7 +171,7 @@ func (j *judge) booted(p *process, made bool) {
 	}
 }
 
-// dies takes the process out of everything.
+// dies cuts the process off from everything.
 func (j *judge) dies(p *process) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -200,7 +200,7 @@ func (j *judge) membersOf(p *process) (list []*member) {
 	return list
 }
 
-// joined notes that a group has joined a host, which must have forgotten the last one.
+// joined notes that a group has joined a host, which must have forgotten its last member.
 func (j *judge) joined(m *member, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -1,4 +1,4 @@
-// Calls: what operators and engines are told, and that everything ends with the member.
+// This file judges calls: their outcomes, and that every call and callback ends with the member.
 
 package shell
 
@@ -28,7 +28,7 @@ func (j *judge) calls(m *member, what string) (returned func(err error)) {
 	}
 }
 
-// hurries notes when the context of a call ends. The call ends then, too.
+// hurries notes when the context of a call ends, because the call must end then, too.
 func (j *judge) hurries(ctx context.Context, m *member, what string) (forget func()) {
 	c := &call{what: what + ", whose context has ended"}
 	stop := context.AfterFunc(ctx, func() {
@@ -73,7 +73,7 @@ func (m *member) lateCall(now time.Time) string {
 				break
 			}
 			if m.shown.Role != memberstate.Leader || !m.shownAt.Before(c.at) {
-				continue // it waits for the successor, who may take long
+				continue // it waits for the successor, which may take long
 			}
 			patience = 4 * m.detection()
 		}
@@ -84,7 +84,7 @@ func (m *member) lateCall(now time.Time) string {
 	return ""
 }
 
-// ordered notes that somebody orders the member to hand over to a node, or to anyone.
+// ordered notes an order to hand over to a node, or to any voter.
 func (j *judge) ordered(m *member, to string) (withdraw func()) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -98,7 +98,7 @@ func (j *judge) ordered(m *member, to string) (withdraw func()) {
 	}
 }
 
-// leaves notes that the member is about to be stopped, and hands over to anyone.
+// leaves notes that the member is about to be stopped, and may hand over to any voter.
 func (j *judge) leaves(m *member) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -106,8 +106,8 @@ func (j *judge) leaves(m *member) {
 }
 
 // campaigns notes that the member is told to stand, and rests no more. It returns the
-// revision of its status, if nothing keeps it from standing at once, and 0 if something may:
-// a promise that it has ever made, its own lease, a Lead that runs, or work under way.
+// revision of its status if nothing keeps it from standing at once, and 0 if something may:
+// a promise that it has ever made, its own lease, a Lead that runs, or a cause that holds it up.
 func (j *judge) campaigns(m *member) (follows uint64) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -120,7 +120,7 @@ func (j *judge) campaigns(m *member) (follows uint64) {
 	return m.shown.Revision
 }
 
-// campaigned checks that a follower that was told to stand follows no more.
+// campaigned checks that a member follows no more after an order to stand.
 func (j *judge) campaigned(m *member, follows uint64) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -185,7 +185,7 @@ func (j *judge) watchedAll(m *member, last *elector.Status) {
 	j.check(Watched, last.Stopped, m.name, "Watch has ended before the member has stopped, at %+v", last)
 }
 
-// ended checks that a member that is done has nothing left that runs or waits.
+// ended checks that no callback runs and no call waits once a member is done.
 func (j *judge) ended(m *member, started error) {
 	j.mu.Lock()
 	dead := m.process.dead
@@ -225,8 +225,8 @@ func (j *judge) quiet(m *member, why string) {
 	}
 }
 
-// stopped checks a member that Stop has stopped. Patient says that Stop could take its time:
-// then a leader does not stop before it has handed over, or could not.
+// stopped checks a member that Stop has stopped. If patient, the context of Stop had not ended:
+// then a leader stops only after it has handed over, or could not.
 func (j *judge) stopped(m *member, patient bool, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -238,7 +238,7 @@ func (j *judge) stopped(m *member, patient bool, err error) {
 	j.holds(OrdersTold, m.failing || m.process.failing || err == nil, m.name, "Stop returns %v, and no save has failed", err)
 }
 
-// emptied checks a host that was closed.
+// emptied checks a host whose groups were closed.
 func (j *judge) emptied(p *process, patient bool, members []*member) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -252,7 +252,7 @@ func (j *judge) emptied(p *process, patient bool, members []*member) {
 	j.holds(StopWaits, len(p.host.Electors()) == 0, p.node.name, "its host is closed, and has groups: %d", len(p.host.Electors()))
 }
 
-// closed checks that nothing is served any more.
+// closed checks that the transport serves a closed host no more.
 func (j *judge) closed(p *process) {
 	serves := p.tap.serves()
 	j.check(StopWaits, !serves || p.isDead(), p.node.name, "its host is closed, and its transport serves on")

@@ -1,4 +1,4 @@
-// Offices: when Lead and Pause run, and what a lease rests on.
+// This file judges offices: when Lead and Pause run, and which promises cover a lease.
 
 package shell
 
@@ -10,7 +10,7 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// called counts a callback that runs. None begins once the member has ended.
+// called counts a callback that runs. None may begin once the member has ended.
 func (j *judge) called(m *member, what string) (returned func()) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -47,7 +47,7 @@ func (j *judge) leads(ctx context.Context, m *member, term memberstate.Term) (re
 			j.holds(CommittedStays, i < len(mine) && mine[i] == c.entry, m.name, "it leads term %d and does not have entry %d, which was committed in term %d", term, i+1, c.in)
 		}
 	}
-	// What it is may change meanwhile, but then the context ends first.
+	// The role may change meanwhile, but then the context ends first.
 	s := m.el.Status()
 	leads := s.Role == memberstate.Leader && s.Term == term
 	j.holds(LeadInOffice, leads || ctx.Err() != nil, m.name, "Lead of term %d begins while it is %v of term %d", term, s.Role, s.Term)
@@ -63,7 +63,7 @@ func (j *judge) leads(ctx context.Context, m *member, term memberstate.Term) (re
 	}
 }
 
-// leadReturns notes that a Lead is about to return though nobody has asked it to.
+// leadReturns notes that a Lead is about to return by itself.
 func (j *judge) leadReturns(m *member, term memberstate.Term) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -84,7 +84,7 @@ func (j *judge) pauses(ctx context.Context, m *member, term memberstate.Term) (r
 	return func() {}
 }
 
-// commits notes what a quorum has in its ledger. It never changes any more.
+// commits notes the entries that a quorum has in its ledgers. They must never change again.
 func (j *judge) commits(m *member, term memberstate.Term, entries []entry) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -101,7 +101,7 @@ func (j *judge) commits(m *member, term memberstate.Term, entries []entry) {
 	}
 }
 
-// lease looks at a member's lease, and says which term's it holds; 0 if none.
+// lease checks a member's lease, and returns its term; 0 if it holds none.
 func (j *judge) lease(m *member) memberstate.Term {
 	term, until, held := m.el.Lease()
 	if m.held != 0 && (!held || term != m.held) {
@@ -126,8 +126,8 @@ func (j *judge) lease(m *member) memberstate.Term {
 	return term
 }
 
-// leases looks at all leases of a group. No two are valid at one time: if the first is still
-// held when the second has been seen, it was when it was seen.
+// leases checks all leases of a group. No two may be valid at one time. If the first one is still
+// held after the second was seen, both were held when the second was seen.
 func (j *judge) leases(list []*member) {
 	var first *member
 	var term memberstate.Term
@@ -144,8 +144,8 @@ func (j *judge) leases(list []*member) {
 	}
 }
 
-// look looks at all members of all groups. What seems wrong is looked at again when
-// everybody has done what there was to do.
+// look checks all members of all groups. It checks what seems wrong again when all goroutines
+// have done their work of the moment.
 func (j *judge) look(w *world) {
 	suspects := j.suspects(w, nil)
 	if len(suspects) == 0 {
@@ -155,14 +155,14 @@ func (j *judge) look(w *world) {
 	j.suspects(w, suspects)
 }
 
-// suspicion is what seems wrong with a member.
+// suspicion is an invariant that a member seems to violate.
 type suspicion struct {
 	member    *member
 	invariant Invariant
 	revision  uint64 // of the status that was shown
 }
 
-// suspects lists what seems wrong. What has seemed wrong before is.
+// suspects lists the violations that seem to be there. One that was suspected before is real.
 func (j *judge) suspects(w *world, before []suspicion) (list []suspicion) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -194,7 +194,7 @@ type doubt struct {
 	what      string
 }
 
-// doubts lists what must not be so when everybody has done what there was to do.
+// doubts lists the violations of a member that count only if they last beyond this moment.
 func (j *judge) doubts(m *member) (list []doubt) {
 	add := func(i Invariant, wrong bool, what string) {
 		j.checked[i]++
@@ -210,7 +210,7 @@ func (j *judge) doubts(m *member) (list []doubt) {
 	serving := m.office != nil && m.office.ctx.Err() == nil
 	free := m.process.busy.noneSince
 	if free(now.Add(-1)) && m.told.Before(now) {
-		m.told = time.Time{} // it has got to it
+		m.told = time.Time{} // it has handled the order
 	}
 	add(LeadInOffice, serving && (!served || m.office.term != s.Term), "the context of a Lead goes on, and the member does not lead that term, or holds no lease")
 	add(LeadCalled, m.group.lead && served && m.office == nil && m.inCharge < s.Term && free(now.Add(-1)), "it leads, with a lease if it needs one, and Lead is not called")

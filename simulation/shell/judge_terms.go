@@ -1,4 +1,4 @@
-// Terms, votes and leaders: what members show, and what is on their disks.
+// This file judges terms, votes and leaders, as members show them and as their disks have them.
 
 package shell
 
@@ -10,7 +10,7 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// shown is told every status of a member before anything else follows from it.
+// shown receives every status of a member before the member acts on it.
 func (j *judge) shown(p *process, s elector.Status) {
 	defer yield()
 	j.mu.Lock()
@@ -52,7 +52,7 @@ func ending(s *elector.Status) string {
 	return ""
 }
 
-// grows holds a status against all that the node has ever shown, and what it has saved.
+// grows compares a status with all that the node has shown before, and with its saved record.
 func (j *judge) grows(m *member, seat *seat, s *elector.Status) {
 	j.holds(TermsGrow, s.Term >= seat.term, m.name, "it shows term %d after term %d", s.Term, seat.term)
 	j.holds(TermsGrow, s.Revision > m.shown.Revision, m.name, "it shows revision %d after %d", s.Revision, m.shown.Revision)
@@ -65,7 +65,7 @@ func (j *judge) grows(m *member, seat *seat, s *elector.Status) {
 	j.holds(SaidDurable, durable, m.name, "it shows term %d and a vote for %q, its disk has %+v", s.Term, s.Vote, seat.saved)
 }
 
-// votes notes a vote. There is one for each voter and term.
+// votes notes a vote. A voter may have only one in each term.
 func (j *judge) votes(h *history, voter string, term memberstate.Term, candidate string) {
 	b := ballot{voter, term}
 	given, known := h.votes[b]
@@ -80,7 +80,7 @@ func (h *history) keeps(voter string, r *memberstate.Record) {
 	}
 }
 
-// wins counts the votes for a leader: those that have become durable, whatever it was told.
+// wins counts the votes for a leader that have become durable, whichever it has received.
 func (j *judge) wins(h *history, m *member, term memberstate.Term) {
 	votes := 0
 	for _, voter := range h.group.voters {
@@ -91,7 +91,7 @@ func (j *judge) wins(h *history, m *member, term memberstate.Term) {
 	j.holds(WonByQuorum, votes >= h.group.quorum(), m.name, "it leads term %d with %d durable votes of %d voters", term, votes, len(h.group.voters))
 }
 
-// namesLeader notes that a node leads a term, as it says itself or, with member 0, as others do.
+// namesLeader notes that a node leads a term. member is 0 if another node says so.
 func (j *judge) namesLeader(h *history, who string, term memberstate.Term, node string, member uint64) {
 	led, known := h.leaders[term]
 	same := !known || led.node == node && (led.member == member || led.member == 0 || member == 0)
@@ -102,7 +102,8 @@ func (j *judge) namesLeader(h *history, who string, term memberstate.Term, node 
 	h.newest = max(h.newest, term)
 }
 
-// loses checks what must have ended before a member shows that it leads no more.
+// loses checks that Lead's context and the lease have ended before a member shows that it leads
+// no more.
 func (j *judge) loses(m *member, before, s *elector.Status) {
 	if o := m.office; o != nil && o.term == before.Term {
 		j.holds(LeadInOffice, o.ctx.Err() != nil, m.name, "it shows that it leads term %d no more, and Lead's context goes on", o.term)
@@ -110,7 +111,7 @@ func (j *judge) loses(m *member, before, s *elector.Status) {
 	term, _, held := m.el.Lease()
 	j.holds(LeaseOver, !held || term != before.Term, m.name, "it shows that it leads term %d no more, and a lease of it", before.Term)
 	m.lapsed = max(m.lapsed, before.Term)
-	// Who was told to stand, and has not got to it yet, is about to.
+	// A member that was told to stand and has not handled the order yet will stand, so it has no rest.
 	if s.Departure == protocol.DepartedResigned && !s.Stopped && s.Term == before.Term && m.told.IsZero() {
 		m.rest = time.Now().Add(2 * m.detection())
 	}
@@ -120,7 +121,7 @@ func (j *judge) loses(m *member, before, s *elector.Status) {
 	}
 }
 
-// departs counts why leaders were taken for gone.
+// departs counts the departures of leaders by their reasons.
 func (j *judge) departs(s *elector.Status) {
 	switch s.Departure {
 	case protocol.DepartedHandedOver:
@@ -131,12 +132,12 @@ func (j *judge) departs(s *elector.Status) {
 		j.met[LeaseLapsed]++
 	case protocol.DepartedResigned:
 		j.met[Resigned]++
-	default: // these come about in any world
+	default: // the other reasons occur in any world
 	}
 }
 
-// saving notes what a store is given. A member that is to save a larger term must have shown
-// before that it leads no more: the disk may take its time.
+// saving notes the records that a store is about to save. A member must show that it leads no more
+// before it saves a larger term, because the disk may be slow.
 func (j *judge) saving(p *process, batch []memberstate.Record) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -158,7 +159,7 @@ func (j *judge) saving(p *process, batch []memberstate.Record) {
 	}
 }
 
-// saved notes what is durable.
+// saved notes the records that are durable.
 func (j *judge) saved(p *process, batch []memberstate.Record, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -1,4 +1,4 @@
-// The judge, the bubble and the disk, each shown what must not be.
+// These tests show the judge, the bubble and the disk something that they must refuse.
 
 package shell
 
@@ -18,7 +18,7 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// court is a judge with one group of three and nothing known of it, and their processes.
+// court makes a judge of one group of three members without a history, and their processes.
 func court(t *testing.T) (j *judge, processes []*process) {
 	t.Helper()
 	g := &groupPlan{name: "g0", voters: []int{0, 1, 2}, members: memberstate.Voters("n0", "n1", "n2"), timing: elector.DefaultTiming()}
@@ -47,7 +47,7 @@ func court(t *testing.T) (j *judge, processes []*process) {
 	return j, processes
 }
 
-func TestTheJudgeNotices(t *testing.T) {
+func TestJudgeNoticesViolations(t *testing.T) {
 	shows := func(p *process, role memberstate.Role, term memberstate.Term, revision uint64) {
 		s := elector.Status{Group: "g0", Self: p.node.name, Role: role, Term: term, Revision: revision}
 		if role == memberstate.Leader {
@@ -88,7 +88,7 @@ func TestTheJudgeNotices(t *testing.T) {
 			shows(p[0], memberstate.Leader, 9, 1)
 			j.saving(p[0], []memberstate.Record{{Group: "g0", Term: 10}})
 		}},
-		"a vote less on the disk": {VotesKept, func(j *judge, p []*process) {
+		"a vote that vanishes from the disk": {VotesKept, func(j *judge, p []*process) {
 			j.saved(p[0], []memberstate.Record{{Group: "g0", Term: 9}}, nil)
 		}},
 		"two Leads": {LeadOnce, func(j *judge, p []*process) {
@@ -114,7 +114,7 @@ func TestTheJudgeNotices(t *testing.T) {
 			cancel()
 			j.leads(ended, p[1].members["g0"], 9)
 		}},
-		"an heir whom nobody has named": {NamedHeir, func(_ *judge, p []*process) {
+		"an heir that no order has named": {NamedHeir, func(_ *judge, p []*process) {
 			says(p[0], "n1", rpc.Body{Kind: rpc.TakeLeadership, Mark: rpc.PreVote, Term: 9})
 		}},
 		"a candidate that should rest": {Rests, func(_ *judge, p []*process) {
@@ -144,7 +144,7 @@ func TestTheJudgeNotices(t *testing.T) {
 	}
 }
 
-func TestABubbleSaysWhatIsLeft(t *testing.T) {
+func TestBubbleReportsGoroutinesLeft(t *testing.T) {
 	require.NoError(t, bubble(0, time.Minute, func(*atomic.Uint64) { <-time.After(time.Hour) }))
 	err := bubble(0, time.Minute, func(*atomic.Uint64) { go func() { select {} }() })
 	require.ErrorContains(t, err, "blocked goroutines remain")
@@ -155,7 +155,7 @@ func TestABubbleSaysWhatIsLeft(t *testing.T) {
 	held.Unlock()
 }
 
-func TestADeadProcessCannotTouchItsDisk(t *testing.T) {
+func TestDeadProcessCannotWriteItsDisk(t *testing.T) {
 	d := newDisk(random(0, "disk"))
 	p := &process{died: make(chan struct{})}
 	m := &mount{disk: d, files: d.files, died: p.died, busy: &p.busy}

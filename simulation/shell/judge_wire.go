@@ -1,5 +1,5 @@
-// What members say and hear: nothing is said that a crash could take back, and what must be
-// said at once is.
+// This file judges messages. A member may send nothing that a crash could take back, and must
+// send heartbeats and their answers in time.
 
 package shell
 
@@ -10,21 +10,21 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// round is one round of heartbeats, by its leader's number. A leader that gave two of them one
-// number would be believed for the first one alone, and its lease would be too long for that.
+// round is one round of heartbeats, by its leader's number. If a leader gave two rounds one number,
+// the judge would count promises for the first alone, and would find the lease too long for it.
 type round struct {
 	leader string
 	term   memberstate.Term
 	number uint32
 }
 
-// beat is what is known of a round: when it was sent first, and who has promised for it.
+// beat holds the judge's knowledge of a round.
 type beat struct {
-	at       time.Time
-	promised map[string]bool
+	at       time.Time       // when it was sent first
+	promised map[string]bool // the members that have promised for it
 }
 
-// said looks at what a process is about to send, and says whether it can.
+// said judges the messages that a process is about to send, and says whether it is alive to send.
 func (j *judge) said(p *process, to string, batch []rpc.Message) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -49,7 +49,7 @@ func (j *judge) said(p *process, to string, batch []rpc.Message) bool {
 	return true
 }
 
-// candidateOf is for whom a message says that its sender has voted; empty if for nobody.
+// candidateOf is the candidate for which the sender of a message must have voted; empty if none.
 func candidateOf(q *rpc.Message) string {
 	switch {
 	case q.Mark == rpc.PreVote:
@@ -61,7 +61,7 @@ func candidateOf(q *rpc.Message) string {
 	return ""
 }
 
-// durable holds what is said against what the disk has.
+// durable compares a message with the sender's saved record.
 func (j *judge) durable(h *history, s *seat, who string, q *rpc.Message) {
 	if q.Kind != rpc.VoteRequest || q.Mark != rpc.PreVote {
 		j.holds(SaidDurable, q.Term <= s.saved.Term, who, "it says %v in term %d, its disk has term %d", q.Kind, q.Term, s.saved.Term)
@@ -75,7 +75,7 @@ func (j *judge) durable(h *history, s *seat, who string, q *rpc.Message) {
 		if asked, known := s.asked[round{q.To, q.Asked, q.Round}]; known {
 			j.holds(SaidDurable, s.saved.Promise >= asked.lease, who, "it promises a lease of %v, its disk has %v", asked.lease, s.saved.Promise)
 			until := asked.at.Add(asked.lease)
-			over := s.followed > q.Asked || s.stood[q.To] > q.Asked // it is a late answer
+			over := s.followed > q.Asked || s.stood[q.To] > q.Asked // the answer is late
 			if !over && (until.After(s.promise.until) || s.promise.leader != q.To) {
 				s.promise = promise{q.To, q.Asked, until}
 			}
@@ -83,8 +83,8 @@ func (j *judge) durable(h *history, s *seat, who string, q *rpc.Message) {
 	}
 }
 
-// keeps checks that a voter stands by the leader that it has promised a lease, unless that
-// has told another one to stand.
+// keeps checks that a voter votes for no other candidate while a lease that it has promised
+// lasts, unless the leader has told another member to stand.
 func (j *judge) keeps(h *history, s *seat, who string, q *rpc.Message) {
 	c := candidateOf(q)
 	if c == "" || s.promise.leader == "" || c == s.promise.leader || q.Term <= s.promise.term || h.handed[s.promise.term] {
@@ -94,7 +94,7 @@ func (j *judge) keeps(h *history, s *seat, who string, q *rpc.Message) {
 		c, q.Term, s.promise.leader, time.Until(s.promise.until))
 }
 
-// says looks at what a member says that takes part.
+// says judges a message of a member that has not ended.
 func (j *judge) says(h *history, m *member, q *rpc.Message) {
 	switch q.Kind {
 	case rpc.Heartbeat:
@@ -118,11 +118,11 @@ func (j *judge) says(h *history, m *member, q *rpc.Message) {
 		if q.To == m.shown.Leader {
 			m.owes = time.Time{}
 		}
-	default: // it is answers to rounds, which say no more than what was looked at
+	default: // other answers, which durable and keeps have judged
 	}
 }
 
-// firstOther is the voter whose messages stand for those to all.
+// firstOther is the voter whose copy of a broadcast is noted for all.
 func (h *history) firstOther(name string) string {
 	for _, v := range h.group.voters {
 		if nodeName(v) != name {
@@ -132,8 +132,8 @@ func (h *history) firstOther(name string) string {
 	return ""
 }
 
-// names checks to whom a leader hands over: whom somebody has named, unless somebody will
-// have anyone, or a preferred member.
+// names checks the heir of a handover. An order must have named it, unless an order, a stop or
+// the return of Lead allows any voter, or the heir is preferred.
 func (j *judge) names(m *member, q *rpc.Message) {
 	wanted := m.leaving || m.orders[""] > 0 || m.orders[q.Leader] > 0 || m.early == q.Term
 	for _, id := range m.group.preferred {
@@ -142,12 +142,12 @@ func (j *judge) names(m *member, q *rpc.Message) {
 	j.holds(NamedHeir, wanted, m.name, "it hands over to %s in term %d, and was told %v", q.Leader, q.Term, m.orders)
 }
 
-// beats notes a heartbeat, which must not come too late.
+// beats notes a heartbeat, which must not be late.
 func (j *judge) beats(h *history, m *member, q *rpc.Message) {
 	now := time.Now()
 	r := round{q.From, q.Term, q.Round}
 	if h.rounds[r] != nil {
-		return // it goes to another one, too
+		return // it is another copy of the same round
 	}
 	for old := range h.rounds {
 		if old.leader == q.From && (old.term < q.Term || old.number+128 < q.Round) {
@@ -162,7 +162,7 @@ func (j *judge) beats(h *history, m *member, q *rpc.Message) {
 	m.beat, m.beatAt = q.Term, now
 }
 
-// heard looks at what is about to be handed to a host, and says whether it can be.
+// heard judges the messages that a host is about to receive, and says whether it is alive.
 func (j *judge) heard(p *process, batch []rpc.Message) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -181,7 +181,7 @@ func (j *judge) heard(p *process, batch []rpc.Message) bool {
 		case q.Kind == rpc.Heartbeat:
 			j.hearsBeat(m, s, q, now)
 		case q.Kind == rpc.VoteRequest && q.Mark != rpc.PreVote:
-			// Who stands in a later term has given the lease up.
+			// A leader that stands in a later term has given its lease up.
 			s.stood[q.From] = max(s.stood[q.From], q.Term)
 			if q.From == s.promise.leader && q.Term > s.promise.term {
 				s.promise = promise{}
@@ -200,7 +200,7 @@ func (j *judge) heard(p *process, batch []rpc.Message) bool {
 	return true
 }
 
-// hearsBeat notes a heartbeat that a member hears, and that it owes an answer to.
+// hearsBeat notes a heartbeat that a member hears, and the answer that it owes.
 func (j *judge) hearsBeat(m *member, s *seat, q *rpc.Message, now time.Time) {
 	s.follows(q.Term)
 	r := round{q.From, q.Term, q.Round}
@@ -217,7 +217,7 @@ func (j *judge) hearsBeat(m *member, s *seat, q *rpc.Message, now time.Time) {
 	}
 }
 
-// hearing notes that an engine is about to hear of an append.
+// hearing notes that an engine is about to pass an append to Heard.
 func (j *judge) hearing(m *member, term memberstate.Term) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -226,8 +226,8 @@ func (j *judge) hearing(m *member, term memberstate.Term) {
 	}
 }
 
-// follows notes that a node hears of the leader of a term. A quorum has replaced those
-// before, to whom it may have made a promise.
+// follows notes that a node hears of the leader of a term. A quorum has replaced the earlier
+// leaders, so a promise to one of them binds no more.
 func (s *seat) follows(term memberstate.Term) {
 	s.followed = max(s.followed, term)
 	if term > s.promise.term {

@@ -1,5 +1,5 @@
-// A small storage engine: it keeps a ledger, replicates it from the leader to all others,
-// and keeps the contract of an embedding by elector.Promise.
+// This file has a small storage engine. It keeps a ledger, replicates it from the leader to all
+// others, and keeps the contract of an embedding by elector.Promise.
 
 package shell
 
@@ -13,18 +13,18 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// entry is what a leader has written.
+// entry is an entry that a leader has written.
 type entry struct {
 	term   memberstate.Term
-	number uint64 // no two have the same
+	number uint64 // unique
 }
 
-// ledger is that of one node, for one group. It is durable at once: engines sync before
-// they acknowledge.
+// ledger is the ledger of one node for one group. It is durable at once, because engines sync
+// before they acknowledge.
 type ledger struct {
 	mu      sync.Mutex
 	entries []entry          // never changed, but replaced
-	from    memberstate.Term // of the last append that was accepted
+	from    memberstate.Term // the term of the last append that was accepted
 }
 
 func (l *ledger) all() []entry {
@@ -41,7 +41,7 @@ func (l *ledger) end() memberstate.Position {
 	return memberstate.Position{Term: all[len(all)-1].term, Index: uint64(len(all))}
 }
 
-// of is the ledger of the leader of a term, if the last append was its own.
+// of returns the entries, and says whether the last append was of this term.
 func (l *ledger) of(term memberstate.Term) ([]entry, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -55,8 +55,8 @@ func (l *ledger) write(e entry) {
 	l.entries, l.from = append(slices.Clip(l.entries), e), e.term
 }
 
-// replace takes the ledger of a leader of this term, unless it is an older one of the same
-// term. It says how much of it is here now.
+// replace takes over the ledger of this term's leader, unless the ledger here is a later one of
+// the same term. It returns how many of the leader's entries are here now.
 func (l *ledger) replace(term memberstate.Term, entries []entry, careless bool) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -66,11 +66,11 @@ func (l *ledger) replace(term memberstate.Term, entries []entry, careless bool) 
 	return len(entries)
 }
 
-// acks is what the followers have of a leader's ledger in one term.
+// acks counts the entries of a leader's ledger that each node has, in one term.
 type acks struct {
 	term memberstate.Term
 	mu   sync.Mutex
-	have map[int]int // by node, how many entries
+	have map[int]int // entries by node
 }
 
 // serve writes entries and sends the ledger to all, until the context ends.
@@ -89,7 +89,7 @@ func (m *member) serve(ctx context.Context, term memberstate.Term) {
 		if !m.paused.Load() && !m.process.isDead() {
 			e := entry{term, w.drawn64()}
 			if m.accept(term, func() error { m.ledger.write(e); return nil }) != nil {
-				continue // a vote has been given in a later term; soon the context ends
+				continue // the member has voted in a later term; the context ends soon
 			}
 		}
 		entries, mayShip := m.ledger.of(term)
@@ -105,8 +105,8 @@ func (m *member) serve(ctx context.Context, term memberstate.Term) {
 	}
 }
 
-// ship has a ledger on its way to another node. Nobody has to be told that it is there: what
-// a majority has is committed, whether the leader ever learns of it or not.
+// ship sends a ledger to another node. It sends no acknowledgement back, because an entry that a
+// majority has is committed, whether the leader ever learns of it or not.
 func (w *world) ship(from *member, to *node, term memberstate.Term, entries []entry, mine *acks) {
 	there, reaches := w.travel(from.process.node.index, to.index)
 	if !reaches || from.process.isDead() {
@@ -127,7 +127,7 @@ func (w *world) ship(from *member, to *node, term memberstate.Term, entries []en
 	})
 }
 
-// accept changes the ledger by an append of a term, if it may.
+// accept changes the ledger by an append of a term, if the promise allows it.
 func (m *member) accept(term memberstate.Term, change func() error) error {
 	if m.careless() {
 		return change()
@@ -137,7 +137,7 @@ func (m *member) accept(term memberstate.Term, change func() error) error {
 
 func (m *member) careless() bool { return m.process.world().options.Careless }
 
-// takes accepts an append, if it may.
+// takes hears of an append and accepts it, if it may.
 func (m *member) takes(term memberstate.Term, leader string, entries []entry) (have int, ok bool) {
 	j := m.process.world().judge
 	done := j.calls(m, "Heard")
@@ -155,7 +155,7 @@ func (m *member) takes(term memberstate.Term, leader string, entries []entry) (h
 	}
 	err = m.accept(term, func() error {
 		if m.ended.Load() {
-			return elector.ErrStopped // the next elector was not told of this append
+			return elector.ErrStopped // the next elector has not heard of this append
 		}
 		have = m.ledger.replace(term, entries, m.careless())
 		return nil
@@ -163,8 +163,8 @@ func (m *member) takes(term memberstate.Term, leader string, entries []entry) (h
 	return have, err == nil
 }
 
-// reaches notes how much of a leader's ledger a node has, at the moment when it has it, and
-// commits what a quorum of the voters has, if the last of it is of the leader's own term.
+// reaches notes how many of the leader's entries a node has, at the moment when it receives them.
+// It commits the entries that a quorum of the voters has, if the last one is of the leader's term.
 func (a *acks) reaches(m *member, node int, entries []entry, have int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -1,4 +1,5 @@
-// One member of one group, from its joining a host to its end, and the engine's callbacks.
+// This file has one member of one group, from its joining a host to its end, and the engine's
+// callbacks.
 
 package shell
 
@@ -13,38 +14,38 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// errEngine is what callbacks fail with.
-var errEngine = errors.New("the engine does not want to")
+// errEngine is the error of callbacks that fail on purpose.
+var errEngine = errors.New("the engine fails on purpose")
 
-// member is what joined once: another member comes after it when the group joins again.
+// member joins once: when the group joins again, that makes another member.
 type member struct {
 	process *process
 	group   *groupPlan
-	id      uint64 // no two have the same
-	name    string // of node and group, for people
+	id      uint64 // unique
+	name    string // node and group, for people
 	leases  bool
-	ordered bool // somebody gives it orders
+	ordered bool // an operator gives it orders
 	timing  elector.Timing
 	el      *elector.Elector
 	ledger  *ledger
 	promise *elector.Promise
-	gone    chan struct{} // closed when Run has returned and was looked at
+	gone    chan struct{} // closed when it has ended and the judge has checked its end
 	handler *handler      // nil: none is configured
 	paused  atomic.Bool
-	ended   atomic.Bool   // it has, and what its elector was told counts for nothing
+	ended   atomic.Bool   // it has ended; appends that its elector heard bind nothing any more
 	seen    atomic.Uint64 // the revision that Watch has yielded last
 	acks    atomic.Pointer[acks]
 
-	record // the judge's
+	record // of the judge
 }
 
-// detection is how long the member waits for its leader.
-// It is multiplied here, because the judge measures by it.
+// detection is how long the member waits for its leader. The judge measures by it, so it is
+// computed here and not by package elector.
 func (m *member) detection() time.Duration {
 	return time.Duration(m.timing.Leak) * m.timing.Heartbeat
 }
 
-// join has a group join the host, and runs it.
+// join joins a group to the host, and runs the member.
 func (p *process) join(g *groupPlan) {
 	n, w := p.node, p.world()
 	m := &member{
@@ -54,7 +55,7 @@ func (p *process) join(g *groupPlan) {
 	var noPreVote, noRanks bool
 	m.leases, noPreVote, noRanks = g.rules(n.random)
 	m.ordered = n.random.IntN(2) == 0
-	// The only place that knows how a group is configured.
+	// No other place knows how a group is configured.
 	config := elector.GroupConfig{
 		Group: g.name, Members: g.members, Timing: m.timing, Preferred: g.preferred,
 		Leases: m.leases, NoPreVote: noPreVote, NoRanks: noRanks, LedgerEnd: m.ledgerEnd,
@@ -80,7 +81,7 @@ func (p *process) join(g *groupPlan) {
 	w.work.Go(m.run)
 }
 
-// run takes part until somebody stops the member.
+// run starts the member, and waits until it has ended.
 func (m *member) run() {
 	defer close(m.gone)
 	w := m.process.world()
@@ -100,12 +101,12 @@ func (m *member) run() {
 	if err := errors.Join(started, m.el.Err()); err != nil && !errors.Is(err, elector.ErrStopped) {
 		select {
 		case m.process.broken <- struct{}{}:
-		default: // it is known
+		default: // it is known already
 		}
 	}
 }
 
-// patience is the context of somebody who stops a member.
+// patience is the context for stopping a member.
 func (m *member) patience(now bool) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(context.Background(), m.process.world().drawn(3*m.detection()))
 	if now {
@@ -114,7 +115,7 @@ func (m *member) patience(now bool) (context.Context, context.CancelFunc) {
 	return ctx, cancel
 }
 
-// stop takes the member out of its group.
+// stop stops the member and waits for its end.
 func (m *member) stop(ctx context.Context) {
 	j := m.process.world().judge
 	j.leaves(m)
@@ -123,7 +124,7 @@ func (m *member) stop(ctx context.Context) {
 	<-m.gone
 }
 
-// watch looks on until the member has stopped.
+// watch reads Watch until the member has stopped.
 func (m *member) watch() {
 	j := m.process.world().judge
 	var last elector.Status
@@ -135,19 +136,19 @@ func (m *member) watch() {
 	j.watchedAll(m, &last)
 }
 
-// flaky says whether a callback misbehaves this time, which it does in bad times alone.
+// flaky says whether a callback misbehaves this time, which it does only while faults strike.
 func (m *member) flaky(one int) bool {
 	return !m.process.world().isCalm() && !m.process.isDead() && m.process.world().drawn64()%uint64(one) == 0
 }
 
-// linger takes some time in a callback, if the group's callbacks do.
+// linger waits in a callback, if the group's callbacks are slow.
 func (m *member) linger(most time.Duration) {
 	if m.group.slow && !m.process.isDead() {
 		time.Sleep(m.process.world().drawn(most))
 	}
 }
 
-// ledgerEnd is LedgerEnd.
+// ledgerEnd is the engine's LedgerEnd.
 func (m *member) ledgerEnd(term memberstate.Term) memberstate.Position {
 	j := m.process.world().judge
 	defer j.called(m, "LedgerEnd")()
@@ -160,7 +161,7 @@ func (m *member) ledgerEnd(term memberstate.Term) memberstate.Position {
 	return m.promise.End(term, m.ledger.end)
 }
 
-// lead is Lead.
+// lead is the engine's Lead.
 func (m *member) lead(ctx context.Context, term memberstate.Term) error {
 	j := m.process.world().judge
 	defer j.called(m, "Lead")()
@@ -183,7 +184,7 @@ func (m *member) lead(ctx context.Context, term memberstate.Term) error {
 	return errEngine
 }
 
-// leadByWatching is what an engine does that has no Lead: it looks at what the member is.
+// leadByWatching serves for an engine that has no Lead: it watches the member's role.
 func (m *member) leadByWatching() {
 	var served memberstate.Term
 	stop, over := func() {}, make(chan struct{})
@@ -209,7 +210,7 @@ func (m *member) leadByWatching() {
 	<-over
 }
 
-// pause is Pause.
+// pause is the engine's Pause.
 func (m *member) pause(ctx context.Context, term memberstate.Term) error {
 	j := m.process.world().judge
 	defer j.called(m, "Pause")()
@@ -231,7 +232,7 @@ func (m *member) pause(ctx context.Context, term memberstate.Term) error {
 	return nil
 }
 
-// handler is a RoleHandler that takes its time.
+// handler is a slow RoleHandler.
 type handler struct {
 	member *member
 	last   elector.Status
@@ -239,14 +240,14 @@ type handler struct {
 	over   atomic.Bool
 }
 
-// Startup, Handle and Shutdown make it one.
+// Startup must be the first call.
 func (h *handler) Startup() {
 	defer h.member.process.world().judge.called(h.member, "Startup")()
 	h.member.process.world().judge.handled(h.member, !h.began.Load() && !h.over.Load(), "Startup is not the first call")
 	h.began.Store(true)
 }
 
-// Handle takes a status.
+// Handle receives a status.
 func (h *handler) Handle(s elector.Status) {
 	j := h.member.process.world().judge
 	defer j.called(h.member, "Handle")()
@@ -255,7 +256,7 @@ func (h *handler) Handle(s elector.Status) {
 	h.member.linger(h.member.timing.Heartbeat)
 }
 
-// Shutdown is the last.
+// Shutdown must be the last call.
 func (h *handler) Shutdown() {
 	j := h.member.process.world().judge
 	defer j.called(h.member, "Shutdown")()

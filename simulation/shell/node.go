@@ -1,4 +1,4 @@
-// A machine, and the processes that run on it one after another.
+// This file has a machine, and the processes that run on it one after another.
 
 package shell
 
@@ -22,7 +22,7 @@ type node struct {
 	rate    float64 // of its clock
 	random  *rand.Rand
 	disk    *disk
-	ledgers []*ledger // by group; nil: it is no member
+	ledgers []*ledger // by group; nil: the node has no member of it
 
 	process atomic.Pointer[process] // the one that runs; nil: none does
 }
@@ -33,16 +33,16 @@ type process struct {
 	node   *node
 	number int
 	died   chan struct{}
-	broken chan struct{} // holds one when a group has ended with an error
+	broken chan struct{} // holds a value when a group has ended with an error
 	busy   trouble
-	still  atomic.Int64 // for how long its loop stands still when it next sends
+	still  atomic.Int64 // how long its loop stands still when it next sends
 	tap    *tap
 	store  *memberstate.FileStore
 	host   *elector.Host
 
 	promises []*elector.Promise // by group: a ledger's promise binds as long as the process runs
 
-	// What follows is the judge's.
+	// The judge guards the fields below.
 	dead    bool
 	failing bool // a save has failed
 	members map[string]*member
@@ -59,7 +59,7 @@ func (p *process) isDead() bool {
 	}
 }
 
-// standStill holds the loop up once, if that was asked for.
+// standStill holds the loop up once, if a stall was set.
 func (p *process) standStill() {
 	if d := time.Duration(p.still.Swap(0)); d > 0 && !p.isDead() {
 		p.busy.begin()
@@ -89,13 +89,13 @@ func (n *node) live() {
 		if powerCut {
 			n.disk.died(true)
 		}
-		// A careless engine may have taken what its store refuses to start with. Without a
-		// pause the process would be started again and again while time stands still.
+		// A careless engine may have accepted entries with which the next process cannot
+		// start. Without a pause it would start again and again while time stands still.
 		n.world.sleep(n.world.plan.beat)
 	}
 }
 
-// boot starts a process: it opens the store, or makes one if it is the first.
+// boot starts a process: it opens the store, or makes one if there is none.
 func (n *node) boot(number int) (*process, error) {
 	p := &process{
 		node: n, number: number, died: make(chan struct{}), broken: make(chan struct{}, 1), members: map[string]*member{},
@@ -128,8 +128,8 @@ func (n *node) boot(number int) (*process, error) {
 	return p, err
 }
 
-// run has the process take part until it dies or is closed, and says whether the power
-// fails before the next one. What is done to it meanwhile is drawn.
+// run joins the groups and draws faults for the process until it dies or is closed. It says
+// whether the power fails before the next process.
 func (p *process) run() (powerCut bool) {
 	w, r := p.world(), p.node.random
 	for i, l := range p.node.ledgers {
@@ -160,7 +160,7 @@ func (p *process) run() (powerCut bool) {
 	}
 }
 
-// strike does something to the process, and says whether that was its end.
+// strike makes one fault strike the process, and says whether that ended it.
 func (p *process) strike() (over, powerCut bool) {
 	w, r := p.world(), p.node.random
 	switch f := []Fault{Kill, Kill, PowerCut, PowerCut, PowerCutLater, Close, CloseNow, Empty, Rejoin, Rejoin, Rejoin, RejoinNow, Mistake}[r.IntN(13)]; f {
@@ -188,7 +188,7 @@ func (p *process) strike() (over, powerCut bool) {
 	return false, false
 }
 
-// rejoin stops a group and has it join again.
+// rejoin stops a group and joins it again.
 func (p *process) rejoin(f Fault) {
 	w, g := p.world(), p.world().plan.groups[p.node.random.IntN(len(p.node.ledgers))]
 	m := w.judge.memberOf(p, g.name)
@@ -202,8 +202,8 @@ func (p *process) rejoin(f Fault) {
 	p.join(g)
 }
 
-// die ends the process at once: from now on it says, hears, saves and shows nothing. A
-// goroutine cannot be ended from outside, so its host is closed where nobody can notice.
+// die ends the process at once: from now on it says, hears, saves and shows nothing. A goroutine
+// cannot be ended from outside, so the host is closed afterwards, cut off from everything.
 func (p *process) die(powerCut bool) {
 	p.world().judge.dies(p)
 	p.tap.cut()
@@ -211,7 +211,7 @@ func (p *process) die(powerCut bool) {
 	gone, cancel := context.WithCancel(context.Background())
 	cancel()
 	p.world().work.Go(func() {
-		_ = p.host.Close(gone) // nobody is there to hear of it
+		_ = p.host.Close(gone) // a dead process reports nothing
 		_ = p.store.Close()
 	})
 }
@@ -236,10 +236,10 @@ func (p *process) empty(now bool) {
 	for _, m := range all {
 		p.world().judge.leaves(m)
 	}
-	_ = p.host.Close(ctx) // each group's error is looked at where it runs
+	_ = p.host.Close(ctx) // run checks each group's error
 	p.world().judge.emptied(p, !now, all)
-	// A host whose groups have all ended by themselves has nothing to close, and Close
-	// returns at once. Stop waits for the host's own end then, too.
+	// If all groups of a host have ended by themselves, Close has nothing to close and returns at
+	// once. Stop waits for the host's own end in that case, too.
 	for _, m := range all {
 		if m.el != nil {
 			_ = m.el.Stop(ctx)
@@ -252,7 +252,7 @@ func (p *process) empty(now bool) {
 	over.Wait()
 }
 
-// end makes sure that nothing of the process goes on.
+// end cuts the process off, unless it has died.
 func (p *process) end() {
 	if !p.isDead() {
 		p.world().judge.dies(p)

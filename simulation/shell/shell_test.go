@@ -1,4 +1,4 @@
-// Worlds in the gate. What is found there is told as it happened.
+// These tests run some worlds of each kind, and report a violation with its story.
 
 package shell_test
 
@@ -21,7 +21,7 @@ func TestWholeKeepersOfLeasesKeepTheInvariants(t *testing.T) {
 	keeps(t, shell.Leases, effort.Of[uint64](300, 80))
 }
 
-// keeps runs worlds of a kind.
+// keeps runs worlds of a kind. They must violate no invariant, and meet all faults and conditions.
 func keeps(t *testing.T, kind shell.Kind, seeds uint64) {
 	t.Helper()
 	campaign := shell.Campaign{Kind: kind, Count: seeds, Seed: func(i uint64) uint64 { return i }, UntilFailure: true}
@@ -41,7 +41,7 @@ func keeps(t *testing.T, kind shell.Kind, seeds uint64) {
 	}
 }
 
-func TestAWorldIsTold(t *testing.T) {
+func TestRunTellsTheStory(t *testing.T) {
 	var lines []string
 	r := shell.Run(shell.Options{Seed: 7, Tell: func(line string) { lines = append(lines, line) }})
 	require.Nil(t, r.Violation)
