@@ -1,5 +1,5 @@
-// A candidate: a machine, and the processes that run on it one after another, each with a
-// lease.Keeper.
+// This file has the machines of candidates, and the processes that run on each one after another.
+// Each process has a lease.Keeper.
 
 package shell
 
@@ -33,25 +33,25 @@ type candidate struct {
 	died   chan struct{}
 	keeper *lease.Keeper
 	still  atomic.Int64 // until when it stands still, since the world began
-	busy   trouble      // a line of the log that takes its time
+	busy   trouble      // slow lines of the log
 
 	mu  sync.Mutex
-	cut chan struct{} // closed while nothing of the database reaches it
+	cut chan struct{} // closed while nothing from the database reaches it
 
-	// What follows is the judge's.
+	// The judge guards the fields below.
 	dead       bool
 	contenders map[string]*contender
 	running    int // contenders whose Run was called and has not returned
 	calls      int // of the store and the waker that have not returned
-	logging    int // lines that are being written, but for what the world's own calls have to say
-	visits     int // calls of the world that may have something to say
+	logging    int // lines that are being written, except those of the world's own calls
+	visits     int // calls of the world that may log
 }
 
 func (c *candidate) world() *leaseWorld { return c.node.world }
 func (c *candidate) isDead() bool       { return isClosed(c.died) }
 func (c *candidate) isCut() bool        { return isClosed(c.hungUp()) }
 
-// hungUp is closed when the candidate is cut off.
+// hungUp returns the channel that is closed when the candidate is cut off.
 func (c *candidate) hungUp() chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -75,7 +75,7 @@ func (c *candidate) cutOff(lasts time.Duration) {
 	})
 }
 
-// standStill holds whoever calls it up while the process stands still.
+// standStill blocks its caller while the process stands still.
 func (c *candidate) standStill() {
 	wait := time.Duration(c.still.Load()) - time.Since(c.world().judge.began)
 	if wait <= 0 {
@@ -88,8 +88,8 @@ func (c *candidate) standStill() {
 	}
 }
 
-// Enabled, Handle, WithAttrs and WithGroup make it what the keeper's logger writes to. A log may
-// be slow, and may call back: that is why it is written to while no lock is held.
+// Enabled, Handle, WithAttrs and WithGroup make the candidate the handler of the keeper's logger.
+// Handle is slow and calls the keeper, because the keeper must hold no lock when it logs.
 func (c *candidate) Enabled(context.Context, slog.Level) bool { return true }
 
 func (c *candidate) Handle(_ context.Context, r slog.Record) error {
@@ -98,7 +98,7 @@ func (c *candidate) Handle(_ context.Context, r slog.Record) error {
 		return nil
 	}
 	defer w.judge.logs(c, r.Message)()
-	_, _ = c.keeper.Join(lease.GroupConfig{Name: "the log's"}) // it needs the keeper's lock
+	_, _ = c.keeper.Join(lease.GroupConfig{Name: "the log's"}) // Join needs the keeper's lock
 	if !w.isCalm() && w.chance(8) {
 		w.judge.struck(SlowLog)
 		c.busy.begin()
@@ -137,7 +137,7 @@ func (n *leaseNode) live() {
 	}
 }
 
-// run has the process go on until it ends. What is done to it meanwhile is drawn.
+// run draws faults for the process until it ends.
 func (c *candidate) run() {
 	w, r := c.world(), c.node.random
 	for {
@@ -171,7 +171,7 @@ func (c *candidate) run() {
 	}
 }
 
-// rejoin stops one contender, and has it join again.
+// rejoin stops the contender for a lease, and joins the lease again.
 func (c *candidate) rejoin(g *leaseGroup) {
 	e := c.world().judge.contenderOf(c, g.name)
 	if e == nil {
@@ -183,8 +183,8 @@ func (c *candidate) rejoin(g *leaseGroup) {
 	c.join(g)
 }
 
-// die ends the process at once: nothing of it reaches anyone any more. A goroutine cannot be
-// ended from outside, so it ends by and by where nobody can notice.
+// die ends the process at once: it is cut off from everything. A goroutine cannot be ended from
+// outside, so the contenders end later.
 func (c *candidate) die() {
 	all := c.world().judge.contendersOf(c)
 	c.world().judge.leaseDies(c)

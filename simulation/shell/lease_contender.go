@@ -1,5 +1,5 @@
-// A contender: one elector of a keeper, from its joining to its end, and the service's
-// callbacks.
+// This file has a contender, one elector of a keeper, from its joining to its end, and the
+// service's callbacks.
 
 package shell
 
@@ -14,20 +14,20 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// contender is what joined once: another one comes after it when it joins again.
+// contender joins once: when the lease joins again, that makes another contender.
 type contender struct {
 	candidate *candidate
 	group     *leaseGroup
 	observer  bool
-	name      string // of node and lease, for people
+	name      string // node and lease, for people
 	el        *lease.Elector
 	running   context.Context
 	stop      context.CancelFunc
 	watched   chan struct{} // closed when Watch has ended
-	gone      chan struct{} // closed when Run has returned and was looked at
+	gone      chan struct{} // closed when Run has returned and the judge has checked that
 	handler   *leaseHandler // nil: none is configured
 
-	standing // the judge's
+	standing // of the judge
 }
 
 // join adds a lease to the keeper, and runs it.
@@ -72,7 +72,7 @@ func (e *contender) run() {
 	j.check(MistakesTold, errors.Is(again, elector.ErrStopped), e.name, "it runs twice, and the error is %v", again)
 }
 
-// watch looks on until the contender has stopped.
+// watch reads Watch until the contender has stopped.
 func (e *contender) watch() {
 	defer close(e.watched)
 	j := e.candidate.world().judge
@@ -84,7 +84,7 @@ func (e *contender) watch() {
 	j.toldAll(e, &last, "Watch")
 }
 
-// order has an operator tell the contender to resign, now and then.
+// order orders the contender to resign, now and then, as an operator does.
 func (e *contender) order() {
 	w := e.candidate.world()
 	for {
@@ -104,7 +104,7 @@ func (e *contender) order() {
 	}
 }
 
-// resign has the contender resign, and the judge look at what it says.
+// resign makes the contender resign, and the judge checks the outcome.
 func (e *contender) resign(ctx context.Context) error {
 	j := e.candidate.world().judge
 	defer j.visits(e.candidate)()
@@ -136,7 +136,7 @@ func (e *contender) lead(ctx context.Context, term memberstate.Term) error {
 	return nil
 }
 
-// linger takes some time in a callback, if the lease's callbacks do.
+// linger waits in a callback, if the lease's callbacks are slow or the process stands still.
 func (e *contender) linger() {
 	w := e.candidate.world()
 	e.candidate.standStill()
@@ -145,7 +145,7 @@ func (e *contender) linger() {
 	}
 }
 
-// leaseHandler is a RoleHandler that takes its time.
+// leaseHandler is a slow RoleHandler.
 type leaseHandler struct {
 	contender *contender
 	last      elector.Status
@@ -153,14 +153,14 @@ type leaseHandler struct {
 	over      bool
 }
 
-// Startup, Handle and Shutdown make it one. They are called one after another.
+// Startup must be the first call. No two calls run at one time.
 func (h *leaseHandler) Startup() {
 	defer h.contender.judge().calls(h.contender, "Startup")()
 	h.contender.judge().check(Watched, !h.began && !h.over, h.contender.name, "Startup is not the first call")
 	h.began = true
 }
 
-// Handle takes a status.
+// Handle receives a status.
 func (h *leaseHandler) Handle(s elector.Status) {
 	defer h.contender.judge().calls(h.contender, "Handle")()
 	h.contender.judge().check(Watched, h.began && !h.over, h.contender.name, "Handle is called out of turn")
@@ -169,7 +169,7 @@ func (h *leaseHandler) Handle(s elector.Status) {
 	h.contender.linger()
 }
 
-// Shutdown is the last.
+// Shutdown must be the last call.
 func (h *leaseHandler) Shutdown() {
 	defer h.contender.judge().calls(h.contender, "Shutdown")()
 	h.contender.judge().check(Watched, h.began && !h.over, h.contender.name, "Shutdown is called out of turn")

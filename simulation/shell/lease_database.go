@@ -1,5 +1,5 @@
-// The database of a world of leases, and the way to it. The database is the store of package
-// lease/mem, and knows neither loss nor delay; those are on the way.
+// This file has the database of a world of leases, and the network to it. The database is the
+// store of package lease/mem, which has no faults; line and ask add them.
 
 package shell
 
@@ -14,29 +14,29 @@ import (
 	"github.com/hustings/hustings/lease/mem"
 )
 
-var errDatabase = errors.New("the database does not want to")
+var errDatabase = errors.New("the database fails on purpose")
 
-// database is where the leases are.
+// database holds the leases.
 type database struct {
 	store mem.Store
 
 	mu      sync.Mutex
-	stalled time.Time            // until then it does nothing, and then everything
-	locked  map[string]time.Time // until when somebody else keeps a record
+	stalled time.Time            // until then it does nothing, and then everything at once
+	locked  map[string]time.Time // until when another client keeps each record locked
 	copied  []lease.Record       // a copy that may be behind
-	at      time.Time            // when it was made
+	at      time.Time            // when the copy was made
 }
 
-// now is the record of a lease.
+// now is the record of a lease at this moment.
 func (d *database) now(name string) lease.Record {
-	found, _ := d.store.Read(context.Background(), []string{name}) // it has no reason to fail
+	found, _ := d.store.Read(context.Background(), []string{name}) // it cannot fail
 	if len(found) == 0 {
 		return lease.Record{Name: name, Released: true}
 	}
 	return found[0]
 }
 
-// await waits until the database does something.
+// await waits until the database is not stalled.
 func (d *database) await(w *leaseWorld) {
 	d.mu.Lock()
 	until := d.stalled
@@ -44,22 +44,22 @@ func (d *database) await(w *leaseWorld) {
 	w.sleepInTrouble(time.Until(until))
 }
 
-// keeps says whether somebody else keeps a record.
+// keeps says whether another client keeps a record locked.
 func (d *database) keeps(name string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return time.Now().Before(d.locked[name])
 }
 
-// copy has the copy catch up.
+// copy brings the copy up to date.
 func (d *database) copy(names []string) {
-	found, _ := d.store.Read(context.Background(), names) // it has no reason to fail
+	found, _ := d.store.Read(context.Background(), names) // it cannot fail
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.copied, d.at = found, time.Now()
 }
 
-// stale is what the copy has of some leases.
+// stale returns the copy's records of some leases.
 func (d *database) stale(names []string) (found []lease.Record) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -72,8 +72,8 @@ func (d *database) stale(names []string) (found []lease.Record) {
 	return found
 }
 
-// line is a candidate's way to the database. Its times are converted on the way: a candidate
-// whose clock is fast says less than it means, see scaled.
+// line is a candidate's connection to the database. It converts times, because a candidate with a
+// fast clock has shorter intervals, see scaled.
 type line struct{ candidate *candidate }
 
 var _ lease.Store = line{}
@@ -89,7 +89,7 @@ func (l line) fromDatabase(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * l.world().plan.rate / l.candidate.node.rate)
 }
 
-// Read, Acquire, Renew, Release and Force make it a store.
+// Read, Acquire, Renew, Release and Force make it a [lease.Store].
 func (l line) Read(ctx context.Context, names []string) ([]lease.Record, error) {
 	return ask(ctx, l.candidate, func() ([]lease.Record, error) {
 		found, err := l.database().store.Read(context.Background(), names)
@@ -158,13 +158,13 @@ func (l line) Release(ctx context.Context, holder string, held lease.Held) error
 	return err
 }
 
-// Force is an operator's, who does not come this way.
+// Force fails, because operators do not use a candidate's connection.
 func (line) Force(context.Context, string, string) error { return errDatabase }
 
-// waker is a way by which candidates are told of leases that were released.
+// waker tells candidates which leases were released.
 type waker struct{ line }
 
-// Wake and Listen make it one.
+// Wake and Listen make it a [lease.Waker].
 func (k waker) Wake(ctx context.Context, name string) error {
 	_, err := ask(ctx, k.candidate, func() (struct{}, error) {
 		return struct{}{}, k.database().store.Wake(context.Background(), name)
@@ -182,7 +182,7 @@ func (k waker) Listen(ctx context.Context, woken func(name string)) error {
 		_ = k.database().store.Listen(ctx, func(name string) {
 			select {
 			case heard <- name:
-			default: // it may tell too little
+			default: // a waker may lose names
 			}
 		})
 	})
@@ -203,13 +203,13 @@ func (k waker) Listen(ctx context.Context, woken func(name string)) error {
 	}
 }
 
-// fate is what becomes of a statement.
+// fate lists the faults that strike one statement.
 type fate struct {
 	fails, lost, twice, unanswered bool
 	there, back, again, hangs      time.Duration
 }
 
-// fate draws it. Most statements have none.
+// fate draws the faults of a statement. Most statements have none.
 func (w *leaseWorld) fate(c *candidate) (f fate) {
 	if w.isCalm() {
 		return f
@@ -243,14 +243,14 @@ func (w *leaseWorld) fate(c *candidate) (f fate) {
 	return f
 }
 
-// answer is what comes back.
+// answer is the answer to a statement.
 type answer[T any] struct {
 	value T
 	err   error
 }
 
-// ask has the database do something, and waits for the answer until the context ends. What is
-// on its way then arrives nonetheless.
+// ask makes the database carry out a statement, and waits for the answer until the context ends.
+// A statement that is in transit then still arrives.
 func ask[T any](ctx context.Context, c *candidate, do func() (T, error)) (none T, err error) {
 	w := c.world()
 	defer w.judge.asks(ctx, c, true)()
@@ -272,7 +272,7 @@ func ask[T any](ctx context.Context, c *candidate, do func() (T, error)) (none T
 		if f.twice {
 			w.work.Go(func() {
 				w.travel(f.again)
-				_, _ = do() // nobody hears of it
+				_, _ = do() // the second answer goes nowhere
 			})
 		}
 		w.travel(f.back)

@@ -1,5 +1,5 @@
-// The judge of a world of leases. It asks an elector for nothing but Status and Lease, as
-// anybody may, sees what reaches the database, and reads the records there.
+// This file has the judge of a world of leases. It calls only Status and Lease of an elector, as
+// users may, sees every statement that reaches the database, and reads the records there.
 
 package shell
 
@@ -13,18 +13,18 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// leaseJudge is what is known of a world. Whatever it has is guarded by mu.
+// leaseJudge is the judge of one world of leases. mu guards all its fields.
 type leaseJudge struct {
 	book
 	world   *leaseWorld
-	winners map[string]map[memberstate.Term]string // by lease: whom the database gave each term
-	led     map[string]map[memberstate.Term]bool
+	winners map[string]map[memberstate.Term]string // by lease: the holder to which the database gave each term
+	led     map[string]map[memberstate.Term]bool   // by lease: the terms for which Lead was called
 }
 
-// standing is what is known of a contender. It is guarded by the judge's mu.
+// standing holds the judge's knowledge of a contender. The judge's mu guards it.
 type standing struct {
 	over     bool           // Run has returned
-	leaving  bool           // its Run is to return
+	leaving  bool           // its Run must return
 	calling  map[string]int // callbacks that run
 	ordered  map[*order]struct{}
 	office   *tenancy         // the Lead that runs
@@ -33,8 +33,8 @@ type standing struct {
 	held     memberstate.Term // the largest term whose lease was seen
 	lapsed   memberstate.Term // the largest term whose lease is over
 	until    time.Time        // the latest end of a lease that was seen
-	released memberstate.Term // the largest term whose lease was to be released
-	given    memberstate.Term // the largest term whose lease was released, as it was told ...
+	released memberstate.Term // the largest term whose lease it tried to release
+	given    memberstate.Term // the largest term whose lease it learned to be released, ...
 	givenAt  time.Time        // ... and when
 }
 
@@ -58,7 +58,7 @@ func (j *leaseJudge) meets(c Condition) {
 	j.met[c]++
 }
 
-// leaseDies takes the process out of everything.
+// leaseDies cuts the process off from everything.
 func (j *leaseJudge) leaseDies(c *candidate) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -87,7 +87,7 @@ func (j *leaseJudge) contendersOf(c *candidate) (list []*contender) {
 	return list
 }
 
-// contends notes that a lease has joined a keeper, which must have forgotten the last one.
+// contends notes that a lease has joined a keeper, which must have forgotten its last contender.
 func (j *leaseJudge) contends(e *contender, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -115,7 +115,7 @@ func (j *leaseJudge) asks(ctx context.Context, c *candidate, bounded bool) (over
 	}
 }
 
-// logs notes that a line is written.
+// logs notes a line of the log.
 func (j *leaseJudge) logs(c *candidate, line string) (over func()) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -131,7 +131,7 @@ func (j *leaseJudge) logs(c *candidate, line string) (over func()) {
 	}
 }
 
-// visits notes a call of the world that may have something to say.
+// visits notes a call of the world that may log.
 func (j *leaseJudge) visits(c *candidate) (over func()) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -143,7 +143,7 @@ func (j *leaseJudge) visits(c *candidate) (over func()) {
 	}
 }
 
-// won notes that the database gave somebody a term.
+// won notes that the database gave a term to a holder.
 func (j *leaseJudge) won(name string, term memberstate.Term, holder string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -152,7 +152,7 @@ func (j *leaseJudge) won(name string, term memberstate.Term, holder string) {
 	j.winners[name][term] = holder
 }
 
-// releases looks at what is about to be released.
+// releases checks a lease that is about to be released.
 func (j *leaseJudge) releases(c *candidate, held lease.Held) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -212,7 +212,7 @@ func (j *leaseJudge) returnsEarly(ctx context.Context, e *contender, term member
 	}
 }
 
-// toldOf looks at what somebody who looks on is told after what he was told last.
+// toldOf compares a status that Watch or a handler receives with the last one.
 func (j *leaseJudge) toldOf(e *contender, last, s *elector.Status) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -223,13 +223,13 @@ func (j *leaseJudge) toldOf(e *contender, last, s *elector.Status) {
 	j.holds(Watched, (s.Role == memberstate.Leader) == (s.Leader == self), e.name, "it is shown as %v, and %q as the leader", s.Role, s.Leader)
 }
 
-// toldAll looks at the last that was told.
+// toldAll checks the last status that Watch or a handler has received.
 func (j *leaseJudge) toldAll(e *contender, last *elector.Status, who string) {
 	now := e.el.Status()
 	j.check(Watched, *last == now && now.Stopped, e.name, "the last that %s is told is %+v, and the status is %+v", who, *last, now)
 }
 
-// orders notes that somebody has the contender resign, and looks at what comes of it.
+// orders notes an order to resign, and checks its outcome.
 func (j *leaseJudge) orders(ctx context.Context, e *contender) (over func(error)) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -269,13 +269,13 @@ func (j *leaseJudge) orders(ctx context.Context, e *contender) (over func(error)
 	}
 }
 
-// unreleased says whether the database has a contender hold the lease of a term.
+// unreleased says whether a contender holds the lease of a term in the database.
 func (j *leaseJudge) unreleased(e *contender, term memberstate.Term) bool {
 	r := j.world.database.now(e.group.name)
 	return r.Holder == e.candidate.keeper.Self() && r.Term == term && !r.Released
 }
 
-// gaveBack notes that a candidate is told that it has released a lease.
+// gaveBack notes that a candidate learns that its lease is released.
 func (j *leaseJudge) gaveBack(c *candidate, held lease.Held) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -284,7 +284,7 @@ func (j *leaseJudge) gaveBack(c *candidate, held lease.Held) {
 	}
 }
 
-// ran looks at a contender whose Run has returned.
+// ran checks a contender whose Run has returned.
 func (j *leaseJudge) ran(e *contender, err error) {
 	s := e.el.Status()
 	_, _, shown := e.el.Lease()

@@ -1,5 +1,5 @@
-// What the judge looks at again and again: who holds which lease, and whether what is shown
-// and what runs goes with it.
+// This file checks again and again which contenders hold leases, and whether Status and the running
+// calls fit them.
 
 package shell
 
@@ -10,13 +10,13 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// suspect is a contender of which something seems to be wrong that may be mended at this moment.
+// suspect is a contender that seems to violate an invariant, but may still change at this moment.
 type suspect struct {
 	contender *contender
-	wrong     func() (Invariant, string) // empty if it is right
+	wrong     func() (Invariant, string) // returns an empty text if nothing is wrong
 }
 
-// look looks at all contenders.
+// look checks all contenders.
 func (j *leaseJudge) look() {
 	j.mu.Lock()
 	var all []*contender
@@ -32,7 +32,7 @@ func (j *leaseJudge) look() {
 			}
 		}
 	}
-	for range 3 { // each time something else may have come about at the same moment
+	for range 3 { // each time another change may have happened at the same moment
 		if len(suspects) == 0 {
 			break
 		}
@@ -51,7 +51,7 @@ func (j *leaseJudge) look() {
 	}
 }
 
-// lookAt looks at the contenders for one lease, at one moment. mu is held.
+// lookAt checks the contenders for one lease at one moment. mu is held.
 func (j *leaseJudge) lookAt(g *leaseGroup) (all []*contender) {
 	var first *contender
 	record := j.world.database.now(g.name)
@@ -85,8 +85,8 @@ func (j *leaseJudge) lookAt(g *leaseGroup) (all []*contender) {
 	return all
 }
 
-// lookAtEnd looks at the very moment at which a lease runs out if it has not been renewed: a
-// lease is over then by the clock, whoever has come to notice.
+// lookAtEnd checks a lease at the very moment at which it runs out unless it is renewed. The clock
+// alone must end it, even if no goroutine has noticed the end yet.
 func (j *leaseJudge) lookAtEnd(e *contender, term memberstate.Term, until time.Time) {
 	<-time.After(time.Until(until))
 	now, end, ok := e.el.Lease()
@@ -104,18 +104,18 @@ func nameOf(e *contender) string {
 	return e.name
 }
 
-// covered holds a lease against the record in the database. Nobody else can have it before it
-// has run out there, or stood still for a TTL.
+// covered compares a lease with the record in the database. No other candidate can get the lease
+// before the record has run out there, or has not changed for a TTL.
 func (j *leaseJudge) covered(e *contender, term memberstate.Term, left time.Duration, r *lease.Record) {
 	forced := r.Holder == "" && r.Term > term
 	mine := r.Holder == e.candidate.keeper.Self() && r.Term == term
 	j.holds(LeaseCovered, (mine || forced) && !r.Released, e.name, "it holds the lease of term %d, and the record is %+v", term, *r)
-	if !j.world.plan.strict { // else the database's clock may have stepped
+	if !j.world.plan.strict { // in strict mode the database's clock may have stepped
 		j.holds(LeaseCovered, left <= r.Left, e.name, "it holds the lease of term %d for %v, and the database for %v", term, left, r.Left)
 	}
 }
 
-// office says what is wrong with a contender's Lead.
+// office says how a contender's Lead violates an invariant, if it does.
 func (j *leaseJudge) office(e *contender) (Invariant, string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -139,8 +139,8 @@ func (j *leaseJudge) office(e *contender) (Invariant, string) {
 	return LeadInOffice, ""
 }
 
-// shown says what is wrong with a contender's Status. Status may have something logged, which
-// takes time, so no lock is held.
+// shown says how a contender's Status violates an invariant, if it does. Status may log, which
+// takes time, so it is called without the lock.
 func (j *leaseJudge) shown(e *contender) (Invariant, string) {
 	over := j.visits(e.candidate)
 	s := e.el.Status()
@@ -160,14 +160,14 @@ func (j *leaseJudge) shown(e *contender) (Invariant, string) {
 	return LeaseOver, ""
 }
 
-// waits says which call of a contender goes on though it should have ended.
+// waits names a call of a contender that should have ended, if there is one.
 func (j *leaseJudge) waits(e *contender) (Invariant, string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.checked[CallsEnd]++
 	for o := range e.ordered {
 		switch {
-		case e.candidate.dead || e.candidate.busy.freeFor(j.began) == 0: // it may be what it has to log
+		case e.candidate.dead || e.candidate.busy.freeFor(j.began) == 0: // a slow line of the log may hold the call up
 		case o.ctx.Err() != nil:
 			return CallsEnd, "Resign goes on though its context has ended"
 		case e.over:

@@ -1,4 +1,4 @@
-// What a seed decides about a world of leases before it begins.
+// This file draws the plan of a world of leases from its seed.
 
 package shell
 
@@ -18,7 +18,7 @@ type leasePlan struct {
 	rate    float64        // of the database's clock
 	groups  []*leaseGroup
 	strict  bool
-	wakes   bool // releases are told
+	wakes   bool // candidates have a waker, which announces releases
 	link    time.Duration
 	longest lease.Timing // the longest intervals, by the time of the world
 	trouble time.Duration
@@ -82,8 +82,8 @@ func (p *leasePlan) group(r *rand.Rand, index int) *leaseGroup {
 	return g
 }
 
-// scaled makes all intervals longer or shorter. As all keepers of a bubble have one clock, one
-// whose own is fast is one by which everything takes less.
+// scaled makes all intervals longer or shorter. All keepers of a bubble share one clock, so a
+// keeper with a fast clock has shorter intervals instead.
 func scaled(t lease.Timing, by float64) lease.Timing {
 	times := func(d time.Duration) time.Duration { return time.Duration(float64(d) * by) }
 	return lease.Timing{TTL: times(t.TTL), Renew: times(t.Renew), Poll: times(t.Poll), Timeout: times(t.Timeout), DriftMargin: times(t.DriftMargin)}

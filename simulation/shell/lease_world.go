@@ -1,4 +1,5 @@
-// The world of leases: candidates, a database, and its course from trouble to calm to the end.
+// This file has the world of leases: candidates, a database, and its course from trouble to calm
+// to the end.
 
 package shell
 
@@ -17,10 +18,10 @@ type leaseWorld struct {
 	judge    *leaseJudge
 	database database
 	nodes    []*leaseNode
-	asked    atomic.Uint64 // how much has travelled
+	asked    atomic.Uint64 // how many statements, answers and wake-ups have travelled
 }
 
-// runLeases is what happens in a bubble.
+// runLeases runs a world of leases in a bubble.
 func runLeases(o Options, moves *atomic.Uint64) *Result {
 	w := &leaseWorld{base: newBase(random(o.Seed, "world of leases"), moves), plan: drawLeases(o.Seed)}
 	w.judge = newLeaseJudge(o.Seed, w, o.Tell)
@@ -54,7 +55,7 @@ func runLeases(o Options, moves *atomic.Uint64) *Result {
 	return r
 }
 
-// watchOver has the judge look at everybody, now and then.
+// watchOver makes the judge look at all contenders now and then.
 func (w *leaseWorld) watchOver() {
 	for !w.isOver() {
 		w.sleep(1 + w.drawn(w.plan.longest.TTL/20))
@@ -63,14 +64,14 @@ func (w *leaseWorld) watchOver() {
 	}
 }
 
-// travel is a way to the database or back.
+// travel takes the time of one way to the database or back, and some more.
 func (w *leaseWorld) travel(more time.Duration) {
 	w.asked.Add(1)
 	w.sleepInTrouble(more)
 	<-time.After(w.plan.link)
 }
 
-// strike has one fault strike. It is over by itself.
+// strike makes one fault strike, which ends by itself.
 func (w *leaseWorld) strike() {
 	d, lasts := &w.database, w.drawn(3*w.plan.longest.TTL)>>(w.drawn64()%4)
 	name := w.plan.groups[w.drawn64()%uint64(len(w.plan.groups))].name
@@ -86,7 +87,7 @@ func (w *leaseWorld) strike() {
 		d.mu.Unlock()
 	case StaleRead:
 		d.copy(w.judge.named)
-		return // it strikes whoever reads it
+		return // the fault strikes when the copy is read
 	case DatabaseStep:
 		if !w.plan.strict {
 			return
@@ -97,7 +98,7 @@ func (w *leaseWorld) strike() {
 		if w.chance(2) {
 			heir = nodeName(int(w.drawn64() % uint64(len(w.nodes)+1)))
 		}
-		_ = d.store.Force(context.Background(), name, heir) // it has no reason to fail
+		_ = d.store.Force(context.Background(), name, heir) // it cannot fail
 	default:
 		for _, n := range w.nodes {
 			if c := n.candidate.Load(); c != nil {
@@ -108,14 +109,14 @@ func (w *leaseWorld) strike() {
 	w.judge.struckAt(f, "the database")
 }
 
-// patience bounds how long it takes until every lease has a leader in good times, whoever
-// held it before and whatever is still on its way.
+// patience bounds how long it takes until every lease has a leader after the last fault, from any
+// state and with any statements in transit.
 func (w *leaseWorld) patience() time.Duration {
 	l := &w.plan.longest
 	return 4*l.TTL + 8*l.Poll + 8*l.Timeout + 100*w.plan.link
 }
 
-// converge waits until all leases have a leader that serves, and sees that they stay.
+// converge waits until all leases have a leader, and checks that none takes too long.
 func (w *leaseWorld) converge() {
 	for began := time.Now(); ; {
 		missing := ""
@@ -135,7 +136,7 @@ func (w *leaseWorld) converge() {
 
 func (w *leaseWorld) broken() bool { return isClosed(w.judge.failed) }
 
-// lacks says what a lease lacks; empty if all is well.
+// lacks says what a lease lacks; empty if it lacks nothing.
 func (w *leaseWorld) lacks(g *leaseGroup) string {
 	leader, term := "", memberstate.Term(0)
 	for _, n := range w.nodes {
@@ -165,7 +166,7 @@ func (w *leaseWorld) contenderAt(n *leaseNode, g *leaseGroup) *contender {
 	return nil
 }
 
-// leaderOf is who holds a lease; nil if nobody does.
+// leaderOf is the contender that holds a lease; nil if none does.
 func (w *leaseWorld) leaderOf(g *leaseGroup) *contender {
 	for _, n := range w.nodes {
 		if e := w.contenderAt(n, g); e != nil {
@@ -177,8 +178,8 @@ func (w *leaseWorld) leaderOf(g *leaseGroup) *contender {
 	return nil
 }
 
-// handOver has every leader resign, after a while in which nothing may change. Where the others
-// hear of it one of them leads at once; else when it looks next.
+// handOver waits a while, and makes every leader resign. If the release is announced, another
+// candidate leads at once; else it leads at its next poll.
 func (w *leaseWorld) handOver() {
 	for _, g := range w.plan.groups {
 		w.sleep(3*w.plan.longest.TTL + 20*w.plan.longest.Poll)
@@ -198,7 +199,7 @@ func (w *leaseWorld) handOverOnce(g *leaseGroup, leader *contender) {
 		}
 	}
 	l := &w.plan.longest
-	within := 4*l.Poll + l.Timeout // if it is the same one, it stands back first
+	within := 4*l.Poll + l.Timeout // a leader without rivals stands back before it leads again
 	switch {
 	case others > 0 && w.plan.wakes:
 		within = l.Poll / 2
