@@ -1,4 +1,4 @@
-// The arrays of numbers as what the script asks for. pack.go is the other side of it.
+// This file unpacks the arrays of numbers, which pack.go has packed, into runs.
 
 const fieldNames = [
   "up", "paused", "saving", "incarnation", "role", "term", "vote", "leader", "durable", "durableVote",
@@ -9,7 +9,7 @@ const momentKinds = { stepped: 0, saveDone: 1, started: 2, crashed: 3, pauseBega
 const fates = { underway: 0, delivered: 1, lost: 2, severed: 3, unanswered: 4, refused: 5 };
 const bandKinds = { fault: 0, down: 1, pause: 2, save: 3, lease: 4, office: 5 };
 
-// unpack makes a run of what was recorded in one tab.
+// unpack makes a run of the data of one tab.
 function unpack(packed) {
   const run = { ...packed, moments: unpackMoments(packed), passages: null };
   run.passages = unpackPassages(packed, run.moments);
@@ -22,7 +22,7 @@ function unpack(packed) {
   return run;
 }
 
-// sums undoes the differences.
+// sums turns differences back into values.
 function sums(differences) {
   const values = new Float64Array(differences.length);
   let value = 0;
@@ -77,7 +77,7 @@ function unpackPassages({ passages: p, nodes }, moments) {
   return all;
 }
 
-// filterOf is the filter that a sort of messages goes by; the style sheet knows it, too.
+// filterOf is the filter of a sort of messages, which is also its class in the style sheet.
 function filterOf([kind, mark]) {
   if (kind === 3 || kind === 4) return "heartbeat";
   if (kind >= 5 || mark === 3) return "handover";
@@ -96,7 +96,7 @@ function stateAt(run, place) {
   return state;
 }
 
-// spansOf are the times during which a node was the same.
+// spansOf lists the times in which a node did not change.
 function spansOf(run, places) {
   const { at, state } = run.moments;
   const shown = [0, 1, 4, 5, 12, 13].map((f) => state[f]);
@@ -111,8 +111,8 @@ function spansOf(run, places) {
   return spans;
 }
 
-// reignsOf lists who led which term. Shared is until when the one before lasted, too,
-// and a rival is one in the same term.
+// reignsOf lists the leaders of all terms. Shared is the time until which an earlier reign lasts,
+// too; a rival leads the same term as that one.
 function reignsOf(run) {
   const reigns = [];
   run.spans.forEach((spans, node) => {
@@ -144,7 +144,7 @@ function roleChangesOf(run) {
   return changes.sort((a, b) => a - b);
 }
 
-// stackFaults gives every fault a row in which it overlaps no other.
+// stackFaults gives each fault a row in which it overlaps no other.
 function stackFaults(faults) {
   const ends = [];
   for (const fault of faults) {

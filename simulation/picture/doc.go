@@ -8,17 +8,17 @@
 // important moments; with it, everything can be zoomed, filtered and stepped through.
 //
 //	file          idea
-//	picture.go    the page: its parts, and that it may not load anything
-//	sentence.go   what happened, in one sentence
+//	picture.go    the page: its parts, and a policy by which it loads nothing
+//	sentence.go   a run in one sentence
 //	window.go     the time that matters
 //	span.go       the roles of a node over time
 //	story.go      the moments that matter, as a list
-//	tables.go     what was checked, what struck, which conditions occurred
+//	tables.go     how often invariants were checked, faults struck and conditions occurred
 //	pack.go       the trace as arrays of numbers, for the script
 //	still*.go     the still drawing
 //	labels.js     labels that do not overlap
 //	data.js       unpacks the arrays of numbers
 //	draw.js       the interactive drawing
-//	panel.js      what the cursor and the pointer show
+//	panel.js      the state at the cursor, and the thing under the pointer
 //	interact.js   keys, pointer, filters, tabs
 package picture

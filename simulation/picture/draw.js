@@ -1,5 +1,5 @@
-// The interactive drawing: only what is in view, painted anew whenever the view changes.
-// still.go has the same measures.
+// This file paints the interactive drawing. It paints only the things in view, anew whenever the
+// view changes. still.go has the same measures.
 
 const svgSpace = "http://www.w3.org/2000/svg";
 const axisHeight = 26, reignRow = 30, faultRow = 17, mostFaultRows = 5;
@@ -20,7 +20,7 @@ function label(parent, type, x, y, text) {
   shape(parent, "text", { class: type, x, y }).textContent = text;
 }
 
-// seconds is a time with as many digits as a step of that many microseconds needs.
+// seconds is a time with as many digits as a step of this length, in microseconds, needs.
 function seconds(at, step = 1000) {
   const digits = Math.max(0, Math.min(6, Math.ceil(6 - Math.log10(Math.max(step, 1)) - 1e-9)));
   return (at / 1e6).toFixed(digits) + " s";
@@ -31,7 +31,7 @@ function roundStep(least) {
   return unit * [1, 2, 5, 10].find((times) => unit * times >= least);
 }
 
-// Drawing paints one run into a box. The view is what to show of it:
+// Drawing paints one run into a box. The view selects the visible part of it:
 // { from, to, cursor, chosen, only, filters, nodes }.
 class Drawing {
   constructor(box, run) {
@@ -41,14 +41,14 @@ class Drawing {
     this.box = box;
   }
 
-  // x is where a time is drawn.
+  // x is the place of a time.
   x(at) { return this.left + (at - this.view.from) * this.scale; }
-  // at is the time that is drawn there.
+  // at is the time at a place.
   at(x) { return this.view.from + (x - this.left) / this.scale; }
   // y is the middle of a node's bar.
   y(node) { return this.tops[node] + barTop + barHeight / 2; }
   shows(from, to) { return from <= this.view.to && to >= this.view.from; }
-  // clamp keeps a place inside: a bar need not reach further than can be seen.
+  // clamp keeps a place inside, because a bar need not reach further than can be seen.
   clamp(x) { return Math.min(Math.max(x, this.left - 20), this.width + 20); }
 
   paint(view) {
@@ -92,8 +92,8 @@ class Drawing {
     }
   }
 
-  // faults draws what lasted, above the lanes and behind them. Of those too narrow to be
-  // told apart only some are drawn.
+  // faults draws the faults that lasted, above the lanes and behind them. It draws only some of
+  // those that are too narrow to be distinguished.
   faults(all) {
     const taken = Array(mostFaultRows).fill(-9);
     this.run.bands.forEach((b, i) => {
@@ -117,7 +117,7 @@ class Drawing {
     this.run.reigns.forEach((r, i) => { if (this.shows(r.from, r.to)) this.reign(all, r, "reign " + i, y, h); });
   }
 
-  // reign lies over the lower half of another one for as long as both last.
+  // reign draws a reign. While an earlier one lasts, too, it covers only that one's lower half.
   reign(all, r, about, y, h) {
     const type = r.rival ? "reign rival" : "reign", x = this.clamp(this.x(r.from)), end = this.clamp(this.x(r.to));
     const parting = this.clamp(this.x(Math.max(r.from, r.shared)));
@@ -127,7 +127,7 @@ class Drawing {
     if (end - start > labelWidth("reign", text) + 7) this.labels.put(all, "reign", text, [[start + 5, y + 15]]);
   }
 
-  // lanes draws the nodes. What its labels say is known before it is known where the marks are.
+  // lanes draws the nodes. It places the labels last, because they must keep off the marks.
   lanes(group, words) {
     this.wanted = [];
     this.view.nodes.forEach((shown, node) => {
@@ -142,7 +142,7 @@ class Drawing {
     for (const [type, texts, places] of this.wanted) texts.some((text) => this.labels.put(words, type, text, places(text)));
   }
 
-  // spans draws what a node was. Those too narrow to be seen become one bar of many.
+  // spans draws the spans of a node. Spans that are too narrow to be seen share one bar.
   spans(group, node) {
     const spans = this.run.spans[node];
     let i = 0, many = null;
@@ -165,13 +165,13 @@ class Drawing {
     this.wanted.push(["term " + type, [String(s.term)], (text) => along(start, end - labelWidth("term", text) - 2, y + 4)]);
   }
 
-  // begins says whether role or term are not those of the bar to the left.
+  // begins says whether the role or the term differs from the bar to the left.
   begins(node, s) {
     const before = s.from <= this.view.from ? null : this.run.spans[node][s.place - 1];
     return !before || !before.up || before.role !== s.role || before.term !== s.term;
   }
 
-  // tally says how many have accepted, where the count grows and there is room for it.
+  // tally writes how many voters have accepted, where the count grows and has room.
   tally(node, s, x) {
     if (s.asking === 0 || !s.up || this.x(s.to) < this.left) return;
     const spans = this.run.spans[node], before = spans[s.place - 1], after = spans[s.place + 1];
@@ -198,7 +198,7 @@ class Drawing {
     });
   }
 
-  // marks draws what happened at once: plain steps only where there is room for them.
+  // marks draws the moments, and plain steps only where there is room for them.
   marks(group) {
     const m = this.run.moments, first = firstAt(m.at, this.view.from), end = firstAt(m.at, this.view.to + 1);
     const dots = end - first <= Math.min(mostDots, this.width / 2);
@@ -229,7 +229,7 @@ class Drawing {
     }
   }
 
-  // messages draws arrows, and a density of heartbeats where there are too many.
+  // messages draws arrows, and the density of heartbeats if there are too many.
   messages(group) {
     const { beats, others, past } = this.passagesInView();
     const crowded = beats.length > Math.min(mostBeats, this.width / 2.5);
@@ -253,7 +253,7 @@ class Drawing {
     return { beats, others, past };
   }
 
-  // density is a row of bars below the sender's lane: the higher the more.
+  // density draws bars below the sender's lane; a higher bar means more messages.
   density(group, list, what) {
     const bins = new Map(), p = this.run.passages;
     for (const i of list) {
@@ -274,7 +274,7 @@ class Drawing {
     }
   }
 
-  // arrow draws a message; one that was lost ends half-way, one refused arrives at a cross.
+  // arrow draws a message. A lost one ends half-way, and a refused one arrives at a cross.
   arrow(group, i) {
     const p = this.run.passages, down = p.to[i] > p.from[i] ? 1 : -1, fate = p.fate[i];
     const arrived = p.arrived[i] < 0 ? p.sent[i] + p.travel : p.arrived[i];
@@ -299,8 +299,8 @@ class Drawing {
     shape(all, "path", { class: "hit", d: `M${x} ${axisHeight - 6}V${this.height}` }, "violation");
   }
 
-  // accusation names what was violated, to the right of its line or else to the left of it.
-  // It is the first label, for it needs its place most.
+  // accusation names the violated invariant, to the right of its line or else to the left of it.
+  // It is the first label, because it needs its place most.
   accusation(words) {
     const v = this.run.violation;
     if (!v || !this.shows(v.at, v.at) || !this.view.nodes[v.node]) return;
@@ -316,14 +316,14 @@ class Drawing {
     if (this.view.nodes[m.node[i]]) shape(all, "circle", { class: "cursor at", cx: x, cy: this.y(m.node[i]), r: 8 });
   }
 
-  // names covers what has been drawn to the left of the lanes.
+  // names writes the nodes' names, and covers shapes that reach to the left of the lanes.
   names(all) {
     shape(all, "rect", { class: "gutter", x: 0, y: 0, width: this.left - 4, height: this.height });
     label(all, "node", 8, axisHeight + 18, "led");
     this.view.nodes.forEach((shown, node) => { if (shown) label(all, "node", 8, this.y(node) + 5, "n" + node); });
   }
 
-  // paintOverview draws who led in the whole run, and which part of it is in view.
+  // paintOverview draws the leaders of the whole run, and the part that is in view.
   paintOverview() {
     const { run, view, left, width } = this, all = document.createDocumentFragment();
     const x = (at) => left + (width - left) * at / Math.max(run.end, 1);
@@ -347,7 +347,7 @@ function spanClass(run, s) {
   return run.names.role[s.role] + (s.paused ? " paused" : "");
 }
 
-// linksOf names links: both directions of one as n0–n1, one as n0→n1.
+// linksOf names links: n0–n1 for both directions of a link, n0→n1 for one.
 function linksOf(links) {
   const known = new Set(links.map(([from, to]) => from + "-" + to)), names = [];
   for (const [from, to] of links) {

@@ -1,8 +1,8 @@
-// Keys, pointer, filters, tabs: what changes the view, and that it is painted then.
+// This file has the keys, pointer, filters and tabs, which change the view and paint it again.
 
 const zoomStep = 1.5, panStep = 0.2, shortestView = 200;
 
-// Stage is one tab: a drawing, its panels, and the view that both show.
+// Stage is one tab, with a drawing, its panels, and the view that both show.
 class Stage {
   constructor(root) {
     this.root = root;
@@ -59,7 +59,7 @@ class Stage {
     this.scrollStory();
   }
 
-  // scrollStory shows the part of the list that the cursor stands in.
+  // scrollStory shows the part of the list at which the run's cursor begins.
   scrollStory() {
     const lines = [...this.root.querySelectorAll(".story li[data-moment]")];
     const near = lines.find((line) => Number(line.dataset.moment) >= this.run.cursor);
@@ -96,7 +96,7 @@ class Stage {
     this.later();
   }
 
-  // zoom keeps the time where it is that the reader looks at.
+  // zoom keeps the time around at its place.
   zoom(factor, around = this.focus()) {
     const { from, to } = this.view, length = (to - from) / factor, share = (around - from) / (to - from);
     this.show(around - length * share, around + length * (1 - share));
@@ -126,7 +126,7 @@ class Stage {
     this.later();
   }
 
-  // step goes to the next moment that is not filtered away.
+  // step goes to the next moment that is not filtered out.
   step(by) {
     const { moments } = this.run, { nodes, only } = this.view;
     let i = this.view.cursor + by;
@@ -140,7 +140,7 @@ class Stage {
     if (place !== undefined) this.goTo(place);
   }
 
-  // stepMessage chooses the next message in view, and tells about it.
+  // stepMessage chooses the next message in view, and shows its details.
   stepMessage(by) {
     const list = this.drawing.inView;
     if (list.length === 0) return;
@@ -156,7 +156,7 @@ class Stage {
     this.later();
   }
 
-  // nearest is the moment nearest to a place in the drawing, at that node if any is there.
+  // nearest is the moment nearest to a place in the drawing; if a lane is there, one of its node.
   nearest(x, y) {
     const { at, node } = this.run.moments, wanted = this.drawing.at(x);
     const lane = this.view.nodes.findIndex((shown, i) => shown && y >= this.drawing.tops[i] && y < this.drawing.tops[i] + lanePitch);
@@ -172,7 +172,7 @@ class Stage {
   }
 }
 
-// actions are what buttons and keys do.
+// actions are the actions of buttons and keys.
 const actions = {
   zoomIn: (s) => s.zoom(zoomStep),
   zoomOut: (s) => s.zoom(1 / zoomStep),
@@ -204,7 +204,7 @@ const keys = {
   0: "all", v: "matters", o: "only", "?": "help",
 };
 
-// Pointer drags, pinches, turns the wheel, and points.
+// Pointer handles dragging, pinching, the wheel, and pointing.
 class Pointer {
   constructor(stage) {
     this.stage = stage;
@@ -263,7 +263,7 @@ class Pointer {
     stage.goTo(named?.startsWith("moment ") ? this.momentAt(named, e, at) : stage.nearest(e.clientX - at.left, e.clientY - at.top));
   }
 
-  // momentAt is the moment that a mark stands for; a bar stands for all during it.
+  // momentAt is the moment of a mark, or of a bar the moment nearest to the pointer.
   momentAt(named, e, at) {
     if (e.target.classList.contains("span")) return this.stage.nearest(e.clientX - at.left, e.clientY - at.top);
     return Number(named.split(" ")[1]);
@@ -345,7 +345,7 @@ class Page {
       try {
         await navigator.clipboard.writeText(code.textContent);
         button.textContent = "Copied";
-      } catch { // without permission the reader still has it selected
+      } catch { // without permission the reader copies the selected text
         getSelection().selectAllChildren(code);
       }
     });

@@ -1,6 +1,6 @@
-// The trace as arrays of numbers, for the script: columns, times in microseconds, each
-// as the difference from the previous one. A hundred thousand moments stay a few megabytes.
-// data.js unpacks it.
+// This file packs the trace for the script as columns of numbers. Times are in microseconds, each
+// as the difference from the previous one, so a hundred thousand moments stay a few megabytes.
+// data.js unpacks them.
 
 package picture
 
@@ -12,7 +12,7 @@ import (
 	"github.com/hustings/hustings/simulation/trace"
 )
 
-// packed is what data.js unpacks.
+// packed is the input of data.js.
 type packed struct {
 	Nodes     int               `json:"nodes"`
 	End       int64             `json:"end"`
@@ -29,8 +29,8 @@ type packed struct {
 // labels are the names of an enumeration, by number.
 type labels []string
 
-// packedMoments are columns. Mask has a bit for every field of the state that differs
-// from the node's before, and Values the new values, all in one row.
+// packedMoments are columns. Mask has a bit for every field of the state that differs from
+// the node's previous state, and Values has the new values of all moments in one row.
 type packedMoments struct {
 	At      []int64 `json:"at"`
 	Node    []int   `json:"node"`
@@ -43,8 +43,8 @@ type packedMoments struct {
 	Values  []int64 `json:"values"`
 }
 
-// packedPassages are columns. Sort is a place in Sorts, Link from*nodes+to, Travel how
-// long it took or -1, HeardBy the distance to SentBy or 0.
+// packedPassages are columns. Sort is a place in Sorts, Link is from*nodes+to, Travel is the
+// time from sending to arrival or -1, and HeardBy is the distance from SentBy or 0.
 type packedPassages struct {
 	Sorts   [][5]int `json:"sorts"` // kind, mark, result, fate, again
 	Sort    []int    `json:"sort"`
@@ -73,8 +73,8 @@ type packedViolation struct {
 	At        int64  `json:"at"`
 	Node      int    `json:"node"`
 	What      string `json:"what"`
-	// Entry is the lost entry; empty if there is none. Has are the nodes that had acknowledged
-	// it, Lacks those that do not have it.
+	// Entry is the lost entry; empty if there is none. Has lists the nodes that had acknowledged
+	// it, Lacks the nodes that do not have it.
 	Entry string `json:"entry"`
 	Has   []int  `json:"has"`
 	Lacks []int  `json:"lacks"`
@@ -193,7 +193,7 @@ func packBands(t *trace.Trace) []packedBand {
 	return all
 }
 
-// names are the names of the numbers in enumerations.
+// names lists the names of each enumeration by number.
 func names() map[string]labels {
 	return map[string]labels{
 		"kind":   list(int(rpc.TakeLeadershipResponse)+1, func(i uint8) string { return rpc.Kind(i).String() }),
@@ -214,7 +214,7 @@ func list(n int, name func(uint8) string) labels {
 
 func micros(d time.Duration) int64 { return d.Microseconds() }
 
-// number is a term as the script has it. Terms that it cannot hold do not occur.
+// number is a term as a number of the script. Terms that are too large for one do not occur.
 func number(t memberstate.Term) int64 { return int64(t) }
 
 func bit(b bool) int64 {

@@ -1,5 +1,5 @@
-// What the cursor and the pointer tell: the state of every node, what changed, which
-// links are cut, and all about the thing pointed at.
+// This file has the panels. They show the state of every node at the cursor, the last change, the
+// links that are cut, and all details of the thing under the pointer.
 
 const stateColumns = [
   ["role", (run, s) => s.up ? run.names.role[s.role] + (s.paused ? ", paused" : "") : "down", ["up", "paused", "role"]],
@@ -13,7 +13,7 @@ const stateColumns = [
   ["life", (run, s) => s.incarnation, ["incarnation"]],
 ];
 
-// fateOf says what became of the entry that was lost at a node.
+// fateOf says whether a node had acknowledged the lost entry, and whether it lacks it.
 function fateOf(v, node) {
   const had = v.has.includes(node), lacks = v.lacks.includes(node);
   return lacks ? (had ? "acknowledged, lost" : "does not have it") : had ? "acknowledged" : "";
@@ -28,14 +28,14 @@ function element(name, type, text) {
   return e;
 }
 
-// changesAt says what a moment changed at its node: { field: [before, after] }.
+// changesAt lists the fields that a moment changed at its node: { field: [before, after] }.
 function changesAt(run, i) {
   const before = stateAt(run, run.moments.before[i]), after = stateAt(run, i), changed = {};
   for (const name of fieldNames) if (before[name] !== after[name]) changed[name] = [before[name], after[name]];
   return changed;
 }
 
-// Panels are those below one drawing.
+// Panels are the panels below one drawing.
 class Panels {
   constructor(root, run) {
     this.run = run;
@@ -123,11 +123,11 @@ class Panels {
     label(group, "", x, y + 4, "n" + node);
   }
 
-  // about fills the panel with all about one thing.
+  // about fills the panel with the lines about one thing.
   about(lines) { this.told.replaceChildren(...lines.map((line) => element("p", "", line))); }
 }
 
-// linesAbout are the lines about a thing that the drawing has named.
+// linesAbout lists the details of a thing that the drawing has named.
 function linesAbout(run, named) {
   const [what, ...rest] = named.split(" "), [i, j] = rest.map(Number);
   switch (what) {

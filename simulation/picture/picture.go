@@ -1,4 +1,4 @@
-// The page: what it is made of, and that it may not load anything.
+// This file has the page: its parts, and the policy by which it loads nothing.
 
 package picture
 
@@ -13,7 +13,7 @@ import (
 	"github.com/hustings/hustings/simulation/trace"
 )
 
-// Page is what to draw.
+// Page is a page to draw.
 type Page struct {
 	Title string
 	// Replay is the command line that shows this again; it may be empty.
@@ -66,11 +66,11 @@ var (
 
 	page = template.Must(template.Must(template.New("page").Parse(pageText)).New("still").Parse(stillText)).Lookup("page")
 
-	// The files of the script share one scope, and leave nothing in that of the page.
+	// The files of the script share one scope, and add nothing to the page's.
 	script = "(() => {\n\"use strict\";\n" + dataScript + labelsScript + drawScript + panelScript + interactScript + "})();\n"
 
-	// The page loads nothing, and runs no script but this one: should anything in a
-	// trace ever get past the escaping, the browser still refuses to run it.
+	// The page loads nothing, and runs no other script than this one. If a text of a trace ever
+	// got past the escaping, the browser would still refuse to run it.
 	policy = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-" + hash(script) + "'; base-uri 'none'; form-action 'none'"
 )
 
@@ -79,7 +79,7 @@ func hash(text string) string {
 	return base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// pageView is what the template shows.
+// pageView is the input of the template.
 type pageView struct {
 	Title, Replay, Policy string
 	Style                 template.CSS
@@ -87,7 +87,7 @@ type pageView struct {
 	Tabs                  []tabView
 }
 
-// tabView is what it shows of one trace.
+// tabView is the template's input for one trace.
 type tabView struct {
 	Index     int
 	Name      string

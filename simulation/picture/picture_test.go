@@ -25,7 +25,7 @@ import (
 	"github.com/hustings/hustings/simulation/trace"
 )
 
-// written is the page of some traces.
+// written writes the page of some traces.
 func written(t *testing.T, traces ...*trace.Trace) string {
 	t.Helper()
 	page := picture.Page{Title: "a run", Replay: "hustings sim --seed 1"}
@@ -42,7 +42,7 @@ func pageOf(t *testing.T, page picture.Page) string {
 	return b.String()
 }
 
-// says does not show the page if it fails: that is long.
+// says fails without showing the page, because the page is long.
 func says(t *testing.T, html, text string) {
 	t.Helper()
 	if !strings.Contains(html, text) {
@@ -57,7 +57,7 @@ func saysNot(t *testing.T, html, text string) {
 	}
 }
 
-func TestAViolatingTraceSaysWhatHappened(t *testing.T) {
+func TestPageTellsTheViolation(t *testing.T) {
 	original, shrunk := sample.Violation()
 	html := written(t, original, shrunk)
 	sentence := regexp.MustCompile(`<h2 .*</h2>`).FindString(html)
@@ -68,7 +68,7 @@ func TestAViolatingTraceSaysWhatHappened(t *testing.T) {
 	says(t, html, `<li class="violated"`)
 }
 
-func TestWithoutViolationThereIsACount(t *testing.T) {
+func TestPageWithoutViolationCountsElections(t *testing.T) {
 	html := written(t, &trace.Trace{End: time.Minute, Elections: 12})
 	says(t, html, "No violation: 12 elections in 60 s.")
 }
@@ -102,7 +102,7 @@ func TestSentences(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotTrustedIsEscaped(t *testing.T) {
+func TestUntrustedTextIsEscaped(t *testing.T) {
 	const evil = `</script><img src=x onerror=alert(1)>{{.}}"'<!--`
 	run := sample.Calm(3)
 	for i := range run.Moments {
@@ -118,13 +118,13 @@ func TestWhatIsNotTrustedIsEscaped(t *testing.T) {
 	assertDrawings(t, html, 1)
 }
 
-func TestTheScenarioIsShown(t *testing.T) {
+func TestPageShowsTheScenario(t *testing.T) {
 	run := sample.Calm(3)
 	require.Contains(t, run.Scenario, "members 3\n")
 	says(t, written(t, run), "members 3\n")
 }
 
-func TestTheStillDrawingIsWellFormed(t *testing.T) {
+func TestStillDrawingIsWellFormed(t *testing.T) {
 	original, shrunk := sample.Violation()
 	assertDrawings(t, written(t, original, shrunk), 2)
 	assertDrawings(t, written(t, sample.Calm(1)), 1)
@@ -154,7 +154,7 @@ func assertDrawings(t *testing.T, html string, count int) {
 	}
 }
 
-// No label of the still drawing lies on another, even if its letters are as wide as can be.
+// No label of the still drawing may lie on another, even if its letters are as wide as possible.
 func TestLabelsOfTheStillDrawingDoNotCollide(t *testing.T) {
 	original, shrunk := sample.Violation()
 	for name, run := range map[string]*trace.Trace{
@@ -179,7 +179,7 @@ func TestLabelsOfTheStillDrawingDoNotCollide(t *testing.T) {
 	}
 }
 
-// busy is a trace with so many heartbeats that their counts have no room side by side, and
+// busy makes a trace with so many heartbeats that their counts have no room side by side, and
 // with a violation at its end.
 func busy() *trace.Trace {
 	t := &trace.Trace{Nodes: 2, Voters: 2, End: time.Second, Moments: []trace.Moment{
@@ -200,8 +200,8 @@ func number(t *testing.T, text string) float64 {
 	return n
 }
 
-// What never happened is marked, and a table of nothing says so.
-func TestTheTablesListWhatWasCounted(t *testing.T) {
+// Counts of zero are marked, and an empty table says so.
+func TestTablesListTheTallies(t *testing.T) {
 	html := written(t, &trace.Trace{Tallies: []trace.Tally{
 		{Title: "Invariants", Counts: []trace.Count{{Name: "one leader a term", Times: 3}, {Name: "one lease"}}},
 		{Title: "Faults", Counts: []trace.Count{{Name: "crash", Times: 2}}},
@@ -210,10 +210,10 @@ func TestTheTablesListWhatWasCounted(t *testing.T) {
 	says(t, html, `<th scope="row">crash</th><td>2</td>`)
 	says(t, html, `<tr class="never"><th scope="row">one lease</th><td>0</td>`)
 	says(t, html, `<th scope="row">none</th>`)
-	saysNot(t, written(t, sample.Explored()), "What was checked")
+	saysNot(t, written(t, sample.Explored()), "Checks, faults and conditions")
 }
 
-func TestWhatWasExploredShowsItsTicksAndLeases(t *testing.T) {
+func TestExploredTraceShowsTicksAndLeases(t *testing.T) {
 	html := written(t, sample.Explored())
 	drawing := regexp.MustCompile(`(?s)<svg class="drawing still".*?</svg>`).FindString(html)
 	assert.Equal(t, 7, strings.Count(drawing, `class="clock"`), "three ticks, of which n0 misses two")
@@ -225,7 +225,7 @@ func TestWhatWasExploredShowsItsTicksAndLeases(t *testing.T) {
 	saysNot(t, written(t, sample.Calm(3)), "a clock’s tick")
 }
 
-func TestThePageNeedsNothingButItself(t *testing.T) {
+func TestPageLoadsNothing(t *testing.T) {
 	original, _ := sample.Violation()
 	html := strings.ReplaceAll(written(t, original), "http://www.w3.org/2000/svg", "")
 	saysNot(t, html, "http://")
@@ -234,25 +234,25 @@ func TestThePageNeedsNothingButItself(t *testing.T) {
 	says(t, html, "default-src &#39;none&#39;")
 }
 
-func TestALongRunIsASmallPage(t *testing.T) {
+func TestLongRunMakesASmallPage(t *testing.T) {
 	run := sample.Long(100_000)
 	require.GreaterOrEqual(t, len(run.Moments), 100_000)
 	assert.Less(t, len(written(t, run))/len(run.Moments), 120, "bytes a moment")
 }
 
-func TestNothingIsNoReasonToPanic(t *testing.T) {
+func TestEmptyAndInvalidTracesDoNotPanic(t *testing.T) {
 	says(t, written(t, &trace.Trace{}), "No violation: 0 elections in 0 s.")
 	says(t, written(t, nil), "No violation")
 	says(t, written(t), "Nothing was recorded.")
 	says(t, written(t, &trace.Trace{Violation: &invariant.Violation{}}), "violated at 0 s")
-	// Nor is what cannot be.
+	// Places out of range must not panic, either.
 	says(t, written(t, &trace.Trace{
 		Nodes: 1, Moments: []trace.Moment{{Node: 7}, {Node: -1}}, Passages: []trace.Passage{{From: 3, To: -1}}, Bands: []trace.Band{{Node: 5}},
 	}), "No violation")
 }
 
-// What the script is given is JSON, and as many columns are as long as there are moments.
-func TestTheDataIsJSON(t *testing.T) {
+// The script's data must be JSON, and each column must be as long as there are moments or passages.
+func TestDataIsJSON(t *testing.T) {
 	run := sample.Stormy()
 	data := regexp.MustCompile(`(?s)<script type="application/json" class="data">(.*?)</script>`).FindStringSubmatch(written(t, run))
 	require.Len(t, data, 2)
@@ -274,7 +274,7 @@ type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errors.New("no space") }
 
-func TestAWriterThatFails(t *testing.T) {
+func TestWriteReturnsTheWritersError(t *testing.T) {
 	assert.ErrorContains(t, picture.Write(full{}, picture.Page{}), "no space")
 }
 

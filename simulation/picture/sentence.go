@@ -1,4 +1,4 @@
-// A run in one sentence, and its figures.
+// This file sums up a run in one sentence and some figures.
 
 package picture
 
@@ -20,8 +20,7 @@ func sentence(t *trace.Trace) string {
 	return fmt.Sprintf("%s: “%v” violated at %s.", accusation(t, v), v.Invariant, seconds(v.At))
 }
 
-// accusation names the node that violated the invariant and what it did, as exactly as the trace
-// allows.
+// accusation says which node violated the invariant and how, as exactly as the trace allows.
 func accusation(t *trace.Trace, v *invariant.Violation) string {
 	if v.Lost != nil {
 		return "E" + strings.TrimPrefix(v.Lost.String(), "e")
@@ -73,7 +72,7 @@ func twoLeaders(t *trace.Trace, v *invariant.Violation) string {
 	}
 }
 
-// termOf is the term of the node that violated an invariant, when it did.
+// termOf is the term of the violating node at the time of the violation.
 func termOf(t *trace.Trace, v *invariant.Violation) (term memberstate.Term, found bool) {
 	for i := range t.Moments {
 		if m := &t.Moments[i]; m.Node == v.Node && m.At <= v.At {
@@ -132,7 +131,7 @@ func observers(t *trace.Trace) int { return t.Nodes - t.Voters }
 // length is how long the run took.
 func length(t *trace.Trace) time.Duration { return max(t.End, t.Virtual) }
 
-// seconds is a time as people read it: to the millisecond below a second.
+// seconds is a time for people: in milliseconds below a second, in hundredths from there.
 func seconds(d time.Duration) string {
 	text := fmt.Sprintf("%.3f", d.Seconds())
 	if d >= time.Second {

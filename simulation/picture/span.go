@@ -1,4 +1,4 @@
-// The roles of a node over time.
+// This file divides the life of each node into spans of one role.
 
 package picture
 
@@ -10,7 +10,7 @@ import (
 	"github.com/hustings/hustings/simulation/trace"
 )
 
-// span is a time during which a node did not change.
+// span is a time in which these fields of a node did not change.
 type span struct {
 	from, to   time.Duration
 	up, paused bool
@@ -21,7 +21,7 @@ type span struct {
 
 func (s *span) leads() bool { return s.up && s.role == memberstate.Leader }
 
-// class is its class in the style sheet.
+// class is the span's class in the style sheet.
 func (s *span) class() string {
 	switch {
 	case !s.up:
@@ -46,7 +46,7 @@ func (s *span) title(node int) string {
 	return fmt.Sprintf("n%d: %s, %s to %s", node, what, seconds(s.from), seconds(s.to))
 }
 
-// spans are the spans of every node, in order of time.
+// spans lists the spans of every node in order of time.
 func spans(t *trace.Trace) [][]span {
 	lanes := make([][]span, t.Nodes)
 	for i := range t.Moments {

@@ -1,5 +1,5 @@
-// The still drawing: what a reader sees without JavaScript. It shows the time that
-// matters and cannot be moved, so heartbeats are counts, and nothing waits for a pointer.
+// This file has the still drawing, which a reader sees without JavaScript. It shows the time that
+// matters and cannot be moved, so heartbeats are counts, and nothing depends on a pointer.
 
 package picture
 
@@ -11,7 +11,7 @@ import (
 	"github.com/hustings/hustings/simulation/trace"
 )
 
-// The measures, in the units of the drawing; draw.js has the same.
+// The measures are in the units of the drawing; draw.js has the same.
 const (
 	stillWidth = 1080.0
 	gutter     = 52.0
@@ -19,7 +19,7 @@ const (
 	reignRow   = 30.0
 	faultRow   = 17.0
 	lanePitch  = 74.0
-	barTop     = 16.0 // of the bar that shows the role, in its lane
+	barTop     = 16.0 // from the top of the lane to the bar that shows the role
 	barHeight  = 20.0
 	fewest     = 3.0 // a narrower bar has no text and no visible end
 )
@@ -39,16 +39,16 @@ type shape struct {
 	Path, Marker string
 }
 
-// canvas is a drawing in the making.
+// canvas is an unfinished drawing.
 type canvas struct {
 	trace *trace.Trace
 	lanes [][]span
 	window
-	top    float64 // of the first lane
+	top    float64 // the top of the first lane
 	shapes []shape
 	words  []shape // the labels, which are painted last
-	texts  []box   // where they are
-	marks  []box   // where they would be hard to read
+	texts  []box   // the areas of the labels
+	marks  []box   // areas in which labels would be hard to read
 }
 
 func newStill(t *trace.Trace, lanes [][]span, w window) still {
@@ -56,7 +56,7 @@ func newStill(t *trace.Trace, lanes [][]span, w window) still {
 	rows := c.faultRows()
 	c.top = axisHeight + reignRow + float64(len(rows))*faultRow + 8
 	height := c.top + float64(t.Nodes)*lanePitch
-	c.violation(height) // its label needs its place most
+	c.violation(height) // first, because its label needs its place most
 	c.axis(height)
 	c.faults(rows, height)
 	c.reigns()
@@ -85,7 +85,7 @@ func (c *canvas) path(class, title, format string, args ...any) {
 	c.add(shape{Kind: "path", Class: class, Title: title, Path: fmt.Sprintf(format, args...)})
 }
 
-// x is where a time is drawn, kept inside the drawing.
+// x is the place of a time, kept inside the drawing.
 func (c *canvas) x(at time.Duration) float64 {
 	at = min(max(at, c.from), c.to)
 	return gutter + (stillWidth-gutter)*float64(at-c.from)/float64(c.to-c.from)
@@ -94,10 +94,10 @@ func (c *canvas) x(at time.Duration) float64 {
 // y is the middle of a node's bar.
 func (c *canvas) y(node int) float64 { return c.top + float64(node)*lanePitch + barTop + barHeight/2 }
 
-// shows says whether something that lasts can be seen.
+// shows says whether a time from one moment to another can be seen.
 func (c *canvas) shows(from, to time.Duration) bool { return from <= c.to && to >= c.from }
 
-// axis draws the times, about ten of them, at round figures.
+// axis draws about ten times at round figures.
 func (c *canvas) axis(height float64) {
 	step := roundStep((c.to - c.from) / 10)
 	for at := (c.from + step - 1) / step * step; at <= c.to; at += step {
@@ -106,7 +106,7 @@ func (c *canvas) axis(height float64) {
 	}
 }
 
-// roundStep is the next of 1, 2, 5, 10, 20...
+// roundStep is the first of 1, 2, 5, 10, 20... microseconds that is not below least.
 func roundStep(least time.Duration) time.Duration {
 	for step := time.Microsecond; ; step *= 10 {
 		for _, times := range []time.Duration{1, 2, 5} {

@@ -1,12 +1,12 @@
-// The labels of the still drawing, which do not overlap. A label without a place is left out; the
-// title of the thing that it names says the same.
+// This file places the labels of the still drawing so that none overlap. A label without a place is
+// left out; the title of the thing that it names says the same.
 
 package picture
 
 import "unicode/utf8"
 
-// measure is, for a type of label, the width of a character, generously, and how far it
-// reaches above and below its line. labels.js has the same.
+// measure is the generous width of a character of a type of label, and how far the label reaches
+// above and below its line. labels.js has the same.
 type measure struct{ width, above, below float64 }
 
 var measures = map[string]measure{
@@ -21,7 +21,7 @@ func labelWidth(kind, text string) float64 {
 	return measures[kind].width * float64(utf8.RuneCountInString(text))
 }
 
-// box is an area that is taken.
+// box is an occupied area.
 type box struct{ x0, y0, x1, y1 float64 }
 
 func (b *box) touches(o *box) bool { return b.x0 < o.x1 && o.x0 < b.x1 && b.y0 < o.y1 && o.y0 < b.y1 }
@@ -41,7 +41,7 @@ func (c *canvas) keepOff(x, y, radius float64) {
 }
 
 // label writes a text on a line, at the first of some places where it lies on nothing, or else where
-// it lies on no other label. Class is its kind, and its other classes in the style sheet.
+// it lies on no other label. Its classes in the style sheet are kind and more.
 func (c *canvas) label(kind, more, text string, y float64, places ...float64) {
 	m, w := measures[kind], labelWidth(kind, text)
 	var found *box
@@ -65,7 +65,7 @@ func (c *canvas) label(kind, more, text string, y float64, places ...float64) {
 	c.words = append(c.words, shape{Kind: "text", Class: kind + more, X: tenth(found.x0), Y: tenth(y), Text: text})
 }
 
-// along is a row of places from one x to another.
+// along lists places from one x to another.
 func along(from, to float64) (places []float64) {
 	for x := from; x <= to && len(places) < 16; x += 5 {
 		places = append(places, x)

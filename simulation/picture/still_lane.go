@@ -1,4 +1,4 @@
-// The lanes of the still drawing: the roles of the nodes, their offices, leases and saves.
+// This file draws the lanes of the still drawing: the nodes' roles, offices, leases and saves.
 
 package picture
 
@@ -12,7 +12,7 @@ import (
 	"github.com/hustings/hustings/simulation/trace"
 )
 
-// The heights of what lies in a lane, from its top.
+// The heights of the parts of a lane, from its top.
 const (
 	officeTop = barTop - 5
 	saveTop   = barTop + barHeight + 3
@@ -43,7 +43,7 @@ func (c *canvas) lane(node int) {
 	}
 }
 
-// span draws a bar: its height and its pattern say the role as well as its colour.
+// span draws a bar. Its height and pattern show the role as well as its colour does.
 func (c *canvas) span(node int, s *span) {
 	if !c.shows(s.from, s.to) {
 		return
@@ -53,7 +53,7 @@ func (c *canvas) span(node int, s *span) {
 	c.rect("span "+s.class(), s.title(node), x, y-h/2, w, h)
 }
 
-// spanLabel is the term, within the bar.
+// spanLabel writes the term within the bar.
 func (c *canvas) spanLabel(node int, s *span) {
 	if !s.up || !c.shows(s.from, s.to) {
 		return
@@ -102,7 +102,7 @@ func bandTitle(b *trace.Band) string {
 	return text
 }
 
-// mark draws something that took no time.
+// mark draws a moment, which takes no time.
 func (c *canvas) mark(m *trace.Moment) {
 	x, y := c.x(m.At), c.y(m.Node)
 	if m.Past || m.Kind > trace.SaveDone {
@@ -155,7 +155,7 @@ func (c *canvas) faults(rows [][]*trace.Band, height float64) {
 	}
 }
 
-// faultLabel names the links: both directions of one as n0–n1, one as n0→n1.
+// faultLabel names the links of a fault: n0–n1 for both directions of a link, n0→n1 for one.
 func faultLabel(b *trace.Band) string {
 	var links []string
 	for _, l := range b.Links {
@@ -173,7 +173,7 @@ func faultLabel(b *trace.Band) string {
 	return b.What + ": " + strings.Join(links, ", ")
 }
 
-// reigns draws the leader of each term; where there was none, the row stays hatched.
+// reigns draws the leaders over time; while no node led, the row stays hatched.
 func (c *canvas) reigns() {
 	const y, h = axisHeight + 2, reignRow - 8
 	end := min(c.to, max(c.trace.End, c.from))
@@ -190,7 +190,7 @@ type leader struct {
 	*span
 }
 
-// leaders are the leaders that can be seen, the later ones last.
+// leaders lists the leaders that can be seen, the later ones last.
 func (c *canvas) leaders() (all []leader) {
 	for node, lane := range c.lanes {
 		for i := range lane {
@@ -203,7 +203,7 @@ func (c *canvas) leaders() (all []leader) {
 	return all
 }
 
-// reign draws a leader, over the lower half of another one as long as both lead.
+// reign draws a leader. While an earlier one leads, too, it covers only that one's lower half.
 func (c *canvas) reign(node int, s *span, y, h float64) {
 	shared, rival := c.sharedUntil(node, s)
 	x, parting, end := c.x(s.from), c.x(max(shared, s.from)), c.x(s.to)
@@ -222,8 +222,8 @@ func (c *canvas) reign(node int, s *span, y, h float64) {
 	}
 }
 
-// sharedUntil is until when an earlier leader leads, too, or -1 if there is none. A rival leads the
-// same term.
+// sharedUntil is the time until which an earlier leader leads, too, or -1 if there is none. A rival
+// leads the same term.
 func (c *canvas) sharedUntil(node int, s *span) (shared time.Duration, rival bool) {
 	shared = -1
 	for other, lane := range c.lanes {

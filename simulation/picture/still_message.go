@@ -1,4 +1,4 @@
-// The messages of the still drawing: arrows, and for heartbeats, counts.
+// This file draws the messages of the still drawing as arrows, and heartbeats as counts.
 
 package picture
 
@@ -66,8 +66,8 @@ func (c *canvas) counts(counts [][countBins]int) {
 	}
 }
 
-// arrow draws a message from its sender's bar to its addressee's; one that was lost
-// ends half-way.
+// arrow draws a message from its sender's bar to its addressee's. The arrow of a lost message ends
+// half-way.
 func (c *canvas) arrow(p *trace.Passage, travel time.Duration, past bool) {
 	side := barHeight / 2
 	if p.To < p.From {
@@ -131,7 +131,7 @@ func messageTitle(p *trace.Passage) string {
 	return fmt.Sprintf("%s, term %d, sent %s, %v", text, p.Term, seconds(p.Sent), p.Fate)
 }
 
-// meanTravel is how long messages take on average; lost ones are drawn with that slope.
+// meanTravel is the average travel time of messages; lost ones are drawn with that slope.
 func meanTravel(t *trace.Trace) time.Duration {
 	total, n := time.Duration(0), time.Duration(0)
 	for i := range t.Passages {

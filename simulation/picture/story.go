@@ -1,4 +1,4 @@
-// The moments that matter, as a list for readers without a drawing.
+// This file lists the moments that matter, for readers without a drawing.
 
 package picture
 
@@ -10,16 +10,16 @@ import (
 	"github.com/hustings/hustings/simulation/trace"
 )
 
-// storyLength bounds the list; those around the window that matters are kept.
+// storyLength bounds the list; moments around the window that matters are kept.
 const storyLength = 80
 
-// story is the list.
+// story is the list of moments.
 type story struct {
 	Lines []line
-	Left  int // how many more there are in the run
+	Left  int // the number of lines left out
 }
 
-// line is a moment in it.
+// line is a moment in the list.
 type line struct {
 	Moment int
 	At     string
@@ -28,7 +28,7 @@ type line struct {
 	Class  string
 }
 
-// tell lists the important moments, the nearest ones to the cursor if there are many.
+// tell lists the important moments. If there are many, it lists those around the window.
 func tell(t *trace.Trace, w window) story {
 	var lines []line
 	near := 0 // the first line at or after the window's beginning
@@ -54,7 +54,7 @@ func tell(t *trace.Trace, w window) story {
 	return story{shown, len(lines) - len(shown)}
 }
 
-// importance is the class of an important moment, and empty for the others.
+// importance is the class of an important moment; empty for any other moment.
 func importance(m *trace.Moment, before *trace.NodeState) string {
 	switch {
 	case m.Kind == trace.Violated:
@@ -73,7 +73,7 @@ func importance(m *trace.Moment, before *trace.NodeState) string {
 	return ""
 }
 
-// turned says what the node has become.
+// turned names the node's new role or request, if that has changed.
 func turned(m *trace.Moment, before *trace.NodeState) string {
 	switch {
 	case m.Kind == trace.Violated || !m.State.Up:
@@ -86,5 +86,5 @@ func turned(m *trace.Moment, before *trace.NodeState) string {
 	return ""
 }
 
-// stamp is a time of one width for a list.
+// stamp is a time for a list, with a fixed number of digits.
 func stamp(d time.Duration) string { return fmt.Sprintf("%.4f s", d.Seconds()) }

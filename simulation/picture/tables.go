@@ -1,17 +1,18 @@
-// What was counted in a run: how often each invariant was checked, and each fault and condition
-// happened. An invariant that was never checked is listed, too, because it shows nothing.
+// This file lists the counts of a run: how often each invariant was checked, and how often each
+// fault and condition occurred. A count of zero is listed, too, because the reader must know that
+// the run shows nothing about it.
 
 package picture
 
 import "github.com/hustings/hustings/simulation/trace"
 
-// table is a list of names and how often each came.
+// table is a list of names with their counts.
 type table struct {
 	Title, Unit string
 	Rows        []row
 }
 
-// row is one of its lines.
+// row is one line of a table.
 type row struct {
 	Name, Count string
 	Violated    bool

@@ -1,4 +1,4 @@
-// The time that matters: around the violation, or else around the first election.
+// This file finds the time that matters: around the violation, or else around the first election.
 
 package picture
 
@@ -16,10 +16,10 @@ type window struct {
 }
 
 const (
-	// longestPast is the longest time before a violation that the page opens with: a longer one
-	// would be too small to read.
+	// longestPast is the longest time before a violation that the page opens with, because a
+	// longer one would be too small to read.
 	longestPast = 900 * time.Millisecond
-	// shortest is the shortest time that it opens with.
+	// shortest is the shortest time that the page opens with.
 	shortest = 120 * time.Millisecond
 )
 
@@ -48,11 +48,11 @@ func aroundViolation(t *trace.Trace, v *invariant.Violation) window {
 		}
 	}
 	w := padded(t, from, v.At, cursor)
-	w.to += (w.to - w.from) / 8 // its name stands there
+	w.to += (w.to - w.from) / 8 // the violation's name needs the room
 	return w
 }
 
-// aroundElection is from the first request for votes to the first leader.
+// aroundElection is the window from the first request for votes to the first leader.
 func aroundElection(t *trace.Trace, lanes [][]span) window {
 	asked, won := time.Duration(-1), time.Duration(-1)
 	for _, lane := range lanes {

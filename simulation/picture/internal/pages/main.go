@@ -1,5 +1,5 @@
-// Command pages writes the pages of the sample traces into a directory, to be looked at
-// and for the test in a browser:
+// Command pages writes the pages of the sample traces into a directory, for readers and for the
+// test in a browser:
 //
 //	go run ./simulation/picture/internal/pages DIR
 package main

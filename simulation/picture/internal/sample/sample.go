@@ -1,4 +1,4 @@
-// Package sample makes traces to draw: of simulated runs, with and without a violation.
+// Package sample makes traces to draw, of simulated runs with and without a violation.
 package sample
 
 import (
@@ -27,8 +27,8 @@ func Stormy() *trace.Trace {
 	}
 }
 
-// Long is a run of at least this many moments, in which leaders last for a while: processes die, and
-// messages are late or lost, and nothing else strikes.
+// Long is a run of at least this many moments, in which leaders last for a while. Processes die,
+// messages are late or lost, and no other fault strikes.
 func Long(moments int) *trace.Trace {
 	return Run(simulation.Options{Seed: 14, Members: 5, Faults: faults("crash,loss,delay"), Duration: time.Duration(moments) * 12 * time.Millisecond})
 }
@@ -84,7 +84,7 @@ leases on
 expect violation one lease
 `
 
-// Run plays a run. Its options must be good.
+// Run plays a run. Its options must be valid.
 func Run(o simulation.Options) *trace.Trace {
 	t, err := o.Trace()
 	if err != nil {
@@ -93,8 +93,8 @@ func Run(o simulation.Options) *trace.Trace {
 	return t
 }
 
-// Violation is a run in which a careless engine loses what was committed, and the same
-// run shrunk. It is made once.
+// Violation is a run in which a careless engine loses a committed entry, and the same run
+// shrunk. Both are made once.
 var Violation = sync.OnceValues(func() (original, shrunk *trace.Trace) {
 	o := simulation.Options{Members: 3, Careless: simulation.CarelessAlways, Duration: 20 * time.Second}
 	for {
