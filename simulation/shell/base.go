@@ -92,7 +92,7 @@ func (b *base) drawn64() uint64 {
 	return b.random.Uint64()
 }
 
-// chance is true with a probability of 1 in of.
+// chance is true with the probability 1/of.
 func (b *base) chance(of uint64) bool { return b.drawn64()%of == 0 }
 
 // end waits until all goroutines have ended, or its patience has, and returns the stacks of

@@ -46,8 +46,8 @@ func (b *book) open(seed uint64, live func(string)) {
 }
 
 const (
-	mostLines = 4000 // the book remembers
-	toldLines = 100  // a violation comes with
+	mostLines = 4000 // lines that the book keeps
+	toldLines = 100  // lines that a violation gets
 )
 
 // tell adds a line to the story.
@@ -84,7 +84,7 @@ func (b *book) holds(i Invariant, holds bool, who, format string, args ...any) b
 	return false
 }
 
-// excerpt is the end of the story, without the lines about other groups than this one's.
+// excerpt is the end of the story. If who names a group, it omits the lines about other groups.
 func (b *book) excerpt(who string) (lines []string) {
 	_, group, _ := strings.Cut(who, " ")
 	for _, line := range b.story {

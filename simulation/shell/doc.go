@@ -1,4 +1,4 @@
-// Package shell runs whole hosts in a hostile world, and tries to break the code around the
+// Package shell runs whole hosts in a world of faults, and tries to break the code around the
 // protocol: the goroutines, locks, queues and timers of package elector, and the calls of
 // the engine's functions. It does the same with whole keepers of package lease, see below.
 //

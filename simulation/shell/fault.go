@@ -31,11 +31,11 @@ const (
 	HangingDisk
 	// FullDisk: a node's disk has no room for new files for a while.
 	FullDisk
-	// BrokenDisk: the next write or sync of a node fails.
+	// BrokenDisk: one of the next writes and syncs of a node fails.
 	BrokenDisk
-	// Kill: a process dies. What was written and not synced is there for the next one.
+	// Kill: a process dies. The next one finds its writes, even those that were not synced.
 	Kill
-	// PowerCut: a machine loses its power. What was not synced may be lost, or torn.
+	// PowerCut: a machine loses its power. Writes that were not synced may be lost, or torn.
 	PowerCut
 	// PowerCutLater: a process dies, and its machine loses its power before the next one.
 	PowerCutLater

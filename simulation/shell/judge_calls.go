@@ -175,7 +175,7 @@ func (j *judge) reported(m *member, began time.Time, r *elector.Report, err erro
 	j.holds(LeaseOver, err != nil || r.Lease == 0 || r.Role == memberstate.Leader, m.name, "it reports a lease of %v and does not lead", r.Lease)
 }
 
-// watched checks what Watch yields.
+// watched checks a status that Watch yields.
 func (j *judge) watched(m *member, last, s *elector.Status) {
 	j.check(Watched, s.Revision > last.Revision && !last.Stopped, m.name, "Watch yields revision %d after %d", s.Revision, last.Revision)
 }

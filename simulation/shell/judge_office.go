@@ -144,7 +144,7 @@ func (j *judge) leases(list []*member) {
 	}
 }
 
-// look checks all members of all groups. It checks what seems wrong again when all goroutines
+// look checks all members of all groups. It repeats a check that seems to fail when all goroutines
 // have done their work of the moment.
 func (j *judge) look(w *world) {
 	suspects := j.suspects(w, nil)
@@ -223,7 +223,7 @@ func (j *judge) doubts(m *member) (list []doubt) {
 	}
 	add(Watched, m.seen.Load() != s.Revision && m.seen.Load() > 0, "Watch has not yielded what Status shows")
 	add(Watched, m.handler != nil && !m.handler.began.Load() && !s.Stopped, "its handler was not called")
-	add(Watched, m.shown.Revision != s.Revision, "its metrics were not told what Status shows")
+	add(Watched, m.shown.Revision != s.Revision, "its metrics have not received what Status shows")
 	add(Prompt, !m.owes.IsZero() && now.After(m.owes) && free(m.owes), "it has not answered a heartbeat of its leader")
 	late := leads && m.beat == s.Term && now.Sub(m.beatAt) > m.timing.Heartbeat && len(m.group.members) > 1
 	add(Prompt, late && free(m.beatAt), "it leads and sends no heartbeats")

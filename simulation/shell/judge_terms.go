@@ -80,7 +80,7 @@ func (h *history) keeps(voter string, r *memberstate.Record) {
 	}
 }
 
-// wins counts the votes for a leader that have become durable, whichever it has received.
+// wins counts the durable votes for a leader, whichever votes it has received.
 func (j *judge) wins(h *history, m *member, term memberstate.Term) {
 	votes := 0
 	for _, voter := range h.group.voters {
@@ -95,7 +95,7 @@ func (j *judge) wins(h *history, m *member, term memberstate.Term) {
 func (j *judge) namesLeader(h *history, who string, term memberstate.Term, node string, member uint64) {
 	led, known := h.leaders[term]
 	same := !known || led.node == node && (led.member == member || led.member == 0 || member == 0)
-	j.holds(OneLeader, same, who, "%s leads term %d, as its %d. member; it is led by %s, as its %d.", node, term, member, led.node, led.member)
+	j.holds(OneLeader, same, who, "%s leads term %d as member %d; %s leads it, too, as member %d", node, term, member, led.node, led.member)
 	if !known || member != 0 {
 		h.leaders[term] = tenure{node, member}
 	}

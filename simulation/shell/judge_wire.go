@@ -139,7 +139,7 @@ func (j *judge) names(m *member, q *rpc.Message) {
 	for _, id := range m.group.preferred {
 		wanted = wanted || id == q.Leader
 	}
-	j.holds(NamedHeir, wanted, m.name, "it hands over to %s in term %d, and was told %v", q.Leader, q.Term, m.orders)
+	j.holds(NamedHeir, wanted, m.name, "it hands over to %s in term %d, and its orders name %v", q.Leader, q.Term, m.orders)
 }
 
 // beats notes a heartbeat, which must not be late.

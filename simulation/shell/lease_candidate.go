@@ -89,7 +89,7 @@ func (c *candidate) standStill() {
 }
 
 // Enabled, Handle, WithAttrs and WithGroup make the candidate the handler of the keeper's logger.
-// Handle is slow and calls the keeper, because the keeper must hold no lock when it logs.
+// Handle calls the keeper and is slow at times, because the keeper must hold no lock when it logs.
 func (c *candidate) Enabled(context.Context, slog.Level) bool { return true }
 
 func (c *candidate) Handle(_ context.Context, r slog.Record) error {

@@ -105,7 +105,7 @@ func (j *leaseJudge) asks(ctx context.Context, c *candidate, bounded bool) (over
 	defer j.mu.Unlock()
 	end, ends := ctx.Deadline()
 	in := time.Until(end)
-	j.holds(CallsEnd, !bounded || ends && in > 0 && in <= c.node.timing.Timeout, c.node.name, "a call has a time of %v (%t)", in, ends)
+	j.holds(CallsEnd, !bounded || ends && in > 0 && in <= c.node.timing.Timeout, c.node.name, "a call has a deadline in %v (set: %t)", in, ends)
 	j.holds(StopWaits, c.running > 0 || c.dead, c.node.name, "the database is asked when no elector runs")
 	c.calls++
 	return func() {
@@ -217,16 +217,16 @@ func (j *leaseJudge) toldOf(e *contender, last, s *elector.Status) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	self := e.candidate.keeper.Self()
-	j.holds(Watched, s.Revision > last.Revision || last.Group == "", e.name, "revision %d is told after %d", s.Revision, last.Revision)
+	j.holds(Watched, s.Revision > last.Revision || last.Group == "", e.name, "revision %d is received after %d", s.Revision, last.Revision)
 	j.holds(Watched, s.Group == e.group.name && s.Self == self, e.name, "the status is that of %q in %q", s.Self, s.Group)
-	j.holds(TermsGrow, s.Term >= last.Term, e.name, "term %d is told after %d", s.Term, last.Term)
+	j.holds(TermsGrow, s.Term >= last.Term, e.name, "term %d is received after %d", s.Term, last.Term)
 	j.holds(Watched, (s.Role == memberstate.Leader) == (s.Leader == self), e.name, "it is shown as %v, and %q as the leader", s.Role, s.Leader)
 }
 
 // toldAll checks the last status that Watch or a handler has received.
 func (j *leaseJudge) toldAll(e *contender, last *elector.Status, who string) {
 	now := e.el.Status()
-	j.check(Watched, *last == now && now.Stopped, e.name, "the last that %s is told is %+v, and the status is %+v", who, *last, now)
+	j.check(Watched, *last == now && now.Stopped, e.name, "the last status that %s receives is %+v, and the status is %+v", who, *last, now)
 }
 
 // orders notes an order to resign, and checks its outcome.
@@ -264,7 +264,7 @@ func (j *leaseJudge) orders(ctx context.Context, e *contender) (over func(error)
 			j.holds(OrdersTold, !stays, e.name, "it says that it does not lead, and holds the lease of term %d", before)
 		case ctx.Err() == nil:
 			j.met[NotReleased]++
-			j.holds(OrdersTold, !calm && !stays && !serves, e.name, "it resigns in good times, or leads: %v", err)
+			j.holds(OrdersTold, !calm && !stays && !serves, e.name, "its resignation fails without faults, or it still leads: %v", err)
 		}
 	}
 }

@@ -186,7 +186,7 @@ func (w *leaseWorld) handOver() {
 		if e := w.leaderOf(g); e != nil && !w.broken() {
 			w.handOverOnce(g, e)
 		} else {
-			w.judge.check(Found, w.broken(), "n* "+g.name, "nobody leads in good times")
+			w.judge.check(Found, w.broken(), "n* "+g.name, "no candidate leads without faults")
 		}
 	}
 }
@@ -211,11 +211,11 @@ func (w *leaseWorld) handOverOnce(g *leaseGroup, leader *contender) {
 	ctx, cancel := context.WithTimeout(context.Background(), w.patience())
 	defer cancel()
 	err := leader.resign(ctx)
-	w.judge.check(OrdersTold, err == nil, leader.name, "it resigns in good times, and the error is %v", err)
+	w.judge.check(OrdersTold, err == nil, leader.name, "it resigns without faults, and the error is %v", err)
 	for !w.broken() {
 		next := w.leaderOf(g)
 		took := time.Since(began)
-		w.judge.check(Found, next != nil || took <= within, "n* "+g.name, "%v after %s has resigned nobody leads", took, leader.name)
+		w.judge.check(Found, next != nil || took <= within, "n* "+g.name, "%v after %s has resigned no candidate leads", took, leader.name)
 		if next != nil {
 			same := others > 0 && next == leader
 			w.judge.check(Rests, !same, next.name, "it leads again at once after it has resigned in term %d", before)

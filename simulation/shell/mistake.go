@@ -97,15 +97,15 @@ func fields(err error) (list []string) {
 func (p *process) joinsIdly() {
 	j, ctx := p.world().judge, context.Background()
 	el, err := p.host.Join(p.unknown())
-	if j.check(MistakesTold, err == nil, p.node.name, "nothing is wrong with a group, and the error is %v", err); err != nil {
+	if j.check(MistakesTold, err == nil, p.node.name, "Join of a correct group returns %v", err); err != nil {
 		return
 	}
 	err = el.TransferLeadership(ctx, "")
-	j.check(MistakesTold, errors.Is(err, elector.ErrStopped), p.node.name, "a group has not been started, is to hand over, and the error is %v", err)
+	j.check(MistakesTold, errors.Is(err, elector.ErrStopped), p.node.name, "TransferLeadership of a group that was not started returns %v", err)
 	err = el.Stop(ctx)
-	j.check(MistakesTold, err == nil, p.node.name, "a group has not been started, is stopped, and the error is %v", err)
+	j.check(MistakesTold, err == nil, p.node.name, "Stop of a group that was not started returns %v", err)
 	err = el.Start()
-	j.check(MistakesTold, errors.Is(err, elector.ErrStopped), p.node.name, "a group has been stopped, is started, and the error is %v", err)
+	j.check(MistakesTold, errors.Is(err, elector.ErrStopped), p.node.name, "Start of a stopped group returns %v", err)
 }
 
 // joinsTwice joins each group and starts each member a second time.

@@ -30,7 +30,7 @@ type groupPlan struct {
 	others    []int // the nodes that observe
 	timing    elector.Timing
 	preferred []string
-	leases    bool // at most of the members, as are the next two
+	leases    bool // the usual setting of a member, like the next two
 	noPreVote bool
 	noRanks   bool
 	lead      bool // engines have a Lead; else they watch

@@ -28,7 +28,7 @@ type Options struct {
 	// Tell, if not nil, receives the story of the world, line by line.
 	Tell func(line string)
 	// Patience is how long virtual time may stand still by the real clock; 0: two minutes.
-	// Longer than that, a goroutine waits for a lock or loops for ever.
+	// Then the run is abandoned, because a goroutine waits for a lock or loops for ever.
 	Patience time.Duration
 }
 
@@ -48,7 +48,7 @@ const usualPatience = 2 * time.Minute
 
 // Run runs a world in a bubble of virtual time. It must not be called in one.
 //
-// The seed decides what the world is like and what is likely to happen in it. It does not
+// The seed decides the plan of the world and which events are likely in it. It does not
 // decide in which order goroutines run, so another run of the same seed may take another
 // course.
 func Run(o Options) *Result {

@@ -110,7 +110,7 @@ func (t *tap) Send(to string, batch []rpc.Message) {
 	p.world().carry(p.node, p.world().nodes[other], batch)
 }
 
-// ear hands over what arrives for a host.
+// ear hands the messages that arrive to a host.
 type ear struct {
 	process *process
 	handler rpc.Handler

@@ -53,8 +53,7 @@ func (w *world) strike() {
 	w.judge.struckAt(f, n.name)
 }
 
-// weather gives all links new delays and losses, or makes them good. A cut link stays cut only
-// in bad weather.
+// weather makes all links good, or, if bad, draws their new quality and keeps the cut ones cut.
 func (w *world) weather(bad bool) {
 	base := min(w.plan.beat/20, 5*time.Millisecond)
 	l := rpc.Link{Delay: base / 2, Jitter: base}

@@ -136,7 +136,7 @@ func (w *world) handOver() {
 }
 
 func (w *world) handOverOnce(g *groupPlan) {
-	why := "nobody leads"
+	why := "no member leads"
 	for began := time.Now(); time.Since(began) < w.plan.patience(g) && !w.broken(); w.sleep(g.timing.Detection()) {
 		for i, voter := range g.voters {
 			p := w.nodes[voter].process.Load()
