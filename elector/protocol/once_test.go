@@ -484,3 +484,24 @@ func TestALeaderMeasuresTheAnswersToItsBeats(t *testing.T) {
 	}}})
 	assert.Equal(t, 5*time.Millisecond, a.machine.measured())
 }
+
+// D7: a leader that was refused a larger term does not ask again before a detection time is over, even if its
+// round was lost at once.
+func TestALeaderThatWasRefusedALargerTermWaitsBeforeItAsksAgain(t *testing.T) {
+	a := leadingAlone(t, false)
+	accuse := func() {
+		a.hears(2, memberstate.Nobody, rpc.Body{Kind: rpc.HeartbeatResponse, Result: rpc.ExpiredTerm, Round: a.machine.Beat(), Term: 7, Asked: 1})
+	}
+	for range 2 * a.rules.Timing.Leak {
+		a.acknowledges(3, a.machine.Beat())
+		a.ring()
+	}
+	accuse()
+	require.Equal(t, rpc.VoteRequest, a.out.Send.Kind)
+	for _, voter := range []memberstate.Seat{2, 3} {
+		a.answered(voter, rpc.RejectAlreadyHasLeader, 7)
+	}
+	require.Equal(t, idle, a.machine.round.phase)
+	accuse()
+	assert.Zero(t, a.out.To)
+}

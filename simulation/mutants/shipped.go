@@ -17,7 +17,7 @@ import (
 var aside = []string{
 	"bench", "simulation", "proto", // the last is generated
 	"cmd/hustings/main.go", "cmd/hustings/internal/cli", "cmd/hustings/internal/processes",
-	"internal/browser", "internal/alerts", "internal/certs", "internal/crashdisk", "internal/electiontest", "internal/faultproxy", "internal/tools",
+	"internal/browser", "internal/alerts", "internal/certs", "internal/crashdisk", "internal/electiontest", "internal/effort", "internal/faultproxy", "internal/release", "internal/tools",
 	"lease/internal/storetest", "lease/leasetest", "rpc/rpctest",
 	// The canonical form of a machine is for searches that compare states.
 	"elector/protocol/machine_canonical.go", "elector/protocol/session_canonical.go",
