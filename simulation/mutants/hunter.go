@@ -111,7 +111,7 @@ func (h *hunter) build(ctx context.Context, m *mutant) error {
 	}
 	cmd := h.goTool(ctx, ".", "build", "-overlay", h.overlay, "-o", h.binary, "./simulation/mutants/hunt")
 	if isShell(m) {
-		cmd = h.goTool(ctx, h.moduleOf(m.File), "build", "-overlay", h.overlay, ".")
+		cmd = h.goTool(ctx, h.moduleOf(m.File), "build", "-overlay", h.overlay, "-o", os.DevNull, ".")
 		cmd.Dir = filepath.Join(h.root, filepath.FromSlash(path.Dir(m.File)))
 	}
 	out, err := cmd.CombinedOutput()
