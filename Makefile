@@ -5,14 +5,26 @@ SHELL      := /bin/bash
 .DEFAULT_GOAL := help
 MAKEFLAGS  += --no-print-directory
 
-# The packages that the README tests, and all that are tested from the root, under go.work.
+# The packages that the README tests.
 PACKAGES := ./... ./cmd/hustings/...
-ALL      := $(PACKAGES) ./metrics/... ./lease/leasetest/...
 
 # All modules, and the modules with code. They are checked one by one and without
 # go.work, because that is how other modules depend on them.
 MODULES := $(sort $(patsubst %/,%,$(dir $(shell find . -name go.mod -not -path '*/testdata/*' -not -path './.git/*'))))
 CODE    := $(filter-out ./internal/tools ./internal/tools/proto,$(MODULES))
+
+# The packages of the modules that go.work joins, which are tested from the root, and the other
+# modules, which are tested one by one. A new module is in one of the two lists without an edit
+# here. The tests of storetest need servers, so that only make databases runs them.
+JOINED := $(shell awk '$$1 ~ /^\./ { print $$1 }' go.work)
+ALL    := $(addsuffix /...,$(JOINED))
+OTHERS := $(filter-out $(JOINED) ./lease/internal/storetest,$(CODE))
+
+# $(call tests,FLAGS) runs go test in all these modules.
+define tests
+go test $(1) $(ALL)
+@for m in $(OTHERS); do (cd $$m && GOWORK=off go test $(1) ./...) || exit 1; done
+endef
 
 # The developers' tools, at the versions that internal/tools/go.mod pins.
 TOOL := GOWORK=off go tool -modfile=$(CURDIR)/internal/tools/go.mod
@@ -36,15 +48,13 @@ help: ## List the targets.
 	@awk 'BEGIN { FS = ":.*## " } /^##@ / { printf "\n%s\n", substr($$0, 5) } /^[a-z-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: test
-test: ## Run the tests that need no server, with a part of their cases.
+test: ## Run the tests of the library and the command, with a part of their cases.
 	go test $(PACKAGES)
 
 .PHONY: test-all
 test-all: export HUSTINGS_TEST_WHOLE = 1
-test-all: ## Run these tests in all modules, with all their cases.
-	go test $(ALL)
-	cd bench && go test ./...
-	cd bench/lease && go test ./...
+test-all: ## Run all tests that need no server, with all their cases.
+	$(call tests,)
 
 .PHONY: verify
 verify: $(CHECKS) test-all ## Check everything and change nothing: what a commit must pass.
@@ -102,14 +112,11 @@ paths: ## No file names a path outside the tree.
 .PHONY: race
 race: export GORACE = atexit_sleep_ms=100
 race: ## Run the tests in random order under the race detector; random tests try fewer cases.
-	go test -race -short -shuffle=on $(ALL)
-	cd bench && go test -race -short -shuffle=on ./...
-	cd bench/lease && go test -race -short -shuffle=on ./...
+	$(call tests,-race -short -shuffle=on)
 
 .PHONY: bench
 bench: ## Compile and run every benchmark, once.
-	go test -run '^$$' -bench . -benchtime 1x $(ALL)
-	cd bench && go test -run '^$$' -bench . -benchtime 1x ./...
+	$(call tests,-run '^$$' -bench . -benchtime 1x)
 
 .PHONY: processes
 processes: ## Kill, pause and cut off real processes, each for LONG (2m).
@@ -242,7 +249,7 @@ sample: ## Break it in a few of these ways.
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for FUZZTIME (10s).
 	@log=$$(mktemp); trap 'rm -f "$$log"' EXIT; \
-	targets=$$(go test -list '^Fuzz' $(PACKAGES)); \
+	targets=$$(go test -list '^Fuzz' $(ALL)); \
 	awk '/^Fuzz/ { names[n++] = $$1 } /^ok/ { for (i = 0; i < n; i++) print $$2, names[i]; n = 0 }' <<< "$$targets" | \
 	while read -r package name; do \
 		for try in 1 2 3; do \
