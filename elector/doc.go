@@ -33,8 +33,8 @@
 //	}
 //
 // The leader's own appends go through Accept, too, without Heard. This module's tests
-// have an engine that keeps the promise, and two that do not and lose a
-// committed entry.
+// (engine_test.go in its root) have an engine that keeps the promise, and two that do not
+// and lose a committed entry.
 //
 // # What is guaranteed
 //
@@ -59,13 +59,15 @@
 //   - Accept an append of a term lower than that of its last LedgerEnd or of its last append,
 //     or one that Heard has refused. [Promise] refuses them, if the leader's own appends and
 //     those of others go through the same one.
-//   - Shorten its ledger, unless it has heard, since the last LedgerEnd, from a leader of that
-//     term or a later one that says so. Have its ledger end in a term that it neither led nor
-//     announced through Heard. The member stops with a [LedgerError] if it notices.
+//   - Shorten its ledger, unless the leader of the last LedgerEnd's term, or of a later one, has
+//     told it to. Have its ledger end in a larger term than at the start, unless the member has
+//     led that term or it was announced through Heard. The member stops with a [LedgerError] if
+//     it notices.
 //   - Write as the leader after Lead's context has ended, or between the return of Pause and the
 //     end of Pause's context. If the member still leads the term then, writes go on.
 //   - Call the elector from LedgerEnd, from the function given to [Promise.Accept] or from
-//     [Metrics]; or wait in Lead for [Elector.Stop], which waits for Lead.
+//     [Metrics]; or wait for [Elector.Stop] in Lead, Pause or a [RoleHandler], because Stop
+//     waits for all of them.
 //   - Give a node an older copy of its store, or an empty store, under the same id; or run two
 //     processes under one id.
 //

@@ -25,8 +25,8 @@ type Status struct {
 	Revision uint64
 	// Stopped says that the member no longer takes part. It is the last change.
 	Stopped bool
-	// LastLeader is the leader that this member gave up last, and Departure the reason;
-	// empty if there was none since it started.
+	// LastLeader is the leader that this member stopped following most recently, or the member
+	// itself if it led; Departure is the reason. Empty if there was none since it started.
 	LastLeader string
 	Departure  Departure
 }

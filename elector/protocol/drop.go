@@ -6,7 +6,7 @@ package protocol
 type Drop uint8
 
 const (
-	// DropUnknownGroup: this node has no such group.
+	// DropUnknownGroup: no such group runs at this node.
 	DropUnknownGroup Drop = iota + 1
 	// DropMisaddressed: the message is for another node.
 	DropMisaddressed
@@ -14,7 +14,8 @@ const (
 	DropFromSelf
 	// DropOtherVoters: the sender counts other voters than this member.
 	DropOtherVoters
-	// DropMalformed: a field has an impossible value.
+	// DropMalformed: a field has an impossible value, or an append that the engine has reported
+	// is stale.
 	DropMalformed
 	// DropImpossibleTerm: the term is so far above the member's own that no group can have
 	// reached it by elections.
@@ -27,7 +28,7 @@ const (
 	DropStaleAnswer
 	// DropStaleAlarm: the alarm has been replaced.
 	DropStaleAlarm
-	// DropQueueFull: more arrived than could be handled.
+	// DropQueueFull: more arrived than could be handled, or no group ran.
 	DropQueueFull
 
 	// DropReasons is one more than the largest reason.

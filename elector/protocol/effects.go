@@ -1,5 +1,5 @@
 // How the effects of a node's groups are carried out: messages and saves gather for the node, and
-// everything else goes to the group's engine.
+// everything else goes to the group's engine. The interface, Effects, is in session.go.
 
 package protocol
 

@@ -3,7 +3,7 @@
 // A Machine has no clock, no goroutine, no lock, no random source, and holds no
 // pointer and no string. It is copied by assignment and compared with ==. Each
 // Step takes one input and fills in an Output. A Session carries out what the
-// output asks for, in the order of its fields.
+// output asks for, in the order of its fields; an Err comes first.
 //
 // The rules of the protocol are in these files:
 //

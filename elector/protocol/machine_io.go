@@ -70,7 +70,8 @@ type Message struct {
 	rpc.Body
 }
 
-// Output is what a step asks for, to be carried out in the order of the fields.
+// Output is what a step asks for, to be carried out in the order of the fields, except Err, which
+// comes first.
 type Output struct {
 	// NeedLedger says that nothing has happened yet: the step needs the end of the ledger, with
 	// a promise for LedgerTerm, and must be repeated with it in the input. No other field is set.

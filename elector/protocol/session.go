@@ -14,7 +14,7 @@
 //	PauseEnded             the engine has paused its writes, or could not
 //	Orders                 how many orders to hand over stand
 //	Quit                   this member is to resign, and that is never withdrawn
-//	Attend                 go on with what the five before have changed
+//	Attend                 go on with what the five calls above have changed
 //
 // The session takes some steps of its own, such as telling the machine that no Lead runs
 // any more. They need no driver: Begin, Ledger, Saved and Attend return when nothing is
@@ -50,8 +50,10 @@ type Duties struct {
 	orders orders
 }
 
-// Effects carry out what a session asks for. Within a step they are called in the order in which
-// they are listed here; the last four go on beside the steps.
+// Effects carry out what a session asks for. In a step they are called in the order in which they
+// are listed here, except that Hold may also come just before a Send that lets a target stand.
+// Hold, EndLead and Show may also come between steps and when the group ends; the last four come
+// only then.
 type Effects interface {
 	// Before and After are called around each step of the machine. Nothing has taken effect
 	// yet.

@@ -20,9 +20,9 @@ type ledgerLog struct {
 // check compares the ledger's end with what is possible.
 //
 // The end moves back only when the leader of a later term overwrites entries, and the engine has
-// heard from that leader since the last answer: after a promise for a term, only a leader of that
-// term or a later one may change the ledger. And the end's term is one that this member led, or
-// whose leader it heard, or that was in the ledger from the start.
+// heard of a leader of the term asked last, or of a later one: after a promise for a term, only such
+// a leader may change the ledger. And the end's term is one that this member led, or whose leader it
+// heard, or in which the ledger ended at the start.
 func (l *ledgerLog) check(term memberstate.Term, end memberstate.Position, heard memberstate.Term) error {
 	problem := ""
 	switch {
