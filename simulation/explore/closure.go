@@ -22,7 +22,7 @@
 //   - A silent step begins a lease. The check of leases uses the longest one in each closure, because a lease
 //     that a member could hold must be as sound as one that it holds.
 //
-// The fix that looks right and is wrong is to keep only the last nodes of a closure, those that have nothing
+// The shortcut that looks right and is wrong is to keep only the last nodes of a closure, those that have nothing
 // silent left to do. A silent step gives things up: a candidate that has begun a new round does not
 // count the answers to the old one any more, so the node before the step must be able to go on, too.
 //

@@ -9,8 +9,9 @@
 // staleness need no budgets.
 //
 // A reduction leaves out states or transitions of the search, and is sound if a violation that could be
-// reached can still be reached. All of these are sound in a monotone network, even if the code is wrong. The
-// head of the first file of each has the argument, with an example, and a variant that looks right and is not sound.
+// reached can still be reached; a violation that is impossible may be found, too, see below. All of these are sound
+// in a monotone network, even if the code is wrong. The head of the first file of each has the argument, with an
+// example, and a variant that looks right and is not sound, or costs too much.
 // A step is silent if it sends nothing and makes nothing durable, so that no other node can notice it.
 // Lead is the engine's function. It may still run when the term that it serves is over.
 //
@@ -38,8 +39,9 @@
 // than can happen, there is none in what can. Two tests check all reductions together: a search that shares only
 // the canonical form of a machine with the explorer, and random runs, must not reach a state that the explorer
 // has missed. The tests of closures, subsumption, symmetric successors and stale messages run only if
-// HUSTINGS_TEST_WHOLE is set, as in make verify and in the gate. docs/verification.md says which broken
-// reductions these tests did not notice.
+// HUSTINGS_TEST_WHOLE is set (`long` in explore_test.go), as in make verify and in the gate; without it the two
+// that check all reductions try only a part. docs/verification.md says which broken reductions these tests did
+// not notice.
 //
 // Other files save time, and do not affect the result. docs/verification.md says what reductions and caches save:
 //
@@ -51,10 +53,10 @@
 //	checkpoint.go     a search of days can be stopped and resumed
 //
 // The rest: node.go, message.go and input.go define states and inputs; step.go, step_result.go, driver.go and
-// ticks.go take a node through an input; successors.go, search.go and worker.go go from states to states;
-// script*.go and counterexample*.go present violations.
+// ticks.go take a node through an input; successors.go, model.go, search.go and worker.go go from states to
+// states; script*.go and counterexample*.go present violations.
 //
-// [Live] is another search, without reductions, in a network that forgets: it asks whether a leader can
+// [Live] (live.go) is another search, without reductions, in a network that forgets: it asks whether a leader can
 // always be elected. Time is modelled only where there are leases. Only states beyond the [Bounds] are
 // pruned: if [Result.Complete], all states within them were reached.
 package explore

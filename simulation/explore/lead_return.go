@@ -16,7 +16,7 @@
 //   - A member alone extends its lease whenever it attends to anything, so the return of Lead may do that.
 //   - A stale message that the node ignores is not tried on the twin.
 //
-// The fix that looks right and is wrong is to assume that Lead returns at once, without the check. Then a member
+// The shortcut that looks right and is wrong is to assume that Lead returns at once, without the check. Then a member
 // that stands while its engine still serves an older term would never be found.
 //
 // What it saves: half of the nodes.

@@ -11,7 +11,7 @@
 //   - It is not known. The closures that were looked at are asked. If it does nothing there, it is left out from
 //     then on; if it does something, the result is worked out anew.
 //
-// The fix that looks right and is wrong is to leave out messages that do nothing to the node itself. They may do
+// The shortcut that looks right and is wrong is to leave out messages that do nothing to the node itself. They may do
 // something to a node that this one silently becomes.
 //
 // All workers share the cache, in parts, so that they rarely wait for each other.

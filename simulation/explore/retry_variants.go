@@ -15,7 +15,7 @@
 // So the explorer allows more than can happen: a member may first act as the one and then as the other. A
 // violation that needs this has no script.
 //
-// The fix that looks right and is wrong is to set the bits to one fixed value. A member that always
+// The shortcut that looks right and is wrong is to set the bits to one fixed value. A member that always
 // asks again in its term never gets to a larger one by itself, and half of what can happen is missed.
 
 package explore

@@ -16,7 +16,7 @@
 //     that very reason: a member follows a leader that never led. But a step that wins a term changes its
 //     node, so it is never taken here.
 //
-// The fix that looks right and is wrong is to take every step at once that sends something, even after a silent
+// The shortcut that looks right and is wrong is to take every step at once that sends something, even after a silent
 // step. By the silent step the node gives up what it could do instead.
 //
 // docs/verification.md says what it saves.

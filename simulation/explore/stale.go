@@ -19,7 +19,7 @@
 // So the explorer allows more than can happen. A violation that needs a message that could not have been sent
 // has no script.
 //
-// The fix that looks right and is wrong is to forget a message and to let nothing arrive in its place, because the
+// The shortcut that looks right and is wrong is to forget a message and to let nothing arrive in its place, because the
 // machine ignores it. Then the one mistake that matters, a machine that does not ignore it, would never be found.
 
 package explore

@@ -13,7 +13,7 @@
 //   - The search looks for a shortest path to a violation. Then a state covers no other that is
 //     nearer to the beginning.
 //
-// The fix that looks right and is wrong is to compare the nodes by what they can become, too. It would leave out
+// The shortcut that looks right and is wrong is to compare the nodes by what they can become, too. It would leave out
 // more; but two nodes that can become each other would each cover the other, and both would go.
 //
 // States are in blocks that hold no pointers and never move. Each block has only as many words for messages as

@@ -24,8 +24,8 @@
 //     one, because other nodes have noticed that one: during such a step no time passes here.
 //   - The process crashes. The events are lost with it, as if it had crashed before the step.
 //
-// The fix that looks right and is wrong is a state in which the node waits until the disk answers. Nothing
-// would have to be compared then; but every node could wait in every step that it can begin. There would be
+// The variant that looks right and costs too much is a state in which the node waits until the disk answers. It
+// is sound, and nothing would have to be compared; but every node could wait in every step that it can begin. There would be
 // many times as many nodes, and nearly all of them would differ from another one in a way that no other node
 // can notice.
 

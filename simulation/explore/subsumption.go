@@ -14,7 +14,7 @@
 //     Whether one node can become another is therefore asked without them, and steps that end a round are
 //     compared only with each other.
 //
-// The fix that looks right and is wrong is to compare what the nodes can become before the steps. The step may
+// The shortcut that looks right and is wrong is to compare what the nodes can become before the steps. The step may
 // have taken from the node what it needed, as the end of a round does.
 
 package explore

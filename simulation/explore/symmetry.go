@@ -13,7 +13,7 @@
 //   - In groups of up to three every input except stale messages is treated like this, so symmetry is not assumed
 //     there. A test finds inputs that depend on seats and are not listed.
 //
-// The fix that looks right and is wrong is to sort the nodes of a state and to leave the messages as they are. A
+// The shortcut that looks right and is wrong is to sort the nodes of a state and to leave the messages as they are. A
 // message names its sender and its receiver, so it must be renamed with them.
 
 package explore

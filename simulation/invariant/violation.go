@@ -13,7 +13,7 @@ import (
 // Violation is an invariant that did not hold in a run.
 type Violation struct {
 	Invariant Invariant
-	// At is the true time, and Node the index of the node.
+	// At is when, in the simulator's true time; Node is the index of the node.
 	At   time.Duration
 	Node int
 	// Group is the index of the group in which it did not hold.

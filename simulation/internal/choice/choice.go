@@ -112,7 +112,7 @@ func (c *Choices) Span(kind Kind, node int, least, most, normal time.Duration) t
 	return d
 }
 
-// Number chooses a number; in a scenario it is 0, if nothing else is said.
+// Number chooses a number; in a scenario it is 0 unless a line says otherwise.
 func (c *Choices) Number(kind Kind, node int) uint64 {
 	s := c.Stream(kind, uint8(node), 0)
 	s.Count++

@@ -56,7 +56,7 @@ func (d *Disk) Writes(place int) bool {
 	return slices.ContainsFunc(d.Written, func(w Write) bool { return w.Place == place })
 }
 
-// Sync makes durable what was written.
+// Sync makes everything that was written durable.
 func (d *Disk) Sync() error {
 	if d.store != nil {
 		if err := d.store.save(d.groups, d.Written); err != nil {

@@ -30,8 +30,8 @@ const coverageBits = 1 << 23
 // NewCoverage is that of no runs.
 func NewCoverage() *Coverage { return &Coverage{seen: make([]uint64, coverageBits/64)} }
 
-// Look notes the state of a group after one of its nodes has changed. The node now has this code
-// and term; nodes is how many nodes there are.
+// Look notes the state of a group after one of its nodes has changed. Code is the abstract state
+// that the node now has, and term its term; nodes is how many nodes there are.
 func (c *Coverage) Look(group, node, nodes int, code uint16, term memberstate.Term) {
 	if missing := group + 1 - len(c.groups); missing > 0 {
 		c.groups = append(c.groups, make([]groupState, missing)...)
