@@ -57,7 +57,7 @@ test-all: ## Run all tests that need no server, with all their cases.
 	$(call tests,)
 
 .PHONY: verify
-verify: $(CHECKS) test-all ## Check everything and change nothing: what a commit must pass.
+verify: $(CHECKS) test-all ## Check and test everything, and change nothing. Run it before you send a change.
 
 .PHONY: fix
 fix: ## Format the code, apply the linters' own fixes, tidy every module.
