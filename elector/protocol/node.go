@@ -13,7 +13,7 @@
 //	PeerLost               a process is gone, as far as the transport can tell
 //	LedgerEnd              where the engine's ledger ends, as AskLedger has asked
 //	Saved                  the batch is durable, or could not be saved
-//	LeaseOver, LeadReturned, PauseEnded   as a Session's driver does, see session.go
+//	LeaseOver, LeadReturned, PauseEnded   as a Session's driver reports them, see session.go
 //	Do                     any of these, as a Request that has waited in its Intake
 //
 // What the node asks for is listed in Edge, for the node, and in Engine, for each of its groups.
