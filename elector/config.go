@@ -71,7 +71,7 @@ type GroupConfig struct {
 }
 
 // RoleHandler receives the member's status. One goroutine calls its methods,
-// outside any lock, so a slow handler delays only itself.
+// outside any lock, so a slow handler delays only itself, and Stop, which waits for it.
 type RoleHandler interface {
 	// Startup is called once, before anything else.
 	Startup()
