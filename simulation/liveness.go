@@ -101,8 +101,10 @@ func (w *world) sever(i, sign int) {
 // electsSoon demands a leader.
 func (w *world) electsSoon(core []int) time.Duration {
 	began, within := w.now, time.Duration(convergeWithin)
-	if s := &w.swarm.struck; s[WithoutPreVote]+s[WithoutLeases]+s[SwitchLeases]+s[LongerLeases] > 0 {
-		within = convergeMixed
+	for f, struck := range w.swarm.struck {
+		if struck > 0 && Fault(f).is(mixesSettings) {
+			within = convergeMixed
+		}
 	}
 	limit := began + int64(within*w.check.Detection())
 	for !w.check.Over && !w.settled(core) {
