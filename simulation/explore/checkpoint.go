@@ -166,9 +166,9 @@ func (x *worker) read(in *bufio.Reader) error {
 		x.result.Violation = &Violation{Invariant: head.Invariant, What: head.What, Path: head.Path}
 	}
 	for at := range int32(x.states.count) {
-		if r := x.states.record(at); !r.looked && !r.covered {
+		if r := x.states.record(at); !r.expanded && !r.covered {
 			s := x.states.state(at)
-			x.frontier.add(waiting{x.rank(&s, r.depth), at})
+			x.frontier.add(queued{x.priority(&s, r.depth), at})
 			x.check(at, &s) // the checkpoint may have been written before it was checked
 		}
 	}
