@@ -239,7 +239,7 @@ func (s *Scenario) checkStrike(k *Strike) error {
 		return errors.New("links are missing")
 	}
 	if least, most := k.Fault.countLimits(s.Timing); k.Count < least || k.Count > most {
-		return fmt.Errorf("count is to be from %d to %d", least, most)
+		return fmt.Errorf("the count must be from %d to %d", least, most)
 	}
 	return nil
 }
@@ -369,7 +369,7 @@ func (w *words) strike() Strike {
 			s.Count = w.Number()
 		case w.Has("by"):
 			if s.Count = int64(w.Duration()); !s.Fault.is(countsTime) {
-				w.Fail("%v counts no time", s.Fault)
+				w.Fail("%v takes a count, not a time", s.Fault)
 			}
 		case w.Has("links"):
 			s.Links = w.Links()

@@ -156,6 +156,6 @@ func TestACheckpointThatDoesNotFitIsRefused(t *testing.T) {
 	sum := sha256.Sum256(head.Bytes())
 	require.NoError(t, os.WriteFile(o.Checkpoint, append(head.Bytes(), sum[:]...), 0o600))
 	_, err = Explore(t.Context(), o)
-	require.ErrorContains(t, err, o.Checkpoint+": it is of another build")
-	require.ErrorContains(t, err, "remove it to begin anew")
+	require.ErrorContains(t, err, o.Checkpoint+": another build wrote it")
+	require.ErrorContains(t, err, "remove the file to start again")
 }

@@ -112,10 +112,10 @@ const (
 func (b *Bounds) Check() error {
 	var timeless, orderless error
 	if b.Lag > 0 && !b.Leases {
-		timeless = errors.New("explore: Lag is set, and Leases is not")
+		timeless = errors.New("explore: Lag is set without Leases")
 	}
 	if (b.Withdrawals || b.Pauses) && b.NoTransfer {
-		orderless = errors.New("explore: Withdrawals or Pauses is set, and so is NoTransfer")
+		orderless = errors.New("explore: Withdrawals or Pauses is set together with NoTransfer")
 	}
 	return errors.Join(
 		within("Members", b.Members, 1, mostMembers), within("Terms", b.Terms, 1, mostTerms), within("Beats", b.Beats, 1, mostBeats), within("Leak", b.Leak, 0, mostLeak),

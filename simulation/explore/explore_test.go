@@ -130,7 +130,7 @@ func TestASearchWithoutRoomForMessagesIsNotComplete(t *testing.T) {
 
 func TestBoundsThatMakeNoSenseAreNamed(t *testing.T) {
 	_, err := Explore(t.Context(), Options{Bounds: Bounds{Members: 6, Beats: 7, Leak: 9, Entries: -1, NoTransfer: true, Withdrawals: true}})
-	for _, says := range []string{"Members is 6", "Terms is 0", "Beats is 7", "Leak is 9", "Entries is -1", "so is NoTransfer"} {
+	for _, says := range []string{"Members is 6", "Terms is 0", "Beats is 7", "Leak is 9", "Entries is -1", "together with NoTransfer"} {
 		assert.ErrorContains(t, err, says)
 	}
 }

@@ -76,10 +76,10 @@ func Live(ctx context.Context, o Options, b Budgets) (Result, error) {
 		return Result{}, err
 	}
 	if o.Checkpoint != "" {
-		return Result{}, errors.New("explore: Checkpoint is set, and such a search has none")
+		return Result{}, errors.New("explore: Checkpoint is set, but a Live search has none")
 	}
 	if o.Leases {
-		return Result{}, errors.New("explore: Leases is set, and a network that forgets knows no time")
+		return Result{}, errors.New("explore: Leases is set, but a Live search does not model time")
 	}
 	return newLiveSearch(o).run(ctx, b), nil
 }

@@ -135,7 +135,7 @@ func ParseScript(r io.Reader) (*Script, error) {
 		return s.parseLine(w)
 	})
 	if err == nil && s.members == 0 {
-		err = errors.New("it does not say how many members there are")
+		err = errors.New("the number of members is missing")
 	}
 	if err != nil {
 		return nil, err
@@ -191,7 +191,7 @@ func (a *act) parse(w *text.Words) {
 	}
 	switch a.kind {
 	case none:
-		w.Fail("what is %q?", word)
+		w.Fail("no event is called %q", word)
 	case handsOver, losesConnection:
 		a.other = parseNode(w)
 	case delivered:

@@ -16,7 +16,7 @@ import (
 // Why a step is impossible.
 var (
 	errNoWrite  = fmt.Errorf("it does not lead, or may not write, or has %d entries", mostEntries)
-	errTooEarly = errors.New("it is too early for that")
+	errTooEarly = errors.New("the event is not possible yet")
 	errItself   = errors.New("it cannot be its own target")
 	errTooFar   = fmt.Errorf("that leads beyond term %d", mostTerms)
 )
@@ -71,7 +71,7 @@ func (s *Script) Trace() (*trace.Trace, error) {
 	}
 	t := traceOf(s.members, p.steps, p.violation())
 	if s.breaks != nil && (p.defect.none() || p.defect.invariant != *s.breaks) {
-		t.Unmet = append(t.Unmet, fmt.Sprintf("expected, and did not happen: violation %v", *s.breaks))
+		t.Unmet = append(t.Unmet, fmt.Sprintf("expected but did not happen: violation %v", *s.breaks))
 	}
 	return t, nil
 }
