@@ -117,7 +117,7 @@ func (m *member) Lead(term memberstate.Term) {
 	}
 	w, e := m.world, &m.engine
 	if e.Running != 0 {
-		w.check.Violated(invariant.OneOffice, &m.Member, "its engine is to serve term %d, and still serves term %d", term, e.Running)
+		w.check.Violated(invariant.OneOffice, &m.Member, "its engine must serve term %d while it still serves term %d", term, e.Running)
 	}
 	e.Leading, e.Running, e.ending = term, term, false
 	e.acked = [maxNodes]uint64{}

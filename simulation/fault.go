@@ -1,4 +1,4 @@
-// The catalogue of faults: the name and the class of each, and the functions that draw and inflict it.
+// The faults, their classes, and sets of them. The table in fault_table.go says what each fault is like.
 
 package simulation
 
@@ -109,126 +109,19 @@ var classNames = [classes]string{"network", "process", "disk", "clock", "engine"
 // String names the class.
 func (c Class) String() string { return classNames[c] }
 
-// about describes a fault.
-type about struct {
-	name  string
-	class Class
-	// draw fills in a strike of it, and says whether it can strike now. It is nil for the
-	// faults that strike message by message.
-	draw func(*world, *Strike) bool
-	// inflict carries out the strike, and says whether it made a difference. A fault that
-	// strikes later, when something happens, is counted then.
-	inflict func(*world, *Strike) bool
-}
-
-// known describes all faults. init fills it in, because its functions refer to it.
-var known [faults]about
-
-func init() {
-	known = [faults]about{
-		Loss:         {"loss", NetworkFaults, nil, nil},
-		Delay:        {"delay", NetworkFaults, nil, nil},
-		HeavyTail:    {"heavy-tail", NetworkFaults, nil, nil},
-		Duplicate:    {"duplicate", NetworkFaults, nil, nil},
-		Reorder:      {"reorder", NetworkFaults, nil, nil},
-		SlowLink:     {"slow-link", NetworkFaults, drawSlowLink, slowDown},
-		StaleMessage: {"stale-message", NetworkFaults, drawStale, replay},
-		Corrupt:      {"corrupt", NetworkFaults, drawCorrupt, corrupt},
-
-		OneWayCut:      {"one-way-cut", NetworkFaults, drawCut, cut},
-		Partition:      {"partition", NetworkFaults, drawCut, cut},
-		Isolation:      {"isolation", NetworkFaults, drawCut, cut},
-		LeaderMinority: {"leader-minority", NetworkFaults, drawCut, cut},
-		LeaderMute:     {"leader-mute", NetworkFaults, drawCut, cut},
-		NeighboursOnly: {"ring", NetworkFaults, drawCut, cut},
-		Bridge:         {"bridge", NetworkFaults, drawCut, cut},
-		Flap:           {"flap", NetworkFaults, drawFlap, cut},
-		TrueHint:       {"true-hint", NetworkFaults, drawLeader, crashAndTell},
-		LateHint:       {"late-hint", NetworkFaults, drawLeader, crashAndTell},
-		FalseHint:      {"false-hint", NetworkFaults, drawFalseHint, hint},
-		Forged:         {"forged", NetworkFaults, drawForged, forge},
-
-		Crash:             {"crash", ProcessFaults, drawNode, crash},
-		CrashBeforeSave:   {"crash-before-save", ProcessFaults, drawNode, doom},
-		CrashInSave:       {"crash-in-save", ProcessFaults, drawNode, doom},
-		KillInSave:        {"kill-in-save", ProcessFaults, drawKill, doom},
-		PowerCut:          {"power-cut", ProcessFaults, drawNode, cutPower},
-		CrashBeforeSend:   {"crash-before-send", ProcessFaults, drawNode, doom},
-		CrashBetweenSends: {"crash-between-sends", ProcessFaults, drawNode, doom},
-		CrashAll:          {"crash-all", ProcessFaults, drawNode, crashAll},
-		RollingRestart:    {"rolling-restart", ProcessFaults, drawNode, rollingRestart},
-		NeverBack:         {"never-back", ProcessFaults, drawMinority, crash},
-		Pause:             {"pause", ProcessFaults, drawNode, pause},
-		SlowNode:          {"slow-node", ProcessFaults, drawSlowNode, slowNode},
-
-		SaveFails: {"save-fails", DiskFaults, drawNode, breakDisk},
-		SyncFails: {"sync-fails", DiskFaults, drawNode, breakDisk},
-		SaveHangs: {"save-hangs", DiskFaults, drawNode, breakDisk},
-		SlowDisk:  {"slow-disk", DiskFaults, drawNode, slowDisk},
-		TornTail:  {"torn-tail", DiskFaults, drawNode, useFiles},
-
-		ClockRate:   {"clock-rate", ClockFaults, drawRate, setRate},
-		ClockBeyond: {"clock-beyond", ClockFaults, drawRate, setRate},
-		WallJump:    {"wall-jump", ClockFaults, drawWall, jump},
-
-		SlowEngine:   {"slow-engine", EngineFaults, drawSlowEngine, slowEngine},
-		PauseFails:   {"pause-fails", EngineFaults, drawLeaderOrNode, failPause},
-		LeadReturns:  {"lead-returns", EngineFaults, drawLeader, returnFromLead},
-		LedgerBreaks: {"ledger-breaks", EngineFaults, drawLedger, breakLedger},
-		LateAnswer:   {"late-answer", EngineFaults, drawLeader, answerLate},
-		StrayAppend:  {"stray-append", EngineFaults, drawAppend, strayAppend},
-
-		TransferOrder:  {"transfer", OperatorFaults, drawTransfer, command},
-		GivenUp:        {"given-up", OperatorFaults, drawGivenUp, giveUp},
-		LateWord:       {"late-word", OperatorFaults, drawLateWord, holdWord},
-		ResignOrder:    {"resign", OperatorFaults, drawLeaderOrNode, command},
-		StandOrder:     {"stand", OperatorFaults, drawNode, command},
-		Prefer:         {"prefer", OperatorFaults, drawPrefer, prefer},
-		Observe:        {"observe", OperatorFaults, drawObserve, observe},
-		WithoutPreVote: {"without-pre-vote", OperatorFaults, drawNode, without},
-		WithoutLeases:  {"without-leases", OperatorFaults, drawNode, without},
-		SwitchLeases:   {"switch-leases", OperatorFaults, drawSwitch, switchLeases},
-		LongerLeases:   {"longer-leases", OperatorFaults, drawNode, longer},
-
-		Wiped:        {"wiped", AssumptionFaults, drawWiped, wipe},
-		RolledBack:   {"rolled-back", AssumptionFaults, drawNode, rollBack},
-		Twin:         {"twin", AssumptionFaults, drawNode, addTwin},
-		OtherMembers: {"other-members", AssumptionFaults, drawOthers, listOthers},
-	}
-}
-
 // String names the fault.
 func (f Fault) String() string {
 	if f < faults {
-		return known[f].name
+		return faultTable[f].name
 	}
 	return fmt.Sprintf("Fault(%d)", uint8(f))
 }
 
 // Class is the origin of the fault.
-func (f Fault) Class() Class { return known[f].class }
+func (f Fault) Class() Class { return faultTable[f].class }
 
-// standing says whether a fault is present from the beginning or never.
-func (f Fault) standing() bool {
-	switch f {
-	case TornTail, ClockRate, ClockBeyond, WithoutPreVote, WithoutLeases, LongerLeases, OtherMembers:
-		return true
-	default:
-		return false
-	}
-}
-
-// ofGroup says whether a fault strikes single groups of a node, instead of the node, its disk or
-// its links.
-func (f Fault) ofGroup() bool {
-	switch f {
-	case Forged, SlowEngine, PauseFails, LeadReturns, LedgerBreaks, LateAnswer, StrayAppend, TransferOrder, GivenUp, LateWord, ResignOrder, StandOrder, Prefer,
-		WithoutPreVote, WithoutLeases, SwitchLeases, LongerLeases, OtherMembers:
-		return true
-	default:
-		return false
-	}
-}
+// is says whether a fault has a property.
+func (f Fault) is(p property) bool { return faultTable[f].is&p != 0 }
 
 // Faults lists all faults.
 func Faults() []Fault { return allBelow[Fault](faults) }

@@ -101,8 +101,10 @@ func (w *world) sever(i, sign int) {
 // electsSoon demands a leader.
 func (w *world) electsSoon(core []int) time.Duration {
 	began, within := w.now, time.Duration(convergeWithin)
-	if s := &w.swarm.struck; s[WithoutPreVote]+s[WithoutLeases]+s[SwitchLeases]+s[LongerLeases] > 0 {
-		within = convergeMixed
+	for f, struck := range w.swarm.struck {
+		if struck > 0 && Fault(f).is(mixesSettings) {
+			within = convergeMixed
+		}
 	}
 	limit := began + int64(within*w.check.Detection())
 	for !w.check.Over && !w.settled(core) {
@@ -125,11 +127,11 @@ func (w *world) keepsLeader(core []int, detections time.Duration) {
 		first, term := &w.nodes[core[0]].members[place], was.term
 		w.check.Counts[invariant.Converges]++
 		if !w.settledIn(core, place) || first.group.Term != term {
-			w.check.Violated(invariant.Converges, &first.Member, "the leader of term %d was lost while all was calm: %s", term, w.describe(place))
+			w.check.Violated(invariant.Converges, &first.Member, "the leader of term %d was lost although no fault struck: %s", term, w.describe(place))
 			return
 		}
 		if leader := &w.nodes[first.group.Leader-1].members[place]; leader.engine.Leading != term {
-			w.check.Violated(invariant.Converges, &leader.Member, "it leads term %d, and its engine does not serve", term)
+			w.check.Violated(invariant.Converges, &leader.Member, "it leads term %d, but its engine does not serve", term)
 		}
 	}
 }
@@ -150,7 +152,7 @@ func (w *world) preferredLeads(core []int) {
 		limit := w.now + int64(preferWithin*w.check.Detection())
 		for !w.check.Over && (!w.settledIn(core, place) || !wanted.Has(first.group.Leader)) {
 			if w.now >= limit {
-				w.check.Violated(invariant.PreferredLeads, &first.Member, "of seats %b none leads: %s", wanted, w.describe(place))
+				w.check.Violated(invariant.PreferredLeads, &first.Member, "none of the preferred seats %b leads: %s", wanted, w.describe(place))
 				return
 			}
 			w.run(time.Duration(w.now) + w.options.Timing.Heartbeat)
@@ -200,7 +202,7 @@ func (w *world) returnsQuietly(core []int) {
 		// this member can follow it.
 		quietly := now[place].leader == was.leader && (now[place].term == was.term || !m.rules().PreVote)
 		if !w.settledIn(core, place) || !quietly && !w.mayDepose(core, m) {
-			w.check.Violated(invariant.ReturnsQuietly, &m.Member, "it came back, and term %d under n%d is over: %s", was.term, was.leader-1, w.describe(place))
+			w.check.Violated(invariant.ReturnsQuietly, &m.Member, "its return ended term %d, which n%d led: %s", was.term, was.leader-1, w.describe(place))
 		}
 	}
 }
@@ -241,7 +243,7 @@ func (w *world) hintsInVain(core []int) {
 		}
 		w.check.Counts[invariant.HintsInVain]++
 		if now := w.nodes[core[0]].members[place].group.Term; !w.settledIn(core, place) || now != was.term {
-			w.check.Violated(invariant.HintsInVain, &w.nodes[was.leader-1].members[place].Member, "a connection was said to be lost, and term %d is over: %s", was.term, w.describe(place))
+			w.check.Violated(invariant.HintsInVain, &w.nodes[was.leader-1].members[place].Member, "a false hint of a lost connection ended term %d: %s", was.term, w.describe(place))
 		}
 	}
 }

@@ -26,7 +26,7 @@ func (m *member) leave(away time.Duration) {
 func (m *member) left() {
 	e, w := &m.engine, m.world
 	if e.Running != 0 {
-		w.check.Violated(invariant.OneOffice, &m.Member, "its group is over, and its engine still serves term %d", e.Running)
+		w.check.Violated(invariant.OneOffice, &m.Member, "its engine still serves term %d after its group has ended", e.Running)
 	}
 	m.intake.Over(&m.group)
 	// Appends that were heard and are not in the ledger are not accepted any more.

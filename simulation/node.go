@@ -320,7 +320,7 @@ func (n *node) Judge(_ *protocol.Group, asked rpc.Mark, judged protocol.Judgemen
 // NotTransferred checks the error of a handover that failed: operators compare it.
 func (n *node) NotTransferred(g *protocol.Group, failed *protocol.TransferError, _ bool) {
 	if !errors.Is(failed, protocol.ErrTransferFailed) || failed.Group != g.Name() {
-		n.world.check.Violated(invariant.TransferEnds, &n.memberOf(g).Member, "its handover has failed, and the error is %v", failed)
+		n.world.check.Violated(invariant.TransferEnds, &n.memberOf(g).Member, "its handover failed with the wrong error: %v", failed)
 	}
 }
 

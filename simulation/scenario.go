@@ -110,7 +110,7 @@ func (s *Scenario) plan(w *world) {
 		if strike.Fault == StaleMessage {
 			w.network.wanted[strike.message()] = nil
 		}
-		if strike.At == 0 && strike.Fault.standing() {
+		if strike.At == 0 && strike.Fault.is(fromStart) {
 			w.inflict(&strike)
 			continue
 		}

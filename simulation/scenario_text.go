@@ -101,14 +101,14 @@ func (s *Strike) String() string {
 		fmt.Fprintf(&b, " to n%d", s.Other)
 	}
 	switch {
-	case !s.Fault.ofGroup() || s.Group == 0: // the first group is not named
+	case !s.Fault.is(perGroup) || s.Group == 0: // the first group is not named
 	case s.Group == EveryGroup:
 		b.WriteString(" " + everyGroup)
 	default:
 		b.WriteString(" " + groupNames[s.Group])
 	}
 	switch {
-	case s.Count > 0 && s.Fault.countsTime():
+	case s.Count > 0 && s.Fault.is(countsTime):
 		fmt.Fprintf(&b, " by %v", time.Duration(s.Count))
 	case s.Count != 0:
 		fmt.Fprintf(&b, " count %d", s.Count)
@@ -124,11 +124,6 @@ func (s *Strike) String() string {
 
 // everyGroup is the word for EveryGroup.
 const everyGroup = "all-groups"
-
-// countsTime says whether Count of a fault is in nanoseconds.
-func (f Fault) countsTime() bool {
-	return f == SlowLink || f == SlowNode || f == GivenUp || f == LateWord
-}
 
 // ParseScenario reads a scenario's text. A # between blanks, or at the beginning of a line, begins a
 // comment. The error names the line.
@@ -159,8 +154,8 @@ func ParseScenario(r io.Reader) (*Scenario, error) {
 // mostNodes is how many nodes there will be.
 func (s *Scenario) mostNodes() int {
 	there := min(s.Members+s.Observers, maxSeats)
-	for _, later := range []Fault{Observe, Twin} {
-		if slices.ContainsFunc(s.Strikes, func(k Strike) bool { return k.Fault == later }) {
+	for _, f := range Faults() {
+		if f.is(addsNode) && slices.ContainsFunc(s.Strikes, func(k Strike) bool { return k.Fault == f }) {
 			there++
 		}
 	}
@@ -231,20 +226,20 @@ func (s *Scenario) checkStrike(k *Strike) error {
 			return fmt.Errorf("there is no n%d", n)
 		}
 	}
-	if k.Group < EveryGroup || k.Group != 0 && !k.Fault.ofGroup() {
+	if k.Group < EveryGroup || k.Group != 0 && !k.Fault.is(perGroup) {
 		return fmt.Errorf("%v strikes no single group", k.Fault)
 	}
 	if err := s.checkGroup(k.Group); err != nil {
 		return err
 	}
-	if k.Node < 0 && k.needsNode() {
+	if k.Node < 0 && len(k.Links) == 0 && !k.Fault.is(nodeOptional) {
 		return errors.New("a node is missing")
 	}
-	if len(k.Links) == 0 && k.isCut() && k.Fault != Isolation {
+	if len(k.Links) == 0 && k.Fault.is(cutsLinks) && !k.Fault.is(linksImplied) {
 		return errors.New("links are missing")
 	}
-	if least, most := k.counts(s.Timing); k.Count < least || k.Count > most {
-		return fmt.Errorf("count is to be from %d to %d", least, most)
+	if least, most := k.Fault.countLimits(s.Timing); k.Count < least || k.Count > most {
+		return fmt.Errorf("the count must be from %d to %d", least, most)
 	}
 	return nil
 }
@@ -260,31 +255,6 @@ func (s *Scenario) checkHeal() error {
 		return fmt.Errorf("%d of %d nodes are no quorum", len(s.Heal), s.Members)
 	}
 	return nil
-}
-
-// needsNode says whether the strike must name a node.
-func (s *Strike) needsNode() bool {
-	return s.Fault != Prefer && s.Fault != Observe && len(s.Links) == 0
-}
-
-// counts are the limits of Count, where groups have these intervals.
-func (s *Strike) counts(t elector.Timing) (least, most int64) {
-	switch s.Fault {
-	case ClockRate:
-		return -mostDrift(t), mostDrift(t)
-	case ClockBeyond:
-		return -anyDrift, anyDrift
-	case WallJump, Prefer:
-		return math.MinInt64, math.MaxInt64
-	case Flap:
-		return 0, 1000
-	case SwitchLeases:
-		return 0, maxNodes
-	case SlowLink, SlowNode, SlowEngine, KillInSave, GivenUp, LateWord: // nanoseconds
-		return 0, int64(24 * time.Hour)
-	default:
-		return 0, math.MaxUint32
-	}
 }
 
 func (s *Scenario) parseLine(w *words) error {
@@ -380,7 +350,7 @@ func (w *words) strike() Strike {
 	s := Strike{At: w.Duration(), Node: nobody, Other: nobody}
 	name := w.Next()
 	at := slices.IndexFunc(Faults(), func(f Fault) bool { return f.String() == name })
-	if at < 0 || known[at].inflict == nil {
+	if at < 0 || faultTable[at].inflict == nil {
 		w.Fail("no fault that strikes at a time is called %q", name)
 		return s
 	}
@@ -398,8 +368,8 @@ func (w *words) strike() Strike {
 		case w.Has("count"):
 			s.Count = w.Number()
 		case w.Has("by"):
-			if s.Count = int64(w.Duration()); !s.Fault.countsTime() {
-				w.Fail("%v counts no time", s.Fault)
+			if s.Count = int64(w.Duration()); !s.Fault.is(countsTime) {
+				w.Fail("%v takes a count, not a time", s.Fault)
 			}
 		case w.Has("links"):
 			s.Links = w.Links()

@@ -267,7 +267,7 @@ func (s *Scenario) withGroups(left []int) *Scenario {
 	}
 	for _, k := range s.Strikes {
 		switch {
-		case !k.Fault.ofGroup():
+		case !k.Fault.is(perGroup):
 		case k.Group != EveryGroup:
 			if k.Group = slices.Index(left, k.Group); k.Group < 0 {
 				continue
@@ -309,7 +309,7 @@ func (s *Scenario) withoutMember(out int) *Scenario {
 				links = append(links, [2]int{moved(l[0]), moved(l[1])})
 			}
 		}
-		if k.Links = links; links != nil || !k.isCut() {
+		if k.Links = links; links != nil || !k.Fault.is(cutsLinks) {
 			c.Strikes = append(c.Strikes, k)
 		}
 	}
@@ -327,18 +327,13 @@ func (s *Scenario) withoutMember(out int) *Scenario {
 	return c
 }
 
-// isCut says whether the strike is about links only.
-func (s *Strike) isCut() bool {
-	return known[s.Fault].class == NetworkFaults && s.Fault >= OneWayCut && s.Fault <= Flap
-}
-
 // shorter makes strikes last less long, and cut fewer links.
 func (x *shrinker) shorter() {
 	for i := range x.best.Strikes {
 		for i < len(x.best.Strikes) && x.best.Strikes[i].Lasts > 0 && x.changed(i, func(k *Strike) { k.Lasts /= 2 }) {
 			continue
 		}
-		if i < len(x.best.Strikes) && x.best.Strikes[i].isCut() {
+		if i < len(x.best.Strikes) && x.best.Strikes[i].Fault.is(cutsLinks) {
 			search.Minimize(x.best.Strikes[i].Links, func(left [][2]int) bool {
 				return len(left) > 0 && x.changed(i, func(k *Strike) { k.Links = left })
 			})

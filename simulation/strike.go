@@ -35,7 +35,7 @@ const EveryGroup = -1
 
 // inflict carries out a strike now.
 func (w *world) inflict(s *Strike) {
-	if known[s.Fault].inflict == nil {
+	if faultTable[s.Fault].inflict == nil {
 		return
 	}
 	if there := len(w.nodes); s.Node >= there || s.Other >= there {
@@ -46,10 +46,8 @@ func (w *world) inflict(s *Strike) {
 		w.tape.strike(s)
 	}
 	w.tracer.strikes(s)
-	if known[s.Fault].inflict(w, s) {
+	if faultTable[s.Fault].inflict(w, s) {
 		w.swarm.struck[s.Fault]++
-	} else if s.Fault == StaleMessage {
-		w.misses(s, "no such message was sent before")
 	}
 }
 
@@ -88,7 +86,7 @@ func (w *world) membersOf(s *Strike) (struck []*member) {
 
 // concerns says whether a strike concerns a group.
 func (s *Strike) concerns(place int) bool {
-	return !s.Fault.ofGroup() || s.Group == EveryGroup || s.Group == place
+	return !s.Fault.is(perGroup) || s.Group == EveryGroup || s.Group == place
 }
 
 // draw draws a strike of a fault, and says whether it can strike now. The group is drawn for all
@@ -102,11 +100,11 @@ func (s *swarm) draw(w *world, f Fault) (Strike, bool) {
 	if groups := len(w.groups); groups > 1 {
 		strike.Group = s.random.IntN(groups)
 	}
-	could := known[f].draw(w, &strike)
+	could := faultTable[f].draw(w, &strike)
 	switch {
-	case !f.ofGroup():
+	case !f.is(perGroup):
 		strike.Group = 0
-	case len(w.groups) > 1 && f != LateWord && s.random.IntN(4) == 0: // the network delays the orders of one group
+	case len(w.groups) > 1 && !f.is(notAllGroups) && s.random.IntN(4) == 0:
 		strike.Group = EveryGroup
 	}
 	return strike, could

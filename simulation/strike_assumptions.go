@@ -32,7 +32,7 @@ func wipe(w *world, s *Strike) bool {
 		if errors.Is(err, memberstate.ErrNoStore) {
 			w.tells(Wiped)
 		} else {
-			w.check.ViolatedBy(invariant.TermsRise, &n.Node, 0, "its disk was wiped, and its store does not say that it is missing: %v", err)
+			w.check.ViolatedBy(invariant.TermsRise, &n.Node, 0, "its disk was wiped, but opening its store does not report a missing store: %v", err)
 		}
 		return true
 	}

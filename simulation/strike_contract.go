@@ -93,16 +93,16 @@ func (m *member) endsFor(cause error) {
 	broken, contradicts := errors.AsType[*protocol.LedgerError](l.why)
 	switch {
 	case !m.Shown.Stopped:
-		c.Violated(invariant.LegalStep, &m.Member, "it goes on with a ledger that cannot be relied on")
+		c.Violated(invariant.LegalStep, &m.Member, "it continues although its ledger is unreliable")
 	case cause != nil && !errors.Is(l.why, cause),
 		cause == nil && (!contradicts || broken.Group != m.group.Name() || !strings.Contains(broken.Error(), broken.Problem)):
-		c.Violated(invariant.LegalStep, &m.Member, "it has ended because of its ledger, and says: %v", l.why)
+		c.Violated(invariant.LegalStep, &m.Member, "it ended because of its ledger, but its error is: %v", l.why)
 	case e.Leading != 0 || m.Lease.Term != 0:
-		c.Violated(invariant.OneOffice, &m.Member, "it has ended because of its ledger, and its engine serves term %d", e.Leading)
+		c.Violated(invariant.OneOffice, &m.Member, "it ended because of its ledger, but its engine still serves term %d", e.Leading)
 	}
 	for place := range m.members {
 		if o := &m.members[place]; o.failed() && o.engine.lapse.why == nil {
-			c.Violated(invariant.LegalStep, &o.Member, "it has ended because of another group's ledger")
+			c.Violated(invariant.LegalStep, &o.Member, "it ended because of another group's ledger")
 		}
 	}
 	w.swarm.struck[LedgerBreaks]++
@@ -207,7 +207,7 @@ func (m *member) hearsStray(how int64) bool {
 			_, err = m.group.Hears(&m.Shown, term, id, true)
 		}
 		if err == nil {
-			w.check.Violated(invariant.FollowsWinner, &m.Member, "its engine may accept an append of term %d by %s, which does not lead that", term, id)
+			w.check.Violated(invariant.FollowsWinner, &m.Member, "its engine may accept an append of term %d from %s, which does not lead that term", term, id)
 		}
 	})
 }

@@ -73,7 +73,7 @@ func (m *member) takes(kind choice.Kind) int64 {
 // AskLedger asks the engine.
 func (m *member) AskLedger(term memberstate.Term) {
 	if m.asks++; m.asks > mostLedgers {
-		m.world.check.Violated(invariant.NeverStuck, &m.Member, "it asks for its ledger for term %d again and again", term)
+		m.world.check.Violated(invariant.NeverStuck, &m.Member, "it asks for the end of its ledger for term %d without end", term)
 		return
 	}
 	if m.engine.asked = term; m.engine.Slow == 0 {

@@ -51,6 +51,7 @@ func replay(w *world, s *Strike) bool {
 		}
 	}
 	if p == nil {
+		w.misses(s, "no such message was sent before")
 		return false
 	}
 	w.network.again(p, defaultDelay)

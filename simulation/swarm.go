@@ -22,14 +22,14 @@ func (s *swarm) enable(o *Options) {
 	s.enabled = NoFaults
 	for _, f := range Faults() {
 		rarity := 3
-		if f == TornTail { // the shipped store takes more time than everything else
+		if f.is(rare) {
 			rarity = 20
 		}
 		if drawn := s.random.IntN(rarity) == 0; !drawn || !o.Faults.Has(f) {
 			continue
 		}
 		s.enabled |= 1 << f
-		if known[f].draw != nil && !f.standing() {
+		if faultTable[f].draw != nil && !f.is(fromStart) {
 			s.striking = append(s.striking, f)
 		}
 	}
@@ -41,14 +41,14 @@ func (s *swarm) enable(o *Options) {
 // single node, which then differs from all others.
 func (s *swarm) stand(w *world) {
 	for _, f := range Faults() {
-		if !f.standing() || !s.enabled.Has(f) {
+		if !f.is(fromStart) || !s.enabled.Has(f) {
 			continue
 		}
-		one, odd := s.random.IntN(len(w.nodes)), f == LongerLeases || f == OtherMembers || f == TornTail
+		one := s.random.IntN(len(w.nodes))
 		for i := range w.nodes {
 			strike, ok := s.draw(w, f)
 			strike.Node, strike.Lasts = i, 0
-			if ok && (odd && i == one || !odd && s.random.IntN(2) == 0) {
+			if ok && (f.is(atOneNode) && i == one || !f.is(atOneNode) && s.random.IntN(2) == 0) {
 				w.inflict(&strike)
 			}
 		}

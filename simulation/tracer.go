@@ -306,10 +306,10 @@ func (t *tracer) violated(v *invariant.Violation) {
 }
 
 var inputNames = map[protocol.InputKind]string{
-	protocol.Start: "begins to take part", protocol.Ring: "its alarm rings", protocol.Heard: "hears of an append",
-	protocol.Stand: "is told to stand", protocol.Transfer: "is told to hand over", protocol.Resign: "is told to resign",
-	protocol.Paused: "has paused its writes", protocol.Abort: "gives its handover up", protocol.Lapsed: "its lease has run out",
-	protocol.Served: "serves no more", protocol.Remain: "is not to resign any more",
+	protocol.Start: "begins to take part", protocol.Ring: "its alarm rings", protocol.Heard: "learns of an append",
+	protocol.Stand: "is ordered to stand", protocol.Transfer: "is ordered to hand over", protocol.Resign: "is ordered to resign",
+	protocol.Paused: "has paused its writes", protocol.Abort: "gives up its handover", protocol.Lapsed: "its lease has run out",
+	protocol.Served: "its engine stops serving", protocol.Remain: "its order to resign is withdrawn",
 }
 
 // inputText is an input in words.
@@ -318,7 +318,7 @@ func inputText(in *protocol.Input) string {
 	case protocol.Receive:
 		return fmt.Sprintf("receives %v from n%d", &trace.Passage{Kind: m.Kind, Mark: m.Mark, Result: m.Result, Term: m.Term}, m.From-1)
 	case protocol.PeerLost:
-		return fmt.Sprintf("is told that its connection to n%d is lost", in.Seat-1)
+		return fmt.Sprintf("receives a hint that its connection to n%d is lost", in.Seat-1)
 	default:
 		return inputNames[in.Kind]
 	}

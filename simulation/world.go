@@ -198,7 +198,7 @@ func (w *world) happen(e event) {
 		w.inflict(&w.planned[arg])
 	case strikeFollows:
 		if s := &w.following[arg]; !w.calm {
-			known[s.Fault].inflict(w, s)
+			faultTable[s.Fault].inflict(w, s)
 		}
 	case nodeRestarts:
 		if !n.Alive && n.Incarnation == arg {

@@ -43,7 +43,7 @@ func run(ctx context.Context, arguments []string, sections []figure.Section, std
 	flags.SetOutput(stderr)
 	flags.BoolVar(&o.json, "json", false, "print one line of JSON, a list of all figures")
 	flags.BoolVar(&o.quick, "quick", false, "measure less, in less than forty seconds; write nothing")
-	flags.StringVar(&o.only, "only", "", "measure these sections, separated by commas: "+names(sections))
+	flags.StringVar(&o.only, "only", "", "measure only these sections, separated by commas: "+names(sections))
 	if err := flags.Parse(arguments); err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ type end struct {
 // Serve delivers messages until stop is called.
 func (e *end) Serve(h rpc.Handler) (stop func(), err error) {
 	if !e.handler.CompareAndSwap(nil, &h) {
-		return nil, errors.New("groups: served already")
+		return nil, errors.New("groups: Serve was called before")
 	}
 	return func() { e.handler.Store(nil) }, nil
 }

@@ -83,7 +83,7 @@ const (
 )
 
 // errPatience ends a contest that takes longer than any that does not fail.
-var errPatience = errors.New("it takes too long")
+var errPatience = errors.New("the contest takes too long")
 
 func (t timing) bearable(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, 20*t.ttl, errPatience)

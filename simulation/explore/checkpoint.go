@@ -115,7 +115,7 @@ func verifySum(file *os.File) error {
 	}
 	var sum [sha256.Size]byte
 	if size -= sha256.Size; size < 0 {
-		return errors.New("it is damaged: it is too short")
+		return errors.New("it is damaged: too short")
 	}
 	if _, err := file.ReadAt(sum[:], size); err != nil {
 		return err
@@ -143,7 +143,7 @@ func (x *worker) read(in *bufio.Reader) error {
 	case head.Bounds != x.options.Bounds:
 		return fmt.Errorf("its bounds are %+v", head.Bounds)
 	case head.Executable != executable:
-		return errors.New("it is of another build, which may have explored other code; remove it to begin anew")
+		return errors.New("another build wrote it and may have explored other code; remove the file to start again")
 	}
 	nodes, messages := make([]node, head.Nodes), make([]message, head.Messages)
 	for _, part := range [][]byte{raw(nodes), raw(messages)} {
@@ -166,9 +166,9 @@ func (x *worker) read(in *bufio.Reader) error {
 		x.result.Violation = &Violation{Invariant: head.Invariant, What: head.What, Path: head.Path}
 	}
 	for at := range int32(x.states.count) {
-		if r := x.states.record(at); !r.looked && !r.covered {
+		if r := x.states.record(at); !r.expanded && !r.covered {
 			s := x.states.state(at)
-			x.frontier.add(waiting{x.rank(&s, r.depth), at})
+			x.frontier.add(queued{x.priority(&s, r.depth), at})
 			x.check(at, &s) // the checkpoint may have been written before it was checked
 		}
 	}

@@ -60,8 +60,8 @@ func TestASearchThatMistakesMessagesKeepsItsOldCheckpoint(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, r.Stopped, "different messages")
 	assert.False(t, r.Complete)
-	x.found = make([]find, 1)
-	assert.Empty(t, x.keep(), "what it finds is not kept any more")
+	x.discovered = make([]discovery, 1)
+	assert.Empty(t, x.store(), "what it finds is not kept any more")
 	text, err := os.ReadFile(o.Checkpoint)
 	require.NoError(t, err)
 	assert.True(t, bytes.Equal(good, text), "the checkpoint is the one from before")
@@ -102,8 +102,8 @@ func TestUncheckedStatesAreCheckedAfterAResume(t *testing.T) {
 	o := Options{Checkpoint: filepath.Join(t.TempDir(), "checkpoint")}
 	x := beginning(o, 1, 2, 3)
 	require.True(t, x.exchange(t.Context()))
-	x.expand(&x.due[0])
-	require.NotEmpty(t, x.keep())
+	x.expand(&x.batch[0])
+	require.NotEmpty(t, x.store())
 	require.NoError(t, x.save())
 
 	again := newSearch(x.options)
@@ -156,6 +156,6 @@ func TestACheckpointThatDoesNotFitIsRefused(t *testing.T) {
 	sum := sha256.Sum256(head.Bytes())
 	require.NoError(t, os.WriteFile(o.Checkpoint, append(head.Bytes(), sum[:]...), 0o600))
 	_, err = Explore(t.Context(), o)
-	require.ErrorContains(t, err, o.Checkpoint+": it is of another build")
-	require.ErrorContains(t, err, "remove it to begin anew")
+	require.ErrorContains(t, err, o.Checkpoint+": another build wrote it")
+	require.ErrorContains(t, err, "remove the file to start again")
 }

@@ -13,7 +13,7 @@
 //     something, or a stale message arrives. These steps give the closure in this file. It depends only on the
 //     node and on the largest term that the others have reached, and is worked out once.
 //   - The step needs a message that was sent. closure_search.go adds these steps: it goes from the closure of a
-//     node, by each message that the node may hear, to further closures. What one message does to all nodes of a
+//     node, by each message that the node may receive, to further closures. What one message does to all nodes of a
 //     closure (its reaction) is worked out once, too.
 //   - A crash is silent: what is durable stays so until the next step that others notice. It is not
 //     silent where time passes, because a process that has started again waits from then on, and it
@@ -40,31 +40,31 @@ import (
 // closure is everything that a node can become by silent steps that need no message, and the steps that
 // others can notice from there, now and after a message.
 type closure struct {
-	most  memberstate.Term // the largest term of the others
-	nodes []silentNode     // itself first
-	steps []closureStep
-	terms uint8 // the terms that stale messages in it need, as bits
-	lease int   // ticks of the longest lease in it
+	othersTerm memberstate.Term // the largest term of the others
+	nodes      []silentNode     // itself first
+	steps      []closureStep
+	terms      uint8 // the terms that stale messages in it need, as bits
+	lease      int   // ticks of the longest lease in it
 
 	// Reactions to messages, as far as they were asked for. A message does nothing, something, or
 	// something of which a part is silent.
-	reactions              [][]closureStep // by message
-	none, some, onlySilent messageSet
+	reactions                         [][]closureStep // by message
+	noEffect, effective, partlySilent messageSet
 }
 
 // silentNode is a node after silent steps.
 type silentNode struct {
-	node   nodeID
-	after  int32 // the place of the node before the last step
-	input  inputID
-	inputs uint32 // how many inputs can happen to it at any time
-	ended  bool   // the round of votes that was under way is over
+	node        nodeID
+	predecessor int32 // the place of the node before the last step
+	input       inputID
+	inputs      uint32 // how many inputs can happen to it at any time
+	ended       bool   // the round of votes that was under way is over
 }
 
 // closureStep is a step from a node of a closure. Of steps with the same result there is one.
 type closureStep struct {
 	stepResult
-	last
+	lastStep
 }
 
 // closureOf returns the closure of a node, which each worker works out once. Without this cache a search
@@ -74,49 +74,49 @@ func (m *model) closureOf(id nodeID, most memberstate.Term) *closure {
 		m.closures = append(m.closures, [mostTerms + 1]*closure{})
 	}
 	if m.closures[id][most] == nil {
-		m.closures[id][most] = m.workClosure(id, most)
+		m.closures[id][most] = m.computeClosure(id, most)
 	}
 	return m.closures[id][most]
 }
 
-func (m *model) workClosure(id nodeID, most memberstate.Term) *closure {
-	d := &closure{most: most}
+func (m *model) computeClosure(id nodeID, most memberstate.Term) *closure {
+	d := &closure{othersTerm: most}
 	m.closureMarks.clear()
-	d.become(m, silentNode{node: id})
+	d.add(m, silentNode{node: id})
 	for looked := 0; looked < len(d.nodes); looked++ { //nolint:intrange // the list grows
-		d.undergo(m, looked)
+		d.expand(m, looked)
 	}
 	d.nodes = slices.Clip(d.nodes)
 	return d
 }
 
-// become adds a node to the closure, if it is new.
-func (d *closure) become(m *model, s silentNode) {
+// add adds a node to the closure, if it is new.
+func (d *closure) add(m *model, s silentNode) {
 	if m.closureMarks.add(s.node, s.ended) {
-		s.inputs = m.unpromptedOf(s.node).inputs[d.most]
+		s.inputs = m.unpromptedOf(s.node).inputs[d.othersTerm]
 		d.nodes = append(d.nodes, s)
 		d.lease = max(d.lease, m.nodes[s.node].leaseLeft())
 	}
 }
 
-// undergo gives a node of the closure all its unprompted inputs.
-func (d *closure) undergo(m *model, i int) {
+// expand gives a node of the closure all its unprompted inputs.
+func (d *closure) expand(m *model, i int) {
 	before := d.nodes[i]
 	always := m.unpromptedOf(before.node)
 	d.terms |= always.terms
 	for _, e := range always.events {
 		switch {
-		case e.term > d.most: // and so are the rest
+		case e.term > d.othersTerm: // and so are the rest
 			return
 		case e.node != 0:
-			d.become(m, silentNode{node: e.node, ended: before.ended || e.ended, after: int32(i), input: e.input})
+			d.add(m, silentNode{node: e.node, ended: before.ended || e.ended, predecessor: int32(i), input: e.input})
 			continue
 		}
 		for _, t := range m.results[e.result] {
 			if t.ended = t.ended || before.ended; t.silent() {
-				d.become(m, silentNode{node: t.node, ended: t.ended, after: int32(i), input: e.input})
+				d.add(m, silentNode{node: t.node, ended: t.ended, predecessor: int32(i), input: e.input})
 			} else {
-				d.steps = addClosureStep(d.steps, closureStep{t, last{i, e.input}})
+				d.steps = addClosureStep(d.steps, closureStep{t, lastStep{i, e.input}})
 			}
 		}
 	}
@@ -124,27 +124,27 @@ func (d *closure) undergo(m *model, i int) {
 
 // addClosureStep adds a step, unless another one has the same result.
 func addClosureStep(all []closureStep, d closureStep) []closureStep {
-	if d.beyond || slices.ContainsFunc(all, func(other closureStep) bool { return other.is(d.stepResult) }) {
+	if d.outOfBounds || slices.ContainsFunc(all, func(other closureStep) bool { return other.equals(d.stepResult) }) {
 		return all
 	}
 	return append(all, d)
 }
 
-// try finds the reactions to messages, as far as they are not known.
-func (d *closure) try(m *model, heard *messageSet) {
-	rest := heard.without(&d.none)
-	rest = rest.without(&d.some)
+// findReactions finds the reactions to messages, as far as they are not known.
+func (d *closure) findReactions(m *model, received *messageSet) {
+	rest := received.without(&d.noEffect)
+	rest = rest.without(&d.effective)
 	for id := range rest.all {
 		for len(d.reactions) <= int(id) {
 			d.reactions = append(d.reactions, nil)
 		}
 		if d.reactions[id] = d.reaction(m, id); d.reactions[id] == nil {
-			d.none.add(id)
+			d.noEffect.add(id)
 			continue
 		}
-		d.some.add(id)
+		d.effective.add(id)
 		if slices.ContainsFunc(d.reactions[id], func(d closureStep) bool { return d.silent() || !d.defect.none() }) {
-			d.onlySilent.add(id)
+			d.partlySilent.add(id)
 		}
 	}
 }
@@ -158,17 +158,17 @@ func (d *closure) reaction(m *model, id messageID) (does []closureStep) {
 	d.mark(marks, false)
 	for i := range d.nodes {
 		b := &d.nodes[i]
-		for _, t := range m.take(b.node, in) {
+		for _, t := range m.resultsOf(b.node, in) {
 			if !t.noticed(b.node) {
 				continue
 			}
 			t.ended = t.ended || b.ended
 			switch {
 			case !t.silent():
-				does = addClosureStep(does, closureStep{t, last{i, in}})
+				does = addClosureStep(does, closureStep{t, lastStep{i, in}})
 			case !marks.has(t.node, t.ended):
-				m.closureOf(t.node, d.most).mark(marks, t.ended)
-				does = append(does, closureStep{t, last{i, in}})
+				m.closureOf(t.node, d.othersTerm).mark(marks, t.ended)
+				does = append(does, closureStep{t, lastStep{i, in}})
 			}
 		}
 	}

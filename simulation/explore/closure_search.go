@@ -1,4 +1,4 @@
-// The search for everything that a node can become by silent steps, given what it may hear.
+// The search for everything that a node can become by silent steps, given what it may receive.
 // The essay is at the head of closure.go.
 
 package explore
@@ -9,17 +9,17 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// closureSearch goes from the closure of a node, by each message that it may hear, to further closures.
+// closureSearch goes from the closure of a node, by each message that it may receive, to further closures.
 type closureSearch struct {
-	model    *model
-	key      *localKey
-	local    *local // collects the steps that others notice; nil: they are not needed
-	within   bool   // no further than the round of votes that is under way
-	parts    []closurePart
-	looked   int      // how many of the parts were looked at
-	size     int      // of all parts together
-	relevant relevant // what is known to do something to any of these nodes
-	wrong    bool     // an invariant was broken, so it went no further
+	model     *model
+	key       *expansionKey
+	expansion *expansion // collects the steps that others notice; nil: they are not needed
+	sameRound bool       // no further than the round of votes that is under way
+	parts     []closurePart
+	expanded  int      // how many of the parts were expanded
+	size      int      // of all parts together
+	relevant  relevant // what is known to do something to any of these nodes
+	stopped   bool     // an invariant was broken, so it went no further
 }
 
 // closurePart is the closure of one of the nodes that the search has reached.
@@ -29,9 +29,9 @@ type closurePart struct {
 	first int // the place of its first node among all of them
 }
 
-// silently is everything that a node can become by silent steps, itself first. Some nodes may be in it more
+// silentClosure is everything that a node can become by silent steps, itself first. Some nodes may be in it more
 // than once.
-func (m *model) silently(key *localKey) (base []silentNode) {
+func (m *model) silentClosure(key *expansionKey) (base []silentNode) {
 	w := closureSearch{model: m, key: key}
 	w.run()
 	for _, d := range w.parts {
@@ -39,7 +39,7 @@ func (m *model) silently(key *localKey) (base []silentNode) {
 			if i == 0 {
 				s = d.from
 			} else {
-				s.after, s.ended = s.after+int32(d.first), s.ended || d.from.ended
+				s.predecessor, s.ended = s.predecessor+int32(d.first), s.ended || d.from.ended
 			}
 			base = append(base, s)
 		}
@@ -49,87 +49,87 @@ func (m *model) silently(key *localKey) (base []silentNode) {
 
 func (w *closureSearch) run() {
 	w.model.searchMarks.clear()
-	w.from(w.key.node)
+	w.searchFrom(w.key.node)
 }
 
-// from goes on from a node, unless an invariant was broken.
-func (w *closureSearch) from(id nodeID) {
-	w.become(silentNode{node: id})
-	for ; w.looked < len(w.parts) && !w.wrong; w.looked++ {
-		d := w.parts[w.looked]
-		d.try(w.model, &w.key.heard)
-		w.enter(&d, d.steps)
-		heard := w.key.heard.and(&d.some)
-		if w.local == nil { // steps that others notice are not needed
-			heard = heard.and(&d.onlySilent)
+// searchFrom goes on from a node, unless an invariant was broken.
+func (w *closureSearch) searchFrom(id nodeID) {
+	w.add(silentNode{node: id})
+	for ; w.expanded < len(w.parts) && !w.stopped; w.expanded++ {
+		d := w.parts[w.expanded]
+		d.findReactions(w.model, &w.key.mayReceive)
+		w.classify(&d, d.steps)
+		messages := w.key.mayReceive.and(&d.effective)
+		if w.expansion == nil { // steps that others notice are not needed
+			messages = messages.and(&d.partlySilent)
 		}
-		for id := range heard.all {
-			w.enter(&d, d.reactions[id])
+		for id := range messages.all {
+			w.classify(&d, d.reactions[id])
 		}
-		w.relevant.heard.join(&d.some)
+		w.relevant.messages.join(&d.effective)
 		w.relevant.terms |= d.terms
 	}
 }
 
-// sources are the nodes whose closures were looked at.
+// sources are the nodes whose closures were expanded.
 func (w *closureSearch) sources() []nodeID {
-	nodes := make([]nodeID, w.looked)
+	nodes := make([]nodeID, w.expanded)
 	for i := range nodes {
 		nodes[i] = w.parts[i].from.node
 	}
 	return nodes
 }
 
-// enter sorts the steps of a closure: silent ones, those that only send something, and those that others
+// classify sorts the steps of a closure: silent ones, those that only send something, and those that others
 // notice.
-func (w *closureSearch) enter(from *closurePart, does []closureStep) {
+func (w *closureSearch) classify(from *closurePart, does []closureStep) {
 	for i := range does {
 		d := &does[i]
-		at, ended := from.first+d.after, from.from.ended || d.ended
+		at, ended := from.first+d.predecessor, from.from.ended || d.ended
 		switch {
 		case !d.defect.none():
-			if w.local != nil && !w.wrong {
-				w.local.wrong = &wrong{defect: d.defect, last: last{at, d.input}}
+			if w.expansion != nil && !w.stopped {
+				w.expansion.violation = &violatingStep{defect: d.defect, lastStep: lastStep{at, d.input}}
 			}
-			w.wrong = true
+			w.stopped = true
 		case d.silent():
-			w.become(silentNode{node: d.node, ended: ended, after: int32(at), input: d.input})
-		case w.local == nil:
+			w.add(silentNode{node: d.node, ended: ended, predecessor: int32(at), input: d.input})
+		case w.expansion == nil:
 		case at == 0 && d.node == w.key.node && !d.saved && !d.ended:
-			for _, id := range d.says {
-				if !slices.Contains(w.local.says, id) {
-					w.local.says = append(w.local.says, id)
+			for _, id := range d.sent {
+				if !slices.Contains(w.expansion.sent, id) {
+					w.expansion.sent = append(w.expansion.sent, id)
 				}
 			}
 		default:
-			w.local.add(successor{d.node, d.says, ended, last{at, d.input}})
+			w.expansion.add(successor{d.node, d.sent, ended, lastStep{at, d.input}})
 		}
 	}
 }
 
-// become adds the closure of a node, unless that node was found before.
-func (w *closureSearch) become(s silentNode) {
-	if s.ended && w.within || w.model.searchMarks.has(s.node, s.ended) {
+// add adds the closure of a node, unless that node was found before.
+func (w *closureSearch) add(s silentNode) {
+	if s.ended && w.sameRound || w.model.searchMarks.has(s.node, s.ended) {
 		return
 	}
-	d := closurePart{w.model.closureOf(s.node, w.key.most), s, w.size}
+	d := closurePart{w.model.closureOf(s.node, w.key.othersTerm), s, w.size}
 	w.parts, w.size = append(w.parts, d), w.size+len(d.nodes)
 	added, inputs := d.mark(&w.model.searchMarks, s.ended)
-	if l := w.local; l != nil {
-		l.silent, l.others, l.lease = l.silent+added, l.others+inputs, max(l.lease, d.lease)
+	if l := w.expansion; l != nil {
+		l.silentNodes, l.otherInputs, l.lease = l.silentNodes+added, l.otherInputs+inputs, max(l.lease, d.lease)
 	}
 }
 
-// harmless says whether messages lead to no new node from the closures of these nodes, if most is the largest
-// term of the others.
-func (m *model) harmless(who *sourceNodes, most memberstate.Term, heard messageSet) bool {
-	if who.by != 0 {
-		heard = m.renameSaid(&heard, who.by)
+// noneHasEffect says whether messages lead to no new node from the closures of these nodes, if othersTerm is the
+// largest term of the others.
+func (m *model) noneHasEffect(sources *sourceNodes, othersTerm memberstate.Term, messages messageSet) bool {
+	if sources.by != 0 {
+		messages = m.renameMessages(&messages, sources.by)
 	}
-	for _, at := range who.nodes {
-		d := m.closureOf(at, most)
-		d.try(m, &heard)
-		if some := heard.and(&d.some); some.words() > 0 {
+	for _, at := range sources.nodes {
+		d := m.closureOf(at, othersTerm)
+		d.findReactions(m, &messages)
+		if some := messages.and(&d.effective); some.words() > 0 {
 			return false
 		}
 	}

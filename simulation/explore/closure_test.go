@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// eachKey calls look for some nodes of a search, each with messages that it may hear.
-func eachKey(t *testing.T, every int, look func(t *testing.T, m *model, key *localKey)) {
+// eachKey calls look for some nodes of a search, each with messages that it may receive.
+func eachKey(t *testing.T, every int, look func(t *testing.T, m *model, key *expansionKey)) {
 	t.Helper()
 	long(t)
 	for name, b := range smallBounds {
@@ -28,21 +28,21 @@ func eachKey(t *testing.T, every int, look func(t *testing.T, m *model, key *loc
 
 // A closure and the steps from it are worked out in large parts. The result must be that of single steps.
 func TestAClosureLeavesNothingOut(t *testing.T) {
-	eachKey(t, 10, func(t *testing.T, m *model, key *localKey) {
+	eachKey(t, 10, func(t *testing.T, m *model, key *expansionKey) {
 		t.Helper()
-		w := closureSearch{model: m, key: key, local: &local{}}
+		w := closureSearch{model: m, key: key, expansion: &expansion{}}
 		w.run()
 		one := m.stepByStep(key)
-		require.False(t, w.wrong)
+		require.False(t, w.stopped)
 		assert.Equal(t, one.become, m.beings(key))
-		assert.EqualValues(t, len(one.become), w.local.silent)
-		assert.Equal(t, one.others, w.local.others)
-		assert.ElementsMatch(t, one.says, w.local.says)
+		assert.EqualValues(t, len(one.become), w.expansion.silentNodes)
+		assert.Equal(t, one.otherInputs, w.expansion.otherInputs)
+		assert.ElementsMatch(t, one.sent, w.expansion.sent)
 		isCovered := func(s successor) bool {
-			return !s.ended && contains(one.says, s.says) && one.become[being{s.node, false}]
+			return !s.ended && contains(one.sent, s.sent) && one.become[being{s.node, false}]
 		}
-		next, want := slices.DeleteFunc(w.local.next, isCovered), slices.DeleteFunc(one.next, isCovered)
-		assert.ElementsMatch(t, doings(&local{next: want}), doings(&local{next: next}))
+		next, want := slices.DeleteFunc(w.expansion.successors, isCovered), slices.DeleteFunc(one.successors, isCovered)
+		assert.ElementsMatch(t, doings(&expansion{successors: want}), doings(&expansion{successors: next}))
 	})
 }
 
@@ -53,9 +53,9 @@ type being struct {
 }
 
 // beings are all that a node can silently become.
-func (m *model) beings(key *localKey) map[being]bool {
+func (m *model) beings(key *expansionKey) map[being]bool {
 	all := map[being]bool{}
-	for _, b := range m.silently(key) {
+	for _, b := range m.silentClosure(key) {
 		all[being{b.node, b.ended}] = true
 	}
 	return all
@@ -63,25 +63,25 @@ func (m *model) beings(key *localKey) map[being]bool {
 
 // steps are what a node can become and do.
 type steps struct {
-	local
+	expansion
 	become map[being]bool
 }
 
 // stepByStep takes the steps of a node one by one.
-func (m *model) stepByStep(key *localKey) *steps {
+func (m *model) stepByStep(key *expansionKey) *steps {
 	all := &steps{become: map[being]bool{{key.node, false}: true}}
 	for due := []being{{key.node, false}}; len(due) > 0; due = due[1:] {
 		at, own := due[0], m.unpromptedOf(due[0].node)
-		all.others += own.inputs[key.most]
+		all.otherInputs += own.inputs[key.othersTerm]
 		happens := func(results []stepResult) {
 			for _, r := range results {
 				to := being{r.node, at.ended || r.ended}
 				switch {
-				case r.beyond:
+				case r.outOfBounds:
 				case !r.silent() && at.node == key.node && !at.ended && r.node == at.node && !r.saved && !r.ended:
-					all.says = append(all.says, slices.DeleteFunc(slices.Clone(r.says), func(id messageID) bool { return slices.Contains(all.says, id) })...)
+					all.sent = append(all.sent, slices.DeleteFunc(slices.Clone(r.sent), func(id messageID) bool { return slices.Contains(all.sent, id) })...)
 				case !r.silent():
-					all.add(successor{node: to.node, says: r.says, ended: to.ended})
+					all.add(successor{node: to.node, sent: r.sent, ended: to.ended})
 				case !all.become[to]:
 					all.become[to] = true
 					due = append(due, to)
@@ -90,15 +90,15 @@ func (m *model) stepByStep(key *localKey) *steps {
 		}
 		for _, e := range own.events {
 			switch {
-			case e.term > key.most:
+			case e.term > key.othersTerm:
 			case e.node != 0:
 				happens([]stepResult{{node: e.node, ended: e.ended}})
 			default:
 				happens(m.results[e.result])
 			}
 		}
-		for id := range key.heard.all {
-			happens(m.take(at.node, m.delivery(id)))
+		for id := range key.mayReceive.all {
+			happens(m.resultsOf(at.node, m.delivery(id)))
 		}
 	}
 	return all
@@ -107,18 +107,18 @@ func (m *model) stepByStep(key *localKey) *steps {
 // A successor that is left out can be reached silently from one that looks the same and is kept, or what it
 // sends is sent at once.
 func TestASubsumedSuccessorIsReachedLater(t *testing.T) {
-	eachKey(t, 10, func(t *testing.T, m *model, key *localKey) {
+	eachKey(t, 10, func(t *testing.T, m *model, key *expansionKey) {
 		t.Helper()
-		w := &closureSearch{model: m, key: key, local: &local{}}
+		w := &closureSearch{model: m, key: key, expansion: &expansion{}}
 		w.run()
-		all := slices.Clone(w.local.next)
+		all := slices.Clone(w.expansion.successors)
 		become := m.beings(key)
 		m.searchMarks.clear()
 		for p := range become {
 			m.searchMarks.add(p.node, p.ended)
 		}
 		w.dropSubsumed()
-		kept := w.local.next
+		kept := w.expansion.successors
 		after := make([]map[being]bool, len(kept))
 		for i := range kept {
 			after[i] = m.after(key, &kept[i])
@@ -134,17 +134,17 @@ func TestASubsumedSuccessorIsReachedLater(t *testing.T) {
 		for i := range all {
 			s := &all[i]
 			isKept := slices.ContainsFunc(kept, func(k successor) bool { return k.node == s.node && k.looksLike(s) })
-			isSaid := !s.ended && contains(w.local.says, s.says) && become[being{s.node, false}]
+			isSaid := !s.ended && contains(w.expansion.sent, s.sent) && become[being{s.node, false}]
 			assert.Equal(t, isKept, !isSaid && len(comesTo(s)) == 0, "%+v", s)
 		}
 	})
 }
 
 // after is everything that a node can silently become after a successor's step.
-func (m *model) after(key *localKey, s *successor) map[being]bool {
-	then := localKey{node: s.node, most: key.most, heard: key.heard}
+func (m *model) after(key *expansionKey, s *successor) map[being]bool {
+	then := expansionKey{node: s.node, othersTerm: key.othersTerm, mayReceive: key.mayReceive}
 	if s.ended {
-		then.heard = then.heard.without(&m.roundMessages[m.nodes[s.node].index()])
+		then.mayReceive = then.mayReceive.without(&m.roundMessages[m.nodes[s.node].index()])
 	}
 	return m.beings(&then)
 }

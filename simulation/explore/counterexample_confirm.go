@@ -12,7 +12,7 @@ import (
 // confirm finds steps by which plain sessions reach the violation, and removes those that are not needed. If they
 // do not reach it, only the explorer's path is reported.
 func (v *Violation) confirm(m *model, way []move) {
-	v.Path = m.told(way)
+	v.Path = m.describeSteps(way)
 	s := m.scripted(way)
 	if s == nil {
 		return
@@ -44,18 +44,18 @@ func (m *model) scripted(way []move) *Script {
 	return nil
 }
 
-// follow returns the acts by which plain machines do what the explorer did. If a stale message is heard that was
+// follow returns the acts by which plain machines do what the explorer did. If a stale message arrives that was
 // never sent, its sender is first made to send one like it.
 //
 // Lead returns as late as possible: when the next move is possible only after that.
 func (p *player) follow(of move, last bool) []act {
 	for _, a := range p.candidates(of) {
-		if p.leads(&a, of, last) {
+		if p.matches(&a, of, last) {
 			return []act{a}
 		}
 	}
 	for i := range p.nodes {
-		first, q := act{kind: returns, node: i}, p.clone()
+		first, q := act{kind: leadReturns, node: i}, p.clone()
 		if q.nodes[i].driver.runs && q.nodes[i].driver.ended && q.act(&first) == nil && q.defect.none() {
 			if rest := q.follow(of, last); rest != nil {
 				return append([]act{first}, rest...)
@@ -66,15 +66,15 @@ func (p *player) follow(of move, last bool) []act {
 		return nil
 	}
 	from := p.model.body(p.model.inputs[of.input]).Renamed(of.name.of).From
-	to := int(of.name.of(p.model.nodes[of.now].seat)) - 1
-	for _, first := range p.all(int(from) - 1) {
+	to := int(of.name.of(p.model.nodes[of.after].seat)) - 1
+	for _, first := range p.possibleActs(int(from) - 1) {
 		q := p.clone()
 		if q.act(&first) != nil || !q.defect.none() {
 			continue
 		}
-		for k, msg := range q.said[len(q.said)-1] {
-			second := act{kind: delivered, node: to, heard: utterance{len(q.said), k + 1}}
-			if msg.isFor(seatOf(to)) && q.leads(&second, of, last) {
+		for k, msg := range q.sent[len(q.sent)-1] {
+			second := act{kind: delivered, node: to, message: messageRef{len(q.sent), k + 1}}
+			if msg.isFor(seatOf(to)) && q.matches(&second, of, last) {
 				return []act{first, second}
 			}
 		}
@@ -82,21 +82,21 @@ func (p *player) follow(of move, last bool) []act {
 	return nil
 }
 
-// all are the acts that are possible at a node.
-func (p *player) all(node int) (all []act) {
+// possibleActs are the acts that are possible at a node.
+func (p *player) possibleActs(node int) (all []act) {
 	for _, id := range p.model.own[node] {
 		in := p.model.inputs[id]
 		all = append(all, act{kind: in.kind, node: node, other: int(in.seat) - 1})
 	}
-	return append(all, p.hearings(node, func(*message) bool { return true })...)
+	return append(all, p.deliveries(node, func(*message) bool { return true })...)
 }
 
-// hearings are the deliveries to a node of messages that were sent to it, the newest first.
-func (p *player) hearings(node int, fit func(*message) bool) (all []act) {
-	for step := len(p.said); step > 0; step-- {
-		for k := range p.said[step-1] {
-			if msg := &p.said[step-1][k]; msg.isFor(seatOf(node)) && fit(msg) {
-				all = append(all, act{kind: delivered, node: node, heard: utterance{step, k + 1}})
+// deliveries are the deliveries to a node of messages that were sent to it, the newest first.
+func (p *player) deliveries(node int, fit func(*message) bool) (all []act) {
+	for step := len(p.sent); step > 0; step-- {
+		for k := range p.sent[step-1] {
+			if msg := &p.sent[step-1][k]; msg.isFor(seatOf(node)) && fit(msg) {
+				all = append(all, act{kind: delivered, node: node, message: messageRef{step, k + 1}})
 			}
 		}
 	}
@@ -108,19 +108,19 @@ func (p *player) hearings(node int, fit func(*message) bool) (all []act) {
 func (p *player) candidates(of move) (all []act) {
 	in := p.model.inputs[of.input]
 	a := act{kind: in.kind, missing: p.model.missed(&of)}
-	if in.kind == passes {
+	if in.kind == clockTicks {
 		return []act{a}
 	}
-	at := p.model.nodes[of.now].renamed(of.name)
+	at := p.model.nodes[of.after].renamed(of.name)
 	if a.node = at.index(); in.seat != 0 {
 		a.other = int(of.name.of(in.seat)) - 1
 	}
 	if in.kind != delivered && in.kind != stale {
 		return []act{a}
 	}
-	all = p.hearings(a.node, func(msg *message) bool { return p.model.looksLike(of, msg) })
+	all = p.deliveries(a.node, func(msg *message) bool { return p.model.looksLike(of, msg) })
 	if in.kind == stale {
-		all = append(all, p.hearings(a.node, func(msg *message) bool { return !p.model.looksLike(of, msg) })...)
+		all = append(all, p.deliveries(a.node, func(msg *message) bool { return !p.model.looksLike(of, msg) })...)
 	}
 	return all
 }
@@ -138,17 +138,17 @@ func (m *model) looksLike(of move, sent *message) bool {
 	return !sent.engine && unnumbered(sent.body) == unnumbered(m.body(in).Renamed(of.name.of))
 }
 
-// leads says whether an act does to plain machines what a move did to the explorer's: its node becomes the same,
+// matches says whether an act does to plain machines what a move did to the explorer's: its node becomes the same,
 // or an invariant is broken.
-func (p *player) leads(a *act, of move, last bool) bool {
+func (p *player) matches(a *act, of move, last bool) bool {
 	q := p.clone()
 	if q.act(a) != nil {
 		return false
 	}
-	if last || a.kind == passes || !q.defect.none() {
+	if last || a.kind == clockTicks || !q.defect.none() {
 		return !q.defect.none() || !last
 	}
-	now, want := q.nodes[a.node], p.model.nodes[of.now].renamed(of.name)
+	now, want := q.nodes[a.node], p.model.nodes[of.after].renamed(of.name)
 	p.model.canonize(&now)
 	return now == want || p.model.returned(&now) == want
 }
@@ -175,11 +175,11 @@ func (s *Script) without(step int) *Script {
 	smaller := *s
 	smaller.acts = slices.Delete(slices.Clone(s.acts), step, step+1)
 	for i := range smaller.acts {
-		switch heard := &smaller.acts[i].heard; {
-		case heard.step == step+1:
+		switch received := &smaller.acts[i].message; {
+		case received.step == step+1:
 			return nil
-		case heard.step > step+1:
-			heard.step--
+		case received.step > step+1:
+			received.step--
 		}
 	}
 	return &smaller

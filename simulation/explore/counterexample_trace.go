@@ -32,7 +32,7 @@ func (v *Violation) Text() string {
 	if v.Script == nil {
 		return ""
 	}
-	return v.Script.told(v.Path)
+	return v.Script.text(v.Path)
 }
 
 func (v *Violation) Error() string { return fmt.Sprintf("%v: %s", v.Invariant, v.What) }
@@ -209,9 +209,9 @@ func (d *drawing) violated(v *Violation, path []Step) {
 }
 
 // passage is a message on its way from the moment that caused it.
-func (d *drawing) passage(heard *protocol.Message, m *trace.Moment) trace.Passage {
+func (d *drawing) passage(received *protocol.Message, m *trace.Moment) trace.Passage {
 	return trace.Passage{
-		From: int(heard.From) - 1, To: m.Node, Kind: heard.Kind, Mark: heard.Mark, Result: heard.Result, Term: heard.Term, Round: heard.Round,
+		From: int(received.From) - 1, To: m.Node, Kind: received.Kind, Mark: received.Mark, Result: received.Result, Term: received.Term, Round: received.Round,
 		Sent: d.trace.Moments[m.Cause].At, Arrived: d.trace.End, Fate: trace.Delivered, SentBy: m.Cause, HeardBy: len(d.trace.Moments),
 	}
 }

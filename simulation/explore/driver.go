@@ -44,33 +44,33 @@ func (n *node) mayServe(r *protocol.Rules) bool {
 	return n.session.Role == memberstate.Leader && (r.Lease == 0 || n.holdsLease())
 }
 
-// tell delivers an event to the session; false if the event is impossible now. The events: the lease has run
+// raise delivers an event to the session; false if the event is impossible now. The events: the lease has run
 // out; Lead returns, after its context has ended or, within some bounds, because the engine does not want to
 // serve; the engine has paused its writes, or cannot; an order is withdrawn or, while a step waits, given.
-func (w *stepping) tell(what inputKind) bool {
-	if !w.canTell(what) {
+func (w *execution) raise(what inputKind) bool {
+	if !w.canRaise(what) {
 		return false
 	}
 	o, s := &w.node.driver, &w.session
 	transfer, resign := s.Ordered()
 	switch what {
-	case lapses:
+	case leaseExpires:
 		w.lapsed = s.Term
 		s.LeaseOver(s.Term)
-	case returns:
+	case leadReturns:
 		early := !o.ended
 		o.runs, o.ended = false, false
 		s.LeadReturned(o.lead, early)
-	case pauses, fails:
+	case pauseDone, pauseFails:
 		number := o.pause
-		o.pause, o.paused = 0, what == pauses
+		o.pause, o.paused = 0, what == pauseDone
 		s.PauseEnded(number, o.paused)
-	case lags:
+	case latePauseDone:
 		s.PauseEnded(o.pause-1, true)
-	case callsOff:
+	case withdrawsTransfer:
 		w.withdraw(handsOver)
 		w.orders(false, resign)
-	case stays:
+	case withdrawsResignation:
 		w.withdraw(resigns)
 		w.orders(transfer, false)
 	case resigns:
@@ -81,20 +81,20 @@ func (w *stepping) tell(what inputKind) bool {
 	return true
 }
 
-// canTell says whether the event is possible now.
-func (w *stepping) canTell(what inputKind) bool {
+// canRaise says whether the event is possible now.
+func (w *execution) canRaise(what inputKind) bool {
 	o := &w.node.driver
 	transfer, resign := w.session.Ordered()
 	switch what {
-	case lapses:
+	case leaseExpires:
 		return w.node.lapsed()
-	case returns:
+	case leadReturns:
 		return o.runs && (o.ended || w.model.bounds.Withdrawals)
-	case pauses, fails, lags:
+	case pauseDone, pauseFails, latePauseDone:
 		return o.pause != 0
-	case callsOff:
+	case withdrawsTransfer:
 		return transfer && w.model.bounds.Withdrawals
-	case stays:
+	case withdrawsResignation:
 		return resign && w.model.bounds.Withdrawals
 	case resigns: // while a step waits; otherwise it is an input of its own
 		return !resign && w.session.Role == memberstate.Leader && w.model.bounds.Withdrawals
@@ -104,7 +104,7 @@ func (w *stepping) canTell(what inputKind) bool {
 }
 
 // withdraw withdraws an order. It must have no effect any more if its step still waits for the ledger.
-func (w *stepping) withdraw(order inputKind) {
+func (w *execution) withdraw(order inputKind) {
 	w.queued = w.queued && order != resigns
 	if w.ordered == order {
 		w.step.Withdrawn, w.withdrawn = true, w.step.Output.NeedLedger
@@ -112,7 +112,7 @@ func (w *stepping) withdraw(order inputKind) {
 }
 
 // order gives an order to hand over, or to resign. A transfer is refused while another one is under way.
-func (w *stepping) order(in protocol.Input) {
+func (w *execution) order(in protocol.Input) {
 	transfer, resign := w.session.Ordered()
 	switch phase := w.session.Handover().Phase; {
 	case in.Kind == protocol.Resign:
@@ -124,96 +124,96 @@ func (w *stepping) order(in protocol.Input) {
 		w.orders(true, resign)
 		w.ordered = handsOver
 	}
-	w.give(in)
+	w.begin(in)
 }
 
 // orders tells the session how many orders of each kind stand: one, or none.
-func (w *stepping) orders(transfer, resign bool) {
+func (w *execution) orders(transfer, resign bool) {
 	count := map[bool]int{true: 1}
 	w.session.Orders(count[transfer], count[resign])
 }
 
 // Hold says until when the lease lasts. A lease that has run out must not be extended, because the driver may
 // have acted on its end.
-func (w *stepping) Hold(until time.Duration) {
+func (w *execution) Hold(until time.Duration) {
 	if w.node.lapsed() && until != 0 {
-		w.blame(invariant.OneLease, "its lease has run out, and is extended")
+		w.violated(invariant.OneLease, "its lease is extended after it has run out")
 	}
 	w.node.driver.hold = until
 }
 
 // Lead begins the engine's Lead.
-func (w *stepping) Lead(term memberstate.Term) {
+func (w *execution) Lead(term memberstate.Term) {
 	n := w.node
 	switch o := &n.driver; {
 	case o.runs:
-		w.blame(invariant.OneOffice, "its engine's Lead of term %d begins, and that of term %d has not returned", term, o.lead)
+		w.violated(invariant.OneOffice, "its engine's Lead of term %d begins before that of term %d has returned", term, o.lead)
 	case o.lead == term:
-		w.blame(invariant.OneOffice, "its engine's Lead of term %d begins again", term)
+		w.violated(invariant.OneOffice, "its engine's Lead of term %d begins again", term)
 	case w.session.Term != term || w.session.Role != memberstate.Leader || w.model.bounds.Leases && !n.holdsLease():
-		w.blame(invariant.OneOffice, "its engine's Lead of term %d begins, and it may not serve", term)
+		w.violated(invariant.OneOffice, "its engine's Lead of term %d begins although the engine may not serve", term)
 	}
 	n.driver.lead, n.driver.runs, n.driver.ended = term, true, false
 }
 
 // EndLead ends Lead's context.
-func (w *stepping) EndLead(term memberstate.Term) {
+func (w *execution) EndLead(term memberstate.Term) {
 	o := &w.node.driver
 	if !o.runs || o.lead != term {
-		w.blame(invariant.OneOffice, "its engine's Lead of term %d ends, and does not run", term)
+		w.violated(invariant.OneOffice, "the context of its engine's Lead of term %d ends, but this Lead does not run", term)
 	}
 	o.ended = true
 }
 
 // Pause makes the engine pause its writes, at once or later.
-func (w *stepping) Pause(_ memberstate.Term, number uint32) {
+func (w *execution) Pause(_ memberstate.Term, number uint32) {
 	if w.node.driver.pause = number; !w.model.bounds.Pauses {
-		w.tell(pauses)
+		w.raise(pauseDone)
 	}
 }
 
 // Resume ends the handover. A pause that has not ended is ignored from then on.
-func (w *stepping) Resume() { w.node.driver.pause, w.node.driver.paused = 0, false }
+func (w *execution) Resume() { w.node.driver.pause, w.node.driver.paused = 0, false }
 
 // Settle says that no order stands any more that the machine was given.
-func (w *stepping) Settle() { w.orders(false, w.queued) }
+func (w *execution) Settle() { w.orders(false, w.queued) }
 
 // checkLoss checks a member that waits for its disk and leads no more.
-func (w *stepping) checkLoss() {
+func (w *execution) checkLoss() {
 	if o := &w.node.driver; w.session.Role != memberstate.Leader && (o.hold != 0 || o.runs && !o.ended) {
-		w.blame(invariant.OneOffice, "it waits for its disk, and its engine has not been told that it leads no more")
+		w.violated(invariant.OneOffice, "it lost the leadership and waits for its disk before it has ended its lease and Lead")
 	}
 }
 
 // checkHandover checks a member that tells another one to stand. That ends its lease. So if the lease runs out
 // just before, while this step waits for the ledger, the member need not step down: its term can hold no lease
 // any more, and it leads on until the heir has won.
-func (w *stepping) checkHandover() {
+func (w *execution) checkHandover() {
 	w.toldToStand = true
 	switch {
 	case w.node.holdsLease():
-		w.blame(invariant.OneLease, "it tells another one to stand, and holds a lease")
+		w.violated(invariant.OneLease, "it orders another member to stand while it holds a lease")
 	case !w.node.driver.paused:
-		w.blame(invariant.LegalStep, "it tells another one to stand, and its engine has not paused its writes")
+		w.violated(invariant.LegalStep, "it orders another member to stand before its engine has paused its writes")
 	}
 }
 
 // checkDriver compares the driver's state with the member's.
-func (w *stepping) checkDriver() {
+func (w *execution) checkDriver() {
 	n, o := w.node, &w.node.driver
 	serves := n.mayServe(&w.model.rules[n.index()])
 	switch {
 	case o.runs && !w.session.Serving():
-		w.blame(invariant.OneOffice, "its engine's Lead of term %d has not returned, and it may stand", o.lead)
+		w.violated(invariant.OneOffice, "it may stand before its engine's Lead of term %d has returned", o.lead)
 	case o.runs && !o.ended && (!serves || o.lead != n.session.Term):
-		w.blame(invariant.OneOffice, "its engine's Lead of term %d goes on, and it may not serve", o.lead)
+		w.violated(invariant.OneOffice, "its engine's Lead of term %d continues although the engine may not serve", o.lead)
 	case n.leads(w.lapsed) && !w.toldToStand:
-		w.blame(invariant.NeverStuck, "its lease has run out, and it leads on")
+		w.violated(invariant.NeverStuck, "it still leads although its lease has run out")
 	case (o.pause != 0 || o.paused) && w.session.Handover().Phase == protocol.NoHandover:
-		w.blame(invariant.NeverStuck, "its engine's writes are paused, and no handover is under way")
+		w.violated(invariant.NeverStuck, "its engine's writes are paused although no handover is under way")
 	case serves && !o.runs && o.lead != n.session.Term:
-		w.blame(invariant.NeverStuck, "it may serve in term %d, and its engine's Lead was not begun", n.session.Term)
+		w.violated(invariant.NeverStuck, "it may serve in term %d, but its engine's Lead was not begun", n.session.Term)
 	case serves && !o.runs && !w.session.Handover().Resigning:
-		w.blame(invariant.NeverStuck, "its engine's Lead of term %d has returned, and it does not resign", n.session.Term)
+		w.violated(invariant.NeverStuck, "its engine's Lead of term %d has returned, but it does not resign", n.session.Term)
 	}
 }

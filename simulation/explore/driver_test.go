@@ -19,12 +19,12 @@ func TestALeaderThatOutlivesItsLeaseIsNoticed(t *testing.T) {
 	require.True(t, leader.holdsLease())
 	leader.driver.hold, leader.driver.ended = 0, true
 	outlives := func(toldToStand bool) defect {
-		w := p.model.stepOf(&leader, p.model.renamings[0])
+		w := p.model.newExecution(&leader, p.model.renamings[0])
 		w.session = leader.session.Session(&w.duties)
 		w.lapsed, w.toldToStand = leader.session.Term, toldToStand
 		w.checkDriver()
 		return w.defect
 	}
-	assert.Equal(t, defect{invariant.NeverStuck, "its lease has run out, and it leads on"}, outlives(false))
+	assert.Equal(t, defect{invariant.NeverStuck, "it still leads although its lease has run out"}, outlives(false))
 	assert.Equal(t, defect{}, outlives(true))
 }

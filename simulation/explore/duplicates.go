@@ -25,7 +25,7 @@ func (s *state) hash() uint64 {
 	for _, id := range s.nodes {
 		sum = mixHash(sum, uint64(id))
 	}
-	for _, word := range s.said {
+	for _, word := range s.sent {
 		sum = mixHash(sum, word)
 	}
 	return sum

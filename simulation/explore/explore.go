@@ -20,7 +20,7 @@
 //	                     closure_search.go   be taken just before the next one that is noticed
 //	subsumption          subsumption.go      every step left out can be reached silently       TestASubsumedSuccessorIsReachedLater
 //	                                         from one that is kept
-//	saturation           saturation.go       no node has to hear a message, so sending it      TestTheExplorerCoversASearchWithoutReductions
+//	saturation           saturation.go       no node has to receive a message, so sending it      TestTheExplorerCoversASearchWithoutReductions
 //	                                         early still allows everything else
 //	steps do not wait    step_waits.go       an event during a wait is also tried before and   TestEventsDuringAWaitAreCompared
 //	                                         after the step, and compared
@@ -114,10 +114,10 @@ const (
 func (b *Bounds) Check() error {
 	var timeless, orderless error
 	if b.Lag > 0 && !b.Leases {
-		timeless = errors.New("explore: Lag is set, and Leases is not")
+		timeless = errors.New("explore: Lag is set without Leases")
 	}
 	if (b.Withdrawals || b.Pauses) && b.NoTransfer {
-		orderless = errors.New("explore: Withdrawals or Pauses is set, and so is NoTransfer")
+		orderless = errors.New("explore: Withdrawals or Pauses is set together with NoTransfer")
 	}
 	return errors.Join(
 		within("Members", b.Members, 1, mostMembers), within("Terms", b.Terms, 1, mostTerms), within("Beats", b.Beats, 1, mostBeats), within("Leak", b.Leak, 0, mostLeak),
@@ -206,7 +206,7 @@ func shorter(ctx context.Context, o Options, found Result) (Result, error) {
 // run searches from where the search was started.
 func (x *search) run(ctx context.Context) (Result, error) {
 	for len(x.workers) < x.options.Workers {
-		x.employ()
+		x.addWorker()
 	}
 	var working sync.WaitGroup
 	for _, w := range x.workers {
@@ -214,7 +214,7 @@ func (x *search) run(ctx context.Context) (Result, error) {
 	}
 	working.Wait()
 	if x.registry.full.Load() && !x.over.Load() { // the very last steps have filled it
-		x.look(ctx)
+		x.checkLimits(ctx)
 	}
 	x.result.Memory = max(x.result.Memory, memoryUsed())
 	r := x.summary()
@@ -249,7 +249,7 @@ func (x *search) finish() error {
 }
 
 // enough says why the search should end; empty if it should not.
-func (o *Options) enough(ctx context.Context, r *Result, states int, names *registry) string {
+func (o *Options) enough(ctx context.Context, r *Result, states int, shared *registry) string {
 	switch {
 	case ctx.Err() != nil:
 		return "it was interrupted"
@@ -257,7 +257,7 @@ func (o *Options) enough(ctx context.Context, r *Result, states int, names *regi
 		return "it has reached the limit of states"
 	case o.MaxMemory > 0 && r.Memory > o.MaxMemory:
 		return "it has reached the limit of memory"
-	case names.full.Load():
+	case shared.full.Load():
 		return fmt.Sprintf("there are more than %d different messages", mostMessages)
 	default:
 		return ""
@@ -277,7 +277,7 @@ func (x *search) summary() Result {
 	r.States = uint64(x.states.count)
 	r.Frontier = len(x.frontier)
 	for _, w := range x.workers {
-		r.Frontier += len(w.due)
+		r.Frontier += len(w.batch)
 	}
 	return r
 }

@@ -28,7 +28,7 @@ func searched(t *testing.T, b Bounds, states uint64) *worker {
 	x.begin()
 	x.work(t.Context())
 	require.Nil(t, x.result.Violation)
-	x.model.learn()
+	x.model.sync()
 	return x
 }
 
@@ -130,7 +130,7 @@ func TestASearchWithoutRoomForMessagesIsNotComplete(t *testing.T) {
 
 func TestBoundsThatMakeNoSenseAreNamed(t *testing.T) {
 	_, err := Explore(t.Context(), Options{Bounds: Bounds{Members: 6, Beats: 7, Leak: 9, Entries: -1, NoTransfer: true, Withdrawals: true}})
-	for _, says := range []string{"Members is 6", "Terms is 0", "Beats is 7", "Leak is 9", "Entries is -1", "so is NoTransfer"} {
+	for _, says := range []string{"Members is 6", "Terms is 0", "Beats is 7", "Leak is 9", "Entries is -1", "together with NoTransfer"} {
 		assert.ErrorContains(t, err, says)
 	}
 }
@@ -163,7 +163,7 @@ func doubtful(t *testing.T) *Violation {
 	t.Helper()
 	x := beginning(Options{}, 1, 2, 3)
 	require.True(t, x.exchange(t.Context()))
-	x.expand(&x.due[0])
+	x.expand(&x.batch[0])
 	x.model.rules = rulesOf(&x.options.Bounds)
 	x.exchange(t.Context())
 	require.NotNil(t, x.result.Violation)
@@ -175,8 +175,8 @@ func broken(t *testing.T, alone ...memberstate.Seat) *Violation {
 	t.Helper()
 	x := beginning(Options{}, alone...)
 	for x.result.Violation == nil && x.exchange(t.Context()) {
-		for i := range x.due {
-			x.expand(&x.due[i])
+		for i := range x.batch {
+			x.expand(&x.batch[i])
 		}
 	}
 	require.NotNil(t, x.result.Violation)
@@ -201,9 +201,9 @@ func TestAViolationCountsMoreThanABound(t *testing.T) {
 	for name, byAnother := range map[string]bool{"by the worker that found it": false, "by another one": true} {
 		x := beginning(Options{}, 1, 2, 3)
 		require.True(t, x.exchange(t.Context()))
-		x.expand(&x.due[0])
+		x.expand(&x.batch[0])
 		if byAnother {
-			x.look(stopped)
+			x.checkLimits(stopped)
 		}
 		require.False(t, x.exchange(stopped), name)
 		require.NotNil(t, x.result.Violation, name)
@@ -220,8 +220,8 @@ func TestOnlyTheChoiceOfASuccessorIsAsymmetric(t *testing.T) {
 	for id := range m.steps {
 		for at, result := range m.steps[id] {
 			in := inputID(at)
-			if in >= m.heard {
-				in = m.delivery(messageID(in - m.heard))
+			if in >= m.firstDelivery {
+				in = m.delivery(messageID(in - m.firstDelivery))
 			}
 			if len(m.results[result]) > 1 && m.dependsOnSeats(nodeID(id), m.inputs[in]) {
 				now++
@@ -244,7 +244,7 @@ func TestOnlyTheChoiceOfASuccessorIsAsymmetric(t *testing.T) {
 
 // dependsOnSeats says whether an input has another effect where the members have other seats.
 func (m *model) dependsOnSeats(id nodeID, in input) bool {
-	return len(m.workIn(id, in, m.renamings)) > len(m.workIn(id, in, m.renamings[:1]))
+	return len(m.computeInSeats(id, in, m.renamings)) > len(m.computeInSeats(id, in, m.renamings[:1]))
 }
 
 // The speed of a search, up to a limit of states.

@@ -6,45 +6,45 @@ package explore
 
 import "container/heap"
 
-// rank is smaller for states that are expanded earlier.
-type rank uint32
+// priority is smaller for states that are expanded earlier.
+type priority uint32
 
-func (x *worker) rank(s *state, depth uint16) rank {
+func (x *worker) priority(s *state, depth uint16) priority {
 	if x.states.byDepth {
-		return rank(depth)
+		return priority(depth)
 	}
 	terms := 0
 	for i := range x.options.Members {
 		terms += int(x.model.nodes[s.nodes[i]].session.Term)
 	}
-	return rank(terms*(mostMessages+1) + mostMessages - s.said.len())
+	return priority(terms*(mostMessages+1) + mostMessages - s.sent.len())
 }
 
 // frontier has the states that have not been expanded. It is a heap.
-type frontier []waiting
+type frontier []queued
 
-// waiting is a state on the frontier.
-type waiting struct {
-	rank rank
-	at   int32
+// queued is a state on the frontier.
+type queued struct {
+	priority priority
+	at       int32
 }
 
-func (f *frontier) add(w waiting) { heap.Push(f, w) }
+func (f *frontier) add(w queued) { heap.Push(f, w) }
 
-// take removes the next one.
-func (f *frontier) take() int32 { return heap.Pop(f).(waiting).at }
+// pop removes the next one.
+func (f *frontier) pop() int32 { return heap.Pop(f).(queued).at }
 
 func (f frontier) Len() int { return len(f) }
 
 func (f frontier) Less(i, j int) bool {
-	if f[i].rank != f[j].rank {
-		return f[i].rank < f[j].rank
+	if f[i].priority != f[j].priority {
+		return f[i].priority < f[j].priority
 	}
 	return f[i].at < f[j].at
 }
 
 func (f frontier) Swap(i, j int) { f[i], f[j] = f[j], f[i] }
-func (f *frontier) Push(w any)   { *f = append(*f, w.(waiting)) }
+func (f *frontier) Push(w any)   { *f = append(*f, w.(queued)) }
 
 func (f *frontier) Pop() any {
 	last := len(*f) - 1

@@ -9,21 +9,21 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// inputID names an input; equal inputs have the same.
+// inputID numbers an input; equal inputs have the same number.
 type inputID uint32
 
 type input struct {
-	kind    inputKind
-	message messageID        // delivered
-	seat    memberstate.Seat // of a transfer, or of a lost connection
-	late    int              // of stale: its place in the list of those
+	kind       inputKind
+	message    messageID        // delivered
+	seat       memberstate.Seat // of a transfer, or of a lost connection
+	staleIndex int              // of stale: its place in the list of those
 }
 
 type inputKind uint8
 
 const (
 	none inputKind = iota
-	rings
+	alarmRings
 	crashes
 	delivered
 	stale
@@ -31,22 +31,22 @@ const (
 	stands
 	handsOver
 	resigns
-	loses
-	callsOff // an order to hand over is withdrawn
-	stays    // an order to resign is withdrawn
-	lapses
-	returns // from Lead
-	pauses  // its engine has paused its writes
-	fails   // its engine could not
-	lags    // its engine has paused them for an earlier handover
-	passes  // time; it happens to all
+	losesConnection
+	withdrawsTransfer    // an order to hand over is withdrawn
+	withdrawsResignation // an order to resign is withdrawn
+	leaseExpires
+	leadReturns   // from Lead
+	pauseDone     // its engine has paused its writes
+	pauseFails    // its engine could not
+	latePauseDone // its engine has paused them for an earlier handover
+	clockTicks    // time passes, for all nodes
 )
 
 func (m *model) input(in input) inputID {
 	id, ok := m.byInput[in]
 	if !ok {
 		id = m.registry.input(in)
-		m.learn()
+		m.sync()
 	}
 	return id
 }
@@ -62,12 +62,12 @@ func (m *model) delivery(id messageID) inputID {
 // ownInputs are the inputs of a node besides messages, and besides a crash where there are leases
 // (successors.go).
 func (m *model) ownInputs(i int) []inputID {
-	own := []inputID{m.input(input{kind: rings})}
+	own := []inputID{m.input(input{kind: alarmRings})}
 	if !m.bounds.NoCrash && !m.bounds.Leases {
-		own = append(own, m.crashing)
+		own = append(own, m.crashInput)
 	}
 	if m.bounds.Leases {
-		own = append(own, m.input(input{kind: lapses}))
+		own = append(own, m.input(input{kind: leaseExpires}))
 	}
 	if m.bounds.Entries > 0 {
 		own = append(own, m.input(input{kind: writes}))
@@ -76,10 +76,10 @@ func (m *model) ownInputs(i int) []inputID {
 		own = append(own, m.input(input{kind: stands}), m.input(input{kind: resigns}))
 	}
 	if m.bounds.Withdrawals {
-		own = append(own, m.input(input{kind: returns}), m.input(input{kind: callsOff}), m.input(input{kind: stays}))
+		own = append(own, m.input(input{kind: leadReturns}), m.input(input{kind: withdrawsTransfer}), m.input(input{kind: withdrawsResignation}))
 	}
 	if m.bounds.Pauses {
-		own = append(own, m.input(input{kind: pauses}), m.input(input{kind: fails}), m.input(input{kind: lags}))
+		own = append(own, m.input(input{kind: pauseDone}), m.input(input{kind: pauseFails}), m.input(input{kind: latePauseDone}))
 	}
 	for other := range m.bounds.Members {
 		if other == i {
@@ -89,7 +89,7 @@ func (m *model) ownInputs(i int) []inputID {
 			own = append(own, m.input(input{kind: handsOver, seat: seatOf(other)}))
 		}
 		if !m.bounds.NoHints {
-			own = append(own, m.input(input{kind: loses, seat: seatOf(other)}))
+			own = append(own, m.input(input{kind: losesConnection, seat: seatOf(other)}))
 		}
 	}
 	return own
@@ -102,8 +102,8 @@ func (m *model) given(in input, name renaming) (e protocol.Input, kind inputKind
 	case delivered:
 		e = protocol.Input{Kind: protocol.Receive, Message: m.messages[in.message].body.Renamed(name.of)}
 	case stale:
-		e = protocol.Input{Kind: protocol.Receive, Message: m.registry.stale[in.late].Renamed(name.of)}
-	case rings:
+		e = protocol.Input{Kind: protocol.Receive, Message: m.registry.stale[in.staleIndex].Renamed(name.of)}
+	case alarmRings:
 		e = protocol.Input{Kind: protocol.Ring, Number: 1}
 	case stands:
 		e = protocol.Input{Kind: protocol.Stand}
@@ -111,7 +111,7 @@ func (m *model) given(in input, name renaming) (e protocol.Input, kind inputKind
 		e = protocol.Input{Kind: protocol.Transfer, Seat: name.of(in.seat)}
 	case resigns:
 		e = protocol.Input{Kind: protocol.Resign}
-	case loses:
+	case losesConnection:
 		e = protocol.Input{Kind: protocol.PeerLost, Seat: name.of(in.seat)}
 	default: // from the engine, or an order
 	}
@@ -132,35 +132,35 @@ func (m *model) describe(in input, name renaming) string {
 		}
 		return describeMessage(&msg.body, called)
 	case stale:
-		return describeMessage(&m.registry.stale[in.late], called) + ", which is stale"
-	case rings:
+		return describeMessage(&m.registry.stale[in.staleIndex], called) + ", which is stale"
+	case alarmRings:
 		return "its alarm rings"
 	case crashes:
 		return "it crashes, and starts again"
 	case writes:
 		return "it writes an entry"
 	case stands:
-		return "it is told to stand"
+		return "an operator orders it to stand"
 	case handsOver:
-		return "it is told to hand over to " + called(in.seat)
+		return "an operator orders it to hand over to " + called(in.seat)
 	case resigns:
-		return "it is told to resign"
-	case callsOff:
-		return "its order to hand over is withdrawn"
-	case stays:
-		return "its order to resign is withdrawn"
-	case lapses:
+		return "an operator orders it to resign"
+	case withdrawsTransfer:
+		return "the order to hand over is withdrawn"
+	case withdrawsResignation:
+		return "the order to resign is withdrawn"
+	case leaseExpires:
 		return "its lease has run out"
-	case returns:
+	case leadReturns:
 		return "its engine returns from Lead"
-	case pauses:
+	case pauseDone:
 		return "its engine has paused its writes"
-	case fails:
+	case pauseFails:
 		return "its engine cannot pause its writes"
-	case lags:
+	case latePauseDone:
 		return "its engine has paused its writes for an earlier handover"
 	default:
-		return "it is told that its connection to " + called(in.seat) + " is lost"
+		return "it receives a hint that its connection to " + called(in.seat) + " is lost"
 	}
 }
 

@@ -31,36 +31,36 @@ import (
 	"github.com/hustings/hustings/simulation/invariant"
 )
 
-// alsoBeforeReturn adds to the results of an input what is wrong with them for the node's twin.
-func (m *model) alsoBeforeReturn(id nodeID, all []stepResult, happens func(*node) []stepResult) []stepResult {
+// checkStillServing adds to the results of an input what is wrong with them for the node's twin.
+func (m *model) checkStillServing(id nodeID, all []stepResult, run func(*node) []stepResult) []stepResult {
 	n := m.nodes[id]
-	if !m.forgets() || !n.stillServing(m) {
+	if !m.forgetsLate() || !n.stillServing(m) {
 		return all
 	}
-	for _, t := range happens(&n) {
+	for _, t := range run(&n) {
 		switch {
 		case !t.defect.none():
 			return append(all, t)
-		case !t.beyond && !slices.ContainsFunc(all, t.is) && !m.isIdle(id, &t):
-			return append(all, stepResult{defect: defect{invariant.OneOffice, "an old Lead of its engine has not returned, and this changes what it does"}})
+		case !t.outOfBounds && !slices.ContainsFunc(all, t.equals) && !m.isNoEvent(id, &t):
+			return append(all, stepResult{defect: defect{invariant.OneOffice, "it reacts differently while an old Lead of its engine has not returned"}})
 		}
 	}
 	return all
 }
 
-// isIdle says whether a result is that of no event at all, or of the node's alarm.
-func (m *model) isIdle(id nodeID, t *stepResult) bool {
+// isNoEvent says whether a result is that of no event at all, or of the node's alarm.
+func (m *model) isNoEvent(id nodeID, t *stepResult) bool {
 	switch {
-	case t.saved || len(t.says) > 0:
+	case t.saved || len(t.sent) > 0:
 		return false
 	case t.node == id && !t.ended:
 		return true
 	}
 	n := m.nodes[id]
-	if slices.ContainsFunc(m.happenings(&n, id, input{}, m.renamings[:1]), t.is) {
+	if slices.ContainsFunc(m.runInSeats(&n, id, input{}, m.renamings[:1]), t.equals) {
 		return true // a member alone extends its lease whenever it attends to anything
 	}
-	return n.time.wait == 0 && slices.ContainsFunc(m.happenings(&n, id, input{kind: rings}, m.renamings[:1]), t.is)
+	return n.time.wait == 0 && slices.ContainsFunc(m.runInSeats(&n, id, input{kind: alarmRings}, m.renamings[:1]), t.equals)
 }
 
 // stillServing turns the node into its twin, whose old Lead has not returned, if it can have one.
@@ -73,15 +73,15 @@ func (n *node) stillServing(m *model) (can bool) {
 
 // returned is a node after a Lead whose context has ended has returned.
 func (m *model) returned(n *node) node {
-	w := m.stepOf(n, m.renamings[0])
+	w := m.newExecution(n, m.renamings[0])
 	w.leadEnds()
 	m.canonize(w.node)
 	return *w.node
 }
 
 // leadEnds makes such a Lead return.
-func (w *stepping) leadEnds() {
+func (w *execution) leadEnds() {
 	if o := &w.node.driver; o.runs && o.ended && w.defect.none() {
-		w.happens(protocol.Input{}, returns, memberstate.Nobody)
+		w.apply(protocol.Input{}, leadReturns, memberstate.Nobody)
 	}
 }

@@ -29,9 +29,9 @@ func TestStepsDuringAnOldLeadAreCompared(t *testing.T) {
 		assert.Equal(t, m.nodes[id], now, "it is the same when that has returned")
 
 		nothing := []stepResult{{node: id}}
-		same := m.alsoBeforeReturn(id, nothing, func(*node) []stepResult { return nothing })
+		same := m.checkStillServing(id, nothing, func(*node) []stepResult { return nothing })
 		assert.Equal(t, nothing, same)
-		more := m.alsoBeforeReturn(id, nothing, func(n *node) []stepResult {
+		more := m.checkStillServing(id, nothing, func(n *node) []stepResult {
 			assert.True(t, n.driver.runs && n.session.Serving())
 			return []stepResult{{node: id, saved: true}}
 		})
@@ -50,10 +50,10 @@ func TestLeadRunsWhileItsMemberLeads(t *testing.T) {
 	assert.True(t, o.runs)
 	assert.False(t, o.ended)
 	assert.Equal(t, memberstate.Term(1), o.lead)
-	require.NoError(t, p.act(&act{kind: returns, node: 0}), "early: it resigns")
+	require.NoError(t, p.act(&act{kind: leadReturns, node: 0}), "early: it resigns")
 	assert.Equal(t, memberstate.Candidate, p.nodes[0].session.Role)
 	assert.False(t, p.nodes[0].session.Serving())
-	assert.ErrorIs(t, p.act(&act{kind: returns, node: 0}), errTooEarly)
+	assert.ErrorIs(t, p.act(&act{kind: leadReturns, node: 0}), errTooEarly)
 }
 
 // A member alone extends its lease whenever it attends to anything. The return of an old Lead may do no more than
@@ -75,20 +75,20 @@ func TestAHandoverWaitsForThePause(t *testing.T) {
 	require.True(t, p.defect.none())
 	asked := func() protocol.HandoverPhase { return p.nodes[0].session.Handover().Phase }
 	require.Equal(t, protocol.Pausing, asked())
-	said := len(p.said)
-	require.NoError(t, p.act(&act{kind: lags, node: 0}))
+	said := len(p.sent)
+	require.NoError(t, p.act(&act{kind: latePauseDone, node: 0}))
 	assert.Equal(t, protocol.Pausing, asked(), "that was an earlier one")
 	paused := p.clone()
-	require.NoError(t, paused.act(&act{kind: pauses, node: 0}))
+	require.NoError(t, paused.act(&act{kind: pauseDone, node: 0}))
 	assert.Equal(t, protocol.Taking, paused.nodes[0].session.Handover().Phase)
 	assert.True(t, paused.nodes[0].driver.paused)
-	assert.ErrorIs(t, paused.act(&act{kind: pauses, node: 0}), errTooEarly, "it is not asked again")
-	require.NoError(t, p.act(&act{kind: fails, node: 0}))
+	assert.ErrorIs(t, paused.act(&act{kind: pauseDone, node: 0}), errTooEarly, "it is not asked again")
+	require.NoError(t, p.act(&act{kind: pauseFails, node: 0}))
 	assert.Equal(t, protocol.NoHandover, asked())
 	assert.Equal(t, memberstate.Leader, p.nodes[0].session.Role)
 	assert.False(t, p.nodes[0].driver.paused)
-	for _, says := range p.said[said:] {
-		assert.Empty(t, says)
+	for _, sent := range p.sent[said:] {
+		assert.Empty(t, sent)
 	}
 	assert.Equal(t, way, s.String())
 }

@@ -76,10 +76,10 @@ func Live(ctx context.Context, o Options, b Budgets) (Result, error) {
 		return Result{}, err
 	}
 	if o.Checkpoint != "" {
-		return Result{}, errors.New("explore: Checkpoint is set, and such a search has none")
+		return Result{}, errors.New("explore: Checkpoint is set, but a Live search has none")
 	}
 	if o.Leases {
-		return Result{}, errors.New("explore: Leases is set, and a network that forgets knows no time")
+		return Result{}, errors.New("explore: Leases is set, but a Live search does not model time")
 	}
 	return newLiveSearch(o).run(ctx, b), nil
 }
@@ -95,24 +95,24 @@ func (x *liveSearch) run(ctx context.Context, b Budgets) Result {
 	for i := range x.options.Members {
 		first.nodes[i] = x.model.begin(i)
 	}
-	x.enter(&first, -1, Step{}, true)
+	x.addState(&first, -1, Step{}, true)
 	at := 0
 	for ; at < len(x.states) && x.result.Violation == nil && x.result.Stopped == ""; at++ {
 		x.expand(int32(at))
-		if at%lookEvery == 0 || ctx.Err() != nil || x.model.registry.full.Load() {
-			x.look(ctx, at)
+		if at%checkEvery == 0 || ctx.Err() != nil || x.model.registry.full.Load() {
+			x.checkLimits(ctx, at)
 		}
 	}
 	x.result.Memory = max(x.result.Memory, memoryUsed())
 	r := x.summary(at)
 	r.Complete = at == len(x.states) && r.Violation == nil && r.Stopped == ""
 	if r.Complete {
-		x.judge(&r)
+		x.checkLiveness(&r)
 	}
 	return r
 }
 
-func (x *liveSearch) look(ctx context.Context, at int) {
+func (x *liveSearch) checkLimits(ctx context.Context, at int) {
 	o := &x.options
 	x.result.Memory = max(x.result.Memory, memoryUsed())
 	x.result.Stopped = o.enough(ctx, &x.result, len(x.states), x.model.registry)
@@ -133,11 +133,11 @@ func (x *liveSearch) expand(at int32) {
 	from := x.states[at]
 	for i := range x.options.Members {
 		for _, in := range x.model.own[i] {
-			x.act(at, &from, i, in, x.model.inputs[in].kind == rings)
+			x.applyInput(at, &from, i, in, x.model.inputs[in].kind == alarmRings)
 		}
 		if s := from; s.left.Restarts > 0 {
 			s.left.Restarts--
-			x.act(at, &s, i, x.model.crashing, false)
+			x.applyInput(at, &s, i, x.model.crashInput, false)
 		}
 	}
 	for k, f := range from.flights {
@@ -145,46 +145,46 @@ func (x *liveSearch) expand(at int32) {
 			continue
 		}
 		s := from
-		s.land(k)
-		x.act(at, &s, f.to(), x.model.delivery(f.message()), true)
+		s.remove(k)
+		x.applyInput(at, &s, f.to(), x.model.delivery(f.message()), true)
 		if s := from; s.left.Duplicates > 0 {
 			s.left.Duplicates--
-			x.act(at, &s, f.to(), x.model.delivery(f.message()), false)
+			x.applyInput(at, &s, f.to(), x.model.delivery(f.message()), false)
 		}
 		if s.left.Drops > 0 {
 			s.left.Drops--
-			x.enter(&s, at, Step{Node: -1, What: fmt.Sprintf("what was on its way to n%d is lost", f.to())}, false)
+			x.addState(&s, at, Step{Node: -1, What: fmt.Sprintf("what was on its way to n%d is lost", f.to())}, false)
 		}
 	}
 }
 
-// act gives a node an input.
-func (x *liveSearch) act(at int32, from *liveState, i int, in inputID, calm bool) {
-	for _, t := range x.model.take(from.nodes[i], in) {
+// applyInput gives a node an input.
+func (x *liveSearch) applyInput(at int32, from *liveState, i int, in inputID, calm bool) {
+	for _, t := range x.model.resultsOf(from.nodes[i], in) {
 		x.result.Transitions++
 		x.result.Steps++
 		if !t.defect.none() && x.result.Violation == nil {
 			x.violated(at, defect{t.defect.invariant, fmt.Sprintf("n%d: %s", i, t.defect.what)}, x.step(in, from.nodes[i]))
 		}
-		if t.beyond || !t.defect.none() {
+		if t.outOfBounds || !t.defect.none() {
 			continue
 		}
 		s := *from
-		x.become(&s, i, t.node, t.ended)
-		if x.send(&s, i, t.says) {
-			x.enter(&s, at, x.step(in, t.node), calm)
+		x.setNode(&s, i, t.node, t.ended)
+		if x.send(&s, i, t.sent) {
+			x.addState(&s, at, x.step(in, t.node), calm)
 		}
 	}
 }
 
 // step describes what happened to a node.
 func (x *liveSearch) step(in inputID, now nodeID) Step {
-	return x.model.step(move{name: x.model.renamings[0], input: in, now: now})
+	return x.model.step(move{name: x.model.renamings[0], input: in, after: now})
 }
 
-// become changes a node. Messages of a round of votes that is over stay on their way, as those of an older
+// setNode changes a node. Messages of a round of votes that is over stay on their way, as those of an older
 // round.
-func (x *liveSearch) become(s *liveState, i int, now nodeID, ended bool) {
+func (x *liveSearch) setNode(s *liveState, i int, now nodeID, ended bool) {
 	s.nodes[i] = now
 	if !ended {
 		return
@@ -199,11 +199,11 @@ func (x *liveSearch) become(s *liveState, i int, now nodeID, ended bool) {
 }
 
 // send puts messages on their way, and says whether there is room for them.
-func (x *liveSearch) send(s *liveState, from int, says []messageID) bool {
-	for _, id := range says {
+func (x *liveSearch) send(s *liveState, from int, sent []messageID) bool {
+	for _, id := range sent {
 		msg := &x.model.messages[id]
 		for i := range x.options.Members {
-			if i != from && msg.isFor(seatOf(i)) && !s.take(newFlight(id, i)) {
+			if i != from && msg.isFor(seatOf(i)) && !s.add(newFlight(id, i)) {
 				return false
 			}
 		}
@@ -211,8 +211,8 @@ func (x *liveSearch) send(s *liveState, from int, says []messageID) bool {
 	return true
 }
 
-// take puts one more message on its way, if there is room.
-func (s *liveState) take(f flight) bool {
+// add puts one more message on its way, if there is room.
+func (s *liveState) add(f flight) bool {
 	if s.flights[0] != 0 || s.count() == s.left.InFlight {
 		return false
 	}
@@ -221,8 +221,8 @@ func (s *liveState) take(f flight) bool {
 	return true
 }
 
-// land removes one.
-func (s *liveState) land(k int) {
+// remove removes one.
+func (s *liveState) remove(k int) {
 	s.flights[k] = 0
 	slices.Sort(s.flights[:])
 }
@@ -236,7 +236,7 @@ func (s *liveState) count() (n int) {
 	return n
 }
 
-func (x *liveSearch) enter(s *liveState, parent int32, by Step, calm bool) {
+func (x *liveSearch) addState(s *liveState, parent int32, by Step, calm bool) {
 	at, ok := x.known[*s]
 	if !ok {
 		at = int32(len(x.states))
@@ -253,20 +253,20 @@ func (x *liveSearch) enter(s *liveState, parent int32, by Step, calm bool) {
 	}
 }
 
-// judge looks for a state from which no leader can be elected.
-func (x *liveSearch) judge(r *Result) {
-	hopeful := x.hopeful()
+// checkLiveness looks for a state from which no leader can be elected.
+func (x *liveSearch) checkLiveness(r *Result) {
+	hopeful := x.canElect()
 	for at := range x.states {
-		if !hopeful[at] && x.hasRoom(&x.states[at]) {
-			x.violated(int32(at), defect{invariant.Converges, "from here no leader can be elected any more"})
+		if !hopeful[at] && x.withinBounds(&x.states[at]) {
+			x.violated(int32(at), defect{invariant.Converges, "no leader can be elected any more from this state"})
 			r.Violation, r.Complete = x.result.Violation, false
 			return
 		}
 	}
 }
 
-// hopeful are the states from which a leader can be elected.
-func (x *liveSearch) hopeful() []bool {
+// canElect are the states from which a leader can be elected.
+func (x *liveSearch) canElect() []bool {
 	before := make([][]int32, len(x.states))
 	for _, e := range x.edges {
 		before[e[1]] = append(before[e[1]], e[0])
@@ -311,8 +311,8 @@ func (x *liveSearch) hasLeader(s *liveState) bool {
 	return false
 }
 
-// hasRoom says whether a term is left within the bounds, and a beat for each leader.
-func (x *liveSearch) hasRoom(s *liveState) bool {
+// withinBounds says whether a term is left within the bounds, and a beat for each leader.
+func (x *liveSearch) withinBounds(s *liveState) bool {
 	for i := range x.options.Members {
 		m := &x.model.nodes[s.nodes[i]].session
 		if m.Term >= memberstate.Term(x.options.Terms) || m.Role == memberstate.Leader && m.Beat() >= uint32(x.options.Beats) {

@@ -72,14 +72,14 @@ func TestMessagesOnTheirWayArriveTooLate(t *testing.T) {
 	assert.Positive(t, ofOldRound)
 	assert.Positive(t, ofOldOffice)
 	late := message{body: protocol.Message{From: 2, Body: rpc.Body{Kind: rpc.VoteRequest, Mark: rpc.PreVote, Term: 1, Round: roundOver}}}
-	assert.NotEmpty(t, x.model.take(x.model.begin(0), x.model.delivery(x.model.message(late)))[0].says, "a member that is asked too late answers")
+	assert.NotEmpty(t, x.model.resultsOf(x.model.begin(0), x.model.delivery(x.model.message(late)))[0].sent, "a member that is asked too late answers")
 }
 
 // The path to a violation in a step ends with that step.
 func TestThePathToAViolationOfALiveSearchHasItsLastStep(t *testing.T) {
 	x := newLiveSearch(Options{Bounds: Bounds{Members: 2, Terms: 2, Beats: 1, NoTransfer: true, NoHints: true}})
 	first, ring := x.model.begin(1), x.model.own[1][0]
-	x.model.take(first, ring) // it is remembered, and now as something else
+	x.model.resultsOf(first, ring) // it is remembered, and now as something else
 	x.model.results[x.model.steps[first][ring]] = []stepResult{{defect: defect{invariant.NeverStuck, "nothing else is to come"}}}
 	r := x.run(t.Context(), Budgets{InFlight: 3})
 	require.NotNil(t, r.Violation)

@@ -11,7 +11,7 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// messageID names a message; equal messages have the same.
+// messageID numbers a message; equal messages have the same number.
 type messageID uint32
 
 // message is a message of the election, or an append or its answer, which carry a ledger. That a member has

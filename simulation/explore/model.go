@@ -15,33 +15,33 @@ type model struct {
 	bounds   Bounds
 	rules    []protocol.Rules
 
-	nodes           []node
-	byNode          map[node]nodeID
-	messages        []message
-	byMessage       map[message]messageID
-	inputs          []input
-	byInput         map[input]inputID
-	deliveries      []inputID // by message
-	crashing        inputID
-	passing         inputID // time
-	renamings       []renaming
-	seatedBy        []renaming // the inverse of each renaming: whose seat each one is
-	numbered        map[renaming]int
-	inverse         []int      // by renaming: the number of its inverse
-	unchanged       [][]int    // by node: the renamings that leave it as it is; nil: not known yet
-	renamedNodes    [][]nodeID // by node and renaming
-	renamedMessages [][]messageID
+	nodes            []node
+	byNode           map[node]nodeID
+	messages         []message
+	byMessage        map[message]messageID
+	inputs           []input
+	byInput          map[input]inputID
+	deliveries       []inputID // by message
+	crashInput       inputID
+	tickInput        inputID // time
+	renamings        []renaming
+	inverseRenamings []renaming // the inverse of each renaming: whose seat each one is
+	numbered         map[renaming]int
+	inverse          []int      // by renaming: the number of its inverse
+	unchanged        [][]int    // by node: the renamings that leave it as it is; nil: not known yet
+	renamedNodes     [][]nodeID // by node and renaming
+	renamedMessages  [][]messageID
 
 	own             [mostMembers][]inputID  // inputs of a node besides messages
 	to              [mostMembers]messageSet // messages that may arrive at it
 	roundMessages   [mostMembers]messageSet // messages of its round of votes
 	answersToLeader [mostMembers]messageSet // answers to it as a leader
 	acks            []ack
-	won             messageSet // the messages that note who has led which term
+	victories       messageSet // the messages that note who has led which term
 	listed          []bool     // by message: it is among the stale ones
 
 	steps         [][]uint32 // by node, and input or message: the number of its results; 0: not known here
-	heard         inputID    // inputs from this one on are messages
+	firstDelivery inputID    // inputs from this one on are messages
 	results       [][]stepResult
 	unprompted    []*unpromptedSteps        // by node; nil: not known here
 	closures      [][mostTerms + 1]*closure // by node, and the largest term of the others; nil: not known here
@@ -50,31 +50,31 @@ type model struct {
 	searchMarks   marks                     // for closureSearch
 	closureMarks  marks                     // for closure
 	reactionMarks marks                     // for reactions to messages
-	room          []successor               // reused by workLocal
-	stepping      stepping                  // the one under way
+	buffer        []successor               // reused by computeExpansion
+	execution     execution                 // the one under way
 	interleaving  interleaving              // of it
 }
 
-func newModel(b Bounds, names *registry) *model {
+func newModel(b Bounds, shared *registry) *model {
 	m := &model{
-		registry: names, bounds: b, byNode: map[node]nodeID{}, byMessage: map[message]messageID{}, byInput: map[input]inputID{},
+		registry: shared, bounds: b, byNode: map[node]nodeID{}, byMessage: map[message]messageID{}, byInput: map[input]inputID{},
 		renamings: renamings(b.Members),
 	}
 	m.renamedMessages = make([][]messageID, len(m.renamings))
 	m.numbered = map[renaming]int{}
 	for i, r := range m.renamings {
 		m.numbered[r] = i
-		m.seatedBy = append(m.seatedBy, r.back())
+		m.inverseRenamings = append(m.inverseRenamings, r.inverse())
 	}
-	for _, back := range m.seatedBy {
+	for _, back := range m.inverseRenamings {
 		m.inverse = append(m.inverse, m.numbered[back])
 	}
-	m.learn()
-	m.crashing, m.passing = m.input(input{kind: crashes}), m.input(input{kind: passes})
+	m.sync()
+	m.crashInput, m.tickInput = m.input(input{kind: crashes}), m.input(input{kind: clockTicks})
 	m.rules = rulesOf(&b)
 	for i := range b.Members {
 		m.own[i] = m.ownInputs(i)
-		m.heard = max(m.heard, slices.Max(m.own[i])+1)
+		m.firstDelivery = max(m.firstDelivery, slices.Max(m.own[i])+1)
 	}
 	return m
 }
@@ -95,25 +95,25 @@ func rulesOf(b *Bounds) (all []protocol.Rules) {
 	return all
 }
 
-// intern returns the name of a node.
+// intern returns the number of a node.
 func (m *model) intern(n *node) nodeID { return m.internLike(n, noNode) }
 
-// internLike is intern for a node that is probably the one named like.
-func (m *model) internLike(n *node, like nodeID) nodeID {
+// internLike is intern for a node that probably equals the node guess.
+func (m *model) internLike(n *node, guess nodeID) nodeID {
 	m.canonize(n)
-	if *n == m.nodes[like] { // cheaper than a look-up
-		return like
+	if *n == m.nodes[guess] { // cheaper than a look-up
+		return guess
 	}
 	id, ok := m.byNode[*n]
 	if !ok {
 		id = m.registry.node(n)
-		m.learn()
+		m.sync()
 	}
 	return id
 }
 
-// learn copies the names that any worker has given since, and the results of steps.
-func (m *model) learn() {
+// sync copies what any worker has numbered since, and the results of steps.
+func (m *model) sync() {
 	nodes, messages, inputs, results := m.registry.since(len(m.nodes), len(m.messages), len(m.inputs))
 	m.results = results
 	for i := range nodes {
@@ -121,7 +121,7 @@ func (m *model) learn() {
 		m.nodes = append(m.nodes, nodes[i])
 	}
 	for i := range messages {
-		m.enlist(messages[i])
+		m.addMessage(messages[i])
 	}
 	for _, in := range inputs {
 		m.byInput[in] = inputID(len(m.inputs))
@@ -129,28 +129,28 @@ func (m *model) learn() {
 	}
 }
 
-// known counts the names that it has copied.
+// known counts the numbered things that it has copied.
 func (m *model) known() int { return len(m.nodes) + len(m.messages) + len(m.inputs) }
 
-// knows makes sure that it has copied at least this many names.
-func (m *model) knows(names int) {
-	if names > m.known() {
-		m.learn()
+// syncTo makes sure that it has copied at least this many numbered things.
+func (m *model) syncTo(count int) {
+	if count > m.known() {
+		m.sync()
 	}
 }
 
-// message returns the name of a message.
+// message returns the number of a message.
 func (m *model) message(msg message) messageID {
 	id, ok := m.byMessage[msg]
 	if !ok {
 		id = m.registry.message(msg)
-		m.learn()
+		m.sync()
 	}
 	return id
 }
 
-// enlist notes which nodes a message concerns, and how.
-func (m *model) enlist(msg message) {
+// addMessage notes which nodes a message concerns, and how.
+func (m *model) addMessage(msg message) {
 	id := messageID(len(m.messages))
 	m.messages = append(m.messages, msg)
 	m.byMessage[msg] = id
@@ -169,7 +169,7 @@ func (m *model) enlist(msg message) {
 		}
 	}
 	if msg.won {
-		m.won.add(id)
+		m.victories.add(id)
 	}
 	if msg.acknowledges() {
 		m.acknowledged(&msg, id)
@@ -183,7 +183,7 @@ func (m *model) endRound(s *messageSet, i int) { *s = s.without(&m.roundMessages
 // begin returns a node that has just started for the first time.
 func (m *model) begin(i int) nodeID {
 	n := newNode(i)
-	w := stepping{model: m, node: &n}
+	w := execution{model: m, node: &n}
 	w.start()
 	return m.intern(&n)
 }
@@ -191,9 +191,9 @@ func (m *model) begin(i int) nodeID {
 // ack is an entry that members have acknowledged in its own term, with the messages by which members
 // that hold it, and everything before it, have done so.
 type ack struct {
-	term   memberstate.Term
-	ledger ledger
-	said   messageSet
+	term             memberstate.Term
+	ledger           ledger
+	acknowledgements messageSet
 }
 
 func (m *model) acknowledged(msg *message, id messageID) {
@@ -205,5 +205,5 @@ func (m *model) acknowledged(msg *message, id messageID) {
 		at = len(m.acks)
 		m.acks = append(m.acks, ack{term: msg.body.Term, ledger: msg.ledger})
 	}
-	m.acks[at].said.add(id)
+	m.acks[at].acknowledgements.add(id)
 }

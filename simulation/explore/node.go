@@ -8,7 +8,7 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// nodeID names a node; equal nodes have the same.
+// nodeID numbers a node; equal nodes have the same number.
 type nodeID uint32
 
 const noNode nodeID = 0
@@ -28,8 +28,8 @@ func newNode(index int) node {
 	return node{seat: seatOf(index), time: clocks{now: protocol.CanonicalNow}}
 }
 
-// open says whether a round of votes of the node's is under way.
-func (n *node) open() bool {
+// inRound says whether a round of votes of the node's is under way.
+func (n *node) inRound() bool {
 	ballot, _, _ := n.session.Open()
 	return ballot != 0
 }

@@ -74,7 +74,7 @@ func everything(t *testing.T, b Bounds) *been {
 	x.said = map[messageID][]uint64{}
 	for k := range x.states.count {
 		s := x.states.state(int32(k))
-		for id := range s.said.all {
+		for id := range s.sent.all {
 			note(x.said, id, k, x.states.count)
 		}
 	}
@@ -83,7 +83,7 @@ func everything(t *testing.T, b Bounds) *been {
 		for k := range x.states.count {
 			s := x.states.state(int32(k))
 			key := x.key(&s, i)
-			for _, at := range x.model.silently(&key) {
+			for _, at := range x.model.silentClosure(&key) {
 				note(x.in[i], at.node, k, x.states.count)
 			}
 		}

@@ -12,50 +12,50 @@ import (
 // registry gives every node, every message and every input a number, once.
 type registry struct {
 	mu       sync.Mutex
-	nodes    names[node]
-	messages names[message]
-	inputs   names[input]
+	nodes    numbering[node]
+	messages numbering[message]
+	inputs   numbering[input]
 	results  [][]stepResult // of steps; the first is none
-	idle     []uint32       // by node: the number of the result that nothing happens; 0: none yet
+	noEffect []uint32       // by node: the number of the result that nothing happens; 0: none yet
 	full     atomic.Bool    // there are more messages than there is room for
 
 	stale   []protocol.Message // all stale messages, if the search forgets messages
 	staleAt map[protocol.Message]int
 
-	steps         stepsTaken
+	knownResults  knownResults
 	relevantStale memo[node, []int]       // the stale messages that its machine does not ignore
 	staleInputs   memo[nodeID, []inputID] // the stale messages that change it
 	unprompted    memo[nodeID, *unpromptedSteps]
-	locals        resultCache
+	expansions    resultCache
 }
 
 // memo caches results of one kind, for all workers.
 type memo[K comparable, T any] struct{ known sync.Map }
 
 // of returns the result for a thing, and works it out if it is not known.
-func (o *memo[K, T]) of(thing K, by *model, work func(K) T) T {
+func (o *memo[K, T]) of(thing K, by *model, compute func(K) T) T {
 	what, known := o.known.Load(thing)
 	if !known {
-		what, known = o.known.LoadOrStore(thing, work(thing))
+		what, known = o.known.LoadOrStore(thing, compute(thing))
 	}
-	if known { // by another worker, which may have given new numbers
-		by.learn()
+	if known { // by another worker, which may have numbered more
+		by.sync()
 	}
 	return what.(T) //nolint:forcetypeassert // nothing else is in it
 }
 
-// names number things of one kind by their places in a list.
-type names[T comparable] struct {
+// numbering numbers things of one kind by their places in a list.
+type numbering[T comparable] struct {
 	list []T
 	by   map[T]int
 }
 
-func (n *names[T]) find(thing *T) (id int, ok bool) {
+func (n *numbering[T]) find(thing *T) (id int, ok bool) {
 	id, ok = n.by[*thing]
 	return id, ok
 }
 
-func (n *names[T]) add(thing *T) (id int) {
+func (n *numbering[T]) add(thing *T) (id int) {
 	if n.by == nil {
 		n.by = map[T]int{}
 	}
@@ -65,8 +65,8 @@ func (n *names[T]) add(thing *T) (id int) {
 	return id
 }
 
-// name is the number of a thing, which may be new.
-func (n *names[T]) name(thing *T) int {
+// number is the number of a thing, which may be new.
+func (n *numbering[T]) number(thing *T) int {
 	if id, ok := n.find(thing); ok {
 		return id
 	}
@@ -80,7 +80,7 @@ func newRegistry() *registry {
 	return r
 }
 
-// listStale lists the stale messages within bounds, before anything is named.
+// listStale lists the stale messages within bounds, before anything is numbered.
 func (r *registry) listStale(b *Bounds) {
 	r.stale, r.staleAt = staleMessages(b), map[protocol.Message]int{}
 	for i, msg := range r.stale {
@@ -96,13 +96,13 @@ func (r *registry) isStale(msg *protocol.Message) bool {
 func (r *registry) node(n *node) nodeID {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return nodeID(r.nodes.name(n))
+	return nodeID(r.nodes.number(n))
 }
 
 func (r *registry) input(in input) inputID {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return inputID(r.inputs.name(&in))
+	return inputID(r.inputs.number(&in))
 }
 
 // message is the number of a message. If there is no room for it, the number is another message's, and the
@@ -114,28 +114,28 @@ func (r *registry) message(msg message) messageID {
 		r.full.Store(true)
 		return 0
 	}
-	return messageID(r.messages.name(&msg))
+	return messageID(r.messages.number(&msg))
 }
 
 // result numbers the results of a step.
 func (r *registry) result(id nodeID, all []stepResult, nothing bool) uint32 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if n := len(r.nodes.list); len(r.idle) < n {
-		r.idle = append(r.idle, make([]uint32, n-len(r.idle))...)
+	if n := len(r.nodes.list); len(r.noEffect) < n {
+		r.noEffect = append(r.noEffect, make([]uint32, n-len(r.noEffect))...)
 	}
-	if nothing && r.idle[id] > 0 {
-		return r.idle[id]
+	if nothing && r.noEffect[id] > 0 {
+		return r.noEffect[id]
 	}
 	r.results = append(r.results, all)
 	at := uint32(len(r.results) - 1)
 	if nothing {
-		r.idle[id] = at
+		r.noEffect[id] = at
 	}
 	return at
 }
 
-// since returns the names after the first ones of each kind, and all results. None of them changes any
+// since returns what was numbered after the first ones of each kind, and all results. None of them changes any
 // more.
 func (r *registry) since(nodes, messages, inputs int) ([]node, []message, []input, [][]stepResult) {
 	r.mu.Lock()

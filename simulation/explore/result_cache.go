@@ -1,6 +1,6 @@
 // The result cache: what a node can do, looked up by the messages that matter to it.
 //
-// The intuition: a follower may hear ninety messages, of which eighty-nine do nothing to it or to anything that
+// The intuition: a follower may receive ninety messages, of which eighty-nine do nothing to it or to anything that
 // it can silently become. So what it can do depends on the ninetieth alone, and is found in the cache for every
 // other choice of the eighty-nine.
 //
@@ -40,32 +40,32 @@ type cachePart struct {
 // relevant is what is known to do something to a node, or to others that were looked at because of it: messages,
 // and the terms of stale messages.
 type relevant struct {
-	heard messageSet
-	width int // words of heard
-	terms uint8
+	messages messageSet
+	width    int // words of received
+	terms    uint8
 }
 
 func (r *relevant) join(other *relevant) {
-	r.heard.join(&other.heard)
-	r.width = max(r.width, r.heard.words())
+	r.messages.join(&other.messages)
+	r.width = max(r.width, r.messages.words())
 	r.terms |= other.terms
 }
 
-// most is the largest term that makes a difference.
-func (r *relevant) most(key *localKey) (most memberstate.Term) {
-	for most = key.most; most > 0 && r.terms>>most&1 == 0; {
+// othersTerm is the largest term that makes a difference.
+func (r *relevant) othersTerm(key *expansionKey) (most memberstate.Term) {
+	for most = key.othersTerm; most > 0 && r.terms>>most&1 == 0; {
 		most--
 	}
 	return most
 }
 
-// cacheEntry is the result for a node and the relevant messages that it may hear.
+// cacheEntry is the result for a node and the relevant messages that it may receive.
 type cacheEntry struct {
-	key        localKey
+	key        expansionKey
 	irrelevant messageSet // messages that are known to make no difference
 	sources    sourceNodes
-	local      *local
-	names      int // how many there were by then
+	expansion  *expansion
+	synced     int // how many numbered things there were by then
 }
 
 // sourceNodes are the nodes whose closures were looked at, with the members renamed. Asking them about new
@@ -89,81 +89,81 @@ func (m *resultCache) relevantTo(id nodeID) relevant {
 	return *p.relevantTo(id)
 }
 
-// find returns the result for a key; nil if there is none, or if other messages are heard that make a difference.
-func (m *resultCache) find(by *model, key *localKey) *local {
-	what, on, rest := m.recall(by, key)
+// find returns the result for a key; nil if there is none, or if other messages may arrive that make a difference.
+func (m *resultCache) find(by *model, key *expansionKey) *expansion {
+	what, on, rest := m.lookup(by, key)
 	if what == nil || rest.words() == 0 {
 		return what
 	}
-	if !by.harmless(&on, key.most, rest) {
+	if !by.noneHasEffect(&on, key.othersTerm, rest) {
 		return nil
 	}
-	m.join(key, what, &rest)
+	m.addIrrelevant(key, what, &rest)
 	return what
 }
 
-// recall looks the result up without asking any node. It also returns the nodes that were looked at for it, and the
+// lookup finds the result without asking any node. It also returns the nodes that were expanded for it, and the
 // messages of which it is not known whether they make a difference.
-func (m *resultCache) recall(by *model, key *localKey) (what *local, on sourceNodes, rest messageSet) {
-	p, names := m.part(key.node), 0
+func (m *resultCache) lookup(by *model, key *expansionKey) (what *expansion, on sourceNodes, rest messageSet) {
+	p, count := m.part(key.node), 0
 	p.mu.Lock()
-	if r := p.recall(key); r != nil {
-		what, on, names = r.local, r.sources, r.names
+	if r := p.lookup(key); r != nil {
+		what, on, count = r.expansion, r.sources, r.synced
 		matters := p.relevantTo(key.node)
-		for i, word := range key.heard {
-			rest[i] = word &^ matters.heard[i] &^ r.irrelevant[i]
+		for i, word := range key.mayReceive {
+			rest[i] = word &^ matters.messages[i] &^ r.irrelevant[i]
 		}
 	}
 	p.mu.Unlock()
-	by.knows(names)
+	by.syncTo(count)
 	return what, on, rest
 }
 
-// join notes messages that make no difference to a result, if it is still in the cache.
-func (m *resultCache) join(key *localKey, what *local, idle *messageSet) {
+// addIrrelevant notes messages that make no difference to a result, if it is still in the cache.
+func (m *resultCache) addIrrelevant(key *expansionKey, what *expansion, idle *messageSet) {
 	p := m.part(key.node)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if r := p.recall(key); r != nil && r.local == what {
+	if r := p.lookup(key); r != nil && r.expansion == what {
 		r.irrelevant.join(idle)
 	}
 }
 
-// keep keeps a result, with everything that is known to matter to it. If another worker has kept one meanwhile, it
+// put keeps a result, with everything that is known to matter to it. If another worker has kept one meanwhile, it
 // returns that.
-func (m *resultCache) keep(w *closureSearch, what *local) *local {
-	return m.enter(w.model, w.key, &w.relevant, sourceNodes{nodes: w.sources()}, what)
+func (m *resultCache) put(w *closureSearch, what *expansion) *expansion {
+	return m.insert(w.model, w.key, &w.relevant, sourceNodes{nodes: w.sources()}, what)
 }
 
-func (m *resultCache) enter(by *model, key *localKey, matters *relevant, on sourceNodes, what *local) *local {
+func (m *resultCache) insert(by *model, key *expansionKey, matters *relevant, on sourceNodes, what *expansion) *expansion {
 	p := m.part(key.node)
 	p.mu.Lock()
-	r := p.enter(key, matters, cacheEntry{sources: on, local: what, names: by.known()})
-	what = r.local
-	names := r.names
+	r := p.insert(key, matters, cacheEntry{sources: on, expansion: what, synced: by.known()})
+	what = r.expansion
+	count := r.synced
 	p.mu.Unlock()
-	by.knows(names)
+	by.syncTo(count)
 	return what
 }
 
-// share keeps the result for another key of the same orbit for this one, unless that was dropped meanwhile:
+// putRenamed keeps the result for another key of the same orbit for this one, unless that was dropped meanwhile:
 // then the nodes that were looked at are not known any more.
-func (m *resultCache) share(by *model, key, like *localKey, renamed int, what *local) *local {
-	known, on, rest := m.recall(by, like)
+func (m *resultCache) putRenamed(by *model, key, like *expansionKey, renamed int, what *expansion) *expansion {
+	known, on, rest := m.lookup(by, like)
 	matters := m.relevantTo(like.node)
-	by.learn() // others may know more messages that matter
-	matters.heard = by.renameSaid(&matters.heard, by.inverse[renamed])
-	matters.width = matters.heard.words()
+	by.sync() // others may know more messages that matter
+	matters.messages = by.renameMessages(&matters.messages, by.inverse[renamed])
+	matters.width = matters.messages.words()
 	if known == nil || rest.words() > 0 {
-		m.note(key.node, &matters)
+		m.addRelevant(key.node, &matters)
 		return what
 	}
-	on.by = by.both(on.by, renamed)
-	return m.enter(by, key, &matters, on, what)
+	on.by = by.compose(on.by, renamed)
+	return m.insert(by, key, &matters, on, what)
 }
 
-// note notes that more matters to a node.
-func (m *resultCache) note(id nodeID, matters *relevant) {
+// addRelevant notes that more matters to a node.
+func (m *resultCache) addRelevant(id nodeID, matters *relevant) {
 	p := m.part(id)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -178,14 +178,14 @@ func (p *cachePart) relevantTo(id nodeID) *relevant {
 	return &p.relevant[at]
 }
 
-func (p *cachePart) recall(key *localKey) *cacheEntry {
+func (p *cachePart) lookup(key *expansionKey) *cacheEntry {
 	if at := *p.place(key, p.relevantTo(key.node)); at > 0 {
 		return &p.all[at-1]
 	}
 	return nil
 }
 
-func (p *cachePart) enter(key *localKey, matters *relevant, r cacheEntry) *cacheEntry {
+func (p *cachePart) insert(key *expansionKey, matters *relevant, r cacheEntry) *cacheEntry {
 	all := p.relevantTo(key.node)
 	all.join(matters)
 	place := p.place(key, all)
@@ -194,43 +194,43 @@ func (p *cachePart) enter(key *localKey, matters *relevant, r cacheEntry) *cache
 			p.makeRoom()
 			place = p.place(key, all)
 		}
-		r.key = localKey{key.node, all.most(key), key.heard.and(&all.heard)}
+		r.key = expansionKey{key.node, all.othersTerm(key), key.mayReceive.and(&all.messages)}
 		p.all = append(p.all, r)
 		*place = int32(len(p.all))
 	}
 	known := &p.all[*place-1]
-	known.irrelevant.join(&key.heard)
+	known.irrelevant.join(&key.mayReceive)
 	return known
 }
 
 // place is the place of a key in the hash table, by what is relevant of it.
-func (p *cachePart) place(key *localKey, matters *relevant) *int32 {
+func (p *cachePart) place(key *expansionKey, matters *relevant) *int32 {
 	if len(p.places) == 0 {
 		p.places = make([]int32, 1<<8)
 	}
-	most, width := matters.most(key), matters.width
+	most, width := matters.othersTerm(key), matters.width
 	sum := uint64(key.node)<<8 | uint64(most)
-	for i, word := range key.heard[:width] {
-		if word &= matters.heard[i]; word != 0 { // otherwise it would depend on the width
+	for i, word := range key.mayReceive[:width] {
+		if word &= matters.messages[i]; word != 0 { // otherwise it would depend on the width
 			sum = mixHash(sum, word) + uint64(i)
 		}
 	}
 	for {
 		place := &p.places[sum&uint64(len(p.places)-1)] // their number is a power of two
-		if *place == 0 || p.all[*place-1].key.is(key.node, most, &key.heard, matters) {
+		if *place == 0 || p.all[*place-1].key.matches(key.node, most, &key.mayReceive, matters) {
 			return place
 		}
 		sum++
 	}
 }
 
-// is says whether a key has this node and term, and the same relevant messages.
-func (k *localKey) is(node nodeID, most memberstate.Term, heard *messageSet, matters *relevant) bool {
-	if k.node != node || k.most != most {
+// matches says whether a key has this node and term, and the same relevant messages.
+func (k *expansionKey) matches(node nodeID, most memberstate.Term, received *messageSet, matters *relevant) bool {
+	if k.node != node || k.othersTerm != most {
 		return false
 	}
 	for i := range matters.width { // everything in the key is relevant
-		if k.heard[i] != heard[i]&matters.heard[i] {
+		if k.mayReceive[i] != received[i]&matters.messages[i] {
 			return false
 		}
 	}
@@ -247,6 +247,6 @@ func (p *cachePart) makeRoom() {
 	p.places = make([]int32, 2*size)
 	for i := range p.all {
 		key := &p.all[i].key
-		*p.place(key, &relevant{heard: key.heard, width: key.heard.words(), terms: 1 << key.most}) = int32(i + 1)
+		*p.place(key, &relevant{messages: key.mayReceive, width: key.mayReceive.words(), terms: 1 << key.othersTerm}) = int32(i + 1)
 	}
 }

@@ -27,14 +27,14 @@ import (
 // canonize removes what does not affect a node's behaviour, and the two bits.
 func (m *model) canonize(n *node) {
 	n.canonize(&m.rules[n.index()])
-	if m.forgets() {
+	if m.forgetsLate() {
 		n.session.Machine = n.session.WithoutRetries() // every input is given to both variants
 	}
 }
 
 // retryVariants are the machines that a node may have.
 func (m *model) retryVariants(n *node) []protocol.Machine {
-	if !m.forgets() {
+	if !m.forgetsLate() {
 		return []protocol.Machine{n.session.Machine}
 	}
 	variants := n.session.RetryVariants()

@@ -2,7 +2,7 @@
 //
 // The intuition: a leader may send its first heartbeat now, or after n1 has voted, or never. In a network that
 // keeps every message and delivers it at any time, or never, the state in which it has been sent can do
-// everything that the other states can, because no node has to hear it. So the explorer sends it at once and
+// everything that the other states can, because no node has to receive it. So the explorer sends it at once and
 // does not look at the states in which it has not been sent.
 //
 // The cases:
@@ -32,21 +32,21 @@ func (x *worker) saturate(s *state, did func(i int, in inputID)) {
 		for i := range x.options.Members {
 			key := &x.now
 			x.keyOf(s, i, key)
-			l := x.local(i, key)
-			for _, id := range l.says {
-				if !x.model.say(s, id) {
+			l := x.cachedExpansion(i, key)
+			for _, id := range l.sent {
+				if !x.model.send(s, id) {
 					continue
 				}
 				if grown = true; did != nil {
-					did(i, x.model.saying(key, id))
+					did(i, x.model.inputSending(key, id))
 				}
 			}
 			if l.eagerCandidacy == 0 {
 				continue
 			}
 			s.nodes[i], grown = l.eagerCandidacy, true
-			for _, id := range l.eagerSays {
-				x.model.say(s, id)
+			for _, id := range l.eagerSent {
+				x.model.send(s, id)
 			}
 			if did != nil {
 				did(i, x.model.own[x.model.nodes[l.eagerCandidacy].index()][0])
@@ -57,14 +57,14 @@ func (x *worker) saturate(s *state, did func(i int, in inputID)) {
 
 // findEagerCandidacy finds the node's eager candidacy: it waits as a candidate and asks for votes, or for
 // pre-votes, without a save, and its next alarm leads back to where it is now.
-func (m *model) findEagerCandidacy(l *local, id nodeID) {
+func (m *model) findEagerCandidacy(l *expansion, id nodeID) {
 	ring := m.own[m.nodes[id].index()][0]
-	for _, t := range m.take(id, ring) {
-		asks := m.nodes[t.node].open() && t.defect.none() && !t.beyond && !t.saved && !t.ended && len(t.says) > 0 && t.node != id
-		if asks && slices.ContainsFunc(m.take(t.node, ring), func(b stepResult) bool {
-			return b.node == id && b.defect.none() && !b.beyond && !b.saved && len(b.says) == 0
+	for _, t := range m.resultsOf(id, ring) {
+		asks := m.nodes[t.node].inRound() && t.defect.none() && !t.outOfBounds && !t.saved && !t.ended && len(t.sent) > 0 && t.node != id
+		if asks && slices.ContainsFunc(m.resultsOf(t.node, ring), func(b stepResult) bool {
+			return b.node == id && b.defect.none() && !b.outOfBounds && !b.saved && len(b.sent) == 0
 		}) {
-			l.eagerCandidacy, l.eagerSays = t.node, t.says
+			l.eagerCandidacy, l.eagerSent = t.node, t.sent
 			return
 		}
 	}

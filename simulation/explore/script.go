@@ -39,20 +39,20 @@ type Script struct {
 type act struct {
 	kind    inputKind
 	node    int
-	other   int       // of a transfer, or of a lost connection
-	heard   utterance // delivered
-	missing int       // the nodes whose clocks miss it, for a tick
-	line    int       // of a text; 0: none
+	other   int        // of a transfer, or of a lost connection
+	message messageRef // delivered
+	missing int        // the nodes whose clocks miss it, for a tick
+	line    int        // of a text; 0: none
 }
 
-// utterance is a message by the step that sent it, and its place there, both from 1.
-type utterance struct{ step, nth int }
+// messageRef is a message by the step that sent it, and its place there, both from 1.
+type messageRef struct{ step, nth int }
 
 // words are the script's words for what happens.
 var words = map[inputKind]string{
-	rings: "alarm", crashes: "crashes", delivered: "hears", writes: "writes", stands: "stands", handsOver: "hands-over-to",
-	resigns: "resigns", callsOff: "calls-off", stays: "stays", loses: "loses", lapses: "lapses", returns: "returns", pauses: "pauses", fails: "fails-to-pause",
-	lags: "paused-earlier", passes: "tick",
+	alarmRings: "alarm", crashes: "crashes", delivered: "hears", writes: "writes", stands: "stands", handsOver: "hands-over-to",
+	resigns: "resigns", withdrawsTransfer: "calls-off", withdrawsResignation: "stays", losesConnection: "loses", leaseExpires: "lapses", leadReturns: "returns", pauseDone: "pauses", pauseFails: "fails-to-pause",
+	latePauseDone: "paused-earlier", clockTicks: "tick",
 }
 
 // Expects says whether the script is about a violation of an invariant.
@@ -64,10 +64,10 @@ func (s *Script) bounds() Bounds {
 }
 
 // String is the script's text, which ParseScript reads.
-func (s *Script) String() string { return s.told(nil) }
+func (s *Script) String() string { return s.text(nil) }
 
-// told is the script's text, with descriptions of the steps as comments.
-func (s *Script) told(steps []Step) string {
+// text is the script's text, with descriptions of the steps as comments.
+func (s *Script) text(steps []Step) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\nmembers %d\n", ScriptHead, s.members)
 	if s.leak > 0 {
@@ -98,17 +98,17 @@ func (s *Script) told(steps []Step) string {
 // String is the act's line, without its number.
 func (a *act) String() string {
 	line := words[a.kind]
-	if a.kind != passes {
+	if a.kind != clockTicks {
 		line = fmt.Sprintf("n%d %s", a.node, line)
 	}
 	switch {
-	case a.kind == delivered && a.heard.nth > 1:
-		return fmt.Sprintf("%s %d/%d", line, a.heard.step, a.heard.nth)
+	case a.kind == delivered && a.message.nth > 1:
+		return fmt.Sprintf("%s %d/%d", line, a.message.step, a.message.nth)
 	case a.kind == delivered:
-		return fmt.Sprintf("%s %d", line, a.heard.step)
-	case a.kind == handsOver || a.kind == loses:
+		return fmt.Sprintf("%s %d", line, a.message.step)
+	case a.kind == handsOver || a.kind == losesConnection:
 		return fmt.Sprintf("%s n%d", line, a.other)
-	case a.kind == passes && a.missing != 0:
+	case a.kind == clockTicks && a.missing != 0:
 		line += " without"
 		for i := range mostMembers {
 			if a.missing>>i&1 == 1 {
@@ -135,7 +135,7 @@ func ParseScript(r io.Reader) (*Script, error) {
 		return s.parseLine(w)
 	})
 	if err == nil && s.members == 0 {
-		err = errors.New("it does not say how many members there are")
+		err = errors.New("the number of members is missing")
 	}
 	if err != nil {
 		return nil, err
@@ -172,9 +172,9 @@ func (s *Script) parseLine(w *text.Words) error {
 
 // parse reads what happens in a step.
 func (a *act) parse(w *text.Words) {
-	ofNode := !w.Has(words[passes])
+	ofNode := !w.Has(words[clockTicks])
 	if !ofNode {
-		a.kind = passes
+		a.kind = clockTicks
 		if w.Has("without") {
 			for more := true; more; more = w.More() {
 				a.missing |= 1 << parseNode(w)
@@ -185,17 +185,17 @@ func (a *act) parse(w *text.Words) {
 	a.node = parseNode(w)
 	word := w.Next()
 	for kind, known := range words {
-		if known == word && kind != passes {
+		if known == word && kind != clockTicks {
 			a.kind = kind
 		}
 	}
 	switch a.kind {
 	case none:
-		w.Fail("what is %q?", word)
-	case handsOver, loses:
+		w.Fail("no event is called %q", word)
+	case handsOver, losesConnection:
 		a.other = parseNode(w)
 	case delivered:
-		a.heard = parseUtterance(w)
+		a.message = parseMessageRef(w)
 	default: // nothing follows
 	}
 }
@@ -209,7 +209,7 @@ func parseNode(w *text.Words) int {
 	return n
 }
 
-func parseUtterance(w *text.Words) (u utterance) {
+func parseMessageRef(w *text.Words) (u messageRef) {
 	name := w.Next()
 	step, nth, several := strings.Cut(name, "/")
 	var err, failed error

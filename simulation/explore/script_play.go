@@ -16,7 +16,7 @@ import (
 // Why a step is impossible.
 var (
 	errNoWrite  = fmt.Errorf("it does not lead, or may not write, or has %d entries", mostEntries)
-	errTooEarly = errors.New("it is too early for that")
+	errTooEarly = errors.New("the event is not possible yet")
 	errItself   = errors.New("it cannot be its own target")
 	errTooFar   = fmt.Errorf("that leads beyond term %d", mostTerms)
 )
@@ -26,7 +26,7 @@ type player struct {
 	model  *model // has the rules and the invariants
 	nodes  []node
 	alarms []uint32    // by node: the number of its alarm
-	said   [][]message // by step
+	sent   [][]message // by step
 	steps  []Step
 	defect defect
 }
@@ -35,7 +35,7 @@ func newPlayer(m *model) *player {
 	p := &player{model: m, nodes: make([]node, m.bounds.Members), alarms: make([]uint32, m.bounds.Members)}
 	for i := range p.nodes {
 		p.nodes[i] = newNode(i)
-		w := stepping{model: m, node: &p.nodes[i]}
+		w := execution{model: m, node: &p.nodes[i]}
 		w.start()
 		p.alarms[i] = w.alarm
 	}
@@ -45,7 +45,7 @@ func newPlayer(m *model) *player {
 func (p *player) clone() *player {
 	c := *p
 	c.nodes, c.alarms = slices.Clone(p.nodes), slices.Clone(p.alarms)
-	c.said, c.steps = slices.Clip(p.said), slices.Clip(p.steps)
+	c.sent, c.steps = slices.Clip(p.sent), slices.Clip(p.steps)
 	return &c
 }
 
@@ -71,7 +71,7 @@ func (s *Script) Trace() (*trace.Trace, error) {
 	}
 	t := traceOf(s.members, p.steps, p.violation())
 	if s.breaks != nil && (p.defect.none() || p.defect.invariant != *s.breaks) {
-		t.Unmet = append(t.Unmet, fmt.Sprintf("expected, and did not happen: violation %v", *s.breaks))
+		t.Unmet = append(t.Unmet, fmt.Sprintf("expected but did not happen: violation %v", *s.breaks))
 	}
 	return t, nil
 }
@@ -94,7 +94,7 @@ func (p *player) violation() *Violation {
 
 // act carries out an act. An error means that it is impossible.
 func (p *player) act(a *act) error {
-	if a.kind == passes {
+	if a.kind == clockTicks {
 		p.tick(a.missing)
 		return nil
 	}
@@ -104,8 +104,8 @@ func (p *player) act(a *act) error {
 	before := p.nodes[a.node]
 	n := before
 	d := &interleaving{}
-	w := stepping{model: p.model, node: &n, before: n, interleaving: d}
-	heard, err := p.happens(&w, a)
+	w := execution{model: p.model, node: &n, before: n, interleaving: d}
+	received, err := p.apply(&w, a)
 	if err != nil {
 		return err
 	}
@@ -113,11 +113,11 @@ func (p *player) act(a *act) error {
 	if w.alarm != 0 {
 		p.alarms[a.node] = w.alarm
 	}
-	p.said = append(p.said, w.says)
-	p.steps = append(p.steps, p.told(a, &n, heard))
+	p.sent = append(p.sent, w.sent)
+	p.steps = append(p.steps, p.describe(a, &n, received))
 	p.defect = w.defect
 	if p.defect.none() {
-		p.defect = p.model.alsoWaiting(d, &before, p.model.renamings[0], func(w *stepping) { _, _ = p.happens(w, a) })
+		p.defect = p.model.checkInterleavings(d, &before, p.model.renamings[0], func(w *execution) { _, _ = p.apply(w, a) })
 	}
 	if !p.defect.none() {
 		p.defect.what = fmt.Sprintf("n%d: %s", a.node, p.defect.what)
@@ -127,17 +127,17 @@ func (p *player) act(a *act) error {
 	return nil
 }
 
-// happens applies an act to one node, and returns the message that the node received, if any.
-func (p *player) happens(w *stepping, a *act) (heard *message, err error) {
+// apply applies an act to one node, and returns the message that the node received, if any.
+func (p *player) apply(w *execution, a *act) (received *message, err error) {
 	switch n := w.node; {
 	case a.kind == delivered:
-		if heard, err = p.utterance(a); err != nil {
+		if received, err = p.message(a); err != nil {
 			return nil, err
 		}
-		if heard.engine {
-			w.hear(heard)
+		if received.engine {
+			w.receiveAppend(received)
 		} else {
-			w.happens(protocol.Input{Kind: protocol.Receive, Message: heard.body}, delivered, heard.body.From)
+			w.apply(protocol.Input{Kind: protocol.Receive, Message: received.body}, delivered, received.body.From)
 		}
 	case a.kind == crashes:
 		w.start()
@@ -145,34 +145,34 @@ func (p *player) happens(w *stepping, a *act) (heard *message, err error) {
 		if !n.writes() || n.ledger.len() == mostEntries {
 			return nil, errNoWrite
 		}
-		w.says = append(w.says, n.append())
-	case a.kind == rings && n.time.wait > 0, a.kind == lapses && !n.lapsed(), a.kind == returns && !n.driver.runs,
-		(a.kind == pauses || a.kind == fails || a.kind == lags) && n.driver.pause == 0:
+		w.sent = append(w.sent, n.append())
+	case a.kind == alarmRings && n.time.wait > 0, a.kind == leaseExpires && !n.lapsed(), a.kind == leadReturns && !n.driver.runs,
+		(a.kind == pauseDone || a.kind == pauseFails || a.kind == latePauseDone) && n.driver.pause == 0:
 		return nil, errTooEarly
-	case (a.kind == handsOver || a.kind == loses) && a.other == a.node:
+	case (a.kind == handsOver || a.kind == losesConnection) && a.other == a.node:
 		return nil, errItself
 	default:
 		in, kind, from := p.model.given(input{kind: a.kind, seat: seatOf(a.other)}, p.model.renamings[0])
 		in.Number = p.alarms[a.node]
-		w.happens(in, kind, from)
+		w.apply(in, kind, from)
 	}
 	if w.node.session.Term > mostTerms {
 		return nil, errTooFar
 	}
-	return heard, nil
+	return received, nil
 }
 
-// utterance is the message that an act delivers.
-func (p *player) utterance(a *act) (*message, error) {
-	u := a.heard
-	if u.step > len(p.said) || u.nth > len(p.said[u.step-1]) {
+// message is the message that an act delivers.
+func (p *player) message(a *act) (*message, error) {
+	u := a.message
+	if u.step > len(p.sent) || u.nth > len(p.sent[u.step-1]) {
 		return nil, fmt.Errorf("step %d has sent no message %d", u.step, u.nth)
 	}
-	heard := &p.said[u.step-1][u.nth-1]
-	if !heard.isFor(seatOf(a.node)) {
+	received := &p.sent[u.step-1][u.nth-1]
+	if !received.isFor(seatOf(a.node)) {
 		return nil, fmt.Errorf("message %d of step %d is not for n%d", u.nth, u.step, a.node)
 	}
-	return heard, nil
+	return received, nil
 }
 
 // tick has time pass.
@@ -182,7 +182,7 @@ func (p *player) tick(missing int) {
 	}
 	s := tickStep(missing, len(p.nodes))
 	s.Leases = leaseholders(p.nodes)
-	p.said, p.steps = append(p.said, nil), append(p.steps, s)
+	p.sent, p.steps = append(p.sent, nil), append(p.steps, s)
 	p.check()
 }
 
@@ -193,42 +193,42 @@ func (p *player) check() {
 		n := p.nodes[i] // a copy
 		s.nodes[i] = p.model.intern(&n)
 	}
-	for k, all := range p.said {
-		if p.defect = p.enter(&s, all); !p.defect.none() {
+	for k, all := range p.sent {
+		if p.defect = p.noteSent(&s, all); !p.defect.none() {
 			p.defect.what = fmt.Sprintf("n%d: %s", p.steps[k].Node, p.defect.what)
 			return
 		}
 	}
-	if p.defect = p.model.wrong(&s); p.defect.none() && p.model.bounds.Leases {
-		p.defect = wrongLeases(p.nodes, leasesLeft(p.nodes))
+	if p.defect = p.model.stateDefect(&s); p.defect.none() && p.model.bounds.Leases {
+		p.defect = leaseDefect(p.nodes, leasesLeft(p.nodes))
 	}
 }
 
-// enter notes the messages of a step that the invariants need.
-func (p *player) enter(s *state, says []message) defect {
+// noteSent notes the messages of a step that the invariants need.
+func (p *player) noteSent(s *state, sent []message) defect {
 	var ids []messageID
-	for _, msg := range says {
+	for _, msg := range sent {
 		if msg.acknowledges() || msg.won {
 			ids = append(ids, p.model.message(msg))
 		}
 	}
-	d := p.model.wrongSaying(s, ids)
+	d := p.model.sendDefect(s, ids)
 	for _, id := range ids {
-		s.said.add(id)
+		s.sent.add(id)
 	}
 	return d
 }
 
-// told describes an act.
-func (p *player) told(a *act, n *node, heard *message) Step {
+// describe describes an act.
+func (p *player) describe(a *act, n *node, received *message) Step {
 	s := Step{Node: a.node, State: n.state(), Leases: leaseholders(p.nodes)}
 	switch {
-	case heard == nil:
+	case received == nil:
 		s.What = p.model.describe(input{kind: a.kind, seat: seatOf(a.other)}, p.model.renamings[0])
-	case heard.engine:
-		s.What = describeAppend(heard, seatName)
+	case received.engine:
+		s.What = describeAppend(received, seatName)
 	default:
-		s.What, s.Heard, s.By = describeMessage(&heard.body, seatName), &heard.body, a.heard.step
+		s.What, s.Heard, s.By = describeMessage(&received.body, seatName), &received.body, a.message.step
 	}
 	return s
 }

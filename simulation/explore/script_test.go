@@ -83,7 +83,7 @@ func TestAnUnmetExpectationIsReported(t *testing.T) {
 	drawn, err := parsed(t, strings.ReplaceAll(string(text), " without n0", "")).Trace()
 	require.NoError(t, err)
 	assert.Nil(t, drawn.Violation)
-	assert.Equal(t, []string{"expected, and did not happen: violation one lease"}, drawn.Unmet)
+	assert.Equal(t, []string{"expected but did not happen: violation one lease"}, drawn.Unmet)
 }
 
 // A script that was written is read as it was.
@@ -119,7 +119,7 @@ expect violation one leader a term
 func TestAScriptThatMakesNoSenseIsRefused(t *testing.T) {
 	const head = "explored\nmembers 3\n"
 	for text, says := range map[string]string{
-		"":                                   "how many members",
+		"":                                   "the number of members is missing",
 		"members 3":                          `line 1: "members 3": want "explored"`,
 		"explored\nmembers 9":                "members is 9",
 		"explored\nmembers many":             "many",
@@ -129,8 +129,8 @@ func TestAScriptThatMakesNoSenseIsRefused(t *testing.T) {
 		head + "1 n0":                        "it ends too early",
 		head + "1 n9 alarm":                  "there is no n9",
 		head + "pre-vote maybe":              `"maybe" is none of off, on`,
-		head + "1 n0 sings":                  `what is "sings"?`,
-		head + "1 n0 tick":                   `what is "tick"?`,
+		head + "1 n0 sings":                  `no event is called "sings"`,
+		head + "1 n0 tick":                   `no event is called "tick"`,
 		head + "1 x0 alarm":                  `"x0" is no node`,
 		head + "1 n0 alarm twice":            `unexpected "twice"`,
 		head + "1 n0 hears":                  "it ends too early",
@@ -155,7 +155,7 @@ func TestAStepThatCannotBeIsNamed(t *testing.T) {
 		"1 n0 alarm\n2 n1 hears 1/2": `line 4: "2 n1 hears 1/2": step 1 has sent no message 2`,
 		"1 n0 alarm\n2 n0 hears 1":   "not for n0",
 		"1 n0 writes":                "does not lead",
-		"1 n0 lapses":                "too early",
+		"1 n0 lapses":                "not possible yet",
 		"1 n0 hands-over-to n0":      "it cannot be its own target",
 		lone(mostTerms):              "",
 		lone(mostTerms + 1):          "beyond term 7",

@@ -15,7 +15,7 @@ import (
 // state is the state of the group: its nodes, and the messages that were sent.
 type state struct {
 	nodes [mostMembers]nodeID
-	said  messageSet
+	sent  messageSet
 }
 
 // origin is the state, and the node in it whose step led to a state.
@@ -34,10 +34,10 @@ type search struct {
 	states      store
 	workers     []*worker
 	frontier    frontier
-	level       rank       // that may be looked at now, if the search is breadth-first
-	unlooked    int        // how many were taken since the last look
-	busy        int        // how many workers look at states
-	idle        *sync.Cond // for workers that find no state to look at
+	level       priority   // that may be looked at now, if the search is breadth-first
+	sinceCheck  int        // how many were taken since checkLimits was called
+	busy        int        // how many workers have a batch
+	idle        *sync.Cond // for workers that find no state to expand
 	saved       time.Time  // when the checkpoint was written
 	unconfirmed int        // violations that plain machines did not reach
 	err         error
@@ -49,11 +49,11 @@ func newSearch(o Options) *worker {
 	x := &search{options: o, registry: newRegistry()}
 	x.idle = sync.NewCond(&x.mu)
 	x.registry.listStale(&o.Bounds)
-	return x.employ()
+	return x.addWorker()
 }
 
-// employ adds a worker.
-func (x *search) employ() *worker {
+// addWorker adds a worker.
+func (x *search) addWorker() *worker {
 	w := &worker{search: x, model: newModel(x.options.Bounds, x.registry)}
 	x.workers = append(x.workers, w)
 	return w
@@ -64,80 +64,80 @@ func (x *worker) begin() {
 	for i := range x.options.Members {
 		first.nodes[i] = x.model.begin(i)
 	}
-	x.enter(&first, origin{parent: -1}, 0)
-	x.open(x.keep())
+	x.discover(&first, origin{parent: -1}, 0)
+	x.enqueue(x.store())
 }
 
-// key is a node of a state, and the messages that it may hear.
-func (x *worker) key(s *state, i int) (k localKey) {
+// key is a node of a state, and the messages that it may receive.
+func (x *worker) key(s *state, i int) (k expansionKey) {
 	x.keyOf(s, i, &k)
 	return k
 }
 
-func (x *worker) keyOf(s *state, i int, k *localKey) {
-	k.node, k.most, k.heard = s.nodes[i], 0, s.said.and(&x.model.to[i])
+func (x *worker) keyOf(s *state, i int, k *expansionKey) {
+	k.node, k.othersTerm, k.mayReceive = s.nodes[i], 0, s.sent.and(&x.model.to[i])
 	for j := range x.options.Members {
 		if j != i {
-			k.most = max(k.most, x.model.nodes[s.nodes[j]].session.Term)
+			k.othersTerm = max(k.othersTerm, x.model.nodes[s.nodes[j]].session.Term)
 		}
 	}
 }
 
-// local returns what a node can do, which is mostly what it could do before.
-func (x *worker) local(i int, key *localKey) *local {
-	if b := &x.before[i]; b.local != nil && b.key == *key {
-		return b.local
+// cachedExpansion returns what a node can do, which is mostly what it could do before.
+func (x *worker) cachedExpansion(i int, key *expansionKey) *expansion {
+	if b := &x.members[i]; b.cachedExpansion != nil && b.key == *key {
+		return b.cachedExpansion
 	}
-	return x.model.local(key)
+	return x.model.expansion(key)
 }
 
 // expand finds the successors of a state.
-func (x *worker) expand(d *due) {
+func (x *worker) expand(d *pendingState) {
 	at, from, depth := d.at, &d.state, d.depth+1
-	x.model.learn()
+	x.model.sync()
 	for i := range x.options.Members {
-		b := &x.before[i]
-		b.key, b.local = x.key(from, i), nil
-		if known, _, rest := x.registry.locals.recall(x.model, &b.key); rest.words() == 0 { // this gives no names
-			b.local = known
+		b := &x.members[i]
+		b.key, b.cachedExpansion = x.key(from, i), nil
+		if known, _, rest := x.registry.expansions.lookup(x.model, &b.key); rest.words() == 0 { // this numbers nothing
+			b.cachedExpansion = known
 		}
 	}
 	if x.options.Leases {
-		if d := x.wrongLeases(from); !d.none() {
-			x.violated(at, 0, &wrong{defect: d})
+		if d := x.leaseDefect(from); !d.none() {
+			x.violated(at, 0, &violatingStep{defect: d})
 			return
 		}
 		x.ticks(at, from, depth)
 	}
 	for i := range x.options.Members {
-		l := x.can(i)
-		x.steps += l.steps(&x.before[i].key.heard)
-		if l.wrong != nil {
-			x.violated(at, i, l.wrong)
+		l := x.expansionOf(i)
+		x.steps += l.machineSteps(&x.members[i].key.mayReceive)
+		if l.violation != nil {
+			x.violated(at, i, l.violation)
 			return
 		}
-		for s := range l.next {
+		for s := range l.successors {
 			if x.over.Load() {
 				return
 			}
 			x.transitions++
-			if d := x.model.wrongSaying(from, l.next[s].says); !d.none() {
-				x.violated(at, i, &wrong{d, l.next[s].last, l.by})
+			if d := x.model.sendDefect(from, l.successors[s].sent); !d.none() {
+				x.violated(at, i, &violatingStep{d, l.successors[s].lastStep, l.seats})
 				return
 			}
-			next := x.model.apply(from, i, &l.next[s])
-			x.enter(&next, origin{at, uint8(i)}, depth)
+			next := x.model.apply(from, i, &l.successors[s])
+			x.discover(&next, origin{at, uint8(i)}, depth)
 		}
 	}
 }
 
-// can is what a node can do in the state that is being expanded.
-func (x *worker) can(i int) *local {
-	b := &x.before[i]
-	if b.local == nil {
-		b.local = x.model.local(&b.key)
+// expansionOf is what a node can do in the state that is being expanded.
+func (x *worker) expansionOf(i int) *expansion {
+	b := &x.members[i]
+	if b.cachedExpansion == nil {
+		b.cachedExpansion = x.model.expansion(&b.key)
 	}
-	return b.local
+	return b.cachedExpansion
 }
 
 // apply is the state after a node's step.
@@ -145,36 +145,36 @@ func (m *model) apply(from *state, i int, does *successor) state {
 	next := *from
 	next.nodes[i] = does.node
 	if does.ended {
-		m.endRound(&next.said, i)
+		m.endRound(&next.sent, i)
 	}
 	if before := &m.nodes[from.nodes[i]]; !m.nodes[does.node].leads(before.session.Term) {
-		over := next.said.and(&m.answersToLeader[i])
+		over := next.sent.and(&m.answersToLeader[i])
 		for id := range over.all {
-			next.said.remove(id)
+			next.sent.remove(id)
 		}
 	}
-	for _, id := range does.says {
-		m.say(&next, id)
+	for _, id := range does.sent {
+		m.send(&next, id)
 	}
 	return next
 }
 
-// say adds a message to those that were sent, and says whether it is new.
-func (m *model) say(s *state, id messageID) bool { return !m.late(s, id) && s.said.add(id) }
+// send adds a message to those that were sent, and says whether it is new.
+func (m *model) send(s *state, id messageID) bool { return !m.isForgotten(s, id) && s.sent.add(id) }
 
-// enter adds a state to those that the worker has found, unless it has found it a moment ago.
-func (x *worker) enter(s *state, from origin, depth uint16) {
+// discover adds a state to those that the worker has found, unless it has found it a moment ago.
+func (x *worker) discover(s *state, from origin, depth uint16) {
 	if !x.duplicates.add(s) {
 		return
 	}
-	least := x.settles(*s)
-	x.found = append(x.found, find{least, from, depth, x.rank(&least, depth), 0})
+	least := x.normalForm(*s)
+	x.discovered = append(x.discovered, discovery{least, from, depth, x.priority(&least, depth), 0})
 }
 
-// wrongSaying says whether a member leads a term that it has led before, in whatever incarnation.
-func (m *model) wrongSaying(s *state, says []messageID) (d defect) {
-	for _, id := range says {
-		if m.won.has(id) && s.said.has(id) {
+// sendDefect says whether a member leads a term that it has led before, in whatever incarnation.
+func (m *model) sendDefect(s *state, sent []messageID) (d defect) {
+	for _, id := range sent {
+		if m.victories.has(id) && s.sent.has(id) {
 			return defect{invariant.OneLeader, fmt.Sprintf("it leads term %d a second time", m.messages[id].body.Term)}
 		}
 	}
@@ -183,7 +183,7 @@ func (m *model) wrongSaying(s *state, says []messageID) (d defect) {
 
 // led is the members that have led each term.
 func (m *model) led(s *state) (by [mostTerms + 1]memberstate.Set) {
-	won := s.said.and(&m.won)
+	won := s.sent.and(&m.victories)
 	for id := range won.all {
 		b := &m.messages[id].body
 		by[b.Term] = by[b.Term].With(b.From)
@@ -191,8 +191,8 @@ func (m *model) led(s *state) (by [mostTerms + 1]memberstate.Set) {
 	return by
 }
 
-// wrong says which invariant a state breaks, if any.
-func (m *model) wrong(s *state) (d defect) {
+// stateDefect says which invariant a state breaks, if any.
+func (m *model) stateDefect(s *state) (d defect) {
 	led := m.led(s)
 	for i := range m.bounds.Members {
 		n := &m.nodes[s.nodes[i]]
@@ -202,19 +202,19 @@ func (m *model) wrong(s *state) (d defect) {
 		}
 		switch leader := n.session.Leader; {
 		case n.session.Role == memberstate.Leader:
-			if d = m.wrongLeader(s, n); !d.none() {
+			if d = m.leaderDefect(s, n); !d.none() {
 				return d
 			}
 		case leader != memberstate.Nobody && !by.Has(leader):
-			return defect{invariant.FollowsWinner, fmt.Sprintf("a member follows another one in term %d that has not led it", n.session.Term)}
+			return defect{invariant.FollowsWinner, fmt.Sprintf("a member follows another one that has not led term %d", n.session.Term)}
 		}
 	}
 	return d
 }
 
-// wrongLeader checks a leader: a quorum has voted for it, members that have gone on to a larger term since
+// leaderDefect checks a leader: a quorum has voted for it, members that have gone on to a larger term since
 // included, and its ledger has everything that was committed in earlier terms.
-func (m *model) wrongLeader(s *state, n *node) (d defect) {
+func (m *model) leaderDefect(s *state, n *node) (d defect) {
 	term, votes := n.session.Term, 0
 	quorum := m.bounds.Members/2 + 1 // counted anew, because the machine's own count may be wrong
 	for i := range m.bounds.Members {
@@ -227,9 +227,9 @@ func (m *model) wrongLeader(s *state, n *node) (d defect) {
 	}
 	for i := range m.acks {
 		a := &m.acks[i]
-		others := a.said.and(&s.said)
+		others := a.acknowledgements.and(&s.sent)
 		if others.len()+1 >= quorum && a.term < term && !n.ledger.holds(a.ledger) {
-			return defect{invariant.LeaderComplete, fmt.Sprintf("term %d is led without what was committed in term %d", term, a.term)}
+			return defect{invariant.LeaderComplete, fmt.Sprintf("the leader of term %d lacks an entry that was committed in term %d", term, a.term)}
 		}
 	}
 	return d

@@ -69,7 +69,7 @@ func (x *been) faces(s *state) (all []faces) {
 	for i := range all[0] {
 		var mine []face
 		key := x.key(s, i)
-		for _, at := range x.model.silently(&key) {
+		for _, at := range x.model.silentClosure(&key) {
 			m := &x.model.nodes[at.node].session
 			if f := (face{m.Role, m.Term, m.Vote, m.Leader}); !slices.Contains(mine, f) {
 				mine = append(mine, f)

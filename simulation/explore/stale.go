@@ -32,12 +32,12 @@ import (
 	"github.com/hustings/hustings/rpc"
 )
 
-// forgets says whether messages that come too late are not kept. Otherwise they are kept like any other.
-func (m *model) forgets() bool { return len(m.registry.stale) > 0 }
+// forgetsLate says whether messages that come too late are not kept. Otherwise they are kept like any other.
+func (m *model) forgetsLate() bool { return len(m.registry.stale) > 0 }
 
-// comesAnyway says whether an answer from a member in a term arrives only as a stale one: a refusal, a vote in a
+// arrivesAsStale says whether an answer from a member in a term arrives only as a stale one: a refusal, a vote in a
 // round that is over, or, if processes crash, a vote in a pre-vote.
-func (m *model) comesAnyway(b *protocol.Message, in memberstate.Term) bool {
+func (m *model) arrivesAsStale(b *protocol.Message, in memberstate.Term) bool {
 	vote := b.Kind == rpc.VoteResponse && (b.Round == roundOver || b.Mark == rpc.PreVote && !m.bounds.NoCrash)
 	return (vote || refuses(b)) && b.Term <= in && m.registry.isStale(b)
 }
@@ -47,10 +47,10 @@ func refuses(b *protocol.Message) bool {
 	return b.Result != 0 && b.Result != rpc.Accept && b.Result != rpc.Success
 }
 
-// late says whether an answer is forgotten because it is among the stale messages: an answer to a leader
+// isForgotten says whether an answer is forgotten because it is among the stale messages: an answer to a leader
 // that leads no more, or to a round of votes that is not under way. If another round asks for the same, the same
 // request is answered again.
-func (m *model) late(s *state, id messageID) bool {
+func (m *model) isForgotten(s *state, id messageID) bool {
 	msg := &m.messages[id]
 	switch b := &msg.body; {
 	case !m.listed[id]:
@@ -68,15 +68,15 @@ func (m *model) late(s *state, id messageID) bool {
 // reach, because they are among the stale messages. It also forgets who has led a term that all have left,
 // because no member returns to it.
 func (m *model) forget(s *state) {
-	for id := range s.said.all {
-		if msg := &m.messages[id]; m.listed[id] && m.maybePast(s, msg) && m.pastForAll(s, msg) || msg.won && m.left(s, msg.body.Term) {
-			s.said.remove(id)
+	for id := range s.sent.all {
+		if msg := &m.messages[id]; m.listed[id] && m.mayBeObsolete(s, msg) && m.obsoleteForAll(s, msg) || msg.won && m.leftByAll(s, msg.body.Term) {
+			s.sent.remove(id)
 		}
 	}
 }
 
-// left says whether all have left a term.
-func (m *model) left(s *state, term memberstate.Term) bool {
+// leftByAll says whether all have left a term.
+func (m *model) leftByAll(s *state, term memberstate.Term) bool {
 	for i := range m.bounds.Members {
 		if m.nodes[s.nodes[i]].session.Term <= term {
 			return false
@@ -85,9 +85,9 @@ func (m *model) left(s *state, term memberstate.Term) bool {
 	return true
 }
 
-// maybePast says whether a message is too late as soon as all members that it may reach have gone on. A message
+// mayBeObsolete says whether a message is too late as soon as all members that it may reach have gone on. A message
 // of a leader is not while it leads, because until then answers to it count.
-func (m *model) maybePast(s *state, msg *message) bool {
+func (m *model) mayBeObsolete(s *state, msg *message) bool {
 	switch b := &msg.body; {
 	case msg.asksForVote(), b.Mark == rpc.Vouched:
 		return true
@@ -96,18 +96,18 @@ func (m *model) maybePast(s *state, msg *message) bool {
 	}
 }
 
-func (m *model) pastForAll(s *state, msg *message) bool {
+func (m *model) obsoleteForAll(s *state, msg *message) bool {
 	for i := range m.bounds.Members {
-		if msg.isFor(seatOf(i)) && !m.pastFor(s, &m.nodes[s.nodes[i]], msg) {
+		if msg.isFor(seatOf(i)) && !m.obsoleteFor(s, &m.nodes[s.nodes[i]], msg) {
 			return false
 		}
 	}
 	return true
 }
 
-// pastFor says whether a node has gone on: to a later term or, if it is asked for a vote, by giving its vote to
+// obsoleteFor says whether a node has gone on: to a later term or, if it is asked for a vote, by giving its vote to
 // another candidate, or to this one if it does not wait for the vote any more.
-func (m *model) pastFor(s *state, n *node, msg *message) bool {
+func (m *model) obsoleteFor(s *state, n *node, msg *message) bool {
 	b := &msg.body
 	switch {
 	case b.Mark == rpc.Vouched:
@@ -121,12 +121,12 @@ func (m *model) pastFor(s *state, n *node, msg *message) bool {
 	return n.votedIn(b.Term)
 }
 
-// couldBe says whether a stale message could reach a node.
+// couldArrive says whether a stale message could reach a node.
 //
 // A restarted process numbers its rounds from the beginning, so an answer to the incarnation before may bear the
 // number of the round that is under way. For a pre-vote it may be any answer. For a vote it is one of an earlier
 // term: a member does not ask for votes in the term that it restarts in, which step.go checks.
-func (m *model) couldBe(n *node, msg *protocol.Message) bool {
+func (m *model) couldArrive(n *node, msg *protocol.Message) bool {
 	switch {
 	case msg.From == n.seat:
 		return false
@@ -140,7 +140,7 @@ func (m *model) couldBe(n *node, msg *protocol.Message) bool {
 		return refuses(msg) && msg.Round <= n.session.Beat()
 	case msg.Kind != rpc.VoteResponse:
 		return true
-	case msg.Round == roundOver || !n.open() || msg.Result != rpc.Accept:
+	case msg.Round == roundOver || !n.inRound() || msg.Result != rpc.Accept:
 		return true
 	case m.bounds.NoCrash:
 		return false
@@ -156,22 +156,22 @@ func (m *model) staleInputs(id nodeID) []inputID {
 		to := m.nodes[id].sorted(m.bounds.Members)
 		like := m.nodes[id].renamed(to)
 		if at := m.intern(&like); at != id {
-			return m.renameStale(m.staleInputs(at), to.back())
+			return m.renameStale(m.staleInputs(at), to.inverse())
 		}
-		return m.workStale(id)
+		return m.computeStaleInputs(id)
 	})
 }
 
-func (m *model) workStale(id nodeID) []inputID {
+func (m *model) computeStaleInputs(id nodeID) []inputID {
 	matter := []inputID{}
 	results := map[memberstate.Term][][]stepResult{}
 	bare := node{seat: m.nodes[id].seat}
 	bare.session.Machine = m.nodes[id].session.Machine
-	for _, i := range m.registry.relevantStale.of(bare, m, m.workRelevantStale) {
-		in := input{kind: stale, late: i}
-		if all := m.work(id, in); len(all) > 1 || all[0].noticed(id) {
+	for _, i := range m.registry.relevantStale.of(bare, m, m.computeRelevantStale) {
+		in := input{kind: stale, staleIndex: i}
+		if all := m.computeResults(id, in); len(all) > 1 || all[0].noticed(id) {
 			needs := termNeeded(&m.registry.stale[i])
-			if !slices.ContainsFunc(results[needs], func(other []stepResult) bool { return allSame(all, other) }) {
+			if !slices.ContainsFunc(results[needs], func(other []stepResult) bool { return sameResults(all, other) }) {
 				results[needs] = append(results[needs], all)
 				matter = append(matter, m.input(in))
 			}
@@ -180,16 +180,16 @@ func (m *model) workStale(id nodeID) []inputID {
 	return matter
 }
 
-// workRelevantStale are the stale messages that could reach a node and that its machine does not ignore.
+// computeRelevantStale are the stale messages that could reach a node and that its machine does not ignore.
 // Of several that provably have the same effect, one stands for all.
-func (m *model) workRelevantStale(n node) []int {
+func (m *model) computeRelevantStale(n node) []int {
 	some := []int{}
 	seen := map[protocol.Machine][]outcome{} // by what the machine becomes: a hash of all would cost more
 	variants := n.session.RetryVariants()
 	var o outcome
 	for i := range m.registry.stale {
 		msg := &m.registry.stale[i]
-		if !m.couldBe(&n, msg) || o.of(&m.rules[n.index()], &variants, msg) {
+		if !m.couldArrive(&n, msg) || o.of(&m.rules[n.index()], &variants, msg) {
 			continue
 		}
 		alike := seen[o.machines[0]]
@@ -239,7 +239,7 @@ func (o *outcome) of(r *protocol.Rules, variants *[2]protocol.Machine, msg *prot
 func (m *model) renameStale(inputs []inputID, to renaming) []inputID {
 	renamed := make([]inputID, len(inputs))
 	for i, in := range inputs {
-		renamed[i] = m.input(input{kind: stale, late: m.registry.staleAt[m.registry.stale[m.inputs[in].late].Renamed(to.of)]})
+		renamed[i] = m.input(input{kind: stale, staleIndex: m.registry.staleAt[m.registry.stale[m.inputs[in].staleIndex].Renamed(to.of)]})
 	}
 	return renamed
 }

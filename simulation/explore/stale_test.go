@@ -64,7 +64,7 @@ func TestStaleMessagesAreSymmetric(t *testing.T) {
 			m := begunWithin(t, name).model
 			outcomes := func(id nodeID, inputs []inputID) (all []string) {
 				for _, in := range inputs {
-					all = append(all, fingerprint(termNeeded(&m.registry.stale[m.inputs[in].late]), m.take(id, in)))
+					all = append(all, fingerprint(termNeeded(&m.registry.stale[m.inputs[in].staleIndex]), m.resultsOf(id, in)))
 				}
 				return all
 			}
@@ -73,7 +73,7 @@ func TestStaleMessagesAreSymmetric(t *testing.T) {
 				if m.nodes[id].sorted(b.Members) != m.renamings[0] {
 					renamed++
 				}
-				assert.ElementsMatch(t, outcomes(id, m.workStale(id)), outcomes(id, m.staleInputs(id)), "%+v", m.nodes[id])
+				assert.ElementsMatch(t, outcomes(id, m.computeStaleInputs(id)), outcomes(id, m.staleInputs(id)), "%+v", m.nodes[id])
 			}
 			assert.Positive(t, renamed)
 		})
@@ -90,14 +90,14 @@ func TestNoStaleMessageIsMissed(t *testing.T) {
 			for id := nodeID(1); int(id) < len(m.nodes); id += nodeID(len(m.nodes)/20 + 1) {
 				all, listed := map[string]bool{}, map[string]bool{}
 				for i := range m.registry.stale {
-					if msg := &m.registry.stale[i]; m.couldBe(&m.nodes[id], msg) {
-						if does := m.work(id, input{kind: stale, late: i}); len(does) > 1 || does[0].noticed(id) {
+					if msg := &m.registry.stale[i]; m.couldArrive(&m.nodes[id], msg) {
+						if does := m.computeResults(id, input{kind: stale, staleIndex: i}); len(does) > 1 || does[0].noticed(id) {
 							all[fingerprint(termNeeded(msg), does)] = true
 						}
 					}
 				}
-				for _, in := range m.workStale(id) {
-					listed[fingerprint(termNeeded(&m.registry.stale[m.inputs[in].late]), m.take(id, in))] = true
+				for _, in := range m.computeStaleInputs(id) {
+					listed[fingerprint(termNeeded(&m.registry.stale[m.inputs[in].staleIndex]), m.resultsOf(id, in))] = true
 				}
 				assert.Equal(t, all, listed, "%+v", m.nodes[id])
 			}
@@ -116,8 +116,8 @@ func TestAVoterMayBeAskedAgain(t *testing.T) {
 		n.canonize(&m.rules[0])
 		return &n
 	}
-	assert.False(t, m.couldBe(voter(memberstate.Nobody), &asked), "it has not voted")
-	assert.True(t, m.couldBe(voter(3), &asked))
+	assert.False(t, m.couldArrive(voter(memberstate.Nobody), &asked), "it has not voted")
+	assert.True(t, m.couldArrive(voter(3), &asked))
 	ignores := func(n *node) bool {
 		variants := n.session.RetryVariants()
 		return new(outcome).of(&m.rules[0], &variants, &asked)
@@ -150,8 +150,8 @@ func TestAFollowerMayHearAnOldRequest(t *testing.T) {
 	assert.True(t, m.registry.isStale(&asked))
 	n := node{seat: 1}
 	n.session.Machine = protocol.NewMachine(&m.rules[0], memberstate.HardState{Term: 2, Vote: 2})
-	assert.True(t, m.couldBe(&n, &asked))
+	assert.True(t, m.couldArrive(&n, &asked))
 	n.session.Machine = protocol.NewMachine(&m.rules[0], memberstate.HardState{Term: 1})
-	assert.True(t, m.couldBe(&n, &asked))
+	assert.True(t, m.couldArrive(&n, &asked))
 	assert.Zero(t, termNeeded(&asked), "no member need be in the term that is asked for")
 }

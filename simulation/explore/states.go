@@ -29,11 +29,11 @@ import (
 // store has all states that were found, in that order. It also finds those that have the same nodes and of
 // which none covers another: they are chained.
 type store struct {
-	blocks []block
-	won    messageSet // the messages that note leaders: a state covers only states with the same of these
-	count  int
-	heads  []int32 // a hash table: the first of each chain, plus 1; 0: there is none
-	chains int
+	blocks    []block
+	victories messageSet // the messages that note leaders: a state covers only states with the same of these
+	count     int
+	heads     []int32 // a hash table: the first of each chain, plus 1; 0: there is none
+	chains    int
 	// byDepth lets no state cover one that is nearer to the beginning. So the paths that are found are
 	// shortest, and there are more states.
 	byDepth bool
@@ -42,16 +42,16 @@ type store struct {
 // record is a state without its messages, and how it was found.
 type record struct {
 	origin
-	nodes   [mostMembers]nodeID
-	next    int32 // in its chain, plus 1; 0: it is the last one
-	depth   uint16
-	covered bool // by one that was found later
-	looked  bool // its successors have been found
+	nodes    [mostMembers]nodeID
+	next     int32 // in its chain, plus 1; 0: it is the last one
+	depth    uint16
+	covered  bool // by one that was found later
+	expanded bool // its successors have been found
 }
 
 type block struct {
 	records []record
-	said    []uint64
+	sent    []uint64
 	width   int // words for the messages of each one
 }
 
@@ -61,7 +61,7 @@ const blockSize = 1 << 12
 func (t *store) state(at int32) (s state) {
 	b, i := t.block(at)
 	s.nodes = b.records[i].nodes
-	copy(s.said[:], b.words(i))
+	copy(s.sent[:], b.words(i))
 	return s
 }
 
@@ -74,13 +74,13 @@ func (t *store) block(at int32) (b *block, i int) {
 	return &t.blocks[at/blockSize], int(at % blockSize)
 }
 
-func (b *block) words(i int) []uint64 { return b.said[i*b.width : (i+1)*b.width] }
+func (b *block) words(i int) []uint64 { return b.sent[i*b.width : (i+1)*b.width] }
 
 // add keeps a state, unless a known one covers it. Known states that it covers are taken out of their chain.
 func (t *store) add(s *state, from origin, depth uint16) (at int32, isNew bool) {
 	head := t.head(&s.nodes)
 	for other := *head; other > 0; other = t.record(other - 1).next {
-		if b, i := t.block(other - 1); t.covers(b.words(i), s.said[:]) {
+		if b, i := t.block(other - 1); t.covers(b.words(i), s.sent[:]) {
 			return 0, false
 		}
 	}
@@ -88,7 +88,7 @@ func (t *store) add(s *state, from origin, depth uint16) (at int32, isNew bool) 
 	t.append(s, record{nodes: s.nodes, origin: from, depth: depth})
 	t.link(head, at, func(other int32) bool {
 		b, i := t.block(other)
-		b.records[i].covered = (!t.byDepth || b.records[i].depth >= depth) && t.covers(s.said[:], b.words(i))
+		b.records[i].covered = (!t.byDepth || b.records[i].depth >= depth) && t.covers(s.sent[:], b.words(i))
 		return b.records[i].covered
 	})
 	return at, true
@@ -121,7 +121,7 @@ func (t *store) covers(all, some []uint64) bool {
 		if i < len(some) {
 			b = some[i]
 		}
-		if b&^a != 0 || (a^b)&t.won[i] != 0 {
+		if b&^a != 0 || (a^b)&t.victories[i] != 0 {
 			return false
 		}
 	}
@@ -135,15 +135,15 @@ func (t *store) append(s *state, r record) {
 	t.count++
 	b := &t.blocks[len(t.blocks)-1]
 	b.records = append(b.records, r)
-	if need := s.said.words(); need > b.width {
+	if need := s.sent.words(); need > b.width {
 		b.widen(need)
 	}
-	copy(b.words(len(b.records)-1), s.said[:])
+	copy(b.words(len(b.records)-1), s.sent[:])
 }
 
 // widen makes room for more messages.
 func (b *block) widen(width int) {
-	wider := block{records: b.records, said: make([]uint64, blockSize*width), width: width}
+	wider := block{records: b.records, sent: make([]uint64, blockSize*width), width: width}
 	for i := range b.records {
 		copy(wider.words(i), b.words(i))
 	}
@@ -180,7 +180,7 @@ func (t *store) grow() {
 func (t *store) write(out io.Writer) error {
 	for i := range t.blocks {
 		b := &t.blocks[i]
-		for _, part := range [][]byte{raw([]uint64{uint64(b.width)}), raw(b.records), raw(b.said[:len(b.records)*b.width])} {
+		for _, part := range [][]byte{raw([]uint64{uint64(b.width)}), raw(b.records), raw(b.sent[:len(b.records)*b.width])} {
 			if _, err := out.Write(part); err != nil {
 				return err
 			}
@@ -199,8 +199,8 @@ func (t *store) read(in io.Reader, count int) error {
 		if width[0] > uint64(len(messageSet{})) {
 			return fmt.Errorf("it has states of %d words", width[0])
 		}
-		b := block{records: make([]record, n, blockSize), width: int(width[0]), said: make([]uint64, blockSize*int(width[0]))}
-		for _, part := range [][]byte{raw(b.records), raw(b.said[:n*b.width])} {
+		b := block{records: make([]record, n, blockSize), width: int(width[0]), sent: make([]uint64, blockSize*int(width[0]))}
+		for _, part := range [][]byte{raw(b.records), raw(b.sent[:n*b.width])} {
 			if _, err := io.ReadFull(in, part); err != nil {
 				return err
 			}

@@ -14,7 +14,7 @@ func TestAFartherStateMayCoverANearerOne(t *testing.T) {
 		states := store{byDepth: byDepth}
 		var less, more state
 		less.nodes[0], more.nodes[0] = 1, 1
-		more.said.add(7)
+		more.sent.add(7)
 		near, _ := states.add(&less, origin{}, 1)
 		_, isNew := states.add(&more, origin{}, 2)
 		assert.True(t, isNew)
@@ -28,15 +28,15 @@ func TestAFartherStateMayCoverANearerOne(t *testing.T) {
 // that never led would pass for one that follows a leader.
 func TestAStateWithOtherLeadersIsNotCovered(t *testing.T) {
 	var states store
-	states.won.add(7)
+	states.victories.add(7)
 	var before, after state
-	after.said.add(3)
-	after.said.add(7)
+	after.sent.add(3)
+	after.sent.add(7)
 	_, isNew := states.add(&after, origin{}, 1)
 	require.True(t, isNew)
 	_, isNew = states.add(&before, origin{}, 1)
 	assert.True(t, isNew)
-	before.said.add(7)
+	before.sent.add(7)
 	_, isNew = states.add(&before, origin{}, 1)
 	assert.False(t, isNew)
 }

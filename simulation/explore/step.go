@@ -14,16 +14,16 @@ import (
 	"github.com/hustings/hustings/simulation/invariant"
 )
 
-// stepping is a step under way. It implements protocol.Effects, together with driver.go.
-type stepping struct {
+// execution is a step under way. It implements protocol.Effects, together with driver.go.
+type execution struct {
 	model        *model
 	node         *node
 	before       node
-	like         nodeID   // that the node may well have again; or none
+	guess        nodeID   // that the node may well have again; or none
 	back         renaming // to the seats that the members have
 	from         memberstate.Seat
-	late         bool             // nobody waits for the answer
-	lapsed       memberstate.Term // the session was told that the lease of this term has run out; 0: it was not
+	stale        bool             // the input is a stale message, so the answer is stale, too
+	lapsed       memberstate.Term // the term whose lease the session knows to have run out; 0: none
 	toldToStand  bool             // it has told another member to stand
 	starts       bool
 	interleaving *interleaving // the events during its waits; nil: none
@@ -31,12 +31,12 @@ type stepping struct {
 	withdrawn    bool          // the input was, before it changed anything
 	ordered      inputKind     // the order that is being carried out; none: none is
 	alarm        uint32        // the number of the newest one that was set; 0: none was
-	says         []message
+	sent         []message
 	saved        bool
-	beyond       bool
+	outOfBounds  bool
 	defect       defect
 
-	room    node             // for the node, unless the caller has its own
+	buffer  node             // for the node, unless the caller has its own
 	session protocol.Session // the node's, while it steps
 	duties  protocol.Duties
 	step    protocol.Step
@@ -45,71 +45,71 @@ type stepping struct {
 	disk    memberstate.HardState // what is durable
 }
 
-// stepOf begins a step of a node; back gives the members' true seats. There is one at a time.
-func (m *model) stepOf(n *node, back renaming) *stepping {
-	w := &m.stepping
-	w.room = *n
-	w.model, w.node, w.before, w.like, w.back, w.from = m, &w.room, *n, noNode, back, memberstate.Nobody
-	w.late, w.lapsed, w.toldToStand, w.starts, w.saved, w.beyond = false, 0, false, false, false, false
+// newExecution begins a step of a node; back gives the members' true seats. There is one at a time.
+func (m *model) newExecution(n *node, back renaming) *execution {
+	w := &m.execution
+	w.buffer = *n
+	w.model, w.node, w.before, w.guess, w.back, w.from = m, &w.buffer, *n, noNode, back, memberstate.Nobody
+	w.stale, w.lapsed, w.toldToStand, w.starts, w.saved, w.outOfBounds = false, 0, false, false, false, false
 	w.interleaving, w.queued, w.withdrawn, w.ordered = nil, false, false, none
-	w.alarm, w.says, w.defect = 0, w.says[:0], defect{}
+	w.alarm, w.sent, w.defect = 0, w.sent[:0], defect{}
 	return w
 }
 
 // start begins an incarnation with the durable state. The engine has kept its ledger, and forgotten its
 // promise.
-func (w *stepping) start() {
+func (w *execution) start() {
 	n, r := w.node, &w.model.rules[w.node.index()]
 	durable := n.session.HardState
 	n.promised, n.driver, w.starts = 0, driver{}, true
 	s := protocol.NewSession(r, durable, n.ledger.end(), durable.Term)
 	n.session = s.Snapshot()
-	w.happens(protocol.Input{Kind: protocol.Start}, rings, memberstate.Nobody) // it sends nothing
+	w.apply(protocol.Input{Kind: protocol.Start}, alarmRings, memberstate.Nobody) // it sends nothing
 	switch now := n.session.HardState; {
 	case now.Term < durable.Term:
-		w.blame(invariant.TermsRise, "it starts in term %d, and had saved term %d", now.Term, durable.Term)
+		w.violated(invariant.TermsRise, "it starts in term %d although it had saved term %d", now.Term, durable.Term)
 	case now.Term > durable.Term:
-		w.blame(invariant.LegalStep, "it starts in term %d, and has saved term %d", now.Term, durable.Term)
+		w.violated(invariant.LegalStep, "it starts in term %d although it has saved only term %d", now.Term, durable.Term)
 	case now.Vote != durable.Vote:
-		w.blame(invariant.OneVote, "it starts in term %d with another vote than it has saved", now.Term)
+		w.violated(invariant.OneVote, "it starts in term %d with a vote that differs from the saved one", now.Term)
 	}
 }
 
-// hear gives the engine an append. It takes the append if the elector lets it, and then acknowledges it.
-func (w *stepping) hear(msg *message) {
+// receiveAppend gives the engine an append. It takes the append if the elector lets it, and then acknowledges it.
+func (w *execution) receiveAppend(msg *message) {
 	n := w.node
-	w.happens(protocol.Input{Kind: protocol.Heard, Term: msg.body.Term, Seat: msg.body.Leader}, delivered, memberstate.Nobody)
+	w.apply(protocol.Input{Kind: protocol.Heard, Term: msg.body.Term, Seat: msg.body.Leader}, delivered, memberstate.Nobody)
 	v := protocol.View{Term: n.session.Term, Leader: n.session.Leader}
 	if w.defect.none() && v.Hears(msg.body.Term, msg.body.Leader) == protocol.HeardLeader && n.promised <= msg.body.Term {
 		if !n.ledger.holds(msg.ledger) {
 			n.ledger = msg.ledger
 		}
-		w.says = append(w.says, message{to: msg.body.From, engine: true, ledger: msg.ledger, body: protocol.Message{
+		w.sent = append(w.sent, message{to: msg.body.From, engine: true, ledger: msg.ledger, body: protocol.Message{
 			From: n.seat, Body: rpc.Body{Kind: rpc.HeartbeatResponse, Result: rpc.Success, Term: msg.body.Term},
 		}})
 	}
 }
 
-// happens applies something to the node's session; for most kinds it is an input.
-func (w *stepping) happens(in protocol.Input, kind inputKind, from memberstate.Seat) {
+// apply applies something to the node's session; for most kinds it is an input.
+func (w *execution) apply(in protocol.Input, kind inputKind, from memberstate.Seat) {
 	n := w.node
 	w.session, w.from = n.session.Session(&w.duties), from
 	w.was, w.disk = w.session.Machine, w.session.HardState
 	switch kind {
 	case handsOver, resigns:
 		w.order(in)
-	case lapses, returns, pauses, fails, lags, callsOff, stays:
-		if w.tell(kind) {
+	case leaseExpires, leadReturns, pauseDone, pauseFails, latePauseDone, withdrawsTransfer, withdrawsResignation:
+		if w.raise(kind) {
 			w.attend()
 		}
 	case none:
 		w.attend()
 	default:
-		w.give(in)
+		w.begin(in)
 	}
 	if w.queued && w.defect.none() {
 		w.queued, w.ordered = false, resigns
-		w.give(protocol.Input{Kind: protocol.Resign})
+		w.begin(protocol.Input{Kind: protocol.Resign})
 	}
 	n.session = w.session.Snapshot()
 	if w.defect.none() {
@@ -118,40 +118,40 @@ func (w *stepping) happens(in protocol.Input, kind inputKind, from memberstate.S
 	}
 }
 
-// give gives the session an input.
-func (w *stepping) give(in protocol.Input) {
+// begin gives the session an input.
+func (w *execution) begin(in protocol.Input) {
 	w.step = protocol.Step{Input: in}
-	w.goOn(w.session.Begin(w.rules(), w.node.time.now, &w.step, w))
+	w.serve(w.session.Begin(w.rules(), w.node.time.now, &w.step, w))
 }
 
 // attend makes the session go on with what has changed beside its steps.
-func (w *stepping) attend() {
+func (w *execution) attend() {
 	w.step = protocol.Step{}
-	w.goOn(w.session.Attend(w.rules(), w.node.time.now, &w.step, w))
+	w.serve(w.session.Attend(w.rules(), w.node.time.now, &w.step, w))
 }
 
-func (w *stepping) rules() *protocol.Rules { return &w.model.rules[w.node.index()] }
+func (w *execution) rules() *protocol.Rules { return &w.model.rules[w.node.index()] }
 
-// goOn does what the session waits for, until it waits for nothing.
-func (w *stepping) goOn(need protocol.Need) {
+// serve does what the session waits for, until it waits for nothing.
+func (w *execution) serve(need protocol.Need) {
 	n, r, now := w.node, w.rules(), w.node.time.now
 	for asked := 0; need != protocol.NeedNothing; {
 		switch need {
 		case protocol.NeedLedger:
 			if asked++; asked > mostLedgers {
-				w.blame(invariant.NeverStuck, "it asks for its ledger for term %d again and again", w.step.Output.LedgerTerm)
+				w.violated(invariant.NeverStuck, "it asks for the end of its ledger for term %d without end", w.step.Output.LedgerTerm)
 				return
 			}
 			n.promised = max(n.promised, w.step.Output.LedgerTerm)
-			w.waits()
+			w.interleave()
 			need = w.session.Ledger(r, now, &w.step, w, n.ledger.end(), anyTerm)
 		case protocol.NeedSave:
 			w.checkLoss()
-			w.waits()
+			w.interleave()
 			w.saved, w.disk = true, w.session.HardState
 			need = w.session.Saved(r, now, &w.step, w)
 		case protocol.NeedStop, protocol.NeedNothing:
-			w.blame(invariant.LegalStep, "%v", w.step.Output.Err)
+			w.violated(invariant.LegalStep, "%v", w.step.Output.Err)
 			return
 		}
 	}
@@ -166,80 +166,80 @@ const (
 )
 
 // Before notes the machine's state before a step, and After compares it with the state after it.
-func (w *stepping) Before(*protocol.Input) { w.last = w.session.State }
+func (w *execution) Before(*protocol.Input) { w.last = w.session.State }
 
-func (w *stepping) After(x *protocol.Step) {
+func (w *execution) After(x *protocol.Step) {
 	if x.Output.NeedLedger {
 		return
 	}
 	if wrong := check.Step(w.rules(), &w.last, &w.session.Machine, x); wrong != 0 {
 		for broken, what := range wrong.All() {
-			w.blame(broken, "%s, from %+v to %+v", what, w.last, w.session.State)
+			w.violated(broken, "%s, from %+v to %+v", what, w.last, w.session.State)
 		}
 	}
 }
 
 // Done checks the machine after an input.
-func (w *stepping) Done() {
+func (w *execution) Done() {
 	x, q := &w.step, &w.step.Input.Message
 	w.ordered = none
 	w.checkState()
 	if x.Input.Kind == protocol.Receive && q.Kind == rpc.VoteRequest && q.Mark == rpc.PreVote && w.session.Machine != w.was {
-		w.blame(invariant.LegalStep, "a request for a pre-vote changes it")
+		w.violated(invariant.LegalStep, "a pre-vote request changes its state")
 	}
 }
 
 // checkState checks that the hard state is saved, and notes a victory.
-func (w *stepping) checkState() {
+func (w *execution) checkState() {
 	n, m := w.node, &w.session.Machine
 	if m.HardState != w.disk {
-		w.blame(invariant.LegalStep, "its hard state changed, and is not saved")
+		w.violated(invariant.LegalStep, "its hard state changed but was not saved")
 	}
 	if m.Role == memberstate.Leader && (w.was.Role != memberstate.Leader || w.was.Term != m.Term) {
-		if won := victory(n.seat, m.Term); !slices.Contains(w.says, won) {
-			w.says = append(w.says, won)
+		if won := victory(n.seat, m.Term); !slices.Contains(w.sent, won) {
+			w.sent = append(w.sent, won)
 		}
 	}
 }
 
-func (w *stepping) blame(broken invariant.Invariant, format string, args ...any) {
+func (w *execution) violated(broken invariant.Invariant, format string, args ...any) {
 	if w.defect.none() {
 		w.defect = defect{broken, fmt.Sprintf(format, args...)}
 	}
 }
 
-// stepResult is the effect by names.
-func (w *stepping) stepResult() stepResult {
+// stepResult is the effect, by numbers.
+func (w *execution) stepResult() stepResult {
 	r := w.effect()
 	switch {
-	case r.beyond:
-		return stepResult{beyond: true}
+	case r.outOfBounds:
+		return stepResult{outOfBounds: true}
 	case !r.defect.none():
 		return stepResult{defect: r.defect}
 	}
-	t := stepResult{node: w.model.internLike(&r.node, w.like), saved: w.saved, ended: r.ended}
-	for i := range r.says {
-		t.says = append(t.says, w.model.message(r.says[i]))
+	t := stepResult{node: w.model.internLike(&r.node, w.guess), saved: w.saved, ended: r.ended}
+	for i := range r.sent {
+		t.sent = append(t.sent, w.model.message(r.sent[i]))
 	}
 	return t
 }
 
 // effect is the effect of the step.
-func (w *stepping) effect() (r effect) {
+func (w *execution) effect() (r effect) {
 	n, m := w.node, w.model
 	w.leadEnds()
-	if w.beyond || n.session.Term > memberstate.Term(m.bounds.Terms) || n.session.Beat() > uint32(m.bounds.Beats) {
-		return effect{beyond: true}
+	if w.outOfBounds || n.session.Term > memberstate.Term(m.bounds.Terms) || n.session.Beat() > uint32(m.bounds.Beats) {
+		return effect{outOfBounds: true}
 	}
 	if !w.defect.none() {
 		return effect{defect: w.defect}
 	}
 	ballot, _, _ := n.session.Open()
-	r = effect{node: n.renamed(w.back), ended: w.before.open() && ballot != thisRound}
+	r = effect{node: n.renamed(w.back), ended: w.before.inRound() && ballot != thisRound}
 	m.canonize(&r.node)
-	for _, msg := range w.says {
+	for _, msg := range w.sent {
 		if w.numbered(&msg.body, ballot) {
-			r.says = append(r.says, msg.renamed(w.back))
+			r.sent = append(r.sent, msg.renamed(w.back))
 		}
 	}
 	return r
@@ -247,11 +247,11 @@ func (w *stepping) effect() (r effect) {
 
 // numbered gives a message of a round of votes the number that it has in the model, and says whether the
 // message must be kept.
-func (w *stepping) numbered(b *protocol.Message, ballot uint32) bool {
-	forgets := w.model.forgets()
+func (w *execution) numbered(b *protocol.Message, ballot uint32) bool {
+	forgets := w.model.forgetsLate()
 	switch {
 	case b.Result != 0 && b.Mark != rpc.Vouched:
-		return !w.model.comesAnyway(b, w.node.session.Term)
+		return !w.model.arrivesAsStale(b, w.node.session.Term)
 	case b.Kind == rpc.VoteRequest && (b.Round == ballot || b.Mark != rpc.PreVote && forgets):
 		b.Round = thisRound
 	case b.Kind == rpc.VoteRequest:
@@ -262,22 +262,22 @@ func (w *stepping) numbered(b *protocol.Message, ballot uint32) bool {
 }
 
 // Reply answers the message that was the input.
-func (w *stepping) Reply(m *protocol.Message) {
+func (w *execution) Reply(m *protocol.Message) {
 	w.checkVote(w.from, m)
-	if !w.late {
-		w.say(w.from, m)
+	if !w.stale {
+		w.emit(w.from, m)
 	}
 }
 
 // checkVote checks an answer that grants a vote.
-func (w *stepping) checkVote(to memberstate.Seat, m *protocol.Message) {
+func (w *execution) checkVote(to memberstate.Seat, m *protocol.Message) {
 	if m.Kind == rpc.VoteResponse && m.Result == rpc.Accept && m.Mark != rpc.PreVote && (w.disk.Term != m.Asked || w.disk.Vote != to) {
-		w.blame(invariant.OneVote, "it says that it votes, and does not")
+		w.violated(invariant.OneVote, "it grants a vote that it has not saved")
 	}
 }
 
 // Send sends a message to all others, or to one.
-func (w *stepping) Send(to memberstate.Set, m *protocol.Message) {
+func (w *execution) Send(to memberstate.Set, m *protocol.Message) {
 	if m.Kind == rpc.VoteRequest {
 		w.checkRequest(m)
 	}
@@ -287,53 +287,53 @@ func (w *stepping) Send(to memberstate.Set, m *protocol.Message) {
 	if to.Len() == 1 && w.model.bounds.Members > 2 {
 		for seat := range to.Seats() {
 			w.checkVote(seat, m)
-			w.say(seat, m)
+			w.emit(seat, m)
 		}
 		return
 	}
-	w.say(memberstate.Nobody, m)
+	w.emit(memberstate.Nobody, m)
 }
 
 // checkRequest checks a request for votes.
-func (w *stepping) checkRequest(m *protocol.Message) {
+func (w *execution) checkRequest(m *protocol.Message) {
 	before := &w.before.session.Machine
 	switch {
 	case m.Term > memberstate.Term(w.model.bounds.Terms):
-		w.beyond = true
+		w.outOfBounds = true
 	case w.node.driver.runs && before.Role != memberstate.Leader:
-		w.blame(invariant.OneOffice, "it asks for votes, and its engine's Lead of term %d has not returned", w.node.driver.lead)
+		w.violated(invariant.OneOffice, "it asks for votes before its engine's Lead of term %d has returned", w.node.driver.lead)
 	case m.Mark != rpc.PreVote && m.Term == before.Term && before.Spent:
-		w.blame(invariant.OneLeader, "it asks for votes in term %d, which is spent", m.Term)
+		w.violated(invariant.OneLeader, "it asks for votes in term %d, in which it may no longer stand", m.Term)
 	case m.Ledger != w.node.ledger.end():
-		w.blame(invariant.LeaderComplete, "it asks for votes with a ledger that ends at %v", m.Ledger)
+		w.violated(invariant.LeaderComplete, "its vote request claims that its ledger ends at %v", m.Ledger)
 	}
 }
 
-func (w *stepping) say(to memberstate.Seat, m *protocol.Message) {
+func (w *execution) emit(to memberstate.Seat, m *protocol.Message) {
 	if w.session.HardState != w.disk {
-		w.blame(invariant.SavedBeforeSaid, "it says %v before it has saved what that is about", m.Kind)
+		w.violated(invariant.SavedBeforeSaid, "it sends %v before it has saved the state that the message depends on", m.Kind)
 	}
 	body := *m
 	body.From = w.node.seat
 	body.RoundTrip = 0
-	w.says = append(w.says, message{to: to, body: body})
+	w.sent = append(w.sent, message{to: to, body: body})
 }
 
 // Arm sets the alarm, which may ring at any time unless it keeps a promise.
-func (w *stepping) Arm(a protocol.Alarm) {
+func (w *execution) Arm(a protocol.Alarm) {
 	w.alarm = a.Number
 	if w.model.bounds.Leases {
-		w.node.waits(a.Min, w.session.Role, w.starts)
+		w.node.setAlarmWait(a.Min, w.session.Role, w.starts)
 	}
 }
 
 // Show checks that the view is durable.
-func (w *stepping) Show(v protocol.View) {
+func (w *execution) Show(v protocol.View) {
 	if v.Term > w.disk.Term || v.Term == w.disk.Term && v.Vote != w.disk.Vote && v.Vote != memberstate.Nobody {
-		w.blame(invariant.SavedBeforeSaid, "it shows what it has not saved: term %d, with a vote for %s", v.Term, seatName(v.Vote))
+		w.violated(invariant.SavedBeforeSaid, "it publishes a state that it has not saved: term %d, with a vote for %s", v.Term, seatName(v.Vote))
 	}
 }
 
 // Nothing else matters here.
-func (w *stepping) Judge(rpc.Mark, protocol.Judgement) {}
-func (w *stepping) Drop(protocol.Drop)                 {}
+func (w *execution) Judge(rpc.Mark, protocol.Judgement) {}
+func (w *execution) Drop(protocol.Drop)                 {}

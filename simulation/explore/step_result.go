@@ -11,12 +11,12 @@ import (
 
 // stepResult is one effect of an input on a node.
 type stepResult struct {
-	node   nodeID
-	says   []messageID
-	saved  bool
-	ended  bool // the round of votes that was under way is over
-	beyond bool // out of bounds
-	defect defect
+	node        nodeID
+	sent        []messageID
+	saved       bool
+	ended       bool // the round of votes that was under way is over
+	outOfBounds bool // out of bounds
+	defect      defect
 }
 
 // defect is an invariant that does not hold, in words; most steps have none.
@@ -29,107 +29,107 @@ func (d *defect) none() bool { return d.what == "" }
 
 // noticed says whether the input has any effect within the bounds.
 func (t *stepResult) noticed(before nodeID) bool {
-	return !t.defect.none() || !t.beyond && (t.node != before || len(t.says) > 0 || t.saved)
+	return !t.defect.none() || !t.outOfBounds && (t.node != before || len(t.sent) > 0 || t.saved)
 }
 
 // silent says whether no other node can notice it.
 func (t *stepResult) silent() bool {
-	return len(t.says) == 0 && !t.saved && !t.beyond && t.defect.none()
+	return len(t.sent) == 0 && !t.saved && !t.outOfBounds && t.defect.none()
 }
 
-// is says whether another result is the same.
-func (t *stepResult) is(other stepResult) bool {
-	return t.node == other.node && t.saved == other.saved && t.ended == other.ended && t.beyond == other.beyond &&
-		t.defect == other.defect && slices.Equal(t.says, other.says)
+// equals says whether another result is the same.
+func (t *stepResult) equals(other stepResult) bool {
+	return t.node == other.node && t.saved == other.saved && t.ended == other.ended && t.outOfBounds == other.outOfBounds &&
+		t.defect == other.defect && slices.Equal(t.sent, other.sent)
 }
 
-// allSame says whether two inputs have the same results.
-func allSame(all, other []stepResult) bool {
-	return slices.EqualFunc(all, other, func(a, b stepResult) bool { return a.is(b) })
+// sameResults says whether two inputs have the same results.
+func sameResults(all, other []stepResult) bool {
+	return slices.EqualFunc(all, other, func(a, b stepResult) bool { return a.equals(b) })
 }
 
-// take returns the results of an input to a node. There are several if they depend on seats, or differ
+// resultsOf returns the results of an input to a node. There are several if they depend on seats, or differ
 // between retry variants. Results of stale messages are cached elsewhere (unprompted.go).
-func (m *model) take(id nodeID, in inputID) []stepResult {
+func (m *model) resultsOf(id nodeID, in inputID) []stepResult {
 	if m.inputs[in].kind == stale {
-		return m.work(id, m.inputs[in])
+		return m.computeResults(id, m.inputs[in])
 	}
 	if n := len(m.nodes); len(m.steps) < n {
 		m.steps = append(m.steps, make([][]uint32, n-len(m.steps))...)
 	}
 	of, at := &m.steps[id], int(in)
-	if in >= m.heard {
-		at = int(m.heard) + int(m.inputs[in].message)
+	if in >= m.firstDelivery {
+		at = int(m.firstDelivery) + int(m.inputs[in].message)
 	}
 	if len(*of) <= at {
-		*of = append(*of, make([]uint32, int(m.heard)+len(m.messages)-len(*of))...)
+		*of = append(*of, make([]uint32, int(m.firstDelivery)+len(m.messages)-len(*of))...)
 	}
 	if (*of)[at] == 0 {
-		result := m.result(id, in, at)
+		result := m.resultNumber(id, in, at)
 		m.steps[id][at] = result
 	}
 	return m.results[m.steps[id][at]]
 }
 
-// result returns the number of an input's results, which another worker may have worked out.
-func (m *model) result(id nodeID, in inputID, at int) uint32 {
-	known := m.registry.steps.find(id, at)
+// resultNumber returns the number of an input's results, which another worker may have worked out.
+func (m *model) resultNumber(id nodeID, in inputID, at int) uint32 {
+	known := m.registry.knownResults.find(id, at)
 	if known == 0 {
-		known = m.registry.steps.keep(id, at, m.keep(id, m.work(id, m.inputs[in])))
+		known = m.registry.knownResults.keep(id, at, m.numberResults(id, m.computeResults(id, m.inputs[in])))
 	}
-	m.learn()
+	m.sync()
 	return known
 }
 
-// keep returns the number of results. Most are that nothing happens.
-func (m *model) keep(id nodeID, all []stepResult) uint32 {
-	nothing := len(all) == 1 && !all[0].beyond && !all[0].ended && !all[0].noticed(id)
+// numberResults returns the number of results. Most are that nothing happens.
+func (m *model) numberResults(id nodeID, all []stepResult) uint32 {
+	nothing := len(all) == 1 && !all[0].outOfBounds && !all[0].ended && !all[0].noticed(id)
 	at := m.registry.result(id, all, nothing)
-	m.learn()
+	m.sync()
 	return at
 }
 
-func (m *model) work(id nodeID, in input) []stepResult {
+func (m *model) computeResults(id nodeID, in input) []stepResult {
 	switch {
 	case in.kind == crashes:
 		return []stepResult{m.crash(id)}
 	case in.kind == writes:
 		return []stepResult{m.write(id)}
 	case in.kind == delivered && m.messages[in.message].engine:
-		return []stepResult{m.hear(id, m.messages[in.message])}
-	case in.kind == rings && m.nodes[id].time.wait > 0, in.kind == lapses && !m.nodes[id].lapsed():
+		return []stepResult{m.receiveAppend(id, m.messages[in.message])}
+	case in.kind == alarmRings && m.nodes[id].time.wait > 0, in.kind == leaseExpires && !m.nodes[id].lapsed():
 		return []stepResult{{node: id}} // too early
 	case (in.kind == stale || m.bounds.Members > 3) && !m.asymmetric(in):
-		return m.workIn(id, in, m.renamings[:1])
+		return m.computeInSeats(id, in, m.renamings[:1])
 	}
-	return m.workIn(id, in, m.renamings)
+	return m.computeInSeats(id, in, m.renamings)
 }
 
-// workIn works out the results of an input in both retry variants, with the members in each of these seats.
-func (m *model) workIn(id nodeID, in input, seats []renaming) []stepResult {
+// computeInSeats works out the results of an input in both retry variants, with the members in each of these seats.
+func (m *model) computeInSeats(id nodeID, in input, seats []renaming) []stepResult {
 	n := m.nodes[id]
-	all := m.happenings(&n, id, in, seats)
+	all := m.runInSeats(&n, id, in, seats)
 	if !m.asymmetric(in) {
 		seats = seats[:1]
 	}
-	return m.alsoBeforeReturn(id, all, func(n *node) []stepResult { return m.happenings(n, id, in, seats) })
+	return m.checkStillServing(id, all, func(n *node) []stepResult { return m.runInSeats(n, id, in, seats) })
 }
 
-// happenings are the results for a node that probably has the name like afterwards.
-func (m *model) happenings(from *node, like nodeID, in input, seats []renaming) (all []stepResult) {
+// runInSeats are the results for a node that probably equals the node guess afterwards.
+func (m *model) runInSeats(from *node, guess nodeID, in input, seats []renaming) (all []stepResult) {
 	for i, by := range seats {
 		n := from.renamed(by)
 		waits := i == 0 || m.asymmetric(in) // otherwise it is the same in all seats
 		for _, n.session.Machine = range m.retryVariants(&n) {
-			for _, t := range m.happening(&n, like, by.back(), waits, func(w *stepping) {
-				w.late = in.kind == stale
+			for _, t := range m.runStep(&n, guess, by.inverse(), waits, func(w *execution) {
+				w.stale = in.kind == stale
 				given, kind, from := m.given(in, by)
-				if kind == rings && w.node.time.wait > 0 || w.late && !m.couldBe(w.node, &given.Message) {
+				if kind == alarmRings && w.node.time.wait > 0 || w.stale && !m.couldArrive(w.node, &given.Message) {
 					return // it has become impossible by the events before it
 				}
-				w.happens(given, kind, from)
+				w.apply(given, kind, from)
 			}) {
-				if !slices.ContainsFunc(all, t.is) {
+				if !slices.ContainsFunc(all, t.equals) {
 					all = append(all, t)
 				}
 			}
@@ -138,18 +138,18 @@ func (m *model) happenings(from *node, like nodeID, in input, seats []renaming) 
 	return all
 }
 
-// happening is the result of something that happens to a node. If waits is set, it adds the violation that
+// runStep is the result of something that happens to a node. If waits is set, it adds the violation that
 // shows when events come while a step waits, if there is one.
-func (m *model) happening(n *node, like nodeID, back renaming, waits bool, happens func(*stepping)) []stepResult {
-	w := m.stepOf(n, back)
-	w.like = like
+func (m *model) runStep(n *node, guess nodeID, back renaming, waits bool, apply func(*execution)) []stepResult {
+	w := m.newExecution(n, back)
+	w.guess = guess
 	if waits {
 		w.interleaving = m.interleaving.begin()
 	}
-	happens(w)
+	apply(w)
 	t := w.stepResult()
 	if waits && t.defect.none() {
-		if d := m.alsoWaiting(&m.interleaving, n, back, happens); !d.none() {
+		if d := m.checkInterleavings(&m.interleaving, n, back, apply); !d.none() {
 			return []stepResult{t, {defect: d}}
 		}
 	}
@@ -159,7 +159,7 @@ func (m *model) happening(n *node, like nodeID, back renaming, waits bool, happe
 // crash restarts a node.
 func (m *model) crash(id nodeID) stepResult {
 	n := m.nodes[id]
-	w := m.stepOf(&n, m.renamings[0])
+	w := m.newExecution(&n, m.renamings[0])
 	w.start()
 	return w.stepResult()
 }
@@ -169,25 +169,25 @@ func (m *model) write(id nodeID) stepResult {
 	if n.ledger.len() >= m.bounds.Entries || !n.writes() {
 		return stepResult{node: id}
 	}
-	says := m.message(n.append())
-	return stepResult{node: m.intern(&n), says: []messageID{says}, saved: true}
+	sent := m.message(n.append())
+	return stepResult{node: m.intern(&n), sent: []messageID{sent}, saved: true}
 }
 
-func (m *model) hear(id nodeID, msg message) stepResult {
+func (m *model) receiveAppend(id nodeID, msg message) stepResult {
 	if msg.acknowledges() {
 		return stepResult{node: id} // it counts as soon as it is sent
 	}
 	heard := func(n *node) []stepResult {
-		return m.happening(n, noNode, m.renamings[0], true, func(w *stepping) { w.hear(&msg) })
+		return m.runStep(n, noNode, m.renamings[0], true, func(w *execution) { w.receiveAppend(&msg) })
 	}
 	n := m.nodes[id]
-	all := m.alsoBeforeReturn(id, heard(&n), heard)
+	all := m.checkStillServing(id, heard(&n), heard)
 	return all[len(all)-1]
 }
 
-// stepsTaken are the known results of steps, by node and place, for all workers. Each worker keeps a copy of
+// knownResults are the known results of steps, by node and place, for all workers. Each worker keeps a copy of
 // those that it has asked for, because the lock costs time.
-type stepsTaken struct {
+type knownResults struct {
 	parts [cacheParts]struct {
 		mu sync.Mutex
 		of [][]uint32 // by node, of those in this part, and place; 0: it is not known
@@ -195,7 +195,7 @@ type stepsTaken struct {
 }
 
 // find returns the number of a result, or 0.
-func (t *stepsTaken) find(id nodeID, at int) uint32 {
+func (t *knownResults) find(id nodeID, at int) uint32 {
 	p := &t.parts[id%cacheParts]
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -206,7 +206,7 @@ func (t *stepsTaken) find(id nodeID, at int) uint32 {
 }
 
 // keep keeps a result, unless another worker was faster, and returns the one that is kept.
-func (t *stepsTaken) keep(id nodeID, at int, result uint32) uint32 {
+func (t *knownResults) keep(id nodeID, at int, result uint32) uint32 {
 	p, i := &t.parts[id%cacheParts], int(id/cacheParts)
 	p.mu.Lock()
 	defer p.mu.Unlock()

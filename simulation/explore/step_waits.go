@@ -39,15 +39,15 @@ import (
 	"github.com/hustings/hustings/simulation/invariant"
 )
 
-// beside are the events that may come while a step of a session waits.
-var beside = []inputKind{lapses, returns, pauses, fails, lags, callsOff, stays, resigns}
+// waitEvents are the events that may come while a step of a session waits.
+var waitEvents = []inputKind{leaseExpires, leadReturns, pauseDone, pauseFails, latePauseDone, withdrawsTransfer, withdrawsResignation, resigns}
 
 // interleaving chooses the events that come during a step. At every opportunity it makes one choice, and
 // each step has the next combination of choices.
 type interleaving struct {
 	choices []choice
 	made    int // in the step under way
-	told    []inputKind
+	events  []inputKind
 }
 
 // choice is one of several.
@@ -64,13 +64,13 @@ func (d *interleaving) choose(of int) int {
 
 // begin begins with the first combination, in which there are no events.
 func (d *interleaving) begin() *interleaving {
-	d.choices, d.made, d.told = d.choices[:0], 0, d.told[:0]
+	d.choices, d.made, d.events = d.choices[:0], 0, d.events[:0]
 	return d
 }
 
 // next begins the next combination of choices; false if there is none.
 func (d *interleaving) next() bool {
-	d.choices, d.made, d.told = d.choices[:d.made], 0, d.told[:0]
+	d.choices, d.made, d.events = d.choices[:d.made], 0, d.events[:0]
 	for n := len(d.choices); n > 0; n-- {
 		if c := &d.choices[n-1]; c.at+1 < c.of {
 			c.at++
@@ -81,24 +81,24 @@ func (d *interleaving) next() bool {
 	return false
 }
 
-// hasTold says whether this step has had the event, or the one that undoes it: an order that is given and
+// hasEvent says whether this step has had the event, or the one that undoes it: an order that is given and
 // withdrawn in one wait, in either order, has no effect.
-func (d *interleaving) hasTold(what inputKind) bool {
+func (d *interleaving) hasEvent(what inputKind) bool {
 	switch what {
-	case stays, resigns:
-		return slices.Contains(d.told, stays) || slices.Contains(d.told, resigns)
+	case withdrawsResignation, resigns:
+		return slices.Contains(d.events, withdrawsResignation) || slices.Contains(d.events, resigns)
 	default:
-		return slices.Contains(d.told, what)
+		return slices.Contains(d.events, what)
 	}
 }
 
-// waits chooses events while a step of the session waits.
-func (w *stepping) waits() {
+// interleave chooses events while a step of the session waits.
+func (w *execution) interleave() {
 	for d := w.interleaving; d != nil; {
 		var room [16]inputKind
 		can := room[:0]
-		for _, what := range beside {
-			if w.canTell(what) && !d.hasTold(what) {
+		for _, what := range waitEvents {
+			if w.canRaise(what) && !d.hasEvent(what) {
 				can = append(can, what)
 			}
 		}
@@ -109,61 +109,61 @@ func (w *stepping) waits() {
 		if k == 0 {
 			return
 		}
-		d.told = append(d.told, can[k-1])
-		w.tell(can[k-1])
+		d.events = append(d.events, can[k-1])
+		w.raise(can[k-1])
 	}
 }
 
 // effect is the effect of something that happens to a node, without what the explorer does not tell apart.
 type effect struct {
-	node   node
-	says   []message
-	ended  bool
-	beyond bool
-	defect defect
+	node        node
+	sent        []message
+	ended       bool
+	outOfBounds bool
+	defect      defect
 }
 
 // covers says whether everything that can follow another effect can follow this one.
 func (r *effect) covers(other *effect) bool {
 	return r.node == other.node && r.ended == other.ended &&
-		!slices.ContainsFunc(other.says, func(msg message) bool { return !slices.Contains(r.says, msg) }) &&
-		!slices.ContainsFunc(r.says, func(msg message) bool { return msg.won && !slices.Contains(other.says, msg) })
+		!slices.ContainsFunc(other.sent, func(msg message) bool { return !slices.Contains(r.sent, msg) }) &&
+		!slices.ContainsFunc(r.sent, func(msg message) bool { return msg.won && !slices.Contains(other.sent, msg) })
 }
 
-// alsoWaiting repeats something that happens to a node with all combinations of events during its waits, and
+// checkInterleavings repeats something that happens to a node with all combinations of events during its waits, and
 // returns what is wrong. The first combination, without events, has been tried.
-func (m *model) alsoWaiting(d *interleaving, n *node, back renaming, happens func(*stepping)) defect {
+func (m *model) checkInterleavings(d *interleaving, n *node, back renaming, apply func(*execution)) defect {
 	for d.next() {
-		w := m.stepOf(n, back)
+		w := m.newExecution(n, back)
 		w.interleaving = d
-		happens(w)
+		apply(w)
 		r := w.effect()
 		switch {
 		case !r.defect.none():
 			return r.defect
-		case len(d.told) == 0 || r.beyond || m.sameApart(n, back, happens, d.told, w.withdrawn, &r):
+		case len(d.events) == 0 || r.outOfBounds || m.sameSequentially(n, back, apply, d.events, w.withdrawn, &r):
 			continue
 		}
-		return defect{invariant.LegalStep, fmt.Sprintf("while it waits, %s; the effect is another one than before or after its step", m.describeAll(d.told))}
+		return defect{invariant.LegalStep, fmt.Sprintf("during a wait of its step: %s; the effect differs from that of the same event before or after the step", m.describeAll(d.events))}
 	}
 	return defect{}
 }
 
-// sameApart says whether the result is the same if all events come before or after the step.
-func (m *model) sameApart(n *node, back renaming, happens func(*stepping), told []inputKind, withdrawn bool, want *effect) bool {
-	return slices.ContainsFunc(orders(told), func(all []inputKind) bool {
+// sameSequentially says whether the result is the same if all events come before or after the step.
+func (m *model) sameSequentially(n *node, back renaming, apply func(*execution), events []inputKind, withdrawn bool, want *effect) bool {
+	return slices.ContainsFunc(orders(events), func(all []inputKind) bool {
 		for before := range len(all) + 1 {
-			w := m.stepOf(n, back)
+			w := m.newExecution(n, back)
 			for _, what := range all[:before] {
-				w.happens(m.given(input{kind: what}, m.renamings[0]))
+				w.apply(m.given(input{kind: what}, m.renamings[0]))
 			}
 			if !withdrawn {
-				happens(w)
+				apply(w)
 			}
 			for _, what := range all[before:] {
-				w.happens(m.given(input{kind: what}, m.renamings[0]))
+				w.apply(m.given(input{kind: what}, m.renamings[0]))
 			}
-			if r := w.effect(); r.defect.none() && !r.beyond && r.covers(want) {
+			if r := w.effect(); r.defect.none() && !r.outOfBounds && r.covers(want) {
 				return true
 			}
 		}
@@ -172,9 +172,9 @@ func (m *model) sameApart(n *node, back renaming, happens func(*stepping), told 
 }
 
 // describeAll is a list of events in words.
-func (m *model) describeAll(told []inputKind) string {
+func (m *model) describeAll(events []inputKind) string {
 	var all []string
-	for _, what := range told {
+	for _, what := range events {
 		all = append(all, m.describe(input{kind: what}, m.renamings[0]))
 	}
 	return strings.Join(all, ", then ")

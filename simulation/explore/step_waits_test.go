@@ -23,10 +23,10 @@ func TestEveryCombinationOfEventsIsChosen(t *testing.T) {
 		all = append(all, made)
 	}
 	assert.Equal(t, [][]int{{0}, {1, 0}, {1, 1}, {2}}, all)
-	assert.Len(t, orders([]inputKind{lapses, returns, pauses}), 6)
+	assert.Len(t, orders([]inputKind{leaseExpires, leadReturns, pauseDone}), 6)
 }
 
-// hearable are the deliveries of all messages of the election that a member may hear.
+// hearable are the deliveries of all messages of the election that a member may receive.
 func (m *model) hearable(i int) (all []inputID) {
 	for id := range m.to[i].all {
 		if !m.messages[id].engine {
@@ -37,8 +37,8 @@ func (m *model) hearable(i int) (all []inputID) {
 }
 
 // waiting is a step of a node with the first combination.
-func (m *model) waiting(n *node, d *interleaving) *stepping {
-	w := m.stepOf(n, m.renamings[0])
+func (m *model) waiting(n *node, d *interleaving) *execution {
+	w := m.newExecution(n, m.renamings[0])
 	w.interleaving = d.begin()
 	return w
 }
@@ -51,26 +51,26 @@ func TestEventsDuringAWaitAreCompared(t *testing.T) {
 	for id := nodeID(1); int(id) < len(m.nodes); id++ {
 		n := m.nodes[id]
 		for _, in := range slices.Concat(m.own[n.index()], m.hearable(n.index())) {
-			happens := func(w *stepping) { w.happens(m.given(m.inputs[in], m.renamings[0])) }
-			if in == m.crashing || m.inputs[in].kind == rings && n.time.wait > 0 {
+			happens := func(w *execution) { w.apply(m.given(m.inputs[in], m.renamings[0])) }
+			if in == m.crashInput || m.inputs[in].kind == alarmRings && n.time.wait > 0 {
 				continue
 			}
 			d := &interleaving{}
 			for first := true; first || d.next(); first = false {
-				w := m.stepOf(&n, m.renamings[0])
+				w := m.newExecution(&n, m.renamings[0])
 				w.interleaving = d
 				happens(w)
-				for _, what := range d.told {
+				for _, what := range d.events {
 					told[what]++
 				}
 			}
 			happens(m.waiting(&n, d))
-			wrong := m.alsoWaiting(d, &n, m.renamings[0], happens)
+			wrong := m.checkInterleavings(d, &n, m.renamings[0], happens)
 			require.True(t, wrong.none(), wrong.what)
 			happens(m.waiting(&n, d))
-			wrong = m.alsoWaiting(d, &n, m.renamings[0], func(w *stepping) {
+			wrong = m.checkInterleavings(d, &n, m.renamings[0], func(w *execution) {
 				happens(w)
-				if w.interleaving != nil && len(w.interleaving.told) > 0 {
+				if w.interleaving != nil && len(w.interleaving.events) > 0 {
 					w.node.session.Vote = memberstate.Nobody
 				}
 			})
@@ -79,7 +79,7 @@ func TestEventsDuringAWaitAreCompared(t *testing.T) {
 			}
 		}
 	}
-	for _, what := range beside {
+	for _, what := range waitEvents {
 		assert.Positive(t, told[what], words[what])
 	}
 	assert.Positive(t, broken)

@@ -23,12 +23,12 @@ import "slices"
 
 // dropSubsumed removes the successors that are subsumed.
 func (w *closureSearch) dropSubsumed() {
-	l, m := w.local, w.model
-	l.next = slices.DeleteFunc(l.next, func(s successor) bool {
-		return !s.ended && contains(l.says, s.says) && m.searchMarks.has(s.node, false)
+	l, m := w.expansion, w.model
+	l.successors = slices.DeleteFunc(l.successors, func(s successor) bool {
+		return !s.ended && contains(l.sent, s.sent) && m.searchMarks.has(s.node, false)
 	})
 	var kept, alike []successor
-	for rest := l.next; len(rest) > 0; {
+	for rest := l.successors; len(rest) > 0; {
 		alike = append(alike[:0], rest[0])
 		others := rest[:0]
 		for _, s := range rest[1:] {
@@ -40,7 +40,7 @@ func (w *closureSearch) dropSubsumed() {
 		}
 		kept, rest = append(kept, w.unsubsumed(alike)...), others
 	}
-	l.next = slices.Clip(kept)
+	l.successors = slices.Clip(kept)
 }
 
 func contains(all, some []messageID) bool {
@@ -49,7 +49,7 @@ func contains(all, some []messageID) bool {
 
 // looksLike says whether others notice the same of two successors.
 func (s *successor) looksLike(other *successor) bool {
-	return s.ended == other.ended && slices.Equal(s.says, other.says)
+	return s.ended == other.ended && slices.Equal(s.sent, other.sent)
 }
 
 // unsubsumed removes, from successors that look alike, those that another one can silently become. One pass
@@ -70,17 +70,17 @@ func (w *closureSearch) unsubsumed(alike []successor) []successor {
 // left out, and looking at it does no harm.
 func (w *closureSearch) unreachable(alike []successor) []successor {
 	m := w.model
-	key := localKey{most: w.key.most, heard: w.key.heard}
+	key := expansionKey{othersTerm: w.key.othersTerm, mayReceive: w.key.mayReceive}
 	if alike[0].ended {
-		key.heard = key.heard.without(&m.roundMessages[m.nodes[w.key.node].index()])
+		key.mayReceive = key.mayReceive.without(&m.roundMessages[m.nodes[w.key.node].index()])
 	}
-	after := closureSearch{model: m, key: &key, within: true}
+	after := closureSearch{model: m, key: &key, sameRound: true}
 	m.searchMarks.clear()
 	kept := alike[:0]
 	for _, s := range alike {
-		if after.wrong || !m.searchMarks.has(s.node, false) {
+		if after.stopped || !m.searchMarks.has(s.node, false) {
 			kept = append(kept, s)
-			after.from(s.node)
+			after.searchFrom(s.node)
 		}
 	}
 	w.relevant.join(&after.relevant)

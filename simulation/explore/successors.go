@@ -1,4 +1,4 @@
-// The successors of a node: the steps that others can notice, given what it may hear.
+// The successors of a node: the steps that others can notice, given what it may receive.
 
 package explore
 
@@ -8,75 +8,75 @@ import (
 	"github.com/hustings/hustings/memberstate"
 )
 
-// localKey is a node with the messages that it may hear, and the largest term of the others, which bounds the
+// expansionKey is a node with the messages that it may receive, and the largest term of the others, which bounds the
 // stale messages.
-type localKey struct {
-	node  nodeID
-	most  memberstate.Term
-	heard messageSet
+type expansionKey struct {
+	node       nodeID
+	othersTerm memberstate.Term
+	mayReceive messageSet
 }
 
-// local is what a node can do.
-type local struct {
-	next []successor
-	says []messageID // sent by steps that change nothing, so at once
-	// eagerCandidacy is the node that it becomes at once, sending eagerSays, because it can silently
+// expansion is what a node can do.
+type expansion struct {
+	successors []successor
+	sent       []messageID // sent by steps that change nothing, so at once
+	// eagerCandidacy is the node that it becomes at once, sending eagerSent, because it can silently
 	// come back; 0: none.
 	eagerCandidacy nodeID
-	eagerSays      []messageID
-	wrong          *wrong
+	eagerSent      []messageID
+	violation      *violatingStep
 	lease          int // ticks of the longest lease that it can have after silent steps
-	by             int // the renaming to the members for which it was worked out
+	seats          int // the renaming to the members for which it was worked out
 
-	silent, others uint32 // how many nodes it can become silently, and how many inputs besides messages these have
+	silentNodes, otherInputs uint32 // how many nodes it can become silently, and how many inputs besides messages these have
 }
 
-// steps is the number of machines' steps that it stands for, given these messages.
-func (l *local) steps(heard *messageSet) uint64 {
-	return uint64(l.silent)*uint64(heard.len()) + uint64(l.others)
+// machineSteps is the number of machines' steps that it stands for, given these messages.
+func (l *expansion) machineSteps(received *messageSet) uint64 {
+	return uint64(l.silentNodes)*uint64(received.len()) + uint64(l.otherInputs)
 }
 
 // successor is one thing that a node can do: any silent steps, and one that others notice.
 type successor struct {
 	node  nodeID
-	says  []messageID
+	sent  []messageID
 	ended bool // the round of votes that was under way is over
-	last
+	lastStep
 }
 
-// last is a step after silent ones, for the members for which it was worked out.
-type last struct {
-	after int // the place of the last silent one
-	input inputID
+// lastStep is a step after silent ones, for the members for which it was worked out.
+type lastStep struct {
+	predecessor int // the place of the last silent one
+	input       inputID
 }
 
-// wrong is a step that breaks an invariant.
-type wrong struct {
+// violatingStep is a step that breaks an invariant.
+type violatingStep struct {
 	defect defect
-	last
-	by int // as in its local
+	lastStep
+	seats int // as in its expansion
 }
 
 // nothing is no input.
 const nothing inputID = 0
 
-// local returns what a node can do.
-func (m *model) local(key *localKey) *local {
-	if l := m.registry.locals.find(m, key); l != nil {
+// expansion returns what a node can do.
+func (m *model) expansion(key *expansionKey) *expansion {
+	if l := m.registry.expansions.find(m, key); l != nil {
 		return l
 	}
 	if like, by := m.canonicalKey(key); by != 0 {
-		return m.registry.locals.share(m, key, &like, by, m.renameLocal(m.local(&like), by))
+		return m.registry.expansions.putRenamed(m, key, &like, by, m.renameExpansion(m.expansion(&like), by))
 	}
-	w := m.workLocal(key)
-	return m.registry.locals.keep(w, w.local)
+	w := m.computeExpansion(key)
+	return m.registry.expansions.put(w, w.expansion)
 }
 
-func (m *model) workLocal(key *localKey) *closureSearch {
-	l := &local{next: m.room[:0]}
-	w := &closureSearch{model: m, key: key, local: l}
+func (m *model) computeExpansion(key *expansionKey) *closureSearch {
+	l := &expansion{successors: m.buffer[:0]}
+	w := &closureSearch{model: m, key: key, expansion: l}
 	w.run()
-	m.room = l.next
+	m.buffer = l.successors
 	if !m.bounds.NoCrash && m.bounds.Leases {
 		w.crash()
 	}
@@ -85,21 +85,21 @@ func (m *model) workLocal(key *localKey) *closureSearch {
 	return w
 }
 
-// renameLocal is what a node can do if another node of its orbit can do this.
-func (m *model) renameLocal(like *local, by int) *local {
+// renameExpansion is what a node can do if another node of its orbit can do this.
+func (m *model) renameExpansion(like *expansion, by int) *expansion {
 	l, back := *like, m.inverse[by]
-	l.by = m.both(like.by, by)
-	l.next = slices.Clone(like.next)
-	for i := range l.next {
-		s := &l.next[i]
-		s.node, s.says = m.renameNode(s.node, back), m.renameAll(s.says, back)
+	l.seats = m.compose(like.seats, by)
+	l.successors = slices.Clone(like.successors)
+	for i := range l.successors {
+		s := &l.successors[i]
+		s.node, s.sent = m.renameNode(s.node, back), m.renameSent(s.sent, back)
 	}
-	l.says, l.eagerSays = m.renameAll(like.says, back), m.renameAll(like.eagerSays, back)
+	l.sent, l.eagerSent = m.renameSent(like.sent, back), m.renameSent(like.eagerSent, back)
 	if l.eagerCandidacy != 0 {
 		l.eagerCandidacy = m.renameNode(l.eagerCandidacy, back)
 	}
-	if l.wrong != nil {
-		l.wrong = &wrong{l.wrong.defect, l.wrong.last, m.both(l.wrong.by, by)}
+	if l.violation != nil {
+		l.violation = &violatingStep{l.violation.defect, l.violation.lastStep, m.compose(l.violation.seats, by)}
 	}
 	return &l
 }
@@ -107,18 +107,18 @@ func (m *model) renameLocal(like *local, by int) *local {
 // crash makes the node crash. Where time passes that is no silent step: a restarted process waits until its
 // forgotten promises have run out.
 func (w *closureSearch) crash() {
-	t := &w.model.take(w.key.node, w.model.crashing)[0]
+	t := &w.model.resultsOf(w.key.node, w.model.crashInput)[0]
 	switch {
-	case t.beyond:
+	case t.outOfBounds:
 	case t.defect.none():
-		w.local.add(successor{node: t.node, ended: t.ended, last: last{input: w.model.crashing}})
-	case w.local.wrong == nil:
-		w.local.wrong = &wrong{defect: t.defect, last: last{input: w.model.crashing}}
+		w.expansion.add(successor{node: t.node, ended: t.ended, lastStep: lastStep{input: w.model.crashInput}})
+	case w.expansion.violation == nil:
+		w.expansion.violation = &violatingStep{defect: t.defect, lastStep: lastStep{input: w.model.crashInput}}
 	}
 }
 
-func (l *local) add(s successor) {
-	if !slices.ContainsFunc(l.next, func(k successor) bool { return k.node == s.node && k.ended == s.ended && slices.Equal(k.says, s.says) }) {
-		l.next = append(l.next, s)
+func (l *expansion) add(s successor) {
+	if !slices.ContainsFunc(l.successors, func(k successor) bool { return k.node == s.node && k.ended == s.ended && slices.Equal(k.sent, s.sent) }) {
+		l.successors = append(l.successors, s)
 	}
 }

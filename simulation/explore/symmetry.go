@@ -6,7 +6,7 @@
 // The cases:
 //
 //   - The state. It is kept under the renaming that makes it the smallest.
-//   - What a node can do, given what it may hear. It is worked out for one node of each orbit, and renamed for
+//   - What a node can do, given what it may receive. It is worked out for one node of each orbit, and renamed for
 //     the others.
 //   - The code is known not to be symmetric in one case: a leader that has to choose a successor goes by seats.
 //     Such an input is given to the node in every seat, so the node may choose as any of them would.
@@ -45,16 +45,16 @@ func (r renaming) after(first renaming) (both renaming) {
 	return both
 }
 
-// back is the inverse.
-func (r renaming) back() (back renaming) {
+// inverse is the inverse.
+func (r renaming) inverse() (back renaming) {
 	for i, to := range r {
 		back[to] = uint8(i)
 	}
 	return back
 }
 
-// same is the identity.
-func same() (r renaming) {
+// identity is the identity.
+func identity() (r renaming) {
 	for i := range r {
 		r[i] = uint8(i)
 	}
@@ -75,7 +75,7 @@ func renamings(members int) (all []renaming) {
 			r[at], r[i] = r[i], r[at]
 		}
 	}
-	place(same(), 0)
+	place(identity(), 0)
 	return all
 }
 
@@ -83,18 +83,18 @@ func renamings(members int) (all []renaming) {
 // has to choose a successor, by turns, which a test checks. In small groups every input is treated as if it did.
 func (m *model) asymmetric(in input) bool {
 	switch in.kind {
-	case resigns, returns: // an early return resigns
+	case resigns, leadReturns: // an early return resigns
 		return true
 	case delivered:
 		return choosesNext(&m.messages[in.message].body)
 	case stale:
-		return choosesNext(&m.registry.stale[in.late])
+		return choosesNext(&m.registry.stale[in.staleIndex])
 	default:
 		return false
 	}
 }
 
-// choosesNext says whether a machine that hears a message may have to choose a successor.
+// choosesNext says whether a machine that receives a message may have to choose a successor.
 func choosesNext(msg *protocol.Message) bool { return msg.Kind == rpc.TakeLeadershipResponse }
 
 func (n *node) renamed(r renaming) node {
@@ -106,7 +106,7 @@ func (n *node) renamed(r renaming) node {
 // sorted is a renaming that makes all nodes of an orbit equal: the node itself comes first, and then the others
 // by their signatures.
 func (n *node) sorted(members int) (to renaming) {
-	to = same()
+	to = identity()
 	seats := make([]memberstate.Seat, members)
 	for i := range seats {
 		seats[i] = seatOf(i)
@@ -129,8 +129,8 @@ func (msg message) renamed(r renaming) message {
 	return msg
 }
 
-// nameAll gives nodes a name in every seat, if they have none yet.
-func (m *model) nameAll(nodes []nodeID) {
+// internRenamed gives nodes a name in every seat, if they have none yet.
+func (m *model) internRenamed(nodes []nodeID) {
 	var unnamed []nodeID
 	for _, id := range nodes {
 		for len(m.renamedNodes) <= int(id) {
@@ -161,31 +161,31 @@ func (m *model) renameMessage(id messageID, by int) messageID {
 	return (*known)[id] - 1
 }
 
-// renameSaid is a set of messages with the members in other seats.
-func (m *model) renameSaid(s *messageSet, by int) (renamed messageSet) {
+// renameMessages is a set of messages with the members in other seats.
+func (m *model) renameMessages(s *messageSet, by int) (renamed messageSet) {
 	for id := range s.all {
 		renamed.add(m.renameMessage(id, by))
 	}
 	return renamed
 }
 
-// both is the number of the composition of two renamings.
-func (m *model) both(second, first int) int {
+// compose is the number of the composition of two renamings.
+func (m *model) compose(second, first int) int {
 	return m.numbered[m.renamings[second].after(m.renamings[first])]
 }
 
 // canonicalKey is the first key of the orbit of this one, and the number of the renaming that leads there. Only
 // for that key it is worked out what a node can do.
-func (m *model) canonicalKey(key *localKey) (least localKey, by int) {
+func (m *model) canonicalKey(key *expansionKey) (least expansionKey, by int) {
 	n := m.nodes[key.node]
 	to := n.sorted(m.bounds.Members)
 	like := n.renamed(to)
-	least = localKey{node: m.intern(&like), most: key.most}
+	least = expansionKey{node: m.intern(&like), othersTerm: key.othersTerm}
 	for k, same := range m.unchanging(least.node) {
 		r := m.numbered[m.renamings[same].after(to)]
-		heard := m.renameSaid(&key.heard, r)
-		if k == 0 || slices.Compare(heard[:], least.heard[:]) < 0 {
-			least.heard, by = heard, r
+		heard := m.renameMessages(&key.mayReceive, r)
+		if k == 0 || slices.Compare(heard[:], least.mayReceive[:]) < 0 {
+			least.mayReceive, by = heard, r
 		}
 	}
 	if least == *key {
@@ -218,8 +218,8 @@ func (m *model) renameNode(id nodeID, by int) nodeID {
 	return m.intern(&other)
 }
 
-// renameAll is the same for a list of messages.
-func (m *model) renameAll(ids []messageID, by int) []messageID {
+// renameSent is the same for a list of messages.
+func (m *model) renameSent(ids []messageID, by int) []messageID {
 	renamed := make([]messageID, len(ids))
 	for i, id := range ids {
 		renamed[i] = m.renameMessage(id, by)
@@ -230,7 +230,7 @@ func (m *model) renameAll(ids []messageID, by int) []messageID {
 // renameNodes renames the nodes, and says whether the result comes before or after the least so far. Mostly the
 // first node decides.
 func (m *model) renameNodes(nodes *[mostMembers]nodeID, by int, other, least *[mostMembers]nodeID) (order int) {
-	for to, i := range m.seatedBy[by][:m.bounds.Members] {
+	for to, i := range m.inverseRenamings[by][:m.bounds.Members] {
 		other[to] = m.renamedNodes[nodes[i]][by]
 		if order == 0 {
 			order = cmp.Compare(other[to], least[to])
@@ -244,7 +244,7 @@ func (m *model) renameNodes(nodes *[mostMembers]nodeID, by int, other, least *[m
 
 // canonical is the first state of the orbit of this one, and the number of the renaming that leads there.
 func (m *model) canonical(s *state) (least state, by int) {
-	m.nameAll(s.nodes[:m.bounds.Members])
+	m.internRenamed(s.nodes[:m.bounds.Members])
 	least = *s
 	for r := 1; r < len(m.renamings); r++ {
 		var other state
@@ -252,8 +252,8 @@ func (m *model) canonical(s *state) (least state, by int) {
 		if order > 0 {
 			continue
 		}
-		other.said = m.renameSaid(&s.said, r)
-		if order < 0 || slices.Compare(other.said[:], least.said[:]) < 0 {
+		other.sent = m.renameMessages(&s.sent, r)
+		if order < 0 || slices.Compare(other.sent[:], least.sent[:]) < 0 {
 			least, by = other, r
 		}
 	}

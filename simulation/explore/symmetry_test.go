@@ -17,7 +17,7 @@ func TestRenamings(t *testing.T) {
 	all := renamings(4)
 	assert.Len(t, all, 24)
 	for _, r := range all {
-		assert.Equal(t, all[0], r.back().after(r))
+		assert.Equal(t, all[0], r.inverse().after(r))
 		assert.Equal(t, memberstate.Nobody, r.of(memberstate.Nobody))
 	}
 }
@@ -35,7 +35,7 @@ func TestSuccessorsAreSymmetric(t *testing.T) {
 				s := x.states.state(int32(at))
 				i := random.IntN(b.Members)
 				key := x.someone(random, &s, i)
-				if does := x.model.local(&key).next; len(does) > 0 && random.IntN(2) == 0 {
+				if does := x.model.expansion(&key).successors; len(does) > 0 && random.IntN(2) == 0 {
 					s = x.model.apply(&s, i, &does[0]) // where not all has been said yet that is said at once
 					key = x.someone(random, &s, i)
 				}
@@ -52,31 +52,31 @@ func TestSuccessorsAreSymmetric(t *testing.T) {
 	}
 }
 
-// someone is a node with some of the messages that it may hear, with the members in any seats.
-func (x *worker) someone(random *rand.Rand, s *state, i int) localKey {
+// someone is a node with some of the messages that it may receive, with the members in any seats.
+func (x *worker) someone(random *rand.Rand, s *state, i int) expansionKey {
 	key := x.key(s, i)
-	for id := range key.heard.all {
+	for id := range key.mayReceive.all {
 		if random.IntN(4) == 0 {
-			key.heard.remove(id)
+			key.mayReceive.remove(id)
 		}
 	}
 	by := random.IntN(len(x.model.renamings))
-	return localKey{x.model.renameNode(key.node, by), key.most, x.model.renameSaid(&key.heard, by)}
+	return expansionKey{x.model.renameNode(key.node, by), key.othersTerm, x.model.renameMessages(&key.mayReceive, by)}
 }
 
 // assertSame compares the cached successors of a node with those that are worked out for it.
-func (x *worker) assertSame(t *testing.T, key *localKey) {
+func (x *worker) assertSame(t *testing.T, key *expansionKey) {
 	t.Helper()
 	m := x.model
-	l := m.local(key)
-	assert.Equal(t, doings(m.workLocal(key).local), doings(l))
-	like := localKey{m.renameNode(key.node, l.by), key.most, m.renameSaid(&key.heard, l.by)}
-	base := m.silently(&like)
-	for i := range l.next {
-		does := &l.next[i]
-		require.Less(t, does.after, len(base))
-		assert.True(t, slices.ContainsFunc(m.take(base[does.after].node, does.input), func(s stepResult) bool {
-			return s.node == m.renameNode(does.node, l.by)
+	l := m.expansion(key)
+	assert.Equal(t, doings(m.computeExpansion(key).expansion), doings(l))
+	like := expansionKey{m.renameNode(key.node, l.seats), key.othersTerm, m.renameMessages(&key.mayReceive, l.seats)}
+	base := m.silentClosure(&like)
+	for i := range l.successors {
+		does := &l.successors[i]
+		require.Less(t, does.predecessor, len(base))
+		assert.True(t, slices.ContainsFunc(m.resultsOf(base[does.predecessor].node, does.input), func(s stepResult) bool {
+			return s.node == m.renameNode(does.node, l.seats)
 		}), "the reported path leads elsewhere")
 	}
 }
@@ -85,11 +85,11 @@ func (x *worker) assertSame(t *testing.T, key *localKey) {
 func fingerprint(of ...any) string { return fmt.Sprint(of...) }
 
 // doings are the successors of a node, in an order that does not depend on how they were found.
-func doings(l *local) (all []string) {
-	sorted := func(says []messageID) []messageID { return slices.Sorted(slices.Values(says)) }
-	for _, s := range l.next {
-		all = append(all, fingerprint("next", s.node, sorted(s.says), s.ended))
+func doings(l *expansion) (all []string) {
+	sorted := func(sent []messageID) []messageID { return slices.Sorted(slices.Values(sent)) }
+	for _, s := range l.successors {
+		all = append(all, fingerprint("next", s.node, sorted(s.sent), s.ended))
 	}
 	slices.Sort(all)
-	return append(all, fingerprint("says", sorted(l.says), l.eagerCandidacy, sorted(l.eagerSays), l.wrong == nil, l.lease, l.silent, l.others))
+	return append(all, fingerprint("sent", sorted(l.sent), l.eagerCandidacy, sorted(l.eagerSent), l.violation == nil, l.lease, l.silentNodes, l.otherInputs))
 }

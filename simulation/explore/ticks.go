@@ -53,9 +53,9 @@ func leasesLeft(nodes []node) (left []int) {
 	return left
 }
 
-// waits notes the earliest time of the alarm, if it matters: a follower keeps its promise that long, and a
+// setAlarmWait notes the earliest time of the alarm, if it matters: a follower keeps its promise that long, and a
 // member that has just started keeps one that it has forgotten. All other alarms may ring at any time.
-func (n *node) waits(least time.Duration, role memberstate.Role, starts bool) {
+func (n *node) setAlarmWait(least time.Duration, role memberstate.Role, starts bool) {
 	n.time.wait = 0
 	if role == memberstate.Follower || starts && n.session.Promise > 0 {
 		n.time.wait = uint8(least / tick)
@@ -111,7 +111,7 @@ func (x *worker) ticks(at int32, from *state, depth uint16) {
 	for missing := range 1 << x.options.Members {
 		if next, ok := x.model.tick(from, missing); ok {
 			x.transitions++
-			x.enter(&next, origin{at, theClock}, depth)
+			x.discover(&next, origin{at, theClock}, depth)
 		}
 	}
 }
@@ -122,23 +122,23 @@ const theClock = mostMembers
 // The violations.
 var (
 	twoLeases = defect{invariant.OneLease, "two members hold a lease at once"}
-	baseless  = defect{invariant.OneLease, "a lease lasts longer than the promises that it rests on"}
+	baseless  = defect{invariant.OneLease, "a lease lasts longer than the promises that support it"}
 )
 
-// wrongLeases checks the longest leases that members can have after silent steps.
-func (x *worker) wrongLeases(s *state) defect {
+// leaseDefect checks the longest leases that members can have after silent steps.
+func (x *worker) leaseDefect(s *state) defect {
 	var nodes [mostMembers]node
 	var left [mostMembers]int
 	for i := range x.options.Members {
-		nodes[i], left[i] = x.model.nodes[s.nodes[i]], x.can(i).lease
+		nodes[i], left[i] = x.model.nodes[s.nodes[i]], x.expansionOf(i).lease
 	}
-	return wrongLeases(nodes[:x.options.Members], left[:])
+	return leaseDefect(nodes[:x.options.Members], left[:])
 }
 
-// wrongLeases says what is wrong if nodes hold leases for that many ticks: two hold one at once, or one holds
+// leaseDefect says what is wrong if nodes hold leases for that many ticks: two hold one at once, or one holds
 // a lease for longer than a quorum stands by it. The second would become the first with the right candidate.
 // To a clock that has missed ticks, a lease seems to last longer than it does, by no more than these ticks.
-func wrongLeases(nodes []node, left []int) defect {
+func leaseDefect(nodes []node, left []int) defect {
 	holders, quorum := 0, len(nodes)/2+1
 	wrong := defect{}
 	for i := range nodes {

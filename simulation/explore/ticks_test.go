@@ -34,23 +34,23 @@ func TestTheLeasesOnAPathAreThoseThatCanBeHeld(t *testing.T) {
 	x := searched(t, Bounds{Members: 2, Terms: 1, Beats: 1, Leases: true, Lag: 1, NoPreVote: true, NoTransfer: true, NoHints: true}, 0)
 	held := 0
 	for at := range int32(x.states.count) {
-		way, name := x.wayTo(at)
+		way, name := x.pathTo(at)
 		s, want, got := x.states.state(at), 0, 0
 		for i := range 2 {
 			key := x.key(&s, i)
-			if slices.ContainsFunc(x.model.silently(&key), func(b silentNode) bool { return x.model.nodes[b.node].holdsLease() }) {
+			if slices.ContainsFunc(x.model.silentClosure(&key), func(b silentNode) bool { return x.model.nodes[b.node].holdsLease() }) {
 				want |= 1 << (int(name.of(seatOf(i))) - 1)
 			}
 		}
 		way = append(way, x.takeLeases(&s, name)...)
-		if steps := x.model.told(way); len(steps) > 0 {
+		if steps := x.model.describeSteps(way); len(steps) > 0 {
 			got = steps[len(steps)-1].Leases
 		}
 		assert.Equal(t, want, got)
 		for range leaseTicks {
-			way = append(way, move{name: name, input: x.model.passing})
+			way = append(way, move{name: name, input: x.model.tickInput})
 		}
-		steps := x.model.told(way)
+		steps := x.model.describeSteps(way)
 		assert.Zero(t, steps[len(steps)-1].Leases, "it is over when its ticks are")
 		held += want
 	}

@@ -1,4 +1,4 @@
-// Unprompted steps: those that a node can take whatever it hears. Its alarm rings, its engine or an operator does
+// Unprompted steps: those that a node can take whatever it receives. Its alarm rings, its engine or an operator does
 // something, or a stale message arrives. Inputs with the same result are listed once, because going through this
 // list is most of the work of a search.
 
@@ -36,23 +36,23 @@ func (m *model) unpromptedOf(id nodeID) *unpromptedSteps {
 		m.unprompted = append(m.unprompted, nil)
 	}
 	if m.unprompted[id] == nil {
-		m.unprompted[id] = m.registry.unprompted.of(id, m, m.workUnprompted)
+		m.unprompted[id] = m.registry.unprompted.of(id, m, m.computeUnprompted)
 	}
 	return m.unprompted[id]
 }
 
-func (m *model) workUnprompted(id nodeID) *unpromptedSteps {
+func (m *model) computeUnprompted(id nodeID) *unpromptedSteps {
 	a := &unpromptedSteps{}
 	m.listedMarks.clear()
 	m.listedMarks.add(id, false)
 	for _, in := range m.own[m.nodes[id].index()] {
-		m.list(a, id, event{input: in}, m.take(id, in))
+		m.addEvent(a, id, event{input: in}, m.resultsOf(id, in))
 	}
 	late := slices.Clone(m.staleInputs(id))
-	term := func(in inputID) memberstate.Term { return termNeeded(&m.registry.stale[m.inputs[in].late]) }
+	term := func(in inputID) memberstate.Term { return termNeeded(&m.registry.stale[m.inputs[in].staleIndex]) }
 	slices.SortStableFunc(late, func(x, y inputID) int { return cmp.Compare(term(x), term(y)) })
 	for _, in := range late {
-		m.list(a, id, event{input: in, term: term(in)}, m.work(id, m.inputs[in]))
+		m.addEvent(a, id, event{input: in, term: term(in)}, m.computeResults(id, m.inputs[in]))
 	}
 	a.events = slices.Clip(a.events)
 	return a
@@ -67,16 +67,16 @@ func termNeeded(msg *protocol.Message) memberstate.Term {
 	return msg.Term
 }
 
-// list adds an event of a node, unless another one has the same result.
-func (m *model) list(a *unpromptedSteps, id nodeID, e event, all []stepResult) {
+// addEvent adds an event of a node, unless another one has the same result.
+func (m *model) addEvent(a *unpromptedSteps, id nodeID, e event, all []stepResult) {
 	a.terms |= 1 << e.term
 	for term := e.term; term <= mostTerms; term++ {
 		a.inputs[term]++
 	}
 	switch t := &all[0]; {
-	case len(all) > 1 || !t.defect.none() || !t.beyond && (t.saved || len(t.says) > 0):
-		e.result = m.keep(id, all)
-	case t.beyond || !m.listedMarks.add(t.node, t.ended):
+	case len(all) > 1 || !t.defect.none() || !t.outOfBounds && (t.saved || len(t.sent) > 0):
+		e.result = m.numberResults(id, all)
+	case t.outOfBounds || !m.listedMarks.add(t.node, t.ended):
 		return
 	default:
 		e.node, e.ended = t.node, t.ended

@@ -76,9 +76,9 @@ func TestASearchWithoutReductionsFindsTheSame(t *testing.T) {
 type plainSearch struct {
 	*walk
 	rounds   uint32
-	names    names[plainNode]
+	names    numbering[plainNode]
 	like     []node // by name: the first that had it, with its alarms as they are
-	messages names[message]
+	messages numbering[message]
 	acks     plainSaid
 	states   []plainState
 	known    map[plainState]bool
@@ -147,7 +147,7 @@ func (x *plainSearch) load(at int) (acks plainSaid) {
 func (x *plainSearch) name(i int) uint16 {
 	n := x.nodes[i]
 	n.canonize(&x.rules[i])
-	id := x.names.name(&plainNode{n, x.ballot[i], x.base[i], x.nodes[i].session.Beat(), x.led[i]})
+	id := x.names.number(&plainNode{n, x.ballot[i], x.base[i], x.nodes[i].session.Beat(), x.led[i]})
 	if id == len(x.like) {
 		x.like = append(x.like, x.nodes[i])
 	}
@@ -201,7 +201,7 @@ func (x *plainSearch) take(at, i int, step func()) {
 		}
 		s := x.states[at]
 		for k := range x.sent {
-			id := x.messages.name(&x.sent[k])
+			id := x.messages.number(&x.sent[k])
 			s.said.add(id)
 			if x.sent[k].acknowledges() {
 				x.acks.add(id)

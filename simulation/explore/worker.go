@@ -11,39 +11,39 @@ import (
 type worker struct {
 	*search
 	model              *model
-	due                []due  // states that it expands
-	looks              bool   // it has taken some, though others may cover all of them
-	found              []find // their successors
+	batch              []pendingState // states that it expands
+	holdsBatch         bool           // it has taken some, though others may cover all of them
+	discovered         []discovery    // their successors
 	duplicates         duplicateFilter
 	transitions, steps uint64
-	now                localKey              // of the node in question
-	before             [mostMembers]struct { // by node of the state that is being expanded
-		key   localKey
-		local *local
+	now                expansionKey          // of the node in question
+	members            [mostMembers]struct { // by node of the state that is being expanded
+		key             expansionKey
+		cachedExpansion *expansion
 	}
 }
 
-// due is a state that is to be expanded.
-type due struct {
+// pendingState is a state that is to be expanded.
+type pendingState struct {
 	at    int32
 	state state
 	depth uint16
 }
 
-// find is a state that was found.
-type find struct {
-	state state
-	from  origin
-	depth uint16
-	rank  rank
-	at    int32 // once it is kept
+// discovery is a state that was found.
+type discovery struct {
+	state    state
+	from     origin
+	depth    uint16
+	priority priority
+	at       int32 // once it is kept
 }
 
 // work expands states until there are no more, or the search is over.
 func (x *worker) work(ctx context.Context) {
 	for x.exchange(ctx) {
-		for i := range x.due {
-			x.expand(&x.due[i])
+		for i := range x.batch {
+			x.expand(&x.batch[i])
 		}
 	}
 }
@@ -52,36 +52,36 @@ func (x *worker) work(ctx context.Context) {
 // yet it waits, because other workers may find some.
 func (x *worker) exchange(ctx context.Context) (more bool) {
 	x.mu.Lock()
-	isNew := x.keep()
+	isNew := x.store()
 	x.mu.Unlock()
 	for i := range isNew {
 		x.check(isNew[i].at, &isNew[i].state)
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.open(isNew)
-	x.done()
-	return x.take(ctx)
+	x.enqueue(isNew)
+	x.finishBatch()
+	return x.takeBatch(ctx)
 }
 
 // check reports the invariants that a state breaks.
 func (x *worker) check(at int32, s *state) {
-	if d := x.model.wrong(s); !d.none() {
-		x.violated(at, 0, &wrong{defect: d})
+	if d := x.model.stateDefect(s); !d.none() {
+		x.violated(at, 0, &violatingStep{defect: d})
 	}
 }
 
-// keep adds the worker's finds to the known states, unless one of those covers them, and returns the new ones, in
+// store adds the worker's finds to the known states, unless one of those covers them, and returns the new ones, in
 // the same memory. If there are more messages than there is room for, a find may hold one for another, so nothing
 // is kept.
-func (x *worker) keep() (isNew []find) {
-	isNew = x.found[:0]
+func (x *worker) store() (isNew []discovery) {
+	isNew = x.discovered[:0]
 	if x.registry.full.Load() {
 		return isNew
 	}
-	x.states.won.join(&x.model.won) // a worker that has found a state knows its messages
-	for i := range x.found {
-		f := &x.found[i]
+	x.states.victories.join(&x.model.victories) // a worker that has found a state knows its messages
+	for i := range x.discovered {
+		f := &x.discovered[i]
 		if at, ok := x.states.add(&f.state, f.from, f.depth); ok {
 			x.result.Depth = max(x.result.Depth, int(f.depth))
 			f.at = at
@@ -91,39 +91,39 @@ func (x *worker) keep() (isNew []find) {
 	return isNew
 }
 
-// open puts states that were checked on the frontier.
-func (x *worker) open(isNew []find) {
+// enqueue puts states that were checked on the frontier.
+func (x *worker) enqueue(isNew []discovery) {
 	for i := range isNew {
-		x.frontier.add(waiting{isNew[i].rank, isNew[i].at})
+		x.frontier.add(queued{isNew[i].priority, isNew[i].at})
 	}
-	x.found = x.found[:0]
+	x.discovered = x.discovered[:0]
 	x.idle.Broadcast()
 }
 
-// done notes that a worker has expanded its states. If the search is over it may have stopped before the last of
+// finishBatch notes that a worker has expanded its states. If the search is over it may have stopped before the last of
 // them, so they do not count as looked at.
-func (x *worker) done() {
+func (x *worker) finishBatch() {
 	x.result.Transitions, x.result.Steps = x.result.Transitions+x.transitions, x.result.Steps+x.steps
 	x.transitions, x.steps = 0, 0
-	if !x.looks || x.over.Load() {
+	if !x.holdsBatch || x.over.Load() {
 		return
 	}
-	for i := range x.due {
-		x.states.record(x.due[i].at).looked = true
+	for i := range x.batch {
+		x.states.record(x.batch[i].at).expanded = true
 	}
-	x.due, x.looks = x.due[:0], false
+	x.batch, x.holdsBatch = x.batch[:0], false
 	if x.busy--; x.busy == 0 {
 		x.idle.Broadcast()
 	}
 }
 
-// take finds the next states to expand. It may release the lock for a while.
-func (x *worker) take(ctx context.Context) bool {
+// takeBatch finds the next states to expand. It may release the lock for a while.
+func (x *worker) takeBatch(ctx context.Context) bool {
 	for !x.over.Load() {
 		switch {
 		case x.mayTake():
-			if x.unlooked >= lookEvery || ctx.Err() != nil || x.registry.full.Load() {
-				x.look(ctx)
+			if x.sinceCheck >= checkEvery || ctx.Err() != nil || x.registry.full.Load() {
+				x.checkLimits(ctx)
 				if x.over.Load() {
 					break
 				}
@@ -133,7 +133,7 @@ func (x *worker) take(ctx context.Context) bool {
 		case x.busy > 0:
 			x.idle.Wait()
 		case len(x.frontier) > 0:
-			x.level = x.frontier[0].rank
+			x.level = x.frontier[0].priority
 			x.idle.Broadcast()
 		default:
 			x.idle.Broadcast()
@@ -147,35 +147,35 @@ func (x *worker) take(ctx context.Context) bool {
 // mayTake says whether there is a state that may be expanded. In a breadth-first search all states of a level come
 // before the next level.
 func (x *search) mayTake() bool {
-	return len(x.frontier) > 0 && (!x.states.byDepth || x.frontier[0].rank <= x.level)
+	return len(x.frontier) > 0 && (!x.states.byDepth || x.frontier[0].priority <= x.level)
 }
 
 // takeShare takes a fair share of the next states: one, if no other worker wants the lock.
 func (x *worker) takeShare() {
 	share := 1
 	if len(x.workers) > 1 {
-		share = min(mostDue, 1+len(x.frontier)/(4*len(x.workers)))
+		share = min(mostBatch, 1+len(x.frontier)/(4*len(x.workers)))
 	}
 	for ; share > 0 && x.mayTake(); share-- {
-		at := x.frontier.take()
-		x.unlooked++
+		at := x.frontier.pop()
+		x.sinceCheck++
 		if r := x.states.record(at); !r.covered {
-			x.due = append(x.due, due{at, x.states.state(at), r.depth})
+			x.batch = append(x.batch, pendingState{at, x.states.state(at), r.depth})
 		}
 	}
-	x.looks = true
+	x.holdsBatch = true
 	x.busy++
 }
 
-// mostDue is how many states a worker takes at once.
-const mostDue = 16
+// mostBatch is how many states a worker takes at once.
+const mostBatch = 16
 
-// lookEvery is the number of states between two looks.
-const lookEvery = 1 << 8
+// checkEvery is the number of states between two calls of checkLimits.
+const checkEvery = 1 << 8
 
-// look reports progress, and ends the search if it has gone far enough.
-func (x *search) look(ctx context.Context) {
-	x.unlooked = 0
+// checkLimits reports progress, and ends the search if it has gone far enough.
+func (x *search) checkLimits(ctx context.Context) {
+	x.sinceCheck = 0
 	o := &x.options
 	x.result.Memory = max(x.result.Memory, memoryUsed())
 	x.result.Stopped = o.enough(ctx, &x.result, x.states.count, x.registry)

@@ -17,9 +17,9 @@ func (w *world) keepsTime(n *candidate, before *[len(candidate{}.sent)]uint64) {
 	for of := range n.seats {
 		switch s := &n.seats[of]; {
 		case n.valid(of):
-			w.holds(Cadence, n.now()-s.asked <= t.Renew+way, "%s has last renewed %s %v ago", n.id, names[of], n.now()-s.asked)
+			w.holds(Cadence, n.now()-s.asked <= t.Renew+way, "%s last renewed %s %v ago", n.id, names[of], n.now()-s.asked)
 		default:
-			w.holds(Cadence, n.now()-s.looked <= t.Poll+2*way, "%s has last looked at %s %v ago", n.id, names[of], n.now()-s.looked)
+			w.holds(Cadence, n.now()-s.looked <= t.Poll+2*way, "%s last looked at %s %v ago", n.id, names[of], n.now()-s.looked)
 		}
 	}
 	calls := uint64((w.leases + n.options.limits.Batch - 1) / n.options.limits.Batch)

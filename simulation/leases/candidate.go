@@ -244,7 +244,7 @@ func (n *candidate) returns(of int, term memberstate.Term) {
 // holdsNothing checks that it has left an office at once.
 func (n *candidate) holdsNothing(of int, what string) {
 	s := &n.seats[of]
-	n.world.holds(LeadEnds, s.lease == nil && !s.context, "%s %s, and holds %s still", n.id, what, names[of])
+	n.world.holds(LeadEnds, s.lease == nil && !s.context, "%s %s while it still holds %s", n.id, what, names[of])
 }
 
 // claiming counts its claims under way.

@@ -123,7 +123,7 @@ func (w *world) leasesHold() {
 				first = n
 			default:
 				a, b := first.seats[of].lease, n.seats[of].lease
-				w.holds(OneLease, false, "%s has %s in term %d until %v of its clock, and %s has it in term %d until %v of its",
+				w.holds(OneLease, false, "%s has %s in term %d until %v of its clock, while %s has it in term %d until %v of its",
 					first.id, names[of], a.Term, a.Until(), n.id, b.Term, b.Until())
 			}
 		}
@@ -140,7 +140,7 @@ func (w *world) staysOver(n *candidate, of int) (valid bool) {
 	case !valid:
 		s.over = s.lease
 	case s.over == s.lease:
-		w.holds(StaysOver, false, "%s has %s in term %d until %v, and had it no more", n.id, names[of], s.lease.Term, s.lease.Until())
+		w.holds(StaysOver, false, "%s has %s in term %d until %v although it had lost it", n.id, names[of], s.lease.Term, s.lease.Until())
 	}
 	w.check.counts[StaysOver]++
 	return valid
@@ -164,11 +164,11 @@ func termed(r *lease.Record) string { return fmt.Sprintf("term %d of %s", r.Term
 // acquired checks the previous holders of a lease that was acquired.
 func (w *world) acquired(of int, r *lease.Record) {
 	winners := w.check.winners[of]
-	w.holds(OneHolder, winners[r.Term] == "", "%s was given to %s, and now to %s", termed(r), winners[r.Term], r.Holder)
+	w.holds(OneHolder, winners[r.Term] == "", "%s was given to %s, and is now given to %s", termed(r), winners[r.Term], r.Holder)
 	winners[r.Term] = r.Holder
 	for _, n := range w.candidates {
 		if s := &n.seats[of]; n.alive && n.id != r.Holder && s.context && n.awake() {
-			w.holds(LeadEnds, false, "the context of %s in term %d lives, and %s has %s", n.id, s.term, r.Holder, termed(r))
+			w.holds(LeadEnds, false, "the context of %s in term %d has not ended, although %s has %s", n.id, s.term, r.Holder, termed(r))
 		}
 	}
 	w.check.counts[LeadEnds]++
@@ -188,13 +188,13 @@ func (w *world) lost(n *candidate, of int, topic protocol.Topic) {
 	s, t, l := &n.seats[of], n.options.timing, &n.options.limits
 	if topic == protocol.TakenAway {
 		r := w.database.now(of)
-		w.holds(Kept, r.Holder != n.id || r.Term != s.term, "%s gives %s up, which is its own", n.id, names[of])
+		w.holds(Kept, r.Holder != n.id || r.Term != s.term, "%s gives up %s, which it still holds", n.id, names[of])
 	}
 	if topic != protocol.RanOut || !n.awake() || w.enabled.Has(Hang) || l.Calls[protocol.Renew] < maxLeases {
 		return // it had a reason to be late
 	}
 	within := t.Timeout + t.Renew/4 + time.Millisecond
-	w.holds(Kept, n.now()-s.asked <= max(within, t.Renew), "%s let %s run out, and has tried to renew it %v ago", n.id, names[of], n.now()-s.asked)
+	w.holds(Kept, n.now()-s.asked <= max(within, t.Renew), "%s let %s run out; it last tried to renew it %v ago", n.id, names[of], n.now()-s.asked)
 }
 
 // sending checks what a keeper sends.
@@ -202,12 +202,12 @@ func (w *world) sending(n *candidate, c *protocol.Call, touches []int) {
 	for i, of := range touches {
 		s := &n.seats[of]
 		w.often(FollowersRead, s.in && (!s.retired || c.Kind == protocol.Release || c.Kind == protocol.Wake), func() string {
-			return fmt.Sprintf("%s %s %s, and has left", n.id, does[c.Kind], names[of])
+			return fmt.Sprintf("%s %s %s although it has left", n.id, does[c.Kind], names[of])
 		})
 		switch c.Kind {
 		case protocol.Acquire:
-			w.holds(FollowersRead, n.free(s) && !n.options.observer, "%s claims %s, what %q holds for another %v", n.id, names[of], s.read.Holder, s.read.Left)
-			w.holds(StandsBack, n.now() >= s.stands, "%s claims %s, from which it stands back for another %v", n.id, names[of], s.stands-n.now())
+			w.holds(FollowersRead, n.free(s) && !n.options.observer, "%s claims %s, which %q holds for another %v", n.id, names[of], s.read.Holder, s.read.Left)
+			w.holds(StandsBack, n.now() >= s.stands, "%s claims %s although it must wait for another %v", n.id, names[of], s.stands-n.now())
 			s.claiming++
 			s.found, s.asked = false, n.now()
 		case protocol.Renew:
@@ -219,7 +219,7 @@ func (w *world) sending(n *candidate, c *protocol.Call, touches []int) {
 			w.holds(ReleasedAfter, !s.leading && s.lease == nil, "%s releases %s in term %d while its Lead runs", n.id, names[of], c.Held[i].Term)
 			s.tries++
 			end := s.asked + n.options.timing.TTL - n.options.timing.DriftMargin
-			w.holds(GivesBack, s.tries == 1 || n.now() <= end || !n.awake(), "%s releases %s in term %d, %v after it has run out", n.id, names[of], c.Held[i].Term, n.now()-end)
+			w.holds(GivesBack, s.tries == 1 || n.now() <= end || !n.awake(), "%s releases %s in term %d %v after the lease ran out", n.id, names[of], c.Held[i].Term, n.now()-end)
 		case protocol.Read, protocol.Wake, protocol.Listen:
 		}
 	}

@@ -24,7 +24,7 @@ func (n *candidate) Call(c *protocol.Call) {
 		n.in(int64(n.delay()), func() { n.step(&protocol.Answer{Number: c.Number, Err: n.unreachable()}) })
 	case protocol.Listen:
 		n.listening = c.Number
-		w.holds(Cadence, n.unheard == 0 || n.now() >= n.unheard+n.options.timing.Poll, "%s listens again %v after it could not", n.id, n.now()-n.unheard)
+		w.holds(Cadence, n.unheard == 0 || n.now() >= n.unheard+n.options.timing.Poll, "%s listens again only %v after it failed to", n.id, n.now()-n.unheard)
 		if n.cut {
 			n.deafen()
 		}
@@ -85,7 +85,7 @@ func (n *candidate) Withdraw(name string, term memberstate.Term) {
 // Publish has the checks look at the state that is shown.
 func (n *candidate) Publish(name string, v protocol.View) {
 	w, s := n.world, &n.seats[lookUp(name)]
-	w.holds(TermsGrow, v.Term >= s.shown, "%s knew of term %d of %s, and goes on from %d", n.id, s.shown, name, v.Term)
+	w.holds(TermsGrow, v.Term >= s.shown, "%s knew of term %d of %s, but continues from term %d", n.id, s.shown, name, v.Term)
 	s.shown = v.Term
 	if v.Role == memberstate.Leader {
 		w.holds(StaysOver, n.valid(lookUp(name)) && s.lease.Term == v.Term, "%s is shown as the leader of %s in term %d without a lease", n.id, name, v.Term)
@@ -105,11 +105,11 @@ func (n *candidate) Lead(name string, term memberstate.Term) {
 func (n *candidate) Vacate(name string, term memberstate.Term, err error) {
 	w, of := n.world, lookUp(name)
 	s, t := &n.seats[of], n.options.timing
-	w.holds(ReleasedAfter, !s.leading && s.lease == nil, "the office of %s in term %d is over while its Lead runs", n.id, term)
+	w.holds(ReleasedAfter, !s.leading && s.lease == nil, "the office of %s in term %d ended while its Lead runs", n.id, term)
 	if err != nil {
 		w.met(NotReleased)
 		end := s.asked + t.TTL - t.DriftMargin
-		w.holds(GivesBack, n.now()+t.Renew/4 >= end, "%s gives up releasing %s in term %d, which it may have for another %v", n.id, name, term, end-n.now())
+		w.holds(GivesBack, n.now()+t.Renew/4 >= end, "%s gives up releasing %s in term %d, which it may hold for another %v", n.id, name, term, end-n.now())
 	} else if s.tries > 1 {
 		w.met(ReleasedLater)
 	}
@@ -135,7 +135,7 @@ func (n *candidate) Tell(note protocol.Note) {
 func (n *candidate) End(name string) {
 	w, of := n.world, lookUp(name)
 	s := &n.seats[of]
-	w.holds(ReleasedAfter, !s.leading && s.lease == nil && s.retired, "%s has ended with %s while its Lead runs", n.id, name)
+	w.holds(ReleasedAfter, !s.leading && s.lease == nil && s.retired, "%s left %s while its Lead runs", n.id, name)
 	s.in, s.retired = false, false
 	if n.ended() {
 		n.deafen()

@@ -127,7 +127,7 @@ func (w *world) keep(leader *candidate) {
 	for i, n := range w.candidates {
 		w.keepsTime(n, &sent[i])
 	}
-	w.holds(Converges, w.elections == before, "there was an election though nothing happened since %s led", leader.id)
+	w.holds(Converges, w.elections == before, "there was an election although nothing has happened since %s led", leader.id)
 }
 
 // handOver has the leader resign. If all others are woken, one of them leads at once.
@@ -150,7 +150,7 @@ func (w *world) handOver(leader *candidate) {
 	for !w.check.over && w.elections == before && w.next(began+int64(2*within)) {
 	}
 	took := time.Duration(w.now - began)
-	w.holds(TakenOver, took <= within, "%s resigned, and was replaced after %v, not within %v", leader.id, took, within)
+	w.holds(TakenOver, took <= within, "%s resigned and was replaced only after %v, want within %v", leader.id, took, within)
 	w.run(w.now + int64(3*poll)) // until no candidate stands back any more
 }
 
@@ -175,7 +175,7 @@ func (w *world) silence(leader *candidate) {
 		}
 	}
 	w.takenOver, w.demanded = time.Duration(w.now-began), !w.check.over
-	w.holds(TakenOver, w.takenOver <= within, "%s was replaced after %v, not within %v", leader.id, w.takenOver, within)
+	w.holds(TakenOver, w.takenOver <= within, "%s was replaced only after %v, want within %v", leader.id, w.takenOver, within)
 }
 
 // heaviest is a leader with as many leases as any, and how many it has.

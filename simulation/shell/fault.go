@@ -2,7 +2,10 @@
 
 package shell
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Fault is a kind of trouble.
 type Fault uint8
@@ -63,7 +66,7 @@ const (
 	// Mistake: an engine configures a group wrongly, or makes a call out of turn.
 	Mistake
 
-	// The faults of worlds of leases follow.
+	// From here on, the faults strike in worlds of leases only.
 
 	// LostQuestion: a statement does not reach the database.
 	LostQuestion
@@ -100,28 +103,74 @@ const (
 	faults
 )
 
-var faultNames = [faults]string{
-	"weather", "partition", "one-way", "isolate", "echo", "hint", "flood", "stall", "slow disk", "hanging disk", "full disk", "broken disk",
-	"kill", "power cut", "power cut later", "close", "close now", "empty", "rejoin", "rejoin now", "transfer", "resign", "stand",
-	"lead returns", "pause fails", "slow ledger", "mistake",
-	"lost question", "lost answer", "refused", "slow link", "late", "twice", "hanging driver", "cut off", "stalled database", "stale read",
-	"locked record", "database step", "force", "stand still", "slow log",
+// kinds is a set of kinds of worlds.
+type kinds uint8
+
+const (
+	ofVotes  kinds = 1 << Votes
+	ofLeases kinds = 1 << Leases
+)
+
+// faultTable has the name of each fault, and the worlds in which it strikes.
+var faultTable = [faults]struct {
+	name   string
+	worlds kinds
+}{
+	Weather:         {"weather", ofVotes},
+	Partition:       {"partition", ofVotes},
+	OneWay:          {"one-way", ofVotes},
+	Isolate:         {"isolate", ofVotes},
+	Echo:            {"echo", ofVotes},
+	Hint:            {"hint", ofVotes},
+	Flood:           {"flood", ofVotes},
+	Stall:           {"stall", ofVotes},
+	SlowDisk:        {"slow disk", ofVotes},
+	HangingDisk:     {"hanging disk", ofVotes},
+	FullDisk:        {"full disk", ofVotes},
+	BrokenDisk:      {"broken disk", ofVotes},
+	Kill:            {"kill", ofVotes | ofLeases},
+	PowerCut:        {"power cut", ofVotes},
+	PowerCutLater:   {"power cut later", ofVotes},
+	Close:           {"close", ofVotes | ofLeases},
+	CloseNow:        {"close now", ofVotes},
+	Empty:           {"empty", ofVotes},
+	Rejoin:          {"rejoin", ofVotes | ofLeases},
+	RejoinNow:       {"rejoin now", ofVotes},
+	TransferOrder:   {"transfer", ofVotes},
+	ResignOrder:     {"resign", ofVotes | ofLeases},
+	StandOrder:      {"stand", ofVotes},
+	LeadReturns:     {"lead returns", ofVotes | ofLeases},
+	PauseFails:      {"pause fails", ofVotes},
+	SlowLedger:      {"slow ledger", ofVotes},
+	Mistake:         {"mistake", ofVotes},
+	LostQuestion:    {"lost question", ofLeases},
+	LostAnswer:      {"lost answer", ofLeases},
+	Refused:         {"refused", ofLeases},
+	SlowLink:        {"slow link", ofLeases},
+	Late:            {"late", ofLeases},
+	Twice:           {"twice", ofLeases},
+	HangingDriver:   {"hanging driver", ofLeases},
+	CutOff:          {"cut off", ofLeases},
+	StalledDatabase: {"stalled database", ofLeases},
+	StaleRead:       {"stale read", ofLeases},
+	LockedRecord:    {"locked record", ofLeases},
+	DatabaseStep:    {"database step", ofLeases},
+	Force:           {"force", ofLeases},
+	StandStill:      {"stand still", ofLeases},
+	SlowLog:         {"slow log", ofLeases},
 }
 
 // String names the fault.
 func (f Fault) String() string {
 	if f < faults {
-		return faultNames[f]
+		return faultTable[f].name
 	}
 	return fmt.Sprintf("fault(%d)", uint8(f))
 }
 
 // Faults lists the faults that strike in worlds of a kind.
 func (k Kind) Faults() []Fault {
-	if k == Leases {
-		return append(all(faults)[LostQuestion:], Kill, Close, Rejoin, ResignOrder, LeadReturns)
-	}
-	return all(LostQuestion)
+	return slices.DeleteFunc(all(faults), func(f Fault) bool { return faultTable[f].worlds>>k&1 == 0 })
 }
 
 // Condition is an event that must occur in a campaign, because without it the worlds are too
@@ -153,7 +202,7 @@ const (
 	// VoteRead: a process found the vote of one that had died.
 	VoteRead
 
-	// The conditions of worlds of leases follow.
+	// From here on, the conditions are for worlds of leases only.
 
 	// LeaseTaken: a renewal showed that a lease was lost.
 	LeaseTaken
@@ -165,23 +214,36 @@ const (
 	conditions
 )
 
-var conditionNames = [conditions]string{
-	"served", "committed", "lease held", "lease lapsed", "handed over", "no quorum", "resigned", "paused", "stopped leading", "failed", "vote read",
-	"taken away", "claim unanswered", "not released",
+// conditionTable has the name of each condition, and the worlds that must meet it.
+var conditionTable = [conditions]struct {
+	name   string
+	worlds kinds
+}{
+	LeadServed:      {"served", ofVotes | ofLeases},
+	Committed:       {"committed", ofVotes},
+	LeaseHeld:       {"lease held", ofVotes | ofLeases},
+	LeaseLapsed:     {"lease lapsed", ofVotes | ofLeases},
+	HandedOver:      {"handed over", ofVotes},
+	NoQuorum:        {"no quorum", ofVotes},
+	Resigned:        {"resigned", ofVotes | ofLeases},
+	WritesPaused:    {"paused", ofVotes},
+	StoppedLeading:  {"stopped leading", ofVotes | ofLeases},
+	Failed:          {"failed", ofVotes},
+	VoteRead:        {"vote read", ofVotes},
+	LeaseTaken:      {"taken away", ofLeases},
+	ClaimUnanswered: {"claim unanswered", ofLeases},
+	NotReleased:     {"not released", ofLeases},
 }
 
 // String names the condition.
 func (c Condition) String() string {
 	if c < conditions {
-		return conditionNames[c]
+		return conditionTable[c].name
 	}
 	return fmt.Sprintf("condition(%d)", uint8(c))
 }
 
 // Conditions lists the conditions that worlds of a kind must meet.
 func (k Kind) Conditions() []Condition {
-	if k == Leases {
-		return append(all(conditions)[LeaseTaken:], LeadServed, LeaseHeld, LeaseLapsed, Resigned, StoppedLeading)
-	}
-	return all(LeaseTaken)
+	return slices.DeleteFunc(all(conditions), func(c Condition) bool { return conditionTable[c].worlds>>k&1 == 0 })
 }

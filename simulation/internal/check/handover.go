@@ -102,15 +102,15 @@ func (c *Checker) handsOver(n *Member) {
 	c.Counts[invariant.TransferEnds]++
 	limit := handoverWithin * int64(c.Detection())
 	if h.orders = slices.DeleteFunc(h.orders, (*Outcome).isSettled); len(h.orders) > 0 && now-h.ordered > limit {
-		c.Violated(invariant.TransferEnds, n, "an order to hand over has no outcome since %d ns", now-h.ordered)
+		c.Violated(invariant.TransferEnds, n, "an order to hand over has had no outcome since %d ns", now-h.ordered)
 	}
 	if h.pausing && now-h.paused > limit {
-		c.Violated(invariant.TransferEnds, n, "its engine's writes are paused for a handover since %d ns", now-h.paused)
+		c.Violated(invariant.TransferEnds, n, "its engine's writes have been paused for a handover since %d ns", now-h.paused)
 	}
 	if h.resigning != n.Group.Term || !n.Leads() {
 		h.resigning = 0
 	} else if now-h.resigned > limit {
-		c.Violated(invariant.TransferEnds, n, "it was told to resign, and leads on in term %d", n.Group.Term)
+		c.Violated(invariant.TransferEnds, n, "it was ordered to resign, but still leads term %d", n.Group.Term)
 	}
 }
 
@@ -131,13 +131,13 @@ func (c *Checker) offers(n *Member, m *protocol.Message) {
 		h.asked = now
 	}
 	if h.last = b.number; now-h.asked > handoverWithin*int64(c.Detection()) {
-		c.Violated(invariant.TransferEnds, n, "it asks others to take over since %d ns", now-h.asked)
+		c.Violated(invariant.TransferEnds, n, "it has been asking others to take over since %d ns", now-h.asked)
 	}
 	if behind(end, m.Ledger) || m.Mark == rpc.Plain && m.Ledger != end {
-		c.Violated(invariant.TransferEnds, n, "it wants a ledger up to %v of whoever takes over, and its own ends at %v", m.Ledger, end)
+		c.Violated(invariant.TransferEnds, n, "it requires an heir's ledger to reach %v, but its own ends at %v", m.Ledger, end)
 	}
 	if m.Mark == rpc.Plain && !n.Engine.Stopped {
-		c.Violated(invariant.TransferEnds, n, "it has another take over in term %d, and its engine has not paused its writes", m.Term)
+		c.Violated(invariant.TransferEnds, n, "it lets another member take over in term %d before its engine has paused its writes", m.Term)
 	}
 	h.word++
 	h.ends[h.word%4] = word{h.word, end}
@@ -152,11 +152,11 @@ func (c *Checker) takes(n *Member, x *protocol.Step) {
 	}
 	c.Counts[invariant.TransferEnds]++
 	if n.Shown.Leader != q.From || n.Shown.Term != q.Term {
-		c.Violated(invariant.TransferEnds, n, "it takes over from n%d in term %d, and follows n%d in term %d", q.From-1, q.Term, n.Shown.Leader-1, n.Shown.Term)
+		c.Violated(invariant.TransferEnds, n, "it takes over from n%d in term %d although it follows n%d in term %d", q.From-1, q.Term, n.Shown.Leader-1, n.Shown.Term)
 	}
 	heard, end := n.asking.heard, n.Engine.Ledger.End()
 	leader := c.of(n).members[heard.from].handing.ends[heard.round%4]
 	if leader.number == heard.round && behind(end, leader.end) {
-		c.Violated(invariant.TransferEnds, n, "it takes over with a ledger up to %v, and the leader's ended at %v", end, leader.end)
+		c.Violated(invariant.TransferEnds, n, "it takes over with a ledger up to %v, but the leader's ended at %v", end, leader.end)
 	}
 }

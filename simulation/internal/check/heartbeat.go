@@ -49,7 +49,7 @@ func (c *Checker) beats(n *Member, m *protocol.Message, local time.Duration) {
 	}
 	c.Counts[invariant.LeaderHeard]++
 	if late := b.number - b.heard; late > uint32(c.Timing.Leak)+1 {
-		c.Violated(invariant.LeaderHeard, n, "it leads term %d, and no quorum has answered its last %d beats", m.Term, late)
+		c.Violated(invariant.LeaderHeard, n, "it leads term %d although no quorum has answered its last %d heartbeats", m.Term, late)
 	}
 }
 
@@ -65,7 +65,7 @@ func (c *Checker) givesUp(n *Member, term memberstate.Term) {
 	}
 	c.Counts[invariant.LeaderHeard]++
 	if silent := b.number - b.heard; silent < uint32(c.Timing.Leak) {
-		c.Violated(invariant.LeaderHeard, n, "it gives up term %d, and a quorum has answered all but its last %d beats", term, silent)
+		c.Violated(invariant.LeaderHeard, n, "it gives up term %d although a quorum has answered all heartbeats except the last %d", term, silent)
 	}
 }
 

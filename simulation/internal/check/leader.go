@@ -24,7 +24,7 @@ func (c *Checker) leads(n *Member, term memberstate.Term) {
 		return
 	case r.led == now:
 		if r.lost {
-			c.Violated(invariant.OneLeader, n, "it led term %d before, and lost it", term)
+			c.Violated(invariant.OneLeader, n, "it leads term %d again after it had lost it", term)
 		}
 		return
 	}
@@ -70,6 +70,6 @@ func (c *Checker) follows(n *Member) {
 	}
 	c.Counts[invariant.FollowsWinner]++
 	if r := c.of(n).terms.of(m.Term); r != nil && r.led.seat != m.Leader {
-		c.Violated(invariant.FollowsWinner, n, "it follows n%d in term %d, which that has not won", m.Leader-1, m.Term)
+		c.Violated(invariant.FollowsWinner, n, "it follows n%d, which has not won term %d", m.Leader-1, m.Term)
 	}
 }

@@ -13,7 +13,7 @@ import (
 // Lapsed checks a leader whose lease has run out.
 func (c *Checker) Lapsed(n *Member, term memberstate.Term) {
 	if n.Node.Alive && !n.Node.Paused && !n.Group.Waits() && n.Leads() && n.Group.Term == term {
-		c.Violated(invariant.LegalStep, n, "its lease in term %d has run out, and it leads on", term)
+		c.Violated(invariant.LegalStep, n, "it still leads although its lease in term %d has run out", term)
 	}
 }
 
@@ -27,13 +27,13 @@ func (c *Checker) Leased(n *Member, until, local time.Duration) {
 		from, known = local, true
 	}
 	if !known {
-		c.Violated(invariant.OneLease, n, "it holds a lease in term %d, and no quorum has promised one", n.Lease.Term)
+		c.Violated(invariant.OneLease, n, "it holds a lease in term %d that no quorum has promised", n.Lease.Term)
 	} else if longer := until - from - c.leaseLasts(); longer > 0 {
-		c.Violated(invariant.OneLease, n, "its lease in term %d lasts %v longer than what a quorum has promised", n.Lease.Term, longer)
+		c.Violated(invariant.OneLease, n, "its lease in term %d lasts %v longer than a quorum has promised", n.Lease.Term, longer)
 	}
 	for i, other := range c.of(n).members {
 		if other != n && other.Lease.Term != 0 && other.Lease.Until > *c.now && n.Lease.Until > *c.now {
-			c.Violated(invariant.OneLease, n, "it holds a lease in term %d until %d, and n%d one in term %d until %d",
+			c.Violated(invariant.OneLease, n, "it holds a lease in term %d until %d while n%d holds one in term %d until %d",
 				n.Lease.Term, n.Lease.Until, i, other.Lease.Term, other.Lease.Until)
 		}
 	}

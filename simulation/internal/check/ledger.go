@@ -87,7 +87,7 @@ func (c *Checker) Commits(n *Member, acknowledged []uint64) {
 	c.Counts[invariant.CommittedStays]++
 	h := c.of(n)
 	if t := &h.tallies[term%memberstate.Term(len(h.tallies))]; t.term == term && index > t.committed {
-		c.Violated(invariant.CommittedStays, n, "in term %d it takes entries up to %d for committed, and a majority has them up to %d", term, index, t.committed)
+		c.Violated(invariant.CommittedStays, n, "in term %d it treats entries up to %d as committed, but a majority has them only up to %d", term, index, t.committed)
 	}
 }
 

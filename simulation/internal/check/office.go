@@ -12,7 +12,7 @@ func (c *Checker) Served(n *Member) {
 		return
 	}
 	if r.served {
-		c.Violated(invariant.OneOffice, n, "its engine begins to serve term %d, which n%d's has served", term, r.server)
+		c.Violated(invariant.OneOffice, n, "its engine begins to serve term %d, which n%d's engine has served", term, r.server)
 	}
 	r.served, r.server = true, n.Node.Index
 }
@@ -21,6 +21,6 @@ func (c *Checker) Served(n *Member) {
 func (c *Checker) inOffice(n *Member) {
 	c.Counts[invariant.OneOffice]++
 	if serving := n.Engine.Leading; serving != 0 && (!n.Leads() || n.Group.Term != serving) {
-		c.Violated(invariant.OneOffice, n, "its engine serves term %d, and it is %v in term %d", serving, n.Group.Role, n.Group.Term)
+		c.Violated(invariant.OneOffice, n, "its engine serves term %d, but the member is %v in term %d", serving, n.Group.Role, n.Group.Term)
 	}
 }

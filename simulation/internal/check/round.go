@@ -147,7 +147,7 @@ func (c *Checker) asks(n *Member, m *protocol.Message) {
 	}
 	c.Counts[invariant.LeaderComplete]++
 	if m.Ledger != n.Engine.Told {
-		c.Violated(invariant.LeaderComplete, n, "it asks for votes with a ledger up to %v, and its engine has said %v", m.Ledger, n.Engine.Told)
+		c.Violated(invariant.LeaderComplete, n, "its vote request claims a ledger up to %v, but its engine reported %v", m.Ledger, n.Engine.Told)
 	}
 }
 
@@ -181,7 +181,7 @@ func (c *Checker) judged(n *Member, x *protocol.Output) {
 	if x.Judged == protocol.Passed && c.Voters > 1 {
 		c.Counts[invariant.WonByQuorum]++
 		if r.over || r.mark != x.Asked || r.accepted.count() < c.Majority() {
-			c.Violated(invariant.WonByQuorum, n, "its round for term %d has passed, and %d have accepted in it", r.term, r.accepted.count())
+			c.Violated(invariant.WonByQuorum, n, "it takes its round for term %d as won with %d acceptances", r.term, r.accepted.count())
 		}
 	}
 	r.over = true

@@ -37,21 +37,21 @@ var known = [breaches]struct {
 	broken invariant.Invariant
 	what   string
 }{
-	failed:             {invariant.LegalStep, "the machine has found a defect of its own"},
-	termFell:           {invariant.TermsRise, "its term has fallen"},
-	voteChanged:        {invariant.OneVote, "it has changed its vote in a term"},
-	notSaved:           {invariant.LegalStep, "its hard state has changed and is not saved"},
-	lossUntold:         {invariant.LegalStep, "that it leads no more is not told, or told when it is not so"},
-	changeUntold:       {invariant.LegalStep, "it has changed and does not say so"},
-	unelected:          {invariant.LegalStep, "it leads and did not vote for itself"},
-	followsNobody:      {invariant.LegalStep, "it follows nobody, or itself"},
-	namesLeader:        {invariant.LegalStep, "it is a candidate and has a leader"},
-	observerVoted:      {invariant.ObserverSilent, "it is a voter that observes, or an observer that does not, or that has voted"},
-	termRegained:       {invariant.LegalStep, "it may stand again in a term that is spent"},
-	speaksWithoutVoice: {invariant.ObserverSilent, "it is an observer and asks for votes, or gives one"},
-	stuck:              {invariant.NeverStuck, "its alarm rang and no other is set"},
-	preVoteChanges:     {invariant.LegalStep, "to be asked for a pre-vote has changed it"},
-	standsUnbidden:     {invariant.LegalStep, "it asks for votes as one that was told to take over, and was not"},
+	failed:             {invariant.LegalStep, "the machine reports an internal error"},
+	termFell:           {invariant.TermsRise, "its term fell"},
+	voteChanged:        {invariant.OneVote, "it changed its vote within a term"},
+	notSaved:           {invariant.LegalStep, "its hard state changed but was not saved"},
+	lossUntold:         {invariant.LegalStep, "it lost the leadership without reporting it, or reported a loss that did not happen"},
+	changeUntold:       {invariant.LegalStep, "its state changed but it reported no change"},
+	unelected:          {invariant.LegalStep, "it leads but did not vote for itself"},
+	followsNobody:      {invariant.LegalStep, "it is a follower without a leader, or follows itself"},
+	namesLeader:        {invariant.LegalStep, "it is a candidate but has a leader"},
+	observerVoted:      {invariant.ObserverSilent, "it is a voter in the role of an observer, an observer in another role, or an observer that has voted"},
+	termRegained:       {invariant.LegalStep, "it may stand again in a term in which it had given that up"},
+	speaksWithoutVoice: {invariant.ObserverSilent, "it is an observer, but asks for votes or grants one"},
+	stuck:              {invariant.NeverStuck, "its alarm rang and it set no other one"},
+	preVoteChanges:     {invariant.LegalStep, "a pre-vote request changed its state"},
+	standsUnbidden:     {invariant.LegalStep, "it asks for votes as an heir, but nobody asked it to take over"},
 }
 
 // All lists the breaches, each with the invariant that is broken.
@@ -155,12 +155,12 @@ func (c *Checker) step(n *Member, before *memberstate.State, x *protocol.Step) {
 		}
 	}
 	if x.Input.Kind == protocol.Ring && x.Input.Number == n.Alarm && x.Output.Dropped == protocol.DropStaleAlarm {
-		c.Violated(invariant.NeverStuck, n, "it takes its alarm for one that it has replaced")
+		c.Violated(invariant.NeverStuck, n, "it ignores its alarm as if it had replaced it")
 	}
 	if n.Early && *m != n.Stale {
-		c.Violated(invariant.LegalStep, n, "it obeys an alarm that it has replaced")
+		c.Violated(invariant.LegalStep, n, "it acts on an alarm that it has replaced")
 	}
 	if x.Output.To != 0 && x.Output.Send.Kind == rpc.VoteRequest && before.Role != memberstate.Leader && n.Engine.Running != 0 {
-		c.Violated(invariant.OneOffice, n, "it asks for votes, and its engine has not returned from serving term %d", n.Engine.Running)
+		c.Violated(invariant.OneOffice, n, "it asks for votes before its engine has stopped serving term %d", n.Engine.Running)
 	}
 }

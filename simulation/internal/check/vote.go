@@ -22,7 +22,7 @@ func (c *Checker) Kept(n *Member, hard memberstate.HardState) {
 		return
 	}
 	if given := r.votes[n.Node.Index]; given != memberstate.Nobody && given != hard.Vote {
-		c.Violated(invariant.OneVote, n, "it voted for n%d in term %d and now for n%d", given-1, hard.Term, hard.Vote-1)
+		c.Violated(invariant.OneVote, n, "it voted for n%d in term %d, and now votes for n%d", given-1, hard.Term, hard.Vote-1)
 	}
 	r.votes[n.Node.Index] = hard.Vote
 }
@@ -31,7 +31,7 @@ func (c *Checker) Kept(n *Member, hard memberstate.HardState) {
 func (c *Checker) termsRose(n *Member, found memberstate.HardState) {
 	c.Counts[invariant.TermsRise]++
 	if found.Term < n.said.Term || found.Term == n.said.Term && n.said.Vote != memberstate.Nobody && found.Vote != n.said.Vote {
-		c.Violated(invariant.TermsRise, n, "it comes back with term %d and vote %d; it has spoken with %d and %d",
+		c.Violated(invariant.TermsRise, n, "it restarts with term %d and vote %d after it had sent messages with term %d and vote %d",
 			found.Term, found.Vote, n.said.Term, n.said.Vote)
 	}
 }
@@ -93,6 +93,6 @@ func (c *Checker) observerSays(n *Member, m *protocol.Message) {
 	c.Counts[invariant.ObserverSilent]++
 	answers := m.Kind == rpc.HeartbeatResponse || m.Kind == rpc.TakeLeadershipResponse
 	if !answers || m.Promised {
-		c.Violated(invariant.ObserverSilent, n, "it says %v, promised: %t", m.Kind, m.Promised)
+		c.Violated(invariant.ObserverSilent, n, "it is an observer, but sends %v, promised: %t", m.Kind, m.Promised)
 	}
 }
