@@ -107,6 +107,16 @@ func TestAnEarlyBeatComesBeforeAHandover(t *testing.T) {
 	assert.Equal(t, r.others(), out.To)
 }
 
+// A leader that hands over does not ask for another term, whatever it hears.
+func TestALeaderThatHandsOverAsksForNoTerm(t *testing.T) {
+	a := leadingAlone(t, false)
+	a.give(Input{Kind: Transfer, Seat: 3})
+	a.accuses(2, 7)
+	assert.Zero(t, a.out.To)
+	assert.True(t, a.idle())
+	assert.Equal(t, Probing, a.machine.Handover().Phase)
+}
+
 // Once a target has been found, the answer of another one changes nothing: it may be that the
 // first has been told to stand.
 func TestATargetThatWasFoundStays(t *testing.T) {
@@ -172,6 +182,25 @@ func TestAnObserverIsNoSuccessor(t *testing.T) {
 	m.office.acks[m.office.beat%recentBeats] = memberstate.SetOf(1, 4)
 	assert.NotEqualValues(t, 4, m.successor(r, memberstate.Nobody))
 	assert.NotEqualValues(t, 4, m.successor(r, 2))
+}
+
+// The first offer to a preferred voter is due a detection time after the election, whatever the number of the beat was
+// then.
+func TestAnOfferIsMadeADetectionTimeAfterTheElection(t *testing.T) {
+	for _, before := range []uint32{0, 100, 1 << 31} {
+		r := threeRules()
+		r.Preferred = memberstate.SetOf(2)
+		a := &alone{T: t, rules: r}
+		a.machine.Term, a.machine.Vote, a.machine.office.beat = 1, 1, before
+		a.machine.takeOffice(r, &a.out)
+		for beat := 1; beat <= r.Timing.Leak; beat++ {
+			a.acknowledges(2, a.machine.Beat())
+			offered := a.out.Send.Kind == rpc.TakeLeadership
+			due := a.machine.Beat()-before == uint32(r.Timing.Leak)
+			assert.Equal(t, due, offered, "beat %d after %d", a.machine.Beat(), before)
+			a.ring()
+		}
+	}
 }
 
 // The first offer to a preferred voter is due with the beat that nextOffer names.

@@ -43,18 +43,157 @@ func TestAnEarlyBeatIsSentOnce(t *testing.T) {
 	assert.False(t, m.beatAgain(r, new(Output)), "a quorum has answered")
 }
 
-// An answer to a beat counts for the leader of that term.
-func TestAnAnswerToAnotherTermsBeatDoesNotCount(t *testing.T) {
-	r := threeRules()
-	for asked, counts := range map[memberstate.Term]bool{0: false, 1: true, 2: false} {
-		m := elected(r)
-		var out Output
-		m.Step(r, &Input{Kind: Receive, Message: Message{From: 2, Body: rpc.Body{
-			Kind: rpc.HeartbeatResponse, Result: rpc.Success, Round: m.office.beat, Term: asked, Asked: asked,
-		}}}, &out)
-		assert.Equal(t, counts, m.office.heardBeat == m.office.beat, "it leads term 1, and %d was answered", asked)
-		assert.Equal(t, !counts, out.Dropped == DropStaleAnswer)
+// An answer counts for one of the newest beats of the leader's own term. Any other changes nothing, whatever it says.
+func TestOnlyAnswersToTheNewestBeatsOfTheTermCount(t *testing.T) {
+	for _, result := range []rpc.Result{rpc.Success, rpc.TermNotReady, rpc.InconsistentLeader, rpc.ExpiredTerm} {
+		for what, c := range map[string]struct {
+			asked  memberstate.Term
+			age    uint32
+			counts bool
+		}{
+			"the newest beat":            {1, 0, true},
+			"the oldest that is kept":    {1, recentBeats - 1, true},
+			"an older one":               {1, recentBeats, false},
+			"one that was not sent":      {1, ^uint32(0), false},
+			"a beat of an earlier term":  {0, 0, false},
+			"one of a term yet to come":  {2, 0, false},
+			"an older one of that other": {0, recentBeats - 1, false},
+		} {
+			a := leadingAlone(t, false)
+			for range recentBeats {
+				a.acknowledges(3, a.machine.Beat())
+				a.ring()
+			}
+			before := a.machine
+			a.hears(2, memberstate.Nobody, rpc.Body{
+				Kind: rpc.HeartbeatResponse, Result: result, Round: a.machine.Beat() - c.age, Term: 9, Asked: c.asked,
+			})
+			assert.Equal(t, c.counts, a.out.Dropped == 0, "%v to %s", result, what)
+			if !c.counts {
+				assert.Equal(t, DropStaleAnswer, a.out.Dropped)
+				assert.Equal(t, before, a.machine, "%v to %s", result, what)
+			}
+		}
 	}
+}
+
+// answersBeat answers one of its beats.
+func (a *alone) answersBeat(by memberstate.Seat, result rpc.Result, beat uint32) {
+	a.Helper()
+	a.hears(by, memberstate.Nobody, rpc.Body{Kind: rpc.HeartbeatResponse, Result: result, Round: beat, Term: a.machine.Term, Asked: a.machine.Term})
+}
+
+// accuses answers its newest beat with a larger term.
+func (a *alone) accuses(by memberstate.Seat, term memberstate.Term) {
+	a.Helper()
+	a.hears(by, memberstate.Nobody, rpc.Body{
+		Kind: rpc.HeartbeatResponse, Result: rpc.ExpiredTerm, Round: a.machine.Beat(), Term: term, Asked: a.machine.Term,
+	})
+}
+
+// D8: the answer that completes an older beat takes back neither the newest beat that a quorum has answered, nor
+// the lease from it.
+func TestAnOlderBeatThatIsCompletedTakesNothingBack(t *testing.T) {
+	a := leadingAlone(t, true)
+	a.rules.Voters = memberstate.SetOf(1, 2, 3, 4, 5)
+	first := a.machine.Beat()
+	a.acknowledges(2, first)
+	a.ring()
+	a.acknowledges(2, first+1)
+	a.acknowledges(3, first+1)
+	a.acknowledges(4, first)
+	assert.Equal(t, first+1, a.machine.HeardBeat())
+	assert.Equal(t, first+1, a.machine.LeaseBeat())
+}
+
+// A beat may be sent early again once the alarm has sent one.
+func TestABeatIsSentEarlyOnceBetweenTwoAlarms(t *testing.T) {
+	a := leadingAlone(t, false)
+	for range 3 {
+		for _, early := range []bool{true, false} {
+			before := a.machine.Beat()
+			a.answersBeat(2, rpc.TermNotReady, before)
+			assert.Equal(t, early, a.machine.Beat() == before+1)
+			assert.Equal(t, early, a.out.To != 0)
+		}
+		a.acknowledges(3, a.machine.Beat())
+		a.ring()
+	}
+}
+
+// A voter that was not ready for one beat may be ready for the next. So it calls for another beat only by its
+// answer to the newest.
+func TestAVoterIsNotReadyForOneBeat(t *testing.T) {
+	for what, c := range map[string]struct {
+		notReady func(a *alone)
+		early    bool
+	}{
+		"the newest beat":               {func(a *alone) { a.answersBeat(2, rpc.TermNotReady, a.machine.Beat()) }, true},
+		"a late answer to an older one": {func(a *alone) { a.answersBeat(2, rpc.TermNotReady, a.machine.Beat()-1) }, false},
+		"the beat before":               {func(a *alone) { a.answersBeat(2, rpc.TermNotReady, a.machine.Beat()); a.ring() }, false},
+		"the round that it was elected in": {func(a *alone) {
+			a.machine.Role, a.machine.Leader, a.machine.notReady = memberstate.Candidate, memberstate.Nobody, memberstate.SetOf(2)
+			a.machine.takeOffice(a.rules, &a.out)
+		}, false},
+	} {
+		a := leadingAlone(t, false)
+		a.rules.Voters = memberstate.SetOf(1, 2, 3, 4, 5)
+		a.ring()
+		c.notReady(a)
+		a.answersBeat(3, rpc.Success, a.machine.Beat())
+		assert.Equal(t, c.early, a.out.To != 0, what)
+	}
+}
+
+// A voter that contradicts an older beat may have followed since. One that contradicts the newest beat is not
+// refuted by a late answer to an older one.
+func TestOnlyAContradictionOfTheNewestBeatCounts(t *testing.T) {
+	for what, c := range map[string]struct {
+		ages  []uint32
+		leads bool
+	}{
+		"none":                        {nil, true},
+		"an older one":                {[]uint32{1}, true},
+		"the newest":                  {[]uint32{0}, false},
+		"the newest, then an older":   {[]uint32{0, 1}, false},
+		"an older one, then the last": {[]uint32{1, 0}, false},
+	} {
+		a := leadingAlone(t, false)
+		a.acknowledges(3, a.machine.Beat())
+		a.ring()
+		for _, age := range c.ages {
+			a.answersBeat(2, rpc.InconsistentLeader, a.machine.Beat()-age)
+		}
+		a.ring()
+		assert.Equal(t, c.leads, a.machine.Role == memberstate.Leader, what)
+	}
+}
+
+// D14: a term that can hold no lease any more is renewed, above the largest term that was heard of.
+func TestALeaderWithoutALeaseAsksForAnotherTerm(t *testing.T) {
+	for known, want := range map[memberstate.Term]memberstate.Term{0: 2, 1: 2, 2: 3, 7: 8} {
+		a := leadingAlone(t, true)
+		a.machine.office.leaseVoid, a.machine.known = true, known
+		a.acknowledges(2, a.machine.Beat())
+		_, asked, mark := a.machine.Open()
+		assert.Equal(t, rpc.PreVote, mark)
+		assert.Equal(t, want, asked, "it has heard of term %d", known)
+	}
+}
+
+// A member does not stand while its engine may still run a Lead, from the moment when it was elected.
+func TestAMemberThatHasLedDoesNotStandBeforeLeadHasReturned(t *testing.T) {
+	a := leadingAlone(t, false)
+	for a.machine.Role == memberstate.Leader {
+		a.ring()
+	}
+	for range 3 {
+		a.ring()
+		assert.True(t, a.idle())
+	}
+	a.give(Input{Kind: Served, Number: a.machine.Beat()})
+	a.ring()
+	assert.False(t, a.idle())
 }
 
 // A leader that a quorum heard has a detection time to be heard again, even if a voter answered an
@@ -101,12 +240,9 @@ func TestOnlyAPromiseGivesALease(t *testing.T) {
 // D7: a leader that hears of a larger term asks for one above it, once in a detection time and not with every beat.
 func TestALeaderAsksForALargerTermOnceInADetectionTime(t *testing.T) {
 	a := leadingAlone(t, false)
-	accuse := func() {
-		a.hears(2, memberstate.Nobody, rpc.Body{Kind: rpc.HeartbeatResponse, Result: rpc.ExpiredTerm, Round: a.machine.Beat(), Term: 7, Asked: 1})
-	}
 	var rounds []uint32
 	for beat := range uint32(4 * a.rules.Timing.Leak) {
-		if accuse(); a.out.Send.Kind == rpc.VoteRequest {
+		if a.accuses(2, 7); a.out.Send.Kind == rpc.VoteRequest {
 			rounds = append(rounds, beat)
 			assert.EqualValues(t, 8, a.out.Send.Term)
 		}
@@ -125,29 +261,60 @@ func TestALeaderAsksForALargerTermOnceInADetectionTime(t *testing.T) {
 // round was lost at once.
 func TestALeaderThatWasRefusedALargerTermWaitsBeforeItAsksAgain(t *testing.T) {
 	a := leadingAlone(t, false)
-	accuse := func() {
-		a.hears(2, memberstate.Nobody, rpc.Body{Kind: rpc.HeartbeatResponse, Result: rpc.ExpiredTerm, Round: a.machine.Beat(), Term: 7, Asked: 1})
-	}
 	for range 2 * a.rules.Timing.Leak {
 		a.acknowledges(3, a.machine.Beat())
 		a.ring()
 	}
-	accuse()
+	a.accuses(2, 7)
 	require.Equal(t, rpc.VoteRequest, a.out.Send.Kind)
 	for _, voter := range []memberstate.Seat{2, 3} {
 		a.answered(voter, rpc.RejectAlreadyHasLeader, 7)
 	}
 	require.Equal(t, idle, a.machine.round.phase)
-	accuse()
-	assert.Zero(t, a.out.To)
+	for range a.rules.Timing.Leak {
+		a.accuses(2, 7)
+		assert.Zero(t, a.out.To)
+		a.acknowledges(3, a.machine.Beat())
+		a.ring()
+	}
+	a.accuses(2, 7)
+	assert.Equal(t, rpc.VoteRequest, a.out.Send.Kind)
 }
 
-func TestALeaderWithoutLeasesNeedNotMakeWay(t *testing.T) {
-	r := threeRules()
-	m := elected(r)
-	m.office.leaseVoid, m.round.bigger = true, memberstate.SetOf(2)
-	assert.False(t, m.makeWay(r, new(Output)))
-	assert.Equal(t, memberstate.Leader, m.Role)
+// A leader makes way only if its term can hold no lease any more, and a voter with a better ledger has refused
+// it another term. Then it rests, so that this voter can stand.
+func TestWhichLeaderMakesWay(t *testing.T) {
+	for what, c := range map[string]struct {
+		leases, void bool
+		refusal      rpc.Result
+		makesWay     bool
+	}{
+		"it has leases":                    {true, true, rpc.RejectSmallLedgerEndIndex, true},
+		"without leases":                   {false, true, rpc.RejectSmallLedgerEndIndex, false},
+		"its term can hold a lease":        {true, false, rpc.RejectSmallLedgerEndIndex, false},
+		"no voter's ledger is any better":  {true, true, rpc.RejectAlreadyHasLeader, false},
+		"a voter's ledger has later terms": {true, true, rpc.RejectExpiredLedgerTerm, true},
+	} {
+		for _, othersAnswer := range []bool{true, false} {
+			a := leadingAlone(t, c.leases)
+			a.machine.office.leaseVoid = c.void
+			a.accuses(2, 7)
+			require.False(t, a.idle())
+			a.answered(2, c.refusal, 1)
+			if othersAnswer {
+				a.answered(3, rpc.RejectAlreadyVoted, 1)
+			}
+			for !a.idle() { // until the round is given up
+				a.acknowledges(2, a.machine.Beat())
+				a.ring()
+			}
+			assert.Equal(t, c.makesWay, a.machine.Role == memberstate.Candidate, what)
+			if c.makesWay {
+				assert.Zero(t, a.out.To, "it beats no more")
+				assert.Equal(t, 2*a.rules.Timing.Detection(), a.out.Alarm.Min, what)
+			}
+		}
+	}
 }
 
 // A leader that loses its quorum, or its lease, stands again after all others had their turn.

@@ -37,16 +37,23 @@ func TestWhichAnswersAreMeasured(t *testing.T) {
 	}
 }
 
-// A leader beats for observers, too, and measures how long its voters' answers take.
+// A leader beats for observers, too, measures how long its voters' answers take, and tells that with the next beat.
 func TestALeaderMeasuresTheAnswersToItsBeats(t *testing.T) {
 	a := leadingAlone(t, false)
 	a.rules.All = a.rules.Voters.With(4)
 	a.ring()
 	assert.Equal(t, memberstate.SetOf(2, 3, 4), a.out.To)
-	a.give(Input{Kind: Receive, RoundTrip: 5 * time.Millisecond, Message: Message{From: 2, Body: rpc.Body{
-		Kind: rpc.HeartbeatResponse, Result: rpc.Success, Round: a.machine.Beat(), Term: 1, Asked: 1,
-	}}})
+	answers := func(from memberstate.Seat, took time.Duration) {
+		a.give(Input{Kind: Receive, RoundTrip: took, Message: Message{From: from, Body: rpc.Body{
+			Kind: rpc.HeartbeatResponse, Result: rpc.Success, Round: a.machine.Beat(), Term: 1, Asked: 1,
+		}}})
+	}
+	answers(2, 5*time.Millisecond)
 	assert.Equal(t, 5*time.Millisecond, a.machine.measured())
+	answers(4, 8*time.Millisecond)
+	assert.Equal(t, 5*time.Millisecond, a.machine.measured(), "an observer's answer counts for nothing")
+	a.ring()
+	assert.Equal(t, 5*time.Millisecond, a.out.Send.RoundTrip)
 }
 
 // A process that was stopped sees one answer come very late. The other answers count more; if the

@@ -122,7 +122,7 @@ var handwritten = []mutant{
 	{"promise-shorter-by-the-margin", "elector/protocol/machine_follow.go", "wait := max(r.Timing.Detection(), m.Promise)", "wait := max(r.Timing.Detection(), m.Promise) - r.Timing.DriftMargin", ""},
 	{"silence-half-as-long", "elector/protocol/machine_follow.go", "wait := max(r.Timing.Detection(), m.Promise)", "wait := r.Timing.Detection() / 2", ""},
 	{"silent-peer-waited-for", "elector/protocol/machine_campaign.go", "if !repeats || m.round.elapsed >= long || vain && m.round.elapsed >= m.slot(r) {", "if m.round.answered != r.Voters && m.round.elapsed >= long {\n\t\tm.round.elapsed, vain = 0, false\n\t}\n\tif !repeats || m.round.answered == r.Voters || vain && m.round.elapsed < 0 {", ""},
-	{"no-alarm-after-making-way", "elector/protocol/machine_lead.go", "\tm.stepDown(out)\n\tm.armRest(r, out)\n\treturn true", "\tm.stepDown(out)\n\treturn true", ""},
+	{"no-alarm-after-making-way", "elector/protocol/machine_lead.go", "\t\tm.stepDown(out)\n\t\tm.armRest(r, out)", "\t\tm.stepDown(out)", ""},
 	{"alarm-lost-while-the-process-stands-still", "simulation/node.go", "\tn.orders = n.orders[:0]\n\tn.endTurn()", "\tn.orders = n.orders[:0]\n\tn.host.EndTurn()", ""},
 
 	// Pre-votes.
@@ -172,7 +172,7 @@ var handwritten = []mutant{
 	{"drift-margin-forgotten", "elector/protocol/session_lease.go", "r.Timing.Detection() - r.Timing.DriftMargin", "r.Timing.Detection()", ""},
 	{"drift-margin-halved", "elector/protocol/session_lease.go", "r.Timing.Detection() - r.Timing.DriftMargin", "r.Timing.Detection() - r.Timing.DriftMargin/2", ""},
 	{"detection-half-a-beat-longer", "elector/protocol/timing.go", "return time.Duration(t.Leak) * t.Heartbeat }", "return time.Duration(t.Leak)*t.Heartbeat + t.Heartbeat/2 }", ""},
-	{"lapsed-lease-goes-on", "elector/protocol/machine_lead.go", "if m.Role == memberstate.Leader && r.Lease > 0 {", "if false {", ""},
+	{"lapsed-lease-goes-on", "elector/protocol/machine_lead.go", "\tif m.Role == memberstate.Leader {\n\t\tm.stepDown(out)\n\t\tm.armSlot", "\tif false {\n\t\tm.stepDown(out)\n\t\tm.armSlot", ""},
 	{"lease-held-against-the-wall-clock", "simulation/member.go", "m.Lease.Until > m.world.now {\n\t\treturn", "m.Lease.Until > m.world.now+int64(m.wall) {\n\t\treturn", ""},
 	{"heartbeat-claims-no-lease", "elector/protocol/machine_lead.go", "Lease: r.Lease, RoundTrip:", "RoundTrip:", ""},
 	{"promise-grows-on-restart", "memberstate/state.go", "s := State{HardState: hard, Spent: true}", "hard.Promise += hard.Promise / 64\n\ts := State{HardState: hard, Spent: true}", ""},
