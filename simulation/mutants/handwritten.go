@@ -178,7 +178,7 @@ var handwritten = []mutant{
 	{"promise-grows-on-restart", "memberstate/state.go", "s := State{HardState: hard, Spent: true}", "hard.Promise += hard.Promise / 64\n\ts := State{HardState: hard, Spent: true}", ""},
 
 	// Handovers.
-	{"handed-mark-of-anyone-honoured", "elector/protocol/machine_vote.go", "if q.Mark != rpc.Handed || q.Leader == memberstate.Nobody || q.Leader != m.Leader || q.Term != m.Term+1 {", "if q.Mark != rpc.Handed {", "a request for the next term can come only from the heir of this term's one leader; the check is a second line of defence"},
+	{"handed-mark-of-anyone-honoured", "elector/protocol/machine_vote.go", "if q.Mark != rpc.Handed || q.Leader != m.Leader || q.Term != m.Term+1 {", "if q.Mark != rpc.Handed {", "a request for the next term can come only from the heir of this term's one leader; the check is a second line of defence"},
 	{"handover-never-given-up", "elector/protocol/machine_handover.go", "\tcase m.handover.patience == 0:\n\t\tm.endHandover(r, out)", "\tcase false:", ""},
 	{"target-told-without-a-pause", "elector/protocol/machine_handover.go", "m.handover.Phase, m.handover.patience = Pausing, uint8(r.Timing.Leak)", "m.handover.Phase, m.handover.patience = Taking, uint8(r.Timing.Leak)", ""},
 	{"stranger-takes-over", "elector/protocol/machine_handover.go", "case m.Role != memberstate.Follower || m.Leader != q.From || m.Term != q.Term || heir && m.serving:", "case m.Role != memberstate.Follower || heir && m.serving:", ""},
