@@ -169,6 +169,20 @@ func TestOnlyAContradictionOfTheNewestBeatCounts(t *testing.T) {
 	}
 }
 
+// A voter that has not answered either of the last two beats may be dead. The beats of an office are those since its
+// election.
+func TestOnlyTheNewestBeatsSayWhoIsAlive(t *testing.T) {
+	a := leadingAlone(t, false)
+	first := a.machine.Beat()
+	assert.True(t, a.machine.OfOffice(first))
+	assert.False(t, a.machine.OfOffice(first-1))
+	for age, alive := range []bool{true, true, false, false} {
+		a.machine.office.acks = [recentBeats]memberstate.Set{}
+		a.machine.office.acks[(first-uint32(age))%recentBeats] = memberstate.SetOf(2)
+		assert.Equal(t, alive, a.machine.Alive().Has(2), "%d beats ago", age)
+	}
+}
+
 // D14: a term that can hold no lease any more is renewed, above the largest term that was heard of.
 func TestALeaderWithoutALeaseAsksForAnotherTerm(t *testing.T) {
 	for known, want := range map[memberstate.Term]memberstate.Term{0: 2, 1: 2, 2: 3, 7: 8} {
