@@ -56,6 +56,119 @@ func TestATermThatAVoterWouldVoteInIsAskedForAgain(t *testing.T) {
 	}
 }
 
+// Where all votes of a term are given, the next round is for a larger one. Where answers are missing it is for the same.
+func TestALostRoundDecidesTheNextTerm(t *testing.T) {
+	for what, c := range map[string]struct {
+		answers []memberstate.Seat
+		next    memberstate.Term
+	}{"all have refused": {[]memberstate.Seat{2, 3}, 2}, "nobody has answered": {nil, 1}} {
+		a := startedAlone(t)
+		a.rules.PreVote = false
+		a.ring()
+		require.EqualValues(t, 1, a.machine.Term)
+		for _, voter := range c.answers {
+			a.answered(voter, rpc.RejectAlreadyVoted, 1)
+		}
+		for !a.idle() {
+			a.ring()
+		}
+		for a.idle() {
+			a.ring()
+		}
+		assert.Equal(t, c.next, a.machine.Term, what)
+	}
+}
+
+// Observers have no vote, so they are not asked for it.
+func TestOnlyVotersAreAsked(t *testing.T) {
+	a := startedAlone(t)
+	a.rules.All = a.rules.Voters.With(4)
+	a.ring()
+	assert.Equal(t, memberstate.SetOf(2, 3), a.out.To, "for a pre-vote")
+	before := a.machine
+	a.answered(4, rpc.Accept, 0)
+	assert.Equal(t, DropNotAVoter, a.out.Dropped)
+	assert.Equal(t, before, a.machine)
+	a.answered(2, rpc.Accept, 0)
+	assert.Equal(t, rpc.Won, a.out.Send.Mark)
+	assert.Equal(t, memberstate.SetOf(2, 3), a.out.To, "for a vote")
+}
+
+// An answer counts for the request that it answers. Another incarnation may have used its number for another.
+func TestAnAnswerToAnotherMarkDoesNotCount(t *testing.T) {
+	marks := []rpc.Mark{rpc.Plain, rpc.PreVote, rpc.Won, rpc.Handed}
+	for _, asked := range marks {
+		for _, answered := range append(marks, rpc.Vouched) {
+			a := startedAlone(t)
+			a.rules.Voters = memberstate.SetOf(1, 2, 3, 4, 5)
+			a.machine.State = memberstate.State{HardState: memberstate.HardState{Term: 1, Vote: 1}}
+			phase := voting
+			if asked == rpc.PreVote {
+				phase = preVoting
+			}
+			a.machine.openRound(a.rules, new(Output), phase, asked, 1)
+			a.hears(2, memberstate.Nobody, rpc.Body{
+				Kind: rpc.VoteResponse, Result: rpc.Accept, Mark: answered, Round: a.machine.Ballot(), Term: 1, Asked: 1,
+			})
+			_, _, accepted := a.machine.Asking()
+			counts := asked == answered || asked == rpc.Handed && answered == rpc.Vouched
+			assert.Equal(t, counts, accepted.Has(2), "%v answers %v", answered, asked)
+			assert.Equal(t, counts, a.out.Dropped == 0)
+		}
+	}
+}
+
+// A voter that is asked twice may accept first and then refuse, because it has come to know a leader, say. It has
+// accepted.
+func TestAVoteIsNotTakenBack(t *testing.T) {
+	a := startedAlone(t)
+	a.rules.Voters = memberstate.SetOf(1, 2, 3, 4, 5)
+	a.ring()
+	a.answered(2, rpc.Accept, 0)
+	a.answered(2, rpc.RejectAlreadyVoted, 0)
+	_, _, accepted := a.machine.Asking()
+	assert.Equal(t, memberstate.SetOf(1, 2), accepted)
+}
+
+// D6: a follower only says that it has a leader, which may be silent already. The leader itself says that it lives, and
+// that ends the pre-vote.
+func TestOnlyTheLeaderVetoesAPreVote(t *testing.T) {
+	for leader, vetoes := range map[memberstate.Seat]bool{2: true, 3: false, memberstate.Nobody: false} {
+		a := startedAlone(t)
+		a.ring()
+		ballot, asked, mark := a.machine.Open()
+		a.hears(2, leader, rpc.Body{Kind: rpc.VoteResponse, Result: rpc.RejectAlreadyHasLeader, Mark: mark, Round: ballot, Asked: asked, Term: asked})
+		assert.Equal(t, vetoes, a.idle(), "%d leads", leader)
+	}
+}
+
+// D13: the leader's veto counts though a quorum has accepted before it came, and though it comes with a larger term.
+func TestAVetoCountsAgainstAQuorum(t *testing.T) {
+	c := preVoteAsked(t)
+	c.machine.fromHint = true
+	c.answer(2, rpc.Accept, 0)
+	c.answer(3, rpc.Accept, 0)
+	require.Equal(t, preVoting, c.machine.round.phase, "it waits for the veto")
+	c.give(Input{Kind: Receive, Message: Message{From: 5, Leader: 5, Body: rpc.Body{
+		Kind: rpc.VoteResponse, Result: rpc.RejectAlreadyHasLeader, Mark: rpc.PreVote, Round: c.machine.ballot, Asked: 1, Term: 4,
+	}}})
+	assert.Equal(t, idle, c.machine.round.phase)
+	assert.Equal(t, WaitToRevote, c.out.Judged)
+}
+
+// D7: a leader that has won a pre-vote leads no more, and from then on its alarm is that of a candidate.
+func TestALeaderThatWinsAPreVoteIsACandidate(t *testing.T) {
+	a := leadingAlone(t, false)
+	a.accuses(2, 7)
+	a.answered(3, rpc.Accept, 1)
+	assert.Equal(t, memberstate.Candidate, a.machine.Role)
+	assert.EqualValues(t, 8, a.machine.Term)
+	assert.True(t, a.out.Lost)
+	assert.True(t, a.out.Save)
+	assert.NotZero(t, a.out.Alarm)
+	assert.Equal(t, rpc.Won, a.out.Send.Mark)
+}
+
 // A vote counts for the term that was asked for. Another incarnation uses the same round numbers again,
 // and a vouched vote has none.
 func TestAVoteForAnotherTermDoesNotCount(t *testing.T) {

@@ -204,6 +204,7 @@ func TestAMemberThatHasLedDoesNotStandBeforeLeadHasReturned(t *testing.T) {
 	for range 3 {
 		a.ring()
 		assert.True(t, a.idle())
+		assert.NotZero(t, a.out.Alarm)
 	}
 	a.give(Input{Kind: Served, Number: a.machine.Beat()})
 	a.ring()

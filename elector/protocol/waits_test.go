@@ -110,3 +110,17 @@ func TestTurnsOfAllKinds(t *testing.T) {
 		}
 	}
 }
+
+// A voter that comes last in one term comes first in another.
+func TestTurnsRotateWithTheTerm(t *testing.T) {
+	r := threeRules()
+	first := map[memberstate.Seat]bool{}
+	for term := range memberstate.Term(3) {
+		for self := range r.Voters.Seats() {
+			m := Machine{State: memberstate.State{HardState: memberstate.HardState{Term: term}}}
+			r.Self = self
+			first[self] = first[self] || m.rank(r, memberstate.Nobody) == 0
+		}
+	}
+	assert.Equal(t, map[memberstate.Seat]bool{1: true, 2: true, 3: true}, first)
+}

@@ -133,9 +133,9 @@ var handwritten = []mutant{
 	{"pre-vote-off", "elector/protocol/machine_campaign.go", "\tif r.PreVote {\n\t\tm.askPreVotes(r, in, out, term)\n\t} else {", "\tif false {\n\t\tm.askPreVotes(r, in, out, term)\n\t} else {", ""},
 	{"plain-request-claims-a-pre-vote", "elector/protocol/machine_campaign.go", "\t\tm.askVotes(r, in, out, term, rpc.Plain, memberstate.Nobody)", "\t\tm.askVotes(r, in, out, term, rpc.Won, memberstate.Nobody)", ""},
 	{"plain-requests-depose", "elector/protocol/machine_vote.go", "return r.PreVote && q.Mark != rpc.Won && q.Term > m.Term", "return false", ""},
-	{"veto-not-awaited", "elector/protocol/machine_campaign.go", "return m.fromHint && m.round.phase == preVoting", "return false", ""},
+	{"veto-not-awaited", "elector/protocol/machine_campaign.go", "awaitsVeto() bool { return m.fromHint }", "awaitsVeto() bool { return false }", ""},
 	{"veto-awaited-for-ever", "elector/protocol/machine_campaign.go", "\tif !repeats || m.round.elapsed >= long ||", "\tif m.awaitsVeto() && m.round.answered != r.Voters {\n\t\tm.round.elapsed, repeats, vain = 0, true, false\n\t} else if !repeats || m.round.elapsed >= long ||", ""},
-	{"veto-of-the-leader-ignored", "elector/protocol/machine_campaign.go", "m.round.vetoed = m.round.vetoed || q.Leader == q.From", "m.round.vetoed = false", ""},
+	{"veto-of-the-leader-ignored", "elector/protocol/machine_campaign.go", "m.round.vetoed = q.Leader == q.From", "m.round.vetoed = false", ""},
 	{"pre-vote-mark-outlives-its-round", "elector/protocol/machine_campaign.go", "\tif r.PreVote {\n\t\tm.askPreVotes(r, in, out, term)\n\t} else {", "\tif m.round.mark == rpc.Won {\n\t\tm.askVotes(r, in, out, term, rpc.Won, memberstate.Nobody)\n\t} else if r.PreVote {\n\t\tm.askPreVotes(r, in, out, term)\n\t} else {", ""},
 
 	// Leases.
