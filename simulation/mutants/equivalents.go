@@ -37,5 +37,4 @@ var equivalents = map[string]string{
 	"internal/office/office.go Holds: return 0, false becomes return 1, false":                                                                                                 "the end of a lease that is not held is not read",
 	"elector/engine.go EndLead: e.Host().node.LeadReturned(&e.group, term, false, nil) becomes e.Host().node.LeadReturned(&e.group, term, true, nil)":                          "its context has ended, so it does not count as early",
 	"internal/logging/logging.go Handle: w.handler().Handle(ctx, r) does not end with ctx":                                                                                     "a handler only reads values of the context, and does not wait",
-	"elector/protocol/machine_follow.go follow: m.round.phase, m.round.judged = idle, WaitToRevote becomes m.round.phase = idle":                                               "a term in which a leader was followed is spent, so the next candidacy is for a larger one anyway",
 }
