@@ -141,7 +141,7 @@ var handwritten = []mutant{
 	// Leases.
 	{"promised-by-those-with-leases-alone", "elector/protocol/machine_follow.go", "if lease <= 0 ||", "if r.Lease == 0 || lease <= 0 ||", ""},
 	{"voters-not-sticky", "elector/protocol/machine_vote.go", "return r.Lease > 0 || m.Promise > 0 }", "return false }", ""},
-	{"no-restart-hold", "elector/protocol/machine.go", "restartHold: hard.Promise > 0 && !observer,", "restartHold: false,", ""},
+	{"no-restart-hold", "elector/protocol/machine.go", "restartHold: hard.Promise > 0,", "restartHold: false,", ""},
 	{"voter-in-restart-hold-votes", "elector/protocol/machine_vote.go", "case m.restartHold: // it may", "case m.restartHold && (q.Term > m.Term || q.Mark == rpc.PreVote): // it may", "a voter in its restart hold refuses every larger term, and its own term was won, or is refused by its vote; it stands for none"},
 	{"promise-forgotten-on-restart", "memberstate/state.go", "s := State{HardState: hard, Spent: true}", "hard.Promise = 0\n\ts := State{HardState: hard, Spent: true}", ""},
 	{"lease-by-those-who-promised-nothing", "elector/protocol/machine_lead.go", "(acks&m.office.sticky).Len() >= r.quorum()", "acks.Len() >= r.quorum()", "every follower of a leader with leases has promised one; the answer says so for members of another version"},
