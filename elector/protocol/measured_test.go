@@ -98,6 +98,21 @@ func TestRoundTripsAreForgottenByAndBy(t *testing.T) {
 	}
 }
 
+// Round trips longer than the beats that a leader keeps are not waited for, nor longer ones than a minute.
+func TestTheLongestRoundTripThatIsTakenIn(t *testing.T) {
+	for heartbeat, longest := range map[time.Duration]time.Duration{
+		100 * time.Millisecond: 400 * time.Millisecond, 15 * time.Second: time.Minute, 5 * time.Hour: time.Minute,
+	} {
+		r := threeRules()
+		r.Timing.Heartbeat = heartbeat
+		var m Machine
+		for range 10 {
+			m.observe(r, 10*time.Hour)
+		}
+		assert.Equal(t, longest, m.measured(), "with a heartbeat every %v", heartbeat)
+	}
+}
+
 // All who wait for their turn count in the same slots: in those of the leader's measure, as long
 // as that can be.
 func TestAFollowerTakesItsLeadersMeasure(t *testing.T) {
