@@ -138,3 +138,17 @@ func marked(body rpc.Body, mark rpc.Mark) rpc.Body {
 	body.Mark = mark
 	return body
 }
+
+// threeRules are those of the first of three voters.
+func threeRules() *Rules {
+	all := memberstate.SetOf(1, 2, 3)
+	return &Rules{Self: 1, Voters: all, All: all, Timing: DefaultTiming(), PreVote: true, Ranks: true}
+}
+
+// stepWithLedger steps a machine whose engine answers where its ledger ends.
+func stepWithLedger(r *Rules, m *Machine, in Input, end memberstate.Position) (out Output) {
+	for m.Step(r, &in, &out); out.NeedLedger; m.Step(r, &in, &out) {
+		in.HasLedger, in.LedgerTerm, in.Ledger = true, out.LedgerTerm, end
+	}
+	return out
+}

@@ -50,3 +50,11 @@ func TestEveryIgnoredInputHasAReason(t *testing.T) {
 		assert.Equal(t, c.machine, m, name)
 	}
 }
+
+func TestOnlyAnIgnoredInputHasADropReason(t *testing.T) {
+	a := startedAlone(t)
+	a.give(Input{Kind: Served})
+	assert.Zero(t, a.out.Dropped)
+	a.give(Input{Kind: Ring, Number: a.machine.alarm - 1})
+	assert.Equal(t, DropStaleAlarm, a.out.Dropped)
+}

@@ -86,10 +86,9 @@ type Machine struct {
 
 // NewMachine is a machine that starts with what its store has kept.
 func NewMachine(r *Rules, hard memberstate.HardState) Machine {
-	observer := !r.Voters.Has(r.Self)
 	return Machine{
-		State:       memberstate.Restart(hard, observer),
-		restartHold: hard.Promise > 0 && !observer,
+		State:       memberstate.Restart(hard, !r.Voters.Has(r.Self)),
+		restartHold: hard.Promise > 0, // an observer neither votes nor stands
 	}
 }
 

@@ -121,9 +121,7 @@ func (m *Machine) askVotes(r *Rules, in *Input, out *Output, term memberstate.Te
 	if !m.voteForSelf(r, in, out) {
 		return
 	}
-	if mark == rpc.Handed {
-		m.handover.Goal = end
-	}
+	m.handover.Goal = end // vouched votes count up to here, if this is for a handover
 	m.ask(r, out, end, giver)
 	m.settle(r, in, out)
 }
@@ -137,7 +135,6 @@ func (m *Machine) voteForSelf(r *Rules, in *Input, out *Output) bool {
 	if m.arbitrate(r, &own, out, true) == rpc.Accept {
 		return true
 	}
-	m.round.accepted = 0
 	m.learn(in.Ledger.Term)
 	m.conclude(r, in, out, WaitToVoteNext)
 	return false
@@ -212,8 +209,8 @@ func (m *Machine) askAgain(r *Rules, in *Input, out *Output) {
 
 // awaitsVeto says whether accepts from a quorum are not enough yet: the round follows from a
 // report that the leader is gone, which may be wrong, and the leader's veto may be on its way
-// (D13).
-func (m *Machine) awaitsVeto() bool { return m.fromHint && m.round.phase == preVoting }
+// (D13). That is a pre-vote, because a pre-vote that is won ends the doubt, and so does a leader.
+func (m *Machine) awaitsVeto() bool { return m.fromHint }
 
 // ask sends the round's request to all other voters.
 func (m *Machine) ask(r *Rules, out *Output, end memberstate.Position, giver memberstate.Seat) {
@@ -292,9 +289,9 @@ func (m *Machine) count(q *Message) {
 		// refusal. In a round of votes, a leader of the very term that is asked for has won it,
 		// so no other candidate can.
 		if q.Mark == rpc.PreVote {
-			m.round.vetoed = m.round.vetoed || q.Leader == q.From
+			m.round.vetoed = q.Leader == q.From
 		} else {
-			m.round.vetoed = m.round.vetoed || q.Term == m.round.asked && q.Leader != memberstate.Nobody
+			m.round.vetoed = q.Term == m.round.asked && q.Leader != memberstate.Nobody
 		}
 	default: // refused, with nothing more to learn
 	}

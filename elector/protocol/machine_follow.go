@@ -78,8 +78,7 @@ func (m *Machine) learnsOfLeader(r *Rules, in *Input, out *Output) bool {
 
 // follow accepts the leader of the term and ends any campaign.
 func (m *Machine) follow(out *Output, leader memberstate.Seat) {
-	m.round.phase, m.round.judged = idle, WaitToRevote
-	m.round.instantRevotes, m.fromHint = 0, false
+	m.round.phase, m.round.instantRevotes, m.fromHint = idle, 0, false
 	// Any forgotten promise was to this leader, or to one that a quorum has since replaced.
 	m.restartHold = false
 	m.transition(out, m.Follow(leader))

@@ -22,7 +22,7 @@ import (
 )
 
 // Handover is a handover of the leadership by this member, or to it. The zero value means that
-// there is none.
+// there is none. Only a leader has one with a phase: it ends with the office at the latest.
 type Handover struct {
 	// Goal is the end that the target's ledger must have reached. At the target it is the end of
 	// its own ledger when it stood.
@@ -80,7 +80,7 @@ func (m *Machine) beginHandover(r *Rules, in *Input, out *Output) {
 		return
 	}
 	target, why := in.Seat, ToNamed
-	if resign || target == memberstate.Nobody {
+	if target == memberstate.Nobody { // as always if it resigns
 		target, why = m.successor(r, memberstate.Nobody), ToAnyone
 	}
 	switch {
@@ -176,7 +176,7 @@ func (m *Machine) onTakeLeadershipResponse(r *Rules, in *Input, out *Output) {
 		return
 	}
 	probe, current := q.Mark == rpc.PreVote, q.From == m.handover.Target
-	if m.Role != memberstate.Leader || q.Asked != m.Term || m.handover.Phase != Probing || !probe || !current && m.handover.Reason != ToAnyone {
+	if q.Asked != m.Term || m.handover.Phase != Probing || !probe || !current && m.handover.Reason != ToAnyone {
 		out.Dropped = DropStaleAnswer
 		return
 	}
@@ -192,7 +192,7 @@ func (m *Machine) onTakeLeadershipResponse(r *Rules, in *Input, out *Output) {
 // paused: no write of this term will be accepted until the handover has ended, so the ledger's
 // end is final, and the target is told to stand.
 func (m *Machine) paused(r *Rules, in *Input, out *Output) {
-	if m.Role != memberstate.Leader || m.handover.Phase != Pausing {
+	if m.handover.Phase != Pausing {
 		return
 	}
 	end, ok := m.ledger(in, out)

@@ -51,9 +51,7 @@ func (m *Machine) sendBeat(r *Rules, out *Output) {
 	}
 	m.office.acks[m.office.beat%recentBeats] = memberstate.SetOf(r.Self)
 	m.office.inconsistent = false
-	if m.round.phase == idle {
-		m.notReady = 0
-	}
+	m.notReady = 0 // in a leader's round there are none, because pre-votes need no voter to be ready
 	m.heardBy(r, m.office.beat)
 	out.To = r.All.Without(r.Self)
 	out.Send = Message{Leader: r.Self, Body: rpc.Body{
@@ -71,9 +69,7 @@ func (m *Machine) onBeat(r *Rules, out *Output) {
 	}
 	if m.round.phase != idle && m.office.beat-m.office.challenge >= uint32(r.Timing.Leak) {
 		m.round.phase = idle
-		if m.makeWay(r, out) {
-			return
-		}
+		m.makeWay(r, out)
 	}
 	m.waitForHandover(r, out)
 	if m.Role == memberstate.Leader {
@@ -130,7 +126,7 @@ func (m *Machine) onHeartbeatResponse(r *Rules, in *Input, out *Output) {
 
 // acknowledge credits an answer to the beat that it answers, and to no other.
 func (m *Machine) acknowledge(r *Rules, q *Message) {
-	if q.Promised && r.Lease > 0 {
+	if q.Promised {
 		m.office.sticky = m.office.sticky.With(q.From)
 	} else {
 		m.office.sticky = m.office.sticky.Without(q.From)
@@ -155,7 +151,7 @@ func (m *Machine) heardBy(r *Rules, beat uint32) {
 // beatAgain sends the next beat at once when a quorum has answered or is ready by now, but some
 // voters did not follow because they lacked the term. It does so once between two alarms.
 func (m *Machine) beatAgain(r *Rules, out *Output) bool {
-	if m.notReady == 0 || m.office.resent || m.round.phase != idle {
+	if m.notReady == 0 || m.office.resent {
 		return false
 	}
 	acks := m.office.acks[m.office.beat%recentBeats]
@@ -189,19 +185,17 @@ func (m *Machine) renew(r *Rules, in *Input, out *Output) {
 // makeWay ends the office of a leader whose term can hold no lease any more, if it was refused
 // another term by a voter with a better ledger. Otherwise it would lead on and never serve, and no
 // other member would stand against it.
-func (m *Machine) makeWay(r *Rules, out *Output) bool {
-	if r.Lease == 0 || !m.office.leaseVoid || m.round.bigger == 0 {
-		return false
+func (m *Machine) makeWay(r *Rules, out *Output) {
+	if r.Lease > 0 && m.office.leaseVoid && m.round.bigger != 0 {
+		m.stepDown(out)
+		m.armRest(r, out)
 	}
-	m.stepDown(out)
-	m.armRest(r, out)
-	return true
 }
 
 // lapsed handles the end of the lease. The engine's Lead of this term ends with it and is not
 // called again, so the term ends, too.
 func (m *Machine) lapsed(r *Rules, out *Output) {
-	if m.Role == memberstate.Leader && r.Lease > 0 {
+	if m.Role == memberstate.Leader {
 		m.stepDown(out)
 		m.armSlot(r, out, r.Self)
 	}

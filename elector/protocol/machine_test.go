@@ -8,6 +8,8 @@ import (
 	"unsafe"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/hustings/hustings/memberstate"
 )
 
 func TestMachineIsASmallValue(t *testing.T) {
@@ -36,6 +38,33 @@ func assertPlain(t *testing.T, typ reflect.Type, path string) {
 	case reflect.Bool, reflect.Uint8, reflect.Uint32, reflect.Uint64, reflect.Int64:
 	default:
 		assert.Failf(t, "not plain", "%s is a %v", path, typ)
+	}
+}
+
+// A step that needs the end of the ledger has done nothing, and asks for nothing else.
+func TestAStepThatNeedsTheLedgerIsUndone(t *testing.T) {
+	r := threeRules()
+	for what, c := range map[string]struct {
+		in   Input
+		term memberstate.Term
+	}{
+		"a vote":           {Input{Kind: Receive, Message: Message{From: 2, Body: voteFor(7)}}, 7},
+		"a pre-vote":       {Input{Kind: Receive, Message: Message{From: 2, Body: wouldVoteFor(7)}}, 3},
+		"an own candidacy": {Input{Kind: Stand}, 3},
+	} {
+		m := NewMachine(r, memberstate.HardState{Term: 3})
+		var out Output
+		m.Step(r, &Input{Kind: Start}, &out)
+		before := m
+		m.Step(r, &c.in, &out)
+		assert.Equal(t, Output{NeedLedger: true, LedgerTerm: c.term}, out, what)
+		assert.Equal(t, before, m, what)
+		c.in.HasLedger, c.in.LedgerTerm = true, c.term-1
+		m.Step(r, &c.in, &out)
+		assert.True(t, out.NeedLedger, "%s: the engine has promised too little", what)
+		c.in.LedgerTerm = c.term
+		m.Step(r, &c.in, &out)
+		assert.False(t, out.NeedLedger, what)
 	}
 }
 

@@ -30,9 +30,6 @@ func (m *Machine) onVoteRequest(r *Rules, in *Input, out *Output) {
 	}
 	term := m.Term
 	result := m.arbitrate(r, in, out, false)
-	if out.NeedLedger {
-		return
-	}
 	m.reply(in, out, result)
 	switch result {
 	case rpc.RejectTermNotReady:
@@ -69,7 +66,7 @@ func (m *Machine) arbitrate(r *Rules, in *Input, out *Output, self bool) rpc.Res
 	}
 	mine, ok := m.ledger(in, out)
 	if !ok {
-		return 0 // the step is repeated
+		return 0 // the step is undone, with its answer, and repeated
 	}
 	result := compareLedgers(mine, q)
 	switch {
@@ -172,7 +169,7 @@ func (m *Machine) bound(r *Rules) bool { return r.Lease > 0 || m.Promise > 0 }
 // has handed over (D14). The leader itself knows that candidate; a follower takes the candidate's
 // word. That word is worth nothing if it was given in another term or by another leader.
 func (m *Machine) honours(q *Message) bool {
-	if q.Mark != rpc.Handed || q.Leader == memberstate.Nobody || q.Leader != m.Leader || q.Term != m.Term+1 {
+	if q.Mark != rpc.Handed || q.Leader != m.Leader || q.Term != m.Term+1 {
 		return false
 	}
 	return m.Role == memberstate.Follower || m.handover.Phase == Taking && m.handover.Target == q.From

@@ -188,6 +188,15 @@ func TestACommandToStandIsNoReasonToHurry(t *testing.T) {
 	assert.Equal(t, round, again, "the round under way goes on")
 }
 
+// A follower that no lease binds leaves its leader when it is told to stand.
+func TestAFollowerThatIsToldToStandFollowsNobody(t *testing.T) {
+	a := followingAlone(t, false)
+	a.give(Input{Kind: Stand})
+	assert.Equal(t, memberstate.Candidate, a.machine.Role)
+	assert.Equal(t, memberstate.Nobody, a.machine.Leader)
+	assert.False(t, a.idle())
+}
+
 // A voter promises no less than its own lease: it may have been restarted with a longer one, which no leader knows yet.
 func TestAVoterPromisesNoLessThanItsOwnLease(t *testing.T) {
 	a := startedAlone(t)

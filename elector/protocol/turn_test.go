@@ -113,6 +113,19 @@ func TestLongRoundTripsAreNotWaitedFor(t *testing.T) {
 	}
 }
 
+// The shortest wait before a repetition is a slot where delays are negligible, and that one included.
+func TestTheShortestWaitBeforeARepetition(t *testing.T) {
+	for roundTrip, first := range map[time.Duration]time.Duration{
+		12 * time.Millisecond: 9 * time.Millisecond, 12*time.Millisecond - 2*time.Microsecond: 18*time.Millisecond - 3*time.Microsecond,
+	} {
+		c := preVoteAsked(t)
+		c.rules.Timing.Heartbeat = 90 * time.Millisecond
+		c.machine.roundTrip = uint32(roundTrip.Microseconds())
+		c.machine.openRound(c.rules, &c.out, preVoting, rpc.PreVote, 1)
+		assert.Equal(t, first, c.out.Alarm.Min, "round trips of %v", roundTrip)
+	}
+}
+
 // If a near voter answers first that it has a leader, the round does not end before the others could
 // have answered; but then it does.
 func TestLongRoundTripsAreNotCutShort(t *testing.T) {
@@ -284,8 +297,8 @@ func TestTheFirstSlotComesSoon(t *testing.T) {
 // D13: a voter that has not heard of the lost connection yet, and so still has a leader, is asked again
 // soon, a few times. The leader's own answer is a veto, and then there is no hurry any more.
 func TestAVoterThatStillHasTheLostLeaderIsAskedSoon(t *testing.T) {
-	refused := func(leader memberstate.Seat) *turn {
-		c := preVoteAsked(t)
+	refused := func(leader memberstate.Seat) (c *turn, soon int) {
+		c = preVoteAsked(t)
 		c.machine.roundTrip, c.machine.fromHint = 2000, true
 		for range maxInstantRevotes + 1 {
 			c.machine.openRound(c.rules, &c.out, preVoting, rpc.PreVote, 1)
@@ -294,15 +307,19 @@ func TestAVoterThatStillHasTheLostLeaderIsAskedSoon(t *testing.T) {
 			if c.machine.round.instantRevotes == 0 {
 				break
 			}
+			soon++
 			assert.Equal(t, 2*time.Millisecond, c.out.Alarm.Min)
 			assert.Equal(t, 4*time.Millisecond, c.out.Alarm.Max)
 			assert.True(t, c.machine.fromHint, "the leader may live, so its veto is waited for again")
 		}
-		return c
+		return c, soon
 	}
 	heartbeat := DefaultTiming().Heartbeat - 2*time.Millisecond
-	assert.Equal(t, heartbeat, refused(4).out.Alarm.Min, "after %d times", maxInstantRevotes)
-	assert.Equal(t, heartbeat, refused(5).out.Alarm.Min, "at once")
+	for leader, times := range map[memberstate.Seat]int{4: maxInstantRevotes, 5: 0} {
+		c, soon := refused(leader)
+		assert.Equal(t, times, soon, "%d has answered, and 5 leads", leader)
+		assert.Equal(t, heartbeat, c.out.Alarm.Min, "then it waits for a heartbeat")
+	}
 	c := preVoteAsked(t)
 	c.machine.round.hasLeader = true
 	c.machine.conclude(c.rules, &Input{}, &c.out, WaitToRevote)

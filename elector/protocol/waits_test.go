@@ -21,22 +21,6 @@ func TestNoAlarmHasTheNumberZero(t *testing.T) {
 	}
 }
 
-func TestRoundTripsAreForgottenByAndBy(t *testing.T) {
-	r := &Rules{Timing: DefaultTiming()}
-	for measured, want := range map[time.Duration]time.Duration{
-		0:   800, // not known
-		1:   700,
-		720: 790,
-		799: 799,
-		800: 800,
-		900: 900,
-	} {
-		m := Machine{roundTrip: 800}
-		m.observe(r, measured*time.Microsecond)
-		assert.Equal(t, want*time.Microsecond, m.measured(), "after %d µs", measured)
-	}
-}
-
 // A lone voter does not wait for answers.
 func TestAGroupOfOneIsLedByTheFirstAlarm(t *testing.T) {
 	for _, preVote := range []bool{true, false} {
@@ -125,4 +109,18 @@ func TestTurnsOfAllKinds(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A voter that comes last in one term comes first in another.
+func TestTurnsRotateWithTheTerm(t *testing.T) {
+	r := threeRules()
+	first := map[memberstate.Seat]bool{}
+	for term := range memberstate.Term(3) {
+		for self := range r.Voters.Seats() {
+			m := Machine{State: memberstate.State{HardState: memberstate.HardState{Term: term}}}
+			r.Self = self
+			first[self] = first[self] || m.rank(r, memberstate.Nobody) == 0
+		}
+	}
+	assert.Equal(t, map[memberstate.Seat]bool{1: true, 2: true, 3: true}, first)
 }

@@ -122,7 +122,7 @@ var handwritten = []mutant{
 	{"promise-shorter-by-the-margin", "elector/protocol/machine_follow.go", "wait := max(r.Timing.Detection(), m.Promise)", "wait := max(r.Timing.Detection(), m.Promise) - r.Timing.DriftMargin", ""},
 	{"silence-half-as-long", "elector/protocol/machine_follow.go", "wait := max(r.Timing.Detection(), m.Promise)", "wait := r.Timing.Detection() / 2", ""},
 	{"silent-peer-waited-for", "elector/protocol/machine_campaign.go", "if !repeats || m.round.elapsed >= long || vain && m.round.elapsed >= m.slot(r) {", "if m.round.answered != r.Voters && m.round.elapsed >= long {\n\t\tm.round.elapsed, vain = 0, false\n\t}\n\tif !repeats || m.round.answered == r.Voters || vain && m.round.elapsed < 0 {", ""},
-	{"no-alarm-after-making-way", "elector/protocol/machine_lead.go", "\tm.stepDown(out)\n\tm.armRest(r, out)\n\treturn true", "\tm.stepDown(out)\n\treturn true", ""},
+	{"no-alarm-after-making-way", "elector/protocol/machine_lead.go", "\t\tm.stepDown(out)\n\t\tm.armRest(r, out)", "\t\tm.stepDown(out)", ""},
 	{"alarm-lost-while-the-process-stands-still", "simulation/node.go", "\tn.orders = n.orders[:0]\n\tn.endTurn()", "\tn.orders = n.orders[:0]\n\tn.host.EndTurn()", ""},
 
 	// Pre-votes.
@@ -133,15 +133,15 @@ var handwritten = []mutant{
 	{"pre-vote-off", "elector/protocol/machine_campaign.go", "\tif r.PreVote {\n\t\tm.askPreVotes(r, in, out, term)\n\t} else {", "\tif false {\n\t\tm.askPreVotes(r, in, out, term)\n\t} else {", ""},
 	{"plain-request-claims-a-pre-vote", "elector/protocol/machine_campaign.go", "\t\tm.askVotes(r, in, out, term, rpc.Plain, memberstate.Nobody)", "\t\tm.askVotes(r, in, out, term, rpc.Won, memberstate.Nobody)", ""},
 	{"plain-requests-depose", "elector/protocol/machine_vote.go", "return r.PreVote && q.Mark != rpc.Won && q.Term > m.Term", "return false", ""},
-	{"veto-not-awaited", "elector/protocol/machine_campaign.go", "return m.fromHint && m.round.phase == preVoting", "return false", ""},
+	{"veto-not-awaited", "elector/protocol/machine_campaign.go", "awaitsVeto() bool { return m.fromHint }", "awaitsVeto() bool { return false }", ""},
 	{"veto-awaited-for-ever", "elector/protocol/machine_campaign.go", "\tif !repeats || m.round.elapsed >= long ||", "\tif m.awaitsVeto() && m.round.answered != r.Voters {\n\t\tm.round.elapsed, repeats, vain = 0, true, false\n\t} else if !repeats || m.round.elapsed >= long ||", ""},
-	{"veto-of-the-leader-ignored", "elector/protocol/machine_campaign.go", "m.round.vetoed = m.round.vetoed || q.Leader == q.From", "m.round.vetoed = false", ""},
+	{"veto-of-the-leader-ignored", "elector/protocol/machine_campaign.go", "m.round.vetoed = q.Leader == q.From", "m.round.vetoed = false", ""},
 	{"pre-vote-mark-outlives-its-round", "elector/protocol/machine_campaign.go", "\tif r.PreVote {\n\t\tm.askPreVotes(r, in, out, term)\n\t} else {", "\tif m.round.mark == rpc.Won {\n\t\tm.askVotes(r, in, out, term, rpc.Won, memberstate.Nobody)\n\t} else if r.PreVote {\n\t\tm.askPreVotes(r, in, out, term)\n\t} else {", ""},
 
 	// Leases.
 	{"promised-by-those-with-leases-alone", "elector/protocol/machine_follow.go", "if lease <= 0 ||", "if r.Lease == 0 || lease <= 0 ||", ""},
 	{"voters-not-sticky", "elector/protocol/machine_vote.go", "return r.Lease > 0 || m.Promise > 0 }", "return false }", ""},
-	{"no-restart-hold", "elector/protocol/machine.go", "restartHold: hard.Promise > 0 && !observer,", "restartHold: false,", ""},
+	{"no-restart-hold", "elector/protocol/machine.go", "restartHold: hard.Promise > 0,", "restartHold: false,", ""},
 	{"voter-in-restart-hold-votes", "elector/protocol/machine_vote.go", "case m.restartHold: // it may", "case m.restartHold && (q.Term > m.Term || q.Mark == rpc.PreVote): // it may", "a voter in its restart hold refuses every larger term, and its own term was won, or is refused by its vote; it stands for none"},
 	{"promise-forgotten-on-restart", "memberstate/state.go", "s := State{HardState: hard, Spent: true}", "hard.Promise = 0\n\ts := State{HardState: hard, Spent: true}", ""},
 	{"lease-by-those-who-promised-nothing", "elector/protocol/machine_lead.go", "(acks&m.office.sticky).Len() >= r.quorum()", "acks.Len() >= r.quorum()", "every follower of a leader with leases has promised one; the answer says so for members of another version"},
@@ -172,13 +172,13 @@ var handwritten = []mutant{
 	{"drift-margin-forgotten", "elector/protocol/session_lease.go", "r.Timing.Detection() - r.Timing.DriftMargin", "r.Timing.Detection()", ""},
 	{"drift-margin-halved", "elector/protocol/session_lease.go", "r.Timing.Detection() - r.Timing.DriftMargin", "r.Timing.Detection() - r.Timing.DriftMargin/2", ""},
 	{"detection-half-a-beat-longer", "elector/protocol/timing.go", "return time.Duration(t.Leak) * t.Heartbeat }", "return time.Duration(t.Leak)*t.Heartbeat + t.Heartbeat/2 }", ""},
-	{"lapsed-lease-goes-on", "elector/protocol/machine_lead.go", "if m.Role == memberstate.Leader && r.Lease > 0 {", "if false {", ""},
+	{"lapsed-lease-goes-on", "elector/protocol/machine_lead.go", "\tif m.Role == memberstate.Leader {\n\t\tm.stepDown(out)\n\t\tm.armSlot", "\tif false {\n\t\tm.stepDown(out)\n\t\tm.armSlot", ""},
 	{"lease-held-against-the-wall-clock", "simulation/member.go", "m.Lease.Until > m.world.now {\n\t\treturn", "m.Lease.Until > m.world.now+int64(m.wall) {\n\t\treturn", ""},
 	{"heartbeat-claims-no-lease", "elector/protocol/machine_lead.go", "Lease: r.Lease, RoundTrip:", "RoundTrip:", ""},
 	{"promise-grows-on-restart", "memberstate/state.go", "s := State{HardState: hard, Spent: true}", "hard.Promise += hard.Promise / 64\n\ts := State{HardState: hard, Spent: true}", ""},
 
 	// Handovers.
-	{"handed-mark-of-anyone-honoured", "elector/protocol/machine_vote.go", "if q.Mark != rpc.Handed || q.Leader == memberstate.Nobody || q.Leader != m.Leader || q.Term != m.Term+1 {", "if q.Mark != rpc.Handed {", "a request for the next term can come only from the heir of this term's one leader; the check is a second line of defence"},
+	{"handed-mark-of-anyone-honoured", "elector/protocol/machine_vote.go", "if q.Mark != rpc.Handed || q.Leader != m.Leader || q.Term != m.Term+1 {", "if q.Mark != rpc.Handed {", "a request for the next term can come only from the heir of this term's one leader; the check is a second line of defence"},
 	{"handover-never-given-up", "elector/protocol/machine_handover.go", "\tcase m.handover.patience == 0:\n\t\tm.endHandover(r, out)", "\tcase false:", ""},
 	{"target-told-without-a-pause", "elector/protocol/machine_handover.go", "m.handover.Phase, m.handover.patience = Pausing, uint8(r.Timing.Leak)", "m.handover.Phase, m.handover.patience = Taking, uint8(r.Timing.Leak)", ""},
 	{"stranger-takes-over", "elector/protocol/machine_handover.go", "case m.Role != memberstate.Follower || m.Leader != q.From || m.Term != q.Term || heir && m.serving:", "case m.Role != memberstate.Follower || heir && m.serving:", ""},

@@ -1,0 +1,505 @@
+// A leader hands over: phases, targets, offers and resignations (D14).
+
+package protocol
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+)
+
+// accepts says that a voter could take over.
+func (a *alone) accepts(voter memberstate.Seat) {
+	a.Helper()
+	a.hears(voter, 1, rpc.Body{Kind: rpc.TakeLeadershipResponse, Result: rpc.Accept, Mark: rpc.PreVote, Asked: a.machine.Term})
+}
+
+// tellsToTake is the leader's word that the heir is to take over.
+func (a *alone) tellsToTake(heir memberstate.Seat, mark rpc.Mark, term memberstate.Term, goal memberstate.Position) {
+	a.Helper()
+	a.hears(theLeader, heir, rpc.Body{Kind: rpc.TakeLeadership, Mark: mark, Round: 1, Term: term, Ledger: goal})
+}
+
+func TestOnlyALeaderHandsOver(t *testing.T) {
+	for _, a := range []*alone{startedAlone(t), followingAlone(t, false)} {
+		before := a.machine
+		for _, in := range []Input{{Kind: Transfer, Seat: 2}, {Kind: Transfer}, {Kind: Resign}} {
+			a.give(in)
+			assert.Equal(t, before, a.machine)
+			assert.Equal(t, Output{}, a.out)
+		}
+	}
+}
+
+// A leader hands over to another voter. If the order names none, it is the best.
+func TestOnlyAVoterIsATarget(t *testing.T) {
+	for named, target := range map[memberstate.Seat]memberstate.Seat{memberstate.Nobody: 2, 1: 0, 2: 2, 3: 3, 4: 0} {
+		a := leadingAlone(t, false)
+		a.rules.All = a.rules.Voters.With(4)
+		a.acknowledges(2, a.machine.Beat())
+		before := a.machine
+		a.give(Input{Kind: Transfer, Seat: named})
+		assert.Equal(t, target, a.machine.Handover().Target, "to %d", named)
+		if target == memberstate.Nobody {
+			assert.Equal(t, before, a.machine)
+			assert.Equal(t, Output{}, a.out)
+		}
+	}
+}
+
+// The target alone is asked whether it can take over, with the end of the ledger when the handover began. The other
+// voters are told of the final end with the target, so that they vote for it, unless nobody waits for the handover.
+func TestWhichMembersAreToldOfAHandover(t *testing.T) {
+	for what, c := range map[string]struct {
+		begin func(a *alone)
+		told  memberstate.Set
+	}{
+		"to a voter that was named": {func(a *alone) { a.give(Input{Kind: Transfer, Seat: 2}) }, memberstate.SetOf(2, 3)},
+		"to any voter":              {func(a *alone) { a.give(Input{Kind: Transfer}) }, memberstate.SetOf(2, 3)},
+		"to resign":                 {func(a *alone) { a.give(Input{Kind: Resign}) }, memberstate.SetOf(2, 3)},
+		"to a preferred voter": {func(a *alone) {
+			a.rules.Preferred = memberstate.SetOf(2)
+			a.machine.office.nextOffer = a.machine.Beat()
+			a.acknowledges(2, a.machine.Beat())
+		}, memberstate.SetOf(2)},
+	} {
+		t.Run(what, func(t *testing.T) {
+			a := leadingAlone(t, false)
+			a.rules.All = a.rules.Voters.With(4)
+			a.acknowledges(2, a.machine.Beat())
+			a.ledger = memberstate.Position{Term: 1, Index: 5}
+			c.begin(a)
+			word := Message{Leader: 2, Body: rpc.Body{Kind: rpc.TakeLeadership, Mark: rpc.PreVote, Round: a.machine.Beat(), Term: 1, Ledger: a.ledger}}
+			assert.Equal(t, memberstate.SetOf(2), a.out.To)
+			assert.Equal(t, word, a.out.Send)
+			a.accepts(2)
+			assert.Zero(t, a.out.To)
+			a.ledger.Index = 7
+			a.give(Input{Kind: Paused})
+			assert.Equal(t, c.told, a.out.To)
+			word.Mark, word.Ledger = rpc.Plain, a.ledger
+			assert.Equal(t, word, a.out.Send)
+		})
+	}
+}
+
+// A member obeys the word of the leader that it follows, in its term. The heir does so if its engine runs no Lead of
+// an earlier term.
+func TestWhichWordToTakeOverIsObeyed(t *testing.T) {
+	observing := func(a *alone) {
+		a.rules.Voters, a.rules.All = memberstate.SetOf(2, 3), memberstate.SetOf(1, 2, 3)
+		a.machine.Role = memberstate.Observer
+	}
+	for what, c := range map[string]struct {
+		change      func(a *alone)
+		term        memberstate.Term
+		heir, voter bool
+	}{
+		"of its leader":            {func(*alone) {}, 1, true, true},
+		"of a term to come":        {func(*alone) {}, 2, false, false},
+		"of an earlier term":       {func(a *alone) { a.machine.Term = 5 }, 4, false, false},
+		"of another leader's":      {func(a *alone) { a.machine.Leader = 2 }, 1, false, false},
+		"of a leader that is lost": {func(a *alone) { a.ring() }, 1, false, false},
+		"while its Lead runs":      {func(a *alone) { a.machine.serving = true }, 1, false, true},
+		"by an observer":           {observing, 1, false, false},
+	} {
+		for heir, obeys := range map[memberstate.Seat]bool{1: c.heir, 2: c.voter} {
+			a := followingAlone(t, false)
+			c.change(a)
+			before := a.machine
+			a.tellsToTake(heir, rpc.Plain, c.term, memberstate.Position{})
+			assert.Equal(t, obeys, a.out.Send.Kind != 0, "%s; the heir is %d", what, heir)
+			if !obeys {
+				assert.Equal(t, rpc.NotFollowing, a.out.Reply.Result, what)
+				assert.Equal(t, before, a.machine, what)
+			}
+		}
+	}
+}
+
+// The heir stands only with a ledger that has reached the goal. Otherwise it says where its own ends.
+func TestAnHeirNeedsTheLedgerOfTheGoal(t *testing.T) {
+	goal := memberstate.Position{Term: 1, Index: 5}
+	for end, reaches := range map[memberstate.Position]bool{
+		{Term: 1, Index: 4}: false, goal: true, {Term: 1, Index: 6}: true, {Index: 9}: false,
+	} {
+		for _, mark := range []rpc.Mark{rpc.PreVote, rpc.Plain} {
+			a := followingAlone(t, false)
+			a.ledger = end
+			before := a.machine
+			a.tellsToTake(1, mark, 1, goal)
+			if reaches && mark == rpc.Plain {
+				assert.Equal(t, a.rules.others(), a.out.To)
+				assert.Equal(t, Message{Leader: theLeader, Body: rpc.Body{
+					Kind: rpc.VoteRequest, Mark: rpc.Handed, Round: a.machine.Ballot(), Term: 2, Ledger: end,
+				}}, a.out.Send)
+				continue
+			}
+			assert.Equal(t, before, a.machine, "it was asked, or is behind")
+			assert.Zero(t, a.out.To)
+			if reaches {
+				assert.Equal(t, rpc.Accept, a.out.Reply.Result)
+			} else {
+				assert.Equal(t, rpc.LedgerBehind, a.out.Reply.Result)
+				assert.Equal(t, end, a.out.Reply.Ledger)
+			}
+		}
+	}
+}
+
+// A voter that is told of the heir votes for it on the end that the leader named, and tells the heir. If its own ledger
+// is better it votes for nobody, and waits for the heir's request.
+func TestAVoterVotesForTheHeirItIsTold(t *testing.T) {
+	goal := memberstate.Position{Term: 1, Index: 5}
+	for end, votes := range map[memberstate.Position]bool{{Term: 1, Index: 4}: true, goal: true, {Term: 1, Index: 6}: false} {
+		a := followingAlone(t, true)
+		a.ledger = end
+		a.tellsToTake(2, rpc.Plain, 1, goal)
+		assert.EqualValues(t, 2, a.machine.Term)
+		assert.True(t, a.out.Save)
+		assert.False(t, a.out.Replied)
+		if !votes {
+			assert.Equal(t, memberstate.Nobody, a.machine.Vote)
+			assert.Zero(t, a.out.To)
+			continue
+		}
+		assert.EqualValues(t, 2, a.machine.Vote)
+		assert.Equal(t, memberstate.SetOf(2), a.out.To)
+		assert.Equal(t, Message{Body: rpc.Body{
+			Kind: rpc.VoteResponse, Result: rpc.Accept, Mark: rpc.Vouched, Term: 2, Asked: 2, Ledger: goal,
+		}}, a.out.Send)
+	}
+}
+
+// An answer counts while the leader looks for a target, if it answers the question of this term. A refusal of the
+// target leads to the next voter, unless the order names the target.
+func TestWhichAnswersOfATargetCount(t *testing.T) {
+	behind, not := rpc.LedgerBehind, rpc.NotFollowing
+	for what, c := range map[string]struct {
+		named  bool
+		from   memberstate.Seat
+		result rpc.Result
+		mark   rpc.Mark
+		asked  memberstate.Term
+		phase  HandoverPhase
+		target memberstate.Seat
+		stale  bool
+	}{
+		"it can":                           {false, 2, rpc.Accept, rpc.PreVote, 1, Pausing, 2, false},
+		"another one can":                  {false, 3, rpc.Accept, rpc.PreVote, 1, Pausing, 3, false},
+		"it is behind":                     {false, 2, behind, rpc.PreVote, 1, Probing, 3, false},
+		"it does not follow":               {false, 2, not, rpc.PreVote, 1, Probing, 3, false},
+		"another one is behind":            {false, 3, behind, rpc.PreVote, 1, Probing, 2, false},
+		"it can, of an earlier term":       {false, 2, rpc.Accept, rpc.PreVote, 0, Probing, 2, true},
+		"it was behind when told to stand": {false, 2, behind, rpc.Plain, 1, Probing, 2, true},
+		"named: it can":                    {true, 2, rpc.Accept, rpc.PreVote, 1, Pausing, 2, false},
+		"named: it is behind":              {true, 2, behind, rpc.PreVote, 1, Probing, 2, false},
+		"named: another one can":           {true, 3, rpc.Accept, rpc.PreVote, 1, Probing, 2, true},
+		"an observer can":                  {false, 4, rpc.Accept, rpc.PreVote, 1, Probing, 2, true},
+	} {
+		t.Run(what, func(t *testing.T) {
+			a := leadingAlone(t, false)
+			a.rules.All = a.rules.Voters.With(4)
+			a.acknowledges(2, a.machine.Beat())
+			order := Input{Kind: Transfer}
+			if c.named {
+				order.Seat = 2
+			}
+			a.give(order)
+			require.EqualValues(t, 2, a.machine.Handover().Target)
+			a.acknowledges(3, a.machine.Beat())
+			a.hears(c.from, 1, rpc.Body{Kind: rpc.TakeLeadershipResponse, Result: c.result, Mark: c.mark, Asked: c.asked})
+			assert.Equal(t, c.phase, a.machine.Handover().Phase)
+			assert.Equal(t, c.target, a.machine.Handover().Target)
+			assert.Equal(t, c.stale, a.out.Dropped != 0)
+		})
+	}
+}
+
+// A pause that no handover waits for, or no longer, changes nothing.
+func TestAPauseGoesOnOnlyWhereItIsAwaited(t *testing.T) {
+	for _, phase := range []HandoverPhase{NoHandover, Probing, Pausing, Taking} {
+		a := leadingAlone(t, true)
+		a.machine.handover = Handover{Phase: phase, Target: 2, patience: 2}
+		before := a.machine
+		a.give(Input{Kind: Paused})
+		assert.Equal(t, phase == Pausing, before != a.machine, "%v", phase)
+		assert.Equal(t, phase == Pausing, a.out.To != 0, "%v", phase)
+	}
+}
+
+func TestOneHandoverAtATime(t *testing.T) {
+	r := threeRules()
+	m := elected(r)
+	m.handover.Phase, m.handover.Target = Probing, 2
+	before, out := m, Output{}
+	m.Step(r, &Input{Kind: Transfer, Seat: 3, HasLedger: true, LedgerTerm: 1}, &out)
+	assert.Equal(t, before, m)
+	assert.Equal(t, Output{}, out)
+}
+
+// A leader that hands over does not ask for another term meanwhile.
+func TestAHandoverEndsTheLeadersRound(t *testing.T) {
+	r := threeRules()
+	m, out := elected(r), Output{}
+	m.round.phase = preVoting
+	m.Step(r, &Input{Kind: Transfer, Seat: 3, HasLedger: true, LedgerTerm: 1}, &out)
+	assert.Equal(t, Probing, m.handover.Phase)
+	assert.Equal(t, idle, m.round.phase)
+}
+
+// D14: each phase of a handover has a detection time, whatever the one before has left of its own.
+func TestEachPhaseOfAHandoverHasItsTime(t *testing.T) {
+	a := leadingAlone(t, false)
+	lasts := func(phase HandoverPhase) {
+		t.Helper()
+		for range a.rules.Timing.Leak - 1 {
+			a.acknowledges(3, a.machine.Beat())
+			a.ring()
+			require.Equal(t, phase, a.machine.Handover().Phase)
+		}
+	}
+	a.give(Input{Kind: Transfer, Seat: 2})
+	lasts(Probing)
+	a.accepts(2)
+	lasts(Pausing)
+	a.give(Input{Kind: Paused})
+	lasts(Taking)
+	a.acknowledges(3, a.machine.Beat())
+	a.ring()
+	assert.Equal(t, NoHandover, a.machine.Handover().Phase)
+	assert.Equal(t, memberstate.Leader, a.machine.Role)
+}
+
+// What may have been lost is said again with the target's next sign of life, and to nobody else's.
+// While the engine pauses its writes there is nothing to say.
+func TestAHandoversWordsAreRepeated(t *testing.T) {
+	a := leadingAlone(t, false)
+	for _, c := range []struct {
+		goOn  func()
+		says  bool
+		marks rpc.Mark
+	}{
+		{func() { a.give(Input{Kind: Transfer, Seat: 2}) }, true, rpc.PreVote},
+		{func() { a.accepts(2) }, false, 0},
+		{func() { a.give(Input{Kind: Paused}) }, true, rpc.Plain},
+	} {
+		c.goOn()
+		phase := a.machine.Handover().Phase
+		for _, alive := range []memberstate.Seat{2, 3} {
+			a.acknowledges(alive, a.machine.Beat())
+			says := a.out.To != 0
+			assert.Equal(t, c.says && alive == 2, says, "%v, after a sign of life of %d", phase, alive)
+			if says {
+				assert.Equal(t, rpc.TakeLeadership, a.out.Send.Kind)
+				assert.Equal(t, c.marks, a.out.Send.Mark)
+			}
+		}
+	}
+}
+
+// A step sends one message. A beat that goes out early, for voters that are ready now, is sent before
+// the target of a handover is told to stand, because the target answers that beat, too.
+func TestAnEarlyBeatComesBeforeAHandover(t *testing.T) {
+	all := memberstate.SetOf(1, 2, 3, 4, 5)
+	r := &Rules{Self: 1, Voters: all, All: all, Timing: DefaultTiming()}
+	m := Machine{
+		State:  memberstate.State{HardState: memberstate.HardState{Term: 1, Vote: 1}, Role: memberstate.Leader, Leader: 1},
+		office: office{beat: 5}, handover: Handover{Phase: Taking, Target: 2}, notReady: memberstate.SetOf(3),
+	}
+	m.office.acks[m.office.beat%recentBeats] = memberstate.SetOf(1)
+	var out Output
+	m.Step(r, &Input{Kind: Receive, Message: Message{From: 2, Body: rpc.Body{
+		Kind: rpc.HeartbeatResponse, Result: rpc.Success, Round: 5, Term: 1, Asked: 1,
+	}}}, &out)
+	assert.Equal(t, rpc.Heartbeat, out.Send.Kind)
+	assert.Equal(t, r.others(), out.To)
+}
+
+// A leader that hands over does not ask for another term, whatever it hears.
+func TestALeaderThatHandsOverAsksForNoTerm(t *testing.T) {
+	a := leadingAlone(t, false)
+	a.give(Input{Kind: Transfer, Seat: 3})
+	a.accuses(2, 7)
+	assert.Zero(t, a.out.To)
+	assert.True(t, a.idle())
+	assert.Equal(t, Probing, a.machine.Handover().Phase)
+}
+
+// Once a target has been found, the answer of another one changes nothing: it may be that the
+// first has been told to stand.
+func TestATargetThatWasFoundStays(t *testing.T) {
+	for phase, goOn := range map[HandoverPhase]bool{Pausing: false, Taking: true} {
+		a := leadingAlone(t, false)
+		a.give(Input{Kind: Transfer})
+		a.accepts(2)
+		if goOn {
+			a.give(Input{Kind: Paused})
+		}
+		a.accepts(3)
+		assert.Equal(t, DropStaleAnswer, a.out.Dropped)
+		assert.Equal(t, phase, a.machine.Handover().Phase)
+		assert.EqualValues(t, 2, a.machine.Handover().Target)
+	}
+}
+
+// At a beat the next voter is asked whether it can take over. The answer of the one before, which may be
+// on its way, is as good, unless the order names another voter.
+func TestTheFirstVoterThatCanTakeOverDoes(t *testing.T) {
+	all := memberstate.SetOf(1, 2, 3)
+	r := &Rules{Self: 1, Voters: all, All: all, Timing: DefaultTiming()}
+	for why, target := range map[HandoverReason]memberstate.Seat{ToAnyone: 2, ToNamed: 3, ToPreferred: 3} {
+		m := Machine{
+			State:    memberstate.State{HardState: memberstate.HardState{Term: 1, Vote: 1}, Role: memberstate.Leader, Leader: 1},
+			handover: Handover{Phase: Probing, Target: 3, Reason: why, patience: 2},
+		}
+		var out Output
+		answer := Message{From: 2, Body: rpc.Body{Kind: rpc.TakeLeadershipResponse, Result: rpc.LedgerBehind, Mark: rpc.PreVote, Asked: 1}}
+		m.Step(r, &Input{Kind: Receive, Message: answer}, &out)
+		assert.EqualValues(t, 3, m.handover.Target, "the target stays the same")
+		answer.Result = rpc.Accept
+		m.Step(r, &Input{Kind: Receive, Message: answer}, &out)
+		assert.Equal(t, target, m.handover.Target)
+		assert.Equal(t, why == ToAnyone, m.handover.Phase == Pausing)
+	}
+}
+
+// Voters that have answered one of the last two beats come in the order of their turns. One that
+// declines is followed by the next, and the last one by the first.
+func TestSuccessorsComeInTurn(t *testing.T) {
+	r := threeRules()
+	m := elected(r)
+	r.Voters = memberstate.SetOf(1, 2, 3, 4, 5)
+	inTurn := []memberstate.Seat{2, 3, 4, 5}
+	slices.SortFunc(inTurn, func(a, b memberstate.Seat) int { return m.turn(r, a, r.Self) - m.turn(r, b, r.Self) })
+	assert.Equal(t, inTurn[0], m.successor(r, memberstate.Nobody))
+	for i, seat := range inTurn {
+		assert.Equal(t, inTurn[(i+1)%len(inTurn)], m.successor(r, seat))
+	}
+	for _, answered := range inTurn {
+		m.office.acks = [recentBeats]memberstate.Set{}
+		m.office.acks[(m.office.beat-1)%recentBeats] = memberstate.SetOf(1, answered)
+		assert.Equal(t, answered, m.successor(r, memberstate.Nobody))
+	}
+}
+
+// An observer answers every beat, but cannot take over.
+func TestAnObserverIsNoSuccessor(t *testing.T) {
+	r := threeRules()
+	r.All = r.Voters.With(4)
+	m := elected(r)
+	m.office.acks[m.office.beat%recentBeats] = memberstate.SetOf(1, 4)
+	assert.NotEqualValues(t, 4, m.successor(r, memberstate.Nobody))
+	assert.NotEqualValues(t, 4, m.successor(r, 2))
+}
+
+// The first offer to a preferred voter is due a detection time after the election, whatever the number of the beat was
+// then.
+func TestAnOfferIsMadeADetectionTimeAfterTheElection(t *testing.T) {
+	for _, before := range []uint32{0, 100, 1 << 31} {
+		r := threeRules()
+		r.Preferred = memberstate.SetOf(2)
+		a := &alone{T: t, rules: r}
+		a.machine.Term, a.machine.Vote, a.machine.office.beat = 1, 1, before
+		a.machine.takeOffice(r, &a.out)
+		for beat := 1; beat <= r.Timing.Leak; beat++ {
+			a.acknowledges(2, a.machine.Beat())
+			offered := a.out.Send.Kind == rpc.TakeLeadership
+			due := a.machine.Beat()-before == uint32(r.Timing.Leak)
+			assert.Equal(t, due, offered, "beat %d after %d", a.machine.Beat(), before)
+			a.ring()
+		}
+	}
+}
+
+// An offer is due with the beat that nextOffer names, and after it. A leader that is preferred itself makes none.
+func TestAnOfferIsMadeWhenItIsDue(t *testing.T) {
+	for what, c := range map[string]struct {
+		beat, nextOffer uint32
+		preferred       memberstate.Set
+		offers          bool
+	}{
+		"the beat before":                {9, 10, memberstate.SetOf(2), false},
+		"the beat":                       {10, 10, memberstate.SetOf(2), true},
+		"a later one":                    {99, 10, memberstate.SetOf(2), true},
+		"the numbers have wrapped":       {3, math.MaxUint32, memberstate.SetOf(2), true},
+		"the numbers will wrap":          {math.MaxUint32, 3, memberstate.SetOf(2), false},
+		"the voter is not preferred":     {10, 10, memberstate.SetOf(3), false},
+		"the leader is preferred itself": {10, 10, memberstate.SetOf(1, 2), false},
+	} {
+		a := leadingAlone(t, false)
+		a.rules.Preferred = c.preferred
+		a.machine.office.beat, a.machine.office.nextOffer = c.beat, c.nextOffer
+		a.acknowledges(2, c.beat)
+		assert.Equal(t, c.offers, a.machine.Handover().Phase == Probing, what)
+	}
+}
+
+// Without leases a handover that has failed leaves a term in which the leader can serve, so it needs no other.
+func TestWithoutLeasesATransferThatFailsNeedsNoNewTerm(t *testing.T) {
+	for leases, renews := range map[bool]bool{true: true, false: false} {
+		a := leadingAlone(t, leases)
+		a.machine.office.leaseVoid = true
+		a.acknowledges(2, a.machine.Beat())
+		assert.Equal(t, renews, a.out.Send.Kind == rpc.VoteRequest)
+	}
+}
+
+// Offers become rare by what preferred voters decline, and by no other handover.
+func TestATransferThatFailsDelaysNoOffer(t *testing.T) {
+	for target, delays := range map[memberstate.Seat]bool{2: true, 3: false} {
+		r := threeRules()
+		r.Preferred = memberstate.SetOf(2)
+		m := elected(r)
+		before := m.office
+		m.handover = Handover{Phase: Probing, Target: target}
+		m.endHandover(r, new(Output))
+		assert.Equal(t, delays, before != m.office, "to %d", target)
+	}
+}
+
+// An order to resign joins a handover that is under way, and when it is withdrawn the handover goes on.
+func TestAResignationJoinsATransfer(t *testing.T) {
+	a := leadingAlone(t, false)
+	a.give(Input{Kind: Transfer, Seat: 3})
+	assert.False(t, a.machine.Handover().Resigning)
+	a.give(Input{Kind: Resign})
+	assert.True(t, a.machine.Handover().Resigning)
+	assert.EqualValues(t, 3, a.machine.Handover().Target)
+	a.give(Input{Kind: Remain})
+	assert.False(t, a.machine.Handover().Resigning)
+	assert.Equal(t, Probing, a.machine.Handover().Phase, "the transfer goes on")
+}
+
+// An order to resign is not weakened by another order, to hand over.
+
+func TestATransferDoesNotWithdrawAResignation(t *testing.T) {
+	a := leadingAlone(t, false)
+	a.give(Input{Kind: Resign})
+	require.True(t, a.machine.Handover().Resigning)
+	a.give(Input{Kind: Transfer, Seat: 3})
+	assert.True(t, a.machine.Handover().Resigning)
+}
+
+// A leader that has resigned leaves the others two detection times to elect, whether there was a voter to hand over to
+// or not.
+func TestALeaderThatResignsRests(t *testing.T) {
+	for _, voters := range []memberstate.Set{memberstate.SetOf(1), memberstate.SetOf(1, 2, 3)} {
+		a := leadingAlone(t, false)
+		a.rules.Voters = voters
+		a.give(Input{Kind: Resign})
+		for a.machine.Role == memberstate.Leader { // no voter takes over
+			a.acknowledges(2, a.machine.Beat())
+			a.ring()
+		}
+		rest := 2 * a.rules.Timing.Detection()
+		assert.Equal(t, rest, a.out.Alarm.Min)
+		assert.Equal(t, rest+a.rules.Timing.MaxVoteWait, a.out.Alarm.Max, "two that rest do not stand at the same moment")
+	}
+}
