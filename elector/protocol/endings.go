@@ -70,8 +70,10 @@ func (n *Node) end(g *Group, err error) {
 	n.done(g)
 }
 
-// done notes that a function that worked for the group has returned, or that a watcher has left.
+// done notes that a function that worked for the group has returned, or that a watcher has left. It
+// first goes on with what that has changed, which may end the group.
 func (n *Node) done(g *Group) {
+	n.attend(g)
 	g.working--
 	n.conclude(g)
 }

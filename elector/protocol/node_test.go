@@ -28,6 +28,7 @@ type recorder struct {
 	wrote  []string
 	heeded int // how many of these were answered, as far as they need an answer
 	post   []rpc.Message
+	saving []memberstate.Record // the newest batch
 	alarm  Alarm
 	pause  uint32
 	ended  error
@@ -79,15 +80,24 @@ func (d *recorder) Send(to string, batch []rpc.Message) {
 	d.post = append(d.post, batch...)
 }
 
-func (d *recorder) Save(batch []memberstate.Record) { d.write("save term %d", batch[0].Term) }
+func (d *recorder) Save(batch []memberstate.Record) {
+	d.write("save term %d", batch[0].Term)
+	d.saving = batch
+}
+
 func (d *recorder) AskLedger(term memberstate.Term) { d.write("ask ledger %d", term) }
 func (d *recorder) Lead(term memberstate.Term)      { d.write("lead %d", term) }
 func (d *recorder) EndLead(term memberstate.Term)   { d.write("end lead %d", term) }
 func (d *recorder) Resume()                         { d.write("resume") }
+func (d *recorder) Groups() []*Group                { return []*Group{&d.group} }
 
 func (d *recorder) Ended(err error) {
 	d.ended = err
 	d.write("ended: %v", err)
+}
+
+func (d *recorder) LeadFailed(_ *Group, term memberstate.Term, err error) {
+	d.write("lead %d failed: %v", term, err)
 }
 
 func (d *recorder) Judge(_ *Group, asked rpc.Mark, _ Judgement) { d.write("judge %v", asked) }
@@ -205,7 +215,7 @@ func TestALoneVoterAsksForItsNeedsInOrder(t *testing.T) {
 func TestALeadThatReturnsGivesUpTheOfficeAtOnce(t *testing.T) {
 	d := lone(t)
 	d.node.LeadReturned(&d.group, 1, true, nil)
-	assert.Equal(t, []string{"hold nothing", "show candidate in term 1", "show candidate in term 1", "arm"}, d.did())
+	assert.Equal(t, []string{"lead 1 failed: <nil>", "hold nothing", "show candidate in term 1", "show candidate in term 1", "arm"}, d.did())
 }
 
 func TestALeaseThatIsOverEndsTheOfficeAtOnce(t *testing.T) {
@@ -222,6 +232,17 @@ func TestALeaderThatStopsEndsItsOfficeFirst(t *testing.T) {
 	}, d.did())
 	d.node.LeadReturned(&d.group, 1, false, nil)
 	assert.Equal(t, []string{"ended: <nil>"}, d.did(), "not before Lead has returned")
+}
+
+// A leader that is ended at once has not resigned. Whatever is reported to it then, it takes no step.
+func TestALeaderThatHasEndedBeginsNothing(t *testing.T) {
+	d := lone(t)
+	d.node.End(&d.group)
+	assert.Equal(t, []string{"hold nothing", "end lead 1", "show stopped in term 1"}, d.did())
+	d.node.LeaseOver(&d.group, 1)
+	assert.Empty(t, d.did())
+	d.node.LeadReturned(&d.group, 1, false, nil)
+	assert.Equal(t, []string{"ended: <nil>"}, d.did())
 }
 
 // A save may be under way when its group ends. The store must not be closed before it is done, and what
@@ -307,6 +328,31 @@ func TestAnEngineThatCannotPauseEndsTheHandoverAtOnce(t *testing.T) {
 	assert.Equal(t, []string{
 		"resume", "settled: elector: leadership was not transferred: n1 could take over, but writes here could not be paused: busy",
 	}, d.did())
+}
+
+// An engine may end its Lead because it has paused its writes. That is no failure.
+func TestALeadThatEndsWithAPauseHasNotFailed(t *testing.T) {
+	d, f := pair(t)
+	d.order(f)
+	d.node.LeadReturned(&d.group, 1, true, errors.New("paused"))
+	assert.NotContains(t, strings.Join(d.did(), "\n"), "failed: paused")
+}
+
+// The engine's answer may be to the pause of an earlier handover, which says nothing about this one.
+func TestAPauseThatFailsTooLateIsNoObstacle(t *testing.T) {
+	d, f := pair(t)
+	o := d.order(f)
+	first := d.pause
+	d.node.Withdraw(&d.group, o, errors.New("enough"))
+	d.did()
+	d.order(f)
+	d.node.PauseEnded(&d.group, first, errors.New("busy"))
+	for d.group.Handover().Phase != NoHandover {
+		d.ring()
+		d.answer()
+		deliver([]*recorder{d, f})
+	}
+	assert.Contains(t, strings.Join(d.did(), "\n"), "n1 could take over, but writes here were not paused in time")
 }
 
 func TestAWithdrawnOrderEndsItsHandoverAtOnce(t *testing.T) {

@@ -108,15 +108,8 @@ type attempt struct {
 	asked    memberstate.Set  // whether they could take over
 	willing  memberstate.Seat // the voter that could
 	told     bool             // and was told to stand
-	cause    string
+	cause    string           // why the engine could not pause its writes
 	answered map[memberstate.Seat]Obstacle
-}
-
-// refused notes that the engine could not pause its writes.
-func (a *attempt) refused(err error) {
-	if a != nil {
-		a.cause = err.Error()
-	}
 }
 
 // followHandover notes what a step shows of a handover.
