@@ -30,3 +30,15 @@ func TestAlarmsAreDrawnFromTheWholeInterval(t *testing.T) {
 	assert.Equal(t, low, draw(protocol.Alarm{Min: low, Max: low}))
 	assert.Equal(t, low, draw(protocol.Alarm{Min: low, Max: low + 1}))
 }
+
+// Metrics receive the size of a batch.
+func TestTheRecordsOfASaveAreCounted(t *testing.T) {
+	saved := make(chan int, 1)
+	c := IsolatedNode(new(memberstate.MemStore))
+	c.Metrics = &Metrics{Saved: func(records int, _ time.Duration, err error) {
+		assert.NoError(t, err)
+		saved <- records
+	}}
+	(*edge)(MustHost(t, c)).Save([]memberstate.Record{{Group: "a"}, {Group: "b"}, {Group: "c"}})
+	assert.Equal(t, 3, <-saved)
+}
