@@ -11,6 +11,7 @@ import (
 
 	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
 )
 
 // An alarm never rings too early or too late, and may ring at any time in between: candidates that
@@ -29,6 +30,16 @@ func TestAlarmsAreDrawnFromTheWholeInterval(t *testing.T) {
 	assert.NotContains(t, drawn, 0)
 	assert.Equal(t, low, draw(protocol.Alarm{Min: low, Max: low}))
 	assert.Equal(t, low, draw(protocol.Alarm{Min: low, Max: low + 1}))
+}
+
+// Metrics receive whole batches.
+func TestAllMessagesThatAreSentAreReported(t *testing.T) {
+	var sent []rpc.Message
+	c := IsolatedNode(new(memberstate.MemStore))
+	c.Metrics = &Metrics{Sent: func(_ string, batch []rpc.Message) { sent = append(sent, batch...) }}
+	batch := []rpc.Message{{To: "n1", Group: "a"}, {To: "n1", Group: "b"}}
+	(*edge)(MustHost(t, c)).Send("n1", batch)
+	assert.Equal(t, batch, sent)
 }
 
 // Metrics receive the size of a batch.

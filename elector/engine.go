@@ -124,7 +124,6 @@ func (e *engine) Pause(term memberstate.Term, number uint32) {
 func (e *engine) Resume() {
 	if x := e.extras.Load(); x != nil && x.resume != nil {
 		x.resume()
-		x.resume = nil
 	}
 }
 

@@ -288,7 +288,7 @@ func (n *Node) resume(g *Group, next func(p *pending) Need) {
 
 func (n *Node) enter(g *Group, p *pending) {
 	n.inside = true
-	n.fx.group, n.fx.pending, n.fx.term, n.fx.heardBeat = g, p, g.Term, g.HeardBeat()
+	n.fx.group, n.fx.pending, n.fx.heardBeat = g, p, g.HeardBeat()
 }
 
 // proceed goes on after a step, or keeps the step until what it needs is there.

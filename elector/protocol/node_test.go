@@ -30,7 +30,8 @@ type recorder struct {
 	post   []rpc.Message
 	saving []memberstate.Record // the newest batch
 	failed []*TransferError
-	voting []rpc.Kind // of the requests and answers that were counted
+	heard  []time.Duration // from the sending of a beat until a quorum had answered
+	voting []rpc.Kind      // of the requests and answers that were counted
 	alarm  Alarm
 	pause  uint32
 	ended  error
@@ -101,6 +102,8 @@ func (d *recorder) Ended(err error) {
 func (d *recorder) NotTransferred(_ *Group, failed *TransferError, _ bool) {
 	d.failed = append(d.failed, failed)
 }
+
+func (d *recorder) QuorumHeard(_ *Group, took time.Duration) { d.heard = append(d.heard, took) }
 
 func (d *recorder) Voting(_ *Group, m *Message) { d.voting = append(d.voting, m.Kind) }
 
@@ -272,6 +275,25 @@ func TestALeaderThatHasEndedBeginsNothing(t *testing.T) {
 	assert.Equal(t, []string{"ended: <nil>"}, d.did())
 }
 
+// A group may be ended at once while its engine has paused its writes, and while messages wait.
+func TestAGroupThatIsEndedLeavesNothingBehind(t *testing.T) {
+	d, f := pair(t)
+	d.order(f)
+	d.node.Deliver(&d.group, d.asks("n1")) // it needs the ledger
+	d.node.Deliver(&d.group, d.asks("n1"))
+	d.did()
+	d.node.End(&d.group)
+	assert.Equal(t, []string{
+		"hold nothing", "end lead 1", "resume", "show stopped in term 1", `settled: elector: group "g" has stopped`,
+	}, d.did())
+	all, messages := d.group.Queued()
+	assert.Zero(t, all)
+	assert.Zero(t, messages)
+	for _, entry := range d.node.alarms.heap {
+		assert.True(t, entry.stale())
+	}
+}
+
 // A save may be under way when its group ends. The store must not be closed before it is done, and what
 // it saves is not shown.
 func TestAGroupThatEndsDuringASaveIsOverAfterIt(t *testing.T) {
@@ -355,6 +377,35 @@ func TestAnEngineThatCannotPauseEndsTheHandoverAtOnce(t *testing.T) {
 	assert.Equal(t, []string{
 		"resume", "settled: elector: leadership was not transferred: n1 could take over, but writes here could not be paused: busy",
 	}, d.did())
+}
+
+// An office begins with the newest beat of the one before, which may have been sent long ago, and which no
+// quorum may have answered.
+func TestOnlyBeatsOfTheOfficeAreMeasured(t *testing.T) {
+	for _, renewed := range []memberstate.Term{0, 1} {
+		d, _ := pair(t)
+		d.ring()
+		require.NotEqual(t, d.group.Beat(), d.group.HeardBeat(), "its newest beat has no answer yet")
+		d.heard = nil
+		d.node.At(d.node.now + time.Second)
+		d.node.enter(&d.group, d.node.step)
+		d.group.Role, d.group.Leader = memberstate.Candidate, memberstate.Nobody
+		d.group.Term += renewed
+		d.group.takeOffice(&d.group.Rules, new(Output))
+		d.node.fx.Done()
+		d.node.inside = false
+		assert.Empty(t, d.heard)
+	}
+}
+
+// A caller is told once that its input has been handled, whatever the group does next.
+func TestAnInputIsHandledOnce(t *testing.T) {
+	_, d := pair(t)
+	told := 0
+	d.node.Give(&d.group, &Input{Kind: Heard, Term: d.group.Term, Seat: 1}, func() { told++ })
+	assert.Equal(t, purpose{}, d.node.step.purpose)
+	d.node.End(&d.group)
+	assert.Equal(t, 1, told)
 }
 
 // Votes are counted, whether they were asked for or not, and requests for them without repetitions.

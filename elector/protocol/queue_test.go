@@ -32,7 +32,7 @@ func (d *recorder) hears(term memberstate.Term) {
 // asks is a node's request for a pre-vote.
 func (d *recorder) asks(from string) *rpc.Message {
 	return &rpc.Message{
-		Group: "g", From: from, To: "n1", Voters: d.group.Members.Digest(),
+		Group: "g", From: from, To: d.node.self, Voters: d.group.Members.Digest(),
 		Body: rpc.Body{Kind: rpc.VoteRequest, Mark: rpc.PreVote, Term: 9, Round: 1},
 	}
 }

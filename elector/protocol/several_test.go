@@ -93,3 +93,15 @@ func TestAStepIsNotWithdrawnWithTheOneBeforeIt(t *testing.T) {
 		assert.True(t, g.group.Waits(), "%s has not gone on to the vote", g.group.name)
 	}
 }
+
+// The last step of the node was another group's.
+func TestAGroupThatEndsEndsItsOwnOffice(t *testing.T) {
+	a := lone(t)
+	b := a.beside("b")
+	b.node.Give(&b.group, &Input{Kind: Stand}, nil)
+	a.did()
+	b.did()
+	a.node.End(&a.group)
+	assert.Equal(t, []string{"hold nothing", "end lead 1", "show stopped in term 1"}, a.did())
+	assert.Empty(t, b.did())
+}
