@@ -42,6 +42,17 @@ func TestAllMessagesThatAreSentAreReported(t *testing.T) {
 	assert.Equal(t, batch, sent)
 }
 
+// Inputs that are dropped together are counted one by one.
+func TestAllInputsThatAreDroppedAreCounted(t *testing.T) {
+	var dropped int
+	c := IsolatedNode(new(memberstate.MemStore))
+	c.Metrics = &Metrics{Dropped: func(_ Drop, n int) { dropped += n }}
+	h := MustHost(t, c)
+	h.Receive(make([]rpc.Message, 3)) // no group takes part
+	assert.Equal(t, 3, dropped)
+	assert.EqualValues(t, 3, h.Dropped(protocol.DropQueueFull))
+}
+
 // Metrics receive the size of a batch.
 func TestTheRecordsOfASaveAreCounted(t *testing.T) {
 	saved := make(chan int, 1)

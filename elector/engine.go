@@ -22,7 +22,7 @@ type engine Elector
 type callbacks struct {
 	lead     func(ctx context.Context, term memberstate.Term) error // nil: there is none
 	pause    func(ctx context.Context, term memberstate.Term) error // nil: there is none
-	handlers []RoleHandler                                          // nil once they run
+	handlers []RoleHandler
 
 	office atomic.Pointer[office.Office]
 	lease  atomic.Pointer[office.Lease]

@@ -4,6 +4,7 @@ package elector
 
 import (
 	"runtime"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -59,6 +60,34 @@ func TestWhatIsSharedIsUsedUnderTheLock(t *testing.T) {
 	}
 }
 
+// lockedLoad is a store whose Load locks its host, and fails.
+type lockedLoad struct {
+	memberstate.MemStore
+	host   *Host
+	loaded chan struct{}
+}
+
+func (s *lockedLoad) Load(string) (memberstate.Record, bool, error) {
+	s.host.mu.Lock()
+	close(s.loaded)
+	return memberstate.Record{}, false, assert.AnError
+}
+
+func TestAGroupThatCannotStartEndsUnderTheLock(t *testing.T) {
+	store := &lockedLoad{loaded: make(chan struct{})}
+	store.host = IsolatedHost(t, store)
+	el := MustJoin(t, store.host, GroupOf("g", "n0"))
+	over := make(chan error, 1)
+	go func() { over <- el.Start() }()
+	<-store.loaded
+	for range 1000 { // it has time to
+		runtime.Gosched()
+	}
+	assert.Empty(t, over)
+	store.host.mu.Unlock()
+	require.ErrorIs(t, <-over, assert.AnError)
+}
+
 // whileLocked begins something while the host's lock is held, and says whether that is over all the same.
 // It returns when it is over.
 func whileLocked(h *Host, do func(), look func(over bool)) {
@@ -93,4 +122,24 @@ func withoutLoop(t *testing.T) (*Host, *Elector) {
 	}
 	h.intake.Enter(&start("runs").group, 0, nil)
 	return h, start("g")
+}
+
+// What is made when it is first needed is made once, whoever needs it first.
+func TestExtrasAreMadeOnce(t *testing.T) {
+	for range 500 {
+		var el Elector
+		var making sync.WaitGroup
+		begin, made := make(chan struct{}), make([]*extras, 4)
+		for i := range made {
+			making.Go(func() {
+				<-begin
+				made[i] = el.ensureExtras()
+			})
+		}
+		close(begin)
+		making.Wait()
+		for _, x := range made {
+			require.Same(t, el.extras.Load(), x)
+		}
+	}
 }

@@ -62,3 +62,14 @@ func TestHandledRequestsAreForgotten(t *testing.T) {
 		}
 	}
 }
+
+// Any number of callers may stop a group.
+func TestAGroupIsStoppedOnce(t *testing.T) {
+	in, g := inUse(t)
+	var taken Taken
+	in.Take(&taken)
+	for range 3 {
+		assert.True(t, in.Stop(g))
+	}
+	assert.Equal(t, 1, in.Waiting())
+}

@@ -49,6 +49,23 @@ func TestOnlyMessagesAreCountedAsMessages(t *testing.T) {
 	assert.Equal(t, 1, messages)
 }
 
+func TestAnInputThatIsTakenOutIsForgotten(t *testing.T) {
+	x := new(transient)
+	g := &Group{transient: x}
+	for round := range uint32(3) {
+		x.add(&waiting{Input{Kind: Receive, Message: Message{Body: rpc.Body{Round: round + 1}}}, purpose{from: "n1"}})
+	}
+	x.add(&waiting{Input: Input{Kind: Stand}})
+	room := cap(x.queue)
+	for taken, left := range []struct{ all, messages int }{{3, 2}, {2, 1}, {1, 0}, {0, 0}} {
+		x.next(new(pending))
+		all, messages := g.Queued()
+		assert.Equal(t, left, struct{ all, messages int }{all, messages}, "after %d", taken+1)
+		assert.Equal(t, waiting{}, x.queue[:room][taken])
+	}
+	assert.Equal(t, room, cap(x.queue), "the room is used again")
+}
+
 // The machine knows a stranger by its seat only, which all strangers share.
 func TestAStrangerThatHadToWaitIsAnswered(t *testing.T) {
 	d := saving(t)
