@@ -1,8 +1,10 @@
-// The times that the host draws for alarms.
+// What the host does for its node: it draws times for alarms, sends, saves, counts and logs.
 
 package elector
 
 import (
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -63,4 +65,20 @@ func TestTheRecordsOfASaveAreCounted(t *testing.T) {
 	}}
 	(*edge)(MustHost(t, c)).Save([]memberstate.Record{{Group: "a"}, {Group: "b"}, {Group: "c"}})
 	assert.Equal(t, 3, <-saved)
+}
+
+// A change of role is logged with everything that the status says.
+func TestARoleIsLogged(t *testing.T) {
+	var text strings.Builder
+	c := IsolatedNode(new(memberstate.MemStore))
+	c.Logger = slog.New(slog.NewTextHandler(&text, nil))
+	el := MustJoin(t, MustHost(t, c), GroupOf("g", "n0", "n1", "n2", "n3"))
+	view := protocol.View{Term: 7, Role: memberstate.Follower, Leader: 2, Vote: 3, Last: 4, Departure: protocol.DepartedSilent}
+	for range 2 {
+		(*engine)(el).Show(view)
+	}
+	view.Stopped = true
+	(*engine)(el).Show(view)
+	assert.Equal(t, 1, strings.Count(text.String(), "\n"), "only what has changed is logged, and not that it has stopped")
+	assert.Contains(t, text.String(), "msg=role group=g term=7 role=follower leader=n1 vote=n2 last_leader=n3 departure=silent")
 }
