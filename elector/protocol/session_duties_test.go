@@ -126,3 +126,40 @@ func TestALedgerIsHeldAgainstItsLastPromise(t *testing.T) {
 	assert.Error(t, l.check(6, end, 4), "the leader of term 4 was not allowed to shorten it")
 	assert.NoError(t, l.check(6, end, 5))
 }
+
+// A term that was only promised has no leader yet, so no entry can be of it.
+func TestALedgerEndsInATermThatWasAnnounced(t *testing.T) {
+	for term, may := range map[memberstate.Term]bool{2: true, 3: true, 4: false, 5: false} {
+		l := ledgerLog{known: 2}
+		err := l.check(5, memberstate.Position{Term: term, Index: 1}, 3)
+		assert.Equal(t, may, err == nil, "a ledger that ends in term %d", term)
+	}
+}
+
+// settles is Effects of which a test needs no more than Settle.
+type settles struct {
+	leads
+	times int
+}
+
+func (s *settles) Settle() { s.times++ }
+
+// When a handover is over, its orders are settled once, and its own resignation no longer stands.
+func TestOrdersAreSettledOnce(t *testing.T) {
+	s, fx := Session{duties: &Duties{orders: orders{own: true, handing: true}}}, new(settles)
+	for range 2 {
+		assert.Zero(t, s.attendHandover(fx))
+		assert.Equal(t, 1, fx.times)
+		assert.Equal(t, orders{}, s.duties.orders)
+	}
+}
+
+func TestAPauseThatHasEndedRunsNoMore(t *testing.T) {
+	for _, asked := range []bool{true, false} {
+		s := Session{duties: &Duties{pause: pause{number: 3, running: true, asked: asked}}}
+		assert.False(t, s.PauseEnded(2, true))
+		assert.True(t, s.duties.pause.running)
+		assert.Equal(t, asked, s.PauseEnded(3, true))
+		assert.False(t, s.duties.pause.running)
+	}
+}
