@@ -163,3 +163,43 @@ func TestAPauseThatHasEndedRunsNoMore(t *testing.T) {
 		assert.False(t, s.duties.pause.running)
 	}
 }
+
+// With leases Lead begins when a lease is held. A leader that waits for one is not told that no Lead runs,
+// because one is due: it would not know of it later, and stand while it runs.
+func TestLeadWaitsForTheLease(t *testing.T) {
+	const now = time.Minute
+	for what, c := range map[string]struct {
+		role  memberstate.Role
+		until time.Duration
+		leads bool
+		own   InputKind
+	}{
+		"it has no lease yet":   {memberstate.Leader, 0, false, 0},
+		"its lease has run out": {memberstate.Leader, now, false, 0},
+		"it holds a lease":      {memberstate.Leader, now + 1, true, 0},
+		"it leads no more":      {memberstate.Candidate, 0, false, Served},
+	} {
+		r, fx := threeRules(), new(leads)
+		r.Lease = r.Timing.Detection()
+		s := Session{Machine: elected(r), duties: &Duties{lease: lease{until: c.until}}}
+		s.office.leaseBeat = s.office.beat
+		s.Role = c.role
+		assert.Equal(t, c.own, s.attendLead(r, now, fx), what)
+		assert.Equal(t, c.leads, len(fx.terms) == 1, what)
+	}
+}
+
+// A driver may repeat itself, and speak of an older term. Only the Lead that runs can return.
+func TestOnlyTheLeadThatRunsReturns(t *testing.T) {
+	for _, c := range []struct {
+		running bool
+		term    memberstate.Term
+		returns bool
+	}{{true, 2, true}, {true, 1, false}, {false, 2, false}} {
+		s := Session{duties: &Duties{lead: lead{term: 2, running: c.running}}}
+		s.Term = 2
+		assert.Equal(t, c.returns, s.LeadReturned(c.term, true))
+		assert.Equal(t, lead{term: 2, running: c.running && !c.returns, quits: c.returns}, s.duties.lead)
+	}
+	assert.False(t, new(Session).LeadReturned(0, true))
+}
