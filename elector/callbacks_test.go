@@ -13,6 +13,7 @@ import (
 
 	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
 )
 
 func TestAnEngineMayPassOneFunctionAlone(t *testing.T) {
@@ -52,6 +53,29 @@ type onStartup func()
 func (f onStartup) Startup()            { f() }
 func (onStartup) Handle(elector.Status) {}
 func (onStartup) Shutdown()             {}
+
+// A handler's first status is one of the member's own, and not that of a member that has not begun. Here a
+// function of Metrics blocks the loop, which it should not do.
+func TestHandlersBeginAfterTheirGroup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		held, begun := make(chan struct{}), make(chan struct{}, 1)
+		node := elector.IsolatedNode(new(memberstate.MemStore))
+		node.Metrics = &elector.Metrics{Dropped: func(elector.Drop, int) { <-held }}
+		host := elector.MustHost(t, node)
+		require.NoError(t, join(t, host, "other", "n0", "n1").Start())
+		host.Receive(make([]rpc.Message, 1)) // of no group
+		synctest.Wait()
+		c := elector.GroupOf("g", "n0", "n1")
+		c.Handlers = []elector.RoleHandler{onStartup(func() { begun <- struct{}{} })}
+		el := elector.MustJoin(t, host, c)
+		started := order(func(context.Context) error { return el.Start() })
+		assert.Empty(t, begun)
+		close(held)
+		require.NoError(t, started.answered(t))
+		assert.Len(t, begun, 1)
+		require.NoError(t, host.Close(t.Context()))
+	})
+}
 
 // replaceFirstLead gives n2, the first node to lead, another Lead.
 func replaceFirstLead(c *config, lead func(context.Context, memberstate.Term) error) {

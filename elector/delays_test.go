@@ -102,6 +102,20 @@ func TestALoopThatWasBlockedIsNotLateForItsAlarm(t *testing.T) {
 	})
 }
 
+// A turn may come just before an alarm is due.
+func TestAnAlarmRingsInTimeAfterATurn(t *testing.T) {
+	detection := elector.DefaultTiming().Detection()
+	withFollower(t, func(*config) {}, func(f *follower) {
+		<-time.After(detection - time.Microsecond)
+		f.el.Host().Receive(make([]rpc.Message, 1)) // of no group
+		synctest.Wait()
+		assert.Equal(t, "n1", f.el.Status().Leader)
+		<-time.After(time.Microsecond)
+		synctest.Wait()
+		assert.Empty(t, f.el.Status().Leader)
+	})
+}
+
 // An engine may hear and write an append of the leader while LedgerEnd runs.
 func TestAnAppendHeardDuringLedgerEndMayBeInTheLedger(t *testing.T) {
 	var asked, proceed chan struct{}

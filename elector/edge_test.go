@@ -1,8 +1,10 @@
-// The times that the host draws for alarms.
+// What the host does for its node: it draws times for alarms, sends, saves, counts and logs.
 
 package elector
 
 import (
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,6 +13,7 @@ import (
 
 	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
 )
 
 // An alarm never rings too early or too late, and may ring at any time in between: candidates that
@@ -29,4 +32,53 @@ func TestAlarmsAreDrawnFromTheWholeInterval(t *testing.T) {
 	assert.NotContains(t, drawn, 0)
 	assert.Equal(t, low, draw(protocol.Alarm{Min: low, Max: low}))
 	assert.Equal(t, low, draw(protocol.Alarm{Min: low, Max: low + 1}))
+}
+
+// Metrics receive whole batches.
+func TestAllMessagesThatAreSentAreReported(t *testing.T) {
+	var sent []rpc.Message
+	c := IsolatedNode(new(memberstate.MemStore))
+	c.Metrics = &Metrics{Sent: func(_ string, batch []rpc.Message) { sent = append(sent, batch...) }}
+	batch := []rpc.Message{{To: "n1", Group: "a"}, {To: "n1", Group: "b"}}
+	(*edge)(MustHost(t, c)).Send("n1", batch)
+	assert.Equal(t, batch, sent)
+}
+
+// Inputs that are dropped together are counted one by one.
+func TestAllInputsThatAreDroppedAreCounted(t *testing.T) {
+	var dropped int
+	c := IsolatedNode(new(memberstate.MemStore))
+	c.Metrics = &Metrics{Dropped: func(_ Drop, n int) { dropped += n }}
+	h := MustHost(t, c)
+	h.Receive(make([]rpc.Message, 3)) // no group takes part
+	assert.Equal(t, 3, dropped)
+	assert.EqualValues(t, 3, h.Dropped(protocol.DropQueueFull))
+}
+
+// Metrics receive the size of a batch.
+func TestTheRecordsOfASaveAreCounted(t *testing.T) {
+	saved := make(chan int, 1)
+	c := IsolatedNode(new(memberstate.MemStore))
+	c.Metrics = &Metrics{Saved: func(records int, _ time.Duration, err error) {
+		assert.NoError(t, err)
+		saved <- records
+	}}
+	(*edge)(MustHost(t, c)).Save([]memberstate.Record{{Group: "a"}, {Group: "b"}, {Group: "c"}})
+	assert.Equal(t, 3, <-saved)
+}
+
+// A change of role is logged with everything that the status says.
+func TestARoleIsLogged(t *testing.T) {
+	var text strings.Builder
+	c := IsolatedNode(new(memberstate.MemStore))
+	c.Logger = slog.New(slog.NewTextHandler(&text, nil))
+	el := MustJoin(t, MustHost(t, c), GroupOf("g", "n0", "n1", "n2", "n3"))
+	view := protocol.View{Term: 7, Role: memberstate.Follower, Leader: 2, Vote: 3, Last: 4, Departure: protocol.DepartedSilent}
+	for range 2 {
+		(*engine)(el).Show(view)
+	}
+	view.Stopped = true
+	(*engine)(el).Show(view)
+	assert.Equal(t, 1, strings.Count(text.String(), "\n"), "only what has changed is logged, and not that it has stopped")
+	assert.Contains(t, text.String(), "msg=role group=g term=7 role=follower leader=n1 vote=n2 last_leader=n3 departure=silent")
 }

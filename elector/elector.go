@@ -133,7 +133,6 @@ func (e *Elector) runHandlers() {
 	for _, handler := range x.handlers {
 		(*engine)(e).spawn(protocol.TellDone, func(*protocol.Request) { level.Tell(handler, e.Watch(context.Background())) })
 	}
-	x.handlers = nil
 }
 
 // Campaign makes this member stand for election now, if it does not lead and is

@@ -43,6 +43,14 @@ func TestGroupsWithTheSameMembersAndRulesShareThem(t *testing.T) {
 	}
 }
 
+// Any text may be an id.
+func TestMembersThatArePrintedAlikeAreNotTheSame(t *testing.T) {
+	h := IsolatedHost(t, new(memberstate.MemStore))
+	first, second := MustJoin(t, h, GroupOf("g", "n0", "a b", "c")), MustJoin(t, h, GroupOf("h", "n0", "a", "b c"))
+	require.Equal(t, first.group.Members.String(), second.group.Members.String())
+	assert.NotSame(t, first.electorate(), second.electorate())
+}
+
 func TestNothingIsKeptOfAGroupThatHasEnded(t *testing.T) {
 	host := IsolatedHost(t, new(memberstate.MemStore))
 	for _, started := range []bool{false, true} {

@@ -22,7 +22,7 @@ type engine Elector
 type callbacks struct {
 	lead     func(ctx context.Context, term memberstate.Term) error // nil: there is none
 	pause    func(ctx context.Context, term memberstate.Term) error // nil: there is none
-	handlers []RoleHandler                                          // nil once they run
+	handlers []RoleHandler
 
 	office atomic.Pointer[office.Office]
 	lease  atomic.Pointer[office.Lease]
@@ -124,7 +124,6 @@ func (e *engine) Pause(term memberstate.Term, number uint32) {
 func (e *engine) Resume() {
 	if x := e.extras.Load(); x != nil && x.resume != nil {
 		x.resume()
-		x.resume = nil
 	}
 }
 

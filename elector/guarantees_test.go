@@ -212,6 +212,23 @@ func TestStopWaitsForEveryCallback(t *testing.T) {
 	}
 }
 
+func TestStopWaitsForEveryHandler(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, held := singleConfig(), []chan struct{}{make(chan struct{}), make(chan struct{}), make(chan struct{})}
+		for _, h := range held {
+			c.Handlers = append(c.Handlers, &holdingHandler{h})
+		}
+		el := startElector(t, c)
+		stopped := order(el.Stop)
+		for _, h := range held {
+			assert.Empty(t, stopped.outcome)
+			close(h)
+			synctest.Wait()
+		}
+		require.NoError(t, stopped.answered(t))
+	})
+}
+
 // holdingHandler's Shutdown returns once held is closed.
 type holdingHandler struct{ held <-chan struct{} }
 

@@ -265,3 +265,15 @@ func TestAThousandGroupsOnThreeHostsElect(t *testing.T) {
 		}
 	})
 }
+
+func TestElectorsAreSortedByTheirGroups(t *testing.T) {
+	host := elector.IsolatedHost(t, new(memberstate.MemStore))
+	for _, group := range []string{"c", "a", "d", "b"} {
+		join(t, host, group, "n0")
+	}
+	var groups []string
+	for _, el := range host.Electors() {
+		groups = append(groups, el.Status().Group)
+	}
+	assert.Equal(t, []string{"a", "b", "c", "d"}, groups)
+}

@@ -126,6 +126,19 @@ func TestALeaseIsNotReturnedAfterItsEndByALateTimer(t *testing.T) {
 	})
 }
 
+// The member may have moved on to a later term by the time at which Lease returns.
+func TestALeaseIsReturnedWithItsOwnTerm(t *testing.T) {
+	h, el := leasing(t, nil)
+	h.clock = func() time.Time {
+		el.view.Set(numberedView{View: protocol.View{Term: 4}})
+		return h.epoch
+	}
+	el.ensureExtras().lease.Store(office.NewLease(3, time.Second))
+	term, _, held := el.Lease()
+	assert.True(t, held)
+	assert.EqualValues(t, 3, term)
+}
+
 // A Lead that returns after EndLead has not returned early. The loop receives its error in both
 // cases.
 func TestALeadReturnsEarlyOnlyBeforeEndLead(t *testing.T) {

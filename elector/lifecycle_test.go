@@ -87,6 +87,19 @@ func TestAGroupThatDoesNotRunSaysWhy(t *testing.T) {
 	})
 }
 
+func TestAGroupThatWasNotStartedSaysSoBesideAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		host := elector.IsolatedHost(t, new(memberstate.MemStore))
+		require.NoError(t, join(t, host, "other", "n0", "n1").Start())
+		el := join(t, host, "g", "n0", "n1")
+		require.ErrorContains(t, el.Resign(t.Context()), "has not been started")
+		require.ErrorContains(t, el.TransferLeadership(t.Context(), ""), "has not been started")
+		require.NoError(t, el.Stop(t.Context()))
+		require.ErrorContains(t, el.Resign(t.Context()), "has stopped")
+		require.NoError(t, host.Close(t.Context()))
+	})
+}
+
 // A group that was not started has not loaded its vote yet.
 func TestAGroupThatWasNotStartedDoesNotStand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -112,6 +125,17 @@ func TestAFirstStateThatCannotBeSavedIsAnError(t *testing.T) {
 	require.ErrorIs(t, el.Err(), burnt)
 	<-el.Done()
 	assert.Nil(t, el.Host().Elector("g"))
+}
+
+// A member that the store knows needs no save to start, so a full disk does not prevent that.
+func TestAKnownGroupIsNotSavedAtItsStart(t *testing.T) {
+	store := new(memberstate.MemStore)
+	for _, broken := range []error{nil, errors.New("disk full")} {
+		store.Break(broken)
+		el := join(t, elector.IsolatedHost(t, store), "g", "n0", "n1")
+		require.NoError(t, el.Start())
+		require.NoError(t, el.Stop(t.Context()))
+	}
 }
 
 // Report does not wait for a loop that does not run.
@@ -248,5 +272,25 @@ func TestAMemberThatWasNotStartedRefusesAppends(t *testing.T) {
 		require.ErrorIs(t, err, elector.ErrStopped)
 		assert.ErrorContains(t, err, "has not been started")
 		require.NoError(t, host.Close(t.Context()))
+	})
+}
+
+// Close returns the errors of all groups that have failed and are not over.
+func TestCloseReturnsAllErrors(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, held := new(memberstate.MemStore), make(chan struct{})
+		host := elector.IsolatedHost(t, store)
+		for _, group := range []string{"a", "b"} {
+			c := elector.GroupOf(group, "n0")
+			c.Handlers = []elector.RoleHandler{&holdingHandler{held}}
+			require.NoError(t, elector.MustJoin(t, host, c).Start())
+		}
+		store.Break(errors.New("disk on fire"))
+		<-time.After(time.Second)
+		closed := order(host.Close)
+		close(held)
+		err := closed.answered(t)
+		require.ErrorContains(t, err, `group "a": saving term 1: disk on fire`)
+		require.ErrorContains(t, err, `group "b": saving term 1: disk on fire`)
 	})
 }

@@ -39,7 +39,7 @@ func TestWithoutALoggerOnlyWarningsAndErrorsAreLogged(t *testing.T) {
 	slog.SetDefault(slog.New(slog.NewTextHandler(&logged, nil)))
 	runUntilStoreFails(t, nil)
 	assert.Contains(t, logged.String(), `msg="lead returned early, resigning" group=g term=1 error="no disk to write to"`)
-	assert.Contains(t, logged.String(), `level=ERROR msg=stopped group=g`)
+	assert.Contains(t, logged.String(), `level=ERROR msg=stopped group=g term=1`)
 	assert.NotContains(t, logged.String(), "level=INFO")
 	logged.Reset()
 	runUntilStoreFails(t, slog.New(slog.DiscardHandler))

@@ -60,7 +60,6 @@ func (h *Host) loop(stopServing func(), stopped chan struct{}) {
 	defer close(stopped)
 	defer stopServing()
 	timer := time.NewTimer(time.Hour)
-	defer timer.Stop()
 	for h.turn() {
 		wait := time.Hour
 		if next, ok := h.node.Next(); ok {

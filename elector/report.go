@@ -39,13 +39,10 @@ func (r Report) String() string {
 // not run, only the Status is set.
 func (e *Elector) Report(ctx context.Context) (Report, error) {
 	report := Report{Status: e.Status()}
-	if report.Revision == 0 || report.Stopped {
-		return report, nil
-	}
 	r := e.newRequest(protocol.AskFigures)
 	r.For = &measurement{elector: e, made: make(chan struct{})}
 	queued, done := e.Host().requestOnce(r)
-	if !done {
+	if !done { // no group of the host runs
 		return report, nil
 	}
 	m := queued.(*measurement)

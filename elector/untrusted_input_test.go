@@ -216,6 +216,18 @@ func TestStaleAndForeignAppendsAreRefused(t *testing.T) {
 	})
 }
 
+// The caller of the first append of a term waits for one answer.
+func TestAnAppendOfALaterTermIsHeardOnce(t *testing.T) {
+	withFakePeer(t, "n1", func(_ *fakePeer, el *elector.Elector, _ rpc.Message) {
+		for term := range memberstate.Term(3) {
+			<-time.After(elector.DefaultTiming().Heartbeat)
+			require.NoError(t, el.Heard(10+term, "n1"))
+			synctest.Wait()
+			assert.Equal(t, "n1", el.Status().Leader)
+		}
+	})
+}
+
 func TestHeardCountsAsAHeartbeat(t *testing.T) {
 	withFakePeer(t, "n1", func(_ *fakePeer, el *elector.Elector, _ rpc.Message) {
 		for range 100 {

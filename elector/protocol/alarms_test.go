@@ -66,3 +66,38 @@ func TestStaleEntriesOfAlarmsDoNotPileUp(t *testing.T) {
 	}
 	assert.Len(t, a.heap, 1, "those whose groups have no alarm go, too")
 }
+
+// A clock may begin at zero, and a wait may be as short.
+func TestAnAlarmThatIsDueAtOnceRings(t *testing.T) {
+	var a alarms
+	g := new(Group)
+	a.set(g, 0)
+	assert.Same(t, g, a.ripe(1))
+	assert.Nil(t, a.ripe(1))
+}
+
+func TestAnAlarmThatHasRungKeepsNoGroup(t *testing.T) {
+	var a alarms
+	for range 3 {
+		a.set(new(Group), 1)
+	}
+	for a.ripe(1) != nil {
+	}
+	for _, entry := range a.heap[:cap(a.heap)] {
+		assert.Nil(t, entry.group)
+	}
+}
+
+// To look for stale entries takes a look at all. So it must leave room for many.
+func TestStaleEntriesAreRarelyLookedFor(t *testing.T) {
+	groups := make([]Group, 200)
+	var a alarms
+	for wait := time.Hour; wait > time.Hour-100; wait-- {
+		for i := range groups {
+			full := len(a.heap) == cap(a.heap)
+			if a.set(&groups[i], wait); full {
+				assert.GreaterOrEqual(t, cap(a.heap)-len(a.heap), (len(a.heap)-1)/8)
+			}
+		}
+	}
+}

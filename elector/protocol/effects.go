@@ -15,8 +15,7 @@ type effects struct {
 	node      *Node
 	group     *Group
 	pending   *pending
-	term      memberstate.Term // that the group was in before the step
-	heardBeat uint32           // and the newest beat that a quorum had answered
+	heardBeat uint32 // the newest beat that a quorum had answered before the step
 }
 
 func (fx *effects) Hold(until time.Duration)      { fx.group.engine.Hold(until) }
@@ -104,8 +103,8 @@ func (fx *effects) Done() {
 	if g.Handover().Phase != NoHandover {
 		n.followHandover(g, &p.Input)
 	}
-	if g.Role == memberstate.Leader && g.HeardBeat() != fx.heardBeat && g.Term == fx.term {
-		if sent, known := g.beatSent(g.HeardBeat()); known {
+	if beat := g.HeardBeat(); beat != fx.heardBeat && g.OfOffice(beat) { // a new office begins with a beat of no quorum
+		if sent, known := g.beatSent(beat); known {
 			n.edge.QuorumHeard(g, n.now-sent)
 		}
 	}

@@ -13,15 +13,13 @@ import (
 // Stop takes a member out of its group. If it leads it resigns first, so that the others need not
 // wait for its silence.
 func (n *Node) Stop(g *Group) {
-	switch {
-	case g.leaving:
-	case g.running && g.Role == memberstate.Leader:
-		g.leaving = true
-		g.Quit()
-		n.attend(g)
-	default:
+	if g.Role != memberstate.Leader {
 		n.end(g, nil)
+		return
 	}
+	g.leaving = true
+	g.Quit()
+	n.attend(g)
 }
 
 // End takes a member out of its group at once.
@@ -49,7 +47,7 @@ func (n *Node) end(g *Group, err error) {
 	g.endPause(&n.fx)
 	n.alarms.remove(g)
 	x := n.transientOf(g)
-	x.err, x.attempt = err, nil
+	x.err = err
 	var waiting *Step
 	if x.busy != nil {
 		waiting = &x.busy.Step
@@ -70,8 +68,10 @@ func (n *Node) end(g *Group, err error) {
 	n.done(g)
 }
 
-// done notes that a function that worked for the group has returned, or that a watcher has left.
+// done notes that a function that worked for the group has returned, or that a watcher has left. It
+// first goes on with what that has changed, which may end the group.
 func (n *Node) done(g *Group) {
+	n.attend(g)
 	g.working--
 	n.conclude(g)
 }

@@ -157,10 +157,8 @@ func (x *transient) add(p *waiting) {
 	x.queue = append(x.queue, *p)
 }
 
-// isSame says whether the two are the same input, and no order.
-func (p *waiting) isSame(other waiting) bool {
-	return p.Input == other.Input && p.order == nil && other.order == nil
-}
+// isSame says whether the two are the same input, and no order. Of two equal inputs, both are orders or neither is.
+func (p *waiting) isSame(other waiting) bool { return p.Input == other.Input && p.order == nil }
 
 // both calls two functions, either of which may be nil.
 func both(first, second func()) func() {

@@ -91,11 +91,10 @@ func (in *Intake) Enter(g *Group, watchers int, begun func()) {
 	in.Add(Request{Subject: Subject{Kind: AskStop, Group: g}})
 }
 
-// Stop stops a group. Begun is false if it was never started; then it is over.
+// Stop stops a group. Begun is false if it was never started; then the caller says that it is over.
 func (in *Intake) Stop(g *Group) (begun bool) {
 	switch g.life {
 	case joined:
-		in.Over(g)
 		return false
 	case starting:
 		g.life = unwanted

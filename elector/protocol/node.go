@@ -88,7 +88,7 @@ type Node struct {
 
 	inspector Inspector // or nil
 
-	step   *pending // the step under way; one that waits is its group's
+	step   *pending // the step under way; one that waits is its group's. Between steps it has no purpose
 	inside bool     // a step is being carried out, so an engine's answers wait for its end
 	fx     effects
 	spare  spare
@@ -171,7 +171,6 @@ func (n *Node) receive(g *Group, from memberstate.Seat, msg *rpc.Message) {
 	p.purpose = purpose{from: msg.From}
 	g.read(from, msg, &p.Input, n.now)
 	n.begin(g)
-	n.drain(g)
 }
 
 // read turns a message that arrived into an input.
@@ -202,7 +201,7 @@ func (n *Node) PeerLost(node string) {
 		if g.Rules.All.Has(seat) { // so n.lost is bounded by the members
 			n.lost[node] = n.now
 		}
-		if g.running && seat != memberstate.Nobody && seat == g.Leader {
+		if g.running && seat == g.Leader { // before its start a group is its starter's
 			n.give(g, &Input{Kind: PeerLost, Seat: seat}, purpose{})
 		}
 	}
@@ -217,19 +216,17 @@ func (n *Node) LeaseOver(g *Group, term memberstate.Term) {
 // LeadReturned tells a group that the engine's Lead has returned; early means that its context had
 // not ended. If writes are paused, or about to be, that may have ended Lead, and it is no failure.
 func (n *Node) LeadReturned(g *Group, term memberstate.Term, early bool, err error) {
-	if g.LeadReturned(term, early) && g.running && !g.pauses() {
+	if g.LeadReturned(term, early) && !g.pauses() {
 		n.edge.LeadFailed(g, term, err)
 	}
-	n.attend(g)
 	n.done(g)
 }
 
 // PauseEnded tells a group that its engine has paused its writes, or why it could not.
 func (n *Node) PauseEnded(g *Group, number uint32, err error) {
-	if g.PauseEnded(number, err == nil) && err != nil && g.transient != nil {
-		g.transient.attempt.refused(err)
+	if g.PauseEnded(number, err == nil) && err != nil {
+		g.transient.attempt.cause = err.Error() // a handover that waits for a pause has its attempt
 	}
-	n.attend(g)
 	n.done(g)
 }
 
@@ -246,23 +243,15 @@ func (n *Node) give(g *Group, in *Input, what purpose) {
 		n.step.Input = *in
 		n.step.purpose = what
 		n.begin(g)
-		n.drain(g)
 	}
 }
 
 // drain gives the machine the inputs that had to wait.
 func (n *Node) drain(g *Group) {
-	if g.transient == nil {
-		return
-	}
-	for g.busy() == nil && g.running {
-		if all, _ := g.Queued(); all == 0 {
-			break
-		}
+	for all, _ := g.Queued(); all > 0 && g.busy() == nil; all, _ = g.Queued() {
 		g.transient.next(n.step)
 		n.begin(g)
 	}
-	n.tidy(g)
 }
 
 func (n *Node) begin(g *Group) {
@@ -278,10 +267,8 @@ func (n *Node) attend(g *Group) {
 		return
 	}
 	p := n.step
-	p.purpose = purpose{}
 	n.enter(g, p)
 	n.proceed(g, p, g.Attend(&g.Rules, n.now, &p.Step, &n.fx))
-	n.drain(g)
 }
 
 // resume goes on with the step of a group that waited, or abandons it if the group has ended
@@ -301,7 +288,7 @@ func (n *Node) resume(g *Group, next func(p *pending) Need) {
 
 func (n *Node) enter(g *Group, p *pending) {
 	n.inside = true
-	n.fx.group, n.fx.pending, n.fx.term, n.fx.heardBeat = g, p, g.Term, g.HeardBeat()
+	n.fx.group, n.fx.pending, n.fx.heardBeat = g, p, g.HeardBeat()
 }
 
 // proceed goes on after a step, or keeps the step until what it needs is there.
@@ -329,6 +316,7 @@ func (n *Node) proceed(g *Group, p *pending, need Need) {
 		if g.leaving && g.Role != memberstate.Leader {
 			n.end(g, nil)
 		}
+		n.tidy(g)
 	}
 }
 

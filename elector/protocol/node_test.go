@@ -28,6 +28,10 @@ type recorder struct {
 	wrote  []string
 	heeded int // how many of these were answered, as far as they need an answer
 	post   []rpc.Message
+	saving []memberstate.Record // the newest batch
+	failed []*TransferError
+	heard  []time.Duration // from the sending of a beat until a quorum had answered
+	voting []rpc.Kind      // of the requests and answers that were counted
 	alarm  Alarm
 	pause  uint32
 	ended  error
@@ -79,15 +83,32 @@ func (d *recorder) Send(to string, batch []rpc.Message) {
 	d.post = append(d.post, batch...)
 }
 
-func (d *recorder) Save(batch []memberstate.Record) { d.write("save term %d", batch[0].Term) }
+func (d *recorder) Save(batch []memberstate.Record) {
+	d.write("save term %d", batch[0].Term)
+	d.saving = batch
+}
+
 func (d *recorder) AskLedger(term memberstate.Term) { d.write("ask ledger %d", term) }
 func (d *recorder) Lead(term memberstate.Term)      { d.write("lead %d", term) }
 func (d *recorder) EndLead(term memberstate.Term)   { d.write("end lead %d", term) }
 func (d *recorder) Resume()                         { d.write("resume") }
+func (d *recorder) Groups() []*Group                { return []*Group{&d.group} }
 
 func (d *recorder) Ended(err error) {
 	d.ended = err
 	d.write("ended: %v", err)
+}
+
+func (d *recorder) NotTransferred(_ *Group, failed *TransferError, _ bool) {
+	d.failed = append(d.failed, failed)
+}
+
+func (d *recorder) QuorumHeard(_ *Group, took time.Duration) { d.heard = append(d.heard, took) }
+
+func (d *recorder) Voting(_ *Group, m *Message) { d.voting = append(d.voting, m.Kind) }
+
+func (d *recorder) LeadFailed(_ *Group, term memberstate.Term, err error) {
+	d.write("lead %d failed: %v", term, err)
 }
 
 func (d *recorder) Judge(_ *Group, asked rpc.Mark, _ Judgement) { d.write("judge %v", asked) }
@@ -205,7 +226,7 @@ func TestALoneVoterAsksForItsNeedsInOrder(t *testing.T) {
 func TestALeadThatReturnsGivesUpTheOfficeAtOnce(t *testing.T) {
 	d := lone(t)
 	d.node.LeadReturned(&d.group, 1, true, nil)
-	assert.Equal(t, []string{"hold nothing", "show candidate in term 1", "show candidate in term 1", "arm"}, d.did())
+	assert.Equal(t, []string{"lead 1 failed: <nil>", "hold nothing", "show candidate in term 1", "show candidate in term 1", "arm"}, d.did())
 }
 
 func TestALeaseThatIsOverEndsTheOfficeAtOnce(t *testing.T) {
@@ -222,6 +243,55 @@ func TestALeaderThatStopsEndsItsOfficeFirst(t *testing.T) {
 	}, d.did())
 	d.node.LeadReturned(&d.group, 1, false, nil)
 	assert.Equal(t, []string{"ended: <nil>"}, d.did(), "not before Lead has returned")
+}
+
+// The last of an engine's functions to return may be its Pause, whose failure ends the office of a leader that
+// is to stop.
+func TestAGroupIsOverOnce(t *testing.T) {
+	d, f := pair(t)
+	d.node.Stop(&d.group)
+	d.answer()
+	deliver([]*recorder{d, f})
+	require.Contains(t, d.did(), "pause")
+	d.node.LeadReturned(&d.group, 1, true, nil)
+	d.node.PauseEnded(&d.group, d.pause, errors.New("busy"))
+	over := 0
+	for _, entry := range d.did() {
+		if entry == "ended: <nil>" {
+			over++
+		}
+	}
+	assert.Equal(t, 1, over)
+}
+
+// A leader that is ended at once has not resigned. Whatever is reported to it then, it takes no step.
+func TestALeaderThatHasEndedBeginsNothing(t *testing.T) {
+	d := lone(t)
+	d.node.End(&d.group)
+	assert.Equal(t, []string{"hold nothing", "end lead 1", "show stopped in term 1"}, d.did())
+	d.node.LeaseOver(&d.group, 1)
+	assert.Empty(t, d.did())
+	d.node.LeadReturned(&d.group, 1, false, nil)
+	assert.Equal(t, []string{"ended: <nil>"}, d.did())
+}
+
+// A group may be ended at once while its engine has paused its writes, and while messages wait.
+func TestAGroupThatIsEndedLeavesNothingBehind(t *testing.T) {
+	d, f := pair(t)
+	d.order(f)
+	d.node.Deliver(&d.group, d.asks("n1")) // it needs the ledger
+	d.node.Deliver(&d.group, d.asks("n1"))
+	d.did()
+	d.node.End(&d.group)
+	assert.Equal(t, []string{
+		"hold nothing", "end lead 1", "resume", "show stopped in term 1", `settled: elector: group "g" has stopped`,
+	}, d.did())
+	all, messages := d.group.Queued()
+	assert.Zero(t, all)
+	assert.Zero(t, messages)
+	for _, entry := range d.node.alarms.heap {
+		assert.True(t, entry.stale())
+	}
 }
 
 // A save may be under way when its group ends. The store must not be closed before it is done, and what
@@ -307,6 +377,61 @@ func TestAnEngineThatCannotPauseEndsTheHandoverAtOnce(t *testing.T) {
 	assert.Equal(t, []string{
 		"resume", "settled: elector: leadership was not transferred: n1 could take over, but writes here could not be paused: busy",
 	}, d.did())
+}
+
+// An office begins with the newest beat of the one before, which may have been sent long ago, and which no
+// quorum may have answered.
+func TestOnlyBeatsOfTheOfficeAreMeasured(t *testing.T) {
+	for _, renewed := range []memberstate.Term{0, 1} {
+		d, _ := pair(t)
+		d.ring()
+		require.NotEqual(t, d.group.Beat(), d.group.HeardBeat(), "its newest beat has no answer yet")
+		d.heard = nil
+		d.node.At(d.node.now + time.Second)
+		d.node.enter(&d.group, d.node.step)
+		d.group.Role, d.group.Leader = memberstate.Candidate, memberstate.Nobody
+		d.group.Term += renewed
+		d.group.takeOffice(&d.group.Rules, new(Output))
+		d.node.fx.Done()
+		d.node.inside = false
+		assert.Empty(t, d.heard)
+	}
+}
+
+// A caller is told once that its input has been handled, whatever the group does next.
+func TestAnInputIsHandledOnce(t *testing.T) {
+	_, d := pair(t)
+	told := 0
+	d.node.Give(&d.group, &Input{Kind: Heard, Term: d.group.Term, Seat: 1}, func() { told++ })
+	assert.Equal(t, purpose{}, d.node.step.purpose)
+	d.node.End(&d.group)
+	assert.Equal(t, 1, told)
+}
+
+// Votes are counted, whether they were asked for or not, and requests for them without repetitions.
+func TestVotingIsCounted(t *testing.T) {
+	d := newRecorders(t, 2)[0]
+	d.start()
+	for _, repeated := range []bool{false, true} {
+		d.group.round.repeated = repeated
+		for _, kind := range []rpc.Kind{rpc.VoteRequest, rpc.VoteResponse, rpc.Heartbeat, rpc.HeartbeatResponse} {
+			d.node.enter(&d.group, d.node.step)
+			d.node.fx.Send(memberstate.SetOf(2), &Message{Body: rpc.Body{Kind: kind}})
+			d.node.step.Input.Message.From = 2
+			d.node.fx.Reply(&Message{Body: rpc.Body{Kind: kind}})
+		}
+	}
+	assert.Equal(t, []rpc.Kind{
+		rpc.VoteRequest, rpc.VoteResponse, rpc.VoteResponse, rpc.VoteResponse, rpc.VoteResponse,
+	}, d.voting)
+}
+
+// An engine may end its Lead because it has paused its writes. That is no failure.
+func TestALeadThatEndsWithAPauseHasNotFailed(t *testing.T) {
+	d, f := pair(t)
+	d.order(f)
+	d.node.LeadReturned(&d.group, 1, true, errors.New("paused"))
+	assert.NotContains(t, strings.Join(d.did(), "\n"), "failed: paused")
 }
 
 func TestAWithdrawnOrderEndsItsHandoverAtOnce(t *testing.T) {
@@ -427,20 +552,6 @@ func TestReadyMessagesAreSentBeforeTheDiskBegins(t *testing.T) {
 	follower.node.Give(&follower.group, &Input{Kind: Heard, Term: follower.group.Term + 1, Seat: 1}, nil)
 	follower.node.EndTurn()
 	assert.Equal(t, []string{"arm", "send heartbeat answer to n0", "save term 2"}, follower.did())
-}
-
-// A voter's answer to the leader of another term is no obstacle in this one.
-func TestAnAnswerIsAnObstacleOnlyInItsTerm(t *testing.T) {
-	d, _ := pair(t)
-	d.node.Obey(&d.group, &Order{To: "n1", Settled: func(error) {}})
-	d.answer()
-	for _, asked := range []memberstate.Term{d.group.Term - 1, d.group.Term} {
-		in := Input{Kind: Receive, Message: Message{From: 2, Body: rpc.Body{
-			Kind: rpc.TakeLeadershipResponse, Mark: rpc.PreVote, Result: rpc.LedgerBehind, Asked: asked,
-		}}}
-		d.node.followHandover(&d.group, &in)
-		assert.Equal(t, asked == d.group.Term, len(d.group.transient.attempt.answered) == 1)
-	}
 }
 
 // A lease that has run out ends the office before its handover goes on.

@@ -5,7 +5,6 @@ package protocol
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -108,15 +107,8 @@ type attempt struct {
 	asked    memberstate.Set  // whether they could take over
 	willing  memberstate.Seat // the voter that could
 	told     bool             // and was told to stand
-	cause    string
+	cause    string           // why the engine could not pause its writes
 	answered map[memberstate.Seat]Obstacle
-}
-
-// refused notes that the engine could not pause its writes.
-func (a *attempt) refused(err error) {
-	if a != nil {
-		a.cause = err.Error()
-	}
 }
 
 // followHandover notes what a step shows of a handover.
@@ -135,7 +127,7 @@ func (n *Node) followHandover(g *Group, in *Input) {
 	case Pausing:
 		a.willing = h.Target
 	case Taking:
-		a.willing, a.told = h.Target, true
+		a.told = true
 	case NoHandover: // never here
 	}
 	q := &in.Message
@@ -167,7 +159,7 @@ func (n *Node) whyNotHandedOver(g *Group) error {
 	return failed
 }
 
-// obstacles are those of all voters that were considered.
+// obstacles are those of all voters that were considered, sorted by their ids, as seats are.
 func (n *Node) obstacles(g *Group, a *attempt) (list []Obstacle) {
 	m, r := &g.Machine, &g.Rules
 	alive := m.Alive()
@@ -191,11 +183,10 @@ func (n *Node) obstacles(g *Group, a *attempt) (list []Obstacle) {
 			o = Obstacle{Hindrance: HinderedNotAsked}
 		}
 		o.Voter = g.Members.ID(seat)
-		if lost, was := n.lost[o.Voter]; was && o.Hindrance == HinderedSilent {
+		if lost, was := n.lost[o.Voter]; was {
 			o.Lost = n.now - lost
 		}
 		list = append(list, o)
 	}
-	slices.SortFunc(list, func(p, q Obstacle) int { return strings.Compare(p.Voter, q.Voter) })
 	return list
 }

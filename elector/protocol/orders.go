@@ -48,9 +48,9 @@ func (n *Node) Obey(g *Group, o *Order) {
 	switch {
 	case !g.running:
 		o.Settled(Say(ErrStopped, "group %q has stopped", g.name))
-	case to == g.Rules.Self && leads && !o.Resign:
+	case to == g.Rules.Self && leads:
 		o.Settled(nil) // it leads already
-	case o.To != "" && (to == g.Rules.Self || !g.Rules.Voters.Has(to)):
+	case o.To != "" && !g.Rules.Voters.Has(to):
 		o.Settled(fmt.Errorf("%w: %q is not another voter of group %q", ErrTransferFailed, o.To, g.name))
 	case !leads:
 		o.Settled(ErrNotLeader)

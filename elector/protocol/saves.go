@@ -33,7 +33,7 @@ func (n *Node) Saved(err error) {
 	groups := n.saves.saving
 	n.saves.saving = nil
 	for _, g := range groups {
-		if err != nil && g.running {
+		if err != nil {
 			n.end(g, fmt.Errorf("elector: group %q: saving term %d: %w", g.name, g.Term, err))
 		}
 		n.resume(g, func(p *pending) Need { return g.Saved(&g.Rules, n.now, &p.Step, &n.fx) })

@@ -126,3 +126,80 @@ func TestALedgerIsHeldAgainstItsLastPromise(t *testing.T) {
 	assert.Error(t, l.check(6, end, 4), "the leader of term 4 was not allowed to shorten it")
 	assert.NoError(t, l.check(6, end, 5))
 }
+
+// A term that was only promised has no leader yet, so no entry can be of it.
+func TestALedgerEndsInATermThatWasAnnounced(t *testing.T) {
+	for term, may := range map[memberstate.Term]bool{2: true, 3: true, 4: false, 5: false} {
+		l := ledgerLog{known: 2}
+		err := l.check(5, memberstate.Position{Term: term, Index: 1}, 3)
+		assert.Equal(t, may, err == nil, "a ledger that ends in term %d", term)
+	}
+}
+
+// settles is Effects of which a test needs no more than Settle.
+type settles struct {
+	leads
+	times int
+}
+
+func (s *settles) Settle() { s.times++ }
+
+// When a handover is over, its orders are settled once, and its own resignation no longer stands.
+func TestOrdersAreSettledOnce(t *testing.T) {
+	s, fx := Session{duties: &Duties{orders: orders{own: true, handing: true}}}, new(settles)
+	for range 2 {
+		assert.Zero(t, s.attendHandover(fx))
+		assert.Equal(t, 1, fx.times)
+		assert.Equal(t, orders{}, s.duties.orders)
+	}
+}
+
+func TestAPauseThatHasEndedRunsNoMore(t *testing.T) {
+	for _, asked := range []bool{true, false} {
+		s := Session{duties: &Duties{pause: pause{number: 3, running: true, asked: asked}}}
+		assert.False(t, s.PauseEnded(2, true))
+		assert.True(t, s.duties.pause.running)
+		assert.Equal(t, asked, s.PauseEnded(3, true))
+		assert.False(t, s.duties.pause.running)
+	}
+}
+
+// With leases Lead begins when a lease is held. A leader that waits for one is not told that no Lead runs,
+// because one is due: it would not know of it later, and stand while it runs.
+func TestLeadWaitsForTheLease(t *testing.T) {
+	const now = time.Minute
+	for what, c := range map[string]struct {
+		role  memberstate.Role
+		until time.Duration
+		leads bool
+		own   InputKind
+	}{
+		"it has no lease yet":   {memberstate.Leader, 0, false, 0},
+		"its lease has run out": {memberstate.Leader, now, false, 0},
+		"it holds a lease":      {memberstate.Leader, now + 1, true, 0},
+		"it leads no more":      {memberstate.Candidate, 0, false, Served},
+	} {
+		r, fx := threeRules(), new(leads)
+		r.Lease = r.Timing.Detection()
+		s := Session{Machine: elected(r), duties: &Duties{lease: lease{until: c.until}}}
+		s.office.leaseBeat = s.office.beat
+		s.Role = c.role
+		assert.Equal(t, c.own, s.attendLead(r, now, fx), what)
+		assert.Equal(t, c.leads, len(fx.terms) == 1, what)
+	}
+}
+
+// A driver may repeat itself, and speak of an older term. Only the Lead that runs can return.
+func TestOnlyTheLeadThatRunsReturns(t *testing.T) {
+	for _, c := range []struct {
+		running bool
+		term    memberstate.Term
+		returns bool
+	}{{true, 2, true}, {true, 1, false}, {false, 2, false}} {
+		s := Session{duties: &Duties{lead: lead{term: 2, running: c.running}}}
+		s.Term = 2
+		assert.Equal(t, c.returns, s.LeadReturned(c.term, true))
+		assert.Equal(t, lead{term: 2, running: c.running && !c.returns, quits: c.returns}, s.duties.lead)
+	}
+	assert.False(t, new(Session).LeadReturned(0, true))
+}

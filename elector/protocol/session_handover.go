@@ -39,10 +39,7 @@ func (s *Session) PauseEnded(number uint32, paused bool) (awaited bool) {
 		return false
 	}
 	p := &s.duties.pause
-	p.running = false
-	if p.asked {
-		p.ready, p.failed = paused, !paused
-	}
+	p.running, p.ready, p.failed = false, paused, !paused
 	return p.asked
 }
 

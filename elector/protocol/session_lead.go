@@ -25,7 +25,7 @@ func (s *Session) attendLead(r *Rules, now time.Duration, fx Effects) (own Input
 		return Lapsed
 	}
 	leads := s.Role == memberstate.Leader && (r.Lease == 0 || s.LeaseLeft(now) > 0)
-	if !leads || l.term != s.Term {
+	if !leads { // the Lead of an earlier term was ended with its office
 		s.endLead(fx)
 	}
 	if !l.running {

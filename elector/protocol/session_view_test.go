@@ -17,10 +17,13 @@ func TestTheAgeOfAQuorumIsToldInBeatsIfNeedBe(t *testing.T) {
 		office: office{beat: 9, heardBeat: 7},
 	}}
 	const now = time.Minute
-	assert.Equal(t, 2*r.Timing.Heartbeat, s.QuorumAge(r, now), "none of this office was answered")
-	s.office.acks[7%recentBeats] = memberstate.SetOf(r.Self, 2)
-	assert.Equal(t, 2*r.Timing.Heartbeat, s.QuorumAge(r, now), "nor is it known when it was sent")
-	s.duty().sent.beats[7%recentBeats] = now - time.Second
+	office, sent := &s.office.acks[7%recentBeats], &s.duty().sent.beats[7%recentBeats]
+	assert.Equal(t, 2*r.Timing.Heartbeat, s.QuorumAge(r, now), "no beat of this office was answered")
+	*sent = now - time.Second
+	assert.Equal(t, 2*r.Timing.Heartbeat, s.QuorumAge(r, now), "the beat is of the office before")
+	*office, *sent = memberstate.SetOf(r.Self, 2), 0
+	assert.Equal(t, 2*r.Timing.Heartbeat, s.QuorumAge(r, now), "it is not known when the beat was sent")
+	*sent = now - time.Second
 	assert.Equal(t, time.Second, s.QuorumAge(r, now))
 	s.Role = memberstate.Follower
 	assert.Zero(t, s.QuorumAge(r, now))

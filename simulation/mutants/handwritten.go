@@ -37,7 +37,7 @@ var handwritten = []mutant{
 	{"vote-goes-to-the-leader", "elector/protocol/machine_follow.go", "\tm.transition(out, m.Follow(leader))", "\tm.transition(out, m.Follow(leader))\n\tif m.Role == memberstate.Follower {\n\t\tm.Vote, out.Save = leader, true\n\t}", ""},
 	{"store-not-synced", "memberstate/filestore.go", "\tif err := s.file.Sync(); err != nil {\n\t\treturn s.failed(\"sync\", int64(t.next)*pageSize, err)\n\t}\n", "", ""},
 	{"self-vote-skipped", "elector/protocol/machine_campaign.go", "if m.arbitrate(r, &own, out, true) == rpc.Accept {", "if m.arbitrate(r, &own, out, true) == rpc.Accept || true {", ""},
-	{"failed-save-swallowed", "elector/protocol/saves.go", "if err != nil && g.running {", "if false {", ""},
+	{"failed-save-swallowed", "elector/protocol/saves.go", "if err != nil {", "if false {", ""},
 	{"failed-sync-tried-again", "simulation/node_disk.go", "\terr := n.sync()\n", "\terr := n.sync()\n\tif err != nil {\n\t\terr = n.sync()\n\t}\n", ""},
 	{"hung-save-taken-for-done", "simulation/node_disk.go", "\t\tn.Hung = true\n", "\t\tn.host.Saved(nil)\n", ""},
 	{"long-save-not-waited-for", "simulation/node_disk.go", "\tdefault:\n\t\tn.world.after(takes, saveEnds, n, n.Incarnation)", "\tcase takes > 2*n.world.options.Timing.Heartbeat:\n\t\tn.host.Saved(nil)\n\tdefault:\n\t\tn.world.after(takes, saveEnds, n, n.Incarnation)", ""},
@@ -207,7 +207,7 @@ var handwritten = []mutant{
 	// Several groups of a node together. One group alone does not show these.
 	{"batch-of-saves-loses-the-last", "elector/protocol/saves.go", "\tn.edge.Save(batch)", "\tn.edge.Save(batch[:max(1, len(batch)-1)])", ""},
 	{"batch-of-saves-wakes-one-group", "elector/protocol/saves.go", "for _, g := range groups {", "for _, g := range groups[:1] {", ""},
-	{"batch-of-saves-fails-for-one-group", "elector/protocol/saves.go", "if err != nil && g.running {", "if err != nil && g.running && g == groups[0] {", ""},
+	{"batch-of-saves-fails-for-one-group", "elector/protocol/saves.go", "if err != nil {", "if err != nil && g == groups[0] {", ""},
 	{"save-under-way-taken-for-ones-own", "elector/protocol/saves.go", "\tif s.saving != nil || len(s.waiting) == 0 {\n\t\treturn\n", "\tif s.saving != nil || len(s.waiting) == 0 {\n\t\tif s.saving != nil {\n\t\t\ts.saving, s.waiting = append(s.saving, s.waiting...), nil\n\t\t}\n\t\treturn\n", ""},
 	{"packet-in-the-name-of-one-group", "elector/protocol/peers.go", "\tg.write(m, &p.batch[len(p.batch)-1], n.self, p.id)\n", "\tg.write(m, &p.batch[len(p.batch)-1], n.self, p.id)\n\tp.batch[len(p.batch)-1].Group = p.batch[0].Group\n", ""},
 	{"alarm-of-one-group-overlooked", "elector/protocol/alarms.go", "\ta.up(len(a.heap) - 1)\n", "", ""},

@@ -1,0 +1,75 @@
+// The requests that wait for a turn, and what a group says that takes none.
+
+package protocol
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/rpc"
+)
+
+func TestWhyAGroupTakesNoOrders(t *testing.T) {
+	for life, want := range map[life]string{
+		joined:   "has not been started",
+		starting: "is still being started",
+		unwanted: "has stopped",
+		taking:   "is still being started",
+		stopping: "has stopped",
+		over:     "has stopped",
+	} {
+		g := &Group{name: "g", life: life}
+		assert.ErrorContains(t, new(Intake).WhyIdle(g, false), want, "%d", life)
+		err := new(Intake).WhyIdle(g, true)
+		require.ErrorIs(t, err, ErrStopped)
+		assert.ErrorContains(t, err, "has stopped", "%d, and its view shows its end", life)
+	}
+}
+
+// A request may answer what a message has asked for, so it is handled after the messages.
+func TestRequestsComeAfterMessages(t *testing.T) {
+	in, g := inUse(t)
+	in.Add(Request{Subject: Subject{Kind: AskStand, Group: g}})
+	in.Receive([]rpc.Message{{Group: "g"}})
+	var taken Taken
+	var order []string
+	in.Take(&taken)
+	taken.Drain(
+		func(*Group, *rpc.Message) { order = append(order, "message") },
+		func(r *Request) { order = append(order, []string{AskStart: "start", AskStand: "stand"}[r.Kind]) })
+	assert.Equal(t, []string{"message", "start", "stand"}, order)
+}
+
+// Lists of requests are used again. They keep nothing that was handled, and no room that is rarely needed.
+func TestHandledRequestsAreForgotten(t *testing.T) {
+	for _, burst := range []int{manyRequests / 2, 10 * manyRequests} {
+		in, g := inUse(t)
+		var taken Taken
+		for range burst {
+			in.Add(Request{Subject: Subject{Kind: AskStand, Group: g}})
+		}
+		in.Take(&taken)
+		taken.Drain(nil, func(*Request) {})
+		in.Take(&taken)
+		in.Take(&taken)
+		for _, list := range [][]Request{taken.requests, in.requests} {
+			assert.LessOrEqual(t, cap(list), manyRequests)
+			for _, r := range list[:cap(list)] {
+				assert.Nil(t, r.Group)
+			}
+		}
+	}
+}
+
+// Any number of callers may stop a group.
+func TestAGroupIsStoppedOnce(t *testing.T) {
+	in, g := inUse(t)
+	var taken Taken
+	in.Take(&taken)
+	for range 3 {
+		assert.True(t, in.Stop(g))
+	}
+	assert.Equal(t, 1, in.Waiting())
+}

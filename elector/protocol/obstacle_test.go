@@ -1,0 +1,151 @@
+// What is remembered of a handover, to say why it failed.
+
+package protocol
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
+)
+
+// A voter's answer is an obstacle only if the leader of this term has asked whether it could take over. It may
+// answer an older leader, or that it was told to stand in an earlier handover.
+func TestWhichAnswersAreObstacles(t *testing.T) {
+	d, _ := pair(t)
+	d.node.Obey(&d.group, &Order{To: "n1", Settled: func(error) {}})
+	d.answer()
+	for what, c := range map[string]struct {
+		asked memberstate.Term
+		mark  rpc.Mark
+		is    bool
+	}{
+		"to the question":        {d.group.Term, rpc.PreVote, true},
+		"to an older leader":     {d.group.Term - 1, rpc.PreVote, false},
+		"to the word to stand":   {d.group.Term, rpc.Plain, false},
+		"to the word of another": {d.group.Term - 1, rpc.Plain, false},
+	} {
+		clear(d.group.transient.attempt.answered)
+		in := Input{Kind: Receive, Message: Message{From: 2, Body: rpc.Body{
+			Kind: rpc.TakeLeadershipResponse, Mark: c.mark, Result: rpc.LedgerBehind, Asked: c.asked,
+		}}}
+		d.node.followHandover(&d.group, &in)
+		assert.Equal(t, c.is, len(d.group.transient.attempt.answered) == 1, what)
+	}
+}
+
+// fails rings the leader's alarm until its handover is given up, while the follower answers its heartbeats. It
+// returns the reason.
+func (d *recorder) fails(f *recorder) string {
+	d.t.Helper()
+	before := len(d.failed)
+	for d.group.Handover().Phase != NoHandover {
+		d.ring()
+		d.answer()
+		deliver([]*recorder{d, f})
+	}
+	d.did()
+	f.did()
+	require.Len(d.t, d.failed, before+1)
+	return d.failed[before].Reasons()
+}
+
+// The engine's answer may be to the pause of an earlier handover, which says nothing about this one.
+func TestAPauseThatFailsTooLateIsNoObstacle(t *testing.T) {
+	d, f := pair(t)
+	o := d.order(f)
+	first := d.pause
+	d.node.Withdraw(&d.group, o, errors.New("enough"))
+	d.did()
+	d.failed = nil
+	d.order(f)
+	d.node.PauseEnded(&d.group, first, errors.New("busy"))
+	assert.Equal(t, "n1 could take over, but writes here were not paused in time", d.fails(f))
+}
+
+func TestTheObstaclesOfAHandoverAreItsOwn(t *testing.T) {
+	d, f := pair(t)
+	d.order(f)
+	d.node.PauseEnded(&d.group, d.pause, errors.New("busy"))
+	require.Len(t, d.failed, 1)
+	d.did()
+	d.order(f)
+	assert.Equal(t, "n1 could take over, but writes here were not paused in time", d.fails(f))
+}
+
+// A leader that resigns leads no more, whether another member has taken over or not. It says why none has.
+func TestAResignationWithoutAnHeirSaysWhy(t *testing.T) {
+	d, f := pair(t)
+	resign := &Order{Resign: true, Settled: func(err error) { assert.NoError(t, err) }}
+	d.node.Obey(&d.group, resign)
+	d.answer()
+	for d.group.Handover().Phase != NoHandover {
+		d.post = nil // its words are lost, and so are its heartbeats
+		d.ring()
+		d.answer()
+	}
+	require.NotEqual(t, memberstate.Leader, d.group.Role)
+	require.Len(t, d.failed, 1)
+	assert.Equal(t, "n1 is silent", d.failed[0].Reasons())
+	assert.Empty(t, f.failed)
+}
+
+func TestAHandoverThatSucceedsHasNoObstacle(t *testing.T) {
+	d, f := pair(t)
+	d.handed(f)
+	assert.Empty(t, d.failed)
+}
+
+// At each beat another voter may be asked. All that were asked are remembered.
+func TestAllVotersThatWereAskedAreRemembered(t *testing.T) {
+	d := newRecorders(t, 3)[0]
+	for _, target := range []memberstate.Seat{2, 3} {
+		d.group.handover = Handover{Phase: Probing, Target: target}
+		d.node.followHandover(&d.group, new(Input))
+	}
+	assert.Equal(t, memberstate.SetOf(2, 3), d.group.transient.attempt.asked)
+}
+
+func TestTheObstacleOfAVoter(t *testing.T) {
+	behind := map[memberstate.Seat]Obstacle{2: {Hindrance: HinderedBehind}}
+	alive, asked := memberstate.SetOf(1, 2, 3), memberstate.SetOf(2)
+	for what, c := range map[string]struct {
+		attempt attempt
+		alive   memberstate.Set
+		want    Hindrance
+	}{
+		"it was not asked":                       {attempt{}, alive, HinderedNotAsked},
+		"it was not asked, and is silent":        {attempt{}, 0, HinderedSilent},
+		"it was asked":                           {attempt{asked: asked}, alive, HinderedUnanswered},
+		"it was asked, and is silent":            {attempt{asked: asked}, 0, HinderedSilent},
+		"it has answered":                        {attempt{asked: asked, answered: behind}, alive, HinderedBehind},
+		"it has answered, and is silent now":     {attempt{asked: asked, answered: behind}, 0, HinderedBehind},
+		"it could take over":                     {attempt{asked: asked, willing: 2}, alive, HinderedNotPaused},
+		"it was told to stand":                   {attempt{asked: asked, willing: 2, told: true}, alive, HinderedNotElected},
+		"another was told to stand":              {attempt{asked: asked, willing: 3, told: true}, alive, HinderedUnanswered},
+		"another could take over, and it is not": {attempt{asked: asked, willing: 3, answered: behind}, alive, HinderedBehind},
+	} {
+		d := newRecorders(t, 3)[0]
+		d.group.office.acks[0] = c.alive
+		c.attempt.reason = ToAnyone
+		list := d.node.obstacles(&d.group, &c.attempt)
+		require.Len(t, list, 2, what)
+		assert.Equal(t, "n1", list[0].Voter)
+		assert.Equal(t, c.want, list[0].Hindrance, what)
+	}
+}
+
+// Indexes are compared only within a term.
+func TestHowFarAVoterIsBehind(t *testing.T) {
+	for want, ledger := range map[string]memberstate.Position{
+		"(2 entries are missing)":    {Term: 3, Index: 5},
+		"(it ends in an older term)": {Term: 2, Index: 9},
+	} {
+		o := Obstacle{Voter: "n1", Hindrance: HinderedBehind, Ledger: ledger, Goal: memberstate.Position{Term: 3, Index: 7}}
+		assert.Contains(t, o.String(), want)
+	}
+}

@@ -1,0 +1,57 @@
+// Which orders are refused, and with which error.
+
+package protocol
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/memberstate"
+)
+
+func TestWhichOrdersAreRefused(t *testing.T) {
+	begins := assert.AnError // the order is not settled at once
+	for what, c := range map[string]struct {
+		change func(d *recorder)
+		order  Order
+		want   error
+	}{
+		"a transfer":                         {order: Order{To: "n1"}, want: begins},
+		"a transfer to any voter":            {want: begins},
+		"a resignation":                      {order: Order{Resign: true}, want: begins},
+		"a transfer to the leader itself":    {order: Order{To: "n0"}},
+		"a transfer to a stranger":           {order: Order{To: "nx"}, want: ErrTransferFailed},
+		"a transfer to an observer":          {func(d *recorder) { d.group.Rules.Voters = memberstate.SetOf(1) }, Order{To: "n1"}, ErrTransferFailed},
+		"a transfer by another":              {follows, Order{To: "n1"}, ErrNotLeader},
+		"a transfer by another to itself":    {follows, Order{To: "n0"}, ErrNotLeader},
+		"a resignation by another":           {follows, Order{Resign: true}, ErrNotLeader},
+		"a transfer when it has stopped":     {func(d *recorder) { d.node.End(&d.group) }, Order{To: "n1"}, ErrStopped},
+		"a transfer during another":          {func(d *recorder) { d.node.Obey(&d.group, d.settled(new(error))) }, Order{To: "n1"}, ErrTransferInProgress},
+		"a resignation during a transfer":    {func(d *recorder) { d.node.Obey(&d.group, d.settled(new(error))) }, Order{Resign: true}, begins},
+		"a transfer during the leader's own": {offers, Order{To: "n1"}, ErrTransferInProgress},
+		"a resignation during such an offer": {offers, Order{Resign: true}, begins},
+	} {
+		d, _ := pair(t)
+		if c.change != nil {
+			c.change(d)
+		}
+		outcome := begins
+		o := d.settled(&outcome)
+		o.To, o.Resign = c.order.To, c.order.Resign
+		d.node.Obey(&d.group, o)
+		require.ErrorIs(t, outcome, c.want, what)
+	}
+}
+
+// settled is an order whose outcome is noted.
+func (d *recorder) settled(outcome *error) *Order {
+	return &Order{Settled: func(err error) { *outcome = err }}
+}
+
+// follows makes the leader lead no more.
+func follows(d *recorder) { d.group.Role, d.group.Leader = memberstate.Follower, 2 }
+
+// offers makes the leader hand over to a preferred voter, which nobody has ordered.
+func offers(d *recorder) { d.group.handover = Handover{Phase: Probing, Target: 2, Reason: ToPreferred} }
