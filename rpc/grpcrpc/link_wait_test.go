@@ -21,7 +21,8 @@ import (
 )
 
 // Each wait is up to twice as long as the previous one, up to a bound. It is random, so that nodes
-// that were cut off together do not connect together.
+// that were cut off together do not connect together. After a connection that has lasted a second,
+// the waits begin anew.
 func TestWaitsGrowUpToABound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p pause
@@ -29,7 +30,7 @@ func TestWaitsGrowUpToABound(t *testing.T) {
 		most := time.Millisecond
 		for range 40 {
 			began := time.Now()
-			p.sleep(t.Context())
+			p.sleep(t.Context(), time.Second)
 			waited := time.Since(began)
 			assert.LessOrEqual(t, waited, most)
 			assert.Greater(t, waited, most/2)
@@ -38,10 +39,14 @@ func TestWaitsGrowUpToABound(t *testing.T) {
 		}
 		assert.Greater(t, len(drawn), 20)
 
+		began := time.Now()
+		p.sleep(t.Context(), time.Second+1)
+		assert.LessOrEqual(t, time.Since(began), time.Millisecond)
+
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
-		began := time.Now()
-		p.sleep(ended)
+		began = time.Now()
+		p.sleep(ended, 0)
 		assert.Zero(t, time.Since(began), "sleep does not wait if the context has ended")
 	})
 }
