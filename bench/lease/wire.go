@@ -103,7 +103,7 @@ func (s wired) Renew(ctx context.Context, holder string, held []lease.Held) ([]s
 		return s.Store.Renew(ctx, holder, held)
 	}
 	defer s.wire.stall()
-	s.wire.line.HoldAnswers()
+	s.wire.line.SetHeld(faultproxy.Answers, true)
 	timer := time.AfterFunc(delay, s.wire.line.Resume)
 	defer timer.Stop()
 	return s.Store.Renew(ctx, holder, held)

@@ -1,5 +1,5 @@
 // Package faultproxy is a small TCP proxy whose connections a test can block in one or both
-// directions, or break.
+// directions, reset, or lead to another target.
 package faultproxy
 
 import (
@@ -11,22 +11,24 @@ import (
 // Proxy forwards connections to its target.
 type Proxy struct {
 	listener net.Listener
-	target   string
 	running  sync.WaitGroup
 
-	mu     sync.Mutex
-	moved  *sync.Cond
-	held   direction // blocked directions
-	broken bool
-	open   map[net.Conn]bool // the open connections, which Sever resets
+	mu      sync.Mutex
+	moved   *sync.Cond
+	target  string
+	held    Direction // blocked directions
+	severed bool
+	open    map[net.Conn]bool // both ends of the open connections
 }
 
-// direction is from the caller to the target, back, or both.
-type direction uint8
+// Direction is a set of directions.
+type Direction uint8
 
 const (
-	calls direction = 1 << iota
-	answers
+	// Calls go from the caller to the target.
+	Calls Direction = 1 << iota
+	// Answers go back.
+	Answers
 )
 
 // New makes a proxy for the address of a listener.
@@ -35,126 +37,159 @@ func New(target string) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Proxy{listener: listener, target: target, open: make(map[net.Conn]bool)}
-	l.moved = sync.NewCond(&l.mu)
-	l.running.Go(l.accept)
-	return l, nil
+	p := &Proxy{listener: listener, target: target, open: make(map[net.Conn]bool)}
+	p.moved = sync.NewCond(&p.mu)
+	p.running.Go(p.accept)
+	return p, nil
 }
 
 // Address is the proxy's own address.
-func (l *Proxy) Address() string { return l.listener.Addr().String() }
+func (p *Proxy) Address() string { return p.listener.Addr().String() }
 
-// Hold blocks both directions. Connections stay open.
-func (l *Proxy) Hold() { l.hold(calls | answers) }
+// SetTarget leads new connections to another target.
+func (p *Proxy) SetTarget(target string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.target = target
+}
 
-// HoldAnswers blocks the direction from the target to the caller.
-func (l *Proxy) HoldAnswers() { l.hold(answers) }
+// Hold blocks both directions.
+func (p *Proxy) Hold() { p.SetHeld(Calls|Answers, true) }
 
-// Resume unblocks both directions. Blocked bytes are forwarded first.
-func (l *Proxy) Resume() { l.hold(0) }
+// Resume unblocks both directions.
+func (p *Proxy) Resume() { p.SetHeld(Calls|Answers, false) }
 
-func (l *Proxy) hold(d direction) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.held = d
-	l.moved.Broadcast()
+// SetHeld blocks or unblocks directions. While a direction is blocked, its bytes wait, and so
+// does the end of a connection. New connections are accepted.
+func (p *Proxy) SetHeld(d Direction, held bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.held &^= d
+	if held {
+		p.held |= d
+	}
+	p.moved.Broadcast()
+}
+
+// Reset resets the open connections. Their blocked bytes are lost.
+func (p *Proxy) Reset() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.reset()
 }
 
 // Sever resets connections and refuses new ones, as the operating system does when a process
 // is killed.
-func (l *Proxy) Sever() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.broken {
+func (p *Proxy) Sever() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.severed {
 		return nil
 	}
-	l.broken = true
-	l.moved.Broadcast()
-	for c := range l.open {
-		abort(c) // all before the first is closed, because carry then closes the other end
-	}
-	for c := range l.open {
-		reset(c)
-	}
-	return l.listener.Close()
+	p.severed = true
+	p.reset()
+	return p.listener.Close()
 }
 
 // Close severs the proxy, and returns when all its goroutines have ended.
-func (l *Proxy) Close() error {
-	err := l.Sever()
-	l.running.Wait()
+func (p *Proxy) Close() error {
+	err := p.Sever()
+	p.running.Wait()
 	return err
 }
 
-func reset(c net.Conn) {
-	abort(c)
-	_ = c.Close() // the connection is given up
+// reset resets the open connections. The lock is held.
+func (p *Proxy) reset() {
+	for c := range p.open {
+		abort(c) // all before the first is closed, because carry then closes the other end
+	}
+	for c := range p.open {
+		_ = c.Close() // the connection is given up
+	}
+	clear(p.open)
+	p.moved.Broadcast()
 }
 
 // abort makes the next Close reset the connection.
 func abort(c net.Conn) { _ = c.(*net.TCPConn).SetLinger(0) }
 
-func (l *Proxy) accept() {
+func (p *Proxy) accept() {
 	for {
-		in, err := l.listener.Accept()
+		in, err := p.listener.Accept()
 		if err != nil {
 			return
 		}
-		l.running.Go(func() { l.join(in) })
+		p.running.Go(func() { p.join(in) })
 	}
 }
 
-// join connects a caller with the target.
-func (l *Proxy) join(in net.Conn) {
-	out, err := net.Dial("tcp", l.target)
+// join connects a caller with the target. If the target refuses, the caller's connection is
+// reset.
+func (p *Proxy) join(in net.Conn) {
+	defer hangUp(in)
+	p.mu.Lock()
+	target := p.target
+	p.mu.Unlock()
+	out, err := net.Dial("tcp", target)
 	if err != nil {
-		reset(in)
 		return
 	}
-	defer l.forget(in, out)
-	if !l.remember(in, out) {
+	defer hangUp(out)
+	if !p.remember(in, out) {
 		return
 	}
+	defer p.forget(in, out)
 	var both sync.WaitGroup
-	both.Go(func() { l.carry(in, out, calls) })
-	both.Go(func() { l.carry(out, in, answers) })
+	both.Go(func() { p.carry(in, out, Calls) })
+	both.Go(func() { p.carry(out, in, Answers) })
 	both.Wait()
 }
 
-func (l *Proxy) remember(in, out net.Conn) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.open[in], l.open[out] = true, true
-	return !l.broken
+func hangUp(c net.Conn) {
+	abort(c)
+	_ = c.Close() // it may be closed already
 }
 
-func (l *Proxy) forget(in, out net.Conn) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.open, in)
-	delete(l.open, out)
-	reset(in)
-	reset(out)
+func (p *Proxy) remember(in, out net.Conn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.severed {
+		p.open[in], p.open[out] = true, true
+	}
+	return !p.severed
 }
 
-// carry copies until one end is closed, and then closes the other.
-func (l *Proxy) carry(from, to net.Conn, what direction) {
-	defer func() { _, _ = from.Close(), to.Close() }()
-	_, _ = io.Copy(gate{l, what, to}, struct{ io.Reader }{from}) // without from's WriteTo, which could bypass the gate
+func (p *Proxy) forget(in, out net.Conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.open, in)
+	delete(p.open, out)
+}
+
+// carry copies until one end is closed, and then closes both.
+func (p *Proxy) carry(from, to net.Conn, d Direction) {
+	_, _ = io.Copy(gate{p, d, to}, struct{ io.Reader }{from}) // without from's WriteTo, which could bypass the gate
+	p.pass(d, to)
+	_, _ = from.Close(), to.Close()
 }
 
 // gate is a connection whose writes wait while its direction is blocked.
 type gate struct {
-	proxy *Proxy
-	what  direction
+	proxy     *Proxy
+	direction Direction
 	net.Conn
 }
 
 func (g gate) Write(b []byte) (int, error) {
-	g.proxy.mu.Lock()
-	for g.proxy.held&g.what != 0 && !g.proxy.broken {
-		g.proxy.moved.Wait()
-	}
-	g.proxy.mu.Unlock()
+	g.proxy.pass(g.direction, g.Conn)
 	return g.Conn.Write(b)
+}
+
+// pass waits while a direction is blocked and the connection is open.
+func (p *Proxy) pass(d Direction, to net.Conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for p.held&d != 0 && p.open[to] {
+		p.moved.Wait()
+	}
 }

@@ -87,29 +87,39 @@ func (h *pipeListener) Accept() (net.Conn, error) {
 func (h *pipeListener) Close() error { h.close(); return nil }
 func (*pipeListener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }
 
+// serveCaller lets a caller make one call, and returns when the caller's connection was closed
+// after that.
+func serveCaller(t *testing.T, falls bool) (within time.Duration) {
+	t.Helper()
+	h := newPipeListener()
+	tr, err := New(Config{Self: "b", Listener: h})
+	require.NoError(t, err)
+	grpc_health_v1.RegisterHealthServer(tr.Registrar(), health.NewServer())
+	stop, err := tr.Serve(new(losses))
+	require.NoError(t, err)
+	ours, theirs := net.Pipe()
+	caller := &silent{Conn: ours, hungUp: make(chan struct{})}
+	go func() { h.visits <- theirs }()
+	conn, err := grpc.NewClient("passthrough:///b", grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(context.Context, string) (net.Conn, error) { return caller, nil }))
+	require.NoError(t, err)
+	_, err = grpc_health_v1.NewHealthClient(conn).Check(t.Context(), new(grpc_health_v1.HealthCheckRequest))
+	require.NoError(t, err)
+	synctest.Wait()
+	caller.fell.Store(falls)
+	began := time.Now()
+	<-caller.hungUp
+	within = time.Since(began)
+	require.NoError(t, conn.Close())
+	stop()
+	tr.Close()
+	return within
+}
+
 func TestASilentCallerIsDisconnectedInTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newPipeListener()
-		tr, err := New(Config{Self: "b", Listener: h})
-		require.NoError(t, err)
-		grpc_health_v1.RegisterHealthServer(tr.Registrar(), health.NewServer())
-		stop, err := tr.Serve(new(losses))
-		require.NoError(t, err)
-		ours, theirs := net.Pipe()
-		caller := &silent{Conn: ours, hungUp: make(chan struct{})}
-		go func() { h.visits <- theirs }()
-		conn, err := grpc.NewClient("passthrough:///b", grpc.WithTransportCredentials(insecure.NewCredentials()),
-			grpc.WithContextDialer(func(context.Context, string) (net.Conn, error) { return caller, nil }))
-		require.NoError(t, err)
-		_, err = grpc_health_v1.NewHealthClient(conn).Check(t.Context(), new(grpc_health_v1.HealthCheckRequest))
-		require.NoError(t, err)
-		synctest.Wait()
-		caller.fell.Store(true)
-		began := time.Now()
-		<-caller.hungUp
-		assert.Equal(t, aliveEvery+aliveWithin, time.Since(began))
-		require.NoError(t, conn.Close())
-		stop()
-		tr.Close()
-	})
+	synctest.Test(t, func(t *testing.T) { assert.Equal(t, aliveEvery+aliveWithin, serveCaller(t, true)) })
+}
+
+func TestAnIdleCallerIsDisconnectedInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { assert.Equal(t, idleTime, serveCaller(t, false)) })
 }

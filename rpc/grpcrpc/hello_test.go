@@ -4,6 +4,7 @@ package grpcrpc_test
 
 import (
 	"log/slog"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -65,6 +66,14 @@ func TestAnAnswerOfAnotherNodeIsRefused(t *testing.T) {
 	w.eventually("it is left and called again", func() bool { return other.called.Load() > 2 })
 	assert.Zero(t, a.Stats().Connected)
 	assert.Zero(t, other.heard.Load(), "it received messages")
+}
+
+func TestAnAnswerThatIsTooLargeIsCounted(t *testing.T) {
+	w := newCluster(t, "a", "b")
+	w.serveImpostor(&electorpb.Hello{From: strings.Repeat("b", 4<<10), To: "a", Incarnation: 7})
+	a, _ := w.serve("a")
+	w.eventually("it is counted", func() bool { return a.Stats().Refused[grpcrpc.RefusedPeer] > 0 })
+	assert.Zero(t, a.Stats().Connected)
 }
 
 func TestAPeerThatDoesNotAnswerTheHelloIsCalledAgain(t *testing.T) {

@@ -59,9 +59,7 @@ func (l *link) run() {
 	for l.ctx.Err() == nil {
 		began := time.Now()
 		err := l.call()
-		if time.Since(began) > lasting {
-			wait = pause{}
-		}
+		lasted := time.Since(began)
 		if l.ctx.Err() == nil {
 			l.transport.log.Debug("no connection", "peer", l.peer, "address", l.address, "error", err)
 			l.probePeer()
@@ -70,7 +68,7 @@ func (l *link) run() {
 			l.transport.reportTwoOfUs(l.peer, err)
 			sleep(l.ctx, refusedWait)
 		}
-		wait.sleep(l.ctx)
+		wait.sleep(l.ctx, lasted)
 	}
 }
 
@@ -330,7 +328,7 @@ func (l *link) receiveAll(s packets, m *meter) error {
 }
 
 // pause is the wait before the next attempt: twice as long as before, up to maxWait, and
-// shortened by up to a half at random.
+// shortened by up to a half at random. It begins anew after a connection that has lasted.
 type pause struct{ last time.Duration }
 
 const (
@@ -341,11 +339,14 @@ const (
 	// refusedWait is how long a process waits after it was refused because another
 	// process has its id.
 	refusedWait = time.Second
-	// lasting is how long a connection must have lasted for the waits to begin anew.
+	// lasting is how long an attempt must have lasted for the waits to begin anew.
 	lasting = time.Second
 )
 
-func (p *pause) sleep(ctx context.Context) {
+func (p *pause) sleep(ctx context.Context, lasted time.Duration) {
+	if lasted > lasting {
+		p.last = 0
+	}
 	p.last = min(max(2*p.last, minWait), maxWait)
 	sleep(ctx, p.last-rand.N(p.last/2))
 }

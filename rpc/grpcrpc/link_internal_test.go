@@ -86,6 +86,35 @@ func TestAStaleConnectionIsRefused(t *testing.T) {
 	assert.Equal(t, codes.Aborted, status.Code(l.begin(stale)))
 	assert.Same(t, c, l.current)
 	assert.Empty(t, *told)
+	l.end(c)
+	assert.Equal(t, codes.Aborted, status.Code(l.begin(stale)), "the later one has ended already")
+	assert.False(t, l.connected())
+}
+
+// It was not restarted, so the loss of the other process says nothing.
+func TestAProcessThatReturnsIsReportedAndNotAsARestart(t *testing.T) {
+	l, told := linkTo(t)
+	l.end(connect(t, l, 7))
+	l.end(connect(t, l, 8))
+	require.Equal(t, losses{"a"}, *told)
+	connect(t, l, 7)
+	assert.EqualValues(t, 1, l.transport.Stats().TwoProcesses)
+	assert.Equal(t, losses{"a"}, *told)
+}
+
+// A Hello that is not confirmed may come from a process that has died.
+func TestProcessesThatDoNotConfirmProveNothing(t *testing.T) {
+	l, _ := linkTo(t)
+	begins := func(incarnation uint64, confirmed bool) {
+		c := &connection{number: l.number(), incarnation: incarnation, confirmed: confirmed, hangUp: func(error) {}}
+		require.NoError(t, l.begin(c))
+		l.end(c)
+	}
+	begins(7, false)
+	begins(8, true)
+	begins(7, true) // was not heard before 8
+	begins(8, false)
+	assert.Zero(t, l.transport.Stats().TwoProcesses)
 }
 
 // The number of remembered processes is bounded. A process that returns again and again stays
@@ -100,7 +129,7 @@ func TestAProcessThatReturnsIsRemembered(t *testing.T) {
 			assert.True(t, p.elder(1000, 1000+i))
 			p.hear(1000)
 		}
-		assert.LessOrEqual(t, len(p.heard), maxProcesses)
+		assert.LessOrEqual(t, len(p.heard), 8)
 	}
 	assert.False(t, p.returns(1000), "it was heard last, so it does not return")
 }
@@ -305,10 +334,9 @@ func TestMessagesThatCouldNotBeSentCountAsDropped(t *testing.T) {
 	assert.Zero(t, l.transport.Stats().Sent)
 }
 
-// A Hello without a Confirm may come from a process that has died. So until the Confirm the bounds
-// of strangers apply.
-func TestAConnectionIsAStrangerUntilTheConfirm(t *testing.T) {
-	l, _ := linkTo(t)
+// stranger is a connection that the guard of a link's node has accepted.
+func stranger(t *testing.T, l *link) *inbound {
+	t.Helper()
 	g := l.transport.guard
 	ours, _ := net.Pipe()
 	came := &inbound{guard: g, meter: newMeter(ours, func() {})}
@@ -316,6 +344,21 @@ func TestAConnectionIsAStrangerUntilTheConfirm(t *testing.T) {
 	g.conns[came] = true
 	g.mu.Unlock()
 	g.move(came, &g.strangers)
+	return came
+}
+
+// isStranger says whether the guard counts a connection among the strangers.
+func (c *inbound) isStranger() bool {
+	c.guard.mu.Lock()
+	defer c.guard.mu.Unlock()
+	return c.among == &c.guard.strangers
+}
+
+// A Hello without a Confirm may come from a process that has died. So until the Confirm the bounds
+// of strangers apply.
+func TestAConnectionIsAStrangerUntilTheConfirm(t *testing.T) {
+	l, _ := linkTo(t)
+	came := stranger(t, l)
 	ctx, cancel := context.WithCancel(t.Context())
 	over := make(chan error, 1)
 	go func() {
@@ -324,9 +367,42 @@ func TestAConnectionIsAStrangerUntilTheConfirm(t *testing.T) {
 	for l.greets() != came {
 		runtime.Gosched()
 	}
-	g.mu.Lock()
-	assert.Same(t, &g.strangers, came.among)
-	g.mu.Unlock()
+	assert.True(t, came.isStranger())
+	cancel()
+	require.Error(t, <-over)
+	require.NoError(t, came.Close())
+}
+
+// confirmed is a stream with a Confirm, and nothing more until its context ends.
+type confirmed struct {
+	unconfirmed
+	sent *atomic.Bool
+}
+
+func (c confirmed) Context() context.Context { return c.ctx }
+
+func (c confirmed) RecvMsg(into any) error {
+	if c.sent.Swap(true) {
+		return c.unconfirmed.RecvMsg(into)
+	}
+	into.(*incoming).packet.Content = confirm().Content
+	return nil
+}
+
+// A stranger is closed after a while, and a peer is not.
+func TestAConnectionIsNoStrangerAfterTheConfirm(t *testing.T) {
+	l, _ := linkTo(t)
+	came := stranger(t, l)
+	ctx, cancel := context.WithCancel(t.Context())
+	over := make(chan error, 1)
+	go func() {
+		s := confirmed{unconfirmed{ctx: ctx}, new(atomic.Bool)}
+		over <- l.accept(s, &electorpb.Hello{From: "a", To: "b", Confirms: true}, came)
+	}()
+	for !l.connected() {
+		runtime.Gosched()
+	}
+	assert.False(t, came.isStranger())
 	cancel()
 	require.Error(t, <-over)
 	require.NoError(t, came.Close())

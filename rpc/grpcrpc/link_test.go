@@ -4,8 +4,6 @@ package grpcrpc_test
 
 import (
 	"fmt"
-	"io"
-	"net"
 	"os"
 	"sync"
 	"testing"
@@ -55,14 +53,13 @@ func TestAProcessThatIsGoneIsReportedOnce(t *testing.T) {
 func TestANewIncarnationIsReported(t *testing.T) {
 	w := newCluster(t, "a", "b")
 	front := newProxy(t, w.addresses["b"])
-	w.addresses["b"] = front.address()
+	w.addresses["b"] = front.Address()
 	a, earA := w.serve("a")
 	b, earB := w.serve("b")
 	w.reaches(a, "b", earB)
-	front.hold() // connections are not refused while b is away
-	b.Close()
+	b.Close() // the proxy resets connections while b is away, and does not refuse them
 	w.listen("b", "127.0.0.1:0")
-	front.release(w.addresses["b"])
+	front.SetTarget(w.addresses["b"])
 	_, earB = w.serve("b")
 	w.reaches(a, "b", earB)
 	assert.Equal(t, "b", earA.waitForLoss(t))
@@ -73,14 +70,14 @@ func TestAResetConnectionIsNotReported(t *testing.T) {
 	w := newCluster(t, "a", "b")
 	front := newProxy(t, w.addresses["b"])
 	direct := w.addresses["b"]
-	w.addresses["b"] = front.address()
+	w.addresses["b"] = front.Address()
 	a, earA := w.serve("a")
 	w.addresses["b"] = direct
 	b, earB := w.serve("b")
 	for range 5 {
 		w.reaches(a, "b", earB)
 		before := b.Stats().Connected
-		front.reset()
+		front.Reset()
 		w.eventually("it connects again", func() bool { return b.Stats().Connected > before })
 	}
 	w.reaches(a, "b", earB)
@@ -106,7 +103,7 @@ func TestCertificatesAreReloaded(t *testing.T) {
 	w := newClusterWithTLS(t, "a", "b")
 	front := newProxy(t, w.addresses["b"])
 	direct := w.addresses["b"]
-	w.addresses["b"] = front.address()
+	w.addresses["b"] = front.Address()
 	a, _ := w.serve("a")
 	w.addresses["b"] = direct
 	b, ear := w.serve("b")
@@ -118,7 +115,7 @@ func TestCertificatesAreReloaded(t *testing.T) {
 	w.issue(w.authority, grpcrpc.Member, "a", "a", time.Hour)
 	w.issue(w.authority, grpcrpc.Member, "b", "b", time.Hour)
 	before := b.Stats().Connected
-	front.reset()
+	front.Reset()
 	w.eventually("they connect with the new ones", func() bool { return b.Stats().Connected > before })
 	w.reaches(a, "b", ear)
 	stranger := w.issue(newAuthority(t), grpcrpc.Member, "a", "old", time.Hour)
@@ -126,101 +123,13 @@ func TestCertificatesAreReloaded(t *testing.T) {
 	assert.Error(t, s.exchange(stranger, "a", "b"))
 }
 
-// proxy forwards connections to a node. Unlike faultproxy it can change its target.
-type proxy struct {
-	t        *testing.T
-	listener net.Listener
-	mu       sync.Mutex
-	target   string
-	held     chan struct{} // nil: connections go through
-	open     map[net.Conn]bool
-	running  sync.WaitGroup
-}
-
-func newProxy(t *testing.T, target string) *proxy {
+// newProxy makes a proxy that lasts as long as the test.
+func newProxy(t *testing.T, target string) *faultproxy.Proxy {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	p, err := faultproxy.New(target)
 	require.NoError(t, err)
-	p := &proxy{t: t, listener: l, target: target, open: map[net.Conn]bool{}}
-	p.running.Go(p.accept)
-	t.Cleanup(func() {
-		assert.NoError(t, l.Close())
-		p.reset()
-		p.running.Wait()
-	})
+	t.Cleanup(func() { assert.NoError(t, p.Close()) })
 	return p
-}
-
-func (p *proxy) address() string { return p.listener.Addr().String() }
-
-func (p *proxy) accept() {
-	for {
-		in, err := p.listener.Accept()
-		if err != nil {
-			return
-		}
-		p.running.Go(func() { p.carry(in) })
-	}
-}
-
-func (p *proxy) carry(in net.Conn) {
-	defer func() { _ = in.Close() }()
-	p.mu.Lock()
-	held := p.held
-	p.open[in] = true
-	p.mu.Unlock()
-	if held != nil {
-		<-held
-	}
-	p.mu.Lock()
-	target := p.target
-	p.mu.Unlock()
-	out, err := net.Dial("tcp", target)
-	if err != nil {
-		return
-	}
-	defer func() { _ = out.Close() }()
-	p.mu.Lock()
-	p.open[out] = true
-	p.mu.Unlock()
-	done := make(chan struct{}, 2)
-	for _, pair := range [][2]net.Conn{{in, out}, {out, in}} {
-		p.running.Go(func() {
-			_, _ = io.Copy(pair[0], pair[1])
-			done <- struct{}{}
-		})
-	}
-	<-done
-	p.mu.Lock()
-	delete(p.open, in)
-	delete(p.open, out)
-	p.mu.Unlock()
-}
-
-// reset breaks every connection.
-func (p *proxy) reset() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for c := range p.open {
-		_ = c.Close()
-	}
-}
-
-// hold lets new connections wait, and breaks the others.
-func (p *proxy) hold() {
-	p.mu.Lock()
-	p.held = make(chan struct{})
-	p.mu.Unlock()
-	p.reset()
-}
-
-// release connects the waiting ones to the node's new address.
-func (p *proxy) release(target string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.target = target
-	close(p.held)
-	p.held = nil
 }
 
 // Older heartbeats are not sent after a peer has hung for a while.
@@ -228,9 +137,7 @@ func TestAPeerThatHungIsSentTheNewestHeartbeatsOnly(t *testing.T) {
 	const groups, rounds = 1000, 62 // 50 ms apart this is 3 s
 	w := newClusterWithTLS(t, "a", "b")
 	direct := w.addresses["b"]
-	front, err := faultproxy.New(direct)
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, front.Close()) })
+	front := newProxy(t, direct)
 	w.addresses["b"] = front.Address()
 	a, _ := w.serve("a")
 	w.addresses["b"] = direct

@@ -27,7 +27,7 @@ func (l *link) keepProbing() {
 		if l.ctx.Err() != nil || l.probePeer() {
 			return
 		}
-		wait.sleep(l.ctx)
+		wait.sleep(l.ctx, 0)
 	}
 }
 

@@ -85,7 +85,6 @@ func (q *queue) supersede() (dropped int) {
 	}
 	clear(q.places)
 	dropped = len(q.beats) - len(kept)
-	clear(q.beats[len(kept):])
 	q.beats, q.mixed, q.newest = kept, false, len(kept)
 	return dropped
 }
@@ -127,7 +126,6 @@ func (q *queue) forget() int {
 func move(to, from []rpc.Message) (_, rest []rpc.Message) {
 	n := min(maxBatch-len(to), len(from))
 	to = append(to, from[:n]...)
-	clear(from[:n])
 	if n == len(from) {
 		return to, from[:0]
 	}

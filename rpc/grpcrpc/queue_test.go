@@ -33,10 +33,24 @@ func TestAFullQueueDropsTheOldestHeartbeatsFirst(t *testing.T) {
 	assert.Equal(t, 1, q.put([]rpc.Message{beatOfGroup(1e6)}))
 	assert.EqualValues(t, 2, q.beats[0].Round)
 	votes := make([]rpc.Message, maxQueued)
+	for i := range votes {
+		votes[i] = vote(uint32(2e6 + i))
+	}
 	assert.Equal(t, maxQueued, q.put(votes))
 	assert.Empty(t, q.beats)
 	assert.Len(t, q.urgent, maxQueued)
-	assert.Zero(t, q.urgent[0].Round, "the oldest votes are dropped when there is no heartbeat left")
+	assert.EqualValues(t, 2e6, q.urgent[0].Round, "the oldest votes are dropped when there is no heartbeat left")
+}
+
+// A full queue drops what is superseded first, and then what is too much.
+func TestAllDroppedMessagesAreCounted(t *testing.T) {
+	q := newQueue()
+	require.Zero(t, q.put(make([]rpc.Message, maxQueued)))
+	beats := make([]rpc.Message, maxBatch+2)
+	for i := range beats {
+		beats[i] = beatOfGroup(1)
+	}
+	assert.Equal(t, len(beats), q.put(beats))
 }
 
 func TestAQueueYieldsVotesBeforeHeartbeats(t *testing.T) {
@@ -108,6 +122,19 @@ func TestANewerHeartbeatTakesThePlaceOfTheOlder(t *testing.T) {
 		assert.Len(t, rounds, maxBatch)
 		assert.Equal(t, first, rounds[0])
 	}
+}
+
+// The search costs as much as the queue is long, so it must not happen with every message.
+func TestALongQueueIsSearchedOnlyWhenItHasGrown(t *testing.T) {
+	q := newQueue()
+	beats := make([]rpc.Message, 3*maxBatch)
+	for i := range beats {
+		beats[i] = beatOfGroup(uint32(i))
+	}
+	assert.Zero(t, q.put(beats))
+	assert.Zero(t, q.put(beats[:maxBatch]), "it has grown by a third")
+	assert.Zero(t, q.put(beats))
+	assert.Equal(t, 4*maxBatch+1, q.put(beats[:1]), "it has more than doubled")
 }
 
 func BenchmarkQueue(b *testing.B) {

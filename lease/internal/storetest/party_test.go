@@ -48,7 +48,6 @@ type server struct {
 // silencer is a line that can fall silent, or a substitute for one.
 type silencer interface {
 	Hold()
-	HoldAnswers()
 	Resume()
 }
 
@@ -216,8 +215,7 @@ type gate struct {
 	lease.Store
 	mu    sync.Mutex
 	moved *sync.Cond
-	in    bool // nothing gets in
-	out   bool // nothing gets out
+	held  bool // nothing gets in or out
 }
 
 func newGate(s lease.Store) *gate {
@@ -226,40 +224,39 @@ func newGate(s lease.Store) *gate {
 	return g
 }
 
-func (g *gate) set(in, out bool) {
+func (g *gate) set(held bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.in, g.out = in, out
+	g.held = held
 	g.moved.Broadcast()
 }
 
-func (g *gate) Hold()        { g.set(true, true) }
-func (g *gate) HoldAnswers() { g.set(false, true) }
-func (g *gate) Resume()      { g.set(false, false) }
+func (g *gate) Hold()   { g.set(true) }
+func (g *gate) Resume() { g.set(false) }
 
-func (g *gate) wait(held *bool) {
+func (g *gate) wait() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for *held {
+	for g.held {
 		g.moved.Wait()
 	}
 }
 
 func (g *gate) Renew(ctx context.Context, holder string, held []lease.Held) ([]string, error) {
-	g.wait(&g.in)
-	defer g.wait(&g.out)
+	g.wait()
+	defer g.wait()
 	return g.Store.Renew(ctx, holder, held)
 }
 
 func (g *gate) Read(ctx context.Context, names []string) ([]lease.Record, error) {
-	g.wait(&g.in)
-	defer g.wait(&g.out)
+	g.wait()
+	defer g.wait()
 	return g.Store.Read(ctx, names)
 }
 
 func (g *gate) Acquire(ctx context.Context, c lease.Claim) (bool, error) {
-	g.wait(&g.in)
-	defer g.wait(&g.out)
+	g.wait()
+	defer g.wait()
 	return g.Store.Acquire(ctx, c)
 }
 

@@ -1,5 +1,4 @@
-// Package processes tests nodes as real processes. It holds a checker of their events and a
-// proxy between them.
+// Package processes tests nodes as real processes. It holds a checker of their events.
 package processes
 
 import (

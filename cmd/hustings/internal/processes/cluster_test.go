@@ -31,6 +31,7 @@ import (
 	"github.com/hustings/hustings/cmd/hustings/internal/node"
 	"github.com/hustings/hustings/cmd/hustings/internal/processes"
 	"github.com/hustings/hustings/internal/certs"
+	"github.com/hustings/hustings/internal/faultproxy"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc/grpcrpc"
 )
@@ -69,7 +70,7 @@ type cluster struct {
 	ids     []string
 	dir     string // certificates, and the stores
 	listen  map[string]string
-	proxies map[[2]string]*processes.Proxy // by caller and called; none: direct
+	proxies map[[2]string]*faultproxy.Proxy // by caller and called; none: direct
 	flags   []string
 	data    map[string]string
 	lease   string
@@ -98,7 +99,7 @@ func newCluster(t *testing.T, o clusterOptions) *cluster {
 	t.Helper()
 	c := &cluster{
 		t: t, dir: t.TempDir(), listen: map[string]string{}, flags: o.flags, data: o.data, lease: o.lease, grouped: o.grouped, journal: o.journal,
-		proxies: map[[2]string]*processes.Proxy{}, nodes: map[string]*process{}, starts: map[string]int{},
+		proxies: map[[2]string]*faultproxy.Proxy{}, nodes: map[string]*process{}, starts: map[string]int{},
 	}
 	c.changed = sync.NewCond(&c.mu)
 	for i := range o.size {
@@ -153,7 +154,7 @@ func (c *cluster) putProxiesBetween() {
 	for _, from := range c.ids {
 		for _, to := range c.ids {
 			if from < to { // who calls
-				p, err := processes.NewProxy(c.listen[to])
+				p, err := faultproxy.New(c.listen[to])
 				require.NoError(c.t, err)
 				c.proxies[[2]string{from, to}] = p
 			}

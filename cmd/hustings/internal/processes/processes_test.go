@@ -25,7 +25,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/hustings/hustings/cmd/hustings/internal/node"
-	"github.com/hustings/hustings/cmd/hustings/internal/processes"
+	"github.com/hustings/hustings/internal/faultproxy"
 	"github.com/hustings/hustings/memberstate"
 )
 
@@ -163,11 +163,12 @@ func TestSafetyHoldsWhenLinksAreCut(t *testing.T) {
 // cutOff cuts everything that a node sends and, with both, everything that is sent to it.
 func (c *cluster) cutOff(id string, both, cut bool) {
 	for link, p := range c.proxies {
-		for direction, from := range map[int]string{processes.There: link[0], processes.Back: link[1]} {
-			if link[0] == id || link[1] == id {
-				if from == id || both {
-					p.Cut(direction, cut)
-				}
+		if link[0] != id && link[1] != id {
+			continue
+		}
+		for direction, from := range map[faultproxy.Direction]string{faultproxy.Calls: link[0], faultproxy.Answers: link[1]} {
+			if from == id || both {
+				p.SetHeld(direction, cut)
 			}
 		}
 	}
