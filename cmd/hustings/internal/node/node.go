@@ -164,7 +164,7 @@ func (n *node) close() error {
 // pause is called before a handover. When it returns, another node may lead.
 func (n *node) pause(ctx context.Context, term memberstate.Term) error {
 	if n.program != nil {
-		if err := n.program.pause(ctx); err != nil {
+		if err := n.program.pause(ctx, term); err != nil {
 			return err
 		}
 	}
