@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"errors"
+	"iter"
 	"log/slog"
 	"path/filepath"
 	"strings"
@@ -143,6 +144,27 @@ func TestAMembersLinesBeginWithWhatIsKnown(t *testing.T) {
 	assert.Equal(t, []string{
 		"n  takes part in group g from term 3 on", "n  follows p in term 3", "n  stopped with an error: " + assert.AnError.Error(),
 	}, withoutTimes(t, out.String()))
+}
+
+// lingering is an election whose last status comes when its member has ended.
+type lingering struct{ story }
+
+func (l *lingering) Run(context.Context) error { return nil }
+
+func (l *lingering) Watch(ctx context.Context) iter.Seq[elector.Status] {
+	<-ctx.Done()
+	return l.story.Watch(ctx)
+}
+
+// The line that says that a member has stopped is its last one.
+func TestAMembersLastLineIsThatItHasStopped(t *testing.T) {
+	var out strings.Builder
+	m := member{id: "n", group: "g", out: NewPrinter(&out, false)}
+	m.election = &lingering{story{told: make(chan struct{}), all: []elector.Status{{Revision: 1, Term: 3}}}}
+	require.NoError(t, m.run(t.Context(), 3))
+	lines := withoutTimes(t, out.String())
+	assert.Len(t, lines, 3)
+	assert.Equal(t, "n  stopped", lines[len(lines)-1])
 }
 
 // Every new end of a lease is printed once, and the end of another term's never.

@@ -109,7 +109,7 @@ func TestAMemberStandsBackWhenItsProgramFails(t *testing.T) {
 	n := &node{member: member{id: "n", out: NewPrinter(io.Discard, true), log: slog.New(slog.DiscardHandler)}}
 	n.elects(r, time.Millisecond, time.Minute, Config{Exec: "exit 1"})
 	n.program.standby.failures = 10 // in a row, so that the wait is a minute
-	assert.ErrorContains(t, n.lead(ctx, 3), "exit status 1")
+	assert.ErrorContains(t, n.groupConfig(elector.DefaultTiming()).Lead(ctx, 3), "exit status 1")
 	assert.True(t, r.resigned)
 	require.NotNil(t, r.back)
 	until, bounded := r.back.Deadline()

@@ -187,6 +187,15 @@ func TestAPauseWaitsForAllProcesses(t *testing.T) {
 	require.NoError(t, p.pause(t.Context(), 3))
 	assert.NoFileExists(t, there)
 	require.NoError(t, <-ended, "it was asked to end")
+
+	p.paused = 0
+	go func() { ended <- runProgram(t.Context(), t, p, noLease) }()
+	require.Eventually(t, func() bool { _, err := os.Stat(there); return err == nil }, long, time.Millisecond)
+	impatient, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, p.pause(impatient, 3), context.Canceled)
+	require.NoError(t, <-ended)
+	assert.NoFileExists(t, there, "Lead returns when it has ended, too")
 	assert.Zero(t, p.standby.failures)
 }
 
@@ -218,6 +227,29 @@ func TestTheEndOfAnOfficeIsNoFailureOfTheProgram(t *testing.T) {
 		assert.True(t, w.outer.ProcessState.Success(), "it has obeyed: %v", w.outer.ProcessState)
 		cancel()
 	}
+}
+
+// Without a lease there is no new deadline. A graceful program keeps its last one.
+func TestALostLeaseMovesNoDeadline(t *testing.T) {
+	seen, calls := filepath.Join(t.TempDir(), "seen"), 0
+	p := &program{graceful: true, command: "while ! test -e " + seen + "; do sleep 0.01; done; exit 3"}
+	err := runProgram(t.Context(), t, p, func() (int64, bool) {
+		if calls++; calls == 10 {
+			assert.NoError(t, os.WriteFile(seen, nil, 0o600))
+		}
+		if calls == 1 {
+			return monotonic() + int64(long), true
+		}
+		return 1, false
+	})
+	assert.ErrorContains(t, err, "exit status 3")
+}
+
+// A program that has ended, and whose outer watchdog does not, holds up no node.
+func TestAStoppedWatchdogOfAnEndedProgramIsKilled(t *testing.T) {
+	t.Parallel()
+	p := &program{command: `kill -STOP $(cut -d' ' -f4 /proc/$PPID/stat); exit 3`}
+	assert.ErrorContains(t, runProgram(t.Context(), t, p, noLease), "exit status 3")
 }
 
 // The program ends with the office.
