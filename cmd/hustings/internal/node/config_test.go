@@ -69,6 +69,9 @@ func TestProblemsOfAConfigurationAreNamedByTheirFlags(t *testing.T) {
 		wrong(&c)
 		assert.EqualError(t, c.check(), want)
 	}
+	c := contender()
+	c.New = true
+	assert.EqualError(t, c.check(), "--new has no meaning with a lease in a database")
 }
 
 // A valid configuration is accepted, and its defaults are filled in.

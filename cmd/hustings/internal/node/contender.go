@@ -22,20 +22,8 @@ func runContender(ctx context.Context, config Config, m *member) (err error) {
 		return ConfigError{fmt.Errorf("--lease: %w", err)}
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	m.group, m.leases = config.Name, true
-	timing, figures := leaseTiming(config.TTL), m.metrics.Elector()
-	el, err := lease.New(lease.KeeperConfig{
-		Self: config.Node, Store: contended{db.Store, m, figures}, Waker: db.Waker,
-		Timing: timing, Strict: config.Strict, Logger: m.log,
-	}, lease.GroupConfig{Name: config.Name, Lead: m.lead, Handlers: []elector.RoleHandler{counted{figures}}})
-	if err != nil {
+	if err := m.contend(config, db); err != nil {
 		return config.inFlags(err)
-	}
-	m.id = el.Status().Self
-	m.process = strings.TrimPrefix(m.id, config.Node+"#")
-	m.elects(el, timing.Renew/4, timing.TTL, config)
-	if m.program != nil {
-		m.program.graceful = true
 	}
 	if err := m.openWeb(config.HTTP); err != nil {
 		return err
@@ -49,6 +37,31 @@ func runContender(ctx context.Context, config Config, m *member) (err error) {
 		return fmt.Errorf("--lease %s: %w", db.Name, err)
 	}
 	return m.run(ctx, known)
+}
+
+// contend joins the election by the lease.
+func (m *member) contend(config Config, db *database.Database) error {
+	m.group, m.leases = config.Name, true
+	keeper, figures := m.keeper(config, db), m.metrics.Elector()
+	el, err := lease.New(keeper, lease.GroupConfig{Name: config.Name, Lead: m.lead, Handlers: []elector.RoleHandler{counted{figures}}})
+	if err != nil {
+		return err
+	}
+	m.id = el.Status().Self
+	m.process = strings.TrimPrefix(m.id, config.Node+"#")
+	m.elects(el, keeper.Timing.Renew/4, keeper.Timing.TTL, config)
+	if m.program != nil {
+		m.program.graceful = true
+	}
+	return nil
+}
+
+// keeper returns the configuration of the keeper of the lease.
+func (m *member) keeper(config Config, db *database.Database) lease.KeeperConfig {
+	return lease.KeeperConfig{
+		Self: config.Node, Store: contended{db.Store, m, m.metrics.Elector()}, Waker: db.Waker,
+		Timing: leaseTiming(config.TTL), Strict: config.Strict, Logger: m.log,
+	}
 }
 
 // The bounds of a TTL: a shorter one would have less than the smallest margin for drift, a

@@ -115,7 +115,7 @@ func (m *member) lead(ctx context.Context, term memberstate.Term) error {
 		<-ctx.Done()
 		return nil
 	}
-	err := m.program.run(ctx, m.environment(term), m.lease(term))
+	err := m.program.run(ctx, term, m.environment(term), m.lease(term))
 	if err != nil && ctx.Err() == nil {
 		m.log.Warn("this node gives up the leadership", "term", uint64(term), "error", err)
 	}

@@ -135,19 +135,22 @@ func (n *node) open() error {
 		return err
 	}
 	n.detection = timing.Detection()
-	group := elector.GroupConfig{
+	el, err := host.Join(n.groupConfig(timing))
+	if err != nil {
+		return n.config.inFlags(err)
+	}
+	n.elects(el, timing.Heartbeat/2, timing.Detection(), n.config)
+	return n.openWeb(n.config.HTTP)
+}
+
+func (n *node) groupConfig(timing elector.Timing) elector.GroupConfig {
+	return elector.GroupConfig{
 		Group: n.config.Group, Members: n.config.members(), Timing: timing,
 		Leases: n.config.Leases, Preferred: n.config.Preferred,
 		LedgerEnd: func(memberstate.Term) memberstate.Position { return memberstate.Position{} }, // there is no ledger
 		Lead:      n.lead,
 		Pause:     n.pause,
 	}
-	el, err := host.Join(group)
-	if err != nil {
-		return n.config.inFlags(err)
-	}
-	n.elects(el, timing.Heartbeat/2, timing.Detection(), n.config)
-	return n.openWeb(n.config.HTTP)
 }
 
 func (n *node) close() error {
@@ -164,7 +167,7 @@ func (n *node) close() error {
 // pause is called before a handover. When it returns, another node may lead.
 func (n *node) pause(ctx context.Context, term memberstate.Term) error {
 	if n.program != nil {
-		if err := n.program.pause(ctx); err != nil {
+		if err := n.program.pause(ctx, term); err != nil {
 			return err
 		}
 	}

@@ -25,6 +25,9 @@ import (
 
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == node.WatchdogCommand {
+		if os.Getenv("HUSTINGS_TEST_BROKEN_WATCHDOG") != "" {
+			os.Exit(1)
+		}
 		if err := node.Watchdog(os.Args[2], os.Stdin); err != nil {
 			_, _ = os.Stderr.WriteString(err.Error() + "\n") // the node notices the end of its watchdog
 			os.Exit(1)

@@ -6,6 +6,8 @@ package node
 import (
 	"sync"
 	"time"
+
+	"github.com/hustings/hustings/memberstate"
 )
 
 type program struct {
@@ -16,8 +18,9 @@ type program struct {
 	graceful bool
 
 	mu      sync.Mutex
-	running *watched // nil: none
-	standby standby  // after failures
+	running *watched         // nil: none
+	paused  memberstate.Term // in terms up to this one no program may be started
+	standby standby          // after failures
 }
 
 // WatchdogCommand is the hidden command that runs a watchdog. Its one argument is

@@ -16,13 +16,15 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/hustings/hustings/memberstate"
 )
 
 // watched is a running program under its watchdogs.
 type watched struct {
 	outer  *exec.Cmd
-	cgroup cgroup // that of the program
-	mu     sync.Mutex
+	cgroup cgroup     // that of the program
+	mu     sync.Mutex // serializes orders
 	orders *os.File
 	until  int64         // the end of the lease that the watchdogs got last
 	asked  atomic.Bool   // the program was asked to end
@@ -32,18 +34,26 @@ type watched struct {
 	ended  chan struct{} // closed when both watchdogs, and so the program, have ended
 }
 
-// run runs the program until it ends, or the context does. In the latter case the program is
-// killed; a graceful one is first asked to end, and killed when the lease ends. run returns
-// an error if the program ends without having been asked to.
-func (p *program) run(ctx context.Context, environment []string, lease func() (int64, bool)) error {
-	w, err := p.start(ctx, environment, lease)
+// run runs the program for an office until it ends, or the context does. In the latter case
+// the program is killed; a graceful one is first asked to end, and killed when the lease ends.
+// run returns an error if the program ends without having been asked to.
+func (p *program) run(ctx context.Context, term memberstate.Term, environment []string, lease func() (int64, bool)) error {
+	w, err := startWatchdogs(environment)
 	if err != nil {
-		p.note(0, ctx.Err() == nil && !errors.Is(err, errLeaseTooShort))
+		p.note(0, ctx.Err() == nil)
+		return err
+	}
+	p.set(w) // before the program is started, so that pause finds it
+	defer p.set(nil)
+	if err := p.start(ctx, w, term, lease); err != nil {
+		w.cut()
+		<-w.ended
+		if errors.Is(err, errAsked) {
+			return nil
+		}
 		return err
 	}
 	began := time.Now()
-	p.set(w)
-	defer p.set(nil)
 	again := time.NewTicker(p.every)
 	defer again.Stop()
 	for {
@@ -68,38 +78,35 @@ func (p *program) run(ctx context.Context, environment []string, lease func() (i
 	}
 }
 
-// start starts the watchdogs, which start the program. It asks for the end of the lease only
-// when they are ready, because on a busy machine their start takes long.
-func (p *program) start(ctx context.Context, environment []string, lease func() (int64, bool)) (*watched, error) {
-	w, err := startWatchdogs(environment)
-	if err != nil {
-		return nil, err
-	}
+// start makes the watchdogs start the program. It asks for the end of the lease only when they
+// are ready, because on a busy machine their start takes long. It returns an error if the
+// program must not be started.
+func (p *program) start(ctx context.Context, w *watched, term memberstate.Term, lease func() (int64, bool)) error {
 	select {
 	case <-w.ready:
 	case <-w.told: // they are gone, so the orders below fail
 	case <-ctx.Done():
-		return nil, w.giveUp(ctx.Err())
+		return ctx.Err()
 	}
 	end, ok := lease()
 	if !ok {
-		return nil, w.giveUp(errLeaseTooShort)
+		return errLeaseTooShort
 	}
-	err = errors.Join(w.extend(end), w.order("%s%q", orderCgroup, w.cgroup), w.order("%s%q", orderRun, p.command))
-	if err != nil {
-		w.cut()
+	if p.pausedIn(term) {
+		return errAsked
 	}
-	return w, nil
+	err := w.launch(end, p.command)
+	if err != nil && !errors.Is(err, errAsked) {
+		w.cut() // they report why
+		return nil
+	}
+	return err
 }
 
-var errLeaseTooShort = errors.New("the lease has ended before the program was started")
-
-// giveUp ends the watchdogs before they have started a program.
-func (w *watched) giveUp(why error) error {
-	w.cut()
-	<-w.ended
-	return why
-}
+var (
+	errLeaseTooShort = errors.New("the lease has ended before the program was started")
+	errAsked         = errors.New("the program was asked to end before it was started")
+)
 
 // startWatchdogs starts the outer watchdog, which starts the inner one.
 func startWatchdogs(environment []string) (*watched, error) {
@@ -148,25 +155,39 @@ func (w *watched) listen(reports *os.File) {
 	w.cgroup.remove()
 }
 
-// order sends an order to the outer watchdog.
-func (w *watched) order(format string, args ...any) error {
+// launch orders the watchdogs to start the program, unless it was already asked to end. They
+// get the deadline first, so that the program never runs without it.
+func (w *watched) launch(until int64, command string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	_ = w.orders.SetWriteDeadline(time.Now().Add(stubborn)) // a pipe supports deadlines
-	_, err := fmt.Fprintf(w.orders, format+"\n", args...)
-	return err
+	if w.asked.Load() {
+		return errAsked
+	}
+	w.until = until
+	return errors.Join(w.send(orderUntil+"%d", until), w.send("%s%q", orderCgroup, w.cgroup), w.send("%s%q", orderRun, command))
 }
 
 // extend sends the end of the lease to the watchdogs.
 func (w *watched) extend(until int64) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.until = until
-	return w.order(orderUntil+"%d", until)
+	return w.send(orderUntil+"%d", until)
 }
 
 // ask asks the program to end.
 func (w *watched) ask() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.asked.Store(true)
-	_ = w.order(orderStop) // if it does not get there, the deadline ends the program
+	_ = w.send(orderStop) // if it does not get there, the deadline ends the program
+}
+
+// send sends an order to the outer watchdog. The caller holds mu.
+func (w *watched) send(format string, args ...any) error {
+	_ = w.orders.SetWriteDeadline(time.Now().Add(stubborn)) // a pipe supports deadlines
+	_, err := fmt.Fprintf(w.orders, format+"\n", args...)
+	return err
 }
 
 // stubborn is how long a watchdog may take to obey. Then it is killed, and the other one ends
@@ -228,8 +249,24 @@ func (w *watched) why(since time.Duration) (ran time.Duration, byItself bool, er
 var errLeaseRanOut = errors.New("the program was killed, because the lease ran out before this node could renew it")
 
 // pause asks the program to end, and waits until it has. After that it writes no more, and
-// the leadership can be handed over.
-func (p *program) pause(ctx context.Context) error {
+// the leadership can be handed over. In this term no program is started any more, because Lead
+// may have been called, but not yet have started it.
+func (p *program) pause(ctx context.Context, term memberstate.Term) error {
+	p.mu.Lock()
+	p.paused = max(p.paused, term)
+	p.mu.Unlock()
+	return p.askToEnd(ctx)
+}
+
+// pausedIn reports whether pause was called in a term.
+func (p *program) pausedIn(term memberstate.Term) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return term <= p.paused
+}
+
+// askToEnd asks the program to end, if there is one, and waits until it has.
+func (p *program) askToEnd(ctx context.Context) error {
 	p.mu.Lock()
 	w := p.running
 	p.mu.Unlock()
@@ -249,7 +286,7 @@ func (p *program) pause(ctx context.Context) error {
 func (p *program) end(within time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
-	if p.pause(ctx) == nil {
+	if p.askToEnd(ctx) == nil {
 		return
 	}
 	p.mu.Lock()

@@ -32,7 +32,7 @@ func serving(t *testing.T, stubborn bool) (p *program, there string) {
 	p = &program{command: script, every: time.Millisecond}
 	ended := make(chan error, 1)
 	ctx, cancel := context.WithCancel(context.Background())
-	go func() { ended <- p.run(ctx, nil, noLease) }()
+	go func() { ended <- p.run(ctx, 3, nil, noLease) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {
@@ -46,7 +46,7 @@ func serving(t *testing.T, stubborn bool) (p *program, there string) {
 // All calls after which another node may lead return only when the program has ended.
 func TestNoOtherNodeLeadsWhileTheProgramRuns(t *testing.T) {
 	for name, wait := range map[string]func(n *node) error{
-		"a handover":    func(n *node) error { return n.program.pause(t.Context()) },
+		"a handover":    func(n *node) error { return n.program.pause(t.Context(), 3) },
 		"a resignation": func(n *node) error { n.endProgram(""); return nil },
 		"the end of this node": func(n *node) error {
 			ctx, end := context.WithCancel(t.Context())
@@ -69,7 +69,7 @@ func TestTheWaitForAStubbornProgramIsBounded(t *testing.T) {
 	p, there := serving(t, true)
 	impatient, cancel := context.WithCancel(t.Context())
 	cancel()
-	assert.ErrorIs(t, p.pause(impatient), context.Canceled)
+	assert.ErrorIs(t, p.pause(impatient, 3), context.Canceled)
 	text, err := os.ReadFile(there)
 	require.NoError(t, err)
 	var id int
@@ -109,7 +109,7 @@ func TestAMemberStandsBackWhenItsProgramFails(t *testing.T) {
 	n := &node{member: member{id: "n", out: NewPrinter(io.Discard, true), log: slog.New(slog.DiscardHandler)}}
 	n.elects(r, time.Millisecond, time.Minute, Config{Exec: "exit 1"})
 	n.program.standby.failures = 10 // in a row, so that the wait is a minute
-	assert.ErrorContains(t, n.lead(ctx, 3), "exit status 1")
+	assert.ErrorContains(t, n.groupConfig(elector.DefaultTiming()).Lead(ctx, 3), "exit status 1")
 	assert.True(t, r.resigned)
 	require.NotNil(t, r.back)
 	until, bounded := r.back.Deadline()

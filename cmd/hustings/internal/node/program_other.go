@@ -7,15 +7,19 @@ import (
 	"errors"
 	"os"
 	"time"
+
+	"github.com/hustings/hustings/memberstate"
 )
 
 var errNoExec = errors.New("--exec works on Linux only")
 
 type watched struct{}
 
-func (p *program) run(context.Context, []string, func() (int64, bool)) error { return errNoExec }
+func (p *program) run(context.Context, memberstate.Term, []string, func() (int64, bool)) error {
+	return errNoExec
+}
 
-func (p *program) pause(context.Context) error { return nil }
+func (p *program) pause(context.Context, memberstate.Term) error { return nil }
 
 func (p *program) end(time.Duration) {}
 

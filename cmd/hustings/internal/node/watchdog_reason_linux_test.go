@@ -22,7 +22,7 @@ func runProgram(ctx context.Context, t *testing.T, p *program, lease func() (int
 	t.Helper()
 	p.every = time.Millisecond
 	ended := make(chan error, 1)
-	go func() { ended <- p.run(ctx, nil, lease) }()
+	go func() { ended <- p.run(ctx, 3, nil, lease) }()
 	select {
 	case err := <-ended:
 		return err
@@ -54,6 +54,7 @@ func TestAKilledWatchdogIsTheReason(t *testing.T) {
 	p := &program{command: "kill -9 $PPID; exec sleep 1000"}
 	err := runProgram(t.Context(), t, p, noLease)
 	assert.ErrorContains(t, err, "because one of its watchdogs was")
+	assert.Equal(t, 1, p.standby.failures, "it would be killed again, if it killed the watchdog")
 }
 
 // If both watchdogs are killed, the node kills the program through its control group.

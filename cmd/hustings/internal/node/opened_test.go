@@ -1,0 +1,32 @@
+package node
+
+import (
+	"io"
+	"log/slog"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/metrics"
+)
+
+// A node's waits follow from its timing.
+func TestANodesWaitsFollowFromItsTiming(t *testing.T) {
+	free, err := FreeAddresses(1)
+	require.NoError(t, err)
+	c := Config{
+		Node: "n0", Group: "orders", Data: t.TempDir(), New: true, Listen: free[0], Timing: "dledger", Exec: "true",
+		Members: []Member{{ID: "n0", Address: free[0]}},
+	}
+	n := &node{member: member{metrics: metrics.New(), log: slog.New(slog.DiscardHandler), out: NewPrinter(io.Discard, true)}, config: c}
+	require.NoError(t, n.open())
+	timing := elector.DLedgerTiming()
+	assert.Equal(t, timing.Detection(), n.detection)
+	assert.Equal(t, timing.Detection()/killingPart, n.killing)
+	assert.Equal(t, timing.Heartbeat/2, n.every)
+	assert.Equal(t, timing.Heartbeat/2, n.program.every)
+	assert.False(t, n.program.graceful)
+	require.NoError(t, n.close())
+}
