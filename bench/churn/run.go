@@ -12,9 +12,9 @@ import (
 
 	"go.etcd.io/raft/v3"
 
-	"github.com/hustings/hustings/bench/etcd"
+	"github.com/hustings/hustings/bench/adapter/etcd"
+	"github.com/hustings/hustings/bench/adapter/ours"
 	"github.com/hustings/hustings/bench/measure"
-	"github.com/hustings/hustings/bench/ours"
 	"github.com/hustings/hustings/bench/virtual"
 	"github.com/hustings/hustings/elector"
 )

@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hustings/hustings/bench/adapter/ours"
 	"github.com/hustings/hustings/bench/figure"
 	"github.com/hustings/hustings/bench/measure"
-	"github.com/hustings/hustings/bench/ours"
 	"github.com/hustings/hustings/bench/virtual"
 )
 

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.etcd.io/raft/v3"
 
-	"github.com/hustings/hustings/bench/etcd"
-	"github.com/hustings/hustings/bench/ours"
+	"github.com/hustings/hustings/bench/adapter/etcd"
+	"github.com/hustings/hustings/bench/adapter/ours"
 	"github.com/hustings/hustings/bench/virtual"
 )
 

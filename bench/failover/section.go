@@ -13,10 +13,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hustings/hustings/bench/etcd"
+	"github.com/hustings/hustings/bench/adapter/etcd"
+	"github.com/hustings/hustings/bench/adapter/ours"
 	"github.com/hustings/hustings/bench/figure"
 	"github.com/hustings/hustings/bench/measure"
-	"github.com/hustings/hustings/bench/ours"
 	"github.com/hustings/hustings/bench/peer"
 	"github.com/hustings/hustings/elector"
 )

@@ -9,7 +9,7 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/hustings/hustings/bench/etcd"
+	"github.com/hustings/hustings/bench/adapter/etcd"
 	"github.com/hustings/hustings/bench/figure"
 	"github.com/hustings/hustings/bench/measure"
 	"github.com/hustings/hustings/bench/peer"

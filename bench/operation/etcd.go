@@ -8,7 +8,7 @@ import (
 
 	"go.etcd.io/raft/v3"
 
-	"github.com/hustings/hustings/bench/etcd"
+	"github.com/hustings/hustings/bench/adapter/etcd"
 )
 
 // Etcd measures the version of etcd/raft that is linked in.

@@ -5,7 +5,7 @@ package peer
 import (
 	"context"
 
-	"github.com/hustings/hustings/bench/etcd"
+	"github.com/hustings/hustings/bench/adapter/etcd"
 	"github.com/hustings/hustings/bench/measure"
 )
 

@@ -1,4 +1,4 @@
-// etcd's side.
+// etcd/raft in this measurement.
 
 package failover
 
@@ -7,7 +7,7 @@ import (
 
 	"go.etcd.io/raft/v3"
 
-	"github.com/hustings/hustings/bench/etcd"
+	"github.com/hustings/hustings/bench/adapter/etcd"
 )
 
 // Task is a scenario for a peer, and the number of trials.
