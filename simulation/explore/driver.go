@@ -36,7 +36,7 @@ func (n *node) holdsLease() bool { return n.driver.hold > n.time.now }
 // leaseLeft is how many more ticks it holds that lease, by its own clock.
 func (n *node) leaseLeft() int { return int(max(n.driver.hold-n.time.now, 0) / tick) }
 
-// lapsed says whether its lease has run out and its session has not been told.
+// lapsed says whether its lease has run out and its session does not know yet.
 func (n *node) lapsed() bool { return n.driver.hold != 0 && !n.holdsLease() }
 
 // mayServe says whether the node's engine may serve: it leads and, with leases, holds one.

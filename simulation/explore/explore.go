@@ -20,7 +20,7 @@
 //	                     closure_search.go   be taken just before the next one that is noticed
 //	subsumption          subsumption.go      every step left out can be reached silently       TestASubsumedSuccessorIsReachedLater
 //	                                         from one that is kept
-//	saturation           saturation.go       no node has to receive a message, so sending it      TestTheExplorerCoversASearchWithoutReductions
+//	saturation           saturation.go       no node has to receive a message, so sending it   TestTheExplorerCoversASearchWithoutReductions
 //	                                         early still allows everything else
 //	steps do not wait    step_waits.go       an event during a wait is also tried before and   TestEventsDuringAWaitAreCompared
 //	                                         after the step, and compared

@@ -125,7 +125,7 @@ func (j *judge) campaigned(m *member, follows uint64) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if follows > 0 && !m.process.dead && m.process.busy.noneSince(time.Now().Add(-2)) {
-		j.holds(Prompt, m.shown.Revision > follows, m.name, "it was told to stand, nothing keeps it from that, and it follows %s on", m.shown.Leader)
+		j.holds(Prompt, m.shown.Revision > follows, m.name, "it was ordered to stand and nothing prevents that, but it still follows %s", m.shown.Leader)
 	}
 }
 
@@ -137,12 +137,12 @@ func (j *judge) transferred(m *member, before *elector.Status, to string, err er
 		return
 	}
 	h, s := j.groups[m.group.name], m.el.Status()
-	j.holds(OrdersTold, s.Term > before.Term, m.name, "its handover in term %d is said to have succeeded, and it is in term %d", before.Term, s.Term)
+	j.holds(OrdersTold, s.Term > before.Term, m.name, "its handover in term %d is reported as a success, but it is in term %d", before.Term, s.Term)
 	heir := false
 	for term, led := range h.leaders {
 		heir = heir || term > before.Term && led.node != m.process.node.name && (to == "" || led.node == to)
 	}
-	j.holds(NamedHeir, heir, m.name, "its handover to %q in term %d is said to have succeeded, and %q leads no later term", to, before.Term, to)
+	j.holds(NamedHeir, heir, m.name, "its handover to %q in term %d is reported as a success, but %q leads no later term", to, before.Term, to)
 }
 
 // resigned checks the outcome of a resignation.
@@ -156,7 +156,7 @@ func (j *judge) resigned(ctx context.Context, m *member, before *elector.Status,
 	leads := before.Role == memberstate.Leader && s.Role == memberstate.Leader && s.Term == before.Term
 	switch {
 	case err == nil:
-		j.holds(OrdersTold, !leads, m.name, "it has resigned, and leads term %d on", s.Term)
+		j.holds(OrdersTold, !leads, m.name, "it has resigned, but still leads term %d", s.Term)
 	case errors.Is(err, elector.ErrNotLeader), errors.Is(err, elector.ErrStopped):
 		j.holds(OrdersTold, true, m.name, "")
 	default:
@@ -171,7 +171,7 @@ func (j *judge) reported(m *member, began time.Time, r *elector.Report, err erro
 	if m.process.dead {
 		return
 	}
-	j.holds(Prompt, time.Since(began) == 0 || !m.process.busy.noneSince(began), m.name, "a report took %v, and nothing had held it up", time.Since(began))
+	j.holds(Prompt, time.Since(began) == 0 || !m.process.busy.noneSince(began), m.name, "a report took %v although nothing had held it up", time.Since(began))
 	j.holds(LeaseOver, err != nil || r.Lease == 0 || r.Role == memberstate.Leader, m.name, "it reports a lease of %v and does not lead", r.Lease)
 }
 
@@ -193,17 +193,17 @@ func (j *judge) ended(m *member, started error) {
 	if !dead {
 		j.quiet(m, "it is done")
 		s, err := m.el.Status(), m.el.Err()
-		j.holds(StopWaits, started != nil || s.Stopped, m.name, "it is done, and does not show that it has stopped: %+v", s)
+		j.holds(StopWaits, started != nil || s.Stopped, m.name, "it is done, but does not show that it has stopped: %+v", s)
 		_, _, held := m.el.Lease()
-		j.holds(LeaseOver, !held, m.name, "it is done, and shows a lease")
+		j.holds(LeaseOver, !held, m.name, "it is done, but shows a lease")
 		handled := m.handler == nil || m.handler.over.Load() || !m.handler.began.Load()
-		j.holds(Watched, handled, m.name, "it is done, and its handler was not shut down")
+		j.holds(Watched, handled, m.name, "it is done, but its handler was not shut down")
 		told := started != nil || err != nil || !m.failing || m.leaving
-		j.holds(OrdersTold, told, m.name, "a save has failed, and it has ended without an error")
+		j.holds(OrdersTold, told, m.name, "a save has failed, but it has ended without an error")
 		if err != nil {
 			j.met[Failed]++
 			j.note("%s: has failed: %v", m.name, err)
-			j.holds(OrdersTold, m.failing || m.process.failing, m.name, "it has failed, and its disk has not: %v", err)
+			j.holds(OrdersTold, m.failing || m.process.failing, m.name, "it has failed although its disk has not: %v", err)
 		}
 	}
 	j.mu.Unlock()
@@ -211,10 +211,10 @@ func (j *judge) ended(m *member, started error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for c := range m.waiting {
-		j.holds(CallsEnd, c.what == "", m.name, "it is done, and %s waits", c.what)
+		j.holds(CallsEnd, c.what == "", m.name, "it is done, but %s still waits", c.what)
 	}
 	if m.seen.Load() > 0 {
-		j.holds(Watched, m.seen.Load() == m.el.Status().Revision, m.name, "it is done, and Watch has not yielded its last status")
+		j.holds(Watched, m.seen.Load() == m.el.Status().Revision, m.name, "it is done, but Watch has not yielded its last status")
 	}
 }
 
@@ -234,7 +234,7 @@ func (j *judge) stopped(m *member, patient bool, err error) {
 		return
 	}
 	j.quiet(m, "Stop has returned")
-	j.holds(StopWaits, !patient || !m.abrupt || m.process.failing, m.name, "it led when it stopped, and had not handed over")
+	j.holds(StopWaits, !patient || !m.abrupt || m.process.failing, m.name, "it stopped while it led, without a handover")
 	j.holds(OrdersTold, m.failing || m.process.failing || err == nil, m.name, "Stop returns %v, and no save has failed", err)
 }
 
@@ -247,13 +247,13 @@ func (j *judge) emptied(p *process, patient bool, members []*member) {
 	}
 	for _, m := range members {
 		j.quiet(m, "Close has returned")
-		j.holds(StopWaits, !patient || !m.abrupt || p.failing, m.name, "it led when its host was closed, and had not handed over")
+		j.holds(StopWaits, !patient || !m.abrupt || p.failing, m.name, "its host was closed while it led, without a handover")
 	}
-	j.holds(StopWaits, len(p.host.Electors()) == 0, p.node.name, "its host is closed, and has groups: %d", len(p.host.Electors()))
+	j.holds(StopWaits, len(p.host.Electors()) == 0, p.node.name, "its host is closed, but has groups: %d", len(p.host.Electors()))
 }
 
 // closed checks that the transport serves a closed host no more.
 func (j *judge) closed(p *process) {
 	serves := p.tap.serves()
-	j.check(StopWaits, !serves || p.isDead(), p.node.name, "its host is closed, and its transport serves on")
+	j.check(StopWaits, !serves || p.isDead(), p.node.name, "its host is closed, but its transport still serves")
 }

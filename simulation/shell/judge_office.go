@@ -122,7 +122,7 @@ func (j *judge) lease(m *member) memberstate.Term {
 		covered = now
 	}
 	end := covered.Add(m.detection() - m.timing.DriftMargin)
-	j.holds(LeaseCovered, !until.After(end), m.name, "it shows a lease of term %d that lasts %v longer than what a quorum has promised", term, until.Sub(end))
+	j.holds(LeaseCovered, !until.After(end), m.name, "it shows a lease of term %d that lasts %v longer than a quorum has promised", term, until.Sub(end))
 	return term
 }
 
@@ -139,7 +139,7 @@ func (j *judge) leases(list []*member) {
 		case first == nil:
 			first, term = m, held
 		default:
-			j.holds(OneLease, j.lease(first) != term, m.name, "it holds a lease of term %d, and %s one of term %d", held, first.name, term)
+			j.holds(OneLease, j.lease(first) != term, m.name, "it holds a lease of term %d while %s holds one of term %d", held, first.name, term)
 		}
 	}
 }
@@ -212,14 +212,14 @@ func (j *judge) doubts(m *member) (list []doubt) {
 	if free(now.Add(-1)) && m.told.Before(now) {
 		m.told = time.Time{} // it has handled the order
 	}
-	add(LeadInOffice, serving && (!served || m.office.term != s.Term), "the context of a Lead goes on, and the member does not lead that term, or holds no lease")
-	add(LeadCalled, m.group.lead && served && m.office == nil && m.inCharge < s.Term && free(now.Add(-1)), "it leads, with a lease if it needs one, and Lead is not called")
+	add(LeadInOffice, serving && (!served || m.office.term != s.Term), "the context of a Lead has not ended, but the member does not lead that term or holds no lease")
+	add(LeadCalled, m.group.lead && served && m.office == nil && m.inCharge < s.Term && free(now.Add(-1)), "it leads, with a lease if it needs one, but Lead is not called")
 	owed := m.early == s.Term && leads && m.process.busy.freeFor(m.earlyAt) > 4*m.detection()
-	add(LeadGivesUp, owed, "Lead has returned, and the member has not given its office up")
+	add(LeadGivesUp, owed, "Lead has returned, but the member has not given up its office")
 	m.pausing = slices.DeleteFunc(m.pausing, func(p *pausing) bool { return p.ctx.Err() != nil })
 	for _, p := range m.pausing {
 		add(PauseEnds, m.process.busy.freeFor(p.at) > 3*m.detection(), "Pause's context goes on, long after the handover")
-		add(PauseEnds, (!leads || s.Term != p.term) && free(m.shownAt), "Pause's context goes on, and the member does not lead that term")
+		add(PauseEnds, (!leads || s.Term != p.term) && free(m.shownAt), "Pause's context has not ended, but the member does not lead that term")
 	}
 	add(Watched, m.seen.Load() != s.Revision && m.seen.Load() > 0, "Watch has not yielded what Status shows")
 	add(Watched, m.handler != nil && !m.handler.began.Load() && !s.Stopped, "its handler was not called")

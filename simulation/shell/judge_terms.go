@@ -69,7 +69,7 @@ func (j *judge) grows(m *member, seat *seat, s *elector.Status) {
 func (j *judge) votes(h *history, voter string, term memberstate.Term, candidate string) {
 	b := ballot{voter, term}
 	given, known := h.votes[b]
-	j.holds(VotesKept, !known || given == candidate, voter+" "+h.group.name, "it votes for %q in term %d, and has voted for %q", candidate, term, given)
+	j.holds(VotesKept, !known || given == candidate, voter+" "+h.group.name, "it votes for %q in term %d after it has voted for %q", candidate, term, given)
 	h.votes[b] = candidate
 }
 
@@ -106,10 +106,10 @@ func (j *judge) namesLeader(h *history, who string, term memberstate.Term, node 
 // no more.
 func (j *judge) loses(m *member, before, s *elector.Status) {
 	if o := m.office; o != nil && o.term == before.Term {
-		j.holds(LeadInOffice, o.ctx.Err() != nil, m.name, "it shows that it leads term %d no more, and Lead's context goes on", o.term)
+		j.holds(LeadInOffice, o.ctx.Err() != nil, m.name, "it shows that it has stopped leading term %d, but Lead's context has not ended", o.term)
 	}
 	term, _, held := m.el.Lease()
-	j.holds(LeaseOver, !held || term != before.Term, m.name, "it shows that it leads term %d no more, and a lease of it", before.Term)
+	j.holds(LeaseOver, !held || term != before.Term, m.name, "it shows a lease of term %d after it has stopped leading that term", before.Term)
 	m.lapsed = max(m.lapsed, before.Term)
 	// A member that was told to stand and has not handled the order yet will stand, so it has no rest.
 	if s.Departure == protocol.DepartedResigned && !s.Stopped && s.Term == before.Term && m.told.IsZero() {
@@ -152,9 +152,9 @@ func (j *judge) saving(p *process, batch []memberstate.Record) {
 			continue
 		}
 		leads := m.shown.Role == memberstate.Leader && m.shown.Term < r.Term
-		j.holds(LossShown, !leads, m.name, "it waits for the disk to save term %d, and shows that it leads term %d", r.Term, m.shown.Term)
+		j.holds(LossShown, !leads, m.name, "it waits for the disk to save term %d, but shows that it leads term %d", r.Term, m.shown.Term)
 		if o := m.office; o != nil && o.term < r.Term {
-			j.holds(LossShown, o.ctx.Err() != nil, m.name, "it waits for the disk to save term %d, and the context of the Lead of term %d goes on", r.Term, o.term)
+			j.holds(LossShown, o.ctx.Err() != nil, m.name, "it waits for the disk to save term %d before it has ended the context of the Lead of term %d", r.Term, o.term)
 		}
 	}
 }

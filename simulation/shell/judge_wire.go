@@ -90,7 +90,7 @@ func (j *judge) keeps(h *history, s *seat, who string, q *rpc.Message) {
 	if c == "" || s.promise.leader == "" || c == s.promise.leader || q.Term <= s.promise.term || h.handed[s.promise.term] {
 		return
 	}
-	j.holds(PromiseKept, !time.Now().Before(s.promise.until), who, "it votes for %s in term %d, and has promised a lease to %s, for %v more",
+	j.holds(PromiseKept, !time.Now().Before(s.promise.until), who, "it votes for %s in term %d although it has promised a lease to %s, for %v more",
 		c, q.Term, s.promise.leader, time.Until(s.promise.until))
 }
 
@@ -107,7 +107,7 @@ func (j *judge) says(h *history, m *member, q *rpc.Message) {
 			h.handed[q.Term] = true
 			m.lapsed = max(m.lapsed, q.Term)
 			term, _, held := m.el.Lease()
-			j.holds(LeaseOver, !held || term != q.Term, m.name, "it tells %s to stand, and shows a lease of term %d", q.Leader, q.Term)
+			j.holds(LeaseOver, !held || term != q.Term, m.name, "it orders %s to stand while it shows a lease of term %d", q.Leader, q.Term)
 		}
 	case rpc.VoteRequest:
 		if q.To == h.firstOther(q.From) {
@@ -139,7 +139,7 @@ func (j *judge) names(m *member, q *rpc.Message) {
 	for _, id := range m.group.preferred {
 		wanted = wanted || id == q.Leader
 	}
-	j.holds(NamedHeir, wanted, m.name, "it hands over to %s in term %d, and its orders name %v", q.Leader, q.Term, m.orders)
+	j.holds(NamedHeir, wanted, m.name, "it hands over to %s in term %d, but its orders name %v", q.Leader, q.Term, m.orders)
 }
 
 // beats notes a heartbeat, which must not be late.
@@ -157,7 +157,7 @@ func (j *judge) beats(h *history, m *member, q *rpc.Message) {
 	h.rounds[r] = &beat{at: now, promised: map[string]bool{q.From: true}}
 	if m.beat == q.Term {
 		j.holds(Prompt, !m.process.busy.noneSince(m.beatAt) || now.Sub(m.beatAt) <= m.timing.Heartbeat, m.name,
-			"its heartbeat of term %d is sent %v after the last one, and nothing has held it up", q.Term, now.Sub(m.beatAt))
+			"its heartbeat of term %d is sent %v after the last one although nothing has held it up", q.Term, now.Sub(m.beatAt))
 	}
 	m.beat, m.beatAt = q.Term, now
 }

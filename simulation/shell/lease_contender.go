@@ -54,7 +54,7 @@ func (c *candidate) join(g *leaseGroup) {
 		return
 	}
 	_, err = c.keeper.Join(config)
-	w.judge.check(MistakesTold, errors.Is(err, elector.ErrGroupExists), e.name, "it joins twice, and the error is %v", err)
+	w.judge.check(MistakesTold, errors.Is(err, elector.ErrGroupExists), e.name, "it joins twice, but the error is %v", err)
 	w.work.Go(e.run)
 	w.work.Go(e.watch)
 	if c.node.random.IntN(2) == 0 {
@@ -69,7 +69,7 @@ func (e *contender) run() {
 	j.ran(e, err)
 	<-e.watched
 	again := e.el.Run(context.Background())
-	j.check(MistakesTold, errors.Is(again, elector.ErrStopped), e.name, "it runs twice, and the error is %v", again)
+	j.check(MistakesTold, errors.Is(again, elector.ErrStopped), e.name, "it runs twice, but the error is %v", again)
 }
 
 // watch reads Watch until the contender has stopped.

@@ -160,9 +160,9 @@ func (j *leaseJudge) releases(c *candidate, held lease.Held) {
 	if c.dead || e == nil {
 		return
 	}
-	j.holds(ReleasedAfter, e.office == nil || e.office.term != held.Term, e.name, "term %d is released, and its Lead runs", held.Term)
+	j.holds(ReleasedAfter, e.office == nil || e.office.term != held.Term, e.name, "term %d is released while its Lead runs", held.Term)
 	term, until, ok := e.el.Lease()
-	j.holds(ReleasedAfter, !ok || term != held.Term, e.name, "term %d is released, and its lease is shown until %v", held.Term, until)
+	j.holds(ReleasedAfter, !ok || term != held.Term, e.name, "term %d is released while its lease is shown until %v", held.Term, until)
 	e.released, e.lapsed = max(e.released, held.Term), max(e.lapsed, held.Term)
 }
 
@@ -220,13 +220,13 @@ func (j *leaseJudge) toldOf(e *contender, last, s *elector.Status) {
 	j.holds(Watched, s.Revision > last.Revision || last.Group == "", e.name, "revision %d is received after %d", s.Revision, last.Revision)
 	j.holds(Watched, s.Group == e.group.name && s.Self == self, e.name, "the status is that of %q in %q", s.Self, s.Group)
 	j.holds(TermsGrow, s.Term >= last.Term, e.name, "term %d is received after %d", s.Term, last.Term)
-	j.holds(Watched, (s.Role == memberstate.Leader) == (s.Leader == self), e.name, "it is shown as %v, and %q as the leader", s.Role, s.Leader)
+	j.holds(Watched, (s.Role == memberstate.Leader) == (s.Leader == self), e.name, "it is shown as %v with %q as the leader", s.Role, s.Leader)
 }
 
 // toldAll checks the last status that Watch or a handler has received.
 func (j *leaseJudge) toldAll(e *contender, last *elector.Status, who string) {
 	now := e.el.Status()
-	j.check(Watched, *last == now && now.Stopped, e.name, "the last status that %s receives is %+v, and the status is %+v", who, *last, now)
+	j.check(Watched, *last == now && now.Stopped, e.name, "the last status that %s received is %+v, but the status is %+v", who, *last, now)
 }
 
 // orders notes an order to resign, and checks its outcome.
@@ -254,14 +254,14 @@ func (j *leaseJudge) orders(ctx context.Context, e *contender) (over func(error)
 		switch {
 		case err == nil:
 			j.met[Resigned]++
-			j.holds(OrdersTold, !stays && !serves, e.name, "it has resigned in term %d, and holds the lease: %t, and Lead runs: %t", before, stays, serves)
-			j.holds(OrdersTold, !idle || e.inCharge != charge, e.name, "it has resigned, and had given back the lease of its last term %d before", charge)
+			j.holds(OrdersTold, !stays && !serves, e.name, "it has resigned in term %d, but holds the lease: %t, its Lead runs: %t", before, stays, serves)
+			j.holds(OrdersTold, !idle || e.inCharge != charge, e.name, "it resigned although it had given back the lease of its last term %d before", charge)
 			kept := led && e.released >= before && j.unreleased(e, before)
-			j.holds(OrdersTold, !kept, e.name, "it has resigned in term %d, and the lease could not be released", before)
+			j.holds(OrdersTold, !kept, e.name, "it has resigned in term %d, but the lease could not be released", before)
 		case errors.Is(err, elector.ErrStopped):
-			j.holds(OrdersTold, e.leaving || e.running.Err() != nil, e.name, "it says that it has stopped, and nobody has stopped it")
+			j.holds(OrdersTold, e.leaving || e.running.Err() != nil, e.name, "it reports that it was stopped, but nobody stopped it")
 		case errors.Is(err, elector.ErrNotLeader):
-			j.holds(OrdersTold, !stays, e.name, "it says that it does not lead, and holds the lease of term %d", before)
+			j.holds(OrdersTold, !stays, e.name, "it reports that it does not lead, but holds the lease of term %d", before)
 		case ctx.Err() == nil:
 			j.met[NotReleased]++
 			j.holds(OrdersTold, !calm && !stays && !serves, e.name, "its resignation fails without faults, or it still leads: %v", err)
@@ -299,14 +299,14 @@ func (j *leaseJudge) ran(e *contender, err error) {
 	j.note("%s: has ended", e.name)
 	j.holds(OrdersTold, err == nil && e.running.Err() != nil, e.name, "Run returns by itself, or an error: %v", err)
 	for what, n := range e.calling {
-		j.holds(StopWaits, n == 0, e.name, "Run has returned, and %s runs", what)
+		j.holds(StopWaits, n == 0, e.name, "Run has returned while %s still runs", what)
 	}
-	j.holds(StopWaits, s.Stopped && s.Role != memberstate.Leader && !shown, e.name, "Run has returned, and its status is %+v, with a lease: %t", s, shown)
+	j.holds(StopWaits, s.Stopped && s.Role != memberstate.Leader && !shown, e.name, "Run has returned, but its status is %+v, with a lease: %t", s, shown)
 	kept := e.released < e.inCharge && time.Now().Before(e.until) && j.unreleased(e, e.inCharge)
 	j.holds(StopWaits, !kept, e.name, "Run has returned, and nobody has tried to give the lease of term %d back", e.inCharge)
 	if e.inCharge > 0 && e.inCharge == e.released {
 		j.met[StoppedLeading]++
 	}
-	j.holds(StopWaits, c.running > 0 || c.calls == 0, c.node.name, "no elector runs, and the database is asked")
+	j.holds(StopWaits, c.running > 0 || c.calls == 0, c.node.name, "the database receives a statement although no elector runs")
 	j.holds(StopWaits, c.running > 0 || c.logging == 0, c.node.name, "no elector runs, and something is logged")
 }

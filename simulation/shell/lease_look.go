@@ -74,7 +74,7 @@ func (j *leaseJudge) lookAt(g *leaseGroup) (all []*contender) {
 		j.holds(LeaseOver, until.After(time.Now()), e.name, "the lease of term %d is shown after its end", term)
 		j.holds(LeaseOver, term > e.lapsed && !e.over, e.name, "the lease of term %d is shown, which was over", term)
 		e.held = max(e.held, term)
-		j.holds(OneLease, first == nil, e.name, "it holds the lease of term %d, and so does %s", term, nameOf(first))
+		j.holds(OneLease, first == nil, e.name, "it holds the lease of term %d at the same time as %s", term, nameOf(first))
 		first = e
 		if until.After(e.until) {
 			e.until = until
@@ -109,9 +109,9 @@ func nameOf(e *contender) string {
 func (j *leaseJudge) covered(e *contender, term memberstate.Term, left time.Duration, r *lease.Record) {
 	forced := r.Holder == "" && r.Term > term
 	mine := r.Holder == e.candidate.keeper.Self() && r.Term == term
-	j.holds(LeaseCovered, (mine || forced) && !r.Released, e.name, "it holds the lease of term %d, and the record is %+v", term, *r)
+	j.holds(LeaseCovered, (mine || forced) && !r.Released, e.name, "it holds the lease of term %d, but the record is %+v", term, *r)
 	if !j.world.plan.strict { // in strict mode the database's clock may have stepped
-		j.holds(LeaseCovered, left <= r.Left, e.name, "it holds the lease of term %d for %v, and the database for %v", term, left, r.Left)
+		j.holds(LeaseCovered, left <= r.Left, e.name, "it takes the lease of term %d to last %v, but in the database it lasts %v", term, left, r.Left)
 	}
 }
 
@@ -128,13 +128,13 @@ func (j *leaseJudge) office(e *contender) (Invariant, string) {
 	j.checked[LeadGivesUp]++
 	switch o := e.office; {
 	case o != nil && o.ctx.Err() == nil && (!ok || term != o.term):
-		return LeadInOffice, "the context of its Lead lives, and the lease does not"
+		return LeadInOffice, "its lease has ended, but the context of its Lead has not"
 	case o != nil && o.ctx.Err() != nil && ok && term == o.term:
-		return LeadInOffice, "the context of its Lead has ended, and the lease has not"
+		return LeadInOffice, "the context of its Lead has ended, but its lease has not"
 	case ok && e.group.lead && e.inCharge < term:
-		return LeadCalled, "it holds the lease, and its Lead was not called"
+		return LeadCalled, "it holds the lease, but its Lead was not called"
 	case ok && e.early == term:
-		return LeadGivesUp, "its Lead has returned, and it holds the lease"
+		return LeadGivesUp, "its Lead has returned, but it still holds the lease"
 	}
 	return LeadInOffice, ""
 }
@@ -153,9 +153,9 @@ func (j *leaseJudge) shown(e *contender) (Invariant, string) {
 	switch {
 	case e.candidate.dead:
 	case leads && (!ok || s.Term != term):
-		return LeaseOver, "it is shown as the leader, and its lease is over"
+		return LeaseOver, "it is shown as the leader, but its lease is over"
 	case !leads && ok:
-		return LeaseOver, "its lease is shown, and it is not as the leader"
+		return LeaseOver, "its lease is shown, but it is not shown as the leader"
 	}
 	return LeaseOver, ""
 }

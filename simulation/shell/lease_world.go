@@ -211,7 +211,7 @@ func (w *leaseWorld) handOverOnce(g *leaseGroup, leader *contender) {
 	ctx, cancel := context.WithTimeout(context.Background(), w.patience())
 	defer cancel()
 	err := leader.resign(ctx)
-	w.judge.check(OrdersTold, err == nil, leader.name, "it resigns without faults, and the error is %v", err)
+	w.judge.check(OrdersTold, err == nil, leader.name, "it resigns while no fault strikes, but gets the error %v", err)
 	for !w.broken() {
 		next := w.leaderOf(g)
 		took := time.Since(began)

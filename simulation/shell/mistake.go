@@ -76,7 +76,7 @@ func (p *process) joinsWrongly(m *mistake) {
 	m.makes(&c)
 	_, err := p.host.Join(c)
 	p.world().judge.check(MistakesTold, err != nil && slices.Equal(fields(err), []string{m.field}), p.node.name,
-		"%s of a group is wrong, and the error is %v", m.field, err)
+		"%s of a group is wrong, but the error is %v", m.field, err)
 }
 
 // fields lists the fields that an error names.
@@ -123,7 +123,7 @@ func (p *process) joinsTwice() {
 		}
 		again := m.el.Start()
 		settle()
-		j.check(MistakesTold, errors.Is(err, elector.ErrGroupExists) || err == nil && m.ended.Load(), m.name, "it joins twice, and the error is %v", err)
-		j.check(MistakesTold, errors.Is(again, elector.ErrStopped), m.name, "it is started twice, and the error is %v", again)
+		j.check(MistakesTold, errors.Is(err, elector.ErrGroupExists) || err == nil && m.ended.Load(), m.name, "it joins twice, but the error is %v", err)
+		j.check(MistakesTold, errors.Is(again, elector.ErrStopped), m.name, "it is started twice, but the error is %v", again)
 	}
 }
