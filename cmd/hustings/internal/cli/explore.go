@@ -78,7 +78,7 @@ checks that a leader can still be elected from every state that the group can re
 	flags.IntVar(&b.Entries, "ledger", 1, "the largest `number` of entries in a ledger")
 	flags.StringSliceVar(&f.features, "features", features, "what happens besides elections: `names` of these and of withdrawals (of orders, and by engines that return from Lead), pauses (that take long or fail) and leases")
 	flags.IntVar(&b.Leak, "leak", 0, "after what `number` of unanswered rounds of heartbeats a leader leaves office (default 1)")
-	flags.IntVar(&b.Lag, "lag", 0, "how many `ticks` all clocks together may miss; a lease allows for 1")
+	flags.IntVar(&b.Lag, "lag", 0, "how many `ticks` each clock may miss; a lease allows for 1")
 	flags.BoolVar(&f.live, "live", false, "check that a leader can always be elected")
 	flags.IntVar(&f.budgets.InFlight, "in-flight", 3, "with --live, the largest `number` of messages in flight")
 	flags.IntVar(&f.budgets.Drops, "drops", 0, "with --live, the `number` of messages that are lost")

@@ -89,5 +89,5 @@ func TestAViolationWithoutAScriptSaysWhy(t *testing.T) {
 func TestWrongBoundsAreNamed(t *testing.T) {
 	assert.Contains(t, fail(t, exitUsage, "explore", "--features", "magic"), `--features has "magic"`)
 	assert.Contains(t, fail(t, exitUsage, "explore", "--members", "9"), "Members is 9")
-	assert.Contains(t, fail(t, exitUsage, "explore", "--lag", "1"), "Leases is not")
+	assert.Contains(t, fail(t, exitUsage, "explore", "--lag", "1"), "Lag is set without Leases")
 }
