@@ -160,7 +160,7 @@ func TestAVetoCountsAgainstAQuorum(t *testing.T) {
 // D7: a leader that has won a pre-vote leads no more, and from then on its alarm is that of a candidate.
 func TestALeaderThatWinsAPreVoteIsACandidate(t *testing.T) {
 	a := leadingAlone(t, false)
-	a.accuses(2, 7)
+	a.accuses()
 	a.answered(3, rpc.Accept, 1)
 	assert.Equal(t, memberstate.Candidate, a.machine.Role)
 	assert.EqualValues(t, 8, a.machine.Term)

@@ -83,11 +83,11 @@ func (a *alone) answersBeat(by memberstate.Seat, result rpc.Result, beat uint32)
 	a.hears(by, memberstate.Nobody, rpc.Body{Kind: rpc.HeartbeatResponse, Result: result, Round: beat, Term: a.machine.Term, Asked: a.machine.Term})
 }
 
-// accuses answers its newest beat with a larger term.
-func (a *alone) accuses(by memberstate.Seat, term memberstate.Term) {
+// accuses is the answer of voter 2 to its newest beat that the voter is in term 7.
+func (a *alone) accuses() {
 	a.Helper()
-	a.hears(by, memberstate.Nobody, rpc.Body{
-		Kind: rpc.HeartbeatResponse, Result: rpc.ExpiredTerm, Round: a.machine.Beat(), Term: term, Asked: a.machine.Term,
+	a.hears(2, memberstate.Nobody, rpc.Body{
+		Kind: rpc.HeartbeatResponse, Result: rpc.ExpiredTerm, Round: a.machine.Beat(), Term: 7, Asked: a.machine.Term,
 	})
 }
 
@@ -257,7 +257,7 @@ func TestALeaderAsksForALargerTermOnceInADetectionTime(t *testing.T) {
 	a := leadingAlone(t, false)
 	var rounds []uint32
 	for beat := range uint32(4 * a.rules.Timing.Leak) {
-		if a.accuses(2, 7); a.out.Send.Kind == rpc.VoteRequest {
+		if a.accuses(); a.out.Send.Kind == rpc.VoteRequest {
 			rounds = append(rounds, beat)
 			assert.EqualValues(t, 8, a.out.Send.Term)
 		}
@@ -280,19 +280,19 @@ func TestALeaderThatWasRefusedALargerTermWaitsBeforeItAsksAgain(t *testing.T) {
 		a.acknowledges(3, a.machine.Beat())
 		a.ring()
 	}
-	a.accuses(2, 7)
+	a.accuses()
 	require.Equal(t, rpc.VoteRequest, a.out.Send.Kind)
 	for _, voter := range []memberstate.Seat{2, 3} {
 		a.answered(voter, rpc.RejectAlreadyHasLeader, 7)
 	}
 	require.Equal(t, idle, a.machine.round.phase)
 	for range a.rules.Timing.Leak {
-		a.accuses(2, 7)
+		a.accuses()
 		assert.Zero(t, a.out.To)
 		a.acknowledges(3, a.machine.Beat())
 		a.ring()
 	}
-	a.accuses(2, 7)
+	a.accuses()
 	assert.Equal(t, rpc.VoteRequest, a.out.Send.Kind)
 }
 
@@ -313,7 +313,7 @@ func TestWhichLeaderMakesWay(t *testing.T) {
 		for _, othersAnswer := range []bool{true, false} {
 			a := leadingAlone(t, c.leases)
 			a.machine.office.leaseVoid = c.void
-			a.accuses(2, 7)
+			a.accuses()
 			require.False(t, a.idle())
 			a.answered(2, c.refusal, 1)
 			if othersAnswer {
