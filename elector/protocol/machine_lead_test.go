@@ -22,13 +22,15 @@ func elected(r *Rules) Machine {
 func TestAnOfficeBeginsAnew(t *testing.T) {
 	r := threeRules()
 	m := Machine{State: memberstate.State{HardState: memberstate.HardState{Term: 1, Vote: 1}}}
+	m.office = office{sticky: r.Voters, leaseBeat: 7, declined: 3, leaseVoid: true, inconsistent: true, resent: true}
 	for i := range m.office.acks {
 		m.office.acks[i] = r.Voters
 	}
-	m.handover.Phase, m.handover.Target, m.handover.Resigning, m.office.declined = Taking, 2, true, 3
+	m.handover.Phase, m.handover.Target, m.handover.Resigning = Taking, 2, true
 	m.takeOffice(r, new(Output))
 	assert.Equal(t, elected(r), m)
 	assert.Zero(t, m.office.declined)
+	assert.Equal(t, memberstate.SetOf(1), m.office.sticky, "no promise of an earlier term counts")
 }
 
 func TestAnEarlyBeatIsSentOnce(t *testing.T) {

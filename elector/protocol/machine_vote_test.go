@@ -153,6 +153,15 @@ func TestAPreVoteChangesNothing(t *testing.T) {
 	}
 }
 
+// A member that adopts a larger term and gives no vote in it, because its ledger is better, waits for its next attempt.
+func TestAVoterThatRefusesTheWinnerOfAPreVoteWaits(t *testing.T) {
+	a := followingIn(t, 5, false)
+	a.ledger = memberstate.Position{Term: 9, Index: 1}
+	assert.Equal(t, rpc.RejectExpiredLedgerTerm, a.asked(2, voteFor(6)))
+	assert.EqualValues(t, 6, a.machine.Term)
+	assert.Equal(t, a.rules.Timing.MinVoteWait, a.out.Alarm.Min)
+}
+
 // D19: a member that has voted in its term, be it for itself, does not wait for its next attempt in that term. So its
 // wait begins anew with the next term.
 func TestAMemberThatHasVotedWaitsAnewInTheNextTerm(t *testing.T) {
