@@ -350,6 +350,12 @@ func TestALeaderThatLosesItsOfficeStandsLast(t *testing.T) {
 			lose(a)
 			assert.Equal(t, 2*a.machine.slot(a.rules)+a.rules.lead(), a.out.Alarm.Min, name)
 		}
+		a := leadingAlone(t, true)
+		a.give(Input{Kind: Resign})
+		a.machine.handover.patience = 100
+		lose(a)
+		assert.Equal(t, memberstate.Candidate, a.machine.Role)
+		assert.Equal(t, 2*a.rules.Timing.Detection(), a.out.Alarm.Min, "%s, when it was about to resign", name)
 	}
 }
 
