@@ -157,10 +157,21 @@ func TestAVetoCountsAgainstAQuorum(t *testing.T) {
 	assert.Equal(t, WaitToRevote, c.out.Judged)
 }
 
+// A round that a quorum has refused is lost at once. No veto could change that.
+func TestNoVetoIsAwaitedInALostRound(t *testing.T) {
+	c := preVoteAsked(t)
+	c.machine.fromHint = true
+	for voter := memberstate.Seat(2); voter < 5; voter++ {
+		require.Equal(t, preVoting, c.machine.round.phase)
+		c.answer(voter, rpc.RejectAlreadyVoted, 1)
+	}
+	assert.Equal(t, idle, c.machine.round.phase)
+}
+
 // D7: a leader that has won a pre-vote leads no more, and from then on its alarm is that of a candidate.
 func TestALeaderThatWinsAPreVoteIsACandidate(t *testing.T) {
 	a := leadingAlone(t, false)
-	a.accuses(2, 7)
+	a.accuses()
 	a.answered(3, rpc.Accept, 1)
 	assert.Equal(t, memberstate.Candidate, a.machine.Role)
 	assert.EqualValues(t, 8, a.machine.Term)

@@ -77,6 +77,16 @@ func TestWhichAppendsAreHeard(t *testing.T) {
 	}
 }
 
+// The append of a later leader ends the restart hold like its heartbeat, and is followed in its own term.
+func TestAnAppendOfALargerTermEndsTheRestartHold(t *testing.T) {
+	a := followingAlone(t, true)
+	a.restart()
+	a.give(Input{Kind: Heard, Seat: 2, Term: 4})
+	assert.EqualValues(t, 4, a.machine.Term)
+	assert.EqualValues(t, 2, a.machine.Leader)
+	assert.False(t, a.machine.restartHold)
+}
+
 // D13: all members lose their connections at the same moment, so a follower that acts on the report waits for its turn
 // only. An observer does not act on it.
 func TestAReportThatALeaderIsLost(t *testing.T) {

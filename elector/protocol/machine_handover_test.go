@@ -326,7 +326,7 @@ func TestAnEarlyBeatComesBeforeAHandover(t *testing.T) {
 func TestALeaderThatHandsOverAsksForNoTerm(t *testing.T) {
 	a := leadingAlone(t, false)
 	a.give(Input{Kind: Transfer, Seat: 3})
-	a.accuses(2, 7)
+	a.accuses()
 	assert.Zero(t, a.out.To)
 	assert.True(t, a.idle())
 	assert.Equal(t, Probing, a.machine.Handover().Phase)
@@ -373,8 +373,16 @@ func TestTheFirstVoterThatCanTakeOverDoes(t *testing.T) {
 // Voters that have answered one of the last two beats come in the order of their turns. One that
 // declines is followed by the next, and the last one by the first.
 func TestSuccessorsComeInTurn(t *testing.T) {
+	for term := range memberstate.Term(5) {
+		assertSuccessorsComeInTurn(t, term+1)
+	}
+}
+
+func assertSuccessorsComeInTurn(t *testing.T, term memberstate.Term) {
+	t.Helper()
 	r := threeRules()
 	m := elected(r)
+	m.Term = term
 	r.Voters = memberstate.SetOf(1, 2, 3, 4, 5)
 	inTurn := []memberstate.Seat{2, 3, 4, 5}
 	slices.SortFunc(inTurn, func(a, b memberstate.Seat) int { return m.turn(r, a, r.Self) - m.turn(r, b, r.Self) })
@@ -501,5 +509,16 @@ func TestALeaderThatResignsRests(t *testing.T) {
 		rest := 2 * a.rules.Timing.Detection()
 		assert.Equal(t, rest, a.out.Alarm.Min)
 		assert.Equal(t, rest+a.rules.Timing.MaxVoteWait, a.out.Alarm.Max, "two that rest do not stand at the same moment")
+	}
+}
+
+// So it does if the heir was found, and has been told to stand.
+func TestALeaderThatResignsRestsInWhateverPhase(t *testing.T) {
+	for _, phase := range []HandoverPhase{Probing, Pausing, Taking} {
+		a := leadingAlone(t, false)
+		a.machine.handover = Handover{Phase: phase, Target: 2, Resigning: true, patience: 1}
+		a.ring()
+		assert.Equal(t, memberstate.Candidate, a.machine.Role, "%v", phase)
+		assert.Equal(t, 2*a.rules.Timing.Detection(), a.out.Alarm.Min)
 	}
 }

@@ -63,8 +63,7 @@ func (m *Machine) sendBeat(r *Rules, out *Output) {
 // onBeat is the leader's alarm: it sends the next beat, if this member still leads.
 func (m *Machine) onBeat(r *Rules, out *Output) {
 	if m.lacksQuorum(r) {
-		m.stepDown(out)
-		m.armSlot(r, out, r.Self)
+		m.loseOffice(r, out)
 		return
 	}
 	if m.round.phase != idle && m.office.beat-m.office.challenge >= uint32(r.Timing.Leak) {
@@ -92,6 +91,19 @@ func (m *Machine) lacksQuorum(r *Rules) bool {
 func (m *Machine) stepDown(out *Output) {
 	m.leave(out)
 	m.transition(out, m.StandDown())
+}
+
+// loseOffice ends the office of a leader that its quorum or its lease has left. It stands again
+// after all others; if it was about to resign, it rests. Otherwise its followers, whose leader it
+// still is, might elect it again at once.
+func (m *Machine) loseOffice(r *Rules, out *Output) {
+	resigning := m.handover.Resigning
+	m.stepDown(out)
+	if resigning {
+		m.armRest(r, out)
+	} else {
+		m.armSlot(r, out, r.Self)
+	}
 }
 
 func (m *Machine) onHeartbeatResponse(r *Rules, in *Input, out *Output) {
@@ -196,7 +208,6 @@ func (m *Machine) makeWay(r *Rules, out *Output) {
 // called again, so the term ends, too.
 func (m *Machine) lapsed(r *Rules, out *Output) {
 	if m.Role == memberstate.Leader {
-		m.stepDown(out)
-		m.armSlot(r, out, r.Self)
+		m.loseOffice(r, out)
 	}
 }

@@ -22,13 +22,15 @@ func elected(r *Rules) Machine {
 func TestAnOfficeBeginsAnew(t *testing.T) {
 	r := threeRules()
 	m := Machine{State: memberstate.State{HardState: memberstate.HardState{Term: 1, Vote: 1}}}
+	m.office = office{sticky: r.Voters, leaseBeat: 7, declined: 3, leaseVoid: true, inconsistent: true, resent: true}
 	for i := range m.office.acks {
 		m.office.acks[i] = r.Voters
 	}
-	m.handover.Phase, m.handover.Target, m.handover.Resigning, m.office.declined = Taking, 2, true, 3
+	m.handover.Phase, m.handover.Target, m.handover.Resigning = Taking, 2, true
 	m.takeOffice(r, new(Output))
 	assert.Equal(t, elected(r), m)
 	assert.Zero(t, m.office.declined)
+	assert.Equal(t, memberstate.SetOf(1), m.office.sticky, "no promise of an earlier term counts")
 }
 
 func TestAnEarlyBeatIsSentOnce(t *testing.T) {
@@ -83,11 +85,11 @@ func (a *alone) answersBeat(by memberstate.Seat, result rpc.Result, beat uint32)
 	a.hears(by, memberstate.Nobody, rpc.Body{Kind: rpc.HeartbeatResponse, Result: result, Round: beat, Term: a.machine.Term, Asked: a.machine.Term})
 }
 
-// accuses answers its newest beat with a larger term.
-func (a *alone) accuses(by memberstate.Seat, term memberstate.Term) {
+// accuses is the answer of voter 2 to its newest beat that the voter is in term 7.
+func (a *alone) accuses() {
 	a.Helper()
-	a.hears(by, memberstate.Nobody, rpc.Body{
-		Kind: rpc.HeartbeatResponse, Result: rpc.ExpiredTerm, Round: a.machine.Beat(), Term: term, Asked: a.machine.Term,
+	a.hears(2, memberstate.Nobody, rpc.Body{
+		Kind: rpc.HeartbeatResponse, Result: rpc.ExpiredTerm, Round: a.machine.Beat(), Term: 7, Asked: a.machine.Term,
 	})
 }
 
@@ -257,7 +259,7 @@ func TestALeaderAsksForALargerTermOnceInADetectionTime(t *testing.T) {
 	a := leadingAlone(t, false)
 	var rounds []uint32
 	for beat := range uint32(4 * a.rules.Timing.Leak) {
-		if a.accuses(2, 7); a.out.Send.Kind == rpc.VoteRequest {
+		if a.accuses(); a.out.Send.Kind == rpc.VoteRequest {
 			rounds = append(rounds, beat)
 			assert.EqualValues(t, 8, a.out.Send.Term)
 		}
@@ -280,19 +282,19 @@ func TestALeaderThatWasRefusedALargerTermWaitsBeforeItAsksAgain(t *testing.T) {
 		a.acknowledges(3, a.machine.Beat())
 		a.ring()
 	}
-	a.accuses(2, 7)
+	a.accuses()
 	require.Equal(t, rpc.VoteRequest, a.out.Send.Kind)
 	for _, voter := range []memberstate.Seat{2, 3} {
 		a.answered(voter, rpc.RejectAlreadyHasLeader, 7)
 	}
 	require.Equal(t, idle, a.machine.round.phase)
 	for range a.rules.Timing.Leak {
-		a.accuses(2, 7)
+		a.accuses()
 		assert.Zero(t, a.out.To)
 		a.acknowledges(3, a.machine.Beat())
 		a.ring()
 	}
-	a.accuses(2, 7)
+	a.accuses()
 	assert.Equal(t, rpc.VoteRequest, a.out.Send.Kind)
 }
 
@@ -313,7 +315,7 @@ func TestWhichLeaderMakesWay(t *testing.T) {
 		for _, othersAnswer := range []bool{true, false} {
 			a := leadingAlone(t, c.leases)
 			a.machine.office.leaseVoid = c.void
-			a.accuses(2, 7)
+			a.accuses()
 			require.False(t, a.idle())
 			a.answered(2, c.refusal, 1)
 			if othersAnswer {
@@ -348,6 +350,12 @@ func TestALeaderThatLosesItsOfficeStandsLast(t *testing.T) {
 			lose(a)
 			assert.Equal(t, 2*a.machine.slot(a.rules)+a.rules.lead(), a.out.Alarm.Min, name)
 		}
+		a := leadingAlone(t, true)
+		a.give(Input{Kind: Resign})
+		a.machine.handover.patience = 100
+		lose(a)
+		assert.Equal(t, memberstate.Candidate, a.machine.Role)
+		assert.Equal(t, 2*a.rules.Timing.Detection(), a.out.Alarm.Min, "%s, when it was about to resign", name)
 	}
 }
 

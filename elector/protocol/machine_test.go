@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/hustings/hustings/memberstate"
 )
@@ -66,6 +67,19 @@ func TestAStepThatNeedsTheLedgerIsUndone(t *testing.T) {
 		m.Step(r, &c.in, &out)
 		assert.False(t, out.NeedLedger, what)
 	}
+}
+
+// A defect in the middle of a step is not hidden by what the step does well afterwards.
+func TestAnIllegalTransitionIsNotForgotten(t *testing.T) {
+	var m Machine
+	var out Output
+	m.transition(&out, m.StandDown())
+	require.Error(t, out.Err)
+	first := out.Err
+	m.transition(&out, m.Raise(1, 0))
+	m.transition(&out, m.StandDown())
+	assert.Same(t, first, out.Err)
+	assert.True(t, out.Changed)
 }
 
 func TestStepsDoNotAllocate(t *testing.T) {

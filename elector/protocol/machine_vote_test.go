@@ -16,71 +16,68 @@ import (
 func followingIn(t *testing.T, term memberstate.Term, leases bool) *alone {
 	t.Helper()
 	a := startedAlone(t)
+	a.followsIn(term, leases)
+	return a
+}
+
+// followsIn makes it follow the leader in a term.
+func (a *alone) followsIn(term memberstate.Term, leases bool) {
+	a.Helper()
 	if leases {
 		a.rules.Lease = a.rules.Timing.Detection()
 	}
 	a.machine.Term = term
 	a.restart()
-	require.Equal(t, rpc.Success, a.asked(theLeader, a.beat(term, 1)))
-	return a
+	require.Equal(a, rpc.Success, a.asked(theLeader, a.beat(term, 1)))
 }
 
 // The rows of the table in docs/protocol.md that speak of one vote: the first that applies decides.
 func TestARequestForAVoteIsDecidedInOrder(t *testing.T) {
-	handed := func(a *alone, giver memberstate.Seat, term memberstate.Term) rpc.Result {
-		return a.hears(2, giver, marked(voteFor(term), rpc.Handed))
+	handedBy := func(giver memberstate.Seat) func(a *alone) rpc.Result {
+		return func(a *alone) rpc.Result { return a.hears(2, giver, marked(voteFor(1), rpc.Handed)) }
 	}
 	for what, c := range map[string]struct {
-		ask  func(t *testing.T) (*alone, rpc.Result)
+		ask  func(a *alone) rpc.Result
 		want rpc.Result
 		term memberstate.Term
 	}{
-		"an observer stands": {func(t *testing.T) (*alone, rpc.Result) {
-			a := startedAlone(t)
+		"an observer stands": {func(a *alone) rpc.Result {
 			a.rules.All = a.rules.Voters.With(4)
-			return a, a.asked(4, voteFor(2))
+			return a.asked(4, voteFor(2))
 		}, rpc.RejectUnknownLeader, 0},
-		"of an older term, while there is a leader": {func(t *testing.T) (*alone, rpc.Result) {
-			a := followingIn(t, 5, true)
-			return a, a.asked(2, voteFor(3))
+		"of an older term, while there is a leader": {func(a *alone) rpc.Result {
+			a.followsIn(5, true)
+			return a.asked(2, voteFor(3))
 		}, rpc.RejectExpiredVoteTerm, 5},
-		"of an older term, in the restart hold": {func(t *testing.T) (*alone, rpc.Result) {
-			a := followingIn(t, 5, true)
+		"of an older term, in the restart hold": {func(a *alone) rpc.Result {
+			a.followsIn(5, true)
 			a.restart()
-			return a, a.asked(2, voteFor(3))
+			return a.asked(2, voteFor(3))
 		}, rpc.RejectExpiredVoteTerm, 5},
-		"won a pre-vote, and no lease binds": {func(t *testing.T) (*alone, rpc.Result) {
-			a := followingIn(t, 5, false)
-			return a, a.asked(2, voteFor(6))
+		"won a pre-vote, and no lease binds": {func(a *alone) rpc.Result {
+			a.followsIn(5, false)
+			return a.asked(2, voteFor(6))
 		}, rpc.Accept, 6},
-		"in the leader's term, the vote of which is not given": {func(t *testing.T) (*alone, rpc.Result) {
-			a := followingIn(t, 5, false)
-			return a, a.asked(2, marked(voteFor(5), rpc.Plain))
+		"in the leader's term, the vote of which is not given": {func(a *alone) rpc.Result {
+			a.followsIn(5, false)
+			return a.asked(2, marked(voteFor(5), rpc.Plain))
 		}, rpc.Accept, 5},
-		"the same, and a lease binds": {func(t *testing.T) (*alone, rpc.Result) {
-			a := followingIn(t, 5, true)
-			return a, a.asked(2, marked(voteFor(5), rpc.Plain))
+		"the same, and a lease binds": {func(a *alone) rpc.Result {
+			a.followsIn(5, true)
+			return a.asked(2, marked(voteFor(5), rpc.Plain))
 		}, rpc.RejectAlreadyHasLeader, 5},
-		"own leases bind to a leader without": {func(t *testing.T) (*alone, rpc.Result) {
-			a := followingIn(t, 5, false)
+		"own leases bind to a leader without": {func(a *alone) rpc.Result {
+			a.followsIn(5, false)
 			a.rules.Lease = a.rules.Timing.Detection()
-			require.Zero(t, a.machine.Promise)
-			return a, a.asked(2, voteFor(6))
+			require.Zero(a, a.machine.Promise)
+			return a.asked(2, voteFor(6))
 		}, rpc.RejectAlreadyHasLeader, 5},
-		"handed by a member that is not the leader": {func(t *testing.T) (*alone, rpc.Result) {
-			a := startedAlone(t)
-			return a, handed(a, 3, 1)
-		}, rpc.RejectTermNotReady, 1},
-		"handed by nobody to a member without a leader": {func(t *testing.T) (*alone, rpc.Result) {
-			a := startedAlone(t)
-			return a, handed(a, memberstate.Nobody, 1)
-		}, rpc.RejectTermNotReady, 1},
+		"handed by a member that is not the leader":     {handedBy(3), rpc.RejectTermNotReady, 1},
+		"handed by nobody to a member without a leader": {handedBy(memberstate.Nobody), rpc.RejectTermNotReady, 1},
 	} {
-		t.Run(what, func(t *testing.T) {
-			a, result := c.ask(t)
-			assert.Equal(t, c.want, result)
-			assert.Equal(t, c.term, a.machine.Term)
-		})
+		a := startedAlone(t)
+		assert.Equal(t, c.want, c.ask(a), what)
+		assert.Equal(t, c.term, a.machine.Term, what)
 	}
 }
 
@@ -114,54 +111,55 @@ func TestAPreVoteChangesNothing(t *testing.T) {
 		body.Ledger = memberstate.Position{}
 		return body
 	}
+	follows := func(a *alone) { a.followsIn(1, false) }
+	hasVoted := func(a *alone) { require.Equal(a, rpc.Accept, a.asked(3, voteFor(1))) }
+	isHeir := func(a *alone) {
+		a.followsIn(1, false)
+		a.tellsToTake(1, rpc.Plain, 1, memberstate.Position{})
+		require.False(a, a.idle())
+	}
 	for what, c := range map[string]struct {
-		asked func(t *testing.T) *alone
-		body  rpc.Body
-		want  rpc.Result
+		before func(a *alone)
+		body   rpc.Body
+		want   rpc.Result
 	}{
-		"no leader":             {startedAlone, wouldVoteFor(3), rpc.Accept},
-		"a leader, larger term": {func(t *testing.T) *alone { return followingAlone(t, false) }, wouldVoteFor(2), rpc.RejectAlreadyHasLeader},
-		"a leader, its term":    {func(t *testing.T) *alone { return followingAlone(t, false) }, wouldVoteFor(1), rpc.RejectAlreadyHasLeader},
-		"a leader, no pre-votes of its own": {func(t *testing.T) *alone {
-			a := followingAlone(t, false)
+		"no leader":             {func(*alone) {}, wouldVoteFor(3), rpc.Accept},
+		"a leader, larger term": {follows, wouldVoteFor(2), rpc.RejectAlreadyHasLeader},
+		"a leader, its term":    {follows, wouldVoteFor(1), rpc.RejectAlreadyHasLeader},
+		"a leader, no pre-votes of its own": {func(a *alone) {
+			a.followsIn(1, false)
 			a.rules.PreVote = false
-			return a
 		}, wouldVoteFor(2), rpc.RejectAlreadyHasLeader},
-		"a worse ledger": {func(t *testing.T) *alone {
-			a := startedAlone(t)
-			a.ledger = memberstate.Position{Term: 1, Index: 5}
-			return a
-		}, poor(wouldVoteFor(3)), rpc.RejectExpiredLedgerTerm},
-		"a vote given": {func(t *testing.T) *alone {
-			a := startedAlone(t)
-			require.Equal(t, rpc.Accept, a.asked(3, voteFor(1)))
-			return a
-		}, wouldVoteFor(1), rpc.RejectAlreadyVoted},
-		"a vote given, larger term": {func(t *testing.T) *alone {
-			a := startedAlone(t)
-			require.Equal(t, rpc.Accept, a.asked(3, voteFor(1)))
-			return a
-		}, wouldVoteFor(2), rpc.Accept},
-		"asks for votes itself, which no leader has handed to it": {func(t *testing.T) *alone {
-			a := startedAlone(t)
+		"a worse ledger":            {func(a *alone) { a.ledger.Term = 1 }, poor(wouldVoteFor(3)), rpc.RejectExpiredLedgerTerm},
+		"a vote given":              {hasVoted, wouldVoteFor(1), rpc.RejectAlreadyVoted},
+		"a vote given, larger term": {hasVoted, wouldVoteFor(2), rpc.Accept},
+		"asks for votes itself, which no leader has handed to it": {func(a *alone) {
 			a.rules.PreVote = false
 			a.give(Input{Kind: Stand})
-			require.False(t, a.idle())
-			return a
+			require.False(a, a.idle())
 		}, wouldVoteFor(9), rpc.Accept},
-		"is about to take over": {func(t *testing.T) *alone { return handedTo(t, memberstate.Position{}) }, wouldVoteFor(3), rpc.RejectTakingLeadership},
-		"is about to take over, and its ledger is better": {func(t *testing.T) *alone {
-			return handedTo(t, memberstate.Position{Term: 1, Index: 5})
+		"is about to take over": {isHeir, wouldVoteFor(3), rpc.RejectTakingLeadership},
+		"is about to take over, and its ledger is better": {func(a *alone) {
+			a.ledger.Term = 1
+			isHeir(a)
 		}, poor(wouldVoteFor(3)), rpc.RejectExpiredLedgerTerm},
 	} {
-		t.Run(what, func(t *testing.T) {
-			a := c.asked(t)
-			before := a.machine
-			assert.Equal(t, c.want, a.asked(2, c.body))
-			assert.Equal(t, before, a.machine)
-			assert.Equal(t, Output{Replied: true, Reply: a.out.Reply}, a.out, "all that comes of it is an answer")
-		})
+		a := startedAlone(t)
+		c.before(a)
+		before := a.machine
+		assert.Equal(t, c.want, a.asked(2, c.body), what)
+		assert.Equal(t, before, a.machine, what)
+		assert.Equal(t, Output{Replied: true, Reply: a.out.Reply}, a.out, "%s: all that comes of it is an answer", what)
 	}
+}
+
+// A member that adopts a larger term and gives no vote in it, because its ledger is better, waits for its next attempt.
+func TestAVoterThatRefusesTheWinnerOfAPreVoteWaits(t *testing.T) {
+	a := followingIn(t, 5, false)
+	a.ledger = memberstate.Position{Term: 9, Index: 1}
+	assert.Equal(t, rpc.RejectExpiredLedgerTerm, a.asked(2, voteFor(6)))
+	assert.EqualValues(t, 6, a.machine.Term)
+	assert.Equal(t, a.rules.Timing.MinVoteWait, a.out.Alarm.Min)
 }
 
 // D19: a member that has voted in its term, be it for itself, does not wait for its next attempt in that term. So its

@@ -20,6 +20,7 @@ func TestAnAnswerCountsForItsOwnBeat(t *testing.T) {
 	a.ring()
 	a.acknowledges(2, first)
 	assert.Equal(t, first, a.machine.LeaseBeat())
+	assert.Equal(t, first, a.machine.HeardBeat())
 	before := a.machine
 	a.acknowledges(3, first+2)
 	assert.Equal(t, before, a.machine, "it counted an answer to a beat that it has not sent")

@@ -90,24 +90,32 @@ func TestLongRoundTripsMakeTheNextAttemptLater(t *testing.T) {
 
 // Preferred voters have the first turns, and the last leader the very last one, preferred or not. Observers have none.
 func TestTurnsOfAllKinds(t *testing.T) {
-	voters := memberstate.SetOf(1, 2, 3, 4)
-	for last := range memberstate.Seat(5) { // nobody's, too
-		for _, preferred := range []memberstate.Set{0, memberstate.SetOf(2), memberstate.SetOf(1, 4), voters} {
-			byRank := map[int]memberstate.Seat{}
-			for self := range voters.Seats() {
-				r := &Rules{Self: self, Voters: voters, All: voters.With(5).With(6), Preferred: preferred, Timing: DefaultTiming()}
-				byRank[new(Machine).rank(r, last)] = self
-			}
-			assert.Len(t, byRank, 4, "each has one of its own")
-			seen := false
-			for rank := range 4 {
-				seat := byRank[rank]
-				assert.NotZero(t, seat)
-				assert.Equal(t, seat == last, rank == 3 && last != memberstate.Nobody)
-				assert.False(t, seen && seat != last && preferred.Has(seat), "a preferred one comes late")
-				seen = seen || !preferred.Has(seat)
+	for term := range memberstate.Term(4) {
+		for last := range memberstate.Seat(5) { // nobody's, too
+			for _, preferred := range []memberstate.Set{0, memberstate.SetOf(2), memberstate.SetOf(3), memberstate.SetOf(1, 4), memberstate.SetOf(1, 2, 3, 4)} {
+				assertTurns(t, term, last, preferred)
 			}
 		}
+	}
+}
+
+func assertTurns(t *testing.T, term memberstate.Term, last memberstate.Seat, preferred memberstate.Set) {
+	t.Helper()
+	voters := memberstate.SetOf(1, 2, 3, 4)
+	byRank := map[int]memberstate.Seat{}
+	for self := range voters.Seats() {
+		r := &Rules{Self: self, Voters: voters, All: voters.With(5).With(6), Preferred: preferred, Timing: DefaultTiming()}
+		m := Machine{State: memberstate.State{HardState: memberstate.HardState{Term: term}}}
+		byRank[m.rank(r, last)] = self
+	}
+	assert.Len(t, byRank, 4, "each has one of its own")
+	seen := false
+	for rank := range 4 {
+		seat := byRank[rank]
+		assert.NotZero(t, seat)
+		assert.Equal(t, seat == last, rank == 3 && last != memberstate.Nobody)
+		assert.False(t, seen && seat != last && preferred.Has(seat), "a preferred one comes late")
+		seen = seen || !preferred.Has(seat)
 	}
 }
 

@@ -172,7 +172,7 @@ var handwritten = []mutant{
 	{"drift-margin-forgotten", "elector/protocol/session_lease.go", "r.Timing.Detection() - r.Timing.DriftMargin", "r.Timing.Detection()", ""},
 	{"drift-margin-halved", "elector/protocol/session_lease.go", "r.Timing.Detection() - r.Timing.DriftMargin", "r.Timing.Detection() - r.Timing.DriftMargin/2", ""},
 	{"detection-half-a-beat-longer", "elector/protocol/timing.go", "return time.Duration(t.Leak) * t.Heartbeat }", "return time.Duration(t.Leak)*t.Heartbeat + t.Heartbeat/2 }", ""},
-	{"lapsed-lease-goes-on", "elector/protocol/machine_lead.go", "\tif m.Role == memberstate.Leader {\n\t\tm.stepDown(out)\n\t\tm.armSlot", "\tif false {\n\t\tm.stepDown(out)\n\t\tm.armSlot", ""},
+	{"lapsed-lease-goes-on", "elector/protocol/machine_lead.go", "if m.Role == memberstate.Leader {\n\t\tm.loseOffice", "if false {\n\t\tm.loseOffice", ""},
 	{"lease-held-against-the-wall-clock", "simulation/member.go", "m.Lease.Until > m.world.now {\n\t\treturn", "m.Lease.Until > m.world.now+int64(m.wall) {\n\t\treturn", ""},
 	{"heartbeat-claims-no-lease", "elector/protocol/machine_lead.go", "Lease: r.Lease, RoundTrip:", "RoundTrip:", ""},
 	{"promise-grows-on-restart", "memberstate/state.go", "s := State{HardState: hard, Spent: true}", "hard.Promise += hard.Promise / 64\n\ts := State{HardState: hard, Spent: true}", ""},
