@@ -21,21 +21,22 @@ import (
 // wait until the test carries them out.
 type recorder struct {
 	counting
-	t      *testing.T
-	node   *Node
-	group  Group
-	others map[string]*recorder
-	wrote  []string
-	heeded int // how many of these were answered, as far as they need an answer
-	post   []rpc.Message
-	saving []memberstate.Record // the newest batch
-	shown  []View
-	failed []*TransferError
-	heard  []time.Duration // from the sending of a beat until a quorum had answered
-	voting []rpc.Kind      // of the requests and answers that were counted
-	alarm  Alarm
-	pause  uint32
-	ended  error
+	t       *testing.T
+	node    *Node
+	group   Group
+	others  map[string]*recorder
+	wrote   []string
+	heeded  int // how many of these were answered, as far as they need an answer
+	post    []rpc.Message
+	saving  []memberstate.Record // the newest batch
+	shown   []View
+	batches []int // lengths of those that were sent
+	failed  []*TransferError
+	heard   []time.Duration // from the sending of a beat until a quorum had answered
+	voting  []rpc.Kind      // of the requests and answers that were counted
+	alarm   Alarm
+	pause   uint32
+	ended   error
 }
 
 // newRecorders are the voters n0, n1 and so on of a group with leases.
@@ -82,6 +83,7 @@ func (d *recorder) Send(to string, batch []rpc.Message) {
 		d.write("send %v to %s", m.Kind, to)
 	}
 	d.post = append(d.post, batch...)
+	d.batches = append(d.batches, len(batch))
 }
 
 func (d *recorder) Save(batch []memberstate.Record) {
@@ -238,7 +240,9 @@ func TestALeadThatReturnsGivesUpTheOfficeAtOnce(t *testing.T) {
 func TestALeaseThatIsOverEndsTheOfficeAtOnce(t *testing.T) {
 	d := lone(t)
 	d.shown = nil
-	d.node.LeaseOver(&d.group, 1)
+	d.node.Do(&Request{Subject: Subject{Kind: TellLeaseOver, Group: &d.group}})
+	require.Empty(t, d.did(), "it was the lease of an earlier term")
+	d.node.Do(&Request{Subject: Subject{Kind: TellLeaseOver, Group: &d.group, Term: 1}})
 	assert.Equal(t, []string{"hold nothing", "end lead 1", "show candidate in term 1", "show candidate in term 1", "arm"}, d.did())
 	for _, v := range d.shown {
 		assert.Equal(t, View{Term: 1, Role: memberstate.Candidate, Vote: 1, Last: 1, Departure: DepartedLeaseLapsed}, v)
@@ -284,6 +288,7 @@ func TestALeaderThatHasEndedBeginsNothing(t *testing.T) {
 	}, d.shown[len(d.shown)-1])
 	d.node.LeaseOver(&d.group, 1)
 	assert.Empty(t, d.did())
+	assert.Equal(t, Figures{}, d.node.figures(&d.group))
 	d.node.LeadReturned(&d.group, 1, false, nil)
 	assert.Equal(t, []string{"ended: <nil>"}, d.did())
 }
@@ -326,6 +331,18 @@ func TestAGroupThatEndsDuringASaveIsOverAfterIt(t *testing.T) {
 	assert.Equal(t, []string{"show stopped in term 0"}, d.did())
 	d.node.Saved(nil)
 	assert.Equal(t, []string{"ended: <nil>"}, d.did())
+}
+
+// A leader that is to stop may lose its office in a step that has to wait.
+func TestALeaderThatIsToStopEndsWithTheStepThatEndsItsOffice(t *testing.T) {
+	d, _ := pair(t)
+	d.node.Stop(&d.group)
+	d.answer()
+	d.node.Give(&d.group, &Input{Kind: Heard, Term: 2, Seat: 2}, nil)
+	d.node.EndTurn()
+	d.did()
+	d.node.Saved(nil)
+	assert.Contains(t, d.did(), "show stopped in term 2")
 }
 
 // Only a leader has something to hand over. Any other member ends at once, even if a step of it waits.
