@@ -288,6 +288,7 @@ func TestALeaderThatHasEndedBeginsNothing(t *testing.T) {
 	}, d.shown[len(d.shown)-1])
 	d.node.LeaseOver(&d.group, 1)
 	assert.Empty(t, d.did())
+	d.group.ledger.end.Index = 5
 	assert.Equal(t, Figures{}, d.node.figures(&d.group))
 	d.node.LeadReturned(&d.group, 1, false, nil)
 	assert.Equal(t, []string{"ended: <nil>"}, d.did())
