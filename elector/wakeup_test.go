@@ -4,7 +4,6 @@ package elector
 
 import (
 	"runtime"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -60,32 +59,67 @@ func TestWhatIsSharedIsUsedUnderTheLock(t *testing.T) {
 	}
 }
 
-// lockedLoad is a store whose Load locks its host, and fails.
-type lockedLoad struct {
+// locking is a store, a transport and a request that lock their host. The store then fails.
+type locking struct {
 	memberstate.MemStore
+	rpc.Transport
 	host   *Host
-	loaded chan struct{}
+	locked chan struct{}
 }
 
-func (s *lockedLoad) Load(string) (memberstate.Record, bool, error) {
-	s.host.mu.Lock()
-	close(s.loaded)
+func (l *locking) lock() {
+	l.host.mu.Lock()
+	close(l.locked)
+}
+
+func (l *locking) Load(string) (memberstate.Record, bool, error) {
+	l.lock()
 	return memberstate.Record{}, false, assert.AnError
 }
 
-func TestAGroupThatCannotStartEndsUnderTheLock(t *testing.T) {
-	store := &lockedLoad{loaded: make(chan struct{})}
-	store.host = IsolatedHost(t, store)
-	el := MustJoin(t, store.host, GroupOf("g", "n0"))
-	over := make(chan error, 1)
-	go func() { over <- el.Start() }()
-	<-store.loaded
-	for range 1000 { // it has time to
-		runtime.Gosched()
+func (l *locking) Serve(rpc.Handler) (func(), error) {
+	l.lock()
+	return func() {}, nil
+}
+
+// What uses the lock more than once is begun without it, and finds it held when it goes on.
+func TestWhatIsSharedIsUsedUnderTheLockAgain(t *testing.T) {
+	for name, use := range map[string]func(h *Host, el *Elector, l *locking){
+		"a start that fails":  func(_ *Host, el *Elector, _ *locking) { assert.ErrorIs(t, el.Start(), assert.AnError) },
+		"the start of a loop": func(h *Host, el *Elector, _ *locking) { assert.NoError(t, h.enter(el, nil)) },
+		"the end of a turn": func(h *Host, el *Elector, l *locking) {
+			assert.NoError(t, h.intake.Start(&el.group))
+			h.intake.Enter(&el.group, 0, l.lock)
+			h.turn()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := &locking{locked: make(chan struct{})}
+			h := MustHost(t, HostConfig{Self: "n0", Store: l, Transport: l})
+			l.host = h
+			el := MustJoin(t, h, GroupOf("g", "n0", "n1"))
+			over := make(chan struct{})
+			go func() {
+				defer close(over)
+				use(h, el, l)
+			}()
+			<-l.locked
+			for range 1000 { // it has time to
+				runtime.Gosched()
+			}
+			select {
+			case <-over:
+				assert.Fail(t, "it did not wait")
+			default:
+			}
+			h.mu.Unlock()
+			<-over
+			if el.beginStop(); h.stopped == nil { // there is no loop
+				assert.False(t, h.turn())
+			}
+			assert.NoError(t, h.Close(t.Context()))
+		})
 	}
-	assert.Empty(t, over)
-	store.host.mu.Unlock()
-	require.ErrorIs(t, <-over, assert.AnError)
 }
 
 // whileLocked begins something while the host's lock is held, and says whether that is over all the same.
@@ -122,24 +156,4 @@ func withoutLoop(t *testing.T) (*Host, *Elector) {
 	}
 	h.intake.Enter(&start("runs").group, 0, nil)
 	return h, start("g")
-}
-
-// What is made when it is first needed is made once, whoever needs it first.
-func TestExtrasAreMadeOnce(t *testing.T) {
-	for range 500 {
-		var el Elector
-		var making sync.WaitGroup
-		begin, made := make(chan struct{}), make([]*extras, 4)
-		for i := range made {
-			making.Go(func() {
-				<-begin
-				made[i] = el.ensureExtras()
-			})
-		}
-		close(begin)
-		making.Wait()
-		for _, x := range made {
-			require.Same(t, el.extras.Load(), x)
-		}
-	}
 }

@@ -74,6 +74,9 @@ func TestAnAlarmThatIsDueAtOnceRings(t *testing.T) {
 	a.set(g, 0)
 	assert.Same(t, g, a.ripe(1))
 	assert.Nil(t, a.ripe(1))
+	a.set(g, 0)
+	a.remove(g)
+	assert.Nil(t, a.ripe(1), "unless it was removed")
 }
 
 func TestAnAlarmThatHasRungKeepsNoGroup(t *testing.T) {
@@ -90,14 +93,16 @@ func TestAnAlarmThatHasRungKeepsNoGroup(t *testing.T) {
 
 // To look for stale entries takes a look at all. So it must leave room for many.
 func TestStaleEntriesAreRarelyLookedFor(t *testing.T) {
-	groups := make([]Group, 200)
 	var a alarms
-	for wait := time.Hour; wait > time.Hour-100; wait-- {
-		for i := range groups {
-			full := len(a.heap) == cap(a.heap)
-			if a.set(&groups[i], wait); full {
-				assert.GreaterOrEqual(t, cap(a.heap)-len(a.heap), (len(a.heap)-1)/8)
-			}
-		}
+	stale := new(Group)
+	a.set(stale, 1)
+	for range 100 {
+		a.set(new(Group), 1)
 	}
+	for len(a.heap) < cap(a.heap) {
+		a.set(new(Group), 1)
+	}
+	a.remove(stale)
+	a.set(new(Group), 1)
+	assert.GreaterOrEqual(t, cap(a.heap)-len(a.heap), len(a.heap)/8)
 }

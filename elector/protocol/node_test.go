@@ -21,20 +21,22 @@ import (
 // wait until the test carries them out.
 type recorder struct {
 	counting
-	t      *testing.T
-	node   *Node
-	group  Group
-	others map[string]*recorder
-	wrote  []string
-	heeded int // how many of these were answered, as far as they need an answer
-	post   []rpc.Message
-	saving []memberstate.Record // the newest batch
-	failed []*TransferError
-	heard  []time.Duration // from the sending of a beat until a quorum had answered
-	voting []rpc.Kind      // of the requests and answers that were counted
-	alarm  Alarm
-	pause  uint32
-	ended  error
+	t       *testing.T
+	node    *Node
+	group   Group
+	others  map[string]*recorder
+	wrote   []string
+	heeded  int // how many of these were answered, as far as they need an answer
+	post    []rpc.Message
+	saving  []memberstate.Record // the newest batch
+	shown   []View
+	batches []int // lengths of those that were sent
+	failed  []*TransferError
+	heard   []time.Duration // from the sending of a beat until a quorum had answered
+	voting  []rpc.Kind      // of the requests and answers that were counted
+	alarm   Alarm
+	pause   uint32
+	ended   error
 }
 
 // newRecorders are the voters n0, n1 and so on of a group with leases.
@@ -81,6 +83,7 @@ func (d *recorder) Send(to string, batch []rpc.Message) {
 		d.write("send %v to %s", m.Kind, to)
 	}
 	d.post = append(d.post, batch...)
+	d.batches = append(d.batches, len(batch))
 }
 
 func (d *recorder) Save(batch []memberstate.Record) {
@@ -107,6 +110,10 @@ func (d *recorder) QuorumHeard(_ *Group, took time.Duration) { d.heard = append(
 
 func (d *recorder) Voting(_ *Group, m *Message) { d.voting = append(d.voting, m.Kind) }
 
+func (d *recorder) TooFarApart(_ *Group, peer string, term memberstate.Term, _ uint64) {
+	d.write("%s is too far apart in term %d", peer, term)
+}
+
 func (d *recorder) LeadFailed(_ *Group, term memberstate.Term, err error) {
 	d.write("lead %d failed: %v", term, err)
 }
@@ -114,6 +121,7 @@ func (d *recorder) LeadFailed(_ *Group, term memberstate.Term, err error) {
 func (d *recorder) Judge(_ *Group, asked rpc.Mark, _ Judgement) { d.write("judge %v", asked) }
 
 func (d *recorder) Show(v View) {
+	d.shown = append(d.shown, v)
 	if v.Stopped {
 		d.write("show stopped in term %d", v.Term)
 		return
@@ -231,8 +239,14 @@ func TestALeadThatReturnsGivesUpTheOfficeAtOnce(t *testing.T) {
 
 func TestALeaseThatIsOverEndsTheOfficeAtOnce(t *testing.T) {
 	d := lone(t)
-	d.node.LeaseOver(&d.group, 1)
+	d.shown = nil
+	d.node.Do(&Request{Subject: Subject{Kind: TellLeaseOver, Group: &d.group}})
+	require.Empty(t, d.did(), "it was the lease of an earlier term")
+	d.node.Do(&Request{Subject: Subject{Kind: TellLeaseOver, Group: &d.group, Term: 1}})
 	assert.Equal(t, []string{"hold nothing", "end lead 1", "show candidate in term 1", "show candidate in term 1", "arm"}, d.did())
+	for _, v := range d.shown {
+		assert.Equal(t, View{Term: 1, Role: memberstate.Candidate, Vote: 1, Last: 1, Departure: DepartedLeaseLapsed}, v)
+	}
 }
 
 func TestALeaderThatStopsEndsItsOfficeFirst(t *testing.T) {
@@ -269,29 +283,38 @@ func TestALeaderThatHasEndedBeginsNothing(t *testing.T) {
 	d := lone(t)
 	d.node.End(&d.group)
 	assert.Equal(t, []string{"hold nothing", "end lead 1", "show stopped in term 1"}, d.did())
+	assert.Equal(t, View{
+		Term: 1, Role: memberstate.Candidate, Vote: 1, Last: 1, Departure: DepartedResigned, Stopped: true,
+	}, d.shown[len(d.shown)-1])
 	d.node.LeaseOver(&d.group, 1)
 	assert.Empty(t, d.did())
+	d.group.ledger.end.Index = 5
+	assert.Equal(t, Figures{}, d.node.figures(&d.group))
 	d.node.LeadReturned(&d.group, 1, false, nil)
 	assert.Equal(t, []string{"ended: <nil>"}, d.did())
 }
 
-// A group may be ended at once while its engine has paused its writes, and while messages wait.
+// A group may be ended at once while its engine has paused its writes.
 func TestAGroupThatIsEndedLeavesNothingBehind(t *testing.T) {
 	d, f := pair(t)
 	d.order(f)
-	d.node.Deliver(&d.group, d.asks("n1")) // it needs the ledger
-	d.node.Deliver(&d.group, d.asks("n1"))
-	d.did()
 	d.node.End(&d.group)
 	assert.Equal(t, []string{
 		"hold nothing", "end lead 1", "resume", "show stopped in term 1", `settled: elector: group "g" has stopped`,
 	}, d.did())
-	all, messages := d.group.Queued()
-	assert.Zero(t, all)
-	assert.Zero(t, messages)
 	for _, entry := range d.node.alarms.heap {
 		assert.True(t, entry.stale())
 	}
+}
+
+// The memory in which they waited may be another group's next.
+func TestNoMessageWaitsForAGroupThatHasEnded(t *testing.T) {
+	d := saving(t)
+	d.node.Deliver(&d.group, d.asks("n0"))
+	d.node.End(&d.group)
+	all, messages := d.group.Queued()
+	assert.Zero(t, all)
+	assert.Zero(t, messages)
 }
 
 // A save may be under way when its group ends. The store must not be closed before it is done, and what
@@ -309,6 +332,31 @@ func TestAGroupThatEndsDuringASaveIsOverAfterIt(t *testing.T) {
 	assert.Equal(t, []string{"show stopped in term 0"}, d.did())
 	d.node.Saved(nil)
 	assert.Equal(t, []string{"ended: <nil>"}, d.did())
+}
+
+// A leader that is to stop may lose its office in a step that has to wait.
+func TestALeaderThatIsToStopEndsWithTheStepThatEndsItsOffice(t *testing.T) {
+	d, _ := pair(t)
+	d.node.Stop(&d.group)
+	d.answer()
+	d.node.Give(&d.group, &Input{Kind: Heard, Term: 2, Seat: 2}, nil)
+	d.node.EndTurn()
+	d.did()
+	d.node.Saved(nil)
+	assert.Contains(t, d.did(), "show stopped in term 2")
+}
+
+// Only a leader has something to hand over. Any other member ends at once, even if a step of it waits.
+func TestACandidateThatStopsDoesNotWait(t *testing.T) {
+	d := newRecorders(t, 2)[1]
+	d.start()
+	m := d.asks("n0")
+	m.Mark = rpc.Won
+	d.node.Deliver(&d.group, m)
+	require.True(t, d.group.Waits())
+	d.did()
+	d.node.Stop(&d.group)
+	assert.Equal(t, []string{"show stopped in term 0"}, d.did())
 }
 
 func TestAGroupThatCannotSaveEnds(t *testing.T) {
@@ -368,6 +416,7 @@ func TestAHandoverEndsTheLeaseBeforeTheTargetStands(t *testing.T) {
 		"ask ledger 2", "show candidate in term 1", "save term 2", "show candidate in term 2", "arm", "resume", "send vote answer to n1",
 		"show follower in term 2", "settled: <nil>", "arm", "send heartbeat answer to n1",
 	}, d.did())
+	assert.Nil(t, d.group.duties, "a follower has none")
 }
 
 func TestAnEngineThatCannotPauseEndsTheHandoverAtOnce(t *testing.T) {
@@ -406,6 +455,45 @@ func TestAnInputIsHandledOnce(t *testing.T) {
 	assert.Equal(t, purpose{}, d.node.step.purpose)
 	d.node.End(&d.group)
 	assert.Equal(t, 1, told)
+	d = saving(t)
+	d.node.Give(&d.group, &Input{Kind: Stand}, func() { told++ })
+	d.node.End(&d.group)
+	assert.Equal(t, 2, told, "it is told before the disk has answered")
+	d.node.Saved(nil)
+	assert.Equal(t, 2, told)
+}
+
+// A caller may wait for a step that waits itself. The step's place is used again, and knows nothing of the caller.
+func TestAStepThatIsGivenUpHasNoPurpose(t *testing.T) {
+	_, d := pair(t)
+	told := 0
+	d.node.Give(&d.group, &Input{Kind: Heard, Term: d.group.Term + 1, Seat: 1}, func() { told++ })
+	require.True(t, d.group.Waits())
+	d.node.EndTurn()
+	d.node.End(&d.group)
+	d.node.Saved(nil)
+	assert.Equal(t, 1, told)
+	require.Len(t, d.node.spare.steps, 1)
+	assert.Equal(t, purpose{}, d.node.spare.steps[0].purpose)
+}
+
+// A long queue is not kept for another group.
+func TestOnlyShortQueuesAreKept(t *testing.T) {
+	for length, kept := range map[int]bool{mostSpare: true, mostSpare + 1: false} {
+		d := newRecorders(t, 1)[0]
+		d.node.transientOf(&d.group).queue = make([]waiting, 0, length)
+		d.node.tidy(&d.group)
+		assert.Nil(t, d.group.transient)
+		assert.Equal(t, kept, len(d.node.spare.transients) == 1)
+	}
+}
+
+// An append may be of a term that is too far away, as a message may.
+func TestAnAppendThatIsTooFarApartIsReported(t *testing.T) {
+	_, d := pair(t)
+	far := 3 * memberstate.MaxTermStep
+	d.hears(far)
+	assert.Equal(t, []string{fmt.Sprintf("n0 is too far apart in term %d", far)}, d.did())
 }
 
 // Votes are counted, whether they were asked for or not, and requests for them without repetitions.

@@ -100,14 +100,25 @@ func TestAHandoverThatSucceedsHasNoObstacle(t *testing.T) {
 	assert.Empty(t, d.failed)
 }
 
-// At each beat another voter may be asked. All that were asked are remembered.
-func TestAllVotersThatWereAskedAreRemembered(t *testing.T) {
+// At each beat another voter may be asked. All that were asked are remembered, and how far the last one came.
+func TestTheCourseOfAHandoverIsRemembered(t *testing.T) {
 	d := newRecorders(t, 3)[0]
-	for _, target := range []memberstate.Seat{2, 3} {
-		d.group.handover = Handover{Phase: Probing, Target: target}
+	both := memberstate.SetOf(2, 3)
+	for _, c := range []struct {
+		phase  HandoverPhase
+		target memberstate.Seat
+		want   attempt
+	}{
+		{Probing, 2, attempt{asked: memberstate.SetOf(2)}},
+		{Probing, 3, attempt{asked: both}},
+		{Pausing, 3, attempt{asked: both, willing: 3}},
+		{Taking, 3, attempt{asked: both, willing: 3, told: true}},
+	} {
+		d.group.handover = Handover{Phase: c.phase, Target: c.target, Reason: ToAnyone}
 		d.node.followHandover(&d.group, new(Input))
+		c.want.reason, c.want.answered = ToAnyone, map[memberstate.Seat]Obstacle{}
+		assert.Equal(t, &c.want, d.group.transient.attempt)
 	}
-	assert.Equal(t, memberstate.SetOf(2, 3), d.group.transient.attempt.asked)
 }
 
 func TestTheObstacleOfAVoter(t *testing.T) {

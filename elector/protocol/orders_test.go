@@ -28,8 +28,8 @@ func TestWhichOrdersAreRefused(t *testing.T) {
 		"a transfer by another to itself":    {follows, Order{To: "n0"}, ErrNotLeader},
 		"a resignation by another":           {follows, Order{Resign: true}, ErrNotLeader},
 		"a transfer when it has stopped":     {func(d *recorder) { d.node.End(&d.group) }, Order{To: "n1"}, ErrStopped},
-		"a transfer during another":          {func(d *recorder) { d.node.Obey(&d.group, d.settled(new(error))) }, Order{To: "n1"}, ErrTransferInProgress},
-		"a resignation during a transfer":    {func(d *recorder) { d.node.Obey(&d.group, d.settled(new(error))) }, Order{Resign: true}, begins},
+		"a transfer during another":          {func(d *recorder) { d.node.Obey(&d.group, &Order{Settled: func(error) {}}) }, Order{To: "n1"}, ErrTransferInProgress},
+		"a resignation during a transfer":    {func(d *recorder) { d.node.Obey(&d.group, &Order{Settled: func(error) {}}) }, Order{Resign: true}, begins},
 		"a transfer during the leader's own": {offers, Order{To: "n1"}, ErrTransferInProgress},
 		"a resignation during such an offer": {offers, Order{Resign: true}, begins},
 	} {
@@ -38,16 +38,10 @@ func TestWhichOrdersAreRefused(t *testing.T) {
 			c.change(d)
 		}
 		outcome := begins
-		o := d.settled(&outcome)
-		o.To, o.Resign = c.order.To, c.order.Resign
-		d.node.Obey(&d.group, o)
+		c.order.Settled = func(err error) { outcome = err }
+		d.node.Obey(&d.group, &c.order)
 		require.ErrorIs(t, outcome, c.want, what)
 	}
-}
-
-// settled is an order whose outcome is noted.
-func (d *recorder) settled(outcome *error) *Order {
-	return &Order{Settled: func(err error) { *outcome = err }}
 }
 
 // follows makes the leader lead no more.
@@ -55,3 +49,32 @@ func follows(d *recorder) { d.group.Role, d.group.Leader = memberstate.Follower,
 
 // offers makes the leader hand over to a preferred voter, which nobody has ordered.
 func offers(d *recorder) { d.group.handover = Handover{Phase: Probing, Target: 2, Reason: ToPreferred} }
+
+// A transfer to a named voter has failed when another one leads.
+func TestWhoseElectionCarriesATransferOut(t *testing.T) {
+	for _, c := range []struct {
+		to     string
+		leader memberstate.Seat
+		want   error
+	}{
+		{"n1", 2, nil},
+		{"n1", 3, ErrTransferFailed},
+		{"", 3, nil},
+		{"", 1, ErrTransferFailed},
+	} {
+		d := newRecorders(t, 3)[0]
+		outcome := assert.AnError
+		o := &Order{To: c.to, term: 3, Settled: func(err error) { outcome = err }}
+		d.node.transientOf(&d.group).awaitHeir = []*Order{o}
+		d.node.succeed(&d.group, &View{Term: 4, Leader: c.leader})
+		require.ErrorIs(t, outcome, c.want, "to %q, and %d leads", c.to, c.leader)
+	}
+}
+
+func TestAnOrderThatIsWithdrawnLeavesNoMemoryInUse(t *testing.T) {
+	d := newRecorders(t, 3)[0]
+	o := &Order{Settled: func(error) {}}
+	d.node.transientOf(&d.group).awaitHeir = []*Order{o}
+	d.node.Withdraw(&d.group, o, assert.AnError)
+	assert.Nil(t, d.group.transient)
+}

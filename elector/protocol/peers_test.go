@@ -60,3 +60,19 @@ func TestStrangersLeaveNothingBehind(t *testing.T) {
 	assert.Empty(t, n.peers.strangers)
 	assert.Empty(t, n.peers.members)
 }
+
+// Many messages for one node go in batches, so that they do not need memory until the end of the turn. None
+// is empty, and what a turn has sent is forgotten.
+func TestBatchesAreOfTheUsualLength(t *testing.T) {
+	for messages, want := range map[int][]int{1: {1}, usualBatch: {usualBatch}, 2*usualBatch + 1: {usualBatch, usualBatch, 1}} {
+		d := newRecorders(t, 2)[0]
+		for range messages {
+			d.node.post(&d.group, 2, new(Message))
+		}
+		d.node.flush()
+		assert.Equal(t, want, d.batches, "%d messages", messages)
+		for _, p := range d.node.peers.full[:cap(d.node.peers.full)] {
+			assert.Nil(t, p)
+		}
+	}
+}

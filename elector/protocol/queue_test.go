@@ -60,7 +60,8 @@ func TestAnInputThatIsTakenOutIsForgotten(t *testing.T) {
 	for taken, left := range []struct{ all, messages int }{{3, 2}, {2, 1}, {1, 0}, {0, 0}} {
 		x.next(new(pending))
 		all, messages := g.Queued()
-		assert.Equal(t, left, struct{ all, messages int }{all, messages}, "after %d", taken+1)
+		assert.Equal(t, left.all, all, "after %d", taken+1)
+		assert.Equal(t, left.messages, messages, "after %d", taken+1)
 		assert.Equal(t, waiting{}, x.queue[:room][taken])
 	}
 	assert.Equal(t, room, cap(x.queue), "the room is used again")

@@ -70,3 +70,13 @@ func TestAnAnswerToAForgottenRoundHasTakenLongerThanTheOldestThatIsKept(t *testi
 	assert.Zero(t, times.RoundTrip(m, &rpc.Body{Kind: rpc.VoteResponse, Round: 6}, 10*time.Second), "of a round that has not begun")
 	assert.Zero(t, times.RoundTrip(m, &rpc.Body{Kind: rpc.HeartbeatResponse, Round: 1}, 10*time.Second), "of a beat")
 }
+
+// A member that has sent few rounds since it began to remember them has none for a round before these.
+func TestARoundBeforeAllThatAreKeptIsNotMeasured(t *testing.T) {
+	var s SentTimes
+	m := Machine{ballot: 10}
+	s.Sends(&m, &Message{Body: rpc.Body{Kind: rpc.VoteRequest, Round: 10}}, time.Minute)
+	for round, want := range map[uint32]time.Duration{10: time.Second, 5: 0} {
+		assert.Equal(t, want, s.RoundTrip(&m, &rpc.Body{Kind: rpc.VoteResponse, Round: round}, time.Minute+time.Second))
+	}
+}

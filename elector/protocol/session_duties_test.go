@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/rpc"
 )
 
 // leads is Effects of which a test needs no more than these.
@@ -104,6 +105,22 @@ func TestOnlyTheLeaseOfThisTermIsOver(t *testing.T) {
 		s.Term = 2
 		s.LeaseOver(term)
 		assert.Equal(t, term == 2, s.duties.lease.over)
+	}
+	s := Session{duties: new(Duties)}
+	s.LeaseOver(0)
+	assert.False(t, s.duties.lease.over, "a lease that was given back does not run out")
+}
+
+func TestHowLongALeaseLasts(t *testing.T) {
+	const now = time.Minute
+	for lasts, l := range map[time.Duration][]lease{
+		0:           {{}, {until: now - 1}, {until: now}, {until: now + time.Second, over: true}},
+		time.Second: {{until: now + time.Second}},
+	} {
+		for _, one := range l {
+			s := Session{duties: &Duties{lease: one}}
+			assert.Equal(t, lasts, s.LeaseLeft(now), "%+v", one)
+		}
 	}
 }
 
@@ -202,4 +219,36 @@ func TestOnlyTheLeadThatRunsReturns(t *testing.T) {
 		assert.Equal(t, lead{term: 2, running: c.running && !c.returns, quits: c.returns}, s.duties.lead)
 	}
 	assert.False(t, new(Session).LeadReturned(0, true))
+	ending := Session{duties: &Duties{lead: lead{term: 2, running: true, ending: true}}}
+	ending.Term = 2
+	assert.False(t, ending.LeadReturned(2, true), "it returned before it learned that it must")
+	assert.False(t, ending.duties.lead.quits)
+}
+
+// A member that led in another life of its session has nothing else to remember.
+func TestAMemberThatServesIsAttendedTo(t *testing.T) {
+	s := Session{Machine: elected(threeRules())}
+	s.Role = memberstate.Candidate
+	assert.Equal(t, Served, s.attend(threeRules(), time.Second, new(settles)))
+}
+
+// inOrder is Effects that write down what comes in which order.
+type inOrder struct {
+	Effects
+	did []string
+}
+
+func (o *inOrder) Show(View)                      { o.did = append(o.did, "show") }
+func (o *inOrder) Reply(*Message)                 { o.did = append(o.did, "reply") }
+func (o *inOrder) Send(memberstate.Set, *Message) { o.did = append(o.did, "send") }
+func (o *inOrder) Arm(Alarm)                      { o.did = append(o.did, "arm") }
+func (o *inOrder) Judge(rpc.Mark, Judgement)      { o.did = append(o.did, "judge") }
+func (o *inOrder) Drop(Drop)                      { o.did = append(o.did, "drop") }
+
+// A driver may send at once, and no other member may learn of a change before the engine does.
+func TestEffectsComeInTheirOrder(t *testing.T) {
+	fx := new(inOrder)
+	x := &Step{Output: Output{Changed: true, Replied: true, To: 2, Alarm: Alarm{Number: 1}, Ended: true, Dropped: DropMalformed}}
+	new(Session).finish(threeRules(), time.Second, x, fx)
+	assert.Equal(t, []string{"show", "reply", "send", "arm", "judge", "drop"}, fx.did)
 }

@@ -67,7 +67,7 @@ func (s *Session) LeadReturned(term memberstate.Term, early bool) (quits bool) {
 		return false
 	}
 	l := &s.duties.lead
-	quits = early && !l.ending && term == s.Term
+	quits = early && !l.ending // it ends with the office
 	*l = lead{term: l.term, quits: l.quits || quits}
 	return quits
 }

@@ -44,7 +44,7 @@ func (s *Session) attendLease(r *Rules, now time.Duration, fx Effects) {
 	}
 	until := from + r.Timing.Detection() - r.Timing.DriftMargin
 	if l := &d.lease; l.until == 0 || !l.over && now < l.until && l.until < until {
-		l.until = max(until, 1) // zero means none
+		l.until = until
 		fx.Hold(l.until)
 	}
 }

@@ -62,8 +62,7 @@ func (s *Session) look(v *View) {
 // show shows the present view and, if the machine took its leader for gone, why.
 func (s *Session) show(r *Rules, x *Step, fx Effects) {
 	s.departs(x.shown.Leader, s.whyGone(r, &x.Input, &x.shown))
-	x.shown = s.view()
-	fx.Show(x.shown)
+	fx.Show(s.view())
 }
 
 // showLoss shows that this member leads no more. Its new role is shown only when it is durable.
@@ -122,7 +121,7 @@ func (s *Session) RoundTrip(answer *rpc.Body, now time.Duration) time.Duration {
 // It is a multiple of heartbeats if that time is not known: no beat of the term has been answered
 // yet, or so many have not been that the time is not kept.
 func (s *Session) QuorumAge(r *Rules, now time.Duration) time.Duration {
-	if s.Role != memberstate.Leader || r.quorum() == 1 {
+	if s.Role != memberstate.Leader {
 		return 0
 	}
 	heard := s.HeardBeat()
