@@ -70,6 +70,14 @@ func TestALateRefusalChangesNothing(t *testing.T) {
 	assert.Equal(t, losses{"a"}, *told, "a new incarnation is reported")
 }
 
+func TestTheLossOfARemovedPeerIsNotReported(t *testing.T) {
+	l, told := linkTo(t)
+	l.end(connect(t, l, 7))
+	l.cancel()
+	l.gone(l.suspected())
+	assert.Empty(t, *told)
+}
+
 func TestALossIsNotReportedAgainWhenTheNextProcessConnects(t *testing.T) {
 	l, told := linkTo(t)
 	l.end(connect(t, l, 7))
@@ -332,6 +340,13 @@ func TestMessagesThatCouldNotBeSentCountAsDropped(t *testing.T) {
 	require.ErrorIs(t, l.sendAll(t.Context(), broken{}), io.EOF)
 	assert.EqualValues(t, 2, l.transport.Stats().Dropped)
 	assert.Zero(t, l.transport.Stats().Sent)
+}
+
+func TestNothingIsSentAfterTheEnd(t *testing.T) {
+	l, _ := linkTo(t)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, l.sendAll(ended, broken{}), context.Canceled)
 }
 
 // stranger is a connection that the guard of a link's node has accepted.
