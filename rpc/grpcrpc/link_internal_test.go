@@ -342,6 +342,20 @@ func TestMessagesThatCouldNotBeSentCountAsDropped(t *testing.T) {
 	assert.Zero(t, l.transport.Stats().Sent)
 }
 
+func TestMessagesThatGoNowhereCountAsDropped(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	tr, err := New(Config{Self: "b", Listener: listener, Peers: map[string]string{"c": deaf(t)}})
+	require.NoError(t, err)
+	defer tr.Close()
+	tr.Send("nobody", make([]rpc.Message, 1))
+	assert.EqualValues(t, 1, tr.Stats().Dropped, "it is no peer")
+	tr.deliver(make([]rpc.Message, 10))
+	assert.EqualValues(t, 11, tr.Stats().Dropped, "there is no handler")
+	tr.Send("c", make([]rpc.Message, maxQueued+100))
+	assert.EqualValues(t, 111, tr.Stats().Dropped, "there is no room")
+}
+
 func TestNothingIsSentAfterTheEnd(t *testing.T) {
 	l, _ := linkTo(t)
 	ended, cancel := context.WithCancel(t.Context())
