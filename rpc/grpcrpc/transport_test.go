@@ -4,8 +4,8 @@ package grpcrpc_test
 
 import (
 	"net"
-	"sync"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
