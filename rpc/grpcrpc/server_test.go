@@ -61,3 +61,21 @@ func TestTheBytesOfAnExchangeAreCountedOverEveryConnection(t *testing.T) {
 	assert.False(t, came.spend(strangerBytes+1))
 	require.NoError(t, came.Close())
 }
+
+func TestOnlyPeersAreAnswered(t *testing.T) {
+	l, _ := linkTo(t)
+	tr := l.transport
+	tr.SetPeers(map[string]string{"c": "127.0.0.1:1"})
+	require.NoError(t, tr.isAskedBy(t.Context(), &electorpb.KnowsRequest{From: "c", To: "b"}))
+	require.ErrorContains(t, tr.isAskedBy(t.Context(), &electorpb.KnowsRequest{From: "x", To: "b"}), `"x" is not one of the peers`)
+}
+
+// An operator's certificate is not a node's own, even with the same name.
+func TestACertificateOfAnotherRoleIsNotOnesOwn(t *testing.T) {
+	r := &reloader{self: Identity{Member, "a"}}
+	certificate := func(role Role) *x509.Certificate {
+		return &x509.Certificate{URIs: []*url.URL{Identity{role, "a"}.URI()}}
+	}
+	require.NoError(t, r.isSelf(certificate(Member)))
+	require.ErrorContains(t, r.isSelf(certificate(Operator)), "not of member a")
+}
