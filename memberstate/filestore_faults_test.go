@@ -3,6 +3,7 @@
 package memberstate_test
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -88,6 +89,7 @@ func failsAt(t *testing.T, n int, failure error) (op string, inSave bool) {
 			require.Empty(t, before, "a failed %s in the background is harmless", before)
 			break
 		}
+		require.Equal(t, before, *failed, "the save hides a failed %s", *failed)
 		m.acked, m.underway = m.with(), nil
 		run()
 	}
@@ -136,22 +138,28 @@ func TestACreateThatFailsCanBeTriedAgain(t *testing.T) {
 }
 
 func TestAnOpenThatFailsCanBeTriedAgain(t *testing.T) {
-	text, holds := whole(t)
-	text[memberstate.FirstSave*memberstate.PageSize] ^= 1 // opening it has to write a new file
-	for n := 1; ; n++ {
-		disk := new(crashdisk.Disk)
-		disk.Set("n0", text)
-		disk.Later = never
-		failed := failNth(disk, n, syscall.EIO)
-		_, err := memberstate.OpenSmall(disk, "n0", "n0", room)
-		if *failed == "" {
-			break
-		}
-		require.ErrorIs(t, err, syscall.EIO, *failed)
-		disk.Before = nil
-		s, err := memberstate.OpenSmall(disk, "n0", "n0", room)
-		require.NoError(t, err, "after a failed %s", *failed)
-		require.Equal(t, holds, s.Records())
+	clean, holds := whole(t)
+	damaged := bytes.Clone(clean)
+	damaged[memberstate.FirstSave*memberstate.PageSize] ^= 1 // opening it has to write a new file
+	for name, text := range map[string][]byte{"clean": clean, "damaged": damaged} {
+		t.Run(name, func(t *testing.T) {
+			for n := 1; ; n++ {
+				disk := new(crashdisk.Disk)
+				disk.Set("n0", text)
+				disk.Later = never
+				failed := failNth(disk, n, syscall.EIO)
+				_, err := memberstate.OpenSmall(disk, "n0", "n0", room)
+				if *failed == "" {
+					assert.Greater(t, n, 2, "nothing is made durable")
+					break
+				}
+				require.ErrorIs(t, err, syscall.EIO, *failed)
+				disk.Before = nil
+				s, err := memberstate.OpenSmall(disk, "n0", "n0", room)
+				require.NoError(t, err, "after a failed %s", *failed)
+				require.Equal(t, holds, s.Records())
+			}
+		})
 	}
 }
 

@@ -41,7 +41,6 @@ import (
 type next struct {
 	mu      sync.Mutex // held while a slice is filled, and while the file replaces the present one
 	file    File       // nil: there is none
-	named   bool       // it has the name NAME.new, and not NAME.old
 	zeroed  int64      // bytes at its beginning that are durably zero
 	linked  bool       // the present file has the name NAME.old, too
 	lost    bool       // the replacement has failed, and this file may be the store now
@@ -189,11 +188,10 @@ func (s *FileStore) wanted(pages uint32) (size, want int64, err error) {
 // or makes an empty one.
 func (s *FileStore) findNext() error {
 	n := &s.next
-	if n.file != nil && !n.named && n.file.HasName(s.oldName()) {
+	if n.file != nil && n.file.HasName(s.oldName()) {
 		if err := s.disk.Rename(s.oldName(), s.nextName()); err != nil {
 			return s.failed("rename "+s.oldName(), nowhere, err)
 		}
-		n.named = true
 	}
 	if n.file != nil && n.file.HasName(s.nextName()) {
 		return nil
@@ -219,7 +217,7 @@ func (s *FileStore) findNext() error {
 	if err != nil {
 		return s.failed("create "+name, nowhere, err)
 	}
-	n.file, n.named, n.zeroed = f, true, 0
+	n.file, n.zeroed = f, 0
 	return nil
 }
 
@@ -352,7 +350,7 @@ func (s *FileStore) replace() error {
 		return nil
 	}
 	old, linked := s.file, n.linked
-	s.file, n.file, n.named, n.zeroed, n.linked = n.file, nil, false, 0, false
+	s.file, n.file, n.zeroed, n.linked = n.file, nil, 0, false
 	switch {
 	case linked:
 		n.file = old
@@ -369,6 +367,6 @@ func (s *FileStore) closeBoth() error {
 	if s.file != nil {
 		err = errors.Join(err, s.file.Close())
 	}
-	s.file, n.file, n.named, n.zeroed, n.linked = nil, nil, false, 0, false
+	s.file, n.file, n.zeroed, n.linked = nil, nil, 0, false
 	return err
 }

@@ -211,6 +211,62 @@ func TestAFileThatCannotGrowIsUsedAsItIs(t *testing.T) {
 	closed(t, s)
 }
 
+// A half that has no room for the whole snapshot must not be used, because its end would be
+// overwritten by the other half.
+func TestASnapshotThatTheFileCannotHoldIsRefused(t *testing.T) {
+	s, disk, _ := poorStore(t, 60)
+	saves(t, s, 1, 1)
+	batch := make([]memberstate.Record, 6000) // 40 pages
+	for i := range batch {
+		batch[i] = written(fmt.Sprint("group ", i), 7, "n2")
+	}
+	failNth(disk.Disk, 1, syscall.EIO) // the file does not grow
+	err := s.Save(batch)
+	require.ErrorIs(t, err, memberstate.ErrStoreBroken)
+	require.ErrorIs(t, err, syscall.EIO)
+	closed(t, s)
+	s, err = memberstate.OpenSmall(disk, "n0", "n0", 60)
+	require.NoError(t, err)
+	assert.Len(t, s.Records(), 1)
+	closed(t, s)
+}
+
+// A new file that is full at once would be replaced by the next save.
+func TestANewFileHasRoomForAsManySavesAsRecords(t *testing.T) {
+	s, _, _ := poorStore(t, 60)
+	batch := make([]memberstate.Record, 3750) // 25 of a half's 30 pages
+	for i := range batch {
+		batch[i] = written(fmt.Sprint("group ", i), 7, "n2")
+	}
+	require.NoError(t, s.Save(batch))
+	require.NoError(t, s.Save(batch[:2500]), "this makes a new file")
+	assert.Greater(t, s.Left(), 25)
+	closed(t, s)
+}
+
+// A record that is visible is durable, even while a new file is written.
+func TestASaveIsInvisibleUntilItIsDurable(t *testing.T) {
+	disk := new(crashdisk.Disk)
+	disk.Later = never
+	s, err := memberstate.CreateSmall(disk, "n0", "n0", room)
+	require.NoError(t, err)
+	acked := memberstate.Term(0)
+	operations := map[string]int{}
+	disk.Before = func(op string) error {
+		operations[op]++
+		r, _, err := s.Load("g")
+		assert.Equal(t, acked, r.Term, op)
+		return err
+	}
+	for term := range memberstate.Term(2 * room) {
+		require.NoError(t, s.Save([]memberstate.Record{written("g", term+1, "n1")}))
+		acked = term + 1
+	}
+	assert.Positive(t, operations["rename"])
+	disk.Before = nil
+	closed(t, s)
+}
+
 // The names beside a store may stand for any file, even, by mistake, for the store itself.
 func TestFilesBesideAStoreDoNoHarm(t *testing.T) {
 	for name, put := range map[string]func(disk *crashdisk.Disk){

@@ -50,6 +50,8 @@ func TestResultsAnswerRequestsOfTheirKind(t *testing.T) {
 	}
 	assert.False(t, rpc.Success.Answers(rpc.VoteResponse))
 	assert.False(t, rpc.Accept.Answers(rpc.HeartbeatResponse))
+	assert.False(t, rpc.RejectTakingLeadership.Answers(rpc.HeartbeatResponse))
+	assert.False(t, rpc.NotFollowing.Answers(rpc.HeartbeatResponse))
 	assert.False(t, rpc.RejectAlreadyVoted.Answers(rpc.TakeLeadershipResponse))
 	assert.False(t, rpc.Result(0).Answers(rpc.VoteResponse))
 	assert.False(t, rpc.Accept.Answers(rpc.VoteRequest))
@@ -77,6 +79,17 @@ func TestNoRequestHasTermZero(t *testing.T) {
 		assert.True(t, b.WellFormed(), kind)
 		b.Term = 0
 		assert.Equal(t, b.Result != 0, b.WellFormed(), kind)
+	}
+}
+
+func TestNoDurationIsNegative(t *testing.T) {
+	for _, b := range []rpc.Body{
+		{Kind: rpc.Heartbeat, Term: 1, Lease: -1},
+		{Kind: rpc.Heartbeat, Term: 1, RoundTrip: -1},
+	} {
+		assert.False(t, b.WellFormed())
+		b.Lease, b.RoundTrip = 0, 0
+		assert.True(t, b.WellFormed())
 	}
 }
 

@@ -130,6 +130,7 @@ func TestALossIsReportedToAllOtherNodes(t *testing.T) {
 			require.NoError(t, err)
 			stops = append(stops, stop)
 		}
+		synctest.Wait() // they wait for messages
 		network.ReportLost("a")
 		synctest.Wait()
 		for _, stop := range stops {
@@ -138,6 +139,129 @@ func TestALossIsReportedToAllOtherNodes(t *testing.T) {
 		assert.Empty(t, ears["a"].lost)
 		assert.Equal(t, []string{"a"}, ears["b"].lost)
 		assert.Equal(t, []string{"a"}, ears["c"].lost)
+	})
+}
+
+func TestSetAllSetsLinksThatWereSetBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		network, b := rpc.NewNetwork(1), new(listener)
+		network.SetLink("a", "b", rpc.Link{Cut: true})
+		network.SetAll(rpc.Link{})
+		stop, err := network.Join("b").Serve(b)
+		require.NoError(t, err)
+		network.Join("a").Send("b", []rpc.Message{{}})
+		synctest.Wait()
+		stop()
+		assert.Len(t, b.rounds, 1)
+	})
+}
+
+// A node that is served again receives only what was sent since then, and all else counts as lost.
+func TestANodeThatIsNotServedReceivesNothingLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		network, first, second := rpc.NewNetwork(1), new(listener), new(listener)
+		network.SetAll(rpc.Link{Delay: time.Second})
+		a, b := network.Join("a"), network.Join("b")
+		beat := []rpc.Message{{Body: rpc.Body{Kind: rpc.Heartbeat}}}
+		a.Send("c", beat)
+		assert.EqualValues(t, 1, network.Lost(), "no such node")
+		stop, err := b.Serve(first)
+		require.NoError(t, err)
+		a.Send("b", beat)
+		synctest.Wait()
+		stop()
+		assert.EqualValues(t, 2, network.Lost(), "it was on its way")
+		a.Send("b", beat)
+		network.ReportLost("a")
+		assert.EqualValues(t, 3, network.Lost(), "b is not served")
+		stop, err = b.Serve(second)
+		require.NoError(t, err)
+		<-time.After(2 * time.Second)
+		stop()
+		assert.Empty(t, first.rounds)
+		assert.Empty(t, second.rounds)
+		assert.Empty(t, second.lost)
+	})
+}
+
+// busy is a handler that returns when it may.
+type busy struct {
+	listener
+	leave chan struct{}
+}
+
+func (b *busy) Receive([]rpc.Message) { <-b.leave }
+
+// A hint may come while the handler is being stopped. The next handler must not receive it.
+func TestAHintIsForTheHandlerThatWasServed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		network := rpc.NewNetwork(1)
+		for range 20 { // the goroutine that delivers has a choice
+			first, later := &busy{leave: make(chan struct{})}, new(listener)
+			stop, err := network.Join("b").Serve(first)
+			require.NoError(t, err)
+			network.Join("a").Send("b", []rpc.Message{{}})
+			synctest.Wait()
+			network.ReportLost("a")
+			go stop()
+			synctest.Wait()
+			close(first.leave)
+			synctest.Wait()
+			stop, err = network.Join("b").Serve(later)
+			require.NoError(t, err)
+			synctest.Wait()
+			stop()
+			assert.Empty(t, later.lost)
+		}
+	})
+}
+
+// Heartbeats that have arrived, or were lost with the handler, take no room.
+func TestTheRoomOfHeartbeatsIsGivenBack(t *testing.T) {
+	for name, leaves := range map[string]bool{"arrived": false, "lost": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				network, b := rpc.NewNetwork(1), new(listener)
+				network.SetAll(rpc.Link{Delay: time.Second})
+				a := network.Join("a")
+				stop, err := network.Join("b").Serve(b)
+				require.NoError(t, err)
+				a.Send("b", []rpc.Message{{Body: rpc.Body{Kind: rpc.Heartbeat}}})
+				if leaves {
+					stop()
+					stop, err = network.Join("b").Serve(b)
+					require.NoError(t, err)
+				} else {
+					<-time.After(2 * time.Second)
+				}
+				before := network.Lost()
+				votes := make([]rpc.Message, 1<<16+1)
+				for i := range votes {
+					votes[i].Kind = rpc.VoteRequest
+				}
+				a.Send("b", votes)
+				assert.Equal(t, before+1, network.Lost(), "there is no heartbeat to displace")
+				stop()
+			})
+		})
+	}
+}
+
+func TestHeartbeatsDisplaceNoHeartbeats(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		network, b := rpc.NewNetwork(1), new(listener)
+		network.SetAll(rpc.Link{Delay: time.Second})
+		stop, err := network.Join("b").Serve(b)
+		require.NoError(t, err)
+		beats := make([]rpc.Message, 1<<16+1)
+		for i := range beats {
+			beats[i].Kind, beats[i].Round = rpc.Heartbeat, uint32(i)
+		}
+		network.Join("a").Send("b", beats)
+		<-time.After(2 * time.Second)
+		stop()
+		assert.Contains(t, b.rounds, uint32(0))
+		assert.NotContains(t, b.rounds, uint32(1<<16))
 	})
 }
 

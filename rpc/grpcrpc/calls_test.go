@@ -129,10 +129,13 @@ func TestAConnectionWithAnExchangeHasNoOtherCall(t *testing.T) {
 		takes(t, c, came, frameOf(dataFrame, 0, 1, 16<<10)) // the meter counts that
 	}
 	require.Zero(t, came.Len())
+	var why Refusal
+	c.refuse = func(reason Refusal, _ error) { why = reason }
 	came.Buffer.Write(begins(5))
 	_, err := c.Read(make([]byte, 1))
 	for err == nil {
 		_, err = c.Read(make([]byte, 1))
 	}
 	assert.ErrorIs(t, err, errBeside)
+	assert.Equal(t, RefusedPeer, why)
 }

@@ -164,7 +164,7 @@ func (l *rateLimit) allow(every time.Duration) (untold uint64, due bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
-	if !l.last.IsZero() && now.Sub(l.last) < every {
+	if now.Sub(l.last) < every {
 		l.untold++
 		return 0, false
 	}

@@ -101,7 +101,7 @@ func (g *guard) dismiss(c *inbound) {
 // that class, the oldest is closed.
 func (g *guard) move(c *inbound, to *list.List) bool {
 	g.mu.Lock()
-	if !g.conns[c] || c.among == to && c.place != nil {
+	if !g.conns[c] || c.among == to {
 		g.mu.Unlock()
 		return false
 	}

@@ -34,7 +34,10 @@ func TestTheConnectionsOfEachClassAreBounded(t *testing.T) {
 		most    int
 	}{
 		"strangers": {func(*guard, *inbound) {}, maxStrangers},
-		"callers":   {(*guard).welcome, maxCallers},
+		"callers": {func(g *guard, c *inbound) {
+			g.welcome(c)
+			g.welcome(g.callers.Front().Value.(*inbound)) // its next call makes it no younger
+		}, maxCallers},
 		"dismissed": {func(g *guard, c *inbound) { g.introduce(c); g.dismiss(c) }, maxDismissed},
 	}
 	for name, kind := range kinds {
@@ -79,6 +82,50 @@ func TestAConnectionIsRefusedOnce(t *testing.T) {
 	_ = c.Close()
 	c.refuse(RefusedPeer)
 	assert.Equal(t, []Refusal{RefusedFlood}, refused)
+}
+
+// Only a connection that has sent something, but no call, is counted: one that sent nothing may be
+// a probe, and the reason of a handshake that failed is counted already.
+func TestSilenceIsCounted(t *testing.T) {
+	for name, c := range map[string]struct {
+		spoke, known, called, peer bool
+		counts                     []Refusal
+	}{
+		"spoke":            {true, true, false, false, []Refusal{RefusedSilence}},
+		"sent nothing":     {false, true, false, false, nil},
+		"failed handshake": {true, false, false, false, nil},
+		"made a call":      {true, true, true, false, nil},
+		"peer":             {true, true, false, true, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var refused []Refusal
+			g := newGuard(&pipes{}, time.Hour, func(why Refusal, _ ...any) { refused = append(refused, why) })
+			accepted, err := g.Accept()
+			require.NoError(t, err)
+			came := accepted.(*inbound)
+			came.spoke.Store(c.spoke)
+			came.known.Store(c.known)
+			came.called.Store(c.called)
+			if c.peer {
+				g.introduce(came)
+			}
+			require.NoError(t, came.Close())
+			assert.Equal(t, c.counts, refused)
+			assert.Empty(t, g.conns)
+			g.welcome(came)
+			assert.Zero(t, g.callers.Len(), "a closed connection belongs to no class")
+		})
+	}
+}
+
+func TestAConnectionThatArrivesAtTheEndIsClosed(t *testing.T) {
+	came := &pipes{}
+	g := newGuard(came, time.Hour, func(Refusal, ...any) {})
+	g.closeAll()
+	_, err := g.Accept()
+	require.ErrorIs(t, err, net.ErrClosed)
+	_, err = came.theirs[0].Read(make([]byte, 1))
+	assert.ErrorIs(t, err, io.EOF)
 }
 
 // Callers and peers may stay.

@@ -3,6 +3,8 @@
 package grpcrpc_test
 
 import (
+	"bytes"
+	"io"
 	"log/slog"
 	"strings"
 	"sync/atomic"
@@ -74,6 +76,31 @@ func TestAnAnswerThatIsTooLargeIsCounted(t *testing.T) {
 	a, _ := w.serve("a")
 	w.eventually("it is counted", func() bool { return a.Stats().Refused[grpcrpc.RefusedPeer] > 0 })
 	assert.Zero(t, a.Stats().Connected)
+}
+
+// The called node sends its settings, and then frames of no known kind.
+func TestACalledNodeThatFloodsIsDisconnected(t *testing.T) {
+	w := newCluster(t, "a", "b")
+	flooding := make(chan struct{})
+	go func() {
+		defer close(flooding)
+		for {
+			c, err := w.listeners["b"].Accept()
+			if err != nil {
+				return
+			}
+			_, _ = c.Write([]byte{0, 0, 0, settingsFrame, 0, 0, 0, 0, 0})
+			frame := append([]byte{0, 0x40, 0, 200, 0, 0, 0, 0, 0}, make([]byte, 0x4000)...)
+			_, _ = c.Write(bytes.Repeat(frame, 100))
+			_, _ = io.Copy(io.Discard, c) // until a hangs up
+			_ = c.Close()
+		}
+	}()
+	a, _ := w.serve("a")
+	w.eventually("it is counted", func() bool { return a.Stats().Refused[grpcrpc.RefusedFlood] > 0 })
+	assert.Zero(t, a.Stats().Connected)
+	require.NoError(t, w.listeners["b"].Close())
+	<-flooding
 }
 
 func TestAPeerThatDoesNotAnswerTheHelloIsCalledAgain(t *testing.T) {

@@ -70,6 +70,14 @@ func TestALateRefusalChangesNothing(t *testing.T) {
 	assert.Equal(t, losses{"a"}, *told, "a new incarnation is reported")
 }
 
+func TestTheLossOfARemovedPeerIsNotReported(t *testing.T) {
+	l, told := linkTo(t)
+	l.end(connect(t, l, 7))
+	l.cancel()
+	l.gone(l.suspected())
+	assert.Empty(t, *told)
+}
+
 func TestALossIsNotReportedAgainWhenTheNextProcessConnects(t *testing.T) {
 	l, told := linkTo(t)
 	l.end(connect(t, l, 7))
@@ -332,6 +340,27 @@ func TestMessagesThatCouldNotBeSentCountAsDropped(t *testing.T) {
 	require.ErrorIs(t, l.sendAll(t.Context(), broken{}), io.EOF)
 	assert.EqualValues(t, 2, l.transport.Stats().Dropped)
 	assert.Zero(t, l.transport.Stats().Sent)
+}
+
+func TestMessagesThatGoNowhereCountAsDropped(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	tr, err := New(Config{Self: "b", Listener: listener, Peers: map[string]string{"c": deaf(t)}})
+	require.NoError(t, err)
+	defer tr.Close()
+	tr.Send("nobody", make([]rpc.Message, 1))
+	assert.EqualValues(t, 1, tr.Stats().Dropped, "it is no peer")
+	tr.deliver(make([]rpc.Message, 10))
+	assert.EqualValues(t, 11, tr.Stats().Dropped, "there is no handler")
+	tr.Send("c", make([]rpc.Message, maxQueued+100))
+	assert.EqualValues(t, 111, tr.Stats().Dropped, "there is no room")
+}
+
+func TestNothingIsSentAfterTheEnd(t *testing.T) {
+	l, _ := linkTo(t)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, l.sendAll(ended, broken{}), context.Canceled)
 }
 
 // stranger is a connection that the guard of a link's node has accepted.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"log/slog"
 	"net"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -169,6 +170,32 @@ func (b *babble) RecvMsg(into any) error {
 	return nil
 }
 
+// feast is a stream of packets, each of which spends the whole allowance of its connection.
+type feast struct {
+	packets
+	meter *meter
+	left  int
+}
+
+func (f *feast) RecvMsg(into any) error {
+	if f.left--; f.left < 0 {
+		return status.Error(codes.Unavailable, "the stream has ended")
+	}
+	if !f.meter.spend(100) {
+		return errFlood
+	}
+	into.(*incoming).packet.Content = encodeBatch([]rpc.Message{{Group: "g", Body: rpc.Body{Kind: rpc.Heartbeat, Term: 1}}}).Content
+	return nil
+}
+
+func TestEveryPacketRefillsTheAllowance(t *testing.T) {
+	l, _ := linkTo(t)
+	m := newMeter(nil, nil)
+	m.allow(100)
+	assert.Equal(t, codes.Unavailable, status.Code(l.receiveAll(&feast{meter: m, left: 3}, m)))
+	assert.EqualValues(t, 3, l.transport.Stats().Received)
+}
+
 // Many malformed messages within a minute end a connection.
 func TestAFewMalformedMessagesAMinuteAreTolerated(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -188,5 +215,7 @@ func TestAFewMalformedMessagesAMinuteAreTolerated(t *testing.T) {
 		s = &babble{waits: fast}
 		assert.Equal(t, codes.InvalidArgument, status.Code(l.receiveAll(s, newMeter(nil, nil))))
 		assert.Len(t, s.waits, len(fast)-maxMalformed-1)
+		s = &babble{waits: slices.Concat(slow, fast)}
+		assert.Equal(t, codes.InvalidArgument, status.Code(l.receiveAll(s, newMeter(nil, nil))), "later, too")
 	})
 }

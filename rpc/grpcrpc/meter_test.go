@@ -66,6 +66,23 @@ func TestAllowancesHaveTheirDocumentedSizes(t *testing.T) {
 	require.NoError(t, theirs.Close())
 }
 
+// The end may come before somebody waits for it.
+func TestTheEndOfAConnectionIsToldOnce(t *testing.T) {
+	for _, closedFirst := range []bool{true, false} {
+		ours, _ := net.Pipe()
+		m, ends := newMeter(ours, nil), 0
+		if closedFirst {
+			require.NoError(t, m.Close())
+		}
+		m.atEnd(func() { ends++ })
+		if !closedFirst {
+			assert.Zero(t, ends)
+			require.NoError(t, m.Close())
+		}
+		assert.Equal(t, 1, ends)
+	}
+}
+
 // Frequent calls of spend with small amounts must not prevent the refill by rounding.
 func TestTheAllowanceComesBackBetweenFrequentReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

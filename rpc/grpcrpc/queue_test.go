@@ -39,7 +39,7 @@ func TestAFullQueueDropsTheOldestHeartbeatsFirst(t *testing.T) {
 	assert.Equal(t, maxQueued, q.put(votes))
 	assert.Empty(t, q.beats)
 	assert.Len(t, q.urgent, maxQueued)
-	assert.EqualValues(t, 2e6, q.urgent[0].Round, "the oldest votes are dropped when there is no heartbeat left")
+	assert.Equal(t, uint32(2_000_000), q.urgent[0].Round, "the oldest votes are dropped when there is no heartbeat left")
 }
 
 // A full queue drops what is superseded first, and then what is too much.

@@ -4,6 +4,7 @@ package grpcrpc_test
 
 import (
 	"net"
+	"strings"
 	"sync"
 	"testing"
 
@@ -40,6 +41,7 @@ func TestAConfigurationIsChecked(t *testing.T) {
 	good := grpcrpc.Config{Self: "a", Listener: loopback}
 	for says, spoil := range map[string]func(*grpcrpc.Config){
 		"Self has 0 bytes":                        func(c *grpcrpc.Config) { c.Self = "" },
+		"Self has 256 bytes":                      func(c *grpcrpc.Config) { c.Self = strings.Repeat("a", 256) },
 		"Listener is nil":                         func(c *grpcrpc.Config) { c.Listener = nil },
 		"TLS is nil, and":                         func(c *grpcrpc.Config) { c.Listener = everywhere },
 		"includes Self":                           func(c *grpcrpc.Config) { c.Peers = map[string]string{"a": "localhost:1"} },
