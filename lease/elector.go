@@ -117,7 +117,6 @@ var errExited = errors.New("its goroutine has ended (runtime.Goexit)")
 func (e *Elector) serve(o *office.Office) {
 	err := errExited
 	defer func() {
-		o.Close()
 		if cause := recover(); cause != nil {
 			panic(cause)
 		}

@@ -31,9 +31,8 @@ type Keeper struct {
 	working   *sync.WaitGroup     // the goroutines since the first of them has run
 	listening context.Context     // ends when the last of them has ended
 	deafen    context.CancelFunc
-	timer     *time.Timer      // nil: no tick is due
+	timer     *time.Timer      // nil: no tick is due; it may have rung
 	rings     time.Duration    // when it rings
-	arming    uint64           // how often it was armed
 	armedIn   *sync.WaitGroup  // counts the timer's goroutine
 	lapses    []protocol.Lapse // the next inputs of the value
 	lines     []line           // to be logged, see unlock
@@ -99,7 +98,8 @@ func (k *Keeper) stepped(in protocol.Input) {
 }
 
 // arm sets the timer for the next tick. Each ring of the timer runs in a goroutine of its own,
-// which is counted from the arming.
+// which is counted from the arming. It may come after another step has armed the timer again,
+// and is then a tick at which nothing is due.
 func (k *Keeper) arm(next time.Duration) {
 	if k.timer != nil {
 		if next == k.rings {
@@ -115,23 +115,12 @@ func (k *Keeper) arm(next time.Duration) {
 	}
 	k.working.Add(1)
 	k.armedIn = k.working
-	k.arming++
 	k.rings = next
-	arming, in := k.arming, k.armedIn
+	in := k.armedIn
 	k.timer = time.AfterFunc(next-k.now(), func() {
 		defer in.Done()
-		k.ring(arming)
+		k.step(protocol.Tick{})
 	})
-}
-
-// ring gives the value a tick.
-func (k *Keeper) ring(arming uint64) {
-	k.mu.Lock()
-	defer k.unlock()
-	if arming == k.arming {
-		k.timer = nil // otherwise it was armed again before this had the lock
-	}
-	k.stepped(protocol.Tick{})
 }
 
 // enter counts a running elector.

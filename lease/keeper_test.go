@@ -50,6 +50,51 @@ func TestAKeeperWorksAgain(t *testing.T) {
 	})
 }
 
+// jammed is a store whose first read does not return, whatever its context says.
+type jammed struct {
+	lease.Store
+	asked atomic.Bool
+	free  chan struct{}
+}
+
+func (s *jammed) Read(ctx context.Context, names []string) ([]lease.Record, error) {
+	if !s.asked.Swap(true) {
+		<-s.free
+	}
+	return s.Store.Read(ctx, names)
+}
+
+// An elector that ends waits for its own calls, and not for those of an elector that has begun
+// to run meanwhile.
+func TestAnElectorThatEndsDoesNotWaitForTheNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &jammed{Store: new(mem.Store), free: make(chan struct{})}
+		k, err := lease.NewKeeper(lease.KeeperConfig{Self: "n", Store: store, Timing: timing})
+		require.NoError(t, err)
+		run := func(name string) (end context.CancelFunc, ended chan error) {
+			el, err := k.Join(lease.GroupConfig{Name: name})
+			require.NoError(t, err)
+			ctx, cancel := context.WithCancel(t.Context())
+			ended = make(chan error, 1)
+			go func() { ended <- el.Run(ctx) }()
+			return cancel, ended
+		}
+		endFirst, first := run("a")
+		<-time.After(10 * time.Second)
+		endFirst()
+		synctest.Wait()
+		assert.Empty(t, first, "its call has not returned")
+		endNext, next := run("b")
+		<-time.After(time.Minute)
+		close(store.free)
+		synctest.Wait()
+		assert.Len(t, first, 1)
+		endNext()
+		require.NoError(t, <-next)
+		require.NoError(t, <-first)
+	})
+}
+
 // bells is a Waker that counts its calls, and takes a while to end.
 type bells struct {
 	*mem.Store

@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"log/slog"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -15,7 +16,9 @@ import (
 // Status reads the clock, because after a pause of the process the timer may not have run yet,
 // and the candidate must not take itself for the leader.
 func TestStatusLooksAtTheClock(t *testing.T) {
-	k, err := NewKeeper(KeeperConfig{Self: "n", Store: deaf{}, Timing: DefaultTiming()})
+	var said []string
+	log := slog.New(ears(func(text string) { said = append(said, text) }))
+	k, err := NewKeeper(KeeperConfig{Self: "n", Store: deaf{}, Timing: DefaultTiming(), Logger: log})
 	require.NoError(t, err)
 	e, err := k.Join(GroupConfig{Name: "g"})
 	require.NoError(t, err)
@@ -29,6 +32,7 @@ func TestStatusLooksAtTheClock(t *testing.T) {
 	assert.Empty(t, s.Leader)
 	assert.Equal(t, before+1, s.Revision)
 	assert.Equal(t, s, e.Status())
+	assert.Equal(t, []string{"role"}, said, "the loss is logged once")
 }
 
 // The revision of a Status changes if and only if the Status does, so that a watcher gets no
@@ -44,6 +48,17 @@ func TestARevisionIsAChange(t *testing.T) {
 	assert.Equal(t, before, e.Status())
 	e.show(func(s *elector.Status) { s.Leader = "o" })
 	assert.Equal(t, before.Revision+1, e.Status().Revision)
+}
+
+// The status before the first look already says what the candidate is.
+func TestTheInitialStatusHasARole(t *testing.T) {
+	k, err := NewKeeper(KeeperConfig{Self: "n", Store: deaf{}, Timing: DefaultTiming()})
+	require.NoError(t, err)
+	for observer, role := range map[bool]memberstate.Role{false: memberstate.Candidate, true: memberstate.Observer} {
+		e, err := k.Join(GroupConfig{Name: role.String(), Observer: observer})
+		require.NoError(t, err)
+		assert.Equal(t, elector.Status{Group: role.String(), Self: k.Self(), Role: role}, e.Status())
+	}
 }
 
 // deaf is a store that is never called.

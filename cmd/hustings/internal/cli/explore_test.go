@@ -17,7 +17,7 @@ func TestExploreSaysThatItIsComplete(t *testing.T) {
 	lines := succeed(t, "explore", "--members", "2", "--ledger", "0")
 	assert.Contains(t, lines[len(lines)-1], "complete: ")
 	assert.NotContains(t, lines[len(lines)-1], "NOT")
-	code, said, wrong := run("explore", "--terms", "2", "--max-states", "500")
+	code, said, wrong := run("explore", "--members", "2", "--terms", "2", "--max-states", "100")
 	assert.Equal(t, exitUnfinished, code)
 	assert.Contains(t, said, "NOT complete: it has reached the limit of states")
 	assert.Equal(t, "hustings: not complete: it has reached the limit of states\n", wrong)
@@ -47,7 +47,7 @@ func TestRatesAreThoseOfThisRun(t *testing.T) {
 }
 
 func TestExploreChecksThatALeaderCanBeElected(t *testing.T) {
-	lines := succeed(t, "explore", "--live", "--members", "2", "--terms", "2", "--ledger", "0", "--features", "pre-vote")
+	lines := succeed(t, "explore", "--live", "--members", "2", "--terms", fewer("2", "1"), "--ledger", "0", "--features", "pre-vote")
 	assert.Contains(t, lines[len(lines)-1], "a leader can be elected")
 	assert.Contains(t, fail(t, exitUsage, "explore", "--live", "--in-flight", "99"), "InFlight is 99")
 	assert.Contains(t, fail(t, exitUsage, "explore", "--live", "--features", "leases"), "--features has leases")

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,13 +24,14 @@ func simulated(t *testing.T, args ...string) simReport {
 }
 
 func TestTheSameSeedsHaveTheSameDigest(t *testing.T) {
-	r := simulated(t, "--seeds", "40", "--first", "100")
-	assert.EqualValues(t, 40, r.Seeds)
+	seeds := fewer("40", "8")
+	r := simulated(t, "--seeds", seeds, "--first", "100")
+	assert.Equal(t, seeds, fmt.Sprint(r.Seeds))
 	assert.EqualValues(t, 100, r.FirstSeed)
 	assert.Zero(t, r.Violations)
 	assert.Positive(t, r.Events)
-	assert.Equal(t, r.Digest, simulated(t, "--seeds", "40", "--first", "100").Digest)
-	assert.NotEqual(t, r.Digest, simulated(t, "--seeds", "40", "--first", "200").Digest)
+	assert.Equal(t, r.Digest, simulated(t, "--seeds", seeds, "--first", "100").Digest)
+	assert.NotEqual(t, r.Digest, simulated(t, "--seeds", seeds, "--first", "200").Digest)
 }
 
 // A seed that is played alone, by the command line that a failure prints, is the same world
@@ -166,7 +168,7 @@ func failing(t *testing.T, args ...string) (said, wrong string) {
 // A violation by a careless engine is shrunk and written to files that replay it.
 func TestAViolationIsWrittenDown(t *testing.T) {
 	folder := t.TempDir()
-	_, said := failing(t, "sim", "--careless", "--until-failure", "--members", "3", "--duration", "20s", "--out", folder)
+	_, said := failing(t, "sim", "--careless", "--until-failure", "--first", fewer("0", "100"), "--members", "3", "--duration", "20s", "--out", folder)
 	assert.Regexp(t, "(committed entries stay|leader has what is committed) violated", said)
 	assert.Contains(t, said, "hustings replay --seed")
 	scenarios, err := filepath.Glob(filepath.Join(folder, "violation-*", "scenario.txt"))
@@ -186,22 +188,22 @@ func TestAViolationIsWrittenDown(t *testing.T) {
 
 // The merged shards of a campaign have the same report as the whole campaign.
 func TestShardsAddUp(t *testing.T) {
-	folder := t.TempDir()
+	folder, seeds := t.TempDir(), fewer("50", "8")
 	var files []string
 	for _, shard := range []string{"0/3", "1/3", "2/3"} {
-		out := succeed(t, "sim", "--json", "--seeds", "50", "--first", "7", "--duration", "5s", "--shard", shard)
+		out := succeed(t, "sim", "--json", "--seeds", seeds, "--first", "7", "--duration", "5s", "--shard", shard)
 		files = append(files, filepath.Join(folder, strings.ReplaceAll(shard, "/", "of")))
 		require.NoError(t, os.WriteFile(files[len(files)-1], []byte(out[0]+"\n"), 0o600))
 	}
 	var parts simReport
 	require.NoError(t, json.Unmarshal([]byte(succeed(t, append([]string{"merge", "--json"}, files...)...)[0]), &parts))
-	whole := simulated(t, "--seeds", "50", "--first", "7")
+	whole := simulated(t, "--seeds", seeds, "--first", "7")
 	assert.NotZero(t, parts.CPU)
 	parts.CPU, parts.PerCPU, whole.CPU, whole.PerCPU = 0, 0, 0, 0
 	assert.InDelta(t, whole.Virtual, parts.Virtual, 1e-6)
 	parts.Virtual = whole.Virtual
 	assert.Equal(t, whole, parts)
-	assert.Contains(t, succeed(t, append([]string{"merge"}, files...)...)[0], "50 seeds from 7")
+	assert.Contains(t, succeed(t, append([]string{"merge"}, files...)...)[0], seeds+" seeds from 7")
 }
 
 // reported writes the reports of some simulations to a file, one a line.
@@ -314,8 +316,9 @@ func TestAReplayShowsOneOfSeveralGroups(t *testing.T) {
 
 // The README's example must find a violation within seconds.
 func TestCarelessEnginesAreShownByAFewWorlds(t *testing.T) {
-	said, _ := failing(t, "sim", "--careless", "--duration", "1s", "--json", "--out", t.TempDir())
-	assert.Contains(t, said, `"seeds":500,`)
-	said, _ = failing(t, "sim", "--careless", "--seeds", "450", "--duration", "1s", "--json", "--out", t.TempDir())
-	assert.Contains(t, said, `"seeds":450,`)
+	shard := fewer("0/1", "259/500") // of the second one the only world has a violation
+	said, _ := failing(t, "sim", "--careless", "--duration", "1s", "--json", "--out", t.TempDir(), "--shard", shard)
+	assert.Contains(t, said, `"seeds":`+fewer("500", "1")+`,`)
+	lines := succeed(t, "sim", "--careless", "--seeds", "450", "--duration", "1s", "--json", "--shard", "0/450")
+	assert.Contains(t, lines[0], `"seeds":1,`, "a default does not override the flag")
 }

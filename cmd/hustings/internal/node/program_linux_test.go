@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -69,7 +70,10 @@ func TestTheWaitForAStubbornProgramIsBounded(t *testing.T) {
 	p, there := serving(t, true)
 	impatient, cancel := context.WithCancel(t.Context())
 	cancel()
-	assert.ErrorIs(t, p.pause(impatient, 3), context.Canceled)
+	var out strings.Builder
+	n := &node{member: member{program: p, out: NewPrinter(&out, true)}}
+	assert.ErrorIs(t, n.pause(impatient, 3), context.Canceled)
+	assert.Empty(t, out.String(), "there is no handover")
 	text, err := os.ReadFile(there)
 	require.NoError(t, err)
 	var id int
