@@ -137,7 +137,8 @@ func TestAMembersLinesBeginWithWhatIsKnown(t *testing.T) {
 	var out strings.Builder
 	m := member{id: "n", group: "g", out: NewPrinter(&out, false)}
 	m.election = &failed{story{told: make(chan struct{}), all: []elector.Status{
-		{Revision: 0, Role: memberstate.Candidate, Term: 3}, {Revision: 1, Role: memberstate.Follower, Term: 2, Leader: "o"},
+		{Revision: 0, Role: memberstate.Candidate, Term: 3},
+		{Revision: 1, Role: memberstate.Follower, Term: 2, Leader: "o"},
 		{Revision: 2, Role: memberstate.Follower, Term: 3, Leader: "p"},
 	}}}
 	require.ErrorIs(t, m.run(t.Context(), 3), assert.AnError)

@@ -29,7 +29,7 @@ func (s *shown) Status() elector.Status { return s.status }
 // page returns the answer of a page.
 func page(of http.HandlerFunc) (code int, body string) {
 	answer := httptest.NewRecorder()
-	of(answer, httptest.NewRequest(http.MethodGet, "/", nil))
+	of(answer, httptest.NewRequest(http.MethodGet, "/", http.NoBody))
 	return answer.Code, answer.Body.String()
 }
 

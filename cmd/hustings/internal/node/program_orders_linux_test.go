@@ -140,13 +140,13 @@ func TestTheProgramHasEndedWhenBothWatchdogsHave(t *testing.T) {
 	w.cgroup, w.outer = "", exec.Command("true")
 	require.NoError(t, w.outer.Start())
 	go w.listen(from)
-	_, err = io.WriteString(inner, reportReady+"\n"+reportLease+"\n")
+	_, err = inner.WriteString(reportReady + "\n" + reportLease + "\n")
 	require.NoError(t, err)
 	<-w.told
 	require.Eventually(t, func() bool { return over(w.outer.Process.Pid) }, long, time.Millisecond)
 	// The inner one can still report, because its end of the pipe is open.
 	for range 3 {
-		_, err = io.WriteString(inner, reportOther+"\n")
+		_, err = inner.WriteString(reportOther + "\n")
 		require.NoError(t, err)
 	}
 	select {
