@@ -180,16 +180,16 @@ func TestAWatchdogThatDoesNotObeyIsKilled(t *testing.T) {
 func TestAPauseWaitsForAllProcesses(t *testing.T) {
 	there := filepath.Join(t.TempDir(), "there")
 	const polite = `trap "sleep 0.2; rm %s; exit" TERM; touch %s; while :; do sleep 0.01; done`
-	p := &program{command: "sh -c '" + strings.ReplaceAll(polite, "%s", there) + "' & wait"}
+	p := &program{every: time.Millisecond, command: "sh -c '" + strings.ReplaceAll(polite, "%s", there) + "' & wait"}
 	ended := make(chan error, 1)
-	go func() { ended <- runProgram(t.Context(), t, p, noLease) }()
+	go func() { ended <- p.run(t.Context(), 3, nil, noLease) }()
 	require.Eventually(t, func() bool { _, err := os.Stat(there); return err == nil }, long, time.Millisecond)
 	require.NoError(t, p.pause(t.Context(), 3))
 	assert.NoFileExists(t, there)
 	require.NoError(t, <-ended, "it was asked to end")
 
 	p.paused = 0
-	go func() { ended <- runProgram(t.Context(), t, p, noLease) }()
+	go func() { ended <- p.run(t.Context(), 3, nil, noLease) }()
 	require.Eventually(t, func() bool { _, err := os.Stat(there); return err == nil }, long, time.Millisecond)
 	impatient, cancel := context.WithCancel(t.Context())
 	cancel()
