@@ -89,7 +89,7 @@ func Draw(seed uint64, f Fixed) Options {
 		leak = leaks(random(ofLeak))
 	}
 	if f.Timing == (elector.Timing{}) {
-		o.Timing = intervals(random(ofTiming), leak)
+		o.Timing = intervals(random(ofTiming), leak, o.NoRanks)
 	}
 	o.Timing.Leak = leak
 	if o.Duration == 0 {
@@ -116,8 +116,9 @@ func leaks(r *rand.Rand) int {
 }
 
 // intervals draws a timing: in half of the cases the default, in the others any valid one with which
-// a group elects within a few detection times.
-func intervals(r *rand.Rand, leak int) elector.Timing {
+// a group elects within a few detection times. Members that draw lots instead of taking turns need a
+// wide range of waits for that, or they stand at the same time again and again.
+func intervals(r *rand.Rand, leak int, lots bool) elector.Timing {
 	if r.IntN(2) == 0 {
 		t := elector.DefaultTiming()
 		t.DriftMargin = t.Heartbeat * time.Duration(leak) / 20
@@ -134,8 +135,12 @@ func intervals(r *rand.Rand, leak int) elector.Timing {
 	beat := float64(between(float64(time.Millisecond), slowest))
 	detection := beat * float64(leak)
 	longest := min(max(2*beat, detection/2), day)
+	narrowest := beat / 10
+	if lots {
+		narrowest = beat
+	}
 	t := elector.Timing{Heartbeat: time.Duration(beat), MinVoteWait: between(float64(time.Millisecond), max(beat/2, float64(time.Millisecond)))}
-	t.MaxVoteWait = t.MinVoteWait + time.Microsecond + between(beat/10, longest)
+	t.MaxVoteWait = t.MinVoteWait + time.Microsecond + between(narrowest, longest)
 	t.RoundTimeout = between(max(beat/2, float64(time.Millisecond)), longest)
 	t.DriftMargin = between(detection/1000, min(detection/3, (detection-beat)/2))
 	return t
