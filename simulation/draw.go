@@ -135,12 +135,11 @@ func intervals(r *rand.Rand, leak int, lots bool) elector.Timing {
 	beat := float64(between(float64(time.Millisecond), slowest))
 	detection := beat * float64(leak)
 	longest := min(max(2*beat, detection/2), day)
-	narrowest := beat / 10
-	if lots {
-		narrowest = beat
-	}
 	t := elector.Timing{Heartbeat: time.Duration(beat), MinVoteWait: between(float64(time.Millisecond), max(beat/2, float64(time.Millisecond)))}
-	t.MaxVoteWait = t.MinVoteWait + time.Microsecond + between(narrowest, longest)
+	t.MaxVoteWait = t.MinVoteWait + time.Microsecond + between(beat/10, longest)
+	if lots {
+		t.MaxVoteWait = max(t.MaxVoteWait, t.MinVoteWait+t.Heartbeat)
+	}
 	t.RoundTimeout = between(max(beat/2, float64(time.Millisecond)), longest)
 	t.DriftMargin = between(detection/1000, min(detection/3, (detection-beat)/2))
 	return t
