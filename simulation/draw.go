@@ -82,7 +82,7 @@ func Draw(seed uint64, f Fixed) Options {
 		o.Members = sizes[random(ofMembers).IntN(len(sizes))]
 	}
 	if o.Groups == 0 {
-		o.Groups = counts(random(ofGroups))
+		o.Groups = groupCount(random(ofGroups))
 	}
 	leak := f.Leak
 	if leak == 0 {
@@ -145,9 +145,9 @@ func intervals(r *rand.Rand, leak int, lots bool) elector.Timing {
 	return t
 }
 
-// counts draws how many groups a node has: mostly one, sometimes a few, and rarely any number that
+// groupCount draws how many groups a node has: mostly one, sometimes a few, and rarely any number that
 // is allowed.
-func counts(r *rand.Rand) int {
+func groupCount(r *rand.Rand) int {
 	switch r.IntN(32) {
 	case 0:
 		return 17 + r.IntN(maxGroups-16)

@@ -146,7 +146,7 @@ func catalogue() *faultlist.Catalogue[Fault, Class] {
 // FaultsOf is the set of all faults of some classes.
 func FaultsOf(all ...Class) FaultSet { return FaultSet(catalogue().Of(all...)) }
 
-// DefaultFaults are all except those that break an assumption.
+// DefaultFaults are all except AssumptionFaults.
 func DefaultFaults() FaultSet { return FaultsOf(catalogue().Usual...) }
 
 // ParseFaults reads a list of faults and classes, separated by commas. The word "all"

@@ -43,7 +43,7 @@ var needInvariant = []pair{
 	{"preferred-never-offered", "preferred leads", 0},
 }
 
-// needInvariantPlainly has those that some mutant is noticed by alone where nobody is preferred.
+// needInvariantPlainly has the invariants that alone notice some mutant in worlds where nobody is preferred.
 var needInvariantPlainly = []pair{
 	{"heartbeat-claims-no-lease", "converges", 0}, // nor does a preferred member lead then
 }
@@ -158,9 +158,9 @@ var unneeded = map[simulation.Fault]string{
 	simulation.PauseFails: "a handover for which writes could not be paused is given up at once; if it were not, it would be given up when its time is up",
 }
 
-// breakingSound are the faults that need no mutant: they break an assumption of every election, which no member can
+// breakSoundCode are the faults that need no mutant: they break an assumption of every election, which no member can
 // detect, so sound code shows that they strike.
-var breakingSound = map[simulation.Fault]string{
+var breakSoundCode = map[simulation.Fault]string{
 	simulation.ClockBeyond: "clocks that differ by more than the margin make two leases",
 	simulation.RolledBack:  "a disk that has forgotten a vote gives it again",
 	simulation.Twin:        "two processes of one member have two votes",
@@ -201,7 +201,7 @@ func TestEveryFaultIsNeeded(t *testing.T) {
 	for _, l := range slices.Concat(aloneFault, aloneFaultPlainly) {
 		needed = append(needed, l.fault)
 	}
-	for _, reasons := range []map[simulation.Fault]string{breakingSound, unneeded} {
+	for _, reasons := range []map[simulation.Fault]string{breakSoundCode, unneeded} {
 		for f, why := range reasons {
 			assert.NotEmpty(t, why)
 			needed = append(needed, f.String())
@@ -261,7 +261,7 @@ func TestTheseFaultsBreakSoundCode(t *testing.T) {
 		return len(total.Excused)
 	}
 	assert.Zero(t, excused(others))
-	for f, why := range breakingSound {
+	for f, why := range breakSoundCode {
 		assert.Positive(t, excused(others+","+f.String()), "%v: %s", f, why)
 	}
 }
