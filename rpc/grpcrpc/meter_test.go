@@ -49,21 +49,23 @@ func TestAnAllowanceIsSpentAndRefilled(t *testing.T) {
 
 // The documentation for operators has these figures.
 func TestAllowancesHaveTheirDocumentedSizes(t *testing.T) {
-	const stranger, peer = 32 << 10, 1280 << 10
-	m := newMeter(nil, nil)
-	assert.True(t, m.spend(stranger))
-	assert.False(t, m.spend(1))
-	ours, theirs := net.Pipe()
-	m = newMeter(ours, nil)
-	_, _, err := clientCreds{TransportCredentials: insecure.NewCredentials()}.ClientHandshake(t.Context(), "", m)
-	require.NoError(t, err)
-	assert.True(t, m.spend(peer))
-	assert.False(t, m.spend(1))
-	m.refill()
-	assert.True(t, m.spend(peer))
-	assert.False(t, m.spend(1))
-	require.NoError(t, m.Close())
-	require.NoError(t, theirs.Close())
+	synctest.Test(t, func(t *testing.T) { // so that no time passes, in which the allowance would grow
+		const stranger, peer = 32 << 10, 1280 << 10
+		m := newMeter(nil, nil)
+		assert.True(t, m.spend(stranger))
+		assert.False(t, m.spend(1))
+		ours, theirs := net.Pipe()
+		m = newMeter(ours, nil)
+		_, _, err := clientCreds{TransportCredentials: insecure.NewCredentials()}.ClientHandshake(t.Context(), "", m)
+		require.NoError(t, err)
+		assert.True(t, m.spend(peer))
+		assert.False(t, m.spend(1))
+		m.refill()
+		assert.True(t, m.spend(peer))
+		assert.False(t, m.spend(1))
+		require.NoError(t, m.Close())
+		require.NoError(t, theirs.Close())
+	})
 }
 
 // The end may come before somebody waits for it.
