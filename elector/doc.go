@@ -60,9 +60,10 @@
 //     or one that Heard has refused. [Promise] refuses them, if the leader's own appends and
 //     those of others go through the same one.
 //   - Shorten its ledger, unless the leader of the last LedgerEnd's term, or of a later one, has
-//     told it to. Have its ledger end in a larger term than at the start, unless the member has
-//     led that term or it was announced through Heard. The member stops with a [LedgerError] if
-//     it notices.
+//     told it to. Let its ledger end in a term that is larger than at the start, that this member
+//     has not led, and that was not announced through Heard. The member stops with a [LedgerError]
+//     if it notices.
+//   - Write an append whose elector has stopped since Heard returned. [Promise] does not check this.
 //   - Write as the leader after Lead's context has ended, or between the return of Pause and the
 //     end of Pause's context. If the member still leads the term then, writes go on.
 //   - Call the elector from LedgerEnd, from the function given to [Promise.Accept] or from

@@ -148,7 +148,8 @@ const (
 	RejectUnexpectedLeader
 	// RejectExpiredVoteTerm: the candidate's term is smaller than the voter's.
 	RejectExpiredVoteTerm
-	// RejectAlreadyHasLeader: the voter knows a leader and supports it.
+	// RejectAlreadyHasLeader: the voter has a leader and supports it, or may have promised before a
+	// crash to stand by one.
 	RejectAlreadyHasLeader
 	// RejectAlreadyVoted: the voter has voted for another candidate in this term.
 	RejectAlreadyVoted

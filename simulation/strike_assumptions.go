@@ -65,8 +65,8 @@ func rollBack(w *world, s *Strike) bool {
 }
 
 // addTwin starts a second process under a member's name, with a disk of its own. Messages
-// to the member reach the two processes alternately. The twin is detected when one of them receives
-// a message from its own name.
+// to the member reach the two processes alternately. The twin would be detected when one of them
+// receives a message from its own name, but none is sent to it.
 func addTwin(w *world, s *Strike) bool {
 	if w.twin != nil || s.Node >= w.options.Members {
 		return false

@@ -5,7 +5,8 @@
 //
 //   - A promise that the voter may have forgotten in a crash binds it until the promise has run out,
 //     or it hears a leader (machine_follow.go). No request overcomes that.
-//   - A lease binds it until the leader hands over (D11, D14).
+//   - A lease binds it until the leader has been silent for too long or hands over (D11, D14; docs/protocol.md
+//     lists these deviations).
 //   - With pre-vote and without a lease, the candidate must have just won a pre-vote for a larger
 //     term, which shows that a quorum had no leader (D4), or the leader must have handed over to it.
 //   - With neither, a larger term is adopted. Its candidate has to ask once more for the vote (D3),

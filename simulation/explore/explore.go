@@ -8,10 +8,12 @@
 // The network is monotone: no message is ever taken out of it. So loss, duplication, reordering, delay and
 // staleness need no budgets.
 //
-// A reduction leaves out states or transitions of the search, and is sound if a violation that could be
-// reached can still be reached; a violation that is impossible may be found, too, see below. All of these are sound
-// in a monotone network, even if the code is wrong. The head of the first file of each has the argument, with an
-// example, and a variant that looks right and is not sound, or costs too much.
+// A reduction leaves out states or transitions of the search. It is sound if it hides no violation that can be
+// reached; it may show one that is impossible, see below. All of these are sound in a monotone network, even if the
+// code is wrong, except that symmetry relies on code that treats all seats alike where it tries one seating only:
+// in groups of four and five, and for stale messages. Without a reduction no test fails, but the search gets
+// larger. The head of the first file of each has the argument, with an example, and a variant that looks right and
+// is not sound, or costs too much.
 // A step is silent if it sends nothing and makes nothing durable, so that no other node can notice it.
 // Lead is the engine's function. It may still run when the term that it serves is over.
 //
@@ -22,7 +24,7 @@
 //	                                         from one that is kept
 //	saturation           saturation.go       no node has to receive a message, so sending it   TestTheExplorerCoversASearchWithoutReductions
 //	                                         early still allows everything else
-//	steps do not wait    step_waits.go       an event during a wait is also tried before and   TestEventsDuringAWaitAreCompared
+//	waits are one step   step_waits.go       an event during a wait is also tried before and   TestEventsDuringAWaitAreCompared
 //	                                         after the step, and compared
 //	prompt returns       lead_return.go      every input is also given to the node whose       TestStepsDuringAnOldLeadAreCompared
 //	                                         Lead still runs, and compared
@@ -36,11 +38,12 @@
 //
 // Symmetry, retry variants and stale messages allow more than can happen. So a violation may be impossible, and
 // each one is played again without reductions (counterexample_confirm.go). If there is no violation in more
-// than can happen, there is none in what can. Two tests check all reductions together: a search that shares only
-// the canonical form of a machine with the explorer, and random runs, must not reach a state that the explorer
-// has missed. The tests of closures, subsumption, symmetric successors and stale messages run only if
-// HUSTINGS_TEST_WHOLE is set (`long` in explore_test.go), as in make verify and in the gate; without it the two
-// that check all reductions try only a part. docs/verification.md says which broken reductions these tests did
+// than can happen, there is none in what can. Three tests check all reductions together: a search that shares only
+// the canonical form of a machine with the explorer (TestTheExplorerCoversASearchWithoutReductions), random runs
+// (TestTheExplorerCoversRandomRuns), and the simulator (TestTheExplorerCoversTheSimulator) must not reach a state
+// that the explorer has missed. The tests of closures, subsumption, symmetric successors and stale messages run only if
+// HUSTINGS_TEST_WHOLE is set (`long` in explore_test.go), as in make verify and in the gate; without it the first two
+// of these three try only a part. docs/verification.md says which broken reductions these tests did
 // not notice.
 //
 // Other files save time, and do not affect the result. docs/verification.md says what reductions and caches save:

@@ -21,7 +21,7 @@
 //     so it must have no effect then.
 //   - Time passes during the wait. Other nodes cannot tell when the step began, so it may as well have begun
 //     after that time. This does not hold for a step that the session takes by itself after another
-//     one, because other nodes have noticed that one: during such a step no time passes here.
+//     one, because the first step has been noticed by other nodes: during such a step no time passes here.
 //   - The process crashes. The events are lost with it, as if it had crashed before the step.
 //
 // The variant that looks right and costs too much is a state in which the node waits until the disk answers. It

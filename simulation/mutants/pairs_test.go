@@ -158,8 +158,8 @@ var unneeded = map[simulation.Fault]string{
 	simulation.PauseFails: "a handover for which writes could not be paused is given up at once; if it were not, it would be given up when its time is up",
 }
 
-// breakSoundCode are the faults that need no mutant: they break an assumption of every election, which no member can
-// detect, so sound code shows that they strike.
+// breakSoundCode are the faults that need no mutant: they break an assumption that sound code cannot do without and
+// that members cannot always detect, so sound code shows that they strike.
 var breakSoundCode = map[simulation.Fault]string{
 	simulation.ClockBeyond: "clocks that differ by more than the margin make two leases",
 	simulation.RolledBack:  "a disk that has forgotten a vote gives it again",
