@@ -194,8 +194,9 @@ func TestALeaseIsPrintedWhenItsEndMoves(t *testing.T) {
 			{3, time.Minute, true, 2},
 			{2, time.Hour, true, 2},
 		} {
-			h.term, h.until, h.held = step.term, began.Add(step.until), step.held
+			h.set(step.term, began.Add(step.until), step.held)
 			<-time.After(1500 * time.Millisecond)
+			synctest.Wait()
 			assert.Equal(t, step.want, leases(), i)
 		}
 		leave()

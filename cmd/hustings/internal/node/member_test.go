@@ -7,6 +7,7 @@ import (
 	"iter"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -81,12 +82,24 @@ func TestAnEventHasTheTimeOfDay(t *testing.T) {
 // holder is an election with a scripted lease.
 type holder struct {
 	election
+	mu    sync.Mutex
 	term  memberstate.Term
 	until time.Time
 	held  bool
 }
 
-func (h *holder) Lease() (memberstate.Term, time.Time, bool) { return h.term, h.until, h.held }
+func (h *holder) Lease() (memberstate.Term, time.Time, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.term, h.until, h.held
+}
+
+// set changes the lease.
+func (h *holder) set(term memberstate.Term, until time.Time, held bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.term, h.until, h.held = term, until, held
+}
 
 // Scripts rely on an event at the beginning and at the end of an office, and on the events of
 // its leases in between.
