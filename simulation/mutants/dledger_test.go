@@ -9,7 +9,7 @@ import (
 
 // Every fault has a mutant, or does not concern the protocol.
 func TestEveryFaultHasAMutant(t *testing.T) {
-	for i, f := range faults {
+	for i, f := range dledgerFaults {
 		assert.Equal(t, i+1, f.number)
 		assert.NotEmpty(t, f.what, f.number)
 		assert.Equal(t, f.mutants == nil, f.why != "", "fault %d has mutants, or a reason why it has none", f.number)
@@ -22,5 +22,5 @@ func TestEveryFaultHasAMutant(t *testing.T) {
 		}
 		assert.True(t, hunted || f.why != "", "all mutants for fault %d are equivalent", f.number)
 	}
-	assert.Len(t, faults, 30)
+	assert.Len(t, dledgerFaults, 30)
 }

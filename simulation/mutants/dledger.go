@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// fault is one of them.
-type fault struct {
+// dledgerFault is one of them.
+type dledgerFault struct {
 	number int
 	what   string
 	// mutants are those that have it; why gives the reason if there are none.
@@ -17,7 +17,7 @@ type fault struct {
 	why     string
 }
 
-var faults = []fault{
+var dledgerFaults = []dledgerFault{
 	{1, "a save that fails is not noticed, and the vote is given", []string{"failed-save-swallowed"}, ""},
 	{2, "votes are not synced", []string{"store-not-synced"}, ""},
 	{3, "the file of a vote is replaced without care", []string{"new-file-not-synced", "rename-not-synced"}, ""},
@@ -53,7 +53,7 @@ var faults = []fault{
 // faultsOf lists the faults that a mutant has.
 func faultsOf(mutant string) string {
 	var of []string
-	for _, f := range faults {
+	for _, f := range dledgerFaults {
 		if slices.Contains(f.mutants, mutant) {
 			of = append(of, fmt.Sprintf("fault %d: %s", f.number, f.what))
 		}
