@@ -58,14 +58,15 @@
 //   - Acknowledge an entry before it is durable, or write one without its term.
 //   - Accept an append of a term lower than that of its last LedgerEnd or of its last append,
 //     or one that Heard has refused. [Promise] refuses them, if the leader's own appends and
-//     those of others go through the same one.
+//     those of others go through the same Promise.
 //   - Shorten its ledger, unless the leader of the last LedgerEnd's term, or of a later one, has
-//     told it to. Let its ledger end in a term that is larger than at the start, that this member
-//     has not led, and that was not announced through Heard. The member stops with a [LedgerError]
-//     if it notices.
+//     told it to. Append in a term that this member has not led and that Heard has not
+//     announced; terms in the ledger at the start are allowed. The member stops with a
+//     [LedgerError] if it notices.
 //   - Write an append whose elector has stopped since Heard returned. [Promise] does not check this.
 //   - Write as the leader after Lead's context has ended, or between the return of Pause and the
-//     end of Pause's context. If the member still leads the term then, writes go on.
+//     end of Pause's context. When Pause's context ends and the member still leads the term,
+//     writes go on.
 //   - Call the elector from LedgerEnd, from the function given to [Promise.Accept] or from
 //     [Metrics]; or wait for [Elector.Stop] in Lead, Pause or a [RoleHandler], because Stop
 //     waits for all of them.

@@ -11,13 +11,13 @@
 // A reduction leaves out states or transitions of the search. It is sound if it hides no violation that can be
 // reached; it may show one that is impossible, see below. All of these are sound in a monotone network, even if the
 // code is wrong, except that symmetry relies on code that treats all seats alike where it tries one seating only:
-// in groups of four and five, and for stale messages. Without a reduction no test fails, but the search gets
+// in groups of four and five, and for stale messages. If you remove a reduction no test fails, but the search gets
 // larger. The head of the first file of each has the argument, with an example, and a variant that looks right and
 // is not sound, or costs too much.
 // A step is silent if it sends nothing and makes nothing durable, so that no other node can notice it.
 // Lead is the engine's function. It may still run when the term that it serves is over.
 //
-//	reduction            file                why it is sound                                   the test that fails if it leaves something out
+//	reduction            file                why it is sound                                   the test that fails if it is not sound
 //	silent steps wait    closure.go          a step that no other node notices can as well     TestAClosureLeavesNothingOut
 //	                     closure_search.go   be taken just before the next one that is noticed
 //	subsumption          subsumption.go      every step left out can be reached silently       TestASubsumedSuccessorIsReachedLater
@@ -37,14 +37,14 @@
 //	                     stale_messages.go   arrive                                            TestEveryMessageIsListedAsStale
 //
 // Symmetry, retry variants and stale messages allow more than can happen. So a violation may be impossible, and
-// each one is played again without reductions (counterexample_confirm.go). If there is no violation in more
-// than can happen, there is none in what can. Three tests check all reductions together: a search that shares only
-// the canonical form of a machine with the explorer (TestTheExplorerCoversASearchWithoutReductions), random runs
+// each one is played again without reductions (counterexample_confirm.go). If there is no violation in more than
+// can happen, there is none in what can. Three tests check all reductions together: a search that shares only the
+// canonical form of a machine with the explorer (TestTheExplorerCoversASearchWithoutReductions), random runs
 // (TestTheExplorerCoversRandomRuns), and the simulator (TestTheExplorerCoversTheSimulator) must not reach a state
-// that the explorer has missed. The tests of closures, subsumption, symmetric successors and stale messages run only if
-// HUSTINGS_TEST_WHOLE is set (`long` in explore_test.go), as in make verify and in the gate; without it the first two
-// of these three try only a part. docs/verification.md says which broken reductions these tests did
-// not notice.
+// that the explorer has missed. The tests of closures, subsumption, symmetric successors and stale messages run
+// only if HUSTINGS_TEST_WHOLE is set (`long` in explore_test.go), as in make verify and in the gate; without it
+// TestTheExplorerCoversTheSimulator is skipped, too, and the other two that check all reductions try only a part.
+// docs/verification.md says which broken reductions these tests did not notice.
 //
 // Other files save time, and do not affect the result. docs/verification.md says what reductions and caches save:
 //

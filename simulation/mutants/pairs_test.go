@@ -75,7 +75,7 @@ var needFault = []pair{
 	{"lost-store-taken-for-a-new-one", "wiped", 0},
 }
 
-// needFaultPlainly has the same for faults that worlds stand in for if they are drawn: in one of
+// needFaultPlainly has the same for faults whose mutant drawn worlds show even without the fault: in one of
 // four somebody observes, or is preferred, from the beginning.
 var needFaultPlainly = []pair{
 	{"preferred-never-offered", "prefer", 0},
