@@ -168,6 +168,9 @@ interleavings: ## Check every interleaving, within bounds that take a minute.
 	explore --members 2 --rounds 5 --leak 5 --ledger 0 --features crashes,leases --workers 1 && \
 	explore --members 2 --terms 2 --rounds 2 --ledger 0 --features pre-vote,crashes,transfers,leases,withdrawals,pauses --lag 1 --workers 1 && \
 	explore --ledger 0 --features pre-vote,crashes,transfers,leases,withdrawals,pauses --lag 1 --workers 1 && \
+	explore --terms 2 --ledger 0 --features pre-vote,crashes,ability --workers 1 && \
+	explore --ledger 0 --features crashes,leases,ability --lag 1 --workers 1 && \
+	explore --live --members 2 --terms 2 --ledger 0 --features ability --in-flight 2 --restarts 0 --inabilities 2 && \
 	explore --live --terms 2 --ledger 0 --features pre-vote && \
 	explore --live --ledger 0 --features pre-vote --drops 1 --duplicates 1 && \
 	explore --live --members 2 --terms 2 --rounds 2 --ledger 0 --features pre-vote --drops 1 --duplicates 1 --in-flight 2) && others=0 || others=$$?; wait $$first && exit $$others

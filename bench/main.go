@@ -4,6 +4,7 @@
 //	go run . --quick    in less than forty seconds; writes nothing
 //	go run . --json     prints one line of JSON
 //	go run . --only failover,events
+//	go run . --only failover --keep   writes these sections to results/, beside the others of the last run
 //
 // Interrupted, it reports what it has.
 package main
@@ -17,22 +18,23 @@ import (
 	"github.com/hustings/hustings/bench/failover"
 	"github.com/hustings/hustings/bench/figure"
 	"github.com/hustings/hustings/bench/groups"
+	"github.com/hustings/hustings/bench/hangs"
 	"github.com/hustings/hustings/bench/operation"
 	"github.com/hustings/hustings/bench/peer"
 	"github.com/hustings/hustings/bench/realtime"
 )
 
-// sections returns all sections. older is a program with the older peer.
-func sections(older *peer.Program) []figure.Section {
+// sections returns all sections. older is a program with the older peer, bubble one in virtual time.
+func sections(older, bubble *peer.Program) []figure.Section {
 	return []figure.Section{
-		failover.Section(older), realtime.Section(), operation.Section(older),
+		failover.Section(older), hangs.Section(bubble), realtime.Section(), operation.Section(older),
 		groups.Section(older), events.Section(older), churn.Section(older),
 	}
 }
 
 func main() {
-	older := peer.NewProgram("raft36")
-	code := command.Main(sections(older))
-	_ = older.Close() // a leftover temporary folder does no harm
+	older, bubble := peer.NewProgram("raft36"), peer.NewProgram("bubble")
+	code := command.Main(sections(older, bubble))
+	_, _ = older.Close(), bubble.Close() // a leftover temporary folder does no harm
 	os.Exit(code)
 }

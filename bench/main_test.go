@@ -10,7 +10,7 @@ import (
 
 func TestSectionsHaveNamesOfTheirOwn(t *testing.T) {
 	seen := map[string]bool{}
-	for _, s := range sections(nil) {
+	for _, s := range sections(nil, nil) {
 		assert.False(t, seen[s.Name], s.Name)
 		seen[s.Name] = true
 		assert.NotEmpty(t, s.Title, s.Name)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"time"
 
 	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
@@ -54,6 +55,17 @@ type GroupConfig struct {
 	// when no more are accepted. When its context ends, the handover is over; if
 	// this member still leads the term, writes go on. Nil if there is nothing to pause.
 	Pause func(ctx context.Context, term memberstate.Term) error
+	// Vouch binds leading to the engine's ability to work. If it is positive, the engine
+	// vouches for itself: it calls Elector.Alive, or answers Healthy. Its word counts
+	// for this long. A leader whose engine does not vouch for it hands over to a
+	// member whose engine does, and leads on only if there is none. See "An engine
+	// that cannot work" in the package documentation. Zero: the engine need not.
+	Vouch time.Duration
+	// Healthy returns nil if the engine is able to lead, and why if it is not. It is
+	// called about once a heartbeat, never twice at a time, and its context ends after
+	// Vouch. It must not ask by a request through the group itself. It needs Vouch; nil if
+	// the engine calls Alive, or need not vouch.
+	Healthy func(ctx context.Context) error
 	// Handlers receive every change. A slow one skips changes, but never the latest.
 	Handlers []RoleHandler
 
@@ -101,11 +113,14 @@ func (c *GroupConfig) electorate(self string) (protocol.Electorate, error) {
 	var bad protocol.Complaints
 	setup := protocol.Setup{
 		Group: c.Group, Members: c.Members, Timing: c.Timing, Preferred: c.Preferred,
-		Leases: c.Leases, NoPreVote: c.NoPreVote, NoRanks: c.NoRanks,
+		Leases: c.Leases, NoPreVote: c.NoPreVote, NoRanks: c.NoRanks, Vouch: c.Vouch,
 	}
 	e := setup.Electorate(self, &bad)
 	if c.LedgerEnd == nil {
 		bad.Add("LedgerEnd", "is nil")
+	}
+	if c.Healthy != nil && c.Vouch == 0 {
+		bad.Add("Vouch", "is zero, but Healthy is set: it says how long an answer counts")
 	}
 	for i, h := range c.Handlers {
 		if h == nil {

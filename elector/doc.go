@@ -73,6 +73,25 @@
 //   - Give a node an older copy of its store, or an empty store, under the same id; or run two
 //     processes under one id.
 //
+// # An engine that cannot work
+//
+// Heartbeats need neither the engine nor its disk, so a leader whose engine hangs would lead on, and
+// every client would wait for it. With [GroupConfig.Vouch] the engine vouches for itself: it calls
+// [Elector.Alive] whenever it has done useful work, or answers [GroupConfig.Healthy]. A leader whose
+// engine's last word is older than Vouch hands over to a member whose engine is able. If none is, it
+// leads on.
+//
+//   - Vouch for what clients wait for: a write that has reached the disk, an entry that was applied.
+//     An idle engine must vouch, too, for example by writing something small now and then.
+//   - Never vouch by a request through the group itself. That needs a leader and a quorum, so all
+//     members would be taken for not able at the one moment when the group has to elect.
+//   - Vouch is at least two heartbeats. A detection time is a good value: then a leader that hangs is
+//     replaced about as fast as one that has died.
+//
+// The host sees some of it without being asked: a store that has been saving for longer than a
+// detection time, a Pause that does not return, and a Lead that does not return after its context
+// has ended.
+//
 // # Functions that do not return
 //
 // A panic in a function of [GroupConfig] is not recovered: it ends the process, which

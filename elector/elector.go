@@ -29,9 +29,10 @@ func electorOf(g *protocol.Group) *Elector { return (*Elector)(g.Engine().(*engi
 // many groups, and most of them only follow.
 type extras struct {
 	callbacks
-	heardAt    atomic.Int64  // when the loop was last notified of an append of the leader it follows
-	heardTerm  atomic.Uint64 // the largest term in which Heard has allowed an append
-	completion *completion   // nil until someone asks for it; guarded by the host's mu
+	heardAt    atomic.Int64                   // when the loop was last notified of an append of the leader it follows
+	heardTerm  atomic.Uint64                  // the largest term in which Heard has allowed an append
+	rules      atomic.Pointer[protocol.Rules] // nil: the electorate's
+	completion *completion                    // nil until someone asks for it; guarded by the host's mu
 }
 
 // ensureExtras returns the group's extras and makes them at the first call.
@@ -51,6 +52,14 @@ func New(node HostConfig, group GroupConfig) (*Elector, error) {
 		return nil, errors.Join(err, inGroup)
 	}
 	return host.Join(group)
+}
+
+// Alive says that the engine has just done useful work, so it is able to lead. It is cheap enough to
+// be called for every entry, and does nothing unless GroupConfig.Vouch is set.
+func (e *Elector) Alive() {
+	if x := e.extras.Load(); x != nil && !x.alive.Load() {
+		x.alive.Store(true)
+	}
 }
 
 // Host is the host that the group belongs to.

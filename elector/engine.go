@@ -24,9 +24,11 @@ type callbacks struct {
 	pause    func(ctx context.Context, term memberstate.Term) error // nil: there is none
 	handlers []RoleHandler
 
-	office atomic.Pointer[office.Office]
-	lease  atomic.Pointer[office.Lease]
-	resume context.CancelFunc // ends the handover for which writes are paused; owned by the loop
+	office  atomic.Pointer[office.Office]
+	lease   atomic.Pointer[office.Lease]
+	healthy func(ctx context.Context) error // nil: there is none
+	alive   atomic.Bool                     // the engine has called Alive since the loop last looked
+	resume  context.CancelFunc              // ends the handover for which writes are paused; owned by the loop
 }
 
 // AskLedger calls the engine's LedgerEnd, which may wait for locks of the engine.
@@ -125,6 +127,28 @@ func (e *engine) Resume() {
 	if x := e.extras.Load(); x != nil && x.resume != nil {
 		x.resume()
 	}
+}
+
+// Vouched takes the engine's word that Alive has brought.
+func (e *engine) Vouched() bool {
+	x := e.extras.Load()
+	return x != nil && x.alive.Load() && x.alive.Swap(false)
+}
+
+// AskHealth calls the engine's Healthy. Its context ends after Vouch, because a later answer counts
+// for nothing.
+func (e *engine) AskHealth() bool {
+	x := e.extras.Load()
+	if x == nil || x.healthy == nil {
+		return false
+	}
+	e.spawn(protocol.TellHealth, func(r *protocol.Request) {
+		r.Err = errExited
+		ctx, cancel := context.WithTimeout(context.Background(), (*Elector)(e).rules().Vouch)
+		defer cancel()
+		r.Err = x.healthy(ctx)
+	})
+	return true
 }
 
 // spawn runs work in a goroutine of its own, and then sends the node the request that work has

@@ -19,7 +19,7 @@ import (
 )
 
 // mostBytes bounds the memory of an idle group, without its name.
-const mostBytes = 470
+const mostBytes = 500
 
 // replyCounter is the transport of a node whose groups all follow n1. It counts their answers.
 type replyCounter struct {

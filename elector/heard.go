@@ -50,7 +50,7 @@ func (e *Elector) Heard(term memberstate.Term, leader string) error {
 func (e *Elector) renew(r protocol.Request) {
 	x := e.ensureExtras()
 	now, last := int64(e.Host().elapsed()), x.heardAt.Load()
-	if now-last >= int64(e.group.Rules.Timing.Heartbeat)/4 && x.heardAt.CompareAndSwap(last, now) {
+	if now-last >= int64(e.rules().Timing.Heartbeat)/4 && x.heardAt.CompareAndSwap(last, now) {
 		e.Host().requestOnce(r)
 	}
 }

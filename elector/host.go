@@ -73,8 +73,9 @@ func (h *Host) Join(config GroupConfig) (*Elector, error) {
 		return nil, err
 	}
 	e.view.Set(numberedView{})
-	if config.Lead != nil || config.Pause != nil || config.Handlers != nil || config.Leases {
-		e.ensureExtras().callbacks = callbacks{lead: config.Lead, pause: config.Pause, handlers: config.Handlers}
+	if config.Lead != nil || config.Pause != nil || config.Handlers != nil || config.Leases || config.Vouch > 0 {
+		x := e.ensureExtras()
+		x.lead, x.pause, x.healthy, x.handlers = config.Lead, config.Pause, config.Healthy, config.Handlers
 	}
 	return e, nil
 }

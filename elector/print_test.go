@@ -42,4 +42,8 @@ func TestAReportPrintsItsFigures(t *testing.T) {
 		Ledger: memberstate.Position{Term: 7, Index: 43}, Lease: 240*time.Millisecond + 3, QuorumAge: 12 * time.Millisecond,
 	}
 	assert.Equal(t, `"n0" in "g": leader in term 7, ledger 7:43, lease 240ms, quorum 12ms ago`, leader.String())
+	leader.Inability, leader.Unable, leader.Lease = protocol.NotAbleDisk, 4200*time.Millisecond, 0
+	assert.Equal(t, `"n0" in "g": leader (not able: disk) in term 7, ledger 7:43, not able for 4.2s, quorum 12ms ago`, leader.String())
+	follower.Preferred, follower.LastChoice = true, true
+	assert.Equal(t, `"n1" in "g": follower of "n0" in term 7, ledger 6:42, preferred, last choice`, follower.String())
 }

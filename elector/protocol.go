@@ -9,6 +9,8 @@ type (
 	Timing = protocol.Timing
 	// Departure is the reason why a member gave up a leader.
 	Departure = protocol.Departure
+	// Inability is the reason why a member is not able to lead.
+	Inability = protocol.Inability
 	// Drop is the reason why a message or an alarm was ignored.
 	Drop = protocol.Drop
 	// Judgement is how a round of votes ended.

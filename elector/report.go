@@ -21,6 +21,12 @@ type Report struct {
 	// QuorumAge is, on a leader, the time since it sent the newest heartbeat that a
 	// quorum has answered.
 	QuorumAge time.Duration
+	// Unable is for how long this member has not been able to lead; 0: it is able.
+	Unable time.Duration
+	// Preferred says that this member should lead whenever it can.
+	Preferred bool
+	// LastChoice says that it leads only if no other voter can, see Elector.Electable.
+	LastChoice bool
 }
 
 // String returns the report in one line.
@@ -28,6 +34,15 @@ func (r Report) String() string {
 	text := fmt.Sprintf("%v, ledger %v", r.Status, r.Ledger)
 	if r.Lease > 0 {
 		text += fmt.Sprintf(", lease %v", r.Lease.Round(time.Millisecond))
+	}
+	if r.Unable > 0 {
+		text += fmt.Sprintf(", not able for %v", r.Unable.Round(time.Millisecond))
+	}
+	if r.Preferred {
+		text += ", preferred"
+	}
+	if r.LastChoice {
+		text += ", last choice"
 	}
 	if r.Role == memberstate.Leader {
 		text += fmt.Sprintf(", quorum %v ago", r.QuorumAge.Round(time.Millisecond))
@@ -64,17 +79,6 @@ type measurement struct {
 
 // Measured makes the report.
 func (m *measurement) Measured(f protocol.Figures) {
-	m.report = Report{Status: m.elector.Status(), Lease: f.Lease, Ledger: f.Ledger, QuorumAge: f.QuorumAge}
+	m.report = Report{Status: m.elector.Status(), Lease: f.Lease, Ledger: f.Ledger, QuorumAge: f.QuorumAge, Unable: f.Unable, Preferred: f.Preferred, LastChoice: f.LastChoice}
 	close(m.made)
 }
-
-// Preferred lists the ids of the voters that should lead whenever they can.
-func (e *Elector) Preferred() (ids []string) {
-	for seat := range e.group.Rules.Preferred.Seats() {
-		ids = append(ids, e.group.Members.ID(seat))
-	}
-	return ids
-}
-
-// Timing returns the group's intervals at this member.
-func (e *Elector) Timing() Timing { return e.group.Rules.Timing }

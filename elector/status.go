@@ -29,6 +29,9 @@ type Status struct {
 	// itself if it led; Departure is the reason. Empty if there was none since it started.
 	LastLeader string
 	Departure  Departure
+	// Inability is why this member is not able to lead; zero if it is able. It then leads only if
+	// no other member can.
+	Inability Inability
 }
 
 // String returns the status in one line, as in
@@ -38,6 +41,9 @@ func (s Status) String() string {
 	text := fmt.Sprintf("%q in %q: %v", s.Self, s.Group, s.Role)
 	if s.Leader != "" && s.Leader != s.Self {
 		text += fmt.Sprintf(" of %q", s.Leader)
+	}
+	if s.Inability != protocol.Able {
+		text += fmt.Sprintf(" (not able: %v)", s.Inability)
 	}
 	text += fmt.Sprintf(" in term %d", s.Term)
 	if s.Vote != "" {
@@ -68,7 +74,7 @@ func (e *engine) Show(v protocol.View) {
 	}
 	if !v.Stopped && v != before.View {
 		h.log.Info("role", "group", s.Group, "term", uint64(s.Term), "role", s.Role.String(), "leader", s.Leader, "vote", s.Vote,
-			"last_leader", s.LastLeader, "departure", s.Departure.String())
+			"last_leader", s.LastLeader, "departure", s.Departure.String(), "ability", s.Inability.String())
 	}
 }
 
@@ -77,7 +83,7 @@ func (e *Elector) status(s numberedView) Status {
 	return Status{
 		Group: e.group.Name(), Self: e.Host().config.Self, Role: s.Role, Term: s.Term,
 		Leader: members.ID(s.Leader), Vote: members.ID(s.Vote), Revision: s.revision, Stopped: s.Stopped,
-		LastLeader: members.ID(s.Last), Departure: s.Departure,
+		LastLeader: members.ID(s.Last), Departure: s.Departure, Inability: s.Inability,
 	}
 }
 

@@ -61,6 +61,16 @@ type GroupConfig struct {
 	// with any panic, and the lease expires. Nil if the service watches Status
 	// instead.
 	Lead func(ctx context.Context, term memberstate.Term) error
+	// Vouch binds leading to the service's ability to work. If it is positive, the service
+	// vouches for itself: it calls Elector.Alive, or answers Healthy. Its word counts for
+	// this long, at least two Renews; a TTL is a good value. A leader whose service does
+	// not vouch for it releases the lease, and takes it again only if nobody else does.
+	// See "A service that cannot work" in the package documentation. Zero: it need not.
+	Vouch time.Duration
+	// Healthy returns nil if the service is able to lead, and why if it is not. It is
+	// called about once a Renew, never twice at a time, and its context ends after Vouch.
+	// It needs Vouch; nil if the service calls Alive, or need not vouch.
+	Healthy func(ctx context.Context) error
 	// Handlers are called with every change. A slow handler skips changes, but
 	// never the latest one.
 	Handlers []elector.RoleHandler
@@ -89,9 +99,18 @@ func (c *KeeperConfig) validate() error {
 	return errors.Join(bad...)
 }
 
-func (c *GroupConfig) validate() error {
+// validate checks the configuration for a keeper with these intervals.
+func (c *GroupConfig) validate(t Timing) error {
 	var bad complaints
 	bad.name("Name", c.Name, MaxName)
+	switch {
+	case c.Vouch < 0:
+		bad.add("Vouch", "is negative: %v", c.Vouch)
+	case c.Vouch > 0 && c.Vouch < 2*t.Renew:
+		bad.add("Vouch", "is %v, want at least two Renews of %v, because the service is asked once in a Renew", c.Vouch, t.Renew)
+	case c.Vouch == 0 && c.Healthy != nil:
+		bad.add("Vouch", "is zero, but Healthy is set: it says how long an answer counts")
+	}
 	for i, h := range c.Handlers {
 		if h == nil {
 			bad.add("Handlers", "has nil at %d", i)

@@ -51,6 +51,31 @@
 // difference between the clocks' rates. A leader that resigns or leaves is replaced
 // at once if candidates can be woken (see [Waker]), and at the next poll otherwise.
 //
+// # A service that cannot work
+//
+// Renewals need neither the service nor its disk, so a holder whose service hangs would
+// renew its lease for ever, and every client would wait. With [GroupConfig.Vouch] the
+// service vouches for itself: it calls [Elector.Alive] whenever it has done useful work,
+// or answers [GroupConfig.Healthy]. If its last word is older than Vouch, or Healthy
+// fails, Lead's context ends, and the lease is released when Lead has returned.
+//
+// The database does not say which candidates are able. So one that is not leaves a free
+// lease to others for four polls, and claims it if nobody else has. Then it keeps the
+// lease for four TTLs before it gives it up once more, and twice as long each time, up
+// to 128 TTLs. A group in which nobody is able has a leader all the same, and changes it
+// ever more rarely. A candidate is able again when nothing has been wrong for a TTL;
+// that, too, doubles whenever it fails again.
+//
+//   - Vouch for what clients wait for: a write that has reached the disk, a finished
+//     piece of work. An idle service must vouch, too.
+//   - Never vouch by a request that needs a leader: all candidates would be taken for
+//     not able at the one moment when one has to take the lease.
+//   - The database needs no word. If it hangs, leases expire.
+//
+// A Lead that has not returned a TTL after its context ended makes its candidate not
+// able, even without Vouch. [Elector.Electable] does so by order. Status says why a
+// candidate is not able.
+//
 // # Limits, and remedies
 //
 //   - A process that pauses between checking its lease and acting on it (garbage

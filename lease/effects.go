@@ -84,14 +84,31 @@ func (fx effects) Withdraw(name string, _ memberstate.Term) {
 func (fx effects) Publish(name string, v protocol.View) {
 	fx.joined[name].show(func(s *elector.Status) {
 		s.Role, s.Term, s.Leader, s.Stopped = v.Role, v.Term, v.Leader, v.Stopped
+		s.LastLeader, s.Departure, s.Inability = v.Last, v.Departure, v.Inability
 	})
 }
 
-// Lead calls Lead in a goroutine of its own.
+// Lead calls Lead.
 func (fx effects) Lead(name string, term memberstate.Term) {
 	e, o := fx.joined[name], office.Open(term)
 	e.tenure, e.vacated = o, &vacancy{over: make(chan struct{})}
-	e.working.Go(func() { e.serve(o) })
+	e.serve(o)
+}
+
+// Vouched takes the service's word that Alive has brought.
+func (fx effects) Vouched(name string) bool {
+	e := fx.joined[name]
+	return e.alive.Load() && e.alive.Swap(false)
+}
+
+// AskHealth calls the service's Healthy, if there is one.
+func (fx effects) AskHealth(name string) bool {
+	e := fx.joined[name]
+	if e.config.Healthy == nil {
+		return false
+	}
+	e.askHealth()
+	return true
 }
 
 // Vacate ends the wait of the callers of Resign.

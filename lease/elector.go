@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hustings/hustings/elector"
+	voting "github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/internal/level"
 	"github.com/hustings/hustings/internal/office"
 	"github.com/hustings/hustings/lease/protocol"
@@ -24,6 +25,7 @@ type Elector struct {
 	config  GroupConfig
 	status  level.Level[elector.Status]
 	lease   atomic.Pointer[office.Lease] // nil: it holds none
+	alive   atomic.Bool                  // the service has vouched for itself since the last look
 	ended   chan struct{}                // closed when it no longer takes part
 	working sync.WaitGroup
 
@@ -46,7 +48,7 @@ var _ elector.Election = (*Elector)(nil)
 
 // New makes a keeper with one lease, for the common case.
 func New(candidate KeeperConfig, group GroupConfig) (*Elector, error) {
-	if err := errors.Join(candidate.validate(), group.validate()); err != nil {
+	if err := errors.Join(candidate.validate(), group.validate(candidate.Timing)); err != nil {
 		return nil, err
 	}
 	k, err := NewKeeper(candidate)
@@ -72,24 +74,44 @@ func newElector(k *Keeper, config GroupConfig) *Elector {
 	return e
 }
 
-// Run takes part until the context ends; call it once. It returns when Lead, the
+// Alive says that the service has just done useful work, so it is able to lead. It is
+// cheap enough to be called for every write, and does nothing unless GroupConfig.Vouch
+// is set.
+func (e *Elector) Alive() {
+	if !e.alive.Load() {
+		e.alive.Store(true)
+	}
+}
+
+// Electable says whether this candidate is to lead whenever it can, which is so from the
+// start. With false it releases the lease if it leads, and claims it only after all others
+// have had time to. It is the last choice and not forbidden: if no other candidate leads,
+// it does. A restart forgets it. It returns ErrStopped if the candidate does not run.
+func (e *Elector) Electable(may bool) error {
+	e.keeper.mu.Lock()
+	defer e.keeper.unlock()
+	if e.life != running {
+		return elector.ErrStopped
+	}
+	e.keeper.stepped(protocol.Electable{Name: e.config.Name, May: may})
+	return nil
+}
+
+// Run takes part until the context ends; call it once. It returns when Lead, Healthy, the
 // handlers and every goroutine have ended, and the lease is released or, if it could
 // not be released, has expired by this candidate's clock. It returns nil, or
 // ErrStopped if it has run before. Failures of the database do not end it, because it
 // retries.
 func (e *Elector) Run(ctx context.Context) error {
-	if !e.live(joined, running) {
+	if !e.enter() {
 		return elector.ErrStopped
 	}
 	var handlers sync.WaitGroup
 	for _, h := range e.config.Handlers {
 		handlers.Go(func() { level.Tell(h, e.Watch(context.Background())) })
 	}
-	e.keeper.enter()
-	e.keeper.step(protocol.Enter{Name: e.config.Name, Observer: e.config.Observer})
 	<-ctx.Done()
-	e.live(running, retiring)
-	e.keeper.step(protocol.Retire{Name: e.config.Name})
+	e.retire()
 	<-e.ended
 	e.working.Wait()
 	handlers.Wait()
@@ -97,32 +119,62 @@ func (e *Elector) Run(ctx context.Context) error {
 	return nil
 }
 
-// live goes from one stage to another, and reports whether the elector was in the first.
-func (e *Elector) live(from, to life) bool {
+// enter begins to take part, unless it has begun before.
+func (e *Elector) enter() bool {
 	e.keeper.mu.Lock()
-	defer e.keeper.mu.Unlock()
-	was := e.life == from
-	if was {
-		e.life = to
+	defer e.keeper.unlock()
+	if e.life != joined {
+		return false
 	}
-	return was
+	e.life = running
+	e.keeper.enter()
+	e.keeper.stepped(protocol.Enter{Name: e.config.Name, Observer: e.config.Observer, Vouch: e.config.Vouch})
+	return true
 }
 
-// errExited is the error of a Lead that called runtime.Goexit, as t.FailNow does.
+// retire begins to end the part that it takes.
+func (e *Elector) retire() {
+	e.keeper.mu.Lock()
+	defer e.keeper.unlock()
+	e.life = retiring
+	e.keeper.stepped(protocol.Retire{Name: e.config.Name})
+}
+
+// errExited is the error of a function of the service that called runtime.Goexit, as t.FailNow does.
 var errExited = errors.New("its goroutine has ended (runtime.Goexit)")
 
-// serve calls Lead once. A Lead that ends its goroutine counts as returned. A Lead that panics
-// ends the process; the lease is not released then, because other goroutines of that Lead may
-// work on until the process has ended.
+// calls calls a function of the service, in a goroutine of its own, and steps with what follows from
+// its error. A function that ends its goroutine counts as returned. One that panics ends the process;
+// the lease is not released then, because other goroutines of Lead may work on until the process has
+// ended.
+func (e *Elector) calls(function func() error, returned func(error) protocol.Input) {
+	e.working.Go(func() {
+		err := errExited
+		defer func() {
+			if cause := recover(); cause != nil {
+				panic(cause)
+			}
+			e.keeper.step(returned(err))
+		}()
+		err = function()
+	})
+}
+
+// serve calls Lead once.
 func (e *Elector) serve(o *office.Office) {
-	err := errExited
-	defer func() {
-		if cause := recover(); cause != nil {
-			panic(cause)
-		}
-		e.keeper.step(protocol.Returned{Name: e.config.Name, Err: err})
-	}()
-	_, err = o.Serve(e.config.Lead)
+	e.calls(func() error {
+		_, err := o.Serve(e.config.Lead)
+		return err
+	}, func(err error) protocol.Input { return protocol.Returned{Name: e.config.Name, Err: err} })
+}
+
+// askHealth calls Healthy. Its context ends after Vouch, because a later answer counts for nothing.
+func (e *Elector) askHealth() {
+	e.calls(func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), e.config.Vouch)
+		defer cancel()
+		return e.config.Healthy(ctx)
+	}, func(err error) protocol.Input { return protocol.Health{Name: e.config.Name, Err: err} })
 }
 
 // Status returns the present state of this candidate, without a call and without
@@ -214,7 +266,10 @@ func (e *Elector) change(change func(*elector.Status)) (l line, changed bool) {
 		s.Revision++
 		return s, changed && !old.Stopped
 	})
-	return line{slog.LevelInfo, "role", []any{"group", s.Group, "term", uint64(s.Term), "role", s.Role.String(), "leader", s.Leader}}, changed
+	return line{slog.LevelInfo, "role", []any{
+		"group", s.Group, "term", uint64(s.Term), "role", s.Role.String(), "leader", s.Leader,
+		"last_leader", s.LastLeader, "departure", s.Departure.String(), "ability", s.Inability.String(),
+	}}, changed
 }
 
 // showLoss changes the status of a candidate that no longer leads the term. It takes no lock.
@@ -222,6 +277,7 @@ func (e *Elector) showLoss(term memberstate.Term) {
 	l, changed := e.change(func(s *elector.Status) {
 		if s.Role == memberstate.Leader && s.Term == term {
 			s.Role, s.Leader = memberstate.Candidate, ""
+			s.LastLeader, s.Departure = s.Self, voting.DepartedLeaseLapsed
 		}
 	})
 	if changed {

@@ -14,6 +14,9 @@ func Example() {
 	ctx, cancel := context.WithCancel(context.Background())
 	el, err := lease.New(lease.KeeperConfig{Self: "host-1", Store: new(mem.Store), Timing: lease.DefaultTiming()}, lease.GroupConfig{
 		Name: "reports",
+		// A service that cannot work lets another candidate lead.
+		Vouch:   lease.DefaultTiming().TTL,
+		Healthy: func(context.Context) error { return nil }, // a real service tries its disk here
 		// Serve until ctx ends; term fences every write.
 		Lead: func(ctx context.Context, term memberstate.Term) error {
 			fmt.Println("leading in term", term)

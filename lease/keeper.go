@@ -32,7 +32,6 @@ type Keeper struct {
 	listening context.Context     // ends when the last of them has ended
 	deafen    context.CancelFunc
 	timer     *time.Timer      // nil: no tick is due; it may have rung
-	rings     time.Duration    // when it rings
 	armedIn   *sync.WaitGroup  // counts the timer's goroutine
 	lapses    []protocol.Lapse // the next inputs of the value
 	lines     []line           // to be logged, see unlock
@@ -63,7 +62,7 @@ func (k *Keeper) Self() string { return k.id }
 
 // Join adds a lease to the keeper. It takes part once its Run is called.
 func (k *Keeper) Join(config GroupConfig) (*Elector, error) {
-	if err := config.validate(); err != nil {
+	if err := config.validate(k.config.Timing); err != nil {
 		return nil, err
 	}
 	e := newElector(k, config)
@@ -97,14 +96,12 @@ func (k *Keeper) stepped(in protocol.Input) {
 	k.arm(next)
 }
 
-// arm sets the timer for the next tick. Each ring of the timer runs in a goroutine of its own,
-// which is counted from the arming. It may come after another step has armed the timer again,
-// and is then a tick at which nothing is due.
+// arm sets the timer for the next tick, after every step anew: a timer that has rung must not
+// be taken for one that will. Each ring of the timer runs in a goroutine of its own, which is
+// counted from the arming. It may come after another step has armed the timer again, and is
+// then a tick at which nothing is due.
 func (k *Keeper) arm(next time.Duration) {
 	if k.timer != nil {
-		if next == k.rings {
-			return
-		}
 		if k.timer.Stop() {
 			k.armedIn.Done()
 		}
@@ -115,7 +112,6 @@ func (k *Keeper) arm(next time.Duration) {
 	}
 	k.working.Add(1)
 	k.armedIn = k.working
-	k.rings = next
 	in := k.armedIn
 	k.timer = time.AfterFunc(next-k.now(), func() {
 		defer in.Done()
@@ -123,10 +119,8 @@ func (k *Keeper) arm(next time.Duration) {
 	})
 }
 
-// enter counts a running elector.
+// enter counts a running elector. Its caller holds the lock.
 func (k *Keeper) enter() {
-	k.mu.Lock()
-	defer k.mu.Unlock()
 	if k.running++; k.running == 1 {
 		k.working = new(sync.WaitGroup)
 		k.listening, k.deafen = context.WithCancel(context.Background())

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hustings/hustings/elector"
+	voting "github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/internal/office"
 	"github.com/hustings/hustings/lease/protocol"
 	"github.com/hustings/hustings/memberstate"
@@ -30,6 +31,8 @@ func TestStatusLooksAtTheClock(t *testing.T) {
 	s := e.Status()
 	assert.Equal(t, memberstate.Candidate, s.Role)
 	assert.Empty(t, s.Leader)
+	assert.Equal(t, k.Self(), s.LastLeader)
+	assert.Equal(t, voting.DepartedLeaseLapsed, s.Departure)
 	assert.Equal(t, before+1, s.Revision)
 	assert.Equal(t, s, e.Status())
 	assert.Equal(t, []string{"role"}, said, "the loss is logged once")

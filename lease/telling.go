@@ -80,6 +80,12 @@ func (fx effects) Tell(n protocol.Note) {
 		fx.say(slog.LevelWarn, "lost the lease", append(about, "why", "it was taken away")...)
 	case protocol.ReturnedEarly:
 		fx.say(slog.LevelWarn, "lead returned early, resigning", append(about, "error", n.Err)...)
+	case protocol.NotAble:
+		about = append(about, "why", n.Why.String())
+		if n.Err != nil {
+			about = append(about, "error", n.Err)
+		}
+		fx.say(slog.LevelWarn, "not able to lead", about...)
 	case protocol.Forgotten:
 		fx.say(slog.LevelError, forgotten, append(about, "known", uint64(n.Known), "do", remedy)...)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	voting "github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/internal/office"
 	"github.com/hustings/hustings/lease/protocol"
 	"github.com/hustings/hustings/memberstate"
@@ -243,6 +244,8 @@ func TestALogLineNamesTheLeaseAndTheEvent(t *testing.T) {
 		`level=INFO msg="leases are renewed again"`:                                      {Topic: protocol.Works, Kind: protocol.Renew},
 		`level=WARN msg="lost the lease" group=g term=7 why="it has expired"`:            {Topic: protocol.RanOut, Name: "g", Term: 7},
 		`level=WARN msg="lost the lease" group=g term=7 why="it was taken away"`:         {Topic: protocol.TakenAway, Name: "g", Term: 7},
+		`level=WARN msg="not able to lead" group=g term=7 why=unhealthy error=down`:      {Topic: protocol.NotAble, Name: "g", Term: 7, Why: voting.NotAbleUnhealthy, Err: down},
+		`level=WARN msg="not able to lead" group=g term=7 why="engine silent"`:           {Topic: protocol.NotAble, Name: "g", Term: 7, Why: voting.NotAbleSilent},
 		`level=WARN msg="lead returned early, resigning" group=g term=7 error=down`:      {Topic: protocol.ReturnedEarly, Name: "g", Term: 7, Err: down},
 		`level=ERROR msg="` + forgotten + `" group=g term=7 known=9 do="` + remedy + `"`: {Topic: protocol.Forgotten, Name: "g", Term: 7, Known: 9},
 	} {

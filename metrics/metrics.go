@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 	"github.com/hustings/hustings/rpc/grpcrpc"
@@ -27,9 +28,9 @@ type Collector struct {
 	quorum                   *prometheus.HistogramVec
 	save, fsync              prometheus.Histogram
 
-	role, term, leaderless, sinceQuorum *prometheus.Desc
-	transport                           transportDescs
-	peers                               peerDescs
+	role, term, leaderless, sinceQuorum, unable *prometheus.Desc
+	transport                                   transportDescs
+	peers                                       peerDescs
 
 	mu      sync.Mutex
 	groups  map[string]*group
@@ -72,6 +73,7 @@ func New() *Collector {
 	c.term = desc("term", "The member's present term.", "group")
 	c.leaderless = desc("leaderless_seconds_total", "Time in which the member knew no leader.", "group")
 	c.sinceQuorum = desc("since_quorum_seconds", "Time since a quorum last answered this leader.", "group")
+	c.unable = desc("unable", "1 while the member is not able to lead, by cause.", "group", "cause")
 	c.transport, c.peers = newTransportDescs(), newPeerDescs()
 	info, _ := debug.ReadBuildInfo()
 	c.all = append(c.all, buildInfo(info))
@@ -174,7 +176,7 @@ func (c *Collector) Describe(to chan<- *prometheus.Desc) {
 	for _, one := range c.all {
 		one.Describe(to)
 	}
-	for _, d := range slices.Concat(c.transport.all(), c.peers.all(), []*prometheus.Desc{c.role, c.term, c.leaderless, c.sinceQuorum}) {
+	for _, d := range slices.Concat(c.transport.all(), c.peers.all(), []*prometheus.Desc{c.role, c.term, c.leaderless, c.sinceQuorum, c.unable}) {
 		to <- d
 	}
 }
@@ -212,6 +214,9 @@ func (c *Collector) collectGroup(to chan<- prometheus.Metric, name string, g *gr
 		leaderless += time.Since(g.since)
 	}
 	to <- prometheus.MustNewConstMetric(c.leaderless, prometheus.CounterValue, leaderless.Seconds(), name)
+	if why := g.status.Inability; why != protocol.Able {
+		to <- prometheus.MustNewConstMetric(c.unable, prometheus.GaugeValue, 1, name, why.String())
+	}
 	if g.status.Role == memberstate.Leader {
 		to <- prometheus.MustNewConstMetric(c.sinceQuorum, prometheus.GaugeValue, time.Since(g.quorum).Seconds(), name)
 	}

@@ -225,3 +225,13 @@ func TestATimedDiskReturnsTheErrorsOfItsDisk(t *testing.T) {
 	require.ErrorIs(t, f.Sync(), assert.AnError)
 	assert.Equal(t, 1, figures(t, m)["hustings_fsync_seconds"])
 }
+
+func TestTheCauseOfAnInabilityIsReported(t *testing.T) {
+	m := metrics.New()
+	status := elector.Status{Group: "g", Self: "n0", Role: memberstate.Leader, Term: 7, Leader: "n0", Inability: protocol.NotAbleDisk}
+	m.Elector().Changed(status)
+	assert.Equal(t, 1, figures(t, m)["hustings_unable disk g"])
+	status.Inability = protocol.Able
+	m.Elector().Changed(status)
+	assert.NotContains(t, figures(t, m), "hustings_unable disk g")
+}

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/operator"
 )
 
 // A watch ends with its context, without an error.
@@ -58,6 +59,7 @@ func TestACallIsAboutTheGroupThatWasNamed(t *testing.T) {
 		"members":  func() error { _, err := c.Members(s.ctx, "nothing"); return err },
 		"transfer": func() error { _, err := c.Transfer(s.ctx, "nothing", ""); return err },
 		"resign":   func() error { return c.Resign(s.ctx, "nothing") },
+		"settings": func() error { _, err := c.Settings(s.ctx, "nothing", operator.Changes{}); return err },
 		"watch": func() error {
 			for _, err := range c.Watch(s.ctx, "nothing") {
 				return err

@@ -32,6 +32,19 @@ var departures = []electorpb.Departure{
 	protocol.DepartedLeaseLapsed:  electorpb.Departure_DEPARTURE_LEASE_LAPSED,
 	protocol.DepartedResigned:     electorpb.Departure_DEPARTURE_RESIGNED,
 	protocol.DepartedRenewed:      electorpb.Departure_DEPARTURE_RENEWED,
+	protocol.DepartedNotAble:      electorpb.Departure_DEPARTURE_NOT_ABLE,
+}
+
+var inabilities = []electorpb.Inability{
+	protocol.Able:             electorpb.Inability_INABILITY_UNSPECIFIED,
+	protocol.NotAbleOrdered:   electorpb.Inability_INABILITY_ORDERED,
+	protocol.NotAbleUnhealthy: electorpb.Inability_INABILITY_UNHEALTHY,
+	protocol.NotAbleSilent:    electorpb.Inability_INABILITY_SILENT,
+	protocol.NotAbleDisk:      electorpb.Inability_INABILITY_DISK,
+	protocol.NotAbleLedger:    electorpb.Inability_INABILITY_LEDGER,
+	protocol.NotAblePause:     electorpb.Inability_INABILITY_PAUSE,
+	protocol.NotAbleLead:      electorpb.Inability_INABILITY_LEAD,
+	protocol.NotAbleHold:      electorpb.Inability_INABILITY_HOLD,
 }
 
 var hindrances = []electorpb.Hindrance{
@@ -42,6 +55,7 @@ var hindrances = []electorpb.Hindrance{
 	protocol.HinderedNotFollowing: electorpb.Hindrance_HINDRANCE_NOT_FOLLOWING,
 	protocol.HinderedNotPaused:    electorpb.Hindrance_HINDRANCE_NOT_PAUSED,
 	protocol.HinderedNotElected:   electorpb.Hindrance_HINDRANCE_NOT_ELECTED,
+	protocol.HinderedNotAble:      electorpb.Hindrance_HINDRANCE_NOT_ABLE,
 	protocol.HinderedNotAsked:     electorpb.Hindrance_HINDRANCE_NOT_ASKED,
 }
 
@@ -55,7 +69,7 @@ func encode(s elector.Status) *electorpb.Status {
 	return &electorpb.Status{
 		Group: s.Group, Node: s.Self, Role: roles[s.Role], Term: uint64(s.Term),
 		Leader: s.Leader, Vote: s.Vote, Revision: s.Revision, Stopped: s.Stopped,
-		LastLeader: s.LastLeader, Departure: departures[s.Departure],
+		LastLeader: s.LastLeader, Departure: departures[s.Departure], Inability: inabilities[s.Inability],
 	}
 }
 
@@ -63,6 +77,7 @@ func encodeReport(r elector.Report) *electorpb.Status {
 	s := encode(r.Status)
 	s.LeaseLeftNanos, s.QuorumAgeNanos = int64(r.Lease), int64(r.QuorumAge)
 	s.LedgerTerm, s.LedgerIndex = uint64(r.Ledger.Term), r.Ledger.Index
+	s.UnableNanos, s.Preferred, s.LastChoice = int64(r.Unable), r.Preferred, r.LastChoice
 	return s
 }
 
@@ -71,6 +86,7 @@ func decode(s *electorpb.Status) elector.Status {
 		Group: s.GetGroup(), Self: s.GetNode(), Role: found[memberstate.Role](roles, s.GetRole()), Term: memberstate.Term(s.GetTerm()),
 		Leader: s.GetLeader(), Vote: s.GetVote(), Revision: s.GetRevision(), Stopped: s.GetStopped(),
 		LastLeader: s.GetLastLeader(), Departure: found[elector.Departure](departures, s.GetDeparture()),
+		Inability: found[elector.Inability](inabilities, s.GetInability()),
 	}
 }
 
@@ -78,6 +94,7 @@ func decodeReport(s *electorpb.Status) elector.Report {
 	return elector.Report{
 		Status: decode(s), Lease: time.Duration(s.GetLeaseLeftNanos()), QuorumAge: time.Duration(s.GetQuorumAgeNanos()),
 		Ledger: memberstate.Position{Term: memberstate.Term(s.GetLedgerTerm()), Index: s.GetLedgerIndex()},
+		Unable: time.Duration(s.GetUnableNanos()), Preferred: s.GetPreferred(), LastChoice: s.GetLastChoice(),
 	}
 }
 

@@ -23,9 +23,10 @@ func TestEveryFieldSurvivesTheWire(t *testing.T) {
 	report := elector.Report{
 		Status: elector.Status{
 			Group: "orders", Self: "n0", Role: memberstate.Leader, Term: 7, Leader: "n1", Vote: "n2", Revision: 9, Stopped: true,
-			LastLeader: "n3", Departure: protocol.DepartedNoQuorum,
+			LastLeader: "n3", Departure: protocol.DepartedNoQuorum, Inability: protocol.NotAbleDisk,
 		},
-		Lease: time.Second, Ledger: memberstate.Position{Term: 5, Index: 11}, QuorumAge: time.Millisecond,
+		Lease: time.Second, Ledger: memberstate.Position{Term: 5, Index: 11}, QuorumAge: time.Millisecond, Unable: time.Minute,
+		Preferred: true, LastChoice: true,
 	}
 	assertFull(t, report)
 	assert.Equal(t, report, decodeReport(encodeReport(report)))
@@ -62,6 +63,11 @@ func TestEveryValueHasOneOnTheWire(t *testing.T) {
 	for i, on := range departures {
 		assert.EqualValues(t, i, found[elector.Departure](departures, on))
 	}
+	assert.Equal(t, "unknown reason", elector.Departure(len(departures)).String(), "there are no more")
+	for i, on := range inabilities {
+		assert.EqualValues(t, i, found[elector.Inability](inabilities, on))
+	}
+	assert.Equal(t, "unknown cause", elector.Inability(len(inabilities)).String(), "there are no more")
 	for i, on := range hindrances {
 		assert.EqualValues(t, i, found[protocol.Hindrance](hindrances, on))
 	}

@@ -54,15 +54,22 @@ type Body struct {
 	// Lease is, in heartbeats, the length of the lease that the leader relies on;
 	// zero if it relies on none.
 	Lease time.Duration
+	// Detection is, in heartbeats, how long the leader may be silent before it is to be taken for
+	// dead; zero if it does not say.
+	Detection time.Duration
 	// RoundTrip is, in heartbeats, the round-trip time that the leader has measured;
 	// zero if it does not know.
 	RoundTrip time.Duration
+
+	// Unable are, in heartbeats, the voters that the leader knows not to be able to lead, itself
+	// included; in answers it is the sender, or nobody.
+	Unable memberstate.Set
 }
 
 // WellFormed says whether a member can send this body. A body that is not well formed must
 // not reach a machine.
 func (b *Body) WellFormed() bool {
-	return b.Result.Answers(b.Kind) && b.Mark.Valid() && b.Lease >= 0 && b.RoundTrip >= 0 &&
+	return b.Result.Answers(b.Kind) && b.Mark.Valid() && b.Lease >= 0 && b.Detection >= 0 && b.RoundTrip >= 0 &&
 		(b.Mark != Vouched || b.Kind == VoteResponse && b.Result == Accept) &&
 		(b.Term > 0 || !b.Kind.asks())
 }
@@ -184,6 +191,9 @@ const (
 	NotFollowing
 	// LedgerBehind: its ledger has not reached the required position.
 	LedgerBehind
+	// NotAble: it follows the sender, but is not able to lead. In a HeartbeatResponse it answers
+	// no heartbeat: a follower has become unable, and says so at once.
+	NotAble
 )
 
 var resultNames = [...]string{
@@ -206,6 +216,7 @@ var resultNames = [...]string{
 	TermNotReady:              "TERM_NOT_READY",
 	NotFollowing:              "NOT_FOLLOWING",
 	LedgerBehind:              "LEDGER_BEHIND",
+	NotAble:                   "NOT_ABLE",
 }
 
 // String returns DLedger's name of the result, where DLedger has one.
@@ -217,9 +228,9 @@ func (r Result) Answers(k Kind) bool {
 	case VoteResponse:
 		return r >= Accept && r <= RejectTakingLeadership
 	case HeartbeatResponse:
-		return r >= Success && r <= TermNotReady
+		return r >= Success && r <= TermNotReady || r == NotAble
 	case TakeLeadershipResponse:
-		return r == Accept || r == NotFollowing || r == LedgerBehind
+		return r == Accept || r == NotFollowing || r == LedgerBehind || r == NotAble
 	case VoteRequest, Heartbeat, TakeLeadership:
 		return r == 0
 	}

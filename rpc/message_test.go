@@ -86,9 +86,10 @@ func TestNoDurationIsNegative(t *testing.T) {
 	for _, b := range []rpc.Body{
 		{Kind: rpc.Heartbeat, Term: 1, Lease: -1},
 		{Kind: rpc.Heartbeat, Term: 1, RoundTrip: -1},
+		{Kind: rpc.Heartbeat, Term: 1, Detection: -1},
 	} {
 		assert.False(t, b.WellFormed())
-		b.Lease, b.RoundTrip = 0, 0
+		b.Lease, b.Detection, b.RoundTrip = 0, 0, 0
 		assert.True(t, b.WellFormed())
 	}
 }

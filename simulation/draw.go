@@ -45,6 +45,7 @@ const (
 	ofGroups
 	ofObservers
 	ofPreferred
+	ofVouch
 )
 
 // Draw draws the options of a seed: what its groups are like, and how old they are. It sets neither
@@ -92,6 +93,10 @@ func Draw(seed uint64, f Fixed) Options {
 		o.Timing = intervals(random(ofTiming), leak, o.NoRanks)
 	}
 	o.Timing.Leak = leak
+	if r := random(ofVouch); r.IntN(2) == 0 {
+		o.Vouch = 2*o.Timing.Heartbeat + time.Duration(r.Int64N(int64(2*o.Timing.Detection())))
+		o.Asked = r.IntN(2) == 0
+	}
 	if o.Duration == 0 {
 		o.Duration = longEnough(o.Timing, o.Groups)
 	}

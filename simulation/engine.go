@@ -44,6 +44,11 @@ type engine struct {
 	pausing   uint32               // the newest pause
 	wanted    bool                 // the group still waits for that pause
 	unwilling bool                 // the next pause fails
+	hangs     hang                 // what it does not return from
+	pauses    []uint32             // that have been called while Pause hangs
+	held      hang                 // what has been called meanwhile, and will return when it does not hang any more
+	vouched   int64                // when it last vouched for itself by its work, or was asked whether it is well
+	flaps     flapping             // how its ability comes and goes
 	lapse     lapse                // what else it will do wrong
 	acked     [maxNodes]uint64     // by index of the follower, in this term
 	writing   [mostWrites]addition // appends that were heard and are not in the ledger yet
@@ -86,7 +91,9 @@ func (c Carelessness) String() string {
 
 // restart forgets what is only in memory. A promise need not outlive the
 // process that acknowledges: the machine's own term is durable before it asks for one.
-func (e *engine) restart() { *e = engine{Engine: check.Engine{Ledger: e.Ledger, Slow: e.Slow}} }
+func (e *engine) restart() {
+	*e = engine{Engine: check.Engine{Ledger: e.Ledger, Slow: e.Slow}, flaps: e.flaps}
+}
 
 // ledgerEnd is what LedgerEnd returns.
 func (e *engine) ledgerEnd(term memberstate.Term) memberstate.Position {
@@ -128,7 +135,7 @@ func (m *member) Lead(term memberstate.Term) {
 
 // EndLead ends the context of Lead. Its Lead takes a while to return.
 func (m *member) EndLead(memberstate.Term) {
-	m.engine.Leading, m.engine.ending = 0, true
+	m.engine.Leading, m.engine.ending, m.engine.Ending = 0, true, max(m.world.now, 1)
 	if m.Alive {
 		most := m.rules().Timing.Heartbeat + time.Duration(m.engine.Slow)
 		m.world.about(int64(m.world.choices.Span(choice.Stop, m.Index, 0, most, 0)), leadReturns, m, m.Incarnation)
@@ -140,8 +147,11 @@ func (m *member) returned(incarnation uint32) {
 	if !m.Alive || m.Incarnation != incarnation {
 		return
 	}
+	if m.engine.holds(hangsLead) {
+		return
+	}
 	term := m.engine.Running
-	m.engine.Running = 0
+	m.engine.Running, m.engine.Ending = 0, 0
 	r := m.about(protocol.TellLeadReturned)
 	r.Term = term
 	m.ask(r)

@@ -30,8 +30,13 @@ const (
 	ledgerRead                      // arg: the incarnation
 	ledgerAnswered                  // arg: the incarnation
 	writesPause                     // arg: the incarnation and the number of the pause
+	ledgerOverdue                   // arg: the incarnation
 	groupRejoins                    // arg: the incarnation
+	healthAnswered                  // arg: the incarnation
 	engineRecovers
+	engineReturns
+	flapsEnd
+	electableAgain
 	faultStrikes
 	strikePlanned // arg: its number
 	strikeFollows // arg: its number
@@ -40,6 +45,7 @@ const (
 	diesInSave    // arg: the incarnation
 	sluggishEnds
 	diskRecovers
+	diskReturns
 	troubleEnds // arg: its number
 	branches    // arg: its number
 )

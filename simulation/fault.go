@@ -51,6 +51,7 @@ const (
 	SaveFails
 	SyncFails
 	SaveHangs
+	DiskHangs
 	SlowDisk
 	TornTail
 	// Faults of clocks.
@@ -58,7 +59,13 @@ const (
 	ClockBeyond
 	WallJump
 	// Faults of engines.
-	SlowEngine
+	EngineSlow
+	EngineHangs
+	EngineSilent
+	LedgerEndHangs
+	PauseHangs
+	LeadHangs
+	AbilityFlaps
 	PauseFails
 	LeadReturns
 	LedgerBreaks
@@ -70,7 +77,9 @@ const (
 	LateWord
 	ResignOrder
 	StandOrder
+	NotElectable
 	Prefer
+	Retime
 	Observe
 	WithoutPreVote
 	WithoutLeases
@@ -126,15 +135,18 @@ func (f Fault) is(p property) bool { return faultTable[f].is&p != 0 }
 // Faults lists all faults.
 func Faults() []Fault { return allBelow[Fault](faults) }
 
-// FaultSet is a set of faults. As an option the empty set stands for those of
+// FaultSet is a set of faults. As an option the zero set stands for those of
 // DefaultFaults; NoFaults has none.
-type FaultSet uint64
+type FaultSet faultlist.Set
 
 // NoFaults is the empty set.
-const NoFaults FaultSet = faultlist.None
+func NoFaults() FaultSet { return FaultSet(faultlist.None()) }
 
 // Has says whether a fault is in the set.
-func (s FaultSet) Has(f Fault) bool { return s>>f&1 == 1 }
+func (s FaultSet) Has(f Fault) bool { return faultlist.Set(s).Has(uint8(f)) }
+
+// With is the set and one fault more.
+func (s FaultSet) With(f Fault) FaultSet { return FaultSet(faultlist.Set(s).With(uint8(f))) }
 
 // catalogue is that of the faults of this world.
 func catalogue() *faultlist.Catalogue[Fault, Class] {
@@ -158,4 +170,4 @@ func ParseFaults(list string) (FaultSet, error) {
 }
 
 // String is a list that ParseFaults reads.
-func (s FaultSet) String() string { return catalogue().Text(uint64(s)) }
+func (s FaultSet) String() string { return catalogue().Text(faultlist.Set(s)) }

@@ -99,6 +99,7 @@ func init() {
 		SaveFails: {"save-fails", DiskFaults, drawNode, breakDisk, 0, nil},
 		SyncFails: {"sync-fails", DiskFaults, drawNode, breakDisk, 0, nil},
 		SaveHangs: {"save-hangs", DiskFaults, drawNode, breakDisk, 0, nil},
+		DiskHangs: {"disk-hangs", DiskFaults, drawDiskHang, hangDisk, nodeOptional, nil},
 		SlowDisk:  {"slow-disk", DiskFaults, drawNode, slowDisk, 0, nil},
 		TornTail:  {"torn-tail", DiskFaults, drawNode, useFiles, fromStart | atOneNode | rare, nil},
 
@@ -106,7 +107,14 @@ func init() {
 		ClockBeyond: {"clock-beyond", ClockFaults, drawRate, setRate, fromStart, driftBeyond},
 		WallJump:    {"wall-jump", ClockFaults, drawWall, jump, 0, anyNumber},
 
-		SlowEngine:   {"slow-engine", EngineFaults, drawSlowEngine, slowEngine, perGroup, upToADay},
+		EngineSlow:     {"engine-slow", EngineFaults, drawSlowEngine, slowEngine, perGroup | countsTime, upToADay},
+		EngineHangs:    {"engine-hangs", EngineFaults, drawLeaderOrNode, hangEngine, perGroup, nil},
+		EngineSilent:   {"engine-silent", EngineFaults, drawLeaderOrNode, hangEngine, perGroup, nil},
+		LedgerEndHangs: {"ledger-end-hangs", EngineFaults, drawLeaderOrNode, hangEngine, perGroup, nil},
+		PauseHangs:     {"pause-hangs", EngineFaults, drawLeaderOrNode, hangEngine, perGroup, nil},
+		LeadHangs:      {"lead-hangs", EngineFaults, drawLeaderOrNode, hangEngine, perGroup, nil},
+		AbilityFlaps:   {"ability-flaps", EngineFaults, drawFlaps, flap, perGroup | countsTime, upToADay},
+
 		PauseFails:   {"pause-fails", EngineFaults, drawLeaderOrNode, failPause, perGroup, nil},
 		LeadReturns:  {"lead-returns", EngineFaults, drawLeader, returnFromLead, perGroup, nil},
 		LedgerBreaks: {"ledger-breaks", EngineFaults, drawLedger, breakLedger, perGroup, nil},
@@ -118,7 +126,9 @@ func init() {
 		LateWord:       {"late-word", OperatorFaults, drawLateWord, holdWord, perGroup | notAllGroups | countsTime, upToADay},
 		ResignOrder:    {"resign", OperatorFaults, drawLeaderOrNode, command, perGroup, nil},
 		StandOrder:     {"stand", OperatorFaults, drawNode, command, perGroup, nil},
+		NotElectable:   {"not-electable", OperatorFaults, drawLeaderOrNode, bar, perGroup, nil},
 		Prefer:         {"prefer", OperatorFaults, drawPrefer, prefer, perGroup | nodeOptional, anyNumber},
+		Retime:         {"retime", OperatorFaults, drawRetime, retime, perGroup | nodeOptional | mixesSettings, inPerMille},
 		Observe:        {"observe", OperatorFaults, drawObserve, observe, nodeOptional | addsNode, nil},
 		WithoutPreVote: {"without-pre-vote", OperatorFaults, drawNode, without, fromStart | perGroup | mixesSettings, nil},
 		WithoutLeases:  {"without-leases", OperatorFaults, drawNode, without, fromStart | perGroup | mixesSettings, nil},
@@ -146,6 +156,9 @@ func anyNumber(elector.Timing) (least, most int64) { return math.MinInt64, math.
 func driftWithin(t elector.Timing) (least, most int64) { return -mostDrift(t), mostDrift(t) }
 
 func driftBeyond(elector.Timing) (least, most int64) { return -anyDrift, anyDrift }
+
+// inPerMille is a factor from a tenth to ten.
+func inPerMille(elector.Timing) (least, most int64) { return 100, 10_000 }
 
 // countLimits are the limits of Strike.Count, where groups have this timing.
 func (f Fault) countLimits(t elector.Timing) (least, most int64) {

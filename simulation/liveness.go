@@ -24,8 +24,9 @@ const (
 	endsWithin = 10
 	calmFor    = 20
 	// preferWithin is how soon a preferred member leads. A member that has declined often is
-	// asked rarely, in the end every 128 detection times.
-	preferWithin = 150
+	// asked rarely, in the end every 128 detection times, and one whose ability came and went must
+	// have been able for as long before it is asked at all.
+	preferWithin = 280
 	// awayFor is how long a member is cut off before it must come back quietly.
 	awayFor = 3
 )
@@ -52,12 +53,16 @@ func (w *world) chooseCore() []int {
 func (w *world) converge(core []int) (took time.Duration) {
 	w.calm = true
 	w.heal(core)
-	took = w.electsSoon(core)
+	took = w.electsSoon(core, invariant.Converges)
 	w.run(time.Duration(w.now) + endsWithin*w.check.Detection())
 	w.preferredLeads(core)
 	w.keepsLeader(core, calmFor)
 	w.returnsQuietly(core)
 	w.hintsInVain(core)
+	w.changesQuietly(core)
+	w.allAtOnce(core)
+	w.ableLeads(core)
+	w.leadsAllTheSame(core)
 	return took
 }
 
@@ -72,7 +77,6 @@ func (w *world) heal(core []int) {
 		n.slowDisk, n.trouble = false, 0
 		for place := range n.members {
 			n.members[place].engine.recover()
-			n.members[place].rules().Preferred = w.nodes[core[0]].members[place].rules().Preferred
 		}
 		if !slices.Contains(core, i) && !w.check.Observes(n.Seat) {
 			w.sever(i, 1)
@@ -86,8 +90,20 @@ func (w *world) heal(core []int) {
 		} else {
 			n.resume(n.Incarnation)
 		}
+		n.diskReturns()
 		for place := range n.members {
-			n.members[place].answersNow()
+			m := &n.members[place]
+			m.returnsFromAll()
+			m.answersNow()
+			m.mayLead()
+		}
+	}
+	for place := range w.groups { // members that prefer different leaders would hand over to and fro
+		for _, i := range core {
+			wanted := w.nodes[core[0]].members[place].rules().Preferred
+			if m := &w.nodes[i].members[place]; m.rules().Preferred != wanted {
+				m.prefers(wanted)
+			}
 		}
 	}
 }
@@ -99,9 +115,9 @@ func (w *world) sever(i, sign int) {
 }
 
 // electsSoon demands a leader.
-func (w *world) electsSoon(core []int) time.Duration {
+func (w *world) electsSoon(core []int, demands invariant.Invariant) time.Duration {
 	began, within := w.now, time.Duration(convergeWithin)
-	for f, struck := range w.swarm.struck {
+	for f, struck := range &w.swarm.struck {
 		if struck > 0 && Fault(f).is(mixesSettings) {
 			within = convergeMixed
 		}
@@ -110,7 +126,7 @@ func (w *world) electsSoon(core []int) time.Duration {
 	for !w.check.Over && !w.settled(core) {
 		if w.now >= limit {
 			place := w.unsettled(core)
-			w.check.Violated(invariant.Converges, &w.nodes[core[0]].members[place].Member, "no leader of n%v within %d detection times: %s", core, within, w.describe(place))
+			w.check.Violated(demands, &w.nodes[core[0]].members[place].Member, "no leader of n%v within %d detection times: %s", core, within, w.describe(place))
 			return 0
 		}
 		w.run(time.Duration(w.now) + w.options.Timing.Heartbeat/4)
@@ -189,7 +205,7 @@ func (w *world) returnsQuietly(core []int) {
 	w.sever(away, -1)
 	w.run(time.Duration(w.now) + endsWithin*w.check.Detection())
 	if n := &w.nodes[away]; slices.ContainsFunc(before, func(was reign) bool { return was.leader == n.Seat }) {
-		w.electsSoon(core)
+		w.electsSoon(core, invariant.Converges)
 	}
 	now := w.reigns(core)
 	for place, was := range before {
@@ -238,7 +254,7 @@ func (w *world) hintsInVain(core []int) {
 	}
 	w.run(time.Duration(w.now) + endsWithin*w.check.Detection())
 	for place, was := range before {
-		if was.leader == memberstate.Nobody {
+		if was.leader == memberstate.Nobody || w.offers(core, place, was.leader) {
 			continue
 		}
 		w.check.Counts[invariant.HintsInVain]++
@@ -246,6 +262,40 @@ func (w *world) hintsInVain(core []int) {
 			w.check.Violated(invariant.HintsInVain, &w.nodes[was.leader-1].members[place].Member, "a false hint of a lost connection ended term %d: %s", was.term, w.describe(place))
 		}
 	}
+}
+
+// changesQuietly makes the intervals of one member after the other three times as long, and then as they
+// were, and demands that no term ends. It does so in some worlds only, because later demands are
+// weaker then: they must allow for the longest intervals.
+func (w *world) changesQuietly(core []int) {
+	if w.check.Over || w.swarm.struck[ClockBeyond] > 0 || w.lot(len(core), 3) != 0 {
+		return
+	}
+	before := w.reigns(core)
+	for _, perMille := range []int64{3000, 1000} {
+		for _, i := range core {
+			for place := range w.groups {
+				w.nodes[i].members[place].retimed(scaled(w.options.Timing, perMille))
+			}
+			w.run(time.Duration(w.now) + 2*w.check.Detection())
+		}
+	}
+	for place, was := range before {
+		if was.leader == memberstate.Nobody || w.offers(core, place, was.leader) {
+			continue
+		}
+		w.check.Counts[invariant.ChangesQuietly]++
+		if now := w.nodes[core[0]].members[place].group.Term; !w.settledIn(core, place) || now != was.term {
+			w.check.Violated(invariant.ChangesQuietly, &w.nodes[was.leader-1].members[place].Member, "other intervals ended term %d: %s", was.term, w.describe(place))
+		}
+	}
+}
+
+// offers says whether a leader may hand over to a preferred member at any time. It does so late if that
+// member has only just become able to lead.
+func (w *world) offers(core []int, place int, leader memberstate.Seat) bool {
+	preferred := w.nodes[core[0]].members[place].rules().Preferred
+	return !preferred.Has(leader) && slices.ContainsFunc(core, func(i int) bool { return preferred.Has(w.nodes[i].Seat) })
 }
 
 // mayDepose says whether a member that comes back may depose the leader of the others. Without

@@ -42,19 +42,26 @@ func (m *member) init(n *node, place int) {
 	w, o := n.world, &n.world.options
 	m.node = n
 	m.Member = check.Member{
-		Node: &n.Node, Place: place, Rules: m.rules(), Group: &m.group, Durable: &n.disk.Durable[place], Engine: &m.engine.Engine,
+		Node: &n.Node, Place: place, Rules: &m.electorate.Rules, Group: &m.group, Durable: &n.disk.Durable[place], Engine: &m.engine.Engine,
 	}
 	w.check.Add(&m.Member)
 	m.tell = func() { m.told = true }
 	setup := protocol.Setup{
-		Timing: o.Timing, Leases: o.Leases, NoPreVote: o.NoPreVote, NoRanks: o.NoRanks,
+		Timing: o.Timing, Leases: o.Leases, NoPreVote: o.NoPreVote, NoRanks: o.NoRanks, Vouch: o.Vouch,
 		Preferred: names[max(o.Members-o.Preferred, 0):o.Members],
 	}
 	m.electorate.Members = w.list(n.Seat)
 	m.electorate.Rules = setup.Rules(m.electorate.Members, n.name())
 }
 
-func (m *member) rules() *protocol.Rules { return &m.electorate.Rules }
+// rules are those that the member obeys.
+func (m *member) rules() *protocol.Rules { return m.Rules }
+
+// Obey notes that they have changed.
+func (m *member) Obey(r *protocol.Rules) {
+	m.Rules = r
+	m.world.check.Retimed(&r.Timing)
+}
 
 // durable is what the disk has of the group.
 func (m *member) durable() memberstate.HardState { return m.disk.Durable[m.Place] }
@@ -79,9 +86,11 @@ func (m *member) join() {
 		m.switchLease()
 	}
 	m.electorate = protocol.Electorate{Members: m.electorate.Members, Rules: m.electorate.Rules} // a new process's
+	m.Rules = &m.electorate.Rules
 	m.group = protocol.NewGroup(&m.electorate, w.groups[m.Place], m)
 	m.Shown = protocol.View{}
 	m.Lease, m.order, m.hearing = check.Lease{}, nil, m.hearing[:0]
+	m.engine.Mute, m.engine.Unwell, m.engine.Barred = 0, false, false
 	w.check.Started(&m.Member)
 	record, known, end := m.stored()
 	err := errors.Join(m.intake.Join(&m.group), m.intake.Start(&m.group), m.group.Restore(record, known, end))
@@ -143,6 +152,7 @@ func (m *member) before(in *protocol.Input) {
 	switch {
 	case in.Kind != protocol.Receive:
 	case m.untaken:
+		m.Received = w.now
 		w.check.Hears(&m.Member, m.arriving.round, m.arriving.from, &m.arriving.message.Body)
 	default:
 		w.check.HearsWaiting(&m.Member)
@@ -181,7 +191,7 @@ func (m *member) says(to memberstate.Set, q *protocol.Message) {
 func (m *member) Show(v protocol.View) {
 	if m.Alive {
 		m.Shown = v
-		m.world.check.Published(&m.Member, &v)
+		m.world.check.Published(&m.Member, &v, m.local())
 	}
 }
 
@@ -243,7 +253,7 @@ func (m *member) foundOut(err error) {
 		c.Violated(invariant.LegalStep, &m.Member, "it refuses its own ledger: %v", err)
 	}
 	w.tells(RolledBack)
-	for _, liveness := range []invariant.Invariant{invariant.Converges, invariant.ReturnsQuietly, invariant.HintsInVain, invariant.PreferredLeads} {
+	for _, liveness := range []invariant.Invariant{invariant.Converges, invariant.ReturnsQuietly, invariant.HintsInVain, invariant.ChangesQuietly, invariant.PreferredLeads, invariant.AbleLeads, invariant.LeadsAllTheSame} {
 		c.Excuse(liveness)
 	}
 }

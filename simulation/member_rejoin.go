@@ -47,7 +47,7 @@ func (m *member) rejoin() {
 
 // switchLease turns leases on if they are off, and off if they are on.
 func (m *member) switchLease() {
-	if r := m.rules(); r.Lease > 0 {
+	if r := &m.electorate.Rules; r.Lease > 0 {
 		r.Lease = 0
 	} else {
 		r.Lease = r.Timing.Detection()

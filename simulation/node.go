@@ -29,7 +29,7 @@ type node struct {
 	intake  protocol.Intake
 	taken   protocol.Taken // from it
 
-	saved    bool // its save has returned while it is paused
+	saved    bool // its save has ended while it is paused, or its disk hangs
 	gone     bool // it crashed, and is not started again before all is healed
 	disk     disk.Disk
 	trouble  Fault // what will become of the next save; 0: nothing
@@ -70,7 +70,7 @@ func (n *node) start() {
 		w.check.ViolatedBy(invariant.TermsRise, &n.Node, 0, "the store does not open after a crash: %v", err)
 		return
 	}
-	n.Alive, n.Paused, n.Hung, n.saved, n.doomed = true, false, false, false, 0
+	n.Alive, n.Paused, n.Hung, n.saved, n.doomed, n.Saving = true, false, false, false, 0, 0
 	n.Incarnation++
 	n.arrived, n.orders, n.touched = n.arrived[:0], n.orders[:0], 0
 	w.alarms.Set(n.Index, 0)
@@ -213,10 +213,7 @@ func (n *node) resume(incarnation uint32) {
 	}
 	n.orders = n.orders[:0]
 	n.endTurn()
-	if n.saved && n.Alive {
-		n.saved = false
-		n.saveEnded(incarnation)
-	}
+	n.savesAfterAll()
 }
 
 // take takes a packet from the network, in one turn, now or when its pause ends. A packet that is

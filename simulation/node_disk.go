@@ -24,6 +24,7 @@ func (n *node) Save(batch []memberstate.Record) {
 	if len(batch) > 1 {
 		n.world.met(SavedTogether)
 	}
+	n.Saving = max(n.world.now, 1)
 	takes := n.write(batch) + n.Sluggish
 	n.world.tracer.saves(n)
 	switch {
@@ -59,7 +60,7 @@ func (n *node) saveEnded(incarnation uint32) {
 	if !n.Alive || n.Incarnation != incarnation {
 		return
 	}
-	if n.Paused { // the process does not know yet
+	if n.Paused || n.Stuck { // the process does not know yet
 		n.saved = true
 		return
 	}
@@ -75,9 +76,45 @@ func (n *node) saveEnded(incarnation uint32) {
 			return
 		}
 	}
+	n.Saving = 0
 	n.ask(protocol.Request{Subject: protocol.Subject{Kind: protocol.TellSaved}, Err: err})
 	if err != nil { // its members have stopped, and the process is started again
 		n.dies(trouble)
+	}
+}
+
+// drawDiskHang strikes the leader's disk, that of any node, or all.
+func drawDiskHang(w *world, s *Strike) bool {
+	if drawLeaderOrNode(w, s); w.swarm.random.IntN(4) == 0 {
+		s.Node = nobody
+	}
+	return true
+}
+
+// hangDisk has a disk not return from any save for a while, or all disks if s.Node is nobody.
+func hangDisk(w *world, s *Strike) bool {
+	for i := range w.nodes {
+		if s.Node == nobody || s.Node == i {
+			at := *s
+			at.Node = i
+			w.nodes[i].Stuck = true
+			w.lasting(&at, diskReturns)
+		}
+	}
+	return true
+}
+
+// diskReturns ends a hang: the save that has begun ends.
+func (n *node) diskReturns() {
+	n.Stuck = false
+	n.savesAfterAll()
+}
+
+// savesAfterAll tells the process that a save has ended meanwhile.
+func (n *node) savesAfterAll() {
+	if n.saved && n.Alive {
+		n.saved = false
+		n.saveEnded(n.Incarnation)
 	}
 }
 

@@ -193,7 +193,7 @@ func (w *words) expectState(place int) func(*world) (string, bool) {
 func (w *words) expectAnswer(place int, never bool) func(*world) (string, bool) {
 	link, name := w.Link(), w.Next()
 	var result rpc.Result
-	for r := rpc.Accept; r <= rpc.LedgerBehind; r++ {
+	for r := rpc.Accept; r <= rpc.NotAble; r++ {
 		if r.String() == name {
 			result = r
 		}

@@ -46,6 +46,8 @@ func (s *Scenario) String() string {
 		{s.Timing != elector.DefaultTiming() && s.Timing != (elector.Timing{}), "timing " + timingText(s.Timing)},
 		{s.Observers > 0, fmt.Sprintf("observers %d", s.Observers)},
 		{s.Preferred > 0, fmt.Sprintf("preferred %d", s.Preferred)},
+		{s.Vouch > 0, fmt.Sprintf("vouch %v", s.Vouch)},
+		{s.Asked, "asked on"},
 		{s.Leases, "leases on"},
 		{s.NoPreVote, "pre-vote off"},
 		{s.NoRanks, "ranks off"},
@@ -267,6 +269,10 @@ func (s *Scenario) parseLine(w *words) error {
 		s.Observers = int(w.Number())
 	case "preferred":
 		s.Preferred = int(w.Number())
+	case "vouch":
+		s.Vouch = w.Duration()
+	case "asked":
+		s.Asked = w.On()
 	case "duration":
 		s.Duration = w.Duration()
 	case "delay":

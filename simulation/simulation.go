@@ -12,6 +12,7 @@ import (
 	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/simulation/internal/check"
+	"github.com/hustings/hustings/simulation/internal/faultlist"
 	"github.com/hustings/hustings/simulation/invariant"
 )
 
@@ -32,12 +33,18 @@ type Options struct {
 	// Duration is how long faults strike, in virtual time; 0 for a minute. The run goes on until
 	// it is known whether a healed majority has a leader.
 	Duration time.Duration
-	// Faults are those that may strike; 0 for DefaultFaults. The seed enables some of them.
+	// Faults are those that may strike; zero for DefaultFaults. The seed enables some of them.
 	Faults FaultSet
 	// Timing holds the intervals; zero for the default.
 	Timing elector.Timing
 	// Leases, NoPreVote and NoRanks are as in elector.GroupConfig.
 	Leases, NoPreVote, NoRanks bool
+	// Vouch is for how long an engine's word counts that it is able to lead; 0: engines need not
+	// vouch.
+	Vouch time.Duration
+	// Asked is whether engines vouch when they are asked, as by elector.GroupConfig.Healthy, and
+	// not by their work, as by elector.Elector.Alive.
+	Asked bool
 	// Term is the term in the stores of all members at first. Counters is where the counters of
 	// every process begin.
 	Term     memberstate.Term
@@ -105,7 +112,7 @@ func (o *Options) fill() error {
 	if o.Timing == (elector.Timing{}) {
 		o.Timing = elector.DefaultTiming()
 	}
-	if o.Faults == 0 {
+	if o.Faults == (FaultSet{}) {
 		o.Faults = DefaultFaults()
 	}
 	var problems []error
@@ -130,11 +137,14 @@ func (o *Options) fill() error {
 	if o.Duration < 0 {
 		problems = append(problems, fmt.Errorf("simulation: Duration is %v, want more than 0", o.Duration))
 	}
-	if o.Faults&^NoFaults >= 1<<faults {
+	if !faultlist.Set(o.Faults).Below(uint8(faults)) {
 		problems = append(problems, fmt.Errorf("simulation: Faults has bits beyond %v", faults-1))
 	}
 	if err := o.Timing.Validate(o.Leases); err != nil {
 		problems = append(problems, fmt.Errorf("simulation: %w", err))
+	}
+	if least := 2 * o.Timing.Heartbeat; o.Vouch != 0 && o.Vouch < least {
+		problems = append(problems, fmt.Errorf("simulation: Vouch is %v, want 0, or two heartbeats (%v) or more", o.Vouch, least))
 	}
 	for i, b := range o.Branches {
 		if b.At < 0 {
@@ -189,7 +199,7 @@ func (w *world) result() Result {
 		Met: make(map[Condition]uint64, conditions), Excused: map[invariant.Invariant]uint64{},
 		Traits: w.options.Traits(), Told: w.told, Digest: w.digest, Violation: w.check.Violation,
 	}
-	for f, count := range w.swarm.struck {
+	for f, count := range &w.swarm.struck {
 		r.Struck[Fault(f)] = count
 	}
 	for c, count := range w.conditions {

@@ -29,7 +29,7 @@ type lapse struct {
 
 // recover has an engine keep its contract from now on.
 func (e *engine) recover() {
-	e.Slow, e.unwilling, e.lapse.ledger, e.lapse.belated = 0, false, ledgerSound, false
+	e.Slow, e.flaps, e.unwilling, e.lapse.ledger, e.lapse.belated = 0, flapping{}, false, ledgerSound, false
 }
 
 // ledgerLapse is how LedgerEnd breaks its contract.
@@ -62,6 +62,7 @@ func breakLedger(w *world, s *Strike) bool {
 // tellLedger answers the question where the ledger ends.
 func (m *member) tellLedger(end memberstate.Position) {
 	e, g := &m.engine, &m.group
+	e.Asking = 0
 	asked := e.lapse.told
 	e.lapse.told = e.asked
 	if e.lapse.ledger == ledgerSound || m.Shown.Stopped {
@@ -113,7 +114,7 @@ func (m *member) endsFor(cause error) {
 }
 
 // failed says whether the group has ended by itself while its process goes on.
-func (m *member) failed() bool { return m.Shown.Stopped && m.away == 0 }
+func (m *member) failed() bool { return m.Shown.Stopped && (m.away == 0 || m.engine.lapse.broke) }
 
 // failures counts the groups of the node that have failed.
 func (n *node) failures() (failed int) {
@@ -140,7 +141,7 @@ func (m *member) pausesLate(number uint32) bool {
 	l := &m.engine.lapse
 	switch late := l.late; {
 	case late != 0:
-		l.late = 0
+		l.late, m.engine.Pausing = 0, 0
 		m.world.swarm.struck[LateAnswer]++
 		m.host.PauseEnded(&m.group, late, nil)
 		m.world.about(int64(m.rules().Timing.Heartbeat), writesPause, m, m.Incarnation<<pauseBits|number&(1<<pauseBits-1))

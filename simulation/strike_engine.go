@@ -8,19 +8,26 @@ import (
 
 	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/simulation/internal/check"
 	"github.com/hustings/hustings/simulation/internal/choice"
 	"github.com/hustings/hustings/simulation/invariant"
 )
 
-// drawSlowEngine strikes the leader's engine in half of the cases.
+// drawSlowEngine strikes the leader's engine in half of the cases. If engines must vouch for themselves,
+// half of those that are struck do so about as late as their word counts.
 func drawSlowEngine(w *world, s *Strike) bool {
 	drawLeaderOrNode(w, s)
+	r := w.swarm.random
 	s.Count = 1 + int64(w.swarm.span(w.options.Timing.Detection()))
+	if v := int64(w.options.Vouch); v > 0 && r.IntN(2) == 0 {
+		s.Count = v/2 + r.Int64N(v)
+	}
 	return true
 }
 
 // slowEngine has an engine take up to s.Count nanoseconds to find the end of its ledger, as long
-// again to report it, as long for Pause, and as long until Lead returns.
+// again to report it, as long for Pause, as long until Lead returns, and as long to say whether it is
+// well. One that vouches by its work does so no more often than that.
 func slowEngine(w *world, s *Strike) bool {
 	for _, m := range w.membersOf(s) {
 		m.engine.Slow = s.Count
@@ -76,11 +83,24 @@ func (m *member) AskLedger(term memberstate.Term) {
 		m.world.check.Violated(invariant.NeverStuck, &m.Member, "it asks for the end of its ledger for term %d without end", term)
 		return
 	}
-	if m.engine.asked = term; m.engine.Slow == 0 {
+	m.world.check.AsksLedger(&m.Member, term)
+	m.engine.asked, m.engine.Asking = term, max(m.world.now, 1)
+	if m.engine.holds(hangsLedger) {
+		m.world.about(int64(check.LedgerWithin*m.world.check.Detection()), ledgerOverdue, m, m.Incarnation)
+		return
+	}
+	if m.engine.Slow == 0 {
 		m.tellLedger(m.engine.ledgerEnd(term))
 		return
 	}
 	m.world.about(m.takes(choice.Ledger), ledgerRead, m, m.Incarnation)
+}
+
+// ledgerIsOverdue is called when LedgerEnd should have returned long ago.
+func (m *member) ledgerIsOverdue(incarnation uint32) {
+	if m.Alive && m.Incarnation == incarnation {
+		m.world.check.LedgerOverdue(&m.Member)
+	}
 }
 
 // readLedger is called when a slow engine finds the end of its ledger. It reports it later.
@@ -98,6 +118,7 @@ func (m *member) answerLedger(incarnation uint32) {
 	case m.Incarnation == incarnation:
 		r := m.about(protocol.TellLedgerEnd)
 		r.Ledger, r.Term = m.engine.end, m.engine.announced
+		m.engine.Asking = 0
 		m.engine.lapse.told = m.engine.asked
 		m.ask(r)
 	}
@@ -113,9 +134,12 @@ func (m *member) unlessGone(incarnation uint32, do func()) {
 
 // Pause has the engine accept no more writes, for a handover.
 func (m *member) Pause(_ memberstate.Term, number uint32) {
-	m.engine.pausing, m.engine.wanted = number, true
+	m.engine.pausing, m.engine.wanted, m.engine.Pausing = number, true, max(m.world.now, 1)
 	m.world.check.Pauses(&m.Member)
 	switch {
+	case m.engine.holds(hangsPause):
+		m.engine.pauses = append(m.engine.pauses, number)
+		return
 	case m.pausesLate(number):
 		return
 	case m.engine.Slow == 0:
@@ -148,6 +172,7 @@ func (m *member) pauseEnds(number uint32) {
 	default:
 		e.Stopped = true
 	}
+	m.engine.Pausing = 0
 	m.host.PauseEnded(&m.group, number, err)
 }
 

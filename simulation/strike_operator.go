@@ -7,6 +7,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/simulation/internal/check"
@@ -113,10 +114,75 @@ func prefer(w *world, s *Strike) bool {
 		}
 		at := Strike{Node: i, Group: s.Group}
 		for _, m := range w.membersOf(&at) {
-			m.rules().Preferred = memberstate.Set(s.Count) & w.voters
+			m.prefers(memberstate.Set(s.Count) & w.voters)
 		}
 	}
 	return true
+}
+
+// prefers has a member prefer other leaders.
+func (m *member) prefers(these memberstate.Set) {
+	r := m.about(protocol.AskPreferred)
+	for seat := range these.Seats() {
+		r.Preferred = append(r.Preferred, m.electorate.Members.ID(seat))
+	}
+	r.Settled = func(error) {}
+	if m.Alive {
+		m.ask(r)
+	}
+}
+
+func drawRetime(w *world, s *Strike) bool {
+	r := w.swarm.random
+	if s.Lasts = 0; r.IntN(2) == 0 {
+		s.Node = nobody
+	}
+	s.Count = 500 + r.Int64N(2500)
+	return true
+}
+
+// retime changes the intervals at one node, or at all if s.Node is nobody, to those that it began with
+// times s.Count/1000. A node refuses what cannot work.
+func retime(w *world, s *Strike) (changed bool) {
+	for i := range w.nodes {
+		if n := &w.nodes[i]; !n.Alive || s.Node != nobody && s.Node != i {
+			continue
+		}
+		at := Strike{Node: i, Group: s.Group}
+		for _, m := range w.membersOf(&at) {
+			m.retimed(scaled(w.options.Timing, s.Count))
+			changed = true
+		}
+	}
+	return changed
+}
+
+// observedBy adds an observer to the list of a member, unless its digest is that of other voters.
+func (m *member) observedBy(n *node) {
+	e := &m.electorate
+	if e.Rules.Voters != m.world.voters {
+		return
+	}
+	e.Members, e.Rules.All = m.world.list(n.Seat), e.Rules.All.With(n.Seat)
+	if m.Rules != &e.Rules { // it has been given others, which other groups may share
+		own := *m.Rules
+		own.All = e.Rules.All
+		m.Rules, m.group.Rules = &own, &own
+	}
+}
+
+func (m *member) retimed(t elector.Timing) {
+	r := m.about(protocol.AskTiming)
+	r.Timing, r.Settled = &t, func(error) {}
+	m.ask(r)
+}
+
+// scaled multiplies all intervals.
+func scaled(t elector.Timing, perMille int64) elector.Timing {
+	for _, d := range []*time.Duration{&t.Heartbeat, &t.MinVoteWait, &t.MaxVoteWait, &t.RoundTimeout, &t.DriftMargin} {
+		*d = *d * time.Duration(perMille) / 1000
+	}
+	return t
 }
 
 func drawObserve(w *world, s *Strike) bool {
@@ -135,11 +201,7 @@ func observe(w *world, _ *Strike) bool {
 	w.observer = w.addNode(memberstate.Seat(w.seats + 1))
 	for i := range w.nodes {
 		for place := range w.nodes[i].members {
-			e := &w.nodes[i].members[place].electorate
-			if e.Rules.Voters != w.voters {
-				continue // its digest is that of other voters
-			}
-			e.Members, e.Rules.All = w.list(w.observer.Seat), e.Rules.All.With(w.observer.Seat)
+			w.nodes[i].members[place].observedBy(w.observer)
 		}
 	}
 	w.observer.start()

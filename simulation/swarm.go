@@ -19,7 +19,7 @@ type swarm struct {
 
 // enable draws the faults of a run.
 func (s *swarm) enable(o *Options) {
-	s.enabled = NoFaults
+	s.enabled = NoFaults()
 	for _, f := range Faults() {
 		rarity := 3
 		if f.is(rare) {
@@ -28,7 +28,7 @@ func (s *swarm) enable(o *Options) {
 		if drawn := s.random.IntN(rarity) == 0; !drawn || !o.Faults.Has(f) {
 			continue
 		}
-		s.enabled |= 1 << f
+		s.enabled = s.enabled.With(f)
 		if faultTable[f].draw != nil && !f.is(fromStart) {
 			s.striking = append(s.striking, f)
 		}

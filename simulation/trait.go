@@ -23,6 +23,8 @@ const (
 	ManyGroups
 	WithObservers
 	WithPreferred
+	WithVouching
+	WithAsking
 
 	traits
 )
@@ -32,6 +34,7 @@ var traitNames = [traits]string{
 	"other intervals", "two heartbeats may be missed", "more than 12 may be missed",
 	"counters that begin again", "large terms",
 	"several groups a node", "more than 16 groups a node", "observers from the start", "preferred members from the start",
+	"engines that vouch", "engines that are asked",
 }
 
 // String names the trait.
@@ -54,7 +57,7 @@ func (o *Options) Traits() (all []Trait) {
 		FewMissed:      o.Timing.Leak == 2, ManyMissed: o.Timing.Leak > 12,
 		FullCounters: o.Counters > 0, LargeTerms: o.Term > 0,
 		SeveralGroups: o.Groups > 1, ManyGroups: o.Groups > 16,
-		WithObservers: o.Observers > 0, WithPreferred: o.Preferred > 0,
+		WithObservers: o.Observers > 0, WithPreferred: o.Preferred > 0, WithVouching: o.Vouch > 0, WithAsking: o.Asked,
 	} {
 		if has {
 			all = append(all, Trait(t))

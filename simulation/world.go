@@ -82,7 +82,7 @@ func newWorld(o Options) *world {
 func (w *world) violated(v *invariant.Violation) { w.tracer.violated(v) }
 
 // tells notes that a fault was detected, and refused.
-func (w *world) tells(f Fault) { w.told |= 1 << f }
+func (w *world) tells(f Fault) { w.told = w.told.With(f) }
 
 // addNode makes a node that has not started.
 func (w *world) addNode(seat memberstate.Seat) *node {
@@ -186,12 +186,22 @@ func (w *world) happen(e event) {
 		n.members[e.group()].readLedger(arg)
 	case ledgerAnswered:
 		n.members[e.group()].answerLedger(arg)
+	case ledgerOverdue:
+		n.members[e.group()].ledgerIsOverdue(arg)
 	case writesPause:
 		n.members[e.group()].slowPauseEnds(arg)
 	case groupRejoins:
 		n.members[e.group()].unlessGone(arg, n.members[e.group()].rejoin)
 	case engineRecovers:
 		n.members[e.group()].engine.Slow = 0
+	case healthAnswered:
+		n.members[e.group()].answerHealth(arg)
+	case engineReturns:
+		n.members[e.group()].returnsFromAll()
+	case flapsEnd:
+		n.members[e.group()].engine.flaps = flapping{}
+	case electableAgain:
+		n.members[e.group()].mayLead()
 	case faultStrikes:
 		w.swarm.strike(w)
 	case strikePlanned:
@@ -212,6 +222,8 @@ func (w *world) happen(e event) {
 		n.Sluggish = 0
 	case diskRecovers:
 		n.slowDisk = false
+	case diskReturns:
+		n.diskReturns()
 	case troubleEnds:
 		w.network.end(arg)
 	case branches:

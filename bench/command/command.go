@@ -33,8 +33,8 @@ func Main(sections []figure.Section) (code int) {
 
 // options are the flags.
 type options struct {
-	json, quick bool
-	only        string
+	json, quick, keep bool
+	only              string
 }
 
 func run(ctx context.Context, arguments []string, sections []figure.Section, stdout, stderr io.Writer) error {
@@ -44,8 +44,12 @@ func run(ctx context.Context, arguments []string, sections []figure.Section, std
 	flags.BoolVar(&o.json, "json", false, "print one line of JSON, a list of all figures")
 	flags.BoolVar(&o.quick, "quick", false, "measure less, in less than forty seconds; write nothing")
 	flags.StringVar(&o.only, "only", "", "measure only these sections, separated by commas: "+names(sections))
+	flags.BoolVar(&o.keep, "keep", false, "with --only: write these sections to results/, beside the others of the last run")
 	if err := flags.Parse(arguments); err != nil {
 		return err
+	}
+	if o.keep && (o.quick || o.only == "") {
+		return errors.New("--keep needs --only, and keeps nothing that was measured with --quick")
 	}
 	chosen, err := choose(sections, o.only)
 	if err != nil {
@@ -57,10 +61,16 @@ func run(ctx context.Context, arguments []string, sections []figure.Section, std
 	} else {
 		err = errors.Join(err, result.Table(stdout))
 	}
-	if err == nil && ctx.Err() == nil && !o.quick && o.only == "" {
-		err = keep(result)
+	if err != nil || ctx.Err() != nil || o.quick {
+		return err
 	}
-	return err
+	switch {
+	case o.keep:
+		return keepBeside(result, sections)
+	case o.only == "":
+		return keep(result)
+	}
+	return nil
 }
 
 func names(sections []figure.Section) string {
@@ -110,13 +120,35 @@ func measure(ctx context.Context, sections []figure.Section, quick bool, bar *pr
 	return result, errors.Join(problems...)
 }
 
-// keep writes the run to the folder "results", over the last one.
+// results is the folder that keeps a run; its figures are read again.
+const results = "results"
+
+var figures = filepath.Join(results, "figures.json")
+
+// keep writes the run to the folder of results, over the last one.
 func keep(r *report.Run) error {
 	return errors.Join(
-		os.MkdirAll("results", 0o755),
-		write(filepath.Join("results", "figures.json"), r.JSON),
-		write(filepath.Join("results", "index.html"), r.Page),
+		os.MkdirAll(results, 0o755),
+		write(figures, r.JSON),
+		write(filepath.Join(results, "index.html"), r.Page),
 	)
+}
+
+// keepBeside writes the run's sections to the folder of results, and leaves the others there.
+func keepBeside(r *report.Run, sections []figure.Section) error {
+	f, err := os.Open(figures)
+	if err != nil {
+		return err
+	}
+	last, err := report.Read(f)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("%s: %w", figures, err)
+	}
+	order := strings.Split(names(sections), ",")
+	if err := last.Replace(r, order); err != nil {
+		return fmt.Errorf("%s: %w", figures, err)
+	}
+	return keep(last)
 }
 
 func write(name string, content func(io.Writer) error) error {

@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hustings/hustings/bench/figure"
+	"github.com/hustings/hustings/bench/report"
 )
 
 // section measures only its own name, and whether the run is quick.
@@ -51,6 +54,44 @@ func TestAPartialRunIsNotKept(t *testing.T) {
 		_, _, err := runIn(c.ctx, t, []figure.Section{section("a", nil)}, c.arguments...)
 		require.NoError(t, err)
 		assert.NoFileExists(t, "results/figures.json")
+	}
+}
+
+func TestSectionsAreKeptBesideTheOthersOfTheLastRun(t *testing.T) {
+	before, after := section("a", nil), section("a", nil)
+	before.Title, after.Title = "an old title", "a new title"
+	b := section("b", nil)
+	_, _, err := runIn(t.Context(), t, []figure.Section{before, b})
+	require.NoError(t, err)
+	var out, errs bytes.Buffer
+	require.NoError(t, run(t.Context(), []string{"--only", "a", "--keep"}, []figure.Section{after, b}, &out, &errs))
+	f, err := os.Open(figures)
+	require.NoError(t, err)
+	kept, err := report.Read(f)
+	require.NoError(t, errors.Join(err, f.Close()))
+	var titles []string
+	for _, s := range kept.Sections {
+		titles = append(titles, s.Title)
+	}
+	assert.Equal(t, []string{"a new title", "b"}, titles, "in the program's order")
+	page, err := os.ReadFile("results/index.html")
+	require.NoError(t, err)
+	assert.Contains(t, string(page), "a new title")
+	assert.NotContains(t, string(page), "an old title")
+}
+
+func TestWhatCannotBeKeptIsRefused(t *testing.T) {
+	for _, c := range []struct {
+		arguments []string
+		expected  string
+	}{
+		{[]string{"--keep"}, "--keep needs --only"},
+		{[]string{"--keep", "--only", "a", "--quick"}, "--quick"},
+		{[]string{"--keep", "--only", "a"}, "results/figures.json"},
+	} {
+		_, _, err := runIn(t.Context(), t, []figure.Section{section("a", nil)}, c.arguments...)
+		require.ErrorContains(t, err, c.expected)
+		assert.NoDirExists(t, "results")
 	}
 }
 

@@ -15,7 +15,7 @@ type Figure struct {
 	Unit    string `json:"unit"`
 	// Ours is the median of the repetitions, Peer that of the best peer, for
 	// example of the faster of two versions of a library. Peer is nil if no peer
-	// can do this.
+	// can do this; if the only one fails, PeerName says so.
 	Ours     float64  `json:"ours"`
 	Peer     *float64 `json:"peer"`
 	PeerName string   `json:"peer_name"`

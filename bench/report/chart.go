@@ -83,8 +83,11 @@ func peerValue(f *figure.Figure) float64 {
 
 func (c *chart) add(f *figure.Figure, at string, most float64) {
 	r := row{At: at, Y: c.Height, Ours: newBar(f.Ours, most, "ours", f.Unit)}
-	if f.Peer != nil {
+	switch {
+	case f.Peer != nil:
 		r.Peer = newBar(*f.Peer, most, f.PeerName, f.Unit)
+	case f.PeerName != "":
+		r.Peer = bar{Label: f.PeerName, Title: f.PeerName}
 	}
 	c.Rows = append(c.Rows, r)
 	c.Height += rowHeight

@@ -82,9 +82,40 @@ func TestAnEmptyRunIsAnEmptyList(t *testing.T) {
 }
 
 func TestTheRunIsReadAsItWasWritten(t *testing.T) {
-	var read Run
-	require.NoError(t, json.Unmarshal([]byte(written(t, run(t).JSON)), &read))
-	assert.Equal(t, run(t), &read)
+	read, err := Read(strings.NewReader(written(t, run(t).JSON)))
+	require.NoError(t, err)
+	assert.Equal(t, run(t), read)
+	_, err = Read(strings.NewReader("?"))
+	require.Error(t, err)
+}
+
+func TestSectionsAreReplacedInTheirOrder(t *testing.T) {
+	last, newer := run(t), NewRun()
+	for _, s := range []string{"speed", "new"} {
+		require.NoError(t, newer.Add(&figure.Section{Name: s, Title: "newer"}, figure.Plan{}, nil))
+	}
+	require.NoError(t, last.Replace(newer, []string{"new", "speed", "none"}))
+	require.Len(t, last.Sections, 3)
+	assert.Equal(t, Section{Name: "new", Title: "newer"}, last.Sections[0])
+	assert.Equal(t, Section{Name: "speed", Title: "newer"}, last.Sections[1])
+	assert.Equal(t, run(t).Sections[1], last.Sections[2], "the others stay")
+
+	for _, other := range []Run{
+		{Go: "go1", Platform: newer.Platform, Processors: newer.Processors},
+		{Go: newer.Go, Platform: "abacus", Processors: newer.Processors},
+		{Go: newer.Go, Platform: newer.Platform, Processors: newer.Processors + 1},
+	} {
+		require.ErrorContains(t, last.Replace(&other, nil), "measure all again")
+	}
+}
+
+func TestAPeerThatFailsIsNamed(t *testing.T) {
+	r := NewRun()
+	failed := figure.Figure{Name: "a", Unit: "T", Ours: 1, PeerName: "another: never"}
+	require.NoError(t, r.Add(&figure.Section{Name: "speed"}, figure.Plan{}, []figure.Figure{failed}))
+	assert.Contains(t, strings.Split(written(t, r.Table), "\n"), "a     1 T   another: never  -      -")
+	drawn := charts([]figure.Figure{failed})[0].Rows[0].Peer
+	assert.Equal(t, bar{Label: "another: never", Title: "another: never"}, drawn)
 }
 
 func TestThePageIsSelfContained(t *testing.T) {

@@ -51,6 +51,33 @@ func (r *Run) Add(s *figure.Section, p figure.Plan, figures []figure.Figure) err
 	return nil
 }
 
+// Read reads a run that JSON has written.
+func Read(from io.Reader) (*Run, error) {
+	r := new(Run)
+	if err := json.NewDecoder(from).Decode(r); err != nil {
+		return nil, fmt.Errorf("report: %w", err)
+	}
+	return r, nil
+}
+
+// Replace puts the sections of a newer run in the place of its own, and sorts all by their names' order.
+// It is an error if the runs are not of the same machine and version of Go, because a run names only
+// one.
+func (r *Run) Replace(newer *Run, order []string) error {
+	if r.Go != newer.Go || r.Platform != newer.Platform || r.Processors != newer.Processors {
+		return fmt.Errorf("report: it was measured with %s on %s with %d processors, and the new sections with %s on %s with %d: measure all again",
+			r.Go, r.Platform, r.Processors, newer.Go, newer.Platform, newer.Processors)
+	}
+	for _, s := range newer.Sections {
+		r.Sections = slices.DeleteFunc(r.Sections, func(other Section) bool { return other.Name == s.Name })
+		r.Sections = append(r.Sections, s)
+	}
+	slices.SortStableFunc(r.Sections, func(a, b Section) int {
+		return slices.Index(order, a.Name) - slices.Index(order, b.Name)
+	})
+	return nil
+}
+
 // Line writes all figures as a list, in one line of JSON.
 func (r *Run) Line(w io.Writer) error {
 	all := []figure.Figure{}

@@ -58,8 +58,11 @@ func value(v float64) string {
 }
 
 func peer(f *figure.Figure) string {
-	if f.Peer == nil {
+	switch {
+	case f.Peer == nil && f.PeerName == "":
 		return "-"
+	case f.Peer == nil:
+		return f.PeerName
 	}
 	return value(*f.Peer) + " " + f.PeerName
 }

@@ -9,6 +9,7 @@ replace github.com/hustings/hustings => ../..
 
 require (
 	github.com/go-sql-driver/mysql v1.10.1
+	github.com/hanwen/go-fuse/v2 v2.12.1
 	github.com/hustings/hustings/lease/kv/etcdkv v0.0.0-00010101000000-000000000000
 	github.com/hustings/hustings/lease/kv/rediskv v0.0.0-00010101000000-000000000000
 	github.com/hustings/hustings/lease/sqllease/pgxwake v0.0.0-00010101000000-000000000000

@@ -174,7 +174,9 @@ func (b *beatRun) answer(c *trial, a dledgerAnswer) {
 // assertBeats checks that a beat was sent.
 func (b *beatRun) assertBeats(c *trial, out *Output) {
 	assert.Equal(c, b.r.others(), out.To)
-	assert.Equal(c, Message{Leader: n0, Body: rpc.Body{Kind: rpc.Heartbeat, Round: b.m.office.beat, Term: termOf(b.v.State.CurrTerm)}}, out.Send)
+	assert.Equal(c, Message{Leader: n0, Body: rpc.Body{
+		Kind: rpc.Heartbeat, Round: b.m.office.beat, Term: termOf(b.v.State.CurrTerm), Detection: b.r.Timing.Detection(),
+	}}, out.Send)
 	assertArmed(c, b.m, out.Alarm, b.r.Timing.Heartbeat, b.r.Timing.Heartbeat)
 }
 

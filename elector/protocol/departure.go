@@ -27,6 +27,8 @@ const (
 	DepartedResigned
 	// DepartedRenewed: it was this member, which asked for a larger term.
 	DepartedRenewed
+	// DepartedNotAble: it was this member, and was not able to lead.
+	DepartedNotAble
 
 	departures = iota + 1
 )
@@ -40,6 +42,7 @@ var departureNames = [departures]string{
 	DepartedLeaseLapsed:  "lease lapsed",
 	DepartedResigned:     "resigned",
 	DepartedRenewed:      "renewed",
+	DepartedNotAble:      "not able",
 }
 
 // String names the reason; empty if there is none.
@@ -52,6 +55,11 @@ func (m *Machine) whyGone(r *Rules, in *Input, before *View) Departure {
 	if before.Leader == memberstate.Nobody || m.Leader == before.Leader && m.Term == before.Term && m.Role == before.Role {
 		return 0
 	}
+	return m.whyLost(r, in, before)
+}
+
+// whyLost is why a step takes the leader of the view before for gone, if it does.
+func (m *Machine) whyLost(r *Rules, in *Input, before *View) Departure {
 	led := before.Leader == r.Self
 	switch in.Kind {
 	case Ring:
@@ -60,18 +68,31 @@ func (m *Machine) whyGone(r *Rules, in *Input, before *View) Departure {
 			return DepartedSilent
 		case m.lacksQuorum(r):
 			return DepartedNoQuorum
+		case !m.inability.works():
+			return DepartedNotAble
 		}
 		return DepartedResigned // no other member took over in time
 	case PeerLost:
 		return DepartedDisconnected
 	case Lapsed:
+		if in.Inability != Able {
+			return DepartedNotAble
+		}
 		return DepartedLeaseLapsed
-	case Resign, Abort:
+	case Abort:
+		if !m.inability.works() {
+			return DepartedNotAble
+		}
+		return DepartedResigned
+	case Resign:
 		return DepartedResigned
 	case Receive:
 		q := &in.Message
 		switch {
 		case q.Kind == rpc.TakeLeadership, q.Kind == rpc.VoteRequest && q.Mark == rpc.Handed && q.Leader == before.Leader:
+			if led && !m.inability.works() {
+				return DepartedNotAble
+			}
 			return DepartedHandedOver
 		case led && (q.Kind == rpc.VoteResponse || q.Kind == rpc.HeartbeatResponse):
 			return DepartedRenewed

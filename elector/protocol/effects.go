@@ -18,10 +18,9 @@ type effects struct {
 	heardBeat uint32 // the newest beat that a quorum had answered before the step
 }
 
-func (fx *effects) Hold(until time.Duration)      { fx.group.engine.Hold(until) }
-func (fx *effects) EndLead(term memberstate.Term) { fx.group.engine.EndLead(term) }
-func (fx *effects) Resume()                       { fx.group.engine.Resume() }
-func (fx *effects) Settle()                       { fx.node.settle(fx.group) }
+func (fx *effects) Hold(until time.Duration) { fx.group.engine.Hold(until) }
+func (fx *effects) Resume()                  { fx.group.engine.Resume() }
+func (fx *effects) Settle()                  { fx.node.settle(fx.group) }
 
 func (fx *effects) Show(v View) {
 	fx.group.engine.Show(v)
@@ -35,7 +34,13 @@ func (fx *effects) Lead(term memberstate.Term) {
 
 func (fx *effects) Pause(term memberstate.Term, number uint32) {
 	fx.group.working++
+	fx.group.abilityOf().pausing = max(fx.node.now, 1)
 	fx.group.engine.Pause(term, number)
+}
+
+func (fx *effects) EndLead(term memberstate.Term) {
+	fx.group.abilityOf().ending = max(fx.node.now, 1)
+	fx.group.engine.EndLead(term)
 }
 
 func (fx *effects) Judge(asked rpc.Mark, judged Judgement) {

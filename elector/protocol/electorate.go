@@ -5,7 +5,7 @@ package protocol
 import "github.com/hustings/hustings/memberstate"
 
 // Electorate is shared by the groups of a node that have the same members and the same
-// rules. Its exported fields do not change.
+// rules when they join. Its exported fields do not change.
 type Electorate struct {
 	Members memberstate.Members
 	Rules   Rules

@@ -46,6 +46,7 @@ func (n *Node) end(g *Group, err error) {
 	g.endOffice(&n.fx)
 	g.endPause(&n.fx)
 	n.alarms.remove(g)
+	n.dropRules(g)
 	x := n.transientOf(g)
 	x.err = err
 	var waiting *Step

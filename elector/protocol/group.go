@@ -10,9 +10,10 @@ import (
 )
 
 // Engine is what one group asks of the process around it. Methods that Effects also has mean the
-// same here. They are called one at a time, and must return at once. Every AskLedger, Lead and
-// Pause must be answered once, or the group is never over. EndLead, Pause and AskLedger may give the
-// node their answer before they return; no method may call the node for anything else.
+// same here. They are called one at a time, and must return at once. Every AskLedger, Lead, Pause
+// and AskHealth must be answered once, or the group is never over. EndLead, Pause, AskLedger and
+// AskHealth may give the node their answer before they return; no method may call the node for
+// anything else.
 type Engine interface {
 	// AskLedger asks where the engine's ledger ends, with a promise for a term. The answer is
 	// Node.LedgerEnd.
@@ -23,6 +24,13 @@ type Engine interface {
 	EndLead(term memberstate.Term)
 	Pause(term memberstate.Term, number uint32)
 	Resume()
+	// Vouched says whether the engine has vouched for its ability to lead since the last call.
+	Vouched() bool
+	// AskHealth asks the engine whether it is able to lead. The answer is Node.Health. It returns
+	// false if the engine cannot be asked.
+	AskHealth() bool
+	// Obey says by which rules the group goes on, because they have changed.
+	Obey(r *Rules)
 	// Ended says that the group has ended and that nothing works for it any more: no function of
 	// the engine, no disk and no watcher. It has ended because of this error, or because it was
 	// stopped.
@@ -34,27 +42,31 @@ type Engine interface {
 type Group struct {
 	Session
 	*Electorate               // shared
+	Rules       *Rules        // the electorate's, or others since they have changed; shared, too
 	due, look   time.Duration // when the alarm rings, and when to look at it next; 0: never
 	alarm       uint32        // number of the alarm that is set
 	working     uint32        // calls of the engine's functions that have not returned, and watchers
 	running     bool          // it takes part: from its start to its end
 	leaving     bool          // it ends as soon as it does not lead
+	looked      bool          // its ability is to be looked at when the turn ends
 	life        life          // the intake's
 	engine      Engine
 	transient   *transient // nil while there is nothing of it
+	ability     *ability   // nil while nothing needs to be remembered of it
 	name        string
 }
 
 // transient is what most groups do not have, or not for long.
 type transient struct {
-	busy      *pending  // the step that waits for the ledger or the disk
-	queue     []waiting // inputs that came while a step waited
-	first     int       // of these, the next one
-	messages  int       // how many of them are messages
-	orders    []*Order  // to hand over, that stand
-	awaitHeir []*Order  // that have been carried out, and wait until the heir leads
-	attempt   *attempt  // the handover under way
-	err       error     // that has ended the group
+	busy      *pending      // the step that waits for the ledger or the disk
+	waits     time.Duration // since when, for the ledger
+	queue     []waiting     // inputs that came while a step waited
+	first     int           // of these, the next one
+	messages  int           // how many of them are messages
+	orders    []*Order      // to hand over, that stand
+	awaitHeir []*Order      // that have been carried out, and wait until the heir leads
+	attempt   *attempt      // the handover under way
+	err       error         // that has ended the group
 }
 
 // pending is a step on its way, with its purpose.
@@ -81,7 +93,7 @@ const maxQueued = 256
 
 // NewGroup is a group that has not started.
 func NewGroup(e *Electorate, name string, engine Engine) Group {
-	return Group{Electorate: e, name: name, engine: engine}
+	return Group{Electorate: e, Rules: &e.Rules, name: name, engine: engine}
 }
 
 // Restore sets the group up with what its store has kept, and compares that with the ledger, which
@@ -106,7 +118,7 @@ func (g *Group) Restore(r memberstate.Record, known bool, end memberstate.Positi
 		// seen the end of.
 		hard.Term = end.Term
 	}
-	g.Session = NewSession(&g.Rules, hard, end, asked)
+	g.Session = NewSession(g.Rules, hard, end, asked)
 	return nil
 }
 

@@ -14,6 +14,8 @@
 //	machine_follow.go    a follower hears its leader, and waits when it does not
 //	machine_lead.go      a leader beats, counts its quorum, and learns of larger terms
 //	machine_handover.go  a leader hands over: transfer, resignation, preferred leaders
+//	machine_ability.go   a member that cannot work lets others lead
+//	machine_timing.go    members whose intervals differ, while these are changed
 //
 // It is DLedger's election, hardened. Where it deviates, the code says D1, D2
 // and so on; docs/protocol.md lists these deviations with their reasons.
@@ -46,6 +48,9 @@ type Rules struct {
 	// Lease is how long voters promise to stand by a leader; zero means that no leases are
 	// given or asked for (D11).
 	Lease time.Duration
+	// Vouch is how long the engine's word counts that this member is able to lead (D26); zero means
+	// that it need not say so.
+	Vouch time.Duration
 }
 
 func (r *Rules) quorum() int { return memberstate.Quorum(r.Voters) }
@@ -69,6 +74,8 @@ type Machine struct {
 	// notReady are the voters whose term was smaller than that of the newest request: of the
 	// round of votes under way, or of a leader's newest beat.
 	notReady memberstate.Set
+	// unable are the voters that are not able to lead (D26), this member apart.
+	unable memberstate.Set
 
 	round    round    // of votes, under way or the last one; a leader has one when it asks for a new term (D7)
 	office   office   // of a leader, or the last one
@@ -77,6 +84,10 @@ type Machine struct {
 	roundTrip uint32 // measured, in microseconds; 0: not known
 	alarm     uint32 // number of the newest alarm; every other one is stale
 	ballot    uint32 // number of the newest round of votes
+	expected  uint32 // how long members wait for their leader, as far as this one knows, in milliseconds; see machine_timing.go
+
+	inability Inability // why this member is not able to lead
+	hurried   uint8     // how many heartbeats a leader still sends earlier than its interval says
 
 	hinted      bool // the leader of this term has been reported lost already (D13)
 	fromHint    bool // the next pre-vote follows from such a report: wait for the leader's veto
@@ -142,6 +153,10 @@ func (m *Machine) step(r *Rules, in *Input, out *Output) {
 		}
 	case Remain:
 		m.handover.Resigning = false
+	case Ability:
+		m.changeAbility(r, in, out)
+	case Retimed:
+		m.retimed(r, in, out)
 	}
 }
 
@@ -193,7 +208,7 @@ func (m *Machine) ring(r *Rules, in *Input, out *Output) {
 	}
 	switch m.Role {
 	case memberstate.Leader:
-		m.onBeat(r, out)
+		m.onBeat(r, in, out)
 	case memberstate.Follower, memberstate.Observer:
 		m.silence(r, out)
 	case memberstate.Candidate:
@@ -210,7 +225,7 @@ func (m *Machine) ring(r *Rules, in *Input, out *Output) {
 }
 
 // reply answers the input's message. D9: every answer names the leader.
-func (m *Machine) reply(in *Input, out *Output, result rpc.Result) {
+func (m *Machine) reply(r *Rules, in *Input, out *Output, result rpc.Result) {
 	q := &in.Message
 	out.Replied = true
 	out.Reply.Leader = m.Leader
@@ -220,6 +235,9 @@ func (m *Machine) reply(in *Input, out *Output, result rpc.Result) {
 	out.Reply.Round = q.Round
 	out.Reply.Term = m.Term
 	out.Reply.Asked = q.Term
+	if m.inability != Able {
+		out.Reply.Unable = memberstate.SetOf(r.Self)
+	}
 }
 
 // hasOtherLeader says whether this member has a leader that is not silent and

@@ -396,6 +396,10 @@ func (m *Machine) armHeartbeat(r *Rules, out *Output) {
 // armSlot waits for this member's turn to stand (D12). Turns rotate with the term; preferred
 // leaders go first, and the last leader goes last, because it has just fallen silent.
 func (m *Machine) armSlot(r *Rules, out *Output, last memberstate.Seat) {
+	if m.standsLast(r, last) {
+		m.armRest(r, out) // D26: it stands if none of the able ones is elected
+		return
+	}
 	if !r.Ranks {
 		m.arm(out, 0, r.Timing.MaxVoteWait-r.Timing.MinVoteWait)
 		return
@@ -442,6 +446,9 @@ func (m *Machine) turn(r *Rules, v, last memberstate.Seat) int {
 	}
 	if v == last {
 		turn += 2 * n
+	}
+	if m.allUnable(r).Has(v) {
+		turn += 4 * n
 	}
 	return turn
 }

@@ -13,11 +13,14 @@ import (
 // a round that is over, a handover that is not under way, and the counts of an office that has
 // ended.
 //
+// Of the reasons why a member is not able to lead, one stands for all that are treated alike. The back-off
+// of handovers is kept where it can count: at a leader with preferred members, or at one that is not able.
+//
 // It renumbers rounds, too: the newest one becomes round 1, and any other number means an older
 // one. The beats of an office count from 1. A caller that keeps messages must renumber them in the
 // same way.
 func (m Machine) Canonical(r *Rules) Machine {
-	m.alarm, m.ballot, m.roundTrip = 1, 1, 0
+	m.alarm, m.ballot, m.roundTrip, m.expected, m.hurried = 1, 1, 0, 0, 0
 	if m.known <= m.Term {
 		m.known = 0
 	}
@@ -39,11 +42,46 @@ func (m Machine) Canonical(r *Rules) Machine {
 			m.handover.Goal = goal
 		}
 	}
-	if m.Role != memberstate.Leader {
-		m.office = office{}
+	m.inability = m.inability.alike()
+	switch o := &m.office; {
+	case m.Role != memberstate.Leader:
+		m.office = office{declined: m.offersDeclined()}
 		if over {
 			m.notReady = 0
 		}
+	case m.inability == Able && r.Preferred == 0:
+		o.declined, o.nextOffer = 0, 0 // it offers nothing, and begins anew when it is not able
+	case int32(o.beat-o.nextOffer) >= 0:
+		o.nextOffer = o.beat // since when does not matter
+	}
+	return m
+}
+
+// alike is the reason that stands for all that the machine treats alike.
+func (i Inability) alike() Inability {
+	switch {
+	case i.hangs():
+		return NotAbleDisk
+	case !i.works():
+		return NotAbleUnhealthy
+	}
+	return i
+}
+
+// WithoutAbility removes who is able to lead, this member included, and when this member may next
+// hand over of its own accord.
+func (m Machine) WithoutAbility() Machine { return m.WithAbility(Able, 0, false) }
+
+// WithAbility is the machine of a member that is not able to lead for this reason, with these other
+// members that are not able, as far as it knows. Due says whether it may hand over of its own accord
+// now; otherwise it may not for long.
+func (m Machine) WithAbility(why Inability, unable memberstate.Set, due bool) Machine {
+	m.inability, m.unable = why, unable
+	if m.office.declined, m.office.nextOffer = 0, m.office.beat; !due {
+		m.office.nextOffer += uint32(maxLeak) << maxDeclined
+	}
+	if m.Role != memberstate.Leader {
+		m.office.nextOffer = 0
 	}
 	return m
 }
@@ -74,13 +112,16 @@ func (m Machine) Renamed(name func(memberstate.Seat) memberstate.Seat) Machine {
 		*one = name(*one)
 	}
 	for _, some := range m.sets() {
-		var renamed memberstate.Set
-		for seat := range some.Seats() {
-			renamed = renamed.With(name(seat))
-		}
-		*some = renamed
+		*some = renamed(*some, name)
 	}
 	return m
+}
+
+func renamed(some memberstate.Set, name func(memberstate.Seat) memberstate.Seat) (others memberstate.Set) {
+	for seat := range some.Seats() {
+		others = others.With(name(seat))
+	}
+	return others
 }
 
 // SeatSignature says what another member is to this machine. If two members have the same
@@ -105,15 +146,18 @@ func (m *Machine) members() [3]*memberstate.Seat {
 	return [...]*memberstate.Seat{&m.Vote, &m.Leader, &m.handover.Target}
 }
 
-func (m *Machine) sets() [9]*memberstate.Set {
+func (m *Machine) sets() [10]*memberstate.Set {
 	return [...]*memberstate.Set{
-		&m.round.accepted, &m.notReady, &m.round.bigger, &m.round.answered, &m.office.sticky, &m.office.acks[0], &m.office.acks[1], &m.office.acks[2], &m.office.acks[3],
+		&m.round.accepted, &m.notReady, &m.unable, &m.round.bigger, &m.round.answered, &m.office.sticky, &m.office.acks[0], &m.office.acks[1], &m.office.acks[2], &m.office.acks[3],
 	}
 }
 
 // Renamed is the message with every member in another seat.
 func (m Message) Renamed(name func(memberstate.Seat) memberstate.Seat) Message {
 	m.From, m.Leader = name(m.From), name(m.Leader)
+	if m.Unable != 0 { // in most there are none
+		m.Unable = renamed(m.Unable, name)
+	}
 	return m
 }
 

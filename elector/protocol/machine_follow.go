@@ -29,20 +29,21 @@ func (m *Machine) onHeartbeat(r *Rules, in *Input, out *Output) {
 	q := &in.Message
 	switch {
 	case !r.Voters.Has(q.From):
-		m.reply(in, out, rpc.UnknownMember)
+		m.reply(r, in, out, rpc.UnknownMember)
 		return
 	case q.From == r.Self:
-		m.reply(in, out, rpc.UnexpectedMember)
+		m.reply(r, in, out, rpc.UnexpectedMember)
 		return
 	case q.Term < m.Term:
-		m.reply(in, out, rpc.ExpiredTerm)
+		m.reply(r, in, out, rpc.ExpiredTerm)
 		return
 	case q.Term > m.Term:
+		m.expect(q.Detection)
 		if m.learnsOfLeader(r, in, out) {
 			return
 		}
 	case m.hasOtherLeader(q.From):
-		m.reply(in, out, rpc.InconsistentLeader)
+		m.reply(r, in, out, rpc.InconsistentLeader)
 		return
 	}
 	if m.Leader == memberstate.Nobody {
@@ -53,9 +54,11 @@ func (m *Machine) onHeartbeat(r *Rules, in *Input, out *Output) {
 		// same slots.
 		m.roundTrip = uint32(min(q.RoundTrip, r.longestRoundTrip()).Microseconds())
 	}
+	m.unable = q.Unable & r.others()
+	m.expect(q.Detection)
 	promised := m.promise(r, out, q.Lease)
 	m.armSilence(r, out)
-	m.reply(in, out, rpc.Success)
+	m.reply(r, in, out, rpc.Success)
 	out.Reply.Promised = promised
 }
 
@@ -71,7 +74,7 @@ func (m *Machine) learnsOfLeader(r *Rules, in *Input, out *Output) bool {
 		return false
 	}
 	m.armSilence(r, out) // there is a leader: wait for it (D23)
-	m.reply(in, out, rpc.TermNotReady)
+	m.reply(r, in, out, rpc.TermNotReady)
 	out.Reply.Term = term // as DLedger: the term that was not ready
 	return true
 }
@@ -97,10 +100,10 @@ func (m *Machine) promise(r *Rules, out *Output, lease time.Duration) bool {
 	return true
 }
 
-// armSilence waits for the leader's next sign of life, at least as long as the longest promise
-// made in this term.
+// armSilence waits for the leader's next sign of life, as long as its detection time or the leader's
+// lasts, and at least as long as the longest promise made in this term.
 func (m *Machine) armSilence(r *Rules, out *Output) {
-	wait := max(r.Timing.Detection(), m.Promise)
+	wait := max(r.Timing.Detection(), m.expects(), m.Promise)
 	m.arm(out, wait, wait)
 }
 

@@ -67,7 +67,13 @@ const (
 	ToNamed
 	// ToPreferred: to a preferred leader, of the leader's own accord, so nobody waits for it.
 	ToPreferred
+	// ToAble: to a voter that is able, of the leader's own accord, because it is not able itself
+	// (D26). If nobody takes over, it steps down.
+	ToAble
 )
+
+// open says that any voter will do.
+func (h *Handover) open() bool { return h.Reason == ToAnyone || h.Reason == ToAble }
 
 // beginHandover carries out a command. A resignation joins a transfer that is under way.
 func (m *Machine) beginHandover(r *Rules, in *Input, out *Output) {
@@ -111,7 +117,7 @@ func (m *Machine) sendTake(r *Rules, out *Output) {
 	switch {
 	case m.handover.Phase == Probing:
 		mark = rpc.PreVote
-	case m.handover.Reason != ToPreferred:
+	case m.handover.Reason != ToPreferred && (m.handover.Reason != ToAble || !m.inability.hangs()):
 		out.To = r.others()
 	}
 	out.Send = Message{Leader: m.handover.Target, Body: rpc.Body{
@@ -127,7 +133,7 @@ func (m *Machine) onTakeLeadership(r *Rules, in *Input, out *Output) {
 	heir := q.Leader == r.Self
 	switch {
 	case m.Role != memberstate.Follower || m.Leader != q.From || m.Term != q.Term || heir && m.serving:
-		m.reply(in, out, rpc.NotFollowing)
+		m.reply(r, in, out, rpc.NotFollowing)
 	case heir:
 		m.inherit(r, in, out)
 	default:
@@ -137,15 +143,18 @@ func (m *Machine) onTakeLeadership(r *Rules, in *Input, out *Output) {
 
 // inherit stands in the leader's place, if this member's ledger has reached the goal.
 func (m *Machine) inherit(r *Rules, in *Input, out *Output) {
+	if m.refusesToInherit(r, in, out) {
+		return
+	}
 	q := &in.Message
 	end, ok := m.ledger(in, out)
 	switch {
 	case !ok:
 	case end.Compare(q.Ledger) < 0:
-		m.reply(in, out, rpc.LedgerBehind)
+		m.reply(r, in, out, rpc.LedgerBehind)
 		out.Reply.Ledger = end // for people who ask why it did not take over
 	case q.Mark == rpc.PreVote:
-		m.reply(in, out, rpc.Accept)
+		m.reply(r, in, out, rpc.Accept)
 	default:
 		m.askVotes(r, in, out, m.Term+1, rpc.Handed, q.From)
 	}
@@ -176,7 +185,7 @@ func (m *Machine) onTakeLeadershipResponse(r *Rules, in *Input, out *Output) {
 		return
 	}
 	probe, current := q.Mark == rpc.PreVote, q.From == m.handover.Target
-	if q.Asked != m.Term || m.handover.Phase != Probing || !probe || !current && m.handover.Reason != ToAnyone {
+	if q.Asked != m.Term || m.handover.Phase != Probing || !probe || !current && !m.handover.open() {
 		out.Dropped = DropStaleAnswer
 		return
 	}
@@ -184,7 +193,7 @@ func (m *Machine) onTakeLeadershipResponse(r *Rules, in *Input, out *Output) {
 	case q.Result == rpc.Accept: // to anyone: a voter that was asked before the last beat will do, too
 		m.handover.Phase, m.handover.patience = Pausing, uint8(r.Timing.Leak)
 		m.handover.Target = q.From
-	case m.handover.Reason == ToAnyone && current:
+	case m.handover.open() && current:
 		m.handover.Target = m.successor(r, m.handover.Target) // asked with its next sign of life
 	}
 }
@@ -214,7 +223,7 @@ func (m *Machine) waitForHandover(r *Rules, out *Output) {
 	switch {
 	case m.handover.patience == 0:
 		m.endHandover(r, out)
-	case m.handover.Phase == Probing && m.handover.Reason == ToAnyone:
+	case m.handover.Phase == Probing && m.handover.open():
 		m.handover.Target = m.successor(r, m.handover.Target)
 	}
 }
@@ -222,7 +231,7 @@ func (m *Machine) waitForHandover(r *Rules, out *Output) {
 // endHandover gives a handover up. A member that resigns steps down all the same, and rests while
 // the others elect.
 func (m *Machine) endHandover(r *Rules, out *Output) {
-	resigning, preferred := m.handover.Resigning, r.Preferred.Has(m.handover.Target)
+	resigning, preferred := m.handover.Resigning || m.hasToGiveWay(r), r.Preferred.Has(m.handover.Target)
 	m.handover = Handover{}
 	if resigning {
 		m.stepDown(out)
@@ -256,7 +265,7 @@ func (m *Machine) onVoterAlive(r *Rules, in *Input, out *Output) {
 		}
 	case r.Lease > 0 && m.office.leaseVoid:
 		m.renew(r, in, out)
-	case r.Preferred.Has(from) && !r.Preferred.Has(r.Self) && int32(m.office.beat-m.office.nextOffer) >= 0:
+	case r.Preferred.Has(from) && !r.Preferred.Has(r.Self) && !m.unable.Has(from) && int32(m.office.beat-m.office.nextOffer) >= 0:
 		m.handOver(r, in, out, from, ToPreferred)
 	}
 }
@@ -267,6 +276,9 @@ func (m *Machine) successor(r *Rules, after memberstate.Seat) memberstate.Seat {
 	alive := r.others() & m.Alive()
 	if alive == 0 {
 		alive = r.others()
+	}
+	if able := alive &^ m.unable; able != 0 {
+		alive = able
 	}
 	best, next := memberstate.Nobody, memberstate.Nobody
 	earlier := func(v, than memberstate.Seat) bool {

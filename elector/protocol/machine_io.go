@@ -33,7 +33,8 @@ const (
 	Paused
 	// Abort: give up the handover.
 	Abort
-	// Lapsed: the lease has run out, by its holder's clock.
+	// Lapsed: the lease has run out, by its holder's clock; or the office has ended because
+	// LedgerEnd did not return.
 	Lapsed
 	// Served: no Lead of the engine was running or due to run when the newest beat had this
 	// Number.
@@ -41,6 +42,10 @@ const (
 	// Remain: no order wants this member to resign any more. A handover under way goes on as a
 	// transfer: if it fails, this member leads on.
 	Remain
+	// Ability: this member is able to lead, or is not, for the reason Inability.
+	Ability
+	// Retimed: the intervals in the rules have changed.
+	Retimed
 )
 
 // Input is one thing that happens to a machine.
@@ -50,6 +55,8 @@ type Input struct {
 	Number  uint32           // Ring, Served
 	Seat    memberstate.Seat // Heard, PeerLost, Transfer
 	Term    memberstate.Term // Heard
+	// Inability is why this member is not able to lead; zero if it is.
+	Inability Inability // Ability; Lapsed, if it is not the lease that has run out
 
 	// RoundTrip is, for an answer, how long ago its request was sent; zero if
 	// that is not known.

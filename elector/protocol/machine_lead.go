@@ -18,9 +18,9 @@ type office struct {
 	heardBeat uint32 // newest beat that a quorum answered
 	leaseBeat uint32 // newest beat that a quorum answered with its promise; 0: none in this term
 	challenge uint32 // beat of the newest attempt at a new term (D7)
-	nextOffer uint32 // beat from which this member may hand over to a preferred leader
+	nextOffer uint32 // beat from which this member may hand over of its own accord
 
-	declined     uint8 // handovers to preferred leaders that failed in a row
+	declined     uint8 // handovers of its own accord, in a row, after which it still led or led again
 	leaseVoid    bool  // this term will hold no lease any more (D14)
 	inconsistent bool  // a voter answered the newest beat with INCONSISTENT_LEADER
 	resent       bool  // the newest beat was sent early, for voters that were not ready
@@ -36,11 +36,12 @@ func (m *Machine) takeOffice(r *Rules, out *Output) {
 	m.serving = true
 	m.handover = Handover{}
 	// D8: the beats of a term count from its election.
-	elected, leak := m.office.beat, uint32(r.Timing.Leak)
+	elected, leak, declined := m.office.beat, uint32(r.Timing.Leak), m.offersDeclined()
 	m.office = office{
-		beat: elected, heardBeat: elected, challenge: elected - leak, nextOffer: elected + leak,
+		beat: elected, heardBeat: elected, challenge: elected - leak, nextOffer: elected + leak<<declined, declined: declined,
 		sticky: memberstate.SetOf(r.Self),
 	}
+	m.hurry(r)
 	m.sendBeat(r, out)
 }
 
@@ -55,13 +56,14 @@ func (m *Machine) sendBeat(r *Rules, out *Output) {
 	m.heardBy(r, m.office.beat)
 	out.To = r.All.Without(r.Self)
 	out.Send = Message{Leader: r.Self, Body: rpc.Body{
-		Kind: rpc.Heartbeat, Round: m.office.beat, Term: m.Term, Lease: r.Lease, RoundTrip: m.measured(),
+		Kind: rpc.Heartbeat, Round: m.office.beat, Term: m.Term, Lease: r.Lease, Detection: r.Timing.Detection(), RoundTrip: m.measured(), Unable: m.allUnable(r),
 	}}
-	m.arm(out, r.Timing.Heartbeat, r.Timing.Heartbeat)
+	interval := m.interval(r)
+	m.arm(out, interval, interval)
 }
 
 // onBeat is the leader's alarm: it sends the next beat, if this member still leads.
-func (m *Machine) onBeat(r *Rules, out *Output) {
+func (m *Machine) onBeat(r *Rules, in *Input, out *Output) {
 	if m.lacksQuorum(r) {
 		m.loseOffice(r, out)
 		return
@@ -72,6 +74,9 @@ func (m *Machine) onBeat(r *Rules, out *Output) {
 	}
 	m.waitForHandover(r, out)
 	if m.Role == memberstate.Leader {
+		if m.giveWay(r, in, out); out.NeedLedger {
+			return
+		}
 		m.office.resent = false
 		m.sendBeat(r, out)
 	}
@@ -99,6 +104,7 @@ func (m *Machine) stepDown(out *Output) {
 func (m *Machine) loseOffice(r *Rules, out *Output) {
 	resigning := m.handover.Resigning
 	m.stepDown(out)
+	m.expected = 0
 	if resigning {
 		m.armRest(r, out)
 	} else {
@@ -111,12 +117,18 @@ func (m *Machine) onHeartbeatResponse(r *Rules, in *Input, out *Output) {
 	switch {
 	case !r.Voters.Has(q.From):
 		return // an observer's answer counts for nothing
-	case m.Role != memberstate.Leader || q.Asked != m.Term || m.office.beat-q.Round >= recentBeats:
-		// m.office.beat-q.Round wraps for a beat that was never sent.
+	case m.Role != memberstate.Leader || q.Asked != m.Term:
+		out.Dropped = DropStaleAnswer
+		return
+	case q.Result == rpc.NotAble: // it answers no beat
+		m.hearsAbility(q)
+		return
+	case m.office.beat-q.Round >= recentBeats: // it wraps for a beat that was never sent
 		out.Dropped = DropStaleAnswer
 		return
 	}
 	m.observe(r, in.RoundTrip)
+	m.hearsAbility(q)
 	switch q.Result {
 	case rpc.Success:
 		m.acknowledge(r, q)
@@ -204,8 +216,8 @@ func (m *Machine) makeWay(r *Rules, out *Output) {
 	}
 }
 
-// lapsed handles the end of the lease. The engine's Lead of this term ends with it and is not
-// called again, so the term ends, too.
+// lapsed handles the end of the lease, or of an office in which LedgerEnd did not return. The engine's
+// Lead of this term has ended with it and is not called again, so the term ends, too.
 func (m *Machine) lapsed(r *Rules, out *Output) {
 	if m.Role == memberstate.Leader {
 		m.loseOffice(r, out)

@@ -31,7 +31,7 @@ func (m *Machine) onVoteRequest(r *Rules, in *Input, out *Output) {
 	}
 	term := m.Term
 	result := m.arbitrate(r, in, out, false)
-	m.reply(in, out, result)
+	m.reply(r, in, out, result)
 	switch result {
 	case rpc.RejectTermNotReady:
 		out.Reply.Term = term // as DLedger: the term that was not ready
@@ -102,12 +102,16 @@ func (m *Machine) standsByLeader(r *Rules, q *Message) bool {
 
 // getsReady adopts the larger term of a candidate, and says whether the candidate may have the
 // vote at once. D3: a candidate that has just won a pre-vote for this term, or to which the
-// leader of the last term has handed over, need not ask twice.
+// leader of the last term has handed over, need not ask twice. A member that is not able lets others
+// stand first if that candidate fails, above all a leader to which an heir was preferred (D26).
 func (m *Machine) getsReady(r *Rules, q *Message, out *Output) bool {
 	honoured := q.Mark == rpc.Won || m.honours(q)
-	waits := m.waitsToStand(r)
+	waits, last := m.waitsToStand(r), m.Leader
 	m.adopt(r, out, q.Term)
-	if !waits {
+	switch {
+	case last != memberstate.Nobody && m.standsLast(r, last):
+		m.armRest(r, out)
+	case !waits:
 		m.armVoteWait(r, out)
 	}
 	return honoured

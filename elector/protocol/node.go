@@ -83,6 +83,8 @@ type Node struct {
 	alarms alarms
 	peers  peers
 	saves  saves
+	rules  map[Rules]*sharedRules   // that groups have been given since they joined
+	looks  []*Group                 // whose ability is to be looked at when the turn ends
 	lost   map[string]time.Duration // when the transport reported that a node is gone, until it is heard again
 	apart  apart
 
@@ -113,8 +115,14 @@ func (n *Node) At(now time.Duration) { n.now = now }
 // EndTurn rings the alarms that are due, sends what has gathered for each node, and saves for all
 // groups that wait for the disk.
 func (n *Node) EndTurn() {
+	n.lookAtAll()
 	for g := n.alarms.ripe(n.now); g != nil; g = n.alarms.ripe(n.now) {
-		n.give(g, &Input{Kind: Ring, Number: g.alarm}, purpose{})
+		alarm := g.alarm // the look may set another one
+		n.lookAtAbility(g)
+		n.give(g, &Input{Kind: Ring, Number: alarm}, purpose{})
+		if g.Waits() && g.Role == memberstate.Leader {
+			n.alarms.set(g, n.now+g.Rules.Timing.Heartbeat) // to look again; the queue keeps the ring once
+		}
 	}
 	n.flush()
 	n.save()
@@ -126,6 +134,9 @@ func (n *Node) Next() (time.Duration, bool) { return n.alarms.next() }
 // Start makes a restored group take part.
 func (n *Node) Start(g *Group) {
 	g.running = true
+	if g.Rules.Vouch > 0 {
+		g.abilityOf().heard = n.now // it has until then to say its first word
+	}
 	g.engine.Show(g.view())
 	n.give(g, &Input{Kind: Start}, purpose{})
 }
@@ -155,6 +166,7 @@ func (n *Node) Deliver(g *Group, msg *rpc.Message) {
 			n.edge.Drop(DropQueueFull, 1)
 			return
 		}
+		n.toLookAt(g)
 		n.receive(g, from, msg)
 	}
 }
@@ -216,6 +228,10 @@ func (n *Node) LeaseOver(g *Group, term memberstate.Term) {
 // LeadReturned tells a group that the engine's Lead has returned; early means that its context had
 // not ended. If writes are paused, or about to be, that may have ended Lead, and it is no failure.
 func (n *Node) LeadReturned(g *Group, term memberstate.Term, early bool, err error) {
+	if g.ability != nil {
+		g.ability.ending = 0
+		g.tidyAbility()
+	}
 	if g.LeadReturned(term, early) && !g.pauses() {
 		n.edge.LeadFailed(g, term, err)
 	}
@@ -224,6 +240,10 @@ func (n *Node) LeadReturned(g *Group, term memberstate.Term, early bool, err err
 
 // PauseEnded tells a group that its engine has paused its writes, or why it could not.
 func (n *Node) PauseEnded(g *Group, number uint32, err error) {
+	if g.ability != nil {
+		g.ability.pausing = 0
+		g.tidyAbility()
+	}
 	if g.PauseEnded(number, err == nil) && err != nil {
 		g.transient.attempt.cause = err.Error() // a handover that waits for a pause has its attempt
 	}
@@ -257,7 +277,7 @@ func (n *Node) drain(g *Group) {
 func (n *Node) begin(g *Group) {
 	p := n.step
 	n.enter(g, p)
-	n.proceed(g, p, g.Begin(&g.Rules, n.now, &p.Step, &n.fx))
+	n.proceed(g, p, g.Begin(g.Rules, n.now, &p.Step, &n.fx))
 }
 
 // attend goes on with what has changed beside a group's steps. A step under way does so itself when
@@ -268,7 +288,7 @@ func (n *Node) attend(g *Group) {
 	}
 	p := n.step
 	n.enter(g, p)
-	n.proceed(g, p, g.Attend(&g.Rules, n.now, &p.Step, &n.fx))
+	n.proceed(g, p, g.Attend(g.Rules, n.now, &p.Step, &n.fx))
 }
 
 // resume goes on with the step of a group that waited, or abandons it if the group has ended
@@ -299,6 +319,7 @@ func (n *Node) proceed(g *Group, p *pending, need Need) {
 	}
 	switch need {
 	case NeedLedger:
+		g.transient.waits = n.now
 		g.engine.AskLedger(p.Output.LedgerTerm)
 	case NeedSave:
 		n.saves.waiting = append(n.saves.waiting, g)
@@ -334,5 +355,5 @@ func (n *Node) LedgerEnd(g *Group, end memberstate.Position, heard memberstate.T
 	if err != nil {
 		n.end(g, err)
 	}
-	n.resume(g, func(p *pending) Need { return g.Ledger(&g.Rules, n.now, &p.Step, &n.fx, end, heard) })
+	n.resume(g, func(p *pending) Need { return g.Ledger(g.Rules, n.now, &p.Step, &n.fx, end, heard) })
 }

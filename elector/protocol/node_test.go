@@ -197,7 +197,7 @@ func TestAHandoverEndsTheLeaseBeforeTheTargetStands(t *testing.T) {
 		"show leader in term 2", "arm", "judge handed", "send heartbeat to n0", "hold", "lead 2",
 	}, f.did())
 	assert.Equal(t, []string{
-		"ask ledger 2", "show candidate in term 1", "save term 2", "show candidate in term 2", "arm", "resume", "send vote answer to n1",
+		"show candidate in term 1", "ask ledger 2", "save term 2", "show candidate in term 2", "arm", "resume", "send vote answer to n1",
 		"show follower in term 2", "settled: <nil>", "arm", "send heartbeat answer to n1",
 	}, d.did())
 	assert.Nil(t, d.group.duties, "a follower has none")
@@ -224,7 +224,7 @@ func TestOnlyBeatsOfTheOfficeAreMeasured(t *testing.T) {
 		d.node.enter(&d.group, d.node.step)
 		d.group.Role, d.group.Leader = memberstate.Candidate, memberstate.Nobody
 		d.group.Term += renewed
-		d.group.takeOffice(&d.group.Rules, new(Output))
+		d.group.takeOffice(d.group.Rules, new(Output))
 		d.node.fx.Done()
 		d.node.inside = false
 		assert.Empty(t, d.heard)
@@ -408,10 +408,10 @@ func TestAnOfficeEndsBeforeItsHandoverGoesOn(t *testing.T) {
 	d, f := pair(t)
 	d.order(f)
 	duties := d.group.duties
-	duties.pause.running, duties.pause.ready = false, true
-	assert.Equal(t, Paused, d.group.attend(&d.group.Rules, d.node.now, &d.node.fx))
+	duties.pause.running, duties.pause.ready = 0, true
+	assert.Equal(t, Paused, d.group.attend(d.group.Rules, d.node.now, &d.node.fx))
 	duties.lease.over = true
-	assert.Equal(t, Lapsed, d.group.attend(&d.group.Rules, d.node.now, &d.node.fx))
+	assert.Equal(t, Lapsed, d.group.attend(d.group.Rules, d.node.now, &d.node.fx))
 }
 
 // At the next beat another voter is asked, but not once one was told to stand or is about to be.

@@ -31,6 +31,8 @@ const (
 	HinderedNotPaused
 	// HinderedNotElected: it was told to stand, and did not win in time.
 	HinderedNotElected
+	// HinderedNotAble: it is not able to lead.
+	HinderedNotAble
 	// HinderedNotAsked: the time was over before it was asked.
 	HinderedNotAsked
 )
@@ -72,6 +74,8 @@ func (o Obstacle) String() string {
 		return o.Voter + " could take over, but writes here were not paused in time"
 	case HinderedNotElected:
 		return o.Voter + " was told to stand, and was not elected in time"
+	case HinderedNotAble:
+		return o.Voter + " is not able to lead"
 	case HinderedNotAsked:
 		return o.Voter + " was not asked in time"
 	}
@@ -139,6 +143,8 @@ func (n *Node) followHandover(g *Group, in *Input) {
 		a.answered[q.From] = Obstacle{Hindrance: HinderedBehind, Ledger: q.Ledger, Goal: h.Goal}
 	case rpc.NotFollowing:
 		a.answered[q.From] = Obstacle{Hindrance: HinderedNotFollowing}
+	case rpc.NotAble:
+		a.answered[q.From] = Obstacle{Hindrance: HinderedNotAble}
 	default: // it could take over
 	}
 }
@@ -161,10 +167,10 @@ func (n *Node) whyNotHandedOver(g *Group) error {
 
 // obstacles are those of all voters that were considered, sorted by their ids, as seats are.
 func (n *Node) obstacles(g *Group, a *attempt) (list []Obstacle) {
-	m, r := &g.Machine, &g.Rules
+	m, r := &g.Machine, g.Rules
 	alive := m.Alive()
 	considered := a.asked
-	if a.reason == ToAnyone {
+	if a.reason == ToAnyone || a.reason == ToAble {
 		considered = r.others()
 	}
 	for seat := range considered.Seats() {

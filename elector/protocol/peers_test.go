@@ -31,10 +31,14 @@ func (c *counting) Lead(memberstate.Term)                                {}
 func (c *counting) EndLead(memberstate.Term)                             {}
 func (c *counting) Pause(memberstate.Term, uint32)                       {}
 func (c *counting) Resume()                                              {}
-func (c *counting) Ended(error)                                          {}
-func (c *counting) Groups() []*Group                                     { return nil }
-func (c *counting) Failed(*Group, error)                                 {}
-func (c *counting) LeadFailed(*Group, memberstate.Term, error)           {}
+func (c *counting) Vouched() bool                                        { return false }
+func (c *counting) AskHealth() bool                                      { return false }
+
+func (c *counting) Obey(*Rules)                                {}
+func (c *counting) Ended(error)                                {}
+func (c *counting) Groups() []*Group                           { return nil }
+func (c *counting) Failed(*Group, error)                       {}
+func (c *counting) LeadFailed(*Group, memberstate.Term, error) {}
 
 // Any node may ask under any name, and is answered; no memory of that may stay.
 func TestStrangersLeaveNothingBehind(t *testing.T) {

@@ -96,6 +96,12 @@ func (d *recorder) EndLead(term memberstate.Term) { d.write("end lead %d", term)
 
 func (d *recorder) Resume() { d.write("resume") }
 
+func (d *recorder) Vouched() bool { return false }
+
+func (d *recorder) AskHealth() bool { return false }
+
+func (d *recorder) Obey(*Rules) {}
+
 func (d *recorder) Groups() []*Group { return []*Group{&d.group} }
 
 func (d *recorder) Ended(err error) {

@@ -26,6 +26,13 @@ const (
 	AskOrder
 	// AskWithdraw: Order is withdrawn, because of Err.
 	AskWithdraw
+	// AskElectable: this member is to lead whenever it is elected; or, if Never, only if no other
+	// can.
+	AskElectable
+	// AskTiming: the group's intervals are to be these of Timing from now on.
+	AskTiming
+	// AskPreferred: the voters in Preferred are to be the group's preferred leaders from now on.
+	AskPreferred
 	// AskFigures: the group is to be measured.
 	AskFigures
 
@@ -46,6 +53,8 @@ const (
 	// TellPauseEnded: the engine has paused its writes, for the Pause of Number, or has not,
 	// because of Err.
 	TellPauseEnded
+	// TellHealth: the engine has answered AskHealth: it is able to lead, or is not, because of Err.
+	TellHealth
 	// TellDone: one who watched the group has seen its end.
 	TellDone
 )
@@ -57,8 +66,14 @@ type Request struct {
 	Order  *Order
 	Number uint32
 	Early  bool
+	Never  bool
 	Ledger memberstate.Position
 	Err    error
+	Timing *Timing // of AskTiming
+	// Preferred are the ids of voters.
+	Preferred []string
+	// Settled is called with the outcome of AskTiming and AskPreferred.
+	Settled func(error)
 	// Then, if not nil, is called when it is done, or when the group has ended.
 	Then func()
 	// For receives the figures.
@@ -82,6 +97,9 @@ type Measurer interface{ Measured(f Figures) }
 type Figures struct {
 	Ledger           memberstate.Position // where the engine's ledger ended when it was last asked
 	Lease, QuorumAge time.Duration        // see Session
+	Unable           time.Duration        // for how long the member has not been able to lead
+	Preferred        bool                 // the member should lead whenever it can
+	LastChoice       bool                 // it leads only if no other can, see Node.Electable
 }
 
 // Do carries out a request that has waited for its turn.
@@ -104,6 +122,12 @@ func (n *Node) Do(r *Request) {
 		n.Obey(g, r.Order)
 	case AskWithdraw:
 		n.Withdraw(g, r.Order, r.Err)
+	case AskElectable:
+		n.Electable(g, !r.Never)
+	case AskTiming:
+		r.Settled(n.SetTiming(g, *r.Timing))
+	case AskPreferred:
+		r.Settled(n.SetPreferred(g, r.Preferred))
 	case AskFigures:
 		r.For.Measured(n.figures(g))
 	case TellHeard:
@@ -120,6 +144,8 @@ func (n *Node) Do(r *Request) {
 		n.LeadReturned(g, r.Term, r.Early, r.Err)
 	case TellPauseEnded:
 		n.PauseEnded(g, r.Number, r.Err)
+	case TellHealth:
+		n.Health(g, r.Err)
 	case TellDone:
 		n.done(g)
 	}
@@ -128,7 +154,13 @@ func (n *Node) Do(r *Request) {
 // figures measures a group.
 func (n *Node) figures(g *Group) (f Figures) {
 	if g.running {
-		f = Figures{Ledger: g.LedgerEnd(), Lease: g.LeaseLeft(n.now), QuorumAge: g.QuorumAge(&g.Rules, n.now)}
+		f = Figures{
+			Ledger: g.LedgerEnd(), Lease: g.LeaseLeft(n.now), QuorumAge: g.QuorumAge(g.Rules, n.now),
+			Preferred: g.Rules.Preferred.Has(g.Rules.Self), LastChoice: g.ability != nil && g.ability.ordered,
+		}
+		if g.Inability() != Able {
+			f.Unable = n.now - g.ability.since
+		}
 	}
 	return f
 }

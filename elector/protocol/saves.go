@@ -5,13 +5,15 @@ package protocol
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/hustings/hustings/memberstate"
 )
 
 type saves struct {
-	waiting []*Group // for the next batch
-	saving  []*Group // in the one under way; nil: there is none
+	waiting []*Group      // for the next batch
+	saving  []*Group      // in the one under way; nil: there is none
+	began   time.Duration // when it did
 }
 
 // save begins the next batch, unless one is under way.
@@ -20,7 +22,7 @@ func (n *Node) save() {
 	if s.saving != nil || len(s.waiting) == 0 {
 		return
 	}
-	s.saving, s.waiting = s.waiting, nil
+	s.saving, s.waiting, s.began = s.waiting, nil, max(n.now, 1)
 	batch := make([]memberstate.Record, len(s.saving))
 	for i, g := range s.saving {
 		batch[i] = g.Record()
@@ -36,6 +38,6 @@ func (n *Node) Saved(err error) {
 		if err != nil {
 			n.end(g, fmt.Errorf("elector: group %q: saving term %d: %w", g.name, g.Term, err))
 		}
-		n.resume(g, func(p *pending) Need { return g.Saved(&g.Rules, n.now, &p.Step, &n.fx) })
+		n.resume(g, func(p *pending) Need { return g.Saved(g.Rules, n.now, &p.Step, &n.fx) })
 	}
 }

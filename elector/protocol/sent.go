@@ -20,6 +20,7 @@ import (
 // by any clock that counts up from more than zero. The zero value remembers none.
 type SentTimes struct {
 	beats, ballots [recentBeats]time.Duration
+	leases         [recentBeats]time.Duration // that each beat asked for
 }
 
 // Sends notes that the machine sends a message now. A repeated request for votes keeps the time of
@@ -27,7 +28,7 @@ type SentTimes struct {
 func (s *SentTimes) Sends(m *Machine, q *Message, now time.Duration) {
 	switch {
 	case q.Kind == rpc.Heartbeat:
-		s.beats[q.Round%recentBeats] = now
+		s.beats[q.Round%recentBeats], s.leases[q.Round%recentBeats] = now, q.Lease
 	case q.Kind == rpc.VoteRequest && !m.Repeats():
 		s.ballots[q.Round%recentBeats] = now
 	}
@@ -57,17 +58,22 @@ func (s *SentTimes) RoundTrip(m *Machine, answer *rpc.Body, now time.Duration) t
 	return now - at
 }
 
-// LeaseFrom is when the leader's lease began: when the newest beat was sent that a quorum has
-// answered with its promise. It is false if there is no such beat, or if its time is not known any
-// more; a lease that is held then ends when it would have ended anyway.
-func (s *SentTimes) LeaseFrom(m *Machine, r *Rules, now time.Duration) (time.Duration, bool) {
+// LeaseUntil is until when a quorum has promised to stand by the leader: counted from when the newest
+// beat was sent that a quorum has answered with its promise, and for as long as that beat asked for,
+// even if the intervals have changed since. It is false if there is no such beat, or if its time is
+// not known any more; a lease that is held then ends when it would have ended anyway.
+func (s *SentTimes) LeaseUntil(m *Machine, r *Rules, now time.Duration) (time.Duration, bool) {
 	switch beat := m.LeaseBeat(); {
 	case beat == 0:
 		return 0, false
 	case r.others() == 0:
-		return now, true // a lone voter promises to itself, and no other candidate asks it
+		return now + r.Lease, true // a lone voter promises to itself, and no other candidate asks it
 	default:
-		return s.beat(m, beat)
+		at, known := s.beat(m, beat)
+		if !known {
+			return 0, false
+		}
+		return at + s.leases[beat%recentBeats], true
 	}
 }
 

@@ -13,23 +13,23 @@ import (
 )
 
 func TestATimeIsForgottenWithItsRound(t *testing.T) {
-	const sent, now = 100 * time.Millisecond, time.Second
-	r := &Rules{Self: 1, Voters: memberstate.SetOf(1, 2, 3), Lease: time.Second}
+	const sent, now, promised = 100 * time.Millisecond, time.Second, 5 * time.Second
+	r := &Rules{Self: 1, Voters: memberstate.SetOf(1, 2, 3), Lease: time.Second} // less than was promised
 	m := &Machine{State: memberstate.State{Role: memberstate.Leader}, ballot: 9, office: office{beat: 9, leaseBeat: 9}}
 	var times SentTimes
-	times.Sends(m, &Message{Body: rpc.Body{Kind: rpc.Heartbeat, Round: 9}}, sent)
+	times.Sends(m, &Message{Body: rpc.Body{Kind: rpc.Heartbeat, Round: 9, Lease: promised}}, sent)
 	times.Sends(m, &Message{Body: rpc.Body{Kind: rpc.VoteRequest, Round: 9}}, sent)
 	for newest := uint32(9); newest < 20; newest++ {
 		m.office.beat, m.ballot = newest, newest
-		want, from := time.Duration(0), time.Duration(0)
+		want, until := time.Duration(0), time.Duration(0)
 		if newest < 9+recentBeats {
-			want, from = now-sent, sent
+			want, until = now-sent, sent+promised
 		}
 		assert.Equal(t, want, times.RoundTrip(m, &rpc.Body{Kind: rpc.HeartbeatResponse, Round: 9}, now), "beat %d", newest)
 		assert.Equal(t, want, times.RoundTrip(m, &rpc.Body{Kind: rpc.VoteResponse, Round: 9}, now), "ballot %d", newest)
-		at, known := times.LeaseFrom(m, r, now)
-		assert.Equal(t, from, at, "beat %d", newest)
-		assert.Equal(t, from != 0, known, "beat %d", newest)
+		end, known := times.LeaseUntil(m, r, now)
+		assert.Equal(t, until, end, "beat %d", newest)
+		assert.Equal(t, until != 0, known, "beat %d", newest)
 		if newest > 9 {
 			times.Sends(m, &Message{Body: rpc.Body{Kind: rpc.Heartbeat, Round: newest}}, now)
 			times.Sends(m, &Message{Body: rpc.Body{Kind: rpc.VoteRequest, Round: newest}}, now)
@@ -53,9 +53,9 @@ func TestARepeatedRequestKeepsTheTimeOfTheFirst(t *testing.T) {
 func TestALoneVoterHoldsItsLeaseFromNow(t *testing.T) {
 	r := &Rules{Self: 1, Voters: memberstate.SetOf(1), Lease: time.Second}
 	m := &Machine{State: memberstate.State{Role: memberstate.Leader}, office: office{beat: 1, leaseBeat: 1}}
-	at, known := new(SentTimes).LeaseFrom(m, r, time.Minute)
+	until, known := new(SentTimes).LeaseUntil(m, r, time.Minute)
 	assert.True(t, known)
-	assert.Equal(t, time.Minute, at)
+	assert.Equal(t, time.Minute+r.Lease, until)
 }
 
 // Where every answer comes after its round is forgotten, nothing else is known of how long answers take.

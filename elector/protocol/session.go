@@ -10,6 +10,7 @@
 //
 //	Begin, Ledger, Saved   an input, and then what its step waits for; one at a time
 //	LeaseOver              the lease has run out by the driver's clock
+//	LosesOffice            a leader's step has waited for the ledger for too long
 //	LeadReturned           the engine's Lead has returned
 //	PauseEnded             the engine has paused its writes, or could not
 //	Orders                 how many orders to hand over stand
@@ -108,6 +109,7 @@ type Step struct {
 	need  Need
 	own   bool // the session's own, so no caller waits for it
 	shown View // before the step
+	told  bool // that the step ends an office
 }
 
 // Need is what a Step waits for.
@@ -178,18 +180,23 @@ func (s *Session) Attend(r *Rules, now time.Duration, x *Step, fx Effects) Need 
 // waited for, because a slow disk must not prolong an office.
 func (s *Session) step(r *Rules, now time.Duration, x *Step, fx Effects) {
 	s.look(&x.shown)
+	x.told = x.told && x.Input.HasLedger
 	fx.Before(&x.Input)
 	s.Step(r, &x.Input, &x.Output)
 	fx.After(x)
 	switch {
 	case x.Output.NeedLedger:
 		x.need = NeedLedger
+		if s.Role == memberstate.Leader && x.Output.LedgerTerm > s.Term {
+			// The step is to adopt that term, and from the moment when the engine is asked it
+			// accepts no append of this one. The engine may be slow to answer, or hang.
+			s.losesOffice(x, s.whyLost(r, &x.Input, &x.shown), fx)
+		}
 	case x.Output.Err != nil:
 		x.need = NeedStop
 	default:
 		if x.Output.Lost {
-			s.endOffice(fx)
-			s.showLoss(r, x, fx)
+			s.losesOffice(x, s.whyGone(r, &x.Input, &x.shown), fx)
 		}
 		x.need = NeedSave
 		if !x.Output.Save {
@@ -243,13 +250,17 @@ func (s *Session) goOn(r *Rules, now time.Duration, x *Step, fx Effects) Need {
 	for x.need == NeedNothing {
 		if !x.own {
 			fx.Done()
-			x.own, x.Withdrawn = true, false // no order stands behind what follows
+			x.own = true
 		}
+		x.Withdrawn = false // no order stands behind what follows
 		own := s.attend(r, now, fx)
 		if own == 0 {
 			break
 		}
 		x.Input, x.own = Input{Kind: own, Number: s.Beat()}, true // the beat is for Served
+		if l := &s.duty().lead; l.lost {
+			x.Input.Inability, l.lost = NotAbleLedger, false
+		}
 		s.step(r, now, x, fx)
 	}
 	return x.need
@@ -262,6 +273,9 @@ func (s *Session) attend(r *Rules, now time.Duration, fx Effects) (own InputKind
 		s.ledger.known = s.Term
 	} else if s.duties == nil && !s.Serving() {
 		return 0
+	}
+	if s.duty().lead.lost {
+		return Lapsed
 	}
 	s.attendLease(r, now, fx)
 	if own = s.attendLead(r, now, fx); own != 0 {
@@ -284,7 +298,7 @@ func (s *Session) duty() *Duties {
 // tidy drops the duties of a member that has finished with them.
 func (s *Session) tidy() {
 	if d := s.duties; s.Leader != memberstate.Nobody && s.Role != memberstate.Leader && !s.Serving() &&
-		!d.lead.running && !d.lead.quits && !d.pause.running && d.orders == (orders{}) {
+		!d.lead.running && !d.lead.quits && d.pause.running == 0 && d.orders == (orders{}) {
 		s.duties = nil
 	}
 }

@@ -74,7 +74,7 @@ func (v Snapshot) Canonical(r *Rules, now time.Duration) Snapshot {
 		l.term = 0
 	}
 	if d.pause.asked {
-		d.pause.number = 1
+		d.pause.number, d.pause.running = 1, min(d.pause.running, 1)
 	} else {
 		d.pause = pause{}
 	}
@@ -98,7 +98,7 @@ func (s *SentTimes) canonical(m *Machine, r *Rules, l *lease, now time.Duration)
 	for i, at := range s.beats {
 		beat := m.Beat() - (m.Beat()-uint32(i))%recentBeats // that has this place
 		if m.OfOffice(beat) && at > 0 && (l.until == 0 || beat > m.LeaseBeat()) {
-			sent.beats[i] = CanonicalNow - min(now-at, r.Timing.Detection())
+			sent.beats[i], sent.leases[i] = CanonicalNow-min(now-at, r.Timing.Detection()), s.leases[i]
 		}
 	}
 	return sent

@@ -27,6 +27,7 @@ func leaderAt(first, second time.Duration) (*Rules, Snapshot) {
 	v.serving, v.office.beat, v.office.heardBeat, v.office.leaseBeat = true, 2, 1, 1
 	v.office.acks[1], v.office.acks[2], v.office.sticky = all, memberstate.SetOf(1), all
 	v.duties.sent.beats[1], v.duties.sent.beats[2] = first, second
+	v.duties.sent.leases[1], v.duties.sent.leases[2] = r.Lease, r.Lease
 	v.duties.lease.until = first + r.Timing.Detection() - r.Timing.DriftMargin
 	v.duties.lead = lead{term: 1, running: true}
 	return r, v

@@ -17,11 +17,16 @@ type leads struct {
 	Effects
 	terms []memberstate.Term
 	held  []time.Duration
+
+	pauses, resumes int
 }
 
 func (l *leads) Lead(term memberstate.Term) { l.terms = append(l.terms, term) }
 func (l *leads) Hold(until time.Duration)   { l.held = append(l.held, until) }
-func (l *leads) Resume()                    {}
+func (l *leads) Resume()                    { l.resumes++ }
+
+func (l *leads) Pause(memberstate.Term, uint32) { l.pauses++ }
+func (l *leads) Settle()                        {}
 
 // A follower forgets its duties when nothing of them is left, and not before.
 func TestDutiesAreForgottenWhenNothingIsLeft(t *testing.T) {
@@ -35,7 +40,7 @@ func TestDutiesAreForgottenWhenNothingIsLeft(t *testing.T) {
 		"the machine knows a Lead": {func(s *Session) { s.serving = true }, false},
 		"Lead runs":                {func(s *Session) { s.duties.lead.running = true }, false},
 		"it is to resign":          {func(s *Session) { s.duties.lead.quits = true }, false},
-		"Pause runs":               {func(s *Session) { s.duties.pause.running = true }, false},
+		"Pause runs":               {func(s *Session) { s.duties.pause.running = 1 }, false},
 		"an order stands":          {func(s *Session) { s.duties.orders.transfers = 1 }, false},
 		"it has led before":        {func(s *Session) { s.duties.lead.term, s.duties.pause.number = 7, 7 }, true},
 	} {
@@ -50,9 +55,30 @@ func TestDutiesAreForgottenWhenNothingIsLeft(t *testing.T) {
 // A Pause may run on after its handover. Its number must not be given to another one before it
 // has returned.
 func TestAPauseThatRunsOnIsRemembered(t *testing.T) {
-	s := Session{duties: &Duties{pause: pause{number: 3, running: true, asked: true, ready: true}}}
+	s := Session{duties: &Duties{pause: pause{number: 3, running: 1, asked: true, ready: true}}}
 	s.endPause(new(leads))
-	assert.Equal(t, pause{number: 3, running: true}, s.duties.pause)
+	assert.Equal(t, pause{number: 3, running: 1}, s.duties.pause)
+}
+
+// A leader of which something hangs has told its heir to stand. Its writes are paused meanwhile, and nothing
+// depends on what becomes of that.
+func TestALeaderThatHangsPausesItsWritesWithoutWaiting(t *testing.T) {
+	for _, paused := range []bool{true, false} {
+		s, fx := Session{Machine: elected(threeRules()), duties: new(Duties)}, new(leads)
+		s.handover = Handover{Phase: Probing, Target: 2, Reason: ToAble}
+		assert.Zero(t, s.attendHandover(fx))
+		assert.Zero(t, fx.pauses, "writes go on while the heir is asked")
+		s.handover.Phase = Taking
+		for range 2 {
+			assert.Zero(t, s.attendHandover(fx))
+			assert.Equal(t, 1, fx.pauses)
+		}
+		s.PauseEnded(1, paused)
+		assert.Zero(t, s.attendHandover(fx))
+		s.handover = Handover{}
+		assert.Zero(t, s.attendHandover(fx))
+		assert.Equal(t, 1, fx.resumes, "if it leads on, so do its writes")
+	}
 }
 
 // A member that is to resign may win another term first. Then it resigns from that.
@@ -91,7 +117,7 @@ func TestALeaseThatHasRunOutIsNotExtended(t *testing.T) {
 		r.Lease = r.Timing.Detection()
 		s := Session{Machine: elected(r), duties: &Duties{lease: lease{until: end, over: c.over}}}
 		s.office.leaseBeat = s.office.beat
-		s.duties.sent.beats[s.office.beat%recentBeats] = end - r.Timing.Heartbeat
+		s.duties.sent.beats[s.office.beat%recentBeats], s.duties.sent.leases[s.office.beat%recentBeats] = end-r.Timing.Heartbeat, r.Lease
 		s.attendLease(r, c.now, fx)
 		assert.Equal(t, c.extends, len(fx.held) == 1, what)
 		assert.Equal(t, c.extends, s.duties.lease.until > end, what)
@@ -173,11 +199,12 @@ func TestOrdersAreSettledOnce(t *testing.T) {
 
 func TestAPauseThatHasEndedRunsNoMore(t *testing.T) {
 	for _, asked := range []bool{true, false} {
-		s := Session{duties: &Duties{pause: pause{number: 3, running: true, asked: asked}}}
-		assert.False(t, s.PauseEnded(2, true))
-		assert.True(t, s.duties.pause.running)
+		s := Session{duties: &Duties{pause: pause{number: 3, running: 2, asked: asked}}}
 		assert.Equal(t, asked, s.PauseEnded(3, true))
-		assert.False(t, s.duties.pause.running)
+		assert.EqualValues(t, 1, s.duties.pause.running, "an older one runs, so its number must not be given again")
+		assert.False(t, s.PauseEnded(2, false))
+		assert.Zero(t, s.duties.pause.running)
+		assert.False(t, s.duties.pause.failed)
 	}
 }
 

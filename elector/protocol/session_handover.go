@@ -21,7 +21,7 @@ func (o *orders) any() bool { return o.own || o.handing || o.transfers+o.resigna
 // pause is the state of the engine's pause of its writes.
 type pause struct {
 	number  uint32 // of the newest one
-	running bool   // the engine has not said yet what came of it
+	running uint32 // calls of Pause, this one and older ones, of which the engine has not said yet what came of them
 	asked   bool   // and a handover waits for it
 	ready   bool
 	failed  bool
@@ -35,16 +35,24 @@ func (s *Session) Orders(transfers, resignations int) {
 
 // PauseEnded tells the session the result of a Pause, and returns whether a handover waited for it.
 func (s *Session) PauseEnded(number uint32, paused bool) (awaited bool) {
-	if s.duties == nil || s.duties.pause.number != number {
+	if s.duties == nil {
 		return false
 	}
 	p := &s.duties.pause
-	p.running, p.ready, p.failed = false, paused, !paused
+	if p.running > 0 {
+		p.running--
+	}
+	if p.number != number {
+		return false
+	}
+	p.ready, p.failed = paused, !paused
 	return p.asked
 }
 
 // attendHandover compares the handover with the orders that stand, and pauses the engine's writes
-// for it when the target is ready.
+// for it when the target is ready. A leader of which something hangs has told its heir to stand without
+// a pause (D26). Its writes are paused all the same, but nothing waits for that: as long as some of them
+// still reach the followers, one of those may always be ahead of the heir, and refuse it.
 func (s *Session) attendHandover(fx Effects) (own InputKind) {
 	o, p, h := &s.duties.orders, &s.duties.pause, s.Handover()
 	switch {
@@ -57,18 +65,19 @@ func (s *Session) attendHandover(fx Effects) (own InputKind) {
 		return 0
 	case h.Resigning && !o.own && o.resignations == 0:
 		return Remain
-	case h.Reason != ToPreferred && !o.own && o.transfers+o.resignations == 0:
+	case h.Reason != ToPreferred && h.Reason != ToAble && !o.own && o.transfers+o.resignations == 0:
 		return Abort
 	}
 	o.handing = true
-	if h.Phase != Pausing {
+	if h.Phase == Probing {
 		return 0
 	}
 	if !p.asked {
-		*p = pause{number: p.number + 1, running: true, asked: true}
+		*p = pause{number: p.number + 1, running: p.running + 1, asked: true}
 		fx.Pause(s.Term, p.number)
 	}
 	switch {
+	case h.Phase != Pausing:
 	case p.failed:
 		return Abort
 	case p.ready:

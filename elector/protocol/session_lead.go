@@ -16,6 +16,7 @@ type lead struct {
 	running bool             // it has not returned
 	ending  bool             // its context has ended
 	quits   bool             // this member is to resign, of its own accord
+	lost    bool             // the office has ended before the machine could be told
 }
 
 // attendLead begins and ends Lead, and returns the input by which the machine learns of it.
@@ -68,9 +69,32 @@ func (s *Session) LeadReturned(term memberstate.Term, early bool) (quits bool) {
 	}
 	l := &s.duties.lead
 	quits = early && !l.ending // it ends with the office
-	*l = lead{term: l.term, quits: l.quits || quits}
+	*l = lead{term: l.term, quits: l.quits || quits, lost: l.lost}
 	return quits
 }
 
 // Quit makes this member resign if it leads. That is never withdrawn.
 func (s *Session) Quit() { s.duty().lead.quits = true }
+
+// LosesOffice ends the office of a leader whose step has waited for the ledger for so long that others
+// have taken the leader for gone: it has sent no heartbeat meanwhile. The step has changed nothing yet,
+// and never will.
+func (s *Session) LosesOffice(x *Step, fx Effects) {
+	if s.Role != memberstate.Leader || x.need != NeedLedger || x.shown.Role != memberstate.Leader {
+		return
+	}
+	s.duty().lead.lost, x.Withdrawn = true, true
+	s.losesOffice(x, DepartedNotAble, fx)
+}
+
+// losesOffice ends the office of a leader whose step waits.
+func (s *Session) losesOffice(x *Step, why Departure, fx Effects) {
+	s.endOffice(fx)
+	s.departs(x.shown.Leader, why)
+	x.shown = x.shown.lost()
+	x.shown.Last, x.shown.Departure = s.last, s.departure
+	if !x.told {
+		x.told = true
+		fx.Show(x.shown)
+	}
+}

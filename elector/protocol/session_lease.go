@@ -11,6 +11,8 @@
 //   - A handover lets the target win at any moment. So the lease is dropped before the target is told
 //     to stand, and the term holds no other one.
 //   - The time of a heartbeat is looked up only while it is kept (sent.go).
+//   - It lasts for as long as that heartbeat asked for, which may be shorter than this member's
+//     detection time by now.
 //   - A lease that has run out is not extended, even if a confirmation was under way: the driver may
 //     have acted on its end, for example by reporting it. So the term ends with it.
 //
@@ -38,11 +40,11 @@ func (s *Session) attendLease(r *Rules, now time.Duration, fx Effects) {
 	if s.LeaseBeat() == 0 {
 		s.dropLease(fx)
 	}
-	from, known := d.sent.LeaseFrom(&s.Machine, r, now)
+	promised, known := d.sent.LeaseUntil(&s.Machine, r, now)
 	if !known {
 		return
 	}
-	until := from + r.Timing.Detection() - r.Timing.DriftMargin
+	until := promised - r.Timing.DriftMargin
 	if l := &d.lease; l.until == 0 || !l.over && now < l.until && l.until < until {
 		l.until = until
 		fx.Hold(l.until)

@@ -18,6 +18,8 @@ type View struct {
 	// Last is the leader that the member last took for gone, and Departure why.
 	Last      memberstate.Seat
 	Departure Departure
+	// Inability is why the member is not able to lead.
+	Inability Inability
 	Stopped   bool
 }
 
@@ -56,21 +58,13 @@ func (s *Session) view() (v View) {
 
 func (s *Session) look(v *View) {
 	v.Term, v.Role, v.Leader, v.Vote = s.Term, s.Role, s.Leader, s.Vote
-	v.Last, v.Departure, v.Stopped = s.last, s.departure, false
+	v.Last, v.Departure, v.Inability, v.Stopped = s.last, s.departure, s.inability, false
 }
 
 // show shows the present view and, if the machine took its leader for gone, why.
 func (s *Session) show(r *Rules, x *Step, fx Effects) {
 	s.departs(x.shown.Leader, s.whyGone(r, &x.Input, &x.shown))
 	fx.Show(s.view())
-}
-
-// showLoss shows that this member leads no more. Its new role is shown only when it is durable.
-func (s *Session) showLoss(r *Rules, x *Step, fx Effects) {
-	s.departs(x.shown.Leader, s.whyGone(r, &x.Input, &x.shown))
-	x.shown = x.shown.lost()
-	x.shown.Last, x.shown.Departure = s.last, s.departure
-	fx.Show(x.shown)
 }
 
 // showEnd shows that this member has stopped, and leads nothing. If a step waits, the machine stays

@@ -3,6 +3,7 @@
 package protocol
 
 import (
+	"time"
 	"unicode/utf8"
 
 	"github.com/hustings/hustings/memberstate"
@@ -17,6 +18,7 @@ type Setup struct {
 	Timing                     Timing
 	Preferred                  []string
 	Leases, NoPreVote, NoRanks bool
+	Vouch                      time.Duration
 }
 
 // Electorate returns the members and their rules at a node. It complains about every wrong field;
@@ -37,26 +39,46 @@ func (s *Setup) Electorate(self string, bad *Complaints) Electorate {
 		bad.Add("Members", "do not include Self %q", self)
 	}
 	s.Timing.Check(bad, s.Leases)
+	checkVouch(bad, s.Vouch, s.Timing)
 	r := s.Rules(members, self)
-	for _, id := range s.Preferred {
-		if err == nil && !r.Voters.Has(members.Seat(id)) {
+	if err == nil {
+		checkPreferred(bad, s.Preferred, members, r.Voters)
+	}
+	return Electorate{Members: members, Rules: r}
+}
+
+func checkVouch(bad *Complaints, vouch time.Duration, t Timing) {
+	if vouch < 0 {
+		bad.Add("Vouch", "is negative: %v", vouch)
+	} else if vouch > 0 && vouch < 2*t.Heartbeat {
+		bad.Add("Vouch", "is %v, shorter than two heartbeats of %v: the engine is looked at once a heartbeat", vouch, t.Heartbeat)
+	}
+}
+
+func checkPreferred(bad *Complaints, ids []string, members memberstate.Members, voters memberstate.Set) {
+	for _, id := range ids {
+		if !voters.Has(members.Seat(id)) {
 			bad.Add("Preferred", "names %q, which is no voter", id)
 		}
 	}
-	return Electorate{Members: members, Rules: r}
 }
 
 // Rules are those of one member's machine. The setup must be valid; its Members are not looked at.
 func (s *Setup) Rules(members memberstate.Members, self string) Rules {
 	r := Rules{
 		Self: members.Seat(self), Voters: members.Voters(), All: members.All(),
-		Timing: s.Timing, PreVote: !s.NoPreVote, Ranks: !s.NoRanks,
+		Timing: s.Timing, PreVote: !s.NoPreVote, Ranks: !s.NoRanks, Vouch: s.Vouch,
 	}
-	for _, id := range s.Preferred {
-		r.Preferred = r.Preferred.With(members.Seat(id))
-	}
+	r.Preferred = seats(members, s.Preferred)
 	if s.Leases {
 		r.Lease = s.Timing.Detection()
 	}
 	return r
+}
+
+func seats(members memberstate.Members, ids []string) (some memberstate.Set) {
+	for _, id := range ids {
+		some = some.With(members.Seat(id))
+	}
+	return some
 }

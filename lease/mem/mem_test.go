@@ -39,6 +39,17 @@ func TestAnEndedListenerIsNotWoken(t *testing.T) {
 	})
 }
 
+// The clock may be stepped while candidates use the store, which the race detector checks.
+func TestTheClockIsSteppedBesideOtherCalls(t *testing.T) {
+	s, calls := new(mem.Store), sync.WaitGroup{}
+	for range 2 {
+		calls.Go(func() { s.Step(time.Second) })
+	}
+	_, err := s.Read(t.Context(), []string{"g"})
+	require.NoError(t, err)
+	calls.Wait()
+}
+
 // A method whose context has ended does nothing, and leaves nothing locked.
 func TestAnEndedContextStopsEveryMethod(t *testing.T) {
 	s := new(mem.Store)

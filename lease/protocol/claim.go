@@ -30,15 +30,15 @@ func (k *Keeper) nextClaims() {
 	}
 }
 
-// wantsClaim fills in a claim, unless its session retires.
+// wantsClaim fills in a claim, unless its session retires, or is no longer able to lead.
 func (k *Keeper) wantsClaim(c *call) bool {
 	s := c.of[0]
-	if s.retiring {
+	if s.retiring || !k.hasTurn(s) {
 		k.endClaim(s)
 		k.settle(s)
 		return false
 	}
-	s.asked = k.now
+	s.asked, s.last = k.now, !s.able()
 	c.Claim = Claim{
 		Name: s.name, Holder: k.rules.ID, TTL: k.rules.Timing.TTL,
 		Term: s.seen.Term, Renewals: s.seen.Renewals, Watched: k.rules.Strict,

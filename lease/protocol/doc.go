@@ -16,6 +16,8 @@
 //	claim.go     how a free lease is claimed
 //	renew.go     when leases are renewed
 //	release.go   how a lease is released
+//	ability.go   whether a candidate is able to lead, and what follows
+//	departure.go why a leader leads no more
 //	call.go      how many calls of the store are under way, and how long they may take
 //	trouble.go   which failures are reported
 //	record.go    the records of a store, and its arguments

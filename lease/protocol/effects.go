@@ -23,6 +23,12 @@ type Effects interface {
 	Publish(name string, v View)
 	// Lead calls the service's Lead for a term. One Returned follows.
 	Lead(name string, term memberstate.Term)
+	// Vouched takes the service's word that it has done useful work: it says whether the service has
+	// given it since the last call.
+	Vouched(name string) bool
+	// AskHealth asks the service whether it is able to lead. One Health follows, unless it returns
+	// false, because the service answers no such question.
+	AskHealth(name string) bool
 	// Vacate says that the office of a term is over: its lease was released or, with an
 	// error, has expired unreleased. A keeper calls it once for every Lead.
 	Vacate(name string, term memberstate.Term, err error)
@@ -40,6 +46,11 @@ type View struct {
 	Role   memberstate.Role
 	Term   memberstate.Term
 	Leader string // an identity; empty: no leader is known
+	// Last is the leader that was shown before, and Departure is why it leads no more.
+	Last      string
+	Departure Departure
+	// Inability is why this candidate is not able to lead.
+	Inability Inability
 	// Stopped says that it no longer takes part. This is the last view.
 	Stopped bool
 }
@@ -87,7 +98,8 @@ type Note struct {
 	Known  memberstate.Term // Forgotten: the largest known term
 	Leases int              // Fails: how many leases the call was about
 	Count  int              // Fails: how many calls have failed since the last such note
-	Err    error            // Fails, ReturnedEarly
+	Why    Inability        // NotAble
+	Err    error            // Fails, ReturnedEarly; NotAble: the service's answer, if that is why
 }
 
 // Topic is the subject of a note.
@@ -105,6 +117,8 @@ const (
 	TakenAway
 	// ReturnedEarly says that Lead returned before its context ended.
 	ReturnedEarly
+	// NotAble says that this candidate is not able to lead any more.
+	NotAble
 	// Forgotten says that a record has a smaller term than is known, so the lease is left
 	// alone.
 	Forgotten

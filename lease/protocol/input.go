@@ -2,7 +2,11 @@
 
 package protocol
 
-import "github.com/hustings/hustings/memberstate"
+import (
+	"time"
+
+	"github.com/hustings/hustings/memberstate"
+)
 
 // Input is one event. It is one of the types below.
 type Input interface{ happensTo(k *Keeper) }
@@ -16,6 +20,9 @@ type Tick struct{}
 type Enter struct {
 	Name     string
 	Observer bool
+	// Vouch is how long the service's word counts that this candidate is able to lead. Zero: it
+	// need not vouch.
+	Vouch time.Duration
 }
 
 // Retire makes it stop taking part. A lease that it holds is released; then Effects.End is
@@ -41,6 +48,20 @@ type Returned struct {
 	Err  error
 }
 
+// Health is the service's answer to Effects.AskHealth: nil, or why this candidate is not able to
+// lead.
+type Health struct {
+	Name string
+	Err  error
+}
+
+// Electable says whether this candidate is to lead whenever it can, which is so from the start,
+// or only if no other can.
+type Electable struct {
+	Name string
+	May  bool
+}
+
 // Answer is the result of a call. Every call has one, at the latest when its driver gives up.
 // It may come long after the keeper has given up waiting.
 type Answer struct {
@@ -52,7 +73,7 @@ type Answer struct {
 }
 
 func (Tick) happensTo(k *Keeper)     { k.tick() }
-func (in Enter) happensTo(k *Keeper) { k.enter(in.Name, in.Observer) }
+func (in Enter) happensTo(k *Keeper) { k.enter(&in) }
 
 func (in Retire) happensTo(k *Keeper) { k.with(in.Name, k.retire) }
 func (in Woken) happensTo(k *Keeper)  { k.with(in.Name, k.wakeUp) }
@@ -71,6 +92,14 @@ func (in Lapse) happensTo(k *Keeper) {
 
 func (in Returned) happensTo(k *Keeper) {
 	k.with(in.Name, func(s *session) { k.returned(s, in.Err) })
+}
+
+func (in Health) happensTo(k *Keeper) {
+	k.with(in.Name, func(s *session) { k.answersHealth(s, in.Err) })
+}
+
+func (in Electable) happensTo(k *Keeper) {
+	k.with(in.Name, func(s *session) { k.order(s, in.May) })
 }
 
 func (in *Answer) happensTo(k *Keeper) { k.answered(in) }

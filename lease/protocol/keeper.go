@@ -77,9 +77,7 @@ func (k *Keeper) Step(now time.Duration, in Input, fx Effects) (next time.Durati
 // tick does everything that is due. Endings come before beginnings.
 func (k *Keeper) tick() {
 	for _, s := range k.sessions {
-		if s.phase == serving && k.now >= s.office.until {
-			k.leave(s, ranOut)
-		}
+		k.lookAt(s)
 	}
 	k.expire()
 	k.releaseDue()
@@ -114,15 +112,15 @@ func (k *Keeper) with(name string, do func(*session)) {
 }
 
 // enter begins a session. The keeper begins to work with its first session.
-func (k *Keeper) enter(name string, observer bool) {
-	i, there := k.find(name)
+func (k *Keeper) enter(in *Enter) {
+	i, there := k.find(in.Name)
 	if there {
 		return
 	}
 	if len(k.sessions) == 0 {
 		k.begin()
 	}
-	s := newSession(name, observer)
+	s := newSession(in, k.now)
 	k.sessions = slices.Insert(k.sessions, i, s)
 	k.publish(s)
 	k.wakeUp(s)

@@ -21,6 +21,7 @@ func (k *Keeper) returned(s *session, err error) {
 		k.leave(s, resigned)
 		k.fx.Tell(Note{Topic: ReturnedEarly, Name: s.name, Term: s.view.Term, Err: err})
 	}
+	s.ability.ending = 0
 	if s.phase == leaving {
 		k.giveBack(s)
 	}

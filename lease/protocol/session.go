@@ -21,8 +21,10 @@ type session struct {
 	patience time.Duration    // the lease is not claimed before this time
 	left     memberstate.Term // the last term in office
 	asked    time.Duration    // when the last claim or renewal was sent
+	last     bool             // it is claimed as the last choice
 	office   office
 	giving   giving
+	ability  ability
 	pending  int // calls and queues that contain it; it ends only when there are none
 }
 
@@ -47,10 +49,12 @@ type office struct {
 	until    time.Duration // when it expires without a renewal
 	due      bool          // it must be renewed
 	renewing bool          // a renewal is under way
+	keep     time.Duration // it is not given up for want of ability before this time
 }
 
-func newSession(name string, observer bool) *session {
-	s := &session{name: name, observer: observer, phase: watching, giving: giving{at: Never}}
+func newSession(in *Enter, now time.Duration) *session {
+	s := &session{name: in.Name, observer: in.Observer, phase: watching, giving: giving{at: Never}}
+	s.ability = ability{vouch: in.Vouch, looked: now, heard: now}
 	s.view.Role = s.standing()
 	return s
 }
@@ -81,9 +85,14 @@ func (s *session) held() Held { return Held{s.name, s.view.Term} }
 // publish publishes its view.
 func (k *Keeper) publish(s *session) { k.fx.Publish(s.name, s.view) }
 
-// show changes the view, and publishes it if it differs. After Stopped no view is published.
-func (k *Keeper) show(s *session, role memberstate.Role, term memberstate.Term, leader string) {
-	v := View{Role: role, Term: term, Leader: leader, Stopped: s.view.Stopped}
+// show changes the view, and publishes it if it differs. gone is why the leader that was shown
+// leads no more, if that is so. After Stopped no view is published.
+func (k *Keeper) show(s *session, role memberstate.Role, term memberstate.Term, leader string, gone Departure) {
+	v := s.view
+	if v.Leader != "" && (leader != v.Leader || term != v.Term) {
+		v.Last, v.Departure = v.Leader, gone
+	}
+	v.Role, v.Term, v.Leader = role, term, leader
 	if changed := v != s.view; changed {
 		s.view = v
 		if !v.Stopped {
@@ -105,12 +114,13 @@ func (k *Keeper) see(s *session, r *Record) (free bool) {
 			role = memberstate.Follower
 		}
 	}
-	k.show(s, role, r.Term, leader)
+	k.show(s, role, r.Term, leader, s.whyGone(r))
 	free = k.free(s)
+	s.seen.stands(free, k.now)
 	if k.leftBehind(s) && !free {
 		k.standBack(s) // because the others have to wait, too
 	}
-	return free && !s.observer && k.now >= s.patience
+	return free && !s.observer && k.now >= s.patience && k.hasTurn(s)
 }
 
 // doubts reports whether a record has a smaller term than is known. It tells people once, until
@@ -129,35 +139,40 @@ func (k *Keeper) takeOffice(s *session) {
 	s.phase, s.office = serving, office{until: k.end(s)}
 	term := s.view.Term + 1
 	k.fx.Hold(s.name, term, s.office.until)
-	k.show(s, memberstate.Leader, term, k.rules.ID)
+	k.show(s, memberstate.Leader, term, k.rules.ID, 0)
 	k.fx.Lead(s.name, term)
+	if s.last {
+		k.stays(s)
+	}
 	k.wakeBy(s.office.until)
 }
 
-// why is the reason for leaving an office.
-type why uint8
-
-const (
-	resigned why = iota // or Lead has returned, or it retires
-	ranOut
-	takenAway
-)
+// lookAt leaves the office if the lease has expired, and then looks at the candidate's ability: no leader
+// may be shown without a lease.
+func (k *Keeper) lookAt(s *session) {
+	if s.phase == serving && k.now >= s.office.until {
+		k.leave(s, ranOut)
+	}
+	if !s.observer && !s.retiring {
+		k.lookAtAbility(s)
+	}
+}
 
 // leave leaves the office, if it is in one. From now on the lease is neither used nor renewed;
 // it is released when Lead has returned.
-func (k *Keeper) leave(s *session, why why) {
+func (k *Keeper) leave(s *session, why Departure) {
 	if s.phase != serving {
 		return
 	}
-	s.phase = leaving
+	s.phase, s.ability.ending = leaving, max(k.now, 1)
 	k.fx.Withdraw(s.name, s.view.Term)
-	k.show(s, memberstate.Candidate, s.view.Term, "")
+	k.show(s, memberstate.Candidate, s.view.Term, "", why)
 	switch why {
-	case resigned:
 	case ranOut:
 		k.fx.Tell(Note{Topic: RanOut, Name: s.name, Term: s.view.Term})
 	case takenAway:
 		k.fx.Tell(Note{Topic: TakenAway, Name: s.name, Term: s.view.Term})
+	default: // of its own accord
 	}
 }
 

@@ -48,6 +48,12 @@ func (t Timing) lookWithin() (least, most time.Duration) { return 0, min(t.Poll/
 // database no more than eight reads in a Poll.
 func (t Timing) looksApart() time.Duration { return t.Poll / 8 }
 
+// lastChoice is how long a candidate that is not able to lead leaves a free lease to others. An able
+// candidate sees that it is free at most a poll later than this one; two polls if it is strict, because it
+// counts a TTL from its own first sight of the last renewal; and three if it has resigned and stands back
+// for two. The fourth poll is for its claim.
+func (t Timing) lastChoice() time.Duration { return 4 * t.Poll }
+
 // atOnce is too short to be noticed as a wait.
 const atOnce = 10 * time.Millisecond
 

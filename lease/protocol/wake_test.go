@@ -18,12 +18,24 @@ type roulette struct {
 	random *rand.Rand
 	calls  []Call
 	led    []string
+
+	vouches bool // the service calls Alive all the time
+	healthy bool // it has a Healthy
+	asked   int  // how many of its calls have not returned
 }
 
 func (r *roulette) Call(c *Call)                         { r.calls = append(r.calls, *c) }
 func (r *roulette) Lead(name string, _ memberstate.Term) { r.led = append(r.led, name) }
 func (r *roulette) Draw(least, most time.Duration) time.Duration {
 	return least + time.Duration(r.random.Int64N(int64(1+most-least)))
+}
+
+func (r *roulette) Vouched(string) bool { return r.vouches }
+func (r *roulette) AskHealth(string) bool {
+	if r.healthy {
+		r.asked++
+	}
+	return r.healthy
 }
 
 func (r *roulette) Hold(string, memberstate.Term, time.Duration) {}

@@ -162,6 +162,7 @@ const (
 	Result_RESULT_TERM_NOT_READY                Result = 17
 	Result_RESULT_NOT_FOLLOWING                 Result = 18
 	Result_RESULT_LEDGER_BEHIND                 Result = 19
+	Result_RESULT_NOT_ABLE                      Result = 20
 )
 
 // Enum value maps for Result.
@@ -187,6 +188,7 @@ var (
 		17: "RESULT_TERM_NOT_READY",
 		18: "RESULT_NOT_FOLLOWING",
 		19: "RESULT_LEDGER_BEHIND",
+		20: "RESULT_NOT_ABLE",
 	}
 	Result_value = map[string]int32{
 		"RESULT_UNSPECIFIED":                   0,
@@ -209,6 +211,7 @@ var (
 		"RESULT_TERM_NOT_READY":                17,
 		"RESULT_NOT_FOLLOWING":                 18,
 		"RESULT_LEDGER_BEHIND":                 19,
+		"RESULT_NOT_ABLE":                      20,
 	}
 )
 
@@ -307,6 +310,7 @@ const (
 	Departure_DEPARTURE_LEASE_LAPSED Departure = 6
 	Departure_DEPARTURE_RESIGNED     Departure = 7
 	Departure_DEPARTURE_RENEWED      Departure = 8
+	Departure_DEPARTURE_NOT_ABLE     Departure = 9
 )
 
 // Enum value maps for Departure.
@@ -321,6 +325,7 @@ var (
 		6: "DEPARTURE_LEASE_LAPSED",
 		7: "DEPARTURE_RESIGNED",
 		8: "DEPARTURE_RENEWED",
+		9: "DEPARTURE_NOT_ABLE",
 	}
 	Departure_value = map[string]int32{
 		"DEPARTURE_UNSPECIFIED":  0,
@@ -332,6 +337,7 @@ var (
 		"DEPARTURE_LEASE_LAPSED": 6,
 		"DEPARTURE_RESIGNED":     7,
 		"DEPARTURE_RENEWED":      8,
+		"DEPARTURE_NOT_ABLE":     9,
 	}
 )
 
@@ -362,6 +368,74 @@ func (Departure) EnumDescriptor() ([]byte, []int) {
 	return file_elector_proto_rawDescGZIP(), []int{4}
 }
 
+// Inability is the reason why a node is not able to lead.
+type Inability int32
+
+const (
+	Inability_INABILITY_UNSPECIFIED Inability = 0
+	Inability_INABILITY_ORDERED     Inability = 1
+	Inability_INABILITY_UNHEALTHY   Inability = 2
+	Inability_INABILITY_SILENT      Inability = 3
+	Inability_INABILITY_DISK        Inability = 4
+	Inability_INABILITY_LEDGER      Inability = 5
+	Inability_INABILITY_PAUSE       Inability = 6
+	Inability_INABILITY_LEAD        Inability = 7
+	Inability_INABILITY_HOLD        Inability = 8
+)
+
+// Enum value maps for Inability.
+var (
+	Inability_name = map[int32]string{
+		0: "INABILITY_UNSPECIFIED",
+		1: "INABILITY_ORDERED",
+		2: "INABILITY_UNHEALTHY",
+		3: "INABILITY_SILENT",
+		4: "INABILITY_DISK",
+		5: "INABILITY_LEDGER",
+		6: "INABILITY_PAUSE",
+		7: "INABILITY_LEAD",
+		8: "INABILITY_HOLD",
+	}
+	Inability_value = map[string]int32{
+		"INABILITY_UNSPECIFIED": 0,
+		"INABILITY_ORDERED":     1,
+		"INABILITY_UNHEALTHY":   2,
+		"INABILITY_SILENT":      3,
+		"INABILITY_DISK":        4,
+		"INABILITY_LEDGER":      5,
+		"INABILITY_PAUSE":       6,
+		"INABILITY_LEAD":        7,
+		"INABILITY_HOLD":        8,
+	}
+)
+
+func (x Inability) Enum() *Inability {
+	p := new(Inability)
+	*p = x
+	return p
+}
+
+func (x Inability) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Inability) Descriptor() protoreflect.EnumDescriptor {
+	return file_elector_proto_enumTypes[5].Descriptor()
+}
+
+func (Inability) Type() protoreflect.EnumType {
+	return &file_elector_proto_enumTypes[5]
+}
+
+func (x Inability) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Inability.Descriptor instead.
+func (Inability) EnumDescriptor() ([]byte, []int) {
+	return file_elector_proto_rawDescGZIP(), []int{5}
+}
+
 type Hindrance int32
 
 const (
@@ -373,6 +447,7 @@ const (
 	Hindrance_HINDRANCE_NOT_PAUSED    Hindrance = 5
 	Hindrance_HINDRANCE_NOT_ELECTED   Hindrance = 6
 	Hindrance_HINDRANCE_NOT_ASKED     Hindrance = 7
+	Hindrance_HINDRANCE_NOT_ABLE      Hindrance = 8
 )
 
 // Enum value maps for Hindrance.
@@ -386,6 +461,7 @@ var (
 		5: "HINDRANCE_NOT_PAUSED",
 		6: "HINDRANCE_NOT_ELECTED",
 		7: "HINDRANCE_NOT_ASKED",
+		8: "HINDRANCE_NOT_ABLE",
 	}
 	Hindrance_value = map[string]int32{
 		"HINDRANCE_UNSPECIFIED":   0,
@@ -396,6 +472,7 @@ var (
 		"HINDRANCE_NOT_PAUSED":    5,
 		"HINDRANCE_NOT_ELECTED":   6,
 		"HINDRANCE_NOT_ASKED":     7,
+		"HINDRANCE_NOT_ABLE":      8,
 	}
 )
 
@@ -410,11 +487,11 @@ func (x Hindrance) String() string {
 }
 
 func (Hindrance) Descriptor() protoreflect.EnumDescriptor {
-	return file_elector_proto_enumTypes[5].Descriptor()
+	return file_elector_proto_enumTypes[6].Descriptor()
 }
 
 func (Hindrance) Type() protoreflect.EnumType {
-	return &file_elector_proto_enumTypes[5]
+	return &file_elector_proto_enumTypes[6]
 }
 
 func (x Hindrance) Number() protoreflect.EnumNumber {
@@ -423,7 +500,7 @@ func (x Hindrance) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Hindrance.Descriptor instead.
 func (Hindrance) EnumDescriptor() ([]byte, []int) {
-	return file_elector_proto_rawDescGZIP(), []int{5}
+	return file_elector_proto_rawDescGZIP(), []int{6}
 }
 
 type Packet struct {
@@ -804,9 +881,16 @@ type Message struct {
 	RoundTripNanos int64                  `protobuf:"varint,12,opt,name=round_trip_nanos,json=roundTripNanos,proto3" json:"round_trip_nanos,omitempty"`
 	Leader         string                 `protobuf:"bytes,13,opt,name=leader,proto3" json:"leader,omitempty"`
 	// voters is the digest of the sender's list of voters.
-	Voters        uint64 `protobuf:"fixed64,14,opt,name=voters,proto3" json:"voters,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Voters uint64 `protobuf:"fixed64,14,opt,name=voters,proto3" json:"voters,omitempty"`
+	// unable are voters that are not able to lead: a bit for each, by its place in the
+	// sorted list of voters. In a heartbeat they are all that the leader knows; in an
+	// answer it is the sender, or none.
+	Unable uint64 `protobuf:"varint,15,opt,name=unable,proto3" json:"unable,omitempty"`
+	// detection_micros is, in a heartbeat, how long the leader may be silent before it is
+	// to be taken for dead, rounded up; 0: it does not say.
+	DetectionMicros uint64 `protobuf:"varint,16,opt,name=detection_micros,json=detectionMicros,proto3" json:"detection_micros,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *Message) Reset() {
@@ -933,6 +1017,20 @@ func (x *Message) GetLeader() string {
 func (x *Message) GetVoters() uint64 {
 	if x != nil {
 		return x.Voters
+	}
+	return 0
+}
+
+func (x *Message) GetUnable() uint64 {
+	if x != nil {
+		return x.Unable
+	}
+	return 0
+}
+
+func (x *Message) GetDetectionMicros() uint64 {
+	if x != nil {
+		return x.DetectionMicros
 	}
 	return 0
 }
@@ -1199,8 +1297,16 @@ type Status struct {
 	// quorum_age_nanos is, on a leader, the time since it sent the newest heartbeat
 	// that a quorum has answered.
 	QuorumAgeNanos int64 `protobuf:"varint,14,opt,name=quorum_age_nanos,json=quorumAgeNanos,proto3" json:"quorum_age_nanos,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// inability is why the node is not able to lead, and unable_nanos for how long it has
+	// not been.
+	Inability   Inability `protobuf:"varint,15,opt,name=inability,proto3,enum=hustings.v1.Inability" json:"inability,omitempty"`
+	UnableNanos int64     `protobuf:"varint,16,opt,name=unable_nanos,json=unableNanos,proto3" json:"unable_nanos,omitempty"`
+	// preferred says that the node should lead whenever it can.
+	Preferred bool `protobuf:"varint,17,opt,name=preferred,proto3" json:"preferred,omitempty"`
+	// last_choice says that it leads only if no other voter can.
+	LastChoice    bool `protobuf:"varint,18,opt,name=last_choice,json=lastChoice,proto3" json:"last_choice,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Status) Reset() {
@@ -1329,6 +1435,34 @@ func (x *Status) GetQuorumAgeNanos() int64 {
 		return x.QuorumAgeNanos
 	}
 	return 0
+}
+
+func (x *Status) GetInability() Inability {
+	if x != nil {
+		return x.Inability
+	}
+	return Inability_INABILITY_UNSPECIFIED
+}
+
+func (x *Status) GetUnableNanos() int64 {
+	if x != nil {
+		return x.UnableNanos
+	}
+	return 0
+}
+
+func (x *Status) GetPreferred() bool {
+	if x != nil {
+		return x.Preferred
+	}
+	return false
+}
+
+func (x *Status) GetLastChoice() bool {
+	if x != nil {
+		return x.LastChoice
+	}
+	return false
 }
 
 type WatchRequest struct {
@@ -1772,6 +1906,277 @@ func (*ResignResponse) Descriptor() ([]byte, []int) {
 	return file_elector_proto_rawDescGZIP(), []int{20}
 }
 
+// SettingsRequest names the changes; without any, the settings are only returned. They
+// are made in the order of the fields.
+type SettingsRequest struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Group     string                 `protobuf:"bytes,1,opt,name=group,proto3" json:"group,omitempty"`
+	Timing    *Timing                `protobuf:"bytes,2,opt,name=timing,proto3" json:"timing,omitempty"`
+	Preferred *Preferred             `protobuf:"bytes,3,opt,name=preferred,proto3" json:"preferred,omitempty"`
+	// electable says whether the node leads whenever it is elected, or only if no other
+	// voter can.
+	Electable     *bool `protobuf:"varint,4,opt,name=electable,proto3,oneof" json:"electable,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SettingsRequest) Reset() {
+	*x = SettingsRequest{}
+	mi := &file_elector_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SettingsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SettingsRequest) ProtoMessage() {}
+
+func (x *SettingsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_elector_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SettingsRequest.ProtoReflect.Descriptor instead.
+func (*SettingsRequest) Descriptor() ([]byte, []int) {
+	return file_elector_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *SettingsRequest) GetGroup() string {
+	if x != nil {
+		return x.Group
+	}
+	return ""
+}
+
+func (x *SettingsRequest) GetTiming() *Timing {
+	if x != nil {
+		return x.Timing
+	}
+	return nil
+}
+
+func (x *SettingsRequest) GetPreferred() *Preferred {
+	if x != nil {
+		return x.Preferred
+	}
+	return nil
+}
+
+func (x *SettingsRequest) GetElectable() bool {
+	if x != nil && x.Electable != nil {
+		return *x.Electable
+	}
+	return false
+}
+
+// SettingsResponse holds the settings after the changes.
+type SettingsResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Node          string                 `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	Timing        *Timing                `protobuf:"bytes,2,opt,name=timing,proto3" json:"timing,omitempty"`
+	Preferred     *Preferred             `protobuf:"bytes,3,opt,name=preferred,proto3" json:"preferred,omitempty"`
+	Electable     bool                   `protobuf:"varint,4,opt,name=electable,proto3" json:"electable,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SettingsResponse) Reset() {
+	*x = SettingsResponse{}
+	mi := &file_elector_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SettingsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SettingsResponse) ProtoMessage() {}
+
+func (x *SettingsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_elector_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SettingsResponse.ProtoReflect.Descriptor instead.
+func (*SettingsResponse) Descriptor() ([]byte, []int) {
+	return file_elector_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *SettingsResponse) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *SettingsResponse) GetTiming() *Timing {
+	if x != nil {
+		return x.Timing
+	}
+	return nil
+}
+
+func (x *SettingsResponse) GetPreferred() *Preferred {
+	if x != nil {
+		return x.Preferred
+	}
+	return nil
+}
+
+func (x *SettingsResponse) GetElectable() bool {
+	if x != nil {
+		return x.Electable
+	}
+	return false
+}
+
+// Timing holds the intervals of a group. In a request, zero leaves one as it is.
+type Timing struct {
+	state             protoimpl.MessageState `protogen:"open.v1"`
+	HeartbeatNanos    int64                  `protobuf:"varint,1,opt,name=heartbeat_nanos,json=heartbeatNanos,proto3" json:"heartbeat_nanos,omitempty"`
+	Leak              int64                  `protobuf:"varint,2,opt,name=leak,proto3" json:"leak,omitempty"`
+	MinVoteWaitNanos  int64                  `protobuf:"varint,3,opt,name=min_vote_wait_nanos,json=minVoteWaitNanos,proto3" json:"min_vote_wait_nanos,omitempty"`
+	MaxVoteWaitNanos  int64                  `protobuf:"varint,4,opt,name=max_vote_wait_nanos,json=maxVoteWaitNanos,proto3" json:"max_vote_wait_nanos,omitempty"`
+	RoundTimeoutNanos int64                  `protobuf:"varint,5,opt,name=round_timeout_nanos,json=roundTimeoutNanos,proto3" json:"round_timeout_nanos,omitempty"`
+	DriftMarginNanos  int64                  `protobuf:"varint,6,opt,name=drift_margin_nanos,json=driftMarginNanos,proto3" json:"drift_margin_nanos,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
+}
+
+func (x *Timing) Reset() {
+	*x = Timing{}
+	mi := &file_elector_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Timing) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Timing) ProtoMessage() {}
+
+func (x *Timing) ProtoReflect() protoreflect.Message {
+	mi := &file_elector_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Timing.ProtoReflect.Descriptor instead.
+func (*Timing) Descriptor() ([]byte, []int) {
+	return file_elector_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *Timing) GetHeartbeatNanos() int64 {
+	if x != nil {
+		return x.HeartbeatNanos
+	}
+	return 0
+}
+
+func (x *Timing) GetLeak() int64 {
+	if x != nil {
+		return x.Leak
+	}
+	return 0
+}
+
+func (x *Timing) GetMinVoteWaitNanos() int64 {
+	if x != nil {
+		return x.MinVoteWaitNanos
+	}
+	return 0
+}
+
+func (x *Timing) GetMaxVoteWaitNanos() int64 {
+	if x != nil {
+		return x.MaxVoteWaitNanos
+	}
+	return 0
+}
+
+func (x *Timing) GetRoundTimeoutNanos() int64 {
+	if x != nil {
+		return x.RoundTimeoutNanos
+	}
+	return 0
+}
+
+func (x *Timing) GetDriftMarginNanos() int64 {
+	if x != nil {
+		return x.DriftMarginNanos
+	}
+	return 0
+}
+
+// Preferred are the voters that should lead whenever they can.
+type Preferred struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Ids           []string               `protobuf:"bytes,1,rep,name=ids,proto3" json:"ids,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Preferred) Reset() {
+	*x = Preferred{}
+	mi := &file_elector_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Preferred) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Preferred) ProtoMessage() {}
+
+func (x *Preferred) ProtoReflect() protoreflect.Message {
+	mi := &file_elector_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Preferred.ProtoReflect.Descriptor instead.
+func (*Preferred) Descriptor() ([]byte, []int) {
+	return file_elector_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *Preferred) GetIds() []string {
+	if x != nil {
+		return x.Ids
+	}
+	return nil
+}
+
 var File_elector_proto protoreflect.FileDescriptor
 
 const file_elector_proto_rawDesc = "" +
@@ -1795,7 +2200,7 @@ const file_elector_proto_rawDesc = "" +
 	"\rKnowsResponse\x12\x14\n" +
 	"\x05known\x18\x01 \x01(\bR\x05known\"9\n" +
 	"\x05Batch\x120\n" +
-	"\bmessages\x18\x01 \x03(\v2\x14.hustings.v1.MessageR\bmessages\"\xb5\x03\n" +
+	"\bmessages\x18\x01 \x03(\v2\x14.hustings.v1.MessageR\bmessages\"\xf8\x03\n" +
 	"\aMessage\x12\x14\n" +
 	"\x05group\x18\x01 \x01(\tR\x05group\x12%\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x11.hustings.v1.KindR\x04kind\x12+\n" +
@@ -1813,7 +2218,9 @@ const file_elector_proto_rawDesc = "" +
 	"leaseNanos\x12(\n" +
 	"\x10round_trip_nanos\x18\f \x01(\x03R\x0eroundTripNanos\x12\x16\n" +
 	"\x06leader\x18\r \x01(\tR\x06leader\x12\x16\n" +
-	"\x06voters\x18\x0e \x01(\x06R\x06voters\"&\n" +
+	"\x06voters\x18\x0e \x01(\x06R\x06voters\x12\x16\n" +
+	"\x06unable\x18\x0f \x01(\x04R\x06unable\x12)\n" +
+	"\x10detection_micros\x18\x10 \x01(\x04R\x0fdetectionMicros\"&\n" +
 	"\x0eMembersRequest\x12\x14\n" +
 	"\x05group\x18\x01 \x01(\tR\x05group\"@\n" +
 	"\x0fMembersResponse\x12-\n" +
@@ -1825,7 +2232,7 @@ const file_elector_proto_rawDesc = "" +
 	"\rStatusRequest\x12\x14\n" +
 	"\x05group\x18\x01 \x01(\tR\x05group\"A\n" +
 	"\x0eStatusResponse\x12/\n" +
-	"\bstatuses\x18\x01 \x03(\v2\x13.hustings.v1.StatusR\bstatuses\"\xbe\x03\n" +
+	"\bstatuses\x18\x01 \x03(\v2\x13.hustings.v1.StatusR\bstatuses\"\xd6\x04\n" +
 	"\x06Status\x12\x14\n" +
 	"\x05group\x18\x01 \x01(\tR\x05group\x12\x12\n" +
 	"\x04node\x18\x02 \x01(\tR\x04node\x12%\n" +
@@ -1843,7 +2250,12 @@ const file_elector_proto_rawDesc = "" +
 	"\vledger_term\x18\f \x01(\x04R\n" +
 	"ledgerTerm\x12!\n" +
 	"\fledger_index\x18\r \x01(\x04R\vledgerIndex\x12(\n" +
-	"\x10quorum_age_nanos\x18\x0e \x01(\x03R\x0equorumAgeNanos\"$\n" +
+	"\x10quorum_age_nanos\x18\x0e \x01(\x03R\x0equorumAgeNanos\x124\n" +
+	"\tinability\x18\x0f \x01(\x0e2\x16.hustings.v1.InabilityR\tinability\x12!\n" +
+	"\funable_nanos\x18\x10 \x01(\x03R\vunableNanos\x12\x1c\n" +
+	"\tpreferred\x18\x11 \x01(\bR\tpreferred\x12\x1f\n" +
+	"\vlast_choice\x18\x12 \x01(\bR\n" +
+	"lastChoice\"$\n" +
 	"\fWatchRequest\x12\x14\n" +
 	"\x05group\x18\x01 \x01(\tR\x05group\"<\n" +
 	"\rWatchResponse\x12+\n" +
@@ -1872,7 +2284,28 @@ const file_elector_proto_rawDesc = "" +
 	"\x05cause\x18\b \x01(\tR\x05cause\"%\n" +
 	"\rResignRequest\x12\x14\n" +
 	"\x05group\x18\x01 \x01(\tR\x05group\"\x10\n" +
-	"\x0eResignResponse*\xb9\x01\n" +
+	"\x0eResignResponse\"\xbb\x01\n" +
+	"\x0fSettingsRequest\x12\x14\n" +
+	"\x05group\x18\x01 \x01(\tR\x05group\x12+\n" +
+	"\x06timing\x18\x02 \x01(\v2\x13.hustings.v1.TimingR\x06timing\x124\n" +
+	"\tpreferred\x18\x03 \x01(\v2\x16.hustings.v1.PreferredR\tpreferred\x12!\n" +
+	"\telectable\x18\x04 \x01(\bH\x00R\telectable\x88\x01\x01B\f\n" +
+	"\n" +
+	"_electable\"\xa7\x01\n" +
+	"\x10SettingsResponse\x12\x12\n" +
+	"\x04node\x18\x01 \x01(\tR\x04node\x12+\n" +
+	"\x06timing\x18\x02 \x01(\v2\x13.hustings.v1.TimingR\x06timing\x124\n" +
+	"\tpreferred\x18\x03 \x01(\v2\x16.hustings.v1.PreferredR\tpreferred\x12\x1c\n" +
+	"\telectable\x18\x04 \x01(\bR\telectable\"\x81\x02\n" +
+	"\x06Timing\x12'\n" +
+	"\x0fheartbeat_nanos\x18\x01 \x01(\x03R\x0eheartbeatNanos\x12\x12\n" +
+	"\x04leak\x18\x02 \x01(\x03R\x04leak\x12-\n" +
+	"\x13min_vote_wait_nanos\x18\x03 \x01(\x03R\x10minVoteWaitNanos\x12-\n" +
+	"\x13max_vote_wait_nanos\x18\x04 \x01(\x03R\x10maxVoteWaitNanos\x12.\n" +
+	"\x13round_timeout_nanos\x18\x05 \x01(\x03R\x11roundTimeoutNanos\x12,\n" +
+	"\x12drift_margin_nanos\x18\x06 \x01(\x03R\x10driftMarginNanos\"\x1d\n" +
+	"\tPreferred\x12\x10\n" +
+	"\x03ids\x18\x01 \x03(\tR\x03ids*\xb9\x01\n" +
 	"\x04Kind\x12\x14\n" +
 	"\x10KIND_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11KIND_VOTE_REQUEST\x10\x01\x12\x16\n" +
@@ -1886,7 +2319,7 @@ const file_elector_proto_rawDesc = "" +
 	"\rMARK_PRE_VOTE\x10\x01\x12\f\n" +
 	"\bMARK_WON\x10\x02\x12\x0f\n" +
 	"\vMARK_HANDED\x10\x03\x12\x10\n" +
-	"\fMARK_VOUCHED\x10\x04*\xfd\x04\n" +
+	"\fMARK_VOUCHED\x10\x04*\x92\x05\n" +
 	"\x06Result\x12\x16\n" +
 	"\x12RESULT_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rRESULT_ACCEPT\x10\x01\x12 \n" +
@@ -1908,13 +2341,14 @@ const file_elector_proto_rawDesc = "" +
 	"\x1aRESULT_INCONSISTENT_LEADER\x10\x10\x12\x19\n" +
 	"\x15RESULT_TERM_NOT_READY\x10\x11\x12\x18\n" +
 	"\x14RESULT_NOT_FOLLOWING\x10\x12\x12\x18\n" +
-	"\x14RESULT_LEDGER_BEHIND\x10\x13*g\n" +
+	"\x14RESULT_LEDGER_BEHIND\x10\x13\x12\x13\n" +
+	"\x0fRESULT_NOT_ABLE\x10\x14*g\n" +
 	"\x04Role\x12\x14\n" +
 	"\x10ROLE_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eROLE_CANDIDATE\x10\x01\x12\x11\n" +
 	"\rROLE_FOLLOWER\x10\x02\x12\x0f\n" +
 	"\vROLE_LEADER\x10\x03\x12\x11\n" +
-	"\rROLE_OBSERVER\x10\x04*\xef\x01\n" +
+	"\rROLE_OBSERVER\x10\x04*\x87\x02\n" +
 	"\tDeparture\x12\x19\n" +
 	"\x15DEPARTURE_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10DEPARTURE_SILENT\x10\x01\x12\x1a\n" +
@@ -1924,7 +2358,18 @@ const file_elector_proto_rawDesc = "" +
 	"\x13DEPARTURE_NO_QUORUM\x10\x05\x12\x1a\n" +
 	"\x16DEPARTURE_LEASE_LAPSED\x10\x06\x12\x16\n" +
 	"\x12DEPARTURE_RESIGNED\x10\a\x12\x15\n" +
-	"\x11DEPARTURE_RENEWED\x10\b*\xd7\x01\n" +
+	"\x11DEPARTURE_RENEWED\x10\b\x12\x16\n" +
+	"\x12DEPARTURE_NOT_ABLE\x10\t*\xd3\x01\n" +
+	"\tInability\x12\x19\n" +
+	"\x15INABILITY_UNSPECIFIED\x10\x00\x12\x15\n" +
+	"\x11INABILITY_ORDERED\x10\x01\x12\x17\n" +
+	"\x13INABILITY_UNHEALTHY\x10\x02\x12\x14\n" +
+	"\x10INABILITY_SILENT\x10\x03\x12\x12\n" +
+	"\x0eINABILITY_DISK\x10\x04\x12\x14\n" +
+	"\x10INABILITY_LEDGER\x10\x05\x12\x13\n" +
+	"\x0fINABILITY_PAUSE\x10\x06\x12\x12\n" +
+	"\x0eINABILITY_LEAD\x10\a\x12\x12\n" +
+	"\x0eINABILITY_HOLD\x10\b*\xef\x01\n" +
 	"\tHindrance\x12\x19\n" +
 	"\x15HINDRANCE_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10HINDRANCE_SILENT\x10\x01\x12\x18\n" +
@@ -1933,16 +2378,18 @@ const file_elector_proto_rawDesc = "" +
 	"\x17HINDRANCE_NOT_FOLLOWING\x10\x04\x12\x18\n" +
 	"\x14HINDRANCE_NOT_PAUSED\x10\x05\x12\x19\n" +
 	"\x15HINDRANCE_NOT_ELECTED\x10\x06\x12\x17\n" +
-	"\x13HINDRANCE_NOT_ASKED\x10\a2\x89\x01\n" +
+	"\x13HINDRANCE_NOT_ASKED\x10\a\x12\x16\n" +
+	"\x12HINDRANCE_NOT_ABLE\x10\b2\x89\x01\n" +
 	"\rMemberService\x128\n" +
 	"\bExchange\x12\x13.hustings.v1.Packet\x1a\x13.hustings.v1.Packet(\x010\x01\x12>\n" +
-	"\x05Knows\x12\x19.hustings.v1.KnowsRequest\x1a\x1a.hustings.v1.KnowsResponse2\xe8\x02\n" +
+	"\x05Knows\x12\x19.hustings.v1.KnowsRequest\x1a\x1a.hustings.v1.KnowsResponse2\xb1\x03\n" +
 	"\x0fOperatorService\x12D\n" +
 	"\aMembers\x12\x1b.hustings.v1.MembersRequest\x1a\x1c.hustings.v1.MembersResponse\x12A\n" +
 	"\x06Status\x12\x1a.hustings.v1.StatusRequest\x1a\x1b.hustings.v1.StatusResponse\x12@\n" +
 	"\x05Watch\x12\x19.hustings.v1.WatchRequest\x1a\x1a.hustings.v1.WatchResponse0\x01\x12G\n" +
 	"\bTransfer\x12\x1c.hustings.v1.TransferRequest\x1a\x1d.hustings.v1.TransferResponse\x12A\n" +
-	"\x06Resign\x12\x1a.hustings.v1.ResignRequest\x1a\x1b.hustings.v1.ResignResponseB.Z,github.com/hustings/hustings/proto/electorpbb\x06proto3"
+	"\x06Resign\x12\x1a.hustings.v1.ResignRequest\x1a\x1b.hustings.v1.ResignResponse\x12G\n" +
+	"\bSettings\x12\x1c.hustings.v1.SettingsRequest\x1a\x1d.hustings.v1.SettingsResponseB.Z,github.com/hustings/hustings/proto/electorpbb\x06proto3"
 
 var (
 	file_elector_proto_rawDescOnce sync.Once
@@ -1956,71 +2403,83 @@ func file_elector_proto_rawDescGZIP() []byte {
 	return file_elector_proto_rawDescData
 }
 
-var file_elector_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_elector_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
+var file_elector_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
+var file_elector_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
 var file_elector_proto_goTypes = []any{
 	(Kind)(0),                // 0: hustings.v1.Kind
 	(Mark)(0),                // 1: hustings.v1.Mark
 	(Result)(0),              // 2: hustings.v1.Result
 	(Role)(0),                // 3: hustings.v1.Role
 	(Departure)(0),           // 4: hustings.v1.Departure
-	(Hindrance)(0),           // 5: hustings.v1.Hindrance
-	(*Packet)(nil),           // 6: hustings.v1.Packet
-	(*Hello)(nil),            // 7: hustings.v1.Hello
-	(*Confirm)(nil),          // 8: hustings.v1.Confirm
-	(*KnowsRequest)(nil),     // 9: hustings.v1.KnowsRequest
-	(*KnowsResponse)(nil),    // 10: hustings.v1.KnowsResponse
-	(*Batch)(nil),            // 11: hustings.v1.Batch
-	(*Message)(nil),          // 12: hustings.v1.Message
-	(*MembersRequest)(nil),   // 13: hustings.v1.MembersRequest
-	(*MembersResponse)(nil),  // 14: hustings.v1.MembersResponse
-	(*Member)(nil),           // 15: hustings.v1.Member
-	(*StatusRequest)(nil),    // 16: hustings.v1.StatusRequest
-	(*StatusResponse)(nil),   // 17: hustings.v1.StatusResponse
-	(*Status)(nil),           // 18: hustings.v1.Status
-	(*WatchRequest)(nil),     // 19: hustings.v1.WatchRequest
-	(*WatchResponse)(nil),    // 20: hustings.v1.WatchResponse
-	(*TransferRequest)(nil),  // 21: hustings.v1.TransferRequest
-	(*TransferResponse)(nil), // 22: hustings.v1.TransferResponse
-	(*TransferFailure)(nil),  // 23: hustings.v1.TransferFailure
-	(*Obstacle)(nil),         // 24: hustings.v1.Obstacle
-	(*ResignRequest)(nil),    // 25: hustings.v1.ResignRequest
-	(*ResignResponse)(nil),   // 26: hustings.v1.ResignResponse
+	(Inability)(0),           // 5: hustings.v1.Inability
+	(Hindrance)(0),           // 6: hustings.v1.Hindrance
+	(*Packet)(nil),           // 7: hustings.v1.Packet
+	(*Hello)(nil),            // 8: hustings.v1.Hello
+	(*Confirm)(nil),          // 9: hustings.v1.Confirm
+	(*KnowsRequest)(nil),     // 10: hustings.v1.KnowsRequest
+	(*KnowsResponse)(nil),    // 11: hustings.v1.KnowsResponse
+	(*Batch)(nil),            // 12: hustings.v1.Batch
+	(*Message)(nil),          // 13: hustings.v1.Message
+	(*MembersRequest)(nil),   // 14: hustings.v1.MembersRequest
+	(*MembersResponse)(nil),  // 15: hustings.v1.MembersResponse
+	(*Member)(nil),           // 16: hustings.v1.Member
+	(*StatusRequest)(nil),    // 17: hustings.v1.StatusRequest
+	(*StatusResponse)(nil),   // 18: hustings.v1.StatusResponse
+	(*Status)(nil),           // 19: hustings.v1.Status
+	(*WatchRequest)(nil),     // 20: hustings.v1.WatchRequest
+	(*WatchResponse)(nil),    // 21: hustings.v1.WatchResponse
+	(*TransferRequest)(nil),  // 22: hustings.v1.TransferRequest
+	(*TransferResponse)(nil), // 23: hustings.v1.TransferResponse
+	(*TransferFailure)(nil),  // 24: hustings.v1.TransferFailure
+	(*Obstacle)(nil),         // 25: hustings.v1.Obstacle
+	(*ResignRequest)(nil),    // 26: hustings.v1.ResignRequest
+	(*ResignResponse)(nil),   // 27: hustings.v1.ResignResponse
+	(*SettingsRequest)(nil),  // 28: hustings.v1.SettingsRequest
+	(*SettingsResponse)(nil), // 29: hustings.v1.SettingsResponse
+	(*Timing)(nil),           // 30: hustings.v1.Timing
+	(*Preferred)(nil),        // 31: hustings.v1.Preferred
 }
 var file_elector_proto_depIdxs = []int32{
-	7,  // 0: hustings.v1.Packet.hello:type_name -> hustings.v1.Hello
-	11, // 1: hustings.v1.Packet.batch:type_name -> hustings.v1.Batch
-	8,  // 2: hustings.v1.Packet.confirm:type_name -> hustings.v1.Confirm
-	12, // 3: hustings.v1.Batch.messages:type_name -> hustings.v1.Message
+	8,  // 0: hustings.v1.Packet.hello:type_name -> hustings.v1.Hello
+	12, // 1: hustings.v1.Packet.batch:type_name -> hustings.v1.Batch
+	9,  // 2: hustings.v1.Packet.confirm:type_name -> hustings.v1.Confirm
+	13, // 3: hustings.v1.Batch.messages:type_name -> hustings.v1.Message
 	0,  // 4: hustings.v1.Message.kind:type_name -> hustings.v1.Kind
 	2,  // 5: hustings.v1.Message.result:type_name -> hustings.v1.Result
 	1,  // 6: hustings.v1.Message.mark:type_name -> hustings.v1.Mark
-	15, // 7: hustings.v1.MembersResponse.members:type_name -> hustings.v1.Member
-	18, // 8: hustings.v1.StatusResponse.statuses:type_name -> hustings.v1.Status
+	16, // 7: hustings.v1.MembersResponse.members:type_name -> hustings.v1.Member
+	19, // 8: hustings.v1.StatusResponse.statuses:type_name -> hustings.v1.Status
 	3,  // 9: hustings.v1.Status.role:type_name -> hustings.v1.Role
 	4,  // 10: hustings.v1.Status.departure:type_name -> hustings.v1.Departure
-	18, // 11: hustings.v1.WatchResponse.status:type_name -> hustings.v1.Status
-	24, // 12: hustings.v1.TransferFailure.obstacles:type_name -> hustings.v1.Obstacle
-	5,  // 13: hustings.v1.Obstacle.hindrance:type_name -> hustings.v1.Hindrance
-	6,  // 14: hustings.v1.MemberService.Exchange:input_type -> hustings.v1.Packet
-	9,  // 15: hustings.v1.MemberService.Knows:input_type -> hustings.v1.KnowsRequest
-	13, // 16: hustings.v1.OperatorService.Members:input_type -> hustings.v1.MembersRequest
-	16, // 17: hustings.v1.OperatorService.Status:input_type -> hustings.v1.StatusRequest
-	19, // 18: hustings.v1.OperatorService.Watch:input_type -> hustings.v1.WatchRequest
-	21, // 19: hustings.v1.OperatorService.Transfer:input_type -> hustings.v1.TransferRequest
-	25, // 20: hustings.v1.OperatorService.Resign:input_type -> hustings.v1.ResignRequest
-	6,  // 21: hustings.v1.MemberService.Exchange:output_type -> hustings.v1.Packet
-	10, // 22: hustings.v1.MemberService.Knows:output_type -> hustings.v1.KnowsResponse
-	14, // 23: hustings.v1.OperatorService.Members:output_type -> hustings.v1.MembersResponse
-	17, // 24: hustings.v1.OperatorService.Status:output_type -> hustings.v1.StatusResponse
-	20, // 25: hustings.v1.OperatorService.Watch:output_type -> hustings.v1.WatchResponse
-	22, // 26: hustings.v1.OperatorService.Transfer:output_type -> hustings.v1.TransferResponse
-	26, // 27: hustings.v1.OperatorService.Resign:output_type -> hustings.v1.ResignResponse
-	21, // [21:28] is the sub-list for method output_type
-	14, // [14:21] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	5,  // 11: hustings.v1.Status.inability:type_name -> hustings.v1.Inability
+	19, // 12: hustings.v1.WatchResponse.status:type_name -> hustings.v1.Status
+	25, // 13: hustings.v1.TransferFailure.obstacles:type_name -> hustings.v1.Obstacle
+	6,  // 14: hustings.v1.Obstacle.hindrance:type_name -> hustings.v1.Hindrance
+	30, // 15: hustings.v1.SettingsRequest.timing:type_name -> hustings.v1.Timing
+	31, // 16: hustings.v1.SettingsRequest.preferred:type_name -> hustings.v1.Preferred
+	30, // 17: hustings.v1.SettingsResponse.timing:type_name -> hustings.v1.Timing
+	31, // 18: hustings.v1.SettingsResponse.preferred:type_name -> hustings.v1.Preferred
+	7,  // 19: hustings.v1.MemberService.Exchange:input_type -> hustings.v1.Packet
+	10, // 20: hustings.v1.MemberService.Knows:input_type -> hustings.v1.KnowsRequest
+	14, // 21: hustings.v1.OperatorService.Members:input_type -> hustings.v1.MembersRequest
+	17, // 22: hustings.v1.OperatorService.Status:input_type -> hustings.v1.StatusRequest
+	20, // 23: hustings.v1.OperatorService.Watch:input_type -> hustings.v1.WatchRequest
+	22, // 24: hustings.v1.OperatorService.Transfer:input_type -> hustings.v1.TransferRequest
+	26, // 25: hustings.v1.OperatorService.Resign:input_type -> hustings.v1.ResignRequest
+	28, // 26: hustings.v1.OperatorService.Settings:input_type -> hustings.v1.SettingsRequest
+	7,  // 27: hustings.v1.MemberService.Exchange:output_type -> hustings.v1.Packet
+	11, // 28: hustings.v1.MemberService.Knows:output_type -> hustings.v1.KnowsResponse
+	15, // 29: hustings.v1.OperatorService.Members:output_type -> hustings.v1.MembersResponse
+	18, // 30: hustings.v1.OperatorService.Status:output_type -> hustings.v1.StatusResponse
+	21, // 31: hustings.v1.OperatorService.Watch:output_type -> hustings.v1.WatchResponse
+	23, // 32: hustings.v1.OperatorService.Transfer:output_type -> hustings.v1.TransferResponse
+	27, // 33: hustings.v1.OperatorService.Resign:output_type -> hustings.v1.ResignResponse
+	29, // 34: hustings.v1.OperatorService.Settings:output_type -> hustings.v1.SettingsResponse
+	27, // [27:35] is the sub-list for method output_type
+	19, // [19:27] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_elector_proto_init() }
@@ -2033,13 +2492,14 @@ func file_elector_proto_init() {
 		(*Packet_Batch)(nil),
 		(*Packet_Confirm)(nil),
 	}
+	file_elector_proto_msgTypes[21].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_elector_proto_rawDesc), len(file_elector_proto_rawDesc)),
-			NumEnums:      6,
-			NumMessages:   21,
+			NumEnums:      7,
+			NumMessages:   25,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -181,6 +181,7 @@ const (
 	OperatorService_Watch_FullMethodName    = "/hustings.v1.OperatorService/Watch"
 	OperatorService_Transfer_FullMethodName = "/hustings.v1.OperatorService/Transfer"
 	OperatorService_Resign_FullMethodName   = "/hustings.v1.OperatorService/Resign"
+	OperatorService_Settings_FullMethodName = "/hustings.v1.OperatorService/Settings"
 )
 
 // OperatorServiceClient is the client API for OperatorService service.
@@ -201,6 +202,9 @@ type OperatorServiceClient interface {
 	Transfer(ctx context.Context, in *TransferRequest, opts ...grpc.CallOption) (*TransferResponse, error)
 	// Resign orders the node, which leads the group, to give up the leadership.
 	Resign(ctx context.Context, in *ResignRequest, opts ...grpc.CallOption) (*ResignResponse, error)
+	// Settings changes how the node takes part in a group until it restarts, and returns
+	// its settings. Of several changes, those before one that is refused are made.
+	Settings(ctx context.Context, in *SettingsRequest, opts ...grpc.CallOption) (*SettingsResponse, error)
 }
 
 type operatorServiceClient struct {
@@ -270,6 +274,16 @@ func (c *operatorServiceClient) Resign(ctx context.Context, in *ResignRequest, o
 	return out, nil
 }
 
+func (c *operatorServiceClient) Settings(ctx context.Context, in *SettingsRequest, opts ...grpc.CallOption) (*SettingsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SettingsResponse)
+	err := c.cc.Invoke(ctx, OperatorService_Settings_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // OperatorServiceServer is the server API for OperatorService service.
 // All implementations must embed UnimplementedOperatorServiceServer
 // for forward compatibility.
@@ -288,6 +302,9 @@ type OperatorServiceServer interface {
 	Transfer(context.Context, *TransferRequest) (*TransferResponse, error)
 	// Resign orders the node, which leads the group, to give up the leadership.
 	Resign(context.Context, *ResignRequest) (*ResignResponse, error)
+	// Settings changes how the node takes part in a group until it restarts, and returns
+	// its settings. Of several changes, those before one that is refused are made.
+	Settings(context.Context, *SettingsRequest) (*SettingsResponse, error)
 	mustEmbedUnimplementedOperatorServiceServer()
 }
 
@@ -312,6 +329,9 @@ func (UnimplementedOperatorServiceServer) Transfer(context.Context, *TransferReq
 }
 func (UnimplementedOperatorServiceServer) Resign(context.Context, *ResignRequest) (*ResignResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Resign not implemented")
+}
+func (UnimplementedOperatorServiceServer) Settings(context.Context, *SettingsRequest) (*SettingsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Settings not implemented")
 }
 func (UnimplementedOperatorServiceServer) mustEmbedUnimplementedOperatorServiceServer() {}
 func (UnimplementedOperatorServiceServer) testEmbeddedByValue()                         {}
@@ -417,6 +437,24 @@ func _OperatorService_Resign_Handler(srv interface{}, ctx context.Context, dec f
 	return interceptor(ctx, in, info, handler)
 }
 
+func _OperatorService_Settings_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SettingsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(OperatorServiceServer).Settings(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: OperatorService_Settings_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(OperatorServiceServer).Settings(ctx, req.(*SettingsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // OperatorService_ServiceDesc is the grpc.ServiceDesc for OperatorService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -439,6 +477,10 @@ var OperatorService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Resign",
 			Handler:    _OperatorService_Resign_Handler,
+		},
+		{
+			MethodName: "Settings",
+			Handler:    _OperatorService_Settings_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

@@ -27,8 +27,18 @@ func encode(m *rpc.Message) *electorpb.Message {
 		Kind: electorpb.Kind(m.Kind), Result: electorpb.Result(m.Result), Mark: electorpb.Mark(m.Mark),
 		Promised: m.Promised, Round: m.Round, Term: uint64(m.Term), Asked: uint64(m.Asked),
 		LedgerTerm: uint64(m.Ledger.Term), LedgerIndex: m.Ledger.Index,
-		LeaseNanos: int64(m.Lease), RoundTripNanos: int64(m.RoundTrip),
+		LeaseNanos: int64(m.Lease), RoundTripNanos: int64(m.RoundTrip), Unable: uint64(m.Unable),
+		DetectionMicros: microsUp(m.Detection),
 	}
+}
+
+// microsUp rounds a duration up to microseconds.
+func microsUp(d time.Duration) uint64 {
+	up := uint64(d / time.Microsecond)
+	if d%time.Microsecond > 0 {
+		up++
+	}
+	return up
 }
 
 // decode reads a message from a peer. It refuses messages that no elector sends; the elector
@@ -46,6 +56,8 @@ func decode(w *electorpb.Message, from, to string) (rpc.Message, error) {
 		return rpc.Message{}, fmt.Errorf("the group's name has %d bytes", len(w.Group))
 	case len(w.Leader) > memberstate.MaxIDLength:
 		return rpc.Message{}, fmt.Errorf("the leader's id has %d bytes", len(w.Leader))
+	case w.DetectionMicros > math.MaxInt64/uint64(time.Microsecond):
+		return rpc.Message{}, fmt.Errorf("the detection time has %d microseconds", w.DetectionMicros)
 	case w.LeaseNanos < 0 || w.RoundTripNanos < 0:
 		return rpc.Message{}, fmt.Errorf("a duration is negative: lease %d, round trip %d", w.LeaseNanos, w.RoundTripNanos)
 	}
@@ -55,7 +67,8 @@ func decode(w *electorpb.Message, from, to string) (rpc.Message, error) {
 			Kind: kind, Result: result, Mark: mark, Promised: w.Promised,
 			Round: w.Round, Term: memberstate.Term(w.Term), Asked: memberstate.Term(w.Asked),
 			Ledger: memberstate.Position{Term: memberstate.Term(w.LedgerTerm), Index: w.LedgerIndex},
-			Lease:  time.Duration(w.LeaseNanos), RoundTrip: time.Duration(w.RoundTripNanos),
+			Lease:  time.Duration(w.LeaseNanos), RoundTrip: time.Duration(w.RoundTripNanos), Unable: memberstate.Set(w.Unable),
+			Detection: time.Duration(w.DetectionMicros) * time.Microsecond,
 		},
 	}, nil
 }

@@ -4,6 +4,7 @@
 package grpcrpc
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -36,6 +37,7 @@ func TestTheErrorOfAMalformedMessageNamesTheField(t *testing.T) {
 		"the group's name has 256 bytes":  func(m *electorpb.Message) { m.Group = long },
 		"the leader's id has 256 bytes":   func(m *electorpb.Message) { m.Leader = long },
 		"a duration is negative: lease -": func(m *electorpb.Message) { m.LeaseNanos = -1 },
+		"9223372036854776 microseconds":   func(m *electorpb.Message) { m.DetectionMicros = 9223372036854776 }, // more than a Duration has
 		"round trip -1":                   func(m *electorpb.Message) { m.RoundTripNanos = -1 },
 	} {
 		m := answer()
@@ -47,9 +49,22 @@ func TestTheErrorOfAMalformedMessageNamesTheField(t *testing.T) {
 	assert.NoError(t, err)
 }
 
+// A detection time must not become shorter on the wire: followers that wait for less long than their
+// leader expects take it for dead.
+func TestADetectionTimeIsRoundedUp(t *testing.T) {
+	for sent, arrives := range map[time.Duration]time.Duration{
+		0: 0, 1: time.Microsecond, time.Microsecond: time.Microsecond, time.Microsecond + 1: 2 * time.Microsecond,
+		math.MaxInt64 / 1000 * 1000: math.MaxInt64 / 1000 * 1000,
+	} {
+		m, err := decode(encode(&rpc.Message{Group: "g", Body: rpc.Body{Kind: rpc.Heartbeat, Detection: sent}}), "a", "b")
+		assert.NoError(t, err)
+		assert.Equal(t, arrives, m.Detection)
+	}
+}
+
 // FuzzDecode: a decoded message is valid, and encoding and decoding it again does not change it.
 func FuzzDecode(f *testing.F) {
-	for _, m := range []*electorpb.Message{answer(), {}, {Kind: 3, Group: "g", LeaseNanos: 1}} {
+	for _, m := range []*electorpb.Message{answer(), {}, {Kind: 3, Group: "g", LeaseNanos: 1, DetectionMicros: 1}} {
 		wire, err := proto.Marshal(&electorpb.Packet{Content: &electorpb.Packet_Batch{Batch: &electorpb.Batch{Messages: []*electorpb.Message{m}}}})
 		assert.NoError(f, err)
 		f.Add(wire)

@@ -17,18 +17,27 @@ import (
 
 // A search that is stopped again and again finds the same as one that is not, and leaves no file behind.
 func TestASearchGoesOnWhereItWasStopped(t *testing.T) {
-	bounds := Bounds{Members: 3, Terms: 1, Beats: 1, Entries: 1, NoHints: true}
+	t.Run("all but ability", func(t *testing.T) {
+		goesOn(t, Bounds{Members: 3, Terms: 1, Beats: 1, Entries: 1, NoHints: true})
+	})
+	t.Run("ability", func(t *testing.T) {
+		goesOn(t, Bounds{Members: 3, Terms: 1, Beats: 1, Entries: 1, NoPreVote: true, NoTransfer: true, NoHints: true, Ability: true})
+	})
+}
+
+func goesOn(t *testing.T, bounds Bounds) {
+	t.Helper()
 	whole, err := Explore(t.Context(), Options{Bounds: bounds})
 	require.NoError(t, err)
 	require.True(t, whole.Complete)
 
 	o := Options{Bounds: bounds, Checkpoint: filepath.Join(t.TempDir(), "checkpoint")}
 	stops := 0
-	for o.MaxStates = 300; ; o.MaxStates += 300 {
+	for o.MaxStates = 200; ; o.MaxStates += 200 {
 		r, err := Explore(t.Context(), o)
 		require.NoError(t, err)
 		if r.Complete {
-			assert.Greater(t, r.Before.States, uint64(300))
+			assert.Greater(t, r.Before.States, uint64(200))
 			assert.Less(t, r.Before.Transitions, r.Transitions)
 			r.Memory, whole.Memory, r.Before = 0, 0, Counts{}
 			assert.Equal(t, whole, r)

@@ -28,8 +28,24 @@ func (v *Violation) confirm(m *model, way []move) {
 
 // scripted is a script by which plain machines reach a violation on the explorer's path; nil if they do not.
 func (m *model) scripted(way []move) *Script {
+	for _, first := range m.firstInabilities() {
+		if s := m.scriptedAfter(first, way); s != nil {
+			return s
+		}
+	}
+	return nil
+}
+
+// scriptedAfter is such a script that begins with these acts.
+func (m *model) scriptedAfter(first []act, way []move) *Script {
 	s := &Script{members: m.bounds.Members, leak: m.bounds.Leak, noPreVote: m.bounds.NoPreVote, leases: m.bounds.Leases, pauses: m.bounds.Pauses}
 	p := newPlayer(m)
+	for _, a := range first {
+		if p.act(&a) != nil {
+			return nil
+		}
+		s.acts = append(s.acts, a)
+	}
 	for i, of := range way {
 		for _, a := range p.follow(of, i == len(way)-1) {
 			if err := p.act(&a); err != nil {
@@ -47,7 +63,7 @@ func (m *model) scripted(way []move) *Script {
 // follow returns the acts by which plain machines do what the explorer did. If a stale message arrives that was
 // never sent, its sender is first made to send one like it.
 //
-// Lead returns as late as possible: when the next move is possible only after that.
+// Lead returns as late as possible, and abilities change as late: when the next move is possible only after that.
 func (p *player) follow(of move, last bool) []act {
 	for _, a := range p.candidates(of) {
 		if p.matches(&a, of, last) {
@@ -62,8 +78,8 @@ func (p *player) follow(of move, last bool) []act {
 			}
 		}
 	}
-	if p.model.inputs[of.input].kind != stale {
-		return nil
+	if acts := p.followAs(of, last); acts != nil || p.model.inputs[of.input].kind != stale {
+		return acts
 	}
 	from := p.model.body(p.model.inputs[of.input]).Renamed(of.name.of).From
 	to := int(of.name.of(p.model.nodes[of.after].seat)) - 1
@@ -116,13 +132,13 @@ func (p *player) candidates(of move) (all []act) {
 		a.other = int(of.name.of(in.seat)) - 1
 	}
 	if in.kind != delivered && in.kind != stale {
-		return []act{a}
+		return p.orInVain([]act{a})
 	}
 	all = p.deliveries(a.node, func(msg *message) bool { return p.model.looksLike(of, msg) })
 	if in.kind == stale {
 		all = append(all, p.deliveries(a.node, func(msg *message) bool { return !p.model.looksLike(of, msg) })...)
 	}
-	return all
+	return p.orInVain(all)
 }
 
 // looksLike says whether a message that was sent equals the explorer's, apart from the numbers of rounds.
@@ -133,6 +149,9 @@ func (m *model) looksLike(of move, sent *message) bool {
 	}
 	unnumbered := func(body protocol.Message) protocol.Message {
 		body.Round = 0
+		if m.forgetsAbility() {
+			body.Unable = 0
+		}
 		return body
 	}
 	return !sent.engine && unnumbered(sent.body) == unnumbered(m.body(in).Renamed(of.name.of))

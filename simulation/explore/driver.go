@@ -193,8 +193,38 @@ func (w *execution) checkHandover() {
 	switch {
 	case w.node.holdsLease():
 		w.violated(invariant.OneLease, "it orders another member to stand while it holds a lease")
-	case !w.node.driver.paused:
+	case !w.node.driver.paused && !w.cannotPause():
 		w.violated(invariant.LegalStep, "it orders another member to stand before its engine has paused its writes")
+	}
+}
+
+// cannotPause says whether a leader hands over because it is not able, and something of it hangs, or did so when it
+// first ordered its heir to stand.
+func (w *execution) cannotPause() bool {
+	before, now := w.before.session.Handover(), w.session.Handover()
+	ordered := before.Phase == protocol.Taking && before.Reason == protocol.ToAble
+	return now.Reason == protocol.ToAble && (ordered || hanging(w.session.Inability()))
+}
+
+// checkWait checks a step that waits for the end of the ledger. If it is to adopt a larger term the office must have
+// ended: from now on the engine accepts nothing of the old one.
+func (w *execution) checkWait() {
+	if w.session.Role != memberstate.Leader {
+		return
+	}
+	if w.step.Output.LedgerTerm > w.session.Term {
+		w.checkEnded()
+	}
+	in := &w.step.Input
+	if in.Kind == protocol.Ring && hanging(w.session.Inability()) || in.Kind == protocol.Ability && hanging(in.Inability) {
+		w.violated(invariant.NeverStuck, "it waits for the end of its ledger to hand over, although something of it hangs")
+	}
+}
+
+// checkEnded checks that an office has ended although the step that ends it waits.
+func (w *execution) checkEnded() {
+	if o := &w.node.driver; o.hold != 0 || o.runs && !o.ended || w.shown == memberstate.Leader {
+		w.violated(invariant.OneOffice, "it lost the leadership and waits for its ledger before it has ended its lease and Lead, and shown it")
 	}
 }
 
@@ -209,6 +239,8 @@ func (w *execution) checkDriver() {
 		w.violated(invariant.OneOffice, "its engine's Lead of term %d continues although the engine may not serve", o.lead)
 	case n.leads(w.lapsed) && !w.toldToStand:
 		w.violated(invariant.NeverStuck, "it still leads although its lease has run out")
+	case w.hung && n.session.Role == memberstate.Leader:
+		w.violated(invariant.OneOffice, "its LedgerEnd has not returned in time, and it leads on")
 	case (o.pause != 0 || o.paused) && w.session.Handover().Phase == protocol.NoHandover:
 		w.violated(invariant.NeverStuck, "its engine's writes are paused although no handover is under way")
 	case serves && !o.runs && o.lead != n.session.Term:

@@ -33,10 +33,12 @@
 //	symmetry             symmetry.go         renaming the members changes nothing, and a       TestSuccessorsAreSymmetric
 //	                                         node chooses as it would in any seat              TestOnlyTheChoiceOfASuccessorIsAsymmetric
 //	retry variants       retry_variants.go   both variants are given every input               TestTheExplorerCoversRandomRuns
+//	ability              ability.go          every input is given to a node in every state     TestTheExplorerCoversRandomRuns
+//	                                         of ability
 //	stale messages       stale.go            every message that could have been sent may       TestNoStaleMessageIsMissed
 //	                     stale_messages.go   arrive                                            TestEveryMessageIsListedAsStale
 //
-// Symmetry, retry variants and stale messages allow more than can happen. So a violation may be impossible, and
+// Symmetry, retry variants, ability and stale messages allow more than can happen. So a violation may be impossible, and
 // each one is played again without reductions (counterexample_confirm.go). If there is no violation in more than
 // can happen, there is none in what can. Three tests check all reductions together: a search that shares only the
 // canonical form of a machine with the explorer (TestTheExplorerCoversASearchWithoutReductions), random runs
@@ -51,7 +53,7 @@
 //	result_cache.go   successors are found again if only messages without effect have changed
 //	duplicates.go     a state that was found a moment ago is not canonized again
 //	frontier.go       states that cover most are looked at first
-//	unprompted.go     inputs with the same result are listed once
+//	unprompted.go     what a node can do whatever it receives is worked out once
 //	registry.go       workers share their results
 //	checkpoint.go     a search of days can be stopped and resumed
 //
@@ -102,7 +104,13 @@ type Bounds struct {
 	// Pauses lets engines take their time to pause their writes for a handover, or fail to. Otherwise
 	// they pause at once.
 	Pauses bool
+	// Ability lets members become unable to lead at any time, and able again. An engine may also not
+	// return from LedgerEnd before a leader's office ends.
+	Ability bool
 }
+
+// handsOver says whether leaders hand over, for whatever reason.
+func (b *Bounds) handsOver() bool { return !b.NoTransfer || b.Ability }
 
 const (
 	mostMembers = 5
@@ -119,7 +127,7 @@ func (b *Bounds) Check() error {
 	if b.Lag > 0 && !b.Leases {
 		timeless = errors.New("explore: Lag is set without Leases")
 	}
-	if (b.Withdrawals || b.Pauses) && b.NoTransfer {
+	if b.Withdrawals && b.NoTransfer || b.Pauses && !b.handsOver() {
 		orderless = errors.New("explore: Withdrawals or Pauses is set together with NoTransfer")
 	}
 	return errors.Join(

@@ -38,6 +38,9 @@ func TestEveryInterleavingOfSmallGroups(t *testing.T) {
 		"one member":                   {Members: 1, Terms: 3, Beats: 2, Entries: 2},
 		"two members, two terms":       {Members: 2, Terms: 2, Beats: 2, Entries: 1},
 		"three members, a term":        {Members: 3, Terms: 1, Beats: 1},
+		"two, ability":                 {Members: 2, Terms: 2, Beats: 2, NoHints: true, Ability: true},
+		"three, ability, a ledger":     {Members: 3, Terms: 1, Beats: 1, Entries: 1, NoTransfer: true, NoHints: true, Ability: true},
+		"three, ability, leases":       {Members: 3, Terms: 1, Beats: 1, NoPreVote: true, NoTransfer: true, NoHints: true, Ability: true, Leases: true, Lag: 1},
 		"three, no pre-vote, a ledger": {Members: 3, Terms: 2, Beats: 1, Entries: 1, NoPreVote: true, NoTransfer: true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -40,6 +40,10 @@ const (
 	pauseFails    // its engine could not
 	latePauseDone // its engine has paused them for an earlier handover
 	clockTicks    // time passes, for all nodes
+	isAble        // nothing keeps it from leading, in the order of inabilities
+	isUnwell      // something does, but its engine answers
+	hangs         // something of it hangs
+	recovers      // nothing keeps it from leading, but not for long enough yet
 )
 
 func (m *model) input(in input) inputID {
@@ -81,6 +85,11 @@ func (m *model) ownInputs(i int) []inputID {
 	if m.bounds.Pauses {
 		own = append(own, m.input(input{kind: pauseDone}), m.input(input{kind: pauseFails}), m.input(input{kind: latePauseDone}))
 	}
+	if m.bounds.Ability {
+		for kind := isAble; kind <= recovers; kind++ {
+			own = append(own, m.input(input{kind: kind}))
+		}
+	}
 	for other := range m.bounds.Members {
 		if other == i {
 			continue
@@ -113,6 +122,8 @@ func (m *model) given(in input, name renaming) (e protocol.Input, kind inputKind
 		e = protocol.Input{Kind: protocol.Resign}
 	case losesConnection:
 		e = protocol.Input{Kind: protocol.PeerLost, Seat: name.of(in.seat)}
+	case isAble, isUnwell, hangs, recovers:
+		e = protocol.Input{Kind: protocol.Ability, Inability: inabilityOf(in.kind)}
 	default: // from the engine, or an order
 	}
 	return e, in.kind, e.Message.From
@@ -159,6 +170,14 @@ func (m *model) describe(in input, name renaming) string {
 		return "its engine cannot pause its writes"
 	case latePauseDone:
 		return "its engine has paused its writes for an earlier handover"
+	case isAble:
+		return "it is able to lead"
+	case isUnwell:
+		return "it is not able to lead, but its engine answers"
+	case hangs:
+		return "it is not able to lead, because something of it hangs"
+	case recovers:
+		return "nothing keeps it from leading any more, but not for long enough yet"
 	default:
 		return "it receives a hint that its connection to " + called(in.seat) + " is lost"
 	}

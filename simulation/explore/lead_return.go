@@ -19,7 +19,7 @@
 // The shortcut that looks right and is wrong is to assume that Lead returns at once, without the check. Then a member
 // that stands while its engine still serves an older term would never be found.
 //
-// What it saves: half of the nodes.
+// What it saves: up to a third of the nodes and two fifths of the states. docs/verification.md has the figures.
 
 package explore
 

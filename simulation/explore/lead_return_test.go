@@ -92,3 +92,39 @@ func TestAHandoverWaitsForThePause(t *testing.T) {
 	}
 	assert.Equal(t, way, s.String())
 }
+
+// A leader's step waits for LedgerEnd, which hangs. Then the order that is the input has no effect, and the office
+// ends. No other step can hang.
+func TestALedgerEndThatHangsEndsTheOffice(t *testing.T) {
+	const way = "explored\nmembers 2\n1 n0 alarm\n2 n1 hears 1\n3 n0 hears 2\n4 n1 hears 3\n5 n0 hears 4\n"
+	s := parsed(t, way)
+	p, err := s.play(newModel(s.bounds(), newRegistry()))
+	require.NoError(t, err)
+	require.Equal(t, memberstate.Leader, p.nodes[0].session.Role)
+	require.NoError(t, p.act(&act{kind: handsOver, node: 0, other: 1, inVain: true}))
+	require.True(t, p.defect.none(), p.defect.what)
+	assert.Equal(t, memberstate.Candidate, p.nodes[0].session.Role)
+	assert.True(t, p.nodes[0].driver.ended)
+	assert.Empty(t, p.sent[len(p.sent)-1])
+	assert.Contains(t, p.steps[len(p.steps)-1].What, inVain)
+	assert.ErrorIs(t, p.act(&act{kind: alarmRings, node: 1, inVain: true}), errNoWait)
+}
+
+// A leader hands over because something of it hangs. It orders its heir to stand at once, without a pause and without
+// an end of its ledger.
+func TestALeaderThatHangsHandsOverWithoutAPause(t *testing.T) {
+	const way = "explored\nmembers 2\npauses on\n1 n0 is-unwell\n2 n0 alarm\n3 n1 hears 2\n4 n0 hears 3\n5 n1 hears 4\n6 n0 hears 5\n7 n1 hears 6\n8 n0 hears 7\n"
+	s := parsed(t, way)
+	p, err := s.play(newModel(s.bounds(), newRegistry()))
+	require.NoError(t, err)
+	require.Equal(t, memberstate.Leader, p.nodes[0].session.Role)
+	weak := p.clone()
+	require.NoError(t, p.act(&act{kind: hangs, node: 0}))
+	require.True(t, p.defect.none(), p.defect.what)
+	assert.Equal(t, protocol.Taking, p.nodes[0].session.Handover().Phase)
+	require.NoError(t, weak.act(&act{kind: isUnwell, node: 0}), "it has another reason of the same kind")
+	assert.Equal(t, protocol.NotAbleOrdered, weak.nodes[0].session.Inability())
+	assert.Equal(t, protocol.Probing, weak.nodes[0].session.Handover().Phase)
+	require.NoError(t, weak.act(&act{kind: isAble, node: 0}))
+	assert.Equal(t, protocol.NoHandover, weak.nodes[0].session.Handover().Phase)
+}

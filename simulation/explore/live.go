@@ -1,6 +1,6 @@
 // Live: whether the group can always still elect a leader. A network in which nothing is ever lost says
 // nothing about that, so this is another search. A message is on its way until it arrives, once. Some are
-// lost or arrive twice, and some processes crash, as often as budgets allow. From every state that is reached
+// lost or arrive twice, some processes crash, and some members become unable to lead, as often as budgets allow. From every state that is reached
 // like this, some continuation without more faults must lead to a leader that a quorum follows. So this finds a
 // member that waits for something that never happens, or that may never stand again.
 
@@ -20,11 +20,13 @@ import (
 type Budgets struct {
 	InFlight                    int // up to 12
 	Drops, Duplicates, Restarts int // up to 3
+	Inabilities                 int // changes of a member's ability to lead, and LedgerEnds that hang; up to 6
 }
 
 const (
 	mostInFlight = 12
 	mostTrouble  = 3
+	mostChanges  = 6
 )
 
 // Check says what is wrong with the budgets.
@@ -32,6 +34,7 @@ func (b *Budgets) Check() error {
 	return errors.Join(
 		within("InFlight", b.InFlight, 1, mostInFlight), within("Drops", b.Drops, 0, mostTrouble),
 		within("Duplicates", b.Duplicates, 0, mostTrouble), within("Restarts", b.Restarts, 0, mostTrouble),
+		within("Inabilities", b.Inabilities, 0, mostChanges),
 	)
 }
 
@@ -133,10 +136,12 @@ func (x *liveSearch) expand(at int32) {
 	from := x.states[at]
 	for i := range x.options.Members {
 		for _, in := range x.model.own[i] {
-			x.applyInput(at, &from, i, in, x.model.inputs[in].kind == alarmRings)
+			s, kind := from, x.model.inputs[in].kind
+			if kind < isAble || spend(&s.left.Inabilities) {
+				x.applyInput(at, &s, i, in, kind == alarmRings)
+			}
 		}
-		if s := from; s.left.Restarts > 0 {
-			s.left.Restarts--
+		if s := from; spend(&s.left.Restarts) {
 			x.applyInput(at, &s, i, x.model.crashInput, false)
 		}
 	}
@@ -147,12 +152,10 @@ func (x *liveSearch) expand(at int32) {
 		s := from
 		s.remove(k)
 		x.applyInput(at, &s, f.to(), x.model.delivery(f.message()), true)
-		if s := from; s.left.Duplicates > 0 {
-			s.left.Duplicates--
+		if s := from; spend(&s.left.Duplicates) {
 			x.applyInput(at, &s, f.to(), x.model.delivery(f.message()), false)
 		}
-		if s.left.Drops > 0 {
-			s.left.Drops--
+		if spend(&s.left.Drops) {
 			x.addState(&s, at, Step{Node: -1, What: fmt.Sprintf("what was on its way to n%d is lost", f.to())}, false)
 		}
 	}
@@ -164,22 +167,38 @@ func (x *liveSearch) applyInput(at int32, from *liveState, i int, in inputID, ca
 		x.result.Transitions++
 		x.result.Steps++
 		if !t.defect.none() && x.result.Violation == nil {
-			x.violated(at, defect{t.defect.invariant, fmt.Sprintf("n%d: %s", i, t.defect.what)}, x.step(in, from.nodes[i]))
+			x.violated(at, defect{t.defect.invariant, fmt.Sprintf("n%d: %s", i, t.defect.what)}, x.step(in, &stepResult{node: from.nodes[i]}))
 		}
 		if t.outOfBounds || !t.defect.none() {
 			continue
 		}
 		s := *from
+		if t.hung && !spend(&s.left.Inabilities) {
+			continue
+		}
 		x.setNode(&s, i, t.node, t.ended)
 		if x.send(&s, i, t.sent) {
-			x.addState(&s, at, x.step(in, t.node), calm)
+			x.addState(&s, at, x.step(in, &t), calm && !t.hung)
 		}
 	}
 }
 
+// spend takes one of a budget, and says whether there was any.
+func spend(left *int) bool {
+	if *left == 0 {
+		return false
+	}
+	*left--
+	return true
+}
+
 // step describes what happened to a node.
-func (x *liveSearch) step(in inputID, now nodeID) Step {
-	return x.model.step(move{name: x.model.renamings[0], input: in, after: now})
+func (x *liveSearch) step(in inputID, after *stepResult) Step {
+	s := x.model.step(move{name: x.model.renamings[0], input: in, after: after.node})
+	if after.hung {
+		s.What += inVain
+	}
+	return s
 }
 
 // setNode changes a node. Messages of a round of votes that is over stay on their way, as those of an older

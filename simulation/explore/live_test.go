@@ -19,10 +19,11 @@ func TestALeaderCanAlwaysBeElected(t *testing.T) {
 		bounds  Bounds
 		budgets Budgets
 	}{
-		"two members":              {Bounds{Members: 2, Terms: 2, Beats: 2, NoTransfer: true, NoHints: true}, Budgets{InFlight: 3, Drops: 1, Restarts: 1}},
-		"two, without pre-vote":    {Bounds{Members: 2, Terms: 2, Beats: 2, NoPreVote: true, NoTransfer: true}, Budgets{InFlight: 3, Drops: 1, Restarts: 1}},
-		"two, with commands":       {Bounds{Members: 2, Terms: 2, Beats: 1}, Budgets{InFlight: 3, Restarts: 1}},
-		"three, with little to do": {Bounds{Members: 3, Terms: 2, Beats: 1, NoTransfer: true, NoHints: true}, Budgets{InFlight: 3}},
+		"two members":                     {Bounds{Members: 2, Terms: 2, Beats: 2, NoTransfer: true, NoHints: true}, Budgets{InFlight: 3, Drops: 1, Restarts: 1}},
+		"two, without pre-vote":           {Bounds{Members: 2, Terms: 2, Beats: 2, NoPreVote: true, NoTransfer: true}, Budgets{InFlight: 3, Drops: 1, Restarts: 1}},
+		"two, with commands":              {Bounds{Members: 2, Terms: 2, Beats: 1}, Budgets{InFlight: 3, Restarts: 1}},
+		"two, of which none need be able": {Bounds{Members: 2, Terms: 2, Beats: 1, NoPreVote: true, NoTransfer: true, NoHints: true, Ability: true}, Budgets{InFlight: 2, Inabilities: 2}},
+		"three, with little to do":        {Bounds{Members: 3, Terms: 2, Beats: 1, NoTransfer: true, NoHints: true}, Budgets{InFlight: 3}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if !effort.Whole() {
@@ -89,8 +90,8 @@ func TestThePathToAViolationOfALiveSearchHasItsLastStep(t *testing.T) {
 }
 
 func TestBudgetsThatMakeNoSenseAreNamed(t *testing.T) {
-	_, err := Live(t.Context(), Options{Bounds: Bounds{Members: 2, Terms: 1, Beats: 1}}, Budgets{InFlight: 13, Drops: 4, Restarts: -1})
-	for _, says := range []string{"InFlight is 13", "Drops is 4", "Restarts is -1"} {
+	_, err := Live(t.Context(), Options{Bounds: Bounds{Members: 2, Terms: 1, Beats: 1}}, Budgets{InFlight: 13, Drops: 4, Restarts: -1, Inabilities: 7})
+	for _, says := range []string{"InFlight is 13", "Drops is 4", "Restarts is -1", "Inabilities is 7"} {
 		assert.ErrorContains(t, err, says)
 	}
 }

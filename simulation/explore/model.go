@@ -27,9 +27,10 @@ type model struct {
 	renamings        []renaming
 	inverseRenamings []renaming // the inverse of each renaming: whose seat each one is
 	numbered         map[renaming]int
-	inverse          []int      // by renaming: the number of its inverse
-	unchanged        [][]int    // by node: the renamings that leave it as it is; nil: not known yet
-	renamedNodes     [][]nodeID // by node and renaming
+	abilities        [mostMembers][2][]ability // in which a node is tried, by index and whether it leads
+	inverse          []int                     // by renaming: the number of its inverse
+	unchanged        [][]int                   // by node: the renamings that leave it as it is; nil: not known yet
+	renamedNodes     [][]nodeID                // by node and renaming
 	renamedMessages  [][]messageID
 
 	own             [mostMembers][]inputID  // inputs of a node besides messages
@@ -45,7 +46,6 @@ type model struct {
 	results       [][]stepResult
 	unprompted    []*unpromptedSteps        // by node; nil: not known here
 	closures      [][mostTerms + 1]*closure // by node, and the largest term of the others; nil: not known here
-	listedMarks   marks                     // for unpromptedSteps
 	ticked        [2][]nodeID               // by whether its clock misses the tick, and node; 0: not known yet
 	searchMarks   marks                     // for closureSearch
 	closureMarks  marks                     // for closure
@@ -73,6 +73,7 @@ func newModel(b Bounds, shared *registry) *model {
 	m.crashInput, m.tickInput = m.input(input{kind: crashes}), m.input(input{kind: clockTicks})
 	m.rules = rulesOf(&b)
 	for i := range b.Members {
+		m.abilities[i] = abilities(b.Members, seatOf(i))
 		m.own[i] = m.ownInputs(i)
 		m.firstDelivery = max(m.firstDelivery, slices.Max(m.own[i])+1)
 	}

@@ -23,13 +23,16 @@ func TestTheExplorerCoversRandomRuns(t *testing.T) {
 		"two members, two terms":   {Members: 2, Terms: 2, Beats: 2, Entries: 1},
 		"withdrawals":              {Members: 2, Terms: 2, Beats: 2, Withdrawals: true},
 		"pauses":                   {Members: 2, Terms: 1, Beats: 2, Withdrawals: true, Pauses: true},
+		"ability":                  {Members: 2, Terms: 2, Beats: 2, NoHints: true, Ability: true},
+		"ability, engines":         {Members: 2, Terms: 1, Beats: 2, Entries: 1, Withdrawals: true, Pauses: true, NoHints: true, Ability: true},
+		"three members, ability":   {Members: 3, Terms: 2, Beats: 2, NoTransfer: true, NoHints: true, Ability: true},
 		"three members":            {Members: 3, Terms: 1, Beats: 1},
 		"three members, two terms": {Members: 3, Terms: 2, Beats: 1, NoTransfer: true, NoHints: true},
 		"without pre-vote":         {Members: 3, Terms: 1, Beats: 1, Entries: 1, NoPreVote: true},
 		"handovers, two terms":     {Members: 3, Terms: 2, Beats: 1, NoPreVote: true, NoHints: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if b.Members == 3 && b.Terms > 1 && !b.NoTransfer {
+			if b.Members == 3 && b.Terms > 1 && (!b.NoTransfer || b.Ability) {
 				long(t)
 			}
 			been := everything(t, b)
@@ -37,6 +40,7 @@ func TestTheExplorerCoversRandomRuns(t *testing.T) {
 			places := map[place]bool{}
 			for range walks {
 				w := newWalk(b, func() bool { return random.IntN(10) == 0 })
+				w.hangs = func() bool { return random.IntN(10) == 0 }
 				for range 60 {
 					if w.step(random); w.beyond {
 						break
@@ -50,7 +54,7 @@ func TestTheExplorerCoversRandomRuns(t *testing.T) {
 				}
 			}
 			t.Logf("the walks got to %d places; the explorer kept %d states", len(places), been.states.count)
-			require.Greater(t, len(places), 100, "the walks do not get about")
+			require.Greater(t, len(places), 70, "the walks do not get about")
 		})
 	}
 }
@@ -139,6 +143,7 @@ func meet(sets [][]uint64) bool {
 type walk struct {
 	bounds Bounds
 	dies   func() bool // whether a process does in the save under way
+	hangs  func() bool // whether a leader's LedgerEnd does
 	rules  []protocol.Rules
 	nodes  []node
 	sent   []message
@@ -182,6 +187,9 @@ func (w *walk) place() (p place) {
 		p[i] = late.nodes[i]
 		p[i].canonize(&w.rules[i])
 		p[i].session.Machine = p[i].session.WithoutRetries()
+		if w.bounds.Ability {
+			p[i].session.Machine = p[i].session.WithoutAbility()
+		}
 	}
 	return p
 }
@@ -229,6 +237,8 @@ func (w *walk) step(random *rand.Rand) {
 		w.withdraw(i, random.IntN(2) == 0)
 	case what <= 12 && what > 10 && b.Pauses:
 		w.pauseEnds(i, what == 11)
+	case what <= 14 && what > 12 && b.Ability:
+		w.change(i, inabilities[random.IntN(len(inabilities))])
 	case what <= 8:
 		w.ring(i)
 	default:
@@ -316,6 +326,9 @@ func (w *walk) happens(i int, from memberstate.Seat, begin func(*protocol.Step) 
 		switch need {
 		case protocol.NeedLedger:
 			n.promised = max(n.promised, x.Output.LedgerTerm)
+			if w.bounds.Ability && w.session.Role == memberstate.Leader && x.Output.LedgerTerm <= w.session.Term && w.hangs() {
+				w.session.LosesOffice(&x, w)
+			}
 			need = w.session.Ledger(r, n.time.now, &x, w, n.ledger.end(), anyTerm)
 		case protocol.NeedSave:
 			if !w.bounds.NoCrash && w.dies() { // before it says anything
@@ -354,6 +367,24 @@ func (w *walk) pauseEnds(i int, paused bool) {
 		o.pause, o.paused = 0, paused
 		w.attend(i, func() { w.session.PauseEnded(number, paused) })
 	}
+}
+
+// change changes a member's ability to lead, or why it is not able.
+func (w *walk) change(i int, to protocol.Inability) {
+	now := w.nodes[i].session.Inability()
+	if to == protocol.NotAbleHold && now == protocol.Able {
+		return
+	}
+	if to == now {
+		switch to {
+		case protocol.NotAbleUnhealthy:
+			to = protocol.NotAbleOrdered
+		case protocol.NotAbleDisk:
+			to = protocol.NotAblePause
+		default: // nothing changes
+		}
+	}
+	w.give(i, protocol.Input{Kind: protocol.Ability, Inability: to}, memberstate.Nobody)
 }
 
 func (w *walk) transfer(i int, to memberstate.Seat) {

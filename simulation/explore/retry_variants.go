@@ -24,11 +24,14 @@ import (
 	"github.com/hustings/hustings/elector/protocol"
 )
 
-// canonize removes what does not affect a node's behaviour, and the two bits.
+// canonize removes what does not affect a node's behaviour, the two bits, and ability.
 func (m *model) canonize(n *node) {
 	n.canonize(&m.rules[n.index()])
 	if m.forgetsLate() {
 		n.session.Machine = n.session.WithoutRetries() // every input is given to both variants
+	}
+	if m.forgetsAbility() {
+		n.session.Machine = n.session.WithoutAbility() // and in every state of ability
 	}
 }
 

@@ -8,7 +8,8 @@
 //	expect violation won by a quorum
 //
 // A message is named by the step that sent it; "hears 4/2" delivers the second message of the
-// fourth step.
+// fourth step. "hears 4 in-vain" is a step of a leader that waits for the end of the ledger, and
+// LedgerEnd does not return in time.
 
 package explore
 
@@ -41,6 +42,7 @@ type act struct {
 	node    int
 	other   int        // of a transfer, or of a lost connection
 	message messageRef // delivered
+	inVain  bool       // its step waits for a LedgerEnd that hangs
 	missing int        // the nodes whose clocks miss it, for a tick
 	line    int        // of a text; 0: none
 }
@@ -52,7 +54,7 @@ type messageRef struct{ step, nth int }
 var words = map[inputKind]string{
 	alarmRings: "alarm", crashes: "crashes", delivered: "hears", writes: "writes", stands: "stands", handsOver: "hands-over-to",
 	resigns: "resigns", withdrawsTransfer: "calls-off", withdrawsResignation: "stays", losesConnection: "loses", leaseExpires: "lapses", leadReturns: "returns", pauseDone: "pauses", pauseFails: "fails-to-pause",
-	latePauseDone: "paused-earlier", clockTicks: "tick",
+	latePauseDone: "paused-earlier", clockTicks: "tick", isAble: "is-able", isUnwell: "is-unwell", hangs: "hangs", recovers: "recovers",
 }
 
 // Expects says whether the script is about a violation of an invariant.
@@ -60,7 +62,7 @@ func (s *Script) Expects(i invariant.Invariant) bool { return s.breaks != nil &&
 
 // bounds are the widest that a script may need.
 func (s *Script) bounds() Bounds {
-	return Bounds{Members: s.members, Terms: mostTerms, Beats: mostBeats, Leak: s.leak, Entries: mostEntries, NoPreVote: s.noPreVote, Leases: s.leases, Withdrawals: true, Pauses: s.pauses}
+	return Bounds{Members: s.members, Terms: mostTerms, Beats: mostBeats, Leak: s.leak, Entries: mostEntries, NoPreVote: s.noPreVote, Leases: s.leases, Withdrawals: true, Pauses: s.pauses, Ability: true}
 }
 
 // String is the script's text, which ParseScript reads.
@@ -97,6 +99,14 @@ func (s *Script) text(steps []Step) string {
 
 // String is the act's line, without its number.
 func (a *act) String() string {
+	if a.inVain {
+		return a.event() + " in-vain"
+	}
+	return a.event()
+}
+
+// event is that without the word for a LedgerEnd that hangs.
+func (a *act) event() string {
 	line := words[a.kind]
 	if a.kind != clockTicks {
 		line = fmt.Sprintf("n%d %s", a.node, line)
@@ -196,8 +206,9 @@ func (a *act) parse(w *text.Words) {
 		a.other = parseNode(w)
 	case delivered:
 		a.message = parseMessageRef(w)
-	default: // nothing follows
+	default: // nothing more
 	}
+	a.inVain = w.Has("in-vain")
 }
 
 func parseNode(w *text.Words) int {

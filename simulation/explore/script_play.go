@@ -17,6 +17,7 @@ import (
 var (
 	errNoWrite  = fmt.Errorf("it does not lead, or may not write, or has %d entries", mostEntries)
 	errTooEarly = errors.New("the event is not possible yet")
+	errNoWait   = errors.New("it is no step of a leader that waits for the end of the ledger")
 	errItself   = errors.New("it cannot be its own target")
 	errTooFar   = fmt.Errorf("that leads beyond term %d", mostTerms)
 )
@@ -103,7 +104,7 @@ func (p *player) act(a *act) error {
 	}
 	before := p.nodes[a.node]
 	n := before
-	d := &interleaving{}
+	d := new(interleaving).begin(anyEvents)
 	w := execution{model: p.model, node: &n, before: n, interleaving: d}
 	received, err := p.apply(&w, a)
 	if err != nil {
@@ -129,6 +130,7 @@ func (p *player) act(a *act) error {
 
 // apply applies an act to one node, and returns the message that the node received, if any.
 func (p *player) apply(w *execution, a *act) (received *message, err error) {
+	w.ledgerHangs = a.inVain
 	switch n := w.node; {
 	case a.kind == delivered:
 		if received, err = p.message(a); err != nil {
@@ -158,6 +160,9 @@ func (p *player) apply(w *execution, a *act) (received *message, err error) {
 	}
 	if w.node.session.Term > mostTerms {
 		return nil, errTooFar
+	}
+	if w.ledgerHangs {
+		return nil, errNoWait
 	}
 	return received, nil
 }
@@ -229,6 +234,9 @@ func (p *player) describe(a *act, n *node, received *message) Step {
 		s.What = describeAppend(received, seatName)
 	default:
 		s.What, s.Heard, s.By = describeMessage(&received.body, seatName), &received.body, a.message.step
+	}
+	if a.inVain {
+		s.What += inVain
 	}
 	return s
 }

@@ -108,6 +108,12 @@ leases on
 13 n1 calls-off
 14 n1 stays
 15 n1 returns
+16 n1 hears 3 in-vain
+17 n1 hears 3/2 in-vain
+18 n1 is-able
+19 n1 is-unwell
+20 n1 hangs
+21 n1 recovers
 expect violation one leader a term
 `
 	s := parsed(t, text)

@@ -13,10 +13,10 @@ import (
 )
 
 // The simulator and the explorer are separate programs around the same code. So the explorer must know every state
-// that a simulated group reaches in its first two terms, with all faults of networks, processes, disks and clocks.
+// that a simulated group reaches in its first two terms, with all faults of networks, processes, disks, engines and clocks.
 func TestTheExplorerCoversTheSimulator(t *testing.T) {
 	long(t)
-	x := everything(t, Bounds{Members: 3, Terms: 2, Beats: 1, Entries: 1, NoTransfer: true})
+	x := everything(t, Bounds{Members: 3, Terms: 2, Beats: 1, Entries: 1, NoTransfer: true, Ability: true})
 	known := map[faces]bool{}
 	for i := range x.states.count {
 		s := x.states.state(int32(i))
@@ -24,7 +24,7 @@ func TestTheExplorerCoversTheSimulator(t *testing.T) {
 			known[f] = true
 		}
 	}
-	faults, err := simulation.ParseFaults("network,process,disk,clock")
+	faults, err := simulation.ParseFaults("network,process,disk,clock,engine")
 	require.NoError(t, err)
 	seen := map[faces]bool{}
 	for seed := range uint64(300) {

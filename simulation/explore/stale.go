@@ -184,24 +184,70 @@ func (m *model) computeStaleInputs(id nodeID) []inputID {
 // Of several that provably have the same effect, one stands for all.
 func (m *model) computeRelevantStale(n node) []int {
 	some := []int{}
-	seen := map[protocol.Machine][]outcome{} // by what the machine becomes: a hash of all would cost more
-	variants := n.session.RetryVariants()
-	var o outcome
+	seen := map[protocol.Machine][][]outcome{} // by what the machine becomes: a hash of all would cost more
+	trials := m.trialsOf(&n)
+	all := make([]outcome, len(trials))
 	for i := range m.registry.stale {
 		msg := &m.registry.stale[i]
-		if !m.couldArrive(&n, msg) || o.of(&m.rules[n.index()], &variants, msg) {
+		if !m.couldArrive(&n, msg) {
 			continue
 		}
-		alike := seen[o.machines[0]]
-		if slices.Contains(alike, o) {
+		ignored, exact := true, true
+		for k := range trials {
+			ignored = trials[k].outcome(m, &all[k], &n, msg) && ignored
+			exact = exact && all[k].exact
+		}
+		became := all[0].machines[0]
+		if ignored || slices.ContainsFunc(seen[became], func(other []outcome) bool { return slices.Equal(all, other) }) {
 			continue
 		}
 		some = append(some, i)
-		if o.exact {
-			seen[o.machines[0]] = append(alike, o)
+		if exact {
+			seen[became] = append(seen[became], slices.Clone(all))
 		}
 	}
 	return some
+}
+
+// trial is a node's machine with an ability, in each of its retry variants.
+type trial struct {
+	ability
+	machines [2]protocol.Machine
+}
+
+// trialsOf are those in which stale messages are tried. A leader is tried with half of its abilities, because a stale
+// message comes with every reason and every set of others, and its back-off does not concern messages.
+func (m *model) trialsOf(n *node) (all []trial) {
+	for i, a := range m.abilitiesOf(n) {
+		if n.session.Role == memberstate.Leader && m.forgetsAbility() && a.more != (i/2%2 == 0) {
+			continue
+		}
+		t := trial{a, n.session.RetryVariants()}
+		for k := range t.machines {
+			t.machines[k] = a.in(m, t.machines[k])
+		}
+		all = append(all, t)
+	}
+	return all
+}
+
+// outcome works out the outcome of a stale message, and says whether the node ignores it. That it learns who is able is
+// no change.
+func (t *trial) outcome(m *model, o *outcome, n *node, msg *protocol.Message) (ignored bool) {
+	r, said := &m.rules[n.index()], *msg
+	t.said(&said, r.Voters)
+	switch {
+	case o.of(r, &t.machines, &said):
+		return true
+	case !m.forgetsAbility() || o.acts:
+		return false
+	}
+	for i := range o.machines {
+		if o.machines[i].Canonical(r).WithoutAbility() != t.machines[i].Canonical(r).WithoutAbility() {
+			return false
+		}
+	}
+	return true
 }
 
 // outcome is what a stale message makes a node's machine do, in each of its retry variants: the result of work in
@@ -213,6 +259,7 @@ type outcome struct {
 	outputs  [2]protocol.Output
 	needs    memberstate.Term
 	exact    bool
+	acts     bool // it does not only change itself
 }
 
 // of works out the outcome, and says whether the machine ignores the message, as it mostly does.
@@ -220,7 +267,7 @@ func (o *outcome) of(r *protocol.Rules, variants *[2]protocol.Machine, msg *prot
 	in := protocol.Input{Kind: protocol.Receive, Message: *msg}
 	preVote := msg.Kind == rpc.VoteRequest && msg.Mark == rpc.PreVote
 	o.needs, o.exact, ignored = termNeeded(msg), !choosesNext(msg), true
-	o.machines = *variants
+	o.machines, o.acts = *variants, false
 	for i := range o.machines {
 		before, machine, out := &variants[i], &o.machines[i], &o.outputs[i]
 		machine.Step(r, &in, out)
@@ -230,6 +277,7 @@ func (o *outcome) of(r *protocol.Rules, variants *[2]protocol.Machine, msg *prot
 		acts := answers || out.NeedLedger || out.Save || out.To != 0 || out.Err != nil
 		changes := *machine != *before
 		o.exact = o.exact && !out.NeedLedger && out.Err == nil && !votes && (!preVote || !changes)
+		o.acts = o.acts || acts
 		ignored = ignored && !acts && (!changes || machine.Canonical(r) == before.Canonical(r))
 	}
 	return ignored

@@ -28,20 +28,21 @@ func staleMessages(b *Bounds) (all []protocol.Message) {
 }
 
 func staleRequests(b *Bounds) (all []rpc.Body) {
+	detection := rulesOf(b)[0].Timing.Detection() // all members have the same
 	for term := range memberstate.Term(b.Terms) + 1 {
 		for _, ledger := range ledgerEnds(b, term) {
 			for _, mark := range marksOf(b) {
 				all = append(all, rpc.Body{Kind: rpc.VoteRequest, Mark: mark, Round: thisRound, Term: term, Ledger: ledger})
 			}
 			for round := range uint32(b.Beats) {
-				for mark := rpc.Plain; mark <= rpc.PreVote && !b.NoTransfer; mark++ {
+				for mark := rpc.Plain; mark <= rpc.PreVote && b.handsOver(); mark++ {
 					all = append(all, rpc.Body{Kind: rpc.TakeLeadership, Mark: mark, Round: round + 1, Term: term, Ledger: ledger})
 				}
 			}
 		}
 		for round := range uint32(b.Beats) {
 			for _, lease := range leasesOf(b) {
-				all = append(all, rpc.Body{Kind: rpc.Heartbeat, Round: round + 1, Term: term, Lease: lease})
+				all = append(all, rpc.Body{Kind: rpc.Heartbeat, Round: round + 1, Term: term, Lease: lease, Detection: detection})
 			}
 		}
 	}
@@ -69,11 +70,14 @@ func staleAnswers(b *Bounds) (all []rpc.Body) {
 					}
 				}
 			}
-			if b.NoTransfer {
+			if b.Ability {
+				answer(rpc.HeartbeatResponse, rpc.NotAble, rpc.Plain, 0) // it answers no heartbeat
+			}
+			if !b.handsOver() {
 				continue
 			}
 			for round := range uint32(b.Beats) {
-				for _, result := range []rpc.Result{rpc.Accept, rpc.NotFollowing, rpc.LedgerBehind} {
+				for _, result := range takeResultsOf(b) {
 					answer(rpc.TakeLeadershipResponse, result, rpc.Plain, round+1)
 					answer(rpc.TakeLeadershipResponse, result, rpc.PreVote, round+1)
 				}
@@ -90,10 +94,19 @@ func staleAnswers(b *Bounds) (all []rpc.Body) {
 // pre-vote.
 func marksOf(b *Bounds) []rpc.Mark {
 	marks := []rpc.Mark{rpc.Plain, rpc.PreVote, rpc.Won}
-	if !b.NoTransfer {
+	if b.handsOver() {
 		marks = append(marks, rpc.Handed)
 	}
 	return marks
+}
+
+// takeResultsOf are the answers of a member that is asked to take over.
+func takeResultsOf(b *Bounds) []rpc.Result {
+	results := []rpc.Result{rpc.Accept, rpc.NotFollowing, rpc.LedgerBehind}
+	if b.Ability {
+		results = append(results, rpc.NotAble)
+	}
+	return results
 }
 
 // leasesOf are the leases that heartbeats can ask for.

@@ -14,6 +14,7 @@ import (
 
 var smallBounds = map[string]Bounds{
 	"all but leases":   {Members: 3, Terms: 2, Beats: 2, Entries: 1},
+	"ability":          {Members: 3, Terms: 2, Beats: 2, Entries: 1, NoTransfer: true, NoHints: true, Ability: true},
 	"leases":           {Members: 3, Terms: 2, Beats: 1, Leases: true, Lag: 1},
 	"without pre-vote": {Members: 3, Terms: 3, Beats: 1, Entries: 1, NoPreVote: true, NoCrash: true},
 	"five members":     {Members: 5, Terms: 2, Beats: 1, NoPreVote: true, NoTransfer: true, NoHints: true},

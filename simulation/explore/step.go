@@ -29,8 +29,12 @@ type execution struct {
 	interleaving *interleaving // the events during its waits; nil: none
 	queued       bool          // an order to resign, until the step under way is done
 	withdrawn    bool          // the input was, before it changed anything
-	ordered      inputKind     // the order that is being carried out; none: none is
-	alarm        uint32        // the number of the newest one that was set; 0: none was
+	ledgerHangs  bool          // the next LedgerEnd for which a leader's step waits does not return in time
+	hung         bool          // that has happened
+	waited       bool          // a leader's step has waited for LedgerEnd, and might have done so in vain
+	shown        memberstate.Role
+	ordered      inputKind // the order that is being carried out; none: none is
+	alarm        uint32    // the number of the newest one that was set; 0: none was
 	sent         []message
 	saved        bool
 	outOfBounds  bool
@@ -52,6 +56,7 @@ func (m *model) newExecution(n *node, back renaming) *execution {
 	w.model, w.node, w.before, w.guess, w.back, w.from = m, &w.buffer, *n, noNode, back, memberstate.Nobody
 	w.stale, w.lapsed, w.toldToStand, w.starts, w.saved, w.outOfBounds = false, 0, false, false, false, false
 	w.interleaving, w.queued, w.withdrawn, w.ordered = nil, false, false, none
+	w.ledgerHangs, w.hung, w.waited = false, false, false
 	w.alarm, w.sent, w.defect = 0, w.sent[:0], defect{}
 	return w
 }
@@ -94,7 +99,7 @@ func (w *execution) receiveAppend(msg *message) {
 func (w *execution) apply(in protocol.Input, kind inputKind, from memberstate.Seat) {
 	n := w.node
 	w.session, w.from = n.session.Session(&w.duties), from
-	w.was, w.disk = w.session.Machine, w.session.HardState
+	w.was, w.disk, w.shown = w.session.Machine, w.session.HardState, w.session.Role
 	switch kind {
 	case handsOver, resigns:
 		w.order(in)
@@ -104,6 +109,8 @@ func (w *execution) apply(in protocol.Input, kind inputKind, from memberstate.Se
 		}
 	case none:
 		w.attend()
+	case isAble, isUnwell, hangs, recovers:
+		w.becomes(in.Inability)
 	default:
 		w.begin(in)
 	}
@@ -143,7 +150,8 @@ func (w *execution) serve(need protocol.Need) {
 				return
 			}
 			n.promised = max(n.promised, w.step.Output.LedgerTerm)
-			w.interleave()
+			w.checkWait()
+			w.waitsForLedger()
 			need = w.session.Ledger(r, now, &w.step, w, n.ledger.end(), anyTerm)
 		case protocol.NeedSave:
 			w.checkLoss()
@@ -171,6 +179,9 @@ func (w *execution) Before(*protocol.Input) { w.last = w.session.State }
 func (w *execution) After(x *protocol.Step) {
 	if x.Output.NeedLedger {
 		return
+	}
+	if w.hung && x.Input.HasLedger {
+		w.violated(invariant.LegalStep, "a step takes effect although it was given up with the office")
 	}
 	if wrong := check.Step(w.rules(), &w.last, &w.session.Machine, x); wrong != 0 {
 		for broken, what := range wrong.All() {
@@ -217,7 +228,7 @@ func (w *execution) stepResult() stepResult {
 	case !r.defect.none():
 		return stepResult{defect: r.defect}
 	}
-	t := stepResult{node: w.model.internLike(&r.node, w.guess), saved: w.saved, ended: r.ended}
+	t := stepResult{node: w.model.internLike(&r.node, w.guess), saved: w.saved, ended: r.ended, hung: w.hung && !w.model.forgetsLate()}
 	for i := range r.sent {
 		t.sent = append(t.sent, w.model.message(r.sent[i]))
 	}
@@ -249,6 +260,9 @@ func (w *execution) effect() (r effect) {
 // message must be kept.
 func (w *execution) numbered(b *protocol.Message, ballot uint32) bool {
 	forgets := w.model.forgetsLate()
+	if w.model.forgetsAbility() {
+		b.Unable = 0
+	}
 	switch {
 	case b.Result != 0 && b.Mark != rpc.Vouched:
 		return !w.model.arrivesAsStale(b, w.node.session.Term)
@@ -304,6 +318,8 @@ func (w *execution) checkRequest(m *protocol.Message) {
 		w.violated(invariant.OneOffice, "it asks for votes before its engine's Lead of term %d has returned", w.node.driver.lead)
 	case m.Mark != rpc.PreVote && m.Term == before.Term && before.Spent:
 		w.violated(invariant.OneLeader, "it asks for votes in term %d, in which it may no longer stand", m.Term)
+	case m.Mark == rpc.Handed && w.session.Inability() != protocol.Able:
+		w.violated(invariant.AbleLeads, "it takes over although it is not able to lead")
 	case m.Ledger != w.node.ledger.end():
 		w.violated(invariant.LeaderComplete, "its vote request claims that its ledger ends at %v", m.Ledger)
 	}
@@ -329,6 +345,7 @@ func (w *execution) Arm(a protocol.Alarm) {
 
 // Show checks that the view is durable.
 func (w *execution) Show(v protocol.View) {
+	w.shown = v.Role
 	if v.Term > w.disk.Term || v.Term == w.disk.Term && v.Vote != w.disk.Vote && v.Vote != memberstate.Nobody {
 		w.violated(invariant.SavedBeforeSaid, "it publishes a state that it has not saved: term %d, with a vote for %s", v.Term, seatName(v.Vote))
 	}

@@ -15,6 +15,7 @@ type stepResult struct {
 	sent        []messageID
 	saved       bool
 	ended       bool // the round of votes that was under way is over
+	hung        bool // LedgerEnd did not return in time, in a search that asks
 	outOfBounds bool // out of bounds
 	defect      defect
 }
@@ -39,7 +40,7 @@ func (t *stepResult) silent() bool {
 
 // equals says whether another result is the same.
 func (t *stepResult) equals(other stepResult) bool {
-	return t.node == other.node && t.saved == other.saved && t.ended == other.ended && t.outOfBounds == other.outOfBounds &&
+	return t.node == other.node && t.saved == other.saved && t.ended == other.ended && t.hung == other.hung && t.outOfBounds == other.outOfBounds &&
 		t.defect == other.defect && slices.Equal(t.sent, other.sent)
 }
 
@@ -48,8 +49,8 @@ func sameResults(all, other []stepResult) bool {
 	return slices.EqualFunc(all, other, func(a, b stepResult) bool { return a.equals(b) })
 }
 
-// resultsOf returns the results of an input to a node. There are several if they depend on seats, or differ
-// between retry variants. Results of stale messages are cached elsewhere (unprompted.go).
+// resultsOf returns the results of an input to a node. There are several if they depend on seats or on ability, or
+// differ between retry variants. Results of stale messages are cached elsewhere (unprompted.go).
 func (m *model) resultsOf(id nodeID, in inputID) []stepResult {
 	if m.inputs[in].kind == stale {
 		return m.computeResults(id, m.inputs[in])
@@ -119,18 +120,32 @@ func (m *model) computeInSeats(id nodeID, in input, seats []renaming) []stepResu
 func (m *model) runInSeats(from *node, guess nodeID, in input, seats []renaming) (all []stepResult) {
 	for i, by := range seats {
 		n := from.renamed(by)
-		waits := i == 0 || m.asymmetric(in) // otherwise it is the same in all seats
-		for _, n.session.Machine = range m.retryVariants(&n) {
-			for _, t := range m.runStep(&n, guess, by.inverse(), waits, func(w *execution) {
-				w.stale = in.kind == stale
-				given, kind, from := m.given(in, by)
-				if kind == alarmRings && w.node.time.wait > 0 || w.stale && !m.couldArrive(w.node, &given.Message) {
-					return // it has become impossible by the events before it
+		abilities := m.abilitiesOf(&n)
+		if i > 0 {
+			abilities = abilities[:1] // with all of them, every choice that depends on seats has been made
+		}
+		for _, variant := range m.retryVariants(&n) {
+			events := 0
+			if i == 0 || m.asymmetric(in) { // otherwise it is the same in all seats
+				events = anyEvents
+			}
+			for _, a := range abilities {
+				n.session.Machine = a.in(m, variant)
+				for _, t := range m.runStep(&n, guess, by.inverse(), events, func(w *execution) {
+					w.stale = in.kind == stale
+					given, kind, from := m.given(in, by)
+					if kind == alarmRings && w.node.time.wait > 0 || w.stale && !m.couldArrive(w.node, &given.Message) {
+						return // it has become impossible by the events before it
+					}
+					a.said(&given.Message, w.rules().Voters)
+					w.apply(given, kind, from)
+				}) {
+					if !slices.ContainsFunc(all, t.equals) {
+						all = append(all, t)
+					}
 				}
-				w.apply(given, kind, from)
-			}) {
-				if !slices.ContainsFunc(all, t.equals) {
-					all = append(all, t)
+				if len(m.interleaving.choices) > 0 {
+					events = min(events, oneEvent) // they have been combined
 				}
 			}
 		}
@@ -138,20 +153,24 @@ func (m *model) runInSeats(from *node, guess nodeID, in input, seats []renaming)
 	return all
 }
 
-// runStep is the result of something that happens to a node. If waits is set, it adds the violation that
-// shows when events come while a step waits, if there is one.
-func (m *model) runStep(n *node, guess nodeID, back renaming, waits bool, apply func(*execution)) []stepResult {
+// runStep is the result of something that happens to a node. If there are to be events while its step waits, up to
+// this many, it adds the violation that they show, if there is one, and the result if LedgerEnd hangs.
+func (m *model) runStep(n *node, guess nodeID, back renaming, events int, apply func(*execution)) []stepResult {
 	w := m.newExecution(n, back)
 	w.guess = guess
-	if waits {
-		w.interleaving = m.interleaving.begin()
+	m.interleaving.begin(events)
+	if events > 0 {
+		w.interleaving = &m.interleaving
 	}
 	apply(w)
-	t := w.stepResult()
-	if waits && t.defect.none() {
+	t, waited := w.stepResult(), w.waited
+	if events > 0 && t.defect.none() {
 		if d := m.checkInterleavings(&m.interleaving, n, back, apply); !d.none() {
 			return []stepResult{t, {defect: d}}
 		}
+	}
+	if events > 0 && waited {
+		return append([]stepResult{t}, m.hungResult(n, back, events, apply)...)
 	}
 	return []stepResult{t}
 }
@@ -178,7 +197,7 @@ func (m *model) receiveAppend(id nodeID, msg message) stepResult {
 		return stepResult{node: id} // it counts as soon as it is sent
 	}
 	heard := func(n *node) []stepResult {
-		return m.runStep(n, noNode, m.renamings[0], true, func(w *execution) { w.receiveAppend(&msg) })
+		return m.runStep(n, noNode, m.renamings[0], anyEvents, func(w *execution) { w.receiveAppend(&msg) })
 	}
 	n := m.nodes[id]
 	all := m.checkStillServing(id, heard(&n), heard)

@@ -1,6 +1,6 @@
 // Unprompted steps: those that a node can take whatever it receives. Its alarm rings, its engine or an operator does
-// something, or a stale message arrives. Inputs with the same result are listed once, because going through this
-// list is most of the work of a search.
+// something, or a stale message arrives. They are worked out once for each node, and inputs without an effect are
+// left out, because going through this list is most of the work of a search. docs/verification.md says what it saves.
 
 package explore
 
@@ -43,8 +43,6 @@ func (m *model) unpromptedOf(id nodeID) *unpromptedSteps {
 
 func (m *model) computeUnprompted(id nodeID) *unpromptedSteps {
 	a := &unpromptedSteps{}
-	m.listedMarks.clear()
-	m.listedMarks.add(id, false)
 	for _, in := range m.own[m.nodes[id].index()] {
 		m.addEvent(a, id, event{input: in}, m.resultsOf(id, in))
 	}
@@ -67,7 +65,7 @@ func termNeeded(msg *protocol.Message) memberstate.Term {
 	return msg.Term
 }
 
-// addEvent adds an event of a node, unless another one has the same result.
+// addEvent adds an event of a node, unless it has no effect.
 func (m *model) addEvent(a *unpromptedSteps, id nodeID, e event, all []stepResult) {
 	a.terms |= 1 << e.term
 	for term := e.term; term <= mostTerms; term++ {
@@ -76,7 +74,7 @@ func (m *model) addEvent(a *unpromptedSteps, id nodeID, e event, all []stepResul
 	switch t := &all[0]; {
 	case len(all) > 1 || !t.defect.none() || !t.outOfBounds && (t.saved || len(t.sent) > 0):
 		e.result = m.numberResults(id, all)
-	case t.outOfBounds || !m.listedMarks.add(t.node, t.ended):
+	case t.outOfBounds || t.node == id && !t.ended:
 		return
 	default:
 		e.node, e.ended = t.node, t.ended

@@ -33,6 +33,9 @@ func TestTheExplorerCoversASearchWithoutReductions(t *testing.T) {
 		"all but pre-vote":       {func(b *Bounds) { b.Entries, b.NoPreVote, b.NoTransfer, b.NoHints = 1, true, false, false }, 1, false},
 		"two terms":              {func(b *Bounds) { b.Terms, b.NoPreVote = 2, true }, 1, false},
 		"two terms, a ledger":    {func(b *Bounds) { b.Terms, b.Entries, b.NoPreVote = 2, 1, true }, 1, true},
+		"a hang":                 {func(b *Bounds) { b.NoPreVote, b.NoCrash, b.Ability = true, true, true }, 1, false},
+		"hangs":                  {func(b *Bounds) { b.NoPreVote, b.NoCrash, b.Ability = true, true, true }, 1, true},
+		"an engine is not well":  {func(b *Bounds) { b.NoPreVote, b.NoCrash, b.Ability = true, true, true }, 1, true},
 		"three members":          {func(b *Bounds) { b.Members, b.NoPreVote, b.NoCrash = 3, true, true }, 1, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -44,6 +47,7 @@ func TestTheExplorerCoversASearchWithoutReductions(t *testing.T) {
 			c.change(&bounds)
 			been := everything(t, bounds)
 			x := newPlainSearch(bounds, c.rounds)
+			x.reasons = reasons[name]
 			require.Empty(t, x.search())
 			places := map[plainState]bool{}
 			for at := range x.states {
@@ -62,6 +66,14 @@ func TestTheExplorerCoversASearchWithoutReductions(t *testing.T) {
 	}
 }
 
+// reasons are what can be said of a member in a search in which abilities change: all of them at once are too much for a
+// search without reductions.
+var reasons = map[string][]protocol.Inability{
+	"a hang":                {protocol.NotAbleDisk},
+	"hangs":                 {protocol.Able, protocol.NotAbleDisk},
+	"an engine is not well": {protocol.NotAbleUnhealthy},
+}
+
 // The explorer finds the violations of such a search, too.
 func TestASearchWithoutReductionsFindsTheSame(t *testing.T) {
 	assert.Equal(t, invariant.WonByQuorum, broken(t, 1, 2, 3).Invariant)
@@ -76,14 +88,17 @@ func TestASearchWithoutReductionsFindsTheSame(t *testing.T) {
 type plainSearch struct {
 	*walk
 	rounds   uint32
+	reasons  []protocol.Inability // why members are not able, or able again
 	names    numbering[plainNode]
 	like     []node // by name: the first that had it, with its alarms as they are
 	messages numbering[message]
 	acks     plainSaid
 	states   []plainState
 	known    map[plainState]bool
-	saves    int // of the step under way, so far
-	deadly   int // which of them its process dies in; 0: none
+	saves    int  // of the step under way, so far
+	deadly   int  // which of them its process dies in; 0: none
+	vain     bool // LedgerEnd hangs in the step under way
+	hung     bool // a leader's step has waited for it
 }
 
 // plainNode is a node without the numbers of its alarms, which have no end.
@@ -109,6 +124,10 @@ func newPlainSearch(b Bounds, rounds uint32) *plainSearch {
 		x.saves++
 		return x.saves == x.deadly
 	})
+	x.hangs = func() bool {
+		x.hung = true
+		return x.vain
+	}
 	return x
 }
 
@@ -181,6 +200,11 @@ func (x *plainSearch) expand(at, i int) {
 			give(protocol.Input{Kind: protocol.PeerLost, Seat: seatOf(other)})
 		}
 	}
+	for _, why := range x.reasons {
+		if b.Ability {
+			x.take(at, i, func() { x.change(i, why) })
+		}
+	}
 	x.take(at, i, func() { x.write(i) })
 	x.take(at, i, func() { x.ring(i) })
 	said := x.states[at].said
@@ -191,8 +215,18 @@ func (x *plainSearch) expand(at, i int) {
 	}
 }
 
-// take enters the result of a step, and those of a crash in each of its saves.
+// take enters the results of a step, and of one in which LedgerEnd hangs.
 func (x *plainSearch) take(at, i int, step func()) {
+	x.vain, x.hung = false, false
+	x.takeOnce(at, i, step)
+	if x.hung {
+		x.vain = true
+		x.takeOnce(at, i, step)
+	}
+}
+
+// takeOnce enters the result of a step, and those of a crash in each of its saves.
+func (x *plainSearch) takeOnce(at, i int, step func()) {
 	for x.deadly = 0; ; x.deadly++ {
 		x.load(at)
 		x.saves = 0

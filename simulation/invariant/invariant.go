@@ -20,7 +20,11 @@
 //	Converges        liveness.go                  VOPR: a healed majority has a leader soon, and keeps it
 //	ReturnsQuietly   liveness.go                  Ongaro's thesis, 9.6; hashicorp/raft#411: a member that returns raises no term
 //	HintsInVain      liveness.go                  a false hint that a connection is lost deposes nobody
+//	ChangesQuietly   liveness.go                  intervals that are changed member by member end no term
 //	PreferredLeads   liveness.go                  a preferred member leads in the end, if one can
+//	AbleLeads        liveness.go                  hashicorp/raft#503: a leader that cannot work is replaced by one that can
+//	LeadsAllTheSame  liveness.go                  hashicorp/raft#503: if none can work, one leads on, and is not replaced for that
+//	NoFlapping       internal/check/ability.go    a member gives up offices for want of ability ever more rarely
 package invariant
 
 // Invariant names something that must hold.
@@ -46,7 +50,11 @@ const (
 	Converges
 	ReturnsQuietly
 	HintsInVain
+	ChangesQuietly
 	PreferredLeads
+	AbleLeads
+	LeadsAllTheSame
+	NoFlapping
 
 	// Count is how many there are.
 	Count
@@ -55,7 +63,8 @@ const (
 var names = [Count]string{
 	"one leader a term", "won by a quorum", "follows a winner", "one vote a term", "observers have no voice",
 	"terms rise", "saved before said", "legal step", "never stuck", "one office", "leader has what is committed",
-	"committed entries stay", "leader is heard", "one lease", "transfer ends", "converges", "returns quietly", "hints in vain", "preferred leads",
+	"committed entries stay", "leader is heard", "one lease", "transfer ends", "converges", "returns quietly", "hints in vain", "changes quietly", "preferred leads", "able leads",
+	"leads all the same", "does not flap",
 }
 
 // String names the invariant.

@@ -26,6 +26,9 @@ type candidate struct {
 	behind    int64         // until then it does what it has missed
 	cut, deaf bool          // nothing reaches the database, or nothing comes back
 	far       time.Duration // how much longer everything takes
+	service   service
+
+	stoodStill int64 // when the process last did
 
 	// The keeper, and what drives it.
 	id        string
@@ -50,6 +53,18 @@ type seat struct {
 	context  bool // the context of Lead has not ended
 	claiming int  // claims under way
 	tries    int  // releases that were sent since Lead returned
+	held     bool // Lead returns when the service hangs no more
+
+	asking     bool // the service was asked for its health
+	vouched    bool // it has vouched for itself before it hung
+	unanswered bool // it answers when it hangs no more
+	ordered    bool // an operator has ordered the candidate not to lead
+	inability  protocol.Inability
+	led        bool          // it is shown as the leader
+	free       time.Duration // since when it has read the lease as free
+	rarely     rarely
+	failed     int           // how often it was shown as not able, without orders
+	recovering time.Duration // since when it is not any more
 
 	// For the checks.
 	read       lease.Record  // the last that was read
@@ -108,7 +123,7 @@ func (n *candidate) delay() time.Duration {
 // start begins an incarnation.
 func (n *candidate) start() {
 	n.number++
-	n.alive, n.leaving, n.id = true, false, identity(n.index, n.number)
+	n.alive, n.leaving, n.id, n.service = true, false, identity(n.index, n.number), service{}
 	n.keeper = protocol.NewKeeper(protocol.Rules{
 		ID: n.id, Self: n.self(), Strict: n.options.strict, Wakes: n.world.waking, Timing: n.options.timing, Limits: n.options.limits,
 	})
@@ -124,7 +139,7 @@ func (n *candidate) start() {
 func (n *candidate) enter(of int) {
 	if !n.seats[of].in && !n.leaving {
 		n.seats[of] = seat{in: true, looked: n.now()}
-		n.step(protocol.Enter{Name: names[of], Observer: n.options.observer})
+		n.step(protocol.Enter{Name: names[of], Observer: n.options.observer, Vouch: n.world.vouch})
 	}
 }
 

@@ -29,12 +29,17 @@ const (
 	Cadence
 	Converges
 	TakenOver
+	AbleLeads
+	LedAnyway
+	GivesUpRarely
+	Recovers
 
 	invariants
 )
 
 var invariantNames = [invariants]string{
 	"one lease", "terms grow", "one holder a term", "stays over", "kept", "lead ends", "released after lead", "gives back", "stands back", "followers read", "cadence", "converges", "taken over",
+	"able leads", "led all the same", "gives up rarely", "recovers",
 }
 
 // String names the invariant.
@@ -208,6 +213,7 @@ func (w *world) sending(n *candidate, c *protocol.Call, touches []int) {
 		case protocol.Acquire:
 			w.holds(FollowersRead, n.free(s) && !n.options.observer, "%s claims %s, which %q holds for another %v", n.id, names[of], s.read.Holder, s.read.Left)
 			w.holds(StandsBack, n.now() >= s.stands, "%s claims %s although it must wait for another %v", n.id, names[of], s.stands-n.now())
+			n.claimsLast(of)
 			s.claiming++
 			s.found, s.asked = false, n.now()
 		case protocol.Renew:

@@ -40,6 +40,12 @@ const (
 	Distrusted
 	// Fenced: a process woke up after its lease had ended, and only the fencing term stops it.
 	Fenced
+	// GaveUp: a leader that was not able to lead gave up its lease.
+	GaveUp
+	// GaveUpAgain: and did so again.
+	GaveUpAgain
+	// LedLast: a candidate that was not able to lead took a lease that nobody else wanted.
+	LedLast
 
 	conditions
 )
@@ -48,6 +54,7 @@ var conditionNames = [conditions]string{
 	"lease ran out", "taken away", "claim refused", "won without knowing", "won too late", "left before claiming", "won while leaving", "answered too late",
 	"renewal not answered", "left out of a renewal", "released later", "not released",
 	"heir came", "heir passed over", "old copy distrusted", "woke up fenced",
+	"gave up the lease", "gave it up again", "led as the last choice",
 }
 
 // String names the condition.
@@ -67,6 +74,9 @@ func (w *world) met(c Condition) { w.conditions[c]++ }
 // took counts how an office was won.
 func (w *world) took(n *candidate, of int) {
 	w.elections++
+	if n.seats[of].inability != 0 {
+		w.met(LedLast)
+	}
 	w.tell("%s takes office of %s in term %d", n.id, names[of], n.seats[of].term)
 	switch n.seats[of].read.Heir {
 	case "":

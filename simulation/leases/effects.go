@@ -78,8 +78,13 @@ func (n *candidate) Withdraw(name string, term memberstate.Term) {
 	takes := w.draw(int64(10 * time.Millisecond))
 	if w.chance(SlowLead) {
 		takes = w.between(0, 2*ttl)
+		n.service.fails++
 	}
-	n.in(takes, func() { n.returns(of, term) })
+	n.in(takes, func() {
+		if n.seats[of].term == term {
+			n.leadReturns(of)
+		}
+	})
 }
 
 // Publish has the checks look at the state that is shown.
@@ -87,6 +92,7 @@ func (n *candidate) Publish(name string, v protocol.View) {
 	w, s := n.world, &n.seats[lookUp(name)]
 	w.holds(TermsGrow, v.Term >= s.shown, "%s knew of term %d of %s, but continues from term %d", n.id, s.shown, name, v.Term)
 	s.shown = v.Term
+	n.shows(lookUp(name), &v)
 	if v.Role == memberstate.Leader {
 		w.holds(StaysOver, n.valid(lookUp(name)) && s.lease.Term == v.Term, "%s is shown as the leader of %s in term %d without a lease", n.id, name, v.Term)
 	}
@@ -127,7 +133,7 @@ func (n *candidate) Tell(note protocol.Note) {
 		n.world.lost(n, lookUp(note.Name), note.Topic)
 	case protocol.Forgotten:
 		n.world.met(Distrusted)
-	case protocol.Fails, protocol.Works, protocol.ReturnedEarly:
+	case protocol.Fails, protocol.Works, protocol.ReturnedEarly, protocol.NotAble:
 	}
 }
 
@@ -135,7 +141,7 @@ func (n *candidate) Tell(note protocol.Note) {
 func (n *candidate) End(name string) {
 	w, of := n.world, lookUp(name)
 	s := &n.seats[of]
-	w.holds(ReleasedAfter, !s.leading && s.lease == nil && s.retired, "%s left %s while its Lead runs", n.id, name)
+	w.holds(ReleasedAfter, !s.leading && s.lease == nil && s.retired && !s.asking, "%s left %s while its Lead or Healthy runs", n.id, name)
 	s.in, s.retired = false, false
 	if n.ended() {
 		n.deafen()

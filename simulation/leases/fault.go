@@ -56,6 +56,12 @@ const (
 	// LeadFails: Lead returns by itself.
 	LeadFails
 
+	// ServiceHangs: a service does not vouch for itself, or also does not return from Lead, or those of
+	// all candidates.
+	ServiceHangs
+	// ServiceUnwell: a service says that it is not able to lead.
+	ServiceUnwell
+
 	// ClockRates: clocks have different rates, within the margin.
 	ClockRates
 
@@ -63,6 +69,8 @@ const (
 	Force
 	// Resign: a leader is told to resign.
 	Resign
+	// NotToLead: a candidate is ordered not to lead while others can, for a while.
+	NotToLead
 	// OddTiming: one candidate has other intervals than the rest.
 	OddTiming
 	// Patient: candidates wait longer for an answer than a lease lasts.
@@ -137,10 +145,14 @@ var known = [faults]about{
 	SlowLead:  {"slow-lead", ProcessFaults, nil},
 	LeadFails: {"lead-fails", ProcessFaults, (*world).leadFails},
 
+	ServiceHangs:  {"service-hangs", ProcessFaults, (*world).serviceHangs},
+	ServiceUnwell: {"service-unwell", ProcessFaults, (*world).serviceUnwell},
+
 	ClockRates: {"clock-rates", ClockFaults, nil},
 
 	Force:     {"force", OperatorFaults, (*world).force},
 	Resign:    {"resign", OperatorFaults, (*world).resign},
+	NotToLead: {"not-to-lead", OperatorFaults, (*world).notToLead},
 	OddTiming: {"odd-timing", OperatorFaults, nil},
 	Patient:   {"patient", OperatorFaults, nil},
 	Onlooker:  {"onlooker", OperatorFaults, nil},
@@ -179,7 +191,7 @@ func below[K ~uint8](count K) []K {
 type FaultSet uint64
 
 // NoFaults is the empty set.
-const NoFaults FaultSet = faultlist.None
+const NoFaults FaultSet = 1 << 63
 
 // Has says whether a fault is in the set.
 func (s FaultSet) Has(f Fault) bool { return s>>f&1 == 1 }
@@ -191,8 +203,11 @@ func catalogue() *faultlist.Catalogue[Fault, Class] {
 	}}
 }
 
+// narrow is a set that was chosen, in one word: this world has fewer than 63 faults.
+func narrow(s faultlist.Set) FaultSet { return NoFaults | FaultSet(s[0]) }
+
 // FaultsOf is the set of all faults of some classes.
-func FaultsOf(all ...Class) FaultSet { return FaultSet(catalogue().Of(all...)) }
+func FaultsOf(all ...Class) FaultSet { return narrow(catalogue().Of(all...)) }
 
 // DefaultFaults are all except those that break an assumption.
 func DefaultFaults() FaultSet { return FaultsOf(catalogue().Usual...) }
@@ -202,8 +217,11 @@ func DefaultFaults() FaultSet { return FaultsOf(catalogue().Usual...) }
 // faults from the list.
 func ParseFaults(list string) (FaultSet, error) {
 	set, err := catalogue().Parse(list)
-	return FaultSet(set), err
+	if err != nil {
+		return 0, err
+	}
+	return narrow(set), nil
 }
 
 // String is a list that ParseFaults reads.
-func (s FaultSet) String() string { return catalogue().Text(uint64(s)) }
+func (s FaultSet) String() string { return catalogue().Text(faultlist.Set{uint64(s &^ NoFaults)}) }

@@ -20,8 +20,14 @@ func (w *world) heal() {
 		return
 	}
 	w.keep(leader)
+	w.recovered()
+	w.ableLeads(leader)
 	w.handOver(leader)
-	w.silence(leader)
+	if w.vouch == 0 || w.draw(3) != 0 {
+		w.silence(leader)
+	} else {
+		w.ledAnyway()
+	}
 }
 
 // recover ends all troubles. Connections are new, so statements and answers under way are lost.
@@ -35,11 +41,20 @@ func (w *world) recover() {
 		n.reconnect()
 		n.far = 0
 		n.resume()
+		if n.alive {
+			n.works()
+		}
 		if !n.alive {
 			n.start()
 		}
 		for of := range n.seats {
 			n.enter(of)
+		}
+	}
+	w.healed = w.now
+	for _, n := range w.candidates {
+		for of := range n.seats {
+			n.orders(of, true)
 		}
 	}
 	for _, s := range w.hung {
@@ -54,10 +69,11 @@ func (w *world) way() time.Duration {
 }
 
 // converge waits until every lease has a leader. In the worst case, candidates wait for an heir that does
-// not come, and those that could claim have an old statement under way or have just left office.
+// not come, and those that could claim have an old statement under way, have just left office or are not
+// able to lead.
 func (w *world) converge() *candidate {
 	longest := w.longest()
-	within := 2*longest.TTL + 4*longest.Poll + 2*longest.Timeout + 2*timing.DriftMargin + time.Duration(10*w.leases)*w.way()
+	within := 2*longest.TTL + 10*longest.Poll + 2*longest.Timeout + 2*timing.DriftMargin + time.Duration(10*w.leases)*w.way()
 	leader := w.waitForLeaders(within)
 	w.holds(Converges, leader != nil, "a lease has no leader after %v; %s", within, w.database.describe(w.all()))
 	return leader
@@ -100,14 +116,18 @@ func (w *world) waitForLeaders(within time.Duration) *candidate {
 // leaders is one of the leaders, if every lease has one.
 func (w *world) leaders() (one *candidate) {
 	for of := range w.leases {
-		led := false
-		for _, n := range w.candidates {
-			if n.valid(of) {
-				one, led = n, true
-			}
-		}
-		if !led {
+		if one = w.leader(of); one == nil {
 			return nil
+		}
+	}
+	return one
+}
+
+// leader is the candidate that holds a lease; nil if none does.
+func (w *world) leader(of int) (one *candidate) {
+	for _, n := range w.candidates {
+		if n.valid(of) {
+			one = n
 		}
 	}
 	return one
@@ -195,10 +215,10 @@ func (w *world) heaviest(leader *candidate) (one *candidate, most uint64) {
 	return one, most
 }
 
-// electable counts the candidates that may follow a leader.
+// electable counts the candidates that may follow a leader at once.
 func (w *world) electable(leader *candidate) (others int) {
 	for _, n := range w.candidates {
-		if n != leader && n.alive && !n.options.observer {
+		if n != leader && n.isAble() {
 			others++
 		}
 	}
@@ -214,7 +234,7 @@ func (w *world) bound(leader *candidate) time.Duration {
 	}
 	soonest := time.Hour
 	for _, n := range w.candidates {
-		if n != leader && n.alive && !n.options.observer {
+		if n != leader && n.isAble() {
 			soonest = min(soonest, time.Duration(n.clock.lasts(n.options.timing.Poll)))
 		}
 	}

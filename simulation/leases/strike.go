@@ -64,6 +64,7 @@ func (w *world) setUp() {
 		w.struck[Onlooker]++
 		w.anyone().options.observer = true
 	}
+	w.setUpServices()
 }
 
 // drawRates has all clocks differ from true time by up to a number of millionths, many by all of it.
@@ -270,6 +271,8 @@ func (n *candidate) resume() {
 		n.clock.since, n.clock.shown, n.asleep = w.now, n.asleep, 0
 	}
 	n.behind = w.now + int64(time.Millisecond)
+	n.stoodStill = w.now
+	n.service.fails++ // it may have been too late for its service's word
 	w.tell("%s wakes up", n.id)
 	for of := range n.seats {
 		if s := &n.seats[of]; s.context && w.database.now(of).Term > s.term {

@@ -41,9 +41,15 @@ func (n *candidate) reads(leases []int, found []lease.Record) {
 			continue
 		}
 		if r.Term != s.read.Term || r.Renewals != s.read.Renewals {
-			s.still = n.now()
+			s.still, s.free = n.now(), 0
 		}
 		s.read, s.stoodStill = r, n.now()-s.still
+		switch free := n.free(s); {
+		case !free:
+			s.free = 0
+		case s.free == 0:
+			s.free = n.now()
+		}
 		if r.Holder == n.id && r.Term == s.term && !n.free(s) {
 			s.stands = n.now() + 2*n.options.timing.Poll // it could not be released, and others wait
 		}

@@ -21,11 +21,14 @@ type world struct {
 	database   database
 	leases     int
 	candidates []*candidate
-	hung       []*statement // statements whose drivers do not return
-	link       int64        // how long a message takes at most, one way
-	waking     bool         // candidates are told of releases
-	generation int          // of the connections
-	calm       bool         // no fault strikes any more
+	hung       []*statement  // statements whose drivers do not return
+	link       int64         // how long a message takes at most, one way
+	waking     bool          // candidates are told of releases
+	vouch      time.Duration // how long the word of a service counts; 0: it need not vouch
+	asks       bool          // services are asked for their health
+	generation int           // of the connections
+	calm       bool          // no fault strikes any more
+	healed     int64         // since when
 
 	enabled FaultSet
 	rates   [faults]int64 // one statement in this many is struck

@@ -198,7 +198,7 @@ func names() map[string]labels {
 	return map[string]labels{
 		"kind":   list(int(rpc.TakeLeadershipResponse)+1, func(i uint8) string { return rpc.Kind(i).String() }),
 		"mark":   list(int(rpc.Vouched)+1, func(i uint8) string { return rpc.Mark(i).String() }),
-		"result": list(int(rpc.LedgerBehind)+1, func(i uint8) string { return rpc.Result(i).String() }),
+		"result": list(int(rpc.NotAble)+1, func(i uint8) string { return rpc.Result(i).String() }),
 		"role":   list(int(memberstate.Observer)+1, func(i uint8) string { return memberstate.Role(i).String() }),
 		"fate":   list(int(trace.Refused)+1, func(i uint8) string { return trace.Fate(i).String() }),
 	}

@@ -220,6 +220,9 @@ func (m *member) After(*protocol.Group, *protocol.Step)                         
 func (m *member) Lead(memberstate.Term)                                         {}
 func (m *member) Hold(time.Duration)                                            {}
 func (m *member) Resume()                                                       {}
+func (m *member) Vouched() bool                                                 { return false }
+func (m *member) AskHealth() bool                                               { return false }
+func (m *member) Obey(*protocol.Rules)                                          {}
 func (m *member) Drop(elector.Drop, int)                                        {}
 func (m *member) Judge(*protocol.Group, rpc.Mark, elector.Judgement)            {}
 func (m *member) Voting(*protocol.Group, *protocol.Message)                     {}

@@ -1,11 +1,14 @@
 package storetest
 
 import (
+	"context"
 	"crypto/rand"
 	"net/url"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/embed"
@@ -54,6 +57,25 @@ func dialEtcd(t testing.TB, address string) *clientv3.Client {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
 	return client
+}
+
+// A call that etcd has not answered must not be taken for a refused one: a holder would believe
+// that its lease was taken away.
+func TestACallThatEtcdDoesNotAnswerFails(t *testing.T) {
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{"127.0.0.1:1"}, Logger: zap.NewNop()})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, client.Close()) }()
+	store := etcdkv.New(client, "released/")
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = store.Get(ended, []string{"key"})
+	require.ErrorIs(t, err, context.Canceled)
+	for changes := 1; changes <= 2; changes++ {
+		done, err := store.Swap(ended, make([]kv.Change, changes))
+		require.ErrorIs(t, err, context.Canceled)
+		assert.Empty(t, done)
+	}
+	require.ErrorIs(t, store.Live(ended, map[string]time.Duration{"key": time.Second}), context.Canceled)
 }
 
 // Of many changes exactly those are made whose conditions hold, and each answer is that of its

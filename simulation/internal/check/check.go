@@ -129,7 +129,7 @@ func (c *Checker) Lawless() bool { return c.lawless }
 // Started checks a member that begins to take part, with what its disk has. What was only in
 // memory is forgotten.
 func (c *Checker) Started(n *Member) {
-	n.handing = handing{word: n.handing.word}
+	n.handing, n.ability = handing{word: n.handing.word}, ability{}
 	n.asking.restart()
 	c.termsRose(n, *n.Durable)
 	c.Kept(n, *n.Durable)
@@ -159,6 +159,7 @@ func (c *Checker) Turned(n *Member) {
 	}
 	c.inOffice(n)
 	c.handsOver(n)
+	c.admits(n)
 }
 
 // Says checks a message that leaves a member, at a time of its node's clock.
@@ -177,9 +178,11 @@ func (c *Checker) Says(n *Member, to memberstate.Set, m *protocol.Message, local
 	}
 }
 
-// Published checks what has taken effect.
-func (c *Checker) Published(n *Member, v *protocol.View) {
-	if v.Leader != memberstate.Nobody {
+// Published checks what has taken effect, at a time of its node's clock. A member that follows has abandoned
+// its round; a leader may have one for a larger term.
+func (c *Checker) Published(n *Member, v *protocol.View, local time.Duration) {
+	c.showsAbility(n, v, local)
+	if v.Leader != memberstate.Nobody && v.Role != memberstate.Leader {
 		n.asking.vote.over = true
 	}
 	if v.Role == memberstate.Leader && !v.Stopped {

@@ -21,7 +21,7 @@ func facts(t *testing.T) (*Checker, []*Member) {
 	members := make([]*Member, 3)
 	for i := range members {
 		members[i] = &Member{
-			Node: &Node{Index: i, Seat: memberstate.Seat(i + 1), Alive: true, Incarnation: 1}, Rules: new(protocol.Rules),
+			Node: &Node{Index: i, Seat: memberstate.Seat(i + 1), Alive: true, Incarnation: 1}, Rules: &protocol.Rules{Timing: protocol.DefaultTiming()},
 			Group: new(protocol.Group), Durable: new(memberstate.HardState), Engine: new(Engine),
 		}
 		c.Add(members[i])
@@ -36,7 +36,7 @@ func elect(c *Checker, term memberstate.Term, leader *Member, voters ...*Member)
 		c.Kept(n, *n.Durable)
 	}
 	leader.Group.Term, leader.Group.Role = term, memberstate.Leader
-	c.Published(leader, &protocol.View{Role: memberstate.Leader, Term: term, Leader: leader.Node.Seat})
+	c.Published(leader, &protocol.View{Role: memberstate.Leader, Term: term, Leader: leader.Node.Seat}, 0)
 }
 
 // A leader needs the durable votes of a majority, and leads a term alone.

@@ -19,7 +19,9 @@ type Node struct {
 	Incarnation uint32
 	Paused      bool
 	Hung        bool          // its save never returns
+	Stuck       bool          // nor does any save of its disk for now
 	Sluggish    time.Duration // how much longer everything takes
+	Saving      int64         // since when a save has been under way; 0: there is none
 }
 
 // Engine is the storage engine that a member's group has at its node.
@@ -30,6 +32,13 @@ type Engine struct {
 	Running memberstate.Term     // the term of a Lead that has not returned; 0: none
 	Stopped bool                 // writes are paused for a handover
 	Slow    int64                // the most nanoseconds that it takes to do what it is asked
+	Hangs   bool                 // it does not do some of what it is asked
+	Mute    int64                // since when it has not vouched for itself although it should; 0: it does
+	Unwell  bool                 // it has said last that it is not well
+	Barred  bool                 // its member was ordered not to lead
+	Asking  int64                // since when its LedgerEnd has been running; 0: it is not
+	Pausing int64                // since when its Pause has been running; 0: it is not
+	Ending  int64                // since when its Lead has been running although it was told to return
 }
 
 // Lease is what a leader holds until a true time.
@@ -51,15 +60,17 @@ type Member struct {
 
 	// Of the step under way.
 
-	Input protocol.InputKind
-	Alarm uint32           // the number of the alarm that is set
-	Early bool             // the step begins with an alarm that rings before that is due: it was replaced
-	Stale protocol.Machine // if it is early, the machine before the step
+	Input    protocol.InputKind
+	Received int64            // when a message arrived for it last, and was taken at once
+	Alarm    uint32           // the number of the alarm that is set
+	Early    bool             // the step begins with an alarm that rings before that is due: it was replaced
+	Stale    protocol.Machine // if it is early, the machine before the step
 
 	// What the checks remember of it.
 
 	asking   asking
 	handing  handing
+	ability  ability
 	said     memberstate.HardState // what it has spoken with last, in any incarnation
 	accepted memberstate.Term      // the largest term of an append in its ledger, in any incarnation
 }

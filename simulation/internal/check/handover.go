@@ -30,8 +30,13 @@ type handing struct {
 	last      uint32           // its newest beat when it last asked
 	resigning memberstate.Term // the term in which it was told to resign; 0: it was not
 	resigned  int64            // and when
-	word      uint32           // the number of the newest request to take over
-	ends      [4]word          // of the newest requests
+	orderedIn memberstate.Term // the term in which it was last given an order
+	// preferredIn is the last term in which it has let a preferred member take over.
+	preferredIn memberstate.Term
+	hungIn      memberstate.Term // the last term in which something of the member hung
+	ailedIn     memberstate.Term // the last term in which it was told not to lead, or its engine was not well
+	word        uint32           // the number of the newest request to take over
+	ends        [4]word          // of the newest requests
 }
 
 // word is a request to take over, and where the leader's ledger ended then.
@@ -41,7 +46,10 @@ type word struct {
 }
 
 // StoodStill has all times begin now: the process was not able to do what is expected of it.
-func (c *Checker) StoodStill(n *Member) { n.handing.delayed(*c.now) }
+func (c *Checker) StoodStill(n *Member) {
+	n.handing.delayed(*c.now)
+	n.asking.awake = *c.now
+}
 
 func (h *handing) delayed(now int64) { h.ordered, h.paused, h.asked, h.resigned = now, now, now, now }
 
@@ -51,7 +59,7 @@ func (c *Checker) Ordered(n *Member, order *Outcome) {
 	if h.orders = slices.DeleteFunc(h.orders, (*Outcome).isSettled); len(h.orders) == 0 {
 		h.ordered = now
 	}
-	h.orders, h.asked = append(h.orders, order), now
+	h.orders, h.asked, h.orderedIn = append(h.orders, order), now, n.Group.Term
 }
 
 // Pauses notes that the engine was asked to pause its writes, and Resumes that it may go on.
@@ -90,10 +98,16 @@ func (o *Outcome) String() string {
 // handsOver looks at a member after a turn of its node.
 func (c *Checker) handsOver(n *Member) {
 	h, now := &n.handing, *c.now
+	if c.hangs(n) {
+		h.hungIn = n.Group.Term
+	}
+	if n.Engine.Barred || n.Engine.Unwell {
+		h.ailedIn = n.Group.Term
+	}
 	if len(h.orders) == 0 && !h.pausing && h.resigning == 0 {
 		return
 	}
-	if n.Node.Sluggish > 0 || n.Engine.Slow > 0 || n.Node.Hung {
+	if n.Node.Sluggish > 0 || n.Engine.Slow > 0 || n.Engine.Hangs || n.Node.Hung || n.Node.Stuck {
 		h.delayed(now)
 	}
 	if n.Shown.Leader == memberstate.Nobody { // a transfer cannot end before there is a leader
@@ -104,7 +118,7 @@ func (c *Checker) handsOver(n *Member) {
 	if h.orders = slices.DeleteFunc(h.orders, (*Outcome).isSettled); len(h.orders) > 0 && now-h.ordered > limit {
 		c.Violated(invariant.TransferEnds, n, "an order to hand over has had no outcome since %d ns", now-h.ordered)
 	}
-	if h.pausing && now-h.paused > limit {
+	if h.pausing && now-h.paused > limit && n.Leads() { // another leader's writes are not paused
 		c.Violated(invariant.TransferEnds, n, "its engine's writes have been paused for a handover since %d ns", now-h.paused)
 	}
 	if h.resigning != n.Group.Term || !n.Leads() {
@@ -127,16 +141,22 @@ func (c *Checker) offers(n *Member, m *protocol.Message) {
 	c.Counts[invariant.TransferEnds]++
 	h, now, end := &n.handing, *c.now, n.Engine.Ledger.End()
 	b := &n.asking.beats
-	if h.last < b.first || b.number-h.last > uint32(c.Timing.Leak) || n.Node.Sluggish > 0 || n.Engine.Slow > 0 {
+	if h.last < b.first || b.number-h.last > uint32(c.Timing.Leak) || n.Node.Sluggish > 0 || n.Engine.Slow > 0 || n.Engine.Hangs || n.Node.Stuck {
 		h.asked = now
 	}
 	if h.last = b.number; now-h.asked > handoverWithin*int64(c.Detection()) {
 		c.Violated(invariant.TransferEnds, n, "it has been asking others to take over since %d ns", now-h.asked)
 	}
-	if behind(end, m.Ledger) || m.Mark == rpc.Plain && m.Ledger != end {
+	if m.Mark == rpc.Plain && n.Rules.Preferred.Has(m.Leader) {
+		h.preferredIn = m.Term
+	}
+	hung := c.hung(n, m.Term)
+	if hung && m.Ledger == (memberstate.Position{}) { // it cannot wait for its engine
+		end = m.Ledger
+	} else if behind(end, m.Ledger) || m.Mark == rpc.Plain && m.Ledger != end {
 		c.Violated(invariant.TransferEnds, n, "it requires an heir's ledger to reach %v, but its own ends at %v", m.Ledger, end)
 	}
-	if m.Mark == rpc.Plain && !n.Engine.Stopped {
+	if m.Mark == rpc.Plain && !n.Engine.Stopped && !hung {
 		c.Violated(invariant.TransferEnds, n, "it lets another member take over in term %d before its engine has paused its writes", m.Term)
 	}
 	h.word++
@@ -153,6 +173,9 @@ func (c *Checker) takes(n *Member, x *protocol.Step) {
 	c.Counts[invariant.TransferEnds]++
 	if n.Shown.Leader != q.From || n.Shown.Term != q.Term {
 		c.Violated(invariant.TransferEnds, n, "it takes over from n%d in term %d although it follows n%d in term %d", q.From-1, q.Term, n.Shown.Leader-1, n.Shown.Term)
+	}
+	if n.ability.says != protocol.Able {
+		c.Violated(invariant.TransferEnds, n, "it takes over, and says that it is not able to lead (%v)", n.ability.says)
 	}
 	heard, end := n.asking.heard, n.Engine.Ledger.End()
 	leader := c.of(n).members[heard.from].handing.ends[heard.round%4]

@@ -19,7 +19,7 @@ type beats struct {
 	first   uint32           // the first of the term
 	heard   uint32           // the newest that a majority has answered
 	denied  uint32           // the newest that a voter has refused, because it follows another leader of the term
-	covered time.Duration    // when the newest one with a majority's promise left, by the leader's clock; 0: none
+	covered time.Duration    // until when a majority has promised to stand by the leader, by the leader's clock; 0: it has not
 	rounds  [keptBeats]beat
 }
 
@@ -27,7 +27,7 @@ type beats struct {
 type beat struct {
 	number             uint32
 	answered, promised voters
-	left               time.Duration // by the leader's clock
+	until              time.Duration // by the leader's clock, as long after it left as it asks voters to stand by the leader
 }
 
 // keptBeats is how many rounds a leader remembers: the same answers must count here.
@@ -43,7 +43,7 @@ func (c *Checker) beats(n *Member, m *protocol.Message, local time.Duration) {
 	}
 	b.number++
 	self := voters(0).with(n.Node.Index)
-	b.rounds[b.number%keptBeats] = beat{b.number, self, self, local}
+	b.rounds[b.number%keptBeats] = beat{b.number, self, self, local + m.Lease}
 	if c.Majority() == 1 {
 		b.heard = b.number
 	}
@@ -55,17 +55,33 @@ func (c *Checker) beats(n *Member, m *protocol.Message, local time.Duration) {
 
 // givesUp checks a leader whose alarm rings and that leads no more. It must not stand down unless no
 // majority has answered for a detection time, or a voter has refused the newest beat, or it was told
-// to resign, or has tried to hand over. If messages were corrupted, an answer may have been one to no
+// to resign, or has tried to hand over, or something keeps it from leading. If messages were corrupted, an answer may have been one to no
 // beat. If the numbers of beats begin again, the member counts a beat 0 that is never sent, and
 // remembers one beat less than at other times.
 func (c *Checker) givesUp(n *Member, term memberstate.Term) {
 	b, h := &n.asking.beats, &n.handing
-	if b.term != term || b.denied == b.number || h.resigning == term || h.last >= b.first || c.Ambiguous {
+	if b.term != term || b.denied == b.number || h.resigning == term || h.last >= b.first || c.Ambiguous || c.ailed(n, term) {
 		return
 	}
 	c.Counts[invariant.LeaderHeard]++
 	if silent := b.number - b.heard; silent < uint32(c.Timing.Leak) {
 		c.Violated(invariant.LeaderHeard, n, "it gives up term %d although a quorum has answered all heartbeats except the last %d", term, silent)
+	}
+}
+
+// LedgerWithin is how long a leader may wait for LedgerEnd, in detection times. Others take it for gone after one,
+// because it sends no heartbeats meanwhile; its clock or its node may be slow.
+const LedgerWithin = 3
+
+// LedgerOverdue checks a member that has perhaps been waiting for LedgerEnd for as long.
+func (c *Checker) LedgerOverdue(n *Member) {
+	since := max(n.Engine.Asking, n.asking.awake)
+	if n.Engine.Asking == 0 || *c.now-since < int64(LedgerWithin*c.Detection()) || n.Node.Paused || n.Node.Sluggish > 0 {
+		return
+	}
+	c.Counts[invariant.LeaderHeard]++
+	if n.Shown.Role == memberstate.Leader && !n.Shown.Stopped {
+		c.Violated(invariant.LeaderHeard, n, "it shows that it leads term %d, but has waited for LedgerEnd since %d ns and sends no heartbeats", n.Shown.Term, *c.now-since)
 	}
 }
 
@@ -87,6 +103,6 @@ func (c *Checker) followed(n *Member, p arrival) {
 		return
 	}
 	if r.promised = r.promised.with(int(p.from)); r.promised.count() >= majority {
-		b.covered = max(b.covered, r.left)
+		b.covered = max(b.covered, r.until)
 	}
 }

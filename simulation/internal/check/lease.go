@@ -18,17 +18,17 @@ func (c *Checker) Lapsed(n *Member, term memberstate.Term) {
 }
 
 // Leased checks a lease that was just extended, until a time of its holder's clock, which now
-// shows local. The lease is measured from when its heartbeat left.
+// shows local. The promises are measured from when the heartbeat left that asked for them.
 func (c *Checker) Leased(n *Member, until, local time.Duration) {
 	c.Counts[invariant.OneLease]++
 	b := &n.asking.beats
-	from, known := b.covered, b.covered > 0 && b.term == n.Lease.Term
+	promised, known := b.covered, b.covered > 0 && b.term == n.Lease.Term
 	if c.Majority() == 1 { // no promise of another member is needed
-		from, known = local, true
+		promised, known = local+n.Rules.Lease, true
 	}
 	if !known {
 		c.Violated(invariant.OneLease, n, "it holds a lease in term %d that no quorum has promised", n.Lease.Term)
-	} else if longer := until - from - c.leaseLasts(); longer > 0 {
+	} else if longer := until - promised + n.Rules.Timing.DriftMargin; longer > 0 {
 		c.Violated(invariant.OneLease, n, "its lease in term %d lasts %v longer than a quorum has promised", n.Lease.Term, longer)
 	}
 	for i, other := range c.of(n).members {

@@ -20,20 +20,39 @@ const (
 
 // Measure is how many voters a group has, and by which intervals it elects.
 type Measure struct {
-	Voters int // the first nodes
-	Timing protocol.Timing
+	Voters int             // the first nodes
+	Timing protocol.Timing // that all members begin with
+
+	// The shortest and the longest detection time that a member has been given; 0: those of Timing.
+	shortest, longest time.Duration
 }
 
 // Majority is more than half of the voters.
 func (m *Measure) Majority() int { return m.Voters/2 + 1 }
 
-// Detection is how long a leader may be silent.
-func (m *Measure) Detection() time.Duration {
-	return time.Duration(m.Timing.Leak) * m.Timing.Heartbeat
+// Detection is how long a leader may be silent, whatever intervals it has.
+func (m *Measure) Detection() time.Duration { return max(detection(&m.Timing), m.longest) }
+
+// leastDetection is for how long everybody waits for a leader.
+func (m *Measure) leastDetection() time.Duration {
+	if m.shortest == 0 {
+		return detection(&m.Timing)
+	}
+	return min(detection(&m.Timing), m.shortest)
 }
 
-// leaseLasts is how long a lease lasts after the heartbeat that it rests on has left.
-func (m *Measure) leaseLasts() time.Duration { return m.Detection() - m.Timing.DriftMargin }
+// longestHeartbeat is the most that is between two heartbeats of a leader.
+func (m *Measure) longestHeartbeat() time.Duration {
+	return m.Detection() / time.Duration(m.Timing.Leak)
+}
+
+// Retimed says that a member is given other intervals. The number of heartbeats that may be missed stays.
+func (m *Measure) Retimed(t *protocol.Timing) {
+	now := detection(t)
+	m.shortest, m.longest = min(m.leastDetection(), now), max(m.longest, now)
+}
+
+func detection(t *protocol.Timing) time.Duration { return time.Duration(t.Leak) * t.Heartbeat }
 
 // votes says whether a node is a voter. A second process under a voter's name is none.
 func (m *Measure) votes(index int) bool { return index < m.Voters }

@@ -2,7 +2,10 @@
 
 package check
 
-import "github.com/hustings/hustings/simulation/invariant"
+import (
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/simulation/invariant"
+)
 
 // Served checks an office that begins.
 func (c *Checker) Served(n *Member) {
@@ -15,6 +18,14 @@ func (c *Checker) Served(n *Member) {
 		c.Violated(invariant.OneOffice, n, "its engine begins to serve term %d, which n%d's engine has served", term, r.server)
 	}
 	r.served, r.server = true, n.Node.Index
+}
+
+// AsksLedger checks a member that asks its engine where its ledger ends. From then on the engine accepts nothing of an
+// earlier term, so it must not serve one.
+func (c *Checker) AsksLedger(n *Member, term memberstate.Term) {
+	if serving := n.Engine.Leading; serving != 0 && serving < term {
+		c.Violated(invariant.OneOffice, n, "its engine serves term %d, and is asked to accept nothing before term %d", serving, term)
+	}
 }
 
 // inOffice checks a member after a step: if it has lost its term, its engine must not serve.

@@ -24,6 +24,7 @@ type asking struct {
 	beats  beats  // the rounds of heartbeats of the term that it leads, or led last
 	heard  request
 	waits  []waiting // the messages that its group has taken, and no step yet
+	awake  int64     // since when the process has not stood still
 	spoken []reply   // the answers that no message carries yet
 }
 

@@ -30,6 +30,7 @@ const (
 	Ledger             // until a slow engine has looked where its ledger ends
 	Answer             // and until it has said so
 	Pause              // how long its Pause takes
+	Health             // how long it takes to say whether it is well
 
 	kinds
 )

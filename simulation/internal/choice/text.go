@@ -14,7 +14,7 @@ import (
 )
 
 // names are the words that the lines begin with.
-var names = [kinds]string{"message", "append", "wait", "save", "torn", "write", "tick", "stop", "ledger", "answer", "pause"}
+var names = [kinds]string{"message", "append", "wait", "save", "torn", "write", "tick", "stop", "ledger", "answer", "pause", "health"}
 
 // KindOf is the kind of choice whose lines begin with a word.
 func KindOf(word string) (Kind, bool) {

@@ -74,8 +74,12 @@ func (s *search) options(seed uint64, faults simulation.FaultSet) simulation.Opt
 	if seed%4 == 2 { // more heartbeats than a leader remembers, or fewer
 		timing.Leak = 2 + int(seed/4%11)
 	}
-	return simulation.Options{
+	o := simulation.Options{
 		Seed: 2 * seed, Timing: timing, Members: 3 + int(seed%3), Leases: seed%2 == 0, NoPreVote: seed%7 == 3, NoRanks: seed%5 == 1,
-		Duration: 30 * time.Second, Faults: faults,
+		Duration: 30 * time.Second, Faults: faults, Asked: seed%3 == 2,
 	}
+	if seed%3 > 0 {
+		o.Vouch = timing.Detection()
+	}
+	return o
 }

@@ -59,7 +59,7 @@ func newRoot() *cobra.Command {
 	root.SetHelpCommand(newHelp())
 	root.AddCommand(
 		newSim(), newReplay(), newMerge(), newExplore(), newServe(), newStatus(), newWatch(), newTransfer(), newResign(),
-		newLease(), newStore(), newCerts(), newVersion(debug.ReadBuildInfo), newWatchdog(),
+		newSettings(), newLease(), newStore(), newCerts(), newVersion(debug.ReadBuildInfo), newWatchdog(),
 	)
 	markErrors(root)
 	root.InitDefaultCompletionCmd() // now, because one that cobra adds later accepts an unknown shell

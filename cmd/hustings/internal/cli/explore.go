@@ -36,11 +36,11 @@ type exploreFlags struct {
 	asJSON   bool
 }
 
-// features can happen besides elections. The last three of allFeatures make a search much
+// features can happen besides elections. The last four of allFeatures make a search much
 // longer, so they are off by default.
 var (
 	features    = []string{"pre-vote", "crashes", "transfers", "hints"}
-	allFeatures = append(slices.Clone(features), "withdrawals", "pauses", "leases")
+	allFeatures = append(slices.Clone(features), "withdrawals", "pauses", "ability", "leases")
 )
 
 func newExplore() *cobra.Command { return new(exploreFlags).command() }
@@ -60,8 +60,8 @@ Exit codes: 0 complete, 1 an invariant does not hold or something failed, 2 the 
 line is wrong, 3 stopped early, by a bound or a signal, with nothing wrong so far.
 
 A message that was sent can arrive at any later time, any number of times, or never.
-With --live it arrives once, losses, duplicates and crashes have budgets, and explore
-checks that a leader can still be elected from every state that the group can reach.`,
+With --live it arrives once, losses, duplicates, crashes and changes of ability have
+budgets, and explore checks that a leader can still be elected from every state that the group can reach.`,
 		Example: `  hustings explore
   hustings explore --members 5 --ledger 0 --features pre-vote
   hustings explore --terms 2 --ledger 0 --features pre-vote,leases --lag 2
@@ -76,7 +76,7 @@ checks that a leader can still be elected from every state that the group can re
 	flags.IntVar(&b.Terms, "terms", 1, "the largest `term` in which a member stands")
 	flags.IntVar(&b.Beats, "rounds", 1, "the `number` of rounds of heartbeats of a leader; rounds of votes have no bound")
 	flags.IntVar(&b.Entries, "ledger", 1, "the largest `number` of entries in a ledger")
-	flags.StringSliceVar(&f.features, "features", features, "what happens besides elections: `names` of these and of withdrawals (of orders, and by engines that return from Lead), pauses (that take long or fail) and leases")
+	flags.StringSliceVar(&f.features, "features", features, "what happens besides elections: `names` of these and of withdrawals (of orders, and by engines that return from Lead), pauses (that take long or fail), ability (to lead, which comes and goes) and leases")
 	flags.IntVar(&b.Leak, "leak", 0, "after what `number` of unanswered rounds of heartbeats a leader leaves office (default 1)")
 	flags.IntVar(&b.Lag, "lag", 0, "how many `ticks` each clock may miss; a lease allows for 1")
 	flags.BoolVar(&f.live, "live", false, "check that a leader can always be elected")
@@ -84,6 +84,7 @@ checks that a leader can still be elected from every state that the group can re
 	flags.IntVar(&f.budgets.Drops, "drops", 0, "with --live, the `number` of messages that are lost")
 	flags.IntVar(&f.budgets.Duplicates, "duplicates", 0, "with --live, the `number` of messages that arrive twice")
 	flags.IntVar(&f.budgets.Restarts, "restarts", 1, "with --live, the `number` of crashes")
+	flags.IntVar(&f.budgets.Inabilities, "inabilities", 3, "with --live and ability, the `number` of times that a member's ability changes or LedgerEnd hangs")
 	flags.IntVar(&f.options.Workers, "workers", runtime.GOMAXPROCS(0), "the `number` of parallel workers; with 1 every search takes the same course")
 	flags.Uint64Var(&f.options.MaxStates, "max-states", 0, "stop at this `number` of states (default: no limit)")
 	flags.Uint64Var(&f.memory, "memory", 0, "stop at this many `megabytes` of memory (default: no limit)")
@@ -158,7 +159,7 @@ func (f *exploreFlags) check() error {
 	has := func(name string) bool { return slices.Contains(f.features, name) }
 	b := &f.options.Bounds
 	b.NoPreVote, b.NoCrash, b.NoTransfer, b.NoHints = !has("pre-vote"), !has("crashes"), !has("transfers"), !has("hints")
-	b.Withdrawals, b.Pauses, b.Leases = has("withdrawals"), has("pauses"), has("leases")
+	b.Withdrawals, b.Pauses, b.Ability, b.Leases = has("withdrawals"), has("pauses"), has("ability"), has("leases")
 	f.options.MaxMemory = f.memory << 20
 	if f.live {
 		return errors.Join(f.options.Check(), f.budgets.Check())
@@ -168,7 +169,7 @@ func (f *exploreFlags) check() error {
 
 // Flags that only one of the two searches has.
 var (
-	liveFlags  = []string{"in-flight", "drops", "duplicates", "restarts"}
+	liveFlags  = []string{"in-flight", "drops", "duplicates", "restarts", "inabilities"}
 	otherFlags = []string{"workers", "checkpoint", "lag"}
 )
 
@@ -234,6 +235,7 @@ func (f *exploreFlags) report(r *explore.Result, took time.Duration) *exploreRep
 	if f.live {
 		bounds["in_flight"], bounds["drops"] = f.budgets.InFlight, f.budgets.Drops
 		bounds["duplicates"], bounds["restarts"] = f.budgets.Duplicates, f.budgets.Restarts
+		bounds["inabilities"] = f.budgets.Inabilities
 	}
 	per := func(n uint64) float64 { return float64(n) / took.Seconds() }
 	report := &exploreReport{

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"net"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -159,4 +160,26 @@ func TestWatchOutlivesNodes(t *testing.T) {
 		_, err := time.Parse(time.RFC3339, change.Time)
 		assert.NoError(t, err)
 	}
+}
+
+// Without a change the settings are shown; with --all those of every member are changed.
+func TestSettingsAreShownAndChanged(t *testing.T) {
+	addresses := local(t, node.Config{})
+	lines := succeed(t, "settings", "-a", addresses[2])
+	assert.Equal(t, []string{"n2: heartbeat 100ms, leak 3, vote wait 30ms to 100ms, round timeout 100ms, drift margin 15ms"}, lines)
+	lines = succeed(t, "settings", "-a", hanging(t), "-a", addresses[1], "--all", "--timeout", "20s", "--leak", "4", "--preferred", "n1", "--electable=false", "--json")
+	require.Len(t, lines, 3)
+	for i, line := range lines {
+		var now jsonSettings
+		require.NoError(t, json.Unmarshal([]byte(line), &now))
+		want := jsonSettings{
+			Address: addresses[i], Node: "n" + strconv.Itoa(i), Heartbeat: 1e8, Leak: 4, MinVoteWait: 3e7, MaxVoteWait: 1e8, RoundTimeout: 1e8, DriftMargin: 15e6,
+			Preferred: []string{"n1"},
+		}
+		assert.Equal(t, want, now)
+	}
+	assert.Contains(t, fail(t, exitFailed, "settings", "-a", addresses[0], "--heartbeat", "1ns"), "Timing.Heartbeat is 1ns")
+	lines = succeed(t, "settings", "-a", addresses[0], "--preferred", "", "--electable")
+	assert.NotContains(t, lines[0], "preferred")
+	assert.NotContains(t, lines[0], "only if")
 }

@@ -55,7 +55,12 @@ Each change is printed to stdout as one line; the log goes to stderr. With --exe
 program runs while, and only while, this node leads. Before a handover it is asked to end
 (SIGTERM); it is killed when the term is lost or this process ends. With --leases or
 --lease it is killed before another node leads, even if this process is stopped.
-HUSTINGS_NODE, HUSTINGS_GROUP and HUSTINGS_TERM are in its environment.`,
+HUSTINGS_NODE, HUSTINGS_GROUP and HUSTINGS_TERM are in its environment.
+
+A program that hangs would go on leading, because heartbeats do not need it. With --alive
+or --notify a leader whose program cannot work hands over to a node that can; if there is
+none, it leads on. The command of --alive runs on every node, four times in the time that
+--vouch says, with an empty HUSTINGS_TERM where the program does not run.`,
 		Example: `  # a first look: three nodes in one process
   hustings serve --local 3
 
@@ -92,6 +97,9 @@ HUSTINGS_NODE, HUSTINGS_GROUP and HUSTINGS_TERM are in its environment.`,
 	flags.StringSliceVar(&f.Preferred, "preferred", nil, "`ids` of voters that should lead whenever they can")
 	flags.StringVar(&f.Timing, "timing", "default", "the intervals: default (detects a dead leader in 300 ms) or dledger (6 s)")
 	flags.StringVar(&f.Exec, "exec", "", "a shell `command` that runs while this node leads")
+	flags.StringVar(&f.Alive, "alive", "", "a shell `command` whose exit status says whether this node is able to lead; a leader that is not hands over to a node that is")
+	flags.BoolVar(&f.Notify, "notify", false, "the program says WATCHDOG=1 to NOTIFY_SOCKET, as systemd's services do; a leader whose program stops doing so hands over")
+	flags.DurationVar(&f.Vouch, "vouch", 0, "with --alive or --notify: for how much `time` a word counts (default "+node.DefaultVouch.String()+")")
 	flags.IntVar(&f.local, "local", 0, "run `n` nodes, n0, n1, ..., on loopback in this process, for a first look")
 	flags.BoolVar(&f.asJSON, "json", false, "print one JSON object a line")
 	flags.BoolVar(&f.verbose, "verbose", false, "log more")
@@ -122,7 +130,7 @@ func (f *serveFlags) serve(cmd *cobra.Command) error {
 
 // ofLocal are the flags that --local allows. The others describe a cluster that --local
 // would not start.
-var ofLocal = []string{"local", "group", "leases", "preferred", "timing", "exec", "json", "verbose", "log"}
+var ofLocal = []string{"local", "group", "leases", "preferred", "timing", "exec", "alive", "notify", "vouch", "json", "verbose", "log"}
 
 func (f *serveFlags) serveLocal(ctx context.Context, cmd *cobra.Command, out *node.Printer, log *slog.Logger) error {
 	var unused []string
@@ -222,6 +230,7 @@ func (f *serveFlags) over(cmd *cobra.Command, c node.Config) node.Config {
 		{"http", &c.HTTP, &f.HTTP},
 		{"timing", &c.Timing, &f.Timing},
 		{"exec", &c.Exec, &f.Exec},
+		{"alive", &c.Alive, &f.Alive},
 		{"lease", &c.Lease, &f.Lease},
 		{"name", &c.Name, &f.Name},
 	} {
@@ -237,6 +246,12 @@ func (f *serveFlags) over(cmd *cobra.Command, c node.Config) node.Config {
 	}
 	if given("preferred") {
 		c.Preferred = f.Preferred
+	}
+	if given("notify") {
+		c.Notify = f.Notify
+	}
+	if given("vouch") {
+		c.Vouch = f.Vouch
 	}
 	if given("ttl") {
 		c.TTL = f.TTL

@@ -46,10 +46,12 @@ leases: true
 	require.NoError(t, os.Mkdir("certs", 0o700))
 	require.NoError(t, os.WriteFile("certs/n0.crt", nil, 0o600))
 	c, err = configured(t, "--config", file, "--group", "users", "--leases=false", "--members", "n0=h:1", "--observers", "n5=h:2",
-		"--tls", "certs", "--new", "--timing", "dledger", "--preferred", "n0", "--exec", "true", "--trust-network")
+		"--tls", "certs", "--new", "--timing", "dledger", "--preferred", "n0", "--exec", "true", "--trust-network",
+		"--alive", "false", "--notify", "--vouch", "7s")
 	require.NoError(t, err)
 	assert.Equal(t, node.Config{
 		File: file, Node: "n0", Group: "users", Data: "/var/lib/hustings", New: true, Timing: "dledger", Preferred: []string{"n0"}, Exec: "true",
+		Alive: "false", Notify: true, Vouch: 7 * time.Second,
 		Members: []node.Member{{ID: "n0", Address: "h:1"}, {ID: "n5", Address: "h:2", Observer: true}}, TrustNetwork: true,
 		TLS: &node.Files{CA: "certs/ca.crt", Cert: "certs/n0.crt", Key: "certs/n0.key"},
 	}, c)
@@ -116,6 +118,9 @@ func TestAWrongConfigurationIsNamed(t *testing.T) {
 	assert.Contains(t, fail(t, exitUsage, "serve", "--local", "0"), "--local is 0, want 1 to 64")
 	unused := fail(t, exitUsage, "serve", "--local", "3", "--data", "d", "--http", ":1", "--config", file, "--tls", "d", "--members", "n0=h:1", "--exec", "true", "--new")
 	assert.Contains(t, unused, "--local does not go with --config, --data, --http, --members, --new, --tls, only with")
+	assert.Contains(t, fail(t, exitUsage, "serve", "--local", "3", "--alive", "true"), "--alive has a meaning only with --exec")
+	assert.Contains(t, fail(t, exitUsage, "serve", "--local", "3", "--vouch", "5s"), "--vouch has a meaning only with --alive or --notify")
+	assert.Contains(t, fail(t, exitUsage, "serve", "--local", "3", "--exec", "true", "--notify", "--vouch", "1ms"), "--vouch is 1ms, want at least 200ms")
 	assert.Contains(t, fail(t, exitUsage, "serve", "--local", "3", "--timing", "fast"), `--timing is "fast"`)
 	assert.Contains(t, fail(t, exitUsage, "serve", "--local", "3", "--preferred", "n7"), `--preferred names "n7", which is none of n0 to n2`)
 	assert.Contains(t, fail(t, exitUsage, "serve", "--local", "3", "--log", "xml"), `--log is "xml"`)

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/operator"
 	"github.com/hustings/hustings/rpc/grpcrpc"
 )
@@ -37,15 +38,24 @@ type shownStatus struct {
 	LedgerTerm  uint64 `json:"ledger_term,omitempty"`
 	LedgerIndex uint64 `json:"ledger_index,omitempty"`
 	QuorumAge   int64  `json:"quorum_age_nanos,omitempty"` // of a leader
+	Inability   string `json:"inability,omitempty"`        // why it is not able to lead
+	Unable      int64  `json:"unable_nanos,omitempty"`     // and for how long it has not been
+	Preferred   bool   `json:"preferred,omitempty"`        // it should lead whenever it can
+	LastChoice  bool   `json:"last_choice,omitempty"`      // it leads only if no other voter can
 	Error       string `json:"error,omitempty"`
 }
 
 func shown(address string, s elector.Report) shownStatus {
-	return shownStatus{
+	status := shownStatus{
 		Address: address, Node: s.Self, Group: s.Group, Role: s.Role.String(), Term: uint64(s.Term),
 		Leader: s.Leader, Vote: s.Vote, Revision: s.Revision, LastLeader: s.LastLeader, Departure: s.Departure.String(),
 		Lease: int64(s.Lease), LedgerTerm: uint64(s.Ledger.Term), LedgerIndex: s.Ledger.Index, QuorumAge: int64(s.QuorumAge),
+		Preferred: s.Preferred, LastChoice: s.LastChoice,
 	}
+	if s.Inability != protocol.Able {
+		status.Inability, status.Unable = s.Inability.String(), int64(s.Unable)
+	}
+	return status
 }
 
 func (s *shownStatus) leads() bool { return s.Node != "" && s.Leader == s.Node }
@@ -59,8 +69,27 @@ func (s *shownStatus) print(to io.Writer, asJSON bool) error {
 	if s.Leader != "" {
 		leader = "leader " + s.Leader
 	}
-	_, err := fmt.Fprintf(to, "%-22s %-12s %-12s %-10s term %-6d %s\n", s.Address, s.Group, s.Node, s.Role, s.Term, leader)
+	if s.LastLeader != "" {
+		leader += fmt.Sprintf(" (last %s: %s)", s.LastLeader, s.Departure)
+	}
+	_, err := fmt.Fprintf(to, "%-22s %-12s %-12s %-10s term %-6d %s\n", s.Address, s.Group, s.Node, s.role(), s.Term, leader)
 	return err
+}
+
+// role is the member's role, with "preferred" if it should lead whenever it can, and the reason why it is
+// not able to lead, if it is not. How long that has been so is known only if it was measured.
+func (s *shownStatus) role() string {
+	role := s.Role
+	if s.Preferred {
+		role = "preferred " + role
+	}
+	switch {
+	case s.Inability == "":
+		return role
+	case s.Unable == 0:
+		return fmt.Sprintf("%s (not able: %s)", role, s.Inability)
+	}
+	return fmt.Sprintf("%s (not able: %s, %v)", role, s.Inability, time.Duration(s.Unable).Round(100*time.Millisecond))
 }
 
 // row returns the columns of a table, with a dash for each missing value.
@@ -79,7 +108,7 @@ func (s *shownStatus) row() []string {
 	if s.LastLeader != "" {
 		last = s.LastLeader + ": " + s.Departure
 	}
-	role := s.Role
+	role := s.role()
 	if s.Revision == 0 {
 		role = "starting"
 	}

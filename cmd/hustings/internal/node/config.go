@@ -55,9 +55,15 @@ type Config struct {
 	Preferred []string `yaml:"preferred"`
 	// Exec is a shell command that runs while this node leads.
 	Exec string `yaml:"exec"`
+	// Alive is a shell command whose exit status says whether this node is able to lead.
+	Alive string `yaml:"alive"`
+	// Notify says that the program vouches for itself, as systemd's services do.
+	Notify bool `yaml:"notify"`
+	// Vouch is how long the word of either counts; 0: DefaultVouch.
+	Vouch time.Duration `yaml:"vouch"`
 
 	// Lease is the URL of a database that keeps leases; empty: the node votes. With a
-	// Lease, only Node, HTTP, Exec and the fields below have a meaning.
+	// Lease, only Node, HTTP, Exec with what vouches for it, and the fields below have a meaning.
 	Lease string `yaml:"lease"`
 	// Name is the name of the lease.
 	Name string `yaml:"name"`
@@ -149,6 +155,7 @@ func (c *Config) check() error {
 	if c.Exec != "" && runtime.GOOS != "linux" {
 		bad("exec", "works on Linux only")
 	}
+	problems = append(problems, c.checkVouching()...)
 	if c.Lease != "" {
 		if c.Name == "" {
 			bad("name", "is not given")
@@ -186,6 +193,37 @@ func (c *Config) check() error {
 		problems = append(problems, err)
 	}
 	return errors.Join(problems...)
+}
+
+// DefaultVouch is how long a word for a program counts if nothing else is said.
+const DefaultVouch = 5 * time.Second
+
+// checkVouching finds the problems of what vouches for the program, and fills in the default.
+func (c *Config) checkVouching() (problems []error) {
+	vouches := given([]field{{"alive", c.Alive != ""}, {"notify", c.Notify}})
+	if c.Exec == "" {
+		for _, field := range vouches {
+			problems = append(problems, fmt.Errorf("%s has a meaning only with %s", c.written(field), c.written("exec")))
+		}
+	}
+	switch least := c.leastVouch(); {
+	case len(vouches) > 0 && c.Vouch == 0:
+		c.Vouch = max(DefaultVouch, least)
+	case len(vouches) == 0 && c.Vouch != 0:
+		problems = append(problems, fmt.Errorf("%s has a meaning only with %s or %s", c.written("vouch"), c.written("alive"), c.written("notify")))
+	case len(vouches) > 0 && c.Vouch < least:
+		problems = append(problems, fmt.Errorf("%s is %v, want at least %v: twice the interval at which the election asks", c.written("vouch"), c.Vouch, least))
+	}
+	return problems
+}
+
+// leastVouch is the shortest time for which a word may count.
+func (c *Config) leastVouch() time.Duration {
+	if c.Lease != "" {
+		return 2 * leaseTiming(c.TTL).Renew
+	}
+	timing, _ := c.timing() // an unknown one is reported elsewhere
+	return 2 * timing.Heartbeat
 }
 
 // written names a field by its flag, and by its key if there is a file.

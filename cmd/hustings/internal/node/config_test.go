@@ -35,6 +35,15 @@ func TestProblemsOfAConfigurationAreNamedByTheirFlags(t *testing.T) {
 		"--name has a meaning only with a lease in a database":   func(c *Config) { c.Name = "jobs" },
 		"--ttl has a meaning only with a lease in a database":    func(c *Config) { c.TTL = time.Second },
 		"--strict has a meaning only with a lease in a database": func(c *Config) { c.Strict = true },
+		"--alive has a meaning only with --exec":                 func(c *Config) { c.Alive = "true" },
+		"--notify has a meaning only with --exec":                func(c *Config) { c.Notify = true },
+		"--vouch has a meaning only with --alive or --notify":    func(c *Config) { c.Exec, c.Vouch = "true", time.Second },
+		"--vouch is 199.999999ms, want at least 200ms: twice the interval at which the election asks": func(c *Config) {
+			c.Exec, c.Notify, c.Vouch = "true", true, 200*time.Millisecond-1
+		},
+		"--vouch is -1s, want at least 4s: twice the interval at which the election asks": func(c *Config) {
+			c.Exec, c.Alive, c.Vouch, c.Timing = "true", "true", -time.Second, "dledger"
+		},
 		"--new is if-missing, but there is no other voter that could say whether this node is new": func(c *Config) {
 			c.NewIfMissing, c.Members[1].Observer = true, true
 		},
@@ -63,7 +72,10 @@ func TestProblemsOfAConfigurationAreNamedByTheirFlags(t *testing.T) {
 		"--preferred has no meaning with a lease in a database":     func(c *Config) { c.Preferred = []string{"n0"} },
 		"--ttl is 99.999999ms, want 100ms to 8760h0m0s":             func(c *Config) { c.TTL = 100*time.Millisecond - 1 },
 		"--ttl is 8760h0m0.000000001s, want 100ms to 8760h0m0s":     func(c *Config) { c.TTL = 365*24*time.Hour + 1 },
-		"--node is not given\n--name is not given":                  func(c *Config) { c.Node, c.Name = "", "" },
+		"--vouch is 1s, want at least 2s: twice the interval at which the election asks": func(c *Config) {
+			c.Exec, c.Alive, c.Vouch, c.TTL = "true", "true", time.Second, 3*time.Second
+		},
+		"--node is not given\n--name is not given": func(c *Config) { c.Node, c.Name = "", "" },
 	} {
 		c := contender()
 		wrong(&c)
@@ -89,6 +101,21 @@ func TestAValidConfigurationIsCompleted(t *testing.T) {
 		require.NoError(t, v.check(), name)
 		assert.NoError(t, l.check(), name)
 		assert.Equal(t, "h0:1", v.Listen, "where the others look for it")
+	}
+	for _, vouches := range []func(*Config){func(c *Config) { c.Alive = "true" }, func(c *Config) { c.Notify = true }} {
+		v, l := voter(), contender()
+		for _, c := range []*Config{&v, &l} {
+			c.Exec = "true"
+			vouches(c)
+			require.NoError(t, c.check())
+			assert.Equal(t, 5*time.Second, c.Vouch)
+			c.Vouch = 4 * time.Second
+			require.NoError(t, c.check())
+			assert.Equal(t, 4*time.Second, c.Vouch)
+		}
+		l.Vouch, l.TTL = 0, 60*time.Second
+		require.NoError(t, l.check())
+		assert.Equal(t, 40*time.Second, l.Vouch, "the election asks more rarely")
 	}
 	listens := voter()
 	listens.Listen = ":7"

@@ -43,7 +43,11 @@ func runContender(ctx context.Context, config Config, m *member) (err error) {
 func (m *member) contend(config Config, db *database.Database) error {
 	m.group, m.leases = config.Name, true
 	keeper, figures := m.keeper(config, db), m.metrics.Elector()
-	el, err := lease.New(keeper, lease.GroupConfig{Name: config.Name, Lead: m.lead, Handlers: []elector.RoleHandler{counted{figures}}})
+	group := lease.GroupConfig{Name: config.Name, Lead: m.lead, Handlers: []elector.RoleHandler{counted{figures}}}
+	if m.ability != nil {
+		group.Vouch, group.Healthy = m.ability.counts, m.ability.healthy
+	}
+	el, err := lease.New(keeper, group)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,10 @@ import (
 )
 
 // process is running, or has ended and waits for its parent.
-type process struct{ id, parent, group int }
+type process struct {
+	id, parent, group int
+	ended             bool
+}
 
 // descendants returns the children of a process, their children, and so on.
 func descendants(of int) (all []process) {
@@ -61,6 +64,7 @@ func processes() (all []process) {
 		after := string(stat[strings.LastIndexByte(string(stat), ')')+1:])
 		p, state := process{id: id}, ""
 		if _, err := fmt.Sscan(after, &state, &p.parent, &p.group); err == nil {
+			p.ended = state == "Z"
 			all = append(all, p)
 		}
 	}

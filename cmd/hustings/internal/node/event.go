@@ -30,7 +30,9 @@ type Event struct {
 	Term    memberstate.Term `json:"term"`
 	Role    string           `json:"role,omitempty"`
 	Leader  string           `json:"leader,omitempty"`
-	Vote    string           `json:"vote,omitempty"`
+	// Inability is why the node is not able to lead; empty if it is.
+	Inability string `json:"inability,omitempty"`
+	Vote      string `json:"vote,omitempty"`
 	// AtNanos and UntilNanos are times of the machine's monotonic clock, which all its
 	// processes share.
 	AtNanos    int64  `json:"at_nanos"`
@@ -84,13 +86,21 @@ func (e *Event) text() string {
 	case "role":
 		switch {
 		case e.Leader == e.Node:
-			return fmt.Sprintf("%s  leads term %d", e.Node, e.Term)
+			return fmt.Sprintf("%s  leads term %d%s", e.Node, e.Term, e.able())
 		case e.Leader != "":
-			return fmt.Sprintf("%s  follows %s in term %d", e.Node, e.Leader, e.Term)
+			return fmt.Sprintf("%s  follows %s in term %d%s", e.Node, e.Leader, e.Term, e.able())
 		}
-		return fmt.Sprintf("%s  knows no leader in term %d", e.Node, e.Term)
+		return fmt.Sprintf("%s  knows no leader in term %d%s", e.Node, e.Term, e.able())
 	}
 	return ""
+}
+
+// able says so if the node is not able to lead.
+func (e *Event) able() string {
+	if e.Inability == "" {
+		return ""
+	}
+	return " (not able: " + e.Inability + ")"
 }
 
 // until converts a time of this process to the clock that all processes share. The result is

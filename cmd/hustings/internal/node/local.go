@@ -73,7 +73,8 @@ func (t together) WithGroup(name string) slog.Handler {
 func (c *Config) at(m Member, members []Member, data string) Config {
 	return Config{
 		Node: m.ID, Group: c.Group, Members: members, Data: data, New: true,
-		Leases: c.Leases, Timing: c.Timing, Preferred: c.Preferred, Exec: c.Exec,
+		Leases: c.Leases, Timing: c.Timing, Preferred: c.Preferred,
+		Exec: c.Exec, Alive: c.Alive, Notify: c.Notify, Vouch: c.Vouch,
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/metrics"
 )
@@ -34,6 +35,7 @@ type member struct {
 	every    time.Duration // interval at which it checks its own lease
 	killing  time.Duration // the part of a lease that is reserved for killing the program
 	program  *program      // nil: none
+	ability  *ability      // nil: nothing vouches for the program
 	web      *web          // nil: none
 }
 
@@ -41,7 +43,7 @@ type member struct {
 func (m *member) elects(e election, every, longest time.Duration, config Config) {
 	m.election, m.every, m.killing = e, every, longest/killingPart
 	if config.Exec != "" {
-		m.program = &program{command: config.Exec, every: every}
+		m.program = &program{command: config.Exec, every: every, ability: m.ability}
 	}
 }
 
@@ -75,6 +77,9 @@ func (m *member) run(ctx context.Context, known memberstate.Term) error {
 			}
 		}
 	})
+	if m.ability != nil && m.ability.command != "" {
+		watch.Go(func() { m.ability.check(watching, m.environment) })
+	}
 	err := m.election.Run(ctx)
 	stopWatching()
 	watch.Wait()
@@ -95,6 +100,9 @@ func (m *member) event(kind string, term memberstate.Term) Event {
 func (m *member) role(s elector.Status) Event {
 	e := m.event("role", s.Term)
 	e.Role, e.Leader, e.Vote = s.Role.String(), s.Leader, s.Vote
+	if s.Inability != protocol.Able {
+		e.Inability = s.Inability.String()
+	}
 	return e
 }
 
@@ -115,7 +123,7 @@ func (m *member) lead(ctx context.Context, term memberstate.Term) error {
 		<-ctx.Done()
 		return nil
 	}
-	err := m.program.run(ctx, term, m.environment(term), m.lease(term))
+	err := m.program.run(ctx, term, m.environment(fmt.Sprint(uint64(term))), m.lease(term))
 	if err != nil && ctx.Err() == nil {
 		m.log.Warn("this node gives up the leadership", "term", uint64(term), "error", err)
 	}
@@ -160,11 +168,12 @@ func (m *member) lease(term memberstate.Term) func() (int64, bool) {
 	}
 }
 
-// environment returns the program's environment variables.
-func (m *member) environment(term memberstate.Term) []string {
+// environment returns the environment variables of a term's program, or, without a term, of a command that
+// runs beside none.
+func (m *member) environment(term string) []string {
 	return []string{
 		"HUSTINGS_NODE=" + m.name,
 		"HUSTINGS_GROUP=" + m.group,
-		fmt.Sprintf("HUSTINGS_TERM=%d", term),
+		"HUSTINGS_TERM=" + term,
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 )
 
@@ -44,14 +45,21 @@ func (s *story) Status() elector.Status    { return s.all[len(s.all)-1] }
 func TestAChangeWithoutNewsIsNotPrinted(t *testing.T) {
 	led := elector.Status{Revision: 1, Role: memberstate.Leader, Term: 3, Leader: "n"}
 	left := elector.Status{Revision: 2, Role: memberstate.Candidate, Term: 3}
+	hung := led
+	hung.Inability, hung.Revision = protocol.NotAbleUnhealthy, 2
+	gone := left
+	gone.Inability = protocol.NotAbleHold
+	follows := gone
+	follows.Leader = "o"
 	stopped := left
 	stopped.Stopped, stopped.Revision = true, 3
 	var out strings.Builder
 	m := member{id: "n", group: "g", out: NewPrinter(&out, false), log: slog.New(slog.NewTextHandler(io.Discard, nil))}
-	m.election = &story{all: []elector.Status{led, left, stopped}, told: make(chan struct{})}
+	m.election = &story{all: []elector.Status{led, led, hung, follows, gone, left, stopped}, told: make(chan struct{})}
 	require.NoError(t, m.run(t.Context(), 3))
 	assert.Equal(t, []string{
-		"n  takes part in group g from term 3 on", "n  leads term 3", "n  knows no leader in term 3", "n  stopped",
+		"n  takes part in group g from term 3 on", "n  leads term 3", "n  leads term 3 (not able: unhealthy)",
+		"n  follows o in term 3 (not able: just recovered)", "n  knows no leader in term 3 (not able: just recovered)", "n  knows no leader in term 3", "n  stopped",
 	}, withoutTimes(t, out.String()))
 }
 
@@ -148,5 +156,5 @@ func TestTheProgramEndsBeforeItsLease(t *testing.T) {
 // The program learns its node and group, and the term that fences its writes.
 func TestTheProgramGetsItsNodeGroupAndTerm(t *testing.T) {
 	m := member{id: "n#7", name: "n", group: "g"}
-	assert.Equal(t, []string{"HUSTINGS_NODE=n", "HUSTINGS_GROUP=g", "HUSTINGS_TERM=3"}, m.environment(3))
+	assert.Equal(t, []string{"HUSTINGS_NODE=n", "HUSTINGS_GROUP=g", "HUSTINGS_TERM=3"}, m.environment("3"))
 }

@@ -31,6 +31,7 @@ func Run(ctx context.Context, config Config, out *Printer, log *slog.Logger) err
 	m := member{
 		group: config.Group, name: config.Node, out: out, log: log.With("node", config.Node), metrics: metrics.New(),
 	}
+	m.ability = newAbility(&config, m.log)
 	if config.Lease != "" {
 		return runContender(ctx, config, &m)
 	}
@@ -144,13 +145,17 @@ func (n *node) open() error {
 }
 
 func (n *node) groupConfig(timing elector.Timing) elector.GroupConfig {
-	return elector.GroupConfig{
+	c := elector.GroupConfig{
 		Group: n.config.Group, Members: n.config.members(), Timing: timing,
 		Leases: n.config.Leases, Preferred: n.config.Preferred,
 		LedgerEnd: func(memberstate.Term) memberstate.Position { return memberstate.Position{} }, // there is no ledger
 		Lead:      n.lead,
 		Pause:     n.pause,
 	}
+	if n.ability != nil {
+		c.Vouch, c.Healthy = n.ability.counts, n.ability.healthy
+	}
+	return c
 }
 
 func (n *node) close() error {
@@ -167,10 +172,25 @@ func (n *node) close() error {
 // pause is called before a handover. When it returns, another node may lead.
 func (n *node) pause(ctx context.Context, term memberstate.Term) error {
 	if n.program != nil {
-		if err := n.program.pause(ctx, term); err != nil {
+		if err := n.pauseProgram(ctx, term); err != nil {
 			return err
 		}
 	}
 	n.out.print(n.event("handover", term))
+	return nil
+}
+
+// pauseProgram asks the program to end, and waits until it has. A program that hangs might never end, and then
+// the leader would have to hand over without having paused it. So if this node is not able to lead, it kills
+// its program in time.
+func (n *node) pauseProgram(ctx context.Context, term memberstate.Term) error {
+	if !n.ability.unable() {
+		return n.program.pause(ctx, term)
+	}
+	brief, cancel := context.WithTimeout(ctx, n.detection/2)
+	defer cancel()
+	if n.program.pause(brief, term) != nil {
+		n.program.kill()
+	}
 	return nil
 }

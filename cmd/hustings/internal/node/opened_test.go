@@ -4,6 +4,7 @@ import (
 	"io"
 	"log/slog"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -29,4 +30,23 @@ func TestANodesWaitsFollowFromItsTiming(t *testing.T) {
 	assert.Equal(t, timing.Heartbeat/2, n.program.every)
 	assert.False(t, n.program.graceful)
 	require.NoError(t, n.close())
+}
+
+// The election asks for the ability of a node whose program can be vouched for, and of no other.
+func TestTheElectionAsksWhatVouchesForTheProgram(t *testing.T) {
+	c := voter()
+	n := &node{config: c}
+	without := n.groupConfig(elector.DefaultTiming())
+	assert.Zero(t, without.Vouch)
+	assert.Nil(t, without.Healthy)
+	c.Exec, c.Notify, c.Vouch = "true", true, 7*time.Second
+	n.ability = newAbility(&c, slog.New(slog.DiscardHandler))
+	n.ability.begins(3)
+	with := n.groupConfig(elector.DefaultTiming())
+	assert.Equal(t, 7*time.Second, with.Vouch)
+	require.NoError(t, with.Healthy(t.Context()))
+	n.ability.hears(n.ability.voice, "WATCHDOG=trigger")
+	require.Error(t, with.Healthy(t.Context()))
+	n.elects(nil, 0, 0, c)
+	assert.Same(t, n.ability, n.program.ability)
 }

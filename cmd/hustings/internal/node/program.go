@@ -16,6 +16,7 @@ type program struct {
 	// graceful says that the lease outlasts the context of an office, and that the
 	// program may run until the lease ends.
 	graceful bool
+	ability  *ability // nil: nothing vouches for it
 
 	mu      sync.Mutex
 	running *watched         // nil: none

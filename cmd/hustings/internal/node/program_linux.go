@@ -24,6 +24,7 @@ import (
 type watched struct {
 	outer  *exec.Cmd
 	cgroup cgroup     // that of the program
+	socket string     // by which the program vouches for itself; empty: none
 	mu     sync.Mutex // serializes orders
 	orders *os.File
 	until  int64         // the end of the lease that the watchdogs got last
@@ -38,11 +39,18 @@ type watched struct {
 // the program is killed; a graceful one is first asked to end, and killed when the lease ends.
 // run returns an error if the program ends without having been asked to.
 func (p *program) run(ctx context.Context, term memberstate.Term, environment []string, lease func() (int64, bool)) error {
-	w, err := startWatchdogs(environment)
+	socket, ended, err := p.ability.open(term)
 	if err != nil {
 		p.note(0, ctx.Err() == nil)
 		return err
 	}
+	defer ended()
+	w, err := startWatchdogs(socket.environment(append(os.Environ(), environment...)))
+	if err != nil {
+		p.note(0, ctx.Err() == nil)
+		return err
+	}
+	w.socket = socket.path()
 	p.set(w) // before the program is started, so that pause finds it
 	defer p.set(nil)
 	if err := p.start(ctx, w, term, lease); err != nil {
@@ -119,7 +127,7 @@ func startWatchdogs(environment []string) (*watched, error) {
 		return nil, errors.Join(err, taken.Close(), orders.Close())
 	}
 	outer := watchdogProcess(OuterWatchdog, taken, told)
-	outer.Env = append(os.Environ(), environment...)
+	outer.Env = environment
 	outer.Stdout, outer.Stderr = os.Stderr, os.Stderr // because stdout has the node's events
 	err = errors.Join(outer.Start(), taken.Close(), told.Close())
 	if err != nil {
@@ -164,7 +172,8 @@ func (w *watched) launch(until int64, command string) error {
 		return errAsked
 	}
 	w.until = until
-	return errors.Join(w.send(orderUntil+"%d", until), w.send("%s%q", orderCgroup, w.cgroup), w.send("%s%q", orderRun, command))
+	return errors.Join(w.send(orderUntil+"%d", until), w.send("%s%q", orderCgroup, w.cgroup), w.send("%s%q", orderSocket, w.socket),
+		w.send("%s%q", orderRun, command))
 }
 
 // extend sends the end of the lease to the watchdogs.
@@ -273,11 +282,13 @@ func (p *program) askToEnd(ctx context.Context) error {
 	if w == nil {
 		return nil
 	}
+	p.ability.excuse(true)
 	w.ask()
 	select {
 	case <-w.ended:
 		return nil
 	case <-ctx.Done():
+		p.ability.excuse(false)
 		return ctx.Err()
 	}
 }
@@ -286,9 +297,13 @@ func (p *program) askToEnd(ctx context.Context) error {
 func (p *program) end(within time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
-	if p.askToEnd(ctx) == nil {
-		return
+	if p.askToEnd(ctx) != nil {
+		p.kill()
 	}
+}
+
+// kill kills the program, if there is one, and waits until it has ended.
+func (p *program) kill() {
 	p.mu.Lock()
 	w := p.running
 	p.mu.Unlock()

@@ -26,7 +26,7 @@ func ordered(t *testing.T) (w *watched, orders func() string) {
 	t.Helper()
 	from, to, err := os.Pipe()
 	require.NoError(t, err)
-	w = &watched{orders: to, cgroup: "/group", ready: make(chan struct{}), told: make(chan struct{}), ended: make(chan struct{})}
+	w = &watched{orders: to, cgroup: "/group", socket: "/socket", ready: make(chan struct{}), told: make(chan struct{}), ended: make(chan struct{})}
 	return w, func() string {
 		_ = to.Close() // listen may have closed it
 		text, err := io.ReadAll(from)
@@ -41,7 +41,7 @@ func ordered(t *testing.T) (w *watched, orders func() string) {
 func TestTheProgramIsOrderedAfterItsDeadline(t *testing.T) {
 	w, orders := ordered(t)
 	require.NoError(t, w.launch(7, "exec \"$0\""))
-	assert.Equal(t, "until 7\ncgroup \"/group\"\nrun \"exec \\\"$0\\\"\"\n", orders())
+	assert.Equal(t, "until 7\ncgroup \"/group\"\nsocket \"/socket\"\nrun \"exec \\\"$0\\\"\"\n", orders())
 	assert.EqualValues(t, 7, w.until)
 }
 

@@ -23,5 +23,9 @@ func (p *program) pause(context.Context, memberstate.Term) error { return nil }
 
 func (p *program) end(time.Duration) {}
 
+func (p *program) kill() {}
+
+func (a *ability) check(context.Context, func(string) []string) {}
+
 // Watchdog needs Linux, because elsewhere it could not find the children of a dead process.
 func Watchdog(string, *os.File) error { return errNoExec }

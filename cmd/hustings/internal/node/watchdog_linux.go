@@ -47,6 +47,7 @@ const watchdogName = "exec-watchdog"
 const (
 	orderUntil  = "until "  // the deadline, in nanoseconds of the machine's monotonic clock; 0: none
 	orderCgroup = "cgroup " // the directory of the program's control group, quoted; empty: none
+	orderSocket = "socket " // the program's socket, quoted, to remove if the node cannot; empty: none
 	orderRun    = "run "    // start the program: a shell command, quoted
 	orderStop   = "stop"    // ask the program to end
 )
@@ -73,6 +74,7 @@ type watchdog struct {
 	inner   bool
 	reports *os.File
 	cgroup  cgroup
+	socket  string
 	child   int      // the inner watchdog, or the program; 0: not started yet, or ended
 	below   *os.File // orders for the inner watchdog; nil in the inner one
 	started bool
@@ -125,6 +127,9 @@ func (w *watchdog) watch(events *events) {
 		w.checkDeadlines()
 		if !w.reap() && (w.started || w.killing) {
 			w.cgroup.remove()
+			if w.socket != "" {
+				_ = removeSocket(w.socket) // the node or the other watchdog may have done it
+			}
 			return
 		}
 		if w.killing {
@@ -170,6 +175,8 @@ func (w *watchdog) obey(order string) {
 		var dir string
 		dir, err = strconv.Unquote(rest)
 		w.cgroup = cgroup(dir)
+	} else if rest, ok := strings.CutPrefix(order, orderSocket); ok {
+		w.socket, err = strconv.Unquote(rest)
 	} else if rest, ok := strings.CutPrefix(order, orderRun); ok {
 		var command string
 		if command, err = strconv.Unquote(rest); err == nil && w.inner {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -39,6 +40,21 @@ func TestEverythingEndsWithTheOrders(t *testing.T) {
 		_, report := p.end(t)
 		assert.Equal(t, reportNode, report)
 	})
+}
+
+// A node that was killed cannot remove the socket of its program.
+func TestTheWatchdogsRemoveTheSocket(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "private")
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "socket"), nil, 0o600))
+	p := startPair(t)
+	p.order(t, "%s%q", orderSocket, filepath.Join(dir, "socket"))
+	p.run(t, "echo -n .; exec sleep 1000")
+	p.says(t, 1)
+	assert.DirExists(t, dir)
+	require.NoError(t, p.orders.Close())
+	_, _ = p.end(t)
+	assert.NoDirExists(t, dir)
 }
 
 // Whichever watchdog is killed, the other one ends everything, and itself.

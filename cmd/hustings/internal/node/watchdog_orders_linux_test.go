@@ -43,6 +43,7 @@ func TestAnOrderThatCannotBeObeyedEndsTheProgram(t *testing.T) {
 	for order, reason := range map[string]string{
 		orderUntil + "noon":            `ended 0 strconv.ParseInt: parsing "noon": invalid syntax`,
 		orderCgroup + "/sys/fs/cgroup": "ended 0 invalid syntax",
+		orderSocket + "/tmp/socket":    "ended 0 invalid syntax",
 		orderRun + "true":              "ended 0 invalid syntax",
 		"go on":                        "ended 0 unknown order",
 	} {

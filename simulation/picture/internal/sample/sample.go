@@ -14,7 +14,7 @@ import (
 
 // Calm is a run in which nothing goes wrong.
 func Calm(nodes int) *trace.Trace {
-	return Run(simulation.Options{Members: nodes, Faults: simulation.NoFaults, Duration: 20 * time.Second})
+	return Run(simulation.Options{Members: nodes, Faults: simulation.NoFaults(), Duration: 20 * time.Second})
 }
 
 // Stormy is a run with faults, of three nodes and an observer.

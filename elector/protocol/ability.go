@@ -1,0 +1,205 @@
+// Whether a group's member is able to lead, as its node sees it.
+//
+// The engine vouches for itself, if it is set up to: it says now and then that it has done useful
+// work, or answers when it is asked. And some of what hangs the node sees by itself: a store that has
+// been saving for longer than a detection time, a Pause that does not return, a Lead that does not
+// return after its context has ended. A leader whose step waits for LedgerEnd for that long sends no
+// heartbeats, so others have taken it for gone; then its office ends here, too.
+//
+// The node needs no alarm for that. It looks at the end of a turn in which a message arrived for the
+// group or the group's alarm rings. So a leader is looked at once a heartbeat, and a follower whenever
+// its leader beats. At the end of the turn the node knows everything that has happened: a process
+// that was stopped for a while must not take what has returned meanwhile for hanging.
+//
+// A member that was not able stays so until it has been able for a hold. The hold is as long as a
+// detection time at first, and twice as long each time that it was too short: so a member whose
+// ability comes and goes does not make the leadership come and go.
+
+package protocol
+
+import (
+	"time"
+
+	"github.com/hustings/hustings/memberstate"
+)
+
+// ability is what a node remembers of a member's ability to lead. All times are the driver's; zero
+// means never.
+type ability struct {
+	heard     time.Duration // when the engine last gave its word
+	forgiven  bool          // it was given more time since then, because the process may not have run
+	looked    time.Duration // when the node last looked for one
+	asked     time.Duration // when it was last asked for one
+	asking    bool          // and it has not answered
+	unhealthy bool          // its word was that it is not able
+	ordered   bool          // this member was ordered not to lead
+
+	pausing time.Duration // since when Pause has been running
+	ending  time.Duration // since when Lead has been running although its context has ended
+
+	well  time.Duration // since when nothing has kept it from leading; 0: something does
+	hold  time.Duration // how long that has to last
+	since time.Duration // since when it has not been able, hold included
+}
+
+// maxHold bounds the hold, in detection times. A member that has been able for as long begins anew.
+const maxHold = 128
+
+// abilityOf returns the group's ability, and makes it if there is none.
+func (g *Group) abilityOf() *ability {
+	if g.ability == nil {
+		g.ability = new(ability)
+	}
+	return g.ability
+}
+
+// toLookAt has a group looked at when the turn ends, if there is anything to look at.
+func (n *Node) toLookAt(g *Group) {
+	if (g.ability != nil || n.saves.saving != nil || g.Waits()) && !g.looked {
+		g.looked = true
+		n.looks = append(n.looks, g)
+	}
+}
+
+func (n *Node) lookAtAll() {
+	for i, g := range n.looks {
+		n.looks[i], g.looked = nil, false
+		n.lookAtAbility(g)
+	}
+	n.looks = n.looks[:0]
+}
+
+// lookAtAbility tells the machine if its member's ability has changed. A group whose step waits is
+// looked at later.
+func (n *Node) lookAtAbility(g *Group) {
+	if !g.running || g.Role == memberstate.Observer {
+		return
+	}
+	if p := g.busy(); p != nil {
+		if n.now-g.transient.waits > g.Rules.Timing.Detection() {
+			n.enter(g, p)
+			g.LosesOffice(&p.Step, &n.fx)
+			n.inside = false
+		}
+		return
+	}
+	if g.ability == nil && n.saves.saving == nil {
+		return
+	}
+	n.askEngine(g)
+	now := n.obstructed(g)
+	if now == Able && g.Inability() != Able {
+		now = g.abilityOf().recovers(n.now, g.Inability())
+	}
+	if now == g.Inability() {
+		return
+	}
+	switch a := g.abilityOf(); {
+	case now == Able:
+		a.since = 0
+	case now != NotAbleHold:
+		a.fails(g.Rules, n.now, now)
+	}
+	n.give(g, &Input{Kind: Ability, Inability: now}, purpose{})
+}
+
+// askEngine takes the engine's word, and asks for another one about once a heartbeat: at each look that a heartbeat
+// causes, even if that one has travelled faster than the one before. Otherwise a word could be two heartbeats old.
+func (n *Node) askEngine(g *Group) {
+	a := g.ability
+	if a == nil || g.Rules.Vouch == 0 {
+		return
+	}
+	v := g.Rules.Vouch
+	if late := n.now - a.looked; late > v/2 && !a.forgiven && a.looked-a.heard <= v {
+		// It may be the process that has not run, and the engine neither. That is forgiven once, or an
+		// engine at which the node looks rarely would never be found silent; and it is no word, so
+		// one that is silent stays so.
+		a.heard, a.forgiven = max(a.heard, n.now-v/2), true
+	}
+	a.looked = n.now
+	if g.engine.Vouched() {
+		a.heard, a.forgiven = n.now, false
+	}
+	if !a.asking && n.now-a.asked >= g.Rules.Timing.Heartbeat*3/4 {
+		a.asked = n.now
+		if g.engine.AskHealth() {
+			a.asking = true
+			g.working++
+		}
+	}
+}
+
+// Health tells a group what its engine answered to AskHealth: nil, or why it is not able to lead.
+func (n *Node) Health(g *Group, err error) {
+	a := g.abilityOf()
+	a.asking, a.unhealthy = false, err != nil
+	a.heard, a.forgiven = max(a.heard, a.asked), false // whatever it says, it does not hang
+	n.lookAtAbility(g)
+	n.done(g)
+}
+
+// Electable says whether a group's member is to lead whenever it is elected, or only if no other can.
+func (n *Node) Electable(g *Group, may bool) {
+	g.abilityOf().ordered = !may
+	n.lookAtAbility(g)
+	g.tidyAbility()
+}
+
+// obstructed is what keeps a group's member from leading at this moment.
+func (n *Node) obstructed(g *Group) Inability {
+	r, a := g.Rules, g.ability
+	late := func(since time.Duration) bool { return since != 0 && n.now-since > r.Timing.Detection() }
+	switch {
+	case n.saves.saving != nil && late(n.saves.began):
+		return NotAbleDisk
+	case a == nil:
+		return Able
+	case late(a.pausing):
+		return NotAblePause
+	case late(a.ending):
+		return NotAbleLead
+	case r.Vouch > 0 && n.now-a.heard > r.Vouch:
+		return NotAbleSilent
+	case a.unhealthy:
+		return NotAbleUnhealthy
+	case a.ordered:
+		return NotAbleOrdered
+	}
+	return Able
+}
+
+// fails notes why a member is not able any more. If it had been able for long, it begins anew with a
+// short hold. An order needs no hold, because an operator does not come and go.
+func (a *ability) fails(r *Rules, now time.Duration, why Inability) {
+	detection := r.Timing.Detection()
+	if a.since == 0 {
+		a.since = max(now, 1)
+	}
+	switch wasWell := a.well != 0; {
+	case why == NotAbleOrdered:
+	case a.hold == 0 || wasWell && now-a.well > maxHold*detection:
+		a.hold = detection
+	case wasWell:
+		a.hold = min(2*a.hold, maxHold*detection)
+	}
+	a.well = 0
+}
+
+// recovers is what still keeps a member from leading that nothing obstructs any more.
+func (a *ability) recovers(now time.Duration, was Inability) Inability {
+	if a.well == 0 {
+		a.well = max(now, 1)
+	}
+	if was != NotAbleOrdered && now-a.well < a.hold {
+		return NotAbleHold
+	}
+	return Able
+}
+
+// tidyAbility drops what nothing needs to be remembered of.
+func (g *Group) tidyAbility() {
+	if g.ability != nil && *g.ability == (ability{}) {
+		g.ability = nil
+	}
+}

@@ -1,0 +1,258 @@
+// When a node takes a member for not able, and for how long.
+
+package protocol
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/memberstate"
+)
+
+// watched is a node with one group, whose engine vouches for it or does not.
+type watched struct {
+	counting
+	node    *Node
+	group   Group
+	vouches bool
+	asks    bool // whether the engine has a Healthy
+	asked   int
+	shown   []Inability
+}
+
+// newWatched is a group of three voters that has started.
+func newWatched(t *testing.T, vouch time.Duration) *watched {
+	t.Helper()
+	members, err := memberstate.NewMembers(memberstate.Voters("n0", "n1", "n2"))
+	require.NoError(t, err)
+	w := &watched{vouches: true}
+	w.node = NewNode("n0", w)
+	w.group = NewGroup(&Electorate{Members: members, Rules: Rules{
+		Self: 1, Voters: members.Voters(), All: members.All(), Timing: DefaultTiming(), PreVote: true, Ranks: true, Vouch: vouch,
+	}}, "g", w)
+	require.NoError(t, w.group.Restore(memberstate.Record{}, false, memberstate.Position{}))
+	w.node.At(time.Second)
+	w.node.Start(&w.group)
+	return w
+}
+
+func (w *watched) Vouched() bool { return w.vouches }
+
+func (w *watched) Obey(*Rules) {}
+
+func (w *watched) AskHealth() bool {
+	if w.asks {
+		w.asked++
+	}
+	return w.asks
+}
+
+func (w *watched) Show(v View) { w.shown = append(w.shown, v.Inability) }
+
+// after looks at the group for some time, once a heartbeat and at the end.
+func (w *watched) after(d time.Duration) Inability {
+	until, beat := w.node.now+d, w.group.Rules.Timing.Heartbeat
+	for w.node.now+beat < until {
+		w.node.At(w.node.now + beat)
+		w.node.lookAtAbility(&w.group)
+	}
+	w.node.At(until)
+	w.node.lookAtAbility(&w.group)
+	return w.group.Inability()
+}
+
+func TestAnEngineThatDoesNotVouchIsNotAble(t *testing.T) {
+	const vouch = time.Second
+	w := newWatched(t, vouch)
+	w.vouches = false
+	assert.Equal(t, Able, w.after(vouch), "it has that long to say its first word")
+	assert.Equal(t, NotAbleSilent, w.after(1))
+	assert.Equal(t, NotAbleSilent, w.shown[len(w.shown)-1])
+	w.vouches = true
+	assert.Equal(t, NotAbleHold, w.after(1))
+	assert.Equal(t, Able, w.after(w.group.Rules.Timing.Detection()))
+	w.vouches = false
+	assert.Equal(t, Able, w.after(vouch), "its last word counts for that long")
+	assert.Equal(t, NotAbleSilent, w.after(1))
+}
+
+// If the process has not run for a while, the engine could not vouch either.
+func TestAProcessThatWasStoppedWaitsForAWord(t *testing.T) {
+	const vouch = time.Second
+	w := newWatched(t, vouch)
+	w.vouches = false
+	w.node.At(w.node.now + time.Hour)
+	assert.Equal(t, Able, w.after(0))
+	assert.Equal(t, Able, w.after(vouch/2))
+	assert.Equal(t, NotAbleSilent, w.after(1))
+}
+
+// A node looks at an engine when a message arrives or an alarm rings, which may be rarely.
+func TestASilentEngineIsFoundHoweverRarelyTheNodeLooks(t *testing.T) {
+	const vouch = time.Second
+	for _, every := range []time.Duration{vouch / 4, vouch/2 + 1, vouch - 1, vouch + 1, 10 * vouch} {
+		for _, asked := range []bool{false, true} {
+			w := newWatched(t, vouch)
+			look := func() Inability {
+				w.node.At(w.node.now + every)
+				w.node.lookAtAbility(&w.group)
+				return w.group.Inability()
+			}
+			w.asks = asked
+			look()
+			if w.vouches = false; asked {
+				w.node.Health(&w.group, nil)
+			}
+			assert.Equal(t, Able, look(), "it may be the process that has not run")
+			for range vouch/every + 1 {
+				look()
+			}
+			for range 4 {
+				assert.Equal(t, NotAbleSilent, look(), "every %v, asked: %v", every, asked)
+			}
+		}
+	}
+}
+
+func TestAnEngineThatNeedNotVouchIsAble(t *testing.T) {
+	w := newWatched(t, 0)
+	w.vouches = false
+	assert.Equal(t, Able, w.after(time.Hour))
+	assert.Nil(t, w.group.ability, "and costs no memory")
+}
+
+func TestAnEngineIsAskedOnceAHeartbeat(t *testing.T) {
+	w := newWatched(t, time.Second)
+	w.vouches, w.asks = false, true
+	beat := w.group.Rules.Timing.Heartbeat
+	w.after(0)
+	assert.Equal(t, 1, w.asked)
+	w.after(10*beat + 1)
+	assert.Equal(t, 1, w.asked, "it has not answered yet")
+	assert.Equal(t, NotAbleSilent, w.group.Inability())
+	w.node.Health(&w.group, nil)
+	assert.Equal(t, NotAbleSilent, w.group.Inability(), "an answer counts from when it was asked for")
+	assert.Equal(t, 2, w.asked)
+	w.node.Health(&w.group, nil)
+	assert.Equal(t, NotAbleHold, w.group.Inability())
+	w.after(beat*3/4 - 1)
+	assert.Equal(t, 2, w.asked)
+	w.after(1)
+	assert.Equal(t, 3, w.asked, "a heartbeat may have travelled faster than the one before")
+	w.node.Health(&w.group, errors.New("the disk is full"))
+	assert.Equal(t, NotAbleUnhealthy, w.group.Inability())
+	assert.Zero(t, w.group.working, "nothing of the engine runs")
+}
+
+func TestAGroupIsNotOverBeforeItsEngineHasAnswered(t *testing.T) {
+	w := newWatched(t, time.Second)
+	w.asks = true
+	w.after(0)
+	assert.EqualValues(t, 1, w.group.working)
+}
+
+func TestASlowDiskMakesItsNodeUnable(t *testing.T) {
+	w := newWatched(t, 0)
+	detection := w.group.Rules.Timing.Detection()
+	w.node.saves.saving, w.node.saves.began = []*Group{{}}, w.node.now // of any group
+	assert.Equal(t, Able, w.after(detection))
+	assert.Equal(t, NotAbleDisk, w.after(1))
+	w.node.saves.saving = nil
+	assert.Equal(t, NotAbleHold, w.after(1))
+	assert.Equal(t, Able, w.after(detection))
+}
+
+func TestAFunctionThatDoesNotReturnMakesItsGroupUnable(t *testing.T) {
+	for why, run := range map[Inability]func(*ability, time.Duration){
+		NotAblePause: func(a *ability, since time.Duration) { a.pausing = since },
+		NotAbleLead:  func(a *ability, since time.Duration) { a.ending = since },
+	} {
+		w := newWatched(t, 0)
+		run(w.group.abilityOf(), w.node.now)
+		assert.Equal(t, Able, w.after(w.group.Rules.Timing.Detection()))
+		assert.Equal(t, why, w.after(1))
+		run(w.group.abilityOf(), 0)
+		assert.Equal(t, NotAbleHold, w.after(1))
+	}
+}
+
+func TestOnlyTheFunctionsThatRunAreRemembered(t *testing.T) {
+	w := newWatched(t, 0)
+	fx := &effects{node: w.node, group: &w.group}
+	w.group.working = 2
+	fx.Pause(1, 1)
+	assert.Equal(t, w.node.now, w.group.ability.pausing)
+	w.node.PauseEnded(&w.group, 1, nil)
+	assert.Nil(t, w.group.ability)
+	fx.EndLead(1)
+	assert.Equal(t, w.node.now, w.group.ability.ending)
+	w.node.LeadReturned(&w.group, 1, false, nil)
+	assert.Nil(t, w.group.ability)
+}
+
+// A member whose ability comes and goes must be able for longer each time, until it has been able for
+// long.
+func TestTheHoldGrows(t *testing.T) {
+	w := newWatched(t, 0)
+	detection := w.group.Rules.Timing.Detection()
+	a := w.group.abilityOf()
+	fail := func() {
+		a.ending = w.node.now - detection - 1
+		assert.Equal(t, NotAbleLead, w.after(0))
+		a.ending = 0
+	}
+	hold := func() (held time.Duration) {
+		assert.Equal(t, NotAbleHold, w.after(0))
+		for began := w.node.now; w.after(detection/2) != Able; held = w.node.now - began {
+			require.Less(t, held, 1000*detection)
+		}
+		return held + detection/2
+	}
+	for _, want := range []time.Duration{1, 2, 4, 8, 16, 32, 64, 128, 128} {
+		fail()
+		assert.Equal(t, want*detection, hold())
+	}
+	fail()
+	w.after(detection)
+	fail()
+	assert.Equal(t, 128*detection, hold(), "what fails while it is held begins anew")
+	w.after(maxHold * detection)
+	fail()
+	assert.Equal(t, detection, hold(), "it had been able for long")
+}
+
+func TestAnOrderNotToLeadNeedsNoHold(t *testing.T) {
+	w := newWatched(t, 0)
+	w.group.abilityOf().ordered = true
+	assert.Equal(t, NotAbleOrdered, w.after(0))
+	w.group.ability.ordered = false
+	assert.Equal(t, Able, w.after(0))
+	assert.Zero(t, w.group.ability.hold)
+}
+
+// A process that was stopped for a while must not take what has returned meanwhile for hanging.
+func TestAbilityIsLookedAtWhenATurnEnds(t *testing.T) {
+	w := newWatched(t, 0)
+	w.group.working, w.group.abilityOf().ending = 1, w.node.now
+	w.node.At(w.node.now + time.Hour)
+	w.node.toLookAt(&w.group)
+	w.node.toLookAt(&w.group)
+	assert.Len(t, w.node.looks, 1)
+	assert.Equal(t, Able, w.group.Inability())
+	w.group.abilityOf().hold = 1 // so that there is something to remember
+	w.node.LeadReturned(&w.group, 1, false, nil)
+	w.node.EndTurn()
+	assert.Equal(t, Able, w.group.Inability())
+	assert.Empty(t, w.node.looks)
+
+	w = newWatched(t, 0)
+	w.group.abilityOf().ending = w.node.now
+	w.node.At(w.node.now + w.group.Rules.Timing.Detection() + 1)
+	w.node.toLookAt(&w.group)
+	w.node.EndTurn()
+	assert.Equal(t, NotAbleLead, w.group.Inability())
+}

@@ -1,0 +1,194 @@
+// Ability: which members cannot work, as the world knows it, and that no member makes the leadership
+// come and go.
+//
+// What a member says of its ability is not believed. It is compared with the clock: whatever makes a
+// member say that it is able, and not able, it says so ever more rarely. From that follows how many
+// offices one process gives up at most because of it, which is counted, too. Let T be the detection
+// time.
+//
+// A spell is the time in which a member says that it is not able. It ends with a hold, in which nothing
+// obstructs the member. The holds of a process last 1, 2, 4 … 64, 128, 128 … T; only if it has been free
+// from obstacles for 128 T do they begin anew. And in a spell a member gives up its first office at
+// any time, but each further one only after it has led it for 2, 4, 8 … 128, 128 … T, counted in beats.
+// One beat may be sent early between two alarms, so an office of 2 T may be over in 1 T.
+//
+// A process that gives up offices as fast as this allows takes the cheapest of these waits first:
+// holds, and further offices in all spells so far. That makes 10 offices in 15 T, 30 in 121 T, 100 in 708 T and
+// 200 in 1535 T, thus never more than mostAtOnce and another one every mostOften T. Offices that are lost because
+// LedgerEnd hangs are not counted: each needs an engine that has hung for longer than T.
+
+package check
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/hustings/hustings/elector/protocol"
+	"github.com/hustings/hustings/memberstate"
+	"github.com/hustings/hustings/simulation/invariant"
+)
+
+// The bounds of the argument above: times in detection times, and how many offices.
+const (
+	longestHold = 128
+	mostAtOnce  = 16
+	mostOften   = 8
+	// hangsWithin is how soon a member must say that something hangs: it waits for one, and its clock may be slow.
+	hangsWithin = 3
+)
+
+// ability is what a member has said of its ability in this incarnation. Times are by its clock.
+type ability struct {
+	began  time.Duration
+	says   protocol.Inability
+	free   time.Duration    // since when it has said that nothing obstructs it; 0: something does
+	hold   time.Duration    // how long it must then wait
+	led    memberstate.Term // the term that it leads; 0: none
+	gaveUp int              // offices in this spell
+	inAll  int              // offices in this incarnation
+}
+
+// hangs says whether something of the member has not returned for so long that the member may know
+// by its own clock that it is not able to lead.
+func (c *Checker) hangs(n *Member) bool {
+	e := n.Engine
+	return c.mute(n) || c.late(n.Node.Saving) || c.late(e.Asking) || c.late(e.Pausing) || c.late(e.Ending)
+}
+
+// late says whether something has been running for so long that it may be taken for hanging.
+func (c *Checker) late(since int64) bool {
+	return since != 0 && *c.now-since > int64(c.leastDetection()/2)
+}
+
+// mute says whether the engine has not vouched for so long that its last word may not count any more. That may be as
+// old as the time between two looks, for which half of it is forgiven.
+func (c *Checker) mute(n *Member) bool {
+	since := n.Engine.Mute
+	return n.Rules.Vouch > 0 && since != 0 && *c.now-since > int64(n.Rules.Vouch-c.longestHeartbeat())/3
+}
+
+// caused says whether the world knows a cause of what a member says of its ability. A process that has just
+// stood still may not have heard yet of what has returned meanwhile.
+func (c *Checker) caused(n *Member, says protocol.Inability) bool {
+	if n.asking.awake == *c.now && says != protocol.NotAbleUnhealthy && says != protocol.NotAbleSilent {
+		return true
+	}
+	switch says {
+	case protocol.NotAbleUnhealthy:
+		return n.Engine.Unwell
+	case protocol.NotAbleSilent:
+		return c.mute(n)
+	case protocol.NotAbleDisk:
+		return c.late(n.Node.Saving)
+	case protocol.NotAblePause:
+		return c.late(n.Engine.Pausing)
+	case protocol.NotAbleLead:
+		return c.late(n.Engine.Ending)
+	default: // an order may have been withdrawn before the process takes it
+		return true
+	}
+}
+
+// hung says whether something of the member has hung in this term. Then a handover may be under way
+// that began because of it.
+func (c *Checker) hung(n *Member, term memberstate.Term) bool {
+	return term > 0 && n.handing.hungIn == term || c.hangs(n)
+}
+
+// ailed says whether something has kept the member from leading in this term. Then it may hand over or step
+// down of its own accord.
+func (c *Checker) ailed(n *Member, term memberstate.Term) bool {
+	return n.handing.ailedIn == term || n.Engine.Barred || n.Engine.Unwell || c.hung(n, term)
+}
+
+// admits checks a member after a turn in which it has received a message, so that its node has looked at it: if something has not
+// returned for long, it must say that it is not able. (What follows if an engine does not vouch, ableLeads demands.)
+func (c *Checker) admits(n *Member) {
+	if n.Received != *c.now || n.Group.Waits() || n.Group.Role == memberstate.Observer || n.Node.Sluggish > 0 {
+		return
+	}
+	long := func(since int64, within time.Duration) bool {
+		return since != 0 && *c.now-max(since, n.asking.awake) > int64(within)
+	}
+	e, within := n.Engine, hangsWithin*max(c.Detection(), detection(&n.Rules.Timing))
+	hangs := long(n.Node.Saving, within) || long(e.Pausing, within) || long(e.Ending, within)
+	if !hangs {
+		return
+	}
+	c.Counts[invariant.AbleLeads]++
+	if says := n.ability.says; says == protocol.Able || says == protocol.NotAbleHold {
+		c.Violated(invariant.AbleLeads, n, "something of it hangs, and it does not say that it is not able to lead: %v", says)
+	}
+}
+
+// showsAbility follows what a member says of its ability.
+func (c *Checker) showsAbility(n *Member, v *protocol.View, local time.Duration) {
+	a, now := &n.ability, max(local, 1)
+	if a.began == 0 {
+		a.began = now
+	}
+	switch {
+	case v.Role == memberstate.Leader:
+		a.led = v.Term
+	case a.led != 0:
+		if v.Departure == protocol.DepartedNotAble && v.Last == n.Node.Seat {
+			c.gaveUp(n, now)
+		}
+		a.led = 0
+	}
+	if v.Inability == a.says {
+		return
+	}
+	c.Counts[invariant.NoFlapping]++
+	if !c.caused(n, v.Inability) {
+		c.Violated(invariant.NoFlapping, n, "it says that it is not able to lead (%v), but nothing keeps it from that", v.Inability)
+	}
+	was := a.says
+	switch a.says = v.Inability; a.says {
+	case protocol.NotAbleOrdered: // an operator does not come and go, so it needs no hold
+		a.free = 0
+	case protocol.NotAbleHold:
+		a.free = now
+	case protocol.Able:
+		if was != protocol.NotAbleOrdered && (a.free == 0 || now-a.free < a.hold) {
+			c.Violated(invariant.NoFlapping, n, "it says that it is able after a hold of %v, but it must wait for %v", now-a.free, a.hold)
+		}
+		a.gaveUp, a.free = 0, cmp.Or(a.free, now)
+	default:
+		shortest := detection(&n.Rules.Timing)
+		switch longest := longestHold * shortest; {
+		case a.hold == 0 || a.free != 0 && now-a.free > longest:
+			a.hold = shortest
+		case a.free != 0:
+			a.hold = min(2*a.hold, longest)
+		}
+		a.free = 0
+	}
+}
+
+// gaveUp checks a leader that leads no more, because it was not able to.
+func (c *Checker) gaveUp(n *Member, now time.Duration) {
+	a, b, h := &n.ability, &n.asking.beats, &n.handing
+	c.Counts[invariant.NoFlapping]++
+	if late := n.Engine.Asking; late != 0 && c.hangs(n) {
+		return // LedgerEnd does not return
+	}
+	if a.says == protocol.Able || a.says == protocol.NotAbleHold {
+		c.Violated(invariant.NoFlapping, n, "it gives up term %d because it is not able, and says that nothing keeps it from leading", a.led)
+	}
+	if len(h.orders) > 0 || h.orderedIn == a.led || h.resigning == a.led || h.preferredIn == a.led {
+		return // it may be for another reason
+	}
+	beats, least := b.number-b.first+1, uint32(0)
+	if a.gaveUp > 0 {
+		least = uint32(c.Timing.Leak) << min(a.gaveUp, 7)
+	}
+	if beats+1 < least { // the beat with the number 0 is never sent
+		c.Violated(invariant.NoFlapping, n, "it gives up term %d after %d beats because it is not able, and has given up %d terms before, so it must lead for %d", a.led, beats, a.gaveUp, least)
+	}
+	a.gaveUp++
+	a.inAll++
+	if most := mostAtOnce + int((now-a.began)/(mostOften*c.leastDetection())); a.inAll > most {
+		c.Violated(invariant.NoFlapping, n, "it has given up %d terms because it is not able, %v after its start", a.inAll, now-a.began)
+	}
+}
