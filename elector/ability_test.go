@@ -231,6 +231,85 @@ func TestAMemberThatIsNotToLeadIsTheLastChoice(t *testing.T) {
 	})
 }
 
+// withJudges plays a test with nodes that each have a function for the engines of all their groups.
+func withJudges(t *testing.T, play func(*cluster, *judges)) {
+	t.Helper()
+	all := &judges{named: map[string][]string{}, hung: map[string]bool{}, called: map[string]int{}}
+	withCluster(t, 3, func(c *config) {
+		id := c.Self
+		c.Stalled = func(ctx context.Context) []string { return all.judge(ctx, id) }
+	}, func(cluster *cluster) {
+		all.free = make(chan struct{})
+		defer close(all.free)
+		cluster.awaitLeader()
+		cluster.pass(time.Second)
+		play(cluster, all)
+	})
+}
+
+// judges are those functions, by node.
+type judges struct {
+	mu     sync.Mutex
+	named  map[string][]string
+	hung   map[string]bool
+	free   chan struct{} // closed when those that hang return
+	called map[string]int
+	limit  time.Duration // how long a context lasts
+}
+
+func (j *judges) judge(ctx context.Context, id string) []string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.called[id]++
+	if end, limited := ctx.Deadline(); limited {
+		j.limit = time.Until(end)
+	}
+	if j.hung[id] {
+		j.mu.Unlock()
+		<-j.free
+		j.mu.Lock()
+	}
+	return j.named[id]
+}
+
+func (j *judges) set(change func()) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	change()
+}
+
+func TestOneFunctionSpeaksForAllEnginesOfANode(t *testing.T) {
+	withJudges(t, func(cluster *cluster, all *judges) {
+		leader, timing := cluster.awaitLeader(), elector.DefaultTiming()
+		all.set(func() {
+			all.named[leader.id] = []string{"unknown", "g"}
+			clear(all.called)
+		})
+		_, took := cluster.takesOver(leader)
+		assert.Less(t, took, 4*timing.Heartbeat)
+		assert.Equal(t, protocol.NotAbleUnhealthy, leader.el.Status().Inability)
+		cluster.pass(time.Minute)
+		all.set(func() {
+			all.named[leader.id] = nil
+			assert.InDelta(t, float64(time.Minute/timing.Heartbeat), float64(all.called[leader.id]), 60, "about once a heartbeat")
+			assert.Equal(t, timing.Detection(), all.limit)
+		})
+		cluster.pass(time.Minute)
+		assert.Equal(t, protocol.Able, leader.el.Status().Inability)
+	})
+}
+
+func TestANodeWhoseFunctionForAllEnginesHangsDoesNotLead(t *testing.T) {
+	withJudges(t, func(cluster *cluster, all *judges) {
+		leader, timing := cluster.awaitLeader(), elector.DefaultTiming()
+		all.set(func() { all.hung[leader.id] = true })
+		_, took := cluster.takesOver(leader)
+		assert.Greater(t, took, timing.Detection()-timing.Heartbeat)
+		assert.Less(t, took, timing.Detection()+4*timing.Heartbeat)
+		assert.Equal(t, protocol.NotAbleSilent, leader.el.Status().Inability)
+	})
+}
+
 // hangingStore does not return from Save while it hangs.
 type hangingStore struct {
 	memberstate.Store

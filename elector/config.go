@@ -25,6 +25,12 @@ type HostConfig struct {
 	// and errors go to [slog.Default], and role changes are not logged. To log
 	// nothing, pass a logger over [slog.DiscardHandler].
 	Logger *slog.Logger
+	// Stalled names the groups of this node whose engines cannot work, for a process that knows that of
+	// all its groups in one place. It is called about once a heartbeat, whatever the number of groups, and
+	// never twice at a time; its context ends after a detection time. What is said of GroupConfig.Healthy holds for
+	// every group that it names. If it does not return within a detection time, no member of this node
+	// is able to lead. It must not ask by a request through a group. Nil if there is no such function.
+	Stalled func(ctx context.Context) []string
 	// Metrics holds functions that are called when something happens. Nil: none.
 	Metrics *Metrics
 }

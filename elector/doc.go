@@ -79,7 +79,8 @@
 // every client would wait for it. With [GroupConfig.Vouch] the engine vouches for itself: it calls
 // [Elector.Alive] whenever it has done useful work, or answers [GroupConfig.Healthy]. A leader whose
 // engine's last word is older than Vouch hands over to a member whose engine is able. If none is, it
-// leads on.
+// leads on. A process that knows in one place which of its engines cannot work sets [HostConfig.Stalled]
+// instead: one function for all groups.
 //
 //   - Vouch for what clients wait for: a write that has reached the disk, an entry that was applied.
 //     An idle engine must vouch, too, for example by writing something small now and then.

@@ -46,6 +46,22 @@ func (h *edge) Save(batch []memberstate.Record) {
 	}()
 }
 
+// AskStalled calls the engine's Stalled in a goroutine of its own. Its context ends when the answer is overdue.
+func (h *edge) AskStalled(within time.Duration) bool {
+	if h.config.Stalled == nil {
+		return false
+	}
+	host := (*Host)(h)
+	go func() {
+		r := protocol.Request{Subject: protocol.Subject{Kind: protocol.TellStalled}}
+		defer func() { host.request(r) }()
+		ctx, cancel := context.WithTimeout(context.Background(), within)
+		defer cancel()
+		r.Stalled = host.named(h.config.Stalled(ctx))
+	}()
+	return true
+}
+
 // Groups are the groups that have joined and have not ended.
 func (h *edge) Groups() []*protocol.Group {
 	h.mu.Lock()

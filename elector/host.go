@@ -133,6 +133,18 @@ func (h *Host) Elector(group string) *Elector {
 	return nil
 }
 
+// named are the groups of these names that the host has.
+func (h *Host) named(names []string) (all []*protocol.Group) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, name := range names {
+		if g := h.intake.Group(name); g != nil {
+			all = append(all, g)
+		}
+	}
+	return all
+}
+
 // enter lets a restored group take part, and starts the loop if it does not run. The loop calls
 // begun.
 func (h *Host) enter(e *Elector, begun func()) error {

@@ -46,6 +46,7 @@ const (
 	ofObservers
 	ofPreferred
 	ofVouch
+	ofJudge
 )
 
 // Draw draws the options of a seed: what its groups are like, and how old they are. It sets neither
@@ -97,6 +98,7 @@ func Draw(seed uint64, f Fixed) Options {
 		o.Vouch = 2*o.Timing.Heartbeat + time.Duration(r.Int64N(int64(2*o.Timing.Detection())))
 		o.Asked = r.IntN(2) == 0
 	}
+	o.Judged = random(ofJudge).IntN(4) == 0
 	if o.Duration == 0 {
 		o.Duration = longEnough(o.Timing, o.Groups)
 	}

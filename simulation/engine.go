@@ -48,6 +48,8 @@ type engine struct {
 	pauses    []uint32             // that have been called while Pause hangs
 	held      hang                 // what has been called meanwhile, and will return when it does not hang any more
 	vouched   int64                // when it last vouched for itself by its work, or was asked whether it is well
+	unwell    bool                 // it has said when it was asked that it is not well
+	named     bool                 // the function that judges all engines of the node has named it
 	flaps     flapping             // how its ability comes and goes
 	lapse     lapse                // what else it will do wrong
 	acked     [maxNodes]uint64     // by index of the follower, in this term

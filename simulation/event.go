@@ -33,8 +33,10 @@ const (
 	ledgerOverdue                   // arg: the incarnation
 	groupRejoins                    // arg: the incarnation
 	healthAnswered                  // arg: the incarnation
+	enginesJudged                   // arg: the incarnation
 	engineRecovers
 	engineReturns
+	judgeReturns
 	flapsEnd
 	electableAgain
 	faultStrikes

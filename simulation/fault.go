@@ -65,6 +65,7 @@ const (
 	LedgerEndHangs
 	PauseHangs
 	LeadHangs
+	StalledHangs
 	AbilityFlaps
 	PauseFails
 	LeadReturns

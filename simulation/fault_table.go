@@ -113,6 +113,7 @@ func init() {
 		LedgerEndHangs: {"ledger-end-hangs", EngineFaults, drawLeaderOrNode, hangEngine, perGroup, nil},
 		PauseHangs:     {"pause-hangs", EngineFaults, drawLeaderOrNode, hangEngine, perGroup, nil},
 		LeadHangs:      {"lead-hangs", EngineFaults, drawLeaderOrNode, hangEngine, perGroup, nil},
+		StalledHangs:   {"stalled-hangs", EngineFaults, drawLeaderOrNode, hangJudge, 0, nil},
 		AbilityFlaps:   {"ability-flaps", EngineFaults, drawFlaps, flap, perGroup | countsTime, upToADay},
 
 		PauseFails:   {"pause-fails", EngineFaults, drawLeaderOrNode, failPause, perGroup, nil},

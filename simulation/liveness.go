@@ -91,6 +91,7 @@ func (w *world) heal(core []int) {
 			n.resume(n.Incarnation)
 		}
 		n.diskReturns()
+		n.judgeReturns()
 		for place := range n.members {
 			m := &n.members[place]
 			m.returnsFromAll()

@@ -50,7 +50,7 @@ func (w *world) lot(place, of int) int {
 }
 
 func (w *world) ails(place int) ailment {
-	if w.options.Vouch == 0 {
+	if !w.vouches() {
 		return barred
 	}
 	return ailment(w.lot(place, int(ailments)))
@@ -72,7 +72,7 @@ func (m *member) falls(to ailment) {
 
 // works says whether nothing that has been done to a member keeps it from leading.
 func (m *member) works() bool {
-	return m.Alive && !m.Hung && !m.Stuck && m.engine.hangs == 0 && m.engine.flaps.period == 0 && !m.engine.Barred
+	return m.Alive && !m.Hung && !m.Stuck && !m.judgeHangs && m.engine.hangs == 0 && m.engine.flaps.period == 0 && !m.engine.Barred
 }
 
 // ableLeads keeps all leaders from their work, or all members except one, and demands that another one leads soon
@@ -122,7 +122,7 @@ func (w *world) ableLeadsIn(core []int, place int) bool {
 // struck before.
 func (w *world) mayHold() time.Duration {
 	for _, f := range []Fault{
-		EngineSlow, EngineHangs, EngineSilent, LedgerEndHangs, PauseHangs, LeadHangs, AbilityFlaps, LateAnswer,
+		EngineSlow, EngineHangs, EngineSilent, LedgerEndHangs, PauseHangs, LeadHangs, StalledHangs, AbilityFlaps, LateAnswer,
 		SlowDisk, SaveHangs, DiskHangs, SlowNode, Pause,
 	} {
 		if w.swarm.struck[f] > 0 {

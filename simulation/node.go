@@ -40,6 +40,9 @@ type node struct {
 	touched  uint64        // a bit for each group that has changed in this turn
 	slowDisk bool          // saves take long
 
+	judgeHangs bool // its function that judges all engines does not return
+	judgeHeld  bool // and has been called
+
 	arriving *parcel       // the message that arrives
 	unheeded bool          // what arrives now must change nothing
 	untaken  bool          // no machine has taken the message that arrives
@@ -70,9 +73,9 @@ func (n *node) start() {
 		w.check.ViolatedBy(invariant.TermsRise, &n.Node, 0, "the store does not open after a crash: %v", err)
 		return
 	}
-	n.Alive, n.Paused, n.Hung, n.saved, n.doomed, n.Saving = true, false, false, false, 0, 0
+	n.Alive, n.Paused, n.Hung, n.saved, n.doomed, n.Saving, n.Judging = true, false, false, false, 0, 0, 0
 	n.Incarnation++
-	n.arrived, n.orders, n.touched = n.arrived[:0], n.orders[:0], 0
+	n.arrived, n.orders, n.touched, n.judgeHeld = n.arrived[:0], n.orders[:0], 0, false
 	w.alarms.Set(n.Index, 0)
 	n.clock.Start(w.now)
 	n.host, n.intake = protocol.NewNode(n.name(), n), protocol.Intake{}

@@ -48,6 +48,7 @@ func (s *Scenario) String() string {
 		{s.Preferred > 0, fmt.Sprintf("preferred %d", s.Preferred)},
 		{s.Vouch > 0, fmt.Sprintf("vouch %v", s.Vouch)},
 		{s.Asked, "asked on"},
+		{s.Judged, "judged on"},
 		{s.Leases, "leases on"},
 		{s.NoPreVote, "pre-vote off"},
 		{s.NoRanks, "ranks off"},
@@ -273,6 +274,8 @@ func (s *Scenario) parseLine(w *words) error {
 		s.Vouch = w.Duration()
 	case "asked":
 		s.Asked = w.On()
+	case "judged":
+		s.Judged = w.On()
 	case "duration":
 		s.Duration = w.Duration()
 	case "delay":

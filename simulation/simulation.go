@@ -45,6 +45,8 @@ type Options struct {
 	// Asked is whether engines vouch when they are asked, as by elector.GroupConfig.Healthy, and
 	// not by their work, as by elector.Elector.Alive.
 	Asked bool
+	// Judged is whether each node has a function that judges its engines, as elector.HostConfig.Stalled.
+	Judged bool
 	// Term is the term in the stores of all members at first. Counters is where the counters of
 	// every process begin.
 	Term     memberstate.Term

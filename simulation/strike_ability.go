@@ -1,6 +1,7 @@
 // The ability to lead: engines that vouch for it or not, and operators that forbid a member to lead.
 //
-// An engine vouches by its work, or when it is asked, as the options say.
+// An engine vouches by its work, or when it is asked, as the options say. Or its node judges it, see
+// node_judge.go.
 
 package simulation
 
@@ -61,12 +62,18 @@ func (m *member) answerHealth(incarnation uint32) {
 	if e.Mute = 0; e.vouched < m.world.now {
 		e.Mute = e.vouched // its word counts from when it was asked, and may be too old by now
 	}
-	unwell := e.flaps.down(m.world.now)
-	if unwell {
+	if e.unwell = e.flaps.down(m.world.now); e.unwell {
 		r.Err = errUnwell
 	}
-	e.Unwell = unwell || e.Unwell && m.group.Waits() // a step that waits may yet show what was said before
+	m.saysUnwell()
 	m.ask(r)
+}
+
+// saysUnwell notes whether the engine's last word was that it is not well. A step that waits may yet show what was
+// said before.
+func (m *member) saysUnwell() {
+	e := &m.engine
+	e.Unwell = e.unwell || e.named || e.Unwell && m.group.Waits()
 }
 
 var errUnwell = errors.New("the engine is not well")
@@ -85,7 +92,7 @@ func drawFlaps(w *world, s *Strike) bool {
 	d := w.options.Timing.Detection()
 	s.Lasts = d + w.swarm.span(64*d)
 	s.Count = 1 + int64(w.options.Vouch+w.swarm.span(1+2*w.options.Vouch+8*d))
-	return w.options.Vouch > 0
+	return w.vouches()
 }
 
 // flap has an engine be not able and able in turn, with a period of s.Count nanoseconds.
@@ -95,8 +102,11 @@ func flap(w *world, s *Strike) bool {
 		w.about(int64(s.Lasts), flapsEnd, m, 0)
 	}
 	w.tracer.lasts(s)
-	return w.options.Vouch > 0
+	return w.vouches()
 }
+
+// vouches says whether anything in this world says that an engine is able to lead, or is not.
+func (w *world) vouches() bool { return w.options.Vouch > 0 || w.options.Judged }
 
 // bar orders a member not to lead, for a while.
 func bar(w *world, s *Strike) (struck bool) {

@@ -21,14 +21,14 @@ var hangsIn = [faults]hang{
 	LeadHangs:      hangsLead,
 }
 
-// hangEngine has an engine hang for a while. Silence makes no difference if engines need not vouch.
+// hangEngine has an engine hang for a while. Silence makes no difference if nothing vouches for engines.
 func hangEngine(w *world, s *Strike) bool {
 	for _, m := range w.membersOf(s) {
 		m.hang(hangsIn[s.Fault])
 		w.about(int64(s.Lasts), engineReturns, m, 0)
 	}
 	w.tracer.lasts(s)
-	return s.Fault != EngineSilent || w.options.Vouch > 0
+	return s.Fault != EngineSilent || w.vouches()
 }
 
 // hang has the engine not do some of what it is asked.

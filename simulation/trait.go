@@ -25,6 +25,7 @@ const (
 	WithPreferred
 	WithVouching
 	WithAsking
+	WithJudging
 
 	traits
 )
@@ -34,7 +35,7 @@ var traitNames = [traits]string{
 	"other intervals", "two heartbeats may be missed", "more than 12 may be missed",
 	"counters that begin again", "large terms",
 	"several groups a node", "more than 16 groups a node", "observers from the start", "preferred members from the start",
-	"engines that vouch", "engines that are asked",
+	"engines that vouch", "engines that are asked", "engines that their node judges",
 }
 
 // String names the trait.
@@ -58,6 +59,7 @@ func (o *Options) Traits() (all []Trait) {
 		FullCounters: o.Counters > 0, LargeTerms: o.Term > 0,
 		SeveralGroups: o.Groups > 1, ManyGroups: o.Groups > 16,
 		WithObservers: o.Observers > 0, WithPreferred: o.Preferred > 0, WithVouching: o.Vouch > 0, WithAsking: o.Asked,
+		WithJudging: o.Judged,
 	} {
 		if has {
 			all = append(all, Trait(t))

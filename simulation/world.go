@@ -196,6 +196,10 @@ func (w *world) happen(e event) {
 		n.members[e.group()].engine.Slow = 0
 	case healthAnswered:
 		n.members[e.group()].answerHealth(arg)
+	case enginesJudged:
+		n.judged(arg)
+	case judgeReturns:
+		n.judgeReturns()
 	case engineReturns:
 		n.members[e.group()].returnsFromAll()
 	case flapsEnd:

@@ -13,7 +13,8 @@
 //
 // A member that was not able stays so until it has been able for a hold. The hold is as long as a
 // detection time at first, and twice as long each time that it was too short: so a member whose
-// ability comes and goes does not make the leadership come and go.
+// ability comes and goes does not make the leadership come and go. An order not to lead needs no hold,
+// because an operator does not come and go; but a hold goes on while there is an order.
 
 package protocol
 
@@ -32,14 +33,15 @@ type ability struct {
 	asked     time.Duration // when it was last asked for one
 	asking    bool          // and it has not answered
 	unhealthy bool          // its word was that it is not able
+	stalled   bool          // the function that judges all engines of the node has named this one
 	ordered   bool          // this member was ordered not to lead
 
 	pausing time.Duration // since when Pause has been running
 	ending  time.Duration // since when Lead has been running although its context has ended
 
-	well  time.Duration // since when nothing has kept it from leading; 0: something does
-	hold  time.Duration // how long that has to last
-	since time.Duration // since when it has not been able, hold included
+	well  time.Duration // since when nothing but an order has kept it from leading; 0: something does
+	hold  time.Duration // how long that has to last; 0: nothing else has ever kept it
+	since time.Duration // since when it has not been able, hold and order included
 }
 
 // maxHold bounds the hold, in detection times. A member that has been able for as long begins anew.
@@ -55,7 +57,7 @@ func (g *Group) abilityOf() *ability {
 
 // toLookAt has a group looked at when the turn ends, if there is anything to look at.
 func (n *Node) toLookAt(g *Group) {
-	if (g.ability != nil || n.saves.saving != nil || g.Waits()) && !g.looked {
+	if (g.ability != nil || n.saves.saving != nil || n.stalled.asker != nil || g.Waits()) && !g.looked {
 		g.looked = true
 		n.looks = append(n.looks, g)
 	}
@@ -83,22 +85,28 @@ func (n *Node) lookAtAbility(g *Group) {
 		}
 		return
 	}
-	if g.ability == nil && n.saves.saving == nil {
+	if g.ability == nil && n.saves.saving == nil && n.stalled.asker == nil {
 		return
 	}
 	n.askEngine(g)
 	now := n.obstructed(g)
-	if now == Able && g.Inability() != Able {
-		now = g.abilityOf().recovers(n.now, g.Inability())
+	switch a := g.ability; {
+	case now != Able:
+		g.abilityOf().fails(g.Rules, n.now)
+	case a == nil:
+	case a.ordered:
+		a.recovers(n.now)
+		now = NotAbleOrdered
+	case !a.recovers(n.now):
+		now = NotAbleHold
 	}
 	if now == g.Inability() {
 		return
 	}
-	switch a := g.abilityOf(); {
-	case now == Able:
+	if a := g.abilityOf(); now == Able {
 		a.since = 0
-	case now != NotAbleHold:
-		a.fails(g.Rules, n.now, now)
+	} else if a.since == 0 {
+		a.since = max(n.now, 1)
 	}
 	n.give(g, &Input{Kind: Ability, Inability: now}, purpose{})
 }
@@ -146,13 +154,15 @@ func (n *Node) Electable(g *Group, may bool) {
 	g.tidyAbility()
 }
 
-// obstructed is what keeps a group's member from leading at this moment.
+// obstructed is what keeps a group's member from leading at this moment, orders aside.
 func (n *Node) obstructed(g *Group) Inability {
 	r, a := g.Rules, g.ability
 	late := func(since time.Duration) bool { return since != 0 && n.now-since > r.Timing.Detection() }
 	switch {
 	case n.saves.saving != nil && late(n.saves.began):
 		return NotAbleDisk
+	case n.stalled.asker != nil && late(n.stalled.asked):
+		return NotAbleSilent
 	case a == nil:
 		return Able
 	case late(a.pausing):
@@ -161,23 +171,17 @@ func (n *Node) obstructed(g *Group) Inability {
 		return NotAbleLead
 	case r.Vouch > 0 && n.now-a.heard > r.Vouch:
 		return NotAbleSilent
-	case a.unhealthy:
+	case a.unhealthy, a.stalled:
 		return NotAbleUnhealthy
-	case a.ordered:
-		return NotAbleOrdered
 	}
 	return Able
 }
 
-// fails notes why a member is not able any more. If it had been able for long, it begins anew with a
-// short hold. An order needs no hold, because an operator does not come and go.
-func (a *ability) fails(r *Rules, now time.Duration, why Inability) {
+// fails notes that something keeps a member from leading. If it had been able for long, it begins
+// anew with a short hold.
+func (a *ability) fails(r *Rules, now time.Duration) {
 	detection := r.Timing.Detection()
-	if a.since == 0 {
-		a.since = max(now, 1)
-	}
 	switch wasWell := a.well != 0; {
-	case why == NotAbleOrdered:
 	case a.hold == 0 || wasWell && now-a.well > maxHold*detection:
 		a.hold = detection
 	case wasWell:
@@ -186,15 +190,13 @@ func (a *ability) fails(r *Rules, now time.Duration, why Inability) {
 	a.well = 0
 }
 
-// recovers is what still keeps a member from leading that nothing obstructs any more.
-func (a *ability) recovers(now time.Duration, was Inability) Inability {
-	if a.well == 0 {
+// recovers notes that nothing but perhaps an order keeps a member from leading, and says whether that
+// has lasted for long enough.
+func (a *ability) recovers(now time.Duration) bool {
+	if a.hold > 0 && a.well == 0 {
 		a.well = max(now, 1)
 	}
-	if was != NotAbleOrdered && now-a.well < a.hold {
-		return NotAbleHold
-	}
-	return Able
+	return now-a.well >= a.hold
 }
 
 // tidyAbility drops what nothing needs to be remembered of.

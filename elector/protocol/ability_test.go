@@ -22,6 +22,10 @@ type watched struct {
 	asks    bool // whether the engine has a Healthy
 	asked   int
 	shown   []Inability
+
+	judges bool          // whether the node has a function that judges all engines
+	judged int           // how often it was called
+	within time.Duration // and how soon its answer was expected
 }
 
 // newWatched is a group of three voters that has started.
@@ -49,6 +53,12 @@ func (w *watched) AskHealth() bool {
 		w.asked++
 	}
 	return w.asks
+}
+
+func (w *watched) AskStalled(within time.Duration) bool {
+	w.judged++
+	w.within = within
+	return w.judges
 }
 
 func (w *watched) Show(v View) { w.shown = append(w.shown, v.Inability) }
@@ -234,6 +244,28 @@ func TestAnOrderNotToLeadNeedsNoHold(t *testing.T) {
 	assert.Zero(t, w.group.ability.hold)
 }
 
+func TestAHoldGoesOnWhileThereIsAnOrder(t *testing.T) {
+	w := newWatched(t, 0)
+	detection := w.group.Rules.Timing.Detection()
+	a := w.group.abilityOf()
+	a.ending, a.ordered = w.node.now-detection-1, true
+	assert.Equal(t, NotAbleLead, w.after(0), "what hangs is said rather than the order")
+	a.ending = 0
+	assert.Equal(t, NotAbleOrdered, w.after(0))
+	a.ordered = false
+	assert.Equal(t, NotAbleHold, w.after(0))
+	a.ordered = true
+	assert.Equal(t, NotAbleOrdered, w.after(detection-1))
+	a.ordered = false
+	assert.Equal(t, NotAbleHold, w.after(0))
+	assert.Equal(t, Able, w.after(1))
+	a.ordered = true
+	assert.Equal(t, NotAbleOrdered, w.after(0))
+	a.ordered = false
+	assert.Equal(t, Able, w.after(0), "it was over before the order")
+	assert.Equal(t, detection, a.hold)
+}
+
 // A process that was stopped for a while must not take what has returned meanwhile for hanging.
 func TestAbilityIsLookedAtWhenATurnEnds(t *testing.T) {
 	w := newWatched(t, 0)
@@ -243,7 +275,7 @@ func TestAbilityIsLookedAtWhenATurnEnds(t *testing.T) {
 	w.node.toLookAt(&w.group)
 	assert.Len(t, w.node.looks, 1)
 	assert.Equal(t, Able, w.group.Inability())
-	w.group.abilityOf().hold = 1 // so that there is something to remember
+	w.group.abilityOf().well = 1 // so that there is something to remember
 	w.node.LeadReturned(&w.group, 1, false, nil)
 	w.node.EndTurn()
 	assert.Equal(t, Able, w.group.Inability())

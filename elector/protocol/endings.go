@@ -47,6 +47,7 @@ func (n *Node) end(g *Group, err error) {
 	g.endPause(&n.fx)
 	n.alarms.remove(g)
 	n.dropRules(g)
+	n.stalled.forget(g)
 	x := n.transientOf(g)
 	x.err = err
 	var waiting *Step

@@ -13,6 +13,8 @@
 //	PeerLost               a process is gone, as far as the transport can tell
 //	LedgerEnd              where the engine's ledger ends, as AskLedger has asked
 //	Saved                  the batch is durable, or could not be saved
+//	Health                 whether the engine is able to lead, as AskHealth has asked
+//	Stalled                which engines of the node are not, as AskStalled has asked
 //	LeaseOver, LeadReturned, PauseEnded   as a Session's driver reports them, see session.go
 //	Do                     any of these, as a Request that has waited in its Intake
 //
@@ -37,6 +39,10 @@ type Edge interface {
 	// Save makes records durable, all of them or with an error. The answer is Node.Saved. There
 	// is one such batch at a time.
 	Save(batch []memberstate.Record)
+	// AskStalled asks which groups have engines that cannot work. The answer is Node.Stalled, and is
+	// given after AskStalled has returned; it is expected within a time. AskStalled returns false if there
+	// is nobody to ask, now or later.
+	AskStalled(within time.Duration) bool
 	// Groups are the node's: all that take part, and maybe others.
 	Groups() []*Group
 	Observer
@@ -77,16 +83,17 @@ type Inspector interface {
 
 // Node is all groups of one process. It has no lock: one goroutine at a time may use it.
 type Node struct {
-	self   string
-	edge   Edge
-	now    time.Duration
-	alarms alarms
-	peers  peers
-	saves  saves
-	rules  map[Rules]*sharedRules   // that groups have been given since they joined
-	looks  []*Group                 // whose ability is to be looked at when the turn ends
-	lost   map[string]time.Duration // when the transport reported that a node is gone, until it is heard again
-	apart  apart
+	self    string
+	edge    Edge
+	now     time.Duration
+	alarms  alarms
+	peers   peers
+	saves   saves
+	rules   map[Rules]*sharedRules // that groups have been given since they joined
+	stalled stalled
+	looks   []*Group                 // whose ability is to be looked at when the turn ends
+	lost    map[string]time.Duration // when the transport reported that a node is gone, until it is heard again
+	apart   apart
 
 	inspector Inspector // or nil
 
@@ -118,6 +125,7 @@ func (n *Node) EndTurn() {
 	n.lookAtAll()
 	for g := n.alarms.ripe(n.now); g != nil; g = n.alarms.ripe(n.now) {
 		alarm := g.alarm // the look may set another one
+		n.askStalled(g)
 		n.lookAtAbility(g)
 		n.give(g, &Input{Kind: Ring, Number: alarm}, purpose{})
 		if g.Waits() && g.Role == memberstate.Leader {
@@ -166,6 +174,7 @@ func (n *Node) Deliver(g *Group, msg *rpc.Message) {
 			n.edge.Drop(DropQueueFull, 1)
 			return
 		}
+		n.askStalled(g)
 		n.toLookAt(g)
 		n.receive(g, from, msg)
 	}

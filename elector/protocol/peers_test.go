@@ -33,6 +33,7 @@ func (c *counting) Pause(memberstate.Term, uint32)                       {}
 func (c *counting) Resume()                                              {}
 func (c *counting) Vouched() bool                                        { return false }
 func (c *counting) AskHealth() bool                                      { return false }
+func (c *counting) AskStalled(time.Duration) bool                        { return false }
 
 func (c *counting) Obey(*Rules)                                {}
 func (c *counting) Ended(error)                                {}

@@ -100,6 +100,8 @@ func (d *recorder) Vouched() bool { return false }
 
 func (d *recorder) AskHealth() bool { return false }
 
+func (d *recorder) AskStalled(time.Duration) bool { return false }
+
 func (d *recorder) Obey(*Rules) {}
 
 func (d *recorder) Groups() []*Group { return []*Group{&d.group} }

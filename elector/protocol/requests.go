@@ -55,6 +55,8 @@ const (
 	TellPauseEnded
 	// TellHealth: the engine has answered AskHealth: it is able to lead, or is not, because of Err.
 	TellHealth
+	// TellStalled: the engines of the groups in Stalled cannot work, and all others can.
+	TellStalled
 	// TellDone: one who watched the group has seen its end.
 	TellDone
 )
@@ -72,6 +74,8 @@ type Request struct {
 	Timing *Timing // of AskTiming
 	// Preferred are the ids of voters.
 	Preferred []string
+	// Stalled are groups whose engines cannot work.
+	Stalled []*Group
 	// Settled is called with the outcome of AskTiming and AskPreferred.
 	Settled func(error)
 	// Then, if not nil, is called when it is done, or when the group has ended.
@@ -146,6 +150,8 @@ func (n *Node) Do(r *Request) {
 		n.PauseEnded(g, r.Number, r.Err)
 	case TellHealth:
 		n.Health(g, r.Err)
+	case TellStalled:
+		n.Stalled(r.Stalled)
 	case TellDone:
 		n.done(g)
 	}

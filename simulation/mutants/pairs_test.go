@@ -144,6 +144,7 @@ var aloneFault = []lone{
 	{"hold-does-not-grow", "lead-hangs", "resign", 0},
 	{"hold-does-not-grow", "pause-hangs", "transfer", 0},
 	{"waits-for-its-ledger-in-office", "ledger-end-hangs", "transfer", 0},
+	{"hanging-judge-not-noticed", "stalled-hangs", "", 0},
 	{"takes-over-although-it-is-not-able", "not-electable", "transfer", 0},
 	{"hanging-disk-taken-for-done", "disk-hangs", "crash", 0},
 	{"early-return-is-no-resignation", "lead-returns", "", 0},

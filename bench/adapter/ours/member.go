@@ -174,7 +174,8 @@ func (m *member) Save(batch []memberstate.Record) { m.saving = batch }
 func (m *member) AskLedger(memberstate.Term) { m.node.LedgerEnd(&m.group, m.ledger, 0, nil) }
 
 // Groups returns the only group.
-func (m *member) Groups() []*protocol.Group { return []*protocol.Group{&m.group} }
+func (m *member) AskStalled(time.Duration) bool { return false }
+func (m *member) Groups() []*protocol.Group     { return []*protocol.Group{&m.group} }
 
 // Show reports the leader that this member knows.
 func (m *member) Show(v protocol.View) {

@@ -6,8 +6,8 @@
 // offices one process gives up at most because of it, which is counted, too. Let T be the detection
 // time.
 //
-// A spell is the time in which a member says that it is not able. It ends with a hold, in which nothing
-// obstructs the member. The holds of a process last 1, 2, 4 … 64, 128, 128 … T; only if it has been free
+// A spell is the time in which a member says that it is not able. It ends with a hold, in which nothing but perhaps
+// an order obstructs the member. The holds of a process last 1, 2, 4 … 64, 128, 128 … T; only if it has been free
 // from obstacles for 128 T do they begin anew. And in a spell a member gives up its first office at
 // any time, but each further one only after it has led it for 2, 4, 8 … 128, 128 … T, counted in beats.
 // One beat may be sent early between two alarms, so an office of 2 T may be over in 1 T.
@@ -41,7 +41,7 @@ const (
 type ability struct {
 	began  time.Duration
 	says   protocol.Inability
-	free   time.Duration    // since when it has said that nothing obstructs it; 0: something does
+	free   time.Duration    // since when it has said that nothing but perhaps an order obstructs it; 0: something does, or never has
 	hold   time.Duration    // how long it must then wait
 	led    memberstate.Term // the term that it leads; 0: none
 	gaveUp int              // offices in this spell
@@ -52,7 +52,7 @@ type ability struct {
 // by its own clock that it is not able to lead.
 func (c *Checker) hangs(n *Member) bool {
 	e := n.Engine
-	return c.mute(n) || c.late(n.Node.Saving) || c.late(e.Asking) || c.late(e.Pausing) || c.late(e.Ending)
+	return c.mute(n) || c.late(n.Node.Judging) || c.late(n.Node.Saving) || c.late(e.Asking) || c.late(e.Pausing) || c.late(e.Ending)
 }
 
 // late says whether something has been running for so long that it may be taken for hanging.
@@ -77,7 +77,7 @@ func (c *Checker) caused(n *Member, says protocol.Inability) bool {
 	case protocol.NotAbleUnhealthy:
 		return n.Engine.Unwell
 	case protocol.NotAbleSilent:
-		return c.mute(n)
+		return c.mute(n) || c.late(n.Node.Judging)
 	case protocol.NotAbleDisk:
 		return c.late(n.Node.Saving)
 	case protocol.NotAblePause:
@@ -111,7 +111,7 @@ func (c *Checker) admits(n *Member) {
 		return since != 0 && *c.now-max(since, n.asking.awake) > int64(within)
 	}
 	e, within := n.Engine, hangsWithin*max(c.Detection(), detection(&n.Rules.Timing))
-	hangs := long(n.Node.Saving, within) || long(e.Pausing, within) || long(e.Ending, within)
+	hangs := long(n.Node.Judging, within) || long(n.Node.Saving, within) || long(e.Pausing, within) || long(e.Ending, within)
 	if !hangs {
 		return
 	}
@@ -143,17 +143,16 @@ func (c *Checker) showsAbility(n *Member, v *protocol.View, local time.Duration)
 	if !c.caused(n, v.Inability) {
 		c.Violated(invariant.NoFlapping, n, "it says that it is not able to lead (%v), but nothing keeps it from that", v.Inability)
 	}
-	was := a.says
 	switch a.says = v.Inability; a.says {
-	case protocol.NotAbleOrdered: // an operator does not come and go, so it needs no hold
-		a.free = 0
-	case protocol.NotAbleHold:
-		a.free = now
+	case protocol.NotAbleOrdered, protocol.NotAbleHold: // an operator does not come and go, so an order needs no hold
+		if a.hold > 0 {
+			a.free = cmp.Or(a.free, now)
+		}
 	case protocol.Able:
-		if was != protocol.NotAbleOrdered && (a.free == 0 || now-a.free < a.hold) {
+		if a.hold > 0 && (a.free == 0 || now-a.free < a.hold) {
 			c.Violated(invariant.NoFlapping, n, "it says that it is able after a hold of %v, but it must wait for %v", now-a.free, a.hold)
 		}
-		a.gaveUp, a.free = 0, cmp.Or(a.free, now)
+		a.gaveUp = 0
 	default:
 		shortest := detection(&n.Rules.Timing)
 		switch longest := longestHold * shortest; {

@@ -49,9 +49,12 @@ func TestAMemberSaysThatItIsAbleAfterAHoldThatGrows(t *testing.T) {
 		"the third, in a hold": func(f *flapping) {
 			f.flaps(1, 1).after(1, protocol.NotAbleUnhealthy).after(1, protocol.NotAbleHold).flaps(0.5, 3.99)
 		},
-		"the first after long":       func(f *flapping) { f.flaps(1, 1).flaps(128, 0.99) },
-		"not after long enough":      func(f *flapping) { f.flaps(1, 1).flaps(126, 1.99) },
-		"no hold":                    func(f *flapping) { f.after(1, protocol.NotAbleUnhealthy).after(100, protocol.Able) },
+		"the first after long":  func(f *flapping) { f.flaps(1, 1).flaps(128, 0.99) },
+		"not after long enough": func(f *flapping) { f.flaps(1, 1).flaps(126, 1.99) },
+		"no hold":               func(f *flapping) { f.after(1, protocol.NotAbleUnhealthy).after(100, protocol.Able) },
+		"an order instead of a hold": func(f *flapping) {
+			f.flaps(1, 1).after(1, protocol.NotAbleUnhealthy).after(1, protocol.NotAbleOrdered).after(1.99, protocol.Able)
+		},
 		"a reason that is not there": func(f *flapping) { f.after(1, protocol.NotAbleSilent) },
 	} {
 		f := newFlapping(t)
@@ -60,7 +63,7 @@ func TestAMemberSaysThatItIsAbleAfterAHoldThatGrows(t *testing.T) {
 		assert.Equal(t, invariant.NoFlapping, f.Violation.Invariant, name)
 	}
 	f := newFlapping(t).flaps(1, 1).flaps(1, 2).flaps(100, 4).flaps(125, 1)
-	f.after(1, protocol.NotAbleOrdered).after(0, protocol.Able).after(1, protocol.NotAbleUnhealthy).after(1, protocol.NotAbleOrdered).after(1, protocol.Able)
+	f.after(1, protocol.NotAbleOrdered).after(0, protocol.Able).after(1, protocol.NotAbleUnhealthy).after(1, protocol.NotAbleOrdered).after(2, protocol.Able)
 	for _, hold := range []float64{4, 8, 16, 32, 64, 128, 128} {
 		f.flaps(0.5, hold)
 	}

@@ -22,6 +22,7 @@ type Node struct {
 	Stuck       bool          // nor does any save of its disk for now
 	Sluggish    time.Duration // how much longer everything takes
 	Saving      int64         // since when a save has been under way; 0: there is none
+	Judging     int64         // since when its function that judges all engines has been running; 0: it is not
 }
 
 // Engine is the storage engine that a member's group has at its node.

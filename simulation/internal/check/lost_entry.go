@@ -32,7 +32,7 @@ func (c *Checker) lost(n *Member, entry memberstate.Position) *invariant.LostEnt
 		if voter && t.term == l.Committed && t.has[i] >= entry.Index {
 			l.Acknowledged = append(l.Acknowledged, i)
 		}
-		if (voter || i == n.Node.Index) && other.Engine.Ledger.Has(entry.Term) < entry.Index {
+		if (voter || i == n.Node.Index) && !other.Engine.Ledger.Has(entry) {
 			l.Missing = append(l.Missing, i)
 		}
 	}

@@ -41,28 +41,43 @@ func (l *Ledger) Holds(other *Ledger) bool {
 	return l.Term == other.Term && l.Last >= other.Last && (l.Before == other.Before || l.Before == nil || other.Before == nil)
 }
 
-// Has is how many entries the ledger has up to the last one of a term; 0 if none of that term.
-func (l *Ledger) Has(term memberstate.Term) uint64 {
-	for ; l != nil; l = l.Before {
+// Has says whether the ledger has an entry.
+func (l *Ledger) Has(entry memberstate.Position) bool {
+	first, last := l.wrote(entry.Term)
+	return first <= entry.Index && entry.Index <= last
+}
+
+// wrote is which entries of the ledger a term has written; those from 1 to 0 if none. A careless leader may have
+// written its term's entries a second time, elsewhere.
+func (l *Ledger) wrote(term memberstate.Term) (first, last uint64) {
+	for ; l != nil && l.Term != 0; l = l.Before {
 		if l.Term == term {
-			return l.Last
+			return l.begins(), l.Last
 		}
 	}
-	return 0
+	return 1, 0
+}
+
+// begins is the index of the first entry that the last term wrote.
+func (l *Ledger) begins() uint64 {
+	if l.Before == nil {
+		return 1
+	}
+	return l.Before.Last + 1
 }
 
 // Lacks is the first entry of another ledger that this one does not have.
-func (l *Ledger) Lacks(other *Ledger) (first memberstate.Position) {
+func (l *Ledger) Lacks(other *Ledger) (lacks memberstate.Position) {
 	for o := other; o != nil && o.Term != 0; o = o.Before {
-		has := l.Has(o.Term)
-		if o.Before != nil {
-			has = max(has, o.Before.Last)
+		first, last := l.wrote(o.Term)
+		if first > o.begins() || last < o.begins() {
+			last = o.begins() - 1
 		}
-		if has < o.Last {
-			first = memberstate.Position{Term: o.Term, Index: has + 1}
+		if last < o.Last {
+			lacks = memberstate.Position{Term: o.Term, Index: last + 1}
 		}
 	}
-	return first
+	return lacks
 }
 
 // Forget drops what is behind entries that are committed.

@@ -76,7 +76,7 @@ func (s *search) options(seed uint64, faults simulation.FaultSet) simulation.Opt
 	}
 	o := simulation.Options{
 		Seed: 2 * seed, Timing: timing, Members: 3 + int(seed%3), Leases: seed%2 == 0, NoPreVote: seed%7 == 3, NoRanks: seed%5 == 1,
-		Duration: 30 * time.Second, Faults: faults, Asked: seed%3 == 2,
+		Duration: 30 * time.Second, Faults: faults, Asked: seed%3 == 2, Judged: seed%4 == 1,
 	}
 	if seed%3 > 0 {
 		o.Vouch = timing.Detection()
