@@ -77,18 +77,21 @@ func TestHandlersBeginAfterTheirGroup(t *testing.T) {
 	})
 }
 
-// replaceFirstLead gives n2, the first node to lead, another Lead.
+// first is the node that leads a new cluster of three, because its turn is the first in the group's term 0.
+const first = "n1"
+
+// replaceFirstLead gives that node another Lead.
 func replaceFirstLead(c *config, lead func(context.Context, memberstate.Term) error) {
-	if c.Self == "n2" {
+	if c.Self == first {
 		c.Lead = lead
 	}
 }
 
-// awaitSecondLeader waits for the leader that follows n2, whose Lead replaceFirstLead has replaced.
+// awaitSecondLeader waits for the leader after the first, whose Lead replaceFirstLead has replaced.
 func (cluster *cluster) awaitSecondLeader() {
 	cluster.t.Helper()
 	cluster.pass(200 * time.Millisecond)
 	leader := cluster.awaitLeader()
-	assert.NotEqual(cluster.t, "n2", leader.id)
-	assert.Less(cluster.t, memberstate.Term(1), leader.el.Status().Term, "n2 never led, so this shows nothing")
+	assert.NotEqual(cluster.t, first, leader.id)
+	assert.Less(cluster.t, memberstate.Term(1), leader.el.Status().Term, "%s never led, so this shows nothing", first)
 }

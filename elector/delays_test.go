@@ -210,14 +210,14 @@ func TestALeadThatReturnedBeforeEndLeadIsCountedOnce(t *testing.T) {
 		}}
 	}, func(cluster *cluster) {
 		leader := cluster.awaitLeader()
-		require.Equal(t, "n2", leader.id)
+		require.Equal(t, first, leader.id)
 		block.Store(true)
 		for block.Load() { // until it beats
 			<-time.After(time.Millisecond)
 		}
 		close(leave)
 		later := leader.el.Status().Term + 1
-		leader.el.Host().Receive([]rpc.Message{heartbeat(t, "n0", "n2", later)})
+		leader.el.Host().Receive([]rpc.Message{heartbeat(t, "n0", first, later)})
 		cluster.pass(time.Second)
 		assert.Less(t, leader.el.Status().Term, later+2, "it resigned once more")
 		require.NoError(t, cluster.stop(leader))

@@ -33,8 +33,8 @@ func TestALeadThatEndsItsGoroutineResigns(t *testing.T) {
 			}, func(cluster *cluster) {
 				cluster.awaitSecondLeader()
 				assert.Contains(t, log.String(), "it has ended its goroutine (runtime.Goexit) instead of returning")
-				assert.False(t, holdsLease(cluster.nodes["n2"].el))
-				require.NoError(t, cluster.stop(cluster.nodes["n2"]))
+				assert.False(t, holdsLease(cluster.nodes[first].el))
+				require.NoError(t, cluster.stop(cluster.nodes[first]))
 			})
 		})
 	}

@@ -107,7 +107,7 @@ func TestLinesWithoutEffectAreListed(t *testing.T) {
 		"expect n1 down at 1s":                                 "n1 follower in term 1",
 		"leases on\nexpect no lease at 1s":                     "line 3: expected: no lease at 1s; found: n2 holds one in term 1 until ",
 		"expect no answer n0>n2 SUCCESS at 1s":                 "found: it was given ",
-		"groups 2\nexpect g1 leader n0 at 1s":                  "line 3: expected: g1 leader n0 at 1s; found: n0 follower in term 1",
+		"groups 2\nexpect g1 leader n2 at 1s":                  "line 3: expected: g1 leader n2 at 1s; found: n0 leader in term 1",
 	} {
 		s, err := simulation.ParseScenario(strings.NewReader("duration 2s\n" + text))
 		require.NoError(t, err, text)

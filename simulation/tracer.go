@@ -69,7 +69,7 @@ func (t *tracer) finish(s *Scenario, r *Result) *trace.Trace {
 	all, w := &t.trace, t.world
 	all.Scenario, all.Nodes, all.Voters, all.End = s.String(), len(w.nodes), w.options.Members, time.Duration(w.now)
 	if len(w.groups) > 1 {
-		all.Group = w.groups[t.group]
+		all.Group = groupNames[t.group]
 	}
 	all.Events, all.Elections, all.Virtual, all.Converged = r.Events, r.Elections, r.Virtual, r.Converged
 	all.Violation, all.Unmet, all.Tallies = r.Violation, r.Unmet, r.tallies()

@@ -5,6 +5,7 @@ package simulation
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/hustings/hustings/elector"
@@ -66,11 +67,11 @@ const (
 )
 
 func newWorld(o Options) *world {
-	w := &world{options: o, groups: groupNames[:o.Groups], longestWrite: quickWrite, voters: memberstate.Set(1<<o.Members - 1)}
+	w := &world{options: o, groups: namesOfGroups(o.Groups), longestWrite: quickWrite, voters: memberstate.Set(1<<o.Members - 1)}
 	w.seats = min(o.Members+o.Observers, maxSeats)
 	w.nodes = make([]node, 0, w.seats+2)
 	w.network.world = w
-	w.check = check.New(o.measure(), w.groups, &w.now, o.Unchecked, w.violated)
+	w.check = check.New(o.measure(), groupNames[:o.Groups], &w.now, o.Unchecked, w.violated)
 	w.check.Ambiguous = o.Counters > 0
 	for i := range w.seats {
 		w.addNode(memberstate.Seat(i + 1))
@@ -242,7 +243,7 @@ func (w *world) about(wait int64, kind eventKind, m *member, arg uint32) {
 
 // place is the index of a group.
 func (w *world) place(name string) int {
-	if len(w.groups) == 1 {
+	if name == firstGroup {
 		return 0
 	}
 	return indexIn(name, len(w.groups))
@@ -286,12 +287,24 @@ func (w *world) first(voters int, others ...memberstate.Member) memberstate.Memb
 // maxGroups bounds the groups that a node takes part in.
 const maxGroups = 64
 
+// groupNames are the names of groups in scenarios and reports.
 var groupNames = func() (all [maxGroups]string) {
 	for i := range all {
 		all[i] = fmt.Sprintf("g%d", i)
 	}
 	return all
 }()
+
+// firstGroup is what the nodes call the first group: a name with the lot zero, so that its voters take turns as they
+// are listed. The explorer's machines have no lot, and its scripts are replayed in worlds of one group.
+const firstGroup = "range1876"
+
+// namesOfGroups are the names that the nodes use.
+func namesOfGroups(count int) []string {
+	names := slices.Clone(groupNames[:count])
+	names[0] = firstGroup
+	return names
+}
 
 // after schedules an event.
 func (w *world) after(wait time.Duration, kind eventKind, n *node, arg uint32) {

@@ -119,6 +119,7 @@ func (g *Group) Restore(r memberstate.Record, known bool, end memberstate.Positi
 		hard.Term = end.Term
 	}
 	g.Session = NewSession(g.Rules, hard, end, asked)
+	g.lot = lotOf(g.name)
 	return nil
 }
 

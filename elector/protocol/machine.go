@@ -86,6 +86,7 @@ type Machine struct {
 	ballot    uint32 // number of the newest round of votes
 	expected  uint32 // how long members wait for their leader, as far as this one knows, in milliseconds; see machine_timing.go
 
+	lot       lot       // of the group, see machine_lot.go
 	inability Inability // why this member is not able to lead
 	hurried   uint8     // how many heartbeats a leader still sends earlier than its interval says
 

@@ -440,7 +440,7 @@ func (m *Machine) rank(r *Rules, last memberstate.Seat) int {
 // turn orders the voters of a term: smaller is earlier.
 func (m *Machine) turn(r *Rules, v, last memberstate.Seat) int {
 	n := r.Voters.Len()
-	turn := (int(v) + n - int(m.Term%memberstate.Term(n))) % n
+	turn := (m.lot.place(v, n) + n - int(m.Term%memberstate.Term(n))) % n
 	if !r.Preferred.Has(v) {
 		turn += n
 	}

@@ -36,7 +36,7 @@ func assertPlain(t *testing.T, typ reflect.Type, path string) {
 		}
 	case reflect.Array:
 		assertPlain(t, typ.Elem(), path+"[]")
-	case reflect.Bool, reflect.Uint8, reflect.Uint32, reflect.Uint64, reflect.Int64:
+	case reflect.Bool, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Int64:
 	default:
 		assert.Failf(t, "not plain", "%s is a %v", path, typ)
 	}
