@@ -176,12 +176,26 @@ func (w *world) allAtOnce(core []int) {
 	each((*member).mayLead)
 }
 
+// handsOver says whether a leader's writes are paused for a handover, or are being paused.
+func (w *world) handsOver(place int, leader memberstate.Seat) bool {
+	if leader == memberstate.Nobody {
+		return false
+	}
+	e := &w.nodes[leader-1].members[place].engine
+	return e.Pausing != 0 || e.Stopped
+}
+
 func (w *world) keepsLeaderThatCannotWork(core []int) {
 	before := w.reigns(core)
+	for place, was := range before {
+		if w.offers(core, place, was.leader) || w.handsOver(place, was.leader) {
+			before[place].leader = memberstate.Nobody // it need not be kept
+		}
+	}
 	w.run(time.Duration(w.now) + resignedFor*w.check.Detection())
 	for place, was := range before {
-		if w.offers(core, place, was.leader) {
-			continue // an offer may have been under way
+		if was.leader == memberstate.Nobody {
+			continue
 		}
 		w.check.Counts[invariant.LeadsAllTheSame]++
 		if now := &w.nodes[core[0]].members[place]; !w.settledIn(core, place) || now.group.Term != was.term {

@@ -33,7 +33,7 @@ func goesOn(t *testing.T, bounds Bounds) {
 
 	o := Options{Bounds: bounds, Checkpoint: filepath.Join(t.TempDir(), "checkpoint")}
 	stops := 0
-	for o.MaxStates = 200; ; o.MaxStates += 200 {
+	for o.MaxStates = 200; ; o.MaxStates *= 2 {
 		r, err := Explore(t.Context(), o)
 		require.NoError(t, err)
 		if r.Complete {

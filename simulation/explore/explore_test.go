@@ -44,6 +44,9 @@ func TestEveryInterleavingOfSmallGroups(t *testing.T) {
 		"three, no pre-vote, a ledger": {Members: 3, Terms: 2, Beats: 1, Entries: 1, NoPreVote: true, NoTransfer: true},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if b.Ability && b.Terms > 1 {
+				long(t)
+			}
 			r, err := Explore(t.Context(), Options{Bounds: b})
 			require.NoError(t, err)
 			require.Nil(t, r.Violation)
