@@ -14,6 +14,7 @@ import (
 
 // A world that is drawn can be played, and recorded as a text that plays it again.
 func TestDrawnWorldsCanBePlayedAndRecorded(t *testing.T) {
+	effort.Alone(t)
 	for seed := range effort.Of[uint64](40, 10) {
 		o := simulation.Draw(seed, simulation.Fixed{})
 		o.Duration /= 4

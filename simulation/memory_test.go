@@ -8,11 +8,14 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/internal/effort"
 )
 
 // A world needs no more memory after many days than after one. HUSTINGS_TEST_LONG
 // plays a week, and else it is some hours.
 func TestMemoryDoesNotGrowWithTime(t *testing.T) {
+	effort.Alone(t)
 	day, days := time.Hour, 4
 	if os.Getenv("HUSTINGS_TEST_LONG") != "" {
 		day, days = 24*time.Hour, 7

@@ -10,10 +10,12 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/internal/effort"
 	"github.com/hustings/hustings/simulation"
 )
 
 func TestInvariantsHoldHoweverManyHeartbeatsMayBeMissed(t *testing.T) {
+	effort.Alone(t)
 	for leak := 2; leak <= 12; leak++ {
 		t.Run(fmt.Sprintf("leak %d", leak), func(t *testing.T) {
 			for seed := range uint64(20) {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hustings/hustings/internal/effort"
 	"github.com/hustings/hustings/simulation"
 )
 
@@ -52,6 +53,7 @@ func TestShrinking(t *testing.T) {
 
 // Groups that do not matter are removed.
 func TestShrinkingRemovesGroups(t *testing.T) {
+	effort.Alone(t)
 	for seed := range uint64(2000) {
 		o := simulation.Options{Seed: seed, Members: 3, Groups: 4, Careless: simulation.CarelessAlways, Duration: 10 * time.Second}
 		s, r, err := simulation.Record(o)
@@ -68,6 +70,7 @@ func TestShrinkingRemovesGroups(t *testing.T) {
 
 // A seed and its record are the same run, to the last step.
 func TestARecordIsTheRun(t *testing.T) {
+	effort.Alone(t)
 	for seed := range uint64(40) {
 		o := simulation.Options{Seed: seed, Members: 3 + int(seed%3), Leases: seed%2 == 0, Groups: 1 + int(seed%5), Duration: 10 * time.Second}
 		if seed%4 == 0 {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/internal/effort"
 	"github.com/hustings/hustings/simulation"
 	"github.com/hustings/hustings/simulation/invariant"
 )
@@ -46,6 +47,7 @@ func quick() elector.Timing {
 }
 
 func TestNothingBreaksAnElection(t *testing.T) {
+	effort.Alone(t)
 	for _, o := range []simulation.Options{
 		{Members: 3},
 		{Members: 5, Leases: true},
@@ -67,6 +69,7 @@ func TestNothingBreaksAnElection(t *testing.T) {
 
 // A fault that never strikes, or an invariant that is never checked, shows nothing.
 func TestEverythingStrikesAndEverythingIsChecked(t *testing.T) {
+	effort.Alone(t)
 	total := campaign(t, 60, simulation.Options{Members: 5})
 	total.Merge(campaign(t, 200, simulation.Options{Members: 3, Leases: true}))
 	total.Merge(campaign(t, 10, simulation.Options{Members: 3, Groups: 3}))
@@ -88,6 +91,7 @@ func TestEverythingStrikesAndEverythingIsChecked(t *testing.T) {
 
 // Broken assumptions are detected where that is possible, and what rests on them is excused.
 func TestBrokenAssumptions(t *testing.T) {
+	effort.Alone(t)
 	for f, told := range map[simulation.Fault]bool{
 		simulation.Wiped: true, simulation.OtherMembers: true, simulation.RolledBack: true, simulation.Twin: false,
 	} {
@@ -141,6 +145,7 @@ func TestTheSameSeedIsTheSameRun(t *testing.T) {
 
 // An engine that breaks either half of its promise loses a committed entry, and that is noticed.
 func TestACarelessEngineIsCaught(t *testing.T) {
+	effort.Alone(t)
 	for _, kind := range []simulation.Carelessness{simulation.CarelessAlways, simulation.CarelessOverlap} {
 		t.Run(kind.String(), func(t *testing.T) {
 			for seed := range uint64(4000) {

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hustings/hustings/internal/effort"
 	"github.com/hustings/hustings/simulation/invariant"
 	"github.com/hustings/hustings/simulation/trace"
 )
@@ -37,6 +38,7 @@ func TestATraceIsOfOneGroup(t *testing.T) {
 
 // A trace is of the group in which an invariant did not hold, and ends with the violation.
 func TestATraceIsOfTheGroupThatIsBroken(t *testing.T) {
+	effort.Alone(t)
 	for seed := range uint64(2000) {
 		o := Options{Seed: seed, Members: 3, Groups: 3, Careless: CarelessAlways, Duration: 10 * time.Second}
 		r, err := Run(o)

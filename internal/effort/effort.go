@@ -3,7 +3,10 @@
 // they try all. With -short, as under the race detector, a test may try still fewer.
 package effort
 
-import "os"
+import (
+	"os"
+	"testing"
+)
 
 // Whole reports whether tests try all cases.
 func Whole() bool { return os.Getenv("HUSTINGS_TEST_WHOLE") != "" }
@@ -14,4 +17,13 @@ func Of[N ~int | ~uint64](all, some N) N {
 		return all
 	}
 	return some
+}
+
+// Alone skips a test with -short, as under the race detector, because a single goroutine does all of its
+// work, so there is nothing that could race.
+func Alone(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("a single goroutine does all of its work")
+	}
 }

@@ -12,11 +12,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hustings/hustings/internal/effort"
 	"github.com/hustings/hustings/simulation/invariant"
 )
 
 // A search that is stopped again and again finds the same as one that is not, and leaves no file behind.
 func TestASearchGoesOnWhereItWasStopped(t *testing.T) {
+	effort.Alone(t)
 	t.Run("all but ability", func(t *testing.T) {
 		goesOn(t, Bounds{Members: 3, Terms: 1, Beats: 1, Entries: 1, NoHints: true})
 	})

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/internal/effort"
 )
 
 // eachKey calls look for some nodes of a search, each with messages that it may receive.
@@ -28,6 +30,7 @@ func eachKey(t *testing.T, every int, look func(t *testing.T, m *model, key *exp
 
 // A closure and the steps from it are worked out in large parts. The result must be that of single steps.
 func TestAClosureLeavesNothingOut(t *testing.T) {
+	effort.Alone(t)
 	eachKey(t, 10, func(t *testing.T, m *model, key *expansionKey) {
 		t.Helper()
 		w := closureSearch{model: m, key: key, expansion: &expansion{}}
@@ -107,6 +110,7 @@ func (m *model) stepByStep(key *expansionKey) *steps {
 // A successor that is left out can be reached silently from one that looks the same and is kept, or what it
 // sends is sent at once.
 func TestASubsumedSuccessorIsReachedLater(t *testing.T) {
+	effort.Alone(t)
 	eachKey(t, 10, func(t *testing.T, m *model, key *expansionKey) {
 		t.Helper()
 		w := &closureSearch{model: m, key: key, expansion: &expansion{}}

@@ -34,6 +34,7 @@ func searched(t *testing.T, b Bounds, states uint64) *worker {
 
 // Within these bounds every interleaving was seen, and none broke an election.
 func TestEveryInterleavingOfSmallGroups(t *testing.T) {
+	effort.Alone(t)
 	for name, b := range map[string]Bounds{
 		"one member":                   {Members: 1, Terms: 3, Beats: 2, Entries: 2},
 		"two members, two terms":       {Members: 2, Terms: 2, Beats: 2, Entries: 1},
@@ -221,6 +222,7 @@ func TestAViolationCountsMoreThanABound(t *testing.T) {
 // Seats matter only where a successor is chosen, and for stale messages, too: of four members two are left to
 // choose from when one has declined.
 func TestOnlyTheChoiceOfASuccessorIsAsymmetric(t *testing.T) {
+	effort.Alone(t)
 	m := searched(t, Bounds{Members: 3, Terms: 2, Beats: 1, Entries: 1}, 10_000).model
 	now, late := 0, 0
 	for id := range m.steps {

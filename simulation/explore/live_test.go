@@ -15,6 +15,7 @@ import (
 
 // Whatever happens within these budgets, a leader can still be elected.
 func TestALeaderCanAlwaysBeElected(t *testing.T) {
+	effort.Alone(t)
 	for name, c := range map[string]struct {
 		bounds  Bounds
 		budgets Budgets

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hustings/hustings/internal/effort"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/simulation"
 	"github.com/hustings/hustings/simulation/trace"
@@ -15,6 +16,7 @@ import (
 // The simulator and the explorer are separate programs around the same code. So the explorer must know every state
 // that a simulated group reaches in its first two terms, with all faults of networks, processes, disks, engines and clocks.
 func TestTheExplorerCoversTheSimulator(t *testing.T) {
+	effort.Alone(t)
 	long(t)
 	x := everything(t, Bounds{Members: 3, Terms: 2, Beats: 1, Entries: 1, NoTransfer: true, Ability: true})
 	known := map[faces]bool{}

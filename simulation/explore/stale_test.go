@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hustings/hustings/elector/protocol"
+	"github.com/hustings/hustings/internal/effort"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 )
@@ -84,6 +85,7 @@ func TestStaleMessagesAreSymmetric(t *testing.T) {
 // Of stale messages that make a machine do the same one is looked at. The effect of any of them must be among the
 // results.
 func TestNoStaleMessageIsMissed(t *testing.T) {
+	effort.Alone(t)
 	long(t)
 	for name := range smallBounds {
 		t.Run(name, func(t *testing.T) {

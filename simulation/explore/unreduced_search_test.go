@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hustings/hustings/elector/protocol"
+	"github.com/hustings/hustings/internal/effort"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/simulation/invariant"
 )
@@ -21,6 +22,7 @@ import (
 // this search has a few. This search has one thing in common with the explorer: of two machines that differ only by
 // what protocol.Machine.Canonical removes, it looks at one, as it is, unless they differ by the numbers of rounds and beats.
 func TestTheExplorerCoversASearchWithoutReductions(t *testing.T) {
+	effort.Alone(t)
 	few := Bounds{Members: 2, Terms: 1, Beats: 1, NoTransfer: true, NoHints: true}
 	for name, c := range map[string]struct {
 		change func(*Bounds)

@@ -36,6 +36,7 @@ func campaign(t *testing.T, seeds uint64, faults string) *leases.Summary {
 // A fault that never strikes, an invariant that is never looked at and a condition that
 // never comes about show nothing.
 func TestNothingBreaksALeaseAndEverythingStrikes(t *testing.T) {
+	effort.Alone(t)
 	total := campaign(t, 3000, "all")
 	if !effort.Whole() {
 		return // what is rare does not come about
@@ -58,6 +59,7 @@ func TestNothingBreaksALeaseAndEverythingStrikes(t *testing.T) {
 // What package lease assumes it needs: without it two candidates have a valid lease at
 // one moment.
 func TestBrokenAssumptionsBreakLeases(t *testing.T) {
+	effort.Alone(t)
 	for _, f := range []leases.Fault{leases.ClockBeyond, leases.StepsUnwatched, leases.Suspend, leases.EarlyLook} {
 		t.Run(f.String(), func(t *testing.T) {
 			total := campaign(t, 1000, "all,"+f.String())
@@ -72,6 +74,7 @@ func TestBrokenAssumptionsBreakLeases(t *testing.T) {
 
 // However early it is that faults strike no more.
 func TestShortRunsAreHealed(t *testing.T) {
+	effort.Alone(t)
 	c := leases.Campaign{Count: 300, Options: func(seed uint64) leases.Options {
 		return leases.Options{Seed: seed, Candidates: 2 + int(seed%8), Strict: seed%3 == 0, Duration: time.Duration(1+seed%5) * 2 * time.Second}
 	}}
