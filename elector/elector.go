@@ -94,35 +94,20 @@ func (e *Elector) Start() error {
 	if err != nil {
 		return err
 	}
-	begun := make(chan struct{})
-	if err = e.restore(); err == nil {
-		err = h.enter(e, func() { close(begun) })
-	}
-	if err != nil {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		e.finish(err)
-		return err
-	}
-	<-begun
-	e.runHandlers()
-	return nil
+	var failed failures
+	h.startBatch([]*Elector{e}, &failed)
+	return failed.err()
 }
 
-// restore sets up the group from the store and the end of its ledger.
-func (e *Elector) restore() error {
-	store, g := e.Host().config.Store, &e.group
-	r, known, err := store.Load(g.Name())
+// restore sets up the group from the store and the end of its ledger. If the store did not know the group, its
+// record must be saved before it takes part.
+func (e *Elector) restore() (known bool, err error) {
+	g := &e.group
+	r, known, err := e.Host().config.Store.Load(g.Name())
 	if err != nil {
-		return fmt.Errorf("elector: group %q: loading its hard state: %w", g.Name(), err)
+		return false, fmt.Errorf("elector: group %q: loading its hard state: %w", g.Name(), err)
 	}
-	if err := g.Restore(r, known, e.ledgerEnd(r.Term)); err != nil || known {
-		return err
-	}
-	if err := store.Save([]memberstate.Record{g.Record()}); err != nil {
-		return fmt.Errorf("elector: group %q: saving its first hard state: %w", g.Name(), err)
-	}
-	return nil
+	return known, g.Restore(r, known, e.ledgerEnd(r.Term))
 }
 
 // watchers is the number of goroutines that runHandlers starts.

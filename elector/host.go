@@ -145,16 +145,16 @@ func (h *Host) named(names []string) (all []*protocol.Group) {
 	return all
 }
 
-// enter lets a restored group take part, and starts the loop if it does not run. The loop calls
-// begun.
-func (h *Host) enter(e *Elector, begun func()) error {
+// enter lets restored groups take part, and starts the loop if it does not run. The loop calls
+// begun when all of them do.
+func (h *Host) enter(all []*Elector, begun func()) error {
 	h.entering.Lock()
 	defer h.entering.Unlock()
 	h.mu.Lock()
 	stopped := h.stopped
 	running := h.intake.Live() > 0
 	if running {
-		h.intake.Enter(&e.group, e.watchers(), begun)
+		h.admit(all, begun)
 		h.wakeLoop()
 	}
 	h.mu.Unlock()
@@ -170,10 +170,19 @@ func (h *Host) enter(e *Elector, begun func()) error {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.intake.Enter(&e.group, e.watchers(), begun)
+	h.admit(all, begun)
 	h.stopped = make(chan struct{})
 	go h.loop(stopServing, h.stopped)
 	return nil
+}
+
+// admit puts restored groups into the intake. The host's mu is held.
+func (h *Host) admit(all []*Elector, begun func()) {
+	last := len(all) - 1
+	for _, e := range all[:last] {
+		h.intake.Enter(&e.group, e.watchers(), nil)
+	}
+	h.intake.Enter(&all[last].group, all[last].watchers(), begun)
 }
 
 // awaitLoop waits for the end of the loop if no group runs any more.

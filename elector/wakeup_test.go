@@ -23,7 +23,7 @@ func TestInputWakesTheLoopOnceItIsQueued(t *testing.T) {
 		"a campaign":  (*Elector).Campaign,
 		"a request":   func(el *Elector) { el.Host().request(el.newRequest(protocol.AskEnd)) },
 		"a stop":      func(el *Elector) { el.beginStop() },
-		"a start":     func(el *Elector) { _ = el.Host().enter(el, nil) }, // beside the group that runs
+		"a start":     func(el *Elector) { _ = el.Host().enter([]*Elector{el}, nil) }, // beside the group that runs
 	} {
 		t.Run(name, func(t *testing.T) {
 			h, el := withoutLoop(t)
@@ -86,7 +86,7 @@ func (l *locking) Serve(rpc.Handler) (func(), error) {
 func TestWhatIsSharedIsUsedUnderTheLockAgain(t *testing.T) {
 	for name, use := range map[string]func(h *Host, el *Elector, l *locking){
 		"a start that fails":  func(_ *Host, el *Elector, _ *locking) { assert.ErrorIs(t, el.Start(), assert.AnError) },
-		"the start of a loop": func(h *Host, el *Elector, _ *locking) { assert.NoError(t, h.enter(el, nil)) },
+		"the start of a loop": func(h *Host, el *Elector, _ *locking) { assert.NoError(t, h.enter([]*Elector{el}, nil)) },
 		"the end of a turn": func(h *Host, el *Elector, l *locking) {
 			assert.NoError(t, h.intake.Start(&el.group))
 			h.intake.Enter(&el.group, 0, l.lock)
