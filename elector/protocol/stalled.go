@@ -32,10 +32,7 @@ func (n *Node) askStalled(g *Group) {
 		return
 	}
 	detection := g.Rules.Timing.Detection()
-	if n.now-s.looked > detection/2 && s.asker != nil && !s.forgiven { // as in askEngine
-		s.asked, s.forgiven = max(s.asked, n.now-detection/2), true
-	}
-	s.looked = n.now
+	s.forgive(n.now, detection)
 	if s.asker != nil || s.asked != 0 && n.now-s.asked < g.Rules.Timing.Heartbeat*3/4 {
 		return
 	}
@@ -44,6 +41,15 @@ func (n *Node) askStalled(g *Group) {
 	}
 	s.asker, s.asked, s.forgiven = g, max(n.now, 1), false
 	g.working++
+}
+
+// forgive gives the function more time, once for each question, if nothing has happened for long: it may be the process
+// that has not run, and the function neither. One that is overdue already stays so.
+func (s *stalled) forgive(now, detection time.Duration) {
+	if s.asker != nil && !s.forgiven && now-s.looked > detection/2 && s.looked-s.asked <= detection {
+		s.asked, s.forgiven = max(s.asked, now-detection/2), true
+	}
+	s.looked = now
 }
 
 // forget drops a group that has ended.

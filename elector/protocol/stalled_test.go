@@ -83,6 +83,13 @@ func TestAProcessThatWasStoppedWaitsForItsJudge(t *testing.T) {
 
 	w, _ = newJudged(t)
 	assert.Equal(t, Able, w.hears(&w.group, 0))
+	assert.Equal(t, Able, w.hears(&w.group, detection/2))
+	assert.Equal(t, Able, w.hears(&w.group, detection/2))
+	assert.Equal(t, NotAbleSilent, w.hears(&w.group, 1))
+	assert.Equal(t, NotAbleSilent, w.hears(&w.group, time.Hour), "it was overdue before")
+
+	w, _ = newJudged(t)
+	assert.Equal(t, Able, w.hears(&w.group, 0))
 	assert.Equal(t, Able, w.hears(&w.group, time.Hour))
 	assert.Equal(t, NotAbleSilent, w.hears(&w.group, time.Hour))
 	w.node.Stalled(nil)

@@ -138,7 +138,7 @@ var handwritten = []mutant{
 	{"hanging-judge-not-noticed", "elector/protocol/ability.go", "\tcase n.stalled.asker != nil && late(n.stalled.asked):", "\tcase n.stalled.asker != nil && n.now < 0:", ""},
 	{"judge-asked-once", "elector/protocol/stalled.go", "n.now-s.asked < g.Rules.Timing.Heartbeat*3/4", "n.now >= s.asked", ""},
 	{"once-named-named-for-ever", "elector/protocol/stalled.go", "\t\tg.ability.stalled = false\n", "\t\t_ = g\n", ""},
-	{"stopped-process-taken-for-a-hanging-judge", "elector/protocol/stalled.go", "n.now-s.looked > detection/2 &&", "n.now-s.looked < 0 &&", ""},
+	{"stopped-process-taken-for-a-hanging-judge", "elector/protocol/stalled.go", "now-s.looked > detection/2 &&", "now-s.looked < 0 &&", ""},
 	{"order-not-to-lead-ignored", "elector/protocol/ability.go", "g.abilityOf().ordered = !may", "g.abilityOf().ordered = false", ""},
 	{"stopped-process-taken-for-a-silent-engine", "elector/protocol/ability.go", "late > v/2 && !a.forgiven", "late < 0 && !a.forgiven", ""},
 	{"hanging-disk-not-noticed", "elector/protocol/ability.go", "\tcase n.saves.saving != nil && late(n.saves.began):", "\tcase n.saves.saving != nil && n.now < 0:", ""},

@@ -41,6 +41,7 @@ const (
 type ability struct {
 	began  time.Duration
 	says   protocol.Inability
+	said   time.Duration    // since when
 	free   time.Duration    // since when it has said that nothing but perhaps an order obstructs it; 0: something does, or never has
 	hold   time.Duration    // how long it must then wait
 	led    memberstate.Term // the term that it leads; 0: none
@@ -143,11 +144,17 @@ func (c *Checker) showsAbility(n *Member, v *protocol.View, local time.Duration)
 	if !c.caused(n, v.Inability) {
 		c.Violated(invariant.NoFlapping, n, "it says that it is not able to lead (%v), but nothing keeps it from that", v.Inability)
 	}
+	said := a.said
+	a.said = now
 	switch a.says = v.Inability; a.says {
-	case protocol.NotAbleOrdered, protocol.NotAbleHold: // an operator does not come and go, so an order needs no hold
-		if a.hold > 0 {
-			a.free = cmp.Or(a.free, now)
+	case protocol.NotAbleOrdered: // an operator does not come and go, so an order needs no hold
+		if a.hold > 0 && a.free == 0 {
+			if a.free = now; n.Engine.Slow > 0 || n.Engine.Hangs {
+				a.free = said // a leader reads its ledger first, so it says this late
+			}
 		}
+	case protocol.NotAbleHold:
+		a.free = cmp.Or(a.free, now)
 	case protocol.Able:
 		if a.hold > 0 && (a.free == 0 || now-a.free < a.hold) {
 			c.Violated(invariant.NoFlapping, n, "it says that it is able after a hold of %v, but it must wait for %v", now-a.free, a.hold)
