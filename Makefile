@@ -39,7 +39,8 @@ LONG ?= 2m
 
 # The steps of verify that come before the tests. The gate asks for this list
 # (make checks), so that the two cannot drift apart.
-CHECKS := format vet lint tidy generated paths
+# The linters include all of go vet.
+CHECKS := format lint tidy generated paths
 
 ##@ Every day
 
@@ -71,7 +72,7 @@ format: ## The code is formatted.
 	@for m in $(CODE); do (cd $$m && $(LINT) fmt --diff ./...) || { echo "$$m: not formatted; make fix does it" >&2; exit 1; }; done
 
 .PHONY: vet
-vet: ## go vet finds nothing.
+vet: ## go vet finds nothing. (The linters find what it does, but take longer.)
 	@for m in $(CODE); do (cd $$m && GOWORK=off go vet ./...) || exit 1; done
 
 .PHONY: lint

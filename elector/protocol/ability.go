@@ -57,7 +57,14 @@ func (g *Group) abilityOf() *ability {
 
 // toLookAt has a group looked at when the turn ends, if there is anything to look at.
 func (n *Node) toLookAt(g *Group) {
-	if (g.ability != nil || n.saves.saving != nil || n.stalled.asker != nil || g.Waits()) && !g.looked {
+	if g.ability != nil || n.saves.saving != nil || n.stalled.asker != nil || g.Waits() {
+		n.look(g)
+	}
+}
+
+// look has a group looked at when the turn ends, whatever there is.
+func (n *Node) look(g *Group) {
+	if !g.looked {
 		g.looked = true
 		n.looks = append(n.looks, g)
 	}

@@ -72,11 +72,8 @@ func (n *Node) Stalled(groups []*Group) {
 			s.named = append(s.named, g)
 		}
 	}
-	for _, g := range before {
-		n.lookAtAbility(g)
-	}
-	for _, g := range s.named {
-		n.lookAtAbility(g)
+	for _, g := range slices.Concat(before, s.named) {
+		n.look(g)
 	}
 	n.done(asker)
 }

@@ -32,6 +32,12 @@ func (w *watched) hears(g *Group, after time.Duration) Inability {
 	return g.Inability()
 }
 
+// names has the function name groups.
+func (w *watched) names(groups ...*Group) {
+	w.node.Stalled(groups)
+	w.node.lookAtAll()
+}
+
 func TestOneFunctionJudgesAllEngines(t *testing.T) {
 	w, other := newJudged(t)
 	beat, detection := w.group.Rules.Timing.Heartbeat, w.group.Rules.Timing.Detection()
@@ -39,7 +45,7 @@ func TestOneFunctionJudgesAllEngines(t *testing.T) {
 	assert.Equal(t, Able, w.hears(other, 1))
 	assert.Equal(t, 1, w.judged, "it is asked once for all groups")
 	assert.Equal(t, detection, w.within)
-	w.node.Stalled([]*Group{other, other})
+	w.names(other, other)
 	assert.Equal(t, NotAbleUnhealthy, other.Inability())
 	assert.Equal(t, Able, w.group.Inability())
 	assert.Nil(t, w.group.ability, "a group that is well costs no memory")
@@ -48,11 +54,11 @@ func TestOneFunctionJudgesAllEngines(t *testing.T) {
 	assert.Equal(t, 1, w.judged)
 	w.hears(&w.group, 1)
 	assert.Equal(t, 2, w.judged, "once a heartbeat, whatever group is heard of")
-	w.node.Stalled([]*Group{&w.group})
+	w.names(&w.group)
 	assert.Equal(t, NotAbleUnhealthy, w.group.Inability())
 	assert.Equal(t, NotAbleHold, other.Inability(), "it is named no more")
 	assert.Equal(t, Able, w.hears(other, detection))
-	w.node.Stalled(nil)
+	w.names()
 	assert.Equal(t, NotAbleHold, w.group.Inability())
 }
 
@@ -65,7 +71,7 @@ func TestAJudgeThatDoesNotReturnMakesItsNodeUnable(t *testing.T) {
 	assert.Equal(t, NotAbleSilent, w.hears(&w.group, 1))
 	assert.Equal(t, NotAbleSilent, w.hears(other, 0))
 	assert.Equal(t, 1, w.judged, "it is not asked again before it has answered")
-	w.node.Stalled(nil)
+	w.names()
 	assert.Equal(t, NotAbleSilent, other.Inability(), "it has heard nothing since")
 	assert.Equal(t, NotAbleHold, w.hears(other, beat))
 	assert.Equal(t, 2, w.judged)
@@ -92,7 +98,7 @@ func TestAProcessThatWasStoppedWaitsForItsJudge(t *testing.T) {
 	assert.Equal(t, Able, w.hears(&w.group, 0))
 	assert.Equal(t, Able, w.hears(&w.group, time.Hour))
 	assert.Equal(t, NotAbleSilent, w.hears(&w.group, time.Hour))
-	w.node.Stalled(nil)
+	w.names()
 	assert.Equal(t, NotAbleHold, w.hears(&w.group, time.Hour), "nothing is overdue, so nothing is forgiven")
 	assert.Equal(t, 2, w.judged)
 	assert.Equal(t, NotAbleHold, w.hears(&w.group, detection/2))
@@ -123,7 +129,7 @@ func TestGroupsThatDoNotTakePartAreNotJudged(t *testing.T) {
 	w.node.End(&w.group)
 	assert.EqualValues(t, 1, w.group.working, "it is not over before the answer has come")
 	early := NewGroup(w.group.Electorate, "early", w)
-	w.node.Stalled([]*Group{&w.group, &early, other})
+	w.names(&w.group, &early, other)
 	assert.Nil(t, w.group.ability)
 	assert.Nil(t, early.ability)
 	assert.Equal(t, []*Group{other}, w.node.stalled.named)
