@@ -95,6 +95,18 @@ func drawFlaps(w *world, s *Strike) bool {
 	return w.vouches()
 }
 
+// worksAgain ends what has kept a member from leading.
+func (m *member) worksAgain(kind eventKind) {
+	switch kind {
+	case engineReturns:
+		m.returnsFromAll()
+	case flapsEnd:
+		m.engine.flaps = flapping{}
+	default:
+		m.mayLead()
+	}
+}
+
 // flap has an engine be not able and able in turn, with a period of s.Count nanoseconds.
 func flap(w *world, s *Strike) bool {
 	for _, m := range w.membersOf(s) {

@@ -201,12 +201,10 @@ func (w *world) happen(e event) {
 		n.judged(arg)
 	case judgeReturns:
 		n.judgeReturns()
-	case engineReturns:
-		n.members[e.group()].returnsFromAll()
-	case flapsEnd:
-		n.members[e.group()].engine.flaps = flapping{}
-	case electableAgain:
-		n.members[e.group()].mayLead()
+	case engineReturns, flapsEnd, electableAgain:
+		if !w.calm { // all strikes have ended before, and what keeps members from leading now is the check's own
+			n.members[e.group()].worksAgain(e.kind())
+		}
 	case faultStrikes:
 		w.swarm.strike(w)
 	case strikePlanned:

@@ -123,7 +123,12 @@ test("filters change what is drawn", limit, async (t) => {
 });
 
 test("delivered heartbeats can be hidden", limit, async (t) => {
-  const page = await look(t, "violation"), all = await count(page, ".message.heartbeat:not(.past)");
+  const page = await look(t, "stormy");
+  for (let tries = 0; await count(page, ".crossed") === 0; tries++) {
+    assert.ok(tries < 8, "a message was lost somewhere");
+    await repainted(page, () => page.keyboard.press("-"));
+  }
+  const all = await count(page, ".message.heartbeat:not(.past)");
   await run(page).locator("[data-filter=troubled]").check();
   await until(page, (n) => document.querySelectorAll(".run:not([hidden]) .stage .message.heartbeat:not(.past)").length < n, all);
   assert.ok(await count(page, ".crossed") > 0, "those that were lost stay");
@@ -298,7 +303,7 @@ test("100,000 moments can be zoomed and panned", limit, async (t) => {
   await repainted(page, () => page.keyboard.press("0"));
   assert.ok(await count(page, ".beats") > 0, "heartbeats are a density");
   const all = await count(page, "*");
-  assert.ok(all < 6000, `and the drawing stays small: ${all}`);
+  assert.ok(all < 10_000, `and the drawing stays small: ${all}`);
   for (const key of ["+", "+", "ArrowLeft", "+", "ArrowLeft", "-", "+", "+", "ArrowLeft", "+"]) {
     await repainted(page, () => page.keyboard.press(key));
   }
