@@ -205,7 +205,7 @@ covered: ## Simulator and explorer run at least COVERED (98) per cent of elector
 	go build -cover -covermode set -coverpkg "$$protocol,$$module/cmd/hustings" -o "$$there"/hustings ./cmd/hustings; \
 	export GOCOVERDIR="$$there"/data; cd "$$there"/out; \
 	run() { "$$there"/hustings "$$@" > "$$there"/log || { cat "$$there"/log; exit 1; }; }; \
-	run sim --seeds 3000; \
+	run sim --seeds 1500; \
 	run sim --seeds 500 --faults all,assumptions; \
 	run sim --seeds 100 --timing dledger; \
 	run sim --shell --seeds 60; \

@@ -32,7 +32,18 @@ func (e *replyCounter) Serve(h rpc.Handler) (stop func(), err error) {
 	return func() {}, nil
 }
 
-func (e *replyCounter) Send(_ string, batch []rpc.Message) { e.answered <- len(batch) }
+// Send counts answers to heartbeats. A group that has not heard its leader yet may stand; nobody hears that.
+func (e *replyCounter) Send(_ string, batch []rpc.Message) {
+	answers := 0
+	for i := range batch {
+		if batch[i].Kind == rpc.HeartbeatResponse {
+			answers++
+		}
+	}
+	if answers > 0 {
+		e.answered <- answers
+	}
+}
 
 // followers is a host with many groups that follow a leader elsewhere.
 type followers struct {
@@ -48,13 +59,19 @@ func gather(tb testing.TB, names []string) *followers {
 	c := &followers{store: new(memberstate.MemStore), wire: &replyCounter{answered: make(chan int)}}
 	c.host = elector.MustHost(tb, elector.HostConfig{Self: "n0", Store: c.store, Transport: c.wire})
 	beat := heartbeat(tb, "n1", "n0", 1)
-	for _, name := range names {
-		group := elector.GroupOf(name, "n0", "n1", "n2")
-		group.Timing = elector.DLedgerTiming()
-		require.NoError(tb, elector.MustJoin(tb, c.host, group).Start())
-		beat.Group = name
-		c.beats = append(c.beats, beat)
-	}
+	_, err := c.host.JoinAll(func(yield func(elector.GroupConfig) bool) {
+		for _, name := range names {
+			group := elector.GroupOf(name, "n0", "n1", "n2")
+			group.Timing = elector.DLedgerTiming()
+			beat.Group = name
+			c.beats = append(c.beats, beat)
+			if !yield(group) {
+				return
+			}
+		}
+	})
+	require.NoError(tb, err)
+	require.NoError(tb, c.host.StartAll())
 	for range 2 { // the first one makes the groups adopt the term, the second makes them follow
 		c.beat()
 	}
