@@ -18,7 +18,7 @@ func TestInvariantsHoldHoweverManyHeartbeatsMayBeMissed(t *testing.T) {
 	effort.Alone(t)
 	for leak := 2; leak <= 12; leak++ {
 		t.Run(fmt.Sprintf("leak %d", leak), func(t *testing.T) {
-			for seed := range uint64(20) {
+			for seed := range effort.Of[uint64](20, 6) {
 				timing := elector.DefaultTiming()
 				timing.Leak = leak
 				r := run(t, simulation.Options{

@@ -71,7 +71,7 @@ func TestShrinkingRemovesGroups(t *testing.T) {
 // A seed and its record are the same run, to the last step.
 func TestARecordIsTheRun(t *testing.T) {
 	effort.Alone(t)
-	for seed := range uint64(40) {
+	for seed := range effort.Of[uint64](40, 10) {
 		o := simulation.Options{Seed: seed, Members: 3 + int(seed%3), Leases: seed%2 == 0, Groups: 1 + int(seed%5), Duration: 10 * time.Second}
 		if seed%4 == 0 {
 			o.Branches = []simulation.Branch{{At: 3 * time.Second, Seed: 99}}

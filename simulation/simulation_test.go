@@ -61,7 +61,7 @@ func TestNothingBreaksAnElection(t *testing.T) {
 	} {
 		o.Duration = 20 * time.Second
 		t.Run(fmt.Sprintf("%d members, %d groups", o.Members, max(o.Groups, 1)), func(t *testing.T) {
-			total := campaign(t, 60, o)
+			total := campaign(t, effort.Of[uint64](60, 15), o)
 			t.Logf("%d events, %d elections, %.0f s", total.Events, total.Elections, total.Virtual)
 		})
 	}

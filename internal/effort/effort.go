@@ -27,3 +27,11 @@ func Alone(t testing.TB) {
 		t.Skip("a single goroutine does all of its work")
 	}
 }
+
+// Long skips a test that takes long, unless tests try all cases.
+func Long(t testing.TB) {
+	t.Helper()
+	if !Whole() {
+		t.Skip("it takes long: make test-all runs it")
+	}
+}

@@ -23,6 +23,7 @@ func TestASearchGoesOnWhereItWasStopped(t *testing.T) {
 		goesOn(t, Bounds{Members: 3, Terms: 1, Beats: 1, Entries: 1, NoHints: true})
 	})
 	t.Run("ability", func(t *testing.T) {
+		effort.Long(t)
 		goesOn(t, Bounds{Members: 3, Terms: 1, Beats: 1, Entries: 1, NoPreVote: true, NoTransfer: true, NoHints: true, Ability: true})
 	})
 }
@@ -35,7 +36,7 @@ func goesOn(t *testing.T, bounds Bounds) {
 
 	o := Options{Bounds: bounds, Checkpoint: filepath.Join(t.TempDir(), "checkpoint")}
 	stops := 0
-	for o.MaxStates = 200; ; o.MaxStates *= 2 {
+	for o.MaxStates = 100; ; o.MaxStates *= 2 {
 		r, err := Explore(t.Context(), o)
 		require.NoError(t, err)
 		if r.Complete {

@@ -13,14 +13,6 @@ import (
 	"github.com/hustings/hustings/simulation/trace"
 )
 
-// long marks tests that take long. The gate runs them.
-func long(t *testing.T) {
-	t.Helper()
-	if !effort.Whole() {
-		t.Skip("it takes long: make test-all runs it")
-	}
-}
-
 // searched is a search within bounds that is done, or has found that many states.
 func searched(t *testing.T, b Bounds, states uint64) *worker {
 	t.Helper()
@@ -39,14 +31,15 @@ func TestEveryInterleavingOfSmallGroups(t *testing.T) {
 		"one member":                   {Members: 1, Terms: 3, Beats: 2, Entries: 2},
 		"two members, two terms":       {Members: 2, Terms: 2, Beats: 2, Entries: 1},
 		"three members, a term":        {Members: 3, Terms: 1, Beats: 1},
+		"two, ability, a term":         {Members: 2, Terms: 1, Beats: 2, NoHints: true, Ability: true},
 		"two, ability":                 {Members: 2, Terms: 2, Beats: 2, NoHints: true, Ability: true},
 		"three, ability, a ledger":     {Members: 3, Terms: 1, Beats: 1, Entries: 1, NoTransfer: true, NoHints: true, Ability: true},
 		"three, ability, leases":       {Members: 3, Terms: 1, Beats: 1, NoPreVote: true, NoTransfer: true, NoHints: true, Ability: true, Leases: true, Lag: 1},
 		"three, no pre-vote, a ledger": {Members: 3, Terms: 2, Beats: 1, Entries: 1, NoPreVote: true, NoTransfer: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if b.Ability && b.Terms > 1 {
-				long(t)
+			if b.Members > 1 && b.Terms > 1 || b.Leases || b.Ability && b.Entries > 0 {
+				effort.Long(t)
 			}
 			r, err := Explore(t.Context(), Options{Bounds: b})
 			require.NoError(t, err)
@@ -223,7 +216,7 @@ func TestAViolationCountsMoreThanABound(t *testing.T) {
 // choose from when one has declined.
 func TestOnlyTheChoiceOfASuccessorIsAsymmetric(t *testing.T) {
 	effort.Alone(t)
-	m := searched(t, Bounds{Members: 3, Terms: 2, Beats: 1, Entries: 1}, 10_000).model
+	m := searched(t, Bounds{Members: 3, Terms: 2, Beats: 1, Entries: 1}, effort.Of[uint64](10_000, 2000)).model
 	now, late := 0, 0
 	for id := range m.steps {
 		for at, result := range m.steps[id] {

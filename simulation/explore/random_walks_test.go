@@ -35,7 +35,7 @@ func TestTheExplorerCoversRandomRuns(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if b.Members == 3 && b.Terms > 1 && !b.NoTransfer || b.Ability && b.Members+b.Terms+b.Entries > 3 {
-				long(t)
+				effort.Long(t)
 			}
 			t.Parallel()
 			been := everything(t, b)

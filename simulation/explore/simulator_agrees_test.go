@@ -17,7 +17,7 @@ import (
 // that a simulated group reaches in its first two terms, with all faults of networks, processes, disks, engines and clocks.
 func TestTheExplorerCoversTheSimulator(t *testing.T) {
 	effort.Alone(t)
-	long(t)
+	effort.Long(t)
 	x := everything(t, Bounds{Members: 3, Terms: 2, Beats: 1, Entries: 1, NoTransfer: true, Ability: true})
 	known := map[faces]bool{}
 	for i := range x.states.count {

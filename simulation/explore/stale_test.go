@@ -34,7 +34,7 @@ func begunWithin(t *testing.T, bounds string) *worker {
 
 // A message that is not among the stale messages would be kept for ever, and a search would not end.
 func TestEveryMessageIsListedAsStale(t *testing.T) {
-	long(t)
+	effort.Long(t)
 	for name := range smallBounds {
 		t.Run(name, func(t *testing.T) {
 			allListed(t, begunWithin(t, name).model)
@@ -60,7 +60,7 @@ func allListed(t *testing.T, m *model) {
 
 // The effects of stale messages on a node are worked out for another node of its orbit.
 func TestStaleMessagesAreSymmetric(t *testing.T) {
-	long(t)
+	effort.Long(t)
 	for name, b := range smallBounds {
 		t.Run(name, func(t *testing.T) {
 			m := begunWithin(t, name).model
@@ -86,7 +86,7 @@ func TestStaleMessagesAreSymmetric(t *testing.T) {
 // results.
 func TestNoStaleMessageIsMissed(t *testing.T) {
 	effort.Alone(t)
-	long(t)
+	effort.Long(t)
 	for name := range smallBounds {
 		t.Run(name, func(t *testing.T) {
 			m := begunWithin(t, name).model
@@ -131,7 +131,7 @@ func TestAVoterMayBeAskedAgain(t *testing.T) {
 
 // Nodes of one orbit are equal when they are sorted.
 func TestNodesOfAnOrbitAreEqualWhenSorted(t *testing.T) {
-	long(t)
+	effort.Long(t)
 	for name, b := range smallBounds {
 		t.Run(name, func(t *testing.T) {
 			m := begunWithin(t, name).model

@@ -5,6 +5,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/internal/effort"
 )
 
 // A state in which more was sent covers another, even one that has not been expanded yet. In a search for shortest
@@ -43,7 +45,7 @@ func TestAStateWithOtherLeadersIsNotCovered(t *testing.T) {
 
 // The violation that is found first may have a longer path than another one.
 func TestTheReportedPathIsShortest(t *testing.T) {
-	long(t)
+	effort.Long(t)
 	o := Options{Bounds: Bounds{Members: 3, Terms: 2, Beats: 1, Leases: true, Lag: 2, NoPreVote: true, NoCrash: true, NoTransfer: true, NoHints: true}}
 	x := newSearch(o)
 	x.begin()

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hustings/hustings/internal/effort"
 	"github.com/hustings/hustings/memberstate"
 )
 
@@ -25,7 +26,7 @@ func TestRenamings(t *testing.T) {
 // The successors of a node are worked out for one node of each orbit. For the others they must be the same, and their
 // paths must be possible.
 func TestSuccessorsAreSymmetric(t *testing.T) {
-	long(t)
+	effort.Long(t)
 	for name, b := range smallBounds {
 		t.Run(name, func(t *testing.T) {
 			x := begunWithin(t, name)

@@ -42,7 +42,7 @@ func TestTheExplorerCoversASearchWithoutReductions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if c.large {
-				long(t)
+				effort.Long(t)
 			}
 			t.Parallel()
 			bounds := few

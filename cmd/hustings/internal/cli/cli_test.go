@@ -7,12 +7,14 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/assert"
+
+	"github.com/hustings/hustings/internal/effort"
 )
 
 // fewer returns the size of a campaign or of a search. With -short, as under the race detector,
 // which makes them ten times as expensive and has seen all goroutines soon, it is the small one.
 func fewer(whole, small string) string {
-	if testing.Short() {
+	if testing.Short() || !effort.Whole() {
 		return small
 	}
 	return whole

@@ -22,6 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hustings/hustings/cmd/hustings/internal/node"
+	"github.com/hustings/hustings/internal/effort"
 )
 
 // disk is a node's disk, which may hang.
@@ -181,6 +182,7 @@ func (h *hangers) otherThan(led node.Event) node.Event {
 
 // A node whose disk hangs does not lead while another can. It follows once the disk works again.
 func TestALeaderWhoseDiskHangsIsReplaced(t *testing.T) {
+	effort.Long(t)
 	t.Parallel()
 	h := newHangers(t)
 	led := h.leaderAfter(0)
@@ -209,6 +211,7 @@ func TestALeaderWhoseDiskHangsIsReplaced(t *testing.T) {
 // If all disks hang, the leader stays, and people see why it should not. It hands over as soon as others can
 // work.
 func TestTheLeaderStaysWhileAllDisksHang(t *testing.T) {
+	effort.Long(t)
 	t.Parallel()
 	h := newHangers(t)
 	led := h.leaderAfter(0)
