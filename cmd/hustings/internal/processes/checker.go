@@ -17,6 +17,7 @@ type Checker struct {
 	events   int
 	led      map[memberstate.Term]leader
 	terms    map[string]memberstate.Term // the largest, by node
+	roles    map[string]memberstate.Term // that was shown last, by node
 	leases   []lease
 	problems []string
 }
@@ -37,12 +38,17 @@ func (c *Checker) Add(e node.Event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.led == nil {
-		c.led, c.terms = map[memberstate.Term]leader{}, map[string]memberstate.Term{}
+		c.led, c.terms, c.roles = map[memberstate.Term]leader{}, map[string]memberstate.Term{}, map[string]memberstate.Term{}
 	}
 	c.events++
 	who := leader{e.Node, e.Process}
-	if e.Term < c.terms[e.Node] && (e.Event == "start" || e.Event == "role") {
-		c.fail("%s fell from term %d to %d (%s)", e.Node, c.terms[e.Node], e.Term, e.Event)
+	before := c.terms[e.Node]
+	if e.Event == "role" { // another goroutine writes these, so one may be behind the newest lead
+		before = c.roles[e.Node]
+		c.roles[e.Node] = e.Term
+	}
+	if e.Term < before && (e.Event == "start" || e.Event == "role") {
+		c.fail("%s fell from term %d to %d (%s)", e.Node, before, e.Term, e.Event)
 	}
 	c.terms[e.Node] = max(c.terms[e.Node], e.Term)
 	switch e.Event {

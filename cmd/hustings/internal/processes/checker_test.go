@@ -33,6 +33,7 @@ func TestTheCheckerFindsEveryViolation(t *testing.T) {
 		"two leaders of a term":      {[]node.Event{event("lead", "n0", "a", 1, 0, 0), event("lead", "n1", "b", 1, 0, 0)}, "term 1 was led by n0"},
 		"two incarnations of one":    {[]node.Event{event("role", "n0", "a", 1, 0, 0), event("role", "n0", "b", 1, 0, 0)}, "process b"},
 		"a term falls on a restart":  {[]node.Event{event("role", "n0", "a", 5, 0, 0), event("start", "n0", "b", 4, 0, 0)}, "n0 fell from term 5 to 4"},
+		"a term falls":               {[]node.Event{event("role", "n0", "a", 5, 0, 0), event("role", "n0", "a", 4, 0, 0)}, "n0 fell from term 5 to 4"},
 		"it follows one that lost":   {[]node.Event{event("lead", "n0", "a", 1, 0, 0), following("n2", "c", 1, "n1")}, "n2 follows n1 in term 1, which n0 led"},
 		"two leases":                 {[]node.Event{event("lease", "n0", "a", 1, 0, 100), event("lease", "n1", "b", 2, 99, 200)}, "held a lease"},
 		"two leases, the older grew": {[]node.Event{event("lease", "n0", "a", 1, 0, 10), event("lease", "n1", "b", 2, 99, 200), event("lease", "n0", "a", 1, 20, 100)}, "held a lease"},
@@ -61,6 +62,8 @@ func TestTheCheckerFindsNothingInACorrectHistory(t *testing.T) {
 		event("start", "n0", "c", 1, 80, 0),    // back, in the term it was in
 		event("lease", "n0", "c", 3, 171, 300), // after the other's has run out
 		event("role", "n1", "b", 2, 75, 0),
+		event("lead", "n2", "d", 4, 310, 0),
+		event("role", "n2", "d", 3, 305, 0), // said late
 	} {
 		c.Add(e)
 	}
