@@ -213,6 +213,7 @@ covered: ## Simulator and explorer run at least COVERED (98) per cent of elector
 	run explore --terms 2 --ledger 0 --features crashes,leases --lag 1; \
 	run explore --terms 2 --ledger 0; \
 	run explore --members 2 --terms 2 --ledger 0 --features transfers,withdrawals; \
+	run explore --members 2 --ledger 0 --features crashes,ability; \
 	run explore --live --members 2 --terms 2 --rounds 2 --ledger 0 --features pre-vote --drops 1 --duplicates 1 --in-flight 2; \
 	go tool covdata textfmt -i "$$there"/data -pkg "$$protocol" -o "$$there"/profile; \
 	echo 'statements that are not run, by file and line:'; \

@@ -136,3 +136,32 @@ func TestALateAnswerCountsForItsOwnRenewal(t *testing.T) {
 		assert.False(t, first.leads())
 	})
 }
+
+// What Lease shows must end no later than the lease in the database, which is counted from when the renewal was
+// sent at the earliest. Lead is told to return by another clock.
+func TestTheLeaseThatIsShownCountsFromTheSending(t *testing.T) {
+	const late = 100 * time.Millisecond
+	play(t, func(s *stage) {
+		first := s.enter("first", nil)
+		s.lead(first)
+		sent := make(chan time.Time, 1)
+		first.conn.set(func(ctx context.Context, op string, do func(context.Context) error) error {
+			if op != "renew" {
+				return do(ctx)
+			}
+			at := time.Now()
+			err := do(ctx)
+			<-time.After(late)
+			select {
+			case sent <- at:
+			default:
+			}
+			return err
+		})
+		at := <-sent
+		synctest.Wait()
+		_, until, held := first.Lease()
+		assert.True(t, held)
+		assert.False(t, until.After(at.Add(timing.TTL)), "it is shown for %v", until.Sub(at))
+	})
+}

@@ -19,12 +19,12 @@ func Of[N ~int | ~uint64](all, some N) N {
 	return some
 }
 
-// Alone skips a test with -short, as under the race detector, because a single goroutine does all of its
-// work, so there is nothing that could race.
+// Alone skips a test with -short, as under the race detector, because a single goroutine does its work, so
+// there is nothing that could race; or because its goroutines are those of another, shorter test.
 func Alone(t testing.TB) {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("a single goroutine does all of its work")
+		t.Skip("it has no goroutines of its own that could race")
 	}
 }
 

@@ -55,6 +55,12 @@ func (r *release) try() error {
 			return err
 		}
 	}
+	// The modules of others are there several times by now, a gigabyte each.
+	for _, done := range []string{"modules", "alone", "alone-library"} {
+		if err := os.RemoveAll(filepath.Join(r.dir, done)); err != nil {
+			return err
+		}
+	}
 	// A new cache, without the modules that were needed for tagging.
 	r.env = append(r.env, "GOMODCACHE="+filepath.Join(r.dir, "users-modules"))
 	headline("getting the modules and embedding the library, as an engine does")

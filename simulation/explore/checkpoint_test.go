@@ -56,6 +56,7 @@ func goesOn(t *testing.T, bounds Bounds) {
 // A search with more messages than there is room for takes some for others. It must not write that over the
 // old checkpoint, because a search resumed from it could end as complete and not be.
 func TestASearchThatMistakesMessagesKeepsItsOldCheckpoint(t *testing.T) {
+	effort.Alone(t)
 	o := Options{Bounds: Bounds{Members: 2, Terms: 2, Beats: 1, Entries: 1}, MaxStates: 500, Checkpoint: filepath.Join(t.TempDir(), "checkpoint")}
 	_, err := Explore(t.Context(), o)
 	require.NoError(t, err)
@@ -81,6 +82,7 @@ func TestASearchThatMistakesMessagesKeepsItsOldCheckpoint(t *testing.T) {
 
 // If a checkpoint cannot be written the search ends, and the last one is left to resume from.
 func TestASaveThatFailsKeepsTheOldCheckpoint(t *testing.T) {
+	effort.Alone(t)
 	o := Options{Bounds: Bounds{Members: 3, Terms: 1, Beats: 1}, MaxStates: 500, Checkpoint: filepath.Join(t.TempDir(), "checkpoint")}
 	_, err := Explore(t.Context(), o)
 	require.NoError(t, err)
@@ -131,6 +133,7 @@ func TestUncheckedStatesAreCheckedAfterAResume(t *testing.T) {
 
 // A violation that plain machines did not reach is still one after a resume.
 func TestAViolationInDoubtIsNotForgotten(t *testing.T) {
+	effort.Alone(t)
 	o := Options{Checkpoint: filepath.Join(t.TempDir(), "checkpoint")}
 	x := beginning(o)
 	x.unconfirmed, x.result.Violation = 1, doubtful(t)

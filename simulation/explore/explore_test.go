@@ -54,6 +54,7 @@ func TestEveryInterleavingOfSmallGroups(t *testing.T) {
 
 // The same search finds the same, down to the last state.
 func TestASearchIsRepeatable(t *testing.T) {
+	effort.Alone(t)
 	explore := func() Result {
 		r, err := Explore(t.Context(), Options{Bounds: Bounds{Members: 3, Terms: 1, Beats: 1, NoHints: true}})
 		require.NoError(t, err)
@@ -86,6 +87,7 @@ func TestMoreWorkersFindTheSame(t *testing.T) {
 
 // A search that is cut short says so, and why.
 func TestAnUnfinishedSearchIsNotComplete(t *testing.T) {
+	effort.Alone(t)
 	big := Bounds{Members: 3, Terms: 1, Beats: 1, Entries: 1}
 	interrupted, cancel := context.WithCancel(t.Context())
 	cancel()

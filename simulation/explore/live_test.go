@@ -54,6 +54,7 @@ func TestAGroupThatCannotElectIsNoticed(t *testing.T) {
 
 // A message on its way arrives even after its round or office is over: the code has to ignore it.
 func TestMessagesOnTheirWayArriveTooLate(t *testing.T) {
+	effort.Alone(t)
 	x := newLiveSearch(Options{Bounds: Bounds{Members: 2, Terms: 2, Beats: 1, NoTransfer: true, NoHints: true}})
 	require.True(t, x.run(t.Context(), Budgets{InFlight: 3, Restarts: 1}).Complete)
 	ofOldRound, ofOldOffice := 0, 0

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hustings/hustings/internal/effort"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/simulation/invariant"
 )
@@ -50,6 +51,7 @@ func (m *model) waiting(n *node, d *interleaving) *execution {
 // Every event comes during some wait, and its effect is the same as before or after the step. If it were not, that would
 // be a violation.
 func TestEventsDuringAWaitAreCompared(t *testing.T) {
+	effort.Alone(t)
 	m := searched(t, Bounds{Members: 2, Terms: 2, Beats: 1, Leases: true, NoHints: true, NoPreVote: true, Withdrawals: true, Pauses: true}, 500).model
 	told, broken := map[inputKind]int{}, 0
 	for id := nodeID(1); int(id) < len(m.nodes); id++ {

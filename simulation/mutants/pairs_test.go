@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hustings/hustings/internal/effort"
 	"github.com/hustings/hustings/simulation"
 	"github.com/hustings/hustings/simulation/invariant"
 )
@@ -262,6 +263,7 @@ func TestALoneFaultIsNeeded(t *testing.T) {
 
 // If one of these strikes, sound code breaks an invariant that is excused; without them it breaks none.
 func TestTheseFaultsBreakSoundCode(t *testing.T) {
+	effort.Alone(t)
 	const others = "all,-clock-beyond"
 	excused := func(list string) int {
 		faults, err := simulation.ParseFaults(list)

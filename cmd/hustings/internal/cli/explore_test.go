@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hustings/hustings/internal/effort"
 	"github.com/hustings/hustings/simulation/explore"
 	"github.com/hustings/hustings/simulation/invariant"
 )
@@ -47,6 +48,7 @@ func TestRatesAreThoseOfThisRun(t *testing.T) {
 }
 
 func TestExploreChecksThatALeaderCanBeElected(t *testing.T) {
+	effort.Alone(t)
 	lines := succeed(t, "explore", "--live", "--members", "2", "--terms", fewer("2", "1"), "--ledger", "0", "--features", "pre-vote")
 	assert.Contains(t, lines[len(lines)-1], "a leader can be elected")
 	assert.Contains(t, fail(t, exitUsage, "explore", "--live", "--in-flight", "99"), "InFlight is 99")
@@ -62,6 +64,7 @@ func TestExploreChecksThatALeaderCanBeElected(t *testing.T) {
 // A clock that falls behind by more than the margin makes two leases. The command prints the
 // path to this, and the files that it writes can be replayed.
 func TestExploreShowsThePathToAViolation(t *testing.T) {
+	effort.Alone(t)
 	out := t.TempDir()
 	printed, wrong := failing(t, "explore", "--terms", "2", "--ledger", "0", "--features", "leases", "--lag", "2", "--out", out)
 	assert.Contains(t, printed, "which the clock of n")

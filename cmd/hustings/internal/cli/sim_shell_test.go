@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hustings/hustings/internal/effort"
 )
 
 func TestShellSimulatesWholeHosts(t *testing.T) {
@@ -58,6 +60,7 @@ func TestOneSeedOfShellIsPrintedAsItHappens(t *testing.T) {
 }
 
 func TestAViolationUnderShellNamesItsSeed(t *testing.T) {
+	effort.Alone(t)
 	flags := fewer("--until-failure", "--first 10 --seeds 12") // a third of all seeds fail, 10 and 12 nearly always
 	_, said := failing(t, append([]string{"sim", "--shell", "--careless"}, strings.Fields(flags)...)...)
 	assert.Contains(t, said, "VIOLATION of")

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hustings/hustings/internal/effort"
 	"github.com/hustings/hustings/simulation"
 )
 
@@ -24,6 +25,7 @@ func simulated(t *testing.T, args ...string) simReport {
 }
 
 func TestTheSameSeedsHaveTheSameDigest(t *testing.T) {
+	effort.Alone(t)
 	seeds := fewer("40", "8")
 	r := simulated(t, "--seeds", seeds, "--first", "100")
 	assert.Equal(t, seeds, fmt.Sprint(r.Seeds))
@@ -167,6 +169,7 @@ func failing(t *testing.T, args ...string) (said, wrong string) {
 
 // A violation by a careless engine is shrunk and written to files that replay it.
 func TestAViolationIsWrittenDown(t *testing.T) {
+	effort.Alone(t)
 	folder := t.TempDir()
 	_, said := failing(t, "sim", "--careless", "--until-failure", "--first", fewer("0", "100"), "--members", "3", "--duration", "20s", "--out", folder)
 	assert.Regexp(t, "(committed entries stay|leader has what is committed) violated", said)
@@ -188,6 +191,7 @@ func TestAViolationIsWrittenDown(t *testing.T) {
 
 // The merged shards of a campaign have the same report as the whole campaign.
 func TestShardsAddUp(t *testing.T) {
+	effort.Alone(t)
 	folder, seeds := t.TempDir(), fewer("50", "8")
 	var files []string
 	for _, shard := range []string{"0/3", "1/3", "2/3"} {
