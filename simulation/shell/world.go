@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hustings/hustings/elector"
+	"github.com/hustings/hustings/elector/protocol"
 	"github.com/hustings/hustings/memberstate"
 	"github.com/hustings/hustings/rpc"
 )
@@ -135,6 +136,22 @@ func (w *world) handOver() {
 	all.Wait()
 }
 
+// heir is a voter to hand over to. Held says that there is none, because all others were not able to lead a while ago,
+// and that was not their first time, so they are held for longer than anybody would wait here.
+func (w *world) heir(g *groupPlan, leader int) (id string, held bool) {
+	for i := range len(g.voters) - 1 {
+		n := w.nodes[g.voters[(leader+1+i)%len(g.voters)]]
+		p := n.process.Load()
+		if p == nil {
+			return n.name, false
+		}
+		if m := w.judge.memberOf(p, g.name); m == nil || m.el.Status().Inability != protocol.NotAbleHold {
+			return n.name, false
+		}
+	}
+	return "", true
+}
+
 func (w *world) handOverOnce(g *groupPlan) {
 	why := "no member leads"
 	for began := time.Now(); time.Since(began) < w.plan.patience(g) && !w.broken(); w.sleep(g.timing.Detection()) {
@@ -147,8 +164,12 @@ func (w *world) handOverOnce(g *groupPlan) {
 			if m == nil || m.el.Status().Role != memberstate.Leader {
 				continue
 			}
+			heir, held := w.heir(g, i)
+			if held {
+				return
+			}
 			ctx, cancel := context.WithTimeout(context.Background(), w.plan.patience(g))
-			err := m.transfer(ctx, nodeName(g.voters[(i+1)%len(g.voters)]))
+			err := m.transfer(ctx, heir)
 			cancel()
 			if err == nil {
 				return
