@@ -32,7 +32,7 @@ LINT := $(TOOL) golangci-lint
 BUF  := GOWORK=off go tool -modfile=$(CURDIR)/internal/tools/proto/go.mod buf
 
 # The duration of each fuzz target.
-FUZZTIME ?= 10s
+FUZZTIME ?= 5s
 
 # The duration of each campaign with real processes.
 LONG ?= 2m
@@ -242,17 +242,17 @@ mutants: ## Break the shipped code in every way that there are rules for: tests 
 TURN ?= $(shell git rev-parse HEAD 2>/dev/null || echo none)
 
 # Some mutants that are made by rule survive, as docs/verification.md says, but a sample of
-# 8 has more than 4 survivors only if the tests have become worse.
+# 5 has more than 3 survivors only if the tests have become worse.
 .PHONY: sample
 sample: ## Break it in a few of these ways.
-	go run ./simulation/mutants --sample 8 --turn $(TURN)
-	go run ./simulation/mutants --generated --sample 8 --survivors 4 --turn $(TURN) --for 3s
+	go run ./simulation/mutants --sample 5 --turn $(TURN)
+	go run ./simulation/mutants --generated --sample 5 --survivors 3 --turn $(TURN) --for 3s
 
 # Go 1.26 may end a run whose time is up with the failure "context deadline exceeded"
 # (golang/go#75804, fixed in 1.27). If it wrote no failing input, it has found nothing and
 # is repeated.
 .PHONY: fuzz
-fuzz: ## Run every fuzz target for FUZZTIME (10s).
+fuzz: ## Run every fuzz target for FUZZTIME (5s).
 	@log=$$(mktemp); trap 'rm -f "$$log"' EXIT; \
 	targets=$$(go test -list '^Fuzz' $(ALL)); \
 	awk '/^Fuzz/ { names[n++] = $$1 } /^ok/ { for (i = 0; i < n; i++) print $$2, names[i]; n = 0 }' <<< "$$targets" | \
