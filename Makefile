@@ -102,7 +102,7 @@ generate: ## Make proto/electorpb from proto/elector.proto.
 paths: ## No file names a path outside the tree.
 	@outside='\.\.'/shared; here='$(CURDIR)'; \
 	[[ $$here == /*/* ]] && outside+="|(^|[^[:alnum:]_./-])$$(sed 's/[][\.*^$$+?(){}|]/\\&/g' <<< "$$here")([^[:alnum:]_-]|$$)"; \
-	if grep -rnIE --exclude-dir=.git --exclude-dir=node_modules --exclude=.git --exclude-dir=bin --exclude-dir=dist -e "$$outside" .; then \
+	if grep -rnE --exclude-dir=.git --exclude-dir=node_modules --exclude=.git --exclude=hustings --exclude-dir=bin --exclude-dir=dist -e "$$outside" .; then \
 		echo "a file names a path that only exists on one machine" >&2; exit 1; \
 	fi
 
