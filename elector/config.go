@@ -45,8 +45,9 @@ type GroupConfig struct {
 	Timing Timing
 
 	// LedgerEnd returns where the engine's ledger ends, and promises that the engine
-	// accepts no append of a lower term after it has returned; Promise.End does both.
-	// Safety depends on this promise: see the package documentation. Calls for one
+	// accepts no append of a lower term from then until the next call; Promise.End does
+	// both. Safety depends on this promise: see the package documentation. A term is lower than
+	// that of the call before only after the member was stopped and has joined again. Calls for one
 	// group never overlap. LedgerEnd must not call the elector.
 	LedgerEnd func(term memberstate.Term) memberstate.Position
 	// Lead serves while this member leads, for one term. Its context ends when

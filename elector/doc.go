@@ -12,7 +12,9 @@
 // a committed entry would be lost. So the ledger and the vote are one promise:
 //
 //   - The elector calls [GroupConfig.LedgerEnd] with a term before it votes in that
-//     term. After LedgerEnd has returned, the engine accepts no append of a lower term.
+//     term. After LedgerEnd has returned, the engine accepts no append of a lower term,
+//     until the next call. (That one has a lower term only if the member was stopped before it
+//     had saved the larger one, and has joined again. Then it is the lower one that counts.)
 //   - The engine calls [Elector.Heard] with the term and the leader of an append
 //     BEFORE it accepts the append, and refuses the append if Heard returns an error.
 //     Once the engine has accepted an append, it accepts none of a lower term.

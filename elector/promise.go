@@ -3,7 +3,7 @@
 // The ledger and the vote are one promise, and it has two halves. An engine may accept
 // no append of a term below
 //
-//   - the largest term that LedgerEnd was called with, because the leader of that term may
+//   - the term that LedgerEnd was last called with, because the leader of that term may
 //     have been elected by the end that LedgerEnd returned; and
 //   - the largest term of an append that it has accepted, because the leader of that term
 //     may count this member in the quorum that commits an entry, even without its vote.
@@ -13,6 +13,13 @@
 // written and acknowledged, and only then does the first one reach the ledger. If it
 // overwrites the entry of the second one, a committed entry may be lost. LedgerEnd was
 // never called with term 2 here, so the first half does not help.
+//
+// In the first half the last call counts, not the one with the largest term. The two differ when a
+// member is stopped after LedgerEnd was called with a term that it was about to adopt, but before
+// it has saved that term. Nobody has heard of that promise, because messages wait for the
+// save. The group's next member on this ledger starts with the term that was saved, and calls LedgerEnd with
+// it. If the larger term still bound the ledger, it would refuse all appends of the leader that this member
+// follows, until a larger term came, which may be never.
 
 package elector
 
@@ -31,16 +38,17 @@ import (
 // is stopped and another made. The zero Promise has promised nothing, which is right for a
 // new process.
 type Promise struct {
-	mu   sync.Mutex
-	term memberstate.Term // appends of lower terms are refused
+	mu       sync.Mutex
+	promised memberstate.Term // with which LedgerEnd was last called
+	accepted memberstate.Term // the largest one of an append that was accepted
 }
 
 // End calls end, which returns where the ledger ends, and promises to accept no append
-// of a lower term from then on. GroupConfig.LedgerEnd calls it.
+// of a lower term until the next call. GroupConfig.LedgerEnd calls it.
 func (p *Promise) End(term memberstate.Term, end func() memberstate.Position) memberstate.Position {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.term = max(p.term, term)
+	p.promised = term
 	return end()
 }
 
@@ -54,9 +62,9 @@ func (p *Promise) End(term memberstate.Term, end func() memberstate.Position) me
 func (p *Promise) Accept(term memberstate.Term, write func() error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if term < p.term {
-		return fmt.Errorf("%w: an append of term %d, after term %d was promised or accepted", ErrStaleTerm, term, p.term)
+	if least := max(p.promised, p.accepted); term < least {
+		return fmt.Errorf("%w: an append of term %d, after term %d was promised or accepted", ErrStaleTerm, term, least)
 	}
-	p.term = term
+	p.accepted = term
 	return write()
 }

@@ -3,12 +3,15 @@
 package elector_test
 
 import (
+	"context"
 	"errors"
 	"runtime"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/hustings/hustings/elector"
 	"github.com/hustings/hustings/memberstate"
@@ -28,13 +31,55 @@ func TestAnAppendIsRefusedBelowTheTermsOfVotesAndAppends(t *testing.T) {
 
 	assert.Equal(t, end, p.End(5, func() memberstate.Position { return end }))
 	assert.ErrorIs(t, accept(4), elector.ErrStaleTerm, "a vote was at stake in term 5")
-	assert.Equal(t, end, p.End(1, func() memberstate.Position { return end }), "a smaller term takes nothing back")
-	assert.ErrorIs(t, accept(4), elector.ErrStaleTerm)
 	assert.NoError(t, accept(5))
 	assert.Equal(t, 3, written, "a refused append was written")
 
 	assert.ErrorIs(t, p.Accept(6, func() error { return full }), full)
 	assert.ErrorIs(t, accept(5), elector.ErrStaleTerm, "it may have been written in part")
+
+	p.End(9, func() memberstate.Position { return end })
+	assert.ErrorIs(t, accept(8), elector.ErrStaleTerm)
+	p.End(7, func() memberstate.Position { return end })
+	assert.NoError(t, accept(7), "only the last promise binds")
+	p.End(2, func() memberstate.Position { return end })
+	assert.ErrorIs(t, accept(6), elector.ErrStaleTerm, "an append of term 7 was accepted, and no call of LedgerEnd takes that back")
+}
+
+// A member that stands calls LedgerEnd with its next term, and may be stopped before it has saved that
+// term. Nobody has heard of that promise. If it bound the ledger of the group's next member,
+// that would refuse all appends until a larger term came, which may be never.
+func TestAPromiseForATermThatWasNotSavedDoesNotBindTheNextMember(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var p elector.Promise
+		asked, held := make(chan memberstate.Term, 10), make(chan struct{})
+		host := elector.IsolatedHost(t, new(memberstate.MemStore))
+		c := elector.GroupOf("g", "n0", "n1", "n2")
+		c.NoPreVote = true
+		c.LedgerEnd = func(term memberstate.Term) memberstate.Position {
+			return p.End(term, func() memberstate.Position {
+				asked <- term
+				if term > 0 {
+					<-held
+				}
+				return memberstate.Position{}
+			})
+		}
+		el := elector.MustJoin(t, host, c)
+		require.NoError(t, el.Start())
+		for <-asked == 0 {
+		}
+		stopped := order(func(context.Context) error { return el.Stop(endedContext()) })
+		synctest.Wait()
+		close(held)
+		require.NoError(t, stopped.answered(t))
+
+		again := elector.MustJoin(t, host, c)
+		require.NoError(t, again.Start())
+		term := again.Status().Term
+		assert.Zero(t, term, "it was not saved")
+		assert.NoError(t, p.Accept(term, func() error { return nil }))
+		require.NoError(t, host.Close(t.Context()))
+	})
 }
 
 // End and Accept are atomic: neither runs while another does.

@@ -115,9 +115,11 @@ func TestJudgeNoticesViolations(t *testing.T) {
 			j.leads(ended, p[1].members["g0"], 9)
 		}},
 		"an heir that no order has named": {NamedHeir, func(_ *judge, p []*process) {
+			p[0].members["g0"].shown.Revision = 1
 			says(p[0], "n1", rpc.Body{Kind: rpc.TakeLeadership, Mark: rpc.PreVote, Term: 9})
 		}},
 		"a candidate that should rest": {Rests, func(_ *judge, p []*process) {
+			p[0].members["g0"].shown.Revision = 1
 			p[0].members["g0"].rest = time.Now().Add(time.Hour)
 			says(p[0], "n1", rpc.Body{Kind: rpc.VoteRequest, Mark: rpc.PreVote, Term: 10})
 		}},

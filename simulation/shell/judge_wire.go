@@ -42,7 +42,9 @@ func (j *judge) said(p *process, to string, batch []rpc.Message) bool {
 		}
 		j.durable(h, s, who, q)
 		j.keeps(h, s, who, q)
-		if m := p.members[q.Group]; m != nil && !m.over {
+		// A member says nothing before it has shown its first status. If it has shown none, this is what the member
+		// before it left to be sent, while the process stood still.
+		if m := p.members[q.Group]; m != nil && !m.over && m.shown.Revision > 0 {
 			j.says(h, m, q)
 		}
 	}

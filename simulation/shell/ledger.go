@@ -145,6 +145,7 @@ func (m *member) takes(term memberstate.Term, leader string, entries []entry) (h
 	err := m.el.Heard(term, leader)
 	done(err)
 	if err != nil && !m.careless() {
+		m.refused.Store(&err)
 		return 0, false
 	}
 	if m.group.slow {
@@ -160,6 +161,7 @@ func (m *member) takes(term memberstate.Term, leader string, entries []entry) (h
 		have = m.ledger.replace(term, entries, m.careless())
 		return nil
 	})
+	m.refused.Store(&err)
 	return have, err == nil
 }
 

@@ -35,6 +35,7 @@ type member struct {
 	ended   atomic.Bool   // it has ended; appends that its elector heard bind nothing any more
 	seen    atomic.Uint64 // the revision that Watch has yielded last
 	acks    atomic.Pointer[acks]
+	refused atomic.Pointer[error] // why the last append that arrived was refused; nil, or of nil: it was not
 
 	record // of the judge
 }

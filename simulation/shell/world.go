@@ -4,6 +4,7 @@ package shell
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -206,11 +207,26 @@ func (w *world) lacks(g *groupPlan) string {
 			return n.name + " follows another leader than others"
 		}
 		leader, term = s.Leader, s.Term
+		if what := m.behind(term); what != "" {
+			return what
+		}
 		if what := w.judge.lacking(m, &s); what != "" {
 			return what
 		}
 	}
 	return ""
+}
+
+// behind says so of a member whose ledger has nothing of the leader's term, although no fault keeps its appends away.
+func (m *member) behind(term memberstate.Term) string {
+	end, refused := m.ledger.end(), m.refused.Load()
+	switch {
+	case end.Term == term:
+		return ""
+	case refused == nil:
+		return fmt.Sprintf("the ledger of %s ends at %v, and no append has arrived", m.name, end)
+	}
+	return fmt.Sprintf("the ledger of %s ends at %v, and the last append was answered so: %v", m.name, end, *refused)
 }
 
 // lacking says what a leader lacks.
