@@ -42,6 +42,11 @@ type KeeperConfig struct {
 	// started waits for a whole TTL, and a takeover takes a TTL and two polls, not
 	// one.
 	Strict bool
+	// Stalled names the leases whose services cannot work, for a process that knows that of all its services in one
+	// place. It is called about once a Renew, whatever the number of leases, and never twice at a time; its context
+	// ends after a TTL. What is said of GroupConfig.Healthy holds for every lease that it names. If it does not return
+	// within a TTL, this candidate is not able to lead with any lease. Nil if there is no such function.
+	Stalled func(ctx context.Context) []string
 	// Logger logs changes and failures. Nil: only failures, to slog.Default().
 	// For silence, use slog.DiscardHandler.
 	Logger *slog.Logger

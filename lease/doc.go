@@ -57,7 +57,9 @@
 // renew its lease for ever, and every client would wait. With [GroupConfig.Vouch] the
 // service vouches for itself: it calls [Elector.Alive] whenever it has done useful work,
 // or answers [GroupConfig.Healthy]. If its last word is older than Vouch, or Healthy
-// fails, Lead's context ends, and the lease is released when Lead has returned.
+// fails, Lead's context ends, and the lease is released when Lead has returned. A process
+// that knows in one place which of its services cannot work sets [KeeperConfig.Stalled]
+// instead: one function for all its leases.
 //
 // The database does not say which candidates are able. So one that is not leaves a free
 // lease to others for four polls, and claims it if nobody else has. Then it keeps the

@@ -111,6 +111,27 @@ func (fx effects) AskHealth(name string) bool {
 	return true
 }
 
+// AskStalled calls the service's Stalled, if there is one. Its context ends when the answer is overdue.
+func (fx effects) AskStalled(within time.Duration) bool {
+	stalled := fx.config.Stalled
+	if stalled == nil {
+		return false
+	}
+	fx.working.Go(func() {
+		var in protocol.Stalled
+		defer func() {
+			if cause := recover(); cause != nil {
+				panic(cause)
+			}
+			fx.step(in)
+		}()
+		ctx, cancel := context.WithTimeout(context.Background(), within)
+		defer cancel()
+		in.Names = stalled(ctx)
+	})
+	return true
+}
+
 // Vacate ends the wait of the callers of Resign.
 func (fx effects) Vacate(name string, _ memberstate.Term, err error) {
 	e := fx.joined[name]

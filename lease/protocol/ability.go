@@ -52,6 +52,7 @@ type ability struct {
 	asked   time.Duration // when it was last asked for its health
 	asking  bool          // it has not answered
 	problem error         // its last answer; nil: it is able
+	stalled bool          // the function that judges all services has named this one
 	ordered bool          // this candidate was ordered not to lead
 	ending  time.Duration // since when Lead has been running although its context has ended; 0: it has not
 
@@ -135,9 +136,9 @@ func (k *Keeper) obstructs(a *ability) Inability {
 	switch {
 	case a.ending != 0 && k.now-a.ending > k.rules.Timing.TTL:
 		return voting.NotAbleLead
-	case a.vouch > 0 && k.now-a.heard > a.vouch:
+	case a.vouch > 0 && k.now-a.heard > a.vouch, k.judge.overdue(k.now, k.rules.Timing.TTL):
 		return voting.NotAbleSilent
-	case a.problem != nil:
+	case a.problem != nil, a.stalled:
 		return voting.NotAbleUnhealthy
 	}
 	return voting.Able

@@ -29,6 +29,9 @@ type Effects interface {
 	// AskHealth asks the service whether it is able to lead. One Health follows, unless it returns
 	// false, because the service answers no such question.
 	AskHealth(name string) bool
+	// AskStalled asks which leases have services that cannot work. One Stalled follows, and is expected within
+	// a time; unless it returns false, because there is nobody to ask, now or later.
+	AskStalled(within time.Duration) bool
 	// Vacate says that the office of a term is over: its lease was released or, with an
 	// error, has expired unreleased. A keeper calls it once for every Lead.
 	Vacate(name string, term memberstate.Term, err error)

@@ -55,6 +55,9 @@ type Health struct {
 	Err  error
 }
 
+// Stalled is the answer to Effects.AskStalled: the leases whose services cannot work.
+type Stalled struct{ Names []string }
+
 // Electable says whether this candidate is to lead whenever it can, which is so from the start,
 // or only if no other can.
 type Electable struct {
@@ -97,6 +100,8 @@ func (in Returned) happensTo(k *Keeper) {
 func (in Health) happensTo(k *Keeper) {
 	k.with(in.Name, func(s *session) { k.answersHealth(s, in.Err) })
 }
+
+func (in Stalled) happensTo(k *Keeper) { k.judged(in.Names) }
 
 func (in Electable) happensTo(k *Keeper) {
 	k.with(in.Name, func(s *session) { k.order(s, in.May) })

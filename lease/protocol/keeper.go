@@ -52,6 +52,7 @@ type Keeper struct {
 	listenAt time.Duration // when to call Listen; Never: it is under way, or there is no waker
 	calls    calls
 	troubles [kinds]trouble
+	judge    judge
 	wake     time.Duration // when the next Tick is due
 
 	// The step under way.
@@ -76,6 +77,7 @@ func (k *Keeper) Step(now time.Duration, in Input, fx Effects) (next time.Durati
 
 // tick does everything that is due. Endings come before beginnings.
 func (k *Keeper) tick() {
+	k.judgeAll()
 	for _, s := range k.sessions {
 		k.lookAt(s)
 	}

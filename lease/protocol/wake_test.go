@@ -30,7 +30,9 @@ func (r *roulette) Draw(least, most time.Duration) time.Duration {
 	return least + time.Duration(r.random.Int64N(int64(1+most-least)))
 }
 
-func (r *roulette) Vouched(string) bool { return r.vouches }
+func (r *roulette) Vouched(string) bool           { return r.vouches }
+func (r *roulette) AskStalled(time.Duration) bool { return false }
+
 func (r *roulette) AskHealth(string) bool {
 	if r.healthy {
 		r.asked++

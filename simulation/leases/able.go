@@ -105,7 +105,7 @@ func (w *world) ableLeads(leader *candidate) {
 		return
 	}
 	within, before, began := w.bound(leader)+2*leader.options.timing.Renew, w.elections, w.now
-	if w.asks && w.draw(2) == 0 {
+	if (w.asks || w.judges) && w.draw(2) == 0 {
 		leader.service.unwell = true
 		w.tell("the service of %s is not well any more", leader.id)
 	} else {

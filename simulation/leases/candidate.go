@@ -139,7 +139,7 @@ func (n *candidate) start() {
 func (n *candidate) enter(of int) {
 	if !n.seats[of].in && !n.leaving {
 		n.seats[of] = seat{in: true, looked: n.now()}
-		n.step(protocol.Enter{Name: names[of], Observer: n.options.observer, Vouch: n.world.vouch})
+		n.step(protocol.Enter{Name: names[of], Observer: n.options.observer, Vouch: n.world.mustVouch()})
 	}
 }
 

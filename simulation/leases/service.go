@@ -17,6 +17,9 @@ type service struct {
 	since  time.Duration // since when it has been hung
 	bad    time.Duration // when it was last hung, unwell, or ordered not to lead
 	fails  int           // how often it may have been found not able
+
+	judging  bool // the function that judges it was called, and has not returned
+	unjudged bool // and would have
 }
 
 var errUnwell = errors.New("the service is not well")
@@ -32,6 +35,47 @@ func (w *world) setUpServices() {
 	}
 	w.vouch = time.Duration(w.between(int64(least), int64(least)+2*ttl))
 	w.asks = w.enabled.Has(ServiceUnwell) || w.draw(2) == 0
+	if w.judges = w.draw(3) == 0; w.judges { // its silence counts after a TTL from the next question
+		w.asks, w.vouch = false, 0
+		for _, n := range w.candidates {
+			w.vouch = max(w.vouch, n.options.timing.TTL+n.options.timing.Renew)
+		}
+	}
+}
+
+// mustVouch is how long the word of a service counts for its keeper; 0: the service need not vouch.
+func (w *world) mustVouch() time.Duration {
+	if w.judges {
+		return 0
+	}
+	return w.vouch
+}
+
+// AskStalled asks the function that judges the service. It answers after a while, or when the service hangs no more.
+func (n *candidate) AskStalled(time.Duration) bool {
+	w := n.world
+	w.holds(Cadence, !n.service.judging, "%s asks which services are stalled again before that was answered", n.id)
+	n.service.judging = w.judges
+	if w.judges {
+		n.in(w.draw(int64(n.options.timing.Renew/4)), n.judged)
+	}
+	return w.judges
+}
+
+// judged has that function return, unless the service hangs.
+func (n *candidate) judged() {
+	v := &n.service
+	if v.unjudged = v.hung; v.unjudged {
+		return
+	}
+	v.judging = false
+	var in protocol.Stalled
+	for of := range n.seats {
+		if v.unwell && n.seats[of].in {
+			in.Names = append(in.Names, names[of])
+		}
+	}
+	n.step(in)
 }
 
 // Vouched says whether the service has vouched for itself since the last look. If it is asked, it does not
@@ -97,6 +141,10 @@ func (n *candidate) works() {
 	v := &n.service
 	n.notesBad()
 	v.hung, v.stuck, v.unwell = false, false, false
+	if v.unjudged {
+		v.unjudged = false
+		n.in(0, n.judged)
+	}
 	for of := range n.seats {
 		s := &n.seats[of]
 		if s.unanswered {

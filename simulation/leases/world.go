@@ -26,6 +26,7 @@ type world struct {
 	waking     bool          // candidates are told of releases
 	vouch      time.Duration // how long the word of a service counts; 0: it need not vouch
 	asks       bool          // services are asked for their health
+	judges     bool          // a function of each candidate judges its service, which need not vouch
 	generation int           // of the connections
 	calm       bool          // no fault strikes any more
 	healed     int64         // since when
